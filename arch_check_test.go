@@ -1,0 +1,233 @@
+package foliot
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// check returns one sentence for each import that the table forbids, and one for
+// each package it does not know.
+func check(table []layer, pkgs []pkg) []string {
+	var broken []string
+	for _, p := range pkgs {
+		from := relative(p.ImportPath)
+		l, known := lookup(table, from)
+		if !known {
+			broken = append(broken, fmt.Sprintf("%s is not in the import table: give it a line in layers (arch_test.go) that says what it may import and why", from))
+			continue
+		}
+		for _, to := range p.Imports {
+			if reason := l.forbids(from, to); reason != "" {
+				broken = append(broken, fmt.Sprintf("%s must not import %s: %s", from, relative(to), reason))
+			}
+		}
+		for _, to := range slices.Concat(p.TestImports, p.XTestImports) {
+			if reason := l.forbidsInTests(from, to); reason != "" {
+				broken = append(broken, fmt.Sprintf("a test of %s must not import %s: %s", from, relative(to), reason))
+			}
+		}
+	}
+	return broken
+}
+
+// forbids gives the reason why from, whose line l is, must not import to, or "".
+func (l layer) forbids(from, to string) string {
+	if isStd(to) || to == "C" {
+		return ""
+	}
+	if !isOurs(to) {
+		if allows(l.tech, to) {
+			return ""
+		}
+		return l.why
+	}
+	to = relative(to)
+	switch {
+	case slices.Contains(unlinked, to):
+		return "it is for tests, and reaches package testing"
+	case strings.HasPrefix(to, stores) && !slices.Contains([]string{"cmd/foliot", "internal/battery"}, from):
+		return "cmd/foliot is the only place that names stores"
+	case allows(l.may, to):
+		return ""
+	}
+	return l.why
+}
+
+// forbidsInTests is forbids for a package's tests, which may use more.
+func (l layer) forbidsInTests(from, to string) string {
+	if !isOurs(to) && allows(testTools, to) {
+		return ""
+	}
+	if isOurs(to) {
+		if to := relative(to); to == from || slices.Contains(fakes, to) && strings.HasPrefix(from, "internal/") {
+			return ""
+		}
+	}
+	if l.path == "cmd/foliot" { // end to end: the binary's tests may see everything
+		return ""
+	}
+	return l.forbids(from, to)
+}
+
+func allows(list []string, path string) bool {
+	return slices.ContainsFunc(list, func(p string) bool {
+		return p == "any" || path == p || strings.HasPrefix(path, p+"/")
+	})
+}
+
+func lookup(table []layer, path string) (layer, bool) {
+	for _, l := range table {
+		below, all := strings.CutSuffix(l.path, "...")
+		if l.path == path || all && strings.HasPrefix(path, below) {
+			return l, true
+		}
+	}
+	return layer{}, false
+}
+
+// reach returns a shortest chain of imports from root to a package that hit
+// accepts, or nil. pkgs is the closure that `go list -deps` printed.
+func reach(pkgs []pkg, root string, hit func(string) bool) []string {
+	imports := map[string][]string{}
+	for _, p := range pkgs {
+		imports[p.ImportPath] = p.Imports
+	}
+	from := map[string]string{root: ""}
+	for queue := []string{root}; len(queue) > 0; queue = queue[1:] {
+		at := queue[0]
+		if hit(at) {
+			var chain []string
+			for ; at != ""; at = from[at] {
+				chain = append(chain, at)
+			}
+			slices.Reverse(chain)
+			return chain
+		}
+		for _, next := range imports[at] {
+			if _, seen := from[next]; !seen {
+				from[next] = at
+				queue = append(queue, next)
+			}
+		}
+	}
+	return nil
+}
+
+// isStd: the standard library is what has no dot in its first element.
+func isStd(path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	return !strings.Contains(first, ".")
+}
+
+func isOurs(path string) bool {
+	return path == module || strings.HasPrefix(path, module+"/")
+}
+
+func isTesting(path string) bool {
+	return path == "testing" || strings.HasPrefix(path, "testing/")
+}
+
+func relative(path string) string {
+	if path == module {
+		return ""
+	}
+	return strings.TrimPrefix(path, module+"/")
+}
+
+func TestTheCheckerSeesEachForbiddenArrow(t *testing.T) {
+	const pebble = "github.com/cockroachdb/pebble/v2"
+	for _, c := range []struct {
+		name   string
+		from   string
+		to     string
+		inTest bool
+		want   string // a part of the sentence; empty: allowed
+	}{
+		{"engine takes a dependency", "wheel", pebble, false, "the engine is a library"},
+		{"engine looks up", "wheel", "internal/task", false, "the engine is a library"},
+		{"engine uses std", "wheel", "math/bits", false, ""},
+		{"idle on the engine", "idle", "wheel", false, ""},
+		{"idle on the domain", "idle", "internal/task", false, "the standard library and wheel"},
+		{"domain on a library", "internal/task", "go.yaml.in/yaml/v3", false, "below everything"},
+		{"domain on the engine", "internal/task", "wheel", false, "below everything"},
+		{"dispatch on both below", "internal/dispatch", "wheel", false, ""},
+		{"siblings", "internal/dispatch", "internal/webhook", false, "interfaces and functions"},
+		{"siblings the other way", "internal/webhook", "internal/dispatch", false, "from a task to an outcome"},
+		{"guard's library", "internal/webhook", "code.dny.dev/ssrf", false, ""},
+		{"a library with a similar name", "internal/webhook", "code.dny.dev/ssrfx", false, "from a task to an outcome"},
+		{"API names a store", "internal/api", "internal/store/memstore", false, "only place that names stores"},
+		{"API's subpackages of huma", "internal/api", "github.com/danielgtaylor/huma/v2/adapters/humago", false, ""},
+		{"store on its technology", "internal/store/pebblestore", pebble + "/vfs", false, ""},
+		{"reference on a technology", "internal/store/memstore", pebble, false, "a map, a mutex"},
+		{"store on a store", "internal/store/pebblestore", "internal/store/memstore", false, "only place that names stores"},
+		{"suite on a store", "internal/store/storetest", "internal/store/memstore", false, "only place that names stores"},
+		{"suite in production", "internal/store/memstore", "internal/store/storetest", false, "for tests"},
+		{"suite in the binary", "cmd/foliot", "internal/store/storetest", false, "for tests"},
+		{"binary names stores", "cmd/foliot", "internal/store/pebblestore", false, ""},
+		{"battery names stores", "internal/battery", "internal/store/pebblestore", false, ""},
+		{"example looks inside", "examples/idle-http", "internal/task", false, "cannot import internal"},
+		{"suite in a store's test", "internal/store/memstore", "internal/store/storetest", true, ""},
+		{"reference as the fake", "internal/api", "internal/store/memstore", true, ""},
+		{"another store as the fake", "internal/api", "internal/store/pebblestore", true, "only place that names stores"},
+		{"siblings in a test", "internal/api", "internal/dispatch", true, "domain's contracts"},
+		{"test tools in a test", "wheel", "pgregory.net/rapid", true, ""},
+		{"test tools in production", "wheel", "pgregory.net/rapid", false, "the engine is a library"},
+		{"fakes do not reach libraries", "wheel", "internal/store/memstore", true, "only place that names stores"},
+		{"its own external test", "idle", "idle", true, ""},
+		{"the binary's tests, end to end", "cmd/foliot", "internal/store/storetest", true, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := pkg{ImportPath: module + "/" + c.from}
+			to := c.to
+			if _, ours := lookup(layers, to); ours {
+				to = module + "/" + to
+			}
+			if c.inTest {
+				p.XTestImports = []string{to}
+			} else {
+				p.Imports = []string{to}
+			}
+			got := strings.Join(check(layers, []pkg{p}), "\n")
+			if c.want == "" && got != "" {
+				t.Errorf("%s → %s was refused: %s", c.from, c.to, got)
+			}
+			if !strings.Contains(got, c.want) {
+				t.Errorf("%s → %s: got %q, want a sentence with %q", c.from, c.to, got, c.want)
+			}
+		})
+	}
+}
+
+func TestAPackageOutsideTheTableIsRefused(t *testing.T) {
+	got := check(layers, []pkg{{ImportPath: module + "/internal/util"}})
+	if len(got) != 1 || !strings.Contains(got[0], "internal/util is not in the import table") {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestEveryLayerSaysWhy(t *testing.T) {
+	for _, l := range layers {
+		if l.why == "" {
+			t.Errorf("%s has no reason", l.path)
+		}
+	}
+}
+
+func TestReachNamesTheShortestChain(t *testing.T) {
+	pkgs := []pkg{
+		{ImportPath: "a", Imports: []string{"b", "c"}},
+		{ImportPath: "b", Imports: []string{"d"}},
+		{ImportPath: "c", Imports: []string{"testing/quick"}},
+		{ImportPath: "d", Imports: []string{"testing"}},
+		{ImportPath: "testing/quick"},
+		{ImportPath: "testing"},
+	}
+	if got, want := reach(pkgs, "a", isTesting), []string{"a", "c", "testing/quick"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if got := reach(pkgs[4:], "testing/quick", func(p string) bool { return p == "testing" }); got != nil {
+		t.Errorf("a chain where there is none: %v", got)
+	}
+}

@@ -1,0 +1,195 @@
+package foliot
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"go/parser"
+	"go/token"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/foliot/foliot"
+
+// layer is one line of the import table: a package of ours and what it may
+// import beside the standard library, which is free to all.
+type layer struct {
+	path string   // relative to the module; "examples/..." stands for all below
+	may  []string // packages of ours; "any" for all of them
+	tech []string // modules of others, by prefix; "any" for all of them
+	why  string   // printed when the line is broken
+
+	shipped bool // linked into what users run or import: must not reach package testing
+}
+
+// layers is the whole table. A package that is not here fails the test, so that
+// a new one is placed by decision and not by accident.
+var layers = []layer{
+	{path: "", why: "the root holds no code"},
+	{
+		path: "wheel", shipped: true,
+		why: "the engine is a library: whoever imports it must not inherit anything from us or from others",
+	},
+	{
+		path: "idle", may: []string{"wheel"}, shipped: true,
+		why: "idle is a library on top of the engine: the standard library and wheel are its whole cost",
+	},
+	{
+		path: "client", shipped: true,
+		why: "the client is a library: it speaks the wire format and knows nothing of the server's inside",
+	},
+	{
+		path: "internal/task",
+		why:  "the domain stands below everything: an import here would tie each store and each layer to it",
+	},
+	{
+		path: "internal/cron",
+		why:  "a calendar is a pure function of the time and a rule: it knows neither tasks nor stores",
+	},
+	{
+		path: "internal/dispatch", may: []string{"wheel", "internal/task"},
+		why: "dispatch knows the engine and the domain; stores and deliveries reach it as interfaces and functions, so that each can be replaced in a test",
+	},
+	{
+		path: "internal/webhook", may: []string{"internal/task"}, tech: []string{"code.dny.dev/ssrf"},
+		why: "an attempt is a function from a task to an outcome: where tasks come from and go to is not its business",
+	},
+	{
+		path: "internal/api", may: []string{"internal/task"}, tech: []string{"github.com/danielgtaylor/huma/v2"},
+		why: "the API speaks to the domain's contracts: a store or the dispatcher named here could not be exchanged",
+	},
+	{
+		path: "internal/dashboard",
+		why:  "the dashboard is a page over the public API: what it cannot do with that, others cannot do either",
+	},
+	{
+		path: "internal/store/memstore", may: []string{"internal/task"},
+		why: "the reference is judged by reading it: a map, a mutex and the domain",
+	},
+	{
+		path: "internal/store/pebblestore", may: []string{"internal/task"},
+		tech: []string{"github.com/cockroachdb/pebble/v2", "google.golang.org/protobuf/encoding/protowire"},
+		why:  "a store is the domain's contract in one technology; what two stores share belongs to internal/task",
+	},
+	{
+		path: "internal/store/redisstore", may: []string{"internal/task"}, tech: []string{"github.com/redis/rueidis"},
+		why: "a store is the domain's contract in one technology; what two stores share belongs to internal/task",
+	},
+	{
+		path: "internal/store/storetest", may: []string{"internal/task"}, tech: testTools,
+		why: "the suite knows the contract alone: if it knew a store, that store would be its measure",
+	},
+	{
+		path: "internal/battery", may: []string{"any"}, tech: []string{"any"},
+		why: "the battery drives the binary from outside",
+	},
+	{
+		path: "cmd/foliot", may: []string{"any"}, tech: []string{"any"}, shipped: true,
+		why: "the binary puts everything together",
+	},
+	{
+		path: "examples/...", may: []string{"wheel", "idle", "client"}, tech: []string{"any"},
+		why: "an example shows what a user can do: a user cannot import internal packages",
+	},
+}
+
+// testTools is what tests may use everywhere: it is linked into nothing we ship.
+var testTools = []string{"go.uber.org/goleak", "github.com/google/go-cmp", "pgregory.net/rapid"}
+
+// stores are named by the binary alone, and leaves by nobody at all, whatever
+// the importer's own line says. In tests the reference store is the fake
+// everybody uses, and the suite is there to be run.
+const stores = "internal/store/"
+
+var fakes = []string{"internal/store/memstore", "internal/store/storetest"}
+
+// unlinked may be imported by tests alone.
+var unlinked = []string{"internal/store/storetest", "internal/battery"}
+
+// pkg is what `go list -json` says about a package, and what check needs.
+type pkg struct {
+	ImportPath     string
+	Dir            string
+	Imports        []string
+	TestImports    []string
+	XTestImports   []string
+	IgnoredGoFiles []string // files behind a build tag that is off: a tag must not hide an arrow
+}
+
+func TestEveryImportIsInTheTable(t *testing.T) {
+	pkgs := list(t, "./...")
+	for i := range pkgs {
+		pkgs[i].Imports = append(pkgs[i].Imports, hiddenImports(t, pkgs[i])...)
+	}
+	for _, broken := range check(layers, pkgs) {
+		t.Error(broken)
+	}
+}
+
+func TestNothingShippedReachesPackageTesting(t *testing.T) {
+	existing := map[string]bool{}
+	for _, p := range list(t, "./...") {
+		existing[p.ImportPath] = true
+	}
+	for _, l := range layers {
+		root := module + "/" + l.path
+		if !l.shipped || !existing[root] {
+			continue
+		}
+		if chain := reach(list(t, "-deps", "./"+l.path), root, isTesting); chain != nil {
+			t.Errorf("%s is linked into what users run, and reaches package testing:\n\t%s\nTesting helpers belong into _test.go files or into a package that only tests import.",
+				l.path, strings.Join(chain, "\n\t→ "))
+		}
+	}
+}
+
+// list runs go list: the one that this test was built by is the first on PATH.
+func list(t *testing.T, args ...string) []pkg {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{
+		"list", "-buildvcs=false", "-json=ImportPath,Dir,Imports,TestImports,XTestImports,IgnoredGoFiles",
+	}, args...)...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("go list %s: %v\n%s", strings.Join(args, " "), err, stderr.String())
+	}
+	var pkgs []pkg
+	for dec := json.NewDecoder(&stdout); ; {
+		var p pkg
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return pkgs
+		} else if err != nil {
+			t.Fatalf("read go list's answer: %v", err)
+		}
+		pkgs = append(pkgs, p)
+	}
+}
+
+// hiddenImports reads the files that go list left out because of a build tag.
+func hiddenImports(t *testing.T, p pkg) []string {
+	t.Helper()
+	var imports []string
+	for _, name := range p.IgnoredGoFiles {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.ImportsOnly)
+		if err != nil {
+			t.Fatalf("read the imports of %s: %v", name, err)
+		}
+		for _, spec := range f.Imports {
+			path, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				t.Fatalf("read the imports of %s: %v", name, err)
+			}
+			imports = append(imports, path)
+		}
+	}
+	return imports
+}
