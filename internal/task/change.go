@@ -1,0 +1,363 @@
+package task
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// Change is one mutation of one task that a client asks for. The types that
+// implement it are the rows of the transition table; Apply is the table.
+//
+// Apply is pure: it returns the record that replaces old (nil: there is none)
+// or an error, and never writes to old. A store applies it inside its atomic
+// batch and writes the difference.
+type Change interface {
+	Target() Key
+	Apply(now Millis, old *Task, p Policy) (Result, error)
+}
+
+// Result is what a change did.
+type Result struct {
+	Task   *Task // the record as it is now
+	Effect Effect
+}
+
+// Effect says which of its possible effects a change had.
+type Effect uint8
+
+// The effects.
+const (
+	Created  Effect = 1 + iota // a new record, or a new incarnation after a finished one
+	Repeated                   // the idempotent repeat of a create: nothing changed
+	Updated                    // an existing record changed, or was replaced
+	Accepted                   // noted, but an attempt is or may be under way: it takes effect when that ends
+)
+
+// Precondition is what If-Match and If-None-Match ask for. The zero value asks nothing.
+type Precondition struct {
+	IfMatch     []string // entity tags, without quotes; "*" matches any record
+	IfNoneMatch bool     // there must be no record
+}
+
+func (c Precondition) check(old *Task) error {
+	if c.IfNoneMatch && old != nil {
+		return ErrPrecondition
+	}
+	if len(c.IfMatch) == 0 {
+		return nil
+	}
+	if old == nil || !slices.Contains(c.IfMatch, "*") && !slices.Contains(c.IfMatch, old.ETag()) {
+		return ErrPrecondition
+	}
+	return nil
+}
+
+// ETag returns the entity tag of the record, without quotes.
+func (t *Task) ETag() string { return t.ID + "." + strconv.FormatUint(t.Version, 10) }
+
+// Create makes a task where no record of its name exists.
+type Create struct {
+	Spec        Spec
+	Idempotency *Idempotency // nil: a repeat is an error
+}
+
+// Target returns the key of the task to create.
+func (c Create) Target() Key { return c.Spec.Key }
+
+// Apply creates the task, or recognises the repeat of the create that made it.
+// Errors: ErrExists, ErrIdempotencyReuse.
+func (c Create) Apply(now Millis, old *Task, _ Policy) (Result, error) {
+	if old != nil {
+		if c.Idempotency == nil || old.Idempotency == nil || old.Idempotency.Key != c.Idempotency.Key {
+			return Result{}, ErrExists
+		}
+		if old.Idempotency.Fingerprint != c.Idempotency.Fingerprint {
+			return Result{}, ErrIdempotencyReuse
+		}
+		return Result{Task: old, Effect: Repeated}, nil
+	}
+	t := c.Spec.begin(now)
+	if c.Idempotency != nil {
+		idem := *c.Idempotency
+		t.Idempotency = &idem
+	}
+	return Result{Task: t, Effect: Created}, nil
+}
+
+// Replace creates a task or puts a new incarnation in the place of the old one.
+type Replace struct {
+	Spec Spec
+	If   Precondition
+}
+
+// Target returns the key of the task to replace.
+func (c Replace) Target() Key { return c.Spec.Key }
+
+// Apply begins a new incarnation. Where an attempt of the old one is under way
+// the new one starts when that has settled, whatever its outcome: the record
+// is the new task, the lease is still the old one's. Errors: ErrPrecondition.
+func (c Replace) Apply(now Millis, old *Task, _ Policy) (Result, error) {
+	if err := c.If.check(old); err != nil {
+		return Result{}, err
+	}
+	t := c.Spec.begin(now)
+	if old == nil || old.State.Finished() {
+		return Result{Task: t, Effect: Created}, nil
+	}
+	t.ZombieUntil = old.ZombieUntil
+	if old.State == Running {
+		lease := *old.Lease
+		t.State, t.Lease = Running, &lease
+	}
+	return Result{Task: t, Effect: Updated}, nil
+}
+
+// Patch changes some fields of a live or dead task. Nil fields stay as they are.
+type Patch struct {
+	Key Key
+	If  Precondition
+
+	When        *When
+	Queue       *string
+	Priority    *Priority
+	Labels      map[string]*string // nil value: removed
+	URL         *string
+	Method      *string
+	Headers     map[string]*string // nil value: removed; names ignore case
+	Body        *Body
+	Timeout     *time.Duration
+	ExpireAfter *time.Duration
+	MaxAttempts *int
+	MinBackoff  *time.Duration
+	MaxBackoff  *time.Duration
+	MaxAge      *time.Duration
+}
+
+// Body is a body and the way it was given.
+type Body struct {
+	Kind  BodyKind
+	Bytes []byte
+}
+
+// Target returns the key of the task to patch.
+func (c Patch) Target() Key { return c.Key }
+
+// Apply merges the patch. A running task keeps its due time, the rest counts
+// from the next attempt on; a dead one stays dead. Errors: ErrNotFound,
+// ErrPrecondition, *StateError, *FieldError where the merged task is not valid.
+func (c Patch) Apply(now Millis, old *Task, _ Policy) (Result, error) {
+	if err := find(old, c.If); err != nil {
+		return Result{}, err
+	}
+	switch {
+	case old.State.Finished():
+		return Result{}, finished("patch", old)
+	case old.State == Running && c.When != nil:
+		return Result{}, &StateError{Op: "move", State: Running, Code: CodeRunning, Hint: "its due time cannot change while an attempt is under way; wait for it, or replace the task"}
+	}
+	t := old.Clone()
+	t.Version++
+	c.merge(now, t)
+	if err := t.validate(); err != nil {
+		return Result{}, err
+	}
+	return Result{Task: t, Effect: Updated}, nil
+}
+
+func (c Patch) merge(now Millis, t *Task) {
+	if c.When != nil {
+		t.Relative, t.Delay = c.When.Relative, c.When.Delay
+		t.reschedule(c.When.due(now))
+	}
+	set(&t.Queue, c.Queue)
+	set(&t.Priority, c.Priority)
+	set(&t.Request.URL, c.URL)
+	set(&t.Request.Method, c.Method)
+	set(&t.Timeout, c.Timeout)
+	set(&t.ExpireAfter, c.ExpireAfter)
+	set(&t.Retry.MaxAttempts, c.MaxAttempts)
+	set(&t.Retry.MinBackoff, c.MinBackoff)
+	set(&t.Retry.MaxBackoff, c.MaxBackoff)
+	set(&t.Retry.MaxAge, c.MaxAge)
+	t.Labels = mergeMap(t.Labels, c.Labels, func(a, b string) bool { return a == b })
+	t.Request.Headers = mergeMap(t.Request.Headers, c.Headers, equalFold)
+	if c.Body != nil {
+		t.Request.BodyKind, t.Request.BodySize, t.Request.Body = c.Body.Kind, len(c.Body.Bytes), c.Body.Bytes
+	}
+}
+
+// set stores *v in *field where v is given.
+func set[T any](field, v *T) {
+	if v != nil {
+		*field = *v
+	}
+}
+
+// mergeMap applies edits to m: a nil value removes, another one replaces every
+// key that same calls equal.
+func mergeMap(m map[string]string, edits map[string]*string, same func(a, b string) bool) map[string]string {
+	if len(edits) > 0 && m == nil {
+		m = make(map[string]string, len(edits))
+	}
+	for k, v := range edits {
+		maps.DeleteFunc(m, func(old, _ string) bool { return same(old, k) })
+		if v != nil {
+			m[k] = *v
+		}
+	}
+	return m
+}
+
+// Touch makes a waiting task due its delay from now: a watchdog's heartbeat.
+type Touch struct {
+	Key Key
+	If  Precondition
+}
+
+// Target returns the key of the task to touch.
+func (c Touch) Target() Key { return c.Key }
+
+// Apply restarts the delay and forgets the failed attempts. Errors:
+// ErrNotFound, ErrPrecondition, *StateError.
+func (c Touch) Apply(now Millis, old *Task, _ Policy) (Result, error) {
+	if err := find(old, c.If); err != nil {
+		return Result{}, err
+	}
+	switch {
+	case old.State.Finished():
+		return Result{}, finished("touch", old)
+	case old.State == Running:
+		return Result{}, &StateError{Op: "touch", State: Running, Code: CodeRunning, Hint: "an attempt is under way"}
+	case old.State == Dead:
+		return Result{}, &StateError{Op: "touch", State: Dead, Code: CodeDead, Hint: "retry it first"}
+	case !old.Relative:
+		return Result{}, &StateError{Op: "touch", State: old.State, Code: CodeNoDelay, Hint: "it was created with an absolute time; move it instead"}
+	}
+	t := old.Clone()
+	t.Version++
+	t.forgetAttempts()
+	t.reschedule(When{Relative: true, Delay: t.Delay}.due(now))
+	return Result{Task: t, Effect: Updated}, nil
+}
+
+// Run makes a waiting task due now.
+type Run struct {
+	Key Key
+	If  Precondition
+}
+
+// Target returns the key of the task to run.
+func (c Run) Target() Key { return c.Key }
+
+// Apply makes the task due and urgent: it passes pause and rate, not
+// concurrency. Errors: ErrNotFound, ErrPrecondition, *StateError.
+func (c Run) Apply(now Millis, old *Task, _ Policy) (Result, error) {
+	if err := find(old, c.If); err != nil {
+		return Result{}, err
+	}
+	switch {
+	case old.State.Finished():
+		return Result{}, finished("run", old)
+	case old.State == Running:
+		return Result{}, &StateError{Op: "run", State: Running, Code: CodeRunning, Hint: "an attempt is under way"}
+	case old.State == Dead:
+		return Result{}, &StateError{Op: "run", State: Dead, Code: CodeDead, Hint: "retry it instead"}
+	}
+	t := old.Clone()
+	t.Version++
+	t.reschedule(now)
+	t.Urgent = true
+	return Result{Task: t, Effect: Updated}, nil
+}
+
+// Revive gives a dead task a new life: the API's "retry".
+type Revive struct {
+	Key  Key
+	If   Precondition
+	Only *Filter // nil, or what the task must still match
+}
+
+// Target returns the key of the task to revive.
+func (c Revive) Target() Key { return c.Key }
+
+// Apply makes the dead task due now, with its attempts back to 0 and the same
+// id. Errors: ErrNotFound, ErrPrecondition, *StateError.
+func (c Revive) Apply(now Millis, old *Task, _ Policy) (Result, error) {
+	if err := find(old, c.If); err != nil {
+		return Result{}, err
+	}
+	if !c.Only.Match(old) {
+		return Result{}, ErrPrecondition
+	}
+	switch {
+	case old.State.Finished():
+		return Result{}, finished("retry", old)
+	case old.State != Dead:
+		return Result{}, &StateError{Op: "retry", State: old.State, Code: CodeNotDead, Hint: "it is tried again by itself; run it to make it due now"}
+	}
+	t := old.Clone()
+	t.Version++
+	t.State, t.Reason, t.FinishedAt, t.KeepUntil = Scheduled, "", 0, 0
+	t.Reclaims = 0
+	t.forgetAttempts()
+	t.reschedule(now)
+	return Result{Task: t, Effect: Updated}, nil
+}
+
+// Cancel takes a task back.
+type Cancel struct {
+	Key  Key
+	If   Precondition
+	Only *Filter // nil, or what the task must still match
+}
+
+// Target returns the key of the task to cancel.
+func (c Cancel) Target() Key { return c.Key }
+
+// Apply cancels. Updated means that no attempt starts any more. Accepted means
+// that one is under way, or may be: no retry follows it. Errors: ErrNotFound,
+// ErrPrecondition, *StateError.
+func (c Cancel) Apply(now Millis, old *Task, p Policy) (Result, error) {
+	if err := find(old, c.If); err != nil {
+		return Result{}, err
+	}
+	if !c.Only.Match(old) {
+		return Result{}, ErrPrecondition
+	}
+	if old.State.Finished() {
+		return Result{}, finished("cancel", old)
+	}
+	t := old.Clone()
+	t.Version++
+	if old.State == Running {
+		t.CancelRequested = true
+		return Result{Task: t, Effect: Accepted}, nil
+	}
+	t.finish(now, Cancelled, ReasonCancelled, p)
+	if now < old.ZombieUntil {
+		return Result{Task: t, Effect: Accepted}, nil
+	}
+	return Result{Task: t, Effect: Updated}, nil
+}
+
+// find is the beginning of every change to an existing record.
+func find(old *Task, c Precondition) error {
+	if old == nil {
+		return ErrNotFound
+	}
+	return c.check(old)
+}
+
+func finished(op string, t *Task) error {
+	return &StateError{Op: op, State: t.State, Code: CodeFinished, Hint: "it is kept for reading only; put a new one in its place"}
+}
+
+// reschedule moves t to a due time that a client asked for.
+func (t *Task) reschedule(due Millis) {
+	t.OriginalDue, t.Due, t.Urgent = due, due, false
+}
+
+// forgetAttempts gives t its full attempts and age again. History and numbers stay.
+func (t *Task) forgetAttempts() { t.Spent, t.FirstAttemptAt = 0, 0 }

@@ -1,0 +1,77 @@
+package task
+
+import (
+	"errors"
+	"fmt"
+)
+
+// The errors of the contract. Stores return them, wrapped or bare, and
+// translate everything of their own at their border; one table in
+// internal/api maps them to HTTP.
+var (
+	// ErrNotFound: no record of that name.
+	ErrNotFound = errors.New("no such task")
+	// ErrExists: a create found a record of that name.
+	ErrExists = errors.New("a task of that name exists")
+	// ErrIdempotencyReuse: the Idempotency-Key was used for a different request.
+	ErrIdempotencyReuse = errors.New("the idempotency key was used with another request")
+	// ErrPrecondition: If-Match or If-None-Match does not hold.
+	ErrPrecondition = errors.New("the task is not in the version that the precondition names")
+	// ErrStale: the token no longer holds the task's lease; the caller has
+	// nothing to settle any more.
+	ErrStale = errors.New("the lease is no longer held")
+	// ErrNotDue: the task is due later than now, it moved.
+	ErrNotDue = errors.New("the task is not due yet")
+	// ErrLaneChanged: the task is in another lane than the claim names.
+	ErrLaneChanged = errors.New("the task is in another lane")
+	// ErrExpired: the claim found the task expired and finished it; no attempt starts.
+	ErrExpired = errors.New("the task expired before an attempt could start")
+	// ErrFull: the store refuses to take more.
+	ErrFull = errors.New("the store is full")
+	// ErrClosed: the store was closed, or stopped after an error of its medium.
+	ErrClosed = errors.New("the store is closed")
+)
+
+// StateError says that a task's state does not allow what was asked.
+type StateError struct {
+	Op    string // "touch", "run", "retry", "patch", "cancel", "claim"
+	State State
+	Code  string // stable, for machines: "running", "finished", "not_dead", "no_delay", ...
+	Hint  string // what to do instead; may be empty
+}
+
+// Error returns a sentence with the hint.
+func (e *StateError) Error() string {
+	s := fmt.Sprintf("cannot %s a task that is %s", e.Op, e.State)
+	if e.Code == CodeNoDelay {
+		s = fmt.Sprintf("cannot %s a task that has no delay", e.Op)
+	}
+	if e.Hint != "" {
+		s += ": " + e.Hint
+	}
+	return s
+}
+
+// The codes of a StateError.
+const (
+	CodeRunning  = "task_running"  // an attempt is under way
+	CodeDead     = "task_dead"     // it gave up; retry it first
+	CodeNotDead  = "task_not_dead" // only dead tasks are retried
+	CodeFinished = "task_finished" // delivered, cancelled or expired
+	CodeNoDelay  = "no_delay"      // it was created with an absolute time
+)
+
+// FieldError says what is wrong with one field of what a client sent.
+type FieldError struct {
+	Path   string // "http.headers.host"; "" for the whole
+	Code   string // stable: "bad_url", "too_long", ...
+	Detail string // a sentence that says what is allowed
+}
+
+// Error returns path and detail.
+func (e *FieldError) Error() string {
+	if e.Path == "" {
+		return e.Detail
+	}
+	return e.Path + ": " + e.Detail
+}

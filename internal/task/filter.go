@@ -1,0 +1,52 @@
+package task
+
+import "slices"
+
+// Filter chooses tasks. Zero fields choose all; a nil Filter matches everything.
+type Filter struct {
+	Namespace string
+	Queue     string
+	States    []State           // any of them
+	Labels    map[string]string // all of them
+	DueBefore Millis            // exclusive; 0: no bound
+	DueAfter  Millis            // exclusive; 0: no bound
+}
+
+// Match reports whether t is chosen.
+func (f *Filter) Match(t *Task) bool {
+	switch {
+	case f == nil:
+		return true
+	case f.Namespace != "" && t.Namespace != f.Namespace,
+		f.Queue != "" && t.Queue != f.Queue,
+		len(f.States) > 0 && !slices.Contains(f.States, t.State),
+		f.DueBefore != 0 && t.Due >= f.DueBefore,
+		f.DueAfter != 0 && t.Due <= f.DueAfter:
+		return false
+	}
+	for k, v := range f.Labels {
+		if got, ok := t.Labels[k]; !ok || got != v {
+			return false
+		}
+	}
+	return true
+}
+
+// Page says which part of a listing is wanted.
+type Page struct {
+	After  string // the name after which to go on: a Listing's Next; "" from the start
+	Limit  int    // at most this many tasks
+	Bodies bool   // load the bodies too; the page then also ends after MaxPageBytes of them
+}
+
+// Bounds of one page. A page may be short, or empty with a Next.
+const (
+	MaxPageExamined = 10_000
+	MaxPageBytes    = 8 << 20
+)
+
+// Listing is one page of tasks.
+type Listing struct {
+	Tasks []*Task
+	Next  string // "": there is no more
+}

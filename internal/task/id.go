@@ -1,0 +1,56 @@
+package task
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+)
+
+// NewID returns a UUID of version 7 (RFC 9562, section 5.7): the first 48 bits
+// are now in milliseconds, so identifiers sort by creation and stay together
+// on disk; 74 bits are random.
+func NewID(now Millis) string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails: crypto/rand crashes the program instead
+	for i := range 6 {
+		b[i] = byte(uint64(now) >> (40 - 8*i))
+	}
+	return formatUUID(b, 7)
+}
+
+// DeriveID returns the identifier of a task that is created with an
+// Idempotency-Key and without a name: a UUID of version 8 from the digest of
+// both, so that a repeat comes to the same name on any node.
+func DeriveID(namespace, key string) string {
+	sum := sha256.Sum256([]byte(namespace + "\x00" + key))
+	return formatUUID([16]byte(sum[:16]), 8)
+}
+
+// Digest returns what is kept of an Idempotency-Key or of a request that came
+// with one: enough to recognise it, nothing to leak.
+func Digest(parts ...[]byte) string {
+	h := sha256.New()
+	for _, p := range parts {
+		var n [8]byte
+		for i := range n {
+			n[i] = byte(len(p) >> (56 - 8*i))
+		}
+		h.Write(n[:]) // lengths keep ("ab","c") and ("a","bc") apart
+		h.Write(p)
+	}
+	return string(h.Sum(nil)[:16])
+}
+
+// formatUUID sets version and variant and writes b in the 8-4-4-4-12 form.
+func formatUUID(b [16]byte, version byte) string {
+	b[6] = b[6]&0x0f | version<<4
+	b[8] = b[8]&0x3f | 0x80
+	var s [36]byte
+	hex.Encode(s[0:8], b[0:4])
+	hex.Encode(s[9:13], b[4:6])
+	hex.Encode(s[14:18], b[6:8])
+	hex.Encode(s[19:23], b[8:10])
+	hex.Encode(s[24:36], b[10:16])
+	s[8], s[13], s[18], s[23] = '-', '-', '-', '-'
+	return string(s[:])
+}

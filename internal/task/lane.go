@@ -1,0 +1,58 @@
+package task
+
+// Key names a task. It is unique in its namespace for as long as the record is kept.
+type Key struct {
+	Namespace string
+	Name      string
+}
+
+// DefaultNamespace is the tenant of whoever names none.
+const DefaultNamespace = "default"
+
+// DefaultQueue is the queue of a task that names none.
+const DefaultQueue = "default"
+
+// Lane is what is limited, paused or hanging together, and therefore indexed
+// and read together: a destination that does not answer fills its own lane
+// and no other.
+type Lane struct {
+	Namespace   string
+	Queue       string
+	Priority    Priority
+	Destination string // host:port, lower case
+}
+
+// LaneHead is a lane and a lower bound of its earliest due time.
+type LaneHead struct {
+	Lane Lane
+	Due  Millis
+}
+
+// Entry is a scheduled task as its lane's index shows it. It is a hint: the
+// record decides, at the claim.
+type Entry struct {
+	Name string
+	Lane Lane
+	Due  Millis
+}
+
+// Key returns the key of the entry's task.
+func (e Entry) Key() Key { return Key{Namespace: e.Lane.Namespace, Name: e.Name} }
+
+// Position is a place in a lane's order, which is by due time, then by name.
+// The zero Position is before everything.
+type Position struct {
+	Due  Millis
+	Name string
+}
+
+// Position returns the entry's place in its lane.
+func (e Entry) Position() Position { return Position{Due: e.Due, Name: e.Name} }
+
+// Less reports whether p comes before o.
+func (p Position) Less(o Position) bool {
+	if p.Due != o.Due {
+		return p.Due < o.Due
+	}
+	return p.Name < o.Name
+}

@@ -1,0 +1,207 @@
+package task
+
+import "slices"
+
+const (
+	// MaxHistory is how many attempts a task's record keeps.
+	MaxHistory = 20
+	// MaxReclaims is how many claims may end without a settlement before the
+	// task is dead: a task that kills the process must not do so for ever.
+	MaxReclaims = 10
+	// MaxReplyKept is how many bytes of a reply an attempt keeps.
+	MaxReplyKept = 512
+)
+
+// Claim takes a due task for a while.
+type Claim struct {
+	Key   Key
+	Lane  Lane // as the entry named it; a claim counts against its limits
+	Token Token
+	Until Millis
+}
+
+// Apply gives the lease to the claim's token. Where it returns ErrExpired the
+// result is the finished record, to be written; with any other error there is
+// nothing to write. The same token again is answered with the same record.
+// Errors: ErrNotFound, ErrNotDue, ErrLaneChanged, ErrExpired, *StateError.
+func (c Claim) Apply(now Millis, old *Task, p Policy) (Result, error) {
+	switch {
+	case old == nil:
+		return Result{}, ErrNotFound
+	case old.State == Running && old.Lease.Token == c.Token:
+		return Result{Task: old, Effect: Repeated}, nil
+	case old.State != Scheduled:
+		return Result{}, &StateError{Op: "claim", State: old.State, Code: claimCode(old.State)}
+	case old.Due > now:
+		return Result{}, ErrNotDue
+	case old.Lane() != c.Lane:
+		return Result{}, ErrLaneChanged
+	}
+	t := old.Clone()
+	if end := t.ExpiresAt(); end != 0 && now > end {
+		t.finish(now, Expired, ReasonExpired, p)
+		return Result{Task: t, Effect: Updated}, ErrExpired
+	}
+	t.State = Running
+	t.Lease = &Lease{Token: c.Token, Until: c.Until, TaskID: t.ID}
+	t.Tries++
+	if t.FirstAttemptAt == 0 {
+		t.FirstAttemptAt = now
+	}
+	return Result{Task: t, Effect: Updated}, nil
+}
+
+func claimCode(s State) string {
+	switch s {
+	case Running:
+		return CodeRunning
+	case Dead:
+		return CodeDead
+	}
+	return CodeFinished
+}
+
+// Extension keeps a lease for longer.
+type Extension struct {
+	Key   Key
+	Token Token
+	Until Millis
+}
+
+// Apply moves the lease's end. Errors: ErrStale.
+func (e Extension) Apply(_ Millis, old *Task, _ Policy) (Result, error) {
+	if !old.holds(e.Token) {
+		return Result{}, ErrStale
+	}
+	t := old.Clone()
+	t.Lease.Until = e.Until
+	return Result{Task: t, Effect: Updated}, nil
+}
+
+// Settlement ends a claim with what became of its attempt.
+type Settlement struct {
+	Key     Key
+	Token   Token
+	Outcome Outcome
+}
+
+// Apply ends the lease and decides what follows: delivered, tried again, dead,
+// cancelled, or the new incarnation's turn. Errors: ErrStale.
+func (s Settlement) Apply(now Millis, old *Task, p Policy) (Result, error) {
+	if !old.holds(s.Token) {
+		return Result{}, ErrStale
+	}
+	t := old.Clone()
+	superseded := t.Superseded()
+	t.State, t.Lease = Scheduled, nil
+	if superseded {
+		if t.CancelRequested {
+			t.finish(now, Cancelled, ReasonCancelled, p)
+		}
+		return Result{Task: t, Effect: Updated}, nil
+	}
+	if s.Outcome.Verdict == Unsent {
+		t.unclaim()
+	} else {
+		t.Urgent = false
+		t.record(s.Outcome.attempt(t.Tries, t.Due))
+	}
+	t.follow(now, s.Outcome, p)
+	return Result{Task: t, Effect: Updated}, nil
+}
+
+// follow decides what an outcome means for t, whose lease has ended.
+func (t *Task) follow(now Millis, o Outcome, p Policy) {
+	if o.Verdict == Success {
+		t.finish(now, Delivered, "", p)
+		return
+	}
+	if t.CancelRequested {
+		t.finish(now, Cancelled, ReasonCancelled, p)
+		return
+	}
+	switch o.Verdict {
+	case Unsent, Interrupted:
+		return // due since before: at once
+	case Refusal:
+		t.die(now, o.Reason, p)
+		return
+	}
+	wait := min(max(o.RetryAfter, t.Retry.MinBackoff), max(t.Retry.MaxBackoff, t.Retry.MinBackoff))
+	if o.Verdict != Deferral {
+		t.Spent++
+		wait = t.Retry.Backoff(t.ID, t.Spent)
+	}
+	switch {
+	case o.Verdict == Failure && t.Retry.MaxAttempts > 0 && t.Spent >= t.Retry.MaxAttempts:
+		t.die(now, ReasonAttempts, p)
+	case t.Retry.MaxAge > 0 && now.Sub(t.FirstAttemptAt) >= t.Retry.MaxAge:
+		t.die(now, ReasonAge, p)
+	default:
+		t.Due = now.Add(wait)
+	}
+}
+
+// Reap takes back a lease that was lost. Gone says that the process which held
+// it is known to be dead, so that no attempt of it can still be on the wire.
+func (t *Task) Reap(now Millis, gone bool, p Policy) *Task {
+	n := t.Clone()
+	superseded := n.Superseded()
+	lease := *n.Lease
+	n.State, n.Lease = Scheduled, nil
+	if !gone {
+		n.ZombieUntil = lease.Until.Add(n.Timeout)
+	}
+	if !superseded {
+		n.Reclaims++
+		n.record(Attempt{Number: n.Tries, StartedAt: n.FirstAttemptAt, Error: "lost: the server stopped before the attempt was settled"})
+	}
+	switch {
+	case n.CancelRequested:
+		n.finish(now, Cancelled, ReasonCancelled, p)
+	case !superseded && n.Reclaims >= MaxReclaims:
+		n.die(now, ReasonReclaims, p)
+	}
+	return n
+}
+
+func (t *Task) holds(token Token) bool {
+	return t != nil && t.State == Running && t.Lease.Token == token
+}
+
+// unclaim forgets the attempt that was claimed and never began.
+func (t *Task) unclaim() {
+	t.Tries--
+	if t.Spent == 0 && t.Tries == t.Reclaims {
+		t.FirstAttemptAt = 0
+	}
+}
+
+// record adds a to the history.
+func (t *Task) record(a Attempt) {
+	t.History = append(t.History, a)
+	if over := len(t.History) - MaxHistory; over > 0 {
+		t.History = slices.Delete(t.History, 0, over)
+	}
+}
+
+// finish ends t for good: it keeps its record and last attempt, not its body.
+func (t *Task) finish(now Millis, s State, reason string, p Policy) {
+	t.end(now, s, reason)
+	t.KeepUntil = now.Add(p.KeepFinished)
+	t.Request.Body, t.Request.BodySize, t.Request.BodyKind = nil, 0, NoBody
+	if n := len(t.History); n > 1 {
+		t.History = slices.Clone(t.History[n-1:])
+	}
+}
+
+// die gives t up. It keeps everything, so that it can be retried.
+func (t *Task) die(now Millis, reason string, p Policy) {
+	t.end(now, Dead, reason)
+	t.KeepUntil = now.Add(p.KeepDead)
+}
+
+func (t *Task) end(now Millis, s State, reason string) {
+	t.State, t.Reason, t.FinishedAt = s, reason, now
+	t.CancelRequested, t.Urgent = false, false
+}

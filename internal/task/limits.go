@@ -1,0 +1,27 @@
+package task
+
+import "time"
+
+// The limits of what a client may ask for, all in one place. docs and
+// OpenAPI repeat them.
+const (
+	MaxNameLen        = 256
+	MaxURLLen         = 8 << 10
+	MaxBodyDefault    = 256 << 10 // the operator may raise it up to MaxBody
+	MaxBody           = 1 << 20
+	MaxHeaderBytes    = 16 << 10 // names and values together
+	MaxLabels         = 64
+	MaxLabelKeyLen    = 128
+	MaxLabelValueLen  = 256
+	MaxNesting        = 32 // of the JSON that a client sends
+	MaxAttemptsLimit  = 100_000
+	MaxBatch          = 1000
+	MaxBatchBytes     = 16 << 20
+	MaxIdempotencyKey = 256
+
+	MinTimeout  = time.Millisecond
+	MaxTimeout  = time.Hour
+	MinBackoff  = time.Millisecond
+	MaxDelay    = 100 * 365 * 24 * time.Hour // 100 years, leap days aside
+	MaxDuration = MaxDelay                   // of every other duration
+)

@@ -1,0 +1,70 @@
+package task
+
+import "time"
+
+// Verdict says what an attempt's end means for its task.
+type Verdict uint8
+
+// The verdicts.
+const (
+	// Success: a 2xx. The task is delivered.
+	Success Verdict = 1 + iota
+	// Failure: tried again after a backoff, unless attempts or age are exhausted.
+	Failure
+	// Deferral: the receiver said when to come back (429 or 503 with
+	// Retry-After). Waits as told, at least MinBackoff and at most MaxBackoff,
+	// and spends no attempt.
+	Deferral
+	// Refusal: not to be tried again (410, Foliot-No-Retry, egress denied). Dead.
+	Refusal
+	// Interrupted: this server stopped the attempt while it was under way. Due
+	// again at once; spends no attempt.
+	Interrupted
+	// Unsent: nothing was written to the network. Due again at once, as if it
+	// had never been claimed.
+	Unsent
+)
+
+// Outcome is how one attempt ended.
+type Outcome struct {
+	Verdict    Verdict
+	Reason     string        // of a Refusal: a stable code, "gone", "no_retry", "egress_denied"
+	Status     int           // 0: no reply came
+	Error      string        // a sentence for people; "" for a Success
+	StartedAt  Millis        // when the request began to be written
+	Latency    time.Duration // from StartedAt to the reply's end, or to the error
+	RetryAfter time.Duration // of a Deferral
+	Reply      string        // the reply's first bytes, at most MaxReplyKept, valid UTF-8
+}
+
+// Delivery is one attempt that is to be made.
+type Delivery struct {
+	Task   *Task // as claimed, with its body
+	Number int   // of the attempt, from 1
+
+	// Live is asked right before the request is written: an error means the
+	// lease is no longer held, and that nothing may be sent.
+	Live func() error
+}
+
+// The reasons of tasks that died, beside those of a Refusal.
+const (
+	ReasonAttempts  = "attempts_exhausted"
+	ReasonAge       = "max_age_exceeded"
+	ReasonReclaims  = "reclaims_exhausted"
+	ReasonExpired   = "expired"
+	ReasonCancelled = "cancelled"
+)
+
+// attempt returns o as the task's history keeps it.
+func (o Outcome) attempt(number int, due Millis) Attempt {
+	return Attempt{
+		Number:    number,
+		StartedAt: o.StartedAt,
+		Status:    o.Status,
+		Error:     o.Error,
+		Latency:   o.Latency,
+		Late:      o.StartedAt.Sub(due),
+		Reply:     o.Reply,
+	}
+}

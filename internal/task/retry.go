@@ -1,0 +1,41 @@
+package task
+
+import (
+	"encoding/binary"
+	"hash/fnv"
+	"time"
+)
+
+// Retry says how often, and how far apart, a task is tried again.
+type Retry struct {
+	MaxAttempts int           // 0: no limit, MaxAge decides
+	MinBackoff  time.Duration // before the second attempt; no wait is shorter
+	MaxBackoff  time.Duration // the waits double up to this
+	MaxAge      time.Duration // counts from the first attempt, so that downtime alone kills nothing; 0: no limit
+}
+
+// Backoff returns the wait before attempt n+1 of the task with the given id,
+// for n ≥ 1 failures: b·(½ + u/2) with b doubling from MinBackoff to
+// MaxBackoff and u in [0, 1) drawn from a hash of id and n, never below
+// MinBackoff. A pure function: every store comes to the same instant, and the
+// tasks of one failed minute still spread.
+func (r Retry) Backoff(id string, n int) time.Duration {
+	b := r.MinBackoff
+	for i := 1; i < n && b < r.MaxBackoff; i++ {
+		b *= 2
+	}
+	b = min(b, r.MaxBackoff)
+	wait := b/2 + time.Duration(unit(id, n)*float64(b/2))
+	return max(wait, r.MinBackoff)
+}
+
+// unit hashes id and n to a number in [0, 1).
+func unit(id string, n int) float64 {
+	h := fnv.New64a()
+	h.Write([]byte(id))
+	var raw [8]byte
+	binary.BigEndian.PutUint64(raw[:], uint64(n))
+	h.Write(raw[:])
+	// FNV's low bits mix better than its high ones; a multiply spreads them over the top 53.
+	return float64((h.Sum64()*0x9E3779B97F4A7C15)>>11) / (1 << 53)
+}

@@ -1,0 +1,115 @@
+package task
+
+import (
+	"net"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Spec is a task as a client asks for it: everything but what its life adds.
+// DefaultSpec fills what a client leaves out.
+type Spec struct {
+	Key
+	ID string // of the incarnation that the spec begins; see NewID and DeriveID
+
+	Queue    string
+	Priority Priority
+	Labels   map[string]string
+	Request  Request
+
+	When        When
+	Timeout     time.Duration
+	ExpireAfter time.Duration
+	Retry       Retry
+}
+
+// When is a due time, absolute or relative to the moment it is accepted.
+type When struct {
+	At       Millis        // valid if not Relative; a past time is due now
+	Relative bool          //
+	Delay    time.Duration // valid if Relative
+}
+
+// due resolves w at now, which a ledger's caller rounds up (CeilMillis), so that
+// a delay is never cut short. It is fixed here, once.
+func (w When) due(now Millis) Millis {
+	if w.Relative {
+		return now.Add(w.Delay)
+	}
+	return w.At
+}
+
+// The defaults of a task whose queue sets none.
+const (
+	DefaultTimeout    = 15 * time.Second
+	DefaultMinBackoff = time.Second
+	DefaultMaxBackoff = time.Hour
+	DefaultMaxAge     = 24 * time.Hour
+	DefaultMethod     = "POST"
+)
+
+// DefaultSpec returns a Spec with every default in place.
+func DefaultSpec() Spec {
+	return Spec{
+		Key:      Key{Namespace: DefaultNamespace},
+		Queue:    DefaultQueue,
+		Priority: Normal,
+		Request:  Request{Method: DefaultMethod},
+		Timeout:  DefaultTimeout,
+		Retry: Retry{
+			MinBackoff: DefaultMinBackoff,
+			MaxBackoff: DefaultMaxBackoff,
+			MaxAge:     DefaultMaxAge,
+		},
+	}
+}
+
+// Policy is what the operator decides about records that are no longer live.
+type Policy struct {
+	KeepFinished time.Duration
+	KeepDead     time.Duration
+}
+
+// The retention of the embedded store.
+const (
+	DefaultKeepFinished = 24 * time.Hour
+	DefaultKeepDead     = 30 * 24 * time.Hour
+)
+
+// WithDefaults returns p with its zero fields filled.
+func (p Policy) WithDefaults() Policy {
+	if p.KeepFinished == 0 {
+		p.KeepFinished = DefaultKeepFinished
+	}
+	if p.KeepDead == 0 {
+		p.KeepDead = DefaultKeepDead
+	}
+	return p
+}
+
+// begin returns the first record of the incarnation that s describes.
+func (s Spec) begin(now Millis) *Task {
+	due := s.When.due(now)
+	t := &Task{
+		Namespace: s.Namespace, Name: s.Name, ID: s.ID, Version: 1,
+		Queue: s.Queue, Priority: s.Priority, Labels: s.Labels, Request: s.Request,
+		Timeout: s.Timeout, ExpireAfter: s.ExpireAfter, Retry: s.Retry,
+		Relative: s.When.Relative, Delay: s.When.Delay,
+		CreatedAt: now, OriginalDue: due, Due: due,
+		State: Scheduled,
+	}
+	return t.Clone() // the maps are the caller's
+}
+
+// destination returns host:port of a valid task URL, in lower case.
+func destination(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = "80"
+		if u.Scheme == "https" {
+			port = "443"
+		}
+	}
+	return net.JoinHostPort(strings.ToLower(u.Hostname()), port)
+}

@@ -1,0 +1,86 @@
+package task
+
+import "fmt"
+
+// State is where a task stands in its life. The numbers are part of the disk
+// format. (A task whose queue is paused or limited is scheduled too: it is
+// merely not read.)
+type State uint8
+
+// The states. The zero State is no state: a record that lacks one is damaged.
+const (
+	Scheduled State = 1 + iota // waits for its due time
+	Running                    // an attempt holds its lease
+	Delivered                  // a 2xx arrived
+	Cancelled                  // its client took it back
+	Expired                    // expire_after passed before an attempt could start
+	Dead                       // gave up; kept until retention, can be retried
+)
+
+var stateNames = [...]string{
+	Scheduled: "scheduled", Running: "running", Delivered: "delivered",
+	Cancelled: "cancelled", Expired: "expired", Dead: "dead",
+}
+
+// Live reports whether the task still has an attempt before it or under way.
+func (s State) Live() bool { return s == Scheduled || s == Running }
+
+// Finished reports whether the task ended for good: delivered, cancelled or expired.
+func (s State) Finished() bool { return s == Delivered || s == Cancelled || s == Expired }
+
+// Valid reports whether s is one of the states above.
+func (s State) Valid() bool { return s >= Scheduled && s <= Dead }
+
+// String returns the state's word, as it stands in JSON and on the command line.
+func (s State) String() string {
+	if !s.Valid() {
+		return fmt.Sprintf("State(%d)", uint8(s))
+	}
+	return stateNames[s]
+}
+
+// ParseState is the inverse of String.
+func ParseState(word string) (State, bool) {
+	for s := Scheduled; s <= Dead; s++ {
+		if stateNames[s] == word {
+			return s, true
+		}
+	}
+	return 0, false
+}
+
+// Priority orders the lanes of a queue: a lane of higher priority is served
+// first among tasks that are due. The numbers are part of the disk format and
+// sort the keys: the most urgent first.
+type Priority uint8
+
+// The priorities. The zero value is High on disk, so a Spec must name one;
+// DefaultSpec has Normal.
+const (
+	High Priority = iota
+	Normal
+	Low
+)
+
+var priorityNames = [...]string{High: "high", Normal: "normal", Low: "low"}
+
+// Valid reports whether p is one of the priorities above.
+func (p Priority) Valid() bool { return p <= Low }
+
+// String returns the priority's word.
+func (p Priority) String() string {
+	if !p.Valid() {
+		return fmt.Sprintf("Priority(%d)", uint8(p))
+	}
+	return priorityNames[p]
+}
+
+// ParsePriority is the inverse of String.
+func ParsePriority(word string) (Priority, bool) {
+	for p := High; p <= Low; p++ {
+		if priorityNames[p] == word {
+			return p, true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,98 @@
+package task
+
+import "context"
+
+// Store keeps tasks. Each consumer takes only its half. Every method may be
+// called by many goroutines; time is always an argument.
+//
+// A nil error means that what was done, or seen, is durable at the level that
+// Durability names. A call that fails as a whole (the context ended, the
+// medium failed, ErrClosed) may have been carried out or not; repeating it is
+// safe. After Close every method returns ErrClosed.
+type Store interface {
+	Ledger
+	Queue
+
+	// Durability is the word for what a nil error of a mutation means:
+	// "memory", "synced", ....
+	Durability() string
+
+	// Err returns nil while the store works, and otherwise why it stopped.
+	Err() error
+
+	// Close waits for what is under way and releases the medium. Twice is fine.
+	Close() error
+}
+
+// Ledger is the half that clients use, by way of the API.
+type Ledger interface {
+	// Apply carries out changes, each atomic by itself, in their order, and
+	// returns one Reply for each. The batch is not atomic: a crash in the
+	// middle leaves a prefix of it. now is the clock rounded up (CeilMillis), as
+	// delays count from it. A reply's error is one of the Change's own
+	// errors or ErrFull. The records it returns carry their bodies only where
+	// the change set them.
+	//
+	// A Create whose Idempotency key was used under another name of the same
+	// namespace, by a record that is still kept, fails with ErrIdempotencyReuse.
+	Apply(ctx context.Context, now Millis, changes []Change) ([]Reply, error)
+
+	// Get returns the task with its body. Errors: ErrNotFound.
+	Get(ctx context.Context, key Key) (*Task, error)
+
+	// List returns one page of the tasks of f.Namespace that match f, in the
+	// order of their names, examining at most MaxPageExamined records.
+	List(ctx context.Context, f Filter, page Page) (Listing, error)
+}
+
+// Queue is the half that dispatch uses. Its now is the clock rounded down
+// (FloorMillis): no claim is early.
+type Queue interface {
+	// Lanes returns the lanes that have, or may have, a scheduled task due at
+	// or before until, the earliest first. Costs O(lanes), no I/O.
+	Lanes(ctx context.Context, until Millis) ([]LaneHead, error)
+
+	// Peek reads lanes' indexes without taking anything: for each read, its
+	// entries in order.
+	Peek(ctx context.Context, reads []LaneRead) ([][]Entry, error)
+
+	// Claim takes due tasks, each by itself, with their bodies. The errors of
+	// a reply are those of Claim.Apply. After a crash every claim that was not
+	// settled is reaped.
+	Claim(ctx context.Context, now Millis, claims []Claim) ([]Reply, error)
+
+	// Extend keeps leases for longer; one error, nil or ErrStale, for each.
+	Extend(ctx context.Context, now Millis, extensions []Extension) ([]error, error)
+
+	// Settle ends claims; one reply, with a nil error or ErrStale, for each.
+	Settle(ctx context.Context, now Millis, settlements []Settlement) ([]Reply, error)
+
+	// Reap takes back at most limit leases that ended at or before now, and
+	// returns how many. A store that one process has for itself does this when
+	// it is opened, for every lease; its owner never needs to call it.
+	Reap(ctx context.Context, now Millis, limit int) (int, error)
+
+	// Sweep removes at most limit records whose retention ended at or before
+	// now, and returns how many.
+	Sweep(ctx context.Context, now Millis, limit int) (int, error)
+
+	// Watch sets the function that is told of tasks that were created, moved
+	// or given back, after they became durable. It must not block and may miss
+	// some: its calls are hints, Lanes and Peek are the truth. At most one
+	// watcher; nil removes it.
+	Watch(hint func([]Entry))
+}
+
+// LaneRead asks for a part of a lane.
+type LaneRead struct {
+	Lane  Lane
+	After Position // exclusive; zero: from the start
+	Until Millis   // inclusive
+	Limit int
+}
+
+// Reply is the result of one item of a batch.
+type Reply struct {
+	Result
+	Err error
+}

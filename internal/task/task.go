@@ -1,0 +1,162 @@
+package task
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// Task is the record of a durable HTTP request and the time to send it.
+//
+// A *Task that was handed to a store, or came from one, is never written to
+// again: transitions copy it first. So it may be read by many goroutines.
+type Task struct {
+	Namespace string
+	Name      string
+	ID        string // new for each incarnation of a name; the webhook-id of all its attempts
+	Version   uint64 // counts what clients changed; attempts do not change it
+
+	Queue    string
+	Priority Priority
+	Labels   map[string]string
+	Request  Request
+
+	Timeout     time.Duration // of one attempt
+	ExpireAfter time.Duration // 0: never; counts from OriginalDue
+	Retry       Retry
+
+	Relative bool          // it was asked for by delay, so that a touch can repeat it
+	Delay    time.Duration // valid if Relative
+
+	CreatedAt   Millis
+	OriginalDue Millis // the due time a client last asked for; retries do not move it
+	Due         Millis // when the next attempt is to start
+
+	State  State
+	Urgent bool // run by hand: passes pause and rate, not concurrency
+
+	Tries          int       // attempts ever started in this incarnation; the last one's number
+	Spent          int       // attempts that count against Retry.MaxAttempts
+	Reclaims       int       // claims that ended without a settlement: the process died, or the lease
+	FirstAttemptAt Millis    // Retry.MaxAge counts from here; 0: none yet
+	History        []Attempt // the last MaxHistory, oldest first; a finished task keeps one
+	Reason         string    // why it is dead, expired or cancelled; "" otherwise
+
+	Lease           *Lease // exactly while Running
+	CancelRequested bool   // cancelled while running: no retry follows
+
+	// ZombieUntil is set when a lease was lost, not settled: until then the
+	// attempt that lost it may still be on the wire, and a cancel says so.
+	ZombieUntil Millis
+
+	FinishedAt Millis // when it became finished or dead
+	KeepUntil  Millis // when a finished or dead record may be swept
+
+	Idempotency *Idempotency // how the create can be recognised when it is repeated
+}
+
+// Request is the HTTP request of a task.
+type Request struct {
+	URL         string
+	Method      string
+	Headers     map[string]string // names as the client wrote them, unique ignoring case
+	Destination string            // host:port of URL, lower case: derived, names the lane
+
+	BodyKind BodyKind
+	BodySize int
+	// Body is stored apart from the record, so that a claim does not rewrite
+	// it. Where it was not loaded it is nil although BodySize is not 0; where
+	// it is set it has BodySize bytes. A finished task keeps none.
+	Body []byte
+}
+
+// BodyKind says how a body was given, so that a reply can show it the same way
+// and delivery can choose a content type. The numbers are part of the disk format.
+type BodyKind uint8
+
+// The kinds of body.
+const (
+	NoBody     BodyKind = iota
+	TextBody            // a JSON string; text/plain unless a header says otherwise
+	JSONBody            // any other JSON value, byte for byte as it came
+	BinaryBody          // bytes; application/octet-stream unless a header says otherwise
+)
+
+// Lease says who runs the task and until when.
+type Lease struct {
+	Token  Token  // proves, at the settlement, that it is still held
+	Until  Millis // by the store's clock
+	TaskID string // the incarnation being delivered; not the record's ID after a replace
+}
+
+// Token is a claim's secret, unique for each claim.
+type Token string
+
+// Idempotency marks a task whose create carried an Idempotency-Key.
+type Idempotency struct {
+	Key         string // digest of the key
+	Fingerprint string // digest of the request: the same key with another one is an error
+}
+
+// Attempt is one HTTP request that was made for a task, and how it ended.
+type Attempt struct {
+	Number    int
+	StartedAt Millis
+	Status    int           // 0: no reply came
+	Error     string        // "" for a 2xx
+	Latency   time.Duration // from the start to the reply's end, or to the error
+	Late      time.Duration // from the due time to the start
+	Reply     string        // the reply's first bytes, at most MaxReplyKept
+}
+
+// Key returns the task's key.
+func (t *Task) Key() Key { return Key{Namespace: t.Namespace, Name: t.Name} }
+
+// Lane returns the lane in which the task waits.
+func (t *Task) Lane() Lane {
+	return Lane{Namespace: t.Namespace, Queue: t.Queue, Priority: t.Priority, Destination: t.Request.Destination}
+}
+
+// Entry returns the task as its lane's index shows it.
+func (t *Task) Entry() Entry { return Entry{Name: t.Name, Lane: t.Lane(), Due: t.Due} }
+
+// Superseded reports whether the attempt under way belongs to an incarnation
+// that was replaced meanwhile.
+func (t *Task) Superseded() bool { return t.Lease != nil && t.Lease.TaskID != t.ID }
+
+// ExpiresAt returns when the task expires, 0 for never.
+func (t *Task) ExpiresAt() Millis {
+	if t.ExpireAfter == 0 {
+		return 0
+	}
+	return t.OriginalDue.Add(t.ExpireAfter)
+}
+
+// Clone returns a copy that shares nothing with t but the bytes of its body,
+// which nobody writes to.
+func (t *Task) Clone() *Task {
+	c := *t
+	c.Labels = maps.Clone(t.Labels)
+	c.Request.Headers = maps.Clone(t.Request.Headers)
+	c.History = slices.Clone(t.History)
+	if t.Lease != nil {
+		lease := *t.Lease
+		c.Lease = &lease
+	}
+	if t.Idempotency != nil {
+		idem := *t.Idempotency
+		c.Idempotency = &idem
+	}
+	return &c
+}
+
+// WithoutBody returns t itself where no body is loaded, and otherwise a copy
+// that keeps everything but the body's bytes.
+func (t *Task) WithoutBody() *Task {
+	if t.Request.Body == nil {
+		return t
+	}
+	c := *t
+	c.Request.Body = nil
+	return &c
+}

@@ -1,0 +1,277 @@
+package task
+
+import (
+	"fmt"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Validate checks everything that can be said of a spec without a store and
+// derives what follows from it (the destination). now bounds an absolute due
+// time. It returns a *FieldError for the first field that is wrong.
+func (s *Spec) Validate(now Millis) error {
+	if err := ValidateName("name", s.Name); err != nil {
+		return err
+	}
+	if err := s.When.validate(now); err != nil {
+		return err
+	}
+	t := s.begin(now)
+	if err := t.validate(); err != nil {
+		return err
+	}
+	s.Request.Destination = t.Request.Destination
+	return nil
+}
+
+// Validate checks what can be said of a patch without the task it changes: the
+// merged task is checked again, by Apply.
+func (c *Patch) Validate(now Millis) error {
+	if c.When == nil {
+		return nil
+	}
+	return c.When.validate(now)
+}
+
+func (w When) validate(now Millis) error {
+	switch {
+	case w.Relative && (w.Delay < 0 || w.Delay > MaxDelay):
+		return &FieldError{"delay", "out_of_range", "a delay lies between 0s and 100 years"}
+	case !w.Relative && w.At > now.Add(MaxDelay):
+		return &FieldError{"at", "out_of_range", "a due time lies at most 100 years ahead"}
+	case !w.Relative && w.At < 0:
+		return &FieldError{"at", "out_of_range", "a due time lies after 1970"}
+	}
+	return nil
+}
+
+// validate checks a record's fields that clients set and derives the destination.
+func (t *Task) validate() error {
+	if err := ValidateName("queue", t.Queue); err != nil {
+		return err
+	}
+	if !t.Priority.Valid() {
+		return &FieldError{"priority", "bad_priority", "a priority is high, normal or low"}
+	}
+	if err := validateLabels(t.Labels); err != nil {
+		return err
+	}
+	if err := t.Request.validate(); err != nil {
+		return err
+	}
+	if err := between("timeout", t.Timeout, MinTimeout, MaxTimeout); err != nil {
+		return err
+	}
+	if err := between("expire_after", t.ExpireAfter, 0, MaxDuration); err != nil {
+		return err
+	}
+	return t.Retry.Validate("retry")
+}
+
+// Validate checks the policy; path names it in errors.
+func (r Retry) Validate(path string) error {
+	if r.MaxAttempts < 0 || r.MaxAttempts > MaxAttemptsLimit {
+		return &FieldError{path + ".max_attempts", "out_of_range", fmt.Sprintf("max_attempts lies between 0 (no limit) and %d", MaxAttemptsLimit)}
+	}
+	if err := between(path+".min_backoff", r.MinBackoff, MinBackoff, MaxDuration); err != nil {
+		return err
+	}
+	if err := between(path+".max_backoff", r.MaxBackoff, MinBackoff, MaxDuration); err != nil {
+		return err
+	}
+	if r.MaxBackoff < r.MinBackoff {
+		return &FieldError{path + ".max_backoff", "out_of_range", "max_backoff is shorter than min_backoff"}
+	}
+	return between(path+".max_age", r.MaxAge, 0, MaxDuration)
+}
+
+func between(path string, d, low, high time.Duration) error {
+	if d >= low && d <= high {
+		return nil
+	}
+	return &FieldError{path, "out_of_range", fmt.Sprintf("%s lies between %v and %s", lastOf(path), low, words(high))}
+}
+
+func words(d time.Duration) string {
+	if d == MaxDuration {
+		return "100 years"
+	}
+	return d.String()
+}
+
+func lastOf(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
+
+// ValidateName checks a name that a client gives, of a task, queue or namespace.
+func ValidateName(path, name string) error {
+	if len(name) == 0 || len(name) > MaxNameLen {
+		return &FieldError{path, "bad_name", fmt.Sprintf("a %s has 1 to %d characters", lastOf(path), MaxNameLen)}
+	}
+	for i := range len(name) {
+		if c := name[i]; !alphanumeric(c) && (i == 0 || !strings.ContainsRune("._:-", rune(c))) {
+			return &FieldError{path, "bad_name", fmt.Sprintf("a %s is made of letters, digits and . _ : - and begins with a letter or digit", lastOf(path))}
+		}
+	}
+	return nil
+}
+
+func alphanumeric(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
+func validateLabels(labels map[string]string) error {
+	if len(labels) > MaxLabels {
+		return &FieldError{"labels", "too_many", fmt.Sprintf("a task has at most %d labels", MaxLabels)}
+	}
+	for k, v := range labels {
+		path := "labels." + k
+		switch {
+		case k == "" || len(k) > MaxLabelKeyLen || !plainText(k) || strings.ContainsRune(k, '='):
+			return &FieldError{path, "bad_label", fmt.Sprintf("a label's key has 1 to %d bytes of text without '=' and control characters", MaxLabelKeyLen)}
+		case len(v) > MaxLabelValueLen || !plainText(v):
+			return &FieldError{path, "bad_label", fmt.Sprintf("a label's value has at most %d bytes of text without control characters", MaxLabelValueLen)}
+		}
+	}
+	return nil
+}
+
+// plainText reports whether s is UTF-8 without control characters.
+func plainText(s string) bool {
+	if !utf8.ValidString(s) {
+		return false
+	}
+	return strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) < 0
+}
+
+// methods are those a task may use. CONNECT and TRACE are not for callbacks.
+var methods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+
+func (r *Request) validate() error {
+	if !slices.Contains(methods, r.Method) {
+		return &FieldError{"http.method", "bad_method", "a method is one of " + strings.Join(methods, ", ")}
+	}
+	u, err := parseURL(r.URL)
+	if err != nil {
+		return err
+	}
+	r.Destination = destination(u)
+	return validateHeaders(r.Headers)
+}
+
+func parseURL(raw string) (*url.URL, error) {
+	const path = "http.url"
+	bad := func(code, detail string) error { return &FieldError{path, code, detail} }
+	switch {
+	case raw == "":
+		return nil, bad("required", "a task needs the URL to call")
+	case len(raw) > MaxURLLen:
+		return nil, bad("too_long", fmt.Sprintf("a URL has at most %d bytes", MaxURLLen))
+	}
+	u, err := url.Parse(raw)
+	if err != nil || !plainText(raw) || strings.ContainsRune(raw, ' ') {
+		return nil, bad("bad_url", "the URL cannot be parsed")
+	}
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https":
+		return nil, bad("bad_scheme", "a URL begins with http:// or https://")
+	case u.Hostname() == "":
+		return nil, bad("bad_url", "the URL has no host")
+	case u.User != nil:
+		return nil, bad("bad_url", "a URL carries no user name or password: send an authorization header")
+	case !validHost(u.Hostname()):
+		return nil, bad("bad_url", "the URL's host is neither a name nor an address")
+	case !validPort(u):
+		return nil, bad("bad_url", "the URL's port lies between 1 and 65535")
+	}
+	return u, nil
+}
+
+func validPort(u *url.URL) bool {
+	port := u.Port()
+	if port == "" {
+		return !strings.HasSuffix(u.Host, ":")
+	}
+	n, err := strconv.Atoi(port)
+	return err == nil && n >= 1 && n <= 65535
+}
+
+// validHost accepts addresses and anything that a resolver could be asked for;
+// what it resolves to is judged at dial time.
+func validHost(host string) bool {
+	if _, err := netip.ParseAddr(host); err == nil {
+		return true
+	}
+	if len(host) > 253 {
+		return false
+	}
+	for _, r := range host {
+		if r <= ' ' || r == 0x7f || strings.ContainsRune(`"#%/<>?@[\]^{|}:`+"`", r) {
+			return false
+		}
+	}
+	return true
+}
+
+// forbiddenHeaders belong to the connection, or to Foliot.
+var forbiddenHeaders = []string{
+	"host", "te", "content-length", "connection", "transfer-encoding", "expect", "upgrade", "trailer", "keep-alive",
+}
+
+var forbiddenPrefixes = []string{"proxy-", "foliot-", "webhook-"}
+
+func validateHeaders(headers map[string]string) error {
+	total := 0
+	seen := make(map[string]bool, len(headers))
+	for name, value := range headers {
+		path := "http.headers." + name
+		lower := strings.ToLower(name)
+		switch {
+		case !validHeaderName(name):
+			return &FieldError{path, "bad_header", "a header's name is made of letters, digits and !#$%&'*+-.^_`|~"}
+		case ForbiddenHeader(lower):
+			return &FieldError{path, "forbidden_header", "this header is set by the connection or by Foliot"}
+		case seen[lower]:
+			return &FieldError{path, "duplicate_key", "the header is given twice"}
+		case !validHeaderValue(value):
+			return &FieldError{path, "bad_header", "a header's value has no line breaks or other control characters"}
+		}
+		seen[lower] = true
+		total += len(name) + len(value)
+	}
+	if total > MaxHeaderBytes {
+		return &FieldError{"http.headers", "too_large", fmt.Sprintf("a task's headers have at most %d bytes together", MaxHeaderBytes)}
+	}
+	return nil
+}
+
+// ForbiddenHeader reports whether a task may not set the header of that name.
+func ForbiddenHeader(name string) bool {
+	lower := strings.ToLower(name)
+	return slices.Contains(forbiddenHeaders, lower) ||
+		slices.ContainsFunc(forbiddenPrefixes, func(p string) bool { return strings.HasPrefix(lower, p) })
+}
+
+func validHeaderName(name string) bool {
+	for i := range len(name) {
+		if c := name[i]; !alphanumeric(c) && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) {
+			return false
+		}
+	}
+	return name != ""
+}
+
+func validHeaderValue(value string) bool {
+	for i := range len(value) {
+		if c := value[i]; c < ' ' && c != '\t' || c == 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// equalFold compares header names, which are ASCII.
+func equalFold(a, b string) bool { return strings.EqualFold(a, b) }
