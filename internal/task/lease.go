@@ -43,7 +43,7 @@ func (c Claim) Apply(now Millis, old *Task, p Policy) (Result, error) {
 		return Result{Task: t, Effect: Updated}, ErrExpired
 	}
 	t.State = Running
-	t.Lease = &Lease{Token: c.Token, Until: c.Until, TaskID: t.ID}
+	t.Lease = &Lease{Token: c.Token, Since: now, Until: c.Until, TaskID: t.ID}
 	t.Tries++
 	if t.FirstAttemptAt == 0 {
 		t.FirstAttemptAt = now
@@ -154,7 +154,7 @@ func (t *Task) Reap(now Millis, gone bool, p Policy) *Task {
 	}
 	if !superseded {
 		n.Reclaims++
-		n.record(Attempt{Number: n.Tries, StartedAt: n.FirstAttemptAt, Error: "lost: the server stopped before the attempt was settled"})
+		n.record(Attempt{Number: n.Tries, StartedAt: lease.Since, Late: lease.Since.Sub(n.Due), Error: "lost: the server stopped before the attempt was settled"})
 	}
 	switch {
 	case n.CancelRequested:

@@ -85,6 +85,7 @@ const (
 // Lease says who runs the task and until when.
 type Lease struct {
 	Token  Token  // proves, at the settlement, that it is still held
+	Since  Millis // when it was claimed
 	Until  Millis // by the store's clock
 	TaskID string // the incarnation being delivered; not the record's ID after a replace
 }
