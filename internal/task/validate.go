@@ -32,6 +32,14 @@ func (s *Spec) Validate(now Millis) error {
 // Validate checks what can be said of a patch without the task it changes: the
 // merged task is checked again, by Apply.
 func (c *Patch) Validate(now Millis) error {
+	seen := make(map[string]bool, len(c.Headers))
+	for name := range c.Headers {
+		lower := strings.ToLower(name)
+		if seen[lower] { // which of the two would win is a matter of map order
+			return &FieldError{"http.headers." + name, "duplicate_key", "the header is given twice"}
+		}
+		seen[lower] = true
+	}
 	if c.When == nil {
 		return nil
 	}
