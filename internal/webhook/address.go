@@ -1,0 +1,114 @@
+package webhook
+
+import "net/netip"
+
+var (
+	loopback4 = netip.MustParsePrefix("127.0.0.0/8")
+	loopback6 = netip.MustParsePrefix("::1/128")
+	broadcast = netip.MustParseAddr("255.255.255.255")
+)
+
+// metadata are the addresses at which clouds hand credentials to whoever asks
+// from inside a machine, and their neighbours that steer the machine. No task
+// has business there, so no flag opens them.
+var metadata = []netip.Prefix{
+	netip.MustParsePrefix("169.254.169.254/32"), // AWS, Google, Azure, Oracle, DigitalOcean, Hetzner, OpenStack
+	netip.MustParsePrefix("169.254.169.253/32"), // AWS: the resolver
+	netip.MustParsePrefix("169.254.170.2/32"),   // AWS ECS: credentials of a container
+	netip.MustParsePrefix("169.254.170.23/32"),  // AWS EKS: credentials of a pod
+	netip.MustParsePrefix("169.254.42.42/32"),   // Scaleway
+	netip.MustParsePrefix("169.254.0.23/32"),    // Tencent
+	netip.MustParsePrefix("100.100.100.200/32"), // Alibaba
+	netip.MustParsePrefix("168.63.129.16/32"),   // Azure: the host's agent; a public address, no registry lists it
+	netip.MustParsePrefix("192.0.0.192/32"),     // Oracle Classic
+	netip.MustParsePrefix("fd00:ec2::/32"),      // AWS: metadata, credentials and resolver over IPv6
+	netip.MustParsePrefix("fd20:ce::254/128"),   // Google over IPv6
+	netip.MustParsePrefix("fd00:c1::/32"),       // Oracle over IPv6
+	netip.MustParsePrefix("fd00:42::42/128"),    // Scaleway over IPv6
+}
+
+// isMetadata reports whether a, which must be plain, is a metadata address or
+// an IPv6 address in which one stands, in any of the places where a translator
+// looks. Operators choose their own translation prefixes, so the prefix says
+// nothing; that an honest address has these very bytes there is a matter of
+// one in a billion.
+func isMetadata(a netip.Addr) bool {
+	if within(metadata, a) {
+		return true
+	}
+	if a.Is4() {
+		return false
+	}
+	b := a.As16()
+	// RFC 6052, section 2.2: where the four bytes stand for prefixes of 32, 40,
+	// 48, 56, 64 and 96 bits. Byte 8 is skipped.
+	for _, at := range [][4]int{
+		{4, 5, 6, 7}, {5, 6, 7, 9}, {6, 7, 9, 10}, {7, 9, 10, 11}, {9, 10, 11, 12}, {12, 13, 14, 15},
+	} {
+		if within(metadata, netip.AddrFrom4([4]byte{b[at[0]], b[at[1]], b[at[2]], b[at[3]]})) {
+			return true
+		}
+	}
+	inner := carried(a)
+	return inner.IsValid() && within(metadata, inner)
+}
+
+var (
+	nat64      = netip.MustParsePrefix("64:ff9b::/96")
+	sixToFour  = netip.MustParsePrefix("2002::/16")
+	teredo     = netip.MustParsePrefix("2001::/32")
+	compatible = netip.MustParsePrefix("::/96")
+	translated = netip.MustParsePrefix("::ffff:0:0:0/96")
+)
+
+// carried returns the IPv4 address that the IPv6 address a stands for under
+// one of the well-known translations, or the zero Addr.
+func carried(a netip.Addr) netip.Addr {
+	if a.Is4() || a == netip.IPv6Loopback() || a.IsUnspecified() {
+		return netip.Addr{}
+	}
+	b := a.As16()
+	switch {
+	case nat64.Contains(a), compatible.Contains(a), translated.Contains(a):
+		return netip.AddrFrom4([4]byte(b[12:16]))
+	case sixToFour.Contains(a):
+		return netip.AddrFrom4([4]byte(b[2:6]))
+	case teredo.Contains(a): // the client's address, with each bit turned over
+		return netip.AddrFrom4([4]byte{^b[12], ^b[13], ^b[14], ^b[15]})
+	}
+	return netip.Addr{}
+}
+
+// plain returns a without a zone, and an IPv4 address that is written as IPv6
+// as what the system makes of it: IPv4. Prefixes contain no zoned address.
+func plain(a netip.Addr) netip.Addr { return a.Unmap().WithZone("") }
+
+// plainPrefix is plain for prefixes.
+func plainPrefix(p netip.Prefix) netip.Prefix {
+	if p.Addr().Is4In6() && p.Bits() >= 96 {
+		return netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
+	}
+	return p
+}
+
+func within(prefixes []netip.Prefix, a netip.Addr) bool {
+	for _, p := range prefixes {
+		if p.Contains(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// kind says, for an error, what the closed address a is.
+func kind(a netip.Addr) string {
+	switch {
+	case a.IsLoopback():
+		return "a loopback address"
+	case a.IsPrivate():
+		return "a private address"
+	case a.IsLinkLocalUnicast():
+		return "a link-local address"
+	}
+	return "a special-purpose address"
+}

@@ -1,0 +1,145 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"syscall"
+
+	"code.dny.dev/ssrf"
+)
+
+// Flag is the flag that opens addresses, as errors name it.
+const Flag = "--egress-allow"
+
+// Guard decides which addresses a task's request may reach.
+//
+// Addresses of the public internet are open. Private and other special ones
+// need a prefix in Config.Allow; loopback is open while Config.AllowLoopback
+// says so. Cloud metadata, this server's own addresses and addresses that are
+// no destination at all are closed whatever the configuration says.
+//
+// A Guard never changes; it may be used by many goroutines.
+type Guard struct {
+	own      []netip.AddrPort
+	machine  func() []netip.Addr // the addresses of this machine's interfaces, now
+	guardian *ssrf.Guardian
+}
+
+// NewGuard returns the guard that cfg describes.
+func NewGuard(cfg Config) *Guard {
+	var v4, v6 []netip.Prefix
+	if cfg.AllowLoopback {
+		v4, v6 = append(v4, loopback4), append(v6, loopback6)
+	}
+	for _, p := range cfg.Allow {
+		if p = plainPrefix(p); p.Addr().Is4() {
+			v4 = append(v4, p)
+		} else {
+			v6 = append(v6, p)
+		}
+	}
+	g := &Guard{
+		machine: interfaceAddrs,
+		guardian: ssrf.New(
+			ssrf.WithAnyPort(),
+			ssrf.WithAllowedV4Prefixes(v4...),
+			ssrf.WithAllowedV6Prefixes(v6...),
+		),
+	}
+	for _, own := range cfg.Own {
+		g.own = append(g.own, netip.AddrPortFrom(plain(own.Addr()), own.Port()))
+	}
+	return g
+}
+
+// EgressDenied says why the guard refuses an address, and what would open it.
+type EgressDenied struct {
+	Addr   netip.AddrPort
+	Is     string       // what the address is: "a private address"
+	Opener netip.Prefix // what Flag must name to open it; not valid: nothing opens it
+}
+
+// Error returns a sentence that names the address and the flag.
+func (e *EgressDenied) Error() string {
+	if e.Opener.IsValid() {
+		return fmt.Sprintf("egress denied: %s is %s; %s %s opens it", e.Addr, e.Is, Flag, e.Opener)
+	}
+	return fmt.Sprintf("egress denied: %s is %s, which %s does not open", e.Addr, e.Is, Flag)
+}
+
+// Verdict returns nil where a request may be sent to addr, and otherwise an
+// *EgressDenied. It sends nothing. It costs well under a microsecond, and a
+// look at the machine's interfaces where addr has the port of a server of ours
+// that listens on all of them.
+func (g *Guard) Verdict(addr netip.AddrPort) error {
+	a := plain(addr.Addr())
+	switch {
+	case !a.IsValid() || a.IsUnspecified() || a.IsMulticast() || a == broadcast:
+		return &EgressDenied{Addr: addr, Is: "no destination"}
+	case g.isOwn(a, addr.Port()):
+		return &EgressDenied{Addr: addr, Is: "an address of this server itself or of its store"}
+	case isMetadata(a):
+		return &EgressDenied{Addr: addr, Is: "a cloud metadata address"}
+	case g.guardian.SafeAddr(a) != nil:
+		return &EgressDenied{Addr: addr, Is: kind(a), Opener: netip.PrefixFrom(a, a.BitLen())}
+	}
+	// Whoever opens a translator's prefix opens the way to the addresses behind
+	// it: those must be open by themselves.
+	if inner := carried(a); inner.IsValid() {
+		return g.Verdict(netip.AddrPortFrom(inner, addr.Port()))
+	}
+	return nil
+}
+
+// isOwn reports whether a:port is one of ours. A server that listens on every
+// interface is reached by each address of this machine.
+func (g *Guard) isOwn(a netip.Addr, port uint16) bool {
+	for _, own := range g.own {
+		switch {
+		case own.Port() != port:
+		case own.Addr() == a:
+			return true
+		case own.Addr().IsUnspecified() && (a.IsLoopback() || contains(g.machine(), a)):
+			return true
+		}
+	}
+	return false
+}
+
+// control is asked by a net.Dialer before each connect, with the address that
+// the name resolved to.
+func (g *Guard) control(_ context.Context, network, address string, _ syscall.RawConn) error {
+	if network != "tcp4" && network != "tcp6" {
+		return fmt.Errorf("egress denied: %s is no network for requests", network)
+	}
+	addr, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return fmt.Errorf("egress denied: %w", err)
+	}
+	return g.Verdict(addr)
+}
+
+func contains(addrs []netip.Addr, a netip.Addr) bool {
+	for _, other := range addrs {
+		if other == a {
+			return true
+		}
+	}
+	return false
+}
+
+func interfaceAddrs() []netip.Addr {
+	nets, err := net.InterfaceAddrs()
+	if err != nil {
+		return nil // loopback is compared without this list
+	}
+	addrs := make([]netip.Addr, 0, len(nets))
+	for _, n := range nets {
+		if p, err := netip.ParsePrefix(n.String()); err == nil {
+			addrs = append(addrs, plain(p.Addr()))
+		}
+	}
+	return addrs
+}

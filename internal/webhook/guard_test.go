@@ -1,0 +1,284 @@
+package webhook
+
+import (
+	"errors"
+	"net/netip"
+	"strings"
+	"testing"
+)
+
+func prefixes(list ...string) []netip.Prefix {
+	var out []netip.Prefix
+	for _, p := range list {
+		out = append(out, netip.MustParsePrefix(p))
+	}
+	return out
+}
+
+func TestSpecialAddressesAreClosedUntilTheFlagNamesThem(t *testing.T) {
+	guard := NewGuard(Config{})
+	for _, c := range []struct {
+		addr string
+		is   string // "" for open
+	}{
+		// The public internet.
+		{"1.1.1.1", ""},
+		{"8.8.8.8", ""},
+		{"93.184.216.34", ""},
+		{"172.15.255.255", ""},
+		{"172.32.0.1", ""},
+		{"100.63.255.255", ""},
+		{"100.128.0.1", ""},
+		{"169.253.255.255", ""},
+		{"223.255.255.255", ""},
+		{"2606:4700:4700::1111", ""},
+		{"2a00:1450:4001:81b::200e", ""},
+		{"::ffff:1.1.1.1", ""},
+
+		// Loopback, in each spelling.
+		{"127.0.0.1", "loopback"},
+		{"127.255.255.254", "loopback"},
+		{"::1", "loopback"},
+		{"::ffff:127.0.0.1", "loopback"},
+		{"::127.0.0.1", "special-purpose"},
+		{"::ffff:0:127.0.0.1", "special-purpose"},
+		{"64:ff9b::127.0.0.1", "special-purpose"},
+		{"2002:7f00:1::", "special-purpose"},
+
+		// Private networks.
+		{"10.0.0.1", "private"},
+		{"10.255.255.255", "private"},
+		{"172.16.0.1", "private"},
+		{"172.31.255.255", "private"},
+		{"192.168.0.1", "private"},
+		{"192.168.255.255", "private"},
+		{"::ffff:10.0.0.1", "private"},
+		{"::ffff:192.168.1.1", "private"},
+		{"fc00::1", "private"},
+		{"fd12:3456:789a::1", "private"},
+		{"fdff:ffff::1%eth0", "private"},
+
+		// Link-local.
+		{"169.254.0.1", "link-local"},
+		{"169.254.255.254", "link-local"},
+		{"fe80::1", "link-local"},
+		{"fe80::1%eth0", "link-local"},
+
+		// What the registries set aside.
+		{"0.1.2.3", "special-purpose"},
+		{"100.64.0.1", "special-purpose"},
+		{"100.127.255.255", "special-purpose"},
+		{"192.0.0.1", "special-purpose"},
+		{"192.0.2.1", "special-purpose"},
+		{"192.88.99.1", "special-purpose"},
+		{"198.18.0.1", "special-purpose"},
+		{"198.19.255.255", "special-purpose"},
+		{"198.51.100.1", "special-purpose"},
+		{"203.0.113.1", "special-purpose"},
+		{"240.0.0.1", "special-purpose"},
+		{"fec0::1", "special-purpose"},
+		{"100::1", "special-purpose"},
+		{"2001:db8::1", "special-purpose"},
+		{"3fff::1", "special-purpose"},
+		{"5f00::1", "special-purpose"},
+		{"2001::1", "special-purpose"},
+		{"2002:102:304::1", "special-purpose"},
+		{"64:ff9b::1.1.1.1", "special-purpose"},
+		{"64:ff9b:1::1", "special-purpose"},
+
+		// No destination.
+		{"0.0.0.0", "no destination"},
+		{"::", "no destination"},
+		{"::ffff:0.0.0.0", "no destination"},
+		{"224.0.0.1", "no destination"},
+		{"239.255.255.255", "no destination"},
+		{"255.255.255.255", "no destination"},
+		{"ff02::1", "no destination"},
+
+		// Metadata, in each spelling.
+		{"169.254.169.254", "metadata"},
+		{"169.254.169.253", "metadata"},
+		{"169.254.170.2", "metadata"},
+		{"169.254.170.23", "metadata"},
+		{"100.100.100.200", "metadata"},
+		{"168.63.129.16", "metadata"},
+		{"192.0.0.192", "metadata"},
+		{"fd00:ec2::254", "metadata"},
+		{"fd00:ec2::23", "metadata"},
+		{"fd20:ce::254", "metadata"},
+		{"fd00:c1::a9fe:a9fe", "metadata"},
+		{"fd00:42::42", "metadata"},
+		{"fe80::a9fe:a9fe%eth0", "metadata"},
+		{"::ffff:169.254.169.254", "metadata"},
+		{"::ffff:168.63.129.16", "metadata"},
+		{"::169.254.169.254", "metadata"},
+		{"::ffff:0:169.254.169.254", "metadata"},
+		{"64:ff9b::169.254.169.254", "metadata"},
+		{"64:ff9b::a83f:8110", "metadata"},
+		{"64:ff9b:1:a9fe:a9:fe00::", "metadata"},
+		{"2002:a9fe:a9fe::1", "metadata"},
+		{"2002:a83f:8110::", "metadata"},
+		{"2001:0:4136:e378:8000:63bf:5601:5601", "metadata"},
+		{"2a00:1450::a9fe:a9fe", "metadata"},
+	} {
+		t.Run(c.addr, func(t *testing.T) {
+			addr := netip.AddrPortFrom(netip.MustParseAddr(c.addr), 80)
+			expect(t, guard.Verdict(addr), addr, c.is)
+		})
+	}
+}
+
+func TestTheFlagOpensWhatItNames(t *testing.T) {
+	everything := prefixes("0.0.0.0/0", "::/0")
+	for _, c := range []struct {
+		allow []netip.Prefix
+		addr  string
+		is    string
+	}{
+		{prefixes("10.0.0.0/8"), "10.1.2.3", ""},
+		{prefixes("10.0.0.0/8"), "::ffff:10.1.2.3", ""},
+		{prefixes("10.0.0.0/8"), "192.168.1.1", "private"},
+		{prefixes("10.0.0.0/8"), "127.0.0.1", "loopback"},
+		{prefixes("10.9.9.9/8"), "10.1.2.3", ""},
+		{prefixes("::ffff:10.0.0.0/104"), "10.1.2.3", ""},
+		{prefixes("127.0.0.1/32"), "127.0.0.1", ""},
+		{prefixes("127.0.0.1/32"), "127.0.0.2", "loopback"},
+		{prefixes("::1/128"), "::1", ""},
+		{prefixes("fd00::/8"), "fd12::1", ""},
+		{prefixes("fe80::/10"), "fe80::1%eth0", ""},
+		{prefixes("100.64.0.0/10"), "100.64.0.1", ""},
+
+		// A translator's prefix opens the way, not what lies behind.
+		{prefixes("64:ff9b::/96"), "64:ff9b::1.1.1.1", ""},
+		{prefixes("64:ff9b::/96"), "64:ff9b::10.0.0.1", "private"},
+		{prefixes("64:ff9b::/96", "10.0.0.0/8"), "64:ff9b::10.0.0.1", ""},
+		{prefixes("64:ff9b::/96"), "64:ff9b::127.0.0.1", "loopback"},
+		{prefixes("64:ff9b::/96"), "64:ff9b::0.0.0.0", "no destination"},
+		{prefixes("2002::/16"), "2002:a00:1::1", "private"},
+		{prefixes("2002::/16"), "2002:101:101::1", ""},
+		{prefixes("2001::/32"), "2001:0:4136:e378:8000:63bf:3fff:fdd2", "special-purpose"}, // 192.0.2.45
+		{prefixes("::/96"), "::127.0.0.1", "loopback"},
+
+		// Some stay closed whatever it names.
+		{everything, "10.0.0.1", ""},
+		{everything, "127.0.0.1", ""},
+		{everything, "169.254.0.1", ""},
+		{everything, "169.254.169.254", "metadata"},
+		{everything, "100.100.100.200", "metadata"},
+		{everything, "168.63.129.16", "metadata"},
+		{everything, "fd00:ec2::254", "metadata"},
+		{everything, "64:ff9b::169.254.169.254", "metadata"},
+		{everything, "64:ff9b:1:a9fe:a9:fe00::", "metadata"},
+		{everything, "2002:a9fe:a9fe::1", "metadata"},
+		{everything, "::ffff:169.254.169.254", "metadata"},
+		{everything, "0.0.0.0", "no destination"},
+		{everything, "::", "no destination"},
+		{everything, "255.255.255.255", "no destination"},
+		{prefixes("169.254.169.254/32"), "169.254.169.254", "metadata"},
+	} {
+		t.Run(c.addr, func(t *testing.T) {
+			addr := netip.AddrPortFrom(netip.MustParseAddr(c.addr), 80)
+			expect(t, NewGuard(Config{Allow: c.allow}).Verdict(addr), addr, c.is)
+		})
+	}
+}
+
+func TestLoopbackIsOpenOnlyWhileTheConfigurationSaysSo(t *testing.T) {
+	for _, a := range []string{"127.0.0.1", "127.1.2.3", "::1", "::ffff:127.0.0.1"} {
+		addr := netip.AddrPortFrom(netip.MustParseAddr(a), 9000)
+		expect(t, NewGuard(Config{AllowLoopback: true}).Verdict(addr), addr, "")
+		expect(t, NewGuard(Config{AllowLoopback: false}).Verdict(addr), addr, "loopback")
+	}
+	addr := netip.MustParseAddrPort("10.0.0.1:80")
+	expect(t, NewGuard(Config{AllowLoopback: true}).Verdict(addr), addr, "private")
+}
+
+func TestTheServersOwnAddressesAreAlwaysClosed(t *testing.T) {
+	const self = "this server itself"
+	open := Config{AllowLoopback: true, Allow: prefixes("0.0.0.0/0", "::/0")}
+	for _, c := range []struct {
+		own  string
+		addr string
+		is   string
+	}{
+		{"127.0.0.1:8750", "127.0.0.1:8750", self},
+		{"127.0.0.1:8750", "[::ffff:127.0.0.1]:8750", self},
+		{"127.0.0.1:8750", "[64:ff9b::127.0.0.1]:8750", self},
+		{"127.0.0.1:8750", "127.0.0.1:8751", ""},
+		{"127.0.0.1:8750", "127.0.0.2:8750", ""},
+		{"[::ffff:127.0.0.1]:8750", "127.0.0.1:8750", self},
+		{"[::1]:8750", "[::1]:8750", self},
+		{"10.0.0.7:6379", "10.0.0.7:6379", self},
+		{"10.0.0.7:6379", "10.0.0.8:6379", ""},
+
+		// Listening on every interface: each address of the machine is ours.
+		{"0.0.0.0:8750", "127.0.0.1:8750", self},
+		{"0.0.0.0:8750", "127.8.8.8:8750", self},
+		{"[::]:8750", "[::1]:8750", self},
+		{"[::]:8750", "127.0.0.1:8750", self},
+		{"[::]:8750", "192.0.2.77:8750", self},
+		{"[::]:8750", "[2001:db8::77]:8750", self},
+		{"[::]:8750", "192.0.2.78:8750", ""},
+		{"[::]:8750", "192.0.2.77:80", ""},
+	} {
+		t.Run(c.own+" "+c.addr, func(t *testing.T) {
+			cfg := open
+			cfg.Own = []netip.AddrPort{netip.MustParseAddrPort(c.own)}
+			guard := NewGuard(cfg)
+			guard.machine = func() []netip.Addr {
+				return []netip.Addr{netip.MustParseAddr("192.0.2.77"), netip.MustParseAddr("2001:db8::77")}
+			}
+			addr := netip.MustParseAddrPort(c.addr)
+			expect(t, guard.Verdict(addr), addr, c.is)
+		})
+	}
+}
+
+func TestTheMachinesOwnAddressesAreKnown(t *testing.T) {
+	if !contains(interfaceAddrs(), netip.MustParseAddr("127.0.0.1")) {
+		t.Errorf("127.0.0.1 is not among %v", interfaceAddrs())
+	}
+}
+
+// expect checks that err denies addr because of what it is, and that it names
+// the address and the flag; is "" expects no denial.
+func expect(t *testing.T, err error, addr netip.AddrPort, is string) {
+	t.Helper()
+	if is == "" {
+		if err != nil {
+			t.Errorf("an open address is denied: %v", err)
+		}
+		return
+	}
+	var denied *EgressDenied
+	if !errors.As(err, &denied) {
+		t.Fatalf("%v got %v, want it denied as %q", addr, err, is)
+	}
+	if !strings.Contains(err.Error(), is) || !strings.Contains(err.Error(), Flag) {
+		t.Errorf("%q names not both %q and the flag", err, is)
+	}
+	if denied.Opener.IsValid() {
+		reopened := NewGuard(Config{Allow: []netip.Prefix{denied.Opener}})
+		if err := reopened.Verdict(denied.Addr); err != nil && carried(plain(denied.Addr.Addr())) == (netip.Addr{}) {
+			t.Errorf("%v does not open what it was offered for: %v", denied.Opener, err)
+		}
+	}
+}
+
+func BenchmarkVerdict(b *testing.B) {
+	guard := NewGuard(Config{
+		AllowLoopback: true, Allow: prefixes("10.0.0.0/8", "fd00::/8"),
+		Own: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:8750")},
+	})
+	for _, a := range []string{"93.184.216.34:443", "[2606:4700:4700::1111]:443", "127.0.0.1:9000"} {
+		b.Run(a, func(b *testing.B) {
+			b.ReportAllocs()
+			addr := netip.MustParseAddrPort(a)
+			for b.Loop() {
+				if err := guard.Verdict(addr); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
