@@ -1,0 +1,141 @@
+package memstore
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// Lanes returns the lanes that have a scheduled task due at or before until,
+// with their exact earliest due time.
+func (s *Store) Lanes(ctx context.Context, until task.Millis) ([]task.LaneHead, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	var heads []task.LaneHead
+	seen := map[task.Lane]bool{}
+	for _, t := range s.scheduledLocked(until) {
+		if !seen[t.Lane()] {
+			seen[t.Lane()] = true
+			heads = append(heads, task.LaneHead{Lane: t.Lane(), Due: t.Due})
+		}
+	}
+	return heads, nil
+}
+
+// Peek reads lanes without taking anything.
+func (s *Store) Peek(ctx context.Context, reads []task.LaneRead) ([][]task.Entry, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	found := make([][]task.Entry, len(reads))
+	for i, r := range reads {
+		for _, t := range s.scheduledLocked(r.Until) {
+			if e := t.Entry(); e.Lane == r.Lane && r.After.Less(e.Position()) && len(found[i]) < r.Limit {
+				found[i] = append(found[i], e)
+			}
+		}
+	}
+	return found, nil
+}
+
+// Claim takes due tasks, each by itself.
+func (s *Store) Claim(ctx context.Context, now task.Millis, claims []task.Claim) ([]task.Reply, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	replies := make([]task.Reply, len(claims))
+	for i, c := range claims {
+		replies[i] = s.stepLocked(now, c.Key, c)
+		if t := replies[i].Task; t != nil {
+			replies[i].Task = s.withBodyLocked(t)
+		}
+	}
+	return replies, nil
+}
+
+// Extend keeps leases for longer.
+func (s *Store) Extend(ctx context.Context, now task.Millis, extensions []task.Extension) ([]error, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	errs := make([]error, len(extensions))
+	for i, e := range extensions {
+		errs[i] = s.stepLocked(now, e.Key, e).Err
+	}
+	return errs, nil
+}
+
+// Settle ends claims.
+func (s *Store) Settle(ctx context.Context, now task.Millis, settlements []task.Settlement) ([]task.Reply, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	replies := make([]task.Reply, len(settlements))
+	for i, st := range settlements {
+		replies[i] = s.stepLocked(now, st.Key, st)
+	}
+	return replies, nil
+}
+
+// Reap takes back leases that ended at or before now, the longest ended first.
+func (s *Store) Reap(ctx context.Context, now task.Millis, limit int) (int, error) {
+	if err := s.enter(ctx); err != nil {
+		return 0, err
+	}
+	defer s.leave()
+	lost := s.sortedLocked(
+		func(t *task.Task) bool { return t.State == task.Running && t.Lease.Until <= now },
+		func(t *task.Task) task.Millis { return t.Lease.Until },
+	)
+	lost = lost[:min(len(lost), limit)]
+	for _, t := range lost {
+		s.putLocked(t.Reap(now, false, s.policy))
+	}
+	return len(lost), nil
+}
+
+// Sweep removes records whose retention ended at or before now, the longest ended first.
+func (s *Store) Sweep(ctx context.Context, now task.Millis, limit int) (int, error) {
+	if err := s.enter(ctx); err != nil {
+		return 0, err
+	}
+	defer s.leave()
+	over := s.sortedLocked(
+		func(t *task.Task) bool { return !t.State.Live() && t.KeepUntil <= now },
+		func(t *task.Task) task.Millis { return t.KeepUntil },
+	)
+	over = over[:min(len(over), limit)]
+	for _, t := range over {
+		s.removeLocked(t)
+	}
+	return len(over), nil
+}
+
+// Watch sets the function that is told of tasks that may have become due. It
+// is called by the goroutine that made the change, before that has its reply.
+func (s *Store) Watch(hint func([]task.Entry)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hint = hint
+}
+
+// scheduledLocked returns the tasks that wait and are due by until, in the
+// order of their due times, then of their names.
+func (s *Store) scheduledLocked(until task.Millis) []*task.Task {
+	return s.sortedLocked(
+		func(t *task.Task) bool { return t.State == task.Scheduled && t.Due <= until },
+		func(t *task.Task) task.Millis { return t.Due },
+	)
+}
+
+// compare orders by an instant, then by name, then by namespace.
+func compare(a task.Millis, ak task.Key, b task.Millis, bk task.Key) int {
+	return cmp.Or(cmp.Compare(a, b), cmp.Compare(ak.Name, bk.Name), cmp.Compare(ak.Namespace, bk.Namespace))
+}

@@ -1,0 +1,247 @@
+package memstore
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// Config says how a Store behaves. The zero Config works.
+type Config struct {
+	// Policy says how long records are kept after their end. Zero fields
+	// have the defaults of task.Policy.
+	Policy task.Policy
+}
+
+// Store is a task.Store that forgets everything when the process ends. Nothing
+// runs in the background. Lanes, Peek, List, Reap and Sweep cost O(tasks).
+type Store struct {
+	policy task.Policy
+
+	mu      sync.Mutex // guards everything below
+	records map[task.Key]*task.Task
+	bodies  map[task.Key][]byte // apart from the records, which change far more often
+	idem    map[idemKey]string  // the name of the record that was created with the key
+	hint    func([]task.Entry)  // nil: nobody watches
+	hints   []task.Entry        // what the call under way has to tell
+	closed  bool
+}
+
+// idemKey is an Idempotency-Key's digest; namespaces do not share keys.
+type idemKey struct{ namespace, digest string }
+
+// transition is what task.Change, Claim, Extension and Settlement have in common.
+type transition interface {
+	Apply(now task.Millis, old *task.Task, p task.Policy) (task.Result, error)
+}
+
+// New returns an empty Store.
+func New(c Config) *Store {
+	return &Store{
+		policy:  c.Policy.WithDefaults(),
+		records: map[task.Key]*task.Task{},
+		bodies:  map[task.Key][]byte{},
+		idem:    map[idemKey]string{},
+	}
+}
+
+// Restore returns a Store that holds records, bodies included, as it is after
+// the process that held their leases died: each lease is reaped as of now.
+func Restore(c Config, now task.Millis, records []*task.Task) *Store {
+	s := New(c)
+	for _, t := range records {
+		s.putLocked(t)
+		if t.State == task.Running {
+			s.putLocked(t.Reap(now, true, s.policy))
+		}
+	}
+	s.hints = nil
+	return s
+}
+
+// Apply carries out changes, one after the other, in one critical section.
+func (s *Store) Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]task.Reply, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	replies := make([]task.Reply, len(changes))
+	for i, c := range changes {
+		if s.reusesKeyLocked(c) {
+			replies[i].Err = task.ErrIdempotencyReuse
+			continue
+		}
+		replies[i] = s.stepLocked(now, c.Target(), c)
+	}
+	return replies, nil
+}
+
+// Get returns the task with its body.
+func (s *Store) Get(ctx context.Context, key task.Key) (*task.Task, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	t := s.records[key]
+	if t == nil {
+		return nil, task.ErrNotFound
+	}
+	return s.withBodyLocked(t), nil
+}
+
+// List returns one page of the tasks of f.Namespace that match f.
+func (s *Store) List(ctx context.Context, f task.Filter, page task.Page) (task.Listing, error) {
+	if err := s.enter(ctx); err != nil {
+		return task.Listing{}, err
+	}
+	defer s.leave()
+	var l task.Listing
+	bytes := 0
+	for i, name := range s.namesLocked(f.Namespace, page.After) {
+		if i == task.MaxPageExamined || len(l.Tasks) == page.Limit || bytes >= task.MaxPageBytes {
+			return l, nil
+		}
+		l.Next = name
+		t := s.records[task.Key{Namespace: f.Namespace, Name: name}]
+		if !f.Match(t) {
+			continue
+		}
+		if page.Bodies {
+			t = s.withBodyLocked(t)
+			bytes += len(t.Request.Body)
+		}
+		l.Tasks = append(l.Tasks, t)
+	}
+	l.Next = ""
+	return l, nil
+}
+
+// namesLocked returns the names of a namespace that come after one of them, in order.
+func (s *Store) namesLocked(namespace, after string) []string {
+	var names []string
+	for key := range s.records {
+		if key.Namespace == namespace && key.Name > after {
+			names = append(names, key.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Durability returns "memory": nothing outlives the process.
+func (s *Store) Durability() string { return "memory" }
+
+// Err returns nil until Close, then task.ErrClosed.
+func (s *Store) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return task.ErrClosed
+	}
+	return nil
+}
+
+// Close makes every later call fail with task.ErrClosed. It never fails.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	s.records, s.bodies, s.idem, s.hint = nil, nil, nil, nil
+	return nil
+}
+
+// enter takes the lock for a call, unless the call cannot be made.
+func (s *Store) enter(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return task.ErrClosed
+	}
+	return nil
+}
+
+// leave ends what enter began and then tells the watcher, outside the lock: it
+// may call the store.
+func (s *Store) leave() {
+	hint, entries := s.hint, s.hints
+	s.hints = nil
+	s.mu.Unlock()
+	if hint != nil && len(entries) > 0 {
+		hint(entries)
+	}
+}
+
+// stepLocked carries out one transition and keeps what it returns.
+func (s *Store) stepLocked(now task.Millis, key task.Key, tr transition) task.Reply {
+	result, err := tr.Apply(now, s.records[key], s.policy)
+	if err != nil && !errors.Is(err, task.ErrExpired) {
+		return task.Reply{Err: err}
+	}
+	s.putLocked(result.Task)
+	return task.Reply{Result: result, Err: err}
+}
+
+// putLocked keeps t in the place of the record of its name. A body that t does
+// not carry although it has one is the one that is kept already.
+func (s *Store) putLocked(t *task.Task) {
+	key, old := t.Key(), s.records[t.Key()]
+	switch {
+	case t.Request.BodySize == 0:
+		delete(s.bodies, key)
+	case t.Request.Body != nil:
+		s.bodies[key] = t.Request.Body
+	}
+	s.forgetKeyLocked(old)
+	if t.Idempotency != nil {
+		s.idem[idemKey{t.Namespace, t.Idempotency.Key}] = t.Name
+	}
+	s.records[key] = t.WithoutBody()
+	if t.State == task.Scheduled && (old == nil || old.State != task.Scheduled || old.Entry() != t.Entry()) {
+		s.hints = append(s.hints, t.Entry())
+	}
+}
+
+// removeLocked forgets t and all that belongs to it.
+func (s *Store) removeLocked(t *task.Task) {
+	delete(s.records, t.Key())
+	delete(s.bodies, t.Key())
+	s.forgetKeyLocked(t)
+}
+
+func (s *Store) forgetKeyLocked(t *task.Task) {
+	if t != nil && t.Idempotency != nil {
+		delete(s.idem, idemKey{t.Namespace, t.Idempotency.Key})
+	}
+}
+
+// reusesKeyLocked reports whether c is a create with an Idempotency-Key that
+// made a task of another name, which is still kept.
+func (s *Store) reusesKeyLocked(c task.Change) bool {
+	create, ok := c.(task.Create)
+	if !ok || create.Idempotency == nil {
+		return false
+	}
+	name, used := s.idem[idemKey{create.Spec.Namespace, create.Idempotency.Key}]
+	return used && name != create.Spec.Name
+}
+
+// withBodyLocked returns t with its body loaded.
+func (s *Store) withBodyLocked(t *task.Task) *task.Task {
+	c := *t
+	c.Request.Body = s.bodies[t.Key()]
+	return &c
+}
+
+// sortedLocked returns the records that keep chooses, the earliest by when first, then in the order of their names.
+func (s *Store) sortedLocked(keep func(*task.Task) bool, when func(*task.Task) task.Millis) []*task.Task {
+	chosen := slices.DeleteFunc(slices.Collect(maps.Values(s.records)), func(t *task.Task) bool { return !keep(t) })
+	slices.SortFunc(chosen, func(a, b *task.Task) int { return compare(when(a), a.Key(), when(b), b.Key()) })
+	return chosen
+}
