@@ -1,0 +1,110 @@
+package wheel
+
+// Core is a timing wheel without a lock and without a clock: its owner says what tick it is. It is for event loops and
+// simulation, where one goroutine owns everything; a Wheel is a number of Cores with a lock and a clock around them.
+//
+// A tick is whatever the owner counts in, below 2^48; a later one counts as 2^48 - 1, and that one never comes. Adding,
+// moving and removing cost O(1); firing costs at most eight moves a timer over its whole life. It allocates in chunks,
+// not for each timer.
+type Core[T any] struct {
+	nodes  table
+	values values[T]
+	ticks  hierarchy
+}
+
+// NewCore returns an empty Core that stands at tick now.
+func NewCore[T any](now uint64) *Core[T] {
+	c := &Core[T]{nodes: newTable()}
+	c.ticks = newHierarchy(&c.nodes, min(now, maxTick-1), 0, 0)
+	return c
+}
+
+// Add sets a timer that carries v for tick when, and returns its ID. A tick at or before now is due at once: the next
+// Advance fires it. Zero is returned, and nothing added, only when 2^28 timers are pending.
+func (c *Core[T]) Add(when uint64, v T) ID {
+	when = min(when, maxTick)
+	index, mark, ok := c.nodes.take()
+	if !ok {
+		return 0
+	}
+	c.values.put(index, v)
+	n := c.nodes.at(index)
+	c.ticks.enter()
+	c.ticks.insert(index, n, mark, when)
+	n.state.Store(liveState(when, markGeneration(mark)))
+	return makeID(0, markGeneration(mark), index)
+}
+
+// Reset moves a pending timer to tick when, earlier or later. It returns false, and does nothing, if the timer has
+// fired or was removed.
+func (c *Core[T]) Reset(id ID, when uint64) bool {
+	n := c.node(id)
+	if n == nil {
+		return false
+	}
+	c.ticks.reset(id.index(), n, min(when, maxTick))
+	return true
+}
+
+// Remove ends a pending timer and hands its value back. It returns false if the timer has fired or was removed.
+func (c *Core[T]) Remove(id ID) (v T, ok bool) {
+	n := c.node(id)
+	if n == nil {
+		return v, false
+	}
+	index := id.index()
+	v = c.values.take(index)
+	s := c.nodes.end(index, n)
+	c.ticks.forget(index, n.mark.Load(), s)
+	c.free(index)
+	return v, true
+}
+
+// Next returns a tick at or before which nothing is due, but that Advance should be called with: the start of the next
+// busy slot, never later than the earliest deadline, and often earlier if that is far. It is now's tick if something is
+// due already. It returns false if no timer is pending.
+func (c *Core[T]) Next() (tick uint64, ok bool) { return c.ticks.next() }
+
+// Advance moves to tick now and calls fire for the timers that are due, in the order of their ticks, but for at most
+// limit of them; it returns for how many. Fewer than limit means that nothing is due any more. If there were more, the
+// next call goes on where this one stopped. A tick before that of an earlier Advance counts as that one.
+//
+// A timer has ended when fire is called for it. fire may call Add, Reset, Remove, Next and Len, but not Advance; a
+// timer that it adds at or before the current tick is fired in the same call.
+func (c *Core[T]) Advance(now uint64, limit int, fire func(ID, T)) (fired int) {
+	now = min(now, maxTick-1)
+	for fired < limit {
+		budget := 1 << 30
+		index, _, ok := c.ticks.claim(now, &budget)
+		if !ok {
+			if budget > 0 {
+				break
+			}
+			continue
+		}
+		generation := markGeneration(c.nodes.at(index).mark.Load())
+		v := c.values.take(index)
+		c.free(index)
+		fired++
+		fire(makeID(0, generation, index), v)
+	}
+	return fired
+}
+
+// Len returns the number of pending timers.
+func (c *Core[T]) Len() int { return c.ticks.pending }
+
+// node returns the node of a pending timer of this Core.
+func (c *Core[T]) node(id ID) *node {
+	if id.shard() != 0 {
+		return nil
+	}
+	return c.nodes.live(id)
+}
+
+func (c *Core[T]) free(index uint32) {
+	if c.nodes.free(index) {
+		c.values.release(index)
+	}
+	c.ticks.leave()
+}

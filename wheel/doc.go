@@ -1,0 +1,2 @@
+// Package wheel provides timers.
+package wheel

@@ -1,0 +1,184 @@
+package wheel
+
+// work is a list in the queue: what a slot held when it came due.
+type work struct {
+	list
+	start uint64 // the slot's first tick: the bits of its entries' ticks that the entries do not hold
+	kind  workKind
+	check bool   // cascades look at the nodes, not only at the entries
+	spent uint32 // entries worked off in this turn
+}
+
+type workKind uint8
+
+const (
+	expiring  workKind = iota // a slot of level 0
+	immediate                 // what was due when it was placed
+	cascading                 // a slot of a higher level, or one of a clock that was set back
+)
+
+// wideLevel is the first level whose slots span more than an epoch: there an entry does not tell its whole tick.
+const wideLevel = (placedBits+slotBits-1)/slotBits + 1
+
+// queueDue puts an entry that is due already into the queue.
+func (h *hierarchy) queueDue(e entry) {
+	if k := len(h.queue); k == 0 || h.queue[k-1].kind != immediate {
+		h.queue = append(h.queue, work{kind: immediate})
+	}
+	h.queue[len(h.queue)-1].push(&h.blocks, e)
+	h.soonest = min(h.soonest, h.cursor)
+}
+
+// admit moves the cursor to the next occupied slot that starts at or before now, and that slot's list to the queue, in
+// front if it takes turns. If there is none the cursor moves to now.
+func (h *hierarchy) admit(now uint64) bool {
+	slot, start, ok := h.earliest()
+	if !ok || start > now {
+		h.cursor = max(h.cursor, now)
+		if len(h.queue) == 0 {
+			h.soonest = start
+		}
+		return false
+	}
+	w := work{list: h.slots[slot], start: start}
+	h.cursor = start
+	h.slots[slot] = list{}
+	h.busy[slot>>slotBits] &^= 1 << (slot & slotMask)
+	if level := slot >> slotBits; level > 0 {
+		w.kind = cascading
+		w.check = level >= wideLevel || w.stale*4 > w.n
+		h.cascades++
+	}
+	h.queue = append(h.queue, work{})
+	copy(h.queue[1:], h.queue)
+	h.queue[0] = w
+	return true
+}
+
+// claim finds a timer that is due at now and ends it: from here on it counts as fired. It takes one from budget for
+// every entry it looks at; budget left and not ok means that nothing else is due. The caller frees the node.
+func (h *hierarchy) claim(now uint64, budget *int) (index uint32, tick uint64, ok bool) {
+	for *budget > 0 {
+		if len(h.queue) == 0 && !h.admit(now) {
+			return 0, 0, false
+		}
+		if h.queue[0].kind == cascading {
+			h.cascade(now, budget)
+			continue
+		}
+		w := &h.queue[0]
+		e := w.pop(&h.blocks)
+		*budget--
+		h.endStep(now, 1)
+		if index, tick, ok = h.seize(e); ok {
+			return index, tick, true
+		}
+	}
+	return 0, 0, false
+}
+
+// endStep drops the first list of the queue if it has been worked off. If not, and its turn is over, it goes to the
+// back of the queue, and the next slot that is due comes in before the rest.
+func (h *hierarchy) endStep(now uint64, entries uint32) {
+	w := &h.queue[0]
+	if w.n == 0 {
+		k := copy(h.queue, h.queue[1:])
+		h.queue = h.queue[:k]
+		return
+	}
+	w.spent += entries
+	if h.turn == 0 || w.spent < h.turn {
+		return
+	}
+	w.spent = 0
+	if k := len(h.queue); k > 1 {
+		first := *w
+		copy(h.queue, h.queue[1:])
+		h.queue[k-1] = first
+	}
+	h.admit(now)
+}
+
+// seize ends the timer of an entry if it is due. One that was extended is placed anew.
+func (h *hierarchy) seize(e entry) (index uint32, tick uint64, ok bool) {
+	index = e.index()
+	n := h.nodes.lookup(index)
+	if n == nil {
+		return 0, 0, false
+	}
+	mark := n.mark.Load()
+	if !e.matches(mark) {
+		return 0, 0, false
+	}
+	for {
+		s := n.state.Load()
+		if !isLive(s) {
+			return 0, 0, false
+		}
+		tick = stateTick(s)
+		if tick > h.cursor {
+			h.overtook++
+			h.insert(index, n, mark, tick)
+			return 0, 0, false
+		}
+		if h.nodes.kill(index, n, s) {
+			return index, tick, true
+		}
+	}
+}
+
+// cascade spreads the first list of the queue over the slots where its entries belong now. It reads the entries alone,
+// in sequence, and touches no node, unless the list asks for a check.
+func (h *hierarchy) cascade(now uint64, budget *int) {
+	w := h.queue[0] // a copy: placing may lengthen the queue
+	entries := min(w.n, uint32(*budget))
+	if h.turn != 0 {
+		entries = min(entries, h.turn-w.spent)
+	}
+	above := epoch(w.start)
+	for range entries {
+		e := w.pop(&h.blocks)
+		if w.check {
+			h.replace(e)
+		} else {
+			h.place(e, above|e.placed())
+		}
+	}
+	*budget -= int(entries)
+	h.queue[0] = w
+	h.endStep(now, entries)
+}
+
+// replace places an entry by what its node says, and drops it if it is stale.
+func (h *hierarchy) replace(e entry) {
+	s, alive := h.alive(e)
+	if !alive {
+		return
+	}
+	n := h.nodes.at(e.index())
+	mark := n.mark.Load()
+	placed := placedTick(s, mark)
+	if tick := stateTick(s); tick > placed {
+		h.overtook++
+		h.insert(e.index(), n, mark, tick)
+		return
+	}
+	h.place(e, placed)
+}
+
+// rewind sets the cursor back to now. Every entry is then placed anew, in bounded steps like any other work.
+func (h *hierarchy) rewind(now uint64) {
+	for i := range h.queue {
+		h.queue[i].kind, h.queue[i].check = cascading, true
+	}
+	for slot, _, ok := h.earliest(); ok; slot, _, ok = h.earliest() {
+		h.queue = append(h.queue, work{list: h.slots[slot], kind: cascading, check: true})
+		h.slots[slot] = list{}
+		h.busy[slot>>slotBits] &^= 1 << (slot & slotMask)
+	}
+	h.cursor = now
+	h.soonest = never
+	if len(h.queue) > 0 {
+		h.soonest = now
+	}
+}

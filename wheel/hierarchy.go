@@ -1,0 +1,189 @@
+package wheel
+
+import "math/bits"
+
+const (
+	levels    = 8
+	slotBits  = 6
+	slotCount = 1 << slotBits
+	slotMask  = slotCount - 1
+
+	never = 1 << tickBits // a tick that no cursor reaches
+)
+
+// hierarchy sorts the timers of a table by tick: 8 levels of 64 slots. It knows no clock and takes no lock.
+//
+// A tick after the cursor belongs to the level of the highest 6-bit group in which it differs from the cursor, and
+// there to the slot that its own group names. Hence
+//
+//   - every occupied slot lies strictly after the cursor's group of its level, so the first occupied slot of a level is
+//     its bitmap's lowest bit;
+//   - lower levels come due before higher ones, so the next busy tick is the first slot of the lowest busy level;
+//   - the cursor may move anywhere short of the next occupied slot's start, and all entries stay where they belong;
+//   - eight groups hold all 48 bits: there is no maximum delay and no overflow.
+//
+// When a slot comes due the cursor moves to its start, and its list moves to the work queue as a whole. There it is
+// worked off in bounded steps: a slot of level 0 holds what is due at that tick, one of a higher level is spread over
+// the slots below it (a cascade). Entries that are due when they are placed join the queue at once.
+//
+// An entry is only a reminder to look at a node. Placement, cascades and sifting may leave duplicates and stale entries
+// behind; the truth is the node's state, and a timer is due only by it.
+type hierarchy struct {
+	nodes  *table
+	blocks blocks
+	wall   uint64 // the clock bit in the marks of its nodes: 0 or wallBit
+
+	cursor  uint64         // every slot that starts at or before the cursor has been moved to the queue
+	soonest uint64         // not after the start of any occupied slot, nor after what waits in the queue
+	busy    [levels]uint64 // bit s of busy[l] is set exactly if slot s of level l has entries
+	slots   [levels * slotCount]list
+	queue   []work
+	pending int // live nodes placed here
+
+	// turn is how many entries of one list are worked off before later slots get their turn; 0: no turns, strictly in
+	// the order of ticks.
+	turn uint32
+
+	cascades uint64 // slots spread over lower levels
+	overtook uint64 // timers found extended when their entry came up
+}
+
+func newHierarchy(nodes *table, now, wall uint64, turn uint32) hierarchy {
+	return hierarchy{nodes: nodes, blocks: newBlocks(), wall: wall, cursor: now, soonest: never, turn: turn}
+}
+
+// locate returns the slot to which a tick after the cursor belongs.
+func (h *hierarchy) locate(tick uint64) (slot uint) {
+	level := uint(bits.Len64((tick^h.cursor)|slotMask)-1) / slotBits
+	return level<<slotBits | uint(tick>>(slotBits*level))&slotMask
+}
+
+// startOf returns the first tick of an occupied slot.
+func (h *hierarchy) startOf(slot uint) uint64 {
+	shift := slotBits * (slot >> slotBits)
+	above := h.cursor >> (shift + slotBits) << (shift + slotBits)
+	return above | uint64(slot&slotMask)<<shift
+}
+
+// earliest returns the occupied slot that comes due next.
+func (h *hierarchy) earliest() (slot uint, start uint64, ok bool) {
+	for level, busy := range h.busy {
+		if busy != 0 {
+			slot = uint(level)<<slotBits | uint(bits.TrailingZeros64(busy))
+			return slot, h.startOf(slot), true
+		}
+	}
+	return 0, never, false
+}
+
+// next returns a tick that is not after the earliest deadline, as placed: the cursor if something is due already.
+func (h *hierarchy) next() (tick uint64, ok bool) {
+	if h.pending == 0 {
+		return 0, false
+	}
+	if len(h.queue) > 0 {
+		return h.cursor, true
+	}
+	_, start, ok := h.earliest()
+	return start, ok
+}
+
+// catchUp moves the cursor to now if no slot lies between, so that new timers are placed as low as can be.
+func (h *hierarchy) catchUp(now uint64) {
+	if h.cursor < now && now < h.soonest {
+		h.cursor = now
+	}
+}
+
+// insert places a live node at its tick and makes the entry the node's own. What entry it had before is now stale.
+func (h *hierarchy) insert(index uint32, n *node, mark, tick uint64) {
+	mark = replaced(mark, tick, h.wall)
+	n.mark.Store(mark)
+	h.place(entryOf(index, mark), tick)
+}
+
+// place puts an entry where its tick belongs.
+func (h *hierarchy) place(e entry, tick uint64) {
+	if tick <= h.cursor {
+		h.queueDue(e)
+		return
+	}
+	slot := h.locate(tick)
+	level := slot >> slotBits
+	h.slots[slot].push(&h.blocks, e)
+	h.busy[level] |= 1 << (slot & slotMask)
+	shift := slotBits * level
+	h.soonest = min(h.soonest, tick>>shift<<shift)
+}
+
+// forget is called after a timer has ended, or before it is placed anew: its entry is stale now. s is its last state.
+func (h *hierarchy) forget(index uint32, mark, s uint64) {
+	tick := placedTick(s, mark)
+	if tick <= h.cursor {
+		return // it waits in the queue
+	}
+	slot := h.locate(tick)
+	l := &h.slots[slot]
+	if l.n == 0 {
+		return // it waits in the queue: a cascade is under way
+	}
+	if !l.unpush(&h.blocks, entryOf(index, mark)) {
+		l.stale = min(l.stale+1, l.n)
+		h.sift(l)
+	}
+	if l.n == 0 {
+		h.vacate(slot)
+	}
+}
+
+// vacate books that a slot has no entries any more.
+func (h *hierarchy) vacate(slot uint) {
+	start := h.startOf(slot)
+	h.busy[slot>>slotBits] &^= 1 << (slot & slotMask)
+	if start == h.soonest && len(h.queue) == 0 {
+		_, h.soonest, _ = h.earliest()
+	}
+}
+
+// enter and leave count the nodes placed here. When the last one has left, every entry that still stands is stale.
+func (h *hierarchy) enter() { h.pending++ }
+
+func (h *hierarchy) leave() {
+	h.pending--
+	if h.pending == 0 {
+		h.clear()
+	}
+}
+
+func (h *hierarchy) clear() {
+	for level := range h.busy {
+		for h.busy[level] != 0 {
+			s := uint(bits.TrailingZeros64(h.busy[level]))
+			h.busy[level] &= h.busy[level] - 1
+			h.slots[uint(level)<<slotBits|s].release(&h.blocks)
+		}
+	}
+	for i := range h.queue {
+		h.queue[i].list.release(&h.blocks)
+	}
+	h.queue = h.queue[:0]
+	h.soonest = never
+}
+
+// reset moves a live node to another tick. A later tick of the same epoch is only noted in the state: its entry, when it
+// comes due, finds that out.
+func (h *hierarchy) reset(index uint32, n *node, tick uint64) {
+	mark := n.mark.Load()
+	for {
+		s := n.state.Load()
+		old := stateTick(s)
+		if !n.state.CompareAndSwap(s, withTick(s, tick)) {
+			continue // Extend came between
+		}
+		if tick < old || epoch(tick) != epoch(old) {
+			h.forget(index, mark, s)
+			h.insert(index, n, mark, tick)
+		}
+		return
+	}
+}

@@ -1,0 +1,153 @@
+package wheel
+
+// blockLen is the number of entries in a block: with the link a block is 256 bytes, four cache lines.
+const blockLen = 31
+
+type block struct {
+	next    uint32 // the next block of its list or of the free list; 0: none
+	_       uint32
+	entries [blockLen]entry
+}
+
+const (
+	blockShift  = 6
+	blockChunk  = 1 << blockShift
+	blockIDMask = blockChunk - 1
+)
+
+// blocks is the arena from which the lists of one hierarchy take their blocks. A block's id is never 0.
+type blocks struct {
+	ledger ledger
+	chunks []*[blockChunk]block
+}
+
+func newBlocks() blocks { return blocks{ledger: ledger{cells: blockChunk}} }
+
+func (a *blocks) at(id uint32) *block {
+	id--
+	return &a.chunks[id>>blockShift][id&blockIDMask]
+}
+
+func (a *blocks) take() (id uint32) {
+	if a.ledger.open == 0 {
+		chunk := a.ledger.add()
+		if int(chunk) == len(a.chunks) {
+			a.chunks = append(a.chunks, nil)
+		}
+		a.chunks[chunk] = new([blockChunk]block)
+	}
+	chunk := a.ledger.open - 1
+	s := &a.ledger.chunks[chunk]
+	var cell uint32
+	if s.free != 0 {
+		cell = s.free - 1
+		s.free = a.chunks[chunk][cell].next
+	} else {
+		cell = s.fresh
+		s.fresh++
+	}
+	a.chunks[chunk][cell].next = 0
+	a.ledger.took(chunk)
+	return chunk<<blockShift | cell + 1
+}
+
+func (a *blocks) give(id uint32) {
+	id--
+	chunk, cell := id>>blockShift, id&blockIDMask
+	s := &a.ledger.chunks[chunk]
+	a.chunks[chunk][cell].next = s.free
+	s.free = cell + 1
+	if a.ledger.gave(chunk) {
+		a.ledger.release(chunk, true)
+		a.chunks[chunk] = nil
+	}
+}
+
+// list is a sequence of entries in unrolled blocks: a slot's, or one that waits in the work queue. An entry is pushed
+// at the tail and popped from the head. A removal does not look for its entry: it leaves it stale.
+//
+// All blocks but the last are full to the end, and all but the first from the start. A list without entries has no
+// blocks; the last block alone may be empty in a list that has some.
+type list struct {
+	head, tail  uint32 // blocks; 0: none
+	first, last uint16 // head's entries begin at first, tail's end before last
+	n           uint32 // entries, the stale ones included
+	stale       uint32 // how many are stale, as far as known: a hint for when to sift, never more than n
+}
+
+func (l *list) push(a *blocks, e entry) {
+	if l.tail == 0 || l.last == blockLen {
+		l.extend(a)
+	}
+	a.at(l.tail).entries[l.last] = e
+	l.last++
+	l.n++
+}
+
+func (l *list) extend(a *blocks) {
+	id := a.take()
+	if l.tail == 0 {
+		l.head, l.first = id, 0
+	} else {
+		a.at(l.tail).next = id
+	}
+	l.tail, l.last = id, 0
+}
+
+// pop needs a list with entries.
+func (l *list) pop(a *blocks) entry {
+	b := a.at(l.head)
+	e := b.entries[l.first]
+	l.first++
+	l.n--
+	switch {
+	case l.n == 0:
+		l.release(a)
+	case l.first == blockLen:
+		next := b.next
+		a.give(l.head)
+		l.head, l.first = next, 0
+	}
+	return e
+}
+
+// unpush takes e back if it is the latest entry: what is removed right after it was added leaves nothing behind.
+func (l *list) unpush(a *blocks, e entry) bool {
+	if l.n == 0 || l.last == 0 || a.at(l.tail).entries[l.last-1] != e {
+		return false
+	}
+	l.last--
+	l.n--
+	l.stale = min(l.stale, l.n)
+	if l.n == 0 {
+		l.release(a)
+	}
+	return true
+}
+
+// release gives all blocks back.
+func (l *list) release(a *blocks) {
+	for id := l.head; id != 0; {
+		next := a.at(id).next
+		a.give(id)
+		id = next
+	}
+	*l = list{}
+}
+
+// cut detaches the first block and returns it with the range of its entries. The caller gives the block back.
+func (l *list) cut(a *blocks) (id uint32, from, to uint16) {
+	id, from, to = l.head, l.first, blockLen
+	b := a.at(id)
+	if id == l.tail {
+		to = l.last
+		l.head, l.tail, l.first, l.last = 0, 0, 0, 0
+	} else {
+		l.head, l.first = b.next, 0
+	}
+	l.n -= uint32(to - from)
+	if l.n == 0 && l.head != 0 { // the tail that is left is empty
+		l.release(a)
+	}
+	return id, from, to
+}

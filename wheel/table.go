@@ -1,0 +1,157 @@
+package wheel
+
+import "sync/atomic"
+
+const (
+	chunkShift = 10
+	chunkCells = 1 << chunkShift
+	chunkMask  = chunkCells - 1
+	maxChunks  = 1 << (indexBits - chunkShift)
+)
+
+// nodeChunk never moves while it has a node in use, so Extend may hold on to a node without the lock. When the chunk
+// has been given back, its nodes stay dead for whoever still looks at them.
+type nodeChunk [chunkCells]node
+
+// directory is the table's chunks for readers without the lock. It is copied to grow; its elements change in place.
+type directory []atomic.Pointer[nodeChunk]
+
+// table holds the nodes of one shard. Everything but find needs the shard's lock.
+//
+// An ID is never given twice: a node's generation only grows, a chunk that is given back and allocated again goes on
+// above its highest generation, and a node (or chunk) whose generations are used up is retired for good.
+type table struct {
+	ledger ledger
+	chunks []*nodeChunk
+	tops   []uint32 // per chunk: the highest generation given
+	floors []uint32 // per chunk: the highest generation given before its present memory was allocated
+
+	// dir is written under the lock when a chunk comes or goes, and read by find without it. A node is reached
+	// through it only by an ID, which was handed out after the chunk was published here.
+	dir atomic.Pointer[directory]
+}
+
+func newTable() table { return table{ledger: ledger{cells: chunkCells}} }
+
+// at returns the node of an index that is known to be in use.
+func (t *table) at(index uint32) *node { return &t.chunks[index>>chunkShift][index&chunkMask] }
+
+// lookup returns the node of an ID's index, or nil if there is none.
+func (t *table) lookup(index uint32) *node {
+	chunk := index >> chunkShift
+	if int(chunk) >= len(t.chunks) || t.chunks[chunk] == nil {
+		return nil
+	}
+	return &t.chunks[chunk][index&chunkMask]
+}
+
+// find is lookup without the lock.
+func (t *table) find(index uint32) *node {
+	dir := t.dir.Load()
+	chunk := index >> chunkShift
+	if dir == nil || int(chunk) >= len(*dir) {
+		return nil
+	}
+	nodes := (*dir)[chunk].Load()
+	if nodes == nil {
+		return nil
+	}
+	return &nodes[index&chunkMask]
+}
+
+// live returns the node of a pending timer, or nil if the ID is stale.
+func (t *table) live(id ID) *node {
+	n := t.lookup(id.index())
+	if n == nil || markGeneration(n.mark.Load()) != id.generation() || !isLive(n.state.Load()) {
+		return nil
+	}
+	return n
+}
+
+// take returns the index of a dead node and the mark under which it shall live: a new generation. It fails only when
+// all 2^28 indices are in use (or retired).
+func (t *table) take() (index uint32, mark uint64, ok bool) {
+	if t.ledger.open == 0 && !t.grow() {
+		return 0, 0, false
+	}
+	chunk := t.ledger.open - 1
+	s := &t.ledger.chunks[chunk]
+	nodes := t.chunks[chunk]
+	var cell uint32
+	if s.free != 0 {
+		cell = s.free - 1
+		s.free = uint32(stateTick(nodes[cell].state.Load()))
+	} else {
+		cell = s.fresh
+		s.fresh++
+	}
+	t.ledger.took(chunk)
+
+	old := nodes[cell].mark.Load()
+	generation := max(markGeneration(old), t.floors[chunk]) + 1
+	t.tops[chunk] = max(t.tops[chunk], generation)
+	return chunk<<chunkShift | cell, reborn(old, generation), true
+}
+
+// kill ends the node's timer, unless its state is no longer s: then it reports false. The caller frees the node next.
+func (t *table) kill(index uint32, n *node, s uint64) bool {
+	return n.state.CompareAndSwap(s, t.tombstone(index))
+}
+
+// end ends the node's timer, whatever Extend does meanwhile, and returns its last state.
+func (t *table) end(index uint32, n *node) (last uint64) {
+	return n.state.Swap(t.tombstone(index))
+}
+
+// tombstone is the state of a dead node about to become the head of its chunk's free list.
+func (t *table) tombstone(index uint32) uint64 {
+	return deadState(t.ledger.chunks[index>>chunkShift].free)
+}
+
+// free takes back a node whose timer has just been ended by kill or end. It reports whether the chunk went with it.
+func (t *table) free(index uint32) (released bool) {
+	chunk := index >> chunkShift
+	s := &t.ledger.chunks[chunk]
+	if markGeneration(t.chunks[chunk][index&chunkMask].mark.Load()) < maxGeneration {
+		s.free = index&chunkMask + 1
+	}
+	if !t.ledger.gave(chunk) {
+		return false
+	}
+	t.ledger.release(chunk, t.tops[chunk] < maxGeneration)
+	t.floors[chunk] = t.tops[chunk]
+	t.chunks[chunk] = nil
+	(*t.dir.Load())[chunk].Store(nil)
+	return true
+}
+
+// grow allocates a chunk.
+func (t *table) grow() bool {
+	if len(t.ledger.vacant) == 0 && len(t.chunks) == maxChunks {
+		return false
+	}
+	chunk := t.ledger.add()
+	if int(chunk) == len(t.chunks) {
+		t.chunks = append(t.chunks, nil)
+		t.tops = append(t.tops, 0)
+		t.floors = append(t.floors, 0)
+		t.growDirectory()
+	}
+	nodes := new(nodeChunk)
+	t.chunks[chunk] = nodes
+	(*t.dir.Load())[chunk].Store(nodes)
+	return true
+}
+
+// growDirectory makes the directory at least as long as chunks. The copy doubles, so that growth costs little in all.
+func (t *table) growDirectory() {
+	old := t.dir.Load()
+	if old != nil && len(*old) >= len(t.chunks) {
+		return
+	}
+	dir := make(directory, max(4, 2*len(t.chunks)))
+	for i, nodes := range t.chunks {
+		dir[i].Store(nodes)
+	}
+	t.dir.Store(&dir)
+}

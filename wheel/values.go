@@ -1,0 +1,32 @@
+package wheel
+
+// values holds what the timers carry, in chunks parallel to the table's. A value is zeroed when its timer ends, so the
+// wheel keeps nothing alive that has fired or was removed. Guarded as the table is.
+type values[T any] struct {
+	chunks []*[chunkCells]T
+}
+
+func (v *values[T]) put(index uint32, x T) {
+	chunk := int(index >> chunkShift)
+	for chunk >= len(v.chunks) {
+		v.chunks = append(v.chunks, nil)
+	}
+	if v.chunks[chunk] == nil {
+		v.chunks[chunk] = new([chunkCells]T)
+	}
+	v.chunks[chunk][index&chunkMask] = x
+}
+
+func (v *values[T]) at(index uint32) *T { return &v.chunks[index>>chunkShift][index&chunkMask] }
+
+// take returns the value and zeroes its cell.
+func (v *values[T]) take(index uint32) T {
+	cell := v.at(index)
+	x := *cell
+	var zero T
+	*cell = zero
+	return x
+}
+
+// release gives the memory of the chunk of index back.
+func (v *values[T]) release(index uint32) { v.chunks[index>>chunkShift] = nil }
