@@ -1,0 +1,161 @@
+package storetest
+
+import (
+	"errors"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// claimCases: one token holds a task at a time, and nothing is claimed early,
+// twice, from another lane, or after its cancel.
+var claimCases = []testCase{
+	{
+		"a claim gives the task with its body",
+		"The reply is all that delivery needs: the record as it is now, its lease, and the body.",
+		func(f *fixture) {
+			made := f.create("a", body("payload"))
+			r := f.claims(made.Due, task.Claim{Key: made.Key(), Lane: made.Lane(), Token: "token", Until: made.Due + 500})[0]
+			if r.Err != nil || r.Effect != task.Updated {
+				f.Fatalf("effect %d, error %v", r.Effect, r.Err)
+			}
+			t := r.Task
+			if t.State != task.Running || t.Tries != 1 || string(t.Request.Body) != "payload" || t.Version != made.Version {
+				f.Fatalf("claimed: state %v, tries %d, body %q, version %d", t.State, t.Tries, t.Request.Body, t.Version)
+			}
+			want := task.Lease{Token: "token", Since: made.Due, Until: made.Due + 500, TaskID: made.ID}
+			if *t.Lease != want {
+				f.Fatalf("lease %+v, want %+v", *t.Lease, want)
+			}
+			f.same("the record after its claim", f.get("a"), t)
+			f.wantNames("its lane", waiting(f.peek(made.Lane(), forever)))
+		},
+	},
+	{
+		"nothing is claimed early",
+		"A claim one millisecond before the due time is ErrNotDue, and takes nothing.",
+		func(f *fixture) {
+			made := f.create("a")
+			if r := f.tryClaim(made.Due-1, made, "token"); !errors.Is(r.Err, task.ErrNotDue) || r.Task != nil {
+				f.Fatalf("early: %v", r.Err)
+			}
+			f.same("the record after the refused claim", f.get("a"), made)
+			f.claim(made.Due, made, "token")
+		},
+	},
+	{
+		"a task is claimed by one token",
+		"A second token is refused; the first one asking again gets the same answer.",
+		func(f *fixture) {
+			made := f.create("a", at(start))
+			first := f.claim(start, made, "one")
+			if r := f.tryClaim(start, made, "two"); !isStateError(r.Err) {
+				f.Fatalf("second token: %v", r.Err)
+			}
+			r := f.tryClaim(start+5, made, "one")
+			if r.Err != nil || r.Effect != task.Repeated {
+				f.Fatalf("the first token again: effect %d, error %v", r.Effect, r.Err)
+			}
+			f.same("the repeated claim", r.Task, first)
+		},
+	},
+	{
+		"a claim names the lane it read",
+		"A task that changed lanes meanwhile is ErrLaneChanged: the claim was counted against another lane's limits.",
+		func(f *fixture) {
+			made := f.create("a", at(start))
+			mail := "mail"
+			moved := f.must(start, task.Patch{Key: key("a"), Queue: &mail})
+			if r := f.tryClaim(start, made, "token"); !errors.Is(r.Err, task.ErrLaneChanged) {
+				f.Fatalf("by the old lane: %v", r.Err)
+			}
+			f.claim(start, moved, "token")
+		},
+	},
+	{
+		"a stale entry claims nothing",
+		"An entry is a hint: a task moved later, cancelled, finished or unknown is refused with its own error.",
+		func(f *fixture) {
+			moved, gone, dead := f.create("moved", at(start)), f.create("gone", at(start)), f.create("dead", at(start))
+			f.must(start, task.Patch{Key: moved.Key(), When: &task.When{At: start + 2}})
+			f.must(start, task.Cancel{Key: gone.Key()})
+			f.claim(start, dead, "t")
+			f.settle(start, dead, "t", task.Outcome{Verdict: task.Refusal, Reason: "gone"})
+			unknown := *gone
+			unknown.Name = "unknown"
+			if r := f.tryClaim(start+1, moved, "t1"); !errors.Is(r.Err, task.ErrNotDue) {
+				f.Errorf("moved: %v", r.Err)
+			}
+			if r := f.tryClaim(start+1, gone, "t2"); !isStateError(r.Err) {
+				f.Errorf("cancelled: %v", r.Err)
+			}
+			if r := f.tryClaim(start+1, dead, "t3"); !isStateError(r.Err) {
+				f.Errorf("dead: %v", r.Err)
+			}
+			if r := f.tryClaim(start+1, &unknown, "t4"); !errors.Is(r.Err, task.ErrNotFound) {
+				f.Errorf("unknown: %v", r.Err)
+			}
+		},
+	},
+	{
+		"an expired task is finished by its claim",
+		"expire_after passed: the claim answers ErrExpired with the finished record, which is kept, and no attempt starts.",
+		func(f *fixture) {
+			made := f.create("a", at(start), expireAfter(time.Second))
+			r := f.tryClaim(start+1001, made, "token")
+			if !errors.Is(r.Err, task.ErrExpired) || r.Task == nil || r.Task.State != task.Expired {
+				f.Fatalf("claim: %v, %+v", r.Err, r.Task)
+			}
+			got := f.get("a")
+			if got.State != task.Expired || got.Tries != 0 || len(got.Request.Body) != 0 {
+				f.Fatalf("the record: state %v, tries %d, body %q", got.State, got.Tries, got.Request.Body)
+			}
+			f.wantNames("its lane", waiting(f.peek(made.Lane(), forever)))
+			punctual := f.create("b", at(start), expireAfter(time.Second))
+			f.claim(start+1000, punctual, "token2")
+		},
+	},
+	{
+		"claims of one batch are judged one by one",
+		"A refused claim takes nothing from its neighbours, and replies stand in the order of the claims.",
+		func(f *fixture) {
+			a, b, c := f.create("a", at(start)), f.create("b"), f.create("c", at(start))
+			claim := func(t *task.Task, token task.Token) task.Claim {
+				return task.Claim{Key: t.Key(), Lane: t.Lane(), Token: token, Until: start + 100}
+			}
+			r := f.claims(start, claim(a, "1"), claim(b, "2"), claim(c, "3"), claim(a, "4"))
+			if r[0].Err != nil || !errors.Is(r[1].Err, task.ErrNotDue) || r[2].Err != nil || !isStateError(r[3].Err) {
+				f.Fatalf("errors: %v, %v, %v, %v", r[0].Err, r[1].Err, r[2].Err, r[3].Err)
+			}
+			if r[0].Task.Name != "a" || r[2].Task.Name != "c" {
+				f.Fatalf("replies of %q and %q", r[0].Task.Name, r[2].Task.Name)
+			}
+		},
+	},
+	{
+		"a lease is extended by its token alone",
+		"Extend moves the end for the token that holds the lease, and is ErrStale for every other.",
+		func(f *fixture) {
+			made := f.create("a", at(start))
+			f.claim(start, made, "token")
+			idle := f.create("idle")
+			errs, err := f.store.Extend(f.Context(), start, []task.Extension{
+				{Key: made.Key(), Token: "another", Until: start + 1},
+				{Key: made.Key(), Token: "token", Until: start + 90_000},
+				{Key: idle.Key(), Token: "token", Until: start + 1},
+				{Key: key("unknown"), Token: "token", Until: start + 1},
+			})
+			if err != nil || len(errs) != 4 {
+				f.Fatalf("%d answers, error %v", len(errs), err)
+			}
+			for i, stale := range []bool{true, false, true, true} {
+				if errors.Is(errs[i], task.ErrStale) != stale || !stale && errs[i] != nil {
+					f.Errorf("extension %d: %v", i, errs[i])
+				}
+			}
+			if got := f.get("a"); got.Lease.Until != start+90_000 || got.Version != made.Version || string(got.Request.Body) != "body of a" {
+				f.Fatalf("lease until start+%d, version %d, body %q", got.Lease.Until-start, got.Version, got.Request.Body)
+			}
+		},
+	},
+}

@@ -1,0 +1,126 @@
+package storetest
+
+import (
+	"errors"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// idempotencyCases: a client that did not hear the answer asks again with the
+// same key, and must not get a second task, whatever happened meanwhile.
+var idempotencyCases = []testCase{
+	{
+		"a repeat is answered with the task it made",
+		"The same key and request again: Repeated, the same record, nothing written, also when the task has moved on.",
+		func(f *fixture) {
+			first := task.Create{Spec: f.spec("a"), Idempotency: idem("k", "request")}
+			made := f.must(start, first)
+			again := task.Create{Spec: f.spec("a"), Idempotency: idem("k", "request")}
+			if r := f.apply(start+9, again); r.Err != nil || r.Effect != task.Repeated || r.Task.ID != made.ID || r.Task.Due != made.Due {
+				f.Fatalf("repeat: effect %d, error %v, task %+v", r.Effect, r.Err, r.Task)
+			}
+			f.must(start, task.Cancel{Key: key("a")})
+			if r := f.apply(start+9, again); r.Err != nil || r.Effect != task.Repeated || r.Task.State != task.Cancelled {
+				f.Fatalf("repeat after the task ended: effect %d, error %v", r.Effect, r.Err)
+			}
+		},
+	},
+	{
+		"the same key with another request is refused",
+		"A fingerprint that differs is ErrIdempotencyReuse: the client mixed up its keys, and would be told of a task it did not ask for.",
+		func(f *fixture) {
+			made := f.must(start, task.Create{Spec: f.spec("a"), Idempotency: idem("k", "request")})
+			if r := f.apply(start, task.Create{Spec: f.spec("a", body("x")), Idempotency: idem("k", "another")}); !errors.Is(r.Err, task.ErrIdempotencyReuse) {
+				f.Fatalf("another request: %v", r.Err)
+			}
+			f.same("the record", f.get("a"), made)
+		},
+	},
+	{
+		"the same key under another name is refused",
+		"A key names one task of a namespace. This is looked at first: ErrIdempotencyReuse also where the other name exists already.",
+		func(f *fixture) {
+			f.must(start, task.Create{Spec: f.spec("a"), Idempotency: idem("k", "request")})
+			f.must(start, task.Create{Spec: f.spec("c"), Idempotency: idem("k2", "request")})
+			for _, name := range []string{"b", "c"} {
+				if r := f.apply(start, task.Create{Spec: f.spec(name), Idempotency: idem("k", "request")}); !errors.Is(r.Err, task.ErrIdempotencyReuse) {
+					f.Errorf("create %q with the key of a: %v", name, r.Err)
+				}
+			}
+			if _, err := f.store.Get(f.Context(), key("b")); !errors.Is(err, task.ErrNotFound) {
+				f.Errorf("the refused create left b: %v", err)
+			}
+			f.must(start, task.Create{Spec: f.spec("b", namespace("other")), Idempotency: idem("k", "request")})
+		},
+	},
+	{
+		"another key does not open a taken name",
+		"A create with a key of its own, or without one, of a name that exists is ErrExists.",
+		func(f *fixture) {
+			f.must(start, task.Create{Spec: f.spec("a"), Idempotency: idem("k", "request")})
+			f.create("b")
+			for _, c := range []task.Create{
+				{Spec: f.spec("a"), Idempotency: idem("k2", "request")},
+				{Spec: f.spec("a")},
+				{Spec: f.spec("b"), Idempotency: idem("k2", "request")},
+			} {
+				if r := f.apply(start, c); !errors.Is(r.Err, task.ErrExists) {
+					f.Errorf("create %q: %v", c.Spec.Name, r.Err)
+				}
+			}
+			f.must(start, task.Create{Spec: f.spec("d"), Idempotency: idem("k2", "request")}) // the refused ones took no key
+		},
+	},
+	{
+		"a key is free again with its record",
+		"The key lives as long as the record that it made: a replace or the sweep frees it.",
+		func(f *fixture) {
+			f.must(start, task.Create{Spec: f.spec("a"), Idempotency: idem("k", "request")})
+			f.must(start, task.Replace{Spec: f.spec("a")})
+			f.must(start, task.Create{Spec: f.spec("b"), Idempotency: idem("k", "request")})
+			f.must(start, task.Cancel{Key: key("b")})
+			f.sweep(start.Add(Policy.KeepFinished), 1)
+			f.must(start, task.Create{Spec: f.spec("c"), Idempotency: idem("k", "request")})
+			if r := f.apply(start, task.Create{Spec: f.spec("b"), Idempotency: idem("k", "request")}); !errors.Is(r.Err, task.ErrIdempotencyReuse) {
+				f.Fatalf("the key is c's now, a create of b with it: %v", r.Err)
+			}
+		},
+	},
+	{
+		"a repeat within one batch is a repeat",
+		"Changes of one batch are carried out in order and see each other.",
+		func(f *fixture) {
+			spec := f.spec("a")
+			c := task.Create{Spec: spec, Idempotency: idem("k", "request")}
+			r := f.batch(start, c, c, task.Create{Spec: f.spec("b"), Idempotency: idem("k", "request")})
+			if r[0].Effect != task.Created || r[1].Effect != task.Repeated || !errors.Is(r[2].Err, task.ErrIdempotencyReuse) {
+				f.Fatalf("effects %d, %d and error %v", r[0].Effect, r[1].Effect, r[2].Err)
+			}
+		},
+	},
+}
+
+// idem marks a create with the digests of a key and of a request.
+func idem(k, request string) *task.Idempotency {
+	return &task.Idempotency{Key: task.Digest([]byte(k)), Fingerprint: task.Digest([]byte(request))}
+}
+
+// sweep sweeps until nothing is left and fails the case unless want records went.
+func (f *fixture) sweep(now task.Millis, want int) {
+	f.Helper()
+	got, err := drainCount(func() (int, error) { return f.store.Sweep(f.Context(), now, 100) })
+	if err != nil || got != want {
+		f.Fatalf("Sweep at start+%d removed %d records, error %v, want %d", now-start, got, err, want)
+	}
+}
+
+// drainCount calls step until it has nothing more to do, and adds up.
+func drainCount(step func() (int, error)) (int, error) {
+	for total := 0; ; {
+		n, err := step()
+		if err != nil || n == 0 {
+			return total, err
+		}
+		total += n
+	}
+}

@@ -1,0 +1,137 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// CheckInvariants audits a store that nobody else uses meanwhile: what waits is
+// in its lane and nowhere else, what is in a lane waits, and every record is
+// whole. It looks into the given namespaces, or into the default one; a lane
+// of another namespace is an error. It reads every task: O(tasks).
+func CheckInvariants(t testing.TB, s task.Store, now task.Millis, namespaces ...string) {
+	t.Helper()
+	if len(namespaces) == 0 {
+		namespaces = []string{task.DefaultNamespace}
+	}
+	for _, err := range audit(t.Context(), s, now, namespaces) {
+		t.Errorf("invariant broken: %v", err)
+	}
+}
+
+// audit returns what is wrong, at most a few of each kind.
+func audit(ctx context.Context, s task.Store, now task.Millis, namespaces []string) []error {
+	var errs []error
+	waits := map[task.Entry]bool{}
+	heads := map[task.Lane]*task.Task{}
+	for _, namespace := range namespaces {
+		tasks, err := drain(ctx, s, task.Filter{Namespace: namespace}, task.Page{Limit: 1000})
+		if err != nil {
+			return append(errs, err)
+		}
+		for _, t := range tasks {
+			if err := whole(t); err != nil {
+				errs = append(errs, fmt.Errorf("record %s/%s: %w", t.Namespace, t.Name, err))
+			}
+			if t.State != task.Scheduled {
+				continue
+			}
+			waits[t.Entry()] = true
+			if h := heads[t.Lane()]; h == nil || t.Due < h.Due {
+				heads[t.Lane()] = t
+			}
+		}
+	}
+	indexed, err := everyLane(ctx, s)
+	if err != nil {
+		return append(errs, err)
+	}
+	for e := range waits {
+		if !indexed[e] {
+			errs = append(errs, fmt.Errorf("%s/%s is scheduled for %d and in no lane: it would never fire", e.Lane.Namespace, e.Name, e.Due))
+		}
+	}
+	for e := range indexed {
+		if !waits[e] {
+			errs = append(errs, fmt.Errorf("lane %+v holds %q at %d, and no record waits there", e.Lane, e.Name, e.Due))
+		}
+	}
+	for _, until := range []task.Millis{now, forever} {
+		if err := lanesCover(ctx, s, until, heads); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errs[:min(len(errs), 20)]
+}
+
+// everyLane reads all lanes to their ends.
+func everyLane(ctx context.Context, s task.Store) (map[task.Entry]bool, error) {
+	lanes, err := s.Lanes(ctx, forever)
+	if err != nil {
+		return nil, err
+	}
+	indexed := map[task.Entry]bool{}
+	for _, l := range lanes {
+		read := task.LaneRead{Lane: l.Lane, Until: forever, Limit: 1000}
+		for {
+			found, err := s.Peek(ctx, []task.LaneRead{read})
+			if err != nil {
+				return nil, err
+			}
+			if len(found[0]) == 0 {
+				break
+			}
+			for _, e := range found[0] {
+				if !read.After.Less(e.Position()) || e.Lane != l.Lane {
+					return nil, fmt.Errorf("lane %+v after %+v: entry %+v is out of order or of another lane", l.Lane, read.After, e)
+				}
+				indexed[e] = true
+				read.After = e.Position()
+			}
+		}
+	}
+	return indexed, nil
+}
+
+// lanesCover checks that Lanes(until) names every lane whose head is due by then.
+func lanesCover(ctx context.Context, s task.Store, until task.Millis, heads map[task.Lane]*task.Task) error {
+	lanes, err := s.Lanes(ctx, until)
+	if err != nil {
+		return err
+	}
+	var due []*task.Task
+	for _, t := range heads {
+		if t.Due <= until {
+			due = append(due, t)
+		}
+	}
+	return checkLanes(lanes, until, due)
+}
+
+// whole says what is wrong with a record by itself.
+func whole(t *task.Task) error {
+	ended := t.State == task.Dead || t.State.Finished()
+	switch {
+	case !t.State.Valid():
+		return fmt.Errorf("state %d", t.State)
+	case (t.Lease != nil) != (t.State == task.Running):
+		return fmt.Errorf("%v with lease %+v", t.State, t.Lease)
+	case t.CancelRequested && t.State != task.Running:
+		return fmt.Errorf("%v with a cancel to come", t.State)
+	case ended != (t.FinishedAt != 0) || ended != (t.KeepUntil != 0):
+		return fmt.Errorf("%v, ended at %d, kept until %d", t.State, t.FinishedAt, t.KeepUntil)
+	case t.State.Finished() && (t.Request.BodySize != 0 || len(t.History) > 1):
+		return fmt.Errorf("%v with a body of %d bytes and %d attempts", t.State, t.Request.BodySize, len(t.History))
+	case len(t.History) > task.MaxHistory:
+		return fmt.Errorf("%d attempts", len(t.History))
+	case t.Spent > t.Tries || t.Reclaims > task.MaxReclaims:
+		return fmt.Errorf("%d attempts spent of %d, %d reclaims", t.Spent, t.Tries, t.Reclaims)
+	case !slices.IsSortedFunc(t.History, func(a, b task.Attempt) int { return a.Number - b.Number }):
+		return fmt.Errorf("attempts out of order: %+v", t.History)
+	}
+	return nil
+}

@@ -1,0 +1,241 @@
+package storetest
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// forever is a bound that includes every due time.
+const forever task.Millis = math.MaxInt64
+
+// laneCases: what waits can be read lane by lane, the earliest first, without
+// being taken; a task is in exactly the lane of its record.
+var laneCases = []testCase{
+	{
+		"a lane is namespace, queue, priority and destination",
+		"Tasks that differ in any of the four wait in different lanes, and each in its own only.",
+		func(f *fixture) {
+			made := []*task.Task{
+				f.create("a"), f.create("b", queue("mail")), f.create("c", priority(task.High)),
+				f.create("d", priority(task.Low)), f.create("e", url("https://receiver.example:8443/")),
+				f.create("f", url("http://receiver.example/")), f.create("g", namespace("other")),
+			}
+			for _, t := range made {
+				f.wantNames(fmt.Sprintf("lane %+v", t.Lane()), waiting(f.peek(t.Lane(), forever)), t.Name)
+			}
+			f.wantLanes(forever, made...)
+		},
+	},
+	{
+		"a lane is read in due order",
+		"Entries are ordered by due time, then by name, whatever order they were created in.",
+		func(f *fixture) {
+			for _, c := range []struct {
+				name string
+				due  task.Millis
+			}{{"d", 300}, {"b", 300}, {"z", 100}, {"a", 4000}, {"c", 300}, {"y", 256}, {"x", 255}} {
+				f.create(c.name, at(start+c.due))
+			}
+			lane := f.get("a").Lane()
+			f.wantNames("the lane", waiting(f.peek(lane, forever)), "z", "x", "y", "b", "c", "d", "a")
+			for _, e := range f.peek(lane, forever) {
+				if t := f.get(e.Name); e != t.Entry() {
+					f.Errorf("entry %+v of a record with %+v", e, t.Entry())
+				}
+			}
+		},
+	},
+	{
+		"a lane is read in parts",
+		"After is exclusive, Until inclusive, Limit a bound: parts that follow each other miss nothing and repeat nothing.",
+		func(f *fixture) {
+			var want []string
+			for i := range 9 {
+				name := fmt.Sprintf("t%d", i)
+				f.create(name, at(start+task.Millis(i/3*10))) // three share an instant
+				want = append(want, name)
+			}
+			lane := f.get("t0").Lane()
+			for limit := 1; limit <= 10; limit++ {
+				var got []string
+				for after := (task.Position{}); ; {
+					part := f.read(task.LaneRead{Lane: lane, After: after, Until: forever, Limit: limit})
+					if len(part) > limit {
+						f.Fatalf("a part of %d has %d entries", limit, len(part))
+					}
+					if len(part) == 0 {
+						break
+					}
+					got, after = append(got, waiting(part)...), part[len(part)-1].Position()
+				}
+				f.wantNames(fmt.Sprintf("parts of %d", limit), got, want...)
+			}
+			f.wantNames("until", waiting(f.peek(lane, start+10)), want[:6]...)
+			f.wantNames("until just before", waiting(f.peek(lane, start+9)), want[:3]...)
+			f.wantNames("after an instant", waiting(f.read(task.LaneRead{Lane: lane, After: task.Position{Due: start + 10}, Until: forever, Limit: 9})), want[3:]...)
+			f.wantNames("nothing between", waiting(f.read(task.LaneRead{Lane: lane, After: task.Position{Due: start + 10, Name: "t5"}, Until: start + 19, Limit: 9})))
+		},
+	},
+	{
+		"many lanes are read in one call",
+		"Peek answers each read in its place, also one of a lane that is empty or was never used.",
+		func(f *fixture) {
+			a, b := f.create("a"), f.create("b", queue("mail"))
+			unused := a.Lane()
+			unused.Queue = "unused"
+			found, err := f.store.Peek(f.Context(), []task.LaneRead{
+				{Lane: b.Lane(), Until: forever, Limit: 5}, {Lane: unused, Until: forever, Limit: 5},
+				{Lane: a.Lane(), Until: forever, Limit: 5}, {Lane: a.Lane(), Until: a.Due - 1, Limit: 5},
+			})
+			if err != nil || len(found) != 4 {
+				f.Fatalf("%d answers, error %v", len(found), err)
+			}
+			for i, want := range [][]string{{"b"}, {}, {"a"}, {}} {
+				f.wantNames(fmt.Sprintf("read %d", i), waiting(found[i]), want...)
+			}
+		},
+	},
+	{
+		"peeking takes nothing",
+		"Peek and Lanes change no record and no order: asked twice they answer twice.",
+		func(f *fixture) {
+			made := f.create("a")
+			for range 3 {
+				f.wantNames("the lane", waiting(f.peek(made.Lane(), forever)), "a")
+				f.wantLanes(forever, made)
+			}
+			f.same("the record", f.get("a"), made)
+		},
+	},
+	{
+		"lanes come with the earliest first",
+		"Lanes may be too early but never too late or missing: a lane whose head is reported after a task's due time makes that task late.",
+		func(f *fixture) {
+			late := f.create("late", queue("q1"), at(start+9000))
+			early := f.create("early", queue("q2"), at(start+10))
+			mid := f.create("mid", queue("q3"), at(start+500))
+			f.create("behind", queue("q2"), at(start+20))
+			f.wantLanes(forever, early, mid, late)
+			f.wantLanes(start+500, early, mid)
+			f.wantLanes(start + 9)
+		},
+	},
+	{
+		"a lane's head follows an earlier task",
+		"A write below a lane's known head lowers it: created, moved, run, retried or given back.",
+		func(f *fixture) {
+			f.create("far", at(start+60_000))
+			t := f.create("near", at(start+50_000))
+			f.peek(t.Lane(), forever) // a cursor may now stand at start+50,000
+			t = f.must(start, task.Patch{Key: key("far"), When: &task.When{At: start + 40_000}})
+			f.wantHead(t)
+			t = f.must(start, task.Run{Key: key("near")})
+			f.wantHead(t)
+			f.claim(start, t, "token")
+			f.wantHead(f.get("far"))
+			t = f.settle(start+1, t, "token", task.Outcome{Verdict: task.Failure})
+			f.wantHead(t)
+			f.wantHead(f.create("first", at(start-60_000)))
+		},
+	},
+	{
+		"a moved task is in one place",
+		"A patch of due time, queue, priority or destination takes the task out of the old place: no entry is left behind.",
+		func(f *fixture) {
+			made := f.create("a")
+			low, mail, elsewhere := task.Low, "mail", "https://elsewhere.example/"
+			lanes := []task.Lane{made.Lane()}
+			for _, c := range []task.Patch{
+				{When: &task.When{At: start + 5}}, {When: &task.When{At: start + 90_000}},
+				{Queue: &mail}, {Priority: &low}, {URL: &elsewhere},
+			} {
+				c.Key = key("a")
+				t := f.must(start, c)
+				lanes = append(lanes, t.Lane())
+				f.wantOnlyIn(t, lanes)
+			}
+			t := f.must(start, task.Replace{Spec: f.spec("a", at(start+7))})
+			f.wantOnlyIn(t, lanes)
+		},
+	},
+	{
+		"only what waits is in a lane",
+		"Running, dead and finished tasks are in no lane; a retried one is back.",
+		func(f *fixture) {
+			for _, name := range []string{"running", "delivered", "cancelled", "dead", "retried"} {
+				f.create(name, at(start))
+			}
+			f.claim(start, f.get("running"), "t1")
+			f.claim(start, f.get("delivered"), "t2")
+			f.settle(start, f.get("delivered"), "t2", task.Outcome{Verdict: task.Success, Status: 200})
+			f.must(start, task.Cancel{Key: key("cancelled")})
+			for _, name := range []string{"dead", "retried"} {
+				f.claim(start, f.get(name), "t3")
+				f.settle(start, f.get(name), "t3", task.Outcome{Verdict: task.Refusal, Reason: "gone", Status: 410})
+			}
+			t := f.must(start, task.Revive{Key: key("retried")})
+			f.wantNames("the lane", waiting(f.peek(t.Lane(), forever)), "retried")
+		},
+	},
+}
+
+// wantLanes fails the case unless Lanes(until) names the lane of each head, at
+// a time not after its due time, the earliest first, each lane once. More
+// lanes may be named.
+func (f *fixture) wantLanes(until task.Millis, heads ...*task.Task) {
+	f.Helper()
+	lanes, err := f.store.Lanes(f.Context(), until)
+	if err != nil {
+		f.Fatalf("Lanes: %v", err)
+	}
+	if err := checkLanes(lanes, until, heads); err != nil {
+		f.Fatal(err)
+	}
+}
+
+func checkLanes(lanes []task.LaneHead, until task.Millis, heads []*task.Task) error {
+	bound := map[task.Lane]task.Millis{}
+	for _, l := range lanes {
+		if _, twice := bound[l.Lane]; twice {
+			return fmt.Errorf("Lanes names %+v twice", l.Lane)
+		}
+		if l.Due > until {
+			return fmt.Errorf("Lanes until %d names %+v at %d", until, l.Lane, l.Due)
+		}
+		bound[l.Lane] = l.Due
+	}
+	if !slices.IsSortedFunc(lanes, func(a, b task.LaneHead) int { return cmp.Compare(a.Due, b.Due) }) {
+		return fmt.Errorf("Lanes are not in the order of their heads: %+v", lanes)
+	}
+	for _, t := range heads {
+		if due, ok := bound[t.Lane()]; !ok || due > t.Due {
+			return fmt.Errorf("Lanes until %d: %q is due at %d, its lane's head is reported at %d (named: %v)", until, t.Name, t.Due, due, ok)
+		}
+	}
+	return nil
+}
+
+// wantHead fails the case unless t is the first of its lane, and known as such.
+func (f *fixture) wantHead(t *task.Task) {
+	f.Helper()
+	f.wantLanes(t.Due, t)
+	f.wantNames("the lane's first", waiting(f.read(task.LaneRead{Lane: t.Lane(), Until: t.Due, Limit: 1})), t.Name)
+}
+
+// wantOnlyIn fails the case unless t waits in its own lane and in none of the others.
+func (f *fixture) wantOnlyIn(t *task.Task, lanes []task.Lane) {
+	f.Helper()
+	for _, lane := range lanes {
+		got := f.peek(lane, forever)
+		switch {
+		case lane != t.Lane() && len(got) > 0:
+			f.Fatalf("%q moved to %+v and is still in %+v: %+v", t.Name, t.Lane(), lane, got)
+		case lane == t.Lane() && !slices.Equal(got, []task.Entry{t.Entry()}):
+			f.Fatalf("%q is at %+v, its lane has %+v", t.Name, t.Entry(), got)
+		}
+	}
+}

@@ -1,0 +1,194 @@
+package storetest
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// ledgerCases: what a client wrote is what it reads, one name has one record,
+// and a refused change leaves nothing behind. Which change is allowed in which
+// state is the transition table's business and tested in internal/task.
+var ledgerCases = []testCase{
+	{
+		"a created task is read back whole",
+		"Get returns the record that the create's reply showed, body included.",
+		func(f *fixture) {
+			made := f.create("a", in(90*time.Second), queue("mail"), priority(task.High), labels(map[string]string{"k": "v", "é": ""}),
+				expireAfter(time.Hour), attempts(7), func(s *task.Spec) {
+					s.Request.Headers = map[string]string{"X-Shop": "7", "authorization": "t\tü"}
+				})
+			f.same("the record after its create", f.get("a"), made)
+			if string(made.Request.Body) != "body of a" || made.State != task.Scheduled || made.Due != start+90_000 {
+				f.Fatalf("the create's reply: state %v, due start+%d, body %q", made.State, made.Due-start, made.Request.Body)
+			}
+		},
+	},
+	{
+		"a name that was never used is not found",
+		"Get answers ErrNotFound, and so does every change of an existing task.",
+		func(f *fixture) {
+			f.create("a")
+			if _, err := f.store.Get(f.Context(), key("b")); !errors.Is(err, task.ErrNotFound) {
+				f.Errorf("Get: %v", err)
+			}
+			for _, c := range existing(key("b")) {
+				if r := f.apply(start, c); !errors.Is(r.Err, task.ErrNotFound) || r.Task != nil {
+					f.Errorf("%T: %v, %v", c, r.Task, r.Err)
+				}
+			}
+			if _, err := f.store.Get(f.Context(), key("b")); !errors.Is(err, task.ErrNotFound) {
+				f.Errorf("Get after the changes: %v", err)
+			}
+		},
+	},
+	{
+		"a name is unique in its namespace only",
+		"Key is namespace and name: tenants do not see, block or change each other.",
+		func(f *fixture) {
+			f.create("a", body("mine"))
+			f.create("a", namespace("other"), body("theirs"))
+			f.must(start, task.Cancel{Key: task.Key{Namespace: "other", Name: "a"}})
+			if t := f.get("a"); t.State != task.Scheduled || string(t.Request.Body) != "mine" {
+				f.Fatalf("cancelling other/a left default/a %v with body %q", t.State, t.Request.Body)
+			}
+		},
+	},
+	{
+		"a second create is refused and changes nothing",
+		"A create of a kept name is ErrExists, live, dead or finished.",
+		func(f *fixture) {
+			made := f.create("a")
+			if r := f.apply(start+1, task.Create{Spec: f.spec("a", body("another"))}); !errors.Is(r.Err, task.ErrExists) {
+				f.Fatalf("second create: %v", r.Err)
+			}
+			f.same("the record after the refused create", f.get("a"), made)
+			f.must(start+2, task.Cancel{Key: key("a")})
+			if r := f.apply(start+3, task.Create{Spec: f.spec("a")}); !errors.Is(r.Err, task.ErrExists) {
+				f.Fatalf("create over a finished record: %v", r.Err)
+			}
+		},
+	},
+	{
+		"a replace brings its own body",
+		"A new incarnation takes over nothing of the old one: id, version, body and labels are its own.",
+		func(f *fixture) {
+			old := f.create("a", body("old"), labels(map[string]string{"old": "1"}))
+			made := f.must(start+5, task.Replace{Spec: f.spec("a", body("new"))})
+			got := f.get("a")
+			f.same("the record after its replace", got, made)
+			if got.ID == old.ID || string(got.Request.Body) != "new" || len(got.Labels) != 0 {
+				f.Fatalf("id %s, body %q, labels %v", got.ID, got.Request.Body, got.Labels)
+			}
+			f.must(start+6, task.Replace{Spec: f.spec("a", noBody)})
+			if got := f.get("a"); len(got.Request.Body) != 0 || got.Request.BodySize != 0 {
+				f.Fatalf("a replace without a body left %q", got.Request.Body)
+			}
+		},
+	},
+	{
+		"a patch keeps the body it does not name",
+		"Bodies are stored apart: a change that carries none, of a record that has one, keeps the stored one.",
+		func(f *fixture) {
+			f.create("a", body("kept"))
+			low := task.Low
+			if t := f.must(start, task.Patch{Key: key("a"), Priority: &low}); t.Request.Body != nil {
+				f.Errorf("the reply to a patch of the priority carries a body: it costs a read that nobody asked for")
+			}
+			if got := f.get("a"); string(got.Request.Body) != "kept" || got.Priority != task.Low || got.Version != 2 {
+				f.Fatalf("body %q, priority %v, version %d", got.Request.Body, got.Priority, got.Version)
+			}
+			t := f.must(start, task.Patch{Key: key("a"), Body: &task.Body{Kind: task.BinaryBody, Bytes: []byte{0, 255, 10}}})
+			if string(t.Request.Body) != "\x00\xff\n" || string(f.get("a").Request.Body) != "\x00\xff\n" {
+				f.Fatalf("the patched body: reply %q, stored %q", t.Request.Body, f.get("a").Request.Body)
+			}
+			f.must(start, task.Patch{Key: key("a"), Body: &task.Body{Kind: task.TextBody}})
+			if got := f.get("a"); len(got.Request.Body) != 0 || got.Request.BodyKind != task.TextBody {
+				f.Fatalf("after a patch to the empty body: %q, kind %d", got.Request.Body, got.Request.BodyKind)
+			}
+		},
+	},
+	{
+		"a body of the largest size survives",
+		"Bodies up to MaxBody are kept byte for byte.",
+		func(f *fixture) {
+			big := strings.Repeat("\x00\xff0123456789abc\n", task.MaxBody/16)
+			f.create("a", body(big))
+			if string(f.get("a").Request.Body) != big {
+				f.Fatal("the body changed")
+			}
+		},
+	},
+	{
+		"a refused patch leaves no trace",
+		"An error writes nothing: precondition, state or a field that is not valid.",
+		func(f *fixture) {
+			made := f.create("a")
+			bad := "ftp://x"
+			if r := f.apply(start, task.Patch{Key: key("a"), URL: &bad, Body: &task.Body{Kind: task.TextBody, Bytes: []byte("x")}}); !isFieldError(r.Err) || r.Task != nil {
+				f.Fatalf("patch to a bad URL: %v, %v", r.Task, r.Err)
+			}
+			stale := task.Precondition{IfMatch: []string{"another.1"}}
+			for _, c := range []task.Change{
+				task.Patch{Key: key("a"), If: stale, URL: &made.Request.URL},
+				task.Cancel{Key: key("a"), If: stale},
+				task.Replace{Spec: f.spec("a"), If: stale},
+				task.Replace{Spec: f.spec("a"), If: task.Precondition{IfNoneMatch: true}},
+				task.Cancel{Key: key("a"), Only: &task.Filter{Queue: "another"}},
+			} {
+				if r := f.apply(start, c); !errors.Is(r.Err, task.ErrPrecondition) {
+					f.Errorf("%T with a precondition that does not hold: %v", c, r.Err)
+				}
+			}
+			f.same("the record after refused changes", f.get("a"), made)
+		},
+	},
+	{
+		"a cancelled task keeps its record and loses its body",
+		"A finished record is for reading: state, reason and retention, no body.",
+		func(f *fixture) {
+			made := f.create("a")
+			r := f.apply(start+7, task.Cancel{Key: key("a")})
+			got := f.get("a")
+			if r.Err != nil || r.Effect != task.Updated || got.State != task.Cancelled || got.KeepUntil != (start+7).Add(Policy.KeepFinished) {
+				f.Fatalf("cancel: effect %d, error %v, state %v, kept until start+%d", r.Effect, r.Err, got.State, got.KeepUntil-start)
+			}
+			if got.Request.BodySize != 0 || len(got.Request.Body) != 0 {
+				f.Fatalf("its body is still there: %q", got.Request.Body)
+			}
+			f.wantNames("its lane", waiting(f.peek(made.Lane(), made.Due)))
+		},
+	},
+	{
+		"a body does not come back with a new incarnation",
+		"What a finished or replaced task had for a body must not show up in the next task of that name.",
+		func(f *fixture) {
+			f.create("a", body("secret"))
+			f.must(start, task.Cancel{Key: key("a")})
+			f.must(start, task.Replace{Spec: f.spec("a", noBody)})
+			if got := f.get("a"); len(got.Request.Body) != 0 {
+				f.Fatalf("the new task has the old body %q", got.Request.Body)
+			}
+		},
+	},
+}
+
+// existing returns one change of each kind that needs an existing task.
+func existing(k task.Key) []task.Change {
+	low := task.Low
+	return []task.Change{
+		task.Patch{Key: k, Priority: &low}, task.Touch{Key: k}, task.Run{Key: k}, task.Revive{Key: k}, task.Cancel{Key: k},
+	}
+}
+
+func isFieldError(err error) bool {
+	_, ok := errors.AsType[*task.FieldError](err)
+	return ok
+}
+
+func isStateError(err error) bool {
+	_, ok := errors.AsType[*task.StateError](err)
+	return ok
+}

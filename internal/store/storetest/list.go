@@ -1,0 +1,141 @@
+package storetest
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// listCases: a listing shows every task that matches, once, in the order of
+// names, however it is cut into pages.
+var listCases = []testCase{
+	{
+		"pages join to the whole",
+		"Pages of any size, each from the Next of the one before, show every task once in the order of names.",
+		func(f *fixture) {
+			want := []string{"0", "A", "B1", "a", "a-", "a.b", "a0", "a:b", "aa", "b", "z_"} // byte order
+			for i := len(want) - 1; i >= 0; i-- {
+				f.create(want[i])
+			}
+			f.create("elsewhere", namespace("other"))
+			f.create("elsewhere", namespace("default2"))
+			for limit := 1; limit <= len(want)+1; limit++ {
+				f.wantNames(fmt.Sprintf("pages of %d", limit), names(f.list(ns(), task.Page{Limit: limit})), want...)
+			}
+			f.wantNames("after a.b", names(f.list(ns(), task.Page{Limit: 2, After: "a.b"})), want[6:]...)
+			f.wantNames("after a name that does not exist", names(f.list(ns(), task.Page{Limit: 2, After: "a/"})), want[6:]...)
+			f.wantNames("after the last", names(f.list(ns(), task.Page{Limit: 2, After: "zz"})))
+		},
+	},
+	{
+		"a listing is of one namespace",
+		"A namespace that has no tasks lists none, the empty one included: no call lists across tenants.",
+		func(f *fixture) {
+			f.create("a")
+			f.create("b", namespace("other"))
+			f.wantNames("other", names(f.list(task.Filter{Namespace: "other"}, task.Page{Limit: 9})), "b")
+			f.wantNames("defaul", names(f.list(task.Filter{Namespace: "defaul"}, task.Page{Limit: 9})))
+			f.wantNames("none", names(f.list(task.Filter{}, task.Page{Limit: 9})))
+		},
+	},
+	{
+		"every filter narrows",
+		"A listed task matches all that the filter names: queue, any of the states, all labels, both due bounds exclusive.",
+		func(f *fixture) {
+			f.create("mail", queue("mail"), labels(map[string]string{"t": "acme", "k": ""}))
+			f.create("late", at(start+5000), labels(map[string]string{"t": "acme"}))
+			f.create("plain")
+			f.create("gone", queue("mail"))
+			f.must(start, task.Cancel{Key: key("gone")})
+			running := f.create("running", at(start))
+			f.claim(start, running, "token")
+			for _, c := range []struct {
+				what   string
+				filter task.Filter
+				want   []string
+			}{
+				{"queue", task.Filter{Queue: "mail"}, []string{"gone", "mail"}},
+				{"state", task.Filter{States: []task.State{task.Cancelled}}, []string{"gone"}},
+				{"states", task.Filter{States: []task.State{task.Cancelled, task.Running}}, []string{"gone", "running"}},
+				{"label", task.Filter{Labels: map[string]string{"t": "acme"}}, []string{"late", "mail"}},
+				{"empty label", task.Filter{Labels: map[string]string{"k": ""}}, []string{"mail"}},
+				{"labels", task.Filter{Labels: map[string]string{"t": "acme", "k": "x"}}, nil},
+				{"due before", task.Filter{DueBefore: start + 1000}, []string{"running"}},
+				{"due after", task.Filter{DueAfter: start + 1000}, []string{"late"}},
+				{"due between", task.Filter{DueAfter: start, DueBefore: start + 5000}, []string{"gone", "mail", "plain"}},
+				{"all", task.Filter{Queue: "mail", States: []task.State{task.Scheduled}, Labels: map[string]string{"k": ""}}, []string{"mail"}},
+			} {
+				c.filter.Namespace = task.DefaultNamespace
+				f.wantNames(c.what, names(f.list(c.filter, task.Page{Limit: 2})), c.want...)
+			}
+		},
+	},
+	{
+		"bodies are loaded on demand",
+		"Without Page.Bodies a record has its BodySize and no bytes; with it, all of them.",
+		func(f *fixture) {
+			f.create("a", body("12345"))
+			f.create("b", noBody)
+			f.create("c", body("x"))
+			f.must(start, task.Cancel{Key: key("c")})
+			for _, t := range f.list(ns(), task.Page{Limit: 9}) {
+				if t.Request.Body != nil {
+					f.Errorf("%s: body %q without having been asked for", t.Name, t.Request.Body)
+				}
+			}
+			for _, t := range f.list(ns(), task.Page{Limit: 9, Bodies: true}) {
+				f.same("listed with bodies", t, f.get(t.Name))
+				if len(t.Request.Body) != t.Request.BodySize {
+					f.Errorf("%s: %d bytes of %d", t.Name, len(t.Request.Body), t.Request.BodySize)
+				}
+			}
+		},
+	},
+	{
+		"a page of bodies is bounded",
+		"A page with bodies ends after MaxPageBytes of them, so that one request cannot take all memory.",
+		func(f *fixture) {
+			big := strings.Repeat("x", task.MaxBody)
+			for i := range 2*task.MaxPageBytes/task.MaxBody + 1 {
+				f.create(fmt.Sprintf("t%02d", i), body(big))
+			}
+			l, err := f.store.List(f.Context(), ns(), task.Page{Limit: 1000, Bodies: true})
+			if n := len(l.Tasks); err != nil || n == 0 || n > task.MaxPageBytes/task.MaxBody+1 || l.Next == "" {
+				f.Fatalf("a page of %d bodies of %d bytes, next %q, error %v", n, task.MaxBody, l.Next, err)
+			}
+			if n := len(f.list(ns(), task.Page{Limit: 1000, Bodies: true})); n != 2*task.MaxPageBytes/task.MaxBody+1 {
+				f.Fatalf("all pages together have %d tasks", n)
+			}
+		},
+	},
+	{
+		"a page examines a bounded number of records",
+		"A filter that matches nothing costs at most MaxPageExamined records a call: the page is short or empty, with a Next.",
+		func(f *fixture) {
+			const n = task.MaxPageExamined + 500
+			changes := make([]task.Change, 0, n)
+			for i := range n {
+				q := queue("common")
+				if i == n-1 {
+					q = queue("rare")
+				}
+				changes = append(changes, task.Create{Spec: f.spec(fmt.Sprintf("t%06d", i), q, noBody)})
+			}
+			for len(changes) > 0 {
+				k := min(task.MaxBatch, len(changes))
+				f.batch(start, changes[:k]...)
+				changes = changes[k:]
+			}
+			rare := task.Filter{Namespace: task.DefaultNamespace, Queue: "rare"}
+			l, err := f.store.List(f.Context(), rare, task.Page{Limit: 10})
+			if err != nil || len(l.Tasks) != 0 || l.Next == "" || l.Next > fmt.Sprintf("t%06d", task.MaxPageExamined-1) {
+				f.Fatalf("first page: %d tasks, next %q, error %v", len(l.Tasks), l.Next, err)
+			}
+			f.wantNames("all pages", names(f.list(rare, task.Page{Limit: 10})), fmt.Sprintf("t%06d", n-1))
+		},
+	},
+}
+
+// ns is the filter that chooses the whole default namespace.
+func ns() task.Filter { return task.Filter{Namespace: task.DefaultNamespace} }

@@ -1,0 +1,281 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// Policy is the retention that a store under test must be opened with.
+var Policy = task.Policy{KeepFinished: time.Minute, KeepDead: 5 * time.Minute}
+
+// start is the instant at which every case begins: any will do, as long as it
+// is not near zero.
+const start task.Millis = 1_800_000_000_000
+
+// testCase is one rule of the contract and the steps that show it.
+type testCase struct {
+	name string
+	rule string // printed when the case fails: what the contract says, and why
+	run  func(f *fixture)
+}
+
+// Run checks every rule of the contract on stores that open returns: empty,
+// new for each case, opened with Policy. Run closes them.
+func Run(t *testing.T, open func(t *testing.T) task.Store) {
+	areas := []struct {
+		name  string
+		cases []testCase
+	}{
+		{"ledger", ledgerCases},
+		{"idempotency", idempotencyCases},
+		{"list", listCases},
+		{"lanes", laneCases},
+		{"claim", claimCases},
+	}
+	for _, area := range areas {
+		t.Run(area.name, func(t *testing.T) {
+			for _, c := range area.cases {
+				t.Run(c.name, func(t *testing.T) { c.check(t, open) })
+			}
+		})
+	}
+}
+
+func (c testCase) check(t *testing.T, open func(t *testing.T) task.Store) {
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the rule: %s", c.rule)
+		}
+	})
+	f := &fixture{T: t, store: open(t)}
+	defer f.store.Close()
+	c.run(f)
+	if f.store.Err() == nil && !t.Failed() {
+		CheckInvariants(t, f.store, start, namespaces...)
+	}
+}
+
+// fixture is a store and the short words in which cases speak to it. Its
+// methods end the case when a call fails as a whole.
+type fixture struct {
+	*testing.T
+	store task.Store
+	ids   int
+}
+
+// namespaces are those that cases use; one is a prefix of another.
+var namespaces = []string{task.DefaultNamespace, "default2", "other"}
+
+// spec returns a valid spec due a second after start, with a body.
+func (f *fixture) spec(name string, edits ...func(*task.Spec)) task.Spec {
+	f.Helper()
+	f.ids++
+	s := task.DefaultSpec()
+	s.Name, s.ID = name, fmt.Sprintf("id-%d", f.ids)
+	s.When = task.When{At: start + 1000}
+	s.Request.URL = "https://receiver.example/hook"
+	setBody(&s, "body of "+name)
+	for _, edit := range edits {
+		edit(&s)
+	}
+	if err := s.Validate(start); err != nil {
+		f.Fatalf("the case itself is wrong: spec of %q: %v", name, err)
+	}
+	return s
+}
+
+func setBody(s *task.Spec, body string) {
+	s.Request.BodyKind, s.Request.Body, s.Request.BodySize = task.TextBody, []byte(body), len(body)
+}
+
+// The edits of a spec.
+func at(due task.Millis) func(*task.Spec) {
+	return func(s *task.Spec) { s.When = task.When{At: due} }
+}
+
+func in(delay time.Duration) func(*task.Spec) {
+	return func(s *task.Spec) { s.When = task.When{Relative: true, Delay: delay} }
+}
+
+func queue(name string) func(*task.Spec) { return func(s *task.Spec) { s.Queue = name } }
+
+func namespace(name string) func(*task.Spec) { return func(s *task.Spec) { s.Namespace = name } }
+
+func priority(p task.Priority) func(*task.Spec) { return func(s *task.Spec) { s.Priority = p } }
+
+func url(u string) func(*task.Spec) { return func(s *task.Spec) { s.Request.URL = u } }
+
+func labels(l map[string]string) func(*task.Spec) { return func(s *task.Spec) { s.Labels = l } }
+
+func body(b string) func(*task.Spec) { return func(s *task.Spec) { setBody(s, b) } }
+
+func noBody(s *task.Spec) {
+	s.Request.BodyKind, s.Request.Body, s.Request.BodySize = task.NoBody, nil, 0
+}
+
+func attempts(n int) func(*task.Spec) { return func(s *task.Spec) { s.Retry.MaxAttempts = n } }
+
+func expireAfter(d time.Duration) func(*task.Spec) { return func(s *task.Spec) { s.ExpireAfter = d } }
+
+// apply carries out one change.
+func (f *fixture) apply(now task.Millis, c task.Change) task.Reply {
+	f.Helper()
+	return f.batch(now, c)[0]
+}
+
+// batch carries out changes in one call.
+func (f *fixture) batch(now task.Millis, changes ...task.Change) []task.Reply {
+	f.Helper()
+	replies, err := f.store.Apply(f.Context(), now, changes)
+	if err != nil || len(replies) != len(changes) {
+		f.Fatalf("Apply of %d changes: %d replies, error %v", len(changes), len(replies), err)
+	}
+	return replies
+}
+
+// must carries out a change that has to succeed, and returns its task.
+func (f *fixture) must(now task.Millis, c task.Change) *task.Task {
+	f.Helper()
+	r := f.apply(now, c)
+	if r.Err != nil {
+		f.Fatalf("%T of %q: %v", c, c.Target().Name, r.Err)
+	}
+	return r.Task
+}
+
+// create makes a task from f.spec.
+func (f *fixture) create(name string, edits ...func(*task.Spec)) *task.Task {
+	f.Helper()
+	return f.must(start, task.Create{Spec: f.spec(name, edits...)})
+}
+
+// get returns a task of the default namespace that has to exist.
+func (f *fixture) get(name string) *task.Task {
+	f.Helper()
+	return f.load(key(name))
+}
+
+func (f *fixture) load(k task.Key) *task.Task {
+	f.Helper()
+	t, err := f.store.Get(f.Context(), k)
+	if err != nil {
+		f.Fatalf("Get %q: %v", k.Name, err)
+	}
+	return t
+}
+
+func key(name string) task.Key { return task.Key{Namespace: task.DefaultNamespace, Name: name} }
+
+// list returns all tasks that match filter, page by page.
+func (f *fixture) list(filter task.Filter, page task.Page) []*task.Task {
+	f.Helper()
+	all, err := drain(f.Context(), f.store, filter, page)
+	if err != nil {
+		f.Fatalf("List %+v: %v", filter, err)
+	}
+	return all
+}
+
+// peek returns what waits in a lane until a time.
+func (f *fixture) peek(lane task.Lane, until task.Millis) []task.Entry {
+	f.Helper()
+	return f.read(task.LaneRead{Lane: lane, Until: until, Limit: 1000})
+}
+
+func (f *fixture) read(r task.LaneRead) []task.Entry {
+	f.Helper()
+	found, err := f.store.Peek(f.Context(), []task.LaneRead{r})
+	if err != nil || len(found) != 1 {
+		f.Fatalf("Peek of one lane: %d answers, error %v", len(found), err)
+	}
+	return found[0]
+}
+
+// tryClaim claims t under a token for 30 s.
+func (f *fixture) tryClaim(now task.Millis, t *task.Task, token task.Token) task.Reply {
+	f.Helper()
+	return f.claims(now, task.Claim{Key: t.Key(), Lane: t.Lane(), Token: token, Until: now + 30_000})[0]
+}
+
+func (f *fixture) claims(now task.Millis, claims ...task.Claim) []task.Reply {
+	f.Helper()
+	replies, err := f.store.Claim(f.Context(), now, claims)
+	if err != nil || len(replies) != len(claims) {
+		f.Fatalf("Claim of %d: %d replies, error %v", len(claims), len(replies), err)
+	}
+	return replies
+}
+
+// claim claims t, which has to succeed.
+func (f *fixture) claim(now task.Millis, t *task.Task, token task.Token) *task.Task {
+	f.Helper()
+	r := f.tryClaim(now, t, token)
+	if r.Err != nil {
+		f.Fatalf("Claim %q at %d: %v", t.Name, now-start, r.Err)
+	}
+	return r.Task
+}
+
+// trySettle ends a claim of t.
+func (f *fixture) trySettle(now task.Millis, t *task.Task, token task.Token, o task.Outcome) task.Reply {
+	f.Helper()
+	replies, err := f.store.Settle(f.Context(), now, []task.Settlement{{Key: t.Key(), Token: token, Outcome: o}})
+	if err != nil || len(replies) != 1 {
+		f.Fatalf("Settle %q: %d replies, error %v", t.Name, len(replies), err)
+	}
+	return replies[0]
+}
+
+// settle ends a claim, which has to succeed.
+func (f *fixture) settle(now task.Millis, t *task.Task, token task.Token, o task.Outcome) *task.Task {
+	f.Helper()
+	r := f.trySettle(now, t, token, o)
+	if r.Err != nil {
+		f.Fatalf("Settle %q: %v", t.Name, r.Err)
+	}
+	return r.Task
+}
+
+// names returns the names of tasks.
+func names(tasks []*task.Task) []string {
+	out := make([]string, len(tasks))
+	for i, t := range tasks {
+		out[i] = t.Name
+	}
+	return out
+}
+
+// waiting returns the names of entries.
+func waiting(entries []task.Entry) []string {
+	out := make([]string, len(entries))
+	for i, e := range entries {
+		out[i] = e.Name
+	}
+	return out
+}
+
+// wantNames fails the case unless both are the same names in the same order.
+func (f *fixture) wantNames(what string, got []string, want ...string) {
+	f.Helper()
+	if !slices.Equal(got, want) {
+		f.Fatalf("%s: got %q, want %q", what, got, want)
+	}
+}
+
+// same fails the case unless two records are equal. How a record was kept may
+// turn an empty map, slice or body into a nil one.
+func (f *fixture) same(what string, got, want *task.Task) {
+	f.Helper()
+	if d := diff(want, got); d != "" {
+		f.Fatalf("%s (- want, + got):\n%s", what, d)
+	}
+}
+
+func diff(want, got any) string { return cmp.Diff(want, got, cmpopts.EquateEmpty()) }
