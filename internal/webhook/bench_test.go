@@ -1,0 +1,74 @@
+package webhook
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// answerer answers each request with 200 at next to no cost, so that what is
+// measured is the sender's side.
+func answerer(b *testing.B) string {
+	return rawServer(b, func(_ int, c net.Conn) {
+		in := bufio.NewReader(c)
+		for {
+			r, err := http.ReadRequest(in)
+			if err != nil {
+				return
+			}
+			_, _ = io.Copy(io.Discard, r.Body)
+			if _, err := io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"); err != nil {
+				return
+			}
+		}
+	})
+}
+
+func BenchmarkAttempt(b *testing.B) {
+	for _, c := range []struct {
+		name string
+		edit func(*task.Spec)
+	}{
+		{"GET", method("GET")},
+		{"POST-100B", body(task.JSONBody, `{"order":`+string(make([]byte, 90))+`}`)},
+		{"POST-256KiB", body(task.BinaryBody, string(make([]byte, 256<<10)))},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			s, d := newSender(b, Config{}), delivery(b, answerer(b), c.edit)
+			d.Live = func() error { return nil }
+			b.ReportAllocs()
+			for b.Loop() {
+				if o := s.Deliver(b.Context(), d); o.Verdict != task.Success {
+					b.Fatal(o)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkAttemptsAtOnce keeps 256 attempts under way, to plain HTTP and TLS.
+func BenchmarkAttemptsAtOnce(b *testing.B) {
+	secure := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer secure.Close()
+	for _, c := range []struct{ name, url string }{{"http", answerer(b)}, {"https", secure.URL}} {
+		b.Run(c.name, func(b *testing.B) {
+			s, d := newSender(b, Config{}), delivery(b, c.url, body(task.JSONBody, `{"order":42}`))
+			trust(s, secure)
+			b.ReportAllocs()
+			b.SetParallelism(128)
+			b.RunParallel(func(p *testing.PB) {
+				for p.Next() {
+					if o := s.Deliver(b.Context(), d); o.Verdict != task.Success {
+						b.Error(o)
+						return
+					}
+				}
+			})
+		})
+	}
+}

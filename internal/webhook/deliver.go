@@ -1,0 +1,70 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptrace"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// errTimeout is why an attempt's context ended when its time was up.
+var errTimeout = errors.New("the attempt's time is up")
+
+// Deliver makes one attempt, and returns when the reply has been read, the
+// task's timeout has passed, or ctx has ended, whichever comes first.
+//
+// d.Live is asked when the connection is ready, right before the request is
+// written. When it returns an error, nothing is sent and the attempt is Unsent.
+//
+// When ctx ends, the attempt ends: Unsent if nothing was written, otherwise
+// Interrupted. A reply that arrived before is judged by its status, even where
+// the rest of its body did not come.
+func (s *Sender) Deliver(ctx context.Context, d task.Delivery) task.Outcome {
+	began := time.Now()
+	timed, stop := context.WithTimeoutCause(ctx, timeoutOf(d.Task), errTimeout)
+	defer stop()
+	attempt, giveUp := context.WithCancelCause(timed)
+	defer giveUp(nil)
+
+	g := &gate{ctx: attempt, giveUp: giveUp, live: d.Live}
+	o := s.send(httptrace.WithClientTrace(attempt, g.trace()), d, began, g)
+
+	if !g.passed.IsZero() {
+		began = g.passed
+	}
+	o.StartedAt = task.FloorMillis(began)
+	o.Latency = time.Since(began)
+	return o
+}
+
+// send is Deliver without the clock's side of it.
+func (s *Sender) send(ctx context.Context, d task.Delivery, now time.Time, g *gate) task.Outcome {
+	request, err := newRequest(ctx, d, now)
+	if err != nil {
+		return task.Outcome{Verdict: task.Failure, Error: err.Error()}
+	}
+	// The transport and not an http.Client: it follows no redirect, keeps no
+	// cookie, and adds no header.
+	reply, err := s.transport.RoundTrip(request)
+	if err != nil {
+		return failed(ctx, err, d.Task, g)
+	}
+	defer reply.Body.Close()
+
+	o := judge(reply, now)
+	o.Status = reply.StatusCode
+	if reply.StatusCode != http.StatusSwitchingProtocols { // its "body" is the bare connection
+		o.Reply = readReply(reply.Body)
+	}
+	return o
+}
+
+func timeoutOf(t *task.Task) time.Duration {
+	if t.Timeout > 0 {
+		return t.Timeout
+	}
+	return task.DefaultTimeout
+}

@@ -1,0 +1,328 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// seen is a request as the receiver saw it.
+type seen struct {
+	*http.Request
+	body string
+}
+
+// receiver answers 204 and keeps what it saw.
+func receiver(t testing.TB) (url string, requests chan seen) {
+	requests = make(chan seen, 16)
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		requests <- seen{r, string(b)}
+		w.WriteHeader(http.StatusNoContent)
+	})
+	return server.URL, requests
+}
+
+func TestAnAttemptCarriesTheTasksNameAndTime(t *testing.T) {
+	url, requests := receiver(t)
+	d := delivery(t, url+"/orders/42/close?x=1", body(task.JSONBody, `{"order":42}`), header("x-shop", "7"),
+		func(s *task.Spec) { s.Queue, s.Retry.MaxAttempts = "shop", 5 })
+	d.Number = 3
+	before := time.Now()
+	o := newSender(t, Config{}).Deliver(t.Context(), d)
+	if o.Verdict != task.Success || o.Status != 204 || o.Error != "" {
+		t.Fatalf("got %+v", o)
+	}
+	if at := o.StartedAt.Time(); at.Before(before.Add(-time.Millisecond)) || at.After(time.Now()) || o.Latency <= 0 {
+		t.Errorf("started at %v, took %v", at, o.Latency)
+	}
+	r := <-requests
+	got := map[string]string{"": r.Method + " " + r.RequestURI + " " + r.body}
+	for name, values := range r.Header {
+		got[name] = strings.Join(values, "|")
+	}
+	stamp := got["Webhook-Timestamp"]
+	if first, last := fmt.Sprint(before.Unix()), fmt.Sprint(time.Now().Unix()); stamp < first || stamp > last {
+		t.Errorf("webhook-timestamp %s lies outside %s–%s", stamp, first, last)
+	}
+	if !regexp.MustCompile(`^00-[0-9a-f]{32}-[0-9a-f]{16}-01$`).MatchString(got["Traceparent"]) {
+		t.Errorf("traceparent is %q", got["Traceparent"])
+	}
+	delete(got, "Webhook-Timestamp")
+	delete(got, "Traceparent")
+	want := map[string]string{
+		"":                    `POST /orders/42/close?x=1 {"order":42}`,
+		"Content-Type":        "application/json",
+		"Content-Length":      "12",
+		"User-Agent":          userAgent,
+		"X-Shop":              "7",
+		"Webhook-Id":          d.Task.ID,
+		"Foliot-Task":         "order-42-close",
+		"Foliot-Queue":        "shop",
+		"Foliot-Due-At":       "2026-11-20T20:00:00.250Z",
+		"Foliot-Attempt":      "3",
+		"Foliot-Max-Attempts": "5",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the receiver saw (-want +got):\n%s", diff)
+	}
+}
+
+func TestTheDueTimeOnTheWireIsTheOneThatWasAskedFor(t *testing.T) {
+	d := delivery(t, "http://127.0.0.1/")
+	d.Task.Due += 60_000 // a retry's
+	h := http.Header{}
+	setHeaders(h, d, time.Now())
+	if got := h.Get("Foliot-Due-At"); got != "2026-11-20T20:00:00.250Z" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestAllAttemptsOfATaskShareATrace(t *testing.T) {
+	first, second, other := traceparent("a", 1), traceparent("a", 2), traceparent("b", 1)
+	if first[:35] != second[:35] || first == second || first[:35] == other[:35] {
+		t.Errorf("got %s, %s and %s", first, second, other)
+	}
+}
+
+func TestATaskMaySetItsOwnHeadersButNotOurs(t *testing.T) {
+	url, requests := receiver(t)
+	d := delivery(t, url, body(task.JSONBody, "1"), header("content-type", "application/cbor"), header("User-Agent", "shop"),
+		header("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"))
+	// A record older than the list of forbidden headers: validation saw none of these.
+	for name, value := range map[string]string{
+		"Host": "evil.test", "TE": "trailers", "Content-Length": "7", "Connection": "close", "Transfer-Encoding": "chunked",
+		"Expect": "100-continue", "Upgrade": "h2c", "Trailer": "X-T", "Keep-Alive": "9", "Proxy-Authorization": "x",
+		"foliot-task": "another", "FOLIOT-ELSE": "x", "webhook-id": "forged", "Webhook-Signature": "v1,forged",
+	} {
+		d.Task.Request.Headers[name] = value
+	}
+	if o := newSender(t, Config{}).Deliver(t.Context(), d); o.Verdict != task.Success {
+		t.Fatalf("got %+v", o)
+	}
+	r := <-requests
+	for name, want := range map[string]string{
+		"Content-Type": "application/cbor", "User-Agent": "shop",
+		"Traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00",
+		"Foliot-Task": "order-42-close", "Webhook-Id": d.Task.ID, "Content-Length": "1",
+		"Te": "", "Connection": "", "Expect": "", "Upgrade": "", "Trailer": "", "Keep-Alive": "",
+		"Proxy-Authorization": "", "Foliot-Else": "", "Webhook-Signature": "", "Accept-Encoding": "",
+	} {
+		if got := strings.Join(r.Header.Values(name), "|"); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	if r.Host == "evil.test" || len(r.TransferEncoding) > 0 {
+		t.Errorf("host %q, transfer encoding %v", r.Host, r.TransferEncoding)
+	}
+}
+
+func TestABodyArrivesAsItWasGiven(t *testing.T) {
+	url, requests := receiver(t)
+	s := newSender(t, Config{})
+	big := strings.Repeat("x", task.MaxBody)
+	for _, c := range []struct {
+		method, body string
+		kind         task.BodyKind
+		contentType  string
+		length       int64
+	}{
+		{"POST", "", task.NoBody, "", 0},
+		{"PUT", "", task.NoBody, "", 0},
+		{"GET", "", task.NoBody, "", 0},
+		{"DELETE", "", task.NoBody, "", 0},
+		{"POST", `{"n": 12345678901234567890, "n":1.0}`, task.JSONBody, "application/json", 36},
+		{"POST", "grüße", task.TextBody, "text/plain; charset=utf-8", 7},
+		{"PATCH", "\x00\xff\r\n", task.BinaryBody, "application/octet-stream", 4},
+		{"GET", "q", task.TextBody, "text/plain; charset=utf-8", 1},
+		{"DELETE", "q", task.TextBody, "text/plain; charset=utf-8", 1},
+		{"POST", big, task.BinaryBody, "application/octet-stream", task.MaxBody},
+	} {
+		if o := s.Deliver(t.Context(), delivery(t, url, method(c.method), body(c.kind, c.body))); o.Verdict != task.Success {
+			t.Fatalf("%s %.20q: %+v", c.method, c.body, o)
+		}
+		r := <-requests
+		if r.Method != c.method || r.body != c.body || r.Header.Get("Content-Type") != c.contentType {
+			t.Errorf("%s %.20q arrived as %s %.20q %s", c.method, c.body, r.Method, r.body, r.Header.Get("Content-Type"))
+		}
+		if r.ContentLength != c.length || len(r.TransferEncoding) > 0 {
+			t.Errorf("%s %.20q: length %d, transfer encoding %v", c.method, c.body, r.ContentLength, r.TransferEncoding)
+		}
+	}
+}
+
+func TestABodyThatWasNotLoadedIsNotSentAsEmpty(t *testing.T) {
+	url, requests := receiver(t)
+	d := delivery(t, url, body(task.TextBody, "hello"))
+	d.Task = d.Task.WithoutBody()
+	o := newSender(t, Config{}).Deliver(t.Context(), d)
+	if o.Verdict != task.Failure || !strings.Contains(o.Error, "0 bytes of the body") || len(requests) > 0 {
+		t.Errorf("got %+v, %d requests", o, len(requests))
+	}
+}
+
+func TestConnectionsAreKeptBetweenAttempts(t *testing.T) {
+	var dials atomic.Int32
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write(bytes.Repeat([]byte("x"), maxReplyRead-1))
+	}))
+	server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		if s == http.StateNew {
+			dials.Add(1)
+		}
+	}
+	server.Start()
+	t.Cleanup(server.Close)
+	s := newSender(t, Config{})
+	for range 20 {
+		if o := s.Deliver(t.Context(), delivery(t, server.URL)); o.Verdict != task.Success {
+			t.Fatalf("got %+v", o)
+		}
+	}
+	if n := dials.Load(); n != 1 {
+		t.Errorf("20 attempts one after the other used %d connections", n)
+	}
+}
+
+func TestManyAttemptsAtOnceDoNotDisturbOneAnother(t *testing.T) {
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, r.Header.Get("Foliot-Attempt"))
+	})
+	s := newSender(t, Config{})
+	var wg sync.WaitGroup
+	for n := range 300 {
+		wg.Go(func() {
+			d := delivery(t, server.URL)
+			d.Number = n
+			if o := s.Deliver(t.Context(), d); o.Verdict != task.Success || o.Reply != fmt.Sprint(n) {
+				t.Errorf("attempt %d: %+v", n, o)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestALostLeaseSendsNothing(t *testing.T) {
+	var requests atomic.Int32
+	handler := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) })
+	plain, secure := httptest.NewServer(handler), httptest.NewTLSServer(handler)
+	defer plain.Close()
+	defer secure.Close()
+	gone := errors.New("another node took it")
+	for _, url := range []string{plain.URL, secure.URL} {
+		for _, c := range []struct {
+			connection string
+			kept       bool
+		}{{"fresh", false}, {"kept", true}} {
+			t.Run(url[:5]+" "+c.connection, func(t *testing.T) {
+				s := newSender(t, Config{})
+				trust(s, secure)
+				requests.Store(0)
+				sent := int32(0)
+				if c.kept {
+					s.Deliver(t.Context(), delivery(t, url))
+					sent++
+				}
+				d := delivery(t, url)
+				asked := 0
+				d.Live = func() error { asked++; return gone }
+				o := s.Deliver(t.Context(), d)
+				if o.Verdict != task.Unsent || !strings.Contains(o.Error, gone.Error()) {
+					t.Errorf("got %+v", o)
+				}
+				if asked != 1 || requests.Load() != sent {
+					t.Errorf("asked %d times, %d requests arrived instead of %d", asked, requests.Load(), sent)
+				}
+				if o = s.Deliver(t.Context(), delivery(t, url)); o.Verdict != task.Success {
+					t.Errorf("the next attempt: %+v", o)
+				}
+			})
+		}
+	}
+}
+
+func TestTheLeaseIsAskedForWhenTheConnectionIsReadyAndNothingIsWritten(t *testing.T) {
+	accepted, finish := make(chan struct{}), make(chan struct{})
+	got := make(chan int, 1)
+	url := rawServer(t, func(_ int, c net.Conn) {
+		close(accepted)
+		<-finish
+		n, _ := io.Copy(io.Discard, c)
+		got <- int(n)
+	})
+	s := newSender(t, Config{})
+	d := delivery(t, url)
+	d.Live = func() error { <-accepted; return errors.New("lost") }
+	o := s.Deliver(t.Context(), d)
+	close(finish)
+	if n := <-got; n != 0 || o.Verdict != task.Unsent {
+		t.Errorf("%d bytes were written, outcome %+v", n, o)
+	}
+}
+
+func TestAHeldLeaseLetsTheAttemptThrough(t *testing.T) {
+	url, requests := receiver(t)
+	d := delivery(t, url)
+	d.Live = func() error { return nil }
+	if o := newSender(t, Config{}).Deliver(t.Context(), d); o.Verdict != task.Success || len(requests) != 1 {
+		t.Errorf("got %+v", o)
+	}
+}
+
+func TestStoppingBeforeTheRequestLeavesTheTaskUnsent(t *testing.T) {
+	url, requests := receiver(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	s := newSender(t, Config{})
+	d := delivery(t, url)
+	d.Live = func() error { cancel(); return nil } // the last moment
+	for _, when := range []string{"at the last moment", "long before"} {
+		if o := s.Deliver(ctx, d); o.Verdict != task.Unsent || len(requests) != 0 {
+			t.Errorf("stopped %s: %+v, %d requests", when, o, len(requests))
+		}
+	}
+}
+
+func TestStoppingAnAttemptUnderWayInterruptsIt(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	server := serve(t, func(_ http.ResponseWriter, r *http.Request) {
+		cancel()
+		<-r.Context().Done()
+	})
+	if o := newSender(t, Config{}).Deliver(ctx, delivery(t, server.URL)); o.Verdict != task.Interrupted || o.Error == "" {
+		t.Errorf("got %+v", o)
+	}
+}
+
+func TestCloseEndsDialsUnderWay(t *testing.T) {
+	s := newSender(t, Config{})
+	asked, done := make(chan struct{}), make(chan task.Outcome, 1)
+	s.dialer.Resolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		select {
+		case asked <- struct{}{}:
+		default:
+		}
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}}
+	go func() { done <- s.Deliver(context.Background(), delivery(t, "http://slow.test/")) }()
+	<-asked
+	s.Close()
+	if o := <-done; o.Verdict != task.Failure {
+		t.Errorf("got %+v", o)
+	}
+}

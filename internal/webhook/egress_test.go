@@ -1,0 +1,162 @@
+package webhook
+
+import (
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// serveAt counts requests at an address of loopback, on a port that addr names or that is free.
+func serveAt(t *testing.T, addr string, requests *atomic.Int32) (port string) {
+	t.Helper()
+	l, err := net.Listen("tcp4", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		requests.Add(1)
+		w.Header().Set("Connection", "close") // the next attempt dials again
+	}))
+	server.Listener.Close()
+	server.Listener = l
+	server.Start()
+	t.Cleanup(server.Close)
+	_, port, err = net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
+
+func addrs(list ...string) []netip.Addr {
+	var out []netip.Addr
+	for _, a := range list {
+		out = append(out, netip.MustParseAddr(a))
+	}
+	return out
+}
+
+func denied(o task.Outcome) bool {
+	return o.Verdict == task.Refusal && o.Reason == ReasonEgressDenied && strings.Contains(o.Error, Flag)
+}
+
+func TestADeniedAddressIsDeadAtOnceAndNamesTheFlag(t *testing.T) {
+	var requests atomic.Int32
+	port := serveAt(t, "127.0.0.1:0", &requests)
+	s := New(Config{})
+	defer s.Close()
+	s.dialer.Resolver = names(func(string) []netip.Addr { return addrs("127.0.0.1") }).resolver()
+	for _, host := range []string{"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "inside.test", "0.0.0.0", "169.254.169.254", "[fd00:ec2::254]"} {
+		if o := s.Deliver(t.Context(), delivery(t, "http://"+host+":"+port+"/")); !denied(o) {
+			t.Errorf("%s: %+v", host, o)
+		}
+	}
+	if n := requests.Load(); n != 0 {
+		t.Errorf("%d requests arrived", n)
+	}
+}
+
+func TestTheServersOwnPortIsDeniedThoughLoopbackIsOpen(t *testing.T) {
+	var requests atomic.Int32
+	port := serveAt(t, "127.0.0.1:0", &requests)
+	s := newSender(t, Config{AllowLoopback: true, Own: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:" + port)}})
+	for _, host := range []string{"127.0.0.1", "[::ffff:127.0.0.1]"} {
+		if o := s.Deliver(t.Context(), delivery(t, "http://"+host+":"+port+"/v1/tasks")); !denied(o) {
+			t.Errorf("%s: %+v", host, o)
+		}
+	}
+	if n := requests.Load(); n != 0 {
+		t.Errorf("%d requests arrived", n)
+	}
+}
+
+func TestANameThatTurnsToADeniedAddressIsDenied(t *testing.T) {
+	var open, closed atomic.Int32
+	port := serveAt(t, "127.0.0.1:0", &closed)
+	serveAt(t, "127.0.0.2:"+port, &open)
+	var turned atomic.Bool
+	s := newSender(t, Config{Allow: prefixes("127.0.0.2/32")})
+	s.dialer.Resolver = names(func(string) []netip.Addr {
+		if turned.Load() {
+			return addrs("127.0.0.1")
+		}
+		return addrs("127.0.0.2")
+	}).resolver()
+
+	url := "http://rebind.test:" + port + "/"
+	if o := s.Deliver(t.Context(), delivery(t, url)); o.Verdict != task.Success {
+		t.Fatalf("before the turn: %+v", o)
+	}
+	turned.Store(true)
+	if o := s.Deliver(t.Context(), delivery(t, url)); !denied(o) {
+		t.Errorf("after the turn: %+v", o)
+	}
+	if open.Load() != 1 || closed.Load() != 0 {
+		t.Errorf("%d requests at the open address, %d at the closed one", open.Load(), closed.Load())
+	}
+}
+
+func TestANameWithADeniedAndAnOpenAddressReachesTheOpenOneOnly(t *testing.T) {
+	var open, closed atomic.Int32
+	port := serveAt(t, "127.0.0.1:0", &closed)
+	serveAt(t, "127.0.0.2:"+port, &open)
+	s := newSender(t, Config{Allow: prefixes("127.0.0.2/32", "127.0.0.3/32")})
+	for _, c := range []struct {
+		answer  []netip.Addr
+		verdict task.Verdict
+	}{
+		{addrs("127.0.0.1", "127.0.0.2"), task.Success},
+		{addrs("127.0.0.2", "127.0.0.1"), task.Success},
+		{addrs("127.0.0.1", "127.0.0.3"), task.Failure}, // the open one is down: it may come back
+		{addrs("127.0.0.3", "127.0.0.1"), task.Failure},
+		{addrs("127.0.0.1", "10.0.0.1"), task.Refusal},
+	} {
+		s.dialer.Resolver = names(func(string) []netip.Addr { return c.answer }).resolver()
+		if o := s.Deliver(t.Context(), delivery(t, "http://both.test:"+port+"/")); o.Verdict != c.verdict {
+			t.Errorf("%v: %+v", c.answer, o)
+		}
+	}
+	if open.Load() != 2 || closed.Load() != 0 {
+		t.Errorf("%d requests at the open address, %d at the closed one", open.Load(), closed.Load())
+	}
+}
+
+func TestARedirectIsAFailureAndIsNotFollowed(t *testing.T) {
+	var requests atomic.Int32
+	inside := "http://127.0.0.1:" + serveAt(t, "127.0.0.1:0", &requests) + "/secret"
+	for _, code := range []int{300, 301, 302, 303, 304, 305, 307, 308} {
+		server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", inside)
+			w.WriteHeader(code)
+		})
+		o := newSender(t, Config{}).Deliver(t.Context(), delivery(t, server.URL))
+		if o.Verdict != task.Failure || o.Status != code || !strings.Contains(o.Error, "not followed") {
+			t.Errorf("%d: %+v", code, o)
+		}
+	}
+	if n := requests.Load(); n != 0 {
+		t.Errorf("%d redirects were followed", n)
+	}
+}
+
+func TestTheEnvironmentsProxyIsNotUsed(t *testing.T) {
+	var proxied, direct atomic.Int32
+	proxy := "http://127.0.0.1:" + serveAt(t, "127.0.0.1:0", &proxied)
+	for _, name := range []string{"HTTP_PROXY", "http_proxy", "ALL_PROXY"} {
+		t.Setenv(name, proxy)
+	}
+	port := serveAt(t, "127.0.0.2:0", &direct)
+	s := newSender(t, Config{AllowLoopback: true})
+	s.dialer.Resolver = names(func(string) []netip.Addr { return addrs("127.0.0.2") }).resolver()
+	// A name: net/http never sends 127.0.0.1 by way of a proxy.
+	o := s.Deliver(t.Context(), delivery(t, "http://proxied.test:"+port+"/"))
+	if o.Verdict != task.Success || proxied.Load() != 0 || direct.Load() != 1 {
+		t.Errorf("got %+v, %d requests by proxy, %d direct", o, proxied.Load(), direct.Load())
+	}
+}

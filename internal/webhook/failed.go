@@ -1,0 +1,96 @@
+package webhook
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// failed says what it means for the task that no reply came. Who ended the
+// attempt decides: we ourselves before the receiver, because what net/http
+// reports of a connection that we closed is no news of the receiver.
+func failed(ctx context.Context, err error, t *task.Task, g *gate) task.Outcome {
+	cause := context.Cause(ctx)
+	var denied *EgressDenied
+	switch {
+	case errors.Is(g.refusal, errLease):
+		return task.Outcome{Verdict: task.Unsent, Error: clip(g.refusal.Error())}
+	case errors.Is(g.refusal, errRepeat):
+		return task.Outcome{Verdict: task.Failure, Error: errRepeat.Error()}
+	case errors.As(err, &denied):
+		return task.Outcome{Verdict: task.Refusal, Reason: ReasonEgressDenied, Error: denied.Error()}
+	case errors.Is(cause, errTimeout):
+		return task.Outcome{Verdict: task.Failure, Error: timedOut(t, g)}
+	case cause != nil && g.passed.IsZero():
+		return task.Outcome{Verdict: task.Unsent, Error: "stopped before the request was sent"}
+	case cause != nil:
+		return task.Outcome{Verdict: task.Interrupted, Error: "stopped by the server while the receiver was at work"}
+	}
+	return task.Outcome{Verdict: task.Failure, Error: clip(sentence(err, t.Request.Destination))}
+}
+
+func timedOut(t *task.Task, g *gate) string {
+	if g.passed.IsZero() {
+		return fmt.Sprintf("no connection to %s within %s", t.Request.Destination, timeoutOf(t))
+	}
+	return fmt.Sprintf("no reply within %s", timeoutOf(t))
+}
+
+// sentence says in a person's words why no reply came from destination. What
+// it does not know it repeats.
+func sentence(err error, destination string) string {
+	var (
+		dns    *net.DNSError
+		cert   *tls.CertificateVerificationError
+		notTLS tls.RecordHeaderError
+		op     = new(net.OpError)
+	)
+	errors.As(err, &op)
+	switch {
+	case errors.As(err, &dns): // without the resolver's address, which is nobody's business
+		return fmt.Sprintf("cannot resolve %s: %s", dns.Name, dns.Err)
+	case errors.Is(err, errPartlyDenied):
+		return fmt.Sprintf("cannot connect to %s: %s", destination, errPartlyDenied)
+	case op.Op == "dial" && op.Timeout():
+		return fmt.Sprintf("cannot connect to %s: no answer within %s", destination, connectTimeout)
+	case op.Op == "dial":
+		return fmt.Sprintf("cannot connect to %s: %s", destination, innermost(op))
+	case errors.As(err, &cert):
+		return fmt.Sprintf("TLS with %s: %s", destination, cert.Err)
+	case errors.As(err, &notTLS):
+		return fmt.Sprintf("TLS with %s: it does not speak TLS", destination)
+	case op.Op == "remote error":
+		return fmt.Sprintf("TLS with %s: it refused: %s", destination, innermost(op))
+	case says(err, "TLS handshake timeout"):
+		return fmt.Sprintf("TLS with %s: no handshake within %s", destination, tlsTimeout)
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return "the receiver reset the connection before a reply came"
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), says(err, "server closed idle connection"):
+		return "the receiver closed the connection before a reply came"
+	case says(err, "response headers exceeded"):
+		return fmt.Sprintf("the reply's header is longer than %d KiB", maxReplyHeader>>10)
+	}
+	return fmt.Sprintf("no readable reply: %s", innermost(err))
+}
+
+// says is for the errors of net/http that have neither a name nor a type.
+func says(err error, text string) bool { return strings.Contains(err.Error(), text) }
+
+// innermost returns the last error of a chain: "connection refused" instead of
+// "dial tcp 10.0.0.1:80: connect: connection refused".
+func innermost(err error) error {
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return err
+		}
+		err = inner
+	}
+}

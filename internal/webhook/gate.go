@@ -1,0 +1,70 @@
+package webhook
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http/httptrace"
+	"time"
+)
+
+// gate stands between a connection that is ready and the request that would be
+// written onto it next: the last moment at which nothing has been sent. It lets
+// one request through, once, and only while the lease is held.
+//
+// net/http repeats a request by itself when a kept connection breaks and it
+// takes the request for harmless: a GET, say, or a POST with an
+// Idempotency-Key. The receiver may have seen the first one. A request with a
+// body is not repeated because its body cannot be read again; one without is
+// stopped here, on its way to the second connection.
+//
+// All of it runs on the goroutine of the attempt: no lock.
+type gate struct {
+	ctx    context.Context
+	giveUp context.CancelCauseFunc // ends ctx
+	live   func() error            // nil: there is no lease to lose
+
+	passed  time.Time // when the request was let through; zero: nothing was sent
+	refusal error     // why a connection was not used
+}
+
+var (
+	errRepeat = errors.New("the kept connection broke before a reply came; whether the receiver saw the request is unknown")
+	errLease  = errors.New("the lease is no longer held")
+)
+
+// trace has net/http call the gate for each connection it means to use.
+func (g *gate) trace() *httptrace.ClientTrace {
+	return &httptrace.ClientTrace{GotConn: g.gotConn}
+}
+
+func (g *gate) gotConn(info httptrace.GotConnInfo) {
+	if !g.passed.IsZero() {
+		g.refuse(info.Conn, errRepeat)
+		return
+	}
+	if g.live != nil {
+		if err := g.live(); err != nil {
+			g.refuse(info.Conn, fmt.Errorf("%w: %w", errLease, err))
+			return
+		}
+	}
+	if err := g.ctx.Err(); err != nil { // last: asking for the lease may have taken its time
+		g.refuse(info.Conn, err)
+		return
+	}
+	g.passed = time.Now()
+}
+
+// refuse keeps net/http from using conn: what it writes next fails on a closed
+// connection, and the ended context keeps it from looking for another one.
+func (g *gate) refuse(conn net.Conn, why error) {
+	g.refusal = why
+	g.giveUp(why)
+	if t, ok := conn.(*tls.Conn); ok {
+		conn = t.NetConn() // closing the outer one may block on its farewell
+	}
+	conn.Close()
+}

@@ -1,0 +1,114 @@
+package webhook
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// The reasons of a Refusal.
+const (
+	ReasonGone         = "gone"          // 410
+	ReasonNoRetry      = "no_retry"      // the reply says Foliot-No-Retry: true
+	ReasonEgressDenied = "egress_denied" // the guard denies every address of the host
+)
+
+// maxReplyRead is how much of a reply's body is read, so that the connection
+// can be kept. What is longer costs the connection.
+const maxReplyRead = 64 << 10
+
+// judge says what a reply means for its task. It reads status and header only:
+// a receiver has answered with its status line, whatever becomes of the rest.
+func judge(r *http.Response, now time.Time) task.Outcome {
+	code := r.StatusCode
+	switch {
+	case code >= 200 && code <= 299:
+		return task.Outcome{Verdict: task.Success}
+	case strings.EqualFold(strings.TrimSpace(r.Header.Get("Foliot-No-Retry")), "true"):
+		return task.Outcome{Verdict: task.Refusal, Reason: ReasonNoRetry, Error: answered(code) + " and Foliot-No-Retry: true"}
+	case code == http.StatusGone:
+		return task.Outcome{Verdict: task.Refusal, Reason: ReasonGone, Error: answered(code)}
+	case code == http.StatusTooManyRequests, code == http.StatusServiceUnavailable:
+		if wait, ok := retryAfter(r.Header, now); ok {
+			return task.Outcome{Verdict: task.Deferral, RetryAfter: wait, Error: fmt.Sprintf("%s and asked to wait %s", answered(code), wait)}
+		}
+	case code >= 300 && code <= 399:
+		return task.Outcome{Verdict: task.Failure, Error: clip(redirected(r))}
+	}
+	return task.Outcome{Verdict: task.Failure, Error: answered(code)}
+}
+
+func answered(code int) string {
+	if text := http.StatusText(code); text != "" {
+		return fmt.Sprintf("the receiver answered %d %s", code, text)
+	}
+	return fmt.Sprintf("the receiver answered %d", code)
+}
+
+func redirected(r *http.Response) string {
+	if to := r.Header.Get("Location"); to != "" {
+		return fmt.Sprintf("%s to %q: redirects are not followed", answered(r.StatusCode), to)
+	}
+	return answered(r.StatusCode) + ": redirects are not followed"
+}
+
+// retryAfter reads RFC 9110's Retry-After: seconds, or a date. A date is taken
+// relative to the reply's own Date, so that a receiver whose clock is wrong
+// still means what it says; without one, relative to now.
+func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
+	value := strings.TrimSpace(h.Get("Retry-After"))
+	if allDigits(value) {
+		seconds, err := strconv.ParseInt(value, 10, 64)
+		if err != nil || seconds > int64(task.MaxDuration/time.Second) {
+			return task.MaxDuration, true // digits enough, but no duration any more
+		}
+		return time.Duration(seconds) * time.Second, true
+	}
+	at, err := http.ParseTime(value)
+	if err != nil {
+		return 0, false
+	}
+	if date, err := http.ParseTime(h.Get("Date")); err == nil {
+		now = date
+	}
+	return max(at.Sub(now), 0), true
+}
+
+func allDigits(s string) bool {
+	return s != "" && strings.Trim(s, "0123456789") == ""
+}
+
+// readReply returns the beginning of a body, and reads on to its end where that
+// is near. An error ends it like an end: the status has been judged.
+func readReply(body io.Reader) string {
+	kept := make([]byte, task.MaxReplyKept)
+	n, err := io.ReadFull(body, kept)
+	if err == nil {
+		_, _ = io.CopyN(io.Discard, body, maxReplyRead-int64(n))
+	}
+	return bounded(string(kept[:n]), task.MaxReplyKept)
+}
+
+// maxErrorKept bounds an error's text: parts of it may be the receiver's.
+const maxErrorKept = 512
+
+// clip bounds the text of an error.
+func clip(s string) string { return bounded(s, maxErrorKept) }
+
+// bounded returns at most limit bytes of s, as valid UTF-8 and without a rune
+// cut in two at its end.
+func bounded(s string, limit int) string {
+	if s = strings.ToValidUTF8(s, "\uFFFD"); len(s) <= limit {
+		return s
+	}
+	for !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit]
+}

@@ -1,0 +1,159 @@
+package webhook
+
+import (
+	"bytes"
+	"compress/gzip"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+func TestAReplyIsJudgedByStatusAndHeader(t *testing.T) {
+	const never = -1
+	for _, c := range []struct {
+		status  int
+		header  string // "Name: value"
+		verdict task.Verdict
+		reason  string
+		wait    time.Duration
+	}{
+		{200, "", task.Success, "", never},
+		{201, "", task.Success, "", never},
+		{204, "", task.Success, "", never},
+		{299, "", task.Success, "", never},
+		{200, "Foliot-No-Retry: true", task.Success, "", never},
+		{200, "Retry-After: 5", task.Success, "", never},
+		{300, "", task.Failure, "", never},
+		{304, "", task.Failure, "", never},
+		{302, "Retry-After: 5", task.Failure, "", never},
+		{400, "", task.Failure, "", never},
+		{401, "", task.Failure, "", never},
+		{404, "", task.Failure, "", never},
+		{409, "", task.Failure, "", never},
+		{410, "", task.Refusal, ReasonGone, never},
+		{410, "Retry-After: 5", task.Refusal, ReasonGone, never},
+		{418, "", task.Failure, "", never},
+		{429, "", task.Failure, "", never},
+		{429, "Retry-After: 7", task.Deferral, "", 7 * time.Second},
+		{429, "Retry-After: soon", task.Failure, "", never},
+		{429, "Foliot-No-Retry: true", task.Refusal, ReasonNoRetry, never},
+		{500, "", task.Failure, "", never},
+		{500, "Retry-After: 7", task.Failure, "", never},
+		{500, "Foliot-No-Retry: true", task.Refusal, ReasonNoRetry, never},
+		{500, "foliot-no-retry: TRUE", task.Refusal, ReasonNoRetry, never},
+		{500, "Foliot-No-Retry: false", task.Failure, "", never},
+		{500, "Foliot-No-Retry: ", task.Failure, "", never},
+		{503, "", task.Failure, "", never},
+		{503, "Retry-After: 0", task.Deferral, "", 0},
+		{503, "Retry-After: 120", task.Deferral, "", 2 * time.Minute},
+		{599, "", task.Failure, "", never},
+		{999, "", task.Failure, "", never},
+	} {
+		server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			if name, value, ok := strings.Cut(c.header, ": "); ok {
+				w.Header().Set(name, value)
+			}
+			w.WriteHeader(c.status)
+		})
+		o := newSender(t, Config{}).Deliver(t.Context(), delivery(t, server.URL))
+		if o.Verdict != c.verdict || o.Reason != c.reason || o.Status != c.status {
+			t.Errorf("%d %s: %+v", c.status, c.header, o)
+		}
+		if c.wait != never && o.RetryAfter != c.wait {
+			t.Errorf("%d %s: waits %v", c.status, c.header, o.RetryAfter)
+		}
+		if (o.Error == "") != (c.verdict == task.Success) {
+			t.Errorf("%d %s: error %q", c.status, c.header, o.Error)
+		}
+	}
+}
+
+func TestRetryAfterIsSecondsOrADate(t *testing.T) {
+	now := time.Date(2026, 11, 20, 20, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		value, date string
+		wait        time.Duration
+		ok          bool
+	}{
+		{"0", "", 0, true},
+		{"1", "", time.Second, true},
+		{" 3600 ", "", time.Hour, true},
+		{"99999999999", "", task.MaxDuration, true},
+		{"99999999999999999999999999", "", task.MaxDuration, true},
+		{"Fri, 20 Nov 2026 20:01:30 GMT", "", 90 * time.Second, true},
+		{"Friday, 20-Nov-26 20:01:30 GMT", "", 90 * time.Second, true},
+		{"Fri Nov 20 20:01:30 2026", "", 90 * time.Second, true},
+		{"Fri, 20 Nov 2026 19:00:00 GMT", "", 0, true},
+		// A receiver whose clock is an hour ahead means 90 s all the same.
+		{"Fri, 20 Nov 2026 21:01:30 GMT", "Fri, 20 Nov 2026 21:00:00 GMT", 90 * time.Second, true},
+		{"Fri, 20 Nov 2026 20:01:30 GMT", "yesterday", 90 * time.Second, true},
+		{"", "", 0, false},
+		{"-1", "", 0, false},
+		{"1.5", "", 0, false},
+		{"1s", "", 0, false},
+		{"soon", "", 0, false},
+		{"2026-11-20T20:01:30Z", "", 0, false},
+	} {
+		h := http.Header{"Retry-After": {c.value}, "Date": {c.date}}
+		if wait, ok := retryAfter(h, now); wait != c.wait || ok != c.ok {
+			t.Errorf("%q with the date %q: %v, %v", c.value, c.date, wait, ok)
+		}
+	}
+}
+
+func TestOnlyTheBeginningOfAReplyIsKept(t *testing.T) {
+	for _, c := range []struct{ name, reply, want string }{
+		{"empty", "", ""},
+		{"short", "ok", "ok"},
+		{"exact", strings.Repeat("x", 512), strings.Repeat("x", 512)},
+		{"long", strings.Repeat("x", 5000), strings.Repeat("x", 512)},
+		{"a rune across the end", strings.Repeat("x", 511) + "€", strings.Repeat("x", 511)},
+		{"not UTF-8", "a\xffb", "a\uFFFDb"},
+		{"nothing but bytes", strings.Repeat("\xff\x00", 300), ""},
+	} {
+		got := readReply(strings.NewReader(c.reply))
+		if c.want != "" && got != c.want || len(got) > task.MaxReplyKept || !utf8.ValidString(got) {
+			t.Errorf("%s: kept %d bytes, %q", c.name, len(got), got)
+		}
+	}
+}
+
+func TestAReplyIsReadOnlySoFar(t *testing.T) {
+	for _, size := range []int{0, 511, 512, 513, maxReplyRead - 1, maxReplyRead, maxReplyRead + 1, 1 << 20} {
+		r := bytes.NewReader(make([]byte, size))
+		readReply(r)
+		if read := size - r.Len(); read != min(size, maxReplyRead) {
+			t.Errorf("of %d bytes %d were read", size, read)
+		}
+	}
+}
+
+func TestACompressedReplyIsNotUnpacked(t *testing.T) {
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	_, _ = z.Write(bytes.Repeat([]byte("bomb"), 1<<18))
+	_ = z.Close()
+	server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		_, _ = w.Write(packed.Bytes())
+	})
+	o := newSender(t, Config{}).Deliver(t.Context(), delivery(t, server.URL))
+	if o.Verdict != task.Success || !strings.HasPrefix(o.Reply, "\x1f") || strings.Contains(o.Reply, "bomb") {
+		t.Errorf("got %.80q", o.Reply)
+	}
+}
+
+func FuzzBoundedIsValidAndShort(f *testing.F) {
+	f.Add("a\xff€", 3)
+	f.Add(strings.Repeat("\xf0", 40), 16)
+	f.Fuzz(func(t *testing.T, s string, limit int) {
+		limit &= 0x3ff
+		if got := bounded(s, limit); len(got) > limit || !utf8.ValidString(got) {
+			t.Errorf("bounded(%q, %d) = %q", s, limit, got)
+		}
+	})
+}

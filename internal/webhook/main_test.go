@@ -1,0 +1,173 @@
+package webhook
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/binary"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// newSender returns a Sender that may use loopback and is closed with the test.
+func newSender(t testing.TB, cfg Config) *Sender {
+	cfg.AllowLoopback = cfg.AllowLoopback || len(cfg.Allow) == 0
+	s := New(cfg)
+	t.Cleanup(s.Close)
+	return s
+}
+
+// trust makes s accept the certificate of a test server.
+func trust(s *Sender, server *httptest.Server) {
+	pool := x509.NewCertPool()
+	pool.AddCert(server.Certificate())
+	s.transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+}
+
+// delivery returns the first attempt of a task that calls url.
+func delivery(t testing.TB, url string, edits ...func(*task.Spec)) task.Delivery {
+	t.Helper()
+	spec := task.DefaultSpec()
+	spec.Name, spec.ID = "order-42-close", "0198c0de-0000-7000-8000-000000000042"
+	spec.Request.URL = url
+	spec.When = task.When{At: 1_795_204_800_250}
+	spec.Timeout = 10 * time.Second
+	for _, edit := range edits {
+		edit(&spec)
+	}
+	if err := spec.Validate(spec.When.At); err != nil {
+		t.Fatalf("a task for the test: %v", err)
+	}
+	made, err := task.Create{Spec: spec}.Apply(spec.When.At, nil, task.Policy{})
+	if err != nil {
+		t.Fatalf("a task for the test: %v", err)
+	}
+	return task.Delivery{Task: made.Task, Number: 1}
+}
+
+func body(kind task.BodyKind, text string) func(*task.Spec) {
+	return func(s *task.Spec) {
+		s.Request.BodyKind, s.Request.Body, s.Request.BodySize = kind, []byte(text), len(text)
+	}
+}
+
+func method(m string) func(*task.Spec) { return func(s *task.Spec) { s.Request.Method = m } }
+
+func timeout(d time.Duration) func(*task.Spec) { return func(s *task.Spec) { s.Timeout = d } }
+
+func header(name, value string) func(*task.Spec) {
+	return func(s *task.Spec) {
+		if s.Request.Headers == nil {
+			s.Request.Headers = map[string]string{}
+		}
+		s.Request.Headers[name] = value
+	}
+}
+
+// serve runs an HTTP server for the test.
+func serve(t testing.TB, h http.HandlerFunc) *httptest.Server {
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	return server
+}
+
+// rawServer gives each connection to handle, with its number from 1 on, and
+// returns the URL. When the test ends, connections are closed and handlers waited for.
+func rawServer(t testing.TB, handle func(n int, c net.Conn)) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var (
+		wg    sync.WaitGroup
+		mu    sync.Mutex // guards conns
+		conns []net.Conn
+	)
+	wg.Go(func() {
+		for n := 1; ; n++ {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			conns = append(conns, c)
+			mu.Unlock()
+			wg.Go(func() { defer c.Close(); handle(n, c) })
+		}
+	})
+	t.Cleanup(func() {
+		l.Close()
+		mu.Lock()
+		for _, c := range conns {
+			c.Close()
+		}
+		mu.Unlock()
+		wg.Wait()
+	})
+	return "http://" + l.Addr().String()
+}
+
+// names answers questions for a name's IPv4 addresses; an empty answer means
+// that there is no such name.
+type names func(name string) []netip.Addr
+
+// resolver returns a resolver that asks names, over a pipe. The pipe's goroutine
+// ends when the resolver closes its side, which may be after the test: goleak waits.
+func (answer names) resolver() *net.Resolver {
+	return &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+		ours, theirs := net.Pipe() // no PacketConn: the resolver speaks DNS over TCP
+		go func() { defer ours.Close(); answer.serve(ours) }()
+		return theirs, nil
+	}}
+}
+
+func (answer names) serve(c net.Conn) {
+	for {
+		var size [2]byte
+		if _, err := io.ReadFull(c, size[:]); err != nil {
+			return
+		}
+		query := make([]byte, binary.BigEndian.Uint16(size[:]))
+		if _, err := io.ReadFull(c, query); err != nil {
+			return
+		}
+		reply := answer.reply(query)
+		if _, err := c.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(reply))), reply...)); err != nil {
+			return
+		}
+	}
+}
+
+func (answer names) reply(query []byte) []byte {
+	name, end := "", 12
+	for query[end] != 0 {
+		size := int(query[end])
+		name += string(query[end+1:end+1+size]) + "."
+		end += 1 + size
+	}
+	end += 5 // the root's zero, type and class
+	const typeA = 1
+	var addrs []netip.Addr
+	if asked := binary.BigEndian.Uint16(query[end-4:]); asked == typeA {
+		addrs = answer(name)
+	}
+	reply := append([]byte{query[0], query[1], 0x81, 0x80, 0, 1, 0, byte(len(addrs)), 0, 0, 0, 0}, query[12:end]...)
+	for _, a := range addrs {
+		reply = append(reply, 0xC0, 12, 0, typeA, 0, 1, 0, 0, 0, 0, 0, 4)
+		reply = append(reply, a.AsSlice()...)
+	}
+	return reply
+}
