@@ -1,0 +1,86 @@
+package wheel
+
+import (
+	"math/bits"
+	"time"
+)
+
+const maxDuration = time.Duration(1<<63 - 1)
+
+// after returns the tick at which a timer is due that is set for d from now; now is the time since the base. It rounds
+// up, never down: slot k fires at base + k*tick or later, so no timer fires early. What is due at once need not wait
+// for the next tick, though: it gets the tick that now lies in.
+func (s *settings[T]) after(now, d time.Duration) (tick uint64) {
+	if d <= 0 {
+		return uint64(now / s.tick)
+	}
+	at := now + d
+	if at < 0 {
+		at = maxDuration
+	}
+	tick = uint64(at / s.tick)
+	if at%s.tick != 0 {
+		tick++
+	}
+	return tick
+}
+
+// floor returns the tick that now lies in.
+func (s *settings[T]) floor(now time.Duration) uint64 { return uint64(now / s.tick) }
+
+// instant returns the start of a tick as the time since the base. It saturates.
+func (s *settings[T]) instant(tick uint64) time.Duration {
+	if tick > s.lastTick {
+		return maxDuration
+	}
+	return time.Duration(tick) * s.tick
+}
+
+// coarsen rounds a tick up to a multiple of the largest power of two that slack admits. It then misses the levels whose
+// slots are narrower, and meets others in the slot where it lands.
+func (s *settings[T]) coarsen(tick uint64, slack time.Duration) uint64 {
+	if slack < 2*s.tick {
+		return tick
+	}
+	step := uint64(1) << (bits.Len64(uint64(slack/s.tick)) - 1)
+	return min((tick+step-1)&^(step-1), maxTick)
+}
+
+// The wall clock is counted in ticks since 1970. What is earlier counts as 1970; what is beyond the last tick (the year
+// 10889 for ticks of 1 ms, 2861 for 100 µs) never comes.
+
+// wallCeil returns the first tick that starts at or after t.
+func (s *settings[T]) wallCeil(t time.Time) uint64 {
+	tick, rest := s.wallTick(t)
+	if rest > 0 {
+		tick++
+	}
+	return min(tick, maxTick)
+}
+
+// wallFloor returns the tick that t lies in.
+func (s *settings[T]) wallFloor(t time.Time) uint64 {
+	tick, _ := s.wallTick(t)
+	return min(tick, maxTick-1)
+}
+
+func (s *settings[T]) wallTick(t time.Time) (tick, rest uint64) {
+	seconds := t.Unix()
+	if seconds < 0 {
+		return 0, 0
+	}
+	hi, lo := bits.Mul64(uint64(seconds), uint64(time.Second))
+	lo, carry := bits.Add64(lo, uint64(t.Nanosecond()), 0)
+	hi += carry
+	if hi >= uint64(s.tick) { // Div64 would overflow; far beyond maxTick
+		return maxTick, 0
+	}
+	return bits.Div64(hi, lo, uint64(s.tick))
+}
+
+// wallInstant returns the start of a tick of the wall clock.
+func (s *settings[T]) wallInstant(tick uint64) time.Time {
+	hi, lo := bits.Mul64(tick, uint64(s.tick))
+	seconds, nanos := bits.Div64(hi, lo, uint64(time.Second))
+	return time.Unix(int64(seconds), int64(nanos))
+}

@@ -1,0 +1,63 @@
+package wheel
+
+import "context"
+
+// Close stops the wheel: it waits for hand-overs to Run that are under way on other goroutines, and after it has returned
+// no timer is handed over any more. Callbacks that Run has got by then still run; Shutdown waits for them. The timers
+// that are still pending stay as they are, for Remove and Drain; adding and moving fail. Close may be called twice, by
+// anyone, and from within a callback.
+func (w *Wheel[T]) Close() {
+	for _, sh := range w.shards {
+		sh.close()
+	}
+}
+
+func (sh *shard[T]) close() {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if !sh.closed.Swap(true) && sh.timer != nil {
+		sh.timer.Stop()
+	}
+	sh.emptyLocked()
+	for sh.handing.Load() != 0 {
+		sh.handedOver.Wait()
+	}
+}
+
+// Shutdown is Close, and then waits until every callback that Run has got has returned, or until ctx is done: then it
+// returns the context's error, and may be called again. It must not be called from within a callback, for which it
+// would wait.
+func (w *Wheel[T]) Shutdown(ctx context.Context) error {
+	w.Close()
+	for _, sh := range w.shards {
+		if err := sh.wait(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wait waits until no callback is held any more. The shard is closed, so there will be no new ones.
+func (sh *shard[T]) wait(ctx context.Context) error {
+	sh.mu.Lock()
+	if sh.held.Load() == 0 {
+		sh.mu.Unlock()
+		return nil
+	}
+	if sh.quiet == nil {
+		sh.quiet = make(chan struct{})
+	}
+	quiet := sh.quiet
+	// finished lowers held before it takes the lock and looks at quiet. If it did so before we set quiet, held is 0 now.
+	if sh.held.Load() == 0 {
+		close(sh.quiet)
+		sh.quiet = nil
+	}
+	sh.mu.Unlock()
+	select {
+	case <-quiet:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

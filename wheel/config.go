@@ -1,0 +1,115 @@
+package wheel
+
+import (
+	"fmt"
+	"math/bits"
+	"reflect"
+	"runtime"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	defaultTick = time.Millisecond
+	minTick     = 100 * time.Microsecond
+	maxShards   = 256
+)
+
+// Config says how a wheel works. The zero Config is a good one.
+type Config struct {
+	// Tick is the resolution: deadlines are rounded up to a multiple of it, so a timer is late by up to one tick, and
+	// timers of one tick share a wake-up. It costs nothing while no timer is due. Default 1 ms, at least 100 µs.
+	Tick time.Duration
+
+	// Shards is the number of parts with a lock and a driver of their own, among which the timers are spread. It is
+	// rounded up to a power of two. Default: the next power of two ≥ GOMAXPROCS; at most 256.
+	Shards int
+
+	// MaxPending limits the number of pending timers: Add then returns the zero ID, TryAdd ErrFull. The limit is exact,
+	// also under contention, for the price of one atomic counter that all adds and removals share. 0: no limit.
+	MaxPending int
+
+	// Run says where callbacks run. It is called on the driver's goroutine of a shard, one call at a time, and must see
+	// to it that f is called once. While it blocks, that shard fires nothing. Default: Go.
+	Run func(f func())
+
+	// OnPanic is told of a panic in a callback, with the stack, on the goroutine where it happened; the wheel goes on.
+	// nil: the program crashes, as with package time.
+	OnPanic func(v any, stack []byte)
+}
+
+// settings is what the shards of a wheel share. Immutable, but for the counter in limit.
+type settings[T any] struct {
+	tick      time.Duration
+	lastTick  uint64 // the last tick whose distance from the base is a time.Duration
+	fire      func(T)
+	fireBatch func([]Expired[T]) // exactly one of fire and fireBatch is set
+	run       func(func())
+	inline    bool // run is Inline
+	onPanic   func(any, []byte)
+	limit     *limit           // nil: none
+	wallNow   func() time.Time // the wall clock; time.Now but in tests
+}
+
+// newSettings fills in the defaults. It panics on a Config that makes no sense: that is a bug, not a condition.
+func newSettings[T any](cfg Config) (s *settings[T], shards int) {
+	switch {
+	case cfg.Tick == 0:
+		cfg.Tick = defaultTick
+	case cfg.Tick < minTick:
+		panic(fmt.Sprintf("wheel: Config.Tick is %v, must be at least %v", cfg.Tick, minTick))
+	}
+	switch {
+	case cfg.Shards < 0 || cfg.Shards > maxShards:
+		panic(fmt.Sprintf("wheel: Config.Shards is %d, must be 0 to %d", cfg.Shards, maxShards))
+	case cfg.Shards == 0:
+		cfg.Shards = min(runtime.GOMAXPROCS(0), maxShards)
+	}
+	if cfg.MaxPending < 0 {
+		panic(fmt.Sprintf("wheel: Config.MaxPending is %d, must not be negative", cfg.MaxPending))
+	}
+	if cfg.Run == nil {
+		cfg.Run = Go
+	}
+	s = &settings[T]{
+		tick:     cfg.Tick,
+		lastTick: uint64(maxDuration / cfg.Tick),
+		run:      cfg.Run,
+		inline:   reflect.ValueOf(cfg.Run).Pointer() == reflect.ValueOf(Inline).Pointer(),
+		onPanic:  cfg.OnPanic,
+		wallNow:  time.Now,
+	}
+	if cfg.MaxPending > 0 {
+		s.limit = &limit{max: int64(cfg.MaxPending)}
+	}
+	return s, 1 << bits.Len(uint(cfg.Shards-1))
+}
+
+// limit counts the pending timers of all shards. A nil limit admits everything.
+type limit struct {
+	max int64
+	n   atomic.Int64 // pending timers and those about to be added; changed by CAS, so it never exceeds max
+}
+
+// reserve makes room for one timer, or returns false.
+func (l *limit) reserve() bool {
+	if l == nil {
+		return true
+	}
+	for {
+		n := l.n.Load()
+		if n >= l.max {
+			return false
+		}
+		if l.n.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+// free gives back the room of timers that are no longer pending.
+func (l *limit) free(timers int) {
+	if l != nil {
+		l.n.Add(-int64(timers))
+	}
+}

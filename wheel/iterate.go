@@ -1,0 +1,97 @@
+package wheel
+
+import "iter"
+
+// All yields the pending timers, in no particular order. It is weakly consistent: a timer that is pending all the time is
+// yielded once, one that comes or goes meanwhile may or may not be. It takes the lock of a shard for a moment at a time,
+// not while it yields.
+func (w *Wheel[T]) All() iter.Seq2[ID, T] {
+	return func(yield func(ID, T) bool) {
+		var page []Expired[T]
+		for _, sh := range w.shards {
+			for from, ok := uint32(0), true; ok; from += pageCells {
+				page, ok = sh.page(page[:0], from)
+				for i := range page {
+					if !yield(page[i].ID, page[i].Value) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// pageCells is how many nodes All looks at while it holds the lock. It divides a chunk.
+const pageCells = 128
+
+// page appends the pending timers of the nodes from index on. It returns false beyond the last node.
+func (sh *shard[T]) page(page []Expired[T], from uint32) ([]Expired[T], bool) {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if int(from>>chunkShift) >= len(sh.nodes.chunks) {
+		return page, false
+	}
+	if sh.nodes.chunks[from>>chunkShift] == nil {
+		return page, true
+	}
+	for index := from; index < from+pageCells; index++ {
+		n := sh.nodes.at(index)
+		if isLive(n.state.Load()) {
+			id := makeID(sh.number, markGeneration(n.mark.Load()), index)
+			page = append(page, Expired[T]{ID: id, Value: *sh.values.at(index)})
+		}
+	}
+	return page, true
+}
+
+// Drain removes the pending timers and yields them, in no particular order, each right after it was removed: if the loop
+// is left early, the rest stay. It also works after Close, and does nothing unless ranged over. Timers that are added
+// meanwhile may or may not be drained; any timer is either drained, fired or removed, and once.
+func (w *Wheel[T]) Drain() iter.Seq2[ID, T] {
+	return func(yield func(ID, T) bool) {
+		for _, sh := range w.shards {
+			for from := uint32(0); ; {
+				id, v, ok := sh.drain(from)
+				if !ok {
+					break
+				}
+				if !yield(id, v) {
+					return
+				}
+				from = id.index() + 1
+			}
+		}
+	}
+}
+
+// drain removes the first pending timer of the nodes from index on.
+func (sh *shard[T]) drain(from uint32) (id ID, v T, ok bool) {
+	sh.mu.Lock()
+	index, n := sh.nodes.firstLive(from)
+	if n == nil {
+		sh.mu.Unlock()
+		return 0, v, false
+	}
+	id = makeID(sh.number, markGeneration(n.mark.Load()), index)
+	v = sh.removeLocked(index, n)
+	sh.count.drained++
+	sh.mu.Unlock()
+	sh.limit.free(1)
+	return id, v, true
+}
+
+// firstLive returns the first live node from index on, or nil.
+func (t *table) firstLive(index uint32) (uint32, *node) {
+	for int(index>>chunkShift) < len(t.chunks) {
+		chunk := index >> chunkShift
+		if t.chunks[chunk] == nil || t.ledger.chunks[chunk].used == 0 {
+			index = (chunk + 1) << chunkShift
+			continue
+		}
+		if n := t.at(index); isLive(n.state.Load()) {
+			return index, n
+		}
+		index++
+	}
+	return 0, nil
+}

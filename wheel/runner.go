@@ -1,0 +1,111 @@
+package wheel
+
+import "runtime/debug"
+
+// Go runs every callback on a goroutine of its own. A callback that blocks delays no other.
+func Go(f func()) { go f() }
+
+// Inline runs the callbacks on the driver's own goroutine, one at a time for each shard: the cheapest way, for
+// callbacks that are short. One that blocks delays the rest of its shard.
+func Inline(f func()) { f() }
+
+// A hand-over begins when a timer is claimed, and ends when Run has returned or the callback has begun, whichever is
+// first. There is at most one at a time in a shard. Close waits for those under way, and since a callback that has
+// begun is no longer one, Close may be called from within it.
+
+// beginLocked begins the hand-over of the timers that have just been claimed, and returns its number.
+func (sh *shard[T]) beginLocked(timers int) (number uint64) {
+	sh.count.fired += uint64(timers)
+	sh.handOvers++
+	sh.handing.Store(sh.handOvers)
+	sh.held.Add(1)
+	return sh.handOvers
+}
+
+// handOver gives f, which calls begun first and finished last, to Run. It is called without the lock.
+func (sh *shard[T]) handOver(number uint64, timers int, f func()) {
+	returned := false
+	defer func() {
+		pending := sh.handing.CompareAndSwap(number, 0)
+		if pending {
+			sh.announceHandedOver()
+		}
+		if returned {
+			return
+		}
+		// Run has panicked or ended this goroutine. If the callback has not begun it never will.
+		if pending {
+			sh.drop(timers)
+		}
+		if sh.onPanic != nil {
+			if v := recover(); v != nil {
+				sh.reportPanic(v)
+			}
+		}
+	}()
+	sh.run(f)
+	returned = true
+}
+
+// begun ends the hand-over: the callback runs. A Run that starts callbacks later comes too late for it, and finds
+// another hand-over's number or none.
+func (sh *shard[T]) begun(number uint64) {
+	if sh.handing.CompareAndSwap(number, 0) {
+		sh.announceHandedOver()
+	}
+}
+
+// announceHandedOver wakes a Close that waits. Close sets closed before it looks at handing, we clear handing before we
+// look at closed: one of the two sees the other.
+func (sh *shard[T]) announceHandedOver() {
+	if sh.closed.Load() {
+		sh.mu.Lock()
+		sh.handedOver.Broadcast()
+		sh.mu.Unlock()
+	}
+}
+
+// finished ends what the Runner holds of one hand-over, however the callback ended.
+func (sh *shard[T]) finished() {
+	if sh.held.Add(-1) == 0 && sh.closed.Load() {
+		sh.mu.Lock()
+		if sh.quiet != nil && sh.held.Load() == 0 {
+			close(sh.quiet)
+			sh.quiet = nil
+		}
+		sh.mu.Unlock()
+	}
+}
+
+// drop books timers that were claimed but will never run.
+func (sh *shard[T]) drop(timers int) {
+	sh.mu.Lock()
+	sh.count.fired -= uint64(timers)
+	sh.count.dropped += uint64(timers)
+	sh.mu.Unlock()
+	sh.finished()
+}
+
+// call runs the callback for one value.
+func (sh *shard[T]) call(number uint64, v T) {
+	sh.begun(number)
+	defer sh.finished()
+	if sh.onPanic != nil {
+		defer sh.recoverPanic()
+	}
+	sh.fire(v)
+}
+
+// recoverPanic must be deferred itself.
+func (sh *shard[T]) recoverPanic() {
+	if v := recover(); v != nil {
+		sh.reportPanic(v)
+	}
+}
+
+func (sh *shard[T]) reportPanic(v any) {
+	sh.mu.Lock()
+	sh.count.panics++
+	sh.mu.Unlock()
+	sh.onPanic(v, debug.Stack())
+}

@@ -1,0 +1,259 @@
+package wheel
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// shard is one part of a wheel: a table of nodes, a hierarchy for each of the two clocks, and a driver. It takes no
+// other lock while it holds its own.
+type shard[T any] struct {
+	*settings[T]
+	number uint32
+	cell   *cell[T]
+
+	// base is where the shard's ticks begin: the moment of its first use, so that a wheel which was created outside a
+	// testing/synctest bubble may be used inside one. It is written once, under mu, before started is set; whoever has
+	// seen started, or holds a node, may read it without the lock.
+	base    time.Time
+	started atomic.Bool
+
+	closed  atomic.Bool   // set under mu; read without it by Extend and by hand-overs
+	handing atomic.Uint64 // the number of the hand-over under way, or 0; set under mu, cleared without (see runner.go)
+	held    atomic.Int64  // hand-overs that are under way or whose callbacks run; raised under mu, lowered without
+
+	mu         sync.Mutex // guards everything below
+	nodes      table
+	values     values[T]
+	ticks      hierarchy     // the monotonic clock, in ticks since base
+	wall       *hierarchy    // the wall clock, in ticks since 1970; nil until the first AddAt
+	timer      *time.Timer   // wakes the driver; nil until the first add
+	armed      time.Duration // for when timer is set, since base; maxDuration: it is not
+	running    bool          // a pass is under way: it alone arms the timer
+	outside    bool          // the pass has let go of the lock to hand over; its own
+	wallFirst  bool          // whose turn it is if both clocks have timers
+	handOvers  uint64        // hand-overs so far
+	handedOver sync.Cond     // broadcast when handing is cleared while closed; L is mu
+	quiet      chan struct{} // if not nil, closed when held reaches 0 after Close
+	spare      []*batch[T]   // batches not in use
+	count      counters
+	late       lateness
+}
+
+// turnLength is how many entries of one slot are worked off before later slots get their turn.
+const turnLength = 1024
+
+func newShard[T any](s *settings[T], number int) *shard[T] {
+	sh := &shard[T]{settings: s, number: uint32(number), nodes: newTable(), armed: maxDuration}
+	sh.ticks = newHierarchy(&sh.nodes, 0, 0, turnLength)
+	sh.handedOver.L = &sh.mu
+	sh.cell = new(cell[T])
+	return sh
+}
+
+// now returns the time since the base. The first call sets the base.
+func (sh *shard[T]) now() time.Duration {
+	if !sh.started.Load() {
+		sh.start()
+	}
+	return time.Since(sh.base)
+}
+
+func (sh *shard[T]) start() {
+	sh.mu.Lock()
+	if !sh.started.Load() {
+		sh.base = time.Now()
+		sh.started.Store(true)
+	}
+	sh.mu.Unlock()
+}
+
+func (sh *shard[T]) lenLocked() int {
+	n := sh.ticks.pending
+	if sh.wall != nil {
+		n += sh.wall.pending
+	}
+	return n
+}
+
+// homeLocked returns the hierarchy where the node of this mark is placed.
+func (sh *shard[T]) homeLocked(mark uint64) *hierarchy {
+	if isWall(mark) {
+		return sh.wall
+	}
+	return &sh.ticks
+}
+
+func (sh *shard[T]) add(d, slack time.Duration, v T) (ID, error) {
+	if !sh.limit.reserve() {
+		return 0, sh.refusal()
+	}
+	now := sh.now()
+	tick := sh.after(now, d)
+	if slack > 0 && d > 0 {
+		tick = sh.coarsen(tick, slack)
+	}
+	sh.mu.Lock()
+	sh.ticks.catchUp(sh.floor(now))
+	id, err := sh.addLocked(&sh.ticks, tick, v)
+	if err == nil {
+		sh.rearmLocked(sh.instant(sh.ticks.soonest))
+	}
+	sh.mu.Unlock()
+	if err != nil {
+		sh.limit.free(1)
+	}
+	return id, err
+}
+
+// refusal says why there was no room.
+func (sh *shard[T]) refusal() error {
+	if sh.closed.Load() {
+		return ErrClosed
+	}
+	return ErrFull
+}
+
+func (sh *shard[T]) addLocked(h *hierarchy, tick uint64, v T) (ID, error) {
+	if sh.closed.Load() {
+		return 0, ErrClosed
+	}
+	index, mark, ok := sh.nodes.take()
+	if !ok {
+		return 0, ErrFull
+	}
+	sh.values.put(index, v)
+	n := sh.nodes.at(index)
+	h.enter()
+	h.insert(index, n, mark, tick)
+	generation := markGeneration(mark)
+	n.state.Store(liveState(tick, generation))
+	sh.count.added++
+	if sh.lenLocked() == 1 {
+		sh.occupiedLocked()
+	}
+	return makeID(sh.number, generation, index), nil
+}
+
+// extend is Extend, and Reset to a tick that is not earlier: it needs no lock. sure is false if it takes the lock to
+// tell, or to move the timer.
+func (sh *shard[T]) extend(id ID, tick uint64, earlier bool) (ok, sure bool) {
+	n := sh.nodes.find(id.index())
+	if n == nil {
+		return false, true
+	}
+	for {
+		s := n.state.Load() // before the mark: see stateGenBits
+		mark := n.mark.Load()
+		switch old := stateTick(s); {
+		case markGeneration(mark) != id.generation() || !isLiveAs(s, id.generation()) || sh.closed.Load():
+			return false, true
+		case isWall(mark):
+			return false, false
+		case tick == old || tick < old && !earlier:
+			return true, true
+		case tick < old || epoch(tick) != epoch(old):
+			return false, false
+		}
+		if n.state.CompareAndSwap(s, withTick(s, tick)) {
+			return true, true
+		}
+	}
+}
+
+// reset moves a timer under the lock. Unless earlier is set it does not move it to an earlier time than it has.
+func (sh *shard[T]) reset(id ID, d time.Duration, earlier bool) bool {
+	now := sh.now()
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	n := sh.nodes.live(id)
+	if n == nil || sh.closed.Load() {
+		return false
+	}
+	if !earlier && d <= sh.leftLocked(n, now) {
+		return true
+	}
+	sh.count.resets++
+	sh.ticks.catchUp(sh.floor(now))
+	tick := sh.after(now, d)
+	if isWall(n.mark.Load()) {
+		sh.leaveWallLocked(id.index(), n, tick)
+	} else {
+		sh.ticks.reset(id.index(), n, tick)
+	}
+	sh.rearmLocked(sh.instant(sh.ticks.soonest))
+	return true
+}
+
+// leftLocked returns how long a pending timer still has to go.
+func (sh *shard[T]) leftLocked(n *node, now time.Duration) time.Duration {
+	tick := stateTick(n.state.Load())
+	if isWall(n.mark.Load()) {
+		return max(0, sh.wallInstant(tick).Sub(sh.wallNow()))
+	}
+	return max(0, sh.instant(tick)-now)
+}
+
+func (sh *shard[T]) remove(id ID) (v T, ok bool) {
+	sh.mu.Lock()
+	n := sh.nodes.live(id)
+	if n == nil {
+		sh.mu.Unlock()
+		return v, false
+	}
+	v = sh.removeLocked(id.index(), n)
+	sh.count.removed++
+	sh.mu.Unlock()
+	sh.limit.free(1)
+	return v, true
+}
+
+// removeLocked ends a pending timer. The caller counts it, and frees its room in the limit.
+func (sh *shard[T]) removeLocked(index uint32, n *node) T {
+	v := sh.values.take(index)
+	mark := n.mark.Load()
+	h := sh.homeLocked(mark)
+	s := sh.nodes.end(index, n)
+	h.forget(index, mark, s)
+	sh.freeLocked(h, index)
+	return v
+}
+
+// freeLocked gives the node of a timer back that has just ended.
+func (sh *shard[T]) freeLocked(h *hierarchy, index uint32) {
+	if sh.nodes.free(index) {
+		sh.values.release(index)
+	}
+	h.leave()
+	if sh.lenLocked() == 0 && !sh.running {
+		sh.emptyLocked()
+	}
+}
+
+func (sh *shard[T]) get(id ID) (v T, left time.Duration, ok bool) {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	n := sh.nodes.live(id)
+	if n == nil {
+		return v, 0, false
+	}
+	return *sh.values.at(id.index()), sh.leftLocked(n, time.Since(sh.base)), true
+}
+
+// next returns how long it is until the shard has something to do.
+func (sh *shard[T]) next() (left time.Duration, ok bool) {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	left = maxDuration
+	if tick, pending := sh.ticks.next(); pending {
+		left, ok = max(0, sh.instant(tick)-time.Since(sh.base)), true
+	}
+	if sh.wall == nil {
+		return left, ok
+	}
+	if tick, pending := sh.wall.next(); pending {
+		left, ok = min(left, max(0, sh.wallInstant(tick).Sub(sh.wallNow()))), true
+	}
+	return left, ok
+}

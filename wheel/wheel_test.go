@@ -1,0 +1,460 @@
+package wheel
+
+import (
+	"context"
+	"errors"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// firing is one call of the callback, by the clock of the bubble.
+type firing struct {
+	v  int
+	at time.Duration // since the recorder was made
+}
+
+// recorder is a callback that notes when it was called.
+type recorder struct {
+	start time.Time
+
+	mu   sync.Mutex // guards all
+	seen []firing
+}
+
+func newRecorder() *recorder { return &recorder{start: time.Now()} }
+
+func (r *recorder) fire(v int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.seen = append(r.seen, firing{v, time.Since(r.start)})
+}
+
+func (r *recorder) values() []int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var vs []int
+	for _, f := range r.seen {
+		vs = append(vs, f.v)
+	}
+	return vs
+}
+
+func (r *recorder) firings() []firing {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.seen)
+}
+
+// inBubble runs a test with fake time on one shard and with several.
+func inBubble(t *testing.T, f func(t *testing.T, cfg Config)) {
+	for _, cfg := range []Config{{Shards: 1, Run: Inline}, {Shards: 4}, {Shards: 2, Tick: 10 * time.Millisecond, Run: Inline}} {
+		synctest.Test(t, func(t *testing.T) { f(t, cfg) })
+	}
+}
+
+func tickOf(cfg Config) time.Duration {
+	if cfg.Tick == 0 {
+		return defaultTick
+	}
+	return cfg.Tick
+}
+
+// checkBooks checks that every timer that was ever added is accounted for.
+func checkBooks[T any](t *testing.T, w *Wheel[T]) Stats {
+	t.Helper()
+	s := w.Stats()
+	if s.Added != s.Fired+s.Removed+s.Drained+s.Dropped+uint64(s.Pending) || s.Pending != w.Len() {
+		t.Errorf("books do not balance: %d added, %d fired, %d removed, %d drained, %d dropped, %d pending, Len %d",
+			s.Added, s.Fired, s.Removed, s.Drained, s.Dropped, s.Pending, w.Len())
+	}
+	return s
+}
+
+func TestFiresOnceNeverEarlyAtMostATickLate(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		tick := tickOf(cfg)
+		var ds []time.Duration
+		for k := uint(0); k < 5; k++ {
+			for _, off := range []int64{-1, 0, 1} {
+				n := int64(1)<<(6*k) + off
+				ds = append(ds, time.Duration(n)*tick, time.Duration(n)*tick+1, time.Duration(n)*tick-1)
+			}
+		}
+		for _, phase := range []time.Duration{0, 1, tick / 2, 63 * tick, 64*tick - 1, 4095*tick + 17} {
+			w := New(cfg, func(int) {})
+			w.Add(0, 0) // sets the base
+			synctest.Wait()
+			time.Sleep(phase)
+			r := newRecorder()
+			w.fire = r.fire
+			for i, d := range ds {
+				w.Add(d, i)
+			}
+			time.Sleep(1 << 24 * tick)
+			time.Sleep(1 << 8 * tick)
+			synctest.Wait()
+			got := r.firings()
+			if len(got) != len(ds) {
+				t.Fatalf("%d of %d fired", len(got), len(ds))
+			}
+			for _, f := range got {
+				if d := max(0, ds[f.v]); f.at < d || f.at >= d+tick {
+					t.Errorf("phase %v: timer of %v fired after %v", phase, ds[f.v], f.at)
+				}
+			}
+			checkBooks(t, w)
+		}
+	})
+}
+
+func TestNonPositiveDelayFiresPromptlyAndOnce(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		r := newRecorder()
+		w := New(cfg, r.fire)
+		time.Sleep(12345 * time.Microsecond)
+		at := time.Since(r.start)
+		for i, d := range []time.Duration{0, -1, math.MinInt64} {
+			w.Add(d, i)
+		}
+		synctest.Wait()
+		for _, f := range r.firings() {
+			if f.at != at {
+				t.Errorf("fired after %v", f.at-at)
+			}
+		}
+		if n := len(r.firings()); n != 3 {
+			t.Errorf("%d fired, want 3", n)
+		}
+	})
+}
+
+func TestFarDeadlinesSaturate(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		r := newRecorder()
+		w := New(cfg, r.fire)
+		time.Sleep(time.Hour)
+		ids := []ID{
+			w.Add(math.MaxInt64, 1), w.AddSlack(math.MaxInt64, math.MaxInt64, 2),
+			w.AddAt(time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC), 3), w.AddAt(time.Unix(math.MaxInt64, 0), 4),
+		}
+		w.AddAt(time.Time{}, 5)
+		w.AddAt(time.Unix(-5, 0), 6)
+		synctest.Wait()
+		if got := r.values(); len(got) != 2 {
+			t.Errorf("fired %v, want 5 and 6", got)
+		}
+		time.Sleep(1000 * time.Hour)
+		for i, id := range ids {
+			v, left, ok := w.Get(id)
+			if !ok || v != i+1 || left < 100*365*24*time.Hour {
+				t.Errorf("Get(%d) = %d, %v, %v", i+1, v, left, ok)
+			}
+			if !w.Extend(id, math.MaxInt64) {
+				t.Errorf("Extend(%d) = false", i+1)
+			}
+			if _, ok := w.Remove(id); !ok {
+				t.Errorf("Remove(%d) = false", i+1)
+			}
+		}
+		if d, ok := w.Next(); ok {
+			t.Errorf("Next of an empty wheel = %v, %v", d, ok)
+		}
+		checkBooks(t, w)
+	})
+}
+
+func TestRemovedDoesNotFireAndHandsItsValueBack(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		r := newRecorder()
+		w := New(cfg, r.fire)
+		var ids []ID
+		for i := range 1000 {
+			ids = append(ids, w.Add(time.Duration(i)*time.Millisecond, i))
+		}
+		for i := 1; i < 1000; i += 2 {
+			if v, ok := w.Remove(ids[i]); !ok || v != i {
+				t.Fatalf("Remove = %d, %v, want %d", v, ok, i)
+			}
+			if _, ok := w.Remove(ids[i]); ok {
+				t.Fatal("removed twice")
+			}
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if got := r.values(); len(got) != 500 {
+			t.Errorf("%d fired", len(got))
+		}
+		for _, f := range r.firings() {
+			if f.v%2 == 1 {
+				t.Errorf("%d fired, but was removed", f.v)
+			}
+		}
+		for _, id := range ids {
+			if _, ok := w.Remove(id); ok || w.Reset(id, time.Second) || w.Extend(id, time.Second) {
+				t.Fatalf("stale ID %x is not inert", id)
+			}
+		}
+		checkBooks(t, w)
+	})
+}
+
+func TestResetMovesBothWaysAndExtendOnlyLater(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		r := newRecorder()
+		w := New(cfg, r.fire)
+		second := time.Second
+		later, earlier, extended, kept, both := w.Add(second, 0), w.Add(10*second, 1), w.Add(second, 2), w.Add(5*second, 3), w.Add(second, 4)
+		ok := w.Reset(later, 7*second) && w.Reset(earlier, 2*second) && w.Extend(extended, 9*second) && w.Extend(kept, second)
+		ok = ok && w.Extend(both, 20*second) && w.Reset(both, 3*second)
+		if !ok {
+			t.Fatal("a pending timer was not moved")
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		want := []firing{{1, 2 * second}, {4, 3 * second}, {3, 5 * second}, {0, 7 * second}, {2, 9 * second}}
+		if got := r.firings(); !slices.Equal(got, want) {
+			t.Errorf("fired %v, want %v", got, want)
+		}
+		checkBooks(t, w)
+	})
+}
+
+func TestExtendAcrossAnEpochTakesTheLongWay(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		r := newRecorder()
+		w := New(cfg, r.fire)
+		span := (1 << placedBits) * tickOf(cfg)
+		id := w.Add(time.Hour, 1)
+		time.Sleep(time.Minute)
+		if !w.Extend(id, span) || !w.Extend(id, 3*span) || !w.Extend(id, 3*span+time.Hour) {
+			t.Fatal("Extend = false")
+		}
+		time.Sleep(3*span + time.Hour + time.Minute)
+		synctest.Wait()
+		if got := r.firings(); len(got) != 1 || got[0].at != time.Minute+3*span+time.Hour {
+			t.Errorf("fired %v", got)
+		}
+	})
+}
+
+func TestSlackRoundsUpAndCoalesces(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		r := newRecorder()
+		w := New(cfg, r.fire)
+		w.Add(0, 0)
+		time.Sleep(time.Second)
+		before := w.Stats().Wakeups
+		const slack = 700 * time.Millisecond
+		begun := time.Since(r.start)
+		for i := range 100 {
+			w.AddSlack(time.Duration(1000+i)*time.Millisecond, slack, 1000+i)
+		}
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if n := len(r.values()); n != 101 {
+			t.Fatalf("%d fired", n)
+		}
+		for _, f := range r.firings()[1:] {
+			d := time.Duration(f.v) * time.Millisecond
+			if late := f.at - begun - d; late < 0 || late > slack+tickOf(cfg) {
+				t.Errorf("%v with slack %v fired %v late", d, slack, late)
+			}
+		}
+		if n := w.Stats().Wakeups - before; n > 4*uint64(cfg.Shards) {
+			t.Errorf("%d wake-ups", n)
+		}
+	})
+}
+
+func TestFullAndClosedAddsAreRefused(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		cfg.MaxPending = 3
+		w := New(cfg, func(int) {})
+		for range 3 {
+			if id, err := w.TryAdd(time.Second, 0); id == 0 || err != nil {
+				t.Fatalf("TryAdd = %x, %v", id, err)
+			}
+		}
+		if _, err := w.TryAdd(time.Second, 0); !errors.Is(err, ErrFull) {
+			t.Errorf("fourth: %v", err)
+		}
+		if w.Add(1, 0) != 0 || w.AddSlack(1, 1, 0) != 0 || w.AddAt(time.Now(), 0) != 0 {
+			t.Error("an Add on a full wheel returned an ID")
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		id, err := w.TryAdd(time.Second, 0)
+		if err != nil {
+			t.Errorf("after they fired: %v", err)
+		}
+		w.Close()
+		w.Close()
+		if _, err := w.TryAdd(1, 0); !errors.Is(err, ErrClosed) {
+			t.Errorf("closed: %v", err)
+		}
+		if w.Add(1, 0) != 0 || w.AddSlack(1, 1, 0) != 0 || w.AddAt(time.Now(), 0) != 0 || w.Reset(id, 1) || w.Extend(id, 1) {
+			t.Error("a closed wheel took a timer")
+		}
+		if w.Len() != 1 {
+			t.Errorf("Len after Close = %d, want 1", w.Len())
+		}
+		if v, ok := w.Remove(id); !ok || v != 0 {
+			t.Error("Remove after Close failed")
+		}
+		if err := w.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+		checkBooks(t, w)
+	})
+}
+
+func TestDrainYieldsTheUnfiredAlsoAfterClose(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		r := newRecorder()
+		w := New(cfg, r.fire)
+		want := make(map[ID]int)
+		for i := range 3000 {
+			want[w.Add(time.Duration(1+i)*time.Second, i)] = i
+		}
+		w.Drain() // not ranged over
+		if w.Len() != 3000 {
+			t.Fatal("Drain did something by itself")
+		}
+		n := 0
+		drained := func(id ID, v int) {
+			if x, ok := want[id]; !ok || x != v {
+				t.Fatalf("drained %x: %d, want %d, %v", id, v, x, ok)
+			}
+			delete(want, id)
+			n++
+		}
+		for id, v := range w.Drain() {
+			if drained(id, v); n == 100 {
+				break
+			}
+		}
+		if w.Len() != 2900 {
+			t.Fatalf("Len = %d after 100 were drained", w.Len())
+		}
+		all := 0
+		for id, v := range w.All() {
+			if x, ok := want[id]; !ok || x != v {
+				t.Fatalf("All yields %x: %d", id, v)
+			}
+			all++
+		}
+		if all != 2900 {
+			t.Errorf("All yields %d", all)
+		}
+		w.Close()
+		for id, v := range w.Drain() {
+			drained(id, v)
+		}
+		if len(want) != 0 || w.Len() != 0 || len(r.values()) != 0 {
+			t.Errorf("%d left, Len %d, %d fired", len(want), w.Len(), len(r.values()))
+		}
+		checkBooks(t, w)
+	})
+}
+
+func TestNextIsNeverLaterThanTheEarliest(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		w := New(cfg, func(int) {})
+		left := []time.Duration{90 * time.Second, 5 * time.Hour, 40 * 24 * time.Hour}
+		for _, d := range left {
+			w.Add(d, 0)
+		}
+		w.AddAt(time.Now().Add(17*time.Hour), 0)
+		for now := time.Duration(0); now < 41*24*time.Hour; {
+			next, ok := w.Next()
+			earliest := time.Duration(math.MaxInt64)
+			for _, d := range append(left, 17*time.Hour) {
+				if d > now {
+					earliest = min(earliest, d-now)
+				}
+			}
+			if !ok {
+				break
+			}
+			if next > earliest+tickOf(cfg) {
+				t.Fatalf("at %v: Next = %v, earliest %v", now, next, earliest)
+			}
+			next = max(next, time.Millisecond)
+			time.Sleep(next)
+			synctest.Wait()
+			now += next
+		}
+		if w.Len() != 0 {
+			t.Errorf("%d left", w.Len())
+		}
+	})
+}
+
+func TestBatchTellsIDValueAndDue(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		type key struct {
+			id  ID
+			v   int
+			due time.Time
+		}
+		var mu sync.Mutex
+		got := make(map[key]bool)
+		w := NewBatch(cfg, func(es []Expired[int]) {
+			mu.Lock()
+			defer mu.Unlock()
+			for _, e := range es {
+				if e.Late != time.Since(e.Due) {
+					t.Errorf("Late = %v, due %v ago", e.Late, time.Since(e.Due))
+				}
+				got[key{e.ID, e.Value, e.Due.Round(0)}] = true
+			}
+		})
+		want := make(map[key]bool)
+		start := time.Now().Round(0)
+		for i := range 2000 {
+			d := time.Duration(i%7) * time.Second
+			want[key{w.Add(d, i), i, start.Add(d)}] = true
+			at := start.Add(d)
+			want[key{w.AddAt(at, -i), -i, at}] = true
+		}
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		for k := range want {
+			if !got[k] {
+				t.Fatalf("%v missing", k)
+			}
+		}
+		if len(got) != len(want) {
+			t.Errorf("%d fired, want %d", len(got), len(want))
+		}
+		checkBooks(t, w)
+	})
+}
+
+func TestAForgottenEmptyWheelIsCollected(t *testing.T) {
+	collected := make(chan struct{})
+	func() {
+		w := New(Config{Shards: 2}, func(*int) {})
+		x := new(int)
+		runtime.AddCleanup(w.shards[0], func(int) { close(collected) }, 0)
+		for range 100 { // both shards arm their timers, far off
+			w.Remove(w.Add(time.Hour, x))
+		}
+		w.Remove(w.AddAt(time.Now().Add(time.Hour), x))
+	}()
+	for range 100 {
+		runtime.GC()
+		select {
+		case <-collected:
+			return
+		default:
+			runtime.Gosched()
+		}
+	}
+	t.Error("not collected")
+}
