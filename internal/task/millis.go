@@ -33,19 +33,23 @@ func (m Millis) Add(d time.Duration) Millis {
 	if d > 0 && d%time.Millisecond != 0 {
 		step++
 	}
-	if step > 0 && m > math.MaxInt64-step {
+	switch {
+	case step > 0 && m > math.MaxInt64-step:
 		return math.MaxInt64
+	case step < 0 && m < math.MinInt64-step:
+		return math.MinInt64
 	}
 	return m + step
 }
 
 // Sub returns m - o as a duration, saturating.
 func (m Millis) Sub(o Millis) time.Duration {
-	d := int64(m) - int64(o)
+	const most = Millis(math.MaxInt64 / int64(time.Millisecond))
+	d := m - o
 	switch {
-	case d > math.MaxInt64/int64(time.Millisecond):
+	case m > o && (d < 0 || d > most): // d < 0: the difference itself overflowed
 		return math.MaxInt64
-	case d < math.MinInt64/int64(time.Millisecond):
+	case m < o && (d > 0 || d < -most):
 		return math.MinInt64
 	}
 	return time.Duration(d) * time.Millisecond
