@@ -22,13 +22,14 @@ type Claim struct {
 
 // Apply gives the lease to the claim's token. Where it returns ErrExpired the
 // result is the finished record, to be written; with any other error there is
-// nothing to write. The same token again is answered with the same record.
+// nothing to write. The same token again is answered with the same record,
+// unless that is another incarnation by now, whose time may not have come.
 // Errors: ErrNotFound, ErrNotDue, ErrLaneChanged, ErrExpired, *StateError.
 func (c Claim) Apply(now Millis, old *Task, p Policy) (Result, error) {
 	switch {
 	case old == nil:
 		return Result{}, ErrNotFound
-	case old.State == Running && old.Lease.Token == c.Token:
+	case old.holds(c.Token) && !old.Superseded():
 		return Result{Task: old, Effect: Repeated}, nil
 	case old.State != Scheduled:
 		return Result{}, &StateError{Op: "claim", State: old.State, Code: claimCode(old.State)}
@@ -92,7 +93,7 @@ func (s Settlement) Apply(now Millis, old *Task, p Policy) (Result, error) {
 		return Result{}, ErrStale
 	}
 	t := old.Clone()
-	superseded := t.Superseded()
+	lease, superseded := t.Lease, t.Superseded()
 	t.State, t.Lease = Scheduled, nil
 	if superseded {
 		if t.CancelRequested {
@@ -101,7 +102,7 @@ func (s Settlement) Apply(now Millis, old *Task, p Policy) (Result, error) {
 		return Result{Task: t, Effect: Updated}, nil
 	}
 	if s.Outcome.Verdict == Unsent {
-		t.unclaim()
+		t.unclaim(lease.Since)
 	} else {
 		t.Urgent = false
 		t.record(s.Outcome.attempt(t.Tries, t.Due))
@@ -169,10 +170,10 @@ func (t *Task) holds(token Token) bool {
 	return t != nil && t.State == Running && t.Lease.Token == token
 }
 
-// unclaim forgets the attempt that was claimed and never began.
-func (t *Task) unclaim() {
+// unclaim forgets the attempt that was claimed at since and never began.
+func (t *Task) unclaim(since Millis) {
 	t.Tries--
-	if t.Spent == 0 && t.Tries == t.Reclaims {
+	if t.FirstAttemptAt == since { // the age began with this claim
 		t.FirstAttemptAt = 0
 	}
 }

@@ -99,6 +99,7 @@ func (s Spec) begin(now Millis) *Task {
 		CreatedAt: now, OriginalDue: due, Due: due,
 		State: Scheduled,
 	}
+	t.Request.BodySize = len(s.Request.Body)
 	return t.Clone() // the maps are the caller's
 }
 

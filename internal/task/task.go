@@ -63,7 +63,7 @@ type Request struct {
 	Destination string            // host:port of URL, lower case: derived, names the lane
 
 	BodyKind BodyKind
-	BodySize int
+	BodySize int // derived from a Spec's Body
 	// Body is stored apart from the record, so that a claim does not rewrite
 	// it. Where it was not loaded it is nil although BodySize is not 0; where
 	// it is set it has BodySize bytes. A finished task keeps none.

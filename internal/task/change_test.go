@@ -1,0 +1,317 @@
+package task
+
+import (
+	"errors"
+	"testing"
+	"time"
+)
+
+func TestCreateFixesItsDelayOnce(t *testing.T) {
+	got := create(t, func(s *Spec) { s.When = When{Relative: true, Delay: time.Second + time.Nanosecond} })
+	if got.Due != t0+1001 || got.OriginalDue != got.Due || got.CreatedAt != t0 {
+		t.Errorf("due t0+%d, originally t0+%d, created t0+%d; a delay is rounded up and counts from now", got.Due-t0, got.OriginalDue-t0, got.CreatedAt-t0)
+	}
+	if got.Version != 1 || got.State != Scheduled || got.Tries != 0 {
+		t.Errorf("version %d, state %v, tries %d", got.Version, got.State, got.Tries)
+	}
+	past := create(t, func(s *Spec) { s.When = When{At: t0 - minute} })
+	if past.Due != t0-minute {
+		t.Errorf("a past time became t0%+d: it is due now as it stands, its lateness counts from it", past.Due-t0)
+	}
+}
+
+func TestCreateTakesItsSizeFromTheBody(t *testing.T) {
+	got := create(t, func(s *Spec) { s.Request.BodySize = 0 })
+	if got.Request.BodySize != len("body") {
+		t.Errorf("size %d of the body %q: with 0 a store would keep none", got.Request.BodySize, got.Request.Body)
+	}
+}
+
+func TestCreateDoesNotShareTheSpecsMaps(t *testing.T) {
+	spec := demand(func(s *Spec) {
+		s.Labels = map[string]string{"k": "v"}
+		s.Request.Headers = map[string]string{"X-A": "1"}
+	})
+	mark := &Idempotency{Key: "k", Fingerprint: "f"}
+	got := apply(t, t0, nil, Create{Spec: spec, Idempotency: mark})
+	spec.Labels["k"], spec.Request.Headers["X-A"], mark.Key = "x", "x", "x"
+	if got.Labels["k"] != "v" || got.Request.Headers["X-A"] != "1" || got.Idempotency.Key != "k" {
+		t.Error("the caller's later writes reach the record")
+	}
+}
+
+func TestCreateRecognisesItsRepeat(t *testing.T) {
+	mark := func(key, request string) *Idempotency { return &Idempotency{Key: key, Fingerprint: request} }
+	first := apply(t, t0, nil, Create{Spec: demand(), Idempotency: mark("k", "r")})
+	for _, old := range []*Task{first, attempt(t, first, Outcome{Verdict: Success}), attempt(t, first, Outcome{Verdict: Refusal})} {
+		r, err := Create{Spec: demand(another), Idempotency: mark("k", "r")}.Apply(t0+9, old, policy)
+		if err != nil || r.Effect != Repeated || r.Task != old {
+			t.Errorf("repeat when %v: effect %d, error %v", old.State, r.Effect, err)
+		}
+	}
+	if _, err := (Create{Spec: demand(), Idempotency: mark("k", "other")}).Apply(t0, first, policy); !errors.Is(err, ErrIdempotencyReuse) {
+		t.Errorf("the key with another request: %v", err)
+	}
+	if _, err := (Create{Spec: demand(), Idempotency: mark("other", "r")}).Apply(t0, first, policy); !errors.Is(err, ErrExists) {
+		t.Errorf("another key: %v", err)
+	}
+	if _, err := (Create{Spec: demand(), Idempotency: mark("k", "r")}).Apply(t0, create(t), policy); !errors.Is(err, ErrExists) {
+		t.Errorf("over a task made without a key: %v", err)
+	}
+}
+
+func TestReplaceBeginsANewIncarnation(t *testing.T) {
+	old := attempt(t, create(t, func(s *Spec) { s.Labels = map[string]string{"k": "v"} }), Outcome{Verdict: Failure})
+	got := apply(t, old.Due, old, Replace{Spec: demand(another)})
+	want := apply(t, old.Due, nil, Create{Spec: demand(another)})
+	if d := diff(want, got); d != "" {
+		t.Errorf("a replace differs from a create (- create, + replace):\n%s", d)
+	}
+}
+
+func TestReplaceWaitsForTheRunningAttempt(t *testing.T) {
+	waits := create(t)
+	runs := claim(t, waits.Due, waits, "token")
+	for _, verdict := range []Verdict{Success, Failure, Deferral, Refusal, Interrupted, Unsent} {
+		got := apply(t, runs.Due, runs, Replace{Spec: demand(another)})
+		if !got.Superseded() || got.Lease.TaskID != "id-1" || got.ID != "id-2" {
+			t.Fatalf("record %s with lease of %s", got.ID, got.Lease.TaskID)
+		}
+		got = settle(t, runs.Due+7, got, Outcome{Verdict: verdict, Reason: "gone"})
+		want := apply(t, runs.Due, nil, Create{Spec: demand(another)})
+		if d := diff(want, got); d != "" {
+			t.Errorf("verdict %d of the old attempt touched the new task (- want, + got):\n%s", verdict, d)
+		}
+	}
+}
+
+func TestReplaceForgetsACancelOfTheOldTask(t *testing.T) {
+	waits := create(t)
+	got := apply(t, waits.Due, claim(t, waits.Due, waits, "token"), Cancel{Key: waits.Key()})
+	got = apply(t, waits.Due, got, Replace{Spec: demand(another)})
+	if got = settle(t, waits.Due, got, Outcome{Verdict: Failure}); got.State != Scheduled {
+		t.Errorf("the new task is %v", got.State)
+	}
+}
+
+func TestPreconditions(t *testing.T) {
+	old := apply(t, t0, create(t), Run{Key: demand().Key})
+	if old.ETag() != "id-1.2" {
+		t.Fatalf("entity tag %q", old.ETag())
+	}
+	for _, c := range []struct {
+		name string
+		If   Precondition
+		old  *Task
+		ok   bool
+	}{
+		{"none", Precondition{}, old, true},
+		{"none, absent", Precondition{}, nil, true},
+		{"match", Precondition{IfMatch: []string{"x.1", "id-1.2"}}, old, true},
+		{"any", Precondition{IfMatch: []string{"*"}}, old, true},
+		{"older version", Precondition{IfMatch: []string{"id-1.1"}}, old, false},
+		{"another incarnation", Precondition{IfMatch: []string{"id-2.2"}}, old, false},
+		{"match, absent", Precondition{IfMatch: []string{"id-1.2"}}, nil, false},
+		{"any, absent", Precondition{IfMatch: []string{"*"}}, nil, false},
+		{"if none", Precondition{IfNoneMatch: true}, old, false},
+		{"if none, absent", Precondition{IfNoneMatch: true}, nil, true},
+	} {
+		_, err := Replace{Spec: demand(another), If: c.If}.Apply(t0, c.old, policy)
+		if c.ok != (err == nil) || !c.ok && !errors.Is(err, ErrPrecondition) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+func TestPreconditionComesBeforeState(t *testing.T) {
+	finished, stale := standing(t)["delivered"], Precondition{IfMatch: []string{"other.1"}}
+	key := finished.Key()
+	for _, c := range []Change{Patch{Key: key, If: stale}, Touch{Key: key, If: stale}, Run{Key: key, If: stale}, Revive{Key: key, If: stale}, Cancel{Key: key, If: stale}} {
+		if _, err := c.Apply(t0, finished, policy); !errors.Is(err, ErrPrecondition) {
+			t.Errorf("%T: %v", c, err)
+		}
+	}
+}
+
+func TestAttemptsDoNotChangeTheVersion(t *testing.T) {
+	old := create(t)
+	got := attempt(t, attempt(t, old, Outcome{Verdict: Failure}), Outcome{Verdict: Success})
+	if got.ETag() != old.ETag() {
+		t.Errorf("entity tag %s became %s", old.ETag(), got.ETag())
+	}
+}
+
+func TestPatchMerges(t *testing.T) {
+	old := create(t, func(s *Spec) {
+		s.Labels = map[string]string{"keep": "1", "drop": "2", "set": "3"}
+		s.Request.Headers = map[string]string{"X-Keep": "1", "X-Drop": "2", "X-Set": "3"}
+	})
+	got := apply(t, t0+5, old, Patch{
+		Key:      old.Key(),
+		When:     &When{Relative: true, Delay: 2 * time.Minute},
+		Queue:    ptr("mail"),
+		Priority: ptr(High),
+		Labels:   map[string]*string{"drop": nil, "set": ptr("x"), "new": ptr("y"), "never": nil},
+		URL:      ptr("http://Elsewhere.example:8080/x"),
+		Method:   ptr("PUT"),
+		Headers:  map[string]*string{"x-drop": nil, "x-set": ptr("x"), "X-New": ptr("y")},
+		Body:     &Body{Kind: JSONBody, Bytes: []byte(`{}`)},
+		Timeout:  ptr(time.Second), ExpireAfter: ptr(time.Hour),
+		MaxAttempts: ptr(3), MinBackoff: ptr(2 * time.Second), MaxBackoff: ptr(time.Minute), MaxAge: ptr(time.Duration(0)),
+	})
+	want := old.Clone()
+	want.Version = 2
+	want.Delay, want.Due, want.OriginalDue = 2*time.Minute, t0+5+2*minute, t0+5+2*minute
+	want.Queue, want.Priority = "mail", High
+	want.Labels = map[string]string{"keep": "1", "set": "x", "new": "y"}
+	want.Request = Request{
+		URL: "http://Elsewhere.example:8080/x", Method: "PUT", Destination: "elsewhere.example:8080",
+		Headers:  map[string]string{"X-Keep": "1", "x-set": "x", "X-New": "y"},
+		BodyKind: JSONBody, BodySize: 2, Body: []byte(`{}`),
+	}
+	want.Timeout, want.ExpireAfter = time.Second, time.Hour
+	want.Retry = Retry{MaxAttempts: 3, MinBackoff: 2 * time.Second, MaxBackoff: time.Minute}
+	if d := diff(want, got); d != "" {
+		t.Errorf("(- want, + got):\n%s", d)
+	}
+}
+
+func TestEmptyPatchChangesTheVersionAlone(t *testing.T) {
+	old := create(t).WithoutBody()
+	got := apply(t, t0+5, old, Patch{Key: old.Key()})
+	want := old.Clone()
+	want.Version++
+	if d := diff(want, got); d != "" {
+		t.Errorf("(- want, + got):\n%s", d)
+	}
+}
+
+func TestPatchRefusesWhatTheMergeMakesInvalid(t *testing.T) {
+	old := create(t)
+	for path, c := range map[string]Patch{
+		"retry.max_backoff": {MinBackoff: ptr(2 * time.Hour)}, // longer than the stored max
+		"http.url":          {URL: ptr("ftp://x")},
+		"http.headers.Host": {Headers: map[string]*string{"Host": ptr("x")}},
+		"queue":             {Queue: ptr("")},
+	} {
+		c.Key = old.Key()
+		r, err := c.Apply(t0, old, policy)
+		if field, ok := errors.AsType[*FieldError](err); !ok || field.Path != path || r.Task != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+func TestPatchOfARunningTaskCountsFromTheNextAttempt(t *testing.T) {
+	runs := standing(t)["running"]
+	got := apply(t, runs.Due, runs, Patch{Key: runs.Key(), MaxAttempts: ptr(1), Queue: ptr("mail")})
+	if *got.Lease != *runs.Lease {
+		t.Errorf("the lease changed: %+v", got.Lease)
+	}
+	if got = settle(t, runs.Due, got, Outcome{Verdict: Failure}); got.State != Dead || got.Reason != ReasonAttempts {
+		t.Errorf("after the first failure with max_attempts 1: %v, %s", got.State, got.Reason)
+	}
+}
+
+func TestTouchRestartsTheDelay(t *testing.T) {
+	old := attempt(t, create(t), Outcome{Verdict: Failure})
+	got := apply(t, old.Due, old, Touch{Key: old.Key()})
+	if got.Due != old.Due+minute || got.OriginalDue != got.Due {
+		t.Errorf("due %d after the touch", got.Due-old.Due)
+	}
+	if got.Spent != 0 || got.FirstAttemptAt != 0 || got.Tries != 1 || len(got.History) != 1 {
+		t.Errorf("spent %d, first attempt at %d, tries %d, %d in the history: attempts are forgotten, numbers and history are not", got.Spent, got.FirstAttemptAt, got.Tries, len(got.History))
+	}
+}
+
+func TestRunIsDueNowAndUrgentUntilItsAttempt(t *testing.T) {
+	old := create(t)
+	got := apply(t, t0+3, old, Run{Key: old.Key()})
+	if got.Due != t0+3 || got.OriginalDue != got.Due || !got.Urgent {
+		t.Errorf("due t0+%d, urgent %v", got.Due-t0, got.Urgent)
+	}
+	runs := claim(t, got.Due, got, "token")
+	if unsent := settle(t, got.Due, runs, Outcome{Verdict: Unsent}); !unsent.Urgent {
+		t.Error("an attempt that was not sent used up the urgency")
+	}
+	if failed := settle(t, got.Due, runs, Outcome{Verdict: Failure}); failed.Urgent {
+		t.Error("the retry is urgent too")
+	}
+	if later := apply(t, t0, got, Patch{Key: got.Key(), When: &When{At: t0 + minute}}); later.Urgent {
+		t.Error("a task moved to another time is still urgent")
+	}
+}
+
+func TestReviveGivesADeadTaskANewLife(t *testing.T) {
+	dead := standing(t)["dead"]
+	got := apply(t, dead.Due+9, dead, Revive{Key: dead.Key()})
+	if got.State != Scheduled || got.Due != dead.Due+9 || got.ID != dead.ID || got.Version != dead.Version+1 {
+		t.Errorf("%v, due %+d, id %s, version %d", got.State, got.Due-dead.Due, got.ID, got.Version)
+	}
+	if got.Spent != 0 || got.Reclaims != 0 || got.FirstAttemptAt != 0 || got.Reason != "" || got.KeepUntil != 0 || got.FinishedAt != 0 {
+		t.Errorf("something of its death is left: %+v", got)
+	}
+	if got.Request.BodySize != len("body") || len(got.History) != 1 || got.Tries != 1 {
+		t.Errorf("body of %d, %d attempts, tries %d: a dead task keeps everything", got.Request.BodySize, len(got.History), got.Tries)
+	}
+}
+
+func TestBulkChangesLeaveAloneWhatNoLongerMatches(t *testing.T) {
+	waits, dead := create(t), standing(t)["dead"]
+	only := &Filter{Queue: "another"}
+	for old, c := range map[*Task]Change{waits: Cancel{Key: waits.Key(), Only: only}, dead: Revive{Key: dead.Key(), Only: only}} {
+		if _, err := c.Apply(t0, old, policy); !errors.Is(err, ErrPrecondition) {
+			t.Errorf("%T: %v", c, err)
+		}
+	}
+}
+
+func TestCancelWhileRunningAllowsNoRetry(t *testing.T) {
+	runs := standing(t)["running"]
+	asked := apply(t, runs.Due, runs, Cancel{Key: runs.Key()})
+	if !asked.CancelRequested || asked.State != Running {
+		t.Fatalf("%v, cancel requested: %v", asked.State, asked.CancelRequested)
+	}
+	for verdict, want := range map[Verdict]State{
+		Success: Delivered, Failure: Cancelled, Deferral: Cancelled, Refusal: Cancelled, Interrupted: Cancelled, Unsent: Cancelled,
+	} {
+		got := settle(t, runs.Due+5, asked, Outcome{Verdict: verdict, Reason: "gone"})
+		if got.State != want || got.CancelRequested || got.Lease != nil {
+			t.Errorf("verdict %d: %v, cancel requested %v", verdict, got.State, got.CancelRequested)
+		}
+	}
+	if got := asked.Reap(runs.Due+5, true, policy); got.State != Cancelled {
+		t.Errorf("reaped: %v", got.State)
+	}
+}
+
+func TestCancelOfAReplacementEndsIt(t *testing.T) {
+	superseded := standing(t)["superseded"]
+	asked := apply(t, superseded.Due, superseded, Cancel{Key: superseded.Key()})
+	got := settle(t, superseded.Due, asked, Outcome{Verdict: Success})
+	if got.State != Cancelled || got.ID != "id-2" || len(got.History) != 0 {
+		t.Errorf("%v of %s with %d attempts: the old one's success is not the new one's", got.State, got.ID, len(got.History))
+	}
+}
+
+func TestAFinishedTaskKeepsItsLastAttemptAndNoBody(t *testing.T) {
+	old := attempt(t, attempt(t, create(t), Outcome{Verdict: Failure, Status: 500}), Outcome{Verdict: Failure, Status: 502})
+	end := old.Due
+	for name, got := range map[string]*Task{
+		"delivered": attempt(t, old, Outcome{Verdict: Success, Status: 204}),
+		"cancelled": apply(t, end, old, Cancel{Key: old.Key()}),
+	} {
+		if n := len(got.History); n != 1 {
+			t.Fatalf("%s: %d attempts", name, n)
+		}
+		if last := got.History[0].Status; last != map[string]int{"delivered": 204, "cancelled": 502}[name] {
+			t.Errorf("%s: kept the attempt with status %d", name, last)
+		}
+		if got.Request.BodySize != 0 || got.Request.Body != nil || got.Request.BodyKind != NoBody {
+			t.Errorf("%s: body of %d bytes", name, got.Request.BodySize)
+		}
+		if got.FinishedAt != end || got.KeepUntil != end.Add(policy.KeepFinished) {
+			t.Errorf("%s: ended %+d, kept until %+d", name, got.FinishedAt-end, got.KeepUntil-end)
+		}
+	}
+}

@@ -1,0 +1,301 @@
+package task
+
+import (
+	"errors"
+	"testing"
+	"time"
+)
+
+func TestClaimTable(t *testing.T) {
+	tasks := standing(t)
+	for state, want := range map[string]cell{
+		"absent":     notFound,
+		"scheduled":  {effect: Updated, state: Running},
+		"running":    isRunning,
+		"superseded": isRunning,
+		"dead":       isDead,
+		"delivered":  isFinished,
+		"cancelled":  isFinished,
+		"expired":    isFinished,
+	} {
+		old := tasks[state]
+		c := Claim{Key: demand().Key, Lane: tasks["scheduled"].Lane(), Token: "another", Until: t0 + 2*minute}
+		if err := want.check(c.Apply(t0+minute, old, policy)); err != nil {
+			t.Errorf("%s: %v", state, err)
+		}
+	}
+}
+
+func TestClaimIsNeverEarly(t *testing.T) {
+	old := create(t)
+	c := Claim{Key: old.Key(), Lane: old.Lane(), Token: "token", Until: old.Due + minute}
+	if _, err := c.Apply(old.Due-1, old, policy); !errors.Is(err, ErrNotDue) {
+		t.Errorf("a millisecond early: %v", err)
+	}
+	if _, err := c.Apply(old.Due, old, policy); err != nil {
+		t.Errorf("at the due time: %v", err)
+	}
+}
+
+func TestClaimChecksEachPartOfTheLane(t *testing.T) {
+	old := create(t)
+	for name, edit := range map[string]func(*Lane){
+		"namespace":   func(l *Lane) { l.Namespace = "x" },
+		"queue":       func(l *Lane) { l.Queue = "x" },
+		"priority":    func(l *Lane) { l.Priority = High },
+		"destination": func(l *Lane) { l.Destination = "x:443" },
+	} {
+		c := Claim{Key: old.Key(), Lane: old.Lane(), Token: "token"}
+		edit(&c.Lane)
+		if _, err := c.Apply(old.Due, old, policy); !errors.Is(err, ErrLaneChanged) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestClaimAgainIsAnsweredAlike(t *testing.T) {
+	runs := standing(t)["running"]
+	c := Claim{Key: runs.Key(), Lane: runs.Lane(), Token: runs.Lease.Token, Until: t0 + 99*minute}
+	r, err := c.Apply(runs.Due+5, runs, policy)
+	if err != nil || r.Effect != Repeated || r.Task != runs {
+		t.Errorf("effect %d, error %v", r.Effect, err)
+	}
+}
+
+func TestClaimAgainNeverStartsTheReplacement(t *testing.T) {
+	runs := standing(t)["running"]
+	replaced := apply(t, runs.Due, runs, Replace{Spec: demand(another, func(s *Spec) { s.When = When{At: t0 + 99*minute} })})
+	c := Claim{Key: runs.Key(), Lane: replaced.Lane(), Token: runs.Lease.Token, Until: t0 + 99*minute}
+	if err := isRunning.check(c.Apply(runs.Due+5, replaced, policy)); err != nil {
+		t.Errorf("the new task is due in 98 minutes: %v", err)
+	}
+}
+
+func TestExpiryCountsFromTheDueTimeTheClientAskedFor(t *testing.T) {
+	old := attempt(t, create(t, func(s *Spec) { s.ExpireAfter = time.Second }), Outcome{Verdict: Failure})
+	asked := old.OriginalDue
+	if old.Due <= asked {
+		t.Fatal("the retry did not move the task")
+	}
+	if old.ExpiresAt() != asked+1000 {
+		t.Errorf("a retry moved the expiry by %+d", old.ExpiresAt()-asked-1000)
+	}
+	moved := apply(t, t0, old, Patch{Key: old.Key(), When: &When{At: t0 + 5*minute}})
+	if moved.ExpiresAt() != t0+5*minute+1000 {
+		t.Errorf("a move left the expiry at t0+%d", moved.ExpiresAt()-t0)
+	}
+	if create(t).ExpiresAt() != 0 {
+		t.Error("a task without expire_after expires")
+	}
+	// Downtime alone kills nothing.
+	claim(t, create(t).Due+1_000_000*minute, create(t), "token")
+}
+
+func TestOnlyTheHolderExtendsAndSettles(t *testing.T) {
+	for state, old := range standing(t) {
+		for _, token := range []Token{"token", "another", ""} {
+			holds := (state == "running" || state == "superseded") && token == "token"
+			_, err := Extension{Key: demand().Key, Token: token, Until: 5}.Apply(t0, old, policy)
+			if holds != (err == nil) || !holds && !errors.Is(err, ErrStale) {
+				t.Errorf("extend %s with %q: %v", state, token, err)
+			}
+			_, err = Settlement{Key: demand().Key, Token: token, Outcome: Outcome{Verdict: Success}}.Apply(t0, old, policy)
+			if holds != (err == nil) || !holds && !errors.Is(err, ErrStale) {
+				t.Errorf("settle %s with %q: %v", state, token, err)
+			}
+		}
+	}
+}
+
+func TestExtensionMovesTheLeasesEndAlone(t *testing.T) {
+	runs := standing(t)["running"]
+	r, err := Extension{Key: runs.Key(), Token: "token", Until: t0 + 9*minute}.Apply(t0, runs, policy)
+	want := runs.Clone()
+	want.Lease.Until = t0 + 9*minute
+	if d := diff(want, r.Task); err != nil || d != "" {
+		t.Errorf("error %v (- want, + got):\n%s", err, d)
+	}
+}
+
+func TestSettlementRecordsTheAttempt(t *testing.T) {
+	runs := standing(t)["running"]
+	got := settle(t, runs.Due+800, runs, Outcome{
+		Verdict: Failure, Status: 500, Error: "the receiver said 500", StartedAt: runs.Due + 12, Latency: 700 * time.Millisecond, Reply: "oops",
+	})
+	want := Attempt{Number: 1, StartedAt: runs.Due + 12, Status: 500, Error: "the receiver said 500", Latency: 700 * time.Millisecond, Late: 12 * time.Millisecond, Reply: "oops"}
+	if len(got.History) != 1 || got.History[0] != want {
+		t.Errorf("history %+v, want %+v", got.History, want)
+	}
+}
+
+func TestOutcomes(t *testing.T) {
+	retry := func(s *Spec) {
+		s.Retry = Retry{MaxAttempts: 3, MinBackoff: 10 * time.Second, MaxBackoff: time.Minute, MaxAge: time.Hour}
+	}
+	for _, c := range []struct {
+		name    string
+		outcome Outcome
+		state   State
+		reason  string
+		tries   int
+		spent   int
+		wait    [2]time.Duration // from the settlement; bounds, inclusive
+	}{
+		{"success", Outcome{Verdict: Success}, Delivered, "", 1, 0, [2]time.Duration{}},
+		{"failure", Outcome{Verdict: Failure}, Scheduled, "", 1, 1, [2]time.Duration{10 * time.Second, 10 * time.Second}},
+		{"refusal", Outcome{Verdict: Refusal, Reason: "no_retry"}, Dead, "no_retry", 1, 0, [2]time.Duration{}},
+		{"deferral", Outcome{Verdict: Deferral, RetryAfter: 42 * time.Second}, Scheduled, "", 1, 0, [2]time.Duration{42 * time.Second, 42 * time.Second}},
+		{"deferral too short", Outcome{Verdict: Deferral}, Scheduled, "", 1, 0, [2]time.Duration{10 * time.Second, 10 * time.Second}},
+		{"deferral too long", Outcome{Verdict: Deferral, RetryAfter: time.Hour}, Scheduled, "", 1, 0, [2]time.Duration{time.Minute, time.Minute}},
+		{"deferral in the past", Outcome{Verdict: Deferral, RetryAfter: -time.Hour}, Scheduled, "", 1, 0, [2]time.Duration{10 * time.Second, 10 * time.Second}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			old := create(t, retry)
+			now := old.Due + 300
+			got := settle(t, now, claim(t, old.Due, old, "token"), c.outcome)
+			if got.State != c.state || got.Reason != c.reason || got.Tries != c.tries || got.Spent != c.spent {
+				t.Errorf("%v, reason %q, tries %d, spent %d", got.State, got.Reason, got.Tries, got.Spent)
+			}
+			if wait := got.Due.Sub(now); got.State == Scheduled && (wait < c.wait[0] || wait > c.wait[1]) {
+				t.Errorf("next attempt in %v, want %v to %v", wait, c.wait[0], c.wait[1])
+			}
+		})
+	}
+}
+
+func TestAnAttemptThatWeStoppedIsDueAtOnceAndSpendsNothing(t *testing.T) {
+	old := create(t)
+	got := attempt(t, old, Outcome{Verdict: Interrupted, StartedAt: old.Due})
+	if got.State != Scheduled || got.Due != old.Due || got.Spent != 0 {
+		t.Errorf("%v, due %+d, spent %d", got.State, got.Due-old.Due, got.Spent)
+	}
+	if got.Tries != 1 || len(got.History) != 1 || got.FirstAttemptAt != old.Due {
+		t.Errorf("tries %d, %d in the history, first at %d: it was on the wire and counts as started", got.Tries, len(got.History), got.FirstAttemptAt)
+	}
+}
+
+func TestAnUnsentAttemptNeverHappened(t *testing.T) {
+	old := create(t)
+	failed := attempt(t, old, Outcome{Verdict: Failure})
+	lost := claim(t, old.Due, old, "lost").Reap(old.Due+minute, true, policy)
+	lost = apply(t, old.Due, lost, Patch{Key: old.Key(), When: &When{At: old.Due + minute}})
+	touched := apply(t, failed.Due, failed, Touch{Key: old.Key()})
+	for name, before := range map[string]*Task{"first": old, "after a failure": failed, "after a lost lease": lost, "after a touch": touched} {
+		got := attempt(t, before, Outcome{Verdict: Unsent})
+		if d := diff(before, got); d != "" {
+			t.Errorf("%s (- before the claim, + after):\n%s", name, d)
+		}
+	}
+}
+
+func TestAttemptsAreExhausted(t *testing.T) {
+	got := create(t, func(s *Spec) { s.Retry.MaxAttempts = 3 })
+	for range 2 {
+		if got = attempt(t, got, Outcome{Verdict: Failure}); got.State != Scheduled {
+			t.Fatalf("%v after %d attempts", got.State, got.Tries)
+		}
+		got = attempt(t, got, Outcome{Verdict: Deferral})
+	}
+	if got = attempt(t, got, Outcome{Verdict: Failure}); got.State != Dead || got.Reason != ReasonAttempts || got.Tries != 5 {
+		t.Errorf("%v (%s) after %d attempts, two of them deferred", got.State, got.Reason, got.Tries)
+	}
+	if got.KeepUntil != got.FinishedAt.Add(policy.KeepDead) || got.Request.BodySize == 0 {
+		t.Errorf("kept for %v with %d bytes", got.KeepUntil.Sub(got.FinishedAt), got.Request.BodySize)
+	}
+}
+
+func TestMaxAgeCountsFromTheFirstAttempt(t *testing.T) {
+	old := create(t, func(s *Spec) { s.Retry.MaxAge = time.Hour })
+	late := old.Due + 1000*minute // we were down for long
+	got := settle(t, late, claim(t, late, old, "token"), Outcome{Verdict: Failure})
+	if got.State != Scheduled || got.FirstAttemptAt != late {
+		t.Fatalf("%v, first attempt %+d", got.State, got.FirstAttemptAt-late)
+	}
+	end := late + 60*minute
+	for _, verdict := range []Verdict{Failure, Deferral} {
+		if again := settle(t, end-1, claim(t, end-1, got, "token"), Outcome{Verdict: verdict}); again.State != Scheduled {
+			t.Errorf("verdict %d just before: %v", verdict, again.State)
+		}
+		if again := settle(t, end, claim(t, end, got, "token"), Outcome{Verdict: verdict}); again.State != Dead || again.Reason != ReasonAge {
+			t.Errorf("verdict %d: %v, %s", verdict, again.State, again.Reason)
+		}
+	}
+	if again := settle(t, end, claim(t, end, got, "token"), Outcome{Verdict: Success}); again.State != Delivered {
+		t.Errorf("a late success: %v", again.State)
+	}
+}
+
+func TestHistoryKeepsTheLastAttempts(t *testing.T) {
+	got := create(t, func(s *Spec) { s.Retry.MaxAge = 0 })
+	for range MaxHistory + 7 {
+		got = attempt(t, got, Outcome{Verdict: Failure})
+	}
+	if n := len(got.History); n != MaxHistory || got.History[0].Number != 8 || got.History[n-1].Number != MaxHistory+7 {
+		t.Errorf("%d attempts, %d to %d", n, got.History[0].Number, got.History[n-1].Number)
+	}
+}
+
+func TestReapMakesTheTaskDueAgain(t *testing.T) {
+	old := create(t)
+	runs := claim(t, old.Due+40, old, "token")
+	got := runs.Reap(old.Due+2*minute, false, policy)
+	if got.State != Scheduled || got.Due != old.Due || got.Lease != nil || got.Reclaims != 1 || got.Spent != 0 || got.Tries != 1 {
+		t.Errorf("%+v", got)
+	}
+	if len(got.History) != 1 || got.History[0].Number != 1 || got.History[0].StartedAt != old.Due+40 || got.History[0].Late != 40*time.Millisecond || got.History[0].Error == "" {
+		t.Errorf("history %+v", got.History)
+	}
+}
+
+func TestReclaimsAreExhausted(t *testing.T) {
+	got := create(t)
+	for n := 1; n <= MaxReclaims; n++ {
+		if got.State != Scheduled {
+			t.Fatalf("%v after %d reclaims", got.State, got.Reclaims)
+		}
+		got = claim(t, got.Due, got, "token").Reap(got.Due, true, policy)
+	}
+	if got.State != Dead || got.Reason != ReasonReclaims || got.Request.BodySize == 0 {
+		t.Errorf("%v, %s", got.State, got.Reason)
+	}
+	if again := apply(t, got.Due, got, Revive{Key: got.Key()}); again.Reclaims != 0 {
+		t.Errorf("%d reclaims after a retry by hand: the next crash would kill it", again.Reclaims)
+	}
+}
+
+func TestReapOfASupersededAttemptBeginsTheNewTask(t *testing.T) {
+	superseded := standing(t)["superseded"]
+	got := superseded.Reap(superseded.Due, true, policy)
+	want := apply(t, superseded.CreatedAt, nil, Create{Spec: demand(another)})
+	if d := diff(want, got); d != "" {
+		t.Errorf("the old attempt's loss shows in the new task (- want, + got):\n%s", d)
+	}
+}
+
+// TestALostAttemptMayStillBeOnTheWire: until lease and timeout have passed, a
+// cancel says Accepted. Where the holder is known to be dead it need not.
+func TestALostAttemptMayStillBeOnTheWire(t *testing.T) {
+	runs := standing(t)["running"]
+	lost, gone := runs.Reap(runs.Lease.Until, false, policy), runs.Reap(runs.Lease.Until, true, policy)
+	zombie := runs.Lease.Until.Add(runs.Timeout)
+	if lost.ZombieUntil != zombie || gone.ZombieUntil != 0 {
+		t.Fatalf("zombie until %+d and %d", lost.ZombieUntil-zombie, gone.ZombieUntil)
+	}
+	replaced := apply(t, t0, lost, Replace{Spec: demand(another)})
+	for _, c := range []struct {
+		name string
+		old  *Task
+		now  Millis
+		want Effect
+	}{
+		{"just before", lost, zombie - 1, Accepted},
+		{"replaced, just before", replaced, zombie - 1, Accepted},
+		{"over", lost, zombie, Updated},
+		{"holder dead", gone, zombie - 1, Updated},
+	} {
+		r, err := Cancel{Key: c.old.Key()}.Apply(c.now, c.old, policy)
+		if err != nil || r.Effect != c.want || r.Task.State != Cancelled {
+			t.Errorf("%s: effect %d, %v, error %v", c.name, r.Effect, r.Task.State, err)
+		}
+	}
+}
