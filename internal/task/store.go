@@ -34,7 +34,8 @@ type Ledger interface {
 	// the change set them.
 	//
 	// A Create whose Idempotency key was used under another name of the same
-	// namespace, by a record that is still kept, fails with ErrIdempotencyReuse.
+	// namespace, by a record that is still kept, fails with ErrIdempotencyReuse,
+	// whatever the name it asks for holds.
 	Apply(ctx context.Context, now Millis, changes []Change) ([]Reply, error)
 
 	// Get returns the task with its body. Errors: ErrNotFound.
