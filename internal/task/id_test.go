@@ -1,0 +1,72 @@
+package task
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"testing"
+)
+
+var uuid = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-([0-9a-f])[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
+
+func TestNewIDIsAUUIDOfVersion7(t *testing.T) {
+	id := NewID(0x0123456789ab)
+	if m := uuid.FindStringSubmatch(id); m == nil || m[1] != "7" || id[:13] != "01234567-89ab" {
+		t.Errorf("%q is no UUIDv7 of 0x0123456789ab", id)
+	}
+	if err := ValidateName("name", id); err != nil {
+		t.Errorf("an id must do as a name: %v", err)
+	}
+}
+
+func TestIDsSortByCreation(t *testing.T) {
+	ids := make([]string, 2000)
+	for i := range ids {
+		ids[i] = NewID(t0 + Millis(i)*37)
+	}
+	if !slices.IsSorted(ids) {
+		t.Error("ids of later milliseconds sort before earlier ones")
+	}
+}
+
+func TestIDsOfOneMillisecondDiffer(t *testing.T) {
+	seen := map[string]bool{}
+	for range 10_000 {
+		seen[NewID(t0)] = true
+	}
+	if len(seen) != 10_000 {
+		t.Errorf("%d different ids of 10000", len(seen))
+	}
+}
+
+func TestDeriveIDIsAFunctionOfNamespaceAndKey(t *testing.T) {
+	id := DeriveID("default", "key")
+	if m := uuid.FindStringSubmatch(id); m == nil || m[1] != "8" {
+		t.Errorf("%q is no UUIDv8", id)
+	}
+	if id != DeriveID("default", "key") {
+		t.Error("a repeat comes to another id")
+	}
+	seen := map[string]bool{id: true}
+	for _, pair := range [][2]string{{"default", "key2"}, {"other", "key"}, {"defaultk", "ey"}, {"", "defaultkey"}} {
+		seen[DeriveID(pair[0], pair[1])] = true
+	}
+	if len(seen) != 5 {
+		t.Errorf("%d different ids of 5", len(seen))
+	}
+}
+
+func TestDigestKeepsItsPartsApart(t *testing.T) {
+	seen := map[string]string{}
+	for _, parts := range [][]string{{}, {""}, {"", ""}, {"abc"}, {"ab", "c"}, {"a", "bc"}, {"a", "b", "c"}} {
+		raw := make([][]byte, len(parts))
+		for i, p := range parts {
+			raw[i] = []byte(p)
+		}
+		d := Digest(raw...)
+		if other, dup := seen[d]; dup || len(d) != 16 {
+			t.Errorf("%q has the digest of %s, %d bytes", parts, other, len(d))
+		}
+		seen[d] = fmt.Sprintf("%q", parts)
+	}
+}
