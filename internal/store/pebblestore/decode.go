@@ -1,0 +1,271 @@
+package pebblestore
+
+import (
+	"fmt"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// field is one field of a record, still encoded: num decides which of bytes
+// and number holds it.
+type field struct {
+	num    protowire.Number
+	bytes  []byte
+	number uint64
+}
+
+func (f field) int() int                { return int(protowire.DecodeZigZag(f.number)) }
+func (f field) millis() task.Millis     { return task.Millis(protowire.DecodeZigZag(f.number)) }
+func (f field) duration() time.Duration { return time.Duration(protowire.DecodeZigZag(f.number)) }
+func (f field) bool() bool              { return protowire.DecodeBool(f.number) }
+
+// nextField splits the first field off src, which is not empty.
+func nextField(src []byte) (field, []byte, error) {
+	num, typ, n := protowire.ConsumeTag(src)
+	if n < 0 {
+		return field{}, nil, fmt.Errorf("tag: %w: %w", errDamaged, protowire.ParseError(n))
+	}
+	src = src[n:]
+	f := field{num: num}
+	switch typ {
+	case protowire.VarintType:
+		f.number, n = protowire.ConsumeVarint(src)
+	case protowire.BytesType:
+		f.bytes, n = protowire.ConsumeBytes(src)
+	default: // a later version's field; it is skipped below like any unknown number
+		n = protowire.ConsumeFieldValue(num, typ, src)
+	}
+	if n < 0 {
+		return field{}, nil, fmt.Errorf("field %d: %w: %w", num, errDamaged, protowire.ParseError(n))
+	}
+	return f, src[n:], nil
+}
+
+// eachField calls use for each field of src.
+func eachField(src []byte, use func(field) error) error {
+	for len(src) > 0 {
+		f, rest, err := nextField(src)
+		if err != nil {
+			return err
+		}
+		if err := use(f); err != nil {
+			return err
+		}
+		src = rest
+	}
+	return nil
+}
+
+// unwrap returns a record's or a body's bytes behind the format byte.
+func unwrap(src []byte) ([]byte, error) {
+	if len(src) == 0 {
+		return nil, fmt.Errorf("empty: %w", errDamaged)
+	}
+	if src[0] > recordFormat {
+		return nil, fmt.Errorf("%w: it has format %d, this version reads up to %d", ErrNewerFormat, src[0], recordFormat)
+	}
+	return src[1:], nil
+}
+
+// matchRecord reports whether the record src of namespace matches f, having
+// decoded only the fields that f may ask for.
+func matchRecord(src []byte, namespace string, f *task.Filter) (bool, error) {
+	src, err := unwrap(src)
+	if err != nil {
+		return false, err
+	}
+	t := task.Task{Namespace: namespace}
+	for len(src) > 0 {
+		got, rest, err := nextField(src)
+		if err != nil {
+			return false, err
+		}
+		if got.num > lastFilterNum {
+			break
+		}
+		switch {
+		case got.num == fieldQueue && string(got.bytes) == f.Queue:
+			t.Queue = f.Queue // does not allocate, as a conversion would
+		case got.num == fieldLabel && len(f.Labels) == 0:
+		default:
+			if err := setField(&t, got); err != nil {
+				return false, err
+			}
+		}
+		src = rest
+	}
+	return f.Match(&t), nil
+}
+
+// decodeRecord returns the record src of the task of that key, without its body.
+func decodeRecord(key task.Key, src []byte) (*task.Task, error) {
+	t := &task.Task{Namespace: key.Namespace, Name: key.Name}
+	fields, err := unwrap(src)
+	if err == nil {
+		err = eachField(fields, func(f field) error { return setField(t, f) })
+	}
+	if err == nil && (!t.State.Valid() || (t.State == task.Running) != (t.Lease != nil)) {
+		err = fmt.Errorf("state %d: %w", t.State, errDamaged)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("record of task %q in namespace %q: %w", key.Name, key.Namespace, err)
+	}
+	return t, nil
+}
+
+// setField sets what f says. Unknown numbers are a later version's, which said
+// by the directory's format that they may be ignored.
+func setField(t *task.Task, f field) error {
+	switch f.num {
+	case fieldState:
+		t.State = task.State(f.number)
+	case fieldDue:
+		t.Due = f.millis()
+	case fieldQueue:
+		t.Queue = string(f.bytes)
+	case fieldLabel:
+		return setPair(&t.Labels, f)
+	case fieldPriority:
+		t.Priority = task.Priority(f.number)
+	case fieldID:
+		t.ID = string(f.bytes)
+	case fieldVersion:
+		t.Version = f.number
+	case fieldDestination:
+		t.Request.Destination = string(f.bytes)
+	case fieldURL:
+		t.Request.URL = string(f.bytes)
+	case fieldMethod:
+		t.Request.Method = string(f.bytes)
+	case fieldBodyKind:
+		t.Request.BodyKind = task.BodyKind(f.number)
+	case fieldBodySize:
+		t.Request.BodySize = int(f.number)
+	case fieldCreatedAt:
+		t.CreatedAt = f.millis()
+	case fieldOriginalDue:
+		t.OriginalDue = f.millis()
+	case fieldTimeout:
+		t.Timeout = f.duration()
+	case fieldMinBackoff:
+		t.Retry.MinBackoff = f.duration()
+	case fieldMaxBackoff:
+		t.Retry.MaxBackoff = f.duration()
+	case fieldMaxAge:
+		t.Retry.MaxAge = f.duration()
+	case fieldMaxAttempts:
+		t.Retry.MaxAttempts = f.int()
+	case fieldExpireAfter:
+		t.ExpireAfter = f.duration()
+	case fieldRelative:
+		t.Relative = f.bool()
+	case fieldDelay:
+		t.Delay = f.duration()
+	case fieldHeader:
+		return setPair(&t.Request.Headers, f)
+	default:
+		return setLifeField(t, f)
+	}
+	return nil
+}
+
+func setLifeField(t *task.Task, f field) error {
+	switch f.num {
+	case fieldUrgent:
+		t.Urgent = f.bool()
+	case fieldTries:
+		t.Tries = f.int()
+	case fieldSpent:
+		t.Spent = f.int()
+	case fieldReclaims:
+		t.Reclaims = f.int()
+	case fieldFirstAttemptAt:
+		t.FirstAttemptAt = f.millis()
+	case fieldAttempt:
+		var a task.Attempt
+		err := eachField(f.bytes, attemptField(&a))
+		t.History = append(t.History, a)
+		return err
+	case fieldReason:
+		t.Reason = string(f.bytes)
+	case fieldLease:
+		t.Lease = &task.Lease{}
+		return eachField(f.bytes, leaseField(t.Lease))
+	case fieldCancelRequested:
+		t.CancelRequested = f.bool()
+	case fieldZombieUntil:
+		t.ZombieUntil = f.millis()
+	case fieldFinishedAt:
+		t.FinishedAt = f.millis()
+	case fieldKeepUntil:
+		t.KeepUntil = f.millis()
+	case fieldIdempotency:
+		key, fingerprint, err := pair(f)
+		t.Idempotency = &task.Idempotency{Key: key, Fingerprint: fingerprint}
+		return err
+	}
+	return nil
+}
+
+func attemptField(a *task.Attempt) func(field) error {
+	return func(f field) error {
+		switch f.num {
+		case attemptNumber:
+			a.Number = f.int()
+		case attemptStartedAt:
+			a.StartedAt = f.millis()
+		case attemptStatus:
+			a.Status = f.int()
+		case attemptError:
+			a.Error = string(f.bytes)
+		case attemptLatency:
+			a.Latency = f.duration()
+		case attemptLate:
+			a.Late = f.duration()
+		case attemptReply:
+			a.Reply = string(f.bytes)
+		}
+		return nil
+	}
+}
+
+func leaseField(l *task.Lease) func(field) error {
+	return func(f field) error {
+		switch f.num {
+		case leaseToken:
+			l.Token = task.Token(f.bytes)
+		case leaseSince:
+			l.Since = f.millis()
+		case leaseUntil:
+			l.Until = f.millis()
+		case leaseTaskID:
+			l.TaskID = string(f.bytes)
+		}
+		return nil
+	}
+}
+
+func setPair(m *map[string]string, f field) error {
+	k, v, err := pair(f)
+	if *m == nil {
+		*m = make(map[string]string)
+	}
+	(*m)[k] = v
+	return err
+}
+
+func pair(f field) (first, second string, err error) {
+	err = eachField(f.bytes, func(f field) error {
+		switch f.num {
+		case pairFirst:
+			first = string(f.bytes)
+		case pairSecond:
+			second = string(f.bytes)
+		}
+		return nil
+	})
+	return first, second, err
+}

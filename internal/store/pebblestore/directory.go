@@ -1,0 +1,164 @@
+package pebblestore
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// Why a directory is refused.
+var (
+	// ErrInUse: another process, or another Store of this one, has it open.
+	ErrInUse = errors.New("the data directory is in use")
+	// ErrNewerFormat: a newer version wrote it in a way that this one would misread.
+	ErrNewerFormat = errors.New("the data was written by a newer version of foliot")
+	// ErrForeign: it holds files, but none of ours.
+	ErrForeign = errors.New("this is not a foliot data directory")
+	// ErrDamaged: what was answered is not there as it was written.
+	ErrDamaged = errors.New("the data directory is damaged")
+)
+
+const (
+	markerFile = "FOLIOT"
+	markerTemp = "FOLIOT.tmp"
+	lockFile   = "LOCK" // Pebble's
+)
+
+const markerText = `This is a foliot data directory. Keep all of its files together and do not edit them.
+format %d
+oldest-reader %d
+`
+
+// prepare makes dir a data directory if it is empty or not there, checks that
+// this version may write to it, and locks it. An existing directory that is
+// refused is left as it was.
+func prepare(fs vfs.FS, dir string) (io.Closer, error) {
+	if err := makeDir(fs, dir); err != nil {
+		return nil, fmt.Errorf("make the data directory %s: %w", dir, err)
+	}
+	if _, err := check(fs, dir); err != nil {
+		return nil, err
+	}
+	lock, err := lock(fs, dir)
+	if err != nil {
+		return nil, err
+	}
+	marked, err := check(fs, dir) // again: another process may have been faster
+	if err == nil && !marked {
+		err = mark(fs, dir)
+	}
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return lock, nil
+}
+
+// makeDir makes dir and its parents, and syncs the directories that hold them:
+// a new directory is an entry in its parent, which a power loss takes back.
+func makeDir(fs vfs.FS, dir string) error {
+	if _, err := fs.Stat(dir); err == nil {
+		return nil
+	}
+	if parent := fs.PathDir(dir); parent != dir {
+		if err := makeDir(fs, parent); err != nil {
+			return err
+		}
+	}
+	if err := fs.MkdirAll(dir, 0o700); err != nil { // bodies and headers are secrets
+		return err
+	}
+	return syncDir(fs, fs.PathDir(dir))
+}
+
+func syncDir(fs vfs.FS, dir string) error {
+	d, err := fs.OpenDir(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// check reports whether dir is marked as ours; an empty one is not, and may become so.
+func check(fs vfs.FS, dir string) (marked bool, err error) {
+	names, err := fs.List(dir)
+	if err != nil {
+		return false, fmt.Errorf("read the data directory %s: %w", dir, err)
+	}
+	if slices.Contains(names, markerFile) {
+		return true, checkMarker(fs, dir)
+	}
+	for _, name := range names {
+		switch name {
+		case lockFile, markerTemp, "lost+found":
+		default:
+			return false, fmt.Errorf("%w: %s holds %q and no file named %s; name an empty directory, or a new one", ErrForeign, dir, name, markerFile)
+		}
+	}
+	return false, nil
+}
+
+func checkMarker(fs vfs.FS, dir string) error {
+	path := fs.PathJoin(dir, markerFile)
+	text, err := readFile(fs, path)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	_, numbers, _ := strings.Cut(text, "\n")
+	var format, oldest int
+	if _, err := fmt.Sscanf(numbers, "format %d\noldest-reader %d\n", &format, &oldest); err != nil {
+		return fmt.Errorf("%w: %s does not name the format", ErrDamaged, path)
+	}
+	if oldest > formatVersion {
+		return fmt.Errorf("%w: %s has format %d, which needs a version that reads format %d; this one reads format %d and has changed nothing", ErrNewerFormat, dir, format, oldest, formatVersion)
+	}
+	return nil
+}
+
+func readFile(fs vfs.FS, path string) (string, error) {
+	f, err := fs.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, 4096))
+	return string(text), err
+}
+
+// mark writes the marker, so that a power loss leaves all of it or nothing.
+func mark(fs vfs.FS, dir string) error {
+	temp := fs.PathJoin(dir, markerTemp)
+	f, err := fs.Create(temp, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return fmt.Errorf("mark the data directory: %w", err)
+	}
+	_, err = fmt.Fprintf(f, markerText, formatVersion, oldestReader)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = fs.Rename(temp, fs.PathJoin(dir, markerFile))
+	}
+	if err == nil {
+		err = syncDir(fs, dir)
+	}
+	if err != nil {
+		return fmt.Errorf("mark the data directory %s: %w", dir, err)
+	}
+	return nil
+}
+
+// lock locks dir against other processes.
+func lock(fs vfs.FS, dir string) (*pebble.Lock, error) {
+	l, err := pebble.LockDirectory(dir, fs)
+	if err == nil {
+		return l, nil
+	}
+	if path := (*os.PathError)(nil); errors.As(err, &path) {
+		return nil, fmt.Errorf("lock the data directory %s: %w", dir, err)
+	}
+	return nil, fmt.Errorf("%w: %s: another foliot serve runs on it (%w); stop that one, or name another directory", ErrInUse, dir, err)
+}

@@ -1,0 +1,17 @@
+// Package pebblestore keeps tasks in one directory, in an embedded LSM tree:
+// what it has answered survives kill -9 and power loss.
+//
+// The data goes one way:
+//
+//	Apply, Settle ──┐                            ┌─► syncer ─► replies, hints
+//	Claim, Extend ──┼─► queue ─► committer ──────┤
+//	Sweep, Reap ────┘            one Pebble batch└─► claims' replies, at once
+//	                             of many calls
+//	Get, List, Peek ──► read ─► wait until what was read is synced ─► answer
+//
+// One goroutine, the committer, makes every change: it runs the domain's pure
+// transitions on the records and writes the differences. committer.go explains
+// how it groups calls into one fsync, and why nothing is answered before it.
+// format.go is the table of the keys, lanes.go says how the due index is read
+// without wading through what was deleted at its head.
+package pebblestore

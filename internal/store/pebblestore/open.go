@@ -1,0 +1,172 @@
+package pebblestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/sstable"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// pebbleFormat is the format of Pebble's files. It must have the log's sync
+// chunks: without them a flipped bit in the middle of the log reads like the
+// end of the log, and everything behind it is gone without an error.
+const pebbleFormat = pebble.FormatValueSeparation
+
+// Open opens the store in dir, and makes it if dir is empty or not there. The
+// leases of the process that had it before are reaped. The cost does not grow
+// with the number of tasks, but with the number of lanes, of leases and of the
+// bytes that were in memory when the process was killed.
+//
+// Errors: ErrInUse, ErrNewerFormat, ErrForeign, ErrDamaged, or those of the
+// file system. In the first three cases nothing was written.
+func Open(dir string, config Config) (*Store, error) {
+	config = config.withDefaults()
+	unlock, err := prepare(config.FS, dir)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{
+		dir: dir, config: config, unlock: unlock,
+		failed:        make(chan struct{}),
+		committerDone: make(chan struct{}),
+		syncerDone:    make(chan struct{}),
+	}
+	s.queue.wake = make(chan struct{}, 1)
+	if err := s.start(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// start opens the database and brings the store to work.
+func (s *Store) start() error {
+	fresh, err := s.openPebble()
+	if err != nil {
+		if !s.wedged.Load() {
+			err = errors.Join(err, s.unlock.Close())
+		}
+		return explain(s.dir, err)
+	}
+	clean, err := s.markOpen()
+	if err == nil {
+		s.lanes, err = loadLanes(s.db)
+	}
+	if err != nil {
+		return explain(s.dir, errors.Join(err, s.db.Close(), s.unlock.Close()))
+	}
+	c := newCommitter(s, !clean && !fresh)
+	go c.run()
+	go s.syncer(c.flights)
+	if err := s.reapAll(); err != nil {
+		return explain(s.dir, errors.Join(err, s.Close()))
+	}
+	return nil
+}
+
+// openPebble opens the database. Where the directory is new or of an older
+// format it opens it twice: the log that is begun while the format is being
+// raised still has the old one. fresh: there was no database.
+func (s *Store) openPebble() (fresh bool, err error) {
+	before, err := pebble.Peek(s.dir, s.config.FS)
+	if err != nil {
+		return false, err
+	}
+	cache := pebble.NewCache(s.config.CacheSize)
+	defer cache.Unref()
+	lock, ok := s.unlock.(*pebble.Lock)
+	if !ok {
+		return false, errors.New("the lock is not Pebble's")
+	}
+	options := s.options(cache, lock)
+	if s.db, err = s.openOnce(options); err != nil {
+		return false, err
+	}
+	if before.Exists && before.FormatMajorVersion >= pebble.FormatWALSyncChunks {
+		return false, nil
+	}
+	if err := s.db.Close(); err != nil {
+		return false, err
+	}
+	s.db, err = s.openOnce(options)
+	return !before.Exists, err
+}
+
+// openOnce opens the database in a goroutine of its own, as the logger ends the
+// goroutine in which Pebble meets a fatal error.
+func (s *Store) openOnce(options *pebble.Options) (db *pebble.DB, err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		db, err = pebble.Open(s.dir, options)
+	}()
+	<-done
+	if db == nil && err == nil {
+		err = s.broken()
+	}
+	return db, err
+}
+
+func (s *Store) options(cache *pebble.Cache, lock *pebble.Lock) *pebble.Options {
+	o := &pebble.Options{
+		FS:                          s.config.FS,
+		Lock:                        lock,
+		Cache:                       cache,
+		FormatMajorVersion:          pebbleFormat,
+		MemTableSize:                s.config.MemTableSize,
+		MemTableStopWritesThreshold: 3,
+		L0CompactionThreshold:       4,
+		L0StopWritesThreshold:       24,
+		LBaseMaxBytes:               64 << 20,
+		Logger:                      logger{s},
+		EventListener:               s.listener(),
+	}
+	for i := range o.Levels {
+		o.Levels[i].FilterPolicy = bloom.FilterPolicy(10) // most look-ups of a create find nothing
+		o.Levels[i].Compression = func() *sstable.CompressionProfile { return sstable.SnappyCompression }
+	}
+	return o
+}
+
+// markOpen removes the note that the directory was closed in order, and
+// reports whether it was there.
+func (s *Store) markOpen() (clean bool, err error) {
+	_, closer, err := s.db.Get(cleanKey)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, errors.Join(closer.Close(), s.db.Delete(cleanKey, pebble.Sync))
+}
+
+// reapAll takes back the leases of the process before, which is known to be gone.
+func (s *Store) reapAll() error {
+	for {
+		n, err := s.reap(context.Background(), openedAt(s.config), math.MaxInt64, true, maxBatchSteps)
+		if err != nil || n == 0 {
+			return err
+		}
+		s.config.Logger.Info("took back tasks whose attempt was under way when the server stopped", "tasks", n)
+	}
+}
+
+func openedAt(c Config) task.Millis { return task.FloorMillis(c.Now()) }
+
+// explain turns what went wrong while opening dir into a sentence for whoever
+// started the server.
+func explain(dir string, err error) error {
+	switch {
+	case errors.Is(err, ErrNewerFormat), errors.Is(err, ErrInUse), errors.Is(err, ErrForeign):
+		return err
+	case pebble.IsCorruptionError(err), errors.Is(err, errDamaged):
+		return fmt.Errorf("%w: %s: %w; it was not opened, as tasks would be missing: restore it from a backup, or from a healthy copy of the disk", ErrDamaged, dir, err)
+	}
+	return fmt.Errorf("open the data directory %s: %w", dir, err)
+}

@@ -1,0 +1,121 @@
+package pebblestore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// Lanes implements task.Queue.
+func (s *Store) Lanes(ctx context.Context, until task.Millis) ([]task.LaneHead, error) {
+	var heads []task.LaneHead
+	err := s.read(ctx, "read the lanes", func() error {
+		heads = s.lanes.heads(until)
+		return nil
+	})
+	return heads, err
+}
+
+// Peek implements task.Queue.
+func (s *Store) Peek(ctx context.Context, reads []task.LaneRead) ([][]task.Entry, error) {
+	found := make([][]task.Entry, len(reads))
+	err := s.read(ctx, "read the due index", func() error { return s.peek(reads, found) })
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+func (s *Store) peek(reads []task.LaneRead, found [][]task.Entry) (err error) {
+	peeks := make([]peek, 0, len(reads))
+	defer func() {
+		for _, p := range peeks {
+			s.lanes.end(p.Lane, p.finding)
+		}
+	}()
+	for i, r := range reads {
+		if low, ok := s.lanes.begin(r.Lane); ok {
+			peeks = append(peeks, peek{LaneRead: r, low: low, into: &found[i]})
+		}
+	}
+	if len(peeks) == 0 {
+		return nil
+	}
+	it, err := s.db.NewIter(nil) // after every begin: see lanes
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	for i := range peeks {
+		if err := peeks[i].run(it); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// peek is one read of a lane's index.
+type peek struct {
+	task.LaneRead
+	low     task.Position // the lane's mark
+	into    *[]task.Entry
+	finding finding
+}
+
+// run reads up to the first entry after Until, which is not returned but tells
+// where the lane's head is.
+func (p *peek) run(it *pebble.Iterator) error {
+	prefix := appendLane(nil, p.Lane)
+	conclusive, from := true, appendDueKey(nil, p.Lane, p.low)
+	if p.After != (task.Position{}) {
+		if after := append(appendDueKey(nil, p.Lane, p.After), 0); bytes.Compare(after, from) > 0 {
+			conclusive, from = false, after
+		}
+	}
+	// The bound keeps the iterator from stepping into the tombstones at the
+	// next lane's head.
+	it.SetBounds(from, prefixEnd(prefix))
+	ok := it.First()
+	if ok && conclusive {
+		p.finding = finding{conclusive: true, head: parsePosition(it.Key()[len(prefix):])}
+	}
+	for ; ok && len(*p.into) < p.Limit; ok = it.Next() {
+		at := parsePosition(it.Key()[len(prefix):])
+		if at.Due > p.Until {
+			break
+		}
+		*p.into = append(*p.into, task.Entry{Name: at.Name, Lane: p.Lane, Due: at.Due})
+	}
+	if err := it.Error(); err != nil {
+		p.finding = finding{}
+		return err
+	}
+	if conclusive && !p.finding.conclusive {
+		p.finding = finding{conclusive: true, empty: true}
+	}
+	return nil
+}
+
+// loadLanes finds the lanes and their first entries by seeking from lane to lane.
+func loadLanes(db *pebble.DB) (ls *lanes, err error) {
+	ls = newLanes()
+	space := []byte(duePrefix)
+	it, err := db.NewIter(&pebble.IterOptions{LowerBound: space, UpperBound: prefixEnd(space)})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	for ok := it.First(); ok; {
+		key, head, n, err := parseDueKey(it.Key())
+		if err != nil {
+			return nil, err
+		}
+		ls.m[key] = &lane{low: head}
+		ok = it.SeekGE(prefixEnd(it.Key()[:n]))
+	}
+	return ls, it.Error()
+}

@@ -1,0 +1,135 @@
+package pebblestore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// getter is what a database and its snapshots have in common.
+type getter interface {
+	Get(key []byte) ([]byte, io.Closer, error)
+}
+
+// Get implements task.Ledger.
+func (s *Store) Get(ctx context.Context, key task.Key) (*task.Task, error) {
+	var t *task.Task
+	err := s.read(ctx, "read a task", func() error {
+		view := s.db.NewSnapshot() // record and body of the same moment
+		defer view.Close()
+		var err error
+		if t, err = getRecord(view, key); err != nil || t == nil {
+			return err
+		}
+		t.Request.Body, err = getBody(view, t)
+		return err
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case t == nil:
+		return nil, task.ErrNotFound
+	}
+	return t, nil
+}
+
+// getRecord returns nil where there is no record.
+func getRecord(from getter, key task.Key) (*task.Task, error) {
+	value, closer, err := from.Get(appendTaskKey(nil, taskPrefix, key))
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer closer.Close()
+	return decodeRecord(key, value)
+}
+
+// getBody returns a copy of t's body.
+func getBody(from getter, t *task.Task) ([]byte, error) {
+	if t.Request.BodySize == 0 {
+		return nil, nil
+	}
+	value, closer, err := from.Get(appendTaskKey(nil, bodyPrefix, t.Key()))
+	if err != nil {
+		return nil, fmt.Errorf("body of task %q in namespace %q: %w", t.Name, t.Namespace, err)
+	}
+	defer closer.Close()
+	body, err := unwrap(value)
+	if err == nil && len(body) != t.Request.BodySize {
+		err = errDamaged
+	}
+	if err != nil {
+		return nil, fmt.Errorf("body of task %q in namespace %q: %w", t.Name, t.Namespace, err)
+	}
+	return bytes.Clone(body), nil
+}
+
+// List implements task.Ledger.
+func (s *Store) List(ctx context.Context, f task.Filter, page task.Page) (task.Listing, error) {
+	var listing task.Listing
+	err := s.read(ctx, "list tasks", func() error {
+		view := s.db.NewSnapshot()
+		defer view.Close()
+		var err error
+		listing, err = list(view, f, page)
+		return err
+	})
+	if err != nil {
+		return task.Listing{}, err
+	}
+	return listing, nil
+}
+
+func list(view *pebble.Snapshot, f task.Filter, page task.Page) (listing task.Listing, err error) {
+	space := appendTaskKey(nil, taskPrefix, task.Key{Namespace: f.Namespace})
+	lower := space
+	if page.After != "" {
+		lower = append(append(bytes.Clone(space), page.After...), 0)
+	}
+	it, err := view.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: prefixEnd(space)})
+	if err != nil {
+		return task.Listing{}, err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+
+	bodies := 0
+	var last []byte // the name of the last record examined
+	for examined, ok := 0, it.First(); ok; examined, ok = examined+1, it.Next() {
+		if len(listing.Tasks) >= page.Limit || examined >= task.MaxPageExamined || bodies >= task.MaxPageBytes {
+			listing.Next = string(last)
+			return listing, nil
+		}
+		last = append(last[:0], it.Key()[len(space):]...)
+		value, err := it.ValueAndErr()
+		if err != nil {
+			return task.Listing{}, err
+		}
+		match, err := matchRecord(value, f.Namespace, &f)
+		if err != nil {
+			return task.Listing{}, fmt.Errorf("record of task %q in namespace %q: %w", last, f.Namespace, err)
+		}
+		if !match {
+			continue
+		}
+		t, err := decodeRecord(task.Key{Namespace: f.Namespace, Name: string(last)}, value)
+		if err != nil {
+			return task.Listing{}, err
+		}
+		if page.Bodies {
+			if t.Request.Body, err = getBody(view, t); err != nil {
+				return task.Listing{}, err
+			}
+			bodies += t.Request.BodySize
+		}
+		listing.Tasks = append(listing.Tasks, t)
+	}
+	return listing, it.Error()
+}

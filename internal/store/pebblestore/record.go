@@ -1,0 +1,211 @@
+package pebblestore
+
+import (
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// A record is a format byte and then fields in Protocol Buffers' wire format,
+// each with its number. A field that has its zero value is left out. Numbers
+// are never used again for something else.
+//
+// What List filters by comes first, in ascending order, and the rest after it:
+// a page looks at 10,000 records and decodes only those that it returns.
+const (
+	fieldState    = 1
+	fieldDue      = 2
+	fieldQueue    = 3
+	fieldLabel    = 4 // repeated: key, value
+	lastFilterNum = fieldLabel
+
+	fieldPriority    = 5
+	fieldID          = 6
+	fieldVersion     = 7
+	fieldDestination = 8
+	fieldURL         = 9
+	fieldMethod      = 10
+	fieldBodyKind    = 11
+	fieldBodySize    = 12
+	fieldCreatedAt   = 13
+	fieldOriginalDue = 14
+	fieldTimeout     = 15
+	fieldMinBackoff  = 16
+	fieldMaxBackoff  = 17
+	fieldMaxAge      = 18
+	fieldMaxAttempts = 19
+	fieldExpireAfter = 20
+	fieldRelative    = 21
+	fieldDelay       = 22
+	fieldHeader      = 23 // repeated: name, value
+
+	fieldUrgent          = 24
+	fieldTries           = 25
+	fieldSpent           = 26
+	fieldReclaims        = 27
+	fieldFirstAttemptAt  = 28
+	fieldAttempt         = 29 // repeated: the fields below
+	fieldReason          = 30
+	fieldLease           = 31 // the fields below
+	fieldCancelRequested = 32
+	fieldZombieUntil     = 33
+	fieldFinishedAt      = 34
+	fieldKeepUntil       = 35
+	fieldIdempotency     = 36 // key, fingerprint
+)
+
+// The fields of a pair: a label, a header, an idempotency mark.
+const (
+	pairFirst  = 1
+	pairSecond = 2
+)
+
+// The fields of an attempt.
+const (
+	attemptNumber    = 1
+	attemptStartedAt = 2
+	attemptStatus    = 3
+	attemptError     = 4
+	attemptLatency   = 5
+	attemptLate      = 6
+	attemptReply     = 7
+)
+
+// The fields of a lease.
+const (
+	leaseToken  = 1
+	leaseSince  = 2
+	leaseUntil  = 3
+	leaseTaskID = 4
+)
+
+// appendRecord appends the record of t without its body.
+func appendRecord(dst []byte, t *task.Task) []byte {
+	dst = append(dst, recordFormat)
+	dst = appendUint(dst, fieldState, uint64(t.State))
+	dst = appendInt(dst, fieldDue, int64(t.Due))
+	dst = appendString(dst, fieldQueue, t.Queue)
+	dst = appendPairs(dst, fieldLabel, t.Labels)
+
+	dst = appendUint(dst, fieldPriority, uint64(t.Priority))
+	dst = appendString(dst, fieldID, t.ID)
+	dst = appendUint(dst, fieldVersion, t.Version)
+	dst = appendString(dst, fieldDestination, t.Request.Destination)
+	dst = appendString(dst, fieldURL, t.Request.URL)
+	dst = appendString(dst, fieldMethod, t.Request.Method)
+	dst = appendUint(dst, fieldBodyKind, uint64(t.Request.BodyKind))
+	dst = appendUint(dst, fieldBodySize, uint64(t.Request.BodySize))
+	dst = appendInt(dst, fieldCreatedAt, int64(t.CreatedAt))
+	dst = appendInt(dst, fieldOriginalDue, int64(t.OriginalDue))
+	dst = appendDuration(dst, fieldTimeout, t.Timeout)
+	dst = appendDuration(dst, fieldMinBackoff, t.Retry.MinBackoff)
+	dst = appendDuration(dst, fieldMaxBackoff, t.Retry.MaxBackoff)
+	dst = appendDuration(dst, fieldMaxAge, t.Retry.MaxAge)
+	dst = appendInt(dst, fieldMaxAttempts, int64(t.Retry.MaxAttempts))
+	dst = appendDuration(dst, fieldExpireAfter, t.ExpireAfter)
+	dst = appendBool(dst, fieldRelative, t.Relative)
+	dst = appendDuration(dst, fieldDelay, t.Delay)
+	dst = appendPairs(dst, fieldHeader, t.Request.Headers)
+	return appendLife(dst, t)
+}
+
+// appendLife appends what t's life has added to what its client asked for.
+func appendLife(dst []byte, t *task.Task) []byte {
+	dst = appendBool(dst, fieldUrgent, t.Urgent)
+	dst = appendInt(dst, fieldTries, int64(t.Tries))
+	dst = appendInt(dst, fieldSpent, int64(t.Spent))
+	dst = appendInt(dst, fieldReclaims, int64(t.Reclaims))
+	dst = appendInt(dst, fieldFirstAttemptAt, int64(t.FirstAttemptAt))
+	for i := range t.History {
+		dst = appendMessage(dst, fieldAttempt, func(dst []byte) []byte { return appendAttempt(dst, &t.History[i]) })
+	}
+	dst = appendString(dst, fieldReason, t.Reason)
+	if l := t.Lease; l != nil {
+		dst = appendMessage(dst, fieldLease, func(dst []byte) []byte { return appendLease(dst, l) })
+	}
+	dst = appendBool(dst, fieldCancelRequested, t.CancelRequested)
+	dst = appendInt(dst, fieldZombieUntil, int64(t.ZombieUntil))
+	dst = appendInt(dst, fieldFinishedAt, int64(t.FinishedAt))
+	dst = appendInt(dst, fieldKeepUntil, int64(t.KeepUntil))
+	if i := t.Idempotency; i != nil {
+		dst = appendPair(dst, fieldIdempotency, i.Key, i.Fingerprint)
+	}
+	return dst
+}
+
+func appendAttempt(dst []byte, a *task.Attempt) []byte {
+	dst = appendInt(dst, attemptNumber, int64(a.Number))
+	dst = appendInt(dst, attemptStartedAt, int64(a.StartedAt))
+	dst = appendInt(dst, attemptStatus, int64(a.Status))
+	dst = appendString(dst, attemptError, a.Error)
+	dst = appendDuration(dst, attemptLatency, a.Latency)
+	dst = appendDuration(dst, attemptLate, a.Late)
+	return appendString(dst, attemptReply, a.Reply)
+}
+
+func appendLease(dst []byte, l *task.Lease) []byte {
+	dst = appendString(dst, leaseToken, string(l.Token))
+	dst = appendInt(dst, leaseSince, int64(l.Since))
+	dst = appendInt(dst, leaseUntil, int64(l.Until))
+	return appendString(dst, leaseTaskID, l.TaskID)
+}
+
+func appendUint(dst []byte, num protowire.Number, v uint64) []byte {
+	if v == 0 {
+		return dst
+	}
+	dst = protowire.AppendTag(dst, num, protowire.VarintType)
+	return protowire.AppendVarint(dst, v)
+}
+
+func appendInt(dst []byte, num protowire.Number, v int64) []byte {
+	return appendUint(dst, num, protowire.EncodeZigZag(v))
+}
+
+func appendDuration(dst []byte, num protowire.Number, v time.Duration) []byte {
+	return appendInt(dst, num, int64(v))
+}
+
+func appendBool(dst []byte, num protowire.Number, v bool) []byte {
+	return appendUint(dst, num, protowire.EncodeBool(v))
+}
+
+func appendString(dst []byte, num protowire.Number, v string) []byte {
+	if v == "" {
+		return dst
+	}
+	dst = protowire.AppendTag(dst, num, protowire.BytesType)
+	return protowire.AppendString(dst, v)
+}
+
+// appendMessage appends what add appends, behind its length.
+func appendMessage(dst []byte, num protowire.Number, add func([]byte) []byte) []byte {
+	dst = protowire.AppendTag(dst, num, protowire.BytesType)
+	return protowire.AppendBytes(dst, add(nil))
+}
+
+func appendPair(dst []byte, num protowire.Number, first, second string) []byte {
+	size := pairPartSize(first) + pairPartSize(second)
+	dst = protowire.AppendTag(dst, num, protowire.BytesType)
+	dst = protowire.AppendVarint(dst, uint64(size))
+	dst = appendString(dst, pairFirst, first)
+	return appendString(dst, pairSecond, second)
+}
+
+func pairPartSize(s string) int {
+	if s == "" {
+		return 0
+	}
+	return protowire.SizeTag(pairFirst) + protowire.SizeBytes(len(s))
+}
+
+// appendPairs appends m in no particular order: a record is compared by what
+// it says, never by its bytes.
+func appendPairs(dst []byte, num protowire.Number, m map[string]string) []byte {
+	for k, v := range m {
+		dst = appendPair(dst, num, k, v)
+	}
+	return dst
+}

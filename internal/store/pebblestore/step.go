@@ -1,0 +1,224 @@
+package pebblestore
+
+import (
+	"bytes"
+	"errors"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// step carries out one step of r in the batch being filled. Its error is the
+// medium's; the step's own is in the reply.
+func (c *committer) step(r *request, st *step) (task.Reply, error) {
+	if reused, err := c.reusesKey(r, st); err != nil || reused {
+		return task.Reply{Err: task.ErrIdempotencyReuse}, err
+	}
+	old, err := c.load(r, st.key)
+	if err != nil {
+		return task.Reply{}, err
+	}
+	result, refusal := st.transition.Apply(r.now, old, c.config.Policy)
+	if refusal != nil && !errors.Is(refusal, task.ErrExpired) {
+		return task.Reply{Err: refusal}, nil
+	}
+	reply := task.Reply{Result: result, Err: refusal}
+	if result.Task != old {
+		if err := c.put(r, old, result.Task, c.mustSync(st, refusal)); err != nil {
+			return task.Reply{}, err
+		}
+		c.suspects.changed(result.Task)
+	}
+	if st.kind == claim && refusal == nil {
+		reply.Task, err = c.withBody(result.Task)
+	}
+	return reply, err
+}
+
+// mustSync reports whether the step is answered only when it is synced. A lease
+// is worth nothing after a crash, except to count what a task does to us.
+func (c *committer) mustSync(st *step, refusal error) bool {
+	switch st.kind {
+	case claim:
+		return refusal != nil || c.suspects.on
+	case extension:
+		return false
+	}
+	return true
+}
+
+// load returns the record of key as the steps before have left it; nil: there is none.
+func (c *committer) load(r *request, key task.Key) (*task.Task, error) {
+	if got, ok := c.recent[key]; ok {
+		r.wait = max(r.wait, got.dirty)
+		return got.record, nil
+	}
+	return getRecord(c.db, key)
+}
+
+// withBody returns t with its body as the steps before have left it.
+func (c *committer) withBody(t *task.Task) (*task.Task, error) {
+	loaded := *t
+	body, ok := c.bodies[t.Key()]
+	if !ok {
+		var err error
+		if body, err = getBody(c.db, t); err != nil {
+			return nil, err
+		}
+	}
+	loaded.Request.Body = body
+	return &loaded, nil
+}
+
+// reusesKey reports whether the step is a create with an Idempotency-Key that
+// made a task of another name, which is still kept.
+func (c *committer) reusesKey(r *request, st *step) (bool, error) {
+	create, ok := st.transition.(task.Create)
+	if !ok || create.Idempotency == nil {
+		return false, nil
+	}
+	name, err := c.keyOwner(idemKey{st.key.Namespace, create.Idempotency.Key})
+	if err != nil || name == "" || name == st.key.Name {
+		return false, err
+	}
+	r.wait = max(r.wait, c.recent[task.Key{Namespace: st.key.Namespace, Name: name}].dirty)
+	return true, nil
+}
+
+// keyOwner returns the name of the task that was made with an Idempotency-Key;
+// "": none that is still kept.
+func (c *committer) keyOwner(k idemKey) (string, error) {
+	if name, ok := c.idem[k]; ok {
+		return name, nil
+	}
+	value, closer, err := c.db.Get(appendIdemKey(nil, k.namespace, k.digest))
+	if errors.Is(err, pebble.ErrNotFound) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	defer closer.Close()
+	return string(value), nil
+}
+
+// put writes the difference between old, which may be nil, and t into the batch.
+func (c *committer) put(r *request, old, t *task.Task, mustSync bool) error {
+	b, key := c.open(), t.Key()
+	c.note(r, key, t.WithoutBody(), mustSync)
+	c.newKey = appendTaskKey(c.newKey[:0], taskPrefix, key)
+	c.value = appendRecord(c.value[:0], t)
+	return errors.Join(
+		b.Set(c.newKey, c.value, nil),
+		c.putBody(b, old, t),
+		c.putIdempotency(b, old, t),
+		c.putIndex(b, old, t),
+	)
+}
+
+// open returns the batch being filled.
+func (c *committer) open() *pebble.Batch {
+	if c.filling.batch == nil {
+		c.filling.batch = c.db.NewBatch()
+	}
+	return c.filling.batch
+}
+
+// note keeps a changed record for the steps that follow.
+func (c *committer) note(r *request, key task.Key, record *task.Task, mustSync bool) {
+	dirty := c.recent[key].dirty
+	if mustSync {
+		dirty = c.number + 1
+		r.wait = dirty
+		c.filling.durable = true
+	}
+	c.recent[key] = recent{record: record, dirty: dirty}
+	c.filling.keys = append(c.filling.keys, key)
+}
+
+// putBody stores a body that t carries, and removes one that it no longer has.
+// A body that t has and does not carry is stored already.
+func (c *committer) putBody(b *pebble.Batch, old, t *task.Task) error {
+	switch {
+	case t.Request.BodySize > 0 && t.Request.Body != nil:
+		c.bodies[t.Key()] = t.Request.Body
+		c.newKey = appendTaskKey(c.newKey[:0], bodyPrefix, t.Key())
+		op := b.SetDeferred(len(c.newKey), 1+len(t.Request.Body))
+		copy(op.Key, c.newKey)
+		op.Value[0] = recordFormat
+		copy(op.Value[1:], t.Request.Body)
+		return op.Finish()
+	case t.Request.BodySize == 0 && old != nil && old.Request.BodySize > 0:
+		delete(c.bodies, t.Key())
+		c.newKey = appendTaskKey(c.newKey[:0], bodyPrefix, t.Key())
+		return b.Delete(c.newKey, nil)
+	}
+	return nil
+}
+
+func (c *committer) putIdempotency(b *pebble.Batch, old, t *task.Task) error {
+	if before, after := digest(old), digest(t); before != after {
+		return errors.Join(
+			c.putKeyOwner(b, t.Namespace, before, ""),
+			c.putKeyOwner(b, t.Namespace, after, t.Name),
+		)
+	}
+	return nil
+}
+
+// putKeyOwner sets the owner of an Idempotency-Key, or removes it where name is "".
+func (c *committer) putKeyOwner(b *pebble.Batch, namespace, digest, name string) error {
+	if digest == "" {
+		return nil
+	}
+	c.idem[idemKey{namespace, digest}] = name
+	c.newKey = appendIdemKey(c.newKey[:0], namespace, digest)
+	if name == "" {
+		return b.Delete(c.newKey, nil)
+	}
+	return b.Set(c.newKey, []byte(name), nil)
+}
+
+// digest returns the digest of the Idempotency-Key that made t, or "".
+func digest(t *task.Task) string {
+	if t == nil || t.Idempotency == nil {
+		return ""
+	}
+	return t.Idempotency.Key
+}
+
+// putIndex moves the task from the index entry of old to that of t.
+func (c *committer) putIndex(b *pebble.Batch, old, t *task.Task) error {
+	c.oldKey = c.oldKey[:0]
+	if old != nil {
+		c.oldKey, _ = appendIndexEntry(c.oldKey, nil, old)
+	}
+	c.newKey, c.value = appendIndexEntry(c.newKey[:0], c.value[:0], t)
+	if bytes.Equal(c.oldKey, c.newKey) {
+		if t.State != task.Running {
+			return nil // the values of the others do not change
+		}
+	} else if old != nil {
+		if err := b.Delete(c.oldKey, nil); err != nil {
+			return err
+		}
+	}
+	if t.State == task.Scheduled {
+		c.filling.scheduled = append(c.filling.scheduled, t.Entry())
+	}
+	return b.Set(c.newKey, c.value, nil)
+}
+
+// appendIndexEntry appends the key and the value of the one index entry that t has.
+func appendIndexEntry(key, value []byte, t *task.Task) (k, v []byte) {
+	switch t.State {
+	case task.Scheduled:
+		return appendDueKey(key, t.Lane(), t.Entry().Position()), value
+	case task.Running:
+		return appendTaskKey(key, runPrefix, t.Key()), appendInstant(value, t.Lease.Until)
+	case task.Dead:
+		return appendKeptKey(key, deadPrefix, t), append(value, digest(t)...)
+	}
+	return appendKeptKey(key, donePrefix, t), append(value, digest(t)...)
+}

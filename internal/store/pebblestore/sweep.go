@@ -1,0 +1,138 @@
+package pebblestore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// sweep removes records whose retention is over, in a batch that it begins, so
+// that what the database shows is what the steps before have left. The entries
+// say all that is needed: no record is read. Each span of them is removed as a
+// range, so that the next sweep's seek meets one tombstone instead of thousands.
+func (c *committer) sweep(r *request) error {
+	if err := c.commit(); err != nil {
+		return err
+	}
+	for _, prefix := range []string{donePrefix, deadPrefix} {
+		n, err := c.sweepIndex(r, prefix, r.sweep-r.swept)
+		if err != nil {
+			return err
+		}
+		r.swept += n
+	}
+	c.filling.steps += r.swept
+	return nil
+}
+
+func (c *committer) sweepIndex(r *request, prefix string, limit int) (n int, err error) {
+	space := []byte(prefix)
+	end := append(appendInstant(bytes.Clone(space), r.now), 0xff) // no namespace begins with 0xff
+	it, err := c.db.NewIter(&pebble.IterOptions{LowerBound: space, UpperBound: end})
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	var first, last []byte
+	for ok := it.First(); ok && n < limit; ok = it.Next() {
+		value, err := it.ValueAndErr()
+		if err != nil {
+			return 0, err
+		}
+		key, err := parseName(it.Key()[len(space)+instantLen:])
+		if err != nil {
+			return 0, err
+		}
+		if err := c.remove(r, key, string(value)); err != nil {
+			return 0, err
+		}
+		if n == 0 {
+			first = bytes.Clone(it.Key())
+		}
+		last = append(last[:0], it.Key()...)
+		n++
+	}
+	if n > 0 {
+		err = c.open().DeleteRange(first, append(last, 0), nil)
+	}
+	return n, errors.Join(err, it.Error())
+}
+
+// remove removes a task but its index entry.
+func (c *committer) remove(r *request, key task.Key, digest string) error {
+	b := c.open()
+	c.note(r, key, nil, true)
+	c.newKey = appendTaskKey(c.newKey[:0], taskPrefix, key)
+	c.oldKey = appendTaskKey(c.oldKey[:0], bodyPrefix, key)
+	return errors.Join(b.Delete(c.newKey, nil), b.Delete(c.oldKey, nil), c.putKeyOwner(b, key.Namespace, digest, ""))
+}
+
+// leases returns at most limit tasks whose lease ended at or before now.
+func leases(db *pebble.DB, now task.Millis, limit int) (keys []task.Key, err error) {
+	space := []byte(runPrefix)
+	it, err := db.NewIter(&pebble.IterOptions{LowerBound: space, UpperBound: prefixEnd(space)})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	for ok := it.First(); ok && len(keys) < limit; ok = it.Next() {
+		value, err := it.ValueAndErr()
+		if err != nil {
+			return nil, err
+		}
+		if len(value) != instantLen {
+			return nil, errors.Join(errDamaged, errors.New("a lease's end"))
+		}
+		if instant(value) > now {
+			continue
+		}
+		key, err := parseName(it.Key()[len(space):])
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, key)
+	}
+	return keys, it.Error()
+}
+
+// reaping takes back a lease that ended at or before now.
+type reaping struct{ gone bool }
+
+// Apply implements transition. Errors: task.ErrStale.
+func (g reaping) Apply(now task.Millis, old *task.Task, p task.Policy) (task.Result, error) {
+	if old == nil || old.State != task.Running || !g.gone && old.Lease.Until > now {
+		return task.Result{}, task.ErrStale
+	}
+	return task.Result{Task: old.Reap(now, g.gone, p), Effect: task.Updated}, nil
+}
+
+// reap takes back leases that ended at or before until, at most limit.
+func (s *Store) reap(ctx context.Context, now, until task.Millis, gone bool, limit int) (int, error) {
+	var keys []task.Key
+	err := s.locked("read the leases", func() (err error) {
+		keys, err = leases(s.db, until, limit)
+		return err
+	})
+	if err != nil || len(keys) == 0 {
+		return 0, err
+	}
+	steps := make([]step, len(keys))
+	for i, key := range keys {
+		steps[i] = step{key: key, kind: reap, transition: reaping{gone: gone}}
+	}
+	replies, err := s.submit(ctx, &request{now: now, steps: steps, urgent: true})
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for _, r := range replies {
+		if r.Err == nil {
+			n++
+		}
+	}
+	return n, nil
+}
