@@ -1,6 +1,6 @@
 // Package wire holds the JSON shapes of the HTTP API, version 1, as the server
 // writes them and the command line reads them. It knows no rules: those are
-// package task's.
+// package task's. The doc tags become the descriptions of the OpenAPI document.
 //
 // Instants are RFC 3339 in UTC with milliseconds, durations as Go writes them.
 package wire
@@ -19,70 +19,105 @@ const TimeLayout = "2006-01-02T15:04:05.000Z07:00"
 // FormatTime writes t as the API does.
 func FormatTime(t time.Time) string { return t.UTC().Format(TimeLayout) }
 
-// TaskInput is a task as a client asks for it: the body of a create, a replace
-// and of a patch, where absent fields stay as they are and null removes.
+// TaskInput is a task as a client asks for it: the body of a create and of a
+// replace. Absent fields have defaults.
 type TaskInput struct {
-	Name        string            `json:"name,omitempty"`
-	Queue       string            `json:"queue,omitempty"`
-	At          string            `json:"at,omitempty"`
-	Delay       string            `json:"delay,omitempty"`
-	HTTP        HTTPInput         `json:"http"`
-	Timeout     string            `json:"timeout,omitempty"`
-	ExpireAfter string            `json:"expire_after,omitempty"`
-	Priority    string            `json:"priority,omitempty"`
-	Labels      map[string]string `json:"labels,omitempty"`
-	Retry       *Retry            `json:"retry,omitempty"`
+	Name        string            `json:"name,omitempty" maxLength:"256" pattern:"^[0-9A-Za-z][0-9A-Za-z._:-]*$" example:"order-42-close" doc:"Unique in the namespace. None given: the task's id. The character @ is reserved."`
+	Queue       string            `json:"queue,omitempty" maxLength:"256" pattern:"^[0-9A-Za-z][0-9A-Za-z._:-]*$" default:"default" doc:"The set of tasks it shares limits with."`
+	At          string            `json:"at,omitempty" format:"date-time" example:"2030-01-02T15:04:05.250Z" doc:"When it is due; rounded up to the millisecond, a past time is due now. Exactly one of at and delay is given."`
+	Delay       string            `json:"delay,omitempty" example:"30m" doc:"Due that long after it is accepted, as Go writes durations; at most 100 years. Touch repeats it."`
+	HTTP        HTTPInput         `json:"http" doc:"The request to send."`
+	Timeout     string            `json:"timeout,omitempty" default:"15s" doc:"Of one attempt, 1ms to 1h."`
+	ExpireAfter string            `json:"expire_after,omitempty" example:"1h" doc:"Counts from the due time: if no attempt could start by then, none will. Absent: never."`
+	Priority    string            `json:"priority,omitempty" enum:"high,normal,low" default:"normal"`
+	Labels      map[string]string `json:"labels,omitempty" maxProperties:"64" doc:"To find it by; keys to 128 bytes, values to 256."`
+	Retry       *Retry            `json:"retry,omitempty" doc:"When it is tried again."`
 }
 
 // HTTPInput is the request to send. At most one of Body and BodyBase64 is given.
 type HTTPInput struct {
-	URL        string            `json:"url"`
-	Method     string            `json:"method,omitempty"`
-	Headers    map[string]string `json:"headers,omitempty"`
-	Body       json.RawMessage   `json:"body,omitempty"`
-	BodyBase64 *string           `json:"body_base64,omitempty"`
+	URL        string            `json:"url" format:"uri" maxLength:"8192" example:"https://shop.internal/orders/42/close"`
+	Method     string            `json:"method,omitempty" enum:"GET,HEAD,POST,PUT,PATCH,DELETE,OPTIONS" default:"POST"`
+	Headers    map[string]string `json:"headers,omitempty" doc:"At most 16 KiB together. Not Host, TE, Content-Length, Connection, Transfer-Encoding, Expect, Upgrade, Trailer, Keep-Alive, Proxy-*, Foliot-* or webhook-*."`
+	Body       json.RawMessage   `json:"body,omitempty" doc:"A string is sent as it is (text/plain unless a header says otherwise), any other JSON value as JSON, byte for byte as it came. null: none."`
+	BodyBase64 *string           `json:"body_base64,omitempty" encoding:"base64" doc:"Bytes to send, in place of body."`
 }
 
 // Retry is a retry policy; absent fields have the queue's defaults.
 type Retry struct {
-	MaxAttempts *int   `json:"max_attempts,omitempty"`
-	MinBackoff  string `json:"min_backoff,omitempty"`
-	MaxBackoff  string `json:"max_backoff,omitempty"`
-	MaxAge      string `json:"max_age,omitempty"`
+	MaxAttempts *int   `json:"max_attempts,omitempty" minimum:"0" maximum:"100000" default:"0" doc:"0: no limit, max_age decides."`
+	MinBackoff  string `json:"min_backoff,omitempty" default:"1s" doc:"The wait after the first failure; no wait is shorter."`
+	MaxBackoff  string `json:"max_backoff,omitempty" default:"1h" doc:"The waits double up to this."`
+	MaxAge      string `json:"max_age,omitempty" default:"24h" doc:"Counts from the first attempt; 0s: no limit."`
+}
+
+// TaskPatch is the body of a patch: absent fields stay as they are. In the
+// JSON, null gives a field its default again and removes a label, a header or
+// the body; in Go, a nil value of a map does.
+type TaskPatch struct {
+	At          string             `json:"at,omitempty" format:"date-time" doc:"At most one of at and delay is given."`
+	Delay       string             `json:"delay,omitempty" example:"30m" doc:"Due that long after the patch is accepted."`
+	Queue       *string            `json:"queue,omitempty" nullable:"true" maxLength:"256"`
+	HTTP        *HTTPPatch         `json:"http,omitempty"`
+	Timeout     *string            `json:"timeout,omitempty" nullable:"true"`
+	ExpireAfter *string            `json:"expire_after,omitempty" nullable:"true"`
+	Priority    *string            `json:"priority,omitempty" nullable:"true" enum:"high,normal,low"`
+	Labels      map[string]*string `json:"labels,omitempty" doc:"Merged into the labels there are; null removes one."`
+	Retry       *RetryPatch        `json:"retry,omitempty"`
+}
+
+// HTTPPatch changes the request to send.
+type HTTPPatch struct {
+	URL        *string            `json:"url,omitempty" format:"uri" maxLength:"8192"`
+	Method     *string            `json:"method,omitempty" nullable:"true" enum:"GET,HEAD,POST,PUT,PATCH,DELETE,OPTIONS"`
+	Headers    map[string]*string `json:"headers,omitempty" doc:"Merged into the headers there are, names ignoring case; null removes one."`
+	Body       json.RawMessage    `json:"body,omitempty" doc:"Replaced as a whole, never merged; null removes it."`
+	BodyBase64 *string            `json:"body_base64,omitempty" nullable:"true" encoding:"base64"`
+}
+
+// RetryPatch changes a retry policy.
+type RetryPatch struct {
+	MaxAttempts *int    `json:"max_attempts,omitempty" nullable:"true" minimum:"0" maximum:"100000"`
+	MinBackoff  *string `json:"min_backoff,omitempty" nullable:"true"`
+	MaxBackoff  *string `json:"max_backoff,omitempty" nullable:"true"`
+	MaxAge      *string `json:"max_age,omitempty" nullable:"true"`
 }
 
 // Task is a task as the API shows it: what was asked for, and its life so far.
+// Bodies are shown by a get, and by a list that includes them; everywhere else
+// BodySize alone tells of them.
 type Task struct {
 	TaskInput
 
-	ID              string    `json:"id"`
-	State           string    `json:"state"`
-	Reason          string    `json:"reason,omitempty"`
-	DueAt           string    `json:"due_at"`
-	Version         uint64    `json:"version"`
-	CreatedAt       string    `json:"created_at"`
-	FinishedAt      string    `json:"finished_at,omitempty"`
-	CancelRequested bool      `json:"cancel_requested,omitempty"`
-	Reclaims        int       `json:"reclaims,omitempty"`
-	Attempts        []Attempt `json:"attempts"`
-	Durability      string    `json:"durability,omitempty"` // of a mutation's reply
+	ID              string    `json:"id" doc:"New for each incarnation of the name; the webhook-id of every attempt."`
+	State           string    `json:"state" enum:"scheduled,running,delivered,cancelled,expired,dead"`
+	Reason          string    `json:"reason,omitempty" doc:"Why it is dead, expired or cancelled: a stable code."`
+	DueAt           string    `json:"due_at" format:"date-time" doc:"When the next attempt starts, or the last one was to."`
+	Version         uint64    `json:"version" doc:"Counts what clients changed; attempts do not change it."`
+	CreatedAt       string    `json:"created_at" format:"date-time"`
+	FinishedAt      string    `json:"finished_at,omitempty" format:"date-time" doc:"When it became finished or dead."`
+	CancelRequested bool      `json:"cancel_requested,omitempty" doc:"Cancelled while an attempt was under way: no retry follows."`
+	BodySize        int       `json:"body_size,omitempty" doc:"Bytes of its body; a finished task keeps none."`
+	Reclaims        int       `json:"reclaims,omitempty" doc:"Attempts that were lost with the process that made them; 10 are the end."`
+	Attempts        []Attempt `json:"attempts" doc:"The last 20, oldest first; a finished task keeps one."`
+	Durability      string    `json:"durability,omitempty" doc:"In the reply to a mutation: what survives. synced: a power loss."`
 }
 
 // Attempt is one HTTP request that was made for a task.
 type Attempt struct {
 	Number    int     `json:"number"`
-	StartedAt string  `json:"started_at"`
-	Status    int     `json:"status"` // 0: no reply came
+	StartedAt string  `json:"started_at" format:"date-time"`
+	Status    int     `json:"status" doc:"Of the reply; 0: none came."`
 	Error     string  `json:"error,omitempty"`
-	Reply     string  `json:"reply,omitempty"`
-	LatencyMS float64 `json:"latency_ms"`
-	LateMS    int64   `json:"late_ms"`
+	Reply     string  `json:"reply,omitempty" doc:"The reply's first 512 bytes."`
+	LatencyMS float64 `json:"latency_ms" doc:"From the start to the reply's end, or to the error."`
+	LateMS    int64   `json:"late_ms" doc:"From the due time to the start."`
 }
 
 // TaskList is one page of tasks.
 type TaskList struct {
 	Tasks      []Task `json:"tasks"`
-	NextCursor string `json:"next_cursor,omitempty"`
+	NextCursor string `json:"next_cursor,omitempty" doc:"Absent on the last page. A page may be short, or empty, and still have one."`
 }
 
 // BatchInput is the body of a batch create.
@@ -99,10 +134,10 @@ type BatchReply struct {
 // BatchResult is what became of one item: name and id where it was created, a
 // problem's code, detail and field where it was not.
 type BatchResult struct {
-	Status int    `json:"status"`
+	Status int    `json:"status" doc:"As a create of its own would have been answered: 201, 400, 409 …"`
 	Name   string `json:"name,omitempty"`
 	ID     string `json:"id,omitempty"`
-	DueAt  string `json:"due_at,omitempty"`
+	DueAt  string `json:"due_at,omitempty" format:"date-time"`
 	Code   string `json:"code,omitempty"`
 	Detail string `json:"detail,omitempty"`
 	Field  string `json:"field,omitempty"`
@@ -110,21 +145,27 @@ type BatchResult struct {
 
 // BulkReply answers a cancel or a retry by filter.
 type BulkReply struct {
-	Changed    int    `json:"changed"`            // took effect
-	Accepted   int    `json:"accepted,omitempty"` // cancel: an attempt is under way, none follows
-	Skipped    int    `json:"skipped,omitempty"`  // matched, but their state did not allow it
+	Changed    int    `json:"changed" doc:"Took effect."`
+	Accepted   int    `json:"accepted,omitempty" doc:"Cancel: an attempt is under way, no retry follows it."`
+	Skipped    int    `json:"skipped,omitempty" doc:"Matched when listed, and changed before they could be taken."`
 	Durability string `json:"durability,omitempty"`
+}
+
+// Health answers the health routes.
+type Health struct {
+	Status  string `json:"status" enum:"ok"`
+	Version string `json:"version,omitempty"`
 }
 
 // Problem is an error, RFC 9457. Code is stable; Field is the path of the
 // field that is wrong, where there is one.
 type Problem struct {
-	Type   string `json:"type"`
+	Type   string `json:"type" doc:"about:blank: code says which problem it is."`
 	Title  string `json:"title"`
 	Status int    `json:"status"`
-	Detail string `json:"detail"`
-	Code   string `json:"code"`
-	Field  string `json:"field,omitempty"`
+	Detail string `json:"detail" doc:"A sentence for people."`
+	Code   string `json:"code" doc:"Stable, for machines."`
+	Field  string `json:"field,omitempty" doc:"The path of the field, query parameter or header that is wrong: http.headers.host, limit, Idempotency-Key."`
 }
 
 // ProblemType is the media type of a Problem.

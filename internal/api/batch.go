@@ -1,0 +1,106 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// batchInput is wire.BatchInput as OpenAPI shows it.
+type batchInput struct {
+	Tasks []wire.TaskInput `json:"tasks" maxItems:"1000"`
+}
+
+func (s *Server) batch(w http.ResponseWriter, r *request) error {
+	if _, given := r.Header["Idempotency-Key"]; given {
+		return refuse("bad_idempotency_key", "Idempotency-Key", "a batch takes no Idempotency-Key: give its tasks names, and a repeat says which of them exist")
+	}
+	buf, err := s.readJSON(w, r.Request, task.MaxBatchBytes)
+	if err != nil {
+		return err
+	}
+	defer s.release(buf)
+	b := batch{server: s, now: r.now}
+	if err := document(buf.Bytes(), b.decode); err != nil {
+		return err
+	}
+	replies, err := s.ledger.Apply(r.Context(), r.now, b.changes)
+	if err != nil {
+		return err
+	}
+	for i, reply := range replies {
+		b.results[b.places[i]] = batchResult(reply)
+	}
+	s.write(r.Context(), w, jsonType, http.StatusOK, wire.BatchReply{Results: b.results, Durability: s.ledger.Durability()})
+	return nil
+}
+
+// batch collects the items of one request: those that can be tried, and the
+// results of those that cannot.
+type batch struct {
+	server  *Server
+	now     task.Millis
+	results []wire.BatchResult // one for each item, in order
+	changes []task.Change
+	places  []int // of each change's item
+}
+
+func (b *batch) decode(r *reader) error {
+	given := false
+	err := r.object(func(key []byte) error {
+		if string(key) != "tasks" {
+			return refuse("unknown_field", "", "a batch has one field, tasks")
+		}
+		given = true
+		b.results = make([]wire.BatchResult, 0, 64)
+		return r.array(func(i int) error { return b.item(r, i) })
+	})
+	if err == nil && !given {
+		return refuse("required", "tasks", "a batch has an array of tasks")
+	}
+	return err
+}
+
+// item reads one item. What is wrong with it becomes its result, unless it
+// hides where the next one begins.
+func (b *batch) item(r *reader, i int) error {
+	if i == task.MaxBatch {
+		return refuse("too_many", "", fmt.Sprintf("a batch has at most %d tasks", task.MaxBatch))
+	}
+	r.space()
+	start, depth, keys := r.pos, r.depth, len(r.keys)
+	r.depth = 0 // an item may be nested as deep as a task of its own
+	spec := task.DefaultSpec()
+	err := r.decodeTask(&spec, b.server.cfg.BodyLimit)
+	if err == nil {
+		err = b.server.complete(&spec, "", b.now)
+	}
+	if err != nil {
+		r.pos, r.depth, r.keys = start, 0, r.keys[:keys]
+		r.lenient = true
+		broken := r.skip()
+		r.lenient = false
+		if broken != nil {
+			return broken
+		}
+	} else {
+		b.changes = append(b.changes, task.Create{Spec: spec})
+		b.places = append(b.places, i)
+	}
+	r.depth = depth
+	b.results = append(b.results, batchResult(task.Reply{Err: err}))
+	return nil
+}
+
+func batchResult(reply task.Reply) wire.BatchResult {
+	if reply.Err != nil {
+		p := problemOf(reply.Err)
+		return wire.BatchResult{Status: p.Status, Code: p.Code, Detail: p.Detail, Field: p.Field}
+	}
+	if reply.Task == nil { // not yet tried
+		return wire.BatchResult{}
+	}
+	return wire.BatchResult{Status: http.StatusCreated, Name: reply.Task.Name, ID: reply.Task.ID, DueAt: showTime(reply.Task.Due)}
+}

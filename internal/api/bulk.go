@@ -1,0 +1,137 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+func (s *Server) list(w http.ResponseWriter, r *request) error {
+	f, err := s.filter(r.query)
+	if err != nil {
+		return err
+	}
+	p, err := page(r.query)
+	if err != nil {
+		return err
+	}
+	listing, err := s.ledger.List(r.Context(), f, p)
+	if err != nil {
+		return err
+	}
+	reply := wire.TaskList{Tasks: make([]wire.Task, len(listing.Tasks)), NextCursor: cursor(listing.Next)}
+	for i, t := range listing.Tasks {
+		reply.Tasks[i] = show(t)
+	}
+	s.write(r.Context(), w, jsonType, http.StatusOK, reply)
+	return nil
+}
+
+func (s *Server) cancelMany(w http.ResponseWriter, r *request) error {
+	unfinished := []task.State{task.Scheduled, task.Running, task.Dead}
+	return s.changeMany(w, r, unfinished, func(key task.Key, only *task.Filter) task.Change {
+		return task.Cancel{Key: key, Only: only}
+	})
+}
+
+func (s *Server) retryMany(w http.ResponseWriter, r *request) error {
+	return s.changeMany(w, r, []task.State{task.Dead}, func(key task.Key, only *task.Filter) task.Change {
+		return task.Revive{Key: key, Only: only}
+	})
+}
+
+// changeMany changes the tasks that match, page by page, and answers with their
+// number. Each is asked again, inside its change, whether it still matches.
+func (s *Server) changeMany(w http.ResponseWriter, r *request, states []task.State, what func(task.Key, *task.Filter) task.Change) error {
+	f, err := s.filter(r.query)
+	if err != nil {
+		return err
+	}
+	if err := chosen(r); err != nil {
+		return err
+	}
+	if err := noBody(r.Request); err != nil {
+		return err
+	}
+	if len(f.States) == 0 {
+		f.States = states
+	}
+	reply := wire.BulkReply{Durability: s.ledger.Durability()}
+	for after := ""; ; {
+		allow(w, r.Request, time.Minute)
+		listing, err := s.ledger.List(r.Context(), f, task.Page{After: after, Limit: maxLimit})
+		if err != nil {
+			return err
+		}
+		if err := s.changePage(r, &f, listing.Tasks, what, &reply); err != nil {
+			return err
+		}
+		if after = listing.Next; after == "" {
+			break
+		}
+	}
+	s.write(r.Context(), w, jsonType, http.StatusOK, reply)
+	return nil
+}
+
+func (s *Server) changePage(r *request, f *task.Filter, tasks []*task.Task, what func(task.Key, *task.Filter) task.Change, count *wire.BulkReply) error {
+	if len(tasks) == 0 {
+		return nil
+	}
+	changes := make([]task.Change, len(tasks))
+	keys := make([]task.Key, len(tasks))
+	for i, t := range tasks {
+		keys[i] = t.Key()
+		changes[i] = what(keys[i], f)
+	}
+	replies, err := s.ledger.Apply(r.Context(), now(), changes) // later pages, later clock
+	if err != nil {
+		return err
+	}
+	for _, reply := range replies {
+		if err := tally(reply, count); err != nil {
+			return err
+		}
+	}
+	s.waiting.notify(keys...)
+	return nil
+}
+
+// tally counts one reply. What became of a task between the listing and its
+// change is no error; a store that refuses is.
+func tally(reply task.Reply, count *wire.BulkReply) error {
+	var state *task.StateError
+	switch err := reply.Err; {
+	case err == nil && reply.Effect == task.Accepted:
+		count.Accepted++
+	case err == nil:
+		count.Changed++
+	case errors.Is(err, task.ErrNotFound), errors.Is(err, task.ErrPrecondition), errors.As(err, &state):
+		count.Skipped++
+	default:
+		return err
+	}
+	return nil
+}
+
+// chosen refuses a change of everything that nobody asked for.
+func chosen(r *request) error {
+	all := false
+	switch r.query.Get("all") {
+	case "true":
+		all = true
+	case "false", "":
+	default:
+		return refuse("bad_parameter", "all", "all is true or false")
+	}
+	for _, p := range filterParams {
+		all = all || r.query.Has(p.name)
+	}
+	if !all {
+		return refuse("no_filter", "", "name a filter, or say all=true")
+	}
+	return nil
+}

@@ -1,0 +1,223 @@
+package api
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// decodeTask reads a task as a client asks for it. Fields that are absent keep
+// what s has: its defaults. Nothing is validated beyond what the JSON can show.
+func (r *reader) decodeTask(s *task.Spec, bodyLimit int) error {
+	var at, delay, request bool
+	err := r.object(func(key []byte) (err error) {
+		switch string(key) {
+		case "name":
+			s.Name, err = r.name()
+		case "queue":
+			s.Queue, err = r.text()
+		case "at":
+			at = true
+			s.When.At, err = r.instant()
+		case "delay":
+			delay = true
+			s.When.Delay, err = r.duration()
+		case "http":
+			request = true
+			err = r.decodeRequest(&s.Request, bodyLimit)
+		case "timeout":
+			s.Timeout, err = r.duration()
+		case "expire_after":
+			s.ExpireAfter, err = r.duration()
+		case "priority":
+			s.Priority, err = r.priority()
+		case "labels":
+			s.Labels, err = r.textMap()
+		case "retry":
+			err = r.decodeRetry(&s.Retry)
+		default:
+			err = unknownField(key)
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case at && delay:
+		return refuse("two_due_times", "delay", "give either at or delay, not both")
+	case !at && !delay:
+		return refuse("no_due_time", "at", "give at (a time) or delay (a duration): when is it due?")
+	case !request:
+		return refuse("required", "http", "a task needs the request to send: http.url at least")
+	}
+	s.When.Relative = delay
+	return nil
+}
+
+func (r *reader) decodeRequest(q *task.Request, bodyLimit int) error {
+	var b bodyReader
+	err := r.object(func(key []byte) (err error) {
+		switch string(key) {
+		case "url":
+			q.URL, err = r.text()
+		case "method":
+			q.Method, err = r.text()
+		case "headers":
+			q.Headers, err = r.textMap()
+		case "body", "body_base64":
+			err = b.read(r, key, bodyLimit)
+		default:
+			err = unknownField(key)
+		}
+		return err
+	})
+	q.BodyKind, q.BodySize, q.Body = b.body.Kind, len(b.body.Bytes), b.body.Bytes
+	return err
+}
+
+func (r *reader) decodeRetry(p *task.Retry) error {
+	return r.object(func(key []byte) (err error) {
+		switch string(key) {
+		case "max_attempts":
+			p.MaxAttempts, err = r.integer()
+		case "min_backoff":
+			p.MinBackoff, err = r.duration()
+		case "max_backoff":
+			p.MaxBackoff, err = r.duration()
+		case "max_age":
+			p.MaxAge, err = r.duration()
+		default:
+			err = unknownField(key)
+		}
+		return err
+	})
+}
+
+// bodyReader reads the body of a task's request, in whichever of its two ways.
+type bodyReader struct {
+	given bool
+	body  task.Body
+}
+
+func (b *bodyReader) read(r *reader, key []byte, limit int) (err error) {
+	if b.given {
+		return refuse("two_bodies", "", "give either body or body_base64, not both")
+	}
+	b.given = true
+	switch null := r.null(); {
+	case null:
+		b.body = task.Body{}
+	case string(key) == "body_base64":
+		b.body, err = r.base64()
+	case r.next() == '"':
+		var s string
+		s, err = r.text()
+		b.body = task.Body{Kind: task.TextBody, Bytes: []byte(s)}
+	default:
+		var raw []byte
+		raw, err = r.raw()
+		b.body = task.Body{Kind: task.JSONBody, Bytes: bytes.Clone(raw)} // the document is not kept
+	}
+	if err == nil && len(b.body.Bytes) > limit {
+		err = bodyTooLarge("", limit)
+	}
+	return err
+}
+
+func bodyTooLarge(field string, limit int) error {
+	return refuse("body_too_large", field, fmt.Sprintf("a task's body has at most %d bytes here", limit))
+}
+
+func (r *reader) base64() (task.Body, error) {
+	s, err := r.text()
+	if err != nil {
+		return task.Body{}, err
+	}
+	b, err := base64.StdEncoding.Strict().DecodeString(s)
+	if err != nil {
+		return task.Body{}, refuse("bad_base64", "", "base64 of the standard alphabet is expected, with its padding")
+	}
+	return task.Body{Kind: task.BinaryBody, Bytes: b}, nil
+}
+
+// name reads a name. An empty one is refused here: later it would mean "none given".
+func (r *reader) name() (string, error) {
+	s, err := r.text()
+	if err == nil && s == "" {
+		err = refuse("bad_name", "", "a name is not empty: leave it out, and the id becomes the name")
+	}
+	return s, err
+}
+
+func (r *reader) textMap() (map[string]string, error) {
+	m := map[string]string{}
+	err := r.object(func(key []byte) (err error) {
+		m[string(key)], err = r.text()
+		return err
+	})
+	return m, err
+}
+
+func (r *reader) instant() (task.Millis, error) {
+	s, err := r.text()
+	if err != nil {
+		return 0, err
+	}
+	t, err := parseTime("", s)
+	return task.CeilMillis(t), err
+}
+
+func (r *reader) duration() (time.Duration, error) {
+	s, err := r.text()
+	if err != nil {
+		return 0, err
+	}
+	return parseDuration("", s)
+}
+
+func (r *reader) priority() (task.Priority, error) {
+	s, err := r.text()
+	if err != nil {
+		return 0, err
+	}
+	p, ok := task.ParsePriority(s)
+	if !ok {
+		err = refuse("bad_priority", "", "a priority is high, normal or low")
+	}
+	return p, err
+}
+
+func parseTime(field, s string) (time.Time, error) {
+	var t time.Time
+	if err := t.UnmarshalText([]byte(s)); err != nil { // stricter than time.Parse
+		return t, refuse("bad_time", field, "a time is written as in RFC 3339: 2030-01-02T15:04:05.250Z")
+	}
+	return t, nil
+}
+
+func parseDuration(field, s string) (time.Duration, error) {
+	d, err := time.ParseDuration(s)
+	if err != nil {
+		return 0, refuse("bad_duration", field, "a duration is written as Go does: 90s, 1h30m, 250ms; hours are the largest unit, and 100 years the most")
+	}
+	return d, nil
+}
+
+// ours are the fields of a task that a reply has and a request cannot set.
+var ours = map[string]bool{
+	"id": true, "state": true, "reason": true, "due_at": true, "version": true, "created_at": true, "finished_at": true,
+	"cancel_requested": true, "body_size": true, "reclaims": true, "attempts": true, "durability": true,
+}
+
+func unknownField(key []byte) error {
+	switch name := string(key); {
+	case ours[name]:
+		return refuse("unknown_field", "", "the server sets this field; leave it out")
+	case name == "url" || name == "method" || name == "headers" || name == "body" || name == "body_base64":
+		return refuse("unknown_field", "", "this field belongs into http")
+	}
+	return refuse("unknown_field", "", "no such field")
+}

@@ -1,0 +1,118 @@
+package api
+
+import "github.com/foliot/foliot/internal/task"
+
+// decodePatch reads a patch: absent fields stay nil, null becomes the default.
+func (r *reader) decodePatch(p *task.Patch, bodyLimit int) error {
+	defaults := task.DefaultSpec()
+	var at, delay bool
+	var when task.When
+	err := r.object(func(key []byte) (err error) {
+		switch string(key) {
+		case "at":
+			at = true
+			when.At, err = r.instant()
+		case "delay":
+			delay = true
+			when.Delay, err = r.duration()
+		case "queue":
+			p.Queue, err = orNull(r, defaults.Queue, (*reader).text)
+		case "http":
+			err = r.patchRequest(p, defaults.Request, bodyLimit)
+		case "timeout":
+			p.Timeout, err = orNull(r, defaults.Timeout, (*reader).duration)
+		case "expire_after":
+			p.ExpireAfter, err = orNull(r, defaults.ExpireAfter, (*reader).duration)
+		case "priority":
+			p.Priority, err = orNull(r, defaults.Priority, (*reader).priority)
+		case "labels":
+			p.Labels, err = r.textEdits()
+		case "retry":
+			err = r.patchRetry(p, defaults.Retry)
+		case "name":
+			err = refuse("unknown_field", "", "a task's name cannot change")
+		default:
+			err = unknownField(key)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if at && delay {
+		return refuse("two_due_times", "delay", "give either at or delay, not both")
+	}
+	if at || delay {
+		when.Relative = delay
+		p.When = &when
+	}
+	return nil
+}
+
+func (r *reader) patchRequest(p *task.Patch, defaults task.Request, bodyLimit int) error {
+	var b bodyReader
+	err := r.object(func(key []byte) (err error) {
+		switch string(key) {
+		case "url":
+			var url string
+			url, err = r.text()
+			p.URL = &url
+		case "method":
+			p.Method, err = orNull(r, defaults.Method, (*reader).text)
+		case "headers":
+			p.Headers, err = r.textEdits()
+		case "body", "body_base64":
+			err = b.read(r, key, bodyLimit)
+		default:
+			err = unknownField(key)
+		}
+		return err
+	})
+	if b.given {
+		p.Body = &b.body
+	}
+	return err
+}
+
+func (r *reader) patchRetry(p *task.Patch, defaults task.Retry) error {
+	return r.object(func(key []byte) (err error) {
+		switch string(key) {
+		case "max_attempts":
+			p.MaxAttempts, err = orNull(r, defaults.MaxAttempts, (*reader).integer)
+		case "min_backoff":
+			p.MinBackoff, err = orNull(r, defaults.MinBackoff, (*reader).duration)
+		case "max_backoff":
+			p.MaxBackoff, err = orNull(r, defaults.MaxBackoff, (*reader).duration)
+		case "max_age":
+			p.MaxAge, err = orNull(r, defaults.MaxAge, (*reader).duration)
+		default:
+			err = unknownField(key)
+		}
+		return err
+	})
+}
+
+// orNull reads a value, or reset for a null.
+func orNull[T any](r *reader, reset T, read func(*reader) (T, error)) (*T, error) {
+	if r.null() {
+		return &reset, nil
+	}
+	v, err := read(r)
+	return &v, err
+}
+
+// textEdits reads the changes to a map of texts: null removes.
+func (r *reader) textEdits() (map[string]*string, error) {
+	m := map[string]*string{}
+	err := r.object(func(key []byte) (err error) {
+		name := string(key)
+		if r.null() {
+			m[name] = nil
+			return nil
+		}
+		v, err := r.text()
+		m[name] = &v
+		return err
+	})
+	return m, err
+}

@@ -1,0 +1,193 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+const about = `Call this URL at this time: at least once, to the millisecond, cancellable until the last moment, retried, and never lost.
+
+Requests are JSON and say so (application/json; with curl, --json). Fields, query parameters and Foliot-… headers that are not known are refused, as are
+keys given twice. Times are RFC 3339 and are rounded up to the millisecond; durations are as Go writes them: 90s, 1h30m, 250ms.
+
+A 2xx on a change means that it is durable. Errors are application/problem+json (RFC 9457) with a stable code. There are no CORS headers: requests from
+other sites' pages are refused, as is a Host that the server is not called by.
+
+A task is scheduled, then running while an attempt is made, then finished: delivered, cancelled or expired. One that gave up is dead, and can be retried.
+Finished tasks are kept for reading, without their body, for 24 hours; dead ones for 30 days, with all they have.`
+
+// describe returns the OpenAPI 3.1 document. The schemas come from package
+// wire's types, the routes from the table that also serves them.
+func (s *Server) describe(rs []route) []byte {
+	registry := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
+	doc := &huma.OpenAPI{
+		OpenAPI:    "3.1.0",
+		Info:       &huma.Info{Title: "Foliot", Version: s.cfg.Version, Description: about + "\n\n" + s.limits() + "\n" + codes(), License: &huma.License{Name: "MIT", Identifier: "MIT"}},
+		Tags:       []*huma.Tag{{Name: "tasks"}, {Name: "server"}},
+		Components: &huma.Components{Schemas: registry},
+	}
+	d := describer{registry: registry, problem: registry.Schema(reflect.TypeFor[wire.Problem](), true, "")}
+	for _, r := range rs {
+		doc.AddOperation(d.operation(r))
+	}
+	d.open()
+	b, err := json.MarshalIndent(doc, "", "  ")
+	if err != nil {
+		panic(fmt.Sprintf("api: encode the OpenAPI document: %v", err)) // it is the same each time: a test sees it
+	}
+	return append(b, '\n')
+}
+
+// limits is the documented table of them.
+func (s *Server) limits() string {
+	rows := []struct{ what, most string }{
+		{"a task's body", bytesText(s.cfg.BodyLimit)},
+		{"a task's headers, names and values together", bytesText(task.MaxHeaderBytes)},
+		{"a URL", bytesText(task.MaxURLLen)},
+		{"a name", strconv.Itoa(task.MaxNameLen) + " characters"},
+		{"labels of a task", strconv.Itoa(task.MaxLabels)},
+		{"a label's key, value", fmt.Sprintf("%d bytes, %d bytes", task.MaxLabelKeyLen, task.MaxLabelValueLen)},
+		{"nesting of JSON", strconv.Itoa(task.MaxNesting)},
+		{"a delay, any other duration", "100 years"},
+		{"a timeout", task.MaxTimeout.String()},
+		{"max_attempts", strconv.Itoa(task.MaxAttemptsLimit)},
+		{"a batch", fmt.Sprintf("%d tasks, %s", task.MaxBatch, bytesText(task.MaxBatchBytes))},
+		{"a page of a list", fmt.Sprintf("%d tasks, %s of bodies", maxLimit, bytesText(task.MaxPageBytes))},
+		{"an Idempotency-Key", strconv.Itoa(task.MaxIdempotencyKey) + " characters"},
+		{"a wait", maxWait.String()},
+	}
+	var b strings.Builder
+	b.WriteString("| limit | at most |\n| --- | --- |\n")
+	for _, r := range rows {
+		fmt.Fprintf(&b, "| %s | %s |\n", r.what, r.most)
+	}
+	return b.String()
+}
+
+func bytesText(n int) string {
+	if n%(1<<20) == 0 {
+		return strconv.Itoa(n>>20) + " MiB"
+	}
+	if n%(1<<10) == 0 {
+		return strconv.Itoa(n>>10) + " KiB"
+	}
+	return strconv.Itoa(n) + " bytes"
+}
+
+// codes is the documented table of problems.
+func codes() string {
+	var b strings.Builder
+	b.WriteString("| code | status | when |\n| --- | --- | --- |\n")
+	for _, p := range problems {
+		fmt.Fprintf(&b, "| %s | %d | %s |\n", p.Code, p.Status, p.When)
+	}
+	return b.String()
+}
+
+// describer turns routes into OpenAPI's operations.
+type describer struct {
+	registry huma.Registry
+	problem  *huma.Schema
+}
+
+func (d describer) operation(r route) *huma.Operation {
+	op := &huma.Operation{
+		Method: r.method, Path: r.path,
+		OperationID: r.id, Summary: r.summary, Description: r.about, Tags: []string{r.tag},
+		RequestBody: d.requestBody(r),
+		Responses:   map[string]*huma.Response{"default": d.response(reply{about: "A problem.", body: wire.Problem{}, media: wire.ProblemType})},
+	}
+	if strings.Contains(r.path, "{name}") {
+		op.Parameters = append(op.Parameters, &huma.Param{Name: "name", In: "path", Required: true, Description: "The task's name.", Schema: nameSchema()})
+	}
+	for _, p := range r.query {
+		op.Parameters = append(op.Parameters, p.describe("query"))
+	}
+	for _, p := range r.headers {
+		op.Parameters = append(op.Parameters, p.describe("header"))
+	}
+	for _, reply := range r.replies {
+		op.Responses[strconv.Itoa(reply.status)] = d.response(reply)
+	}
+	return op
+}
+
+func (d describer) requestBody(r route) *huma.RequestBody {
+	if r.body == nil {
+		return nil
+	}
+	media := r.bodies
+	if len(media) == 0 {
+		media = []string{jsonType}
+	}
+	_, anything := r.body.([]byte)
+	body := &huma.RequestBody{Required: !anything, Content: map[string]*huma.MediaType{}}
+	for _, m := range media {
+		body.Content[m] = &huma.MediaType{}
+		if !anything {
+			body.Content[m].Schema = d.schema(r.body)
+		}
+	}
+	return body
+}
+
+func (d describer) response(r reply) *huma.Response {
+	response := &huma.Response{Description: r.about}
+	if r.body != nil {
+		media := r.media
+		if media == "" {
+			media = jsonType
+		}
+		response.Content = map[string]*huma.MediaType{media: {Schema: d.schema(r.body)}}
+	}
+	if r.tagged {
+		response.Headers = map[string]*huma.Param{"ETag": {Description: `"id.version"`, Schema: &huma.Schema{Type: huma.TypeString}}}
+	}
+	if r.status == http.StatusCreated {
+		response.Headers["Location"] = &huma.Param{Description: "Where the task is.", Schema: &huma.Schema{Type: huma.TypeString}}
+	}
+	return response
+}
+
+func (d describer) schema(v any) *huma.Schema {
+	return d.registry.Schema(reflect.TypeOf(v), true, "")
+}
+
+// open lets replies grow: a client must not break on a field it does not know.
+func (d describer) open() {
+	for _, v := range []any{wire.Task{}, wire.Attempt{}, wire.TaskList{}, wire.BatchReply{}, wire.BatchResult{}, wire.BulkReply{}, wire.Health{}, wire.Problem{}} {
+		d.registry.Schema(reflect.TypeOf(v), false, "").AdditionalProperties = nil
+	}
+}
+
+func (p param) describe(in string) *huma.Param {
+	schema := &huma.Schema{Type: huma.TypeString, Format: p.format}
+	switch p.format {
+	case "integer":
+		low, high := float64(p.low), float64(p.high)
+		schema = &huma.Schema{Type: huma.TypeInteger, Minimum: &low, Maximum: &high}
+	case "boolean":
+		schema = &huma.Schema{Type: huma.TypeBoolean}
+	}
+	for _, word := range p.enum {
+		schema.Enum = append(schema.Enum, word)
+	}
+	if p.repeated {
+		schema = &huma.Schema{Type: huma.TypeArray, Items: schema}
+	}
+	return &huma.Param{Name: p.name, In: in, Description: p.about, Required: p.required, Schema: schema}
+}
+
+func nameSchema() *huma.Schema {
+	longest := task.MaxNameLen
+	return &huma.Schema{Type: huma.TypeString, MaxLength: &longest}
+}

@@ -1,0 +1,194 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// Every error leaves as a problem, and by one way: a handler returns it, fail
+// writes it, and the tables here say what it is in HTTP.
+
+// problems are the codes that a problem can have, with their status. The
+// codes of package task's field and state errors are among them. OpenAPI
+// prints the table.
+var problems = []struct {
+	Code   string
+	Status int
+	When   string
+}{
+	// The request as such.
+	{"no_route", 404, "nothing is served at that path"},
+	{"method_not_allowed", 405, "the path takes other methods: Allow names them"},
+	{"host_not_allowed", 421, "the Host header names another server"},
+	{"cross_origin", 403, "a browser sent it from another site"},
+	{"unsupported_media_type", 415, "the body is not declared as application/json"},
+	{"unsupported_encoding", 415, "the body is compressed"},
+	{"request_too_large", 413, "the request is larger than any that could be accepted"},
+	{"unreadable_body", 400, "the body broke off"},
+	{"unexpected_body", 400, "the route takes no body"},
+	{"unknown_parameter", 400, "a query parameter is not known"},
+	{"repeated_parameter", 400, "a query parameter or header is given more than once"},
+	{"bad_parameter", 400, "a query parameter's value is not allowed"},
+	{"bad_cursor", 400, "the cursor is none of ours"},
+	{"no_filter", 400, "a change by filter names neither a filter nor all=true"},
+	{"bad_idempotency_key", 400, "the Idempotency-Key is empty, too long or not printable, or the route takes none"},
+	{"bad_precondition", 400, "If-Match or If-None-Match is not understood"},
+	{"unknown_header", 400, "a Foliot-… header is not known"},
+
+	// The JSON.
+	{"empty_body", 400, "there is no body"},
+	{"bad_json", 400, "the body is not JSON"},
+	{"trailing_data", 400, "something follows the JSON value"},
+	{"bad_utf8", 400, "a string is not valid UTF-8"},
+	{"too_deep", 400, "the JSON is nested too deep"},
+	{"duplicate_key", 400, "a key is given twice"},
+	{"unknown_field", 400, "a field is not known"},
+	{"wrong_type", 400, "a value has the wrong JSON type"},
+	{"null_value", 400, "a value is null where that means nothing"},
+
+	// What a task may be.
+	{"required", 400, "a field is missing"},
+	{"two_due_times", 400, "both at and delay are given"},
+	{"no_due_time", 400, "neither at nor delay is given"},
+	{"two_bodies", 400, "both body and body_base64 are given"},
+	{"name_mismatch", 400, "the name in the body is not the one in the path"},
+	{"bad_name", 400, "a name has other characters, or is too long"},
+	{"bad_time", 400, "a time is not RFC 3339"},
+	{"bad_duration", 400, "a duration is not as Go writes them"},
+	{"bad_priority", 400, "a priority is not high, normal or low"},
+	{"bad_base64", 400, "body_base64 is not base64"},
+	{"bad_label", 400, "a label's key or value is not allowed"},
+	{"bad_method", 400, "a task cannot be sent with that method"},
+	{"bad_url", 400, "the URL cannot be called"},
+	{"bad_scheme", 400, "the URL is neither http nor https"},
+	{"bad_header", 400, "a header's name or value is not allowed"},
+	{"forbidden_header", 400, "a header belongs to the connection or to Foliot"},
+	{"out_of_range", 400, "a number, time or duration is out of its range"},
+	{"too_many", 400, "there are too many of something"},
+	{"too_long", 400, "a text is too long"},
+	{"too_large", 413, "the headers are too large together"},
+	{"body_too_large", 413, "the body to send is too large"},
+
+	// What a task's state allows.
+	{"not_found", 404, "no task of that name"},
+	{"exists", 409, "a task of that name exists"},
+	{"precondition_failed", 412, "the task is not in the version that If-Match names, or exists"},
+	{"idempotency_key_reused", 422, "the Idempotency-Key came with another request before"},
+	{task.CodeRunning, 409, "an attempt is under way"},
+	{task.CodeDead, 409, "the task gave up: retry it first"},
+	{task.CodeNotDead, 409, "only dead tasks are retried"},
+	{task.CodeFinished, 409, "the task is delivered, cancelled or expired"},
+	{task.CodeNoDelay, 409, "the task was created with an absolute time"},
+
+	// The server.
+	{"store_full", 507, "the store takes no more"},
+	{"unavailable", 503, "the store stopped, or the server is stopping"},
+	{"internal", 500, "our fault: the server's log says more"},
+}
+
+// sentinels gives the errors of the store contract their code.
+var sentinels = []struct {
+	err  error
+	code string
+}{
+	{task.ErrNotFound, "not_found"},
+	{task.ErrExists, "exists"},
+	{task.ErrIdempotencyReuse, "idempotency_key_reused"},
+	{task.ErrPrecondition, "precondition_failed"},
+	{task.ErrFull, "store_full"},
+	{task.ErrClosed, "unavailable"},
+}
+
+var statusByCode = func() map[string]int {
+	m := make(map[string]int, len(problems))
+	for _, p := range problems {
+		m[p.Code] = p.Status
+	}
+	return m
+}()
+
+// problemOf says what err is in HTTP. What is no error of the contract is
+// "internal", and its text stays inside.
+func problemOf(err error) wire.Problem {
+	var field *task.FieldError
+	var state *task.StateError
+	switch {
+	case errors.As(err, &field):
+		return newProblem(field.Code, field.Detail, field.Path)
+	case errors.As(err, &state):
+		return newProblem(state.Code, state.Error(), "")
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return newProblem("unavailable", "the request was given up before it ended", "")
+	}
+	for _, s := range sentinels {
+		if errors.Is(err, s.err) {
+			return newProblem(s.code, s.err.Error(), "")
+		}
+	}
+	return newProblem("internal", "the server failed; its log says more", "")
+}
+
+func newProblem(code, detail, field string) wire.Problem {
+	status, known := statusByCode[code]
+	if !known { // a test holds that this does not happen
+		status = http.StatusBadRequest
+	}
+	return wire.Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail, Code: code, Field: field}
+}
+
+// refuse says what is wrong with a request.
+func refuse(code, field, detail string) error {
+	return &task.FieldError{Path: field, Code: code, Detail: detail}
+}
+
+// within puts err under key, where it is about a field.
+func within(key []byte, err error) error {
+	var inner *task.FieldError
+	if !errors.As(err, &inner) {
+		return err
+	}
+	const longest = 128 // of one key, in a reply that nobody reads for its keys
+	path := string(key)
+	if len(path) > longest {
+		path = strings.ToValidUTF8(path[:longest], "") + "…"
+	}
+	if !utf8.ValidString(path) {
+		path = strings.ToValidUTF8(path, "\uFFFD")
+	}
+	switch {
+	case inner.Path == "":
+	case inner.Path[0] == '[':
+		path += inner.Path
+	default:
+		path += "." + inner.Path
+	}
+	return &task.FieldError{Path: path, Code: inner.Code, Detail: inner.Detail}
+}
+
+// fail answers r with err. Where the client went away nobody reads it, but
+// without it net/http would say 200, and a 200 is a promise.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	p := problemOf(err)
+	if p.Status >= http.StatusInternalServerError && r.Context().Err() == nil {
+		s.cfg.Log.LogAttrs(r.Context(), slog.LevelError, "request failed",
+			slog.String("method", r.Method), slog.String("path", r.URL.Path), slog.String("code", p.Code), slog.Any("error", err))
+	}
+	if p.Status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "1")
+	}
+	s.write(r.Context(), w, wire.ProblemType, p.Status, p)
+}
+
+// crashed answers a request whose handler panicked.
+func (s *Server) crashed(ctx context.Context, w http.ResponseWriter, value any, stack []byte) {
+	s.cfg.Log.LogAttrs(ctx, slog.LevelError, "request handler panicked", slog.Any("panic", value), slog.String("stack", string(stack)))
+	p := problemOf(errors.New("panic"))
+	s.write(ctx, w, wire.ProblemType, p.Status, p)
+}

@@ -1,0 +1,168 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"mime"
+	"net/http"
+	"net/textproto"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+var publishQuery = []param{{name: "url", about: "Where to send it, encoded as a query parameter.", format: "uri", required: true}}
+
+var publishHeaders = []param{
+	{name: "Foliot-Delay", about: "Due that long from now."},
+	{name: "Foliot-At", about: "When it is due.", format: "date-time"},
+	{name: "Foliot-Name", about: "The task's name."},
+	{name: "Foliot-Queue", about: "The task's queue."},
+	{name: "Foliot-Retries", about: "How often it is tried again after a failed attempt. Absent: until max_age is over.", format: "integer", high: task.MaxAttemptsLimit - 1},
+}
+
+func (s *Server) publish(w http.ResponseWriter, r *request) error {
+	key, err := idempotencyKey(r.Request)
+	if err != nil {
+		return err
+	}
+	spec := task.DefaultSpec()
+	if spec.Request.URL = r.query.Get("url"); spec.Request.URL == "" {
+		return refuse("required", "url", "give the URL to call as the query parameter url, encoded")
+	}
+	if err := instructions(r.Request, &spec); err != nil {
+		return err
+	}
+	spec.Request.Headers = forwarded(r.Header)
+	if err := s.publishedBody(w, r, &spec.Request); err != nil {
+		return err
+	}
+	if err := s.complete(&spec, key, r.now); err != nil {
+		return published(err)
+	}
+	return s.createSpec(w, r, spec, key, publishFingerprint(r, spec.Request.Body))
+}
+
+// instructions reads the Foliot-… headers.
+func instructions(r *http.Request, spec *task.Spec) error {
+	spec.When = task.When{Relative: true}
+	for name := range r.Header {
+		if !strings.HasPrefix(name, "Foliot-") {
+			continue
+		}
+		value, err := header(r, name)
+		if err != nil {
+			return err
+		}
+		switch name {
+		case "Foliot-Delay":
+			spec.When.Delay, err = parseDuration(name, value)
+		case "Foliot-At":
+			if r.Header.Get("Foliot-Delay") != "" {
+				return refuse("two_due_times", name, "give either Foliot-At or Foliot-Delay, not both")
+			}
+			t, e := parseTime(name, value)
+			spec.When, err = task.When{At: task.CeilMillis(t)}, e
+		case "Foliot-Name":
+			spec.Name, err = value, task.ValidateName(name, value)
+		case "Foliot-Queue":
+			spec.Queue, err = value, task.ValidateName(name, value)
+		case "Foliot-Retries":
+			var n int
+			n, err = strconv.Atoi(value)
+			if err != nil || n < 0 || n >= task.MaxAttemptsLimit {
+				return refuse("out_of_range", name, "a number between 0 and "+strconv.Itoa(task.MaxAttemptsLimit-1)+" is expected")
+			}
+			spec.Retry.MaxAttempts = 1 + n
+		default:
+			err = refuse("unknown_header", name, "there are Foliot-Delay, Foliot-At, Foliot-Name, Foliot-Queue and Foliot-Retries")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ourHeaders are between the caller and this server: credentials for it, what
+// a browser says about the request, and what the caller wants to read of our reply.
+var ourHeaders = []string{"Authorization", "Cookie", "Origin", "Idempotency-Key", "Accept-Encoding"}
+
+// forwarded returns the headers of a published request that its task sends.
+func forwarded(h http.Header) map[string]string {
+	var hop []string // named by Connection: of this connection, not of the message
+	for _, list := range h["Connection"] {
+		for name := range strings.SplitSeq(list, ",") {
+			hop = append(hop, textproto.CanonicalMIMEHeaderKey(strings.TrimSpace(name)))
+		}
+	}
+	sent := map[string]string{}
+	for name, values := range h {
+		if task.ForbiddenHeader(name) || slices.Contains(hop, name) || slices.Contains(ourHeaders, name) || strings.HasPrefix(name, "Sec-") {
+			continue
+		}
+		sent[name] = strings.Join(values, ", ")
+	}
+	return sent
+}
+
+// publishedBody reads a body of any type. How it is kept decides only how it
+// is shown: its own headers go with it.
+func (s *Server) publishedBody(w http.ResponseWriter, r *request, q *task.Request) error {
+	var buf bytes.Buffer
+	err := readBody(w, r.Request, s.cfg.BodyLimit, &buf)
+	if err != nil {
+		if problemOf(err).Status == http.StatusRequestEntityTooLarge {
+			return bodyTooLarge("", s.cfg.BodyLimit)
+		}
+		return err
+	}
+	q.Body, q.BodySize = buf.Bytes(), buf.Len()
+	switch mediaType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); {
+	case buf.Len() == 0:
+		q.Body, q.BodyKind = nil, task.NoBody
+	case mediaType == jsonType && json.Valid(q.Body):
+		q.BodyKind = task.JSONBody
+	case strings.HasPrefix(mediaType, "text/") && utf8.Valid(q.Body):
+		q.BodyKind = task.TextBody
+	default:
+		q.BodyKind = task.BinaryBody
+	}
+	return nil
+}
+
+// published translates a field of a task into what a publisher gave.
+func published(err error) error {
+	var field *task.FieldError
+	if !errors.As(err, &field) {
+		return err
+	}
+	path := field.Path
+	switch {
+	case path == "http.url":
+		path = "url"
+	case path == "http.headers":
+		path = ""
+	case path == "delay":
+		path = "Foliot-Delay"
+	case path == "at":
+		path = "Foliot-At"
+	default:
+		path = strings.TrimPrefix(path, "http.headers.")
+	}
+	return refuse(field.Code, path, field.Detail)
+}
+
+// publishFingerprint recognises a repeat: by what the publisher asks for, not
+// by headers that differ from one try to the next, such as traces.
+func publishFingerprint(r *request, body []byte) string {
+	parts := [][]byte{[]byte("publish"), []byte(r.query.Get("url")), body, []byte(r.Header.Get("Content-Type"))}
+	for _, p := range publishHeaders {
+		parts = append(parts, []byte(r.Header.Get(p.name)))
+	}
+	return task.Digest(parts...)
+}

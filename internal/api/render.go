@@ -1,0 +1,108 @@
+package api
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// replyTask answers with one task and its entity tag.
+func (s *Server) replyTask(w http.ResponseWriter, r *request, status int, t wire.Task, etag string) {
+	w.Header().Set("ETag", `"`+etag+`"`)
+	s.write(r.Context(), w, jsonType, status, t)
+}
+
+// replyChange answers a mutation: without the body, which the client knows or
+// did not ask for.
+func (s *Server) replyChange(w http.ResponseWriter, r *request, status int, t *task.Task) {
+	shown := show(t.WithoutBody())
+	shown.Durability = s.ledger.Durability()
+	if status == http.StatusCreated {
+		w.Header().Set("Location", tasksPath+"/"+t.Name)
+	}
+	s.replyTask(w, r, status, shown, t.ETag())
+}
+
+// show returns t as the API shows it, with its body where that is loaded.
+func show(t *task.Task) wire.Task {
+	shown := wire.Task{
+		TaskInput: wire.TaskInput{
+			Name:     t.Name,
+			Queue:    t.Queue,
+			HTTP:     wire.HTTPInput{URL: t.Request.URL, Method: t.Request.Method, Headers: t.Request.Headers},
+			Timeout:  t.Timeout.String(),
+			Priority: t.Priority.String(),
+			Labels:   t.Labels,
+			Retry:    showRetry(t.Retry),
+		},
+		ID:              t.ID,
+		State:           t.State.String(),
+		Reason:          t.Reason,
+		DueAt:           showTime(t.Due),
+		Version:         t.Version,
+		CreatedAt:       showTime(t.CreatedAt),
+		CancelRequested: t.CancelRequested,
+		BodySize:        t.Request.BodySize,
+		Reclaims:        t.Reclaims,
+		Attempts:        showAttempts(t.History),
+	}
+	if t.Relative {
+		shown.Delay = t.Delay.String()
+	} else {
+		shown.At = showTime(t.OriginalDue)
+	}
+	if t.ExpireAfter != 0 {
+		shown.ExpireAfter = t.ExpireAfter.String()
+	}
+	if t.FinishedAt != 0 {
+		shown.FinishedAt = showTime(t.FinishedAt)
+	}
+	showBody(&shown.HTTP, t.Request)
+	return shown
+}
+
+// showBody shows a body the way it was given.
+func showBody(h *wire.HTTPInput, r task.Request) {
+	if r.Body == nil && r.BodySize > 0 { // not loaded
+		return
+	}
+	switch r.BodyKind {
+	case task.JSONBody:
+		h.Body = r.Body
+	case task.TextBody:
+		h.Body, _ = json.Marshal(string(r.Body)) // a string always has a form
+	case task.BinaryBody:
+		s := base64.StdEncoding.EncodeToString(r.Body)
+		h.BodyBase64 = &s
+	}
+}
+
+func showRetry(r task.Retry) *wire.Retry {
+	return &wire.Retry{
+		MaxAttempts: &r.MaxAttempts,
+		MinBackoff:  r.MinBackoff.String(),
+		MaxBackoff:  r.MaxBackoff.String(),
+		MaxAge:      r.MaxAge.String(),
+	}
+}
+
+func showAttempts(history []task.Attempt) []wire.Attempt {
+	shown := make([]wire.Attempt, len(history))
+	for i, a := range history {
+		shown[i] = wire.Attempt{
+			Number:    a.Number,
+			StartedAt: showTime(a.StartedAt),
+			Status:    a.Status,
+			Error:     a.Error,
+			Reply:     a.Reply,
+			LatencyMS: float64(a.Latency.Microseconds()) / 1000,
+			LateMS:    a.Late.Milliseconds(),
+		}
+	}
+	return shown
+}
+
+func showTime(m task.Millis) string { return wire.FormatTime(m.Time()) }

@@ -1,0 +1,173 @@
+package api
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// The size of a request around a task's body: its escapes may double it, and
+// the URL, the headers and the labels come on top.
+func (s *Server) requestLimit() int { return 2*s.cfg.BodyLimit + 128<<10 }
+
+// readJSON reads r's body, which must say that it is JSON. The caller gives
+// the buffer back, and keeps nothing of its bytes.
+func (s *Server) readJSON(w http.ResponseWriter, r *http.Request, limit int, types ...string) (*bytes.Buffer, error) {
+	if err := checkMediaType(r, append(types, "application/json")); err != nil {
+		return nil, err
+	}
+	buf := s.buffer()
+	err := readBody(w, r, limit, buf)
+	if err != nil {
+		s.release(buf)
+		return nil, err
+	}
+	return buf, nil
+}
+
+func readBody(w http.ResponseWriter, r *http.Request, limit int, buf *bytes.Buffer) error {
+	tooLarge := refuse("request_too_large", "", fmt.Sprintf("a request has at most %d bytes here", limit))
+	if r.ContentLength > int64(limit) {
+		w.Header().Set("Connection", "close") // the rest is not read to get to the next request
+		return tooLarge
+	}
+	const trusted = 256 << 10 // of what is announced; beyond it, the buffer grows with what arrives
+	buf.Grow(int(min(max(r.ContentLength, 0), trusted)) + bytes.MinRead)
+	_, err := buf.ReadFrom(http.MaxBytesReader(w, r.Body, int64(limit)))
+	var over *http.MaxBytesError
+	switch {
+	case errors.As(err, &over):
+		return tooLarge
+	case err != nil:
+		return refuse("unreadable_body", "", "the request's body broke off")
+	}
+	return nil
+}
+
+func checkMediaType(r *http.Request, types []string) error {
+	mediaType, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if charset := params["charset"]; err != nil || charset != "" && !strings.EqualFold(charset, "utf-8") {
+		mediaType = ""
+	}
+	for _, t := range types {
+		if mediaType == t {
+			return checkEncoding(r)
+		}
+	}
+	return refuse("unsupported_media_type", "Content-Type", "send JSON, and say so: content-type: application/json (curl: --json instead of -d)")
+}
+
+func checkEncoding(r *http.Request) error {
+	if e := r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
+		return refuse("unsupported_encoding", "Content-Encoding", "send the body uncompressed")
+	}
+	return nil
+}
+
+// noBody refuses a body on a route that would ignore it. An empty object is
+// what some clients send for "nothing".
+func noBody(r *http.Request) error {
+	if r.Body == nil || r.ContentLength == 0 {
+		return nil
+	}
+	b, err := io.ReadAll(io.LimitReader(r.Body, 64))
+	if err != nil {
+		return refuse("unreadable_body", "", "the request's body broke off")
+	}
+	if b = bytes.TrimSpace(b); len(b) > 0 && string(b) != "{}" {
+		return refuse("unexpected_body", "", "this route takes no body")
+	}
+	return nil
+}
+
+// key returns the task that r's path names.
+func (s *Server) key(r *http.Request) (task.Key, error) {
+	name := r.PathValue("name")
+	// Occurrences of a schedule have an @ in their names.
+	if err := task.ValidateName("name", strings.ReplaceAll(name, "@", ".")); err != nil {
+		return task.Key{}, err
+	}
+	return task.Key{Namespace: s.cfg.Namespace, Name: name}, nil
+}
+
+// header returns the only value of a header, "" where there is none.
+func header(r *http.Request, name string) (string, error) {
+	values := r.Header.Values(name)
+	switch len(values) {
+	case 0:
+		return "", nil
+	case 1:
+		return values[0], nil
+	}
+	return "", refuse("repeated_parameter", name, "the header is given more than once")
+}
+
+// precondition reads If-Match and If-None-Match of a change.
+func precondition(r *http.Request) (task.Precondition, error) {
+	var c task.Precondition
+	if values, given := r.Header["If-Match"]; given {
+		tags, err := etags(strings.Join(values, ","), "If-Match")
+		if err != nil {
+			return c, err
+		}
+		for _, t := range tags {
+			if strings.HasPrefix(t, weak) { // a weak tag matches nothing here: RFC 9110, 13.1.1
+				t = ""
+			}
+			c.IfMatch = append(c.IfMatch, t)
+		}
+	}
+	if values, given := r.Header["If-None-Match"]; given {
+		if strings.TrimSpace(strings.Join(values, ",")) != "*" {
+			return c, refuse("bad_precondition", "If-None-Match", "a change understands If-None-Match: * alone; to change a known version, send If-Match")
+		}
+		c.IfNoneMatch = true
+	}
+	return c, nil
+}
+
+const weak = "W/"
+
+// etags splits a list of entity tags and takes their quotes off; * stays.
+func etags(list, field string) ([]string, error) {
+	var tags []string
+	for _, item := range strings.Split(list, ",") {
+		item = strings.TrimSpace(item)
+		if item == "*" {
+			tags = append(tags, item)
+			continue
+		}
+		bare, isWeak := strings.CutPrefix(item, weak)
+		if len(bare) < 2 || bare[0] != '"' || bare[len(bare)-1] != '"' || strings.Contains(bare[1:len(bare)-1], `"`) {
+			return nil, refuse("bad_precondition", field, `an entity tag stands in quotes, as ETag shows it: "id.version"`)
+		}
+		tag := bare[1 : len(bare)-1]
+		if isWeak || tag == "*" { // "*" in quotes is a tag that we never give, not the wildcard
+			tag = weak + tag
+		}
+		tags = append(tags, tag)
+	}
+	return tags, nil
+}
+
+// idempotencyKey reads the Idempotency-Key, "" where there is none.
+func idempotencyKey(r *http.Request) (string, error) {
+	const field = "Idempotency-Key"
+	if _, given := r.Header[field]; !given {
+		return "", nil
+	}
+	key, err := header(r, field)
+	if err != nil {
+		return "", err
+	}
+	if key == "" || len(key) > task.MaxIdempotencyKey || strings.ContainsFunc(key, func(c rune) bool { return c < ' ' || c > '~' }) {
+		return "", refuse("bad_idempotency_key", field, fmt.Sprintf("an Idempotency-Key has 1 to %d printable ASCII characters", task.MaxIdempotencyKey))
+	}
+	return key, nil
+}

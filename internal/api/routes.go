@@ -1,0 +1,226 @@
+package api
+
+import (
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// route is one method of one path: what serves it, and what OpenAPI says of it.
+type route struct {
+	method, path string
+	serve        func(*Server, http.ResponseWriter, *request) error
+
+	id, summary, about string
+	tag                string
+
+	query   []param // any other query parameter is refused: a filter with a typing error chooses everything
+	headers []param // those worth a description
+	body    any     // a value of the body's type; nil: none
+	bodies  []string
+	replies []reply
+}
+
+// reply is what a route answers when all goes well.
+type reply struct {
+	status int
+	about  string
+	body   any    // a value of its type; nil: none
+	media  string // default: application/json
+	tagged bool   // has an ETag
+}
+
+// request is what a handler gets.
+type request struct {
+	*http.Request
+	query url.Values
+	now   task.Millis // the clock, read once
+}
+
+const (
+	tasksPath = wire.Version + "/tasks"
+	taskPath  = tasksPath + "/{name}"
+
+	jsonType       = "application/json"
+	mergePatchType = "application/merge-patch+json"
+)
+
+func routes() []route {
+	return slices.Concat(createRoutes(), taskRoutes(), filterRoutes(), otherRoutes())
+}
+
+func createRoutes() []route {
+	created := reply{201, "Created, and durable. The repeat of a create with the same Idempotency-Key is answered with the task it made.", wire.Task{}, "", true}
+	return []route{
+		{
+			method: "POST", path: tasksPath, serve: (*Server).create, tag: "tasks",
+			id: "createTask", summary: "Create a task",
+			headers: []param{idempotencyHeader}, body: wire.TaskInput{}, replies: []reply{created},
+		},
+		{
+			method: "POST", path: tasksPath + "/batch", serve: (*Server).batch, tag: "tasks",
+			id: "createTasks", summary: "Create up to 1000 tasks",
+			about: "Not atomic: each item is created, or not, by itself, and has its result in the order of the items. " +
+				"At most 16 MiB. JSON that is broken refuses the whole; whatever else is wrong with an item refuses that item.",
+			body: batchInput{}, replies: []reply{{200, "A result for each item.", wire.BatchReply{}, "", false}},
+		},
+		{
+			method: "PUT", path: taskPath, serve: (*Server).put, tag: "tasks",
+			id: "putTask", summary: "Create or replace a task",
+			about:   "Where an attempt of the old task is under way, the new one starts when that has settled, whatever its outcome.",
+			headers: []param{ifMatchHeader, ifNoneMatchHeader}, body: wire.TaskInput{},
+			replies: []reply{{200, "Replaced, and durable.", wire.Task{}, "", true}, {201, "Created, and durable.", wire.Task{}, "", true}},
+		},
+		{
+			method: "POST", path: wire.Version + "/publish", serve: (*Server).publish, tag: "tasks",
+			id: "publish", summary: "Forward this request, later",
+			about: "The body, of any content type, and the headers of this request become the task's: a POST to url. Left behind are the headers " +
+				"of the connection, those no task may have, and what is between the caller and this server: Authorization, Cookie, Origin, Sec-*, Accept-Encoding, Idempotency-Key, Foliot-*. " +
+				"Without Foliot-Delay and Foliot-At it is due now.",
+			query: publishQuery, headers: append(slices.Clone(publishHeaders), idempotencyHeader),
+			body: []byte(nil), bodies: []string{"*/*"}, replies: []reply{created},
+		},
+	}
+}
+
+func taskRoutes() []route {
+	conditions := []param{ifMatchHeader}
+	change := func(about string) []reply { return []reply{{200, about, wire.Task{}, "", true}} }
+	return []route{
+		{
+			method: "GET", path: taskPath, serve: (*Server).get, tag: "tasks",
+			id: "getTask", summary: "Read a task",
+			about:   "The entity tag counts what clients changed: attempts and the state they lead to do not change it.",
+			query:   []param{waitParam},
+			headers: []param{{name: "If-None-Match", about: "304 if the task still has one of these entity tags; ignored with wait."}},
+			replies: append(change("The task, with its body."), reply{304, "It has that entity tag.", nil, "", true}),
+		},
+		{
+			method: "PATCH", path: taskPath, serve: (*Server).patch, tag: "tasks",
+			id: "patchTask", summary: "Change some fields of a task",
+			about: "A merge patch (RFC 7396) in two respects more careful: labels and headers as a whole cannot be null, and a JSON body is replaced, not merged. " +
+				"While an attempt is under way its due time cannot change, and the rest counts from the next attempt on. A dead task stays dead.",
+			headers: conditions, body: wire.TaskPatch{}, bodies: []string{jsonType, mergePatchType}, replies: change("Changed, and durable."),
+		},
+		{
+			method: "POST", path: taskPath + "/touch", serve: (*Server).touch, tag: "tasks",
+			id: "touchTask", summary: "Make a task due its delay from now: a watchdog's heartbeat",
+			headers: conditions, replies: change("Due its delay from now, attempts back to 0."),
+		},
+		{
+			method: "POST", path: taskPath + "/run", serve: (*Server).runNow, tag: "tasks",
+			id: "runTask", summary: "Make a task due now",
+			headers: conditions, replies: change("Due now; it passes pause and rate, not concurrency."),
+		},
+		{
+			method: "POST", path: taskPath + "/retry", serve: (*Server).retry, tag: "tasks",
+			id: "retryTask", summary: "Give a dead task a new life",
+			headers: conditions, replies: change("Due now, attempts back to 0, with the same id."),
+		},
+		{
+			method: "DELETE", path: taskPath, serve: (*Server).cancel, tag: "tasks",
+			id: "cancelTask", summary: "Cancel a task",
+			headers: conditions,
+			replies: append(change("Cancelled: no attempt starts after this reply."),
+				reply{202, "An attempt is, or may be, under way: no retry follows it; the task ends delivered or cancelled.", wire.Task{}, "", true}),
+		},
+	}
+}
+
+func filterRoutes() []route {
+	const about = "By the filters of the list; all given must match. Names at least one, or all=true. " +
+		"Goes through the tasks in pages, each durable before the next: a request that breaks off has changed a part, and can be repeated. "
+	bulk := []reply{{200, "How many tasks were changed.", wire.BulkReply{}, "", false}}
+	return []route{
+		{
+			method: "GET", path: tasksPath, serve: (*Server).list, tag: "tasks",
+			id: "listTasks", summary: "List tasks",
+			about:   "The order is not specified. A page may be short, or empty, and still have a next_cursor: at most 10,000 records are examined for one.",
+			query:   append(slices.Clone(filterParams), limitParam, cursorParam, includeParam),
+			replies: []reply{{200, "A page of tasks.", wire.TaskList{}, "", false}},
+		},
+		{
+			method: "POST", path: tasksPath + "/cancel", serve: (*Server).cancelMany, tag: "tasks",
+			id: "cancelTasks", summary: "Cancel the tasks that match", about: about + "Without state: all that are not finished.",
+			query: append(slices.Clone(filterParams), allParam), replies: bulk,
+		},
+		{
+			method: "POST", path: tasksPath + "/retry", serve: (*Server).retryMany, tag: "tasks",
+			id: "retryTasks", summary: "Retry the dead tasks that match", about: about + "Without state: the dead ones, the only ones that can be.",
+			query: append(slices.Clone(filterParams), allParam), replies: bulk,
+		},
+	}
+}
+
+func otherRoutes() []route {
+	return []route{
+		{
+			method: "GET", path: "/healthz", serve: (*Server).healthz, tag: "server",
+			id: "healthz", summary: "Is the process alive?", replies: []reply{{200, "It is.", wire.Health{}, "", false}},
+		},
+		{
+			method: "GET", path: "/readyz", serve: (*Server).readyz, tag: "server",
+			id: "readyz", summary: "Does it take requests?",
+			about: "503 when the store stopped, or the server is stopping.", replies: []reply{{200, "It does.", wire.Health{}, "", false}},
+		},
+		{
+			method: "GET", path: "/openapi.json", serve: (*Server).document, tag: "server",
+			id: "openapi", summary: "This document", replies: []reply{{200, "OpenAPI 3.1.", map[string]any{}, "", false}},
+		},
+	}
+}
+
+// route builds the mux. Beside the routes it serves the root, for people, and
+// everything else as a problem.
+func (s *Server) route(rs []route) *http.ServeMux {
+	mux := http.NewServeMux()
+	for _, r := range rs {
+		mux.Handle(r.method+" "+r.path, s.handler(r))
+	}
+	mux.Handle("GET /{$}", s.handler(route{serve: (*Server).root}))
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, s.unrouted(w, r)) })
+	return mux
+}
+
+func (s *Server) handler(rt route) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		query, err := readQuery(r, rt.query)
+		if err == nil {
+			err = rt.serve(s, w, &request{Request: r, query: query, now: now()})
+		}
+		if err != nil {
+			s.fail(w, r, err)
+		}
+	})
+}
+
+// unrouted says what is wrong with a request that no route takes: the path, or
+// only the method.
+func (s *Server) unrouted(w http.ResponseWriter, r *http.Request) error {
+	var allow []string
+	for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"} {
+		if !cleanPath(r) {
+			break
+		}
+		if _, pattern := s.mux.Handler(&http.Request{Method: method, Host: r.Host, URL: r.URL}); pattern != "/" {
+			allow = append(allow, method)
+		}
+	}
+	if len(allow) == 0 {
+		return refuse("no_route", "", "nothing is served at this path; /openapi.json describes what is")
+	}
+	w.Header().Set("Allow", strings.Join(allow, ", "))
+	return refuse("method_not_allowed", "", "this path takes "+strings.Join(allow, ", "))
+}
+
+// cleanPath reports whether the mux would take r's path as it is. Others it
+// would redirect, and a redirected POST is a trap.
+func cleanPath(r *http.Request) bool {
+	p := r.URL.Path
+	return p == "/" || strings.HasPrefix(p, "/") && path.Clean(p) == strings.TrimSuffix(p, "/")
+}

@@ -1,0 +1,157 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// Ledger is what the API needs of a store.
+type Ledger interface {
+	task.Ledger
+	Durability() string
+	Err() error
+}
+
+// Config is what an operator decides about the API. The zero Config works on
+// loopback.
+type Config struct {
+	// Namespace is whose tasks are served. Default: "default".
+	Namespace string
+	// BodyLimit bounds the body of one task, in bytes. Default: 256 KiB; at
+	// most 1 MiB, more is cut down to that.
+	BodyLimit int
+	// AllowedHosts are the names, without port, by which clients may call the
+	// server: a request whose Host is another is refused, as a page in a
+	// browser could send it (DNS rebinding). Loopback names and the address a
+	// connection came in on are always allowed.
+	AllowedHosts []string
+	// Version is what the OpenAPI document and the health routes show.
+	// Default: "dev".
+	Version string
+	// Log is told of what went wrong here. Default: slog.Default().
+	Log *slog.Logger
+}
+
+func (c Config) withDefaults() Config {
+	if c.Namespace == "" {
+		c.Namespace = task.DefaultNamespace
+	}
+	if c.BodyLimit <= 0 {
+		c.BodyLimit = task.MaxBodyDefault
+	}
+	c.BodyLimit = min(c.BodyLimit, task.MaxBody)
+	if c.Version == "" {
+		c.Version = "dev"
+	}
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	return c
+}
+
+// Server answers the API's requests. It starts no goroutine. All methods may
+// be called by many goroutines.
+type Server struct {
+	cfg     Config
+	ledger  Ledger
+	guard   *guard
+	mux     *http.ServeMux
+	openAPI func() []byte // built when first asked for
+
+	waiting waiters
+	buffers sync.Pool // *bytes.Buffer, for requests and replies
+	stop    chan struct{}
+	stopped sync.Once // closes stop
+}
+
+// New returns a server of ledger's tasks. The http.Server around it should
+// bound headers and whole requests in time (ReadHeaderTimeout, ReadTimeout);
+// routes that take longer by nature extend their own deadlines.
+func New(cfg Config, ledger Ledger) *Server {
+	s := &Server{cfg: cfg.withDefaults(), ledger: ledger, stop: make(chan struct{})}
+	s.guard = newGuard(s.cfg.AllowedHosts)
+	s.buffers.New = func() any { return new(bytes.Buffer) }
+	s.openAPI = sync.OnceValue(func() []byte { return s.describe(routes()) })
+	s.mux = s.route(routes())
+	return s
+}
+
+// Stop makes the long polls return with what they know, new ones too, and
+// /readyz say no; everything else goes on. It is for the beginning of a
+// shutdown, which would wait for the polls: http.Server.RegisterOnShutdown
+// takes it. Twice is fine.
+func (s *Server) Stop() {
+	s.stopped.Do(func() { close(s.stop) })
+}
+
+// Notify says that the tasks may have changed: the long polls that wait for
+// them look again at once. It is a hint, they also look by themselves. It does
+// not block, and costs next to nothing where nobody waits.
+func (s *Server) Notify(keys ...task.Key) { s.waiting.notify(keys...) }
+
+// ServeHTTP answers one request. What a handler panics with is logged and
+// answered as an internal problem.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	defer func() {
+		switch v := recover(); v {
+		case nil:
+		case http.ErrAbortHandler:
+			panic(v)
+		default:
+			s.crashed(r.Context(), w, v, debug.Stack())
+		}
+	}()
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Cache-Control", "no-store")
+	if err := s.guard.check(r); err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	if !cleanPath(r) {
+		s.fail(w, r, s.unrouted(w, r))
+		return
+	}
+	s.mux.ServeHTTP(w, r)
+}
+
+// now is the instant that a request counts from: rounded up, as delays are
+// promised to be no shorter than they say.
+func now() task.Millis { return task.CeilMillis(time.Now()) }
+
+// write sends v as JSON. It is encoded first, so that an error in it still has
+// a status of its own.
+func (s *Server) write(ctx context.Context, w http.ResponseWriter, mediaType string, status int, v any) {
+	buf := s.buffer()
+	defer s.release(buf)
+	enc := json.NewEncoder(buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		s.cfg.Log.LogAttrs(ctx, slog.LevelError, "encode a reply", slog.Any("error", err))
+		p := problemOf(err)
+		s.write(ctx, w, wire.ProblemType, p.Status, p)
+		return
+	}
+	w.Header().Set("Content-Type", mediaType)
+	w.WriteHeader(status)
+	_, _ = w.Write(buf.Bytes()) // the client went away: nobody is left to be told
+}
+
+func (s *Server) buffer() *bytes.Buffer { return s.buffers.Get().(*bytes.Buffer) }
+
+// release gives buf back, unless it grew to a size that is rarely needed.
+func (s *Server) release(buf *bytes.Buffer) {
+	if buf.Cap() > 1<<20 {
+		return
+	}
+	buf.Reset()
+	s.buffers.Put(buf)
+}

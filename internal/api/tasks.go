@@ -1,0 +1,217 @@
+package api
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+func (s *Server) create(w http.ResponseWriter, r *request) error {
+	key, err := idempotencyKey(r.Request)
+	if err != nil {
+		return err
+	}
+	buf, err := s.readJSON(w, r.Request, s.requestLimit())
+	if err != nil {
+		return err
+	}
+	defer s.release(buf)
+	spec, err := s.readSpec(buf.Bytes())
+	if err != nil {
+		return err
+	}
+	if err := s.complete(&spec, key, r.now); err != nil {
+		return err
+	}
+	return s.createSpec(w, r, spec, key, task.Digest([]byte(tasksPath), buf.Bytes()))
+}
+
+// readSpec reads the task that a whole document is.
+func (s *Server) readSpec(data []byte) (task.Spec, error) {
+	spec := task.DefaultSpec()
+	err := document(data, func(r *reader) error { return r.decodeTask(&spec, s.cfg.BodyLimit) })
+	return spec, err
+}
+
+// complete gives spec its namespace and id, and a name where it has none, and
+// validates it.
+func (s *Server) complete(spec *task.Spec, idempotencyKey string, now task.Millis) error {
+	spec.Namespace = s.cfg.Namespace
+	if idempotencyKey != "" && spec.Name == "" {
+		spec.ID = task.DeriveID(spec.Namespace, idempotencyKey)
+	} else {
+		spec.ID = task.NewID(now)
+	}
+	if spec.Name == "" {
+		spec.Name = spec.ID
+	}
+	return spec.Validate(now)
+}
+
+// createSpec creates a task and answers. fingerprint recognises the request
+// when its Idempotency-Key comes again.
+func (s *Server) createSpec(w http.ResponseWriter, r *request, spec task.Spec, key, fingerprint string) error {
+	change := task.Create{Spec: spec}
+	if key != "" {
+		change.Idempotency = &task.Idempotency{Key: task.Digest([]byte(key)), Fingerprint: fingerprint}
+	}
+	done, err := s.apply(r, change)
+	if err != nil {
+		return err
+	}
+	s.replyChange(w, r, http.StatusCreated, done.Task)
+	return nil
+}
+
+func (s *Server) put(w http.ResponseWriter, r *request) error {
+	key, cond, err := s.target(r)
+	if err != nil {
+		return err
+	}
+	buf, err := s.readJSON(w, r.Request, s.requestLimit())
+	if err != nil {
+		return err
+	}
+	defer s.release(buf)
+	spec, err := s.readSpec(buf.Bytes())
+	switch {
+	case err != nil:
+		return err
+	case spec.Name != "" && spec.Name != key.Name:
+		return refuse("name_mismatch", "name", "the path names the task: leave the name out, or give the same")
+	}
+	spec.Name = key.Name
+	if err := s.complete(&spec, "", r.now); err != nil {
+		return err
+	}
+	done, err := s.apply(r, task.Replace{Spec: spec, If: cond})
+	if err != nil {
+		return err
+	}
+	status := http.StatusOK
+	if done.Effect == task.Created {
+		status = http.StatusCreated
+	}
+	s.replyChange(w, r, status, done.Task)
+	return nil
+}
+
+func (s *Server) get(w http.ResponseWriter, r *request) error {
+	key, err := s.key(r.Request)
+	if err != nil {
+		return err
+	}
+	if r.query.Has("wait") {
+		return s.getLater(w, r, key)
+	}
+	t, err := s.ledger.Get(r.Context(), key)
+	if err != nil {
+		return err
+	}
+	if seen, err := notModified(r.Request, t.ETag()); err != nil {
+		return err
+	} else if seen {
+		w.Header().Set("ETag", `"`+t.ETag()+`"`)
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	s.replyTask(w, r, http.StatusOK, show(t), t.ETag())
+	return nil
+}
+
+// notModified reports whether If-None-Match names etag. Comparison is weak.
+func notModified(r *http.Request, etag string) (bool, error) {
+	values, given := r.Header["If-None-Match"]
+	if !given {
+		return false, nil
+	}
+	tags, err := etags(strings.Join(values, ","), "If-None-Match")
+	return slices.ContainsFunc(tags, func(t string) bool { return t == "*" || strings.TrimPrefix(t, weak) == etag }), err
+}
+
+func (s *Server) patch(w http.ResponseWriter, r *request) error {
+	key, cond, err := s.target(r)
+	if err != nil {
+		return err
+	}
+	buf, err := s.readJSON(w, r.Request, s.requestLimit(), mergePatchType)
+	if err != nil {
+		return err
+	}
+	defer s.release(buf)
+	p := task.Patch{Key: key, If: cond}
+	if err := document(buf.Bytes(), func(rd *reader) error { return rd.decodePatch(&p, s.cfg.BodyLimit) }); err != nil {
+		return err
+	}
+	if err := p.Validate(r.now); err != nil {
+		return err
+	}
+	return s.change(w, r, p)
+}
+
+func (s *Server) touch(w http.ResponseWriter, r *request) error {
+	return s.act(w, r, func(key task.Key, cond task.Precondition) task.Change { return task.Touch{Key: key, If: cond} })
+}
+
+func (s *Server) runNow(w http.ResponseWriter, r *request) error {
+	return s.act(w, r, func(key task.Key, cond task.Precondition) task.Change { return task.Run{Key: key, If: cond} })
+}
+
+func (s *Server) retry(w http.ResponseWriter, r *request) error {
+	return s.act(w, r, func(key task.Key, cond task.Precondition) task.Change { return task.Revive{Key: key, If: cond} })
+}
+
+func (s *Server) cancel(w http.ResponseWriter, r *request) error {
+	return s.act(w, r, func(key task.Key, cond task.Precondition) task.Change { return task.Cancel{Key: key, If: cond} })
+}
+
+// act carries out a change that is said by path and headers alone.
+func (s *Server) act(w http.ResponseWriter, r *request, what func(task.Key, task.Precondition) task.Change) error {
+	key, cond, err := s.target(r)
+	if err != nil {
+		return err
+	}
+	if err := noBody(r.Request); err != nil {
+		return err
+	}
+	return s.change(w, r, what(key, cond))
+}
+
+// target reads which task r is about, and in which version.
+func (s *Server) target(r *request) (task.Key, task.Precondition, error) {
+	key, err := s.key(r.Request)
+	if err != nil {
+		return key, task.Precondition{}, err
+	}
+	cond, err := precondition(r.Request)
+	return key, cond, err
+}
+
+// change carries out a change to an existing task and answers.
+func (s *Server) change(w http.ResponseWriter, r *request, c task.Change) error {
+	done, err := s.apply(r, c)
+	if err != nil {
+		return err
+	}
+	status := http.StatusOK
+	if done.Effect == task.Accepted {
+		status = http.StatusAccepted
+	}
+	s.replyChange(w, r, status, done.Task)
+	return nil
+}
+
+// apply carries out one change.
+func (s *Server) apply(r *request, c task.Change) (task.Result, error) {
+	replies, err := s.ledger.Apply(r.Context(), r.now, []task.Change{c})
+	if err != nil {
+		return task.Result{}, err
+	}
+	if err := replies[0].Err; err != nil {
+		return task.Result{}, err
+	}
+	s.waiting.notify(c.Target())
+	return replies[0].Result, nil
+}

@@ -1,0 +1,147 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// getLater answers when the task is finished or dead, or when the wait is over.
+func (s *Server) getLater(w http.ResponseWriter, r *request, key task.Key) error {
+	wait, err := parseDuration("wait", r.query.Get("wait"))
+	switch {
+	case err != nil:
+		return err
+	case wait < 0 || wait > maxWait:
+		return refuse("out_of_range", "wait", "a wait lies between 0s and 5m")
+	}
+	allow(w, r.Request, wait)
+	t, err := s.await(r.Context(), key, wait)
+	if err != nil {
+		return err
+	}
+	s.replyTask(w, r, http.StatusOK, show(t), t.ETag())
+	return nil
+}
+
+// allow moves the deadlines that the server set for ordinary requests: the
+// reply may come d later. Where there are none it sets none, as they would
+// outlive the request on its connection.
+func allow(w http.ResponseWriter, r *http.Request, d time.Duration) {
+	server, ok := r.Context().Value(http.ServerContextKey).(*http.Server)
+	if !ok {
+		return
+	}
+	c := http.NewResponseController(w)
+	if server.ReadTimeout > 0 { // the request was read; what is read now is only whether the client is there
+		_ = c.SetReadDeadline(time.Time{}) // a writer without deadlines needs none moved
+	}
+	if server.WriteTimeout > 0 {
+		_ = c.SetWriteDeadline(time.Now().Add(d + server.WriteTimeout))
+	}
+}
+
+// How often a waiting poll looks by itself. Notify makes most of that
+// unnecessary; looking is what makes it true.
+const (
+	soonest = 50 * time.Millisecond
+	latest  = time.Second
+)
+
+// await returns the task when it is finished or dead, and otherwise as it is
+// after wait, or when the server stops.
+func (s *Server) await(ctx context.Context, key task.Key, wait time.Duration) (*task.Task, error) {
+	end := time.NewTimer(wait)
+	defer end.Stop()
+	look := time.NewTimer(latest)
+	defer look.Stop()
+	over, pause := false, soonest
+	for {
+		changed, leave := s.waiting.join(key) // before looking, so that no change falls between
+		t, err := s.ledger.Get(ctx, key)
+		if err != nil || over || t.State.Finished() || t.State == task.Dead {
+			leave()
+			return t, err
+		}
+		// Nothing happens by itself before it is due; soon after, probably.
+		if ahead := time.Until(t.Due.Time()); t.State == task.Scheduled && ahead > 0 {
+			pause = soonest
+			look.Reset(min(ahead+soonest, latest))
+		} else {
+			look.Reset(pause)
+			pause = min(2*pause, latest)
+		}
+		select {
+		case <-changed:
+		case <-look.C:
+		case <-end.C:
+			over = true
+		case <-s.stop:
+			over = true
+		case <-ctx.Done():
+			leave()
+			return nil, ctx.Err()
+		}
+		leave()
+	}
+}
+
+// waiters knows who waits for which task. The zero value is ready.
+type waiters struct {
+	count atomic.Int64 // of those who wait; written under mu, read by notify without it: 0 spares it the lock
+
+	mu   sync.Mutex // guards keys and what is in it
+	keys map[task.Key]*waiter
+}
+
+// waiter is one task that is waited for, by how many.
+type waiter struct {
+	changed chan struct{} // closed by the first notify after the join
+	n       int
+}
+
+// join returns a channel that the next notify of key closes, and what to call
+// when it is no longer needed.
+func (w *waiters) join(key task.Key) (changed <-chan struct{}, leave func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.keys == nil {
+		w.keys = map[task.Key]*waiter{}
+	}
+	me := w.keys[key]
+	if me == nil {
+		me = &waiter{changed: make(chan struct{})}
+		w.keys[key] = me
+	}
+	me.n++
+	w.count.Add(1)
+	return me.changed, func() { w.leave(key, me) }
+}
+
+func (w *waiters) leave(key task.Key, me *waiter) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.count.Add(-1)
+	if me.n--; me.n == 0 && w.keys[key] == me {
+		delete(w.keys, key)
+	}
+}
+
+// notify wakes who waits for the keys.
+func (w *waiters) notify(keys ...task.Key) {
+	if w.count.Load() == 0 {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, key := range keys {
+		if me := w.keys[key]; me != nil {
+			close(me.changed)
+			delete(w.keys, key) // who joins from now on waits for the next change
+		}
+	}
+}
