@@ -3,12 +3,14 @@ package webhook
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"regexp"
 	"strings"
 	"sync"
@@ -253,6 +255,30 @@ func TestALostLeaseSendsNothing(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// net/http writes on another goroutine, which an ended context stops nearly
+// always; a closed connection stops it always.
+func TestARefusedConnectionCarriesNothingMore(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		over func(net.Conn) net.Conn
+	}{
+		{"plain", func(c net.Conn) net.Conn { return c }},
+		{"TLS", func(c net.Conn) net.Conn { return tls.Client(c, &tls.Config{MinVersion: tls.VersionTLS12}) }},
+	} {
+		ours, theirs := net.Pipe()
+		ctx, cancel := context.WithCancelCause(t.Context())
+		g := &gate{ctx: ctx, giveUp: cancel, live: func() error { return io.ErrUnexpectedEOF }}
+		g.gotConn(httptrace.GotConnInfo{Conn: c.over(ours)})
+		if _, err := ours.Write([]byte("GET")); !errors.Is(err, io.ErrClosedPipe) {
+			t.Errorf("%s: writing gave %v", c.name, err)
+		}
+		if !errors.Is(context.Cause(ctx), errLease) || !g.passed.IsZero() {
+			t.Errorf("%s: cause %v, passed %v", c.name, context.Cause(ctx), g.passed)
+		}
+		theirs.Close()
 	}
 }
 

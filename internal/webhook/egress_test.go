@@ -154,6 +154,9 @@ func TestTheEnvironmentsProxyIsNotUsed(t *testing.T) {
 	port := serveAt(t, "127.0.0.2:0", &direct)
 	s := newSender(t, Config{AllowLoopback: true})
 	s.dialer.Resolver = names(func(string) []netip.Addr { return addrs("127.0.0.2") }).resolver()
+	if s.transport.Proxy != nil { // net/http reads the environment once, perhaps before this test
+		t.Error("a proxy function is set")
+	}
 	// A name: net/http never sends 127.0.0.1 by way of a proxy.
 	o := s.Deliver(t.Context(), delivery(t, "http://proxied.test:"+port+"/"))
 	if o.Verdict != task.Success || proxied.Load() != 0 || direct.Load() != 1 {
