@@ -64,7 +64,7 @@ func (sh *shard[T]) stepBatchLocked(m moment, budget *int) (more bool) {
 }
 
 func (sh *shard[T]) expireLocked(c claimed) Expired[T] {
-	id := makeID(sh.number, markGeneration(sh.nodes.at(c.index).mark.Load()), c.index)
+	id := makeID(sh.number, sh.nodes.at(c.index).generation(), c.index)
 	due := sh.dueTime(c)
 	return Expired[T]{ID: id, Value: sh.endLocked(c), Due: due, Late: c.late}
 }

@@ -23,16 +23,13 @@ func NewCore[T any](now uint64) *Core[T] {
 // Advance fires it. Zero is returned, and nothing added, only when 2^28 timers are pending.
 func (c *Core[T]) Add(when uint64, v T) ID {
 	when = min(when, maxTick)
-	index, mark, ok := c.nodes.take()
-	if !ok {
+	index, n, generation := c.nodes.take()
+	if n == nil {
 		return 0
 	}
 	c.values.put(index, v)
-	n := c.nodes.at(index)
-	c.ticks.enter()
-	c.ticks.insert(index, n, mark, when)
-	n.state.Store(liveState(when, markGeneration(mark)))
-	return makeID(0, markGeneration(mark), index)
+	c.ticks.add(index, n, generation, when)
+	return makeID(0, generation, index)
 }
 
 // Reset moves a pending timer to tick when, earlier or later. It returns false, and does nothing, if the timer has
@@ -55,7 +52,7 @@ func (c *Core[T]) Remove(id ID) (v T, ok bool) {
 	index := id.index()
 	v = c.values.take(index)
 	s := c.nodes.end(index, n)
-	c.ticks.forget(index, n.mark.Load(), s)
+	c.ticks.forget(index, n, s)
 	c.free(index)
 	return v, true
 }
@@ -82,7 +79,7 @@ func (c *Core[T]) Advance(now uint64, limit int, fire func(ID, T)) (fired int) {
 			}
 			continue
 		}
-		generation := markGeneration(c.nodes.at(index).mark.Load())
+		generation := c.nodes.at(index).generation()
 		v := c.values.take(index)
 		c.free(index)
 		fired++

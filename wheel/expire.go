@@ -18,7 +18,7 @@ const (
 )
 
 // wideLevel is the first level whose slots span more than an epoch: there an entry does not tell its whole tick.
-const wideLevel = (placedBits+slotBits-1)/slotBits + 1
+const wideLevel = placedBits/slotBits + 1
 
 // queueDue puts an entry that is due already into the queue.
 func (h *hierarchy) queueDue(e entry) {
@@ -102,29 +102,20 @@ func (h *hierarchy) endStep(now uint64, entries uint32) {
 // seize ends the timer of an entry if it is due. One that was extended is placed anew.
 func (h *hierarchy) seize(e entry) (index uint32, tick uint64, ok bool) {
 	index = e.index()
-	n := h.nodes.lookup(index)
-	if n == nil {
-		return 0, 0, false
-	}
-	mark := n.mark.Load()
-	if !e.matches(mark) {
-		return 0, 0, false
-	}
-	for {
-		s := n.state.Load()
-		if !isLive(s) {
-			return 0, 0, false
-		}
+	n, s := h.alive(e)
+	for n != nil {
 		tick = stateTick(s)
 		if tick > h.cursor {
 			h.overtook++
-			h.insert(index, n, mark, tick)
-			return 0, 0, false
+			h.insert(index, n, tick)
+			break
 		}
 		if h.nodes.kill(index, n, s) {
 			return index, tick, true
 		}
+		s = n.state.Load() // Extend came between: it is alive, and due later
 	}
+	return 0, 0, false
 }
 
 // cascade spreads the first list of the queue over the slots where its entries belong now. It reads the entries alone,
@@ -151,16 +142,14 @@ func (h *hierarchy) cascade(now uint64, budget *int) {
 
 // replace places an entry by what its node says, and drops it if it is stale.
 func (h *hierarchy) replace(e entry) {
-	s, alive := h.alive(e)
-	if !alive {
+	n, s := h.alive(e)
+	if n == nil {
 		return
 	}
-	n := h.nodes.at(e.index())
-	mark := n.mark.Load()
-	placed := placedTick(s, mark)
+	placed := placedTick(s, n.place)
 	if tick := stateTick(s); tick > placed {
 		h.overtook++
-		h.insert(e.index(), n, mark, tick)
+		h.insert(e.index(), n, tick)
 		return
 	}
 	h.place(e, placed)

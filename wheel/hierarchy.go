@@ -31,7 +31,7 @@ const (
 type hierarchy struct {
 	nodes  *table
 	blocks blocks
-	wall   uint64 // the clock bit in the marks of its nodes: 0 or wallBit
+	wall   uint32 // the clock bit of its nodes: 0 or wallBit
 
 	cursor  uint64         // every slot that starts at or before the cursor has been moved to the queue
 	soonest uint64         // not after the start of any occupied slot, nor after what waits in the queue
@@ -48,7 +48,7 @@ type hierarchy struct {
 	overtook uint64 // timers found extended when their entry came up
 }
 
-func newHierarchy(nodes *table, now, wall uint64, turn uint32) hierarchy {
+func newHierarchy(nodes *table, now uint64, wall, turn uint32) hierarchy {
 	return hierarchy{nodes: nodes, blocks: newBlocks(), wall: wall, cursor: now, soonest: never, turn: turn}
 }
 
@@ -95,11 +95,18 @@ func (h *hierarchy) catchUp(now uint64) {
 	}
 }
 
+// add makes a dead node a timer for tick.
+func (h *hierarchy) add(index uint32, n *node, generation uint32, tick uint64) {
+	h.pending++
+	n.setKin(makeKin(generation, h.wall))
+	h.insert(index, n, tick)
+	n.state.Store(liveState(tick, generation))
+}
+
 // insert places a live node at its tick and makes the entry the node's own. What entry it had before is now stale.
-func (h *hierarchy) insert(index uint32, n *node, mark, tick uint64) {
-	mark = replaced(mark, tick, h.wall)
-	n.mark.Store(mark)
-	h.place(entryOf(index, mark), tick)
+func (h *hierarchy) insert(index uint32, n *node, tick uint64) {
+	n.place = replaced(n.place, tick)
+	h.place(entryOf(index, n.place), tick)
 }
 
 // place puts an entry where its tick belongs.
@@ -117,8 +124,8 @@ func (h *hierarchy) place(e entry, tick uint64) {
 }
 
 // forget is called after a timer has ended, or before it is placed anew: its entry is stale now. s is its last state.
-func (h *hierarchy) forget(index uint32, mark, s uint64) {
-	tick := placedTick(s, mark)
+func (h *hierarchy) forget(index uint32, n *node, s uint64) {
+	tick := placedTick(s, n.place)
 	if tick <= h.cursor {
 		return // it waits in the queue
 	}
@@ -127,7 +134,7 @@ func (h *hierarchy) forget(index uint32, mark, s uint64) {
 	if l.n == 0 {
 		return // it waits in the queue: a cascade is under way
 	}
-	if !l.unpush(&h.blocks, entryOf(index, mark)) {
+	if !l.unpush(&h.blocks, entryOf(index, n.place)) {
 		l.stale = min(l.stale+1, l.n)
 		h.sift(l)
 	}
@@ -145,9 +152,7 @@ func (h *hierarchy) vacate(slot uint) {
 	}
 }
 
-// enter and leave count the nodes placed here. When the last one has left, every entry that still stands is stale.
-func (h *hierarchy) enter() { h.pending++ }
-
+// leave is called when a node is no longer placed here. After the last one, every entry that still stands is stale.
 func (h *hierarchy) leave() {
 	h.pending--
 	if h.pending == 0 {
@@ -173,7 +178,6 @@ func (h *hierarchy) clear() {
 // reset moves a live node to another tick. A later tick of the same epoch is only noted in the state: its entry, when it
 // comes due, finds that out.
 func (h *hierarchy) reset(index uint32, n *node, tick uint64) {
-	mark := n.mark.Load()
 	for {
 		s := n.state.Load()
 		old := stateTick(s)
@@ -181,8 +185,8 @@ func (h *hierarchy) reset(index uint32, n *node, tick uint64) {
 			continue // Extend came between
 		}
 		if tick < old || epoch(tick) != epoch(old) {
-			h.forget(index, mark, s)
-			h.insert(index, n, mark, tick)
+			h.forget(index, n, s)
+			h.insert(index, n, tick)
 		}
 		return
 	}

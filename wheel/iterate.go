@@ -37,7 +37,7 @@ func (sh *shard[T]) page(page []Expired[T], from uint32) ([]Expired[T], bool) {
 	for index := from; index < from+pageCells; index++ {
 		n := sh.nodes.at(index)
 		if isLive(n.state.Load()) {
-			id := makeID(sh.number, markGeneration(n.mark.Load()), index)
+			id := makeID(sh.number, n.generation(), index)
 			page = append(page, Expired[T]{ID: id, Value: *sh.values.at(index)})
 		}
 	}
@@ -72,7 +72,7 @@ func (sh *shard[T]) drain(from uint32) (id ID, v T, ok bool) {
 		sh.mu.Unlock()
 		return 0, v, false
 	}
-	id = makeID(sh.number, markGeneration(n.mark.Load()), index)
+	id = makeID(sh.number, n.generation(), index)
 	v = sh.removeLocked(index, n)
 	sh.count.drained++
 	sh.mu.Unlock()

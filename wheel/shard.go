@@ -77,9 +77,9 @@ func (sh *shard[T]) lenLocked() int {
 	return n
 }
 
-// homeLocked returns the hierarchy where the node of this mark is placed.
-func (sh *shard[T]) homeLocked(mark uint64) *hierarchy {
-	if isWall(mark) {
+// homeLocked returns the hierarchy where the node is placed.
+func (sh *shard[T]) homeLocked(n *node) *hierarchy {
+	if n.wall() != 0 {
 		return sh.wall
 	}
 	return &sh.ticks
@@ -119,16 +119,12 @@ func (sh *shard[T]) addLocked(h *hierarchy, tick uint64, v T) (ID, error) {
 	if sh.closed.Load() {
 		return 0, ErrClosed
 	}
-	index, mark, ok := sh.nodes.take()
-	if !ok {
+	index, n, generation := sh.nodes.take()
+	if n == nil {
 		return 0, ErrFull
 	}
 	sh.values.put(index, v)
-	n := sh.nodes.at(index)
-	h.enter()
-	h.insert(index, n, mark, tick)
-	generation := markGeneration(mark)
-	n.state.Store(liveState(tick, generation))
+	h.add(index, n, generation, tick)
 	sh.count.added++
 	if sh.lenLocked() == 1 {
 		sh.occupiedLocked()
@@ -144,12 +140,12 @@ func (sh *shard[T]) extend(id ID, tick uint64, earlier bool) (ok, sure bool) {
 		return false, true
 	}
 	for {
-		s := n.state.Load() // before the mark: see stateGenBits
-		mark := n.mark.Load()
+		s := n.state.Load() // before kin: a live state says that kin is as new as the state, or newer
+		kin := n.kin.Load()
 		switch old := stateTick(s); {
-		case markGeneration(mark) != id.generation() || !isLiveAs(s, id.generation()) || sh.closed.Load():
+		case !isLive(s) || generationOf(s, kin) != id.generation() || sh.closed.Load():
 			return false, true
-		case isWall(mark):
+		case kin&wallBit != 0:
 			return false, false
 		case tick == old || tick < old && !earlier:
 			return true, true
@@ -177,7 +173,7 @@ func (sh *shard[T]) reset(id ID, d time.Duration, earlier bool) bool {
 	sh.count.resets++
 	sh.ticks.catchUp(sh.floor(now))
 	tick := sh.after(now, d)
-	if isWall(n.mark.Load()) {
+	if n.wall() != 0 {
 		sh.leaveWallLocked(id.index(), n, tick)
 	} else {
 		sh.ticks.reset(id.index(), n, tick)
@@ -189,7 +185,7 @@ func (sh *shard[T]) reset(id ID, d time.Duration, earlier bool) bool {
 // leftLocked returns how long a pending timer still has to go.
 func (sh *shard[T]) leftLocked(n *node, now time.Duration) time.Duration {
 	tick := stateTick(n.state.Load())
-	if isWall(n.mark.Load()) {
+	if n.wall() != 0 {
 		return max(0, sh.wallInstant(tick).Sub(sh.wallNow()))
 	}
 	return max(0, sh.instant(tick)-now)
@@ -212,10 +208,9 @@ func (sh *shard[T]) remove(id ID) (v T, ok bool) {
 // removeLocked ends a pending timer. The caller counts it, and frees its room in the limit.
 func (sh *shard[T]) removeLocked(index uint32, n *node) T {
 	v := sh.values.take(index)
-	mark := n.mark.Load()
-	h := sh.homeLocked(mark)
+	h := sh.homeLocked(n)
 	s := sh.nodes.end(index, n)
-	h.forget(index, mark, s)
+	h.forget(index, n, s)
 	sh.freeLocked(h, index)
 	return v
 }

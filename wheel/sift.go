@@ -20,7 +20,7 @@ func (h *hierarchy) siftBlock(l *list) {
 	id, from, to := l.cut(&h.blocks)
 	dropped := uint32(0)
 	for _, e := range h.blocks.at(id).entries[from:to] {
-		if _, alive := h.alive(e); alive {
+		if n, _ := h.alive(e); n != nil {
 			l.push(&h.blocks, e)
 		} else {
 			dropped++
@@ -35,12 +35,14 @@ func (h *hierarchy) siftBlock(l *list) {
 	l.stale = min(hint, l.n)
 }
 
-// alive returns the state of the entry's node if the entry is not stale.
-func (h *hierarchy) alive(e entry) (s uint64, ok bool) {
-	n := h.nodes.lookup(e.index())
-	if n == nil || !e.matches(n.mark.Load()) {
-		return 0, false
+// alive returns the entry's node and its state, or nil if the entry is stale.
+func (h *hierarchy) alive(e entry) (n *node, s uint64) {
+	n = h.nodes.lookup(e.index())
+	if n == nil || n.place != e.place() {
+		return nil, 0
 	}
-	s = n.state.Load()
-	return s, isLive(s)
+	if s = n.state.Load(); !isLive(s) || n.wall() != h.wall {
+		return nil, 0
+	}
+	return n, s
 }

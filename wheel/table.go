@@ -62,17 +62,20 @@ func (t *table) find(index uint32) *node {
 // live returns the node of a pending timer, or nil if the ID is stale.
 func (t *table) live(id ID) *node {
 	n := t.lookup(id.index())
-	if n == nil || markGeneration(n.mark.Load()) != id.generation() || !isLive(n.state.Load()) {
+	if n == nil {
+		return nil
+	}
+	if s := n.state.Load(); !isLive(s) || generationOf(s, n.kin.Load()) != id.generation() {
 		return nil
 	}
 	return n
 }
 
-// take returns the index of a dead node and the mark under which it shall live: a new generation. It fails only when
-// all 2^28 indices are in use (or retired).
-func (t *table) take() (index uint32, mark uint64, ok bool) {
+// take returns a dead node, and the generation under which it shall live. It fails only when all 2^28 indices are in
+// use or retired.
+func (t *table) take() (index uint32, n *node, generation uint32) {
 	if t.ledger.open == 0 && !t.grow() {
-		return 0, 0, false
+		return 0, nil, 0
 	}
 	chunk := t.ledger.open - 1
 	s := &t.ledger.chunks[chunk]
@@ -87,32 +90,32 @@ func (t *table) take() (index uint32, mark uint64, ok bool) {
 	}
 	t.ledger.took(chunk)
 
-	old := nodes[cell].mark.Load()
-	generation := max(markGeneration(old), t.floors[chunk]) + 1
+	n = &nodes[cell]
+	generation = max(n.generation(), t.floors[chunk]) + 1
 	t.tops[chunk] = max(t.tops[chunk], generation)
-	return chunk<<chunkShift | cell, reborn(old, generation), true
+	return chunk<<chunkShift | cell, n, generation
 }
 
 // kill ends the node's timer, unless its state is no longer s: then it reports false. The caller frees the node next.
 func (t *table) kill(index uint32, n *node, s uint64) bool {
-	return n.state.CompareAndSwap(s, t.tombstone(index))
+	return n.state.CompareAndSwap(s, t.tombstone(index, s))
 }
 
 // end ends the node's timer, whatever Extend does meanwhile, and returns its last state.
 func (t *table) end(index uint32, n *node) (last uint64) {
-	return n.state.Swap(t.tombstone(index))
+	return n.state.Swap(t.tombstone(index, n.state.Load())) // Extend does not change the generation
 }
 
 // tombstone is the state of a dead node about to become the head of its chunk's free list.
-func (t *table) tombstone(index uint32) uint64 {
-	return deadState(t.ledger.chunks[index>>chunkShift].free)
+func (t *table) tombstone(index uint32, s uint64) uint64 {
+	return deadState(t.ledger.chunks[index>>chunkShift].free, uint32(s>>1))
 }
 
 // free takes back a node whose timer has just been ended by kill or end. It reports whether the chunk went with it.
 func (t *table) free(index uint32) (released bool) {
 	chunk := index >> chunkShift
 	s := &t.ledger.chunks[chunk]
-	if markGeneration(t.chunks[chunk][index&chunkMask].mark.Load()) < maxGeneration {
+	if t.chunks[chunk][index&chunkMask].generation() < maxGeneration {
 		s.free = index&chunkMask + 1
 	}
 	if !t.ledger.gave(chunk) {

@@ -45,11 +45,9 @@ func (sh *shard[T]) adjustLocked(now uint64) {
 
 // leaveWallLocked moves a timer from the wall clock to a tick of the monotonic one.
 func (sh *shard[T]) leaveWallLocked(index uint32, n *node, tick uint64) {
-	mark, s := n.mark.Load(), n.state.Load()
-	n.state.Store(withTick(s, tick))
-	sh.wall.forget(index, mark, s)
-	sh.ticks.enter()
-	sh.ticks.insert(index, n, mark, tick)
+	s := n.state.Load() // Extend leaves the state of such a timer alone
+	sh.wall.forget(index, n, s)
+	sh.ticks.add(index, n, n.generation(), tick)
 	sh.wall.leave()
 }
 

@@ -1,0 +1,295 @@
+package wheel
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+)
+
+// The benchmarks put package time beside the wheel, in one run, with the same standing timers. Run them on one core
+// (-cpu 1) to compare with the figures in the commit messages:
+//
+//	go test -run '^$' -bench . -cpu 1 ./wheel
+
+var standings = []int{1_000, 1_000_000, 10_000_000}
+
+// someDelay is 1 to 60 minutes.
+func someDelay(r *rand.Rand) time.Duration {
+	return time.Minute + time.Duration(r.Int64N(int64(59*time.Minute)))
+}
+
+func newRand() *rand.Rand { return rand.New(rand.NewPCG(1, 2)) }
+
+// standing returns a wheel with n timers.
+func standing(n int) (*Wheel[uint64], []ID) {
+	w := New(Config{}, func(uint64) {})
+	r := newRand()
+	ids := make([]ID, n)
+	for i := range ids {
+		ids[i] = w.Add(someDelay(r), uint64(i))
+	}
+	runtime.GC()
+	return w, ids
+}
+
+func standingTime(n int) []*time.Timer {
+	r := newRand()
+	ts := make([]*time.Timer, n)
+	f := func() {}
+	for i := range ts {
+		ts[i] = time.AfterFunc(someDelay(r), f)
+	}
+	runtime.GC()
+	return ts
+}
+
+func stopAll(ts []*time.Timer) {
+	for _, t := range ts {
+		t.Stop()
+	}
+}
+
+// delays are drawn beforehand, so that drawing is not measured.
+func delays() *[1 << 12]time.Duration {
+	r := newRand()
+	var ds [1 << 12]time.Duration
+	for i := range ds {
+		ds[i] = someDelay(r)
+	}
+	return &ds
+}
+
+// timeToo skips package time with 10^7 timers, which takes a minute to set up and to take down.
+func timeToo(b *testing.B, n int) {
+	if n > 1_000_000 && testing.Short() {
+		b.Skip("slow")
+	}
+}
+
+func BenchmarkAddRemove(b *testing.B) {
+	ds := delays()
+	for _, n := range standings {
+		b.Run(fmt.Sprintf("wheel/%d", n), func(b *testing.B) {
+			w, _ := standing(n)
+			b.ReportAllocs()
+			i := 0
+			for b.Loop() {
+				w.Remove(w.Add(ds[i&(len(ds)-1)], 1))
+				i++
+			}
+		})
+		b.Run(fmt.Sprintf("time/%d", n), func(b *testing.B) {
+			timeToo(b, n)
+			ts := standingTime(n)
+			defer stopAll(ts)
+			b.ReportAllocs()
+			f := func() {}
+			i := 0
+			for b.Loop() {
+				time.AfterFunc(ds[i&(len(ds)-1)], f).Stop()
+				i++
+			}
+		})
+	}
+}
+
+func BenchmarkExtendRandom(b *testing.B) {
+	for _, n := range standings {
+		b.Run(fmt.Sprintf("wheel/%d", n), func(b *testing.B) {
+			w, ids := standing(n)
+			r := newRand()
+			b.ReportAllocs()
+			d := time.Hour
+			for b.Loop() {
+				w.Extend(ids[r.IntN(n)], d)
+			}
+		})
+		b.Run(fmt.Sprintf("time/%d", n), func(b *testing.B) {
+			timeToo(b, n)
+			ts := standingTime(n)
+			defer stopAll(ts)
+			r := newRand()
+			b.ReportAllocs()
+			for b.Loop() {
+				ts[r.IntN(n)].Reset(time.Hour)
+			}
+		})
+	}
+}
+
+func BenchmarkExtendHot(b *testing.B) {
+	b.Run("wheel", func(b *testing.B) {
+		w, ids := standing(1000)
+		b.ReportAllocs()
+		for b.Loop() {
+			w.Extend(ids[0], time.Hour)
+		}
+	})
+	b.Run("time", func(b *testing.B) {
+		ts := standingTime(1000)
+		defer stopAll(ts)
+		b.ReportAllocs()
+		for b.Loop() {
+			ts[0].Reset(time.Hour)
+		}
+	})
+}
+
+func BenchmarkRemoveRandomAndAdd(b *testing.B) {
+	ds := delays()
+	for _, n := range standings {
+		b.Run(fmt.Sprintf("wheel/%d", n), func(b *testing.B) {
+			w, ids := standing(n)
+			r := newRand()
+			b.ReportAllocs()
+			i := 0
+			for b.Loop() {
+				k := r.IntN(n)
+				w.Remove(ids[k])
+				ids[k] = w.Add(ds[i&(len(ds)-1)], 1)
+				i++
+			}
+		})
+		b.Run(fmt.Sprintf("time/%d", n), func(b *testing.B) {
+			timeToo(b, n)
+			ts := standingTime(n)
+			defer stopAll(ts)
+			r := newRand()
+			f := func() {}
+			b.ReportAllocs()
+			i := 0
+			for b.Loop() {
+				k := r.IntN(n)
+				ts[k].Stop()
+				ts[k] = time.AfterFunc(ds[i&(len(ds)-1)], f)
+				i++
+			}
+		})
+	}
+}
+
+// BenchmarkAddRemoveParallel is for -cpu 2 and more.
+func BenchmarkAddRemoveParallel(b *testing.B) {
+	ds := delays()
+	b.Run("wheel", func(b *testing.B) {
+		w, _ := standing(1_000_000)
+		b.SetParallelism(64 / runtime.GOMAXPROCS(0))
+		b.ReportAllocs()
+		b.RunParallel(func(pb *testing.PB) {
+			for i := 0; pb.Next(); i++ {
+				w.Remove(w.Add(ds[i&(len(ds)-1)], 1))
+			}
+		})
+	})
+	b.Run("time", func(b *testing.B) {
+		ts := standingTime(1_000_000)
+		defer stopAll(ts)
+		b.SetParallelism(64 / runtime.GOMAXPROCS(0))
+		f := func() {}
+		b.ReportAllocs()
+		b.RunParallel(func(pb *testing.PB) {
+			for i := 0; pb.Next(); i++ {
+				time.AfterFunc(ds[i&(len(ds)-1)], f).Stop()
+			}
+		})
+	})
+}
+
+// BenchmarkFireMillion fires 10^6 timers that are due within one second. The CPU time it reports includes the adds.
+func BenchmarkFireMillion(b *testing.B) {
+	const n = 1_000_000
+	run := func(b *testing.B, add func(d time.Duration), wait func(), late func() Stats) {
+		r := newRand()
+		for b.Loop() {
+			before := cpuTime()
+			for range n {
+				add(time.Second + time.Duration(r.Int64N(int64(time.Second))))
+			}
+			added := cpuTime()
+			wait()
+			b.ReportMetric(float64((added-before)/time.Millisecond), "add-cpu-ms")
+			b.ReportMetric(float64((cpuTime()-added)/time.Millisecond), "fire-cpu-ms")
+		}
+		s := late()
+		b.ReportMetric(float64(s.LateP50/time.Microsecond), "p50-µs")
+		b.ReportMetric(float64(s.LateP99/time.Microsecond), "p99-µs")
+	}
+	b.Run("batch", func(b *testing.B) {
+		var wg sync.WaitGroup
+		w := NewBatch(Config{Run: Inline}, func(es []Expired[uint64]) { wg.Add(-len(es)) })
+		run(b, func(d time.Duration) { wg.Add(1); w.Add(d, 1) }, wg.Wait, w.Stats)
+	})
+	for name, runner := range map[string]func(func()){"inline": Inline, "go": Go} {
+		b.Run(name, func(b *testing.B) {
+			var wg sync.WaitGroup
+			w := New(Config{Run: runner}, func(uint64) { wg.Done() })
+			run(b, func(d time.Duration) { wg.Add(1); w.Add(d, 1) }, wg.Wait, w.Stats)
+		})
+	}
+	b.Run("time", func(b *testing.B) {
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		var late lateness
+		run(b, func(d time.Duration) {
+			wg.Add(1)
+			due := time.Now().Add(d)
+			time.AfterFunc(d, func() {
+				l := time.Since(due)
+				mu.Lock()
+				late.record(l)
+				mu.Unlock()
+				wg.Done()
+			})
+		}, wg.Wait, func() Stats { return Stats{LateP50: late.percentile(50), LateP99: late.percentile(99)} })
+	})
+}
+
+// BenchmarkStanding measures what a standing timer costs: bytes, and the time of a full collection.
+func BenchmarkStanding(b *testing.B) {
+	measure := func(b *testing.B, n int, fill func() (keep any)) {
+		for b.Loop() {
+			before := heapInUse()
+			keep := fill()
+			b.ReportMetric(float64(heapInUse()-before)/float64(n), "B/timer")
+			start := time.Now()
+			runtime.GC()
+			b.ReportMetric(float64(time.Since(start).Microseconds()), "GC-µs")
+			runtime.KeepAlive(keep)
+		}
+	}
+	for _, n := range standings {
+		b.Run(fmt.Sprintf("wheel/%d", n), func(b *testing.B) {
+			measure(b, n, func() any {
+				w := New(Config{}, func(uint64) {})
+				r := newRand()
+				for range n {
+					w.Add(someDelay(r), 1)
+				}
+				return w
+			})
+		})
+		b.Run(fmt.Sprintf("time/%d", n), func(b *testing.B) {
+			timeToo(b, n)
+			measure(b, n, func() any {
+				r := newRand()
+				f := func() {}
+				var last *time.Timer
+				for range n {
+					last = time.AfterFunc(someDelay(r), f)
+				}
+				return last
+			})
+		})
+	}
+}
+
+func heapInUse() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
