@@ -131,7 +131,7 @@ func isTesting(path string) bool {
 
 func relative(path string) string {
 	if path == module {
-		return ""
+		return "."
 	}
 	return strings.TrimPrefix(path, module+"/")
 }
