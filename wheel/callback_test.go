@@ -1,0 +1,346 @@
+package wheel
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestCallbacksMayUseTheirWheel(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		var w *Wheel[int]
+		var other ID
+		var chained atomic.Int32
+		w = New(cfg, func(v int) {
+			switch v {
+			case 1:
+				w.Add(0, 10)
+				w.Add(time.Second, 11)
+			case 2:
+				if !w.Reset(other, 3*time.Second) || !w.Extend(other, 4*time.Second) {
+					t.Error("Reset in a callback failed")
+				}
+			case 3:
+				if _, ok := w.Remove(other); !ok {
+					t.Error("Remove in a callback failed")
+				}
+			case 4:
+				w.Len()
+				w.Next()
+				w.Stats()
+				for range w.All() {
+					w.Len()
+				}
+			case 5:
+				for range w.Drain() {
+				}
+				w.Close()
+				w.Close()
+			case 10, 11:
+				chained.Add(1)
+			default:
+				t.Errorf("%d fired", v)
+			}
+		})
+		other = w.Add(10*time.Second, 99)
+		for v := 1; v <= 5; v++ {
+			w.Add(time.Duration(v)*time.Second, v)
+			if v == 1 {
+				time.Sleep(500 * time.Millisecond)
+			}
+		}
+		w.Add(time.Hour, 100)
+		time.Sleep(2 * time.Hour)
+		synctest.Wait()
+		if chained.Load() != 2 {
+			t.Errorf("%d of the timers added in a callback fired", chained.Load())
+		}
+		if w.Add(1, 1) != 0 {
+			t.Error("Close in a callback did not close")
+		}
+		if err := w.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		checkBooks(t, w)
+	})
+}
+
+// A callback that adds a timer due at once, which does the same, must not keep the rest from firing.
+func TestAnEndlessChainStarvesNobody(t *testing.T) {
+	for _, run := range []func(func()){Inline, Go} {
+		done := make(chan struct{})
+		var w *Wheel[int]
+		w = New(Config{Shards: 1, Run: run}, func(v int) {
+			if v == 0 {
+				w.Add(0, 0)
+				return
+			}
+			close(done)
+		})
+		w.Add(0, 0)
+		w.Add(20*time.Millisecond, 1)
+		select {
+		case <-done:
+		case <-time.After(10 * time.Second):
+			t.Error("starved")
+		}
+		if err := w.Shutdown(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestWhatWasDueDuringAStallFiresOnceInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRecorder()
+		w := New(Config{Shards: 1, Run: Inline}, func(v int) {
+			if r.fire(v); v == -1 {
+				time.Sleep(20 * time.Second) // the driver is stuck
+			}
+		})
+		w.Add(time.Millisecond, -1)
+		for i := range 1000 {
+			w.Add(time.Duration(i*7919%1000+2)*10*time.Millisecond, i*7919%1000)
+		}
+		time.Sleep(time.Minute)
+		got := r.values()
+		if len(got) != 1001 || !slices.IsSorted(got) {
+			t.Errorf("%d fired, in order: %v", len(got), slices.IsSorted(got))
+		}
+		for _, f := range r.firings()[1:] {
+			if f.at != 20*time.Second+time.Millisecond {
+				t.Fatalf("%d fired at %v, not at the end of the stall", f.v, f.at)
+			}
+		}
+	})
+}
+
+func TestDueTimersStayPendingUntilTheyAreHandedOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRecorder()
+		w := New(Config{Shards: 1, Run: Inline}, func(v int) {
+			r.fire(v)
+			time.Sleep(time.Second)
+		})
+		var ids []ID
+		for i := range 10 {
+			ids = append(ids, w.Add(time.Second, i))
+		}
+		time.Sleep(1500 * time.Millisecond) // the first callback runs
+		if n := w.Len(); n != 9 {
+			t.Fatalf("Len = %d, want 9", n)
+		}
+		running := r.values()[0]
+		n := 0
+		for id, v := range w.All() {
+			if _, left, ok := w.Get(id); !ok || left != 0 || v == running {
+				t.Errorf("Get(%d) = %v, %v", v, left, ok)
+			}
+			switch n++; n {
+			case 1:
+				if _, ok := w.Remove(id); !ok {
+					t.Error("Remove of a due timer failed")
+				}
+			case 2:
+				if !w.Reset(id, time.Hour) {
+					t.Error("Reset of a due timer failed")
+				}
+			case 3:
+				if !w.Extend(id, time.Hour) {
+					t.Error("Extend of a due timer failed")
+				}
+			}
+		}
+		if w.Reset(ids[running], time.Second) {
+			t.Error("Reset of the running timer succeeded")
+		}
+		time.Sleep(time.Minute)
+		if got := len(r.values()); got != 7 {
+			t.Errorf("%d fired within the minute, want 7", got)
+		}
+		time.Sleep(2 * time.Hour)
+		if got := len(r.values()); got != 9 {
+			t.Errorf("%d fired, want 9", got)
+		}
+		checkBooks(t, w)
+	})
+}
+
+func TestAPanicIsReportedAndTheOthersStillRun(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		var mu sync.Mutex
+		var told []any
+		cfg.OnPanic = func(v any, stack []byte) {
+			mu.Lock()
+			defer mu.Unlock()
+			told = append(told, v)
+			if len(stack) == 0 {
+				t.Error("no stack")
+			}
+		}
+		r := newRecorder()
+		w := New(cfg, func(v int) {
+			if v%2 == 0 {
+				panic(v)
+			}
+			r.fire(v)
+		})
+		for i := range 100 {
+			w.Add(time.Second, i)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if len(told) != 50 || len(r.values()) != 50 {
+			t.Errorf("%d panics told, %d others ran", len(told), len(r.values()))
+		}
+		if err := w.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+		if s := checkBooks(t, w); s.Panics != 50 || s.Fired != 100 {
+			t.Errorf("%d panics, %d fired", s.Panics, s.Fired)
+		}
+	})
+}
+
+func TestGoexitInACallbackEndsOnlyThatCallback(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		for _, onPanic := range []func(any, []byte){nil, func(any, []byte) { t.Error("Goexit taken for a panic") }} {
+			cfg.OnPanic = onPanic
+			r := newRecorder()
+			w := New(cfg, func(v int) {
+				r.fire(v)
+				runtime.Goexit()
+			})
+			batches := NewBatch(cfg, func([]Expired[int]) { runtime.Goexit() })
+			for i := range 100 {
+				w.Add(time.Second, i)
+				batches.Add(time.Duration(i)*time.Second, i)
+			}
+			time.Sleep(200 * time.Second)
+			synctest.Wait()
+			if n := len(r.values()); n != 100 {
+				t.Errorf("%d fired", n)
+			}
+			if n := batches.Len(); n != 0 {
+				t.Errorf("%d left", n)
+			}
+			if err := errors.Join(w.Shutdown(t.Context()), batches.Shutdown(t.Context())); err != nil {
+				t.Error(err)
+			}
+			checkBooks(t, w)
+			checkBooks(t, batches)
+		}
+	})
+}
+
+func TestATimerThatRunDropsIsCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls, told := 0, 0
+		r := newRecorder()
+		w := New(Config{
+			Shards: 1,
+			Run: func(f func()) {
+				switch calls++; calls {
+				case 1:
+					panic("no")
+				case 2:
+					runtime.Goexit()
+				default:
+					f()
+				}
+			},
+			OnPanic: func(any, []byte) { told++ },
+		}, r.fire)
+		for i := range 5 {
+			w.Add(time.Second, i)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if err := w.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		s := checkBooks(t, w)
+		if s.Dropped != 2 || s.Fired != 3 || told != 1 || len(r.values()) != 3 {
+			t.Errorf("%d dropped, %d fired, %d told, %d ran", s.Dropped, s.Fired, told, len(r.values()))
+		}
+	})
+}
+
+func TestABlockedCallbackDelaysOnlyItsShard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRecorder()
+		w := New(Config{Shards: 2, Run: Inline}, func(v int) {
+			r.fire(v)
+			time.Sleep(time.Hour)
+		})
+		w.shards[0].add(time.Second, 0, 0)
+		w.shards[1].add(2*time.Second, 0, 1)
+		time.Sleep(3 * time.Second)
+		if got := r.values(); len(got) != 2 {
+			t.Errorf("fired %v", got)
+		}
+		time.Sleep(2 * time.Hour)
+	})
+}
+
+func TestShutdownWaitsForWhatRunHolds(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		var ended atomic.Int32
+		w := New(cfg, func(int) {
+			time.Sleep(time.Minute)
+			ended.Add(1)
+		})
+		w.Add(time.Second, 1)
+		w.Add(time.Hour, 2)
+		time.Sleep(2 * time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		if err := w.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Shutdown = %v", err)
+		}
+		if err := w.Shutdown(t.Context()); err != nil || ended.Load() != 1 {
+			t.Errorf("Shutdown = %v, %d callbacks have ended", err, ended.Load())
+		}
+		time.Sleep(2 * time.Hour)
+		if ended.Load() != 1 || w.Len() != 1 {
+			t.Error("a timer fired after Shutdown")
+		}
+	})
+}
+
+func TestCloseWaitsForTheHandOverUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		admitted := make(chan struct{})
+		var closed, late atomic.Bool
+		w := New(Config{Shards: 1, Run: func(f func()) {
+			<-admitted // as a full pool would
+			if closed.Load() {
+				late.Store(true)
+			}
+			go f()
+		}}, func(int) {})
+		w.Add(time.Second, 1)
+		w.Add(time.Second, 2)
+		time.Sleep(2 * time.Second)
+		go func() {
+			w.Close()
+			closed.Store(true)
+		}()
+		synctest.Wait()
+		if closed.Load() {
+			t.Error("Close did not wait for the hand-over")
+		}
+		close(admitted)
+		synctest.Wait()
+		if !closed.Load() || late.Load() || w.Len() != 1 {
+			t.Errorf("closed %v, handed over late %v, %d pending", closed.Load(), late.Load(), w.Len())
+		}
+		checkBooks(t, w)
+	})
+}

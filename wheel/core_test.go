@@ -1,0 +1,263 @@
+package wheel
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestAddInThePastIsDueAtOnce(t *testing.T) {
+	c := NewCore[string](100)
+	c.Add(0, "past")
+	c.Add(100, "now")
+	c.Add(101, "next")
+	if next, ok := c.Next(); !ok || next != 100 {
+		t.Errorf("Next = %d, %v, want 100", next, ok)
+	}
+	var got []string
+	note := func(_ ID, v string) { got = append(got, v) }
+	if n := c.Advance(50, 10, note); n != 2 || !slices.Equal(got, []string{"past", "now"}) {
+		t.Errorf("Advance to the past fired %v", got)
+	}
+	if n := c.Advance(101, 10, note); n != 1 {
+		t.Errorf("Advance(101) fired %d", n)
+	}
+}
+
+func TestEveryClockStartsAndCrossesAtEveryPowerOfTwo(t *testing.T) {
+	for k := range 47 {
+		for _, off := range []int{-1, 0, 1} {
+			now := uint64(1<<k + off)
+			c := newCoreTrial(t, now)
+			for level := range levels {
+				for _, d := range []uint64{0, 1, 2, 63, 64, 65} {
+					if d<<(6*level) < 1<<45 {
+						c.add(now + d<<(6*level))
+						c.add(now + d<<(6*level) + 1)
+						c.add(now + max(d<<(6*level), 1) - 1)
+					}
+				}
+			}
+			for c.core.Len() > 0 {
+				next, _ := c.core.Next()
+				c.advance(next, 1000, nil)
+				verify(t, &c.core.ticks)
+			}
+		}
+	}
+}
+
+// From the last slot of a level to the next level's first: every distance within the level's span.
+func TestTheWholeSpanOfALevelFromItsLastSlot(t *testing.T) {
+	for level := range 3 {
+		width := uint64(1) << (6 * level)
+		now := 64*width - 1
+		c := newCoreTrial(t, now)
+		for d := range 64*width + 1 {
+			c.add(now + d)
+		}
+		for c.core.Len() > 0 {
+			c.advance(c.model.now+1, 1<<20, nil)
+		}
+	}
+}
+
+func TestAdvanceIsBoundedAndResumes(t *testing.T) {
+	c := newCoreTrial(t, 0)
+	for i := range uint64(1000) {
+		c.add(5000 + i%3)
+	}
+	for left := 1000; left > 0; left -= 7 {
+		c.advance(6000, 7, nil)
+		if want := max(0, left-7); c.core.Len() != want {
+			t.Fatalf("%d left, want %d", c.core.Len(), want)
+		}
+	}
+	if n := c.core.Advance(6000, 0, nil); n != 0 {
+		t.Errorf("limit 0 fired %d", n)
+	}
+}
+
+// A stall leaves one pass over the occupied slots, not over the ticks that went by.
+func TestAStallCostsOccupiedSlotsNotTicks(t *testing.T) {
+	c := newCoreTrial(t, 0)
+	c.add(1 << 40)
+	c.add(1<<40 + 1)
+	c.advance(1<<47, 10, nil)
+	if n := c.core.ticks.cascades; n > 2*levels {
+		t.Errorf("%d cascades", n)
+	}
+}
+
+func TestAHugeSlotTakesTurnsWithLaterOnes(t *testing.T) {
+	for _, when := range []uint64{100, 64 * 64} { // due as it is, and by way of a cascade
+		nodes := newTable()
+		h := newHierarchy(&nodes, 0, 0, turnLength)
+		add := func(tick uint64) (index uint32) {
+			index, n, generation := nodes.take()
+			h.add(index, n, generation, tick)
+			return index
+		}
+		for range 50 * turnLength {
+			add(when)
+		}
+		later := add(2 * when)
+		for claims := 1; ; claims++ {
+			if claims > 3*turnLength {
+				t.Fatalf("tick %d: the later timer still waits after %d claims", when, claims)
+			}
+			budget := stepBudget
+			index, _, ok := h.claim(2*when, &budget)
+			if !ok && budget > 0 {
+				t.Fatal("lost")
+			}
+			if ok && index == later {
+				break
+			}
+		}
+	}
+}
+
+func TestAClaimLooksAtNoMoreThanItsBudget(t *testing.T) {
+	nodes := newTable()
+	h := newHierarchy(&nodes, 0, 0, turnLength)
+	const n = 100_000
+	for range n {
+		index, node, generation := nodes.take()
+		h.add(index, node, generation, 64*64*64)
+	}
+	steps := 0
+	for fired := 0; fired < n; steps++ {
+		budget := 1000
+		if index, _, ok := h.claim(1<<20, &budget); ok {
+			nodes.free(index)
+			h.leave()
+			fired++
+		} else if budget > 0 {
+			t.Fatal("lost")
+		}
+		if budget < 0 {
+			t.Fatalf("budget overdrawn by %d", -budget)
+		}
+	}
+	verifyEmpty(t, &h)
+}
+
+func TestStaleIDsAreInertEvenWhenGenerationsRunOut(t *testing.T) {
+	c := NewCore[int](0)
+	first := c.Add(10, 1)
+	c.Remove(first)
+	n := c.nodes.at(0)
+	// As if the node had been used 2^28 - 3 times.
+	n.state.Store(deadState(uint32(stateTick(n.state.Load())), maxGeneration-2))
+	n.kin.Store(makeKin(maxGeneration-2, 0))
+	seen := map[ID]bool{first: true}
+	for i := range 2000 {
+		id := c.Add(10, i)
+		if id == 0 || seen[id] {
+			t.Fatalf("ID %x given twice", id)
+		}
+		for old := range seen {
+			if _, ok := c.Remove(old); ok || c.Reset(old, 20) {
+				t.Fatalf("stale ID %x touched another timer", old)
+			}
+			break
+		}
+		seen[id] = true
+		c.Remove(id)
+	}
+	if id := c.Add(10, 0); id.index() == 0 {
+		t.Error("a node whose generations are used up was used again")
+	}
+}
+
+func TestAFreedChunkGoesOnAboveItsHighestGeneration(t *testing.T) {
+	c := NewCore[int](0)
+	highest := make(map[uint32]uint32) // per chunk
+	for range 5 {
+		var ids []ID
+		for i := range 3 * chunkCells {
+			ids = append(ids, c.Add(uint64(i), i))
+		}
+		for _, id := range ids {
+			chunk := id.index() >> chunkShift
+			if id.generation() > highest[chunk]+1 {
+				t.Fatalf("chunk %d: generation %d after %d", chunk, id.generation(), highest[chunk])
+			}
+		}
+		for _, id := range ids {
+			c.Remove(id)
+			chunk := id.index() >> chunkShift
+			highest[chunk] = max(highest[chunk], id.generation())
+		}
+		held := 0
+		for _, nodes := range c.nodes.chunks {
+			if nodes != nil {
+				held++
+			}
+		}
+		if held > 1 {
+			t.Fatalf("%d chunks held by an empty Core", held)
+		}
+	}
+}
+
+func TestRemovedEntriesAreSiftedOut(t *testing.T) {
+	c := NewCore[int](0)
+	var ids []ID
+	for i := range 100_000 {
+		ids = append(ids, c.Add(1_000_000+uint64(i), i))
+	}
+	for i := range 1_000_000 {
+		k := (i * 7919) % len(ids)
+		c.Remove(ids[k])
+		ids[k] = c.Add(1_000_000+uint64(k), k)
+	}
+	entries := 0
+	for slot := range c.ticks.slots {
+		entries += int(c.ticks.slots[slot].n)
+	}
+	if entries > 2*len(ids)+levels*slotCount {
+		t.Errorf("%d entries for %d timers", entries, len(ids))
+	}
+	verify(t, &c.ticks)
+	if n := c.Advance(1<<22, 1<<30, func(ID, int) {}); n != len(ids) {
+		t.Errorf("%d fired, want %d", n, len(ids))
+	}
+}
+
+// picture draws the occupied slots.
+func picture(c *Core[string]) string {
+	h := &c.ticks
+	var b strings.Builder
+	fmt.Fprintf(&b, "cursor %d, %d pending\n", h.cursor, h.pending)
+	for slot := range uint(levels * slotCount) {
+		if l := &h.slots[slot]; l.n > 0 {
+			fmt.Fprintf(&b, "level %d slot %2d from %d: %d\n", slot>>slotBits, slot&slotMask, h.startOf(slot), l.n-l.stale)
+		}
+	}
+	return b.String()
+}
+
+func ExampleCore() {
+	c := NewCore[string](0)
+	c.Add(3, "three")
+	c.Add(64, "sixty-four")
+	c.Add(70, "seventy")
+	c.Add(5000, "five thousand")
+	say := func(_ ID, v string) { fmt.Println("fired", v) }
+	fmt.Print(picture(c))
+	c.Advance(66, 10, say)
+	fmt.Print(picture(c))
+	// Output:
+	// cursor 0, 4 pending
+	// level 0 slot  3 from 3: 1
+	// level 1 slot  1 from 64: 2
+	// level 2 slot  1 from 4096: 1
+	// fired three
+	// fired sixty-four
+	// cursor 66, 2 pending
+	// level 0 slot  6 from 70: 1
+	// level 2 slot  1 from 4096: 1
+}

@@ -1,0 +1,156 @@
+package wheel
+
+import (
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// steppedClock is a wall clock that can be stepped.
+type steppedClock struct{ offset atomic.Int64 }
+
+func (c *steppedClock) now() time.Time {
+	return time.Now().Round(0).Add(time.Duration(c.offset.Load()))
+}
+func (c *steppedClock) step(by time.Duration) { c.offset.Add(int64(by)) }
+
+// stepped makes a wheel on a clock that can be stepped.
+func stepped(cfg Config, r *recorder) (*Wheel[int], *steppedClock) {
+	w := New(cfg, r.fire)
+	c := new(steppedClock)
+	w.wallNow = c.now
+	return w, c
+}
+
+func TestAddAtFiresWhenTheWallClockGetsThere(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		r := newRecorder()
+		w, _ := stepped(cfg, r)
+		start := time.Now()
+		delays := []time.Duration{0, 1, time.Millisecond, 10 * time.Second, 31 * time.Second, time.Hour, 40 * time.Hour}
+		for i, d := range delays {
+			w.AddAt(start.Add(d), i)
+		}
+		time.Sleep(50 * time.Hour)
+		got := r.firings()
+		if len(got) != len(delays) {
+			t.Fatalf("%d of %d fired", len(got), len(delays))
+		}
+		for _, f := range got {
+			if late := f.at - delays[f.v]; late < 0 || late >= tickOf(cfg) {
+				t.Errorf("timer at %v is %v late", delays[f.v], late)
+			}
+		}
+		checkBooks(t, w)
+	})
+}
+
+func TestAStepAheadFiresWithinThirtySeconds(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		r := newRecorder()
+		w, clock := stepped(cfg, r)
+		w.AddAt(clock.now().Add(time.Hour), 1)
+		w.AddAt(clock.now().Add(3*time.Hour), 2)
+		w.Add(2*time.Hour, 3)
+		time.Sleep(10 * time.Minute)
+		clock.step(time.Hour)
+		time.Sleep(wallCheck)
+		synctest.Wait()
+		if got := r.values(); !slices.Equal(got, []int{1}) {
+			t.Fatalf("after the step fired %v, want 1", got)
+		}
+		time.Sleep(3 * time.Hour)
+		got := r.firings()
+		if len(got) != 3 || got[1] != (firing{2, 2 * time.Hour}) && got[1] != (firing{3, 2 * time.Hour}) || got[2].at != 2*time.Hour {
+			t.Errorf("fired %v", got)
+		}
+	})
+}
+
+func TestAStepBackDefersWallTimersAndNoOthers(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		r := newRecorder()
+		w, clock := stepped(cfg, r)
+		for i := range 2000 {
+			w.AddAt(clock.now().Add(time.Duration(1+i)*time.Second), i)
+		}
+		w.Add(2*time.Hour, -1)
+		time.Sleep(10*time.Second + tickOf(cfg))
+		clock.step(-time.Hour)
+		if n := len(r.values()); n != 10 {
+			t.Fatalf("%d fired before the step", n)
+		}
+		removed := 0
+		for id, v := range w.All() {
+			if v%2 == 1 {
+				w.Remove(id)
+				removed++
+			}
+		}
+		time.Sleep(time.Hour - time.Second)
+		if n := len(r.values()); n != 10 {
+			t.Fatalf("%d fired early", n-10)
+		}
+		w.AddAt(clock.now().Add(-time.Second), 5000) // past, by this clock
+		time.Sleep(2 * time.Hour)
+		synctest.Wait()
+		for _, f := range r.firings()[10:] {
+			want := time.Hour + time.Duration(1+f.v)*time.Second
+			switch f.v {
+			case -1:
+				want = 2 * time.Hour
+			case 5000:
+				want = time.Hour + 9*time.Second + tickOf(cfg)
+			}
+			if late := f.at - want; late < 0 || late >= tickOf(cfg) && f.v != 5000 {
+				t.Fatalf("%d fired at %v, want %v", f.v, f.at, want)
+			}
+		}
+		s := checkBooks(t, w)
+		if s.Pending != 0 || int(s.Fired)+removed != 2002 {
+			t.Errorf("%d fired, %d removed, %d pending", s.Fired, removed, s.Pending)
+		}
+	})
+}
+
+func TestResetTakesATimerOffTheWallClock(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		r := newRecorder()
+		w, clock := stepped(cfg, r)
+		reset := w.AddAt(clock.now().Add(time.Hour), 1)
+		extended := w.AddAt(clock.now().Add(time.Hour), 2)
+		kept := w.AddAt(clock.now().Add(time.Hour), 3)
+		if !w.Reset(reset, 10*time.Minute) || !w.Extend(extended, 2*time.Hour) || !w.Extend(kept, time.Minute) {
+			t.Fatal("a pending timer was not moved")
+		}
+		if _, left, _ := w.Get(kept); left != time.Hour {
+			t.Errorf("Extend to an earlier time moved the timer to %v", left)
+		}
+		clock.step(-3 * time.Hour)
+		time.Sleep(12 * time.Hour)
+		want := []firing{{1, 10 * time.Minute}, {2, 2 * time.Hour}, {3, 4 * time.Hour}}
+		if got := r.firings(); !slices.Equal(got, want) {
+			t.Errorf("fired %v, want %v", got, want)
+		}
+		checkBooks(t, w)
+	})
+}
+
+func TestMonotonicReadingsOfADeadlineAreIgnored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRecorder()
+		w, clock := stepped(Config{}, r)
+		clock.step(-time.Hour)
+		w.AddAt(time.Now().Add(time.Second), 1) // with a monotonic reading
+		time.Sleep(time.Hour)
+		if len(r.values()) != 0 {
+			t.Error("fired by the monotonic clock")
+		}
+		time.Sleep(2 * time.Second)
+		if len(r.values()) != 1 {
+			t.Error("not fired")
+		}
+	})
+}
