@@ -210,8 +210,8 @@ func validPort(u *url.URL) bool {
 // validHost accepts addresses and anything that a resolver could be asked for;
 // what it resolves to is judged at dial time.
 func validHost(host string) bool {
-	if _, err := netip.ParseAddr(host); err == nil {
-		return true
+	if addr, err := netip.ParseAddr(host); err == nil {
+		return addr.Zone() == "" // a zone may hold any byte, and means something on one machine only
 	}
 	if len(host) > 253 {
 		return false

@@ -1,0 +1,100 @@
+package task
+
+import (
+	"strings"
+	"testing"
+)
+
+// FuzzURL: no URL makes a panic, and an accepted one has a destination that is
+// safe in a key, in a metric and in a dialer.
+func FuzzURL(f *testing.F) {
+	for _, seed := range []string{"http://a", "https://[::1]:8080/x", "http://[fe80::1%25a%00%2f]/", "http://u:p@a:0", "//", "http://%41:80"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, raw string) {
+		u, err := parseURL(raw)
+		if err != nil {
+			return
+		}
+		d := destination(u)
+		if !plainText(d) || strings.ContainsAny(d, "/\\ %@?#") || d != strings.ToLower(d) {
+			t.Errorf("%q has the destination %q", raw, d)
+		}
+	})
+}
+
+// FuzzMergeMap: whatever is merged, an edit wins over every key it equals, and
+// the rest stays.
+func FuzzMergeMap(f *testing.F) {
+	f.Add("A=1\nb=2", "a=3\nB\nc=4")
+	f.Add("", "x")
+	f.Add("ſ=1\nK=2", "S=1\nk=2") // letters whose cases are not what they look like
+	f.Fuzz(func(t *testing.T, have, edit string) {
+		m, edits := pairs(have), map[string]*string{}
+		for k, v := range pairs(edit) {
+			edits[k] = nil
+			if v != "" {
+				edits[k] = &v
+			}
+		}
+		if len(edits) != len(foldedKeys(edits)) {
+			return // Patch.Validate refuses it
+		}
+		before := pairs(have)
+		got := mergeMap(m, edits, equalFold)
+		for k, v := range edits {
+			if v == nil {
+				for g := range got {
+					if equalFold(g, k) {
+						t.Errorf("%q was removed and %q is there", k, g)
+					}
+				}
+			} else if got[k] != *v {
+				t.Errorf("%q was set to %q and is %q", k, *v, got[k])
+			}
+		}
+		for k, v := range before {
+			if g, kept := got[k]; !touched(edits, k) && (!kept || g != v) {
+				t.Errorf("%q was not named and became %q", k, g)
+			}
+		}
+	})
+}
+
+func pairs(s string) map[string]string {
+	m := map[string]string{}
+	for line := range strings.SplitSeq(s, "\n") {
+		if k, v, _ := strings.Cut(line, "="); line != "" {
+			m[k] = v
+		}
+	}
+	return m
+}
+
+func foldedKeys(edits map[string]*string) []string {
+	var keys []string
+	for k := range edits {
+		if !containsFold(keys, k) {
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+func containsFold(keys []string, k string) bool {
+	for _, other := range keys {
+		if equalFold(other, k) {
+			return true
+		}
+	}
+	return false
+}
+
+func touched(edits map[string]*string, k string) bool {
+	for e := range edits {
+		if equalFold(e, k) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,232 @@
+package task
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestSpecValidation: each row breaks one thing, and the error names it. A row
+// without a code is allowed.
+func TestSpecValidation(t *testing.T) {
+	header := func(name, value string) func(*Spec) {
+		return func(s *Spec) { s.Request.Headers = map[string]string{name: value} }
+	}
+	label := func(key, value string) func(*Spec) {
+		return func(s *Spec) { s.Labels = map[string]string{key: value} }
+	}
+	for _, c := range []struct {
+		name string
+		edit func(*Spec)
+		path string
+		code string
+	}{
+		{"the default with a URL", func(*Spec) {}, "", ""},
+
+		{"no name", func(s *Spec) { s.Name = "" }, "name", "bad_name"},
+		{"longest name", func(s *Spec) { s.Name = strings.Repeat("a", 256) }, "", ""},
+		{"name too long", func(s *Spec) { s.Name = strings.Repeat("a", 257) }, "name", "bad_name"},
+		{"every character", func(s *Spec) { s.Name = "0aZ._:-" }, "", ""},
+		{"begins with a dot", func(s *Spec) { s.Name = ".a" }, "name", "bad_name"},
+		{"occurrence sign", func(s *Spec) { s.Name = "a@b" }, "name", "bad_name"},
+		{"slash", func(s *Spec) { s.Name = "a/b" }, "name", "bad_name"},
+		{"space", func(s *Spec) { s.Name = "a b" }, "name", "bad_name"},
+		{"zero byte", func(s *Spec) { s.Name = "a\x00" }, "name", "bad_name"},
+		{"letter beyond ASCII", func(s *Spec) { s.Name = "é" }, "name", "bad_name"},
+		{"no queue", func(s *Spec) { s.Queue = "" }, "queue", "bad_name"},
+		{"queue with a slash", func(s *Spec) { s.Queue = "a/b" }, "queue", "bad_name"},
+		{"no such priority", func(s *Spec) { s.Priority = Low + 1 }, "priority", "bad_priority"},
+
+		{"delay of nothing", func(s *Spec) { s.When = When{Relative: true} }, "", ""},
+		{"longest delay", func(s *Spec) { s.When = When{Relative: true, Delay: MaxDelay} }, "", ""},
+		{"delay too long", func(s *Spec) { s.When = When{Relative: true, Delay: MaxDelay + 1} }, "delay", "out_of_range"},
+		{"negative delay", func(s *Spec) { s.When = When{Relative: true, Delay: -1} }, "delay", "out_of_range"},
+		{"time in the past", func(s *Spec) { s.When = When{At: 1} }, "", ""},
+		{"latest time", func(s *Spec) { s.When = When{At: t0.Add(MaxDelay)} }, "", ""},
+		{"time too late", func(s *Spec) { s.When = When{At: t0.Add(MaxDelay) + 1} }, "at", "out_of_range"},
+		{"time before 1970", func(s *Spec) { s.When = When{At: -1} }, "at", "out_of_range"},
+
+		{"no method", func(s *Spec) { s.Request.Method = "" }, "http.method", "bad_method"},
+		{"small letters", func(s *Spec) { s.Request.Method = "post" }, "http.method", "bad_method"},
+		{"CONNECT", func(s *Spec) { s.Request.Method = "CONNECT" }, "http.method", "bad_method"},
+		{"TRACE", func(s *Spec) { s.Request.Method = "TRACE" }, "http.method", "bad_method"},
+		{"DELETE", func(s *Spec) { s.Request.Method = "DELETE" }, "", ""},
+
+		{"header", header("X-Shop", "7\tü"), "", ""},
+		{"authorization", header("Authorization", "Bearer x"), "", ""},
+		{"every header character", header("!#$%&'*+-.^_`|~a1", ""), "", ""},
+		{"no header name", header("", "x"), "http.headers.", "bad_header"},
+		{"header with a space", header("X Y", "x"), "http.headers.X Y", "bad_header"},
+		{"header with a colon", header("X:", "x"), "http.headers.X:", "bad_header"},
+		{"header beyond ASCII", header("é", "x"), "http.headers.é", "bad_header"},
+		{"line break in a header", header("X", "a\r\nHost: b"), "http.headers.X", "bad_header"},
+		{"zero byte in a header", header("X", "\x00"), "http.headers.X", "bad_header"},
+		{"delete in a header", header("X", "\x7f"), "http.headers.X", "bad_header"},
+		{"headers at their limit", header("X", strings.Repeat("x", MaxHeaderBytes-1)), "", ""},
+		{"headers too large", header("X", strings.Repeat("x", MaxHeaderBytes)), "http.headers", "too_large"},
+
+		{"label", label("tenant/x", "acme=1"), "", ""},
+		{"empty label value", label("k", ""), "", ""},
+		{"no label key", label("", "v"), "labels.", "bad_label"},
+		{"equals sign in a label key", label("a=b", "v"), "labels.a=b", "bad_label"},
+		{"control character in a label key", label("a\n", "v"), "labels.a\n", "bad_label"},
+		{"longest label", label(strings.Repeat("k", 128), strings.Repeat("v", 256)), "", ""},
+		{"label key too long", label(strings.Repeat("k", 129), ""), "labels." + strings.Repeat("k", 129), "bad_label"},
+		{"label value too long", label("k", strings.Repeat("v", 257)), "labels.k", "bad_label"},
+		{"label value that is no text", label("k", "\xff"), "labels.k", "bad_label"},
+		{"most labels", func(s *Spec) { s.Labels = manyLabels(64) }, "", ""},
+		{"too many labels", func(s *Spec) { s.Labels = manyLabels(65) }, "labels", "too_many"},
+
+		{"shortest timeout", func(s *Spec) { s.Timeout = time.Millisecond }, "", ""},
+		{"no timeout", func(s *Spec) { s.Timeout = 0 }, "timeout", "out_of_range"},
+		{"timeout too long", func(s *Spec) { s.Timeout = time.Hour + 1 }, "timeout", "out_of_range"},
+		{"negative expiry", func(s *Spec) { s.ExpireAfter = -1 }, "expire_after", "out_of_range"},
+		{"expiry too long", func(s *Spec) { s.ExpireAfter = MaxDuration + 1 }, "expire_after", "out_of_range"},
+
+		{"most attempts", func(s *Spec) { s.Retry.MaxAttempts = MaxAttemptsLimit }, "", ""},
+		{"negative attempts", func(s *Spec) { s.Retry.MaxAttempts = -1 }, "retry.max_attempts", "out_of_range"},
+		{"too many attempts", func(s *Spec) { s.Retry.MaxAttempts = MaxAttemptsLimit + 1 }, "retry.max_attempts", "out_of_range"},
+		{"no backoff", func(s *Spec) { s.Retry.MinBackoff = 0 }, "retry.min_backoff", "out_of_range"},
+		{"constant backoff", func(s *Spec) { s.Retry.MaxBackoff = s.Retry.MinBackoff }, "", ""},
+		{"backoffs the wrong way round", func(s *Spec) { s.Retry.MaxBackoff = s.Retry.MinBackoff - 1 }, "retry.max_backoff", "out_of_range"},
+		{"backoff too long", func(s *Spec) { s.Retry.MaxBackoff = MaxDuration + 1 }, "retry.max_backoff", "out_of_range"},
+		{"no age", func(s *Spec) { s.Retry.MaxAge = 0 }, "", ""},
+		{"negative age", func(s *Spec) { s.Retry.MaxAge = -1 }, "retry.max_age", "out_of_range"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := demand()
+			c.edit(&s)
+			if err := wantField(s.Validate(t0), c.path, c.code); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func manyLabels(n int) map[string]string {
+	m := map[string]string{}
+	for i := range n {
+		m[fmt.Sprint(i)] = "v"
+	}
+	return m
+}
+
+// wantField checks that err is the *FieldError of a path and code, or nil where
+// no code is wanted.
+func wantField(err error, path, code string) error {
+	if code == "" {
+		if err != nil {
+			return fmt.Errorf("refused: %w", err)
+		}
+		return nil
+	}
+	field, ok := errors.AsType[*FieldError](err)
+	if !ok || field.Path != path || field.Code != code || field.Detail == "" {
+		return fmt.Errorf("error %#v, want path %q and code %q", err, path, code)
+	}
+	return nil
+}
+
+func TestForbiddenHeadersInAnySpelling(t *testing.T) {
+	for _, name := range []string{
+		"Host", "TE", "Content-Length", "Connection", "Transfer-Encoding", "Expect", "Upgrade", "Trailer", "Keep-Alive",
+		"Proxy-Authorization", "Proxy-Connection", "Foliot-Task", "Foliot-", "Webhook-Id", "webhook-signature",
+	} {
+		for _, spelling := range []string{name, strings.ToLower(name), strings.ToUpper(name)} {
+			s := demand()
+			s.Request.Headers = map[string]string{spelling: "x"}
+			if err := wantField(s.Validate(t0), "http.headers."+spelling, "forbidden_header"); err != nil {
+				t.Errorf("%s: %v", spelling, err)
+			}
+		}
+	}
+	for _, name := range []string{"Content-Type", "User-Agent", "Cookie", "X-Host", "Foliot", "Webhook", "Accept-Encoding"} {
+		if ForbiddenHeader(name) {
+			t.Errorf("%s is forbidden", name)
+		}
+	}
+}
+
+func TestAHeaderIsGivenOnceWhateverItsCase(t *testing.T) {
+	s := demand()
+	s.Request.Headers = map[string]string{"X-Shop": "1", "x-shop": "2"}
+	if field, ok := errors.AsType[*FieldError](s.Validate(t0)); !ok || field.Code != "duplicate_key" {
+		t.Errorf("create: %v", field)
+	}
+	p := Patch{Headers: map[string]*string{"X-Shop": ptr("1"), "x-shop": nil}}
+	if field, ok := errors.AsType[*FieldError](p.Validate(t0)); !ok || field.Code != "duplicate_key" {
+		t.Errorf("patch: %v", field)
+	}
+}
+
+func TestPatchValidatesItsDueTime(t *testing.T) {
+	for when, path := range map[When]string{
+		{Relative: true, Delay: -1}:           "delay",
+		{Relative: true, Delay: MaxDelay + 1}: "delay",
+		{At: t0.Add(MaxDelay) + 1}:            "at",
+	} {
+		if err := wantField((&Patch{When: &when}).Validate(t0), path, "out_of_range"); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := (&Patch{When: &When{At: 1}}).Validate(t0); err != nil {
+		t.Errorf("a past time: %v", err)
+	}
+}
+
+func TestURLs(t *testing.T) {
+	for raw, want := range map[string]string{ // the destination, or ! and the code
+		"http://a":                               "a:80",
+		"https://A.Example/x?y=z#f":              "a.example:443",
+		"http://a:1":                             "a:1",
+		"http://a:65535":                         "a:65535",
+		"HTTP://a":                               "a:80",
+		"http://127.0.0.1:8080/":                 "127.0.0.1:8080",
+		"http://[::1]:8080/":                     "[::1]:8080",
+		"http://[2001:DB8::1]/":                  "[2001:db8::1]:80",
+		"http://a_b.c-d":                         "a_b.c-d:80",
+		"http://a/%20%zz":                        "!bad_url",
+		"":                                       "!required",
+		"a":                                      "!bad_scheme",
+		"/a":                                     "!bad_scheme",
+		"//a":                                    "!bad_scheme",
+		"ftp://a":                                "!bad_scheme",
+		"javascript:alert(1)":                    "!bad_scheme",
+		"http:":                                  "!bad_url",
+		"http:a":                                 "!bad_url",
+		"http://":                                "!bad_url",
+		"http://:80":                             "!bad_url",
+		"http://a:":                              "!bad_url",
+		"http://a:0":                             "!bad_url",
+		"http://a:65536":                         "!bad_url",
+		"http://a:x":                             "!bad_url",
+		"http://u@a":                             "!bad_url",
+		"http://u:p@a":                           "!bad_url",
+		"http://a b":                             "!bad_url",
+		"http://a/b c":                           "!bad_url",
+		"http://a\x00":                           "!bad_url",
+		"http://a/\n":                            "!bad_url",
+		"http://a/\xff":                          "!bad_url",
+		"http://[::1":                            "!bad_url",
+		"http://[fe80::1%25eth0]/":               "!bad_url",
+		"http://[fe80::1%25a%00%2f]/":            "!bad_url",
+		"http://a%00b/":                          "!bad_url",
+		"http://a%2fb/":                          "!bad_url",
+		"http://" + strings.Repeat("a", 253):     strings.Repeat("a", 253) + ":80",
+		"http://" + strings.Repeat("a", 254):     "!bad_url",
+		"http://a/" + strings.Repeat("x", 8<<10): "!too_long",
+	} {
+		s := demand()
+		s.Request.URL = raw
+		err := s.Validate(t0)
+		if code, bad := strings.CutPrefix(want, "!"); bad {
+			if e := wantField(err, "http.url", code); e != nil {
+				t.Errorf("%.60q: %v", raw, e)
+			}
+		} else if err != nil || s.Request.Destination != want {
+			t.Errorf("%.60q: destination %q, error %v; want %q", raw, s.Request.Destination, err, want)
+		}
+	}
+}
