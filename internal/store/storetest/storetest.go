@@ -38,6 +38,11 @@ func Run(t *testing.T, open func(t *testing.T) task.Store) {
 		{"list", listCases},
 		{"lanes", laneCases},
 		{"claim", claimCases},
+		{"settle", settleCases},
+		{"retention", retentionCases},
+		{"watch", watchCases},
+		{"batch", batchCases},
+		{"close", closeCases},
 	}
 	for _, area := range areas {
 		t.Run(area.name, func(t *testing.T) {

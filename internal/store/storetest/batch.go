@@ -1,0 +1,108 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// batchCases: a batch is its items in order, each by itself.
+var batchCases = []testCase{
+	{
+		"changes of one batch see each other",
+		"Changes are carried out in their order: a create, its patch, its cancel and its replace in one call.",
+		func(f *fixture) {
+			low := task.Low
+			r := f.batch(start,
+				task.Create{Spec: f.spec("a", body("first"))},
+				task.Patch{Key: key("a"), Priority: &low},
+				task.Cancel{Key: key("a")},
+				task.Replace{Spec: f.spec("a", body("second"))},
+				task.Run{Key: key("a")},
+			)
+			for i, want := range []task.Effect{task.Created, task.Updated, task.Updated, task.Created, task.Updated} {
+				if r[i].Err != nil || r[i].Effect != want {
+					f.Errorf("change %d: effect %d, error %v", i, r[i].Effect, r[i].Err)
+				}
+			}
+			got := f.get("a")
+			if string(got.Request.Body) != "second" || !got.Urgent || got.Version != 2 {
+				f.Fatalf("body %q, urgent %v, version %d", got.Request.Body, got.Urgent, got.Version)
+			}
+			f.wantOnlyIn(got, []task.Lane{got.Lane(), r[0].Task.Lane(), r[1].Task.Lane()})
+		},
+	},
+	{
+		"a refused change does not harm its neighbours",
+		"A batch is not atomic: each change has its own reply, in its place.",
+		func(f *fixture) {
+			r := f.batch(start, task.Cancel{Key: key("none")}, task.Create{Spec: f.spec("a")}, task.Create{Spec: f.spec("a")}, task.Create{Spec: f.spec("b")})
+			if !errors.Is(r[0].Err, task.ErrNotFound) || r[1].Err != nil || !errors.Is(r[2].Err, task.ErrExists) || r[3].Err != nil {
+				f.Fatalf("errors: %v, %v, %v, %v", r[0].Err, r[1].Err, r[2].Err, r[3].Err)
+			}
+			f.wantNames("created", names(f.list(ns(), task.Page{Limit: 9})), "a", "b")
+		},
+	},
+	{
+		"an empty batch is answered",
+		"No items, no replies, no error.",
+		func(f *fixture) {
+			f.batch(start)
+			f.claims(start)
+			if r, err := f.store.Settle(f.Context(), start, nil); err != nil || len(r) != 0 {
+				f.Errorf("Settle: %v, %v", r, err)
+			}
+			if r, err := f.store.Extend(f.Context(), start, nil); err != nil || len(r) != 0 {
+				f.Errorf("Extend: %v, %v", r, err)
+			}
+			if r, err := f.store.Peek(f.Context(), nil); err != nil || len(r) != 0 {
+				f.Errorf("Peek: %v, %v", r, err)
+			}
+			if n, err := f.store.Reap(f.Context(), start, 10); err != nil || n != 0 {
+				f.Errorf("Reap: %v, %v", n, err)
+			}
+		},
+	},
+	{
+		"a large batch is carried out",
+		"MaxBatch items in one call, all of them.",
+		func(f *fixture) {
+			changes := make([]task.Change, task.MaxBatch)
+			claims := make([]task.Claim, task.MaxBatch)
+			for i := range changes {
+				changes[i] = task.Create{Spec: f.spec(fmt.Sprintf("t%04d", i), at(start+task.Millis(i%7)))}
+			}
+			for i, r := range f.batch(start, changes...) {
+				if r.Err != nil || r.Effect != task.Created {
+					f.Fatalf("create %d: effect %d, error %v", i, r.Effect, r.Err)
+				}
+				claims[i] = task.Claim{Key: r.Task.Key(), Lane: r.Task.Lane(), Token: task.Token(r.Task.Name), Until: start + 1000}
+			}
+			for i, r := range f.claims(start+7, claims...) {
+				if r.Err != nil || r.Task.Lease.Token != claims[i].Token {
+					f.Fatalf("claim %d: %v", i, r.Err)
+				}
+			}
+			f.reap(start+1000, task.MaxBatch)
+		},
+	},
+	{
+		"a call whose context ended is refused or carried out",
+		"A call that fails as a whole names the context's error, and repeating it is safe; it is never half an answer.",
+		func(f *fixture) {
+			ended, cancel := context.WithCancel(f.Context())
+			cancel()
+			c := task.Create{Spec: f.spec("a"), Idempotency: idem("k", "r")}
+			r, err := f.store.Apply(ended, start, []task.Change{c})
+			if err != nil && !errors.Is(err, context.Canceled) || err == nil && len(r) != 1 {
+				f.Fatalf("Apply: %d replies, error %v", len(r), err)
+			}
+			if again := f.apply(start, c); again.Err != nil {
+				f.Fatalf("repeated: %v", again.Err)
+			}
+			f.get("a")
+		},
+	},
+}

@@ -1,0 +1,67 @@
+package storetest
+
+import (
+	"errors"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// closeCases: the end of a store is not the end of its callers.
+var closeCases = []testCase{
+	{
+		"a closed store says so",
+		"After Close every method returns ErrClosed; it neither panics nor answers from memory. Closing twice is fine.",
+		func(f *fixture) {
+			made := f.create("a")
+			if err := f.store.Err(); err != nil {
+				f.Fatalf("Err of a store that works: %v", err)
+			}
+			for range 2 {
+				if err := f.store.Close(); err != nil {
+					f.Fatalf("Close: %v", err)
+				}
+			}
+			s, ctx := f.store, f.Context()
+			calls := map[string]func() error{
+				"Apply": func() error { _, err := s.Apply(ctx, start, []task.Change{task.Cancel{Key: made.Key()}}); return err },
+				"Get":   func() error { _, err := s.Get(ctx, made.Key()); return err },
+				"List":  func() error { _, err := s.List(ctx, ns(), task.Page{Limit: 1}); return err },
+				"Lanes": func() error { _, err := s.Lanes(ctx, forever); return err },
+				"Peek": func() error {
+					_, err := s.Peek(ctx, []task.LaneRead{{Lane: made.Lane(), Until: forever, Limit: 1}})
+					return err
+				},
+				"Claim": func() error {
+					_, err := s.Claim(ctx, start, []task.Claim{{Key: made.Key(), Lane: made.Lane(), Token: "t"}})
+					return err
+				},
+				"Extend": func() error {
+					_, err := s.Extend(ctx, start, []task.Extension{{Key: made.Key(), Token: "t"}})
+					return err
+				},
+				"Settle": func() error {
+					_, err := s.Settle(ctx, start, []task.Settlement{{Key: made.Key(), Token: "t"}})
+					return err
+				},
+				"Reap":  func() error { _, err := s.Reap(ctx, start, 1); return err },
+				"Sweep": func() error { _, err := s.Sweep(ctx, start, 1); return err },
+			}
+			for name, call := range calls {
+				if err := call(); !errors.Is(err, task.ErrClosed) {
+					f.Errorf("%s: %v", name, err)
+				}
+			}
+			s.Watch(func([]task.Entry) {})
+			s.Watch(nil)
+		},
+	},
+	{
+		"a store names its durability",
+		"Durability is the word that replies show to clients: it is never empty.",
+		func(f *fixture) {
+			if f.store.Durability() == "" {
+				f.Error("it is empty")
+			}
+		},
+	},
+}

@@ -1,0 +1,190 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// retentionCases: leases end, records go, and nothing else does.
+var retentionCases = []testCase{
+	{
+		"a lease that ended is taken back",
+		"Reap gives back each task whose lease ended at or before now, and no other; the lost token is stale then.",
+		func(f *fixture) {
+			a, b, c := f.create("a", at(start)), f.create("b", at(start)), f.create("c", at(start))
+			f.claims(start,
+				task.Claim{Key: a.Key(), Lane: a.Lane(), Token: "1", Until: start + 100},
+				task.Claim{Key: b.Key(), Lane: b.Lane(), Token: "2", Until: start + 101})
+			f.reap(start+99, 0)
+			f.reap(start+100, 1)
+			if got := f.get("a"); got.State != task.Scheduled || got.Reclaims != 1 || got.ZombieUntil == 0 || string(got.Request.Body) != "body of a" {
+				f.Fatalf("reaped: %v, reclaims %d, zombie until %d, body %q", got.State, got.Reclaims, got.ZombieUntil, got.Request.Body)
+			}
+			f.wantNames("the lane", waiting(f.peek(a.Lane(), forever)), "a", "c")
+			if r := f.trySettle(start+100, a, "1", task.Outcome{Verdict: task.Success}); !errors.Is(r.Err, task.ErrStale) {
+				f.Errorf("the lost token settles: %v", r.Err)
+			}
+			f.settle(start+100, b, "2", task.Outcome{Verdict: task.Success})
+			f.reap(start+1_000_000, 0)
+			_ = c
+		},
+	},
+	{
+		"an extended lease is not taken back before its new end",
+		"Extend moves the end that Reap looks at: later, or earlier.",
+		func(f *fixture) {
+			a, b := f.create("a", at(start)), f.create("b", at(start))
+			f.claim(start, a, "1")
+			f.claim(start, b, "2")
+			_, err := f.store.Extend(f.Context(), start, []task.Extension{
+				{Key: a.Key(), Token: "1", Until: start + 90_000}, {Key: b.Key(), Token: "2", Until: start + 5},
+			})
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.reap(start+5, 1)
+			f.reap(start+89_999, 0)
+			f.reap(start+90_000, 1)
+		},
+	},
+	{
+		"a cancel that met a lost lease says that an attempt may be under way",
+		"After a reap the attempt may still be on the wire: cancel is Accepted until the lease's end + timeout, Updated after.",
+		func(f *fixture) {
+			for i, want := range []task.Effect{task.Accepted, task.Updated} {
+				made := f.create(fmt.Sprintf("t%d", i), at(start))
+				held := f.claim(start, made, "token")
+				f.reap(held.Lease.Until, 1)
+				over := held.Lease.Until.Add(made.Timeout)
+				if r := f.apply(over-1+task.Millis(i), task.Cancel{Key: made.Key()}); r.Err != nil || r.Effect != want || r.Task.State != task.Cancelled {
+					f.Errorf("cancel: effect %d, error %v, want effect %d", r.Effect, r.Err, want)
+				}
+			}
+		},
+	},
+	{
+		"a cancelled task whose lease is lost is cancelled",
+		"No retry follows an Accepted cancel, also when nobody settles.",
+		func(f *fixture) {
+			made := f.create("a", at(start))
+			held := f.claim(start, made, "token")
+			f.must(start, task.Cancel{Key: made.Key()})
+			f.reap(held.Lease.Until, 1)
+			if got := f.get("a"); got.State != task.Cancelled || len(got.Request.Body) != 0 {
+				f.Fatalf("%v, body %q", got.State, got.Request.Body)
+			}
+			f.wantNames("the lane", waiting(f.peek(made.Lane(), forever)))
+		},
+	},
+	{
+		"a task that loses every lease dies",
+		"MaxReclaims claims without a settlement: dead, so that a task which kills its server does not do so for ever.",
+		func(f *fixture) {
+			made := f.create("a", at(start))
+			now := start
+			for i := range task.MaxReclaims {
+				held := f.claim(now, made, task.Token(fmt.Sprint(i)))
+				now = held.Lease.Until
+				f.reap(now, 1)
+			}
+			if got := f.get("a"); got.State != task.Dead || got.Reason != task.ReasonReclaims || string(got.Request.Body) != "body of a" {
+				f.Fatalf("%v, %s, body %q", got.State, got.Reason, got.Request.Body)
+			}
+		},
+	},
+	{
+		"reaping and sweeping are done in parts",
+		"Limit bounds one call; calls in a row come to the end, each record once.",
+		func(f *fixture) {
+			for i := range 10 {
+				made := f.create(fmt.Sprintf("t%d", i), at(start))
+				f.claims(start, task.Claim{Key: made.Key(), Lane: made.Lane(), Token: "token", Until: start + 10})
+			}
+			for _, want := range []int{4, 4, 2, 0} {
+				if n, err := f.store.Reap(f.Context(), start+10, 4); err != nil || n != want {
+					f.Fatalf("Reap: %d, error %v, want %d", n, err, want)
+				}
+			}
+			for i := range 10 {
+				f.must(start, task.Cancel{Key: key(fmt.Sprintf("t%d", i))})
+			}
+			for _, want := range []int{7, 3, 0} {
+				if n, err := f.store.Sweep(f.Context(), start.Add(Policy.KeepFinished), 7); err != nil || n != want {
+					f.Fatalf("Sweep: %d, error %v, want %d", n, err, want)
+				}
+			}
+		},
+	},
+	{
+		"a record is swept when its retention ended",
+		"Finished after KeepFinished, dead after KeepDead, to the millisecond; what lives is never swept.",
+		func(f *fixture) {
+			for _, name := range []string{"dead", "done", "running", "waits"} {
+				f.create(name, at(start))
+			}
+			f.claim(start, f.get("running"), "1")
+			f.claim(start, f.get("dead"), "2")
+			f.settle(start, f.get("dead"), "2", task.Outcome{Verdict: task.Refusal, Reason: "gone"})
+			f.must(start, task.Cancel{Key: key("done")})
+			f.sweep(start.Add(Policy.KeepFinished)-1, 0)
+			f.sweep(start.Add(Policy.KeepFinished), 1)
+			f.wantNames("left", names(f.list(ns(), task.Page{Limit: 9})), "dead", "running", "waits")
+			f.sweep(start.Add(Policy.KeepDead)-1, 0)
+			f.sweep(start.Add(Policy.KeepDead), 1)
+			f.sweep(start.Add(task.MaxDuration), 0)
+			f.wantNames("left", names(f.list(ns(), task.Page{Limit: 9})), "running", "waits")
+			if _, err := f.store.Get(f.Context(), key("dead")); !errors.Is(err, task.ErrNotFound) {
+				f.Errorf("Get of a swept record: %v", err)
+			}
+		},
+	},
+	{
+		"an ended record counts until it is swept",
+		"Retention ends with the sweep, not with the clock: until then the name is taken and the record is read.",
+		func(f *fixture) {
+			f.create("a")
+			f.must(start, task.Cancel{Key: key("a")})
+			late := start.Add(Policy.KeepFinished) + 5
+			if r := f.apply(late, task.Create{Spec: f.spec("a")}); !errors.Is(r.Err, task.ErrExists) {
+				f.Errorf("create before the sweep: %v", r.Err)
+			}
+			f.sweep(late, 1)
+			f.must(late, task.Create{Spec: f.spec("a", body("new"))})
+			f.sweep(late, 0)
+			if got := f.get("a"); string(got.Request.Body) != "new" {
+				f.Errorf("body %q", got.Request.Body)
+			}
+		},
+	},
+	{
+		"a revived or replaced record is not swept at its old time",
+		"What was to be swept and lives again must not be found by a sweep: its retention is void.",
+		func(f *fixture) {
+			for _, name := range []string{"revived", "replaced", "cancelled"} {
+				made := f.create(name, at(start))
+				f.claim(start, made, "token")
+				f.settle(start, made, "token", task.Outcome{Verdict: task.Refusal, Reason: "gone"})
+			}
+			f.create("finished")
+			f.must(start, task.Cancel{Key: key("finished")})
+			f.must(start, task.Replace{Spec: f.spec("finished")})
+			f.must(start, task.Revive{Key: key("revived")})
+			f.must(start, task.Replace{Spec: f.spec("replaced")})
+			f.must(start, task.Cancel{Key: key("cancelled")}) // dead before: now it ends earlier
+			f.sweep(start.Add(Policy.KeepFinished), 1)
+			f.sweep(start.Add(Policy.KeepDead), 0)
+			f.wantNames("left", names(f.list(ns(), task.Page{Limit: 9})), "finished", "replaced", "revived")
+		},
+	},
+}
+
+// reap reaps until nothing is left and fails the case unless want leases were taken back.
+func (f *fixture) reap(now task.Millis, want int) {
+	f.Helper()
+	got, err := drainCount(func() (int, error) { return f.store.Reap(f.Context(), now, 100) })
+	if err != nil || got != want {
+		f.Fatalf("Reap at start+%d took back %d leases, error %v, want %d", now-start, got, err, want)
+	}
+}

@@ -1,0 +1,151 @@
+package storetest
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// patience is how long a case waits for something that comes from another
+// goroutine: only a broken store reaches it.
+const patience = 10 * time.Second
+
+// watchCases: hints may be missed, so the cases ask that some come, that none
+// is false, and that the watcher can rely on what they name.
+var watchCases = []testCase{
+	{
+		"hints name what waits",
+		"The watcher is told of tasks that were created, moved or given back, each entry as the lane shows it.",
+		func(f *fixture) {
+			w := f.watch()
+			made := f.create("a", at(start+70))
+			w.await(made.Entry())
+			moved := f.must(start, task.Patch{Key: key("a"), When: &task.When{At: start + 20}})
+			w.await(moved.Entry())
+			urgent := f.must(start, task.Run{Key: key("a")})
+			w.await(urgent.Entry())
+			f.claim(start, urgent, "token")
+			w.await(f.settle(start+1, urgent, "token", task.Outcome{Verdict: task.Failure}).Entry())
+		},
+	},
+	{
+		"a hint comes after its task is durable",
+		"What a hint names can be read at once: a watcher that peeks must find it, or it would sleep past it.",
+		func(f *fixture) {
+			hinted := make(chan task.Entry, 100) // room for all: a watcher must not block
+			f.store.Watch(func(entries []task.Entry) {
+				for _, e := range entries {
+					hinted <- e
+				}
+			})
+			for i := range 10 {
+				f.create(fmt.Sprintf("t%d", i))
+				select {
+				case e := <-hinted:
+					if t := f.load(e.Key()); t.Entry() != e {
+						f.Fatalf("a hint of %+v, the record is at %+v", e, t.Entry())
+					}
+				case <-time.After(patience):
+					f.Fatal("no hint of a task created in a quiet store")
+				}
+			}
+			f.store.Watch(nil)
+		},
+	},
+	{
+		"nothing is hinted that does not wait",
+		"Cancelled, claimed, finished or refused: no entry, or the watcher would arm timers for nothing.",
+		func(f *fixture) {
+			f.create("cancelled")
+			dead := f.create("dead", at(start))
+			f.create("taken")
+			w := f.watch()
+			f.apply(start, task.Create{Spec: f.spec("taken")})
+			f.must(start, task.Cancel{Key: key("cancelled")})
+			f.claim(start, dead, "token")
+			f.settle(start, dead, "token", task.Outcome{Verdict: task.Refusal, Reason: "gone"})
+			last := f.create("last")
+			w.await(last.Entry()) // hints come in order: the others would have come before
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			for e := range w.seen {
+				if e.Name != "last" {
+					f.Errorf("a hint of %q", e.Name)
+				}
+			}
+		},
+	},
+	{
+		"a watcher can be removed",
+		"Watch(nil): nobody is told of what comes after, and the store works on.",
+		func(f *fixture) {
+			w := f.watch()
+			w.await(f.create("before").Entry())
+			f.store.Watch(nil)
+			f.create("after")
+			second := f.watch()
+			second.await(f.create("later").Entry())
+			if w.has(key("after")) || w.has(key("later")) || second.has(key("after")) {
+				f.Error("a hint of a task that was created while nobody, or another, watched")
+			}
+		},
+	},
+}
+
+// watcher collects hints.
+type watcher struct {
+	f *fixture
+
+	mu   sync.Mutex // guards everything below
+	seen map[task.Entry]bool
+	news chan struct{} // closed, and replaced, with each hint
+}
+
+// watch makes a watcher the store's watcher.
+func (f *fixture) watch() *watcher {
+	w := &watcher{f: f, seen: map[task.Entry]bool{}, news: make(chan struct{})}
+	f.store.Watch(w.hint)
+	return w
+}
+
+func (w *watcher) hint(entries []task.Entry) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, e := range entries {
+		w.seen[e] = true
+	}
+	close(w.news)
+	w.news = make(chan struct{})
+}
+
+// await returns when e was hinted. A quiet store has no reason to miss one.
+func (w *watcher) await(e task.Entry) {
+	w.f.Helper()
+	tooLong := time.After(patience)
+	for {
+		w.mu.Lock()
+		ok, news := w.seen[e], w.news
+		w.mu.Unlock()
+		if ok {
+			return
+		}
+		select {
+		case <-news:
+		case <-tooLong:
+			w.f.Fatalf("no hint of %+v", e)
+		}
+	}
+}
+
+func (w *watcher) has(k task.Key) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for e := range w.seen {
+		if e.Key() == k {
+			return true
+		}
+	}
+	return false
+}
