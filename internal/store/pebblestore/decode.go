@@ -87,8 +87,11 @@ func matchRecord(src []byte, namespace string, f *task.Filter) (bool, error) {
 			break
 		}
 		switch {
-		case got.num == fieldQueue && string(got.bytes) == f.Queue:
-			t.Queue = f.Queue // does not allocate, as a conversion would
+		case got.num == fieldQueue:
+			if f.Queue != "" && string(got.bytes) != f.Queue {
+				return false, nil
+			}
+			t.Queue = f.Queue // spares the copy that a conversion makes
 		case got.num == fieldLabel && len(f.Labels) == 0:
 		default:
 			if err := setField(&t, got); err != nil {

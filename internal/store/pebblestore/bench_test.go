@@ -1,0 +1,314 @@
+package pebblestore
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// The benchmarks use the disk that holds the system's temporary directory:
+// what they measure is mostly its fsync.
+
+const benchStart task.Millis = 1_800_000_000_000
+
+func newSpec(name string, due task.Millis) task.Spec {
+	s := task.DefaultSpec()
+	s.Name, s.ID = name, name
+	s.When = task.When{At: due}
+	s.Request.URL = "https://receiver.example/hook"
+	s.Request.BodyKind, s.Request.Body = task.JSONBody, []byte(`{"order": 42, "note": "a body of some size, as they are"}`)
+	s.Request.BodySize = len(s.Request.Body)
+	if err := s.Validate(benchStart); err != nil {
+		panic(err)
+	}
+	return s
+}
+
+func newName(i int64) string {
+	return fmt.Sprintf("018f%08x-7d1c-7000-8000-%012x", i/1000, i*0x9E3779B9&0xffffffffffff)
+}
+
+func creates(first int64, n int, due func(i int64) task.Millis) []task.Change {
+	changes := make([]task.Change, n)
+	for i := range changes {
+		id := first + int64(i)
+		changes[i] = task.Create{Spec: newSpec(newName(id), due(id))}
+	}
+	return changes
+}
+
+func openDisk(b testing.TB, dir string) *Store {
+	b.Helper()
+	s, err := Open(dir, Config{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// mustApply carries out changes of which none may fail.
+func mustApply(b testing.TB, s *Store, changes []task.Change) {
+	b.Helper()
+	replies, err := s.Apply(context.Background(), benchStart, changes)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, r := range replies {
+		if r.Err != nil {
+			b.Fatal(r.Err)
+		}
+	}
+}
+
+func later(id int64) task.Millis { return benchStart + task.Millis(id%86_400_000) }
+
+// BenchmarkCreateSingle: 64 clients, one durable create at a time each.
+func BenchmarkCreateSingle(b *testing.B) {
+	s := openDisk(b, b.TempDir())
+	var next atomic.Int64
+	var clients sync.WaitGroup
+	b.ReportAllocs()
+	b.ResetTimer()
+	for range 64 {
+		clients.Go(func() {
+			for {
+				id := next.Add(1)
+				if id > int64(b.N) {
+					return
+				}
+				mustApply(b, s, creates(id, 1, later))
+			}
+		})
+	}
+	clients.Wait()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "creates/s")
+}
+
+// BenchmarkCreateBatch: 4 clients, 1000 creates at a time each.
+func BenchmarkCreateBatch(b *testing.B) {
+	s := openDisk(b, b.TempDir())
+	var next atomic.Int64
+	var clients sync.WaitGroup
+	b.ReportAllocs()
+	b.ResetTimer()
+	for range 4 {
+		clients.Go(func() {
+			for {
+				n := next.Add(1)
+				if n > int64(b.N) {
+					return
+				}
+				mustApply(b, s, creates(n*1000, 1000, later))
+			}
+		})
+	}
+	clients.Wait()
+	b.ReportMetric(float64(b.N)*1000/b.Elapsed().Seconds(), "creates/s")
+}
+
+// BenchmarkDeliver: peek, claim and settle, 256 tasks at a time.
+func BenchmarkDeliver(b *testing.B) {
+	s := openDisk(b, b.TempDir())
+	due := func(id int64) task.Millis { return benchStart - 1_000_000 + task.Millis(id) }
+	const step = 256
+	for first := int64(0); first < int64(b.N)*step; first += step {
+		mustApply(b, s, creates(first, step, due))
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	delivered := 0
+	for delivered < b.N*step {
+		delivered += deliver(b, s, step)
+	}
+	b.ReportMetric(float64(delivered)/b.Elapsed().Seconds(), "deliveries/s")
+}
+
+// deliver delivers at most n of the tasks that are due at benchStart, and
+// returns how many.
+func deliver(b testing.TB, s *Store, n int) int {
+	b.Helper()
+	ctx := context.Background()
+	heads, err := s.Lanes(ctx, benchStart)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if len(heads) == 0 {
+		return 0
+	}
+	found, err := s.Peek(ctx, []task.LaneRead{{Lane: heads[0].Lane, Until: benchStart, Limit: n}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	claims := make([]task.Claim, len(found[0]))
+	settlements := make([]task.Settlement, len(claims))
+	for i, e := range found[0] {
+		token := task.Token(e.Name)
+		claims[i] = task.Claim{Key: e.Key(), Lane: e.Lane, Token: token, Until: benchStart + 1000}
+		settlements[i] = task.Settlement{Key: e.Key(), Token: token, Outcome: task.Outcome{Verdict: task.Success, Status: 200, StartedAt: benchStart}}
+	}
+	replies, err := s.Claim(ctx, benchStart, claims)
+	mustReplies(b, replies, err)
+	replies, err = s.Settle(ctx, benchStart, settlements)
+	mustReplies(b, replies, err)
+	return len(claims)
+}
+
+func mustReplies(b testing.TB, replies []task.Reply, err error) {
+	b.Helper()
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, r := range replies {
+		if r.Err != nil {
+			b.Fatal(r.Err)
+		}
+	}
+}
+
+// BenchmarkClaimLatency: one claim while clients create tasks as fast as they can.
+func BenchmarkClaimLatency(b *testing.B) {
+	s := openDisk(b, b.TempDir())
+	due := func(int64) task.Millis { return benchStart }
+	for first := int64(0); first < int64(b.N); first += 1000 {
+		mustApply(b, s, creates(first, 1000, due))
+	}
+	stop, clients := make(chan struct{}), sync.WaitGroup{}
+	clients.Go(func() {
+		for first := int64(1 << 32); ; first += 1000 {
+			select {
+			case <-stop:
+				return
+			default:
+				mustApply(b, s, creates(first, 1000, later))
+			}
+		}
+	})
+	lane := newSpec("x", 0)
+	t := task.Task{Namespace: lane.Namespace, Queue: lane.Queue, Priority: lane.Priority, Request: lane.Request}
+	var worst time.Duration
+	b.ResetTimer()
+	for i := range b.N {
+		began := time.Now()
+		replies, err := s.Claim(context.Background(), benchStart, []task.Claim{{
+			Key: task.Key{Namespace: t.Namespace, Name: newName(int64(i))}, Lane: t.Lane(), Token: "t", Until: benchStart + 1000,
+		}})
+		mustReplies(b, replies, err)
+		worst = max(worst, time.Since(began))
+	}
+	b.StopTimer()
+	close(stop)
+	clients.Wait()
+	b.ReportMetric(float64(worst.Microseconds()), "worst-µs")
+}
+
+// million is a directory with 1,000,000 tasks, made once.
+var million = sync.OnceValues(func() (vfs.FS, error) {
+	fs := vfs.NewMem()
+	s, err := Open("data", Config{FS: fs})
+	if err != nil {
+		return nil, err
+	}
+	for first := int64(0); first < 1_000_000; first += 1000 {
+		if _, err := s.Apply(context.Background(), benchStart, creates(first, 1000, later)); err != nil {
+			return nil, err
+		}
+	}
+	return fs, s.Close()
+})
+
+func openMillion(b *testing.B) *Store {
+	b.Helper()
+	fs, err := million()
+	if err != nil {
+		b.Fatal(err)
+	}
+	s, err := Open("data", Config{FS: fs})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// BenchmarkListPage: pages of 100 among 1,000,000 tasks.
+func BenchmarkListPage(b *testing.B) {
+	s := openMillion(b)
+	for _, c := range []struct {
+		name string
+		f    task.Filter
+	}{
+		{"any", task.Filter{Namespace: task.DefaultNamespace}},
+		{"none_of_queue", task.Filter{Namespace: task.DefaultNamespace, Queue: "other"}},
+		{"none_of_state", task.Filter{Namespace: task.DefaultNamespace, States: []task.State{task.Dead}}},
+		{"none_of_label", task.Filter{Namespace: task.DefaultNamespace, Labels: map[string]string{"tenant": "acme"}}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			var worst time.Duration
+			for b.Loop() {
+				after := newName(rand.Int64N(900_000))
+				began := time.Now()
+				if _, err := s.List(context.Background(), c.f, task.Page{After: after, Limit: 100}); err != nil {
+					b.Fatal(err)
+				}
+				worst = max(worst, time.Since(began))
+			}
+			b.ReportMetric(float64(worst.Microseconds()), "worst-µs")
+		})
+	}
+}
+
+// BenchmarkOpen: open and close a directory with 1,000,000 tasks.
+func BenchmarkOpen(b *testing.B) {
+	fs, err := million()
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		s, err := Open("data", Config{FS: fs})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkPeekAfterDeletes: the head of a lane of which 1,000,000 entries were
+// delivered a moment ago.
+func BenchmarkPeekAfterDeletes(b *testing.B) {
+	fs := vfs.NewMem()
+	s, err := Open("data", Config{FS: fs})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	const n = 1_000_000
+	due := func(id int64) task.Millis { return benchStart - n - 1 + task.Millis(id) }
+	for first := int64(0); first < n; first += 1000 {
+		mustApply(b, s, creates(first, 1000, due))
+	}
+	mustApply(b, s, creates(n+1, 100, later))
+	for deliver(b, s, 1000) > 0 {
+	}
+	mustApply(b, s, creates(n+200, 1, func(int64) task.Millis { return benchStart }))
+	lane := newSpec("x", 0)
+	t := task.Task{Namespace: lane.Namespace, Queue: lane.Queue, Priority: lane.Priority, Request: lane.Request}
+	b.ReportAllocs()
+	for b.Loop() {
+		found, err := s.Peek(context.Background(), []task.LaneRead{{Lane: t.Lane(), Until: benchStart, Limit: 100}})
+		if err != nil || len(found[0]) != 1 {
+			b.Fatal(len(found[0]), err)
+		}
+	}
+}

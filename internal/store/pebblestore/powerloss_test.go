@@ -1,0 +1,331 @@
+package pebblestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/foliot/foliot/internal/store/storetest"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// seeds is how many seeds the power loss test runs: FOLIOT_SEEDS, or a few.
+func seeds(t *testing.T) uint64 {
+	n, err := strconv.ParseUint(os.Getenv("FOLIOT_SEEDS"), 10, 64)
+	if os.Getenv("FOLIOT_SEEDS") == "" {
+		n, err = 12, nil
+	}
+	if err != nil {
+		t.Fatalf("FOLIOT_SEEDS: %v", err)
+	}
+	return n
+}
+
+func TestNoAnsweredChangeIsLostByPowerLoss(t *testing.T) {
+	var answered int
+	for seed := range seeds(t) {
+		lost, n := powerLoss(t, seed, Config{})
+		answered += n
+		for _, l := range lost {
+			t.Errorf("seed %d: %s", seed, l)
+		}
+	}
+	t.Logf("%d seeds, %d crash points, %d answered changes, lost 0 unless said above", seeds(t), seeds(t)*crashes, answered)
+}
+
+// The check of the check: a store that answers before the sync must be caught.
+func TestPowerLossCatchesAStoreThatAnswersBeforeTheSync(t *testing.T) {
+	sabotaged := Config{await: func(b *pebble.Batch) error {
+		go func() { _ = await(b) }()
+		return nil
+	}}
+	for seed := range max(seeds(t), 50) {
+		if lost, _ := powerLoss(t, seed, sabotaged); len(lost) > 0 {
+			t.Logf("caught at seed %d: %s", seed, lost[0])
+			return
+		}
+	}
+	t.Fatal("a store that answers before the sync lost nothing: the test proves nothing")
+}
+
+// crashes is how often the power fails in one run of powerLoss.
+const crashes = 3
+
+// powerLoss lets clients change tasks, cuts the power at random moments, and
+// returns what was answered and is not there afterwards, and how many changes
+// were answered.
+func powerLoss(t *testing.T, seed uint64, c Config) (lost []string, answered int) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(seed, 0))
+	c.MemTableSize = 256 << 10 // so that tables are written and logs change all the time
+	disk := vfs.NewCrashableMem()
+	clients := make([]*client, 8)
+	for i := range clients {
+		clients[i] = &client{id: i, rng: rand.New(rand.NewPCG(seed, uint64(i+1))), tasks: map[string]*expected{}}
+	}
+	for range crashes {
+		crashed := live(t, disk, c, rng, clients)
+		found, err := audit(t, crashed, clients)
+		if err != nil {
+			return append(lost, err.Error()), answered
+		}
+		lost = append(lost, found...)
+		disk = crashed
+	}
+	for _, c := range clients {
+		answered += c.answered
+	}
+	return lost, answered
+}
+
+// live runs the clients on a store until the power fails, and returns what is
+// then on the disk.
+func live(t *testing.T, disk *vfs.MemFS, c Config, rng *rand.Rand, clients []*client) *vfs.MemFS {
+	t.Helper()
+	s := open(t, slowSync(disk, rng.Uint64()), c)
+	defer s.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	answers := make(chan struct{})
+	var running sync.WaitGroup
+	for _, cl := range clients {
+		running.Go(func() { cl.run(ctx, s, answers) })
+	}
+	for range 1 + rng.IntN(300) {
+		<-answers
+	}
+	for _, cl := range clients {
+		cl.mu.Lock() // nobody notes an answer from here on that the crash may take back
+	}
+	crashed := disk.CrashClone(vfs.CrashCloneCfg{
+		UnsyncedDataPercent: rng.IntN(101),
+		RNG:                 rand.New(rand.NewPCG(rng.Uint64(), 0)),
+	})
+	for _, cl := range clients {
+		cl.frozen = true
+		cl.mu.Unlock()
+	}
+	cancel()
+	running.Wait()
+	for _, cl := range clients {
+		cl.frozen = false
+	}
+	return crashed
+}
+
+// slowSync is a disk on which a sync of the log takes its time, so that there
+// is a moment in which the power can fail.
+func slowSync(fs vfs.FS, seed uint64) vfs.FS {
+	var mu sync.Mutex
+	rng := rand.New(rand.NewPCG(seed, 0))
+	return errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if isLogSync(op) {
+			mu.Lock()
+			wait := time.Duration(rng.IntN(200)) * time.Microsecond
+			mu.Unlock()
+			time.Sleep(wait) // the disk's latency; nothing waits for it to be over
+		}
+		return nil
+	}))
+}
+
+func isLogSync(op errorfs.Op) bool {
+	switch op.Kind {
+	case errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpFileSyncTo:
+		return strings.HasSuffix(op.Path, ".log")
+	}
+	return false
+}
+
+// audit compares what is on the disk with what the clients were told.
+func audit(t *testing.T, disk *vfs.MemFS, clients []*client) (lost []string, err error) {
+	t.Helper()
+	s, err := Open("data", Config{FS: disk, Policy: storetest.Policy, MemTableSize: 256 << 10})
+	if err != nil {
+		return nil, fmt.Errorf("open after the power failed: %w", err)
+	}
+	defer s.Close()
+	for _, c := range clients {
+		for name, want := range c.tasks {
+			got, err := s.Get(t.Context(), clientKey(name))
+			if err != nil && !errors.Is(err, task.ErrNotFound) {
+				return lost, fmt.Errorf("get %s: %w", name, err)
+			}
+			if print := fingerprint(got); !want.allows(print) {
+				lost = append(lost, fmt.Sprintf("%s is %s, was answered as %s", name, print, strings.Join(want.prints, " or ")))
+			}
+			want.record, want.prints = got, []string{fingerprint(got)}
+		}
+	}
+	storetest.CheckInvariants(t, s, benchStart, task.DefaultNamespace)
+	return lost, nil
+}
+
+// client changes tasks of its own, one change after the other.
+type client struct {
+	id  int
+	rng *rand.Rand
+
+	mu       sync.Mutex // guards everything below
+	tasks    map[string]*expected
+	made     int
+	answered int
+	frozen   bool // the power has failed: answers are not noted any more
+}
+
+// expected is what may be found of a task after a crash.
+type expected struct {
+	record *task.Task // as it was last answered
+	prints []string   // of that, and of the change under way
+}
+
+func (e *expected) allows(print string) bool {
+	for _, p := range e.prints {
+		if p == print {
+			return true
+		}
+	}
+	return false
+}
+
+func clientKey(name string) task.Key { return task.Key{Namespace: task.DefaultNamespace, Name: name} }
+
+// fingerprint says of a task what a crash must not change. Whether it is
+// running is not in it, as a claim may be lost and a lease is reaped.
+func fingerprint(t *task.Task) string {
+	if t == nil {
+		return "nothing"
+	}
+	state := t.State.String()
+	if t.State.Live() {
+		state = "live"
+	}
+	return fmt.Sprintf("%s %s.%d spent %d body %d", state, t.ID, t.Version, t.Spent, t.Request.BodySize)
+}
+
+func (c *client) run(ctx context.Context, s *Store, answers chan<- struct{}) {
+	for ctx.Err() == nil {
+		name := c.pick()
+		if err := c.change(ctx, s, name); err != nil {
+			return
+		}
+		select {
+		case answers <- struct{}{}:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// pick returns the name of a task: one of the client's, or a new one.
+func (c *client) pick() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.made == 0 || c.rng.IntN(3) == 0 {
+		c.made++
+		name := fmt.Sprintf("c%d-%d", c.id, c.made)
+		c.tasks[name] = &expected{prints: []string{fingerprint(nil)}}
+		return name
+	}
+	return fmt.Sprintf("c%d-%d", c.id, 1+c.rng.IntN(c.made))
+}
+
+// change makes a change that its task allows.
+func (c *client) change(ctx context.Context, s *Store, name string) error {
+	c.mu.Lock()
+	e := c.tasks[name]
+	old, key := e.record, clientKey(name)
+	id := fmt.Sprintf("%s-%d", name, c.rng.Uint64())
+	c.mu.Unlock()
+	spec := newSpec(name, benchStart)
+	spec.ID = id
+	spec.Request.Body = []byte(strings.Repeat("x", c.rng.IntN(2000)))
+	spec.Request.BodySize = len(spec.Request.Body)
+	switch {
+	case old == nil:
+		return c.apply(ctx, s, e, task.Create{Spec: spec})
+	case !old.State.Live():
+		return c.apply(ctx, s, e, task.Replace{Spec: spec})
+	}
+	switch c.rng.IntN(4) {
+	case 0:
+		return c.apply(ctx, s, e, task.Cancel{Key: key})
+	case 1:
+		return c.apply(ctx, s, e, task.Run{Key: key})
+	case 2:
+		return c.apply(ctx, s, e, task.Replace{Spec: spec})
+	}
+	return c.attempt(ctx, s, e, old)
+}
+
+// apply makes one change; what it will be known is what the transition says.
+func (c *client) apply(ctx context.Context, s *Store, e *expected, change task.Change) error {
+	next, err := change.Apply(benchStart, e.record, storetest.Policy)
+	if err != nil {
+		return fmt.Errorf("the test itself is wrong: %T: %w", change, err)
+	}
+	c.expect(e, next.Task)
+	replies, err := s.Apply(ctx, benchStart, []task.Change{change})
+	return c.note(e, replies, err)
+}
+
+// attempt claims the task and settles it.
+func (c *client) attempt(ctx context.Context, s *Store, e *expected, old *task.Task) error {
+	now := max(benchStart, old.Due)
+	token := task.Token(fmt.Sprintf("%s-%d", old.Name, c.rng.Uint64()))
+	replies, err := s.Claim(ctx, now, []task.Claim{{Key: old.Key(), Lane: old.Lane(), Token: token, Until: now + 1000}})
+	if err != nil || replies[0].Err != nil {
+		return errors.Join(err, firstError(replies))
+	}
+	outcome := task.Outcome{Verdict: task.Success, Status: 200, StartedAt: now}
+	if c.rng.IntN(2) == 0 {
+		outcome = task.Outcome{Verdict: task.Failure, Status: 500, StartedAt: now, Error: "500"}
+	}
+	settlement := task.Settlement{Key: old.Key(), Token: token, Outcome: outcome}
+	next, err := settlement.Apply(now, replies[0].Task, storetest.Policy)
+	if err != nil {
+		return err
+	}
+	c.expect(e, next.Task)
+	replies, err = s.Settle(ctx, now, []task.Settlement{settlement})
+	return c.note(e, replies, err)
+}
+
+func firstError(replies []task.Reply) error {
+	if len(replies) == 0 {
+		return nil
+	}
+	return replies[0].Err
+}
+
+// expect notes that a change is under way.
+func (c *client) expect(e *expected, next *task.Task) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.frozen {
+		e.prints = append(e.prints, fingerprint(next))
+	}
+}
+
+// note notes the answer.
+func (c *client) note(e *expected, replies []task.Reply, err error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := errors.Join(err, firstError(replies)); err != nil {
+		return err
+	}
+	if !c.frozen {
+		e.record, e.prints = replies[0].Task, []string{fingerprint(replies[0].Task)}
+		c.answered++
+	}
+	return nil
+}
