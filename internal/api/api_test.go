@@ -104,7 +104,8 @@ func (r reply) problem(status int, code, field string) wire.Problem {
 	if got := r.header.Get("Content-Type"); got != wire.ProblemType {
 		r.Errorf("content type %q", got)
 	}
-	if p.Status != status || p.Code != code || p.Field != field || p.Detail == "" || p.Title == "" || p.Type == "" {
+	// Which of two headers that differ in their capitals is named is left open.
+	if p.Status != status || p.Code != code || !strings.EqualFold(p.Field, field) || p.Detail == "" || p.Title == "" || p.Type == "" {
 		r.Errorf("problem %+v, want code %s and field %q", p, code, field)
 	}
 	return p

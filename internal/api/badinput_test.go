@@ -1,0 +1,367 @@
+package api_test
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+const small = 1 << 10 // the body limit of the service under test
+
+// with returns a task whose fields are those of the smallest that works, and more.
+func with(more string) string {
+	return `{"delay": "1h", "http": {"url": "http://example.com/"}, ` + more + `}`
+}
+
+func withHTTP(more string) string {
+	return `{"delay": "1h", "http": {"url": "http://example.com/", ` + more + `}}`
+}
+
+func withURL(u string) string { return `{"delay": "1h", "http": {"url": "` + u + `"}}` }
+
+func nested(depth int) string { return strings.Repeat("[", depth) + strings.Repeat("]", depth) }
+
+func TestBadInputIsRefusedByNameAndStoresNothing(t *testing.T) {
+	const create, put, batch, publish = "POST /v1/tasks", "PUT /v1/tasks/a", "POST /v1/tasks/batch", "POST /v1/publish?url=http%3A%2F%2Fexample.com%2F"
+	for _, c := range []struct {
+		name    string
+		route   string
+		body    string
+		status  int
+		code    string
+		field   string
+		headers []string
+	}{
+		// JSON
+		{"no body", create, "", 415, "unsupported_media_type", "Content-Type", nil},
+		{"empty body", create, " \n", 400, "empty_body", "", nil},
+		{"no JSON", create, "delay=5s", 400, "bad_json", "", nil},
+		{"JSON that breaks off", create, hour[:len(hour)-1], 400, "bad_json", "", nil},
+		{"JSON that breaks off in a field", create, `{"http": {"url": "http`, 400, "bad_json", "http.url", nil},
+		{"a comma too many", create, with(`"name": "a",`), 400, "bad_json", "", nil},
+		{"a comma too few", create, `{"name": "a" "delay": "1h"}`, 400, "bad_json", "", nil},
+		{"single quotes", create, `{'delay': '1h'}`, 400, "bad_json", "", nil},
+		{"a byte order mark", create, "\ufeff" + hour, 400, "bad_json", "", nil},
+		{"a raw line break in a string", create, with("\"name\": \"a\nb\""), 400, "bad_json", "name", nil},
+		{"a bad escape", create, with(`"name": "\x41"`), 400, "bad_json", "name", nil},
+		{"NaN", create, withHTTP(`"body": NaN`), 400, "bad_json", "http.body", nil},
+		{"a leading zero", create, with(`"retry": {"max_attempts": 01}`), 400, "bad_json", "retry.max_attempts", nil},
+		{"trailing data", create, hour + "{}", 400, "trailing_data", "", nil},
+		{"an array", create, "[" + hour + "]", 400, "wrong_type", "", nil},
+		{"null", create, "null", 400, "null_value", "", nil},
+		{"invalid UTF-8", create, with("\"name\": \"\xff\""), 400, "bad_utf8", "name", nil},
+		{"invalid UTF-8 in the body to send", create, withHTTP("\"body\": [\"\xc3\"]"), 400, "bad_utf8", "http.body[0]", nil},
+		{"an overlong zero", create, with("\"name\": \"\xc0\x80\""), 400, "bad_utf8", "name", nil},
+		{"half a surrogate pair", create, with(`"name": "\ud800"`), 400, "bad_utf8", "name", nil},
+		{"a surrogate pair of wrong halves", create, with(`"name": "\ud800\u0041"`), 400, "bad_utf8", "name", nil},
+		{"nested too deep", create, withHTTP(`"body": ` + nested(31)), 400, "too_deep", "http.body" + strings.Repeat("[0]", 30), nil},
+		{"nested much too deep", create, strings.Repeat(`{"http":`, 10_000), 400, "unknown_field", "http.http", nil},
+		{"a bomb of arrays", create, withHTTP(`"body": ` + strings.Repeat("[", 60_000)), 400, "too_deep", "http.body" + strings.Repeat("[0]", 30), nil},
+		{"a key twice", create, with(`"delay": "2h"`), 400, "duplicate_key", "delay", nil},
+		{"a key twice, once escaped", create, with(`"del\u0061y": "2h"`), 400, "duplicate_key", "delay", nil},
+		{"a key twice inside http", create, withHTTP(`"url": "http://other/"`), 400, "duplicate_key", "http.url", nil},
+		{"a key twice inside the body to send", create, withHTTP(`"body": {"a": [{"b": 1, "b": 1}]}`), 400, "duplicate_key", "http.body.a[0].b", nil},
+		{"the last of many keys twice", create, withHTTP(`"body": {` + manyKeys(40) + `, "k39": 0}`), 400, "duplicate_key", "http.body.k39", nil},
+		{"a label twice", create, with(`"labels": {"a": "1", "a": "1"}`), 400, "duplicate_key", "labels.a", nil},
+		{"a header twice", create, withHTTP(`"headers": {"x-a": "1", "X-A": "2"}`), 400, "duplicate_key", "http.headers.x-a", nil},
+
+		// Fields
+		{"an unknown field", create, with(`"colour": "red"`), 400, "unknown_field", "colour", nil},
+		{"a field in other letters", create, with(`"Name": "a"`), 400, "unknown_field", "Name", nil},
+		{"an unknown field inside", create, with(`"retry": {"attempts": 3}`), 400, "unknown_field", "retry.attempts", nil},
+		{"a field of ours", create, with(`"state": "dead"`), 400, "unknown_field", "state", nil},
+		{"a field in the wrong place", create, `{"delay": "1h", "url": "http://example.com/"}`, 400, "unknown_field", "url", nil},
+		{"a number for a string", create, `{"delay": 5}`, 400, "wrong_type", "delay", nil},
+		{"a string for a number", create, with(`"retry": {"max_attempts": "3"}`), 400, "wrong_type", "retry.max_attempts", nil},
+		{"a fraction", create, with(`"retry": {"max_attempts": 1.5}`), 400, "wrong_type", "retry.max_attempts", nil},
+		{"an exponent", create, with(`"retry": {"max_attempts": 1e3}`), 400, "wrong_type", "retry.max_attempts", nil},
+		{"a huge number", create, with(`"retry": {"max_attempts": 123456789012345678901234567890}`), 400, "out_of_range", "retry.max_attempts", nil},
+		{"a large number", create, with(`"retry": {"max_attempts": 100001}`), 400, "out_of_range", "retry.max_attempts", nil},
+		{"a negative number", create, with(`"retry": {"max_attempts": -1}`), 400, "out_of_range", "retry.max_attempts", nil},
+		{"a string for an object", create, `{"delay": "1h", "http": "http://example.com/"}`, 400, "wrong_type", "http", nil},
+		{"an object for a string", create, withHTTP(`"headers": {"x": {}}`), 400, "wrong_type", "http.headers.x", nil},
+		{"an array of labels", create, with(`"labels": ["a"]`), 400, "wrong_type", "labels", nil},
+		{"a boolean", create, with(`"name": true`), 400, "wrong_type", "name", nil},
+		{"a null field", create, with(`"name": null`), 400, "null_value", "name", nil},
+		{"a null label", create, with(`"labels": {"a": null}`), 400, "null_value", "labels.a", nil},
+		{"a null delay", create, `{"delay": null, "http": {"url": "http://example.com/"}}`, 400, "null_value", "delay", nil},
+
+		// Time
+		{"both at and delay", create, with(`"at": "2030-01-01T00:00:00Z"`), 400, "two_due_times", "delay", nil},
+		{"neither at nor delay", create, `{"http": {"url": "http://example.com/"}}`, 400, "no_due_time", "at", nil},
+		{"nothing at all", create, `{}`, 400, "no_due_time", "at", nil},
+		{"a time without zone", create, `{"at": "2030-01-01T00:00:00", "http": {"url": "http://example.com/"}}`, 400, "bad_time", "at", nil},
+		{"a time in words", create, `{"at": "tomorrow", "http": {"url": "http://example.com/"}}`, 400, "bad_time", "at", nil},
+		{"a day there is not", create, `{"at": "2030-02-30T00:00:00Z", "http": {"url": "http://example.com/"}}`, 400, "bad_time", "at", nil},
+		{"a time in 101 years", create, `{"at": "2199-01-01T00:00:00Z", "http": {"url": "http://example.com/"}}`, 400, "out_of_range", "at", nil},
+		{"a time before 1970", create, `{"at": "1969-12-31T23:59:59Z", "http": {"url": "http://example.com/"}}`, 400, "out_of_range", "at", nil},
+		{"a delay without unit", create, `{"delay": "90", "http": {"url": "http://example.com/"}}`, 400, "bad_duration", "delay", nil},
+		{"a delay in days", create, `{"delay": "1d", "http": {"url": "http://example.com/"}}`, 400, "bad_duration", "delay", nil},
+		{"an empty delay", create, `{"delay": "", "http": {"url": "http://example.com/"}}`, 400, "bad_duration", "delay", nil},
+		{"a negative delay", create, `{"delay": "-1s", "http": {"url": "http://example.com/"}}`, 400, "out_of_range", "delay", nil},
+		{"a delay beyond 100 years", create, `{"delay": "876001h", "http": {"url": "http://example.com/"}}`, 400, "out_of_range", "delay", nil},
+		{"a delay that overflows", create, `{"delay": "9999999999h", "http": {"url": "http://example.com/"}}`, 400, "bad_duration", "delay", nil},
+		{"a timeout of nothing", create, with(`"timeout": "0s"`), 400, "out_of_range", "timeout", nil},
+		{"a long timeout", create, with(`"timeout": "61m"`), 400, "out_of_range", "timeout", nil},
+		{"a negative expiry", create, with(`"expire_after": "-1s"`), 400, "out_of_range", "expire_after", nil},
+		{"a bad expiry", create, with(`"expire_after": "soon"`), 400, "bad_duration", "expire_after", nil},
+		{"backoffs the wrong way round", create, with(`"retry": {"min_backoff": "2s", "max_backoff": "1s"}`), 400, "out_of_range", "retry.max_backoff", nil},
+		{"a backoff of nothing", create, with(`"retry": {"min_backoff": "0s"}`), 400, "out_of_range", "retry.min_backoff", nil},
+		{"a bad backoff", create, with(`"retry": {"min_backoff": "x"}`), 400, "bad_duration", "retry.min_backoff", nil},
+		{"a bad age", create, with(`"retry": {"max_age": "-1s"}`), 400, "out_of_range", "retry.max_age", nil},
+
+		// Names
+		{"an empty name", create, with(`"name": ""`), 400, "bad_name", "name", nil},
+		{"a name with @", create, with(`"name": "a@b"`), 400, "bad_name", "name", nil},
+		{"a name with a slash", create, with(`"name": "a/b"`), 400, "bad_name", "name", nil},
+		{"a name that begins with a dot", create, with(`"name": ".."`), 400, "bad_name", "name", nil},
+		{"a name with a zero byte", create, with(`"name": "a\u0000"`), 400, "bad_name", "name", nil},
+		{"a name of other letters", create, with(`"name": "ä"`), 400, "bad_name", "name", nil},
+		{"a long name", create, with(`"name": "` + strings.Repeat("a", 257) + `"`), 400, "bad_name", "name", nil},
+		{"a bad queue", create, with(`"queue": "a b"`), 400, "bad_name", "queue", nil},
+		{"an empty queue", create, with(`"queue": ""`), 400, "bad_name", "queue", nil},
+		{"an unknown priority", create, with(`"priority": "urgent"`), 400, "bad_priority", "priority", nil},
+		{"an empty label key", create, with(`"labels": {"": "x"}`), 400, "bad_label", "labels.", nil},
+		{"a label key with =", create, with(`"labels": {"a=b": "x"}`), 400, "bad_label", "labels.a=b", nil},
+		{"a label with a line break", create, with(`"labels": {"a": "x\ny"}`), 400, "bad_label", "labels.a", nil},
+		{"a long label", create, with(`"labels": {"a": "` + strings.Repeat("x", 257) + `"}`), 400, "bad_label", "labels.a", nil},
+		{"too many labels", create, with(`"labels": {` + strings.ReplaceAll(manyKeys(65), ": 0", `: "0"`) + `}`), 400, "too_many", "labels", nil},
+
+		// The request to send
+		{"no http", create, `{"delay": "1h"}`, 400, "required", "http", nil},
+		{"no URL", create, `{"delay": "1h", "http": {}}`, 400, "required", "http.url", nil},
+		{"an empty URL", create, withURL(""), 400, "required", "http.url", nil},
+		{"a relative URL", create, withURL("/path"), 400, "bad_scheme", "http.url", nil},
+		{"a URL without scheme", create, withURL("example.com/path"), 400, "bad_scheme", "http.url", nil},
+		{"ftp", create, withURL("ftp://example.com/"), 400, "bad_scheme", "http.url", nil},
+		{"file", create, withURL("file:///etc/passwd"), 400, "bad_scheme", "http.url", nil},
+		{"javascript", create, withURL("javascript:alert(1)"), 400, "bad_scheme", "http.url", nil},
+		{"a URL without host", create, withURL("http:///x"), 400, "bad_url", "http.url", nil},
+		{"a URL with a password", create, withURL("http://u:p@example.com/"), 400, "bad_url", "http.url", nil},
+		{"a URL with a space", create, withURL("http://exa mple.com/"), 400, "bad_url", "http.url", nil},
+		{"a URL with a bad escape", create, withURL("http://example.com/%zz"), 400, "bad_url", "http.url", nil},
+		{"a URL with a line break", create, withURL(`http://example.com/\r\nx`), 400, "bad_url", "http.url", nil},
+		{"a URL with port 0", create, withURL("http://example.com:0/"), 400, "bad_url", "http.url", nil},
+		{"a URL with a large port", create, withURL("http://example.com:65536/"), 400, "bad_url", "http.url", nil},
+		{"a long URL", create, withURL("http://example.com/" + strings.Repeat("x", 8192)), 400, "too_long", "http.url", nil},
+		{"a method in small letters", create, withHTTP(`"method": "post"`), 400, "bad_method", "http.method", nil},
+		{"CONNECT", create, withHTTP(`"method": "CONNECT"`), 400, "bad_method", "http.method", nil},
+		{"the Host header", create, withHTTP(`"headers": {"Host": "x"}`), 400, "forbidden_header", "http.headers.Host", nil},
+		{"a header of the connection", create, withHTTP(`"headers": {"transfer-encoding": "chunked"}`), 400, "forbidden_header", "http.headers.transfer-encoding", nil},
+		{"a header of proxies", create, withHTTP(`"headers": {"Proxy-Authorization": "x"}`), 400, "forbidden_header", "http.headers.Proxy-Authorization", nil},
+		{"a header of ours", create, withHTTP(`"headers": {"foliot-task": "x"}`), 400, "forbidden_header", "http.headers.foliot-task", nil},
+		{"a header of webhooks", create, withHTTP(`"headers": {"webhook-id": "x"}`), 400, "forbidden_header", "http.headers.webhook-id", nil},
+		{"a header with a bad name", create, withHTTP(`"headers": {"x y": "1"}`), 400, "bad_header", "http.headers.x y", nil},
+		{"a header with a line break", create, withHTTP(`"headers": {"x": "1\r\nevil: 2"}`), 400, "bad_header", "http.headers.x", nil},
+		{"headers that are too large", create, withHTTP(`"headers": {"x": "` + strings.Repeat("1", 16<<10) + `"}`), 413, "too_large", "http.headers", nil},
+		{"two bodies", create, withHTTP(`"body": "x", "body_base64": "eA=="`), 400, "two_bodies", "http.body_base64", nil},
+		{"bad base64", create, withHTTP(`"body_base64": "x"`), 400, "bad_base64", "http.body_base64", nil},
+		{"a body over the limit", create, withHTTP(`"body": "` + strings.Repeat("x", small+1) + `"`), 413, "body_too_large", "http.body", nil},
+		{"a JSON body over the limit", create, withHTTP(`"body": [` + strings.Repeat(" ", small) + `]`), 413, "body_too_large", "http.body", nil},
+		{"base64 over the limit", create, withHTTP(`"body_base64": "` + strings.Repeat("AAAA", small/3+1) + `"`), 413, "body_too_large", "http.body_base64", nil},
+		{"a request over any limit", create, withHTTP(`"body": "` + strings.Repeat("x", 200<<10) + `"`), 413, "request_too_large", "", nil},
+
+		// The request as such
+		{"no media type", create, hour, 415, "unsupported_media_type", "Content-Type", []string{"Content-Type: "}},
+		{"a form", create, hour, 415, "unsupported_media_type", "Content-Type", []string{"Content-Type: application/x-www-form-urlencoded"}},
+		{"text", create, hour, 415, "unsupported_media_type", "Content-Type", []string{"Content-Type: text/plain"}},
+		{"JSON in another charset", create, hour, 415, "unsupported_media_type", "Content-Type", []string{"Content-Type: application/json; charset=utf-16"}},
+		{"a merge patch as a task", create, hour, 415, "unsupported_media_type", "Content-Type", []string{"Content-Type: application/merge-patch+json"}},
+		{"a compressed body", create, hour, 415, "unsupported_encoding", "Content-Encoding", []string{"Content-Encoding: gzip"}},
+		{"an empty Idempotency-Key", create, hour, 400, "bad_idempotency_key", "Idempotency-Key", []string{"Idempotency-Key: "}},
+		{"a long Idempotency-Key", create, hour, 400, "bad_idempotency_key", "Idempotency-Key", []string{"Idempotency-Key: " + strings.Repeat("k", 257)}},
+		{"an Idempotency-Key of other characters", create, hour, 400, "bad_idempotency_key", "Idempotency-Key", []string{"Idempotency-Key: ä"}},
+		{"two Idempotency-Keys", create, hour, 400, "repeated_parameter", "Idempotency-Key", []string{"Idempotency-Key: a", "Idempotency-Key: b"}},
+		{"an unknown parameter", create + "?name=a", hour, 400, "unknown_parameter", "name", nil},
+		{"an unknown route", "POST /v1/task", hour, 404, "no_route", "", nil},
+		{"a trailing slash", "POST /v1/tasks/", hour, 404, "no_route", "", nil},
+		{"a double slash", "POST //v1/tasks", hour, 404, "no_route", "", nil},
+		{"dots in the path", "POST /v1/x/../tasks", hour, 404, "no_route", "", nil},
+		{"another version", "POST /v2/tasks", hour, 404, "no_route", "", nil},
+		{"a method that is none", "PUT /v1/tasks", hour, 405, "method_not_allowed", "", nil},
+		{"a method of ones own", "FOO /v1/tasks", hour, 405, "method_not_allowed", "", nil},
+		{"a trace", "TRACE /v1/tasks", "", 405, "method_not_allowed", "", nil},
+
+		{"put: a name with @", "PUT /v1/tasks/a@b", `{"delay": "1h", "http": {"url": "http://x/"}}`, 400, "bad_name", "name", nil},
+		{"put: a name with a slash", "PUT /v1/tasks/a%2Fb", hour, 400, "bad_name", "name", nil},
+		{"put: another name in the body", put, with(`"name": "b"`), 400, "name_mismatch", "name", nil},
+		{"put: an If-Match without quotes", put, hour, 400, "bad_precondition", "If-Match", []string{"If-Match: x.1"}},
+		{"put: an empty If-Match", put, hour, 400, "bad_precondition", "If-Match", []string{"If-Match: "}},
+		{"put: an If-None-Match with a tag", put, hour, 400, "bad_precondition", "If-None-Match", []string{`If-None-Match: "x.1"`}},
+		{"put: a version of nothing", put, hour, 412, "precondition_failed", "", []string{`If-Match: "x.1"`}},
+		{"put: any version of nothing", put, hour, 412, "precondition_failed", "", []string{`If-Match: *`}},
+		{"put: no JSON", put, hour, 415, "unsupported_media_type", "Content-Type", []string{"Content-Type: text/plain"}},
+
+		{"batch: an array", batch, "[" + hour + "]", 400, "wrong_type", "", nil},
+		{"batch: no tasks", batch, `{}`, 400, "required", "tasks", nil},
+		{"batch: tasks that are none", batch, `{"tasks": {}}`, 400, "wrong_type", "tasks", nil},
+		{"batch: an unknown field", batch, `{"tasks": [], "atomic": true}`, 400, "unknown_field", "atomic", nil},
+		{"batch: tasks twice", batch, `{"tasks": [], "tasks": []}`, 400, "duplicate_key", "tasks", nil},
+		{"batch: broken in the second item", batch, `{"tasks": [` + hour + `, {"delay": }]}`, 400, "bad_json", "tasks[1].delay", nil},
+		{"batch: broken after a bad item", batch, `{"tasks": [{"x": 1}, ` + hour + `, {]}`, 400, "bad_json", "tasks[2]", nil},
+		{"batch: too many", batch, `{"tasks": [` + strings.Repeat(`{},`, 1000) + `{}]}`, 400, "too_many", "tasks[1000]", nil},
+		{"batch: too large", batch, `{"tasks": [` + strings.Repeat(" ", 16<<20) + `]}`, 413, "request_too_large", "", nil},
+		{"batch: an Idempotency-Key", batch, `{"tasks": [` + hour + `]}`, 400, "bad_idempotency_key", "Idempotency-Key", []string{"Idempotency-Key: a"}},
+
+		{"publish: no URL", "POST /v1/publish", "x", 400, "required", "url", nil},
+		{"publish: a bad URL", "POST /v1/publish?url=ftp%3A%2F%2Fx%2F", "x", 400, "bad_scheme", "url", nil},
+		{"publish: two URLs", publish + "&url=x", "x", 400, "repeated_parameter", "url", nil},
+		{"publish: a URL that is not encoded", "POST /v1/publish?url=http://example.com/?a=1&b=2", "x", 400, "unknown_parameter", "b", nil},
+		{"publish: a query that cannot be parsed", "POST /v1/publish?url=http://x/%zz", "x", 400, "bad_parameter", "", nil},
+		{"publish: both times", publish, "x", 400, "two_due_times", "Foliot-At", []string{"Foliot-Delay: 1s", "Foliot-At: 2030-01-01T00:00:00Z"}},
+		{"publish: a bad time", publish, "x", 400, "bad_time", "Foliot-At", []string{"Foliot-At: later"}},
+		{"publish: a bad delay", publish, "x", 400, "bad_duration", "Foliot-Delay", []string{"Foliot-Delay: 5"}},
+		{"publish: a negative delay", publish, "x", 400, "out_of_range", "Foliot-Delay", []string{"Foliot-Delay: -5s"}},
+		{"publish: a bad name", publish, "x", 400, "bad_name", "Foliot-Name", []string{"Foliot-Name: a@b"}},
+		{"publish: a bad queue", publish, "x", 400, "bad_name", "Foliot-Queue", []string{"Foliot-Queue: a b"}},
+		{"publish: bad retries", publish, "x", 400, "out_of_range", "Foliot-Retries", []string{"Foliot-Retries: -1"}},
+		{"publish: a typing error", publish, "x", 400, "unknown_header", "Foliot-Dealy", []string{"Foliot-Dealy: 1h"}},
+		{"publish: two delays", publish, "x", 400, "repeated_parameter", "Foliot-Delay", []string{"Foliot-Delay: 1s", "Foliot-Delay: 2s"}},
+		{"publish: too large", publish, strings.Repeat("x", small+1), 413, "body_too_large", "", nil},
+		{"publish: headers too large", publish, "x", 413, "too_large", "", []string{"X-Large: " + strings.Repeat("x", 16<<10)}},
+
+		{"get: a bad name", "GET /v1/tasks/%00", "", 400, "bad_name", "name", nil},
+		{"get: a long name", "GET /v1/tasks/" + strings.Repeat("a", 257), "", 400, "bad_name", "name", nil},
+		{"get: an unknown name", "GET /v1/tasks/a", "", 404, "not_found", "", nil},
+		{"get: a bad wait", "GET /v1/tasks/a?wait=5", "", 400, "bad_duration", "wait", nil},
+		{"get: a long wait", "GET /v1/tasks/a?wait=301s", "", 400, "out_of_range", "wait", nil},
+		{"get: a negative wait", "GET /v1/tasks/a?wait=-1s", "", 400, "out_of_range", "wait", nil},
+		{"get: an unknown name with a wait", "GET /v1/tasks/a?wait=5s", "", 404, "not_found", "", nil},
+		{"patch: an unknown name", "PATCH /v1/tasks/a", `{}`, 404, "not_found", "", nil},
+		{"touch: an unknown name", "POST /v1/tasks/a/touch", "", 404, "not_found", "", nil},
+		{"run: an unknown name", "POST /v1/tasks/a/run", "", 404, "not_found", "", nil},
+		{"retry: an unknown name", "POST /v1/tasks/a/retry", "", 404, "not_found", "", nil},
+		{"cancel: an unknown name", "DELETE /v1/tasks/a", "", 404, "not_found", "", nil},
+		{"touch: a body", "POST /v1/tasks/a/touch", `{"delay": "5s"}`, 400, "unexpected_body", "", nil},
+		{"touch: an If-Match without quotes", "POST /v1/tasks/a/touch", "", 400, "bad_precondition", "If-Match", []string{"If-Match: x"}},
+
+		{"list: an unknown filter", "GET /v1/tasks?name=a", "", 400, "unknown_parameter", "name", nil},
+		{"list: an unknown state", "GET /v1/tasks?state=done", "", 400, "bad_parameter", "state", nil},
+		{"list: two queues", "GET /v1/tasks?queue=a&queue=b", "", 400, "repeated_parameter", "queue", nil},
+		{"list: a bad queue", "GET /v1/tasks?queue=", "", 400, "bad_name", "queue", nil},
+		{"list: a label without value", "GET /v1/tasks?label=a", "", 400, "bad_parameter", "label", nil},
+		{"list: two values of a label", "GET /v1/tasks?label=a%3D1&label=a%3D2", "", 400, "bad_parameter", "label", nil},
+		{"list: a bad time", "GET /v1/tasks?due_before=now", "", 400, "bad_time", "due_before", nil},
+		{"list: a time whose + is no %2B", "GET /v1/tasks?due_after=2030-01-01T00:00:00+01:00", "", 400, "bad_time", "due_after", nil},
+		{"list: a limit of nothing", "GET /v1/tasks?limit=0", "", 400, "bad_parameter", "limit", nil},
+		{"list: a large limit", "GET /v1/tasks?limit=1001", "", 400, "bad_parameter", "limit", nil},
+		{"list: a limit in words", "GET /v1/tasks?limit=all", "", 400, "bad_parameter", "limit", nil},
+		{"list: a bad cursor", "GET /v1/tasks?cursor=x", "", 400, "bad_cursor", "cursor", nil},
+		{"list: an empty cursor", "GET /v1/tasks?cursor=", "", 400, "bad_cursor", "cursor", nil},
+		{"list: a cursor with strange bytes", "GET /v1/tasks?cursor=MWEAAAA", "", 400, "bad_cursor", "cursor", nil},
+		{"list: an unknown include", "GET /v1/tasks?include=all", "", 400, "bad_parameter", "include", nil},
+		{"cancel by filter: none", "POST /v1/tasks/cancel", "", 400, "no_filter", "", nil},
+		{"cancel by filter: a typing error", "POST /v1/tasks/cancel?quue=a", "", 400, "unknown_parameter", "quue", nil},
+		{"cancel by filter: not all", "POST /v1/tasks/cancel?all=false", "", 400, "no_filter", "", nil},
+		{"cancel by filter: a bad all", "POST /v1/tasks/cancel?all=yes", "", 400, "bad_parameter", "all", nil},
+		{"cancel by filter: in the body", "POST /v1/tasks/cancel?all=true", `{"queue": "a"}`, 400, "unexpected_body", "", nil},
+		{"retry by filter: none", "POST /v1/tasks/retry", "", 400, "no_filter", "", nil},
+		{"retry by filter: a page of it", "POST /v1/tasks/retry?all=true&limit=5", "", 400, "unknown_parameter", "limit", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := serve(t, func(cfg *api.Config) { cfg.BodyLimit = small })
+			method, target, _ := strings.Cut(c.route, " ")
+			r := s.do(method, target, c.body, c.headers...)
+			r.problem(c.status, c.code, c.field)
+			if stored := s.all(); len(stored) != 0 {
+				t.Errorf("stored %d tasks", len(stored))
+			}
+			if c.status == 405 && r.header.Get("Allow") != "GET, HEAD, POST" {
+				t.Errorf("Allow: %s", r.header.Get("Allow"))
+			}
+		})
+	}
+}
+
+func manyKeys(n int) string {
+	keys := make([]string, n)
+	for i := range keys {
+		keys[i] = `"k` + string(rune('0'+i/10)) + string(rune('0'+i%10)) + `": 0`
+	}
+	return strings.Join(keys, ", ")
+}
+
+func TestABadPatchChangesNothing(t *testing.T) {
+	for _, c := range []struct {
+		name, body  string
+		status      int
+		code, field string
+	}{
+		{"an unknown field", `{"colour": 1}`, 400, "unknown_field", "colour"},
+		{"another name", `{"name": "b"}`, 400, "unknown_field", "name"},
+		{"a field of ours", `{"due_at": "2030-01-01T00:00:00Z"}`, 400, "unknown_field", "due_at"},
+		{"both times", `{"at": "2030-01-01T00:00:00Z", "delay": "1s"}`, 400, "two_due_times", "delay"},
+		{"no time", `{"at": null}`, 400, "null_value", "at"},
+		{"a far time", `{"delay": "900000h"}`, 400, "out_of_range", "delay"},
+		{"a bad queue", `{"queue": "@"}`, 400, "bad_name", "queue"},
+		{"no URL", `{"http": {"url": null}}`, 400, "null_value", "http.url"},
+		{"a bad URL", `{"http": {"url": "x"}}`, 400, "bad_scheme", "http.url"},
+		{"no http", `{"http": null}`, 400, "null_value", "http"},
+		{"a forbidden header", `{"http": {"headers": {"te": "x"}}}`, 400, "forbidden_header", "http.headers.te"},
+		{"all labels", `{"labels": null}`, 400, "null_value", "labels"},
+		{"a bad label", `{"labels": {"a": 1}}`, 400, "wrong_type", "labels.a"},
+		{"two bodies", `{"http": {"body": 1, "body_base64": ""}}`, 400, "two_bodies", "http.body_base64"},
+		{"a large body", `{"http": {"body": "` + strings.Repeat("x", small+1) + `"}}`, 413, "body_too_large", "http.body"},
+		{"bad backoffs", `{"retry": {"min_backoff": "2h"}}`, 400, "out_of_range", "retry.max_backoff"},
+		{"an array", `[]`, 400, "wrong_type", ""},
+		{"broken", `{"queue": "a"`, 400, "bad_json", ""},
+		{"twice", `{"queue": "a", "queue": "b"}`, 400, "duplicate_key", "queue"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := serve(t, func(cfg *api.Config) { cfg.BodyLimit = small })
+			s.do("POST", "/v1/tasks", hour).want(201, nil)
+			s.do("PATCH", "/v1/tasks/a", c.body).problem(c.status, c.code, c.field)
+			if got := s.record("a"); got.Version != 1 {
+				t.Errorf("changed: %+v", got)
+			}
+		})
+	}
+}
+
+func TestABadItemOfABatchIsRefusedAlone(t *testing.T) {
+	for _, c := range []struct {
+		name, item  string
+		status      int
+		code, field string
+	}{
+		{"no object", `5`, 400, "wrong_type", ""},
+		{"null", `null`, 400, "null_value", ""},
+		{"an unknown field", with(`"colour": [{"a": "}]"}]`), 400, "unknown_field", "colour"},
+		{"a key twice", withHTTP(`"body": {"a": 1, "a": 2}`), 400, "duplicate_key", "http.body.a"},
+		{"too deep", withHTTP(`"body": ` + nested(31)), 400, "too_deep", "http.body" + strings.Repeat("[0]", 30)},
+		{"invalid UTF-8", withHTTP("\"body\": {\"\xff\": 1}"), 400, "bad_utf8", "http.body"},
+		{"half a surrogate pair", with(`"\ud800": 1`), 400, "bad_utf8", ""},
+		{"a bad URL", withURL("x"), 400, "bad_scheme", "http.url"},
+		{"a large body", withHTTP(`"body": "` + strings.Repeat("x", small+1) + `"`), 413, "body_too_large", "http.body"},
+		{"a name that exists", hour, 409, "exists", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := serve(t, func(cfg *api.Config) { cfg.BodyLimit = small })
+			// What surrounds the item is as deep as a task may be: the batch's own nesting does not count.
+			deepest := withHTTP(`"body": ` + nested(30))
+			var got wire.BatchReply
+			s.do("POST", "/v1/tasks/batch", `{"tasks": [`+hour+`,`+c.item+`,`+deepest+`]}`).want(200, &got)
+			if len(got.Results) != 3 || got.Results[0].Status != 201 || got.Results[2].Status != 201 || got.Results[2].ID == "" {
+				t.Fatalf("the neighbours: %+v", got.Results)
+			}
+			if bad := got.Results[1]; bad.Status != c.status || bad.Code != c.code || bad.Field != c.field || bad.Detail == "" || bad.ID != "" {
+				t.Errorf("got %+v", bad)
+			}
+			if stored := s.all(); len(stored) != 2 {
+				t.Errorf("stored %d tasks, want the neighbours", len(stored))
+			}
+		})
+	}
+}
+
+func TestAQueryIsForwardedToTheURLOnlyEncoded(t *testing.T) {
+	s := serve(t)
+	target := "http://example.com/?a=1&b=2#x"
+	got := s.do("POST", "/v1/publish?url="+url.QueryEscape(target), "x").task(201)
+	if got.HTTP.URL != target {
+		t.Errorf("got %s", got.HTTP.URL)
+	}
+}

@@ -1,0 +1,70 @@
+package api_test
+
+import (
+	"context"
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// devNull is a ledger that applies and forgets: what is measured is the API.
+type devNull struct{}
+
+func (devNull) Durability() string { return "none" }
+func (devNull) Err() error         { return nil }
+
+func (devNull) Apply(_ context.Context, now task.Millis, changes []task.Change) ([]task.Reply, error) {
+	replies := make([]task.Reply, len(changes))
+	for i, c := range changes {
+		replies[i].Result, replies[i].Err = c.Apply(now, nil, task.Policy{})
+	}
+	return replies, nil
+}
+
+func (devNull) Get(context.Context, task.Key) (*task.Task, error) { return nil, task.ErrNotFound }
+
+func (devNull) List(context.Context, task.Filter, task.Page) (task.Listing, error) {
+	return task.Listing{}, nil
+}
+
+func post(b *testing.B, s *api.Server, target, body string, want int) {
+	r := httptest.NewRequest("POST", target, strings.NewReader(body))
+	r.Host = "localhost"
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	if s.ServeHTTP(w, r); w.Code != want {
+		b.Fatal(w.Code, w.Body)
+	}
+}
+
+func item(i int) string {
+	return fmt.Sprintf(`{"name":"order-%d-close","delay":"30m","http":{"url":"http://127.0.0.1:9000/orders/%d","headers":{"x-shop":"7"},"body":{"order":%d}},"labels":{"tenant":"acme"}}`, i, i, i)
+}
+
+func BenchmarkCreate(b *testing.B) {
+	s := api.New(api.Config{}, devNull{})
+	body := item(42)
+	b.ReportAllocs()
+	for b.Loop() {
+		post(b, s, "/v1/tasks", body, 201)
+	}
+}
+
+func BenchmarkBatchOf1000(b *testing.B) {
+	s := api.New(api.Config{}, devNull{})
+	items := make([]string, 1000)
+	for i := range items {
+		items[i] = item(i)
+	}
+	body := `{"tasks":[` + strings.Join(items, ",") + `]}`
+	b.ReportAllocs()
+	b.SetBytes(int64(len(body)))
+	for b.Loop() {
+		post(b, s, "/v1/tasks/batch", body, 200)
+	}
+	b.ReportMetric(float64(b.N)*1000/b.Elapsed().Seconds(), "tasks/s")
+}

@@ -1,0 +1,142 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+func codeOf(err error) string {
+	var f *task.FieldError
+	if errors.As(err, &f) {
+		return f.Code
+	}
+	return ""
+}
+
+// What the reader takes is JSON, and what is JSON and is not taken has one of
+// the reasons that encoding/json does not know.
+func FuzzReaderAgreesWithEncodingJSON(f *testing.F) {
+	for _, seed := range []string{
+		`{"a":[1,-0.5e+3,"\u00e4\ud83d\ude00",true,false,null,{}]}`, `[]`, ` "x" `, `01`, `-`, `1.`, `1e`, `[1,]`, `{"a":1,}`, `{"a" 1}`, `"\ud800"`,
+		"\"\xff\"", `{"a":1,"\u0061":2}`, strings.Repeat("[", 40) + strings.Repeat("]", 40), `nul`, `"\x"`, "\"\x01\"", `{"a":{"b":[{"c":1}]}} x`, ``, "\ufeff1",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var raw []byte
+		err := document(data, func(r *reader) (err error) {
+			raw, err = r.raw()
+			return err
+		})
+		valid := json.Valid(data)
+		if err == nil {
+			if !valid {
+				t.Fatalf("took %q, which is no JSON", data)
+			}
+			if !bytes.Equal(raw, bytes.TrimSpace(data)) {
+				t.Fatalf("kept %q of %q", raw, data)
+			}
+			return
+		}
+		switch code := codeOf(err); code {
+		case "duplicate_key", "too_deep", "bad_utf8":
+		case "bad_json", "trailing_data", "empty_body":
+			if valid {
+				t.Fatalf("%q is JSON: %v", data, err)
+			}
+		default:
+			t.Fatalf("%q: code %q: %v", data, code, err)
+		}
+	})
+}
+
+// Leniently, the reader ends where encoding/json ends: a refused item of a
+// batch hides none of the others.
+func FuzzLenientReaderFindsTheEnd(f *testing.F) {
+	for _, seed := range []string{`{"a":1,"a":2}x`, "[\"\xff\", {\"\\ud800\":1}] 2", strings.Repeat("[", 40) + strings.Repeat("]", 40) + `[`, `{"a":"}"}`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r := reader{data: data, lenient: true}
+		err := r.skip()
+		dec := json.NewDecoder(bytes.NewReader(data))
+		var v json.RawMessage
+		stdErr := dec.Decode(&v)
+		if (err == nil) != (stdErr == nil) && codeOf(err) != "too_deep" {
+			t.Fatalf("%q: %v, and encoding/json: %v", data, err, stdErr)
+		}
+		if err == nil && int64(r.pos) != dec.InputOffset() {
+			t.Fatalf("%q ends at %d, and for encoding/json at %d", data, r.pos, dec.InputOffset())
+		}
+	})
+}
+
+func FuzzStringsAgreeWithEncodingJSON(f *testing.F) {
+	for _, seed := range []string{`"\u00e4\ud83d\ude00\"\\\/\b\f\n\r\t"`, `"\ud800\ud800"`, `"\udc00"`, `"\ud83dx"`, "\"\u00e4\""} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r := reader{data: data}
+		got, err := r.text()
+		if err != nil {
+			return
+		}
+		if !utf8.ValidString(got) {
+			t.Fatalf("%q became %q", data, got)
+		}
+		var want string
+		if err := json.NewDecoder(bytes.NewReader(data)).Decode(&want); err != nil && !errors.Is(err, io.EOF) {
+			t.Fatalf("took %q, encoding/json says %v", data, err)
+		}
+		if got != want {
+			t.Fatalf("%q became %q, want %q", data, got, want)
+		}
+	})
+}
+
+// Whatever comes, decoding a task or a patch neither panics nor keeps more
+// than it may, and says why it refuses by a code that has a status.
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte(sample))
+	f.Add([]byte(`{"labels":{"a":null},"http":{"body_base64":"eA==","headers":{"x":null}},"retry":{"max_attempts":null}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		spec, patch := task.DefaultSpec(), task.Patch{}
+		for _, err := range []error{
+			document(data, func(r *reader) error { return r.decodeTask(&spec, 64) }),
+			document(data, func(r *reader) error { return r.decodePatch(&patch, 64) }),
+		} {
+			if err == nil {
+				continue
+			}
+			if _, known := statusByCode[codeOf(err)]; !known {
+				t.Fatalf("%q: %v has code %q", data, err, codeOf(err))
+			}
+		}
+		if len(spec.Request.Body) > 64 && codeOf(document(data, func(r *reader) error { return r.decodeTask(&spec, 64) })) == "" {
+			t.Fatalf("took a body of %d bytes", len(spec.Request.Body))
+		}
+	})
+}
+
+const sample = `{"name": "order-42-close", "queue": "orders", "delay": "30m",
+ "http": {"url": "https://shop.internal/orders/42/close", "method": "POST", "headers": {"x-shop": "7"}, "body": {"order": 42, "items": [{"sku": "a-1", "n": 2}, {"sku": "b-2", "n": 1}]}},
+ "timeout": "15s", "priority": "normal", "labels": {"tenant": "acme"}, "retry": {"max_attempts": 5, "min_backoff": "1s"}}`
+
+func BenchmarkDecodeTask(b *testing.B) {
+	data := []byte(sample)
+	b.SetBytes(int64(len(data)))
+	b.ReportAllocs()
+	for b.Loop() {
+		spec := task.DefaultSpec()
+		if err := document(data, func(r *reader) error { return r.decodeTask(&spec, task.MaxBodyDefault) }); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,158 @@
+package api_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", os.Getenv("UPDATE_GOLDEN") != "", "rewrite testdata")
+
+func TestTheOpenAPIDocumentIsAsItWas(t *testing.T) {
+	const golden = "testdata/openapi.json"
+	got := serve(t).do("GET", "/openapi.json", "").want(200, nil).body
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(golden), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(golden, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("the document differs from %s: clients are generated from it. If the change is meant, make golden, and read the diff", golden)
+	}
+}
+
+// document is the part of OpenAPI that the tests look at.
+type document struct {
+	OpenAPI    string
+	Paths      map[string]map[string]operation
+	Components struct{ Schemas map[string]any }
+}
+
+type operation struct {
+	OperationID string
+	Responses   map[string]any
+	Parameters  []struct{ Name, In string }
+}
+
+func openAPI(t *testing.T) (doc document, raw []byte) {
+	raw = serve(t).do("GET", "/openapi.json", "").want(200, nil).body
+	if err := json.Unmarshal(raw, &doc); err != nil {
+		t.Fatal(err)
+	}
+	return doc, raw
+}
+
+func TestEveryReferenceInOpenAPILeadsSomewhere(t *testing.T) {
+	doc, raw := openAPI(t)
+	if !strings.HasPrefix(doc.OpenAPI, "3.1.") {
+		t.Errorf("OpenAPI %s", doc.OpenAPI)
+	}
+	for part := range strings.SplitSeq(string(raw), `"$ref": "#/components/schemas/`) {
+		name, _, _ := strings.Cut(part, `"`)
+		if strings.HasPrefix(part, "{") { // before the first
+			continue
+		}
+		if doc.Components.Schemas[name] == nil {
+			t.Errorf("no schema %s", name)
+		}
+	}
+}
+
+func TestEveryDescribedRouteIsServed(t *testing.T) {
+	s := serve(t)
+	doc, _ := openAPI(t)
+	n := 0
+	for path, operations := range doc.Paths {
+		for method, op := range operations {
+			n++
+			r := s.do(strings.ToUpper(method), strings.ReplaceAll(path, "{name}", "none"), "")
+			if strings.Contains(string(r.body), `"no_route"`) || r.status == 405 {
+				t.Errorf("%s %s (%s): %d %s", method, path, op.OperationID, r.status, r.body)
+			}
+			if op.Responses["default"] == nil || op.OperationID == "" {
+				t.Errorf("%s %s: %+v", method, path, op)
+			}
+			if strings.Contains(path, "{name}") && (len(op.Parameters) == 0 || op.Parameters[0].In != "path") {
+				t.Errorf("%s %s does not describe its name", method, path)
+			}
+		}
+	}
+	if n != 16 {
+		t.Errorf("%d routes are described", n)
+	}
+}
+
+// Package task may grow a code that nobody gave a status.
+func TestEveryCodeOfTheDomainHasAStatus(t *testing.T) {
+	_, raw := openAPI(t)
+	files, err := filepath.Glob("../task/*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatal(err, files)
+	}
+	found := 0
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		for _, code := range codesIn(t, name) {
+			found++
+			if !strings.Contains(string(raw), `| `+code+` | `) {
+				t.Errorf("%s: code %s is not in the table", name, code)
+			}
+		}
+	}
+	if found < 20 {
+		t.Errorf("found %d codes: does the search still work?", found)
+	}
+}
+
+// codesIn returns the codes of the FieldErrors that a file makes.
+func codesIn(t *testing.T, name string) (codes []string) {
+	f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		var args []ast.Expr
+		switch n := n.(type) {
+		case *ast.CompositeLit:
+			if id, ok := n.Type.(*ast.Ident); ok && id.Name == "FieldError" && len(n.Elts) == 3 {
+				args = n.Elts[1:2]
+			}
+		case *ast.CallExpr: // of the helper that has path already
+			if id, ok := n.Fun.(*ast.Ident); ok && id.Name == "bad" {
+				args = n.Args[:1]
+			}
+		case *ast.ValueSpec:
+			if strings.HasPrefix(n.Names[0].Name, "Code") {
+				args = n.Values
+			}
+		}
+		for _, a := range args {
+			if lit, ok := a.(*ast.BasicLit); ok {
+				code, err := strconv.Unquote(lit.Value)
+				if err != nil {
+					t.Fatal(err)
+				}
+				codes = append(codes, code)
+			}
+		}
+		return true
+	})
+	return codes
+}

@@ -1,0 +1,319 @@
+package api_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+func nowTime() time.Time { return time.Now() }
+
+func TestAnIdempotencyKeyCreatesOnce(t *testing.T) {
+	s := serve(t)
+	nameless := `{"delay": "1h", "http": {"url": "http://example.com/", "body": "x"}}`
+	first := s.do("POST", "/v1/tasks", nameless, "Idempotency-Key: k1").task(201)
+	again := s.do("POST", "/v1/tasks", nameless, "Idempotency-Key: k1").task(201)
+	if first.ID != again.ID || first.DueAt != again.DueAt || first.Name != first.ID || first.ID != task.DeriveID("default", "k1") {
+		t.Errorf("first %+v, again %+v", first, again)
+	}
+	s.do("POST", "/v1/tasks", strings.Replace(nameless, "1h", "2h", 1), "Idempotency-Key: k1").problem(422, "idempotency_key_reused", "")
+	if other := s.do("POST", "/v1/tasks", nameless, "Idempotency-Key: k2").task(201); other.ID == first.ID {
+		t.Error("another key came to the same task")
+	}
+
+	named := s.do("POST", "/v1/tasks", hour, "Idempotency-Key: k3").task(201)
+	if again := s.do("POST", "/v1/tasks", hour, "Idempotency-Key: k3").task(201); again.ID != named.ID || named.Name != "a" {
+		t.Errorf("first %+v, again %+v", named, again)
+	}
+	s.do("POST", "/v1/tasks", hour).problem(409, "exists", "")
+	s.do("POST", "/v1/tasks", hour, "Idempotency-Key: k4").problem(409, "exists", "")
+	s.do("POST", "/v1/tasks", strings.Replace(hour, `"a"`, `"b"`, 1), "Idempotency-Key: k3").problem(422, "idempotency_key_reused", "")
+	if n := len(s.all()); n != 3 {
+		t.Errorf("%d tasks, want 3", n)
+	}
+}
+
+func TestAnEntityTagGuardsChanges(t *testing.T) {
+	s := serve(t)
+	old := s.do("POST", "/v1/tasks", hour).header.Get("ETag")
+	tag := s.do("PATCH", "/v1/tasks/a", `{"delay": "2h"}`, "If-Match: "+old).want(200, nil).header.Get("ETag")
+	if tag == old {
+		t.Fatal("the change left the entity tag")
+	}
+	for _, call := range []string{
+		"PUT /v1/tasks/a " + hour, `PATCH /v1/tasks/a {"delay": "3h"}`,
+		"POST /v1/tasks/a/touch ", "POST /v1/tasks/a/run ", "POST /v1/tasks/a/retry ", "DELETE /v1/tasks/a ",
+	} {
+		parts := strings.SplitN(call, " ", 3)
+		for _, stale := range []string{"If-Match: " + old, "If-Match: W/" + tag, `If-Match: "*"`, "If-None-Match: *"} {
+			s.do(parts[0], parts[1], parts[2], stale).problem(412, "precondition_failed", "")
+		}
+	}
+	if got := s.record("a"); got.Version != 2 {
+		t.Fatalf("a stale change took effect: %+v", got)
+	}
+	s.do("POST", "/v1/tasks/a/touch", "", "If-Match: "+old+", "+tag).want(200, nil)
+	s.do("DELETE", "/v1/tasks/a", "", "If-Match: *").want(200, nil)
+	s.do("PUT", "/v1/tasks/b", strings.Replace(hour, `"a"`, `"b"`, 1), "If-None-Match: *").want(201, nil)
+}
+
+func TestAGetWithTheKnownTagHasNoBody(t *testing.T) {
+	s := serve(t)
+	tag := s.do("POST", "/v1/tasks", hour).header.Get("ETag")
+	for _, known := range []string{tag, "W/" + tag, `"x.1", ` + tag, "*"} {
+		r := s.do("GET", "/v1/tasks/a", "", "If-None-Match: "+known).want(304, nil)
+		if len(r.body) != 0 || r.header.Get("ETag") != tag {
+			t.Errorf("%s: answered %q with %s", known, r.body, r.header.Get("ETag"))
+		}
+	}
+	s.do("GET", "/v1/tasks/a", "", `If-None-Match: "x.1"`).want(200, nil)
+	s.do("GET", "/v1/tasks/a?wait=0s", "", "If-None-Match: "+tag).want(200, nil)
+	s.do("GET", "/v1/tasks/a", "", "If-None-Match: x").problem(400, "bad_precondition", "If-None-Match")
+}
+
+func TestAPatchMerges(t *testing.T) {
+	s := serve(t)
+	s.do("POST", "/v1/tasks", `{"name": "a", "queue": "q", "delay": "1h", "timeout": "1s", "expire_after": "1h", "priority": "low", "labels": {"a": "1", "b": "2"},
+		"http": {"url": "http://example.com/", "method": "PUT", "headers": {"X-A": "1", "X-B": "2"}, "body": "x"}, "retry": {"max_attempts": 3, "max_age": "1h"}}`).want(201, nil)
+	s.do("PATCH", "/v1/tasks/a", `{"labels": {"a": null, "c": "3"}, "http": {"headers": {"x-a": null, "x-b": "3"}, "body": {"a": null}}, "retry": {"max_attempts": 5}}`).want(200, nil)
+	got := s.do("GET", "/v1/tasks/a", "").task(200)
+	if fmt.Sprint(got.Labels) != "map[b:2 c:3]" || fmt.Sprint(got.HTTP.Headers) != "map[x-b:3]" || string(got.HTTP.Body) != `{"a":null}` ||
+		*got.Retry.MaxAttempts != 5 || got.Retry.MaxAge != "1h0m0s" || got.Queue != "q" || got.HTTP.Method != "PUT" {
+		t.Errorf("merged: %+v", got)
+	}
+	s.do("PATCH", "/v1/tasks/a", `{"queue": null, "timeout": null, "expire_after": null, "priority": null, "http": {"method": null, "body": null}, "retry": {"max_attempts": null, "max_age": null}}`,
+		"Content-Type: application/merge-patch+json").want(200, nil)
+	got = s.do("GET", "/v1/tasks/a", "").task(200)
+	if got.Queue != "default" || got.Timeout != "15s" || got.ExpireAfter != "" || got.Priority != "normal" || got.HTTP.Method != "POST" ||
+		got.HTTP.Body != nil || got.BodySize != 0 || *got.Retry.MaxAttempts != 0 || got.Retry.MaxAge != "24h0m0s" {
+		t.Errorf("back to the defaults: %+v", got)
+	}
+	moved := s.do("PATCH", "/v1/tasks/a", `{"at": "2031-01-01T00:00:00Z"}`).task(200)
+	if moved.At != "2031-01-01T00:00:00.000Z" || moved.Delay != "" || moved.DueAt != moved.At {
+		t.Errorf("moved: %+v", moved)
+	}
+}
+
+func TestABatchAnswersInOrder(t *testing.T) {
+	s := serve(t)
+	var items []string
+	for i := range 1000 {
+		items = append(items, fmt.Sprintf(`{"name": "t%d", "delay": "1h", "http": {"url": "http://example.com/%d"}}`, i, i))
+	}
+	items[500] = items[499]
+	var got wire.BatchReply
+	s.do("POST", "/v1/tasks/batch", `{"tasks": [`+strings.Join(items, ",")+`]}`).want(200, &got)
+	if len(got.Results) != 1000 || got.Durability != "memory" {
+		t.Fatalf("%d results, %s", len(got.Results), got.Durability)
+	}
+	for i, r := range got.Results {
+		if i == 500 {
+			if r.Status != 409 || r.Code != "exists" {
+				t.Errorf("a name twice: %+v", r)
+			}
+		} else if r.Status != 201 || r.Name != fmt.Sprintf("t%d", i) || r.ID == "" || r.DueAt == "" {
+			t.Errorf("item %d: %+v", i, r)
+		}
+	}
+	s.do("POST", "/v1/tasks/batch", `{"tasks": []}`).want(200, &got)
+}
+
+func TestAListIsReadPageByPage(t *testing.T) {
+	s := serve(t)
+	for i := range 25 {
+		s.do("POST", "/v1/tasks", fmt.Sprintf(`{"name": "t%02d", "queue": "q%d", "delay": "%dh", "labels": {"n": "%d", "k": "v"}, "http": {"url": "http://example.com/", "body": "x"}}`, i, i%2, i+1, i%5)).want(201, nil)
+	}
+	read := func(query string) (names []string, pages int) {
+		cursor := ""
+		for {
+			var page wire.TaskList
+			target := "/v1/tasks?limit=4&" + query
+			if cursor != "" {
+				target += "&cursor=" + cursor
+			}
+			s.do("GET", target, "").want(200, &page)
+			if len(page.Tasks) > 4 {
+				t.Fatalf("a page of %d", len(page.Tasks))
+			}
+			for _, x := range page.Tasks {
+				names = append(names, x.Name)
+				if (x.HTTP.Body != nil) != strings.Contains(query, "include=body") || x.BodySize != 1 {
+					t.Errorf("%s: body %s of %d", query, x.HTTP.Body, x.BodySize)
+				}
+			}
+			pages++
+			if cursor = page.NextCursor; cursor == "" {
+				return names, pages
+			}
+		}
+	}
+	if names, pages := read(""); len(names) != 25 || pages < 7 || !slices.IsSorted(names) || len(slices.Compact(names)) != 25 {
+		t.Errorf("%d pages: %v", pages, names)
+	}
+	tenth := time.Now().Add(10*time.Hour + 30*time.Minute).UTC().Format(time.RFC3339Nano)
+	for query, want := range map[string]int{
+		"include=body": 25, "queue=q0": 13, "label=n%3D1": 5, "label=n%3D1&label=k%3Dv": 5, "label=n%3D1&label=k%3Dw": 0, "queue=q1&label=n%3D1": 3,
+		"state=scheduled": 25, "state=dead": 0, "state=dead&state=scheduled": 25,
+		"due_before=" + tenth: 10, "due_after=" + tenth: 15, "due_before=1970-01-01T00:00:00Z": 0, "due_after=1970-01-01T00:00:00Z": 25,
+	} {
+		if names, _ := read(query); len(names) != want {
+			t.Errorf("%s: %d tasks, want %d", query, len(names), want)
+		}
+	}
+}
+
+func TestAnEmptyListIsAnArray(t *testing.T) {
+	if got := string(serve(t).do("GET", "/v1/tasks", "").want(200, nil).body); got != `{"tasks":[]}`+"\n" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestCancelByFilterTakesWhatMatches(t *testing.T) {
+	s := serve(t)
+	for i := range 2500 {
+		s.do("POST", "/v1/tasks", fmt.Sprintf(`{"name": "t%d", "queue": "q%d", "delay": "1h", "http": {"url": "http://example.com/"}}`, i, i%2)).want(201, nil)
+	}
+	s.reach("running")
+	var got wire.BulkReply
+	s.do("POST", "/v1/tasks/cancel?queue=q0", "").want(200, &got)
+	if got.Changed != 1250 || got.Accepted != 0 || got.Durability != "memory" {
+		t.Errorf("queue q0: %+v", got)
+	}
+	got = wire.BulkReply{}
+	s.do("POST", "/v1/tasks/cancel?all=true", "{}").want(200, &got)
+	if got.Changed != 1250 || got.Accepted != 1 || got.Skipped != 0 {
+		t.Errorf("the rest: %+v", got)
+	}
+	for _, x := range s.all() {
+		if x.State != task.Cancelled && x.Name != "a" {
+			t.Fatalf("%s is %s", x.Name, x.State)
+		}
+	}
+}
+
+func TestRetryByFilterRevivesTheDead(t *testing.T) {
+	s := serve(t)
+	s.reach("dead")
+	s.do("POST", "/v1/tasks", strings.Replace(hour, `"a"`, `"b"`, 1)).want(201, nil)
+	var got wire.BulkReply
+	s.do("POST", "/v1/tasks/retry?state=scheduled", "").want(200, &got)
+	if got.Changed != 0 || got.Skipped != 1 {
+		t.Errorf("what is not dead: %+v", got)
+	}
+	got = wire.BulkReply{}
+	s.do("POST", "/v1/tasks/retry?queue=default", "").want(200, &got)
+	if got.Changed != 1 || got.Skipped != 0 || s.record("a").State != task.Scheduled {
+		t.Errorf("the dead: %+v", got)
+	}
+}
+
+func TestPublishForwardsBodyAndHeaders(t *testing.T) {
+	s := serve(t)
+	got := s.do("POST", "/v1/publish?url=http%3A%2F%2Fexample.com%2F", `{"n": 1}`,
+		"Content-Type: application/json; charset=utf-8", "X-Shop: 7", "X-Many: a", "X-Many: b", "User-Agent: shop/1",
+		"Authorization: Bearer ours", "Cookie: session=ours", "Origin: http://localhost:8750", "Accept-Encoding: gzip", "Sec-Fetch-Site: same-origin",
+		"Connection: close, X-Hop", "X-Hop: 1", "Keep-Alive: 5", "Te: trailers", "Proxy-Authorization: x", "Webhook-Id: x",
+		"Foliot-Delay: 30m", "Foliot-Name: p", "Foliot-Queue: q", "Foliot-Retries: 2", "Idempotency-Key: k").task(201)
+	if got.Name != "p" || got.Queue != "q" || *got.Retry.MaxAttempts != 3 || got.Delay != "30m0s" || got.HTTP.Method != "POST" {
+		t.Errorf("got %+v", got)
+	}
+	if want := "map[Content-Type:application/json; charset=utf-8 User-Agent:shop/1 X-Many:a, b X-Shop:7]"; fmt.Sprint(got.HTTP.Headers) != want {
+		t.Errorf("headers %v, want %s", got.HTTP.Headers, want)
+	}
+	if r := s.record("p").Request; r.BodyKind != task.JSONBody || string(r.Body) != `{"n": 1}` {
+		t.Errorf("body %q of kind %d", r.Body, r.BodyKind)
+	}
+}
+
+func TestPublishTakesAnyBody(t *testing.T) {
+	for _, c := range []struct {
+		media, body string
+		kind        task.BodyKind
+	}{
+		{"text/plain", "hä", task.TextBody},
+		{"text/plain", "\xff", task.BinaryBody},
+		{"application/json", `{"a": `, task.BinaryBody},
+		{"application/octet-stream", "\x00\xff", task.BinaryBody},
+		{"", "x", task.BinaryBody},
+		{"not a type", "x", task.BinaryBody},
+		{"text/plain", "", task.NoBody},
+	} {
+		s := serve(t)
+		got := s.do("POST", "/v1/publish?url=http%3A%2F%2Fexample.com%2F", c.body, "Content-Type: "+c.media).task(201)
+		if r := s.record(got.Name).Request; r.BodyKind != c.kind || string(r.Body) != c.body {
+			t.Errorf("%s %q: body %q of kind %d", c.media, c.body, r.Body, r.BodyKind)
+		}
+		if got.Delay != "0s" || got.DueAt != got.CreatedAt {
+			t.Errorf("published at %s without a time: due %s", got.CreatedAt, got.DueAt)
+		}
+	}
+}
+
+func TestAPublishIsRecognisedWhenItComesAgain(t *testing.T) {
+	s := serve(t)
+	const target = "/v1/publish?url=http%3A%2F%2Fexample.com%2F"
+	first := s.do("POST", target, "x", "Idempotency-Key: k", "Traceparent: 1").task(201)
+	if again := s.do("POST", target, "x", "Idempotency-Key: k", "Traceparent: 2").task(201); again.ID != first.ID {
+		t.Errorf("created again: %+v", again)
+	}
+	s.do("POST", target, "y", "Idempotency-Key: k").problem(422, "idempotency_key_reused", "")
+	s.do("POST", target, "x", "Idempotency-Key: k", "Foliot-Delay: 1h").problem(422, "idempotency_key_reused", "")
+}
+
+func TestHealth(t *testing.T) {
+	s := serve(t)
+	var h wire.Health
+	s.do("GET", "/healthz", "").want(200, &h)
+	s.do("GET", "/readyz", "").want(200, &h)
+	if h.Status != "ok" || h.Version != "test" {
+		t.Errorf("got %+v", h)
+	}
+	if err := s.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r := s.do("GET", "/readyz", "")
+	r.problem(503, "unavailable", "")
+	if r.header.Get("Retry-After") == "" {
+		t.Error("no Retry-After")
+	}
+	s.do("GET", "/healthz", "").want(200, nil)
+	s.do("POST", "/v1/tasks", hour).problem(503, "unavailable", "")
+	s.do("POST", "/v1/tasks/batch", `{"tasks": [`+hour+`]}`).problem(503, "unavailable", "")
+	s.do("GET", "/v1/tasks", "").problem(503, "unavailable", "")
+}
+
+func TestAStoppingServerIsNotReady(t *testing.T) {
+	s := serve(t)
+	s.Stop()
+	s.Stop()
+	s.do("GET", "/readyz", "").problem(503, "unavailable", "")
+	s.do("POST", "/v1/tasks", hour).want(201, nil)
+}
+
+func TestTheRootTellsPeopleWhatThisIs(t *testing.T) {
+	r := serve(t).do("GET", "/", "").want(200, nil)
+	if !strings.Contains(string(r.body), "/openapi.json") || !strings.HasPrefix(r.header.Get("Content-Type"), "text/plain") {
+		t.Errorf("got %s: %s", r.header.Get("Content-Type"), r.body)
+	}
+}
+
+func TestAHeadIsAGetWithoutBody(t *testing.T) {
+	s := serve(t)
+	s.do("POST", "/v1/tasks", hour).want(201, nil)
+	s.do(http.MethodHead, "/v1/tasks/a", "").want(200, nil)
+}
+
+func TestTheBodyLimitIsTheOperators(t *testing.T) {
+	large := withHTTP(`"body": "` + strings.Repeat("x", 300<<10) + `"`)
+	serve(t).do("POST", "/v1/tasks", large).problem(413, "body_too_large", "http.body")
+	serve(t, func(c *api.Config) { c.BodyLimit = 512 << 10 }).do("POST", "/v1/tasks", large).want(201, nil)
+	beyond := withHTTP(`"body": "` + strings.Repeat("x", 1<<20+1) + `"`)
+	serve(t, func(c *api.Config) { c.BodyLimit = 1 << 30 }).do("POST", "/v1/tasks", beyond).problem(413, "body_too_large", "http.body")
+}

@@ -1,0 +1,168 @@
+package api_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// reach brings a task named "a" into a state, and returns what ends its
+// attempt where it has one under way.
+func (s *service) reach(state string) (settle func(task.Verdict)) {
+	s.Helper()
+	due := strings.Replace(hour, "1h", "0s", 1)
+	switch state {
+	case "absent":
+	case "scheduled":
+		s.do("POST", "/v1/tasks", hour).want(201, nil)
+	case "scheduled at":
+		s.do("POST", "/v1/tasks", `{"name": "a", "at": "2090-01-01T00:00:00Z", "http": {"url": "http://example.com/"}}`).want(201, nil)
+	default:
+		s.do("POST", "/v1/tasks", strings.Replace(due, "0s", "1ms", 1)).want(201, nil)
+		s.do("POST", "/v1/tasks/a/run", "").want(200, nil)
+		for s.record("a").Due > task.FloorMillis(nowTime()) { // it is due in the millisecond that has begun
+		}
+		settle = s.claim("a")
+		switch state {
+		case "running":
+			return settle
+		case "dead":
+			settle(task.Refusal)
+		case "delivered":
+			settle(task.Success)
+		case "cancelled":
+			s.do("DELETE", "/v1/tasks/a", "").want(202, nil)
+			settle(task.Failure)
+		default:
+			s.Fatalf("no way to the state %q", state)
+		}
+	}
+	return nil
+}
+
+func TestEveryCallInEveryState(t *testing.T) {
+	const patch, move = `PATCH /v1/tasks/a {"labels": {"x": "y"}}`, `PATCH /v1/tasks/a {"delay": "2h"}`
+	const create, put = "POST /v1/tasks " + hour, "PUT /v1/tasks/a " + hour
+	const touch, run, retry, cancel = "POST /v1/tasks/a/touch ", "POST /v1/tasks/a/run ", "POST /v1/tasks/a/retry ", "DELETE /v1/tasks/a "
+	for _, c := range []struct {
+		call   string
+		state  string
+		status int
+		code   string // of the problem
+		after  string // the state after it; "": none
+	}{
+		{create, "absent", 201, "", "scheduled"},
+		{create, "scheduled", 409, "exists", "scheduled"},
+		{create, "running", 409, "exists", "running"},
+		{create, "dead", 409, "exists", "dead"},
+		{create, "delivered", 409, "exists", "delivered"},
+		{create, "cancelled", 409, "exists", "cancelled"},
+
+		{put, "absent", 201, "", "scheduled"},
+		{put, "scheduled", 200, "", "scheduled"},
+		{put, "running", 200, "", "running"},
+		{put, "dead", 200, "", "scheduled"},
+		{put, "delivered", 201, "", "scheduled"},
+		{put, "cancelled", 201, "", "scheduled"},
+
+		{patch, "absent", 404, "not_found", ""},
+		{patch, "scheduled", 200, "", "scheduled"},
+		{patch, "running", 200, "", "running"},
+		{patch, "dead", 200, "", "dead"},
+		{patch, "delivered", 409, "task_finished", "delivered"},
+		{patch, "cancelled", 409, "task_finished", "cancelled"},
+
+		{move, "absent", 404, "not_found", ""},
+		{move, "scheduled", 200, "", "scheduled"},
+		{move, "running", 409, "task_running", "running"},
+		{move, "dead", 200, "", "dead"},
+		{move, "delivered", 409, "task_finished", "delivered"},
+		{move, "cancelled", 409, "task_finished", "cancelled"},
+
+		{touch, "absent", 404, "not_found", ""},
+		{touch, "scheduled", 200, "", "scheduled"},
+		{touch, "scheduled at", 409, "no_delay", "scheduled"},
+		{touch, "running", 409, "task_running", "running"},
+		{touch, "dead", 409, "task_dead", "dead"},
+		{touch, "delivered", 409, "task_finished", "delivered"},
+		{touch, "cancelled", 409, "task_finished", "cancelled"},
+
+		{run, "absent", 404, "not_found", ""},
+		{run, "scheduled", 200, "", "scheduled"},
+		{run, "running", 409, "task_running", "running"},
+		{run, "dead", 409, "task_dead", "dead"},
+		{run, "delivered", 409, "task_finished", "delivered"},
+		{run, "cancelled", 409, "task_finished", "cancelled"},
+
+		{retry, "absent", 404, "not_found", ""},
+		{retry, "scheduled", 409, "task_not_dead", "scheduled"},
+		{retry, "running", 409, "task_not_dead", "running"},
+		{retry, "dead", 200, "", "scheduled"},
+		{retry, "delivered", 409, "task_finished", "delivered"},
+		{retry, "cancelled", 409, "task_finished", "cancelled"},
+
+		{cancel, "absent", 404, "not_found", ""},
+		{cancel, "scheduled", 200, "", "cancelled"},
+		{cancel, "running", 202, "", "running"},
+		{cancel, "dead", 200, "", "cancelled"},
+		{cancel, "delivered", 409, "task_finished", "delivered"},
+		{cancel, "cancelled", 409, "task_finished", "cancelled"},
+	} {
+		t.Run(c.call+" "+c.state, func(t *testing.T) {
+			s := serve(t)
+			s.reach(c.state)
+			parts := strings.SplitN(c.call, " ", 3)
+			r := s.do(parts[0], parts[1], parts[2])
+			if c.code != "" {
+				r.problem(c.status, c.code, "")
+			} else if got := r.task(c.status); got.State != c.after || got.Durability != "memory" || r.header.Get("ETag") == "" {
+				t.Errorf("answered %+v", got)
+			}
+			if c.after == "" {
+				s.do("GET", "/v1/tasks/a", "").problem(404, "not_found", "")
+				return
+			}
+			if got := s.do("GET", "/v1/tasks/a", "").task(200); got.State != c.after {
+				t.Errorf("%s afterwards, want %s", got.State, c.after)
+			}
+		})
+	}
+}
+
+func TestAReplacedTaskHasItsTurnWhenTheRunningAttemptEnds(t *testing.T) {
+	s := serve(t)
+	settle := s.reach("running")
+	old := s.record("a").Lease.TaskID
+	got := s.do("PUT", "/v1/tasks/a", `{"delay": "2h", "http": {"url": "http://example.com/"}}`).task(200)
+	settle(task.Success)
+	after := s.do("GET", "/v1/tasks/a", "").task(200)
+	if after.State != "scheduled" || after.ID != got.ID || after.ID == old {
+		t.Errorf("after the old one's attempt: %+v", after)
+	}
+}
+
+func TestACancelledRunningTaskIsNotRetried(t *testing.T) {
+	s := serve(t)
+	settle := s.reach("running")
+	if got := s.do("DELETE", "/v1/tasks/a", "").task(202); !got.CancelRequested {
+		t.Errorf("got %+v", got)
+	}
+	settle(task.Failure)
+	got := s.do("GET", "/v1/tasks/a", "").task(200)
+	if got.State != "cancelled" || got.Reason != "cancelled" || got.FinishedAt == "" || len(got.Attempts) != 1 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestARetryKeepsTheID(t *testing.T) {
+	s := serve(t)
+	s.reach("dead")
+	dead := s.do("GET", "/v1/tasks/a", "").task(200)
+	if dead.Reason != "gone" || len(dead.Attempts) != 1 || dead.Attempts[0].Number != 1 {
+		t.Errorf("dead: %+v", dead)
+	}
+	if got := s.do("POST", "/v1/tasks/a/retry", "{}").task(200); got.ID != dead.ID || got.Version != dead.Version+1 || got.FinishedAt != "" {
+		t.Errorf("retried: %+v", got)
+	}
+}

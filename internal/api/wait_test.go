@@ -1,0 +1,161 @@
+package api_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// waiting starts a long poll, and returns what it answers and after how long.
+func (s *service) waiting(wait string) <-chan answer {
+	answered := make(chan answer, 1)
+	start := time.Now()
+	go func() {
+		r := s.do("GET", "/v1/tasks/a?wait="+wait, "")
+		answered <- answer{r, time.Since(start)}
+	}()
+	synctest.Wait()
+	return answered
+}
+
+type answer struct {
+	reply
+	after time.Duration
+}
+
+func (a answer) want(t *testing.T, state string, earliest, latest time.Duration) {
+	t.Helper()
+	if got := a.task(200); got.State != state || a.after < earliest || a.after > latest {
+		t.Errorf("%s after %v, want %s after %v to %v", got.State, a.after, state, earliest, latest)
+	}
+}
+
+func TestAWaitEndsWithTheTask(t *testing.T) {
+	for state, v := range map[string]task.Verdict{"delivered": task.Success, "dead": task.Refusal} {
+		synctest.Test(t, func(t *testing.T) {
+			s := serve(t)
+			settle := s.reach("running")
+			answered := s.waiting("5m")
+			time.Sleep(100 * time.Second)
+			settle(v)
+			(<-answered).want(t, state, 100*time.Second, 101*time.Second) // nobody told it: it looked
+		})
+	}
+}
+
+func TestAToldWaitEndsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t)
+		settle := s.reach("running")
+		one, other := s.waiting("5m"), s.waiting("5m")
+		time.Sleep(10*time.Second + time.Millisecond)
+		settle(task.Success)
+		s.Notify(task.Key{Namespace: "default", Name: "b"}, task.Key{Namespace: "default", Name: "a"})
+		for _, answered := range []<-chan answer{one, other} {
+			(<-answered).want(t, "delivered", 10*time.Second+time.Millisecond, 10*time.Second+time.Millisecond)
+		}
+	})
+}
+
+func TestAWaitIsToldOfACancel(t *testing.T) {
+	for _, call := range []string{"DELETE /v1/tasks/a", "POST /v1/tasks/cancel?all=true"} {
+		synctest.Test(t, func(t *testing.T) {
+			s := serve(t)
+			s.reach("scheduled")
+			answered := s.waiting("5m")
+			method, target, _ := strings.Cut(call, " ")
+			s.do(method, target, "").want(200, nil)
+			(<-answered).want(t, "cancelled", 0, 0)
+		})
+	}
+}
+
+func TestAWaitSeesADeliverySoonAfterItIsDue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t)
+		s.do("POST", "/v1/tasks", strings.Replace(hour, "1h", "30s", 1)).want(201, nil)
+		answered := s.waiting("60s")
+		time.Sleep(30 * time.Second)
+		s.claim("a")(task.Success)
+		(<-answered).want(t, "delivered", 30*time.Second, 30*time.Second+100*time.Millisecond)
+	})
+}
+
+func TestAWaitThatIsOverShowsWhatIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t)
+		s.reach("scheduled")
+		(<-s.waiting("30s")).want(t, "scheduled", 30*time.Second, 30*time.Second)
+		(<-s.waiting("0s")).want(t, "scheduled", 0, 0)
+		s.do("DELETE", "/v1/tasks/a", "").want(200, nil)
+		(<-s.waiting("30s")).want(t, "cancelled", 0, 0)
+	})
+}
+
+func TestAStopEndsWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t)
+		s.reach("scheduled")
+		answered := s.waiting("5m")
+		s.Stop()
+		(<-answered).want(t, "scheduled", 0, 0)
+		(<-s.waiting("5m")).want(t, "scheduled", 0, 0)
+	})
+}
+
+func TestAWaitEndsWithItsClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t)
+		s.reach("scheduled")
+		ctx, leave := context.WithCancel(t.Context())
+		r := httptest.NewRequestWithContext(ctx, "GET", "/v1/tasks/a?wait=5m", nil)
+		r.Host = "localhost"
+		answered := make(chan reply, 1)
+		go func() { answered <- s.send(r) }()
+		synctest.Wait()
+		leave()
+		(<-answered).problem(503, "unavailable", "") // nobody reads it; but it is no 200
+	})
+}
+
+// A wait outlives the deadlines that the server has for ordinary requests.
+func TestAWaitMayBeLongerThanTheServersTimeouts(t *testing.T) {
+	s := serve(t)
+	s.reach("scheduled")
+	srv := httptest.NewUnstartedServer(s)
+	srv.Config.ReadTimeout, srv.Config.WriteTimeout = 50*time.Millisecond, 50*time.Millisecond
+	srv.Start()
+	defer srv.Close()
+	client := srv.Client()
+	for range 2 { // the second on the same connection
+		resp, err := client.Get(srv.URL + "/v1/tasks/a?wait=300ms")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if resp.Body.Close(); resp.StatusCode != http.StatusOK {
+			t.Errorf("status %d", resp.StatusCode)
+		}
+	}
+}
+
+func TestAReplacedTaskIsWaitedForAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t)
+		s.reach("scheduled")
+		answered := s.waiting("1m")
+		s.do("PUT", "/v1/tasks/a", hour).want(200, nil)
+		var w wire.Task
+		a := <-answered
+		a.reply.want(200, &w)
+		if a.after != time.Minute || w.Version != 1 {
+			t.Errorf("after %v: %+v", a.after, w)
+		}
+	})
+}
