@@ -1,6 +1,7 @@
 package pebblestore
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -102,11 +103,12 @@ type flight struct {
 	keys      []task.Key   // of the records in it
 }
 
-func newCommitter(s *Store, unclean bool) *committer {
+func newCommitter(s *Store, number uint64, unclean bool) *committer {
 	return &committer{
 		Store:    s,
 		flights:  make(chan *flight, maxFlights),
 		filling:  &flight{},
+		number:   number,
 		recent:   make(map[task.Key]recent),
 		bodies:   make(map[task.Key][]byte),
 		idem:     make(map[idemKey]string),
@@ -234,6 +236,10 @@ func (c *committer) apply(f *flight) (err error) {
 	if f.durable {
 		c.number++
 		f.number = c.number
+		c.value = binary.BigEndian.AppendUint64(c.value[:0], f.number)
+		if err := f.batch.Set(numberKey, c.value, nil); err != nil {
+			return err
+		}
 		c.progress.announced.Store(f.number)
 		return c.db.ApplyNoSyncWait(f.batch, pebble.Sync)
 	}
@@ -302,6 +308,10 @@ func (s *Store) syncer(flights <-chan *flight) {
 		if f.number > 0 {
 			if err := s.config.await(f.batch); err != nil {
 				s.fail("sync the log", err)
+				return
+			}
+			if err := s.watermark.set(f.number); err != nil {
+				s.fail("note what is synced", err)
 				return
 			}
 			s.progress.move(f.number)

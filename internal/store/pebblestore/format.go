@@ -4,6 +4,7 @@ package pebblestore
 //
 //	key                                                value
 //	meta/clean                                         empty; there while the directory is closed in order
+//	meta/number                                        number of the newest batch that was synced, 8 bytes, big-endian
 //	task/<namespace>\0<name>                           the record: see record.go
 //	body/<namespace>\0<name>                           format byte, the body's bytes
 //	due/<lane><due><name>                              empty: the task is scheduled
@@ -24,7 +25,7 @@ package pebblestore
 // Beside Pebble's files the directory holds markerFile, plain text: which
 // format the directory has, and the oldest format whose readers can cope with it.
 // It is read before anything is written, so that a directory of a newer
-// version is left as it was.
+// version is left as it was. The other file of ours is watermarkFile.
 const (
 	// formatVersion is what this code writes. A change that older code would
 	// misread raises it and oldestReader; a field that older code may ignore, and
@@ -48,4 +49,7 @@ const (
 	idemPrefix = "idem/"
 )
 
-var cleanKey = []byte(metaPrefix + "clean")
+var (
+	cleanKey  = []byte(metaPrefix + "clean")
+	numberKey = []byte(metaPrefix + "number")
+)

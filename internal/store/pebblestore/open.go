@@ -53,20 +53,34 @@ func (s *Store) start() error {
 		}
 		return explain(s.dir, err)
 	}
-	clean, err := s.markOpen()
-	if err == nil {
-		s.lanes, err = loadLanes(s.db)
-	}
+	number, clean, err := s.load()
 	if err != nil {
+		if s.watermark != nil {
+			err = errors.Join(err, s.watermark.file.Close())
+		}
 		return explain(s.dir, errors.Join(err, s.db.Close(), s.unlock.Close()))
 	}
-	c := newCommitter(s, !clean && !fresh)
+	s.progress.move(number)
+	s.progress.announced.Store(number)
+	c := newCommitter(s, number, !clean && !fresh)
 	go c.run()
 	go s.syncer(c.flights)
 	if err := s.reapAll(); err != nil {
 		return explain(s.dir, errors.Join(err, s.Close()))
 	}
 	return nil
+}
+
+// load checks what the database holds and reads what is kept of it in memory.
+func (s *Store) load() (number uint64, clean bool, err error) {
+	if number, err = s.checkEnd(); err != nil {
+		return 0, false, err
+	}
+	if s.lanes, err = loadLanes(s.db); err != nil {
+		return 0, false, err
+	}
+	clean, err = s.markOpen()
+	return number, clean, err
 }
 
 // openPebble opens the database. Where the directory is new or of an older

@@ -31,6 +31,8 @@ type Store struct {
 	db     *pebble.DB
 	unlock io.Closer // of the directory
 
+	watermark *watermark // written by the syncer alone
+
 	lanes    *lanes
 	progress progress
 	queue    queue
@@ -111,7 +113,7 @@ func (s *Store) close() error {
 	if err == nil {
 		err = s.markClean()
 	}
-	err = errors.Join(err, s.db.Close(), s.unlock.Close())
+	err = errors.Join(err, s.db.Close(), s.watermark.file.Close(), s.unlock.Close())
 	if err != nil {
 		return fmt.Errorf("close the data directory %s: %w", s.dir, err)
 	}
