@@ -1,0 +1,265 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/url"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+type addCmd struct {
+	URL string `arg:"" help:"The URL to call."`
+
+	whenFlags
+
+	Data   string   `short:"d" xor:"body" placeholder:"BODY" help:"Send this body as it is; @FILE reads a file, @- standard input."`
+	JSON   string   `xor:"body" placeholder:"BODY" help:"Send this body as JSON; @FILE reads a file, @- standard input."`
+	Header []string `short:"H" sep:"none" placeholder:"NAME:VALUE" help:"Send this header. Repeat it for more."`
+	Method string   `short:"X" placeholder:"METHOD" help:"The request's method (default: POST)."`
+
+	Name     string   `placeholder:"NAME" help:"The task's name, unique (default: its id)."`
+	Queue    string   `placeholder:"NAME" help:"The task's queue (default: default)."`
+	Priority string   `placeholder:"high|normal|low" help:"Which of the due tasks go first (default: normal)."`
+	Label    []string `sep:"none" placeholder:"KEY=VALUE" help:"Label the task. Repeat it for more."`
+
+	Timeout     string `placeholder:"DURATION" help:"Of one attempt (default: 15s)."`
+	ExpireAfter string `placeholder:"DURATION" help:"Do not start it any more when it is this late (default: never)."`
+	MaxAttempts *int   `aliases:"retries" placeholder:"N" help:"Give up after so many attempts; 0 is no limit (default: 0)."`
+	MinBackoff  string `placeholder:"DURATION" help:"Wait at least this long between attempts (default: 1s)."`
+	MaxBackoff  string `placeholder:"DURATION" help:"Wait at most this long between attempts (default: 1h)."`
+	MaxAge      string `placeholder:"DURATION" help:"Give up this long after the first attempt (default: 24h)."`
+
+	Wait bool `help:"Wait for the task's end and print how it ended; exit 6 when it was not delivered."`
+}
+
+// Help shows examples below the usage line.
+func (addCmd) Help() string {
+	return `Creates a task. When the command returns, the task is durable: neither a crash nor a restart of the server loses it.
+
+Examples:
+
+    foliot add http://127.0.0.1:9000/hello --in 5s
+    foliot add https://shop.example/orders/42/close --at 2026-11-20T20:00:00Z --name order-42-close --json '{"order": 42}'
+    foliot add http://127.0.0.1:9000/report --in 1s -d @report.csv -H 'Content-Type: text/csv' --wait
+
+Creating a second task of the same name is refused with exit code 4, so a script that gives names may be repeated.`
+}
+
+// Run creates the task.
+func (c *addCmd) Run(ctx context.Context, con *console, api *client) error {
+	in, err := c.input(con.in)
+	if err != nil {
+		return err
+	}
+	t, err := api.create(ctx, in)
+	if err != nil {
+		return c.blame(err)
+	}
+	if !c.Wait {
+		return sayTask(con, t, "created %s, due %s", t.Name, t.DueAt)
+	}
+	if !con.json {
+		con.sayf("created %s, due %s", printable(t.Name), t.DueAt)
+	}
+	return wait(ctx, con, api, t)
+}
+
+// input returns the task as the API wants it.
+func (c *addCmd) input(stdin io.Reader) (in wire.TaskInput, err error) {
+	in = wire.TaskInput{
+		Name: c.Name, Queue: c.Queue, Priority: c.Priority,
+		Timeout: c.Timeout, ExpireAfter: c.ExpireAfter,
+		Retry: c.retry(),
+		HTTP:  wire.HTTPInput{URL: c.URL, Method: c.Method},
+	}
+	if err := c.checkURL(); err != nil {
+		return in, err
+	}
+	if err := c.checkDurations(); err != nil {
+		return in, err
+	}
+	if in.At, in.Delay, err = c.resolve(); err != nil {
+		return in, err
+	}
+	if in.HTTP.Headers, err = parseHeaders(c.Header); err != nil {
+		return in, err
+	}
+	if in.Labels, err = parseLabels(c.Label); err != nil {
+		return in, err
+	}
+	return in, c.body(stdin, &in.HTTP)
+}
+
+// checkURL catches what is mistyped most, before a server is asked: "host/path"
+// without a scheme.
+func (c *addCmd) checkURL() error {
+	u, err := url.Parse(c.URL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return badInput("URL", "%q is no URL to call; it begins with http:// or https:// and a host", c.URL)
+	}
+	return nil
+}
+
+// checkDurations refuses what is no duration, in the order of the help.
+func (c *addCmd) checkDurations() error {
+	for _, f := range []struct{ flag, value string }{
+		{"--timeout", c.Timeout},
+		{"--expire-after", c.ExpireAfter},
+		{"--min-backoff", c.MinBackoff},
+		{"--max-backoff", c.MaxBackoff},
+		{"--max-age", c.MaxAge},
+	} {
+		if f.value == "" {
+			continue
+		}
+		if _, err := parseDuration(f.flag, f.value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// retry returns the retry policy, nil where no flag says anything.
+func (c *addCmd) retry() *wire.Retry {
+	if c.MaxAttempts == nil && c.MinBackoff == "" && c.MaxBackoff == "" && c.MaxAge == "" {
+		return nil
+	}
+	return &wire.Retry{MaxAttempts: c.MaxAttempts, MinBackoff: c.MinBackoff, MaxBackoff: c.MaxBackoff, MaxAge: c.MaxAge}
+}
+
+// body puts what --data or --json say into h.
+func (c *addCmd) body(stdin io.Reader, h *wire.HTTPInput) error {
+	switch {
+	case c.JSON != "":
+		data, err := readBody("--json", c.JSON, stdin)
+		if err != nil {
+			return err
+		}
+		return jsonBody(h, bytes.TrimSpace(data))
+	case c.Data != "":
+		data, err := readBody("--data", c.Data, stdin)
+		if err != nil {
+			return err
+		}
+		return textBody(h, data)
+	}
+	return nil
+}
+
+// jsonBody sends data as JSON. A string goes as bytes with a content type: the
+// API would send what is between its quotes.
+func jsonBody(h *wire.HTTPInput, data []byte) error {
+	switch {
+	case !json.Valid(data):
+		return badInput("--json", "the body is no JSON; --data sends it as it is")
+	case data[0] != '"':
+		h.Body = data
+		return nil
+	}
+	for name := range h.Headers {
+		if strings.EqualFold(name, "content-type") {
+			return bytesBody(h, data)
+		}
+	}
+	if h.Headers == nil {
+		h.Headers = map[string]string{}
+	}
+	h.Headers["content-type"] = "application/json"
+	return bytesBody(h, data)
+}
+
+// textBody sends data as it is: as a string where JSON can carry it.
+func textBody(h *wire.HTTPInput, data []byte) (err error) {
+	if !utf8.Valid(data) {
+		return bytesBody(h, data)
+	}
+	h.Body, err = json.Marshal(string(data))
+	return err
+}
+
+func bytesBody(h *wire.HTTPInput, data []byte) error {
+	s := base64.StdEncoding.EncodeToString(data)
+	h.BodyBase64 = &s
+	return nil
+}
+
+// readBody returns a body that was given directly, as @FILE or as @-.
+func readBody(flag, value string, stdin io.Reader) ([]byte, error) {
+	file, isFile := strings.CutPrefix(value, "@")
+	if !isFile {
+		return []byte(value), nil
+	}
+	var r io.Reader = stdin
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, badInput(flag, "%v", err)
+		}
+		defer f.Close()
+		r = f
+	}
+	data, err := io.ReadAll(io.LimitReader(r, task.MaxBody+1))
+	switch {
+	case err != nil:
+		return nil, badInput(flag, "read the body: %v", err)
+	case len(data) > task.MaxBody:
+		return nil, badInput(flag, "the body is longer than %d bytes", task.MaxBody)
+	}
+	return data, nil
+}
+
+// parseHeaders reads "Name: value" pairs.
+func parseHeaders(pairs []string) (map[string]string, error) {
+	if len(pairs) == 0 {
+		return nil, nil
+	}
+	headers := make(map[string]string, len(pairs))
+	for _, pair := range pairs {
+		name, value, ok := strings.Cut(pair, ":")
+		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		if !ok || name == "" {
+			return nil, badInput("--header", "%q is no NAME:VALUE", pair)
+		}
+		if _, twice := headers[name]; twice {
+			return nil, badInput("--header", "%q is given twice", name)
+		}
+		headers[name] = value
+	}
+	return headers, nil
+}
+
+// addFlags say which flag of add fills a field of the API.
+var addFlags = map[string]string{
+	"at": "--at", "delay": "--in", "name": "--name", "queue": "--queue", "priority": "--priority",
+	"timeout": "--timeout", "expire_after": "--expire-after",
+	"http.url": "URL", "http.method": "--method", "http.body": "--data, --json", "http.body_base64": "--data, --json",
+	"retry.max_attempts": "--max-attempts", "retry.min_backoff": "--min-backoff",
+	"retry.max_backoff": "--max-backoff", "retry.max_age": "--max-age",
+}
+
+// blame names the flag instead of the field that a server refuses.
+func (c *addCmd) blame(err error) error {
+	var problem *problemError
+	if !errors.As(err, &problem) || problem.exitCode() != exitUsage {
+		return err
+	}
+	flag, ok := addFlags[problem.Field]
+	switch {
+	case strings.HasPrefix(problem.Field, "http.headers"):
+		flag = "--header " + strings.TrimPrefix(strings.TrimPrefix(problem.Field, "http.headers"), ".")
+	case strings.HasPrefix(problem.Field, "labels"):
+		flag = "--label " + strings.TrimPrefix(strings.TrimPrefix(problem.Field, "labels"), ".")
+	case !ok:
+		return err
+	}
+	return badInput(strings.TrimSpace(flag), "%s", problem.sentence())
+}

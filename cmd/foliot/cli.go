@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/alecthomas/kong"
+)
+
+// cli is the whole command line: its fields are the flags and commands.
+type cli struct {
+	Server string `default:"http://127.0.0.1:8750" env:"FOLIOT_SERVER" placeholder:"URL" help:"The server that the command speaks to."`
+	Output string `short:"o" default:"text" enum:"text,json" env:"FOLIOT_OUTPUT" placeholder:"text|json" help:"How results are printed: text, or json, one object a line."`
+
+	Serve   serveCmd   `cmd:"" group:"server" help:"Run the server."`
+	Listen  listenCmd  `cmd:"" group:"server" help:"Receive callbacks and print them, to try things out."`
+	Add     addCmd     `cmd:"" group:"tasks" help:"Call this URL at this time."`
+	Get     getCmd     `cmd:"" group:"tasks" help:"Show one task and its attempts."`
+	Ls      lsCmd      `cmd:"" group:"tasks" help:"List tasks."`
+	Cancel  cancelCmd  `cmd:"" group:"tasks" help:"Take tasks back."`
+	Move    moveCmd    `cmd:"" group:"tasks" help:"Give a task another time."`
+	Touch   touchCmd   `cmd:"" group:"tasks" help:"Restart the delay of tasks: a watchdog's heartbeat."`
+	Run     runCmd     `cmd:"" group:"tasks" help:"Make waiting tasks due now."`
+	Retry   retryCmd   `cmd:"" group:"tasks" help:"Give dead tasks a new life."`
+	Import  importCmd  `cmd:"" group:"tasks" help:"Create tasks from a file, one JSON object a line."`
+	Export  exportCmd  `cmd:"" group:"tasks" help:"Write tasks to a file that import reads."`
+	Version versionCmd `cmd:"" group:"other" help:"Print the version."`
+}
+
+const description = `Foliot calls a URL at a time: at least once, to the millisecond, cancellable until the last moment.
+
+A first callback:
+  foliot serve                                          the server
+  foliot listen                                         a receiver, in a second terminal
+  foliot add http://127.0.0.1:9000/hello --in 5s        a task, in a third
+
+` + exitCodesHelp
+
+// helpShown unwinds the parser after it printed a help text: kong would go on
+// and complain about what is missing.
+type helpShown struct{}
+
+// run is the program: it parses args, carries the command out and returns the
+// exit code. ctx ends when the user interrupts.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
+	defer func() {
+		switch r := recover(); r.(type) {
+		case nil:
+		case helpShown:
+			code = exitOK
+		default:
+			panic(r)
+		}
+	}()
+	var flags cli
+	parsed, err := newParser(&flags, stdout, stderr).Parse(helpAsFlag(args))
+	if err != nil {
+		fmt.Fprintf(stderr, "foliot: %s; see `%s --help`\n", oneLine(err), commandOf(err))
+		return exitUsage
+	}
+	con := newConsole(stdin, stdout, stderr, flags.Output == "json")
+	api, err := newClient(flags.Server)
+	if err == nil {
+		defer api.close()
+		parsed.BindTo(ctx, (*context.Context)(nil))
+		err = parsed.Run(con, api)
+	}
+	if err != nil && !errors.Is(err, errSaid) {
+		fmt.Fprintf(stderr, "foliot: %s\n", oneLine(err))
+	}
+	return exitCode(err)
+}
+
+func newParser(flags *cli, stdout, stderr io.Writer) *kong.Kong {
+	return kong.Must(flags,
+		kong.Name("foliot"),
+		kong.Description(description),
+		kong.Writers(stdout, stderr),
+		kong.Exit(func(int) { panic(helpShown{}) }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, NoAppDescFormat: true, WrapUpperBound: 110}),
+		kong.ExplicitGroups([]kong.Group{
+			{Key: "server", Title: "Server:"},
+			{Key: "tasks", Title: "Tasks:"},
+			{Key: "other", Title: "Other:"},
+		}),
+	)
+}
+
+// helpAsFlag lets `foliot`, `foliot help` and `foliot help add` ask for help too.
+func helpAsFlag(args []string) []string {
+	switch {
+	case len(args) == 0:
+		return []string{"--help"}
+	case args[0] == "help":
+		return append(args[1:len(args):len(args)], "--help")
+	}
+	return args
+}
+
+// commandOf names the command whose line could not be parsed.
+func commandOf(err error) string {
+	var parse *kong.ParseError
+	if errors.As(err, &parse) && parse.Context != nil && parse.Context.Selected() != nil {
+		return parse.Context.Selected().FullPath()
+	}
+	return "foliot"
+}
+
+// errSaid is in the chain of an error whose parts were printed already, one by
+// one: only its exit code is left.
+var errSaid = errors.New("already reported")

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// The exit codes. exitCodesHelp is what users read about them.
+const (
+	exitOK          = 0
+	exitFailure     = 1
+	exitUsage       = 2
+	exitNotFound    = 3
+	exitConflict    = 4
+	exitUnreachable = 5
+	exitUndelivered = 6
+	exitInterrupted = 130 // as a shell reports SIGINT
+)
+
+const exitCodesHelp = `Exit codes:
+  0    done
+  1    failed: the message says what, and what to do
+  2    bad input: the message names the flag, the argument or the field
+  3    there is no task of that name
+  4    the task's state does not allow it, or a task of that name exists
+  5    the server cannot be reached
+  6    add --wait: the task ended, but was not delivered
+  130  interrupted`
+
+// fault is an error that chooses the exit code.
+type fault struct {
+	code int
+	err  error
+}
+
+func (f *fault) Error() string { return f.err.Error() }
+func (f *fault) Unwrap() error { return f.err }
+
+// badInput is the fault of what stands on the command line; what names the
+// flag or the argument.
+func badInput(what, format string, args ...any) error {
+	return &fault{exitUsage, fmt.Errorf("%s: %s", what, fmt.Sprintf(format, args...))}
+}
+
+// exitCode returns the code that tells scripts how err ended the command.
+func exitCode(err error) int {
+	var chosen *fault
+	var problem *problemError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &chosen):
+		return chosen.code
+	case errors.As(err, &problem):
+		return problem.exitCode()
+	case errors.Is(err, context.Canceled):
+		return exitInterrupted
+	}
+	return exitFailure
+}
+
+// exitCode translates a server's refusal.
+func (p *problemError) exitCode() int {
+	switch p.Status {
+	case http.StatusNotFound:
+		if p.Code == codeNotFound {
+			return exitNotFound
+		}
+	case http.StatusConflict, http.StatusPreconditionFailed:
+		return exitConflict
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType,
+		http.StatusUnprocessableEntity, http.StatusRequestHeaderFieldsTooLarge:
+		return exitUsage
+	}
+	return exitFailure
+}
+
+// oneLine returns err as the single line that is printed.
+func oneLine(err error) string {
+	if errors.Is(err, context.Canceled) {
+		return "interrupted"
+	}
+	return printable(strings.Join(strings.Fields(err.Error()), " "))
+}

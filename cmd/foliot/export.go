@@ -1,0 +1,102 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/foliot/foliot/internal/wire"
+)
+
+type exportCmd struct {
+	File string `arg:"" optional:"" default:"-" help:"The file to write; it appears when it is complete. - is standard output (default: -)."`
+
+	filterFlags
+}
+
+// Help shows examples below the usage line.
+func (exportCmd) Help() string {
+	return `Writes tasks as lines that import reads: by default those that wait or run, with --state dead those that gave up. Each line
+has the time at which the task is due now, so that an import elsewhere keeps it; what was asked for as a delay becomes
+a time and cannot be touched any more. Tasks that are created while the export runs may be missing.
+
+Examples:
+
+    foliot export tasks.ndjson
+    foliot export --queue mail | foliot --server http://other:8750 import -`
+}
+
+// Run exports.
+func (c *exportCmd) Run(ctx context.Context, con *console, api *client) error {
+	if len(c.State) == 0 {
+		c.State = []string{"scheduled", "running"}
+	}
+	query, err := c.query(time.Now())
+	if err != nil {
+		return err
+	}
+	query.Set("include", "body")
+	bar := newProgress(con, "exported", -1)
+	count := 0
+	write := func(w io.Writer) error {
+		_, _, err := eachTask(ctx, api, query, 0, func(t wire.Task) error {
+			count++
+			bar.add(1, 0)
+			return writeJSON(w, exportLine(t))
+		})
+		return err
+	}
+	if c.File == "-" {
+		err = buffered(con.out, write)
+	} else {
+		err = replaceFile(c.File, write)
+	}
+	bar.done()
+	if err != nil {
+		return fmt.Errorf("export to %s: %w", c.File, err)
+	}
+	con.notef("exported %d tasks", count)
+	return nil
+}
+
+// exportLine returns what creates t again, due when t is.
+func exportLine(t wire.Task) wire.TaskInput {
+	in := t.TaskInput
+	in.At, in.Delay = t.DueAt, ""
+	return in
+}
+
+func buffered(w io.Writer, write func(io.Writer) error) error {
+	buf := bufio.NewWriterSize(w, 256<<10)
+	if err := write(buf); err != nil {
+		return err
+	}
+	return buf.Flush()
+}
+
+// replaceFile writes a file under another name beside it and renames it when
+// it is complete and on the disk: half an export is never taken for a whole one.
+func replaceFile(path string, write func(io.Writer) error) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.part")
+	if err != nil {
+		return err
+	}
+	err = buffered(f, write)
+	if err == nil {
+		err = f.Sync()
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // the first error is the one to tell
+	}
+	return err
+}

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// Every bad command line ends with exit code 2 and one line that names what is
+// wrong, and nothing is stored.
+func TestBadInputIsOneLineThatNamesTheFlag(t *testing.T) {
+	s := newSession(t)
+	long := filepath.Join(s.dir, "long")
+	if err := os.WriteFile(long, make([]byte, task.MaxBody+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	add := "add http://127.0.0.1:9/ "
+	for _, c := range []struct{ line, names string }{
+		{"frobnicate", "frobnicate"},
+		{"--frobnicate ls", "--frobnicate"},
+		{"-o yaml ls", "--output"},
+		{"--server nowhere ls", "--server"},
+		{"--server ftp://127.0.0.1 ls", "--server"},
+
+		{"add", "<url>"},
+		{"add 127.0.0.1:9/hook --in 1s", "URL"},
+		{"add ftp://127.0.0.1/hook --in 1s", "URL"},
+		{"add http:/// --in 1s", "URL"},
+		{"add http://user:secret@127.0.0.1/ --in 1s", "URL"},
+		{"add http://127.0.0.1:99999/ --in 1s", "URL"},
+		{add, "--in, --at"},
+		{add + "--in 1s --at 2030-01-01T00:00:00Z", "--in, --at"},
+		{add + "--in 1d", "--in"},
+		{add + "--in 5", "--in"},
+		{add + "--in=-5s", "--in"},
+		{add + "--in 900000h", "--in"},
+		{add + "--at tomorrow", "--at"},
+		{add + "--at 2030-01-01", "--at"},
+		{add + "--at 2030-02-30T00:00:00Z", "--at"},
+		{add + "--at 2230-01-01T00:00:00Z", "--at"},
+		{add + "--in 1s --name 'no spaces'", "--name"},
+		{add + "--in 1s --name @daily", "--name"},
+		{add + "--in 1s --queue a/b", "--queue"},
+		{add + "--in 1s --priority urgent", "--priority"},
+		{add + "--in 1s --label tenant", "--label"},
+		{add + "--in 1s --label =acme", "--label"},
+		{add + "--in 1s --label a=1 --label a=2", "--label"},
+		{add + "--in 1s -X BREW", "--method"},
+		{add + "--in 1s -H X-Shop", "--header"},
+		{add + "--in 1s -H 'X-Shop: 1' -H 'X-Shop: 2'", "--header"},
+		{add + "--in 1s -H 'Host: other'", "--header"},
+		{add + "--in 1s -H 'Foliot-Task: other'", "--header"},
+		{add + "--in 1s -H 'X Y: 1'", "--header"},
+		{add + "--in 1s --json {", "--json"},
+		{add + "--in 1s --json {} -d text", "--json"},
+		{add + "--in 1s -d @" + filepath.Join(s.dir, "nofile"), "--data"},
+		{add + "--in 1s -d @" + long, "--data"},
+		{add + "--in 1s --timeout 0.5", "--timeout"},
+		{add + "--in 1s --timeout 2h", "--timeout"},
+		{add + "--in 1s --expire-after soon", "--expire-after"},
+		{add + "--in 1s --max-attempts many", "--max-attempts"},
+		{add + "--in 1s --max-attempts=-1", "--max-attempts"},
+		{add + "--in 1s --min-backoff 1", "--min-backoff"},
+		{add + "--in 1s --min-backoff 2h --max-backoff 1h", "--max-backoff"},
+		{add + "--in 1s --max-age x", "--max-age"},
+
+		{"get", "<name>"},
+		{"get a b", "b"},
+		{"get a/b", "NAME"},
+		{"cancel", "NAME"},
+		{"cancel a --queue mail", "NAME"},
+		{"cancel a --all", "NAME"},
+		{"cancel --all --queue mail", "--all"},
+		{"cancel a /", "NAME"},
+		{"retry", "NAME"},
+		{"touch", "<name>"},
+		{"run", "<name>"},
+		{"run a%", "NAME"},
+		{"move a", "--in, --at"},
+		{"move a --in x", "--in"},
+		{"move a --in 900000h", "--in"},
+		{"ls --limit -1", "--limit"},
+		{"ls --limit many", "--limit"},
+		{"ls --state finished", "--state"},
+		{"ls --label x", "--label"},
+		{"ls --queue a/b", "--queue"},
+		{"ls --due-before noon", "--due-before"},
+		{"ls --due-after 2030", "--due-after"},
+
+		{"import", "<file>"},
+		{"import " + filepath.Join(s.dir, "nofile"), "FILE"},
+		{"import " + s.dir, "FILE"},
+		{"import - --batch 0", "--batch"},
+		{"import - --batch 1001", "--batch"},
+		{"import - --parallel 0", "--parallel"},
+		{"export --state gone", "--state"},
+
+		{"listen nowhere", "ADDR"},
+		{"listen 127.0.0.1:70000", "ADDR"},
+		{"listen --status 99", "--status"},
+		{"listen --delay=-1s", "--delay"},
+
+		{"serve --listen nowhere", "--listen"},
+		{"serve --listen 127.0.0.1:port", "--listen"},
+		{"serve --listen 0.0.0.0:8750", "--listen"},
+		{"serve --listen [::]:8750", "--listen"},
+		{"serve --listen 192.0.2.1:8750", "--listen"},
+		{"serve --store redis://127.0.0.1", "--store"},
+		{"serve --data ''", "--data"},
+		{"serve --egress-allow 10.0.0.0/33", "--egress-allow"},
+		{"serve --egress-allow private", "--egress-allow"},
+		{"serve --grace x", "--grace"},
+		{"serve --grace=-1s", "--grace"},
+		{"serve --body-limit 0", "--body-limit"},
+		{"serve --body-limit 2000000", "--body-limit"},
+		{"serve --concurrency=-1", "--concurrency"},
+		{"serve --log-level loud", "--log-level"},
+		{"serve --log-format xml", "--log-format"},
+	} {
+		t.Run(c.line, func(t *testing.T) {
+			stdout, stderr, code := s.run("", s.words(c.line)...)
+			if code != exitUsage {
+				t.Errorf("exit code %d, want %d; it printed %q", code, exitUsage, stderr)
+			}
+			if stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.HasPrefix(stderr, "foliot: ") {
+				t.Errorf("want one line on standard error, got %q and on standard output %q", stderr, stdout)
+			}
+			if !strings.Contains(stderr, c.names) {
+				t.Errorf("%q does not name %s", stderr, c.names)
+			}
+		})
+	}
+	if stdout, _, _ := s.run("", "ls"); stdout != "" {
+		t.Errorf("bad input stored tasks:\n%s", stdout)
+	}
+}
+
+func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
+	for _, name := range []string{"serve", "listen", "add", "get", "ls", "cancel", "move", "touch", "run", "retry", "import", "export"} {
+		s := newSession(t)
+		for _, args := range [][]string{{name, "--help"}, {"help", name}} {
+			stdout, stderr, code := s.runBare(args...)
+			if code != exitOK || stderr != "" || !strings.Contains(stdout, "Example") || !strings.Contains(stdout, "foliot "+name) {
+				t.Errorf("foliot %v ended with %d and printed:\n%s%s", args, code, stdout, stderr)
+			}
+		}
+	}
+}
+
+func TestTheOverallHelpListsTheExitCodes(t *testing.T) {
+	s := newSession(t)
+	for _, args := range [][]string{nil, {"help"}, {"--help"}} {
+		stdout, _, code := s.runBare(args...)
+		if code != exitOK || !strings.Contains(stdout, exitCodesHelp) {
+			t.Errorf("foliot %v ended with %d and printed:\n%s", args, code, stdout)
+		}
+	}
+}

@@ -1,0 +1,244 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+type importCmd struct {
+	File     string `arg:"" help:"The file to read; - is standard input."`
+	Parallel int    `default:"4" placeholder:"N" help:"Requests under way at once (default: 4)."`
+	Batch    int    `default:"1000" placeholder:"N" help:"Tasks in one request, at most 1000 (default: 1000)."`
+}
+
+// Help shows examples below the usage line.
+func (importCmd) Help() string {
+	return `Creates one task from each line, a JSON object as POST /v1/tasks takes it, or as export wrote it. A line that is refused is
+reported with its number and does not keep the others back. Lines whose task exists already are skipped, so that an
+import which was interrupted is simply started again; lines without a name would be created twice.
+
+Examples:
+
+    foliot import tasks.ndjson
+    jq -c '{name: .id, at: .closes_at, http: {url: .callback}}' orders.json | foliot import -
+
+A line: {"name": "order-42-close", "delay": "30m", "http": {"url": "https://shop.example/close", "body": {"order": 42}}}`
+}
+
+// maxReported is how many refused lines are printed and kept one by one; the
+// rest is counted.
+const maxReported = 100
+
+// importReply is what -o json prints at the end.
+type importReply struct {
+	Created int       `json:"created"`
+	Skipped int       `json:"skipped"` // a task of that name exists
+	Refused int       `json:"refused"`
+	Errors  []badLine `json:"errors,omitempty"` // of the first refused lines
+	Seconds float64   `json:"seconds"`
+}
+
+type badLine struct {
+	Line   int    `json:"line"`
+	Code   string `json:"code"`
+	Detail string `json:"detail"`
+}
+
+// Run imports.
+func (c *importCmd) Run(ctx context.Context, con *console, api *client) error {
+	if c.Parallel < 1 || c.Parallel > 64 {
+		return badInput("--parallel", "%d does not lie between 1 and 64", c.Parallel)
+	}
+	if c.Batch < 1 || c.Batch > task.MaxBatch {
+		return badInput("--batch", "%d does not lie between 1 and %d", c.Batch, task.MaxBatch)
+	}
+	in, size, err := c.open(con.in)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+
+	im := &importer{con: con, api: api, batch: c.Batch, bar: newProgress(con, "imported", size)}
+	began := time.Now()
+	err = im.run(ctx, newLineReader(in), c.Parallel)
+	im.bar.done()
+	return im.conclude(err, time.Since(began))
+}
+
+// open returns the file and its size, -1 where that is not known.
+func (c *importCmd) open(stdin io.Reader) (io.ReadCloser, int64, error) {
+	if c.File == "-" {
+		return io.NopCloser(stdin), -1, nil
+	}
+	f, err := os.Open(c.File)
+	if err != nil {
+		return nil, 0, badInput("FILE", "%v", err)
+	}
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		f.Close()
+		return nil, 0, badInput("FILE", "%v", err)
+	case info.IsDir():
+		f.Close()
+		return nil, 0, badInput("FILE", "%s is a directory", c.File)
+	case !info.Mode().IsRegular():
+		return f, -1, nil
+	}
+	return f, info.Size(), nil
+}
+
+// importer sends the lines of one file in batches. Its goroutines, a reader
+// and some senders, are started and waited for by run.
+type importer struct {
+	con   *console
+	api   *client
+	batch int
+	bar   *progress
+
+	mu    sync.Mutex // guards total
+	total importReply
+}
+
+// run returns when every line was answered, or with the first error that makes
+// going on pointless.
+func (im *importer) run(ctx context.Context, lines *lineReader, parallel int) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	batches := make(chan importBatch)
+	var senders sync.WaitGroup
+	for range parallel {
+		senders.Go(func() {
+			for b := range batches {
+				if err := im.send(ctx, b); err != nil {
+					stop(err)
+				}
+			}
+		})
+	}
+	err := im.read(ctx, lines, batches)
+	close(batches)
+	senders.Wait()
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return err
+}
+
+// read cuts the lines into batches until they end or ctx does.
+func (im *importer) read(ctx context.Context, lines *lineReader, batches chan<- importBatch) error {
+	var b importBatch
+	pass := func() bool {
+		if len(b.numbers) == 0 {
+			im.bar.add(0, b.size)
+			b = importBatch{}
+			return true
+		}
+		select {
+		case batches <- b:
+			b = importBatch{}
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	for {
+		l, err := lines.next()
+		if errors.Is(err, io.EOF) {
+			pass()
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read line %d: %w", lines.number, err)
+		}
+		if b.full(l, im.batch) && !pass() {
+			return nil // the cause says why
+		}
+		if reason := b.add(l); reason != "" {
+			im.refuse(badLine{Line: l.number, Code: "bad_line", Detail: reason})
+		}
+	}
+}
+
+// send creates a batch's tasks and counts what became of them.
+func (im *importer) send(ctx context.Context, b importBatch) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	reply, err := im.api.batch(ctx, b.body())
+	if err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx) // another sender's error, or the user's wish
+		}
+		return fmt.Errorf("lines %d to %d: %w", b.numbers[0], b.numbers[len(b.numbers)-1], err)
+	}
+	if len(reply.Results) != len(b.numbers) {
+		return fmt.Errorf("lines %d to %d: the server answered %d results for %d tasks", b.numbers[0], b.numbers[len(b.numbers)-1], len(reply.Results), len(b.numbers))
+	}
+	created, skipped := 0, 0
+	for i, r := range reply.Results {
+		switch {
+		case r.Status < 300:
+			created++
+		case r.Code == codeExists:
+			skipped++
+		default:
+			text := r.Detail
+			if r.Field != "" {
+				text = r.Field + ": " + (&problemError{wireProblem(r)}).sentence()
+			}
+			im.refuse(badLine{Line: b.numbers[i], Code: r.Code, Detail: text})
+		}
+	}
+	im.mu.Lock()
+	im.total.Created += created
+	im.total.Skipped += skipped
+	im.mu.Unlock()
+	im.bar.add(created+skipped, b.size)
+	return nil
+}
+
+// refuse counts and reports a line that became no task.
+func (im *importer) refuse(bad badLine) {
+	im.mu.Lock()
+	defer im.mu.Unlock()
+	im.total.Refused++
+	if im.total.Refused > maxReported {
+		return
+	}
+	im.total.Errors = append(im.total.Errors, bad)
+	if !im.con.json {
+		im.con.notef("line %d: %s", bad.Line, printable(bad.Detail))
+	}
+	if im.total.Refused == maxReported {
+		im.con.notef("%d lines were refused; from here on they are counted only", maxReported)
+	}
+}
+
+// conclude prints the sums. stopped is why the import ended before the file did.
+func (im *importer) conclude(stopped error, took time.Duration) error {
+	t := im.total // every sender has ended
+	t.Seconds = took.Seconds()
+	if im.con.json {
+		if err := im.con.object(t); err != nil {
+			return err
+		}
+	} else {
+		im.con.sayf("created %d, skipped %d that exist, refused %d, in %.1f s (%s)",
+			t.Created, t.Skipped, t.Refused, took.Seconds(), rate(t.Created, took))
+	}
+	switch {
+	case stopped != nil:
+		return fmt.Errorf("import stopped early, start it again to go on: %w", stopped)
+	case t.Refused > 0:
+		return &fault{exitFailure, fmt.Errorf("refused lines: %d", t.Refused)}
+	}
+	return nil
+}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/foliot/foliot/internal/wire"
+)
+
+type listenCmd struct {
+	Addr   string        `arg:"" optional:"" default:"127.0.0.1:9000" help:"Where to listen: host:port, or a port alone (default: 127.0.0.1:9000)."`
+	Status int           `default:"200" placeholder:"CODE" help:"Answer with this status (default: 200)."`
+	Delay  time.Duration `placeholder:"DURATION" help:"Answer after this long (default: at once)."`
+	Count  int           `placeholder:"N" help:"Stop after so many callbacks (default: never)."`
+	Quiet  bool          `short:"q" help:"Do not print bodies."`
+}
+
+// Help shows examples below the usage line.
+func (listenCmd) Help() string {
+	return `Receives callbacks and prints a line for each: when it came, method and path, the task's name, the number of the attempt,
+how late it is against its due time by this machine's clock, and its body.
+
+Examples:
+
+    foliot listen
+    foliot listen 9001 --status 503        see retries
+    foliot listen -o json --count 10 | jq .late_ms`
+}
+
+// callback is a request as listen shows it.
+type callback struct {
+	Time      string   `json:"time"`
+	Method    string   `json:"method"`
+	Path      string   `json:"path"`
+	Task      string   `json:"task,omitempty"`
+	Attempt   int      `json:"attempt,omitempty"`
+	WebhookID string   `json:"webhook_id,omitempty"`
+	DueAt     string   `json:"due_at,omitempty"`
+	LateMS    *float64 `json:"late_ms,omitempty"`
+	Body      string   `json:"body,omitempty"`
+}
+
+// Run receives until ctx ends or --count is reached.
+func (c *listenCmd) Run(ctx context.Context, con *console) error {
+	if c.Status < 200 || c.Status > 599 {
+		return badInput("--status", "%d does not lie between 200 and 599", c.Status)
+	}
+	if c.Delay < 0 || c.Count < 0 {
+		return badInput("--delay, --count", "neither may be negative")
+	}
+	addr, err := listenAddr("ADDR", c.Addr)
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return listenError("ADDR", addr, err)
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	rc := &receiver{cmd: c, con: con, stop: stop}
+	con.notef("receiving callbacks on http://%s; Ctrl-C stops", l.Addr())
+	return serveUntil(ctx, &http.Server{Handler: rc, ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout, IdleTimeout: idleTimeout}, l)
+}
+
+// receiver answers callbacks and prints them.
+type receiver struct {
+	cmd  *listenCmd
+	con  *console
+	stop context.CancelFunc
+
+	mu   sync.Mutex // guards seen, and keeps lines whole
+	seen int
+}
+
+// maxShown bounds the body that is kept of a callback.
+const maxShown = 64 << 10
+
+func (rc *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	arrived := time.Now()
+	body, _ := io.ReadAll(io.LimitReader(r.Body, maxShown)) // what was cut off is shown as far as it came
+	if rc.cmd.Delay > 0 && !pause(r.Context(), rc.cmd.Delay) {
+		return
+	}
+	if !rc.show(observe(r, arrived, body)) {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
+	w.WriteHeader(rc.cmd.Status)
+}
+
+// show prints one callback, unless --count was reached.
+func (rc *receiver) show(c callback) bool {
+	rc.mu.Lock()
+	defer rc.mu.Unlock()
+	if rc.cmd.Count > 0 && rc.seen >= rc.cmd.Count {
+		return false
+	}
+	rc.seen++
+	if rc.cmd.Quiet {
+		c.Body = ""
+	}
+	if rc.con.json {
+		_ = rc.con.object(c) // nobody reads any more: the sender still gets its answer
+	} else {
+		rc.con.sayf("%s", c.line())
+	}
+	if rc.seen == rc.cmd.Count {
+		rc.stop()
+	}
+	return true
+}
+
+func observe(r *http.Request, arrived time.Time, body []byte) callback {
+	c := callback{
+		Time:      wire.FormatTime(arrived),
+		Method:    r.Method,
+		Path:      r.URL.RequestURI(),
+		Task:      r.Header.Get("Foliot-Task"),
+		WebhookID: r.Header.Get("Webhook-Id"),
+		DueAt:     r.Header.Get("Foliot-Due-At"),
+	}
+	c.Attempt, _ = strconv.Atoi(r.Header.Get("Foliot-Attempt")) // not Foliot's: 0, not shown
+	if due, err := time.Parse(time.RFC3339Nano, c.DueAt); err == nil {
+		late := float64(arrived.Sub(due).Microseconds()) / 1000
+		c.LateMS = &late
+	}
+	c.Body = string(body)
+	if !utf8.Valid(body) {
+		c.Body = fmt.Sprintf("(%d bytes that are no text)", len(body))
+	}
+	return c
+}
+
+// line is the callback for people.
+func (c callback) line() string {
+	words := []string{c.Time, c.Method, c.Path}
+	if c.Task != "" {
+		words = append(words, fmt.Sprintf("%s attempt %d", c.Task, c.Attempt))
+	}
+	if c.LateMS != nil {
+		words = append(words, fmt.Sprintf("%+.1f ms", *c.LateMS))
+	}
+	if c.Body != "" {
+		words = append(words, strings.TrimSpace(c.Body))
+	}
+	for i := range words {
+		words[i] = printable(words[i])
+	}
+	return strings.Join(words, "  ")
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/foliot/foliot/internal/wire"
+)
+
+type lsCmd struct {
+	filterFlags
+
+	Limit int `short:"n" default:"100" placeholder:"N" help:"Stop after so many tasks; 0 lists all (default: 100)."`
+}
+
+// Help shows examples below the usage line.
+func (lsCmd) Help() string {
+	return `Lists tasks in the order of their names. On a terminal they stand in a table; elsewhere each is a line of
+name, state, due time, queue, attempts and URL with a tab between them, and -o json prints each as an object.
+
+Examples:
+
+    foliot ls --state scheduled --due-before 10m
+    foliot ls --queue mail --state dead -n 0 | cut -f1
+    foliot ls --label tenant=acme -o json`
+}
+
+// pageSize is how many tasks are asked for at once.
+const pageSize = 1000
+
+// Run prints the list, page by page.
+func (c *lsCmd) Run(ctx context.Context, con *console, api *client) error {
+	if c.Limit < 0 {
+		return badInput("--limit", "%d is negative; 0 lists all", c.Limit)
+	}
+	query, err := c.query(time.Now())
+	if err != nil {
+		return err
+	}
+	var rows [][]string
+	shown, more, err := eachTask(ctx, api, query, c.Limit, func(t wire.Task) error {
+		if con.json {
+			return con.object(t)
+		}
+		rows = append(rows, listRow(t))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if !con.json {
+		if err := con.table([]string{"NAME", "STATE", "DUE", "QUEUE", "ATTEMPTS", "URL"}, rows); err != nil {
+			return err
+		}
+	}
+	if more {
+		con.notef("the first %d are shown; --limit 0 lists all", shown)
+	}
+	return nil
+}
+
+func listRow(t wire.Task) []string {
+	tries := 0
+	if n := len(t.Attempts); n > 0 {
+		tries = t.Attempts[n-1].Number
+	}
+	return []string{t.Name, t.State, t.DueAt, t.Queue, strconv.Itoa(tries), t.HTTP.URL}
+}
+
+// eachTask calls visit with the tasks that query chooses, at most limit of
+// them where that is not 0, and reports how many there were and whether more follow.
+func eachTask(ctx context.Context, api *client, query url.Values, limit int, visit func(wire.Task) error) (n int, more bool, err error) {
+	for {
+		size := pageSize
+		if limit > 0 {
+			size = min(size, limit-n)
+		}
+		query.Set("limit", strconv.Itoa(size))
+		page, err := api.list(ctx, query)
+		if err != nil {
+			return n, false, err
+		}
+		for _, t := range page.Tasks {
+			if err := visit(t); err != nil {
+				return n, false, err
+			}
+			n++
+		}
+		switch {
+		case page.NextCursor == "":
+			return n, false, nil
+		case limit > 0 && n >= limit:
+			return n, true, nil
+		}
+		query.Set("cursor", page.NextCursor)
+	}
+}

@@ -1,0 +1,39 @@
+// Command foliot is the durable timer service and its command line: call this
+// URL at this time.
+//
+// main.go and cli.go are the frame, one file per command stands beside them,
+// client.go speaks to a server, and node.go puts the server's parts together.
+// It is the only place in the module that names a store.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := interruptible()
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// interruptible returns a context that the first SIGINT or SIGTERM ends. The
+// second one ends the process at once: whoever asks twice does not want to
+// wait for what the first one began. The goroutine lives as long as the process.
+func interruptible() (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		cancel()
+		<-signals
+		fmt.Fprintln(os.Stderr, "foliot: stopped at once by a second signal")
+		os.Exit(exitFailure)
+	}()
+	return ctx, cancel
+}

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"context"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// notifying is a queue that tells the API which tasks were settled, so that
+// the long polls waiting for them answer at once.
+type notifying struct {
+	task.Queue
+
+	notify func(keys ...task.Key)
+}
+
+// Settle settles, and then notifies: what a poll is told of is durable.
+func (q notifying) Settle(ctx context.Context, now task.Millis, settlements []task.Settlement) ([]task.Reply, error) {
+	replies, err := q.Queue.Settle(ctx, now, settlements)
+	if err == nil {
+		for _, s := range settlements {
+			q.notify(s.Key)
+		}
+	}
+	return replies, err
+}
+
+// Claim claims, and notifies of tasks that it found expired.
+func (q notifying) Claim(ctx context.Context, now task.Millis, claims []task.Claim) ([]task.Reply, error) {
+	replies, err := q.Queue.Claim(ctx, now, claims)
+	for i := range replies {
+		if replies[i].Err != nil && i < len(claims) {
+			q.notify(claims[i].Key)
+		}
+	}
+	return replies, err
+}

@@ -1,0 +1,34 @@
+package main
+
+import "context"
+
+type retryCmd struct{ manyFlags }
+
+// Help shows examples below the usage line.
+func (retryCmd) Help() string {
+	return `Makes dead tasks due now, with all their attempts again and the same id: by name, or all that a filter chooses.
+
+Examples:
+
+    foliot retry order-42-close
+    foliot retry --queue mail
+    foliot retry --all`
+}
+
+// Run retries.
+func (c *retryCmd) Run(ctx context.Context, con *console, api *client) error {
+	filtered, err := c.byFilter()
+	if err != nil {
+		return err
+	}
+	if filtered {
+		return c.bulk(ctx, con, api, "retry", "retried")
+	}
+	return eachName(ctx, con, c.Names, func(name string) error {
+		t, err := api.act(ctx, name, "retry")
+		if err != nil {
+			return err
+		}
+		return sayTask(con, t, "retried %s, due now", t.Name)
+	})
+}

@@ -1,0 +1,235 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/foliot/foliot/internal/wire"
+)
+
+const anyPort = "127.0.0.1:0"
+
+func TestServeSaysWhereItListensWhereItsDataIsAndWhatToTry(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	for _, c := range []struct {
+		args []string
+		data string
+	}{
+		{[]string{"--data", dir}, "tasks in " + dir},
+		{[]string{"--store", dir}, "tasks in " + dir},
+		{[]string{"--store", "memory:"}, "tasks in memory: they are gone when the server stops"},
+	} {
+		b := start(t, append([]string{"serve", "--listen", anyPort, "--log-level", "error"}, c.args...)...)
+		first := b.line(t, b.stdout)
+		url := urlPattern.FindString(first)
+		if first != "listening on "+url || strings.HasSuffix(url, ":0") {
+			t.Errorf("the first line is %q", first)
+		}
+		if got := b.line(t, b.stdout); got != c.data {
+			t.Errorf("the second line is %q, want %q", got, c.data)
+		}
+		if got := b.line(t, b.stdout); !strings.Contains(got, "foliot listen") {
+			t.Errorf("the third line is %q", got)
+		}
+		if got := b.line(t, b.stdout); !strings.Contains(got, "foliot add http://127.0.0.1:9000/hello --in 5s --server "+url) {
+			t.Errorf("the fourth line is %q", got)
+		}
+		b.stop()
+		if code := <-b.code; code != exitOK {
+			t.Errorf("interrupted, it ended with %d", code)
+		}
+	}
+}
+
+func TestATaskIsDeliveredWhileAddWaits(t *testing.T) {
+	hook := newHook(t)
+	hook.release()
+	p := serveProcess(t, "--listen", anyPort, "--data", t.TempDir())
+	out := p.must("add", hook.URL+"/hello", "--in", "10ms", "--name", "a", "--wait", "-o", "json")
+	var done wire.Task
+	if err := json.Unmarshal([]byte(out), &done); err != nil {
+		t.Fatal(err)
+	}
+	if done.State != "delivered" || len(done.Attempts) != 1 || done.Attempts[0].LateMS < 0 {
+		t.Errorf("add --wait printed %s", out)
+	}
+	out, _, code := p.foliot("add", "http://127.0.0.1:1/refused", "--in", "0s", "--max-attempts", "1", "--name", "b", "--wait")
+	if code != exitUndelivered || !strings.Contains(out, "dead (attempts_exhausted): attempt 1, ") {
+		t.Errorf("a task that died: add --wait ended with %d and printed %q", code, out)
+	}
+}
+
+func TestSIGTERMLetsARunningAttemptEnd(t *testing.T) {
+	hook, dir := newHook(t), t.TempDir()
+	p := serveProcess(t, "--listen", anyPort, "--data", dir)
+	p.must("add", hook.URL, "--in", "0s", "--name", "running")
+	hook.next(t)
+	p.must("add", hook.URL, "--in", "1h", "--name", "waiting")
+	p.signal(terminate)
+	p.await("stopping")
+	p.must("add", hook.URL, "--in", "1h", "--name", "late") // a receiver may still create its next task
+	hook.release()
+	if code, log := p.exit(); code != exitOK {
+		t.Fatalf("it ended with %d:\n%s", code, log)
+	}
+	again := serveProcess(t, "--listen", anyPort, "--data", dir)
+	for name, state := range map[string]string{"running": "delivered", "waiting": "scheduled", "late": "scheduled"} {
+		if got := again.task(name); got.State != state || state == "delivered" && len(got.Attempts) != 1 {
+			t.Errorf("%s is %s after %d attempts, want %s", name, got.State, len(got.Attempts), state)
+		}
+	}
+}
+
+func TestAnAttemptThatOutlivesTheGraceIsMadeAgain(t *testing.T) {
+	hook, dir := newHook(t), t.TempDir()
+	p := serveProcess(t, "--listen", anyPort, "--data", dir, "--grace", "50ms")
+	p.must("add", hook.URL, "--in", "0s", "--name", "slow")
+	hook.next(t)
+	p.signal(terminate)
+	if code, log := p.exit(); code != exitOK {
+		t.Fatalf("it ended with %d:\n%s", code, log)
+	}
+	again := serveProcess(t, "--listen", anyPort, "--data", dir)
+	if name := hook.next(t); name != "slow" {
+		t.Errorf("%q arrived", name)
+	}
+	hook.release()
+	if _, _, code := again.foliot("get", "slow", "--wait"); code != exitOK {
+		t.Errorf("the task did not end delivered: get --wait ended with %d", code)
+	}
+}
+
+func TestASecondSignalStopsAtOnce(t *testing.T) {
+	hook := newHook(t)
+	p := serveProcess(t, "--listen", anyPort, "--data", t.TempDir(), "--grace", "1h")
+	p.must("add", hook.URL, "--in", "0s")
+	hook.next(t)
+	p.signal(terminate)
+	p.await("stopping")
+	p.signal(os.Interrupt)
+	if code, log := p.exit(); code != exitFailure || !strings.Contains(log, "second signal") {
+		t.Errorf("it ended with %d:\n%s", code, log)
+	}
+}
+
+func TestWhatWasAcceptedIsDeliveredAfterAKill(t *testing.T) {
+	hook, dir := newHook(t), t.TempDir()
+	p := serveProcess(t, "--listen", anyPort, "--data", dir)
+	want := map[string]bool{}
+	for i := range 50 {
+		name := fmt.Sprintf("t-%d", i)
+		p.must("add", hook.URL, "--in", fmt.Sprintf("%dms", 10*i), "--name", name)
+		want[name] = true
+	}
+	p.kill()
+	hook.release()
+	serveProcess(t, "--listen", anyPort, "--data", dir)
+	for len(want) > 0 {
+		delete(want, hook.next(t))
+	}
+}
+
+func TestAddWaitOutlivesARestart(t *testing.T) {
+	hook, dir := newHook(t), t.TempDir()
+	p := serveProcess(t, "--listen", anyPort, "--data", dir)
+	addr := strings.TrimPrefix(p.url, "http://")
+	waiting := start(t, "add", hook.URL, "--in", "0s", "--name", "a", "--wait", "--server", p.url)
+	waiting.line(t, waiting.stdout) // "created"
+	hook.next(t)
+	p.kill()
+	if got := waiting.line(t, waiting.stderr); !strings.Contains(got, "still waiting for a") {
+		t.Errorf("while the server is away it says %q", got)
+	}
+	hook.release()
+	serveProcess(t, "--listen", addr, "--data", dir)
+	if got := waiting.line(t, waiting.stdout); !strings.HasPrefix(got, "delivered: attempt ") || !strings.Contains(got, "status 200") {
+		t.Errorf("it printed %q", got)
+	}
+	if code := <-waiting.code; code != exitOK {
+		t.Errorf("it ended with %d", code)
+	}
+}
+
+// refused runs serve as a process that must not start, and returns its words.
+func refused(t *testing.T, args ...string) string {
+	t.Helper()
+	cmd := foliotCommand(t, append([]string{"serve"}, args...)...)
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState.ExitCode() != exitFailure || strings.Count(string(out), "\n") != 1 || !strings.HasPrefix(string(out), "foliot: ") {
+		t.Errorf("serve %v ended with %v and said %q, want exit code 1 and one line", args, err, out)
+	}
+	return string(out)
+}
+
+func TestASecondServerOnTheSameDirectoryIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	p := serveProcess(t, "--listen", anyPort, "--data", dir)
+	if said := refused(t, "--listen", anyPort, "--data", dir); !strings.Contains(said, dir) || !strings.Contains(said, "in use") {
+		t.Errorf("it said %q", said)
+	}
+	p.must("ls") // the first one is unharmed
+}
+
+func TestAServerOnATakenPortIsRefused(t *testing.T) {
+	l, err := net.Listen("tcp", anyPort)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	dir := filepath.Join(t.TempDir(), "data")
+	if said := refused(t, "--listen", l.Addr().String(), "--data", dir); !strings.Contains(said, "--listen") || !strings.Contains(said, "in use") {
+		t.Errorf("it said %q", said)
+	}
+	if _, err := os.Stat(dir); !os.IsNotExist(err) {
+		t.Errorf("it left a directory behind: %v", err)
+	}
+}
+
+func TestADirectoryThatIsNotOursIsRefused(t *testing.T) {
+	for name, c := range map[string]struct{ file, text, says string }{
+		"of a newer version": {"FOLIOT", "This is a foliot data directory. Keep all of its files together and do not edit them.\nformat 99\noldest-reader 99\n", "newer version"},
+		"with other files":   {"letter.txt", "dear", "not a foliot data directory"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, c.file), []byte(c.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if said := refused(t, "--listen", anyPort, "--data", dir); !strings.Contains(said, c.says) || !strings.Contains(said, dir) {
+				t.Errorf("it said %q", said)
+			}
+			entries, err := os.ReadDir(dir)
+			if err != nil || len(entries) != 1 {
+				t.Errorf("the directory was touched: %v %v", entries, err)
+			}
+		})
+	}
+}
+
+func TestATaskCannotCallTheServerItself(t *testing.T) {
+	p := serveProcess(t, "--listen", anyPort, "--store", "memory:")
+	out, _, code := p.foliot("add", p.url+"/v1/tasks/cancel?all=true", "--in", "0s", "--wait")
+	if code != exitUndelivered || !strings.Contains(out, "egress_denied") {
+		t.Errorf("add --wait ended with %d and printed %q", code, out)
+	}
+}
+
+func TestAFailedStoreStopsTheServer(t *testing.T) {
+	n, err := openNode(serveConfig{addr: anyPort, bodyLimit: 1}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.sender.Close()
+	defer n.http.Close()
+	n.fatal <- errors.New("the disk is gone")
+	if err := n.run(t.Context()); err == nil || exitCode(err) != exitFailure || err.Error() != "the disk is gone" {
+		t.Errorf("run returned %v", err)
+	}
+}

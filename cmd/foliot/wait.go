@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/foliot/foliot/internal/wire"
+)
+
+const (
+	// patience is how long a wait goes on while the server does not answer: a
+	// restart ends well within it.
+	patience = 60 * time.Second
+	// askAgain is the least time between two tries.
+	askAgain = 250 * time.Millisecond
+)
+
+// wait returns when t is finished or dead, and prints how it ended. It
+// outlives a restart of the server: the task does too.
+func wait(ctx context.Context, con *console, api *client, t wire.Task) error {
+	id := t.ID
+	var silent time.Time // since when the server has not answered; zero: it does
+	for !ended(t.State) {
+		asked := time.Now()
+		next, err := api.get(ctx, t.Name, maxWait)
+		switch {
+		case err == nil && next.ID != id:
+			return &fault{exitUndelivered, fmt.Errorf("wait for %s: another task was put in its place", t.Name)}
+		case err == nil:
+			t, silent = next, time.Time{}
+		case exitCode(err) != exitUnreachable:
+			return err
+		case silent.IsZero():
+			silent = time.Now()
+			con.notef("the server does not answer; still waiting for %s", printable(t.Name))
+		case time.Since(silent) > patience:
+			return err
+		}
+		// A server that is stopping answers at once, with what it knows.
+		if !ended(t.State) && time.Since(asked) < askAgain && !pause(ctx, askAgain) {
+			return context.Canceled
+		}
+	}
+	return sayEnd(con, t)
+}
+
+// pause returns after d, or with false as soon as ctx ends.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// ended reports whether no attempt follows in this state by itself.
+func ended(state string) bool { return state != "scheduled" && state != "running" }
+
+// sayEnd prints how t ended, and returns a fault when it was not delivered.
+func sayEnd(con *console, t wire.Task) error {
+	if con.json {
+		if err := con.object(t); err != nil {
+			return err
+		}
+	} else {
+		con.sayf("%s", printable(ending(t)))
+	}
+	if t.State == "delivered" {
+		return nil
+	}
+	return &fault{exitUndelivered, errSaid}
+}
+
+// ending is one sentence about how t ended.
+func ending(t wire.Task) string {
+	s := t.State
+	if t.Reason != "" && t.Reason != t.State {
+		s += " (" + t.Reason + ")"
+	}
+	if n := len(t.Attempts); n > 0 {
+		s += ": " + attemptLine(t.Attempts[n-1])
+	}
+	return s
+}
+
+// attemptLine is one sentence about an attempt.
+func attemptLine(a wire.Attempt) string {
+	result := a.Error
+	if a.Status != 0 {
+		result = fmt.Sprintf("status %d", a.Status)
+	}
+	return fmt.Sprintf("attempt %d, %s, %d ms late, took %.1f ms", a.Number, result, a.LateMS, a.LatencyMS)
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"strings"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// whenFlags say when a task is due: exactly one of them is given.
+type whenFlags struct {
+	In string `placeholder:"DURATION" help:"Due this long from now: 500ms, 90s, 1h30m."`
+	At string `placeholder:"TIME" help:"Due at this time, in RFC 3339: 2026-11-20T20:00:00Z."`
+}
+
+// resolve checks the flags and returns them in the API's words.
+func (f whenFlags) resolve() (at, delay string, err error) {
+	switch {
+	case f.In != "" && f.At != "":
+		return "", "", badInput("--in, --at", "give one of them, not both")
+	case f.In != "":
+		_, err := parseDuration("--in", f.In)
+		return "", f.In, err
+	case f.At != "":
+		_, err := parseTime("--at", f.At)
+		return f.At, "", err
+	}
+	return "", "", badInput("--in, --at", "give one of them: --in 5s, or --at 2026-11-20T20:00:00Z")
+}
+
+func parseDuration(flag, s string) (time.Duration, error) {
+	d, err := time.ParseDuration(s)
+	switch {
+	case err != nil:
+		return 0, badInput(flag, "%q is no duration; write 500ms, 90s or 1h30m (the longest unit is h)", s)
+	case d < 0:
+		return 0, badInput(flag, "%q is negative", s)
+	}
+	return d, nil
+}
+
+func parseTime(flag, s string) (time.Time, error) {
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		return t, badInput(flag, "%q is no time in RFC 3339; write 2026-11-20T20:00:00Z or 2026-11-20T20:00:00.250+01:00", s)
+	}
+	return t, nil
+}
+
+// parseBound reads a bound of a filter: a time, or a duration from now, which
+// may be negative.
+func parseBound(flag, s string, now time.Time) (string, error) {
+	if d, err := time.ParseDuration(s); err == nil {
+		return wire.FormatTime(now.Add(d)), nil
+	}
+	if _, err := time.Parse(time.RFC3339Nano, s); err != nil {
+		return "", badInput(flag, "%q is neither a time (2026-11-20T20:00:00Z) nor a duration from now (10m, -1h, 0s)", s)
+	}
+	return s, nil
+}
+
+// checkNames refuses names that no task can have before anything is sent.
+func checkNames(names []string) error {
+	for _, name := range names {
+		// An occurrence of a schedule has an @ in its name; no other task can.
+		if err := task.ValidateName("name", strings.ReplaceAll(name, "@", ".")); err != nil {
+			return badInput("NAME", "%q: %s", name, detail(err))
+		}
+	}
+	return nil
+}
