@@ -1,0 +1,112 @@
+package dispatch
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/wheel"
+)
+
+const (
+	// maxPause bounds how long a receiver's Retry-After holds its whole lane
+	// back; the task itself waits as its own retry policy says.
+	maxPause = time.Hour
+	// unsentPause is how long a target rests when nothing could be sent, for a
+	// reason of ours: without it the task, due at once, would spin.
+	unsentPause = 250 * time.Millisecond
+)
+
+// attempt is one claim and what follows from it.
+type attempt struct {
+	lane  *lane
+	key   task.Key
+	token task.Token
+
+	refused error // why the claim was not granted
+	task    *task.Task
+	outcome task.Outcome
+
+	// leaseEnd is when the lease ends, by the monotonic clock. The claimer and
+	// the renewer write it, Live reads it from the attempt's goroutine; the one
+	// word is all they share.
+	leaseEnd atomic.Int64
+
+	// Each is set once, and read as a word of its own by whoever comes later.
+	lost atomic.Bool // by the renewer: the store says that the lease is not ours
+	over atomic.Bool // by who ends the attempt: what remains is its settlement
+
+	ctx    context.Context // of the attempt: ends when it is to be given up
+	cancel context.CancelCauseFunc
+	timer  wheel.ID // on the wheel of leases
+}
+
+// claimed takes in the reply to a claim that was sent at start, when it was
+// now by the wall clock.
+func (a *attempt) claimed(r task.Reply, start time.Duration, now task.Millis) {
+	a.refused, a.task = r.Err, r.Task
+	if r.Err == nil {
+		a.extended(start, r.Task.Lease.Until.Sub(now))
+	}
+}
+
+// extended notes that the lease holds for that long after start.
+func (a *attempt) extended(start, holds time.Duration) { a.leaseEnd.Store(int64(start + holds)) }
+
+func (a *attempt) left(monotonic time.Duration) time.Duration {
+	return time.Duration(a.leaseEnd.Load()) - monotonic
+}
+
+// arm gives a claimed attempt its context, which ends before its lease does.
+func (d *Dispatcher) arm(parent context.Context, a *attempt) {
+	a.ctx, a.cancel = context.WithCancelCause(parent)
+	a.timer = d.leases.Add(a.left(d.monotonic())-d.config.guard(), a)
+}
+
+// attempt is the goroutine of one delivery.
+func (d *Dispatcher) attempt(a *attempt) {
+	late := time.Since(a.task.Due.Time())
+	d.mu.Lock()
+	d.count.lateness.record(late)
+	d.mu.Unlock()
+	d.end(a, d.deliver(a.ctx, task.Delivery{
+		Task:   a.task,
+		Number: a.task.Tries,
+		Live:   func() error { return d.live(a) },
+	}))
+}
+
+// end hands an outcome to the settler.
+func (d *Dispatcher) end(a *attempt, o task.Outcome) {
+	a.outcome = o
+	a.over.Store(true)
+	d.leases.Remove(a.timer)
+	a.cancel(nil)
+	if wait := a.rest(); wait > 0 {
+		d.update(func(now task.Millis) { d.agenda.slow(a.lane, now, now.Add(wait)) })
+	}
+	d.outcomes <- a
+}
+
+// live is asked right before a request is written.
+func (d *Dispatcher) live(a *attempt) error {
+	if a.lost.Load() || a.left(d.monotonic()) <= d.config.guard() {
+		return ErrLeaseLost
+	}
+	return nil
+}
+
+// rest returns for how long nothing is to be sent to the target after a's
+// outcome. It is never longer than the task itself waits, so that one task of
+// a namespace cannot stop the others for longer than it is stopped itself.
+func (a *attempt) rest() time.Duration {
+	switch a.outcome.Verdict {
+	case task.Deferral:
+		r := a.task.Retry
+		return min(a.outcome.RetryAfter, max(r.MaxBackoff, r.MinBackoff), maxPause)
+	case task.Unsent:
+		return unsentPause
+	}
+	return 0
+}

@@ -1,0 +1,203 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/foliot/foliot/internal/store/memstore"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// bed is a store, a dispatcher on it, and a receiver that writes down what
+// came. It lives in a bubble: time is fake, and passes only when all wait.
+type bed struct {
+	t     *testing.T
+	store *memstore.Store
+	*Dispatcher
+
+	mu    sync.Mutex // guards what follows
+	calls []call
+
+	stop  context.CancelFunc
+	ended chan error
+}
+
+// call is one attempt as the receiver saw it.
+type call struct {
+	name   string
+	at     time.Time
+	late   time.Duration
+	number int
+}
+
+// receiver is a Deliver that is told of the bed.
+type receiver func(ctx context.Context, d task.Delivery) task.Outcome
+
+// accept answers every attempt with a 2xx at once.
+func accept(context.Context, task.Delivery) task.Outcome {
+	return task.Outcome{Verdict: task.Success, Status: 200, StartedAt: millis()}
+}
+
+// hang answers nothing until it is stopped.
+func hang(ctx context.Context, _ task.Delivery) task.Outcome {
+	started := millis()
+	<-ctx.Done()
+	return task.Outcome{Verdict: task.Interrupted, Error: context.Cause(ctx).Error(), StartedAt: started}
+}
+
+func millis() task.Millis { return task.FloorMillis(time.Now()) }
+
+// inBubble runs f with a bed in a bubble and stops the dispatcher at its end.
+// wrap, if not nil, stands between the dispatcher and the store.
+func inBubble(t *testing.T, c Config, wrap func(task.Queue) task.Queue, r receiver, f func(b *bed)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		b := &bed{t: t, store: memstore.New(memstore.Config{})}
+		var queue task.Queue = b.store
+		if wrap != nil {
+			queue = wrap(queue)
+		}
+		b.Dispatcher = New(c, queue, func(ctx context.Context, d task.Delivery) task.Outcome {
+			b.mu.Lock()
+			b.calls = append(b.calls, call{d.Task.Name, time.Now(), time.Since(d.Task.Due.Time()), d.Number})
+			b.mu.Unlock()
+			return r(ctx, d)
+		})
+		b.start()
+		synctest.Wait()
+		f(b)
+		if err := b.end(); err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+}
+
+func (b *bed) start() {
+	ctx, stop := context.WithCancel(context.Background())
+	b.stop, b.ended = stop, make(chan error, 1)
+	go func() { b.ended <- b.Run(ctx) }()
+}
+
+// end stops the dispatcher and returns what Run returned; twice is fine.
+func (b *bed) end() error {
+	b.stop()
+	err := <-b.ended
+	b.ended <- err
+	return err
+}
+
+// edit changes a spec before it is created.
+type edit func(*task.Spec)
+
+func to(host string) edit {
+	return func(s *task.Spec) { s.Request.URL = "http://" + host + "/" }
+}
+
+func priority(p task.Priority) edit { return func(s *task.Spec) { s.Priority = p } }
+
+func retry(r task.Retry) edit { return func(s *task.Spec) { s.Retry = r } }
+
+func at(m task.Millis) edit { return func(s *task.Spec) { s.When = task.When{At: m} } }
+
+// spec returns a valid task of that name, due after a delay, to one host.
+func spec(t testing.TB, name string, delay time.Duration, edits ...edit) task.Spec {
+	t.Helper()
+	s := task.DefaultSpec()
+	s.Name, s.ID = name, name
+	s.When = task.When{Relative: true, Delay: delay}
+	s.Request.URL = "http://receiver.test/"
+	for _, e := range edits {
+		e(&s)
+	}
+	if err := s.Validate(task.CeilMillis(time.Now())); err != nil {
+		t.Fatalf("the test's own spec: %v", err)
+	}
+	return s
+}
+
+func (b *bed) create(name string, delay time.Duration, edits ...edit) {
+	b.t.Helper()
+	b.apply(task.Create{Spec: spec(b.t, name, delay, edits...)})
+}
+
+func (b *bed) apply(changes ...task.Change) {
+	b.t.Helper()
+	replies, err := b.store.Apply(context.Background(), task.CeilMillis(time.Now()), changes)
+	if err != nil {
+		b.t.Fatalf("apply: %v", err)
+	}
+	for _, r := range replies {
+		if r.Err != nil {
+			b.t.Fatalf("apply: %v", r.Err)
+		}
+	}
+}
+
+func (b *bed) get(name string) *task.Task {
+	b.t.Helper()
+	got, err := b.store.Get(context.Background(), key(name))
+	if err != nil {
+		b.t.Fatalf("get %s: %v", name, err)
+	}
+	return got
+}
+
+func key(name string) task.Key { return task.Key{Namespace: task.DefaultNamespace, Name: name} }
+
+// pass lets time pass and everything settle.
+func (b *bed) pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// seen returns the calls so far.
+func (b *bed) seen() []call {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.calls)
+}
+
+func (b *bed) names() []string {
+	var names []string
+	for _, c := range b.seen() {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// wantLate checks that every call so far came at or after its due time and at
+// most limit later.
+func (b *bed) wantLate(limit time.Duration) {
+	b.t.Helper()
+	for _, c := range b.seen() {
+		if c.late < 0 || c.late > limit {
+			b.t.Errorf("%s was called %v after its due time, want between 0 and %v", c.name, c.late, limit)
+		}
+	}
+}
+
+func (b *bed) wantCalls(n int) {
+	b.t.Helper()
+	if got := len(b.seen()); got != n {
+		b.t.Fatalf("%d calls came, want %d: %s", got, n, short(b.names()))
+	}
+}
+
+func (b *bed) wantState(name string, s task.State) {
+	b.t.Helper()
+	if got := b.get(name); got.State != s {
+		b.t.Errorf("%s is %v (%s), want %v", name, got.State, got.Reason, s)
+	}
+}
+
+func short(names []string) string {
+	if len(names) > 20 {
+		return fmt.Sprint(names[:20], " ...")
+	}
+	return fmt.Sprint(names)
+}

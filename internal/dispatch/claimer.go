@@ -1,0 +1,115 @@
+package dispatch
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// claimBatch is how many tasks one Claim takes: while it is under way, what
+// becomes due gathers for the next.
+const claimBatch = 256
+
+// claimer claims what the agenda picks and starts the attempts. It ends when
+// stopping does; a claim that is then under way is seen through.
+func (d *Dispatcher) claimer(stopping, calls, attempts context.Context) {
+	for {
+		select {
+		case <-d.wake:
+		case <-stopping.Done():
+			return
+		}
+		for stopping.Err() == nil {
+			batch := d.take()
+			if len(batch) == 0 {
+				break
+			}
+			d.claim(stopping, calls, batch)
+			d.launch(stopping, attempts, batch)
+		}
+	}
+}
+
+// take picks what is to be claimed now. Each pick holds its slot.
+func (d *Dispatcher) take() []*attempt {
+	var picks []pick
+	d.update(func(now task.Millis) { picks = d.agenda.take(now, claimBatch) })
+	batch := make([]*attempt, len(picks))
+	for i, p := range picks {
+		batch[i] = &attempt{lane: p.lane, key: p.key(), token: task.Token(rand.Text())}
+	}
+	return batch
+}
+
+// claim claims a batch, and notes in each of its attempts what became of it.
+// A call that failed may have been carried out, and a claim that nobody knows
+// of would hold its task until it is reaped: it is repeated, with the same
+// tokens, until it is answered or until we stop.
+func (d *Dispatcher) claim(stopping, calls context.Context, batch []*attempt) {
+	for wait := firstWait; ; wait = nextWait(wait) {
+		start, now := d.monotonic(), task.FloorMillis(time.Now())
+		claims := make([]task.Claim, len(batch))
+		for i, a := range batch {
+			claims[i] = task.Claim{Key: a.key, Lane: a.lane.name, Token: a.token, Until: now.Add(d.config.LeaseFor)}
+		}
+		replies, err := d.queue.Claim(calls, now, claims)
+		if err == nil {
+			for i, r := range replies {
+				batch[i].claimed(r, start, now)
+			}
+			return
+		}
+		if d.complain(calls, "claim due tasks", err) || !pause(stopping, wait) {
+			for _, a := range batch {
+				a.refused = err
+			}
+			return
+		}
+	}
+}
+
+// launch starts the attempts of the tasks that were claimed, and gives back
+// the slots of the others.
+func (d *Dispatcher) launch(stopping, attempts context.Context, batch []*attempt) {
+	for _, a := range batch {
+		if a.refused == nil {
+			d.arm(attempts, a)
+		}
+	}
+	d.update(func(now task.Millis) {
+		for _, a := range batch {
+			if a.refused != nil {
+				d.count.refused(a.refused)
+				d.agenda.release(a.lane, now)
+				continue
+			}
+			d.count.Claimed++
+			d.held[a] = struct{}{}
+		}
+	})
+	for _, a := range batch {
+		switch {
+		case a.refused != nil:
+		case stopping.Err() != nil:
+			d.end(a, task.Outcome{Verdict: task.Unsent, Error: "stopped before the request was sent"})
+		default:
+			d.running.Go(func() { d.attempt(a) })
+		}
+	}
+}
+
+// refused counts a claim that was answered with an error.
+func (c *counters) refused(err error) {
+	var state *task.StateError
+	switch {
+	case errors.Is(err, task.ErrExpired):
+		c.Expired++
+	case errors.Is(err, task.ErrNotDue), errors.Is(err, task.ErrLaneChanged):
+		c.Moved++ // the hint that said so was late or lost: the poll finds where it is now
+	case errors.Is(err, task.ErrNotFound), errors.As(err, &state):
+		c.Gone++ // cancelled, mostly
+	}
+}

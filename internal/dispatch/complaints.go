@@ -1,0 +1,69 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// firstWait and lastWait bound the waits between repetitions of a call that
+// failed; each is twice the one before.
+const firstWait, lastWait = 10 * time.Millisecond, time.Second
+
+func nextWait(wait time.Duration) time.Duration { return min(2*wait, lastWait) }
+
+// complaintEvery is how often the same trouble is logged.
+const complaintEvery = 10 * time.Second
+
+// complaints logs trouble sparsely: a store that fails fails a thousand times a second.
+type complaints struct {
+	logger *slog.Logger
+
+	mu    sync.Mutex           // guards kinds
+	kinds map[string]complaint // by what could not be done
+}
+
+type complaint struct {
+	last   time.Time
+	silent int // since then
+}
+
+// complain logs that a call of the store failed, and reports whether that is
+// for good: then Run ends. A call that failed because its context ended is no
+// trouble.
+func (d *Dispatcher) complain(ctx context.Context, what string, err error) (final bool) {
+	if ctx.Err() != nil {
+		return false
+	}
+	d.logs.add(what, err)
+	if !errors.Is(err, task.ErrClosed) {
+		return false
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.failed == nil {
+		d.failed = err
+	}
+	d.stop()
+	return true
+}
+
+func (c *complaints) add(what string, err error, args ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k := c.kinds[what]
+	if now := time.Now(); now.Sub(k.last) >= complaintEvery {
+		c.logger.Error("could not "+what, append(args, "error", err, "not_logged_before", k.silent)...)
+		k = complaint{last: now}
+	} else {
+		k.silent++
+	}
+	if c.kinds == nil {
+		c.kinds = map[string]complaint{}
+	}
+	c.kinds[what] = k
+}

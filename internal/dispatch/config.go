@@ -1,0 +1,67 @@
+package dispatch
+
+import (
+	"log/slog"
+	"time"
+)
+
+// Config says how a Dispatcher works. The zero Config works.
+type Config struct {
+	// Window is how far ahead tasks are read, and WindowTasks about how many
+	// may be known at once (each lane may have a few beyond): more make bursts
+	// smoother and cost some 250 bytes each. Defaults: 5 s, 100,000.
+	Window      time.Duration
+	WindowTasks int
+
+	// Poll is how often the store is asked what is due, whatever the hints
+	// said: the longest time by which a lost hint delays a task. Default: 250 ms.
+	Poll time.Duration
+
+	// Slots is how many attempts may be under way. One lane gets at most half
+	// of those that are free. Default: 1024.
+	Slots int
+
+	// LeaseFor is how long a claim holds without a word from us; it is extended
+	// every third of it. Short ones hand over faster after a crash, where
+	// others share the store; long ones survive a longer stall. Default: 15 s.
+	LeaseFor time.Duration
+
+	// Grace is how long attempts may go on after Run's context has ended.
+	// Default: 10 s; negative: none.
+	Grace time.Duration
+
+	// SweepEvery is how often records whose retention ended are removed.
+	// Default: 10 s.
+	SweepEvery time.Duration
+
+	// ReapEvery is how often lost leases are taken back. 0: never, for a store
+	// that does so when it is opened.
+	ReapEvery time.Duration
+
+	// Logger is told of failures, at most once in ten seconds for each kind.
+	// Default: none.
+	Logger *slog.Logger
+}
+
+func (c Config) withDefaults() Config {
+	fill(&c.Window, 5*time.Second)
+	fill(&c.WindowTasks, 100_000)
+	fill(&c.Poll, 250*time.Millisecond)
+	fill(&c.Slots, 1024)
+	fill(&c.LeaseFor, 15*time.Second)
+	fill(&c.Grace, 10*time.Second)
+	fill(&c.SweepEvery, 10*time.Second)
+	fill(&c.Logger, slog.New(slog.DiscardHandler))
+	return c
+}
+
+// fill stores the default where none was given.
+func fill[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// guard is the part of a lease's end in which nothing is sent any more.
+func (c Config) guard() time.Duration { return min(time.Second, c.LeaseFor/4) }

@@ -1,0 +1,161 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/wheel"
+)
+
+// Deliver makes one attempt and says how it ended. It is called by many
+// goroutines and enforces the task's timeout itself. Soon after ctx has ended
+// it must return: Unsent if nothing was written, Interrupted if the receiver
+// may have been at work.
+type Deliver func(ctx context.Context, d task.Delivery) task.Outcome
+
+// What Delivery.Live returns, and the causes for which an attempt's context ends.
+var (
+	// ErrStopped: the server stops, and its grace is over.
+	ErrStopped = errors.New("the server is stopping")
+	// ErrLeaseLost: the attempt's lease has ended, or is about to and could
+	// not be extended.
+	ErrLeaseLost = errors.New("the lease of the attempt is lost")
+)
+
+// Dispatcher delivers the tasks of a queue. Its goroutines are Run's, which
+// ends them and waits for them.
+type Dispatcher struct {
+	config  Config
+	queue   task.Queue
+	deliver Deliver
+	base    time.Time // of monotonic
+	logs    complaints
+
+	// Both wheels fire inline: their callbacks take mu, or none, for a moment.
+	alarms *wheel.Wheel[*lane]    // for lanes that wait
+	leases *wheel.Wheel[*attempt] // for attempts, at the last moment of their lease
+
+	wake     chan struct{} // to the claimer: there may be something to claim
+	hunger   chan struct{} // to the poller: a lane has room for more
+	outcomes chan *attempt // to the settler: has room for every slot, so sending never blocks
+	running  sync.WaitGroup
+
+	mu      sync.Mutex // guards everything below; before a wheel's locks, never during a call of the store
+	agenda  *agenda
+	held    map[*attempt]struct{} // claimed and not settled
+	count   counters
+	started bool
+	failed  error              // why Run has to end before its context does
+	stop    context.CancelFunc // no more claims; set by Run
+}
+
+// New returns a Dispatcher. Nothing happens before Run.
+func New(config Config, queue task.Queue, deliver Deliver) *Dispatcher {
+	c := config.withDefaults()
+	d := &Dispatcher{
+		config: c, queue: queue, deliver: deliver, base: time.Now(),
+		logs:     complaints{logger: c.Logger},
+		wake:     make(chan struct{}, 1),
+		hunger:   make(chan struct{}, 1),
+		outcomes: make(chan *attempt, c.Slots),
+		agenda:   newAgenda(c.Window, c.WindowTasks, c.Slots),
+		held:     map[*attempt]struct{}{},
+	}
+	inline := wheel.Config{Shards: 1, Run: wheel.Inline}
+	d.alarms = wheel.NewBatch(inline, d.ring)
+	d.leases = wheel.New(inline, func(a *attempt) { a.cancel(ErrLeaseLost) })
+	return d
+}
+
+// Stats returns what has happened since New. It costs a few microseconds.
+func (d *Dispatcher) Stats() Stats {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s := d.count.stats()
+	s.Running = len(d.held)
+	s.Known, s.Lanes = d.agenda.total, len(d.agenda.lanes)
+	return s
+}
+
+// update changes the agenda, and wakes whoever has something to do after it.
+func (d *Dispatcher) update(change func(now task.Millis)) {
+	d.mu.Lock()
+	clock := time.Now()
+	change(task.FloorMillis(clock))
+	d.armLocked(clock)
+	startable, hungry := d.agenda.first() != nil, len(d.agenda.hungry) > 0
+	d.mu.Unlock()
+	if startable {
+		signal(d.wake)
+	}
+	if hungry {
+		signal(d.hunger)
+	}
+}
+
+// armLocked sets the timers of the lanes whose wake has changed. The duration
+// is a difference of wall-clock times: after a step of the clock the timer is
+// wrong, ring or the poll finds that out, and sets it again.
+func (d *Dispatcher) armLocked(clock time.Time) {
+	for _, l := range d.agenda.alarms() {
+		if l.wake == 0 {
+			d.alarms.Remove(l.timer)
+			continue
+		}
+		wait := l.wake.Time().Sub(clock)
+		if !d.alarms.Reset(l.timer, wait) {
+			l.timer = d.alarms.Add(wait, l)
+		}
+	}
+}
+
+// ring is called when lanes' timers fire.
+func (d *Dispatcher) ring(fired []wheel.Expired[*lane]) {
+	d.update(func(now task.Millis) {
+		for _, e := range fired {
+			d.agenda.look(e.Value, now)
+		}
+	})
+}
+
+// hint is called by the store when tasks were created, moved or given back.
+func (d *Dispatcher) hint(entries []task.Entry) {
+	d.update(func(now task.Millis) {
+		d.count.Hints += uint64(len(entries))
+		for _, e := range entries {
+			d.agenda.hint(now, e)
+		}
+	})
+}
+
+// monotonic returns the time since New by the clock that never steps.
+func (d *Dispatcher) monotonic() time.Duration { return time.Since(d.base) }
+
+func (d *Dispatcher) failure() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.failed
+}
+
+// signal wakes the one goroutine that waits at c, now or the next time it does.
+func signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// pause waits, and reports false if ctx ended first.
+func pause(ctx context.Context, wait time.Duration) bool {
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

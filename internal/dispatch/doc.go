@@ -1,0 +1,27 @@
+// Package dispatch sends each task when it is due: it reads the near window of
+// a task.Queue, claims at the due instant, hands each claim to a Deliver, and
+// settles what became of it.
+//
+// The pure core is agenda: what is known of the near future, lane by lane, and
+// the choice of what may start. Around it stands Dispatcher with one mutex and
+// one goroutine for each role, which alone read the clock and call the store:
+//
+//	poller    every Poll, and when a lane runs low: Lanes, Peek ──► agenda
+//	(hints)   from the store, as it happens                     ──► agenda
+//	(wheel)   a lane's next due time has come                   ──► agenda
+//	claimer   agenda ──► Claim ──► a goroutine for each attempt: Deliver
+//	settler   outcomes ──► Settle, whatever has gathered while it was away
+//	renewer   Extend, for attempts that take long
+//	janitor   Sweep, Reap
+//
+// Invariants:
+//
+//   - Nothing is taken before it is due, and nothing is claimed that has no
+//     slot to start in. A slot is held from the claim to the settlement, so a
+//     store that does not answer stops the claims instead of filling memory.
+//   - A wake-up (hint, timer, signal) may be lost: the poll finds whatever it
+//     was about, at most Poll and one read later.
+//   - A claim whose fate is unknown is repeated with the same token until it
+//     is known. Only the end of the process leaves one behind, to be reaped.
+//   - The lock is never held during a call of the store or of Deliver.
+package dispatch

@@ -1,0 +1,127 @@
+package dispatch
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/wheel"
+)
+
+// item is a waiting task that the agenda knows of.
+type item struct {
+	name string
+	due  task.Millis
+	seq  uint64 // of what told us last: an answer read before that is older
+	at   int    // its place in lane.order
+}
+
+func (it *item) position() task.Position { return task.Position{Due: it.due, Name: it.name} }
+func (it *item) before(other *item) bool { return it.position().Less(other.position()) }
+func (it *item) place() *int             { return &it.at }
+
+// lane is what is known of one lane of the store.
+//
+// Up to cursor everything was read once, and what came later is told by hints.
+// If behind is false, cursor is the end of the window as it was then. If it is
+// true there was more than there was room for: what lies after cursor is not
+// taken in, it will be read in its turn.
+type lane struct {
+	name   task.Lane
+	number uint64 // lanes that are equal otherwise run in the order they were met
+	target *target
+
+	known  map[string]*item
+	order  heap[*item] // the same, the earliest first
+	cursor task.Position
+	behind bool
+
+	// scan says that the store's head is earlier than all that is known: a
+	// hint was missed. The lane is read again from its start, up to scanned so
+	// far, for as long as that brings to light anything new.
+	scan    bool
+	scanned task.Position
+	hungry  bool // stands in agenda.hungry
+
+	running int // attempts, from the claim to the settlement
+	state   laneState
+	rank    task.Millis // valid while ready: the smaller is served first
+	wake    task.Millis // valid while waiting: when it is to be looked at again; otherwise 0
+	stirred bool        // wake has changed; stands in agenda.stirred
+	at      int         // its place in agenda.ready
+
+	timer wheel.ID // the dispatcher's: armed for wake
+}
+
+type laneState uint8
+
+const (
+	idle    laneState = iota // nothing known
+	waiting                  // for wake
+	ready                    // its first task is due and may be claimed
+)
+
+// handicap is what a priority is worth: among tasks that are due, a High one
+// counts as this much longer overdue than a Normal one, and that one than a
+// Low one. So priority decides among all that became due within ten minutes,
+// and yet nothing starves: what waits long enough comes first in the end.
+const handicap = 10 * time.Minute
+
+// rankOf returns the rank of a lane of priority p whose first task is due at due.
+func rankOf(due task.Millis, p task.Priority) task.Millis {
+	return due.Add(time.Duration(p) * handicap)
+}
+
+func (l *lane) before(other *lane) bool {
+	if l.rank != other.rank {
+		return l.rank < other.rank
+	}
+	return l.number < other.number
+}
+
+func (l *lane) place() *int { return &l.at }
+
+// earliest returns the earliest due time that is known.
+func (l *lane) earliest() task.Millis {
+	if l.order.len() == 0 {
+		return math.MaxInt64
+	}
+	return l.order.min().due
+}
+
+// left reports whether p lies in the part that was left for a later read.
+func (l *lane) left(p task.Position) bool { return l.behind && l.cursor.Less(p) }
+
+// shed keeps the earlier half of what is known and leaves the rest to be read
+// again. It returns how many were let go.
+func (l *lane) shed() int {
+	items := l.order.items
+	slices.SortFunc(items, func(a, b *item) int {
+		if a.before(b) {
+			return -1
+		}
+		return 1
+	})
+	keep := (len(items) + 1) / 2
+	gone := len(items) - keep
+	l.order = heap[*item]{items: slices.Clone(items[:keep])} // sorted is heap order
+	l.known = make(map[string]*item, keep)
+	for i, it := range l.order.items {
+		it.at = i
+		l.known[it.name] = it
+	}
+	l.cursor, l.behind = l.order.items[keep-1].position(), true
+	return gone
+}
+
+// target is where a namespace sends to: the lanes of one destination. A
+// receiver that asks for a pause gets it from all of them; one namespace's
+// trouble with a shared receiver is not another's.
+type target struct {
+	key   targetKey
+	lanes []*lane
+	until task.Millis // nothing is claimed before
+}
+
+type targetKey struct{ namespace, destination string }

@@ -1,0 +1,135 @@
+package dispatch
+
+import "github.com/foliot/foliot/internal/task"
+
+// read is a part of a lane that the agenda wants to see.
+type read struct {
+	task.LaneRead
+	lane *lane
+	scan bool
+	seq  uint64 // what was learnt later is newer than what the read will find
+}
+
+// survey compares what is known with the lanes' heads in the store, and
+// returns with the reads that follow from it waiting in plan.
+//
+// This is what finds a task whose hint was missed. A lane's head is never later
+// than its earliest task. So at the latest when all before it are claimed, and
+// before anything after it is a poll overdue, it is the head, and earlier than
+// all that is known.
+func (a *agenda) survey(now task.Millis, heads []task.LaneHead) {
+	horizon := now.Add(a.window)
+	for _, h := range heads {
+		l := a.lanes[h.Lane]
+		if l == nil {
+			l = a.open(h.Lane)
+		}
+		if l.cursor.Due > horizon+1 { // the clock stepped back: hints beyond the window were ignored
+			l.cursor = task.Position{Due: horizon + 1}
+		}
+		if h.Due <= l.cursor.Due && h.Due < l.earliest() {
+			l.scan, l.scanned = true, task.Position{}
+		}
+		if l.scan || a.wantsMore(l, now) {
+			a.want(l)
+		}
+	}
+}
+
+// wantsMore reports whether l is to be read on from its cursor: while it is
+// behind, whenever half of its room is empty, and otherwise when half of the
+// window has passed.
+func (a *agenda) wantsMore(l *lane, now task.Millis) bool {
+	if l.behind {
+		return a.room(l) > l.order.len()/2
+	}
+	return l.cursor.Due <= now.Add(a.window/2)
+}
+
+func (a *agenda) want(l *lane) {
+	if !l.hungry {
+		l.hungry = true
+		a.hungry = append(a.hungry, l)
+	}
+}
+
+// plan returns the reads that are wanted now, at most what one Peek may bring;
+// none: nothing is wanted.
+func (a *agenda) plan(now task.Millis) []read {
+	var reads []read
+	budget, horizon := peekChunk, now.Add(a.window)
+	for len(a.hungry) > 0 && budget > 0 {
+		l := a.hungry[0]
+		a.hungry[0] = nil
+		a.hungry = a.hungry[1:]
+		l.hungry = false
+		if l.scan {
+			reads = append(reads, a.request(l, true, l.scanned, min(l.cursor.Due, horizon), scanChunk))
+			budget -= scanChunk
+		}
+		if limit := min(a.room(l), farChunk); limit > 0 && a.wantsMore(l, now) {
+			reads = append(reads, a.request(l, false, l.cursor, horizon, limit))
+			budget -= limit
+		}
+	}
+	return reads
+}
+
+func (a *agenda) request(l *lane, scan bool, after task.Position, until task.Millis, limit int) read {
+	return read{
+		LaneRead: task.LaneRead{Lane: l.name, After: after, Until: until, Limit: limit},
+		lane:     l, scan: scan, seq: a.seq,
+	}
+}
+
+// absorb takes in what the reads of a plan have found. found is nil where they
+// failed: they are wanted again at the next survey.
+func (a *agenda) absorb(now task.Millis, reads []read, found [][]task.Entry) {
+	for i, r := range reads {
+		switch {
+		case found == nil:
+			r.lane.scan = false
+		case r.scan:
+			a.absorbScan(r, found[i])
+		default:
+			a.absorbFar(now, r, found[i])
+		}
+		a.place(r.lane, now)
+	}
+}
+
+func (a *agenda) absorbScan(r read, found []task.Entry) {
+	l, news := r.lane, 0
+	for _, e := range found {
+		if a.learn(l, e, r.seq) {
+			news++
+		}
+	}
+	l.scan = news > 0 && len(found) == r.Limit
+	if l.scan {
+		l.scanned = found[len(found)-1].Position()
+		a.want(l)
+	}
+}
+
+func (a *agenda) absorbFar(now task.Millis, r read, found []task.Entry) {
+	l := r.lane
+	if l.cursor != r.After { // tasks were shed meanwhile
+		return
+	}
+	full := len(found) == r.Limit
+	l.behind = false // what was found is not left for later
+	l.cursor = task.Position{Due: r.Until + 1}
+	for _, e := range found {
+		a.learn(l, e, r.seq)
+	}
+	if l.behind { // shed again
+		return
+	}
+	if full {
+		l.behind, l.cursor = true, found[len(found)-1].Position()
+	}
+	if l.behind && a.wantsMore(l, now) {
+		a.want(l)
+	}
+}

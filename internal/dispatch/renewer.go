@@ -1,0 +1,75 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// renewer extends the leases of attempts that take long, and of outcomes that
+// could not be settled yet, when a third of the lease has passed.
+func (d *Dispatcher) renewer(calls context.Context) {
+	tick := time.NewTicker(d.config.LeaseFor / 6)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			d.renew(calls)
+		case <-calls.Done():
+			return
+		}
+	}
+}
+
+func (d *Dispatcher) renew(calls context.Context) {
+	aged := d.aged()
+	for len(aged) > 0 {
+		batch := aged[:min(len(aged), settleBatch)]
+		aged = aged[len(batch):]
+		d.extend(calls, batch)
+	}
+}
+
+// aged returns the attempts whose lease is to be extended. One that outlives
+// its task's timeout by a whole lease is not: its Deliver hangs, and its
+// context ends with the lease.
+func (d *Dispatcher) aged() []*attempt {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var aged []*attempt
+	monotonic := d.monotonic()
+	for a := range d.held {
+		hangs := !a.over.Load() && time.Since(a.task.Lease.Since.Time()) > a.task.Timeout+d.config.LeaseFor
+		if a.left(monotonic) <= d.config.LeaseFor*2/3 && !hangs && !a.lost.Load() {
+			aged = append(aged, a)
+		}
+	}
+	return aged
+}
+
+// extend extends the leases of a batch. Where that fails the next tick tries
+// again, until the timer on the wheel of leases ends the attempt.
+func (d *Dispatcher) extend(calls context.Context, batch []*attempt) {
+	start, now := d.monotonic(), task.FloorMillis(time.Now())
+	extensions := make([]task.Extension, len(batch))
+	for i, a := range batch {
+		extensions[i] = task.Extension{Key: a.key, Token: a.token, Until: now.Add(d.config.LeaseFor)}
+	}
+	errs, err := d.queue.Extend(calls, now, extensions)
+	if err != nil {
+		d.complain(calls, "extend leases", err)
+		return
+	}
+	for i, a := range batch {
+		switch {
+		case errs[i] == nil:
+			a.extended(start, d.config.LeaseFor)
+			d.leases.Extend(a.timer, a.left(d.monotonic())-d.config.guard())
+		case errors.Is(errs[i], task.ErrStale):
+			a.lost.Store(true)
+			a.cancel(ErrLeaseLost)
+		}
+	}
+}

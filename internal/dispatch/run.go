@@ -1,0 +1,95 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// settleLimit is how long the last outcomes of a Run are tried to be settled.
+const settleLimit = 10 * time.Second
+
+// Run delivers until ctx ends, then stops claiming, lets the attempts under way
+// end within the grace, ends the contexts of those that have not, settles all
+// outcomes, and returns nil. It returns an error if the store was closed or has
+// failed for good, or if outcomes could not be settled; the attempts under way
+// are then aborted at once. It may be called once.
+func (d *Dispatcher) Run(ctx context.Context) error {
+	stopping, stop := context.WithCancel(ctx)
+	defer stop()
+	if !d.start(stop) {
+		return errors.New("dispatch: Run was called before")
+	}
+	calls, endCalls := context.WithCancel(context.WithoutCancel(ctx)) // of the store, which outlive ctx
+	defer endCalls()
+	attempts, abort := context.WithCancelCause(calls)
+	defer abort(nil)
+
+	var early, late sync.WaitGroup // those that stop with ctx, and those that see the attempts out
+	early.Go(func() { d.claimer(stopping, calls, attempts) })
+	early.Go(func() { d.poller(stopping) })
+	early.Go(func() { d.janitor(stopping) })
+	late.Go(func() { d.renewer(calls) })
+	settled := make(chan struct{})
+	late.Go(func() { defer close(settled); d.settler(calls) })
+
+	d.queue.Watch(d.hint)
+	<-stopping.Done()
+	d.queue.Watch(nil)
+	early.Wait()
+	d.seeOut(abort)
+	close(d.outcomes)
+	select {
+	case <-settled:
+	case <-time.After(settleLimit):
+	}
+	endCalls()
+	late.Wait()
+	d.alarms.Close()
+	d.leases.Close()
+	return d.verdict()
+}
+
+func (d *Dispatcher) start(stop context.CancelFunc) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.started {
+		return false
+	}
+	d.started, d.stop = true, stop
+	return true
+}
+
+// seeOut waits until all attempts have returned.
+func (d *Dispatcher) seeOut(abort context.CancelCauseFunc) {
+	ended := make(chan struct{})
+	go func() { d.running.Wait(); close(ended) }()
+	grace := max(d.config.Grace, 0)
+	if d.failure() != nil {
+		grace = 0 // nothing can be settled any more
+	}
+	t := time.NewTimer(grace)
+	defer t.Stop()
+	select {
+	case <-ended:
+		return
+	case <-t.C:
+	}
+	abort(ErrStopped)
+	<-ended
+}
+
+// verdict is what Run returns in the end.
+func (d *Dispatcher) verdict() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch n := len(d.held); {
+	case d.failed != nil:
+		return fmt.Errorf("dispatch: the store is gone: %w", d.failed)
+	case n > 0:
+		return fmt.Errorf("dispatch: %d attempts could not be settled before the end; their tasks are tried again when their leases are reaped", n)
+	}
+	return nil
+}

@@ -1,0 +1,82 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// settleBatch is how many outcomes one Settle carries.
+const settleBatch = 512
+
+// settler settles what has gathered while its last call was under way: alone
+// an outcome is settled at once, under load many share one sync. It ends when
+// outcomes is closed and empty.
+func (d *Dispatcher) settler(calls context.Context) {
+	for a := range d.outcomes {
+		batch := []*attempt{a}
+		for more := true; more && len(batch) < settleBatch; {
+			select {
+			case next, ok := <-d.outcomes:
+				if more = ok; ok {
+					batch = append(batch, next)
+				}
+			default:
+				more = false
+			}
+		}
+		d.settle(calls, batch)
+	}
+}
+
+// settle settles a batch. A call that failed may have been carried out; it is
+// repeated until it is answered. Its slots are held until then.
+func (d *Dispatcher) settle(calls context.Context, batch []*attempt) {
+	settlements := make([]task.Settlement, len(batch))
+	for i, a := range batch {
+		settlements[i] = task.Settlement{Key: a.key, Token: a.token, Outcome: a.outcome}
+	}
+	for wait, repeated := firstWait, false; ; wait, repeated = nextWait(wait), true {
+		replies, err := d.queue.Settle(calls, task.FloorMillis(time.Now()), settlements)
+		if err == nil {
+			d.settled(batch, replies, repeated)
+			return
+		}
+		if d.complain(calls, "settle outcomes", err) || !pause(calls, wait) {
+			return
+		}
+	}
+}
+
+// settled gives the slots back. repeated says that a former call may have been
+// carried out, so that a stale token tells nothing.
+func (d *Dispatcher) settled(batch []*attempt, replies []task.Reply, repeated bool) {
+	stale := 0
+	d.update(func(now task.Millis) {
+		for i, a := range batch {
+			delete(d.held, a)
+			d.agenda.release(a.lane, now)
+			switch r := replies[i]; {
+			case r.Err == nil:
+				d.count.settled(a.outcome, r.Task)
+				d.again(now, r.Task)
+			default:
+				stale++
+			}
+		}
+		d.count.Stale += uint64(stale)
+	})
+	if stale > 0 && !repeated {
+		d.logs.add("settle outcomes", errors.New("a lease was lost before its outcome was settled; its task is delivered again"), "stale", stale)
+	}
+}
+
+// again puts a task that is tried again onto the agenda. The store's hint says
+// the same, but a hint may be lost.
+func (d *Dispatcher) again(now task.Millis, t *task.Task) {
+	if t.State == task.Scheduled {
+		d.agenda.offer(now, t.Entry())
+	}
+}
