@@ -10,7 +10,7 @@ import (
 
 // batchInput is wire.BatchInput as OpenAPI shows it.
 type batchInput struct {
-	Tasks []wire.TaskInput `json:"tasks" maxItems:"1000"`
+	Tasks []wire.TaskInput `json:"tasks" nullable:"false" maxItems:"1000"`
 }
 
 func (s *Server) batch(w http.ResponseWriter, r *request) error {
@@ -22,11 +22,11 @@ func (s *Server) batch(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	defer s.release(buf)
-	b := batch{server: s, now: r.now}
+	b := batch{server: s, now: now()}
 	if err := document(buf.Bytes(), b.decode); err != nil {
 		return err
 	}
-	replies, err := s.ledger.Apply(r.Context(), r.now, b.changes)
+	replies, err := s.ledger.Apply(r.Context(), b.now, b.changes)
 	if err != nil {
 		return err
 	}

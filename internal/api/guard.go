@@ -21,7 +21,11 @@ type guard struct {
 func newGuard(hosts []string) *guard {
 	g := &guard{hosts: map[string]bool{}, crossOrigin: http.NewCrossOriginProtection()}
 	for _, h := range hosts {
-		g.hosts[hostname(h)] = true
+		h = hostname(h)
+		if addr, err := netip.ParseAddr(h); h == "" || err == nil && addr.IsUnspecified() {
+			continue // where one listens on every address: that is no name to be called by
+		}
+		g.hosts[h] = true
 	}
 	return g
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -64,16 +65,11 @@ func FuzzLenientReaderFindsTheEnd(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
+		data = slices.Concat([]byte("["), data, []byte(",0]"))
 		r := reader{data: data, lenient: true}
 		err := r.skip()
-		dec := json.NewDecoder(bytes.NewReader(data))
-		var v json.RawMessage
-		stdErr := dec.Decode(&v)
-		if (err == nil) != (stdErr == nil) && codeOf(err) != "too_deep" {
-			t.Fatalf("%q: %v, and encoding/json: %v", data, err, stdErr)
-		}
-		if err == nil && int64(r.pos) != dec.InputOffset() {
-			t.Fatalf("%q ends at %d, and for encoding/json at %d", data, r.pos, dec.InputOffset())
+		if taken := err == nil && r.pos == len(data); taken != json.Valid(data) && codeOf(err) != "too_deep" {
+			t.Fatalf("%q: %v, read up to %d", data, err, r.pos)
 		}
 	})
 }

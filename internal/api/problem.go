@@ -176,7 +176,8 @@ func within(key []byte, err error) error {
 // without it net/http would say 200, and a 200 is a promise.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := problemOf(err)
-	if p.Status >= http.StatusInternalServerError && r.Context().Err() == nil {
+	// A store that stopped has said why; each request after that is no news.
+	if p.Status >= http.StatusInternalServerError && p.Status != http.StatusServiceUnavailable {
 		s.cfg.Log.LogAttrs(r.Context(), slog.LevelError, "request failed",
 			slog.String("method", r.Method), slog.String("path", r.URL.Path), slog.String("code", p.Code), slog.Any("error", err))
 	}

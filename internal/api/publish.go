@@ -41,10 +41,11 @@ func (s *Server) publish(w http.ResponseWriter, r *request) error {
 	if err := s.publishedBody(w, r, &spec.Request); err != nil {
 		return err
 	}
-	if err := s.complete(&spec, key, r.now); err != nil {
+	at := now()
+	if err := s.complete(&spec, key, at); err != nil {
 		return published(err)
 	}
-	return s.createSpec(w, r, spec, key, publishFingerprint(r, spec.Request.Body))
+	return s.createSpec(w, r, at, spec, idempotency(key, asked(r, spec.Request.Body)...))
 }
 
 // instructions reads the Foliot-… headers.
@@ -157,12 +158,12 @@ func published(err error) error {
 	return refuse(field.Code, path, field.Detail)
 }
 
-// publishFingerprint recognises a repeat: by what the publisher asks for, not
-// by headers that differ from one try to the next, such as traces.
-func publishFingerprint(r *request, body []byte) string {
+// asked returns what a repeat is recognised by: what the publisher asks for,
+// not headers that differ from one try to the next, such as traces.
+func asked(r *request, body []byte) [][]byte {
 	parts := [][]byte{[]byte("publish"), []byte(r.query.Get("url")), body, []byte(r.Header.Get("Content-Type"))}
 	for _, p := range publishHeaders {
 		parts = append(parts, []byte(r.Header.Get(p.name)))
 	}
-	return task.Digest(parts...)
+	return parts
 }

@@ -32,10 +32,9 @@ func (s *Server) readJSON(w http.ResponseWriter, r *http.Request, limit int, typ
 }
 
 func readBody(w http.ResponseWriter, r *http.Request, limit int, buf *bytes.Buffer) error {
-	tooLarge := refuse("request_too_large", "", fmt.Sprintf("a request has at most %d bytes here", limit))
 	if r.ContentLength > int64(limit) {
 		w.Header().Set("Connection", "close") // the rest is not read to get to the next request
-		return tooLarge
+		return requestTooLarge(limit)
 	}
 	const trusted = 256 << 10 // of what is announced; beyond it, the buffer grows with what arrives
 	buf.Grow(int(min(max(r.ContentLength, 0), trusted)) + bytes.MinRead)
@@ -43,11 +42,15 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int, buf *bytes.Buff
 	var over *http.MaxBytesError
 	switch {
 	case errors.As(err, &over):
-		return tooLarge
+		return requestTooLarge(limit)
 	case err != nil:
 		return refuse("unreadable_body", "", "the request's body broke off")
 	}
 	return nil
+}
+
+func requestTooLarge(limit int) error {
+	return refuse("request_too_large", "", fmt.Sprintf("a request has at most %d bytes here", limit))
 }
 
 func checkMediaType(r *http.Request, types []string) error {

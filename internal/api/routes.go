@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -35,11 +34,15 @@ type reply struct {
 	tagged bool   // has an ETag
 }
 
+// shows is a reply that shows a task.
+func shows(status int, about string) reply {
+	return reply{status: status, about: about, body: wire.Task{}, tagged: true}
+}
+
 // request is what a handler gets.
 type request struct {
 	*http.Request
 	query url.Values
-	now   task.Millis // the clock, read once
 }
 
 const (
@@ -55,7 +58,7 @@ func routes() []route {
 }
 
 func createRoutes() []route {
-	created := reply{201, "Created, and durable. The repeat of a create with the same Idempotency-Key is answered with the task it made.", wire.Task{}, "", true}
+	created := shows(201, "Created, and durable. The repeat of a create with the same Idempotency-Key is answered with the task it made.")
 	return []route{
 		{
 			method: "POST", path: tasksPath, serve: (*Server).create, tag: "tasks",
@@ -67,14 +70,14 @@ func createRoutes() []route {
 			id: "createTasks", summary: "Create up to 1000 tasks",
 			about: "Not atomic: each item is created, or not, by itself, and has its result in the order of the items. " +
 				"At most 16 MiB. JSON that is broken refuses the whole; whatever else is wrong with an item refuses that item.",
-			body: batchInput{}, replies: []reply{{200, "A result for each item.", wire.BatchReply{}, "", false}},
+			body: batchInput{}, replies: []reply{{status: 200, about: "A result for each item.", body: wire.BatchReply{}}},
 		},
 		{
 			method: "PUT", path: taskPath, serve: (*Server).put, tag: "tasks",
 			id: "putTask", summary: "Create or replace a task",
 			about:   "Where an attempt of the old task is under way, the new one starts when that has settled, whatever its outcome.",
 			headers: []param{ifMatchHeader, ifNoneMatchHeader}, body: wire.TaskInput{},
-			replies: []reply{{200, "Replaced, and durable.", wire.Task{}, "", true}, {201, "Created, and durable.", wire.Task{}, "", true}},
+			replies: []reply{shows(200, "Replaced, and durable."), shows(201, "Created, and durable.")},
 		},
 		{
 			method: "POST", path: wire.Version + "/publish", serve: (*Server).publish, tag: "tasks",
@@ -90,7 +93,6 @@ func createRoutes() []route {
 
 func taskRoutes() []route {
 	conditions := []param{ifMatchHeader}
-	change := func(about string) []reply { return []reply{{200, about, wire.Task{}, "", true}} }
 	return []route{
 		{
 			method: "GET", path: taskPath, serve: (*Server).get, tag: "tasks",
@@ -98,36 +100,38 @@ func taskRoutes() []route {
 			about:   "The entity tag counts what clients changed: attempts and the state they lead to do not change it.",
 			query:   []param{waitParam},
 			headers: []param{{name: "If-None-Match", about: "304 if the task still has one of these entity tags; ignored with wait."}},
-			replies: append(change("The task, with its body."), reply{304, "It has that entity tag.", nil, "", true}),
+			replies: []reply{shows(200, "The task, with its body."), {status: 304, about: "It has that entity tag.", tagged: true}},
 		},
 		{
 			method: "PATCH", path: taskPath, serve: (*Server).patch, tag: "tasks",
 			id: "patchTask", summary: "Change some fields of a task",
 			about: "A merge patch (RFC 7396) in two respects more careful: labels and headers as a whole cannot be null, and a JSON body is replaced, not merged. " +
 				"While an attempt is under way its due time cannot change, and the rest counts from the next attempt on. A dead task stays dead.",
-			headers: conditions, body: wire.TaskPatch{}, bodies: []string{jsonType, mergePatchType}, replies: change("Changed, and durable."),
+			headers: conditions, body: wire.TaskPatch{}, bodies: []string{jsonType, mergePatchType}, replies: []reply{shows(200, "Changed, and durable.")},
 		},
 		{
 			method: "POST", path: taskPath + "/touch", serve: (*Server).touch, tag: "tasks",
 			id: "touchTask", summary: "Make a task due its delay from now: a watchdog's heartbeat",
-			headers: conditions, replies: change("Due its delay from now, attempts back to 0."),
+			headers: conditions, replies: []reply{shows(200, "Due its delay from now, attempts back to 0.")},
 		},
 		{
 			method: "POST", path: taskPath + "/run", serve: (*Server).runNow, tag: "tasks",
 			id: "runTask", summary: "Make a task due now",
-			headers: conditions, replies: change("Due now; it passes pause and rate, not concurrency."),
+			headers: conditions, replies: []reply{shows(200, "Due now; it passes pause and rate, not concurrency.")},
 		},
 		{
 			method: "POST", path: taskPath + "/retry", serve: (*Server).retry, tag: "tasks",
 			id: "retryTask", summary: "Give a dead task a new life",
-			headers: conditions, replies: change("Due now, attempts back to 0, with the same id."),
+			headers: conditions, replies: []reply{shows(200, "Due now, attempts back to 0, with the same id.")},
 		},
 		{
 			method: "DELETE", path: taskPath, serve: (*Server).cancel, tag: "tasks",
 			id: "cancelTask", summary: "Cancel a task",
 			headers: conditions,
-			replies: append(change("Cancelled: no attempt starts after this reply."),
-				reply{202, "An attempt is, or may be, under way: no retry follows it; the task ends delivered or cancelled.", wire.Task{}, "", true}),
+			replies: []reply{
+				shows(200, "Cancelled: no attempt starts after this reply."),
+				shows(202, "An attempt is, or may be, under way: no retry follows it; the task ends delivered or cancelled."),
+			},
 		},
 	}
 }
@@ -135,14 +139,14 @@ func taskRoutes() []route {
 func filterRoutes() []route {
 	const about = "By the filters of the list; all given must match. Names at least one, or all=true. " +
 		"Goes through the tasks in pages, each durable before the next: a request that breaks off has changed a part, and can be repeated. "
-	bulk := []reply{{200, "How many tasks were changed.", wire.BulkReply{}, "", false}}
+	bulk := []reply{{status: 200, about: "How many tasks were changed.", body: wire.BulkReply{}}}
 	return []route{
 		{
 			method: "GET", path: tasksPath, serve: (*Server).list, tag: "tasks",
 			id: "listTasks", summary: "List tasks",
 			about:   "The order is not specified. A page may be short, or empty, and still have a next_cursor: at most 10,000 records are examined for one.",
 			query:   append(slices.Clone(filterParams), limitParam, cursorParam, includeParam),
-			replies: []reply{{200, "A page of tasks.", wire.TaskList{}, "", false}},
+			replies: []reply{{status: 200, about: "A page of tasks.", body: wire.TaskList{}}},
 		},
 		{
 			method: "POST", path: tasksPath + "/cancel", serve: (*Server).cancelMany, tag: "tasks",
@@ -161,16 +165,16 @@ func otherRoutes() []route {
 	return []route{
 		{
 			method: "GET", path: "/healthz", serve: (*Server).healthz, tag: "server",
-			id: "healthz", summary: "Is the process alive?", replies: []reply{{200, "It is.", wire.Health{}, "", false}},
+			id: "healthz", summary: "Is the process alive?", replies: []reply{{status: 200, about: "It is.", body: wire.Health{}}},
 		},
 		{
 			method: "GET", path: "/readyz", serve: (*Server).readyz, tag: "server",
 			id: "readyz", summary: "Does it take requests?",
-			about: "503 when the store stopped, or the server is stopping.", replies: []reply{{200, "It does.", wire.Health{}, "", false}},
+			about: "503 when the store stopped, or the server is stopping.", replies: []reply{{status: 200, about: "It does.", body: wire.Health{}}},
 		},
 		{
 			method: "GET", path: "/openapi.json", serve: (*Server).document, tag: "server",
-			id: "openapi", summary: "This document", replies: []reply{{200, "OpenAPI 3.1.", map[string]any{}, "", false}},
+			id: "openapi", summary: "This document", replies: []reply{{status: 200, about: "OpenAPI 3.1.", body: map[string]any{}}},
 		},
 	}
 }
@@ -191,7 +195,7 @@ func (s *Server) handler(rt route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		query, err := readQuery(r, rt.query)
 		if err == nil {
-			err = rt.serve(s, w, &request{Request: r, query: query, now: now()})
+			err = rt.serve(s, w, &request{Request: r, query: query})
 		}
 		if err != nil {
 			s.fail(w, r, err)
@@ -202,17 +206,18 @@ func (s *Server) handler(rt route) http.Handler {
 // unrouted says what is wrong with a request that no route takes: the path, or
 // only the method.
 func (s *Server) unrouted(w http.ResponseWriter, r *http.Request) error {
+	nowhere := refuse("no_route", "", "nothing is served at this path; /openapi.json describes what is")
+	if !cleanPath(r) {
+		return nowhere
+	}
 	var allow []string
 	for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"} {
-		if !cleanPath(r) {
-			break
-		}
 		if _, pattern := s.mux.Handler(&http.Request{Method: method, Host: r.Host, URL: r.URL}); pattern != "/" {
 			allow = append(allow, method)
 		}
 	}
 	if len(allow) == 0 {
-		return refuse("no_route", "", "nothing is served at this path; /openapi.json describes what is")
+		return nowhere
 	}
 	w.Header().Set("Allow", strings.Join(allow, ", "))
 	return refuse("method_not_allowed", "", "this path takes "+strings.Join(allow, ", "))

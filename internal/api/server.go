@@ -32,7 +32,8 @@ type Config struct {
 	// AllowedHosts are the names, without port, by which clients may call the
 	// server: a request whose Host is another is refused, as a page in a
 	// browser could send it (DNS rebinding). Loopback names and the address a
-	// connection came in on are always allowed.
+	// connection came in on are always allowed; unspecified addresses are
+	// passed over, so that a listener's host can be given as it is.
 	AllowedHosts []string
 	// Version is what the OpenAPI document and the health routes show.
 	// Default: "dev".
@@ -123,8 +124,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// now is the instant that a request counts from: rounded up, as delays are
-// promised to be no shorter than they say.
+// now is the instant that a request counts from, read once when all of it is
+// there: rounded up, as delays are promised to be no shorter than they say.
 func now() task.Millis { return task.CeilMillis(time.Now()) }
 
 // write sends v as JSON. It is encoded first, so that an error in it still has

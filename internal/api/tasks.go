@@ -22,10 +22,11 @@ func (s *Server) create(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.complete(&spec, key, r.now); err != nil {
+	at := now()
+	if err := s.complete(&spec, key, at); err != nil {
 		return err
 	}
-	return s.createSpec(w, r, spec, key, task.Digest([]byte(tasksPath), buf.Bytes()))
+	return s.createSpec(w, r, at, spec, idempotency(key, []byte(tasksPath), buf.Bytes()))
 }
 
 // readSpec reads the task that a whole document is.
@@ -50,14 +51,18 @@ func (s *Server) complete(spec *task.Spec, idempotencyKey string, now task.Milli
 	return spec.Validate(now)
 }
 
-// createSpec creates a task and answers. fingerprint recognises the request
-// when its Idempotency-Key comes again.
-func (s *Server) createSpec(w http.ResponseWriter, r *request, spec task.Spec, key, fingerprint string) error {
-	change := task.Create{Spec: spec}
-	if key != "" {
-		change.Idempotency = &task.Idempotency{Key: task.Digest([]byte(key)), Fingerprint: fingerprint}
+// idempotency returns what recognises a request, by its parts, when its
+// Idempotency-Key comes again; nil without a key.
+func idempotency(key string, parts ...[]byte) *task.Idempotency {
+	if key == "" {
+		return nil
 	}
-	done, err := s.apply(r, change)
+	return &task.Idempotency{Key: task.Digest([]byte(key)), Fingerprint: task.Digest(parts...)}
+}
+
+// createSpec creates a task and answers.
+func (s *Server) createSpec(w http.ResponseWriter, r *request, at task.Millis, spec task.Spec, idem *task.Idempotency) error {
+	done, err := s.apply(r, at, task.Create{Spec: spec, Idempotency: idem})
 	if err != nil {
 		return err
 	}
@@ -83,10 +88,11 @@ func (s *Server) put(w http.ResponseWriter, r *request) error {
 		return refuse("name_mismatch", "name", "the path names the task: leave the name out, or give the same")
 	}
 	spec.Name = key.Name
-	if err := s.complete(&spec, "", r.now); err != nil {
+	at := now()
+	if err := s.complete(&spec, "", at); err != nil {
 		return err
 	}
-	done, err := s.apply(r, task.Replace{Spec: spec, If: cond})
+	done, err := s.apply(r, at, task.Replace{Spec: spec, If: cond})
 	if err != nil {
 		return err
 	}
@@ -145,10 +151,11 @@ func (s *Server) patch(w http.ResponseWriter, r *request) error {
 	if err := document(buf.Bytes(), func(rd *reader) error { return rd.decodePatch(&p, s.cfg.BodyLimit) }); err != nil {
 		return err
 	}
-	if err := p.Validate(r.now); err != nil {
+	at := now()
+	if err := p.Validate(at); err != nil {
 		return err
 	}
-	return s.change(w, r, p)
+	return s.change(w, r, at, p)
 }
 
 func (s *Server) touch(w http.ResponseWriter, r *request) error {
@@ -176,7 +183,7 @@ func (s *Server) act(w http.ResponseWriter, r *request, what func(task.Key, task
 	if err := noBody(r.Request); err != nil {
 		return err
 	}
-	return s.change(w, r, what(key, cond))
+	return s.change(w, r, now(), what(key, cond))
 }
 
 // target reads which task r is about, and in which version.
@@ -190,8 +197,8 @@ func (s *Server) target(r *request) (task.Key, task.Precondition, error) {
 }
 
 // change carries out a change to an existing task and answers.
-func (s *Server) change(w http.ResponseWriter, r *request, c task.Change) error {
-	done, err := s.apply(r, c)
+func (s *Server) change(w http.ResponseWriter, r *request, at task.Millis, c task.Change) error {
+	done, err := s.apply(r, at, c)
 	if err != nil {
 		return err
 	}
@@ -204,8 +211,8 @@ func (s *Server) change(w http.ResponseWriter, r *request, c task.Change) error 
 }
 
 // apply carries out one change.
-func (s *Server) apply(r *request, c task.Change) (task.Result, error) {
-	replies, err := s.ledger.Apply(r.Context(), r.now, []task.Change{c})
+func (s *Server) apply(r *request, at task.Millis, c task.Change) (task.Result, error) {
+	replies, err := s.ledger.Apply(r.Context(), at, []task.Change{c})
 	if err != nil {
 		return task.Result{}, err
 	}

@@ -61,7 +61,7 @@ type TaskPatch struct {
 	HTTP        *HTTPPatch         `json:"http,omitempty"`
 	Timeout     *string            `json:"timeout,omitempty" nullable:"true"`
 	ExpireAfter *string            `json:"expire_after,omitempty" nullable:"true"`
-	Priority    *string            `json:"priority,omitempty" nullable:"true" enum:"high,normal,low"`
+	Priority    *string            `json:"priority,omitempty" nullable:"true" doc:"high, normal or low."`
 	Labels      map[string]*string `json:"labels,omitempty" doc:"Merged into the labels there are; null removes one."`
 	Retry       *RetryPatch        `json:"retry,omitempty"`
 }
@@ -69,7 +69,7 @@ type TaskPatch struct {
 // HTTPPatch changes the request to send.
 type HTTPPatch struct {
 	URL        *string            `json:"url,omitempty" format:"uri" maxLength:"8192"`
-	Method     *string            `json:"method,omitempty" nullable:"true" enum:"GET,HEAD,POST,PUT,PATCH,DELETE,OPTIONS"`
+	Method     *string            `json:"method,omitempty" nullable:"true"`
 	Headers    map[string]*string `json:"headers,omitempty" doc:"Merged into the headers there are, names ignoring case; null removes one."`
 	Body       json.RawMessage    `json:"body,omitempty" doc:"Replaced as a whole, never merged; null removes it."`
 	BodyBase64 *string            `json:"body_base64,omitempty" nullable:"true" encoding:"base64"`
@@ -99,7 +99,7 @@ type Task struct {
 	CancelRequested bool      `json:"cancel_requested,omitempty" doc:"Cancelled while an attempt was under way: no retry follows."`
 	BodySize        int       `json:"body_size,omitempty" doc:"Bytes of its body; a finished task keeps none."`
 	Reclaims        int       `json:"reclaims,omitempty" doc:"Attempts that were lost with the process that made them; 10 are the end."`
-	Attempts        []Attempt `json:"attempts" doc:"The last 20, oldest first; a finished task keeps one."`
+	Attempts        []Attempt `json:"attempts" nullable:"false" doc:"The last 20, oldest first; a finished task keeps one."`
 	Durability      string    `json:"durability,omitempty" doc:"In the reply to a mutation: what survives. synced: a power loss."`
 }
 
@@ -116,7 +116,7 @@ type Attempt struct {
 
 // TaskList is one page of tasks.
 type TaskList struct {
-	Tasks      []Task `json:"tasks"`
+	Tasks      []Task `json:"tasks" nullable:"false"`
 	NextCursor string `json:"next_cursor,omitempty" doc:"Absent on the last page. A page may be short, or empty, and still have one."`
 }
 
@@ -127,7 +127,7 @@ type BatchInput struct {
 
 // BatchReply answers a batch create, item by item, in order.
 type BatchReply struct {
-	Results    []BatchResult `json:"results"`
+	Results    []BatchResult `json:"results" nullable:"false"`
 	Durability string        `json:"durability,omitempty"`
 }
 

@@ -1,0 +1,97 @@
+package api
+
+import (
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// span passes a string and returns what stands between its quotes, and
+// whether there are escapes in it.
+func (r *reader) span() (raw []byte, escaped bool, err error) {
+	r.pos++
+	start, wide := r.pos, false
+	for ; r.pos < len(r.data); r.pos++ {
+		switch c := r.data[r.pos]; {
+		case c == '"':
+			raw = r.data[start:r.pos]
+			r.pos++
+			if wide && !r.lenient && !utf8.Valid(raw) {
+				return nil, false, refuse("bad_utf8", "", "a string is not valid UTF-8")
+			}
+			return raw, escaped, nil
+		case c == '\\':
+			escaped = true
+			if err := r.escape(); err != nil {
+				return nil, false, err
+			}
+		case c < ' ':
+			return nil, false, r.broken("a control character stands in a string")
+		case c >= utf8.RuneSelf:
+			wide = true
+		}
+	}
+	return nil, false, r.broken("a string does not end")
+}
+
+// escape passes all but the last byte of an escape.
+func (r *reader) escape() error {
+	r.pos++
+	if r.pos == len(r.data) {
+		return r.broken("a string does not end")
+	}
+	switch r.data[r.pos] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return nil
+	case 'u':
+		if hex4(r.data[r.pos+1:]) >= 0 {
+			r.pos += 4
+			return nil
+		}
+	}
+	return r.broken("this is no escape")
+}
+
+// hex4 returns the number that the first four bytes of s spell, or -1.
+func hex4(s []byte) rune {
+	if len(s) < 4 {
+		return -1
+	}
+	n, err := strconv.ParseUint(string(s[:4]), 16, 16)
+	if err != nil {
+		return -1
+	}
+	return rune(n)
+}
+
+var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+
+// unescape resolves the escapes of a string that span accepted.
+func unescape(raw []byte) ([]byte, error) {
+	out := make([]byte, 0, len(raw))
+	for i := 0; i < len(raw); i++ {
+		if raw[i] != '\\' {
+			out = append(out, raw[i])
+			continue
+		}
+		i++
+		if raw[i] != 'u' {
+			out = append(out, escapes[raw[i]])
+			continue
+		}
+		c := hex4(raw[i+1:])
+		i += 4
+		if utf16.IsSurrogate(c) {
+			low := rune(-1)
+			if rest := raw[i+1:]; len(rest) >= 6 && rest[0] == '\\' && rest[1] == 'u' {
+				low = hex4(rest[2:])
+			}
+			if c = utf16.DecodeRune(c, low); c == utf8.RuneError {
+				return nil, refuse("bad_utf8", "", `half of a surrogate pair (\ud800 to \udfff) is no character`)
+			}
+			i += 6
+		}
+		out = utf8.AppendRune(out, c)
+	}
+	return out, nil
+}
