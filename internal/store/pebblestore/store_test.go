@@ -2,6 +2,7 @@ package pebblestore
 
 import (
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.uber.org/goleak"
@@ -28,3 +29,6 @@ func open(t testing.TB, fs vfs.FS, c Config) *Store {
 	t.Cleanup(func() { _ = s.Close() })
 	return s
 }
+
+// clock stands still at benchStart.
+func clock() time.Time { return benchStart.Time() }

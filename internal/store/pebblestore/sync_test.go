@@ -1,0 +1,183 @@
+package pebblestore
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// gate is a disk whose log syncs wait while it is shut.
+type gate struct {
+	mu   sync.Mutex
+	shut chan struct{} // nil: open
+}
+
+func (g *gate) wrap(fs vfs.FS) vfs.FS {
+	return errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if isLogSync(op) {
+			g.mu.Lock()
+			shut := g.shut
+			g.mu.Unlock()
+			if shut != nil {
+				<-shut
+			}
+		}
+		return nil
+	}))
+}
+
+func (g *gate) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.shut = make(chan struct{})
+}
+
+func (g *gate) open() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	close(g.shut)
+	g.shut = nil
+}
+
+// answered runs call in a goroutine and reports, once nothing in the bubble
+// moves any more, whether it has returned.
+func answered(call func() error) (now func() bool, result func() error) {
+	done := make(chan struct{})
+	var err error
+	go func() {
+		defer close(done)
+		err = call()
+	}()
+	now = func() bool {
+		synctest.Wait()
+		select {
+		case <-done:
+			return true
+		default:
+			return false
+		}
+	}
+	return now, func() error { <-done; return err }
+}
+
+func TestNothingIsAnsweredBeforeItIsSynced(t *testing.T) {
+	lane := taskOf(newSpec("a", benchStart)).Lane()
+	calls := map[string]func(ctx context.Context, s *Store) error{
+		"get": func(ctx context.Context, s *Store) error {
+			_, err := s.Get(ctx, clientKey("a"))
+			return err
+		},
+		"list": func(ctx context.Context, s *Store) error {
+			l, err := s.List(ctx, task.Filter{Namespace: task.DefaultNamespace}, task.Page{Limit: 10})
+			return errors.Join(err, wantOne(len(l.Tasks)))
+		},
+		"peek": func(ctx context.Context, s *Store) error {
+			found, err := s.Peek(ctx, []task.LaneRead{{Lane: lane, Until: benchStart, Limit: 10}})
+			return errors.Join(err, wantOne(len(found[0])))
+		},
+		"claim": func(ctx context.Context, s *Store) error { return claimOne(ctx, s, "a") },
+		"the create that finds it": func(ctx context.Context, s *Store) error {
+			r, err := s.Apply(ctx, benchStart, []task.Change{task.Create{Spec: newSpec("a", benchStart)}})
+			if err == nil && errors.Is(r[0].Err, task.ErrExists) {
+				return nil
+			}
+			return errors.Join(err, errors.New("it was created again"))
+		},
+	}
+	for name, call := range calls {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var g gate
+				s := open(t, g.wrap(vfs.NewMem()), Config{})
+				defer s.Close()
+				g.close()
+				created, createErr := answered(func() error { return apply(t.Context(), s, task.Create{Spec: newSpec("a", benchStart)}) })
+				if created() {
+					t.Error("a create was answered before it was synced")
+				}
+				called, callErr := answered(func() error { return call(t.Context(), s) })
+				if called() {
+					t.Error("answered before what it saw was synced")
+				}
+				g.open()
+				if err := errors.Join(createErr(), callErr()); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+func TestAClaimDoesNotWaitForTheDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g gate
+		s := open(t, g.wrap(vfs.NewMem()), Config{})
+		defer s.Close()
+		mustApply(t, s, []task.Change{task.Create{Spec: newSpec("a", benchStart)}})
+		g.close()
+		other, otherErr := answered(func() error { return apply(t.Context(), s, task.Create{Spec: newSpec("b", benchStart)}) })
+		if other() {
+			t.Error("the create of another task did not wait")
+		}
+		claimed, claimErr := answered(func() error { return claimOne(t.Context(), s, "a") })
+		if !claimed() {
+			t.Error("a claim waited for the sync of another task")
+		}
+		settled, settleErr := answered(func() error { return settleOne(t.Context(), s, "a") })
+		if settled() {
+			t.Error("a settlement was answered before it was synced")
+		}
+		g.open()
+		if err := errors.Join(otherErr(), claimErr(), settleErr()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func wantOne(n int) error {
+	if n != 1 {
+		return errors.New("not exactly one")
+	}
+	return nil
+}
+
+// taskOf returns the record that a spec begins.
+func taskOf(s task.Spec) *task.Task {
+	r, err := task.Create{Spec: s}.Apply(benchStart, nil, task.Policy{})
+	if err != nil {
+		panic(err)
+	}
+	return r.Task
+}
+
+// apply makes one change; its error is the call's or the change's.
+func apply(ctx context.Context, s *Store, c task.Change) error {
+	replies, err := s.Apply(ctx, benchStart, []task.Change{c})
+	return errors.Join(err, firstError(replies))
+}
+
+func claimOne(ctx context.Context, s *Store, name string) error {
+	return claimAt(ctx, s, name, benchStart)
+}
+
+func claimAt(ctx context.Context, s *Store, name string, now task.Millis) error {
+	spec := newSpec(name, now)
+	replies, err := s.Claim(ctx, now, []task.Claim{{
+		Key: spec.Key, Lane: taskOf(spec).Lane(), Token: task.Token("token of " + name), Until: now + 1000,
+	}})
+	return errors.Join(err, firstError(replies))
+}
+
+func settleOne(ctx context.Context, s *Store, name string) error {
+	replies, err := s.Settle(ctx, benchStart, []task.Settlement{{
+		Key: clientKey(name), Token: task.Token("token of " + name), Outcome: task.Outcome{Verdict: task.Success, Status: 200, StartedAt: benchStart},
+	}})
+	return errors.Join(err, firstError(replies))
+}

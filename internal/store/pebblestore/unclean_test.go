@@ -1,0 +1,187 @@
+package pebblestore
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/foliot/foliot/internal/store/storetest"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// powerOff returns the disk without anything that was not synced.
+func powerOff(disk *vfs.MemFS) *vfs.MemFS { return disk.CrashClone(vfs.CrashCloneCfg{}) }
+
+// Each life claims the task that kills the process, beside a neighbour that is
+// delivered; then the process is gone, and the power with it.
+func TestATaskThatKillsTheProcessIsDeadInTheEnd(t *testing.T) {
+	disk := vfs.NewCrashableMem()
+	s := open(t, disk, Config{Now: clock})
+	mustApply(t, s, []task.Change{task.Create{Spec: newSpec("poison", benchStart)}, task.Create{Spec: newSpec("bystander", benchStart+100_000)}})
+	lives := 0
+	for ; lives < 2*task.MaxReclaims; lives++ {
+		poison, err := s.Get(t.Context(), clientKey("poison"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if poison.State == task.Dead {
+			if poison.Reason != task.ReasonReclaims || len(poison.History) != task.MaxReclaims {
+				t.Errorf("dead with reason %q and %d attempts", poison.Reason, len(poison.History))
+			}
+			break
+		}
+		neighbour := newSpec(newName(int64(lives)), benchStart)
+		if err := apply(t.Context(), s, task.Create{Spec: neighbour}); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{neighbour.Name, "poison"} {
+			if err := claimOne(t.Context(), s, name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := settleOne(t.Context(), s, neighbour.Name); err != nil {
+			t.Fatal(err)
+		}
+		disk = powerOff(disk)
+		s = open(t, disk, Config{Now: clock})
+	}
+	// The claims before the first crash need not be synced, although here the
+	// settlement of the neighbour did it.
+	if lives < task.MaxReclaims || lives > task.MaxReclaims+1 {
+		t.Errorf("dead after %d lives, want %d or one more", lives, task.MaxReclaims)
+	}
+	for i := range lives {
+		n, err := s.Get(t.Context(), clientKey(newName(int64(i))))
+		if err != nil || n.State != task.Delivered {
+			t.Errorf("neighbour %d: %v, %v", i, n, err)
+		}
+	}
+	storetest.CheckInvariants(t, s, benchStart, task.DefaultNamespace)
+}
+
+// As above, but nothing else ever syncs the log: only the store's own care counts.
+func TestALonelyTaskThatKillsTheProcessIsDeadInTheEnd(t *testing.T) {
+	disk := vfs.NewCrashableMem()
+	s := open(t, disk, Config{Now: clock})
+	mustApply(t, s, []task.Change{task.Create{Spec: newSpec("poison", benchStart)}})
+	lives := 0
+	for ; lives < 2*task.MaxReclaims; lives++ {
+		if err := claimOne(t.Context(), s, "poison"); err != nil {
+			break
+		}
+		disk = powerOff(disk)
+		s = open(t, disk, Config{Now: clock})
+	}
+	poison, err := s.Get(t.Context(), clientKey("poison"))
+	if err != nil || poison.State != task.Dead {
+		t.Fatalf("after %d lives: %v, %v", lives, poison, err)
+	}
+	if lives > task.MaxReclaims+1 {
+		t.Errorf("dead after %d lives, want at most %d: the first claim is not synced, the others are", lives, task.MaxReclaims+1)
+	}
+}
+
+func TestClaimsAreSyncedAfterACrashUntilEverythingOverdueWasTried(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		disk := vfs.NewCrashableMem()
+		first := open(t, disk, Config{Now: clock})
+		for _, name := range []string{"a", "b", "later"} {
+			due := benchStart
+			if name == "later" {
+				due++
+			}
+			mustApply(t, first, []task.Change{task.Create{Spec: newSpec(name, due)}})
+		}
+		disk = powerOff(disk)
+		if err := first.Close(); err != nil {
+			t.Fatal(err)
+		}
+
+		var g gate
+		s := open(t, g.wrap(disk), Config{Now: clock})
+		defer s.Close()
+		for _, name := range []string{"a", "b"} {
+			g.close()
+			claimed, err := answered(func() error { return claimOne(t.Context(), s, name) })
+			if claimed() {
+				t.Errorf("the claim of %s, which may have killed the process, was answered before it was synced", name)
+			}
+			g.open()
+			if err := errors.Join(err(), settleOne(t.Context(), s, name)); err != nil {
+				t.Fatal(err)
+			}
+			if entries := peekAll(t, s, benchStart); name == "b" && len(entries) > 0 {
+				t.Fatalf("still overdue: %v", entries)
+			}
+		}
+		mustApply(t, s, []task.Change{task.Create{Spec: newSpec("next", benchStart+2)}})
+		g.close()
+		claimed, err := answered(func() error { return claimAt(t.Context(), s, "later", benchStart+1) })
+		if !claimed() {
+			t.Error("everything overdue was tried, and claims still wait for the disk")
+		}
+		g.open()
+		if err := err(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestAfterACloseClaimsDoNotWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		disk := vfs.NewMem()
+		first := open(t, disk, Config{Now: clock})
+		mustApply(t, first, []task.Change{task.Create{Spec: newSpec("a", benchStart)}})
+		if err := first.Close(); err != nil {
+			t.Fatal(err)
+		}
+		var g gate
+		s := open(t, g.wrap(disk), Config{Now: clock})
+		defer s.Close()
+		g.close()
+		claimed, err := answered(func() error { return claimOne(t.Context(), s, "a") })
+		if !claimed() {
+			t.Error("a claim waited for the disk after a stop in order")
+		}
+		g.open()
+		if err := err(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestOpenTakesBackWhatWasRunning(t *testing.T) {
+	disk := vfs.NewMem()
+	s := open(t, disk, Config{Now: clock})
+	mustApply(t, s, []task.Change{task.Create{Spec: newSpec("a", benchStart)}})
+	if err := errors.Join(claimOne(t.Context(), s, "a"), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, disk, Config{Now: clock})
+	got, err := s.Get(t.Context(), clientKey("a"))
+	if err != nil || got.State != task.Scheduled || got.Reclaims != 1 || got.ZombieUntil != 0 {
+		t.Errorf("got %+v, %v; want it scheduled, with one reclaim and no attempt that may still be on the wire", got, err)
+	}
+	if entries := peekAll(t, s, benchStart); len(entries) != 1 {
+		t.Errorf("the due index has %v", entries)
+	}
+}
+
+// peekAll reads all lanes that have something due at or before until.
+func peekAll(t *testing.T, s *Store, until task.Millis) (all []task.Entry) {
+	t.Helper()
+	heads, err := s.Lanes(t.Context(), until)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range heads {
+		found, err := s.Peek(t.Context(), []task.LaneRead{{Lane: h.Lane, Until: until, Limit: 1000}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, found[0]...)
+	}
+	return all
+}
