@@ -1,0 +1,45 @@
+package main
+
+import (
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+)
+
+func TestAJournalKeepsEveryLineThatWasAppended(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	j, err := openJournal(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var writers sync.WaitGroup
+	for w := range 8 {
+		writers.Go(func() {
+			for i := range 25 {
+				if err := j.append(accepted{Name: strconv.Itoa(w*25 + i)}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	writers.Wait()
+	// Before close: what was appended is in the file already.
+	lines, err := readJournal[accepted](path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, l := range lines {
+		seen[l.Name] = true
+	}
+	if len(lines) != 200 || len(seen) != 200 {
+		t.Errorf("the journal has %d lines with %d names, want 200 of both", len(lines), len(seen))
+	}
+	if err := j.close(); err != nil {
+		t.Error(err)
+	}
+	if err := j.append(accepted{}); err == nil {
+		t.Error("append to a closed journal succeeded")
+	}
+}

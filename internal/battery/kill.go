@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+const (
+	killRate    = 500                     // creates a second, whatever the server does
+	killDue     = 3 * time.Second         // tasks are due up to this long from their creation
+	killPause   = 1200 * time.Millisecond // a server lives at most so long
+	maxInFlight = 1024                    // attempts that a server may have under way, flag --concurrency
+)
+
+// killed: kill -9 at random moments, in the middle of a start too, while tasks
+// are created, delivered and cancelled.
+func killed(ctx context.Context, t *trial) error {
+	st, err := t.stage(ctx)
+	if err != nil {
+		return err
+	}
+	defer st.close()
+
+	load := &killLoad{st: st, share: t.opts.cancel, rand: rand.New(rand.NewPCG(t.opts.seed, 1))}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	loading := make(chan struct{})
+	go func() {
+		defer close(loading)
+		load.run(ctx)
+	}()
+	err = st.killRepeatedly(ctx, t.opts.kills)
+	stop()
+	<-loading
+	if err != nil {
+		return err
+	}
+	return st.concludeKills(context.WithoutCancel(ctx), load)
+}
+
+// killRepeatedly leaves a running server behind.
+func (st *stage) killRepeatedly(ctx context.Context, kills int) error {
+	for i := range kills {
+		lives := time.Duration(st.t.rand.Int64N(int64(killPause)))
+		if !pause(ctx, lives) {
+			return ctx.Err()
+		}
+		if err := st.faults.append(fault{Kind: "kill -9", At: st.server.killNow()}); err != nil {
+			return err
+		}
+		st.server.reap()
+		if err := st.server.start(); err != nil {
+			return err
+		}
+		if (i+1)%20 == 0 { // prove now and then that it comes up at all: others die while they start
+			if _, err := st.server.ready(ctx, 20*time.Second); err != nil {
+				return err
+			}
+			st.t.note("killed %d times", i+1)
+		}
+	}
+	_, err := st.server.ready(ctx, 20*time.Second)
+	return err
+}
+
+func (st *stage) concludeKills(ctx context.Context, load *killLoad) error {
+	e, err := st.evidence()
+	if err != nil {
+		return err
+	}
+	silent := map[string]bool{} // need not arrive
+	for _, c := range e.Cancelled {
+		silent[c.Name] = c.Status == 0 || c.Status == 200 || c.Status == 202
+	}
+	var names []string
+	for _, a := range e.Accepted {
+		if !silent[a.Name] {
+			names = append(names, a.Name)
+		}
+	}
+	st.receiver.awaitAll(ctx, names, 60*time.Second)
+	pause(ctx, 2*time.Second) // what comes twice or after its cancel would come by now
+	if err := st.server.stop(25 * time.Second); err != nil {
+		return err
+	}
+	v, err := st.judge()
+	if err != nil {
+		return err
+	}
+	t := st.t
+	t.note("kills %d, creates without an answer %d", len(e.Faults), load.unanswered)
+	t.note("cancels answered 200: %d, 202: %d, 409: %d, not at all: %d", load.cancels[200], load.cancels[202], load.cancels[409], load.cancels[0])
+	t.must(len(v.AfterCancel) == 0, "delivered after a cancel's 200: %d%s", len(v.AfterCancel), some(v.AfterCancel))
+	t.must(v.MostPerFault <= maxInFlight, "duplicates %d, by one kill at most %d; in flight at most %d", v.Duplicates, v.MostPerFault, maxInFlight)
+	t.lateness("of first arrivals, downtime included", v.Late)
+	return nil
+}
+
+// killLoad creates tasks at a fixed rate and cancels some of them. run is its
+// only goroutine beside those of the requests, and waits for them.
+type killLoad struct {
+	st    *stage
+	share float64
+	rand  *rand.Rand // of run alone
+
+	mu         sync.Mutex // guards everything below
+	unanswered int
+	cancels    map[int]int // by status
+}
+
+// run goes on until ctx ends.
+func (l *killLoad) run(ctx context.Context) {
+	l.cancels = map[int]int{}
+	var requests sync.WaitGroup
+	defer requests.Wait()
+	open := make(chan struct{}, 1024) // requests under way; beyond it the load is no longer open-loop, but memory is bounded
+	began := time.Now()
+	for i := 0; until(ctx, began.Add(time.Duration(i)*time.Second/killRate)); i++ {
+		name, due := fmt.Sprintf("kill-%d", i), dueIn(time.Duration(l.rand.Int64N(int64(killDue))))
+		cancelAt := time.Time{}
+		if l.rand.Float64() < l.share {
+			cancelAt = due.Add(-time.Duration(l.rand.Int64N(int64(time.Second))))
+		}
+		open <- struct{}{}
+		requests.Go(func() {
+			l.create(context.WithoutCancel(ctx), name, due)
+			<-open
+			if !cancelAt.IsZero() {
+				until(ctx, cancelAt)
+				l.cancel(context.WithoutCancel(ctx), name)
+			}
+		})
+	}
+}
+
+func (l *killLoad) create(ctx context.Context, name string, due time.Time) {
+	ok, err := l.st.client.create(ctx, input(name, l.st.receiver.url(), due))
+	if ok {
+		err = l.st.promised(name, due)
+	}
+	if err != nil {
+		l.mu.Lock()
+		l.unanswered++
+		l.mu.Unlock()
+	}
+}
+
+func (l *killLoad) cancel(ctx context.Context, name string) {
+	status := l.st.client.cancel(ctx, name)
+	if err := l.st.cancelled.append(cancelled{Name: name, Status: status, At: time.Now()}); err != nil {
+		return
+	}
+	l.mu.Lock()
+	l.cancels[status]++
+	l.mu.Unlock()
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"time"
+
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// million: many tasks due over the next day, as a user would bring them in.
+func million(ctx context.Context, t *trial) error {
+	st, err := t.stage(ctx)
+	if err != nil {
+		return err
+	}
+	defer st.close()
+
+	file := t.path("tasks.ndjson")
+	if err := writeTasks(file, t.opts.tasks, st.receiver.url()); err != nil {
+		return err
+	}
+	created, seconds, err := st.importFile(ctx, file)
+	if err != nil {
+		return err
+	}
+	rate := float64(created) / seconds
+	t.must(created == t.opts.tasks, "created %d of %d", created, t.opts.tasks)
+	t.must(rate >= 20_000, "imported in %.1f s, %.0f a second, at least 20000", seconds, rate)
+	if err := st.mustFit("after the import"); err != nil {
+		return err
+	}
+	if err := st.mustList(ctx); err != nil {
+		return err
+	}
+	if err := st.server.stop(20 * time.Second); err != nil {
+		return err
+	}
+	if err := st.server.start(); err != nil {
+		return err
+	}
+	took, err := st.server.ready(ctx, 30*time.Second)
+	if err != nil {
+		return err
+	}
+	t.must(took <= 3*time.Second, "restarted and ready in %s, at most 3 s", ms(took))
+	if err := st.mustList(ctx); err != nil {
+		return err
+	}
+	if err := st.mustFit("after the restart"); err != nil {
+		return err
+	}
+	return st.server.stop(20 * time.Second)
+}
+
+// writeTasks writes a file for import: due over a day that begins in an hour,
+// so that nothing is delivered meanwhile.
+func writeTasks(path string, count int, callback string) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	w := bufio.NewWriterSize(f, 1<<20)
+	enc := json.NewEncoder(w)
+	start := dueIn(time.Hour)
+	for i := range count {
+		in := input(fmt.Sprintf("order-%07d", i), callback, start.Add(time.Duration(i)*24*time.Hour/time.Duration(count)))
+		in.HTTP.Body = json.RawMessage(fmt.Sprintf(`{"order":%d}`, i))
+		if err := enc.Encode(in); err != nil {
+			return err
+		}
+	}
+	return w.Flush()
+}
+
+// importFile runs foliot import and returns what it says; the time is ours.
+func (st *stage) importFile(ctx context.Context, file string) (created int, seconds float64, err error) {
+	cmd := exec.CommandContext(ctx, st.server.binary, "import", file, "--server", st.server.url(), "-o", "json")
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	began := time.Now()
+	if err := cmd.Run(); err != nil {
+		return 0, 0, fmt.Errorf("foliot import: %w\n%s", err, stderr.Bytes())
+	}
+	seconds = time.Since(began).Seconds()
+	var reply struct{ Created int }
+	if err := json.Unmarshal(stdout.Bytes(), &reply); err != nil {
+		return 0, 0, fmt.Errorf("foliot import printed %q: %w", stdout.String(), err)
+	}
+	return reply.Created, seconds, nil
+}
+
+// mustFit holds the server's memory against what is promised.
+func (st *stage) mustFit(when string) error {
+	const promised = 400 << 20
+	now, peak, err := st.server.memory()
+	if err != nil {
+		return err
+	}
+	st.t.must(peak <= promised, "memory %s: %d MB now, %d MB at most; promised 400", when, now>>20, peak>>20)
+	return nil
+}
+
+// mustList pages through some of the list and holds the slowest page against
+// what is promised.
+func (st *stage) mustList(ctx context.Context) error {
+	const pages, size, promised = 50, 100, 50 * time.Millisecond
+	var slowest time.Duration
+	query := url.Values{"limit": {fmt.Sprint(size)}}
+	for range pages {
+		began := time.Now()
+		status, data, err := st.client.call(ctx, http.MethodGet, "/tasks?"+query.Encode(), nil)
+		took := time.Since(began)
+		if err != nil {
+			return err
+		}
+		var page wire.TaskList
+		if err := json.Unmarshal(data, &page); err != nil || status != http.StatusOK || len(page.Tasks) != size {
+			return fmt.Errorf("list: status %d, %d tasks: %.200s", status, len(page.Tasks), data)
+		}
+		slowest = max(slowest, took)
+		query.Set("cursor", page.NextCursor)
+	}
+	st.t.must(slowest < promised, "%d pages of %d: the slowest took %s, promised under 50 ms", pages, size, ms(slowest))
+	return nil
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// poison: a task whose attempt kills the server, again and again, beside tasks
+// that do not.
+func poison(ctx context.Context, t *trial) error {
+	st, err := t.stage(ctx)
+	if err != nil {
+		return err
+	}
+	defer st.close()
+
+	const name, reclaims = "poison", 10
+	attempts := make(chan time.Time)
+	st.receiver.before = func(task string) {
+		if task == name {
+			attempts <- st.server.killNow()
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	start := dueIn(time.Second)
+	if err := st.client.createAll(ctx, oneTask(name, st.receiver.url(), start)); err != nil {
+		return err
+	}
+	neighbours, err := st.schedule(ctx, 50, "neighbour", func(i int) time.Time {
+		return start.Add(time.Duration(i*40-200) * time.Millisecond)
+	})
+	if err != nil {
+		return err
+	}
+	killed, err := st.surviveKills(ctx, name, attempts)
+	if err != nil {
+		return err
+	}
+	missing := st.receiver.awaitAll(ctx, neighbours, 20*time.Second)
+	task, err := st.client.get(ctx, name)
+	if err != nil {
+		return err
+	}
+	t.must(task.State == "dead" && task.Reclaims == reclaims, "the task is %s (%s) after %d reclaims, promised: dead after %d", task.State, task.Reason, task.Reclaims, reclaims)
+	// The first claim after a clean start need not be on the disk when it is
+	// sent: the kill that follows may go uncounted.
+	t.must(killed >= reclaims && killed <= reclaims+1, "it killed the server %d times", killed)
+	t.must(missing == 0, "neighbours delivered %d of %d", len(neighbours)-missing, len(neighbours))
+	if err := st.server.stop(10 * time.Second); err != nil {
+		return err
+	}
+	v, err := st.judge()
+	if err != nil {
+		return err
+	}
+	t.note("duplicates of neighbours %d", v.Duplicates)
+	return nil
+}
+
+// surviveKills starts the server again after each kill until the task is dead,
+// and returns how often that was needed.
+func (st *stage) surviveKills(ctx context.Context, name string, attempts <-chan time.Time) (kills int, err error) {
+	for {
+		select {
+		case at := <-attempts:
+			kills++
+			if err := st.faults.append(fault{Kind: "kill -9 by " + name, At: at}); err != nil {
+				return kills, err
+			}
+			st.server.reap()
+			if err := st.server.start(); err != nil {
+				return kills, err
+			}
+		case <-time.After(100 * time.Millisecond):
+			if task, err := st.client.get(ctx, name); err == nil && task.State == "dead" {
+				return kills, nil
+			}
+		case <-ctx.Done():
+			return kills, fmt.Errorf("%s was not dead after %d kills", name, kills)
+		}
+	}
+}

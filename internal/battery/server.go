@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// server is one foliot process after another on the same address and
+// directory. It is driven by one goroutine; killNow alone may be called by others.
+type server struct {
+	binary string
+	addr   string
+	dir    string
+	log    *os.File
+	flags  []string
+
+	cmd *exec.Cmd
+}
+
+// build compiles the binary into dir.
+func build(ctx context.Context, dir string) (string, error) {
+	path := filepath.Join(dir, "foliot")
+	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", path, "github.com/foliot/foliot/cmd/foliot")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the binary: %w\n%s", err, out)
+	}
+	return path, nil
+}
+
+// newServer prepares a server in a directory of its own.
+func newServer(binary, dir string, flags ...string) (*server, error) {
+	addr, err := freeAddr()
+	if err != nil {
+		return nil, err
+	}
+	log, err := os.OpenFile(filepath.Join(dir, "server.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return &server{binary: binary, addr: addr, dir: filepath.Join(dir, "data"), log: log, flags: flags}, nil
+}
+
+// freeAddr returns a loopback address that nobody listens on. The server takes
+// it again after each kill, so it cannot choose one by itself.
+func freeAddr() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("find a free port: %w", err)
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}
+
+func (s *server) url() string { return "http://" + s.addr }
+
+// start begins a process; it does not wait until that answers.
+func (s *server) start() error {
+	args := append([]string{"serve", "--listen", s.addr, "--data", s.dir, "--log-level", "warn"}, s.flags...)
+	s.cmd = exec.Command(s.binary, args...)
+	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
+	if err := s.cmd.Start(); err != nil {
+		return fmt.Errorf("start the server: %w", err)
+	}
+	return nil
+}
+
+// ready returns when the server answers that it is, and how long that took.
+func (s *server) ready(ctx context.Context, within time.Duration) (time.Duration, error) {
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	for {
+		if s.probe(ctx) {
+			return time.Since(began), nil
+		}
+		if !pause(ctx, 2*time.Millisecond) {
+			return 0, fmt.Errorf("the server was not ready within %v; its log is %s", within, s.log.Name())
+		}
+	}
+}
+
+func (s *server) probe(ctx context.Context) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url()+"/readyz", nil)
+	if err != nil {
+		return false
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return false
+	}
+	resp.Body.Close()
+	return resp.StatusCode == http.StatusOK
+}
+
+// run starts the server and waits until it is ready.
+func (s *server) run(ctx context.Context) error {
+	if err := s.start(); err != nil {
+		return err
+	}
+	_, err := s.ready(ctx, 20*time.Second)
+	return err
+}
+
+// killNow sends SIGKILL and returns when that happened, by the clock. It may be
+// called while another goroutine waits.
+func (s *server) killNow() time.Time {
+	_ = s.cmd.Process.Kill() // it may be dead already, which is what is wanted
+	return time.Now()
+}
+
+// reap waits for the process that was killed.
+func (s *server) reap() { _ = s.cmd.Wait() } // "signal: killed" is no news
+
+// stop ends the server by SIGTERM; it must exit with 0.
+func (s *server) stop(within time.Duration) error {
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return fmt.Errorf("stop the server: %w", err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- s.cmd.Wait() }()
+	timer := time.NewTimer(within)
+	defer timer.Stop()
+	select {
+	case err := <-done:
+		if err != nil {
+			return fmt.Errorf("stop the server: %w; its log is %s", err, s.log.Name())
+		}
+		return nil
+	case <-timer.C:
+		s.killNow()
+		<-done
+		return fmt.Errorf("the server did not stop within %v", within)
+	}
+}
+
+// end makes sure that no process is left.
+func (s *server) end() {
+	if s.cmd != nil && s.cmd.ProcessState == nil && s.cmd.Process != nil {
+		s.killNow()
+		s.reap()
+	}
+	s.log.Close()
+}
+
+// memory returns the process's resident memory now and at its peak, in bytes.
+func (s *server) memory() (now, peak int64, err error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
+	if err != nil {
+		return 0, 0, fmt.Errorf("read the server's memory: %w", err)
+	}
+	for line := range strings.Lines(string(data)) {
+		field := func(prefix string) (int64, bool) {
+			rest, ok := strings.CutPrefix(line, prefix)
+			if !ok {
+				return 0, false
+			}
+			kb, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
+			return kb << 10, err == nil
+		}
+		if v, ok := field("VmRSS:"); ok {
+			now = v
+		}
+		if v, ok := field("VmHWM:"); ok {
+			peak = v
+		}
+	}
+	if now == 0 {
+		return 0, 0, errors.New("the system does not tell the server's memory")
+	}
+	return now, peak, nil
+}
+
+// pause returns after d, or with false as soon as ctx ends.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// until pauses up to an instant.
+func until(ctx context.Context, t time.Time) bool { return pause(ctx, time.Until(t)) }

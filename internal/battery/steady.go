@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// steady: a quiet server, some load, nothing goes wrong.
+func steady(ctx context.Context, t *trial) error {
+	st, err := t.stage(ctx)
+	if err != nil {
+		return err
+	}
+	defer st.close()
+
+	const count, spread = 2000, 5 * time.Second
+	names, err := st.schedule(ctx, count, "steady", func(i int) time.Time {
+		return dueIn(2*time.Second + time.Duration(t.rand.Int64N(int64(spread))))
+	})
+	if err != nil {
+		return err
+	}
+	machine := watchJitter(ctx)
+	st.receiver.awaitAll(ctx, names, 30*time.Second)
+	pause(ctx, time.Second) // a duplicate would come about now
+	idle := machine.end()
+	if err := st.server.stop(10 * time.Second); err != nil {
+		return err
+	}
+	v, err := st.judge()
+	if err != nil {
+		return err
+	}
+	t.must(v.Duplicates == 0, "duplicates %d", v.Duplicates)
+	t.lateness("of a process that only sleeps, meanwhile", idle)
+	p99 := t.lateness("of all", v.Late)
+	t.must(p99 <= 10*time.Millisecond, "lateness p99 %s, at most 10 ms", ms(p99))
+	return nil
+}
+
+// schedule creates tasks in batches and writes down that they were accepted.
+func (st *stage) schedule(ctx context.Context, count int, prefix string, due func(i int) time.Time) ([]string, error) {
+	names := make([]string, count)
+	tasks := make([]wire.TaskInput, count)
+	dues := make([]time.Time, count)
+	for i := range count {
+		names[i], dues[i] = fmt.Sprintf("%s-%d", prefix, i), due(i)
+		tasks[i] = input(names[i], st.receiver.url(), dues[i])
+	}
+	if err := st.client.createAll(ctx, tasks); err != nil {
+		return nil, err
+	}
+	return names, inParallel(count, 64, func(i int) error { return st.promised(names[i], dues[i]) })
+}

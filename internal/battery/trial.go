@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"path/filepath"
+	"time"
+)
+
+// trial is one run of a scenario: its directory, its randomness, its report.
+// One goroutine drives it.
+type trial struct {
+	opts   options
+	dir    string
+	out    io.Writer
+	rand   *rand.Rand
+	failed bool
+}
+
+// note prints a number that nothing depends on.
+func (t *trial) note(format string, args ...any) {
+	fmt.Fprintf(t.out, "       "+format+"\n", args...)
+}
+
+// must prints a number and whether it is as promised.
+func (t *trial) must(ok bool, format string, args ...any) {
+	word := "  ok   "
+	if !ok {
+		word, t.failed = "  FAIL ", true
+	}
+	fmt.Fprintf(t.out, word+format+"\n", args...)
+}
+
+func (t *trial) word() string {
+	if t.failed {
+		return "FAIL"
+	}
+	return "PASS"
+}
+
+func (t *trial) path(name string) string { return filepath.Join(t.dir, name) }
+
+// stage is a server, a receiver and a client with their logs: what most
+// scenarios need. close ends all of them and leaves the logs.
+type stage struct {
+	server    *server
+	receiver  *receiver
+	client    *client
+	accepted  *journal
+	cancelled *journal
+	faults    *journal
+	t         *trial
+}
+
+func (t *trial) stage(ctx context.Context, flags ...string) (st *stage, err error) {
+	st = &stage{t: t}
+	defer func() {
+		if err != nil {
+			st.close()
+		}
+	}()
+	if st.server, err = newServer(t.opts.binary, t.dir, flags...); err != nil {
+		return st, err
+	}
+	st.client = newClient(st.server.url())
+	if st.receiver, err = openReceiver(t.path("arrived")); err != nil {
+		return st, err
+	}
+	for _, log := range []struct {
+		name string
+		j    **journal
+	}{{"accepted", &st.accepted}, {"cancelled", &st.cancelled}, {"faults", &st.faults}} {
+		if *log.j, err = openJournal(t.path(log.name)); err != nil {
+			return st, err
+		}
+	}
+	return st, st.server.run(ctx)
+}
+
+func (st *stage) close() {
+	if st.server != nil {
+		st.server.end()
+	}
+	if st.client != nil {
+		st.client.close()
+	}
+	if st.receiver != nil {
+		_ = st.receiver.close() // each line was synced when it was written
+	}
+	for _, j := range []*journal{st.accepted, st.cancelled, st.faults} {
+		if j != nil {
+			_ = j.close()
+		}
+	}
+}
+
+// evidence reads the logs from the disk.
+func (st *stage) evidence() (e evidence, err error) {
+	if e.Accepted, err = readJournal[accepted](st.t.path("accepted")); err != nil {
+		return e, err
+	}
+	if e.Cancelled, err = readJournal[cancelled](st.t.path("cancelled")); err != nil {
+		return e, err
+	}
+	if e.Arrived, err = readJournal[arrived](st.t.path("arrived")); err != nil {
+		return e, err
+	}
+	e.Faults, err = readJournal[fault](st.t.path("faults"))
+	return e, err
+}
+
+// promised writes down that the server accepted tasks.
+func (st *stage) promised(name string, due time.Time) error {
+	return st.accepted.append(accepted{Name: name, Due: due, At: time.Now()})
+}
+
+// judge reads the logs, prints what every scenario promises, and returns the
+// verdict for what it promises beside that.
+func (st *stage) judge() (verdict, error) {
+	e, err := st.evidence()
+	if err != nil {
+		return verdict{}, err
+	}
+	v := check(e)
+	t := st.t
+	t.note("accepted %d, arrived %d", v.Accepted, v.Arrived)
+	t.must(len(v.Lost) == 0, "lost %d%s", len(v.Lost), some(v.Lost))
+	t.must(len(v.Early) == 0, "early %d%s", len(v.Early), some(v.Early))
+	t.must(len(v.Unexplained) == 0, "duplicates without a fault %d%s", len(v.Unexplained), some(v.Unexplained))
+	t.must(len(v.OtherID) == 0, "duplicates under another webhook-id %d%s", len(v.OtherID), some(v.OtherID))
+	return v, nil
+}
+
+// some shows the first of what went wrong.
+func some(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(": %v", list[:min(5, len(list))])
+}
+
+// lateness prints how late the callbacks were and returns the 99th percentile.
+func (t *trial) lateness(of string, late []time.Duration) time.Duration {
+	p99 := percentile(late, 99)
+	t.note("lateness %s: p50 %s, p99 %s, max %s", of, ms(percentile(late, 50)), ms(p99), ms(percentile(late, 100)))
+	return p99
+}
+
+func ms(d time.Duration) string {
+	return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000)
+}
+
+// dueIn returns the instant that far from now, in whole milliseconds: what the
+// API keeps, so that nothing is judged against a time that was never asked for.
+func dueIn(d time.Duration) time.Time { return time.Now().Add(d).Truncate(time.Millisecond) }

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// watchdog: a task is touched more often than its delay, then no more.
+func watchdog(ctx context.Context, t *trial) error {
+	st, err := t.stage(ctx)
+	if err != nil {
+		return err
+	}
+	defer st.close()
+
+	const name, delay, every, touches = "watchdog", time.Second, 300 * time.Millisecond, 30
+	in := wire.TaskInput{Name: name, Delay: delay.String(), HTTP: wire.HTTPInput{URL: st.receiver.url()}}
+	if err := st.client.createAll(ctx, []wire.TaskInput{in}); err != nil {
+		return err
+	}
+	var last time.Time // no touch was answered after it, and it is due no earlier than a delay from when that was asked
+	for i := range touches {
+		if !pause(ctx, every) {
+			return ctx.Err()
+		}
+		last = time.Now()
+		status, reply, err := st.client.call(ctx, http.MethodPost, "/tasks/"+name+"/touch", nil)
+		if err != nil {
+			return err
+		}
+		if status != http.StatusOK {
+			return fmt.Errorf("touch %d: status %d: %s", i+1, status, reply)
+		}
+	}
+	t.must(st.receiver.arrivals(name) == 0, "fired %d times during %d touches", st.receiver.arrivals(name), touches)
+	if err := st.promised(name, last.Add(delay)); err != nil {
+		return err
+	}
+	pause(ctx, 3*delay)
+	t.must(st.receiver.arrivals(name) == 1, "fired %d times after they stopped", st.receiver.arrivals(name))
+	if err := st.server.stop(10 * time.Second); err != nil {
+		return err
+	}
+	v, err := st.judge()
+	if err != nil {
+		return err
+	}
+	t.lateness("after the last touch's delay", v.Late)
+	return nil
+}
+
+// oneTask is a batch of one.
+func oneTask(name, callback string, due time.Time) []wire.TaskInput {
+	return []wire.TaskInput{input(name, callback, due)}
+}
