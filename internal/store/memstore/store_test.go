@@ -8,6 +8,36 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-func open(*testing.T) task.Store { return memstore.New(memstore.Config{Policy: storetest.Policy}) }
+var config = memstore.Config{Policy: storetest.Policy}
 
-func TestStore(t *testing.T) { storetest.Run(t, open) }
+func TestStore(t *testing.T) {
+	storetest.Run(t, func(*testing.T) task.Store { return memstore.New(config) })
+}
+
+// TestTheReferenceEqualsItself proves the comparison, not the store: commands
+// are reproducible, and Restore brings back all that is visible.
+func TestTheReferenceEqualsItself(t *testing.T) {
+	storetest.Differential(t, storetest.Subject{
+		Open:      func(*testing.T) task.Store { return memstore.New(config) },
+		Reference: restore,
+		Reopens:   []storetest.Reopen{{Name: "restore", Do: reopen}},
+		Scripts:   20,
+	})
+}
+
+func restore(now task.Millis, records []*task.Task) task.Store {
+	return memstore.Restore(config, now, records)
+}
+
+// reopen carries all that is visible over into a new store.
+func reopen(t *testing.T, s task.Store, now task.Millis) task.Store {
+	var all []*task.Task
+	for _, namespace := range []string{"default", "default2"} {
+		l, err := s.List(t.Context(), task.Filter{Namespace: namespace}, task.Page{Limit: 100, Bodies: true})
+		if err != nil || l.Next != "" {
+			t.Fatalf("list %s: %v, next %q", namespace, err, l.Next)
+		}
+		all = append(all, l.Tasks...)
+	}
+	return restore(now, all)
+}

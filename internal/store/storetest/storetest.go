@@ -43,6 +43,7 @@ func Run(t *testing.T, open func(t *testing.T) task.Store) {
 		{"watch", watchCases},
 		{"batch", batchCases},
 		{"close", closeCases},
+		{"race", raceCases},
 	}
 	for _, area := range areas {
 		t.Run(area.name, func(t *testing.T) {

@@ -1,0 +1,243 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// Subject is a store that Differential compares with the reference.
+type Subject struct {
+	// Open returns an empty store, opened with Policy.
+	Open func(t *testing.T) task.Store
+
+	// Reference returns the reference store with Policy, holding records, as
+	// it is after its process died: each lease is reaped as of now.
+	Reference func(now task.Millis, records []*task.Task) task.Store
+
+	// Reopens are the ways in which the store can end and be opened again.
+	// Empty for a store that cannot.
+	Reopens []Reopen
+
+	// Scripts is how many random scripts are run. Default: 200, and 20 in
+	// short tests.
+	Scripts int
+}
+
+// Reopen is one way in which a store ends and is opened again.
+type Reopen struct {
+	Name string // "close", "kill", ...
+
+	// Do ends s and opens what is left of it. The store it returns has reaped
+	// all leases as of now, knowing that their holders are gone.
+	Do func(t *testing.T, s task.Store, now task.Millis) task.Store
+
+	// LosesClaims allows that the claims and extensions since the last other
+	// change, or the last few of them, are not there afterwards.
+	LosesClaims bool
+}
+
+// scriptLength is how many commands a script has.
+const scriptLength = 150
+
+// Differential drives the store and the reference with the same random
+// commands, time included, and demands after each that both answered alike and
+// show the same: all records with their bodies, all lanes in their order. Where
+// they differ it prints the shortest script it can find that still makes them.
+// A seed always gives the same script.
+func Differential(t *testing.T, s Subject) {
+	scripts := s.Scripts
+	if scripts == 0 {
+		scripts = 200
+		if testing.Short() {
+			scripts = 20
+		}
+	}
+	for seed := range scripts {
+		sc := generate(s, uint64(seed), scriptLength)
+		d := s.try(t, fmt.Sprintf("seed %d", seed), sc)
+		if d == nil {
+			continue
+		}
+		sc, d = s.shrink(t, sc, d)
+		t.Fatalf("the store and the reference diverge (seed %d). The shortest script found:\n\n%s\nAfter its last command:\n%s", seed, sc, d)
+	}
+}
+
+// divergence says what differs after which step of a script.
+type divergence struct {
+	step int
+	what string
+}
+
+func (d *divergence) String() string { return d.what }
+
+// try runs a script in a subtest, so that what Open and Do registered is
+// cleaned up after it.
+func (s Subject) try(t *testing.T, name string, sc script) (d *divergence) {
+	t.Run(name, func(t *testing.T) { d = s.execute(t, sc) })
+	return d
+}
+
+// pair is the store and the reference in the middle of a script.
+type pair struct {
+	subject   Subject
+	store     task.Store
+	reference task.Store
+
+	shown   view    // what both showed last
+	base    view    // what both showed before pending
+	pending []lease // since the last other change
+}
+
+// lease is a claim or an extension, and when it was made.
+type lease struct {
+	at   task.Millis
+	key  task.Key
+	made interface {
+		Apply(now task.Millis, old *task.Task, p task.Policy) (task.Result, error)
+	}
+}
+
+// execute runs a script and returns the first divergence, nil if there is none.
+func (s Subject) execute(t *testing.T, sc script) *divergence {
+	p := &pair{subject: s, store: s.Open(t), reference: s.Reference(start, nil)}
+	defer func() { _ = p.store.Close() }()
+	for i, l := range sc {
+		err := p.step(t, l)
+		if err == nil {
+			err = p.compare(t.Context(), l)
+		}
+		if err != nil {
+			return &divergence{step: i, what: err.Error()}
+		}
+	}
+	return nil
+}
+
+func (p *pair) step(t *testing.T, l line) error {
+	if c, ok := l.command.(reopen); ok {
+		return p.reopen(t, l.at, p.subject.Reopens[c.way])
+	}
+	want, err := l.command.run(t.Context(), p.reference, l.at)
+	if err != nil {
+		return fmt.Errorf("the reference failed: %w", err)
+	}
+	got, err := l.command.run(t.Context(), p.store, l.at)
+	if err != nil {
+		return fmt.Errorf("the store failed: %w", err)
+	}
+	return differ("answers", want, got)
+}
+
+// reopen ends the store and opens it again. The reference is put into the one
+// state of those allowed that the store is in.
+func (p *pair) reopen(t *testing.T, now task.Millis, way Reopen) error {
+	p.store = way.Do(t, p.store, now)
+	got, err := look(t.Context(), p.store)
+	if err != nil {
+		return fmt.Errorf("after %q: %w", way.Name, err)
+	}
+	least := len(p.pending)
+	if way.LosesClaims {
+		least = 0
+	}
+	var differences []string
+	for survived := len(p.pending); survived >= least; survived-- {
+		records := p.shown.Records
+		if survived < len(p.pending) {
+			records = leaseAll(p.base.Records, p.pending[:survived])
+		}
+		p.reference = p.subject.Reference(now, records)
+		want, err := look(t.Context(), p.reference)
+		if err != nil {
+			return fmt.Errorf("the reference failed: %w", err)
+		}
+		err = differ(fmt.Sprintf("after %q, if %d of %d leases survived, visible states", way.Name, survived, len(p.pending)), want, got)
+		if err == nil {
+			return nil
+		}
+		differences = append(differences, err.Error())
+	}
+	return errors.New(strings.Join(differences, "\n"))
+}
+
+// leaseAll returns records as they are after leases.
+func leaseAll(records []*task.Task, leases []lease) []*task.Task {
+	records = slices.Clone(records)
+	for _, l := range leases {
+		for i, t := range records {
+			if t.Key() != l.key {
+				continue
+			}
+			if r, _ := l.made.Apply(l.at, t, Policy); r.Task != nil { // with ErrExpired too
+				records[i] = r.Task
+			}
+		}
+	}
+	return records
+}
+
+// compare looks at both stores and at the lanes that the store names.
+func (p *pair) compare(ctx context.Context, l line) error {
+	want, err := look(ctx, p.reference)
+	if err != nil {
+		return fmt.Errorf("the reference failed: %w", err)
+	}
+	got, err := look(ctx, p.store)
+	if err != nil {
+		return fmt.Errorf("the store failed: %w", err)
+	}
+	if err := differ("visible states", want, got); err != nil {
+		return err
+	}
+	p.remember(l, want)
+	return p.compareLanes(ctx, l.at)
+}
+
+// remember keeps what is shown now, and which claims a crash could take back:
+// any other change that was answered made those before it durable.
+func (p *pair) remember(l line, now view) {
+	var made []lease
+	switch c := l.command.(type) {
+	case claim:
+		for _, one := range c.Claims {
+			made = append(made, lease{l.at, one.Key, one})
+		}
+	case extend:
+		for _, one := range c.Extensions {
+			made = append(made, lease{l.at, one.Key, one})
+		}
+	default:
+		if _, ok := c.(reopen); ok || !reflect.DeepEqual(p.shown, now) {
+			p.pending = nil
+		}
+	}
+	if len(p.pending) == 0 {
+		p.base = p.shown
+	}
+	p.pending = append(p.pending, made...)
+	p.shown = now
+}
+
+// compareLanes demands that Lanes hides nothing. It may show too much.
+func (p *pair) compareLanes(ctx context.Context, now task.Millis) error {
+	heads := map[task.Lane]*task.Task{}
+	for _, t := range p.shown.Records {
+		if h := heads[t.Lane()]; t.State == task.Scheduled && (h == nil || t.Due < h.Due) {
+			heads[t.Lane()] = t
+		}
+	}
+	for _, until := range []task.Millis{now, now + 1000, forever} {
+		if err := lanesCover(ctx, p.store, until, heads); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,220 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// universe is small, so that random commands meet each other.
+var universe = world{
+	namespaces: []string{"default", "default2"},
+	names:      []string{"a", "a-", "a.b", "a0", "b"}, // beginnings of each other
+	queues:     []string{"default", "default-"},
+	urls:       []string{"https://receiver.example/hook", "http://[::1]:8080/"},
+	keys:       []string{"k1", "k2", "k3"},
+}
+
+type world struct{ namespaces, names, queues, urls, keys []string }
+
+// lanes returns every lane in which a generated task can wait.
+func (w world) lanes() []task.Lane {
+	var lanes []task.Lane
+	for _, namespace := range w.namespaces {
+		for _, queue := range w.queues {
+			for p := task.High; p <= task.Low; p++ {
+				for _, destination := range []string{"receiver.example:443", "[::1]:8080"} {
+					lanes = append(lanes, task.Lane{Namespace: namespace, Queue: queue, Priority: p, Destination: destination})
+				}
+			}
+		}
+	}
+	return lanes
+}
+
+// generator writes a script, and runs it on a reference while it does, so that
+// it knows what is running and what could be settled. Its choices are likely to
+// be sensible and never sure to be.
+type generator struct {
+	*rand.Rand
+	now     task.Millis
+	records []*task.Task // as they stand in the reference
+	serial  int          // the last identifier and token
+	ways    int          // how many ways there are to reopen
+}
+
+// generate returns the script of a seed.
+func generate(s Subject, seed uint64, length int) script {
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0x5eed)), now: start, ways: len(s.Reopens)}
+	reference := s.Reference(start, nil)
+	ctx := context.Background()
+	sc := make(script, 0, length)
+	for range length {
+		g.wait()
+		v, err := look(ctx, reference)
+		if err != nil {
+			panic(fmt.Sprintf("storetest: the reference failed: %v", err))
+		}
+		g.records = v.Records
+		l := line{at: g.now, command: g.command()}
+		sc = append(sc, l)
+		if _, ok := l.command.(reopen); ok {
+			reference = s.Reference(g.now, g.records)
+		} else if _, err := l.command.run(ctx, reference, l.at); err != nil {
+			panic(fmt.Sprintf("storetest: the reference failed: %v", err))
+		}
+	}
+	return sc
+}
+
+// wait moves the clock: mostly a little, sometimes over a retention, and now
+// and then back, as wall clocks do.
+func (g *generator) wait() {
+	switch g.IntN(20) {
+	case 0:
+		g.now += task.Millis(g.IntN(90_000))
+	case 1:
+		g.now -= task.Millis(g.IntN(500))
+	case 2, 3, 4, 5:
+		g.now += task.Millis(g.IntN(3000))
+	default:
+		g.now += task.Millis(g.IntN(200))
+	}
+}
+
+func (g *generator) command() command {
+	switch n := g.IntN(100); {
+	case n < 35:
+		return apply{several(g, g.change)}
+	case n < 58:
+		return claim{several(g, g.claim)}
+	case n < 76:
+		return settle{several(g, g.settlement)}
+	case n < 80:
+		return extend{several(g, g.extension)}
+	case n < 83:
+		return reap{1 + g.IntN(5)}
+	case n < 86:
+		return sweep{1 + g.IntN(5)}
+	case n < 89:
+		return get{g.key()}
+	case n < 93:
+		return list{g.filter(), task.Page{Limit: 1 + g.IntN(4), After: g.oneOf(append(universe.names, "", "")), Bodies: g.IntN(2) == 0}}
+	case n < 97 || g.ways == 0:
+		return peek{several(g, g.laneRead)}
+	}
+	return reopen{g.IntN(g.ways)}
+}
+
+// several returns one to four, mostly one.
+func several[T any](g *generator, one func() T) []T {
+	out := []T{one()}
+	for len(out) < 4 && g.IntN(3) == 0 {
+		out = append(out, one())
+	}
+	return out
+}
+
+func (g *generator) oneOf(words []string) string { return words[g.IntN(len(words))] }
+
+func (g *generator) key() task.Key {
+	return task.Key{Namespace: g.oneOf(universe.namespaces), Name: g.oneOf(universe.names)}
+}
+
+// record returns a record in one of the states where there is one, and
+// otherwise, or sometimes, any; nil if there is none.
+func (g *generator) record(states ...task.State) *task.Task {
+	if len(g.records) == 0 {
+		return nil
+	}
+	var fitting []*task.Task
+	for _, t := range g.records {
+		for _, s := range states {
+			if t.State == s {
+				fitting = append(fitting, t)
+			}
+		}
+	}
+	if len(fitting) == 0 || g.IntN(12) == 0 {
+		fitting = g.records
+	}
+	return fitting[g.IntN(len(fitting))]
+}
+
+// keyOf returns the key of a record in one of the states, mostly.
+func (g *generator) keyOf(states ...task.State) task.Key {
+	if t := g.record(states...); t != nil && g.IntN(10) > 0 {
+		return t.Key()
+	}
+	return g.key()
+}
+
+func (g *generator) next(prefix string) string {
+	g.serial++
+	return fmt.Sprintf("%s%d", prefix, g.serial)
+}
+
+func (g *generator) when() task.When {
+	if g.IntN(2) == 0 {
+		return task.When{Relative: true, Delay: time.Duration(g.IntN(1500)) * time.Millisecond}
+	}
+	return task.When{At: g.now + task.Millis(g.IntN(2000)-500)}
+}
+
+func (g *generator) duration(choices ...time.Duration) time.Duration {
+	return choices[g.IntN(len(choices))]
+}
+
+func (g *generator) body() task.Body {
+	switch g.IntN(8) {
+	case 0:
+		return task.Body{Kind: task.NoBody}
+	case 1:
+		return task.Body{Kind: task.TextBody, Bytes: []byte{}}
+	case 2:
+		return task.Body{Kind: task.BinaryBody, Bytes: []byte(strings.Repeat("\x00\xff", 1+g.IntN(20_000)))}
+	}
+	return task.Body{Kind: task.JSONBody, Bytes: fmt.Appendf(nil, `{"n":%d}`, g.IntN(1000))}
+}
+
+func (g *generator) labels() map[string]string {
+	m := map[string]string{}
+	for _, k := range []string{"k", "l"} {
+		if g.IntN(3) == 0 {
+			m[k] = g.oneOf([]string{"", "v", "ü"})
+		}
+	}
+	return m
+}
+
+func (g *generator) spec() task.Spec {
+	s := task.DefaultSpec()
+	s.Key, s.ID = g.key(), g.next("id-")
+	if g.IntN(3) > 0 && len(g.records) > 4 {
+		s.Key = g.keyOf(task.Delivered, task.Cancelled, task.Dead)
+	}
+	s.Queue, s.Priority, s.Labels = g.oneOf(universe.queues), task.Priority(g.IntN(3)), g.labels()
+	s.Request.URL = g.oneOf(universe.urls)
+	body := g.body()
+	s.Request.BodyKind, s.Request.Body, s.Request.BodySize = body.Kind, body.Bytes, len(body.Bytes)
+	if g.IntN(3) == 0 {
+		s.Request.Headers = map[string]string{"X-A": g.oneOf([]string{"", "1"})}
+	}
+	s.When = g.when()
+	s.Timeout = g.duration(time.Millisecond, time.Second, time.Minute)
+	s.ExpireAfter = g.duration(0, 0, time.Second, time.Hour)
+	s.Retry = task.Retry{
+		MaxAttempts: g.IntN(4),
+		MinBackoff:  g.duration(time.Millisecond, time.Second),
+		MaxBackoff:  g.duration(time.Second, time.Minute),
+		MaxAge:      g.duration(0, 10*time.Second, time.Hour),
+	}
+	if err := s.Validate(g.now); err != nil {
+		panic(fmt.Sprintf("storetest: generated spec: %v", err))
+	}
+	return s
+}

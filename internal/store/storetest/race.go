@@ -1,0 +1,278 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// crowd is how many goroutines meet in each of these cases.
+const crowd = 64
+
+// raceCases mean most under the race detector, and without it still count who won.
+var raceCases = []testCase{
+	{
+		"a name is created once",
+		"Of many creates of one name at the same time one succeeds; with one idempotency key all get the same task.",
+		func(f *fixture) {
+			var made, repeated atomic.Int64
+			specs := make([]task.Spec, crowd)
+			for i := range specs {
+				specs[i] = f.spec("a")
+			}
+			f.together(func(i int) {
+				r := f.one(task.Create{Spec: specs[i]})
+				switch {
+				case r.Err == nil && r.Effect == task.Created:
+					made.Add(1)
+				case !errors.Is(r.Err, task.ErrExists):
+					f.Errorf("create: effect %d, error %v", r.Effect, r.Err)
+				}
+			})
+			for i := range specs {
+				specs[i] = f.spec("b")
+			}
+			f.together(func(i int) {
+				r := f.one(task.Create{Spec: specs[i], Idempotency: idem("k", "r")})
+				if r.Err != nil {
+					f.Errorf("create with a key: %v", r.Err)
+				} else if r.Effect == task.Repeated {
+					repeated.Add(1)
+				}
+			})
+			if made.Load() != 1 || repeated.Load() != crowd-1 {
+				f.Errorf("%d created without a key, %d repeats with one", made.Load(), repeated.Load())
+			}
+		},
+	},
+	{
+		"an idempotency key makes one task",
+		"Of many creates with one key and different names one succeeds, the others are ErrIdempotencyReuse.",
+		func(f *fixture) {
+			var made atomic.Int64
+			specs := make([]task.Spec, crowd)
+			for i := range specs {
+				specs[i] = f.spec(fmt.Sprintf("t%d", i))
+			}
+			f.together(func(i int) {
+				r := f.one(task.Create{Spec: specs[i], Idempotency: idem("k", "r")})
+				if r.Err == nil {
+					made.Add(1)
+				} else if !errors.Is(r.Err, task.ErrIdempotencyReuse) {
+					f.Errorf("create: %v", r.Err)
+				}
+			})
+			if n := len(f.list(ns(), task.Page{Limit: 100})); made.Load() != 1 || n != 1 {
+				f.Errorf("%d creates succeeded, %d tasks are there", made.Load(), n)
+			}
+		},
+	},
+	{
+		"a task is claimed by exactly one token",
+		"However many ask at the same time, one token gets the lease; it alone settles.",
+		func(f *fixture) {
+			const tasks = 40
+			claims := make([]task.Claim, tasks)
+			for i := range claims {
+				t := f.create(fmt.Sprintf("t%02d", i), at(start))
+				claims[i] = task.Claim{Key: t.Key(), Lane: t.Lane(), Until: start + 60_000}
+			}
+			var won, settled [tasks]atomic.Int64
+			f.together(func(who int) {
+				mine := make([]task.Claim, tasks)
+				for i := range mine {
+					mine[i] = claims[(i+who)%tasks]
+					mine[i].Token = task.Token(fmt.Sprintf("%d of %d", i, who))
+				}
+				replies, err := f.store.Claim(f.Context(), start, mine)
+				if err != nil {
+					f.Errorf("Claim: %v", err)
+					return
+				}
+				for i, r := range replies {
+					if r.Err == nil {
+						won[(i+who)%tasks].Add(1)
+					} else if !isStateError(r.Err) {
+						f.Errorf("claim: %v", r.Err)
+					}
+					rs, err := f.store.Settle(f.Context(), start, []task.Settlement{{Key: mine[i].Key, Token: mine[i].Token, Outcome: task.Outcome{Verdict: task.Success}}})
+					switch {
+					case err != nil:
+						f.Errorf("Settle: %v", err)
+					case rs[0].Err == nil:
+						settled[(i+who)%tasks].Add(1)
+					}
+				}
+			})
+			for i := range tasks {
+				if won[i].Load() != 1 || settled[i].Load() != 1 {
+					f.Errorf("task %d was claimed %d times and settled %d times", i, won[i].Load(), settled[i].Load())
+				}
+			}
+		},
+	},
+	{
+		"no attempt starts after a cancel's reply",
+		"Updated: no claim succeeds after this reply, and none has. Accepted: one has.",
+		func(f *fixture) {
+			const tasks = 60
+			var cancelled [tasks]atomic.Bool // the reply Updated has arrived
+			var claimed, accepted [tasks]atomic.Int64
+			made := make([]*task.Task, tasks)
+			for i := range made {
+				made[i] = f.create(fmt.Sprintf("t%02d", i), at(start))
+			}
+			f.together(func(who int) {
+				r := rand.New(rand.NewPCG(1, uint64(who)))
+				for _, i := range r.Perm(tasks) {
+					if r.IntN(3) > 0 {
+						over := cancelled[i].Load()
+						c := task.Claim{Key: made[i].Key(), Lane: made[i].Lane(), Token: task.Token(fmt.Sprint(who)), Until: start + 60_000}
+						replies, err := f.store.Claim(f.Context(), start, []task.Claim{c})
+						if err != nil {
+							f.Errorf("Claim: %v", err)
+							return
+						}
+						if replies[0].Err == nil {
+							claimed[i].Add(1)
+							if over {
+								f.Errorf("task %d was claimed after its cancel was answered with Updated", i)
+							}
+						}
+						continue
+					}
+					switch reply := f.one(task.Cancel{Key: made[i].Key()}); {
+					case reply.Err == nil && reply.Effect == task.Updated:
+						cancelled[i].Store(true)
+					case reply.Err == nil:
+						accepted[i].Add(1)
+					case !isStateError(reply.Err):
+						f.Errorf("cancel: %v", reply.Err)
+					}
+				}
+			})
+			for i := range tasks {
+				if n := claimed[i].Load(); n > 1 || (n == 1) == cancelled[i].Load() || accepted[i].Load() > 0 && n == 0 {
+					f.Errorf("task %d: claimed %d times, cancelled before any: %v, %d cancels accepted", i, n, cancelled[i].Load(), accepted[i].Load())
+				}
+			}
+		},
+	},
+	{
+		"a record and its body belong together",
+		"Bodies are stored apart, and whoever reads both while a task is replaced sees those of one incarnation.",
+		func(f *fixture) {
+			spec := func(who, round int) task.Spec {
+				s := task.DefaultSpec()
+				s.Key, s.ID = key("a"), fmt.Sprintf("%d.%d", who, round)
+				s.When, s.Request.URL = task.When{At: start}, "https://receiver.example/"
+				setBody(&s, s.ID)
+				if err := s.Validate(start); err != nil {
+					f.Errorf("the case itself is wrong: %v", err)
+				}
+				return s
+			}
+			f.must(start, task.Replace{Spec: spec(0, 0)})
+			f.together(func(who int) {
+				for round := range 10 {
+					if who%4 == 0 {
+						f.one(task.Replace{Spec: spec(who, round)})
+						continue
+					}
+					got, err := f.store.Get(f.Context(), key("a"))
+					if err != nil || string(got.Request.Body) != got.ID {
+						f.Errorf("Get: incarnation %+v, error %v", got, err)
+						return
+					}
+					l, err := f.store.List(f.Context(), ns(), task.Page{Limit: 1, Bodies: true})
+					if err != nil || len(l.Tasks) != 1 || string(l.Tasks[0].Request.Body) != l.Tasks[0].ID {
+						f.Errorf("List: %+v, error %v", l, err)
+						return
+					}
+				}
+			})
+		},
+	},
+	{
+		"a storm leaves no wreck",
+		"After any mix of calls at the same time every invariant holds: nothing is lost between a record and its index.",
+		func(f *fixture) {
+			seeds := make([]*generator, crowd)
+			for i := range seeds {
+				seeds[i] = &generator{Rand: rand.New(rand.NewPCG(2, uint64(i))), now: start, serial: i * 1_000_000}
+			}
+			f.together(func(who int) {
+				g := seeds[who]
+				for range 20 {
+					l, err := f.store.List(f.Context(), task.Filter{Namespace: g.oneOf(universe.namespaces)}, task.Page{Limit: 100})
+					if err != nil {
+						f.Errorf("List: %v", err)
+						return
+					}
+					g.records, g.now = l.Tasks, g.now+task.Millis(g.IntN(400))
+					if _, err := g.command().run(f.Context(), f.store, g.now); err != nil {
+						f.Errorf("%v", err)
+						return
+					}
+				}
+			})
+		},
+	},
+	{
+		"closing under load ends every call",
+		"Calls that meet Close are answered or get ErrClosed; none hangs and none panics.",
+		func(f *fixture) {
+			specs := make([]task.Spec, crowd)
+			for i := range specs {
+				specs[i] = f.spec(fmt.Sprintf("t%d", i))
+			}
+			f.together(func(who int) {
+				if who == crowd/2 {
+					if err := f.store.Close(); err != nil {
+						f.Errorf("Close: %v", err)
+					}
+					return
+				}
+				for {
+					_, err := f.store.Apply(f.Context(), start, []task.Change{task.Replace{Spec: specs[who]}})
+					if errors.Is(err, task.ErrClosed) {
+						return
+					}
+					if err != nil {
+						f.Errorf("Apply: %v", err)
+						return
+					}
+				}
+			})
+		},
+	},
+}
+
+// together runs part in a crowd of goroutines that begin at once, and waits for
+// them. They must not end the test, only fail it.
+func (f *fixture) together(part func(i int)) {
+	begin := make(chan struct{})
+	var wg sync.WaitGroup
+	for i := range crowd {
+		wg.Go(func() {
+			<-begin
+			part(i)
+		})
+	}
+	close(begin)
+	wg.Wait()
+}
+
+// one carries out one change, from any goroutine.
+func (f *fixture) one(c task.Change) task.Reply {
+	replies, err := f.store.Apply(f.Context(), start, []task.Change{c})
+	if err != nil {
+		f.Errorf("Apply: %v", err)
+		return task.Reply{Err: err}
+	}
+	return replies[0]
+}

@@ -1,0 +1,154 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// script is what Differential does to both stores.
+type script []line
+
+// line is a command and the time at which it is given.
+type line struct {
+	at      task.Millis
+	command command
+}
+
+// String prints one command a line, with its time from the beginning.
+func (sc script) String() string {
+	var b strings.Builder
+	for _, l := range sc {
+		fmt.Fprintf(&b, "\t%+7d ms  %s\n", l.at-start, show(l.command))
+	}
+	return b.String()
+}
+
+// command is one call. It stands for itself: keys, tokens, lanes and versions
+// are in it, so that it still means the same when the commands before it are
+// left out.
+type command interface {
+	run(ctx context.Context, s task.Store, now task.Millis) (answer any, err error)
+	// without returns the command with one of its n items left out.
+	items() (n int, without func(i int) command)
+}
+
+type (
+	apply  struct{ Changes []task.Change }
+	claim  struct{ Claims []task.Claim }
+	extend struct{ Extensions []task.Extension }
+	settle struct{ Settlements []task.Settlement }
+	reap   struct{ Limit int }
+	sweep  struct{ Limit int }
+	get    struct{ Key task.Key }
+	list   struct {
+		Filter task.Filter
+		Page   task.Page
+	}
+	peek   struct{ Reads []task.LaneRead }
+	reopen struct{ way int }
+)
+
+func (c apply) run(ctx context.Context, s task.Store, now task.Millis) (any, error) {
+	replies, err := s.Apply(ctx, now, c.Changes)
+	return views(replies, true), err
+}
+
+func (c claim) run(ctx context.Context, s task.Store, now task.Millis) (any, error) {
+	replies, err := s.Claim(ctx, now, c.Claims)
+	return views(replies, true), err
+}
+
+func (c extend) run(ctx context.Context, s task.Store, now task.Millis) (any, error) {
+	errs, err := s.Extend(ctx, now, c.Extensions)
+	words := make([]string, len(errs))
+	for i, e := range errs {
+		words[i] = word(e)
+	}
+	return words, err
+}
+
+func (c settle) run(ctx context.Context, s task.Store, now task.Millis) (any, error) {
+	replies, err := s.Settle(ctx, now, c.Settlements)
+	return views(replies, false), err // whether a body is loaded is left open here
+}
+
+func (c reap) run(ctx context.Context, s task.Store, now task.Millis) (any, error) {
+	return drainLimited(c.Limit, func() (int, error) { return s.Reap(ctx, now, c.Limit) })
+}
+
+func (c sweep) run(ctx context.Context, s task.Store, now task.Millis) (any, error) {
+	return drainLimited(c.Limit, func() (int, error) { return s.Sweep(ctx, now, c.Limit) })
+}
+
+// drainLimited is drainCount that checks the limit: which records go first is
+// left open, so only the end is compared.
+func drainLimited(limit int, step func() (int, error)) (int, error) {
+	return drainCount(func() (int, error) {
+		n, err := step()
+		if n > limit {
+			err = errors.Join(err, fmt.Errorf("%d records with a limit of %d", n, limit))
+		}
+		return n, err
+	})
+}
+
+func (c get) run(ctx context.Context, s task.Store, _ task.Millis) (any, error) {
+	t, err := s.Get(ctx, c.Key)
+	return reply{Task: plain(t), Err: word(err)}, nil
+}
+
+// list compares the pages put together: where each one ends is left open.
+func (c list) run(ctx context.Context, s task.Store, _ task.Millis) (any, error) {
+	tasks, err := drain(ctx, s, c.Filter, c.Page)
+	for i, t := range tasks {
+		tasks[i] = plain(t)
+	}
+	return tasks, err
+}
+
+func (c peek) run(ctx context.Context, s task.Store, _ task.Millis) (any, error) {
+	found, err := s.Peek(ctx, c.Reads)
+	out := make([][]task.Entry, len(found))
+	for i, entries := range found {
+		out[i] = append(out[i], entries...)
+	}
+	return out, err
+}
+
+func (reopen) run(context.Context, task.Store, task.Millis) (any, error) {
+	return nil, errors.New("a reopen is not a call")
+}
+
+func (c apply) items() (int, func(int) command) {
+	return len(c.Changes), func(i int) command { return apply{without(c.Changes, i)} }
+}
+
+func (c claim) items() (int, func(int) command) {
+	return len(c.Claims), func(i int) command { return claim{without(c.Claims, i)} }
+}
+
+func (c extend) items() (int, func(int) command) {
+	return len(c.Extensions), func(i int) command { return extend{without(c.Extensions, i)} }
+}
+
+func (c settle) items() (int, func(int) command) {
+	return len(c.Settlements), func(i int) command { return settle{without(c.Settlements, i)} }
+}
+
+func (c peek) items() (int, func(int) command) {
+	return len(c.Reads), func(i int) command { return peek{without(c.Reads, i)} }
+}
+
+func (reap) items() (int, func(int) command)   { return 1, nil }
+func (sweep) items() (int, func(int) command)  { return 1, nil }
+func (get) items() (int, func(int) command)    { return 1, nil }
+func (list) items() (int, func(int) command)   { return 1, nil }
+func (reopen) items() (int, func(int) command) { return 1, nil }
+
+func without[T any](s []T, i int) []T {
+	return append(append(make([]T, 0, len(s)), s[:i]...), s[i+1:]...)
+}

@@ -1,0 +1,117 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// view is all that can be seen of a store from outside.
+type view struct {
+	Records []*task.Task // with their bodies
+	Lanes   [][]task.Entry
+}
+
+// look reads everything in the generator's universe.
+func look(ctx context.Context, s task.Store) (view, error) {
+	var v view
+	for _, namespace := range universe.namespaces {
+		tasks, err := drain(ctx, s, task.Filter{Namespace: namespace}, task.Page{Limit: 100, Bodies: true})
+		if err != nil {
+			return view{}, fmt.Errorf("list: %w", err)
+		}
+		for _, t := range tasks {
+			v.Records = append(v.Records, plain(t))
+		}
+	}
+	reads := make([]task.LaneRead, 0, 100)
+	for _, lane := range universe.lanes() {
+		reads = append(reads, task.LaneRead{Lane: lane, Until: forever, Limit: 100})
+	}
+	found, err := s.Peek(ctx, reads)
+	if err != nil {
+		return view{}, fmt.Errorf("peek: %w", err)
+	}
+	for _, entries := range found {
+		v.Lanes = append(v.Lanes, append([]task.Entry(nil), entries...)) // nil where there are none
+	}
+	return v, nil
+}
+
+// plain returns t with its empty maps, slices and bodies nil: keeping a record
+// may turn one into the other.
+func plain(t *task.Task) *task.Task {
+	if t == nil {
+		return nil
+	}
+	c := *t
+	if len(c.Labels) == 0 {
+		c.Labels = nil
+	}
+	if len(c.Request.Headers) == 0 {
+		c.Request.Headers = nil
+	}
+	if len(c.Request.Body) == 0 {
+		c.Request.Body = nil
+	}
+	if len(c.History) == 0 {
+		c.History = nil
+	}
+	return &c
+}
+
+// reply is a task.Reply as it is compared.
+type reply struct {
+	Task   *task.Task
+	Effect task.Effect
+	Err    string
+}
+
+func views(replies []task.Reply, bodies bool) []reply {
+	out := make([]reply, len(replies))
+	for i, r := range replies {
+		t := plain(r.Task)
+		if t != nil && !bodies {
+			t = t.WithoutBody()
+		}
+		out[i] = reply{Task: t, Effect: r.Effect, Err: word(r.Err)}
+	}
+	return out
+}
+
+// sentinels are the errors of the contract that carry nothing.
+var sentinels = []error{
+	task.ErrNotFound, task.ErrExists, task.ErrIdempotencyReuse, task.ErrPrecondition, task.ErrStale,
+	task.ErrNotDue, task.ErrLaneChanged, task.ErrExpired, task.ErrFull, task.ErrClosed,
+}
+
+// word says what an error is to a caller who asks with errors.Is and errors.As.
+func word(err error) string {
+	if err == nil {
+		return ""
+	}
+	if e, ok := errors.AsType[*task.StateError](err); ok {
+		return fmt.Sprintf("StateError%+v", *e)
+	}
+	if e, ok := errors.AsType[*task.FieldError](err); ok {
+		return fmt.Sprintf("FieldError%+v", *e)
+	}
+	for _, s := range sentinels {
+		if errors.Is(err, s) {
+			return s.Error()
+		}
+	}
+	return "no error of the contract: " + err.Error()
+}
+
+// differ returns an error that shows where two values differ. The fast path
+// decides, the slow one explains.
+func differ(what string, want, got any) error {
+	if reflect.DeepEqual(want, got) {
+		return nil
+	}
+	return fmt.Errorf("%s differ (- reference, + store):\n%s", what, diff(want, got))
+}
