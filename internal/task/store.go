@@ -58,11 +58,12 @@ type Queue interface {
 	Peek(ctx context.Context, reads []LaneRead) ([][]Entry, error)
 
 	// Claim takes due tasks, each by itself, with their bodies. The errors of
-	// a reply are those of Claim.Apply. After a crash every claim that was not
-	// settled is reaped.
+	// a reply are those of Claim.Apply. A claim alone need not be durable: after
+	// a crash each one that was not settled has been reaped, or never made.
 	Claim(ctx context.Context, now Millis, claims []Claim) ([]Reply, error)
 
-	// Extend keeps leases for longer; one error, nil or ErrStale, for each.
+	// Extend keeps leases for longer; one error, nil or ErrStale, for each. It
+	// is as durable as a claim.
 	Extend(ctx context.Context, now Millis, extensions []Extension) ([]error, error)
 
 	// Settle ends claims; one reply, with a nil error or ErrStale, for each.
