@@ -220,6 +220,9 @@ func TestABodyIsKeptByteForByte(t *testing.T) {
 				given = ", " + given
 			}
 			s.do("POST", "/v1/tasks", `{"name": "a", "delay": "1h", "http": {"url": "http://example.com/"`+given+`}}`).want(201, nil)
+			for range 10 { // buffers are used again
+				s.do("POST", "/v1/tasks", `{"delay": "1h", "http": {"url": "http://example.com/", "body": [`+strings.Repeat("7,", 100)+`7]}}`).want(201, nil)
+			}
 			if got := s.record("a").Request; got.BodyKind != c.kind || string(got.Body) != c.stored || got.BodySize != len(c.stored) {
 				t.Errorf("stored kind %d, %q", got.BodyKind, got.Body)
 			}

@@ -2,7 +2,9 @@ package api_test
 
 import (
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -316,4 +318,51 @@ func TestTheBodyLimitIsTheOperators(t *testing.T) {
 	serve(t, func(c *api.Config) { c.BodyLimit = 512 << 10 }).do("POST", "/v1/tasks", large).want(201, nil)
 	beyond := withHTTP(`"body": "` + strings.Repeat("x", 1<<20+1) + `"`)
 	serve(t, func(c *api.Config) { c.BodyLimit = 1 << 30 }).do("POST", "/v1/tasks", beyond).problem(413, "body_too_large", "http.body")
+}
+
+func TestNoMoreIsReadThanTheLimit(t *testing.T) {
+	for target, limit := range map[string]int{"/v1/tasks": 1 << 20, "/v1/tasks/batch": 16 << 20, "/v1/publish?url=http%3A%2F%2Fexample.com%2F": 256 << 10} {
+		s := serve(t)
+		for _, announced := range []int64{-1, 1 << 40} {
+			endless := &counting{}
+			r := httptest.NewRequest("POST", target, endless)
+			r.Host, r.ContentLength = "localhost", announced
+			r.Header.Set("Content-Type", "application/json")
+			got := s.send(r)
+			if got.status != 413 {
+				t.Errorf("%s: %d %s", target, got.status, got.body)
+			}
+			if announced > 0 && endless.read > 0 || endless.read > limit+1 {
+				t.Errorf("%s: %d bytes were read where %d are announced", target, endless.read, announced)
+			}
+		}
+	}
+}
+
+// counting is an endless body.
+type counting struct{ read int }
+
+func (c *counting) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = ' '
+	}
+	c.read += len(p)
+	return len(p), nil
+}
+
+type tornBody struct{}
+
+func (tornBody) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+func TestABodyThatBreaksOffCreatesNothing(t *testing.T) {
+	s := serve(t)
+	for _, target := range []string{"/v1/tasks", "/v1/tasks/batch", "/v1/publish?url=http%3A%2F%2Fexample.com%2F"} {
+		r := httptest.NewRequest("POST", target, io.MultiReader(strings.NewReader(hour), tornBody{}))
+		r.Host, r.ContentLength = "localhost", int64(len(hour)+1)
+		r.Header.Set("Content-Type", "application/json")
+		s.send(r).problem(400, "unreadable_body", "")
+	}
+	if n := len(s.all()); n != 0 {
+		t.Errorf("stored %d tasks", n)
+	}
 }

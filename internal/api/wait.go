@@ -28,20 +28,12 @@ func (s *Server) getLater(w http.ResponseWriter, r *request, key task.Key) error
 	return nil
 }
 
-// allow moves the deadlines that the server set for ordinary requests: the
-// reply may come d later. Where there are none it sets none, as they would
-// outlive the request on its connection.
+// allow moves the deadline that the server set for the replies to ordinary
+// requests: this one may come d later. (That for reading ends with the request.)
 func allow(w http.ResponseWriter, r *http.Request, d time.Duration) {
 	server, ok := r.Context().Value(http.ServerContextKey).(*http.Server)
-	if !ok {
-		return
-	}
-	c := http.NewResponseController(w)
-	if server.ReadTimeout > 0 { // the request was read; what is read now is only whether the client is there
-		_ = c.SetReadDeadline(time.Time{}) // a writer without deadlines needs none moved
-	}
-	if server.WriteTimeout > 0 {
-		_ = c.SetWriteDeadline(time.Now().Add(d + server.WriteTimeout))
+	if ok && server.WriteTimeout > 0 {
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(d + server.WriteTimeout)) // a writer that has none needs none moved
 	}
 }
 
