@@ -227,9 +227,12 @@ func (c *committer) apply(f *flight) (err error) {
 	if f.batch == nil {
 		return nil
 	}
+	if err := c.broken(); err != nil {
+		return err
+	}
 	defer func() {
 		if p := recover(); p != nil {
-			c.wedged.Store(true)
+			c.wedge()
 			err = fmt.Errorf("write the log: %v", p)
 		}
 	}()

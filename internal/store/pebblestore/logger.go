@@ -27,7 +27,7 @@ func (l logger) Errorf(format string, args ...any) {
 // goroutine. Exiting here would take from the process the choice of its exit
 // code and its last words; OnFatal has it.
 func (l logger) Fatalf(format string, args ...any) {
-	l.s.wedged.Store(true)
+	l.s.wedge()
 	l.s.fail("store tasks", fmt.Errorf(format, args...))
 	runtime.Goexit()
 }
@@ -40,11 +40,11 @@ func (s *Store) listener() *pebble.EventListener {
 			if errors.Is(err, pebble.ErrCancelledCompaction) {
 				return
 			}
-			s.wedged.Store(true)
+			s.wedge()
 			s.fail("write tables in the background", err)
 		},
 		DataCorruption: func(info pebble.DataCorruptionInfo) {
-			s.wedged.Store(true)
+			s.wedge()
 			s.fail("read a table", fmt.Errorf("%w: %s: %w", ErrDamaged, info.Path, info.Details))
 		},
 		DiskSlow: func(info pebble.DiskSlowInfo) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
@@ -34,6 +35,7 @@ func Open(dir string, config Config) (*Store, error) {
 	s := &Store{
 		dir: dir, config: config, unlock: unlock,
 		failed:        make(chan struct{}),
+		wedged:        make(chan struct{}),
 		committerDone: make(chan struct{}),
 		syncerDone:    make(chan struct{}),
 	}
@@ -48,7 +50,7 @@ func Open(dir string, config Config) (*Store, error) {
 func (s *Store) start() error {
 	fresh, err := s.openPebble()
 	if err != nil {
-		if !s.wedged.Load() {
+		if !s.isWedged() {
 			err = errors.Join(err, s.unlock.Close())
 		}
 		return explain(s.dir, err)
@@ -66,6 +68,10 @@ func (s *Store) start() error {
 	go c.run()
 	go s.syncer(c.flights)
 	if err := s.reapAll(); err != nil {
+		return explain(s.dir, errors.Join(err, s.Close()))
+	}
+	s.running.Store(true)
+	if err := s.broken(); err != nil { // after reapAll, before OnFatal could be told
 		return explain(s.dir, errors.Join(err, s.Close()))
 	}
 	return nil
@@ -88,6 +94,9 @@ func (s *Store) load() (number uint64, clean bool, err error) {
 // raised still has the old one. fresh: there was no database.
 func (s *Store) openPebble() (fresh bool, err error) {
 	before, err := pebble.Peek(s.dir, s.config.FS)
+	if err != nil && strings.Contains(err.Error(), "unknown format major version") {
+		return false, fmt.Errorf("%w: %w; this one knows versions up to %d, and has changed nothing", ErrNewerFormat, err, pebble.FormatNewest)
+	}
 	if err != nil {
 		return false, err
 	}
@@ -113,22 +122,29 @@ func (s *Store) openPebble() (fresh bool, err error) {
 
 // openOnce opens the database in a goroutine of its own, as the logger ends the
 // goroutine in which Pebble meets a fatal error.
-func (s *Store) openOnce(options *pebble.Options) (db *pebble.DB, err error) {
+func (s *Store) openOnce(options *pebble.Options) (*pebble.DB, error) {
+	var db *pebble.DB
+	var err error
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		db, err = pebble.Open(s.dir, options)
 	}()
-	<-done
-	if db == nil && err == nil {
-		err = s.broken()
+	select {
+	case <-done:
+		if db != nil || err != nil {
+			return db, err
+		}
+	case <-s.failed:
+		// Where a table cannot be written Pebble tries again, for ever: it is left at that.
 	}
-	return db, err
+	s.wedge()
+	return nil, s.broken()
 }
 
 func (s *Store) options(cache *pebble.Cache, lock *pebble.Lock) *pebble.Options {
 	o := &pebble.Options{
-		FS:                          s.config.FS,
+		FS:                          disk{FS: s.config.FS, s: s},
 		Lock:                        lock,
 		Cache:                       cache,
 		FormatMajorVersion:          pebbleFormat,

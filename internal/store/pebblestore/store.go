@@ -43,10 +43,12 @@ type Store struct {
 	gate   sync.RWMutex
 	closed bool
 
-	failOnce sync.Once
-	failed   chan struct{}         // closed when the store has failed
-	failure  atomic.Pointer[error] // set once, before failed is closed
-	wedged   atomic.Bool           // Pebble was left in the middle of a step: it cannot be closed. Set by its goroutines, read by Close.
+	running   atomic.Bool // Open has returned and Close has not begun to close Pebble: they set it, Pebble's goroutines read it
+	failOnce  sync.Once
+	failed    chan struct{}         // closed when the store has failed
+	failure   atomic.Pointer[error] // set once, before failed is closed
+	wedgeOnce sync.Once
+	wedged    chan struct{} // closed when Pebble is left in the middle of a step, so that it cannot be closed
 
 	committerDone chan struct{}
 	syncerDone    chan struct{}
@@ -113,6 +115,7 @@ func (s *Store) close() error {
 	if err == nil {
 		err = s.markClean()
 	}
+	s.running.Store(false)
 	err = errors.Join(err, s.db.Close(), s.watermark.file.Close(), s.unlock.Close())
 	if err != nil {
 		return fmt.Errorf("close the data directory %s: %w", s.dir, err)
@@ -129,16 +132,15 @@ func (s *Store) ended() bool {
 	late := time.NewTimer(giveUp)
 	defer late.Stop()
 	for _, done := range []<-chan struct{}{s.committerDone, s.syncerDone} {
-		if s.wedged.Load() {
-			return false
-		}
 		select {
 		case <-done:
+		case <-s.wedged:
+			return false
 		case <-late.C:
 			return false
 		}
 	}
-	return !s.wedged.Load()
+	return !s.isWedged()
 }
 
 // markClean notes that nothing is under way. It also moves everything out of
@@ -157,10 +159,22 @@ func (s *Store) fail(op string, cause error) {
 		err := fmt.Errorf("the data directory %s failed: %s: %w; nothing more is accepted or sent; free or replace the disk and start again: what was answered is kept", s.dir, op, cause)
 		s.failure.Store(&err)
 		close(s.failed)
-		if s.config.OnFatal != nil {
+		if s.config.OnFatal != nil && s.running.Load() {
 			s.config.OnFatal(err)
 		}
 	})
+}
+
+// wedge notes that Pebble is left in the middle of a step.
+func (s *Store) wedge() { s.wedgeOnce.Do(func() { close(s.wedged) }) }
+
+func (s *Store) isWedged() bool {
+	select {
+	case <-s.wedged:
+		return true
+	default:
+		return false
+	}
 }
 
 // stopped is what callers get after a failure.

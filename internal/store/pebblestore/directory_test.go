@@ -1,0 +1,153 @@
+package pebblestore
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+func TestASecondStoreOnTheSameDirectoryIsRefused(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	s, err := Open(dir, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	mustApply(t, s, creates(0, 10, later))
+	if _, err := Open(dir, Config{}); !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), dir) {
+		t.Errorf("second store: %v", err)
+	}
+	mustApply(t, s, creates(10, 10, later)) // the first one goes on
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Open(dir, Config{})
+	if err != nil {
+		t.Fatalf("after the first one was closed: %v", err)
+	}
+	if err := again.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestADirectoryIsRefusedAndLeftAsItWas(t *testing.T) {
+	newer := fmt.Sprintf(markerText, formatVersion+2, formatVersion+1)
+	for _, c := range []struct {
+		name  string
+		files map[string]string
+		want  error
+		says  []string
+	}{
+		{"newer", map[string]string{markerFile: newer, "000007.log": "x"}, ErrNewerFormat, []string{fmt.Sprint(formatVersion + 1), fmt.Sprint(formatVersion)}},
+		{"foreign", map[string]string{"thesis.tex": "\\documentclass"}, ErrForeign, []string{"thesis.tex", markerFile}},
+		{"another program's database", map[string]string{"CURRENT": "MANIFEST-000001\n", "000007.log": "x"}, ErrForeign, nil},
+		{"unreadable marker", map[string]string{markerFile: "format one\n"}, ErrDamaged, []string{markerFile}},
+		{"empty marker", map[string]string{markerFile: ""}, ErrDamaged, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			for name, text := range c.files {
+				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			before := listDir(t, dir)
+			_, err := Open(dir, Config{})
+			if !errors.Is(err, c.want) {
+				t.Fatalf("got %v, want %v", err, c.want)
+			}
+			for _, word := range append(c.says, dir) {
+				if !strings.Contains(err.Error(), word) {
+					t.Errorf("%q does not say %q", err, word)
+				}
+			}
+			if after := listDir(t, dir); !slices.Equal(before, after) {
+				t.Errorf("the directory was %q and is %q", before, after)
+			}
+		})
+	}
+}
+
+// listDir returns the names, sizes and times of what is in dir.
+func listDir(t *testing.T, dir string) (all []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, fmt.Sprint(e.Name(), info.Size(), info.ModTime()))
+	}
+	return all
+}
+
+func TestADatabaseOfANewerPebbleIsRefused(t *testing.T) {
+	disk := vfs.NewMem()
+	if err := open(t, disk, Config{}).Close(); err != nil {
+		t.Fatal(err)
+	}
+	names, err := disk.List("data")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if number, ok := strings.CutPrefix(name, "marker.format-version."); ok {
+			newer := number[:strings.IndexByte(number, '.')] + ".999"
+			if err := disk.Rename(disk.PathJoin("data", name), disk.PathJoin("data", "marker.format-version."+newer)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if _, err := Open("data", Config{FS: disk}); !errors.Is(err, ErrNewerFormat) || !strings.Contains(err.Error(), "999") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAFileInTheWayIsNoDirectory(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "data")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(path, Config{}); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A power loss while the directory is being made leaves something that the next
+// start can go on with.
+func TestAPowerLossWhileTheDirectoryIsMadeDoesNotSpoilIt(t *testing.T) {
+	for step := 1; ; step++ {
+		disk, done := crashAfter(t, step)
+		s, err := Open("a/data", Config{FS: disk})
+		if err != nil {
+			t.Fatalf("after %d writes: %v", step, err)
+		}
+		mustApply(t, s, creates(0, 1, later))
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if done {
+			t.Logf("%d crash points", step)
+			return
+		}
+	}
+}
+
+func TestTheFormatOfPebbleFilesHasSyncChunksFromTheFirstLogOn(t *testing.T) {
+	disk := vfs.NewMem()
+	s := open(t, disk, Config{})
+	if v := s.db.FormatMajorVersion(); v < pebble.FormatWALSyncChunks {
+		t.Errorf("the format is %v", v)
+	}
+}

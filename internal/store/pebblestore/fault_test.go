@@ -1,0 +1,211 @@
+package pebblestore
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+var errInjected = errors.New("injected")
+
+// crashAfter opens a directory on a disk that loses its power at the n-th
+// write, sync or rename, and returns the disk as that leaves it, and whether
+// opening took fewer than n.
+func crashAfter(t *testing.T, n int) (crashed *vfs.MemFS, done bool) {
+	t.Helper()
+	disk := vfs.NewCrashableMem()
+	var ops atomic.Int64
+	rng := rand.New(rand.NewPCG(uint64(n), 0))
+	fs := errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if op.Kind.ReadOrWrite() == errorfs.OpIsWrite && ops.Add(1) == int64(n) {
+			crashed = disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng})
+		}
+		return nil
+	}))
+	s, err := Open("a/data", Config{FS: fs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened := ops.Load()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if crashed == nil {
+		crashed = powerOff(disk)
+	}
+	return crashed, opened < int64(n)
+}
+
+func TestAFailedSyncStopsTheStore(t *testing.T) {
+	disk := vfs.NewCrashableMem()
+	var broken atomic.Bool
+	fs := errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if broken.Load() && isLogSync(op) {
+			return errInjected
+		}
+		return nil
+	}))
+	var told []error
+	s := open(t, fs, Config{OnFatal: func(err error) { told = append(told, err) }})
+	mustApply(t, s, creates(0, 100, later))
+	broken.Store(true)
+	if _, err := s.Apply(t.Context(), benchStart, creates(100, 1, later)); !errors.Is(err, task.ErrClosed) || !errors.Is(err, errInjected) {
+		t.Errorf("the create that was not synced: %v", err)
+	}
+	broken.Store(false) // a sync that succeeds after one that failed proves nothing
+	for name, call := range everyCall(t, s) {
+		if err := call(); !errors.Is(err, task.ErrClosed) {
+			t.Errorf("%s after the failure: %v", name, err)
+		}
+	}
+	if err := s.Err(); !errors.Is(err, errInjected) {
+		t.Errorf("Err: %v", err)
+	}
+	if err := s.Close(); !errors.Is(err, errInjected) {
+		t.Errorf("Close: %v", err)
+	}
+	if len(told) != 1 || !errors.Is(told[0], errInjected) {
+		t.Errorf("OnFatal was told %v", told)
+	}
+	if missing := countMissing(t, open(t, powerOff(disk), Config{}), 100); missing > 0 {
+		t.Errorf("%d of 100 answered tasks are missing", missing)
+	}
+}
+
+// everyCall returns each method that changes or reads tasks.
+func everyCall(t *testing.T, s *Store) map[string]func() error {
+	ctx := t.Context()
+	return map[string]func() error{
+		"Apply": func() error { _, err := s.Apply(ctx, benchStart, creates(200, 1, later)); return err },
+		"Get":   func() error { _, err := s.Get(ctx, clientKey(newName(0))); return err },
+		"List": func() error {
+			_, err := s.List(ctx, task.Filter{Namespace: task.DefaultNamespace}, task.Page{Limit: 1})
+			return err
+		},
+		"Lanes":  func() error { _, err := s.Lanes(ctx, benchStart); return err },
+		"Peek":   func() error { _, err := s.Peek(ctx, nil); return err },
+		"Claim":  func() error { return claimOne(ctx, s, newName(0)) },
+		"Settle": func() error { return settleOne(ctx, s, newName(0)) },
+		"Extend": func() error { _, err := s.Extend(ctx, benchStart, []task.Extension{{}}); return err },
+		"Reap":   func() error { _, err := s.Reap(ctx, benchStart, 1); return err },
+		"Sweep":  func() error { _, err := s.Sweep(ctx, benchStart, 1); return err },
+	}
+}
+
+func TestEveryCallAfterCloseIsErrClosed(t *testing.T) {
+	s := open(t, vfs.NewMem(), Config{})
+	for range 2 {
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, call := range everyCall(t, s) {
+		if err := call(); !errors.Is(err, task.ErrClosed) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A full disk, or one that fails in the background, leaves Pebble in the middle
+// of a step, so it is the process that has to end: the test runs one of its own.
+func TestAProcessWhoseDiskFailsEndsAndLosesNothing(t *testing.T) {
+	for _, fault := range []string{"full", "full-log", "full-tables", "new-log", "sync", "manifest"} {
+		t.Run(fault, func(t *testing.T) {
+			dir := t.TempDir() + "/data"
+			child := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestChildWithAFailingDisk$")
+			child.Env = append(os.Environ(), "FOLIOT_TEST_FAULT="+fault, "FOLIOT_TEST_DIR="+dir)
+			out, err := child.CombinedOutput()
+			if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != childFailed {
+				t.Fatalf("the child ended with %v, want exit code %d\n%s", err, childFailed, out)
+			}
+			var names []string
+			said := false
+			for line := range strings.Lines(string(out)) {
+				if name, ok := strings.CutPrefix(line, "answered "); ok {
+					names = append(names, strings.TrimSpace(name))
+				}
+				said = said || strings.Contains(line, "no space left on device") && strings.Contains(line, dir)
+			}
+			if !said || len(names) == 0 {
+				t.Errorf("%d answered; the reason and the directory were named: %v\n%s", len(names), said, out[max(0, len(out)-500):])
+			}
+			s, err := Open(dir, Config{})
+			if err != nil {
+				t.Fatalf("open again: %v", err)
+			}
+			defer s.Close()
+			for _, name := range names {
+				if _, err := s.Get(t.Context(), clientKey(name)); err != nil {
+					t.Errorf("%s was answered: %v", name, err)
+				}
+			}
+			t.Logf("%d answered, none missing", len(names))
+		})
+	}
+}
+
+const childFailed = 41
+
+func TestChildWithAFailingDisk(t *testing.T) {
+	fault := os.Getenv("FOLIOT_TEST_FAULT")
+	if fault == "" {
+		t.Skip("only as a child of the test above")
+	}
+	var broken atomic.Bool
+	fs := errorfs.Wrap(vfs.Default, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if broken.Load() && meets(fault, op) {
+			return &os.PathError{Op: "write", Path: op.Path, Err: syscall.ENOSPC}
+		}
+		return nil
+	}))
+	s, err := Open(os.Getenv("FOLIOT_TEST_DIR"), Config{FS: fs, MemTableSize: 256 << 10, OnFatal: func(err error) {
+		fmt.Println(err)
+		os.Exit(childFailed)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id := range int64(20_000) {
+		if id == 500 {
+			broken.Store(true)
+		}
+		if _, err := s.Apply(t.Context(), benchStart, creates(id, 1, later)); err != nil {
+			<-t.Context().Done() // OnFatal ends the process
+		}
+		fmt.Println("answered", newName(id))
+	}
+	t.Error("the failure went unnoticed")
+}
+
+// meets reports whether op is what the fault hits.
+func meets(fault string, op errorfs.Op) bool {
+	if op.Kind.ReadOrWrite() != errorfs.OpIsWrite {
+		return false
+	}
+	isLog, isTable := strings.HasSuffix(op.Path, ".log"), strings.HasSuffix(op.Path, ".sst")
+	grows := op.Kind == errorfs.OpFileWrite || op.Kind == errorfs.OpCreate || op.Kind == errorfs.OpFilePreallocate
+	switch fault {
+	case "full":
+		return grows
+	case "full-log":
+		return isLog && op.Kind == errorfs.OpFileWrite
+	case "full-tables":
+		return isTable && grows
+	case "sync":
+		return isLogSync(op)
+	case "new-log":
+		return isLog && (op.Kind == errorfs.OpCreate || op.Kind == errorfs.OpReuseForWrite)
+	}
+	return strings.Contains(op.Path, "MANIFEST") && grows
+}
