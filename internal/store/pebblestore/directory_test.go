@@ -11,6 +11,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/foliot/foliot/internal/task"
 )
 
 func TestASecondStoreOnTheSameDirectoryIsRefused(t *testing.T) {
@@ -128,12 +130,46 @@ func TestAFileInTheWayIsNoDirectory(t *testing.T) {
 // start can go on with.
 func TestAPowerLossWhileTheDirectoryIsMadeDoesNotSpoilIt(t *testing.T) {
 	for step := 1; ; step++ {
-		disk, done := crashAfter(t, step)
+		disk, done := crashAfter(t, vfs.NewCrashableMem(), step)
 		s, err := Open("a/data", Config{FS: disk})
 		if err != nil {
 			t.Fatalf("after %d writes: %v", step, err)
 		}
 		mustApply(t, s, creates(0, 1, later))
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if done {
+			t.Logf("%d crash points", step)
+			return
+		}
+	}
+}
+
+func TestAPowerLossDuringARecoveryLosesNothing(t *testing.T) {
+	const n = 50
+	killed := vfs.NewCrashableMem()
+	s, err := Open("a/data", Config{FS: killed, Now: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	mustApply(t, s, creates(0, n, func(int64) task.Millis { return benchStart }))
+	if err := claimOne(t.Context(), s, newName(0)); err != nil {
+		t.Fatal(err)
+	}
+	for step := 1; ; step++ {
+		disk, done := crashAfter(t, cloneDisk(killed), step)
+		s, err := Open("a/data", Config{FS: disk, Now: clock})
+		if err != nil {
+			t.Fatalf("after %d writes: %v", step, err)
+		}
+		if missing := countMissing(t, s, n); missing > 0 {
+			t.Errorf("after %d writes %d tasks are missing", step, missing)
+		}
+		if entries := peekAll(t, s, benchStart); len(entries) != n {
+			t.Errorf("after %d writes the due index has %d entries", step, len(entries))
+		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}

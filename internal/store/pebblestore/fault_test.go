@@ -22,9 +22,8 @@ var errInjected = errors.New("injected")
 // crashAfter opens a directory on a disk that loses its power at the n-th
 // write, sync or rename, and returns the disk as that leaves it, and whether
 // opening took fewer than n.
-func crashAfter(t *testing.T, n int) (crashed *vfs.MemFS, done bool) {
+func crashAfter(t *testing.T, disk *vfs.MemFS, n int) (crashed *vfs.MemFS, done bool) {
 	t.Helper()
-	disk := vfs.NewCrashableMem()
 	var ops atomic.Int64
 	rng := rand.New(rand.NewPCG(uint64(n), 0))
 	fs := errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {

@@ -1,0 +1,108 @@
+package pebblestore
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+func TestAnEntryAddedDuringAReadIsNotSkipped(t *testing.T) {
+	lane := taskOf(newSpec("a", benchStart)).Lane()
+	early := task.Entry{Lane: lane, Due: 5, Name: "early"}
+	ls := newLanes()
+	ls.added([]task.Entry{{Lane: lane, Due: 1, Name: "a"}})
+
+	ls.begin(lane) // and its snapshot has only an entry at 9
+	ls.added([]task.Entry{early})
+	ls.end(lane, finding{conclusive: true, head: task.Position{Due: 9}})
+	if low, ok := ls.begin(lane); !ok || early.Position().Less(low) {
+		t.Errorf("the mark went to %v, %v: over the entry at 5", low, ok)
+	}
+	ls.end(lane, finding{conclusive: true, head: early.Position()})
+
+	ls.begin(lane) // and its snapshot is empty
+	ls.added([]task.Entry{early})
+	ls.end(lane, finding{conclusive: true, empty: true})
+	if low, ok := ls.begin(lane); !ok || early.Position().Less(low) {
+		t.Errorf("the lane was found empty: mark %v, %v", low, ok)
+	}
+}
+
+func TestAnEmptyLaneVanishes(t *testing.T) {
+	s := open(t, vfs.NewMem(), Config{})
+	mustApply(t, s, []task.Change{task.Create{Spec: newSpec("a", benchStart)}, task.Cancel{Key: clientKey("a")}})
+	if entries := peekAll(t, s, benchStart); len(entries) != 0 {
+		t.Fatalf("cancelled, and in the index: %v", entries)
+	}
+	if heads := s.lanes.heads(benchStart); len(heads) != 0 {
+		t.Errorf("lanes without entries: %v", heads)
+	}
+}
+
+func TestPeekDoesNotStepThroughWhatWasDeletedInFrontOfAnotherLane(t *testing.T) {
+	s := open(t, vfs.NewMem(), Config{})
+	here, there := newSpec("here", benchStart), newSpec("there", benchStart)
+	here.Queue, there.Queue = "a", "b"
+	mustApply(t, s, []task.Change{task.Create{Spec: here}, task.Create{Spec: there}, task.Cancel{Key: here.Key}})
+	found, err := s.Peek(t.Context(), []task.LaneRead{
+		{Lane: taskOf(here).Lane(), Until: benchStart, Limit: 10},
+		{Lane: taskOf(there).Lane(), Until: benchStart, Limit: 10},
+	})
+	if err != nil || len(found[0]) != 0 || len(found[1]) != 1 {
+		t.Errorf("found %v, %v", found, err)
+	}
+}
+
+// Readers raise marks while tasks are created before and behind them: whatever
+// was answered must be found by the next read of the lane's start.
+func TestConcurrentReadsNeverHideATask(t *testing.T) {
+	s := open(t, vfs.NewMem(), Config{})
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	lane := taskOf(newSpec("x", benchStart)).Lane()
+	read := task.LaneRead{Lane: lane, Until: benchStart + 1000, Limit: 10_000}
+	var readers, writers sync.WaitGroup
+	for range 3 {
+		readers.Go(func() {
+			for ctx.Err() == nil {
+				if _, err := s.Peek(ctx, []task.LaneRead{read}); err != nil && ctx.Err() == nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for w := range 4 {
+		writers.Go(func() {
+			rng := rand.New(rand.NewPCG(1, uint64(w)))
+			for i := range 150 {
+				name := fmt.Sprintf("w%d-%d", w, i)
+				mustApply(t, s, []task.Change{task.Create{Spec: newSpec(name, benchStart+task.Millis(rng.IntN(1000)))}})
+				found, err := s.Peek(t.Context(), []task.LaneRead{read})
+				if err != nil || !contains(found[0], name) {
+					t.Errorf("%s was answered and is not found among %d: %v", name, len(found[0]), err)
+				}
+				if rng.IntN(4) > 0 {
+					mustApply(t, s, []task.Change{task.Cancel{Key: clientKey(name)}})
+				}
+			}
+		})
+	}
+	writers.Wait()
+	stop()
+	readers.Wait()
+}
+
+func contains(entries []task.Entry, name string) bool {
+	for _, e := range entries {
+		if e.Name == name {
+			return true
+		}
+	}
+	return false
+}

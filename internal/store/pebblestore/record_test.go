@@ -1,0 +1,173 @@
+package pebblestore
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/encoding/protowire"
+	"pgregory.net/rapid"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// drawTask draws a record; each field is set or has its zero value.
+func drawTask(t *rapid.T) *task.Task {
+	text := rapid.StringN(0, 20, 40)
+	number := rapid.Int64()
+	millis := rapid.Map(number, func(n int64) task.Millis { return task.Millis(n) })
+	length := rapid.Map(number, func(n int64) time.Duration { return time.Duration(n) })
+	count := rapid.IntRange(0, 1<<40)
+	pairs := rapid.MapOfN(text, text, 0, 5)
+	r := &task.Task{
+		Namespace: "ns", Name: "name", ID: text.Draw(t, "id"), Version: rapid.Uint64().Draw(t, "version"),
+		Queue: text.Draw(t, "queue"), Priority: task.Priority(rapid.IntRange(0, 2).Draw(t, "priority")),
+		Labels: pairs.Draw(t, "labels"),
+		Request: task.Request{
+			URL: text.Draw(t, "url"), Method: text.Draw(t, "method"), Headers: pairs.Draw(t, "headers"),
+			Destination: text.Draw(t, "destination"),
+			BodyKind:    task.BodyKind(rapid.IntRange(0, 3).Draw(t, "kind")), BodySize: count.Draw(t, "size"),
+		},
+		Timeout: length.Draw(t, "timeout"), ExpireAfter: length.Draw(t, "expire"),
+		Retry: task.Retry{
+			MaxAttempts: count.Draw(t, "attempts"), MinBackoff: length.Draw(t, "min"),
+			MaxBackoff: length.Draw(t, "max"), MaxAge: length.Draw(t, "age"),
+		},
+		Relative: rapid.Bool().Draw(t, "relative"), Delay: length.Draw(t, "delay"),
+		CreatedAt: millis.Draw(t, "created"), OriginalDue: millis.Draw(t, "original"), Due: millis.Draw(t, "due"),
+		State:  task.State(rapid.IntRange(int(task.Scheduled), int(task.Dead)).Draw(t, "state")),
+		Urgent: rapid.Bool().Draw(t, "urgent"), Tries: count.Draw(t, "tries"), Spent: count.Draw(t, "spent"),
+		Reclaims: count.Draw(t, "reclaims"), FirstAttemptAt: millis.Draw(t, "first"), Reason: text.Draw(t, "reason"),
+		CancelRequested: rapid.Bool().Draw(t, "cancel"), ZombieUntil: millis.Draw(t, "zombie"),
+		FinishedAt: millis.Draw(t, "finished"), KeepUntil: millis.Draw(t, "keep"),
+	}
+	for range rapid.IntRange(0, 3).Draw(t, "history") {
+		r.History = append(r.History, task.Attempt{
+			Number: count.Draw(t, "number"), StartedAt: millis.Draw(t, "started"), Status: count.Draw(t, "status"),
+			Error: text.Draw(t, "error"), Latency: length.Draw(t, "latency"), Late: length.Draw(t, "late"), Reply: text.Draw(t, "reply"),
+		})
+	}
+	if r.State == task.Running {
+		r.Lease = &task.Lease{Token: task.Token(text.Draw(t, "token")), Since: millis.Draw(t, "since"), Until: millis.Draw(t, "until"), TaskID: text.Draw(t, "lease")}
+	}
+	if rapid.Bool().Draw(t, "idempotent") {
+		r.Idempotency = &task.Idempotency{Key: text.Draw(t, "key"), Fingerprint: text.Draw(t, "fingerprint")}
+	}
+	if len(r.Labels) == 0 {
+		r.Labels = nil // which of the two a record had is not kept
+	}
+	if len(r.Request.Headers) == 0 {
+		r.Request.Headers = nil
+	}
+	return r
+}
+
+func TestARecordComesBackAsItWas(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := drawTask(t)
+		got, err := decodeRecord(want.Key(), appendRecord(nil, want))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Fatal(d)
+		}
+	})
+}
+
+func TestAFilterSeesInTheBytesWhatItSeesInTheRecord(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := drawTask(t)
+		f := task.Filter{Namespace: "ns"}
+		maybe := func(what string) bool { return rapid.Bool().Draw(t, "filter by "+what) }
+		if maybe("queue") {
+			f.Queue = rapid.SampledFrom([]string{r.Queue, "q"}).Draw(t, "of")
+		}
+		if maybe("state") {
+			f.States = []task.State{rapid.SampledFrom([]task.State{r.State, task.Dead}).Draw(t, "of")}
+		}
+		if maybe("label") {
+			f.Labels = rapid.SampledFrom([]map[string]string{r.Labels, {"k": "v"}}).Draw(t, "of")
+		}
+		if maybe("due") {
+			f.DueBefore, f.DueAfter = r.Due+task.Millis(rapid.IntRange(-1, 1).Draw(t, "of")), task.Millis(rapid.Int64().Draw(t, "of"))
+		}
+		got, err := matchRecord(appendRecord(nil, r), "ns", &f)
+		if err != nil || got != f.Match(r) {
+			t.Fatalf("got %v, %v, want %v", got, err, f.Match(r))
+		}
+	})
+}
+
+func TestALaterVersionsFieldIsSkipped(t *testing.T) {
+	want := taskOf(newSpec("a", benchStart)).WithoutBody()
+	record := appendRecord(nil, want)
+	record = protowire.AppendVarint(protowire.AppendTag(record, 1000, protowire.VarintType), 7)
+	record = protowire.AppendFixed64(protowire.AppendTag(record, 1001, protowire.Fixed64Type), 7)
+	record = protowire.AppendString(protowire.AppendTag(record, 1002, protowire.BytesType), "later")
+	got, err := decodeRecord(want.Key(), record)
+	if err != nil || cmp.Diff(want, got) != "" {
+		t.Errorf("%v\n%s", err, cmp.Diff(want, got))
+	}
+}
+
+func TestALaterVersionsRecordIsRefused(t *testing.T) {
+	r := taskOf(newSpec("a", benchStart))
+	record := appendRecord(nil, r)
+	record[0]++
+	if _, err := decodeRecord(r.Key(), record); !errors.Is(err, ErrNewerFormat) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := matchRecord(record, "ns", &task.Filter{}); !errors.Is(err, ErrNewerFormat) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func FuzzDecodeRecord(f *testing.F) {
+	r := taskOf(newSpec("a", benchStart))
+	f.Add(appendRecord(nil, r))
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, record []byte) {
+		key := task.Key{Namespace: "ns", Name: "a"}
+		got, err := decodeRecord(key, record)
+		if err != nil {
+			return
+		}
+		again, err := decodeRecord(key, appendRecord(nil, got))
+		if err != nil || cmp.Diff(got, again) != "" {
+			t.Errorf("%v\n%s", err, cmp.Diff(got, again))
+		}
+	})
+}
+
+func TestKeysOfTheDueIndexSortByLaneThenTimeThenName(t *testing.T) {
+	a := task.Lane{Namespace: "n", Queue: "q", Priority: task.Normal, Destination: "h:80"}
+	b := a
+	b.Priority = task.Low
+	ordered := [][]byte{
+		appendDueKey(nil, a, task.Position{Due: -5, Name: "z"}),
+		appendDueKey(nil, a, task.Position{Due: 0, Name: "a"}),
+		appendDueKey(nil, a, task.Position{Due: 1 << 40, Name: "a"}),
+		appendDueKey(nil, a, task.Position{Due: 1 << 40, Name: "b"}),
+		prefixEnd(appendLane(nil, a)),
+		appendDueKey(nil, b, task.Position{Due: -5}),
+	}
+	if !slices.IsSortedFunc(ordered, bytes.Compare) {
+		t.Errorf("not in order: %q", ordered)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		part := rapid.StringMatching(`[a-z0-9.:-]{0,12}`)
+		lane := task.Lane{
+			Namespace: part.Draw(t, "namespace"), Queue: part.Draw(t, "queue"),
+			Priority: task.Priority(rapid.IntRange(0, 2).Draw(t, "priority")), Destination: part.Draw(t, "destination"),
+		}
+		at := task.Position{Due: task.Millis(rapid.Int64().Draw(t, "due")), Name: part.Draw(t, "name")}
+		gotLane, gotAt, n, err := parseDueKey(appendDueKey(nil, lane, at))
+		if err != nil || gotLane != lane || gotAt != at || n != len(appendLane(nil, lane)) {
+			t.Fatalf("%v %v %d %v", gotLane, gotAt, n, err)
+		}
+	})
+}
