@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -434,27 +433,4 @@ func TestBatchTellsIDValueAndDue(t *testing.T) {
 		}
 		checkBooks(t, w)
 	})
-}
-
-func TestAForgottenEmptyWheelIsCollected(t *testing.T) {
-	collected := make(chan struct{})
-	func() {
-		w := New(Config{Shards: 2}, func(*int) {})
-		x := new(int)
-		runtime.AddCleanup(w.shards[0], func(int) { close(collected) }, 0)
-		for range 100 { // both shards arm their timers, far off
-			w.Remove(w.Add(time.Hour, x))
-		}
-		w.Remove(w.AddAt(time.Now().Add(time.Hour), x))
-	}()
-	for range 100 {
-		runtime.GC()
-		select {
-		case <-collected:
-			return
-		default:
-			runtime.Gosched()
-		}
-	}
-	t.Error("not collected")
 }

@@ -1,0 +1,231 @@
+package wheel
+
+import (
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestNoOperationAllocates(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	w := New(Config{MaxPending: 1 << 20}, func(int) {})
+	defer w.Close()
+	at := time.Now().Add(time.Hour)
+	var ids []ID
+	for i := range 10_000 {
+		ids = append(ids, w.Add(time.Hour+time.Duration(i)*time.Second, i))
+	}
+	standing := ids[0]
+	i := 0
+	for name, f := range map[string]func(){
+		"Add, Remove":      func() { w.Remove(w.Add(time.Minute, 1)) },
+		"AddSlack, Remove": func() { w.Remove(w.AddSlack(time.Minute, time.Second, 1)) },
+		"AddAt, Remove":    func() { w.Remove(w.AddAt(at, 1)) },
+		"TryAdd, Remove":   func() { id, _ := w.TryAdd(time.Minute, 1); w.Remove(id) },
+		"Extend":           func() { w.Extend(standing, 2*time.Hour) },
+		"Reset": func() {
+			i++
+			w.Reset(standing, time.Hour-time.Duration(i%1000)*time.Second)
+		},
+		"Remove, Add of others": func() {
+			i++
+			k := i * 7919 % len(ids)
+			w.Remove(ids[k])
+			ids[k] = w.Add(time.Hour, k)
+			standing = ids[0]
+		},
+		"Get": func() { w.Get(standing) },
+	} {
+		for range 20_000 { // until the lists have their length
+			f()
+		}
+		if n := testing.AllocsPerRun(1000, f); n != 0 {
+			t.Errorf("%s: %v allocations", name, n)
+		}
+	}
+}
+
+func TestMemoryReturnsAfterAMillionRemovals(t *testing.T) {
+	n := 1_000_000
+	if raceEnabled {
+		n = 100_000
+	}
+	w := New(Config{Shards: 2}, func([4]uint64) {})
+	defer w.Close()
+	before := heapInUse()
+	ids := make([]ID, n)
+	for i := range ids {
+		ids[i] = w.Add(time.Duration(i)*time.Second+time.Minute, [4]uint64{})
+	}
+	for _, id := range ids {
+		w.Remove(id)
+	}
+	ids = nil
+	if after := heapInUse(); after > before+512<<10 {
+		t.Errorf("%d kB more than before", (after-before)>>10)
+	}
+	runtime.KeepAlive(w)
+}
+
+func TestAValueIsNotKeptAfterItsTimer(t *testing.T) {
+	gone := make(chan string, 3)
+	w := New(Config{Shards: 1, Run: Inline}, func(*[16]byte) {})
+	batches := NewBatch(Config{Shards: 1, Run: Inline}, func([]Expired[*[16]byte]) {})
+	defer w.Close()
+	defer batches.Close()
+	value := func(how string) *[16]byte {
+		v := new([16]byte)
+		runtime.AddCleanup(v, func(how string) { gone <- how }, how)
+		return v
+	}
+	w.Add(time.Hour, nil) // the wheel stays in use
+	batches.Add(time.Hour, nil)
+	w.Remove(w.Add(time.Hour, value("removed")))
+	w.Add(0, value("fired"))
+	batches.Add(0, value("batch"))
+	for w.Len() > 1 || batches.Len() > 1 {
+		runtime.Gosched()
+	}
+	for range 3 {
+		select {
+		case <-gone:
+		case <-collecting():
+			t.Fatal("a value is kept")
+		}
+	}
+}
+
+// collecting runs a few collections, then lets the reader go on.
+func collecting() <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		for range 20 {
+			runtime.GC()
+			time.Sleep(time.Millisecond)
+		}
+		close(done)
+	}()
+	return done
+}
+
+func TestAForgottenEmptyWheelIsCollected(t *testing.T) {
+	for name, fill := range map[string]func(w *Wheel[*int]){
+		"never used": func(*Wheel[*int]) {},
+		"all removed": func(w *Wheel[*int]) {
+			for range 100 { // both shards arm their timers, far off
+				w.Remove(w.Add(time.Hour, nil))
+			}
+			w.Remove(w.AddAt(time.Now().Add(time.Hour), nil))
+		},
+		"all drained": func(w *Wheel[*int]) {
+			for range 100 {
+				w.Add(time.Hour, nil)
+			}
+			for range w.Drain() {
+			}
+		},
+		"all fired": func(w *Wheel[*int]) {
+			for range 100 {
+				w.Add(0, nil)
+			}
+			for w.Stats().Fired < 100 {
+				runtime.Gosched()
+			}
+		},
+		"closed": func(w *Wheel[*int]) {
+			w.Add(time.Hour, nil)
+			w.Close()
+		},
+	} {
+		gone := make(chan struct{})
+		func() {
+			w := New(Config{Shards: 2}, func(*int) {})
+			runtime.AddCleanup(w.shards[0], func(int) { close(gone) }, 0)
+			fill(w)
+		}()
+		select {
+		case <-gone:
+		case <-collecting():
+			t.Errorf("%s: not collected", name)
+		}
+	}
+}
+
+func TestAForgottenWheelWithTimersStillFires(t *testing.T) {
+	fired := make(chan int, 1)
+	New(Config{}, func(v int) { fired <- v }).Add(20*time.Millisecond, 7)
+	for range 5 {
+		runtime.GC()
+	}
+	if v := <-fired; v != 7 {
+		t.Errorf("fired %d", v)
+	}
+}
+
+func TestNoGoroutineWhileNothingIsDue(t *testing.T) {
+	before := runtime.NumGoroutine()
+	w := New(Config{Shards: 8}, func(int) {})
+	defer w.Close()
+	for i := range 10_000 {
+		w.Add(time.Hour, i)
+	}
+	if after := runtime.NumGoroutine(); after > before {
+		t.Errorf("%d goroutines, %d before", after, before)
+	}
+}
+
+func TestAWheelMadeOutsideABubbleBelongsToTheBubbleOfItsFirstUse(t *testing.T) {
+	fired := 0
+	w := New(Config{Shards: 1, Run: Inline}, func(int) { fired++ })
+	synctest.Test(t, func(t *testing.T) {
+		w.Add(time.Hour, 1)
+		w.AddAt(time.Now().Add(2*time.Hour), 1)
+		time.Sleep(3 * time.Hour)
+		if fired != 2 {
+			t.Errorf("%d fired", fired)
+		}
+	})
+}
+
+func TestAWheelMayBeForgottenInABubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for range 10 {
+			w := New(Config{}, func(int) {})
+			w.Add(time.Hour, 1)
+			w.Remove(w.Add(time.Hour, 1))
+		}
+	})
+	runtime.GC()
+}
+
+func TestTheFirstAddAfterLongIdlenessFires(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		r := newRecorder()
+		w := New(cfg, r.fire)
+		w.Remove(w.Add(time.Second, 0))        // leaves the drivers armed
+		time.Sleep(1 << 37 * time.Millisecond) // four years, more than 2^36 ticks
+		w.Add(time.Minute, 1)
+		time.Sleep(time.Minute + tickOf(cfg))
+		synctest.Wait()
+		if got := r.values(); len(got) != 1 || got[0] != 1 {
+			t.Errorf("fired %v", got)
+		}
+		if n := w.Stats().Wakeups; n > 8*uint64(len(w.shards)) {
+			t.Errorf("%d wake-ups", n)
+		}
+	})
+}
+
+func TestAnIdleWheelWakesOnlyForOccupiedSlots(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := New(Config{Shards: 1}, func(int) {})
+		w.Add(100*time.Hour, 1)
+		time.Sleep(101 * time.Hour)
+		if n := w.Stats().Wakeups; n > levels {
+			t.Errorf("%d wake-ups for one timer", n)
+		}
+	})
+}

@@ -1,0 +1,305 @@
+package wheel
+
+import (
+	"flag"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+var raceOps = flag.Int("race.ops", 0, "operations of the contention test; 0: 10^6, or 2*10^5 under the race detector")
+
+func raceOperations() int {
+	switch {
+	case *raceOps > 0:
+		return *raceOps
+	case raceEnabled || testing.Short():
+		return 200_000
+	}
+	return 1_000_000
+}
+
+// fates is what became of each timer of a contention test; a timer's value is its index.
+type fates struct {
+	t   *testing.T
+	all []atomic.Int64 // 0: pending; else how it ended
+	due []atomic.Int64 // by the monotonic clock since start: not to fire before
+	now func() int64
+}
+
+const (
+	fateFired int64 = iota + 1
+	fateRemoved
+	fateDrained
+)
+
+func newFates(t *testing.T, n int) *fates {
+	start := time.Now()
+	return &fates{t: t, all: make([]atomic.Int64, n), due: make([]atomic.Int64, n), now: func() int64 { return int64(time.Since(start)) }}
+}
+
+// end notes how a timer ended: once.
+func (f *fates) end(v int, how int64) {
+	if !f.all[v].CompareAndSwap(0, how) {
+		f.t.Errorf("timer %d ended by %d after it had ended by %d", v, how, f.all[v].Load())
+	}
+}
+
+func (f *fates) fire(v int) {
+	if early := f.due[v].Load() - f.now(); early > 0 {
+		f.t.Errorf("timer %d fired %v early", v, time.Duration(early))
+	}
+	f.end(v, fateFired)
+}
+
+// Every timer ends exactly once, none early, and Reset, Extend and Remove tell the truth, whatever 64 goroutines do.
+func TestEveryTimerEndsOnceUnderContention(t *testing.T) {
+	for _, cfg := range []Config{{Shards: 1, Run: Inline}, {Shards: 4, Run: Inline}, {Shards: 2}} {
+		const workers = 64
+		each := raceOperations() / 3 / workers
+		f := newFates(t, workers*each)
+		w := New(cfg, f.fire)
+		var wg sync.WaitGroup
+		for worker := range workers {
+			wg.Go(func() { f.work(w, worker*each, each) })
+		}
+		wg.Go(func() { // onlookers
+			for range 50 {
+				w.Stats()
+				w.Len()
+				w.Next()
+				for id := range w.All() {
+					w.Get(id)
+				}
+			}
+		})
+		wg.Wait()
+		for range 1000 { // the last deadlines are some milliseconds off
+			if w.Len() == 0 {
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
+		w.Add(time.Hour, 0) // something to drain
+		f.all[0].Store(0)
+		if err := w.Shutdown(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range w.Drain() {
+			f.end(v, fateDrained)
+		}
+		for v := range f.all {
+			if f.all[v].Load() == 0 {
+				t.Fatalf("timer %d was lost", v)
+			}
+		}
+		if s := checkBooks(t, w); s.Pending != 0 || int(s.Added) != workers*each+1 {
+			t.Errorf("%d added, %d pending", s.Added, s.Pending)
+		}
+		for _, sh := range w.shards {
+			verifyEmpty(t, &sh.ticks)
+		}
+	}
+}
+
+// work adds timers from first on and plays with its own latest ones. Only it moves them, so it knows their deadlines.
+func (f *fates) work(w *Wheel[int], first, n int) {
+	r := rand.New(rand.NewPCG(uint64(first), 3))
+	var ids [16]ID
+	var vs [16]int
+	short := func() time.Duration { return time.Duration(r.Int64N(int64(5 * time.Millisecond))) }
+	for i := range n {
+		v, k := first+i, i%len(ids)
+		d := short()
+		f.due[v].Store(f.now() + int64(d))
+		ids[k], vs[k] = w.Add(d, v), v
+		k = r.IntN(len(ids))
+		if ids[k] == 0 {
+			continue
+		}
+		switch r.IntN(4) {
+		case 0:
+			if got, ok := w.Remove(ids[k]); ok {
+				f.end(got, fateRemoved)
+				if got != vs[k] {
+					f.t.Errorf("removed %d, want %d", got, vs[k])
+				}
+			}
+		case 1:
+			d, due := short(), &f.due[vs[k]]
+			at := f.now() + int64(d)
+			due.Store(min(due.Load(), at))
+			if w.Reset(ids[k], d) {
+				due.Store(at)
+				f.moved(vs[k], at)
+			}
+		case 2:
+			d, due := short(), &f.due[vs[k]]
+			at := max(due.Load(), f.now()+int64(d))
+			if w.Extend(ids[k], d) {
+				due.Store(at)
+				f.moved(vs[k], at)
+			}
+		case 3:
+			if v, left, ok := w.Get(ids[k]); ok && (v != vs[k] || left > time.Minute) {
+				f.t.Errorf("Get = %d, %v", v, left)
+			}
+		}
+	}
+}
+
+// moved checks that a timer which has just been moved does not fire before its new deadline.
+func (f *fates) moved(v int, at int64) {
+	if f.all[v].Load() == fateFired && f.now() < at {
+		f.t.Errorf("timer %d was moved and fired all the same", v)
+	}
+}
+
+// A deadline that Reset or Extend has replaced does not fire: they race against expiry at its very moment.
+func TestAMovedTimerFiresOnlyAtItsNewDeadline(t *testing.T) {
+	rounds := raceOperations() / 1000
+	for _, move := range []func(w *Wheel[int], id ID) bool{
+		func(w *Wheel[int], id ID) bool { return w.Reset(id, time.Hour) },
+		func(w *Wheel[int], id ID) bool { return w.Extend(id, time.Hour) },
+		func(w *Wheel[int], id ID) bool { return w.Extend(id, time.Hour) && w.Reset(id, time.Minute) },
+	} {
+		var fired atomic.Int64
+		w := New(Config{Shards: 1, Tick: minTick, Run: Inline}, func(int) { fired.Add(1) })
+		moved := 0
+		for range rounds {
+			id := w.Add(minTick, 0)
+			for range rand.IntN(400) {
+				w.Len()
+			}
+			if move(w, id) {
+				moved++
+			}
+		}
+		time.Sleep(20 * time.Millisecond)
+		w.Close()
+		if got := int(fired.Load()); got+moved != rounds || w.Len() != moved {
+			t.Errorf("of %d timers %d were moved, %d fired, %d are pending", rounds, moved, got, w.Len())
+		}
+	}
+}
+
+func TestMaxPendingIsExactUnderContention(t *testing.T) {
+	const most = 100
+	w := New(Config{Shards: 4, MaxPending: most, Run: Inline}, func(int) {})
+	var pending, peak atomic.Int64
+	var wg sync.WaitGroup
+	for range 32 {
+		wg.Go(func() {
+			for range raceOperations() / 320 {
+				id, err := w.TryAdd(time.Hour, 0)
+				if err != nil {
+					continue
+				}
+				n := pending.Add(1)
+				for p := peak.Load(); n > p && !peak.CompareAndSwap(p, n); p = peak.Load() {
+				}
+				pending.Add(-1)
+				w.Remove(id)
+			}
+		})
+	}
+	wg.Wait()
+	if peak.Load() > most {
+		t.Errorf("%d pending at a time, limit %d", peak.Load(), most)
+	}
+	var added atomic.Int64
+	for range 32 {
+		wg.Go(func() {
+			for range most {
+				if w.Add(time.Hour, 0) != 0 {
+					added.Add(1)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if added.Load() != most || w.Len() != most {
+		t.Errorf("%d were added and %d are pending, want %d", added.Load(), w.Len(), most)
+	}
+	w.Close()
+}
+
+func TestNothingIsHandedOverAfterClose(t *testing.T) {
+	for range 50 {
+		var closed atomic.Bool
+		var late atomic.Int64
+		w := New(Config{Shards: 2, Run: func(f func()) {
+			if closed.Load() {
+				late.Add(1)
+			}
+			f()
+		}}, func(int) {})
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				for range 200 {
+					w.Add(time.Duration(rand.IntN(int(2*time.Millisecond))), 0)
+				}
+			})
+		}
+		for range 2 {
+			wg.Go(func() {
+				time.Sleep(time.Duration(rand.IntN(int(2 * time.Millisecond))))
+				w.Close()
+				closed.Store(true)
+			})
+		}
+		wg.Wait()
+		w.Close()
+		if late.Load() != 0 {
+			t.Fatalf("%d handed over after Close", late.Load())
+		}
+		for range w.Drain() {
+		}
+		if err := w.Shutdown(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		checkBooks(t, w)
+	}
+}
+
+// A wake-up that is lost leaves a timer pending for ever. The race is between an add of a new earliest timer, the end of
+// a pass, and the removal of the last timer.
+func TestNoWakeUpIsLost(t *testing.T) {
+	deadline := time.Now().Add(2 * time.Second)
+	const workers = 8
+	fired := make([]chan struct{}, workers)
+	for i := range fired {
+		fired[i] = make(chan struct{}, 1)
+	}
+	w := New(Config{Shards: 1, Tick: minTick, Run: Inline}, func(v int) { fired[v] <- struct{}{} })
+	var wg sync.WaitGroup
+	for v := range workers {
+		wg.Go(func() {
+			r := rand.New(rand.NewPCG(uint64(v), 1))
+			for time.Now().Before(deadline) {
+				if r.IntN(2) == 0 {
+					if _, ok := w.Remove(w.Add(time.Duration(r.IntN(300))*time.Microsecond, v)); ok {
+						continue
+					}
+				} else {
+					w.Add(time.Duration(r.IntN(300))*time.Microsecond, v)
+				}
+				select {
+				case <-fired[v]:
+				case <-time.After(10 * time.Second):
+					t.Errorf("a timer of %d never fired", v)
+					return
+				}
+				if r.IntN(8) == 0 {
+					time.Sleep(time.Duration(r.IntN(500)) * time.Microsecond)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	w.Close()
+	checkBooks(t, w)
+}
