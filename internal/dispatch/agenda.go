@@ -22,10 +22,9 @@ const (
 // is, asks for reads and is given what they found, and names the moments at
 // which it wants to be asked again.
 //
-// Two bounds follow the same law. A lane may start another attempt while it
-// has fewer than there are free slots, and know of another task while it knows
-// of fewer than there is room left. One lane alone comes to half of all, k
-// lanes to one part in k+1 each, and as much is left for the next one.
+// Of a lane it knows of another task only while it knows of fewer than there
+// is room left: one lane alone comes to half of the window, k lanes to one part
+// in k+1 each, and as much is left for the next one. For slots see there.
 type agenda struct {
 	window time.Duration
 	tasks  int // of the window
@@ -37,15 +36,14 @@ type agenda struct {
 	total   int    // tasks known
 	checked task.Millis
 
-	free    int           // slots
-	ready   []heap[*lane] // by how many attempts they have running
-	hungry  []*lane       // want to be read
-	stirred []*lane       // whose wake has changed
+	slots   slots
+	hungry  []*lane // want to be read
+	stirred []*lane // whose wake has changed
 }
 
 func newAgenda(window time.Duration, tasks, slots int) *agenda {
 	return &agenda{
-		window: window, tasks: tasks, free: slots,
+		window: window, tasks: tasks, slots: newSlots(slots),
 		lanes: map[task.Lane]*lane{}, targets: map[targetKey]*target{},
 	}
 }
@@ -136,10 +134,22 @@ func (a *agenda) open(name task.Lane) *lane {
 		a.targets[key] = t
 	}
 	a.number++
-	l := &lane{name: name, number: a.number, target: t, known: map[string]*item{}}
+	l := &lane{name: name, number: a.number, target: t, known: map[string]*item{}, allowance: a.slots.base()}
 	t.lanes = append(t.lanes, l)
 	a.lanes[name] = l
 	return l
+}
+
+// rememberFor is how long an empty lane is kept that has proved itself, so that
+// its next task does not begin from nothing.
+const rememberFor = time.Minute
+
+// remember reports whether an empty lane is to be kept.
+func (a *agenda) remember(l *lane, now task.Millis) bool {
+	if l.emptied == 0 {
+		l.emptied = now
+	}
+	return l.allowance > a.slots.base() && max(now-l.emptied, l.emptied-now) < task.Millis(rememberFor.Milliseconds())
 }
 
 // check looks at everything that a wake-up was to bring, whatever became of it:
@@ -152,7 +162,7 @@ func (a *agenda) check(now task.Millis) {
 		switch {
 		case l.state == waiting && l.wake <= now:
 			a.look(l, now)
-		case l.state == idle && l.running == 0 && !l.hungry:
+		case l.state == idle && l.running == 0 && !l.hungry && !a.remember(l, now):
 			delete(a.lanes, name)
 			i := slices.Index(l.target.lanes, l)
 			l.target.lanes = slices.Delete(l.target.lanes, i, i+1)

@@ -97,6 +97,17 @@ func (d *Dispatcher) live(a *attempt) error {
 	return nil
 }
 
+// evidence returns what the outcome says about the receiver.
+func (a *attempt) evidence() evidence {
+	switch {
+	case a.outcome.Status != 0:
+		return replied
+	case a.outcome.Verdict == task.Failure:
+		return silent
+	}
+	return nothing
+}
+
 // rest returns for how long nothing is to be sent to the target after a's
 // outcome. It is never longer than the task itself waits, so that one task of
 // a namespace cannot stop the others for longer than it is stopped itself.

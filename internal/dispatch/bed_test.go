@@ -57,17 +57,7 @@ func millis() task.Millis { return task.FloorMillis(time.Now()) }
 func inBubble(t *testing.T, c Config, wrap func(task.Queue) task.Queue, r receiver, f func(b *bed)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		b := &bed{t: t, store: memstore.New(memstore.Config{})}
-		var queue task.Queue = b.store
-		if wrap != nil {
-			queue = wrap(queue)
-		}
-		b.Dispatcher = New(c, queue, func(ctx context.Context, d task.Delivery) task.Outcome {
-			b.mu.Lock()
-			b.calls = append(b.calls, call{d.Task.Name, time.Now(), time.Since(d.Task.Due.Time()), d.Number})
-			b.mu.Unlock()
-			return r(ctx, d)
-		})
+		b := newBed(t, c, wrap, r)
 		b.start()
 		synctest.Wait()
 		f(b)
@@ -75,6 +65,21 @@ func inBubble(t *testing.T, c Config, wrap func(task.Queue) task.Queue, r receiv
 			t.Errorf("Run: %v", err)
 		}
 	})
+}
+
+func newBed(t *testing.T, c Config, wrap func(task.Queue) task.Queue, r receiver) *bed {
+	b := &bed{t: t, store: memstore.New(memstore.Config{})}
+	var queue task.Queue = b.store
+	if wrap != nil {
+		queue = wrap(queue)
+	}
+	b.Dispatcher = New(c, queue, func(ctx context.Context, d task.Delivery) task.Outcome {
+		b.mu.Lock()
+		b.calls = append(b.calls, call{d.Task.Name, time.Now(), time.Since(d.Task.Due.Time()), d.Number})
+		b.mu.Unlock()
+		return r(ctx, d)
+	})
+	return b
 }
 
 func (b *bed) start() {

@@ -1,6 +1,8 @@
 package dispatch
 
 import (
+	"time"
+
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -12,13 +14,24 @@ type pick struct {
 
 func (p pick) key() task.Key { return task.Key{Namespace: p.lane.name.Namespace, Name: p.name} }
 
+// handicap is what a priority is worth: among tasks that are due, a High one
+// counts as this much longer overdue than a Normal one, and that one than a
+// Low one. So priority decides among all that became due within ten minutes,
+// and yet nothing starves: what waits long enough comes first in the end.
+const handicap = 10 * time.Minute
+
+// rankOf returns the rank of a lane of priority p whose first task is due at
+// due: the smaller is served first.
+func rankOf(due task.Millis, p task.Priority) task.Millis {
+	return due.Add(time.Duration(p) * handicap)
+}
+
 // take returns at most limit tasks that are due and may start now, the first
-// by rank, and never more of a lane than its share of the slots. Each holds a
-// slot until release.
+// by rank. Each holds a slot until release.
 func (a *agenda) take(now task.Millis, limit int) []pick {
 	var picks []pick
 	for len(picks) < limit {
-		l := a.first()
+		l := a.slots.first()
 		if l == nil {
 			break
 		}
@@ -27,9 +40,8 @@ func (a *agenda) take(now task.Millis, limit int) []pick {
 			a.place(l, now)
 			continue
 		}
-		a.leave(l)
 		a.forget(l, it)
-		a.free--
+		a.slots.free--
 		l.running++
 		a.place(l, now)
 		if l.behind && a.wantsMore(l, now) {
@@ -40,22 +52,11 @@ func (a *agenda) take(now task.Millis, limit int) []pick {
 	return picks
 }
 
-// first returns the lane that is served next, nil for none.
-func (a *agenda) first() *lane {
-	var best *lane
-	for running := range min(len(a.ready), a.free) {
-		if h := &a.ready[running]; h.len() > 0 && (best == nil || h.min().before(best)) {
-			best = h.min()
-		}
-	}
-	return best
-}
-
 // release gives back the slot of one pick of l.
-func (a *agenda) release(l *lane, now task.Millis) {
-	a.leave(l)
+func (a *agenda) release(l *lane, now task.Millis, e evidence) {
+	a.slots.heed(l, e)
 	l.running--
-	a.free++
+	a.slots.free++
 	a.place(l, now)
 }
 
@@ -81,35 +82,26 @@ func (a *agenda) look(l *lane, now task.Millis) {
 	}
 }
 
-// place puts l where it belongs after any change: idle, waiting, or among
-// those that are ready.
+// place puts l where it belongs after any change.
 func (a *agenda) place(l *lane, now task.Millis) {
-	a.leave(l)
-	if l.order.len() == 0 {
-		l.state = idle
-		a.stir(l, 0)
-		return
-	}
-	due := l.order.min().due
-	if at := max(due, l.target.until); at > now {
-		l.state = waiting
-		a.stir(l, at)
-		return
-	}
-	l.state, l.rank = ready, rankOf(due, l.name.Priority)
-	a.stir(l, 0)
-	for len(a.ready) <= l.running {
-		a.ready = append(a.ready, heap[*lane]{})
-	}
-	a.ready[l.running].push(l)
-}
-
-// leave takes l out of those that are ready, before its running changes.
-func (a *agenda) leave(l *lane) {
 	if l.state == ready {
-		a.ready[l.running].remove(l)
-		l.state = idle
+		l.among.remove(l)
+		l.among = nil
 	}
+	wake := task.Millis(0)
+	l.emptied = 0
+	switch {
+	case l.order.len() == 0:
+		l.state = idle
+	case max(l.earliest(), l.target.until) > now:
+		l.state, wake = waiting, max(l.earliest(), l.target.until)
+	case l.running >= a.slots.most():
+		l.state = full
+	default:
+		l.state, l.rank = ready, rankOf(l.earliest(), l.name.Priority)
+		a.slots.enter(l)
+	}
+	a.stir(l, wake)
 }
 
 func (a *agenda) stir(l *lane, wake task.Millis) {

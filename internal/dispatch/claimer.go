@@ -83,7 +83,7 @@ func (d *Dispatcher) launch(stopping, attempts context.Context, batch []*attempt
 		for _, a := range batch {
 			if a.refused != nil {
 				d.count.refused(a.refused)
-				d.agenda.release(a.lane, now)
+				d.agenda.release(a.lane, now, nothing)
 				continue
 			}
 			d.count.Claimed++

@@ -17,8 +17,9 @@ type Config struct {
 	// said: the longest time by which a lost hint delays a task. Default: 250 ms.
 	Poll time.Duration
 
-	// Slots is how many attempts may be under way. One lane gets at most half
-	// of those that are free. Default: 1024.
+	// Slots is how many attempts may be under way: more serve more receivers
+	// that are slow, and cost a connection each. One lane gets at most half.
+	// Default: 1024.
 	Slots int
 
 	// LeaseFor is how long a claim holds without a word from us; it is extended

@@ -180,7 +180,7 @@ func TestEndedRecordsAreSwept(t *testing.T) {
 			b.create(fmt.Sprint("t", i), 0)
 		}
 		b.pass(task.DefaultKeepFinished + 2*time.Hour)
-		l, err := b.store.List(t.Context(), task.Filter{Namespace: task.DefaultNamespace}, task.Page{Limit: 10})
+		l, err := b.store.List(b.t.Context(), task.Filter{Namespace: task.DefaultNamespace}, task.Page{Limit: 10})
 		if err != nil || len(l.Tasks) != 0 {
 			t.Errorf("left: %d, %v", len(l.Tasks), err)
 		}

@@ -86,7 +86,7 @@ func (d *Dispatcher) update(change func(now task.Millis)) {
 	clock := time.Now()
 	change(task.FloorMillis(clock))
 	d.armLocked(clock)
-	startable, hungry := d.agenda.first() != nil, len(d.agenda.hungry) > 0
+	startable, hungry := d.agenda.slots.first() != nil, len(d.agenda.hungry) > 0
 	d.mu.Unlock()
 	if startable {
 		signal(d.wake)

@@ -3,7 +3,6 @@ package dispatch
 import (
 	"math"
 	"slices"
-	"time"
 
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/wheel"
@@ -44,14 +43,17 @@ type lane struct {
 	scanned task.Position
 	hungry  bool // stands in agenda.hungry
 
-	running int // attempts, from the claim to the settlement
-	state   laneState
-	rank    task.Millis // valid while ready: the smaller is served first
-	wake    task.Millis // valid while waiting: when it is to be looked at again; otherwise 0
-	stirred bool        // wake has changed; stands in agenda.stirred
-	at      int         // its place in agenda.ready
+	running   int // attempts, from the claim to the settlement
+	allowance int // see slots
+	state     laneState
+	among     *heap[*lane] // while ready: those it stands among
+	rank      task.Millis  // valid while ready: the smaller is served first
+	wake      task.Millis  // valid while waiting: when it is to be looked at again; otherwise 0
+	stirred   bool         // wake has changed; stands in agenda.stirred
+	at        int          // its place in among
 
-	timer wheel.ID // the dispatcher's: armed for wake
+	emptied task.Millis // when it was seen to be idle first, 0: it is not
+	timer   wheel.ID    // the dispatcher's: armed for wake
 }
 
 type laneState uint8
@@ -59,19 +61,9 @@ type laneState uint8
 const (
 	idle    laneState = iota // nothing known
 	waiting                  // for wake
-	ready                    // its first task is due and may be claimed
+	ready                    // its first task is due
+	full                     // its first task is due, and it has all the slots it may ever have
 )
-
-// handicap is what a priority is worth: among tasks that are due, a High one
-// counts as this much longer overdue than a Normal one, and that one than a
-// Low one. So priority decides among all that became due within ten minutes,
-// and yet nothing starves: what waits long enough comes first in the end.
-const handicap = 10 * time.Minute
-
-// rankOf returns the rank of a lane of priority p whose first task is due at due.
-func rankOf(due task.Millis, p task.Priority) task.Millis {
-	return due.Add(time.Duration(p) * handicap)
-}
 
 func (l *lane) before(other *lane) bool {
 	if l.rank != other.rank {

@@ -1,0 +1,207 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+var errBroken = errors.New("the medium has hiccups")
+
+// faults stands before a queue and fails calls. The zero faults fails none.
+type faults struct {
+	task.Queue
+
+	mu    sync.Mutex // guards what follows
+	calls map[string]int
+	fail  func(op string, n int) (before, after error) // of the n-th call of an operation, from 1
+	slow  task.Millis                                  // by how much the store's clock is behind ours
+	deaf  bool                                         // no hints
+}
+
+func (f *faults) over(q task.Queue) task.Queue { f.Queue = q; return f }
+
+// verdict returns the errors that a call is to have, before or after it is carried out.
+func (f *faults) verdict(op string) (before, after error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.calls == nil {
+		f.calls = map[string]int{}
+	}
+	f.calls[op]++
+	if f.fail == nil {
+		return nil, nil
+	}
+	return f.fail(op, f.calls[op])
+}
+
+// around carries out a call, or not, as f wants it.
+func around[T any](f *faults, op string, do func() (T, error)) (T, error) {
+	var zero T
+	before, after := f.verdict(op)
+	if before != nil {
+		return zero, before
+	}
+	v, err := do()
+	if after != nil {
+		return zero, after
+	}
+	return v, err
+}
+
+func (f *faults) Lanes(ctx context.Context, until task.Millis) ([]task.LaneHead, error) {
+	return around(f, "lanes", func() ([]task.LaneHead, error) { return f.Queue.Lanes(ctx, until) })
+}
+
+func (f *faults) Peek(ctx context.Context, reads []task.LaneRead) ([][]task.Entry, error) {
+	return around(f, "peek", func() ([][]task.Entry, error) { return f.Queue.Peek(ctx, reads) })
+}
+
+func (f *faults) Claim(ctx context.Context, now task.Millis, claims []task.Claim) ([]task.Reply, error) {
+	return around(f, "claim", func() ([]task.Reply, error) { return f.Queue.Claim(ctx, now-f.slow, claims) })
+}
+
+func (f *faults) Extend(ctx context.Context, now task.Millis, e []task.Extension) ([]error, error) {
+	return around(f, "extend", func() ([]error, error) { return f.Queue.Extend(ctx, now, e) })
+}
+
+func (f *faults) Settle(ctx context.Context, now task.Millis, s []task.Settlement) ([]task.Reply, error) {
+	return around(f, "settle", func() ([]task.Reply, error) { return f.Queue.Settle(ctx, now, s) })
+}
+
+func (f *faults) Watch(hint func([]task.Entry)) {
+	if !f.deaf {
+		f.Queue.Watch(hint)
+	}
+}
+
+func TestWithoutAnyHintNothingIsLaterThanAPoll(t *testing.T) {
+	f := &faults{deaf: true}
+	c := Config{Poll: 250 * time.Millisecond}
+	inBubble(t, c, f.over, accept, func(b *bed) {
+		const n = 400
+		for i := range n { // due all over the next seconds, before and after what is known
+			b.create(fmt.Sprint("t", i), time.Duration(i*7919%3000)*time.Millisecond, to(fmt.Sprint("host", i%3)))
+			b.pass(5 * time.Millisecond)
+		}
+		b.pass(5 * time.Second)
+		b.wantCalls(n)
+		b.wantLate(c.Poll + 10*time.Millisecond)
+	})
+}
+
+func TestAMoveThatNobodyHintedAtIsFound(t *testing.T) {
+	f := &faults{deaf: true}
+	inBubble(t, Config{}, f.over, accept, func(b *bed) {
+		b.create("sooner", 4*time.Second)
+		b.create("later", time.Second)
+		b.pass(500 * time.Millisecond)
+		b.apply(
+			task.Patch{Key: key("sooner"), When: &task.When{Relative: true, Delay: 500 * time.Millisecond}},
+			task.Patch{Key: key("later"), When: &task.When{Relative: true, Delay: 2 * time.Second}},
+		)
+		b.pass(10 * time.Second)
+		b.wantCalls(2)
+		b.wantLate(260 * time.Millisecond)
+		if s := b.Stats(); s.Moved != 1 {
+			t.Errorf("stats: %+v", s)
+		}
+	})
+}
+
+func TestAStoreThatFindsItTooEarlyIsAskedAgain(t *testing.T) {
+	f := &faults{slow: 3}
+	inBubble(t, Config{}, f.over, accept, func(b *bed) {
+		for i := range 50 {
+			b.create(fmt.Sprint("t", i), time.Duration(i)*100*time.Millisecond)
+		}
+		b.pass(10 * time.Second)
+		b.wantCalls(50)
+		b.wantLate(260 * time.Millisecond)
+	})
+}
+
+// A call that fails may have been carried out before. Either way each task is
+// sent once, and its outcome is settled.
+func TestACallThatFailsIsRepeatedAndNothingIsSentTwice(t *testing.T) {
+	for _, op := range []string{"claim", "settle", "lanes", "peek"} {
+		for _, carriedOut := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, carried out %v", op, carriedOut), func(t *testing.T) {
+				f := &faults{fail: func(called string, n int) (before, after error) {
+					switch {
+					case called != op || n%3 == 0:
+						return nil, nil
+					case carriedOut:
+						return nil, errBroken
+					}
+					return errBroken, nil
+				}}
+				inBubble(t, Config{}, f.over, accept, func(b *bed) {
+					for i := range 20 {
+						b.create(fmt.Sprint("t", i), time.Duration(i)*time.Second)
+					}
+					b.pass(40 * time.Second)
+					b.wantCalls(20)
+					for i := range 20 {
+						b.wantState(fmt.Sprint("t", i), task.Delivered)
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestAStoreThatIsDownForMinutesLosesNothing(t *testing.T) {
+	f := &faults{fail: func(op string, n int) (before, after error) { return nil, nil }}
+	inBubble(t, Config{}, f.over, accept, func(b *bed) {
+		for i := range 20 {
+			b.create(fmt.Sprint("t", i), time.Duration(i)*time.Second)
+		}
+		down := time.Now().Add(5 * time.Minute)
+		f.mu.Lock()
+		f.fail = func(string, int) (before, after error) {
+			if time.Now().Before(down) {
+				return errBroken, nil
+			}
+			return nil, nil
+		}
+		f.mu.Unlock()
+		b.pass(6 * time.Minute)
+		b.wantCalls(20)
+		for i := range 20 {
+			b.wantState(fmt.Sprint("t", i), task.Delivered)
+		}
+	})
+}
+
+func TestAStoreThatIsGoneEndsRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBed(t, Config{}, nil, hang)
+		b.start()
+		b.create("t", 0)
+		b.pass(time.Second)
+		b.wantCalls(1)
+		b.store.Close()
+		began := time.Now()
+		if err := <-b.ended; !errors.Is(err, task.ErrClosed) {
+			t.Errorf("Run: %v", err)
+		}
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("Run went on for %v", took)
+		}
+	})
+}
+
+func TestRunMayBeCalledOnce(t *testing.T) {
+	inBubble(t, Config{}, nil, accept, func(b *bed) {
+		if err := b.Run(context.Background()); err == nil {
+			t.Error("a second Run returned nil")
+		}
+	})
+}

@@ -1,0 +1,160 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// hangs is a receiver where hosts whose name begins with "dead" hang.
+func hangs(ctx context.Context, d task.Delivery) task.Outcome {
+	if strings.HasPrefix(d.Task.Request.Destination, "dead") {
+		return hang(ctx, d)
+	}
+	return accept(ctx, d)
+}
+
+// wantAliveOnTime looks at the calls of healthy hosts alone.
+func (b *bed) wantAliveOnTime(n int) {
+	b.t.Helper()
+	seen := 0
+	for _, c := range b.seen() {
+		if !strings.HasPrefix(c.name, "ok") {
+			continue
+		}
+		if seen++; c.late > tick {
+			b.t.Errorf("%s was %v late", c.name, c.late)
+		}
+	}
+	if seen != n {
+		b.t.Errorf("%d calls of healthy hosts, want %d", seen, n)
+	}
+}
+
+// crowd returns creates of n tasks due now.
+func crowd(t *testing.T, prefix string, n int, edits ...edit) []task.Change {
+	var all []task.Change
+	for i := range n {
+		all = append(all, task.Create{Spec: spec(t, fmt.Sprintf("%s-%06d", prefix, i), 0, edits...)})
+	}
+	return all
+}
+
+func TestAHangingDestinationHoldsNobodyUp(t *testing.T) {
+	inBubble(t, Config{Grace: -1}, nil, hangs, func(b *bed) {
+		b.apply(crowd(b.t, "dead", 3000, to("dead"), patient)...)
+		for i := range 200 {
+			b.create(fmt.Sprint("ok", i), 100*time.Millisecond, to("healthy"))
+			b.pass(5 * time.Millisecond)
+		}
+		b.pass(time.Second)
+		b.wantAliveOnTime(200)
+		if s := b.Stats(); s.Running < 250 || s.Running > 260 {
+			t.Errorf("%d attempts hang, want its allowance and half of what may be lent", s.Running)
+		}
+	})
+}
+
+func TestManyHangingDestinationsLeaveRoomForTheOthers(t *testing.T) {
+	inBubble(t, Config{Slots: 256, WindowTasks: 1000, Grace: -1}, nil, hangs, func(b *bed) {
+		for i := range 100 {
+			b.apply(crowd(b.t, fmt.Sprint("dead", i), 20, to(fmt.Sprint("dead", i)), patient)...)
+		}
+		for i := range 200 {
+			b.create(fmt.Sprint("ok", i), 100*time.Millisecond, to("healthy"))
+			b.pass(5 * time.Millisecond)
+		}
+		b.pass(time.Second)
+		b.wantAliveOnTime(200)
+	})
+}
+
+func TestALaneThatDoesNotFitIntoTheWindowIsServedInOrder(t *testing.T) {
+	inBubble(t, Config{Slots: 2, WindowTasks: 64}, nil, accept, func(b *bed) {
+		var all []task.Change
+		for i := range 1000 {
+			due := at(task.CeilMillis(time.Now()) - task.Millis((i*373)%1000))
+			all = append(all, task.Create{Spec: spec(b.t, fmt.Sprintf("t%03d", i), 0, due)})
+		}
+		b.apply(all...)
+		b.pass(5 * time.Second)
+		b.wantCalls(1000)
+		if !slices.IsSortedFunc(b.seen(), func(a, b call) int { return int(b.late - a.late) }) {
+			t.Errorf("the order was %s", short(b.names()))
+		}
+		if s := b.Stats(); s.Gone+s.Moved > 0 {
+			t.Errorf("stats: %+v", s)
+		}
+	})
+}
+
+func TestPriorityDecidesAmongWhatIsDue(t *testing.T) {
+	inBubble(t, Config{Slots: 1}, nil, accept, func(b *bed) {
+		var all []task.Change
+		for i, p := range []task.Priority{task.Low, task.Normal, task.High, task.Low, task.High, task.Normal} {
+			all = append(all, task.Create{Spec: spec(b.t, fmt.Sprint(p.String(), i), 0, priority(p))})
+		}
+		old := task.CeilMillis(time.Now().Add(-3 * handicap))
+		all = append(all, task.Create{Spec: spec(b.t, "low-and-old", 0, priority(task.Low), at(old))})
+		b.apply(all...)
+		b.pass(time.Second)
+		want := []string{"low-and-old", "high2", "high4", "normal1", "normal5", "low0", "low3"}
+		if got := b.names(); !slices.Equal(got, want) {
+			t.Errorf("the order was %v, want %v", got, want)
+		}
+	})
+}
+
+// overloaded asks the first caller to come back in a minute.
+func overloaded(wait time.Duration) receiver {
+	var asked atomic.Bool
+	return func(ctx context.Context, d task.Delivery) task.Outcome {
+		if d.Task.Request.Destination != "busy:80" || asked.Swap(true) {
+			return accept(ctx, d)
+		}
+		return task.Outcome{Verdict: task.Deferral, Status: 429, RetryAfter: wait, StartedAt: millis()}
+	}
+}
+
+func TestADeferralHoldsItsDestinationBackAndNoOther(t *testing.T) {
+	inBubble(t, Config{}, nil, overloaded(time.Minute), func(b *bed) {
+		b.create("first", 0, to("busy"))
+		b.pass(10 * time.Millisecond)
+		b.create("second", time.Second, to("busy"))
+		b.create("urgent", time.Second, to("busy"), priority(task.High))
+		b.create("foreign", time.Second, to("busy"), func(s *task.Spec) { s.Namespace = "other" })
+		b.create("elsewhere", time.Second, to("idle"))
+		b.pass(59 * time.Second)
+		got := b.names()
+		slices.Sort(got)
+		if want := []string{"elsewhere", "first", "foreign"}; !slices.Equal(got, want) {
+			t.Errorf("within the pause came %v, want %v", got, want)
+		}
+		b.pass(2 * time.Second)
+		b.wantCalls(6)
+		if first := b.get("first"); first.State != task.Delivered || first.Spent != 0 || first.Tries != 2 {
+			t.Errorf("the deferred task: %+v", first)
+		}
+		if s := b.Stats(); s.Deferred != 1 || s.Gone+s.Moved > 0 {
+			t.Errorf("stats: %+v", s)
+		}
+	})
+}
+
+func TestADeferralHoldsNothingBackForLongerThanItsTask(t *testing.T) {
+	inBubble(t, Config{}, nil, overloaded(24*time.Hour), func(b *bed) {
+		b.create("first", 0, to("busy"), retry(task.Retry{MinBackoff: time.Second, MaxBackoff: 10 * time.Second}))
+		b.pass(10 * time.Millisecond)
+		b.create("second", 0, to("busy"))
+		b.pass(9 * time.Second)
+		b.wantCalls(1)
+		b.pass(2 * time.Second)
+		b.wantCalls(3)
+	})
+}
