@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/foliot/foliot/internal/task"
@@ -66,17 +65,15 @@ func Differential(t *testing.T, s Subject) {
 			continue
 		}
 		sc, d = s.shrink(t, sc, d)
-		t.Fatalf("the store and the reference diverge (seed %d). The shortest script found:\n\n%s\nAfter its last command:\n%s", seed, sc, d)
+		t.Fatalf("the store and the reference diverge (seed %d). The shortest script found:\n\n%s\nAfter its last command:\n%v", seed, sc, d.what)
 	}
 }
 
 // divergence says what differs after which step of a script.
 type divergence struct {
 	step int
-	what string
+	what error
 }
-
-func (d *divergence) String() string { return d.what }
 
 // try runs a script in a subtest, so that what Open and Do registered is
 // cleaned up after it.
@@ -115,7 +112,7 @@ func (s Subject) execute(t *testing.T, sc script) *divergence {
 			err = p.compare(t.Context(), l)
 		}
 		if err != nil {
-			return &divergence{step: i, what: err.Error()}
+			return &divergence{step: i, what: err}
 		}
 	}
 	return nil
@@ -148,7 +145,7 @@ func (p *pair) reopen(t *testing.T, now task.Millis, way Reopen) error {
 	if way.LosesClaims {
 		least = 0
 	}
-	var differences []string
+	var differences []error
 	for survived := len(p.pending); survived >= least; survived-- {
 		records := p.shown.Records
 		if survived < len(p.pending) {
@@ -163,9 +160,9 @@ func (p *pair) reopen(t *testing.T, now task.Millis, way Reopen) error {
 		if err == nil {
 			return nil
 		}
-		differences = append(differences, err.Error())
+		differences = append(differences, err)
 	}
-	return errors.New(strings.Join(differences, "\n"))
+	return errors.Join(differences...)
 }
 
 // leaseAll returns records as they are after leases.

@@ -71,19 +71,39 @@ func generate(s Subject, seed uint64, length int) script {
 	return sc
 }
 
-// wait moves the clock: mostly a little, sometimes over a retention, and now
-// and then back, as wall clocks do.
+// wait moves the clock: mostly a little, sometimes over a retention, often to
+// where something is about to happen, and now and then back, as wall clocks do.
 func (g *generator) wait() {
 	switch g.IntN(20) {
 	case 0:
 		g.now += task.Millis(g.IntN(90_000))
 	case 1:
 		g.now -= task.Millis(g.IntN(500))
-	case 2, 3, 4, 5:
+	case 2, 3, 4:
 		g.now += task.Millis(g.IntN(3000))
+	case 5, 6, 7, 8:
+		g.now = max(g.now, g.edge(g.now))
 	default:
 		g.now += task.Millis(g.IntN(200))
 	}
+}
+
+// edge returns an instant at which a record changes what is allowed, or its
+// neighbour to the millisecond: bugs sit there.
+func (g *generator) edge(otherwise task.Millis) task.Millis {
+	t := g.record()
+	if t == nil {
+		return otherwise
+	}
+	edges := []task.Millis{t.Due, t.Due, t.KeepUntil, t.ExpiresAt(), t.ZombieUntil}
+	if t.Lease != nil {
+		edges = append(edges, t.Lease.Until, t.Lease.Until)
+	}
+	e := edges[g.IntN(len(edges))]
+	if e == 0 {
+		return otherwise
+	}
+	return e + task.Millis(g.IntN(3)-1)
 }
 
 func (g *generator) command() command {

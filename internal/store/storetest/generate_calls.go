@@ -150,10 +150,10 @@ func (g *generator) filter() task.Filter {
 		f.Labels = g.labels()
 	}
 	if g.IntN(4) == 0 {
-		f.DueBefore = g.now + task.Millis(g.IntN(1000)-500)
+		f.DueBefore = g.edge(g.now)
 	}
 	if g.IntN(4) == 0 {
-		f.DueAfter = g.now + task.Millis(g.IntN(1000)-500)
+		f.DueAfter = g.edge(g.now)
 	}
 	return f
 }
@@ -167,9 +167,9 @@ func (g *generator) lane() task.Lane {
 }
 
 func (g *generator) laneRead() task.LaneRead {
-	r := task.LaneRead{Lane: g.lane(), Until: g.now + task.Millis(g.IntN(3000)-500), Limit: 1 + g.IntN(3)}
+	r := task.LaneRead{Lane: g.lane(), Until: g.edge(g.now), Limit: 1 + g.IntN(3)}
 	if g.IntN(2) == 0 {
-		r.After = task.Position{Due: g.now + task.Millis(g.IntN(2000)-1000)}
+		r.After = task.Position{Due: g.edge(g.now)}
 	}
 	if t := g.record(task.Scheduled); t != nil && g.IntN(4) == 0 {
 		r.After = t.Entry().Position()

@@ -107,11 +107,21 @@ func word(err error) string {
 	return "no error of the contract: " + err.Error()
 }
 
-// differ returns an error that shows where two values differ. The fast path
-// decides, the slow one explains.
+// differ returns an error that shows where two values differ.
 func differ(what string, want, got any) error {
 	if reflect.DeepEqual(want, got) {
 		return nil
 	}
-	return fmt.Errorf("%s differ (- reference, + store):\n%s", what, diff(want, got))
+	return &difference{what: what, want: want, got: got}
+}
+
+// difference explains itself only when it is printed: that is slow, and while a
+// script is being shortened nobody reads it.
+type difference struct {
+	what      string
+	want, got any
+}
+
+func (d *difference) Error() string {
+	return fmt.Sprintf("%s differ (- reference, + store):\n%s", d.what, diff(d.want, d.got))
 }

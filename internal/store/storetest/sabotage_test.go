@@ -1,0 +1,312 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/foliot/foliot/internal/store/memstore"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// saboteur is a store with one bug: the methods that are set replace the
+// store's own.
+type saboteur struct {
+	task.Store
+	apply  func(context.Context, task.Millis, []task.Change) ([]task.Reply, error)
+	list   func(context.Context, task.Filter, task.Page) (task.Listing, error)
+	lanes  func(context.Context, task.Millis) ([]task.LaneHead, error)
+	peek   func(context.Context, []task.LaneRead) ([][]task.Entry, error)
+	claim  func(context.Context, task.Millis, []task.Claim) ([]task.Reply, error)
+	settle func(context.Context, task.Millis, []task.Settlement) ([]task.Reply, error)
+	reap   func(context.Context, task.Millis, int) (int, error)
+	sweep  func(context.Context, task.Millis, int) (int, error)
+}
+
+// sabotages are bugs that stores have had, here or elsewhere.
+var sabotages = map[string]func(*saboteur){
+	"claims a millisecond early": func(s *saboteur) {
+		s.claim = func(ctx context.Context, now task.Millis, c []task.Claim) ([]task.Reply, error) {
+			return s.Store.Claim(ctx, now+1, c)
+		}
+	},
+	"loses the second claim of a batch": func(s *saboteur) {
+		s.claim = func(ctx context.Context, now task.Millis, c []task.Claim) ([]task.Reply, error) {
+			replies, err := s.Store.Claim(ctx, now, c[:1])
+			return append(replies, make([]task.Reply, len(c)-1)...), err
+		}
+	},
+	"loses a retry": func(s *saboteur) {
+		s.settle = func(ctx context.Context, now task.Millis, c []task.Settlement) ([]task.Reply, error) {
+			c = slices.Clone(c)
+			for i := range c {
+				if c[i].Outcome.Verdict == task.Failure {
+					c[i].Outcome.Verdict = task.Success
+				}
+			}
+			return s.Store.Settle(ctx, now, c)
+		}
+	},
+	"forgets idempotency keys": func(s *saboteur) {
+		s.apply = eachChange(s, func(c task.Change) task.Change {
+			if create, ok := c.(task.Create); ok {
+				create.Idempotency = nil
+				return create
+			}
+			return c
+		})
+	},
+	"drops the body with a patch": func(s *saboteur) {
+		s.apply = eachChange(s, func(c task.Change) task.Change {
+			if p, ok := c.(task.Patch); ok && p.Body == nil {
+				p.Body = &task.Body{}
+				return p
+			}
+			return c
+		})
+	},
+	"answers a cancel and does not do it": func(s *saboteur) {
+		s.apply = func(ctx context.Context, now task.Millis, changes []task.Change) ([]task.Reply, error) {
+			replies := make([]task.Reply, len(changes))
+			for i, c := range changes {
+				if _, ok := c.(task.Cancel); ok {
+					old, _ := s.Get(ctx, c.Target())
+					replies[i].Result, replies[i].Err = c.Apply(now, old, Policy)
+					if t := replies[i].Task; t != nil {
+						replies[i].Task = t.WithoutBody()
+					}
+					continue
+				}
+				r, err := s.Store.Apply(ctx, now, []task.Change{c})
+				if err != nil {
+					return nil, err
+				}
+				replies[i] = r[0]
+			}
+			return replies, nil
+		}
+	},
+	"ends a lane before its last instant": func(s *saboteur) {
+		s.peek = func(ctx context.Context, reads []task.LaneRead) ([][]task.Entry, error) {
+			reads = slices.Clone(reads)
+			for i := range reads {
+				reads[i].Until--
+			}
+			return s.Store.Peek(ctx, reads)
+		}
+	},
+	"reports a lane too late": func(s *saboteur) {
+		s.lanes = func(ctx context.Context, until task.Millis) ([]task.LaneHead, error) {
+			lanes, err := s.Store.Lanes(ctx, until)
+			for i := range lanes {
+				lanes[i].Due++
+			}
+			return lanes, err
+		}
+	},
+	"skips a name between two pages": func(s *saboteur) {
+		s.list = func(ctx context.Context, f task.Filter, page task.Page) (task.Listing, error) {
+			l, err := s.Store.List(ctx, f, page)
+			if l.Next != "" {
+				l.Next += "-"
+			}
+			return l, err
+		}
+	},
+	"sweeps a millisecond early": func(s *saboteur) {
+		s.sweep = func(ctx context.Context, now task.Millis, limit int) (int, error) {
+			return s.Store.Sweep(ctx, now+1, limit)
+		}
+	},
+	"reaps more than it says": func(s *saboteur) {
+		s.reap = func(ctx context.Context, now task.Millis, limit int) (int, error) {
+			n, err := s.Store.Reap(ctx, now, limit+1)
+			return min(n, limit), err
+		}
+	},
+}
+
+func eachChange(s *saboteur, edit func(task.Change) task.Change) func(context.Context, task.Millis, []task.Change) ([]task.Reply, error) {
+	return func(ctx context.Context, now task.Millis, changes []task.Change) ([]task.Reply, error) {
+		changes = slices.Clone(changes)
+		for i, c := range changes {
+			changes[i] = edit(c)
+		}
+		return s.Store.Apply(ctx, now, changes)
+	}
+}
+
+// subject returns a Subject whose store has the bug, and loses tasks over a
+// reopen if that is the bug.
+func subject(sabotage func(*saboteur), reopens ...Reopen) Subject {
+	return Subject{
+		Open: func(*testing.T) task.Store {
+			s := &saboteur{Store: memstore.New(memstore.Config{Policy: Policy})}
+			sabotage(s)
+			return s
+		},
+		Reference: restore,
+		Reopens:   reopens,
+	}
+}
+
+func restore(now task.Millis, records []*task.Task) task.Store {
+	return memstore.Restore(memstore.Config{Policy: Policy}, now, records)
+}
+
+// TestDifferentialCatchesEverySabotage: a checker that finds nothing has to
+// show that it could, and its scripts have to be short enough to read.
+func TestDifferentialCatchesEverySabotage(t *testing.T) {
+	for name, sabotage := range sabotages {
+		t.Run(name, func(t *testing.T) { caught(t, subject(sabotage), 6) })
+	}
+}
+
+// TestDifferentialCatchesWhatAReopenLoses: the last settlement is gone after a
+// crash, or a claim where that is not allowed.
+func TestDifferentialCatchesWhatAReopenLoses(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		loses       func(task.State) bool
+		losesClaims bool
+	}{
+		{"a settled task", func(s task.State) bool { return s == task.Delivered }, true},
+		{"a claim that had to stay", func(s task.State) bool { return s == task.Running }, false},
+		{"a waiting task", func(s task.State) bool { return s == task.Scheduled }, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			lose := func(t *testing.T, s task.Store, now task.Millis) task.Store {
+				v, err := look(t.Context(), s)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return restore(now, slices.DeleteFunc(v.Records, func(r *task.Task) bool { return c.loses(r.State) }))
+			}
+			caught(t, subject(func(*saboteur) {}, Reopen{Name: "crash", Do: lose, LosesClaims: c.losesClaims}), 8)
+		})
+	}
+}
+
+// caught fails the test unless one of some scripts finds the bug, and shrinks
+// to at most most commands.
+func caught(t *testing.T, s Subject, most int) {
+	t.Helper()
+	for seed := range 30 {
+		sc := generate(s, uint64(seed), scriptLength)
+		d := s.try(t, fmt.Sprintf("seed %d", seed), sc)
+		if d == nil {
+			continue
+		}
+		short, d := s.shrink(t, sc, d)
+		if len(short) > most {
+			t.Errorf("%d of %d commands are left:\n%s\n%s", len(short), len(sc), short, d.what)
+		}
+		t.Logf("seed %d, %d commands:\n%s", seed, len(short), short)
+		return
+	}
+	t.Error("not caught in 30 scripts")
+}
+
+// TestAClaimMayBeLostWhereThatIsAllowed: the comparison follows the store into
+// whichever of the allowed states it is in.
+func TestAClaimMayBeLostWhereThatIsAllowed(t *testing.T) {
+	var kept []*task.Task // as they were before the last claims
+	s := subject(func(s *saboteur) {
+		s.claim = func(ctx context.Context, now task.Millis, c []task.Claim) ([]task.Reply, error) {
+			v, err := look(ctx, s.Store)
+			if err != nil {
+				return nil, err
+			}
+			kept = v.Records
+			return s.Store.Claim(ctx, now, c)
+		}
+		s.apply = func(ctx context.Context, now task.Millis, c []task.Change) ([]task.Reply, error) {
+			kept = nil
+			return s.Store.Apply(ctx, now, c)
+		}
+		s.settle = func(ctx context.Context, now task.Millis, c []task.Settlement) ([]task.Reply, error) {
+			kept = nil
+			return s.Store.Settle(ctx, now, c)
+		}
+		s.reap = func(ctx context.Context, now task.Millis, limit int) (int, error) {
+			kept = nil
+			return s.Store.Reap(ctx, now, limit)
+		}
+		s.sweep = func(ctx context.Context, now task.Millis, limit int) (int, error) {
+			kept = nil
+			return s.Store.Sweep(ctx, now, limit)
+		}
+	}, Reopen{Name: "power loss", LosesClaims: true, Do: func(t *testing.T, s task.Store, now task.Millis) task.Store {
+		if records := kept; records != nil {
+			kept = nil
+			return restore(now, records)
+		}
+		v, err := look(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return restore(now, v.Records)
+	}})
+	for seed := range 10 {
+		if d := s.try(t, fmt.Sprintf("seed %d", seed), generate(s, uint64(seed), scriptLength)); d != nil {
+			t.Fatal(d.what)
+		}
+	}
+}
+
+func (s *saboteur) Apply(ctx context.Context, now task.Millis, c []task.Change) ([]task.Reply, error) {
+	if s.apply != nil {
+		return s.apply(ctx, now, c)
+	}
+	return s.Store.Apply(ctx, now, c)
+}
+
+func (s *saboteur) List(ctx context.Context, f task.Filter, page task.Page) (task.Listing, error) {
+	if s.list != nil {
+		return s.list(ctx, f, page)
+	}
+	return s.Store.List(ctx, f, page)
+}
+
+func (s *saboteur) Lanes(ctx context.Context, until task.Millis) ([]task.LaneHead, error) {
+	if s.lanes != nil {
+		return s.lanes(ctx, until)
+	}
+	return s.Store.Lanes(ctx, until)
+}
+
+func (s *saboteur) Peek(ctx context.Context, reads []task.LaneRead) ([][]task.Entry, error) {
+	if s.peek != nil {
+		return s.peek(ctx, reads)
+	}
+	return s.Store.Peek(ctx, reads)
+}
+
+func (s *saboteur) Claim(ctx context.Context, now task.Millis, c []task.Claim) ([]task.Reply, error) {
+	if s.claim != nil {
+		return s.claim(ctx, now, c)
+	}
+	return s.Store.Claim(ctx, now, c)
+}
+
+func (s *saboteur) Settle(ctx context.Context, now task.Millis, c []task.Settlement) ([]task.Reply, error) {
+	if s.settle != nil {
+		return s.settle(ctx, now, c)
+	}
+	return s.Store.Settle(ctx, now, c)
+}
+
+func (s *saboteur) Reap(ctx context.Context, now task.Millis, limit int) (int, error) {
+	if s.reap != nil {
+		return s.reap(ctx, now, limit)
+	}
+	return s.Store.Reap(ctx, now, limit)
+}
+
+func (s *saboteur) Sweep(ctx context.Context, now task.Millis, limit int) (int, error) {
+	if s.sweep != nil {
+		return s.sweep(ctx, now, limit)
+	}
+	return s.Store.Sweep(ctx, now, limit)
+}
