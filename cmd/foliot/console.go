@@ -50,16 +50,12 @@ func writeJSON(w io.Writer, v any) error {
 }
 
 // table prints rows: aligned under a heading on a terminal, and otherwise
-// without one and with a tab between the fields, for cut and awk.
-func (c *console) table(heading []string, rows [][]string) error {
-	if !c.outTerm {
-		return writeRows(bufio.NewWriter(c.out), rows)
-	}
-	aligned := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-	if heading != nil {
-		rows = append([][]string{heading}, rows...)
-	}
-	return writeRows(aligned, rows)
+// without one and with a tab between the fields, for cut and awk. A long one is
+// printed, and aligned, piece by piece.
+type table struct {
+	w       flusher
+	heading []string // still to be printed; nil: none
+	rows    int      // since the last piece
 }
 
 // flusher is what bufio and tabwriter have in common.
@@ -68,14 +64,38 @@ type flusher interface {
 	Flush() error
 }
 
-func writeRows(w flusher, rows [][]string) error {
-	for _, row := range rows {
-		for i := range row {
-			row[i] = printable(row[i])
-		}
-		fmt.Fprintln(w, strings.Join(row, "\t"))
+// piece is how many rows are aligned together.
+const piece = 1000
+
+func (c *console) table(heading []string) *table {
+	if !c.outTerm {
+		return &table{w: bufio.NewWriter(c.out)}
 	}
-	return w.Flush()
+	return &table{w: tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0), heading: heading}
+}
+
+// add prints a row, or keeps it until its piece is complete.
+func (t *table) add(fields ...string) error {
+	if t.heading != nil {
+		fmt.Fprintln(t.w, strings.Join(t.heading, "\t"))
+		t.heading = nil
+	}
+	for i := range fields {
+		fields[i] = printable(fields[i])
+	}
+	fmt.Fprintln(t.w, strings.Join(fields, "\t"))
+	if t.rows++; t.rows%piece == 0 {
+		return t.w.Flush()
+	}
+	return nil
+}
+
+// end prints what is left; without a row, the heading alone.
+func (t *table) end() error {
+	if t.heading != nil {
+		fmt.Fprintln(t.w, strings.Join(t.heading, "\t"))
+	}
+	return t.w.Flush()
 }
 
 // printable returns s with control characters escaped: what a stranger sent

@@ -6,18 +6,24 @@ import (
 )
 
 func TestATableIsAlignedOnATerminalAndTabbedElsewhere(t *testing.T) {
-	heading := []string{"NAME", "STATE"}
-	rows := func() [][]string { return [][]string{{"a", "scheduled"}, {"longer-name", "dead"}} }
 	for _, c := range []struct {
 		terminal bool
+		rows     [][]string
 		want     string
 	}{
-		{true, "NAME         STATE\na            scheduled\nlonger-name  dead\n"},
-		{false, "a\tscheduled\nlonger-name\tdead\n"},
+		{true, [][]string{{"a", "scheduled"}, {"longer-name", "dead"}}, "NAME         STATE\na            scheduled\nlonger-name  dead\n"},
+		{true, nil, "NAME  STATE\n"},
+		{false, [][]string{{"a", "scheduled"}, {"longer-name", "dead"}}, "a\tscheduled\nlonger-name\tdead\n"},
+		{false, nil, ""},
 	} {
 		var out bytes.Buffer
-		con := &console{out: &out, outTerm: c.terminal}
-		if err := con.table(heading, rows()); err != nil {
+		table := (&console{out: &out, outTerm: c.terminal}).table([]string{"NAME", "STATE"})
+		for _, row := range c.rows {
+			if err := table.add(row...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := table.end(); err != nil {
 			t.Fatal(err)
 		}
 		if out.String() != c.want {

@@ -40,7 +40,13 @@ func (c *getCmd) Run(ctx context.Context, con *console, api *client) error {
 	if con.json {
 		return con.object(t)
 	}
-	return con.table(nil, describe(t))
+	out := con.table(nil)
+	for _, row := range describe(t) {
+		if err := out.add(row...); err != nil {
+			return err
+		}
+	}
+	return out.end()
 }
 
 // describe returns a task as rows of a word and its value; what is not set is left out.

@@ -96,7 +96,8 @@ func (c *importCmd) open(stdin io.Reader) (io.ReadCloser, int64, error) {
 }
 
 // importer sends the lines of one file in batches. Its goroutines, a reader
-// and some senders, are started and waited for by run.
+// and some senders, are started by run. The senders are waited for; the reader
+// is not when the import is interrupted, as nothing ends a read from a terminal.
 type importer struct {
 	con   *console
 	api   *client
@@ -113,23 +114,41 @@ func (im *importer) run(ctx context.Context, lines *lineReader, parallel int) er
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	batches := make(chan importBatch)
+	read := make(chan error, 1)
+	go func() {
+		read <- im.read(ctx, lines, batches)
+		close(batches)
+	}()
 	var senders sync.WaitGroup
 	for range parallel {
 		senders.Go(func() {
-			for b := range batches {
-				if err := im.send(ctx, b); err != nil {
-					stop(err)
-				}
+			if err := im.sendAll(ctx, batches); err != nil {
+				stop(err)
 			}
 		})
 	}
-	err := im.read(ctx, lines, batches)
-	close(batches)
 	senders.Wait()
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
-	return err
+	return <-read
+}
+
+// sendAll sends batches until there are no more, ctx ends or one fails.
+func (im *importer) sendAll(ctx context.Context, batches <-chan importBatch) error {
+	for {
+		select {
+		case b, more := <-batches:
+			if !more {
+				return nil
+			}
+			if err := im.send(ctx, b); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 }
 
 // read cuts the lines into batches until they end or ctx does.
@@ -169,9 +188,6 @@ func (im *importer) read(ctx context.Context, lines *lineReader, batches chan<- 
 
 // send creates a batch's tasks and counts what became of them.
 func (im *importer) send(ctx context.Context, b importBatch) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
 	reply, err := im.api.batch(ctx, b.body())
 	if err != nil {
 		if ctx.Err() != nil {
@@ -224,7 +240,9 @@ func (im *importer) refuse(bad badLine) {
 
 // conclude prints the sums. stopped is why the import ended before the file did.
 func (im *importer) conclude(stopped error, took time.Duration) error {
-	t := im.total // every sender has ended
+	im.mu.Lock()
+	t := im.total
+	im.mu.Unlock()
 	t.Seconds = took.Seconds()
 	if im.con.json {
 		if err := im.con.object(t); err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -143,4 +145,34 @@ func TestRefusedLinesArePrintedUpToALimit(t *testing.T) {
 	if n := strings.Count(errs, "\n"); n != maxReported+2 {
 		t.Errorf("%d lines on standard error, want %d, a word about the rest, and the error", n, maxReported)
 	}
+}
+
+func TestAnImportFromASilentInputCanBeInterrupted(t *testing.T) {
+	s := newSession(t)
+	silent, end := io.Pipe()
+	defer end.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	read := make(chan struct{})
+	var out, errs strings.Builder
+	code := make(chan int, 1)
+	go func() {
+		code <- run(ctx, []string{"import", "-", "--server", s.server}, announced{silent, sync.OnceFunc(func() { close(read) })}, &out, &errs)
+	}()
+	<-read
+	cancel()
+	if got := <-code; got != exitInterrupted || !strings.HasPrefix(out.String(), "created 0,") {
+		t.Errorf("it ended with %d and printed %q", got, out.String())
+	}
+}
+
+// announced is a reader that says when it is first read from.
+type announced struct {
+	io.Reader
+
+	reading func()
+}
+
+func (a announced) Read(p []byte) (int, error) {
+	a.reading()
+	return a.Reader.Read(p)
 }

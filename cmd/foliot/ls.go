@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"strconv"
 	"time"
@@ -39,21 +40,18 @@ func (c *lsCmd) Run(ctx context.Context, con *console, api *client) error {
 	if err != nil {
 		return err
 	}
-	var rows [][]string
+	out := con.table([]string{"NAME", "STATE", "DUE", "QUEUE", "ATTEMPTS", "URL"})
 	shown, more, err := eachTask(ctx, api, query, c.Limit, func(t wire.Task) error {
 		if con.json {
 			return con.object(t)
 		}
-		rows = append(rows, listRow(t))
-		return nil
+		return out.add(listRow(t)...)
 	})
+	if !con.json {
+		err = errors.Join(err, out.end()) // what was read is shown, whatever came then
+	}
 	if err != nil {
 		return err
-	}
-	if !con.json {
-		if err := con.table([]string{"NAME", "STATE", "DUE", "QUEUE", "ATTEMPTS", "URL"}, rows); err != nil {
-			return err
-		}
 	}
 	if more {
 		con.notef("the first %d are shown; --limit 0 lists all", shown)

@@ -34,26 +34,31 @@ type process struct {
 func serveProcess(t *testing.T, args ...string) *process {
 	t.Helper()
 	p := &process{t: t, cmd: foliotCommand(t, append([]string{"serve", "-o", "json"}, args...)...)}
+	p.start()
+	return p
+}
+
+func (p *process) start() {
+	p.t.Helper()
 	stdout, err := p.cmd.StdoutPipe()
 	if err != nil {
-		t.Fatal(err)
+		p.t.Fatal(err)
 	}
 	stderr, err := p.cmd.StderrPipe()
 	if err != nil {
-		t.Fatal(err)
+		p.t.Fatal(err)
 	}
 	p.stderr = bufio.NewReader(stderr)
 	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
+		p.t.Fatal(err)
 	}
-	t.Cleanup(p.kill)
+	p.t.Cleanup(p.kill)
 	var reply serveReply
 	if err := json.NewDecoder(stdout).Decode(&reply); err != nil {
 		said, _ := io.ReadAll(p.stderr)
-		t.Fatalf("the server did not start: %v\n%s", err, said)
+		p.t.Fatalf("the server did not start: %v\n%s", err, said)
 	}
 	p.url = reply.URL
-	return p
 }
 
 // foliotCommand returns a command that behaves as the binary does.

@@ -149,7 +149,7 @@ func (c *serveCmd) greet(con *console, n *node) {
 		_ = con.object(serveReply{URL: url, Data: n.cfg.dir, Durability: n.store.Durability()}) // whoever started it and went away does not read
 		return
 	}
-	con.sayf("listening on %s", url)
+	con.sayf("listening on http://%s", n.listener.Addr())
 	if n.cfg.dir == "" {
 		con.sayf("tasks in memory: they are gone when the server stops")
 	} else {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -210,6 +211,36 @@ func TestADirectoryThatIsNotOursIsRefused(t *testing.T) {
 				t.Errorf("the directory was touched: %v %v", entries, err)
 			}
 		})
+	}
+}
+
+// A file size limit stands for a full disk: the write fails in the middle.
+func TestADiskThatTakesNoMoreStopsTheServerAndLosesNothing(t *testing.T) {
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip("no shell to set the limit with")
+	}
+	dir := t.TempDir()
+	p := &process{t: t, cmd: foliotCommand(t, "serve", "-o", "json", "--listen", anyPort, "--data", dir)}
+	p.cmd.Args = append([]string{"sh", "-c", `ulimit -f 300; exec "$0" "$@"`, p.cmd.Path}, p.cmd.Args[1:]...)
+	p.cmd.Path = shell
+	p.start()
+	var lines strings.Builder
+	for i := range 3000 {
+		fmt.Fprintf(&lines, `{"name":"t-%d","delay":"1h","http":{"url":"http://127.0.0.1:9/"}}`+"\n", i)
+	}
+	s := &session{t: t, server: p.url}
+	out, _, code := s.run(lines.String(), "import", "-", "-o", "json", "--batch", "50")
+	var sums importReply
+	if err := json.Unmarshal([]byte(out), &sums); err != nil || code == exitOK || sums.Created == 0 {
+		t.Fatalf("import ended with %d and printed %q: the limit was to be reached, and not at once", code, out)
+	}
+	if code, log := p.exit(); code != exitFailure || !strings.Contains(log, "foliot: the data directory "+dir+" failed: ") {
+		t.Errorf("the server ended with %d:\n%s", code, log)
+	}
+	again := serveProcess(t, "--listen", anyPort, "--data", dir)
+	if kept := strings.Count(again.must("ls", "-n", "0"), "\n"); kept < sums.Created {
+		t.Errorf("%d tasks were answered as created, %d are there", sums.Created, kept)
 	}
 }
 

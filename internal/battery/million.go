@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"slices"
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
@@ -109,11 +110,11 @@ func (st *stage) mustFit(when string) error {
 	return nil
 }
 
-// mustList pages through some of the list and holds the slowest page against
-// what is promised.
+// mustList pages through some of the list and holds its pages against what is
+// promised. The slowest of two hundred is the machine's, so it is only printed.
 func (st *stage) mustList(ctx context.Context) error {
-	const pages, size, promised = 50, 100, 50 * time.Millisecond
-	var slowest time.Duration
+	const pages, size, promised = 200, 100, 50 * time.Millisecond
+	var times []time.Duration
 	query := url.Values{"limit": {fmt.Sprint(size)}}
 	for range pages {
 		began := time.Now()
@@ -126,9 +127,12 @@ func (st *stage) mustList(ctx context.Context) error {
 		if err := json.Unmarshal(data, &page); err != nil || status != http.StatusOK || len(page.Tasks) != size {
 			return fmt.Errorf("list: status %d, %d tasks: %.200s", status, len(page.Tasks), data)
 		}
-		slowest = max(slowest, took)
+		times = append(times, took)
 		query.Set("cursor", page.NextCursor)
 	}
-	st.t.must(slowest < promised, "%d pages of %d: the slowest took %s, promised under 50 ms", pages, size, ms(slowest))
+	slices.Sort(times)
+	st.t.note("%d pages of %d: p50 %s, slowest %s", pages, size, ms(percentile(times, 50)), ms(percentile(times, 100)))
+	p99 := percentile(times, 99)
+	st.t.must(p99 < promised, "a page takes %s (p99), promised under 50 ms", ms(p99))
 	return nil
 }
