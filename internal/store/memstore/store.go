@@ -239,9 +239,11 @@ func (s *Store) withBodyLocked(t *task.Task) *task.Task {
 	return &c
 }
 
-// sortedLocked returns the records that keep chooses, the earliest by when first, then in the order of their names.
+// sortedLocked returns the records that keep chooses, the earliest by when
+// first, those of one instant in the order of their names.
 func (s *Store) sortedLocked(keep func(*task.Task) bool, when func(*task.Task) task.Millis) []*task.Task {
-	chosen := slices.DeleteFunc(slices.Collect(maps.Values(s.records)), func(t *task.Task) bool { return !keep(t) })
+	all := slices.Collect(maps.Values(s.records))
+	chosen := slices.DeleteFunc(all, func(t *task.Task) bool { return !keep(t) })
 	slices.SortFunc(chosen, func(a, b *task.Task) int { return compare(when(a), a.Key(), when(b), b.Key()) })
 	return chosen
 }
