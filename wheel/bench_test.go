@@ -21,6 +21,13 @@ func someDelay(r *rand.Rand) time.Duration {
 	return time.Minute + time.Duration(r.Int64N(int64(59*time.Minute)))
 }
 
+// reportCPU reports the CPU time of an operation from here to the call of what it returns. Unlike ns/op it does not
+// count the time in which other programs had the core.
+func reportCPU(b *testing.B) func() {
+	before := cpuTime()
+	return func() { b.ReportMetric(float64(cpuTime()-before)/float64(b.N), "cpu-ns/op") }
+}
+
 func newRand() *rand.Rand { return rand.New(rand.NewPCG(1, 2)) }
 
 // standing returns a wheel with n timers.
@@ -75,6 +82,7 @@ func BenchmarkAddRemove(b *testing.B) {
 		b.Run(fmt.Sprintf("wheel/%d", n), func(b *testing.B) {
 			w, _ := standing(n)
 			b.ReportAllocs()
+			defer reportCPU(b)()
 			i := 0
 			for b.Loop() {
 				w.Remove(w.Add(ds[i&(len(ds)-1)], 1))
@@ -87,6 +95,7 @@ func BenchmarkAddRemove(b *testing.B) {
 			defer stopAll(ts)
 			b.ReportAllocs()
 			f := func() {}
+			defer reportCPU(b)()
 			i := 0
 			for b.Loop() {
 				time.AfterFunc(ds[i&(len(ds)-1)], f).Stop()
@@ -102,6 +111,7 @@ func BenchmarkExtendRandom(b *testing.B) {
 			w, ids := standing(n)
 			r := newRand()
 			b.ReportAllocs()
+			defer reportCPU(b)()
 			d := time.Hour
 			for b.Loop() {
 				w.Extend(ids[r.IntN(n)], d)
@@ -113,6 +123,7 @@ func BenchmarkExtendRandom(b *testing.B) {
 			defer stopAll(ts)
 			r := newRand()
 			b.ReportAllocs()
+			defer reportCPU(b)()
 			for b.Loop() {
 				ts[r.IntN(n)].Reset(time.Hour)
 			}
@@ -124,6 +135,7 @@ func BenchmarkExtendHot(b *testing.B) {
 	b.Run("wheel", func(b *testing.B) {
 		w, ids := standing(1000)
 		b.ReportAllocs()
+		defer reportCPU(b)()
 		for b.Loop() {
 			w.Extend(ids[0], time.Hour)
 		}
@@ -132,6 +144,7 @@ func BenchmarkExtendHot(b *testing.B) {
 		ts := standingTime(1000)
 		defer stopAll(ts)
 		b.ReportAllocs()
+		defer reportCPU(b)()
 		for b.Loop() {
 			ts[0].Reset(time.Hour)
 		}
@@ -145,6 +158,7 @@ func BenchmarkRemoveRandomAndAdd(b *testing.B) {
 			w, ids := standing(n)
 			r := newRand()
 			b.ReportAllocs()
+			defer reportCPU(b)()
 			i := 0
 			for b.Loop() {
 				k := r.IntN(n)
@@ -160,6 +174,7 @@ func BenchmarkRemoveRandomAndAdd(b *testing.B) {
 			r := newRand()
 			f := func() {}
 			b.ReportAllocs()
+			defer reportCPU(b)()
 			i := 0
 			for b.Loop() {
 				k := r.IntN(n)
@@ -178,6 +193,7 @@ func BenchmarkAddRemoveParallel(b *testing.B) {
 		w, _ := standing(1_000_000)
 		b.SetParallelism(64 / runtime.GOMAXPROCS(0))
 		b.ReportAllocs()
+		defer reportCPU(b)()
 		b.RunParallel(func(pb *testing.PB) {
 			for i := 0; pb.Next(); i++ {
 				w.Remove(w.Add(ds[i&(len(ds)-1)], 1))
@@ -190,6 +206,7 @@ func BenchmarkAddRemoveParallel(b *testing.B) {
 		b.SetParallelism(64 / runtime.GOMAXPROCS(0))
 		f := func() {}
 		b.ReportAllocs()
+		defer reportCPU(b)()
 		b.RunParallel(func(pb *testing.PB) {
 			for i := 0; pb.Next(); i++ {
 				time.AfterFunc(ds[i&(len(ds)-1)], f).Stop()

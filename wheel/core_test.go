@@ -2,6 +2,7 @@ package wheel
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -203,13 +204,14 @@ func TestAFreedChunkGoesOnAboveItsHighestGeneration(t *testing.T) {
 }
 
 func TestRemovedEntriesAreSiftedOut(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
 	c := NewCore[int](0)
 	var ids []ID
 	for i := range 100_000 {
 		ids = append(ids, c.Add(1_000_000+uint64(i), i))
 	}
-	for i := range 1_000_000 {
-		k := (i * 7919) % len(ids)
+	for range 1_000_000 {
+		k := r.IntN(len(ids))
 		c.Remove(ids[k])
 		ids[k] = c.Add(1_000_000+uint64(k), k)
 	}
