@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
@@ -11,7 +13,8 @@ import (
 // in the file: decoding and encoding it again would cost more than all the rest.
 type importBatch struct {
 	numbers []int
-	joined  []byte
+	texts   [][]byte
+	length  int   // of the texts and what is between them
 	size    int64 // of the lines in the file, refused ones included
 }
 
@@ -23,7 +26,7 @@ const (
 // full reports whether l has to wait for the next batch.
 func (b *importBatch) full(l line, most int) bool {
 	return len(b.numbers) >= most ||
-		len(batchHead)+len(b.joined)+len(l.text)+len(batchTail)+1 > task.MaxBatchBytes && len(b.numbers) > 0
+		len(b.numbers) > 0 && len(batchHead)+b.length+len(l.text)+len(batchTail) > task.MaxBatchBytes
 }
 
 // add takes l in, or returns why it cannot be a task. What is inside of the
@@ -36,19 +39,32 @@ func (b *importBatch) add(l line) (reason string) {
 	case l.text[0] != '{' || !json.Valid(l.text):
 		return "the line is no JSON object"
 	}
-	if len(b.numbers) > 0 {
-		b.joined = append(b.joined, ',')
-	}
-	b.joined = append(b.joined, l.text...)
 	b.numbers = append(b.numbers, l.number)
+	b.texts = append(b.texts, l.text)
+	b.length += len(l.text) + 1
 	return ""
 }
 
 func (b *importBatch) body() []byte {
-	body := make([]byte, 0, len(batchHead)+len(b.joined)+len(batchTail))
-	body = append(body, batchHead...)
-	body = append(body, b.joined...)
-	return append(body, batchTail...)
+	return bytes.Join([][]byte{[]byte(batchHead), bytes.Join(b.texts, []byte{','}), []byte(batchTail)}, nil)
+}
+
+// lines names the batch in errors.
+func (b *importBatch) lines() string {
+	first, last := b.numbers[0], b.numbers[len(b.numbers)-1]
+	if first == last {
+		return fmt.Sprintf("line %d", first)
+	}
+	return fmt.Sprintf("lines %d to %d", first, last)
+}
+
+// halves splits a batch of more than one line.
+func (b *importBatch) halves() [2]importBatch {
+	n := len(b.numbers) / 2
+	return [2]importBatch{
+		{numbers: b.numbers[:n], texts: b.texts[:n]},
+		{numbers: b.numbers[n:], texts: b.texts[n:], size: b.size},
+	}
 }
 
 // wireProblem returns the problem of a batch's item.

@@ -108,3 +108,14 @@ func printable(s string) string {
 	quoted := strconv.Quote(s)
 	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
 }
+
+// longest is how many bytes of a text that a stranger chose are shown.
+const longest = 500
+
+// shorten cuts what nobody would read to its end.
+func shorten(s string) string {
+	if len(s) <= longest {
+		return s
+	}
+	return strings.ToValidUTF8(s[:longest], "") + "…"
+}

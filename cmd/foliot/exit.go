@@ -83,5 +83,5 @@ func oneLine(err error) string {
 	if errors.Is(err, context.Canceled) {
 		return "interrupted"
 	}
-	return printable(strings.Join(strings.Fields(err.Error()), " "))
+	return printable(shorten(strings.Join(strings.Fields(err.Error()), " ")))
 }

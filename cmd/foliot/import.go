@@ -181,7 +181,7 @@ func (im *importer) read(ctx context.Context, lines *lineReader, batches chan<- 
 			return nil // the cause says why
 		}
 		if reason := b.add(l); reason != "" {
-			im.refuse(badLine{Line: l.number, Code: "bad_line", Detail: reason})
+			im.report(badLine{Line: l.number, Code: "bad_line", Detail: reason})
 		}
 	}
 }
@@ -189,14 +189,16 @@ func (im *importer) read(ctx context.Context, lines *lineReader, batches chan<- 
 // send creates a batch's tasks and counts what became of them.
 func (im *importer) send(ctx context.Context, b importBatch) error {
 	reply, err := im.api.batch(ctx, b.body())
-	if err != nil {
-		if ctx.Err() != nil {
-			return context.Cause(ctx) // another sender's error, or the user's wish
-		}
-		return fmt.Errorf("lines %d to %d: %w", b.numbers[0], b.numbers[len(b.numbers)-1], err)
-	}
-	if len(reply.Results) != len(b.numbers) {
-		return fmt.Errorf("lines %d to %d: the server answered %d results for %d tasks", b.numbers[0], b.numbers[len(b.numbers)-1], len(reply.Results), len(b.numbers))
+	var problem *problemError
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx) // another sender's error, or the user's wish
+	case errors.As(err, &problem) && problem.exitCode() == exitUsage:
+		return im.narrow(ctx, b, problem)
+	case err != nil:
+		return fmt.Errorf("%s: %w", b.lines(), err)
+	case len(reply.Results) != len(b.numbers):
+		return fmt.Errorf("%s: the server answered %d results for %d tasks", b.lines(), len(reply.Results), len(b.numbers))
 	}
 	created, skipped := 0, 0
 	for i, r := range reply.Results {
@@ -206,11 +208,7 @@ func (im *importer) send(ctx context.Context, b importBatch) error {
 		case r.Code == codeExists:
 			skipped++
 		default:
-			text := r.Detail
-			if r.Field != "" {
-				text = r.Field + ": " + (&problemError{wireProblem(r)}).sentence()
-			}
-			im.refuse(badLine{Line: b.numbers[i], Code: r.Code, Detail: text})
+			im.refuse(b.numbers[i], &problemError{wireProblem(r)})
 		}
 	}
 	im.mu.Lock()
@@ -221,8 +219,29 @@ func (im *importer) send(ctx context.Context, b importBatch) error {
 	return nil
 }
 
-// refuse counts and reports a line that became no task.
-func (im *importer) refuse(bad badLine) {
+// narrow finds the line because of which a whole batch was refused, as JSON
+// that is nested beyond reason is.
+func (im *importer) narrow(ctx context.Context, b importBatch, problem *problemError) error {
+	if len(b.numbers) == 1 {
+		im.refuse(b.numbers[0], problem)
+		im.bar.add(0, b.size)
+		return nil
+	}
+	for _, half := range b.halves() {
+		if err := im.send(ctx, half); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refuse counts and reports a line that the server refused.
+func (im *importer) refuse(number int, problem *problemError) {
+	im.report(badLine{Line: number, Code: problem.Code, Detail: shorten(problem.Error())})
+}
+
+// report counts and prints a line that became no task.
+func (im *importer) report(bad badLine) {
 	im.mu.Lock()
 	defer im.mu.Unlock()
 	im.total.Refused++

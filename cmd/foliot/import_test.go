@@ -136,6 +136,28 @@ func TestAnImportThatBreaksOffCanBeStartedAgain(t *testing.T) {
 	}
 }
 
+// A line that makes the server refuse the whole request is found, and is the
+// only one that is refused.
+func TestALineThatSpoilsItsBatchIsFound(t *testing.T) {
+	s := newSession(t)
+	deep := strings.Repeat(`{"a":`, 2000) + "1" + strings.Repeat("}", 2000)
+	var lines strings.Builder
+	for i := range 20 {
+		labels := `{"n":"1"}`
+		if i == 7 {
+			labels = deep
+		}
+		fmt.Fprintf(&lines, `{"name":"t-%d","delay":"1h","http":{"url":"http://127.0.0.1:9/"},"labels":%s}`+"\n", i, labels)
+	}
+	out, errs, code := s.run(lines.String(), "import", "-")
+	if code != exitFailure || !strings.HasPrefix(out, "created 19, skipped 0 that exist, refused 1,") {
+		t.Errorf("the import ended with %d: %s", code, out)
+	}
+	if !strings.HasPrefix(errs, "line 8: ") || len(errs) > 2*longest {
+		t.Errorf("it said %q", errs)
+	}
+}
+
 func TestRefusedLinesArePrintedUpToALimit(t *testing.T) {
 	s := newSession(t)
 	out, errs, code := s.run(strings.Repeat("no json\n", 3*maxReported), "import", "-")

@@ -49,7 +49,7 @@ func openNode(cfg serveConfig, log *slog.Logger) (*node, error) {
 	}
 	n.sender = webhook.New(webhook.Config{
 		Allow:         cfg.allow,
-		AllowLoopback: true, // no token can exist yet: whoever creates tasks could as well call from here
+		AllowLoopback: private(cfg),
 		Own:           []netip.AddrPort{n.listener.Addr().(*net.TCPAddr).AddrPort()},
 	})
 	n.api = api.New(api.Config{BodyLimit: cfg.bodyLimit, AllowedHosts: cfg.hosts, Version: version(), Log: log}, n.store)
@@ -65,6 +65,10 @@ func openNode(cfg serveConfig, log *slog.Logger) (*node, error) {
 	}
 	return n, nil
 }
+
+// private reports whether nobody but this machine's users can create tasks.
+// They could call loopback themselves; others must not through us.
+func private(cfg serveConfig) bool { return isLoopback(cfg.addr) && len(cfg.hosts) == 0 }
 
 func (n *node) openStore() (task.Store, error) {
 	if n.cfg.dir == "" {

@@ -18,7 +18,7 @@ type serveCmd struct {
 	Data   string `default:"./foliot-data" env:"FOLIOT_DATA" placeholder:"DIR" help:"The directory that holds the tasks (default: ./foliot-data)."`
 	Store  string `env:"FOLIOT_STORE" placeholder:"STORE" help:"Another store than --data: memory: forgets everything when the server stops; a directory is the same as --data."`
 
-	EgressAllow []string `env:"FOLIOT_EGRESS_ALLOW" placeholder:"CIDR" help:"Let tasks call these private addresses, such as 10.0.0.0/8. The public internet and loopback are open, the rest is closed."`
+	EgressAllow []string `env:"FOLIOT_EGRESS_ALLOW" placeholder:"CIDR" help:"Let tasks call these addresses, such as 10.0.0.0/8. The public internet is open; so is loopback, unless --insecure-listen or --host lets others in."`
 	Host        []string `env:"FOLIOT_HOST" placeholder:"NAME" help:"Answer requests for this host name too, as a proxy in front sends it. Addresses and localhost are always answered."`
 	BodyLimit   int      `default:"262144" env:"FOLIOT_BODY_LIMIT" placeholder:"BYTES" help:"The largest body of a task, at most 1048576 (default: 262144)."`
 	Concurrency int      `default:"1024" env:"FOLIOT_CONCURRENCY" placeholder:"N" help:"How many attempts may be under way at once (default: 1024)."`

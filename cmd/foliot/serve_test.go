@@ -252,6 +252,26 @@ func TestATaskCannotCallTheServerItself(t *testing.T) {
 	}
 }
 
+func TestLoopbackIsClosedToTasksWhenOthersMayCreateThem(t *testing.T) {
+	hook := newHook(t)
+	hook.release()
+	for _, c := range []struct {
+		args []string
+		code int
+	}{
+		{nil, exitOK},
+		{[]string{"--host", "foliot.example"}, exitUndelivered},
+		{[]string{"--host", "foliot.example", "--egress-allow", "127.0.0.0/8"}, exitOK},
+		{[]string{"--listen", "0.0.0.0:0", "--insecure-listen"}, exitUndelivered},
+	} {
+		p := serveProcess(t, append([]string{"--listen", anyPort, "--store", "memory:"}, c.args...)...)
+		if out, errs, code := p.foliot("add", hook.URL, "--in", "0s", "--wait"); code != c.code {
+			t.Errorf("serve %v: add --wait ended with %d, want %d, and printed %q%q", c.args, code, c.code, out, errs)
+		}
+		p.kill()
+	}
+}
+
 func TestAFailedStoreStopsTheServer(t *testing.T) {
 	n, err := openNode(serveConfig{addr: anyPort, bodyLimit: 1}, slog.New(slog.DiscardHandler))
 	if err != nil {
