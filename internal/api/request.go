@@ -115,7 +115,7 @@ func header(r *http.Request, name string) (string, error) {
 func precondition(r *http.Request) (task.Precondition, error) {
 	var c task.Precondition
 	if values, given := r.Header["If-Match"]; given {
-		tags, err := etags(strings.Join(values, ","), "If-Match")
+		tags, err := etags(strings.Join(values, ","))
 		if err != nil {
 			return c, err
 		}
@@ -138,7 +138,7 @@ func precondition(r *http.Request) (task.Precondition, error) {
 const weak = "W/"
 
 // etags splits a list of entity tags and takes their quotes off; * stays.
-func etags(list, field string) ([]string, error) {
+func etags(list string) ([]string, error) {
 	var tags []string
 	for _, item := range strings.Split(list, ",") {
 		item = strings.TrimSpace(item)
@@ -148,7 +148,7 @@ func etags(list, field string) ([]string, error) {
 		}
 		bare, isWeak := strings.CutPrefix(item, weak)
 		if len(bare) < 2 || bare[0] != '"' || bare[len(bare)-1] != '"' || strings.Contains(bare[1:len(bare)-1], `"`) {
-			return nil, refuse("bad_precondition", field, `an entity tag stands in quotes, as ETag shows it: "id.version"`)
+			return nil, refuse("bad_precondition", "If-Match", `an entity tag stands in quotes, as ETag shows it: "id.version"`)
 		}
 		tag := bare[1 : len(bare)-1]
 		if isWeak || tag == "*" { // "*" in quotes is a tag that we never give, not the wildcard

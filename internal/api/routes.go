@@ -97,10 +97,9 @@ func taskRoutes() []route {
 		{
 			method: "GET", path: taskPath, serve: (*Server).get, tag: "tasks",
 			id: "getTask", summary: "Read a task",
-			about:   "The entity tag counts what clients changed: attempts and the state they lead to do not change it.",
+			about:   "The entity tag counts what clients changed: attempts and the state they lead to do not change it. It serves If-Match; a read is always answered in full.",
 			query:   []param{waitParam},
-			headers: []param{{name: "If-None-Match", about: "304 if the task still has one of these entity tags; ignored with wait."}},
-			replies: []reply{shows(200, "The task, with its body."), {status: 304, about: "It has that entity tag.", tagged: true}},
+			replies: []reply{shows(200, "The task, with its body.")},
 		},
 		{
 			method: "PATCH", path: taskPath, serve: (*Server).patch, tag: "tasks",

@@ -2,8 +2,6 @@ package api
 
 import (
 	"net/http"
-	"slices"
-	"strings"
 
 	"github.com/foliot/foliot/internal/task"
 )
@@ -116,25 +114,8 @@ func (s *Server) get(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	if seen, err := notModified(r.Request, t.ETag()); err != nil {
-		return err
-	} else if seen {
-		w.Header().Set("ETag", `"`+t.ETag()+`"`)
-		w.WriteHeader(http.StatusNotModified)
-		return nil
-	}
 	s.replyTask(w, r, http.StatusOK, show(t), t.ETag())
 	return nil
-}
-
-// notModified reports whether If-None-Match names etag. Comparison is weak.
-func notModified(r *http.Request, etag string) (bool, error) {
-	values, given := r.Header["If-None-Match"]
-	if !given {
-		return false, nil
-	}
-	tags, err := etags(strings.Join(values, ","), "If-None-Match")
-	return slices.ContainsFunc(tags, func(t string) bool { return t == "*" || strings.TrimPrefix(t, weak) == etag }), err
 }
 
 func (s *Server) patch(w http.ResponseWriter, r *request) error {
