@@ -89,7 +89,12 @@ func (p Policy) WithDefaults() Policy {
 }
 
 // begin returns the first record of the incarnation that s describes.
-func (s Spec) begin(now Millis) *Task {
+func (s *Spec) begin(now Millis) *Task {
+	return s.record(now).Clone() // the maps are the caller's
+}
+
+// record is begin, sharing the spec's maps.
+func (s *Spec) record(now Millis) *Task {
 	due := s.When.due(now)
 	t := &Task{
 		Namespace: s.Namespace, Name: s.Name, ID: s.ID, Version: 1,
@@ -100,7 +105,7 @@ func (s Spec) begin(now Millis) *Task {
 		State: Scheduled,
 	}
 	t.Request.BodySize = len(s.Request.Body)
-	return t.Clone() // the maps are the caller's
+	return t
 }
 
 // destination returns host:port of a valid task URL, in lower case.

@@ -21,7 +21,7 @@ func (s *Spec) Validate(now Millis) error {
 	if err := s.When.validate(now); err != nil {
 		return err
 	}
-	t := s.begin(now)
+	t := s.record(now)
 	if err := t.validate(); err != nil {
 		return err
 	}
