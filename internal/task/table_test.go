@@ -102,13 +102,13 @@ func (want cell) checkError(got Result, err error) error {
 	}
 	if want.err != nil {
 		if !errors.Is(err, want.err) {
-			return fmt.Errorf("error %v, want %w", err, want.err)
+			return fmt.Errorf("error %w, want %w", err, want.err)
 		}
 		return nil
 	}
 	state, ok := errors.AsType[*StateError](err)
 	if !ok || state.Code != want.code || state.Error() == "" {
-		return fmt.Errorf("error %v, want a *StateError with code %s", err, want.code)
+		return fmt.Errorf("error %w, want a *StateError with code %s", err, want.code)
 	}
 	return nil
 }

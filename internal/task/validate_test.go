@@ -124,7 +124,7 @@ func wantField(err error, path, code string) error {
 	}
 	field, ok := errors.AsType[*FieldError](err)
 	if !ok || field.Path != path || field.Code != code || field.Detail == "" {
-		return fmt.Errorf("error %#v, want path %q and code %q", err, path, code)
+		return fmt.Errorf("error %w, want path %q and code %q", err, path, code)
 	}
 	return nil
 }

@@ -88,8 +88,10 @@ var laneCases = []testCase{
 			unused := a.Lane()
 			unused.Queue = "unused"
 			found, err := f.store.Peek(f.Context(), []task.LaneRead{
-				{Lane: b.Lane(), Until: forever, Limit: 5}, {Lane: unused, Until: forever, Limit: 5},
-				{Lane: a.Lane(), Until: forever, Limit: 5}, {Lane: a.Lane(), Until: a.Due - 1, Limit: 5},
+				{Lane: b.Lane(), Until: forever, Limit: 5},
+				{Lane: unused, Until: forever, Limit: 5},
+				{Lane: a.Lane(), Until: forever, Limit: 5},
+				{Lane: a.Lane(), Until: a.Due - 1, Limit: 5},
 			})
 			if err != nil || len(found) != 4 {
 				f.Fatalf("%d answers, error %v", len(found), err)

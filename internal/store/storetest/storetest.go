@@ -61,7 +61,11 @@ func (c testCase) check(t *testing.T, open func(t *testing.T) task.Store) {
 		}
 	})
 	f := &fixture{T: t, store: open(t)}
-	defer f.store.Close()
+	defer func() {
+		if err := f.store.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	}()
 	c.run(f)
 	if f.store.Err() == nil && !t.Failed() {
 		CheckInvariants(t, f.store, start, namespaces...)
