@@ -152,8 +152,11 @@ var laneCases = []testCase{
 			low, mail, elsewhere := task.Low, "mail", "https://elsewhere.example/"
 			lanes := []task.Lane{made.Lane()}
 			for _, c := range []task.Patch{
-				{When: &task.When{At: start + 5}}, {When: &task.When{At: start + 90_000}},
-				{Queue: &mail}, {Priority: &low}, {URL: &elsewhere},
+				{When: &task.When{At: start + 5}},
+				{When: &task.When{At: start + 90_000}},
+				{Queue: &mail},
+				{Priority: &low},
+				{URL: &elsewhere},
 			} {
 				c.Key = key("a")
 				t := f.must(start, c)
