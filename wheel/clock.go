@@ -12,21 +12,21 @@ const maxDuration = time.Duration(1<<63 - 1)
 // for the next tick, though: it gets the tick that now lies in.
 func (s *settings[T]) after(now, d time.Duration) (tick uint64) {
 	if d <= 0 {
-		return uint64(now / s.tick)
+		return s.floor(now)
 	}
 	at := now + d
 	if at < 0 {
 		at = maxDuration
 	}
-	tick = uint64(at / s.tick)
-	if at%s.tick != 0 {
+	tick = uint64(at) / uint64(s.tick) // unsigned, and once: divisions are dear here
+	if tick*uint64(s.tick) != uint64(at) {
 		tick++
 	}
 	return tick
 }
 
 // floor returns the tick that now lies in.
-func (s *settings[T]) floor(now time.Duration) uint64 { return uint64(now / s.tick) }
+func (s *settings[T]) floor(now time.Duration) uint64 { return uint64(now) / uint64(s.tick) }
 
 // instant returns the start of a tick as the time since the base. It saturates.
 func (s *settings[T]) instant(tick uint64) time.Duration {

@@ -53,7 +53,7 @@ func (c *Core[T]) Remove(id ID) (v T, ok bool) {
 	v = c.values.take(index)
 	s := c.nodes.end(index, n)
 	c.ticks.forget(index, n, s)
-	c.free(index)
+	c.free(index, n)
 	return v, true
 }
 
@@ -79,11 +79,12 @@ func (c *Core[T]) Advance(now uint64, limit int, fire func(ID, T)) (fired int) {
 			}
 			continue
 		}
-		generation := c.nodes.at(index).generation()
+		n := c.nodes.at(index)
+		id := makeID(0, n.generation(), index)
 		v := c.values.take(index)
-		c.free(index)
+		c.free(index, n)
 		fired++
-		fire(makeID(0, generation, index), v)
+		fire(id, v)
 	}
 	return fired
 }
@@ -99,8 +100,8 @@ func (c *Core[T]) node(id ID) *node {
 	return c.nodes.live(id)
 }
 
-func (c *Core[T]) free(index uint32) {
-	if c.nodes.free(index) {
+func (c *Core[T]) free(index uint32, n *node) {
+	if c.nodes.free(index, n) {
 		c.values.release(index)
 	}
 	c.ticks.leave()

@@ -131,7 +131,7 @@ func TestAClaimLooksAtNoMoreThanItsBudget(t *testing.T) {
 	for fired := 0; fired < n; steps++ {
 		budget := 1000
 		if index, _, ok := h.claim(1<<20, &budget); ok {
-			nodes.free(index)
+			nodes.free(index, nodes.at(index))
 			h.leave()
 			fired++
 		} else if budget > 0 {

@@ -207,7 +207,7 @@ func (sh *shard[T]) claimWallLocked(m moment, budget *int) (c claimed, ok bool) 
 // endLocked takes a claimed timer's value and frees its node.
 func (sh *shard[T]) endLocked(c claimed) T {
 	v := sh.values.take(c.index)
-	sh.freeLocked(c.home, c.index)
+	sh.freeLocked(c.home, c.index, sh.nodes.at(c.index))
 	sh.limit.free(1)
 	sh.late.record(c.late)
 	return v

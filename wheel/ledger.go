@@ -16,11 +16,15 @@ type ledger struct {
 
 // shelf is what the ledger knows of one chunk.
 type shelf struct {
+	number     uint32 // of the chunk
 	used       uint32 // cells in use
 	fresh      uint32 // cells from here on were never used
 	free       uint32 // head of the free list, as cell+1; 0: none
 	prev, next uint32 // in the open list, as chunk+1
 	isOpen     bool
+
+	// For a table: the highest generation that was given, and that before the present memory was allocated.
+	top, floor uint32
 }
 
 func (s *shelf) hasRoom(cells uint32) bool { return s.free != 0 || s.fresh < cells }
@@ -30,35 +34,46 @@ func (l *ledger) add() (chunk uint32) {
 	if k := len(l.vacant); k > 0 {
 		chunk = l.vacant[k-1]
 		l.vacant = l.vacant[:k-1]
-		l.chunks[chunk] = shelf{}
 	} else {
 		chunk = uint32(len(l.chunks))
 		l.chunks = append(l.chunks, shelf{})
 	}
+	s := &l.chunks[chunk]
+	s.number = chunk
 	l.empty++
-	l.push(chunk)
+	l.push(s)
 	return chunk
 }
 
-// took books the cell that the owner has just taken from the chunk.
-func (l *ledger) took(chunk uint32) {
-	s := &l.chunks[chunk]
-	if s.used == 0 {
+// took books the cell that the owner has just taken from the chunk. It is small enough to be inlined.
+func (l *ledger) took(s *shelf) {
+	s.used++
+	if s.used == 1 || s.free == 0 && s.fresh == l.cells {
+		l.tookFirstOrLast(s)
+	}
+}
+
+//go:noinline // so that took can be
+func (l *ledger) tookFirstOrLast(s *shelf) {
+	if s.used == 1 {
 		l.empty--
 	}
-	s.used++
 	if !s.hasRoom(l.cells) {
-		l.unlink(chunk)
+		l.unlink(s)
 	}
 }
 
 // gave books a cell that the owner has put back (or retired), and reports whether the chunk's memory shall go: it is
 // empty, and so is another.
-func (l *ledger) gave(chunk uint32) (release bool) {
-	s := &l.chunks[chunk]
+func (l *ledger) gave(s *shelf) (release bool) {
 	s.used--
+	return (s.used == 0 || !s.isOpen) && l.gaveFirstOrLast(s)
+}
+
+//go:noinline // so that gave can be
+func (l *ledger) gaveFirstOrLast(s *shelf) (release bool) {
 	if !s.isOpen && s.hasRoom(l.cells) {
-		l.push(chunk)
+		l.push(s)
 	}
 	if s.used > 0 {
 		return false
@@ -69,27 +84,26 @@ func (l *ledger) gave(chunk uint32) (release bool) {
 
 // release takes an empty chunk off the books. A chunk that is not reusable is never given a number again.
 func (l *ledger) release(chunk uint32, reusable bool) {
-	if l.chunks[chunk].isOpen {
-		l.unlink(chunk)
+	s := &l.chunks[chunk]
+	if s.isOpen {
+		l.unlink(s)
 	}
-	l.chunks[chunk] = shelf{fresh: l.cells}
+	*s = shelf{top: s.top, floor: s.top}
 	l.empty--
 	if reusable {
 		l.vacant = append(l.vacant, chunk)
 	}
 }
 
-func (l *ledger) push(chunk uint32) {
-	s := &l.chunks[chunk]
+func (l *ledger) push(s *shelf) {
 	s.prev, s.next, s.isOpen = 0, l.open, true
 	if l.open != 0 {
-		l.chunks[l.open-1].prev = chunk + 1
+		l.chunks[l.open-1].prev = s.number + 1
 	}
-	l.open = chunk + 1
+	l.open = s.number + 1
 }
 
-func (l *ledger) unlink(chunk uint32) {
-	s := &l.chunks[chunk]
+func (l *ledger) unlink(s *shelf) {
 	if s.prev != 0 {
 		l.chunks[s.prev-1].next = s.next
 	} else {

@@ -47,7 +47,7 @@ func (a *blocks) take() (id uint32) {
 		s.fresh++
 	}
 	a.chunks[chunk][cell].next = 0
-	a.ledger.took(chunk)
+	a.ledger.took(s)
 	return chunk<<blockShift | cell + 1
 }
 
@@ -57,7 +57,7 @@ func (a *blocks) give(id uint32) {
 	s := &a.ledger.chunks[chunk]
 	a.chunks[chunk][cell].next = s.free
 	s.free = cell + 1
-	if a.ledger.gave(chunk) {
+	if a.ledger.gave(s) {
 		a.ledger.release(chunk, true)
 		a.chunks[chunk] = nil
 	}

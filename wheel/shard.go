@@ -29,6 +29,7 @@ type shard[T any] struct {
 	ticks      hierarchy     // the monotonic clock, in ticks since base
 	wall       *hierarchy    // the wall clock, in ticks since 1970; nil until the first AddAt
 	timer      *time.Timer   // wakes the driver; nil until the first add
+	caughtUp   time.Duration // until then, since base, the cursor is where it can be
 	armed      time.Duration // for when timer is set, since base; maxDuration: it is not
 	running    bool          // a pass is under way: it alone arms the timer
 	outside    bool          // the pass has let go of the lock to hand over; its own
@@ -69,6 +70,15 @@ func (sh *shard[T]) start() {
 	sh.mu.Unlock()
 }
 
+// catchUpLocked moves the cursor to now, once a tick.
+func (sh *shard[T]) catchUpLocked(now time.Duration) {
+	if now >= sh.caughtUp {
+		tick := sh.floor(now)
+		sh.ticks.catchUp(tick)
+		sh.caughtUp = sh.instant(tick + 1)
+	}
+}
+
 func (sh *shard[T]) lenLocked() int {
 	n := sh.ticks.pending
 	if sh.wall != nil {
@@ -95,7 +105,7 @@ func (sh *shard[T]) add(d, slack time.Duration, v T) (ID, error) {
 		tick = sh.coarsen(tick, slack)
 	}
 	sh.mu.Lock()
-	sh.ticks.catchUp(sh.floor(now))
+	sh.catchUpLocked(now)
 	id, err := sh.addLocked(&sh.ticks, tick, v)
 	if err == nil {
 		sh.rearmLocked(sh.instant(sh.ticks.soonest))
@@ -171,7 +181,7 @@ func (sh *shard[T]) reset(id ID, d time.Duration, earlier bool) bool {
 		return true
 	}
 	sh.count.resets++
-	sh.ticks.catchUp(sh.floor(now))
+	sh.catchUpLocked(now)
 	tick := sh.after(now, d)
 	if n.wall() != 0 {
 		sh.leaveWallLocked(id.index(), n, tick)
@@ -211,13 +221,13 @@ func (sh *shard[T]) removeLocked(index uint32, n *node) T {
 	h := sh.homeLocked(n)
 	s := sh.nodes.end(index, n)
 	h.forget(index, n, s)
-	sh.freeLocked(h, index)
+	sh.freeLocked(h, index, n)
 	return v
 }
 
 // freeLocked gives the node of a timer back that has just ended.
-func (sh *shard[T]) freeLocked(h *hierarchy, index uint32) {
-	if sh.nodes.free(index) {
+func (sh *shard[T]) freeLocked(h *hierarchy, index uint32, n *node) {
+	if sh.nodes.free(index, n) {
 		sh.values.release(index)
 	}
 	h.leave()

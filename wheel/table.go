@@ -23,8 +23,6 @@ type directory []atomic.Pointer[nodeChunk]
 type table struct {
 	ledger ledger
 	chunks []*nodeChunk
-	tops   []uint32 // per chunk: the highest generation given
-	floors []uint32 // per chunk: the highest generation given before its present memory was allocated
 
 	// dir is written under the lock when a chunk comes or goes, and read by find without it. A node is reached
 	// through it only by an ID, which was handed out after the chunk was published here.
@@ -88,11 +86,11 @@ func (t *table) take() (index uint32, n *node, generation uint32) {
 		cell = s.fresh
 		s.fresh++
 	}
-	t.ledger.took(chunk)
+	t.ledger.took(s)
 
 	n = &nodes[cell]
-	generation = max(n.generation(), t.floors[chunk]) + 1
-	t.tops[chunk] = max(t.tops[chunk], generation)
+	generation = max(n.generation(), s.floor) + 1
+	s.top = max(s.top, generation)
 	return chunk<<chunkShift | cell, n, generation
 }
 
@@ -112,17 +110,16 @@ func (t *table) tombstone(index uint32, s uint64) uint64 {
 }
 
 // free takes back a node whose timer has just been ended by kill or end. It reports whether the chunk went with it.
-func (t *table) free(index uint32) (released bool) {
+func (t *table) free(index uint32, n *node) (released bool) {
 	chunk := index >> chunkShift
 	s := &t.ledger.chunks[chunk]
-	if t.chunks[chunk][index&chunkMask].generation() < maxGeneration {
+	if n.generation() < maxGeneration {
 		s.free = index&chunkMask + 1
 	}
-	if !t.ledger.gave(chunk) {
+	if !t.ledger.gave(s) {
 		return false
 	}
-	t.ledger.release(chunk, t.tops[chunk] < maxGeneration)
-	t.floors[chunk] = t.tops[chunk]
+	t.ledger.release(chunk, s.top < maxGeneration)
 	t.chunks[chunk] = nil
 	(*t.dir.Load())[chunk].Store(nil)
 	return true
@@ -136,8 +133,6 @@ func (t *table) grow() bool {
 	chunk := t.ledger.add()
 	if int(chunk) == len(t.chunks) {
 		t.chunks = append(t.chunks, nil)
-		t.tops = append(t.tops, 0)
-		t.floors = append(t.floors, 0)
 		t.growDirectory()
 	}
 	nodes := new(nodeChunk)
