@@ -103,10 +103,13 @@ func (c Replace) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 		return Result{}, err
 	}
 	t := c.Spec.begin(now)
-	if old == nil || old.State.Finished() {
+	if old == nil {
 		return Result{Task: t, Effect: Created}, nil
 	}
 	t.ZombieUntil = old.ZombieUntil
+	if old.State.Finished() {
+		return Result{Task: t, Effect: Created}, nil
+	}
 	if old.State == Running {
 		lease := *old.Lease
 		t.State, t.Lease = Running, &lease
@@ -300,7 +303,6 @@ func (c Revive) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 	t := old.Clone()
 	t.Version++
 	t.State, t.Reason, t.FinishedAt, t.KeepUntil = Scheduled, "", 0, 0
-	t.Reclaims = 0
 	t.forgetAttempts()
 	t.reschedule(now)
 	return Result{Task: t, Effect: Updated}, nil
@@ -360,4 +362,4 @@ func (t *Task) reschedule(due Millis) {
 }
 
 // forgetAttempts gives t its full attempts and age again. History and numbers stay.
-func (t *Task) forgetAttempts() { t.Spent, t.FirstAttemptAt = 0, 0 }
+func (t *Task) forgetAttempts() { t.Spent, t.Reclaims, t.FirstAttemptAt = 0, 0, 0 }

@@ -5,8 +5,8 @@ import "slices"
 const (
 	// MaxHistory is how many attempts a task's record keeps.
 	MaxHistory = 20
-	// MaxReclaims is how many claims may end without a settlement before the
-	// task is dead: a task that kills the process must not do so for ever.
+	// MaxReclaims is how many claims in a row may end without a settlement
+	// before the task is dead: a task that kills the process must not do so for ever.
 	MaxReclaims = 10
 	// MaxReplyKept is how many bytes of a reply an attempt keeps.
 	MaxReplyKept = 512
@@ -104,7 +104,7 @@ func (s Settlement) Apply(now Millis, old *Task, p Policy) (Result, error) {
 	if s.Outcome.Verdict == Unsent {
 		t.unclaim(lease.Since)
 	} else {
-		t.Urgent = false
+		t.Urgent, t.Reclaims = false, 0 // it can be settled: it kills nobody
 		t.record(s.Outcome.attempt(t.Tries, t.Due))
 	}
 	t.follow(now, s.Outcome, p)

@@ -299,3 +299,33 @@ func TestALostAttemptMayStillBeOnTheWire(t *testing.T) {
 		}
 	}
 }
+
+// A watchdog that lives through ten crashes in a year kills nobody.
+func TestReclaimsCountInARow(t *testing.T) {
+	lose := func(old *Task) *Task {
+		return claim(t, old.Due, old, "token").Reap(old.Due, true, policy)
+	}
+	lost := lose(create(t))
+	if lost.Reclaims != 1 {
+		t.Fatalf("reclaims %d after a claim that was lost", lost.Reclaims)
+	}
+	if s := attempt(t, lost, Outcome{Verdict: Failure}); s.Reclaims != 0 {
+		t.Errorf("reclaims %d after an attempt that was settled", s.Reclaims)
+	}
+	if s := attempt(t, lost, Outcome{Verdict: Unsent}); s.Reclaims != 1 {
+		t.Errorf("reclaims %d after an attempt that never began", s.Reclaims)
+	}
+	if s := apply(t, lost.Due, lost, Touch{Key: lost.Key()}); s.Reclaims != 0 {
+		t.Errorf("reclaims %d after a touch", s.Reclaims)
+	}
+}
+
+func TestAReplacementOfAFinishedTaskKnowsOfTheAttemptOnTheWire(t *testing.T) {
+	old := create(t)
+	lost := claim(t, old.Due, old, "token").Reap(old.Due, false, policy)
+	ended := apply(t, old.Due, lost, Cancel{Key: old.Key()})
+	again := apply(t, old.Due, ended, Replace{Spec: demand(another)})
+	if r, err := (Cancel{Key: old.Key()}).Apply(old.Due, again, policy); err != nil || r.Effect != Accepted {
+		t.Errorf("cancel while the lost attempt may be on the wire: %v, %v", r.Effect, err)
+	}
+}

@@ -37,7 +37,7 @@ type Task struct {
 
 	Tries          int       // attempts ever started in this incarnation; the last one's number
 	Spent          int       // attempts that count against Retry.MaxAttempts
-	Reclaims       int       // claims that ended without a settlement: the process died, or the lease
+	Reclaims       int       // claims in a row that ended without a settlement: the process died, or the lease
 	FirstAttemptAt Millis    // Retry.MaxAge counts from here; 0: none yet
 	History        []Attempt // the last MaxHistory, oldest first; a finished task keeps one
 	Reason         string    // why it is dead, expired or cancelled; "" otherwise
