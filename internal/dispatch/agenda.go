@@ -140,6 +140,17 @@ func (a *agenda) open(name task.Lane) *lane {
 	return l
 }
 
+// withdraw makes the window end where it ends now that the clock has stepped
+// back: hints beyond that were ignored.
+func (a *agenda) withdraw(l *lane, now task.Millis) {
+	end := task.Position{Due: now.Add(a.window) + 1}
+	if end.Less(l.cursor) {
+		l.cursor = end
+	}
+	a.total -= l.trim(end)
+	a.place(l, now)
+}
+
 // rememberFor is how long an empty lane is kept that has proved itself, so that
 // its next task does not begin from nothing.
 const rememberFor = time.Minute
@@ -159,6 +170,9 @@ func (a *agenda) check(now task.Millis) {
 	back := max(a.checked-now, 0)
 	a.checked = now
 	for name, l := range a.lanes {
+		if back > 0 {
+			a.withdraw(l, now)
+		}
 		switch {
 		case l.state == waiting && l.wake <= now:
 			a.look(l, now)

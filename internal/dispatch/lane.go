@@ -88,22 +88,42 @@ func (l *lane) left(p task.Position) bool { return l.behind && l.cursor.Less(p) 
 // shed keeps the earlier half of what is known and leaves the rest to be read
 // again. It returns how many were let go.
 func (l *lane) shed() int {
+	keep := (l.order.len() + 1) / 2
+	gone := l.cut(keep)
+	l.cursor, l.behind = l.order.items[keep-1].position(), true
+	return gone
+}
+
+// trim lets go of what lies after p, and returns how many that were.
+func (l *lane) trim(p task.Position) int {
+	keep := 0
+	for _, it := range l.order.items {
+		if !p.Less(it.position()) {
+			keep++
+		}
+	}
+	return l.cut(keep)
+}
+
+// cut keeps the earliest and returns how many it let go.
+func (l *lane) cut(keep int) int {
 	items := l.order.items
+	gone := len(items) - keep
+	if gone == 0 {
+		return 0
+	}
 	slices.SortFunc(items, func(a, b *item) int {
 		if a.before(b) {
 			return -1
 		}
 		return 1
 	})
-	keep := (len(items) + 1) / 2
-	gone := len(items) - keep
-	l.order = heap[*item]{items: slices.Clone(items[:keep])} // sorted is heap order
+	l.order = heap[*item]{items: slices.Clone(items[:keep])} // what is sorted is a heap
 	l.known = make(map[string]*item, keep)
 	for i, it := range l.order.items {
 		it.at = i
 		l.known[it.name] = it
 	}
-	l.cursor, l.behind = l.order.items[keep-1].position(), true
 	return gone
 }
 

@@ -18,14 +18,10 @@ type read struct {
 // before anything after it is a poll overdue, it is the head, and earlier than
 // all that is known.
 func (a *agenda) survey(now task.Millis, heads []task.LaneHead) {
-	horizon := now.Add(a.window)
 	for _, h := range heads {
 		l := a.lanes[h.Lane]
 		if l == nil {
 			l = a.open(h.Lane)
-		}
-		if l.cursor.Due > horizon+1 { // the clock stepped back: hints beyond the window were ignored
-			l.cursor = task.Position{Due: horizon + 1}
 		}
 		if h.Due <= l.cursor.Due && h.Due < l.earliest() {
 			l.scan, l.scanned = true, task.Position{}
@@ -129,7 +125,10 @@ func (a *agenda) absorbFar(now task.Millis, r read, found []task.Entry) {
 	if full {
 		l.behind, l.cursor = true, found[len(found)-1].Position()
 	}
-	if l.behind && a.wantsMore(l, now) {
+	if full && !a.wantsMore(l, now) { // hints have filled the room with what is later: the earliest come first
+		a.total -= l.trim(l.cursor)
+	}
+	if full && a.wantsMore(l, now) {
 		a.want(l)
 	}
 }

@@ -1,0 +1,367 @@
+package dispatch
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// world is a store as simple as can be, an agenda, and a script that drives
+// both: clients that create, move and cancel, hints and timers that get lost,
+// reads that are old when they arrive, a clock that steps.
+type world struct {
+	*testing.T
+	rnd *rand.Rand
+	now task.Millis
+	a   *agenda
+
+	tasks   map[task.Key]*record
+	lanes   []task.Lane
+	picks   []pick // claimed and running
+	names   int
+	claims  int
+	lossy   float64 // the part of hints and timers that is lost
+	failing float64 // the part of reads that fail
+}
+
+type record struct {
+	lane    task.Lane
+	due     task.Millis
+	running bool
+}
+
+func newWorld(t *testing.T, seed uint64, lossy float64) *world {
+	rnd := rand.New(rand.NewPCG(seed, 1))
+	w := &world{T: t, rnd: rnd, now: 1_000_000_000, tasks: map[task.Key]*record{}, lossy: lossy, failing: lossy / 10}
+	w.a = newAgenda(5*time.Second, 50+rnd.IntN(500), 1+rnd.IntN(60))
+	for i := range 1 + rnd.IntN(12) {
+		w.lanes = append(w.lanes, task.Lane{
+			Namespace: fmt.Sprint("ns", i%2), Queue: fmt.Sprint("q", i),
+			Priority: task.Priority(i % 3), Destination: fmt.Sprint("host", i%5),
+		})
+	}
+	return w
+}
+
+func (w *world) chance(p float64) bool { return w.rnd.Float64() < p }
+
+func (w *world) dueTime() task.Millis { return w.now + task.Millis(w.rnd.IntN(20_000)-5_000) }
+
+func (w *world) hint(k task.Key, r *record) {
+	if !w.chance(w.lossy) {
+		w.a.hint(w.now, task.Entry{Name: k.Name, Lane: r.lane, Due: r.due})
+	}
+}
+
+func (w *world) create() {
+	lane := w.lanes[w.rnd.IntN(len(w.lanes))]
+	for range 1 + w.rnd.IntN(40) {
+		w.names++
+		k := task.Key{Namespace: lane.Namespace, Name: fmt.Sprint("t", w.names)}
+		w.tasks[k] = &record{lane: lane, due: w.dueTime()}
+		w.hint(k, w.tasks[k])
+	}
+}
+
+// waiting returns some task that waits; nil: there is none.
+func (w *world) waiting() (task.Key, *record) {
+	keys := make([]task.Key, 0, len(w.tasks))
+	for k, r := range w.tasks {
+		if !r.running {
+			keys = append(keys, k)
+		}
+	}
+	if len(keys) == 0 {
+		return task.Key{}, nil
+	}
+	slices.SortFunc(keys, func(a, b task.Key) int { // maps have no order, seeds must
+		if a.Name < b.Name {
+			return -1
+		}
+		return 1
+	})
+	k := keys[w.rnd.IntN(len(keys))]
+	return k, w.tasks[k]
+}
+
+func (w *world) move() {
+	if k, r := w.waiting(); r != nil {
+		r.due = w.dueTime()
+		w.hint(k, r)
+	}
+}
+
+func (w *world) cancel() {
+	if k, r := w.waiting(); r != nil {
+		delete(w.tasks, k)
+	}
+}
+
+// heads and peek are Lanes and Peek.
+func (w *world) heads(until task.Millis) []task.LaneHead {
+	var heads []task.LaneHead
+	for _, lane := range w.lanes {
+		if found := w.peek(task.LaneRead{Lane: lane, Until: until, Limit: 1}); len(found) > 0 {
+			heads = append(heads, task.LaneHead{Lane: lane, Due: found[0].Due - task.Millis(w.rnd.IntN(2)*w.rnd.IntN(50))})
+		}
+	}
+	slices.SortFunc(heads, func(a, b task.LaneHead) int { return int(a.Due - b.Due) })
+	return heads
+}
+
+func (w *world) peek(r task.LaneRead) []task.Entry {
+	var found []task.Entry
+	for k, rec := range w.tasks {
+		e := task.Entry{Name: k.Name, Lane: rec.lane, Due: rec.due}
+		if !rec.running && rec.lane == r.Lane && r.After.Less(e.Position()) && rec.due <= r.Until {
+			found = append(found, e)
+		}
+	}
+	slices.SortFunc(found, func(a, b task.Entry) int {
+		if a.Position().Less(b.Position()) {
+			return -1
+		}
+		return 1
+	})
+	return found[:min(len(found), r.Limit)]
+}
+
+// poll is what the poller does; disturb happens while its reads are under way.
+func (w *world) poll(disturb func()) {
+	heads := w.heads(w.now.Add(w.a.window))
+	disturb()
+	w.a.check(w.now)
+	w.a.survey(w.now, heads)
+	w.reads(disturb)
+}
+
+func (w *world) reads(disturb func()) {
+	for range 1000 {
+		reads := w.a.plan(w.now)
+		if len(reads) == 0 {
+			return
+		}
+		found := make([][]task.Entry, len(reads))
+		for i, r := range reads {
+			found[i] = w.peek(r.LaneRead)
+		}
+		disturb()
+		if w.chance(w.failing) {
+			found = nil // the read failed
+		}
+		w.a.absorb(w.now, reads, found)
+	}
+	w.Fatal("the reads never end")
+}
+
+// pass lets time pass, and timers ring, or not.
+func (w *world) pass(ms int) {
+	w.now += task.Millis(ms)
+	for _, name := range w.lanes { // in order: seeds must repeat
+		if l := w.a.lanes[name]; l != nil && l.state == waiting && l.wake <= w.now && !w.chance(w.lossy) {
+			w.a.look(l, w.now)
+		}
+	}
+}
+
+// take claims what the agenda picks, one at a time, so that each choice can be
+// compared with that of a judge who looks at everything.
+func (w *world) take(n int) {
+	for range n {
+		best := w.judge()
+		picks := w.a.take(w.now, 1)
+		if len(picks) == 0 {
+			if best != nil {
+				w.Fatalf("nothing was picked, and %v may run", best.name)
+			}
+			return
+		}
+		if p := picks[0]; p.lane != best {
+			w.Fatalf("picked from %v, the judge has %v", p.lane.name, best)
+		}
+		w.claim(picks[0])
+	}
+}
+
+// judge returns the lane that is to be served next, by the rules as they are
+// written down. Lanes whose timer was lost are not known to be ready.
+func (w *world) judge() *lane {
+	var best *lane
+	for _, l := range w.a.lanes {
+		s, excess := &w.a.slots, l.running-l.allowance
+		mayRun := l.running < s.most() && (excess < 0 && l.running < s.free || excess >= 0 && excess < s.free-s.all/2)
+		if !mayRun || l.state == waiting || l.earliest() > w.now || l.target.until > w.now {
+			continue
+		}
+		rank := func(l *lane) task.Millis { return l.earliest() + task.Millis(l.name.Priority)*600_000 }
+		if best == nil || rank(l) < rank(best) || rank(l) == rank(best) && l.number < best.number {
+			best = l
+		}
+	}
+	return best
+}
+
+func (w *world) claim(p pick) {
+	w.claims++
+	r := w.tasks[p.key()]
+	switch {
+	case r == nil, r.running, r.due > w.now:
+		if r != nil && !r.running && w.lossy == 0 {
+			w.Fatalf("%v was claimed %d ms early", p.key(), r.due-w.now)
+		}
+		w.a.release(p.lane, w.now, nothing)
+		return
+	}
+	for k, other := range w.tasks { // in order, unless hints were lost
+		if w.lossy == 0 && other.lane == r.lane && !other.running && other.due < r.due {
+			w.Fatalf("%v, due %d, was claimed before %v, due %d", p.key(), r.due, k, other.due)
+		}
+	}
+	r.running = true
+	w.picks = append(w.picks, p)
+}
+
+func (w *world) settle() {
+	if len(w.picks) == 0 {
+		return
+	}
+	i := w.rnd.IntN(len(w.picks))
+	p := w.picks[i]
+	w.picks = slices.Delete(w.picks, i, i+1)
+	w.a.release(p.lane, w.now, evidence(w.rnd.IntN(3)))
+	r := w.tasks[p.key()]
+	if w.chance(0.7) {
+		delete(w.tasks, p.key())
+		return
+	}
+	r.running, r.due = false, w.now+task.Millis(w.rnd.IntN(10_000))
+	w.hint(p.key(), r)
+	w.a.offer(w.now, task.Entry{Name: p.name, Lane: r.lane, Due: r.due})
+}
+
+func (w *world) step() {
+	edits := []func(){w.create, w.move, w.cancel, w.settle}
+	edit := func() { edits[w.rnd.IntN(len(edits))]() }
+	switch w.rnd.IntN(12) {
+	case 0, 1, 2, 3:
+		edit()
+	case 4, 5:
+		w.take(1 + w.rnd.IntN(30))
+	case 6:
+		w.poll(func() {})
+	case 7:
+		if w.lossy > 0 {
+			w.poll(edit)
+		}
+	case 8:
+		w.reads(func() {})
+	case 9:
+		w.pass(w.rnd.IntN(1000))
+	case 10:
+		w.settle()
+	case 11:
+		w.disturb()
+	}
+}
+
+func (w *world) disturb() {
+	switch {
+	case w.chance(0.5) && len(w.picks) > 0:
+		w.a.slow(w.picks[0].lane, w.now, w.now+task.Millis(w.rnd.IntN(5000)))
+	case w.lossy > 0 && w.chance(0.3):
+		w.a.check(w.now) // it steps once between two polls
+		w.now += task.Millis(w.rnd.IntN(7_200_000) - 3_600_000)
+		w.a.check(w.now)
+	}
+}
+
+// verify checks what must always hold.
+func (w *world) verify() {
+	total, running := 0, 0
+	for _, l := range w.a.lanes {
+		total += l.order.len()
+		running += l.running
+		if len(l.known) != l.order.len() {
+			w.Fatalf("%v knows %d and has %d in order", l.name, len(l.known), l.order.len())
+		}
+		if (l.state == ready) != (l.among != nil) || (l.state == waiting) != (l.wake != 0) {
+			w.Fatalf("%v is in state %d", l.name, l.state)
+		}
+	}
+	if total != w.a.total || running+w.a.slots.free != w.a.slots.all || running != len(w.picks) || w.a.slots.free < 0 {
+		w.Fatalf("total %d of %d, running %d of %d, free %d", w.a.total, total, running, len(w.picks), w.a.slots.free)
+	}
+	if limit := w.a.tasks + reserve*len(w.a.lanes) + peekChunk; total > limit {
+		w.Fatalf("%d tasks are known, want at most %d", total, limit)
+	}
+}
+
+// drain plays on without any edits until nothing is left. All must have been
+// claimed at the first poll after they became due.
+func (w *world) drain() {
+	for range 4000 {
+		if len(w.tasks) == 0 {
+			return
+		}
+		for before := -1; before != w.claims; { // what is known and stale hides the rest until it is refused
+			before = w.claims
+			for _, p := range w.picks {
+				delete(w.tasks, p.key())
+				w.a.release(p.lane, w.now, replied)
+			}
+			w.picks = nil
+			w.poll(func() {})
+			w.take(100)
+		}
+		for k, r := range w.tasks {
+			if t := w.a.targets[targetKey{k.Namespace, r.lane.Destination}]; r.due <= w.now && (t == nil || t.until <= w.now) {
+				w.Fatalf("%v is overdue by %d ms and was not found", k, w.now-r.due)
+			}
+		}
+		w.now += 250
+		if due := w.earliest(); due > w.now+10_000 { // the clock has stepped back
+			w.now = due - 10_000
+		}
+	}
+	w.Fatalf("%d tasks are left", len(w.tasks))
+}
+
+func (w *world) earliest() task.Millis {
+	due := task.Millis(math.MaxInt64)
+	for _, r := range w.tasks {
+		due = min(due, r.due)
+	}
+	for _, t := range w.a.targets { // nothing may happen before a pause ends
+		if t.until > w.now {
+			return w.now
+		}
+	}
+	return due
+}
+
+func TestTheAgendaAgreesWithAJudgeWhoLooksAtEverything(t *testing.T) {
+	seeds := uint64(400)
+	if testing.Short() {
+		seeds = 30
+	}
+	for seed := range seeds {
+		lossy := []float64{0, 0.3, 1}[seed%3]
+		ok := t.Run(fmt.Sprintf("seed %d, %v lost", seed, lossy), func(t *testing.T) {
+			w := newWorld(t, seed, lossy)
+			for range 400 {
+				w.step()
+				w.verify()
+			}
+			w.lossy, w.failing = 1, 0 // no hint and no timer helps from here on
+			w.drain()
+		})
+		if !ok {
+			break
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/store/memstore"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// works runs a dispatcher on a memstore for a benchmark.
+func works(b *testing.B, c Config, deliver Deliver) (*Dispatcher, *memstore.Store) {
+	b.Helper()
+	s := memstore.New(memstore.Config{})
+	d := New(c, s, deliver)
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- d.Run(ctx) }()
+	b.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			b.Error(err)
+		}
+	})
+	return d, s
+}
+
+func creates(b *testing.B, from, n int, edits ...edit) []task.Change {
+	changes := make([]task.Change, n)
+	for i := range changes {
+		changes[i] = task.Create{Spec: spec(b, fmt.Sprint("t", from+i), 0, edits...)}
+	}
+	return changes
+}
+
+// BenchmarkDeliver is what one task costs from its hint to its settlement, on a
+// store that costs next to nothing and with a receiver that answers at once.
+func BenchmarkDeliver(b *testing.B) {
+	var all sync.WaitGroup
+	c := Config{Poll: time.Hour, SweepEvery: time.Hour} // a memstore's scans are not what is measured
+	d, s := works(b, c, func(ctx context.Context, t task.Delivery) task.Outcome {
+		defer all.Done()
+		return accept(ctx, t)
+	})
+	all.Add(b.N)
+	var batches [][]task.Change
+	for from := 0; from < b.N; from += 500 {
+		batches = append(batches, creates(b, from, min(500, b.N-from)))
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	for _, batch := range batches {
+		if _, err := s.Apply(b.Context(), task.CeilMillis(time.Now()), batch); err != nil {
+			b.Fatal(err)
+		}
+		for d.Stats().Known > 40_000 { // beyond the window a memstore has to scan
+			time.Sleep(time.Millisecond)
+		}
+	}
+	all.Wait()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "deliveries/s")
+}
+
+// BenchmarkLateness creates 1,000 tasks a second, each due after a quarter of a
+// second, to ten hosts, and reports how late their attempts start.
+func BenchmarkLateness(b *testing.B) {
+	d, s := works(b, Config{}, accept)
+	pace := time.NewTicker(10 * time.Millisecond)
+	defer pace.Stop()
+	for b.Loop() {
+		n := int(d.Stats().Claimed)
+		for i := range 100 { // a second
+			<-pace.C
+			for j := range 10 {
+				due := at(task.CeilMillis(time.Now().Add(250*time.Millisecond + time.Duration(j)*time.Millisecond)))
+				name := fmt.Sprintf("t%d-%d-%d-%d", n, i, j, time.Now().UnixNano())
+				change := task.Create{Spec: spec(b, name, 0, due, to(fmt.Sprint("host", j)))}
+				if _, err := s.Apply(b.Context(), task.CeilMillis(time.Now()), []task.Change{change}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+	}
+	late := d.Stats().Late
+	b.ReportMetric(float64(late.P50.Microseconds()), "p50-µs")
+	b.ReportMetric(float64(late.P99.Microseconds()), "p99-µs")
+	b.ReportMetric(float64(late.Max.Microseconds()), "max-µs")
+}
+
+// BenchmarkAgenda is the pure core alone: a task is hinted, taken and released.
+func BenchmarkAgenda(b *testing.B) {
+	for _, lanes := range []int{1, 100, 10_000} {
+		b.Run(fmt.Sprint(lanes, " lanes"), func(b *testing.B) {
+			a := newAgenda(5*time.Second, 100_000, 1024)
+			names := make([]task.Lane, lanes)
+			for i := range names {
+				names[i] = task.Lane{Queue: "q", Destination: fmt.Sprint("host", i)}
+			}
+			now, n := task.Millis(1_000_000), 0
+			b.ReportAllocs()
+			for b.Loop() {
+				n++
+				a.hint(now, task.Entry{Name: fmt.Sprint("t", n), Lane: names[n%lanes], Due: now})
+				for _, p := range a.take(now, claimBatch) {
+					a.release(p.lane, now, replied)
+				}
+			}
+		})
+	}
+}
