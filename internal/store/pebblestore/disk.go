@@ -1,6 +1,7 @@
 package pebblestore
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -21,8 +22,18 @@ type disk struct {
 func (d disk) Unwrap() vfs.FS { return d.FS }
 
 // Create creates a file. For a log it does not return an error while the store runs.
+//
+// A manifest's name is synced at once. Pebble syncs it together with the name
+// of the marker that points to it, and a file system that does not keep the
+// order of names may keep the marker alone over a power loss: the directory
+// then never opens again.
 func (d disk) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	f, err := d.FS.Create(name, category)
+	if err == nil && strings.HasPrefix(d.PathBase(name), "MANIFEST-") {
+		if err = syncDir(d.FS, d.PathDir(name)); err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+	}
 	return d.log(name, f, err)
 }
 

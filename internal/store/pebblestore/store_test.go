@@ -7,6 +7,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.uber.org/goleak"
 
+	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/store/storetest"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -15,8 +16,37 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestStore(t *testing.T) { storetest.Run(t, openEmpty) }
 
+// A stop in order loses nothing; a kill loses what the log's writer had not
+// written, a power loss what was not synced: claims, in both cases.
+func TestStoreEqualsTheReference(t *testing.T) {
+	storetest.Differential(t, storetest.Subject{
+		Open: openEmpty,
+		Reference: func(now task.Millis, records []*task.Task) task.Store {
+			return memstore.Restore(memstore.Config{Policy: storetest.Policy}, now, records)
+		},
+		Reopens: []storetest.Reopen{
+			{Name: "close", Do: reopen(func(disk *vfs.MemFS, s *Store) (*vfs.MemFS, error) { return disk, s.Close() })},
+			{Name: "kill", LosesClaims: true, Do: reopen(func(disk *vfs.MemFS, s *Store) (*vfs.MemFS, error) { return cloneDisk(disk), s.Close() })},
+			{Name: "power loss", LosesClaims: true, Do: reopen(func(disk *vfs.MemFS, s *Store) (*vfs.MemFS, error) { return powerOff(disk), s.Close() })},
+		},
+	})
+}
+
+// reopen ends a store in one way and opens what that leaves of it.
+func reopen(end func(*vfs.MemFS, *Store) (*vfs.MemFS, error)) func(*testing.T, task.Store, task.Millis) task.Store {
+	return func(t *testing.T, ts task.Store, now task.Millis) task.Store {
+		t.Helper()
+		s := ts.(*Store)
+		disk, err := end(s.config.FS.(*vfs.MemFS), s)
+		if err != nil {
+			t.Fatalf("Close: %v", err)
+		}
+		return open(t, disk, Config{Now: now.Time})
+	}
+}
+
 // openEmpty opens a new store in memory.
-func openEmpty(t *testing.T) task.Store { return open(t, vfs.NewMem(), Config{}) }
+func openEmpty(t *testing.T) task.Store { return open(t, vfs.NewCrashableMem(), Config{}) }
 
 // open opens the store that fs holds.
 func open(t testing.TB, fs vfs.FS, c Config) *Store {
