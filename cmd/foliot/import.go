@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"sync"
 	"time"
 
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
 )
 
 type importCmd struct {
@@ -200,15 +202,24 @@ func (im *importer) send(ctx context.Context, b importBatch) error {
 	case len(reply.Results) != len(b.numbers):
 		return fmt.Errorf("%s: the server answered %d results for %d tasks", b.lines(), len(reply.Results), len(b.numbers))
 	}
+	return im.count(b, reply.Results)
+}
+
+// count adds up what became of a batch. An error says that the server itself
+// failed: it would fail with the rest too.
+func (im *importer) count(b importBatch, results []wire.BatchResult) (failure error) {
 	created, skipped := 0, 0
-	for i, r := range reply.Results {
+	for i, r := range results {
+		problem := &problemError{wireProblem(r)}
 		switch {
-		case r.Status < 300:
+		case r.Status < http.StatusMultipleChoices:
 			created++
 		case r.Code == codeExists:
 			skipped++
+		case r.Status >= http.StatusInternalServerError:
+			failure = fmt.Errorf("line %d: %w", b.numbers[i], problem)
 		default:
-			im.refuse(b.numbers[i], &problemError{wireProblem(r)})
+			im.refuse(b.numbers[i], problem)
 		}
 	}
 	im.mu.Lock()
@@ -216,7 +227,7 @@ func (im *importer) send(ctx context.Context, b importBatch) error {
 	im.total.Skipped += skipped
 	im.mu.Unlock()
 	im.bar.add(created+skipped, b.size)
-	return nil
+	return failure
 }
 
 // narrow finds the line because of which a whole batch was refused, as JSON

@@ -136,6 +136,18 @@ func TestAnImportThatBreaksOffCanBeStartedAgain(t *testing.T) {
 	}
 }
 
+func TestAnImportStopsWhenTheServerItselfFails(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"results":[{"status":201,"name":"a"},{"status":507,"code":"store_full","detail":"the store is full"}]}`)
+	}))
+	defer srv.Close()
+	s := &session{t: t, server: srv.URL}
+	out, errs, code := s.run(strings.Repeat("{}\n", 20), "import", "-", "--batch", "2", "--parallel", "1")
+	if code != exitFailure || !strings.HasPrefix(out, "created 1, skipped 0 that exist, refused 0,") || !strings.Contains(errs, "line 2: the store is full") {
+		t.Errorf("the import ended with %d: %s%s", code, out, errs)
+	}
+}
+
 // A line that makes the server refuse the whole request is found, and is the
 // only one that is refused.
 func TestALineThatSpoilsItsBatchIsFound(t *testing.T) {

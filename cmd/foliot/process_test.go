@@ -17,9 +17,9 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// patienceTest bounds every wait for another process; it is never reached
+// testPatience bounds every wait for another process; it is never reached
 // unless something is broken.
-const patienceTest = 30 * time.Second
+const testPatience = 30 * time.Second
 
 // process is a foliot server in a process of its own.
 type process struct {
@@ -98,7 +98,7 @@ func (p *process) signal(s os.Signal) {
 // exit waits for the process's end and returns its code, and the rest of its log.
 func (p *process) exit() (code int, log string) {
 	p.t.Helper()
-	late := time.AfterFunc(patienceTest, p.killNow)
+	late := time.AfterFunc(testPatience, p.killNow)
 	defer late.Stop()
 	rest, _ := io.ReadAll(p.stderr) // up to its end, whatever that is
 	err := p.cmd.Wait()
@@ -173,7 +173,7 @@ func (h *hook) next(t *testing.T) string {
 	select {
 	case name := <-h.arrived:
 		return name
-	case <-time.After(patienceTest):
+	case <-time.After(testPatience):
 		t.Fatal("no callback came")
 		return ""
 	}
