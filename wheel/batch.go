@@ -15,7 +15,8 @@ const batchSize = 256
 
 // batch is the slice of one call. It goes back to its shard when the call has returned.
 type batch[T any] struct {
-	items []Expired[T]
+	items  []Expired[T]
+	claims []claimed[T] // of the items; empty while the lock is not held
 }
 
 func (sh *shard[T]) takeBatchLocked() *batch[T] {
@@ -38,48 +39,42 @@ func (sh *shard[T]) giveBatch(b *batch[T]) {
 	sh.mu.Unlock()
 }
 
-// stepBatchLocked claims a batch and hands it over. It reports whether there may be more.
-func (sh *shard[T]) stepBatchLocked(m moment, budget *int) (more bool) {
-	var b *batch[T]
-	for *budget > 0 && (b == nil || len(b.items) < batchSize) {
-		c, ok := sh.claimLocked(m, budget)
-		if !ok {
-			break
-		}
-		if b == nil {
-			b = sh.takeBatchLocked()
-		}
-		b.items = append(b.items, sh.expireLocked(c))
-	}
-	if b == nil {
-		if *budget <= 0 {
-			sh.unlocked(func() {})
-			return true
-		}
+// stepBatchLocked claims a batch and hands it over. The values are fetched in a second round: without an atomic operation
+// between them, the processor waits for many at a time.
+func (sh *shard[T]) stepBatchLocked(m *moment, budget *int) bool {
+	c, ok := sh.claimLocked(m, budget)
+	if !ok {
 		return false
 	}
+	b := sh.takeBatchLocked()
+	for ok {
+		b.items = append(b.items, Expired[T]{ID: c.id, Due: sh.dueTime(&c), Late: c.late})
+		b.claims = append(b.claims, c)
+		if len(b.items) == batchSize || *budget <= 0 {
+			break
+		}
+		c, ok = sh.claimLocked(m, budget)
+	}
+	for i := range b.claims {
+		b.items[i].Value = b.claims[i].take()
+	}
+	clear(b.claims)
+	b.claims = b.claims[:0]
+	sh.limit.free(len(b.items))
 	number := sh.beginLocked(len(b.items))
-	sh.unlocked(func() { sh.handOverBatch(number, b) })
+	sh.unlocked(func() {
+		sh.handOver(number, len(b.items), func() { sh.callBatch(number, b) })
+	})
 	return true
-}
-
-func (sh *shard[T]) expireLocked(c claimed) Expired[T] {
-	id := makeID(sh.number, sh.nodes.at(c.index).generation(), c.index)
-	due := sh.dueTime(c)
-	return Expired[T]{ID: id, Value: sh.endLocked(c), Due: due, Late: c.late}
 }
 
 // dueTime returns a claimed timer's deadline by the wall clock: its own if it was set by that clock, otherwise as the
 // clock stood when the shard began.
-func (sh *shard[T]) dueTime(c claimed) time.Time {
-	if c.home == sh.wall {
+func (sh *shard[T]) dueTime(c *claimed[T]) time.Time {
+	if c.wall {
 		return sh.wallInstant(c.tick)
 	}
 	return sh.base.Add(sh.instant(c.tick))
-}
-
-func (sh *shard[T]) handOverBatch(number uint64, b *batch[T]) {
-	sh.handOver(number, len(b.items), func() { sh.callBatch(number, b) })
 }
 
 func (sh *shard[T]) callBatch(number uint64, b *batch[T]) {

@@ -6,6 +6,7 @@ type work struct {
 	start uint64 // the slot's first tick: the bits of its entries' ticks that the entries do not hold
 	kind  workKind
 	check bool   // cascades look at the nodes, not only at the entries
+	warm  bool   // the nodes of the first block have been touched
 	spent uint32 // entries worked off in this turn
 }
 
@@ -67,6 +68,9 @@ func (h *hierarchy) claim(now uint64, budget *int) (index uint32, tick uint64, o
 			continue
 		}
 		w := &h.queue[0]
+		if !w.warm || w.first == 0 {
+			h.warmUp(w)
+		}
 		e := w.pop(&h.blocks)
 		*budget--
 		h.endStep(now, 1)
@@ -75,6 +79,22 @@ func (h *hierarchy) claim(now uint64, budget *int) (index uint32, tick uint64, o
 		}
 	}
 	return 0, 0, false
+}
+
+// warmUp touches the nodes of the first block's entries. The claims themselves are atomic operations, so the processor
+// would wait for the memory of one node after the other; like this it waits for all of them at a time.
+func (h *hierarchy) warmUp(w *work) {
+	w.warm = true
+	b := h.blocks.at(w.head)
+	to := uint16(blockLen)
+	if w.head == w.tail {
+		to = w.last
+	}
+	for _, e := range b.entries[w.first:to] {
+		if n := h.nodes.lookup(e.index()); n != nil {
+			n.state.Load()
+		}
+	}
 }
 
 // endStep drops the first list of the queue if it has been worked off. If not, and its turn is over, it goes to the

@@ -1,0 +1,180 @@
+package wheel
+
+import "time"
+
+// pass fires what is due. It holds the lock for a bounded time: it lets go of it for every hand-over, and after stepBudget
+// entries that led to none.
+func (sh *shard[T]) pass() {
+	sh.mu.Lock()
+	if sh.running || sh.closed.Load() {
+		sh.mu.Unlock()
+		return
+	}
+	sh.running, sh.armed = true, maxDuration
+	sh.cell.missed.Store(false)
+	sh.count.wakeups++
+	before := sh.handOvers
+	// A callback on this goroutine, or Run, may end it (runtime.Goexit) or panic. Then the rest is for a new one.
+	ended := false
+	defer func() {
+		if !ended && sh.outside {
+			sh.mu.Lock()
+			sh.outside = false
+			sh.endPassLocked()
+			sh.mu.Unlock()
+		}
+	}()
+	for sh.stepLocked() {
+	}
+	if sh.handOvers == before {
+		sh.count.spurious++
+	}
+	sh.endPassLocked()
+	ended = true
+	sh.mu.Unlock()
+}
+
+// endPassLocked lets go of the pass and arms the timer for what is then the earliest.
+func (sh *shard[T]) endPassLocked() {
+	sh.running = false
+	if sh.lenLocked() == 0 {
+		sh.emptyLocked()
+		return
+	}
+	if sh.closed.Load() {
+		return
+	}
+	at := maxDuration
+	if tick, ok := sh.ticks.next(); ok {
+		at = sh.instant(tick)
+	}
+	if sh.wall != nil && sh.wall.pending > 0 {
+		at = min(at, sh.wallWakeLocked(time.Since(sh.base)))
+	}
+	sh.armLocked(at)
+}
+
+// stepBudget is how many entries are looked at before the lock is let go for a moment: about 50 µs of cascading.
+const stepBudget = 4096
+
+// stepLocked hands over what it finds within one budget. It reports whether there may be more.
+func (sh *shard[T]) stepLocked() (more bool) {
+	if sh.closed.Load() {
+		return false
+	}
+	budget := stepBudget
+	m := sh.momentLocked()
+	if sh.fireBatch != nil {
+		more = sh.stepBatchLocked(&m, &budget)
+	} else {
+		more = sh.stepOneLocked(&m, &budget)
+	}
+	if !more && budget <= 0 {
+		sh.unlocked(func() {})
+		return true
+	}
+	return more
+}
+
+// stepOneLocked claims one timer and hands it over.
+func (sh *shard[T]) stepOneLocked(m *moment, budget *int) bool {
+	c, ok := sh.claimLocked(m, budget)
+	if !ok {
+		return false
+	}
+	v := c.take()
+	sh.limit.free(1)
+	number := sh.beginLocked(1)
+	sh.unlocked(func() {
+		if sh.inline { // as below, but without a closure for each timer
+			sh.call(number, v)
+			return
+		}
+		sh.handOver(number, 1, func() { sh.call(number, v) })
+	})
+	return true
+}
+
+// unlocked calls f without the lock.
+func (sh *shard[T]) unlocked(f func()) {
+	sh.outside = true
+	sh.mu.Unlock()
+	f()
+	sh.mu.Lock()
+	sh.outside = false
+}
+
+// moment is one reading of the clocks.
+type moment struct {
+	mono time.Duration // since base
+	tick uint64        // the tick that mono lies in
+
+	hasWall  bool // timers of the wall clock are pending
+	wall     time.Time
+	wallTick uint64
+}
+
+func (sh *shard[T]) momentLocked() moment {
+	m := moment{mono: time.Since(sh.base)}
+	m.tick = sh.floor(m.mono)
+	if sh.wall != nil && sh.wall.pending > 0 {
+		m.hasWall, m.wall = true, sh.wallNow()
+		m.wallTick = sh.wallFloor(m.wall)
+		sh.adjustLocked(m.wallTick)
+	}
+	return m
+}
+
+// claimed is a timer that has ended because it is due. Its node is free already, but its value waits in its cell until
+// take is called, before the lock is let go.
+type claimed[T any] struct {
+	id   ID
+	wall bool // tick is one of the wall clock
+	tick uint64
+	late time.Duration
+	cell *T
+}
+
+func (c *claimed[T]) take() T {
+	v := *c.cell
+	var zero T
+	*c.cell = zero
+	return v
+}
+
+// claimLocked claims one timer of either clock. If both have timers, they take turns to be first.
+func (sh *shard[T]) claimLocked(m *moment, budget *int) (c claimed[T], ok bool) {
+	if !m.hasWall {
+		return sh.claimFromLocked(&sh.ticks, m, budget)
+	}
+	first, second := &sh.ticks, sh.wall
+	if sh.wallFirst = !sh.wallFirst; sh.wallFirst {
+		first, second = second, first
+	}
+	if c, ok = sh.claimFromLocked(first, m, budget); ok {
+		return c, true
+	}
+	return sh.claimFromLocked(second, m, budget)
+}
+
+func (sh *shard[T]) claimFromLocked(h *hierarchy, m *moment, budget *int) (c claimed[T], ok bool) {
+	now := m.tick
+	if c.wall = h == sh.wall; c.wall {
+		now = m.wallTick
+	}
+	index, tick, ok := h.claim(now, budget)
+	if !ok {
+		return c, false
+	}
+	if c.tick = tick; c.wall {
+		c.late = m.wall.Sub(sh.wallInstant(tick))
+	} else {
+		c.late = m.mono - sh.instant(tick)
+	}
+	sh.late.record(c.late)
+	n := sh.nodes.at(index)
+	c.id = makeID(sh.number, n.generation(), index)
+	c.cell = sh.values.at(index)
+	sh.freeLocked(h, index, n)
+	return c, true
+}
