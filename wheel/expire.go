@@ -93,6 +93,9 @@ func (h *hierarchy) warmUp(w *work) {
 	for _, e := range b.entries[w.first:to] {
 		if n := h.nodes.lookup(e.index()); n != nil {
 			n.state.Load()
+			if h.touch != nil {
+				h.touch(e.index())
+			}
 		}
 	}
 }

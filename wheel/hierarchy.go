@@ -44,6 +44,8 @@ type hierarchy struct {
 	// the order of ticks.
 	turn uint32
 
+	touch func(index uint32) // if not nil, touches the value of a node that is about to be claimed
+
 	cascades uint64 // slots spread over lower levels
 	overtook uint64 // timers found extended when their entry came up
 }

@@ -48,6 +48,9 @@ const turnLength = 1024
 func newShard[T any](s *settings[T], number int) *shard[T] {
 	sh := &shard[T]{settings: s, number: uint32(number), nodes: newTable(), armed: maxDuration}
 	sh.ticks = newHierarchy(&sh.nodes, 0, 0, turnLength)
+	if s.fire != nil {
+		sh.ticks.touch = sh.values.touch
+	}
 	sh.handedOver.L = &sh.mu
 	sh.cell = new(cell[T])
 	return sh

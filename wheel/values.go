@@ -1,5 +1,7 @@
 package wheel
 
+import "runtime"
+
 // values holds what the timers carry, in chunks parallel to the table's. A value is zeroed when its timer ends, so the
 // wheel keeps nothing alive that has fired or was removed. Guarded as the table is.
 type values[T any] struct {
@@ -18,6 +20,13 @@ func (v *values[T]) put(index uint32, x T) {
 }
 
 func (v *values[T]) at(index uint32) *T { return &v.chunks[index>>chunkShift][index&chunkMask] }
+
+// touch brings the cell into the processor's cache.
+func (v *values[T]) touch(index uint32) {
+	if cells := v.chunks[index>>chunkShift]; cells != nil {
+		runtime.KeepAlive(cells[index&chunkMask])
+	}
+}
 
 // take returns the value and zeroes its cell.
 func (v *values[T]) take(index uint32) T {

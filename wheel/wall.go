@@ -21,6 +21,7 @@ func (sh *shard[T]) addAt(t time.Time, v T) (ID, error) {
 	now := sh.wallFloor(sh.wallNow())
 	if sh.wall == nil {
 		h := newHierarchy(&sh.nodes, now, wallBit, turnLength)
+		h.touch = sh.ticks.touch
 		sh.wall = &h
 	}
 	sh.adjustLocked(now)
