@@ -173,11 +173,13 @@ func (sh *shard[T]) extend(id ID, tick uint64, earlier bool) (ok, sure bool) {
 
 // reset moves a timer under the lock. Unless earlier is set it does not move it to an earlier time than it has.
 func (sh *shard[T]) reset(id ID, d time.Duration, earlier bool) bool {
-	now := sh.now()
+	n, now := sh.nodes.live(id), sh.now()
+	if n == nil {
+		return false
+	}
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	n := sh.nodes.live(id)
-	if n == nil || sh.closed.Load() {
+	if !n.carries(id) || sh.closed.Load() {
 		return false
 	}
 	if !earlier && d <= sh.leftLocked(n, now) {
@@ -205,9 +207,12 @@ func (sh *shard[T]) leftLocked(n *node, now time.Duration) time.Duration {
 }
 
 func (sh *shard[T]) remove(id ID) (v T, ok bool) {
-	sh.mu.Lock()
-	n := sh.nodes.live(id)
+	n := sh.nodes.live(id) // before the lock: if this has to wait for memory, nobody else has to
 	if n == nil {
+		return v, false
+	}
+	sh.mu.Lock()
+	if !n.carries(id) {
 		sh.mu.Unlock()
 		return v, false
 	}

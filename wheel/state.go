@@ -73,6 +73,13 @@ func generationOf(s uint64, kin uint32) uint32 {
 	return kin>>1<<stateGenBits | uint32(s>>1)&stateGenMask
 }
 
+// carries reports whether the node holds the pending timer of this ID. The state is read before kin: a live state says
+// that kin is as new as itself, or newer.
+func (n *node) carries(id ID) bool {
+	s := n.state.Load()
+	return isLive(s) && generationOf(s, n.kin.Load()) == id.generation()
+}
+
 // generation needs the lock.
 func (n *node) generation() uint32 { return generationOf(n.state.Load(), n.kin.Load()) }
 

@@ -16,7 +16,7 @@ type nodeChunk [chunkCells]node
 // directory is the table's chunks for readers without the lock. It is copied to grow; its elements change in place.
 type directory []atomic.Pointer[nodeChunk]
 
-// table holds the nodes of one shard. Everything but find needs the shard's lock.
+// table holds the nodes of one shard. Everything but find and live needs the shard's lock.
 //
 // An ID is never given twice: a node's generation only grows, a chunk that is given back and allocated again goes on
 // above its highest generation, and a node (or chunk) whose generations are used up is retired for good.
@@ -57,13 +57,11 @@ func (t *table) find(index uint32) *node {
 	return &nodes[index&chunkMask]
 }
 
-// live returns the node of a pending timer, or nil if the ID is stale.
+// live returns the node of a pending timer, or nil if the ID is stale. It needs no lock; but only under the lock does the
+// answer stay true.
 func (t *table) live(id ID) *node {
-	n := t.lookup(id.index())
-	if n == nil {
-		return nil
-	}
-	if s := n.state.Load(); !isLive(s) || generationOf(s, n.kin.Load()) != id.generation() {
+	n := t.find(id.index())
+	if n == nil || !n.carries(id) {
 		return nil
 	}
 	return n

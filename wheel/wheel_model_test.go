@@ -1,0 +1,260 @@
+package wheel
+
+import (
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// wheelTrial drives a Wheel with fake time and a map of deadlines with the same operations. It runs in a bubble, so what
+// is due has fired whenever the driving goroutine has waited.
+type wheelTrial struct {
+	t       testing.TB
+	w       *Wheel[int]
+	tick    time.Duration
+	start   time.Time
+	clock   *steppedClock
+	stepped time.Duration // when the clock was last stepped, since start
+
+	ids     []ID
+	pending map[ID]deadline
+	ended   map[int]bool // values that have fired or were removed
+	values  int
+}
+
+// deadline is what a timer waits for: at least from, and no longer than until. By which clock is in wall.
+type deadline struct {
+	v           int
+	from, until time.Duration
+	wall        bool
+}
+
+func newWheelTrial(t testing.TB, cfg Config) *wheelTrial {
+	c := &wheelTrial{
+		t: t, tick: tickOf(cfg), start: time.Now(), clock: new(steppedClock),
+		pending: make(map[ID]deadline), ended: make(map[int]bool),
+	}
+	cfg.Run = Inline
+	c.w = New(cfg, c.fire)
+	c.w.wallNow = c.clock.now
+	return c
+}
+
+func (c *wheelTrial) now(wall bool) time.Duration {
+	if wall {
+		return c.clock.now().Sub(c.start.Round(0))
+	}
+	return time.Since(c.start)
+}
+
+func (c *wheelTrial) fire(v int) {
+	for id, d := range c.pending {
+		if d.v != v {
+			continue
+		}
+		if now := c.now(d.wall); now < d.from {
+			c.t.Errorf("timer %d fired %v early", v, d.from-now)
+		}
+		c.end(id, v)
+		return
+	}
+	c.t.Errorf("timer %d fired, but is not pending", v)
+}
+
+func (c *wheelTrial) end(id ID, v int) {
+	if c.ended[v] {
+		c.t.Errorf("timer %d ended twice", v)
+	}
+	c.ended[v] = true
+	delete(c.pending, id)
+}
+
+func (c *wheelTrial) added(id ID, d deadline) {
+	if id == 0 || c.pending[id] != (deadline{}) {
+		c.t.Fatalf("ID %x given", id)
+	}
+	c.pending[id] = d
+	c.ids = append(c.ids, id)
+}
+
+func (c *wheelTrial) add(d, slack time.Duration) {
+	c.values++
+	from := c.now(false) + max(0, d)
+	id := c.w.AddSlack(d, slack, c.values)
+	c.added(id, deadline{v: c.values, from: from, until: from + c.tick + slack})
+}
+
+func (c *wheelTrial) addAt(d time.Duration) {
+	c.values++
+	at := c.now(true) + d
+	id := c.w.AddAt(c.start.Add(at), c.values)
+	c.added(id, deadline{v: c.values, from: at, until: at + c.tick, wall: true})
+}
+
+func (c *wheelTrial) pick(r int) ID {
+	if len(c.ids) == 0 {
+		return ID(r)
+	}
+	return c.ids[r%len(c.ids)]
+}
+
+func (c *wheelTrial) reset(id ID, d time.Duration) {
+	old, ok := c.pending[id]
+	if ok {
+		from := c.now(false) + max(0, d)
+		c.pending[id] = deadline{v: old.v, from: from, until: from + c.tick}
+	}
+	if got := c.w.Reset(id, d); got != ok {
+		c.t.Errorf("Reset(%x) = %v, want %v", id, got, ok)
+	}
+}
+
+func (c *wheelTrial) extend(id ID, d time.Duration) {
+	old, ok := c.pending[id]
+	if ok {
+		from := c.now(false) + max(0, d)
+		// If it stands later already nothing changes. Rounding may make it one or the other.
+		if from-c.now(false) > old.from-c.now(old.wall) {
+			c.pending[id] = deadline{v: old.v, from: from, until: max(from+c.tick, c.now(false)+old.until-c.now(old.wall))}
+		}
+	}
+	if got := c.w.Extend(id, d); got != ok {
+		c.t.Errorf("Extend(%x) = %v, want %v", id, got, ok)
+	}
+}
+
+func (c *wheelTrial) remove(id ID) {
+	old, ok := c.pending[id]
+	v, got := c.w.Remove(id)
+	if got != ok || v != old.v {
+		c.t.Errorf("Remove(%x) = %d, %v, want %d, %v", id, v, got, old.v, ok)
+	}
+	if ok {
+		c.end(id, v)
+	}
+}
+
+func (c *wheelTrial) step(d time.Duration) {
+	c.clock.step(d)
+	c.stepped = c.now(false)
+}
+
+func (c *wheelTrial) sleep(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+	c.check()
+}
+
+func (c *wheelTrial) check() {
+	if got := c.w.Len(); got != len(c.pending) {
+		c.t.Errorf("Len = %d, want %d", got, len(c.pending))
+	}
+	next, ok := c.w.Next()
+	if ok != (len(c.pending) > 0) {
+		c.t.Errorf("Next = %v, %v, but %d are pending", next, ok, len(c.pending))
+	}
+	for _, d := range c.pending {
+		now := c.now(d.wall)
+		// That the wall clock was stepped ahead is noticed within wallCheck.
+		if late := now - d.until; late > 0 && (!d.wall || c.now(false)-c.stepped > wallCheck) {
+			c.t.Errorf("timer %d is %v overdue", d.v, late)
+		}
+		if d.until-now < next && !d.wall {
+			c.t.Errorf("Next = %v, but timer %d is due in %v", next, d.v, d.until-now)
+		}
+	}
+}
+
+// finish lets everything fire.
+func (c *wheelTrial) finish() {
+	for id, d := range c.pending {
+		if d.from-c.now(d.wall) > 1000*time.Hour {
+			c.remove(id)
+		}
+	}
+	for range 10 {
+		c.sleep(101 * time.Hour)
+	}
+	if len(c.pending) > 0 {
+		c.t.Errorf("%d never fired", len(c.pending))
+	}
+	s := c.w.Stats()
+	if s.Added != s.Fired+s.Removed || s.Pending != 0 {
+		c.t.Errorf("books: %d added, %d fired, %d removed, %d pending", s.Added, s.Fired, s.Removed, s.Pending)
+	}
+	for _, sh := range c.w.shards {
+		verifyEmpty(c.t, &sh.ticks)
+		if sh.wall != nil {
+			verifyEmpty(c.t, sh.wall)
+		}
+	}
+	c.w.Close()
+}
+
+// run reads operations of three bytes: what, and two numbers.
+func (c *wheelTrial) run(data []byte) {
+	for ; len(data) >= 3 && !c.t.Failed(); data = data[3:] {
+		a, b := int(data[1]), int(data[2])
+		d := time.Duration(a) << (b % 44) // up to 50 days
+		switch data[0] % 16 {
+		case 0, 1, 2:
+			c.add(d, 0)
+		case 3:
+			c.add(d, time.Duration(b)*time.Millisecond)
+		case 4:
+			c.add(-d, 0)
+		case 5, 6:
+			c.addAt(d)
+		case 7:
+			c.remove(c.pick(a<<8 | b))
+		case 8:
+			c.reset(c.pick(a), time.Duration(b)<<(a%40))
+		case 9, 10:
+			c.extend(c.pick(a), time.Duration(b)<<(a%40))
+		case 11:
+			c.step(d % (2 * time.Hour))
+		case 12:
+			c.step(-d % (2 * time.Hour))
+		case 13:
+			if next, ok := c.w.Next(); ok {
+				c.sleep(min(next, 24*time.Hour))
+			}
+		default:
+			c.sleep(d % (24 * time.Hour))
+		}
+	}
+	c.finish()
+}
+
+func runWheelOps(t *testing.T, data []byte) {
+	if len(data) == 0 {
+		return
+	}
+	synctest.Test(t, func(t *testing.T) {
+		cfg := Config{Shards: 1 << (data[0] % 3), Tick: time.Duration(data[0])*time.Millisecond/4 + minTick}
+		newWheelTrial(t, cfg).run(data[1:])
+	})
+}
+
+func FuzzWheel(f *testing.F) {
+	f.Add([]byte{4, 0, 100, 20, 14, 200, 19, 9, 0, 31, 14, 255, 28})
+	f.Add([]byte{9, 5, 9, 40, 12, 60, 36, 14, 255, 34, 8, 0, 7, 7, 0, 0})
+	f.Add([]byte{0, 3, 77, 33, 10, 0, 200, 13, 0, 0, 11, 90, 36, 13, 0, 0})
+	f.Fuzz(runWheelOps)
+}
+
+func TestAWheelAgreesWithItsModelOnFakeTime(t *testing.T) {
+	operations := modelOperations() / 200
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(*modelSeed, seed))
+		data := make([]byte, 1+3*operations/20)
+		for i := range data {
+			data[i] = byte(r.Uint32())
+		}
+		runWheelOps(t, data)
+		if t.Failed() {
+			t.Fatalf("seed %d, %d", *modelSeed, seed)
+		}
+	}
+}
