@@ -37,6 +37,7 @@ type agenda struct {
 	checked task.Millis
 
 	slots   slots
+	turn    uint64  // counts picks
 	hungry  []*lane // want to be read
 	stirred []*lane // whose wake has changed
 }
@@ -148,6 +149,7 @@ func (a *agenda) withdraw(l *lane, now task.Millis) {
 		l.cursor = end
 	}
 	a.total -= l.trim(end)
+	l.served = min(l.served, now)
 	a.place(l, now)
 }
 

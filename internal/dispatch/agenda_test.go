@@ -198,12 +198,22 @@ func (w *world) judge() *lane {
 		if !mayRun || l.state == waiting || l.earliest() > w.now || l.target.until > w.now {
 			continue
 		}
-		rank := func(l *lane) task.Millis { return l.earliest() + task.Millis(l.name.Priority)*600_000 }
-		if best == nil || rank(l) < rank(best) || rank(l) == rank(best) && l.number < best.number {
+		if best == nil || w.firstOf(l, best) == l {
 			best = l
 		}
 	}
 	return best
+}
+
+func (w *world) firstOf(l, m *lane) *lane {
+	rank := func(l *lane) [3]uint64 {
+		due := max(l.earliest(), l.served) + 10_000*task.Millis(l.name.Priority)
+		return [3]uint64{uint64(due), l.turn, l.number}
+	}
+	if a, b := rank(l), rank(m); slices.Compare(a[:], b[:]) < 0 {
+		return l
+	}
+	return m
 }
 
 func (w *world) claim(p pick) {

@@ -14,16 +14,21 @@ type pick struct {
 
 func (p pick) key() task.Key { return task.Key{Namespace: p.lane.name.Namespace, Name: p.name} }
 
-// handicap is what a priority is worth: among tasks that are due, a High one
-// counts as this much longer overdue than a Normal one, and that one than a
-// Low one. So priority decides among all that became due within ten minutes,
-// and yet nothing starves: what waits long enough comes first in the end.
-const handicap = 10 * time.Minute
+// handicap is what a priority is worth, in time. See rankOf.
+const handicap = 10 * time.Second
 
-// rankOf returns the rank of a lane of priority p whose first task is due at
-// due: the smaller is served first.
-func rankOf(due task.Millis, p task.Priority) task.Millis {
-	return due.Add(time.Duration(p) * handicap)
+// rankOf returns the rank of a lane that is ready: the smallest is served next.
+//
+// It is the due time of its first task, so that the earliest due comes first.
+// But a lane that has just been served waits as if that task were due only now:
+// where there is more than can be served, lanes take turns, and a task that is
+// due now waits for one round of those with a backlog, not for the backlogs.
+//
+// A lower priority counts as a handicap later. So among tasks that are due it
+// decides who is first, and even while a higher priority takes all there is, a
+// lane that waits gets its turn once in each handicap.
+func rankOf(l *lane) task.Millis {
+	return max(l.earliest(), l.served).Add(time.Duration(l.name.Priority) * handicap)
 }
 
 // take returns at most limit tasks that are due and may start now, the first
@@ -43,6 +48,8 @@ func (a *agenda) take(now task.Millis, limit int) []pick {
 		a.forget(l, it)
 		a.slots.free--
 		l.running++
+		a.turn++
+		l.served, l.turn = now, a.turn
 		a.place(l, now)
 		if l.behind && a.wantsMore(l, now) {
 			a.want(l)
@@ -98,7 +105,7 @@ func (a *agenda) place(l *lane, now task.Millis) {
 	case l.running >= a.slots.most():
 		l.state = full
 	default:
-		l.state, l.rank = ready, rankOf(l.earliest(), l.name.Priority)
+		l.state, l.rank = ready, rankOf(l)
 		a.slots.enter(l)
 	}
 	a.stir(l, wake)

@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -47,7 +48,9 @@ type lane struct {
 	allowance int // see slots
 	state     laneState
 	among     *heap[*lane] // while ready: those it stands among
-	rank      task.Millis  // valid while ready: the smaller is served first
+	served    task.Millis  // when a task was last picked, 0: never
+	turn      uint64       // the same, as a number
+	rank      task.Millis  // valid while ready: see rankOf
 	wake      task.Millis  // valid while waiting: when it is to be looked at again; otherwise 0
 	stirred   bool         // wake has changed; stands in agenda.stirred
 	at        int          // its place in among
@@ -66,10 +69,7 @@ const (
 )
 
 func (l *lane) before(other *lane) bool {
-	if l.rank != other.rank {
-		return l.rank < other.rank
-	}
-	return l.number < other.number
+	return cmp.Or(cmp.Compare(l.rank, other.rank), cmp.Compare(l.turn, other.turn), cmp.Compare(l.number, other.number)) < 0
 }
 
 func (l *lane) place() *int { return &l.at }
