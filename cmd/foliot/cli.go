@@ -33,8 +33,11 @@ const description = `Foliot calls a URL at a time: at least once, to the millise
 
 A first callback:
   foliot serve                                          the server
-  foliot listen                                         a receiver, in a second terminal
-  foliot add http://127.0.0.1:9000/hello --in 5s        a task, in a third
+  foliot listen --try 3s                                a receiver and a task for it, in a second terminal
+
+And then:
+  foliot listen                                         the receiver alone
+  foliot add http://127.0.0.1:9000/hello --in 5s        a task, in a third terminal
 
 ` + exitCodesHelp
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -20,6 +21,7 @@ type listenCmd struct {
 	Status int           `default:"200" placeholder:"CODE" help:"Answer with this status (default: 200)."`
 	Delay  time.Duration `placeholder:"DURATION" help:"Answer after this long (default: at once)."`
 	Count  int           `placeholder:"N" help:"Stop after so many callbacks (default: never)."`
+	Try    time.Duration `placeholder:"DURATION" help:"Create a task that calls this receiver after that long, print it, and stop."`
 	Quiet  bool          `short:"q" help:"Do not print bodies."`
 }
 
@@ -31,6 +33,7 @@ how late it is against its due time by this machine's clock, and its body.
 Examples:
 
     foliot listen
+    foliot listen --try 3s                 a first callback: needs a server
     foliot listen 9001 --status 503        see retries
     foliot listen -o json --count 10 | jq .late_ms`
 }
@@ -48,13 +51,13 @@ type callback struct {
 	Body      string   `json:"body,omitempty"`
 }
 
-// Run receives until ctx ends or --count is reached.
-func (c *listenCmd) Run(ctx context.Context, con *console) error {
+// Run receives until ctx ends, --count is reached, or what --try asked for has come.
+func (c *listenCmd) Run(ctx context.Context, con *console, api *client) error {
 	if c.Status < 200 || c.Status > 599 {
 		return badInput("--status", "%d does not lie between 200 and 599", c.Status)
 	}
-	if c.Delay < 0 || c.Count < 0 {
-		return badInput("--delay, --count", "neither may be negative")
+	if c.Delay < 0 || c.Count < 0 || c.Try < 0 {
+		return badInput("--delay, --count, --try", "none may be negative")
 	}
 	addr, err := listenAddr("ADDR", c.Addr)
 	if err != nil {
@@ -68,14 +71,40 @@ func (c *listenCmd) Run(ctx context.Context, con *console) error {
 	defer stop()
 	rc := &receiver{cmd: c, con: con, stop: stop}
 	con.notef("receiving callbacks on http://%s; Ctrl-C stops", l.Addr())
+	if c.Try > 0 {
+		if rc.awaited, err = c.try(ctx, con, api, l.Addr()); err != nil {
+			return errors.Join(err, l.Close())
+		}
+	}
 	return serveUntil(ctx, &http.Server{Handler: rc, ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout, IdleTimeout: idleTimeout}, l)
+}
+
+// try creates a task that calls addr, and returns its name.
+func (c *listenCmd) try(ctx context.Context, con *console, api *client, addr net.Addr) (string, error) {
+	_, port, err := net.SplitHostPort(addr.String())
+	if err != nil {
+		return "", err
+	}
+	host := "127.0.0.1" // reaches a receiver that listens everywhere, too
+	if a, ok := addr.(*net.TCPAddr); ok && !a.IP.IsUnspecified() {
+		host = a.IP.String()
+	}
+	t, err := api.create(ctx, wire.TaskInput{
+		Delay: c.Try.String(),
+		HTTP:  wire.HTTPInput{URL: "http://" + net.JoinHostPort(host, port) + "/hello", Body: []byte(`"Hello from Foliot"`)},
+	})
+	if err == nil {
+		con.notef("created %s, due %s", t.Name, t.DueAt)
+	}
+	return t.Name, err
 }
 
 // receiver answers callbacks and prints them.
 type receiver struct {
-	cmd  *listenCmd
-	con  *console
-	stop context.CancelFunc
+	cmd     *listenCmd
+	con     *console
+	stop    context.CancelFunc
+	awaited string // the task after whose callback it stops; "" for none
 
 	mu   sync.Mutex // guards seen, and keeps lines whole
 	seen int
@@ -113,7 +142,7 @@ func (rc *receiver) show(c callback) bool {
 	} else {
 		rc.con.sayf("%s", c.line())
 	}
-	if rc.seen == rc.cmd.Count {
+	if rc.seen == rc.cmd.Count || rc.awaited != "" && c.Task == rc.awaited {
 		rc.stop()
 	}
 	return true

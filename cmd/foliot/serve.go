@@ -159,8 +159,7 @@ func (c *serveCmd) greet(con *console, n *node) {
 	if c.Listen != "127.0.0.1:8750" {
 		server = " --server " + url
 	}
-	con.sayf("try, in two other terminals: foliot listen")
-	con.sayf("                             foliot add http://127.0.0.1:9000/hello --in 5s%s", server)
+	con.sayf("try, in another terminal: foliot listen --try 3s%s", server)
 }
 
 // reachable returns addr as a client on this machine writes it.

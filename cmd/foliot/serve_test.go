@@ -36,16 +36,28 @@ func TestServeSaysWhereItListensWhereItsDataIsAndWhatToTry(t *testing.T) {
 		if got := b.line(t, b.stdout); got != c.data {
 			t.Errorf("the second line is %q, want %q", got, c.data)
 		}
-		if got := b.line(t, b.stdout); !strings.Contains(got, "foliot listen") {
+		if got := b.line(t, b.stdout); got != "try, in another terminal: foliot listen --try 3s --server "+url {
 			t.Errorf("the third line is %q", got)
 		}
-		if got := b.line(t, b.stdout); !strings.Contains(got, "foliot add http://127.0.0.1:9000/hello --in 5s --server "+url) {
-			t.Errorf("the fourth line is %q", got)
-		}
+		tryIt(t, url)
 		b.stop()
 		if code := <-b.code; code != exitOK {
 			t.Errorf("interrupted, it ended with %d", code)
 		}
+	}
+}
+
+// tryIt does what the last line says, in less time: it ends by itself.
+func tryIt(t *testing.T, url string) {
+	t.Helper()
+	l := start(t, "listen", anyPort, "--try", "10ms", "--server", url)
+	l.line(t, l.stderr)
+	name, _, _ := strings.Cut(strings.TrimPrefix(l.line(t, l.stderr), "created "), ",")
+	if got := l.line(t, l.stdout); !strings.Contains(got, "POST  /hello  "+name+" attempt 1  +") || !strings.HasSuffix(got, "Hello from Foliot") {
+		t.Errorf("listen --try printed %q", got)
+	}
+	if code := <-l.code; code != exitOK {
+		t.Errorf("listen --try ended with %d", code)
 	}
 }
 
