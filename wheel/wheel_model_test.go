@@ -1,7 +1,9 @@
 package wheel
 
 import (
+	"maps"
 	"math/rand/v2"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,6 +19,9 @@ type wheelTrial struct {
 	clock   *steppedClock
 	stepped time.Duration // when the clock was last stepped, since start
 
+	// Guards everything below. Each operation holds it, and then waits until what it has made due has fired: so between
+	// operations nothing is under way.
+	mu      sync.Mutex
 	ids     []ID
 	pending map[ID]deadline
 	ended   map[int]bool // values that have fired or were removed
@@ -49,6 +54,8 @@ func (c *wheelTrial) now(wall bool) time.Duration {
 }
 
 func (c *wheelTrial) fire(v int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for id, d := range c.pending {
 		if d.v != v {
 			continue
@@ -112,6 +119,9 @@ func (c *wheelTrial) reset(id ID, d time.Duration) {
 
 func (c *wheelTrial) extend(id ID, d time.Duration) {
 	old, ok := c.pending[id]
+	if left := old.from - c.now(old.wall); old.wall && d > left && d <= left+c.tick {
+		return // whether it leaves the wall clock depends on how its deadline was rounded
+	}
 	if ok {
 		from := c.now(false) + max(0, d)
 		// If it stands later already nothing changes. Rounding may make it one or the other.
@@ -142,8 +152,15 @@ func (c *wheelTrial) step(d time.Duration) {
 
 func (c *wheelTrial) sleep(d time.Duration) {
 	time.Sleep(d)
+	c.do(c.check)
+}
+
+func (c *wheelTrial) do(operation func()) {
 	synctest.Wait()
-	c.check()
+	c.mu.Lock()
+	operation()
+	c.mu.Unlock()
+	synctest.Wait()
 }
 
 func (c *wheelTrial) check() {
@@ -166,11 +183,11 @@ func (c *wheelTrial) check() {
 	}
 }
 
-// finish lets everything fire.
+// finish lets everything fire, but for what is very far off.
 func (c *wheelTrial) finish() {
-	for id, d := range c.pending {
+	for id, d := range maps.Clone(c.pending) {
 		if d.from-c.now(d.wall) > 1000*time.Hour {
-			c.remove(id)
+			c.do(func() { c.remove(id) })
 		}
 	}
 	for range 10 {
@@ -195,36 +212,41 @@ func (c *wheelTrial) finish() {
 // run reads operations of three bytes: what, and two numbers.
 func (c *wheelTrial) run(data []byte) {
 	for ; len(data) >= 3 && !c.t.Failed(); data = data[3:] {
-		a, b := int(data[1]), int(data[2])
+		what, a, b := data[0]%16, int(data[1]), int(data[2])
 		d := time.Duration(a) << (b % 44) // up to 50 days
-		switch data[0] % 16 {
-		case 0, 1, 2:
-			c.add(d, 0)
-		case 3:
-			c.add(d, time.Duration(b)*time.Millisecond)
-		case 4:
-			c.add(-d, 0)
-		case 5, 6:
-			c.addAt(d)
-		case 7:
-			c.remove(c.pick(a<<8 | b))
-		case 8:
-			c.reset(c.pick(a), time.Duration(b)<<(a%40))
-		case 9, 10:
-			c.extend(c.pick(a), time.Duration(b)<<(a%40))
-		case 11:
-			c.step(d % (2 * time.Hour))
-		case 12:
-			c.step(-d % (2 * time.Hour))
-		case 13:
-			if next, ok := c.w.Next(); ok {
-				c.sleep(min(next, 24*time.Hour))
-			}
+		switch next, ok := c.w.Next(); {
+		case what < 13:
+			c.do(func() { c.operate(what, a, b, d) })
+		case what == 13 && ok:
+			c.sleep(min(next, 24*time.Hour))
 		default:
 			c.sleep(d % (24 * time.Hour))
 		}
 	}
 	c.finish()
+}
+
+func (c *wheelTrial) operate(what byte, a, b int, d time.Duration) {
+	switch what {
+	case 0, 1, 2:
+		c.add(d, 0)
+	case 3:
+		c.add(d, time.Duration(b)*time.Millisecond)
+	case 4:
+		c.add(-d, 0)
+	case 5, 6:
+		c.addAt(d)
+	case 7:
+		c.remove(c.pick(a<<8 | b))
+	case 8:
+		c.reset(c.pick(a), time.Duration(b)<<(a%40))
+	case 9, 10:
+		c.extend(c.pick(a), time.Duration(b)<<(a%40))
+	case 11:
+		c.step(d % (2 * time.Hour))
+	case 12:
+		c.step(-d % (2 * time.Hour))
+	}
 }
 
 func runWheelOps(t *testing.T, data []byte) {
