@@ -16,66 +16,102 @@ import (
 
 // A flipped bit may cost the start, never a task: either the store refuses to
 // open, or everything that was answered is there.
-func TestFlippedBitInTheLogIsRefusedAndNeverCostsTasks(t *testing.T) {
-	disk := vfs.NewCrashableMem()
-	s := open(t, disk, Config{})
-	const n = 300
-	for id := range int64(n) {
-		mustApply(t, s, creates(id, 1, later))
+func TestFlippedBitInALogIsRefusedAndNeverCostsTasks(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		size uint64 // of a memory table: small, so that the manifest has something to say
+		end  func(*testing.T, *vfs.MemFS, *Store) *vfs.MemFS
+		log  func(name string) bool
+	}{
+		{"log of a killed process", 16 << 20, kill, isLog},
+		{"logs of a killed process that wrote tables", 256 << 10, kill, isLog},
+		{"manifest of a killed process", 256 << 10, kill, isManifest},
+		{"manifest after a close", 256 << 10, stop, isManifest},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			disk := vfs.NewCrashableMem()
+			s := open(t, disk, Config{MemTableSize: c.size})
+			const n = 1000
+			for id := range int64(n) {
+				mustApply(t, s, creates(id, 1, later))
+			}
+			whole := c.end(t, disk, s)
+			refused, opened := 0, 0
+			for _, path := range pathsOf(t, whole, c.log) {
+				r, o := flipBits(t, whole, path, n)
+				refused, opened = refused+r, opened+o
+			}
+			t.Logf("%d refused, %d opened with every task", refused, opened)
+			if refused == 0 {
+				t.Error("no flip was refused")
+			}
+		})
 	}
-	whole := cloneDisk(disk) // as a kill leaves it
-	log := largestLog(t, whole)
-	bytes := readAll(t, whole, log)
-	t.Logf("the log has %d bytes in use", used(bytes))
+}
 
+func kill(t *testing.T, disk *vfs.MemFS, s *Store) *vfs.MemFS { return cloneDisk(disk) }
+
+func stop(t *testing.T, disk *vfs.MemFS, s *Store) *vfs.MemFS {
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return disk
+}
+
+func isLog(name string) bool      { return strings.HasSuffix(name, ".log") }
+func isManifest(name string) bool { return strings.HasPrefix(name, manifestPrefix) }
+
+// flipBits opens copies of disk in each of which one bit of a file is flipped,
+// and counts those that were refused and those that had every task.
+func flipBits(t *testing.T, disk *vfs.MemFS, path string, n int64) (refused, opened int) {
+	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 2))
-	refused, healthy := 0, 0
-	for i := range 150 {
-		at := i * used(bytes) / 150
+	bytes := readAll(t, disk, path)
+	const flips = 40
+	for i := range flips {
+		at := i * used(bytes) / flips
+		if at >= len(bytes) {
+			return refused, opened
+		}
 		flipped := slices.Clone(bytes)
 		flipped[at] ^= 1 << rng.IntN(8)
-		disk := cloneDisk(whole)
-		writeAll(t, disk, log, flipped)
-		s, err := Open("data", Config{FS: disk, Policy: storetest.Policy})
+		copied := cloneDisk(disk)
+		writeAll(t, copied, path, flipped)
+		s, err := Open("data", Config{FS: copied, Policy: storetest.Policy})
 		if err != nil {
 			refused++
 			if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "data") {
-				t.Fatalf("byte %d: refused without saying why: %v", at, err)
+				t.Fatalf("%s, byte %d: refused without saying why: %v", path, at, err)
 			}
 			continue
 		}
-		healthy++
+		opened++
 		if missing := countMissing(t, s, n); missing > 0 {
-			t.Errorf("byte %d of %d: opened without an error and without %d of %d tasks", at, used(bytes), missing, n)
+			t.Errorf("%s, byte %d of %d: opened without an error and without %d of %d tasks", path, at, used(bytes), missing, n)
 		}
 		if err := s.Close(); err != nil {
 			t.Errorf("close: %v", err)
 		}
 	}
-	t.Logf("%d refused, %d opened with every task", refused, healthy)
-	if refused == 0 {
-		t.Error("no flip was refused")
-	}
+	return refused, opened
 }
 
 func cloneDisk(disk *vfs.MemFS) *vfs.MemFS {
 	return disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(0, 0))})
 }
 
-func largestLog(t *testing.T, fs vfs.FS) (path string) {
+func pathsOf(t *testing.T, fs vfs.FS, want func(name string) bool) (paths []string) {
 	t.Helper()
 	names, err := fs.List("data")
 	if err != nil {
 		t.Fatal(err)
 	}
-	most := 0
 	for _, name := range names {
-		p := fs.PathJoin("data", name)
-		if strings.HasSuffix(name, ".log") && used(readAll(t, fs, p)) > most {
-			most, path = used(readAll(t, fs, p)), p
+		if want(name) {
+			paths = append(paths, fs.PathJoin("data", name))
 		}
 	}
-	return path
+	return paths
 }
 
 // used returns the length of b without the zeros at its end.

@@ -29,10 +29,11 @@ func (d disk) Unwrap() vfs.FS { return d.FS }
 // then never opens again.
 func (d disk) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	f, err := d.FS.Create(name, category)
-	if err == nil && strings.HasPrefix(d.PathBase(name), "MANIFEST-") {
-		if err = syncDir(d.FS, d.PathDir(name)); err != nil {
+	if number, ok := manifestNumber(d, name); ok && err == nil {
+		if err := syncDir(d.FS, d.PathDir(name)); err != nil {
 			return nil, errors.Join(err, f.Close())
 		}
+		return &manifestFile{File: f, s: d.s, written: manifest{number: number}}, nil
 	}
 	return d.log(name, f, err)
 }

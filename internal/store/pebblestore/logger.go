@@ -44,8 +44,7 @@ func (s *Store) listener() *pebble.EventListener {
 			s.fail("write tables in the background", err)
 		},
 		DataCorruption: func(info pebble.DataCorruptionInfo) {
-			s.wedge()
-			s.fail("read a table", fmt.Errorf("%w: %s: %w", ErrDamaged, info.Path, info.Details))
+			s.fail("read a table", fmt.Errorf("%s is %w: %w", info.Path, errDamaged, info.Details))
 		},
 		DiskSlow: func(info pebble.DiskSlowInfo) {
 			s.config.Logger.Warn("the disk is slow", "file", info.Path, "operation", info.OpType.String(), "for", info.Duration)

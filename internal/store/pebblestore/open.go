@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
@@ -48,19 +49,20 @@ func Open(dir string, config Config) (*Store, error) {
 
 // start opens the database and brings the store to work.
 func (s *Store) start() error {
+	var err error
+	if s.watermark, err = openWatermark(s.config.FS, s.dir); err != nil {
+		return explain(s.dir, errors.Join(err, s.unlock.Close()))
+	}
 	fresh, err := s.openPebble()
 	if err != nil {
 		if !s.isWedged() {
-			err = errors.Join(err, s.unlock.Close())
+			err = errors.Join(err, s.watermark.file.Close(), s.unlock.Close())
 		}
 		return explain(s.dir, err)
 	}
 	number, clean, err := s.load()
 	if err != nil {
-		if s.watermark != nil {
-			err = errors.Join(err, s.watermark.file.Close())
-		}
-		return explain(s.dir, errors.Join(err, s.db.Close(), s.unlock.Close()))
+		return explain(s.dir, errors.Join(err, s.db.Close(), s.watermark.file.Close(), s.unlock.Close()))
 	}
 	s.progress.move(number)
 	s.progress.announced.Store(number)
@@ -100,6 +102,11 @@ func (s *Store) openPebble() (fresh bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	if before.Exists {
+		if err := s.checkManifest(before.ManifestFilename); err != nil {
+			return false, err
+		}
+	}
 	cache := pebble.NewCache(s.config.CacheSize)
 	defer cache.Unref()
 	lock, ok := s.unlock.(*pebble.Lock)
@@ -132,14 +139,22 @@ func (s *Store) openOnce(options *pebble.Options) (*pebble.DB, error) {
 	}()
 	select {
 	case <-done:
-		if db != nil || err != nil {
-			return db, err
-		}
 	case <-s.failed:
-		// Where a table cannot be written Pebble tries again, for ever: it is left at that.
+		select {
+		case <-done:
+		case <-time.After(giveUp): // where a table cannot be written Pebble tries again, for ever
+			s.wedge()
+			return nil, s.broken()
+		}
 	}
-	s.wedge()
-	return nil, s.broken()
+	switch {
+	case err != nil || s.broken() == nil:
+		return db, err
+	case db == nil:
+		s.wedge()
+		return nil, s.broken()
+	}
+	return nil, errors.Join(s.broken(), db.Close())
 }
 
 func (s *Store) options(cache *pebble.Cache, lock *pebble.Lock) *pebble.Options {
@@ -178,13 +193,11 @@ func (s *Store) markOpen() (clean bool, err error) {
 
 // reapAll takes back the leases of the process before, which is known to be gone.
 func (s *Store) reapAll() error {
-	for {
-		n, err := s.reap(context.Background(), openedAt(s.config), math.MaxInt64, true, maxBatchSteps)
-		if err != nil || n == 0 {
-			return err
-		}
+	n, err := s.reap(context.Background(), openedAt(s.config), math.MaxInt64, true, math.MaxInt)
+	if n > 0 {
 		s.config.Logger.Info("took back tasks whose attempt was under way when the server stopped", "tasks", n)
 	}
+	return err
 }
 
 func openedAt(c Config) task.Millis { return task.FloorMillis(c.Now()) }

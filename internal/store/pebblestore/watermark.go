@@ -6,61 +6,79 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"strconv"
+	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// watermark is a file that holds the number of the newest batch that was
-// answered. Each batch also carries its own number into the database, under
-// numberKey, so that Open can tell when the log has lost its end.
+// watermark is a file of two notes that let Open notice what Pebble does not:
+// that the end of its log, or of its manifest, is gone.
 //
-// Pebble cannot: its log tells a damaged record from one that was never
-// finished only by looking for a later one in the next block of 32 KiB. A bit
-// that flips in the last block, or a log that was cut off, costs every task
-// behind it without an error.
+// Pebble reads both until something does not look right, and takes that for a
+// write which the end of the process cut short. It looks for a later record to
+// tell a flipped bit from that, in the log only in the next block of 32 KiB, in
+// the manifest not at all. A bit that flips in the log's last block costs what
+// is behind it, one in the manifest most of the tasks, without an error.
 //
-// The file is written after the batch is synced, and is not synced itself. It
-// survives the end of the process; after a power loss it may be behind, never
-// ahead, and the check is then only as strict as what was kept of it.
-type watermark struct {
-	file vfs.File
-	raw  [watermarkLen]byte
-}
+// The first note is the number of the newest batch that was answered; each
+// batch also carries its number into the database, under numberKey. The second
+// is the length and the checksum of the manifest as it was last synced.
+//
+// The notes are written when what they speak of is synced, and are not synced
+// themselves. So they survive the end of the process; after a power loss they
+// may be behind, never ahead, and the check is as strict as what is left of them.
+type watermark struct{ file vfs.File }
 
 const (
-	watermarkFile = "SYNCED"
-	watermarkLen  = 8 + 4 // the number, its checksum
+	watermarkFile   = "SYNCED"
+	numberNote      = 0  // at this offset: the number, 8 bytes, and the note's checksum
+	manifestNote    = 16 // at this offset: file number, length, 8 bytes each, checksum, 4 bytes, and the note's
+	checksumLen     = 4
+	numberNoteLen   = 8 + checksumLen
+	manifestNoteLen = 8 + 8 + 4 + checksumLen
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// openWatermark opens the file in dir, or makes it, and returns what it says; 0
-// where it says nothing that can be relied on.
-func openWatermark(fs vfs.FS, dir string) (*watermark, uint64, error) {
+// openWatermark opens the file in dir, or makes it.
+func openWatermark(fs vfs.FS, dir string) (*watermark, error) {
 	path := fs.PathJoin(dir, watermarkFile)
 	f, err := fs.OpenReadWrite(path, vfs.WriteCategoryUnspecified)
 	if err != nil {
-		return nil, 0, fmt.Errorf("open %s: %w", path, err)
+		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
-	w := &watermark{file: f}
-	n, err := f.ReadAt(w.raw[:], 0)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, 0, errors.Join(fmt.Errorf("read %s: %w", path, err), f.Close())
-	}
-	number := w.raw[:8]
-	if n < watermarkLen || binary.BigEndian.Uint32(w.raw[8:]) != crc32.Checksum(number, castagnoli) {
-		return w, 0, nil
-	}
-	return w, binary.BigEndian.Uint64(number), nil
+	return &watermark{file: f}, nil
 }
 
-// set stores n.
-func (w *watermark) set(n uint64) error {
-	binary.BigEndian.PutUint64(w.raw[:8], n)
-	binary.BigEndian.PutUint32(w.raw[8:], crc32.Checksum(w.raw[:8], castagnoli))
-	_, err := w.file.WriteAt(w.raw[:], 0)
+// write stores a note and its checksum.
+func (w *watermark) write(offset int64, note []byte) error {
+	note = binary.BigEndian.AppendUint32(note, crc32.Checksum(note, castagnoli))
+	_, err := w.file.WriteAt(note, offset)
 	return err
+}
+
+// read returns a note without its checksum, or nil where there is none that can
+// be relied on.
+func (w *watermark) read(offset int64, length int) ([]byte, error) {
+	note := make([]byte, length)
+	if n, err := w.file.ReadAt(note, offset); n < length {
+		if err == nil || errors.Is(err, io.EOF) {
+			return nil, nil
+		}
+		return nil, fmt.Errorf("read %s: %w", watermarkFile, err)
+	}
+	note, sum := note[:length-checksumLen], note[length-checksumLen:]
+	if binary.BigEndian.Uint32(sum) != crc32.Checksum(note, castagnoli) {
+		return nil, nil
+	}
+	return note, nil
+}
+
+// set notes that batch n is synced.
+func (w *watermark) set(n uint64) error {
+	return w.write(numberNote, binary.BigEndian.AppendUint64(make([]byte, 0, numberNoteLen), n))
 }
 
 // checkEnd compares the newest batch in the database with the newest that was
@@ -78,13 +96,84 @@ func (s *Store) checkEnd() (number uint64, err error) {
 		}
 		number = binary.BigEndian.Uint64(value)
 	}
-	w, answered, err := openWatermark(s.config.FS, s.dir)
+	note, err := s.watermark.read(numberNote, numberNoteLen)
 	if err != nil {
 		return 0, err
 	}
-	s.watermark = w
-	if answered > number {
-		return 0, fmt.Errorf("the log ends at change %d, but change %d was answered: %w", number, answered, errDamaged)
+	if note != nil && binary.BigEndian.Uint64(note) > number {
+		return 0, fmt.Errorf("the log ends at change %d, but change %d was answered: %w", number, binary.BigEndian.Uint64(note), errDamaged)
 	}
-	return number, errors.Join(w.set(number), w.file.Sync())
+	return number, errors.Join(s.watermark.set(number), s.watermark.file.Sync())
+}
+
+// manifest says what of a manifest is synced.
+type manifest struct {
+	number   uint64 // of the file
+	length   uint64
+	checksum uint32
+}
+
+func (m manifest) note() []byte {
+	note := make([]byte, 0, manifestNoteLen)
+	note = binary.BigEndian.AppendUint64(note, m.number)
+	note = binary.BigEndian.AppendUint64(note, m.length)
+	return binary.BigEndian.AppendUint32(note, m.checksum)
+}
+
+const manifestPrefix = "MANIFEST-"
+
+// manifestNumber returns the number in a manifest's name.
+func manifestNumber(fs vfs.FS, path string) (uint64, bool) {
+	digits, ok := strings.CutPrefix(fs.PathBase(path), manifestPrefix)
+	n, err := strconv.ParseUint(digits, 10, 64)
+	return n, ok && err == nil
+}
+
+// checkManifest compares the manifest that Pebble is going to read with the note.
+func (s *Store) checkManifest(path string) error {
+	raw, err := s.watermark.read(manifestNote, manifestNoteLen)
+	if err != nil || raw == nil {
+		return err
+	}
+	number, ok := manifestNumber(s.config.FS, path)
+	if !ok || binary.BigEndian.Uint64(raw) != number {
+		return nil // the note is of another one, which was not yet, or no longer, in force
+	}
+	f, err := s.config.FS.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	length := binary.BigEndian.Uint64(raw[8:])
+	sum := crc32.New(castagnoli)
+	n, err := io.Copy(sum, io.LimitReader(f, int64(length)))
+	if err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	if uint64(n) != length || sum.Sum32() != binary.BigEndian.Uint32(raw[16:]) {
+		return fmt.Errorf("%s is not as it was written: %w", path, errDamaged)
+	}
+	return nil
+}
+
+// manifestFile is a manifest that is being written.
+type manifestFile struct {
+	vfs.File
+	s       *Store
+	written manifest
+}
+
+func (f *manifestFile) Write(p []byte) (int, error) {
+	// Before the write, which may use p as it likes. A write that fails ends the manifest.
+	f.written.checksum = crc32.Update(f.written.checksum, castagnoli, p)
+	n, err := f.File.Write(p)
+	f.written.length += uint64(n)
+	return n, err
+}
+
+func (f *manifestFile) Sync() error {
+	if err := f.File.Sync(); err != nil {
+		return err
+	}
+	return f.s.watermark.write(manifestNote, f.written.note())
 }
