@@ -58,6 +58,12 @@ func million(ctx context.Context, t *trial) error {
 	if err := st.mustFit("after the restart"); err != nil {
 		return err
 	}
+	// All is due later: a callback would mean that something else was measured.
+	e, err := st.evidence()
+	if err != nil {
+		return err
+	}
+	t.must(len(e.Arrived) == 0, "callbacks meanwhile %d, none is due", len(e.Arrived))
 	return st.server.stop(20 * time.Second)
 }
 
@@ -73,13 +79,20 @@ func writeTasks(path string, count int, callback string) error {
 	enc := json.NewEncoder(w)
 	start := dueIn(time.Hour)
 	for i := range count {
-		in := input(fmt.Sprintf("order-%07d", i), callback, start.Add(time.Duration(i)*24*time.Hour/time.Duration(count)))
+		in := input(fmt.Sprintf("order-%07d", i), callback, spreadOver(start, 24*time.Hour, i, count))
 		in.HTTP.Body = json.RawMessage(fmt.Sprintf(`{"order":%d}`, i))
 		if err := enc.Encode(in); err != nil {
 			return err
 		}
 	}
 	return w.Flush()
+}
+
+// spreadOver returns the i-th of count instants that divide a span evenly. The
+// step is divided first: i times a day in nanoseconds overflows at i = 106,752,
+// and what is then due lies in the past.
+func spreadOver(start time.Time, span time.Duration, i, count int) time.Time {
+	return start.Add(time.Duration(i) * (span / time.Duration(count)))
 }
 
 // importFile runs foliot import and returns what it says; the time is ours.
@@ -110,8 +123,8 @@ func (st *stage) mustFit(when string) error {
 	return nil
 }
 
-// mustList pages through some of the list and holds its pages against what is
-// promised. The slowest of two hundred is the machine's, so it is only printed.
+// mustList pages through some of the list and holds the slowest page against
+// what is promised.
 func (st *stage) mustList(ctx context.Context) error {
 	const pages, size, promised = 200, 100, 50 * time.Millisecond
 	var times []time.Duration
@@ -131,8 +144,7 @@ func (st *stage) mustList(ctx context.Context) error {
 		query.Set("cursor", page.NextCursor)
 	}
 	slices.Sort(times)
-	st.t.note("%d pages of %d: p50 %s, slowest %s", pages, size, ms(percentile(times, 50)), ms(percentile(times, 100)))
-	p99 := percentile(times, 99)
-	st.t.must(p99 < promised, "a page takes %s (p99), promised under 50 ms", ms(p99))
+	slowest := percentile(times, 100)
+	st.t.must(slowest < promised, "%d pages of %d: p50 %s, the slowest took %s, promised under 50 ms", pages, size, ms(percentile(times, 50)), ms(slowest))
 	return nil
 }
