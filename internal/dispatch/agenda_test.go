@@ -355,7 +355,7 @@ func (w *world) earliest() task.Millis {
 }
 
 func TestTheAgendaAgreesWithAJudgeWhoLooksAtEverything(t *testing.T) {
-	seeds := uint64(400)
+	seeds := uint64(150)
 	if testing.Short() {
 		seeds = 30
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// maxPause bounds how long a receiver's Retry-After holds its whole lane
+	// maxPause bounds how long a Retry-After holds a whole destination
 	// back; the task itself waits as its own retry policy says.
 	maxPause = time.Hour
 	// unsentPause is how long a target rests when nothing could be sent, for a
@@ -39,7 +39,8 @@ type attempt struct {
 
 	ctx    context.Context // of the attempt: ends when it is to be given up
 	cancel context.CancelCauseFunc
-	timer  wheel.ID // on the wheel of leases
+	timer  wheel.ID      // on the wheel of leases
+	armed  time.Duration // when this was set up, by the monotonic clock
 }
 
 // claimed takes in the reply to a claim that was sent at start, when it was
@@ -61,7 +62,8 @@ func (a *attempt) left(monotonic time.Duration) time.Duration {
 // arm gives a claimed attempt its context, which ends before its lease does.
 func (d *Dispatcher) arm(parent context.Context, a *attempt) {
 	a.ctx, a.cancel = context.WithCancelCause(parent)
-	a.timer = d.leases.Add(a.left(d.monotonic())-d.config.guard(), a)
+	a.armed = d.monotonic()
+	a.timer = d.leases.Add(a.left(a.armed)-d.config.guard(), a)
 }
 
 // attempt is the goroutine of one delivery.

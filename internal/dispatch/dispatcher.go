@@ -13,7 +13,8 @@ import (
 // Deliver makes one attempt and says how it ended. It is called by many
 // goroutines and enforces the task's timeout itself. Soon after ctx has ended
 // it must return: Unsent if nothing was written, Interrupted if the receiver
-// may have been at work.
+// may have been at work. A panic in it ends the process: its task is reclaimed,
+// and dead after task.MaxReclaims of them.
 type Deliver func(ctx context.Context, d task.Delivery) task.Outcome
 
 // What Delivery.Live returns, and the causes for which an attempt's context ends.

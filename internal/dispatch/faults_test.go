@@ -96,6 +96,21 @@ func TestWithoutAnyHintNothingIsLaterThanAPoll(t *testing.T) {
 	})
 }
 
+func TestARetryNeedsNoHint(t *testing.T) {
+	f := &faults{deaf: true}
+	fail := func(context.Context, task.Delivery) task.Outcome {
+		return task.Outcome{Verdict: task.Failure, Status: 500, StartedAt: millis()}
+	}
+	inBubble(t, Config{}, f.over, fail, func(b *bed) {
+		b.create("t", 6*time.Second, retry(task.Retry{MinBackoff: 100 * time.Millisecond, MaxBackoff: time.Second}))
+		b.pass(20 * time.Second)
+		if n := len(b.seen()); n < 10 {
+			t.Errorf("%d attempts", n)
+		}
+		b.wantLate(tick)
+	})
+}
+
 func TestAMoveThatNobodyHintedAtIsFound(t *testing.T) {
 	f := &faults{deaf: true}
 	inBubble(t, Config{}, f.over, accept, func(b *bed) {

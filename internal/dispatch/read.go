@@ -14,9 +14,10 @@ type read struct {
 // returns with the reads that follow from it waiting in plan.
 //
 // This is what finds a task whose hint was missed. A lane's head is never later
-// than its earliest task. So at the latest when all before it are claimed, and
-// before anything after it is a poll overdue, it is the head, and earlier than
-// all that is known.
+// than its earliest task. So when it is due, what is known before it has been
+// claimed, or refused where it was not true any more, or waits for its turn, as
+// it would have to itself. Then it is the head, and earlier than all that is
+// known: the next survey finds it.
 func (a *agenda) survey(now task.Millis, heads []task.LaneHead) {
 	for _, h := range heads {
 		l := a.lanes[h.Lane]

@@ -41,7 +41,7 @@ func (d *Dispatcher) aged() []*attempt {
 	var aged []*attempt
 	monotonic := d.monotonic()
 	for a := range d.held {
-		hangs := !a.over.Load() && time.Since(a.task.Lease.Since.Time()) > a.task.Timeout+d.config.LeaseFor
+		hangs := !a.over.Load() && monotonic-a.armed > a.task.Timeout+d.config.LeaseFor
 		if a.left(monotonic) <= d.config.LeaseFor*2/3 && !hangs && !a.lost.Load() {
 			aged = append(aged, a)
 		}

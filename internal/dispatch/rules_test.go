@@ -1,0 +1,164 @@
+package dispatch
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// noon is any instant.
+const noon task.Millis = 1_000_000_000
+
+func laneOf(host string) task.Lane { return task.Lane{Queue: "q", Destination: host} }
+
+func entry(host, name string, due task.Millis) task.Entry {
+	return task.Entry{Name: name, Lane: laneOf(host), Due: due}
+}
+
+// names returns what is taken at now, and gives the slots back.
+func names(a *agenda, now task.Millis, limit int) []string {
+	var names []string
+	for _, p := range a.take(now, limit) {
+		names = append(names, p.name)
+		defer a.release(p.lane, now, nothing)
+	}
+	return names
+}
+
+func want(t *testing.T, what string, got []string, want ...string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s: %v, want %v", what, got, want)
+	}
+}
+
+func TestNothingIsPickedEarlyWhenTheClockStepsBack(t *testing.T) {
+	a := newAgenda(5*time.Second, 1000, 10)
+	a.hint(noon, entry("host", "t", noon))
+	want(t, "a second before", names(a, noon-1000, 10))
+	want(t, "at its time", names(a, noon, 10))
+	for _, l := range a.lanes { // the timer that was set for it rings
+		a.look(l, noon)
+	}
+	want(t, "after the ring", names(a, noon, 10), "t")
+}
+
+func TestATimerThatRingsTooEarlyIsSetAgain(t *testing.T) {
+	a := newAgenda(5*time.Second, 1000, 10)
+	a.hint(noon-1000, entry("host", "t", noon))
+	armed := a.alarms()
+	if len(armed) != 1 || armed[0].wake != noon {
+		t.Fatalf("armed: %v", armed)
+	}
+	a.look(armed[0], noon-500)
+	if again := a.alarms(); len(again) != 1 || again[0].wake != noon {
+		t.Fatalf("armed again: %v", again)
+	}
+}
+
+func TestAfterTheClockSteppedBackTheWindowEndsEarlier(t *testing.T) {
+	a := newAgenda(5*time.Second, 1000, 10)
+	a.check(noon)
+	a.survey(noon, []task.LaneHead{{Lane: laneOf("host"), Due: noon + 4000}})
+	reads := a.plan(noon)
+	a.absorb(noon, reads, [][]task.Entry{{entry("host", "known", noon+4000)}})
+
+	back := noon - 3_600_000
+	a.check(back)
+	if a.total != 0 {
+		t.Errorf("%d tasks are known beyond the window", a.total)
+	}
+	a.hint(back, entry("host", "new", back+60_000)) // beyond the window, and before what was read
+	later := back + 58_000
+	a.check(later)
+	a.survey(later, []task.LaneHead{{Lane: laneOf("host"), Due: back + 60_000}})
+	reads = a.plan(later)
+	if len(reads) != 1 || reads[0].scan {
+		t.Fatalf("reads: %+v", reads)
+	}
+	a.absorb(later, reads, [][]task.Entry{{entry("host", "new", back+60_000)}})
+	if a.total != 1 {
+		t.Errorf("%d tasks are known, want the new one", a.total)
+	}
+}
+
+func TestAReadThatIsOlderThanAHintDoesNotUndoIt(t *testing.T) {
+	a := newAgenda(5*time.Second, 1000, 10)
+	a.survey(noon, []task.LaneHead{{Lane: laneOf("host"), Due: noon + 1000}})
+	reads := a.plan(noon)
+	a.hint(noon, entry("host", "t", noon+3000)) // moved while the read was under way
+	a.absorb(noon, reads, [][]task.Entry{{entry("host", "t", noon+1000)}})
+	if due := a.lanes[laneOf("host")].earliest(); due != noon+3000 {
+		t.Errorf("it is known for %d ms from now", due-noon)
+	}
+}
+
+func TestLanesWithABacklogTakeTurns(t *testing.T) {
+	a := newAgenda(5*time.Second, 1000, 100)
+	for i := range 3 {
+		for j, host := range []string{"a", "b"} {
+			a.hint(noon, entry(host, fmt.Sprint(host, i), noon-task.Millis(100_000-1000*i+10_000*j)))
+		}
+	}
+	a.hint(noon, entry("c", "c0", noon-1))
+	want(t, "the order", names(a, noon, 10), "b0", "a0", "c0", "b1", "a1", "b2", "a2")
+}
+
+func TestHintsBeyondTheCursorGiveWayToWhatIsEarlier(t *testing.T) {
+	a := newAgenda(10*time.Second, 3000, 10)
+	for i := range 700 { // these came as hints; the rest was read up to noon
+		a.hint(noon, entry("host", fmt.Sprintf("late%03d", i), noon+9000))
+	}
+	l := a.lanes[laneOf("host")]
+	l.cursor = task.Position{Due: noon}
+	full := make([]task.Entry, farChunk)
+	for i := range full {
+		full[i] = entry("host", fmt.Sprintf("soon%03d", i), noon+1000)
+	}
+	a.absorb(noon, []read{{
+		LaneRead: task.LaneRead{Lane: l.name, After: l.cursor, Until: noon + 10_000, Limit: farChunk}, lane: l,
+	}}, [][]task.Entry{full})
+	for name := range l.known {
+		if name[:4] != "soon" {
+			t.Fatalf("%s stands in the way of what is earlier", name)
+		}
+	}
+	if !l.hungry || !l.left(task.Position{Due: noon + 9000}) {
+		t.Error("the rest will not be read")
+	}
+}
+
+func TestSilenceCostsALaneItsAllowance(t *testing.T) {
+	a := newAgenda(5*time.Second, 10_000, 1024)
+	for i := range 3000 {
+		a.hint(noon, entry("host", fmt.Sprint("t", i), noon))
+	}
+	l := a.lanes[laneOf("host")]
+	took := len(a.take(noon, 1000))
+	if base := a.slots.base(); took != base+(512-base)/2 {
+		t.Errorf("a lane of which nothing is known takes %d slots", took)
+	}
+	for running := 0; l.running > running; { // a round of replies
+		running = l.running
+		for range running {
+			a.release(l, noon, replied)
+			a.take(noon, 1000)
+		}
+	}
+	if l.running != a.slots.most() {
+		t.Errorf("a lane that replies takes %d slots", l.running)
+	}
+	for range 20 {
+		a.release(l, noon, silent)
+	}
+	if l.allowance != 1 {
+		t.Errorf("after 20 silent attempts its allowance is %d", l.allowance)
+	}
+	a.release(l, noon, replied)
+	if l.allowance < a.slots.base() {
+		t.Errorf("after a reply its allowance is %d", l.allowance)
+	}
+}
