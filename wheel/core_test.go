@@ -144,6 +144,49 @@ func TestAClaimLooksAtNoMoreThanItsBudget(t *testing.T) {
 	verifyEmpty(t, &h)
 }
 
+// An entry holds only the lower bits of its tick. Here those of the old deadline are higher than those of the new one.
+func TestResetAcrossAnEpochIsPunctual(t *testing.T) {
+	for _, first := range []uint64{placedMask, 1<<31 + placedMask, 1<<40 + placedMask} {
+		for _, second := range []uint64{first + 1, first + 1 + 1<<placedBits, first + 1 + 1<<33} {
+			c := newCoreTrial(t, 5)
+			c.add(first)
+			c.reset(c.ids[0], second)
+			c.advance(second-1, 10, nil)
+			c.advance(second, 10, nil)
+			if c.core.Len() != 0 {
+				t.Errorf("moved from %d to %d: not fired", first, second)
+			}
+		}
+	}
+}
+
+func TestFarTimersAreMovedOnlyDownTheLevels(t *testing.T) {
+	c := newCoreTrial(t, 0)
+	for i := range uint64(1000) {
+		c.add(1<<40 + i<<25 + i)
+	}
+	c.advance(1<<42, 1<<20, nil)
+	if n := c.core.ticks.overtook; n != 0 {
+		t.Errorf("%d timers were looked at too soon", n)
+	}
+}
+
+// Entries of one clock's slots may by accident match a node that has come to stand under the other clock.
+func TestAnEntryOfTheOtherClockClaimsNothing(t *testing.T) {
+	nodes := newTable()
+	mono, wall := newHierarchy(&nodes, 0, 0, 0), newHierarchy(&nodes, 1_000_000, wallBit, 0)
+	index, n, generation := nodes.take()
+	mono.add(index, n, generation, 5000)
+	wall.place(entryOf(index, n.place), 1_000_001)
+	budget := 100
+	if _, _, ok := wall.claim(2_000_000, &budget); ok {
+		t.Error("the wall clock claimed a timer of the monotonic one")
+	}
+	if got, _, ok := mono.claim(5000, &budget); !ok || got != index {
+		t.Error("the timer is lost")
+	}
+}
+
 func TestStaleIDsAreInertEvenWhenGenerationsRunOut(t *testing.T) {
 	c := NewCore[int](0)
 	first := c.Add(10, 1)
@@ -241,24 +284,25 @@ func picture(c *Core[string]) string {
 	return b.String()
 }
 
-func ExampleCore() {
+func TestThePictureBeforeAndAfterAnAdvance(t *testing.T) {
 	c := NewCore[string](0)
-	c.Add(3, "three")
-	c.Add(64, "sixty-four")
-	c.Add(70, "seventy")
-	c.Add(5000, "five thousand")
-	say := func(_ ID, v string) { fmt.Println("fired", v) }
-	fmt.Print(picture(c))
-	c.Advance(66, 10, say)
-	fmt.Print(picture(c))
-	// Output:
-	// cursor 0, 4 pending
-	// level 0 slot  3 from 3: 1
-	// level 1 slot  1 from 64: 2
-	// level 2 slot  1 from 4096: 1
-	// fired three
-	// fired sixty-four
-	// cursor 66, 2 pending
-	// level 0 slot  6 from 70: 1
-	// level 2 slot  1 from 4096: 1
+	for _, when := range []uint64{3, 64, 70, 5000} {
+		c.Add(when, "")
+	}
+	before := `cursor 0, 4 pending
+level 0 slot  3 from 3: 1
+level 1 slot  1 from 64: 2
+level 2 slot  1 from 4096: 1
+`
+	after := `cursor 66, 2 pending
+level 0 slot  6 from 70: 1
+level 2 slot  1 from 4096: 1
+`
+	if got := picture(c); got != before {
+		t.Errorf("before:\n%swant:\n%s", got, before)
+	}
+	c.Advance(66, 10, func(ID, string) {})
+	if got := picture(c); got != after {
+		t.Errorf("after:\n%swant:\n%s", got, after)
+	}
 }

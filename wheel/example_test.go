@@ -60,3 +60,21 @@ func ExampleNewBatch() {
 	// reminder 2 early: false
 	// <nil>
 }
+
+// An event loop that has its own idea of time.
+func ExampleCore() {
+	timers := wheel.NewCore[string](0)
+	timers.Add(30, "thirty")
+	ten := timers.Add(10, "ten")
+	timers.Add(20, "twenty")
+	timers.Reset(ten, 25)
+
+	for timers.Len() > 0 {
+		tick, _ := timers.Next() // the loop may sleep until then
+		timers.Advance(tick, 100, func(_ wheel.ID, v string) { fmt.Println(tick, v) })
+	}
+	// Output:
+	// 20 twenty
+	// 25 ten
+	// 30 thirty
+}

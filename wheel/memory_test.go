@@ -83,12 +83,13 @@ func TestAValueIsNotKeptAfterItsTimer(t *testing.T) {
 	}
 	w.Add(time.Hour, nil) // the wheel stays in use
 	batches.Add(time.Hour, nil)
-	w.Remove(w.Add(time.Hour, value("removed")))
 	w.Add(0, value("fired"))
 	batches.Add(0, value("batch"))
 	for w.Len() > 1 || batches.Len() > 1 {
 		runtime.Gosched()
 	}
+	w.Add(time.Hour, nil) // takes the cell of what fired
+	w.Remove(w.Add(time.Hour, value("removed")))
 	for range 3 {
 		select {
 		case <-gone:

@@ -19,6 +19,7 @@ var (
 // package time it stays alive while a timer is pending, and is collected when it is empty and forgotten.
 //
 // Adding, removing and moving a timer take O(1), no allocation, and the lock of one of the shards; Extend takes no lock.
+// Values are stored 1,024 at a time: if T is large, use a pointer.
 type Wheel[T any] struct {
 	*settings[T]
 	shards []*shard[T] // a power of two; immutable
@@ -55,8 +56,8 @@ func newWheel[T any](s *settings[T], shards int) *Wheel[T] {
 	return w
 }
 
-// Add sets a timer that fires once, after d; d ≤ 0 fires at once, but not before Add has returned control to the
-// scheduler: never within Add. It returns the zero ID, and sets nothing, if the wheel is full or closed.
+// Add sets a timer that fires once, after d; d ≤ 0 fires at once, on another goroutine, perhaps before Add has returned.
+// It returns the zero ID, and sets nothing, if the wheel is full or closed.
 func (w *Wheel[T]) Add(d time.Duration, v T) ID {
 	id, _ := w.pick().add(d, 0, v)
 	return id
@@ -87,8 +88,9 @@ func (w *Wheel[T]) TryAdd(d time.Duration, v T) (ID, error) {
 // timer had fired or was removed, or the wheel is closed, and nothing was changed.
 func (w *Wheel[T]) Reset(id ID, d time.Duration) bool { return w.move(id, d, true) }
 
-// Extend is Reset, but never makes a timer earlier than it stands. It is the cheapest way to keep a timeout from firing
-// again and again: one compare-and-swap, without a lock. Its result is as exact as that of Reset.
+// Extend is Reset, but never makes a timer earlier than it stands. It is the cheapest way to put a timeout off
+// again and again: one compare-and-swap, without a lock. Its result is as exact as that of Reset. A timer that was set by
+// the wall clock stays with that clock unless it becomes later.
 func (w *Wheel[T]) Extend(id ID, d time.Duration) bool { return w.move(id, d, false) }
 
 func (w *Wheel[T]) move(id ID, d time.Duration, earlier bool) bool {
