@@ -31,6 +31,7 @@ type agenda struct {
 
 	lanes   map[task.Lane]*lane
 	targets map[targetKey]*target
+	taken   map[task.Key]bool // picked, and a read may still see it waiting; true: its claim was answered
 	number  uint64
 	seq     uint64 // counts what is learnt
 	total   int    // tasks known
@@ -45,7 +46,7 @@ type agenda struct {
 func newAgenda(window time.Duration, tasks, slots int) *agenda {
 	return &agenda{
 		window: window, tasks: tasks, slots: newSlots(slots),
-		lanes: map[task.Lane]*lane{}, targets: map[targetKey]*target{},
+		lanes: map[task.Lane]*lane{}, targets: map[targetKey]*target{}, taken: map[task.Key]bool{},
 	}
 }
 

@@ -218,6 +218,7 @@ func (w *world) firstOf(l, m *lane) *lane {
 
 func (w *world) claim(p pick) {
 	w.claims++
+	w.a.answered(p.key())
 	r := w.tasks[p.key()]
 	switch {
 	case r == nil, r.running, r.due > w.now:

@@ -46,6 +46,7 @@ func (a *agenda) take(now task.Millis, limit int) []pick {
 			continue
 		}
 		a.forget(l, it)
+		a.taken[pick{l, it.name}.key()] = false
 		a.slots.free--
 		l.running++
 		a.turn++
@@ -58,6 +59,11 @@ func (a *agenda) take(now task.Millis, limit int) []pick {
 	}
 	return picks
 }
+
+// answered notes that the claim of what was picked has been answered. Until
+// then, and for the reads that were under way at that moment, the store may
+// show it as it was before.
+func (a *agenda) answered(k task.Key) { a.taken[k] = true }
 
 // release gives back the slot of one pick of l.
 func (a *agenda) release(l *lane, now task.Millis, e evidence) {

@@ -81,6 +81,7 @@ func (d *Dispatcher) launch(stopping, attempts context.Context, batch []*attempt
 	}
 	d.update(func(now task.Millis) {
 		for _, a := range batch {
+			d.agenda.answered(a.key)
 			if a.refused != nil {
 				d.count.refused(a.refused)
 				d.agenda.release(a.lane, now, nothing)

@@ -53,6 +53,11 @@ func (a *agenda) want(l *lane) {
 // plan returns the reads that are wanted now, at most what one Peek may bring;
 // none: nothing is wanted.
 func (a *agenda) plan(now task.Millis) []read {
+	for k, answered := range a.taken { // no read is under way: what sees it waiting from now on is right
+		if answered {
+			delete(a.taken, k)
+		}
+	}
 	var reads []read
 	budget, horizon := peekChunk, now.Add(a.window)
 	for len(a.hungry) > 0 && budget > 0 {
@@ -95,10 +100,16 @@ func (a *agenda) absorb(now task.Millis, reads []read, found [][]task.Entry) {
 	}
 }
 
+// saw takes in one entry of a read, and reports whether it is news.
+func (a *agenda) saw(r read, e task.Entry) bool {
+	_, old := a.taken[e.Key()]
+	return !old && a.learn(r.lane, e, r.seq)
+}
+
 func (a *agenda) absorbScan(r read, found []task.Entry) {
 	l, news := r.lane, 0
 	for _, e := range found {
-		if a.learn(l, e, r.seq) {
+		if a.saw(r, e) {
 			news++
 		}
 	}
@@ -118,7 +129,7 @@ func (a *agenda) absorbFar(now task.Millis, r read, found []task.Entry) {
 	l.behind = false // what was found is not left for later
 	l.cursor = task.Position{Due: r.Until + 1}
 	for _, e := range found {
-		a.learn(l, e, r.seq)
+		a.saw(r, e)
 	}
 	if l.behind { // shed again
 		return

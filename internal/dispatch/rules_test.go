@@ -96,6 +96,33 @@ func TestAReadThatIsOlderThanAHintDoesNotUndoIt(t *testing.T) {
 	}
 }
 
+func TestAReadThatIsOlderThanAClaimDoesNotBringItBack(t *testing.T) {
+	a := newAgenda(5*time.Second, 1000, 10)
+	stale := func(answer bool) int {
+		a.hint(noon, entry("host", "t", noon))
+		l := a.lanes[laneOf("host")]
+		l.cursor, l.scan = task.Position{Due: noon + 1}, true
+		a.want(l)
+		reads := a.plan(noon)
+		p := a.take(noon, 1)[0]
+		if answer {
+			a.answered(p.key())
+		}
+		a.absorb(noon, reads, [][]task.Entry{{entry("host", "t", noon)}, nil}[:len(reads)])
+		a.release(l, noon, nothing)
+		a.answered(p.key())
+		return a.total
+	}
+	for _, answer := range []bool{false, true} {
+		if n := stale(answer); n != 0 {
+			t.Errorf("claim answered before the read %v: %d tasks are known", answer, n)
+		}
+	}
+	if a.plan(noon); len(a.taken) != 0 {
+		t.Errorf("%d picks are remembered", len(a.taken))
+	}
+}
+
 func TestLanesWithABacklogTakeTurns(t *testing.T) {
 	a := newAgenda(5*time.Second, 1000, 100)
 	for i := range 3 {
