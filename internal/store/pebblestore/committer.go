@@ -55,10 +55,9 @@ const (
 // changed by a batch that is not synced yet. On a disk that takes 5 ms this is
 // what keeps an attempt from starting 5 ms late. The exception is in suspects.
 //
-// A simpler design that failed: letting each caller commit its own Pebble batch
-// and leaving the grouping to Pebble. It needs a lock for each record from the
-// look-up to the commit, and 64 callers then fight for the processor instead of
-// sharing one pass.
+// Why not let each caller commit a Pebble batch of its own, as Pebble groups
+// them, too? Two changes of one record must not meet between look-up and commit,
+// so it would need a lock for each record, and a lock order for batches of many.
 type committer struct {
 	*Store
 	flights chan *flight // to the syncer; closed when the committer ends
@@ -218,7 +217,8 @@ func (c *committer) commit() error {
 	clear(c.idem)
 	c.forget(f)
 	c.suspects.check(c.lanes, c.config.Logger)
-	return c.dispatch(f)
+	c.dispatch(f)
+	return nil
 }
 
 // apply makes f's batch visible. A panic or an error means that Pebble's commit
@@ -271,7 +271,7 @@ func (c *committer) forget(f *flight) {
 
 // dispatch answers the requests that have nothing to wait for, and hands the
 // others to the syncer.
-func (c *committer) dispatch(f *flight) error {
+func (c *committer) dispatch(f *flight) {
 	synced := c.progress.newest()
 	var earlier, own []*request
 	for _, r := range f.requests {
@@ -284,23 +284,20 @@ func (c *committer) dispatch(f *flight) error {
 			own = append(own, r)
 		}
 	}
-	if len(earlier) > 0 && !c.launch(&flight{requests: earlier}) {
-		return nil
+	if len(earlier) > 0 {
+		c.launch(&flight{requests: earlier})
 	}
 	if f.number > 0 {
 		f.requests = own
 		c.launch(f)
 	}
-	return nil
 }
 
-// launch hands f to the syncer; false where that has ended.
-func (c *committer) launch(f *flight) bool {
+// launch hands f to the syncer, unless that has ended.
+func (c *committer) launch(f *flight) {
 	select {
 	case c.flights <- f:
-		return true
 	case <-c.failed:
-		return false
 	}
 }
 

@@ -38,14 +38,14 @@ oldest-reader %d
 // prepare makes dir a data directory if it is empty or not there, checks that
 // this version may write to it, and locks it. An existing directory that is
 // refused is left as it was.
-func prepare(fs vfs.FS, dir string) (io.Closer, error) {
+func prepare(fs vfs.FS, dir string) (*pebble.Lock, error) {
 	if err := makeDir(fs, dir); err != nil {
 		return nil, fmt.Errorf("make the data directory %s: %w", dir, err)
 	}
 	if _, err := check(fs, dir); err != nil {
 		return nil, err
 	}
-	lock, err := lock(fs, dir)
+	held, err := lock(fs, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -54,9 +54,9 @@ func prepare(fs vfs.FS, dir string) (io.Closer, error) {
 		err = mark(fs, dir)
 	}
 	if err != nil {
-		return nil, errors.Join(err, lock.Close())
+		return nil, errors.Join(err, held.Close())
 	}
-	return lock, nil
+	return held, nil
 }
 
 // makeDir makes dir and its parents, and syncs the directories that hold them:

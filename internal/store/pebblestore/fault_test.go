@@ -119,18 +119,16 @@ func TestEveryCallAfterCloseIsErrClosed(t *testing.T) {
 // A full disk, or one that fails in the background, leaves Pebble in the middle
 // of a step, so it is the process that has to end: the test runs one of its own.
 func TestAProcessWhoseDiskFailsEndsAndLosesNothing(t *testing.T) {
-	for _, fault := range []string{"full", "full-log", "full-tables", "new-log", "sync", "manifest"} {
+	for _, fault := range []string{"full", "full-log", "full-tables", "new-log", "sync", "manifest", "full-at-close"} {
 		t.Run(fault, func(t *testing.T) {
 			dir := t.TempDir() + "/data"
-			child := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestChildWithAFailingDisk$")
-			child.Env = append(os.Environ(), "FOLIOT_TEST_FAULT="+fault, "FOLIOT_TEST_DIR="+dir)
-			out, err := child.CombinedOutput()
+			out, err := runChild(t, fault, dir)
 			if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != childFailed {
 				t.Fatalf("the child ended with %v, want exit code %d\n%s", err, childFailed, out)
 			}
 			var names []string
 			said := false
-			for line := range strings.Lines(string(out)) {
+			for line := range strings.Lines(out) {
 				if name, ok := strings.CutPrefix(line, "answered "); ok {
 					names = append(names, strings.TrimSpace(name))
 				}
@@ -154,6 +152,39 @@ func TestAProcessWhoseDiskFailsEndsAndLosesNothing(t *testing.T) {
 	}
 }
 
+// Pebble would try for ever to write what the log holds.
+func TestAStartOnAFullDiskIsRefused(t *testing.T) {
+	running, killed := t.TempDir()+"/data", t.TempDir()+"/data"
+	s, err := Open(running, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	mustApply(t, s, creates(0, 100, later))
+	if err := os.CopyFS(killed, os.DirFS(running)); err != nil {
+		t.Fatal(err)
+	}
+	out, err := runChild(t, "full-at-open", killed)
+	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != childFailed {
+		t.Fatalf("the child ended with %v, want exit code %d\n%s", err, childFailed, out)
+	}
+	if !strings.Contains(out, "no space left on device") || !strings.Contains(out, killed) {
+		t.Errorf("the reason and the directory are not named:\n%s", out)
+	}
+	if missing := countMissing(t, openDisk(t, killed), 100); missing > 0 {
+		t.Errorf("%d of 100 answered tasks are missing", missing)
+	}
+}
+
+// runChild runs TestChildWithAFailingDisk in a process of its own.
+func runChild(t *testing.T, fault, dir string) (string, error) {
+	t.Helper()
+	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestChildWithAFailingDisk$")
+	child.Env = append(os.Environ(), "FOLIOT_TEST_FAULT="+fault, "FOLIOT_TEST_DIR="+dir)
+	out, err := child.CombinedOutput()
+	return string(out), err
+}
+
 const childFailed = 41
 
 func TestChildWithAFailingDisk(t *testing.T) {
@@ -162,6 +193,7 @@ func TestChildWithAFailingDisk(t *testing.T) {
 		t.Skip("only as a child of the test above")
 	}
 	var broken atomic.Bool
+	broken.Store(fault == "full-at-open")
 	fs := errorfs.Wrap(vfs.Default, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if broken.Load() && meets(fault, op) {
 			return &os.PathError{Op: "write", Path: op.Path, Err: syscall.ENOSPC}
@@ -172,12 +204,19 @@ func TestChildWithAFailingDisk(t *testing.T) {
 		fmt.Println(err)
 		os.Exit(childFailed)
 	}})
+	if err != nil && fault == "full-at-open" {
+		fmt.Println(err)
+		os.Exit(childFailed)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	for id := range int64(20_000) {
 		if id == 500 {
 			broken.Store(true)
+			if fault == "full-at-close" {
+				t.Fatalf("Close returned before the process ended: %v", s.Close())
+			}
 		}
 		if _, err := s.Apply(t.Context(), benchStart, creates(id, 1, later)); err != nil {
 			<-t.Context().Done() // OnFatal ends the process
@@ -195,8 +234,10 @@ func meets(fault string, op errorfs.Op) bool {
 	isLog, isTable := strings.HasSuffix(op.Path, ".log"), strings.HasSuffix(op.Path, ".sst")
 	grows := op.Kind == errorfs.OpFileWrite || op.Kind == errorfs.OpCreate || op.Kind == errorfs.OpFilePreallocate
 	switch fault {
-	case "full":
+	case "full", "full-at-close":
 		return grows
+	case "full-at-open":
+		return grows && !strings.HasSuffix(op.Path, lockFile)
 	case "full-log":
 		return isLog && op.Kind == errorfs.OpFileWrite
 	case "full-tables":

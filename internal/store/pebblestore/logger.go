@@ -3,9 +3,7 @@ package pebblestore
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"runtime"
-	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 )
@@ -46,11 +44,8 @@ func (s *Store) listener() *pebble.EventListener {
 		DataCorruption: func(info pebble.DataCorruptionInfo) {
 			s.fail("read a table", fmt.Errorf("%s is %w: %w", info.Path, errDamaged, info.Details))
 		},
-		DiskSlow: func(info pebble.DiskSlowInfo) {
-			s.config.Logger.Warn("the disk is slow", "file", info.Path, "operation", info.OpType.String(), "for", info.Duration)
-		},
 		WriteStallBegin: func(info pebble.WriteStallBeginInfo) {
-			s.config.Logger.Warn("changes wait for tables to be written", slog.String("why", info.Reason), slog.Time("since", time.Now()))
+			s.config.Logger.Warn("changes wait for tables to be written", "why", info.Reason)
 		},
 	}
 }

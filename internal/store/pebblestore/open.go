@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
@@ -29,12 +28,12 @@ const pebbleFormat = pebble.FormatValueSeparation
 // file system. In the first three cases nothing was written.
 func Open(dir string, config Config) (*Store, error) {
 	config = config.withDefaults()
-	unlock, err := prepare(config.FS, dir)
+	lock, err := prepare(config.FS, dir)
 	if err != nil {
 		return nil, err
 	}
 	s := &Store{
-		dir: dir, config: config, unlock: unlock,
+		dir: dir, config: config, lock: lock,
 		failed:        make(chan struct{}),
 		wedged:        make(chan struct{}),
 		committerDone: make(chan struct{}),
@@ -51,18 +50,18 @@ func Open(dir string, config Config) (*Store, error) {
 func (s *Store) start() error {
 	var err error
 	if s.watermark, err = openWatermark(s.config.FS, s.dir); err != nil {
-		return explain(s.dir, errors.Join(err, s.unlock.Close()))
+		return explain(s.dir, errors.Join(err, s.lock.Close()))
 	}
 	fresh, err := s.openPebble()
 	if err != nil {
 		if !s.isWedged() {
-			err = errors.Join(err, s.watermark.file.Close(), s.unlock.Close())
+			err = errors.Join(err, s.watermark.file.Close(), s.lock.Close())
 		}
 		return explain(s.dir, err)
 	}
 	number, clean, err := s.load()
 	if err != nil {
-		return explain(s.dir, errors.Join(err, s.db.Close(), s.watermark.file.Close(), s.unlock.Close()))
+		return explain(s.dir, errors.Join(err, s.db.Close(), s.watermark.file.Close(), s.lock.Close()))
 	}
 	s.progress.move(number)
 	s.progress.announced.Store(number)
@@ -109,11 +108,7 @@ func (s *Store) openPebble() (fresh bool, err error) {
 	}
 	cache := pebble.NewCache(s.config.CacheSize)
 	defer cache.Unref()
-	lock, ok := s.unlock.(*pebble.Lock)
-	if !ok {
-		return false, errors.New("the lock is not Pebble's")
-	}
-	options := s.options(cache, lock)
+	options := s.options(cache)
 	if s.db, err = s.openOnce(options); err != nil {
 		return false, err
 	}
@@ -142,8 +137,7 @@ func (s *Store) openOnce(options *pebble.Options) (*pebble.DB, error) {
 	case <-s.failed:
 		select {
 		case <-done:
-		case <-time.After(giveUp): // where a table cannot be written Pebble tries again, for ever
-			s.wedge()
+		case <-s.wedged: // where a table cannot be written Pebble tries again, for ever
 			return nil, s.broken()
 		}
 	}
@@ -157,10 +151,10 @@ func (s *Store) openOnce(options *pebble.Options) (*pebble.DB, error) {
 	return nil, errors.Join(s.broken(), db.Close())
 }
 
-func (s *Store) options(cache *pebble.Cache, lock *pebble.Lock) *pebble.Options {
+func (s *Store) options(cache *pebble.Cache) *pebble.Options {
 	o := &pebble.Options{
 		FS:                          disk{FS: s.config.FS, s: s},
-		Lock:                        lock,
+		Lock:                        s.lock,
 		Cache:                       cache,
 		FormatMajorVersion:          pebbleFormat,
 		MemTableSize:                s.config.MemTableSize,

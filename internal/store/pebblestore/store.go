@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,7 +28,7 @@ type Store struct {
 	dir    string
 	config Config
 	db     *pebble.DB
-	unlock io.Closer // of the directory
+	lock   *pebble.Lock // of the directory
 
 	watermark *watermark // written by the syncer alone
 
@@ -113,10 +112,13 @@ func (s *Store) close() error {
 	}
 	err := s.broken()
 	if err == nil {
-		err = s.markClean()
+		err = s.settleDown()
+	}
+	if s.isWedged() {
+		return err
 	}
 	s.running.Store(false)
-	err = errors.Join(err, s.db.Close(), s.watermark.file.Close(), s.unlock.Close())
+	err = errors.Join(err, s.db.Close(), s.watermark.file.Close(), s.lock.Close())
 	if err != nil {
 		return fmt.Errorf("close the data directory %s: %w", s.dir, err)
 	}
@@ -141,6 +143,20 @@ func (s *Store) ended() bool {
 		}
 	}
 	return !s.isWedged()
+}
+
+// settleDown marks the directory as closed in order. Where the medium fails only
+// now, Pebble is left at it: it may try again for ever.
+func (s *Store) settleDown() error {
+	done := make(chan error, 1)
+	go func() { done <- s.markClean() }()
+	select {
+	case err := <-done:
+		return err
+	case <-s.failed:
+		s.wedge()
+		return s.broken()
+	}
 }
 
 // markClean notes that nothing is under way. It also moves everything out of
