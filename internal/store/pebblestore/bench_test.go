@@ -292,7 +292,7 @@ func BenchmarkPeekAfterDeletes(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer s.Close()
+	defer func() { _ = s.Close() }()
 	const n = 1_000_000
 	due := func(id int64) task.Millis { return benchStart - n - 1 + task.Millis(id) }
 	for first := int64(0); first < n; first += 1000 {

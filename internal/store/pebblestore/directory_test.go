@@ -21,7 +21,7 @@ func TestASecondStoreOnTheSameDirectoryIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
+	defer func() { _ = s.Close() }()
 	mustApply(t, s, creates(0, 10, later))
 	if _, err := Open(dir, Config{}); !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), dir) {
 		t.Errorf("second store: %v", err)
@@ -153,7 +153,7 @@ func TestAPowerLossDuringARecoveryLosesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
+	defer func() { _ = s.Close() }()
 	mustApply(t, s, creates(0, n, func(int64) task.Millis { return benchStart }))
 	if err := claimOne(t.Context(), s, newName(0)); err != nil {
 		t.Fatal(err)

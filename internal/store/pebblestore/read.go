@@ -20,10 +20,9 @@ type getter interface {
 // Get implements task.Ledger.
 func (s *Store) Get(ctx context.Context, key task.Key) (*task.Task, error) {
 	var t *task.Task
-	err := s.read(ctx, "read a task", func() error {
+	err := s.read(ctx, "read a task", func() (err error) {
 		view := s.db.NewSnapshot() // record and body of the same moment
-		defer view.Close()
-		var err error
+		defer func() { err = errors.Join(err, view.Close()) }()
 		if t, err = getRecord(view, key); err != nil || t == nil {
 			return err
 		}
@@ -75,10 +74,9 @@ func getBody(from getter, t *task.Task) ([]byte, error) {
 // List implements task.Ledger.
 func (s *Store) List(ctx context.Context, f task.Filter, page task.Page) (task.Listing, error) {
 	var listing task.Listing
-	err := s.read(ctx, "list tasks", func() error {
+	err := s.read(ctx, "list tasks", func() (err error) {
 		view := s.db.NewSnapshot()
-		defer view.Close()
-		var err error
+		defer func() { err = errors.Join(err, view.Close()) }()
 		listing, err = list(view, f, page)
 		return err
 	})
