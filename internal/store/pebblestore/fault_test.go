@@ -141,7 +141,7 @@ func TestAProcessWhoseDiskFailsEndsAndLosesNothing(t *testing.T) {
 			if err != nil {
 				t.Fatalf("open again: %v", err)
 			}
-			defer s.Close()
+			defer func() { _ = s.Close() }()
 			for _, name := range names {
 				if _, err := s.Get(t.Context(), clientKey(name)); err != nil {
 					t.Errorf("%s was answered: %v", name, err)
@@ -159,7 +159,7 @@ func TestAStartOnAFullDiskIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
+	defer func() { _ = s.Close() }()
 	mustApply(t, s, creates(0, 100, later))
 	if err := os.CopyFS(killed, os.DirFS(running)); err != nil {
 		t.Fatal(err)

@@ -94,7 +94,7 @@ func powerLoss(t *testing.T, seed uint64, c Config) (lost []string, answered int
 func live(t *testing.T, disk *vfs.MemFS, c Config, rng *rand.Rand, clients []*client) *vfs.MemFS {
 	t.Helper()
 	s := open(t, slowSync(disk, rng.Uint64()), c)
-	defer s.Close()
+	defer func() { _ = s.Close() }()
 	ctx, cancel := context.WithCancel(t.Context())
 	answers := make(chan struct{})
 	var running sync.WaitGroup
@@ -154,7 +154,7 @@ func audit(t *testing.T, disk *vfs.MemFS, clients []*client) (lost []string, err
 	if err != nil {
 		return nil, fmt.Errorf("open after the power failed: %w", err)
 	}
-	defer s.Close()
+	defer func() { _ = s.Close() }()
 	for _, c := range clients {
 		for name, want := range c.tasks {
 			got, err := s.Get(t.Context(), clientKey(name))

@@ -96,7 +96,7 @@ func TestNothingIsAnsweredBeforeItIsSynced(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var g gate
 				s := open(t, g.wrap(vfs.NewMem()), Config{})
-				defer s.Close()
+				defer func() { _ = s.Close() }()
 				g.close()
 				created, createErr := answered(func() error { return apply(t.Context(), s, task.Create{Spec: newSpec("a", benchStart)}) })
 				if created() {
@@ -119,7 +119,7 @@ func TestAClaimDoesNotWaitForTheDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g gate
 		s := open(t, g.wrap(vfs.NewMem()), Config{})
-		defer s.Close()
+		defer func() { _ = s.Close() }()
 		mustApply(t, s, []task.Change{task.Create{Spec: newSpec("a", benchStart)}})
 		g.close()
 		other, otherErr := answered(func() error { return apply(t.Context(), s, task.Create{Spec: newSpec("b", benchStart)}) })

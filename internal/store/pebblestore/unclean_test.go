@@ -101,7 +101,7 @@ func TestClaimsAreSyncedAfterACrashUntilEverythingOverdueWasTried(t *testing.T) 
 
 		var g gate
 		s := open(t, g.wrap(disk), Config{Now: clock})
-		defer s.Close()
+		defer func() { _ = s.Close() }()
 		for _, name := range []string{"a", "b"} {
 			g.close()
 			claimed, err := answered(func() error { return claimOne(t.Context(), s, name) })
@@ -139,7 +139,7 @@ func TestAfterACloseClaimsDoNotWait(t *testing.T) {
 		}
 		var g gate
 		s := open(t, g.wrap(disk), Config{Now: clock})
-		defer s.Close()
+		defer func() { _ = s.Close() }()
 		g.close()
 		claimed, err := answered(func() error { return claimOne(t.Context(), s, "a") })
 		if !claimed() {
