@@ -10,7 +10,7 @@ type block struct {
 }
 
 const (
-	blockShift  = 6
+	blockShift  = 7
 	blockChunk  = 1 << blockShift
 	blockIDMask = blockChunk - 1
 )

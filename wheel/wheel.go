@@ -19,7 +19,7 @@ var (
 // package time it stays alive while a timer is pending, and is collected when it is empty and forgotten.
 //
 // Adding, removing and moving a timer take O(1), no allocation, and the lock of one of the shards; Extend takes no lock.
-// Values are stored 1,024 at a time: if T is large, use a pointer.
+// Values are stored 2,048 at a time: if T is large, use a pointer.
 type Wheel[T any] struct {
 	*settings[T]
 	shards []*shard[T] // a power of two; immutable
