@@ -44,7 +44,7 @@ func (c Claim) Apply(now Millis, old *Task, p Policy) (Result, error) {
 		return Result{Task: t, Effect: Updated}, ErrExpired
 	}
 	t.State = Running
-	t.Lease = &Lease{Token: c.Token, Since: now, Until: c.Until, TaskID: t.ID}
+	t.Lease = &Lease{Token: c.Token, Since: now, Until: c.Until, TaskID: t.ID, Timeout: t.Timeout}
 	t.Tries++
 	if t.FirstAttemptAt == 0 {
 		t.FirstAttemptAt = now
@@ -151,7 +151,7 @@ func (t *Task) Reap(now Millis, gone bool, p Policy) *Task {
 	lease := *n.Lease
 	n.State, n.Lease = Scheduled, nil
 	if !gone {
-		n.ZombieUntil = lease.Until.Add(n.Timeout)
+		n.ZombieUntil = lease.Until.Add(lease.Timeout)
 	}
 	if !superseded {
 		n.Reclaims++

@@ -320,6 +320,17 @@ func TestReclaimsCountInARow(t *testing.T) {
 	}
 }
 
+// A patch counts from the next attempt on: the one on the wire has its own timeout.
+func TestALostAttemptIsOnTheWireForTheTimeoutItBeganWith(t *testing.T) {
+	runs := standing(t)["running"]
+	shorter := time.Millisecond
+	patched := apply(t, t0, runs, Patch{Key: runs.Key(), Timeout: &shorter})
+	lost := patched.Reap(runs.Lease.Until, false, policy)
+	if want := runs.Lease.Until.Add(runs.Timeout); lost.ZombieUntil != want {
+		t.Errorf("zombie until %+d", lost.ZombieUntil-want)
+	}
+}
+
 func TestAReplacementOfAFinishedTaskKnowsOfTheAttemptOnTheWire(t *testing.T) {
 	old := create(t)
 	lost := claim(t, old.Due, old, "token").Reap(old.Due, false, policy)

@@ -88,6 +88,8 @@ type Lease struct {
 	Since  Millis // when it was claimed
 	Until  Millis // by the store's clock
 	TaskID string // the incarnation being delivered; not the record's ID after a replace
+
+	Timeout time.Duration // of the attempt; the record's may have been changed since
 }
 
 // Token is a claim's secret, unique for each claim.

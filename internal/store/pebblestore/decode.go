@@ -246,6 +246,8 @@ func leaseField(l *task.Lease) func(field) error {
 			l.Until = f.millis()
 		case leaseTaskID:
 			l.TaskID = string(f.bytes)
+		case leaseTimeout:
+			l.Timeout = f.duration()
 		}
 		return nil
 	}

@@ -75,10 +75,11 @@ const (
 
 // The fields of a lease.
 const (
-	leaseToken  = 1
-	leaseSince  = 2
-	leaseUntil  = 3
-	leaseTaskID = 4
+	leaseToken   = 1
+	leaseSince   = 2
+	leaseUntil   = 3
+	leaseTaskID  = 4
+	leaseTimeout = 5
 )
 
 // appendRecord appends the record of t without its body.
@@ -149,7 +150,8 @@ func appendLease(dst []byte, l *task.Lease) []byte {
 	dst = appendString(dst, leaseToken, string(l.Token))
 	dst = appendInt(dst, leaseSince, int64(l.Since))
 	dst = appendInt(dst, leaseUntil, int64(l.Until))
-	return appendString(dst, leaseTaskID, l.TaskID)
+	dst = appendString(dst, leaseTaskID, l.TaskID)
+	return appendInt(dst, leaseTimeout, int64(l.Timeout))
 }
 
 func appendUint(dst []byte, num protowire.Number, v uint64) []byte {

@@ -51,7 +51,7 @@ func drawTask(t *rapid.T) *task.Task {
 		})
 	}
 	if r.State == task.Running {
-		r.Lease = &task.Lease{Token: task.Token(text.Draw(t, "token")), Since: millis.Draw(t, "since"), Until: millis.Draw(t, "until"), TaskID: text.Draw(t, "lease")}
+		r.Lease = &task.Lease{Token: task.Token(text.Draw(t, "token")), Since: millis.Draw(t, "since"), Until: millis.Draw(t, "until"), TaskID: text.Draw(t, "lease"), Timeout: length.Draw(t, "lease timeout")}
 	}
 	if rapid.Bool().Draw(t, "idempotent") {
 		r.Idempotency = &task.Idempotency{Key: text.Draw(t, "key"), Fingerprint: text.Draw(t, "fingerprint")}

@@ -23,7 +23,7 @@ var claimCases = []testCase{
 			if t.State != task.Running || t.Tries != 1 || string(t.Request.Body) != "payload" || t.Version != made.Version {
 				f.Fatalf("claimed: state %v, tries %d, body %q, version %d", t.State, t.Tries, t.Request.Body, t.Version)
 			}
-			want := task.Lease{Token: "token", Since: made.Due, Until: made.Due + 500, TaskID: made.ID}
+			want := task.Lease{Token: "token", Since: made.Due, Until: made.Due + 500, TaskID: made.ID, Timeout: made.Timeout}
 			if *t.Lease != want {
 				f.Fatalf("lease %+v, want %+v", *t.Lease, want)
 			}
