@@ -140,7 +140,17 @@ func newProblem(code, detail, field string) wire.Problem {
 	if !known { // a test holds that this does not happen
 		status = http.StatusBadRequest
 	}
-	return wire.Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail, Code: code, Field: field}
+	return wire.Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail, Code: code, Field: clipPath(field)}
+}
+
+// clipPath bounds the path of a field: what is nested deeper than it is
+// allowed has a path that nobody reads.
+func clipPath(path string) string {
+	const longest = 512
+	if len(path) <= longest {
+		return path
+	}
+	return strings.ToValidUTF8(path[:longest], "") + "…"
 }
 
 // refuse says what is wrong with a request.

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -120,6 +121,16 @@ func TestABatchAnswersInOrder(t *testing.T) {
 		}
 	}
 	s.do("POST", "/v1/tasks/batch", `{"tasks": []}`).want(200, &got)
+}
+
+func TestAProblemsPathIsShort(t *testing.T) {
+	s := serve(t)
+	bomb := `{"tasks": [{"name": "a", "delay": "1h", "http": {"url": "http://example.com/", "body": ` + strings.Repeat("[", 100_000) + `}}]}`
+	r := s.do("POST", "/v1/tasks/batch", bomb)
+	var p wire.Problem
+	if err := json.Unmarshal(r.body, &p); err != nil || p.Code != "too_deep" || len(p.Field) > 600 {
+		t.Errorf("%v: code %s, a field of %d bytes", err, p.Code, len(p.Field))
+	}
 }
 
 func TestAListIsReadPageByPage(t *testing.T) {
