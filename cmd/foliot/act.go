@@ -51,7 +51,7 @@ type manyFlags struct {
 
 	filterFlags
 
-	All bool `group:"filter" help:"Every task of the namespace that the command applies to."`
+	All bool `group:"filter" help:"Every task that the command applies to."`
 }
 
 // byFilter reports whether a filter chooses, and not names; exactly one must.

@@ -87,6 +87,7 @@ func newParser(flags *cli, stdout, stderr io.Writer) *kong.Kong {
 			{Key: "server", Title: "Server:"},
 			{Key: "tasks", Title: "Tasks:"},
 			{Key: "other", Title: "Other:"},
+			{Key: "filter", Title: "Filter:"},
 		}),
 	)
 }

@@ -27,7 +27,7 @@ const exitCodesHelp = `Exit codes:
   3    there is no task of that name
   4    the task's state does not allow it, or a task of that name exists
   5    the server cannot be reached
-  6    add --wait: the task ended, but was not delivered
+  6    add --wait, get --wait: the task ended, but was not delivered
   130  interrupted`
 
 // fault is an error that chooses the exit code.

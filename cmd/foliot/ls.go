@@ -18,7 +18,7 @@ type lsCmd struct {
 
 // Help shows examples below the usage line.
 func (lsCmd) Help() string {
-	return `Lists tasks in the order of their names. On a terminal they stand in a table; elsewhere each is a line of
+	return `Lists tasks, in no particular order. On a terminal they stand in a table; elsewhere each is a line of
 name, state, due time, queue, attempts and URL with a tab between them, and -o json prints each as an object.
 
 Examples:

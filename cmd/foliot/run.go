@@ -8,7 +8,7 @@ type runCmd struct {
 
 // Help shows examples below the usage line.
 func (runCmd) Help() string {
-	return `Makes waiting tasks due now. A dead one is retried instead.
+	return `Makes waiting tasks due now. A dead one is refused: retry gives it a new life.
 
 Example:
 
