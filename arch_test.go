@@ -105,9 +105,9 @@ var layers = []layer{
 // testTools is what tests may use everywhere: it is linked into nothing we ship.
 var testTools = []string{"go.uber.org/goleak", "github.com/google/go-cmp", "pgregory.net/rapid"}
 
-// stores are named by the binary alone, and leaves by nobody at all, whatever
-// the importer's own line says. In tests the reference store is the fake
-// everybody uses, and the suite is there to be run.
+// stores are named by the binary and the battery alone, whatever the importer's
+// own line says. In tests the reference store is the fake everybody uses, and
+// the suite is there to be run.
 const stores = "internal/store/"
 
 var fakes = []string{"internal/store/memstore", "internal/store/storetest"}

@@ -1,7 +1,7 @@
 package wheel
 
 // Core is a timing wheel without a lock and without a clock: its owner says what tick it is. It is for event loops and
-// simulation, where one goroutine owns everything; a Wheel is a number of Cores with a lock and a clock around them.
+// simulation, where one goroutine owns everything. A Wheel puts the same parts behind locks, and reads the clock.
 //
 // A tick is whatever the owner counts in, below 2^48; a later one counts as 2^48 - 1, and that one never comes. Adding,
 // moving and removing cost O(1); firing costs at most eight moves a timer over its whole life. It allocates in chunks,
