@@ -36,7 +36,7 @@ var (
 type StateError struct {
 	Op    string // "touch", "run", "retry", "patch", "cancel", "claim"
 	State State
-	Code  string // stable, for machines: "running", "finished", "not_dead", "no_delay", ...
+	Code  string // stable, for machines: one of the codes below
 	Hint  string // what to do instead; may be empty
 }
 
