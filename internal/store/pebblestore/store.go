@@ -170,14 +170,17 @@ func (s *Store) markClean() error {
 }
 
 // fail stops the store for good, because of cause. The first cause counts.
+// OnFatal is told before anybody can act on the failure: a Close that sees it
+// may be the last thing the process does.
 func (s *Store) fail(op string, cause error) {
 	s.failOnce.Do(func() {
+		tell := s.config.OnFatal != nil && s.running.Load() // before a Close can see the failure and give up
 		err := fmt.Errorf("the data directory %s failed: %s: %w; nothing more is accepted or sent; free or replace the disk and start again: what was answered is kept", s.dir, op, cause)
 		s.failure.Store(&err)
-		close(s.failed)
-		if s.config.OnFatal != nil && s.running.Load() {
+		if tell {
 			s.config.OnFatal(err)
 		}
+		close(s.failed)
 	})
 }
 
