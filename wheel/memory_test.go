@@ -55,19 +55,19 @@ func TestMemoryReturnsAfterAMillionRemovals(t *testing.T) {
 	}
 	w := New(Config{Shards: 2}, func([4]uint64) {})
 	defer w.Close()
-	before := heapInUse()
 	ids := make([]ID, n)
+	before := heapInUse()
 	for i := range ids {
 		ids[i] = w.Add(time.Duration(i)*time.Second+time.Minute, [4]uint64{})
 	}
 	for _, id := range ids {
 		w.Remove(id)
 	}
-	ids = nil
 	if after := heapInUse(); after > before+512<<10 {
 		t.Errorf("%d kB more than before", (after-before)>>10)
 	}
 	runtime.KeepAlive(w)
+	runtime.KeepAlive(ids)
 }
 
 func TestAValueIsNotKeptAfterItsTimer(t *testing.T) {

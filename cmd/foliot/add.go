@@ -33,7 +33,7 @@ type addCmd struct {
 
 	Timeout     string `placeholder:"DURATION" help:"Of one attempt (default: 15s)."`
 	ExpireAfter string `placeholder:"DURATION" help:"Do not start it any more when it is this late (default: never)."`
-	MaxAttempts *int   `aliases:"retries" placeholder:"N" help:"Give up after so many attempts; 0 is no limit (default: 0)."`
+	MaxAttempts *int   `placeholder:"N" help:"Give up after so many attempts; 0 is no limit (default: 0)."`
 	MinBackoff  string `placeholder:"DURATION" help:"Wait at least this long between attempts (default: 1s)."`
 	MaxBackoff  string `placeholder:"DURATION" help:"Wait at most this long between attempts (default: 1h)."`
 	MaxAge      string `placeholder:"DURATION" help:"Give up this long after the first attempt (default: 24h)."`
@@ -198,7 +198,7 @@ func readBody(flag, value string, stdin io.Reader) ([]byte, error) {
 	if !isFile {
 		return []byte(value), nil
 	}
-	var r io.Reader = stdin
+	r := stdin
 	if file != "-" {
 		f, err := os.Open(file)
 		if err != nil {

@@ -75,7 +75,14 @@ func serveUntil(ctx context.Context, srv *http.Server, l net.Listener) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = srv.Close() // they had their time
 	}
-	<-failed
+	return errors.Join(err, served(<-failed))
+}
+
+// served is what a server that was shut down has to say: nothing, mostly.
+func served(err error) error {
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
 	return err
 }
 

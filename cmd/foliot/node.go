@@ -106,13 +106,16 @@ func (n *node) run(ctx context.Context) error {
 	case err := <-dispatched:
 		return n.failure(err)
 	}
-	n.log.Info("stopping: no more attempts are started", "grace", n.cfg.grace)
+	n.log.Info("stopping: no more attempts are started", "grace", n.cfg.grace.String())
 	n.api.Stop()
 	stopDispatch()
 	// Until dispatch has ended the API answers: a receiver may create its next task.
 	if err := <-dispatched; err != nil {
 		return n.failure(err)
 	}
+	s := n.dispatch.Stats()
+	n.log.Info("stopped", "delivered", s.Delivered, "failed", s.Failed, "deferred", s.Deferred, "refused", s.Refused,
+		"interrupted", s.Interrupted, "dead", s.Dead, "late_p50", s.Late.P50.String(), "late_p99", s.Late.P99.String())
 	return n.close(served)
 }
 
@@ -128,14 +131,14 @@ func (n *node) failure(err error) error {
 }
 
 // close releases the parts in the opposite order of their start.
-func (n *node) close(served <-chan error) error {
+func (n *node) close(ended <-chan error) error {
 	drain, cancel := context.WithTimeout(context.Background(), drainTimeout)
 	defer cancel()
 	err := n.http.Shutdown(drain)
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = n.http.Close() // they had their time
 	}
-	<-served
+	err = errors.Join(err, served(<-ended))
 	n.sender.Close()
 	return errors.Join(err, n.store.Close())
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -102,7 +103,7 @@ func (p *process) exit() (code int, log string) {
 	defer late.Stop()
 	rest, _ := io.ReadAll(p.stderr) // up to its end, whatever that is
 	err := p.cmd.Wait()
-	if _, exited := err.(*exec.ExitError); err != nil && !exited {
+	if exited := new(exec.ExitError); err != nil && !errors.As(err, &exited) {
 		p.t.Fatal(err)
 	}
 	return p.cmd.ProcessState.ExitCode(), p.log.String() + string(rest)

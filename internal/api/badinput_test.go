@@ -95,6 +95,10 @@ func TestBadInputIsRefusedByNameAndStoresNothing(t *testing.T) {
 		{"nothing at all", create, `{}`, 400, "no_due_time", "at", nil},
 		{"a time without zone", create, `{"at": "2030-01-01T00:00:00", "http": {"url": "http://example.com/"}}`, 400, "bad_time", "at", nil},
 		{"a time in words", create, `{"at": "tomorrow", "http": {"url": "http://example.com/"}}`, 400, "bad_time", "at", nil},
+		{"a time with an hour of one digit", create, `{"at": "2030-01-01T0:00:00Z", "http": {"url": "http://example.com/"}}`, 400, "bad_time", "at", nil},
+		{"a time with a comma", create, `{"at": "2030-01-01T00:00:00,5Z", "http": {"url": "http://example.com/"}}`, 400, "bad_time", "at", nil},
+		{"a zone of a day", create, `{"at": "2030-01-01T00:00:00+24:00", "http": {"url": "http://example.com/"}}`, 400, "bad_time", "at", nil},
+		{"a zone with too many minutes", create, `{"at": "2030-01-01T00:00:00-01:60", "http": {"url": "http://example.com/"}}`, 400, "bad_time", "at", nil},
 		{"a day there is not", create, `{"at": "2030-02-30T00:00:00Z", "http": {"url": "http://example.com/"}}`, 400, "bad_time", "at", nil},
 		{"a time in 101 years", create, `{"at": "2199-01-01T00:00:00Z", "http": {"url": "http://example.com/"}}`, 400, "out_of_range", "at", nil},
 		{"a time before 1970", create, `{"at": "1969-12-31T23:59:59Z", "http": {"url": "http://example.com/"}}`, 400, "out_of_range", "at", nil},
@@ -162,7 +166,7 @@ func TestBadInputIsRefusedByNameAndStoresNothing(t *testing.T) {
 		{"a body over the limit", create, withHTTP(`"body": "` + strings.Repeat("x", small+1) + `"`), 413, "body_too_large", "http.body", nil},
 		{"a JSON body over the limit", create, withHTTP(`"body": [` + strings.Repeat(" ", small) + `]`), 413, "body_too_large", "http.body", nil},
 		{"base64 over the limit", create, withHTTP(`"body_base64": "` + strings.Repeat("AAAA", small/3+1) + `"`), 413, "body_too_large", "http.body_base64", nil},
-		{"a request over any limit", create, withHTTP(`"body": "` + strings.Repeat("x", 200<<10) + `"`), 413, "request_too_large", "", nil},
+		{"a request over any limit", create, withHTTP(`"body": "` + strings.Repeat("x", 400<<10) + `"`), 413, "request_too_large", "", nil},
 
 		// The request as such
 		{"no media type", create, hour, 415, "unsupported_media_type", "Content-Type", []string{"Content-Type: "}},

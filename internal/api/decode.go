@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/foliot/foliot/internal/task"
@@ -191,11 +192,22 @@ func (r *reader) priority() (task.Priority, error) {
 }
 
 func parseTime(field, s string) (time.Time, error) {
-	var t time.Time
-	if err := t.UnmarshalText([]byte(s)); err != nil { // stricter than time.Parse
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil || !isRFC3339(s) {
 		return t, refuse("bad_time", field, "a time is written as in RFC 3339: 2030-01-02T15:04:05.250Z")
 	}
 	return t, nil
+}
+
+// isRFC3339 looks at what time.Parse lets pass (go.dev/issue/54580): an hour
+// of one digit, a comma before the fraction, a zone of a day and more.
+func isRFC3339(parsed string) bool {
+	const hour, seconds = len("2006-01-02T"), len("2006-01-02T15:04:05")
+	if parsed[hour+1] == ':' || parsed[seconds] == ',' {
+		return false
+	}
+	zone := parsed[len(parsed)-len("+07:00"):]
+	return strings.HasSuffix(zone, "Z") || zone[1:3] < "24" && zone[4:] < "60"
 }
 
 func parseDuration(field, s string) (time.Duration, error) {

@@ -99,7 +99,7 @@ func TestWhatGoesWrongInsideIsLoggedAndNotTold(t *testing.T) {
 func TestAnAbortedReplyStaysAborted(t *testing.T) {
 	s := &service{T: t, Server: api.New(api.Config{}, broken{memstore.New(memstore.Config{}), func() error { panic(http.ErrAbortHandler) }})}
 	defer func() {
-		if recover() != http.ErrAbortHandler {
+		if err, _ := recover().(error); !errors.Is(err, http.ErrAbortHandler) {
 			t.Error("net/http does not get to know")
 		}
 	}()

@@ -143,14 +143,14 @@ func published(err error) error {
 		return err
 	}
 	path := field.Path
-	switch {
-	case path == "http.url":
+	switch path {
+	case "http.url":
 		path = "url"
-	case path == "http.headers":
+	case "http.headers":
 		path = ""
-	case path == "delay":
+	case "delay":
 		path = "Foliot-Delay"
-	case path == "at":
+	case "at":
 		path = "Foliot-At"
 	default:
 		path = strings.TrimPrefix(path, "http.headers.")

@@ -12,9 +12,14 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// The size of a request around a task's body: its escapes may double it, and
-// the URL, the headers and the labels come on top.
-func (s *Server) requestLimit() int { return 2*s.cfg.BodyLimit + 128<<10 }
+// requestLimit is the size of the largest request that could be accepted: the
+// URL, the headers and the labels come on top of a task's body, and any byte of
+// all that may have been escaped as \u0000, as many clients do with what is not
+// ASCII.
+func (s *Server) requestLimit() int {
+	const others, escaped = 64 << 10, len(`\u0000`)
+	return escaped * (s.cfg.BodyLimit + others)
+}
 
 // readJSON reads r's body, which must say that it is JSON. The caller gives
 // the buffer back, and keeps nothing of its bytes.

@@ -138,8 +138,7 @@ func (s *server) stop(within time.Duration) error {
 		return nil
 	case <-timer.C:
 		s.killNow()
-		<-done
-		return fmt.Errorf("the server did not stop within %v", within)
+		return fmt.Errorf("the server did not stop within %v: %w", within, <-done)
 	}
 }
 

@@ -58,13 +58,13 @@ func (d *Dispatcher) settled(batch []*attempt, replies []task.Reply, repeated bo
 		for i, a := range batch {
 			delete(d.held, a)
 			d.agenda.release(a.lane, now, a.evidence())
-			switch r := replies[i]; {
-			case r.Err == nil:
-				d.count.settled(a.outcome, r.Task)
-				d.again(now, r.Task)
-			default:
+			r := replies[i]
+			if r.Err != nil {
 				stale++
+				continue
 			}
+			d.count.settled(a.outcome, r.Task)
+			d.again(now, r.Task)
 		}
 		d.count.Stale += uint64(stale)
 	})
