@@ -30,7 +30,7 @@ func (s *Sender) Deliver(ctx context.Context, d task.Delivery) task.Outcome {
 	defer giveUp(nil)
 
 	g := &gate{ctx: attempt, giveUp: giveUp, live: d.Live}
-	o := s.send(httptrace.WithClientTrace(attempt, g.trace()), d, began, g)
+	o := s.send(httptrace.WithClientTrace(asking(attempt), g.trace()), d, began, g)
 
 	if !g.passed.IsZero() {
 		began = g.passed

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -11,7 +12,7 @@ import (
 )
 
 const (
-	connectTimeout = 10 * time.Second // net/http dials on when the attempt that asked has given up: this ends it
+	connectTimeout = 10 * time.Second
 	keepAlive      = 15 * time.Second // between the probes that find out that a peer has vanished
 )
 
@@ -30,6 +31,34 @@ func newDialer(closing context.Context, guard *Guard) *dialer {
 	}
 }
 
+// attemptKey is the key under which the context of an attempt knows itself.
+type attemptKey struct{}
+
+// asking makes ctx, of an attempt, one that a dial on its behalf can follow.
+// net/http cuts a dial off from the end of the attempt that asks for it, and
+// dials on for the sake of a later one. But attempts at a host that does not
+// answer then leave a dial each behind, with its descriptor: short timeouts
+// take all the process has, and its store is the next to open a file.
+func asking(ctx context.Context) context.Context {
+	return context.WithValue(ctx, attemptKey{}, ctx)
+}
+
+// following returns a context that also ends when the attempt does that asked
+// for the dial of ctx, or when the Sender is closed.
+func (d *dialer) following(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	stops := []func() bool{context.AfterFunc(d.closing, cancel)}
+	if attempt, ok := ctx.Value(attemptKey{}).(context.Context); ok {
+		stops = append(stops, context.AfterFunc(attempt, cancel))
+	}
+	return ctx, func() {
+		for _, stop := range stops {
+			stop()
+		}
+		cancel()
+	}
+}
+
 // errPartlyDenied is no EgressDenied: another attempt may find the open
 // addresses of the name up.
 var errPartlyDenied = errors.New("some of its addresses are denied by the egress guard, the others do not answer")
@@ -37,9 +66,8 @@ var errPartlyDenied = errors.New("some of its addresses are denied by the egress
 // DialContext connects to one of the addresses of a host. Its error is an
 // *EgressDenied only where the guard denied each of them.
 func (d *dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(d.closing, cancel)()
+	ctx, end := d.following(ctx)
+	defer end()
 
 	var permitted atomic.Bool // set by the guard's calls: IPv6 and IPv4 are tried at the same time; read when they are over
 	each := d.Dialer
@@ -59,4 +87,29 @@ func (d *dialer) DialContext(ctx context.Context, network, address string) (net.
 		return nil, fmt.Errorf("dial %s: %w", address, errPartlyDenied)
 	}
 	return nil, err
+}
+
+// errHandshake is the end of tlsTimeout.
+var errHandshake = errors.New("TLS handshake timeout")
+
+// dialTLS connects like DialContext and shakes hands as config says. net/http
+// could do the second by itself, but not end it with the attempt.
+func (d *dialer) dialTLS(ctx context.Context, network, address string, config *tls.Config) (net.Conn, error) {
+	raw, err := d.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	ctx, end := d.following(ctx)
+	defer end()
+	ctx, cancel := context.WithTimeoutCause(ctx, tlsTimeout, errHandshake)
+	defer cancel()
+	conn := tls.Client(raw, config)
+	if err := conn.HandshakeContext(ctx); err != nil {
+		_ = raw.Close() // the handshake's error is the news
+		if errors.Is(context.Cause(ctx), errHandshake) {
+			return nil, errHandshake
+		}
+		return nil, err
+	}
+	return conn, nil
 }

@@ -2,6 +2,8 @@ package webhook
 
 import (
 	"context"
+	"crypto/tls"
+	"net"
 	"net/http"
 	"time"
 )
@@ -18,8 +20,8 @@ const (
 	maxIdlePerHost = 1024
 	maxIdle        = 4096
 
-	tlsTimeout     = 10 * time.Second // as connectTimeout, for the handshake
-	maxReplyHeader = 64 << 10         // of a reply, its 1xx forerunners included
+	tlsTimeout     = 10 * time.Second
+	maxReplyHeader = 64 << 10 // of a reply, its 1xx forerunners included
 )
 
 // Sender makes attempts. It may be used by many goroutines, and keeps
@@ -43,7 +45,7 @@ func New(cfg Config) *Sender {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 
-	return &Sender{
+	s := &Sender{
 		dialer: dialer,
 		close:  cancel,
 		transport: &http.Transport{
@@ -51,13 +53,29 @@ func New(cfg Config) *Sender {
 			DialContext:            dialer.DialContext,
 			Protocols:              &protocols,
 			DisableCompression:     true,
-			TLSHandshakeTimeout:    tlsTimeout,
 			MaxIdleConns:           maxIdle,
 			MaxIdleConnsPerHost:    maxIdlePerHost,
 			IdleConnTimeout:        idleTimeout,
 			MaxResponseHeaderBytes: maxReplyHeader,
 		},
 	}
+	s.transport.DialTLSContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		return dialer.dialTLS(ctx, network, address, s.tlsConfig(address))
+	}
+	return s
+}
+
+// tlsConfig returns what a handshake with the host of address is to be like.
+func (s *Sender) tlsConfig(address string) *tls.Config {
+	config := s.transport.TLSClientConfig.Clone()
+	if config == nil {
+		config = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	if host, _, err := net.SplitHostPort(address); err == nil && config.ServerName == "" {
+		config.ServerName = host
+	}
+	config.NextProtos = []string{"http/1.1"}
+	return config
 }
 
 // Close ends dials that are under way and closes idle connections. Attempts
