@@ -3,8 +3,7 @@ package task
 import "fmt"
 
 // State is where a task stands in its life. The numbers are part of the disk
-// format. (A task whose queue is paused or limited is scheduled too: it is
-// merely not read.)
+// format.
 type State uint8
 
 // The states. The zero State is no state: a record that lacks one is damaged.

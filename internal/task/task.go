@@ -33,7 +33,7 @@ type Task struct {
 	Due         Millis // when the next attempt is to start
 
 	State  State
-	Urgent bool // run by hand: passes pause and rate, not concurrency
+	Urgent bool // run by hand; kept from the first format on, for the pause and rate of queues, which it is to pass
 
 	Tries          int       // attempts ever started in this incarnation; the last one's number
 	Spent          int       // attempts that count against Retry.MaxAttempts
