@@ -326,8 +326,20 @@ func TestTheBodyLimitIsTheOperators(t *testing.T) {
 	serve(t, func(c *api.Config) { c.BodyLimit = 1 << 30 }).do("POST", "/v1/tasks", beyond).problem(413, "body_too_large", "http.body")
 }
 
+// Many clients escape all that is not ASCII: that must not make a body too large.
+func TestABodyWithinTheLimitIsTakenHoweverItIsEscaped(t *testing.T) {
+	const limit = 256 << 10
+	for _, c := range []struct{ escaped, is string }{{`\u0001`, "\x01"}, {`\u00e9`, "é"}, {`\u4e16`, "世"}, {`\ud83d\ude00`, "😀"}} {
+		s, n := serve(t), limit/len(c.is)
+		s.do("POST", "/v1/tasks", withHTTP(`"body": "`+strings.Repeat(c.escaped, n)+`"`)).want(201, nil)
+		if got := string(s.all()[0].Request.Body); got != strings.Repeat(c.is, n) {
+			t.Errorf("%s: %d bytes are kept, want %d", c.escaped, len(got), n*len(c.is))
+		}
+	}
+}
+
 func TestNoMoreIsReadThanTheLimit(t *testing.T) {
-	for target, limit := range map[string]int{"/v1/tasks": 1 << 20, "/v1/tasks/batch": 16 << 20, "/v1/publish?url=http%3A%2F%2Fexample.com%2F": 256 << 10} {
+	for target, limit := range map[string]int{"/v1/tasks": 2 << 20, "/v1/tasks/batch": 16 << 20, "/v1/publish?url=http%3A%2F%2Fexample.com%2F": 256 << 10} {
 		s := serve(t)
 		for _, announced := range []int64{-1, 1 << 40} {
 			endless := &counting{}
