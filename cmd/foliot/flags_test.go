@@ -114,6 +114,8 @@ func TestBadInputIsOneLineThatNamesTheFlag(t *testing.T) {
 		{"serve --egress-allow private", "--egress-allow"},
 		{"serve --grace x", "--grace"},
 		{"serve --grace=-1s", "--grace"},
+		{"serve --host https://foliot.example", "--host"},
+		{"serve --host *.foliot.example", "--host"},
 		{"serve --body-limit 0", "--body-limit"},
 		{"serve --body-limit 2000000", "--body-limit"},
 		{"serve --concurrency=-1", "--concurrency"},

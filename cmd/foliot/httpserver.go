@@ -16,6 +16,7 @@ import (
 const (
 	headerTimeout = 10 * time.Second
 	bodyTimeout   = 60 * time.Second
+	replyTimeout  = bodyTimeout + 60*time.Second // both count from the headers
 	idleTimeout   = 2 * time.Minute
 	drainTimeout  = 5 * time.Second // for replies under way when a server stops
 )

@@ -59,7 +59,12 @@ func (c *serveCmd) Run(ctx context.Context, con *console) error {
 	if err != nil {
 		return err
 	}
-	n, err := openNode(cfg, c.logger(con))
+	log := c.logger(con)
+	// What net/http has to say of receivers goes through log, not beside it, and
+	// is no more than a detail: they would fill the log otherwise.
+	slog.SetLogLoggerLevel(slog.LevelDebug)
+	slog.SetDefault(log)
+	n, err := openNode(cfg, log)
 	if err != nil {
 		return err
 	}
@@ -80,6 +85,11 @@ func (c *serveCmd) config() (cfg serveConfig, err error) {
 	}
 	if cfg.allow, err = parsePrefixes(c.EgressAllow); err != nil {
 		return cfg, err
+	}
+	for _, host := range c.Host {
+		if host == "" || strings.ContainsAny(host, "/?#@*, ") {
+			return cfg, badInput("--host", "%q is no host name, such as foliot.example", host)
+		}
 	}
 	switch {
 	case c.BodyLimit < 1 || c.BodyLimit > task.MaxBody:

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+// runNode runs a server in this process until the test ends, with what prepare
+// has changed of it.
+func runNode(t *testing.T, prepare func(*node)) *node {
+	t.Helper()
+	n, err := openNode(serveConfig{addr: anyPort, bodyLimit: 256 << 10, concurrency: 1}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	prepare(n)
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- n.run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return n
+}
+
+// A page of bodies is larger than the system's buffers: without a bound on
+// replies, each client that does not read would keep one in memory for ever.
+func TestAClientThatReadsNoReplyIsLetGo(t *testing.T) {
+	closed := make(chan struct{}, 1)
+	n := runNode(t, func(n *node) {
+		if n.http.WriteTimeout <= n.http.ReadTimeout {
+			t.Fatalf("replies have %v, and a request may already take %v of it", n.http.WriteTimeout, n.http.ReadTimeout)
+		}
+		n.http.WriteTimeout = 50 * time.Millisecond
+		n.http.ConnState = func(_ net.Conn, s http.ConnState) {
+			if s == http.StateClosed {
+				closed <- struct{}{}
+			}
+		}
+	})
+	item := `{"delay": "1h", "http": {"url": "http://127.0.0.1:9/", "body": "` + strings.Repeat("x", 250<<10) + `"}}`
+	r := httptest.NewRequest("POST", "/v1/tasks/batch", strings.NewReader(`{"tasks": [`+strings.Repeat(item+", ", 39)+item+`]}`))
+	r.Host = "localhost"
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	n.api.ServeHTTP(w, r)
+	if w.Code != http.StatusOK {
+		t.Fatal(w.Body)
+	}
+	conn, err := net.Dial("tcp", n.listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprint(conn, "GET /v1/tasks?include=body&limit=1000 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	select {
+	case <-closed:
+	case <-time.After(testPatience):
+		t.Error("the server still holds the reply")
+	}
+}
+
+func TestNoRequestPassesTheHostCheck(t *testing.T) {
+	n := runNode(t, func(*node) {})
+	conn, err := net.Dial("tcp", n.listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprint(conn, "OPTIONS * HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n") // net/http has an answer of its own
+	if reply, err := io.ReadAll(conn); err != nil || !strings.HasPrefix(string(reply), "HTTP/1.1 421 ") {
+		t.Errorf("%v: %s", err, reply)
+	}
+}
+
+// A receiver that sends more than its reply makes net/http log that, by
+// itself: in the log's form, and not where only what matters is shown.
+func TestWhatAReceiverSendsUnaskedIsADetailOfTheLog(t *testing.T) {
+	l, err := net.Listen("tcp", anyPort)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = conn.Read(make([]byte, 4<<10)) // the request, or nothing: the reply is the same
+			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nHTTP/1.1 500 Unasked\r\n\r\n")
+			conn.Close()
+		}
+	}()
+	const unasked = "Unsolicited response"
+	p := serveProcess(t, "--listen", anyPort, "--store", "memory:", "--log-format", "json", "--log-level", "debug")
+	p.must("add", "http://"+l.Addr().String(), "--in", "0s", "--wait")
+	p.await(unasked)
+	p.signal(terminate)
+	_, log := p.exit()
+	for line := range strings.Lines(log) {
+		var entry struct{ Level, Msg string }
+		if err := json.Unmarshal([]byte(line), &entry); err != nil || strings.Contains(entry.Msg, unasked) && entry.Level != "DEBUG" {
+			t.Errorf("the log has the line %q: %v", line, err)
+		}
+	}
+}
