@@ -20,7 +20,16 @@ import (
 
 	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/store/memstore"
+	"github.com/foliot/foliot/internal/task"
 )
+
+// An export may write it so.
+func TestALineHoldsTheLargestBodyHoweverItIsEscaped(t *testing.T) {
+	text := `{"delay":"1h","http":{"url":"http://127.0.0.1:9/","body":"` + strings.Repeat(`\u0001`, task.MaxBody) + `"}}`
+	if got, err := newLineReader(strings.NewReader(text)).next(); err != nil || got.err != nil || string(got.text) != text {
+		t.Errorf("%d bytes of %d, %v, %v", len(got.text), len(text), got.err, err)
+	}
+}
 
 func TestLinesAreReadWhateverTheirLength(t *testing.T) {
 	long := strings.Repeat("x", maxLine+1)

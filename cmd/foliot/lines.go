@@ -7,12 +7,12 @@ import (
 	"io"
 )
 
-// maxLine bounds one line of an import: the largest body in base64, and room
-// for the rest.
-const maxLine = 2 << 20
+// maxLine bounds one line of an import: the largest body, and room for the
+// rest, with every byte escaped as \u0000.
+const maxLine = 6 * (1<<20 + 64<<10)
 
 // errLongLine is the error of a line that no task needs.
-var errLongLine = errors.New("the line is longer than 2 MiB")
+var errLongLine = errors.New("the line is longer than any task")
 
 // line is one line of a file.
 type line struct {
