@@ -11,8 +11,11 @@ const (
 	// reserve is what every lane may know of, however full the window is: lanes
 	// that hang must not keep others from being read.
 	reserve = 32
-	// farChunk and scanChunk bound one read of one lane.
-	farChunk, scanChunk = 512, 64
+	// farChunk and scanChunk bound one read of one lane, firstChunk the one
+	// that finds out whether there is much: where a namespace calls a hundred
+	// thousand hosts, most lanes have a task or two, and reads for which 512
+	// are set aside are four to a Peek.
+	farChunk, scanChunk, firstChunk = 512, 64, 8
 	// peekChunk bounds one Peek: what it brings is taken in under the lock.
 	peekChunk = 2048
 )

@@ -17,7 +17,12 @@ func (d *Dispatcher) poller(ctx context.Context) {
 		case <-tick.C:
 			d.survey(ctx)
 		case <-d.hunger:
-			d.read(ctx)
+			select {
+			case <-tick.C: // of two that are ready select takes any
+				d.survey(ctx)
+			default:
+				d.read(ctx)
+			}
 		case <-ctx.Done():
 			return
 		}
@@ -37,9 +42,11 @@ func (d *Dispatcher) survey(ctx context.Context) {
 	d.read(ctx)
 }
 
-// read carries out the reads that the agenda wants, until it wants no more.
+// read carries out the reads that the agenda wants, until it wants no more or
+// the next survey is due: reads of many lanes can take long, and the survey
+// looks at everything else.
 func (d *Dispatcher) read(ctx context.Context) {
-	for {
+	for began := d.monotonic(); d.monotonic()-began < d.config.Poll; {
 		var reads []read
 		d.update(func(now task.Millis) { reads = d.agenda.plan(now) })
 		if len(reads) == 0 {

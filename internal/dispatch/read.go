@@ -69,7 +69,11 @@ func (a *agenda) plan(now task.Millis) []read {
 			reads = append(reads, a.request(l, true, l.scanned, min(l.cursor.Due, horizon), scanChunk))
 			budget -= scanChunk
 		}
-		if limit := min(a.room(l), farChunk); limit > 0 && a.wantsMore(l, now) {
+		chunk := firstChunk
+		if l.behind {
+			chunk = farChunk
+		}
+		if limit := min(a.room(l), chunk); limit > 0 && a.wantsMore(l, now) {
 			reads = append(reads, a.request(l, false, l.cursor, horizon, limit))
 			budget -= limit
 		}

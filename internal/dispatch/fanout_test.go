@@ -1,0 +1,61 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// TestOnePeekReadsManyLanes: where there are as many hosts as tasks, a Peek for
+// each few lanes, each behind a sync of the store, is what they wait for.
+func TestOnePeekReadsManyLanes(t *testing.T) {
+	a := newAgenda(5*time.Second, 100_000, 1024)
+	now := task.Millis(1_000_000)
+	var heads []task.LaneHead
+	for i := range 1000 {
+		heads = append(heads, task.LaneHead{Lane: task.Lane{Destination: fmt.Sprint("host", i)}, Due: now})
+	}
+	a.survey(now, heads)
+	if n := len(a.plan(now)); n < 200 {
+		t.Errorf("a Peek reads %d of 1000 lanes", n)
+	}
+}
+
+// slowPeek is a queue whose reads take their time.
+type slowPeek struct {
+	task.Queue
+	takes time.Duration
+}
+
+func (q slowPeek) Peek(ctx context.Context, reads []task.LaneRead) ([][]task.Entry, error) {
+	if !pause(ctx, q.takes) {
+		return nil, ctx.Err()
+	}
+	return q.Queue.Peek(ctx, reads)
+}
+
+// TestManyLanesDoNotHoldUpTheSurvey: until all of them were read once, nothing
+// else was looked at, and a task that came near meanwhile was not found.
+func TestManyLanesDoNotHoldUpTheSurvey(t *testing.T) {
+	const takes, lanes = time.Second, 1000
+	slow := func(q task.Queue) task.Queue { return slowPeek{q, takes} }
+	inBubble(t, Config{}, slow, accept, func(b *bed) {
+		b.store.Watch(nil) // as after a restart: nothing is told
+		changes := make([]task.Change, lanes)
+		for i := range changes {
+			changes[i] = task.Create{Spec: spec(t, fmt.Sprint("t", i), 0, to(fmt.Sprint("host", i)))}
+		}
+		if _, err := b.store.Apply(t.Context(), millis(), changes); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(takes)
+		before := b.Stats().Polls
+		time.Sleep(3*takes - takes/2)
+		if n := b.Stats().Polls - before; n < 2 {
+			t.Errorf("%d surveys while lanes were read for %v", n, 3*takes)
+		}
+	})
+}
