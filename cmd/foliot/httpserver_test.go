@@ -75,6 +75,23 @@ func TestAClientThatReadsNoReplyIsLetGo(t *testing.T) {
 	}
 }
 
+func TestALongPollMayLastLongerThanOtherReplies(t *testing.T) {
+	n := runNode(t, func(n *node) { n.http.WriteTimeout = 50 * time.Millisecond })
+	url := "http://" + n.listener.Addr().String() + "/v1/tasks/a"
+	r := httptest.NewRequest("PUT", url, strings.NewReader(`{"delay": "1h", "http": {"url": "http://127.0.0.1:9/"}}`))
+	r.Header.Set("Content-Type", "application/json")
+	n.api.ServeHTTP(httptest.NewRecorder(), r)
+	reply, err := http.Get(url + "?wait=150ms")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reply.Body.Close()
+	if reply.StatusCode != http.StatusOK {
+		t.Error(reply.Status)
+	}
+	http.DefaultClient.CloseIdleConnections()
+}
+
 func TestNoRequestPassesTheHostCheck(t *testing.T) {
 	n := runNode(t, func(*node) {})
 	conn, err := net.Dial("tcp", n.listener.Addr().String())
