@@ -119,6 +119,7 @@ func TestBadInputIsOneLineThatNamesTheFlag(t *testing.T) {
 		{"serve --body-limit 0", "--body-limit"},
 		{"serve --body-limit 2000000", "--body-limit"},
 		{"serve --concurrency=-1", "--concurrency"},
+		{"serve --concurrency=9000000000000000000", "--concurrency"},
 		{"serve --log-level loud", "--log-level"},
 		{"serve --log-format xml", "--log-format"},
 	} {

@@ -53,6 +53,10 @@ type serveConfig struct {
 	grace       time.Duration
 }
 
+// maxConcurrency is more attempts than a process has descriptors for; room is
+// set aside for as many as are asked for.
+const maxConcurrency = 1_000_000
+
 // Run serves until ctx ends.
 func (c *serveCmd) Run(ctx context.Context, con *console) error {
 	cfg, err := c.config()
@@ -96,8 +100,8 @@ func (c *serveCmd) config() (cfg serveConfig, err error) {
 		return cfg, badInput("--body-limit", "%d does not lie between 1 and %d", c.BodyLimit, task.MaxBody)
 	case c.Grace < 0:
 		return cfg, badInput("--grace", "%v is negative", c.Grace)
-	case c.Concurrency < 1:
-		return cfg, badInput("--concurrency", "%d is less than 1", c.Concurrency)
+	case c.Concurrency < 1 || c.Concurrency > maxConcurrency:
+		return cfg, badInput("--concurrency", "%d does not lie between 1 and %d", c.Concurrency, maxConcurrency)
 	}
 	return cfg, nil
 }
