@@ -50,8 +50,8 @@ func TestAClientThatReadsNoReplyIsLetGo(t *testing.T) {
 			}
 		}
 	})
-	item := `{"delay": "1h", "http": {"url": "http://127.0.0.1:9/", "body": "` + strings.Repeat("x", 250<<10) + `"}}`
-	r := httptest.NewRequest("POST", "/v1/tasks/batch", strings.NewReader(`{"tasks": [`+strings.Repeat(item+", ", 39)+item+`]}`))
+	item := `{"delay": "1h", "http": {"url": "http://127.0.0.1:9/", "body": "` + strings.Repeat(`\u0001`, 250<<10) + `"}}` // six bytes each, in the reply too
+	r := httptest.NewRequest("POST", "/v1/tasks/batch", strings.NewReader(`{"tasks": [`+strings.Repeat(item+", ", 8)+item+`]}`))
 	r.Host = "localhost"
 	r.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()

@@ -39,10 +39,14 @@ const maxHeader = 64 << 10
 // before run, but connections wait from here on: a restart refuses nobody.
 func openNode(cfg serveConfig, log *slog.Logger) (*node, error) {
 	n := &node{cfg: cfg, log: log, fatal: make(chan error, 1)}
-	var err error
+	files, err := budget(cfg.concurrency, log)
+	if err != nil {
+		return nil, err
+	}
 	if n.listener, err = net.Listen("tcp", cfg.addr); err != nil {
 		return nil, listenError("--listen", cfg.addr, err)
 	}
+	n.listener = files.limited(n.listener)
 	if n.store, err = n.openStore(); err != nil {
 		n.listener.Close()
 		return nil, err
@@ -51,9 +55,10 @@ func openNode(cfg serveConfig, log *slog.Logger) (*node, error) {
 		Allow:         cfg.allow,
 		AllowLoopback: private(cfg),
 		Own:           []netip.AddrPort{n.listener.Addr().(*net.TCPAddr).AddrPort()},
+		MaxIdle:       files.idle,
 	})
 	n.api = api.New(api.Config{BodyLimit: cfg.bodyLimit, AllowedHosts: cfg.hosts, Version: version(), Log: log}, n.store)
-	n.dispatch = dispatch.New(dispatch.Config{Slots: cfg.concurrency, Grace: graceOf(cfg.grace), Logger: log},
+	n.dispatch = dispatch.New(dispatch.Config{Slots: files.slots, Grace: graceOf(cfg.grace), Logger: log},
 		notifying{n.store, n.api.Notify}, n.sender.Deliver)
 	n.http = &http.Server{
 		Handler:           n.api,

@@ -18,4 +18,8 @@ type Config struct {
 	// in the network. An unspecified address (0.0.0.0, ::) stands for all
 	// addresses of this machine.
 	Own []netip.AddrPort
+
+	// MaxIdle is how many connections are kept open between attempts, each a
+	// descriptor. Default: 4096.
+	MaxIdle int
 }

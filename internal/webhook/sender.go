@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"net"
@@ -53,7 +54,7 @@ func New(cfg Config) *Sender {
 			DialContext:            dialer.DialContext,
 			Protocols:              &protocols,
 			DisableCompression:     true,
-			MaxIdleConns:           maxIdle,
+			MaxIdleConns:           cmp.Or(cfg.MaxIdle, maxIdle),
 			MaxIdleConnsPerHost:    maxIdlePerHost,
 			IdleConnTimeout:        idleTimeout,
 			MaxResponseHeaderBytes: maxReplyHeader,

@@ -10,6 +10,10 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
+// MaxOpenFiles bounds the descriptors that a store uses, about: a process that
+// has none left for it cannot go on, since Pebble cannot either.
+const MaxOpenFiles = 256
+
 // Config says how a Store behaves. The zero Config works.
 type Config struct {
 	// Policy says how long records are kept after their end. Zero fields have

@@ -162,6 +162,7 @@ func (s *Store) options(cache *pebble.Cache) *pebble.Options {
 		L0CompactionThreshold:       4,
 		L0StopWritesThreshold:       24,
 		LBaseMaxBytes:               64 << 20,
+		MaxOpenFiles:                MaxOpenFiles,
 		Logger:                      logger{s},
 		EventListener:               s.listener(),
 	}

@@ -1,0 +1,26 @@
+package main
+
+import "testing"
+
+func TestTheStoreAlwaysHasDescriptorsLeft(t *testing.T) {
+	for _, limit := range []uint64{leastDescriptors, 512, 1024, 4096, 20_000, 1 << 20, 1<<64 - 1} {
+		for _, asked := range []int{1, 1024, maxConcurrency} {
+			d, err := shareDescriptors(limit, asked)
+			if err != nil {
+				t.Fatalf("limit %d: %v", limit, err)
+			}
+			if used := uint64(d.clients + 2*d.slots + d.idle + reserved); used > limit {
+				t.Errorf("limit %d, concurrency %d: %+v and the store use %d", limit, asked, d, used)
+			}
+			if d.clients < 1 || d.slots < 1 || d.idle < 1 || d.slots > asked {
+				t.Errorf("limit %d, concurrency %d: %+v", limit, asked, d)
+			}
+		}
+	}
+	if d, err := shareDescriptors(20_000, 1024); err != nil || d.slots != 1024 || d.idle != maxIdleConns {
+		t.Errorf("the defaults under a usual limit: %+v, %v", d, err)
+	}
+	if _, err := shareDescriptors(leastDescriptors-1, 1); err == nil {
+		t.Error("a limit that leaves nothing is taken")
+	}
+}
