@@ -42,7 +42,7 @@ type Page struct {
 // Bounds of one page. A page may be short, or empty with a Next.
 const (
 	MaxPageExamined = 10_000
-	MaxPageBytes    = 8 << 20
+	MaxPageBytes    = 2 << 20
 )
 
 // Listing is one page of tasks.

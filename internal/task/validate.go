@@ -50,13 +50,16 @@ func (w When) validate(now Millis) error {
 	switch {
 	case w.Relative && (w.Delay < 0 || w.Delay > MaxDelay):
 		return &FieldError{"delay", "out_of_range", "a delay lies between 0s and 100 years"}
-	case !w.Relative && w.At > now.Add(MaxDelay):
+	case !w.Relative && w.At > latest(now):
 		return &FieldError{"at", "out_of_range", "a due time lies at most 100 years ahead"}
 	case !w.Relative && w.At < 0:
 		return &FieldError{"at", "out_of_range", "a due time lies after 1970"}
 	}
 	return nil
 }
+
+// latest is 100 years after now on the calendar, leap days included.
+func latest(now Millis) Millis { return CeilMillis(now.Time().AddDate(100, 0, 0)) }
 
 // validate checks a record's fields that clients set and derives the destination.
 func (t *Task) validate() error {

@@ -44,8 +44,8 @@ func TestSpecValidation(t *testing.T) {
 		{"delay too long", func(s *Spec) { s.When = When{Relative: true, Delay: MaxDelay + 1} }, "delay", "out_of_range"},
 		{"negative delay", func(s *Spec) { s.When = When{Relative: true, Delay: -1} }, "delay", "out_of_range"},
 		{"time in the past", func(s *Spec) { s.When = When{At: 1} }, "", ""},
-		{"latest time", func(s *Spec) { s.When = When{At: t0.Add(MaxDelay)} }, "", ""},
-		{"time too late", func(s *Spec) { s.When = When{At: t0.Add(MaxDelay) + 1} }, "at", "out_of_range"},
+		{"latest time", func(s *Spec) { s.When = When{At: latest(t0)} }, "", ""},
+		{"time too late", func(s *Spec) { s.When = When{At: latest(t0) + 1} }, "at", "out_of_range"},
 		{"time before 1970", func(s *Spec) { s.When = When{At: -1} }, "at", "out_of_range"},
 
 		{"no method", func(s *Spec) { s.Request.Method = "" }, "http.method", "bad_method"},
@@ -165,7 +165,7 @@ func TestPatchValidatesItsDueTime(t *testing.T) {
 	for when, path := range map[When]string{
 		{Relative: true, Delay: -1}:           "delay",
 		{Relative: true, Delay: MaxDelay + 1}: "delay",
-		{At: t0.Add(MaxDelay) + 1}:            "at",
+		{At: latest(t0) + 1}:                  "at",
 	} {
 		if err := wantField((&Patch{When: &when}).Validate(t0), path, "out_of_range"); err != nil {
 			t.Error(err)
