@@ -39,7 +39,7 @@ func (s *settings[T]) instant(tick uint64) time.Duration {
 // coarsen rounds a tick up to a multiple of the largest power of two that slack admits. It then misses the levels whose
 // slots are narrower, and meets others in the slot where it lands.
 func (s *settings[T]) coarsen(tick uint64, slack time.Duration) uint64 {
-	if slack < 2*s.tick {
+	if slack/2 < s.tick { // not 2*s.tick, which may overflow
 		return tick
 	}
 	step := uint64(1) << (bits.Len64(uint64(slack/s.tick)) - 1)
