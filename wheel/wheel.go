@@ -124,13 +124,17 @@ func (w *Wheel[T]) Get(id ID) (v T, left time.Duration, ok bool) {
 	return sh.get(id)
 }
 
-// Len returns the number of pending timers. It visits all shards.
+// Len returns the number of pending timers. It visits all shards, one after the other, so while timers come and go
+// meanwhile it is an estimate; but never more than MaxPending.
 func (w *Wheel[T]) Len() int {
 	n := 0
 	for _, sh := range w.shards {
 		sh.mu.Lock()
 		n += sh.lenLocked()
 		sh.mu.Unlock()
+	}
+	if w.limit != nil { // a timer that went and one that came instead may both have been counted
+		n = int(min(int64(n), w.limit.max))
 	}
 	return n
 }
