@@ -39,7 +39,7 @@ func (c *Core[T]) Reset(id ID, when uint64) bool {
 	if n == nil {
 		return false
 	}
-	c.ticks.reset(id.index(), n, min(when, maxTick))
+	c.ticks.reset(id.index(), n, min(when, maxTick), true)
 	return true
 }
 
@@ -64,7 +64,7 @@ func (c *Core[T]) Next() (tick uint64, ok bool) { return c.ticks.next() }
 
 // Advance moves to tick now and calls fire for the timers that are due, in the order of their ticks, but for at most
 // limit of them; it returns for how many. Fewer than limit means that nothing is due any more. If there were more, the
-// next call goes on where this one stopped. A tick before that of an earlier Advance counts as that one.
+// next call goes on where this one stopped. A tick that the Core has passed already counts as the one where it stands.
 //
 // A timer has ended when fire is called for it. fire may call Add, Reset, Remove, Next and Len, but not Advance; a
 // timer that it adds at or before the current tick is fired in the same call.

@@ -177,12 +177,15 @@ func (h *hierarchy) clear() {
 	h.soonest = never
 }
 
-// reset moves a live node to another tick. A later tick of the same epoch is only noted in the state: its entry, when it
-// comes due, finds that out.
-func (h *hierarchy) reset(index uint32, n *node, tick uint64) {
+// reset moves a live node to another tick, but unless earlier is set not to an earlier one. A later tick of the same epoch
+// is only noted in the state: its entry, when it comes due, finds that out.
+func (h *hierarchy) reset(index uint32, n *node, tick uint64, earlier bool) {
 	for {
 		s := n.state.Load()
 		old := stateTick(s)
+		if tick < old && !earlier {
+			return // an Extend without the lock has put it off further
+		}
 		if !n.state.CompareAndSwap(s, withTick(s, tick)) {
 			continue // Extend came between
 		}

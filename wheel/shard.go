@@ -191,7 +191,7 @@ func (sh *shard[T]) reset(id ID, d time.Duration, earlier bool) bool {
 	if n.wall() != 0 {
 		sh.leaveWallLocked(id.index(), n, tick)
 	} else {
-		sh.ticks.reset(id.index(), n, tick)
+		sh.ticks.reset(id.index(), n, tick, earlier)
 	}
 	sh.rearmLocked(sh.instant(sh.ticks.soonest))
 	return true
