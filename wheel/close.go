@@ -7,9 +7,20 @@ import "context"
 // that are still pending stay as they are, for Remove and Drain; adding and moving fail. Close may be called twice, by
 // anyone, and from within a callback.
 func (w *Wheel[T]) Close() {
+	_ = w.shut(context.Background())
+}
+
+// shut is Close, but stops waiting when ctx is done: then it returns the context's error.
+func (w *Wheel[T]) shut(ctx context.Context) error {
 	for _, sh := range w.shards {
 		sh.close()
 	}
+	for _, sh := range w.shards {
+		if err := sh.waitHandedOver(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (sh *shard[T]) close() {
@@ -19,16 +30,36 @@ func (sh *shard[T]) close() {
 		sh.timer.Stop()
 	}
 	sh.emptyLocked()
-	for sh.handing.Load() != 0 {
-		sh.handedOver.Wait()
+}
+
+// waitHandedOver waits until no hand-over is under way. The shard is closed, so none will begin.
+func (sh *shard[T]) waitHandedOver(ctx context.Context) error {
+	sh.mu.Lock()
+	if sh.handing.Load() == 0 {
+		sh.mu.Unlock()
+		return nil
+	}
+	// Whoever clears handing from now on finds the shard closed, so it takes the lock and looks at handedOver.
+	if sh.handedOver == nil {
+		sh.handedOver = make(chan struct{})
+	}
+	handedOver := sh.handedOver
+	sh.mu.Unlock()
+	select {
+	case <-handedOver:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
 // Shutdown is Close, and then waits until every callback that Run has got has returned, or until ctx is done: then it
-// returns the context's error, and may be called again. It must not be called from within a callback, for which it
+// returns the context's error, at once even if Run itself blocks, and may be called again. It must not be called from within a callback, for which it
 // would wait.
 func (w *Wheel[T]) Shutdown(ctx context.Context) error {
-	w.Close()
+	if err := w.shut(ctx); err != nil {
+		return err
+	}
 	for _, sh := range w.shards {
 		if err := sh.wait(ctx); err != nil {
 			return err

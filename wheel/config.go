@@ -30,7 +30,8 @@ type Config struct {
 	MaxPending int
 
 	// Run says where callbacks run. It is called on the driver's goroutine of a shard, one call at a time, and must see
-	// to it that f is called once. While it blocks, that shard fires nothing. Default: Go.
+	// to it that f is called; a second call does nothing, nor does one after Run has panicked. While it blocks, that
+	// shard fires nothing, and Close waits; it must not call Close itself. Default: Go.
 	Run func(f func())
 
 	// OnPanic is told of a panic in a callback, with the stack, on the goroutine where it happened; the wheel goes on.
@@ -46,6 +47,7 @@ type settings[T any] struct {
 	fireBatch func([]Expired[T]) // exactly one of fire and fireBatch is set
 	run       func(func())
 	inline    bool // run is Inline
+	trusted   bool // run is Go, which calls f once and does not panic
 	onPanic   func(any, []byte)
 	limit     *limit           // nil: none
 	wallNow   func() time.Time // the wall clock; time.Now but in tests
@@ -76,6 +78,7 @@ func newSettings[T any](cfg Config) (s *settings[T], shards int) {
 		lastTick: uint64(maxDuration / cfg.Tick),
 		run:      cfg.Run,
 		inline:   reflect.ValueOf(cfg.Run).Pointer() == reflect.ValueOf(Inline).Pointer(),
+		trusted:  reflect.ValueOf(cfg.Run).Pointer() == reflect.ValueOf(Go).Pointer(),
 		onPanic:  cfg.OnPanic,
 		wallNow:  time.Now,
 	}

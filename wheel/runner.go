@@ -1,6 +1,9 @@
 package wheel
 
-import "runtime/debug"
+import (
+	"runtime/debug"
+	"sync/atomic"
+)
 
 // Go runs every callback on a goroutine of its own. A callback that blocks delays no other.
 func Go(f func()) { go f() }
@@ -24,17 +27,21 @@ func (sh *shard[T]) beginLocked(timers int) (number uint64) {
 
 // handOver gives f, which calls begun first and finished last, to Run. It is called without the lock.
 func (sh *shard[T]) handOver(number uint64, timers int, f func()) {
+	run, taken := f, (*atomic.Bool)(nil)
+	if !sh.trusted {
+		run, taken = once(f)
+	}
 	returned := false
 	defer func() {
-		pending := sh.handing.CompareAndSwap(number, 0)
-		if pending {
+		if sh.handing.CompareAndSwap(number, 0) {
 			sh.announceHandedOver()
 		}
 		if returned {
 			return
 		}
-		// Run has panicked or ended this goroutine. If the callback has not begun it never will.
-		if pending {
+		// Run has panicked or ended this goroutine. If the callback has not begun it never will, even if Run has left it
+		// with somebody.
+		if taken != nil && !taken.Swap(true) {
 			sh.drop(timers)
 		}
 		if sh.onPanic != nil {
@@ -43,8 +50,18 @@ func (sh *shard[T]) handOver(number uint64, timers int, f func()) {
 			}
 		}
 	}()
-	sh.run(f)
+	sh.run(run)
 	returned = true
+}
+
+// once returns f so that it runs only if taken is not set, which it then sets.
+func once(f func()) (run func(), taken *atomic.Bool) {
+	taken = new(atomic.Bool)
+	return func() {
+		if !taken.Swap(true) {
+			f()
+		}
+	}, taken
 }
 
 // begun ends the hand-over: the callback runs. A Run that starts callbacks later comes too late for it, and finds
@@ -60,7 +77,10 @@ func (sh *shard[T]) begun(number uint64) {
 func (sh *shard[T]) announceHandedOver() {
 	if sh.closed.Load() {
 		sh.mu.Lock()
-		sh.handedOver.Broadcast()
+		if sh.handedOver != nil && sh.handing.Load() == 0 {
+			close(sh.handedOver)
+			sh.handedOver = nil
+		}
 		sh.mu.Unlock()
 	}
 }

@@ -35,7 +35,7 @@ type shard[T any] struct {
 	outside    bool          // the pass has let go of the lock to hand over; its own
 	wallFirst  bool          // whose turn it is if both clocks have timers
 	handOvers  uint64        // hand-overs so far
-	handedOver sync.Cond     // broadcast when handing is cleared while closed; L is mu
+	handedOver chan struct{} // if not nil, closed when handing is cleared while closed
 	quiet      chan struct{} // if not nil, closed when held reaches 0 after Close
 	spare      []*batch[T]   // batches not in use
 	count      counters
@@ -51,7 +51,6 @@ func newShard[T any](s *settings[T], number int) *shard[T] {
 	if s.fire != nil {
 		sh.ticks.touch = sh.values.touch
 	}
-	sh.handedOver.L = &sh.mu
 	sh.cell = new(cell[T])
 	return sh
 }

@@ -1,0 +1,91 @@
+package wheel
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestShutdownMindsItsContextWhileRunBlocks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		admitted := make(chan struct{})
+		var ran atomic.Int32
+		w := New(Config{Shards: 2, Run: func(f func()) { <-admitted; f() }}, func(int) { ran.Add(1) })
+		w.Add(time.Second, 1)
+		time.Sleep(2 * time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		if err := w.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Shutdown = %v", err)
+		}
+		close(admitted)
+		if err := w.Shutdown(t.Context()); err != nil || ran.Load() != 1 {
+			t.Errorf("Shutdown = %v, %d ran", err, ran.Load())
+		}
+		checkBooks(t, w)
+	})
+}
+
+func TestCloseStopsEveryShardBeforeItWaitsForOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		admitted := make(chan struct{})
+		var handed atomic.Int32
+		w := New(Config{Shards: 2, Run: func(f func()) { handed.Add(1); <-admitted; f() }}, func(int) {})
+		_, _ = w.shards[0].add(time.Second, 0, 1)
+		_, _ = w.shards[1].add(time.Minute, 0, 2)
+		time.Sleep(2 * time.Second)
+		closed := make(chan struct{})
+		go func() { w.Close(); close(closed) }()
+		time.Sleep(time.Hour)
+		if handed.Load() != 1 {
+			t.Errorf("%d handed over, one of them after Close had begun", handed.Load())
+		}
+		close(admitted)
+		<-closed
+		checkBooks(t, w)
+	})
+}
+
+// A Run may hand f on and then panic. Then f does not run any more, so that nothing is both dropped and fired.
+func TestWhatRunPanickedOverDoesNotRunLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, batch := range []bool{false, true} {
+			var ran, told atomic.Int32
+			cfg := Config{
+				Shards:  1,
+				OnPanic: func(any, []byte) { told.Add(1) },
+				Run: func(f func()) {
+					time.AfterFunc(time.Second, f)
+					panic("after f was taken")
+				},
+			}
+			w := New(cfg, func(int) { ran.Add(1) })
+			if batch {
+				w = NewBatch(cfg, func([]Expired[int]) { ran.Add(1) })
+			}
+			w.Add(time.Second, 1)
+			time.Sleep(time.Minute)
+			if err := w.Shutdown(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if s := checkBooks(t, w); s.Dropped != 1 || s.Fired != 0 || ran.Load() != 0 || told.Load() != 1 {
+				t.Errorf("%d dropped, %d fired, %d ran, %d told", s.Dropped, s.Fired, ran.Load(), told.Load())
+			}
+		}
+	})
+}
+
+func TestARunThatCallsTwiceRunsACallbackOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ran atomic.Int32
+		w := New(Config{Shards: 1, Run: func(f func()) { f(); go f() }}, func(int) { ran.Add(1) })
+		w.Add(time.Second, 1)
+		time.Sleep(time.Minute)
+		if err := w.Shutdown(t.Context()); err != nil || ran.Load() != 1 {
+			t.Errorf("ran %d times, Shutdown = %v", ran.Load(), err)
+		}
+	})
+}
