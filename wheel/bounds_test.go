@@ -39,14 +39,16 @@ func TestAnyTickAdmitsAnySlack(t *testing.T) {
 }
 
 func TestLenIsNeverMoreThanMaxPending(t *testing.T) {
-	const most = 10
-	w := New(Config{Shards: 8, MaxPending: most}, func(int) {})
+	const each, goroutines = 4, 8
+	w := New(Config{Shards: 64, MaxPending: each * goroutines}, func(int) {})
 	var wg sync.WaitGroup
-	for range 8 {
+	for range goroutines {
 		wg.Go(func() {
-			for range raceOperations() / 80 {
-				w.Remove(w.Add(time.Hour, 0))
-				if n := w.Len(); n > most {
+			var ids [each]ID
+			for i := range raceOperations() / 40 {
+				w.Remove(ids[i%each])
+				ids[i%each] = w.Add(time.Hour, 0)
+				if n := w.Len(); n > each*goroutines {
 					t.Errorf("Len = %d", n)
 					return
 				}
