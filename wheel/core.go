@@ -64,7 +64,8 @@ func (c *Core[T]) Next() (tick uint64, ok bool) { return c.ticks.next() }
 
 // Advance moves to tick now and calls fire for the timers that are due, in the order of their ticks, but for at most
 // limit of them; it returns for how many. Fewer than limit means that nothing is due any more. If there were more, the
-// next call goes on where this one stopped. A tick that the Core has passed already counts as the one where it stands.
+// next call goes on where this one stopped. A tick that the Core has passed already counts as the one where it stands,
+// here and in that order: what was set for the past comes after what is due at that tick already.
 //
 // A timer has ended when fire is called for it. fire may call Add, Reset, Remove, Next and Len, but not Advance; a
 // timer that it adds at or before the current tick is fired in the same call.
