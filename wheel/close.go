@@ -54,8 +54,8 @@ func (sh *shard[T]) waitHandedOver(ctx context.Context) error {
 }
 
 // Shutdown is Close, and then waits until every callback that Run has got has returned, or until ctx is done: then it
-// returns the context's error, at once even if Run itself blocks, and may be called again. It must not be called from within a callback, for which it
-// would wait.
+// returns the context's error, at once even if Run itself blocks, and may be called again. It must not be called from
+// within a callback, for which it would wait.
 func (w *Wheel[T]) Shutdown(ctx context.Context) error {
 	if err := w.shut(ctx); err != nil {
 		return err
