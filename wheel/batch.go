@@ -63,7 +63,7 @@ func (sh *shard[T]) stepBatchLocked(m *moment, budget *int) bool {
 	sh.limit.free(len(b.items))
 	number := sh.beginLocked(len(b.items))
 	sh.unlocked(func() {
-		sh.handOver(number, len(b.items), func() { sh.callBatch(number, b) })
+		sh.handOver(number, len(b.items), func() { sh.callBatch(number, b) }, nil)
 	})
 	return true
 }

@@ -43,14 +43,20 @@ type Config struct {
 type settings[T any] struct {
 	tick      time.Duration
 	lastTick  uint64 // the last tick whose distance from the base is a time.Duration
-	fire      func(T)
+	fire      func(ID, T)
 	fireBatch func([]Expired[T]) // exactly one of fire and fireBatch is set
-	run       func(func())
+	run       func(func()) (taken bool)
 	inline    bool // run is Inline
 	trusted   bool // run is Go, which calls f once and does not panic
 	onPanic   func(any, []byte)
 	limit     *limit           // nil: none
 	wallNow   func() time.Time // the wall clock; time.Now but in tests
+
+	// Hooks for what is built on New's wheel within this package; each may be nil. They are called without the lock, on
+	// the driver's goroutine of the shard or, dropped, on that where Run gave up.
+	claimed func(ID, T)        // a timer has been claimed; before it is handed over
+	direct  func(T) (yes bool) // call fire at once, whatever Run says: it is short and does not panic
+	dropped func(id ID, v T)   // a timer that was claimed will never be given to fire
 }
 
 // newSettings fills in the defaults. It panics on a Config that makes no sense: that is a bug, not a condition.
@@ -76,7 +82,7 @@ func newSettings[T any](cfg Config) (s *settings[T], shards int) {
 	s = &settings[T]{
 		tick:     cfg.Tick,
 		lastTick: uint64(maxDuration / cfg.Tick),
-		run:      cfg.Run,
+		run:      func(f func()) bool { cfg.Run(f); return true },
 		inline:   reflect.ValueOf(cfg.Run).Pointer() == reflect.ValueOf(Inline).Pointer(),
 		trusted:  reflect.ValueOf(cfg.Run).Pointer() == reflect.ValueOf(Go).Pointer(),
 		onPanic:  cfg.OnPanic,

@@ -92,17 +92,27 @@ func (sh *shard[T]) stepOneLocked(m *moment, budget *int) bool {
 	v := c.take()
 	sh.limit.free(1)
 	number := sh.beginLocked(1)
-	sh.unlocked(func() {
-		if sh.inline { // as below, but without a closure for each timer
-			sh.call(number, v)
-			return
-		}
-		sh.handOver(number, 1, func() { sh.call(number, v) })
-		if number%yieldAfter == 0 {
-			runtime.Gosched()
-		}
-	})
+	sh.unlocked(func() { sh.deliver(number, c.id, v) })
 	return true
+}
+
+// deliver hands one timer over. It is called without the lock.
+func (sh *shard[T]) deliver(number uint64, id ID, v T) {
+	if sh.claimed != nil {
+		sh.claimed(id, v)
+	}
+	if sh.inline || sh.direct != nil && sh.direct(v) { // as below, but without a closure for each timer
+		sh.call(number, id, v)
+		return
+	}
+	var lost func()
+	if sh.dropped != nil {
+		lost = func() { sh.dropped(id, v) }
+	}
+	sh.handOver(number, 1, func() { sh.call(number, id, v) }, lost)
+	if number%yieldAfter == 0 {
+		runtime.Gosched()
+	}
 }
 
 // unlocked calls f without the lock.

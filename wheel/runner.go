@@ -25,23 +25,27 @@ func (sh *shard[T]) beginLocked(timers int) (number uint64) {
 	return sh.handOvers
 }
 
-// handOver gives f, which calls begun first and finished last, to Run. It is called without the lock.
-func (sh *shard[T]) handOver(number uint64, timers int, f func()) {
+// handOver gives f, which calls begun first and finished last, to Run. It is called without the lock. If f will never
+// run, the timers count as dropped, and lost is called, if not nil.
+func (sh *shard[T]) handOver(number uint64, timers int, f, lost func()) {
 	run, taken := f, (*atomic.Bool)(nil)
 	if !sh.trusted {
 		run, taken = once(f)
 	}
-	returned := false
+	accepted := false
 	defer func() {
 		if sh.handing.CompareAndSwap(number, 0) {
 			sh.announceHandedOver()
 		}
-		if returned {
+		if accepted {
 			return
 		}
-		// Run has panicked or ended this goroutine. If the callback has not begun it never will, even if Run has left it
-		// with somebody.
+		// Run has refused f, panicked or ended this goroutine. If the callback has not begun it never will, even if Run
+		// has left it with somebody.
 		if taken != nil && !taken.Swap(true) {
+			if lost != nil {
+				lost()
+			}
 			sh.drop(timers)
 		}
 		if sh.onPanic != nil {
@@ -50,8 +54,7 @@ func (sh *shard[T]) handOver(number uint64, timers int, f func()) {
 			}
 		}
 	}()
-	sh.run(run)
-	returned = true
+	accepted = sh.run(run)
 }
 
 // once returns f so that it runs only if taken is not set, which it then sets.
@@ -107,13 +110,13 @@ func (sh *shard[T]) drop(timers int) {
 }
 
 // call runs the callback for one value.
-func (sh *shard[T]) call(number uint64, v T) {
+func (sh *shard[T]) call(number uint64, id ID, v T) {
 	sh.begun(number)
 	defer sh.finished()
 	if sh.onPanic != nil {
 		defer sh.recoverPanic()
 	}
-	sh.fire(v)
+	sh.fire(id, v)
 }
 
 // recoverPanic must be deferred itself.

@@ -184,15 +184,35 @@ func (sh *shard[T]) reset(id ID, d time.Duration, earlier bool) bool {
 	if !earlier && d <= sh.leftLocked(n, now) {
 		return true
 	}
+	sh.resetLocked(id.index(), n, now, d, earlier)
+	return true
+}
+
+func (sh *shard[T]) resetLocked(index uint32, n *node, now, d time.Duration, earlier bool) {
 	sh.count.resets++
 	sh.catchUpLocked(now)
 	tick := sh.after(now, d)
 	if n.wall() != 0 {
-		sh.leaveWallLocked(id.index(), n, tick)
+		sh.leaveWallLocked(index, n, tick)
 	} else {
-		sh.ticks.reset(id.index(), n, tick, earlier)
+		sh.ticks.reset(index, n, tick, earlier)
 	}
 	sh.rearmLocked(sh.instant(sh.ticks.soonest))
+}
+
+// swap resets a pending timer and gives it another value.
+func (sh *shard[T]) swap(id ID, d time.Duration, v T) bool {
+	n, now := sh.nodes.live(id), sh.now()
+	if n == nil {
+		return false
+	}
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if !n.carries(id) || sh.closed.Load() {
+		return false
+	}
+	*sh.values.at(id.index()) = v
+	sh.resetLocked(id.index(), n, now, d, true)
 	return true
 }
 

@@ -32,7 +32,7 @@ func New[T any](cfg Config, fire func(T)) *Wheel[T] {
 		panic("wheel: New without a callback")
 	}
 	s, shards := newSettings[T](cfg)
-	s.fire = fire
+	s.fire = func(_ ID, v T) { fire(v) }
 	return newWheel(s, shards)
 }
 

@@ -90,7 +90,7 @@ func TestFiresOnceNeverEarlyAtMostATickLate(t *testing.T) {
 			synctest.Wait()
 			time.Sleep(phase)
 			r := newRecorder()
-			w.fire = r.fire
+			w.fire = func(_ ID, v int) { r.fire(v) }
 			for i, d := range ds {
 				w.Add(d, i)
 			}
