@@ -57,6 +57,9 @@ type settings[T any] struct {
 	claimed func(ID, T)        // a timer has been claimed; before it is handed over
 	direct  func(T) (yes bool) // call fire at once, whatever Run says: it is short and does not panic
 	dropped func(id ID, v T)   // a timer that was claimed will never be given to fire
+
+	// claiming may be nil. It is called under the shard's lock, when a timer is claimed and its cell still holds it.
+	claiming func(sh *shard[T], index uint32)
 }
 
 // newSettings fills in the defaults. It panics on a Config that makes no sense: that is a bug, not a condition.

@@ -195,6 +195,9 @@ func (sh *shard[T]) claimFromLocked(h *hierarchy, m *moment, budget *int) (c cla
 	n := sh.nodes.at(index)
 	c.id = makeID(sh.number, n.generation(), index)
 	c.cell = sh.values.at(index)
+	if sh.claiming != nil {
+		sh.claiming(sh, index)
+	}
 	sh.freeLocked(h, index, n)
 	return c, true
 }
