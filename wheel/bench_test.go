@@ -30,7 +30,7 @@ func reportCPU(b *testing.B) func() {
 
 func newRand() *rand.Rand { return rand.New(rand.NewPCG(1, 2)) }
 
-// standing returns a wheel with n timers.
+// standing returns a wheel with n timers. It must be closed, or it stays alive beside those of the next benchmarks.
 func standing(n int) (*Wheel[uint64], []ID) {
 	w := New(Config{}, func(uint64) {})
 	r := newRand()
@@ -81,6 +81,7 @@ func BenchmarkAddRemove(b *testing.B) {
 	for _, n := range standings {
 		b.Run(fmt.Sprintf("wheel/%d", n), func(b *testing.B) {
 			w, _ := standing(n)
+			defer w.Close()
 			b.ReportAllocs()
 			defer reportCPU(b)()
 			i := 0
@@ -109,6 +110,7 @@ func BenchmarkExtendRandom(b *testing.B) {
 	for _, n := range standings {
 		b.Run(fmt.Sprintf("wheel/%d", n), func(b *testing.B) {
 			w, ids := standing(n)
+			defer w.Close()
 			r := newRand()
 			b.ReportAllocs()
 			defer reportCPU(b)()
@@ -134,6 +136,7 @@ func BenchmarkExtendRandom(b *testing.B) {
 func BenchmarkExtendHot(b *testing.B) {
 	b.Run("wheel", func(b *testing.B) {
 		w, ids := standing(1000)
+		defer w.Close()
 		b.ReportAllocs()
 		defer reportCPU(b)()
 		for b.Loop() {
@@ -156,6 +159,7 @@ func BenchmarkRemoveRandomAndAdd(b *testing.B) {
 	for _, n := range standings {
 		b.Run(fmt.Sprintf("wheel/%d", n), func(b *testing.B) {
 			w, ids := standing(n)
+			defer w.Close()
 			r := newRand()
 			b.ReportAllocs()
 			defer reportCPU(b)()
@@ -191,6 +195,7 @@ func BenchmarkAddRemoveParallel(b *testing.B) {
 	ds := delays()
 	b.Run("wheel", func(b *testing.B) {
 		w, _ := standing(1_000_000)
+		defer w.Close()
 		b.SetParallelism(64 / runtime.GOMAXPROCS(0))
 		b.ReportAllocs()
 		defer reportCPU(b)()

@@ -279,8 +279,8 @@ func TestABlockedCallbackDelaysOnlyItsShard(t *testing.T) {
 			r.fire(v)
 			time.Sleep(time.Hour)
 		})
-		_, _ = w.shards[0].add(time.Second, 0, 0)
-		_, _ = w.shards[1].add(2*time.Second, 0, 1)
+		addTo(w.shards[0], time.Second, 0)
+		addTo(w.shards[1], 2*time.Second, 1)
 		time.Sleep(3 * time.Second)
 		if got := r.values(); len(got) != 2 {
 			t.Errorf("fired %v", got)

@@ -7,6 +7,23 @@ import (
 
 const maxDuration = time.Duration(1<<63 - 1)
 
+// now returns the time since the base. The first call sets the base.
+func (s *settings[T]) now() time.Duration {
+	if !s.started.Load() {
+		s.start()
+	}
+	return time.Since(s.base)
+}
+
+func (s *settings[T]) start() {
+	s.starting.Lock()
+	defer s.starting.Unlock()
+	if !s.started.Load() {
+		s.base = time.Now()
+		s.started.Store(true)
+	}
+}
+
 // after returns the tick at which a timer is due that is set for d from now; now is the time since the base. It rounds
 // up, never down: slot k fires at base + k*tick or later, so no timer fires early. What is due at once need not wait
 // for the next tick, though: it gets the tick that now lies in.

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"reflect"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -39,8 +40,15 @@ type Config struct {
 	OnPanic func(v any, stack []byte)
 }
 
-// settings is what the shards of a wheel share. Immutable, but for the counter in limit.
+// settings is what the shards of a wheel share. Immutable, but for the base and the counter in limit.
 type settings[T any] struct {
+	// base is where the ticks begin: the moment of the first use, so that a wheel which was created outside a
+	// testing/synctest bubble may be used inside one. It is written once, under starting, before started is set; whoever
+	// has seen started, or holds a node, may read it without.
+	base     time.Time
+	started  atomic.Bool
+	starting sync.Mutex
+
 	tick      time.Duration
 	lastTick  uint64 // the last tick whose distance from the base is a time.Duration
 	fire      func(ID, T)

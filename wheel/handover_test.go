@@ -34,8 +34,8 @@ func TestCloseStopsEveryShardBeforeItWaitsForOne(t *testing.T) {
 		admitted := make(chan struct{})
 		var handed atomic.Int32
 		w := New(Config{Shards: 2, Run: func(f func()) { handed.Add(1); <-admitted; f() }}, func(int) {})
-		_, _ = w.shards[0].add(time.Second, 0, 1)
-		_, _ = w.shards[1].add(time.Minute, 0, 2)
+		addTo(w.shards[0], time.Second, 1)
+		addTo(w.shards[1], time.Minute, 2)
 		time.Sleep(2 * time.Second)
 		closed := make(chan struct{})
 		go func() { w.Close(); close(closed) }()

@@ -116,7 +116,7 @@ func TestAForgottenEmptyWheelIsCollected(t *testing.T) {
 	for name, fill := range map[string]func(w *Wheel[*int]){
 		"never used": func(*Wheel[*int]) {},
 		"all removed": func(w *Wheel[*int]) {
-			for range 100 { // both shards arm their timers, far off
+			for range 1000 { // both shards arm their timers, far off
 				w.Remove(w.Add(time.Hour, nil))
 			}
 			w.Remove(w.AddAt(time.Now().Add(time.Hour), nil))

@@ -13,12 +13,6 @@ type shard[T any] struct {
 	number uint32
 	cell   *cell[T]
 
-	// base is where the shard's ticks begin: the moment of its first use, so that a wheel which was created outside a
-	// testing/synctest bubble may be used inside one. It is written once, under mu, before started is set; whoever has
-	// seen started, or holds a node, may read it without the lock.
-	base    time.Time
-	started atomic.Bool
-
 	closed  atomic.Bool   // set under mu; read without it by Extend and by hand-overs
 	handing atomic.Uint64 // the number of the hand-over under way, or 0; set under mu, cleared without (see runner.go)
 	held    atomic.Int64  // hand-overs that are under way or whose callbacks run; raised under mu, lowered without
@@ -55,23 +49,6 @@ func newShard[T any](s *settings[T], number int) *shard[T] {
 	return sh
 }
 
-// now returns the time since the base. The first call sets the base.
-func (sh *shard[T]) now() time.Duration {
-	if !sh.started.Load() {
-		sh.start()
-	}
-	return time.Since(sh.base)
-}
-
-func (sh *shard[T]) start() {
-	sh.mu.Lock()
-	if !sh.started.Load() {
-		sh.base = time.Now()
-		sh.started.Store(true)
-	}
-	sh.mu.Unlock()
-}
-
 // catchUpLocked moves the cursor to now, once a tick.
 func (sh *shard[T]) catchUpLocked(now time.Duration) {
 	if now >= sh.caughtUp {
@@ -97,34 +74,15 @@ func (sh *shard[T]) homeLocked(n *node) *hierarchy {
 	return &sh.ticks
 }
 
-func (sh *shard[T]) add(d, slack time.Duration, v T) (ID, error) {
-	if !sh.limit.reserve() {
-		return 0, sh.refusal()
-	}
-	now := sh.now()
-	tick := sh.after(now, d)
-	if slack > 0 && d > 0 {
-		tick = sh.coarsen(tick, slack)
-	}
-	sh.mu.Lock()
+// addUnlock adds a timer of the monotonic clock. It is called with the lock held, and lets go of it.
+func (sh *shard[T]) addUnlock(now time.Duration, tick uint64, v T) (ID, error) {
 	sh.catchUpLocked(now)
 	id, err := sh.addLocked(&sh.ticks, tick, v)
 	if err == nil {
 		sh.rearmLocked(sh.instant(sh.ticks.soonest))
 	}
 	sh.mu.Unlock()
-	if err != nil {
-		sh.limit.free(1)
-	}
 	return id, err
-}
-
-// refusal says why there was no room.
-func (sh *shard[T]) refusal() error {
-	if sh.closed.Load() {
-		return ErrClosed
-	}
-	return ErrFull
 }
 
 func (sh *shard[T]) addLocked(h *hierarchy, tick uint64, v T) (ID, error) {

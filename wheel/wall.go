@@ -11,13 +11,8 @@ import "time"
 // the wall clock at least every wallCheck, at O(1) cost, and a step is noticed within that time.
 const wallCheck = 30 * time.Second
 
-// addAt sets a timer for t by the wall clock.
-func (sh *shard[T]) addAt(t time.Time, v T) (ID, error) {
-	if !sh.limit.reserve() {
-		return 0, sh.refusal()
-	}
-	sh.now() // sets the base
-	sh.mu.Lock()
+// addAtUnlock adds a timer for t by the wall clock. It is called with the lock held, and lets go of it.
+func (sh *shard[T]) addAtUnlock(t time.Time, v T) (ID, error) {
 	now := sh.wallFloor(sh.wallNow())
 	if sh.wall == nil {
 		h := newHierarchy(&sh.nodes, now, wallBit, turnLength)
@@ -31,9 +26,6 @@ func (sh *shard[T]) addAt(t time.Time, v T) (ID, error) {
 		sh.rearmLocked(sh.wallWakeLocked(time.Since(sh.base)))
 	}
 	sh.mu.Unlock()
-	if err != nil {
-		sh.limit.free(1)
-	}
 	return id, err
 }
 

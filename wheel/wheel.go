@@ -2,7 +2,6 @@ package wheel
 
 import (
 	"errors"
-	"math/rand/v2"
 	"time"
 )
 
@@ -59,14 +58,14 @@ func newWheel[T any](s *settings[T], shards int) *Wheel[T] {
 // Add sets a timer that fires once, after d; d ≤ 0 fires at once, on another goroutine, perhaps before Add has returned.
 // It returns the zero ID, and sets nothing, if the wheel is full or closed.
 func (w *Wheel[T]) Add(d time.Duration, v T) ID {
-	id, _ := w.pick().add(d, 0, v)
+	id, _ := w.add(d, 0, v)
 	return id
 }
 
 // AddSlack is Add for a timer that may be late by up to slack more. Its deadline is rounded up to a multiple of the
 // largest power-of-two number of ticks within slack, so that many such timers share a wake-up and are moved less often.
 func (w *Wheel[T]) AddSlack(d, slack time.Duration, v T) ID {
-	id, _ := w.pick().add(d, slack, v)
+	id, _ := w.add(d, slack, v)
 	return id
 }
 
@@ -74,13 +73,41 @@ func (w *Wheel[T]) AddSlack(d, slack time.Duration, v T) ID {
 // suspended: a step is noticed within 30 s. Any monotonic reading of t is ignored; a t in the past fires at once. It
 // returns the zero ID, and sets nothing, if the wheel is full or closed.
 func (w *Wheel[T]) AddAt(t time.Time, v T) ID {
-	id, _ := w.pick().addAt(t, v)
+	id, _ := w.addAt(t, v)
 	return id
 }
 
 // TryAdd is Add, and says why it did not: ErrFull or ErrClosed.
 func (w *Wheel[T]) TryAdd(d time.Duration, v T) (ID, error) {
-	return w.pick().add(d, 0, v)
+	return w.add(d, 0, v)
+}
+
+func (w *Wheel[T]) add(d, slack time.Duration, v T) (ID, error) {
+	if !w.limit.reserve() {
+		return 0, w.refusal()
+	}
+	now := w.now()
+	tick := w.after(now, d)
+	if slack > 0 && d > 0 {
+		tick = w.coarsen(tick, slack)
+	}
+	id, err := w.lockOne().addUnlock(now, tick, v)
+	if err != nil {
+		w.limit.free(1)
+	}
+	return id, err
+}
+
+func (w *Wheel[T]) addAt(t time.Time, v T) (ID, error) {
+	if !w.limit.reserve() {
+		return 0, w.refusal()
+	}
+	w.now() // sets the base
+	id, err := w.lockOne().addAtUnlock(t, v)
+	if err != nil {
+		w.limit.free(1)
+	}
+	return id, err
 }
 
 // Reset makes a pending timer fire after d from now, earlier or later than it stood; one that was set by the wall clock
@@ -95,10 +122,10 @@ func (w *Wheel[T]) Extend(id ID, d time.Duration) bool { return w.move(id, d, fa
 
 func (w *Wheel[T]) move(id ID, d time.Duration, earlier bool) bool {
 	sh := w.shardOf(id)
-	if sh == nil || !sh.started.Load() {
+	if sh == nil || !w.started.Load() {
 		return false
 	}
-	ok, sure := sh.extend(id, sh.after(time.Since(sh.base), d), earlier)
+	ok, sure := sh.extend(id, w.after(time.Since(w.base), d), earlier)
 	if sure {
 		return ok
 	}
@@ -154,18 +181,18 @@ func (w *Wheel[T]) Next() (left time.Duration, ok bool) {
 	return left, true
 }
 
-// pick chooses a shard for a new timer.
-func (w *Wheel[T]) pick() *shard[T] {
-	if len(w.shards) == 1 {
-		return w.shards[0]
-	}
-	return w.shards[rand.Uint32()&uint32(len(w.shards)-1)]
-}
-
 // shardOf returns the shard that an ID names, or nil.
 func (w *Wheel[T]) shardOf(id ID) *shard[T] {
 	if n := id.shard(); int(n) < len(w.shards) {
 		return w.shards[n]
 	}
 	return nil
+}
+
+// refusal says why there was no room.
+func (w *Wheel[T]) refusal() error {
+	if w.shards[0].closed.Load() {
+		return ErrClosed
+	}
+	return ErrFull
 }

@@ -451,3 +451,10 @@ func TestBatchTellsIDValueAndDue(t *testing.T) {
 		checkBooks(t, w)
 	})
 }
+
+// addTo adds a timer to one of the shards.
+func addTo[T any](sh *shard[T], d time.Duration, v T) {
+	now := sh.now()
+	sh.mu.Lock()
+	_, _ = sh.addUnlock(now, sh.after(now, d), v)
+}
