@@ -85,6 +85,14 @@ func (sh *shard[T]) addUnlock(now time.Duration, tick uint64, v T) (ID, error) {
 	return id, err
 }
 
+// refusal says why there was no room.
+func (sh *shard[T]) refusal() error {
+	if sh.closed.Load() {
+		return ErrClosed
+	}
+	return ErrFull
+}
+
 func (sh *shard[T]) addLocked(h *hierarchy, tick uint64, v T) (ID, error) {
 	if sh.closed.Load() {
 		return 0, ErrClosed

@@ -84,7 +84,7 @@ func (w *Wheel[T]) TryAdd(d time.Duration, v T) (ID, error) {
 
 func (w *Wheel[T]) add(d, slack time.Duration, v T) (ID, error) {
 	if !w.limit.reserve() {
-		return 0, w.refusal()
+		return 0, w.shards[0].refusal()
 	}
 	now := w.now()
 	tick := w.after(now, d)
@@ -100,7 +100,7 @@ func (w *Wheel[T]) add(d, slack time.Duration, v T) (ID, error) {
 
 func (w *Wheel[T]) addAt(t time.Time, v T) (ID, error) {
 	if !w.limit.reserve() {
-		return 0, w.refusal()
+		return 0, w.shards[0].refusal()
 	}
 	w.now() // sets the base
 	id, err := w.lockOne().addAtUnlock(t, v)
@@ -187,12 +187,4 @@ func (w *Wheel[T]) shardOf(id ID) *shard[T] {
 		return w.shards[n]
 	}
 	return nil
-}
-
-// refusal says why there was no room.
-func (w *Wheel[T]) refusal() error {
-	if w.shards[0].closed.Load() {
-		return ErrClosed
-	}
-	return ErrFull
 }
