@@ -15,6 +15,9 @@ func (w *Wheel[T]) shut(ctx context.Context) error {
 	for _, sh := range w.shards {
 		sh.close()
 	}
+	if w.closing != nil {
+		w.closing()
+	}
 	for _, sh := range w.shards {
 		if err := sh.waitHandedOver(ctx); err != nil {
 			return err

@@ -3,7 +3,6 @@ package wheel
 import (
 	"fmt"
 	"math/bits"
-	"reflect"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -54,8 +53,9 @@ type settings[T any] struct {
 	fire      func(ID, T)
 	fireBatch func([]Expired[T]) // exactly one of fire and fireBatch is set
 	run       func(func()) (taken bool)
-	inline    bool // run is Inline
-	trusted   bool // run is Go, which calls f once and does not panic
+	inline    bool   // run is Inline
+	closing   func() // if not nil, called when the wheel closes, before Close waits
+	trusted   bool   // run is Go or a Pool: it calls f once, or never if it refuses f
 	onPanic   func(any, []byte)
 	limit     *limit           // nil: none
 	wallNow   func() time.Time // the wall clock; time.Now but in tests
@@ -94,10 +94,14 @@ func newSettings[T any](cfg Config) (s *settings[T], shards int) {
 		tick:     cfg.Tick,
 		lastTick: uint64(maxDuration / cfg.Tick),
 		run:      func(f func()) bool { cfg.Run(f); return true },
-		inline:   reflect.ValueOf(cfg.Run).Pointer() == reflect.ValueOf(Inline).Pointer(),
-		trusted:  reflect.ValueOf(cfg.Run).Pointer() == reflect.ValueOf(Go).Pointer(),
+		inline:   code(cfg.Run) == code(Inline),
+		trusted:  code(cfg.Run) == code(Go),
 		onPanic:  cfg.OnPanic,
 		wallNow:  time.Now,
+	}
+	if p := poolOf(cfg.Run); p != nil {
+		g := &guest{pool: p}
+		s.run, s.closing, s.trusted = g.offer, g.leave, true
 	}
 	if cfg.MaxPending > 0 {
 		s.limit = &limit{max: int64(cfg.MaxPending)}

@@ -42,7 +42,7 @@ func (sh *shard[T]) handOver(number uint64, timers int, f, lost func()) {
 		}
 		// Run has refused f, panicked or ended this goroutine. If the callback has not begun it never will, even if Run
 		// has left it with somebody.
-		if taken != nil && !taken.Swap(true) {
+		if taken == nil || !taken.Swap(true) {
 			if lost != nil {
 				lost()
 			}

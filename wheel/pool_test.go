@@ -1,0 +1,452 @@
+package wheel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// gauge counts what runs at a time.
+type gauge struct{ now, peak, total atomic.Int64 }
+
+// use counts as running for d.
+func (g *gauge) use(d time.Duration) {
+	n := g.now.Add(1)
+	for p := g.peak.Load(); n > p && !g.peak.CompareAndSwap(p, n); p = g.peak.Load() {
+	}
+	time.Sleep(d)
+	g.total.Add(1)
+	g.now.Add(-1)
+}
+
+func (g *gauge) check(t *testing.T, peak, total int64) {
+	t.Helper()
+	if g.peak.Load() != peak || g.total.Load() != total || g.now.Load() != 0 {
+		t.Errorf("%d ran, %d at a time, want %d and %d; %d still run", g.total.Load(), g.peak.Load(), total, peak, g.now.Load())
+	}
+}
+
+func TestAPoolRunsNoMoreAtATimeThanItHasWorkers(t *testing.T) {
+	for _, full := range []Overflow{Block, Drop, Spill} {
+		synctest.Test(t, func(t *testing.T) {
+			var g gauge
+			p := NewPool(3, 97, full)
+			for range 100 {
+				p.Run(func() { g.use(time.Second) })
+			}
+			p.Close()
+			g.check(t, 3, 100)
+		})
+	}
+}
+
+func TestAPoolRunsInTheOrderInWhichFunctionsCome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, queue := range []int{0, 1, 7, 1000} {
+			var order []int
+			p := NewPool(1, queue, Block)
+			for i := range 100 {
+				go p.Run(func() { time.Sleep(time.Millisecond); order = append(order, i) })
+				synctest.Wait() // until it runs, waits, or is blocked
+			}
+			p.Close()
+			if len(order) != 100 || !slices.IsSorted(order) {
+				t.Errorf("queue of %d: ran %v", queue, order)
+			}
+		}
+	})
+}
+
+func TestAFullPoolBlocksRunUntilThereIsRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, queue := range []int{0, 1, 2} {
+			p := NewPool(1, queue, Block)
+			start := time.Now()
+			for i := range 6 {
+				p.Run(func() { time.Sleep(time.Second) })
+				want := time.Duration(max(0, i-queue)) * time.Second
+				if waited := time.Since(start); waited != want {
+					t.Errorf("queue of %d: Run number %d returned after %v, want %v", queue, i, waited, want)
+				}
+			}
+			p.Close()
+		}
+	})
+}
+
+func TestABlockedPoolDelaysOnlyTheShardThatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRecorder()
+		p := NewPool(1, 0, Block)
+		w := New(Config{Shards: 2, Run: p.Run}, func(v int) {
+			r.fire(v)
+			time.Sleep(time.Minute)
+		})
+		addTo(w.shards[0], time.Second, 1) // runs
+		addTo(w.shards[0], time.Second, 1) // waits
+		addTo(w.shards[0], time.Second, 1) // stays pending
+		addTo(w.shards[1], time.Hour, 2)
+		time.Sleep(30 * time.Second)
+		if n := w.Len(); n != 2 {
+			t.Errorf("%d pending, want 2: what waits in Run has fired, what is behind it has not", n)
+		}
+		time.Sleep(2 * time.Hour)
+		want := []firing{{1, time.Second}, {1, 61 * time.Second}, {1, 121 * time.Second}, {2, time.Hour}}
+		if got := r.firings(); !slices.Equal(got, want) {
+			t.Errorf("fired %v, want %v", got, want)
+		}
+		checkBooks(t, w)
+	})
+}
+
+func TestAFullPoolDropsAndTheWheelCountsIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, batch := range []int{1, batchSize} {
+			var g gauge
+			p := NewPool(2, 3, Drop)
+			cfg := Config{Shards: 1, Run: p.Run}
+			w := New(cfg, func(int) { g.use(time.Hour) })
+			if batch > 1 {
+				w = NewBatch(cfg, func([]Expired[int]) { g.use(time.Hour) })
+			}
+			for i := range 5*batch + 7 {
+				w.Add(time.Second, i)
+			}
+			time.Sleep(time.Minute)
+			if s := checkBooks(t, w); s.Dropped != 7 || int(s.Fired) != 5*batch {
+				t.Errorf("batches of %d: %d dropped, want 7", batch, s.Dropped)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 4*time.Hour)
+			if err := w.Shutdown(ctx); err != nil {
+				t.Errorf("Shutdown waits for what was dropped: %v", err)
+			}
+			cancel()
+			p.Close()
+			g.check(t, 2, 5)
+		}
+	})
+}
+
+func TestAFullPoolSpillsOntoGoroutines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g gauge
+		p := NewPool(2, 3, Spill)
+		w := New(Config{Run: p.Run}, func(int) { g.use(time.Hour) })
+		for i := range 20 {
+			w.Add(time.Second, i)
+		}
+		time.Sleep(time.Second + 90*time.Minute)
+		if now, total := g.now.Load(), g.total.Load(); now != 2 || total != 17 {
+			t.Errorf("%d run in the second hour and %d have run, want 2 and 17", now, total)
+		}
+		if err := w.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		p.Close()
+		g.check(t, 17, 20)
+		checkBooks(t, w)
+	})
+}
+
+func TestAPanicOrGoexitLosesNeitherWorkerNorQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, full := range []Overflow{Block, Spill} {
+			var g gauge
+			p := NewPool(2, 4, full)
+			var told atomic.Int32
+			w := New(Config{Shards: 2, Run: p.Run, OnPanic: func(any, []byte) { told.Add(1) }}, func(v int) {
+				g.use(time.Second)
+				switch v % 3 {
+				case 0:
+					runtime.Goexit()
+				case 1:
+					panic(v)
+				}
+			})
+			for i := range 30 {
+				w.Add(time.Second, i)
+			}
+			time.Sleep(time.Minute)
+			p.Close()
+			if err := w.Shutdown(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if s := checkBooks(t, w); s.Fired != 30 || s.Panics != 10 || told.Load() != 10 || g.total.Load() != 30 {
+				t.Errorf("%d fired, %d panics, %d ran", s.Fired, s.Panics, g.total.Load())
+			}
+			if full == Block {
+				g.check(t, 2, 30)
+			}
+		}
+	})
+}
+
+func TestAnIdlePoolHasNoGoroutineAndKeepsNoLongQueue(t *testing.T) {
+	before := runtime.NumGoroutine()
+	p := NewPool(4, 10_000, Block)
+	release := make(chan struct{})
+	for range 10_000 {
+		p.Run(func() { <-release })
+	}
+	if n := runtime.NumGoroutine() - before; n > 4 {
+		t.Errorf("%d goroutines for 4 workers", n)
+	}
+	close(release)
+	for range 10_000 {
+		if runtime.NumGoroutine() <= before {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if n := runtime.NumGoroutine(); n > before {
+		t.Errorf("%d goroutines, %d before", n, before)
+	}
+	p.Close() // only to look at it
+	if n := len(p.line.ring); n > keepWaiting {
+		t.Errorf("room for %d is kept", n)
+	}
+}
+
+// thinkgos's pool is called under the lock that its callbacks need.
+func TestCallbacksInABlockedPoolMayUseTheirWheel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, queue := range []int{0, 1} {
+			var ran atomic.Int32
+			var w *Wheel[int]
+			p := NewPool(1, queue, Block)
+			w = New(Config{Shards: 1, Run: p.Run}, func(v int) {
+				time.Sleep(time.Second) // the driver waits in Run meanwhile
+				ran.Add(1)
+				if v == 0 {
+					return
+				}
+				id := w.Add(time.Hour, 0)
+				w.Reset(id, time.Minute)
+				w.Extend(id, time.Hour)
+				w.Len()
+				w.Stats()
+				if v%2 == 0 {
+					w.Remove(id)
+				}
+			})
+			for v := 1; v <= 20; v++ {
+				w.Add(time.Second, v)
+			}
+			time.Sleep(10 * time.Hour)
+			if ran.Load() != 30 {
+				t.Errorf("%d callbacks have run, want 30", ran.Load())
+			}
+			if s := checkBooks(t, w); s.Pending != 0 {
+				t.Errorf("%d pending", s.Pending)
+			}
+		}
+	})
+}
+
+func TestCloseDoesNotWaitForRoomInAPool(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, queue := range []int{0, 1} {
+			var g gauge
+			p := NewPool(1, queue, Block)
+			w := New(Config{Shards: 2, Run: p.Run}, func(int) { g.use(time.Hour) })
+			other := New(Config{Shards: 1, Run: p.Run}, func(int) { g.use(time.Hour) })
+			for i := range 10 {
+				addTo(w.shards[i%2], time.Second, i)
+			}
+			other.Add(2*time.Second, 1)
+			time.Sleep(time.Minute)
+			start := time.Now()
+			w.Close()
+			if waited := time.Since(start); waited != 0 {
+				t.Errorf("Close has waited %v", waited)
+			}
+			if n := p.blocks(); n != 1 {
+				t.Errorf("%d wait in Run, want 1 of the other wheel", n)
+			}
+			fired := int64(w.Stats().Fired)
+			if err := w.Shutdown(t.Context()); err != nil {
+				t.Error(err)
+			}
+			p.Close()
+			g.check(t, 1, fired+1)
+			if s := checkBooks(t, w); fired == 0 || s.Pending != 10-int(fired) || s.Dropped != 0 {
+				t.Errorf("%d fired, %d pending, %d dropped", s.Fired, s.Pending, s.Dropped)
+			}
+		}
+	})
+}
+
+// blocks returns how many calls of Run wait.
+func (p *Pool) blocks() (n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for place := range p.line.n {
+		if p.line.at(place).admitted != nil {
+			n++
+		}
+	}
+	return n
+}
+
+func TestACallbackMayCloseItsWheelWhileThePoolIsFull(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w *Wheel[int]
+		var drained, ran atomic.Int32
+		p := NewPool(1, 0, Block)
+		w = New(Config{Shards: 2, Run: p.Run}, func(int) {
+			time.Sleep(time.Second) // both drivers wait in Run meanwhile
+			w.Close()
+			for range w.Drain() {
+				drained.Add(1)
+			}
+			ran.Add(1)
+		})
+		for i := range 10 {
+			addTo(w.shards[i%2], time.Second, i)
+		}
+		time.Sleep(time.Minute)
+		if err := w.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if ran.Load() != 3 || drained.Load() != 7 {
+			t.Errorf("%d ran, %d drained", ran.Load(), drained.Load())
+		}
+		checkBooks(t, w)
+	})
+}
+
+func TestShutdownMindsItsContextWhileAPoolIsFull(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g gauge
+		p := NewPool(1, 1, Block)
+		w := New(Config{Shards: 1, Run: p.Run}, func(int) { g.use(time.Hour) })
+		for i := range 10 {
+			w.Add(time.Second, i)
+		}
+		time.Sleep(time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := w.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Shutdown = %v", err)
+		}
+		if err := w.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		g.check(t, 1, 3) // one that ran, one in the queue, one that waited in Run
+	})
+}
+
+func TestAPoolsCloseWaitsForAllThatCameBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, full := range []Overflow{Block, Drop, Spill} {
+			var g gauge
+			p := NewPool(2, 3, full)
+			var returned atomic.Int32
+			for range 10 {
+				go func() { p.Run(func() { g.use(time.Second) }); returned.Add(1) }()
+				synctest.Wait()
+			}
+			runs := map[Overflow]int64{Block: 10, Drop: 5, Spill: 10}[full]
+			for range 2 {
+				go p.Close()
+			}
+			synctest.Wait()
+			if n := returned.Load(); n != 10 {
+				t.Errorf("%d: %d of 10 calls of Run have returned", full, n)
+			}
+			p.Run(func() { t.Error("ran after Close") })
+			p.Close()
+			if g.total.Load() != runs || g.now.Load() != 0 {
+				t.Errorf("%d: %d have run and %d run after Close, want %d and 0", full, g.total.Load(), g.now.Load(), runs)
+			}
+			p.Close()
+		}
+	})
+}
+
+func TestAWheelCountsWhatAClosedPoolRefuses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, full := range []Overflow{Block, Drop, Spill} {
+			p := NewPool(2, 3, full)
+			w := New(Config{Run: p.Run}, func(int) { t.Error("ran") })
+			for i := range 10 {
+				w.Add(time.Second, i)
+			}
+			p.Close()
+			time.Sleep(time.Minute)
+			if s := checkBooks(t, w); s.Dropped != 10 {
+				t.Errorf("%d dropped, want 10", s.Dropped)
+			}
+			if err := w.Shutdown(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+func TestOnePoolServesManyWheels(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g gauge
+		p := NewPool(3, 2, Block)
+		var wheels []*Wheel[int]
+		for range 5 {
+			w := New(Config{Shards: 2, Run: p.Run}, func(int) { g.use(time.Second) })
+			wheels = append(wheels, w)
+			for i := range 30 {
+				w.Add(time.Second, i)
+			}
+		}
+		time.Sleep(time.Minute)
+		g.check(t, 3, 150)
+		for _, w := range wheels {
+			if err := w.Shutdown(t.Context()); err != nil {
+				t.Error(err)
+			}
+			checkBooks(t, w)
+		}
+	})
+}
+
+func TestAPoolThatMakesNoSenseIsRefused(t *testing.T) {
+	var none *Pool
+	for _, c := range []struct {
+		want string
+		f    func()
+	}{
+		{"NewPool with 0 workers", func() { NewPool(0, 1, Block) }},
+		{"NewPool with a queue of -1", func() { NewPool(1, -1, Drop) }},
+		{"NewPool with Overflow 3", func() { NewPool(1, 1, Spill+1) }},
+		{"NewPool with Overflow -1", func() { NewPool(1, 1, -1) }},
+		{"Run of a Pool without a function", func() { NewPool(1, 1, Spill).Run(nil) }},
+		{"not made by NewPool", func() { New(Config{Run: none.Run}, func(int) {}) }},
+		{"not made by NewPool", func() { New(Config{Run: new(Pool).Run}, func(int) {}) }},
+	} {
+		func() {
+			defer func() {
+				if got := fmt.Sprint(recover()); !strings.HasPrefix(got, "wheel: ") || !strings.Contains(got, c.want) {
+					t.Errorf("panic %q, want %q", got, c.want)
+				}
+			}()
+			c.f()
+		}()
+	}
+}
+
+func TestOnlyThePoolsOwnRunNamesIt(t *testing.T) {
+	p, q := NewPool(1, 1, Drop), NewPool(1, 1, Drop)
+	if poolOf(p.Run) != p || poolOf(q.Run) != q {
+		t.Error("a Pool was not found")
+	}
+	for _, run := range []func(func()){Go, Inline, func(f func()) { p.Run(f) }, func(func()) { t.Error("called") }} {
+		if poolOf(run) != nil {
+			t.Error("a Pool was found")
+		}
+	}
+}
