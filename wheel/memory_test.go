@@ -2,6 +2,7 @@ package wheel
 
 import (
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -179,14 +180,14 @@ func TestNoGoroutineWhileNothingIsDue(t *testing.T) {
 }
 
 func TestAWheelMadeOutsideABubbleBelongsToTheBubbleOfItsFirstUse(t *testing.T) {
-	fired := 0
-	w := New(Config{Shards: 1, Run: Inline}, func(int) { fired++ })
+	var fired atomic.Int32
+	w := New(Config{Shards: 1, Run: Inline}, func(int) { fired.Add(1) })
 	synctest.Test(t, func(t *testing.T) {
 		w.Add(time.Hour, 1)
 		w.AddAt(time.Now().Add(2*time.Hour), 1)
 		time.Sleep(3 * time.Hour)
-		if fired != 2 {
-			t.Errorf("%d fired", fired)
+		if fired.Load() != 2 {
+			t.Errorf("%d fired", fired.Load())
 		}
 	})
 }

@@ -1,0 +1,164 @@
+package wheel
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A pool that is full holds up the driver, and so Close. Nobody else has to wait for that.
+func TestNothingButCloseBlocksOnAClosingWheel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		admitted := make(chan struct{})
+		w := New(Config{Shards: 1, Run: func(f func()) { <-admitted; f() }}, func(int) {})
+		w.Add(time.Second, 1)
+		id, other := w.Add(time.Hour, 2), w.Add(time.Hour, 3)
+		time.Sleep(2 * time.Second)
+		var closed atomic.Int32
+		for range 3 {
+			go func() {
+				w.Close()
+				closed.Add(1)
+			}()
+		}
+		synctest.Wait()
+		// If one of these blocked, the bubble would be deadlocked.
+		if _, err := w.TryAdd(0, 4); !errors.Is(err, ErrClosed) {
+			t.Errorf("TryAdd = %v", err)
+		}
+		if w.Add(0, 4) != 0 || w.AddSlack(0, 1, 4) != 0 || w.AddAt(time.Now(), 4) != 0 || w.Reset(id, 0) || w.Extend(id, 2*time.Hour) {
+			t.Error("a closing wheel took a timer")
+		}
+		if v, _, ok := w.Get(id); !ok || v != 2 {
+			t.Errorf("Get = %d, %v", v, ok)
+		}
+		if v, ok := w.Remove(id); !ok || v != 2 {
+			t.Errorf("Remove = %d, %v", v, ok)
+		}
+		n := 0
+		for got := range w.Drain() {
+			if n++; got != other {
+				t.Errorf("drained %x", got)
+			}
+		}
+		if _, ok := w.Next(); n != 1 || w.Len() != 0 || ok || closed.Load() != 0 {
+			t.Errorf("%d drained, %d left, %d closed", n, w.Len(), closed.Load())
+		}
+		close(admitted)
+		synctest.Wait()
+		if closed.Load() != 3 {
+			t.Errorf("%d of 3 have closed", closed.Load())
+		}
+		checkBooks(t, w)
+	})
+}
+
+// What was added is pending or fired, whatever Close did meanwhile; what was refused is neither.
+func TestCloseMeetsAddExpiryDrainAndClose(t *testing.T) {
+	for range 30 {
+		const adders, each = 4, 500
+		f := newFates(t, adders*each)
+		w := New(Config{Shards: 2, Tick: minTick}, f.fire)
+		var wg sync.WaitGroup
+		var added atomic.Int64
+		begin := make(chan struct{})
+		for a := range adders {
+			wg.Go(func() {
+				<-begin
+				for i := range each {
+					v := a*each + i
+					switch id, err := w.TryAdd(time.Duration(i%5)*minTick, v); {
+					case id != 0 && err == nil:
+						added.Add(1)
+					case id == 0 && errors.Is(err, ErrClosed):
+						f.end(v, fateRefused)
+					default:
+						t.Errorf("TryAdd = %x, %v", id, err)
+					}
+				}
+			})
+		}
+		for k := range 3 {
+			wg.Go(func() {
+				<-begin
+				time.Sleep(time.Duration(k) * 100 * time.Microsecond)
+				w.Close()
+				for _, v := range w.Drain() {
+					f.end(v, fateDrained)
+				}
+			})
+		}
+		close(begin)
+		wg.Wait()
+		if err := w.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if s := checkBooks(t, w); s.Added != uint64(added.Load()) || s.Pending != 0 {
+			t.Errorf("%d of %d added, %d pending", s.Added, added.Load(), s.Pending)
+		}
+		f.check(w.Stats())
+	}
+}
+
+// tokio#6683: whoever removes the last timer, and whoever adds the first, meet the wake-up that was set for another.
+func TestNoWakeUpIsLostWhenTheWheelRunsEmpty(t *testing.T) {
+	for _, workers := range []int{1, 2} {
+		fired := make([]chan struct{}, workers)
+		w := New(Config{Shards: 1, Tick: minTick, Run: Inline}, func(v int) { fired[v] <- struct{}{} })
+		var wg sync.WaitGroup
+		for v := range workers {
+			fired[v] = make(chan struct{}, 1)
+			wg.Go(func() {
+				var e edge
+				for i := range raceOperations() / 800 {
+					id := w.Add(minTick, v)
+					e.wait()
+					_, removed := w.Remove(id)
+					if e.judge(removed); removed {
+						w.Add(time.Duration(i%3)*minTick, v)
+					}
+					select {
+					case <-fired[v]:
+					case <-time.After(10 * time.Second):
+						t.Errorf("round %d: a timer never fired", i)
+						return
+					}
+				}
+			})
+		}
+		wg.Wait()
+		w.Close()
+		checkBooks(t, w)
+	}
+}
+
+// tokio#6683 again: a new earliest timer, while a pass is about to arm for another that is far off.
+func TestANewEarliestTimerIsNotForgottenAtTheEndOfAPass(t *testing.T) {
+	fired := make(chan struct{}, 1)
+	w := New(Config{Shards: 1, Tick: minTick}, func(v int) {
+		if v == 1 {
+			fired <- struct{}{}
+		}
+	})
+	defer w.Close()
+	far := w.Add(time.Hour, 0)
+	var e edge
+	for i := range raceOperations() / 800 {
+		id := w.Add(minTick, 0) // makes a pass, whose end arms for an hour
+		e.wait()
+		_, _, pending := w.Get(id)
+		w.Add(0, 1)
+		e.judge(pending)
+		select {
+		case <-fired:
+		case <-time.After(10 * time.Second):
+			t.Fatalf("round %d: a timer never fired", i)
+		}
+	}
+	if _, ok := w.Remove(far); !ok {
+		t.Error("the far one has gone")
+	}
+}

@@ -1,0 +1,178 @@
+package wheel
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// longest is how long a test lets a bubble's clock run: it ends in the year 2262.
+const longest = 200 * 365 * 24 * time.Hour
+
+// phases are moments in a wheel's life, in ticks, at which the cursor stands before, on and after a boundary.
+var phases = []time.Duration{0, 1, 62, 63, 64, 65, 1<<12 - 1, 1 << 12, 1<<18 - 1, 1<<27 - 1, 1<<36 - 1, 1 << 36, 1<<36 + 1, 1<<40 + 12345}
+
+// boundaries returns delays around the spans of all levels, each to the nanosecond, and with a sub-tick fraction.
+func boundaries(tick, most time.Duration) (ds []time.Duration) {
+	for level := range levels {
+		for _, off := range []time.Duration{-1, 0, 1} {
+			ticks := time.Duration(1)<<(slotBits*level) + off
+			if ticks > most/tick-1 {
+				continue
+			}
+			d := ticks * tick
+			ds = append(ds, d, d+1, d+tick/3, d+tick-1, max(0, d-1))
+		}
+	}
+	return ds
+}
+
+// checkPunctual adds a timer for each delay, and checks that each fires once, never early and less than a tick late.
+func checkPunctual(t *testing.T, w *Wheel[int], r *recorder, ds []time.Duration, slack, tick time.Duration) {
+	t.Helper()
+	begun, before := time.Since(r.start), len(r.firings())
+	for i, d := range ds {
+		w.AddSlack(d, slack, i)
+	}
+	time.Sleep(slices.Max(ds) + slack + tick)
+	synctest.Wait()
+	got := r.firings()[before:]
+	if len(got) != len(ds) {
+		t.Errorf("at %v: %d of %d fired", begun, len(got), len(ds))
+	}
+	for _, f := range got {
+		if late := f.at - begun - ds[f.v]; late < 0 || late >= tick+slack {
+			t.Errorf("at %v: timer of %v, slack %v fired %v late", begun, ds[f.v], slack, late)
+		}
+	}
+}
+
+// The matrix: every tick, level and phase; with a wheel that is young, and one that is older than 2^36 ticks.
+func TestNeverEarlyAndLessThanATickLateAtEveryTickLevelAndPhase(t *testing.T) {
+	for _, tick := range []time.Duration{minTick, 333_333, time.Millisecond, 7_777_777, 100 * time.Millisecond, time.Second, time.Hour} {
+		for _, phase := range phases {
+			if phase > longest/2/tick {
+				continue
+			}
+			for _, within := range []time.Duration{0, 1, tick / 2, tick - 1} {
+				synctest.Test(t, func(t *testing.T) {
+					r := newRecorder()
+					w := New(Config{Shards: 1, Tick: tick, Run: Inline}, r.fire)
+					w.Remove(w.Add(tick, 0)) // the wheel's time begins
+					time.Sleep(phase*tick + within)
+					checkPunctual(t, w, r, boundaries(tick, longest/2), 0, tick)
+					checkBooks(t, w)
+				})
+			}
+		}
+	}
+}
+
+func TestSlackDelaysByNoMoreThanItself(t *testing.T) {
+	for _, tick := range []time.Duration{minTick, time.Millisecond, 7_777_777} {
+		for _, ticks := range []time.Duration{1, 2, 3, 63, 64, 65, 4096, 1 << 20} {
+			for _, phase := range phases[:9] {
+				synctest.Test(t, func(t *testing.T) {
+					r := newRecorder()
+					w := New(Config{Shards: 1, Tick: tick, Run: Inline}, r.fire)
+					w.Remove(w.Add(tick, 0))
+					time.Sleep(phase*tick + tick/2)
+					ds := slices.DeleteFunc(boundaries(tick, longest/4), func(d time.Duration) bool { return d == 0 })
+					checkPunctual(t, w, r, ds, ticks*tick+1, tick)
+				})
+			}
+		}
+	}
+}
+
+// From the last slot of a level every delay within the level's span crosses into the next one.
+func TestTheWholeSpanOfALevelIsPunctualFromItsLastSlot(t *testing.T) {
+	for level := range 4 {
+		synctest.Test(t, func(t *testing.T) {
+			const tick = time.Millisecond
+			r := newRecorder()
+			w := New(Config{Shards: 1, Run: Inline}, r.fire)
+			w.Remove(w.Add(tick, 0))
+			span := time.Duration(1) << (slotBits * (level + 1))
+			time.Sleep((span - 1) * tick)
+			step := max(1, span/8192) // all of it, or 8,192 parts that begin and end it
+			var ds []time.Duration
+			for n := time.Duration(0); n <= span+1; n += step {
+				ds = append(ds, n*tick, min(n+step-1, span+1)*tick+tick/2)
+			}
+			checkPunctual(t, w, r, ds, 0, tick)
+		})
+	}
+}
+
+// glommio#44 met all three: what lies below a tick must not send a timer into a slot that is a cascade away.
+func TestASubTickFractionDoesNotWaitForACascade(t *testing.T) {
+	const tick = 10 * time.Millisecond
+	for level := range 6 {
+		for _, fraction := range []time.Duration{1, tick / 2, tick - 1} {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRecorder()
+				w := New(Config{Shards: 1, Tick: tick, Run: Inline}, r.fire)
+				d := tick<<(slotBits*level) - tick + fraction // its last tick ends where a wider slot begins
+				w.Add(d, 1)
+				time.Sleep(d + tick)
+				if got := r.firings(); len(got) != 1 || got[0].at < d || got[0].at >= d+tick {
+					t.Errorf("a timer of %v fired %v", d, got)
+				}
+			})
+		}
+	}
+}
+
+func TestAMovedTimerIsAsPunctualAsANewOne(t *testing.T) {
+	const tick = time.Millisecond
+	rnd := rand.New(rand.NewPCG(1, 1))
+	ds := boundaries(tick, longest/8)
+	for range 300 {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRecorder()
+			w := New(Config{Shards: 1, Run: Inline}, r.fire)
+			from, to := ds[rnd.IntN(len(ds))]+tick, ds[rnd.IntN(len(ds))]
+			id := w.Add(from, 1)
+			passed := time.Duration(rnd.Int64N(int64(from)))
+			time.Sleep(passed)
+			if !w.Reset(id, to) {
+				t.Fatalf("Reset %v into a timer of %v = false", passed, from)
+			}
+			time.Sleep(max(from, to) + tick)
+			if got := r.firings(); len(got) != 1 || got[0].at < passed+to || got[0].at >= passed+to+tick {
+				t.Errorf("from %v to %v after %v: fired %v", from, to, passed, got)
+			}
+		})
+	}
+}
+
+// The wall clock counts from 1970, so a wheel may meet it anywhere.
+func TestAWallClockIsPunctualFromEveryPowerOfTwo(t *testing.T) {
+	const tick = minTick
+	for k := range 46 {
+		for _, start := range []time.Duration{1<<k - 1, 1 << k, 1<<k + 1} {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRecorder()
+				w, clock := stepped(Config{Shards: 1, Tick: tick, Run: Inline}, r)
+				clock.step(start*tick - time.Duration(time.Now().UnixNano()))
+				ds := boundaries(tick, time.Hour)
+				for i, d := range ds {
+					w.AddAt(clock.now().Add(d), i)
+				}
+				time.Sleep(2 * time.Hour)
+				got := r.firings()
+				if len(got) != len(ds) {
+					t.Errorf("from tick %d: %d of %d fired", start, len(got), len(ds))
+				}
+				for _, f := range got {
+					if late := f.at - ds[f.v]; late < 0 || late >= tick {
+						t.Errorf("from tick %d: timer of %v fired %v late", start, ds[f.v], late)
+					}
+				}
+			})
+		}
+	}
+}

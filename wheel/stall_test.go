@@ -1,0 +1,106 @@
+package wheel
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// stalled runs a wheel whose driver stands still from one second on for as long as is said.
+func stalled(r *recorder, stall time.Duration) *Wheel[int] {
+	w := New(Config{Shards: 1, Run: Inline}, func(v int) {
+		if v == -1 {
+			time.Sleep(stall)
+			return
+		}
+		r.fire(v)
+	})
+	w.Add(time.Second, -1)
+	return w
+}
+
+// After a stall, however long, what came due meanwhile fires at its end, once and in the order of the deadlines. That
+// takes at most eight steps a timer, not one for each tick that went by.
+func TestAfterAStallAllThatIsDueFiresOnceInOrderAndInOneSweep(t *testing.T) {
+	for _, stall := range []time.Duration{2 * time.Second, time.Minute, time.Hour, 24 * time.Hour, longest / 2} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRecorder()
+			w := stalled(r, stall)
+			const n = 500
+			for i := range n {
+				w.Add(time.Second+stall/n*time.Duration(i*7919%n)+time.Millisecond, i*7919%n)
+			}
+			after := w.Add(stall+time.Minute, n)
+			time.Sleep(time.Second)
+			synctest.Wait()
+			before := w.Stats()
+			time.Sleep(stall + 10*time.Second)
+			got := r.values()
+			if len(got) != n || !slices.IsSorted(got) {
+				t.Errorf("stall of %v: %d fired, in order: %v", stall, len(got), slices.IsSorted(got))
+			}
+			for _, f := range r.firings() {
+				if f.at != time.Second+stall {
+					t.Fatalf("stall of %v: %d fired at %v", stall, f.v, f.at)
+				}
+			}
+			s := checkBooks(t, w)
+			if steps := s.Wakeups - before.Wakeups + s.Cascades - before.Cascades; steps > n*levels {
+				t.Errorf("stall of %v: %d wake-ups and cascades for %d timers", stall, steps, n)
+			}
+			if _, left, ok := w.Get(after); !ok || left > 50*time.Second || left < 49*time.Second {
+				t.Errorf("stall of %v: what comes after it is due in %v, %v", stall, left, ok)
+			}
+			w.Close()
+		})
+	}
+}
+
+// go-zero, rfyiamcool, ouqiang, xiaoxuxiansheng, gf and siddontang count the ticks they receive: one that is missed
+// makes every standing timer late for good.
+func TestAStallDelaysNothingThatIsDueAfterIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRecorder()
+		w := stalled(r, 1500*time.Millisecond)
+		for i := range 100 {
+			w.Add(2501*time.Millisecond+time.Duration(i)*100*time.Millisecond, i)
+		}
+		w.AddAt(time.Now().Add(3*time.Second), 1000)
+		time.Sleep(time.Minute)
+		for _, f := range r.firings() {
+			want := 2501*time.Millisecond + time.Duration(f.v)*100*time.Millisecond
+			if f.v == 1000 {
+				want = 3 * time.Second
+			}
+			if f.at != want {
+				t.Errorf("%d fired at %v, want %v", f.v, f.at, want)
+			}
+		}
+		if n := len(r.firings()); n != 101 {
+			t.Errorf("%d fired", n)
+		}
+	})
+}
+
+// agrona#73, camunda#767: a wheel that is polled more slowly than it ticks must not miss what came due between.
+func TestACorePolledSlowerThanItsTicksMissesNothing(t *testing.T) {
+	for _, pause := range []uint64{1, 7, 63, 64, 65, 4095, 4096, 4097, 1 << 20} {
+		c := NewCore[uint64](5)
+		const n = 2000
+		for i := range uint64(n) {
+			c.Add(6+i*i/3, 6+i*i/3)
+		}
+		fired := 0
+		for now := uint64(5); c.Len() > 0; now += pause {
+			fired += c.Advance(now, n, func(_ ID, when uint64) {
+				if when > now || when+pause <= now {
+					t.Fatalf("polled every %d: what is due at %d fired at %d", pause, when, now)
+				}
+			})
+		}
+		if fired != n {
+			t.Errorf("polled every %d: %d of %d fired", pause, fired, n)
+		}
+	}
+}

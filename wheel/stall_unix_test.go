@@ -1,0 +1,81 @@
+//go:build unix
+
+package wheel
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const stallChild = "WHEEL_STALL_CHILD"
+
+// The same with a process that is really stopped, as a debugger, a freezer or a starved machine does.
+func TestAStoppedProcessFiresOnTimeAfterwards(t *testing.T) {
+	if os.Getenv(stallChild) != "" {
+		stallInChild()
+		return
+	}
+	if testing.Short() {
+		t.Skip("takes three seconds")
+	}
+	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestAStoppedProcessFiresOnTimeAfterwards$")
+	child.Env = append(os.Environ(), stallChild+"=1")
+	out, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		switch line := lines.Text(); {
+		case line == "armed":
+			stop(t, child.Process, 1500*time.Millisecond)
+		case strings.HasPrefix(line, "late "):
+			late, err := time.ParseDuration(strings.TrimPrefix(line, "late "))
+			if t.Log(line); err != nil || late < 0 || late > 500*time.Millisecond {
+				t.Errorf("a timer of 3 s fired %v late after the process was stopped for 1.5 s", late)
+			}
+		}
+	}
+	if err := child.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+func stop(t *testing.T, p *os.Process, d time.Duration) {
+	if err := p.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(d)
+	if err := p.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// stallInChild tells when its timers stand, and then how late each of them fired.
+func stallInChild() {
+	start := time.Now()
+	w := NewBatch(Config{Shards: 1, Tick: 10 * time.Millisecond}, func(batch []Expired[time.Time]) {
+		for _, e := range batch {
+			fmt.Println("late", time.Since(e.Value)-3*time.Second)
+		}
+	})
+	w.Add(3*time.Second, start)
+	w.AddAt(start.Add(3*time.Second), start.Round(0)) // judged by the wall clock too
+	fmt.Println("armed")
+	for w.Len() > 0 {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if err := w.Shutdown(context.Background()); err != nil {
+		panic(err)
+	}
+}

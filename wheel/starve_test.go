@@ -1,0 +1,102 @@
+package wheel
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// package time's promise: f runs on another goroutine, whatever the delay. Here the caller holds what f needs.
+func TestAddNeverRunsTheCallbackItself(t *testing.T) {
+	for _, run := range []func(func()){Go, Inline} {
+		var mu sync.Mutex
+		ran := make(chan int)
+		w := New(Config{Run: run}, func(v int) {
+			mu.Lock()
+			defer mu.Unlock()
+			ran <- v
+		})
+		mu.Lock()
+		w.Add(0, 1)
+		w.AddSlack(-1, time.Hour, 1)
+		w.AddAt(time.Time{}, 1)
+		w.Reset(w.Add(time.Hour, 1), 0)
+		mu.Unlock()
+		for range 4 {
+			<-ran
+		}
+		if err := w.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// As TestAnEndlessChainStarvesNobody, with many chains, in batches, and on the wall clock.
+func TestEndlessChainsOfAnyKindStarveNobody(t *testing.T) {
+	const chains = 100
+	for name, again := range map[string]func(*Wheel[int]){
+		"Add":      func(w *Wheel[int]) { w.Add(0, 0) },
+		"negative": func(w *Wheel[int]) { w.Add(-time.Hour, 0) },
+		"AddAt":    func(w *Wheel[int]) { w.AddAt(time.Unix(1, 0), 0) },
+	} {
+		for _, run := range []func(func()){Inline, Go} {
+			done := make(chan struct{}, 3)
+			var w *Wheel[int]
+			w = NewBatch(Config{Shards: 1, Run: run}, func(batch []Expired[int]) {
+				for _, e := range batch {
+					if e.Value == 0 {
+						again(w)
+						continue
+					}
+					done <- struct{}{}
+				}
+			})
+			for range chains {
+				again(w)
+			}
+			w.Add(20*time.Millisecond, 1)
+			w.AddAt(time.Now().Add(20*time.Millisecond), 1)
+			w.Reset(w.Add(time.Hour, 1), 20*time.Millisecond)
+			for range 3 {
+				select {
+				case <-done:
+				case <-time.After(10 * time.Second):
+					t.Errorf("%s: starved", name)
+				}
+			}
+			if err := w.Shutdown(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// The default runner has a goroutine for each callback: nobody waits for anybody.
+func TestABlockedCallbackDelaysNoOtherByDefault(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRecorder()
+		w := New(Config{Shards: 1}, func(v int) {
+			r.fire(v)
+			time.Sleep(time.Hour)
+		})
+		batches := NewBatch(Config{Shards: 1}, func(batch []Expired[int]) {
+			r.fire(batch[0].Value)
+			time.Sleep(time.Hour)
+		})
+		for v := range 100 {
+			w.Add(time.Duration(v)*time.Millisecond, v)
+			batches.Add(time.Duration(v)*time.Millisecond, v)
+		}
+		time.Sleep(time.Second)
+		if n := len(r.firings()); n != 200 {
+			t.Errorf("%d fired", n)
+		}
+		for _, f := range r.firings() {
+			if f.at != time.Duration(f.v)*time.Millisecond {
+				t.Errorf("%d fired at %v", f.v, f.at)
+			}
+		}
+		time.Sleep(2 * time.Hour)
+	})
+}
