@@ -1,0 +1,137 @@
+package wheel
+
+import (
+	"math"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestKeysOfAnyComparableType(t *testing.T) {
+	type point struct {
+		x, y float64
+		name string
+	}
+	x := 1
+	tryKeys(t, "", "a", "b", strings.Repeat("long", 100))
+	tryKeys(t, 0, -1, math.MaxInt)
+	tryKeys(t, point{}, point{1, 2, "a"}, point{1, 2, "b"})
+	tryKeys(t, [2]string{"a", "b"}, [2]string{"ab", ""})
+	tryKeys(t, nil, &x, new(int))
+	tryKeys[any](t, nil, 1, "1", 1.5, point{1, 2, "c"}, &x, [1]any{1}, struct{}{})
+	tryKeys(t, struct{}{})
+	tryKeys(t, true, false)
+}
+
+func tryKeys[K comparable](t *testing.T, keys ...K) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		fired := make(map[K]int)
+		k := NewKeyed(Config{Shards: 4}, func(key K, v int) {
+			mu.Lock()
+			defer mu.Unlock()
+			fired[key] += v
+		})
+		for i, key := range keys {
+			mustSet(t, k, key, i, time.Duration(i+1)*time.Second, false)
+			mustSet(t, k, key, i+100, time.Duration(i+1)*time.Second, true)
+		}
+		checkKeys(t, k)
+		for i, key := range keys {
+			if v, _, ok := k.Get(key); !ok || v != i+100 {
+				t.Errorf("Get(%v) = %v, %v", key, v, ok)
+			}
+		}
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		for i, key := range keys {
+			if fired[key] != i+100 {
+				t.Errorf("key %v fired with %d", key, fired[key])
+			}
+		}
+		checkKeys(t, k)
+	})
+}
+
+func TestZeroHasNoSignAsAKey(t *testing.T) {
+	k := NewKeyed(Config{}, func(float64, int) {})
+	defer k.Close()
+	mustSet(t, k, 0, 1, time.Hour, false)
+	mustSet(t, k, math.Copysign(0, -1), 2, time.Hour, true)
+	if v, ok := k.Remove(0); !ok || v != 2 {
+		t.Errorf("Remove = %v, %v", v, ok)
+	}
+}
+
+func TestAKeyThatIsNotEqualToItselfFiresButIsNotFound(t *testing.T) {
+	type reading struct {
+		sensor string
+		value  float64
+	}
+	tryNaN(t, math.NaN())
+	tryNaN(t, reading{"a", math.NaN()})
+	tryNaN[any](t, math.NaN())
+}
+
+func tryNaN[K comparable](t *testing.T, nan K) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		r := newRecorder()
+		k := NewKeyed(cfg, func(_ K, v int) { r.fire(v) })
+		for v := range 50 {
+			mustSet(t, k, nan, v, time.Duration(v+1)*time.Second, false)
+		}
+		if set, err := k.SetIfAbsent(nan, 50, time.Hour); !set || err != nil {
+			t.Errorf("SetIfAbsent = %v, %v", set, err)
+		}
+		_, _, got := k.Get(nan)
+		_, removed := k.Remove(nan)
+		if got || removed || k.Move(nan, 0) || k.Len() != 51 {
+			t.Error("NaN was found")
+		}
+		checkKeys(t, k)
+		time.Sleep(40*time.Second + tickOf(cfg))
+		synctest.Wait()
+		n := 0
+		for range k.All() {
+			n++
+		}
+		for range k.Drain() {
+			n++
+		}
+		if n != 22 || len(r.values()) != 40 || k.Len() != 0 {
+			t.Errorf("%d seen, %d fired, %d left", n, len(r.values()), k.Len())
+		}
+		checkKeys(t, k)
+	})
+}
+
+func TestAKeyThatCannotBeComparedPanicsAndLeavesNothingBehind(t *testing.T) {
+	k := NewKeyed(Config{Shards: 1, MaxPending: 1}, func(any, int) {})
+	defer k.Close()
+	for name, f := range map[string]func(key any){
+		"Set":         func(key any) { _, _ = k.Set(key, 1, time.Hour) },
+		"SetIfAbsent": func(key any) { _, _ = k.SetIfAbsent(key, 1, time.Hour) },
+		"Move":        func(key any) { k.Move(key, time.Hour) },
+		"Remove":      func(key any) { k.Remove(key) },
+		"Get":         func(key any) { k.Get(key) },
+	} {
+		for _, key := range []any{[]int{1}, [1]any{[]int{1}}, struct {
+			x float64
+			y any
+		}{math.NaN(), map[int]int{}}} {
+			func() {
+				defer func() {
+					err, _ := recover().(error)
+					if err == nil || !strings.Contains(err.Error(), "hash of unhashable type") {
+						t.Errorf("%s: panic %v", name, err)
+					}
+				}()
+				f(key)
+			}()
+		}
+	}
+	mustSet[any](t, k, 1, 1, time.Hour, false) // neither locked nor full
+	checkKeys(t, k)
+}

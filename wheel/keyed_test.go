@@ -1,0 +1,377 @@
+package wheel
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// keyFirings is a callback of a Keyed that notes what fired when, in the form "key value at".
+type keyFirings struct{ *recorder }
+
+func newKeyFirings() keyFirings { return keyFirings{newRecorder()} }
+
+// fire takes keys below 1000.
+func (r keyFirings) fire(key, v int) { r.recorder.fire(1000*v + key) }
+
+func (r keyFirings) expect(t *testing.T, want ...string) {
+	t.Helper()
+	var got []string
+	for _, f := range r.firings() {
+		got = append(got, fmt.Sprintf("%d=%d at %v", f.v%1000, f.v/1000, f.at))
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("fired %q, want %q", got, want)
+	}
+}
+
+func mustSet[K comparable, V any](t *testing.T, k *Keyed[K, V], key K, v V, d time.Duration, wantReplaced bool) {
+	t.Helper()
+	if replaced, err := k.Set(key, v, d); err != nil || replaced != wantReplaced {
+		t.Errorf("Set(%v, %v) = %v, %v, want %v", key, v, replaced, err, wantReplaced)
+	}
+}
+
+// ouqiang's wheel keeps both timers, only one of which can be removed.
+func TestSetReplacesTheTimerOfItsKey(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		r := newKeyFirings()
+		k := NewKeyed(cfg, r.fire)
+		mustSet(t, k, 1, 10, 5*time.Second, false)
+		mustSet(t, k, 1, 11, 2*time.Second, true) // earlier
+		mustSet(t, k, 2, 20, 1*time.Second, false)
+		mustSet(t, k, 2, 21, 4*time.Second, true) // later
+		mustSet(t, k, 3, 30, time.Second, false)
+		mustSet(t, k, 3, 31, time.Second, true)
+		if v, ok := k.Remove(3); !ok || v != 31 || k.Len() != 2 {
+			t.Errorf("Remove = %v, %v, %d left", v, ok, k.Len())
+		}
+		if _, ok := k.Remove(3); ok {
+			t.Error("the replaced timer was still there")
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		r.expect(t, "1=11 at 2s", "2=21 at 4s")
+		checkKeys(t, k)
+	})
+}
+
+func TestSetIfAbsentLeavesWhatIsThere(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		r := newKeyFirings()
+		k := NewKeyed(cfg, r.fire)
+		for v, want := range []bool{true, false, false} {
+			if set, err := k.SetIfAbsent(1, v, time.Duration(10-v)*time.Second); set != want || err != nil {
+				t.Errorf("SetIfAbsent = %v, %v, want %v", set, err, want)
+			}
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if set, err := k.SetIfAbsent(1, 7, 0); !set || err != nil {
+			t.Errorf("SetIfAbsent after it fired = %v, %v", set, err)
+		}
+		synctest.Wait()
+		r.expect(t, "1=0 at 10s", "1=7 at 1m0s")
+	})
+}
+
+// go-zero's wheel fires a moved timer a turn early or late if its slot wraps, and twice if it is moved below a tick.
+func TestMoveFiresOnceAtTheNewDeadline(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		tick := tickOf(cfg)
+		var spans []time.Duration
+		for _, n := range []time.Duration{1, 63, 64, 65, 100, 4095, 4096, 4097, 1 << 18} {
+			spans = append(spans, n*tick)
+		}
+		for _, from := range spans {
+			for _, to := range append(spans, 0, tick/2, -1) {
+				r := newKeyFirings()
+				k := NewKeyed(cfg, r.fire)
+				mustSet(t, k, 1, 1, from, false)
+				time.Sleep(from * 3 / 4 / tick * tick)
+				at := time.Since(r.start)
+				if !k.Move(1, to) {
+					t.Fatal("Move = false")
+				}
+				time.Sleep(1 << 19 * tick)
+				synctest.Wait()
+				got := r.firings()
+				if len(got) != 1 || got[0].at < at+to || got[0].at >= at+max(0, to)+tick {
+					t.Errorf("from %v to %v: fired %v, want at %v", from, to, got, at+to)
+				}
+				if k.Move(1, time.Second) {
+					t.Error("Move of what has fired = true")
+				}
+			}
+		}
+	})
+}
+
+func TestRemovedKeysDoNotFireAndCanBeSetAgain(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		r := newKeyFirings()
+		k := NewKeyed(cfg, r.fire)
+		for round := range 3 {
+			for key := range 100 {
+				mustSet(t, k, key, round, time.Second, false)
+			}
+			if round == 2 {
+				break
+			}
+			for key := range 100 {
+				if v, left, ok := k.Get(key); !ok || v != round || left <= 0 || left > time.Second {
+					t.Fatalf("Get(%d) = %v, %v, %v", key, v, left, ok)
+				}
+				if v, ok := k.Remove(key); !ok || v != round {
+					t.Fatalf("Remove(%d) = %v, %v", key, v, ok)
+				}
+				_, _, got := k.Get(key)
+				_, removed := k.Remove(key)
+				if got || removed || k.Move(key, time.Hour) {
+					t.Fatal("a removed key is still there")
+				}
+			}
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if got := r.values(); len(got) != 100 || slices.Min(got) < 2000 {
+			t.Errorf("%d fired", len(got))
+		}
+		checkKeys(t, k)
+	})
+}
+
+// godis deletes the entry of a key after its job has run, also when that has added the key again.
+func TestAKeySetDuringItsOwnFiringIsANewTimer(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		var k *Keyed[int, int]
+		var fired atomic.Int32
+		k = NewKeyed(cfg, func(key, v int) {
+			fired.Add(1)
+			if v < 3 {
+				mustSet(t, k, key, v+1, time.Second, false)
+				mustSet(t, k, key, v+1, time.Second, true)
+				time.Sleep(100 * time.Millisecond) // what the old timer leaves behind comes after this
+			}
+		})
+		for key := range 10 {
+			mustSet(t, k, key, 0, time.Second, false)
+		}
+		time.Sleep(2500 * time.Millisecond) // the third has just been set
+		for key := range 5 {
+			if v, ok := k.Remove(key); !ok || v != 2 {
+				t.Errorf("Remove(%d) = %v, %v", key, v, ok)
+			}
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if fired.Load() != 5*2+5*4 || k.Len() != 0 {
+			t.Errorf("%d fired, %d pending", fired.Load(), k.Len())
+		}
+		checkKeys(t, k)
+	})
+}
+
+// go-zero's wheel loses what is set after a Drain.
+func TestDrainHandsOutEverythingAndLeavesTheKeysFree(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		r := newKeyFirings()
+		k := NewKeyed(cfg, r.fire)
+		for key := range 100 {
+			mustSet(t, k, key, 1, time.Second, false)
+		}
+		for range k.Drain() { // left early: the rest stay
+			break
+		}
+		if k.Len() != 99 {
+			t.Errorf("%d pending, want 99", k.Len())
+		}
+		for range k.All() {
+			break
+		}
+		all, drained := maps.Collect(k.All()), maps.Collect(k.Drain())
+		if len(all) != 99 || !maps.Equal(all, drained) || k.Len() != 0 {
+			t.Errorf("%d in All, %d drained, %d left", len(all), len(drained), k.Len())
+		}
+		for key := range 100 {
+			mustSet(t, k, key, 2, time.Second, false)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if got := r.values(); len(got) != 100 || slices.Min(got) < 2000 {
+			t.Errorf("%d fired", len(got))
+		}
+		if s := checkKeys(t, k); s.Drained != 100 {
+			t.Errorf("%d drained", s.Drained)
+		}
+	})
+}
+
+// go-zero runs the callbacks of a tick one after the other.
+func TestABlockedCallbackDelaysNoOtherKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newKeyFirings()
+		k := NewKeyed(Config{Shards: 1}, func(key, v int) {
+			if key == 0 {
+				time.Sleep(time.Hour)
+			}
+			r.fire(key, v)
+		})
+		for key := range 3 {
+			mustSet(t, k, key, 1, time.Second, false)
+		}
+		time.Sleep(2 * time.Second)
+		mustSet(t, k, 0, 2, time.Second, false) // its key is free
+		time.Sleep(2 * time.Hour)
+		r.expect(t, "1=1 at 1s", "2=1 at 1s", "0=1 at 1h0m1s", "0=2 at 1h0m3s")
+	})
+}
+
+// A timer is its key's until it is handed over, even if it is overdue.
+func TestAKeyThatIsDueCanStillBeReplaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newKeyFirings()
+		k := NewKeyed(Config{Shards: 1, Run: Inline}, func(key, v int) {
+			r.fire(key, v)
+			time.Sleep(time.Second)
+		})
+		mustSet(t, k, 0, 1, time.Second, false) // keeps the driver
+		for key := 1; key <= 4; key++ {
+			mustSet(t, k, key, 1, 1500*time.Millisecond, false)
+		}
+		time.Sleep(1900 * time.Millisecond)
+		if v, left, ok := k.Get(1); !ok || left != 0 || v != 1 {
+			t.Errorf("Get = %v, %v, %v", v, left, ok)
+		}
+		mustSet(t, k, 1, 2, time.Minute, true)
+		if !k.Move(2, time.Hour) {
+			t.Error("Move = false")
+		}
+		if _, ok := k.Remove(3); !ok {
+			t.Error("Remove = false")
+		}
+		time.Sleep(2 * time.Hour)
+		r.expect(t, "0=1 at 1s", "4=1 at 2s", "1=2 at 1m1.9s", "2=1 at 1h0m1.9s")
+		checkKeys(t, k)
+	})
+}
+
+func TestReplacingNeedsNoRoom(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		cfg.MaxPending = 3
+		k := NewKeyed(cfg, func(float64, int) {})
+		for key := range 3 {
+			mustSet(t, k, float64(key), 1, time.Hour, false)
+		}
+		for range 10 {
+			mustSet(t, k, 1, 2, time.Hour, true)
+		}
+		for _, key := range []float64{4, math.NaN()} {
+			if _, err := k.Set(key, 1, time.Hour); !errors.Is(err, ErrFull) {
+				t.Errorf("Set of a fourth = %v", err)
+			}
+			if set, err := k.SetIfAbsent(key, 1, time.Hour); set || !errors.Is(err, ErrFull) {
+				t.Errorf("SetIfAbsent of a fourth = %v, %v", set, err)
+			}
+		}
+		if set, err := k.SetIfAbsent(1, 1, time.Hour); set || err != nil {
+			t.Errorf("SetIfAbsent of a third = %v, %v", set, err)
+		}
+		if !k.Move(1, time.Second) {
+			t.Error("Move = false")
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		mustSet(t, k, 4, 1, time.Hour, false) // 1 has fired
+		k.Remove(4)
+		mustSet(t, k, 5, 1, time.Hour, false)
+		for range k.Drain() {
+		}
+		for key := range 3 {
+			mustSet(t, k, float64(key), 1, time.Hour, false)
+		}
+		checkKeys(t, k)
+	})
+}
+
+func TestAClosedKeyedGivesBackWhatItHolds(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		k := NewKeyed(cfg, func(int, int) { t.Error("fired") })
+		for key := range 10 {
+			mustSet(t, k, key, key, time.Second, false)
+		}
+		k.Close()
+		k.Close()
+		for _, key := range []int{1, 99} {
+			replaced, err := k.Set(key, 5, 0)
+			set, err2 := k.SetIfAbsent(key, 5, 0)
+			if replaced || set || !errors.Is(err, ErrClosed) || !errors.Is(err2, ErrClosed) || k.Move(key, 0) {
+				t.Errorf("a closed Keyed has changed: %v, %v", err, err2)
+			}
+		}
+		time.Sleep(time.Hour)
+		if v, left, ok := k.Get(3); !ok || v != 3 || left != 0 {
+			t.Errorf("Get = %v, %v, %v", v, left, ok)
+		}
+		if v, ok := k.Remove(3); !ok || v != 3 {
+			t.Errorf("Remove = %v, %v", v, ok)
+		}
+		if got := maps.Collect(k.Drain()); len(got) != 9 || k.Len() != 0 {
+			t.Errorf("drained %v", got)
+		}
+		if err := k.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		checkKeys(t, k)
+	})
+}
+
+// What Run does with a callback is no longer the key's business.
+func TestADroppedCallbackLeavesNoKeyBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPool(1, 0, Drop)
+		var ran atomic.Int32
+		k := NewKeyed(Config{Shards: 2, Run: p.Run}, func(int, int) {
+			time.Sleep(time.Minute)
+			ran.Add(1)
+		})
+		for key := range 10 {
+			mustSet(t, k, key, 1, time.Second, false)
+		}
+		time.Sleep(2 * time.Second)
+		for key := range 10 {
+			mustSet(t, k, key, 2, time.Hour, false)
+		}
+		if err := k.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if s := checkKeys(t, k); s.Dropped != 9 || ran.Load() != 1 || s.Pending != 10 {
+			t.Errorf("%d dropped, %d ran, %d pending", s.Dropped, ran.Load(), s.Pending)
+		}
+	})
+}
+
+func TestNewKeyedRefusesWhatMakesNoSense(t *testing.T) {
+	for _, f := range []func(){
+		func() { NewKeyed[int, int](Config{}, nil) },
+		func() { NewKeyed(Config{Tick: 1}, func(int, int) {}) },
+	} {
+		func() {
+			defer func() {
+				if got := fmt.Sprint(recover()); !strings.HasPrefix(got, "wheel: ") {
+					t.Errorf("panic %q", got)
+				}
+			}()
+			f()
+		}()
+	}
+}

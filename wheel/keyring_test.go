@@ -1,0 +1,130 @@
+package wheel
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// checkKeys checks that the books balance, and that the keyrings lead to exactly the timers that are pending: each shard's
+// own, once, from the right place.
+func checkKeys[K comparable, V any](t testing.TB, k *Keyed[K, V]) Stats {
+	t.Helper()
+	for _, sh := range k.wheel.shards {
+		sh.mu.Lock()
+		checkRing(t, k, sh)
+		sh.mu.Unlock()
+	}
+	s := k.Stats()
+	if s.Added != s.Fired+s.Removed+s.Drained+s.Dropped+uint64(s.Pending) || s.Pending != k.Len() {
+		t.Errorf("books do not balance: %d added, %d fired, %d removed, %d drained, %d dropped, %d pending, Len %d",
+			s.Added, s.Fired, s.Removed, s.Drained, s.Dropped, s.Pending, k.Len())
+	}
+	return s
+}
+
+func checkRing[K comparable, V any](t testing.TB, k *Keyed[K, V], sh *shard[pair[K, V]]) {
+	t.Helper()
+	listed := 0
+	for i := range k.rings[sh.number] {
+		d := &k.rings[sh.number][i]
+		checkDrawer(t, d)
+		listed += d.used
+	}
+	found := 0
+	for index, n := sh.nodes.firstLive(0); n != nil; index, n = sh.nodes.firstLive(index + 1) {
+		key := sh.values.at(index).key
+		hash, home := k.place(key)
+		if !equal(key, key) {
+			continue
+		}
+		at, ok := k.findLocked(sh, hash, key)
+		if home != sh || !ok || at != index {
+			t.Errorf("key %v of node %d is found at %d, %v", key, index, at, ok)
+		}
+		found++
+	}
+	if found != listed {
+		t.Errorf("%d keys on the ring, %d pending", listed, found)
+	}
+}
+
+func checkDrawer(t testing.TB, d *drawer) {
+	t.Helper()
+	n := 0
+	for slot, tag := range d.slots {
+		if tag == 0 {
+			continue
+		}
+		n++
+		for at := d.home(uint64(tag)); at != slot; at = d.after(at) {
+			if d.slots[at] == 0 {
+				t.Fatalf("a gap at %d before slot %d, home %d", at, slot, d.home(uint64(tag)))
+			}
+		}
+	}
+	if n != d.used || len(d.slots) > 0 && (n > len(d.slots)*3/4 || len(d.slots) > minSlots && n < len(d.slots)/4) {
+		t.Fatalf("%d tags, %d booked, %d slots", n, d.used, len(d.slots))
+	}
+}
+
+// A drawer finds what it holds and nothing else, however badly the hashes collide.
+func TestADrawerAgreesWithAMap(t *testing.T) {
+	for _, mask := range []uint64{1<<64 - 1, 0xF << 60, 0xFF << 32, 1 << 63, 0} {
+		r := rand.New(rand.NewPCG(1, mask))
+		var d drawer
+		model := make(map[tag]bool)
+		for range 20_000 {
+			index := uint32(r.IntN(1 << r.IntN(10)))
+			x := makeTag(uint64(index)*0x9E3779B97F4A7C15&mask|1<<tagHashShift, index)
+			if x.index() != index {
+				t.Fatalf("index %d comes out as %d", index, x.index())
+			}
+			if model[x] {
+				d.remove(x)
+			} else {
+				d.insert(x)
+			}
+			model[x] = !model[x]
+			if r.IntN(20) == 0 {
+				checkDrawer(t, &d)
+			}
+		}
+		held := make(map[tag]bool)
+		for _, x := range d.slots {
+			if x != 0 {
+				held[x] = true
+			}
+		}
+		for x, in := range model {
+			if held[x] != in {
+				t.Errorf("mask %x: tag %x is held: %v, want %v", mask, x, held[x], in)
+			}
+		}
+	}
+}
+
+// Hashes that agree in all bits that a tag keeps: only the keys themselves tell which is which.
+func TestKeysOfOneHashAreToldApart(t *testing.T) {
+	k := NewKeyed(Config{Shards: 1, Run: Inline}, func(int, int) {})
+	defer k.Close()
+	sh := k.wheel.shards[0]
+	now := sh.now()
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	const hash = 0xABCDEF << 32
+	for key := range 100 {
+		if err := k.addLocked(sh, hash, now, time.Hour, pair[int, int]{key, -key}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for key := range 100 {
+		index, ok := k.findLocked(sh, hash, key)
+		if !ok || sh.values.at(index).value != -key {
+			t.Fatalf("key %d: %v", key, ok)
+		}
+	}
+	if _, ok := k.findLocked(sh, hash, 100); ok {
+		t.Error("found what is not there")
+	}
+}
