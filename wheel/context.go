@@ -1,0 +1,239 @@
+package wheel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+)
+
+// WithTimeout returns a context derived from parent that is done after d, then with the error context.DeadlineExceeded, or
+// once it is cancelled or parent is done, as that of package context; d ≤ 0 is over already. Cancelling it removes its timer at
+// once. Contexts derived from it, whatever stands between, need no goroutine to watch it.
+//
+// If there is no room for a timer, or the Timers is closed, also later on, the context is cancelled at once, with the error
+// context.Canceled and the cause (context.Cause) ErrFull or ErrClosed: no deadline is ever left unwatched.
+//
+// It sees that its parent is done as soon as it is asked, but who waits for its channel, or for a context that another
+// package derived from it, is told by a goroutine and so a moment later.
+func (t *Timers) WithTimeout(parent context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	return t.withDeadline(parent, time.Now().Add(d), d, false)
+}
+
+// WithDeadline is WithTimeout for a time. If at has a monotonic reading, as what is computed from time.Now, it is a moment
+// of the monotonic clock, otherwise one of the wall clock: then the context follows that clock if it is stepped or the
+// machine suspended, which is noticed within 30 s. If the deadline of parent is earlier, that one holds.
+func (t *Timers) WithDeadline(parent context.Context, at time.Time) (context.Context, context.CancelFunc) {
+	if at != at.Round(0) { // which strips the monotonic reading
+		return t.withDeadline(parent, at, time.Until(at), false)
+	}
+	return t.withDeadline(parent, at, at.Sub(t.use().wallNow()), true)
+}
+
+func (t *Timers) withDeadline(parent context.Context, at time.Time, left time.Duration, wall bool) (context.Context, context.CancelFunc) {
+	if parent == nil {
+		panic("wheel: cannot create context from nil parent")
+	}
+	if earlier, ok := parent.Deadline(); ok && earlier.Before(at) {
+		return context.WithCancel(parent)
+	}
+	c := new(deadlineCtx)
+	s := &c.source
+	s.timer.wheel, s.timer.act = t.use(), s
+	s.parent, s.at = parent, at
+	var cancel context.CancelFunc
+	c.Context, cancel = context.WithCancel(s)
+	switch {
+	case c.follow(): // if both are over, the parent was first
+	case left <= 0:
+		s.finish(&atDeadline)
+	default:
+		s.start(left, wall)
+	}
+	return c, cancel
+}
+
+// deadlineCtx is what WithTimeout returns. Its Context is made by context.WithCancel: so contexts that are derived from it
+// find that one, by way of Value, and become its children, as if it had been made from a context of that package.
+type deadlineCtx struct {
+	context.Context
+	source source
+}
+
+// follow notices that the parent is done, which the source is told of by a goroutine only. It reports whether it is.
+func (c *deadlineCtx) follow() bool {
+	err := c.source.parent.Err()
+	if err == nil {
+		return false
+	}
+	if c.Context.Err() == nil {
+		c.source.finish(&ending{err: err})
+	}
+	return true
+}
+
+func (c *deadlineCtx) Deadline() (time.Time, bool) { return c.source.at, true }
+
+func (c *deadlineCtx) Done() <-chan struct{} {
+	c.follow()
+	return c.Context.Done()
+}
+
+func (c *deadlineCtx) Err() error {
+	c.follow()
+	return c.Context.Err()
+}
+
+func (c *deadlineCtx) String() string {
+	parent, at := c.source.parent, c.source.at
+	name := fmt.Sprintf("%T", parent)
+	if s, ok := parent.(fmt.Stringer); ok {
+		name = s.String()
+	}
+	return fmt.Sprintf("%s.WithDeadline(%v [%v])", name, at, time.Until(at))
+}
+
+// source is the parent of deadlineCtx's Context, which nobody else sees. It has the method AfterFunc, with which package
+// context has itself told, instead of by a goroutine, that a context of others is done. It is also the action of the timer.
+type source struct {
+	timer  Timer
+	parent context.Context // immutable
+	at     time.Time       // immutable
+	hook   func()          // cancels the child, as Err and Value say; set before the timer is armed, then immutable
+
+	// over is set once, under the timer's lock, before hook is called; Err and Value read it without.
+	over    atomic.Pointer[ending]
+	unwatch func() bool // ends the watch of parent; guarded by the timer's lock
+}
+
+// ending is how a source ended.
+type ending struct {
+	err   error
+	cause context.Context // done for the same cause; nil: the parent is
+}
+
+var (
+	atDeadline = newEnding(context.DeadlineExceeded, context.DeadlineExceeded)
+	asClosed   = newEnding(context.Canceled, ErrClosed)
+	asFull     = newEnding(context.Canceled, ErrFull)
+)
+
+func newEnding(err, cause error) ending {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(cause)
+	return ending{err: err, cause: ctx}
+}
+
+// neverDone is every source's Done channel. context.WithCancel merely asks whether it is nil or closed, or that of the
+// innermost cancellable context; AfterFunc does the rest.
+var neverDone = make(chan struct{})
+
+func (s *source) Deadline() (time.Time, bool) { return s.at, true }
+func (s *source) Done() <-chan struct{}       { return neverDone }
+
+func (s *source) Err() error {
+	if over := s.over.Load(); over != nil {
+		return over.err
+	}
+	return nil
+}
+
+// Value is the parent's, but context.Cause, which looks for the innermost context that may know it, finds our own cause.
+func (s *source) Value(key any) any {
+	if over := s.over.Load(); over != nil && over.cause != nil {
+		if v := over.cause.Value(key); v != nil {
+			return v
+		}
+	}
+	return s.parent.Value(key)
+}
+
+// AfterFunc is called once, by context.WithCancel: f cancels the child. The child calls stop when it is cancelled by its user.
+func (s *source) AfterFunc(f func()) (stop func() bool) {
+	s.hook = f
+	return s.stop
+}
+
+func (s *source) stop() bool {
+	s.timer.mu.Lock()
+	first := s.over.Load() == nil
+	unwatch := s.endLocked()
+	s.timer.mu.Unlock()
+	unwatch()
+	return first
+}
+
+// start arms the timer and watches the parent.
+func (s *source) start(left time.Duration, wall bool) {
+	if err := s.arm(left, wall); err != nil {
+		s.refuse(err)
+		return
+	}
+	if s.parent.Done() == nil {
+		return
+	}
+	unwatch := context.AfterFunc(s.parent, s.parentDone)
+	s.timer.mu.Lock()
+	if s.over.Load() == nil {
+		s.unwatch, unwatch = unwatch, nil
+	}
+	s.timer.mu.Unlock()
+	if unwatch != nil { // it is over already
+		unwatch()
+	}
+}
+
+func (s *source) arm(left time.Duration, wall bool) error {
+	s.timer.mu.Lock()
+	defer s.timer.mu.Unlock()
+	if wall {
+		return s.timer.armAtLocked(s.at)
+	}
+	return s.timer.armLocked(left)
+}
+
+// finish ends the source, if it has not ended otherwise, and returns when the child is cancelled, by whomever.
+func (s *source) finish(e *ending) {
+	s.timer.mu.Lock()
+	s.over.CompareAndSwap(nil, e)
+	unwatch := s.endLocked()
+	s.timer.mu.Unlock()
+	unwatch()
+	s.hook() // a second time, perhaps: then it waits for the first
+}
+
+func (s *source) endLocked() (unwatch func() bool) {
+	s.timer.disarmLocked()
+	if unwatch = s.unwatch; unwatch == nil {
+		unwatch = nothing
+	}
+	s.unwatch = nil
+	return unwatch
+}
+
+func nothing() bool { return false }
+
+func (s *source) parentDone() { s.finish(&ending{err: s.parent.Err()}) }
+
+func (s *source) refuse(err error) {
+	if errors.Is(err, ErrFull) {
+		s.finish(&asFull)
+		return
+	}
+	s.finish(&asClosed)
+}
+
+func (s *source) direct() bool { return true }
+
+func (s *source) fire(t *Timer, id ID) {
+	if t.take(id) {
+		s.finish(&atDeadline)
+	}
+}
+
+func (s *source) lost(t *Timer, id ID, cause error) {
+	if t.take(id) {
+		s.refuse(cause)
+	}
+}

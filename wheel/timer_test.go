@@ -1,0 +1,538 @@
+package wheel
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// handRun is a Run that keeps what it is given until it is told to run it.
+type handRun struct {
+	mu   sync.Mutex // guards held
+	held []func()
+}
+
+func (r *handRun) run(f func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.held = append(r.held, f)
+}
+
+// release runs what it holds, and returns how many those were.
+func (r *handRun) release() int {
+	r.mu.Lock()
+	held := r.held
+	r.held = nil
+	r.mu.Unlock()
+	for _, f := range held {
+		f()
+	}
+	return len(held)
+}
+
+func TestAfterFuncIsNeverEarlyAndAtMostATickLate(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		tm := NewTimers(cfg)
+		r := newRecorder()
+		delays := []time.Duration{-1, 0, 1, time.Millisecond, 63 * time.Millisecond, 64*time.Millisecond + 1, time.Second, 5 * time.Hour}
+		for i, d := range delays {
+			tm.AfterFunc(d, func() { r.fire(i) })
+		}
+		time.Sleep(6 * time.Hour)
+		got := r.firings()
+		if len(got) != len(delays) {
+			t.Fatalf("%d of %d fired", len(got), len(delays))
+		}
+		for _, f := range got {
+			if late := f.at - max(0, delays[f.v]); late < 0 || late >= tickOf(cfg) {
+				t.Errorf("function of %v was called %v late", delays[f.v], late)
+			}
+		}
+	})
+}
+
+func TestStopTrueMeansTheFunctionNeverBegins(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		tm := NewTimers(cfg)
+		timer := tm.AfterFunc(time.Second, func() { t.Error("called") })
+		time.Sleep(999 * time.Millisecond)
+		if !timer.Stop() {
+			t.Error("Stop of a pending timer reports false")
+		}
+		if timer.Stop() {
+			t.Error("a second Stop reports true")
+		}
+		time.Sleep(time.Hour)
+	})
+}
+
+func TestStopAfterFireReportsFalse(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		tm := NewTimers(cfg)
+		var timer *Timer
+		timer = tm.AfterFunc(time.Hour, func() {
+			if timer.Stop() {
+				t.Error("Stop within the call reports true")
+			}
+		})
+		timer.Reset(time.Second)
+		time.Sleep(2 * time.Second)
+		if timer.Stop() {
+			t.Error("Stop after the call reports true")
+		}
+	})
+}
+
+// A function that waits in a busy Run has not begun, so it can still be stopped.
+func TestStopTakesBackWhatRunHasNotBegun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var run handRun
+		tm := NewTimers(Config{Run: run.run})
+		stopped := tm.AfterFunc(time.Second, func() { t.Error("called after Stop") })
+		called := 0
+		moved := tm.AfterFunc(time.Second, func() { called++ })
+		waited := tm.AfterFunc(time.Second, func() { t.Error("called after StopWait") })
+		time.Sleep(2 * time.Second)
+		if !stopped.Stop() || !moved.Reset(time.Hour) {
+			t.Error("what has not begun was not taken back")
+		}
+		if err := waited.StopWait(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if n := run.release(); n != 3 || called != 0 {
+			t.Errorf("Run held %d functions, %d ran", n, called)
+		}
+		time.Sleep(2 * time.Hour)
+		if run.release(); called != 1 || moved.Stop() {
+			t.Errorf("after Reset called %d times", called)
+		}
+	})
+}
+
+func TestResetTrueMeansTheOldDeadlineDoesNotFire(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		tm := NewTimers(cfg)
+		r := newRecorder()
+		later := tm.AfterFunc(time.Second, func() { r.fire(1) })
+		sooner := tm.AfterFunc(time.Hour, func() { r.fire(2) })
+		if !later.Reset(2*time.Hour) || !sooner.Reset(time.Minute) {
+			t.Error("Reset of a pending timer reports false")
+		}
+		time.Sleep(3 * time.Hour)
+		got := r.firings()
+		if len(got) != 2 || got[0] != (firing{2, time.Minute}) || got[1] != (firing{1, 2 * time.Hour}) {
+			t.Errorf("fired %v", got)
+		}
+	})
+}
+
+func TestResetFalseArmsAgain(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		tm := NewTimers(cfg)
+		var calls atomic.Int32
+		timer := tm.AfterFunc(time.Second, func() { calls.Add(1) })
+		time.Sleep(2 * time.Second)
+		for want := int32(2); want <= 4; want++ {
+			if timer.Reset(time.Second) {
+				t.Error("Reset of a timer that had fired reports true")
+			}
+			time.Sleep(2 * time.Second)
+			if calls.Load() != want {
+				t.Fatalf("%d calls, want %d", calls.Load(), want)
+			}
+		}
+		timer.Stop()
+		if timer.Reset(0) {
+			t.Error("Reset of a stopped timer reports true")
+		}
+		if synctest.Wait(); calls.Load() != 5 {
+			t.Errorf("%d calls, want 5", calls.Load())
+		}
+	})
+}
+
+func TestAFunctionMayResetItsTimer(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		tm := NewTimers(cfg)
+		r := newRecorder()
+		var timer *Timer
+		timer = tm.AfterFunc(time.Hour, func() {
+			if r.fire(0); len(r.values()) < 5 {
+				if timer.Reset(time.Second) {
+					t.Error("Reset within the call reports true")
+				}
+			}
+		})
+		timer.Reset(time.Second)
+		time.Sleep(time.Minute)
+		if got := r.firings(); len(got) != 5 || got[4].at != 5*time.Second {
+			t.Errorf("fired %v", got)
+		}
+	})
+}
+
+func TestStopTakesBackATimeNotYetReceived(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		tm := NewTimers(cfg)
+		timer := tm.NewTimer(time.Second)
+		time.Sleep(2 * time.Second)
+		if !timer.Stop() {
+			t.Error("Stop reports false, but nobody has received")
+		}
+		if timer.Stop() {
+			t.Error("a second Stop reports true")
+		}
+		timer.Reset(time.Second)
+		time.Sleep(2 * time.Second)
+		if !timer.Reset(time.Second) {
+			t.Error("Reset reports false, but nobody has received")
+		}
+		before := time.Now()
+		if got := <-timer.C; got.Before(before.Add(time.Second)) || got != time.Now() {
+			t.Errorf("received the time of %v before now", time.Since(got))
+		}
+		if timer.Reset(time.Hour) {
+			t.Error("Reset reports true, but the time was received")
+		}
+		if !timer.Kill() || timer.Reset(0) {
+			t.Error("Kill does not work")
+		}
+		time.Sleep(2 * time.Hour)
+		if len(timer.C) != 0 {
+			t.Error("a time was sent after Kill")
+		}
+	})
+}
+
+func TestStopWaitWaitsForTheRunningFunction(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var tm Timers
+		var running atomic.Int32
+		timer := tm.AfterFunc(0, func() {
+			running.Add(1)
+			time.Sleep(time.Minute)
+			running.Add(-1)
+		})
+		synctest.Wait()
+		time.Sleep(10 * time.Second)
+		timer.Reset(0) // so that it runs twice at a time
+		synctest.Wait()
+		if running.Load() != 2 {
+			t.Fatalf("%d running, want 2", running.Load())
+		}
+		timer.Reset(20 * time.Second)
+		short, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		if err := timer.StopWait(short); !errors.Is(err, context.DeadlineExceeded) || running.Load() != 2 {
+			t.Errorf("StopWait = %v with %d running", err, running.Load())
+		}
+		var wg sync.WaitGroup
+		for range 10 {
+			wg.Go(func() {
+				if err := timer.StopWait(t.Context()); err != nil || running.Load() != 0 {
+					t.Errorf("StopWait = %v with %d running", err, running.Load())
+				}
+			})
+		}
+		start := time.Now()
+		if wg.Wait(); time.Since(start) != 50*time.Second {
+			t.Errorf("waited %v, want 50s", time.Since(start))
+		}
+		time.Sleep(time.Hour)
+		if err := timer.StopWait(short); err != nil || running.Load() != 0 {
+			t.Errorf("with nothing to wait for, StopWait = %v", err)
+		}
+	})
+}
+
+func TestStopWaitUndoesAResetByTheFunctionItself(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		tm := NewTimers(cfg)
+		var calls atomic.Int32
+		var timer *Timer
+		timer = tm.AfterFunc(time.Hour, func() {
+			calls.Add(1)
+			timer.Reset(time.Minute)
+			time.Sleep(time.Second)
+			timer.Reset(time.Second)
+		})
+		timer.Reset(time.Second)
+		time.Sleep(1500 * time.Millisecond)
+		if err := timer.StopWait(t.Context()); err != nil {
+			t.Error(err)
+		}
+		before := calls.Load()
+		if time.Sleep(time.Hour); calls.Load() != before || timer.Stop() {
+			t.Error("it went on after StopWait")
+		}
+		timer.Reset(0)
+		if synctest.Wait(); calls.Load() == before {
+			t.Error("Reset after StopWait did nothing")
+		}
+		time.Sleep(time.Minute)
+		timer.Kill()
+		if err := timer.StopWait(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestStopWaitSeesFunctionsThatPanicOrExit(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		cfg.OnPanic = func(any, []byte) {}
+		tm := NewTimers(cfg)
+		for _, leave := range []func(){runtime.Goexit, func() { panic("no") }} {
+			timer := tm.AfterFunc(0, func() {
+				time.Sleep(time.Second)
+				leave()
+			})
+			synctest.Wait()
+			if err := timer.StopWait(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := tm.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestATimerWhoseFunctionRunDropsIsNoLongerPending(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var offered, told, ran atomic.Int32
+		tm := NewTimers(Config{
+			MaxPending: 1,
+			OnPanic:    func(any, []byte) { told.Add(1) },
+			Run: func(f func()) {
+				if offered.Add(1) == 1 {
+					panic("refused")
+				}
+				f()
+			},
+		})
+		timer := tm.AfterFunc(time.Second, func() { ran.Add(1) })
+		time.Sleep(time.Minute)
+		if timer.Stop() || ran.Load() != 0 || told.Load() != 1 {
+			t.Errorf("%d runs, %d panics told", ran.Load(), told.Load())
+		}
+		if err := timer.StopWait(t.Context()); err != nil {
+			t.Error(err)
+		}
+		timer.Reset(time.Second) // has room
+		if time.Sleep(time.Minute); ran.Load() != 1 {
+			t.Errorf("%d runs after Reset", ran.Load())
+		}
+	})
+}
+
+func TestKillBeatsEveryLaterReset(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		tm := NewTimers(cfg)
+		var calls atomic.Int32
+		var timer *Timer
+		timer = tm.AfterFunc(time.Hour, func() {
+			calls.Add(1)
+			time.Sleep(time.Second)
+			if timer.Reset(0) {
+				t.Error("Reset after Kill reports true")
+			}
+		})
+		timer.Reset(time.Second)
+		time.Sleep(1500 * time.Millisecond)
+		if timer.Kill() {
+			t.Error("Kill reports true, but the function had begun")
+		}
+		time.Sleep(time.Hour)
+		if calls.Load() != 1 || tm.Len() != 0 {
+			t.Errorf("%d calls, %d pending", calls.Load(), tm.Len())
+		}
+		pending := tm.AfterFunc(time.Hour, func() { t.Error("called after Kill") })
+		if !pending.Kill() || pending.Kill() || pending.Reset(0) || pending.Stop() {
+			t.Error("Kill of a pending timer")
+		}
+		time.Sleep(2 * time.Hour)
+	})
+}
+
+// book is what became of the armings of one timer.
+type book struct {
+	timer *Timer
+	calm  sync.RWMutex // held for writing by who wants nobody to reset the timer meanwhile
+
+	armed, fired, stopped, replaced atomic.Int64
+	running                         atomic.Int64
+	killed                          atomic.Bool
+}
+
+func (b *book) call() {
+	b.running.Add(1)
+	b.fired.Add(1)
+	if b.killed.Load() {
+		panic("a function runs after Kill and StopWait")
+	}
+	b.running.Add(-1)
+}
+
+func (b *book) reset(d time.Duration) {
+	b.calm.RLock()
+	defer b.calm.RUnlock()
+	if b.armed.Add(1); b.timer.Reset(d) {
+		b.replaced.Add(1)
+	}
+}
+
+func (b *book) stop() {
+	if b.timer.Stop() {
+		b.stopped.Add(1)
+	}
+}
+
+// stopWait stops the timer while nobody resets it: what it finds afterwards must last.
+func (b *book) stopWait(t *testing.T) {
+	b.calm.Lock()
+	defer b.calm.Unlock()
+	b.stop()
+	if err := b.timer.StopWait(t.Context()); err != nil {
+		t.Error(err)
+	}
+	before := b.fired.Load()
+	runtime.Gosched()
+	if b.running.Load() != 0 || b.fired.Load() != before || b.timer.Stop() {
+		t.Error("StopWait returned, but the timer goes on")
+	}
+}
+
+// Every arming ends exactly once: its function is called, or Stop or a Reset says that it took it back.
+func TestEveryArmingEndsOnceUnderContention(t *testing.T) {
+	for _, cfg := range []Config{{Shards: 1, Run: Inline}, {Shards: 4, Run: Inline}, {}} {
+		const workers = 64
+		tm := NewTimers(cfg)
+		books := make([]book, 48)
+		for i := range books {
+			b := &books[i]
+			b.armed.Store(1)
+			b.calm.Lock()
+			b.timer = tm.AfterFunc(time.Millisecond, func() { b.call() })
+			b.calm.Unlock()
+		}
+		var wg sync.WaitGroup
+		for worker := range workers {
+			wg.Go(func() {
+				r := rand.New(rand.NewPCG(1, uint64(worker)))
+				for range raceOperations() / 3 / workers {
+					b := &books[r.IntN(len(books))]
+					switch r.IntN(8) {
+					case 0, 1:
+						b.stop()
+					case 2:
+						if r.IntN(16) == 0 {
+							b.stopWait(t)
+						}
+					default:
+						b.reset(time.Duration(r.Int64N(int64(2 * time.Millisecond))))
+					}
+				}
+			})
+		}
+		wg.Wait()
+		for i := range books {
+			b := &books[i]
+			b.stop()
+			if err := b.timer.StopWait(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if a, ended := b.armed.Load(), b.fired.Load()+b.stopped.Load()+b.replaced.Load(); a != ended {
+				t.Errorf("%d armings, %d ends: %d fired, %d stopped, %d replaced",
+					a, ended, b.fired.Load(), b.stopped.Load(), b.replaced.Load())
+			}
+		}
+		if err := tm.Shutdown(t.Context()); err != nil || tm.Len() != 0 {
+			t.Errorf("Shutdown = %v, %d pending", err, tm.Len())
+		}
+		checkBooks(t, tm.use().Wheel)
+	}
+}
+
+func TestAfterKillAndStopWaitNothingRunsWhateverOthersDo(t *testing.T) {
+	tm := NewTimers(Config{Run: Inline})
+	defer tm.Close()
+	for range 200 {
+		b := new(book)
+		b.calm.Lock()
+		b.timer = tm.AfterFunc(time.Hour, func() { b.call(); b.timer.Reset(0) })
+		b.calm.Unlock()
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				for range 50 {
+					b.timer.Reset(0)
+				}
+			})
+		}
+		wg.Go(func() {
+			b.timer.Kill()
+			if err := b.timer.StopWait(t.Context()); err != nil {
+				t.Error(err)
+			}
+			b.killed.Store(true)
+		})
+		wg.Wait()
+		if b.timer.Stop() {
+			t.Fatal("a killed timer is pending")
+		}
+	}
+}
+
+// The receiver of a channel timer gets exactly what neither Stop nor Reset took back.
+func TestEveryTimeIsReceivedOrTakenBackUnderContention(t *testing.T) {
+	tm := NewTimers(Config{})
+	defer tm.Close()
+	timer := tm.NewTimer(time.Hour)
+	var armed, ended atomic.Int64
+	armed.Store(1)
+	done := make(chan struct{})
+	var receivers, workers sync.WaitGroup
+	for range 2 {
+		receivers.Go(func() {
+			for {
+				select {
+				case <-timer.C:
+					ended.Add(1)
+				case <-done:
+					return
+				}
+			}
+		})
+	}
+	for worker := range 32 {
+		workers.Go(func() {
+			r := rand.New(rand.NewPCG(2, uint64(worker)))
+			for range raceOperations() / 10 / 32 {
+				if r.IntN(4) == 0 {
+					if timer.Stop() {
+						ended.Add(1)
+					}
+					continue
+				}
+				if armed.Add(1); timer.Reset(time.Duration(r.Int64N(int64(time.Millisecond)))) {
+					ended.Add(1)
+				}
+			}
+		})
+	}
+	workers.Wait()
+	if timer.Stop() {
+		ended.Add(1)
+	}
+	close(done)
+	receivers.Wait()
+	if armed.Load() != ended.Load() || len(timer.C) != 0 {
+		t.Errorf("%d armings, %d ends", armed.Load(), ended.Load())
+	}
+}
