@@ -1,0 +1,66 @@
+package wheel_test
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/foliot/foliot/wheel"
+)
+
+type session struct{ name string }
+
+// A cache of sessions that are forgotten half an hour after they were used last. The Keyed is the cache: no map beside
+// it, and no lock.
+func ExampleKeyed() {
+	sessions := wheel.NewKeyed(wheel.Config{}, func(token string, s session) {
+		fmt.Println(s.name, "is logged out")
+	})
+	const idle = 30 * time.Minute
+	if _, err := sessions.Set("t1", session{"alice"}, idle); err != nil {
+		fmt.Println(err)
+	}
+	if _, err := sessions.Set("t2", session{"bob"}, idle); err != nil {
+		fmt.Println(err)
+	}
+
+	// A request comes.
+	if s, _, ok := sessions.Get("t1"); ok && sessions.Move("t1", idle) {
+		fmt.Println(s.name, "was seen")
+	}
+	if s, ok := sessions.Remove("t2"); ok {
+		fmt.Println(s.name, "has left")
+	}
+	if _, _, ok := sessions.Get("t2"); !ok {
+		fmt.Println("t2 is nobody")
+	}
+
+	sessions.Close()
+	for token, s := range sessions.Drain() {
+		fmt.Println(token, s.name, "is saved for the next start")
+	}
+	// Output:
+	// alice was seen
+	// bob has left
+	// t2 is nobody
+	// t1 alice is saved for the next start
+}
+
+// Many changes of a file, one reload: the first sets the timer, those until it fires find it set. With Set instead each
+// change would put the reload off.
+func ExampleKeyed_SetIfAbsent() {
+	reloaded := make(chan string)
+	reloads := wheel.NewKeyed(wheel.Config{}, func(file string, _ struct{}) { reloaded <- file })
+	defer reloads.Close()
+
+	due := 0
+	for range 1000 {
+		if set, err := reloads.SetIfAbsent("config.json", struct{}{}, 200*time.Millisecond); err == nil && set {
+			due++
+		}
+	}
+	fmt.Println(due, "reload is due")
+	fmt.Println("reload", <-reloaded)
+	// Output:
+	// 1 reload is due
+	// reload config.json
+}

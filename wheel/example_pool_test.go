@@ -1,0 +1,54 @@
+package wheel_test
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/foliot/foliot/wheel"
+)
+
+// At most two callbacks run at a time; if more than a hundred wait, the wheel waits too.
+func ExamplePool() {
+	pool := wheel.NewPool(2, 100, wheel.Block)
+	var running, all atomic.Int32
+	w := wheel.New(wheel.Config{Run: pool.Run}, func(string) {
+		if n := running.Add(1); n > 2 {
+			fmt.Println(n, "at a time")
+		}
+		time.Sleep(time.Millisecond)
+		running.Add(-1)
+		all.Add(1)
+	})
+	for range 20 {
+		w.Add(time.Millisecond, "work")
+	}
+	for w.Len() > 0 {
+		time.Sleep(time.Millisecond)
+	}
+	fmt.Println(w.Shutdown(context.Background()))
+	fmt.Println(all.Load(), "have run")
+	// Output:
+	// <nil>
+	// 20 have run
+}
+
+// What does not fit is dropped, and counted.
+func ExamplePool_drop() {
+	pool := wheel.NewPool(1, 2, wheel.Drop)
+	busy := make(chan struct{})
+	w := wheel.New(wheel.Config{Run: pool.Run}, func(int) { <-busy })
+	for i := range 10 {
+		w.Add(0, i)
+	}
+	for w.Stats().Dropped < 7 {
+		time.Sleep(time.Millisecond)
+	}
+	close(busy)
+	fmt.Println(w.Shutdown(context.Background()))
+	fmt.Println(w.Stats().Fired, "fired,", w.Stats().Dropped, "dropped")
+	// Output:
+	// <nil>
+	// 3 fired, 7 dropped
+}

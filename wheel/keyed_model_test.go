@@ -1,0 +1,290 @@
+package wheel
+
+import (
+	"errors"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// keyedTrial drives a Keyed on fake time and compares it with a map. Callbacks run inline, so whatever is due has fired
+// whenever the driving goroutine has waited.
+type keyedTrial struct {
+	t     testing.TB
+	k     *Keyed[float64, int]
+	tick  time.Duration
+	most  int // MaxPending; 0: no limit
+	start time.Time
+
+	// Guards everything below. Each operation holds it, and then waits until what it has made due has fired: so between
+	// operations nothing is under way.
+	mu      sync.Mutex
+	pending map[float64]deadline
+	nans    map[int]deadline // by value: of the key that is not equal to itself
+	ended   map[int]bool     // values that were replaced, have fired, or were removed or drained
+	values  int
+	closed  bool
+}
+
+func newKeyedTrial(t testing.TB, cfg Config) *keyedTrial {
+	c := &keyedTrial{
+		t: t, tick: tickOf(cfg), most: cfg.MaxPending, start: time.Now(),
+		pending: make(map[float64]deadline), nans: make(map[int]deadline), ended: make(map[int]bool),
+	}
+	cfg.Run = Inline
+	c.k = NewKeyed(cfg, c.fire)
+	return c
+}
+
+func (c *keyedTrial) deadline(v int, d time.Duration) deadline {
+	from := time.Since(c.start) + max(0, d)
+	return deadline{v: v, from: from, until: from + c.tick}
+}
+
+func (c *keyedTrial) fire(key float64, v int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p, ok := c.pending[key]
+	if key != key {
+		p, ok = c.nans[v]
+	}
+	if !ok || p.v != v {
+		c.t.Errorf("%v fired with %d, want %v, %v", key, v, p, ok)
+	}
+	if now := time.Since(c.start); now < p.from {
+		c.t.Errorf("%v fired %v early", key, p.from-now)
+	}
+	if c.end(key, v); v%3 == 0 { // Set during its own firing
+		c.set(key, time.Duration(v)*time.Second)
+	}
+}
+
+// end notes that a value is no longer pending.
+func (c *keyedTrial) end(key float64, v int) {
+	if c.ended[v] {
+		c.t.Errorf("value %d of %v has ended twice", v, key)
+	}
+	c.ended[v] = true
+	delete(c.pending, key)
+	delete(c.nans, v)
+}
+
+// refusal is the error that a new timer meets.
+func (c *keyedTrial) refusal() error {
+	switch {
+	case c.closed:
+		return ErrClosed
+	case c.most > 0 && len(c.pending)+len(c.nans) == c.most:
+		return ErrFull
+	}
+	return nil
+}
+
+func (c *keyedTrial) added(key float64, p deadline) {
+	if key != key {
+		c.nans[p.v] = p
+		return
+	}
+	c.pending[key] = p
+}
+
+func (c *keyedTrial) set(key float64, d time.Duration) {
+	c.values++
+	old, found := c.pending[key]
+	want := c.refusal()
+	if found && !c.closed {
+		want = nil
+	}
+	replaced, err := c.k.Set(key, c.values, d)
+	if replaced != (found && !c.closed) || !errors.Is(err, want) {
+		c.t.Errorf("Set(%v) = %v, %v, want %v, %v", key, replaced, err, found, want)
+	}
+	if err != nil {
+		return
+	}
+	if found {
+		c.end(key, old.v)
+	}
+	c.added(key, c.deadline(c.values, d))
+}
+
+func (c *keyedTrial) setIfAbsent(key float64, d time.Duration) {
+	c.values++
+	_, found := c.pending[key]
+	want := c.refusal()
+	if found && !c.closed {
+		want = nil
+	}
+	set, err := c.k.SetIfAbsent(key, c.values, d)
+	if set != (!found && want == nil) || !errors.Is(err, want) {
+		c.t.Errorf("SetIfAbsent(%v) = %v, %v, want %v, %v", key, set, err, !found, want)
+	}
+	if set {
+		c.added(key, c.deadline(c.values, d))
+	}
+}
+
+func (c *keyedTrial) move(key float64, d time.Duration) {
+	old, found := c.pending[key]
+	if got := c.k.Move(key, d); got != (found && !c.closed) {
+		c.t.Errorf("Move(%v) = %v, want %v", key, got, found)
+	} else if got {
+		c.pending[key] = c.deadline(old.v, d)
+	}
+}
+
+func (c *keyedTrial) remove(key float64) {
+	old, found := c.pending[key]
+	v, ok := c.k.Remove(key)
+	if ok != found || v != old.v {
+		c.t.Errorf("Remove(%v) = %d, %v, want %d, %v", key, v, ok, old.v, found)
+	}
+	if ok {
+		c.end(key, v)
+	}
+}
+
+func (c *keyedTrial) get(key float64) {
+	want, found := c.pending[key]
+	v, left, ok := c.k.Get(key)
+	now := time.Since(c.start)
+	if ok != found || v != want.v || ok && (left < want.from-now || left > max(0, want.until-now)) {
+		c.t.Errorf("Get(%v) = %d, %v, %v, want %d, %v", key, v, left, ok, want.v, want.from-now)
+	}
+}
+
+func (c *keyedTrial) drain(most int) {
+	for key, v := range c.k.Drain() {
+		if _, nan := c.nans[v]; !nan && c.pending[key].v != v {
+			c.t.Errorf("drained %v, %d", key, v)
+		}
+		if c.end(key, v); most == 0 {
+			return
+		}
+		most--
+	}
+}
+
+func (c *keyedTrial) check() {
+	checkKeys(c.t, c.k)
+	if n := c.k.Len(); n != len(c.pending)+len(c.nans) {
+		c.t.Errorf("Len = %d, want %d", n, len(c.pending)+len(c.nans))
+	}
+	var got, want []int
+	for key, v := range c.k.All() {
+		if got = append(got, v); key == key && c.pending[key].v != v {
+			c.t.Errorf("All yields %v, %d", key, v)
+		}
+	}
+	for _, p := range c.pending {
+		want = append(want, p.v)
+	}
+	want = slices.AppendSeq(want, maps.Keys(c.nans))
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		c.t.Errorf("All yields %v, want %v", got, want)
+	}
+	for key, p := range c.pending {
+		if late := time.Since(c.start) - p.until; late > 0 && !c.closed {
+			c.t.Errorf("%v is %v overdue", key, late)
+		}
+	}
+}
+
+func (c *keyedTrial) do(operation func()) {
+	synctest.Wait()
+	c.mu.Lock()
+	operation()
+	c.mu.Unlock()
+	synctest.Wait()
+}
+
+// run reads operations of three bytes: what, and two numbers.
+func (c *keyedTrial) run(data []byte) {
+	for ; len(data) >= 3 && !c.t.Failed(); data = data[3:] {
+		what, a, b := data[0]%16, int(data[1]), int(data[2])
+		d := time.Duration(a) << (b % 40) // up to three days
+		if what >= 13 {
+			time.Sleep(d % (24 * time.Hour))
+			c.do(c.check)
+			continue
+		}
+		key := float64(b % 11)
+		if key == 10 {
+			key = math.NaN()
+		}
+		c.do(func() { c.operate(what, a, key, d) })
+	}
+	c.do(func() { c.k.Close(); c.closed = true })
+	c.do(func() {
+		c.set(0, 0)
+		c.setIfAbsent(1, 0)
+		c.move(2, 0)
+		c.get(3)
+		c.check()
+		c.drain(1 << 30)
+		c.check()
+	})
+}
+
+func (c *keyedTrial) operate(what byte, a int, key float64, d time.Duration) {
+	switch what {
+	case 0, 1, 2, 3:
+		c.set(key, d)
+	case 4, 5:
+		c.setIfAbsent(key, d)
+	case 6, 7, 8:
+		c.move(key, d)
+	case 9, 10:
+		c.remove(key)
+	case 11:
+		c.get(key)
+	case 12:
+		if a%8 == 0 {
+			c.drain(a / 8)
+			return
+		}
+		c.set(key, -d)
+	}
+}
+
+func runKeyedOps(t *testing.T, data []byte) {
+	if len(data) == 0 {
+		return
+	}
+	synctest.Test(t, func(t *testing.T) {
+		cfg := Config{Shards: 1 << (data[0] % 3), Tick: time.Duration(data[0])*time.Millisecond/4 + minTick}
+		if data[0]%5 == 0 {
+			cfg.MaxPending = 1 + int(data[0])/5%7
+		}
+		newKeyedTrial(t, cfg).run(data[1:])
+	})
+}
+
+func FuzzKeyed(f *testing.F) {
+	f.Add([]byte{4, 0, 100, 20, 14, 200, 19, 9, 0, 31, 14, 255, 28})
+	f.Add([]byte{5, 0, 9, 0, 0, 60, 1, 4, 255, 2, 0, 7, 10, 0, 0, 21, 12, 0, 0, 14, 255, 30})
+	f.Add([]byte{0, 3, 77, 33, 6, 0, 33, 13, 0, 0, 12, 8, 0, 0, 1, 33, 13, 9, 30})
+	f.Fuzz(runKeyedOps)
+}
+
+func TestAKeyedAgreesWithAMapOnFakeTime(t *testing.T) {
+	operations := modelOperations() / 200
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(*modelSeed, seed))
+		data := make([]byte, 1+3*operations/20)
+		for i := range data {
+			data[i] = byte(r.Uint32())
+		}
+		runKeyedOps(t, data)
+		if t.Failed() {
+			t.Fatalf("seed %d, %d", *modelSeed, seed)
+		}
+	}
+}
