@@ -1,0 +1,163 @@
+package wheel
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// draw draws the slots of a wheel of one shard and ticks of 1 ms: how many timers each one holds, "+" for more than nine,
+// and "|" for where the clock stands. Levels that hold nothing are left out.
+func draw(w *Wheel[int], now time.Duration) string {
+	var b strings.Builder
+	s := w.Stats()
+	next := "nothing to do"
+	if d, ok := w.Next(); ok {
+		next = "to do in " + d.String()
+	}
+	fmt.Fprintf(&b, "at %v: %d pending, %d fired, %d cascades, %s\n", now, s.Pending, s.Fired, s.Cascades, next)
+	tick := uint64(now / time.Millisecond)
+	for level, slots := range s.Slots {
+		var row strings.Builder
+		occupied := false
+		for slot, n := range slots {
+			occupied = occupied || n > 0
+			row.WriteString(drawSlot(n, uint64(slot) == tick>>(slotBits*level)&slotMask))
+		}
+		if occupied {
+			fmt.Fprintf(&b, "  level %d %s\n", level, row.String())
+		}
+	}
+	return b.String()
+}
+
+func drawSlot(n int, now bool) string {
+	switch {
+	case n > 9:
+		return "+"
+	case n > 0:
+		return fmt.Sprint(n)
+	case now:
+		return "|"
+	}
+	return "."
+}
+
+// A scene sets timers, and is drawn before and after each of its advances.
+type scene struct {
+	phase    time.Duration // how old the wheel is when the scene begins
+	set      func(w *Wheel[int])
+	advances []time.Duration
+	then     func(w *Wheel[int]) // if not nil, called between the first advance and the others
+}
+
+func scenes() map[string]scene {
+	const ms = time.Millisecond
+	add := func(delays ...time.Duration) func(w *Wheel[int]) {
+		return func(w *Wheel[int]) {
+			for i, d := range delays {
+				w.Add(d, i)
+			}
+		}
+	}
+	var kept []ID
+	return map[string]scene{
+		"levels": {
+			set:      add(3*ms, 63*ms, 64*ms, 70*ms, 4095*ms, 4096*ms, 5000*ms, time.Hour, 24*time.Hour, 365*24*time.Hour),
+			advances: []time.Duration{3 * ms, 61 * ms, 6 * ms, 4 * time.Second, time.Hour, 366 * 24 * time.Hour},
+		},
+		"last slot": {
+			phase:    4095 * ms,
+			set:      add(1*ms, 2*ms, 64*ms, 65*ms, 4096*ms, 4097*ms),
+			advances: []time.Duration{ms, ms, 62 * ms, ms, 4031 * ms, ms},
+		},
+		"slack": {
+			set: func(w *Wheel[int]) {
+				for i := range 20 {
+					w.AddSlack(time.Duration(1000+i*7)*ms, 300*ms, i)
+					w.Add(time.Duration(1000+i*7)*ms, i)
+				}
+			},
+			advances: []time.Duration{999 * ms, ms, 100 * ms, 180 * ms},
+		},
+		"extended": {
+			set: func(w *Wheel[int]) {
+				kept = nil
+				for i := range 12 {
+					kept = append(kept, w.Add(time.Second, i))
+				}
+			},
+			advances: []time.Duration{900 * ms, 100 * ms, 900 * ms, 100 * ms},
+			then: func(w *Wheel[int]) {
+				for _, id := range kept[2:] {
+					w.Extend(id, time.Second)
+				}
+				w.Remove(kept[0])
+				w.Reset(kept[2], 50*ms)
+			},
+		},
+		"stall": {
+			set: func(w *Wheel[int]) {
+				w.Add(10*ms, stalls)
+				add(11*ms, 40*ms, 500*ms, 4*time.Second, 4500*ms, 6*time.Second)(w)
+			},
+			advances: []time.Duration{10 * ms, 4990 * ms, 10 * ms, 2 * time.Second},
+		},
+	}
+}
+
+const stalls = -1 // the value of a timer whose callback holds up the driver for five seconds
+
+func TestPicturesOfTheWheel(t *testing.T) {
+	for name, s := range scenes() {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join("testdata", "pictures", strings.ReplaceAll(name, " ", "_")+".txt")
+			got := play(t, s)
+			if os.Getenv("UPDATE_GOLDEN") != "" {
+				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("%s (-want +got); UPDATE_GOLDEN=1 rewrites it:\n%s", file, diff)
+			}
+		})
+	}
+}
+
+// play returns the pictures of a scene.
+func play(t *testing.T, s scene) (pictures string) {
+	synctest.Test(t, func(t *testing.T) {
+		w := New(Config{Shards: 1, Run: Inline}, func(v int) {
+			if v == stalls {
+				time.Sleep(5 * time.Second)
+			}
+		})
+		w.Remove(w.Add(time.Millisecond, 0))
+		begun := time.Now()
+		time.Sleep(s.phase)
+		s.set(w)
+		pictures = draw(w, time.Since(begun))
+		for i, d := range s.advances {
+			time.Sleep(d)
+			synctest.Wait()
+			pictures += "\n" + draw(w, time.Since(begun))
+			if i == 0 && s.then != nil {
+				s.then(w)
+				pictures += "\n" + draw(w, time.Since(begun))
+			}
+		}
+		w.Close()
+	})
+	return pictures
+}
