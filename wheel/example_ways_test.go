@@ -1,0 +1,134 @@
+package wheel_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/foliot/foliot/wheel"
+)
+
+var errBusy = errors.New("busy")
+
+// A call that is tried again, with growing pauses, until it succeeds or the context ends.
+func ExampleTimers_Sleep() {
+	var timers wheel.Timers
+
+	attempts := 0
+	call := func() error {
+		if attempts++; attempts < 4 {
+			return errBusy
+		}
+		return nil
+	}
+
+	retry := func(ctx context.Context) error {
+		for pause := time.Millisecond; ; pause *= 2 {
+			err := call()
+			if err == nil {
+				return nil
+			}
+			if ended := timers.Sleep(ctx, pause); ended != nil {
+				return errors.Join(ended, err)
+			}
+		}
+	}
+
+	fmt.Println(retry(context.Background()), "after", attempts, "attempts")
+
+	ctx, cancel := timers.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	attempts = -1000
+	fmt.Println(errors.Is(retry(ctx), context.DeadlineExceeded))
+	// Output:
+	// <nil> after 4 attempts
+	// true
+}
+
+// Heartbeats to very many peers, at one rate but not at one moment: each timer is set again when it fires, and the slack
+// lets those of about the same time share a wake-up.
+func ExampleWheel_AddSlack() {
+	type peer struct {
+		name  string
+		beats int
+	}
+	const period, slack = 10 * time.Millisecond, 4 * time.Millisecond
+
+	done := make(chan string, 2)
+	var beats *wheel.Wheel[*peer]
+	beats = wheel.New(wheel.Config{Run: wheel.Inline}, func(p *peer) {
+		if p.beats++; p.beats == 3 {
+			done <- p.name
+			return
+		}
+		beats.AddSlack(period, slack, p)
+	})
+	beats.AddSlack(period, slack, &peer{name: "a"})
+	fmt.Println(<-done, "has had three")
+	beats.AddSlack(period, slack, &peer{name: "b"})
+	fmt.Println(<-done, "has had three")
+	// Output:
+	// a has had three
+	// b has had three
+}
+
+// An event loop that waits for events and timers at once, on one goroutine: nothing needs a lock.
+func ExampleCore_Advance() {
+	start := time.Now()
+	now := func() uint64 { return uint64(time.Since(start) / time.Millisecond) } // rounds down: never early
+
+	timers := wheel.NewCore[func()](now())
+	after := func(d time.Duration, f func()) wheel.ID {
+		return timers.Add(now()+1+uint64(d/time.Millisecond), f) // rounds up
+	}
+
+	events := make(chan string, 1)
+	running := true
+	timeout := after(time.Hour, func() { fmt.Println("nothing came") })
+	after(5*time.Millisecond, func() { events <- "hello" })
+
+	for running {
+		wait := time.Duration(1<<63 - 1)
+		if tick, ok := timers.Next(); ok {
+			wait = time.Until(start.Add(time.Duration(tick) * time.Millisecond))
+		}
+		select {
+		case event := <-events:
+			fmt.Println("got", event)
+			timers.Remove(timeout)
+			after(5*time.Millisecond, func() { running = false })
+		case <-time.After(wait):
+			timers.Advance(now(), 1000, func(_ wheel.ID, f func()) { f() })
+		}
+	}
+	fmt.Println(timers.Len(), "pending")
+	// Output:
+	// got hello
+	// 0 pending
+}
+
+// Fake time: inside a bubble of testing/synctest a wheel follows the bubble's clock, so an hour takes no time. Tests of
+// what is built on a wheel look like this one.
+func TestAnHourOfFakeTimeTakesNoTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var timers wheel.Timers // inside the bubble: a wheel belongs to that of its first use
+		start := time.Now()
+		var took atomic.Int64
+		timers.AfterFunc(time.Hour, func() { took.Store(int64(time.Since(start))) })
+
+		time.Sleep(time.Hour - time.Millisecond)
+		synctest.Wait()
+		if early := time.Duration(took.Load()); early != 0 {
+			t.Fatalf("fired early, after %v", early)
+		}
+		time.Sleep(time.Millisecond)
+		synctest.Wait()
+		if got := time.Duration(took.Load()); got != time.Hour {
+			t.Fatalf("fired after %v", got)
+		}
+	})
+}
