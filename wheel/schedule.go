@@ -39,9 +39,10 @@ type planned struct {
 	schedule Schedule // immutable, as the next
 	f        func()
 
-	last    time.Time // the last instant of the schedule that was armed; guarded by the Timer's lock
-	moved   bool      // Reset, during a run, has set resumes; guarded likewise
-	resumes time.Time
+	// guarded by the Timer's lock
+	at      time.Time // the instant of the schedule that the Timer is armed for; zero: Reset has armed it
+	last    time.Time // the last instant that came
+	resumes time.Time // for when the end of the run is to arm the Timer, if Reset was called during it; or zero
 }
 
 func (p *planned) direct() bool            { return false }
@@ -69,7 +70,13 @@ func (p *planned) lost(t *Timer, id ID, cause error) {
 func (p *planned) begin(t *Timer, id ID) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.beginRunLocked(id)
+	if !t.beginRunLocked(id) {
+		return false
+	}
+	if !p.at.IsZero() {
+		p.last = p.at
+	}
+	return true
 }
 
 // end asks for the next instant, without the lock, and then arms the Timer for it, unless it was stopped.
@@ -82,7 +89,7 @@ func (p *planned) end(t *Timer) {
 		p.goOnLocked(t, next)
 	}()
 	t.mu.Lock()
-	last, ask := p.last, t.armed && !p.moved
+	last, ask := p.last, t.armed && p.resumes.IsZero()
 	t.mu.Unlock()
 	if ask {
 		next = p.next(t.wheel, last)
@@ -90,12 +97,12 @@ func (p *planned) end(t *Timer) {
 }
 
 func (p *planned) goOnLocked(t *Timer, next time.Time) {
-	moved := p.moved
-	p.moved = false
+	resumes := p.resumes
+	p.resumes = time.Time{}
 	switch {
 	case !t.armed:
-	case moved:
-		_ = t.armLocked(time.Until(p.resumes)) // fails only after Close
+	case !resumes.IsZero():
+		_ = t.armLocked(time.Until(resumes)) // fails only after Close
 	default:
 		p.armLocked(t, next)
 	}
@@ -107,7 +114,7 @@ func (p *planned) armLocked(t *Timer, at time.Time) {
 		t.disarmLocked()
 		return
 	}
-	p.last = at
+	p.at = at
 	_ = t.armAtLocked(at)
 }
 
@@ -127,9 +134,10 @@ func (p *planned) next(w *timerWheel, last time.Time) time.Time {
 // resetLocked puts a run in between, after which the schedule goes on. While the function runs, its end arms the Timer.
 func (p *planned) resetLocked(t *Timer, d time.Duration) (was bool) {
 	was = t.armed
+	p.at = time.Time{}
 	if t.runs == 0 {
 		_ = t.armLocked(d)
-	} else if p.moved = t.admitLocked() == nil; p.moved {
+	} else if t.admitLocked() == nil {
 		p.resumes = time.Now().Add(d)
 	}
 	return was

@@ -1,0 +1,451 @@
+package wheel
+
+import (
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// seconds turns firings into the seconds when they happened.
+func seconds(firings []firing) []float64 {
+	var s []float64
+	for _, f := range firings {
+		s = append(s, f.at.Seconds())
+	}
+	return s
+}
+
+func TestEveryFollowsItsPolicy(t *testing.T) {
+	const s = time.Second
+	for name, c := range map[string]struct {
+		opts []Repeat
+		runs []time.Duration // how long the first runs take; the others take no time
+		want []float64       // when they begin, within 10 s
+	}{
+		"on the grid":              {nil, nil, []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
+		"skips what a run took":    {nil, []time.Duration{2500 * time.Millisecond}, []float64{1, 4, 5, 6, 7, 8, 9, 10}},
+		"back to back":             {nil, []time.Duration{s, s, 2 * s}, []float64{1, 2, 3, 5, 6, 7, 8, 9, 10}},
+		"said explicitly":          {[]Repeat{CatchUp, SkipMissed}, []time.Duration{2500 * time.Millisecond}, []float64{1, 4, 5, 6, 7, 8, 9, 10}},
+		"catches up":               {[]Repeat{CatchUp}, []time.Duration{3500 * time.Millisecond}, []float64{1, 4.5, 4.5, 4.5, 5, 6, 7, 8, 9, 10}},
+		"catches up while it runs": {[]Repeat{CatchUp}, []time.Duration{2500 * time.Millisecond, s / 2, s / 2}, []float64{1, 3.5, 4, 4.5, 5, 6, 7, 8, 9, 10}},
+		"a delay between the runs": {[]Repeat{FixedDelay}, []time.Duration{s / 2, 2 * s, s / 4}, []float64{1, 2.5, 5.5, 6.75, 7.75, 8.75, 9.75}},
+		"at once":                  {[]Repeat{Immediately}, nil, []float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
+		"at once, on the grid":     {[]Repeat{Immediately}, []time.Duration{1500 * time.Millisecond}, []float64{0, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
+		"at once, a delay between": {[]Repeat{FixedDelay, Immediately}, []time.Duration{5 * s}, []float64{0, 6, 7, 8, 9, 10}},
+		"at once, catches up":      {[]Repeat{Immediately, CatchUp}, []time.Duration{2 * s}, []float64{0, 2, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
+		"no jitter":                {[]Repeat{Jitter(0)}, nil, []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
+		"no jitter of the first":   {[]Repeat{Immediately, Jitter(0)}, nil, []float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, cfg Config) {
+				tm := NewTimers(cfg)
+				r := newRecorder()
+				series := tm.Every(s, func() {
+					r.fire(0)
+					if n := len(r.values()); n <= len(c.runs) {
+						time.Sleep(c.runs[n-1])
+					}
+				}, c.opts...)
+				time.Sleep(10*s + tickOf(cfg)/2)
+				if !series.Stop() || series.Stop() {
+					t.Error("Stop of a series")
+				}
+				time.Sleep(10 * s)
+				if got := seconds(r.firings()); !slices.Equal(got, c.want) {
+					t.Errorf("runs at %v, want %v", got, c.want)
+				}
+				if n := tm.Len(); n != 0 {
+					t.Errorf("%d pending", n)
+				}
+			})
+		})
+	}
+}
+
+func TestEverySkipsWhatAStallMissed(t *testing.T) {
+	for _, c := range []struct {
+		opt  Repeat
+		want []float64
+	}{
+		{SkipMissed, []float64{1, 6, 7, 8}}, // 2 to 6 came at one moment
+		{CatchUp, []float64{1, 6, 6, 6, 6, 6, 7, 8}},
+		{FixedDelay, []float64{1, 6, 7, 8}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			tm := NewTimers(Config{Shards: 1, Run: Inline})
+			r := newRecorder()
+			tm.AfterFunc(1500*time.Millisecond, func() { time.Sleep(4500 * time.Millisecond) }) // the driver is stuck
+			series := tm.Every(time.Second, func() { r.fire(0) }, c.opt)
+			time.Sleep(8500 * time.Millisecond)
+			series.Stop()
+			if got := seconds(r.firings()); !slices.Equal(got, c.want) {
+				t.Errorf("%v: runs at %v, want %v", c.opt, got, c.want)
+			}
+		})
+	}
+}
+
+func TestEveryDoesNotDrift(t *testing.T) {
+	periods := 100_000
+	if testing.Short() {
+		periods = 20_000
+	}
+	synctest.Test(t, func(t *testing.T) {
+		const period = 73 * time.Millisecond / 10
+		tm := NewTimers(Config{Run: Inline})
+		start := time.Now()
+		n := 0
+		done := make(chan struct{})
+		series := tm.Every(period, func() {
+			n++
+			if late := time.Since(start) - time.Duration(n)*period; late < 0 || late >= defaultTick {
+				t.Errorf("run %d is %v late", n, late)
+			}
+			if n == periods {
+				close(done)
+			}
+		})
+		<-done
+		series.Stop()
+	})
+}
+
+func TestJitterSpreadsTheRunsAndKeepsTheGrid(t *testing.T) {
+	for _, x := range []float64{0.1, 0.5, 1} {
+		inBubble(t, func(t *testing.T, cfg Config) {
+			tm := NewTimers(cfg)
+			r := newRecorder()
+			const period, n = time.Second, 1000
+			series := tm.Every(period, func() { r.fire(0); time.Sleep(10 * time.Millisecond) }, Jitter(x))
+			time.Sleep((n + 1) * period)
+			series.Stop()
+			time.Sleep(period)
+			got := r.firings()
+			if len(got) < n || len(got) > n+1 {
+				t.Fatalf("%d runs in %d periods", len(got), n+1)
+			}
+			latest := time.Duration(0)
+			for i, f := range got {
+				late := f.at - time.Duration(i+1)*period
+				// After a run that came at its latest, the next cannot come at its soonest.
+				if limit := time.Duration(x*float64(period)) + tickOf(cfg) + 10*time.Millisecond; late < 0 || late > limit {
+					t.Errorf("run %d is %v late", i+1, late)
+				}
+				latest = max(latest, late)
+			}
+			if latest < time.Duration(x*float64(period)*9/10) {
+				t.Errorf("none of %d runs is more than %v late", len(got), latest)
+			}
+		})
+	}
+}
+
+func TestAFarPeriodSaturates(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		tm := NewTimers(cfg)
+		defer tm.Close()
+		fail := func() { t.Error("ran") }
+		tm.Every(math.MaxInt64, fail)
+		tm.Every(math.MaxInt64, fail, Jitter(1))
+		tm.Every(1, fail).Reset(math.MaxInt64)
+		ran := 0
+		tm.Every(math.MaxInt64, func() { ran++ }, Immediately, Jitter(1))
+		ticker := tm.NewTicker(math.MaxInt64)
+		time.Sleep(1000 * time.Hour)
+		synctest.Wait()
+		if ran != 1 || tm.Len() != 5 || len(ticker.C) != 0 {
+			t.Errorf("ran %d times, %d pending", ran, tm.Len())
+		}
+	})
+}
+
+func TestAPeriodShorterThanTheTickRunsEveryTick(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		tm := NewTimers(cfg)
+		var n atomic.Int32
+		series := tm.Every(1, func() { n.Add(1) })
+		time.Sleep(100*tickOf(cfg) + tickOf(cfg)/2)
+		series.Stop()
+		synctest.Wait()
+		if n := n.Load(); n < 99 || n > 101 {
+			t.Errorf("%d runs in 100 ticks", n)
+		}
+	})
+}
+
+func TestRunsOfASeriesDoNotOverlapWhateverHappens(t *testing.T) {
+	for _, opt := range []Repeat{SkipMissed, CatchUp, FixedDelay} {
+		tm := NewTimers(Config{})
+		var running, n atomic.Int32
+		series := tm.Every(time.Millisecond, func() {
+			if running.Add(1) != 1 {
+				t.Error("two runs at a time")
+			}
+			n.Add(1)
+			runtime.Gosched()
+			running.Add(-1)
+		}, opt, Immediately)
+		var wg sync.WaitGroup
+		for worker := range 16 {
+			wg.Go(func() {
+				r := rand.New(rand.NewPCG(3, uint64(worker)))
+				for range raceOperations() / 10 / 16 {
+					switch r.IntN(4) {
+					case 0:
+						series.Stop()
+					case 1:
+						if r.IntN(10) == 0 {
+							_ = series.StopWait(t.Context())
+						}
+					default:
+						series.Reset(time.Duration(1 + r.Int64N(int64(200*time.Microsecond))))
+					}
+				}
+			})
+		}
+		wg.Wait()
+		series.Reset(time.Microsecond)
+		for before := n.Load(); n.Load() < before+3; {
+			runtime.Gosched() // it goes on
+		}
+		if !series.Kill() || series.Reset(1) {
+			t.Error("Kill does not work")
+		}
+		if err := series.StopWait(t.Context()); err != nil || running.Load() != 0 {
+			t.Errorf("StopWait = %v, %d running", err, running.Load())
+		}
+		if n := tm.Len(); n != 0 {
+			t.Errorf("%d pending", n)
+		}
+		checkBooks(t, tm.use().Wheel)
+	}
+}
+
+func TestStopInsideTheRunEndsTheSeries(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		tm := NewTimers(cfg)
+		r := newRecorder()
+		var series *Timer
+		series = tm.Every(time.Hour, func() {
+			if r.fire(0); len(r.values()) == 3 && (!series.Stop() || series.Stop()) {
+				t.Error("Stop inside the run")
+			}
+		})
+		series.Reset(time.Second)
+		time.Sleep(time.Minute)
+		if got := seconds(r.firings()); !slices.Equal(got, []float64{1, 2, 3}) || series.Stop() || tm.Len() != 0 {
+			t.Errorf("runs at %v", got)
+		}
+		if series.Reset(time.Second) {
+			t.Error("Reset of a series that was stopped reports true")
+		}
+		time.Sleep(1500 * time.Millisecond)
+		if n := len(r.values()); n != 4 || !series.Kill() {
+			t.Errorf("%d runs after Reset", n)
+		}
+		time.Sleep(time.Hour)
+		if n := len(r.values()); n != 4 {
+			t.Errorf("%d runs after Kill", n)
+		}
+	})
+}
+
+func TestResetInsideTheRunStartsANewGrid(t *testing.T) {
+	for name, c := range map[string]struct {
+		opt  Repeat
+		want []float64
+	}{
+		"the run is over by then":  {SkipMissed, []float64{1, 2, 2.5, 4.5, 6.5, 8.5}},
+		"caught up":                {CatchUp, []float64{1, 2, 2.5, 4.5, 6.5, 8.5}},
+		"a delay between the runs": {FixedDelay, []float64{1, 2, 2.5, 4.5, 6.5, 8.5}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, cfg Config) {
+				tm := NewTimers(cfg)
+				r := newRecorder()
+				var series *Timer
+				series = tm.Every(time.Hour, func() {
+					switch r.fire(0); len(r.values()) {
+					case 2:
+						if !series.Reset(time.Second / 2) { // and runs, in a stopped state for a moment
+							t.Error("Reset inside the run reports false")
+						}
+						series.Stop()
+						series.Reset(time.Second / 2)
+					case 3:
+						series.Reset(2 * time.Second)
+					}
+				}, c.opt)
+				series.Reset(time.Second)
+				time.Sleep(9 * time.Second)
+				series.Stop()
+				if got := seconds(r.firings()); !slices.Equal(got, c.want) {
+					t.Errorf("runs at %v, want %v", got, c.want)
+				}
+			})
+		})
+	}
+}
+
+func TestResetDuringALongRunWaitsForItsEnd(t *testing.T) {
+	for opt, want := range map[Repeat][]float64{
+		SkipMissed: {1, 6, 7}, // the new grid is 3, 4, 5, 6 …, and the run ends at 5.5
+		CatchUp:    {1, 5.5, 5.5, 5.5, 6, 7},
+		FixedDelay: {1, 5.5, 6.5},
+	} {
+		inBubble(t, func(t *testing.T, cfg Config) {
+			tm := NewTimers(cfg)
+			r := newRecorder()
+			series := tm.Every(time.Second, func() {
+				if r.fire(0); len(r.values()) == 1 {
+					time.Sleep(4500 * time.Millisecond)
+				}
+			}, opt)
+			time.Sleep(2 * time.Second)
+			series.Stop()
+			if series.Reset(time.Second) {
+				t.Error("Reset of a series that was stopped reports true")
+			}
+			if !series.Reset(time.Second) {
+				t.Error("Reset of a running series reports false")
+			}
+			time.Sleep(5250 * time.Millisecond)
+			series.Stop()
+			if got := seconds(r.firings()); !slices.Equal(got, want) {
+				t.Errorf("%v: runs at %v, want %v", opt, got, want)
+			}
+		})
+	}
+}
+
+func TestStopWaitEndsASeriesAndWaitsForItsRun(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		tm := NewTimers(cfg)
+		r := newRecorder()
+		series := tm.Every(time.Second, func() { r.fire(0); time.Sleep(10 * time.Second) })
+		time.Sleep(2 * time.Second)
+		start := time.Now()
+		if err := series.StopWait(t.Context()); err != nil || time.Since(start) != 9*time.Second {
+			t.Errorf("StopWait = %v after %v", err, time.Since(start))
+		}
+		time.Sleep(time.Hour)
+		if n := len(r.values()); n != 1 {
+			t.Errorf("%d runs", n)
+		}
+	})
+}
+
+func TestASeriesSurvivesItsPanicsAndDrops(t *testing.T) {
+	for _, opt := range []Repeat{SkipMissed, CatchUp, FixedDelay} {
+		synctest.Test(t, func(t *testing.T) {
+			var told, offered atomic.Int32
+			r := newRecorder()
+			tm := NewTimers(Config{
+				OnPanic: func(any, []byte) { told.Add(1) },
+				Run: func(f func()) {
+					if offered.Add(1)%3 == 0 {
+						panic("refused")
+					}
+					go f()
+				},
+			})
+			series := tm.Every(time.Second, func() {
+				switch r.fire(0); len(r.values()) {
+				case 2:
+					panic("a run's own")
+				case 4:
+					runtime.Goexit()
+				}
+			}, opt)
+			time.Sleep(9500 * time.Millisecond)
+			series.Stop()
+			synctest.Wait()
+			if got := seconds(r.firings()); !slices.Equal(got, []float64{1, 2, 4, 5, 7, 8}) || told.Load() != 4 {
+				t.Errorf("runs at %v, %d panics told", got, told.Load())
+			}
+			if err := tm.Shutdown(t.Context()); err != nil {
+				t.Error(err)
+			}
+			checkBooks(t, tm.use().Wheel)
+		})
+	}
+}
+
+func TestASeriesKeepsItsRoomWhileItRuns(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		cfg.MaxPending = 1
+		tm := NewTimers(cfg)
+		r := newRecorder()
+		series := tm.Every(time.Second, func() {
+			r.fire(0)
+			if tm.AfterFunc(0, func() { t.Error("called") }).Stop() {
+				t.Error("a second timer found room")
+			}
+		})
+		time.Sleep(5500 * time.Millisecond)
+		if refused := tm.Every(time.Second, func() { t.Error("called") }); refused.Stop() || refused.Reset(1) || refused.Stop() {
+			t.Error("a series without room is pending")
+		}
+		series.Stop()
+		if n := len(r.values()); n != 5 || tm.use().rooms.n.Load() != 0 {
+			t.Errorf("%d runs, %d rooms taken", n, tm.use().rooms.n.Load())
+		}
+	})
+}
+
+func TestASeriesEndsAtClose(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		tm := NewTimers(cfg)
+		r := newRecorder()
+		running := tm.Every(time.Second, func() { r.fire(0); time.Sleep(5 * time.Second) }, CatchUp)
+		pending := tm.Every(time.Minute, func() { t.Error("ran after Close") })
+		time.Sleep(2 * time.Second)
+		tm.Close()
+		if err := tm.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if running.Stop() || pending.Stop() || running.Reset(1) || pending.Reset(1) || tm.Every(1, func() {}).Stop() {
+			t.Error("a series is pending after Shutdown")
+		}
+		time.Sleep(time.Hour)
+		if n := len(r.values()); n != 1 || tm.Len() != 0 {
+			t.Errorf("%d runs, %d pending", n, tm.Len())
+		}
+	})
+}
+
+func TestWhatMakesNoSensePanicsAtOnce(t *testing.T) {
+	var tm Timers
+	f := func() {}
+	for name, wrong := range map[string]func(){
+		"AfterFunc(nil)":   func() { tm.AfterFunc(1, nil) },
+		"Every(0)":         func() { tm.Every(0, f) },
+		"Every(nil)":       func() { tm.Every(1, nil) },
+		"Every.Reset(0)":   func() { s := tm.Every(time.Hour, f); defer s.Stop(); s.Reset(0) },
+		"Jitter(-1)":       func() { Jitter(-0.1) },
+		"Jitter(2)":        func() { Jitter(1.1) },
+		"Jitter(NaN)":      func() { Jitter(math.NaN()) },
+		"Schedule(nil)":    func() { tm.Schedule(nil, f) },
+		"Schedule(, nil)":  func() { tm.Schedule(hourly{}, nil) },
+		"WithTimeout(nil)": func() { tm.WithTimeout(nil, 1) }, //nolint:staticcheck // nil is the point
+		"a bad Config":     func() { NewTimers(Config{MaxPending: -1}) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s does not panic", name)
+				}
+			}()
+			wrong()
+		}()
+	}
+	if n := tm.Len(); n != 0 {
+		t.Errorf("%d pending", n)
+	}
+}

@@ -1,0 +1,224 @@
+package wheel
+
+import (
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// hourly is every full hour.
+type hourly struct{}
+
+func (hourly) Next(t time.Time) time.Time { return t.Truncate(time.Hour).Add(time.Hour) }
+
+// scheduleFunc is a Schedule made of a function.
+type scheduleFunc func(time.Time) time.Time
+
+func (f scheduleFunc) Next(t time.Time) time.Time { return f(t) }
+
+func hours(firings []firing) []float64 {
+	var h []float64
+	for _, f := range firings {
+		h = append(h, f.at.Hours())
+	}
+	return h
+}
+
+// scheduled returns a Timers whose wall clock can be stepped. The bubble's clock starts on a full hour.
+func scheduled(cfg Config) (*Timers, *steppedClock) {
+	tm, c := NewTimers(cfg), new(steppedClock)
+	tm.use().wallNow = c.now
+	return tm, c
+}
+
+func TestAScheduleRunsAtItsInstants(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		tm, _ := scheduled(cfg)
+		r := newRecorder()
+		series := tm.Schedule(hourly{}, func() {
+			if r.fire(0); len(r.values()) == 2 {
+				time.Sleep(150 * time.Minute)
+			}
+		})
+		time.Sleep(8*time.Hour - time.Minute)
+		if !series.Stop() || series.Stop() {
+			t.Error("Stop of a schedule")
+		}
+		time.Sleep(8 * time.Hour)
+		if got := hours(r.firings()); !slices.Equal(got, []float64{1, 2, 5, 6, 7}) || tm.Len() != 0 {
+			t.Errorf("runs at %v", got)
+		}
+	})
+}
+
+func TestTheZeroTimeEndsASchedule(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		tm, _ := scheduled(cfg)
+		r := newRecorder()
+		noon := time.Now().Add(3 * time.Hour)
+		once := scheduleFunc(func(t time.Time) time.Time {
+			if t.Before(noon) {
+				return noon
+			}
+			return time.Time{}
+		})
+		series := tm.Schedule(once, func() { r.fire(0) })
+		time.Sleep(24 * time.Hour)
+		if got := hours(r.firings()); !slices.Equal(got, []float64{3}) || series.Stop() {
+			t.Errorf("runs at %v", got)
+		}
+		if tm.Schedule(once, func() { t.Error("ran") }).Stop() || tm.Len() != 0 {
+			t.Error("a schedule without an instant is pending")
+		}
+	})
+}
+
+func TestAScheduleFollowsTheWallClock(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		tm, clock := scheduled(cfg)
+		r := newRecorder()
+		var instants []string
+		series := tm.Schedule(hourly{}, func() {
+			r.fire(0)
+			instants = append(instants, clock.now().Format("15:04"))
+		})
+		time.Sleep(90 * time.Minute)
+		clock.step(45 * time.Minute) // it is 02:15
+		time.Sleep(time.Hour)
+		clock.step(-2 * time.Hour) // it was 03:15 and is 01:15; 02:00 and 03:00 do not come again
+		time.Sleep(3 * time.Hour)
+		series.Stop()
+		synctest.Wait()
+		for i, at := range []time.Duration{60 * time.Minute, 90 * time.Minute, 135 * time.Minute, 315 * time.Minute} {
+			if got := r.firings(); i >= len(got) || got[i].at < at || got[i].at > at+wallCheck {
+				t.Fatalf("runs at %v (%v)", got, instants)
+			}
+		}
+		if n := len(r.values()); n != 4 {
+			t.Errorf("%d runs: %v", n, instants)
+		}
+	})
+}
+
+func TestAScheduleMayBeResetAndGoesOn(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		tm, _ := scheduled(cfg)
+		r := newRecorder()
+		var series *Timer
+		series = tm.Schedule(hourly{}, func() {
+			switch r.fire(0); len(r.values()) {
+			case 2:
+				if !series.Reset(15 * time.Minute) {
+					t.Error("Reset inside the run reports false")
+				}
+			case 5:
+				series.Stop()
+				series.Reset(90 * time.Minute)
+				series.Stop()
+			}
+		})
+		if !series.Reset(30 * time.Minute) {
+			t.Error("Reset of a pending schedule reports false")
+		}
+		time.Sleep(5 * time.Hour)
+		if got := hours(r.firings()); !slices.Equal(got, []float64{0.5, 1, 1.25, 2, 3}) || series.Stop() {
+			t.Errorf("runs at %v", got)
+		}
+		if series.Reset(0) {
+			t.Error("Reset of a stopped schedule reports true")
+		}
+		time.Sleep(90 * time.Minute)
+		if got := hours(r.firings()); !slices.Equal(got[5:], []float64{5, 6}) || !series.Kill() || series.Reset(0) {
+			t.Errorf("runs at %v", got)
+		}
+	})
+}
+
+func TestAScheduleThatStandsStillPanicsInsteadOfSpinning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told []any
+		tm := NewTimers(Config{Run: Inline, OnPanic: func(v any, _ []byte) { told = append(told, v) }})
+		stuck := scheduleFunc(func(t time.Time) time.Time { return t })
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("Schedule does not panic")
+				}
+			}()
+			tm.Schedule(stuck, func() {})
+		}()
+		asked, runs := 0, 0
+		series := tm.Schedule(scheduleFunc(func(t time.Time) time.Time {
+			if asked++; asked == 3 {
+				return t.Add(-time.Hour)
+			}
+			return t.Add(time.Hour)
+		}), func() { runs++ })
+		time.Sleep(100 * time.Hour)
+		synctest.Wait()
+		if runs != 2 || asked != 3 || len(told) != 1 || series.Stop() || tm.Len() != 0 {
+			t.Errorf("%d runs, asked %d times, told %v", runs, asked, told)
+		}
+		if err := series.StopWait(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestAScheduleSurvivesPanicsAndDrops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told, offered atomic.Int32
+		r := newRecorder()
+		tm := NewTimers(Config{
+			OnPanic: func(any, []byte) { told.Add(1) },
+			Run: func(f func()) {
+				if n := offered.Add(1); n == 2 || n == 5 {
+					panic("refused")
+				}
+				f()
+			},
+		})
+		asked := 0
+		tm.Schedule(scheduleFunc(func(t time.Time) time.Time {
+			if asked++; asked == 6 { // when the fifth run is refused
+				panic("no more")
+			}
+			return hourly{}.Next(t)
+		}), func() {
+			if r.fire(0); len(r.values()) == 2 {
+				panic("a run's own")
+			}
+		})
+		time.Sleep(24 * time.Hour)
+		synctest.Wait()
+		if got := hours(r.firings()); !slices.Equal(got, []float64{1, 3, 4}) || told.Load() != 4 {
+			t.Errorf("runs at %v, %d panics told", got, told.Load())
+		}
+		if err := tm.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		checkBooks(t, tm.use().Wheel)
+	})
+}
+
+func TestAScheduleEndsAtClose(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		tm, _ := scheduled(cfg)
+		r := newRecorder()
+		running := tm.Schedule(hourly{}, func() { r.fire(0); time.Sleep(time.Minute) })
+		pending := tm.Schedule(hourly{}, func() { time.Sleep(time.Minute) })
+		time.Sleep(time.Hour + time.Second)
+		if err := tm.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if running.Stop() || pending.Stop() || tm.Schedule(hourly{}, func() {}).Stop() {
+			t.Error("a schedule is pending after Close")
+		}
+		time.Sleep(3 * time.Hour)
+		if n := len(r.values()); n != 1 {
+			t.Errorf("%d runs", n)
+		}
+	})
+}

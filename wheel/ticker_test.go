@@ -1,0 +1,209 @@
+package wheel
+
+import (
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// received counts what a channel has for the receiver during d, and checks that each time is on the grid.
+func received(t *testing.T, c <-chan time.Time, d time.Duration, check func(at time.Time)) (n int) {
+	t.Helper()
+	over := time.After(d)
+	for {
+		select {
+		case at := <-c:
+			n++
+			check(at)
+		case <-over:
+			return n
+		}
+	}
+}
+
+// A period that is no multiple of the tick is kept all the same: 10^5 periods of 7.3 ms do not add up to a drift.
+func TestATickerDoesNotDrift(t *testing.T) {
+	periods := time.Duration(100_000)
+	if testing.Short() {
+		periods = 20_000
+	}
+	inBubble(t, func(t *testing.T, cfg Config) {
+		const period = 73 * time.Millisecond / 10
+		tm := NewTimers(cfg)
+		start := time.Now()
+		ticker := tm.NewTicker(period)
+		n := time.Duration(0)
+		for at := range ticker.C {
+			n++
+			late := at.Sub(start) % period
+			if late >= tickOf(cfg) {
+				t.Fatalf("tick %d is %v late", n, late)
+			}
+			if at.Sub(start) >= periods*period {
+				break
+			}
+		}
+		ticker.Stop()
+		if cfg.Tick == 0 && n != periods {
+			t.Errorf("%d ticks, want %d", n, periods)
+		}
+	})
+}
+
+// The bug of others: a period below the tick fires once and never again.
+func TestATickerShorterThanTheTickTicksEveryTick(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		tm := NewTimers(cfg)
+		for _, period := range []time.Duration{1, tickOf(cfg) / 3, tickOf(cfg)} {
+			ticker := tm.NewTicker(period)
+			n := received(t, ticker.C, 1000*tickOf(cfg)+tickOf(cfg)/2, func(time.Time) {})
+			if ticker.Stop(); n < 999 || n > 1001 {
+				t.Errorf("period %v: %d ticks in 1000 of the wheel's", period, n)
+			}
+		}
+	})
+}
+
+func TestASlowReceiverMissesTicksAndTheGridStands(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		tm := NewTimers(cfg)
+		start := time.Now()
+		ticker := tm.NewTicker(time.Second)
+		defer ticker.Stop()
+		time.Sleep(5500 * time.Millisecond)
+		for _, want := range []time.Duration{1, 6, 7} {
+			if at := (<-ticker.C).Sub(start); at != want*time.Second {
+				t.Errorf("received the tick of %v, want that of %v", at, want*time.Second)
+			}
+		}
+	})
+}
+
+func TestAStalledTickerSkipsWhatItMissed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tm := NewTimers(Config{Shards: 1, Run: Inline})
+		start := time.Now()
+		ticker := tm.NewTicker(time.Second)
+		tm.AfterFunc(1500*time.Millisecond, func() { time.Sleep(5 * time.Second) }) // the driver is stuck
+		var at []time.Duration
+		for range 4 {
+			at = append(at, (<-ticker.C).Sub(start))
+		}
+		ticker.Stop()
+		want := []time.Duration{time.Second, 6500 * time.Millisecond, 7 * time.Second, 8 * time.Second}
+		for i := range want {
+			if at[i] != want[i] {
+				t.Fatalf("ticks at %v, want %v", at, want)
+			}
+		}
+	})
+}
+
+func TestATickerThatWasStoppedSendsNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		tm := NewTimers(cfg)
+		ticker := tm.NewTicker(time.Second)
+		time.Sleep(1500 * time.Millisecond)
+		ticker.Stop() // takes the tick back that nobody received
+		ticker.Stop()
+		if n := received(t, ticker.C, time.Minute, func(time.Time) {}); n != 0 {
+			t.Errorf("%d ticks after Stop", n)
+		}
+		ticker.Reset(2 * time.Second)
+		start := time.Now()
+		n := received(t, ticker.C, 9*time.Second, func(at time.Time) {
+			if at.Sub(start)%(2*time.Second) != 0 {
+				t.Errorf("tick after %v", at.Sub(start))
+			}
+		})
+		if n != 4 || tm.Len() != 1 {
+			t.Errorf("%d ticks after Reset, %d pending", n, tm.Len())
+		}
+		ticker.Reset(time.Hour) // while it is pending
+		if n := received(t, ticker.C, time.Hour, func(time.Time) {}); n > 1 {
+			t.Errorf("%d ticks within an hour", n)
+		}
+		ticker.Stop()
+		if n := tm.Len(); n != 0 {
+			t.Errorf("%d pending", n)
+		}
+	})
+}
+
+func TestATickerKeepsItsRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tm := NewTimers(Config{MaxPending: 2, Run: Inline})
+		ticker := tm.NewTicker(time.Second)
+		for range 100 { // others are after its room at every tick
+			tm.AfterFunc(time.Hour, func() {})
+			<-ticker.C
+		}
+		ticker.Reset(time.Minute)
+		<-ticker.C
+		refused := tm.NewTicker(time.Second)
+		time.Sleep(90 * time.Second)
+		if len(refused.C) != 0 || len(ticker.C) != 1 {
+			t.Error("not the standing ticker ticks, but the other")
+		}
+		ticker.Stop()
+		refused.Reset(time.Second)
+		<-refused.C
+		refused.Stop()
+		if n := tm.use().rooms.n.Load(); n != 1 {
+			t.Errorf("%d rooms are taken, by one timer", n)
+		}
+	})
+}
+
+func TestATickerEndsAtClose(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		tm := NewTimers(cfg)
+		ticker := tm.NewTicker(time.Second)
+		time.Sleep(1500 * time.Millisecond)
+		tm.Close()
+		ticker.Reset(time.Second)
+		late := tm.NewTicker(time.Second)
+		time.Sleep(time.Minute)
+		if len(ticker.C)+len(late.C) != 0 || tm.Len() != 0 {
+			t.Error("a closed Timers ticks")
+		}
+	})
+}
+
+func TestTickerUnderContention(t *testing.T) {
+	tm := NewTimers(Config{Shards: 2})
+	ticker := tm.NewTicker(time.Microsecond)
+	var stop atomic.Bool
+	done := make(chan struct{})
+	for range 8 {
+		go func() {
+			for i := 0; !stop.Load(); i++ {
+				switch i % 3 {
+				case 0:
+					ticker.Reset(time.Duration(1 + i%100))
+				case 1:
+					ticker.Stop()
+				default:
+					select {
+					case <-ticker.C:
+					default:
+					}
+				}
+			}
+			done <- struct{}{}
+		}()
+	}
+	time.Sleep(50 * time.Millisecond) // bounds the load
+	stop.Store(true)
+	for range 8 {
+		<-done
+	}
+	ticker.Reset(time.Millisecond)
+	<-ticker.C
+	ticker.Stop()
+	if n := tm.Len(); n != 0 || len(ticker.C) != 0 {
+		t.Errorf("%d pending, %d in the channel", n, len(ticker.C))
+	}
+	checkBooks(t, tm.use().Wheel)
+}
