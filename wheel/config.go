@@ -29,9 +29,10 @@ type Config struct {
 	// also under contention, for the price of one atomic counter that all adds and removals share. 0: no limit.
 	MaxPending int
 
-	// Run says where callbacks run. It is called on the driver's goroutine of a shard, one call at a time, and must see
-	// to it that f is called; a second call does nothing, nor does one after Run has panicked. While it blocks, that
-	// shard fires nothing, and Close waits; it must not call Close itself. Default: Go.
+	// Run says where callbacks run: Go, Inline, the Run of a Pool, or any other function that sees to it that f is called; a
+	// second call does nothing, nor does one after Run has panicked. It is called on the driver's goroutine of a shard,
+	// one call at a time. While it blocks, that shard fires nothing, and Close waits, but not for a Pool; it must not call
+	// Close itself. Default: Go.
 	Run func(f func())
 
 	// OnPanic is told of a panic in a callback, with the stack, on the goroutine where it happened; the wheel goes on.

@@ -19,10 +19,10 @@ import (
 // Len, All and Drain see, but nobody finds it by its key. If K is an interface type, keys must be comparable, as those of
 // a map; the methods panic otherwise.
 //
-// Set, Move, Remove and Get take O(1) and the lock of one of the shards, and do not allocate, but for a table that
-// doubles now and then. A key costs 24 bytes, about 13 more to find it, and the sizes of K and V; if these hold no
-// pointers the garbage collector has nothing to scan. As a [Wheel], a Keyed has no goroutine while nothing is due, and
-// needs no Close.
+// Set, Move, Remove and Get take O(1) and the lock of one of the shards, that which the key's hash names. They do not
+// allocate, but for what grows with the number of keys. A timer costs 24 bytes, about 13 more to find it by its key, and
+// the sizes of K and V; if these hold no pointers the garbage collector has nothing to scan. What a million keys took is
+// given back when they have gone. Like a [Wheel], a Keyed has no goroutine while nothing is due, and needs no Close.
 type Keyed[K comparable, V any] struct {
 	wheel *Wheel[pair[K, V]]
 	seed  maphash.Seed

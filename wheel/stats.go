@@ -13,7 +13,7 @@ type Stats struct {
 	Fired   uint64 // timers handed over to Run
 	Removed uint64 // timers ended by Remove
 	Drained uint64 // timers ended by Drain
-	Dropped uint64 // timers whose callback never ran, because Run panicked or ended its goroutine instead
+	Dropped uint64 // timers whose callback never ran: a Pool refused it, or Run panicked or ended its goroutine
 
 	Resets     uint64 // timers moved by Reset or Extend under the lock, because they had to be placed anew
 	LazyResets uint64 // timers found extended when their slot came due, and moved then
