@@ -1,0 +1,420 @@
+package wheel
+
+import (
+	"context"
+	"errors"
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestTheZeroTimersWorks(t *testing.T) {
+	var tm Timers // made outside, used inside
+	synctest.Test(t, func(t *testing.T) {
+		fired := make(chan bool, 1)
+		tm.AfterFunc(time.Second, func() { fired <- true })
+		<-fired
+		<-tm.After(time.Second)
+		if err := tm.Sleep(t.Context(), time.Second); err != nil {
+			t.Error(err)
+		}
+		if s := tm.Stats(); s.Fired != 3 || tm.Len() != 0 {
+			t.Errorf("%d fired, %d pending", s.Fired, tm.Len())
+		}
+	})
+	var unused Timers
+	unused.Close()
+	if unused.AfterFunc(0, func() { t.Error("called") }).Stop() {
+		t.Error("a timer is pending after Close")
+	}
+}
+
+func TestManyFirstUsesMakeOneWheel(t *testing.T) {
+	for range 100 {
+		var tm Timers
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() { tm.AfterFunc(time.Hour, func() {}) })
+		}
+		wg.Wait()
+		if n := tm.Len(); n != 8 {
+			t.Fatalf("%d timers of 8", n)
+		}
+		tm.Close()
+	}
+}
+
+func TestNonPositiveDelaysFireAtOnceAndFarOnesNever(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		tm := NewTimers(cfg)
+		defer tm.Close()
+		start := time.Now()
+		for _, d := range []time.Duration{0, -1, math.MinInt64} {
+			fired := make(chan bool)
+			tm.AfterFunc(d, func() { fired <- true }) // on another goroutine
+			<-fired
+			<-tm.After(d)
+			if err := tm.Sleep(t.Context(), d); err != nil {
+				t.Error(err)
+			}
+		}
+		if since := time.Since(start); since != 0 {
+			t.Errorf("took %v", since)
+		}
+		far := tm.AfterFunc(math.MaxInt64, func() { t.Error("called") })
+		never := tm.NewTimer(math.MaxInt64)
+		time.Sleep(1000 * time.Hour)
+		if !far.Reset(math.MaxInt64-1) || !far.Stop() || !never.Stop() {
+			t.Error("a far timer is not pending")
+		}
+	})
+}
+
+func TestSleepEndsByItsContextOrByClose(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		cfg.MaxPending = 3
+		tm := NewTimers(cfg)
+		start := time.Now()
+		if err := tm.Sleep(t.Context(), time.Minute); err != nil || time.Since(start) < time.Minute {
+			t.Errorf("Sleep = %v after %v", err, time.Since(start))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := tm.Sleep(ctx, time.Hour); !errors.Is(err, context.DeadlineExceeded) || tm.Len() != 0 {
+			t.Errorf("Sleep = %v, %d pending", err, tm.Len())
+		}
+		for _, d := range []time.Duration{0, time.Hour} {
+			if err := tm.Sleep(ctx, d); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("with a context that is done, Sleep(%v) = %v", d, err)
+			}
+		}
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() {
+				if err := tm.Sleep(t.Context(), time.Hour); !errors.Is(err, ErrClosed) {
+					t.Errorf("Sleep = %v, want ErrClosed", err)
+				}
+			})
+		}
+		synctest.Wait()
+		if err := tm.Sleep(t.Context(), time.Hour); !errors.Is(err, ErrFull) {
+			t.Errorf("Sleep = %v, want ErrFull", err)
+		}
+		tm.Close()
+		start = time.Now()
+		if wg.Wait(); time.Since(start) != 0 {
+			t.Errorf("sleepers woke %v after Close", time.Since(start))
+		}
+		for _, d := range []time.Duration{-1, 0, time.Hour} {
+			if err := tm.Sleep(t.Context(), d); !errors.Is(err, ErrClosed) {
+				t.Errorf("after Close, Sleep(%v) = %v", d, err)
+			}
+		}
+	})
+}
+
+func TestCloseStopsWhatIsPending(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		tm := NewTimers(cfg)
+		fail := func() { t.Error("called after Close") }
+		f, c := tm.AfterFunc(time.Hour, fail), tm.NewTimer(time.Hour)
+		sent := tm.NewTimer(time.Second)
+		time.Sleep(2 * time.Second)
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(tm.Close)
+		}
+		wg.Wait()
+		if n := tm.Len(); n != 0 {
+			t.Errorf("%d pending", n)
+		}
+		if len(sent.C) != 1 || !sent.Reset(time.Second) || len(sent.C) != 0 {
+			t.Error("what was sent before Close is there to be received, until Reset")
+		}
+		late := []*Timer{tm.AfterFunc(0, fail), tm.NewTimer(0), f, c, sent}
+		for i, timer := range late {
+			if timer.Stop() || timer.Reset(0) || timer.Stop() || timer.Kill() {
+				t.Errorf("timer %d is pending after Close", i)
+			}
+			if err := timer.StopWait(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+		after := tm.After(0)
+		time.Sleep(24 * time.Hour)
+		if len(c.C)+len(after)+len(late[1].C) != 0 {
+			t.Error("a time was sent after Close")
+		}
+		if err := tm.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		checkBooks(t, tm.use().Wheel)
+	})
+}
+
+func TestCloseWithinACallback(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		tm := NewTimers(cfg)
+		tm.AfterFunc(time.Second, tm.Close)
+		err := tm.Sleep(t.Context(), time.Hour)
+		if !errors.Is(err, ErrClosed) {
+			t.Errorf("Sleep = %v", err)
+		}
+		if err := tm.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestShutdownWaitsForFunctionsThatRun(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		tm := NewTimers(cfg)
+		var ended atomic.Int32
+		tm.AfterFunc(time.Second, func() { time.Sleep(time.Minute); ended.Add(1) })
+		tm.Every(time.Second, func() { time.Sleep(time.Minute); ended.Add(1) })
+		time.Sleep(2 * time.Second)
+		short, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := tm.Shutdown(short); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Shutdown = %v", err)
+		}
+		begun := 2
+		if cfg.Run != nil && cfg.Shards == 1 {
+			begun = 1 // the other waits behind it, and Close stops it
+		}
+		if err := tm.Shutdown(t.Context()); err != nil || int(ended.Load()) > begun || ended.Load() == 0 {
+			t.Errorf("Shutdown = %v, %d have ended", err, ended.Load())
+		}
+		before := ended.Load()
+		if time.Sleep(time.Hour); ended.Load() != before {
+			t.Error("a function ended after Shutdown")
+		}
+	})
+}
+
+// Whatever is asked of Run, channels, sleepers and contexts are served by the driver itself.
+func TestAnOverloadedRunKeepsNoTimeFromItsReceiver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tm := NewTimers(Config{Shards: 1, Run: func(func()) { panic("overloaded") }, OnPanic: func(any, []byte) {}})
+		start := time.Now()
+		tm.AfterFunc(time.Second, func() { t.Error("called") })
+		ctx, cancel := tm.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		ticker := tm.NewTicker(time.Second)
+		c := tm.After(time.Second)
+		if err := tm.Sleep(t.Context(), time.Second); err != nil {
+			t.Error(err)
+		}
+		<-c
+		<-ticker.C
+		<-ctx.Done()
+		if time.Since(start) != time.Second {
+			t.Errorf("took %v", time.Since(start))
+		}
+		ticker.Stop()
+	})
+}
+
+func TestAFullTimersMakesStoppedTimers(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		cfg.MaxPending = 2
+		tm := NewTimers(cfg)
+		fail := func() { t.Error("called, but there was no room") }
+		calls := 0
+		first := tm.AfterFunc(time.Hour, func() { calls++ })
+		second := tm.NewTimer(time.Second)
+		refused := tm.AfterFunc(0, fail)
+		if refused.Stop() || refused.Reset(0) || refused.Stop() {
+			t.Error("a timer without room is pending")
+		}
+		if c := tm.NewTimer(0); c.Stop() || len(tm.After(0)) != 0 {
+			t.Error("a channel timer without room is pending")
+		}
+		if !first.Reset(2*time.Second) || tm.Len() != 2 {
+			t.Error("a pending timer needs no room to be moved")
+		}
+		<-second.C // gives its room back
+		third := tm.NewTimer(time.Hour)
+		if second.Reset(0) || second.Stop() {
+			t.Error("a timer that had fired found room")
+		}
+		if !third.Stop() {
+			t.Error("Stop of a pending timer")
+		}
+		second.Reset(0)
+		<-second.C
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if calls != 1 || tm.use().rooms.n.Load() != 0 {
+			t.Errorf("%d calls, %d rooms taken", calls, tm.use().rooms.n.Load())
+		}
+	})
+}
+
+func TestMaxPendingIsExactForTimers(t *testing.T) {
+	const limit = 10
+	tm := NewTimers(Config{MaxPending: limit, Shards: 4})
+	defer tm.Close()
+	var wg sync.WaitGroup
+	var over atomic.Int32
+	for range 32 {
+		wg.Go(func() {
+			for i := range raceOperations() / 10 / 32 {
+				timer := tm.AfterFunc(time.Duration(i%3)*time.Hour, func() {})
+				ticker := tm.NewTicker(time.Microsecond)
+				ctx, cancel := tm.WithTimeout(context.Background(), time.Hour)
+				if tm.use().rooms.n.Load() > limit || tm.Len() > limit {
+					over.Add(1)
+				}
+				if ctx.Err() != nil && !errors.Is(context.Cause(ctx), ErrFull) {
+					over.Add(1)
+				}
+				timer.Reset(time.Hour)
+				cancel()
+				ticker.Stop()
+				timer.Stop()
+			}
+		})
+	}
+	wg.Wait()
+	if n := tm.use().rooms.n.Load(); over.Load() != 0 || n != 0 {
+		t.Errorf("over the limit %d times, %d rooms taken at the end", over.Load(), n)
+	}
+}
+
+func TestTimersMayBeUsedWithinTheirCallbacks(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		tm := NewTimers(cfg)
+		r := newRecorder()
+		pending := tm.AfterFunc(time.Hour, func() { t.Error("called") })
+		tm.AfterFunc(time.Second, func() {
+			tm.AfterFunc(0, func() { r.fire(1) })
+			tm.AfterFunc(time.Second, func() { r.fire(2) })
+			ticker := tm.NewTicker(time.Second)
+			ticker.Reset(time.Minute)
+			ticker.Stop()
+			_, cancel := tm.WithTimeout(t.Context(), time.Second)
+			cancel()
+			if !pending.Reset(time.Minute) || !pending.Stop() {
+				t.Error("Stop within a callback")
+			}
+			tm.Len()
+			tm.Stats()
+		})
+		time.Sleep(2 * time.Hour)
+		if got := r.firings(); len(got) != 2 || got[0] != (firing{1, time.Second}) || got[1] != (firing{2, 2 * time.Second}) {
+			t.Errorf("fired %v", got)
+		}
+	})
+}
+
+func TestPendingTimersNeedNoGoroutine(t *testing.T) {
+	var tm Timers
+	defer tm.Close()
+	parent, cancelParent := context.WithCancel(context.Background())
+	defer cancelParent()
+	before := runtime.NumGoroutine()
+	for range 100 {
+		tm.AfterFunc(time.Hour, func() {})
+		tm.NewTimer(time.Hour)
+		tm.NewTicker(time.Hour)
+		tm.Every(time.Hour, func() {})
+		_, cancel := tm.WithTimeout(parent, time.Hour)
+		defer cancel()
+	}
+	if n := runtime.NumGoroutine() - before; n != 0 {
+		t.Errorf("%d goroutines for 500 timers", n)
+	}
+}
+
+func TestTimersAllocateOnce(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	var tm Timers
+	defer tm.Close()
+	f := func() {}
+	standing := tm.AfterFunc(time.Hour, f)
+	channel := tm.NewTimer(time.Hour)
+	ticker := tm.NewTicker(time.Hour)
+	series := tm.Every(time.Hour, f)
+	for name, c := range map[string]struct {
+		want float64
+		op   func()
+	}{
+		"AfterFunc":         {1, func() { tm.AfterFunc(time.Hour, f).Stop() }},
+		"Every":             {1, func() { tm.Every(time.Hour, f).Stop() }},
+		"Stop, Reset":       {0, func() { standing.Stop(); standing.Reset(time.Minute) }},
+		"Reset":             {0, func() { standing.Reset(time.Hour); standing.Reset(time.Minute) }},
+		"Reset of NewTimer": {0, func() { channel.Stop(); channel.Reset(time.Hour); channel.Reset(time.Minute) }},
+		"Reset of a Ticker": {0, func() { ticker.Reset(time.Minute) }},
+		"Reset of a series": {0, func() { series.Reset(time.Minute) }},
+	} {
+		for range 5000 {
+			c.op()
+		}
+		if n := testing.AllocsPerRun(1000, c.op); n != c.want {
+			t.Errorf("%s: %v allocations, want %v", name, n, c.want)
+		}
+	}
+}
+
+func TestForgottenTimersAreCollected(t *testing.T) {
+	gone := make(chan string, 3)
+	watch := func(tm *Timers, how string) {
+		runtime.AddCleanup(tm.use(), func(how string) { gone <- how }, how)
+	}
+	func() {
+		used := NewTimers(Config{})
+		<-used.After(0)
+		used.AfterFunc(time.Hour, func() {}).Stop()
+		_, cancel := used.WithTimeout(context.Background(), time.Hour)
+		cancel()
+		watch(used, "used")
+		watch(NewTimers(Config{}), "never used")
+		closed := NewTimers(Config{})
+		closed.AfterFunc(time.Hour, func() {})
+		closed.Close()
+		watch(closed, "closed")
+	}()
+	for range 3 {
+		select {
+		case <-gone:
+		case <-collecting():
+			t.Fatal("a Timers is kept")
+		}
+	}
+}
+
+func TestWhatAStoppedTimerHeldIsCollected(t *testing.T) {
+	var tm Timers
+	defer tm.Close()
+	gone := make(chan string, 4)
+	value := func(how string) *[16]byte {
+		v := new([16]byte)
+		runtime.AddCleanup(v, func(how string) { gone <- how }, how)
+		return v
+	}
+	use := func(v *[16]byte) func() { return func() { v[0]++ } }
+	func() {
+		tm.AfterFunc(time.Hour, use(value("stopped"))).Stop()
+		tm.Every(time.Hour, use(value("a series"))).Stop()
+		_, cancel := tm.WithTimeout(context.WithValue(context.Background(), ctxKey{}, value("a context")), time.Hour)
+		cancel()
+		fired := make(chan bool)
+		v := value("fired")
+		tm.AfterFunc(0, func() { v[0]++; close(fired) })
+		<-fired
+	}()
+	for range 4 {
+		select {
+		case <-gone:
+		case <-collecting():
+			t.Fatal("what a timer held is kept")
+		}
+	}
+}
