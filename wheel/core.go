@@ -51,9 +51,8 @@ func (c *Core[T]) Remove(id ID) (v T, ok bool) {
 	}
 	index := id.index()
 	v = c.values.take(index)
-	s := c.nodes.end(index, n)
-	c.ticks.forget(index, n, s)
-	c.free(index, n)
+	c.ticks.forget(index, n, n.end())
+	c.free(index)
 	return v, true
 }
 
@@ -83,7 +82,7 @@ func (c *Core[T]) Advance(now uint64, limit int, fire func(ID, T)) (fired int) {
 		n := c.nodes.at(index)
 		id := makeID(0, n.generation(), index)
 		v := c.values.take(index)
-		c.free(index, n)
+		c.free(index)
 		fired++
 		fire(id, v)
 	}
@@ -101,9 +100,14 @@ func (c *Core[T]) node(id ID) *node {
 	return c.nodes.live(id)
 }
 
-func (c *Core[T]) free(index uint32, n *node) {
-	if c.nodes.free(index, n) {
-		c.values.release(index)
+func (c *Core[T]) free(index uint32) {
+	if released, ok := c.nodes.free(index); ok {
+		c.values.release(released)
 	}
 	c.ticks.leave()
+	if c.ticks.pending == 0 {
+		if released, ok := c.nodes.turnOut(); ok {
+			c.values.release(released)
+		}
+	}
 }

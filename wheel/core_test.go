@@ -131,7 +131,7 @@ func TestAClaimLooksAtNoMoreThanItsBudget(t *testing.T) {
 	for fired := 0; fired < n; steps++ {
 		budget := 1000
 		if index, _, ok := h.claim(1<<20, &budget); ok {
-			nodes.free(index, nodes.at(index))
+			nodes.free(index)
 			h.leave()
 			fired++
 		} else if budget > 0 {
@@ -193,7 +193,7 @@ func TestStaleIDsAreInertEvenWhenGenerationsRunOut(t *testing.T) {
 	c.Remove(first)
 	n := c.nodes.at(0)
 	// As if the node had been used 2^28 - 3 times.
-	n.state.Store(deadState(uint32(stateTick(n.state.Load())), maxGeneration-2))
+	n.state.Store(liveState(0, maxGeneration-2) &^ stateLive)
 	n.kin.Store(makeKin(maxGeneration-2, 0))
 	seen := map[ID]bool{first: true}
 	for i := range 2000 {

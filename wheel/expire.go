@@ -85,12 +85,7 @@ func (h *hierarchy) claim(now uint64, budget *int) (index uint32, tick uint64, o
 // would wait for the memory of one node after the other; like this it waits for all of them at a time.
 func (h *hierarchy) warmUp(w *work) {
 	w.warm = true
-	b := h.blocks.at(w.head)
-	to := uint16(blockLen)
-	if w.head == w.tail {
-		to = w.last
-	}
-	for _, e := range b.entries[w.first:to] {
+	for _, e := range h.blocks.at(w.head).entries[w.first:w.stop()] {
 		if n := h.nodes.lookup(e.index()); n != nil {
 			n.state.Load()
 			if h.touch != nil {
@@ -106,6 +101,7 @@ func (h *hierarchy) endStep(now uint64, entries uint32) {
 	w := &h.queue[0]
 	if w.n == 0 {
 		k := copy(h.queue, h.queue[1:])
+		h.queue[k] = work{} // or it would keep a block's memory
 		h.queue = h.queue[:k]
 		return
 	}
@@ -133,7 +129,7 @@ func (h *hierarchy) seize(e entry) (index uint32, tick uint64, ok bool) {
 			h.insert(index, n, tick)
 			break
 		}
-		if h.nodes.kill(index, n, s) {
+		if n.kill(s) {
 			return index, tick, true
 		}
 		s = n.state.Load() // Extend came between: it is alive, and due later

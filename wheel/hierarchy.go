@@ -101,7 +101,8 @@ func (h *hierarchy) catchUp(now uint64) {
 func (h *hierarchy) add(index uint32, n *node, generation uint32, tick uint64) {
 	h.pending++
 	n.setKin(makeKin(generation, h.wall))
-	h.insert(index, n, tick)
+	n.place = firstPlace(generation, tick)
+	h.place(entryOf(index, n.place), tick)
 	n.state.Store(liveState(tick, generation))
 }
 
@@ -173,6 +174,7 @@ func (h *hierarchy) clear() {
 	for i := range h.queue {
 		h.queue[i].list.release(&h.blocks)
 	}
+	clear(h.queue)
 	h.queue = h.queue[:0]
 	h.soonest = never
 }

@@ -5,7 +5,7 @@ package wheel
 // free cells themselves.
 //
 // Invariants: a chunk is on the open list exactly if it has memory and a cell to give; at most one chunk that has
-// memory is empty. The latest chunk in which something was freed is used first: it is warm.
+// memory is empty. The latest chunk that got room again is used first: it is warm.
 type ledger struct {
 	cells  uint32 // per chunk
 	chunks []shelf
@@ -23,7 +23,7 @@ type shelf struct {
 	prev, next uint32 // in the open list, as chunk+1
 	isOpen     bool
 
-	// For a table: the highest generation that was given, and that before the present memory was allocated.
+	// For a table: the highest generation of a node that came back, and that before the present memory was allocated.
 	top, floor uint32
 }
 

@@ -69,19 +69,34 @@ func (a *blocks) give(id uint32) {
 // All blocks but the last are full to the end, and all but the first from the start. A list without entries has no
 // blocks; the last block alone may be empty in a list that has some.
 type list struct {
-	head, tail  uint32 // blocks; 0: none
-	first, last uint16 // head's entries begin at first, tail's end before last
-	n           uint32 // entries, the stale ones included
-	stale       uint32 // how many are stale, as far as known: a hint for when to sift, never more than n
+	end        *block // the tail's memory; nil: no blocks
+	head, tail uint32 // blocks; 0: none
+	first      uint16 // head's entries begin here
+	room       uint16 // for so many more entries in the tail
+	n          uint32 // entries, the stale ones included
+	stale      uint32 // how many are stale, as far as known: a hint for when to sift, never more than n
 }
 
 func (l *list) push(a *blocks, e entry) {
-	if l.tail == 0 || l.last == blockLen {
+	if l.room == 0 {
 		l.extend(a)
 	}
-	a.at(l.tail).entries[l.last] = e
-	l.last++
+	l.end.entries[blockLen-l.room] = e
+	l.room--
 	l.n++
+}
+
+// append pushes a few entries.
+func (l *list) append(a *blocks, es []entry) {
+	l.n += uint32(len(es))
+	for len(es) > 0 {
+		if l.room == 0 {
+			l.extend(a)
+		}
+		k := copy(l.end.entries[blockLen-l.room:], es)
+		l.room -= uint16(k)
+		es = es[k:]
+	}
 }
 
 func (l *list) extend(a *blocks) {
@@ -89,9 +104,17 @@ func (l *list) extend(a *blocks) {
 	if l.tail == 0 {
 		l.head, l.first = id, 0
 	} else {
-		a.at(l.tail).next = id
+		l.end.next = id
 	}
-	l.tail, l.last = id, 0
+	l.tail, l.end, l.room = id, a.at(id), blockLen
+}
+
+// stop returns where the entries of the first block end.
+func (l *list) stop() uint16 {
+	if l.head == l.tail {
+		return blockLen - l.room
+	}
+	return blockLen
 }
 
 // pop needs a list with entries.
@@ -113,10 +136,10 @@ func (l *list) pop(a *blocks) entry {
 
 // unpush takes e back if it is the latest entry: what is removed right after it was added leaves nothing behind.
 func (l *list) unpush(a *blocks, e entry) bool {
-	if l.n == 0 || l.last == 0 || a.at(l.tail).entries[l.last-1] != e {
+	if l.end == nil || l.room == blockLen || l.end.entries[blockLen-1-l.room] != e {
 		return false
 	}
-	l.last--
+	l.room++
 	l.n--
 	l.stale = min(l.stale, l.n)
 	if l.n == 0 {
@@ -135,19 +158,19 @@ func (l *list) release(a *blocks) {
 	*l = list{}
 }
 
-// cut detaches the first block and returns it with the range of its entries. The caller gives the block back.
-func (l *list) cut(a *blocks) (id uint32, from, to uint16) {
-	id, from, to = l.head, l.first, blockLen
+// cut detaches the first block and returns it with its entries. The caller gives the block back.
+func (l *list) cut(a *blocks) (id uint32, es []entry) {
+	id = l.head
 	b := a.at(id)
+	es = b.entries[l.first:l.stop()]
 	if id == l.tail {
-		to = l.last
-		l.head, l.tail, l.first, l.last = 0, 0, 0, 0
+		l.head, l.tail, l.end, l.first, l.room = 0, 0, nil, 0, 0
 	} else {
 		l.head, l.first = b.next, 0
 	}
-	l.n -= uint32(to - from)
+	l.n -= uint32(len(es))
 	if l.n == 0 && l.head != 0 { // the tail that is left is empty
 		l.release(a)
 	}
-	return id, from, to
+	return id, es
 }

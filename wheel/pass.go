@@ -198,6 +198,6 @@ func (sh *shard[T]) claimFromLocked(h *hierarchy, m *moment, budget *int) (c cla
 	if sh.claiming != nil {
 		sh.claiming(sh, index)
 	}
-	sh.freeLocked(h, index, n)
+	sh.freeLocked(h, index)
 	return c, true
 }

@@ -197,11 +197,12 @@ func (sh *shard[T]) remove(id ID) (v T, ok bool) {
 		return v, false
 	}
 	sh.mu.Lock()
-	if !n.carries(id) {
+	last, ok := n.endIf(id)
+	if !ok {
 		sh.mu.Unlock()
 		return v, false
 	}
-	v = sh.removeLocked(id.index(), n)
+	v = sh.endedLocked(id.index(), n, last)
 	sh.count.removed++
 	sh.mu.Unlock()
 	sh.limit.free(1)
@@ -210,21 +211,34 @@ func (sh *shard[T]) remove(id ID) (v T, ok bool) {
 
 // removeLocked ends a pending timer. The caller counts it, and frees its room in the limit.
 func (sh *shard[T]) removeLocked(index uint32, n *node) T {
+	return sh.endedLocked(index, n, n.end())
+}
+
+// endedLocked tidies up after a timer that has just been ended; last is its last state.
+func (sh *shard[T]) endedLocked(index uint32, n *node, last uint64) T {
 	v := sh.values.take(index)
 	h := sh.homeLocked(n)
-	s := sh.nodes.end(index, n)
-	h.forget(index, n, s)
-	sh.freeLocked(h, index, n)
+	h.forget(index, n, last)
+	sh.freeLocked(h, index)
 	return v
 }
 
 // freeLocked gives the node of a timer back that has just ended.
-func (sh *shard[T]) freeLocked(h *hierarchy, index uint32, n *node) {
-	if sh.nodes.free(index, n) {
-		sh.values.release(index)
+func (sh *shard[T]) freeLocked(h *hierarchy, index uint32) {
+	if released, ok := sh.nodes.free(index); ok {
+		sh.values.release(released)
 	}
 	h.leave()
-	if sh.lenLocked() == 0 && !sh.running {
+	if sh.lenLocked() == 0 {
+		sh.lastFreedLocked()
+	}
+}
+
+func (sh *shard[T]) lastFreedLocked() {
+	if released, ok := sh.nodes.turnOut(); ok {
+		sh.values.release(released)
+	}
+	if !sh.running {
 		sh.emptyLocked()
 	}
 }

@@ -17,17 +17,12 @@ func (h *hierarchy) sift(l *list) {
 
 func (h *hierarchy) siftBlock(l *list) {
 	hint := l.stale
-	id, from, to := l.cut(&h.blocks)
-	dropped := uint32(0)
-	for _, e := range h.blocks.at(id).entries[from:to] {
-		if n, _ := h.alive(e); n != nil {
-			l.push(&h.blocks, e)
-		} else {
-			dropped++
-		}
-	}
+	id, es := l.cut(&h.blocks)
+	var buf [blockLen]entry
+	alive := h.filter(&buf, es)
+	l.append(&h.blocks, alive)
 	h.blocks.give(id)
-	if dropped == 0 {
+	if dropped := uint32(len(es) - len(alive)); dropped == 0 {
 		hint /= 2 // the hint was wrong, or will be due with another block; let it not cost a block each time
 	} else {
 		hint -= min(hint, dropped)
@@ -35,14 +30,26 @@ func (h *hierarchy) siftBlock(l *list) {
 	l.stale = min(hint, l.n)
 }
 
+// filter copies those entries of a block to buf that are not stale. It looks at nodes all over memory, and every second
+// may be stale: so it has no branch that depends on them, and the processor waits for many of them at a time.
+func (h *hierarchy) filter(buf *[blockLen]entry, es []entry) []entry {
+	k := 0
+	for _, e := range es {
+		n := h.nodes.lookup(e.index())
+		if n == nil {
+			continue
+		}
+		buf[k] = e
+		k += n.matches(e, h.wall)
+	}
+	return buf[:k]
+}
+
 // alive returns the entry's node and its state, or nil if the entry is stale.
 func (h *hierarchy) alive(e entry) (n *node, s uint64) {
 	n = h.nodes.lookup(e.index())
-	if n == nil || n.place != e.place() {
+	if n == nil || n.matches(e, h.wall) == 0 {
 		return nil, 0
 	}
-	if s = n.state.Load(); !isLive(s) || n.wall() != h.wall {
-		return nil, 0
-	}
-	return n, s
+	return n, n.state.Load()
 }

@@ -20,12 +20,12 @@ type node struct {
 	// It is written under the lock, before a state that needs it; Extend reads it without, after the state.
 	kin atomic.Uint32
 
-	// place tells the node's own entry from stale ones. Read and written under the lock.
+	// place tells the node's own entry from stale ones. In a dead node it is the free list's link. Read and written under
+	// the lock.
 	place uint32
 }
 
-// state: 48 bits of tick, the low 15 bits of the generation, 1 live. A dead node keeps the free list's link in the
-// tick's place.
+// state: 48 bits of tick, the low 15 bits of the generation, 1 live. A dead node has no tick.
 //
 // Extend's CAS is guarded by the whole word, kin is compared before it. So it could mistake a timer for another only if,
 // between the load and the CAS, exactly a multiple of 32,768 timers came and went in the same node, and the last of
@@ -45,10 +45,8 @@ func liveState(tick uint64, generation uint32) uint64 {
 	return tick<<stateTickShift | uint64(generation&stateGenMask)<<1 | stateLive
 }
 
-// deadState keeps link, the free list's next cell. The generation stays: the next one follows on it.
-func deadState(link, generation uint32) uint64 {
-	return uint64(link)<<stateTickShift | uint64(generation&stateGenMask)<<1
-}
+// deadState is what becomes of the live state s. The generation stays: the next one follows on it.
+func deadState(s uint64) uint64 { return s & (stateGenMask << 1) }
 
 func stateTick(s uint64) uint64 { return s >> stateTickShift }
 func isLive(s uint64) bool      { return s&stateLive != 0 }
@@ -80,6 +78,24 @@ func (n *node) carries(id ID) bool {
 	return isLive(s) && generationOf(s, n.kin.Load()) == id.generation()
 }
 
+// end ends the node's timer, whatever Extend does meanwhile, and returns its last state. It needs the lock.
+func (n *node) end() (last uint64) {
+	return n.state.Swap(deadState(n.state.Load())) // Extend does not change the generation
+}
+
+// endIf is end if the node holds the pending timer of this ID.
+func (n *node) endIf(id ID) (last uint64, ok bool) {
+	for n.carries(id) {
+		if last = n.state.Load(); n.kill(last) {
+			return last, true
+		}
+	}
+	return 0, false
+}
+
+// kill ends the node's timer, unless its state is no longer s: then it reports false.
+func (n *node) kill(s uint64) bool { return n.state.CompareAndSwap(s, deadState(s)) }
+
 // generation needs the lock.
 func (n *node) generation() uint32 { return generationOf(n.state.Load(), n.kin.Load()) }
 
@@ -88,13 +104,19 @@ func (n *node) wall() uint32 { return n.kin.Load() & wallBit }
 
 // place: 5 bits of placement number, 27 of placed tick. An entry in a slot is the same word with the node's index above
 // it. So it says which node, at which tick and by which of the node's placements, and it is stale as soon as its lower
-// half is no longer the node's. The number is short and wraps; a stale entry that matches again by accident is
-// harmless: it leads to a live timer, which is then judged by its state, as through any other entry.
+// half is no longer the node's. The number begins with the generation, so that the node's next timer has another, and
+// goes up with every placement. It is short and wraps; a stale entry that matches again by accident is harmless: it
+// leads to a live timer, which is then judged by its state, as through any other entry.
 const (
 	placedBits = 27
 	placedMask = 1<<placedBits - 1
 	entryShift = 32
 )
+
+// firstPlace returns the place of a new timer, at tick.
+func firstPlace(generation uint32, tick uint64) uint32 {
+	return generation<<placedBits | uint32(tick)&placedMask
+}
 
 // replaced returns the place of a node's next placement, at tick.
 func replaced(place uint32, tick uint64) uint32 {
@@ -117,3 +139,10 @@ func entryOf(index, place uint32) entry { return entry(index)<<entryShift | entr
 func (e entry) index() uint32  { return uint32(e >> entryShift) }
 func (e entry) place() uint32  { return uint32(e) }
 func (e entry) placed() uint64 { return uint64(e) & placedMask }
+
+// matches returns 1 if the entry is the node's own in the hierarchy of the clock wall, or 0 if it is stale. It has no
+// branches. It needs the lock.
+func (n *node) matches(e entry, wall uint32) int {
+	differ := (n.place ^ e.place()) | (n.kin.Load()^wall)&wallBit | uint32(^n.state.Load())&stateLive
+	return int((uint64(differ) - 1) >> 63)
+}

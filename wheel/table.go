@@ -26,6 +26,10 @@ type table struct {
 	ledger ledger
 	chunks []*nodeChunk
 
+	// pocket is the node that was freed last, as index+1, or 0. It is the next to be taken, before the ledger, for
+	// which it is still in use. So what is added and removed in turns leaves the books alone.
+	pocket uint32
+
 	// dir is written under the lock when a chunk comes or goes, and read by find without it. A node is reached
 	// through it only by an ID, which was handed out after the chunk was published here.
 	dir atomic.Pointer[directory]
@@ -72,6 +76,16 @@ func (t *table) live(id ID) *node {
 // take returns a dead node, and the generation under which it shall live. It fails only when all 2^28 indices are in
 // use or retired.
 func (t *table) take() (index uint32, n *node, generation uint32) {
+	if t.pocket == 0 {
+		return t.takeFromShelf()
+	}
+	index = t.pocket - 1
+	t.pocket = 0
+	n = t.at(index)
+	return index, n, n.generation() + 1
+}
+
+func (t *table) takeFromShelf() (index uint32, n *node, generation uint32) {
 	if t.ledger.open == 0 && !t.grow() {
 		return 0, nil, 0
 	}
@@ -81,39 +95,46 @@ func (t *table) take() (index uint32, n *node, generation uint32) {
 	var cell uint32
 	if s.free != 0 {
 		cell = s.free - 1
-		s.free = uint32(stateTick(nodes[cell].state.Load()))
+		s.free = nodes[cell].place
 	} else {
 		cell = s.fresh
 		s.fresh++
 	}
 	t.ledger.took(s)
-
 	n = &nodes[cell]
-	generation = max(n.generation(), s.floor) + 1
-	s.top = max(s.top, generation)
-	return chunk<<chunkShift | cell, n, generation
+	return chunk<<chunkShift | cell, n, max(n.generation(), s.floor) + 1
 }
 
-// kill ends the node's timer, unless its state is no longer s: then it reports false. The caller frees the node next.
-func (t *table) kill(index uint32, n *node, s uint64) bool {
-	return n.state.CompareAndSwap(s, t.tombstone(index, s))
+// free takes back a node whose timer has ended. If that empties a chunk which is given back, it is the chunk of the node
+// released.
+func (t *table) free(index uint32) (released uint32, ok bool) {
+	if t.at(index).generation() == maxGeneration {
+		return index, t.shelve(index)
+	}
+	was := t.pocket
+	t.pocket = index + 1
+	if was == 0 {
+		return 0, false
+	}
+	return was - 1, t.shelve(was - 1)
 }
 
-// end ends the node's timer, whatever Extend does meanwhile, and returns its last state.
-func (t *table) end(index uint32, n *node) (last uint64) {
-	return n.state.Swap(t.tombstone(index, n.state.Load())) // Extend does not change the generation
+// turnOut empties the pocket: nothing may keep the last chunks when there are no timers. Its results are those of free.
+func (t *table) turnOut() (released uint32, ok bool) {
+	was := t.pocket
+	t.pocket = 0
+	return was - 1, was != 0 && t.shelve(was-1)
 }
 
-// tombstone is the state of a dead node about to become the head of its chunk's free list.
-func (t *table) tombstone(index uint32, s uint64) uint64 {
-	return deadState(t.ledger.chunks[index>>chunkShift].free, uint32(s>>1))
-}
-
-// free takes back a node whose timer has just been ended by kill or end. It reports whether the chunk went with it.
-func (t *table) free(index uint32, n *node) (released bool) {
+// shelve puts a node on its chunk's free list. It reports whether the chunk went with it.
+func (t *table) shelve(index uint32) (released bool) {
 	chunk := index >> chunkShift
 	s := &t.ledger.chunks[chunk]
-	if n.generation() < maxGeneration {
+	n := t.at(index)
+	generation := n.generation()
+	s.top = max(s.top, generation)
+	if generation < maxGeneration {
+		n.place = s.free
 		s.free = index&chunkMask + 1
 	}
 	if !t.ledger.gave(s) {
