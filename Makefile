@@ -69,9 +69,20 @@ fuzz: ## each fuzz target for FUZZTIME (30s)
 		done; \
 	done
 
-.PHONY: bench
-bench: ## benchmarks of PKG matching BENCH, COUNT times
+.PHONY: microbench
+microbench: ## benchmarks of PKG matching BENCH, COUNT times
 	@$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) $(PKG)
+
+# bench/ is a module of its own: what it is compared with is nothing that a user of Foliot should download. Nor is it a
+# part of `make test`, for the same reason.
+.PHONY: bench
+bench: ## Foliot beside other timers, into docs/benchmarks.md (20 minutes; ARGS=-quick, -help)
+	@cd bench && $(GO) build -buildvcs=false -o ../bin/foliot-bench .
+	@exec bin/foliot-bench $(ARGS)
+
+.PHONY: bench-test
+bench-test: tooled ## the tests of bench/
+	@cd bench && CGO_ENABLED=1 $(GO) vet $(RACE) ./... && CGO_ENABLED=1 $(GO) test $(RACE) -short -parallel 16 ./...
 
 .PHONY: golden
 golden: ## rewrite the golden files in testdata; read the diff before you commit it

@@ -1,0 +1,247 @@
+package classic
+
+import (
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// timers is what the four designs have in common.
+type timers[H any] interface {
+	Add(d time.Duration, f func()) H
+	Remove(t H) bool
+	Reset(t H, d time.Duration) bool
+	Len() int
+	Close()
+}
+
+// promise is what a design says about when it fires, beyond what the scheduler takes.
+type promise struct {
+	early time.Duration // the deadline less this is not yet reached, ever
+	late  time.Duration
+}
+
+func TestHeap(t *testing.T) { suite(t, NewHeap, promise{}) }
+
+func TestRounds(t *testing.T) {
+	suite(t, func() *Rounds { return NewRounds(time.Millisecond, 64) }, promise{late: time.Millisecond})
+}
+
+func TestHands(t *testing.T) { suite(t, NewHands, promise{late: time.Millisecond}) }
+
+func TestBuckets(t *testing.T) {
+	suite(t, func() *Buckets { return NewBuckets(time.Millisecond) }, promise{early: time.Millisecond})
+}
+
+func suite[H any, T timers[H]](t *testing.T, open func() T, p promise) {
+	t.Run("FiresOnceAndInTime", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) { firesOnceAndInTime(t, open(), p) })
+	})
+	t.Run("FiresAtOnceWithoutDelay", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) { firesAtOnce(t, open(), p) })
+	})
+	t.Run("RemoveIsExact", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) { removeIsExact(t, open()) })
+	})
+	t.Run("ResetMovesBothWays", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) { resetMoves(t, open(), p) })
+	})
+	t.Run("NothingFiresAfterClose", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) { closeEnds(t, open()) })
+	})
+	t.Run("CallbacksMayCall", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) { callbacksMayCall(t, open()) })
+	})
+	t.Run("CatchesUpAfterAStall", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) { catchesUp(t, open(), p) })
+	})
+	t.Run("EachEndsOnceUnderContention", func(t *testing.T) { eachEndsOnce(t, open()) })
+}
+
+// check fails unless now keeps the promise for a deadline.
+func (p promise) check(t *testing.T, d time.Duration, due time.Time) {
+	t.Helper()
+	if off := time.Since(due); off < -p.early || off == -p.early && p.early > 0 || off > p.late {
+		t.Errorf("a timer of %v fired %v after its deadline", d, off)
+	}
+}
+
+func firesOnceAndInTime[H any, T timers[H]](t *testing.T, ts T, p promise) {
+	defer ts.Close()
+	r := rand.New(rand.NewPCG(1, 2))
+	var fired atomic.Int64
+	const n = 3000
+	for i := range n {
+		// Every unit of every ring: 1 µs to 33 s, as many short ones as long ones.
+		d := time.Microsecond << (i % 25)
+		d += time.Duration(r.Int64N(int64(d)))
+		due := time.Now().Add(d)
+		ts.Add(d, func() {
+			fired.Add(1)
+			p.check(t, d, due)
+		})
+		time.Sleep(time.Duration(r.Int64N(int64(time.Millisecond)))) // another phase for each
+	}
+	time.Sleep(time.Minute)
+	synctest.Wait()
+	if fired.Load() != n || ts.Len() != 0 {
+		t.Errorf("%d of %d fired, %d are left", fired.Load(), n, ts.Len())
+	}
+}
+
+func firesAtOnce[H any, T timers[H]](t *testing.T, ts T, p promise) {
+	defer ts.Close()
+	time.Sleep(1500 * time.Microsecond)
+	var fired atomic.Int64
+	due := time.Now()
+	for _, d := range []time.Duration{0, -time.Second, -forever} {
+		ts.Add(d, func() {
+			fired.Add(1)
+			p.check(t, d, due)
+		})
+	}
+	far := ts.Add(forever, func() { t.Error("the longest delay has fired") })
+	time.Sleep(time.Minute)
+	if fired.Load() != 3 {
+		t.Errorf("%d of 3 fired", fired.Load())
+	}
+	if !ts.Remove(far) {
+		t.Error("the timer of the longest delay is gone")
+	}
+}
+
+func removeIsExact[H any, T timers[H]](t *testing.T, ts T) {
+	defer ts.Close()
+	fired := 0
+	taken := ts.Add(time.Second, func() { t.Error("a removed timer has fired") })
+	kept := ts.Add(time.Second, func() { fired++ })
+	if !ts.Remove(taken) || ts.Remove(taken) || ts.Reset(taken, 0) {
+		t.Error("want Remove true once, and then nothing to remove or to reset")
+	}
+	if ts.Len() != 1 {
+		t.Errorf("Len is %d, want 1", ts.Len())
+	}
+	time.Sleep(2 * time.Second)
+	synctest.Wait()
+	if fired != 1 || ts.Remove(kept) || ts.Reset(kept, 0) {
+		t.Errorf("fired %d times; want once, and then nothing to remove or to reset", fired)
+	}
+}
+
+func resetMoves[H any, T timers[H]](t *testing.T, ts T, p promise) {
+	defer ts.Close()
+	r := rand.New(rand.NewPCG(3, 4))
+	delay := func() time.Duration { return 10*time.Second + time.Duration(r.Int64N(int64(30*time.Second))) }
+	const n = 1000
+	var fired atomic.Int64
+	handles := make([]H, n)
+	dues := make([]time.Time, n)
+	for i := range handles {
+		handles[i] = ts.Add(delay(), func() {
+			fired.Add(1)
+			p.check(t, 0, dues[i])
+		})
+	}
+	for range 3 {
+		time.Sleep(time.Second + 300*time.Microsecond)
+		for i := range handles {
+			d := delay()
+			dues[i] = time.Now().Add(d)
+			if !ts.Reset(handles[i], d) {
+				t.Fatal("Reset of a pending timer returned false")
+			}
+		}
+	}
+	time.Sleep(2 * time.Minute)
+	synctest.Wait()
+	if fired.Load() != n {
+		t.Errorf("%d of %d fired", fired.Load(), n)
+	}
+}
+
+func closeEnds[H any, T timers[H]](t *testing.T, ts T) {
+	ts.Add(time.Second, func() { t.Error("fired after Close") })
+	ts.Close()
+	time.Sleep(time.Minute)
+	synctest.Wait()
+}
+
+func callbacksMayCall[H any, T timers[H]](t *testing.T, ts T) {
+	defer ts.Close()
+	chained, other := 0, ts.Add(time.Hour, func() { t.Error("a removed timer has fired") })
+	var again func()
+	again = func() {
+		if chained++; chained < 100 {
+			ts.Add(time.Duration(chained%3)*time.Millisecond, again)
+			return
+		}
+		if !ts.Reset(other, time.Minute) || !ts.Remove(other) || ts.Len() != 0 {
+			t.Error("a callback could not move and remove another timer")
+		}
+	}
+	ts.Add(0, again)
+	time.Sleep(10 * time.Second)
+	synctest.Wait()
+	if chained != 100 {
+		t.Errorf("%d of 100 links of the chain fired", chained)
+	}
+}
+
+func catchesUp[H any, T timers[H]](t *testing.T, ts T, p promise) {
+	defer ts.Close()
+	ts.Add(time.Second, func() { time.Sleep(5 * time.Second) }) // all four call one after the other
+	var fired atomic.Int64
+	for i := range 100 {
+		ts.Add(2*time.Second+time.Duration(i)*time.Millisecond, func() { fired.Add(1) })
+	}
+	const d = 10 * time.Second
+	due := time.Now().Add(d)
+	ts.Add(d, func() { p.check(t, d, due) }) // the stall has not made it later
+	time.Sleep(6*time.Second + 2*time.Millisecond)
+	synctest.Wait()
+	if fired.Load() != 100 {
+		t.Errorf("%d of 100 fired right after the stall", fired.Load())
+	}
+	time.Sleep(time.Minute)
+}
+
+// eachEndsOnce runs in real time: many goroutines add, move and remove; each timer either fires or is removed.
+func eachEndsOnce[H any, T timers[H]](t *testing.T, ts T) {
+	const workers, each = 8, 2000
+	var ended [workers * each]atomic.Int32
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			r := rand.New(rand.NewPCG(5, uint64(w)))
+			short := func() time.Duration { return time.Duration(r.Int64N(int64(5 * time.Millisecond))) }
+			for i := range each {
+				end := &ended[w*each+i]
+				h := ts.Add(short(), func() { end.Add(1) })
+				if i%2 == 0 {
+					ts.Reset(h, short())
+				}
+				if i%3 == 0 && ts.Remove(h) {
+					end.Add(1)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	deadline := time.After(20 * time.Second)
+	for ts.Len() > 0 {
+		select {
+		case <-deadline:
+			t.Fatalf("%d timers never end", ts.Len())
+		case <-time.After(time.Millisecond):
+		}
+	}
+	ts.Close() // waits for the last callback
+	for i := range ended {
+		if n := ended[i].Load(); n != 1 {
+			t.Fatalf("timer %d ended %d times", i, n)
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package measure
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/foliot/foliot/bench/peer"
+	"github.com/foliot/foliot/bench/record"
+	"github.com/foliot/foliot/bench/tally"
+)
+
+// In accuracy a hundred timers are set, then there is a pause. Those that are to be moved or removed next time are set
+// for so long that none of them fires before that.
+const (
+	handful = 100
+	pause   = 5 * time.Millisecond
+	longest = 250 * time.Millisecond
+	safe    = 150 * time.Millisecond
+)
+
+// accuracy measures when timers fire while the machine has little to do: N timers of 1 to 250 ms at all phases of a tick.
+// Every third one is moved, to an earlier or a later deadline, and every third one is removed. A removed one must not fire, and
+// each of the others exactly once.
+func accuracy[H any](j record.Job, open opener[H]) (record.Values, error) {
+	removed := 0
+	for i := range j.N {
+		if fateOf(i) == removedOne {
+			removed++
+		}
+	}
+	a := &accurate[H]{tally: tally.New(j.N, j.N-removed), random: 1, handles: make([]H, j.N)}
+	a.timers = open(a.tally)
+	defer a.timers.Close()
+	for i := 0; i < j.N; i += handful {
+		if err := a.handle(i, min(i+handful, j.N)); err != nil {
+			return nil, err
+		}
+	}
+	lost := a.tally.Wait(longest + patience/10)
+	time.Sleep(longest) // for what should not fire at all
+	values := lateness(a.tally)
+	values[record.Lost] = float64(lost)
+	values[record.Undead] = float64(a.undead(j.N))
+	return values, nil
+}
+
+// fate is what becomes of a timer: by number, in turns.
+type fate int
+
+const (
+	leftOne fate = iota
+	movedOne
+	removedOne
+)
+
+func fateOf(i int) fate { return fate(i % 3) }
+
+type accurate[H any] struct {
+	tally   *tally.Tally
+	timers  peer.Timers[H]
+	random  random
+	handles []H
+}
+
+// handle sets the timers from one number to another, and seals their fate after a pause.
+func (a *accurate[H]) handle(from, to int) error {
+	for i := from; i < to; i++ {
+		d := a.between(time.Millisecond, longest)
+		if fateOf(i) != leftOne {
+			d = a.between(safe, longest)
+		}
+		a.tally.Expect(i, a.tally.Now()+d)
+		a.handles[i] = a.timers.Set(d, i)
+	}
+	time.Sleep(pause)
+	for i := from; i < to; i++ {
+		if !a.seal(i) {
+			return fmt.Errorf("timer %d is gone long before its deadline", i)
+		}
+	}
+	return nil
+}
+
+func (a *accurate[H]) seal(i int) (ok bool) {
+	switch fateOf(i) {
+	case movedOne:
+		d := a.between(time.Millisecond, longest)
+		a.tally.Expect(i, a.tally.Now()+d)
+		return a.timers.Reset(a.handles[i], d)
+	case removedOne:
+		return a.timers.Remove(a.handles[i])
+	default:
+		return true
+	}
+}
+
+func (a *accurate[H]) between(shortest, longest time.Duration) time.Duration {
+	return shortest + time.Duration(a.random.below(int(longest-shortest)))
+}
+
+// undead returns how many of the removed timers have fired.
+func (a *accurate[H]) undead(n int) (undead int) {
+	for i := range n {
+		if fateOf(i) == removedOne && a.tally.Fired(i) {
+			undead++
+		}
+	}
+	return undead
+}

@@ -1,0 +1,122 @@
+package measure
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/foliot/foliot/bench/record"
+	"github.com/foliot/foliot/bench/tally"
+)
+
+// floor is something that no implementation can go below, or is made of. It returns nanoseconds.
+type floor struct {
+	name    string
+	measure func(window time.Duration) float64
+}
+
+// floors lists them in the order of the report.
+func floors() []floor {
+	base := time.Now()
+	var mu sync.Mutex
+	var word atomic.Uint64
+	var sum int64 // keeps the readings from being left out
+	list := []floor{
+		{"full garbage collection, empty heap", func(time.Duration) float64 { return float64(collection()) }},
+		{"clock, `time.Now`", loop(func() { sum += int64(time.Now().Nanosecond()) })},
+		{"clock, `time.Since`", loop(func() { sum += int64(time.Since(base)) })},
+		{"lock and unlock", loop(func() {
+			mu.Lock()
+			mu.Unlock() //nolint:staticcheck // the pair is what is measured
+		})},
+		{"atomic add", loop(func() { word.Add(1) })},
+		{"atomic load, compare and swap", loop(func() { word.CompareAndSwap(word.Load(), 1) })},
+		{"allocation of 64 bytes", loop(func() { kept = new(chunk) })},
+	}
+	for _, nodes := range []struct {
+		name string
+		n    int
+	}{{"10³", 1_000}, {"10⁵", 100_000}, {"10⁶", 1_000_000}, {"10⁷", 10_000_000}} {
+		list = append(list, floor{
+			"random 64-byte node among " + nodes.name,
+			func(window time.Duration) float64 { return randomNode(window, nodes.n) },
+		})
+	}
+	return append(list,
+		floor{"callback as in `million`, called directly", func(time.Duration) float64 { return callbacks(func(f func()) { f() }) }},
+		floor{"the same on a goroutine each", func(time.Duration) float64 { return callbacks(goroutineEach()) }},
+	)
+}
+
+// FloorNames returns the names of what Floors measures, in order.
+func FloorNames() (names []string) {
+	for _, f := range floors() {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+func measureFloors(j record.Job) record.Values {
+	values := record.Values{}
+	for _, f := range floors() {
+		values[f.name] = f.measure(j.Window)
+		runtime.GC()
+	}
+	runtime.KeepAlive(kept)
+	return values
+}
+
+// chunk is as large as a timer of package time with its callback.
+type chunk [8]uint64
+
+// kept keeps the compiler from leaving an allocation out. Only the collector reads it.
+var kept *chunk
+
+// loop measures an operation, with the call of a function around it.
+func loop(operation func()) func(time.Duration) float64 {
+	return func(window time.Duration) float64 {
+		start, done := time.Now(), 0
+		for time.Since(start) < window {
+			for range 1024 {
+				operation()
+			}
+			done += 1024
+		}
+		return float64(time.Since(start)) / float64(done)
+	}
+}
+
+// randomNode reads and writes one of n nodes at a time.
+func randomNode(window time.Duration, n int) float64 {
+	nodes := make([]chunk, n)
+	for i := range nodes {
+		nodes[i][0] = 1 // so that its page is there
+	}
+	r := random(1)
+	return loop(func() { nodes[r.below(n)][0]++ })(window)
+}
+
+// callbacks runs the callback of million 10^6 times, and returns the CPU time of each.
+func callbacks(run func(func())) float64 {
+	const n = 1_000_000
+	account := tally.New(n, n)
+	before := used()
+	for i := range n {
+		run(account.Func(i))
+	}
+	account.Wait(patience)
+	return float64(used().cpu-before.cpu) / n
+}
+
+// goroutineEach runs functions on goroutines of their own, a thousand at a time.
+func goroutineEach() func(func()) {
+	free := make(chan struct{}, 1000)
+	return func(f func()) {
+		free <- struct{}{}
+		go func() {
+			f()
+			<-free
+		}()
+	}
+}

@@ -1,0 +1,32 @@
+package measure
+
+import (
+	"time"
+
+	"github.com/foliot/foliot/bench/record"
+	"github.com/foliot/foliot/bench/tally"
+)
+
+// settle is what the runtime gets, after the setting up, to come to rest.
+const settle = time.Second
+
+// idle measures a window in which nothing is due: the CPU time and the context switches of the whole process.
+func idle[H any](j record.Job, open opener[H]) (record.Values, error) {
+	timers := open(tally.New(0, 0))
+	defer timers.Close()
+	handles := make([]H, j.N)
+	withoutGC(func() {
+		for i := range handles {
+			handles[i] = timers.Nop(delay(i))
+		}
+	})
+	time.Sleep(settle)
+	before := used()
+	time.Sleep(j.Window)
+	after := used()
+	values := record.Values{
+		record.CPUMs:    millis(after.cpu - before.cpu),
+		record.Switches: float64(after.switches - before.switches),
+	}
+	return values, allStand(timers, handles, j.N)
+}

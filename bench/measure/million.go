@@ -1,0 +1,65 @@
+package measure
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/foliot/foliot/bench/record"
+	"github.com/foliot/foliot/bench/tally"
+)
+
+const (
+	burst    = time.Second            // the timers of million are due within it
+	warmUp   = 50 * time.Millisecond  // CPU time is counted from this long before it
+	perTimer = 2500 * time.Nanosecond // is allowed for setting one
+)
+
+// patience is for the last timer to fire. A variable for tests.
+var patience = time.Minute
+
+// million measures N timers that are due within one second: the CPU time of setting them and of firing them, and how late
+// they are. Each has its own deadline, and says that it has fired: it reads the clock, swaps a word of its own and counts.
+func million[H any](j record.Job, open opener[H]) (record.Values, error) {
+	account := tally.New(j.N, j.N)
+	timers := open(account)
+	defer timers.Close()
+
+	start := account.Now() + warmUp + 200*time.Millisecond + time.Duration(j.N)*perTimer
+	r := random(1)
+	before := used()
+	for i := range j.N {
+		due := start + time.Duration(r.below(int(burst)))
+		account.Expect(i, due)
+		timers.Set(due-account.Now(), i)
+	}
+	added := used()
+	if account.Now() > start-warmUp {
+		return nil, fmt.Errorf("setting %d timers took longer than %v", j.N, start-warmUp)
+	}
+
+	time.Sleep(start - warmUp - account.Now())
+	idle := used()
+	lost := account.Wait(burst + warmUp + patience)
+	fired := used()
+	values := lateness(account)
+	values[record.AddMs] = millis(added.cpu - before.cpu)
+	values[record.FireMs] = millis(fired.cpu - idle.cpu)
+	values[record.Lost] = float64(lost)
+	if lost == j.N {
+		return nil, fmt.Errorf("none of %d timers has fired", j.N)
+	}
+	return values, nil
+}
+
+func lateness(account *tally.Tally) record.Values {
+	late := account.Lateness()
+	return record.Values{
+		record.Fired:      float64(account.Count()),
+		record.Doubled:    float64(account.Doubled()),
+		record.Early:      float64(late.Early),
+		record.EarliestMs: millis(late.Earliest),
+		record.P50Ms:      millis(late.P50),
+		record.P99Ms:      millis(late.P99),
+		record.MaxMs:      millis(late.Max),
+	}
+}

@@ -1,0 +1,64 @@
+package measure
+
+import (
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"github.com/foliot/foliot/bench/record"
+)
+
+// standing measures what N standing timers cost that nobody touches: bytes, and the time of a full collection. Each knows
+// which one it is, by a closure or by a value. A hundred handles are kept for a check, the others are not counted.
+func standing[H any](j record.Job, open opener[H]) (record.Values, error) {
+	timers := open(make(cells, j.N))
+	defer timers.Close()
+	samples := make([]H, 0, 100)
+	before := live()
+	percent := debug.SetGCPercent(-1)
+	for i := range j.N {
+		h := timers.Set(delay(i), i)
+		if len(samples) < cap(samples) {
+			samples = append(samples, h)
+		}
+	}
+	values := record.Values{
+		record.Bytes: float64(live()-before) / float64(j.N),
+		record.GCMs:  millis(collection()),
+	}
+	debug.SetGCPercent(percent)
+	return values, allStand(timers, samples, j.N)
+}
+
+// live returns the bytes of the heap that are in use.
+func live() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// collection returns the time of a full collection: the least of five, since others may use the processor meanwhile, or of as
+// many as fit into two seconds.
+func collection() time.Duration {
+	least := time.Hour
+	begin := time.Now()
+	for n := 0; n < 5 && (n == 0 || time.Since(begin) < 2*time.Second); n++ {
+		start := time.Now()
+		runtime.GC()
+		least = min(least, time.Since(start))
+	}
+	return least
+}
+
+// cells is a sink for timers that never fire. It holds no pointers: the collector has nothing to do with it.
+type cells []cell
+
+type cell byte
+
+func (c *cell) fire() { *c++ }
+
+func (c cells) Func(i int) func()             { return c[i].fire }
+func (c cells) Fire(i int)                    { c[i].fire() }
+func (c cells) FireAt(i int, _ time.Duration) { c[i].fire() }
+func (c cells) Now() time.Duration            { return 0 }

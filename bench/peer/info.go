@@ -1,0 +1,97 @@
+package peer
+
+// Info is what a reader should know of an implementation.
+type Info struct {
+	Name       string // as on the command line and in the raw results
+	Title      string // as in tables
+	Resolution string
+	Callbacks  string // where they run
+	What       string // a sentence
+	Ours       bool
+	Variant    string // the one that is meant where it was not measured itself; empty: none
+}
+
+// Names of implementations, as on the command line and in the raw results.
+const (
+	None          = "none"
+	Time          = "time"
+	GoZero        = "go-zero"
+	Heap          = "heap"
+	Rounds        = "rounds"
+	Hands         = "hands"
+	Buckets       = "buckets"
+	Foliot        = "foliot"
+	FoliotTimers  = "foliot-timers"
+	FoliotReset   = "foliot-reset"
+	FoliotPointer = "foliot-pointer"
+	FoliotInline  = "foliot-inline"
+	FoliotBatch   = "foliot-batch"
+)
+
+// All lists the implementations in the order of the tables.
+var All = []Info{
+	{
+		Name: Time, Title: "package time", Resolution: "none", Callbacks: "a goroutine each",
+		What: "`time.AfterFunc`, `Stop`, `Reset`: a 4-ary heap for each processor, in the runtime.",
+	},
+	{
+		Name: GoZero, Title: "go-zero TimingWheel", Resolution: "10 ms", Callbacks: "a goroutine for each tick",
+		What: "`core/collection.TimingWheel`, 6000 slots of 10 ms: a hashed wheel with rounds, keyed, behind channels.",
+	},
+	{
+		Name: Heap, Title: "sorted heap", Resolution: "none", Callbacks: "its one goroutine",
+		What: "A binary heap under one lock, as Java's `Timer` and Workerman; a removed timer leaves it at once.",
+	},
+	{
+		Name: Rounds, Title: "hashed wheel, rounds", Resolution: "1 ms", Callbacks: "its one goroutine",
+		What: "65,536 slots of 1 ms and a count of turns in each timer, as Netty's `HashedWheelTimer`.",
+	},
+	{
+		Name: Hands, Title: "four-hand clock", Resolution: "1 ms", Callbacks: "its one goroutine",
+		What: "Rings of seconds, minutes, hours and days, over one of 1000 ms.",
+	},
+	{
+		Name: Buckets, Title: "hierarchy, delay queue", Resolution: "1 ms", Callbacks: "its one goroutine",
+		What: "Wheels of 20 slots from 1 ms up and a heap of their buckets, as Kafka's `SystemTimer`.",
+	},
+	{
+		Name: Foliot, Title: "Foliot", Resolution: "1 ms", Ours: true, Callbacks: "a goroutine each",
+		What: "`wheel.New` with the zero `Config` and an 8-byte value; a heartbeat is `Extend`.",
+	},
+	{
+		Name: FoliotTimers, Title: "Foliot, Timers", Resolution: "1 ms", Ours: true, Callbacks: "a goroutine each",
+		What: "`wheel.Timers`: `AfterFunc`, `Stop`, `Reset` as of package time.",
+	},
+	{
+		Name: FoliotReset, Title: "Foliot, Reset", Resolution: "1 ms", Ours: true, Callbacks: "a goroutine each", Variant: Foliot,
+		What: "`wheel.New` again, but a heartbeat is `Reset`, which may also make a timer earlier.",
+	},
+	{
+		Name: FoliotPointer, Title: "Foliot, pointers", Resolution: "1 ms", Ours: true, Callbacks: "a goroutine each", Variant: Foliot,
+		What: "`wheel.New` again, with a pointer to 16 bytes as the value, which the garbage collector has to scan.",
+	},
+	{
+		Name: FoliotInline, Title: "Foliot, Inline", Resolution: "1 ms", Ours: true, Variant: Foliot,
+		Callbacks: "the driver's goroutine of a shard",
+		What:      "`wheel.New` with `Run: wheel.Inline`.",
+	},
+	{
+		Name: FoliotBatch, Title: "Foliot, NewBatch", Resolution: "1 ms", Ours: true, Variant: Foliot,
+		Callbacks: "the driver's goroutine of a shard",
+		What:      "`wheel.NewBatch` with `Run: wheel.Inline`.",
+	},
+	{
+		Name: None, Title: "harness alone", Callbacks: "-", Resolution: "-",
+		What: "The loop of the harness around calls that do nothing: what all figures contain.",
+	},
+}
+
+// Find returns what is known of an implementation.
+func Find(name string) (Info, bool) {
+	for _, p := range All {
+		if p.Name == name {
+			return p, true
+		}
+	}
+	return Info{}, false
+}

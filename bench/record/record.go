@@ -1,0 +1,119 @@
+// Package record holds the raw results of a run and what must be known to read them.
+package record
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"time"
+)
+
+// Job is one measurement: it runs in a process of its own.
+type Job struct {
+	Workload   string        `json:"workload"`
+	Peer       string        `json:"peer"`
+	N          int           `json:"n"`                    // standing timers, or those that fire
+	Goroutines int           `json:"goroutines,omitempty"` // that call at a time
+	Trial      int           `json:"trial"`
+	Window     time.Duration `json:"window,omitempty"` // how long it is measured, in nanoseconds
+}
+
+// Values are what was measured, by the names below.
+type Values map[string]float64
+
+// Names of values. Their units are part of the names.
+const (
+	WallNanos = "ns" // per operation
+	CPUNanos  = "cpu_ns"
+	Allocs    = "allocs"
+
+	Bytes  = "bytes" // per timer
+	GCMs   = "gc_ms" // a full collection
+	AddMs  = "add_cpu_ms"
+	FireMs = "fire_cpu_ms"
+
+	P50Ms, P99Ms, MaxMs = "late_p50_ms", "late_p99_ms", "late_max_ms"
+	Early               = "early" // timers
+	EarliestMs          = "earliest_ms"
+	Lost                = "lost"    // timers that never fired
+	Doubled             = "doubled" // timers that fired again
+	Undead              = "undead"  // timers that fired after they were removed
+	Fired               = "fired"   // timers that fired
+
+	CPUMs    = "cpu_ms"
+	Switches = "switches" // of context, voluntary or not
+)
+
+// Result is what became of a job.
+type Result struct {
+	Job
+	Values Values  `json:"values,omitempty"`
+	Failed string  `json:"failed,omitempty"` // why there are no values
+	Took   float64 `json:"took"`             // seconds, with the setting up
+}
+
+// Skip is a measurement that was not tried.
+type Skip struct {
+	Workload string `json:"workload"`
+	Peer     string `json:"peer"`
+	N        int    `json:"n"`
+	Why      string `json:"why"`
+}
+
+// Run is all that one call of the harness measured.
+type Run struct {
+	Started  time.Time         `json:"started"`
+	Took     float64           `json:"took"` // seconds
+	Command  string            `json:"command"`
+	Commit   string            `json:"commit"`
+	Go       string            `json:"go"`
+	Modules  map[string]string `json:"modules"`
+	Machine  Machine           `json:"machine"`
+	Skipped  []Skip            `json:"skipped"`
+	Results  []Result          `json:"-"` // in the order they were measured
+	Complete bool              `json:"complete"`
+}
+
+// Save writes r to path, with a line for each result, so that a difference can be read.
+func (r *Run) Save(path string) error {
+	head, err := json.MarshalIndent(r, "", "\t")
+	if err != nil {
+		return fmt.Errorf("encode the results: %w", err)
+	}
+	out := bytes.NewBuffer(bytes.TrimSuffix(head, []byte("\n}")))
+	out.WriteString(",\n\t\"results\": [")
+	for i := range r.Results {
+		line, err := json.Marshal(&r.Results[i])
+		if err != nil {
+			return fmt.Errorf("encode the result of %v: %w", r.Results[i].Job, err)
+		}
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		out.WriteString("\n\t\t")
+		out.Write(line)
+	}
+	out.WriteString("\n\t]\n}\n")
+	if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("write the results: %w", err)
+	}
+	return nil
+}
+
+// Load reads what Save wrote.
+func Load(path string) (*Run, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the results: %w", err)
+	}
+	file := struct {
+		*Run
+		Lines []Result `json:"results"`
+	}{Run: new(Run)}
+	if err := json.Unmarshal(data, &file); err != nil {
+		return nil, fmt.Errorf("read the results in %s: %w", path, err)
+	}
+	file.Results = file.Lines
+	return file.Run, nil
+}

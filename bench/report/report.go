@@ -1,0 +1,83 @@
+package report
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/template"
+	"time"
+
+	"github.com/foliot/foliot/bench/measure"
+	"github.com/foliot/foliot/bench/record"
+)
+
+//go:embed benchmarks.md.tmpl
+var page string
+
+// Write writes benchmarks.md and benchmarks/*.svg into dir, and returns their paths, the page first.
+func Write(dir string, r *record.Run) ([]string, error) {
+	v := newView(r)
+	text, err := v.render()
+	if err != nil {
+		return nil, err
+	}
+	pictures := filepath.Join(dir, "benchmarks")
+	if err := os.MkdirAll(pictures, 0o755); err != nil {
+		return nil, fmt.Errorf("make the folder of the plots: %w", err)
+	}
+	paths := []string{filepath.Join(dir, "benchmarks.md")}
+	files := map[string][]byte{paths[0]: text}
+	for _, p := range v.plots() {
+		path := filepath.Join(pictures, p.file)
+		paths = append(paths, path)
+		files[path] = p.svg
+	}
+	for path, content := range files {
+		if err := os.WriteFile(path, content, 0o644); err != nil {
+			return nil, fmt.Errorf("write the report: %w", err)
+		}
+	}
+	return paths, nil
+}
+
+func (v *view) render() ([]byte, error) {
+	t, err := template.New("benchmarks.md").Parse(page)
+	if err != nil {
+		return nil, fmt.Errorf("parse the page: %w", err)
+	}
+	var out bytes.Buffer
+	if err := t.Execute(&out, v); err != nil {
+		return nil, fmt.Errorf("fill in the page: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+// Plot is the line that shows a picture, if it was drawn.
+func (v *view) Plot(file, what string) string {
+	for _, p := range v.plots() {
+		if p.file == file {
+			return fmt.Sprintf("![%s](benchmarks/%s)\n", what, file)
+		}
+	}
+	return ""
+}
+
+// Duration is how long the run took.
+func (v *view) Duration() string {
+	return (time.Duration(v.Took) * time.Second).String()
+}
+
+// Versions lists the modules that come from elsewhere.
+func (v *view) Versions() string {
+	var list []string
+	for path, version := range v.Modules {
+		list = append(list, path+" "+version)
+	}
+	return strings.Join(list, ", ")
+}
+
+// ParallelSize is the number of standing timers of what many goroutines do.
+func (v *view) ParallelSize() string { return Number(v.parallelSize(measure.AddRemove)) }

@@ -1,0 +1,147 @@
+package report
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/bench/measure"
+	"github.com/foliot/foliot/bench/peer"
+	"github.com/foliot/foliot/bench/record"
+)
+
+// made is a run of made-up results: of two implementations, some of the workloads, and what went wrong.
+func made() *record.Run {
+	r := &record.Run{
+		Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+		Took:    754,
+		Command: "make bench",
+		Commit:  "0123456789ab",
+		Go:      "go1.26.0",
+		Modules: map[string]string{"github.com/zeromicro/go-zero": "v1.10.3"},
+		Machine: record.Machine{CPU: "Made-up CPU", Cores: 2, MemoryGiB: 24, System: "Some Linux", Kernel: "6.1", Arch: "linux/amd64"},
+		Skipped: []record.Skip{{Workload: measure.AddRemove, Peer: peer.GoZero, N: 10_000_000, Why: "too dear"}},
+	}
+	add := func(workload, implementation string, n, goroutines int, values record.Values) {
+		for trial := 1; trial <= 3; trial++ {
+			spread := record.Values{}
+			for name, x := range values {
+				spread[name] = x * (0.8 + 0.1*float64(trial))
+			}
+			r.Results = append(r.Results, record.Result{
+				Job: record.Job{Workload: workload, Peer: implementation, N: n, Goroutines: goroutines, Trial: trial}, Values: spread,
+			})
+		}
+	}
+	for i, name := range []string{peer.Foliot, peer.Time} {
+		x := float64(1 + 3*i)
+		perOperation := record.Values{record.WallNanos: 25 * x, record.CPUNanos: 24 * x, record.Allocs: float64(i)}
+		for _, n := range []int{1_000, 1_000_000, 10_000_000} {
+			add(measure.AddRemove, name, n, 1, perOperation)
+			add(measure.Standing, name, n, 1, record.Values{record.Bytes: 32 * x, record.GCMs: 0.2 * x * float64(n) / 1e6})
+		}
+		add(measure.Heartbeat, name, 1_000, 1, record.Values{record.WallNanos: 50 / x, record.CPUNanos: 50 / x})
+		add(measure.AddRemove, name, 1_000_000, 64, perOperation)
+		late := record.Values{record.P50Ms: x, record.P99Ms: 10 * x, record.MaxMs: 20 * x, record.Early: 0, record.Fired: 1e6}
+		add(measure.Accuracy, name, 21_000, 1, late)
+		late[record.AddMs], late[record.FireMs] = 100*x, 400*x
+		add(measure.Million, name, 1_000_000, 1, late)
+	}
+	add(measure.Floors, peer.None, 0, 1, record.Values{measure.FloorNames()[0]: 12_345})
+	r.Results = append(r.Results, record.Result{
+		Job: record.Job{Workload: measure.Replace, Peer: peer.Foliot, N: 1_000, Goroutines: 1, Trial: 1}, Failed: "it broke",
+	})
+	return r
+}
+
+func TestThePageIsAsItWas(t *testing.T) {
+	dir := t.TempDir()
+	paths, err := Write(dir, made())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(paths[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join("testdata", "benchmarks.md")
+	if os.Getenv("UPDATE_GOLDEN") != "" {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s is not as it was; UPDATE_GOLDEN=1 go test ./... writes it anew: read the difference\n%s", path, got)
+	}
+}
+
+func TestEveryPlotOfThePageIsWritten(t *testing.T) {
+	dir := t.TempDir()
+	paths, err := Write(dir, made())
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(paths[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if shown, drawn := strings.Count(string(page), "](benchmarks/"), len(paths)-1; shown != drawn || drawn == 0 {
+		t.Errorf("%d plots are shown and %d were drawn", shown, drawn)
+	}
+}
+
+func TestAnEmptyRunIsAPage(t *testing.T) {
+	page, err := newView(&record.Run{}).render()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(page), "NaN") {
+		t.Errorf("the page holds what is not a number:\n%s", page)
+	}
+}
+
+func TestMissedTargetsAreSaid(t *testing.T) {
+	targets := map[string]verdict{}
+	for _, x := range newView(made()).targets() {
+		targets[x.what+" "+x.wanted] = x.reached
+	}
+	for what, want := range map[string]verdict{
+		"add and remove at once, 10³ standing ≤ 75 ns":                reached,
+		"the same, 10⁶ ≥ 3 × package time":                            reached,
+		"extend a random timer, 10⁶ ≥ 2 × package time":               unknown,
+		"10⁶ due within 1 s, a goroutine each, CPU all told ≤ 700 ms": reached,
+		"64 goroutines, add and remove ≤ 0.7 × package time":          reached,
+	} {
+		if got, ok := targets[what]; !ok || got != want {
+			t.Errorf("%s: %q, want %q", what, got, want)
+		}
+	}
+	if judge(false, 1) != missed {
+		t.Error("what is not reached is not said")
+	}
+}
+
+func TestWherePackageTimeWinsIsFoundOut(t *testing.T) {
+	wins := newView(made()).TimeWins()
+	if want := "- `heartbeat` with 10³ standing: package time 12, Foliot 50 ns.\n"; wins != want {
+		t.Errorf("got %q, want %q", wins, want)
+	}
+}
+
+func TestFigures(t *testing.T) {
+	for x, want := range map[float64]string{
+		0: "0", 0.001: "0", 0.06: "0.06", 0.24: "0.2", 9.94: "9.9", 9.96: "10", 257.4: "257", 9999: "9999",
+		12_345: "12 345", 1_234_567: "1 234 567", -1.84: "-1.8",
+	} {
+		if got := figure(x); got != want {
+			t.Errorf("%g is %q, want %q", x, got, want)
+		}
+	}
+}

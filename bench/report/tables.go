@@ -1,0 +1,284 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/foliot/foliot/bench/measure"
+	"github.com/foliot/foliot/bench/peer"
+	"github.com/foliot/foliot/bench/record"
+)
+
+// table is a table of Markdown. All columns but the first are numbers, and the second where words says so.
+type table struct {
+	head  []string
+	rows  [][]string
+	words bool
+}
+
+func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
+
+func (t *table) String() string {
+	var b strings.Builder
+	line := func(cells []string) { fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | ")) }
+	line(t.head)
+	alignment := append([]string{"---"}, slices.Repeat([]string{"--:"}, len(t.head)-1)...)
+	if t.words {
+		alignment[1] = "---"
+	}
+	line(alignment)
+	for _, row := range t.rows {
+		line(row)
+	}
+	return b.String()
+}
+
+// title marks ours.
+func title(p peer.Info) string {
+	if p.Ours {
+		return "**" + p.Title + "**"
+	}
+	return p.Title
+}
+
+// Throughput is the table of a workload that is measured per operation, with the accuracy beside it.
+func (v *view) Throughput(workload string) string {
+	ns := v.sizes(workload)
+	if len(ns) == 0 {
+		return notMeasured
+	}
+	t := &table{head: []string{"ns per operation"}}
+	for _, n := range ns {
+		t.head = append(t.head, Number(n))
+	}
+	largest := ns[len(ns)-1]
+	if slices.Contains(ns, 1_000_000) {
+		largest = 1_000_000
+	}
+	t.head = append(t.head, "CPU, "+Number(largest), "allocations", "late p99, ms", "early")
+	for _, p := range v.peers(workload) {
+		row := []string{title(p)}
+		for _, n := range ns {
+			row = append(row, v.cell(key(workload, p.Name, n, 1), record.WallNanos))
+		}
+		k := key(workload, p.Name, largest, 1)
+		row = append(row, v.plain(k, record.CPUNanos), v.plain(k, record.Allocs))
+		t.add(append(row, v.accuracyCells(p)...)...)
+	}
+	t.add(v.ratios(workload, ns)...)
+	return t.String()
+}
+
+const notMeasured = "*Not measured in this run.*\n"
+
+// accuracyCells are how late and how often early the implementation is, or its variant.
+func (v *view) accuracyCells(p peer.Info) []string {
+	k := v.accuracyOf(p.Name)
+	if len(v.trials[k]) == 0 {
+		k = v.accuracyOf(p.Variant)
+	}
+	if p.Name == peer.None {
+		return []string{"", ""}
+	}
+	return []string{v.plain(k, record.P99Ms), v.share(k)}
+}
+
+// share is how many of the timers of a check were early, in the worst trial.
+func (v *view) share(k record.Job) string {
+	early := v.stat(k, record.Early).max
+	fired := v.stat(k, record.Fired).median
+	switch {
+	case math.IsNaN(early):
+		return v.hole(k)
+	case early == 0:
+		return "0"
+	}
+	return fmt.Sprintf("%.2g %%", 100*early/fired)
+}
+
+// ratios is the line that says how many times faster than package time Foliot is.
+func (v *view) ratios(workload string, ns []int) []string {
+	row := []string{"*package time ÷ Foliot*"}
+	for _, n := range ns {
+		row = append(row, times(v.median(workload, peer.Time, n, record.WallNanos)/v.median(workload, peer.Foliot, n, record.WallNanos)))
+	}
+	return append(row, "", "", "", "")
+}
+
+func times(ratio float64) string {
+	if math.IsNaN(ratio) || math.IsInf(ratio, 0) {
+		return "–"
+	}
+	return fmt.Sprintf("*%.1f×*", ratio)
+}
+
+// Standing is the table of bytes and collections.
+func (v *view) Standing() string {
+	ns := v.sizes(measure.Standing)
+	if len(ns) == 0 {
+		return notMeasured
+	}
+	t := &table{head: []string{"bytes per timer; full collection, ms"}}
+	for _, n := range ns {
+		t.head = append(t.head, "bytes, "+Number(n))
+	}
+	for _, n := range ns {
+		t.head = append(t.head, "GC, "+Number(n))
+	}
+	for _, p := range v.peers(measure.Standing) {
+		row := []string{title(p)}
+		for _, n := range ns {
+			row = append(row, v.plain(key(measure.Standing, p.Name, n, 1), record.Bytes))
+		}
+		for _, n := range ns {
+			row = append(row, v.cell(key(measure.Standing, p.Name, n, 1), record.GCMs))
+		}
+		t.add(row...)
+	}
+	return t.String()
+}
+
+// Million is the table of the burst.
+func (v *view) Million() string {
+	t := &table{words: true, head: []string{
+		"", "callbacks run on", "CPU to set, ms", "CPU to fire, ms", "late p50, ms", "p99", "max", "early", "by up to, ms", "fired",
+	}}
+	for _, p := range v.peers(measure.Million) {
+		k := v.burstOf(p.Name)
+		t.add(title(p), p.Callbacks, v.cell(k, record.AddMs), v.cell(k, record.FireMs), v.cell(k, record.P50Ms), v.cell(k, record.P99Ms),
+			v.worst(k, record.MaxMs), v.share(k), v.worst(k, record.EarliestMs), v.plain(k, record.Fired))
+	}
+	return t.orNotMeasured()
+}
+
+func (t *table) orNotMeasured() string {
+	if len(t.rows) == 0 {
+		return notMeasured
+	}
+	return t.String()
+}
+
+// Accuracy is the table of the check that each implementation passes through.
+func (v *view) Accuracy() string {
+	t := &table{head: []string{
+		"", "resolution", "late p50, ms", "p99", "max", "early", "by up to, ms", "never fired", "fired twice", "fired though removed",
+	}}
+	for _, p := range v.peers(measure.Accuracy) {
+		k := v.accuracyOf(p.Name)
+		t.add(title(p), p.Resolution, v.plain(k, record.P50Ms), v.plain(k, record.P99Ms), v.worst(k, record.MaxMs), v.share(k),
+			v.worst(k, record.EarliestMs), v.worst(k, record.Lost), v.worst(k, record.Doubled), v.worst(k, record.Undead))
+	}
+	return t.orNotMeasured()
+}
+
+// Idle is the table of what costs time while nothing is due.
+func (v *view) Idle() string {
+	ns := v.sizes(measure.Idle)
+	t := &table{head: []string{""}}
+	for _, n := range ns {
+		t.head = append(t.head, fmt.Sprintf("CPU ms, %s standing", Number(n)), "context switches")
+	}
+	for _, p := range v.peers(measure.Idle) {
+		row := []string{title(p)}
+		for _, n := range ns {
+			k := key(measure.Idle, p.Name, n, 1)
+			row = append(row, v.cell(k, record.CPUMs), v.plain(k, record.Switches))
+		}
+		t.add(row...)
+	}
+	return t.orNotMeasured()
+}
+
+// Parallel is the table of one workload from several goroutines.
+func (v *view) Parallel(workload string) string {
+	var crews []int
+	for k := range v.trials {
+		if k.Workload == workload && k.Goroutines > 1 && !slices.Contains(crews, k.Goroutines) {
+			crews = append(crews, k.Goroutines)
+		}
+	}
+	if len(crews) == 0 {
+		return notMeasured
+	}
+	slices.Sort(crews)
+	n := v.parallelSize(workload)
+	t := &table{head: []string{"ns per operation of all together"}}
+	for _, g := range crews {
+		t.head = append(t.head, fmt.Sprintf("%d goroutines", g), "CPU")
+	}
+	ratios := []string{"*package time ÷ Foliot*"}
+	for _, g := range crews {
+		ratios = append(ratios, times(v.stat(key(workload, peer.Time, n, g), record.WallNanos).median/
+			v.stat(key(workload, peer.Foliot, n, g), record.WallNanos).median), "")
+	}
+	for _, p := range v.peers(workload) {
+		row := []string{title(p)}
+		for _, g := range crews {
+			k := key(workload, p.Name, n, g)
+			row = append(row, v.cell(k, record.WallNanos), v.plain(k, record.CPUNanos))
+		}
+		t.add(row...)
+	}
+	t.add(ratios...)
+	return t.String()
+}
+
+func (v *view) parallelSize(workload string) int {
+	for k := range v.trials {
+		if k.Workload == workload && k.Goroutines > 1 {
+			return k.N
+		}
+	}
+	return 0
+}
+
+// Floors is the table of what no implementation can go below.
+func (v *view) Floors() string {
+	t := &table{head: []string{"", "ns"}}
+	k := key(measure.Floors, peer.None, 0, 1)
+	for _, name := range measure.FloorNames() {
+		t.add(name, v.cell(k, name))
+	}
+	if len(v.trials[k]) == 0 {
+		return notMeasured
+	}
+	return t.String()
+}
+
+// Implementations is the table of what is measured.
+func (v *view) Implementations() string {
+	t := &table{words: true, head: []string{"", "what it is"}}
+	for _, p := range peer.All {
+		t.add(title(p), p.What)
+	}
+	return t.String()
+}
+
+// Gaps lists what was skipped and what failed.
+func (v *view) Gaps() string {
+	var b strings.Builder
+	why := map[string][]string{}
+	var order []string
+	for _, s := range v.Skipped {
+		info, _ := peer.Find(s.Peer)
+		line := fmt.Sprintf("%s, %s timers: %s", info.Title, Number(s.N), s.Why)
+		if len(why[line]) == 0 {
+			order = append(order, line)
+		}
+		why[line] = append(why[line], s.Workload)
+	}
+	for _, line := range order {
+		fmt.Fprintf(&b, "- Not tried (%s): %s.\n", strings.Join(why[line], ", "), line)
+	}
+	for _, r := range v.Results {
+		if r.Failed != "" {
+			fmt.Fprintf(&b, "- Failed: %s, %s, %s timers, trial %d: %s\n", WorkloadTitle(r.Job), r.Peer, Number(r.N), r.Trial, r.Failed)
+		}
+	}
+	if b.Len() == 0 {
+		return "Nothing was skipped and nothing failed.\n"
+	}
+	return b.String()
+}

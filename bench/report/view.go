@@ -1,0 +1,208 @@
+// Package report turns the raw results of a run into docs/benchmarks.md and its plots.
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/foliot/foliot/bench/measure"
+	"github.com/foliot/foliot/bench/peer"
+	"github.com/foliot/foliot/bench/record"
+)
+
+// view is a run, arranged for questions.
+type view struct {
+	*record.Run
+	trials map[record.Job][]record.Result // by the job without trial and window
+}
+
+func newView(r *record.Run) *view {
+	v := &view{Run: r, trials: map[record.Job][]record.Result{}}
+	for _, result := range r.Results {
+		k := key(result.Workload, result.Peer, result.N, max(1, result.Goroutines))
+		v.trials[k] = append(v.trials[k], result)
+	}
+	return v
+}
+
+func key(workload, implementation string, n, goroutines int) record.Job {
+	return record.Job{Workload: workload, Peer: implementation, N: n, Goroutines: goroutines}
+}
+
+// stat is what the trials of one measurement came to. Without trials all is NaN.
+type stat struct {
+	median, min, max float64
+}
+
+func (v *view) stat(k record.Job, name string) stat {
+	var values []float64
+	for _, r := range v.trials[k] {
+		if x, ok := r.Values[name]; ok {
+			values = append(values, x)
+		}
+	}
+	if len(values) == 0 {
+		return stat{math.NaN(), math.NaN(), math.NaN()}
+	}
+	slices.Sort(values)
+	half := len(values) / 2
+	median := values[half]
+	if len(values)%2 == 0 {
+		median = (values[half-1] + values[half]) / 2
+	}
+	return stat{median: median, min: values[0], max: values[len(values)-1]}
+}
+
+// median asks for a workload of one goroutine.
+func (v *view) median(workload, implementation string, n int, name string) float64 {
+	return v.stat(key(workload, implementation, n, 1), name).median
+}
+
+// sizes returns the numbers of timers of a workload of one goroutine, ascending.
+func (v *view) sizes(workload string) (ns []int) {
+	for k := range v.trials {
+		if k.Workload == workload && k.Goroutines == 1 && !slices.Contains(ns, k.N) {
+			ns = append(ns, k.N)
+		}
+	}
+	slices.Sort(ns)
+	return ns
+}
+
+// peers returns the implementations that a workload was measured for, in the order of the tables.
+func (v *view) peers(workload string) (infos []peer.Info) {
+	for _, p := range peer.All {
+		for k := range v.trials {
+			if k.Workload == workload && k.Peer == p.Name {
+				infos = append(infos, p)
+				break
+			}
+		}
+	}
+	return infos
+}
+
+// hole says why there is no value: it failed, was skipped, or was not asked for.
+func (v *view) hole(k record.Job) string {
+	for _, r := range v.trials[k] {
+		if r.Failed != "" {
+			return "failed"
+		}
+	}
+	return "–"
+}
+
+// cell is the median, and the range of the trials where there is more than one.
+func (v *view) cell(k record.Job, name string) string {
+	s := v.stat(k, name)
+	switch {
+	case math.IsNaN(s.median):
+		return v.hole(k)
+	case figure(s.min) == figure(s.max):
+		return figure(s.median)
+	}
+	return fmt.Sprintf("%s (%s–%s)", figure(s.median), figure(s.min), figure(s.max))
+}
+
+// worst is the largest of the trials: of things that should not happen.
+func (v *view) worst(k record.Job, name string) string {
+	s := v.stat(k, name)
+	if math.IsNaN(s.max) {
+		return v.hole(k)
+	}
+	return figure(s.max)
+}
+
+func (v *view) plain(k record.Job, name string) string {
+	s := v.stat(k, name)
+	if math.IsNaN(s.median) {
+		return v.hole(k)
+	}
+	return figure(s.median)
+}
+
+// figure writes a number with three digits or so.
+func figure(x float64) string {
+	switch a := math.Abs(x); {
+	case math.IsNaN(x):
+		return "–"
+	case a < 0.005:
+		return "0"
+	case a < 0.095:
+		return strconv.FormatFloat(x, 'f', 2, 64)
+	case a < 9.95:
+		return strconv.FormatFloat(x, 'f', 1, 64)
+	case a < 10_000:
+		return strconv.FormatFloat(x, 'f', 0, 64)
+	}
+	digits := strconv.FormatFloat(x, 'f', 0, 64)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + " " + digits[i:] // a space that does not break
+	}
+	return digits
+}
+
+// Number writes a number of timers.
+func Number(n int) string {
+	switch n {
+	case 1_000:
+		return "10³"
+	case 100_000:
+		return "10⁵"
+	case 1_000_000:
+		return "10⁶"
+	case 10_000_000:
+		return "10⁷"
+	}
+	return strings.ReplaceAll(figure(float64(n)), " ", " ")
+}
+
+// WorkloadTitle names a job's workload and its goroutines, if they are many.
+func WorkloadTitle(j record.Job) string {
+	if j.Goroutines > 1 {
+		return fmt.Sprintf("%s/%d", j.Workload, j.Goroutines)
+	}
+	return j.Workload
+}
+
+// Brief is a result on one line.
+func Brief(v record.Values) string {
+	var parts []string
+	for _, unit := range []struct{ name, format string }{
+		{record.WallNanos, "%s ns"},
+		{record.CPUNanos, "%s ns CPU"},
+		{record.Bytes, "%s B"},
+		{record.GCMs, "GC %s ms"},
+		{record.FireMs, "%s ms CPU"},
+		{record.CPUMs, "%s ms CPU"},
+		{record.Switches, "%s switches"},
+		{record.P99Ms, "p99 %s ms late"},
+		{record.Early, "%s early"},
+		{record.Lost, "%s lost"},
+		{record.Doubled, "%s twice"},
+	} {
+		if x, ok := v[unit.name]; ok {
+			parts = append(parts, fmt.Sprintf(unit.format, figure(x)))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// accuracyOf returns the key of an implementation's accuracy check.
+func (v *view) accuracyOf(implementation string) record.Job {
+	for _, n := range v.sizes(measure.Accuracy) {
+		return key(measure.Accuracy, implementation, n, 1)
+	}
+	return record.Job{}
+}
+
+// burstOf returns the key of an implementation's million.
+func (v *view) burstOf(implementation string) record.Job {
+	for _, n := range v.sizes(measure.Million) {
+		return key(measure.Million, implementation, n, 1)
+	}
+	return record.Job{}
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/foliot/foliot/bench/measure"
+	"github.com/foliot/foliot/bench/peer"
+	"github.com/foliot/foliot/bench/record"
+)
+
+// tooLong ends a child that hangs.
+const tooLong = 3 * time.Minute
+
+// measureAll does the jobs of p, each in a process of its own, and returns the results in order. A job that fails is one of
+// them. It stops early if ctx ends.
+func measureAll(ctx context.Context, p plan, progress *progress) []record.Result {
+	var results []record.Result
+	for _, g := range p.groups {
+		if ctx.Err() != nil {
+			break
+		}
+		done := make([]record.Result, len(g))
+		var wg sync.WaitGroup
+		for i, j := range g {
+			wg.Go(func() { done[i] = inChild(ctx, j) })
+		}
+		wg.Wait()
+		if ctx.Err() != nil {
+			break
+		}
+		results = append(results, done...)
+		progress.done(g, done)
+	}
+	return results
+}
+
+// reply is what a child says on its last line.
+type reply struct {
+	Values record.Values `json:"values"`
+	Failed string        `json:"failed"`
+}
+
+// inChild does a job in a process of its own, so that neither memory nor goroutines of one reach the next.
+func inChild(ctx context.Context, j record.Job) record.Result {
+	start := time.Now()
+	r, err := askChild(ctx, j)
+	if err != nil {
+		r.Failed = err.Error()
+	}
+	return record.Result{Job: j, Values: r.Values, Failed: r.Failed, Took: time.Since(start).Round(time.Millisecond).Seconds()}
+}
+
+func askChild(ctx context.Context, j record.Job) (reply, error) {
+	if err := enoughMemory(j); err != nil {
+		return reply{}, err
+	}
+	job, err := json.Marshal(j)
+	if err != nil {
+		return reply{}, fmt.Errorf("encode the job: %w", err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return reply{}, fmt.Errorf("find this program: %w", err)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, tooLong, fmt.Errorf("no result within %v", tooLong))
+	defer cancel()
+	cmd := exec.CommandContext(ctx, self, "-child", string(job))
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	cmd.Env = environment(j)
+	switch err := cmd.Run(); {
+	case ctx.Err() != nil:
+		return reply{}, context.Cause(ctx)
+	case err != nil:
+		return reply{}, fmt.Errorf("%w: %s", err, firstLines(stderr.String()))
+	}
+	lines := bytes.Split(bytes.TrimSpace(stdout.Bytes()), []byte("\n"))
+	var r reply
+	if err := json.Unmarshal(lines[len(lines)-1], &r); err != nil {
+		return reply{}, fmt.Errorf("read the child's result: %w", err)
+	}
+	return r, nil
+}
+
+// enoughMemory keeps a job from driving the machine into the ground.
+func enoughMemory(j record.Job) error {
+	perTimer := 250.0
+	if j.Peer == peer.GoZero {
+		perTimer = 600
+	}
+	need, free := float64(j.N)*perTimer/(1<<30), record.FreeMemoryGiB()
+	if free > 0 && need*1.5 > free {
+		return fmt.Errorf("it may need %.1f GiB of memory and %.1f GiB are free", need, free)
+	}
+	return nil
+}
+
+// environment pins what one goroutine does to one processor: then its time is all that it costs, the collector's share
+// included.
+func environment(j record.Job) []string {
+	env := os.Environ()
+	env = append(env, "GOGC=100", "GOMEMLIMIT=off", "GODEBUG=")
+	switch j.Workload {
+	case measure.Million, measure.Idle, measure.Accuracy:
+		return env
+	}
+	if j.Goroutines > 1 {
+		return env
+	}
+	return append(env, "GOMAXPROCS=1")
+}
+
+func firstLines(s string) string {
+	lines := strings.SplitN(strings.TrimSpace(s), "\n", 4)
+	return strings.Join(lines[:min(3, len(lines))], " | ")
+}
+
+// child is the other side of askChild.
+func child(job string) error {
+	var j record.Job
+	if err := json.Unmarshal([]byte(job), &j); err != nil {
+		return fmt.Errorf("read the job: %w", err)
+	}
+	var r reply
+	values, err := measure.Run(j)
+	if err != nil {
+		r.Failed = err.Error()
+	} else {
+		r.Values = values
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(r); err != nil {
+		return fmt.Errorf("write the result: %w", err)
+	}
+	return nil
+}
+
+// failed returns an error that counts the jobs that have no values.
+func failed(results []record.Result) error {
+	n := 0
+	for i := range results {
+		if results[i].Failed != "" {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return errors.New(plural(n, "measurement") + " failed")
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
