@@ -32,7 +32,7 @@ func held[T any](w *Wheel[T]) (n int64) {
 // goroutines do all that the wheel can do; and at each quiet point the wheel's books say so, and its room is exact.
 func TestTheBooksBalanceAtEveryQuietPoint(t *testing.T) {
 	const workers, rounds, most = 64, 4, 20_000
-	each := max(1, raceOperations()/workers/rounds/2)
+	each := max(1, raceOperations()/workers/rounds/4)
 	var runs atomic.Int64
 	for _, cfg := range []Config{{Shards: 4}, {Shards: 1, Run: Inline}} {
 		run := cfg.Run
@@ -199,7 +199,7 @@ func TestATimerFiresOnceHoweverOftenItIsMovedAroundItsExpiry(t *testing.T) {
 	var fired [8]atomic.Int64
 	w := New(Config{Shards: 1, Tick: minTick, Run: Inline}, func(v int) { fired[v].Add(1) })
 	defer w.Close()
-	for round := range max(10, raceOperations()/4000) {
+	for round := range max(10, raceOperations()/8000) {
 		var ids [len(fired)]ID
 		for v := range ids {
 			fired[v].Store(0)

@@ -47,10 +47,15 @@ func (sh *shard[T]) rearmLocked(at time.Duration) {
 	}
 }
 
-// armLocked sets the timer.
+// armLocked sets the timer. What is due already gets its goroutine at once: in a testing/synctest bubble package time would
+// call back on our own stack, and under the race detector two goroutines that do so at a time end the process.
 func (sh *shard[T]) armLocked(at time.Duration) {
 	sh.armed = at
-	d := max(0, at-time.Since(sh.base))
+	d := at - time.Since(sh.base)
+	if d <= 0 {
+		go sh.cell.wake()
+		return
+	}
 	if sh.timer == nil {
 		sh.timer = time.AfterFunc(d, sh.cell.wake)
 		return

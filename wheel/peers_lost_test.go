@@ -142,11 +142,10 @@ func TestAMoveAcrossTheWrapIsPunctualBothWays(t *testing.T) {
 		for phase := range 64 {
 			for _, from := range delays {
 				for _, to := range delays {
-					id := w.Add((from+1)*tick, n)
-					if !w.Reset(id, to*tick) {
+					want[n] = time.Since(start) + to*tick
+					if !w.Reset(w.Add((from+1)*tick, n), to*tick) {
 						t.Fatal("Reset = false")
 					}
-					want[n] = time.Since(start) + to*tick
 					n++
 				}
 			}
