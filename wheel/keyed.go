@@ -9,8 +9,8 @@ import (
 
 // Keyed is a set of timers with a key each: a session cache, a timeout for each connection, one pending reminder for
 // each user. There is never more than one timer for a key. All methods may be called by any goroutine at any time, also
-// from within a callback, and take effect at one instant, as those of a map behind a mutex would: what one returns is
-// exact.
+// from within a callback. Set, SetIfAbsent, Move, Remove and Get take effect at one instant, as those of a map behind a
+// mutex would: what they return is exact.
 //
 // A key's timer ends when it is handed over to Config.Run, before its callback begins. From then on the key is free: Set
 // makes a new timer, also from within the callback.
@@ -19,10 +19,11 @@ import (
 // Len, All and Drain see, but nobody finds it by its key. If K is an interface type, keys must be comparable, as those of
 // a map; the methods panic otherwise.
 //
-// Set, Move, Remove and Get take O(1) and the lock of one of the shards, that which the key's hash names. They do not
-// allocate, but for what grows with the number of keys. A timer costs 24 bytes, about 13 more to find it by its key, and
-// the sizes of K and V; if these hold no pointers the garbage collector has nothing to scan. What a million keys took is
-// given back when they have gone. Like a [Wheel], a Keyed has no goroutine while nothing is due, and needs no Close.
+// They take O(1) and the lock of one of the shards, that which the key's hash names, and do not allocate, but for what
+// grows with the number of keys. A timer costs 24 bytes, about 13 more to find it by its key, and the sizes of K and V; if
+// these hold no pointers the garbage collector has nothing to scan. What a million keys took is given back when they have
+// gone. Keys and values are stored 2,048 at a time: if they are large, use pointers. Like a [Wheel], a Keyed has no
+// goroutine while nothing is due, and needs no Close.
 type Keyed[K comparable, V any] struct {
 	wheel *Wheel[pair[K, V]]
 	seed  maphash.Seed
@@ -168,8 +169,7 @@ func (k *Keyed[K, V]) Close() { k.wheel.Close() }
 // Shutdown is Close, and then waits for the callbacks that Run has got, as [Wheel.Shutdown] does.
 func (k *Keyed[K, V]) Shutdown(ctx context.Context) error { return k.wheel.Shutdown(ctx) }
 
-// Stats returns the counters, as [Wheel.Stats] does. A Set that replaces counts as a reset if the timer had to be placed
-// anew, a Move too.
+// Stats returns the counters, as [Wheel.Stats] does. Each Move counts as a reset, and each Set that replaces.
 func (k *Keyed[K, V]) Stats() Stats { return k.wheel.Stats() }
 
 // place returns the hash of a key and the shard where its timer is, if it has one. It panics if the key's dynamic type

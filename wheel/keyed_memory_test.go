@@ -26,7 +26,7 @@ func checkKeyAllocs[K comparable](t *testing.T, key func(int) K) {
 	for _, key := range keys[:n] {
 		mustSet(t, k, key, [2]uint64{}, time.Hour, false)
 	}
-	i := 0
+	i, at := 0, 0
 	for name, f := range map[string]func(key, other K){
 		"replace":     func(key, _ K) { _, _ = k.Set(key, [2]uint64{1}, time.Hour+time.Duration(i)) },
 		"SetIfAbsent": func(key, _ K) { _, _ = k.SetIfAbsent(key, [2]uint64{1}, time.Hour) },
@@ -36,8 +36,8 @@ func checkKeyAllocs[K comparable](t *testing.T, key func(int) K) {
 		"Remove, Set": func(key, _ K) { k.Remove(key); _, _ = k.Set(key, [2]uint64{1}, time.Hour) },
 	} {
 		run := func() {
-			i++
-			f(keys[i*7919%n], keys[n+i*7919%n])
+			i, at = i+1, (at+7919)%n
+			f(keys[at], keys[n+at])
 		}
 		for range 50_000 { // until the lists and drawers have their length
 			run()

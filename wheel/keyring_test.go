@@ -128,3 +128,21 @@ func TestKeysOfOneHashAreToldApart(t *testing.T) {
 		t.Error("found what is not there")
 	}
 }
+
+func TestKeysAreSpreadEvenly(t *testing.T) {
+	const shards, each = 8, 64
+	k := NewKeyed(Config{Shards: shards}, func(string, int) {})
+	keys := make(map[*drawer]int)
+	for i := range each * drawers * shards {
+		hash, sh := k.place(stringKey(i))
+		keys[k.rings[sh.number].of(hash)]++
+	}
+	for _, n := range keys {
+		if n < each/4 || n > each*2 {
+			t.Errorf("%d keys in a drawer, want about %d", n, each)
+		}
+	}
+	if len(keys) != drawers*shards {
+		t.Errorf("%d drawers have keys, want %d", len(keys), drawers*shards)
+	}
+}

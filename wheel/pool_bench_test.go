@@ -1,0 +1,28 @@
+package wheel
+
+import (
+	"runtime"
+	"testing"
+)
+
+// BenchmarkPoolRun is what a callback costs that does nothing: a goroutine each, and by way of a Pool.
+func BenchmarkPoolRun(b *testing.B) {
+	p := NewPool(runtime.GOMAXPROCS(0), 1024, Block)
+	for name, run := range map[string]func(func()){"go": Go, "pool": p.Run} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			defer reportCPU(b)()
+			done := make(chan struct{})
+			left := 0
+			f := func() {}
+			for b.Loop() {
+				run(f)
+				if left++; left%yieldAfter == 0 { // as a driver does
+					runtime.Gosched()
+				}
+			}
+			run(func() { close(done) })
+			<-done
+		})
+	}
+}
