@@ -189,7 +189,7 @@ func expected(j record.Job) time.Duration {
 	case measure.Standing:
 		d += time.Duration(j.N) * 500 * time.Nanosecond
 	case measure.Million:
-		d += 2*time.Second + time.Duration(j.N)*3*time.Microsecond
+		d += 2*time.Second + time.Duration(j.N)*2*time.Microsecond
 	case measure.Idle:
 		d += time.Second + j.Window
 	case measure.Accuracy:

@@ -4,8 +4,8 @@
 //
 // All four work alike, so that their data structures alone differ. One lock guards the structure. One goroutine, which New
 // starts and Close stops and waits for, takes out what is due and calls it, outside the lock, one after the other. A timer
-// has fired when it is taken out: from then on Remove and Reset return false. They store no more than their originals do,
-// read the monotonic clock once per call, and unlink a removed timer at once. Where an original differs, its type says so.
+// has fired when it is taken out: from then on Remove and Reset return false. Add and Reset read the monotonic clock once,
+// and a removed timer is unlinked at once. Where an original differs, its type says so.
 package classic
 
 import "time"

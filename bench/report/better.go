@@ -10,58 +10,88 @@ import (
 	"github.com/foliot/foliot/bench/record"
 )
 
-// TimeWins lists the measurements in which package time did better than Foliot: found out from the results, not
-// chosen.
+// TimeWins lists the measurements in which package time did better than Foliot: found out from the results, not chosen.
 func (v *view) TimeWins() string {
+	return wins(v.comparisons(peer.Time), "In this run there was no measurement in which package time did better.\n")
+}
+
+// OthersWin lists those in which another design did, but how late it was: they run their callbacks in other ways.
+func (v *view) OthersWin() string {
+	var list []comparison
+	for _, p := range peer.All {
+		if p.Ours || p.Name == peer.Time || p.Name == peer.None {
+			continue
+		}
+		list = append(list, v.throughputs(p.Name)...)
+		list = append(list, v.costs(p.Name)...)
+	}
+	return wins(list, "In this run there was none.\n")
+}
+
+func wins(list []comparison, none string) string {
 	var b strings.Builder
-	for _, c := range v.comparisons() {
+	for _, c := range list {
 		if c.theirs < 0.95*c.ours { // less is noise
-			fmt.Fprintf(&b, "- %s: package time %s, %s %s %s.\n", c.what, figure(c.theirs), c.name, figure(c.ours), c.unit)
+			fmt.Fprintf(&b, "- %s: %s %s, Foliot %s %s.\n", c.what, c.name, figure(c.theirs), figure(c.ours), c.unit)
 		}
 	}
 	if b.Len() == 0 {
-		return "In this run there was no measurement in which package time did better.\n"
+		return none
 	}
 	return b.String()
 }
 
+// comparison is one value of another implementation and of Foliot. Less is better.
 type comparison struct {
-	what, unit, name string
-	theirs, ours     float64
+	what, unit   string
+	name         string // of the other one
+	theirs, ours float64
 }
 
-func (v *view) comparisons() (list []comparison) {
-	compare := func(what, unit, value string, k record.Job, ours string) {
-		theirs := k
-		theirs.Peer = peer.Time
-		k.Peer = ours
-		info, _ := peer.Find(ours)
-		list = append(list, comparison{what, unit, info.Title, v.stat(theirs, value).median, v.stat(k, value).median})
-	}
+func (v *view) compare(name, what, unit, value string, k record.Job) comparison {
+	info, _ := peer.Find(name)
+	theirs, ours := k, k
+	theirs.Peer, ours.Peer = name, peer.Foliot
+	return comparison{what, unit, info.Title, v.stat(theirs, value).median, v.stat(ours, value).median}
+}
+
+func (v *view) comparisons(name string) []comparison {
+	return append(append(v.throughputs(name), v.costs(name)...), v.delays(name)...)
+}
+
+func (v *view) throughputs(name string) (list []comparison) {
 	for _, w := range []string{measure.AddRemove, measure.Heartbeat, measure.Hot, measure.Replace} {
 		for _, n := range v.sizes(w) {
 			what := fmt.Sprintf("`%s` with %s standing", w, Number(n))
-			compare(what, "ns", record.WallNanos, key(w, "", n, 1), peer.Foliot)
+			list = append(list, v.compare(name, what, "ns", record.WallNanos, key(w, "", n, 1)))
 		}
 		for _, g := range []int{2, 64} {
-			n := v.parallelSize(w)
-			compare(fmt.Sprintf("`%s` from %d goroutines", w, g), "ns", record.WallNanos, key(w, "", n, g), peer.Foliot)
+			what := fmt.Sprintf("`%s` from %d goroutines", w, g)
+			list = append(list, v.compare(name, what, "ns", record.WallNanos, key(w, "", v.parallelSize(w), g)))
 		}
 	}
+	return list
+}
+
+func (v *view) costs(name string) (list []comparison) {
 	for _, n := range v.sizes(measure.Standing) {
-		what := fmt.Sprintf("`standing`, %s", Number(n))
-		compare(what, "bytes", record.Bytes, key(measure.Standing, "", n, 1), peer.Foliot)
-		compare(what, "ms of a full collection", record.GCMs, key(measure.Standing, "", n, 1), peer.Foliot)
+		what, k := fmt.Sprintf("`standing`, %s", Number(n)), key(measure.Standing, "", n, 1)
+		list = append(list, v.compare(name, what, "bytes", record.Bytes, k), v.compare(name, what, "ms of a collection", record.GCMs, k))
 	}
 	for _, n := range v.sizes(measure.Idle) {
-		compare(fmt.Sprintf("`idle` with %s standing", Number(n)), "ms CPU", record.CPUMs, key(measure.Idle, "", n, 1), peer.Foliot)
-	}
-	for _, value := range []struct{ name, what string }{{record.P50Ms, "p50"}, {record.P99Ms, "p99"}} {
-		for _, n := range v.sizes(measure.Million) {
-			compare("`million`, late "+value.what, "ms", value.name, key(measure.Million, "", n, 1), peer.Foliot)
+		what := fmt.Sprintf("`idle` with %s standing", Number(n))
+		c := v.compare(name, what, "ms CPU", record.CPUMs, key(measure.Idle, "", n, 1))
+		if c.ours-c.theirs > 1 { // less is an empty process
+			list = append(list, c)
 		}
-		for _, n := range v.sizes(measure.Accuracy) {
-			compare("`accuracy`, late "+value.what, "ms", value.name, key(measure.Accuracy, "", n, 1), peer.Foliot)
+	}
+	return list
+}
+
+func (v *view) delays(name string) (list []comparison) {
+	for _, k := range []record.Job{v.burstOf(""), v.accuracyOf("")} {
+		for _, value := range []struct{ name, what string }{{record.P50Ms, "p50"}, {record.P99Ms, "p99"}} {
+			list = append(list, v.compare(name, fmt.Sprintf("`%s`, late %s", k.Workload, value.what), "ms", value.name, k))
 		}
 	}
 	return list
