@@ -62,7 +62,7 @@ func parse(args []string) (s settings, err error) {
 	flags.BoolVar(&s.quick, "quick", false, "n up to 10^5, short windows, one trial: less than two minutes, to see that all works")
 	flags.StringVar(&workloads, "workload", "", "only these workloads, with commas between them")
 	flags.StringVar(&peers, "impl", "", "only these implementations, with commas between them")
-	flags.StringVar(&ns, "n", "", "only these numbers of timers, with commas between them: 1000, 100000, 1000000, 10000000")
+	flags.StringVar(&ns, "n", "", "only these numbers of timers, with commas between them: 1000, 100000, 1000000, 10000000;\nworkloads that know but one keep it")
 	flags.IntVar(&s.trials, "trials", 0, "how often each is measured; the median counts (default 3, with -quick 1)")
 	flags.StringVar(&s.results, "results", "", "the file of the raw results")
 	flags.StringVar(&s.docs, "docs", "", "the folder where benchmarks.md is written, and benchmarks/ with the plots")
@@ -202,7 +202,7 @@ func publish(s settings, r *record.Run) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "wrote %s, and %s from it: %s\n", s.results, plural(len(paths), "file"), paths[0])
+	fmt.Fprintf(os.Stderr, "from %s: %s and %s\n", s.results, paths[0], plural(len(paths)-1, "plot"))
 	return nil
 }
 
