@@ -100,6 +100,46 @@ func TestAValueIsNotKeptAfterItsTimer(t *testing.T) {
 	}
 }
 
+// The ways to end that the test above leaves out.
+func TestAValueIsNotKeptHoweverItsTimerEnds(t *testing.T) {
+	gone := make(chan string, 8)
+	value := func(how string) *[16]byte {
+		v := new([16]byte)
+		runtime.AddCleanup(v, func(how string) { gone <- how }, how)
+		return v
+	}
+	cfg := Config{Shards: 1, Run: Inline, OnPanic: func(any, []byte) {}}
+	panics := New(cfg, func(v *[16]byte) { panic("after it was read") })
+	batches := NewBatch(cfg, func([]Expired[*[16]byte]) { panic("before it was read") })
+	cfg.Run = func(func()) { panic("never run") }
+	drops := New(cfg, func(*[16]byte) {})
+	wheels := []*Wheel[*[16]byte]{panics, batches, drops}
+	for _, w := range wheels {
+		w.Add(0, value("ended without returning"))
+		for w.Len() > 0 || held(w) > 0 {
+			runtime.Gosched()
+		}
+	}
+	panics.Add(time.Hour, value("drained"))
+	panics.AddAt(time.Now().Add(time.Hour), value("drained from the wall clock"))
+	for range panics.Drain() {
+	}
+	panics.Add(time.Hour, value("drained after Close"))
+	panics.Close()
+	for range panics.Drain() {
+	}
+	for n := range 6 {
+		select {
+		case <-gone:
+		case <-collecting():
+			t.Fatalf("only %d of 6 values were let go", n)
+		}
+	}
+	for _, w := range wheels {
+		w.Close()
+	}
+}
+
 // collecting runs a few collections, then lets the reader go on.
 func collecting() <-chan struct{} {
 	done := make(chan struct{})
@@ -177,6 +217,17 @@ func TestNoGoroutineWhileNothingIsDue(t *testing.T) {
 	if after := runtime.NumGoroutine(); after > before {
 		t.Errorf("%d goroutines, %d before", after, before)
 	}
+	for range 1000 { // nor after something was
+		w.Add(0, 1)
+		w.AddAt(time.Now(), 1)
+	}
+	for range 10_000 {
+		if w.Len() == 10_000 && held(w) == 0 && runtime.NumGoroutine() <= before {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Errorf("%d goroutines after some have fired, %d before", runtime.NumGoroutine(), before)
 }
 
 func TestAWheelMadeOutsideABubbleBelongsToTheBubbleOfItsFirstUse(t *testing.T) {
