@@ -20,7 +20,7 @@ func NewCore[T any](now uint64) *Core[T] {
 }
 
 // Add sets a timer that carries v for tick when, and returns its ID. A tick at or before now is due at once: the next
-// Advance fires it. Zero is returned, and nothing added, only when 2^28 timers are pending.
+// Advance fires it, in the order of the ticks. One before now costs O(log n) of those. Zero is returned, and nothing added, only when 2^28 timers are pending.
 func (c *Core[T]) Add(when uint64, v T) ID {
 	when = min(when, maxTick)
 	index, n, generation := c.nodes.take()
@@ -63,11 +63,11 @@ func (c *Core[T]) Next() (tick uint64, ok bool) { return c.ticks.next() }
 
 // Advance moves to tick now and calls fire for the timers that are due, in the order of their ticks, but for at most
 // limit of them; it returns for how many. Fewer than limit means that nothing is due any more. If there were more, the
-// next call goes on where this one stopped. A tick that the Core has passed already counts as the one where it stands,
-// here and in that order: what was set for the past comes after what is due at that tick already.
+// next call goes on where this one stopped. What was set for the past fires in the order of its ticks too, before what
+// is due now; timers of one tick are in no particular order.
 //
-// A timer has ended when fire is called for it. fire may call Add, Reset, Remove, Next and Len, but not Advance; a
-// timer that it adds at or before the current tick is fired in the same call.
+// A timer has ended when fire is called for it. fire may call Add, Reset, Remove, Next and Len, but not Advance; a timer
+// that it adds at or before the current tick is fired in the same call, in its order among those that are still to fire.
 func (c *Core[T]) Advance(now uint64, limit int, fire func(ID, T)) (fired int) {
 	now = min(now, maxTick-1)
 	for fired < limit {

@@ -145,7 +145,7 @@ func (c *coreTrial) advance(now uint64, limit int, inside func()) {
 			c.t.Fatalf("fired tick %d at %d", t.when, now)
 		}
 		c.model.now = max(c.model.now, t.when)
-		if earliest, _ := c.model.min(); earliest < max(t.when, c.model.now) {
+		if earliest := c.model.items[0].when; earliest < t.when {
 			c.t.Fatalf("fired tick %d before %d", t.when, earliest)
 		}
 		c.model.remove(id)

@@ -21,13 +21,17 @@ const (
 // wideLevel is the first level whose slots span more than an epoch: there an entry does not tell its whole tick.
 const wideLevel = placedBits/slotBits + 1
 
-// queueDue puts an entry that is due already into the queue.
-func (h *hierarchy) queueDue(e entry) {
+// queueDue puts an entry that is due already into the queue, or the past.
+func (h *hierarchy) queueDue(e entry, tick uint64) {
+	h.soonest = min(h.soonest, h.cursor)
+	if h.turn == 0 && tick < h.cursor {
+		h.past.push(e, tick)
+		return
+	}
 	if k := len(h.queue); k == 0 || h.queue[k-1].kind != immediate {
 		h.queue = append(h.queue, work{kind: immediate})
 	}
 	h.queue[len(h.queue)-1].push(&h.blocks, e)
-	h.soonest = min(h.soonest, h.cursor)
 }
 
 // admit moves the cursor to the next occupied slot that starts at or before now, and that slot's list to the queue, in
@@ -60,6 +64,14 @@ func (h *hierarchy) admit(now uint64) bool {
 // every entry it looks at; budget left and not ok means that nothing else is due. The caller frees the node.
 func (h *hierarchy) claim(now uint64, budget *int) (index uint32, tick uint64, ok bool) {
 	for *budget > 0 {
+		if len(h.past) > 0 {
+			*budget--
+			e := h.past.pop()
+			if index, tick, ok = h.seize(e.entry, e.tick); ok {
+				return index, tick, true
+			}
+			continue
+		}
 		if len(h.queue) == 0 && !h.admit(now) {
 			return 0, 0, false
 		}
@@ -74,7 +86,7 @@ func (h *hierarchy) claim(now uint64, budget *int) (index uint32, tick uint64, o
 		e := w.pop(&h.blocks)
 		*budget--
 		h.endStep(now, 1)
-		if index, tick, ok = h.seize(e); ok {
+		if index, tick, ok = h.seize(e, h.cursor); ok {
 			return index, tick, true
 		}
 	}
@@ -118,13 +130,13 @@ func (h *hierarchy) endStep(now uint64, entries uint32) {
 	h.admit(now)
 }
 
-// seize ends the timer of an entry if it is due. One that was extended is placed anew.
-func (h *hierarchy) seize(e entry) (index uint32, tick uint64, ok bool) {
+// seize ends the timer of an entry if it is due at now. One that was extended is placed anew.
+func (h *hierarchy) seize(e entry, now uint64) (index uint32, tick uint64, ok bool) {
 	index = e.index()
 	n, s := h.alive(e)
 	for n != nil {
 		tick = stateTick(s)
-		if tick > h.cursor {
+		if tick > now {
 			h.overtook++
 			h.insert(index, n, tick)
 			break

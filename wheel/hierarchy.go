@@ -24,7 +24,7 @@ const (
 //
 // When a slot comes due the cursor moves to its start, and its list moves to the work queue as a whole. There it is
 // worked off in bounded steps: a slot of level 0 holds what is due at that tick, one of a higher level is spread over
-// the slots below it (a cascade). Entries that are due when they are placed join the queue at once.
+// the slots below it (a cascade). Entries that are due when they are placed join the queue at once, or the past.
 //
 // An entry is only a reminder to look at a node. Placement, cascades and sifting may leave duplicates and stale entries
 // behind; the truth is the node's state, and a timer is due only by it.
@@ -38,7 +38,8 @@ type hierarchy struct {
 	busy    [levels]uint64 // bit s of busy[l] is set exactly if slot s of level l has entries
 	slots   [levels * slotCount]list
 	queue   []work
-	pending int // live nodes placed here
+	past    past // used only without turns, where it keeps the order
+	pending int  // live nodes placed here
 
 	// turn is how many entries of one list are worked off before later slots get their turn; 0: no turns, strictly in
 	// the order of ticks.
@@ -83,12 +84,15 @@ func (h *hierarchy) next() (tick uint64, ok bool) {
 	if h.pending == 0 {
 		return 0, false
 	}
-	if len(h.queue) > 0 {
+	if h.waiting() {
 		return h.cursor, true
 	}
 	_, start, ok := h.earliest()
 	return start, ok
 }
+
+// waiting reports whether something is due that was not claimed yet, or may be.
+func (h *hierarchy) waiting() bool { return len(h.queue) > 0 || len(h.past) > 0 }
 
 // catchUp moves the cursor to now if no slot lies between, so that new timers are placed as low as can be.
 func (h *hierarchy) catchUp(now uint64) {
@@ -115,7 +119,7 @@ func (h *hierarchy) insert(index uint32, n *node, tick uint64) {
 // place puts an entry where its tick belongs.
 func (h *hierarchy) place(e entry, tick uint64) {
 	if tick <= h.cursor {
-		h.queueDue(e)
+		h.queueDue(e, tick)
 		return
 	}
 	slot := h.locate(tick)
@@ -150,7 +154,7 @@ func (h *hierarchy) forget(index uint32, n *node, s uint64) {
 func (h *hierarchy) vacate(slot uint) {
 	start := h.startOf(slot)
 	h.busy[slot>>slotBits] &^= 1 << (slot & slotMask)
-	if start == h.soonest && len(h.queue) == 0 {
+	if start == h.soonest && !h.waiting() {
 		_, h.soonest, _ = h.earliest()
 	}
 }
@@ -176,6 +180,7 @@ func (h *hierarchy) clear() {
 	}
 	clear(h.queue)
 	h.queue = h.queue[:0]
+	h.past.clear()
 	h.soonest = never
 }
 
