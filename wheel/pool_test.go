@@ -295,6 +295,48 @@ func (p *Pool) blocks() (n int) {
 	return n
 }
 
+// A hand-over that has begun before Close may come to the Pool after it.
+func TestWhatComesFromAClosingWheelNeedsNoRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPool(1, 0, Block)
+		g := &guest{pool: p}
+		ran := 0
+		p.Run(func() { time.Sleep(time.Second) })
+		g.leave()
+		for range 3 {
+			if !g.offer(func() { ran++ }) {
+				t.Error("refused")
+			}
+		}
+		if n := p.blocks(); n != 0 {
+			t.Errorf("%d wait", n)
+		}
+		p.Close()
+		if ran != 3 {
+			t.Errorf("%d ran", ran)
+		}
+	})
+}
+
+func TestALineKeepsNothingThatHasLeftIt(t *testing.T) {
+	var l line
+	for round := range 5 {
+		for range 3 * round {
+			l.push(waiting{f: func() {}, guest: new(guest)})
+		}
+		for l.n > 0 {
+			if l.pop() == nil {
+				t.Error("nothing waits")
+			}
+		}
+		for _, w := range l.ring {
+			if w.f != nil || w.guest != nil {
+				t.Error("kept")
+			}
+		}
+	}
+}
+
 func TestACallbackMayCloseItsWheelWhileThePoolIsFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w *Wheel[int]
@@ -349,8 +391,8 @@ func TestAPoolsCloseWaitsForAllThatCameBefore(t *testing.T) {
 			var g gauge
 			p := NewPool(2, 3, full)
 			var returned atomic.Int32
-			for range 10 {
-				go func() { p.Run(func() { g.use(time.Second) }); returned.Add(1) }()
+			for i := range 10 {
+				go func() { p.Run(func() { g.use(time.Duration(i+1) * time.Second) }); returned.Add(1) }()
 				synctest.Wait()
 			}
 			runs := map[Overflow]int64{Block: 10, Drop: 5, Spill: 10}[full]
