@@ -63,7 +63,6 @@ type settings[T any] struct {
 
 	// Hooks for what is built on New's wheel within this package; each may be nil. They are called without the lock, on
 	// the driver's goroutine of the shard or, dropped, on that where Run gave up.
-	claimed func(ID, T)        // a timer has been claimed; before it is handed over
 	direct  func(T) (yes bool) // call fire at once, whatever Run says: it is short and does not panic
 	dropped func(id ID, v T)   // a timer that was claimed will never be given to fire
 

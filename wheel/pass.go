@@ -98,9 +98,6 @@ func (sh *shard[T]) stepOneLocked(m *moment, budget *int) bool {
 
 // deliver hands one timer over. It is called without the lock.
 func (sh *shard[T]) deliver(number uint64, id ID, v T) {
-	if sh.claimed != nil {
-		sh.claimed(id, v)
-	}
 	if sh.inline || sh.direct != nil && sh.direct(v) { // as below, but without a closure for each timer
 		sh.call(number, id, v)
 		return

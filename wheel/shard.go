@@ -166,22 +166,6 @@ func (sh *shard[T]) resetLocked(index uint32, n *node, now, d time.Duration, ear
 	sh.rearmLocked(sh.instant(sh.ticks.soonest))
 }
 
-// swap resets a pending timer and gives it another value.
-func (sh *shard[T]) swap(id ID, d time.Duration, v T) bool {
-	n, now := sh.nodes.live(id), sh.now()
-	if n == nil {
-		return false
-	}
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	if !n.carries(id) || sh.closed.Load() {
-		return false
-	}
-	*sh.values.at(id.index()) = v
-	sh.resetLocked(id.index(), n, now, d, true)
-	return true
-}
-
 // leftLocked returns how long a pending timer still has to go.
 func (sh *shard[T]) leftLocked(n *node, now time.Duration) time.Duration {
 	tick := stateTick(n.state.Load())
