@@ -1,0 +1,72 @@
+package wheel
+
+import (
+	"context"
+	"math"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Whatever lives on a wheel may be made, used and forgotten in a bubble, with timers pending, without a Close: a bubble that
+// ends with a goroutine left, or a timer that is stopped from outside, would end the process. go-deadlock#41 is a library
+// with a global timer, which cannot.
+func TestEverythingMayBeForgottenInABubble(t *testing.T) {
+	for range 20 {
+		synctest.Test(t, func(t *testing.T) {
+			fired := make(chan int, 100)
+			w := New(Config{}, func(v int) { fired <- v })
+			w.Add(time.Second, 1)
+			w.Add(time.Hour, 1)
+			w.AddAt(time.Now().Add(time.Hour), 1)
+
+			k := NewKeyed(Config{}, func(int, int) { fired <- 2 })
+			_, _ = k.Set(1, 1, time.Second)
+			_, _ = k.Set(2, 2, time.Hour)
+
+			timers := new(Timers)
+			timers.AfterFunc(time.Second, func() { fired <- 3 })
+			timers.AfterFunc(time.Hour, func() {})
+			timers.NewTimer(time.Hour)
+			timers.NewTicker(time.Hour)
+			timers.Every(time.Hour, func() {})
+			ctx, cancel := timers.WithTimeout(context.Background(), time.Second)
+			defer cancel()
+			<-ctx.Done()
+			<-timers.After(time.Second)
+
+			NewPool(2, 2, Block).Run(func() { fired <- 4 })
+			if synctest.Wait(); len(fired) != 4 {
+				t.Errorf("%d fired, want 4", len(fired))
+			}
+		})
+		runtime.GC()
+	}
+}
+
+func TestTheFarthestDelaySaturates(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		w := New(cfg, func(v int) { t.Errorf("%d fired", v) })
+		begun := time.Now()
+		for _, age := range []time.Duration{0, 1, time.Hour, longest / 2} {
+			time.Sleep(age)
+			for _, d := range []time.Duration{math.MaxInt64, math.MaxInt64 - 1, math.MaxInt64 / 2} {
+				ids := []ID{w.Add(d, 1), w.AddSlack(d, d, 2), w.Add(time.Hour, 3), w.Add(time.Hour, 4), w.Add(time.Hour, 5)}
+				if !w.Reset(ids[2], d) || !w.Extend(ids[3], d) || !w.Extend(ids[4], d) || !w.Reset(ids[4], d) {
+					t.Fatal("a pending timer was not moved")
+				}
+				for k, id := range ids {
+					if v, left, ok := w.Get(id); !ok || v != k+1 || left < min(d, math.MaxInt64-time.Since(begun)-tickOf(cfg)) {
+						t.Errorf("at an age of %v, after %v: Get = %d, %v, %v", age, d, v, left, ok)
+					}
+				}
+			}
+		}
+		if next, ok := w.Next(); !ok || next < 0 {
+			t.Errorf("Next = %v, %v", next, ok)
+		}
+		synctest.Wait()
+		w.Close()
+	})
+}
