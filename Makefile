@@ -41,6 +41,13 @@ test: checked ## vet, gofmt, build everything, race tests in their short form
 test-slow: checked ## the same tests in their long form
 	@CGO_ENABLED=1 $(GO) test $(RACE) -timeout 60m -run '$(RUN)' $(PKG)
 
+.PHONY: wheel-long
+wheel-long: tooled ## the engine's batteries: 10^9 model operations, 10^7 under -race, 10^6 timers in real time, 32 bits
+	@$(GO) test -v -timeout 3h -run '^TestCoreAgreesWithASortedHeap$$' ./wheel -model.ops 1000000000
+	@CGO_ENABLED=1 $(GO) test $(RACE) -v -timeout 1h -run '^TestEveryTimerEndsOnceUnderContention$$' ./wheel -race.ops 10000000
+	@$(GO) test -v -timeout 1h -run '^(TestNothingIsEarlyInRealTime|TestConcurrentHistories.*)$$' ./wheel -linear.ops 10000000
+	@CGO_ENABLED=0 GOARCH=386 $(GO) test -short -timeout 1h ./wheel
+
 # checked is what must hold before a test is worth running.
 .PHONY: checked
 checked: tooled
