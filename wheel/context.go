@@ -103,8 +103,17 @@ type source struct {
 	hook   func()          // cancels the child, as Err and Value say; set before the timer is armed, then immutable
 
 	// over is set once, under the timer's lock, before hook is called; Err and Value read it without.
-	over    atomic.Pointer[ending]
-	unwatch func() bool // ends the watch of parent; guarded by the timer's lock
+	over  atomic.Pointer[ending]
+	watch watch // of parent; guarded by the timer's lock
+}
+
+// watch is what ends a watch, or nil. It may be foreign code.
+type watch func() (stopped bool)
+
+func (w watch) end() {
+	if w != nil {
+		w()
+	}
 }
 
 // ending is how a source ended.
@@ -158,9 +167,9 @@ func (s *source) AfterFunc(f func()) (stop func() bool) {
 func (s *source) stop() bool {
 	s.timer.mu.Lock()
 	first := s.over.Load() == nil
-	unwatch := s.endLocked()
+	w := s.endLocked()
 	s.timer.mu.Unlock()
-	unwatch()
+	w.end()
 	return first
 }
 
@@ -173,15 +182,13 @@ func (s *source) start(left time.Duration, wall bool) {
 	if s.parent.Done() == nil {
 		return
 	}
-	unwatch := context.AfterFunc(s.parent, s.parentDone)
+	w := watch(context.AfterFunc(s.parent, s.parentDone))
 	s.timer.mu.Lock()
 	if s.over.Load() == nil {
-		s.unwatch, unwatch = unwatch, nil
+		s.watch, w = w, nil
 	}
 	s.timer.mu.Unlock()
-	if unwatch != nil { // it is over already
-		unwatch()
-	}
+	w.end() // it is over already
 }
 
 func (s *source) arm(left time.Duration, wall bool) error {
@@ -194,25 +201,24 @@ func (s *source) arm(left time.Duration, wall bool) error {
 }
 
 // finish ends the source, if it has not ended otherwise, and returns when the child is cancelled, by whomever.
-func (s *source) finish(e *ending) {
+func (s *source) finish(e *ending) { s.finishBut(e).end() }
+
+// finishBut is finish, but for the watch of the parent.
+func (s *source) finishBut(e *ending) watch {
 	s.timer.mu.Lock()
 	s.over.CompareAndSwap(nil, e)
-	unwatch := s.endLocked()
+	w := s.endLocked()
 	s.timer.mu.Unlock()
-	unwatch()
 	s.hook() // a second time, perhaps: then it waits for the first
+	return w
 }
 
-func (s *source) endLocked() (unwatch func() bool) {
+func (s *source) endLocked() watch {
 	s.timer.disarmLocked()
-	if unwatch = s.unwatch; unwatch == nil {
-		unwatch = nothing
-	}
-	s.unwatch = nil
-	return unwatch
+	w := s.watch
+	s.watch = nil
+	return w
 }
-
-func nothing() bool { return false }
 
 func (s *source) parentDone() { s.finish(&ending{err: s.parent.Err()}) }
 
@@ -227,8 +233,11 @@ func (s *source) refuse(err error) {
 func (s *source) direct() bool { return true }
 
 func (s *source) fire(t *Timer, id ID) {
-	if t.take(id) {
-		s.finish(&atDeadline)
+	if !t.take(id) {
+		return
+	}
+	if w := s.finishBut(&atDeadline); w != nil {
+		go w.end() // the driver must not wait for the parent
 	}
 }
 

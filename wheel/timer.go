@@ -224,12 +224,8 @@ func (t *Timer) placedLocked(id ID, err error) error {
 
 // admitLocked finds room for the Timer, if it has none.
 func (t *Timer) admitLocked() error {
-	switch {
-	case t.armed:
-	case t.wheel.closed():
-		return ErrClosed
-	case !t.wheel.rooms.reserve():
-		return ErrFull
+	if !t.armed && !t.wheel.rooms.reserve() {
+		return t.wheel.shards[0].refusal()
 	}
 	t.armed = true
 	return nil

@@ -91,7 +91,7 @@ func (t *Timers) Sleep(ctx context.Context, d time.Duration) error {
 		return err
 	}
 	w := t.use()
-	if d <= 0 && !w.closed() {
+	if d <= 0 && !w.shards[0].closed.Load() {
 		return nil
 	}
 	over := make(sleeper, 1)
@@ -120,8 +120,8 @@ func (t *Timers) Len() int {
 	return n
 }
 
-// Stats returns the counters of the wheel below. A timer that was stopped after it was handed over to Run, but before its
-// function began, counts as fired there.
+// Stats returns the counters of the wheel below. There each run of a series and each tick counts as a timer of its own, and
+// a timer that was stopped after it was handed over to Run, but before its function began, as fired.
 func (t *Timers) Stats() Stats { return t.use().Stats() }
 
 // Close stops all timers, and there will be no others: functions are not called, channels deliver nothing, periods end.
@@ -151,9 +151,6 @@ func (t *Timers) shut(ctx context.Context) error {
 	}
 	return w.shut(ctx)
 }
-
-// closed says whether Close has begun.
-func (w *timerWheel) closed() bool { return w.shards[0].closed.Load() }
 
 // errDropped says of a timer that Run has refused its callback.
 var errDropped = errors.New("wheel: dropped by Run")

@@ -1,0 +1,90 @@
+package wheel_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/foliot/foliot/wheel"
+)
+
+func ExampleTimers_AfterFunc() {
+	var timers wheel.Timers // the zero Timers works
+	done := make(chan bool)
+	timers.AfterFunc(10*time.Millisecond, func() { close(done) })
+	reminder := timers.AfterFunc(time.Hour, func() { fmt.Println("never") })
+	<-done
+	fmt.Println("put off:", reminder.Reset(2*time.Hour))
+	fmt.Println("stopped:", reminder.Stop())
+	// Output:
+	// put off: true
+	// stopped: true
+}
+
+// A timeout for a request: whatever the request starts inherits it.
+func ExampleTimers_WithTimeout() {
+	var timers wheel.Timers
+	request := func(ctx context.Context) error {
+		select {
+		case <-timers.After(time.Minute): // the work
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	ctx, cancel := timers.WithTimeout(context.Background(), 10*time.Millisecond)
+	defer cancel() // removes the timer at once
+	err := request(ctx)
+	fmt.Println(err, errors.Is(err, context.DeadlineExceeded))
+	// Output: context deadline exceeded true
+}
+
+// A poll with a pause after each run, however long that took.
+func ExampleTimers_Every() {
+	var timers wheel.Timers
+	polls := make(chan int)
+	n := 0
+	poll := timers.Every(10*time.Millisecond, func() {
+		n++
+		polls <- n
+	}, wheel.FixedDelay, wheel.Immediately)
+	fmt.Println(<-polls, <-polls, <-polls)
+	poll.Stop()
+	// Output: 1 2 3
+}
+
+// What a function uses may be taken away once StopWait has returned.
+func ExampleTimer_StopWait() {
+	var timers wheel.Timers
+	log := []string{}
+	started := make(chan bool)
+	timer := timers.AfterFunc(0, func() {
+		close(started)
+		time.Sleep(10 * time.Millisecond)
+		log = append(log, "flushed")
+	})
+	<-started
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := timer.StopWait(ctx); err != nil {
+		fmt.Println("still running:", err)
+		return
+	}
+	fmt.Println(log)
+	// Output: [flushed]
+}
+
+// midnight is a Schedule.
+type midnight struct{}
+
+func (midnight) Next(t time.Time) time.Time {
+	return time.Date(t.Year(), t.Month(), t.Day()+1, 0, 0, 0, 0, t.Location())
+}
+
+func ExampleTimers_Schedule() {
+	var timers wheel.Timers
+	report := timers.Schedule(midnight{}, func() { fmt.Println("a new day") })
+	fmt.Println("pending:", report.Stop())
+	// Output: pending: true
+}
