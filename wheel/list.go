@@ -23,9 +23,14 @@ type blocks struct {
 
 func newBlocks() blocks { return blocks{ledger: ledger{cells: blockChunk}} }
 
+// at returns a block that is in use. The check is there for the reason that table.at gives.
 func (a *blocks) at(id uint32) *block {
 	id--
-	return &a.chunks[id>>blockShift][id&blockIDMask]
+	chunk := a.chunks[id>>blockShift]
+	if chunk == nil {
+		return nil
+	}
+	return &chunk[id&blockIDMask]
 }
 
 func (a *blocks) take() (id uint32) {
@@ -38,25 +43,23 @@ func (a *blocks) take() (id uint32) {
 	}
 	chunk := a.ledger.open - 1
 	s := &a.ledger.chunks[chunk]
-	var cell uint32
 	if s.free != 0 {
-		cell = s.free - 1
-		s.free = a.chunks[chunk][cell].next
+		id = chunk<<blockShift + s.free
+		s.free = a.at(id).next
 	} else {
-		cell = s.fresh
 		s.fresh++
+		id = chunk<<blockShift + s.fresh
 	}
-	a.chunks[chunk][cell].next = 0
+	a.at(id).next = 0
 	a.ledger.took(s)
-	return chunk<<blockShift | cell + 1
+	return id
 }
 
 func (a *blocks) give(id uint32) {
-	id--
-	chunk, cell := id>>blockShift, id&blockIDMask
+	chunk := (id - 1) >> blockShift
 	s := &a.ledger.chunks[chunk]
-	a.chunks[chunk][cell].next = s.free
-	s.free = cell + 1
+	a.at(id).next = s.free
+	s.free = (id-1)&blockIDMask + 1
 	if a.ledger.gave(s) {
 		a.ledger.release(chunk, true)
 		a.chunks[chunk] = nil

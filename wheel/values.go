@@ -10,16 +10,27 @@ type values[T any] struct {
 
 func (v *values[T]) put(index uint32, x T) {
 	chunk := int(index >> chunkShift)
+	if chunk >= len(v.chunks) || v.chunks[chunk] == nil {
+		v.grow(chunk)
+	}
+	*v.at(index) = x
+}
+
+func (v *values[T]) grow(chunk int) {
 	for chunk >= len(v.chunks) {
 		v.chunks = append(v.chunks, nil)
 	}
-	if v.chunks[chunk] == nil {
-		v.chunks[chunk] = new([chunkCells]T)
-	}
-	v.chunks[chunk][index&chunkMask] = x
+	v.chunks[chunk] = new([chunkCells]T)
 }
 
-func (v *values[T]) at(index uint32) *T { return &v.chunks[index>>chunkShift][index&chunkMask] }
+// at returns the cell of an index that is in use. The check is there for the reason that table.at gives.
+func (v *values[T]) at(index uint32) *T {
+	cells := v.chunks[index>>chunkShift]
+	if cells == nil {
+		return nil
+	}
+	return &cells[index&chunkMask]
+}
 
 // touch brings the cell into the processor's cache.
 func (v *values[T]) touch(index uint32) {
