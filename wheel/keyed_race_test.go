@@ -136,7 +136,7 @@ func TestEveryValueOfAKeyEndsOnceUnderContention(t *testing.T) {
 		{Shards: 2, MaxPending: 3, Run: pool.Run},
 	} {
 		const workers = 32
-		each := raceOperations() / 4 / workers
+		each := raceOperations() / 8 / workers
 		b := newKeyedBooks(t, cfg, 7, 4*workers*each)
 		var wg sync.WaitGroup
 		for worker := range workers {

@@ -74,7 +74,7 @@ func TestADrawerAgreesWithAMap(t *testing.T) {
 		r := rand.New(rand.NewPCG(1, mask))
 		var d drawer
 		model := make(map[tag]bool)
-		for range 20_000 {
+		for range 5_000 {
 			index := uint32(r.IntN(1 << r.IntN(10)))
 			x := makeTag(uint64(index)*0x9E3779B97F4A7C15&mask|1<<tagHashShift, index)
 			if x.index() != index {
