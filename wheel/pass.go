@@ -98,7 +98,13 @@ func (sh *shard[T]) stepOneLocked(m *moment, budget *int) bool {
 
 // deliver hands one timer over. It is called without the lock.
 func (sh *shard[T]) deliver(number uint64, id ID, v T) {
-	if sh.inline || sh.direct != nil && sh.direct(v) { // as below, but without a closure for each timer
+	if sh.direct != nil && sh.direct(v) {
+		sh.fire(id, v)
+		sh.begun(number) // not before: Close waits for what is direct
+		sh.finished()
+		return
+	}
+	if sh.inline { // as below, but without a closure for each timer
 		sh.call(number, id, v)
 		return
 	}

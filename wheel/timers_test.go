@@ -156,6 +156,30 @@ func TestCloseStopsWhatIsPending(t *testing.T) {
 	})
 }
 
+// A time that is being sent when Close comes is sent before it returns.
+func TestCloseWaitsForWhatTheDriverIsSending(t *testing.T) {
+	tm := NewTimers(Config{Shards: 1})
+	timer := tm.NewTimer(time.Hour)
+	timer.mu.Lock() // the driver will have to wait
+	tm.use().Reset(timer.id, 0)
+	for tm.Stats().Fired == 0 {
+		runtime.Gosched()
+	}
+	var closed atomic.Bool
+	var wg sync.WaitGroup
+	wg.Go(func() { tm.Close(); closed.Store(true) })
+	for range 1000 {
+		runtime.Gosched()
+	}
+	if closed.Load() {
+		t.Error("Close did not wait")
+	}
+	timer.mu.Unlock()
+	if wg.Wait(); len(timer.C) != 1 {
+		t.Error("what was claimed was not sent")
+	}
+}
+
 func TestCloseWithinACallback(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		tm := NewTimers(cfg)
