@@ -113,9 +113,10 @@ func TestASetterReturnsAfterClose(t *testing.T) {
 // antlabs/timer: a periodic timer shorter than the tick ran once and never again. rfyiamcool/go-timewheel#13, #32: the first
 // run was on time, later ones early, or twice in a tick.
 func TestASeriesRunsInEachPeriodAndOnlyOnce(t *testing.T) {
-	for _, period := range []time.Duration{minTick, time.Millisecond, 9 * time.Millisecond, 10 * time.Millisecond, 11 * time.Millisecond, time.Second} {
+	const ms = time.Millisecond
+	for _, period := range []time.Duration{minTick, ms, 9 * ms, 10 * ms, 11 * ms, time.Second} {
 		synctest.Test(t, func(t *testing.T) {
-			const tick = 10 * time.Millisecond
+			const tick = 10 * ms
 			timers := NewTimers(Config{Shards: 1, Tick: tick, Run: Inline})
 			start := time.Now()
 			var mu sync.Mutex

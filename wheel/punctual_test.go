@@ -12,7 +12,10 @@ import (
 const longest = 200 * 365 * 24 * time.Hour
 
 // phases are moments in a wheel's life, in ticks, at which the cursor stands before, on and after a boundary.
-var phases = []time.Duration{0, 1, 62, 63, 64, 65, 1<<12 - 1, 1 << 12, 1<<18 - 1, 1<<27 - 1, 1<<36 - 1, 1 << 36, 1<<36 + 1, 1<<40 + 12345}
+var phases = []time.Duration{
+	0, 1, 62, 63, 64, 65, 1<<12 - 1, 1 << 12, 1<<18 - 1,
+	1<<27 - 1, 1<<36 - 1, 1 << 36, 1<<36 + 1, 1<<40 + 12345,
+}
 
 // boundaries returns delays around the spans of all levels, each to the nanosecond, and with a sub-tick fraction.
 func boundaries(tick, most time.Duration) (ds []time.Duration) {
@@ -51,7 +54,8 @@ func checkPunctual(t *testing.T, w *Wheel[int], r *recorder, ds []time.Duration,
 
 // The matrix: every tick, level and phase; with a wheel that is young, and one that is older than 2^36 ticks.
 func TestNeverEarlyAndLessThanATickLateAtEveryTickLevelAndPhase(t *testing.T) {
-	for _, tick := range []time.Duration{minTick, 333_333, time.Millisecond, 7_777_777, 100 * time.Millisecond, time.Second, time.Hour} {
+	ticks := []time.Duration{minTick, 333_333, time.Millisecond, 7_777_777, 100 * time.Millisecond, time.Second, time.Hour}
+	for _, tick := range ticks {
 		for _, phase := range phases {
 			if phase > longest/2/tick {
 				continue
