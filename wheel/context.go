@@ -2,15 +2,13 @@ package wheel
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 )
 
 // WithTimeout returns a context derived from parent that is done after d, then with the error context.DeadlineExceeded, or
-// once it is cancelled or parent is done, as that of package context; d ≤ 0 is over already. Cancelling it removes its timer at
-// once. Contexts derived from it, whatever stands between, need no goroutine to watch it.
+// once it is cancelled or parent is done, as that of package context; if d ≤ 0 it is done from the start. Cancelling it
+// removes its timer at once. Contexts derived from it, whatever stands between, need no goroutine to watch it.
 //
 // If there is no room for a timer, or the Timers is closed, also later on, the context is cancelled at once, with the error
 // context.Canceled and the cause (context.Cause) ErrFull or ErrClosed: no deadline is ever left unwatched.
@@ -31,7 +29,9 @@ func (t *Timers) WithDeadline(parent context.Context, at time.Time) (context.Con
 	return t.withDeadline(parent, at, at.Sub(t.use().wallNow()), true)
 }
 
-func (t *Timers) withDeadline(parent context.Context, at time.Time, left time.Duration, wall bool) (context.Context, context.CancelFunc) {
+func (t *Timers) withDeadline(
+	parent context.Context, at time.Time, left time.Duration, wall bool,
+) (context.Context, context.CancelFunc) {
 	if parent == nil {
 		panic("wheel: cannot create context from nil parent")
 	}
@@ -92,157 +92,4 @@ func (c *deadlineCtx) String() string {
 		name = s.String()
 	}
 	return fmt.Sprintf("%s.WithDeadline(%v [%v])", name, at, time.Until(at))
-}
-
-// source is the parent of deadlineCtx's Context, which nobody else sees. It has the method AfterFunc, with which package
-// context has itself told, instead of by a goroutine, that a context of others is done. It is also the action of the timer.
-type source struct {
-	timer  Timer
-	parent context.Context // immutable
-	at     time.Time       // immutable
-	hook   func()          // cancels the child, as Err and Value say; set before the timer is armed, then immutable
-
-	// over is set once, under the timer's lock, before hook is called; Err and Value read it without.
-	over  atomic.Pointer[ending]
-	watch watch // of parent; guarded by the timer's lock
-}
-
-// watch is what ends a watch, or nil. It may be foreign code.
-type watch func() (stopped bool)
-
-func (w watch) end() {
-	if w != nil {
-		w()
-	}
-}
-
-// ending is how a source ended.
-type ending struct {
-	err   error
-	cause context.Context // done for the same cause; nil: the parent is
-}
-
-var (
-	atDeadline = newEnding(context.DeadlineExceeded, context.DeadlineExceeded)
-	asClosed   = newEnding(context.Canceled, ErrClosed)
-	asFull     = newEnding(context.Canceled, ErrFull)
-)
-
-func newEnding(err, cause error) ending {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	cancel(cause)
-	return ending{err: err, cause: ctx}
-}
-
-// neverDone is every source's Done channel. context.WithCancel merely asks whether it is nil or closed, or that of the
-// innermost cancellable context; AfterFunc does the rest.
-var neverDone = make(chan struct{})
-
-func (s *source) Deadline() (time.Time, bool) { return s.at, true }
-func (s *source) Done() <-chan struct{}       { return neverDone }
-
-func (s *source) Err() error {
-	if over := s.over.Load(); over != nil {
-		return over.err
-	}
-	return nil
-}
-
-// Value is the parent's, but context.Cause, which looks for the innermost context that may know it, finds our own cause.
-func (s *source) Value(key any) any {
-	if over := s.over.Load(); over != nil && over.cause != nil {
-		if v := over.cause.Value(key); v != nil {
-			return v
-		}
-	}
-	return s.parent.Value(key)
-}
-
-// AfterFunc is called once, by context.WithCancel: f cancels the child. The child calls stop when it is cancelled by its user.
-func (s *source) AfterFunc(f func()) (stop func() bool) {
-	s.hook = f
-	return s.stop
-}
-
-func (s *source) stop() bool {
-	s.timer.mu.Lock()
-	first := s.over.Load() == nil
-	w := s.endLocked()
-	s.timer.mu.Unlock()
-	w.end()
-	return first
-}
-
-// start arms the timer and watches the parent.
-func (s *source) start(left time.Duration, wall bool) {
-	if err := s.arm(left, wall); err != nil {
-		s.refuse(err)
-		return
-	}
-	if s.parent.Done() == nil {
-		return
-	}
-	w := watch(context.AfterFunc(s.parent, s.parentDone))
-	s.timer.mu.Lock()
-	if s.over.Load() == nil {
-		s.watch, w = w, nil
-	}
-	s.timer.mu.Unlock()
-	w.end() // it is over already
-}
-
-func (s *source) arm(left time.Duration, wall bool) error {
-	s.timer.mu.Lock()
-	defer s.timer.mu.Unlock()
-	if wall {
-		return s.timer.armAtLocked(s.at)
-	}
-	return s.timer.armLocked(left)
-}
-
-// finish ends the source, if it has not ended otherwise, and returns when the child is cancelled, by whomever.
-func (s *source) finish(e *ending) { s.finishBut(e).end() }
-
-// finishBut is finish, but for the watch of the parent.
-func (s *source) finishBut(e *ending) watch {
-	s.timer.mu.Lock()
-	s.over.CompareAndSwap(nil, e)
-	w := s.endLocked()
-	s.timer.mu.Unlock()
-	s.hook() // a second time, perhaps: then it waits for the first
-	return w
-}
-
-func (s *source) endLocked() watch {
-	s.timer.disarmLocked()
-	w := s.watch
-	s.watch = nil
-	return w
-}
-
-func (s *source) parentDone() { s.finish(&ending{err: s.parent.Err()}) }
-
-func (s *source) refuse(err error) {
-	if errors.Is(err, ErrFull) {
-		s.finish(&asFull)
-		return
-	}
-	s.finish(&asClosed)
-}
-
-func (s *source) direct() bool { return true }
-
-func (s *source) fire(t *Timer, id ID) {
-	if !t.take(id) {
-		return
-	}
-	if w := s.finishBut(&atDeadline); w != nil {
-		go w.end() // the driver must not wait for the parent
-	}
-}
-
-func (s *source) lost(t *Timer, id ID, cause error) {
-	if t.take(id) {
-		s.refuse(cause)
-	}
 }

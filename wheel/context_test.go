@@ -458,7 +458,7 @@ func TestChildrenNeedNoGoroutine(t *testing.T) {
 		defer cancel()
 		context.AfterFunc(ctx, func() {})
 	}
-	if n := runtime.NumGoroutine() - before; n != 0 {
+	if n := runtime.NumGoroutine() - before; n > 0 { // less: those of other tests have ended
 		t.Errorf("%d goroutines for 300 children", n)
 	}
 }

@@ -66,12 +66,12 @@ func (t *Timers) Every(d time.Duration, f func(), opts ...Repeat) *Timer {
 	}
 	timer.mu.Lock()
 	defer timer.mu.Unlock()
-	if e.grid = newGrid(d); now {
-		e.due = e.due.Add(-d)
-		_ = timer.armLocked(0)
-	} else {
-		_ = timer.armLocked(e.left())
+	first := time.Duration(0)
+	if e.grid = (grid{due: time.Now(), period: d}); !now {
+		e.due = e.due.Add(d)
+		first = e.left()
 	}
+	_ = timer.armLocked(first)
 	return timer
 }
 

@@ -9,9 +9,9 @@ type Schedule interface {
 }
 
 // Schedule calls f, by way of Config.Run, at the instants of s, by the wall clock: also if that is stepped meanwhile or the
-// machine suspended, which is noticed within 30 s. It asks s.Next for the first instant when it is called, and for each further
-// one when a run has ended: so runs do not overlap, and instants that were missed are left out. It asks for what is after
-// the present and after the last instant there was; so none comes twice, even if the clock is set back.
+// machine suspended, which is noticed within 30 s. It asks s.Next for the first instant when it is called, and for each
+// further one when a run has ended: so runs do not overlap, and instants that were missed are left out. It asks for what
+// is after the present and after the last instant there was: so none comes twice, even if the clock is set back.
 //
 // The zero time ends the series. A Next that returns a time which is not after its argument has a bug, on which Schedule
 // panics, and later the callback does. A run that panics (if Config.OnPanic is set), or that Run refuses, does not end

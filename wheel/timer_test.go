@@ -210,6 +210,37 @@ func TestStopTakesBackATimeNotYetReceived(t *testing.T) {
 	})
 }
 
+// claimedTimer returns a channel timer, locked, that the driver has claimed and waits to send.
+func claimedTimer(tm *Timers) *Timer {
+	before := tm.Stats().Fired
+	timer := tm.NewTimer(time.Hour)
+	timer.mu.Lock()
+	tm.use().Reset(timer.id, 0)
+	for tm.Stats().Fired == before {
+		runtime.Gosched()
+	}
+	return timer
+}
+
+func TestATimeThatIsAboutToBeSentIsTakenBack(t *testing.T) {
+	tm := NewTimers(Config{Shards: 1})
+	defer tm.Close()
+	stopped := claimedTimer(tm)
+	if !stopped.haltLocked() {
+		t.Error("Stop reports false, but nothing was sent")
+	}
+	stopped.mu.Unlock()
+	moved := claimedTimer(tm)
+	if !moved.armed || moved.armLocked(time.Hour) != nil {
+		t.Error("a timer that has sent nothing is not pending")
+	}
+	moved.mu.Unlock()
+	<-tm.After(0) // the driver has come by
+	if len(stopped.C)+len(moved.C) != 0 || stopped.Stop() || !moved.Stop() {
+		t.Error("it was sent after Stop or Reset")
+	}
+}
+
 func TestStopWaitWaitsForTheRunningFunction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var tm Timers

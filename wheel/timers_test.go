@@ -159,12 +159,7 @@ func TestCloseStopsWhatIsPending(t *testing.T) {
 // A time that is being sent when Close comes is sent before it returns.
 func TestCloseWaitsForWhatTheDriverIsSending(t *testing.T) {
 	tm := NewTimers(Config{Shards: 1})
-	timer := tm.NewTimer(time.Hour)
-	timer.mu.Lock() // the driver will have to wait
-	tm.use().Reset(timer.id, 0)
-	for tm.Stats().Fired == 0 {
-		runtime.Gosched()
-	}
+	timer := claimedTimer(tm)
 	var closed atomic.Bool
 	var wg sync.WaitGroup
 	wg.Go(func() { tm.Close(); closed.Store(true) })
@@ -350,7 +345,7 @@ func TestPendingTimersNeedNoGoroutine(t *testing.T) {
 		_, cancel := tm.WithTimeout(parent, time.Hour)
 		defer cancel()
 	}
-	if n := runtime.NumGoroutine() - before; n != 0 {
+	if n := runtime.NumGoroutine() - before; n > 0 { // less: those of other tests have ended
 		t.Errorf("%d goroutines for 500 timers", n)
 	}
 }

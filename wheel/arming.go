@@ -1,0 +1,116 @@
+package wheel
+
+import "time"
+
+// start arms a new Timer. It locks, because the Timer may fire at once.
+func (t *Timer) start(d time.Duration) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.armLocked(d)
+}
+
+// armLocked makes the Timer fire after d, instead of when it stood. If it returns an error, the Timer is stopped.
+func (t *Timer) armLocked(d time.Duration) error {
+	t.withdrawLocked()
+	if err := t.admitLocked(); err != nil {
+		return err
+	}
+	id, err := t.wheel.TryAdd(d, t)
+	return t.placedLocked(id, err)
+}
+
+// armAtLocked is armLocked by the wall clock.
+func (t *Timer) armAtLocked(at time.Time) error {
+	t.withdrawLocked()
+	if err := t.admitLocked(); err != nil {
+		return err
+	}
+	id, err := t.wheel.addAt(at, t)
+	return t.placedLocked(id, err)
+}
+
+func (t *Timer) placedLocked(id ID, err error) error {
+	if t.id = id; err != nil {
+		t.releaseLocked()
+	}
+	return err
+}
+
+// admitLocked finds room for the Timer, if it has none.
+func (t *Timer) admitLocked() error {
+	if !t.armed && !t.wheel.rooms.reserve() {
+		return t.wheel.shards[0].refusal()
+	}
+	t.armed = true
+	return nil
+}
+
+func (t *Timer) releaseLocked() {
+	if t.armed {
+		t.armed = false
+		t.wheel.rooms.free(1)
+	}
+}
+
+// withdrawLocked takes the Timer from the wheel. If it has been claimed there, the claim finds another ID and does nothing.
+func (t *Timer) withdrawLocked() {
+	if t.id != 0 {
+		t.wheel.Remove(t.id)
+		t.id = 0
+	}
+}
+
+func (t *Timer) disarmLocked() {
+	t.withdrawLocked()
+	t.releaseLocked()
+}
+
+func (t *Timer) drainLocked() bool {
+	switch c := t.act.(type) {
+	case sender:
+		return c.drain()
+	case *ticks:
+		return c.sender.drain()
+	}
+	return false
+}
+
+// take ends a single event. It returns false if the Timer was stopped or reset since it was due.
+func (t *Timer) take(id ID) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.takeLocked(id)
+}
+
+func (t *Timer) takeLocked(id ID) bool {
+	if t.id != id {
+		return false
+	}
+	t.id = 0
+	t.releaseLocked()
+	return true
+}
+
+// begin is take for a single event whose callback is then called; end must follow.
+func (t *Timer) begin(id ID) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.takeLocked(id) {
+		return false
+	}
+	t.runs++
+	return true
+}
+
+func (t *Timer) end() {
+	t.mu.Lock()
+	t.endLocked()
+	t.mu.Unlock()
+}
+
+func (t *Timer) endLocked() {
+	if t.runs--; t.runs == 0 && t.quiet != nil {
+		close(t.quiet)
+		t.quiet = nil
+	}
+}
