@@ -16,14 +16,15 @@
 //   - [Core] is the wheel without a lock and a clock, for event loops and simulation;
 //   - [Pool] runs callbacks on a limited number of goroutines.
 //
-// Who has few timers, or timers that nearly all fire within milliseconds, is served well by package time.
+// If you have few timers, or timers that nearly all fire within milliseconds, package time serves you well.
 //
 // # Promise
 //
-// A timer fires once, unless Remove, Reset, Extend or Drain says that it took it back: their results are exact, and so is
-// what follows from them. It has fired when it is handed to Config.Run, and is pending until then. An ID is never used
-// twice, so one that is stale does nothing. A timer of a delay counts on the monotonic clock and is not moved by steps of
-// the wall clock; one of [Wheel.AddAt] follows them. There is no largest delay.
+// A timer fires once, at its latest deadline, unless Remove or Drain returned it, the wheel was closed before, or its
+// callback was refused (Stats.Dropped). What Remove, Reset and Extend return is exact. A timer has fired when it is handed
+// over to Config.Run, and is pending until then. A wheel never uses an ID twice, so one that is stale does nothing; IDs of
+// different wheels are not told apart. A timer set with a delay counts on the monotonic clock and is not moved by steps of the
+// wall clock; one of [Wheel.AddAt] follows them. There is no largest delay.
 //
 // # Cost
 //
@@ -39,5 +40,20 @@
 // scheduler and Run take. Timers of different ticks are handed over in the order of their deadlines within a shard, but
 // a very large slot takes turns with those after it; timers of one tick are in no particular order.
 //
-// A wheel works inside a testing/synctest bubble, and belongs to the bubble where it was used first.
+// # Words
+//
+// A wheel's timers are spread over shards, each with a lock and a driver: one timer of package time, on whose goroutine
+// what is due is handed over to Config.Run. A tick is the resolution, a slot the timers of one tick or of 64, 64² … ticks. A
+// series is the runs of one periodic function, and its grid the instants where they stand.
+//
+// # Tests
+//
+// A wheel works inside a testing/synctest bubble, and belongs to the bubble where it was used first:
+//
+//	synctest.Test(t, func(t *testing.T) {
+//		var timers wheel.Timers
+//		timers.AfterFunc(time.Hour, func() { … })
+//		time.Sleep(time.Hour) // takes no time
+//		synctest.Wait()       // the function has run
+//	})
 package wheel
