@@ -124,7 +124,11 @@ func (h *hierarchy) place(e entry, tick uint64) {
 	}
 	slot := h.locate(tick)
 	level := slot >> slotBits
-	h.slots[slot].push(&h.blocks, e)
+	if l := &h.slots[slot]; l.room > 0 {
+		l.put(e)
+	} else {
+		l.push(&h.blocks, e)
+	}
 	h.busy[level] |= 1 << (slot & slotMask)
 	shift := slotBits * level
 	h.soonest = min(h.soonest, tick>>shift<<shift)
@@ -141,11 +145,14 @@ func (h *hierarchy) forget(index uint32, n *node, s uint64) {
 	if l.n == 0 {
 		return // it waits in the queue: a cascade is under way
 	}
-	if !l.unpush(&h.blocks, entryOf(index, n.place)) {
+	if l.endsWith(entryOf(index, n.place)) { // what is removed right after it was added leaves nothing behind
+		l.unput()
+	} else {
 		l.stale = min(l.stale+1, l.n)
 		h.sift(l)
 	}
 	if l.n == 0 {
+		l.release(&h.blocks)
 		h.vacate(slot)
 	}
 }

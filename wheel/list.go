@@ -84,6 +84,11 @@ func (l *list) push(a *blocks, e entry) {
 	if l.room == 0 {
 		l.extend(a)
 	}
+	l.put(e)
+}
+
+// put is push where there is room.
+func (l *list) put(e entry) {
 	l.end.entries[blockLen-l.room] = e
 	l.room--
 	l.n++
@@ -137,18 +142,16 @@ func (l *list) pop(a *blocks) entry {
 	return e
 }
 
-// unpush takes e back if it is the latest entry: what is removed right after it was added leaves nothing behind.
-func (l *list) unpush(a *blocks, e entry) bool {
-	if l.end == nil || l.room == blockLen || l.end.entries[blockLen-1-l.room] != e {
-		return false
-	}
+// endsWith reports whether e is the latest entry.
+func (l *list) endsWith(e entry) bool {
+	return l.end != nil && l.room < blockLen && l.end.entries[blockLen-1-l.room] == e
+}
+
+// unput takes the latest entry back. If it was the only one the caller releases the list.
+func (l *list) unput() {
 	l.room++
 	l.n--
 	l.stale = min(l.stale, l.n)
-	if l.n == 0 {
-		l.release(a)
-	}
-	return true
 }
 
 // release gives all blocks back.

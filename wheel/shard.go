@@ -176,17 +176,16 @@ func (sh *shard[T]) leftLocked(n *node, now time.Duration) time.Duration {
 }
 
 func (sh *shard[T]) remove(id ID) (v T, ok bool) {
-	n := sh.nodes.live(id) // before the lock: if this has to wait for memory, nobody else has to
-	if n == nil {
+	n := sh.nodes.find(id.index())
+	if n == nil || !n.carries(id) { // before the lock: if this has to wait for memory, nobody else has to
 		return v, false
 	}
 	sh.mu.Lock()
-	last, ok := n.endIf(id)
-	if !ok {
+	if !n.carries(id) {
 		sh.mu.Unlock()
 		return v, false
 	}
-	v = sh.endedLocked(id.index(), n, last)
+	v = sh.removeLocked(id.index(), n)
 	sh.count.removed++
 	sh.mu.Unlock()
 	sh.limit.free(1)
@@ -195,14 +194,9 @@ func (sh *shard[T]) remove(id ID) (v T, ok bool) {
 
 // removeLocked ends a pending timer. The caller counts it, and frees its room in the limit.
 func (sh *shard[T]) removeLocked(index uint32, n *node) T {
-	return sh.endedLocked(index, n, n.end())
-}
-
-// endedLocked tidies up after a timer that has just been ended; last is its last state.
-func (sh *shard[T]) endedLocked(index uint32, n *node, last uint64) T {
 	v := sh.values.take(index)
 	h := sh.homeLocked(n)
-	h.forget(index, n, last)
+	h.forget(index, n, n.end())
 	sh.freeLocked(h, index)
 	return v
 }

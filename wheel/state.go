@@ -83,16 +83,6 @@ func (n *node) end() (last uint64) {
 	return n.state.Swap(deadState(n.state.Load())) // Extend does not change the generation
 }
 
-// endIf is end if the node holds the pending timer of this ID.
-func (n *node) endIf(id ID) (last uint64, ok bool) {
-	for n.carries(id) {
-		if last = n.state.Load(); n.kill(last) {
-			return last, true
-		}
-	}
-	return 0, false
-}
-
 // kill ends the node's timer, unless its state is no longer s: then it reports false.
 func (n *node) kill(s uint64) bool { return n.state.CompareAndSwap(s, deadState(s)) }
 
