@@ -154,3 +154,31 @@ func TestMonotonicReadingsOfADeadlineAreIgnored(t *testing.T) {
 		}
 	})
 }
+
+// What is set after a step back counts from the new time, although the wheel has been later already.
+func TestWhatIsAddedAfterAStepBackIsPunctual(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		r := newRecorder()
+		w, clock := stepped(cfg, r)
+		w.AddAt(clock.now().Add(time.Millisecond), -1)
+		w.AddAt(clock.now().Add(24*time.Hour), -2)
+		time.Sleep(2*time.Hour + cfg.Tick)
+		clock.step(-time.Hour)
+		begun := time.Since(r.start)
+		delays := []time.Duration{1, time.Second, time.Minute, 59 * time.Minute, time.Hour, 61 * time.Minute, 2 * time.Hour}
+		for v, d := range delays {
+			w.AddAt(clock.now().Add(d), v)
+		}
+		time.Sleep(3 * time.Hour)
+		got := r.firings()[1:]
+		if len(got) != len(delays) {
+			t.Errorf("%d of %d fired", len(got), len(delays))
+		}
+		for _, f := range got {
+			if late := f.at - begun - delays[f.v]; late < 0 || late >= tickOf(cfg) {
+				t.Errorf("a timer of %v, set after a step back, fired %v late", delays[f.v], late)
+			}
+		}
+		w.Close()
+	})
+}
