@@ -22,17 +22,19 @@ type Config struct {
 	Tick time.Duration
 
 	// Shards is the number of parts with a lock and a driver of their own, among which the timers are spread. It is
-	// rounded up to a power of two. Default: the next power of two ≥ GOMAXPROCS; at most 256.
+	// rounded up to a power of two. A shard in use holds some 80 kB, so a small wheel, or one of very many, does with 1.
+	// Default: the next power of two ≥ GOMAXPROCS; at most 256.
 	Shards int
 
 	// MaxPending limits the number of pending timers: Add then returns the zero ID, TryAdd ErrFull. The limit is exact,
-	// also under contention, for the price of one atomic counter that all adds and removals share. 0: no limit.
+	// also under contention, for the price of one atomic counter that all adds and removals share. 0: no limit but the 2^28
+	// that a shard can hold. It must not be negative, and Shards neither.
 	MaxPending int
 
-	// Run says where callbacks run: Go, Inline, the Run of a Pool, or any other function that sees to it that f is called; a
-	// second call does nothing, nor does one after Run has panicked. It is called on the driver's goroutine of a shard,
-	// one call at a time. While it blocks, that shard fires nothing, and Close waits, but not for a Pool; it must not call
-	// Close itself. Default: Go.
+	// Run says where callbacks run: Go, Inline, the Run of a Pool, or a function of your own. It is called on the driver's
+	// goroutine of a shard, one call at a time, and must have f called, at any time and on any goroutine; only the first call
+	// of f counts, and none after Run has panicked. Run may block, but that shard fires nothing meanwhile, and Close waits
+	// (for a Pool it does not). It must not call Close. Default: Go.
 	Run func(f func())
 
 	// OnPanic is told of a panic in a callback, with the stack, on the goroutine where it happened; the wheel goes on.

@@ -56,13 +56,14 @@ func (c *Core[T]) Remove(id ID) (v T, ok bool) {
 	return v, true
 }
 
-// Next returns a tick at or before which nothing is due, but that Advance should be called with: the start of the next
-// busy slot, never later than the earliest deadline, and often earlier if that is far. It is now's tick if something is
-// due already. It returns false if no timer is pending.
+// Next returns the tick with which Advance should be called next: the start of the next busy slot. Before it nothing is due.
+// It is never later than the earliest deadline, and often earlier if that is far; then Advance fires nothing, and Next is later. It
+// is the tick where the Core stands if something is due already. It returns false if no timer is pending.
 func (c *Core[T]) Next() (tick uint64, ok bool) { return c.ticks.next() }
 
 // Advance moves to tick now and calls fire for the timers that are due, in the order of their ticks, but for at most
-// limit of them; it returns for how many. Fewer than limit means that nothing is due any more. If there were more, the
+// limit of them; it returns for how many. Fewer than limit means that nothing is due any more. A now before the tick where
+// the Core stands counts as that. If more were due, the
 // next call goes on where this one stopped. What was set for the past fires in the order of its ticks too, before what
 // is due now; timers of one tick are in no particular order.
 //

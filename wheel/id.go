@@ -1,7 +1,8 @@
 package wheel
 
 // ID names one timer of one wheel, for as long as it is pending. Zero is never valid. Once its timer has fired or was
-// removed an ID is stale: every call with it answers false, and it never comes to mean another timer.
+// removed an ID is stale: every call with it answers false, and it never comes to mean another timer of its wheel. To another
+// wheel it may mean one.
 type ID uint64
 
 // An ID is the shard (8 bits), the generation of the node (28) and the index of the node within its shard (28).

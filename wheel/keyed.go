@@ -101,7 +101,7 @@ func (k *Keyed[K, V]) Move(key K, d time.Duration) bool {
 }
 
 // Remove ends the timer of key and hands its value back: its callback will not run. It returns false if the key has no
-// timer; that of a timer which has fired may be yet to run.
+// timer; the callback of a timer that has fired may not have run yet.
 func (k *Keyed[K, V]) Remove(key K) (v V, ok bool) {
 	hash, sh := k.place(key)
 	sh.mu.Lock()

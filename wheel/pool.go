@@ -14,8 +14,8 @@ const (
 	Block Overflow = iota
 
 	// Drop does not run the function. A wheel counts its timer in Stats.Dropped, and Shutdown does not wait for it. But it
-	// learns of that only if Config.Run is the Run of the Pool itself: if that is called by another function, Shutdown waits
-	// for what was dropped until its context is done.
+	// learns of that only if Config.Run is the Run of the Pool itself: if that is called by another function, the timer counts
+	// as fired, and Shutdown waits for it until its context is done.
 	Drop
 
 	// Spill gives the function a goroutine of its own.
@@ -28,7 +28,7 @@ const (
 //	w := wheel.New(wheel.Config{Run: pool.Run}, fire)
 //
 // A worker is a goroutine that starts when a function comes and ends when none waits: an idle Pool has no goroutine, and
-// needs no Close. A function that calls runtime.Goexit, or panics where OnPanic is told of it, takes nothing with it.
+// needs no Close; NewPool makes it. A function that calls runtime.Goexit, or panics where OnPanic is told of it, takes nothing with it.
 //
 // A callback that runs in a Pool may do with its wheel whatever a callback may, also close it: even while Run waits for
 // room, Close does not. What it should not do is call the Run of a Pool that blocks: if all workers did, each would
@@ -62,14 +62,17 @@ func NewPool(workers, queue int, full Overflow) *Pool {
 // Run has f called by a worker: at once if one is free, else when f's turn comes. If the queue is full it does what the
 // Overflow says. After Close it drops f.
 func (p *Pool) Run(f func()) {
-	if f == nil {
+	switch {
+	case f == nil:
 		panic(nilFunc{p})
+	case p.workers == 0:
+		panic("wheel: Run of a Pool that was not made by NewPool")
 	}
 	p.offer(f, nil)
 }
 
-// Close refuses what comes from now on and waits until everything that came before has run, also what Run waits with: such
-// a Run returns at once. Wheels count what is refused as dropped; close them first if nothing shall be lost. Close may be
+// Close refuses what comes from now on and waits until everything that came before has run. A Run that waits for room then
+// returns at once, and its function is run too. Wheels count what is refused as dropped; close them first if nothing shall be lost. Close may be
 // called twice, by anyone but a function that runs in the Pool, for which it would wait.
 func (p *Pool) Close() {
 	p.mu.Lock()

@@ -1,20 +1,20 @@
 package wheel
 
 import (
+	"fmt"
 	"math"
 	"math/bits"
 	"math/rand/v2"
 	"time"
 )
 
-// Repeat says how the runs of [Timers.Every] follow each other. Of SkipMissed, CatchUp and FixedDelay the last one given
-// counts.
+// Repeat is a setting of [Timers.Every]. Settings may also be joined by |.
 type Repeat uint64
 
 const (
 	// SkipMissed: a run whose time came while another was running, or the process was stopped, is left out; the next is on
 	// the grid again. This is the default.
-	SkipMissed Repeat = iota
+	SkipMissed Repeat = 1 << iota
 
 	// CatchUp: every run that was missed is made up for, one right after the other, until the series is on the grid again.
 	CatchUp
@@ -26,21 +26,26 @@ const (
 	Immediately
 
 	jitter // and the share of the period, in units of 2^-32, in the upper half
+
+	missedPolicies = SkipMissed | CatchUp | FixedDelay
 )
 
 // Jitter lets each run be late by a random part of the period, up to x times as long, so that series that were started
 // together do not run together. The grid itself is not shifted. It panics unless 0 ≤ x ≤ 1.
 func Jitter(x float64) Repeat {
 	if !(x >= 0 && x <= 1) {
-		panic("wheel: Jitter must be 0 to 1")
+		panic(fmt.Sprintf("wheel: Jitter of %v, must be 0 to 1", x))
 	}
 	return jitter | Repeat(x*math.MaxUint32)<<32
 }
 
 // Every calls f, by way of Config.Run, again and again until the Timer is stopped: at start + d, start + 2d and so on,
 // without drift, however long it takes. Runs do not overlap: the next never begins while one is running. A run that panics
-// (if Config.OnPanic is set), or that Run refuses, does not end the series. Stop and Reset may be called within f. Every
-// panics if d is not positive or f is nil.
+// (if Config.OnPanic is set), or that Run refuses, does not end the series. Stop and Reset may be called within f. If there is
+// no room for it, or the Timers is closed, the series is over before it began.
+//
+// Of SkipMissed, CatchUp and FixedDelay, which exclude each other, the last that opts give counts. Every panics if d is not
+// positive, f is nil, or opts make no sense.
 func (t *Timers) Every(d time.Duration, f func(), opts ...Repeat) *Timer {
 	if f == nil {
 		panic("wheel: Every without a function")
@@ -52,17 +57,11 @@ func (t *Timers) Every(d time.Duration, f func(), opts ...Repeat) *Timer {
 	timer, e := &made.timer, &made.every
 	e.mustAllow(d)
 	timer.wheel, timer.act = t.use(), e
-	e.f = f
+	e.f, e.missed = f, SkipMissed
 	now := false
 	for _, opt := range opts {
-		switch opt & math.MaxUint32 {
-		case Immediately:
-			now = true
-		case jitter:
-			e.jitter = uint32(opt >> 32)
-		default:
-			e.missed = opt
-		}
+		e.set(opt)
+		now = now || opt&Immediately != 0
 	}
 	timer.mu.Lock()
 	defer timer.mu.Unlock()
@@ -92,11 +91,27 @@ type series interface {
 	resetLocked(t *Timer, d time.Duration) bool
 }
 
+// set takes over what one option says.
+func (e *every) set(opt Repeat) {
+	setting, share := opt&math.MaxUint32, uint32(opt>>32)
+	switch policy := setting & missedPolicies; {
+	case setting&^(missedPolicies|Immediately|jitter) != 0, share != 0 && setting&jitter == 0:
+		panic(fmt.Sprintf("wheel: Every with Repeat(%#x), which is none", uint64(opt)))
+	case policy&(policy-1) != 0:
+		panic("wheel: Every with two of SkipMissed, CatchUp and FixedDelay in one")
+	case policy != 0:
+		e.missed = policy
+	}
+	if setting&jitter != 0 {
+		e.jitter = share
+	}
+}
+
 func (e *every) direct() bool { return false }
 
 func (e *every) mustAllow(d time.Duration) {
 	if d <= 0 {
-		panic("wheel: non-positive interval for Every")
+		panic(fmt.Sprintf("wheel: period of %v for Every or its Reset, must be positive", d))
 	}
 }
 

@@ -449,3 +449,48 @@ func TestWhatMakesNoSensePanicsAtOnce(t *testing.T) {
 		t.Errorf("%d pending", n)
 	}
 }
+
+func TestSettingsOfEveryMayBeJoined(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var timers Timers
+		start := time.Now()
+		var mu sync.Mutex
+		var began []time.Duration
+		timer := timers.Every(time.Second, func() {
+			mu.Lock()
+			began = append(began, time.Since(start))
+			mu.Unlock()
+			time.Sleep(time.Second / 2)
+		}, FixedDelay|Immediately)
+		time.Sleep(4 * time.Second)
+		timer.Stop()
+		mu.Lock()
+		defer mu.Unlock()
+		if want := []time.Duration{0, 1500 * time.Millisecond, 3 * time.Second}; !slices.Equal(began, want) {
+			t.Errorf("began at %v, want %v", began, want)
+		}
+	})
+}
+
+func TestSettingsThatMakeNoSenseAreRefused(t *testing.T) {
+	var timers Timers
+	for _, opt := range []Repeat{FixedDelay | CatchUp, 77, 1 << 40, 32} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("Repeat(%#x) was accepted", uint64(opt))
+				}
+			}()
+			timers.Every(time.Hour, func() {}, opt).Stop()
+		}()
+	}
+}
+
+func TestAPoolThatNobodyMadeIsRefused(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("the zero Pool ran, or waited")
+		}
+	}()
+	new(Pool).Run(func() {})
+}

@@ -4,7 +4,7 @@ import "time"
 
 // Schedule says when a series runs: a calendar, say.
 type Schedule interface {
-	// Next returns the first instant of the schedule that is after t, or the zero time if there is none.
+	// Next returns the first instant of the schedule that is after t, a local time, or the zero time if there is none.
 	Next(t time.Time) time.Time
 }
 
@@ -17,8 +17,11 @@ type Schedule interface {
 // panics, and later the callback does. A run that panics (if Config.OnPanic is set), or that Run refuses, does not end
 // the series; a Next that panics does. Stop and Reset may be called within f. Schedule panics if s or f is nil.
 func (t *Timers) Schedule(s Schedule, f func()) *Timer {
-	if s == nil || f == nil {
-		panic("wheel: Schedule without a schedule or a function")
+	switch {
+	case s == nil:
+		panic("wheel: Schedule without a schedule")
+	case f == nil:
+		panic("wheel: Schedule without a function")
 	}
 	made := new(struct { // one piece of memory for both
 		timer   Timer

@@ -10,7 +10,7 @@ import (
 type Stats struct {
 	Pending int    // timers that have neither fired nor were removed
 	Added   uint64 // timers set
-	Fired   uint64 // timers handed over to Run
+	Fired   uint64 // timers handed over to Run, which did not refuse them
 	Removed uint64 // timers ended by Remove
 	Drained uint64 // timers ended by Drain
 	Dropped uint64 // timers whose callback never ran: a Pool refused it, or Run panicked or ended its goroutine
@@ -29,7 +29,7 @@ type Stats struct {
 
 	// Slots is the number of timers, as placed, in the slots of each level. A slot of level l is 64^l ticks wide. Stale
 	// entries are discounted as far as they are known.
-	Slots [levels][slotCount]int
+	Slots [8][64]int
 }
 
 // counters are the parts of Stats that a shard counts.

@@ -1,6 +1,9 @@
 package wheel
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Ticker sends the time on its channel again and again, as that of package time; [Timers.NewTicker] makes it. Its methods
 // may be called by any goroutine at any time.
@@ -16,10 +19,10 @@ type Ticker struct {
 // cannot take. If d is shorter than Config.Tick, there is a tick in every one of those. It panics if d is not positive.
 //
 // As with NewTimer, nobody receives a time of before the last Stop or Reset, C has a buffer of one, and a Ticker that is
-// forgotten without Stop goes on.
+// forgotten without Stop goes on. If there is no room, or the Timers is closed, it is made stopped.
 func (t *Timers) NewTicker(d time.Duration) *Ticker {
 	if d <= 0 {
-		panic("wheel: non-positive interval for NewTicker")
+		panic(fmt.Sprintf("wheel: interval of %v for NewTicker, must be positive", d))
 	}
 	c := make(chan time.Time, 1)
 	ticker := &Ticker{C: c, ticks: ticks{sender: c}}
@@ -39,9 +42,11 @@ func (t *Ticker) Stop() {
 // taken back. It panics if d is not positive. If there is no room for the Ticker, or the Timers is closed, it is stopped.
 func (t *Ticker) Reset(d time.Duration) {
 	if d <= 0 {
-		panic("wheel: non-positive interval for Ticker.Reset")
+		panic(fmt.Sprintf("wheel: interval of %v for Ticker.Reset, must be positive", d))
 	}
-	t.timer.mustBeMade("Reset")
+	if t.timer.wheel == nil {
+		panic("wheel: Reset of a Ticker that was not made by NewTicker")
+	}
 	t.timer.mu.Lock()
 	defer t.timer.mu.Unlock()
 	t.ticks.drain()

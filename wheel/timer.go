@@ -78,8 +78,8 @@ func (t *Timer) Reset(d time.Duration) bool {
 }
 
 // StopWait stops the Timer and waits until no call of its function is running, or until ctx is done: then it returns the
-// context's error. Once it has returned nil, the function neither runs nor will, unless the Timer is reset after that; a
-// Reset by the function itself, or by others while StopWait waits, it undoes. It must not be called by that function, for
+// context's error. Once it has returned nil, the function neither runs nor will, unless the Timer is reset after that.
+// It undoes a Reset that the function, or others, make while it waits. It must not be called by that function, for
 // which it would wait.
 func (t *Timer) StopWait(ctx context.Context) error {
 	t.mustBeMade("StopWait")
@@ -122,6 +122,6 @@ func (t *Timer) Kill() bool {
 
 func (t *Timer) mustBeMade(method string) {
 	if t.wheel == nil {
-		panic("wheel: " + method + " called on uninitialized Timer")
+		panic("wheel: " + method + " called on uninitialized Timer: the methods of Timers make them")
 	}
 }

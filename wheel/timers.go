@@ -60,7 +60,8 @@ func (t *Timers) use() *timerWheel {
 }
 
 // AfterFunc calls f, by way of Config.Run, after d; d ≤ 0 calls it at once, on another goroutine. The Timer can stop and
-// reset the call; its C is nil. It panics if f is nil.
+// reset the call; its C is nil. If there is no room, or the Timers is closed, the Timer is made stopped. AfterFunc panics if f
+// is nil.
 func (t *Timers) AfterFunc(d time.Duration, f func()) *Timer {
 	if f == nil {
 		panic("wheel: AfterFunc without a function")
@@ -72,7 +73,7 @@ func (t *Timers) AfterFunc(d time.Duration, f func()) *Timer {
 
 // NewTimer returns a Timer that sends the current time on its channel C after d. As in package time, nobody receives a
 // time of before the last Stop or Reset. What is different: C has a buffer of one, which len and cap show, and a Timer
-// that is forgotten without Stop is kept until it fires.
+// that is forgotten without Stop is kept until it fires. If there is no room, or the Timers is closed, it is made stopped.
 func (t *Timers) NewTimer(d time.Duration) *Timer {
 	c := make(chan time.Time, 1)
 	timer := &Timer{C: c, wheel: t.use(), act: sender(c)}
@@ -81,7 +82,7 @@ func (t *Timers) NewTimer(d time.Duration) *Timer {
 }
 
 // After returns the channel of NewTimer(d): the time is sent there after d. It cannot be stopped, so for a timeout that
-// mostly does not happen NewTimer, or Sleep, is better.
+// mostly does not happen NewTimer, or Sleep, is better. If there is no room, or the Timers is closed, nothing is ever sent.
 func (t *Timers) After(d time.Duration) <-chan time.Time { return t.NewTimer(d).C }
 
 // Sleep waits for d, and then returns nil; at once if d ≤ 0. It returns ctx.Err() once ctx is done, ErrClosed once the

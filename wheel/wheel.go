@@ -6,10 +6,10 @@ import (
 )
 
 var (
-	// ErrFull is returned by TryAdd when MaxPending timers are pending.
+	// ErrFull says that a timer was not set because Config.MaxPending were pending (or 2^28 in one shard).
 	ErrFull = errors.New("wheel: too many pending timers")
 
-	// ErrClosed is returned by TryAdd after Close.
+	// ErrClosed says that a timer was not set, or a sleep or a context ended, because of Close.
 	ErrClosed = errors.New("wheel: closed")
 )
 
@@ -18,7 +18,8 @@ var (
 // package time it stays alive while a timer is pending, and is collected when it is empty and forgotten.
 //
 // Adding, removing and moving a timer take O(1), no allocation, and the lock of one of the shards; Extend takes no lock.
-// Values are stored 2,048 at a time: if T is large, use a pointer.
+// Values are stored 2,048 at a time: if T is large, use a pointer. New and NewBatch make a Wheel; the zero Wheel does not
+// work.
 type Wheel[T any] struct {
 	*settings[T]
 	shards []*shard[T] // a power of two; immutable
