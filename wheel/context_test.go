@@ -480,10 +480,21 @@ func TestACancelledContextLeavesNothingBehind(t *testing.T) {
 				cancel()
 			}
 		}
+		goroutines := runtime.NumGoroutine()
+		settle := func() { // those that leave the parent have ended
+			for range 10_000 {
+				if runtime.NumGoroutine() <= goroutines {
+					return
+				}
+				runtime.Gosched()
+			}
+		}
 		way() // tables get their size
+		settle()
 		before := heapInUse()
 		way()
-		if after := heapInUse(); after > before+n*64 {
+		settle()
+		if after := heapInUse(); after > before+n*300 { // a context that is kept has 500
 			t.Errorf("%s: %d bytes are left behind by each", name, (after-before)/n)
 		}
 	}
