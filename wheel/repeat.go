@@ -1,6 +1,7 @@
 package wheel
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/bits"
@@ -124,7 +125,7 @@ func (e *every) fire(t *Timer, id ID) {
 
 func (e *every) lost(t *Timer, id ID, cause error) {
 	switch {
-	case cause == ErrClosed:
+	case errors.Is(cause, ErrClosed):
 		t.take(id)
 	case e.begin(t, id): // a run of no length
 		e.end(t)

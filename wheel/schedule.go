@@ -1,6 +1,9 @@
 package wheel
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // Schedule says when a series runs: a calendar, say.
 type Schedule interface {
@@ -60,7 +63,7 @@ func (p *planned) fire(t *Timer, id ID) {
 
 func (p *planned) lost(t *Timer, id ID, cause error) {
 	switch {
-	case cause == ErrClosed:
+	case errors.Is(cause, ErrClosed):
 		t.take(id)
 	case p.begin(t, id): // a run of no length, in the middle of the wheel's own business: Next must not panic through that
 		if t.wheel.onPanic != nil {

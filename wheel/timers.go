@@ -67,7 +67,7 @@ func (t *Timers) AfterFunc(d time.Duration, f func()) *Timer {
 		panic("wheel: AfterFunc without a function")
 	}
 	timer := &Timer{wheel: t.use(), act: callback(f)}
-	timer.start(d)
+	_ = timer.start(d)
 	return timer
 }
 
@@ -77,7 +77,7 @@ func (t *Timers) AfterFunc(d time.Duration, f func()) *Timer {
 func (t *Timers) NewTimer(d time.Duration) *Timer {
 	c := make(chan time.Time, 1)
 	timer := &Timer{C: c, wheel: t.use(), act: sender(c)}
-	timer.start(d)
+	_ = timer.start(d)
 	return timer
 }
 
