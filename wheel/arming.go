@@ -91,11 +91,12 @@ func (t *Timer) takeLocked(id ID) bool {
 	return true
 }
 
-// begin is take for a single event whose callback is then called; end must follow.
+// begin is take for a single event whose callback is then called; end must follow. It returns false also while a StopWait
+// waits, which then has stopped it.
 func (t *Timer) begin(id ID) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.takeLocked(id) {
+	if !t.takeLocked(id) || t.waits > 0 {
 		return false
 	}
 	t.runs++

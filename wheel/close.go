@@ -5,7 +5,8 @@ import "context"
 // Close stops the wheel: it waits for hand-overs to Run that are under way on other goroutines, and after it has returned
 // no timer is handed over any more. Callbacks that Run has got by then still run; Shutdown waits for them. The timers
 // that are still pending stay as they are, for Remove and Drain; adding and moving fail. Close may be called twice, by
-// anyone, and from within a callback.
+// anyone, and from within a callback; but not there if Run itself blocks until callbacks return (a Pool's own Run may): Close
+// would wait for its caller.
 func (w *Wheel[T]) Close() {
 	_ = w.shut(context.Background())
 }

@@ -14,7 +14,8 @@ import (
 // context.Canceled and the cause (context.Cause) ErrFull or ErrClosed: no deadline is ever left unwatched.
 //
 // It sees that its parent is done as soon as it is asked, but who waits for its channel, or for a context that another
-// package derived from it, is told by a goroutine and so a moment later.
+// package derived from it, is told by a goroutine and so a moment later: one for each context. Where very many have one parent
+// that is cancelled as a whole, package context is better.
 func (t *Timers) WithTimeout(parent context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	return t.withDeadline(parent, time.Now().Add(d), d, false)
 }

@@ -5,7 +5,7 @@ package wheel
 //
 // A tick is whatever the owner counts in, below 2^48; a later one counts as 2^48 - 1, and that one never comes. Adding,
 // moving and removing cost O(1); firing costs at most eight moves a timer over its whole life. It allocates in chunks,
-// not for each timer.
+// not for each timer. What is added for a tick at or before now, and removed again, leaves up to 16 bytes until the next Advance.
 type Core[T any] struct {
 	nodes  table
 	values values[T]

@@ -16,7 +16,8 @@ import (
 // makes a new timer, also from within the callback.
 //
 // A key that is not equal to itself, as NaN, is like a timer without a key: each Set adds one more, which fires, and which
-// Len, All and Drain see, but nobody finds it by its key. If K is an interface type, keys must be comparable, as those of
+// Len, All and Drain see, but nobody finds it by its key. A key must not change while it has a timer, as a string does that was made
+// without a copy of bytes which are written again: then nobody finds it either. If K is an interface type, keys must be comparable, as those of
 // a map; the methods panic otherwise.
 //
 // They take O(1) and the lock of one of the shards, that which the key's hash names, and do not allocate, but for what
@@ -223,7 +224,7 @@ func (k *Keyed[K, V]) removeLocked(sh *shard[pair[K, V]], index uint32) pair[K, 
 func (k *Keyed[K, V]) forgetLocked(sh *shard[pair[K, V]], index uint32) {
 	if key := sh.values.at(index).key; equal(key, key) {
 		hash, _ := k.place(key)
-		k.rings[sh.number].of(hash).remove(makeTag(hash, index))
+		k.rings[sh.number].remove(hash, index)
 	}
 }
 

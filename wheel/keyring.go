@@ -70,11 +70,33 @@ func (d *drawer) put(t tag) {
 	d.slots[slot] = t
 }
 
-// remove takes out a tag that is there, and moves up those behind it that had to go past their homes because of it: no
+// remove takes out the tag of a timer, which is there. If the key has changed since, it stands elsewhere: then all drawers
+// are searched, since a tag must not outlive its timer.
+func (r *keyring) remove(hash uint64, index uint32) {
+	if r.of(hash).remove(makeTag(hash, index)) {
+		return
+	}
+	for i := range r {
+		for _, t := range r[i].slots {
+			if t != 0 && t.index() == index {
+				r[i].remove(t)
+				return
+			}
+		}
+	}
+}
+
+// remove takes out a tag, if it is there, and moves up those behind it that had to go past their homes because of it: no
 // search ever meets a gap.
-func (d *drawer) remove(t tag) {
+func (d *drawer) remove(t tag) bool {
+	if d.used == 0 {
+		return false
+	}
 	gap := d.home(uint64(t))
 	for d.slots[gap] != t {
+		if d.slots[gap] == 0 {
+			return false
+		}
 		gap = d.after(gap)
 	}
 	for slot := d.after(gap); d.slots[slot] != 0; slot = d.after(slot) {
@@ -88,6 +110,7 @@ func (d *drawer) remove(t tag) {
 	if d.used < len(d.slots)/4 && len(d.slots) > minSlots {
 		d.resize(2 * d.used)
 	}
+	return true
 }
 
 // resize leaves the drawer about half full: the next comes only after insertions or removals in proportion to its length.

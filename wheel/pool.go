@@ -28,10 +28,11 @@ const (
 //	w := wheel.New(wheel.Config{Run: pool.Run}, fire)
 //
 // A worker is a goroutine that starts when a function comes and ends when none waits: an idle Pool has no goroutine, and
-// needs no Close; NewPool makes it. A function that calls runtime.Goexit, or panics where OnPanic is told of it, takes nothing with it.
+// needs no Close. NewPool makes it. A function that calls runtime.Goexit, or panics where OnPanic is told of it, harms no
+// other. A Pool whose Run may block belongs to the testing/synctest bubble where it is used.
 //
 // A callback that runs in a Pool may do with its wheel whatever a callback may, also close it: even while Run waits for
-// room, Close does not. What it should not do is call the Run of a Pool that blocks: if all workers did, each would
+// room, Close does not, if Config.Run is the Run of the Pool itself. What it should not do is call the Run of a Pool that blocks: if all workers did, each would
 // wait for the others.
 type Pool struct {
 	workers, room int

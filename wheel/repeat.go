@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Repeat is a setting of [Timers.Every]. Settings may also be joined by |.
+// Repeat is a setting of [Timers.Every]. Settings may also be joined by |, but not one Jitter to another.
 type Repeat uint64
 
 const (
@@ -41,7 +41,7 @@ func Jitter(x float64) Repeat {
 }
 
 // Every calls f, by way of Config.Run, again and again until the Timer is stopped: at start + d, start + 2d and so on,
-// without drift, however long it takes. Runs do not overlap: the next never begins while one is running. A run that panics
+// without drift, however long it takes; but, unless it has to catch up, once a tick at most. Runs do not overlap: the next never begins while one is running. A run that panics
 // (if Config.OnPanic is set), or that Run refuses, does not end the series. Stop and Reset may be called within f. If there is
 // no room for it, or the Timers is closed, the series is over before it began.
 //
@@ -152,7 +152,11 @@ func (e *every) end(t *Timer) {
 	moved := e.moved
 	if e.moved = false; t.armed {
 		e.advance(time.Now(), moved)
-		_ = t.armLocked(e.left()) // fails only after Close
+		left := e.left()
+		if e.missed == SkipMissed && e.period < t.wheel.tick {
+			left = max(left, 1) // in the next tick, or it would never pause
+		}
+		_ = t.armLocked(left) // fails only after Close
 	}
 }
 
@@ -207,6 +211,10 @@ func (t *Timer) beginRunLocked(id ID) bool {
 		return false
 	}
 	t.id = 0
+	if t.waits > 0 { // a StopWait has stopped it
+		t.releaseLocked()
+		return false
+	}
 	t.runs++
 	return true
 }

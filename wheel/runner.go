@@ -43,10 +43,7 @@ func (sh *shard[T]) handOver(number uint64, timers int, f, lost func()) {
 		// Run has refused f, panicked or ended this goroutine. If the callback has not begun it never will, even if Run
 		// has left it with somebody.
 		if taken == nil || !taken.Swap(true) {
-			if lost != nil {
-				lost()
-			}
-			sh.drop(timers)
+			sh.lose(timers, lost)
 		}
 		if sh.onPanic != nil {
 			if v := recover(); v != nil {
@@ -55,6 +52,14 @@ func (sh *shard[T]) handOver(number uint64, timers int, f, lost func()) {
 		}
 	}()
 	accepted = sh.run(run)
+}
+
+// lose drops timers and tells of it, however that ends.
+func (sh *shard[T]) lose(timers int, lost func()) {
+	defer sh.drop(timers)
+	if lost != nil {
+		lost()
+	}
 }
 
 // once returns f so that it runs only if taken is not set, which it then sets.

@@ -114,16 +114,13 @@ func (s *source) arm(left time.Duration, wall bool) error {
 }
 
 // finish ends the source, if it has not ended otherwise, and returns when the child is cancelled, by whomever.
-func (s *source) finish(e *ending) { s.finishBut(e).end() }
-
-// finishBut is finish, but for the watch of the parent.
-func (s *source) finishBut(e *ending) watch {
+func (s *source) finish(e *ending) {
 	s.timer.mu.Lock()
 	s.over.CompareAndSwap(nil, e)
 	w := s.endLocked()
 	s.timer.mu.Unlock()
 	s.hook() // a second time, perhaps: then it waits for the first
-	return w
+	w.end()
 }
 
 func (s *source) endLocked() watch {
@@ -145,12 +142,11 @@ func (s *source) refuse(err error) {
 
 func (s *source) direct() bool { return true }
 
+// fire leaves the driver's goroutine, as package context has one for it: there may be very many contexts below, and the
+// parent may be busy.
 func (s *source) fire(t *Timer, id ID) {
-	if !t.take(id) {
-		return
-	}
-	if w := s.finishBut(&atDeadline); w != nil {
-		go w.end() // the driver must not wait for the parent
+	if t.take(id) {
+		go s.finish(&atDeadline)
 	}
 }
 

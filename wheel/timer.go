@@ -22,13 +22,14 @@ type Timer struct {
 	runs   int32      // callbacks that are running
 	armed  bool       // pending: it holds a room; for a single event exactly if id is not 0
 	killed bool
+	waits  uint16        // calls of StopWait that wait; while there are any no callback begins
 	quiet  chan struct{} // if not nil, closed when runs reaches 0
 }
 
 // Stop keeps the Timer from firing. It returns true if it did so: the function of AfterFunc will not begin, a series is
 // over, and from C nothing will be received, as Stop takes back what was sent but not yet received. It returns false if
-// the function has begun or the time was received, or the Timer was stopped already. It does not wait for a function that
-// runs: StopWait does.
+// the function has begun or Run has refused it (Stats.Dropped), the time was received, or the Timer was stopped already. It
+// does not wait for a function that runs: StopWait does.
 func (t *Timer) Stop() bool {
 	t.mustBeMade("Stop")
 	return t.halt()
@@ -79,35 +80,38 @@ func (t *Timer) Reset(d time.Duration) bool {
 
 // StopWait stops the Timer and waits until no call of its function is running, or until ctx is done: then it returns the
 // context's error. Once it has returned nil, the function neither runs nor will, unless the Timer is reset after that.
-// It undoes a Reset that the function, or others, make while it waits. It must not be called by that function, for
-// which it would wait.
+// It undoes a Reset that the function, or others, make while it waits: no run begins meanwhile. It must not be called by
+// that function, for which it would wait.
 func (t *Timer) StopWait(ctx context.Context) error {
 	t.mustBeMade("StopWait")
-	for {
-		quiet := t.haltUnlessQuiet()
-		if quiet == nil {
-			return nil
-		}
-		select {
-		case <-quiet:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-// haltUnlessQuiet stops the Timer. It returns nil if no callback is running, otherwise a channel that is closed then.
-func (t *Timer) haltUnlessQuiet() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.haltLocked()
-	if t.runs == 0 {
-		return nil
+	t.waits++ // so runs only falls
+	defer func() { t.waits-- }()
+	for t.runs > 0 {
+		if err := t.waitLocked(ctx); err != nil {
+			return err
+		}
+		t.haltLocked()
 	}
+	return nil
+}
+
+// waitLocked waits, without the lock, until no callback is running.
+func (t *Timer) waitLocked(ctx context.Context) error {
 	if t.quiet == nil {
 		t.quiet = make(chan struct{})
 	}
-	return t.quiet
+	quiet := t.quiet
+	t.mu.Unlock()
+	defer t.mu.Lock()
+	select {
+	case <-quiet:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // Kill is Stop for good: every later Reset does nothing and returns false, also one that the function makes while it

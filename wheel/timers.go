@@ -16,8 +16,8 @@ import (
 // nothing is due, and needs no Close: it stays alive while a timer is pending, and is collected when it is empty and
 // forgotten. It belongs to the testing/synctest bubble where it was used first.
 //
-// Functions run where Config.Run says. Times are sent, contexts cancelled and sleepers woken on the driver's own goroutine,
-// whatever Run does, so that no overload of Run can keep them from it; but while Run blocks, its shard fires nothing.
+// Functions run where Config.Run says. Times are sent and sleepers woken on the driver's own goroutine, and contexts cancelled
+// on one each, whatever Run does: so no overload of Run can keep them from it, but while Run blocks, its shard fires nothing.
 //
 // Config.MaxPending limits the timers that stand. One that is over it, or comes after Close, is made stopped: it does not
 // fire. Sleep returns ErrFull or ErrClosed then, and contexts are cancelled at once with that cause. Resetting a timer that
@@ -128,7 +128,8 @@ func (t *Timers) Stats() Stats { return t.use().Stats() }
 // Close stops all timers, and there will be no others: functions are not called, channels deliver nothing, periods end.
 // Sleep returns ErrClosed, and contexts are cancelled with the cause ErrClosed. It waits for hand-overs to Run that are
 // under way on other goroutines. Functions that Run has got by then still run, unless they are stopped before they begin;
-// Shutdown waits for them. Close may be called twice, by anyone, and from within a callback.
+// Shutdown waits for them. Close may be called twice, by anyone, and from within a callback, with the exception of
+// [Wheel.Close].
 func (t *Timers) Close() { _ = t.shut(context.Background()) }
 
 // Shutdown is Close, and then waits until every function that Run has got has returned, or until ctx is done: then it

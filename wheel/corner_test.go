@@ -1,0 +1,169 @@
+package wheel
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unsafe"
+)
+
+func TestStopWaitEndsAlthoughItsFunctionResetsTheTimer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var timers Timers
+		var runs atomic.Int64
+		made := make(chan *Timer, 1)
+		var timer atomic.Pointer[Timer]
+		again := func() {
+			if runs.Add(1) == 1 {
+				timer.Store(<-made)
+			}
+			time.Sleep(5 * time.Millisecond)
+			timer.Load().Reset(0)
+			time.Sleep(5 * time.Millisecond)
+		}
+		single := timers.AfterFunc(time.Millisecond, again)
+		made <- single
+		time.Sleep(3 * time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := single.StopWait(ctx); err != nil || runs.Load() != 1 {
+			t.Errorf("StopWait = %v after %d runs", err, runs.Load())
+		}
+		time.Sleep(time.Second)
+		if runs.Load() != 1 {
+			t.Errorf("%d runs in all", runs.Load())
+		}
+	})
+}
+
+func TestStopWaitEndsASeriesThatResetsItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timers := NewTimers(Config{MaxPending: 1})
+		var series atomic.Pointer[Timer]
+		series.Store(timers.Every(time.Millisecond, func() {
+			time.Sleep(time.Millisecond)
+			series.Load().Reset(1)
+		}))
+		time.Sleep(10*time.Millisecond + time.Microsecond)
+		for range 100 {
+			if err := series.Load().StopWait(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if n := timers.Len(); n != 0 {
+				t.Fatalf("%d pending after StopWait", n)
+			}
+			series.Load().Reset(time.Millisecond)
+			time.Sleep(3*time.Millisecond + 7*time.Microsecond)
+		}
+		series.Load().Kill()
+	})
+}
+
+func TestAKeyThatChangesHarmsNoOther(t *testing.T) {
+	for _, others := range []int{0, 5000} {
+		synctest.Test(t, func(t *testing.T) {
+			var fired atomic.Int64
+			k := NewKeyed(Config{Shards: 1}, func(string, int) { fired.Add(1) })
+			bytes := []byte("hello")
+			if _, err := k.Set(unsafe.String(&bytes[0], len(bytes)), 1, time.Second); err != nil {
+				t.Fatal(err)
+			}
+			for i := range others {
+				if _, err := k.Set(fmt.Sprint(i), i, time.Hour); err != nil {
+					t.Fatal(err)
+				}
+			}
+			sh := k.wheel.shards[0]
+			sh.mu.Lock() // for the race detector
+			bytes[0] = 'j'
+			sh.mu.Unlock()
+			time.Sleep(2 * time.Second)
+			synctest.Wait()
+			if fired.Load() != 1 || k.Len() != others {
+				t.Errorf("fired %d, %d pending", fired.Load(), k.Len())
+			}
+			for i := range others {
+				if v, ok := k.Remove(fmt.Sprint(i)); !ok || v != i {
+					t.Fatalf("key %d is gone", i)
+				}
+			}
+			for i := range k.rings[0] {
+				if used := k.rings[0][i].used; used != 0 {
+					t.Errorf("%d tags are left", used)
+				}
+			}
+		})
+	}
+}
+
+// exitingNext has one instant, and ends the goroutine that asks for another.
+type exitingNext struct{ asked atomic.Bool }
+
+func (s *exitingNext) Next(after time.Time) time.Time {
+	if s.asked.Swap(true) {
+		runtime.Goexit()
+	}
+	return after.Add(time.Millisecond)
+}
+
+func TestANextThatExitsInARefusedRunIsCountedAsDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pool := NewPool(1, 0, Drop)
+		timers := NewTimers(Config{Run: pool.Run, Shards: 1})
+		hold := make(chan struct{})
+		timers.AfterFunc(0, func() { <-hold })
+		synctest.Wait()
+		timers.Schedule(new(exitingNext), func() {})
+		time.Sleep(time.Second)
+		close(hold)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := timers.Shutdown(ctx); err != nil {
+			t.Errorf("Shutdown: %v", err)
+		}
+		if s := timers.Stats(); s.Fired != 1 || s.Dropped != 1 {
+			t.Errorf("fired %d, dropped %d", s.Fired, s.Dropped)
+		}
+	})
+}
+
+func TestATinyPeriodRunsOnceATick(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var timers Timers
+		var runs atomic.Int64
+		timer := timers.Every(1, func() { runs.Add(1) })
+		time.Sleep(100 * time.Millisecond)
+		if err := timer.StopWait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n := runs.Load(); n < 50 || n > 101 {
+			t.Errorf("%d runs in 100 ticks", n)
+		}
+	})
+}
+
+// A hook that blocks stands for very many contexts below.
+func TestADeadlineWhoseContextsEndSlowlyDelaysNoTimer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timers := NewTimers(Config{Shards: 1})
+		ctx, cancel := timers.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		hold := make(chan struct{})
+		slow := ctx.(*deadlineCtx)
+		hook := slow.source.hook
+		slow.source.hook = func() { <-hold; hook() }
+		var fired atomic.Bool
+		timers.AfterFunc(time.Second+time.Millisecond, func() { fired.Store(true) })
+		time.Sleep(time.Second + 2*time.Millisecond)
+		synctest.Wait()
+		if !fired.Load() {
+			t.Error("the timer after the deadline waits")
+		}
+		close(hold)
+		<-ctx.Done()
+	})
+}
