@@ -102,6 +102,26 @@ func TestAScheduleFollowsTheWallClock(t *testing.T) {
 	})
 }
 
+func TestNoInstantComesTwice(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		tm, clock := scheduled(cfg)
+		var instants []string
+		series := tm.Schedule(hourly{}, func() {
+			instants = append(instants, clock.now().UTC().Format("15:04"))
+			if len(instants) == 2 {
+				clock.step(-90 * time.Minute) // before Next is asked for what follows 02:00
+			}
+		})
+		time.Sleep(5*time.Hour + time.Minute)
+		if err := series.StopWait(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if want := []string{"01:00", "02:00", "03:00"}; !slices.Equal(instants, want) {
+			t.Errorf("runs at %v, want %v", instants, want)
+		}
+	})
+}
+
 func TestAScheduleMayBeResetAndGoesOn(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		tm, _ := scheduled(cfg)
