@@ -34,8 +34,9 @@ help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: test
-test: checked ## vet, gofmt, build everything, race tests in their short form
+test: checked ## vet, gofmt, build everything, race tests in their short form, 10^7 operations on the engine against a model
 	@CGO_ENABLED=1 $(GO) test $(RACE) -short -timeout 10m -run '$(RUN)' $(PKG)
+	@$(GO) test -timeout 10m -run '^TestCoreAgreesWithASortedHeap$$' ./wheel -model.ops 10000000
 
 .PHONY: test-slow
 test-slow: checked ## the same tests in their long form
