@@ -5,7 +5,8 @@ package wheel
 //
 // A tick is whatever the owner counts in, below 2^48; a later one counts as 2^48 - 1, and that one never comes. Adding,
 // moving and removing cost O(1); firing costs at most eight moves a timer over its whole life. It allocates in chunks,
-// not for each timer. What is added for a tick at or before now, and removed again, leaves up to 16 bytes until the next Advance.
+// not for each timer. What is added for a tick at or before now, and removed again, leaves up to 16 bytes until the next
+// Advance.
 type Core[T any] struct {
 	nodes  table
 	values values[T]
@@ -20,7 +21,8 @@ func NewCore[T any](now uint64) *Core[T] {
 }
 
 // Add sets a timer that carries v for tick when, and returns its ID. A tick at or before now is due at once: the next
-// Advance fires it, in the order of the ticks. One before now costs O(log n) of those. Zero is returned, and nothing added, only when 2^28 timers are pending.
+// Advance fires it, in the order of the ticks. One before now costs O(log n) of those. Zero is returned, and nothing
+// added, only when 2^28 timers are pending.
 func (c *Core[T]) Add(when uint64, v T) ID {
 	when = min(when, maxTick)
 	index, n, generation := c.nodes.take()
@@ -56,9 +58,10 @@ func (c *Core[T]) Remove(id ID) (v T, ok bool) {
 	return v, true
 }
 
-// Next returns the tick with which Advance should be called next: the start of the next busy slot. Before it nothing is due.
-// It is never later than the earliest deadline, and often earlier if that is far; then Advance fires nothing, and Next is later. It
-// is the tick where the Core stands if something is due already. It returns false if no timer is pending.
+// Next returns the tick with which Advance should be called next: the start of the next busy slot. Before it nothing is
+// due. It is never later than the earliest deadline, and often earlier if that is far; then Advance fires nothing, and
+// Next is later. It is the tick where the Core stands if something is due already. It returns false if no timer is
+// pending.
 func (c *Core[T]) Next() (tick uint64, ok bool) { return c.ticks.next() }
 
 // Advance moves to tick now and calls fire for the timers that are due, in the order of their ticks, but for at most

@@ -15,10 +15,10 @@ import (
 // A key's timer ends when it is handed over to Config.Run, before its callback begins. From then on the key is free: Set
 // makes a new timer, also from within the callback.
 //
-// A key that is not equal to itself, as NaN, is like a timer without a key: each Set adds one more, which fires, and which
-// Len, All and Drain see, but nobody finds it by its key. A key must not change while it has a timer, as a string does that was made
-// without a copy of bytes which are written again: then nobody finds it either. If K is an interface type, keys must be comparable, as those of
-// a map; the methods panic otherwise.
+// A key that is not equal to itself, as NaN, is like a timer without a key: each Set adds one more, which fires, and
+// which Len, All and Drain see, but nobody finds it by its key. A key must not change while it has a timer, as a string
+// does that was made without a copy of bytes which are written again: then nobody finds it either. If K is an interface
+// type, keys must be comparable, as those of a map; the methods panic otherwise.
 //
 // They take O(1) and the lock of one of the shards, that which the key's hash names, and do not allocate, but for what
 // grows with the number of keys. A timer costs 24 bytes, about 13 more to find it by its key, and the sizes of K and V; if

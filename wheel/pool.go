@@ -32,8 +32,8 @@ const (
 // other. A Pool whose Run may block belongs to the testing/synctest bubble where it is used.
 //
 // A callback that runs in a Pool may do with its wheel whatever a callback may, also close it: even while Run waits for
-// room, Close does not, if Config.Run is the Run of the Pool itself. What it should not do is call the Run of a Pool that blocks: if all workers did, each would
-// wait for the others.
+// room, Close does not, if Config.Run is the Run of the Pool itself. What it should not do is call the Run of a Pool that
+// blocks: if all workers did, each would wait for the others.
 type Pool struct {
 	workers, room int
 	full          Overflow
@@ -72,9 +72,9 @@ func (p *Pool) Run(f func()) {
 	p.offer(f, nil)
 }
 
-// Close refuses what comes from now on and waits until everything that came before has run. A Run that waits for room then
-// returns at once, and its function is run too. Wheels count what is refused as dropped; close them first if nothing shall be lost. Close may be
-// called twice, by anyone but a function that runs in the Pool, for which it would wait.
+// Close refuses what comes from now on and waits until everything that came before has run. A Run that waits for room
+// then returns at once, and its function is run too. Wheels count what is refused as dropped; close them first if nothing
+// shall be lost. Close may be called twice, by anyone but a function that runs in the Pool, for which it would wait.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	p.closed = true

@@ -41,9 +41,10 @@ func Jitter(x float64) Repeat {
 }
 
 // Every calls f, by way of Config.Run, again and again until the Timer is stopped: at start + d, start + 2d and so on,
-// without drift, however long it takes; but, unless it has to catch up, once a tick at most. Runs do not overlap: the next never begins while one is running. A run that panics
-// (if Config.OnPanic is set), or that Run refuses, does not end the series. Stop and Reset may be called within f. If there is
-// no room for it, or the Timers is closed, the series is over before it began.
+// without drift, however long it takes; but, unless it has to catch up, once a tick at most. Runs do not overlap: the
+// next never begins while one is running. A run that panics (if Config.OnPanic is set), or that Run refuses, does not end
+// the series. Stop and Reset may be called within f. If there is no room for it, or the Timers is closed, the series is
+// over before it began.
 //
 // Of SkipMissed, CatchUp and FixedDelay, which exclude each other, the last that opts give counts. Every panics if d is not
 // positive, f is nil, or opts make no sense.
