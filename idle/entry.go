@@ -1,0 +1,42 @@
+package idle
+
+import "sync/atomic"
+
+// clock is what the entries of a group read: the number of its present step. Entries of all connections read it all the time and
+// one goroutine writes it once a step, so it stands alone on its cache lines: two, since processors fetch them in pairs.
+type clock struct {
+	_   [64]byte
+	now atomic.Uint32 // the low bits of grid.now; written by the group's driver, read by all touches
+	_   [60]byte
+}
+
+// Entry is what a connection carries to be watched: embed it. Its methods may be called by any goroutine at any time, also
+// before it is tracked and after: then they do nothing. An Entry must not be copied while it is tracked.
+type Entry struct {
+	clock atomic.Pointer[clock] // nil: not tracked; written by its group, read by touches
+
+	// The steps of the last touches. Touches write them, and the group reads them. Two touches at a time may write different
+	// steps, one after the other: both are the present one or the one before, for which the judgement allows.
+	read, write atomic.Uint32
+}
+
+// TouchRead says that something was received. It takes a nanosecond or two: a number is copied, if it has changed.
+func (e *Entry) TouchRead() {
+	if c := e.clock.Load(); c != nil {
+		copyStep(&e.read, c)
+	}
+}
+
+// TouchWrite says that something was sent. It costs what TouchRead does.
+func (e *Entry) TouchWrite() {
+	if c := e.clock.Load(); c != nil {
+		copyStep(&e.write, c)
+	}
+}
+
+// copyStep writes only if the step has changed: a store costs several times a load, and takes the line from other processors.
+func copyStep(to *atomic.Uint32, c *clock) {
+	if now := c.now.Load(); to.Load() != now {
+		to.Store(now)
+	}
+}
