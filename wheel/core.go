@@ -65,10 +65,10 @@ func (c *Core[T]) Remove(id ID) (v T, ok bool) {
 func (c *Core[T]) Next() (tick uint64, ok bool) { return c.ticks.next() }
 
 // Advance moves to tick now and calls fire for the timers that are due, in the order of their ticks, but for at most
-// limit of them; it returns for how many. Fewer than limit means that nothing is due any more. A now before the tick where
-// the Core stands counts as that. If more were due, the
-// next call goes on where this one stopped. What was set for the past fires in the order of its ticks too, before what
-// is due now; timers of one tick are in no particular order.
+// limit of them; it returns for how many. Fewer than limit means that nothing is due any more. A now before the tick
+// where the Core stands counts as that. If more were due, the next call goes on where this one stopped. What was set
+// for the past fires in the order of its ticks too, before what is due now; timers of one tick are in no particular
+// order.
 //
 // A timer has ended when fire is called for it. fire may call Add, Reset, Remove, Next and Len, but not Advance; a timer
 // that it adds at or before the current tick is fired in the same call, in its order among those that are still to fire.

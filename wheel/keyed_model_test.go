@@ -4,7 +4,6 @@ import (
 	"errors"
 	"maps"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
@@ -274,17 +273,4 @@ func FuzzKeyed(f *testing.F) {
 	f.Fuzz(runKeyedOps)
 }
 
-func TestAKeyedAgreesWithAMapOnFakeTime(t *testing.T) {
-	operations := modelOperations() / 200
-	for seed := range uint64(20) {
-		r := rand.New(rand.NewPCG(*modelSeed, seed))
-		data := make([]byte, 1+3*operations/20)
-		for i := range data {
-			data[i] = byte(r.Uint32())
-		}
-		runKeyedOps(t, data)
-		if t.Failed() {
-			t.Fatalf("seed %d, %d", *modelSeed, seed)
-		}
-	}
-}
+func TestAKeyedAgreesWithAMapOnFakeTime(t *testing.T) { runAtRandom(t, runKeyedOps) }

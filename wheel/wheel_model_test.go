@@ -266,7 +266,10 @@ func FuzzWheel(f *testing.F) {
 	f.Fuzz(runWheelOps)
 }
 
-func TestAWheelAgreesWithItsModelOnFakeTime(t *testing.T) {
+func TestAWheelAgreesWithItsModelOnFakeTime(t *testing.T) { runAtRandom(t, runWheelOps) }
+
+// runAtRandom gives what a fuzz target runs bytes that are drawn from the seed.
+func runAtRandom(t *testing.T, run func(t *testing.T, data []byte)) {
 	operations := modelOperations() / 200
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(*modelSeed, seed))
@@ -274,7 +277,7 @@ func TestAWheelAgreesWithItsModelOnFakeTime(t *testing.T) {
 		for i := range data {
 			data[i] = byte(r.Uint32())
 		}
-		runWheelOps(t, data)
+		run(t, data)
 		if t.Failed() {
 			t.Fatalf("seed %d, %d", *modelSeed, seed)
 		}

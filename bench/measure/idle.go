@@ -14,12 +14,7 @@ const settle = time.Second
 func idle[H any](j record.Job, open opener[H]) (record.Values, error) {
 	timers := open(tally.New(0, 0))
 	defer timers.Close()
-	handles := make([]H, j.N)
-	withoutGC(func() {
-		for i := range handles {
-			handles[i] = timers.Nop(delay(i))
-		}
-	})
+	handles := stand(timers, j.N)
 	time.Sleep(settle)
 	before := used()
 	time.Sleep(j.Window)

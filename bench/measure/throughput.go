@@ -14,12 +14,7 @@ import (
 func throughput[H any](j record.Job, open opener[H]) (record.Values, error) {
 	timers := open(tally.New(0, 0))
 	defer timers.Close()
-	handles := make([]H, j.N)
-	withoutGC(func() {
-		for i := range handles {
-			handles[i] = timers.Nop(delay(i))
-		}
-	})
+	handles := stand(timers, j.N)
 
 	crew := newCrew(j.Goroutines, timers, handles)
 	m := startMeter()
@@ -29,6 +24,17 @@ func throughput[H any](j record.Job, open opener[H]) (record.Values, error) {
 		return nil, fmt.Errorf("%d of %d operations found a standing timer gone", refused, done)
 	}
 	return values, allStand(timers, handles, j.N)
+}
+
+// stand sets n timers, at random.
+func stand[H any](timers peer.Timers[H], n int) []H {
+	handles := make([]H, n)
+	withoutGC(func() {
+		for i := range handles {
+			handles[i] = timers.Nop(delay(i))
+		}
+	})
+	return handles
 }
 
 // allStand checks that n timers are pending, as far as the implementation says, and that handles, or a thousand of them, can

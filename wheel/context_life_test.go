@@ -1,0 +1,211 @@
+package wheel
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// What contexts leave behind, what they do when their Timers is full or closed, and how many end together. The rest, with
+// the table, is in context_test.go.
+
+func TestNoContextIsLeftUnwatched(t *testing.T) {
+	inBubble(t, func(t *testing.T, cfg Config) {
+		cfg.MaxPending = 2
+		tm := NewTimers(cfg)
+		parent, cancelParent := context.WithCancel(t.Context())
+		defer cancelParent()
+		a, cancelA := tm.WithTimeout(parent, time.Hour)
+		defer cancelA()
+		b, cancelB := tm.WithDeadline(parent, time.Now().Add(time.Hour).Round(0))
+		defer cancelB()
+		child, cancelChild := context.WithCancel(b)
+		defer cancelChild()
+		refused, cancel := tm.WithTimeout(parent, time.Hour)
+		mustEnd(t, "without room", refused, context.Canceled, ErrFull)
+		cancel()
+		cancelA()
+		roomy, cancel := tm.WithTimeout(parent, time.Hour)
+		defer cancel()
+		mustGoOn(t, "with room", roomy)
+		tm.Close()
+		mustEnd(t, "cancelled before Close", a, context.Canceled, context.Canceled)
+		mustEnd(t, "pending at Close", b, context.Canceled, ErrClosed)
+		mustEnd(t, "child of what was pending", child, context.Canceled, ErrClosed)
+		for _, at := range []time.Time{time.Now().Add(time.Hour), time.Now().Add(time.Hour).Round(0)} {
+			late, cancel := tm.WithDeadline(parent, at)
+			mustEnd(t, "made after Close", late, context.Canceled, ErrClosed)
+			cancel()
+		}
+		over, cancel := tm.WithTimeout(parent, 0)
+		defer cancel()
+		mustEnd(t, "over, and after Close", over, context.DeadlineExceeded, context.DeadlineExceeded)
+	})
+}
+
+func TestCloseCancelsContextsWhileRunBlocks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		admitted := make(chan struct{})
+		tm := NewTimers(Config{Shards: 1, Run: func(f func()) { <-admitted; f() }})
+		ctx, cancel := tm.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		tm.AfterFunc(time.Second, func() {})
+		time.Sleep(2 * time.Second)
+		closed := make(chan struct{})
+		go func() { tm.Close(); close(closed) }()
+		<-ctx.Done()
+		mustEnd(t, "at Close", ctx, context.Canceled, ErrClosed)
+		close(admitted)
+		<-closed
+	})
+}
+
+func TestChildrenNeedNoGoroutine(t *testing.T) {
+	var tm Timers
+	defer tm.Close()
+	parent, cancelParent := context.WithCancel(context.WithValue(context.Background(), ctxKey{}, 1))
+	defer cancelParent()
+	before := runtime.NumGoroutine()
+	ctx, cancel := tm.WithTimeout(parent, time.Hour)
+	defer cancel()
+	for range 100 {
+		_, cancel := context.WithCancel(context.WithValue(ctx, ctxKey{}, 2))
+		defer cancel()
+		_, cancel = tm.WithTimeout(context.WithValue(ctx, ctxKey{}, 2), time.Minute)
+		defer cancel()
+		context.AfterFunc(ctx, func() {})
+	}
+	if n := runtime.NumGoroutine() - before; n > 0 { // less: those of other tests have ended
+		t.Errorf("%d goroutines for 300 children", n)
+	}
+}
+
+func TestACancelledContextLeavesNothingBehind(t *testing.T) {
+	var tm Timers
+	defer tm.Close()
+	parent, cancelParent := context.WithCancel(context.Background())
+	defer cancelParent()
+	const n = 1000
+	for name, d := range map[string]time.Duration{"cancelled": time.Hour, "timed out": 1, "over before": -1} {
+		way := func() {
+			for range n {
+				ctx, cancel := tm.WithTimeout(parent, d)
+				if d > 0 && d < time.Hour {
+					defer func() { <-ctx.Done() }()
+					continue
+				}
+				cancel()
+			}
+		}
+		goroutines := runtime.NumGoroutine()
+		settle := func() { // those that leave the parent have ended
+			for range 10_000 {
+				if runtime.NumGoroutine() <= goroutines {
+					return
+				}
+				runtime.Gosched()
+			}
+		}
+		way() // tables get their size
+		settle()
+		before := heapInUse()
+		way()
+		settle()
+		if after := heapInUse(); after > before+n*300 { // a context that is kept has 500
+			t.Errorf("%s: %d bytes are left behind by each", name, (after-before)/n)
+		}
+	}
+	if tm.Len() != 0 {
+		t.Errorf("%d timers pending", tm.Len())
+	}
+}
+
+// Random layers of contexts of both packages, ended at one of them: everything below ends alike, nothing above.
+func TestLayersOfContexts(t *testing.T) {
+	for seed := range uint64(100) {
+		synctest.Test(t, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(4, seed))
+			tm := NewTimers(Config{Shards: 1})
+			defer tm.Close()
+			layers, cancels := []context.Context{t.Context()}, []func(){nil}
+			for i := range 20 {
+				ctx, cancel := layers[i], func() {}
+				switch r.IntN(5) {
+				case 0:
+					ctx, cancel = context.WithCancel(ctx)
+				case 1:
+					ctx = context.WithValue(ctx, ctxKey{}, i)
+				case 2:
+					ctx, cancel = context.WithTimeout(ctx, time.Hour)
+				default:
+					ctx, cancel = tm.WithTimeout(ctx, time.Hour-time.Duration(i))
+				}
+				layers, cancels = append(layers, ctx), append(cancels, cancel)
+				defer cancel()
+			}
+			at := 1 + r.IntN(20)
+			cancels[at]()
+			if layers[at].Err() == nil { // a value has nothing to cancel
+				return
+			}
+			synctest.Wait()
+			for i := 1; i <= 20; i++ {
+				if i < at {
+					mustGoOn(t, fmt.Sprintf("layer %d above %d", i, at), layers[i])
+					continue
+				}
+				mustEnd(t, fmt.Sprintf("layer %d of %v", i, layers[i]), layers[i], context.Canceled, context.Canceled)
+			}
+		})
+	}
+}
+
+func TestContextsUnderContention(t *testing.T) {
+	tm := NewTimers(Config{Shards: 2})
+	var wg sync.WaitGroup
+	for worker := range 32 {
+		wg.Go(func() {
+			r := rand.New(rand.NewPCG(5, uint64(worker)))
+			for range raceOperations() / 20 / 32 {
+				parent, cancelParent := context.WithCancel(context.Background())
+				ctx, cancel := tm.WithTimeout(parent, time.Duration(1+r.Int64N(int64(200*time.Microsecond))))
+				child, cancelChild := tm.WithTimeout(context.WithValue(ctx, ctxKey{}, 1), time.Duration(1+r.Int64N(int64(200*time.Microsecond))))
+				var hooks sync.WaitGroup
+				hooks.Add(1)
+				context.AfterFunc(child, hooks.Done)
+				var enders sync.WaitGroup
+				for _, end := range []func(){cancelParent, cancel, cancelChild} {
+					if r.IntN(3) == 0 {
+						enders.Go(end)
+					}
+				}
+				if r.IntN(2) == 0 {
+					_ = ctx.Err()
+				}
+				<-child.Done()
+				<-ctx.Done()
+				enders.Wait()
+				hooks.Wait()
+				if err := ctx.Err(); err != context.Cause(ctx) || err == nil || child.Err() == nil { //nolint:errorlint // exactly the same
+					t.Errorf("Err = %v, Cause = %v, child's Err = %v", err, context.Cause(ctx), child.Err())
+				}
+				cancelChild()
+				cancel()
+				cancelParent()
+			}
+		})
+	}
+	wg.Wait()
+	if n := tm.Len(); n != 0 {
+		t.Errorf("%d pending", n)
+	}
+	if err := tm.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	checkBooks(t, tm.use().Wheel)
+}
