@@ -11,14 +11,31 @@ type clock struct {
 }
 
 // Entry is what a connection carries to be watched: embed it. Its methods may be called by any goroutine at any time, also
-// before it is tracked and after: then they do nothing. An Entry must not be copied while it is tracked.
+// before it is tracked and after: then they do nothing. An Entry must not be copied while it is tracked. It may be tracked again
+// after Untrack has returned true, or after `on` has returned and the group closed the connection; by another group only when no
+// touch for the former one can be under way.
 type Entry struct {
 	clock atomic.Pointer[clock] // nil: not tracked; written by its group, read by touches
 
 	// The steps of the last touches. Touches write them, and the group reads them. Two touches at a time may write different
 	// steps, one after the other: both are the present one or the one before, for which the judgement allows.
-	read, write atomic.Uint32
+	read, write, pong atomic.Uint32
+
+	// use counts, in its low half, the relays that run on the connection, and in units of busyUnit what makes it busy; owed
+	// says that the group waits for the end of that. Written by those who run them, and owed by the group under its lock.
+	use atomic.Uint32
+
+	// What follows is the group's, under its lock.
+	seat   uint32 // where the group keeps the connection
+	pinged uint32 // the step of the last ping, at first that of Track
 }
+
+const (
+	relayMask = 1<<15 - 1
+	busyUnit  = 1 << 15
+	owed      = 1 << 31
+	busyMask  = owed - busyUnit
+)
 
 // TouchRead says that something was received. It takes a nanosecond or two: a number is copied, if it has changed.
 func (e *Entry) TouchRead() {
@@ -31,6 +48,14 @@ func (e *Entry) TouchRead() {
 func (e *Entry) TouchWrite() {
 	if c := e.clock.Load(); c != nil {
 		copyStep(&e.write, c)
+	}
+}
+
+// Pong says that the peer has answered a ping. It is a sign of life, but no use: it puts neither ReadIdle nor AllIdle off. One that
+// nobody asked for puts the next ping off, and no more.
+func (e *Entry) Pong() {
+	if c := e.clock.Load(); c != nil {
+		copyStep(&e.pong, c)
 	}
 }
 

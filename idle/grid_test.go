@@ -6,25 +6,29 @@ import (
 	"time"
 )
 
+func (g *grid) idleAt(touched uint32, timeout time.Duration) uint64 {
+	return max(g.past(touched), g.floor) + g.steps(timeout)
+}
+
 // A driver that is late by up to a resolution, and now and then stalls; connections that are touched at random; each is judged
 // at every step.
 func TestNothingIsIdleBeforeItsTimeoutAndEverythingSoonAfter(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 4))
-		g := grid{resolution: time.Duration(1 + r.Int64N(int64(time.Second)))}
+		g := grid{step: time.Duration(1 + r.Int64N(int64(time.Second)))}
 		g.now = r.Uint64N(1 << 33) // so that the 32 bits of the touches wrap
+		resolution := 2 * g.step
 		elapsed := g.place(g.now)
-		timeout := time.Duration(1 + r.Int64N(int64(100*g.resolution)))
+		timeout := time.Duration(1 + r.Int64N(int64(100*resolution)))
 
 		touchedAt, touched := elapsed, uint32(g.now)
 		spokenFrom := elapsed // since when the connection could speak without a stall
-		for range 2000 {
-			next := g.place(g.now + 1)
-			late := time.Duration(r.Int64N(int64(g.resolution)) + 1)
-			if r.IntN(300) == 0 {
-				late += time.Duration(r.Int64N(int64(50 * g.resolution)))
+		for range 4000 {
+			late := time.Duration(r.Int64N(int64(resolution)) + 1)
+			if r.IntN(600) == 0 {
+				late += time.Duration(r.Int64N(int64(50 * resolution)))
 			}
-			taken := next + late
+			taken := g.place(g.now+1) + late
 			if r.IntN(40) == 0 { // a touch at some time before the step is taken
 				touchedAt = elapsed + time.Duration(r.Int64N(int64(taken-elapsed)))
 				touched = uint32(g.now)
@@ -36,17 +40,30 @@ func TestNothingIsIdleBeforeItsTimeoutAndEverythingSoonAfter(t *testing.T) {
 			silent := elapsed - max(touchedAt, spokenFrom)
 			idle := g.now >= g.idleAt(touched, timeout)
 			if idle && silent < timeout {
-				t.Fatalf("seed %d: idle after %v of %v, resolution %v", seed, silent, timeout, g.resolution)
+				t.Fatalf("seed %d: idle after %v of %v, resolution %v", seed, silent, timeout, resolution)
 			}
-			if !idle && silent > timeout+4*g.resolution {
-				t.Fatalf("seed %d: not idle after %v of %v, resolution %v", seed, silent, timeout, g.resolution)
+			if !idle && silent > timeout+3*resolution { // a step that is a resolution late is the third of these
+				t.Fatalf("seed %d: not idle after %v of %v, resolution %v", seed, silent, timeout, resolution)
+			}
+		}
+	}
+}
+
+func TestAPunctualDriverIsAtMostTwoResolutionsLate(t *testing.T) {
+	for timeout := 5 * time.Second; timeout < 7*time.Second; timeout += 70 * time.Millisecond {
+		for touch := time.Duration(0); touch < time.Second; touch += 100 * time.Millisecond {
+			g := grid{step: time.Second / 2}
+			g.advance(touch)
+			due := g.place(g.idleAt(uint32(g.now), timeout)) - touch
+			if due < timeout || due > timeout+2*time.Second {
+				t.Errorf("touched at %v: idle after %v of %v", touch, due, timeout)
 			}
 		}
 	}
 }
 
 func TestAStallGivesEverybodyAFullTimeout(t *testing.T) {
-	g := grid{resolution: time.Second}
+	g := grid{step: time.Second} // the resolution is 2 s
 	for _, step := range []struct {
 		elapsed time.Duration
 		stalled bool
@@ -54,14 +71,14 @@ func TestAStallGivesEverybodyAFullTimeout(t *testing.T) {
 		idle    bool // touched in step 0, with a timeout of 5 s
 	}{
 		{time.Second, false, 1, false},
-		{3 * time.Second, false, 3, false}, // exactly a resolution late
-		{6 * time.Second, true, 6, false},
+		{4 * time.Second, false, 4, false}, // exactly a resolution late
+		{8 * time.Second, true, 8, false},
 		{time.Hour, true, 3600, false},
 		{time.Hour + time.Second, false, 3601, false},
 		{time.Hour + 3*time.Second, false, 3603, false},
 		{time.Hour + 5*time.Second, false, 3605, false},
-		{time.Hour + 6*time.Second, false, 3606, false},
-		{time.Hour + 7*time.Second, false, 3607, true},
+		{time.Hour + 7*time.Second, false, 3607, false},
+		{time.Hour + 8*time.Second, false, 3608, true},
 	} {
 		if got := g.advance(step.elapsed); got != step.stalled || g.now != step.now {
 			t.Errorf("at %v: stalled %v, step %d", step.elapsed, got, g.now)
@@ -73,8 +90,28 @@ func TestAStallGivesEverybodyAFullTimeout(t *testing.T) {
 }
 
 func TestTimeNeverTakesAStepBack(t *testing.T) {
-	g := grid{resolution: time.Second, now: 10, floor: 3}
+	g := grid{step: time.Second, now: 10, floor: 3}
 	if g.advance(9*time.Second) || g.now != 10 || g.floor != 3 {
 		t.Errorf("step %d, floor %d", g.now, g.floor)
+	}
+}
+
+func TestStepsOfTouchesAndOfHoldsAreCompletedAcrossTheWrap(t *testing.T) {
+	for _, now := range []uint64{0, 5, 1 << 32, 1<<32 + 3, 1<<40 - 1} {
+		g := grid{step: time.Second, now: now}
+		for _, ago := range []uint64{0, 1, 4, farSteps} {
+			if ago > now {
+				continue
+			}
+			if got := g.past(uint32(now - ago)); got != now-ago {
+				t.Errorf("at %d: %d steps ago is %d", now, ago, got)
+			}
+			if got := g.ahead(uint32(now + ago)); got != now+ago {
+				t.Errorf("at %d: in %d steps is %d", now, ago, got)
+			}
+		}
+		if got := g.past(uint32(now + 7)); got != now {
+			t.Errorf("at %d: a touch from the future counts as %d", now, got)
+		}
 	}
 }

@@ -1,0 +1,231 @@
+package idle
+
+import (
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/foliot/foliot/wheel"
+)
+
+// Group watches connections: it asks a function about those that nobody used for a while, and closes them if told. Its methods may
+// be called by any goroutine, also from `on`, but for Drain.
+//
+// A group without connections needs no attention: nothing wakes up, and one that is forgotten is collected.
+//
+// # Inside
+//
+// A connection has a seat, and while it is waiting a timer on core, for the earliest step in which something may be due. The driver
+// counts the steps, and sweeps: what is due goes into the lines, everything else gets a new timer. Workers take from the lines, look
+// again, and call `on`, all but that under the lock. So
+//
+//	waiting ──sweep, EvictIdlest, Drain──► queued ──worker──► asked ──Keep──► waiting
+//
+// and each of Untrack, Close and the verdict ends a connection once, since it does so under the lock.
+type Group[C any] struct {
+	clock  *clock // written under mu
+	on     func(C, Reason) Verdict
+	limits limits
+	kernel bool // all connections are asked for their ages
+	start  time.Time
+
+	mu       sync.Mutex // guards all that follows, and the group's part of its entries
+	grid     grid
+	policy   policy
+	pressure float64
+	core     *wheel.Core[uint32] // of seats, in steps
+	seats    seats[C]
+	probe    *probe // made when first needed
+
+	driver   *time.Timer // calls tick; nil before the first connection
+	look     func(wheel.ID, uint32)
+	driven   bool // it is set
+	sweeping bool
+	lines    lines
+	parting  []parting // what is closed after a grace, in order
+	workers  int
+	allowed  int    // how many may still be asked about in the present resolution
+	allowing uint64 // which one that is
+
+	tracked  int
+	draining bool
+	closed   bool
+	empty    chan struct{} // closed when the last connection has gone; nil if nobody waits
+	stats    Stats
+}
+
+// parting is a connection that is closed in a certain step, if nobody has done so until then.
+type parting struct {
+	step  uint64
+	close func()
+}
+
+// New returns a group that asks `on`, which says whether to close or to keep. Config.Workers goroutines at most call it, without any
+// lock, and never two at a time for one connection. It may call the group's methods; Untrack of the connection that it was called for
+// returns false, and has the group forget it afterwards.
+func New[C any](cfg Config, on func(C, Reason) Verdict) *Group[C] {
+	if on == nil {
+		panic("idle: New without a function to ask")
+	}
+	g := &Group[C]{clock: new(clock), on: on, limits: cfg.limits(), kernel: cfg.Activity == Kernel, start: time.Now()}
+	g.grid.step = g.limits.step
+	g.policy = g.limits.policy(&g.grid, 0)
+	g.seats.aged = g.limits.age > 0 || g.limits.handshake > 0
+	g.core = wheel.NewCore[uint32](0)
+	g.look = g.lookLocked
+	return g
+}
+
+// Track begins to watch a connection, as if it was used now. It takes a lock for a fraction of a microsecond. It fails with
+// ErrClosed, ErrTracked or ErrFull, and with Config.Activity Kernel if the kernel can't be asked about c: it must be a TCP connection
+// on Linux, or have a method NetConn that leads to one, as *tls.Conn has.
+func (g *Group[C]) Track(c C, e *Entry) error {
+	if !g.kernel {
+		return g.track(c, e, nil)
+	}
+	raw, err := rawOf(c)
+	if err != nil {
+		return err
+	}
+	return g.track(c, e, raw)
+}
+
+// track is Track by the kernel's word, if raw is not nil, or by touches.
+func (g *Group[C]) track(c C, e *Entry, raw syscall.RawConn) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case g.closed || g.draining:
+		return ErrClosed
+	case !e.clock.CompareAndSwap(nil, g.clock):
+		return ErrTracked
+	}
+	i, ok := g.seats.take()
+	if !ok {
+		e.clock.Store(nil)
+		return ErrFull
+	}
+	g.driveLocked()
+	g.tracked++
+	g.stats.Tracked++
+
+	now := uint32(g.grid.now)
+	e.seat, e.pinged = i, now
+	e.read.Store(now)
+	e.write.Store(now)
+	e.pong.Store(now)
+	e.use.Store(0)
+	chunk, at := g.seats.at(i)
+	chunk.seats[at] = seat[C]{c: c, entry: e}
+	if chunk.born != nil {
+		chunk.born[at] = now
+	}
+	if g.limits.handshake > 0 {
+		e.read.Store(now - 1) // a touch in this very step is seen
+		chunk.notes[at].set(unheard)
+	}
+	g.seats.setRaw(i, raw)
+	g.placeLocked(i)
+	return nil
+}
+
+// Untrack ends the watch. It returns true if `on` is not called for the connection any more; the Entry may be used again at once.
+// It returns false if it is not tracked by this group, or if `on` has been called for it: then the group forgets it when `on` returns,
+// and closes it only if that says so.
+func (g *Group[C]) Untrack(e *Entry) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if e.clock.Load() != g.clock {
+		return false
+	}
+	n := g.seats.note(e.seat)
+	if n.phase() == asked {
+		n.set(leaving)
+		return false
+	}
+	g.stats.Untracked++
+	g.forgetLocked(e.seat)
+	return true
+}
+
+// forgetLocked ends the watch of a connection. If it is queued, its seat stays taken until a worker finds it empty.
+func (g *Group[C]) forgetLocked(i uint32) {
+	chunk, at := g.seats.at(i)
+	s, n := &chunk.seats[at], &chunk.notes[at]
+	s.entry.clock.Store(nil)
+	if n.phase() == queued {
+		*s = seat[C]{}
+	} else {
+		if n.phase() == waiting {
+			g.core.Remove(s.timer)
+		}
+		g.seats.leave(i)
+	}
+	g.tracked--
+	if g.tracked == 0 && g.empty != nil {
+		close(g.empty)
+		g.empty = nil
+	}
+}
+
+// Len returns how many connections are tracked.
+func (g *Group[C]) Len() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.tracked
+}
+
+// Close forgets all connections and closes none; their entries may be used again. No `on` begins after it has returned; those
+// that run go on, and a verdict of theirs still closes. Track fails from then on.
+func (g *Group[C]) Close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed = true
+	for k, c := range g.seats.chunks {
+		for at := range uint32(chunkSize) {
+			if c.seats[at].entry == nil {
+				continue
+			}
+			if c.notes[at].phase() == asked {
+				c.notes[at].set(leaving)
+				continue
+			}
+			g.forgetLocked(uint32(k)*chunkSize + at)
+		}
+	}
+}
+
+// relay says that until relayed the connection's bytes go by without touches, as in sendfile and splice: meanwhile the kernel is
+// asked about it as well.
+func (g *Group[C]) relay(e *Entry, raw syscall.RawConn) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if e.clock.Load() == g.clock {
+		g.seats.setRaw(e.seat, raw)
+	}
+	e.use.Add(1)
+}
+
+func (g *Group[C]) relayed(e *Entry) { e.use.Add(^uint32(0)) }
+
+// busy says that until unbusy the connection counts as used, if the kernel is not asked about it, and that neither its age nor an
+// eviction ends it.
+func (g *Group[C]) busy(e *Entry) { e.use.Add(busyUnit) }
+
+func (g *Group[C]) unbusy(e *Entry) {
+	if use := e.use.Add(^uint32(busyUnit - 1)); use&busyMask != 0 || use&owed == 0 {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	e.use.And(^uint32(owed))
+	if e.clock.Load() == g.clock && g.seats.note(e.seat).phase() == waiting {
+		if g.draining {
+			g.core.Remove(g.seats.seat(e.seat).timer)
+			g.queueLocked(job{seat: e.seat, why: becauseDraining})
+			g.hireLocked()
+			return
+		}
+		g.againLocked(e.seat)
+	}
+}

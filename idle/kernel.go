@@ -1,0 +1,33 @@
+package idle
+
+import (
+	"syscall"
+	"time"
+)
+
+// jiffy is the kernel's grain: an age it tells may be that much too high.
+const jiffy = 10 * time.Millisecond
+
+// askKernelLocked raises what is known of a connection to what the kernel knows. Where it refuses, touches alone count; it does so
+// when the connection has been closed by its owner.
+func (g *Group[C]) askKernelLocked(s *sight, raw syscall.RawConn) {
+	if g.probe == nil {
+		g.probe = newProbe()
+	}
+	read, write, ok := g.probe.ages(raw)
+	if !ok {
+		return
+	}
+	now := time.Since(g.start)
+	s.read = max(s.read, g.stepAt(now-read))
+	s.write = max(s.write, g.stepAt(now-write))
+}
+
+// stepAt returns the step of something that happened then, by the kernel's word. The judgement allows for touches that came up to a
+// resolution after their step, so for a jiffy too, unless that is longer.
+func (g *Group[C]) stepAt(then time.Duration) uint64 {
+	if 2*g.grid.step < jiffy {
+		then += jiffy
+	}
+	return min(uint64(max(then, 0)/g.grid.step), g.grid.now)
+}

@@ -1,0 +1,160 @@
+package idle
+
+import "time"
+
+// policy is a Config in steps of a grid, under a pressure. 0: off.
+type policy struct {
+	read, write, all, handshake, age uint64
+	ageSpread                        uint64 // by up to how many steps it may be less
+	ageAgain                         uint64
+
+	ping, pingSpread, pong uint64
+	maxMissed              uint8
+}
+
+// policy returns the steps of the limits at a pressure of 0 to 1: what is left of the timeouts is 1 - p. Pings are not sent more
+// often under pressure: that would add to it.
+func (l *limits) policy(g *grid, pressure float64) policy {
+	left := func(d time.Duration) time.Duration { return max(time.Duration(float64(d)*(1-pressure)), 1) }
+	steps := func(d time.Duration) uint64 {
+		if d == 0 {
+			return 0
+		}
+		return g.steps(d)
+	}
+	pressed := func(d time.Duration) uint64 {
+		if d == 0 {
+			return 0
+		}
+		return g.steps(left(d))
+	}
+	spread := func(d time.Duration) uint64 { return uint64(float64(d/g.step) * l.jitter) }
+	return policy{
+		read: pressed(l.read), write: pressed(l.write), all: pressed(l.all), handshake: pressed(l.handshake),
+		age: pressed(l.age), ageSpread: spread(left(l.age)), ageAgain: pressed(l.age / 10),
+		ping: steps(l.ping), pingSpread: spread(l.ping), pong: steps(l.pong),
+		maxMissed: l.maxMissed,
+	}
+}
+
+// sight is what is known of a connection at a look: steps, completed. Zero in born, pinged and held: unknown, not set.
+type sight struct {
+	read, write, pong uint64 // the last touches
+	pinged            uint64 // the last ping; at first, the step of Track
+	born              uint64 // the step of Track
+	unheard           bool   // nothing was ever read, and that matters
+	waiting           bool   // for the pong that answers the last ping
+	missed            uint8  // pings in a row, without the last
+	busy              bool   // a request is under way
+	ageless           bool   // age has to wait for the end of that
+	held              [Evicted + 1]uint64
+	seed              uint64 // of its own jitter
+}
+
+// used returns the step in which the connection was used last.
+func (s *sight) used() uint64 { return max(s.read, s.write) }
+
+// answered tells whether the peer has shown life since the last ping. A touch in the step of the ping came after it: the last look
+// before the ping saw none.
+func (s *sight) answered() bool { return max(s.read, s.pong) >= s.pinged }
+
+// next returns what the group has to ask about a connection first, and in which step. If that is not after the present one, it is
+// to be asked now. Without any timeout the step is never.
+func (p *policy) next(s *sight, floor uint64) (first Reason, step uint64) {
+	step = never
+	for r := ReadIdle; r <= PongTimeout; r++ {
+		if due := p.due(r, s, floor); due < step {
+			first, step = r, due
+		}
+	}
+	return first, step
+}
+
+// due returns the step in which a reason is given.
+//
+// Invariant: none is given in a step before its timeout has passed, which runs from the last touch, from the last stall, or from the
+// last verdict that kept the connection.
+func (p *policy) due(r Reason, s *sight, floor uint64) uint64 {
+	from, timeout := uint64(0), uint64(0)
+	switch r {
+	case ReadIdle:
+		from, timeout = s.read, p.read
+	case WriteIdle:
+		from, timeout = s.write, p.write
+	case AllIdle:
+		from, timeout = max(s.read, s.write), p.all
+	case Age: // to which a stall is nothing
+		if p.age == 0 || s.ageless {
+			return never
+		}
+		return max(s.born+p.age-share(p.ageSpread, s.seed^s.born), s.held[Age])
+	case Handshake:
+		if s.unheard {
+			from, timeout = s.born, p.handshake
+		}
+	case Ping:
+		return p.pingDue(s, floor)
+	case PongTimeout:
+		if s.waiting && s.missed+1 >= p.maxMissed {
+			return p.pongDue(s, floor)
+		}
+	}
+	if timeout == 0 {
+		return never
+	}
+	return max(max(from, floor)+timeout, s.held[r])
+}
+
+func (p *policy) pingDue(s *sight, floor uint64) uint64 {
+	switch {
+	case p.ping == 0:
+		return never
+	case !s.waiting:
+		last := max(s.read, s.pong, s.pinged, floor)
+		return last + p.ping - share(p.pingSpread, s.seed^last)
+	case s.missed+1 < p.maxMissed:
+		return p.pongDue(s, floor)
+	}
+	return never
+}
+
+// pongDue returns when the last ping is missed. A wait that is held replaces the policy's, and may be shorter.
+func (p *policy) pongDue(s *sight, floor uint64) uint64 {
+	held := s.held[PongTimeout]
+	if held > 0 && floor <= s.pinged {
+		return held
+	}
+	return max(max(s.pinged, floor)+p.pong, held)
+}
+
+const never = 1<<48 - 1
+
+// share returns a number from 0 to spread, drawn by the seed.
+func share(spread, seed uint64) uint64 {
+	if spread == 0 {
+		return 0
+	}
+	seed *= 0x9e3779b97f4a7c15 // Steele, Lea and Flood's SplitMix64 finisher
+	seed = (seed ^ seed>>30) * 0xbf58476d1ce4e5b9
+	seed = (seed ^ seed>>27) * 0x94d049bb133111eb
+	return (seed ^ seed>>31) % (spread + 1)
+}
+
+// again returns how long a kept connection is not asked about for the same reason.
+func (p *policy) again(r Reason) uint64 {
+	switch r {
+	case ReadIdle:
+		return p.read
+	case WriteIdle:
+		return p.write
+	case AllIdle:
+		return p.all
+	case Handshake:
+		return p.handshake
+	case Age:
+		return p.ageAgain
+	case PongTimeout:
+		return p.pong
+	}
+	return 0
+}

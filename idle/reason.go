@@ -1,0 +1,51 @@
+package idle
+
+import (
+	"fmt"
+	"time"
+)
+
+// Reason says why a Group asks about a connection.
+type Reason uint8
+
+// The reasons. There is no zero Reason.
+const (
+	ReadIdle    Reason = 1 + iota // nothing was read for Config.ReadIdle
+	WriteIdle                     // nothing was written for Config.WriteIdle
+	AllIdle                       // neither for Config.AllIdle
+	Age                           // it is Config.MaxAge old
+	Handshake                     // nothing was ever read, and Config.Handshake is over
+	Ping                          // it was silent for Config.PingEvery: send a ping, and return Keep
+	PongTimeout                   // Config.MaxMissed pings in a row were not answered
+	Evicted                       // EvictIdlest or Drain chose it
+)
+
+var reasonNames = [...]string{
+	ReadIdle: "read idle", WriteIdle: "write idle", AllIdle: "all idle", Age: "age", Handshake: "handshake",
+	Ping: "ping", PongTimeout: "pong timeout", Evicted: "evicted",
+}
+
+// String returns the reason in words, such as "read idle".
+func (r Reason) String() string {
+	if int(r) < len(reasonNames) && r > 0 {
+		return reasonNames[r]
+	}
+	return fmt.Sprintf("Reason(%d)", uint8(r))
+}
+
+// Verdict is what `on` decides about a connection.
+type Verdict int64
+
+const (
+	// Close makes the group forget the connection and, where it is an io.Closer, close it, without holding any lock. If the
+	// connection was read from meanwhile, or a pong came, it stays, unless the reason is Age, Ping or Evicted.
+	Close Verdict = 0
+
+	// Keep leaves it: a new timeout begins. After Ping it means that the ping was sent, and the wait for the pong begins. After
+	// Age the group asks again after a tenth of MaxAge.
+	Keep Verdict = -1
+)
+
+// KeepFor is Keep, and d stands for the time until the group asks again for the same reason: earlier or later than the timeout of the
+// Config. After Ping it is the time for the pong.
+func KeepFor(d time.Duration) Verdict { return Verdict(max(d, 1)) }

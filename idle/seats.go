@@ -1,0 +1,147 @@
+package idle
+
+import (
+	"syscall"
+
+	"github.com/foliot/foliot/wheel"
+)
+
+// seats keeps what a group knows of its connections, in chunks, by number. What only some need stands in arrays of its own, which a
+// chunk gets with the first of them. Its owner guards it.
+type seats[C any] struct {
+	chunks []*chunk[C]
+	free   []uint32
+	taken  int
+	aged   bool // all need the step of their Track
+}
+
+const (
+	chunkSize = 512
+	maxSeats  = 1 << 28 // as many timers as a wheel.Core has
+)
+
+type chunk[C any] struct {
+	seats [chunkSize]seat[C]
+	notes [chunkSize]note
+
+	born *[chunkSize]uint32          // the step of Track
+	held *[chunkSize][Evicted]uint32 // by reason - 1: the step before which it is not asked for; 0: none
+	raws *[chunkSize]syscall.RawConn // for what the kernel is asked
+}
+
+// seat is a connection's place: 24 bytes if C is a pointer.
+type seat[C any] struct {
+	c     C
+	entry *Entry   // nil: the connection has gone
+	timer wheel.ID // while it is waiting: fires in the step in which something may be due
+}
+
+// note is what else is known of each.
+type note struct {
+	state  state
+	missed uint8 // pings in a row
+}
+
+type state uint8
+
+const (
+	waiting state = iota // for its timer
+	queued               // for a worker
+	asked                // a worker has called `on`, which has not returned
+	phase         = 3    // the mask of these
+
+	pinging state = 4  // a pong is waited for
+	unheard state = 8  // nothing was read yet, and there is a limit to that
+	leaving state = 16 // Untrack was called while it was asked
+)
+
+func (n *note) phase() state    { return n.state & phase }
+func (n *note) enter(s state)   { n.state = n.state&^phase | s }
+func (n *note) is(s state) bool { return n.state&s != 0 }
+func (n *note) set(s state)     { n.state |= s }
+func (n *note) clear(s state)   { n.state &^= s }
+
+func (s *seats[C]) at(i uint32) (*chunk[C], uint32) { return s.chunks[i/chunkSize], i % chunkSize }
+
+func (s *seats[C]) seat(i uint32) *seat[C] { return &s.chunks[i/chunkSize].seats[i%chunkSize] }
+
+func (s *seats[C]) note(i uint32) *note { return &s.chunks[i/chunkSize].notes[i%chunkSize] }
+
+// take returns the number of a free seat, and false if there is none.
+func (s *seats[C]) take() (uint32, bool) {
+	if len(s.free) == 0 && !s.grow() {
+		return 0, false
+	}
+	i := s.free[len(s.free)-1]
+	s.free = s.free[:len(s.free)-1]
+	s.taken++
+	return i, true
+}
+
+func (s *seats[C]) grow() bool {
+	first := uint32(len(s.chunks) * chunkSize)
+	if first >= maxSeats {
+		return false
+	}
+	c := new(chunk[C])
+	if s.aged {
+		c.born = new([chunkSize]uint32)
+	}
+	s.chunks = append(s.chunks, c)
+	for i := range uint32(chunkSize) {
+		s.free = append(s.free, first+chunkSize-1-i)
+	}
+	return true
+}
+
+// leave frees a seat. The last one takes all memory with it.
+func (s *seats[C]) leave(i uint32) {
+	s.taken--
+	if s.taken == 0 {
+		s.chunks, s.free = nil, nil
+		return
+	}
+	c, at := s.at(i)
+	c.seats[at], c.notes[at] = seat[C]{}, note{}
+	if c.held != nil {
+		c.held[at] = [Evicted]uint32{}
+	}
+	if c.raws != nil {
+		c.raws[at] = nil
+	}
+	s.free = append(s.free, i)
+}
+
+// hold sets the step before which a connection is not asked about for a reason.
+func (s *seats[C]) hold(i uint32, r Reason, step uint64) {
+	c, at := s.at(i)
+	if c.held == nil {
+		c.held = new([chunkSize][Evicted]uint32)
+	}
+	c.held[at][r-1] = max(uint32(step), 1)
+}
+
+// release takes such a step back.
+func (s *seats[C]) release(i uint32, r Reason) {
+	if c, at := s.at(i); c.held != nil {
+		c.held[at][r-1] = 0
+	}
+}
+
+func (s *seats[C]) setRaw(i uint32, raw syscall.RawConn) {
+	c, at := s.at(i)
+	if c.raws == nil {
+		if raw == nil {
+			return
+		}
+		c.raws = new([chunkSize]syscall.RawConn)
+	}
+	c.raws[at] = raw
+}
+
+func (s *seats[C]) raw(i uint32) syscall.RawConn {
+	if c, at := s.at(i); c.raws != nil {
+		return c.raws[at]
+	}
+	return nil
+}

@@ -1,0 +1,70 @@
+package idle
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"runtime"
+	"syscall"
+)
+
+// errMultipath is rawOf's error where the figures would be those of one path among several.
+var errMultipath = errors.New("idle: the kernel can't be asked about a Multipath TCP connection: it tells of one path alone; " +
+	"use Wrap or Listener, which touch, or listen with net.ListenConfig.SetMultipathTCP(false)")
+
+// tcpConn is what *net.TCPConn has, and whatever embeds one.
+type tcpConn interface {
+	syscall.Conn
+	MultipathTCP() (bool, error)
+}
+
+// rawOf returns the socket of the TCP connection that c is or, by its method NetConn, lies on; as *tls.Conn does, and the connections
+// of Wrap. The kernel was asked about it once, and answered.
+func rawOf(c any) (syscall.RawConn, error) {
+	if runtime.GOOS != "linux" {
+		return nil, fmt.Errorf("idle: the kernel can't be asked about connections on %s, but on Linux only: use Config.Activity Touch", runtime.GOOS)
+	}
+	tcp, ok := findTCP(c)
+	if !ok {
+		return nil, fmt.Errorf("idle: the kernel can't be asked about a %T: it is no TCP connection, nor has it a method NetConn that leads to one; "+
+			"use Config.Activity Touch", c)
+	}
+	if several, err := tcp.MultipathTCP(); err != nil {
+		return nil, fmt.Errorf("idle: ask the kernel about a connection: %w", err)
+	} else if several {
+		return nil, errMultipath
+	}
+	raw, err := tcp.SyscallConn()
+	if err != nil {
+		return nil, fmt.Errorf("idle: ask the kernel about a connection: %w", err)
+	}
+	if _, _, ok := newProbe().ages(raw); !ok {
+		return nil, errors.New("idle: this kernel does not tell when a connection was used (getsockopt TCP_INFO): use Config.Activity Touch")
+	}
+	return raw, nil
+}
+
+func findTCP(c any) (tcp tcpConn, ok bool) {
+	for range deepest {
+		if tcp, ok = c.(tcpConn); ok {
+			return tcp, true
+		}
+		if c, ok = beneath(c); !ok {
+			return nil, false
+		}
+	}
+	return nil, false
+}
+
+// deepest is how many connections may lie on each other: more is a NetConn that leads in a circle.
+const deepest = 16
+
+// beneath returns the connection on which c lies.
+func beneath(c any) (net.Conn, bool) {
+	if above, ok := c.(interface{ NetConn() net.Conn }); ok {
+		if inner := above.NetConn(); inner != nil {
+			return inner, true
+		}
+	}
+	return nil, false
+}

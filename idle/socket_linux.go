@@ -1,0 +1,65 @@
+package idle
+
+import (
+	"runtime"
+	"syscall"
+	"time"
+	"unsafe"
+)
+
+// probe asks the kernel about connections, one at a time: its owner guards it. It is one allocation for all questions: RawConn.Control
+// wants a function, and what that needs stands here.
+type probe struct {
+	ask    func(fd uintptr)
+	info   syscall.TCPInfo
+	length uint32 // of what the kernel has written into info
+	errno  syscall.Errno
+}
+
+func newProbe() *probe {
+	p := new(probe)
+	p.ask = p.getsockopt
+	return p
+}
+
+// kernelTick is the coarsest of the kernel's ticks, in which it counts ages: from the last tick before to the last tick now, so
+// that they may be told too old by one.
+const kernelTick = 10 * time.Millisecond
+
+// ages returns for how long at least nothing came in, and went out. It takes half a microsecond. It returns false if the connection is
+// closed, or the kernel does not tell.
+func (p *probe) ages(raw syscall.RawConn) (read, write time.Duration, ok bool) {
+	p.length = 0
+	if err := raw.Control(p.ask); err != nil || p.errno != 0 {
+		return 0, 0, false
+	}
+	if uintptr(p.length) < unsafe.Offsetof(p.info.Last_ack_recv)+unsafe.Sizeof(p.info.Last_ack_recv) {
+		return 0, 0, false
+	}
+	return atLeast(p.info.Last_data_recv), atLeast(sinceSent(&p.info)), true
+}
+
+func (p *probe) getsockopt(fd uintptr) {
+	p.length = uint32(unsafe.Sizeof(p.info))
+	_, _, p.errno = syscall.Syscall6(sysGetsockopt, fd, syscall.SOL_TCP, syscall.TCP_INFO,
+		uintptr(unsafe.Pointer(&p.info)), uintptr(unsafe.Pointer(&p.length)), 0)
+	runtime.KeepAlive(p)
+}
+
+func atLeast(milliseconds uint32) time.Duration {
+	return max(time.Duration(milliseconds)*time.Millisecond-kernelTick, 0)
+}
+
+// sinceSent returns for how many milliseconds at least nothing new was sent.
+//
+// Sending again what was not acknowledged counts as sending to the kernel, so that a peer that has vanished would look alive for a
+// quarter of an hour. While it does so, the last acknowledgement tells how long nothing gets through. But that may be from long before
+// what is being repeated was written: one packet lost after a minute's silence must not look like a minute's silence. The waits before
+// each repetition double, so they came to RTO − RTO/2^repetitions at least, and the last repetition was Last_data_sent ago.
+func sinceSent(i *syscall.TCPInfo) uint32 {
+	if i.Retransmits == 0 {
+		return i.Last_data_sent
+	}
+	rto := i.Rto / 1000 // of the next repetition; told in microseconds
+	return min(i.Last_ack_recv, i.Last_data_sent+rto-rto>>i.Backoff)
+}

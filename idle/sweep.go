@@ -1,0 +1,186 @@
+package idle
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/foliot/foliot/wheel"
+)
+
+// batch is how many connections a sweep looks at before it lets go of the lock, for some ten microseconds' work.
+const batch = 256
+
+// driveLocked sets the driver going. Nothing was counted while it stood still, and there was nobody to count for.
+func (g *Group[C]) driveLocked() {
+	if g.driven {
+		return
+	}
+	g.stepLocked()
+	g.driven = true
+	g.rearmLocked()
+}
+
+// tick is the driver: it counts steps, and sweeps after each. The counter goes on while a long sweep is under way.
+func (g *Group[C]) tick() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.tracked == 0 && g.lines.waiting == 0 && len(g.parting) == 0 {
+		g.driven = false
+		return
+	}
+	if g.stepLocked() {
+		g.stats.Stalls++
+	}
+	g.rearmLocked()
+	if g.sweeping {
+		return
+	}
+	g.sweeping = true
+	for g.core.Advance(g.grid.now, batch, g.look) == batch {
+		g.hireLocked()
+		g.mu.Unlock()
+		g.mu.Lock()
+	}
+	g.sweeping = false
+	g.hireLocked()
+}
+
+func (g *Group[C]) stepLocked() (stalled bool) {
+	stalled = g.grid.advance(time.Since(g.start))
+	g.clock.now.Store(uint32(g.grid.now))
+	if resolution := g.grid.now / 2; resolution != g.allowing {
+		g.allowing, g.allowed = resolution, g.limits.maxPerTick
+	}
+	return stalled
+}
+
+func (g *Group[C]) rearmLocked() {
+	wait := g.grid.place(g.grid.now+1) - time.Since(g.start)
+	if g.driver == nil {
+		g.driver = time.AfterFunc(wait, g.tick)
+		return
+	}
+	g.driver.Reset(wait)
+}
+
+// lookLocked is called for a seat whose timer has fired.
+func (g *Group[C]) lookLocked(_ wheel.ID, i uint32) { g.placeLocked(i) }
+
+// placeLocked puts a connection where it belongs: into the lines if something is due, and else behind a timer. It has none.
+func (g *Group[C]) placeLocked(i uint32) {
+	_, due := g.nextLocked(i)
+	if due <= g.grid.now {
+		g.queueLocked(job{seat: i, why: becauseDue})
+		return
+	}
+	// A look now and then keeps all its steps within 32 bits of the present one.
+	g.seats.seat(i).timer = g.core.Add(min(due, g.grid.now+longestSteps), i)
+	g.seats.note(i).enter(waiting)
+}
+
+func (g *Group[C]) queueLocked(j job) {
+	g.seats.note(j.seat).enter(queued)
+	g.lines.push(j, g.grid.now)
+}
+
+// againLocked looks anew at a connection that is waiting, because something else than time has changed.
+func (g *Group[C]) againLocked(i uint32) {
+	_, due := g.nextLocked(i)
+	s := g.seats.seat(i)
+	if due > g.grid.now {
+		g.core.Reset(s.timer, min(due, g.grid.now+longestSteps))
+		return
+	}
+	g.core.Remove(s.timer)
+	g.queueLocked(job{seat: i, why: becauseDue})
+	g.hireLocked()
+}
+
+// nextLocked returns what is due first for a connection, and when.
+func (g *Group[C]) nextLocked(i uint32) (Reason, uint64) {
+	s := g.sightLocked(i)
+	r, due := g.policy.next(&s, g.grid.floor)
+	if r == Age && due <= g.grid.now && s.busy {
+		if g.seats.seat(i).entry.owe() {
+			s.ageless = true
+		} else {
+			s = g.sightLocked(i) // the request has just ended
+		}
+		r, due = g.policy.next(&s, g.grid.floor)
+	}
+	return r, due
+}
+
+// owe asks to be told of the end of what makes the connection busy. It returns false if nothing does.
+func (e *Entry) owe() bool {
+	for {
+		use := e.use.Load()
+		if use&busyMask == 0 {
+			return false
+		}
+		if e.use.CompareAndSwap(use, use|owed) {
+			return true
+		}
+	}
+}
+
+// sightLocked reads all that is known of a connection, and notes what that ends: a wait for a pong, or for the first read.
+func (g *Group[C]) sightLocked(i uint32) sight {
+	chunk, at := g.seats.at(i)
+	e, n := chunk.seats[at].entry, &chunk.notes[at]
+	s := sight{read: g.past(&e.read), write: g.past(&e.write), pong: g.past(&e.pong), seed: uint64(i) << 32}
+	if chunk.born != nil {
+		s.born = g.grid.past(chunk.born[at])
+		g.hearLocked(&s, chunk, at)
+	}
+	if chunk.held != nil {
+		for r, step := range chunk.held[at] {
+			if step != 0 {
+				s.held[r+1] = g.grid.ahead(step)
+			}
+		}
+	}
+	use := e.use.Load()
+	s.busy = use&busyMask != 0
+	if raw := g.seats.raw(i); raw != nil && (g.kernel || use&relayMask != 0) {
+		g.askKernelLocked(&s, raw)
+	} else if s.busy {
+		s.read, s.write, s.pong = g.grid.now, g.grid.now, g.grid.now
+	}
+	s.pinged = g.grid.past(e.pinged)
+	if n.is(pinging) {
+		if s.answered() {
+			n.clear(pinging)
+			n.missed = 0
+		} else {
+			s.waiting, s.missed = true, n.missed
+		}
+	}
+	return s
+}
+
+// past reads the step of a touch, and keeps it from growing too old for its 32 bits.
+func (g *Group[C]) past(touched *atomic.Uint32) uint64 {
+	raw := touched.Load()
+	step := g.grid.past(raw)
+	if g.grid.now-step > farSteps {
+		touched.CompareAndSwap(raw, uint32(g.grid.now-farSteps))
+	}
+	return step
+}
+
+// hearLocked notes the first read. Until then the connection counts as read from when it was tracked.
+func (g *Group[C]) hearLocked(s *sight, c *chunk[C], at uint32) {
+	if g.grid.now-s.born > farSteps {
+		c.born[at] = uint32(g.grid.now - farSteps)
+		c.notes[at].clear(unheard)
+	}
+	if !c.notes[at].is(unheard) {
+		return
+	}
+	if s.unheard = c.seats[at].entry.read.Load() == c.born[at]-1; s.unheard {
+		s.read = s.born
+	} else {
+		c.notes[at].clear(unheard)
+	}
+}

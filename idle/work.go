@@ -1,0 +1,220 @@
+package idle
+
+import (
+	"io"
+	"math"
+	"time"
+)
+
+// expirer is a connection of ours that is closed in two steps, so that those who are blocked in it learn why and can clean up.
+type expirer interface {
+	// expire ends the connection. It returns nil if it is closed, and else what closes it after a grace, whatever has happened
+	// until then.
+	expire() (later func())
+}
+
+// grace is what a connection's own readers and writers have to clean up.
+const grace = time.Second
+
+// hireLocked starts workers for what is waiting. They end when nothing is left that they may do.
+func (g *Group[C]) hireLocked() {
+	todo := g.lines.waiting
+	if g.limits.maxPerTick > 0 {
+		todo = min(todo, g.allowed)
+	}
+	if g.partingLocked() {
+		todo++
+	}
+	for ; g.workers < min(g.limits.workers, todo); g.workers++ {
+		go g.work()
+	}
+}
+
+func (g *Group[C]) partingLocked() bool { return len(g.parting) > 0 && g.parting[0].step <= g.grid.now }
+
+// work is a worker.
+func (g *Group[C]) work() {
+	g.mu.Lock()
+	defer func() { // also if `on` ends its goroutine, or panics
+		g.workers--
+		g.hireLocked()
+		g.mu.Unlock()
+	}()
+	for g.serveLocked() {
+	}
+}
+
+// serveLocked does one thing, and returns false if there is none. The lock is held when it is called and when it returns, but not
+// while others' code runs.
+func (g *Group[C]) serveLocked() bool {
+	if g.partingLocked() {
+		last := g.parting[0].close
+		g.parting[0] = parting{}
+		if g.parting = g.parting[1:]; len(g.parting) == 0 {
+			g.parting = nil
+		}
+		g.unlocked(last)
+	}
+	if g.limits.maxPerTick > 0 && g.allowed == 0 {
+		return g.partingLocked()
+	}
+	j, ok := g.lines.pop()
+	if !ok {
+		return g.partingLocked()
+	}
+	if g.seats.seat(j.seat).entry == nil {
+		g.seats.leave(j.seat)
+		return true
+	}
+	if r := g.reasonLocked(j); r != 0 {
+		g.allowed--
+		g.askLocked(j, r)
+	} else {
+		g.placeLocked(j.seat)
+	}
+	return true
+}
+
+func (g *Group[C]) unlocked(f func()) {
+	g.mu.Unlock()
+	defer g.mu.Lock()
+	f()
+}
+
+// reasonLocked is the last look before `on`: why it is to be called, or zero.
+func (g *Group[C]) reasonLocked(j job) Reason {
+	if j.why == becauseDue {
+		r, due := g.nextLocked(j.seat)
+		if due > g.grid.now {
+			g.stats.Saved++
+			return 0
+		}
+		return r
+	}
+	s := g.sightLocked(j.seat)
+	switch {
+	case s.busy && g.seats.seat(j.seat).entry.owe():
+		return 0
+	case s.held[Evicted] > g.grid.now:
+		return 0
+	case j.why == becauseIdlest && uint32(s.used()) != j.seen:
+		g.stats.Saved++
+		return 0
+	}
+	return Evicted
+}
+
+// askLocked calls `on` and carries its verdict out.
+func (g *Group[C]) askLocked(j job, r Reason) {
+	g.seats.note(j.seat).enter(asked)
+	g.stats.Asked[r]++
+	verdict, c, begun := Keep, g.seats.seat(j.seat).c, g.grid.now
+	defer func() {
+		if g.settleLocked(j.seat, r, verdict, begun) {
+			g.unlocked(func() { g.part(c) })
+		}
+	}()
+	g.unlocked(func() { verdict = g.on(c, r) })
+}
+
+// settleLocked carries a verdict out, and tells whether the connection, which the group has forgotten then, is to be closed.
+func (g *Group[C]) settleLocked(i uint32, r Reason, v Verdict, begun uint64) (closes bool) {
+	n := g.seats.note(i)
+	switch {
+	case n.is(leaving):
+		g.forgetLocked(i)
+	case v != Close:
+		g.stats.Kept[r]++
+		g.keepLocked(i, r, v, begun)
+		g.placeLocked(i)
+		return false
+	case g.savedLocked(i, r):
+		g.stats.Saved++
+		g.placeLocked(i)
+		return false
+	default:
+		g.forgetLocked(i)
+	}
+	if v == Close {
+		g.stats.Closed[r]++
+	}
+	return v == Close
+}
+
+// savedLocked is the last look before a close: whether the peer was heard since `on` was called. Writes do not count: they may be
+// its own goodbye.
+func (g *Group[C]) savedLocked(i uint32, r Reason) bool {
+	s := g.sightLocked(i)
+	switch r {
+	case Age, Evicted:
+		return s.busy && g.seats.seat(i).entry.owe()
+	case Ping:
+		return false
+	case WriteIdle:
+		return s.busy && !g.kernel
+	case AllIdle:
+		s.write = 0
+	case PongTimeout:
+		if !s.waiting {
+			return true
+		}
+	}
+	return g.policy.due(r, &s, g.grid.floor) > g.grid.now
+}
+
+// keepLocked notes from when on a connection that `on` has kept, having been called in step begun, is asked about again for the
+// same reason.
+func (g *Group[C]) keepLocked(i uint32, r Reason, v Verdict, begun uint64) {
+	now, wait := g.grid.now, g.policy.again(r)
+	if v > 0 {
+		wait = min(g.grid.steps(time.Duration(v)), longestSteps)
+	}
+	switch {
+	case r == Ping:
+		g.pingedLocked(i, begun)
+		if r = PongTimeout; v < 0 {
+			wait = g.policy.pong
+			if now == begun { // runs from the ping, and needs no note
+				wait = 0
+				g.seats.release(i, r)
+			}
+		}
+	case r == PongTimeout && v < 0:
+		n := g.seats.note(i)
+		n.clear(pinging)
+		n.missed = 0
+		g.seats.seat(i).entry.pinged = uint32(now)
+		return
+	}
+	if wait > 0 {
+		g.seats.hold(i, r, now+wait)
+	}
+}
+
+// pingedLocked notes a ping. It may have been answered before `on` returned, so what counts is when that was begun.
+func (g *Group[C]) pingedLocked(i uint32, begun uint64) {
+	g.sightLocked(i) // was the ping before this one answered meanwhile?
+	n := g.seats.note(i)
+	if n.is(pinging) && n.missed < math.MaxUint8 {
+		n.missed++
+	}
+	n.set(pinging)
+	g.seats.seat(i).entry.pinged = uint32(begun)
+}
+
+// part closes a connection that the group has forgotten.
+func (g *Group[C]) part(c C) {
+	switch x := any(c).(type) {
+	case expirer:
+		later := x.expire()
+		if later == nil {
+			return
+		}
+		g.mu.Lock()
+		g.driveLocked()
+		g.parting = append(g.parting, parting{g.grid.now + g.grid.steps(grace), later})
+		g.mu.Unlock()
+	case io.Closer:
+		_ = x.Close()
+	}
+}
