@@ -29,14 +29,17 @@ func rawOf(c any) (syscall.RawConn, error) {
 		return nil, fmt.Errorf("idle: the kernel can't be asked about a %T: it is no TCP connection, nor has it a method NetConn that leads to one; "+
 			"use Config.Activity Touch", c)
 	}
+	raw, err := tcp.SyscallConn()
+	if err == nil {
+		err = raw.Control(func(uintptr) {})
+	}
+	if err != nil { // closed: MultipathTCP would say yes
+		return nil, fmt.Errorf("idle: ask the kernel about a connection: %w", err)
+	}
 	if several, err := tcp.MultipathTCP(); err != nil {
 		return nil, fmt.Errorf("idle: ask the kernel about a connection: %w", err)
 	} else if several {
 		return nil, errMultipath
-	}
-	raw, err := tcp.SyscallConn()
-	if err != nil {
-		return nil, fmt.Errorf("idle: ask the kernel about a connection: %w", err)
 	}
 	if _, _, ok := newProbe().ages(raw); !ok {
 		return nil, errors.New("idle: this kernel does not tell when a connection was used (getsockopt TCP_INFO): use Config.Activity Touch")

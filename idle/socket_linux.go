@@ -22,12 +22,9 @@ func newProbe() *probe {
 	return p
 }
 
-// kernelTick is the coarsest of the kernel's ticks, in which it counts ages: from the last tick before to the last tick now, so
-// that they may be told too old by one.
-const kernelTick = 10 * time.Millisecond
-
-// ages returns for how long at least nothing came in, and went out. It takes half a microsecond. It returns false if the connection is
-// closed, or the kernel does not tell.
+// ages returns how long ago something came in, and how long ago something new went out. The kernel counts from tick to tick: what it
+// tells may be a tick too much, 10 ms at the coarsest. It takes half a microsecond. It returns false if the connection is closed, or
+// the kernel does not tell.
 func (p *probe) ages(raw syscall.RawConn) (read, write time.Duration, ok bool) {
 	p.length = 0
 	if err := raw.Control(p.ask); err != nil || p.errno != 0 {
@@ -36,7 +33,7 @@ func (p *probe) ages(raw syscall.RawConn) (read, write time.Duration, ok bool) {
 	if uintptr(p.length) < unsafe.Offsetof(p.info.Last_ack_recv)+unsafe.Sizeof(p.info.Last_ack_recv) {
 		return 0, 0, false
 	}
-	return atLeast(p.info.Last_data_recv), atLeast(sinceSent(&p.info)), true
+	return milliseconds(p.info.Last_data_recv), milliseconds(sinceSent(&p.info)), true
 }
 
 func (p *probe) getsockopt(fd uintptr) {
@@ -46,11 +43,9 @@ func (p *probe) getsockopt(fd uintptr) {
 	runtime.KeepAlive(p)
 }
 
-func atLeast(milliseconds uint32) time.Duration {
-	return max(time.Duration(milliseconds)*time.Millisecond-kernelTick, 0)
-}
+func milliseconds(n uint32) time.Duration { return time.Duration(n) * time.Millisecond }
 
-// sinceSent returns for how many milliseconds at least nothing new was sent.
+// sinceSent returns for how many milliseconds nothing new was sent, or a little less.
 //
 // Sending again what was not acknowledged counts as sending to the kernel, so that a peer that has vanished would look alive for a
 // quarter of an hour. While it does so, the last acknowledgement tells how long nothing gets through. But that may be from long before

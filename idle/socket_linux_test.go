@@ -1,0 +1,234 @@
+package idle
+
+import (
+	"io"
+	"net"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+)
+
+// tickAtMost is how much too old the kernel may tell an age.
+const tickAtMost = 10 * time.Millisecond
+
+func socketOf(t testing.TB, c any) syscall.RawConn {
+	t.Helper()
+	raw, err := rawOf(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+func mustAges(t testing.TB, p *probe, raw syscall.RawConn) (read, write time.Duration) {
+	t.Helper()
+	read, write, ok := p.ages(raw)
+	if !ok {
+		t.Fatal("no ages")
+	}
+	return read, write
+}
+
+func TestTheKernelsStructIsLaidOutAsInItsHeader(t *testing.T) {
+	var i syscall.TCPInfo
+	for _, f := range []struct {
+		name      string
+		got, want uintptr
+	}{
+		{"tcpi_retransmits", unsafe.Offsetof(i.Retransmits), 2},
+		{"tcpi_backoff", unsafe.Offsetof(i.Backoff), 4},
+		{"tcpi_rto", unsafe.Offsetof(i.Rto), 8},
+		{"tcpi_last_data_sent", unsafe.Offsetof(i.Last_data_sent), 44},
+		{"tcpi_last_data_recv", unsafe.Offsetof(i.Last_data_recv), 52},
+		{"tcpi_last_ack_recv", unsafe.Offsetof(i.Last_ack_recv), 56},
+	} {
+		if f.got != f.want {
+			t.Errorf("%s at %d, not %d", f.name, f.got, f.want)
+		}
+	}
+}
+
+func TestReadsAndWritesEachHaveTheirOwnAge(t *testing.T) {
+	t.Parallel()
+	here, there := pair(t)
+	p, raw := newProbe(), socketOf(t, here)
+	const old = 100 * time.Millisecond
+	aged := func() bool {
+		read, write := mustAges(t, p, raw)
+		return read > old && write > old
+	}
+	exchange := func(from, to net.Conn) (began time.Time) {
+		began = time.Now()
+		if _, err := from.Write([]byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(to, make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+		return began
+	}
+
+	await(t, "both ages grow", aged)
+	began := exchange(there, here)
+	read, write := mustAges(t, p, raw)
+	if most := time.Since(began) + tickAtMost; read > most || write <= old {
+		t.Errorf("after a read: read %v, at most %v; write %v", read, most, write)
+	}
+
+	await(t, "both ages grow", aged)
+	began = exchange(here, there)
+	read, write = mustAges(t, p, raw)
+	if most := time.Since(began) + tickAtMost; write > most || read <= old {
+		t.Errorf("after a write: write %v, at most %v; read %v", write, most, read)
+	}
+}
+
+func TestAgesAreNotOlderThanTheConnection(t *testing.T) {
+	began := time.Now()
+	here, there := pair(t)
+	for _, c := range []net.Conn{here, there} {
+		read, write := mustAges(t, newProbe(), socketOf(t, c))
+		if most := time.Since(began) + tickAtMost; read > most || write > most {
+			t.Errorf("read %v, write %v, at most %v", read, write, most)
+		}
+	}
+}
+
+// The peer's kernel goes on acknowledging that it has no room: that is no progress.
+func TestAPeerThatNeverReadsLetsTheWriteAgeGrow(t *testing.T) {
+	t.Parallel()
+	here, _ := pair(t)
+	done := make(chan error)
+	go func() {
+		chunk := make([]byte, 1<<16)
+		for {
+			if _, err := here.Write(chunk); err != nil {
+				done <- err
+				return
+			}
+		}
+	}()
+	p, raw := newProbe(), socketOf(t, here)
+	await(t, "the write age is 500 ms", func() bool {
+		_, write := mustAges(t, p, raw)
+		return write > 500*time.Millisecond
+	})
+	here.Close()
+	<-done
+}
+
+// dropAll makes a socket deaf: what arrives is thrown away before TCP sees it, as if the machine had gone.
+func dropAll(t testing.TB, c *net.TCPConn) (hearAgain func()) {
+	t.Helper()
+	raw, err := c.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	do := func(f func(fd int) error) {
+		var failed error
+		if err := raw.Control(func(fd uintptr) { failed = f(int(fd)) }); err != nil || failed != nil {
+			t.Fatal(err, failed)
+		}
+	}
+	do(func(fd int) error {
+		return syscall.AttachLsf(fd, []syscall.SockFilter{{Code: syscall.BPF_RET | syscall.BPF_K, K: 0}})
+	})
+	return func() { do(syscall.DetachLsf) }
+}
+
+func TestAPeerThatVanishedDoesNotLookAliveThoughTheKernelRepeats(t *testing.T) {
+	t.Parallel()
+	here, there := pair(t)
+	dropAll(t, there)
+	p, raw := newProbe(), socketOf(t, here)
+	began := time.Now()
+	if _, err := here.Write([]byte("is anybody there?")); err != nil {
+		t.Fatal(err)
+	}
+	// The third repetition comes after 0.2 + 0.4 + 0.8 s, or later.
+	await(t, "the kernel repeats thrice", func() bool {
+		_, _, ok := p.ages(raw)
+		return ok && p.info.Retransmits >= 3
+	})
+	_, write := mustAges(t, p, raw)
+	if real := time.Since(began); write < real/2 || write > real+tickAtMost {
+		t.Errorf("write age %v after %v; the kernel says %d ms", write, real, p.info.Last_data_sent)
+	}
+}
+
+func TestALostPacketAfterALongSilenceIsNotALongSilence(t *testing.T) {
+	t.Parallel()
+	here, there := pair(t)
+	p, raw := newProbe(), socketOf(t, here)
+	await(t, "a second of silence", func() bool {
+		_, write := mustAges(t, p, raw)
+		return write > time.Second
+	})
+	hearAgain := dropAll(t, there)
+	began := time.Now()
+	if _, err := here.Write([]byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the kernel repeats", func() bool {
+		_, _, ok := p.ages(raw)
+		return ok && p.info.Retransmits > 0
+	})
+	_, write := mustAges(t, p, raw)
+	if most := time.Since(began) + tickAtMost; write > most {
+		t.Errorf("write age %v, at most %v; last ack %d ms ago", write, most, p.info.Last_ack_recv)
+	}
+	hearAgain()
+	if _, err := io.ReadFull(there, make([]byte, 1)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSinceSent(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		info syscall.TCPInfo
+		want uint32
+	}{
+		{"all acknowledged", syscall.TCPInfo{Last_data_sent: 700, Last_ack_recv: 9000, Rto: 200_000}, 700},
+		{"first repetition", syscall.TCPInfo{Retransmits: 1, Backoff: 1, Rto: 400_000, Last_data_sent: 50, Last_ack_recv: 60_000}, 250},
+		{"fourth", syscall.TCPInfo{Retransmits: 4, Backoff: 4, Rto: 3_200_000, Last_data_sent: 1000, Last_ack_recv: 60_000}, 4000},
+		{"acknowledged in between", syscall.TCPInfo{Retransmits: 4, Backoff: 4, Rto: 3_200_000, Last_data_sent: 1000, Last_ack_recv: 1500}, 1500},
+		{"the longest wait", syscall.TCPInfo{Retransmits: 14, Backoff: 14, Rto: 120_000_000, Last_data_sent: 90_000, Last_ack_recv: 900_000}, 209_993},
+		{"a backoff that cannot be", syscall.TCPInfo{Retransmits: 255, Backoff: 255, Rto: 4_294_967_295, Last_data_sent: 1, Last_ack_recv: 900_000}, 900_000},
+	} {
+		if got := sinceSent(&c.info); got != c.want {
+			t.Errorf("%s: %d ms, not %d", c.name, got, c.want)
+		}
+	}
+}
+
+func TestAnAnswerThatIsTooShortIsNone(t *testing.T) {
+	here, _ := pair(t)
+	p := newProbe()
+	p.ask = func(uintptr) { p.length, p.errno = 59, 0 }
+	if _, _, ok := p.ages(socketOf(t, here)); ok {
+		t.Error("ages out of 59 bytes")
+	}
+	p.ask = func(uintptr) { p.length, p.errno = 104, syscall.ENOPROTOOPT }
+	if _, _, ok := p.ages(socketOf(t, here)); ok {
+		t.Error("ages out of an error")
+	}
+}
+
+func TestAskingTheKernelDoesNotAllocate(t *testing.T) {
+	here, _ := pair(t)
+	p, raw := newProbe(), socketOf(t, here)
+	if n := testing.AllocsPerRun(1000, func() { p.ages(raw) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func BenchmarkAges(b *testing.B) {
+	here, _ := pair(b)
+	p, raw := newProbe(), socketOf(b, here)
+	b.ReportAllocs()
+	for b.Loop() {
+		p.ages(raw)
+	}
+}

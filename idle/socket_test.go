@@ -1,0 +1,170 @@
+package idle
+
+import (
+	"crypto/tls"
+	"errors"
+	"net"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// pair returns the two ends of a TCP connection over loopback. Both are closed when the test ends.
+func pair(t testing.TB) (here, there *net.TCPConn) {
+	t.Helper()
+	return pairOf(t, false)
+}
+
+func pairOf(t testing.TB, multipath bool) (here, there *net.TCPConn) {
+	t.Helper()
+	var config net.ListenConfig
+	config.SetMultipathTCP(multipath)
+	l, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	var d net.Dialer
+	d.SetMultipathTCP(multipath)
+	dialed, err := d.DialContext(t.Context(), "tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { dialed.Close() })
+	accepted, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { accepted.Close() })
+	return accepted.(*net.TCPConn), dialed.(*net.TCPConn)
+}
+
+// await polls until something holds, for things outside the process, which no bubble waits for.
+func await(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(20 * time.Second); !holds(); <-tick.C {
+		if time.Now().After(end) {
+			t.Fatalf("20 s and not yet: %s", what)
+		}
+	}
+}
+
+func onLinux(t testing.TB) {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("asks the kernel, which only Linux answers")
+	}
+}
+
+type onTop struct{ net.Conn }
+
+func (c onTop) NetConn() net.Conn { return c.Conn }
+
+type circle struct{ net.Conn }
+
+func (c circle) NetConn() net.Conn { return c }
+
+func TestTheSocketIsFoundBelowWhateverLiesOnIt(t *testing.T) {
+	onLinux(t)
+	c, _ := pair(t)
+	type embeds struct {
+		*net.TCPConn
+		Entry
+	}
+	for name, c := range map[string]any{
+		"TCP":           c,
+		"TLS":           tls.Server(c, &tls.Config{}),
+		"TLS on others": tls.Server(onTop{onTop{c}}, &tls.Config{}),
+		"embedded":      &embeds{TCPConn: c},
+	} {
+		raw, err := rawOf(c)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if _, _, ok := newProbe().ages(raw); !ok {
+			t.Errorf("%s: no ages", name)
+		}
+	}
+}
+
+func TestWhatTheKernelCannotBeAskedAboutIsRefusedWithAnAdvice(t *testing.T) {
+	piped, other := net.Pipe()
+	defer piped.Close()
+	defer other.Close()
+	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	local, err := net.Dial("unix", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer local.Close()
+	for name, c := range map[string]any{
+		"pipe": piped, "TLS on a pipe": tls.Server(piped, &tls.Config{}), "unix": local, "circle": circle{piped}, "nothing": nil, "number": 7,
+	} {
+		if _, err := rawOf(c); err == nil || !strings.Contains(err.Error(), "Activity Touch") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestMultipathTCPIsToldApart(t *testing.T) {
+	onLinux(t)
+	c, _ := pairOf(t, true)
+	if several, err := c.MultipathTCP(); err != nil || !several {
+		t.Skip("this kernel does not speak Multipath TCP")
+	}
+	if _, err := rawOf(c); !errors.Is(err, errMultipath) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// A listener of Go offers Multipath TCP, and most clients speak plain TCP to it.
+func TestPlainTCPOnAMultipathListenerIsPlain(t *testing.T) {
+	onLinux(t)
+	var config net.ListenConfig
+	config.SetMultipathTCP(true)
+	l, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	var d net.Dialer
+	d.SetMultipathTCP(false)
+	dialed, err := d.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dialed.Close()
+	c, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := rawOf(c); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAClosedConnectionHasNoAges(t *testing.T) {
+	onLinux(t)
+	c, _ := pair(t)
+	raw, err := rawOf(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+	if _, _, ok := newProbe().ages(raw); ok {
+		t.Error("it has")
+	}
+	if _, err := rawOf(c); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("error %v", err)
+	}
+}
