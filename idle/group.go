@@ -37,9 +37,11 @@ type Group[C any] struct {
 	seats    seats[C]
 	probe    *probe // made when first needed
 
-	driver   *time.Timer // calls tick; nil before the first connection
-	look     func(wheel.ID, uint32)
-	driven   bool // it is set
+	driver   *time.Timer            // calls tick; nil before the first connection
+	look     func(wheel.ID, uint32) // appends to fired
+	fired    []uint32               // what a sweep looks at
+	warm     uint32                 // what it has read ahead, so that the compiler leaves that in
+	driven   bool                   // it is set
 	sweeping bool
 	lines    lines
 	parting  []parting // what is closed after a grace, in order
@@ -72,7 +74,7 @@ func New[C any](cfg Config, on func(C, Reason) Verdict) *Group[C] {
 	g.policy = g.limits.policy(&g.grid, 0)
 	g.seats.aged = g.limits.age > 0 || g.limits.handshake > 0
 	g.core = wheel.NewCore[uint32](0)
-	g.look = g.lookLocked
+	g.look = func(_ wheel.ID, i uint32) { g.fired = append(g.fired, i) }
 	return g
 }
 

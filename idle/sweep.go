@@ -3,8 +3,6 @@ package idle
 import (
 	"sync/atomic"
 	"time"
-
-	"github.com/foliot/foliot/wheel"
 )
 
 // batch is how many connections a sweep looks at before it lets go of the lock, for some ten microseconds' work.
@@ -36,13 +34,34 @@ func (g *Group[C]) tick() {
 		return
 	}
 	g.sweeping = true
-	for g.core.Advance(g.grid.now, batch, g.look) == batch {
-		g.hireLocked()
+	for g.sweepLocked() {
 		g.mu.Unlock()
 		g.mu.Lock()
 	}
 	g.sweeping = false
+}
+
+// sweepLocked looks at a batch of those whose timers have fired, and tells whether there may be more. To look at one means to wait for
+// its seat and its entry to come from memory. So all seats are asked for before the first is needed, and then all entries: the
+// processor waits for many at a time.
+func (g *Group[C]) sweepLocked() (more bool) {
+	g.fired = g.fired[:0]
+	more = g.core.Advance(g.grid.now, batch, g.look) == batch
+	var entries [batch]*Entry
+	var warm uint32
+	for k, i := range g.fired {
+		entries[k] = g.seats.seat(i).entry
+		warm |= uint32(g.seats.note(i).state)
+	}
+	for k := range g.fired {
+		warm |= entries[k].read.Load()
+	}
+	g.warm = warm
+	for _, i := range g.fired {
+		g.placeLocked(i)
+	}
 	g.hireLocked()
+	return more
 }
 
 func (g *Group[C]) stepLocked() (stalled bool) {
@@ -62,9 +81,6 @@ func (g *Group[C]) rearmLocked() {
 	}
 	g.driver.Reset(wait)
 }
-
-// lookLocked is called for a seat whose timer has fired.
-func (g *Group[C]) lookLocked(_ wheel.ID, i uint32) { g.placeLocked(i) }
 
 // placeLocked puts a connection where it belongs: into the lines if something is due, and else behind a timer. It has none.
 func (g *Group[C]) placeLocked(i uint32) {

@@ -1,0 +1,100 @@
+package idle
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"testing"
+	"time"
+)
+
+type tiny struct{ Entry }
+
+// TestAMillionConnectionsTakeAtMost96BytesEach counts all: the entry, the seat, the timer.
+func TestAMillionConnectionsTakeAtMost96BytesEach(t *testing.T) {
+	n := 1_000_000
+	if testing.Short() {
+		n = 100_000
+	}
+	measure := func(cfg Config) float64 {
+		before := heapInUse()
+		g := New(cfg, func(*tiny, Reason) Verdict { return Close })
+		all := make([]*tiny, n)
+		for i := range all {
+			all[i] = new(tiny)
+			track(t, g, all[i], &all[i].Entry)
+		}
+		pointers := 8 * float64(n) // of the slice
+		took := (float64(heapInUse()-before) - pointers) / float64(n)
+		g.Close()
+		runtime.KeepAlive(all)
+		return took
+	}
+	for _, c := range []struct {
+		name  string
+		cfg   Config
+		bytes float64
+	}{
+		{"idle", Config{ReadIdle: time.Hour, AllIdle: 2 * time.Hour}, 96},
+		{"pings", Config{PingEvery: time.Hour, MaxMissed: 3}, 96},
+		{"age and handshake", Config{ReadIdle: time.Hour, MaxAge: time.Hour, Handshake: time.Hour}, 96},
+	} {
+		got := measure(c.cfg)
+		t.Logf("%s: %.1f bytes", c.name, got)
+		if got > c.bytes {
+			t.Errorf("%s: a connection takes %.1f bytes", c.name, got)
+		}
+	}
+}
+
+func heapInUse() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+func BenchmarkTrackUntrack(b *testing.B) {
+	g := New(Config{ReadIdle: time.Minute}, func(*tiny, Reason) Verdict { return Close })
+	var c, other tiny
+	track(b, g, &other, &other.Entry)
+	b.ReportAllocs()
+	for b.Loop() {
+		if g.Track(&c, &c.Entry) != nil || !g.Untrack(&c.Entry) {
+			b.Fatal("not tracked")
+		}
+	}
+	g.Close()
+}
+
+// BenchmarkLook is the cost of a look, in a sweep, at one of a million connections that are in use: they come due in no order of memory.
+func BenchmarkLook(b *testing.B) {
+	const n, timeout = 1_000_000, time.Hour
+	g := New(Config{ReadIdle: timeout, AllIdle: 2 * timeout}, func(*tiny, Reason) Verdict { return Close })
+	all := make([]*tiny, n)
+	for i := range all {
+		all[i] = new(tiny)
+	}
+	rand.Shuffle(n, func(i, j int) { all[i], all[j] = all[j], all[i] })
+	for _, c := range all {
+		track(b, g, c, &c.Entry)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for done := 0; done < b.N; {
+		b.StopTimer()
+		steps := g.policy.read
+		for _, c := range all { // due at some time in the coming hour, and in use then
+			g.core.Reset(g.seats.seat(c.seat).timer, g.grid.now+1+rand.Uint64N(steps))
+			c.read.Store(uint32(g.grid.now + steps))
+		}
+		b.StartTimer()
+		for range steps {
+			g.grid.now++
+			for more := true; more; done += len(g.fired) {
+				more = g.sweepLocked()
+			}
+		}
+	}
+	g.driver.Stop()
+}
