@@ -89,9 +89,18 @@ func (g *Group[C]) placeLocked(i uint32) {
 		g.queueLocked(job{seat: i, why: becauseDue})
 		return
 	}
-	// A look now and then keeps all its steps within 32 bits of the present one.
-	g.seats.seat(i).timer = g.core.Add(min(due, g.grid.now+longestSteps), i)
+	g.seats.seat(i).timer = g.core.Add(g.lookAtLocked(i, due), i)
 	g.seats.note(i).enter(waiting)
+}
+
+// lookAtLocked returns the step in which a connection is to be looked at, if as things are something is due then. Touches only ever put
+// that off, but for a pong, after which the next ping may come before this one would have been missed. And a look now and then keeps all
+// steps of a connection within 32 bits of the present one.
+func (g *Group[C]) lookAtLocked(i uint32, due uint64) uint64 {
+	if g.seats.note(i).is(pinging) {
+		due = min(due, g.grid.now+g.policy.ping-g.policy.pingSpread)
+	}
+	return min(due, g.grid.now+longestSteps)
 }
 
 func (g *Group[C]) queueLocked(j job) {
@@ -104,7 +113,7 @@ func (g *Group[C]) againLocked(i uint32) {
 	_, due := g.nextLocked(i)
 	s := g.seats.seat(i)
 	if due > g.grid.now {
-		g.core.Reset(s.timer, min(due, g.grid.now+longestSteps))
+		g.core.Reset(s.timer, g.lookAtLocked(i, due))
 		return
 	}
 	g.core.Remove(s.timer)
