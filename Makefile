@@ -31,7 +31,7 @@ RACE := -race -buildvcs=false
 
 .PHONY: help
 help: ## list the targets
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: test
 test: checked ## vet, gofmt, build everything, race tests in their short form, 10^7 operations on the engine against a model
@@ -91,6 +91,11 @@ bench: ## Foliot beside other timers, into docs/benchmarks.md (20 minutes; ARGS=
 .PHONY: bench-test
 bench-test: tooled ## the tests of bench/
 	@cd bench && CGO_ENABLED=1 $(GO) vet $(RACE) ./... && CGO_ENABLED=1 $(GO) test $(RACE) -short -parallel 16 ./...
+
+# examples/ is one as well: its servers use libraries that a user of Foliot need not download.
+.PHONY: examples-test
+examples-test: tooled ## the tests of examples/
+	@cd examples && CGO_ENABLED=1 $(GO) vet $(RACE) ./... && CGO_ENABLED=1 $(GO) test $(RACE) -short -timeout 5m ./...
 
 .PHONY: golden
 golden: ## rewrite the golden files in testdata; read the diff before you commit it

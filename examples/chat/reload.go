@@ -1,0 +1,98 @@
+//go:build unix
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+const (
+	heir = "CHAT_TAKES_OVER" // set for a process to which a listener is handed on
+
+	listenerFile = 3 // where such a process finds the listener: exec.Cmd.ExtraFiles begin with 3
+	readyFile    = 4 // and the pipe on which it says that it serves
+
+	startUp = 10 * time.Second // how long it may take until then
+)
+
+// takeOver returns the listener that another process has handed on to this one, or nil, and what says that this process serves.
+func takeOver() (l net.Listener, ready func(), err error) {
+	if os.Getenv(heir) == "" {
+		return nil, func() {}, nil
+	}
+	os.Unsetenv(heir) // not for the children of this one
+	f := os.NewFile(listenerFile, "listener")
+	defer f.Close()
+	l, err = net.FileListener(f)
+	pipe := os.NewFile(readyFile, "ready")
+	return l, func() {
+		pipe.Write([]byte{1})
+		pipe.Close()
+	}, err
+}
+
+// handOn starts this program anew with the same arguments, and returns when the new process serves from the listener l. Both do, until
+// this one closes it. After an error there is no new process.
+func handOn(l net.Listener) error {
+	listener, err := duplicate(l)
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	child := exec.Command(program, os.Args[1:]...)
+	child.Env = append(os.Environ(), heir+"=1")
+	child.Stdout, child.Stderr = os.Stdout, os.Stderr
+	child.ExtraFiles = []*os.File{listener, w}
+	err = child.Start()
+	w.Close()
+	if err != nil {
+		return err
+	}
+	r.SetReadDeadline(time.Now().Add(startUp))
+	if _, err := r.Read(make([]byte, 1)); err != nil {
+		child.Process.Kill()
+		return fmt.Errorf("the new process does not serve (%w): %w", err, child.Wait())
+	}
+	return child.Process.Release()
+}
+
+// duplicate returns the listener as a file for another process. TCPListener.File would do, but what exec does with such a file makes
+// the socket blocking, for both processes, and a blocked Accept keeps the listener from being closed.
+func duplicate(l net.Listener) (*os.File, error) {
+	socket, ok := l.(syscall.Conn)
+	if !ok {
+		return nil, errors.New("the listener has no descriptor that could be handed on")
+	}
+	raw, err := socket.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	var copied int
+	var dupErr error
+	err = raw.Control(func(fd uintptr) {
+		syscall.ForkLock.RLock()
+		defer syscall.ForkLock.RUnlock()
+		if copied, dupErr = syscall.Dup(int(fd)); dupErr == nil {
+			syscall.CloseOnExec(copied)
+		}
+	})
+	if err = errors.Join(err, dupErr); err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(copied), "listener"), nil
+}

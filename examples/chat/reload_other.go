@@ -1,0 +1,14 @@
+//go:build !unix
+
+package main
+
+import (
+	"errors"
+	"net"
+)
+
+func takeOver() (l net.Listener, ready func(), err error) { return nil, func() {}, nil }
+
+func handOn(net.Listener) error {
+	return errors.New("a listener is handed on between processes on Unix alone")
+}

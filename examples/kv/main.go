@@ -1,0 +1,51 @@
+// Command kv is a small key-value server with lines as its protocol, that learns from the kernel when a connection was used last.
+//
+//	go run ./kv -listen 127.0.0.1:6380 -idle 5m     (in examples/)
+//	nc 127.0.0.1 6380
+//	SET greeting hello, world
+//	GET greeting
+//
+// No line of it touches anything, and nothing is wrapped: with Activity: idle.Kernel the group asks the kernel, when a timeout may have
+// passed, how long ago the last byte came or went. It needs TCP on Linux; elsewhere the command says so and ends.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
+		log.Fatalln("kv:", err)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	flags := flag.NewFlagSet("kv", flag.ContinueOnError)
+	flags.Usage = func() {
+		fmt.Fprintln(flags.Output(), `usage: kv [flags]
+
+Answers PING, SET key value, GET key, DEL key and QUIT, a line each. Keeps all in memory. Interrupt it to end it.`)
+		flags.PrintDefaults()
+	}
+	address := flags.String("listen", "127.0.0.1:6380", "the `address` to listen on")
+	silence := flags.Duration("idle", 5*time.Minute, "close a connection over which nothing came or went for this `time`")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	l, err := listen(ctx, *address)
+	if err != nil {
+		return err
+	}
+	log.Printf("kv: listening on %s", l.Addr())
+	return serve(ctx, l, *silence)
+}

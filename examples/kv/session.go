@@ -1,0 +1,66 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+
+	"github.com/foliot/foliot/idle"
+)
+
+const longest = 1 << 20 // bytes of a line
+
+// session is a connection and what answers it.
+type session struct {
+	*net.TCPConn // what the group asks the kernel about, and closes
+	watch        idle.Entry
+	data         *table
+}
+
+// serve answers line by line until the connection ends. Nothing here knows about idleness.
+func (s *session) serve() {
+	lines := bufio.NewScanner(s)
+	lines.Buffer(nil, longest)
+	for lines.Scan() {
+		reply, last := s.data.answer(lines.Text())
+		if _, err := fmt.Fprintln(s, reply); err != nil || last {
+			return
+		}
+	}
+}
+
+// table is the data.
+type table struct {
+	mu     sync.Mutex // guards everything below
+	values map[string]string
+}
+
+// answer carries out one command, and tells whether it was the session's last.
+func (t *table) answer(line string) (reply string, last bool) {
+	command, rest, _ := strings.Cut(line, " ")
+	key, value, hasValue := strings.Cut(rest, " ")
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch command = strings.ToUpper(command); {
+	case command == "PING":
+		return "PONG", false
+	case command == "QUIT":
+		return "BYE", true
+	case command == "SET" && hasValue:
+		t.values[key] = value
+		return "OK", false
+	case command == "GET" && key != "" && !hasValue:
+		value, ok := t.values[key]
+		if !ok {
+			return "NONE", false
+		}
+		return "VALUE " + value, false
+	case command == "DEL" && key != "" && !hasValue:
+		delete(t.values, key)
+		return "OK", false
+	default:
+		return "ERROR use PING, SET key value, GET key, DEL key or QUIT", false
+	}
+}
