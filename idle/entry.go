@@ -21,8 +21,8 @@ type Entry struct {
 	// steps, one after the other: both are the present one or the one before, for which the judgement allows.
 	read, write, pong atomic.Uint32
 
-	// use counts, in its low half, the relays that run on the connection, and in units of busyUnit what makes it busy; owed
-	// says that the group waits for the end of that. Written by those who run them, and owed by the group under its lock.
+	// use counts, in its low half, the Writes and transfers that run on a connection of ours, and in units of busyUnit what makes
+	// it busy; owed says that the group waits for the end of that. Written by those who run them, and owed by the group under its lock.
 	use atomic.Uint32
 
 	// What follows is the group's, under its lock.

@@ -197,19 +197,6 @@ func (g *Group[C]) Close() {
 	}
 }
 
-// relay says that until relayed the connection's bytes go by without touches, as in sendfile and splice: meanwhile the kernel is
-// asked about it as well.
-func (g *Group[C]) relay(e *Entry, raw syscall.RawConn) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if e.clock.Load() == g.clock {
-		g.seats.setRaw(e.seat, raw)
-	}
-	e.use.Add(1)
-}
-
-func (g *Group[C]) relayed(e *Entry) { e.use.Add(^uint32(0)) }
-
 // busy says that until unbusy the connection counts as used, if the kernel is not asked about it, and that neither its age nor an
 // eviction ends it.
 func (g *Group[C]) busy(e *Entry) { e.use.Add(busyUnit) }

@@ -3,6 +3,7 @@ package idle
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"net"
 	"runtime"
 	"syscall"
@@ -48,26 +49,33 @@ func rawOf(c any) (syscall.RawConn, error) {
 }
 
 func findTCP(c any) (tcp tcpConn, ok bool) {
-	for range deepest {
-		if tcp, ok = c.(tcpConn); ok {
+	if tcp, ok = c.(tcpConn); ok {
+		return tcp, true
+	}
+	for inner := range below(c) {
+		if tcp, ok = inner.(tcpConn); ok {
 			return tcp, true
 		}
-		if c, ok = beneath(c); !ok {
-			return nil, false
-		}
 	}
 	return nil, false
 }
 
-// deepest is how many connections may lie on each other: more is a NetConn that leads in a circle.
+// below yields the connections on which c lies, one on the other, by their methods NetConn.
+func below(c any) iter.Seq[net.Conn] {
+	return func(yield func(net.Conn) bool) {
+		for range deepest {
+			above, ok := c.(interface{ NetConn() net.Conn })
+			if !ok {
+				return
+			}
+			inner := above.NetConn()
+			if inner == nil || !yield(inner) {
+				return
+			}
+			c = inner
+		}
+	}
+}
+
+// deepest is how many connections may lie on each other: with more, a NetConn leads in a circle.
 const deepest = 16
-
-// beneath returns the connection on which c lies.
-func beneath(c any) (net.Conn, bool) {
-	if above, ok := c.(interface{ NetConn() net.Conn }); ok {
-		if inner := above.NetConn(); inner != nil {
-			return inner, true
-		}
-	}
-	return nil, false
-}

@@ -215,6 +215,6 @@ func (g *Group[C]) part(c C) {
 		g.parting = append(g.parting, parting{g.grid.now + g.grid.steps(grace), later})
 		g.mu.Unlock()
 	case io.Closer:
-		_ = x.Close()
+		hangUp(x)
 	}
 }

@@ -1,0 +1,142 @@
+package idle
+
+import (
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+)
+
+// Wrap tracks c and returns it with Read and Write that touch. It has also the methods of an Entry, NetConn, which returns c, and those
+// of CloseRead, CloseWrite, ReadFrom and WriteTo that c has: the last two if c is a *net.TCPConn. What a Write of any size or a transfer
+// by ReadFrom and WriteTo brings on its way, through sendfile and splice too, counts as it goes: on Linux by the kernel's word, and
+// else piece by piece. So in a group with Config.Activity Kernel, which asks the kernel all the time, connections that it can't be
+// asked about are welcome too.
+//
+// Close ends the watch and closes c. If the group closes the connection, Reads and Writes of the caller that are under way return at
+// once, and c is closed when the caller has done so, or a second later. All their errors from then on are net.Errors with Timeout true,
+// and errors.Is finds os.ErrDeadlineExceeded and net.ErrClosed in them: who reads in a loop that goes on after timeouts should ask for
+// the latter. A connection over TLS is closed without a close_notify, which might block.
+//
+// If c can't be tracked, since the group is closed or draining, then c is closed, and the methods of what is returned give that error.
+func Wrap(c net.Conn, g *Group[net.Conn]) net.Conn {
+	w, err := wrap(c, g)
+	if err != nil {
+		return refused{c, err}
+	}
+	return w
+}
+
+func wrap(c net.Conn, g *Group[net.Conn]) (net.Conn, error) {
+	if g == nil {
+		panic("idle: Wrap without a group")
+	}
+	w, base := wrapperOf(c)
+	raw, err := rawOf(c)
+	base.Conn, base.group, base.judged = c, g, err == nil
+	base.cut = !base.judged && isStream(c)
+	if err := g.track(w, &base.Entry, raw); err != nil {
+		hangUp(c)
+		return nil, err
+	}
+	return w, nil
+}
+
+// wrapped is what Wrap returns for connections that have nothing beyond net.Conn. The types that embed it have more.
+type wrapped struct {
+	net.Conn // the one below; immutable, as all above state is
+	Entry
+
+	group  *Group[net.Conn]
+	judged bool // by the kernel too, while a Write or a transfer is under way: Entry.use counts them
+	cut    bool // else large Writes are cut into pieces
+
+	// state counts the Reads under way, and has the bits expired and closed. Written by Reads, Close and expire.
+	state atomic.Uint32
+
+	writing sync.Mutex // held by each Write where large ones are cut: others' bytes must not come between the pieces
+}
+
+const (
+	expired = 1 << 31 // the group has decided to close it
+	closed  = 1 << 30 // the one below is closed, by who has set this
+	readers = closed - 1
+
+	minusOne = ^uint32(0)
+)
+
+// piece is what is sent between two touches where the kernel can't be asked.
+const piece = 32 << 10
+
+// NetConn returns the connection that Wrap was called with.
+func (c *wrapped) NetConn() net.Conn { return c.Conn }
+
+func (c *wrapped) Read(p []byte) (int, error) {
+	if c.state.Add(1)&expired != 0 {
+		c.state.Add(minusOne)
+		return 0, c.expiredError("read")
+	}
+	n, err := c.Conn.Read(p)
+	if n > 0 {
+		c.TouchRead()
+	}
+	c.state.Add(minusOne)
+	return n, c.explain("read", err)
+}
+
+func (c *wrapped) Write(p []byte) (n int, err error) {
+	if !c.enter() {
+		c.leave()
+		return 0, c.expiredError("write")
+	}
+	if c.cut {
+		n, err = c.writePieces(p)
+	} else if n, err = c.Conn.Write(p); n > 0 {
+		c.TouchWrite()
+	}
+	c.leave()
+	return n, c.explain("write", err)
+}
+
+// writePieces is Write where nobody but us sees how far one has come. A connection's other Writes wait, as they do below: their bytes
+// must not come between the pieces.
+func (c *wrapped) writePieces(p []byte) (n int, err error) {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	for {
+		next := p[n:min(n+piece, len(p))]
+		sent, err := c.Conn.Write(next)
+		n += sent
+		if sent > 0 {
+			c.TouchWrite()
+		}
+		if err != nil || n == len(p) {
+			return n, err
+		}
+		if sent < len(next) {
+			return n, io.ErrShortWrite
+		}
+	}
+}
+
+// enter says that a Write or a transfer begins, and leave that it has ended. Between them the group, when it looks, asks the kernel too:
+// this costs two atomic additions, and sees the progress of small Writes that wait for room as well as of large ones. enter returns
+// false if the group closes the connection.
+func (c *wrapped) enter() bool {
+	c.use.Add(1)
+	return c.state.Load()&expired == 0
+}
+
+func (c *wrapped) leave() { c.use.Add(minusOne) }
+
+// Close ends the watch and closes the connection below, unless that was done.
+func (c *wrapped) Close() error {
+	switch before := c.state.Or(closed); {
+	case before&closed == 0:
+		c.group.Untrack(&c.Entry)
+		return c.Conn.Close()
+	case before&expired != 0: // by the group: the caller has done his part
+		return nil
+	}
+	return c.opError("close", net.ErrClosed)
+}

@@ -1,0 +1,310 @@
+package idle
+
+import (
+	"crypto/tls"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// isExpired tells whether an error says what it must after the group closed a connection.
+func isExpired(err error) bool {
+	var timeout net.Error
+	return errors.Is(err, os.ErrDeadlineExceeded) && errors.Is(err, net.ErrClosed) && errors.As(err, &timeout) && timeout.Timeout()
+}
+
+func TestWhoIsBlockedInReadLearnsAtOnceThatTheGroupCloses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(Config{}, closingConns)
+		here, there := piped(t, g)
+		var told time.Time
+		go func() {
+			if n, err := here.Read(make([]byte, 1)); n != 0 || !isExpired(err) {
+				t.Errorf("%d bytes, %v", n, err)
+			}
+			told = time.Now()
+			time.Sleep(300 * time.Millisecond) // the clean-up
+			if err := here.Close(); err != nil {
+				t.Error(err)
+			}
+		}()
+		synctest.Wait()
+		start := time.Now()
+		g.EvictIdlest(1)
+		if _, err := there.Read(make([]byte, 1)); err != io.EOF {
+			t.Error(err)
+		}
+		if took := time.Since(start); !told.Equal(start) || took != 300*time.Millisecond {
+			t.Errorf("told after %v, closed after %v", told.Sub(start), took)
+		}
+		for _, use := range []func([]byte) (int, error){here.Read, here.Write} {
+			if n, err := use(make([]byte, 1)); n != 0 || !isExpired(err) {
+				t.Errorf("%d bytes, %v", n, err)
+			}
+		}
+		time.Sleep(time.Minute) // the close after the grace has nothing to do
+	})
+}
+
+func TestWhoIsBlockedInWriteLearnsAtOnceThatTheGroupCloses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(Config{}, closingConns)
+		here, _ := piped(t, g)
+		start := time.Now()
+		time.AfterFunc(time.Second, func() { g.EvictIdlest(1) })
+		n, err := here.Write(make([]byte, 1))
+		if took := time.Since(start); n != 0 || !isExpired(err) || took != time.Second {
+			t.Errorf("%d bytes, %v, after %v", n, err, took)
+		}
+	})
+}
+
+// Not even who sets a new deadline in the grace, as servers do before each Read, holds the connection longer.
+func TestTheGraceEnds(t *testing.T) {
+	for _, stubborn := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			g := New(Config{Resolution: 10 * time.Millisecond}, closingConns)
+			here, there := piped(t, g)
+			inner := here.(*wrapped).Conn
+			go func() {
+				here.Read(make([]byte, 1))
+				if stubborn {
+					here.SetDeadline(time.Time{})
+					inner.Read(make([]byte, 1)) // as a Read that began just before
+				}
+			}()
+			synctest.Wait()
+			start := time.Now()
+			g.EvictIdlest(1)
+			there.Read(make([]byte, 1))
+			if took := time.Since(start); took < grace || took > grace+20*time.Millisecond {
+				t.Errorf("stubborn %v: closed after %v", stubborn, took)
+			}
+		})
+	}
+}
+
+func TestWhereNobodyIsBlockedTheConnectionIsClosedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(Config{}, closingConns)
+		here, there := piped(t, g)
+		start := time.Now()
+		g.EvictIdlest(1)
+		there.Read(make([]byte, 1))
+		if took := time.Since(start); took != 0 {
+			t.Errorf("closed after %v", took)
+		}
+		if _, err := here.Read(make([]byte, 1)); !isExpired(err) {
+			t.Error(err)
+		}
+		if err := here.Close(); err != nil {
+			t.Errorf("the caller's own Close: %v", err)
+		}
+	})
+}
+
+func TestAConnectionWithoutDeadlinesIsClosedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(Config{}, closingConns)
+		end, there := net.Pipe()
+		here := Wrap(deadlineless{end}, g)
+		go func() {
+			if _, err := here.Read(make([]byte, 1)); !isExpired(err) {
+				t.Error(err)
+			}
+		}()
+		synctest.Wait()
+		start := time.Now()
+		g.EvictIdlest(1)
+		there.Read(make([]byte, 1))
+		if took := time.Since(start); took != 0 {
+			t.Errorf("closed after %v", took)
+		}
+	})
+}
+
+type deadlineless struct{ net.Conn }
+
+func (deadlineless) SetDeadline(time.Time) error { return os.ErrNoDeadline }
+
+func TestWhatThePeerEndedHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(Config{}, keeping)
+		here, there := piped(t, g)
+		there.Close()
+		here.(*wrapped).state.Or(expired) // in the same instant
+		if _, err := here.(*wrapped).Conn.Read(make([]byte, 1)); here.(*wrapped).explain("read", err) != io.EOF {
+			t.Error(err)
+		}
+		g.Close()
+	})
+}
+
+func TestTheCallersCloseEndsTheWatchAndASecondOneFails(t *testing.T) {
+	g := New(Config{AllIdle: time.Hour}, keeping)
+	s := &scripted{network: "unix"}
+	w := Wrap(s, g)
+	if g.Len() != 1 {
+		t.Fatal("not tracked")
+	}
+	if err := w.Close(); err != nil || g.Len() != 0 {
+		t.Errorf("%v, %d are tracked", err, g.Len())
+	}
+	if err := w.Close(); !errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the second Close: %v", err)
+	}
+	if s.closes != 1 {
+		t.Errorf("closed %d times", s.closes)
+	}
+}
+
+func TestOnMayCloseTheConnectionItself(t *testing.T) {
+	for _, verdict := range []Verdict{Close, Keep} {
+		synctest.Test(t, func(t *testing.T) {
+			calls := 0
+			g := New(Config{AllIdle: time.Second}, func(c net.Conn, _ Reason) Verdict {
+				calls++
+				c.Close()
+				return verdict
+			})
+			s := &scripted{network: "unix"}
+			Wrap(s, g)
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			if s.closes != 1 || calls != 1 || g.Len() != 0 {
+				t.Errorf("verdict %d: closed %d times, %d calls, %d tracked", verdict, s.closes, calls, g.Len())
+			}
+		})
+	}
+}
+
+// The caller, the group and its grace meet in every order; some callers are blocked in a Read, some close twice.
+func TestEachConnectionIsClosedOnce(t *testing.T) {
+	var asked atomic.Int64
+	g := New(Config{Resolution: time.Millisecond}, func(c net.Conn, _ Reason) Verdict {
+		asked.Add(1)
+		if rand.IntN(8) == 0 {
+			c.Close()
+		}
+		if rand.IntN(3) == 0 {
+			return Keep
+		}
+		return Close
+	})
+	var wg sync.WaitGroup
+	const many = 2000
+	conns := make([]*blocking, many)
+	for i := range conns {
+		end, there := net.Pipe()
+		conns[i] = &blocking{Conn: end}
+		c := Wrap(conns[i], g)
+		r := rand.New(rand.NewPCG(uint64(i), 31))
+		if r.IntN(2) == 0 {
+			wg.Go(func() { // ends when the connection does
+				if _, err := c.Read(make([]byte, 1)); err == nil {
+					t.Error("read something")
+				}
+			})
+		}
+		wg.Go(func() {
+			for range r.IntN(3) {
+				if r.IntN(2) == 0 {
+					g.EvictIdlest(3)
+				} else {
+					c.Close()
+				}
+			}
+			c.Close()
+			there.Close()
+		})
+	}
+	wg.Wait()
+	await(t, "the group has forgotten all", func() bool { return g.Len() == 0 })
+	for i, c := range conns {
+		if n := c.closes.Load(); n != 1 {
+			t.Errorf("connection %d was closed %d times", i, n)
+		}
+	}
+	if asked.Load() == 0 {
+		t.Error("the group never asked")
+	}
+}
+
+// blocking counts the Closes of what it lies on.
+type blocking struct {
+	net.Conn
+	closes atomic.Int32
+}
+
+func (b *blocking) Close() error {
+	b.closes.Add(1)
+	return b.Conn.Close()
+}
+
+func TestAConnectionThatCannotBeTrackedIsClosedAndSaysWhy(t *testing.T) {
+	g := New(Config{}, closingConns)
+	g.Close()
+	end, there := net.Pipe()
+	c := Wrap(end, g)
+	if _, err := there.Read(make([]byte, 1)); err != io.EOF {
+		t.Errorf("the peer sees %v", err)
+	}
+	var errs []error
+	_, err := c.Read(make([]byte, 1))
+	errs = append(errs, err)
+	_, err = c.Write(make([]byte, 1))
+	errs = append(errs, err, c.Close(), c.SetDeadline(time.Now()), c.SetReadDeadline(time.Now()), c.SetWriteDeadline(time.Now()))
+	for i, err := range errs {
+		if !errors.Is(err, ErrClosed) {
+			t.Errorf("method %d: %v", i, err)
+		}
+	}
+	if c.LocalAddr() == nil || c.RemoteAddr() == nil {
+		t.Error("no addresses")
+	}
+}
+
+// full returns a TLS server's end of a connection whose peer has shaken hands and reads no more, and whose buffers are full.
+func full(t *testing.T) (secure *tls.Conn, peer *net.TCPConn) {
+	t.Helper()
+	here, there := pair(t)
+	secure = tls.Server(here, &tls.Config{Certificates: []tls.Certificate{certificate(t)}})
+	client := tls.Client(there, &tls.Config{InsecureSkipVerify: true})
+	shaken := make(chan error)
+	go func() { shaken <- client.Handshake() }()
+	if err := secure.Handshake(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-shaken; err != nil {
+		t.Fatal(err)
+	}
+	here.SetWriteDeadline(time.Now().Add(200 * time.Millisecond))
+	for err := error(nil); err == nil; _, err = here.Write(make([]byte, 1<<20)) {
+	}
+	here.SetWriteDeadline(time.Time{})
+	return secure, there
+}
+
+func TestAFullTLSConnectionIsClosedWithoutWaitingForItsPeer(t *testing.T) {
+	t.Parallel()
+	secure, _ := full(t)
+	g := New(Config{Workers: 1, Resolution: time.Millisecond}, closingConns)
+	Wrap(secure, g)
+	last := &scripted{network: "unix"}
+	g.EvictIdlest(1)
+	start := time.Now()
+	await(t, "the first is closed", func() bool { return g.Len() == 0 && secure.NetConn().SetDeadline(time.Time{}) != nil })
+	Wrap(last, g)
+	g.EvictIdlest(1)
+	await(t, "the next is closed", func() bool { return last.closedTimes() > 0 })
+	if took := time.Since(start); took > 4*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}

@@ -1,0 +1,72 @@
+package idle
+
+import (
+	"net"
+	"time"
+)
+
+// wrapperOf returns a wrapper, still empty, that has the methods of c which ours can have, and what is the same in all.
+func wrapperOf(c net.Conn) (wrapper net.Conn, base *wrapped) {
+	switch c.(type) {
+	case *net.TCPConn:
+		w := new(wrappedTCP)
+		return w, &w.wrapped
+	case interface {
+		closeReader
+		closeWriter
+	}:
+		w := new(wrappedHalves)
+		return w, &w.wrapped
+	case closeWriter:
+		w := new(wrappedHalf)
+		return w, &w.wrapped
+	}
+	w := new(wrapped)
+	return w, w
+}
+
+type (
+	closeReader interface{ CloseRead() error }
+	closeWriter interface{ CloseWrite() error }
+)
+
+// wrappedHalf wraps what can end the sending half alone, as *tls.Conn can.
+type wrappedHalf struct{ wrapped }
+
+func (c *wrappedHalf) CloseWrite() error {
+	return c.explain("close", c.Conn.(closeWriter).CloseWrite())
+}
+
+// wrappedHalves wraps what can end each half alone, as *net.UnixConn can.
+type wrappedHalves struct{ wrappedHalf }
+
+func (c *wrappedHalves) CloseRead() error {
+	return c.explain("close", c.Conn.(closeReader).CloseRead())
+}
+
+// isStream tells whether what is written may be cut into pieces without changing what the peer reads.
+func isStream(c net.Conn) bool {
+	address := c.LocalAddr()
+	if address == nil {
+		return false
+	}
+	switch address.Network() {
+	case "tcp", "unix", "pipe":
+		return true
+	}
+	return false
+}
+
+// refused is what Wrap returns for a connection that it has closed because it could not be tracked.
+type refused struct {
+	net.Conn
+	err error
+}
+
+func (r refused) NetConn() net.Conn                { return r.Conn }
+func (r refused) Read([]byte) (int, error)         { return 0, r.err }
+func (r refused) Write([]byte) (int, error)        { return 0, r.err }
+func (r refused) Close() error                     { return r.err }
+func (r refused) SetDeadline(time.Time) error      { return r.err }
+func (r refused) SetReadDeadline(time.Time) error  { return r.err }
+func (r refused) SetWriteDeadline(time.Time) error { return r.err }

@@ -1,0 +1,292 @@
+package idle
+
+import (
+	"bytes"
+	"crypto/tls"
+	"io"
+	"net"
+	"path/filepath"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func closingConns(net.Conn, Reason) Verdict { return Close }
+
+func keeping(net.Conn, Reason) Verdict { return Keep }
+
+// piped returns a wrapped end of a net.Pipe, and the other.
+func piped(t testing.TB, g *Group[net.Conn]) (here, there net.Conn) {
+	t.Helper()
+	here, there = net.Pipe()
+	t.Cleanup(func() { here.Close(); there.Close() })
+	return Wrap(here, g), there
+}
+
+func TestAWrapperHasTheMethodsOfWhatItWraps(t *testing.T) {
+	g := New(Config{}, keeping)
+	defer g.Close()
+	tcp, _ := pair(t)
+	pipe, other := net.Pipe()
+	defer other.Close()
+	for _, c := range []struct {
+		name                          string
+		of                            net.Conn
+		closeWrite, closeRead, copies bool
+	}{
+		{"pipe", pipe, false, false, false},
+		{"TLS", tls.Server(pipe, &tls.Config{}), true, false, false},
+		{"unix", unixConn(t), true, true, false},
+		{"TCP", tcp, true, true, true},
+		{"TCP, twice", Wrap(tcp, g), true, true, false},
+	} {
+		w := Wrap(c.of, g)
+		_, closeWrite := w.(interface{ CloseWrite() error })
+		_, closeRead := w.(interface{ CloseRead() error })
+		_, readFrom := w.(io.ReaderFrom)
+		_, writeTo := w.(io.WriterTo)
+		if closeWrite != c.closeWrite || closeRead != c.closeRead || readFrom != c.copies || writeTo != c.copies {
+			t.Errorf("%s: CloseWrite %v, CloseRead %v, ReadFrom %v, WriteTo %v", c.name, closeWrite, closeRead, readFrom, writeTo)
+		}
+		if w.(interface{ NetConn() net.Conn }).NetConn() != c.of {
+			t.Errorf("%s: NetConn returns another", c.name)
+		}
+		w.Close()
+	}
+}
+
+func unixConn(t testing.TB) net.Conn {
+	t.Helper()
+	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	c, err := net.Dial("unix", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestReadsAndWritesKeepAWrappedConnection(t *testing.T) {
+	const timeout = 10 * time.Second
+	one := []byte("x")
+	for _, c := range []struct {
+		name     string
+		config   Config
+		exchange func(here, there net.Conn) (int, error)
+	}{
+		{"read", Config{ReadIdle: timeout}, func(here, there net.Conn) (int, error) {
+			go there.Write(one)
+			return here.Read(make([]byte, 1))
+		}},
+		{"write", Config{WriteIdle: timeout}, func(here, there net.Conn) (int, error) {
+			go there.Read(make([]byte, 1))
+			return here.Write(one)
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := New(c.config, closingConns)
+				here, there := piped(t, g)
+				for range 50 {
+					time.Sleep(timeout - 1)
+					if n, err := c.exchange(here, there); n != 1 || err != nil {
+						t.Fatal(n, err)
+					}
+				}
+				start := time.Now()
+				_, err := there.Read(make([]byte, 1)) // until the group closes
+				if took := time.Since(start); err != io.EOF || took < timeout || took > timeout+2*timeout/64 {
+					t.Errorf("%v, %v after the last use", err, took)
+				}
+			})
+		})
+	}
+}
+
+func TestReadsThatBringNothingKeepNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(Config{AllIdle: 10 * time.Second}, closingConns)
+		here, there := piped(t, g)
+		go func() {
+			var err error
+			for err = nil; !isExpired(err); _, err = here.Read(make([]byte, 1)) {
+				here.SetReadDeadline(time.Now().Add(time.Second))
+			}
+			here.Close()
+		}()
+		start := time.Now()
+		there.Read(make([]byte, 1))
+		if took := time.Since(start); took > 10*time.Second+2*10*time.Second/64 {
+			t.Errorf("closed after %v", took)
+		}
+	})
+}
+
+// Nobody but the wrapper sees how far a Write on a pipe has come.
+func TestASlowLargeWriteCountsOnItsWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const timeout = 10 * time.Second
+		g := New(Config{WriteIdle: timeout}, closingConns)
+		here, there := piped(t, g)
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			for range 20 {
+				time.Sleep(timeout - time.Second)
+				if _, err := io.ReadFull(there, make([]byte, piece)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		if n, err := here.Write(make([]byte, 20*piece)); n != 20*piece || err != nil {
+			t.Errorf("%d bytes in, %v", n, err)
+		}
+		wg.Wait()
+	})
+}
+
+func TestAWriteThatDoesNotProgressIsNoUse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const timeout = 10 * time.Second
+		g := New(Config{WriteIdle: timeout}, closingConns)
+		here, there := piped(t, g)
+		go io.ReadFull(there, make([]byte, 3*piece))
+		start := time.Now()
+		n, err := here.Write(make([]byte, 20*piece))
+		took := time.Since(start)
+		if n != 3*piece || !isExpired(err) || took < timeout || took > timeout+2*timeout/64 {
+			t.Errorf("%d bytes in, %v, after %v", n, err, took)
+		}
+	})
+}
+
+func TestTheBytesOfConcurrentWritesDoNotMix(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(Config{}, keeping)
+		here, there := piped(t, g)
+		var wg sync.WaitGroup
+		for writer := range byte(4) {
+			wg.Go(func() {
+				if n, err := here.Write(bytes.Repeat([]byte{writer}, 3*piece+7)); n != 3*piece+7 || err != nil {
+					t.Error(n, err)
+				}
+			})
+		}
+		for range 4 {
+			got := make([]byte, 3*piece+7)
+			if _, err := io.ReadFull(there, got); err != nil {
+				t.Fatal(err)
+			}
+			if bytes.Count(got, got[:1]) != len(got) {
+				t.Error("bytes of others between them")
+			}
+		}
+		wg.Wait()
+	})
+}
+
+// scripted is a connection whose Writes are listed, and whose Closes are counted.
+type scripted struct {
+	net.Conn
+	network string
+	mu      sync.Mutex
+	writes  []int
+	closes  int
+	accepts int // how many bytes a Write takes at most; 0: all
+}
+
+func (s *scripted) LocalAddr() net.Addr  { return &net.UnixAddr{Net: s.network} }
+func (s *scripted) RemoteAddr() net.Addr { return nil }
+
+func (s *scripted) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.writes = append(s.writes, len(p))
+	if s.accepts > 0 {
+		return min(len(p), s.accepts), nil
+	}
+	return len(p), nil
+}
+
+func (s *scripted) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closes++
+	return nil
+}
+
+func (s *scripted) closedTimes() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closes
+}
+
+func TestOnlyAStreamIsCutIntoPieces(t *testing.T) {
+	g := New(Config{}, keeping)
+	defer g.Close()
+	for network, want := range map[string]int{"unix": 3, "tcp": 3, "pipe": 3, "unixgram": 1, "unixpacket": 1, "udp": 1, "websocket": 1} {
+		s := &scripted{network: network}
+		w := Wrap(s, g)
+		if n, err := w.Write(make([]byte, 2*piece+1)); n != 2*piece+1 || err != nil {
+			t.Errorf("%s: %d bytes, %v", network, n, err)
+		}
+		if len(s.writes) != want {
+			t.Errorf("%s: written as %v", network, s.writes)
+		}
+		w.Write(nil)
+		if last := s.writes[len(s.writes)-1]; last != 0 {
+			t.Errorf("%s: an empty Write was not passed on", network)
+		}
+	}
+}
+
+func TestAShortWriteIsAnError(t *testing.T) {
+	g := New(Config{}, keeping)
+	defer g.Close()
+	w := Wrap(&scripted{network: "unix", accepts: 10}, g)
+	if n, err := w.Write(make([]byte, 2*piece)); n != 10 || err != io.ErrShortWrite {
+		t.Errorf("%d bytes, %v", n, err)
+	}
+}
+
+func TestUseOfAWrapperDoesNotAllocate(t *testing.T) {
+	g := New(Config{AllIdle: time.Hour}, keeping)
+	defer g.Close()
+	here, there := pair(t)
+	w, b := Wrap(here, g), make([]byte, 8)
+	if n := testing.AllocsPerRun(100, func() {
+		w.Write(b)
+		there.Read(b)
+		there.Write(b)
+		w.Read(b)
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// still answers without a system call, so that what the wrapper adds is seen.
+type still struct{ net.Conn }
+
+func (still) Read(p []byte) (int, error)  { return len(p), nil }
+func (still) Write(p []byte) (int, error) { return len(p), nil }
+func (still) Close() error                { return nil }
+func (still) LocalAddr() net.Addr         { return nil }
+
+func BenchmarkWrapperAlone(b *testing.B) {
+	g := New(Config{AllIdle: time.Hour}, keeping)
+	defer g.Close()
+	w, p := Wrap(still{}, g), make([]byte, 64)
+	b.Run("Read", func(b *testing.B) {
+		for b.Loop() {
+			w.Read(p)
+		}
+	})
+	b.Run("Write", func(b *testing.B) {
+		for b.Loop() {
+			w.Write(p)
+		}
+	})
+}

@@ -1,0 +1,25 @@
+package idle
+
+import "net"
+
+// Listener returns a listener whose connections are those of l, wrapped by Wrap. When the group is closed or draining, Accept closes
+// what comes and fails with ErrClosed. TLS goes on top of it: tls.NewListener(idle.Listener(l, g), config).
+func Listener(l net.Listener, g *Group[net.Conn]) net.Listener {
+	if g == nil {
+		panic("idle: Listener without a group")
+	}
+	return &listener{l, g}
+}
+
+type listener struct {
+	net.Listener
+	group *Group[net.Conn]
+}
+
+func (l *listener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return wrap(c, l.group)
+}
