@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	modelSeeds = flag.Int("model.seeds", 60, "how many random lives TestEveryReasonComesWhenTheModelSays plays")
+	modelSeeds = flag.Int("model.seeds", 150, "how many random lives TestEveryReasonComesWhenTheModelSays plays")
 	modelSeed  = flag.Uint64("model.seed", 1, "the first of them")
 )
 
@@ -145,11 +145,11 @@ func (m *model) track(g *Group[*modelled], c *modelled) {
 	track(m.t, g, c, &c.Entry)
 }
 
-// act does something to a connection.
-func (m *model) act(g *Group[*modelled], c *modelled) {
+// act does something to one of the connections.
+func (m *model) act(g *Group[*modelled]) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	now := time.Now()
+	c, now := m.all[m.rand.IntN(len(m.all))], time.Now()
 	if !c.tracked {
 		m.track(g, c)
 		return
@@ -189,7 +189,11 @@ func (m *model) overdue() {
 }
 
 func TestEveryReasonComesWhenTheModelSays(t *testing.T) {
-	for k := range *modelSeeds {
+	lives := *modelSeeds
+	if testing.Short() {
+		lives = min(lives, 12)
+	}
+	for k := range lives {
 		seed := *modelSeed + uint64(k)
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { playModel(t, rand.New(rand.NewPCG(seed, 35))) })
@@ -213,11 +217,14 @@ func playModel(t *testing.T, r *rand.Rand) {
 	for range 1 + r.IntN(20) {
 		m.all = append(m.all, new(modelled))
 	}
-	for range 3000 {
-		time.Sleep(time.Duration(r.Int64N(int64(2 * time.Second / time.Duration(len(m.all))))))
+	for range 1000 {
+		m.mu.Lock()
+		pause := time.Duration(r.Int64N(int64(2 * time.Second / time.Duration(len(m.all)))))
+		m.mu.Unlock()
+		time.Sleep(pause)
 		synctest.Wait() // the group is done with what came due before
 		m.overdue()
-		m.act(g, m.all[r.IntN(len(m.all))])
+		m.act(g)
 		if t.Failed() {
 			t.Logf("%+v", m.cfg)
 			return

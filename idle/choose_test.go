@@ -1,0 +1,256 @@
+package idle
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestPressureShortensEveryTimeoutAtOnceAndLessRestoresIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const resolution = 100 * time.Millisecond
+		g := New(Config{ReadIdle: 100 * time.Second, Resolution: resolution}, closing)
+		old, young := newConn(), newConn()
+		track(t, g, old, &old.Entry)
+		time.Sleep(30 * time.Second)
+		track(t, g, young, &young.Entry)
+		time.Sleep(10 * time.Second)
+		g.SetPressure(0.7) // 30 s are left of 100
+		time.Sleep(2 * resolution)
+		if !old.isClosed() || young.isClosed() {
+			t.Errorf("old closed: %v, young: %v", old.isClosed(), young.isClosed())
+		}
+		time.Sleep(10 * time.Second) // the young one is 20 s idle
+		g.SetPressure(0)
+		time.Sleep(79 * time.Second)
+		if young.isClosed() {
+			t.Error("closed by a pressure that has passed")
+		}
+		time.Sleep(time.Second + 2*resolution)
+		if !young.isClosed() {
+			t.Error("not closed after its timeout")
+		}
+	})
+}
+
+func TestPressureLeavesPingsAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pings := 0
+		g := New(Config{PingEvery: 10 * time.Second, Jitter: -1, Resolution: 100 * time.Millisecond}, func(c *conn, _ Reason) Verdict {
+			pings++
+			c.Pong()
+			return Keep
+		})
+		g.SetPressure(1)
+		c := newConn()
+		track(t, g, c, &c.Entry)
+		time.Sleep(65 * time.Second)
+		if pings != 6 {
+			t.Errorf("%d pings", pings)
+		}
+		g.Close()
+	})
+}
+
+func TestTheIdlestAreEvictedAndThoseThatAreUsedMeanwhileAreSpared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		var mu sync.Mutex
+		var evicted []*conn
+		g := New(Config{Workers: 1, Resolution: 100 * time.Millisecond}, func(c *conn, r Reason) Verdict {
+			<-release
+			mu.Lock()
+			defer mu.Unlock()
+			if r != Evicted {
+				t.Errorf("%v", r)
+			}
+			evicted = append(evicted, c)
+			return Close
+		})
+		all := make([]*conn, 1000)
+		for k := range all {
+			all[k] = newConn()
+			track(t, g, all[k], &all[k].Entry)
+			time.Sleep(200 * time.Millisecond)
+		}
+		slices.Reverse(all) // idlest last
+		if n := g.EvictIdlest(10); n != 10 {
+			t.Errorf("%d chosen", n)
+		}
+		synctest.Wait()
+		all[len(all)-5].TouchWrite() // the first is being asked about
+		close(release)
+		synctest.Wait()
+		if len(evicted) != 9 {
+			t.Errorf("%d evicted", len(evicted))
+		}
+		for _, c := range evicted {
+			if k := slices.Index(all, c); k < 990 || k == 995 {
+				t.Errorf("number %d from the youngest was evicted", k)
+			}
+		}
+		if n := g.EvictIdlest(0) + g.EvictIdlest(-1); n != 0 {
+			t.Errorf("%d chosen", n)
+		}
+		if n := g.EvictIdlest(5000); n != 991 || g.Stats().Queued+g.Len() == 0 {
+			t.Errorf("%d chosen", n)
+		}
+		synctest.Wait()
+		if g.Len() != 0 {
+			t.Errorf("%d left", g.Len())
+		}
+	})
+}
+
+func TestAllTellsForHowLongEachIsIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const resolution = 100 * time.Millisecond
+		g := New(Config{Resolution: resolution}, closing)
+		start := map[*conn]time.Time{}
+		for range 2000 {
+			c := newConn()
+			track(t, g, c, &c.Entry)
+			start[c] = time.Now()
+			time.Sleep(10 * time.Millisecond)
+		}
+		for c, idle := range g.All() {
+			if off := time.Since(start[c]) - idle; off < -resolution || off > resolution {
+				t.Fatalf("%v off", off)
+			}
+			delete(start, c)
+			g.Untrack(&c.Entry) // the body may change the group
+		}
+		if len(start) != 0 || g.Len() != 0 {
+			t.Errorf("%d were left out, %d are left", len(start), g.Len())
+		}
+	})
+}
+
+func TestDrainSpreadsTheClosesTheIdlestFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var order []time.Duration // idle for how long
+		start := time.Now()
+		tracked := map[*conn]time.Time{}
+		var perSecond [12]int
+		var drained time.Time
+		g := New(Config{Resolution: 100 * time.Millisecond}, func(c *conn, r Reason) Verdict {
+			mu.Lock()
+			defer mu.Unlock()
+			order = append(order, tracked[c].Sub(start))
+			perSecond[time.Since(drained)/time.Second]++
+			return Close
+		})
+		for range 1000 {
+			c := newConn()
+			tracked[c] = time.Now()
+			track(t, g, c, &c.Entry)
+			time.Sleep(100 * time.Millisecond)
+		}
+		drained = time.Now()
+		if err := g.Drain(context.Background(), 10*time.Second); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(drained); len(order) != 1000 || took < 9*time.Second || took > 11*time.Second {
+			t.Errorf("%d drained in %v", len(order), took)
+		}
+		for k, n := range perSecond[:10] {
+			if n < 80 || n > 120 {
+				t.Errorf("%d in second %d", n, k)
+			}
+		}
+		for k := range order[1:] {
+			if order[k+1] < order[k]-time.Second {
+				t.Fatalf("not the idlest first: %v after %v", order[k+1], order[k])
+			}
+		}
+	})
+}
+
+func TestDrainAsksAgainAboutThoseThatAreKeptAndEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		keep := true
+		g := New(Config{Resolution: 100 * time.Millisecond}, func(*conn, Reason) Verdict {
+			if asked++; keep {
+				return Keep
+			}
+			return Close
+		})
+		c := newConn()
+		track(t, g, c, &c.Entry)
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		defer cancel()
+		err := g.Drain(ctx, 10*time.Second)
+		if !errors.Is(err, context.DeadlineExceeded) || asked < 8 || asked > 12 {
+			t.Errorf("asked %d times, %v", asked, err)
+		}
+		keep = false
+		if err := g.Drain(context.Background(), 0); err != nil || !c.isClosed() {
+			t.Errorf("closed: %v, %v", c.isClosed(), err)
+		}
+		if err := g.Drain(context.Background(), time.Hour); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestCloseForgetsAllAndEndsADrain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(Config{ReadIdle: time.Second}, func(*conn, Reason) Verdict { return Keep })
+		all := make([]*conn, 2000)
+		for k := range all {
+			all[k] = newConn()
+			track(t, g, all[k], &all[k].Entry)
+		}
+		done := make(chan error)
+		go func() { done <- g.Drain(context.Background(), time.Hour) }()
+		time.Sleep(time.Minute)
+		g.Close()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		for _, c := range all {
+			if c.clock.Load() != nil || c.isClosed() {
+				t.Fatal("not forgotten, or closed")
+			}
+		}
+	})
+}
+
+func TestAConnectionThatIsBusyIsNeitherIdleNorTooOldUntilItIsNot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var reasons []Reason
+		g := New(Config{AllIdle: time.Second, MaxAge: 10 * time.Second, Jitter: -1}, func(_ *conn, r Reason) Verdict {
+			reasons = append(reasons, r)
+			return Close
+		})
+		c := newConn()
+		track(t, g, c, &c.Entry)
+		g.busy(&c.Entry)
+		time.Sleep(time.Minute)
+		if n := g.EvictIdlest(1); n != 0 || len(reasons) != 0 {
+			t.Errorf("%d evicted, %v", n, reasons)
+		}
+		c.TouchRead()
+		g.unbusy(&c.Entry)
+		synctest.Wait()
+		if !c.isClosed() || !slices.Equal(reasons, []Reason{Age}) {
+			t.Errorf("%v", reasons)
+		}
+
+		g = New(Config{AllIdle: time.Second}, closing)
+		c = newConn()
+		track(t, g, c, &c.Entry)
+		g.busy(&c.Entry)
+		time.AfterFunc(time.Minute, func() { g.unbusy(&c.Entry) })
+		start := time.Now()
+		if err := g.Drain(context.Background(), 0); err != nil || time.Since(start) != time.Minute {
+			t.Errorf("drained after %v, %v", time.Since(start), err)
+		}
+	})
+}

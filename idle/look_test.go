@@ -1,0 +1,191 @@
+package idle
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A touch just before `on` would be called, or just before the close, keeps the connection.
+
+func TestATouchBeforeTheLastLookPreventsTheCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		var blocker, c *conn
+		g := New(Config{ReadIdle: time.Second, Resolution: 100 * time.Millisecond, Workers: 1}, func(c *conn, _ Reason) Verdict {
+			if c == blocker {
+				<-release
+			}
+			return Close
+		})
+		blocker, c = newConn(), newConn()
+		track(t, g, blocker, &blocker.Entry)
+		time.Sleep(100 * time.Millisecond)
+		track(t, g, c, &c.Entry)
+		time.Sleep(2 * time.Second) // both have come due; the only worker is in the first
+		if s := g.Stats(); s.Queued != 1 {
+			t.Fatalf("queued: %d", s.Queued)
+		}
+		c.TouchRead()
+		close(release)
+		synctest.Wait()
+		if c.isClosed() || g.Stats().Saved != 1 {
+			t.Errorf("closed: %v; saved: %d", c.isClosed(), g.Stats().Saved)
+		}
+		<-c.closed // after another timeout
+	})
+}
+
+func TestAReadWhileTheFunctionRunsPreventsTheClose(t *testing.T) {
+	for _, c := range []struct {
+		cfg    Config
+		reason Reason
+		touch  func(*Entry)
+		saved  bool
+	}{
+		{Config{ReadIdle: time.Second}, ReadIdle, (*Entry).TouchRead, true},
+		{Config{AllIdle: time.Second}, AllIdle, (*Entry).TouchRead, true},
+		{Config{Handshake: time.Second}, Handshake, (*Entry).TouchRead, true},
+		{Config{PingEvery: time.Second}, PongTimeout, (*Entry).Pong, true},
+		{Config{PingEvery: time.Second}, PongTimeout, (*Entry).TouchRead, true},
+		{Config{AllIdle: time.Second}, AllIdle, (*Entry).TouchWrite, false}, // its own goodbye
+		{Config{WriteIdle: time.Second}, WriteIdle, (*Entry).TouchWrite, false},
+		{Config{WriteIdle: time.Second}, WriteIdle, (*Entry).TouchRead, false},
+		{Config{ReadIdle: time.Second}, ReadIdle, (*Entry).Pong, false},
+		{Config{MaxAge: time.Second}, Age, (*Entry).TouchRead, false},
+		{Config{PingEvery: time.Second}, Ping, (*Entry).TouchRead, false}, // it could not be sent
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			calls := 0
+			c.cfg.Resolution = 100 * time.Millisecond
+			g := New(c.cfg, func(conn *conn, r Reason) Verdict {
+				if r != c.reason {
+					return Keep
+				}
+				if calls++; calls == 1 {
+					c.touch(&conn.Entry)
+				}
+				return Close
+			})
+			conn := newConn()
+			track(t, g, conn, &conn.Entry)
+			time.Sleep(20 * time.Second)
+			if saved := g.Stats().Saved > 0; saved != c.saved {
+				t.Errorf("%v: saved %v", c.reason, saved)
+			}
+			if conn.isClosed() != (c.reason != Handshake) { // once there was a read, the handshake is over
+				t.Errorf("%v: closed %v", c.reason, conn.isClosed())
+			}
+			g.Close()
+		})
+	}
+}
+
+func TestAPongThatCameBeforeOnReturnedCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pings, timeouts := 0, 0
+		g := New(Config{PingEvery: 10 * time.Second, PongWait: 5 * time.Second, Jitter: -1, Resolution: 100 * time.Millisecond},
+			func(c *conn, r Reason) Verdict {
+				if r == PongTimeout {
+					timeouts++
+					return Close
+				}
+				pings++
+				c.Pong()                    // a fast peer
+				time.Sleep(3 * time.Second) // and a slow way back
+				return Keep
+			})
+		c := newConn()
+		track(t, g, c, &c.Entry)
+		time.Sleep(time.Minute)
+		if timeouts > 0 || pings < 4 {
+			t.Errorf("%d pings, %d timeouts", pings, timeouts)
+		}
+		g.Untrack(&c.Entry)
+	})
+}
+
+func TestThePeerHasTheWholePongWaitAfterASlowPing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var sent time.Time
+		g := New(Config{PingEvery: 10 * time.Second, PongWait: 5 * time.Second, Jitter: -1, Resolution: 100 * time.Millisecond},
+			func(c *conn, r Reason) Verdict {
+				if r == Ping {
+					time.Sleep(4 * time.Second)
+					sent = time.Now()
+					return Keep
+				}
+				if waited := time.Since(sent); waited < 5*time.Second {
+					t.Errorf("given up %v after the ping", waited)
+				}
+				return Close
+			})
+		c := newConn()
+		track(t, g, c, &c.Entry)
+		<-c.closed
+	})
+}
+
+func TestAPongAfterTheCloseDoesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(Config{PingEvery: time.Second, Resolution: 100 * time.Millisecond}, func(_ *conn, r Reason) Verdict {
+			if r == Ping {
+				return Keep
+			}
+			return Close
+		})
+		c := newConn()
+		track(t, g, c, &c.Entry)
+		<-c.closed
+		synctest.Wait()
+		c.Pong()
+		c.TouchRead()
+		time.Sleep(time.Minute)
+		if s := g.Stats(); s.Len != 0 || s.Closed[PongTimeout] != 1 || s.Asked[Ping] != 1 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+func TestAPingThatBlocksHoldsUpNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		var mu sync.Mutex
+		pinged := map[*conn]time.Duration{}
+		start := time.Now()
+		var full *conn
+		g := New(Config{PingEvery: 10 * time.Second, Jitter: -1, MaxMissed: 100, Resolution: 100 * time.Millisecond},
+			func(c *conn, _ Reason) Verdict {
+				if c == full {
+					<-release // its socket is full
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if pinged[c] == 0 {
+					pinged[c] = time.Since(start)
+				}
+				return Keep
+			})
+		for k := range 1000 {
+			c := newConn()
+			track(t, g, c, &c.Entry)
+			if k == 0 {
+				full = c
+			}
+		}
+		time.Sleep(11 * time.Second)
+		mu.Lock()
+		if len(pinged) != 999 {
+			t.Errorf("%d of 999 were pinged", len(pinged))
+		}
+		for _, after := range pinged {
+			if after > 10200*time.Millisecond {
+				t.Fatalf("pinged after %v", after)
+			}
+		}
+		mu.Unlock()
+		close(release)
+		g.Close()
+	})
+}

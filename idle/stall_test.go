@@ -1,0 +1,139 @@
+package idle
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// stall keeps the group's driver from running, as a stopped process or a machine asleep does, while time goes on.
+func stall[C any](g *Group[C], d time.Duration) {
+	synctest.Wait() // a step that is due at this very instant is taken
+	g.mu.Lock()
+	g.driver.Stop()
+	g.mu.Unlock()
+	time.Sleep(d)
+	g.tick()
+}
+
+func TestAfterAStallEverybodyHasAFullTimeoutToSpeak(t *testing.T) {
+	for _, cfg := range []Config{
+		{ReadIdle: time.Second}, {WriteIdle: time.Second}, {AllIdle: time.Second}, {Handshake: time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			cfg.Resolution = 100 * time.Millisecond
+			g := New(cfg, closing)
+			silent, live := newConn(), newConn()
+			track(t, g, silent, &silent.Entry)
+			track(t, g, live, &live.Entry)
+			time.Sleep(900 * time.Millisecond)
+			stall(g, 2*time.Second)
+			woken := time.Now()
+			if s := g.Stats(); s.Stalls != 1 {
+				t.Errorf("%d stalls", s.Stalls)
+			}
+			time.Sleep(time.Second - 1)
+			if silent.isClosed() || live.isClosed() {
+				t.Error("closed before it could speak")
+			}
+			live.TouchRead()
+			live.TouchWrite()
+			<-silent.closed
+			if took := time.Since(woken); took > 1200*time.Millisecond {
+				t.Errorf("closed %v after the stall", took)
+			}
+			if live.isClosed() {
+				t.Error("a live connection was closed")
+			}
+			g.Close()
+		})
+	}
+}
+
+func TestAfterAStallAPongHasItsFullWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pings, timeouts := 0, 0
+		g := New(Config{PingEvery: 10 * time.Second, PongWait: 2 * time.Second, Jitter: -1, Resolution: 100 * time.Millisecond},
+			func(_ *conn, r Reason) Verdict {
+				if r == Ping {
+					pings++
+					return Keep
+				}
+				timeouts++
+				return Close
+			})
+		c := newConn()
+		track(t, g, c, &c.Entry)
+		time.Sleep(11 * time.Second)
+		stall(g, time.Minute)
+		time.Sleep(1900 * time.Millisecond)
+		c.Pong()
+		time.Sleep(5 * time.Second)
+		if pings != 1 || timeouts != 0 {
+			t.Errorf("%d pings, %d timeouts", pings, timeouts)
+		}
+		g.Close()
+	})
+}
+
+func TestAnAgeRunsOnDuringAStall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(Config{MaxAge: 10 * time.Second}, closing)
+		c := newConn()
+		track(t, g, c, &c.Entry)
+		time.Sleep(time.Second)
+		stall(g, time.Minute)
+		synctest.Wait()
+		if !c.isClosed() {
+			t.Error("not closed")
+		}
+	})
+}
+
+func TestNothingWakesUpWhileTheGroupIsEmpty(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(Config{ReadIdle: time.Second}, closing)
+		steps := func() uint64 {
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			return g.grid.now
+		}
+		time.Sleep(time.Hour)
+		if n := steps(); n != 0 {
+			t.Errorf("%d steps before the first connection", n)
+		}
+		for range 3 {
+			c := newConn()
+			track(t, g, c, &c.Entry)
+			time.Sleep(500 * time.Millisecond)
+			if !g.Untrack(&c.Entry) {
+				t.Error("not untracked")
+			}
+			time.Sleep(time.Second)
+			before := steps()
+			time.Sleep(time.Hour)
+			if n := steps() - before; n != 0 {
+				t.Errorf("%d steps while it was empty", n)
+			}
+			if s := g.Stats(); s.Stalls != 0 {
+				t.Errorf("%d stalls", s.Stalls)
+			}
+		}
+	})
+}
+
+func TestAConnectionThatComesAfterALongPauseHasItsFullTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(Config{ReadIdle: time.Second, Resolution: 100 * time.Millisecond}, closing)
+		for range 3 {
+			time.Sleep(time.Hour + 33*time.Millisecond)
+			c := newConn()
+			track(t, g, c, &c.Entry)
+			start := time.Now()
+			<-c.closed
+			if took := time.Since(start); took < time.Second || took > 1200*time.Millisecond {
+				t.Errorf("closed after %v", took)
+			}
+		}
+	})
+}
