@@ -49,6 +49,7 @@ func TestPressureLeavesPingsAlone(t *testing.T) {
 		c := newConn()
 		track(t, g, c, &c.Entry)
 		time.Sleep(65 * time.Second)
+		synctest.Wait()
 		if pings != 6 {
 			t.Errorf("%d pings", pings)
 		}
@@ -155,6 +156,7 @@ func TestDrainSpreadsTheClosesTheIdlestFirst(t *testing.T) {
 		if err := g.Drain(context.Background(), 10*time.Second); err != nil {
 			t.Fatal(err)
 		}
+		synctest.Wait()
 		if took := time.Since(drained); len(order) != 1000 || took < 9*time.Second || took > 11*time.Second {
 			t.Errorf("%d drained in %v", len(order), took)
 		}
@@ -186,6 +188,7 @@ func TestDrainAsksAgainAboutThoseThatAreKeptAndEndsWithItsContext(t *testing.T) 
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 		defer cancel()
 		err := g.Drain(ctx, 10*time.Second)
+		synctest.Wait()
 		if !errors.Is(err, context.DeadlineExceeded) || asked < 8 || asked > 12 {
 			t.Errorf("asked %d times, %v", asked, err)
 		}

@@ -32,6 +32,7 @@ func TestNoMoreThanMaxPerTickAreAskedAboutInOneResolution(t *testing.T) {
 		bystander = newConn()
 		track(t, g, bystander, &bystander.Entry)
 		time.Sleep(20 * time.Second)
+		synctest.Wait()
 		sum := 0
 		for at, k := range calls {
 			if sum += k; k > limit {
@@ -77,6 +78,7 @@ func TestAHerdTakesTurnsWithThoseThatComeDueAfterIt(t *testing.T) {
 			track(t, g, c, &c.Entry)
 		}
 		time.Sleep(10 * time.Second)
+		synctest.Wait()
 		if calls != n+40 || worst > 2*resolution+10*time.Millisecond {
 			t.Errorf("%d calls; one that came due after the herd was asked about %v late", calls, worst)
 		}
@@ -118,6 +120,7 @@ func TestJitterSpreadsPingsAndAges(t *testing.T) {
 				track(t, g, conn, &conn.Entry)
 			}
 			time.Sleep(140 * time.Second)
+			synctest.Wait()
 			for round, calls := range calls {
 				if round == 1 && c.reason == Age {
 					break

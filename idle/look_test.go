@@ -99,6 +99,7 @@ func TestAPongThatCameBeforeOnReturnedCounts(t *testing.T) {
 		c := newConn()
 		track(t, g, c, &c.Entry)
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if timeouts > 0 || pings < 4 {
 			t.Errorf("%d pings, %d timeouts", pings, timeouts)
 		}

@@ -77,6 +77,7 @@ func TestAFunctionThatEndsItsGoroutineKeepsTheConnection(t *testing.T) {
 		c := newConn()
 		track(t, g, c, &c.Entry)
 		<-c.closed
+		synctest.Wait()
 		if calls != 2 {
 			t.Errorf("%d calls", calls)
 		}

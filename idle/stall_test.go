@@ -69,6 +69,7 @@ func TestAfterAStallAPongHasItsFullWait(t *testing.T) {
 		time.Sleep(1900 * time.Millisecond)
 		c.Pong()
 		time.Sleep(5 * time.Second)
+		synctest.Wait()
 		if pings != 1 || timeouts != 0 {
 			t.Errorf("%d pings, %d timeouts", pings, timeouts)
 		}
