@@ -1,0 +1,113 @@
+package child
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestMain lets the test binary be the child that it starts.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == Flag {
+		_ = Serve(new(echo))
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// echo is what the child serves.
+type echo struct{}
+
+func (echo) Say(word string, reply *string) error {
+	*reply = word + "!"
+	return nil
+}
+
+func (echo) Fail(word string, _ *struct{}) error { return errors.New(word) }
+
+func (echo) Hang(struct{}, *struct{}) error { select {} }
+
+func (echo) Crash(word string, _ *struct{}) error {
+	go panic(word)
+	select {}
+}
+
+func start(t *testing.T) *Process {
+	t.Helper()
+	p, err := Start("echo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.End(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
+}
+
+func TestAChildAnswersAndItsErrorsComeThrough(t *testing.T) {
+	p := start(t)
+	var got string
+	if err := p.Call(t.Context(), "Say", "yes", &got); err != nil || got != "yes!" {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if err := p.Call(t.Context(), "Fail", "no", new(struct{})); err == nil || err.Error() != "Fail of the echo: no" {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAChildThatHangsIsKilledWhenItsParentLosesPatience(t *testing.T) {
+	p := start(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if err := p.Call(ctx, "Hang", struct{}{}, new(struct{})); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+	<-p.exited
+}
+
+func TestWhatACrashedChildSaidIsInTheError(t *testing.T) {
+	p := start(t)
+	if err := p.Call(t.Context(), "Crash", "ouch", new(struct{})); err == nil {
+		t.Error("no error")
+	}
+	<-p.exited
+	if err := p.Call(t.Context(), "Say", "yes", new(string)); err == nil || !strings.Contains(err.Error(), "ouch") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAFrozenChildGoesOnWhenItIsThawedAndEndsAnyway(t *testing.T) {
+	p := start(t)
+	if err := p.Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	const nap = 50 * time.Millisecond
+	before := Now()
+	thawed := make(chan error, 1)
+	time.AfterFunc(nap, func() { thawed <- p.Thaw() })
+	if err := p.Call(t.Context(), "Say", "yes", new(string)); err != nil {
+		t.Error(err)
+	}
+	if err := <-thawed; err != nil {
+		t.Error(err)
+	}
+	if took := Now() - before; took < nap {
+		t.Errorf("it answered within %v", took)
+	}
+	if err := p.Freeze(); err != nil { // and End comes
+		t.Fatal(err)
+	}
+}
+
+func TestTheClockIsOneForAllProcesses(t *testing.T) {
+	before := Now()
+	time.Sleep(time.Millisecond)
+	if passed := Now() - before; passed < time.Millisecond || passed > time.Minute {
+		t.Errorf("%v have passed", passed)
+	}
+}
