@@ -1,0 +1,70 @@
+package guard
+
+import (
+	"errors"
+	"net"
+	"os"
+	"testing"
+	"time"
+)
+
+// What each of them does to talking peers and hostile ones is measured by the program; that they work at all is tested here.
+func TestEachGuardClosesTheSilentOneAndNotBefore(t *testing.T) {
+	for i := range All {
+		info := &All[i]
+		if info.Name == None {
+			continue
+		}
+		t.Run(info.Name, func(t *testing.T) {
+			t.Parallel()
+			const timeout = 300 * time.Millisecond
+			g, err := Open(info.Name, timeout)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer g.Close()
+			c := accept(t, g)
+			start := time.Now()
+			c.Reading()
+			_, err = c.Read(make([]byte, 1))
+			if took := time.Since(start); took < timeout-20*time.Millisecond { // it was accepted a little before
+				t.Errorf("closed after %v", took)
+			}
+			if !errors.Is(err, net.ErrClosed) && !errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("got %v", err)
+			}
+			g.Leave(c)
+		})
+	}
+}
+
+// accept returns the server's side of a connection whose other side is silent, and closes both at the end.
+func accept(t *testing.T, g Guard) Conn {
+	t.Helper()
+	l, err := Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	peer, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { peer.Close() })
+	raw, err := g.Listen(l).Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := g.Watch(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func TestWhatIsNotThereIsNamed(t *testing.T) {
+	if _, err := Open("x", time.Second); err == nil || err.Error() != `there is no guard "x"` {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,88 @@
+package server
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"syscall"
+	"time"
+
+	"github.com/foliot/foliot/bench/idle/child"
+)
+
+// Sample tells what the process has used. collected asks for the heap as well, after garbage collections.
+func (s *Server) Sample(collected bool, out *Sample) error {
+	if collected {
+		out.Heap, out.Stack = inUse()
+	}
+	descriptors, err := descriptors()
+	if err != nil {
+		return err
+	}
+	if err := s.failure(); err != nil {
+		return err
+	}
+	out.Descriptors = descriptors
+	out.Open = int(s.open.Load())
+	out.Goroutines = runtime.NumGoroutine()
+	out.Stalls = s.guard.Stalls()
+	out.Messages = s.messages.Load()
+	out.CPU = cpu()
+	out.At = child.Now()
+	return nil
+}
+
+func (s *Server) failure() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed
+}
+
+// Endings tells which connections have ended.
+func (s *Server) Endings(_ struct{}, out *[]Ending) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	*out = append(*out, s.ended...)
+	return nil
+}
+
+// Shut stops the listeners and the guard.
+func (s *Server) Shut(struct{}, *struct{}) error {
+	for _, l := range s.listeners {
+		l.Close()
+	}
+	s.accepting.Wait()
+	s.guard.Close()
+	return nil
+}
+
+// inUse collects twice: what a finalizer or a pool kept the first time is gone the second.
+func inUse() (heap, stack int64) {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc), int64(m.StackInuse)
+}
+
+func cpu() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err) // with these arguments it cannot fail
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// descriptors counts the open ones, but the one it counts with.
+func descriptors() (int, error) {
+	d, err := os.Open("/dev/fd")
+	if err != nil {
+		return 0, fmt.Errorf("count descriptors: %w", err)
+	}
+	defer d.Close()
+	names, err := d.Readdirnames(-1)
+	if err != nil {
+		return 0, fmt.Errorf("count descriptors: %w", err)
+	}
+	return len(names) - 1, nil
+}
