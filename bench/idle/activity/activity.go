@@ -1,0 +1,160 @@
+// Package activity measures what a guard costs for each use of a connection, without the use.
+package activity
+
+import (
+	"fmt"
+	"net"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/foliot/foliot/bench/idle/guard"
+)
+
+// Meter is a child. Its methods are those of package rpc.
+type Meter struct{}
+
+// Config is what shall be measured.
+type Config struct {
+	Guards []string
+	Window time.Duration // of each trial
+	Trials int           // the median counts
+}
+
+// Cost is what one use takes.
+type Cost struct {
+	Guard      string  `json:"guard"`
+	Goroutines int     `json:"goroutines"` // each has a connection of its own
+	Written    bool    `json:"written"`    // a read and a write, not a read alone
+	Nanos      float64 `json:"nanos"`      // of the clock
+	Allocs     float64 `json:"allocs"`
+}
+
+// Measure takes the trials in turn: every guard has its first before any has its second.
+func (*Meter) Measure(c Config, out *[]Cost) error {
+	for _, goroutines := range []int{1, 64} {
+		for _, written := range []bool{false, true} {
+			trials := map[string][]Cost{}
+			for range c.Trials {
+				for _, name := range c.Guards {
+					cost := Cost{Guard: name, Goroutines: goroutines, Written: written}
+					if err := cost.measure(c.Window); err != nil {
+						return fmt.Errorf("measure %s: %w", name, err)
+					}
+					trials[name] = append(trials[name], cost)
+				}
+			}
+			for _, name := range c.Guards {
+				*out = append(*out, median(trials[name]))
+			}
+		}
+	}
+	return nil
+}
+
+func median(trials []Cost) Cost {
+	slices.SortFunc(trials, func(a, b Cost) int { return int(a.Nanos*1000) - int(b.Nanos*1000) })
+	return trials[len(trials)/2]
+}
+
+// measure has one goroutine alone on one processor: then the time is all that it costs.
+func (c *Cost) measure(window time.Duration) error {
+	if c.Goroutines == 1 {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	}
+	const timeout = time.Minute // nothing is closed
+	g, err := guard.Open(c.Guard, timeout)
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	pairs := make([]pair, c.Goroutines)
+	defer func() {
+		for _, p := range pairs {
+			p.close(g)
+		}
+	}()
+	for i := range pairs {
+		if pairs[i], err = connect(g); err != nil {
+			return err
+		}
+	}
+	c.run(pairs, window)
+	return nil
+}
+
+func (c *Cost) run(pairs []pair, window time.Duration) {
+	var users sync.WaitGroup
+	uses := make([]int, len(pairs))
+	runtime.GC()
+	before, start := mallocs(), time.Now()
+	for i := range pairs {
+		users.Go(func() {
+			for time.Since(start) < window {
+				use(pairs[i].guarded, c.Written)
+				uses[i] += batch
+			}
+		})
+	}
+	users.Wait()
+	took, done := time.Since(start), 0
+	for _, n := range uses {
+		done += n
+	}
+	c.Nanos = float64(took) / float64(done)
+	c.Allocs = float64(mallocs()-before) / float64(done)
+}
+
+// batch is how many uses there are between two looks at the clock.
+const batch = 1024
+
+func use(c guard.Conn, written bool) {
+	for range batch {
+		c.Reading()
+		c.Heard(false)
+		if written {
+			c.Writing()
+			c.Wrote()
+		}
+	}
+}
+
+func mallocs() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.Mallocs
+}
+
+// pair is both ends of a connection.
+type pair struct {
+	guarded guard.Conn
+	peer    net.Conn
+}
+
+func connect(g guard.Guard) (p pair, err error) {
+	raw, err := guard.Listen("127.0.0.1:0")
+	if err != nil {
+		return p, err
+	}
+	defer raw.Close()
+	if p.peer, err = net.Dial("tcp", raw.Addr().String()); err != nil {
+		return p, fmt.Errorf("connect: %w", err)
+	}
+	accepted, err := g.Listen(raw).Accept()
+	if err != nil {
+		return p, fmt.Errorf("accept: %w", err)
+	}
+	p.guarded, err = g.Watch(accepted)
+	return p, err
+}
+
+func (p pair) close(g guard.Guard) {
+	if p.guarded != nil {
+		g.Leave(p.guarded)
+		p.guarded.Close()
+	}
+	if p.peer != nil {
+		p.peer.Close()
+	}
+}

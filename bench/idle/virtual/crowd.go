@@ -1,0 +1,179 @@
+// Package virtual loads a group with connections that are none: a million fits, and nothing but the group costs anything.
+package virtual
+
+import (
+	"runtime"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/foliot/foliot/idle"
+)
+
+// Load is a child. Its methods are those of package rpc.
+type Load struct{}
+
+// Watch is what a crowd is watched with.
+type Watch string
+
+// The ways. What a group costs beside the touches is the difference between the first and the others.
+const (
+	Near  Watch = "near"  // a timeout of twice the time between two touches
+	Far   Watch = "far"   // one that is never over: the touches are as dear, and nothing comes due
+	Loose Watch = "loose" // none at all: no group, and touches that do nothing
+)
+
+// CrowdConfig is a crowd of connections that are used all the time.
+type CrowdConfig struct {
+	Connections int
+	Watch       Watch
+	Every       time.Duration // between two touches of a connection: from two thirds of it to four thirds
+	Window      time.Duration // in which the CPU is measured, from two times Every on
+}
+
+// Crowd is what it took.
+type Crowd struct {
+	Watch       Watch         `json:"watch"`
+	Connections int           `json:"connections"`
+	Window      time.Duration `json:"window"`
+	CPU         time.Duration `json:"cpu"` // of the process, in the window
+	Switches    int64         `json:"switches"`
+	Touches     int64         `json:"touches"`
+	Asked       int64         `json:"asked"` // connections that were taken for idle: all wrongly
+	Bytes       float64       `json:"bytes"` // of the heap, for each connection, all told
+	GC          time.Duration `json:"gc"`    // a full collection, the least of five
+}
+
+// virtual is a connection.
+type virtual struct{ idle.Entry }
+
+// Crowd touches connections one after the other for as long as it takes.
+func (*Load) Crowd(c CrowdConfig, out *Crowd) error {
+	*out = Crowd{Watch: c.Watch, Connections: c.Connections, Window: c.Window}
+	var asked atomic.Int64
+	before := inUse()
+	all := make([]virtual, c.Connections)
+	var group *idle.Group[*virtual]
+	if c.Watch != Loose {
+		config := idle.Config{ReadIdle: 2 * c.Every}
+		if c.Watch == Far {
+			config.ReadIdle = 1000 * time.Hour
+		}
+		group = idle.New(config, func(*virtual, idle.Reason) idle.Verdict {
+			asked.Add(1)
+			return idle.Keep
+		})
+		defer group.Close()
+	}
+	round := rounds{n: c.Connections, every: c.Every, start: time.Now()}
+	err := round.until(c.Every, func(i int) error {
+		if group == nil {
+			return nil
+		}
+		return group.Track(&all[i], &all[i].Entry)
+	})
+	if err != nil {
+		return err
+	}
+	touch := func(i int) error {
+		all[i].TouchRead()
+		return nil
+	}
+	_ = round.until(2*c.Every, touch)
+	out.Bytes = float64(inUse()-before) / float64(c.Connections)
+	begin, touched := use(), round.done
+	_ = round.until(2*c.Every+c.Window, touch)
+	end := use()
+	out.CPU, out.Switches = end.cpu-begin.cpu, end.switches-begin.switches
+	out.Touches = round.done - touched
+	out.Asked = asked.Load()
+	out.GC = collection()
+	runtime.KeepAlive(all)
+	return nil
+}
+
+// rounds visits each of n connections once in each round.
+type rounds struct {
+	n     int
+	every time.Duration // a round
+	start time.Time
+	done  int64 // visits
+}
+
+// until visits what is to be visited until a time after the start.
+func (r *rounds) until(end time.Duration, visit func(i int) error) error {
+	const nap = 10 * time.Millisecond
+	for elapsed := time.Since(r.start); ; elapsed = time.Since(r.start) {
+		for due := r.due(min(elapsed, end)); r.done < due; r.done++ {
+			if err := visit(r.place(r.done)); err != nil {
+				return err
+			}
+		}
+		if elapsed >= end {
+			return nil
+		}
+		time.Sleep(nap)
+	}
+}
+
+func (r *rounds) due(elapsed time.Duration) int64 {
+	return int64(float64(r.n) * float64(elapsed) / float64(r.every))
+}
+
+// place returns which connection is visited. Each third of the connections has its third of a round, and another order in each: so
+// the time between two visits is from two thirds of a round to four.
+func (r *rounds) place(visit int64) int {
+	round, at := int(visit/int64(r.n)), int(visit%int64(r.n))
+	third := r.n/3 + 1
+	first := at - at%third
+	length := min(third, r.n-first)
+	return first + ((at-first)*stride(length)+round*7919)%length
+}
+
+// stride returns a number that shares no factor with n, so that its multiples visit everything below n.
+func stride(n int) int {
+	for s := n*5/8 | 1; ; s += 2 {
+		if gcd(s, n) == 1 {
+			return s
+		}
+	}
+}
+
+func gcd(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// used is what the process has taken of the machine.
+type used struct {
+	cpu      time.Duration
+	switches int64
+}
+
+func use() used {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err) // with these arguments it cannot fail
+	}
+	return used{time.Duration(u.Utime.Nano() + u.Stime.Nano()), u.Nvcsw + u.Nivcsw}
+}
+
+func inUse() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// collection returns the time of a full one: the least of five, since others may use the processor meanwhile.
+func collection() time.Duration {
+	least := time.Hour
+	for range 5 {
+		start := time.Now()
+		runtime.GC()
+		least = min(least, time.Since(start))
+	}
+	return least
+}
