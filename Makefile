@@ -88,6 +88,11 @@ bench: ## Foliot beside other timers, into docs/benchmarks.md (20 minutes; ARGS=
 	@cd bench && $(GO) build -buildvcs=false -o ../bin/foliot-bench .
 	@exec bin/foliot-bench $(ARGS)
 
+.PHONY: bench-idle
+bench-idle: ## real and virtual connections under package idle and others, into docs/idle-benchmarks.md (10 minutes; ARGS=-quick, -help)
+	@cd bench && $(GO) build -buildvcs=false -o ../bin/foliot-bench-idle ./idle
+	@exec bin/foliot-bench-idle $(ARGS)
+
 .PHONY: bench-test
 bench-test: tooled ## the tests of bench/
 	@cd bench && CGO_ENABLED=1 $(GO) vet $(RACE) ./... && CGO_ENABLED=1 $(GO) test $(RACE) -short -parallel 16 ./...

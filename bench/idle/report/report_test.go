@@ -1,0 +1,154 @@
+package report
+
+import (
+	"math"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/bench/idle/activity"
+	"github.com/foliot/foliot/bench/idle/client"
+	"github.com/foliot/foliot/bench/idle/guard"
+	"github.com/foliot/foliot/bench/idle/load"
+	"github.com/foliot/foliot/bench/idle/verdict"
+	"github.com/foliot/foliot/bench/idle/virtual"
+)
+
+// sample is a small run: one guard of others, one of ours, and the run without timeouts twice.
+func sample() *Run {
+	loaded := func(name string, micros float64, heap int64) load.Result {
+		r := load.Result{
+			Guard: name, Connections: 100, PerMessage: []float64{micros * 1000, micros * 900, micros * 1100},
+			Goroutines: 110, Heap: heap, Stack: 50_000, Before: 10, Peak: 110, After: 10,
+		}
+		r.Tally.Kinds[client.Talking][verdict.Kept] = 60
+		r.Tally.Kinds[client.Silent][verdict.OnTime] = 40
+		r.Tally.P50, r.Tally.P99, r.Tally.Max = time.Millisecond, 2*time.Millisecond, 3*time.Millisecond
+		return r
+	}
+	r := &Run{
+		Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Took: 61, Command: "make bench-idle", Go: "go1", Shape: load.Quick(100),
+		Loads: []load.Result{
+			loaded(guard.None, 20, 10_000), loaded("scan", 21, 15_000), loaded("idle-touch", 20.4, 20_000), loaded(guard.None, 22, 10_000),
+			{Guard: "timer", Failed: "it broke"},
+		},
+		Costs: []activity.Cost{
+			{Guard: guard.None, Goroutines: 1, Nanos: 2}, {Guard: "idle-touch", Goroutines: 1, Nanos: 3.5},
+		},
+		Crowds: []virtual.Crowd{
+			{Watch: virtual.Near, Window: time.Minute, CPU: 900 * time.Millisecond, Bytes: 87},
+			{Watch: virtual.Far, Window: time.Minute, CPU: 600 * time.Millisecond, Bytes: 87},
+		},
+		Herds: []virtual.Herd{
+			{HerdConfig: virtual.HerdConfig{Timeout: time.Second}, Max: 30 * time.Millisecond},
+			{HerdConfig: virtual.HerdConfig{Timeout: time.Second, Herd: 1000}, Max: 95 * time.Millisecond},
+			{HerdConfig: virtual.HerdConfig{Timeout: time.Second, Herd: 1000}, Max: 35 * time.Millisecond},
+			{HerdConfig: virtual.HerdConfig{Timeout: time.Second, Herd: 1000}, Max: 34 * time.Millisecond},
+		},
+	}
+	r.Loads[0].Tally = verdict.Tally{}
+	r.Loads[0].Tally.Kinds[client.Silent][verdict.Never] = 40
+	return r
+}
+
+func TestTheTablesSayWhatWasMeasured(t *testing.T) {
+	r := sample()
+	for _, test := range []struct{ what, text string }{
+		{r.Closed(), "| closed on time | 0 | 40 | 40 |"},
+		{r.Closed(), "| late, p99, ms | – | **2.0** | **2.0** |"},
+		{r.Closed(), "| promised: late by, ms | – | 1000 | **31** |"},
+		{r.Kinds(), "| silent: 40 | **never** | on time | on time |"},
+		{r.Spent(), "| CPU for a message, µs | 20 | 21 | **20** |"},
+		{r.Spent(), "| more than without timeouts, % | -4.8 | 0 | **-2.9** |"},
+		{r.Spent(), "| bytes more for a connection, heap | 0 | **+50** | +100 |"},
+		{r.Spent(), "| descriptors before, open, after | 10, 110, 10 | 10, 110, 10 | 10, 110, 10 |"},
+		{r.Noise(), "2.0 µs apart, which is 9.5 %"},
+		{r.Targets(), "| a touch | ≤ 2 ns | 1.5 ns | reached |"},
+		{r.Targets(), "| 10⁶ of them, beside the touches | ≤ 1 % of one processor | 0.5 % of one processor | reached |"},
+		{r.Targets(), "other ticks shift by | ≤ 10 ms | 5.0 ms | reached |"},
+		{r.Targets(), "| the same, 64 goroutines | ≤ 2 ns | – | not measured |"},
+		{r.Herd(), "| none | 0 | 0 | 30 | – |"},
+		{r.Herd(), "| 1000 | 0 | 0 | 35 | 5.0 |"},
+		{r.Wins(), "- late, p99 (ms): best scan 2.0; idle, touches 2.0."},
+		{r.Wins(), "- bytes for a connection, heap and stack: best scan 50. Of ours not: idle, touches 100."},
+		{r.Failures(), "- Failed: timer: it broke"},
+	} {
+		if !strings.Contains(test.what, test.text) {
+			t.Errorf("%q is missing in\n%s", test.text, test.what)
+		}
+	}
+}
+
+func TestAKindsCellIsOneWordIfAllWentAsItShould(t *testing.T) {
+	for _, test := range []struct {
+		alive  bool
+		counts map[verdict.Verdict]int
+		want   string
+	}{
+		{true, map[verdict.Verdict]int{verdict.Kept: 10_000}, "kept"},
+		{false, map[verdict.Verdict]int{verdict.OnTime: 5}, "on time"},
+		{false, map[verdict.Verdict]int{verdict.Blind: 12_000}, "cannot tell"},
+		{true, map[verdict.Verdict]int{verdict.Kept: 3, verdict.Wrong: 1}, "3 kept, 1 **wrongly closed**"},
+		{false, map[verdict.Verdict]int{verdict.Never: 3, verdict.Late: 1}, "0 on time, 1 late, 3 **never**"},
+		{true, nil, "kept"},
+	} {
+		var counts [verdict.Verdicts]int
+		for v, n := range test.counts {
+			counts[v] = n
+		}
+		if got := outcome(counts, test.alive); got != test.want {
+			t.Errorf("%v: %q, want %q", test.counts, got, test.want)
+		}
+	}
+}
+
+func TestOnlyThoseThatTakePartCanBeBest(t *testing.T) {
+	table := &table{}
+	table.less("x", figure, []float64{1, 3, 2, 2, math.NaN()}, 0)
+	if got := strings.Join(table.rows[0], " "); got != "x 1.0 3.0 **2.0** **2.0** –" {
+		t.Error(got)
+	}
+	table.less("nothing", figure, []float64{math.NaN(), math.NaN()})
+	if got := strings.Join(table.rows[1], " "); got != "nothing – –" {
+		t.Error(got)
+	}
+}
+
+func TestNumbersAreReadable(t *testing.T) {
+	for x, want := range map[float64]string{
+		0: "0", 0.004: "0", 0.04: "0.04", 1.26: "1.3", 9.96: "10", 1234.5: "1235", 12345: "12\u00a0345", -1234567: "-1\u00a0234\u00a0567", math.Inf(1): "–",
+	} {
+		if got := figure(x); got != want {
+			t.Errorf("%v: %q, want %q", x, got, want)
+		}
+	}
+}
+
+func TestThePageNeedsNothingToHaveBeenMeasured(t *testing.T) {
+	for _, r := range []*Run{sample(), {}} {
+		text, err := r.page()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), "This run is not the whole set") || strings.Contains(string(text), "NaN") {
+			t.Errorf("got\n%s", text)
+		}
+	}
+}
+
+func TestARunIsReadAsItWasWritten(t *testing.T) {
+	want := sample()
+	path := filepath.Join(t.TempDir(), "run.json")
+	if err := want.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v\nwant %+v", got, want)
+	}
+}
