@@ -50,6 +50,7 @@ type Group[C any] struct {
 	allowing uint64 // which one that is
 
 	tracked  int
+	closing  int // forgotten, but not yet closed
 	draining bool
 	closed   bool
 	empty    chan struct{} // closed when the last connection has gone; nil if nobody waits
@@ -164,7 +165,12 @@ func (g *Group[C]) forgetLocked(i uint32) {
 		g.seats.leave(i)
 	}
 	g.tracked--
-	if g.tracked == 0 && g.empty != nil {
+	g.emptyLocked()
+}
+
+// emptyLocked tells a Drain that no connection is left, nor one that is still being closed.
+func (g *Group[C]) emptyLocked() {
+	if g.tracked == 0 && g.closing == 0 && g.empty != nil {
 		close(g.empty)
 		g.empty = nil
 	}

@@ -54,6 +54,7 @@ func (g *Group[C]) serveLocked() bool {
 			g.parting = nil
 		}
 		g.unlocked(last)
+		g.closedLocked()
 	}
 	if g.limits.maxPerTick > 0 && g.allowed == 0 {
 		return g.partingLocked()
@@ -111,7 +112,7 @@ func (g *Group[C]) askLocked(j job, r Reason) {
 	verdict, c, begun := Keep, g.seats.seat(j.seat).c, g.grid.now
 	defer func() {
 		if g.settleLocked(j.seat, r, verdict, begun) {
-			g.unlocked(func() { g.part(c) })
+			g.partLocked(c)
 		}
 	}()
 	g.unlocked(func() { verdict = g.on(c, r) })
@@ -119,10 +120,8 @@ func (g *Group[C]) askLocked(j job, r Reason) {
 
 // settleLocked carries a verdict out, and tells whether the connection, which the group has forgotten then, is to be closed.
 func (g *Group[C]) settleLocked(i uint32, r Reason, v Verdict, begun uint64) (closes bool) {
-	n := g.seats.note(i)
 	switch {
-	case n.is(leaving):
-		g.forgetLocked(i)
+	case g.seats.note(i).is(leaving):
 	case v != Close:
 		g.stats.Kept[r]++
 		g.keepLocked(i, r, v, begun)
@@ -132,12 +131,12 @@ func (g *Group[C]) settleLocked(i uint32, r Reason, v Verdict, begun uint64) (cl
 		g.stats.Saved++
 		g.placeLocked(i)
 		return false
-	default:
-		g.forgetLocked(i)
 	}
 	if v == Close {
 		g.stats.Closed[r]++
+		g.closing++
 	}
+	g.forgetLocked(i)
 	return v == Close
 }
 
@@ -202,19 +201,28 @@ func (g *Group[C]) pingedLocked(i uint32, begun uint64) {
 	g.seats.seat(i).entry.pinged = uint32(begun)
 }
 
-// part closes a connection that the group has forgotten.
-func (g *Group[C]) part(c C) {
-	switch x := any(c).(type) {
-	case expirer:
-		later := x.expire()
+// partLocked closes a connection that the group has forgotten, or begins to.
+func (g *Group[C]) partLocked(c C) {
+	var later func()
+	defer func() {
 		if later == nil {
+			g.closedLocked()
 			return
 		}
-		g.mu.Lock()
 		g.driveLocked()
 		g.parting = append(g.parting, parting{g.grid.now + g.grid.steps(grace), later})
-		g.mu.Unlock()
-	case io.Closer:
-		hangUp(x)
-	}
+	}()
+	g.unlocked(func() {
+		switch x := any(c).(type) {
+		case expirer:
+			later = x.expire()
+		case io.Closer:
+			_ = x.Close()
+		}
+	})
+}
+
+func (g *Group[C]) closedLocked() {
+	g.closing--
+	g.emptyLocked()
 }
