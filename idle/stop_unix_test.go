@@ -1,0 +1,147 @@
+//go:build unix
+
+package idle
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const (
+	stopTimeout    = 600 * time.Millisecond
+	stopResolution = 20 * time.Millisecond
+	stopServer     = "IDLE_TEST_STOPPED_SERVER"
+)
+
+// TestServerToBeStopped is no test but the process of the next one: it reads from every connection until the group closes it, and ends
+// with its standard input.
+func TestServerToBeStopped(t *testing.T) {
+	if os.Getenv(stopServer) == "" {
+		t.Skip("the process of TestNobodyIsClosedBecauseTheProcessWasStopped")
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := New(Config{ReadIdle: stopTimeout, Resolution: stopResolution}, func(net.Conn, Reason) Verdict { return Close })
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(0)
+	}()
+	fmt.Println("listening on", l.Addr())
+	for l := Listener(l, g); ; {
+		c, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			_, _ = io.Copy(io.Discard, c)
+			_ = c.Close()
+		}()
+	}
+}
+
+// talker is a connection to the server, and what became of it.
+type talker struct {
+	net.Conn
+	closed chan time.Time
+}
+
+func talk(t *testing.T, addr string) *talker {
+	t.Helper()
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &talker{c, make(chan time.Time, 1)}
+	go func() {
+		_, _ = k.Read(make([]byte, 1)) // nothing is ever sent: this ends with the connection
+		k.closed <- time.Now()
+	}()
+	t.Cleanup(func() { _ = c.Close() })
+	return k
+}
+
+func (k *talker) isClosed() bool { return len(k.closed) > 0 }
+
+func TestNobodyIsClosedBecauseTheProcessWasStopped(t *testing.T) {
+	server := exec.Command(os.Args[0], "-test.run=^TestServerToBeStopped$")
+	server.Env = append(os.Environ(), stopServer+"=1")
+	in, err := server.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := server.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = server.Process.Signal(syscall.SIGCONT)
+		_ = in.Close()
+		_ = server.Wait()
+	}()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := strings.TrimSpace(strings.TrimPrefix(line, "listening on "))
+
+	const each = 20
+	var lively, late, silent []*talker // talk all the time; from shortly before a timeout after the stop on; never
+	for range each {
+		lively, late, silent = append(lively, talk(t, addr)), append(late, talk(t, addr)), append(silent, talk(t, addr))
+	}
+	say := func(all []*talker) {
+		for _, k := range all {
+			_, _ = k.Write([]byte("x"))
+		}
+	}
+	chat := func(d time.Duration, all ...[]*talker) {
+		for until := time.Now().Add(d); time.Now().Before(until); {
+			for _, some := range all {
+				say(some)
+			}
+			time.Sleep(20 * time.Millisecond) // a peer's pace, in real time
+		}
+	}
+	say(silent)
+	chat(stopTimeout/2, lively, late)
+	if err := server.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	chat(2*stopTimeout, lively)
+	woken := time.Now()
+	if err := server.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	chat(stopTimeout*2/3, lively)
+	for what, all := range map[string][]*talker{"talked all the time": lively, "had not had a timeout to speak": late, "was silent, but had no full timeout": silent} {
+		for _, k := range all {
+			if k.isClosed() {
+				t.Fatalf("closed %v after the stop: one that %s", (<-k.closed).Sub(woken), what)
+			}
+		}
+	}
+	chat(2*stopTimeout, lively, late)
+	for k := range each {
+		if lively[k].isClosed() || late[k].isClosed() {
+			t.Error("a live connection was closed")
+		}
+		if !silent[k].isClosed() {
+			t.Error("a silent connection was not closed")
+		} else if after := (<-silent[k].closed).Sub(woken); after < stopTimeout {
+			t.Errorf("closed %v after the stop, with a timeout of %v", after, stopTimeout)
+		}
+	}
+}
