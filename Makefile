@@ -49,6 +49,12 @@ wheel-long: tooled ## the engine's batteries: 10^9 model operations, 10^7 under 
 	@$(GO) test -v -timeout 1h -run '^(TestNothingIsEarlyInRealTime|TestConcurrentHistories.*)$$' ./wheel -linear.ops 10000000
 	@CGO_ENABLED=0 GOARCH=386 $(GO) test -short -timeout 1h ./wheel
 
+.PHONY: idle-long
+idle-long: tooled ## the batteries of package idle: 10^7 connections over a day, 5000 random lives, ends under -race (15 minutes)
+	@$(GO) test -v -timeout 1h -run '^TestADayWithoutAWrongCloseOrAMissingOne$$' ./idle -virtual 10000000
+	@$(GO) test -timeout 1h -run '^TestEveryReasonComesWhenTheModelSays$$' ./idle -model.seeds 5000
+	@CGO_ENABLED=1 $(GO) test $(RACE) -v -timeout 1h -run '^(TestAConnectionEndsOnce.*|TestNobodyIsClosedBecause.*)$$' -count 10 ./idle
+
 # checked is what must hold before a test is worth running.
 .PHONY: checked
 checked: tooled
