@@ -23,6 +23,23 @@ func (g *Group[C]) askKernelLocked(s *sight, raw syscall.RawConn) {
 	s.write = max(s.write, g.stepAt(now-write))
 }
 
+// feeder is a connection of ours whose bytes may be on their way to another socket without passing the program.
+type feeder interface {
+	takenBy() syscall.RawConn // nil: they are not
+}
+
+// askTakerLocked lets what the other socket sends count as read: it came from here. Where its peer is slow, nothing may come in here for
+// longer than a timeout, since what has come is not taken, and yet the connection is in use.
+func (g *Group[C]) askTakerLocked(s *sight, from feeder) {
+	taker := from.takenBy()
+	if taker == nil {
+		return
+	}
+	if _, write, ok := g.probe.ages(taker); ok {
+		s.read = max(s.read, g.stepAt(time.Since(g.start)-write))
+	}
+}
+
 // stepAt returns the step of something that happened then, by the kernel's word. The judgement allows for touches that came up to a
 // resolution after their step, so for a jiffy too, unless that is longer.
 func (g *Group[C]) stepAt(then time.Duration) uint64 {

@@ -5,18 +5,29 @@ import (
 	"math"
 	"net"
 	"sync"
+	"sync/atomic"
 	"syscall"
 )
 
 // wrappedTCP wraps a TCP connection. It has ReadFrom and WriteTo, so that files and other connections go through it without being
 // copied into the program and back.
 //
-// Such a transfer is one call until the end, or nearly: it is cut so that each part is touched. Within a part, which a slow peer may
-// take a day for, the kernel tells of its progress; where it can't be asked, the bytes are copied instead, and touched piece by piece.
-type wrappedTCP struct{ wrappedHalves }
+// Such a transfer is one call until the end, without a touch, and a slow peer may take a day for that. So the kernel tells of its
+// progress; where it can't be asked, the bytes are copied instead, and touched piece by piece.
+type wrappedTCP struct {
+	wrappedHalves
 
-// part is how many bytes go by between two touches: enough for these to cost nothing.
-const part = 256 << 10
+	// taker is the socket to which the bytes of this one go in a transfer that is under way; nil: none. Written by the transfer.
+	taker atomic.Pointer[syscall.RawConn]
+}
+
+// takenBy implements feeder.
+func (c *wrappedTCP) takenBy() syscall.RawConn {
+	if taker := c.taker.Load(); taker != nil {
+		return *taker
+	}
+	return nil
+}
 
 // ReadFrom implements io.ReaderFrom.
 func (c *wrappedTCP) ReadFrom(r io.Reader) (n int64, err error) {
@@ -25,14 +36,14 @@ func (c *wrappedTCP) ReadFrom(r io.Reader) (n int64, err error) {
 	if isLimited {
 		source, most = limited.R, limited.N
 	}
-	var from *wrapped
-	if ours, ok := source.(*wrappedTCP); ok && ours.judged {
-		source, from = ours.Conn, &ours.wrapped
+	from, isOurs := source.(*wrappedTCP)
+	if isOurs && from.judged {
+		source = from.Conn
 	}
 	if _, inKernel := source.(syscall.Conn); !inKernel || !c.judged {
 		return copyPieces(&c.wrapped, r)
 	}
-	n, err = transfer(c.Conn.(*net.TCPConn), source, most, &c.wrapped, from)
+	n, err = transfer(c.Conn.(*net.TCPConn), source, most, c, from)
 	if isLimited {
 		limited.N -= n
 	}
@@ -46,7 +57,7 @@ func (c *wrappedTCP) WriteTo(w io.Writer) (int64, error) {
 		case *wrappedTCP:
 			return w.ReadFrom(c)
 		case fileOrSocket:
-			return transfer(w, c.Conn, math.MaxInt64, nil, &c.wrapped)
+			return transfer(w, c.Conn, math.MaxInt64, nil, c)
 		}
 	}
 	return copyPieces(w, &c.wrapped)
@@ -57,9 +68,10 @@ type fileOrSocket interface {
 	syscall.Conn
 }
 
-// transfer has dst read up to most bytes from src, part by part. to and from are their wrappers; either may be nil.
-func transfer(dst io.ReaderFrom, src io.Reader, most int64, to, from *wrapped) (n int64, err error) {
-	for _, c := range [...]*wrapped{to, from} {
+// transfer has dst read up to most bytes from src, and returns the error of the wrapper that the group closed. to and from wrap the
+// two; either may be nil.
+func transfer(dst fileOrSocket, src io.Reader, most int64, to, from *wrappedTCP) (n int64, err error) {
+	for _, c := range [...]*wrappedTCP{to, from} {
 		if c == nil {
 			continue
 		}
@@ -68,27 +80,21 @@ func transfer(dst io.ReaderFrom, src io.Reader, most int64, to, from *wrapped) (
 			return 0, c.expiredError("readfrom")
 		}
 	}
-	next := io.LimitedReader{R: src}
-	for n < most && err == nil {
-		size := min(most-n, part)
-		next.N = size
-		var moved int64
-		moved, err = dst.ReadFrom(&next)
-		n += moved
-		if moved > 0 && to != nil {
+	if raw, err := dst.SyscallConn(); err == nil && from != nil {
+		from.taker.Store(&raw)
+		defer from.taker.Store(nil)
+	}
+	n, err = dst.ReadFrom(&io.LimitedReader{R: src, N: most})
+	if to != nil {
+		if n > 0 {
 			to.TouchWrite()
 		}
-		if moved > 0 && from != nil {
-			from.TouchRead()
-		}
-		if moved < size {
-			break
-		}
-	}
-	if to != nil {
 		err = to.explain("readfrom", err)
 	}
 	if from != nil {
+		if n > 0 {
+			from.TouchRead()
+		}
 		err = from.explain("writeto", err)
 	}
 	return n, err

@@ -169,6 +169,9 @@ func (g *Group[C]) sightLocked(i uint32) sight {
 	s.busy = use&busyMask != 0
 	if raw := g.seats.raw(i); raw != nil && (g.kernel || use&relayMask != 0) {
 		g.askKernelLocked(&s, raw)
+		if from, ok := any(chunk.seats[at].c).(feeder); ok {
+			g.askTakerLocked(&s, from)
+		}
 	} else if s.busy {
 		s.read, s.write, s.pong = g.grid.now, g.grid.now, g.grid.now
 	}

@@ -1,0 +1,217 @@
+package idle
+
+import (
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// slowly is a peer that reads a little now and then: so slowly that a sender's buffer has room for the next Write after longer than
+// the timeout, but not so slowly that nothing moves for that time.
+const (
+	slowTimeout = 500 * time.Millisecond
+	slowChunk   = 8 << 10
+	slowPause   = 50 * time.Millisecond
+	slowTotal   = 800 << 10 // the last 200 to 450 KB of which are in buffers when the sender is through
+)
+
+// wirePair is pair with segments of the size that they have beyond loopback, where 64 KB at a time would come and go.
+func wirePair(t testing.TB) (here, there *net.TCPConn) {
+	t.Helper()
+	var config net.ListenConfig
+	config.SetMultipathTCP(false)
+	config.Control = func(_, _ string, raw syscall.RawConn) error {
+		var failed error
+		err := raw.Control(func(fd uintptr) {
+			failed = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_MAXSEG, 1400)
+		})
+		if err != nil {
+			return err
+		}
+		return failed
+	}
+	l, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	dialed, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { dialed.Close() })
+	accepted, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { accepted.Close() })
+	return accepted.(*net.TCPConn), dialed.(*net.TCPConn)
+}
+
+// sendings are the ways in which a connection sends slowTotal bytes to a slow peer. Each is one call, but for the second. They are made
+// ready by the test's goroutine, and run by one of their own.
+var sendings = map[string]func(t *testing.T, g *Group[net.Conn], here net.Conn) func() error{
+	"one Write": func(_ *testing.T, g *Group[net.Conn], here net.Conn) func() error {
+		return func() error {
+			_, err := Wrap(here, g).Write(make([]byte, slowTotal))
+			return err
+		}
+	},
+	"small Writes": func(_ *testing.T, g *Group[net.Conn], here net.Conn) func() error {
+		return func() (err error) {
+			c := Wrap(here, g)
+			for n := 0; n < slowTotal && err == nil; n += 1000 {
+				_, err = c.Write(make([]byte, 1000))
+			}
+			return err
+		}
+	},
+	"sendfile": func(t *testing.T, g *Group[net.Conn], here net.Conn) func() error {
+		name := filepath.Join(t.TempDir(), "content")
+		if err := os.WriteFile(name, make([]byte, slowTotal), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		file := opened(t, name)
+		return func() error {
+			_, err := io.Copy(Wrap(here, g), file)
+			return err
+		}
+	},
+	"splice": func(t *testing.T, g *Group[net.Conn], here net.Conn) func() error {
+		origin, in := wirePair(t)
+		return func() error {
+			go func() {
+				origin.Write(make([]byte, slowTotal))
+				origin.CloseWrite()
+			}()
+			_, err := io.Copy(Wrap(here, g), Wrap(in, g))
+			return err
+		}
+	},
+	"TLS": func(t *testing.T, g *Group[net.Conn], here net.Conn) func() error {
+		config := &tls.Config{Certificates: []tls.Certificate{certificate(t)}}
+		return func() error {
+			_, err := Wrap(tls.Server(here, config), g).Write(make([]byte, slowTotal))
+			return err
+		}
+	},
+}
+
+// eachSending runs all sendings at once, in groups of both kinds. there is what the peer reads.
+func eachSending(t *testing.T, config Config, run func(name string, send func() error, there net.Conn)) {
+	t.Helper()
+	config.Resolution = 20 * time.Millisecond
+	var wg sync.WaitGroup
+	for _, config.Activity = range []Source{Touch, Kernel} {
+		g := New(config, closingConns)
+		defer g.Close()
+		for name, prepare := range sendings {
+			here, peer := wirePair(t)
+			here.SetWriteBuffer(200 << 10)
+			peer.SetReadBuffer(16 << 10)
+			send, there := prepare(t, g, here), net.Conn(peer)
+			if name == "TLS" {
+				there = tls.Client(peer, &tls.Config{InsecureSkipVerify: true})
+			}
+			name = fmt.Sprintf("%s, activity %d", name, config.Activity)
+			wg.Go(func() { run(name, send, there) })
+		}
+	}
+	wg.Wait()
+}
+
+func TestSlowProgressOfWritesSendfileAndSpliceCounts(t *testing.T) {
+	eachSending(t, Config{AllIdle: slowTimeout}, func(name string, send func() error, there net.Conn) {
+		sent := make(chan error, 1)
+		start := time.Now()
+		go func() { sent <- send() }()
+		tick := time.NewTicker(slowPause)
+		defer tick.Stop()
+		for chunk := make([]byte, slowChunk); ; <-tick.C {
+			select {
+			case err := <-sent:
+				if took := time.Since(start); err != nil || took < 2*slowTimeout {
+					t.Errorf("%s: %v, after %v", name, err, took)
+				}
+				return
+			default:
+			}
+			io.ReadFull(there, chunk)
+		}
+	})
+}
+
+func TestASendingThatDoesNotProgressIsIdle(t *testing.T) {
+	eachSending(t, Config{WriteIdle: slowTimeout}, func(name string, send func() error, there net.Conn) {
+		if secure, ok := there.(*tls.Conn); ok {
+			go secure.Handshake()
+		}
+		start := time.Now()
+		err := send()
+		if took := time.Since(start); !isExpired(err) || took < slowTimeout || took > 4*slowTimeout+time.Second {
+			t.Errorf("%s: %v, after %v", name, err, took)
+		}
+	})
+}
+
+// What went by without being copied into the program was not read by it. It is the whole process that is asked, so no other test runs
+// beside this one.
+func TestBetweenConnectionsNothingIsCopiedIntoTheProgram(t *testing.T) {
+	const size = 16 << 20
+	g := New(Config{AllIdle: time.Hour}, keeping)
+	defer g.Close()
+	for what, source := range map[string]func(*net.TCPConn) io.Reader{
+		"wrapped":          func(c *net.TCPConn) io.Reader { return Wrap(c, g) },
+		"wrapped, limited": func(c *net.TCPConn) io.Reader { return io.LimitReader(Wrap(c, g), size) },
+		"bare":             func(c *net.TCPConn) io.Reader { return c },
+	} {
+		origin, in := pair(t)
+		out, destination := pair(t)
+		go func() {
+			origin.Write(make([]byte, size))
+			origin.CloseWrite()
+		}()
+		null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		drained := make(chan error)
+		go func() {
+			_, err := io.Copy(null, Wrap(destination, g)) // a splice too
+			drained <- err
+		}()
+		before := bytesRead(t)
+		n, err := io.Copy(Wrap(out, g), source(in))
+		out.Close()
+		if n != size || err != nil {
+			t.Errorf("%s: %d bytes, %v", what, n, err)
+		}
+		if err := <-drained; err != nil {
+			t.Error(err)
+		}
+		null.Close()
+		if read := bytesRead(t) - before; read > size/8 {
+			t.Errorf("%s: the program has read %d bytes of %d", what, read, size)
+		}
+	}
+}
+
+// bytesRead returns how many bytes the process has read by read(2) and the like so far.
+func bytesRead(t *testing.T) (n int) {
+	t.Helper()
+	f, err := os.ReadFile("/proc/self/io")
+	if err != nil {
+		t.Skip(err)
+	}
+	if _, err := fmt.Sscanf(string(f), "rchar: %d", &n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
