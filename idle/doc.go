@@ -1,21 +1,50 @@
-// Package idle closes connections that nobody used for a while, and keeps the others alive, at the cost of copying a number
-// for each use.
+// Package idle closes connections that nobody used for a while, and keeps the others alive with pings, at the cost of copying a number
+// for each use. It imports the standard library and package wheel alone.
 //
-// It is being built. So far there are the number (grid, clock) and its copies (Entry); not yet the Group that watches them.
+//	g := idle.New(idle.Config{AllIdle: time.Minute}, func(c net.Conn, why idle.Reason) idle.Verdict { return idle.Close })
+//	l = idle.Listener(l, g) // and serve as before
+//
+// A Group watches connections of any kind: Listener and Wrap touch them for the program, HTTP follows the states of an http.Server, and
+// a program with connections of its own embeds an Entry in each, calls Track and Untrack, and TouchRead, TouchWrite and Pong as bytes
+// come and go. On Linux the group can ask the kernel instead of being told (Config.Activity).
+//
+// # What is promised
+//
+//   - Nothing is closed before its timeout: not by a garbage collection, a starved or stopped process, or a machine that slept. After
+//     each of those every connection has a full timeout to speak.
+//   - What is silent is asked about at the latest two resolutions after its timeout, later only by what the process was stalled or `on`
+//     was busy.
+//   - A read just before `on` is called, or before the close, keeps the connection.
+//   - Of Untrack, Close and the verdict one ends a connection, once, in whatever order they come.
+//
+// # What it costs
+//
+// A touch is a nanosecond and allocates nothing. A connection takes 87 bytes with its Entry (95 in a Group[net.Conn]), nothing of which
+// is new to the garbage collector but a pointer to it. There is no goroutine for a connection, and none at all while nothing is due. A
+// group with connections wakes up twice in each resolution; an empty one never does.
 //
 // # How idleness is told
 //
-// A group counts steps: one for each resolution R, on a fixed grid, while it has connections. A touch stores the number of
-// the present step in the connection's entry: no clock is read, no lock taken, no timer moved. A connection whose timeout is T
-// is idle at step n if
+// A group counts steps, two for each resolution R, on a fixed grid, while it has connections. A touch stores the number of the present
+// step in the connection's entry: no clock is read, no lock taken, no timer moved. With steps of r = R/2, a connection whose timeout
+// is T is idle at step n if
 //
-//	n − max(touched, floor) ≥ ceil(T/R) + 2
+//	n − max(touched, floor) ≥ ceil(T/r) + 3
 //
-// Invariant: it has then been silent for T at least. Step k is taken at k·R or later, and, but for stalls, at (k+1)·R at the
-// latest. What was touched in step c was touched before step c+1 was taken, so before (c+2)·R; and step n is taken at n·R or
-// later, that is at (c+2)·R + T or later.
+// Invariant: it has then been silent for T at least. Step k is taken at k·r or later, and, but for stalls, at k·r + R = (k+2)·r at the
+// latest. What was touched in step c was touched before step c+1 was taken, so before (c+3)·r; and step n is taken at n·r or later,
+// that is at (c+3)·r + T or later. It was touched at c·r or later, so a punctual step n comes at most 3r, and the part of r by which T
+// is rounded up, after the timeout: less than 4r = 2R.
 //
 // A stall is a step that is taken later than R after its place: the process was stopped, starved, or the machine suspended. Then
 // the touched numbers are older than the touches, and nobody could speak. So the floor is raised to that step: every connection
 // counts as touched then, and has a full timeout to speak.
+//
+// A cached time instead of a number would be wrong: when it is stale, it closes early.
+//
+// # Where it is from
+//
+// A timer that is not moved by each use but looked at when it fires is as old as callouts for TCP keepalive; a counter that stands for
+// the clock is what coarse clocks are. That idleness must be counted in what the process has lived through, and not in time, is
+// what LXD learnt when stalls killed its members (lxd#9632).
 package idle
