@@ -168,7 +168,8 @@ func TestAPingThatIsAnsweredIsFollowedByAnotherAndOneThatIsNotByTheEnd(t *testin
 		track(t, g, c, &c.Entry)
 		<-c.closed
 		want := []event{
-			{10 * time.Second, Ping}, {22900 * time.Millisecond, Ping}, // answered after 2.9 s
+			{10 * time.Second, Ping},
+			{22900 * time.Millisecond, Ping}, // answered after 2.9 s
 			{35800 * time.Millisecond, Ping}, {38800 * time.Millisecond, Ping}, {41800 * time.Millisecond, Ping},
 			{44800 * time.Millisecond, PongTimeout},
 		}

@@ -18,17 +18,16 @@ var (
 // modelled is what the naive model knows of a connection: exact times, no steps.
 type modelled struct {
 	conn
-	tracked                bool
-	born                   time.Time
-	read, write, pong      time.Time
-	heard                  bool
-	pinged                 time.Time // zero: no pong is waited for
-	lastPing               time.Time
-	pongBy                 time.Time
-	missed                 int
-	again                  [Evicted + 1]time.Time
-	asked                  int
-	untracks, closes, ends int
+	tracked           bool
+	born              time.Time
+	read, write, pong time.Time
+	heard             bool
+	pinged            time.Time // zero: no pong is waited for
+	lastPing          time.Time
+	pongBy            time.Time
+	missed            int
+	again             [Evicted + 1]time.Time
+	asked             int
 }
 
 // model judges a group: every call of `on` must be due, and none may be missing.
@@ -107,7 +106,6 @@ func (m *model) on(c *modelled, r Reason) Verdict {
 	if m.rand.IntN(8) == 0 {
 		v = Close
 		c.tracked = false
-		c.ends++
 		return v
 	}
 	m.keep(c, r, v, now)
@@ -141,7 +139,7 @@ func (m *model) keep(c *modelled, r Reason, v Verdict, now time.Time) {
 
 func (m *model) track(g *Group[*modelled], c *modelled) {
 	now := time.Now()
-	*c = modelled{conn: conn{closed: make(chan struct{})}, tracked: true, born: now, read: now, write: now, pong: now, lastPing: now, ends: c.ends}
+	*c = modelled{conn: conn{closed: make(chan struct{})}, tracked: true, born: now, read: now, write: now, pong: now, lastPing: now}
 	track(m.t, g, c, &c.Entry)
 }
 
