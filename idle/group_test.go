@@ -167,10 +167,12 @@ func TestAPingThatIsAnsweredIsFollowedByAnotherAndOneThatIsNotByTheEnd(t *testin
 		c := newConn()
 		track(t, g, c, &c.Entry)
 		<-c.closed
-		want := []event{
-			{10 * time.Second, Ping},
-			{22900 * time.Millisecond, Ping}, // answered after 2.9 s
-			{35800 * time.Millisecond, Ping}, {38800 * time.Millisecond, Ping}, {41800 * time.Millisecond, Ping},
+		want := []event{ // the first two are answered after 2.9 s
+			{10000 * time.Millisecond, Ping},
+			{22900 * time.Millisecond, Ping},
+			{35800 * time.Millisecond, Ping},
+			{38800 * time.Millisecond, Ping},
+			{41800 * time.Millisecond, Ping},
 			{44800 * time.Millisecond, PongTimeout},
 		}
 		if len(events) != len(want) {

@@ -16,7 +16,8 @@ type expirer interface {
 // grace is what a connection's own readers and writers have to clean up.
 const grace = time.Second
 
-// hireLocked starts workers for what is waiting. They end when nothing is left that they may do.
+// hireLocked starts workers for what is waiting, beside those that are in others' code, which may be blocked there. They end when nothing
+// is left that they may do.
 func (g *Group[C]) hireLocked() {
 	todo := g.lines.waiting
 	if g.limits.maxPerTick > 0 {
@@ -25,7 +26,7 @@ func (g *Group[C]) hireLocked() {
 	if g.partingLocked() {
 		todo++
 	}
-	for ; g.workers < min(g.limits.workers, todo); g.workers++ {
+	for ; g.workers < min(g.limits.workers, todo+g.away); g.workers++ {
 		go g.work()
 	}
 }
@@ -40,7 +41,10 @@ func (g *Group[C]) work() {
 		g.hireLocked()
 		g.mu.Unlock()
 	}()
-	for g.serveLocked() {
+	for k := 1; g.serveLocked(); k++ {
+		if k%batch == 0 { // connections that were used just now need no call, without which the lock is held
+			g.unlocked(func() {})
+		}
 	}
 }
 
@@ -77,8 +81,12 @@ func (g *Group[C]) serveLocked() bool {
 }
 
 func (g *Group[C]) unlocked(f func()) {
+	g.away++
 	g.mu.Unlock()
-	defer g.mu.Lock()
+	defer func() {
+		g.mu.Lock()
+		g.away--
+	}()
 	f()
 }
 
