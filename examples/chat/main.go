@@ -72,7 +72,9 @@ func run(args []string) error {
 	}
 	s := start(l, c)
 	log.Printf("chat: process %d listens on http://%s", os.Getpid(), l.Addr())
-	ready()
+	if err := ready(); err != nil { // who handed the listener on goes on then, and ends this process
+		return err
+	}
 	for {
 		select {
 		case err := <-s.ended:

@@ -22,18 +22,19 @@ const (
 )
 
 // takeOver returns the listener that another process has handed on to this one, or nil, and what says that this process serves.
-func takeOver() (l net.Listener, ready func(), err error) {
+func takeOver() (l net.Listener, ready func() error, err error) {
 	if os.Getenv(heir) == "" {
-		return nil, func() {}, nil
+		return nil, func() error { return nil }, nil
 	}
-	os.Unsetenv(heir) // not for the children of this one
+	_ = os.Unsetenv(heir) // not for the children of this one
 	f := os.NewFile(listenerFile, "listener")
 	defer f.Close()
 	l, err = net.FileListener(f)
 	pipe := os.NewFile(readyFile, "ready")
-	return l, func() {
-		pipe.Write([]byte{1})
-		pipe.Close()
+	return l, func() error {
+		defer pipe.Close()
+		_, err := pipe.Write([]byte{1})
+		return err
 	}, err
 }
 
@@ -63,9 +64,12 @@ func handOn(l net.Listener) error {
 	if err != nil {
 		return err
 	}
-	r.SetReadDeadline(time.Now().Add(startUp))
-	if _, err := r.Read(make([]byte, 1)); err != nil {
-		child.Process.Kill()
+	err = r.SetReadDeadline(time.Now().Add(startUp))
+	if err == nil {
+		_, err = r.Read(make([]byte, 1))
+	}
+	if err != nil {
+		_ = child.Process.Kill()
 		return fmt.Errorf("the new process does not serve (%w): %w", err, child.Wait())
 	}
 	return child.Process.Release()

@@ -7,7 +7,9 @@ import (
 	"net"
 )
 
-func takeOver() (l net.Listener, ready func(), err error) { return nil, func() {}, nil }
+func takeOver() (l net.Listener, ready func() error, err error) {
+	return nil, func() error { return nil }, nil
+}
 
 func handOn(net.Listener) error {
 	return errors.New("a listener is handed on between processes on Unix alone")

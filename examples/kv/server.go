@@ -59,7 +59,7 @@ func serve(ctx context.Context, l *net.TCPListener, silence time.Duration) error
 			s.serve()
 		})
 	}
-	sessions.Drain(context.Background(), 0) // asks to close each, at once
+	_ = sessions.Drain(context.Background(), 0) // asks to close each, at once
 	serving.Wait()
 	sessions.Close()
 	if errors.Is(err, net.ErrClosed) {

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/foliot/foliot/idle"
+)
+
+// limits are how long a connection may be silent.
+type limits struct {
+	idle  time.Duration // between two uses
+	first time.Duration // before the first one
+}
+
+// serve echoes until ctx ends, then closes every connection and waits for what serves them. It closes l.
+func serve(ctx context.Context, l net.Listener, limit limits) error {
+	conns := idle.New(idle.Config{AllIdle: limit.idle, Handshake: limit.first},
+		func(c net.Conn, why idle.Reason) idle.Verdict {
+			log.Printf("echo: closing %s: %v", c.RemoteAddr(), why)
+			return idle.Close
+		})
+	l = idle.Listener(l, conns)
+	stop := context.AfterFunc(ctx, func() { l.Close() })
+	defer stop()
+
+	var serving sync.WaitGroup
+	err := accept(l, conns, func(c net.Conn) {
+		serving.Go(func() {
+			defer c.Close()
+			_, _ = io.Copy(c, c) // ends with the connection; who ended it, and why, was logged above or is the client's business
+		})
+	})
+	_ = conns.Drain(context.Background(), 0) // asks to close each, at once
+	serving.Wait()
+	conns.Close()
+	if ctx.Err() != nil {
+		return nil // asked to end
+	}
+	return err
+}
+
+// accept hands what l accepts to handle, until l is closed. A server that is out of descriptors closes those connections that
+// were silent for longest, rather than to turn new ones away.
+func accept(l net.Listener, conns *idle.Group[net.Conn], handle func(net.Conn)) error {
+	for {
+		c, err := l.Accept()
+		switch {
+		case err == nil:
+			handle(c)
+		case errors.Is(err, syscall.EMFILE):
+			log.Printf("echo: %v: %d idle connections are closed for it", err, conns.EvictIdlest(16))
+			time.Sleep(10 * time.Millisecond) // they end on goroutines of their own
+		default:
+			return err
+		}
+	}
+}

@@ -1,0 +1,31 @@
+package snippets
+
+import (
+	"net"
+	"time"
+
+	"github.com/foliot/foliot/idle"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/keepalive"
+)
+
+//doc:show grpc
+
+// newGRPC has gRPC do what it does well: say goodbye with GOAWAY, and ping.
+func newGRPC() *grpc.Server {
+	return grpc.NewServer(grpc.KeepaliveParams(keepalive.ServerParameters{
+		MaxConnectionIdle: 15 * time.Minute, // without a call
+		Time:              time.Minute,      // of silence, until a ping
+		Timeout:           20 * time.Second, // for its answer
+	}))
+}
+
+// listenGRPC adds what gRPC does not have: eviction, pressure, and a list of who is silent. The answers to gRPC's pings are reads, so
+// ReadIdle has to be longer than Time and Timeout together.
+func listenGRPC(l net.Listener) net.Listener {
+	conns := idle.New(idle.Config{ReadIdle: 2 * time.Minute, Handshake: 10 * time.Second},
+		func(net.Conn, idle.Reason) idle.Verdict { return idle.Close })
+	return idle.Listener(l, conns)
+}
+
+//doc:end

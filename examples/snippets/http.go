@@ -1,0 +1,21 @@
+package snippets
+
+import (
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/foliot/foliot/idle"
+)
+
+//doc:show http
+
+func newServer(handler http.Handler) *http.Server {
+	conns := idle.New(idle.Config{AllIdle: 2 * time.Minute, MaxAge: time.Hour},
+		func(net.Conn, idle.Reason) idle.Verdict { return idle.Close })
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	idle.HTTP(server, conns) // before Serve
+	return server
+}
+
+//doc:end

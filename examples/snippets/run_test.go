@@ -1,0 +1,142 @@
+package snippets
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+)
+
+// What the document shows with timeouts of minutes is run here, without waiting for them.
+
+func listen(t *testing.T) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// connect returns both ends of a connection through a listener, closed at the end of the test.
+func connect(t *testing.T, l net.Listener) (here, there net.Conn) {
+	t.Helper()
+	there, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { there.Close() })
+	if here, err = l.Accept(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { here.Close() })
+	return here, there
+}
+
+func TestWatchedListenersAccept(t *testing.T) {
+	for name, l := range map[string]net.Listener{"tcp": listenTCP(listen(t)), "grpc": listenGRPC(listen(t))} {
+		here, there := connect(t, l)
+		l.Close()
+		if _, err := there.Write([]byte("hello")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(here, make([]byte, 5)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestASessionIsWatchedWhileItIsServed(t *testing.T) {
+	l := listen(t)
+	defer l.Close()
+	here, there := connect(t, l)
+	sessions := newSessions()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		serveSession(sessions, here, func(c net.Conn) error {
+			_, err := c.Read(make([]byte, 1))
+			return err
+		})
+	}()
+	eventually(t, "it is watched", func() bool { return sessions.Len() == 1 })
+	there.Close()
+	<-ended
+	if n := sessions.Len(); n != 0 {
+		t.Errorf("%d are watched after the end", n)
+	}
+}
+
+func TestTheKernelCanBeAskedAboutPlainConnections(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the age of a connection is asked of Linux")
+	}
+	l, err := listenPlain(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	here, _ := connect(t, l)
+	conns := watchByKernel()
+	watch, err := track(conns, here)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !conns.Untrack(watch) {
+		t.Error("it was not watched")
+	}
+}
+
+func TestAWatchedServerAnswers(t *testing.T) {
+	l := listen(t)
+	server := newServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "hello") }))
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(l) }()
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	answer, err := client.Get("http://" + l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if text, err := io.ReadAll(answer.Body); string(text) != "hello" || err != nil {
+		t.Errorf("%q, %v", text, err)
+	}
+	server.Close()
+	<-ended
+}
+
+func TestAGRPCServerOnAWatchedListenerAnswers(t *testing.T) {
+	l := listenGRPC(listen(t))
+	server := newGRPC()
+	healthpb.RegisterHealthServer(server, health.NewServer())
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(l) }()
+	client, err := grpc.NewClient(l.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if _, err := healthpb.NewHealthClient(client).Check(ctx, &healthpb.HealthCheckRequest{}); err != nil {
+		t.Error(err)
+	}
+	client.Close()
+	server.Stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTheHeartbeatFindsTheDeadWithinFiftySeconds(t *testing.T) {
+	if all := heartbeat.PingEvery + time.Duration(heartbeat.MaxMissed)*heartbeat.PongWait; all != 50*time.Second {
+		t.Errorf("it takes %v", all)
+	}
+}

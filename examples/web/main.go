@@ -1,0 +1,56 @@
+// Command web is an HTTP server that closes kept connections which nobody uses, and renews those that are old.
+//
+//	go run ./web -listen 127.0.0.1:8080 -idle 2m     (in examples/)
+//	curl 127.0.0.1:8080/slow?for=5s
+//
+// idle.HTTP follows the server's ConnState: a connection is busy from the first byte of a request to the last of its response,
+// however long that takes, and idle between two requests. The server's own deadlines stay what they are: here one bounds the header of
+// a request, and one the silence within an upload, which is not idleness between requests.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"net"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
+		log.Fatalln("web:", err)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	flags := flag.NewFlagSet("web", flag.ContinueOnError)
+	flags.Usage = func() {
+		fmt.Fprintln(flags.Output(), `usage: web [flags]
+
+Answers GET /, GET /slow?for=5s and POST /upload. Interrupt it to end it: requests under way are finished.`)
+		flags.PrintDefaults()
+	}
+	listen := flags.String("listen", "127.0.0.1:8080", "the `address` to listen on")
+	var limit limits
+	flags.DurationVar(&limit.idle, "idle", 2*time.Minute,
+		"close a connection without a request for this `time`; behind a proxy or load balancer more than that keeps its own")
+	flags.DurationVar(&limit.age, "age", time.Hour, "close a connection that is older than this `time` once its request is done, so that clients spread anew; 0: never")
+	flags.DurationVar(&limit.header, "header", 10*time.Second, "a request's header must come within this `time`")
+	flags.DurationVar(&limit.stall, "stall", 30*time.Second, "an upload may be silent for this `time`")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", *listen)
+	if err != nil {
+		return err
+	}
+	log.Printf("web: listening on http://%s", l.Addr())
+	return serve(ctx, l, limit)
+}
