@@ -95,6 +95,23 @@ func TestAgesAreNotOlderThanTheConnection(t *testing.T) {
 	}
 }
 
+func TestAPeerThatEndsItsHalfHasSentNothing(t *testing.T) {
+	here, there := pair(t)
+	p, raw := newProbe(), socketOf(t, here)
+	const old = 100 * time.Millisecond
+	await(t, "the read age grows", func() bool {
+		read, _ := mustAges(t, p, raw)
+		return read > old
+	})
+	there.CloseWrite()
+	if _, err := here.Read(make([]byte, 1)); err != io.EOF {
+		t.Fatal(err)
+	}
+	if read, _ := mustAges(t, p, raw); read <= old {
+		t.Errorf("read age %v", read)
+	}
+}
+
 // The peer's kernel goes on acknowledging that it has no room: that is no progress.
 func TestAPeerThatNeverReadsLetsTheWriteAgeGrow(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,244 @@
+package idle
+
+import (
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// pipes is a listener whose connections are net.Pipes, for bubbles.
+type pipes struct {
+	ends   chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+}
+
+func newPipes() *pipes { return &pipes{ends: make(chan net.Conn), closed: make(chan struct{})} }
+
+func (p *pipes) dial() net.Conn {
+	here, there := net.Pipe()
+	p.ends <- there
+	return here
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.ends:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error {
+	p.once.Do(func() { close(p.closed) })
+	return nil
+}
+
+func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipes", Net: "pipe"} }
+
+// echo serves what comes, until the listener ends.
+func echo(l net.Listener) (err error) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return err
+		}
+		wg.Go(func() {
+			defer c.Close()
+			io.Copy(c, c)
+		})
+	}
+}
+
+// exchange sends a byte and waits for its echo.
+func exchange(c net.Conn) error {
+	if _, err := c.Write([]byte("x")); err != nil {
+		return err
+	}
+	_, err := io.ReadFull(c, make([]byte, 1))
+	return err
+}
+
+func TestAServersSilentClientsGoAndItsTalkingOnesStay(t *testing.T) {
+	for _, activity := range []Source{Touch, Kernel} { // which can't be asked about pipes: touches stand in for it
+		synctest.Test(t, func(t *testing.T) {
+			const timeout = 30 * time.Second
+			g := New(Config{AllIdle: timeout, Activity: activity}, closingConns)
+			l := newPipes()
+			go echo(Listener(l, g))
+			talking, silent := l.dial(), l.dial()
+			gone := make(chan time.Duration, 1)
+			start := time.Now()
+			go func() {
+				silent.Read(make([]byte, 1))
+				gone <- time.Since(start)
+			}()
+			for range 100 {
+				time.Sleep(timeout - time.Second)
+				if err := exchange(talking); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if took := <-gone; took < timeout || took > timeout+2*timeout/64 {
+				t.Errorf("the silent one went after %v", took)
+			}
+			if g.Len() != 1 {
+				t.Errorf("%d are tracked", g.Len())
+			}
+			l.Close()
+			talking.Close()
+			synctest.Wait()
+			if g.Len() != 0 {
+				t.Errorf("%d are tracked at the end", g.Len())
+			}
+		})
+	}
+}
+
+// By a real network, with both sources, splice, and Multipath TCP.
+func TestARealServersSilentClientsGoAndItsTalkingOnesStay(t *testing.T) {
+	const timeout, resolution = 600 * time.Millisecond, 20 * time.Millisecond
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for _, activity := range []Source{Touch, Kernel} {
+		for _, multipath := range []bool{false, true} {
+			var config net.ListenConfig
+			config.SetMultipathTCP(multipath)
+			l, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			g := New(Config{AllIdle: timeout, Resolution: resolution, Activity: activity}, closingConns)
+			var server sync.WaitGroup
+			server.Go(func() { echo(Listener(l, g)) })
+			var d net.Dialer
+			d.SetMultipathTCP(multipath)
+			talking, err := d.Dial("tcp", l.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			start := time.Now()
+			silent, err := d.Dial("tcp", l.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			wg.Go(func() {
+				silent.Read(make([]byte, 1))
+				if took := time.Since(start); took < timeout || took > 2*timeout {
+					t.Errorf("activity %d, multipath %v: the silent one went after %v", activity, multipath, took)
+				}
+				silent.Close()
+			})
+			wg.Go(func() {
+				tick := time.NewTicker(timeout / 6)
+				defer tick.Stop()
+				for range 18 {
+					<-tick.C
+					if err := exchange(talking); err != nil {
+						t.Errorf("activity %d, multipath %v: the talking one: %v", activity, multipath, err)
+						break
+					}
+				}
+				talking.Close()
+				l.Close()
+				server.Wait()
+				if g.Len() != 0 {
+					t.Errorf("activity %d, multipath %v: %d are tracked at the end", activity, multipath, g.Len())
+				}
+			})
+		}
+	}
+}
+
+func TestAListenerOfAClosedGroupAcceptsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(Config{}, closingConns)
+		l := newPipes()
+		watched := Listener(l, g)
+		g.Close()
+		go func() {
+			if _, err := l.dial().Read(make([]byte, 1)); err != io.EOF {
+				t.Errorf("the peer sees %v", err)
+			}
+		}()
+		if c, err := watched.Accept(); c != nil || !errors.Is(err, ErrClosed) {
+			t.Errorf("%v, %v", c, err)
+		}
+		watched.Close()
+		if _, err := watched.Accept(); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("the listener's own error: %v", err)
+		}
+		if watched.Addr() == nil {
+			t.Error("no address")
+		}
+	})
+}
+
+func TestAHalfClosedPeerIsUsedByWhatItStillTakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const timeout = 10 * time.Second
+		g := New(Config{AllIdle: timeout}, closingConns)
+		s := &halfClosed{scripted{network: "unix"}}
+		c := Wrap(s, g)
+		if _, err := c.Read(make([]byte, 1)); err != io.EOF {
+			t.Fatal(err)
+		}
+		for range 20 {
+			time.Sleep(timeout - 1)
+			if _, err := c.Write([]byte("x")); err != nil {
+				t.Fatal(err)
+			}
+			c.Read(make([]byte, 1)) // brings the end again, which is no use
+		}
+		time.Sleep(timeout - 1)
+		if s.closedTimes() != 0 {
+			t.Error("closed before its timeout")
+		}
+		time.Sleep(timeout/32 + 1)
+		if s.closedTimes() != 1 {
+			t.Error("not closed after it")
+		}
+	})
+}
+
+type halfClosed struct{ scripted }
+
+func (*halfClosed) Read([]byte) (int, error) { return 0, io.EOF }
+
+func TestAPingThatIsBlockedOnAFullSocketHoldsUpNobodyElse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const every = 10 * time.Second
+		g := New(Config{PingEvery: every, MaxMissed: 3, Jitter: -1, Workers: 2}, func(c net.Conn, r Reason) Verdict {
+			if r != Ping {
+				return Close
+			}
+			c.SetWriteDeadline(time.Now().Add(time.Minute))
+			if _, err := c.Write([]byte("ping")); err != nil {
+				return Close
+			}
+			return Keep
+		})
+		start := time.Now()
+		_, deaf := piped(t, g)
+		here, there := piped(t, g)
+		for n := range 20 {
+			if _, err := io.ReadFull(there, make([]byte, 4)); err != nil {
+				t.Fatal(err)
+			}
+			here.(interface{ Pong() }).Pong()
+			if late := time.Since(start) - time.Duration(n+1)*every; late < 0 || late > time.Duration(n+1)*2*every/64 {
+				t.Fatalf("ping %d came %v late", n, late)
+			}
+		}
+		if n, err := deaf.Read(make([]byte, 4)); n != 0 || err != io.EOF {
+			t.Errorf("the deaf one: %d bytes, %v", n, err)
+		}
+	})
+}
