@@ -46,7 +46,7 @@ type Group[C any] struct {
 	lines    lines
 	parting  []parting // what is closed after a grace, in order
 	workers  int
-	away     int // of the workers, those that are in others' code
+	away     int    // of the workers, those that are in others' code
 	allowed  int    // how many may still be asked about in the present resolution
 	allowing uint64 // which one that is
 
