@@ -104,6 +104,7 @@ func TestAServersSilentClientsGoAndItsTalkingOnesStay(t *testing.T) {
 
 // By a real network, with both sources, splice, and Multipath TCP.
 func TestARealServersSilentClientsGoAndItsTalkingOnesStay(t *testing.T) {
+	t.Parallel()
 	const timeout, resolution = 600 * time.Millisecond, 20 * time.Millisecond
 	var wg sync.WaitGroup
 	defer wg.Wait()

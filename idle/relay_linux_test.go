@@ -128,6 +128,7 @@ func eachSending(t *testing.T, config Config, run func(name string, send func() 
 }
 
 func TestSlowProgressOfWritesSendfileAndSpliceCounts(t *testing.T) {
+	t.Parallel()
 	eachSending(t, Config{AllIdle: slowTimeout}, func(name string, send func() error, there net.Conn) {
 		sent := make(chan error, 1)
 		start := time.Now()
@@ -149,6 +150,7 @@ func TestSlowProgressOfWritesSendfileAndSpliceCounts(t *testing.T) {
 }
 
 func TestASendingThatDoesNotProgressIsIdle(t *testing.T) {
+	t.Parallel()
 	eachSending(t, Config{WriteIdle: slowTimeout}, func(name string, send func() error, there net.Conn) {
 		if secure, ok := there.(*tls.Conn); ok {
 			go secure.Handshake()

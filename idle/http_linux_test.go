@@ -1,0 +1,155 @@
+package idle
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+)
+
+// onLoopback starts a server on loopback, watched by a group.
+func onLoopback(t *testing.T, g *Group[net.Conn], secure bool, handler http.HandlerFunc) *httptest.Server {
+	t.Helper()
+	s := httptest.NewUnstartedServer(handler)
+	HTTP(s.Config, g) // before httptest chains its own hook
+	if s.EnableHTTP2 = secure; secure {
+		s.StartTLS()
+	} else {
+		s.Start()
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+func TestByTheKernelARequestIsNoExcuseForSilence(t *testing.T) {
+	for _, secure := range []bool{false, true} {
+		t.Run(fmt.Sprintf("TLS %v", secure), func(t *testing.T) {
+			t.Parallel()
+			stallARequest(t, secure)
+		})
+	}
+}
+
+func stallARequest(t *testing.T, secure bool) {
+	const timeout = 400 * time.Millisecond
+	g := New(Config{AllIdle: timeout, Resolution: 20 * time.Millisecond, Activity: Kernel}, closingConns)
+	s := onLoopback(t, g, secure, func(w http.ResponseWriter, r *http.Request) {
+		tick := time.NewTicker(timeout / 4)
+		defer tick.Stop()
+		for range 10 { // a request that is slow, but says something now and then
+			<-tick.C
+			io.WriteString(w, ".")
+			http.NewResponseController(w).Flush()
+		}
+		start := time.Now()
+		select {
+		case <-r.Context().Done():
+			if took := time.Since(start); took < timeout-10*time.Millisecond {
+				t.Errorf("ended after %v of silence", took)
+			}
+		case <-time.After(10 * time.Second):
+			t.Error("10 s of silence")
+		}
+	})
+	reply, err := s.Client().Get(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body, err := io.ReadAll(reply.Body); len(body) != 10 || err == nil {
+		t.Errorf("%q, %v", body, err)
+	}
+	reply.Body.Close()
+}
+
+// Closing a *tls.Conn waits 5 s for room for its goodbye.
+func TestAStuckHTTPSConnectionIsClosedWithoutWaitingForItsPeer(t *testing.T) {
+	const timeout = 400 * time.Millisecond
+	g := New(Config{WriteIdle: timeout, Resolution: 20 * time.Millisecond, Activity: Kernel, Workers: 1}, closingConns)
+	ended := make(chan error, 1)
+	s := onLoopback(t, g, true, func(w http.ResponseWriter, _ *http.Request) {
+		for err := error(nil); ; _, err = w.Write(make([]byte, 1<<16)) {
+			if err != nil {
+				ended <- err
+				return
+			}
+		}
+	})
+	c, err := tls.Dial("tcp", s.Listener.Addr().String(), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"http/1.1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	start := time.Now()
+	io.WriteString(c, "GET / HTTP/1.1\r\nHost: test\r\n\r\n") // and read no more
+	<-ended
+	if took := time.Since(start); took < timeout-10*time.Millisecond || took > 4*time.Second {
+		t.Errorf("ended after %v", took)
+	}
+	await(t, "the worker is free", func() bool { return g.Len() == 0 })
+}
+
+func TestServersBehindAListenerStillSendFiles(t *testing.T) {
+	g := New(Config{AllIdle: time.Hour}, keeping)
+	defer g.Close()
+	content := randomBytes(1 << 20)
+	name := filepath.Join(t.TempDir(), "content")
+	if err := os.WriteFile(name, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.ServeFile(w, r, name)
+	}))
+	s.Listener.Close()
+	s.Listener = Listener(l, g)
+	s.Start()
+	defer s.Close()
+	reply, err := s.Client().Get(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reply.Body.Close()
+	if got, err := io.ReadAll(reply.Body); !bytes.Equal(got, content) || err != nil {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+}
+
+func TestAServerUnderEvictionForgetsEveryConnection(t *testing.T) {
+	g := New(Config{AllIdle: 50 * time.Millisecond, MaxAge: 100 * time.Millisecond, Resolution: 2 * time.Millisecond}, closingConns)
+	s := onLoopback(t, g, false, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "done") })
+	ctx, cancel := context.WithTimeout(t.Context(), 700*time.Millisecond)
+	defer cancel()
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			client := &http.Client{Transport: &http.Transport{}}
+			defer client.CloseIdleConnections()
+			for n := 1; ctx.Err() == nil; n++ {
+				if reply, err := client.Get(s.URL); err == nil {
+					io.Copy(io.Discard, reply.Body)
+					reply.Body.Close()
+				}
+				if n%50 == 0 {
+					g.EvictIdlest(1)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	await(t, "none is tracked", func() bool { return g.Len() == 0 })
+	if stats := g.Stats(); stats.Closed[Evicted] == 0 || stats.Closed[Age] == 0 {
+		t.Errorf("%+v", stats)
+	}
+}

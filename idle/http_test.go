@@ -1,0 +1,363 @@
+package idle
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// httpTimeout is of the groups that watch servers here; httpLate is how much later a close may come.
+const (
+	httpTimeout = 32 * time.Second
+	httpLate    = 2 * httpTimeout / 64
+)
+
+// serve runs a server, watched by a group, on pipes until the test ends. Requests for /slow take five timeouts.
+func serve(t testing.TB, g *Group[net.Conn], s *http.Server) *pipes {
+	t.Helper()
+	l := newPipes()
+	if s.Handler == nil {
+		s.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/slow" {
+				time.Sleep(5 * httpTimeout)
+			}
+			io.WriteString(w, "done")
+		})
+	}
+	HTTP(s, g)
+	var served sync.WaitGroup
+	served.Go(func() {
+		if s.TLSConfig != nil {
+			s.ServeTLS(l, "", "")
+		} else {
+			s.Serve(l)
+		}
+	})
+	t.Cleanup(func() {
+		s.Close()
+		served.Wait()
+	})
+	return l
+}
+
+// browser is a client that speaks HTTP/1 by hand, so that nothing but the test decides when bytes go.
+type browser struct {
+	net.Conn
+	replies *bufio.Reader
+}
+
+func newBrowser(l *pipes) *browser {
+	c := l.dial()
+	return &browser{c, bufio.NewReader(c)}
+}
+
+func (b *browser) get(t testing.TB, path string) {
+	t.Helper()
+	if _, err := io.WriteString(b, "GET "+path+" HTTP/1.1\r\nHost: test\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	reply, err := http.ReadResponse(b.replies, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body, err := io.ReadAll(reply.Body); string(body) != "done" || err != nil {
+		t.Fatalf("%q, %v", body, err)
+	}
+}
+
+// goneAfter waits for the end of the connection and returns how long that took.
+func (b *browser) goneAfter(t testing.TB) time.Duration {
+	t.Helper()
+	start := time.Now()
+	if n, err := b.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+		t.Errorf("%d bytes, %v", n, err)
+	}
+	return time.Since(start)
+}
+
+func TestHTTPConnectionsAreIdleBetweenRequestsAndNotInThem(t *testing.T) {
+	for _, path := range []string{"/", "/slow"} {
+		synctest.Test(t, func(t *testing.T) {
+			g := New(Config{AllIdle: httpTimeout}, closingConns)
+			b := newBrowser(serve(t, g, &http.Server{}))
+			for range 10 {
+				time.Sleep(httpTimeout - 1)
+				b.get(t, path)
+			}
+			if took := b.goneAfter(t); took < httpTimeout || took > httpTimeout+httpLate {
+				t.Errorf("%s: gone %v after the last reply", path, took)
+			}
+			synctest.Wait()
+			if g.Len() != 0 {
+				t.Errorf("%d are tracked", g.Len())
+			}
+		})
+	}
+}
+
+func TestAnHTTPClientThatNeverAsksIsGoneAfterTheHandshakeLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(Config{AllIdle: time.Hour, Handshake: httpTimeout}, closingConns)
+		l := serve(t, g, &http.Server{})
+		asking := newBrowser(l)
+		asking.get(t, "/")
+		if took := newBrowser(l).goneAfter(t); took < httpTimeout || took > httpTimeout+httpLate {
+			t.Errorf("gone after %v", took)
+		}
+		asking.get(t, "/")
+	})
+}
+
+func TestAgeAndEvictionWaitForTheEndOfARequest(t *testing.T) {
+	for what, end := range map[string]func(*Group[net.Conn]){
+		"age":      func(*Group[net.Conn]) {},
+		"eviction": func(g *Group[net.Conn]) { g.EvictIdlest(1) },
+		"drain":    func(g *Group[net.Conn]) { g.Drain(context.Background(), 0) },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			config := Config{Jitter: -1}
+			if what == "age" {
+				config.MaxAge = httpTimeout
+			}
+			g := New(config, closingConns)
+			b := newBrowser(serve(t, g, &http.Server{}))
+			start := time.Now()
+			ended := make(chan struct{})
+			go func() {
+				time.Sleep(httpTimeout)
+				end(g)
+				close(ended)
+			}()
+			b.get(t, "/slow")
+			if took := time.Since(start); took != 5*httpTimeout {
+				t.Errorf("%s: a reply after %v", what, took)
+			}
+			if what == "eviction" { // which did not choose who was busy
+				synctest.Wait()
+				end(g)
+			}
+			if took := b.goneAfter(t); took > httpLate {
+				t.Errorf("%s: gone %v after the reply", what, took)
+			}
+			<-ended
+		})
+	}
+}
+
+func TestAHijackedConnectionIsNoLongerWatched(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(Config{AllIdle: httpTimeout}, closingConns)
+		taken := make(chan net.Conn, 1)
+		b := newBrowser(serve(t, g, &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			c, _, err := w.(http.Hijacker).Hijack()
+			if err != nil {
+				t.Error(err)
+			}
+			taken <- c
+		})}))
+		io.WriteString(b, "GET / HTTP/1.1\r\nHost: test\r\n\r\n")
+		c := <-taken
+		synctest.Wait()
+		if g.Len() != 0 {
+			t.Errorf("%d are tracked", g.Len())
+		}
+		time.Sleep(10 * httpTimeout)
+		go io.WriteString(c, "alive")
+		if got := make([]byte, 5); !readsFully(b, got) || string(got) != "alive" {
+			t.Errorf("%q", got)
+		}
+		c.Close()
+	})
+}
+
+func readsFully(r io.Reader, p []byte) bool {
+	_, err := io.ReadFull(r, p)
+	return err == nil
+}
+
+func TestTheHookThatWasThereIsCalledToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(Config{AllIdle: httpTimeout}, closingConns)
+		var mu sync.Mutex
+		var states []string
+		b := newBrowser(serve(t, g, &http.Server{ConnState: func(_ net.Conn, s http.ConnState) {
+			mu.Lock()
+			defer mu.Unlock()
+			states = append(states, s.String())
+		}}))
+		b.get(t, "/")
+		b.goneAfter(t)
+		synctest.Wait()
+		mu.Lock()
+		defer mu.Unlock()
+		if got := strings.Join(states, " "); got != "new active idle closed" {
+			t.Error(got)
+		}
+	})
+}
+
+func TestTheServersOwnTimeoutsKeepTheirMeaning(t *testing.T) {
+	t.Run("idle", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			g := New(Config{AllIdle: httpTimeout}, closingConns)
+			b := newBrowser(serve(t, g, &http.Server{IdleTimeout: httpTimeout / 4}))
+			b.get(t, "/")
+			if took := b.goneAfter(t); took != httpTimeout/4 {
+				t.Errorf("gone after %v", took)
+			}
+			synctest.Wait()
+			if g.Len() != 0 {
+				t.Errorf("%d are tracked", g.Len())
+			}
+		})
+	})
+	for name, wraps := range map[string]bool{"read": false, "read, wrapped": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := New(Config{AllIdle: httpTimeout}, closingConns)
+				failed := make(chan error, 1)
+				s := &http.Server{ReadTimeout: httpTimeout / 4, Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+					_, err := io.Copy(io.Discard, r.Body)
+					failed <- err
+				})}
+				l := newPipes()
+				if wraps {
+					go s.Serve(Listener(l, g))
+				} else {
+					HTTP(s, g)
+					go s.Serve(l)
+				}
+				defer s.Close()
+				b := newBrowser(l)
+				start := time.Now()
+				io.WriteString(b, "POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 100\r\n\r\nnot all")
+				err := <-failed
+				if took := time.Since(start); !errors.Is(err, os.ErrDeadlineExceeded) || isExpired(err) || took != httpTimeout/4 {
+					t.Errorf("%v, after %v", err, took)
+				}
+			})
+		})
+	}
+}
+
+func TestAnHTTPConnectionIsClosedIfTheGroupIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(Config{}, closingConns)
+		g.Close()
+		if took := newBrowser(serve(t, g, &http.Server{})).goneAfter(t); took != 0 {
+			t.Errorf("gone after %v", took)
+		}
+	})
+}
+
+// protocols sets up both sides for HTTP/2, and for HTTP/1 with TLS.
+var protocols = map[string]func(*testing.T, *http.Server, *http.Transport){
+	"HTTP/1.1": func(t *testing.T, s *http.Server, c *http.Transport) {
+		s.TLSConfig = &tls.Config{Certificates: []tls.Certificate{certificate(t)}, NextProtos: []string{"http/1.1"}}
+		c.TLSClientConfig = &tls.Config{InsecureSkipVerify: true}
+	},
+	"HTTP/2.0": func(t *testing.T, s *http.Server, c *http.Transport) {
+		s.TLSConfig = &tls.Config{Certificates: []tls.Certificate{certificate(t)}}
+		c.TLSClientConfig = &tls.Config{InsecureSkipVerify: true}
+		c.ForceAttemptHTTP2 = true
+	},
+	"HTTP/2.0 without TLS": func(_ *testing.T, s *http.Server, c *http.Transport) {
+		s.Protocols = new(http.Protocols)
+		s.Protocols.SetUnencryptedHTTP2(true)
+		c.Protocols = s.Protocols
+	},
+}
+
+func TestEveryProtocolIsWatchedAlike(t *testing.T) {
+	for name, setUp := range protocols {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := New(Config{AllIdle: httpTimeout}, closingConns)
+				s, transport := &http.Server{}, &http.Transport{}
+				setUp(t, s, transport)
+				scheme := "http"
+				if transport.TLSClientConfig != nil {
+					scheme = "https"
+				}
+				l := serve(t, g, s)
+				dials := 0
+				transport.DialContext = func(context.Context, string, string) (net.Conn, error) {
+					dials++
+					return l.dial(), nil
+				}
+				defer transport.CloseIdleConnections()
+				get := func(path string) {
+					reply, err := (&http.Client{Transport: transport}).Get(scheme + "://test" + path)
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer reply.Body.Close()
+					if body, err := io.ReadAll(reply.Body); string(body) != "done" || err != nil || !strings.HasPrefix(name, reply.Proto) {
+						t.Errorf("%s: %q, %v", reply.Proto, body, err)
+					}
+				}
+				for range 3 {
+					time.Sleep(httpTimeout - 1)
+					get("/slow")
+				}
+				if dials != 1 || g.Len() != 1 {
+					t.Errorf("%d connections were needed, %d are tracked", dials, g.Len())
+				}
+				time.Sleep(httpTimeout - 1)
+				if g.Len() != 1 {
+					t.Error("closed before its time")
+				}
+				time.Sleep(httpLate + 1)
+				synctest.Wait()
+				if g.Len() != 0 {
+					t.Error("not closed after its time")
+				}
+			})
+		})
+	}
+}
+
+// The states come as net/http and its HTTP/2 report them: some twice.
+func TestARequestIsCountedOnceHoweverOftenItIsReported(t *testing.T) {
+	g := New(Config{}, keeping)
+	defer g.Close()
+	h := &httpConns{group: g}
+	c, other := &scripted{network: "unix"}, &scripted{network: "unix"}
+	h.changed(c, http.StateNew)
+	found, _ := h.all.Load(c)
+	e := found.(*httpConn)
+	for i, step := range []struct {
+		state http.ConnState
+		busy  bool
+	}{
+		{http.StateIdle, false},
+		{http.StateActive, true},
+		{http.StateActive, true},
+		{http.StateIdle, false},
+		{http.StateIdle, false},
+		{http.StateActive, true},
+	} {
+		if h.changed(c, step.state); (e.use.Load()&busyMask != 0) != step.busy {
+			t.Errorf("step %d: use %#x", i, e.use.Load())
+		}
+		h.changed(other, step.state) // of which nobody knows
+	}
+	h.changed(c, http.StateClosed)
+	h.changed(c, http.StateClosed)
+	for range h.all.Range {
+		t.Error("something is left")
+	}
+	if g.Len() != 0 {
+		t.Errorf("%d are tracked", g.Len())
+	}
+}
