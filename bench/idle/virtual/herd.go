@@ -1,7 +1,9 @@
 package virtual
 
 import (
+	"math"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/foliot/foliot/idle"
@@ -36,7 +38,7 @@ type member struct {
 	idle.Entry
 	bystander bool
 	silent    time.Duration // from when on, since the start
-	closed    time.Duration // when `on` was called for the last time: after a stall it is called again
+	closed    atomic.Int64  // when `on` was called for the last time: after a stall it is called again
 }
 
 // herd is the state of a run.
@@ -91,9 +93,10 @@ func (h *herd) hush() {
 
 // close is called by the group's workers.
 func (h *herd) close(m *member, _ idle.Reason) idle.Verdict {
-	m.closed = time.Since(h.start)
+	begin := time.Since(h.start)
+	m.closed.Store(int64(begin))
 	if !m.bystander {
-		for time.Since(h.start)-m.closed < h.config.Work {
+		for time.Since(h.start)-begin < h.config.Work {
 		}
 	}
 	return idle.Close
@@ -108,14 +111,12 @@ func (h *herd) wait() {
 }
 
 func (h *herd) result() Herd {
-	r := Herd{HerdConfig: h.config, Open: h.group.Len(), Stalls: int(h.group.Stats().Stalls)}
-	if r.Open > 0 { // what the workers still write may not be read
-		return r
-	}
+	r := Herd{HerdConfig: h.config, Stalls: int(h.group.Stats().Stalls)}
+	h.giveUp(&r)
 	var late []time.Duration
 	for i := range h.bystanders() {
 		m := &h.bystanders()[i]
-		delay := m.closed - m.silent - h.config.Timeout
+		delay := time.Duration(m.closed.Load()) - m.silent - h.config.Timeout
 		if delay < 0 {
 			r.Early++
 		}
@@ -127,16 +128,32 @@ func (h *herd) result() Herd {
 	}
 	slices.Sort(late)
 	r.P50, r.P99, r.Max = late[len(late)/2], late[len(late)*99/100], late[len(late)-1]
-	first, last := h.hushed, time.Duration(0)
-	for i := range h.herd() {
-		at := h.herd()[i].closed
-		if i == 0 {
-			first = at
+	r.Passed = h.passed()
+	return r
+}
+
+// giveUp takes those that are still open for closed now.
+func (h *herd) giveUp(r *Herd) {
+	for i := range h.members {
+		m := &h.members[i]
+		if h.group.Untrack(&m.Entry) {
+			r.Open++
+			m.closed.Store(int64(time.Since(h.start)))
 		}
+	}
+}
+
+// passed is from the first of the herd to the last.
+func (h *herd) passed() time.Duration {
+	if h.config.Herd == 0 {
+		return 0
+	}
+	first, last := int64(math.MaxInt64), int64(0)
+	for i := range h.herd() {
+		at := h.herd()[i].closed.Load()
 		first, last = min(first, at), max(last, at)
 	}
-	r.Passed = max(0, last-first)
-	return r
+	return time.Duration(last - first)
 }
 
 // resolution is the group's, by default.
