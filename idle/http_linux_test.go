@@ -40,7 +40,7 @@ func TestByTheKernelARequestIsNoExcuseForSilence(t *testing.T) {
 }
 
 func stallARequest(t *testing.T, secure bool) {
-	const timeout = 400 * time.Millisecond
+	const timeout = 300 * time.Millisecond
 	g := New(Config{AllIdle: timeout, Resolution: 20 * time.Millisecond, Activity: Kernel}, closingConns)
 	s := onLoopback(t, g, secure, func(w http.ResponseWriter, r *http.Request) {
 		tick := time.NewTicker(timeout / 4)

@@ -105,7 +105,7 @@ func TestAServersSilentClientsGoAndItsTalkingOnesStay(t *testing.T) {
 // By a real network, with both sources, splice, and Multipath TCP.
 func TestARealServersSilentClientsGoAndItsTalkingOnesStay(t *testing.T) {
 	t.Parallel()
-	const timeout, resolution = 600 * time.Millisecond, 20 * time.Millisecond
+	const timeout, resolution = 400 * time.Millisecond, 20 * time.Millisecond
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	for _, activity := range []Source{Touch, Kernel} {
@@ -140,7 +140,7 @@ func TestARealServersSilentClientsGoAndItsTalkingOnesStay(t *testing.T) {
 			wg.Go(func() {
 				tick := time.NewTicker(timeout / 6)
 				defer tick.Stop()
-				for range 18 {
+				for range 15 {
 					<-tick.C
 					if err := exchange(talking); err != nil {
 						t.Errorf("activity %d, multipath %v: the talking one: %v", activity, multipath, err)
