@@ -132,7 +132,7 @@ func TestARealServersSilentClientsGoAndItsTalkingOnesStay(t *testing.T) {
 			}
 			wg.Go(func() {
 				silent.Read(make([]byte, 1))
-				if took := time.Since(start); took < timeout || took > 2*timeout {
+				if took := time.Since(start); took < timeout || took > 10*timeout {
 					t.Errorf("activity %d, multipath %v: the silent one went after %v", activity, multipath, took)
 				}
 				silent.Close()

@@ -158,7 +158,7 @@ func TestASendingThatDoesNotProgressIsIdle(t *testing.T) {
 		}
 		start := time.Now()
 		err := send()
-		if took := time.Since(start); !isExpired(err) || took < timeout || took > 4*timeout+time.Second {
+		if took := time.Since(start); !isExpired(err) || took < timeout || took > 20*timeout {
 			t.Errorf("%s: %v, after %v", name, err, took)
 		}
 	})
