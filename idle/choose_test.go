@@ -3,6 +3,9 @@ package idle
 import (
 	"context"
 	"errors"
+	"io"
+	"net"
+	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -198,6 +201,71 @@ func TestDrainAsksAgainAboutThoseThatAreKeptAndEndsWithItsContext(t *testing.T) 
 		}
 		if err := g.Drain(context.Background(), time.Hour); err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+func TestDrainLeavesAloneForAsLongAsTheVerdictSays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked []time.Duration
+		start := time.Now()
+		g := New(Config{Resolution: 100 * time.Millisecond}, func(*conn, Reason) Verdict {
+			if asked = append(asked, time.Since(start)); len(asked) == 1 {
+				return KeepFor(30 * time.Second)
+			}
+			return Close
+		})
+		c := newConn()
+		track(t, g, c, &c.Entry)
+		if err := g.Drain(context.Background(), time.Second); err != nil {
+			t.Fatal(err)
+		}
+		if len(asked) != 2 || asked[1]-asked[0] < 30*time.Second || asked[1]-asked[0] > 31*time.Second {
+			t.Errorf("asked after %v", asked)
+		}
+	})
+}
+
+func TestDrainEndsWhenTheOwnersHaveClosedAndDoesNotWaitForTheGrace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(Config{}, func(net.Conn, Reason) Verdict { return Close })
+		here, there := net.Pipe()
+		c := Wrap(here, g)
+		go func() {
+			_, err := c.Read(make([]byte, 1))
+			if !errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("read: %v", err)
+			}
+			time.Sleep(grace / 4)
+			_ = c.Close()
+		}()
+		synctest.Wait()
+		start := time.Now()
+		if err := g.Drain(context.Background(), 0); err != nil || time.Since(start) != grace/4 {
+			t.Errorf("drained after %v, %v", time.Since(start), err)
+		}
+		_ = there.Close()
+		time.Sleep(2 * grace) // what would have closed it finds that it is
+		synctest.Wait()
+		if g.closing != 0 {
+			t.Errorf("%d are being closed", g.closing)
+		}
+	})
+}
+
+func TestDrainWaitsForTheGraceOfThoseThatDoNotClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(Config{Resolution: 100 * time.Millisecond}, func(net.Conn, Reason) Verdict { return Close })
+		here, there := net.Pipe()
+		c := Wrap(here, g)
+		go func() { _, _ = c.Read(make([]byte, 1)) }()
+		synctest.Wait()
+		start := time.Now()
+		if err := g.Drain(context.Background(), 0); err != nil || time.Since(start) < grace || time.Since(start) > grace+time.Second/5 {
+			t.Errorf("drained after %v, %v", time.Since(start), err)
+		}
+		if _, err := there.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+			t.Errorf("not closed: %v", err)
 		}
 	})
 }

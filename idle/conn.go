@@ -60,7 +60,8 @@ type wrapped struct {
 const (
 	expired = 1 << 31 // the group has decided to close it
 	closed  = 1 << 30 // the one below is closed, by who has set this
-	readers = closed - 1
+	parting = 1 << 29 // expired, and left to the caller to close for the grace
+	readers = parting - 1
 
 	minusOne = ^uint32(0)
 )
@@ -134,7 +135,11 @@ func (c *wrapped) Close() error {
 	switch before := c.state.Or(closed); {
 	case before&closed == 0:
 		c.group.Untrack(&c.Entry)
-		return c.Conn.Close()
+		err := c.Conn.Close()
+		if before&parting != 0 {
+			c.group.parted()
+		}
+		return err
 	case before&expired != 0: // by the group: the caller has done his part
 		return nil
 	}

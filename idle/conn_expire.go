@@ -13,7 +13,7 @@ import (
 //
 // Either expire sees those who are under way, or they see that it was called: they count first and look then, it does so the other
 // way round.
-func (c *wrapped) expire() (later func()) {
+func (c *wrapped) expire() (later func() bool) {
 	before := c.state.Or(expired)
 	if before&closed != 0 {
 		return nil
@@ -23,16 +23,21 @@ func (c *wrapped) expire() (later func()) {
 		c.kill()
 		return nil
 	}
+	if c.state.Or(parting)&closed != 0 {
+		return nil
+	}
 	return c.kill
 }
 
 var past = time.Unix(1, 0) // neither zero, which is no deadline, nor after any time
 
-// kill closes the connection below, unless that was done. The group has forgotten it.
-func (c *wrapped) kill() {
-	if c.state.Or(closed)&closed == 0 {
-		hangUp(c.Conn)
+// kill closes the connection below, unless that was done: then it returns false. The group has forgotten it.
+func (c *wrapped) kill() bool {
+	if c.state.Or(closed)&closed != 0 {
+		return false
 	}
+	hangUp(c.Conn)
+	return true
 }
 
 // hangUp closes a connection without waiting for its peer. What lies on another may want to say goodbye first, as *tls.Conn does for up

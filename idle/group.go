@@ -31,6 +31,7 @@ type Group[C any] struct {
 
 	mu       sync.Mutex // guards all that follows, and the group's part of its entries
 	grid     grid
+	elapsed  time.Duration // since start, when a step was taken last or could have been
 	policy   policy
 	pressure float64
 	core     *wheel.Core[uint32] // of seats, in steps
@@ -44,7 +45,7 @@ type Group[C any] struct {
 	driven   bool                   // it is set
 	sweeping bool
 	lines    lines
-	parting  []parting // what is closed after a grace, in order
+	leavers  []leaver // what is closed after a grace, in order
 	workers  int
 	away     int    // of the workers, those that are in others' code
 	allowed  int    // how many may still be asked about in the present resolution
@@ -58,10 +59,10 @@ type Group[C any] struct {
 	stats    Stats
 }
 
-// parting is a connection that is closed in a certain step, if nobody has done so until then.
-type parting struct {
+// leaver is a connection that is closed in a certain step, if nobody has done so until then.
+type leaver struct {
 	step  uint64
-	close func()
+	close func() bool // false: somebody has
 }
 
 // New returns a group that asks `on`, which says whether to close or to keep. Config.Workers goroutines at most call it, without any

@@ -1,6 +1,7 @@
 package idle
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"testing"
@@ -55,16 +56,23 @@ func heapInUse() uint64 {
 }
 
 func BenchmarkTrackUntrack(b *testing.B) {
-	g := New(Config{ReadIdle: time.Minute}, func(*tiny, Reason) Verdict { return Close })
-	var c, other tiny
-	track(b, g, &other, &other.Entry)
-	b.ReportAllocs()
-	for b.Loop() {
-		if g.Track(&c, &c.Entry) != nil || !g.Untrack(&c.Entry) {
-			b.Fatal("not tracked")
-		}
+	for _, others := range []int{0, 1, 100_000} {
+		b.Run(fmt.Sprintf("others=%d", others), func(b *testing.B) {
+			g := New(Config{ReadIdle: time.Minute}, func(*tiny, Reason) Verdict { return Close })
+			all := make([]tiny, others+1)
+			for i := range others {
+				track(b, g, &all[i], &all[i].Entry)
+			}
+			c := &all[others]
+			b.ReportAllocs()
+			for b.Loop() {
+				if g.Track(c, &c.Entry) != nil || !g.Untrack(&c.Entry) {
+					b.Fatal("not tracked")
+				}
+			}
+			g.Close()
+		})
 	}
-	g.Close()
 }
 
 // BenchmarkLook is the cost of a look, in a sweep, at one of a million connections that are in use: they come due in no order of memory.

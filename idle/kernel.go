@@ -8,19 +8,20 @@ import (
 // jiffy is the kernel's grain: an age it tells may be that much too high.
 const jiffy = 10 * time.Millisecond
 
-// askKernelLocked raises what is known of a connection to what the kernel knows. Where it refuses, touches alone count; it does so
-// when the connection has been closed by its owner.
-func (g *Group[C]) askKernelLocked(s *sight, raw syscall.RawConn) {
+// askKernelLocked raises what is known of a connection to what the kernel knows, and tells whether anything was ever received. Where it
+// refuses, touches alone count; it does so when the connection has been closed by its owner.
+func (g *Group[C]) askKernelLocked(s *sight, raw syscall.RawConn) (heard bool) {
 	if g.probe == nil {
 		g.probe = newProbe()
 	}
 	read, write, ok := g.probe.ages(raw)
 	if !ok {
-		return
+		return false
 	}
 	now := time.Since(g.start)
 	s.read = max(s.read, g.stepAt(now-read))
 	s.write = max(s.write, g.stepAt(now-write))
+	return g.probe.heard()
 }
 
 // feeder is a connection of ours whose bytes may be on their way to another socket without passing the program.

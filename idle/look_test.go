@@ -1,6 +1,7 @@
 package idle
 
 import (
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -104,6 +105,31 @@ func TestAPongThatCameBeforeOnReturnedCounts(t *testing.T) {
 			t.Errorf("%d pings, %d timeouts", pings, timeouts)
 		}
 		g.Untrack(&c.Entry)
+	})
+}
+
+func TestAnAnswerToTheLastPingThatComesWhileTheNextIsSentIsNotAMiss(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var reasons []Reason
+		g := New(Config{PingEvery: 10 * time.Second, PongWait: 5 * time.Second, MaxMissed: 2, Jitter: -1, Resolution: 100 * time.Millisecond},
+			func(c *conn, r Reason) Verdict {
+				if reasons = append(reasons, r); len(reasons) == 2 {
+					c.Pong() // to the first ping, and never again
+					time.Sleep(time.Second)
+				}
+				if r == PongTimeout {
+					return Close
+				}
+				return Keep
+			})
+		c := newConn()
+		track(t, g, c, &c.Entry)
+		<-c.closed
+		synctest.Wait()
+		// The pong came in the step in which the second ping was begun, so it answers that one too.
+		if want := []Reason{Ping, Ping, Ping, Ping, PongTimeout}; !slices.Equal(reasons, want) {
+			t.Errorf("%v, want %v", reasons, want)
+		}
 	})
 }
 

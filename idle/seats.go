@@ -94,10 +94,10 @@ func (s *seats[C]) grow() bool {
 	return true
 }
 
-// leave frees a seat. The last one takes all memory with it.
+// leave frees a seat. The last one takes the memory of all but one chunk with it.
 func (s *seats[C]) leave(i uint32) {
 	s.taken--
-	if s.taken == 0 {
+	if s.taken == 0 && len(s.chunks) > 1 {
 		s.chunks, s.free = nil, nil
 		return
 	}

@@ -11,9 +11,16 @@ import (
 // wants a function, and what that needs stands here.
 type probe struct {
 	ask    func(fd uintptr)
-	info   syscall.TCPInfo
+	info   tcpInfo
 	length uint32 // of what the kernel has written into info
 	errno  syscall.Errno
+}
+
+// tcpInfo is struct tcp_info as far as it is read.
+type tcpInfo struct {
+	syscall.TCPInfo
+	pacingRate, maxPacingRate, bytesAcked uint64
+	bytesReceived                         uint64 // since Linux 4.1
 }
 
 func newProbe() *probe {
@@ -33,7 +40,13 @@ func (p *probe) ages(raw syscall.RawConn) (read, write time.Duration, ok bool) {
 	if uintptr(p.length) < unsafe.Offsetof(p.info.Last_ack_recv)+unsafe.Sizeof(p.info.Last_ack_recv) {
 		return 0, 0, false
 	}
-	return milliseconds(p.info.Last_data_recv), milliseconds(sinceSent(&p.info)), true
+	return milliseconds(p.info.Last_data_recv), milliseconds(sinceSent(&p.info.TCPInfo)), true
+}
+
+// heard tells, after ages, whether anything was received since the connection was made, or might have been: Linux before 4.1 does not
+// tell. The age of the last byte says nothing of that: without one it is the connection's.
+func (p *probe) heard() bool {
+	return uintptr(p.length) < unsafe.Sizeof(p.info) || p.info.bytesReceived > 0
 }
 
 func (p *probe) getsockopt(fd uintptr) {

@@ -31,7 +31,7 @@ func mustAges(t testing.TB, p *probe, raw syscall.RawConn) (read, write time.Dur
 }
 
 func TestTheKernelsStructIsLaidOutAsInItsHeader(t *testing.T) {
-	var i syscall.TCPInfo
+	var i tcpInfo
 	for _, f := range []struct {
 		name      string
 		got, want uintptr
@@ -42,6 +42,7 @@ func TestTheKernelsStructIsLaidOutAsInItsHeader(t *testing.T) {
 		{"tcpi_last_data_sent", unsafe.Offsetof(i.Last_data_sent), 44},
 		{"tcpi_last_data_recv", unsafe.Offsetof(i.Last_data_recv), 52},
 		{"tcpi_last_ack_recv", unsafe.Offsetof(i.Last_ack_recv), 56},
+		{"tcpi_bytes_received", unsafe.Offsetof(i.bytesReceived), 128},
 	} {
 		if f.got != f.want {
 			t.Errorf("%s at %d, not %d", f.name, f.got, f.want)

@@ -22,13 +22,11 @@ func (g *Group[C]) driveLocked() {
 func (g *Group[C]) tick() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.tracked == 0 && g.lines.waiting == 0 && len(g.parting) == 0 {
+	if g.tracked == 0 && g.lines.waiting == 0 && len(g.leavers) == 0 {
 		g.driven = false
 		return
 	}
-	if g.stepLocked() {
-		g.stats.Stalls++
-	}
+	g.stepLocked()
 	g.rearmLocked()
 	if g.sweeping {
 		return
@@ -64,13 +62,18 @@ func (g *Group[C]) sweepLocked() (more bool) {
 	return more
 }
 
-func (g *Group[C]) stepLocked() (stalled bool) {
-	stalled = g.grid.advance(time.Since(g.start))
-	g.clock.now.Store(uint32(g.grid.now))
+// stepLocked takes the step that is due, if one is.
+func (g *Group[C]) stepLocked() {
+	g.elapsed = time.Since(g.start)
+	if g.grid.advance(g.elapsed) && g.tracked > 0 {
+		g.stats.Stalls++
+	}
+	if now := uint32(g.grid.now); g.clock.now.Load() != now {
+		g.clock.now.Store(now)
+	}
 	if resolution := g.grid.now / 2; resolution != g.allowing {
 		g.allowing, g.allowed = resolution, g.limits.maxPerTick
 	}
-	return stalled
 }
 
 func (g *Group[C]) rearmLocked() {
@@ -168,7 +171,10 @@ func (g *Group[C]) sightLocked(i uint32) sight {
 	use := e.use.Load()
 	s.busy = use&busyMask != 0
 	if raw := g.seats.raw(i); raw != nil && (g.kernel || use&relayMask != 0) {
-		g.askKernelLocked(&s, raw)
+		if g.askKernelLocked(&s, raw) && s.unheard {
+			s.unheard = false
+			n.clear(unheard)
+		}
 		if from, ok := any(chunk.seats[at].c).(feeder); ok {
 			g.askTakerLocked(&s, from)
 		}

@@ -3,14 +3,15 @@ package idle
 import (
 	"io"
 	"math"
+	"runtime"
 	"time"
 )
 
 // expirer is a connection of ours that is closed in two steps, so that those who are blocked in it learn why and can clean up.
 type expirer interface {
-	// expire ends the connection. It returns nil if it is closed, and else what closes it after a grace, whatever has happened
-	// until then.
-	expire() (later func())
+	// expire ends the connection. It returns nil if it is closed, and else what closes it after a grace. That returns false if its owner
+	// has closed it until then, and told the group so by parted.
+	expire() (later func() bool)
 }
 
 // grace is what a connection's own readers and writers have to clean up.
@@ -23,7 +24,7 @@ func (g *Group[C]) hireLocked() {
 	if g.limits.maxPerTick > 0 {
 		todo = min(todo, g.allowed)
 	}
-	if g.partingLocked() {
+	if g.leavesLocked() {
 		todo++
 	}
 	for ; g.workers < min(g.limits.workers, todo+g.away); g.workers++ {
@@ -31,7 +32,7 @@ func (g *Group[C]) hireLocked() {
 	}
 }
 
-func (g *Group[C]) partingLocked() bool { return len(g.parting) > 0 && g.parting[0].step <= g.grid.now }
+func (g *Group[C]) leavesLocked() bool { return len(g.leavers) > 0 && g.leavers[0].step <= g.grid.now }
 
 // work is a worker.
 func (g *Group[C]) work() {
@@ -41,31 +42,39 @@ func (g *Group[C]) work() {
 		g.hireLocked()
 		g.mu.Unlock()
 	}()
-	for k := 1; g.serveLocked(); k++ {
-		if k%batch == 0 { // connections that were used just now need no call, without which the lock is held
-			g.unlocked(func() {})
+	for began := g.elapsed; g.serveLocked(); {
+		// A herd is many workers' work for a long time. The driver may have to wait for a processor until then, and whoever is to touch. So a
+		// worker takes the steps that are due itself, and makes room for others now and then.
+		if g.stepLocked(); g.elapsed-began >= slice {
+			g.unlocked(runtime.Gosched)
+			began = g.elapsed
 		}
 	}
 }
 
+// slice is for how long a worker goes on before it makes room for others.
+const slice = time.Millisecond
+
 // serveLocked does one thing, and returns false if there is none. The lock is held when it is called and when it returns, but not
 // while others' code runs.
 func (g *Group[C]) serveLocked() bool {
-	if g.partingLocked() {
-		last := g.parting[0].close
-		g.parting[0] = parting{}
-		if g.parting = g.parting[1:]; len(g.parting) == 0 {
-			g.parting = nil
+	if g.leavesLocked() {
+		last := g.leavers[0].close
+		g.leavers[0] = leaver{}
+		if g.leavers = g.leavers[1:]; len(g.leavers) == 0 {
+			g.leavers = nil
 		}
-		g.unlocked(last)
-		g.closedLocked()
+		var done bool
+		if g.unlocked(func() { done = last() }); done {
+			g.closedLocked()
+		}
 	}
 	if g.limits.maxPerTick > 0 && g.allowed == 0 {
-		return g.partingLocked()
+		return g.leavesLocked()
 	}
 	j, ok := g.lines.pop()
 	if !ok {
-		return g.partingLocked()
+		return g.leavesLocked()
 	}
 	if g.seats.seat(j.seat).entry == nil {
 		g.seats.leave(j.seat)
@@ -161,10 +170,6 @@ func (g *Group[C]) savedLocked(i uint32, r Reason) bool {
 		return s.busy && !g.kernel
 	case AllIdle:
 		s.write = 0
-	case PongTimeout:
-		if !s.waiting {
-			return true
-		}
 	}
 	return g.policy.due(r, &s, g.grid.floor) > g.grid.now
 }
@@ -198,9 +203,9 @@ func (g *Group[C]) keepLocked(i uint32, r Reason, v Verdict, begun uint64) {
 	}
 }
 
-// pingedLocked notes a ping. It may have been answered before `on` returned, so what counts is when that was begun.
+// pingedLocked notes a ping. It may have been answered before `on` returned, so what counts is when that was begun: whatever came since
+// then answers it, and the one before too.
 func (g *Group[C]) pingedLocked(i uint32, begun uint64) {
-	g.sightLocked(i) // was the ping before this one answered meanwhile?
 	n := g.seats.note(i)
 	if n.is(pinging) && n.missed < math.MaxUint8 {
 		n.missed++
@@ -211,14 +216,14 @@ func (g *Group[C]) pingedLocked(i uint32, begun uint64) {
 
 // partLocked closes a connection that the group has forgotten, or begins to.
 func (g *Group[C]) partLocked(c C) {
-	var later func()
+	var later func() bool
 	defer func() {
 		if later == nil {
 			g.closedLocked()
 			return
 		}
 		g.driveLocked()
-		g.parting = append(g.parting, parting{g.grid.now + g.grid.steps(grace), later})
+		g.leavers = append(g.leavers, leaver{g.grid.now + g.grid.steps(grace), later})
 	}()
 	g.unlocked(func() {
 		switch x := any(c).(type) {
@@ -228,6 +233,13 @@ func (g *Group[C]) partLocked(c C) {
 			_ = x.Close()
 		}
 	})
+}
+
+// parted says that the owner of a connection has closed it within the grace.
+func (g *Group[C]) parted() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closedLocked()
 }
 
 func (g *Group[C]) closedLocked() {

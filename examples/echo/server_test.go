@@ -105,9 +105,16 @@ func TestWhoTalksStaysAndWhoIsSilentIsClosed(t *testing.T) {
 func TestWhoNeverSaysAnythingIsClosedByTheLimitForTheFirstByte(t *testing.T) {
 	const first = 200 * time.Millisecond
 	addr := start(t, listen(t), limits{idle: time.Hour, first: first})
+	talker := dial(t, addr)
+	if !echoes(t, talker) {
+		t.Fatal("no echo")
+	}
 	mute := dial(t, addr)
 	if took := closedAfter(mute); took < first*9/10 {
 		t.Errorf("closed after %v, the limit is %v", took, first)
+	}
+	if !echoes(t, talker) {
+		t.Error("one that had spoken was closed as well")
 	}
 }
 

@@ -1,0 +1,54 @@
+package idle
+
+import (
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Two connections, of which one says something at once and then waits: the other alone is closed. In the first case nobody touches; in
+// the second the word goes through a splice that is not over.
+func TestAWordEndsTheHandshakeThoughNobodyTouchesForIt(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		cfg   Config
+		watch func(t *testing.T, g *Group[net.Conn], c net.Conn)
+	}{
+		{"kernel source", Config{Handshake: 200 * time.Millisecond, Activity: Kernel}, func(t *testing.T, g *Group[net.Conn], c net.Conn) {
+			if err := g.Track(c, new(Entry)); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		{"splice", Config{Handshake: 200 * time.Millisecond}, func(t *testing.T, g *Group[net.Conn], c net.Conn) {
+			w := Wrap(c, g)
+			var copying sync.WaitGroup
+			copying.Go(func() { io.Copy(w, w) })
+			t.Cleanup(func() { w.Close(); copying.Wait() })
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			asked := make(chan string, 10)
+			g := New(c.cfg, func(c net.Conn, why Reason) Verdict {
+				asked <- c.RemoteAddr().String() + " " + why.String()
+				return Close
+			})
+			here, talker := pair(t)
+			c.watch(t, g, here)
+			talker.Write([]byte("hello"))
+			here, mute := pair(t)
+			c.watch(t, g, here)
+			if got, want := <-asked, mute.LocalAddr().String()+" handshake"; got != want {
+				t.Errorf("asked about %s, not %s", got, want)
+			}
+			await(t, "the mute one is closed", func() bool { return g.Len() == 1 })
+			g.EvictIdlest(1)
+			if got, want := <-asked, talker.LocalAddr().String()+" evicted"; got != want {
+				t.Errorf("then asked about %s, not %s", got, want)
+			}
+		})
+	}
+}
