@@ -38,7 +38,7 @@ func TestWhoIsBlockedInReadLearnsAtOnceThatTheGroupCloses(t *testing.T) {
 		synctest.Wait()
 		start := time.Now()
 		g.EvictIdlest(1)
-		if _, err := there.Read(make([]byte, 1)); err != io.EOF {
+		if _, err := there.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 			t.Error(err)
 		}
 		if took := time.Since(start); !told.Equal(start) || took != 300*time.Millisecond {
@@ -74,16 +74,16 @@ func TestTheGraceEnds(t *testing.T) {
 			here, there := piped(t, g)
 			inner := here.(*wrapped).Conn
 			go func() {
-				here.Read(make([]byte, 1))
+				_, _ = here.Read(make([]byte, 1))
 				if stubborn {
-					here.SetDeadline(time.Time{})
-					inner.Read(make([]byte, 1)) // as a Read that began just before
+					_ = here.SetDeadline(time.Time{})
+					_, _ = inner.Read(make([]byte, 1)) // as a Read that began just before
 				}
 			}()
 			synctest.Wait()
 			start := time.Now()
 			g.EvictIdlest(1)
-			there.Read(make([]byte, 1))
+			_, _ = there.Read(make([]byte, 1))
 			if took := time.Since(start); took < grace || took > grace+20*time.Millisecond {
 				t.Errorf("stubborn %v: closed after %v", stubborn, took)
 			}
@@ -97,7 +97,7 @@ func TestWhereNobodyIsBlockedTheConnectionIsClosedAtOnce(t *testing.T) {
 		here, there := piped(t, g)
 		start := time.Now()
 		g.EvictIdlest(1)
-		there.Read(make([]byte, 1))
+		_, _ = there.Read(make([]byte, 1))
 		if took := time.Since(start); took != 0 {
 			t.Errorf("closed after %v", took)
 		}
@@ -123,7 +123,7 @@ func TestAConnectionWithoutDeadlinesIsClosedAtOnce(t *testing.T) {
 		synctest.Wait()
 		start := time.Now()
 		g.EvictIdlest(1)
-		there.Read(make([]byte, 1))
+		_, _ = there.Read(make([]byte, 1))
 		if took := time.Since(start); took != 0 {
 			t.Errorf("closed after %v", took)
 		}
@@ -140,7 +140,7 @@ func TestWhatThePeerEndedHasEnded(t *testing.T) {
 		here, there := piped(t, g)
 		there.Close()
 		here.(*wrapped).state.Or(expired) // in the same instant
-		if _, err := here.(*wrapped).Conn.Read(make([]byte, 1)); here.(*wrapped).explain("read", err) != io.EOF {
+		if _, err := here.(*wrapped).Conn.Read(make([]byte, 1)); !errors.Is(here.(*wrapped).explain("read", err), io.EOF) {
 			t.Error(err)
 		}
 		g.Close()
@@ -253,7 +253,7 @@ func TestAConnectionThatCannotBeTrackedIsClosedAndSaysWhy(t *testing.T) {
 	g.Close()
 	end, there := net.Pipe()
 	c := Wrap(end, g)
-	if _, err := there.Read(make([]byte, 1)); err != io.EOF {
+	if _, err := there.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 		t.Errorf("the peer sees %v", err)
 	}
 	var errs []error
@@ -285,10 +285,10 @@ func full(t *testing.T) (secure *tls.Conn, peer *net.TCPConn) {
 	if err := <-shaken; err != nil {
 		t.Fatal(err)
 	}
-	here.SetWriteDeadline(time.Now().Add(200 * time.Millisecond))
+	_ = here.SetWriteDeadline(time.Now().Add(200 * time.Millisecond))
 	for err := error(nil); err == nil; _, err = here.Write(make([]byte, 1<<20)) {
 	}
-	here.SetWriteDeadline(time.Time{})
+	_ = here.SetWriteDeadline(time.Time{})
 	return secure, there
 }
 

@@ -3,6 +3,7 @@ package idle
 import (
 	"bytes"
 	"crypto/tls"
+	"errors"
 	"io"
 	"net"
 	"path/filepath"
@@ -79,11 +80,11 @@ func TestReadsAndWritesKeepAWrappedConnection(t *testing.T) {
 		exchange func(here, there net.Conn) (int, error)
 	}{
 		{"read", Config{ReadIdle: timeout}, func(here, there net.Conn) (int, error) {
-			go there.Write(one)
+			go func() { _, _ = there.Write(one) }()
 			return here.Read(make([]byte, 1))
 		}},
 		{"write", Config{WriteIdle: timeout}, func(here, there net.Conn) (int, error) {
-			go there.Read(make([]byte, 1))
+			go func() { _, _ = there.Read(make([]byte, 1)) }()
 			return here.Write(one)
 		}},
 	} {
@@ -99,7 +100,7 @@ func TestReadsAndWritesKeepAWrappedConnection(t *testing.T) {
 				}
 				start := time.Now()
 				_, err := there.Read(make([]byte, 1)) // until the group closes
-				if took := time.Since(start); err != io.EOF || took < timeout || took > timeout+2*timeout/64 {
+				if took := time.Since(start); !errors.Is(err, io.EOF) || took < timeout || took > timeout+2*timeout/64 {
 					t.Errorf("%v, %v after the last use", err, took)
 				}
 			})
@@ -114,12 +115,12 @@ func TestReadsThatBringNothingKeepNothing(t *testing.T) {
 		go func() {
 			var err error
 			for err = nil; !isExpired(err); _, err = here.Read(make([]byte, 1)) {
-				here.SetReadDeadline(time.Now().Add(time.Second))
+				_ = here.SetReadDeadline(time.Now().Add(time.Second))
 			}
 			here.Close()
 		}()
 		start := time.Now()
-		there.Read(make([]byte, 1))
+		_, _ = there.Read(make([]byte, 1))
 		if took := time.Since(start); took > 10*time.Second+2*10*time.Second/64 {
 			t.Errorf("closed after %v", took)
 		}
@@ -153,7 +154,7 @@ func TestAWriteThatDoesNotProgressIsNoUse(t *testing.T) {
 		const timeout = 10 * time.Second
 		g := New(Config{WriteIdle: timeout}, closingConns)
 		here, there := piped(t, g)
-		go io.ReadFull(there, make([]byte, 3*piece))
+		go func() { _, _ = io.ReadFull(there, make([]byte, 3*piece)) }()
 		start := time.Now()
 		n, err := here.Write(make([]byte, 20*piece))
 		took := time.Since(start)
@@ -247,7 +248,7 @@ func TestAShortWriteIsAnError(t *testing.T) {
 	g := New(Config{}, keeping)
 	defer g.Close()
 	w := Wrap(&scripted{network: "unix", accepts: 10}, g)
-	if n, err := w.Write(make([]byte, 2*piece)); n != 10 || err != io.ErrShortWrite {
+	if n, err := w.Write(make([]byte, 2*piece)); n != 10 || !errors.Is(err, io.ErrShortWrite) {
 		t.Errorf("%d bytes, %v", n, err)
 	}
 }
@@ -259,9 +260,9 @@ func TestUseOfAWrapperDoesNotAllocate(t *testing.T) {
 	w, b := Wrap(here, g), make([]byte, 8)
 	if n := testing.AllocsPerRun(100, func() {
 		w.Write(b)
-		there.Read(b)
-		there.Write(b)
-		w.Read(b)
+		_, _ = there.Read(b)
+		_, _ = there.Write(b)
+		_, _ = w.Read(b)
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
@@ -281,7 +282,7 @@ func BenchmarkWrapperAlone(b *testing.B) {
 	w, p := Wrap(still{}, g), make([]byte, 64)
 	b.Run("Read", func(b *testing.B) {
 		for b.Loop() {
-			w.Read(p)
+			_, _ = w.Read(p)
 		}
 	})
 	b.Run("Write", func(b *testing.B) {

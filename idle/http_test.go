@@ -38,9 +38,9 @@ func serve(t testing.TB, g *Group[net.Conn], s *http.Server) *pipes {
 	var served sync.WaitGroup
 	served.Go(func() {
 		if s.TLSConfig != nil {
-			s.ServeTLS(l, "", "")
+			_ = s.ServeTLS(l, "", "")
 		} else {
-			s.Serve(l)
+			_ = s.Serve(l)
 		}
 	})
 	t.Cleanup(func() {
@@ -79,7 +79,7 @@ func (b *browser) get(t testing.TB, path string) {
 func (b *browser) goneAfter(t testing.TB) time.Duration {
 	t.Helper()
 	start := time.Now()
-	if n, err := b.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+	if n, err := b.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) {
 		t.Errorf("%d bytes, %v", n, err)
 	}
 	return time.Since(start)
@@ -122,7 +122,7 @@ func TestAgeAndEvictionWaitForTheEndOfARequest(t *testing.T) {
 	for what, end := range map[string]func(*Group[net.Conn]){
 		"age":      func(*Group[net.Conn]) {},
 		"eviction": func(g *Group[net.Conn]) { g.EvictIdlest(1) },
-		"drain":    func(g *Group[net.Conn]) { g.Drain(context.Background(), 0) },
+		"drain":    func(g *Group[net.Conn]) { _ = g.Drain(context.Background(), 0) },
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			config := Config{Jitter: -1}
@@ -232,10 +232,10 @@ func TestTheServersOwnTimeoutsKeepTheirMeaning(t *testing.T) {
 				})}
 				l := newPipes()
 				if wraps {
-					go s.Serve(Listener(l, g))
+					go func() { _ = s.Serve(Listener(l, g)) }()
 				} else {
 					HTTP(s, g)
-					go s.Serve(l)
+					go func() { _ = s.Serve(l) }()
 				}
 				defer s.Close()
 				b := newBrowser(l)

@@ -42,13 +42,13 @@ func (p *pipes) Close() error {
 func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipes", Net: "pipe"} }
 
 // echo serves what comes, until the listener ends.
-func echo(l net.Listener) (err error) {
+func echo(l net.Listener) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	for {
 		c, err := l.Accept()
 		if err != nil {
-			return err
+			return
 		}
 		wg.Go(func() {
 			defer c.Close()
@@ -77,7 +77,7 @@ func TestAServersSilentClientsGoAndItsTalkingOnesStay(t *testing.T) {
 			gone := make(chan time.Duration, 1)
 			start := time.Now()
 			go func() {
-				silent.Read(make([]byte, 1))
+				_, _ = silent.Read(make([]byte, 1))
 				gone <- time.Since(start)
 			}()
 			for range 100 {
@@ -131,7 +131,7 @@ func TestARealServersSilentClientsGoAndItsTalkingOnesStay(t *testing.T) {
 				t.Fatal(err)
 			}
 			wg.Go(func() {
-				silent.Read(make([]byte, 1))
+				_, _ = silent.Read(make([]byte, 1))
 				if took := time.Since(start); took < timeout || took > 10*timeout {
 					t.Errorf("activity %d, multipath %v: the silent one went after %v", activity, multipath, took)
 				}
@@ -165,7 +165,7 @@ func TestAListenerOfAClosedGroupAcceptsNothing(t *testing.T) {
 		watched := Listener(l, g)
 		g.Close()
 		go func() {
-			if _, err := l.dial().Read(make([]byte, 1)); err != io.EOF {
+			if _, err := l.dial().Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 				t.Errorf("the peer sees %v", err)
 			}
 		}()
@@ -188,7 +188,7 @@ func TestAHalfClosedPeerIsUsedByWhatItStillTakes(t *testing.T) {
 		g := New(Config{AllIdle: timeout}, closingConns)
 		s := &halfClosed{scripted{network: "unix"}}
 		c := Wrap(s, g)
-		if _, err := c.Read(make([]byte, 1)); err != io.EOF {
+		if _, err := c.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 			t.Fatal(err)
 		}
 		for range 20 {
@@ -196,7 +196,7 @@ func TestAHalfClosedPeerIsUsedByWhatItStillTakes(t *testing.T) {
 			if _, err := c.Write([]byte("x")); err != nil {
 				t.Fatal(err)
 			}
-			c.Read(make([]byte, 1)) // brings the end again, which is no use
+			_, _ = c.Read(make([]byte, 1)) // brings the end again, which is no use
 		}
 		time.Sleep(timeout - 1)
 		if s.closedTimes() != 0 {
@@ -220,7 +220,7 @@ func TestAPingThatIsBlockedOnAFullSocketHoldsUpNobodyElse(t *testing.T) {
 			if r != Ping {
 				return Close
 			}
-			c.SetWriteDeadline(time.Now().Add(time.Minute))
+			_ = c.SetWriteDeadline(time.Now().Add(time.Minute))
 			if _, err := c.Write([]byte("ping")); err != nil {
 				return Close
 			}
@@ -238,7 +238,7 @@ func TestAPingThatIsBlockedOnAFullSocketHoldsUpNobodyElse(t *testing.T) {
 				t.Fatalf("ping %d came %v late", n, late)
 			}
 		}
-		if n, err := deaf.Read(make([]byte, 4)); n != 0 || err != io.EOF {
+		if n, err := deaf.Read(make([]byte, 4)); n != 0 || !errors.Is(err, io.EOF) {
 			t.Errorf("the deaf one: %d bytes, %v", n, err)
 		}
 	})

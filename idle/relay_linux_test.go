@@ -88,7 +88,7 @@ var sendings = map[string]func(t *testing.T, g *Group[net.Conn], here net.Conn) 
 		origin, in := wirePair(t)
 		return func() error {
 			go func() {
-				origin.Write(make([]byte, slowTotal))
+				_, _ = origin.Write(make([]byte, slowTotal))
 				origin.CloseWrite()
 			}()
 			_, err := io.Copy(Wrap(here, g), Wrap(in, g))
@@ -114,8 +114,8 @@ func eachSending(t *testing.T, config Config, run func(name string, send func() 
 		defer g.Close()
 		for name, prepare := range sendings {
 			here, peer := wirePair(t)
-			here.SetWriteBuffer(200 << 10)
-			peer.SetReadBuffer(16 << 10)
+			_ = here.SetWriteBuffer(200 << 10)
+			_ = peer.SetReadBuffer(16 << 10)
 			send, there := prepare(t, g, here), net.Conn(peer)
 			if name == "TLS" {
 				there = tls.Client(peer, &tls.Config{InsecureSkipVerify: true})
@@ -144,7 +144,7 @@ func TestSlowProgressOfWritesSendfileAndSpliceCounts(t *testing.T) {
 				return
 			default:
 			}
-			io.ReadFull(there, chunk)
+			_, _ = io.ReadFull(there, chunk)
 		}
 	})
 }
@@ -154,7 +154,7 @@ func TestASendingThatDoesNotProgressIsIdle(t *testing.T) {
 	const timeout = slowTimeout / 2
 	eachSending(t, Config{WriteIdle: timeout}, func(name string, send func() error, there net.Conn) {
 		if secure, ok := there.(*tls.Conn); ok {
-			go secure.Handshake()
+			go func() { _ = secure.Handshake() }()
 		}
 		start := time.Now()
 		err := send()
@@ -178,7 +178,7 @@ func TestBetweenConnectionsNothingIsCopiedIntoTheProgram(t *testing.T) {
 		origin, in := pair(t)
 		out, destination := pair(t)
 		go func() {
-			origin.Write(make([]byte, size))
+			_, _ = origin.Write(make([]byte, size))
 			origin.CloseWrite()
 		}()
 		null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)

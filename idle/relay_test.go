@@ -46,7 +46,7 @@ func TestATransferBringsEveryByteWhateverIsWrapped(t *testing.T) {
 					origin, in := pair(t)
 					out, destination := pair(t)
 					go func() {
-						origin.Write(sent)
+						_, _ = origin.Write(sent)
 						origin.CloseWrite()
 					}()
 					received := make(chan []byte)
@@ -149,7 +149,7 @@ func TestAConnectionMayBeCopiedToItself(t *testing.T) {
 		done <- err
 	}()
 	for range 10 {
-		there.Write([]byte("echo"))
+		_, _ = there.Write([]byte("echo"))
 		got := make([]byte, 4)
 		if _, err := io.ReadFull(there, got); err != nil || string(got) != "echo" {
 			t.Fatalf("%q, %v", got, err)

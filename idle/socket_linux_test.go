@@ -3,6 +3,7 @@ package idle
 import (
 	"io"
 	"net"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -117,23 +118,18 @@ func TestAPeerThatEndsItsHalfHasSentNothing(t *testing.T) {
 func TestAPeerThatNeverReadsLetsTheWriteAgeGrow(t *testing.T) {
 	t.Parallel()
 	here, _ := pair(t)
-	done := make(chan error)
-	go func() {
-		chunk := make([]byte, 1<<16)
-		for {
-			if _, err := here.Write(chunk); err != nil {
-				done <- err
-				return
-			}
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		for err := error(nil); err == nil; _, err = here.Write(make([]byte, 1<<16)) {
 		}
-	}()
+	})
 	p, raw := newProbe(), socketOf(t, here)
 	await(t, "the write age is 300 ms", func() bool {
 		_, write := mustAges(t, p, raw)
 		return write > 300*time.Millisecond
 	})
 	here.Close()
-	<-done
+	writer.Wait()
 }
 
 // dropAll makes a socket deaf: what arrives is thrown away before TCP sees it, as if the machine had gone.
@@ -149,10 +145,9 @@ func dropAll(t testing.TB, c *net.TCPConn) (hearAgain func()) {
 			t.Fatal(err, failed)
 		}
 	}
-	do(func(fd int) error {
-		return syscall.AttachLsf(fd, []syscall.SockFilter{{Code: syscall.BPF_RET | syscall.BPF_K, K: 0}})
-	})
-	return func() { do(syscall.DetachLsf) }
+	nothing := []syscall.SockFilter{{Code: syscall.BPF_RET | syscall.BPF_K, K: 0}}
+	do(func(fd int) error { return syscall.AttachLsf(fd, nothing) }) //nolint:staticcheck // its successor is in golang.org/x
+	return func() { do(syscall.DetachLsf) }                          //nolint:staticcheck // the same
 }
 
 func TestAPeerThatVanishedDoesNotLookAliveThoughTheKernelRepeats(t *testing.T) {

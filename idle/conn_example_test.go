@@ -1,0 +1,84 @@
+package idle_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"time"
+
+	"github.com/foliot/foliot/idle"
+)
+
+// An echo server that closes who says nothing. The handler need not know of it: its io.Copy ends, and it cleans up as ever. It is still
+// one splice in the kernel, without a copy into the program.
+func ExampleListener() {
+	g := idle.New(idle.Config{AllIdle: 100 * time.Millisecond}, func(_ net.Conn, why idle.Reason) idle.Verdict {
+		fmt.Println("closing one:", why)
+		return idle.Close
+	})
+	defer g.Close()
+
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	l = idle.Listener(l, g)
+	defer l.Close()
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				io.Copy(c, c)
+			}()
+		}
+	}()
+
+	client, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer client.Close()
+	io.WriteString(client, "hello")
+	answer, _ := io.ReadAll(client) // until the server closes
+	fmt.Printf("%s\n", answer)
+	// Output:
+	// closing one: all idle
+	// hello
+}
+
+// A client that asks its silent peer for a sign of life, and gives up when none comes.
+func ExampleWrap() {
+	g := idle.New(idle.Config{PingEvery: 50 * time.Millisecond, MaxMissed: 2}, func(c net.Conn, why idle.Reason) idle.Verdict {
+		fmt.Println(why)
+		if why != idle.Ping {
+			return idle.Close
+		}
+		_ = c.SetWriteDeadline(time.Now().Add(time.Second)) // so that a peer that does not read holds nobody up
+		if _, err := io.WriteString(c, "ping\n"); err != nil {
+			return idle.Close
+		}
+		return idle.Keep
+	})
+	defer g.Close()
+
+	here, there := net.Pipe()
+	go io.Copy(io.Discard, there) // reads, and never answers
+
+	c := idle.Wrap(here, g)
+	defer c.Close()
+	_, err := c.Read(make([]byte, 100)) // what is read is a sign of life; else: c.(interface{ Pong() }).Pong()
+	fmt.Println(errors.Is(err, os.ErrDeadlineExceeded), err)
+	// Output:
+	// ping
+	// ping
+	// pong timeout
+	// true read pipe pipe->pipe: closed by package idle
+}

@@ -1,0 +1,51 @@
+package idle_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/foliot/foliot/idle"
+)
+
+// A server whose connections are closed after a minute between requests, after an hour at the latest, and when it has to go: then the
+// idle ones at once, and those with a request when it is answered.
+func ExampleHTTP() {
+	g := idle.New(idle.Config{
+		AllIdle:   time.Minute,
+		Handshake: 10 * time.Second, // for TLS, and the beginning of the first request
+		MaxAge:    time.Hour,
+	}, func(net.Conn, idle.Reason) idle.Verdict { return idle.Close })
+	defer g.Close()
+
+	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, "hello")
+	})}
+	idle.HTTP(s, g)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	go func() { _ = s.Serve(l) }()
+	defer s.Close()
+
+	reply, err := http.Get("http://" + l.Addr().String())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	body, _ := io.ReadAll(reply.Body)
+	reply.Body.Close()
+	fmt.Printf("%s, %d connection\n", body, g.Len())
+
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	fmt.Println(g.Drain(ctx, 0), g.Len()) // spread over a time, if there are many, so that they do not all return at once
+	// Output:
+	// hello, 1 connection
+	// <nil> 0
+}
