@@ -180,8 +180,9 @@ func (g *Group[C]) drainRound(ctx context.Context, empty <-chan struct{}, spread
 	ticker := time.NewTicker(resolution)
 	defer ticker.Stop()
 	parts := int(spread/resolution) + 1
+	first := func(part int) int { return (part*len(all) + parts - 1) / parts } // of a part; number k is in part k·parts/len(all)
 	for part := range parts {
-		g.ask(all[part*len(all)/parts:(part+1)*len(all)/parts], becauseDraining)
+		g.ask(all[first(part):first(part+1)], becauseDraining)
 		select {
 		case <-empty:
 			return true, nil

@@ -51,13 +51,19 @@ func TestAfterAStallEverybodyHasAFullTimeoutToSpeak(t *testing.T) {
 }
 
 func TestAfterAStallAPongHasItsFullWait(t *testing.T) {
+	for _, wait := range []Verdict{Keep, KeepFor(2 * time.Second)} {
+		stallWithAPingOut(t, wait)
+	}
+}
+
+func stallWithAPingOut(t *testing.T, wait Verdict) {
 	synctest.Test(t, func(t *testing.T) {
 		pings, timeouts := 0, 0
 		g := New(Config{PingEvery: 10 * time.Second, PongWait: 2 * time.Second, Jitter: -1, Resolution: 100 * time.Millisecond},
 			func(_ *conn, r Reason) Verdict {
 				if r == Ping {
 					pings++
-					return Keep
+					return wait
 				}
 				timeouts++
 				return Close

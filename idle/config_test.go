@@ -1,0 +1,56 @@
+package idle
+
+import (
+	"testing"
+	"time"
+)
+
+func TestTheDefaultsAreThoseThatTheDocumentationNames(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		cfg        Config
+		resolution time.Duration
+	}{
+		{"nothing set", Config{}, time.Second},
+		{"a 64th of the smallest", Config{ReadIdle: 32 * time.Second, MaxAge: time.Hour}, 500 * time.Millisecond},
+		{"of pings too", Config{ReadIdle: time.Hour, PingEvery: time.Hour, PongWait: 6400 * time.Millisecond}, 100 * time.Millisecond},
+		{"at least 10 ms", Config{AllIdle: 100 * time.Millisecond}, 10 * time.Millisecond},
+		{"at most 1 s", Config{Handshake: time.Hour}, time.Second},
+		{"as set", Config{WriteIdle: time.Hour, Resolution: 30 * time.Millisecond}, 30 * time.Millisecond},
+		{"at least 1 ms", Config{WriteIdle: time.Hour, Resolution: time.Nanosecond}, time.Millisecond},
+		{"below zero is off", Config{ReadIdle: -time.Second, Resolution: -1}, time.Second},
+	} {
+		if got := 2 * c.cfg.limits().step; got != c.resolution {
+			t.Errorf("%s: the resolution is %v, not %v", c.name, got, c.resolution)
+		}
+	}
+	century := Config{MaxAge: 100 * 365 * 24 * time.Hour, Resolution: time.Millisecond}.limits()
+	if g := (&grid{step: century.step}); g.steps(century.age) > longestSteps+8 {
+		t.Errorf("a century is %d steps", g.steps(century.age))
+	}
+
+	l := Config{PingEvery: time.Minute}.limits()
+	if l.pong != time.Minute || l.maxMissed != 1 || l.jitter != 0.1 || l.workers != 4 || l.maxPerTick != 0 {
+		t.Errorf("%+v", l)
+	}
+	l = Config{MaxMissed: 1000, Jitter: -1, Workers: 7, MaxPerTick: -3, PongWait: time.Second}.limits()
+	if l.pong != 0 || l.maxMissed != 255 || l.jitter != 0 || l.workers != 7 || l.maxPerTick != 0 {
+		t.Errorf("%+v", l)
+	}
+	if l = (Config{Jitter: 7}).limits(); l.jitter != 1 {
+		t.Errorf("a jitter of %v", l.jitter)
+	}
+}
+
+func TestReasonsHaveNames(t *testing.T) {
+	seen := map[string]bool{}
+	for r := Reason(0); r <= Evicted+1; r++ {
+		if seen[r.String()] || r.String() == "" {
+			t.Errorf("%d is %q", uint8(r), r)
+		}
+		seen[r.String()] = true
+	}
+	if ReadIdle.String() != "read idle" || Reason(0).String() != "Reason(0)" || Reason(99).String() != "Reason(99)" {
+		t.Error(ReadIdle, Reason(0), Reason(99))
+	}
+}
