@@ -7,18 +7,19 @@ import (
 	"sync/atomic"
 )
 
-// Wrap tracks c and returns it with Read and Write that touch. It has also the methods of an Entry, NetConn, which returns c, and those
-// of CloseRead, CloseWrite, ReadFrom and WriteTo that c has: the last two if c is a *net.TCPConn. What a Write of any size or a transfer
-// by ReadFrom and WriteTo brings on its way, through sendfile and splice too, counts as it goes: on Linux by the kernel's word, and
-// else piece by piece. So in a group with Config.Activity Kernel, which asks the kernel all the time, connections that it can't be
-// asked about are welcome too.
+// Wrap tracks c and returns it with Read and Write that touch, for some nanoseconds and no allocation. The connection has also the
+// methods of an Entry, NetConn, which returns c, and those of CloseRead, CloseWrite, ReadFrom and WriteTo that c has: the last two if c
+// is a *net.TCPConn. The progress of a long Write, or of a transfer by ReadFrom or WriteTo, through sendfile and splice too, counts as it
+// goes: on Linux by the kernel's word, and elsewhere piece by piece. In a group with Config.Activity Kernel, connections about which
+// the kernel can't be asked are watched by these touches.
 //
 // Close ends the watch and closes c. If the group closes the connection, Reads and Writes of the caller that are under way return at
 // once, and c is closed when the caller has done so, or a second later. All their errors from then on are net.Errors with Timeout true,
 // and errors.Is finds os.ErrDeadlineExceeded and net.ErrClosed in them: who reads in a loop that goes on after timeouts should ask for
 // the latter. A connection over TLS is closed without a close_notify, which might block.
 //
-// If c can't be tracked, since the group is closed or draining, then c is closed, and the methods of what is returned give that error.
+// If c can't be tracked, since the group is closed or draining, then c is closed, and the methods of what is returned fail with Track's
+// error, which is ErrClosed then.
 func Wrap(c net.Conn, g *Group[net.Conn]) net.Conn {
 	w, err := wrap(c, g)
 	if err != nil {

@@ -271,6 +271,27 @@ func TestAConnectionThatCannotBeTrackedIsClosedAndSaysWhy(t *testing.T) {
 	}
 }
 
+// stream is one of several on a connection, to which its NetConn leads.
+type stream struct {
+	*scripted
+	session net.Conn
+}
+
+func (s stream) NetConn() net.Conn { return s.session }
+
+func TestWhatStreamsShareIsNotClosedWithOneOfThem(t *testing.T) {
+	session, one, other := &scripted{}, &scripted{}, &scripted{}
+	g := New(Config{}, func(io.Closer, Reason) Verdict { return Close })
+	defer g.Close()
+	track(t, g, io.Closer(stream{one, session}), new(Entry))
+	g.EvictIdlest(1)
+	await(t, "it is closed", func() bool { return one.closedTimes() > 0 })
+	Wrap(stream{other, session}, New(Config{}, closingConns)).(*wrapped).kill()
+	if other.closedTimes() != 1 || session.closedTimes() != 0 {
+		t.Errorf("closed %d times, and what it shares %d times", other.closedTimes(), session.closedTimes())
+	}
+}
+
 // full returns a TLS server's end of a connection whose peer has shaken hands and reads no more, and whose buffers are full.
 func full(t *testing.T) (secure *tls.Conn, peer *net.TCPConn) {
 	t.Helper()

@@ -1,6 +1,7 @@
 package idle
 
 import (
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -40,14 +41,11 @@ func (c *wrapped) kill() bool {
 	return true
 }
 
-// hangUp closes a connection without waiting for its peer. What lies on another may want to say goodbye first, as *tls.Conn does for up
-// to 5 s: it finds that the other is closed.
+// hangUp closes a connection without waiting for its peer. TLS waits up to 5 s for room for its goodbye, so it finds closed what it lies
+// on. Nothing else is closed from below: what a NetConn leads to may be shared by many streams.
 func hangUp(c io.Closer) {
-	var lowest net.Conn
-	for lowest = range below(c) {
-	}
-	if lowest != nil {
-		_ = lowest.Close()
+	if secure, ok := find[*tls.Conn](c); ok {
+		_ = secure.NetConn().Close()
 	}
 	_ = c.Close()
 }

@@ -25,7 +25,7 @@ func rawOf(c any) (syscall.RawConn, error) {
 	if runtime.GOOS != "linux" {
 		return nil, fmt.Errorf("idle: the kernel can't be asked about connections on %s, but on Linux only: use Config.Activity Touch", runtime.GOOS)
 	}
-	tcp, ok := findTCP(c)
+	tcp, ok := find[tcpConn](c)
 	if !ok {
 		return nil, fmt.Errorf("idle: the kernel can't be asked about a %T: it is no TCP connection, nor has it a method NetConn that leads to one; "+
 			"use Config.Activity Touch", c)
@@ -48,16 +48,17 @@ func rawOf(c any) (syscall.RawConn, error) {
 	return raw, nil
 }
 
-func findTCP(c any) (tcp tcpConn, ok bool) {
-	if tcp, ok = c.(tcpConn); ok {
-		return tcp, true
+// find returns the first T among c and what it lies on.
+func find[T any](c any) (found T, ok bool) {
+	if found, ok = c.(T); ok {
+		return found, true
 	}
 	for inner := range below(c) {
-		if tcp, ok = inner.(tcpConn); ok {
-			return tcp, true
+		if found, ok = inner.(T); ok {
+			return found, true
 		}
 	}
-	return nil, false
+	return found, false
 }
 
 // below yields the connections on which c lies, one on the other, by their methods NetConn.

@@ -1,6 +1,7 @@
 package idle
 
 import (
+	"errors"
 	"io"
 	"net"
 	"sync"
@@ -106,7 +107,7 @@ func TestAPeerThatEndsItsHalfHasSentNothing(t *testing.T) {
 		return read > old
 	})
 	there.CloseWrite()
-	if _, err := here.Read(make([]byte, 1)); err != io.EOF {
+	if _, err := here.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 		t.Fatal(err)
 	}
 	if read, _ := mustAges(t, p, raw); read <= old {
