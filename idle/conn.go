@@ -3,7 +3,6 @@ package idle
 import (
 	"io"
 	"net"
-	"sync"
 	"sync/atomic"
 )
 
@@ -35,7 +34,9 @@ func wrap(c net.Conn, g *Group[net.Conn]) (net.Conn, error) {
 	w, base := wrapperOf(c)
 	raw, err := rawOf(c)
 	base.Conn, base.group, base.judged = c, g, err == nil
-	base.cut = !base.judged && isStream(c)
+	if !base.judged && isStream(c) {
+		base.cutting = make(chan struct{}, 1)
+	}
 	if err := g.track(w, &base.Entry, raw); err != nil {
 		hangUp(c)
 		return nil, err
@@ -50,12 +51,13 @@ type wrapped struct {
 
 	group  *Group[net.Conn]
 	judged bool // by the kernel too, while a Write or a transfer is under way: Entry.use counts them
-	cut    bool // else large Writes are cut into pieces
+
+	// cutting is full while a Write is under way, if large ones are cut into pieces: others' bytes must not come between them. It is
+	// a channel, not a mutex, so that fake time goes on in a test where a Write waits for another. nil: none is cut.
+	cutting chan struct{}
 
 	// state counts the Reads under way, and has the bits expired and closed. Written by Reads, Close and expire.
 	state atomic.Uint32
-
-	writing sync.Mutex // held by each Write where large ones are cut: others' bytes must not come between the pieces
 }
 
 const (
@@ -91,7 +93,7 @@ func (c *wrapped) Write(p []byte) (n int, err error) {
 		c.leave()
 		return 0, c.expiredError("write")
 	}
-	if c.cut {
+	if c.cutting != nil {
 		n, err = c.writePieces(p)
 	} else if n, err = c.Conn.Write(p); n > 0 {
 		c.TouchWrite()
@@ -100,11 +102,10 @@ func (c *wrapped) Write(p []byte) (n int, err error) {
 	return n, c.explain("write", err)
 }
 
-// writePieces is Write where nobody but us sees how far one has come. A connection's other Writes wait, as they do below: their bytes
-// must not come between the pieces.
+// writePieces is Write where nobody but us sees how far one has come. Other Writes wait for it, as they do below.
 func (c *wrapped) writePieces(p []byte) (n int, err error) {
-	c.writing.Lock()
-	defer c.writing.Unlock()
+	c.cutting <- struct{}{}
+	defer func() { <-c.cutting }()
 	for {
 		next := p[n:min(n+piece, len(p))]
 		sent, err := c.Conn.Write(next)

@@ -30,6 +30,12 @@ func TestWhoIsBlockedInReadLearnsAtOnceThatTheGroupCloses(t *testing.T) {
 				t.Errorf("%d bytes, %v", n, err)
 			}
 			told = time.Now()
+			here.SetDeadline(time.Time{}) // which revives nothing
+			for _, use := range []func([]byte) (int, error){here.Read, here.Write} {
+				if n, err := use(make([]byte, 1)); n != 0 || !isExpired(err) || !time.Now().Equal(told) {
+					t.Errorf("in the grace: %d bytes, %v", n, err)
+				}
+			}
 			time.Sleep(300 * time.Millisecond) // the clean-up
 			if err := here.Close(); err != nil {
 				t.Error(err)
@@ -56,13 +62,19 @@ func TestWhoIsBlockedInReadLearnsAtOnceThatTheGroupCloses(t *testing.T) {
 func TestWhoIsBlockedInWriteLearnsAtOnceThatTheGroupCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(Config{}, closingConns)
-		here, _ := piped(t, g)
+		end, _ := net.Pipe()
+		inner := &blocking{Conn: end}
+		here := Wrap(inner, g)
 		start := time.Now()
 		time.AfterFunc(time.Second, func() { g.EvictIdlest(1) })
 		n, err := here.Write(make([]byte, 1))
 		if took := time.Since(start); n != 0 || !isExpired(err) || took != time.Second {
 			t.Errorf("%d bytes, %v, after %v", n, err, took)
 		}
+		if inner.closes.Load() != 0 {
+			t.Error("closed before the caller could clean up")
+		}
+		here.Close()
 	})
 }
 
@@ -306,8 +318,10 @@ func full(t *testing.T) (secure *tls.Conn, peer *net.TCPConn) {
 	if err := <-shaken; err != nil {
 		t.Fatal(err)
 	}
-	_ = here.SetWriteDeadline(time.Now().Add(200 * time.Millisecond))
-	for err := error(nil); err == nil; _, err = here.Write(make([]byte, 1<<20)) {
+	for size := 1 << 20; size > 0; size /= 2 { // first the most, then what still fits
+		_ = here.SetWriteDeadline(time.Now().Add(20 * time.Millisecond))
+		for err := error(nil); err == nil; _, err = here.Write(make([]byte, size)) {
+		}
 	}
 	_ = here.SetWriteDeadline(time.Time{})
 	return secure, there

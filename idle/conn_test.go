@@ -1,7 +1,6 @@
 package idle
 
 import (
-	"bytes"
 	"crypto/tls"
 	"errors"
 	"io"
@@ -164,28 +163,46 @@ func TestAWriteThatDoesNotProgressIsNoUse(t *testing.T) {
 	})
 }
 
+func TestAWriteThatIsNotCutCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const timeout = 10 * time.Second
+		g := New(Config{WriteIdle: timeout}, closingConns)
+		s := &scripted{network: "udp"}
+		c := Wrap(s, g)
+		for range 20 {
+			time.Sleep(timeout - 1)
+			if n, err := c.Write([]byte("datagram")); n != 8 || err != nil {
+				t.Fatal(n, err)
+			}
+		}
+		c.Close()
+	})
+}
+
 func TestTheBytesOfConcurrentWritesDoNotMix(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(Config{}, keeping)
-		here, there := piped(t, g)
+		s := &scripted{network: "unix", pause: time.Millisecond}
+		c := Wrap(s, g)
 		var wg sync.WaitGroup
-		for writer := range byte(4) {
+		for _, more := range []int{1, 2, 3, 4} {
 			wg.Go(func() {
-				if n, err := here.Write(bytes.Repeat([]byte{writer}, 3*piece+7)); n != 3*piece+7 || err != nil {
+				if n, err := c.Write(make([]byte, 3*piece+more)); n != 3*piece+more || err != nil {
 					t.Error(n, err)
 				}
 			})
 		}
-		for range 4 {
-			got := make([]byte, 3*piece+7)
-			if _, err := io.ReadFull(there, got); err != nil {
-				t.Fatal(err)
-			}
-			if bytes.Count(got, got[:1]) != len(got) {
-				t.Error("bytes of others between them")
+		wg.Wait()
+		c.Close()
+		last := 0 // how long the last piece of a Write is tells whose it was
+		for i, n := range s.writes {
+			if last++; n < piece {
+				if last != 4 {
+					t.Errorf("write %d was the piece %d of one of four: %v", i, last, s.writes)
+				}
+				last = 0
 			}
 		}
-		wg.Wait()
 	})
 }
 
@@ -196,13 +213,17 @@ type scripted struct {
 	mu      sync.Mutex
 	writes  []int
 	closes  int
-	accepts int // how many bytes a Write takes at most; 0: all
+	accepts int           // how many bytes a Write takes at most; 0: all
+	pause   time.Duration // how long a Write takes
 }
 
 func (s *scripted) LocalAddr() net.Addr  { return &net.UnixAddr{Net: s.network} }
 func (s *scripted) RemoteAddr() net.Addr { return nil }
 
 func (s *scripted) Write(p []byte) (int, error) {
+	if s.pause > 0 {
+		time.Sleep(s.pause)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.writes = append(s.writes, len(p))

@@ -24,7 +24,7 @@ func randomBytes(n int) []byte {
 // unjudged is a wrapped TCP connection about which the kernel can't be asked.
 func unjudged(c net.Conn) net.Conn {
 	w := c.(*wrappedTCP)
-	w.judged, w.cut = false, true
+	w.judged, w.cutting = false, make(chan struct{}, 1)
 	return w
 }
 
@@ -164,6 +164,32 @@ func TestAConnectionMayBeCopiedToItself(t *testing.T) {
 	}
 }
 
+func TestTheEndOfATransferIsAUse(t *testing.T) {
+	g := New(Config{Resolution: time.Millisecond}, keeping)
+	defer g.Close()
+	for _, judged := range []bool{true, false} {
+		origin, in := pair(t)
+		out, _ := pair(t)
+		source, sink := Wrap(in, g).(*wrappedTCP), Wrap(out, g).(*wrappedTCP)
+		if !judged {
+			source, sink = unjudged(source).(*wrappedTCP), unjudged(sink).(*wrappedTCP)
+		}
+		began := g.clock.now.Load()
+		await(t, "the steps go on", func() bool { return g.clock.now.Load() > began })
+		if _, err := origin.Write([]byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := io.CopyN(sink, source, 1); n != 1 || err != nil {
+			t.Fatal(n, err)
+		}
+		if read, write := source.read.Load(), sink.write.Load(); read <= began || write <= began {
+			t.Errorf("judged %v: read in step %d, written in step %d, begun in step %d", judged, read, write, began)
+		}
+		source.Close()
+		sink.Close()
+	}
+}
+
 func TestATransferThatTheGroupEndsSaysSo(t *testing.T) {
 	for _, judged := range []bool{true, false} {
 		g := New(Config{Resolution: time.Millisecond}, closingConns)
@@ -173,8 +199,9 @@ func TestATransferThatTheGroupEndsSaysSo(t *testing.T) {
 			c = unjudged(c)
 		}
 		done := make(chan error)
+		bare, _ := pair(t)
 		go func() {
-			_, err := io.Copy(io.Discard, c)
+			_, err := io.Copy(bare, c)
 			done <- err
 		}()
 		w := c.(*wrappedTCP)

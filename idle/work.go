@@ -230,7 +230,7 @@ func (g *Group[C]) partLocked(c C) {
 		case expirer:
 			later = x.expire()
 		case io.Closer:
-			_ = x.Close()
+			hangUp(x)
 		}
 	})
 }
