@@ -89,8 +89,8 @@ func (c *wrapped) Read(p []byte) (int, error) {
 }
 
 func (c *wrapped) Write(p []byte) (n int, err error) {
-	if !c.enter() {
-		c.leave()
+	if !c.begin() {
+		c.end()
 		return 0, c.expiredError("write")
 	}
 	if c.cutting != nil {
@@ -98,7 +98,7 @@ func (c *wrapped) Write(p []byte) (n int, err error) {
 	} else if n, err = c.Conn.Write(p); n > 0 {
 		c.TouchWrite()
 	}
-	c.leave()
+	c.end()
 	return n, c.explain("write", err)
 }
 
@@ -122,15 +122,15 @@ func (c *wrapped) writePieces(p []byte) (n int, err error) {
 	}
 }
 
-// enter says that a Write or a transfer begins, and leave that it has ended. Between them the group, when it looks, asks the kernel too:
-// this costs two atomic additions, and sees the progress of small Writes that wait for room as well as of large ones. enter returns
+// begin says that a Write or a transfer begins, and end that it has ended. Between them the group, when it looks, asks the kernel too:
+// this costs two atomic additions, and sees the progress of small Writes that wait for room as well as of large ones. begin returns
 // false if the group closes the connection.
-func (c *wrapped) enter() bool {
-	c.use.Add(1)
+func (c *wrapped) begin() bool {
+	c.use.begin()
 	return c.state.Load()&expired == 0
 }
 
-func (c *wrapped) leave() { c.use.Add(minusOne) }
+func (c *wrapped) end() { c.use.end() }
 
 // Close ends the watch and closes the connection below, unless that was done.
 func (c *wrapped) Close() error {

@@ -19,7 +19,7 @@ func (c *wrapped) expire() (later func() bool) {
 	if before&closed != 0 {
 		return nil
 	}
-	underWay := before&readers != 0 || c.use.Load()&relayMask != 0
+	underWay := before&readers != 0 || c.use.isRunning()
 	if !underWay || c.Conn.SetDeadline(past) != nil {
 		c.kill()
 		return nil

@@ -21,21 +21,12 @@ type Entry struct {
 	// steps, one after the other: both are the present one or the one before, for which the judgement allows.
 	read, write, pong atomic.Uint32
 
-	// use counts, in its low half, the Writes and transfers that run on a connection of ours, and in units of busyUnit what makes
-	// it busy; owed says that the group waits for the end of that. Written by those who run them, and owed by the group under its lock.
-	use atomic.Uint32
+	use use // what is under way
 
 	// What follows is the group's, under its lock.
 	seat   uint32 // where the group keeps the connection
 	pinged uint32 // the step of the last ping, at first that of Track
 }
-
-const (
-	relayMask = 1<<15 - 1
-	busyUnit  = 1 << 15
-	owed      = 1 << 31
-	busyMask  = owed - busyUnit
-)
 
 // TouchRead says that something was received. It takes a nanosecond or two: a number is copied, if it has changed.
 func (e *Entry) TouchRead() {

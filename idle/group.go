@@ -38,18 +38,18 @@ type Group[C any] struct {
 	seats    seats[C]
 	probe    *probe // made when first needed
 
-	driver   *time.Timer            // calls tick; nil before the first connection
-	look     func(wheel.ID, uint32) // appends to fired
-	fired    []uint32               // what a sweep looks at
-	warm     uint32                 // what it has read ahead, so that the compiler leaves that in
-	driven   bool                   // it is set
-	sweeping bool
-	lines    lines
-	leavers  []leaver // what is closed after a grace, in order
-	workers  int
-	away     int    // of the workers, those that are in others' code
-	allowed  int    // how many may still be asked about in the present resolution
-	allowing uint64 // which one that is
+	driver    *time.Timer            // calls tick; nil before the first connection
+	look      func(wheel.ID, uint32) // appends to fired
+	fired     []uint32               // what a sweep looks at
+	warm      uint32                 // what it has read ahead, so that the compiler leaves that in
+	driven    bool                   // it is set
+	sweeping  bool
+	lines     lines
+	lingering lingerers // what is closed after a grace
+	workers   int
+	away      int    // of the workers, those that are in others' code
+	allowed   int    // how many may still be asked about in the present resolution
+	allowing  uint64 // which one that is
 
 	tracked  int
 	closing  int // forgotten, but not yet closed
@@ -57,12 +57,6 @@ type Group[C any] struct {
 	closed   bool
 	empty    chan struct{} // closed when the last connection has gone; nil if nobody waits
 	stats    Stats
-}
-
-// leaver is a connection that is closed in a certain step, if nobody has done so until then.
-type leaver struct {
-	step  uint64
-	close func() bool // false: somebody has
 }
 
 // New returns a group that asks `on`, which says whether to close or to keep. Config.Workers goroutines at most call it, without any
@@ -119,14 +113,14 @@ func (g *Group[C]) track(c C, e *Entry, raw syscall.RawConn) error {
 	e.read.Store(now)
 	e.write.Store(now)
 	e.pong.Store(now)
-	e.use.Store(0)
+	e.use.reset()
 	chunk, at := g.seats.at(i)
 	chunk.seats[at] = seat[C]{c: c, entry: e}
 	if chunk.born != nil {
 		chunk.born[at] = now
 	}
 	if g.limits.handshake > 0 {
-		e.read.Store(now - 1) // a touch in this very step is seen
+		e.read.Store(neverRead(now))
 		chunk.notes[at].set(unheard)
 	}
 	g.seats.setRaw(i, raw)
@@ -145,7 +139,7 @@ func (g *Group[C]) Untrack(e *Entry) bool {
 	}
 	n := g.seats.note(e.seat)
 	if n.phase() == asked {
-		n.set(leaving)
+		n.set(untracked)
 		return false
 	}
 	g.stats.Untracked++
@@ -164,7 +158,7 @@ func (g *Group[C]) forgetLocked(i uint32) {
 		if n.phase() == waiting {
 			g.core.Remove(s.timer)
 		}
-		g.seats.leave(i)
+		g.seats.vacate(i)
 	}
 	g.tracked--
 	g.emptyLocked()
@@ -197,7 +191,7 @@ func (g *Group[C]) Close() {
 				continue
 			}
 			if c.notes[at].phase() == asked {
-				c.notes[at].set(leaving)
+				c.notes[at].set(untracked)
 				continue
 			}
 			g.forgetLocked(uint32(k)*chunkSize + at)
@@ -207,22 +201,24 @@ func (g *Group[C]) Close() {
 
 // busy says that until unbusy the connection counts as used, if the kernel is not asked about it, and that neither its age nor an
 // eviction ends it.
-func (g *Group[C]) busy(e *Entry) { e.use.Add(busyUnit) }
+func (g *Group[C]) busy(e *Entry) { e.use.beginBusy() }
 
+// unbusy judges at once what has waited for it.
 func (g *Group[C]) unbusy(e *Entry) {
-	if use := e.use.Add(^uint32(busyUnit - 1)); use&busyMask != 0 || use&owed == 0 {
+	if !e.use.endBusy() {
 		return
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	e.use.And(^uint32(owed))
-	if e.clock.Load() == g.clock && g.seats.note(e.seat).phase() == waiting {
-		if g.draining {
-			g.core.Remove(g.seats.seat(e.seat).timer)
-			g.queueLocked(job{seat: e.seat, why: becauseDraining})
-			g.hireLocked()
-			return
-		}
-		g.againLocked(e.seat)
+	e.use.paid()
+	if e.clock.Load() != g.clock || g.seats.note(e.seat).phase() != waiting {
+		return
 	}
+	if !g.draining {
+		g.againLocked(e.seat)
+		return
+	}
+	g.core.Remove(g.seats.seat(e.seat).timer)
+	g.queueLocked(job{seat: e.seat, why: becauseDraining})
+	g.hireLocked()
 }

@@ -347,8 +347,8 @@ func TestARequestIsCountedOnceHoweverOftenItIsReported(t *testing.T) {
 		{http.StateIdle, false},
 		{http.StateActive, true},
 	} {
-		if h.changed(c, step.state); (e.use.Load()&busyMask != 0) != step.busy {
-			t.Errorf("step %d: use %#x", i, e.use.Load())
+		if h.changed(c, step.state); (e.use.word.Load()&busyMask != 0) != step.busy {
+			t.Errorf("step %d: use %#x", i, e.use.word.Load())
 		}
 		h.changed(other, step.state) // of which nobody knows
 	}

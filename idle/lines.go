@@ -38,11 +38,8 @@ func (l *lines) push(j job, step uint64) {
 	l.all = append(l.all, line{step: step, jobs: []job{j}})
 }
 
-// pop takes the first job of the line whose turn it is.
-func (l *lines) pop() (job, bool) {
-	if l.waiting == 0 {
-		return job{}, false
-	}
+// pop takes the first job of the line whose turn it is. There must be one.
+func (l *lines) pop() job {
 	l.waiting--
 	if l.turn >= len(l.all) {
 		l.turn = 0
@@ -52,11 +49,11 @@ func (l *lines) pop() (job, bool) {
 	from.next++
 	if from.next < len(from.jobs) {
 		l.turn++
-		return j, true
+		return j
 	}
 	l.all = append(l.all[:l.turn], l.all[l.turn+1:]...)
 	if len(l.all) == 0 {
 		l.all = nil
 	}
-	return j, true
+	return j
 }

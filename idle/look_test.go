@@ -31,8 +31,8 @@ func TestATouchBeforeTheLastLookPreventsTheCall(t *testing.T) {
 		c.TouchRead()
 		close(release)
 		synctest.Wait()
-		if c.isClosed() || g.Stats().Saved != 1 {
-			t.Errorf("closed: %v; saved: %d", c.isClosed(), g.Stats().Saved)
+		if c.isClosed() || g.Stats().Spared != 1 {
+			t.Errorf("closed: %v; saved: %d", c.isClosed(), g.Stats().Spared)
 		}
 		<-c.closed // after another timeout
 	})
@@ -72,7 +72,7 @@ func TestAReadWhileTheFunctionRunsPreventsTheClose(t *testing.T) {
 			conn := newConn()
 			track(t, g, conn, &conn.Entry)
 			time.Sleep(20 * time.Second)
-			if saved := g.Stats().Saved > 0; saved != c.saved {
+			if saved := g.Stats().Spared > 0; saved != c.saved {
 				t.Errorf("%v: saved %v", c.reason, saved)
 			}
 			if conn.isClosed() != (c.reason != Handshake) { // once there was a read, the handshake is over

@@ -37,27 +37,6 @@ func (l *limits) policy(g *grid, pressure float64) policy {
 	}
 }
 
-// sight is what is known of a connection at a look: steps, completed. Zero in born, pinged and held: unknown, not set.
-type sight struct {
-	read, write, pong uint64 // the last touches
-	pinged            uint64 // the last ping; at first, the step of Track
-	born              uint64 // the step of Track
-	unheard           bool   // nothing was ever read, and that matters
-	waiting           bool   // for the pong that answers the last ping
-	missed            uint8  // pings in a row, without the last
-	busy              bool   // a request is under way
-	ageless           bool   // age has to wait for the end of that
-	held              [Evicted + 1]uint64
-	seed              uint64 // of its own jitter
-}
-
-// used returns the step in which the connection was used last.
-func (s *sight) used() uint64 { return max(s.read, s.write) }
-
-// answered tells whether the peer has shown life since the last ping. A touch in the step of the ping came after it: the last look
-// before the ping saw none.
-func (s *sight) answered() bool { return max(s.read, s.pong) >= s.pinged }
-
 // next returns what the group has to ask about a connection first, and in which step. If that is not after the present one, it is
 // to be asked now. Without any timeout the step is never.
 func (p *policy) next(s *sight, floor uint64) (first Reason, step uint64) {
@@ -95,36 +74,12 @@ func (p *policy) due(r Reason, s *sight, floor uint64) uint64 {
 	case Ping:
 		return p.pingDue(s, floor)
 	case PongTimeout:
-		if s.waiting && s.missed+1 >= p.maxMissed {
-			return p.pongDue(s, floor)
-		}
+		return p.pongTimeoutDue(s, floor)
 	}
 	if timeout == 0 {
 		return never
 	}
 	return max(max(from, floor)+timeout, s.held[r])
-}
-
-func (p *policy) pingDue(s *sight, floor uint64) uint64 {
-	switch {
-	case p.ping == 0:
-		return never
-	case !s.waiting:
-		last := max(s.read, s.pong, s.pinged, floor)
-		return last + p.ping - share(p.pingSpread, s.seed^last)
-	case s.missed+1 < p.maxMissed:
-		return p.pongDue(s, floor)
-	}
-	return never
-}
-
-// pongDue returns when the last ping is missed. A wait that is held replaces the policy's, and may be shorter.
-func (p *policy) pongDue(s *sight, floor uint64) uint64 {
-	held := s.held[PongTimeout]
-	if held > 0 && floor <= s.pinged {
-		return held
-	}
-	return max(max(s.pinged, floor)+p.pong, held)
 }
 
 const never = 1<<48 - 1

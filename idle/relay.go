@@ -75,8 +75,8 @@ func transfer(dst fileOrSocket, src io.Reader, most int64, to, from *wrappedTCP)
 		if c == nil {
 			continue
 		}
-		defer c.leave()
-		if !c.enter() {
+		defer c.end()
+		if !c.begin() {
 			return 0, c.expiredError("readfrom")
 		}
 	}

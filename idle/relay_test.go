@@ -159,7 +159,7 @@ func TestAConnectionMayBeCopiedToItself(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	if use := echo.(*wrappedTCP).use.Load(); use != 0 {
+	if use := echo.(*wrappedTCP).use.word.Load(); use != 0 {
 		t.Errorf("use %d", use)
 	}
 }
@@ -205,7 +205,7 @@ func TestATransferThatTheGroupEndsSaysSo(t *testing.T) {
 			done <- err
 		}()
 		w := c.(*wrappedTCP)
-		await(t, "the transfer began", func() bool { return w.use.Load() != 0 || w.state.Load() != 0 })
+		await(t, "the transfer began", func() bool { return w.use.word.Load() != 0 || w.state.Load() != 0 })
 		g.EvictIdlest(1)
 		if err := <-done; !isExpired(err) {
 			t.Error(err)

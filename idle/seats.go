@@ -50,9 +50,9 @@ const (
 	asked                // a worker has called `on`, which has not returned
 	phase         = 3    // the mask of these
 
-	pinging state = 4  // a pong is waited for
-	unheard state = 8  // nothing was read yet, and there is a limit to that
-	leaving state = 16 // Untrack was called while it was asked
+	pinging   state = 4  // a pong is waited for
+	unheard   state = 8  // nothing was read yet, and there is a limit to that
+	untracked state = 16 // Untrack was called while it was asked
 )
 
 func (n *note) phase() state    { return n.state & phase }
@@ -94,8 +94,8 @@ func (s *seats[C]) grow() bool {
 	return true
 }
 
-// leave frees a seat. The last one takes the memory of all but one chunk with it.
-func (s *seats[C]) leave(i uint32) {
+// vacate frees a seat. The last one takes the memory with it, if that is more than a chunk.
+func (s *seats[C]) vacate(i uint32) {
 	s.taken--
 	if s.taken == 0 && len(s.chunks) > 1 {
 		s.chunks, s.free = nil, nil

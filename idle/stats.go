@@ -11,7 +11,7 @@ type Stats struct {
 	Kept   Counts // verdicts to keep
 	Closed Counts // connections that the group has forgotten and closed
 
-	Saved  uint64 // connections that were used just before `on` was called, or the close followed
+	Spared uint64 // connections that were used just before `on` was called, or the close followed
 	Stalls uint64 // steps that came so late that every connection was given a new timeout
 }
 

@@ -1,30 +1,15 @@
 package idle
 
 import (
-	"io"
-	"math"
 	"runtime"
 	"time"
 )
 
-// expirer is a connection of ours that is closed in two steps, so that those who are blocked in it learn why and can clean up.
-type expirer interface {
-	// expire ends the connection. It returns nil if it is closed, and else what closes it after a grace. That returns false if its owner
-	// has closed it until then, and told the group so by parted.
-	expire() (later func() bool)
-}
-
-// grace is what a connection's own readers and writers have to clean up.
-const grace = time.Second
-
 // hireLocked starts workers for what is waiting, beside those that are in others' code, which may be blocked there. They end when nothing
 // is left that they may do.
 func (g *Group[C]) hireLocked() {
-	todo := g.lines.waiting
-	if g.limits.maxPerTick > 0 {
-		todo = min(todo, g.allowed)
-	}
-	if g.leavesLocked() {
+	todo := g.budgetLocked()
+	if g.lingering.due(g.grid.now) {
 		todo++
 	}
 	for ; g.workers < min(g.limits.workers, todo+g.away); g.workers++ {
@@ -32,7 +17,13 @@ func (g *Group[C]) hireLocked() {
 	}
 }
 
-func (g *Group[C]) leavesLocked() bool { return len(g.leavers) > 0 && g.leavers[0].step <= g.grid.now }
+// budgetLocked is how many of those that wait for a worker may be asked about in this resolution.
+func (g *Group[C]) budgetLocked() int {
+	if g.limits.maxPerTick == 0 {
+		return g.lines.waiting
+	}
+	return min(g.lines.waiting, g.allowed)
+}
 
 // work is a worker.
 func (g *Group[C]) work() {
@@ -55,40 +46,38 @@ func (g *Group[C]) work() {
 // slice is for how long a worker goes on before it makes room for others.
 const slice = time.Millisecond
 
-// serveLocked does one thing, and returns false if there is none. The lock is held when it is called and when it returns, but not
-// while others' code runs.
-func (g *Group[C]) serveLocked() bool {
-	if g.leavesLocked() {
-		last := g.leavers[0].close
-		g.leavers[0] = leaver{}
-		if g.leavers = g.leavers[1:]; len(g.leavers) == 0 {
-			g.leavers = nil
-		}
-		var done bool
-		if g.unlocked(func() { done = last() }); done {
-			g.closedLocked()
-		}
+// serveLocked does what is to be done first, of each kind one, and returns false if there is nothing. The lock is held when it is called
+// and when it returns, but not while others' code runs.
+func (g *Group[C]) serveLocked() (served bool) {
+	if g.lingering.due(g.grid.now) {
+		g.endLocked(g.lingering.pop())
+		served = true
 	}
-	if g.limits.maxPerTick > 0 && g.allowed == 0 {
-		return g.leavesLocked()
+	if g.budgetLocked() > 0 {
+		g.turnLocked(g.lines.pop())
+		served = true
 	}
-	j, ok := g.lines.pop()
-	if !ok {
-		return g.leavesLocked()
-	}
-	if g.seats.seat(j.seat).entry == nil {
-		g.seats.leave(j.seat)
-		return true
-	}
-	if r := g.reasonLocked(j); r != 0 {
-		g.allowed--
-		g.askLocked(j, r)
-	} else {
-		g.placeLocked(j.seat)
-	}
-	return true
+	return served
 }
 
+// turnLocked asks about a connection whose turn it is, unless there is no longer a reason.
+func (g *Group[C]) turnLocked(j job) {
+	if g.seats.seat(j.seat).entry == nil { // it has gone
+		g.seats.vacate(j.seat)
+		return
+	}
+	r := g.reasonLocked(j)
+	if r == 0 {
+		g.placeLocked(j.seat)
+		return
+	}
+	if g.limits.maxPerTick > 0 {
+		g.allowed--
+	}
+	g.askLocked(j, r)
+}
+
+// unlocked runs others' code. The lock is held before and after, also if f panics or ends its goroutine.
 func (g *Group[C]) unlocked(f func()) {
 	g.away++
 	g.mu.Unlock()
@@ -104,19 +93,19 @@ func (g *Group[C]) reasonLocked(j job) Reason {
 	if j.why == becauseDue {
 		r, due := g.nextLocked(j.seat)
 		if due > g.grid.now {
-			g.stats.Saved++
+			g.stats.Spared++
 			return 0
 		}
 		return r
 	}
 	s := g.sightLocked(j.seat)
 	switch {
-	case s.busy && g.seats.seat(j.seat).entry.owe():
+	case s.busy && g.seats.seat(j.seat).entry.use.owe():
 		return 0
 	case s.held[Evicted] > g.grid.now:
 		return 0
 	case j.why == becauseIdlest && uint32(s.used()) != j.seen:
-		g.stats.Saved++
+		g.stats.Spared++
 		return 0
 	}
 	return Evicted
@@ -138,14 +127,14 @@ func (g *Group[C]) askLocked(j job, r Reason) {
 // settleLocked carries a verdict out, and tells whether the connection, which the group has forgotten then, is to be closed.
 func (g *Group[C]) settleLocked(i uint32, r Reason, v Verdict, begun uint64) (closes bool) {
 	switch {
-	case g.seats.note(i).is(leaving):
+	case g.seats.note(i).is(untracked):
 	case v != Close:
 		g.stats.Kept[r]++
 		g.keepLocked(i, r, v, begun)
 		g.placeLocked(i)
 		return false
-	case g.savedLocked(i, r):
-		g.stats.Saved++
+	case g.sparedLocked(i, r):
+		g.stats.Spared++
 		g.placeLocked(i)
 		return false
 	}
@@ -157,13 +146,13 @@ func (g *Group[C]) settleLocked(i uint32, r Reason, v Verdict, begun uint64) (cl
 	return v == Close
 }
 
-// savedLocked is the last look before a close: whether the peer was heard since `on` was called. Writes do not count: they may be
+// sparedLocked is the last look before a close: whether the peer was heard since `on` was called. Writes do not count: they may be
 // its own goodbye.
-func (g *Group[C]) savedLocked(i uint32, r Reason) bool {
+func (g *Group[C]) sparedLocked(i uint32, r Reason) bool {
 	s := g.sightLocked(i)
 	switch r {
 	case Age, Evicted:
-		return s.busy && g.seats.seat(i).entry.owe()
+		return s.busy && g.seats.seat(i).entry.use.owe()
 	case Ping:
 		return false
 	case WriteIdle:
@@ -177,72 +166,26 @@ func (g *Group[C]) savedLocked(i uint32, r Reason) bool {
 // keepLocked notes from when on a connection that `on` has kept, having been called in step begun, is asked about again for the
 // same reason.
 func (g *Group[C]) keepLocked(i uint32, r Reason, v Verdict, begun uint64) {
-	now, wait := g.grid.now, g.policy.again(r)
-	if v > 0 {
-		wait = min(g.grid.steps(time.Duration(v)), longestSteps)
-	}
+	wait, chosen := g.chosenLocked(v)
 	switch {
 	case r == Ping:
-		g.pingedLocked(i, begun)
-		if r = PongTimeout; v < 0 {
-			wait = g.policy.pong
-			if now == begun { // runs from the ping, and needs no note
-				wait = 0
-				g.seats.release(i, r)
-			}
-		}
-	case r == PongTimeout && v < 0:
-		n := g.seats.note(i)
-		n.clear(pinging)
-		n.missed = 0
-		g.seats.seat(i).entry.pinged = uint32(now)
+		g.pingedLocked(i, v, begun)
 		return
+	case r == PongTimeout && !chosen:
+		g.forgivenLocked(i)
+		return
+	case !chosen:
+		wait = g.policy.again(r)
 	}
 	if wait > 0 {
-		g.seats.hold(i, r, now+wait)
+		g.seats.hold(i, r, g.grid.now+wait)
 	}
 }
 
-// pingedLocked notes a ping. It may have been answered before `on` returned, so what counts is when that was begun: whatever came since
-// then answers it, and the one before too.
-func (g *Group[C]) pingedLocked(i uint32, begun uint64) {
-	n := g.seats.note(i)
-	if n.is(pinging) && n.missed < math.MaxUint8 {
-		n.missed++
+// chosenLocked returns the steps that KeepFor chose, and false for another verdict.
+func (g *Group[C]) chosenLocked(v Verdict) (steps uint64, chosen bool) {
+	if v <= 0 {
+		return 0, false
 	}
-	n.set(pinging)
-	g.seats.seat(i).entry.pinged = uint32(begun)
-}
-
-// partLocked closes a connection that the group has forgotten, or begins to.
-func (g *Group[C]) partLocked(c C) {
-	var later func() bool
-	defer func() {
-		if later == nil {
-			g.closedLocked()
-			return
-		}
-		g.driveLocked()
-		g.leavers = append(g.leavers, leaver{g.grid.now + g.grid.steps(grace), later})
-	}()
-	g.unlocked(func() {
-		switch x := any(c).(type) {
-		case expirer:
-			later = x.expire()
-		case io.Closer:
-			hangUp(x)
-		}
-	})
-}
-
-// parted says that the owner of a connection has closed it within the grace.
-func (g *Group[C]) parted() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.closedLocked()
-}
-
-func (g *Group[C]) closedLocked() {
-	g.closing--
-	g.emptyLocked()
+	return min(g.grid.steps(time.Duration(v)), longestSteps), true
 }

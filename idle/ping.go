@@ -1,0 +1,88 @@
+package idle
+
+import "math"
+
+// The life of a ping. A connection is either silent, for not yet PingEvery, or a pong is waited for (pinging in its note, the step in
+// Entry.pinged, the pings before that in missed):
+//
+//	          ┌──────────────── TouchRead or Pong ◄───────────────┐
+//	          ▼                                                   │
+//	silent ── PingEvery ──► `on`(Ping): Keep ──► waiting ─────────┤
+//	          ▲                  ▲                  │ PongWait    │
+//	          │                  └── missed+1 < MaxMissed         │
+//	          │                                     │             │
+//	          └──── Keep ◄── `on`(PongTimeout) ◄────┘ ── KeepFor ─┘
+//
+// A wait that does not run from the ping for PongWait, because KeepFor chose another or because `on` took its time, is held under
+// PongTimeout.
+
+func (p *policy) pingDue(s *sight, floor uint64) uint64 {
+	switch {
+	case p.ping == 0:
+		return never
+	case !s.waiting:
+		last := max(s.read, s.pong, s.pinged, floor)
+		return last + p.ping - share(p.pingSpread, s.seed^last)
+	case s.missed+1 < p.maxMissed:
+		return p.pongDue(s, floor)
+	}
+	return never
+}
+
+func (p *policy) pongTimeoutDue(s *sight, floor uint64) uint64 {
+	if s.waiting && s.missed+1 >= p.maxMissed {
+		return p.pongDue(s, floor)
+	}
+	return never
+}
+
+// pongDue returns when the last ping is missed. A wait that is held replaces the policy's, and may be shorter.
+func (p *policy) pongDue(s *sight, floor uint64) uint64 {
+	held := s.held[PongTimeout]
+	if held > 0 && floor <= s.pinged {
+		return held
+	}
+	return max(max(s.pinged, floor)+p.pong, held)
+}
+
+// lookAtLocked returns the step in which a connection is to be looked at, if as things are something is due then. Touches only ever put
+// that off, but for a pong, after which the next ping may come before this one would have been missed. And a look now and then keeps all
+// steps of a connection within 32 bits of the present one.
+func (g *Group[C]) lookAtLocked(i uint32, due uint64) uint64 {
+	if g.seats.note(i).is(pinging) {
+		due = min(due, g.grid.now+g.policy.ping-g.policy.pingSpread)
+	}
+	return min(due, g.grid.now+longestSteps)
+}
+
+// pingedLocked notes a ping for which `on` was called in step begun and said v. It may have been answered before `on` returned, so what
+// counts as an answer is all that came since begun, which answers the ping before too. But the peer has its whole PongWait from now.
+func (g *Group[C]) pingedLocked(i uint32, v Verdict, begun uint64) {
+	n := g.seats.note(i)
+	if n.is(pinging) && n.missed < math.MaxUint8 {
+		n.missed++
+	}
+	n.set(pinging)
+	g.seats.seat(i).entry.pinged = uint32(begun)
+	wait, chosen := g.chosenLocked(v)
+	switch {
+	case chosen:
+		g.seats.hold(i, PongTimeout, g.grid.now+wait)
+	case g.grid.now == begun:
+		g.seats.release(i, PongTimeout)
+	default:
+		g.seats.hold(i, PongTimeout, g.grid.now+g.policy.pong)
+	}
+}
+
+// forgivenLocked begins anew after a PongTimeout that was kept.
+func (g *Group[C]) forgivenLocked(i uint32) {
+	g.seats.note(i).answered()
+	g.seats.seat(i).entry.pinged = uint32(g.grid.now)
+}
+
+// answered ends the wait for a pong.
+func (n *note) answered() {
+	n.clear(pinging)
+	n.missed = 0
+}

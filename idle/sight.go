@@ -1,0 +1,91 @@
+package idle
+
+import "sync/atomic"
+
+// sight is what is known of a connection at a look: steps, completed. Zero in born, pinged and held: unknown, not set.
+type sight struct {
+	read, write, pong uint64 // the last touches
+	pinged            uint64 // the last ping; at first, the step of Track
+	born              uint64 // the step of Track
+	unheard           bool   // nothing was ever read, and that matters
+	waiting           bool   // for the pong that answers the last ping
+	missed            uint8  // pings in a row, without the last
+	busy              bool   // a request is under way
+	ageless           bool   // age has to wait for the end of that
+	held              [Evicted + 1]uint64
+	seed              uint64 // of its own jitter
+}
+
+// used returns the step in which the connection was used last.
+func (s *sight) used() uint64 { return max(s.read, s.write) }
+
+// answered tells whether the peer has shown life since the last ping. A touch in the step of the ping came after it: the last look
+// before the ping saw none.
+func (s *sight) answered() bool { return max(s.read, s.pong) >= s.pinged }
+
+// sightLocked reads all that is known of a connection. It changes nothing.
+func (g *Group[C]) sightLocked(i uint32) sight {
+	chunk, at := g.seats.at(i)
+	e, n := chunk.seats[at].entry, &chunk.notes[at]
+	s := sight{
+		read: g.grid.past(e.read.Load()), write: g.grid.past(e.write.Load()), pong: g.grid.past(e.pong.Load()),
+		pinged: g.grid.past(e.pinged), seed: uint64(i) << 32,
+	}
+	if chunk.born != nil {
+		s.born = g.grid.past(chunk.born[at])
+		if s.unheard = n.is(unheard) && e.read.Load() == neverRead(chunk.born[at]); s.unheard {
+			s.read = s.born // until the first read it counts as read from when it was tracked
+		}
+	}
+	if chunk.held != nil {
+		for r, step := range chunk.held[at] {
+			if step != 0 {
+				s.held[r+1] = g.grid.ahead(step)
+			}
+		}
+	}
+	s.busy = e.use.isBusy()
+	if raw := g.seats.raw(i); raw != nil && (g.kernel || e.use.isRunning()) {
+		if g.askKernelLocked(&s, raw) {
+			s.unheard = false
+		}
+		if from, ok := any(chunk.seats[at].c).(feeder); ok {
+			g.askTakerLocked(&s, from)
+		}
+	} else if s.busy {
+		s.read, s.write, s.pong = g.grid.now, g.grid.now, g.grid.now
+	}
+	if n.is(pinging) && !s.answered() {
+		s.waiting, s.missed = true, n.missed
+	}
+	return s
+}
+
+// neverRead is what a connection's Entry says instead of the step of the last read while there was none, if that matters: even a
+// touch in the step of its Track makes a difference.
+func neverRead(born uint32) uint32 { return born - 1 }
+
+// noteLocked writes down what a sight has shown to be over, and keeps steps from growing too old for their 32 bits.
+func (g *Group[C]) noteLocked(i uint32, s *sight) {
+	chunk, at := g.seats.at(i)
+	e, n := chunk.seats[at].entry, &chunk.notes[at]
+	if n.is(pinging) && !s.waiting {
+		n.answered()
+	}
+	if n.is(unheard) && !s.unheard {
+		n.clear(unheard)
+	}
+	oldest := g.grid.now - min(farSteps, g.grid.now)
+	for _, touched := range [...]*atomic.Uint32{&e.read, &e.write, &e.pong} {
+		if step := touched.Load(); g.grid.past(step) < oldest {
+			touched.CompareAndSwap(step, uint32(oldest))
+		}
+	}
+	if g.grid.past(e.pinged) < oldest {
+		e.pinged = uint32(oldest)
+	}
+	if chunk.born != nil && s.born < oldest {
+		chunk.born[at] = uint32(oldest)
+		n.clear(unheard)
+	}
+}
