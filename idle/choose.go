@@ -146,8 +146,9 @@ const shortestRound = 100 * time.Millisecond
 
 // Drain asks about every connection, with the reason Evicted, the idlest first, spread evenly over a time so that the peers do not
 // all return at once; about those that are busy under HTTP when they no longer are. Those that `on` keeps are asked about again after a
-// tenth of spread, at least 100 ms, or when KeepFor is over. It returns nil when the last connection is closed, or an error when
-// ctx is done. Track fails with ErrClosed from its beginning on. It must not be called from `on`, for which it would wait.
+// tenth of spread, at least 100 ms and a resolution, or when KeepFor is over. It returns nil when the last connection is closed, or an
+// error when ctx is done; nothing else ends it if `on` goes on keeping. Track fails with ErrClosed from its beginning on, for good: close
+// the listener first. It must not be called from `on`, for which it would wait.
 func (g *Group[C]) Drain(ctx context.Context, spread time.Duration) error {
 	g.mu.Lock()
 	g.draining = true

@@ -2,6 +2,7 @@ package idle
 
 import (
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -47,14 +48,17 @@ type Config struct {
 	Jitter float64
 
 	// Resolution is how exact all of these are: nothing comes early, and everything at the latest two resolutions after its time. A
-	// group that has connections wakes up twice in each. Default: the smallest timeout / 64, within 10 ms and 1 s; at least 1 ms.
+	// group that has connections wakes up twice in each. A process that is later than that to do so has stalled, and gives every
+	// connection a new timeout: on a machine that often is, choose a coarser one. Default: the smallest timeout / 64, within 10 ms and
+	// 1 s; at least 1 ms, and a 2^28th of the longest timeout.
 	Resolution time.Duration
 
-	// MaxPerTick is how many connections at most the group asks about in one resolution; the rest wait for the next. 0: no limit.
+	// MaxPerTick is how many connections at most the group asks about in one resolution, its tick; the rest wait for the next. 0: no
+	// limit.
 	MaxPerTick int
 
 	// Workers is how many goroutines at most call `on` and close. They exist only while there is something to do. A call that
-	// blocks, say because a ping meets a full socket, holds one of them: give writes in `on` a deadline. Default 4.
+	// blocks, say because a ping meets a full socket, holds one of them: hand writes to whoever writes for the connection. Default 4.
 	Workers int
 
 	// Activity says where the group learns when a connection was used: Touch (default) or Kernel.
@@ -68,10 +72,21 @@ const (
 	// Touch is the default: the program calls TouchRead and TouchWrite.
 	Touch Source = iota
 
-	// Kernel asks the operating system when bytes last came and went, when a timeout may have passed: half a microsecond for
-	// each look. It needs TCP on Linux. Touches and pongs count as well.
+	// Kernel asks the operating system when bytes last came and went, when a timeout may have passed: under a microsecond for each look.
+	// It needs TCP on Linux, and not Multipath TCP. Touches and pongs count as well.
 	Kernel
 )
+
+// String returns "touch" or "kernel".
+func (s Source) String() string {
+	switch s {
+	case Touch:
+		return "touch"
+	case Kernel:
+		return "kernel"
+	}
+	return fmt.Sprintf("Source(%d)", uint8(s))
+}
 
 // limits is a Config with its defaults, and without jitter and pressure in mind.
 type limits struct {

@@ -54,3 +54,34 @@ func TestReasonsHaveNames(t *testing.T) {
 		t.Error(ReadIdle, Reason(0), Reason(99))
 	}
 }
+
+func TestVerdictsAndSourcesHaveNames(t *testing.T) {
+	for got, want := range map[string]string{
+		Close.String(): "close", Keep.String(): "keep", KeepFor(time.Minute).String(): "keep for 1m0s", KeepFor(-5).String(): "keep for 1ns",
+		Touch.String(): "touch", Kernel.String(): "kernel", Source(9).String(): "Source(9)",
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestWhatIsMissingIsNamed(t *testing.T) {
+	g := New(Config{}, closing)
+	for want, f := range map[string]func(){
+		"idle: New without a function to ask":    func() { New[*conn](Config{}, nil) },
+		"idle: Track without an Entry":           func() { _ = g.Track(newConn(), nil) },
+		"idle: HTTP without a server or a group": func() { HTTP(nil, New(Config{}, closingConns)) },
+		"idle: Listener without a group":         func() { Listener(nil, nil) },
+		"idle: Wrap without a group":             func() { Wrap(nil, nil) },
+	} {
+		func() {
+			defer func() {
+				if got := recover(); got != want {
+					t.Errorf("%v, want %q", got, want)
+				}
+			}()
+			f()
+		}()
+	}
+}

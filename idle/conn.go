@@ -17,8 +17,8 @@ import (
 // and errors.Is finds os.ErrDeadlineExceeded and net.ErrClosed in them: who reads in a loop that goes on after timeouts should ask for
 // the latter. A connection over TLS is closed without a close_notify, which might block.
 //
-// If c can't be tracked, since the group is closed or draining, then c is closed, and the methods of what is returned fail with Track's
-// error, which is ErrClosed then.
+// If c can't be tracked, since the group is closed or draining, then c is closed, and the methods of what is returned fail with
+// Track's error, such as ErrClosed.
 func Wrap(c net.Conn, g *Group[net.Conn]) net.Conn {
 	w, err := wrap(c, g)
 	if err != nil {
@@ -56,7 +56,7 @@ type wrapped struct {
 	// a channel, not a mutex, so that fake time goes on in a test where a Write waits for another. nil: none is cut.
 	cutting chan struct{}
 
-	// state counts the Reads under way, and has the bits expired and closed. Written by Reads, Close and expire.
+	// state counts the Reads under way, and has the bits below. Written by Reads, Close and expire.
 	state atomic.Uint32
 }
 

@@ -20,7 +20,7 @@ func (c *wrapped) expire() (later func() bool) {
 		return nil
 	}
 	underWay := before&readers != 0 || c.use.isRunning()
-	if !underWay || c.Conn.SetDeadline(past) != nil {
+	if !underWay || c.Conn.SetDeadline(longAgo) != nil {
 		c.kill()
 		return nil
 	}
@@ -30,7 +30,7 @@ func (c *wrapped) expire() (later func() bool) {
 	return c.kill
 }
 
-var past = time.Unix(1, 0) // neither zero, which is no deadline, nor after any time
+var longAgo = time.Unix(1, 0) // neither zero, which is no deadline, nor after any time
 
 // kill closes the connection below, unless that was done: then it returns false. The group has forgotten it.
 func (c *wrapped) kill() bool {

@@ -11,18 +11,17 @@ import (
 // Group watches connections: it asks a function about those that nobody used for a while, and closes them if told. Its methods may
 // be called by any goroutine, also from `on`, but for Drain.
 //
-// A group without connections needs no attention: nothing wakes up, and one that is forgotten is collected.
-//
-// # Inside
-//
-// A connection has a seat, and while it is waiting a timer on core, for the earliest step in which something may be due. The driver
-// counts the steps, and sweeps: what is due goes into the lines, everything else gets a new timer. Workers take from the lines, look
-// again, and call `on`, all but that under the lock. So
-//
-//	waiting ──sweep, EvictIdlest, Drain──► queued ──worker──► asked ──Keep──► waiting
-//
-// and each of Untrack, Close and the verdict ends a connection once, since it does so under the lock.
+// One group may watch the connections of several listeners and servers; have one for each set of timeouts. A group without connections
+// needs no attention: nothing wakes up, and one that is forgotten is collected.
 type Group[C any] struct {
+	// A connection has a seat, and while it is waiting a timer on core, for the earliest step in which something may be due. The driver
+	// counts the steps, and sweeps: what is due goes into the lines, everything else gets a new timer. Workers take from the lines,
+	// look again, and call `on`, all but that under the lock. So
+	//
+	//	waiting ──sweep, EvictIdlest, Drain──► queued ──worker──► asked ──Keep──► waiting
+	//
+	// and each of Untrack, Close and the verdict ends a connection once, since it does so under the lock.
+
 	clock  *clock // written under mu
 	on     func(C, Reason) Verdict
 	limits limits
@@ -60,8 +59,9 @@ type Group[C any] struct {
 }
 
 // New returns a group that asks `on`, which says whether to close or to keep. Config.Workers goroutines at most call it, without any
-// lock, and never two at a time for one connection. It may call the group's methods; Untrack of the connection that it was called for
-// returns false, and has the group forget it afterwards.
+// lock, and never two at a time for one connection. It may call the group's methods but Drain; Untrack of the connection that it was
+// called for returns false, and has the group forget it afterwards. If C is no io.Closer, `on` closes the connection itself, or nobody
+// does. A *tls.Conn is closed without a close_notify, which might block.
 func New[C any](cfg Config, on func(C, Reason) Verdict) *Group[C] {
 	if on == nil {
 		panic("idle: New without a function to ask")
@@ -77,8 +77,12 @@ func New[C any](cfg Config, on func(C, Reason) Verdict) *Group[C] {
 
 // Track begins to watch a connection, as if it was used now. It takes a lock for a fraction of a microsecond. It fails with
 // ErrClosed, ErrTracked or ErrFull, and with Config.Activity Kernel if the kernel can't be asked about c: it must be a TCP connection
-// on Linux, or have a method NetConn that leads to one, as *tls.Conn has.
+// on Linux, or have a method NetConn that leads to one, as *tls.Conn has; and not speak Multipath TCP, of which the kernel tells one
+// path alone: Go's listeners do where they can, unless net.ListenConfig.SetMultipathTCP(false) is called.
 func (g *Group[C]) Track(c C, e *Entry) error {
+	if e == nil {
+		panic("idle: Track without an Entry")
+	}
 	if !g.kernel {
 		return g.track(c, e, nil)
 	}

@@ -216,3 +216,29 @@ func TestAPingThatBlocksHoldsUpNoOther(t *testing.T) {
 		g.Close()
 	})
 }
+
+// After so many steps that their 32 bits have wrapped. The connection was in use all the time, so there was no ping.
+func TestAConnectionThatWasInUseForYearsIsPingedWhenItFallsSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(Config{PingEvery: time.Minute, AllIdle: time.Hour, MaxAge: 2 * time.Hour, Jitter: -1}, func(*conn, Reason) Verdict { return Keep })
+		c := newConn()
+		track(t, g, c, &c.Entry)
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		defer g.driver.Stop()
+		for range 50 {
+			g.grid.now += longestSteps
+			g.clock.now.Store(uint32(g.grid.now))
+			c.TouchRead()
+			s := g.sightLocked(c.seat)
+			g.noteLocked(c.seat, &s)
+			if s.used() != g.grid.now || s.write > g.grid.now-longestSteps || s.pinged > g.grid.now-longestSteps || s.born > g.grid.now-longestSteps {
+				t.Fatalf("at %d: %+v", g.grid.now, s)
+			}
+		}
+		s := g.sightLocked(c.seat)
+		if due := g.policy.due(Ping, &s, g.grid.floor); due != g.grid.now+g.policy.ping {
+			t.Errorf("pinged after %d steps, not %d", due-g.grid.now, g.policy.ping)
+		}
+	})
+}

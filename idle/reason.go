@@ -49,3 +49,14 @@ const (
 // KeepFor is Keep, and d stands for the time until the group asks again for the same reason: earlier or later than the timeout of the
 // Config. After Ping it is the time for the pong.
 func KeepFor(d time.Duration) Verdict { return Verdict(max(d, 1)) }
+
+// String returns "close", "keep", or for how long to keep.
+func (v Verdict) String() string {
+	switch {
+	case v == Close:
+		return "close"
+	case v < 0:
+		return "keep"
+	}
+	return "keep for " + time.Duration(v).String()
+}

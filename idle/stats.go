@@ -9,9 +9,9 @@ type Stats struct {
 
 	Asked  Counts // calls of `on`
 	Kept   Counts // verdicts to keep
-	Closed Counts // connections that the group has forgotten and closed
+	Closed Counts // verdicts to close that were carried out
 
-	Spared uint64 // connections that were used just before `on` was called, or the close followed
+	Spared uint64 // connections that were used just before `on` was called for them, or were heard before the close
 	Stalls uint64 // steps that came so late that every connection was given a new timeout
 }
 
