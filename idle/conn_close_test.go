@@ -30,7 +30,7 @@ func TestWhoIsBlockedInReadLearnsAtOnceThatTheGroupCloses(t *testing.T) {
 				t.Errorf("%d bytes, %v", n, err)
 			}
 			told = time.Now()
-			here.SetDeadline(time.Time{}) // which revives nothing
+			_ = here.SetDeadline(time.Time{}) // which revives nothing
 			for _, use := range []func([]byte) (int, error){here.Read, here.Write} {
 				if n, err := use(make([]byte, 1)); n != 0 || !isExpired(err) || !time.Now().Equal(told) {
 					t.Errorf("in the grace: %d bytes, %v", n, err)

@@ -25,8 +25,8 @@ func TestAWordEndsTheHandshakeThoughNobodyTouchesForIt(t *testing.T) {
 		{"splice", Config{Handshake: 200 * time.Millisecond}, func(t *testing.T, g *Group[net.Conn], c net.Conn) {
 			w := Wrap(c, g)
 			var copying sync.WaitGroup
-			copying.Go(func() { io.Copy(w, w) })
-			t.Cleanup(func() { w.Close(); copying.Wait() })
+			copying.Go(func() { _, _ = io.Copy(w, w) })
+			t.Cleanup(func() { _ = w.Close(); copying.Wait() })
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -38,7 +38,7 @@ func TestAWordEndsTheHandshakeThoughNobodyTouchesForIt(t *testing.T) {
 			})
 			here, talker := pair(t)
 			c.watch(t, g, here)
-			talker.Write([]byte("hello"))
+			_, _ = talker.Write([]byte("hello"))
 			here, mute := pair(t)
 			c.watch(t, g, here)
 			if got, want := <-asked, mute.LocalAddr().String()+" handshake"; got != want {
