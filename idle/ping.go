@@ -2,16 +2,14 @@ package idle
 
 import "math"
 
-// The life of a ping. A connection is either silent, for not yet PingEvery, or a pong is waited for (pinging in its note, the step in
-// Entry.pinged, the pings before that in missed):
+// The life of a ping. A connection is quiet, or waiting for the pong (pinging in its note; Entry.pinged is the step of the last ping,
+// missed the number of those before it that were not answered):
 //
-//	          ┌──────────────── TouchRead or Pong ◄───────────────┐
-//	          ▼                                                   │
-//	silent ── PingEvery ──► `on`(Ping): Keep ──► waiting ─────────┤
-//	          ▲                  ▲                  │ PongWait    │
-//	          │                  └── missed+1 < MaxMissed         │
-//	          │                                     │             │
-//	          └──── Keep ◄── `on`(PongTimeout) ◄────┘ ── KeepFor ─┘
+//	quiet    PingEvery without TouchRead or Pong   on(Ping): Keep               waiting
+//	waiting  TouchRead or Pong                                                  quiet, missed = 0
+//	waiting  PongWait is over, missed+1 < max      on(Ping): Keep               waiting, missed+1
+//	waiting  PongWait is over, missed+1 = max      on(PongTimeout): Keep        quiet, missed = 0
+//	                                               on(PongTimeout): KeepFor     waiting
 //
 // A wait that does not run from the ping for PongWait, because KeepFor chose another or because `on` took its time, is held under
 // PongTimeout.
