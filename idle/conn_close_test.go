@@ -305,10 +305,10 @@ func TestWhatStreamsShareIsNotClosedWithOneOfThem(t *testing.T) {
 }
 
 // full returns a TLS server's end of a connection whose peer has shaken hands and reads no more, and whose buffers are full.
-func full(t *testing.T) (secure *tls.Conn, peer *net.TCPConn) {
+func full(t *testing.T) *tls.Conn {
 	t.Helper()
 	here, there := pair(t)
-	secure = tls.Server(here, &tls.Config{Certificates: []tls.Certificate{certificate(t)}})
+	secure := tls.Server(here, &tls.Config{Certificates: []tls.Certificate{certificate(t)}})
 	client := tls.Client(there, &tls.Config{InsecureSkipVerify: true})
 	shaken := make(chan error)
 	go func() { shaken <- client.Handshake() }()
@@ -324,22 +324,29 @@ func full(t *testing.T) (secure *tls.Conn, peer *net.TCPConn) {
 		}
 	}
 	_ = here.SetWriteDeadline(time.Time{})
-	return secure, there
+	return secure
 }
 
 func TestAFullTLSConnectionIsClosedWithoutWaitingForItsPeer(t *testing.T) {
 	t.Parallel()
-	secure, _ := full(t)
-	g := New(Config{Workers: 1, Resolution: time.Millisecond}, closingConns)
-	Wrap(secure, g)
-	last := &scripted{network: "unix"}
-	g.EvictIdlest(1)
-	start := time.Now()
-	await(t, "the first is closed", func() bool { return g.Len() == 0 && secure.NetConn().SetDeadline(time.Time{}) != nil })
-	Wrap(last, g)
-	g.EvictIdlest(1)
-	await(t, "the next is closed", func() bool { return last.closedTimes() > 0 })
-	if took := time.Since(start); took > 4*time.Second {
-		t.Errorf("it took %v", took)
+	for what, begin := range map[string]func(*Group[net.Conn], *tls.Conn) error{
+		"wrapped": func(g *Group[net.Conn], c *tls.Conn) error { Wrap(c, g); return nil },
+		"tracked": func(g *Group[net.Conn], c *tls.Conn) error { return g.Track(c, new(Entry)) },
+	} {
+		secure := full(t)
+		g := New(Config{Workers: 1, Resolution: time.Millisecond}, closingConns)
+		if err := begin(g, secure); err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		g.EvictIdlest(1)
+		await(t, "the first is closed", func() bool { return g.Len() == 0 && secure.NetConn().SetDeadline(time.Time{}) != nil })
+		next := &scripted{network: "unix"}
+		Wrap(next, g)
+		g.EvictIdlest(1)
+		await(t, "the next is closed", func() bool { return next.closedTimes() > 0 })
+		if took := time.Since(start); took > 4*time.Second {
+			t.Errorf("%s: it took %v", what, took)
+		}
 	}
 }
