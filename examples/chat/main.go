@@ -1,6 +1,9 @@
 // Command chat is a WebSocket chat that pings silent clients, drops those that do not answer, and survives a reload.
 //
-//	go build -o /tmp/chat ./chat && /tmp/chat      (in examples/; open http://127.0.0.1:8081 in two windows)
+//	go build -C examples -o /tmp/chat ./chat && /tmp/chat
+//	                  open http://127.0.0.1:8081 in two windows; it logs its PID
+//	curl 127.0.0.1:8081/who
+//	                  who is here, and silent for how long
 //	kill -HUP PID     a new process, of the program as it is now, takes over the listener; the old one says goodbye to its
 //	                  clients, spread over a while so that they do not come back all at once, and ends
 //	kill -TERM PID    the goodbye alone
@@ -12,7 +15,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"log"
@@ -21,10 +23,12 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"github.com/foliot/foliot/examples/internal/command"
 )
 
 func main() {
-	if err := run(os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
+	if err := run(parse()); err != nil {
 		log.Fatalln("chat:", err)
 	}
 }
@@ -38,27 +42,24 @@ type config struct {
 	lull, spread, goodbye time.Duration
 }
 
-func parse(args []string) (c config, err error) {
-	flags := flag.NewFlagSet("chat", flag.ContinueOnError)
+func parse() (c config) {
+	flags := flag.NewFlagSet("chat", flag.ExitOnError)
 	flags.Usage = func() {
 		fmt.Fprintln(flags.Output(), "usage: chat [flags]\n\nA chat for browsers. SIGHUP reloads it, SIGTERM and Ctrl-C end it.")
 		flags.PrintDefaults()
 	}
 	flags.StringVar(&c.listen, "listen", "127.0.0.1:8081", "the `address` to listen on")
-	flags.DurationVar(&c.ping, "ping", 30*time.Second, "ping a client from which nothing came for this `time`; proxies between must wait longer")
+	flags.DurationVar(&c.ping, "ping", 30*time.Second, "ping a client from which nothing came for this `time`, 0: never; proxies between must wait longer")
 	flags.DurationVar(&c.pong, "pong", 10*time.Second, "a pong must come within this `time`")
 	flags.IntVar(&c.missed, "missed", 2, "drop a client that has missed this `number` of pings in a row")
-	flags.DurationVar(&c.lull, "lull", 500*time.Millisecond, "at a reload, answer requests for this `time` after the last connection was accepted")
-	flags.DurationVar(&c.spread, "spread", 10*time.Second, "at a reload, spread the goodbyes over this `time`")
+	flags.DurationVar(&c.lull, "lull", 500*time.Millisecond, "when it ends or reloads, answer requests for this `time` after the last connection was accepted")
+	flags.DurationVar(&c.spread, "spread", 10*time.Second, "when it ends or reloads, spread the goodbyes over this `time`")
 	flags.DurationVar(&c.goodbye, "goodbye", 5*time.Second, "close a client that has not answered its goodbye after this `time`")
-	return c, flags.Parse(args)
+	command.Parse(flags)
+	return c
 }
 
-func run(args []string) error {
-	c, err := parse(args)
-	if err != nil {
-		return err
-	}
+func run(c config) error {
 	reload, stop := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	signal.Notify(reload, syscall.SIGHUP)
 	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)

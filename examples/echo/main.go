@@ -1,7 +1,12 @@
 // Command echo is a TCP echo server that closes the connections over which nothing came or went for a while.
 //
-//	go run ./echo -listen 127.0.0.1:7007 -idle 1m     (in examples/)
+//	go run -C examples ./echo -idle 1m
 //	nc 127.0.0.1 7007
+//
+// With few descriptors it asks the idlest to go, so that there is room for who comes next:
+//
+//	(ulimit -n 40; go run -C examples ./echo)
+//	for i in $(seq 50); do (exec 3<>/dev/tcp/127.0.0.1/7007; sleep 5) & done     (in bash)
 //
 // The listener is all it takes: what idle.Listener accepts is watched, and touched by each read and write. Here each connection
 // is served by io.Copy, which on Linux is one splice in the kernel from the first byte to the last; it counts as use all the same.
@@ -9,7 +14,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"log"
@@ -18,28 +22,28 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"github.com/foliot/foliot/examples/internal/command"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
+	if err := run(ctx); err != nil {
 		log.Fatalln("echo:", err)
 	}
 }
 
-func run(ctx context.Context, args []string) error {
-	flags := flag.NewFlagSet("echo", flag.ContinueOnError)
+func run(ctx context.Context) error {
+	flags := flag.NewFlagSet("echo", flag.ExitOnError)
 	flags.Usage = func() {
 		fmt.Fprintln(flags.Output(), "usage: echo [flags]\n\nSends back what it gets; closes what is silent. Interrupt it to end it.")
 		flags.PrintDefaults()
 	}
 	listen := flags.String("listen", "127.0.0.1:7007", "the `address` to listen on")
-	silence := flags.Duration("idle", time.Minute, "close a connection over which nothing came or went for this `time`")
+	silence := flags.Duration("idle", time.Minute, "close a connection over which nothing came or went for this `time`; 0: never")
 	first := flags.Duration("first", 10*time.Second, "close a connection that has sent nothing at all after this `time`; 0: no limit of its own")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
+	command.Parse(flags)
 	l, err := net.Listen("tcp", *listen)
 	if err != nil {
 		return err

@@ -46,8 +46,8 @@ func serve(ctx context.Context, l net.Listener, limit limits) error {
 	return err
 }
 
-// accept hands what l accepts to handle, until l is closed. A server that is out of descriptors closes those connections that
-// were silent for longest, rather than to turn new ones away.
+// accept hands what l accepts to handle, until l is closed. A server that is out of descriptors closes some of those connections
+// that were silent for longest, rather than to turn new ones away.
 func accept(l net.Listener, conns *idle.Group[net.Conn], handle func(net.Conn)) error {
 	for {
 		c, err := l.Accept()
@@ -55,7 +55,8 @@ func accept(l net.Listener, conns *idle.Group[net.Conn], handle func(net.Conn)) 
 		case err == nil:
 			handle(c)
 		case errors.Is(err, syscall.EMFILE):
-			log.Printf("echo: %v: %d idle connections are closed for it", err, conns.EvictIdlest(16))
+			few := max(1, min(16, conns.Len()/4))
+			log.Printf("echo: %v: %d of %d connections are asked to go, the idlest", err, conns.EvictIdlest(few), conns.Len())
 			time.Sleep(10 * time.Millisecond) // they end on goroutines of their own
 		default:
 			return err

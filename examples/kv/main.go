@@ -1,6 +1,6 @@
 // Command kv is a small key-value server with lines as its protocol, that learns from the kernel when a connection was used last.
 //
-//	go run ./kv -listen 127.0.0.1:6380 -idle 5m     (in examples/)
+//	go run -C examples ./kv -idle 5m
 //	nc 127.0.0.1 6380
 //	SET greeting hello, world
 //	GET greeting
@@ -11,7 +11,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"log"
@@ -19,18 +18,20 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"github.com/foliot/foliot/examples/internal/command"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
+	if err := run(ctx); err != nil {
 		log.Fatalln("kv:", err)
 	}
 }
 
-func run(ctx context.Context, args []string) error {
-	flags := flag.NewFlagSet("kv", flag.ContinueOnError)
+func run(ctx context.Context) error {
+	flags := flag.NewFlagSet("kv", flag.ExitOnError)
 	flags.Usage = func() {
 		fmt.Fprintln(flags.Output(), `usage: kv [flags]
 
@@ -38,10 +39,8 @@ Answers PING, SET key value, GET key, DEL key and QUIT, a line each. Keeps all i
 		flags.PrintDefaults()
 	}
 	address := flags.String("listen", "127.0.0.1:6380", "the `address` to listen on")
-	silence := flags.Duration("idle", 5*time.Minute, "close a connection over which nothing came or went for this `time`")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
+	silence := flags.Duration("idle", 5*time.Minute, "close a connection over which nothing came or went for this `time`; 0: never")
+	command.Parse(flags)
 	l, err := listen(ctx, *address)
 	if err != nil {
 		return err

@@ -1,7 +1,8 @@
 // Command web is an HTTP server that closes kept connections which nobody uses, and renews those that are old.
 //
-//	go run ./web -listen 127.0.0.1:8080 -idle 2m     (in examples/)
-//	curl 127.0.0.1:8080/slow?for=5s
+//	go run -C examples ./web -idle 2m
+//	curl '127.0.0.1:8080/slow?for=5s'
+//	curl --data-binary @go.sum 127.0.0.1:8080/upload
 //
 // idle.HTTP follows the server's ConnState: a connection is busy from the first byte of a request to the last of its response,
 // however long that takes, and idle between two requests. The server's own deadlines stay what they are: here one bounds the header of
@@ -10,7 +11,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"log"
@@ -19,18 +19,20 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"github.com/foliot/foliot/examples/internal/command"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
+	if err := run(ctx); err != nil {
 		log.Fatalln("web:", err)
 	}
 }
 
-func run(ctx context.Context, args []string) error {
-	flags := flag.NewFlagSet("web", flag.ContinueOnError)
+func run(ctx context.Context) error {
+	flags := flag.NewFlagSet("web", flag.ExitOnError)
 	flags.Usage = func() {
 		fmt.Fprintln(flags.Output(), `usage: web [flags]
 
@@ -40,13 +42,11 @@ Answers GET /, GET /slow?for=5s and POST /upload. Interrupt it to end it: reques
 	listen := flags.String("listen", "127.0.0.1:8080", "the `address` to listen on")
 	var limit limits
 	flags.DurationVar(&limit.idle, "idle", 2*time.Minute,
-		"close a connection without a request for this `time`; behind a proxy or load balancer more than that keeps its own")
+		"close a connection without a request for this `time`; behind a proxy or load balancer more than that keeps its own; 0: never")
 	flags.DurationVar(&limit.age, "age", time.Hour, "close a connection that is older than this `time` once its request is done, so that clients spread anew; 0: never")
-	flags.DurationVar(&limit.header, "header", 10*time.Second, "a request's header must come within this `time`")
+	flags.DurationVar(&limit.header, "header", 10*time.Second, "a request's header must come within this `time`; 0: no limit")
 	flags.DurationVar(&limit.stall, "stall", 30*time.Second, "an upload may be silent for this `time`")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
+	command.Parse(flags)
 	l, err := net.Listen("tcp", *listen)
 	if err != nil {
 		return err
