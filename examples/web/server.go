@@ -19,8 +19,10 @@ type limits struct {
 	stall     time.Duration // between two pieces of an upload
 }
 
-// grace is how long requests may take that are under way when the server ends.
-const grace = 20 * time.Second
+const (
+	grace  = 20 * time.Second       // that requests may take which are under way when the server ends
+	spread = 500 * time.Millisecond // over which it closes what is idle then
+)
 
 // serve answers requests until ctx ends, and finishes those under way. It closes l.
 func serve(ctx context.Context, l net.Listener, limit limits) error {
@@ -45,9 +47,9 @@ func serve(ctx context.Context, l net.Listener, limit limits) error {
 	}
 	finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
-	err := server.Shutdown(finish) // idle connections are closed by it, too
-	<-ended
-	return err
+	l.Close()
+	<-ended // with an error that says so
+	return errors.Join(conns.Drain(finish, spread), server.Shutdown(finish))
 }
 
 func routes(limit limits) http.Handler {
