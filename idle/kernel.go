@@ -41,6 +41,14 @@ func (g *Group[C]) askTakerLocked(s *sight, from feeder) {
 	}
 }
 
+// blurLocked is by how many steps two looks may differ about the same use: where the kernel is asked, by its grain and its milliseconds.
+func (g *Group[C]) blurLocked(i uint32) int32 {
+	if g.seats.raw(i) == nil {
+		return 0
+	}
+	return int32((jiffy+time.Millisecond)/g.grid.step) + 1
+}
+
 // stepAt returns the step of something that happened then, by the kernel's word. The judgement allows for touches that came up to a
 // resolution after their step, so for a jiffy too, unless that is longer.
 func (g *Group[C]) stepAt(then time.Duration) uint64 {

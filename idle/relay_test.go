@@ -206,7 +206,10 @@ func TestATransferThatTheGroupEndsSaysSo(t *testing.T) {
 		}()
 		w := c.(*wrappedTCP)
 		await(t, "the transfer began", func() bool { return w.use.word.Load() != 0 || w.state.Load() != 0 })
-		g.EvictIdlest(1)
+		await(t, "it is evicted", func() bool { // what is used just then is spared
+			g.EvictIdlest(1)
+			return g.Len() == 0
+		})
 		if err := <-done; !isExpired(err) {
 			t.Error(err)
 		}

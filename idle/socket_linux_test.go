@@ -246,3 +246,23 @@ func BenchmarkAges(b *testing.B) {
 		p.ages(raw)
 	}
 }
+
+// Two looks at an age that grows tell of slightly different times.
+func TestWhatIsIdleByTheKernelsWordIsEvicted(t *testing.T) {
+	for range 20 {
+		g := New(Config{Resolution: time.Millisecond, Activity: Kernel}, func(*net.TCPConn, Reason) Verdict { return Close })
+		began := g.clock.now.Load()
+		for range 10 {
+			here, _ := pair(t)
+			track(t, g, here, new(Entry))
+		}
+		await(t, "time passes", func() bool { return g.clock.now.Load() > began+20 })
+		if n := g.EvictIdlest(10); n != 10 {
+			t.Errorf("%d were chosen", n)
+		}
+		await(t, "all are looked at", func() bool { return g.Stats().Queued == 0 })
+		if stats := g.Stats(); stats.Asked[Evicted] != 10 {
+			t.Fatalf("%d were asked about", stats.Asked[Evicted])
+		}
+	}
+}

@@ -104,7 +104,7 @@ func (g *Group[C]) reasonLocked(j job) Reason {
 		return 0
 	case s.held[Evicted] > g.grid.now:
 		return 0
-	case j.why == becauseIdlest && uint32(s.used()) != j.seen:
+	case j.why == becauseIdlest && int32(uint32(s.used())-j.seen) > g.blurLocked(j.seat):
 		g.stats.Spared++
 		return 0
 	}
