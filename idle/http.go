@@ -15,8 +15,9 @@ import (
 // A connection is used when a request begins and when it has ended, and in between it is busy: it counts as used, and MaxAge and
 // evictions wait for the end. So ReadIdle, WriteIdle and AllIdle are the time between requests, like http.Server's IdleTimeout. With
 // Config.Activity Kernel a request is no excuse: one whose bodies stall in both directions for AllIdle is asked about too, and so is
-// one whose handler merely computes or waits for that long, so AllIdle has to be longer than that. MaxAge and evictions still wait; where the kernel can't be asked, requests are busy as without it. A first request must have begun
-// within Handshake; with Activity Kernel, a first byte must have come. Over HTTP/2 all this is true of a connection's requests together.
+// one whose handler merely computes or waits for that long, so AllIdle has to be longer than that. MaxAge and evictions still wait;
+// where the kernel can't be asked, requests are busy as without it. A first request must have begun within Handshake; with Activity
+// Kernel, a first byte must have come. Over HTTP/2 all this is true of a connection's requests together.
 //
 // A hijacked connection, such as a WebSocket's, is no longer watched: track it with another group, or with Wrap. The group closes
 // directly, and over TLS without a close_notify. A connection that comes when the group is closed or draining is closed.

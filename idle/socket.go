@@ -23,12 +23,13 @@ type tcpConn interface {
 // of Wrap. The kernel was asked about it once, and answered.
 func rawOf(c any) (syscall.RawConn, error) {
 	if runtime.GOOS != "linux" {
-		return nil, fmt.Errorf("idle: the kernel can't be asked about connections on %s, but on Linux only: use Config.Activity Touch", runtime.GOOS)
+		return nil, fmt.Errorf("idle: the kernel can't be asked about connections on %s, but on Linux only: use Config.Activity Touch",
+			runtime.GOOS)
 	}
 	tcp, ok := find[tcpConn](c)
 	if !ok {
-		return nil, fmt.Errorf("idle: the kernel can't be asked about a %T: it is no TCP connection, nor has it a method NetConn that leads to one; "+
-			"use Config.Activity Touch", c)
+		return nil, fmt.Errorf("idle: the kernel can't be asked about a %T: it is no TCP connection, nor has it a method NetConn that "+
+			"leads to one; use Config.Activity Touch", c)
 	}
 	raw, err := tcp.SyscallConn()
 	if err == nil {
