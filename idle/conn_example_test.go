@@ -56,14 +56,15 @@ func ExampleListener() {
 
 // A client that asks its silent peer for a sign of life, and gives up when none comes.
 func ExampleWrap() {
-	g := idle.New(idle.Config{PingEvery: 50 * time.Millisecond, MaxMissed: 2}, func(c net.Conn, why idle.Reason) idle.Verdict {
+	pings := make(chan struct{}, 1) // holds one that is to be sent
+	g := idle.New(idle.Config{PingEvery: 50 * time.Millisecond, MaxMissed: 2}, func(_ net.Conn, why idle.Reason) idle.Verdict {
 		fmt.Println(why)
 		if why != idle.Ping {
 			return idle.Close
 		}
-		_ = c.SetWriteDeadline(time.Now().Add(time.Second)) // so that a peer that does not read holds nobody up
-		if _, err := io.WriteString(c, "ping\n"); err != nil {
-			return idle.Close
+		select {
+		case pings <- struct{}{}: // to write here would hold a worker up, if the peer does not read
+		default:
 		}
 		return idle.Keep
 	})
@@ -74,6 +75,19 @@ func ExampleWrap() {
 
 	c := idle.Wrap(here, g)
 	defer c.Close()
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		for {
+			select {
+			case <-pings:
+				_, _ = io.WriteString(c, "ping\n") // an error ends the Read below, too
+			case <-done:
+				return
+			}
+		}
+	}()
+
 	_, err := c.Read(make([]byte, 100)) // what is read is a sign of life; else: c.(interface{ Pong() }).Pong()
 	fmt.Println(errors.Is(err, os.ErrDeadlineExceeded), err)
 	// Output:

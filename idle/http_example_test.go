@@ -11,11 +11,11 @@ import (
 	"github.com/foliot/foliot/idle"
 )
 
-// A server whose connections are closed after a minute between requests, after an hour at the latest, and when it has to go: then the
+// A server whose connections are closed after two minutes between requests, after an hour at the latest, and when it has to go: then the
 // idle ones at once, and those with a request when it is answered.
 func ExampleHTTP() {
 	g := idle.New(idle.Config{
-		AllIdle:   time.Minute,
+		AllIdle:   2 * time.Minute,  // longer than the proxy in front waits
 		Handshake: 10 * time.Second, // for TLS, and the beginning of the first request
 		MaxAge:    time.Hour,
 	}, func(net.Conn, idle.Reason) idle.Verdict { return idle.Close })
@@ -31,7 +31,6 @@ func ExampleHTTP() {
 		return
 	}
 	go func() { _ = s.Serve(l) }()
-	defer s.Close()
 
 	reply, err := http.Get("http://" + l.Addr().String())
 	if err != nil {
@@ -42,10 +41,13 @@ func ExampleHTTP() {
 	reply.Body.Close()
 	fmt.Printf("%s, %d connection\n", body, g.Len())
 
+	l.Close() // first: whoever is accepted during a drain is closed without an answer
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	fmt.Println(g.Drain(ctx, 0), g.Len()) // spread over a time, if there are many, so that they do not all return at once
+	fmt.Println(s.Shutdown(ctx))
 	// Output:
 	// hello, 1 connection
 	// <nil> 0
+	// <nil>
 }

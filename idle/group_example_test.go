@@ -1,0 +1,122 @@
+package idle_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"github.com/foliot/foliot/idle"
+)
+
+// A server that leaves: it accepts nobody any more, and closes its connections one after another, so that their clients do not all come
+// to the next server at once.
+func ExampleGroup_Drain() {
+	g := idle.New(idle.Config{AllIdle: 2 * time.Minute}, func(_ net.Conn, why idle.Reason) idle.Verdict {
+		fmt.Println("closing one:", why)
+		return idle.Close
+	})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	l = idle.Listener(l, g)
+	for range 3 {
+		client, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		defer client.Close()
+		c, err := l.Accept()
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		go func() {
+			defer c.Close()
+			_, _ = io.Copy(c, c)
+		}()
+	}
+
+	l.Close() // first: whoever is accepted during a drain is closed without an answer
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	err = g.Drain(ctx, 30*time.Millisecond) // 10 * time.Second, in earnest
+	fmt.Println(err, g.Len())
+	g.Close() // what would be left, had ctx ended before, is no longer watched
+	// Output:
+	// closing one: evicted
+	// closing one: evicted
+	// closing one: evicted
+	// <nil> 0
+}
+
+// A server that is short of something, descriptors for instance, asks those to go that were silent for longest.
+func ExampleGroup_EvictIdlest() {
+	gone := make(chan string)
+	g := idle.New(idle.Config{Resolution: 10 * time.Millisecond}, func(name string, why idle.Reason) idle.Verdict {
+		gone <- fmt.Sprint(name, " ", why)
+		return idle.Close
+	})
+	defer g.Close()
+
+	var alice, bob idle.Entry
+	_ = g.Track("alice", &alice)
+	_ = g.Track("bob", &bob)
+	time.Sleep(50 * time.Millisecond)
+	bob.TouchRead()
+
+	fmt.Println(g.EvictIdlest(1), "chosen")
+	fmt.Println(<-gone)
+	// Output:
+	// 1 chosen
+	// alice evicted
+}
+
+// Under overload timeouts become shorter. What the pressure is depends on what runs short.
+func ExampleGroup_SetPressure() {
+	gone := make(chan idle.Reason)
+	g := idle.New(idle.Config{AllIdle: time.Hour, Resolution: 10 * time.Millisecond},
+		func(_ string, why idle.Reason) idle.Verdict {
+			gone <- why
+			return idle.Close
+		})
+	defer g.Close()
+	var alice idle.Entry
+	_ = g.Track("alice", &alice)
+
+	const most = 1000 // connections
+	now := 995        // g.Len(), every second or so
+	g.SetPressure(float64(now-most/2) / (most / 2))
+	// At up to half of the connections an hour is an hour; at 995 it is 36 s, and at 1000 nothing.
+	g.SetPressure(1)
+	fmt.Println(<-gone)
+	// Output:
+	// all idle
+}
+
+// A connection is told before it is closed, and has some time to answer.
+func ExampleKeepFor() {
+	warned := false // on is never called twice at a time for one connection
+	done := make(chan struct{})
+	g := idle.New(idle.Config{ReadIdle: 20 * time.Millisecond}, func(name string, why idle.Reason) idle.Verdict {
+		if !warned {
+			warned = true
+			fmt.Println(name, "is warned:", why) // by whoever writes for it
+			return idle.KeepFor(50 * time.Millisecond)
+		}
+		fmt.Println(name, "goes:", why)
+		close(done)
+		return idle.Close
+	})
+	defer g.Close()
+	var alice idle.Entry
+	_ = g.Track("alice", &alice)
+	<-done
+	// Output:
+	// alice is warned: read idle
+	// alice goes: read idle
+}
