@@ -30,7 +30,7 @@ func newProbe() *probe {
 }
 
 // ages returns how long ago something came in, and how long ago something new went out. The kernel counts from tick to tick: what it
-// tells may be a tick too much, 10 ms at the coarsest. It takes half a microsecond. It returns false if the connection is closed, or
+// tells may be a tick too much, 10 ms at the coarsest. It takes half a microsecond to one. It returns false if the connection is closed, or
 // the kernel does not tell.
 func (p *probe) ages(raw syscall.RawConn) (read, write time.Duration, ok bool) {
 	p.length = 0
