@@ -10,12 +10,12 @@ import (
 
 //doc:show http
 
-func newServer(handler http.Handler) *http.Server {
-	conns := idle.New(idle.Config{AllIdle: 2 * time.Minute, MaxAge: time.Hour},
+func newServer(handler http.Handler) (*http.Server, *idle.Group[net.Conn]) {
+	conns := idle.New(idle.Config{AllIdle: 2 * time.Minute, MaxAge: time.Hour}, // AllIdle: longer than the proxy in front waits
 		func(net.Conn, idle.Reason) idle.Verdict { return idle.Close })
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
 	idle.HTTP(server, conns) // before Serve
-	return server
+	return server, conns
 }
 
 //doc:end

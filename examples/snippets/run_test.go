@@ -1,7 +1,9 @@
 package snippets
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -9,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/idle"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health"
@@ -59,20 +62,86 @@ func TestASessionIsWatchedWhileItIsServed(t *testing.T) {
 	defer l.Close()
 	here, there := connect(t, l)
 	sessions := newSessions()
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		serveSession(sessions, here, func(c net.Conn) error {
-			_, err := c.Read(make([]byte, 1))
-			return err
-		})
-	}()
+	ended := serving(sessions, here)
 	eventually(t, "it is watched", func() bool { return sessions.Len() == 1 })
 	there.Close()
-	<-ended
+	if err := <-ended; !errors.Is(err, io.EOF) {
+		t.Errorf("it ended with %v", err)
+	}
 	if n := sessions.Len(); n != 0 {
 		t.Errorf("%d are watched after the end", n)
 	}
+}
+
+// serving serves a session whose commands are lines.
+func serving(sessions *idle.Group[*session], c net.Conn) <-chan error {
+	ended := make(chan error, 1)
+	in := bufio.NewReader(c)
+	go func() {
+		ended <- serveSession(sessions, c, func(net.Conn) (bool, error) {
+			line, err := in.ReadString('\n')
+			return line == "pong\n", err
+		})
+	}()
+	return ended
+}
+
+func TestASessionLearnsThatTheServerLeaves(t *testing.T) {
+	l := listen(t)
+	here, there := connect(t, l)
+	sessions := newSessions()
+	ended := serving(sessions, here)
+	eventually(t, "it is watched", func() bool { return sessions.Len() == 1 })
+	if err := leave(l, sessions); err != nil {
+		t.Error(err)
+	}
+	if err := <-ended; err == nil || err.Error() != "closed: evicted" {
+		t.Errorf("it ended with %v", err)
+	}
+	if _, err := there.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		t.Errorf("its peer sees %v", err)
+	}
+	if _, err := net.Dial("tcp", l.Addr().String()); err == nil {
+		t.Error("somebody is still accepted")
+	}
+	here, _ = connect(t, listen(t))
+	if err := <-serving(sessions, here); !errors.Is(err, idle.ErrClosed) {
+		t.Errorf("a session begins after the end: %v", err)
+	}
+}
+
+func TestASessionIsPingedByItsWriter(t *testing.T) {
+	here, there := net.Pipe()
+	defer there.Close()
+	config := heartbeat
+	config.PingEvery = 20 * time.Millisecond
+	sessions := idle.New(config, judge)
+	ended := serving(sessions, here)
+	in := bufio.NewReader(there)
+	for range 3 {
+		if line, err := in.ReadString('\n'); line != "ping\n" {
+			t.Fatalf("%q, %v", line, err)
+		}
+		io.WriteString(there, "pong\n")
+	}
+	there.Close()
+	<-ended
+}
+
+func TestARoomThatIsFullLosesTheIdlest(t *testing.T) {
+	conns := idle.New(idle.Config{AllIdle: time.Hour}, func(net.Conn, idle.Reason) idle.Verdict { return idle.Close })
+	for range 5 {
+		here, there := net.Pipe()
+		defer there.Close()
+		idle.Wrap(here, conns)
+	}
+	makeRoom(conns, 10)
+	if s := conns.Stats(); s.Queued != 0 || s.Len != 5 {
+		t.Errorf("at half: %+v", s)
+	}
+	makeRoom(conns, 4)
+	eventually(t, "one has gone", func() bool { return conns.Stats().Closed[idle.Evicted] == 1 })
+	conns.Close()
 }
 
 func TestTheKernelCanBeAskedAboutPlainConnections(t *testing.T) {
@@ -97,10 +166,11 @@ func TestTheKernelCanBeAskedAboutPlainConnections(t *testing.T) {
 
 func TestAWatchedServerAnswers(t *testing.T) {
 	l := listen(t)
-	server := newServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "hello") }))
+	server, conns := newServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "hello") }))
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	client := http.Client{Transport: &http.Transport{}}
+	defer client.CloseIdleConnections()
 	answer, err := client.Get("http://" + l.Addr().String())
 	if err != nil {
 		t.Fatal(err)
@@ -109,8 +179,15 @@ func TestAWatchedServerAnswers(t *testing.T) {
 	if text, err := io.ReadAll(answer.Body); string(text) != "hello" || err != nil {
 		t.Errorf("%q, %v", text, err)
 	}
-	server.Close()
-	<-ended
+	if n := conns.Len(); n != 1 {
+		t.Errorf("%d connections are watched", n)
+	}
+	if err := leaveHTTP(l, conns, server); err != nil {
+		t.Error(err)
+	}
+	if err := <-ended; !errors.Is(err, net.ErrClosed) {
+		t.Errorf("Serve: %v", err)
+	}
 }
 
 func TestAGRPCServerOnAWatchedListenerAnswers(t *testing.T) {
