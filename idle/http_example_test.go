@@ -30,7 +30,8 @@ func ExampleHTTP() {
 		fmt.Println(err)
 		return
 	}
-	go func() { _ = s.Serve(l) }()
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(l) }()
 
 	reply, err := http.Get("http://" + l.Addr().String())
 	if err != nil {
@@ -42,6 +43,7 @@ func ExampleHTTP() {
 	fmt.Printf("%s, %d connection\n", body, g.Len())
 
 	l.Close() // first: whoever is accepted during a drain is closed without an answer
+	<-served  // or Shutdown might close l, too, and return the error of that
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	fmt.Println(g.Drain(ctx, 0), g.Len()) // spread over a time, if there are many, so that they do not all return at once

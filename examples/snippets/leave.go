@@ -24,7 +24,7 @@ func makeRoom(conns *idle.Group[net.Conn], most int) {
 
 //doc:show leave
 
-// leave closes one session after another for ten seconds, the idlest first, and those that judge has kept once more until a minute is over.
+// leave closes the sessions, one after another, within ten seconds; if judge keeps some, it is asked again until a minute is over.
 func leave(l net.Listener, sessions *idle.Group[*session]) error {
 	l.Close() // first: from the beginning of a drain Track fails, and Wrap and Listener close what comes
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -41,10 +41,11 @@ func leave(l net.Listener, sessions *idle.Group[*session]) error {
 
 //doc:show leavehttp
 
-// leaveHTTP closes what is idle for ten seconds, one after another, and everything else when its request has been answered. Serve returns
-// at once, with net.ErrClosed: wait for leaveHTTP before the program ends.
-func leaveHTTP(l net.Listener, conns *idle.Group[net.Conn], server *http.Server) error {
+// leaveHTTP closes what is idle, one after another, within ten seconds, and everything else when its request has been answered. served
+// is where the program has sent what Serve returns: here an error that says that l is closed. The program has to wait for leaveHTTP.
+func leaveHTTP(l net.Listener, served <-chan error, conns *idle.Group[net.Conn], server *http.Server) error {
 	l.Close()
+	<-served // or Shutdown might close l, too, and return the error of that
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	return errors.Join(conns.Drain(ctx, 10*time.Second), server.Shutdown(ctx))
