@@ -9,7 +9,7 @@ import (
 // Wrap tracks c and returns it with Read and Write that touch, for some nanoseconds and no allocation. The connection has also the
 // methods of an Entry, NetConn, which returns c, and those of CloseRead, CloseWrite, ReadFrom and WriteTo that c has: the last two if c
 // is a *net.TCPConn. The progress of a long Write, or of a transfer by ReadFrom or WriteTo, through sendfile and splice too, counts as it
-// goes: on Linux by the kernel's word, and elsewhere piece by piece. In a group with Config.Activity Kernel, connections about which
+// goes: on Linux by the kernel's word, and elsewhere piece by piece, so where each Write is a message of its own don't wrap. In a group with Config.Activity Kernel, connections about which
 // the kernel can't be asked are watched by these touches.
 //
 // Close ends the watch and closes c. If the group closes the connection, Reads and Writes of the caller that are under way return at

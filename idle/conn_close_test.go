@@ -350,3 +350,14 @@ func TestAFullTLSConnectionIsClosedWithoutWaitingForItsPeer(t *testing.T) {
 		}
 	}
 }
+
+func TestATLSConnectionThatStreamsShareIsNotClosedWithOneOfThem(t *testing.T) {
+	below := &scripted{}
+	session := tls.Server(below, &tls.Config{})
+	one := &scripted{}
+	w := Wrap(stream{one, session}, New(Config{}, closingConns))
+	w.(*wrapped).kill()
+	if one.closedTimes() != 1 || below.closedTimes() != 0 {
+		t.Errorf("closed %d times, and the socket of the shared TLS session %d times", one.closedTimes(), below.closedTimes())
+	}
+}

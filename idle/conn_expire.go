@@ -44,7 +44,7 @@ func (c *wrapped) kill() bool {
 // hangUp closes a connection without waiting for its peer. TLS waits up to 5 s for room for its goodbye, so it finds closed what it lies
 // on. Nothing else is closed from below: what a NetConn leads to may be shared by many streams.
 func hangUp(c io.Closer) {
-	if secure, ok := find[*tls.Conn](c); ok {
+	if secure, ok := c.(*tls.Conn); ok {
 		_ = secure.NetConn().Close()
 	}
 	_ = c.Close()

@@ -17,8 +17,8 @@ type clock struct {
 type Entry struct {
 	clock atomic.Pointer[clock] // nil: not tracked; written by its group, read by touches
 
-	// The steps of the last touches. Touches write them, and the group reads them. Two touches at a time may write different
-	// steps, one after the other: both are the present one or the one before, for which the judgement allows.
+	// The steps of the last touches. Touches raise them, and the group reads them. A touch that is held up after it has read the
+	// clock finds a later one there, and leaves it.
 	read, write, pong atomic.Uint32
 
 	use use // what is under way
@@ -53,6 +53,15 @@ func (e *Entry) Pong() {
 // copyStep writes only if the step has changed: a store costs several times a load, and takes the line from other processors.
 func copyStep(to *atomic.Uint32, c *clock) {
 	if now := c.now.Load(); to.Load() != now {
-		to.Store(now)
+		raise(to, now)
+	}
+}
+
+func raise(to *atomic.Uint32, step uint32) {
+	for {
+		old := to.Load()
+		if int32(step-old) <= 0 || to.CompareAndSwap(old, step) {
+			return
+		}
 	}
 }

@@ -90,3 +90,36 @@ func BenchmarkTouchParallel(b *testing.B) {
 		}
 	})
 }
+
+func TestATouchThatWasHeldUpTakesNoLaterOneBack(t *testing.T) {
+	for _, c := range []struct{ old, step, want uint32 }{
+		{5, 7, 7}, {7, 5, 7}, {7, 7, 7}, {1<<32 - 1, 0, 0}, {0, 1<<32 - 1, 0},
+	} {
+		var e Entry
+		e.read.Store(c.old)
+		raise(&e.read, c.step)
+		if got := e.read.Load(); got != c.want {
+			t.Errorf("%d raised to %d: %d", c.old, c.step, got)
+		}
+	}
+}
+
+func TestAConnectionMayBeInManyWritesAndIsNotBusy(t *testing.T) {
+	var u use
+	for range 1 << 20 { // as many as package net allows at a time
+		u.begin()
+	}
+	if u.isBusy() || !u.isRunning() {
+		t.Error("busy by Writes")
+	}
+	u.beginBusy()
+	if !u.owe() || !u.isBusy() {
+		t.Error("not busy by a request")
+	}
+	for range 1 << 20 {
+		u.end()
+	}
+	if u.isRunning() || !u.endBusy() || u.isBusy() || u.owe() {
+		t.Error("not at its end")
+	}
+}

@@ -135,7 +135,9 @@ func (g *Group[C]) track(c C, e *Entry, raw syscall.RawConn) error {
 // Untrack ends the watch. It returns true if `on` is not called for the connection any more; the Entry may be used again at once.
 // It returns false if it is not tracked by this group, or if `on` has been called for it: then the group forgets it when `on` returns,
 // and closes it only if that says so.
-func (g *Group[C]) Untrack(e *Entry) bool {
+func (g *Group[C]) Untrack(e *Entry) bool { return g.untrack(e, untracked) }
+
+func (g *Group[C]) untrack(e *Entry, how state) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if e.clock.Load() != g.clock {
@@ -143,7 +145,7 @@ func (g *Group[C]) Untrack(e *Entry) bool {
 	}
 	n := g.seats.note(e.seat)
 	if n.phase() == asked {
-		n.set(untracked)
+		n.set(how)
 		return false
 	}
 	g.stats.Untracked++

@@ -86,7 +86,7 @@ func TestAHerdTakesTurnsWithThoseThatComeDueAfterIt(t *testing.T) {
 }
 
 func TestJitterSpreadsPingsAndAges(t *testing.T) {
-	const n, every = 20_000, 64 * time.Second
+	const n, every = 6_000, 64 * time.Second
 	for _, c := range []struct {
 		cfg    Config
 		reason Reason

@@ -69,7 +69,10 @@ func (h *httpConns) follow(c net.Conn, state http.ConnState) {
 		if e.busy.Swap(false) {
 			h.group.unbusy(&e.Entry)
 		}
-	case http.StateHijacked, http.StateClosed:
+	case http.StateHijacked: // by somebody who goes on: a verdict to close that `on` is about to give is void
+		h.all.Delete(c)
+		h.group.untrack(&e.Entry, untracked|handed)
+	case http.StateClosed:
 		h.all.Delete(c)
 		h.group.Untrack(&e.Entry)
 	}

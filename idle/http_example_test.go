@@ -2,6 +2,7 @@ package idle_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -30,8 +31,11 @@ func ExampleHTTP() {
 		fmt.Println(err)
 		return
 	}
-	served := make(chan error, 1)
-	go func() { served <- s.Serve(l) }()
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		fmt.Println("served until the listener was closed:", errors.Is(s.Serve(l), net.ErrClosed))
+	}()
 
 	reply, err := http.Get("http://" + l.Addr().String())
 	if err != nil {
@@ -50,6 +54,7 @@ func ExampleHTTP() {
 	fmt.Println(s.Shutdown(ctx))
 	// Output:
 	// hello, 1 connection
+	// served until the listener was closed: true
 	// <nil> 0
 	// <nil>
 }

@@ -361,3 +361,64 @@ func TestARequestIsCountedOnceHoweverOftenItIsReported(t *testing.T) {
 		t.Errorf("%d are tracked", g.Len())
 	}
 }
+
+func TestAConnectionThatIsHijackedWhileOnRunsIsNotClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release, in := make(chan struct{}), make(chan struct{}, 9)
+		g := New(Config{AllIdle: httpTimeout}, func(net.Conn, Reason) Verdict {
+			in <- struct{}{}
+			<-release
+			return Close
+		})
+		hijacked := make(chan net.Conn, 1)
+		l := serve(t, g, &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/ws" {
+				c, _, _ := http.NewResponseController(w).Hijack()
+				hijacked <- c
+				return
+			}
+			_, _ = io.WriteString(w, "done")
+		})})
+		b := newBrowser(l)
+		b.get(t, "/")
+		<-in
+		go func() { _, _ = io.WriteString(b, "GET /ws HTTP/1.1\r\nHost: x\r\n\r\n") }()
+		ws := <-hijacked
+		synctest.Wait()
+		close(release)
+		synctest.Wait()
+		go func() { _, _ = io.Copy(io.Discard, b) }()
+		if _, err := ws.Write([]byte("hello")); err != nil {
+			t.Errorf("the hijacked connection is closed: %v", err)
+		}
+		_ = ws.Close()
+		_ = b.Close()
+	})
+}
+
+func TestARequestThatBeginsWhileOnRunsIsServedWhereTheKernelCannotBeAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var once sync.Once
+		release, in := make(chan struct{}), make(chan struct{})
+		g := New(Config{WriteIdle: httpTimeout, Activity: Kernel}, func(net.Conn, Reason) Verdict {
+			once.Do(func() { close(in); <-release })
+			return Close
+		})
+		b := newBrowser(serve(t, g, &http.Server{}))
+		b.get(t, "/")
+		<-in
+		done := make(chan error)
+		go func() {
+			_, _ = io.WriteString(b, "GET /slow HTTP/1.1\r\nHost: test\r\n\r\n")
+			_, err := http.ReadResponse(b.replies, nil)
+			done <- err
+		}()
+		synctest.Wait()
+		close(release)
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		_ = b.Close()
+		time.Sleep(10 * httpTimeout)
+	})
+}

@@ -242,3 +242,33 @@ func TestAConnectionThatWasInUseForYearsIsPingedWhenItFallsSilent(t *testing.T) 
 		}
 	})
 }
+
+func TestAVerdictThatIsLongPastDoesNotComeBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		g := New(Config{ReadIdle: time.Second, PingEvery: 10 * time.Minute, Resolution: time.Millisecond}, func(_ *conn, r Reason) Verdict {
+			if r == Ping {
+				return Keep
+			}
+			if calls++; calls == 1 {
+				return Keep
+			}
+			return Close
+		})
+		c := newConn()
+		track(t, g, c, &c.Entry)
+		time.Sleep(1500 * time.Millisecond) // kept once
+		for range 9 {                       // 2^31 steps + some = 14 days of activity
+			c.TouchRead()
+			stall(g, time.Duration(1<<28)*g.grid.step)
+			synctest.Wait()
+			c.TouchRead()
+		}
+		start := time.Now()
+		time.Sleep(10 * time.Second)
+		if !c.isClosed() {
+			t.Errorf("not closed %v after its last touch with ReadIdle 1s", time.Since(start))
+			g.Untrack(&c.Entry)
+		}
+	})
+}

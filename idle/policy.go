@@ -31,7 +31,7 @@ func (l *limits) policy(g *grid, pressure float64) policy {
 	spread := func(d time.Duration) uint64 { return uint64(float64(d/g.step) * l.jitter) }
 	return policy{
 		read: pressed(l.read), write: pressed(l.write), all: pressed(l.all), handshake: pressed(l.handshake),
-		age: pressed(l.age), ageSpread: spread(left(l.age)), ageAgain: pressed(l.age / 10),
+		age: pressed(l.age), ageSpread: spread(left(l.age)), ageAgain: pressed(max(l.age/10, 1)),
 		ping: steps(l.ping), pingSpread: spread(l.ping), pong: steps(l.pong),
 		maxMissed: l.maxMissed,
 	}
@@ -62,11 +62,8 @@ func (p *policy) due(r Reason, s *sight, floor uint64) uint64 {
 		from, timeout = s.write, p.write
 	case AllIdle:
 		from, timeout = max(s.read, s.write), p.all
-	case Age: // to which a stall is nothing
-		if p.age == 0 || s.ageless {
-			return never
-		}
-		return max(s.born+p.age-share(p.ageSpread, s.seed^s.born), s.held[Age])
+	case Age:
+		return p.ageDue(s)
 	case Handshake:
 		if s.unheard {
 			from, timeout = s.born, p.handshake
@@ -79,7 +76,20 @@ func (p *policy) due(r Reason, s *sight, floor uint64) uint64 {
 	if timeout == 0 {
 		return never
 	}
-	return max(max(from, floor)+timeout, s.held[r])
+	kept, until := s.verdict(r)
+	return max(max(from, floor, kept)+timeout, until)
+}
+
+// ageDue is to what a stall is nothing.
+func (p *policy) ageDue(s *sight) uint64 {
+	if p.age == 0 || s.ageless {
+		return never
+	}
+	kept, until := s.verdict(Age)
+	if kept > 0 {
+		until = kept + p.ageAgain
+	}
+	return max(s.born+p.age-share(p.ageSpread, s.seed^s.born), until)
 }
 
 const never = 1<<48 - 1
@@ -93,23 +103,4 @@ func share(spread, seed uint64) uint64 {
 	seed = (seed ^ seed>>30) * 0xbf58476d1ce4e5b9
 	seed = (seed ^ seed>>27) * 0x94d049bb133111eb
 	return (seed ^ seed>>31) % (spread + 1)
-}
-
-// again returns how long a kept connection is not asked about for the same reason.
-func (p *policy) again(r Reason) uint64 {
-	switch r {
-	case ReadIdle:
-		return p.read
-	case WriteIdle:
-		return p.write
-	case AllIdle:
-		return p.all
-	case Handshake:
-		return p.handshake
-	case Age:
-		return p.ageAgain
-	case PongTimeout:
-		return p.pong
-	}
-	return 0
 }

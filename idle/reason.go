@@ -47,7 +47,7 @@ const (
 )
 
 // KeepFor is Keep, and d stands for the time until the group asks again for the same reason: earlier or later than the timeout of the
-// Config. After Ping it is the time for the pong.
+// Config, and whatever the pressure. After Ping it is the time for the pong. More than 2^28 resolutions count as that.
 func KeepFor(d time.Duration) Verdict { return Verdict(max(d, 1)) }
 
 // String returns "close", "keep", or for how long to keep.

@@ -16,7 +16,7 @@ type seats[C any] struct {
 }
 
 const (
-	chunkSize = 512
+	chunkSize = 525     // fills the allocator's size classes, 18432 bytes if C is an interface and 14336 if it is a pointer
 	maxSeats  = 1 << 28 // as many timers as a wheel.Core has
 )
 
@@ -25,7 +25,7 @@ type chunk[C any] struct {
 	notes [chunkSize]note
 
 	born *[chunkSize]uint32          // the step of Track
-	held *[chunkSize][Evicted]uint32 // by reason - 1: the step before which it is not asked for; 0: none
+	held *[chunkSize][Evicted]uint32 // by reason - 1: a step of a verdict that kept the connection; 0: none
 	raws *[chunkSize]syscall.RawConn // for what the kernel is asked
 }
 
@@ -40,6 +40,7 @@ type seat[C any] struct {
 type note struct {
 	state  state
 	missed uint8 // pings in a row
+	kept   uint8 // a bit by reason - 1: what is held is when it was kept, not until when
 }
 
 type state uint8
@@ -53,6 +54,7 @@ const (
 	pinging   state = 4  // a pong is waited for
 	unheard   state = 8  // nothing was read yet, and there is a limit to that
 	untracked state = 16 // Untrack was called while it was asked
+	handed    state = 32 // and it must not be closed
 )
 
 func (n *note) phase() state    { return n.state & phase }
@@ -113,15 +115,22 @@ func (s *seats[C]) vacate(i uint32) {
 }
 
 // hold sets the step before which a connection is not asked about for a reason.
-func (s *seats[C]) hold(i uint32, r Reason, step uint64) {
+func (s *seats[C]) hold(i uint32, r Reason, until uint64) { s.note(i).kept &^= s.setHeld(i, r, until) }
+
+// keep sets the step in which a new timeout began for a reason.
+func (s *seats[C]) keep(i uint32, r Reason, from uint64) { s.note(i).kept |= s.setHeld(i, r, from) }
+
+// setHeld returns the reason's bit.
+func (s *seats[C]) setHeld(i uint32, r Reason, step uint64) (bit uint8) {
 	c, at := s.at(i)
 	if c.held == nil {
 		c.held = new([chunkSize][Evicted]uint32)
 	}
 	c.held[at][r-1] = max(uint32(step), 1)
+	return 1 << (r - 1)
 }
 
-// release takes such a step back.
+// release takes either back.
 func (s *seats[C]) release(i uint32, r Reason) {
 	if c, at := s.at(i); c.held != nil {
 		c.held[at][r-1] = 0

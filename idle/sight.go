@@ -4,16 +4,17 @@ import "sync/atomic"
 
 // sight is what is known of a connection at a look: steps, completed. Zero in born, pinged and held: unknown, not set.
 type sight struct {
-	read, write, pong uint64 // the last touches
-	pinged            uint64 // the last ping; at first, the step of Track
-	born              uint64 // the step of Track
-	unheard           bool   // nothing was ever read, and that matters
-	waiting           bool   // for the pong that answers the last ping
-	missed            uint8  // pings in a row, without the last
-	busy              bool   // a request is under way
-	ageless           bool   // age has to wait for the end of that
-	held              [Evicted + 1]uint64
-	seed              uint64 // of its own jitter
+	read, write, pong uint64              // the last touches
+	pinged            uint64              // the last ping; at first, the step of Track
+	born              uint64              // the step of Track
+	unheard           bool                // nothing was ever read, and that matters
+	waiting           bool                // for the pong that answers the last ping
+	missed            uint8               // pings in a row, without the last
+	busy              bool                // a request is under way
+	ageless           bool                // age has to wait for the end of that
+	held              [Evicted + 1]uint64 // steps of verdicts, by reason
+	kept              uint8               // as in note
+	seed              uint64              // of its own jitter
 }
 
 // used returns the step in which the connection was used last.
@@ -23,13 +24,22 @@ func (s *sight) used() uint64 { return max(s.read, s.write) }
 // before the ping saw none.
 func (s *sight) answered() bool { return max(s.read, s.pong) >= s.pinged }
 
+// verdict returns when a new timeout began for a reason because `on` said Keep, or before when it is not given because `on` said
+// KeepFor; zero: neither.
+func (s *sight) verdict(r Reason) (kept, until uint64) {
+	if s.kept>>(r-1)&1 != 0 {
+		return s.held[r], 0
+	}
+	return 0, s.held[r]
+}
+
 // sightLocked reads all that is known of a connection. It changes nothing.
 func (g *Group[C]) sightLocked(i uint32) sight {
 	chunk, at := g.seats.at(i)
 	e, n := chunk.seats[at].entry, &chunk.notes[at]
 	s := sight{
 		read: g.grid.past(e.read.Load()), write: g.grid.past(e.write.Load()), pong: g.grid.past(e.pong.Load()),
-		pinged: g.grid.past(e.pinged), seed: uint64(i) << 32,
+		pinged: g.grid.past(e.pinged), seed: uint64(i) << 32, kept: n.kept,
 	}
 	if chunk.born != nil {
 		s.born = g.grid.past(chunk.born[at])
@@ -77,8 +87,18 @@ func (g *Group[C]) noteLocked(i uint32, s *sight) {
 	}
 	oldest := g.grid.now - min(farSteps, g.grid.now)
 	for _, touched := range [...]*atomic.Uint32{&e.read, &e.write, &e.pong} {
-		if step := touched.Load(); g.grid.past(step) < oldest {
+		step := touched.Load()
+		if g.grid.past(step) < oldest {
 			touched.CompareAndSwap(step, uint32(oldest))
+		} else if int32(step-uint32(g.grid.now)) > 0 { // a touch for another group
+			touched.CompareAndSwap(step, uint32(g.grid.now))
+		}
+	}
+	if chunk.held != nil {
+		for r, step := range chunk.held[at] {
+			if step != 0 && g.grid.ahead(step) < oldest {
+				chunk.held[at][r] = max(uint32(oldest), 1)
+			}
 		}
 	}
 	if g.grid.past(e.pinged) < oldest {

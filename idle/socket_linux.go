@@ -21,7 +21,12 @@ type tcpInfo struct {
 	syscall.TCPInfo
 	pacingRate, maxPacingRate, bytesAcked uint64
 	bytesReceived                         uint64 // since Linux 4.1
+	_                                     [92]byte
+	sndWnd                                uint32 // since Linux 5.4
 }
+
+// timestamps is the bit in Options that the peers send them: then each new acknowledgement takes Backoff back.
+const timestamps = 1
 
 func newProbe() *probe {
 	p := new(probe)
@@ -40,13 +45,27 @@ func (p *probe) ages(raw syscall.RawConn) (read, write time.Duration, ok bool) {
 	if uintptr(p.length) < unsafe.Offsetof(p.info.Last_ack_recv)+unsafe.Sizeof(p.info.Last_ack_recv) {
 		return 0, 0, false
 	}
-	return milliseconds(p.info.Last_data_recv), milliseconds(sinceSent(&p.info.TCPInfo)), true
+	return milliseconds(p.info.Last_data_recv), milliseconds(sinceSent(&p.info, p.repeated())), true
 }
 
 // heard tells, after ages, whether anything was received since the connection was made, or might have been: Linux before 4.1 does not
 // tell. The age of the last byte says nothing of that: without one it is the connection's.
 func (p *probe) heard() bool {
-	return uintptr(p.length) < unsafe.Sizeof(p.info) || p.info.bytesReceived > 0
+	return uintptr(p.length) < unsafe.Offsetof(p.info.bytesReceived)+8 || p.info.bytesReceived > 0
+}
+
+// repeated returns how many times in a row the kernel has repeated what was sent, each after twice the wait of the one before.
+//
+// Retransmits says so, and is reset by whatever is acknowledged anew. Backoff is not, where the peer sends no timestamps: it may
+// be left over from an earlier loss. A peer that has no room but got more than it has room for (its receive buffer was made
+// smaller) has the kernel repeat as well, without an end, and Backoff alone counts that. There it is believed with timestamps.
+func (p *probe) repeated() uint8 {
+	i := &p.info
+	closedWindow := uintptr(p.length) >= unsafe.Sizeof(p.info) && i.sndWnd == 0
+	if i.Retransmits == 0 && i.Unacked > 0 && closedWindow && i.Options&timestamps != 0 {
+		return i.Backoff
+	}
+	return min(i.Retransmits, i.Backoff)
 }
 
 func (p *probe) getsockopt(fd uintptr) {
@@ -61,13 +80,21 @@ func milliseconds(n uint32) time.Duration { return time.Duration(n) * time.Milli
 // sinceSent returns for how many milliseconds nothing new was sent, or a little less.
 //
 // Sending again what was not acknowledged counts as sending to the kernel, so that a peer that has vanished would look alive for a
-// quarter of an hour. While it does so, the last acknowledgement tells how long nothing gets through. But that may be from long before
-// what is being repeated was written: one packet lost after a minute's silence must not look like a minute's silence. The waits before
-// each repetition double, so they came to RTO − RTO/2^repetitions at least, and the last repetition was Last_data_sent ago.
-func sinceSent(i *syscall.TCPInfo) uint32 {
-	if i.Retransmits == 0 {
+// quarter of an hour, and one that reads no more, for ever. But from the first repetition on nothing new is sent until something is
+// acknowledged anew. The waits before the others double, so they came to RTO - RTO/2^(repetitions-1) at least, and the last was
+// Last_data_sent ago. The wait before the first does not count: it runs from when the oldest of what is under way was sent, after which
+// much may have been acknowledged or sent. The last acknowledgement says nothing: it may be older than all that is under way, and a peer
+// that talks goes on acknowledging. Where the RTO has come to its limit the waits are counted up from the round trip, which is shorter
+// than the first.
+func sinceSent(i *tcpInfo, repeated uint8) uint32 {
+	if repeated == 0 {
 		return i.Last_data_sent
 	}
 	rto := i.Rto / 1000 // of the next repetition; told in microseconds
-	return min(i.Last_ack_recv, i.Last_data_sent+rto-rto>>i.Backoff)
+	counted, wait := uint32(0), max(i.Rtt/1000, 1)
+	for range repeated - 1 {
+		wait = min(2*wait, rto)
+		counted += wait
+	}
+	return i.Last_data_sent + max(rto-rto>>(repeated-1), counted)
 }

@@ -45,6 +45,8 @@ func TestTheKernelsStructIsLaidOutAsInItsHeader(t *testing.T) {
 		{"tcpi_last_data_recv", unsafe.Offsetof(i.Last_data_recv), 52},
 		{"tcpi_last_ack_recv", unsafe.Offsetof(i.Last_ack_recv), 56},
 		{"tcpi_bytes_received", unsafe.Offsetof(i.bytesReceived), 128},
+		{"tcpi_snd_wnd", unsafe.Offsetof(i.sndWnd), 228},
+		{"the end", unsafe.Sizeof(i), 232},
 	} {
 		if f.got != f.want {
 			t.Errorf("%s at %d, not %d", f.name, f.got, f.want)
@@ -160,10 +162,10 @@ func TestAPeerThatVanishedDoesNotLookAliveThoughTheKernelRepeats(t *testing.T) {
 	if _, err := here.Write([]byte("is anybody there?")); err != nil {
 		t.Fatal(err)
 	}
-	// The second repetition comes after 0.2 + 0.4 s, or later.
-	await(t, "the kernel repeats twice", func() bool {
+	// The third repetition comes after 0.2 + 0.4 + 0.8 s, or later.
+	await(t, "the kernel repeats three times", func() bool {
 		_, _, ok := p.ages(raw)
-		return ok && p.info.Retransmits >= 2
+		return ok && p.info.Retransmits >= 3
 	})
 	_, write := mustAges(t, p, raw)
 	if real := time.Since(began); write < real/2 || write > real+tickAtMost {
@@ -200,21 +202,56 @@ func TestALostPacketAfterALongSilenceIsNotALongSilence(t *testing.T) {
 
 func TestSinceSent(t *testing.T) {
 	for _, c := range []struct {
-		name string
-		info syscall.TCPInfo
-		want uint32
+		name   string
+		info   syscall.TCPInfo
+		window uint32
+		want   uint32
 	}{
-		{"all acknowledged", syscall.TCPInfo{Last_data_sent: 700, Last_ack_recv: 9000, Rto: 200_000}, 700},
-		{"first repetition", syscall.TCPInfo{Retransmits: 1, Backoff: 1, Rto: 400_000, Last_data_sent: 50, Last_ack_recv: 60_000}, 250},
-		{"fourth", syscall.TCPInfo{Retransmits: 4, Backoff: 4, Rto: 3_200_000, Last_data_sent: 1000, Last_ack_recv: 60_000}, 4000},
-		{"acknowledged in between", syscall.TCPInfo{Retransmits: 4, Backoff: 4, Rto: 3_200_000, Last_data_sent: 1000, Last_ack_recv: 1500}, 1500},
-		{"the longest wait", syscall.TCPInfo{Retransmits: 14, Backoff: 14, Rto: 120_000_000, Last_data_sent: 90_000, Last_ack_recv: 900_000}, 209_993},
-		{"a backoff that cannot be", syscall.TCPInfo{Retransmits: 255, Backoff: 255, Rto: 4_294_967_295, Last_data_sent: 1, Last_ack_recv: 900_000}, 900_000},
+		{"all acknowledged", syscall.TCPInfo{Last_data_sent: 700, Last_ack_recv: 9000, Rto: 200_000}, 1, 700},
+		{"first repetition", syscall.TCPInfo{Retransmits: 1, Backoff: 1, Rto: 400_000, Last_data_sent: 50, Last_ack_recv: 60_000}, 1, 50},
+		{"fourth", syscall.TCPInfo{Retransmits: 4, Backoff: 4, Rto: 3_200_000, Last_data_sent: 1000}, 1, 3800},
+		{"it talks", syscall.TCPInfo{Retransmits: 4, Backoff: 4, Rto: 3_200_000, Last_data_sent: 1000, Last_ack_recv: 5}, 1, 3800},
+		{"a backoff left over", syscall.TCPInfo{Retransmits: 1, Backoff: 6, Rto: 12_800_000, Last_data_sent: 9, Last_ack_recv: 60_000}, 1, 9},
+		{"retries that did not double", syscall.TCPInfo{Retransmits: 9, Backoff: 0, Rto: 200_000, Last_data_sent: 100}, 1, 100},
+		{"no room", syscall.TCPInfo{Unacked: 1, Options: 7, Backoff: 5, Rto: 6_528_000, Last_data_sent: 804, Last_ack_recv: 3}, 0, 6924},
+		{"no room, no timestamps", syscall.TCPInfo{Unacked: 1, Options: 6, Backoff: 6, Rto: 13_056_000, Last_data_sent: 72}, 0, 72},
+		{"no room, all acknowledged", syscall.TCPInfo{Options: 7, Backoff: 5, Rto: 208_000, Last_data_sent: 7244}, 0, 7244},
+		{"room again", syscall.TCPInfo{Unacked: 1, Options: 7, Backoff: 5, Rto: 6_528_000, Last_data_sent: 3360}, 4096, 3360},
+		{"the longest wait", syscall.TCPInfo{Retransmits: 14, Backoff: 14, Rto: 120_000_000, Last_data_sent: 90_000}, 1, 209_986},
+		{"many of them", syscall.TCPInfo{Unacked: 1, Options: 7, Backoff: 30, Rtt: 200_000, Rto: 120_000_000}, 0, 204_400 + 20*120_000},
 	} {
-		if got := sinceSent(&c.info); got != c.want {
+		p := newProbe()
+		p.info.TCPInfo, p.info.sndWnd, p.length = c.info, c.window, uint32(unsafe.Sizeof(p.info))
+		if got := sinceSent(&p.info, p.repeated()); got != c.want {
 			t.Errorf("%s: %d ms, not %d", c.name, got, c.want)
 		}
 	}
+}
+
+func TestAPeerWithoutRoomThatTalksDoesNotLookAlive(t *testing.T) {
+	t.Parallel()
+	here, there := pair(t)
+	if err := there.SetReadBuffer(2048); err != nil {
+		t.Fatal(err)
+	}
+	var running sync.WaitGroup
+	running.Go(func() {
+		for err := error(nil); err == nil; _, err = here.Write(make([]byte, 1<<16)) {
+		}
+	})
+	running.Go(func() {
+		for err := error(nil); err == nil; _, err = there.Write([]byte("x")) {
+			time.Sleep(50 * time.Millisecond)
+		}
+	})
+	p, raw := newProbe(), socketOf(t, here)
+	await(t, "the write age is 1.5 s and the kernel repeats", func() bool {
+		_, write := mustAges(t, p, raw)
+		return write > 1500*time.Millisecond && p.info.Last_data_sent < 300
+	})
+	here.Close()
+	there.Close()
+	running.Wait()
 }
 
 func TestAnAnswerThatIsTooShortIsNone(t *testing.T) {

@@ -8,12 +8,17 @@ import (
 
 // stall keeps the group's driver from running, as a stopped process or a machine asleep does, while time goes on.
 func stall[C any](g *Group[C], d time.Duration) {
+	stop(g, d)
+	g.tick()
+}
+
+// stop is stall until just before the driver runs again.
+func stop[C any](g *Group[C], d time.Duration) {
 	synctest.Wait() // a step that is due at this very instant is taken
 	g.mu.Lock()
 	g.driver.Stop()
 	g.mu.Unlock()
 	time.Sleep(d)
-	g.tick()
 }
 
 func TestAfterAStallEverybodyHasAFullTimeoutToSpeak(t *testing.T) {
@@ -143,4 +148,50 @@ func TestAConnectionThatComesAfterALongPauseHasItsFullTimeout(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestWhatComesRightAfterAStallHasItsWholeAge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(Config{MaxAge: 10 * time.Second, Jitter: -1}, closing)
+		first, c := newConn(), newConn()
+		track(t, g, first, &first.Entry)
+		time.Sleep(time.Second)
+		stop(g, time.Minute)
+		track(t, g, c, &c.Entry)
+		start := time.Now()
+		g.tick()
+		<-c.closed
+		if took := time.Since(start); took < 10*time.Second {
+			t.Errorf("closed at age %v", took)
+		}
+	})
+}
+
+func TestAVerdictHoldsFromWhenItIsGivenThoughOnWasStalled(t *testing.T) {
+	for _, cfg := range []Config{{MaxAge: time.Second, Jitter: -1, Resolution: 250 * time.Millisecond}, {ReadIdle: time.Second, Resolution: 250 * time.Millisecond}} {
+		synctest.Test(t, func(t *testing.T) {
+			release := make(chan struct{})
+			var asked []time.Time
+			g := New(cfg, func(*conn, Reason) Verdict {
+				asked = append(asked, time.Now())
+				if len(asked) == 1 {
+					<-release
+					return KeepFor(time.Hour)
+				}
+				return Close
+			})
+			c := newConn()
+			track(t, g, c, &c.Entry)
+			time.Sleep(1500 * time.Millisecond)
+			stop(g, 2*time.Hour)
+			kept := time.Now()
+			close(release)
+			synctest.Wait()
+			g.tick()
+			<-c.closed
+			if took := asked[1].Sub(kept); took < time.Hour {
+				t.Errorf("%+v: asked again %v after KeepFor(1h)", cfg, took)
+			}
+		})
+	}
 }

@@ -7,10 +7,10 @@ const batch = 256
 
 // driveLocked sets the driver going. Nothing was counted while it stood still, and there was nobody to count for.
 func (g *Group[C]) driveLocked() {
+	g.stepLocked() // a stall may have just ended: what begins now does not begin before it
 	if g.driven {
 		return
 	}
-	g.stepLocked()
 	g.driven = true
 	g.rearmLocked()
 }

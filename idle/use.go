@@ -2,7 +2,7 @@ package idle
 
 import "sync/atomic"
 
-// use tells what is under way on a connection that no touch shows. In its low half it counts the Writes and transfers of a wrapper; in
+// use tells what is under way on a connection that no touch shows. In its low bits it counts the Writes and transfers of a wrapper; in
 // units of busyUnit, what makes the connection busy: a request over HTTP. Both are changed by those who run them, without a lock.
 //
 // owed says that the group waits for the end of what makes it busy. The group sets it, under its lock, by a compare-and-swap that
@@ -11,8 +11,8 @@ import "sync/atomic"
 type use struct{ word atomic.Uint32 }
 
 const (
-	runningMask = 1<<15 - 1
-	busyUnit    = 1 << 15
+	runningMask = 1<<24 - 1 // package net allows 2^20 at a time
+	busyUnit    = 1 << 24
 	busyMask    = owed - busyUnit
 	owed        = 1 << 31
 )

@@ -33,6 +33,7 @@ func (g *Group[C]) work() {
 		g.hireLocked()
 		g.mu.Unlock()
 	}()
+	g.stepLocked()
 	for began := g.elapsed; g.serveLocked(); {
 		// A herd is many workers' work for a long time. The driver may have to wait for a processor until then, and whoever is to touch. So a
 		// worker takes the steps that are due itself, and makes room for others now and then.
@@ -117,6 +118,7 @@ func (g *Group[C]) askLocked(j job, r Reason) {
 	g.stats.Asked[r]++
 	verdict, c, begun := Keep, g.seats.seat(j.seat).c, g.grid.now
 	defer func() {
+		g.stepLocked() // the verdict holds from now on, whatever stalled meanwhile
 		if g.settleLocked(j.seat, r, verdict, begun) {
 			g.partLocked(c)
 		}
@@ -127,6 +129,8 @@ func (g *Group[C]) askLocked(j job, r Reason) {
 // settleLocked carries a verdict out, and tells whether the connection, which the group has forgotten then, is to be closed.
 func (g *Group[C]) settleLocked(i uint32, r Reason, v Verdict, begun uint64) (closes bool) {
 	switch {
+	case g.seats.note(i).is(handed):
+		v = Keep
 	case g.seats.note(i).is(untracked):
 	case v != Close:
 		g.stats.Kept[r]++
@@ -156,7 +160,7 @@ func (g *Group[C]) sparedLocked(i uint32, r Reason) bool {
 	case Ping:
 		return false
 	case WriteIdle:
-		return s.busy && !g.kernel
+		return s.busy && g.seats.raw(i) == nil
 	case AllIdle:
 		s.write = 0
 	}
@@ -170,15 +174,12 @@ func (g *Group[C]) keepLocked(i uint32, r Reason, v Verdict, begun uint64) {
 	switch {
 	case r == Ping:
 		g.pingedLocked(i, v, begun)
-		return
-	case r == PongTimeout && !chosen:
-		g.forgivenLocked(i)
-		return
-	case !chosen:
-		wait = g.policy.again(r)
-	}
-	if wait > 0 {
+	case chosen:
 		g.seats.hold(i, r, g.grid.now+wait)
+	case r == PongTimeout:
+		g.forgivenLocked(i)
+	case r != Evicted:
+		g.seats.keep(i, r, g.grid.now)
 	}
 }
 
