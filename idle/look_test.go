@@ -237,7 +237,7 @@ func TestAConnectionThatWasInUseForYearsIsPingedWhenItFallsSilent(t *testing.T) 
 			}
 		}
 		s := g.sightLocked(c.seat)
-		if due := g.policy.due(Ping, &s, g.grid.floor); due != g.grid.now+g.policy.ping {
+		if due := g.policy.due(Ping, &s, &g.grid); due != g.grid.now+g.policy.ping {
 			t.Errorf("pinged after %d steps, not %d", due-g.grid.now, g.policy.ping)
 		}
 	})

@@ -14,33 +14,33 @@ import "math"
 // A wait that does not run from the ping for PongWait, because KeepFor chose another or because `on` took its time, is held under
 // PongTimeout.
 
-func (p *policy) pingDue(s *sight, floor uint64) uint64 {
+func (p *policy) pingDue(s *sight, g *grid) uint64 {
 	switch {
 	case p.ping == 0:
 		return never
 	case !s.waiting:
-		last := max(s.read, s.pong, s.pinged, floor)
+		last := max(s.read, s.pong, s.pinged, g.floor)
 		return last + p.ping - share(p.pingSpread, s.seed^last)
 	case s.missed+1 < p.maxMissed:
-		return p.pongDue(s, floor)
+		return p.pongDue(s, g)
 	}
 	return never
 }
 
-func (p *policy) pongTimeoutDue(s *sight, floor uint64) uint64 {
+func (p *policy) pongTimeoutDue(s *sight, g *grid) uint64 {
 	if s.waiting && s.missed+1 >= p.maxMissed {
-		return p.pongDue(s, floor)
+		return p.pongDue(s, g)
 	}
 	return never
 }
 
 // pongDue returns when the last ping is missed. A wait that is held replaces the policy's, and may be shorter.
-func (p *policy) pongDue(s *sight, floor uint64) uint64 {
-	held := s.held[PongTimeout]
-	if held > 0 && floor <= s.pinged {
+func (p *policy) pongDue(s *sight, g *grid) uint64 {
+	held := s.step(PongTimeout, g)
+	if held > 0 && g.floor <= s.pinged {
 		return held
 	}
-	return max(max(s.pinged, floor)+p.pong, held)
+	return max(max(s.pinged, g.floor)+p.pong, held)
 }
 
 // lookAtLocked returns the step in which a connection is to be looked at, if as things are something is due then. Touches only ever put

@@ -39,10 +39,10 @@ func (l *limits) policy(g *grid, pressure float64) policy {
 
 // next returns what the group has to ask about a connection first, and in which step. If that is not after the present one, it is
 // to be asked now. Without any timeout the step is never.
-func (p *policy) next(s *sight, floor uint64) (first Reason, step uint64) {
+func (p *policy) next(s *sight, g *grid) (first Reason, step uint64) {
 	step = never
 	for r := ReadIdle; r <= PongTimeout; r++ {
-		if due := p.due(r, s, floor); due < step {
+		if due := p.due(r, s, g); due < step {
 			first, step = r, due
 		}
 	}
@@ -53,7 +53,7 @@ func (p *policy) next(s *sight, floor uint64) (first Reason, step uint64) {
 //
 // Invariant: none is given in a step before its timeout has passed, which runs from the last touch, from the last stall, or from the
 // last verdict that kept the connection.
-func (p *policy) due(r Reason, s *sight, floor uint64) uint64 {
+func (p *policy) due(r Reason, s *sight, g *grid) uint64 {
 	from, timeout := uint64(0), uint64(0)
 	switch r {
 	case ReadIdle:
@@ -63,29 +63,29 @@ func (p *policy) due(r Reason, s *sight, floor uint64) uint64 {
 	case AllIdle:
 		from, timeout = max(s.read, s.write), p.all
 	case Age:
-		return p.ageDue(s)
+		return p.ageDue(s, g)
 	case Handshake:
 		if s.unheard {
 			from, timeout = s.born, p.handshake
 		}
 	case Ping:
-		return p.pingDue(s, floor)
+		return p.pingDue(s, g)
 	case PongTimeout:
-		return p.pongTimeoutDue(s, floor)
+		return p.pongTimeoutDue(s, g)
 	}
 	if timeout == 0 {
 		return never
 	}
-	kept, until := s.verdict(r)
-	return max(max(from, floor, kept)+timeout, until)
+	kept, until := s.verdict(r, g)
+	return max(max(from, g.floor, kept)+timeout, until)
 }
 
 // ageDue is to what a stall is nothing.
-func (p *policy) ageDue(s *sight) uint64 {
+func (p *policy) ageDue(s *sight, g *grid) uint64 {
 	if p.age == 0 || s.ageless {
 		return never
 	}
-	kept, until := s.verdict(Age)
+	kept, until := s.verdict(Age, g)
 	if kept > 0 {
 		until = kept + p.ageAgain
 	}

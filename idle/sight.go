@@ -2,19 +2,19 @@ package idle
 
 import "sync/atomic"
 
-// sight is what is known of a connection at a look: steps, completed. Zero in born, pinged and held: unknown, not set.
+// sight is what is known of a connection at a look: steps, completed. Zero in born and pinged: unknown.
 type sight struct {
-	read, write, pong uint64              // the last touches
-	pinged            uint64              // the last ping; at first, the step of Track
-	born              uint64              // the step of Track
-	unheard           bool                // nothing was ever read, and that matters
-	waiting           bool                // for the pong that answers the last ping
-	missed            uint8               // pings in a row, without the last
-	busy              bool                // a request is under way
-	ageless           bool                // age has to wait for the end of that
-	held              [Evicted + 1]uint64 // steps of verdicts, by reason
-	kept              uint8               // as in note
-	seed              uint64              // of its own jitter
+	read, write, pong uint64           // the last touches
+	pinged            uint64           // the last ping; at first, the step of Track
+	born              uint64           // the step of Track
+	unheard           bool             // nothing was ever read, and that matters
+	waiting           bool             // for the pong that answers the last ping
+	missed            uint8            // pings in a row, without the last
+	busy              bool             // a request is under way
+	ageless           bool             // age has to wait for the end of that
+	kept              uint8            // as in note
+	held              *[Evicted]uint32 // as in chunk, not completed; nil: nothing
+	seed              uint64           // of its own jitter
 }
 
 // used returns the step in which the connection was used last.
@@ -26,11 +26,20 @@ func (s *sight) answered() bool { return max(s.read, s.pong) >= s.pinged }
 
 // verdict returns when a new timeout began for a reason because `on` said Keep, or before when it is not given because `on` said
 // KeepFor; zero: neither.
-func (s *sight) verdict(r Reason) (kept, until uint64) {
+func (s *sight) verdict(r Reason, g *grid) (kept, until uint64) {
+	step := s.step(r, g)
 	if s.kept>>(r-1)&1 != 0 {
-		return s.held[r], 0
+		return step, 0
 	}
-	return 0, s.held[r]
+	return 0, step
+}
+
+// step returns the step that is held for a reason; zero: none.
+func (s *sight) step(r Reason, g *grid) uint64 {
+	if s.held == nil || s.held[r-1] == 0 {
+		return 0
+	}
+	return g.ahead(s.held[r-1])
 }
 
 // sightLocked reads all that is known of a connection. It changes nothing.
@@ -48,11 +57,7 @@ func (g *Group[C]) sightLocked(i uint32) sight {
 		}
 	}
 	if chunk.held != nil {
-		for r, step := range chunk.held[at] {
-			if step != 0 {
-				s.held[r+1] = g.grid.ahead(step)
-			}
-		}
+		s.held = &chunk.held[at]
 	}
 	s.busy = e.use.isBusy()
 	if raw := g.seats.raw(i); raw != nil && (g.kernel || e.use.isRunning()) {

@@ -115,14 +115,14 @@ func (g *Group[C]) againLocked(i uint32) {
 func (g *Group[C]) nextLocked(i uint32) (Reason, uint64) {
 	s := g.sightLocked(i)
 	g.noteLocked(i, &s)
-	r, due := g.policy.next(&s, g.grid.floor)
+	r, due := g.policy.next(&s, &g.grid)
 	if r == Age && due <= g.grid.now && s.busy {
 		if g.seats.seat(i).entry.use.owe() {
 			s.ageless = true
 		} else {
 			s = g.sightLocked(i) // the request has just ended
 		}
-		r, due = g.policy.next(&s, g.grid.floor)
+		r, due = g.policy.next(&s, &g.grid)
 	}
 	return r, due
 }

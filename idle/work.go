@@ -103,7 +103,7 @@ func (g *Group[C]) reasonLocked(j job) Reason {
 	switch {
 	case s.busy && g.seats.seat(j.seat).entry.use.owe():
 		return 0
-	case s.held[Evicted] > g.grid.now:
+	case s.step(Evicted, &g.grid) > g.grid.now:
 		return 0
 	case j.why == becauseIdlest && int32(uint32(s.used())-j.seen) > g.blurLocked(j.seat):
 		g.stats.Spared++
@@ -164,7 +164,7 @@ func (g *Group[C]) sparedLocked(i uint32, r Reason) bool {
 	case AllIdle:
 		s.write = 0
 	}
-	return g.policy.due(r, &s, g.grid.floor) > g.grid.now
+	return g.policy.due(r, &s, &g.grid) > g.grid.now
 }
 
 // keepLocked notes from when on a connection that `on` has kept, having been called in step begun, is asked about again for the
