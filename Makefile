@@ -50,7 +50,7 @@ wheel-long: tooled ## the engine's batteries: 10^9 model operations, 10^7 under 
 	@CGO_ENABLED=0 GOARCH=386 $(GO) test -short -timeout 1h ./wheel
 
 .PHONY: idle-long
-idle-long: tooled ## the batteries of package idle: 10^7 connections over a day, 5000 random lives, ends under -race (15 minutes)
+idle-long: tooled ## the batteries of package idle: 10^7 connections over a day, 5000 random lives, ends under -race (6 minutes)
 	@$(GO) test -v -timeout 1h -run '^TestADayWithoutAWrongCloseOrAMissingOne$$' ./idle -virtual 10000000
 	@$(GO) test -timeout 1h -run '^TestEveryReasonComesWhenTheModelSays$$' ./idle -model.seeds 5000
 	@CGO_ENABLED=1 $(GO) test $(RACE) -v -timeout 1h -run '^(TestAConnectionEndsOnce.*|TestNobodyIsClosedBecause.*)$$' -count 10 ./idle
