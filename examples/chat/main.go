@@ -1,6 +1,6 @@
 // Command chat is a WebSocket chat that pings silent clients, drops those that do not answer, and survives a reload.
 //
-//	go build -C examples -o /tmp/chat ./chat && /tmp/chat
+//	go build -C examples -o ../bin/chat ./chat && bin/chat
 //	                  open http://127.0.0.1:8081 in two windows; it logs its PID
 //	curl 127.0.0.1:8081/who
 //	                  who is here, and silent for how long
