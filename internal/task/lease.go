@@ -105,7 +105,7 @@ func (s Settlement) Apply(now Millis, old *Task, p Policy) (Result, error) {
 		t.unclaim(lease.Since)
 	} else {
 		t.Urgent, t.Reclaims = false, 0 // it can be settled: it kills nobody
-		t.record(s.Outcome.attempt(t.Tries, t.Due))
+		t.record(s.Outcome.attempt(t.Tries))
 	}
 	t.follow(now, s.Outcome, p)
 	return Result{Task: t, Effect: Updated}, nil

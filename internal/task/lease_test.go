@@ -120,9 +120,9 @@ func TestExtensionMovesTheLeasesEndAlone(t *testing.T) {
 func TestSettlementRecordsTheAttempt(t *testing.T) {
 	runs := standing(t)["running"]
 	got := settle(t, runs.Due+800, runs, Outcome{
-		Verdict: Failure, Status: 500, Error: "the receiver said 500", StartedAt: runs.Due + 12, Latency: 700 * time.Millisecond, Reply: "oops",
+		Verdict: Failure, Status: 500, Error: "the receiver said 500", StartedAt: runs.Due + 12, Latency: 700 * time.Millisecond, Late: 12_345 * time.Microsecond, Reply: "oops",
 	})
-	want := Attempt{Number: 1, StartedAt: runs.Due + 12, Status: 500, Error: "the receiver said 500", Latency: 700 * time.Millisecond, Late: 12 * time.Millisecond, Reply: "oops"}
+	want := Attempt{Number: 1, StartedAt: runs.Due + 12, Status: 500, Error: "the receiver said 500", Latency: 700 * time.Millisecond, Late: 12_345 * time.Microsecond, Reply: "oops"}
 	if len(got.History) != 1 || got.History[0] != want {
 		t.Errorf("history %+v, want %+v", got.History, want)
 	}

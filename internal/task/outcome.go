@@ -33,6 +33,7 @@ type Outcome struct {
 	Error      string        // a sentence for people; "" for a Success
 	StartedAt  Millis        // when the request began to be written
 	Latency    time.Duration // from StartedAt to the reply's end, or to the error
+	Late       time.Duration // from the task's due time to the start, which StartedAt has in whole milliseconds only
 	RetryAfter time.Duration // of a Deferral
 	Reply      string        // the reply's first bytes, at most MaxReplyKept, valid UTF-8
 }
@@ -57,14 +58,14 @@ const (
 )
 
 // attempt returns o as the task's history keeps it.
-func (o Outcome) attempt(number int, due Millis) Attempt {
+func (o Outcome) attempt(number int) Attempt {
 	return Attempt{
 		Number:    number,
 		StartedAt: o.StartedAt,
 		Status:    o.Status,
 		Error:     o.Error,
 		Latency:   o.Latency,
-		Late:      o.StartedAt.Sub(due),
+		Late:      o.Late,
 		Reply:     o.Reply,
 	}
 }

@@ -36,6 +36,7 @@ func (s *Sender) Deliver(ctx context.Context, d task.Delivery) task.Outcome {
 		began = g.passed
 	}
 	o.StartedAt = task.FloorMillis(began)
+	o.Late = began.Sub(d.Task.Due.Time())
 	o.Latency = time.Since(began)
 	return o
 }

@@ -352,3 +352,19 @@ func TestCloseEndsDialsUnderWay(t *testing.T) {
 		t.Errorf("got %+v", o)
 	}
 }
+
+func TestLateIsFromTheDueTimeToTheMomentTheRequestIsWritten(t *testing.T) {
+	var arrived time.Time
+	server := serve(t, func(http.ResponseWriter, *http.Request) { arrived = time.Now() })
+	d := delivery(t, server.URL)
+	d.Task.Due = task.FloorMillis(time.Now()) - 40
+	var ready time.Time
+	d.Live = func() error { ready = time.Now(); return nil }
+	o := newSender(t, Config{}).Deliver(t.Context(), d)
+	if written := d.Task.Due.Time().Add(o.Late); written.Before(ready.Round(0)) || written.After(arrived.Round(0)) {
+		t.Errorf("late by %v: written at %v, not between %v (connected) and %v (arrived)", o.Late, written, ready, arrived)
+	}
+	if cut := o.StartedAt.Sub(d.Task.Due); o.Late < cut || o.Late >= cut+time.Millisecond {
+		t.Errorf("late by %v, but %v by the start in milliseconds", o.Late, cut)
+	}
+}

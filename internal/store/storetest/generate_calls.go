@@ -129,6 +129,7 @@ func (g *generator) settlement() task.Settlement {
 		Latency: time.Duration(g.IntN(1e9)), RetryAfter: time.Duration(g.IntN(5000)) * time.Millisecond,
 		Reply: g.oneOf([]string{"", "reply", "ü"}),
 	}
+	o.Late = o.Latency / 7
 	if o.Verdict != task.Success {
 		o.Error = g.oneOf([]string{"", "it failed"})
 	}
