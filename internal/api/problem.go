@@ -64,6 +64,7 @@ var problems = []struct {
 	{"bad_duration", 400, "a duration is not as Go writes them"},
 	{"bad_priority", 400, "a priority is not high, normal or low"},
 	{"bad_base64", 400, "body_base64 is not base64"},
+	{"bad_scope", 400, "a scope is not read, write or admin"},
 	{"bad_label", 400, "a label's key or value is not allowed"},
 	{"bad_method", 400, "a task cannot be sent with that method"},
 	{"bad_url", 400, "the URL cannot be called"},

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -15,6 +16,7 @@ import (
 // batch and writes the difference.
 type Change interface {
 	Target() Key
+	Action() string // the noun and the verb for the audit log
 	Apply(now Millis, old *Task, p Policy) (Result, error)
 }
 
@@ -22,6 +24,10 @@ type Change interface {
 type Result struct {
 	Task   *Task // the record as it is now
 	Effect Effect
+
+	// Spawned is a task that begins with this change, nil: none. The store
+	// creates it in the same atomic batch, unless its name is taken.
+	Spawned *Task
 }
 
 // Effect says which of its possible effects a change had.
@@ -66,6 +72,9 @@ type Create struct {
 // Target returns the key of the task to create.
 func (c Create) Target() Key { return c.Spec.Key }
 
+// Action implements Change.
+func (c Create) Action() string { return "task.create" }
+
 // Apply creates the task, or recognises the repeat of the create that made it.
 // Errors: ErrExists, ErrIdempotencyReuse.
 func (c Create) Apply(now Millis, old *Task, _ Policy) (Result, error) {
@@ -94,6 +103,9 @@ type Replace struct {
 
 // Target returns the key of the task to replace.
 func (c Replace) Target() Key { return c.Spec.Key }
+
+// Action implements Change.
+func (c Replace) Action() string { return "task.replace" }
 
 // Apply begins a new incarnation. Where an attempt of the old one is under way
 // the new one starts when that has settled, whatever its outcome: the record
@@ -136,6 +148,7 @@ type Patch struct {
 	MinBackoff  *time.Duration
 	MaxBackoff  *time.Duration
 	MaxAge      *time.Duration
+	OnDead      *string
 }
 
 // Body is a body and the way it was given.
@@ -146,6 +159,9 @@ type Body struct {
 
 // Target returns the key of the task to patch.
 func (c Patch) Target() Key { return c.Key }
+
+// Action implements Change.
+func (c Patch) Action() string { return "task.patch" }
 
 // Apply merges the patch. A running task keeps its due time, the rest counts
 // from the next attempt on; a dead one stays dead. Errors: ErrNotFound,
@@ -184,6 +200,7 @@ func (c Patch) merge(now Millis, t *Task) {
 	set(&t.Retry.MinBackoff, c.MinBackoff)
 	set(&t.Retry.MaxBackoff, c.MaxBackoff)
 	set(&t.Retry.MaxAge, c.MaxAge)
+	set(&t.OnDead, c.OnDead)
 	t.Labels = mergeMap(t.Labels, c.Labels, func(a, b string) bool { return a == b })
 	t.Request.Headers = mergeMap(t.Request.Headers, c.Headers, equalFold)
 	if c.Body != nil {
@@ -222,6 +239,9 @@ type Touch struct {
 // Target returns the key of the task to touch.
 func (c Touch) Target() Key { return c.Key }
 
+// Action implements Change.
+func (c Touch) Action() string { return "task.touch" }
+
 // Apply restarts the delay and forgets the failed attempts. Errors:
 // ErrNotFound, ErrPrecondition, *StateError.
 func (c Touch) Apply(now Millis, old *Task, _ Policy) (Result, error) {
@@ -254,6 +274,9 @@ type Run struct {
 // Target returns the key of the task to run.
 func (c Run) Target() Key { return c.Key }
 
+// Action implements Change.
+func (c Run) Action() string { return "task.run" }
+
 // Apply makes the task due and urgent: it passes pause and rate, not
 // concurrency. Errors: ErrNotFound, ErrPrecondition, *StateError.
 func (c Run) Apply(now Millis, old *Task, _ Policy) (Result, error) {
@@ -285,6 +308,9 @@ type Revive struct {
 // Target returns the key of the task to revive.
 func (c Revive) Target() Key { return c.Key }
 
+// Action implements Change.
+func (c Revive) Action() string { return "task.retry" }
+
 // Apply makes the dead task due now, with its attempts back to 0 and the same
 // id. Errors: ErrNotFound, ErrPrecondition, *StateError.
 func (c Revive) Apply(now Millis, old *Task, _ Policy) (Result, error) {
@@ -313,10 +339,20 @@ type Cancel struct {
 	Key  Key
 	If   Precondition
 	Only *Filter // nil, or what the task must still match
+
+	Reason string // of the task, where it is cancelled at once; "": ReasonCancelled
 }
 
 // Target returns the key of the task to cancel.
 func (c Cancel) Target() Key { return c.Key }
+
+// Action implements Change.
+func (c Cancel) Action() string {
+	if c.Reason == ReasonPurged {
+		return "task.purge"
+	}
+	return "task.cancel"
+}
 
 // Apply cancels. Updated means that no attempt starts any more. Accepted means
 // that one is under way, or may be: no retry follows it. Errors: ErrNotFound,
@@ -337,7 +373,7 @@ func (c Cancel) Apply(now Millis, old *Task, p Policy) (Result, error) {
 		t.CancelRequested = true
 		return Result{Task: t, Effect: Accepted}, nil
 	}
-	t.finish(now, Cancelled, ReasonCancelled, p)
+	t.finish(now, Cancelled, cmp.Or(c.Reason, ReasonCancelled), p)
 	if now < old.ZombieUntil {
 		return Result{Task: t, Effect: Accepted}, nil
 	}

@@ -280,7 +280,7 @@ func TestCancelWhileRunningAllowsNoRetry(t *testing.T) {
 			t.Errorf("verdict %d: %v, cancel requested %v", verdict, got.State, got.CancelRequested)
 		}
 	}
-	if got := asked.Reap(runs.Due+5, true, policy); got.State != Cancelled {
+	if got := asked.Reap(runs.Due+5, true, policy).Task; got.State != Cancelled {
 		t.Errorf("reaped: %v", got.State)
 	}
 }

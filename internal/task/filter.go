@@ -10,6 +10,9 @@ type Filter struct {
 	Labels    map[string]string // all of them
 	DueBefore Millis            // exclusive; 0: no bound
 	DueAfter  Millis            // exclusive; 0: no bound
+
+	CreatedUntil Millis // inclusive; 0: no bound
+	Reason       string // why it is dead, expired or cancelled
 }
 
 // Match reports whether t is chosen.
@@ -21,7 +24,9 @@ func (f *Filter) Match(t *Task) bool {
 		f.Queue != "" && t.Queue != f.Queue,
 		len(f.States) > 0 && !slices.Contains(f.States, t.State),
 		f.DueBefore != 0 && t.Due >= f.DueBefore,
-		f.DueAfter != 0 && t.Due <= f.DueAfter:
+		f.DueAfter != 0 && t.Due <= f.DueAfter,
+		f.CreatedUntil != 0 && t.CreatedAt > f.CreatedUntil,
+		f.Reason != "" && t.Reason != f.Reason:
 		return false
 	}
 	for k, v := range f.Labels {

@@ -12,7 +12,7 @@ func FuzzURL(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
-		u, err := parseURL(raw)
+		u, err := parseURL("http.url", raw)
 		if err != nil {
 			return
 		}

@@ -108,7 +108,16 @@ func (s Settlement) Apply(now Millis, old *Task, p Policy) (Result, error) {
 		t.record(s.Outcome.attempt(t.Tries))
 	}
 	t.follow(now, s.Outcome, p)
-	return Result{Task: t, Effect: Updated}, nil
+	return t.ended(now), nil
+}
+
+// ended is the result of a step that may have been the task's last.
+func (t *Task) ended(now Millis) Result {
+	r := Result{Task: t, Effect: Updated}
+	if t.State == Dead {
+		r.Spawned = t.obituary(now)
+	}
+	return r
 }
 
 // follow decides what an outcome means for t, whose lease has ended.
@@ -145,7 +154,7 @@ func (t *Task) follow(now Millis, o Outcome, p Policy) {
 
 // Reap takes back a lease that was lost. Gone says that the process which held
 // it is known to be dead, so that no attempt of it can still be on the wire.
-func (t *Task) Reap(now Millis, gone bool, p Policy) *Task {
+func (t *Task) Reap(now Millis, gone bool, p Policy) Result {
 	n := t.Clone()
 	superseded := n.Superseded()
 	lease := *n.Lease
@@ -163,7 +172,7 @@ func (t *Task) Reap(now Millis, gone bool, p Policy) *Task {
 	case !superseded && n.Reclaims >= MaxReclaims:
 		n.die(now, ReasonReclaims, p)
 	}
-	return n
+	return n.ended(now)
 }
 
 func (t *Task) holds(token Token) bool {

@@ -177,7 +177,7 @@ func TestAnAttemptThatWeStoppedIsDueAtOnceAndSpendsNothing(t *testing.T) {
 func TestAnUnsentAttemptNeverHappened(t *testing.T) {
 	old := create(t)
 	failed := attempt(t, old, Outcome{Verdict: Failure})
-	lost := claim(t, old.Due, old, "lost").Reap(old.Due+minute, true, policy)
+	lost := claim(t, old.Due, old, "lost").Reap(old.Due+minute, true, policy).Task
 	lost = apply(t, old.Due, lost, Patch{Key: old.Key(), When: &When{At: old.Due + minute}})
 	touched := apply(t, failed.Due, failed, Touch{Key: old.Key()})
 	for name, before := range map[string]*Task{"first": old, "after a failure": failed, "after a lost lease": lost, "after a touch": touched} {
@@ -238,7 +238,7 @@ func TestHistoryKeepsTheLastAttempts(t *testing.T) {
 func TestReapMakesTheTaskDueAgain(t *testing.T) {
 	old := create(t)
 	runs := claim(t, old.Due+40, old, "token")
-	got := runs.Reap(old.Due+2*minute, false, policy)
+	got := runs.Reap(old.Due+2*minute, false, policy).Task
 	if got.State != Scheduled || got.Due != old.Due || got.Lease != nil || got.Reclaims != 1 || got.Spent != 0 || got.Tries != 1 {
 		t.Errorf("%+v", got)
 	}
@@ -253,7 +253,7 @@ func TestReclaimsAreExhausted(t *testing.T) {
 		if got.State != Scheduled {
 			t.Fatalf("%v after %d reclaims", got.State, got.Reclaims)
 		}
-		got = claim(t, got.Due, got, "token").Reap(got.Due, true, policy)
+		got = claim(t, got.Due, got, "token").Reap(got.Due, true, policy).Task
 	}
 	if got.State != Dead || got.Reason != ReasonReclaims || got.Request.BodySize == 0 {
 		t.Errorf("%v, %s", got.State, got.Reason)
@@ -265,7 +265,7 @@ func TestReclaimsAreExhausted(t *testing.T) {
 
 func TestReapOfASupersededAttemptBeginsTheNewTask(t *testing.T) {
 	superseded := standing(t)["superseded"]
-	got := superseded.Reap(superseded.Due, true, policy)
+	got := superseded.Reap(superseded.Due, true, policy).Task
 	want := apply(t, superseded.CreatedAt, nil, Create{Spec: demand(another)})
 	if d := diff(want, got); d != "" {
 		t.Errorf("the old attempt's loss shows in the new task (- want, + got):\n%s", d)
@@ -276,7 +276,7 @@ func TestReapOfASupersededAttemptBeginsTheNewTask(t *testing.T) {
 // cancel says Accepted. Where the holder is known to be dead it need not.
 func TestALostAttemptMayStillBeOnTheWire(t *testing.T) {
 	runs := standing(t)["running"]
-	lost, gone := runs.Reap(runs.Lease.Until, false, policy), runs.Reap(runs.Lease.Until, true, policy)
+	lost, gone := runs.Reap(runs.Lease.Until, false, policy).Task, runs.Reap(runs.Lease.Until, true, policy).Task
 	zombie := runs.Lease.Until.Add(runs.Timeout)
 	if lost.ZombieUntil != zombie || gone.ZombieUntil != 0 {
 		t.Fatalf("zombie until %+d and %d", lost.ZombieUntil-zombie, gone.ZombieUntil)
@@ -303,7 +303,7 @@ func TestALostAttemptMayStillBeOnTheWire(t *testing.T) {
 // A watchdog that lives through ten crashes in a year kills nobody.
 func TestReclaimsCountInARow(t *testing.T) {
 	lose := func(old *Task) *Task {
-		return claim(t, old.Due, old, "token").Reap(old.Due, true, policy)
+		return claim(t, old.Due, old, "token").Reap(old.Due, true, policy).Task
 	}
 	lost := lose(create(t))
 	if lost.Reclaims != 1 {
@@ -325,7 +325,7 @@ func TestALostAttemptIsOnTheWireForTheTimeoutItBeganWith(t *testing.T) {
 	runs := standing(t)["running"]
 	shorter := time.Millisecond
 	patched := apply(t, t0, runs, Patch{Key: runs.Key(), Timeout: &shorter})
-	lost := patched.Reap(runs.Lease.Until, false, policy)
+	lost := patched.Reap(runs.Lease.Until, false, policy).Task
 	if want := runs.Lease.Until.Add(runs.Timeout); lost.ZombieUntil != want {
 		t.Errorf("zombie until %+d", lost.ZombieUntil-want)
 	}
@@ -333,7 +333,7 @@ func TestALostAttemptIsOnTheWireForTheTimeoutItBeganWith(t *testing.T) {
 
 func TestAReplacementOfAFinishedTaskKnowsOfTheAttemptOnTheWire(t *testing.T) {
 	old := create(t)
-	lost := claim(t, old.Due, old, "token").Reap(old.Due, false, policy)
+	lost := claim(t, old.Due, old, "token").Reap(old.Due, false, policy).Task
 	ended := apply(t, old.Due, lost, Cancel{Key: old.Key()})
 	again := apply(t, old.Due, ended, Replace{Spec: demand(another)})
 	if r, err := (Cancel{Key: old.Key()}).Apply(old.Due, again, policy); err != nil || r.Effect != Accepted {

@@ -55,6 +55,7 @@ const (
 	ReasonReclaims  = "reclaims_exhausted"
 	ReasonExpired   = "expired"
 	ReasonCancelled = "cancelled"
+	ReasonPurged    = "purged"
 )
 
 // attempt returns o as the task's history keeps it.

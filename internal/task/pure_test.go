@@ -120,7 +120,7 @@ func randomStep(r *rand.Rand, now Millis, old *Task) (string, *Task, error) {
 		if old == nil || old.State != Running {
 			return "reap", nil, ErrStale
 		}
-		return "reap", old.Reap(now, r.IntN(2) == 0, policy), nil
+		return "reap", old.Reap(now, r.IntN(2) == 0, policy).Task, nil
 	default:
 		o := Outcome{Verdict: Verdict(1 + r.IntN(6)), Reason: "gone", StartedAt: now, Error: "e", RetryAfter: time.Minute}
 		res, err := Settlement{Key: key, Token: token, Outcome: o}.Apply(now, old, policy)

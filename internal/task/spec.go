@@ -22,6 +22,8 @@ type Spec struct {
 	Timeout     time.Duration
 	ExpireAfter time.Duration
 	Retry       Retry
+	OnDead      string
+	Trace       string
 }
 
 // When is a due time, absolute or relative to the moment it is accepted.
@@ -99,7 +101,7 @@ func (s *Spec) record(now Millis) *Task {
 	t := &Task{
 		Namespace: s.Namespace, Name: s.Name, ID: s.ID, Version: 1,
 		Queue: s.Queue, Priority: s.Priority, Labels: s.Labels, Request: s.Request,
-		Timeout: s.Timeout, ExpireAfter: s.ExpireAfter, Retry: s.Retry,
+		Timeout: s.Timeout, ExpireAfter: s.ExpireAfter, Retry: s.Retry, OnDead: s.OnDead, Trace: s.Trace,
 		Relative: s.When.Relative, Delay: s.When.Delay,
 		CreatedAt: now, OriginalDue: due, Due: due,
 		State: Scheduled,

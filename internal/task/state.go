@@ -59,16 +59,20 @@ const (
 	High Priority = iota
 	Normal
 	Low
+
+	// Urgent is the priority of lanes whose tasks were run by hand: no task
+	// has it, and no client can ask for it.
+	Urgent
 )
 
-var priorityNames = [...]string{High: "high", Normal: "normal", Low: "low"}
+var priorityNames = [...]string{High: "high", Normal: "normal", Low: "low", Urgent: "urgent"}
 
-// Valid reports whether p is one of the priorities above.
+// Valid reports whether p is a priority that a task can have.
 func (p Priority) Valid() bool { return p <= Low }
 
 // String returns the priority's word.
 func (p Priority) String() string {
-	if !p.Valid() {
+	if p > Urgent {
 		return fmt.Sprintf("Priority(%d)", uint8(p))
 	}
 	return priorityNames[p]

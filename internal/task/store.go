@@ -35,7 +35,9 @@ type Ledger interface {
 	//
 	// A Create whose Idempotency key was used under another name of the same
 	// namespace, by a record that is still kept, fails with ErrIdempotencyReuse,
-	// whatever the name it asks for holds.
+	// whatever the name it asks for holds. A change that makes more than its
+	// namespace's quotas allow fails with *QuotaError (NamespaceSettings.Admit).
+	// What a change did is recorded in the audit log (AuditChange) as ActorOf(ctx)'s.
 	Apply(ctx context.Context, now Millis, changes []Change) ([]Reply, error)
 
 	// Get returns the task with its body. Errors: ErrNotFound.
@@ -66,7 +68,8 @@ type Queue interface {
 	// is as durable as a claim.
 	Extend(ctx context.Context, now Millis, extensions []Extension) ([]error, error)
 
-	// Settle ends claims; one reply, with a nil error or ErrStale, for each.
+	// Settle ends claims; one reply, with a nil error or ErrStale, for each. A
+	// Result's Spawned task is created in the same batch, unless its name is taken.
 	Settle(ctx context.Context, now Millis, settlements []Settlement) ([]Reply, error)
 
 	// Reap takes back at most limit leases that ended at or before now, and
@@ -74,8 +77,8 @@ type Queue interface {
 	// it is opened, for every lease; its owner never needs to call it.
 	Reap(ctx context.Context, now Millis, limit int) (int, error)
 
-	// Sweep removes at most limit records whose retention ended at or before
-	// now, and returns how many.
+	// Sweep removes at most limit records, of tasks and of the audit log, whose
+	// retention ended at or before now, and returns how many.
 	Sweep(ctx context.Context, now Millis, limit int) (int, error)
 
 	// Watch sets the function that is told of tasks that were created, moved

@@ -24,6 +24,8 @@ type Task struct {
 	Timeout     time.Duration // of one attempt
 	ExpireAfter time.Duration // 0: never; counts from OriginalDue
 	Retry       Retry
+	OnDead      string // a URL that is told when the task dies; "": none
+	Trace       string // the creator's span, as W3C traceparent; "": none
 
 	Relative bool          // it was asked for by delay, so that a touch can repeat it
 	Delay    time.Duration // valid if Relative
@@ -33,7 +35,7 @@ type Task struct {
 	Due         Millis // when the next attempt is to start
 
 	State  State
-	Urgent bool // run by hand; kept from the first format on, for the pause and rate of queues, which it is to pass
+	Urgent bool // run by hand: waits in the lane that passes pause and rate
 
 	Tries          int       // attempts ever started in this incarnation; the last one's number
 	Spent          int       // attempts that count against Retry.MaxAttempts
@@ -117,7 +119,11 @@ func (t *Task) Key() Key { return Key{Namespace: t.Namespace, Name: t.Name} }
 
 // Lane returns the lane in which the task waits.
 func (t *Task) Lane() Lane {
-	return Lane{Namespace: t.Namespace, Queue: t.Queue, Priority: t.Priority, Destination: t.Request.Destination}
+	l := Lane{Namespace: t.Namespace, Queue: t.Queue, Priority: t.Priority, Destination: t.Request.Destination}
+	if t.Urgent {
+		l.Priority = Urgent
+	}
+	return l
 }
 
 // Entry returns the task as its lane's index shows it.

@@ -81,6 +81,9 @@ func (t *Task) validate() error {
 	if err := between("expire_after", t.ExpireAfter, 0, MaxDuration); err != nil {
 		return err
 	}
+	if err := validateOnDead(t.OnDead); err != nil {
+		return err
+	}
 	return t.Retry.Validate("retry")
 }
 
@@ -165,7 +168,7 @@ func (r *Request) validate() error {
 	if !slices.Contains(methods, r.Method) {
 		return &FieldError{"http.method", "bad_method", "a method is one of " + strings.Join(methods, ", ")}
 	}
-	u, err := parseURL(r.URL)
+	u, err := parseURL("http.url", r.URL)
 	if err != nil {
 		return err
 	}
@@ -173,8 +176,7 @@ func (r *Request) validate() error {
 	return validateHeaders(r.Headers)
 }
 
-func parseURL(raw string) (*url.URL, error) {
-	const path = "http.url"
+func parseURL(path, raw string) (*url.URL, error) {
 	bad := func(code, detail string) error { return &FieldError{path, code, detail} }
 	switch {
 	case raw == "":

@@ -96,7 +96,7 @@ func (s *Store) Reap(ctx context.Context, now task.Millis, limit int) (int, erro
 	)
 	lost = lost[:min(len(lost), limit)]
 	for _, t := range lost {
-		s.putLocked(t.Reap(now, false, s.policy))
+		s.putLocked(t.Reap(now, false, s.policy).Task)
 	}
 	return len(lost), nil
 }

@@ -56,7 +56,7 @@ func Restore(c Config, now task.Millis, records []*task.Task) *Store {
 	for _, t := range records {
 		s.putLocked(t)
 		if t.State == task.Running {
-			s.putLocked(t.Reap(now, true, s.policy))
+			s.putLocked(t.Reap(now, true, s.policy).Task)
 		}
 	}
 	s.hints = nil

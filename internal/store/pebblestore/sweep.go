@@ -107,7 +107,7 @@ func (g reaping) Apply(now task.Millis, old *task.Task, p task.Policy) (task.Res
 	if old == nil || old.State != task.Running || !g.gone && old.Lease.Until > now {
 		return task.Result{}, task.ErrStale
 	}
-	return task.Result{Task: old.Reap(now, g.gone, p), Effect: task.Updated}, nil
+	return old.Reap(now, g.gone, p), nil
 }
 
 // reap takes back leases that ended at or before until, at most limit.

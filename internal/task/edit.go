@@ -1,0 +1,106 @@
+package task
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Edit is one change of the settings that an operator asks for. Apply is pure:
+// it returns the records that differ afterwards, none where there is nothing
+// to do, or an error. A store writes them and the audit entry as one atomic batch.
+type Edit interface {
+	// Action is the noun and the verb for the audit log; "" for an edit that is
+	// no mutation and is not recorded.
+	Action() string
+	Target() SettingKey
+	Apply(now Millis, s *Settings) ([]SettingChange, error)
+}
+
+// SettingChange puts a record in the place of another, or removes it.
+type SettingChange struct {
+	Key   SettingKey
+	Value Setting // nil: removed
+}
+
+func change(r Setting) []SettingChange { return []SettingChange{{Key: r.Key(), Value: r}} }
+
+// EditReply is the result of one Edit of a batch.
+type EditReply struct {
+	Changes []SettingChange // what the edit left behind; none: there was nothing to do
+	Err     error
+}
+
+// AuditEdit returns the entry that records what e did, and false where there is
+// nothing to record.
+func AuditEdit(now Millis, who Actor, e Edit, changes []SettingChange) (AuditEntry, bool) {
+	if e.Action() == "" || len(changes) == 0 {
+		return AuditEntry{}, false
+	}
+	target := e.Target()
+	entry := AuditEntry{
+		At: now, By: who.By, Addr: who.Addr, Action: e.Action(),
+		Namespace: target.Namespace, Target: target.Name,
+	}
+	switch r := changes[0].Value.(type) {
+	case *QueueSettings:
+		entry.Version = r.Version
+	case *NamespaceSettings:
+		entry.Version = r.Version
+	}
+	return entry, true
+}
+
+// checkTag is check for records that are no tasks.
+func (c Precondition) checkTag(exists bool, tag string) error {
+	switch {
+	case c.IfNoneMatch && exists:
+		return ErrPrecondition
+	case len(c.IfMatch) > 0 && (!exists || !slices.Contains(c.IfMatch, "*") && !slices.Contains(c.IfMatch, tag)):
+		return ErrPrecondition
+	}
+	return nil
+}
+
+// MissingError says that a setting does not exist.
+type MissingError struct {
+	What string // "queue", "namespace", "token", "secret"
+	Name string
+}
+
+// Error returns a sentence.
+func (e *MissingError) Error() string { return fmt.Sprintf("there is no %s %q", e.What, e.Name) }
+
+// BusyError says that a setting cannot be changed so as things stand.
+type BusyError struct {
+	What string
+	Name string
+	Why  string // and what to do
+}
+
+// Error returns a sentence.
+func (e *BusyError) Error() string { return fmt.Sprintf("the %s %q: %s", e.What, e.Name, e.Why) }
+
+// QuotaError says that a namespace has all it may have.
+type QuotaError struct {
+	Namespace string
+	Quota     string // "max_pending", "max_bytes", "create_rate"
+	Limit     int64
+}
+
+// Error returns a sentence with what to do.
+func (e *QuotaError) Error() string {
+	switch e.Quota {
+	case QuotaPending:
+		return fmt.Sprintf("the namespace %q has %d pending tasks, as many as it may: cancel some, wait, or ask the operator for more", e.Namespace, e.Limit)
+	case QuotaBytes:
+		return fmt.Sprintf("the namespace %q keeps %d bytes of bodies, as many as it may: cancel tasks, wait, or ask the operator for more", e.Namespace, e.Limit)
+	}
+	return fmt.Sprintf("the namespace %q creates more than %d tasks a second: slow down, or ask the operator for more", e.Namespace, e.Limit)
+}
+
+// The quotas of a namespace.
+const (
+	QuotaPending = "max_pending"
+	QuotaBytes   = "max_bytes"
+	QuotaRate    = "create_rate"
+)

@@ -1,0 +1,289 @@
+package task
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"time"
+)
+
+// QueueSettings is what was decided of a queue. Zero fields decide nothing.
+type QueueSettings struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Version   uint64 `json:"version"`
+	CreatedAt Millis `json:"created_at"`
+
+	// Rate is how many attempts may start in a second, and Burst how many at
+	// once after a silence: a token bucket, asked before a claim. Burst 0 with a
+	// Rate: as many as a second brings, at least one.
+	Rate  float64 `json:"rate,omitempty"`
+	Burst int     `json:"burst,omitempty"`
+	// Concurrency is how many attempts may be under way at once, and
+	// PerDestination how many to one host:port.
+	Concurrency    int `json:"concurrency,omitempty"`
+	PerDestination int `json:"per_destination,omitempty"`
+
+	// What tasks have whose creator does not say. Nil and zero: the server's defaults.
+	Retry       RetryDefaults `json:"retry"`
+	Timeout     time.Duration `json:"timeout,omitempty"`
+	ExpireAfter time.Duration `json:"expire_after,omitempty"`
+	OnDead      string        `json:"on_dead,omitempty"`
+
+	KeepFinished time.Duration `json:"keep_finished,omitempty"`
+	KeepDead     time.Duration `json:"keep_dead,omitempty"`
+
+	Paused      bool   `json:"paused,omitempty"`
+	PausedUntil Millis `json:"paused_until,omitempty"` // 0: until it is resumed
+
+	// PurgeBefore marks a purge under way: tasks created before or at it are to
+	// be cancelled. Until that is done nothing of the queue is claimed.
+	PurgeBefore Millis `json:"purge_before,omitempty"`
+}
+
+// RetryDefaults is a Retry of which each field may be left open.
+type RetryDefaults struct {
+	MaxAttempts *int           `json:"max_attempts,omitempty"`
+	MinBackoff  *time.Duration `json:"min_backoff,omitempty"`
+	MaxBackoff  *time.Duration `json:"max_backoff,omitempty"`
+	MaxAge      *time.Duration `json:"max_age,omitempty"`
+}
+
+// Limits of a queue.
+const (
+	MaxRate        = 1e6
+	MaxConcurrency = 1_000_000
+)
+
+// Key implements Setting.
+func (q *QueueSettings) Key() SettingKey { return SettingKey{QueueKind, q.Namespace, q.Name} }
+
+// Held reports whether nothing of the queue is to be claimed at now, but what
+// was run by hand.
+func (q *QueueSettings) Held(now Millis) bool {
+	return q.PurgeBefore != 0 || q.PausedAt(now)
+}
+
+// PausedAt reports whether the queue is paused at now.
+func (q *QueueSettings) PausedAt(now Millis) bool {
+	return q.Paused && (q.PausedUntil == 0 || now < q.PausedUntil)
+}
+
+// BurstOrDefault returns how many attempts may start at once after a silence.
+func (q *QueueSettings) BurstOrDefault() int {
+	if q.Burst > 0 {
+		return q.Burst
+	}
+	return max(1, int(math.Ceil(q.Rate)))
+}
+
+// Spec returns the DefaultSpec of a task in the queue.
+func (q *QueueSettings) Spec() Spec {
+	s := DefaultSpec()
+	if q.Name != "" {
+		s.Namespace, s.Queue = q.Namespace, q.Name
+	}
+	s.Timeout = cmp.Or(q.Timeout, s.Timeout)
+	s.ExpireAfter, s.OnDead = q.ExpireAfter, q.OnDead
+	set(&s.Retry.MaxAttempts, q.Retry.MaxAttempts)
+	set(&s.Retry.MinBackoff, q.Retry.MinBackoff)
+	set(&s.Retry.MaxBackoff, q.Retry.MaxBackoff)
+	set(&s.Retry.MaxAge, q.Retry.MaxAge)
+	return s
+}
+
+// Validate checks what a client may set. Errors: *FieldError.
+func (q *QueueSettings) Validate() error {
+	if err := ValidateName("queue", q.Name); err != nil {
+		return err
+	}
+	switch {
+	case math.IsNaN(q.Rate) || q.Rate < 0 || q.Rate > MaxRate:
+		return &FieldError{"rate", "out_of_range", fmt.Sprintf("a rate lies between 0 (no limit) and %d attempts a second", int(MaxRate))}
+	case q.Rate > 0 && q.Rate < 1.0/(24*3600):
+		return &FieldError{"rate", "out_of_range", "a rate is at least one attempt a day; to stop a queue, pause it"}
+	case q.Burst < 0 || q.Burst > MaxConcurrency:
+		return &FieldError{"burst", "out_of_range", fmt.Sprintf("a burst lies between 0 (one second's worth) and %d", MaxConcurrency)}
+	case q.Burst > 0 && q.Rate == 0:
+		return &FieldError{"burst", "out_of_range", "a burst says something only beside a rate"}
+	case q.Concurrency < 0 || q.Concurrency > MaxConcurrency:
+		return &FieldError{"concurrency", "out_of_range", fmt.Sprintf("concurrency lies between 0 (no limit) and %d", MaxConcurrency)}
+	case q.PerDestination < 0 || q.PerDestination > MaxConcurrency:
+		return &FieldError{"per_destination", "out_of_range", fmt.Sprintf("per_destination lies between 0 (no limit) and %d", MaxConcurrency)}
+	}
+	if err := between("keep_finished", q.KeepFinished, 0, MaxDuration); err != nil {
+		return err
+	}
+	if err := between("keep_dead", q.KeepDead, 0, MaxDuration); err != nil {
+		return err
+	}
+	return q.validateDefaults()
+}
+
+// validateDefaults checks a task that leaves everything to the queue.
+func (q *QueueSettings) validateDefaults() error {
+	s := q.Spec()
+	if err := between("timeout", s.Timeout, MinTimeout, MaxTimeout); err != nil {
+		return err
+	}
+	if err := between("expire_after", s.ExpireAfter, 0, MaxDuration); err != nil {
+		return err
+	}
+	if err := validateOnDead(s.OnDead); err != nil {
+		return err
+	}
+	return s.Retry.Validate("retry")
+}
+
+// PutQueue sets everything of a queue that a client may set; pause and purge
+// are changed by edits of their own and stay.
+type PutQueue struct {
+	Queue QueueSettings
+	If    Precondition
+}
+
+// Action implements Edit.
+func (e PutQueue) Action() string { return "queue.put" }
+
+// Target implements Edit.
+func (e PutQueue) Target() SettingKey { return e.Queue.Key() }
+
+// Apply implements Edit. Errors: ErrPrecondition, *MissingError for the namespace, *FieldError.
+func (e PutQueue) Apply(now Millis, s *Settings) ([]SettingChange, error) {
+	q := e.Queue
+	if s.Namespace(q.Namespace) == nil {
+		return nil, &MissingError{"namespace", q.Namespace}
+	}
+	if err := q.Validate(); err != nil {
+		return nil, err
+	}
+	old := s.Queue(q.Namespace, q.Name)
+	if err := e.If.checkTag(old.Version != 0, old.ETag()); err != nil {
+		return nil, err
+	}
+	q.Version, q.CreatedAt = old.Version+1, cmp.Or(old.CreatedAt, now)
+	q.Paused, q.PausedUntil, q.PurgeBefore = old.Paused, old.PausedUntil, old.PurgeBefore
+	return change(&q), nil
+}
+
+// ETag returns the entity tag of the record, without quotes.
+func (q *QueueSettings) ETag() string { return fmt.Sprintf("%d.%d", q.CreatedAt, q.Version) }
+
+// DropQueue forgets what was decided of a queue: its tasks stay, with the
+// defaults. A queue with a purge under way keeps its record until that is done.
+type DropQueue struct {
+	Namespace, Name string
+	If              Precondition
+}
+
+// Action implements Edit.
+func (e DropQueue) Action() string { return "queue.delete" }
+
+// Target implements Edit.
+func (e DropQueue) Target() SettingKey { return SettingKey{QueueKind, e.Namespace, e.Name} }
+
+// Apply implements Edit. Errors: *MissingError, ErrPrecondition, *BusyError.
+func (e DropQueue) Apply(_ Millis, s *Settings) ([]SettingChange, error) {
+	old := s.Queue(e.Namespace, e.Name)
+	if old.Version == 0 {
+		return nil, &MissingError{"queue", e.Name}
+	}
+	if err := e.If.checkTag(true, old.ETag()); err != nil {
+		return nil, err
+	}
+	if old.PurgeBefore != 0 {
+		return nil, &BusyError{"queue", e.Name, "its purge is under way: wait for its end"}
+	}
+	return []SettingChange{{Key: e.Target()}}, nil
+}
+
+// PauseQueue pauses a queue, or resumes it. What is under way goes on.
+type PauseQueue struct {
+	Namespace, Name string
+	Paused          bool
+	Until           Millis // 0: until it is resumed
+}
+
+// Action implements Edit.
+func (e PauseQueue) Action() string {
+	if e.Paused {
+		return "queue.pause"
+	}
+	return "queue.resume"
+}
+
+// Target implements Edit.
+func (e PauseQueue) Target() SettingKey { return SettingKey{QueueKind, e.Namespace, e.Name} }
+
+// Apply implements Edit. A queue of which nothing was decided can be paused
+// too. Errors: *MissingError for the namespace, *FieldError.
+func (e PauseQueue) Apply(now Millis, s *Settings) ([]SettingChange, error) {
+	q, err := s.editQueue(now, e.Namespace, e.Name)
+	if err != nil {
+		return nil, err
+	}
+	q.Paused, q.PausedUntil = e.Paused, 0
+	if e.Paused {
+		q.PausedUntil = e.Until
+	}
+	return change(q), nil
+}
+
+// PurgeQueue begins a purge: everything of the queue that was created until now
+// is to be cancelled, in the background.
+type PurgeQueue struct{ Namespace, Name string }
+
+// Action implements Edit.
+func (e PurgeQueue) Action() string { return "queue.purge" }
+
+// Target implements Edit.
+func (e PurgeQueue) Target() SettingKey { return SettingKey{QueueKind, e.Namespace, e.Name} }
+
+// Apply implements Edit. Errors: *MissingError for the namespace, *FieldError.
+func (e PurgeQueue) Apply(now Millis, s *Settings) ([]SettingChange, error) {
+	q, err := s.editQueue(now, e.Namespace, e.Name)
+	if err != nil {
+		return nil, err
+	}
+	q.PurgeBefore = now
+	return change(q), nil
+}
+
+// EndPurge notes that a purge is done, unless another was asked for meanwhile.
+type EndPurge struct {
+	Namespace, Name string
+	Before          Millis // as the purge that was carried out had it
+}
+
+// Action implements Edit.
+func (e EndPurge) Action() string { return "queue.purged" }
+
+// Target implements Edit.
+func (e EndPurge) Target() SettingKey { return SettingKey{QueueKind, e.Namespace, e.Name} }
+
+// Apply implements Edit. It never fails.
+func (e EndPurge) Apply(_ Millis, s *Settings) ([]SettingChange, error) {
+	old := s.Queue(e.Namespace, e.Name)
+	if old.Version == 0 || old.PurgeBefore != e.Before {
+		return nil, nil
+	}
+	q := *old
+	q.PurgeBefore = 0
+	q.Version++
+	return change(&q), nil
+}
+
+// editQueue returns a copy of a queue's settings to be changed, new ones where
+// there are none.
+func (s *Settings) editQueue(now Millis, namespace, name string) (*QueueSettings, error) {
+	if s.Namespace(namespace) == nil {
+		return nil, &MissingError{"namespace", namespace}
+	}
+	if err := ValidateName("queue", name); err != nil {
+		return nil, err
+	}
+	q := *s.Queue(namespace, name)
+	q.Namespace, q.Name, q.CreatedAt = namespace, name, cmp.Or(q.CreatedAt, now)
+	q.Version++
+	return &q, nil
+}
