@@ -103,7 +103,10 @@ var layers = []layer{
 }
 
 // testTools is what tests may use everywhere: it is linked into nothing we ship.
-var testTools = []string{"go.uber.org/goleak", "github.com/google/go-cmp", "pgregory.net/rapid", "github.com/anishathalye/porcupine"}
+var testTools = []string{
+	"go.uber.org/goleak", "github.com/google/go-cmp", "pgregory.net/rapid", "github.com/anishathalye/porcupine",
+	"github.com/standard-webhooks/standard-webhooks/libraries",
+}
 
 // stores are named by the binary and the battery alone, whatever the importer's
 // own line says. In tests the reference store is the fake everybody uses, and

@@ -1,13 +1,23 @@
 package webhook
 
-import "net/netip"
+import (
+	"context"
+	"net/netip"
+
+	"github.com/foliot/foliot/internal/task"
+)
 
 // Config describes a Sender and its Guard. The zero Config sends to the public
-// internet alone.
+// internet alone, unsigned.
 type Config struct {
 	// Allow opens prefixes that are closed otherwise: private networks, and
 	// loopback when AllowLoopback is false. Metadata addresses and Own stay closed.
 	Allow []netip.Prefix
+
+	// Deny closes prefixes that are open otherwise, also those that Allow or
+	// AllowLoopback opens, and also where an IPv6 address carries an IPv4
+	// address of such a prefix.
+	Deny []netip.Prefix
 
 	// AllowLoopback opens 127.0.0.0/8 and ::1. Right while whoever may create
 	// tasks also has a shell on the machine: that is, until a token exists.
@@ -22,4 +32,18 @@ type Config struct {
 	// MaxIdle is how many connections are kept open between attempts, each a
 	// descriptor. Default: 4096.
 	MaxIdle int
+
+	// Secrets returns the keys that sign a namespace's callbacks, newest first.
+	// Each makes a signature, so that during a rotation receivers with the old
+	// key and receivers with the new one both accept. None: unsigned. It is
+	// called for each attempt, by many goroutines, and must not block; what it
+	// returns is not written to. Default: none.
+	Secrets func(namespace string) [][]byte
+
+	// Trace is called for each attempt before anything is sent. The request
+	// runs under the context that it returns and carries the traceparent that
+	// it returns, if that is not ""; end is called once, with how the attempt
+	// ended. A traceparent among the task's own headers goes before either.
+	// Default: the trace that the task was created in, or else one of its own.
+	Trace func(ctx context.Context, d task.Delivery) (_ context.Context, traceparent string, end func(task.Outcome))
 }

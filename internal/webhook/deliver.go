@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/http/httptrace"
 	"time"
 
 	"github.com/foliot/foliot/internal/task"
@@ -24,26 +23,34 @@ var errTimeout = errors.New("the attempt's time is up")
 // the rest of its body did not come.
 func (s *Sender) Deliver(ctx context.Context, d task.Delivery) task.Outcome {
 	began := time.Now()
-	timed, stop := context.WithTimeoutCause(ctx, timeoutOf(d.Task), errTimeout)
-	defer stop()
-	attempt, giveUp := context.WithCancelCause(timed)
+	trace, end := "", func(task.Outcome) {}
+	if s.tracer != nil {
+		ctx, trace, end = s.tracer(ctx, d)
+	}
+	if trace == "" {
+		trace = parentOf(d)
+	}
+	// One context with a timer beside it, and not a context for each of the
+	// two: contexts are what an attempt costs most, after the system calls.
+	attempt, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
+	defer time.AfterFunc(timeoutOf(d.Task), func() { giveUp(errTimeout) }).Stop()
 
-	g := &gate{ctx: attempt, giveUp: giveUp, live: d.Live}
-	o := s.send(httptrace.WithClientTrace(asking(attempt), g.trace()), d, began, g)
-
+	g := newGate(attempt, giveUp, d.Live)
+	o := s.send(g, d, began, trace)
 	if !g.passed.IsZero() {
 		began = g.passed
 	}
 	o.StartedAt = task.FloorMillis(began)
 	o.Late = began.Sub(d.Task.Due.Time())
 	o.Latency = time.Since(began)
+	end(o)
 	return o
 }
 
 // send is Deliver without the clock's side of it.
-func (s *Sender) send(ctx context.Context, d task.Delivery, now time.Time, g *gate) task.Outcome {
-	request, err := newRequest(ctx, d, now)
+func (s *Sender) send(g *gate, d task.Delivery, now time.Time, trace string) task.Outcome {
+	request, err := s.newRequest(g.watching(), d, now, trace)
 	if err != nil {
 		return task.Outcome{Verdict: task.Failure, Error: err.Error()}
 	}
@@ -51,7 +58,7 @@ func (s *Sender) send(ctx context.Context, d task.Delivery, now time.Time, g *ga
 	// cookie, and adds no header.
 	reply, err := s.transport.RoundTrip(request)
 	if err != nil {
-		return failed(ctx, err, d.Task, g)
+		return failed(g, err, d.Task)
 	}
 	defer reply.Body.Close()
 

@@ -88,8 +88,7 @@ func TestAnAttemptCarriesTheTasksNameAndTime(t *testing.T) {
 func TestTheDueTimeOnTheWireIsTheOneThatWasAskedFor(t *testing.T) {
 	d := delivery(t, "http://127.0.0.1/")
 	d.Task.Due += 60_000 // a retry's
-	h := http.Header{}
-	setHeaders(h, d, time.Now())
+	h := headers(d, time.Now(), "", "")
 	if got := h.Get("Foliot-Due-At"); got != "2026-11-20T20:00:00.250Z" {
 		t.Errorf("got %s", got)
 	}
@@ -270,7 +269,7 @@ func TestARefusedConnectionCarriesNothingMore(t *testing.T) {
 	} {
 		ours, theirs := net.Pipe()
 		ctx, cancel := context.WithCancelCause(t.Context())
-		g := &gate{ctx: ctx, giveUp: cancel, live: func() error { return io.ErrUnexpectedEOF }}
+		g := newGate(ctx, cancel, func() error { return io.ErrUnexpectedEOF })
 		g.gotConn(httptrace.GotConnInfo{Conn: c.over(ours)})
 		if _, err := ours.Write([]byte("GET")); !errors.Is(err, io.ErrClosedPipe) {
 			t.Errorf("%s: writing gave %v", c.name, err)

@@ -31,24 +31,17 @@ func newDialer(closing context.Context, guard *Guard) *dialer {
 	}
 }
 
-// attemptKey is the key under which the context of an attempt knows itself.
-type attemptKey struct{}
-
-// asking makes ctx, of an attempt, one that a dial on its behalf can follow.
+// following returns a context that also ends when the attempt does that asked
+// for the dial of ctx, or when the Sender is closed.
+//
 // net/http cuts a dial off from the end of the attempt that asks for it, and
 // dials on for the sake of a later one. But attempts at a host that does not
 // answer then leave a dial each behind, with its descriptor: short timeouts
 // take all the process has, and its store is the next to open a file.
-func asking(ctx context.Context) context.Context {
-	return context.WithValue(ctx, attemptKey{}, ctx)
-}
-
-// following returns a context that also ends when the attempt does that asked
-// for the dial of ctx, or when the Sender is closed.
 func (d *dialer) following(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	stops := []func() bool{context.AfterFunc(d.closing, cancel)}
-	if attempt, ok := ctx.Value(attemptKey{}).(context.Context); ok {
+	if attempt, ok := ctx.Value(gateKey{}).(*gate); ok {
 		stops = append(stops, context.AfterFunc(attempt, cancel))
 	}
 	return ctx, func() {

@@ -16,8 +16,8 @@ import (
 // failed says what it means for the task that no reply came. Who ended the
 // attempt decides: we ourselves before the receiver, because what net/http
 // reports of a connection that we closed is no news of the receiver.
-func failed(ctx context.Context, err error, t *task.Task, g *gate) task.Outcome {
-	cause := context.Cause(ctx)
+func failed(g *gate, err error, t *task.Task) task.Outcome {
+	cause := context.Cause(g)
 	var denied *EgressDenied
 	switch {
 	case errors.Is(g.refusal, errLease):

@@ -20,11 +20,13 @@ import (
 // body is not repeated because its body cannot be read again; one without is
 // stopped here, on its way to the second connection.
 //
-// All of it runs on the goroutine of the attempt: no lock.
+// It is the context of the attempt too: what a dial on its behalf follows
+// (see dialer). All of it runs on the goroutine of the attempt: no lock.
 type gate struct {
-	ctx    context.Context
-	giveUp context.CancelCauseFunc // ends ctx
+	context.Context
+	giveUp context.CancelCauseFunc // ends it
 	live   func() error            // nil: there is no lease to lose
+	trace  httptrace.ClientTrace   // how net/http tells which connection it means to use
 
 	passed  time.Time // when the request was let through; zero: nothing was sent
 	refusal error     // why a connection was not used
@@ -35,9 +37,26 @@ var (
 	errLease  = errors.New("the lease is no longer held")
 )
 
-// trace has net/http call the gate for each connection it means to use.
-func (g *gate) trace() *httptrace.ClientTrace {
-	return &httptrace.ClientTrace{GotConn: g.gotConn}
+// newGate returns the gate of an attempt whose context is ctx and ends by giveUp.
+func newGate(ctx context.Context, giveUp context.CancelCauseFunc, live func() error) *gate {
+	g := &gate{Context: ctx, giveUp: giveUp, live: live}
+	g.trace.GotConn = g.gotConn
+	return g
+}
+
+// watching returns the context under which net/http asks the gate for each
+// connection that it means to use.
+func (g *gate) watching() context.Context { return httptrace.WithClientTrace(g, &g.trace) }
+
+// gateKey is the key under which the context of an attempt knows its gate.
+type gateKey struct{}
+
+// Value implements context.Context.
+func (g *gate) Value(key any) any {
+	if key == (gateKey{}) {
+		return g
+	}
+	return g.Context.Value(key)
 }
 
 func (g *gate) gotConn(info httptrace.GotConnInfo) {
@@ -51,7 +70,7 @@ func (g *gate) gotConn(info httptrace.GotConnInfo) {
 			return
 		}
 	}
-	if err := g.ctx.Err(); err != nil { // last: asking for the lease may have taken its time
+	if err := g.Err(); err != nil { // last: asking for the lease may have taken its time
 		g.refuse(info.Conn, err)
 		return
 	}

@@ -26,8 +26,9 @@ var contentTypes = map[task.BodyKind]string{
 	task.BinaryBody: "application/octet-stream",
 }
 
-// newRequest returns the request of a delivery, as it is written at now.
-func newRequest(ctx context.Context, d task.Delivery, now time.Time) (*http.Request, error) {
+// newRequest returns the request of a delivery as it is written at now, signed,
+// with trace as its traceparent.
+func (s *Sender) newRequest(ctx context.Context, d task.Delivery, now time.Time, trace string) (*http.Request, error) {
 	t := d.Task
 	if len(t.Request.Body) != t.Request.BodySize {
 		return nil, fmt.Errorf("build the request: %d bytes of the body are at hand, it has %d", len(t.Request.Body), t.Request.BodySize)
@@ -42,37 +43,69 @@ func newRequest(ctx context.Context, d task.Delivery, now time.Time) (*http.Requ
 		r.Body = io.NopCloser(bytes.NewReader(t.Request.Body))
 		r.ContentLength = int64(len(t.Request.Body))
 	}
-	setHeaders(r.Header, d, now)
+	var signature string
+	if s.secrets != nil {
+		signature = Sign(s.secrets(t.Namespace), t.ID, now, t.Request.Body)
+	}
+	r.Header = headers(d, now, trace, signature)
 	return r, nil
 }
 
-// setHeaders writes the task's headers and then Foliot's, which nothing can override.
-func setHeaders(h http.Header, d task.Delivery, now time.Time) {
+// headers returns the task's headers and Foliot's, which nothing can override.
+func headers(d task.Delivery, now time.Time, trace, signature string) http.Header {
 	t := d.Task
-	h.Set("User-Agent", userAgent)
-	h.Set("Traceparent", traceparent(t.ID, d.Number))
+	const ours = 11
+	h := make(http.Header, ours+len(t.Request.Headers))
+	values := make([]string, 0, ours+len(t.Request.Headers)) // one array for all of them: Header.Set would make one for each
+	set := func(name, value string) {
+		values = append(values, value)
+		h[name] = values[len(values)-1 : len(values) : len(values)]
+	}
+	set("User-Agent", userAgent)
+	set("Traceparent", trace)
 	if kind, ok := contentTypes[t.Request.BodyKind]; ok {
-		h.Set("Content-Type", kind)
+		set("Content-Type", kind)
 	}
 	for name, value := range t.Request.Headers {
 		if !task.ForbiddenHeader(name) { // a record may be older than the list
-			h.Set(name, value)
+			set(http.CanonicalHeaderKey(name), value)
 		}
 	}
-	h.Set("Webhook-Id", t.ID)
-	h.Set("Webhook-Timestamp", strconv.FormatInt(now.Unix(), 10))
-	h.Set("Foliot-Task", t.Name)
-	h.Set("Foliot-Queue", t.Queue)
-	h.Set("Foliot-Due-At", t.OriginalDue.Time().Format(timeLayout))
-	h.Set("Foliot-Attempt", strconv.Itoa(d.Number))
-	h.Set("Foliot-Max-Attempts", strconv.Itoa(t.Retry.MaxAttempts))
+	set(HeaderID, t.ID)
+	set(HeaderTimestamp, strconv.FormatInt(now.Unix(), 10))
+	if signature != "" {
+		set(HeaderSignature, signature)
+	}
+	set("Foliot-Task", t.Name)
+	set("Foliot-Queue", t.Queue)
+	set("Foliot-Due-At", t.OriginalDue.Time().Format(timeLayout))
+	set("Foliot-Attempt", strconv.Itoa(d.Number))
+	set("Foliot-Max-Attempts", strconv.Itoa(t.Retry.MaxAttempts))
+	return h
+}
+
+// parentOf returns the traceparent of an attempt that nobody traces here: the
+// one that the task was created in, or one that stands for the task.
+func parentOf(d task.Delivery) string {
+	if d.Task.Trace != "" {
+		return d.Task.Trace
+	}
+	return traceparent(d.Task.ID, d.Number)
 }
 
 // traceparent returns a W3C trace context: one trace for all attempts of a
 // task, a span for each. It is marked as sampled, because the usual sampler
 // follows its parent: unmarked, the receiver's own spans would vanish.
 func traceparent(id string, number int) string {
-	trace := sha256.Sum256([]byte(id))
-	span := sha256.Sum256([]byte(id + "/" + strconv.Itoa(number)))
-	return "00-" + hex.EncodeToString(trace[:16]) + "-" + hex.EncodeToString(span[:8]) + "-01"
+	var room [128]byte
+	seed := append(room[:0], id...)
+	trace := sha256.Sum256(seed)
+	seed = strconv.AppendInt(append(seed, '/'), int64(number), 10)
+	span := sha256.Sum256(seed)
+
+	var text [len("00-") + 2*16 + len("-") + 2*8 + len("-01")]byte
+	b := append(text[:0], "00-"...)
+	b = hex.AppendEncode(b, trace[:16])
+	b = hex.AppendEncode(append(b, '-'), span[:8])
+	return string(append(b, "-01"...))
 }

@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/foliot/foliot/internal/task"
 )
 
 const (
@@ -29,6 +31,8 @@ const (
 // connections between attempts; their goroutines belong to net/http and end
 // with the connections, at the latest by Close and idleTimeout.
 type Sender struct {
+	secrets   func(namespace string) [][]byte
+	tracer    func(context.Context, task.Delivery) (context.Context, string, func(task.Outcome))
 	transport *http.Transport
 	dialer    *dialer
 	close     context.CancelFunc
@@ -47,8 +51,10 @@ func New(cfg Config) *Sender {
 	protocols.SetHTTP1(true)
 
 	s := &Sender{
-		dialer: dialer,
-		close:  cancel,
+		secrets: cfg.Secrets,
+		tracer:  cfg.Trace,
+		dialer:  dialer,
+		close:   cancel,
 		transport: &http.Transport{
 			Proxy:                  nil, // the environment's proxy would decide where requests go, behind the guard's back
 			DialContext:            dialer.DialContext,
