@@ -60,6 +60,10 @@ var layers = []layer{
 		why: "dispatch knows the engine and the domain; stores and deliveries reach it as interfaces and functions, so that each can be replaced in a test",
 	},
 	{
+		path: "internal/upkeep", may: []string{"internal/task"},
+		why: "what runs in the background works through the store's contract, like everybody else",
+	},
+	{
 		path: "internal/webhook", may: []string{"internal/task"}, tech: []string{"code.dny.dev/ssrf"},
 		why: "an attempt is a function from a task to an outcome: where tasks come from and go to is not its business",
 	},

@@ -1,0 +1,427 @@
+package task
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// edit carries out an edit that has to succeed.
+func edit(t *testing.T, now Millis, s *Settings, e Edit) *Settings {
+	t.Helper()
+	changes, err := e.Apply(now, s)
+	if err != nil {
+		t.Fatalf("%T: %v", e, err)
+	}
+	return s.With(changes...)
+}
+
+// refused carries out an edit that has to fail, with an error of type E.
+func refused[E error](t *testing.T, now Millis, s *Settings, e Edit) E {
+	t.Helper()
+	changes, err := e.Apply(now, s)
+	var want E
+	if !errors.As(err, &want) || changes != nil {
+		t.Errorf("%+v: changes %v, error %v, want a %T", e, changes, err, want)
+	}
+	return want
+}
+
+func TestASettingIsReadBackAsItWasWritten(t *testing.T) {
+	ms, n := 5*time.Second, 3
+	for _, r := range []Setting{
+		&QueueSettings{
+			Namespace: "n", Name: "q", Version: 3, CreatedAt: t0, Rate: 0.5, Burst: 2, Concurrency: 4, PerDestination: 5,
+			Retry: RetryDefaults{MaxAttempts: &n, MinBackoff: &ms, MaxBackoff: &ms, MaxAge: &ms}, Timeout: ms, ExpireAfter: ms,
+			OnDead: "https://a.example/", KeepFinished: ms, KeepDead: ms, Paused: true, PausedUntil: t0, PurgeBefore: t0,
+		},
+		&NamespaceSettings{Name: "n", Version: 1, CreatedAt: t0, MaxPending: 5, MaxBytes: 6, CreateRate: 7.5, CreateBurst: 8},
+		&AccessToken{ID: "i", Namespace: "*", Scope: ScopeAdmin, Label: "l", Hash: "h", CreatedAt: t0, ExpiresAt: 2, RevokedAt: 3, LastUsedAt: 4},
+		&SigningSecret{ID: "i", Namespace: "n", Secret: "whsec_x", CreatedAt: t0, ExpiresAt: 5},
+	} {
+		raw, err := EncodeSetting(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := DecodeSetting(r.Key().Kind, raw)
+		if err != nil || !cmp.Equal(r, got) {
+			t.Errorf("%s: %v\n%s", raw, err, cmp.Diff(r, got))
+		}
+	}
+	if r, err := DecodeSetting(99, []byte("{}")); err == nil {
+		t.Errorf("kind 99 is read as %v", r)
+	}
+	if r, err := DecodeSetting(QueueKind, []byte("{")); err == nil {
+		t.Errorf("half a record is read as %v", r)
+	}
+}
+
+func TestSettingsOfOneMomentNeverChange(t *testing.T) {
+	before := edit(t, t0, NewSettings(), PutQueue{Queue: QueueSettings{Namespace: "default", Name: "q", Rate: 1}})
+	after := edit(t, t0, before, PauseQueue{Namespace: "default", Name: "q", Paused: true})
+	if before.Queue("default", "q").Paused || !after.Queue("default", "q").Paused {
+		t.Errorf("before %+v, after %+v", before.Queue("default", "q"), after.Queue("default", "q"))
+	}
+	gone := edit(t, t0, after, DropQueue{Namespace: "default", Name: "q"})
+	if after.Queue("default", "q").Version != 2 || gone.Queue("default", "q").Version != 0 || unset.Version != 0 {
+		t.Error("a drop reached what others read")
+	}
+}
+
+func TestPausesAndPurgesOutliveANewPut(t *testing.T) {
+	s := edit(t, t0, NewSettings(), PauseQueue{Namespace: "default", Name: "q", Paused: true, Until: t0 + minute})
+	s = edit(t, t0+1, s, PurgeQueue{Namespace: "default", Name: "q"})
+	s = edit(t, t0+2, s, PutQueue{Queue: QueueSettings{Namespace: "default", Name: "q", Concurrency: 3}})
+	q := s.Queue("default", "q")
+	if !q.Paused || q.PausedUntil != t0+minute || q.PurgeBefore != t0+1 || q.Concurrency != 3 || q.CreatedAt != t0 || q.Version != 3 {
+		t.Errorf("%+v", q)
+	}
+	if refused[*BusyError](t, t0, s, DropQueue{Namespace: "default", Name: "q"}); q.Held(t0+minute) != true {
+		t.Error("a purge under way holds the queue")
+	}
+	s = edit(t, t0, s, EndPurge{"default", "q", t0}) // an older one
+	if s.Queue("default", "q").PurgeBefore != t0+1 {
+		t.Error("the end of another purge ended this one")
+	}
+	s = edit(t, t0, s, EndPurge{"default", "q", t0 + 1})
+	if q := s.Queue("default", "q"); q.PurgeBefore != 0 || !q.Held(t0+minute-1) || q.Held(t0+minute) {
+		t.Errorf("%+v: a pause ends at its time", q)
+	}
+	s = edit(t, t0, s, PauseQueue{Namespace: "default", Name: "q"})
+	if q := s.Queue("default", "q"); q.Held(t0) || q.PausedUntil != 0 {
+		t.Errorf("%+v: it was resumed", q)
+	}
+}
+
+func TestAQueueIsPutInTheVersionThatWasSeen(t *testing.T) {
+	put := func(c Precondition) PutQueue {
+		return PutQueue{Queue: QueueSettings{Namespace: "default", Name: "q"}, If: c}
+	}
+	s := NewSettings()
+	if _, err := put(Precondition{IfMatch: []string{"*"}}).Apply(t0, s); !errors.Is(err, ErrPrecondition) {
+		t.Errorf("no queue matches *: %v", err)
+	}
+	s = edit(t, t0, s, put(Precondition{IfNoneMatch: true}))
+	if _, err := put(Precondition{IfNoneMatch: true}).Apply(t0, s); !errors.Is(err, ErrPrecondition) {
+		t.Errorf("there is one: %v", err)
+	}
+	seen := s.Queue("default", "q").ETag()
+	s = edit(t, t0, s, put(Precondition{IfMatch: []string{seen}}))
+	if _, err := put(Precondition{IfMatch: []string{seen}}).Apply(t0, s); !errors.Is(err, ErrPrecondition) {
+		t.Errorf("it was changed since: %v", err)
+	}
+}
+
+func TestOnlyQueuesThatCanWorkAreTaken(t *testing.T) {
+	short, long, negative := time.Microsecond, 2*time.Hour, -1
+	for path, q := range map[string]QueueSettings{
+		"queue":             {Name: "a b"},
+		"rate":              {Name: "q", Rate: -1},
+		"burst":             {Name: "q", Burst: 5},
+		"concurrency":       {Name: "q", Concurrency: -1},
+		"per_destination":   {Name: "q", PerDestination: MaxConcurrency + 1},
+		"keep_finished":     {Name: "q", KeepFinished: -1},
+		"keep_dead":         {Name: "q", KeepDead: MaxDuration + 1},
+		"timeout":           {Name: "q", Timeout: long},
+		"expire_after":      {Name: "q", ExpireAfter: -1},
+		"on_dead":           {Name: "q", OnDead: "ftp://x"},
+		"retry.min_backoff": {Name: "q", Retry: RetryDefaults{MinBackoff: &short}},
+		"retry.max_backoff": {Name: "q", Retry: RetryDefaults{MinBackoff: &long}},
+		"retry.max_attempts": {Name: "q", Retry: RetryDefaults{
+			MaxAttempts: &negative,
+		}},
+	} {
+		q.Namespace = "default"
+		if path == "retry.max_backoff" {
+			tiny := time.Second
+			q.Retry.MaxBackoff = &tiny
+		}
+		if err := refused[*FieldError](t, t0, NewSettings(), PutQueue{Queue: q}); err != nil && err.Path != path {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	for _, rate := range []float64{1e-9, MaxRate * 2} {
+		refused[*FieldError](t, t0, NewSettings(), PutQueue{Queue: QueueSettings{Namespace: "default", Name: "q", Rate: rate}})
+	}
+	refused[*MissingError](t, t0, NewSettings(), PutQueue{Queue: QueueSettings{Namespace: "other", Name: "q"}})
+}
+
+func TestAQueueFillsWhatATaskLeavesOpen(t *testing.T) {
+	three, wait := 3, 7*time.Second
+	q := &QueueSettings{
+		Namespace: "n", Name: "q", Timeout: time.Minute, ExpireAfter: time.Hour, OnDead: "https://a.example/",
+		Retry: RetryDefaults{MaxAttempts: &three, MinBackoff: &wait},
+	}
+	want := DefaultSpec()
+	want.Namespace, want.Queue = "n", "q"
+	want.Timeout, want.ExpireAfter, want.OnDead = time.Minute, time.Hour, "https://a.example/"
+	want.Retry.MaxAttempts, want.Retry.MinBackoff = 3, wait
+	if diff := cmp.Diff(want, q.Spec()); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(DefaultSpec(), NewSettings().Queue("default", "none").Spec()); diff != "" {
+		t.Error(diff)
+	}
+	if (&QueueSettings{Rate: 2.5}).BurstOrDefault() != 3 || (&QueueSettings{Rate: 0.1}).BurstOrDefault() != 1 || (&QueueSettings{Rate: 1, Burst: 9}).BurstOrDefault() != 9 {
+		t.Error("a burst is one second's worth, at least one")
+	}
+}
+
+func TestRetentionIsTheQueuesOrTheStores(t *testing.T) {
+	s := edit(t, t0, NewSettings(), PutQueue{Queue: QueueSettings{Namespace: "default", Name: "q", KeepDead: time.Minute}})
+	if got := s.Policy(policy, "default", "q"); got != (Policy{KeepFinished: policy.KeepFinished, KeepDead: time.Minute}) {
+		t.Errorf("%+v", got)
+	}
+	if got := s.Policy(policy, "default", "other"); got != policy {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestQuotasRefuseOnlyWhatMakesMore(t *testing.T) {
+	n := &NamespaceSettings{Name: "default", MaxPending: 2, MaxBytes: 10}
+	fresh := create(t) // 4 bytes
+	var full, room Counts
+	full.States[Scheduled], full.Bytes = 2, 8
+	room.States[Running], room.Bytes = 1, 4
+	cancelled := apply(t, t0, fresh, Cancel{Key: fresh.Key()})
+	bigger := apply(t, t0, fresh, Patch{Key: fresh.Key(), Body: &Body{TextBody, []byte("1234567890")}})
+	for _, c := range []struct {
+		name   string
+		have   Counts
+		old, t *Task
+		quota  string
+	}{
+		{"room for one", room, nil, fresh, ""},
+		{"no room", full, nil, fresh, QuotaPending},
+		{"a cancel frees", full, fresh, cancelled, ""},
+		{"a finished name used again", full, cancelled, fresh, QuotaPending},
+		{"a patch of the body", full, fresh, bigger, QuotaBytes},
+		{"a patch that makes no more", full, bigger, fresh, ""},
+	} {
+		err := n.Admit(c.have, c.old, c.t)
+		var quota *QuotaError
+		if errors.As(err, &quota) != (c.quota != "") || quota != nil && quota.Quota != c.quota {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+	if err := (*NamespaceSettings)(nil).Admit(full, nil, fresh); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCountsFollowEveryStep(t *testing.T) {
+	var c Counts
+	made := create(t)
+	runs := claim(t, made.Due, made, "x")
+	done := apply(t, made.Due, made, Cancel{Key: made.Key()})
+	for _, step := range [][2]*Task{{nil, made}, {made, runs}, {runs, made}, {made, done}} {
+		c.Move(step[0], step[1])
+	}
+	if c.States[Cancelled] != 1 || c.Pending() != 0 || c.Bytes != 0 || c.Total() != 1 {
+		t.Errorf("%+v", c)
+	}
+	c.Move(done, nil)
+	if c != (Counts{}) {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestATokenIsRecognisedByItsChecksumAndHash(t *testing.T) {
+	token, hash := MintToken()
+	if other, _ := MintToken(); other == token {
+		t.Fatal("twice the same")
+	}
+	if got, ok := HashToken(token); !ok || got != hash {
+		t.Errorf("%q, %v", got, ok)
+	}
+	last := byte('A')
+	if token[len(token)-3] == last {
+		last = 'B'
+	}
+	for _, wrong := range []string{"", "foliot_", token[1:], token + "A", token[:len(token)-1], token[:len(token)-3] + string(last) + token[len(token)-2:], "Foliot_" + token[7:]} {
+		if _, ok := HashToken(wrong); ok {
+			t.Errorf("%q is taken", wrong)
+		}
+	}
+}
+
+func TestATokenHoldsUntilItIsRevokedOrExpires(t *testing.T) {
+	s := NewSettings()
+	if s.Secured() {
+		t.Error("secured without a token")
+	}
+	_, hash := MintToken()
+	s = edit(t, t0, s, AddToken{Namespace: AllNamespaces, Scope: ScopeAdmin, Hash: hash, ExpiresAt: t0 + minute})
+	if got := s.Token(hash, t0+minute-1); got == nil || !got.Operator() || !s.Secured() {
+		t.Errorf("%+v", got)
+	}
+	if s.Token(hash, t0+minute) != nil {
+		t.Error("it has expired")
+	}
+	used := edit(t, t0, s, UseToken{AllNamespaces, hash[:16], t0 + 5})
+	if got := used.Token(hash, t0); got.LastUsedAt != t0+5 {
+		t.Errorf("%+v", got)
+	}
+	s = edit(t, t0+1, used, RevokeToken{AllNamespaces, hash[:16]})
+	if s.Token(hash, t0+1) != nil {
+		t.Error("it is revoked")
+	}
+	if !s.Secured() {
+		t.Error("the last token's end opened the server to everybody")
+	}
+	refused[*MissingError](t, t0, s, RevokeToken{"default", hash[:16]}) // another namespace's
+	refused[*MissingError](t, t0, s, AddToken{Namespace: "nobody", Scope: ScopeRead, Hash: hash})
+	refused[*FieldError](t, t0, s, AddToken{Namespace: "default", Scope: 0, Hash: hash})
+	refused[*FieldError](t, t0, s, AddToken{Namespace: "default", Scope: ScopeRead, Hash: hash, ExpiresAt: t0})
+	refused[*FieldError](t, t0, s, AddToken{Namespace: "default", Scope: ScopeRead, Hash: hash, Label: "a\nb"})
+}
+
+func TestTwoSecretsSignDuringARotation(t *testing.T) {
+	ids := func(s *Settings, now Millis) (ids []string) {
+		for _, secret := range s.Secrets("default", now) {
+			ids = append(ids, secret.ID)
+		}
+		return ids
+	}
+	add := func(id string, overlap Millis) AddSecret {
+		return AddSecret{Namespace: "default", ID: id, Secret: MintSecret(), Overlap: overlap}
+	}
+	s := edit(t, t0, NewSettings(), add("a", 0))
+	s = edit(t, t0+1, s, add("b", minute))
+	if got := ids(s, t0+2); !slices.Equal(got, []string{"b", "a"}) {
+		t.Errorf("during the rotation %v sign", got)
+	}
+	refused[*BusyError](t, t0+2, s, add("c", minute))
+	if got := ids(s, t0+1+minute); !slices.Equal(got, []string{"b"}) {
+		t.Errorf("after it %v sign", got)
+	}
+	s = edit(t, t0+1+minute, s, add("c", 0))
+	if got := ids(s, t0+2+minute); !slices.Equal(got, []string{"c", "b"}) || len(s.List(SecretKind, "default")) != 2 {
+		t.Errorf("%v sign", got)
+	}
+	s = edit(t, t0, s, DropSecret{"default", "b"})
+	refused[*MissingError](t, t0, s, DropSecret{"default", "b"})
+	if got := ids(s, t0+2+minute); !slices.Equal(got, []string{"c"}) {
+		t.Errorf("%v sign", got)
+	}
+}
+
+func TestANamespaceGoesWithAllThatWasDecidedOfIt(t *testing.T) {
+	s := edit(t, t0, NewSettings(), PutNamespace{Settings: NamespaceSettings{Name: "n", MaxPending: 5}})
+	s = edit(t, t0, s, PutQueue{Queue: QueueSettings{Namespace: "n", Name: "q"}})
+	s = edit(t, t0, s, AddSecret{Namespace: "n", ID: "a", Secret: MintSecret()})
+	_, hash := MintToken()
+	s = edit(t, t0, s, AddToken{Namespace: "n", Scope: ScopeRead, Hash: hash})
+	refused[*BusyError](t, t0, s, DropNamespace{"n"})
+	s = edit(t, t0, s, RevokeToken{"n", hash[:16]})
+	s = edit(t, t0, s, DropNamespace{"n"})
+	if s.Namespace("n") != nil || len(s.List(QueueKind, "")) != 0 || len(s.Secrets("n", t0)) != 0 {
+		t.Error("something of it was left")
+	}
+	if s.Namespace("default") == nil {
+		t.Error("the default namespace is always there")
+	}
+	refused[*MissingError](t, t0, s, DropNamespace{"n"})
+}
+
+func TestADeathIsToldToWhoeverWantsToKnow(t *testing.T) {
+	made := create(t, func(s *Spec) { s.OnDead, s.Retry.MaxAttempts = "https://ops.example/dead?x=1", 1 })
+	runs := claim(t, made.Due, made, "x")
+	r, err := Settlement{Key: runs.Key(), Token: "x", Outcome: Outcome{Verdict: Failure, Status: 500, Error: "boom"}}.Apply(made.Due+5, runs, policy)
+	if err != nil || r.Task.State != Dead || r.Spawned == nil {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	n := r.Spawned
+	if n.Name != "a@dead.id-1.1" || n.Namespace != "default" || n.Queue != made.Queue || n.Due != made.Due+5 || n.State != Scheduled || n.OnDead != "" {
+		t.Errorf("%+v", n)
+	}
+	if n.Request.URL != made.OnDead || n.Request.Destination != "ops.example:443" || n.Request.BodySize != len(n.Request.Body) || n.ID == made.ID {
+		t.Errorf("%+v", n.Request)
+	}
+	const want = `{"type":"task.dead","timestamp":"2027-01-15T08:01:00.005Z","data":{"namespace":"default","name":"a","id":"id-1","queue":"default",` +
+		`"url":"https://receiver.example/hook","reason":"attempts_exhausted","due_at":"2027-01-15T08:01:00Z","attempts":1,"status":500,"error":"boom"}}`
+	if diff := cmp.Diff(want, string(n.Request.Body)); diff != "" {
+		t.Error(diff)
+	}
+	silent := create(t, func(s *Spec) { s.Retry.MaxAttempts = 1 })
+	runs = claim(t, silent.Due, silent, "x")
+	if r, _ := (Settlement{Key: runs.Key(), Token: "x", Outcome: Outcome{Verdict: Refusal}}).Apply(made.Due, runs, policy); r.Spawned != nil {
+		t.Errorf("%+v", r.Spawned)
+	}
+}
+
+func TestWhatWasRunByHandWaitsInALaneOfItsOwn(t *testing.T) {
+	made := create(t)
+	urgent := apply(t, t0, made, Run{Key: made.Key()})
+	if urgent.Lane().Priority != Urgent || urgent.Priority != Normal {
+		t.Errorf("%+v", urgent.Lane())
+	}
+	runs := claim(t, t0, urgent, "x")
+	r, err := Settlement{Key: runs.Key(), Token: "x", Outcome: Outcome{Verdict: Failure}}.Apply(t0, runs, policy)
+	if err != nil || r.Task.Lane() != made.Lane() {
+		t.Errorf("%+v, %v: a retry is no longer urgent", r.Task.Lane(), err)
+	}
+}
+
+func TestTheAuditLogSaysWhatChanged(t *testing.T) {
+	who := Actor{By: "token:1", Addr: "10.0.0.1"}
+	c := Create{Spec: demand()}
+	r, _ := c.Apply(t0, nil, policy)
+	got, ok := AuditChange(t0, who, c, r)
+	want := AuditEntry{At: t0, By: "token:1", Addr: "10.0.0.1", Namespace: "default", Action: "task.create", Target: "a", ID: "id-1", Version: 1}
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" || !ok {
+		t.Error(ok, diff)
+	}
+	if _, ok := AuditChange(t0, who, c, Result{Task: r.Task, Effect: Repeated}); ok {
+		t.Error("a repeat changed nothing")
+	}
+	e := PauseQueue{Namespace: "default", Name: "q", Paused: true}
+	changes, _ := e.Apply(t0, NewSettings())
+	if got, ok := AuditEdit(t0, who, e, changes); !ok || got.Action != "queue.pause" || got.Target != "q" || got.Version != 1 {
+		t.Errorf("%+v, %v", got, ok)
+	}
+	if _, ok := AuditEdit(t0, who, UseToken{}, changes); ok {
+		t.Error("a use is no mutation")
+	}
+	for _, f := range []AuditFilter{{Namespace: "other"}, {Action: "task.touch"}, {Target: "b"}, {By: "x"}, {From: t0 + 1}, {Until: t0}} {
+		if f.Match(&want) {
+			t.Errorf("%+v chooses it", f)
+		}
+	}
+	if f := (AuditFilter{Namespace: "default", Action: "task.create", Target: "a", By: "token:1", From: t0, Until: t0 + 1}); !f.Match(&want) {
+		t.Error("all fields hold")
+	}
+}
+
+func FuzzHashTokenTakesOnlyWhatWasMinted(f *testing.F) {
+	token, _ := MintToken()
+	f.Add(token)
+	f.Add("foliot_")
+	f.Fuzz(func(t *testing.T, s string) {
+		if hash, ok := HashToken(s); ok && (len(hash) != 64 || len(s) != len(token)) {
+			t.Errorf("%q", s)
+		}
+	})
+}
+
+func FuzzDecodeSettingNeverPanics(f *testing.F) {
+	f.Add(uint8(QueueKind), []byte(`{"name":"q","rate":1}`))
+	f.Add(uint8(TokenKind), []byte(`{"id":"x","scope":2}`))
+	f.Fuzz(func(t *testing.T, kind uint8, raw []byte) {
+		r, err := DecodeSetting(SettingKind(kind), raw)
+		if err != nil {
+			return
+		}
+		again, err := EncodeSetting(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if same, err := DecodeSetting(SettingKind(kind), again); err != nil || !cmp.Equal(r, same, cmpopts.EquateEmpty()) {
+			t.Errorf("%s: %v", again, err)
+		}
+	})
+}

@@ -1,0 +1,7 @@
+// Package upkeep carries out what operators asked for and what takes longer
+// than a request: it ends purges, and notes when tokens were used last.
+//
+// Nothing is remembered here. What is to be done stands in the settings, so
+// that whatever is interrupted, by a crash too, is begun again: a purge is a
+// mark in its queue's settings until its last task is cancelled.
+package upkeep

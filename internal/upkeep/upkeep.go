@@ -1,0 +1,111 @@
+package upkeep
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// Store is what the upkeep needs of one.
+type Store interface {
+	Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]task.Reply, error)
+	List(ctx context.Context, f task.Filter, page task.Page) (task.Listing, error)
+	Settings() *task.Settings
+	Configure(ctx context.Context, now task.Millis, edits []task.Edit) ([]task.EditReply, error)
+}
+
+// Config says how an Upkeep works.
+type Config struct {
+	// Every is how often the settings are looked at, whatever Look said.
+	// Default: 1 s.
+	Every time.Duration
+	// UsesEvery is how often the last uses of tokens are noted. Default: 1 min.
+	UsesEvery time.Duration
+	// Uses returns, and forgets, the uses of tokens since it was called last.
+	// Default: none.
+	Uses func() []task.Edit
+	// Logger is told what was done, and what failed. Default: none.
+	Logger *slog.Logger
+}
+
+func (c Config) withDefaults() Config {
+	if c.Every == 0 {
+		c.Every = time.Second
+	}
+	if c.UsesEvery == 0 {
+		c.UsesEvery = time.Minute
+	}
+	if c.Uses == nil {
+		c.Uses = func() []task.Edit { return nil }
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// Upkeep is the background work of a server.
+type Upkeep struct {
+	config Config
+	store  Store
+	look   chan struct{} // there may be something to do: has room for one
+}
+
+// New returns an Upkeep. Nothing happens before Run.
+func New(config Config, store Store) *Upkeep {
+	return &Upkeep{config: config.withDefaults(), store: store, look: make(chan struct{}, 1)}
+}
+
+// Look says that the settings have changed: a hint, they are looked at every
+// Config.Every. It does not block.
+func (u *Upkeep) Look() {
+	select {
+	case u.look <- struct{}{}:
+	default:
+	}
+}
+
+// Run works until ctx ends, in the caller's goroutine. What is under way then
+// is given up, and begun again by the next Run; the uses of tokens are noted.
+func (u *Upkeep) Run(ctx context.Context) {
+	every, uses := time.NewTicker(u.config.Every), time.NewTicker(u.config.UsesEvery)
+	defer every.Stop()
+	defer uses.Stop()
+	for {
+		select {
+		case <-u.look:
+			u.purges(ctx)
+		case <-every.C:
+			u.purges(ctx)
+		case <-uses.C:
+			u.noteUses(ctx)
+		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+			defer cancel()
+			u.noteUses(last)
+			return
+		}
+	}
+}
+
+// lastWords is how long Run may take after its context has ended.
+const lastWords = 2 * time.Second
+
+func (u *Upkeep) noteUses(ctx context.Context) {
+	if edits := u.config.Uses(); len(edits) > 0 {
+		if _, err := u.store.Configure(ctx, now(), edits); err != nil {
+			u.complain(ctx, "note when tokens were used", err)
+		}
+	}
+}
+
+// complain logs a failure, unless it only says that we are to stop.
+func (u *Upkeep) complain(ctx context.Context, doing string, err error) {
+	if ctx.Err() == nil {
+		u.config.Logger.LogAttrs(ctx, slog.LevelError, doing+": failed, tried again soon", slog.Any("error", err))
+	}
+}
+
+func now() task.Millis { return task.CeilMillis(time.Now()) }
