@@ -32,6 +32,7 @@ type TaskInput struct {
 	Priority    string            `json:"priority,omitempty" enum:"high,normal,low" default:"normal"`
 	Labels      map[string]string `json:"labels,omitempty" maxProperties:"64" doc:"To find it by; keys to 128 bytes, values to 256."`
 	Retry       *Retry            `json:"retry,omitempty" doc:"When it is tried again."`
+	OnDead      *string           `json:"on_dead,omitempty" format:"uri" maxLength:"8192" example:"https://shop.internal/dead" doc:"A URL that is told, by a POST that is a task of its own, when the task dies. Absent: the queue's; an empty string: none."`
 }
 
 // HTTPInput is the request to send. At most one of Body and BodyBase64 is given.
@@ -52,7 +53,7 @@ type Retry struct {
 }
 
 // TaskPatch is the body of a patch: absent fields stay as they are. In the
-// JSON, null gives a field its default again and removes a label, a header or
+// JSON, null gives a field its queue's default again and removes a label, a header or
 // the body; in Go, a nil value of a map does.
 type TaskPatch struct {
 	At          string             `json:"at,omitempty" format:"date-time" doc:"At most one of at and delay is given."`
@@ -64,6 +65,7 @@ type TaskPatch struct {
 	Priority    *string            `json:"priority,omitempty" nullable:"true" doc:"high, normal or low."`
 	Labels      map[string]*string `json:"labels,omitempty" doc:"Merged into the labels there are; null removes one."`
 	Retry       *RetryPatch        `json:"retry,omitempty"`
+	OnDead      *string            `json:"on_dead,omitempty" nullable:"true" maxLength:"8192" doc:"null: the queue's; an empty string: none."`
 }
 
 // HTTPPatch changes the request to send.
@@ -90,7 +92,7 @@ type Task struct {
 	TaskInput
 
 	ID              string    `json:"id" doc:"New for each incarnation of the name; the webhook-id of every attempt."`
-	State           string    `json:"state" enum:"scheduled,running,delivered,cancelled,expired,dead"`
+	State           string    `json:"state" enum:"scheduled,held,running,delivered,cancelled,expired,dead" doc:"held: scheduled, in a queue that is paused or being purged."`
 	Reason          string    `json:"reason,omitempty" doc:"Why it is dead, expired or cancelled: a stable code."`
 	DueAt           string    `json:"due_at" format:"date-time" doc:"When the next attempt starts, or the last one was to."`
 	Version         uint64    `json:"version" doc:"Counts what clients changed; attempts do not change it."`
@@ -99,6 +101,7 @@ type Task struct {
 	CancelRequested bool      `json:"cancel_requested,omitempty" doc:"Cancelled while an attempt was under way: no retry follows."`
 	BodySize        int       `json:"body_size,omitempty" doc:"Bytes of its body; a finished task keeps none."`
 	Reclaims        int       `json:"reclaims,omitempty" doc:"Attempts that were lost with the process that made them; 10 are the end."`
+	Traceparent     string    `json:"traceparent,omitempty" doc:"The span of the request that created it (W3C Trace Context), which the spans of its attempts are linked to."`
 	Attempts        []Attempt `json:"attempts" nullable:"false" doc:"The last 20, oldest first; a finished task keeps one."`
 	Durability      string    `json:"durability,omitempty" doc:"In the reply to a mutation: what survives. synced: a power loss."`
 }

@@ -1,0 +1,69 @@
+package wire
+
+// Live is what a server is doing at this moment. A namespace's own token sees
+// its queues and destinations alone; fields about the whole server are absent then.
+type Live struct {
+	At           string            `json:"at" format:"date-time"`
+	Running      int               `json:"running,omitempty" doc:"Attempts under way, of all namespaces."`
+	Slots        int               `json:"slots,omitempty" doc:"How many may be."`
+	Late         *Lateness         `json:"late,omitempty"`
+	Attempts     *AttemptTotals    `json:"attempts,omitempty"`
+	Queues       []LiveQueue       `json:"queues" nullable:"false" doc:"Those that have something running or overdue."`
+	Destinations []LiveDestination `json:"destinations" nullable:"false" doc:"Those that have something running or overdue, or whose breaker is not closed."`
+}
+
+// Lateness is how long after its due time the first byte of an attempt was
+// sent, over the last minute.
+type Lateness struct {
+	Count uint64  `json:"count"`
+	P50MS float64 `json:"p50_ms"`
+	P90MS float64 `json:"p90_ms"`
+	P99MS float64 `json:"p99_ms"`
+	MaxMS float64 `json:"max_ms"`
+}
+
+// AttemptTotals counts how attempts ended, and tasks died, since the server started.
+type AttemptTotals struct {
+	Delivered   uint64 `json:"delivered"`
+	Failed      uint64 `json:"failed"`
+	Deferred    uint64 `json:"deferred" doc:"The receiver said when to come back."`
+	Refused     uint64 `json:"refused" doc:"410, Foliot-No-Retry, or denied by the egress guard."`
+	Interrupted uint64 `json:"interrupted" doc:"Stopped with the server."`
+	Dead        uint64 `json:"dead" doc:"Tasks that gave up, whatever the reason."`
+}
+
+// LiveQueue is what goes on in a queue.
+type LiveQueue struct {
+	Namespace string  `json:"namespace"`
+	Queue     string  `json:"queue"`
+	Running   int     `json:"running"`
+	Overdue   int     `json:"overdue" doc:"Tasks that are due and wait, as far as this server has read them."`
+	OldestMS  float64 `json:"oldest_ms,omitempty" doc:"For how long the oldest of them has been due."`
+	LimitedBy string  `json:"limited_by,omitempty" enum:"paused,purging,rate,concurrency,per_destination,slots" doc:"What they wait for."`
+}
+
+// LiveDestination is what goes on between a namespace and a destination.
+type LiveDestination struct {
+	Namespace   string  `json:"namespace"`
+	Destination string  `json:"destination" doc:"host:port"`
+	Running     int     `json:"running"`
+	Overdue     int     `json:"overdue"`
+	OldestMS    float64 `json:"oldest_ms,omitempty"`
+	Breaker     string  `json:"breaker" enum:"closed,open,half_open" doc:"open: it failed again and again and is left alone, until open_until. half_open: a few attempts find out."`
+	OpenUntil   string  `json:"open_until,omitempty" format:"date-time"`
+}
+
+// Cluster says which servers there are, and how they keep what they are told.
+type Cluster struct {
+	Nodes      []Node `json:"nodes" nullable:"false"`
+	Durability string `json:"durability" doc:"What survives: memory, nothing; synced, a power loss."`
+	Secured    bool   `json:"secured" doc:"Requests need a token."`
+}
+
+// Node is one server.
+type Node struct {
+	Version   string `json:"version"`
+	StartedAt string `json:"started_at" format:"date-time"`
+	Uptime    string `json:"uptime" example:"36h4m0s"`
+	Ready     bool   `json:"ready"`
+}
