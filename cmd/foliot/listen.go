@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -23,6 +24,7 @@ type listenCmd struct {
 	Count  int           `placeholder:"N" help:"Stop after so many callbacks (default: never)."`
 	Try    time.Duration `placeholder:"DURATION" help:"Create a task that calls this receiver after that long, print it, and stop."`
 	Quiet  bool          `short:"q" help:"Do not print bodies."`
+	Verify []string      `env:"FOLIOT_VERIFY_SECRET" placeholder:"SECRET" help:"Accept only callbacks signed with this secret (whsec_…), or with one of those in @FILE, and answer 401 to others. May be repeated."`
 }
 
 // Help shows examples below the usage line.
@@ -30,11 +32,15 @@ func (listenCmd) Help() string {
 	return `Receives callbacks and prints a line for each: when it came, method and path, the task's name, the number of the attempt,
 how late it is against its due time by this machine's clock, and its body.
 
+With --verify it does what a receiver should do: it prints whether the signature holds, and answers 401 where it does not. What stands
+on the command line is seen by every user of the machine; a secret is better kept in FOLIOT_VERIFY_SECRET or, one a line, in a file.
+
 Examples:
 
     foliot listen
     foliot listen --try 3s                 a first callback: needs a server
     foliot listen 9001 --status 503        see retries
+    foliot listen --verify @secrets.txt    verify signatures
     foliot listen -o json --count 10 | jq .late_ms`
 }
 
@@ -48,6 +54,8 @@ type callback struct {
 	WebhookID string   `json:"webhook_id,omitempty"`
 	DueAt     string   `json:"due_at,omitempty"`
 	LateMS    *float64 `json:"late_ms,omitempty"`
+	Verified  *bool    `json:"verified,omitempty"` // only with --verify
+	Refusal   string   `json:"refusal,omitempty"`  // why it is not verified
 	Body      string   `json:"body,omitempty"`
 }
 
@@ -63,13 +71,17 @@ func (c *listenCmd) Run(ctx context.Context, con *console, api *client) error {
 	if err != nil {
 		return err
 	}
+	keys, err := verifyKeys(c.Verify)
+	if err != nil {
+		return err
+	}
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
 		return listenError("ADDR", addr, err)
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	rc := &receiver{cmd: c, con: con, stop: stop}
+	rc := &receiver{cmd: c, con: con, keys: keys, stop: stop}
 	con.notef("receiving callbacks on http://%s; Ctrl-C stops", l.Addr())
 	if c.Try > 0 {
 		if rc.awaited, err = c.try(ctx, con, api, l.Addr()); err != nil {
@@ -103,6 +115,7 @@ func (c *listenCmd) try(ctx context.Context, con *console, api *client, addr net
 type receiver struct {
 	cmd     *listenCmd
 	con     *console
+	keys    [][]byte // none: signatures are not looked at
 	stop    context.CancelFunc
 	awaited string // the task after whose callback it stops; "" for none
 
@@ -110,20 +123,26 @@ type receiver struct {
 	seen int
 }
 
-// maxShown bounds the body that is kept of a callback.
-const maxShown = 64 << 10
+const (
+	maxShown = 64 << 10         // of a body
+	maxRead  = task.MaxBody + 1 // a signature covers all of it
+)
 
 func (rc *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	arrived := time.Now()
-	body, _ := io.ReadAll(io.LimitReader(r.Body, maxShown)) // what was cut off is shown as far as it came
+	body, _ := io.ReadAll(io.LimitReader(r.Body, maxRead)) // what was cut off is shown as far as it came
 	if rc.cmd.Delay > 0 && !pause(r.Context(), rc.cmd.Delay) {
 		return
 	}
-	if !rc.show(observe(r, arrived, body)) {
-		w.WriteHeader(http.StatusServiceUnavailable)
-		return
+	c := observe(r, arrived, body)
+	status := rc.cmd.Status
+	if len(rc.keys) > 0 && !c.verify(rc.keys, r.Header, arrived, body) {
+		status = http.StatusUnauthorized
 	}
-	w.WriteHeader(rc.cmd.Status)
+	if !rc.show(c) {
+		status = http.StatusServiceUnavailable
+	}
+	w.WriteHeader(status)
 }
 
 // show prints one callback, unless --count was reached.
@@ -162,8 +181,7 @@ func observe(r *http.Request, arrived time.Time, body []byte) callback {
 		late := float64(arrived.Sub(due).Microseconds()) / 1000
 		c.LateMS = &late
 	}
-	c.Body = string(body)
-	if !utf8.Valid(body) {
+	if c.Body = strings.ToValidUTF8(string(body[:min(len(body), maxShown)]), ""); !utf8.Valid(body) {
 		c.Body = fmt.Sprintf("(%d bytes that are no text)", len(body))
 	}
 	return c
@@ -177,6 +195,12 @@ func (c callback) line() string {
 	}
 	if c.LateMS != nil {
 		words = append(words, fmt.Sprintf("%+.1f ms", *c.LateMS))
+	}
+	switch {
+	case c.Refusal != "":
+		words = append(words, "REFUSED: "+c.Refusal)
+	case c.Verified != nil:
+		words = append(words, "verified")
 	}
 	if c.Body != "" {
 		words = append(words, strings.TrimSpace(c.Body))

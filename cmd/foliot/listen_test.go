@@ -2,15 +2,21 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/webhook"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -127,4 +133,126 @@ func TestAPortInUseIsSaidClearly(t *testing.T) {
 	}
 	l.stop()
 	<-l.code
+}
+
+// callSigned sends a callback that is signed with keys, after edit, and returns
+// the answer's status.
+func callSigned(t *testing.T, url, body string, edit func(http.Header), keys ...[]byte) int {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	req.Header.Set(webhook.HeaderID, "0198c0de")
+	req.Header.Set(webhook.HeaderTimestamp, strconv.FormatInt(now.Unix(), 10))
+	if len(keys) > 0 {
+		req.Header.Set(webhook.HeaderSignature, webhook.Sign(keys, "0198c0de", now, []byte(body)))
+	}
+	if edit != nil {
+		edit(req.Header)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Error(err)
+		return 0
+	}
+	resp.Body.Close()
+	return resp.StatusCode
+}
+
+func TestListenVerifiesSignatures(t *testing.T) {
+	older, newer, other := bytes.Repeat([]byte{1}, 32), bytes.Repeat([]byte{2}, 24), bytes.Repeat([]byte{3}, 32)
+	file := filepath.Join(t.TempDir(), "secrets")
+	if err := os.WriteFile(file, []byte(webhook.FormatSecret(older)+"\r\n\n  "+webhook.FormatSecret(newer)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("FOLIOT_VERIFY_SECRET", webhook.FormatSecret(older)+","+webhook.FormatSecret(newer))
+	for _, args := range [][]string{
+		{"--verify", webhook.FormatSecret(older), "--verify", webhook.FormatSecret(newer)},
+		{"--verify", "@" + file},
+		{}, // from the environment
+	} {
+		l := start(t, append([]string{"listen", "127.0.0.1:0", "-o", "json"}, args...)...)
+		url := urlPattern.FindString(l.line(t, l.stderr))
+		late := func(h http.Header) { h.Set(webhook.HeaderTimestamp, "1700000000") }
+		for _, c := range []struct {
+			name   string
+			body   string
+			keys   [][]byte
+			edit   func(http.Header)
+			status int
+			why    string
+		}{
+			{"the old secret", "hello", [][]byte{older}, nil, 200, ""},
+			{"both secrets", "hello", [][]byte{newer, older}, nil, 200, ""},
+			{"both secrets, and an empty body", "", [][]byte{newer, older}, nil, 200, ""},
+			{"the longest body", strings.Repeat("x", task.MaxBody), [][]byte{newer}, nil, 200, ""},
+			{"a body too long", strings.Repeat("x", task.MaxBody+1), [][]byte{newer}, nil, 401, "longer than"},
+			{"another secret", "hello", [][]byte{other}, nil, 401, "no signature fits"},
+			{"no signature", "hello", nil, nil, 401, "no signature"},
+			{"a replay", "hello", [][]byte{older}, late, 401, "older than 5 minutes"},
+		} {
+			answer := make(chan int, 1)
+			go func() { answer <- callSigned(t, url+"/hook", c.body, c.edit, c.keys...) }()
+			var got callback
+			if err := json.Unmarshal([]byte(l.line(t, l.stdout)), &got); err != nil {
+				t.Fatal(err)
+			}
+			if status := <-answer; status != c.status {
+				t.Errorf("%v, %s: answered %d", args, c.name, status)
+			}
+			if got.Verified == nil || *got.Verified != (c.status == 200) || !strings.Contains(got.Refusal, c.why) || (got.Refusal == "") != (c.why == "") {
+				t.Errorf("%v, %s: it printed %q", args, c.name, got.Refusal)
+			}
+		}
+		l.stop()
+		<-l.code
+	}
+	http.DefaultClient.CloseIdleConnections()
+}
+
+func TestListenSaysForPeopleWhatItVerified(t *testing.T) {
+	key := bytes.Repeat([]byte{1}, 32)
+	l := start(t, "listen", "127.0.0.1:0", "--count", "2", "--verify", webhook.FormatSecret(key))
+	url := urlPattern.FindString(l.line(t, l.stderr))
+	for _, c := range []struct {
+		keys [][]byte
+		want string
+	}{
+		{[][]byte{key}, "  POST  /hook  verified  hello"},
+		{nil, "  POST  /hook  REFUSED: it carries no signature  hello"},
+	} {
+		answer := make(chan int, 1)
+		go func() { answer <- callSigned(t, url+"/hook", "hello", nil, c.keys...) }()
+		if got := l.line(t, l.stdout); !strings.HasSuffix(got, c.want) {
+			t.Errorf("listen printed %q", got)
+		}
+		<-answer
+	}
+	<-l.code
+	http.DefaultClient.CloseIdleConnections()
+}
+
+func TestListenNamesWhatIsWrongWithASecretAndDoesNotShowIt(t *testing.T) {
+	empty := filepath.Join(t.TempDir(), "empty")
+	bad := filepath.Join(t.TempDir(), "bad")
+	for name, text := range map[string]string{empty: "\n", bad: "hunter2"} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for arg, want := range map[string]string{
+		"hunter2":       "whsec_ followed by 24 to 64 bytes",
+		"whsec_hunter2": "whsec_ followed by 24 to 64 bytes",
+		"@" + empty:     "no secret in " + empty,
+		"@" + bad:       bad,
+		"@" + bad + "x": "no such file",
+	} {
+		var out, errs strings.Builder
+		code := run(t.Context(), []string{"listen", "127.0.0.1:0", "--verify", arg}, strings.NewReader(""), &out, &errs)
+		if code != exitUsage || !strings.Contains(errs.String(), want) || strings.Contains(errs.String(), "hunter2") {
+			t.Errorf("--verify %s: it ended with %d and said %q", arg, code, errs.String())
+		}
+	}
 }

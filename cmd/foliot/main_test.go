@@ -16,7 +16,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	for _, name := range []string{"FOLIOT_SERVER", "FOLIOT_OUTPUT", "FOLIOT_LISTEN", "FOLIOT_DATA", "FOLIOT_STORE"} {
+	for _, name := range []string{"FOLIOT_SERVER", "FOLIOT_OUTPUT", "FOLIOT_LISTEN", "FOLIOT_DATA", "FOLIOT_STORE", "FOLIOT_VERIFY_SECRET"} {
 		_ = os.Unsetenv(name) // the developer's own settings
 	}
 	goleak.VerifyTestMain(m)

@@ -27,8 +27,8 @@ const Tolerance = 5 * time.Minute
 var (
 	ErrUnsigned  = errors.New("it carries no signature")
 	ErrMalformed = errors.New("its signature headers are malformed")
-	ErrTooOld    = fmt.Errorf("it is older than %s by this clock", Tolerance)
-	ErrTooNew    = fmt.Errorf("it is from more than %s ahead of this clock", Tolerance)
+	ErrTooOld    = errors.New("it is older than 5 minutes by this clock")
+	ErrTooNew    = errors.New("it is from more than 5 minutes ahead of this clock")
 	ErrNoMatch   = errors.New("no signature fits: another secret, or another body, id or time than was signed")
 )
 

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/webhook"
+)
+
+// verify notes whether c is signed with one of keys, and returns it.
+func (c *callback) verify(keys [][]byte, h http.Header, arrived time.Time, body []byte) bool {
+	err := webhook.Verify(keys, h, body, arrived)
+	if len(body) == maxRead {
+		err = fmt.Errorf("its body is longer than %d bytes, Foliot's longest", task.MaxBody)
+	}
+	verified := err == nil
+	c.Verified = &verified
+	if !verified {
+		c.Refusal = err.Error()
+	}
+	return verified
+}
+
+// verifyKeys returns the keys of secrets. An entry that begins with @ names a
+// file with a secret on each line.
+func verifyKeys(secrets []string) ([][]byte, error) {
+	var keys [][]byte
+	for _, s := range secrets {
+		list := []string{s}
+		name, isFile := strings.CutPrefix(s, "@")
+		if isFile {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				return nil, badInput("--verify", "%v", err)
+			}
+			if list = strings.Fields(string(text)); len(list) == 0 {
+				return nil, badInput("--verify", "there is no secret in %s", name)
+			}
+		}
+		for _, s := range list {
+			key, err := webhook.ParseSecret(strings.TrimSpace(s))
+			switch {
+			case err != nil && isFile:
+				return nil, badInput("--verify", "a line of %s is none: %v", name, err)
+			case err != nil: // without the value: it may be a secret all the same
+				return nil, badInput("--verify", "%v; or it names a file, as @FILE", err)
+			}
+			keys = append(keys, key)
+		}
+	}
+	return keys, nil
+}
