@@ -72,6 +72,15 @@ var layers = []layer{
 		why: "the API speaks to the domain's contracts: a store or the dispatcher named here could not be exchanged",
 	},
 	{
+		path: "internal/telemetry/metrics", may: []string{"internal/task"}, tech: []string{"github.com/prometheus"},
+		why: "metrics are told by plain functions and ask through closures: no part of the server needs to know Prometheus",
+	},
+	{
+		path: "internal/telemetry/tracing", may: []string{"internal/task"},
+		tech: []string{"go.opentelemetry.io", "google.golang.org/protobuf/proto"},
+		why:  "OpenTelemetry is heavy, and off by default: it stays behind three functions",
+	},
+	{
 		path: "internal/dashboard",
 		why:  "the dashboard is a page over the public API: what it cannot do with that, others cannot do either",
 	},

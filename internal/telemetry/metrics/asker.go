@@ -1,0 +1,173 @@
+package metrics
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// askTimeout is shorter than the timeout of a scrape, so that one source that hangs does
+// not hide the others.
+const askTimeout = 5 * time.Second
+
+var queueLabels = []string{"namespace", "queue"}
+
+// What the asker exposes.
+var (
+	tasksDesc = prometheus.NewDesc("foliot_tasks",
+		"Tasks in the store, by state.", append(queueLabels, "state"), nil)
+	bodiesDesc = prometheus.NewDesc("foliot_task_body_bytes",
+		"Bytes of the bodies of tasks in the store.", queueLabels, nil)
+	overdueDesc = prometheus.NewDesc("foliot_oldest_overdue_seconds",
+		"How long the oldest task that waits to be sent has been due. 0 where none is; paused queues are left out.", queueLabels, nil)
+
+	runningDesc = prometheus.NewDesc("foliot_attempts_running",
+		"Attempts under way, from the claim to the settlement.", nil, nil)
+	freeDesc = prometheus.NewDesc("foliot_slots_free",
+		"How many more attempts may be under way.", nil, nil)
+	windowTasksDesc = prometheus.NewDesc("foliot_window_tasks",
+		"Tasks in the near window: read from the store, waiting in memory for their due time or a slot.", nil, nil)
+	windowLanesDesc = prometheus.NewDesc("foliot_window_lanes",
+		"Lanes (queue, priority and destination) in the near window.", nil, nil)
+	claimsDesc = prometheus.NewDesc("foliot_claims_total",
+		"Claims of tasks that seemed due, by what they found: granted, expired, moved (due later, or in another lane), gone (cancelled, finished or running).", []string{"result"}, nil)
+	hintsDesc = prometheus.NewDesc("foliot_hints_total",
+		"Tasks that the store told the dispatcher of.", nil, nil)
+	pollsDesc = prometheus.NewDesc("foliot_polls_total",
+		"Polls of the store for what is due.", nil, nil)
+
+	storeDesc = prometheus.NewDesc("foliot_store_bytes",
+		"Bytes that the store takes on disk.", nil, nil)
+	diskFreeDesc = prometheus.NewDesc("foliot_disk_free_bytes",
+		"Bytes that are free on the store's file system. At none, the server stops.", nil, nil)
+	diskSizeDesc = prometheus.NewDesc("foliot_disk_size_bytes",
+		"Bytes of the store's file system.", nil, nil)
+
+	connectionsDesc = prometheus.NewDesc("foliot_api_connections",
+		"Connections of API clients that are open.", nil, nil)
+	breakersDesc = prometheus.NewDesc("foliot_breakers_open",
+		"Destinations that are not called for now, because they kept failing.", nil, nil)
+	spansDesc = prometheus.NewDesc("foliot_spans_total",
+		"Spans by what became of them: exported, failed (the collector did not take them), dropped (the queue was full).", []string{"result"}, nil)
+)
+
+// asker is the collector of what sources say.
+type asker struct {
+	sources    Sources
+	deliveries *deliveries
+	settings   func() *task.Settings
+}
+
+// Describe implements prometheus.Collector: only what will be collected.
+func (a *asker) Describe(out chan<- *prometheus.Desc) {
+	describe := func(asked bool, descs ...*prometheus.Desc) {
+		for _, d := range descs {
+			if asked {
+				out <- d
+			}
+		}
+	}
+	s := a.sources
+	describe(s.Counts != nil, tasksDesc, bodiesDesc)
+	describe(s.Index != nil, overdueDesc)
+	describe(s.Dispatch != nil, runningDesc, freeDesc, windowTasksDesc, windowLanesDesc, claimsDesc, hintsDesc, pollsDesc)
+	describe(s.Disk != nil, storeDesc, diskFreeDesc, diskSizeDesc)
+	describe(s.Connections != nil, connectionsDesc)
+	describe(s.Breakers != nil, breakersDesc)
+	describe(s.Spans != nil, spansDesc)
+}
+
+// Collect implements prometheus.Collector.
+func (a *asker) Collect(out chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
+	defer cancel()
+	s, to := a.sources, collection{out}
+	if s.Counts != nil {
+		a.counts(ctx, to)
+	}
+	if s.Index != nil {
+		a.overdue(ctx, to)
+	}
+	if s.Dispatch != nil {
+		to.dispatch(s.Dispatch())
+	}
+	if s.Disk != nil {
+		to.disk(s.Disk())
+	}
+	if s.Connections != nil {
+		to.gauge(connectionsDesc, float64(s.Connections()))
+	}
+	if s.Breakers != nil {
+		to.gauge(breakersDesc, float64(s.Breakers()))
+	}
+	if s.Spans != nil {
+		n := s.Spans()
+		to.counter(spansDesc, n.Exported, "exported")
+		to.counter(spansDesc, n.Failed, "failed")
+		to.counter(spansDesc, n.Dropped, "dropped")
+	}
+}
+
+// counts tells how many tasks there are, under the labels of their queues.
+func (a *asker) counts(ctx context.Context, to collection) {
+	counts, err := a.sources.Counts(ctx)
+	if err != nil {
+		to.failed(tasksDesc, err)
+		return
+	}
+	sums := map[task.QueueKey]*task.Counts{}
+	for key, c := range counts {
+		label, _ := a.deliveries.fold(key)
+		if sums[label] == nil {
+			sums[label] = new(task.Counts)
+		}
+		sums[label].Add(c)
+	}
+	for key, c := range sums {
+		for state := task.Scheduled; state.Valid(); state++ {
+			to.gauge(tasksDesc, float64(c.States[state]), key.Namespace, key.Queue, state.String())
+		}
+		to.gauge(bodiesDesc, float64(c.Bytes), key.Namespace, key.Queue)
+	}
+}
+
+// collection is where the metrics of one scrape go.
+type collection struct{ out chan<- prometheus.Metric }
+
+func (c collection) gauge(d *prometheus.Desc, v float64, labels ...string) {
+	c.out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+}
+
+func (c collection) counter(d *prometheus.Desc, v uint64, labels ...string) {
+	c.out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), labels...)
+}
+
+func (c collection) failed(d *prometheus.Desc, err error) {
+	c.out <- prometheus.NewInvalidMetric(d, err)
+}
+
+func (c collection) dispatch(d Dispatch) {
+	c.gauge(runningDesc, float64(d.Running))
+	c.gauge(freeDesc, float64(d.Slots-d.Running))
+	c.gauge(windowTasksDesc, float64(d.WindowTasks))
+	c.gauge(windowLanesDesc, float64(d.WindowLanes))
+	c.counter(claimsDesc, d.Granted, "granted")
+	c.counter(claimsDesc, d.Expired, "expired")
+	c.counter(claimsDesc, d.Moved, "moved")
+	c.counter(claimsDesc, d.Gone, "gone")
+	c.counter(hintsDesc, d.Hints)
+	c.counter(pollsDesc, d.Polls)
+}
+
+func (c collection) disk(d Disk, err error) {
+	if err != nil {
+		c.failed(diskFreeDesc, err)
+		return
+	}
+	c.gauge(storeDesc, float64(d.Used))
+	c.gauge(diskFreeDesc, float64(d.Free))
+	c.gauge(diskSizeDesc, float64(d.Size))
+}

@@ -1,0 +1,192 @@
+package metrics
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+func TestEachWayAnAttemptEndsIsCountedOnceUnderItsWord(t *testing.T) {
+	done := left(task.Delivered, "")
+	again := left(task.Scheduled, "")
+	for _, c := range []struct {
+		want    string
+		verdict task.Verdict
+		after   *task.Task
+	}{
+		{"delivered", task.Success, done},
+		{"replaced", task.Success, again},
+		{"failed", task.Failure, again},
+		{"failed", task.Failure, left(task.Dead, task.ReasonAge)},
+		{"deferred", task.Deferral, again},
+		{"refused", task.Refusal, left(task.Dead, "gone")},
+		{"interrupted", task.Interrupted, again},
+		{"unsent", task.Unsent, again},
+		{"stale", task.Success, nil},
+		{"stale", task.Unsent, nil},
+	} {
+		m := New(Config{})
+		m.Attempt(taskIn("default", "default"), task.Outcome{Verdict: c.verdict}, c.after)
+		for _, name := range outcomeNames {
+			want := 0.0
+			if name == c.want {
+				want = 1
+			}
+			if got := value(t, m, "foliot_attempts_total", "queue", "default", "outcome", name); got != want {
+				t.Errorf("verdict %d: %s is %v, want %v", c.verdict, name, got, want)
+			}
+		}
+	}
+}
+
+func TestLatenessIsThatOfTheOutcomeAndNothingUnsentCounts(t *testing.T) {
+	m := New(Config{})
+	m.Attempt(taskIn("default", "default"), task.Outcome{Verdict: task.Success, Late: 1500 * time.Microsecond, Latency: 70 * time.Millisecond}, left(task.Delivered, ""))
+	m.Attempt(taskIn("default", "default"), task.Outcome{Verdict: task.Unsent, Late: time.Hour, Latency: time.Hour}, left(task.Scheduled, ""))
+	late := find(t, m, "foliot_lateness_seconds", "queue", "default").GetHistogram()
+	if late.GetSampleCount() != 1 || late.GetSampleSum() != 0.0015 {
+		t.Errorf("lateness: %d samples, sum %v; want the one of the attempt that was sent", late.GetSampleCount(), late.GetSampleSum())
+	}
+	if late.Schema == nil || len(late.GetPositiveSpan()) == 0 {
+		t.Error("the lateness is no native histogram")
+	}
+	if len(late.GetBucket()) != len(lateBuckets) {
+		t.Errorf("the lateness has %d classic buckets, want %d", len(late.GetBucket()), len(lateBuckets))
+	}
+	took := find(t, m, "foliot_attempt_duration_seconds", "queue", "default").GetHistogram()
+	if took.GetSampleCount() != 1 || took.GetSampleSum() != 0.07 {
+		t.Errorf("duration: %d samples, sum %v", took.GetSampleCount(), took.GetSampleSum())
+	}
+}
+
+func TestATaskThatDiesIsCountedByItsReason(t *testing.T) {
+	m := New(Config{})
+	for _, reason := range []string{"gone", task.ReasonAge, "a reason of tomorrow"} {
+		m.Attempt(taskIn("default", "default"), task.Outcome{Verdict: task.Failure}, left(task.Dead, reason))
+	}
+	m.Attempt(taskIn("default", "default"), task.Outcome{Verdict: task.Failure}, left(task.Cancelled, task.ReasonCancelled))
+	for reason, want := range map[string]float64{"gone": 1, task.ReasonAge: 1, "no_retry": 0, other: 1} {
+		if got := value(t, m, "foliot_dead_total", "queue", "default", "reason", reason); got != want {
+			t.Errorf("reason %s: %v, want %v", reason, got, want)
+		}
+	}
+}
+
+func TestWhatClientsSendMakesNoSeries(t *testing.T) {
+	m := New(Config{Settings: configured(
+		queueNamed("default", "mails"), queueNamed("acme", "mails"),
+		&task.NamespaceSettings{Name: "acme"},
+	)})
+	for _, c := range []struct{ namespace, queue, wantNamespace, wantQueue string }{
+		{"default", "default", "default", "default"},
+		{"default", "mails", "default", "mails"},
+		{"default", "made-up", "default", other},
+		{"default", "other-made-up", "default", other},
+		{"acme", "default", "acme", "default"},
+		{"acme", "mails", "acme", "mails"},
+		{"acme", "made-up", "acme", other},
+		{"nowhere", "default", other, other},
+		{"nowhere", "mails", other, other},
+	} {
+		before := value(t, m, "foliot_attempts_total", "namespace", c.wantNamespace, "queue", c.wantQueue, "outcome", "delivered")
+		m.Attempt(taskIn(c.namespace, c.queue), task.Outcome{Verdict: task.Success}, left(task.Delivered, ""))
+		after := value(t, m, "foliot_attempts_total", "namespace", c.wantNamespace, "queue", c.wantQueue, "outcome", "delivered")
+		if after != max(before, 0)+1 {
+			t.Errorf("%s/%s: not counted as %s/%s", c.namespace, c.queue, c.wantNamespace, c.wantQueue)
+		}
+	}
+	before := len(gather(t, m)["foliot_attempts_total"].GetMetric())
+	for i := range 1000 {
+		m.Attempt(taskIn(fmt.Sprint("n", i%7), fmt.Sprint("q", i)), task.Outcome{Verdict: task.Success}, left(task.Delivered, ""))
+	}
+	if after := len(gather(t, m)["foliot_attempts_total"].GetMetric()); after != before {
+		t.Errorf("%d series became %d", before, after)
+	}
+}
+
+func TestMoreQueuesThanTheLimitAreCountedTogether(t *testing.T) {
+	var queues []task.Setting
+	for i := range 20 {
+		queues = append(queues, queueNamed("default", fmt.Sprint("q", i)))
+	}
+	m := New(Config{Settings: configured(queues...), MaxQueues: 5})
+	for i := range 20 {
+		m.Attempt(taskIn("default", fmt.Sprint("q", i)), task.Outcome{Verdict: task.Success}, left(task.Delivered, ""))
+	}
+	if got := len(gather(t, m)["foliot_lateness_seconds"].GetMetric()); got != 5+1 {
+		t.Errorf("%d series, want five and the one of all others", got)
+	}
+	if got := value(t, m, "foliot_attempts_total", "queue", other, "outcome", "delivered"); got != 16 {
+		t.Errorf("%v counted together, want the 16 for which there was no room", got)
+	}
+}
+
+func TestAQueueGetsItsSeriesWhenItIsConfigured(t *testing.T) {
+	s := task.NewSettings()
+	m := New(Config{Settings: func() *task.Settings { return s }})
+	send := func() {
+		m.Attempt(taskIn("default", "late"), task.Outcome{Verdict: task.Success}, left(task.Delivered, ""))
+	}
+	send()
+	if got := value(t, m, "foliot_attempts_total", "queue", "late", "outcome", "delivered"); got != -1 {
+		t.Errorf("before: %v", got)
+	}
+	s = task.NewSettings(queueNamed("default", "late"))
+	send()
+	if got := value(t, m, "foliot_attempts_total", "queue", "late", "outcome", "delivered"); got != 1 {
+		t.Errorf("after: %v, want 1", got)
+	}
+}
+
+func TestCountingAnAttemptAllocatesNothing(t *testing.T) {
+	m := New(Config{Settings: configured(queueNamed("default", "mails"))})
+	ok, done := task.Outcome{Verdict: task.Success, Late: time.Millisecond, Latency: 20 * time.Millisecond}, left(task.Delivered, "")
+	bad, dead := task.Outcome{Verdict: task.Failure, Late: time.Second, Latency: time.Minute}, left(task.Dead, task.ReasonAge)
+	named, unnamed := taskIn("default", "mails"), taskIn("default", "made-up")
+	m.Attempt(named, ok, done)
+	m.Attempt(named, bad, dead)
+	for _, a := range []*task.Task{named, unnamed} {
+		if n := testing.AllocsPerRun(1000, func() { m.Attempt(a, ok, done); m.Attempt(a, bad, dead) }); n != 0 {
+			t.Errorf("queue %s: %v allocations for two attempts, want 0", a.Queue, n)
+		}
+	}
+}
+
+// BenchmarkAttempt is to stay below 100 ns: at 15,000 attempts a second that
+// is 0.15 % of a core. Measured on an EPYC, Go 1.26: 79 ns for a queue that is
+// counted apart, 113 for one that is not; from two cores at once, the same queue, 99.
+func BenchmarkAttempt(b *testing.B) {
+	m := New(Config{Settings: configured(queueNamed("default", "mails"))})
+	o, done := task.Outcome{Verdict: task.Success, Latency: 20 * time.Millisecond}, left(task.Delivered, "")
+	for _, name := range []string{"mails", "made-up"} {
+		b.Run(name, func(b *testing.B) {
+			a := taskIn("default", name)
+			b.ReportAllocs()
+			for b.Loop() {
+				o.Late = (o.Late + 37*time.Microsecond) % (50 * time.Millisecond)
+				m.Attempt(a, o, done)
+			}
+		})
+	}
+}
+
+func BenchmarkAttemptInParallel(b *testing.B) {
+	m := New(Config{})
+	o, done, a := task.Outcome{Verdict: task.Success, Late: 3 * time.Millisecond, Latency: 20 * time.Millisecond}, left(task.Delivered, ""), taskIn("default", "default")
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			m.Attempt(a, o, done)
+		}
+	})
+}
+
+func BenchmarkRequest(b *testing.B) {
+	m := New(Config{})
+	b.ReportAllocs()
+	for b.Loop() {
+		m.Request("POST /v1/tasks", 201, 300*time.Microsecond)
+	}
+}

@@ -1,0 +1,130 @@
+package metrics
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"go.uber.org/goleak"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// configured returns the settings of an operator who decided something about
+// each of these queues and namespaces.
+func configured(records ...task.Setting) func() *task.Settings {
+	s := task.NewSettings(records...)
+	return func() *task.Settings { return s }
+}
+
+func queueNamed(namespace, name string) *task.QueueSettings {
+	return &task.QueueSettings{Namespace: namespace, Name: name}
+}
+
+func taskIn(namespace, queue string) *task.Task {
+	return &task.Task{Namespace: namespace, Queue: queue}
+}
+
+func left(state task.State, reason string) *task.Task {
+	return &task.Task{State: state, Reason: reason}
+}
+
+// index is a store's index by hand: what the lanes claim, and what is in them.
+type index struct {
+	heads   []task.LaneHead
+	entries map[task.Lane]task.Entry
+	err     error
+	reads   int
+}
+
+func (i *index) Lanes(context.Context, task.Millis) ([]task.LaneHead, error) { return i.heads, i.err }
+
+func (i *index) Peek(_ context.Context, reads []task.LaneRead) ([][]task.Entry, error) {
+	i.reads += len(reads)
+	found := make([][]task.Entry, len(reads))
+	for n, r := range reads {
+		if e, ok := i.entries[r.Lane]; ok && e.Due <= r.Until {
+			found[n] = []task.Entry{e}
+		}
+	}
+	return found, nil
+}
+
+// full returns metrics in which everything has happened once.
+func full(t *testing.T) *Metrics {
+	t.Helper()
+	m := New(Config{Version: "1.2.3"})
+	done, dead := left(task.Delivered, ""), left(task.Dead, "gone")
+	a := taskIn("default", "default")
+	m.Attempt(a, task.Outcome{Verdict: task.Success, Late: 3 * time.Millisecond, Latency: 40 * time.Millisecond}, done)
+	m.Attempt(a, task.Outcome{Verdict: task.Refusal, Late: time.Second}, dead)
+	m.Request("POST /v1/tasks", 201, 2*time.Millisecond)
+	m.Sync(5*time.Millisecond, 17)
+	m.Reclaimed(2)
+	m.Swept(3)
+	m.Scrubbed(task.Scrubbed{Examined: 10, Repairs: make([]task.Repair, 1)})
+	m.Ask(Sources{
+		Counts: func(context.Context) (map[task.QueueKey]task.Counts, error) {
+			c := task.Counts{Bytes: 4096}
+			c.States[task.Scheduled] = 12
+			return map[task.QueueKey]task.Counts{{Namespace: "default", Queue: "default"}: c}, nil
+		},
+		Index:       &index{},
+		Dispatch:    func() Dispatch { return Dispatch{Running: 3, Slots: 10, Granted: 7} },
+		Disk:        func() (Disk, error) { return Disk{Used: 1 << 20, Free: 1 << 30, Size: 1 << 40}, nil },
+		Connections: func() int { return 5 },
+		Breakers:    func() int { return 1 },
+		Spans:       func() Spans { return Spans{Exported: 4} },
+	})
+	return m
+}
+
+func gather(t *testing.T, m *Metrics) map[string]*dto.MetricFamily {
+	t.Helper()
+	list, err := m.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	families := map[string]*dto.MetricFamily{}
+	for _, f := range list {
+		families[f.GetName()] = f
+	}
+	return families
+}
+
+// find returns the one metric of a family that has these labels (name, value, …), or nil.
+func find(t *testing.T, m *Metrics, name string, labels ...string) *dto.Metric {
+	t.Helper()
+	for _, metric := range gather(t, m)[name].GetMetric() {
+		matches := 0
+		for _, l := range metric.GetLabel() {
+			if i := slices.Index(labels, l.GetName()); i >= 0 && labels[i+1] == l.GetValue() {
+				matches++
+			}
+		}
+		if matches == len(labels)/2 {
+			return metric
+		}
+	}
+	return nil
+}
+
+// value returns a counter's or gauge's value, -1 where there is no such series.
+func value(t *testing.T, m *Metrics, name string, labels ...string) float64 {
+	t.Helper()
+	metric := find(t, m, name, labels...)
+	switch {
+	case metric == nil:
+		return -1
+	case metric.Counter != nil:
+		return metric.GetCounter().GetValue()
+	}
+	return metric.GetGauge().GetValue()
+}
+
+var errBroken = errors.New("it broke")

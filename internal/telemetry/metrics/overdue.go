@@ -1,0 +1,64 @@
+package metrics
+
+import (
+	"context"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// How many lanes one scrape looks into: each costs a read of the index.
+const (
+	overdueLanes    = 512
+	overduePerQueue = 16
+)
+
+// overdue tells how old the oldest overdue task of each queue is. What the
+// lanes say of their heads is only a lower bound of the due time (what was
+// delivered may stand there until the next read), so it looks into those that seem the
+// oldest: a metric that wakes people must not cry for a task that is gone.
+func (a *asker) overdue(ctx context.Context, to collection) {
+	now := task.FloorMillis(time.Now())
+	heads, err := a.sources.Index.Lanes(ctx, now)
+	if err != nil {
+		to.failed(overdueDesc, err)
+		return
+	}
+	found, err := a.sources.Index.Peek(ctx, a.suspects(heads, now))
+	if err != nil {
+		to.failed(overdueDesc, err)
+		return
+	}
+	ages := map[task.QueueKey]time.Duration{}
+	for key := range a.deliveries.queues.all() {
+		ages[key] = 0
+	}
+	for _, entries := range found {
+		for _, e := range entries {
+			key, _ := a.deliveries.fold(task.QueueKey{Namespace: e.Lane.Namespace, Queue: e.Lane.Queue})
+			ages[key] = max(ages[key], now.Sub(e.Due))
+		}
+	}
+	for key, age := range ages {
+		to.gauge(overdueDesc, age.Seconds(), key.Namespace, key.Queue)
+	}
+}
+
+// suspects are the reads of the lanes that seem the most overdue, which come first in heads.
+func (a *asker) suspects(heads []task.LaneHead, now task.Millis) []task.LaneRead {
+	settings := a.settings()
+	reads := []task.LaneRead{}
+	taken := map[task.QueueKey]int{}
+	for _, h := range heads {
+		key := task.QueueKey{Namespace: h.Lane.Namespace, Queue: h.Lane.Queue}
+		if taken[key] == overduePerQueue || settings.Queue(key.Namespace, key.Queue).Held(now) {
+			continue
+		}
+		taken[key]++
+		reads = append(reads, task.LaneRead{Lane: h.Lane, Until: now, Limit: 1})
+		if len(reads) == overdueLanes {
+			break
+		}
+	}
+	return reads
+}

@@ -1,0 +1,68 @@
+package metrics
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+var (
+	syncBuckets  = []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5}
+	batchBuckets = []float64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512}
+)
+
+// store counts what the store does.
+type store struct {
+	sync, batch prometheus.Histogram
+
+	reclaims, swept, scrubs, examined, repairs prometheus.Counter
+}
+
+func newStore(r prometheus.Registerer) store {
+	counter := func(name, help string) prometheus.Counter {
+		c := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+		r.MustRegister(c)
+		return c
+	}
+	s := store{
+		sync: prometheus.NewHistogram(native(prometheus.HistogramOpts{
+			Name: "foliot_sync_seconds", Buckets: syncBuckets,
+			Help: "From the moment at which a batch of changes is applied to the moment at which the log that holds it is synced. No reply is faster.",
+		})),
+		batch: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "foliot_sync_batch_changes", Buckets: batchBuckets,
+			Help: "Changes that shared a sync.",
+		}),
+		reclaims: counter("foliot_reclaims_total", "Leases that were taken back because their attempt was never settled: the process died, or lost them."),
+		swept:    counter("foliot_swept_total", "Records that were removed because their retention had ended."),
+		scrubs:   counter("foliot_scrubs_total", "Scrubs that went through the whole store."),
+		examined: counter("foliot_scrub_examined_total", "Records and index entries that scrubs examined."),
+		repairs:  counter("foliot_scrub_repairs_total", "What scrubs found broken, and repaired. Any is a fault of Foliot or of the disk."),
+	}
+	r.MustRegister(s.sync, s.batch)
+	return s
+}
+
+// Sync counts a sync of the log: how long it took, and how many changes
+// were waiting for it.
+func (m *Metrics) Sync(d time.Duration, changes int) {
+	m.store.sync.Observe(d.Seconds())
+	m.store.batch.Observe(float64(changes))
+}
+
+// Reclaimed counts leases that were taken back.
+func (m *Metrics) Reclaimed(n int) { m.store.reclaims.Add(float64(n)) }
+
+// Swept counts records that were removed at the end of their retention.
+func (m *Metrics) Swept(n int) { m.store.swept.Add(float64(n)) }
+
+// Scrubbed counts one step of a scrub.
+func (m *Metrics) Scrubbed(s task.Scrubbed) {
+	m.store.examined.Add(float64(s.Examined))
+	m.store.repairs.Add(float64(len(s.Repairs)))
+	if s.Next == "" {
+		m.store.scrubs.Inc()
+	}
+}
