@@ -1,6 +1,12 @@
 package task
 
-import "context"
+import (
+	"context"
+	"time"
+)
+
+// DefaultAuditKeep is how long entries of the audit log are kept.
+const DefaultAuditKeep = 30 * 24 * time.Hour
 
 // Registry is the half of a store that keeps what operators decide, and what
 // was done: settings, counts and the audit log.
@@ -32,9 +38,22 @@ type Registry interface {
 type Scrubber interface {
 	// Scrub examines at most limit records and index entries behind cursor (""
 	// from the start) and repairs what breaks the store's invariants, so that no
-	// task can look healthy and never fire. It may run beside everything else.
+	// task can look healthy and never fire. It may run beside everything else,
+	// but only one at a time looks at everything: counts are compared at the end
+	// of a scrub that went from start to end without another in between.
+	//
+	// A lease is held by nobody, and taken back, when it has ended and a scrub at
+	// least StrayAfter later finds it unchanged. One look would not do: where the
+	// clock was set ahead, every lease looks ended until it is extended.
 	Scrub(ctx context.Context, now Millis, cursor string, limit int) (Scrubbed, error)
 }
+
+// StrayAfter is how long after a scrub first found a lease ended another one
+// takes it back. Whoever holds a lease extends it far more often.
+const StrayAfter = time.Minute
+
+// FoundStray is the sentence of a Repair that took back a lease.
+const FoundStray = "its lease had ended and nobody extended it: it would never have been tried again"
 
 // Scrubbed is what one step of a scrub has found.
 type Scrubbed struct {

@@ -73,12 +73,14 @@ type Queue interface {
 	Settle(ctx context.Context, now Millis, settlements []Settlement) ([]Reply, error)
 
 	// Reap takes back at most limit leases that ended at or before now, and
-	// returns how many. A store that one process has for itself does this when
-	// it is opened, for every lease; its owner never needs to call it.
+	// returns how many; Spawned tasks as with Settle. A store that one process has
+	// for itself does this when it is opened, for every lease; its owner never
+	// needs to call it.
 	Reap(ctx context.Context, now Millis, limit int) (int, error)
 
 	// Sweep removes at most limit records, of tasks and of the audit log, whose
-	// retention ended at or before now, and returns how many.
+	// retention ended at or before now, and returns how many. The audit log goes
+	// from its oldest entry on: one that is to stay keeps those after it.
 	Sweep(ctx context.Context, now Millis, limit int) (int, error)
 
 	// Watch sets the function that is told of tasks that were created, moved

@@ -96,12 +96,17 @@ func (s *Store) Reap(ctx context.Context, now task.Millis, limit int) (int, erro
 	)
 	lost = lost[:min(len(lost), limit)]
 	for _, t := range lost {
-		s.putLocked(t.Reap(now, false, s.policy).Task)
+		s.reapLocked(now, t, false)
 	}
 	return len(lost), nil
 }
 
-// Sweep removes records whose retention ended at or before now, the longest ended first.
+func (s *Store) reapLocked(now task.Millis, t *task.Task, gone bool) {
+	s.keepLocked(t.Reap(now, gone, s.policyOf(t)))
+}
+
+// Sweep removes tasks whose retention ended at or before now, the longest ended
+// first, and then entries of the audit log, the oldest first.
 func (s *Store) Sweep(ctx context.Context, now task.Millis, limit int) (int, error) {
 	if err := s.enter(ctx); err != nil {
 		return 0, err
@@ -115,7 +120,7 @@ func (s *Store) Sweep(ctx context.Context, now task.Millis, limit int) (int, err
 	for _, t := range over {
 		s.removeLocked(t)
 	}
-	return len(over), nil
+	return len(over) + s.trimLocked(now, limit-len(over)), nil
 }
 
 // Watch sets the function that is told of tasks that may have become due. It

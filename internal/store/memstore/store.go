@@ -1,11 +1,14 @@
 package memstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/foliot/foliot/internal/task"
 )
@@ -15,12 +18,24 @@ type Config struct {
 	// Policy says how long records are kept after their end. Zero fields
 	// have the defaults of task.Policy.
 	Policy task.Policy
+
+	// AuditKeep is how long entries of the audit log are kept. Default: 30 days;
+	// negative: there is no audit log.
+	AuditKeep time.Duration
 }
 
 // Store is a task.Store that forgets everything when the process ends. Nothing
-// runs in the background. Lanes, Peek, List, Reap and Sweep cost O(tasks).
+// runs in the background. Lanes, Peek, List, Reap, Sweep, Counts and Scrub cost
+// O(tasks), and so does a change in a namespace that has quotas.
 type Store struct {
-	policy task.Policy
+	policy    task.Policy
+	auditKeep time.Duration
+
+	// settings is written by Configure under mu, and read by Settings without it.
+	settings atomic.Pointer[task.Settings]
+	// configuring is held over all of a Configure, so that the watcher hears of
+	// the settings in their order. It is taken before mu.
+	configuring sync.Mutex
 
 	mu      sync.Mutex // guards everything below
 	records map[task.Key]*task.Task
@@ -28,6 +43,10 @@ type Store struct {
 	idem    map[idemKey]string  // the name of the record that was created with the key
 	hint    func([]task.Entry)  // nil: nobody watches
 	hints   []task.Entry        // what the call under way has to tell
+	tell    func(*task.Settings)
+	log     []task.AuditEntry // the oldest first
+	seq     uint64            // of the newest entry that was ever made
+	strays  map[task.Key]stray
 	closed  bool
 }
 
@@ -41,22 +60,40 @@ type transition interface {
 
 // New returns an empty Store.
 func New(c Config) *Store {
-	return &Store{
-		policy:  c.Policy.WithDefaults(),
-		records: map[task.Key]*task.Task{},
-		bodies:  map[task.Key][]byte{},
-		idem:    map[idemKey]string{},
+	s := &Store{
+		policy:    c.Policy.WithDefaults(),
+		auditKeep: cmp.Or(c.AuditKeep, task.DefaultAuditKeep),
+		records:   map[task.Key]*task.Task{},
+		bodies:    map[task.Key][]byte{},
+		idem:      map[idemKey]string{},
+		strays:    map[task.Key]stray{},
 	}
+	s.settings.Store(task.NewSettings())
+	return s
 }
 
-// Restore returns a Store that holds records, bodies included, as it is after
-// the process that held their leases died: each lease is reaped as of now.
-func Restore(c Config, now task.Millis, records []*task.Task) *Store {
-	s := New(c)
-	for _, t := range records {
+// Contents is all that can be seen of a store.
+type Contents struct {
+	Records  []*task.Task // with their bodies
+	Settings []task.Setting
+	Audit    []task.AuditEntry // the oldest first
+}
+
+// Restore returns a Store that holds c, as it is after the process that held
+// its leases died: each lease is reaped as of now.
+func Restore(config Config, now task.Millis, c Contents) *Store {
+	s := New(config)
+	s.settings.Store(task.NewSettings(c.Settings...))
+	s.log = slices.Clone(c.Audit)
+	if n := len(s.log); n > 0 {
+		s.seq = s.log[n-1].Seq
+	}
+	for _, t := range c.Records {
 		s.putLocked(t)
+	}
+	for _, t := range c.Records {
 		if t.State == task.Running {
-			s.putLocked(t.Reap(now, true, s.policy).Task)
+			s.reapLocked(now, t, true)
 		}
 	}
 	s.hints = nil
@@ -75,9 +112,27 @@ func (s *Store) Apply(ctx context.Context, now task.Millis, changes []task.Chang
 			replies[i].Err = task.ErrIdempotencyReuse
 			continue
 		}
-		replies[i] = s.stepLocked(now, c.Target(), c)
+		replies[i] = s.changeLocked(now, task.ActorOf(ctx), c)
 	}
 	return replies, nil
+}
+
+// changeLocked carries out what a client asks for, within its quotas, and
+// records it.
+func (s *Store) changeLocked(now task.Millis, who task.Actor, c task.Change) task.Reply {
+	old := s.records[c.Target()]
+	result, err := c.Apply(now, old, s.policyOf(old))
+	if err == nil && result.Task != old {
+		err = s.admitLocked(old, result.Task)
+	}
+	if err != nil {
+		return task.Reply{Err: err}
+	}
+	s.keepLocked(result)
+	if e, ok := task.AuditChange(now, who, c, result); ok {
+		s.auditLocked(e)
+	}
+	return task.Reply{Result: result}
 }
 
 // Get returns the task with its body.
@@ -150,7 +205,7 @@ func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
-	s.records, s.bodies, s.idem, s.hint = nil, nil, nil, nil
+	s.records, s.bodies, s.idem, s.hint, s.tell, s.log, s.strays = nil, nil, nil, nil, nil, nil, nil
 	return nil
 }
 
@@ -180,12 +235,29 @@ func (s *Store) leave() {
 
 // stepLocked carries out one transition and keeps what it returns.
 func (s *Store) stepLocked(now task.Millis, key task.Key, tr transition) task.Reply {
-	result, err := tr.Apply(now, s.records[key], s.policy)
+	old := s.records[key]
+	result, err := tr.Apply(now, old, s.policyOf(old))
 	if err != nil && !errors.Is(err, task.ErrExpired) {
 		return task.Reply{Err: err}
 	}
-	s.putLocked(result.Task)
+	s.keepLocked(result)
 	return task.Reply{Result: result, Err: err}
+}
+
+// keepLocked keeps what a transition returned.
+func (s *Store) keepLocked(r task.Result) {
+	s.putLocked(r.Task)
+	if t := r.Spawned; t != nil && s.records[t.Key()] == nil {
+		s.putLocked(t)
+	}
+}
+
+// policyOf returns the retention of t's queue; t may be nil.
+func (s *Store) policyOf(t *task.Task) task.Policy {
+	if t == nil {
+		return s.policy
+	}
+	return s.settings.Load().Policy(s.policy, t.Namespace, t.Queue)
 }
 
 // putLocked keeps t in the place of the record of its name. A body that t does

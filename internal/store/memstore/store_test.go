@@ -8,7 +8,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-var config = memstore.Config{Policy: storetest.Policy}
+var config = memstore.Config{Policy: storetest.Policy, AuditKeep: storetest.AuditKeep}
 
 func TestStore(t *testing.T) {
 	storetest.Run(t, func(*testing.T) task.Store { return memstore.New(config) })
@@ -25,8 +25,8 @@ func TestTheReferenceEqualsItself(t *testing.T) {
 	})
 }
 
-func restore(now task.Millis, records []*task.Task) task.Store {
-	return memstore.Restore(config, now, records)
+func restore(now task.Millis, c storetest.Contents) task.Store {
+	return memstore.Restore(config, now, memstore.Contents(c))
 }
 
 // reopen carries all that is visible over into a new store.
@@ -39,5 +39,5 @@ func reopen(t *testing.T, s task.Store, now task.Millis) task.Store {
 		}
 		all = append(all, l.Tasks...)
 	}
-	return restore(now, all)
+	return restore(now, storetest.Contents{Records: all})
 }

@@ -21,8 +21,8 @@ func TestStore(t *testing.T) { storetest.Run(t, openEmpty) }
 func TestStoreEqualsTheReference(t *testing.T) {
 	storetest.Differential(t, storetest.Subject{
 		Open: openEmpty,
-		Reference: func(now task.Millis, records []*task.Task) task.Store {
-			return memstore.Restore(memstore.Config{Policy: storetest.Policy}, now, records)
+		Reference: func(now task.Millis, c storetest.Contents) task.Store {
+			return memstore.Restore(memstore.Config{Policy: storetest.Policy, AuditKeep: -1}, now, memstore.Contents(c))
 		},
 		Reopens: []storetest.Reopen{
 			{Name: "close", Do: reopen(func(disk *vfs.MemFS, s *Store) (*vfs.MemFS, error) { return disk, s.Close() })},

@@ -13,12 +13,12 @@ import (
 
 // Subject is a store that Differential compares with the reference.
 type Subject struct {
-	// Open returns an empty store, opened with Policy.
+	// Open returns an empty store, opened with Policy and AuditKeep.
 	Open func(t *testing.T) task.Store
 
-	// Reference returns the reference store with Policy, holding records, as
-	// it is after its process died: each lease is reaped as of now.
-	Reference func(now task.Millis, records []*task.Task) task.Store
+	// Reference returns the reference store, opened so, holding c, as it is
+	// after its process died: each lease is reaped as of now.
+	Reference func(now task.Millis, c Contents) task.Store
 
 	// Reopens are the ways in which the store can end and be opened again.
 	// Empty for a store that cannot.
@@ -27,6 +27,13 @@ type Subject struct {
 	// Scripts is how many random scripts are run. Default: 200, and 20 in
 	// short tests.
 	Scripts int
+}
+
+// Contents is all that outlives a store's process.
+type Contents struct {
+	Records  []*task.Task // with their bodies
+	Settings []task.Setting
+	Audit    []task.AuditEntry // the oldest first
 }
 
 // Reopen is one way in which a store ends and is opened again.
@@ -104,7 +111,7 @@ type lease struct {
 
 // execute runs a script and returns the first divergence, nil if there is none.
 func (s Subject) execute(t *testing.T, sc script) *divergence {
-	p := &pair{subject: s, store: s.Open(t), reference: s.Reference(start, nil)}
+	p := &pair{subject: s, store: s.Open(t), reference: s.Reference(start, Contents{})}
 	defer func() { _ = p.store.Close() }()
 	for i, l := range sc {
 		err := p.step(t, l)
@@ -147,11 +154,11 @@ func (p *pair) reopen(t *testing.T, now task.Millis, way Reopen) error {
 	}
 	var differences []error
 	for survived := len(p.pending); survived >= least; survived-- {
-		records := p.shown.Records
+		c := Contents{Records: p.shown.Records}
 		if survived < len(p.pending) {
-			records = leaseAll(p.base.Records, p.pending[:survived])
+			c.Records = leaseAll(p.base.Records, p.pending[:survived])
 		}
-		p.reference = p.subject.Reference(now, records)
+		p.reference = p.subject.Reference(now, c)
 		want, err := look(t.Context(), p.reference)
 		if err != nil {
 			return fmt.Errorf("the reference failed: %w", err)

@@ -26,7 +26,7 @@ func (w world) lanes() []task.Lane {
 	var lanes []task.Lane
 	for _, namespace := range w.namespaces {
 		for _, queue := range w.queues {
-			for p := task.High; p <= task.Low; p++ {
+			for p := task.High; p <= task.Urgent; p++ {
 				for _, destination := range []string{"receiver.example:443", "[::1]:8080"} {
 					lanes = append(lanes, task.Lane{Namespace: namespace, Queue: queue, Priority: p, Destination: destination})
 				}
@@ -50,7 +50,7 @@ type generator struct {
 // generate returns the script of a seed.
 func generate(s Subject, seed uint64, length int) script {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0x5eed)), now: start, ways: len(s.Reopens)}
-	reference := s.Reference(start, nil)
+	reference := s.Reference(start, Contents{})
 	ctx := context.Background()
 	sc := make(script, 0, length)
 	for range length {
@@ -63,7 +63,7 @@ func generate(s Subject, seed uint64, length int) script {
 		l := line{at: g.now, command: g.command()}
 		sc = append(sc, l)
 		if _, ok := l.command.(reopen); ok {
-			reference = s.Reference(g.now, g.records)
+			reference = s.Reference(g.now, Contents{Records: g.records})
 		} else if _, err := l.command.run(ctx, reference, l.at); err != nil {
 			panic(fmt.Sprintf("storetest: the reference failed: %v", err))
 		}

@@ -133,7 +133,7 @@ var retentionCases = []testCase{
 			f.wantNames("left", names(f.list(ns(), task.Page{Limit: 9})), "dead", "running", "waits")
 			f.sweep(start.Add(Policy.KeepDead)-1, 0)
 			f.sweep(start.Add(Policy.KeepDead), 1)
-			f.sweep(start.Add(task.MaxDuration), 0)
+			f.sweep(start.Add(AuditKeep)-1, 0)
 			f.wantNames("left", names(f.list(ns(), task.Page{Limit: 9})), "running", "waits")
 			if _, err := f.store.Get(f.Context(), key("dead")); !errors.Is(err, task.ErrNotFound) {
 				f.Errorf("Get of a swept record: %v", err)

@@ -142,7 +142,7 @@ func eachChange(s *saboteur, edit func(task.Change) task.Change) func(context.Co
 func subject(sabotage func(*saboteur), reopens ...Reopen) Subject {
 	return Subject{
 		Open: func(*testing.T) task.Store {
-			s := &saboteur{Store: memstore.New(memstore.Config{Policy: Policy})}
+			s := &saboteur{Store: memstore.New(memstore.Config{Policy: Policy, AuditKeep: AuditKeep})}
 			sabotage(s)
 			return s
 		},
@@ -151,8 +151,8 @@ func subject(sabotage func(*saboteur), reopens ...Reopen) Subject {
 	}
 }
 
-func restore(now task.Millis, records []*task.Task) task.Store {
-	return memstore.Restore(memstore.Config{Policy: Policy}, now, records)
+func restore(now task.Millis, c Contents) task.Store {
+	return memstore.Restore(memstore.Config{Policy: Policy, AuditKeep: AuditKeep}, now, memstore.Contents(c))
 }
 
 // TestDifferentialCatchesEverySabotage: a checker that finds nothing has to
@@ -181,7 +181,7 @@ func TestDifferentialCatchesWhatAReopenLoses(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				return restore(now, slices.DeleteFunc(v.Records, func(r *task.Task) bool { return c.loses(r.State) }))
+				return restore(now, Contents{Records: slices.DeleteFunc(v.Records, func(r *task.Task) bool { return c.loses(r.State) })})
 			}
 			caught(t, subject(func(*saboteur) {}, Reopen{Name: "crash", Do: lose, LosesClaims: c.losesClaims}), 8)
 		})
@@ -240,13 +240,13 @@ func TestAClaimMayBeLostWhereThatIsAllowed(t *testing.T) {
 	}, Reopen{Name: "power loss", LosesClaims: true, Do: func(t *testing.T, s task.Store, now task.Millis) task.Store {
 		if records := kept; records != nil {
 			kept = nil
-			return restore(now, records)
+			return restore(now, Contents{Records: records})
 		}
 		v, err := look(t.Context(), s)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return restore(now, v.Records)
+		return restore(now, Contents{Records: v.Records})
 	}})
 	for seed := range 10 {
 		if d := s.try(t, fmt.Sprintf("seed %d", seed), generate(s, uint64(seed), scriptLength)); d != nil {

@@ -15,6 +15,9 @@ import (
 // Policy is the retention that a store under test must be opened with.
 var Policy = task.Policy{KeepFinished: time.Minute, KeepDead: 5 * time.Minute}
 
+// AuditKeep is how long the audit log of a store under test must be kept.
+const AuditKeep = 10 * time.Minute
+
 // start is the instant at which every case begins: any will do, as long as it
 // is not near zero.
 const start task.Millis = 1_800_000_000_000
@@ -27,7 +30,7 @@ type testCase struct {
 }
 
 // Run checks every rule of the contract on stores that open returns: empty,
-// new for each case, opened with Policy. Run closes them.
+// new for each case, opened with Policy and AuditKeep. Run closes them.
 func Run(t *testing.T, open func(t *testing.T) task.Store) {
 	areas := []struct {
 		name  string

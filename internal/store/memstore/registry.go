@@ -1,0 +1,130 @@
+package memstore
+
+import (
+	"context"
+	"slices"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// Settings returns all settings.
+func (s *Store) Settings() *task.Settings { return s.settings.Load() }
+
+// WatchSettings sets the function that is told of new settings. It is called by
+// the goroutine that made the edit, before that has its reply; it may call the
+// store, but not Configure.
+func (s *Store) WatchSettings(tell func(*task.Settings)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tell = tell
+}
+
+// Configure carries out edits, one after the other, in one critical section.
+func (s *Store) Configure(ctx context.Context, now task.Millis, edits []task.Edit) ([]task.EditReply, error) {
+	s.configuring.Lock()
+	defer s.configuring.Unlock()
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	before, replies := s.settings.Load(), make([]task.EditReply, len(edits))
+	for i, e := range edits {
+		replies[i] = s.editLocked(now, task.ActorOf(ctx), e)
+	}
+	tell, after := s.tell, s.settings.Load()
+	s.leave()
+	if tell != nil && after != before {
+		tell(after)
+	}
+	return replies, nil
+}
+
+func (s *Store) editLocked(now task.Millis, who task.Actor, e task.Edit) task.EditReply {
+	settings := s.settings.Load()
+	changes, err := e.Apply(now, settings)
+	if err != nil || len(changes) == 0 {
+		return task.EditReply{Err: err}
+	}
+	s.settings.Store(settings.With(changes...))
+	if entry, ok := task.AuditEdit(now, who, e, changes); ok {
+		s.auditLocked(entry)
+	}
+	return task.EditReply{Changes: changes}
+}
+
+// Counts counts the records of every queue.
+func (s *Store) Counts(ctx context.Context) (map[task.QueueKey]task.Counts, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	counts := map[task.QueueKey]task.Counts{}
+	for _, t := range s.records {
+		key := task.QueueKey{Namespace: t.Namespace, Queue: t.Queue}
+		c := counts[key]
+		c.Move(nil, t)
+		counts[key] = c
+	}
+	return counts, nil
+}
+
+// admitLocked reports whether the namespace's quotas allow that old becomes t.
+func (s *Store) admitLocked(old, t *task.Task) error {
+	n := s.settings.Load().Namespace(t.Namespace)
+	if n == nil || n.MaxPending == 0 && n.MaxBytes == 0 {
+		return nil
+	}
+	var have task.Counts
+	for _, r := range s.records {
+		if r.Namespace == t.Namespace {
+			have.Move(nil, r)
+		}
+	}
+	return n.Admit(have, old, t)
+}
+
+// auditLocked appends e to the audit log.
+func (s *Store) auditLocked(e task.AuditEntry) {
+	if s.auditKeep < 0 {
+		return
+	}
+	s.seq++
+	e.Seq = s.seq
+	s.log = append(s.log, e)
+}
+
+// trimLocked removes at most limit entries from the audit log's beginning whose
+// retention ended at or before now. It stops at the first that is to stay, also
+// if the clock was set back and later ones are older.
+func (s *Store) trimLocked(now task.Millis, limit int) int {
+	n := 0
+	for n < min(limit, len(s.log)) && s.log[n].At.Add(s.auditKeep) <= now {
+		n++
+	}
+	s.log = s.log[n:]
+	return n
+}
+
+// Audit returns one page of the audit log.
+func (s *Store) Audit(ctx context.Context, f task.AuditFilter, before uint64, limit int) (task.AuditPage, error) {
+	if err := s.enter(ctx); err != nil {
+		return task.AuditPage{}, err
+	}
+	defer s.leave()
+	var page task.AuditPage
+	examined := 0
+	for _, e := range slices.Backward(s.log) {
+		switch {
+		case before != 0 && e.Seq >= before:
+			continue
+		case examined == task.MaxPageExamined || len(page.Entries) >= limit:
+			return page, nil
+		}
+		examined++
+		page.Next = e.Seq
+		if f.Match(&e) {
+			page.Entries = append(page.Entries, e)
+		}
+	}
+	page.Next = 0
+	return page, nil
+}

@@ -1,0 +1,83 @@
+package memstore
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// stray is a lease that a scrub found ended.
+type stray struct {
+	token task.Token
+	until task.Millis
+	seen  task.Millis // when it was first found so
+}
+
+// Scrub looks for lost leases: there is no index here that could be wrong. The
+// cursor is the last name that was examined.
+func (s *Store) Scrub(ctx context.Context, now task.Millis, cursor string, limit int) (task.Scrubbed, error) {
+	if err := s.enter(ctx); err != nil {
+		return task.Scrubbed{}, err
+	}
+	defer s.leave()
+	var done task.Scrubbed
+	for _, place := range s.placesLocked(cursor) {
+		if done.Examined == max(limit, 1) {
+			return done, nil
+		}
+		done.Examined++
+		done.Next = place.name
+		if t := s.records[place.key]; s.strayedLocked(now, t) {
+			s.reapLocked(now, t, false)
+			done.Repairs = append(done.Repairs, task.Repair{Key: place.key, Found: task.FoundStray})
+		}
+	}
+	done.Next = ""
+	return done, nil
+}
+
+// place is a record's place in the order of scrubs.
+type place struct {
+	name string
+	key  task.Key
+}
+
+func (s *Store) placesLocked(after string) []place {
+	var places []place
+	for key := range maps.Keys(s.records) {
+		if name := key.Namespace + "\x00" + key.Name; name > after {
+			places = append(places, place{name, key})
+		}
+	}
+	slices.SortFunc(places, func(a, b place) int {
+		if a.name < b.name {
+			return -1
+		}
+		return 1
+	})
+	return places
+}
+
+// strayedLocked reports whether t's lease has ended, has not been extended for
+// task.StrayAfter since that was first seen, and so is held by nobody. One look
+// would not do: where the clock was set ahead, every lease looks as if it had ended.
+func (s *Store) strayedLocked(now task.Millis, t *task.Task) bool {
+	key := t.Key()
+	if t.State != task.Running || t.Lease.Until > now {
+		delete(s.strays, key)
+		return false
+	}
+	found := stray{t.Lease.Token, t.Lease.Until, now}
+	old, again := s.strays[key]
+	if again && old.token == found.token && old.until == found.until {
+		if now.Sub(old.seen) < task.StrayAfter {
+			return false
+		}
+		delete(s.strays, key)
+		return true
+	}
+	s.strays[key] = found
+	return false
+}
