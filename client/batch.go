@@ -1,0 +1,142 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/foliot/foliot/internal/wire"
+)
+
+const (
+	maxBatch      = 1000     // tasks in one request
+	maxBatchBytes = 16 << 20 // of one request
+)
+
+// BatchResult is what became of one item of a batch: Err, or the rest.
+type BatchResult struct {
+	Name  string
+	ID    string
+	DueAt time.Time
+	Err   error // an *Error: ErrExists where there is a task of that name
+}
+
+// CreateBatch makes tasks, any number of them, each by itself: one that is refused does not keep the others back. They go out in
+// requests of at most 1000 tasks and 16 MiB, one after another, and results[i] is what became of specs[i].
+//
+// An error ends it early: then results are those that were answered, and of the next items up to 1000 may have been made all
+// the same (see MayBeDone). A batch has no Idempotency-Key: give the tasks names, and a repeat says which of them exist.
+func (ts Tasks) CreateBatch(ctx context.Context, specs []Spec) (results []BatchResult, err error) {
+	b := batch{conn: ts.conn, results: make([]BatchResult, 0, len(specs))}
+	for _, s := range specs {
+		item, err := s.MarshalJSON()
+		if err := b.add(ctx, item, err); err != nil {
+			return b.results, err
+		}
+	}
+	return b.results, b.flush(ctx)
+}
+
+// CreateBatchJSON is CreateBatch for tasks that are JSON already, as the lines of a file are. One that is broken JSON makes the server
+// refuse its whole request.
+func (ts Tasks) CreateBatchJSON(ctx context.Context, items []json.RawMessage) (results []BatchResult, err error) {
+	b := batch{conn: ts.conn, results: make([]BatchResult, 0, len(items))}
+	for _, item := range items {
+		if err := b.add(ctx, item, nil); err != nil {
+			return b.results, err
+		}
+	}
+	return b.results, b.flush(ctx)
+}
+
+// batch collects items into requests.
+type batch struct {
+	conn    *conn
+	results []BatchResult // of what was answered
+
+	faults []error // of the items of the next request: what is wrong with it, or nil: it is in body
+	sent   int     // how many are in body
+	body   []byte  // without its end
+}
+
+const (
+	batchOp   = "create a batch"
+	batchHead = `{"tasks":[`
+	batchTail = `]}`
+)
+
+// add takes an item, or what is wrong with it, into the next request, after sending that if there is no room.
+func (b *batch) add(ctx context.Context, item []byte, fault error) error {
+	if b.sent == maxBatch || b.sent > 0 && len(b.body)+len(",")+len(item)+len(batchTail) > maxBatchBytes {
+		if err := b.flush(ctx); err != nil {
+			return err
+		}
+	}
+	if fault != nil {
+		b.faults = append(b.faults, refused("", "bad_body", "http.body", fault.Error()))
+		return nil
+	}
+	if b.sent > 0 {
+		b.body = append(b.body, ',')
+	} else { // not the old one's bytes: the transport may still hold them
+		b.body = append(make([]byte, 0, max(cap(b.body), len(batchHead)+len(item)+len(batchTail))), batchHead...)
+	}
+	b.body = append(b.body, item...)
+	b.faults = append(b.faults, nil)
+	b.sent++
+	return nil
+}
+
+// flush sends what was collected.
+func (b *batch) flush(ctx context.Context) error {
+	replies, err := b.send(ctx)
+	if err != nil {
+		return err
+	}
+	for _, fault := range b.faults {
+		result := BatchResult{Err: fault}
+		if fault == nil {
+			if result, err = batchResult(replies[0]); err != nil {
+				return err
+			}
+			replies = replies[1:]
+		}
+		b.results = append(b.results, result)
+	}
+	b.faults, b.sent = b.faults[:0], 0
+	return nil
+}
+
+// send returns a result for each item in the body.
+func (b *batch) send(ctx context.Context) ([]wire.BatchResult, error) {
+	if b.sent == 0 {
+		return nil, nil
+	}
+	var reply wire.BatchReply
+	_, err := b.conn.do(ctx, &call{op: batchOp, method: http.MethodPost, path: "/tasks/batch", body: append(b.body, batchTail...), into: &reply})
+	var e *Error
+	switch {
+	case b.sent == 1 && errors.As(err, &e) && e.Code != "" && (e.Status == http.StatusBadRequest || e.Status == http.StatusRequestEntityTooLarge):
+		return []wire.BatchResult{{Status: e.Status, Code: e.Code, Detail: e.Detail, Field: e.Field}}, nil
+	case err != nil:
+		return nil, err
+	case len(reply.Results) != b.sent:
+		return nil, &Error{Op: batchOp, Status: http.StatusOK, Detail: fmt.Sprintf("the server answered %d results for %d tasks", len(reply.Results), b.sent), MayBeDone: true}
+	}
+	return reply.Results, nil
+}
+
+func batchResult(r wire.BatchResult) (BatchResult, error) {
+	if r.Status >= http.StatusMultipleChoices {
+		return BatchResult{Err: problemError(wire.Problem{Status: r.Status, Code: r.Code, Detail: r.Detail, Field: r.Field})}, nil
+	}
+	var d decoder
+	result := BatchResult{Name: r.Name, ID: r.ID, DueAt: d.instant(r.DueAt)}
+	if d.err != nil {
+		return result, fmt.Errorf("%s: %w", batchOp, d.err)
+	}
+	return result, nil
+}

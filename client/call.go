@@ -1,0 +1,178 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/foliot/foliot/internal/wire"
+)
+
+const (
+	// maxReply bounds what is read of a reply. A page of bodies is the longest: 8 MiB of them, which JSON may write six times
+	// as long.
+	maxReply = 64 << 20
+	// maxProblem bounds what is read of a refusal.
+	maxProblem = 1 << 20
+)
+
+// conn sends calls to one server. Nothing of it changes after New.
+type conn struct {
+	base    string // without a slash at its end
+	header  http.Header
+	http    http.Client
+	owned   bool // the transport is ours
+	timeout time.Duration
+	retries Retries
+}
+
+// call is one use of one route.
+type call struct {
+	op     string // what is tried, on what
+	method string
+	path   string // below the version, escaped
+	query  url.Values
+	header http.Header
+	body   []byte // nil: none
+	raw    bool   // the body is no JSON
+
+	repeatable bool          // may be carried out twice
+	extra      time.Duration // what the server may take beside the client's Timeout
+	into       any           // what the reply is decoded into
+}
+
+// do sends c, again and again where that is allowed, and decodes the reply. It returns the status of a success.
+func (cn *conn) do(ctx context.Context, c *call) (status int, err error) {
+	mayBeDone := false // by a try before
+	for try := 1; ; try++ {
+		status, err = cn.try(ctx, c)
+		if err == nil {
+			return status, nil
+		}
+		mayBeDone = mayBeDone || MayBeDone(err)
+		pause, again := cn.retries.next(try, c.repeatable, err)
+		if !again || ctx.Err() != nil {
+			return 0, marked(err, mayBeDone)
+		}
+		if ended := rest(ctx, pause); errors.Is(ended, context.Canceled) {
+			return 0, marked(fmt.Errorf("%w (%w while waiting to try again)", err, ended), mayBeDone)
+		} else if ended != nil {
+			return 0, marked(err, mayBeDone)
+		}
+	}
+}
+
+// try sends c once.
+func (cn *conn) try(ctx context.Context, c *call) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, cn.timeout+c.extra)
+	defer cancel()
+	req, err := cn.request(ctx, c)
+	if err != nil {
+		return 0, err
+	}
+	resp, err := cn.http.Do(req)
+	if err != nil {
+		return 0, cn.noReply(c, err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode >= http.StatusMultipleChoices {
+		return 0, cn.refusal(c, resp)
+	}
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxReply+1))
+	if err != nil {
+		return 0, cn.noReply(c, err)
+	}
+	if len(data) > maxReply {
+		return 0, cn.foreign(c, resp, errors.New("it is longer than 64 MiB"))
+	}
+	if err := json.Unmarshal(data, c.into); err != nil {
+		return 0, cn.foreign(c, resp, err)
+	}
+	return resp.StatusCode, nil
+}
+
+func (cn *conn) request(ctx context.Context, c *call) (*http.Request, error) {
+	target := cn.base + wire.Version + c.path
+	if len(c.query) > 0 {
+		target += "?" + c.query.Encode()
+	}
+	var body io.Reader
+	if c.body != nil {
+		body = bytes.NewReader(c.body)
+	}
+	req, err := http.NewRequestWithContext(ctx, c.method, target, body)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.op, err)
+	}
+	maps.Copy(req.Header, cn.header)
+	if c.body != nil && !c.raw {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	maps.Copy(req.Header, c.header)
+	return req, nil
+}
+
+// noReply is the error of a request that was not answered.
+func (cn *conn) noReply(c *call, err error) error {
+	var about *url.Error
+	if errors.As(err, &about) {
+		err = about.Err // the rest would repeat the URL, with what its query says
+	}
+	return &NoReplyError{Op: c.op, Server: cn.base, Err: err, MayBeDone: !unsent(err)}
+}
+
+// refusal is the error of a reply that is no success.
+func (cn *conn) refusal(c *call, resp *http.Response) error {
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxProblem))
+	if err != nil {
+		return cn.noReply(c, err)
+	}
+	var p wire.Problem
+	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if media != wire.ProblemType || json.Unmarshal(data, &p) != nil || p.Code == "" {
+		return cn.foreign(c, resp, nil)
+	}
+	e := problemError(p)
+	e.Op, e.Status, e.RetryAfter = c.op, resp.StatusCode, retryAfter(resp.Header, time.Now())
+	e.MayBeDone = resp.StatusCode >= http.StatusInternalServerError && resp.StatusCode != http.StatusInsufficientStorage
+	return e
+}
+
+// foreign is the error of a reply that no Foliot server gives: a proxy does, or another program.
+func (cn *conn) foreign(c *call, resp *http.Response, why error) error {
+	detail := cn.base + " answered " + resp.Status
+	switch {
+	case why != nil:
+		detail += " with something else than a Foliot reply (" + why.Error() + ")"
+	case resp.StatusCode < http.StatusBadRequest:
+		detail += ", and redirects are not followed"
+	default:
+		detail += " without a problem of Foliot's"
+	}
+	done := resp.StatusCode < http.StatusMultipleChoices || resp.StatusCode >= http.StatusInternalServerError
+	return &Error{
+		Op: c.op, Status: resp.StatusCode, Detail: detail + ": is it a Foliot server?",
+		RetryAfter: retryAfter(resp.Header, time.Now()), MayBeDone: done,
+	}
+}
+
+// retryAfter returns how long the server asks to wait, 0 where it does not.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	value := h.Get("Retry-After")
+	if s, err := strconv.Atoi(value); err == nil {
+		return time.Duration(min(max(s, 0), 1<<31)) * time.Second
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return max(0, at.Sub(now))
+	}
+	return 0
+}

@@ -1,0 +1,281 @@
+package client
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// From the package's types to the API's and back; nothing else here knows both.
+
+// MarshalJSON returns the spec as the API takes it.
+func (s Spec) MarshalJSON() ([]byte, error) {
+	in, err := s.wire()
+	if err != nil {
+		return nil, err
+	}
+	return encodeTask(in)
+}
+
+// UnmarshalJSON reads a task as the API takes it.
+func (s *Spec) UnmarshalJSON(data []byte) error {
+	var in wire.TaskInput
+	if err := json.Unmarshal(data, &in); err != nil {
+		return err
+	}
+	var d decoder
+	*s = d.spec(in)
+	return d.err
+}
+
+// MarshalJSON returns the task as the API shows it.
+func (t Task) MarshalJSON() ([]byte, error) {
+	shown, err := t.wire()
+	if err != nil {
+		return nil, err
+	}
+	return marshal(shown)
+}
+
+// UnmarshalJSON reads a task as the API shows it.
+func (t *Task) UnmarshalJSON(data []byte) error {
+	var shown wire.Task
+	if err := json.Unmarshal(data, &shown); err != nil {
+		return err
+	}
+	var d decoder
+	*t = d.task(shown)
+	return d.err
+}
+
+func (s Spec) wire() (wire.TaskInput, error) {
+	in := wire.TaskInput{
+		Name: s.Name, Queue: s.Queue,
+		At: instant(s.At), Delay: duration(s.Delay),
+		Timeout: duration(s.Timeout), ExpireAfter: limit(s.ExpireAfter),
+		Priority: string(s.Priority), Labels: s.Labels, Retry: s.Retry.wire(), OnDead: onDead(s.OnDead),
+		HTTP: wire.HTTPInput{URL: s.HTTP.URL, Method: s.HTTP.Method, Headers: s.HTTP.Headers},
+	}
+	if in.At == "" && in.Delay == "" {
+		in.Delay = "0s"
+	}
+	return in, s.HTTP.Body.put(&in.HTTP)
+}
+
+func (t Task) wire() (wire.Task, error) {
+	in, err := t.Spec.wire()
+	shown := wire.Task{
+		TaskInput: in,
+		ID:        t.ID, State: string(t.State), Reason: t.Reason,
+		DueAt: instant(t.DueAt), Version: t.Version, CreatedAt: instant(t.CreatedAt), FinishedAt: instant(t.FinishedAt),
+		CancelRequested: t.CancelRequested, BodySize: t.BodySize, Reclaims: t.Reclaims,
+		Attempts: make([]wire.Attempt, len(t.Attempts)), Traceparent: t.Traceparent, Durability: t.Durability,
+	}
+	for i, a := range t.Attempts {
+		shown.Attempts[i] = wire.Attempt{
+			Number: a.Number, StartedAt: instant(a.StartedAt), Status: a.Status, Error: a.Error, Reply: a.Reply,
+			LatencyMS: float64(a.Latency.Microseconds()) / 1000, LateMS: a.Late.Milliseconds(),
+		}
+	}
+	return shown, err
+}
+
+// wire returns the policy, nil where it says nothing.
+func (r Retry) wire() *wire.Retry {
+	if r == (Retry{}) {
+		return nil
+	}
+	p := &wire.Retry{MinBackoff: duration(r.MinBackoff), MaxBackoff: duration(r.MaxBackoff), MaxAge: limit(r.MaxAge)}
+	if n := r.MaxAttempts; n != 0 {
+		n = unlimited(n)
+		p.MaxAttempts = &n
+	}
+	return p
+}
+
+// put gives h the body, so that the server sends what b says.
+func (b Body) put(h *wire.HTTPInput) (err error) {
+	switch {
+	case b.err != nil:
+		return b.err
+	case b.kind == jsonBody && b.data[0] != '"' && string(b.data) != "null":
+		h.Body = b.data
+	case b.kind == jsonBody:
+		// The API would send what is between a string's quotes, and nothing for null.
+		h.BodyBase64 = base64Of(b.data)
+		h.Headers = withContentType(h.Headers, "application/json")
+	case b.kind == textBody:
+		h.Body, err = marshal(string(b.data))
+	case b.kind == binaryBody:
+		h.BodyBase64 = base64Of(b.data)
+	}
+	return err
+}
+
+func base64Of(b []byte) *string {
+	s := base64.StdEncoding.EncodeToString(b)
+	return &s
+}
+
+// withContentType returns headers with that content type, unless they have one.
+func withContentType(headers map[string]string, media string) map[string]string {
+	for name := range headers {
+		if strings.EqualFold(name, "Content-Type") {
+			return headers
+		}
+	}
+	headers = maps.Clone(headers)
+	if headers == nil {
+		headers = map[string]string{}
+	}
+	headers["content-type"] = media
+	return headers
+}
+
+// instant writes t for the API, which rounds up what is finer than a millisecond.
+func instant(t time.Time) string {
+	switch {
+	case t.IsZero():
+		return ""
+	case t.Nanosecond()%int(time.Millisecond) != 0:
+		return t.UTC().Format(time.RFC3339Nano)
+	}
+	return wire.FormatTime(t)
+}
+
+// duration writes d for the API, "" for the default.
+func duration(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return d.String()
+}
+
+// unlimited returns v as the API has it: there, 0 is no limit.
+func unlimited[T int | time.Duration](v T) T {
+	if v == NoLimit {
+		return 0
+	}
+	return v
+}
+
+// limit writes a duration of which 0 is the default and NoLimit is none.
+func limit(d time.Duration) string {
+	if d == NoLimit {
+		return "0s"
+	}
+	return duration(d)
+}
+
+// onDead writes a URL of which "" is the default and Nobody is none.
+func onDead(url string) *string {
+	switch url {
+	case "":
+		return nil
+	case Nobody:
+		url = ""
+	}
+	return &url
+}
+
+// decoder reads the API's words and keeps the first error.
+type decoder struct{ err error }
+
+func (d *decoder) spec(in wire.TaskInput) Spec {
+	s := Spec{
+		Name: in.Name, Queue: in.Queue,
+		At: d.instant(in.At), Delay: d.duration(in.Delay),
+		Timeout: d.duration(in.Timeout), ExpireAfter: d.limit(in.ExpireAfter),
+		Priority: Priority(in.Priority), Labels: in.Labels,
+		HTTP: HTTP{URL: in.HTTP.URL, Method: in.HTTP.Method, Headers: in.HTTP.Headers, Body: d.body(in.HTTP)},
+	}
+	if u := in.OnDead; u != nil {
+		if s.OnDead = *u; *u == "" {
+			s.OnDead = Nobody
+		}
+	}
+	if r := in.Retry; r != nil {
+		s.Retry = Retry{MinBackoff: d.duration(r.MinBackoff), MaxBackoff: d.duration(r.MaxBackoff), MaxAge: d.limit(r.MaxAge)}
+		if r.MaxAttempts != nil {
+			s.Retry.MaxAttempts = *r.MaxAttempts
+			if *r.MaxAttempts == 0 {
+				s.Retry.MaxAttempts = NoLimit
+			}
+		}
+	}
+	return s
+}
+
+func (d *decoder) task(shown wire.Task) Task {
+	t := Task{
+		Spec: d.spec(shown.TaskInput),
+		ID:   shown.ID, State: State(shown.State), Reason: shown.Reason,
+		DueAt: d.instant(shown.DueAt), Version: shown.Version, CreatedAt: d.instant(shown.CreatedAt), FinishedAt: d.instant(shown.FinishedAt),
+		CancelRequested: shown.CancelRequested, BodySize: shown.BodySize, Reclaims: shown.Reclaims, Traceparent: shown.Traceparent, Durability: shown.Durability,
+	}
+	for _, a := range shown.Attempts {
+		t.Attempts = append(t.Attempts, Attempt{
+			Number: a.Number, StartedAt: d.instant(a.StartedAt), Status: a.Status, Error: a.Error, Reply: a.Reply,
+			Latency: milliseconds(a.LatencyMS), Late: time.Duration(a.LateMS) * time.Millisecond,
+		})
+	}
+	return t
+}
+
+func (d *decoder) body(h wire.HTTPInput) Body {
+	switch {
+	case h.BodyBase64 != nil:
+		data, err := base64.StdEncoding.DecodeString(*h.BodyBase64)
+		d.note("body_base64", err)
+		return Body{kind: binaryBody, data: data}
+	case len(h.Body) == 0 || string(h.Body) == "null":
+		return Body{}
+	case h.Body[0] == '"':
+		var s string
+		d.note("body", json.Unmarshal(h.Body, &s))
+		return Text(s)
+	}
+	return Body{kind: jsonBody, data: h.Body}
+}
+
+func (d *decoder) instant(s string) time.Time {
+	if s == "" {
+		return time.Time{}
+	}
+	t, err := time.Parse(time.RFC3339, s)
+	d.note("time", err)
+	return t
+}
+
+func (d *decoder) duration(s string) time.Duration {
+	if s == "" {
+		return 0
+	}
+	v, err := time.ParseDuration(s)
+	d.note("duration", err)
+	return v
+}
+
+func (d *decoder) limit(s string) time.Duration {
+	v := d.duration(s)
+	if s != "" && v == 0 {
+		return NoLimit
+	}
+	return v
+}
+
+func (d *decoder) note(what string, err error) {
+	if err != nil && d.err == nil {
+		d.err = fmt.Errorf("read a %s: %w", what, err)
+	}
+}
+
+func milliseconds(ms float64) time.Duration {
+	return time.Duration(math.Round(ms*1000)) * time.Microsecond
+}

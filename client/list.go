@@ -1,0 +1,142 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// Filter chooses tasks: all that is given must match.
+type Filter struct {
+	Queue     string
+	States    []State // any of them
+	Labels    map[string]string
+	DueBefore time.Time
+	DueAfter  time.Time
+	// All lets CancelMany and RetryMany go without any of these.
+	All bool
+}
+
+// Query is what to list.
+type Query struct {
+	Filter
+
+	Bodies   bool // with the tasks' bodies
+	PageSize int  // tasks in one request, at most 1000. Default: 1000, or 100 with bodies
+}
+
+// Page is a part of a list.
+type Page struct {
+	Tasks []*Task
+	Next  string // the cursor of the page after this one; empty: there is none. A page may have no tasks and still have one
+}
+
+// Page returns the part of a list that begins at a cursor: a page's Next, or "" for the first. The order is not specified.
+func (ts Tasks) Page(ctx context.Context, q Query, cursor string) (*Page, error) {
+	values := q.values()
+	size := q.PageSize
+	if size <= 0 {
+		size = 1000
+		if q.Bodies {
+			size = 100
+		}
+	}
+	values.Set("limit", strconv.Itoa(size))
+	if q.Bodies {
+		values.Set("include", "body")
+	}
+	if cursor != "" {
+		values.Set("cursor", cursor)
+	}
+	var list struct {
+		Tasks      []*Task `json:"tasks"`
+		NextCursor string  `json:"next_cursor"`
+	}
+	c := &call{op: "list tasks", method: http.MethodGet, path: "/tasks", query: values, repeatable: true, into: &list}
+	if _, err := ts.conn.do(ctx, c); err != nil {
+		return nil, err
+	}
+	return &Page{Tasks: list.Tasks, Next: list.NextCursor}, nil
+}
+
+// List returns the tasks that q chooses, in no particular order; it reads a page when the one before is used up. An error is the last thing it
+// yields. A task that is created or changed meanwhile may be missing, or shown as it was.
+func (ts Tasks) List(ctx context.Context, q Query) iter.Seq2[*Task, error] {
+	return func(yield func(*Task, error) bool) {
+		for cursor := ""; ; {
+			page, err := ts.Page(ctx, q, cursor)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, t := range page.Tasks {
+				if !yield(t, nil) {
+					return
+				}
+			}
+			if cursor = page.Next; cursor == "" {
+				return
+			}
+		}
+	}
+}
+
+// Changed counts what a change of many did.
+type Changed struct {
+	Changed  int // took effect
+	Accepted int // of a cancel: an attempt is under way, no retry follows it
+	Skipped  int // matched when listed, and changed before they could be taken
+}
+
+// CancelMany cancels the tasks that match: without States, all that are not finished. It goes through them in pages: a call that breaks off has changed
+// a part, and can be repeated. It may take long.
+func (ts Tasks) CancelMany(ctx context.Context, f Filter) (Changed, error) {
+	return ts.many(ctx, "cancel", f)
+}
+
+// RetryMany retries the dead tasks that match, as CancelMany cancels.
+func (ts Tasks) RetryMany(ctx context.Context, f Filter) (Changed, error) {
+	return ts.many(ctx, "retry", f)
+}
+
+// manyTimeout is what a change of very many tasks may take.
+const manyTimeout = 30 * time.Minute
+
+func (ts Tasks) many(ctx context.Context, verb string, f Filter) (Changed, error) {
+	values := f.values()
+	if f.All {
+		values.Set("all", "true")
+	}
+	var reply wire.BulkReply
+	c := &call{op: verb + " tasks", method: http.MethodPost, path: "/tasks/" + verb, query: values, extra: manyTimeout, into: &reply}
+	if _, err := ts.conn.do(ctx, c); err != nil {
+		return Changed{}, err
+	}
+	return Changed{Changed: reply.Changed, Accepted: reply.Accepted, Skipped: reply.Skipped}, nil
+}
+
+// values returns the filter as the API's parameters.
+func (f Filter) values() url.Values {
+	v := url.Values{}
+	if f.Queue != "" {
+		v.Set("queue", f.Queue)
+	}
+	for _, s := range f.States {
+		v.Add("state", string(s))
+	}
+	for key, value := range f.Labels {
+		v.Add("label", key+"="+value)
+	}
+	if !f.DueBefore.IsZero() {
+		v.Set("due_before", instant(f.DueBefore))
+	}
+	if !f.DueAfter.IsZero() {
+		v.Set("due_after", instant(f.DueAfter))
+	}
+	return v
+}

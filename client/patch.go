@@ -1,0 +1,150 @@
+package client
+
+import (
+	"time"
+
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// Patch says what to change of a task. Zero fields stay as they are: give the others with Set and Reset.
+//
+//	client.Patch{Delay: client.Set(30 * time.Minute), Queue: client.Set("mail"), RemoveLabels: []string{"draft"}}
+type Patch struct {
+	At    Field[time.Time]     // at most one of At and Delay is given; neither can be reset
+	Delay Field[time.Duration] // due that long after the patch is accepted
+
+	URL         Field[string]
+	Method      Field[string]
+	Body        Field[Body] // replaced as a whole; Reset removes it
+	Queue       Field[string]
+	Timeout     Field[time.Duration]
+	Priority    Field[Priority]
+	ExpireAfter Field[time.Duration] // NoLimit: never
+	OnDead      Field[string]        // Nobody: none
+
+	MaxAttempts Field[int] // NoLimit: MaxAge decides
+	MinBackoff  Field[time.Duration]
+	MaxBackoff  Field[time.Duration]
+	MaxAge      Field[time.Duration] // NoLimit: never
+
+	Labels        map[string]string // merged into those there are
+	RemoveLabels  []string
+	Headers       map[string]string // merged into those there are, names ignoring case
+	RemoveHeaders []string
+}
+
+// Field is one field of a patch. The zero Field stays as it is.
+type Field[T any] struct {
+	change fieldChange
+	value  T
+}
+
+type fieldChange uint8
+
+const (
+	stays fieldChange = iota
+	isSet
+	isReset
+)
+
+// Set gives a field a value.
+func Set[T any](v T) Field[T] { return Field[T]{change: isSet, value: v} }
+
+// Reset gives a field its default again: the queue's, where queues have one.
+func Reset[T any]() Field[T] { return Field[T]{change: isReset} }
+
+// encode returns the patch as the API takes it.
+func (p Patch) encode() ([]byte, error) {
+	var whole, request, retry object
+	addField(&whole, "at", p.At, instant)
+	addField(&whole, "delay", p.Delay, time.Duration.String)
+	addField(&whole, "queue", p.Queue, same)
+	addField(&whole, "timeout", p.Timeout, time.Duration.String)
+	addField(&whole, "expire_after", p.ExpireAfter, noLess)
+	addField(&whole, "on_dead", p.OnDead, onDead)
+	addField(&whole, "priority", p.Priority, same)
+	addMap(&whole, "labels", p.Labels, p.RemoveLabels)
+
+	addField(&request, "url", p.URL, same)
+	addField(&request, "method", p.Method, same)
+	headers, err := p.addBody(&request)
+	if err != nil {
+		return nil, err
+	}
+	addMap(&request, "headers", headers, p.RemoveHeaders)
+
+	addField(&retry, "max_attempts", p.MaxAttempts, unlimited)
+	addField(&retry, "min_backoff", p.MinBackoff, time.Duration.String)
+	addField(&retry, "max_backoff", p.MaxBackoff, time.Duration.String)
+	addField(&retry, "max_age", p.MaxAge, noLess)
+
+	addObject(&whole, "http", &request)
+	addObject(&whole, "retry", &retry)
+	return whole.bytes()
+}
+
+// addBody adds the body and returns the headers, with the one that the body may need.
+func (p Patch) addBody(request *object) (map[string]string, error) {
+	switch p.Body.change {
+	case stays:
+		return p.Headers, nil
+	case isReset:
+		request.raw("body", []byte("null"))
+		return p.Headers, nil
+	}
+	h := wire.HTTPInput{Headers: p.Headers}
+	if err := p.Body.value.put(&h); err != nil {
+		return nil, err
+	}
+	switch {
+	case h.Body != nil:
+		request.raw("body", h.Body)
+	case h.BodyBase64 != nil:
+		request.set("body_base64", *h.BodyBase64)
+	default:
+		request.raw("body", []byte("null"))
+	}
+	return h.Headers, nil
+}
+
+// noLess writes a duration of which NoLimit is none.
+func noLess(d time.Duration) string { return unlimited(d).String() }
+
+func same[T any](v T) T { return v }
+
+// addField adds f, in the API's words, where it changes anything.
+func addField[T, W any](o *object, key string, f Field[T], word func(T) W) {
+	switch f.change {
+	case isSet:
+		o.set(key, word(f.value))
+	case isReset:
+		o.raw(key, []byte("null"))
+	}
+}
+
+// addMap adds what to merge into a map and what to remove from it.
+func addMap(o *object, key string, merge map[string]string, remove []string) {
+	if len(merge)+len(remove) == 0 {
+		return
+	}
+	values := make(map[string]*string, len(merge)+len(remove))
+	for _, k := range remove {
+		values[k] = nil
+	}
+	for k, v := range merge {
+		values[k] = &v
+	}
+	o.set(key, values)
+}
+
+// addObject adds inner, unless it is empty.
+func addObject(o *object, key string, inner *object) {
+	if inner.empty() {
+		return
+	}
+	value, err := inner.bytes()
+	if o.err == nil {
+		o.err = err
+	}
+	o.raw(key, value)
+}

@@ -1,0 +1,73 @@
+package client
+
+import (
+	"context"
+	"crypto/rand"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Publication is a request to forward, later, as it is: a POST to URL with that body and those headers.
+type Publication struct {
+	URL string
+	// Header goes with it, except what is between the caller and the server: Authorization, Cookie, Foliot-… and the headers of the
+	// connection.
+	Header http.Header
+	Body   []byte
+
+	At    time.Time     // when it is due. Zero: Delay counts
+	Delay time.Duration // zero, as At: now
+	Name  string        // default: the task's id
+	Queue string        // default: "default"
+	// Retries is how often it is tried again after a failed attempt. 0: until the queue's MaxAge is over; NoRetries: never.
+	Retries int
+}
+
+// NoRetries is the Retries of a publication that is sent once.
+const NoRetries = -1
+
+// Publish makes the task that forwards p. As Create does, it carries an Idempotency-Key of its own. Errors: those of Create.
+func (ts Tasks) Publish(ctx context.Context, p Publication) (*Task, error) {
+	return ts.PublishOnce(ctx, rand.Text(), p)
+}
+
+// PublishOnce is Publish with a key of the caller's, as CreateOnce is Create.
+func (ts Tasks) PublishOnce(ctx context.Context, key string, p Publication) (*Task, error) {
+	op := "publish"
+	if p.Name != "" {
+		op += " " + p.Name
+	}
+	h := p.header()
+	h.Set("Idempotency-Key", key)
+	return ts.one(ctx, &call{
+		op: op, method: http.MethodPost, path: "/publish", query: url.Values{"url": {p.URL}},
+		header: h, body: p.Body, raw: true, repeatable: key != "",
+	})
+}
+
+// header returns what is forwarded and what says when.
+func (p Publication) header() http.Header {
+	h := http.Header{"User-Agent": {""}} // that of this client is not for the receiver
+	for name, values := range p.Header {
+		name = http.CanonicalHeaderKey(name)
+		if name != "Authorization" && !strings.HasPrefix(name, "Foliot-") {
+			h[name] = values
+		}
+	}
+	set := func(name, value string) {
+		if value != "" {
+			h.Set(name, value)
+		}
+	}
+	set("Foliot-At", instant(p.At))
+	set("Foliot-Delay", duration(p.Delay))
+	set("Foliot-Name", p.Name)
+	set("Foliot-Queue", p.Queue)
+	if p.Retries != 0 {
+		set("Foliot-Retries", strconv.Itoa(max(p.Retries, 0)))
+	}
+	return h
+}

@@ -1,0 +1,107 @@
+package client_test
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/store/memstore"
+	"github.com/foliot/foliot/internal/task"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// server is the real API over the reference store. Nothing is delivered by itself; through, if there is one, stands before the API.
+type server struct {
+	*testing.T
+	store   *memstore.Store
+	api     *api.Server
+	url     string
+	through func(api http.Handler, w http.ResponseWriter, r *http.Request)
+}
+
+func serve(t *testing.T) *server {
+	t.Helper()
+	s := &server{T: t, store: memstore.New(memstore.Config{})}
+	s.api = api.New(api.Config{Log: slog.New(slog.DiscardHandler)}, s.store)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.through != nil {
+			s.through(s.api, w, r)
+			return
+		}
+		s.api.ServeHTTP(w, r)
+	}))
+	s.url = srv.URL
+	t.Cleanup(func() {
+		srv.Close()
+		if err := s.store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// quick repeats as often as the default, and does not wait long.
+var quick = client.Retries{MinBackoff: time.Millisecond, MaxBackoff: 10 * time.Millisecond}
+
+func (s *server) client(o ...client.Options) *client.Client {
+	s.Helper()
+	options := client.Options{Retries: quick}
+	if len(o) > 0 {
+		options = o[0]
+	}
+	c, err := client.New(s.url, options)
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(c.Close)
+	return c
+}
+
+// claim makes a due task run, and returns what ends it.
+func (s *server) claim(name string) (settle func(task.Verdict)) {
+	s.Helper()
+	ctx := context.WithoutCancel(s.Context())
+	at := task.CeilMillis(time.Now())
+	key := task.Key{Namespace: task.DefaultNamespace, Name: name}
+	t, err := s.store.Get(ctx, key)
+	if err != nil {
+		s.Fatal(err)
+	}
+	token := task.Token("token-" + task.NewID(at))
+	replies, err := s.store.Claim(ctx, at, []task.Claim{{Key: key, Lane: t.Lane(), Token: token, Until: at.Add(time.Minute)}})
+	if err != nil || replies[0].Err != nil {
+		s.Fatal(err, replies)
+	}
+	return func(v task.Verdict) {
+		o := task.Outcome{Verdict: v, StartedAt: at, Status: 204, Reason: "gone"}
+		replies, err := s.store.Settle(ctx, at, []task.Settlement{{Key: key, Token: token, Outcome: o}})
+		if err != nil || replies[0].Err != nil {
+			s.Error(err, replies)
+		}
+		s.api.Notify(key)
+	}
+}
+
+// hour is a task that is not due in any test.
+func hour(name string) client.Spec {
+	return client.Spec{Name: name, Delay: time.Hour, HTTP: client.HTTP{URL: "http://127.0.0.1:9/"}}
+}
+
+// must fails the test with an error, and returns the value without one.
+func must[T any](t *testing.T) func(v T, err error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}

@@ -1,0 +1,292 @@
+package client_test
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// Whatever a spec says arrives, and is read again as it was said.
+func TestATaskIsReadAsItWasAskedFor(t *testing.T) {
+	ok := must[*client.Task](t)
+	s := serve(t)
+	c := s.client()
+	asked := client.Spec{
+		Name: "order-42", Queue: "shop", Delay: 90 * time.Minute,
+		HTTP: client.HTTP{
+			URL: "https://shop.example/42?a=1&b=2", Method: "PUT",
+			Headers: map[string]string{"X-Shop": "7 <ä>"},
+			Body:    client.JSON(json.RawMessage(`{"n":  12345678901234567890, "s": "\u00e4<"}`)),
+		},
+		Timeout: 5 * time.Second, ExpireAfter: time.Hour, Priority: client.High,
+		Labels: map[string]string{"tenant": "acme", `"http":{`: `"http":{"url":`},
+		Retry:  client.Retry{MaxAttempts: 3, MinBackoff: 2 * time.Second, MaxBackoff: time.Minute, MaxAge: client.NoLimit},
+	}
+	before := time.Now()
+	made := ok(c.Tasks.Create(t.Context(), asked))
+	if made.State != client.Scheduled || made.ID == "" || made.Durability == "" || made.DueAt.Before(before.Add(asked.Delay)) || made.BodySize != len(asked.HTTP.Body.Bytes()) {
+		t.Errorf("made %+v", made)
+	}
+	got := ok(c.Tasks.Get(t.Context(), "order-42"))
+	if diff := cmp.Diff(asked, got.Spec, cmp.Comparer(func(a, b client.Body) bool {
+		return a.IsJSON() == b.IsJSON() && compact(t, a.Bytes()) == compact(t, b.Bytes())
+	})); diff != "" {
+		t.Errorf("asked for and read (-want +got):\n%s", diff)
+	}
+	if made.ETag() != got.ETag() || got.Version != 1 || got.CreatedAt.Before(before.Truncate(time.Millisecond)) {
+		t.Errorf("read %+v", got)
+	}
+	stored, err := s.store.Get(t.Context(), task.Key{Namespace: task.DefaultNamespace, Name: "order-42"})
+	if err != nil || string(stored.Request.Body) != string(asked.HTTP.Body.Bytes()) {
+		t.Errorf("the body arrived as %s, %v", stored.Request.Body, err)
+	}
+}
+
+func compact(t *testing.T, b []byte) string {
+	var v json.RawMessage
+	if len(b) == 0 {
+		return ""
+	}
+	if err := json.Unmarshal(b, &v); err != nil {
+		t.Fatal(err)
+	}
+	out, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+func TestABodyArrivesByteForByte(t *testing.T) {
+	ok := must[*client.Task](t)
+	s := serve(t)
+	c := s.client()
+	for name, b := range map[string]struct {
+		body   client.Body
+		stored string
+		media  string
+	}{
+		"object":      {client.JSON(map[string]any{"a": "<b>&"}), `{"a":"<b>&"}`, ""},
+		"raw":         {client.JSON(json.RawMessage(" [1,\n 2 ]\n")), "[1,\n 2 ]", ""},
+		"json-string": {client.JSON("text"), `"text"`, "application/json"},
+		"json-null":   {client.JSON(nil), `null`, "application/json"},
+		"text":        {client.Text("hä \"x\" <b>"), `hä "x" <b>`, ""},
+		"empty-text":  {client.Text(""), "", ""},
+		"no-utf8":     {client.Text("\xff"), "\xff", ""},
+		"bytes":       {client.Bytes([]byte{0, 255}), "\x00\xff", ""},
+		"none":        {client.Body{}, "", ""},
+	} {
+		spec := hour(name)
+		spec.HTTP.Body = b.body
+		ok(c.Tasks.Create(t.Context(), spec))
+		check := func(how string) {
+			stored, err := s.store.Get(t.Context(), task.Key{Namespace: task.DefaultNamespace, Name: name})
+			if err != nil || string(stored.Request.Body) != b.stored || stored.Request.Headers["content-type"] != b.media {
+				t.Errorf("%s, %s: stored %q with %v, %v", name, how, stored.Request.Body, stored.Request.Headers, err)
+			}
+			got := ok(c.Tasks.Get(t.Context(), name))
+			if string(got.HTTP.Body.Bytes()) != compactJSON(got.HTTP.Body, b.stored) {
+				t.Errorf("%s, %s: read %q", name, how, got.HTTP.Body.Bytes())
+			}
+		}
+		check("created")
+		ok(c.Tasks.Patch(t.Context(), name, client.Patch{Body: client.Set(client.Bytes([]byte("other")))}))
+		ok(c.Tasks.Patch(t.Context(), name, client.Patch{Body: client.Set(b.body)}))
+		check("patched")
+	}
+	spec := hour("bad")
+	spec.HTTP.Body = client.JSON(func() {})
+	var e *client.Error
+	if _, err := c.Tasks.Create(t.Context(), spec); !errors.As(err, &e) || e.Field != "http.body" || e.Status != 0 || client.MayBeDone(err) {
+		t.Errorf("a body that is no JSON: %v", err)
+	}
+}
+
+// compactJSON is what a reply makes of a stored body: JSON is shown without spaces.
+func compactJSON(b client.Body, stored string) string {
+	if !b.IsJSON() {
+		return stored
+	}
+	out, _ := json.Marshal(json.RawMessage(stored))
+	var v any
+	_ = json.Unmarshal(out, &v)
+	return string(client.JSON(v).Bytes())
+}
+
+func TestAPatchChangesWhatItNames(t *testing.T) {
+	ok := must[*client.Task](t)
+	c := serve(t).client()
+	spec := hour("a")
+	spec.Labels = map[string]string{"keep": "1", "change": "1", "drop": "1"}
+	spec.HTTP.Headers = map[string]string{"X-Keep": "1", "X-Drop": "1"}
+	spec.Retry.MaxAttempts = 5
+	spec.Timeout = time.Minute
+	ok(c.Tasks.Create(t.Context(), spec))
+	due := time.Date(2030, 1, 2, 3, 4, 5, 123_000_000, time.UTC)
+	ok(c.Tasks.Patch(t.Context(), "a", client.Patch{
+		At: client.Set(due), Queue: client.Set("mail"), Priority: client.Set(client.Low), URL: client.Set("http://127.0.0.1:9/b"), Method: client.Set("DELETE"),
+		Timeout: client.Reset[time.Duration](), MaxAttempts: client.Set(client.NoLimit), MaxAge: client.Set(3 * time.Hour), ExpireAfter: client.Set(time.Second),
+		Labels: map[string]string{"change": "2", "new": "1"}, RemoveLabels: []string{"drop"}, RemoveHeaders: []string{"x-drop"},
+		MinBackoff: client.Set(2 * time.Second), MaxBackoff: client.Set(4 * time.Second),
+	}))
+	got := ok(c.Tasks.Get(t.Context(), "a"))
+	want := client.Spec{
+		Name: "a", Queue: "mail", At: due, Timeout: 15 * time.Second, ExpireAfter: time.Second, Priority: client.Low,
+		Labels: map[string]string{"keep": "1", "change": "2", "new": "1"},
+		Retry:  client.Retry{MaxAttempts: client.NoLimit, MinBackoff: 2 * time.Second, MaxBackoff: 4 * time.Second, MaxAge: 3 * time.Hour},
+		HTTP:   client.HTTP{URL: "http://127.0.0.1:9/b", Method: "DELETE", Headers: map[string]string{"X-Keep": "1"}},
+	}
+	if diff := cmp.Diff(want, got.Spec, cmp.AllowUnexported(client.Body{})); diff != "" {
+		t.Errorf("patched (-want +got):\n%s", diff)
+	}
+}
+
+// What a state does not allow, and what a condition forbids, are different errors.
+func TestErrorsSayWhatIsWrong(t *testing.T) {
+	ok := must[*client.Task](t)
+	s := serve(t)
+	c := s.client()
+	at := hour("at")
+	at.Delay, at.At = 0, time.Now().Add(time.Hour)
+	old := ok(c.Tasks.Create(t.Context(), at))
+	ok(c.Tasks.Patch(t.Context(), "at", client.Patch{Queue: client.Set("q")}))
+	for _, k := range []struct {
+		what string
+		call func() error
+		is   error
+		code string
+	}{
+		{"get nobody", func() error { _, err := c.Tasks.Get(t.Context(), "nobody"); return err }, client.ErrNotFound, "not_found"},
+		{"create at", func() error { _, err := c.Tasks.Create(t.Context(), at); return err }, client.ErrExists, "exists"},
+		{"put at", func() error { _, err := c.Tasks.Put(t.Context(), at, client.IfNoneMatch()); return err }, client.ErrStale, "precondition_failed"},
+		{"patch at", func() error {
+			_, err := c.Tasks.Patch(t.Context(), "at", client.Patch{Queue: client.Set("r")}, client.IfMatch(old.ETag()))
+			return err
+		}, client.ErrStale, "precondition_failed"},
+		{"touch at", func() error { _, err := c.Tasks.Touch(t.Context(), "at"); return err }, client.ErrConflict, "no_delay"},
+		{"retry at", func() error { _, err := c.Tasks.Retry(t.Context(), "at"); return err }, client.ErrConflict, "task_not_dead"},
+		{"create other", func() error { _, err := c.Tasks.CreateOnce(t.Context(), "key", hour("other")); return err }, nil, ""},
+		{"create another", func() error { _, err := c.Tasks.CreateOnce(t.Context(), "key", hour("another")); return err }, client.ErrKeyReused, "idempotency_key_reused"},
+		{"cancel ..", func() error { _, _, err := c.Tasks.Cancel(t.Context(), ".."); return err }, nil, "bad_name"},
+		{"get ", func() error { _, err := c.Tasks.Get(t.Context(), ""); return err }, nil, "bad_name"},
+		{"get a/b", func() error { _, err := c.Tasks.Get(t.Context(), "a/b"); return err }, nil, "bad_name"},
+	} {
+		err := k.call()
+		if k.code == "" {
+			if err != nil {
+				t.Error(err)
+			}
+			continue
+		}
+		var e *client.Error
+		if !errors.As(err, &e) || e.Code != k.code || e.Op != k.what || e.Detail == "" || e.MayBeDone {
+			t.Errorf("%s: %#v", k.what, err)
+		}
+		if k.is != nil && !errors.Is(err, k.is) {
+			t.Errorf("%s: %v is not %v", k.what, err, k.is)
+		}
+		if errors.Is(err, client.ErrFull) || k.is != client.ErrNotFound && errors.Is(err, client.ErrNotFound) {
+			t.Errorf("%s: %v is what it is not", k.what, err)
+		}
+	}
+	var e *client.Error
+	if _, err := c.Tasks.Create(t.Context(), client.Spec{HTTP: client.HTTP{URL: "ftp://x/"}}); !errors.As(err, &e) || e.Field != "http.url" || err.Error() != "create a task: http.url: a URL begins with http:// or https://" {
+		t.Errorf("a bad URL: %v", err)
+	}
+}
+
+func TestACancelTellsWhetherAnAttemptMayBeUnderWay(t *testing.T) {
+	ok := must[*client.Task](t)
+	s := serve(t)
+	c := s.client()
+	ok(c.Tasks.Create(t.Context(), hour("waits")))
+	if got, pending, err := c.Tasks.Cancel(t.Context(), "waits"); err != nil || pending || got.State != client.Cancelled {
+		t.Errorf("a waiting task: %v, %v, %v", got, pending, err)
+	}
+	now := hour("runs")
+	now.Delay = 0
+	ok(c.Tasks.Create(t.Context(), now))
+	settle := s.claim("runs")
+	if got, pending, err := c.Tasks.Cancel(t.Context(), "runs"); err != nil || !pending || got.State != client.Running || !got.CancelRequested {
+		t.Errorf("a running task: %v, %v, %v", got, pending, err)
+	}
+	settle(task.Success)
+	if _, _, err := c.Tasks.Cancel(t.Context(), "runs"); !errors.Is(err, client.ErrConflict) {
+		t.Errorf("a delivered task: %v", err)
+	}
+}
+
+func TestAKeyMakesOneTask(t *testing.T) {
+	ok := must[*client.Task](t)
+	c := serve(t).client()
+	nameless := hour("")
+	first := ok(c.Tasks.CreateOnce(t.Context(), "key", nameless))
+	again := ok(c.Tasks.CreateOnce(t.Context(), "key", nameless))
+	if first.ID != again.ID || first.Name != first.ID {
+		t.Errorf("%s (%s) and %s", first.ID, first.Name, again.ID)
+	}
+	if other := ok(c.Tasks.Create(t.Context(), nameless)); other.ID == first.ID {
+		t.Error("two creates share a key")
+	}
+	p := client.Publication{URL: "http://127.0.0.1:9/", Name: "p", Delay: time.Hour, Body: []byte("x")}
+	one := ok(c.Tasks.PublishOnce(t.Context(), "other", p))
+	if two := ok(c.Tasks.PublishOnce(t.Context(), "other", p)); one.ID != two.ID {
+		t.Errorf("published %s and %s", one.ID, two.ID)
+	}
+}
+
+func TestAPublicationGoesOutAsItIs(t *testing.T) {
+	ok := must[*client.Task](t)
+	s := serve(t)
+	c := s.client(client.Options{UserAgent: "program", Retries: quick})
+	at := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	ok(c.Tasks.Publish(t.Context(), client.Publication{
+		URL: "http://127.0.0.1:9/?a=b&c=d", At: at, Name: "p", Queue: "q", Retries: client.NoRetries,
+		Header: map[string][]string{"Content-Type": {"text/csv"}, "x-shop": {"7"}, "authorization": {"secret"}, "Foliot-Task": {"x"}},
+		Body:   []byte("a,b\n"),
+	}))
+	got := ok(c.Tasks.Get(t.Context(), "p"))
+	want := client.Spec{
+		Name: "p", Queue: "q", At: at, Timeout: 15 * time.Second, Priority: client.Normal, ExpireAfter: 0,
+		Retry: client.Retry{MaxAttempts: 1, MinBackoff: time.Second, MaxBackoff: time.Hour, MaxAge: 24 * time.Hour},
+		HTTP: client.HTTP{
+			URL: "http://127.0.0.1:9/?a=b&c=d", Method: "POST", Body: client.Text("a,b\n"),
+			Headers: map[string]string{"Content-Type": "text/csv", "X-Shop": "7"},
+		},
+	}
+	if diff := cmp.Diff(want, got.Spec, cmp.AllowUnexported(client.Body{})); diff != "" {
+		t.Errorf("published (-want +got):\n%s", diff)
+	}
+}
+
+func TestActs(t *testing.T) {
+	ok := must[*client.Task](t)
+	s := serve(t)
+	c := s.client()
+	ok(c.Tasks.Create(t.Context(), hour("a")))
+	if got := ok(c.Tasks.Touch(t.Context(), "a")); got.Version != 2 {
+		t.Errorf("touched: %+v", got)
+	}
+	got := ok(c.Tasks.Run(t.Context(), "a", client.IfMatch("*")))
+	if time.Until(got.DueAt) > time.Second {
+		t.Errorf("due %v", got.DueAt)
+	}
+	s.claim("a")(task.Refusal)
+	dead := ok(c.Tasks.Get(t.Context(), "a"))
+	if dead.State != client.Dead || len(dead.Attempts) != 1 || dead.Attempts[0].Status != 204 || dead.Attempts[0].Number != 1 || dead.FinishedAt.IsZero() {
+		t.Errorf("dead: %+v", dead)
+	}
+	if again := ok(c.Tasks.Retry(t.Context(), "a")); again.State != client.Scheduled || again.ID != dead.ID {
+		t.Errorf("retried: %+v", again)
+	}
+	put := ok(c.Tasks.Put(t.Context(), hour("a"), client.IfMatch(ok(c.Tasks.Get(t.Context(), "a")).ETag())))
+	if put.ID == dead.ID {
+		t.Error("a put keeps the id")
+	}
+}
