@@ -1,0 +1,29 @@
+package tracing
+
+import (
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// follow is a sampler that keeps what its parent or, without one, what it is
+// linked to has kept. Where there is neither it asks another.
+type follow struct{ otherwise sdk.Sampler }
+
+// ShouldSample implements sdk.Sampler.
+func (f follow) ShouldSample(p sdk.SamplingParameters) sdk.SamplingResult {
+	leader := trace.SpanContextFromContext(p.ParentContext)
+	if !leader.IsValid() && len(p.Links) > 0 {
+		leader = p.Links[0].SpanContext
+	}
+	if !leader.IsValid() {
+		return f.otherwise.ShouldSample(p)
+	}
+	result := sdk.SamplingResult{Decision: sdk.Drop, Tracestate: trace.SpanContextFromContext(p.ParentContext).TraceState()}
+	if leader.IsSampled() {
+		result.Decision = sdk.RecordAndSample
+	}
+	return result
+}
+
+// Description implements sdk.Sampler.
+func (f follow) Description() string { return "follow(" + f.otherwise.Description() + ")" }

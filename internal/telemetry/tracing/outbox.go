@@ -1,0 +1,147 @@
+package tracing
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+)
+
+const (
+	// maxWaiting bounds the spans in memory, about 2 kB each.
+	maxWaiting = 4096
+	// maxBatch is how many spans one request carries, and batchWait how long a
+	// span waits for others.
+	maxBatch  = 512
+	batchWait = time.Second
+
+	// complainEvery is how often a collector that takes nothing is logged.
+	complainEvery = time.Minute
+)
+
+// outbox is a span processor: what has ended waits in a queue of fixed length
+// for the one goroutine that exports it. newOutbox starts that, Shutdown stops it and waits.
+//
+// The SDK's own batch processor does not say what it dropped, and at a stop it
+// goes on for a batch's timeout after it has returned.
+type outbox struct {
+	exporter sdk.SpanExporter
+	giveUp   func() // makes an export under way, and all later ones, fail at once
+	log      *slog.Logger
+
+	waiting chan sdk.ReadOnlySpan
+	stop    chan struct{}
+	done    chan struct{} // closed when the goroutine has ended
+	once    sync.Once     // closes stop
+
+	exported, failed, dropped atomic.Uint64
+
+	complained time.Time // of the goroutine alone
+}
+
+func newOutbox(exporter sdk.SpanExporter, giveUp func(), log *slog.Logger) *outbox {
+	b := &outbox{
+		exporter: exporter, giveUp: giveUp, log: log,
+		waiting: make(chan sdk.ReadOnlySpan, maxWaiting), stop: make(chan struct{}), done: make(chan struct{}),
+	}
+	go b.run()
+	return b
+}
+
+// OnStart implements sdk.SpanProcessor.
+func (b *outbox) OnStart(context.Context, sdk.ReadWriteSpan) {}
+
+// OnEnd implements sdk.SpanProcessor. It never blocks.
+func (b *outbox) OnEnd(s sdk.ReadOnlySpan) {
+	if !s.SpanContext().IsSampled() {
+		return
+	}
+	select {
+	case <-b.stop:
+		b.dropped.Add(1)
+		return
+	default:
+	}
+	select {
+	case b.waiting <- s:
+	default:
+		b.dropped.Add(1)
+	}
+}
+
+// ForceFlush implements sdk.SpanProcessor. Nobody here needs it.
+func (b *outbox) ForceFlush(context.Context) error { return nil }
+
+// Shutdown exports what waits, until ctx ends. It returns when the goroutine has ended.
+func (b *outbox) Shutdown(ctx context.Context) error {
+	b.once.Do(func() { close(b.stop) })
+	defer b.giveUp()
+	select {
+	case <-b.done:
+		return nil
+	case <-ctx.Done():
+		b.giveUp()
+		<-b.done
+		return context.Cause(ctx)
+	}
+}
+
+func (b *outbox) run() {
+	defer close(b.done)
+	for more := true; more; {
+		var batch []sdk.ReadOnlySpan
+		if batch, more = b.gather(); len(batch) > 0 {
+			b.export(batch)
+		}
+	}
+}
+
+// gather waits for a span and then, for a moment, for others. It reports false
+// when nothing more will come.
+func (b *outbox) gather() (batch []sdk.ReadOnlySpan, more bool) {
+	select {
+	case s := <-b.waiting:
+		batch = append(batch, s)
+	case <-b.stop:
+	}
+	wait := time.NewTimer(batchWait)
+	defer wait.Stop()
+	for len(batch) < maxBatch {
+		select {
+		case s := <-b.waiting:
+			batch = append(batch, s)
+			continue
+		default:
+		}
+		select {
+		case s := <-b.waiting:
+			batch = append(batch, s)
+		case <-wait.C:
+			return batch, true
+		case <-b.stop:
+			return batch, len(b.waiting) > 0
+		}
+	}
+	return batch, true
+}
+
+func (b *outbox) export(batch []sdk.ReadOnlySpan) {
+	n := uint64(len(batch))
+	err := b.exporter.ExportSpans(context.Background(), batch)
+	if err == nil {
+		b.exported.Add(n)
+		return
+	}
+	b.failed.Add(n)
+	if now := time.Now(); now.Sub(b.complained) >= complainEvery {
+		b.complained = now
+		b.log.Warn("export spans", "error", err, "spans", n)
+	}
+}
+
+func (b *outbox) counts() Counts {
+	return Counts{Exported: b.exported.Load(), Failed: b.failed.Load(), Dropped: b.dropped.Load()}
+}

@@ -1,0 +1,120 @@
+package tracing
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+func attempts(t *testing.T, tr *Tracer, n int) {
+	t.Helper()
+	for range n {
+		_, _, end := tr.Attempt(t.Context(), delivery(""))
+		end(task.Outcome{Verdict: task.Success, Status: 200})
+	}
+}
+
+// hanging returns a collector that takes a batch and never answers, until the test ends.
+func hanging(t *testing.T) *receiver {
+	r, release := receive(t), make(chan struct{})
+	r.answer = func(http.ResponseWriter) bool { <-release; return false }
+	t.Cleanup(func() { close(release) })
+	return r
+}
+
+func TestACollectorThatHangsCostsSpansAndNothingElse(t *testing.T) {
+	const many = 5 * maxWaiting
+	tr := tracer(t, hanging(t).URL)
+	began := time.Now()
+	attempts(t, tr, many)
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("%d attempts took %v beside a collector that hangs", many, took)
+	}
+	c := tr.Counts()
+	if waiting := many - c.Dropped; waiting > maxWaiting+2*maxBatch {
+		t.Errorf("%d spans are in memory, at most %d may be", waiting, maxWaiting+2*maxBatch)
+	}
+}
+
+func TestAStopWaitsForTheCollectorNoLongerThanItMay(t *testing.T) {
+	tr := tracer(t, hanging(t).URL)
+	attempts(t, tr, 2*maxBatch)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	err := tr.Close(ctx)
+	if took := time.Since(began); err == nil || took > 3*time.Second {
+		t.Errorf("Close took %v and said %v", took, err)
+	}
+	if c := tr.Counts(); c.Failed+c.Dropped != 2*maxBatch {
+		t.Errorf("%+v, want all %d accounted for", c, 2*maxBatch)
+	}
+	attempts(t, tr, 1) // after the end: nothing blocks
+}
+
+func TestEverySpanThatWaitsIsExportedAtAStop(t *testing.T) {
+	r := receive(t)
+	tr := tracer(t, r.URL)
+	attempts(t, tr, 3*maxBatch+7)
+	closed(t, tr)
+	if c := tr.Counts(); c.Exported != 3*maxBatch+7 || len(r.spans) != 3*maxBatch+7 {
+		t.Errorf("%+v, the collector has %d", c, len(r.spans))
+	}
+	if err := tr.Close(t.Context()); err != nil {
+		t.Errorf("the second Close: %v", err)
+	}
+}
+
+func TestABusyCollectorIsAskedAgain(t *testing.T) {
+	r := receive(t)
+	var calls atomic.Int32
+	r.answer = func(w http.ResponseWriter) bool {
+		if calls.Add(1) == 1 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return false
+		}
+		return true
+	}
+	tr := tracer(t, r.URL, func(c *Config) { c.Headers = map[string]string{"X-Key": "k"} })
+	attempts(t, tr, 1)
+	closed(t, tr)
+	if c := tr.Counts(); c.Exported != 1 || calls.Load() != 2 {
+		t.Errorf("%+v after %d calls", c, calls.Load())
+	}
+	if r.headers[0].Get("X-Key") != "k" {
+		t.Error("the configured header was not sent")
+	}
+}
+
+func TestACollectorThatRefusesIsLoggedOnceAndNotAskedAgain(t *testing.T) {
+	for _, status := range []int{400, 401, 307} {
+		r := receive(t)
+		var calls atomic.Int32
+		r.answer = func(w http.ResponseWriter) bool {
+			calls.Add(1)
+			w.Header().Set("Location", "http://127.0.0.1:1/elsewhere")
+			w.WriteHeader(status)
+			return false
+		}
+		var log bytes.Buffer
+		tr := tracer(t, r.URL, func(c *Config) {
+			c.Headers = map[string]string{"Authorization": "secret"}
+			c.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		})
+		attempts(t, tr, 2*maxBatch)
+		closed(t, tr)
+		if c := tr.Counts(); c.Failed != 2*maxBatch || calls.Load() < 2 || calls.Load() > 4 {
+			t.Errorf("%d: %+v after %d calls", status, c, calls.Load())
+		}
+		if n := strings.Count(log.String(), "export spans"); n != 1 || strings.Contains(log.String(), "secret") {
+			t.Errorf("%d: logged %d times:\n%s", status, n, log.String())
+		}
+	}
+}

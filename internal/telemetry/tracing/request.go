@@ -1,0 +1,79 @@
+package tracing
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// Handler returns a handler whose requests to the API (/v1/) are spans, each a child of
+// the caller's span where it names one. What Parent says is known to next.
+func (t *Tracer) Handler(next http.Handler) http.Handler {
+	if t == nil {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasPrefix(r.URL.Path, "/v1/") { // probes and scrapes would be most of the spans
+			next.ServeHTTP(w, r)
+			return
+		}
+		t.serve(next, w, r)
+	})
+}
+
+func (t *Tracer) serve(next http.Handler, w http.ResponseWriter, r *http.Request) {
+	ctx := format.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
+	ctx, span := t.tracer.Start(ctx, r.Method, trace.WithSpanKind(trace.SpanKindServer))
+	r = r.WithContext(ctx)
+	if !span.IsRecording() {
+		next.ServeHTTP(w, r)
+		return
+	}
+	reply := &reply{ResponseWriter: w}
+	defer func() { // after a panic, too: it goes on to whoever handles it
+		if pattern := r.Pattern; pattern != "" {
+			span.SetName(pattern)
+			_, route, _ := strings.Cut(pattern, " ")
+			span.SetAttributes(attribute.String("http.route", route))
+		}
+		span.SetAttributes(attribute.String("http.request.method", r.Method), attribute.Int("http.response.status_code", reply.code()))
+		if reply.code() >= 500 {
+			span.SetStatus(codes.Error, "")
+		}
+		span.End()
+	}()
+	next.ServeHTTP(reply, r)
+}
+
+// Parent returns the W3C traceparent of the span that a request's context
+// carries, "" where there is none: what a task that it creates remembers.
+func Parent(ctx context.Context) string { return write(trace.SpanContextFromContext(ctx)) }
+
+// reply notes the status of a reply. http.ResponseController finds the writer
+// below by Unwrap.
+type reply struct {
+	http.ResponseWriter
+	status int
+}
+
+func (r *reply) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+// WriteHeader notes the first status that is final.
+func (r *reply) WriteHeader(status int) {
+	if r.status == 0 && status >= 200 {
+		r.status = status
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+func (r *reply) code() int {
+	if r.status == 0 {
+		return http.StatusOK
+	}
+	return r.status
+}

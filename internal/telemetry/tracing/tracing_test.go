@@ -1,0 +1,309 @@
+package tracing
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+const callers = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+// create sends a request to an API of one route, and returns what a task that it creates remembers.
+func create(tr *Tracer, header string, status int) (remembered string) {
+	api := http.NewServeMux()
+	api.HandleFunc("POST /v1/tasks", func(w http.ResponseWriter, r *http.Request) {
+		remembered = Parent(r.Context())
+		w.WriteHeader(status)
+	})
+	r := httptest.NewRequest("POST", "/v1/tasks?secret=query", strings.NewReader("secret-body"))
+	if header != "" {
+		r.Header.Set("Traceparent", header)
+	}
+	tr.Handler(api).ServeHTTP(httptest.NewRecorder(), r)
+	return remembered
+}
+
+func TestADeliveryIsLinkedToTheSpanThatCreatedItsTask(t *testing.T) {
+	r := receive(t)
+	tr := tracer(t, r.URL)
+	remembered := create(tr, callers, 201)
+	_, sent, end := tr.Attempt(t.Context(), delivery(remembered))
+	end(task.Outcome{Verdict: task.Success, Status: 204, Late: 12500 * time.Microsecond})
+	closed(t, tr)
+
+	created, delivered := r.named(t, "POST /v1/tasks"), r.named(t, "deliver")
+	if got := hex.EncodeToString(created.GetTraceId()); got != "0af7651916cd43dd8448eb211c80319c" {
+		t.Errorf("the create is in the trace %s, not in its caller's", got)
+	}
+	if got := hex.EncodeToString(created.GetParentSpanId()); got != "b7ad6b7169203331" {
+		t.Errorf("the create's parent is %s, not its caller", got)
+	}
+	if bytes.Equal(delivered.GetTraceId(), created.GetTraceId()) || len(delivered.GetParentSpanId()) != 0 {
+		t.Error("the delivery is no trace of its own")
+	}
+	links := delivered.GetLinks()
+	if len(links) != 1 || !bytes.Equal(links[0].GetTraceId(), created.GetTraceId()) || !bytes.Equal(links[0].GetSpanId(), created.GetSpanId()) {
+		t.Errorf("the delivery's links are %v, want the create's span", links)
+	}
+	if want := fmt.Sprintf("00-%x-%x-01", delivered.GetTraceId(), delivered.GetSpanId()); sent != want {
+		t.Errorf("the receiver was sent %s, want %s", sent, want)
+	}
+	if r.paths[0] != "/v1/traces" || r.headers[0].Get("Content-Type") != "application/x-protobuf" {
+		t.Errorf("sent to %s as %s", r.paths[0], r.headers[0].Get("Content-Type"))
+	}
+	about := attributes(r.resource)
+	if about["service.name"] != "foliot" || about["service.version"] != "1.2.3" {
+		t.Errorf("the resource is %v", about)
+	}
+}
+
+func TestASpanTellsWhatTheAttemptWas(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		outcome task.Outcome
+		want    map[string]any
+		message string
+	}{
+		{
+			"delivered",
+			task.Outcome{Verdict: task.Success, Status: 204, Late: 12500 * time.Microsecond},
+			map[string]any{"foliot.outcome": "delivered", "http.response.status_code": int64(204), "foliot.late_seconds": 0.0125}, "",
+		},
+		{
+			"failed",
+			task.Outcome{Verdict: task.Failure, Status: 500, Error: "the receiver answered 500"},
+			map[string]any{"foliot.outcome": "failed", "http.response.status_code": int64(500), "error.type": "500"}, "the receiver answered 500",
+		},
+		{
+			"without a reply",
+			task.Outcome{Verdict: task.Failure, Error: "no reply within 15s"},
+			map[string]any{"foliot.outcome": "failed", "error.type": "failed"}, "no reply within 15s",
+		},
+		{
+			"denied",
+			task.Outcome{Verdict: task.Refusal, Reason: "egress_denied", Error: "10.0.0.1 is a private address"},
+			map[string]any{"foliot.outcome": "refused", "error.type": "egress_denied"}, "10.0.0.1 is a private address",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := receive(t)
+			tr := tracer(t, r.URL)
+			_, _, end := tr.Attempt(t.Context(), delivery(""))
+			end(c.outcome)
+			closed(t, tr)
+			span := r.named(t, "deliver")
+			got := attributes(span.GetAttributes())
+			for key, want := range map[string]any{
+				"foliot.namespace": "acme", "foliot.task": "order-42", "foliot.task.id": "0198-id", "foliot.queue": "mails",
+				"foliot.attempt": int64(3), "server.address": "shop.example", "server.port": int64(8443), "http.request.method": "POST",
+			} {
+				if got[key] != want {
+					t.Errorf("%s is %v, want %v", key, got[key], want)
+				}
+			}
+			for key, want := range c.want {
+				if got[key] != want {
+					t.Errorf("%s is %v, want %v", key, got[key], want)
+				}
+			}
+			isError := span.GetStatus().GetCode() == tracepb.Status_STATUS_CODE_ERROR
+			if isError != (c.message != "") || span.GetStatus().GetMessage() != c.message {
+				t.Errorf("status %v", span.GetStatus())
+			}
+		})
+	}
+}
+
+func TestNothingSecretLeavesTheProcess(t *testing.T) {
+	r := receive(t)
+	tr := tracer(t, r.URL)
+	_, _, end := tr.Attempt(t.Context(), delivery(create(tr, "", 500)))
+	end(task.Outcome{Verdict: task.Failure, Error: `parse "https://shop.example/path?token=secret-query"`, Reply: "secret-reply"})
+	closed(t, tr)
+	if len(r.bodies) == 0 {
+		t.Fatal("nothing was exported")
+	}
+	for _, body := range r.bodies {
+		for _, secret := range []string{"secret", "Bearer", "token="} {
+			if i := bytes.Index(body, []byte(secret)); i >= 0 {
+				t.Errorf("%q was exported: …%q", secret, body[max(0, i-20):min(len(body), i+30)])
+			}
+		}
+	}
+}
+
+func TestWhoeverCreatedATaskDecidesWhetherItIsSeen(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		ratio  float64
+		caller string
+		seen   bool
+	}{
+		{"the caller keeps its trace", 0, callers, true},
+		{"the caller does not keep its trace", 1, strings.TrimSuffix(callers, "01") + "00", false},
+		{"nobody asked, all are kept", 1, "", true},
+		{"nobody asked, none is kept", 0, "", false},
+		{"the caller sends nonsense", 0, "00-nonsense-01", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := receive(t)
+			tr := tracer(t, r.URL, ratio(c.ratio))
+			remembered := create(tr, c.caller, 201)
+			_, sent, end := tr.Attempt(t.Context(), delivery(remembered))
+			end(task.Outcome{Verdict: task.Success, Status: 200})
+			closed(t, tr)
+			want := 0
+			if c.seen {
+				want = 2
+			}
+			if len(r.spans) != want {
+				t.Errorf("%d spans, want %d", len(r.spans), want)
+			}
+			for _, parent := range []string{remembered, sent} {
+				if got := parse(parent); !got.IsValid() || got.IsSampled() != c.seen {
+					t.Errorf("%q does not say that it is seen: %v", parent, c.seen)
+				}
+			}
+		})
+	}
+}
+
+func TestTheRatioIsThePartThatIsKept(t *testing.T) {
+	tr := tracer(t, "http://127.0.0.1:1", ratio(0.25))
+	kept := 0
+	for range 4000 {
+		if _, sent, _ := tr.Attempt(t.Context(), delivery("")); strings.HasSuffix(sent, "-01") {
+			kept++
+		}
+	}
+	if kept < 800 || kept > 1200 {
+		t.Errorf("%d of 4000 are kept, want a quarter", kept)
+	}
+}
+
+func TestTheAttemptRunsUnderItsSpan(t *testing.T) {
+	tr := tracer(t, "http://127.0.0.1:1")
+	type key struct{}
+	ctx, sent, _ := tr.Attempt(context.WithValue(t.Context(), key{}, "kept"), delivery(""))
+	if got := write(trace.SpanContextFromContext(ctx)); got != sent {
+		t.Errorf("the context is that of %s, the receiver is sent %s", got, sent)
+	}
+	if ctx.Value(key{}) != "kept" {
+		t.Error("the context is not the caller's")
+	}
+}
+
+func TestProbesAndScrapesAreNoSpans(t *testing.T) {
+	r := receive(t)
+	tr := tracer(t, r.URL)
+	h := tr.Handler(http.NotFoundHandler())
+	for _, path := range []string{"/healthz", "/readyz", "/metrics", "/"} {
+		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", path, nil))
+	}
+	closed(t, tr)
+	if len(r.spans) != 0 {
+		t.Errorf("%d spans", len(r.spans))
+	}
+}
+
+func TestARequestThatPanicsHasItsSpan(t *testing.T) {
+	r := receive(t)
+	tr := tracer(t, r.URL)
+	h := tr.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	func() {
+		defer func() { _ = recover() }()
+		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/v1/tasks/x", nil))
+	}()
+	closed(t, tr)
+	r.named(t, "GET")
+}
+
+func TestAReplyKeepsWhatItsWriterCan(t *testing.T) {
+	tr := tracer(t, "http://127.0.0.1:1")
+	var err error
+	server := httptest.NewServer(tr.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		err = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(time.Minute))
+	})))
+	defer server.Close()
+	reply, getErr := http.Get(server.URL + "/v1/tasks")
+	if getErr != nil {
+		t.Fatal(getErr)
+	}
+	reply.Body.Close()
+	http.DefaultClient.CloseIdleConnections()
+	if err != nil {
+		t.Errorf("no deadline can be set: %v", err)
+	}
+}
+
+func TestANilTracerTracesNothingAndAllocatesNothing(t *testing.T) {
+	var off *Tracer
+	d, ctx, next := delivery(callers), t.Context(), http.NotFoundHandler()
+	if n := testing.AllocsPerRun(100, func() {
+		got, sent, end := off.Attempt(ctx, d)
+		end(task.Outcome{})
+		if got != ctx || sent != "" {
+			t.Error("it changed the attempt")
+		}
+	}); n != 0 {
+		t.Errorf("an attempt costs %v allocations, want 0", n)
+	}
+	if n := testing.AllocsPerRun(100, func() {
+		if Parent(ctx) != "" {
+			t.Error("there is a parent")
+		}
+	}); n != 0 {
+		t.Errorf("asking for a parent costs %v allocations, want 0", n)
+	}
+	if got := off.Handler(next); fmt.Sprintf("%p", got) != fmt.Sprintf("%p", next) {
+		t.Error("it stands in the requests' way")
+	}
+	if err := off.Close(ctx); err != nil || off.Counts() != (Counts{}) {
+		t.Error("it cannot be closed or counted")
+	}
+}
+
+func TestAWrongConfigurationIsSaidWithoutItsSecrets(t *testing.T) {
+	for _, c := range []Config{
+		{}, {Endpoint: "127.0.0.1:4318"}, {Endpoint: "grpc://127.0.0.1:4317"}, {Endpoint: "http://"},
+		{Endpoint: "http://user:secret@127.0.0.1:4318"}, {Endpoint: "http://127.0.0.1:4318?key=secret"}, {Endpoint: "http://secret\x7f"},
+		{Endpoint: "http://127.0.0.1:4318", Ratio: 1.1}, {Endpoint: "http://127.0.0.1:4318", Ratio: -0.1},
+	} {
+		tr, err := New(c)
+		if err == nil {
+			_ = tr.Close(t.Context())
+			t.Errorf("%+v is taken", c)
+		} else if strings.Contains(err.Error(), "secret") {
+			t.Errorf("the error tells the secret: %v", err)
+		}
+	}
+}
+
+// BenchmarkAttempt: what tracing adds to an attempt.
+func BenchmarkAttempt(b *testing.B) {
+	o := task.Outcome{Verdict: task.Success, Status: 200}
+	bench := func(name string, tr *Tracer, d task.Delivery) {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				_, _, end := tr.Attempt(b.Context(), d)
+				end(o)
+			}
+		})
+	}
+	bench("off", nil, delivery(callers))
+	bench("not-kept", tracer(b, "http://127.0.0.1:1", ratio(0)), delivery(""))
+	bench("kept", tracer(b, "http://127.0.0.1:1"), delivery(callers))
+}
