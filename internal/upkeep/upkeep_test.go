@@ -1,0 +1,177 @@
+package upkeep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/foliot/foliot/internal/store/memstore"
+	"github.com/foliot/foliot/internal/task"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// add creates tasks of a queue.
+func add(t *testing.T, s task.Ledger, queue string, count int) {
+	t.Helper()
+	changes := make([]task.Change, count)
+	for i := range changes {
+		spec := task.DefaultSpec()
+		spec.Name, spec.Queue = fmt.Sprintf("%s-%d", queue, i), queue
+		spec.ID = spec.Name
+		spec.Request.URL = "https://receiver.example/"
+		spec.When = task.When{Relative: true, Delay: time.Hour}
+		if err := spec.Validate(now()); err != nil {
+			t.Fatal(err)
+		}
+		changes[i] = task.Create{Spec: spec}
+	}
+	replies, err := s.Apply(t.Context(), now(), changes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range replies {
+		if r.Err != nil {
+			t.Fatal(r.Err)
+		}
+	}
+}
+
+func configure(t *testing.T, s task.Registry, edits ...task.Edit) {
+	t.Helper()
+	replies, err := s.Configure(t.Context(), now(), edits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range replies {
+		if r.Err != nil {
+			t.Fatal(r.Err)
+		}
+	}
+}
+
+// run starts an Upkeep that ends with the test.
+func run(t *testing.T, c Config, s Store) *Upkeep {
+	u := New(c, s)
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); u.Run(ctx) }()
+	t.Cleanup(func() { stop(); <-done })
+	return u
+}
+
+func TestAPurgeCancelsWhatWasThereAndNothingElse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := memstore.New(memstore.Config{})
+		add(t, s, "doomed", 3*purgePage/2)
+		add(t, s, "other", 3)
+		configure(t, s, task.PurgeQueue{Namespace: "default", Name: "doomed"})
+		time.Sleep(2 * time.Millisecond)
+		young := task.DefaultSpec()
+		young.Name, young.ID, young.Queue, young.Request.URL = "young", "young", "doomed", "https://receiver.example/"
+		young.When = task.When{Relative: true, Delay: time.Hour}
+		if _, err := s.Apply(t.Context(), now(), []task.Change{task.Create{Spec: young}}); err != nil {
+			t.Fatal(err)
+		}
+		run(t, Config{}, s).Look()
+		synctest.Wait()
+
+		counts, err := s.Counts(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		doomed, other := counts[task.QueueKey{Namespace: "default", Queue: "doomed"}], counts[task.QueueKey{Namespace: "default", Queue: "other"}]
+		if doomed.Pending() != 1 || doomed.States[task.Cancelled] != 3*purgePage/2 || other.Pending() != 3 {
+			t.Errorf("doomed %+v, other %+v", doomed, other)
+		}
+		got, err := s.Get(t.Context(), task.Key{Namespace: "default", Name: "doomed-0"})
+		if err != nil || got.Reason != task.ReasonPurged {
+			t.Errorf("%+v, %v", got, err)
+		}
+		if q := s.Settings().Queue("default", "doomed"); q.PurgeBefore != 0 {
+			t.Errorf("the purge has no end: %+v", q)
+		}
+		log, err := s.Audit(t.Context(), task.AuditFilter{Action: "queue.purged"}, 0, 10)
+		if err != nil || len(log.Entries) != 1 || log.Entries[0].By != "upkeep" {
+			t.Errorf("%+v, %v", log, err)
+		}
+	})
+}
+
+func TestAPurgeThatNobodyToldOfIsFound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := memstore.New(memstore.Config{})
+		add(t, s, "doomed", 1)
+		run(t, Config{}, s)
+		synctest.Wait()
+		configure(t, s, task.PurgeQueue{Namespace: "default", Name: "doomed"}) // no Look
+		time.Sleep(1500 * time.Millisecond)
+		if q := s.Settings().Queue("default", "doomed"); q.PurgeBefore != 0 {
+			t.Errorf("%+v", q)
+		}
+	})
+}
+
+// faulty fails so often before it works.
+type faulty struct {
+	*memstore.Store
+	fails int
+}
+
+func (f *faulty) Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]task.Reply, error) {
+	if f.fails > 0 {
+		f.fails--
+		return nil, errors.New("the disk is on holiday")
+	}
+	return f.Store.Apply(ctx, now, changes)
+}
+
+func TestAPurgeThatFailsIsBegunAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &faulty{Store: memstore.New(memstore.Config{}), fails: 0}
+		add(t, s, "doomed", purgePage+1)
+		configure(t, s, task.PurgeQueue{Namespace: "default", Name: "doomed"})
+		s.fails = 3
+		run(t, Config{}, s)
+		time.Sleep(10 * time.Second)
+		counts, _ := s.Counts(t.Context())
+		if c := counts[task.QueueKey{Namespace: "default", Queue: "doomed"}]; c.Pending() != 0 || s.fails != 0 {
+			t.Errorf("%+v, %d failures left", c, s.fails)
+		}
+	})
+}
+
+func TestUsesOfTokensAreNotedOnceAMinuteAndAtTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := memstore.New(memstore.Config{})
+		_, hash := task.MintToken()
+		configure(t, s, task.AddToken{Namespace: task.AllNamespaces, Scope: task.ScopeRead, Hash: hash})
+		id := s.Settings().Token(hash, now()).ID
+		var pending []task.Edit
+		uses := func() []task.Edit { taken := pending; pending = nil; return taken }
+		use := func(at task.Millis) {
+			pending = append(pending, task.UseToken{Namespace: task.AllNamespaces, ID: id, At: at})
+		}
+		use(1)
+		u := New(Config{Uses: uses}, s)
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); u.Run(ctx) }()
+		time.Sleep(61 * time.Second)
+		synctest.Wait()
+		if got := s.Settings().Token(hash, now()).LastUsedAt; got != 1 {
+			t.Errorf("after a minute: %d", got)
+		}
+		use(2)
+		stop()
+		<-done
+		if got := s.Settings().Token(hash, now()).LastUsedAt; got != 2 {
+			t.Errorf("at the end: %d", got)
+		}
+	})
+}
