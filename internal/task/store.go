@@ -12,6 +12,8 @@ import "context"
 type Store interface {
 	Ledger
 	Queue
+	Registry
+	Scrubber
 
 	// Durability is the word for what a nil error of a mutation means:
 	// "memory", "synced", ....

@@ -1,6 +1,7 @@
 package memstore_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/foliot/foliot/internal/store/memstore"
@@ -39,5 +40,15 @@ func reopen(t *testing.T, s task.Store, now task.Millis) task.Store {
 		}
 		all = append(all, l.Tasks...)
 	}
-	return restore(now, storetest.Contents{Records: all})
+	c := storetest.Contents{Records: all}
+	for kind := task.QueueKind; kind <= task.SecretKind; kind++ {
+		c.Settings = append(c.Settings, s.Settings().List(kind, "")...)
+	}
+	page, err := s.Audit(t.Context(), task.AuditFilter{}, 0, 1000)
+	if err != nil || page.Next != 0 {
+		t.Fatalf("audit: %v, next %d", err, page.Next)
+	}
+	slices.Reverse(page.Entries)
+	c.Audit = page.Entries
+	return restore(now, c)
 }

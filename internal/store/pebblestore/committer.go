@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -71,6 +72,11 @@ type committer struct {
 	bodies map[task.Key][]byte
 	idem   map[idemKey]string // "": removed
 
+	newest *task.Settings // those of the batches before and of the one being filled
+	edited uint64         // the newest batch that changed them
+	book   *book
+	log    block
+
 	suspects              suspects
 	oldKey, newKey, value []byte // scratch
 }
@@ -96,18 +102,23 @@ type flight struct {
 	number    uint64        // 0: there is nothing to sync, requests wait for earlier flights
 	batch     *pebble.Batch // nil: empty
 	steps     int
-	durable   bool         // the batch is to be synced
+	durable   bool           // the batch is to be synced
+	settings  *task.Settings // as the batch leaves them; nil: it does not change them
+	applied   time.Time
 	requests  []*request   // to be answered
 	scheduled []task.Entry // added to the due index
 	keys      []task.Key   // of the records in it
 }
 
-func newCommitter(s *Store, number uint64, unclean bool) *committer {
+func newCommitter(s *Store, from loaded, unclean bool) *committer {
 	return &committer{
 		Store:    s,
 		flights:  make(chan *flight, maxFlights),
 		filling:  &flight{},
-		number:   number,
+		number:   from.number,
+		newest:   s.settings.Load(),
+		book:     from.book,
+		log:      block{last: from.entry},
 		recent:   make(map[task.Key]recent),
 		bodies:   make(map[task.Key][]byte),
 		idem:     make(map[idemKey]string),
@@ -153,6 +164,10 @@ func (c *committer) serve(r *request) error {
 		r.err = r.ctx.Err()
 	case r.sweep > 0:
 		if err := c.sweep(r); err != nil {
+			return err
+		}
+	case r.edits != nil:
+		if err := c.configure(r); err != nil {
 			return err
 		}
 	default:
@@ -212,6 +227,7 @@ func (c *committer) commit() error {
 	if err := c.apply(f); err != nil {
 		return err
 	}
+	c.counts.publish(c.book.settle())
 	c.lanes.added(f.scheduled)
 	clear(c.bodies)
 	clear(c.idem)
@@ -230,6 +246,10 @@ func (c *committer) apply(f *flight) (err error) {
 	if err := c.broken(); err != nil {
 		return err
 	}
+	if err := errors.Join(c.book.write(f.batch), c.log.write(f.batch)); err != nil {
+		return err
+	}
+	f.applied = time.Now()
 	defer func() {
 		if p := recover(); p != nil {
 			c.wedge()
@@ -240,6 +260,7 @@ func (c *committer) apply(f *flight) (err error) {
 		c.number++
 		f.number = c.number
 		c.value = binary.BigEndian.AppendUint64(c.value[:0], f.number)
+		c.value = binary.BigEndian.AppendUint64(c.value, c.log.last)
 		if err := f.batch.Set(numberKey, c.value, nil); err != nil {
 			return err
 		}
@@ -315,6 +336,7 @@ func (s *Store) syncer(flights <-chan *flight) {
 				return
 			}
 			s.progress.move(f.number)
+			s.publish(f)
 		}
 		for _, r := range f.requests {
 			close(r.done)
@@ -322,6 +344,20 @@ func (s *Store) syncer(flights <-chan *flight) {
 		if hint := s.watcher.Load(); hint != nil && len(f.scheduled) > 0 {
 			(*hint)(f.scheduled)
 		}
+	}
+}
+
+// publish shows what a synced flight has brought that is not read from the database.
+func (s *Store) publish(f *flight) {
+	if s.config.OnSync != nil {
+		s.config.OnSync(time.Since(f.applied), f.steps)
+	}
+	if f.settings == nil {
+		return
+	}
+	s.settings.Store(f.settings)
+	if tell := s.told.Load(); tell != nil {
+		(*tell)(f.settings)
 	}
 }
 

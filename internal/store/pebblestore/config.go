@@ -20,6 +20,15 @@ type Config struct {
 	// the defaults of task.Policy.
 	Policy task.Policy
 
+	// AuditKeep is how long entries of the audit log are kept. Default: 30 days;
+	// negative: there is no audit log.
+	AuditKeep time.Duration
+
+	// OnSync is told of each sync of the log: how long its batch waited for it,
+	// and how many changes were in it. It must not block, nor call the store.
+	// Nil: nobody is told.
+	OnSync func(d time.Duration, steps int)
+
 	// OnFatal is told, once, that the medium has failed. Nothing has been
 	// answered that is not on the disk, and nothing will be answered any more:
 	// the process should exit, not with 0. It is called by whichever goroutine
@@ -50,6 +59,9 @@ type Config struct {
 
 func (c Config) withDefaults() Config {
 	c.Policy = c.Policy.WithDefaults()
+	if c.AuditKeep == 0 {
+		c.AuditKeep = task.DefaultAuditKeep
+	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}

@@ -77,16 +77,17 @@ func matchRecord(src []byte, namespace string, f *task.Filter) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	t := task.Task{Namespace: namespace}
+	t, last := task.Task{Namespace: namespace}, lastFieldOf(f)
 	for len(src) > 0 {
 		got, rest, err := nextField(src)
 		if err != nil {
 			return false, err
 		}
-		if got.num > lastFilterNum {
+		if got.num > last {
 			break
 		}
 		switch {
+		case got.num > lastFilterNum && got.num != fieldCreatedAt && got.num != fieldReason:
 		case got.num == fieldQueue:
 			if f.Queue != "" && string(got.bytes) != f.Queue {
 				return false, nil
@@ -101,6 +102,17 @@ func matchRecord(src []byte, namespace string, f *task.Filter) (bool, error) {
 		src = rest
 	}
 	return f.Match(&t), nil
+}
+
+// lastFieldOf returns the last field that f asks for.
+func lastFieldOf(f *task.Filter) protowire.Number {
+	switch {
+	case f.Reason != "":
+		return fieldReason
+	case f.CreatedUntil != 0:
+		return fieldCreatedAt
+	}
+	return lastFilterNum
 }
 
 // decodeRecord returns the record src of the task of that key, without its body.
@@ -209,6 +221,10 @@ func setLifeField(t *task.Task, f field) error {
 		key, fingerprint, err := pair(f)
 		t.Idempotency = &task.Idempotency{Key: key, Fingerprint: fingerprint}
 		return err
+	case fieldOnDead:
+		t.OnDead = string(f.bytes)
+	case fieldTrace:
+		t.Trace = string(f.bytes)
 	}
 	return nil
 }

@@ -91,7 +91,8 @@ func check(fs vfs.FS, dir string) (marked bool, err error) {
 		return false, fmt.Errorf("read the data directory %s: %w", dir, err)
 	}
 	if slices.Contains(names, markerFile) {
-		return true, checkMarker(fs, dir)
+		_, err := checkMarker(fs, dir)
+		return true, err
 	}
 	for _, name := range names {
 		switch name {
@@ -103,21 +104,22 @@ func check(fs vfs.FS, dir string) (marked bool, err error) {
 	return false, nil
 }
 
-func checkMarker(fs vfs.FS, dir string) error {
+// checkMarker returns the format that dir has, unless this code cannot read it.
+func checkMarker(fs vfs.FS, dir string) (format int, err error) {
 	path := fs.PathJoin(dir, markerFile)
 	text, err := readFile(fs, path)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", path, err)
+		return 0, fmt.Errorf("read %s: %w", path, err)
 	}
 	_, numbers, _ := strings.Cut(text, "\n")
-	var format, oldest int
+	var oldest int
 	if _, err := fmt.Sscanf(numbers, "format %d\noldest-reader %d\n", &format, &oldest); err != nil {
-		return fmt.Errorf("%w: %s does not name the format", ErrDamaged, path)
+		return 0, fmt.Errorf("%w: %s does not name the format", ErrDamaged, path)
 	}
 	if oldest > formatVersion {
-		return fmt.Errorf("%w: %s has format %d, which needs a version that reads format %d; this one reads format %d and has changed nothing", ErrNewerFormat, dir, format, oldest, formatVersion)
+		return 0, fmt.Errorf("%w: %s has format %d, which needs a version that reads format %d; this one reads format %d and has changed nothing", ErrNewerFormat, dir, format, oldest, formatVersion)
 	}
-	return nil
+	return format, nil
 }
 
 func readFile(fs vfs.FS, path string) (string, error) {

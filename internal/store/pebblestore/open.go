@@ -59,13 +59,13 @@ func (s *Store) start() error {
 		}
 		return explain(s.dir, err)
 	}
-	number, clean, err := s.load()
+	from, err := s.load()
 	if err != nil {
 		return explain(s.dir, errors.Join(err, s.db.Close(), s.watermark.file.Close(), s.lock.Close()))
 	}
-	s.progress.move(number)
-	s.progress.announced.Store(number)
-	c := newCommitter(s, number, !clean && !fresh)
+	s.progress.move(from.number)
+	s.progress.announced.Store(from.number)
+	c := newCommitter(s, from, !from.clean && !fresh)
 	go c.run()
 	go s.syncer(c.flights)
 	if err := s.reapAll(); err != nil {
@@ -78,16 +78,37 @@ func (s *Store) start() error {
 	return nil
 }
 
-// load checks what the database holds and reads what is kept of it in memory.
-func (s *Store) load() (number uint64, clean bool, err error) {
-	if number, err = s.checkEnd(); err != nil {
-		return 0, false, err
+// loaded is what the committer begins with.
+type loaded struct {
+	number uint64 // of the newest batch
+	entry  uint64 // of the newest entry of the audit log
+	book   *book
+	clean  bool // the directory was closed in order
+}
+
+// load checks what the database holds, brings it up to date, and reads what is
+// kept of it in memory.
+func (s *Store) load() (l loaded, err error) {
+	if l.number, l.entry, err = s.checkEnd(); err != nil {
+		return l, err
+	}
+	if err := s.upgrade(); err != nil {
+		return l, err
 	}
 	if s.lanes, err = loadLanes(s.db); err != nil {
-		return 0, false, err
+		return l, err
 	}
-	clean, err = s.markOpen()
-	return number, clean, err
+	settings, err := loadSettings(s.db)
+	if err != nil {
+		return l, err
+	}
+	s.settings.Store(settings)
+	if l.book, err = loadBook(s.db); err != nil {
+		return l, err
+	}
+	s.counts.publish(l.book.all())
+	l.clean, err = s.markOpen()
+	return l, err
 }
 
 // openPebble opens the database. Where the directory is new or of an older

@@ -13,11 +13,16 @@ import (
 type request struct {
 	ctx     context.Context // a call that its caller gave up is not begun
 	now     task.Millis
+	who     task.Actor // for the audit log
 	steps   []step
 	replies []task.Reply // of the steps carried out so far
-	sweep   int          // not 0: at most so many records to be swept, instead of steps
-	swept   int
-	urgent  bool // dispatch's: taken before those of clients
+	urgent  bool         // dispatch's: taken before those of clients
+
+	// Instead of steps.
+	edits  []task.Edit      // settings
+	edited []task.EditReply // of the edits carried out so far
+	sweep  int              // not 0: at most so many records to be swept
+	swept  int
 
 	wait uint64 // the batch that must be synced before the answer
 	err  error  // the call as a whole

@@ -12,7 +12,7 @@ import (
 // each with its number. A field that has its zero value is left out. Numbers
 // are never used again for something else.
 //
-// What List filters by comes first, in ascending order, and the rest after it:
+// Fields come in ascending order, and what List mostly filters by comes first:
 // a page looks at 10,000 records and decodes only those that it returns.
 const (
 	fieldState    = 1
@@ -54,6 +54,8 @@ const (
 	fieldFinishedAt      = 34
 	fieldKeepUntil       = 35
 	fieldIdempotency     = 36 // key, fingerprint
+	fieldOnDead          = 37
+	fieldTrace           = 38
 )
 
 // The fields of a pair: a label, a header, an idempotency mark.
@@ -133,7 +135,8 @@ func appendLife(dst []byte, t *task.Task) []byte {
 	if i := t.Idempotency; i != nil {
 		dst = appendPair(dst, fieldIdempotency, i.Key, i.Fingerprint)
 	}
-	return dst
+	dst = appendString(dst, fieldOnDead, t.OnDead)
+	return appendString(dst, fieldTrace, t.Trace)
 }
 
 func appendAttempt(dst []byte, a *task.Attempt) []byte {

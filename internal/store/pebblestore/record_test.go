@@ -43,6 +43,7 @@ func drawTask(t *rapid.T) *task.Task {
 		Reclaims: count.Draw(t, "reclaims"), FirstAttemptAt: millis.Draw(t, "first"), Reason: text.Draw(t, "reason"),
 		CancelRequested: rapid.Bool().Draw(t, "cancel"), ZombieUntil: millis.Draw(t, "zombie"),
 		FinishedAt: millis.Draw(t, "finished"), KeepUntil: millis.Draw(t, "keep"),
+		OnDead: text.Draw(t, "on dead"), Trace: text.Draw(t, "trace"),
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "history") {
 		r.History = append(r.History, task.Attempt{
@@ -94,6 +95,12 @@ func TestAFilterSeesInTheBytesWhatItSeesInTheRecord(t *testing.T) {
 		}
 		if maybe("due") {
 			f.DueBefore, f.DueAfter = r.Due+task.Millis(rapid.IntRange(-1, 1).Draw(t, "of")), task.Millis(rapid.Int64().Draw(t, "of"))
+		}
+		if maybe("creation") {
+			f.CreatedUntil = rapid.SampledFrom([]task.Millis{r.CreatedAt, r.CreatedAt - 1}).Draw(t, "of")
+		}
+		if maybe("reason") {
+			f.Reason = rapid.SampledFrom([]string{r.Reason, "gone"}).Draw(t, "of")
 		}
 		got, err := matchRecord(appendRecord(nil, r), "ns", &f)
 		if err != nil || got != f.Match(r) {

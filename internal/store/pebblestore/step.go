@@ -19,7 +19,10 @@ func (c *committer) step(r *request, st *step) (task.Reply, error) {
 	if err != nil {
 		return task.Reply{}, err
 	}
-	result, refusal := st.transition.Apply(r.now, old, c.config.Policy)
+	result, refusal := st.transition.Apply(r.now, old, c.policyOf(old))
+	if refusal == nil && st.kind == change && result.Task != old {
+		refusal = c.admit(r, old, result.Task)
+	}
 	if refusal != nil && !errors.Is(refusal, task.ErrExpired) {
 		return task.Reply{Err: refusal}, nil
 	}
@@ -30,10 +33,58 @@ func (c *committer) step(r *request, st *step) (task.Reply, error) {
 		}
 		c.suspects.changed(result.Task)
 	}
+	if result.Spawned != nil {
+		if err := c.spawn(r, result.Spawned); err != nil {
+			return task.Reply{}, err
+		}
+	}
+	if st.kind == change {
+		if e, ok := task.AuditChange(r.now, r.who, st.transition.(task.Change), result); ok {
+			c.record(e)
+		}
+	}
 	if st.kind == claim && refusal == nil {
 		reply.Task, err = c.withBody(result.Task)
 	}
 	return reply, err
+}
+
+// spawn creates t, unless its name is taken.
+func (c *committer) spawn(r *request, t *task.Task) error {
+	old, err := c.load(r, t.Key())
+	if err != nil || old != nil {
+		return err
+	}
+	return c.put(r, nil, t, true)
+}
+
+// policyOf returns the retention of t's queue; t may be nil.
+func (c *committer) policyOf(t *task.Task) task.Policy {
+	if t == nil {
+		return c.config.Policy
+	}
+	return c.newest.Policy(c.config.Policy, t.Namespace, t.Queue)
+}
+
+// admit reports whether the namespace's quotas allow that old becomes t.
+func (c *committer) admit(r *request, old, t *task.Task) error {
+	n, ok := c.newest.Get(task.SettingKey{Kind: task.NamespaceKind, Name: t.Namespace}).(*task.NamespaceSettings)
+	if !ok {
+		return nil
+	}
+	err := n.Admit(c.book.namespace(t.Namespace), old, t)
+	if err != nil {
+		r.wait = max(r.wait, c.dirty()) // for what fills the quota
+	}
+	return err
+}
+
+// dirty returns the number of the newest batch that is to be synced.
+func (c *committer) dirty() uint64 {
+	if c.filling.durable {
+		return c.number + 1
+	}
+	return c.number
 }
 
 // mustSync reports whether the step is answered only when it is synced. A lease
@@ -107,6 +158,7 @@ func (c *committer) keyOwner(k idemKey) (string, error) {
 func (c *committer) put(r *request, old, t *task.Task, mustSync bool) error {
 	b, key := c.open(), t.Key()
 	c.note(r, key, t.WithoutBody(), mustSync)
+	c.book.move(old, t)
 	c.newKey = appendTaskKey(c.newKey[:0], taskPrefix, key)
 	c.value = appendRecord(c.value[:0], t)
 	return errors.Join(
@@ -129,12 +181,17 @@ func (c *committer) open() *pebble.Batch {
 func (c *committer) note(r *request, key task.Key, record *task.Task, mustSync bool) {
 	dirty := c.recent[key].dirty
 	if mustSync {
-		dirty = c.number + 1
-		r.wait = dirty
-		c.filling.durable = true
+		dirty = c.touch(r)
 	}
 	c.recent[key] = recent{record: record, dirty: dirty}
 	c.filling.keys = append(c.filling.keys, key)
+}
+
+// touch makes r wait for the batch being filled, and returns the number that it will have.
+func (c *committer) touch(r *request) uint64 {
+	c.filling.durable = true
+	r.wait = c.number + 1
+	return r.wait
 }
 
 // putBody stores a body that t carries, and removes one that it no longer has.
@@ -196,8 +253,8 @@ func (c *committer) putIndex(b *pebble.Batch, old, t *task.Task) error {
 	}
 	c.newKey, c.value = appendIndexEntry(c.newKey[:0], c.value[:0], t)
 	if bytes.Equal(c.oldKey, c.newKey) {
-		if t.State != task.Running {
-			return nil // the values of the others do not change
+		if t.State == task.Scheduled {
+			return nil // it has no value
 		}
 	} else if old != nil {
 		if err := b.Delete(c.oldKey, nil); err != nil {
@@ -218,7 +275,7 @@ func appendIndexEntry(key, value []byte, t *task.Task) (k, v []byte) {
 	case task.Running:
 		return appendTaskKey(key, runPrefix, t.Key()), appendInstant(value, t.Lease.Until)
 	case task.Dead:
-		return appendKeptKey(key, deadPrefix, t), append(value, digest(t)...)
+		return appendKeptKey(key, deadPrefix, t), keptOf(t).append(value)
 	}
-	return appendKeptKey(key, donePrefix, t), append(value, digest(t)...)
+	return appendKeptKey(key, donePrefix, t), keptOf(t).append(value)
 }

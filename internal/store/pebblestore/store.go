@@ -36,6 +36,11 @@ type Store struct {
 	progress progress
 	queue    queue
 	watcher  atomic.Pointer[func([]task.Entry)] // set by Watch, read by syncer; one word, so no lock
+	counts   counts
+
+	// settings is what is synced of the settings. Open and the syncer store it, Settings loads it.
+	settings atomic.Pointer[task.Settings]
+	told     atomic.Pointer[func(*task.Settings)] // set by WatchSettings, read by syncer
 
 	// gate is held for reading while db is read, so that Close cannot take db
 	// away from under a reader. closed is written while it is held for writing.

@@ -22,7 +22,7 @@ func TestStoreEqualsTheReference(t *testing.T) {
 	storetest.Differential(t, storetest.Subject{
 		Open: openEmpty,
 		Reference: func(now task.Millis, c storetest.Contents) task.Store {
-			return memstore.Restore(memstore.Config{Policy: storetest.Policy, AuditKeep: -1}, now, memstore.Contents(c))
+			return memstore.Restore(memstore.Config{Policy: storetest.Policy, AuditKeep: storetest.AuditKeep}, now, memstore.Contents(c))
 		},
 		Reopens: []storetest.Reopen{
 			{Name: "close", Do: reopen(func(disk *vfs.MemFS, s *Store) (*vfs.MemFS, error) { return disk, s.Close() })},
@@ -51,7 +51,7 @@ func openEmpty(t *testing.T) task.Store { return open(t, vfs.NewCrashableMem(), 
 // open opens the store that fs holds.
 func open(t testing.TB, fs vfs.FS, c Config) *Store {
 	t.Helper()
-	c.FS, c.Policy = fs, storetest.Policy
+	c.FS, c.Policy, c.AuditKeep = fs, storetest.Policy, storetest.AuditKeep
 	s, err := Open("data", c)
 	if err != nil {
 		t.Fatalf("Open: %v", err)

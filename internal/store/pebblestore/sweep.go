@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -25,6 +26,11 @@ func (c *committer) sweep(r *request) error {
 		}
 		r.swept += n
 	}
+	n, err := c.sweepLog(r, r.sweep-r.swept)
+	if err != nil {
+		return err
+	}
+	r.swept += n
 	c.filling.steps += r.swept
 	return nil
 }
@@ -47,7 +53,11 @@ func (c *committer) sweepIndex(r *request, prefix string, limit int) (n int, err
 		if err != nil {
 			return 0, err
 		}
-		if err := c.remove(r, key, string(value)); err != nil {
+		k, err := parseKept(value)
+		if err != nil {
+			return 0, fmt.Errorf("entry %q: %w", it.Key(), err)
+		}
+		if err := c.remove(r, key, k); err != nil {
 			return 0, err
 		}
 		if n == 0 {
@@ -63,12 +73,13 @@ func (c *committer) sweepIndex(r *request, prefix string, limit int) (n int, err
 }
 
 // remove removes a task but its index entry.
-func (c *committer) remove(r *request, key task.Key, digest string) error {
+func (c *committer) remove(r *request, key task.Key, k kept) error {
 	b := c.open()
 	c.note(r, key, nil, true)
+	c.book.move(k.task(key), nil)
 	c.newKey = appendTaskKey(c.newKey[:0], taskPrefix, key)
 	c.oldKey = appendTaskKey(c.oldKey[:0], bodyPrefix, key)
-	return errors.Join(b.Delete(c.newKey, nil), b.Delete(c.oldKey, nil), c.putKeyOwner(b, key.Namespace, digest, ""))
+	return errors.Join(b.Delete(c.newKey, nil), b.Delete(c.oldKey, nil), c.putKeyOwner(b, key.Namespace, k.digest, ""))
 }
 
 // leases returns at most limit tasks whose lease ended at or before now.

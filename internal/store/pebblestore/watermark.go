@@ -82,28 +82,31 @@ func (w *watermark) set(n uint64) error {
 }
 
 // checkEnd compares the newest batch in the database with the newest that was
-// answered, and returns its number.
-func (s *Store) checkEnd() (number uint64, err error) {
+// answered, and returns its number and that of the newest audit entry.
+func (s *Store) checkEnd() (number, entry uint64, err error) {
 	value, closer, err := s.db.Get(numberKey)
 	switch {
 	case errors.Is(err, pebble.ErrNotFound):
 	case err != nil:
-		return 0, err
+		return 0, 0, err
 	default:
 		defer closer.Close()
-		if len(value) != 8 {
-			return 0, fmt.Errorf("the number of the last change: %w", errDamaged)
+		if len(value) != 8 && len(value) != 16 { // format 1 had no audit log
+			return 0, 0, fmt.Errorf("the number of the last change: %w", errDamaged)
 		}
 		number = binary.BigEndian.Uint64(value)
+		if len(value) == 16 {
+			entry = binary.BigEndian.Uint64(value[8:])
+		}
 	}
 	note, err := s.watermark.read(numberNote, numberNoteLen)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	if note != nil && binary.BigEndian.Uint64(note) > number {
-		return 0, fmt.Errorf("the log ends at change %d, but change %d was answered: %w", number, binary.BigEndian.Uint64(note), errDamaged)
+		return 0, 0, fmt.Errorf("the log ends at change %d, but change %d was answered: %w", number, binary.BigEndian.Uint64(note), errDamaged)
 	}
-	return number, errors.Join(s.watermark.set(number), s.watermark.file.Sync())
+	return number, entry, errors.Join(s.watermark.set(number), s.watermark.file.Sync())
 }
 
 // manifest says what of a manifest is synced.

@@ -12,7 +12,7 @@ func (s *Store) Apply(ctx context.Context, now task.Millis, changes []task.Chang
 	for i, c := range changes {
 		steps[i] = step{key: c.Target(), kind: change, transition: c}
 	}
-	return s.submit(ctx, &request{now: now, steps: steps})
+	return s.submit(ctx, &request{now: now, who: task.ActorOf(ctx), steps: steps})
 }
 
 // Claim implements task.Queue.
@@ -56,7 +56,8 @@ func (s *Store) Reap(ctx context.Context, now task.Millis, limit int) (int, erro
 	return s.reap(ctx, now, now, false, limit)
 }
 
-// Sweep implements task.Queue. The finished go before the dead.
+// Sweep implements task.Queue. The finished go before the dead, and those before
+// the audit log.
 func (s *Store) Sweep(ctx context.Context, now task.Millis, limit int) (int, error) {
 	swept := 0
 	for swept < limit {

@@ -154,9 +154,9 @@ func (p *pair) reopen(t *testing.T, now task.Millis, way Reopen) error {
 	}
 	var differences []error
 	for survived := len(p.pending); survived >= least; survived-- {
-		c := Contents{Records: p.shown.Records}
+		c := p.shown.Contents
 		if survived < len(p.pending) {
-			c.Records = leaseAll(p.base.Records, p.pending[:survived])
+			c.Records = leaseAll(p.base.Contents, p.pending[:survived])
 		}
 		p.reference = p.subject.Reference(now, c)
 		want, err := look(t.Context(), p.reference)
@@ -173,14 +173,14 @@ func (p *pair) reopen(t *testing.T, now task.Millis, way Reopen) error {
 }
 
 // leaseAll returns records as they are after leases.
-func leaseAll(records []*task.Task, leases []lease) []*task.Task {
-	records = slices.Clone(records)
+func leaseAll(c Contents, leases []lease) []*task.Task {
+	records, settings := slices.Clone(c.Records), task.NewSettings(c.Settings...)
 	for _, l := range leases {
 		for i, t := range records {
 			if t.Key() != l.key {
 				continue
 			}
-			if r, _ := l.made.Apply(l.at, t, Policy); r.Task != nil { // with ErrExpired too
+			if r, _ := l.made.Apply(l.at, t, settings.Policy(Policy, t.Namespace, t.Queue)); r.Task != nil { // with ErrExpired too
 				records[i] = r.Task
 			}
 		}

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/foliot/foliot/internal/task"
 )
@@ -33,5 +34,34 @@ func drain(ctx context.Context, s task.Store, filter task.Filter, page task.Page
 			return nil, fmt.Errorf("the cursor %q after a page from %q to %q: it has to move on", l.Next, page.After, last)
 		}
 		page.After, last = l.Next, l.Next
+	}
+}
+
+// drainLog reads the audit log page by page and returns it with the oldest
+// entry first. It checks what every page has to keep.
+func drainLog(ctx context.Context, s task.Store, f task.AuditFilter, limit int) ([]task.AuditEntry, error) {
+	var all []task.AuditEntry
+	for before := uint64(0); ; {
+		p, err := s.Audit(ctx, f, before, limit)
+		if err != nil {
+			return nil, err
+		}
+		if len(p.Entries) > limit {
+			return nil, fmt.Errorf("a page of %d entries has %d", limit, len(p.Entries))
+		}
+		for _, e := range p.Entries {
+			if n := len(all); e.Seq == 0 || before != 0 && e.Seq >= before || n > 0 && e.Seq >= all[n-1].Seq {
+				return nil, fmt.Errorf("entry %d after a cursor of %d: the newest comes first, each once", e.Seq, before)
+			}
+			all = append(all, e)
+		}
+		switch {
+		case p.Next == 0:
+			slices.Reverse(all)
+			return all, nil
+		case before != 0 && p.Next >= before, len(all) > 0 && p.Next > all[len(all)-1].Seq:
+			return nil, fmt.Errorf("the cursor %d after %d: it has to move on", p.Next, before)
+		}
+		before = p.Next
 	}
 }

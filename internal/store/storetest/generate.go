@@ -41,10 +41,10 @@ func (w world) lanes() []task.Lane {
 // be sensible and never sure to be.
 type generator struct {
 	*rand.Rand
-	now     task.Millis
-	records []*task.Task // as they stand in the reference
-	serial  int          // the last identifier and token
-	ways    int          // how many ways there are to reopen
+	now      task.Millis
+	Contents     // as they stand in the reference
+	serial   int // the last identifier and token
+	ways     int // how many ways there are to reopen
 }
 
 // generate returns the script of a seed.
@@ -59,11 +59,11 @@ func generate(s Subject, seed uint64, length int) script {
 		if err != nil {
 			panic(fmt.Sprintf("storetest: the reference failed: %v", err))
 		}
-		g.records = v.Records
+		g.Contents = v.Contents
 		l := line{at: g.now, command: g.command()}
 		sc = append(sc, l)
 		if _, ok := l.command.(reopen); ok {
-			reference = s.Reference(g.now, Contents{Records: g.records})
+			reference = s.Reference(g.now, g.Contents)
 		} else if _, err := l.command.run(ctx, reference, l.at); err != nil {
 			panic(fmt.Sprintf("storetest: the reference failed: %v", err))
 		}
@@ -148,11 +148,11 @@ func (g *generator) key() task.Key {
 // record returns a record in one of the states where there is one, and
 // otherwise, or sometimes, any; nil if there is none.
 func (g *generator) record(states ...task.State) *task.Task {
-	if len(g.records) == 0 {
+	if len(g.Records) == 0 {
 		return nil
 	}
 	var fitting []*task.Task
-	for _, t := range g.records {
+	for _, t := range g.Records {
 		for _, s := range states {
 			if t.State == s {
 				fitting = append(fitting, t)
@@ -160,7 +160,7 @@ func (g *generator) record(states ...task.State) *task.Task {
 		}
 	}
 	if len(fitting) == 0 || g.IntN(12) == 0 {
-		fitting = g.records
+		fitting = g.Records
 	}
 	return fitting[g.IntN(len(fitting))]
 }
@@ -214,7 +214,7 @@ func (g *generator) labels() map[string]string {
 func (g *generator) spec() task.Spec {
 	s := task.DefaultSpec()
 	s.Key, s.ID = g.key(), g.next("id-")
-	if g.IntN(3) > 0 && len(g.records) > 4 {
+	if g.IntN(3) > 0 && len(g.Records) > 4 {
 		s.Key = g.keyOf(task.Delivered, task.Cancelled, task.Dead)
 	}
 	s.Queue, s.Priority, s.Labels = g.oneOf(universe.queues), task.Priority(g.IntN(3)), g.labels()

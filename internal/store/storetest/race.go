@@ -213,7 +213,7 @@ var raceCases = []testCase{
 						f.Errorf("List: %v", err)
 						return
 					}
-					g.records, g.now = l.Tasks, g.now+task.Millis(g.IntN(400))
+					g.Records, g.now = l.Tasks, g.now+task.Millis(g.IntN(400))
 					if _, err := g.command().run(f.Context(), f.store, g.now); err != nil {
 						f.Errorf("%v", err)
 						return

@@ -181,7 +181,8 @@ func TestDifferentialCatchesWhatAReopenLoses(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				return restore(now, Contents{Records: slices.DeleteFunc(v.Records, func(r *task.Task) bool { return c.loses(r.State) })})
+				v.Records = slices.DeleteFunc(v.Records, func(r *task.Task) bool { return c.loses(r.State) })
+				return restore(now, v.Contents)
 			}
 			caught(t, subject(func(*saboteur) {}, Reopen{Name: "crash", Do: lose, LosesClaims: c.losesClaims}), 8)
 		})
@@ -211,14 +212,14 @@ func caught(t *testing.T, s Subject, most int) {
 // TestAClaimMayBeLostWhereThatIsAllowed: the comparison follows the store into
 // whichever of the allowed states it is in.
 func TestAClaimMayBeLostWhereThatIsAllowed(t *testing.T) {
-	var kept []*task.Task // as they were before the last claims
+	var kept *Contents // as they were before the last claims
 	s := subject(func(s *saboteur) {
 		s.claim = func(ctx context.Context, now task.Millis, c []task.Claim) ([]task.Reply, error) {
 			v, err := look(ctx, s.Store)
 			if err != nil {
 				return nil, err
 			}
-			kept = v.Records
+			kept = &v.Contents
 			return s.Store.Claim(ctx, now, c)
 		}
 		s.apply = func(ctx context.Context, now task.Millis, c []task.Change) ([]task.Reply, error) {
@@ -240,13 +241,13 @@ func TestAClaimMayBeLostWhereThatIsAllowed(t *testing.T) {
 	}, Reopen{Name: "power loss", LosesClaims: true, Do: func(t *testing.T, s task.Store, now task.Millis) task.Store {
 		if records := kept; records != nil {
 			kept = nil
-			return restore(now, Contents{Records: records})
+			return restore(now, *records)
 		}
 		v, err := look(t.Context(), s)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return restore(now, Contents{Records: v.Records})
+		return restore(now, v.Contents)
 	}})
 	for seed := range 10 {
 		if d := s.try(t, fmt.Sprintf("seed %d", seed), generate(s, uint64(seed), scriptLength)); d != nil {

@@ -11,8 +11,9 @@ import (
 
 // view is all that can be seen of a store from outside.
 type view struct {
-	Records []*task.Task // with their bodies
-	Lanes   [][]task.Entry
+	Contents
+	Lanes  [][]task.Entry
+	Counts map[task.QueueKey]task.Counts
 }
 
 // look reads everything in the generator's universe.
@@ -37,6 +38,18 @@ func look(ctx context.Context, s task.Store) (view, error) {
 	}
 	for _, entries := range found {
 		v.Lanes = append(v.Lanes, append([]task.Entry(nil), entries...)) // nil where there are none
+	}
+	for kind := task.QueueKind; kind <= task.SecretKind; kind++ {
+		v.Settings = append(v.Settings, s.Settings().List(kind, "")...)
+	}
+	if v.Counts, err = s.Counts(ctx); err != nil {
+		return view{}, fmt.Errorf("counts: %w", err)
+	}
+	if v.Audit, err = drainLog(ctx, s, task.AuditFilter{}, 7); err != nil {
+		return view{}, fmt.Errorf("audit: %w", err)
+	}
+	for i := range v.Audit {
+		v.Audit[i].Seq = uint64(i + 1) // which numbers a store gives is left open
 	}
 	return v, nil
 }

@@ -1,0 +1,58 @@
+package pebblestore
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// kept is the value of an entry among the dead or the finished: what a sweep
+// has to know of a record, so that it need not read it. On disk: the state, 1
+// byte; the size of its body and the length of its queue's name, varints; that
+// name; the digest of its Idempotency-Key.
+type kept struct {
+	state  task.State
+	size   int // of the body
+	queue  string
+	digest string
+}
+
+func keptOf(t *task.Task) kept {
+	return kept{state: t.State, size: t.Request.BodySize, queue: t.Queue, digest: digest(t)}
+}
+
+// task returns as much of the record as counts need.
+func (k kept) task(key task.Key) *task.Task {
+	return &task.Task{
+		Namespace: key.Namespace, Name: key.Name, Queue: k.queue, State: k.state,
+		Request: task.Request{BodySize: k.size},
+	}
+}
+
+func (k kept) append(dst []byte) []byte {
+	dst = append(dst, byte(k.state))
+	dst = binary.AppendUvarint(dst, uint64(k.size))
+	dst = binary.AppendUvarint(dst, uint64(len(k.queue)))
+	dst = append(dst, k.queue...)
+	return append(dst, k.digest...)
+}
+
+func parseKept(src []byte) (kept, error) {
+	damaged := errors.Join(errDamaged, errors.New("what is kept of a record that ended"))
+	if len(src) == 0 || !task.State(src[0]).Valid() || task.State(src[0]).Live() {
+		return kept{}, damaged
+	}
+	k := kept{state: task.State(src[0])}
+	size, n := binary.Uvarint(src[1:])
+	if n <= 0 || size > task.MaxBody {
+		return kept{}, damaged
+	}
+	k.size, src = int(size), src[1+n:]
+	length, n := binary.Uvarint(src)
+	if n <= 0 || length > uint64(len(src)-n) {
+		return kept{}, damaged
+	}
+	k.queue, k.digest = string(src[n:n+int(length)]), string(src[n+int(length):])
+	return k, nil
+}

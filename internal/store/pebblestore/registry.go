@@ -1,0 +1,140 @@
+package pebblestore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+var (
+	_ task.Registry = (*Store)(nil)
+	_ task.Scrubber = (*Store)(nil)
+)
+
+// Settings implements task.Registry.
+func (s *Store) Settings() *task.Settings { return s.settings.Load() }
+
+// WatchSettings implements task.Registry. The watcher is called by the syncer,
+// so it must not call Configure, nor anything else that changes the store.
+func (s *Store) WatchSettings(tell func(*task.Settings)) {
+	if tell == nil {
+		s.told.Store(nil)
+		return
+	}
+	s.told.Store(&tell)
+}
+
+// Configure implements task.Registry.
+func (s *Store) Configure(ctx context.Context, now task.Millis, edits []task.Edit) ([]task.EditReply, error) {
+	if len(edits) == 0 {
+		return nil, ctx.Err()
+	}
+	r := &request{now: now, who: task.ActorOf(ctx), edits: edits}
+	if _, err := s.submit(ctx, r); err != nil {
+		return nil, err
+	}
+	return r.edited, nil
+}
+
+// configure carries out r's edits. Each reply, also that of an edit that
+// changed nothing, waits for what it has seen of the settings.
+func (c *committer) configure(r *request) error {
+	r.wait = max(r.wait, c.edited)
+	for _, e := range r.edits {
+		if err := c.makeRoom(true); err != nil {
+			return err
+		}
+		reply, err := c.edit(r, e)
+		if err != nil {
+			return err
+		}
+		r.edited = append(r.edited, reply)
+		c.filling.steps++
+	}
+	return nil
+}
+
+// edit carries out one edit. Its error is the medium's; the edit's own is in the reply.
+func (c *committer) edit(r *request, e task.Edit) (task.EditReply, error) {
+	changes, refusal := e.Apply(r.now, c.newest)
+	if refusal != nil || len(changes) == 0 {
+		return task.EditReply{Err: refusal}, nil
+	}
+	b := c.open()
+	for _, change := range changes {
+		if err := putSetting(b, change); err != nil {
+			return task.EditReply{}, err
+		}
+	}
+	c.newest = c.newest.With(changes...)
+	c.edited = c.touch(r)
+	c.filling.settings = c.newest
+	if entry, ok := task.AuditEdit(r.now, r.who, e, changes); ok {
+		c.record(entry)
+	}
+	return task.EditReply{Changes: changes}, nil
+}
+
+func putSetting(b *pebble.Batch, change task.SettingChange) error {
+	key := appendSettingKey(nil, change.Key)
+	if change.Value == nil {
+		return b.Delete(key, nil)
+	}
+	data, err := task.EncodeSetting(change.Value)
+	if err != nil {
+		return err
+	}
+	return b.Set(key, append([]byte{recordFormat}, data...), nil)
+}
+
+func appendSettingKey(dst []byte, k task.SettingKey) []byte {
+	dst = append(append(dst, setPrefix...), byte(k.Kind))
+	return appendName(dst, task.Key{Namespace: k.Namespace, Name: k.Name})
+}
+
+// loadSettings reads the settings.
+func loadSettings(db *pebble.DB) (s *task.Settings, err error) {
+	space := []byte(setPrefix)
+	it, err := db.NewIter(&pebble.IterOptions{LowerBound: space, UpperBound: prefixEnd(space)})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	var all []task.Setting
+	for ok := it.First(); ok; ok = it.Next() {
+		value, err := it.ValueAndErr()
+		if err != nil {
+			return nil, err
+		}
+		r, err := parseSetting(it.Key(), value)
+		if err != nil {
+			return nil, fmt.Errorf("setting %q: %w", it.Key(), err)
+		}
+		all = append(all, r)
+	}
+	return task.NewSettings(all...), it.Error()
+}
+
+// parseSetting reads a setting. Its key must be the one that it says itself.
+func parseSetting(key, value []byte) (task.Setting, error) {
+	data, err := unwrap(value)
+	if err != nil {
+		return nil, err
+	}
+	if len(key) <= len(setPrefix) {
+		return nil, errDamaged
+	}
+	r, err := task.DecodeSetting(task.SettingKind(key[len(setPrefix)]), data)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	if !bytes.Equal(key, appendSettingKey(nil, r.Key())) {
+		return nil, fmt.Errorf("it is that of %+v: %w", r.Key(), errDamaged)
+	}
+	return r, nil
+}

@@ -1,0 +1,117 @@
+package pebblestore
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// upgrade brings a directory of format 1 up to date: it makes the indexes and
+// the counts anew from the records, which are the same in both. The marker is
+// raised first, so that no older version sees a directory that is half done, and
+// formatKey is written last, in one batch with the counts: where the power
+// fails in between, the next start begins again.
+func (s *Store) upgrade() error {
+	format, err := s.storedFormat()
+	if err != nil || format == formatVersion {
+		return err
+	}
+	marked, err := checkMarker(s.config.FS, s.dir)
+	if err != nil {
+		return err
+	}
+	if marked < formatVersion {
+		s.config.Logger.Info("bringing the data directory up to date: this reads every task once", "from", marked, "to", formatVersion)
+		if err := mark(s.config.FS, s.dir); err != nil {
+			return err
+		}
+	}
+	return s.rebuild()
+}
+
+// storedFormat returns the format of what is in the database; 0: none was noted.
+func (s *Store) storedFormat() (int, error) {
+	value, closer, err := s.db.Get(formatKey)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer closer.Close()
+	if len(value) != 1 || value[0] > formatVersion {
+		return 0, fmt.Errorf("the format is noted as %x: %w", value, errDamaged)
+	}
+	return int(value[0]), nil
+}
+
+// rebuildBytes bounds the batches of a rebuild.
+const rebuildBytes = 1 << 20
+
+// rebuild makes everything that is derived from the records.
+func (s *Store) rebuild() (err error) {
+	b := s.db.NewBatch()
+	defer func() { err = errors.Join(err, b.Close()) }()
+	for _, prefix := range []string{duePrefix, runPrefix, deadPrefix, donePrefix, idemPrefix, countPrefix} {
+		if err := b.DeleteRange([]byte(prefix), prefixEnd([]byte(prefix)), nil); err != nil {
+			return err
+		}
+	}
+	counts := newBook()
+	err = eachRecord(s.db, func(t *task.Task) error {
+		counts.move(nil, t)
+		key, value := appendIndexEntry(nil, nil, t)
+		if err := b.Set(key, value, nil); err != nil {
+			return err
+		}
+		if d := digest(t); d != "" {
+			if err := b.Set(appendIdemKey(nil, t.Namespace, d), []byte(t.Name), nil); err != nil {
+				return err
+			}
+		}
+		if b.Len() < rebuildBytes {
+			return nil
+		}
+		err := s.db.Apply(b, pebble.NoSync)
+		b.Reset()
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(counts.write(b), b.Set(formatKey, []byte{formatVersion}, nil)); err != nil {
+		return err
+	}
+	return s.db.Apply(b, pebble.Sync)
+}
+
+// eachRecord calls use for every record of a database or of a snapshot of it.
+func eachRecord(from pebble.Reader, use func(*task.Task) error) (err error) {
+	space := []byte(taskPrefix)
+	it, err := from.NewIter(&pebble.IterOptions{LowerBound: space, UpperBound: prefixEnd(space)})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	for ok := it.First(); ok; ok = it.Next() {
+		value, err := it.ValueAndErr()
+		if err != nil {
+			return err
+		}
+		key, err := parseName(it.Key()[len(space):])
+		if err != nil {
+			return err
+		}
+		t, err := decodeRecord(key, value)
+		if err != nil {
+			return err
+		}
+		if err := use(t); err != nil {
+			return err
+		}
+	}
+	return it.Error()
+}
