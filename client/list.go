@@ -3,12 +3,12 @@ package client
 import (
 	"context"
 	"iter"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
-
-	"github.com/foliot/foliot/internal/wire"
 )
 
 // Filter chooses tasks: all that is given must match.
@@ -88,9 +88,10 @@ func (ts Tasks) List(ctx context.Context, q Query) iter.Seq2[*Task, error] {
 
 // Changed counts what a change of many did.
 type Changed struct {
-	Changed  int // took effect
-	Accepted int // of a cancel: an attempt is under way, no retry follows it
-	Skipped  int // matched when listed, and changed before they could be taken
+	Changed    int    `json:"changed"`              // took effect
+	Accepted   int    `json:"accepted,omitempty"`   // of a cancel: an attempt is under way, no retry follows it
+	Skipped    int    `json:"skipped,omitempty"`    // matched when listed, and changed before they could be taken
+	Durability string `json:"durability,omitempty"` // as a Task's
 }
 
 // CancelMany cancels the tasks that match: without States, all that are not finished. It goes through them in pages: a call that breaks off has changed
@@ -112,12 +113,12 @@ func (ts Tasks) many(ctx context.Context, verb string, f Filter) (Changed, error
 	if f.All {
 		values.Set("all", "true")
 	}
-	var reply wire.BulkReply
+	var reply Changed
 	c := &call{op: verb + " tasks", method: http.MethodPost, path: "/tasks/" + verb, query: values, extra: manyTimeout, into: &reply}
 	if _, err := ts.conn.do(ctx, c); err != nil {
 		return Changed{}, err
 	}
-	return Changed{Changed: reply.Changed, Accepted: reply.Accepted, Skipped: reply.Skipped}, nil
+	return reply, nil
 }
 
 // values returns the filter as the API's parameters.
@@ -129,8 +130,8 @@ func (f Filter) values() url.Values {
 	for _, s := range f.States {
 		v.Add("state", string(s))
 	}
-	for key, value := range f.Labels {
-		v.Add("label", key+"="+value)
+	for _, key := range slices.Sorted(maps.Keys(f.Labels)) {
+		v.Add("label", key+"="+f.Labels[key])
 	}
 	if !f.DueBefore.IsZero() {
 		v.Set("due_before", instant(f.DueBefore))

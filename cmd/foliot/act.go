@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/task"
-	"github.com/foliot/foliot/internal/wire"
 )
 
 // sayTask prints a task: the sentence, or the object with -o json.
-func sayTask(con *console, t wire.Task, format string, args ...any) error {
+func sayTask(con *console, t *client.Task, format string, args ...any) error {
 	if con.json {
 		return con.object(t)
 	}
@@ -68,16 +68,14 @@ func (f manyFlags) byFilter() (bool, error) {
 	return filtered, nil
 }
 
-// bulk does verb to everything the filter chooses and prints what became of it.
-func (f manyFlags) bulk(ctx context.Context, con *console, api *client, verb, done string) error {
-	query, err := f.query(time.Now())
+// bulk does act to everything the filter chooses and prints what became of it.
+func (f manyFlags) bulk(ctx context.Context, con *console, act func(context.Context, client.Filter) (client.Changed, error), done string) error {
+	filter, err := f.filter(time.Now())
 	if err != nil {
 		return err
 	}
-	if f.All {
-		query.Set("all", "true")
-	}
-	reply, err := api.bulk(ctx, verb, query)
+	filter.All = f.All
+	reply, err := act(ctx, filter)
 	if err != nil {
 		return err
 	}
@@ -88,7 +86,7 @@ func (f manyFlags) bulk(ctx context.Context, con *console, api *client, verb, do
 	return nil
 }
 
-func bulkRest(r wire.BulkReply) string {
+func bulkRest(r client.Changed) string {
 	s := ""
 	if r.Accepted > 0 {
 		s += fmt.Sprintf(", %d after the attempt that is under way", r.Accepted)

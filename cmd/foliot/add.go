@@ -1,19 +1,17 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"io"
 	"net/url"
 	"os"
 	"strings"
-	"unicode/utf8"
+	"time"
 
+	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/task"
-	"github.com/foliot/foliot/internal/wire"
 )
 
 type addCmd struct {
@@ -55,37 +53,41 @@ Creating a second task of the same name is refused with exit code 4, so a script
 }
 
 // Run creates the task.
-func (c *addCmd) Run(ctx context.Context, con *console, api *client) error {
+func (c *addCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	in, err := c.input(con.in)
 	if err != nil {
 		return err
 	}
-	t, err := api.create(ctx, in)
+	t, err := api.Tasks.Create(ctx, in)
 	if err != nil {
-		return c.blame(err)
+		return c.blame(renamed(err, strings.TrimSpace("add "+c.Name)))
 	}
 	if !c.Wait {
-		return sayTask(con, t, "created %s, due %s", t.Name, t.DueAt)
+		return sayTask(con, t, "created %s, due %s", t.Name, instant(t.DueAt))
 	}
 	if !con.json {
-		con.sayf("created %s, due %s", printable(t.Name), t.DueAt)
+		con.sayf("created %s, due %s", printable(t.Name), instant(t.DueAt))
 	}
 	return wait(ctx, con, api, t)
 }
 
-// input returns the task as the API wants it.
-func (c *addCmd) input(stdin io.Reader) (in wire.TaskInput, err error) {
-	in = wire.TaskInput{
-		Name: c.Name, Queue: c.Queue, Priority: c.Priority,
-		Timeout: c.Timeout, ExpireAfter: c.ExpireAfter,
-		Retry: c.retry(),
-		HTTP:  wire.HTTPInput{URL: c.URL, Method: c.Method},
+// input returns the task to ask for.
+func (c *addCmd) input(stdin io.Reader) (in client.Spec, err error) {
+	in = client.Spec{
+		Name: c.Name, Queue: c.Queue, Priority: client.Priority(c.Priority),
+		HTTP: client.HTTP{URL: c.URL, Method: c.Method},
 	}
 	if err := c.checkURL(); err != nil {
 		return in, err
 	}
-	if err := c.checkDurations(); err != nil {
+	if err := c.durations(&in); err != nil {
 		return in, err
+	}
+	if n := c.MaxAttempts; n != nil {
+		if *n < 0 {
+			return in, badInput("--max-attempts", "%d is negative; 0 is no limit", *n)
+		}
+		in.Retry.MaxAttempts = orNoLimit(*n)
 	}
 	if in.At, in.Delay, err = c.resolve(); err != nil {
 		return in, err
@@ -96,7 +98,8 @@ func (c *addCmd) input(stdin io.Reader) (in wire.TaskInput, err error) {
 	if in.Labels, err = parseLabels(c.Label); err != nil {
 		return in, err
 	}
-	return in, c.body(stdin, &in.HTTP)
+	in.HTTP.Body, err = c.body(stdin)
+	return in, err
 }
 
 // checkURL catches what is mistyped most, before a server is asked: "host/path"
@@ -109,87 +112,56 @@ func (c *addCmd) checkURL() error {
 	return nil
 }
 
-// checkDurations refuses what is no duration, in the order of the help.
-func (c *addCmd) checkDurations() error {
-	for _, f := range []struct{ flag, value string }{
-		{"--timeout", c.Timeout},
-		{"--expire-after", c.ExpireAfter},
-		{"--min-backoff", c.MinBackoff},
-		{"--max-backoff", c.MaxBackoff},
-		{"--max-age", c.MaxAge},
+// durations fills in what is a duration, in the order of the help.
+func (c *addCmd) durations(in *client.Spec) error {
+	for _, f := range []struct {
+		flag, value string
+		into        *time.Duration
+		zero        bool // 0s means that there is no limit
+	}{
+		{"--timeout", c.Timeout, &in.Timeout, false},
+		{"--expire-after", c.ExpireAfter, &in.ExpireAfter, true},
+		{"--min-backoff", c.MinBackoff, &in.Retry.MinBackoff, false},
+		{"--max-backoff", c.MaxBackoff, &in.Retry.MaxBackoff, false},
+		{"--max-age", c.MaxAge, &in.Retry.MaxAge, true},
 	} {
 		if f.value == "" {
 			continue
 		}
-		if _, err := parseDuration(f.flag, f.value); err != nil {
+		d, err := parseDuration(f.flag, f.value)
+		switch {
+		case err != nil:
 			return err
+		case d == 0 && !f.zero:
+			return badInput(f.flag, "%q is too short", f.value)
 		}
+		*f.into = orNoLimit(d)
 	}
 	return nil
 }
 
-// retry returns the retry policy, nil where no flag says anything.
-func (c *addCmd) retry() *wire.Retry {
-	if c.MaxAttempts == nil && c.MinBackoff == "" && c.MaxBackoff == "" && c.MaxAge == "" {
-		return nil
+// orNoLimit returns v in the client's words: there, 0 is the default.
+func orNoLimit[T int | time.Duration](v T) T {
+	if v == 0 {
+		return client.NoLimit
 	}
-	return &wire.Retry{MaxAttempts: c.MaxAttempts, MinBackoff: c.MinBackoff, MaxBackoff: c.MaxBackoff, MaxAge: c.MaxAge}
+	return v
 }
 
-// body puts what --data or --json say into h.
-func (c *addCmd) body(stdin io.Reader, h *wire.HTTPInput) error {
+// body returns what --data or --json say.
+func (c *addCmd) body(stdin io.Reader) (client.Body, error) {
 	switch {
 	case c.JSON != "":
 		data, err := readBody("--json", c.JSON, stdin)
-		if err != nil {
-			return err
+		if err == nil && !json.Valid(data) {
+			err = badInput("--json", "the body is no JSON; --data sends it as it is")
 		}
-		return jsonBody(h, bytes.TrimSpace(data))
+		return client.JSON(json.RawMessage(data)), err
 	case c.Data != "":
 		data, err := readBody("--data", c.Data, stdin)
-		if err != nil {
-			return err
-		}
-		return textBody(h, data)
+		return client.Text(string(data)), err
 	}
-	return nil
-}
-
-// jsonBody sends data as JSON. A string goes as bytes with a content type: the
-// API would send what is between its quotes.
-func jsonBody(h *wire.HTTPInput, data []byte) error {
-	switch {
-	case !json.Valid(data):
-		return badInput("--json", "the body is no JSON; --data sends it as it is")
-	case data[0] != '"':
-		h.Body = data
-		return nil
-	}
-	for name := range h.Headers {
-		if strings.EqualFold(name, "content-type") {
-			return bytesBody(h, data)
-		}
-	}
-	if h.Headers == nil {
-		h.Headers = map[string]string{}
-	}
-	h.Headers["content-type"] = "application/json"
-	return bytesBody(h, data)
-}
-
-// textBody sends data as it is: as a string where JSON can carry it.
-func textBody(h *wire.HTTPInput, data []byte) (err error) {
-	if !utf8.Valid(data) {
-		return bytesBody(h, data)
-	}
-	h.Body, err = json.Marshal(string(data))
-	return err
-}
-
-func bytesBody(h *wire.HTTPInput, data []byte) error {
-	s := base64.StdEncoding.EncodeToString(data)
-	h.BodyBase64 = &s
-	return nil
+	return client.Body{}, nil
 }
 
 // readBody returns a body that was given directly, as @FILE or as @-.
@@ -248,18 +220,18 @@ var addFlags = map[string]string{
 
 // blame names the flag instead of the field that a server refuses.
 func (c *addCmd) blame(err error) error {
-	var problem *problemError
-	if !errors.As(err, &problem) || problem.exitCode() != exitUsage {
+	var refused *client.Error
+	if !errors.As(err, &refused) || refusalCode(refused) != exitUsage {
 		return err
 	}
-	flag, ok := addFlags[problem.Field]
+	flag, ok := addFlags[refused.Field]
 	switch {
-	case strings.HasPrefix(problem.Field, "http.headers"):
-		flag = "--header " + strings.TrimPrefix(strings.TrimPrefix(problem.Field, "http.headers"), ".")
-	case strings.HasPrefix(problem.Field, "labels"):
-		flag = "--label " + strings.TrimPrefix(strings.TrimPrefix(problem.Field, "labels"), ".")
+	case strings.HasPrefix(refused.Field, "http.headers"):
+		flag = "--header " + strings.TrimPrefix(strings.TrimPrefix(refused.Field, "http.headers"), ".")
+	case strings.HasPrefix(refused.Field, "labels"):
+		flag = "--label " + strings.TrimPrefix(strings.TrimPrefix(refused.Field, "labels"), ".")
 	case !ok:
 		return err
 	}
-	return badInput(strings.TrimSpace(flag), "%s", problem.sentence())
+	return badInput(strings.TrimSpace(flag), "%s", refused.Detail)
 }

@@ -1,32 +1,27 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 
 	"github.com/foliot/foliot/internal/task"
-	"github.com/foliot/foliot/internal/wire"
 )
 
 // importBatch collects lines for one request. Their text goes out as it stands
 // in the file: decoding and encoding it again would cost more than all the rest.
 type importBatch struct {
 	numbers []int
-	texts   [][]byte
+	texts   []json.RawMessage
 	length  int   // of the texts and what is between them
 	size    int64 // of the lines in the file, refused ones included
 }
 
-const (
-	batchHead = `{"tasks":[`
-	batchTail = `]}`
-)
+// batchFrame is what a request has beside the texts.
+const batchFrame = len(`{"tasks":[]}`)
 
-// full reports whether l has to wait for the next batch.
+// full reports whether l has to wait for the next batch: each is one request.
 func (b *importBatch) full(l line, most int) bool {
-	return len(b.numbers) >= most ||
-		len(b.numbers) > 0 && len(batchHead)+b.length+len(l.text)+len(batchTail) > task.MaxBatchBytes
+	return len(b.numbers) >= most || len(b.numbers) > 0 && batchFrame+b.length+len(l.text) > task.MaxBatchBytes
 }
 
 // add takes l in, or returns why it cannot be a task. What is inside of the
@@ -45,10 +40,6 @@ func (b *importBatch) add(l line) (reason string) {
 	return ""
 }
 
-func (b *importBatch) body() []byte {
-	return bytes.Join([][]byte{[]byte(batchHead), bytes.Join(b.texts, []byte{','}), []byte(batchTail)}, nil)
-}
-
 // lines names the batch in errors.
 func (b *importBatch) lines() string {
 	first, last := b.numbers[0], b.numbers[len(b.numbers)-1]
@@ -65,9 +56,4 @@ func (b *importBatch) halves() [2]importBatch {
 		{numbers: b.numbers[:n], texts: b.texts[:n]},
 		{numbers: b.numbers[n:], texts: b.texts[n:], size: b.size},
 	}
-}
-
-// wireProblem returns the problem of a batch's item.
-func wireProblem(r wire.BatchResult) wire.Problem {
-	return wire.Problem{Status: r.Status, Code: r.Code, Detail: r.Detail, Field: r.Field}
 }

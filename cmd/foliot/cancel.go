@@ -1,6 +1,10 @@
 package main
 
-import "context"
+import (
+	"context"
+
+	"github.com/foliot/foliot/client"
+)
 
 type cancelCmd struct{ manyFlags }
 
@@ -16,20 +20,20 @@ Examples:
 }
 
 // Run cancels.
-func (c *cancelCmd) Run(ctx context.Context, con *console, api *client) error {
+func (c *cancelCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	filtered, err := c.byFilter()
 	if err != nil {
 		return err
 	}
 	if filtered {
-		return c.bulk(ctx, con, api, "cancel", "cancelled")
+		return c.bulk(ctx, con, api.Tasks.CancelMany, "cancelled")
 	}
 	return eachName(ctx, con, c.Names, func(name string) error {
-		t, accepted, err := api.cancel(ctx, name)
+		t, pending, err := api.Tasks.Cancel(ctx, name)
 		switch {
 		case err != nil:
 			return err
-		case accepted:
+		case pending:
 			return sayTask(con, t, "accepted: an attempt of %s is under way, no other follows", name)
 		}
 		return sayTask(con, t, "cancelled %s", name)

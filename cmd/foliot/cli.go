@@ -11,7 +11,8 @@ import (
 
 // cli is the whole command line: its fields are the flags and commands.
 type cli struct {
-	Server string `default:"http://127.0.0.1:8750" env:"FOLIOT_SERVER" placeholder:"URL" help:"The server that the command speaks to."`
+	serverFlags
+
 	Output string `short:"o" default:"text" enum:"text,json" env:"FOLIOT_OUTPUT" placeholder:"text|json" help:"How results are printed: text, or json, one object a line."`
 
 	Serve   serveCmd   `cmd:"" group:"server" help:"Run the server."`
@@ -64,12 +65,12 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return exitUsage
 	}
 	con := newConsole(stdin, stdout, stderr, flags.Output == "json")
-	api, err := newClient(flags.Server)
-	if err == nil {
-		defer api.close()
-		parsed.BindTo(ctx, (*context.Context)(nil))
-		err = parsed.Run(con, api)
+	parsed.BindTo(ctx, (*context.Context)(nil))
+	if err := parsed.BindToProvider(flags.client); err != nil { // asked by the commands that speak to a server
+		panic(err)
 	}
+	err = parsed.Run(con)
+	flags.close()
 	if err != nil && !errors.Is(err, errSaid) {
 		fmt.Fprintf(stderr, "foliot: %s\n", oneLine(err))
 	}

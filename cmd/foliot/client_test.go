@@ -2,12 +2,20 @@ package main
 
 import (
 	"context"
+	"encoding/pem"
+	"io"
+	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -66,22 +74,62 @@ func TestAnInterruptedCommandExits130(t *testing.T) {
 	}
 }
 
-func TestAJSONBodyGoesOutByteForByte(t *testing.T) {
-	for _, body := range []string{
-		`{"a": 1,  "b":[ 1, 2 ]}`,
-		"{\n  \"http\": {\"url\": \"x\"}\n}",
-		`[12345678901234567890, "<b>&", "\u00e9"]`,
-		`null`,
+func TestATokenGoesToTheServerAndNowhereElse(t *testing.T) {
+	var got http.Header
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = r.Header
+		w.Header().Set("Content-Type", wire.ProblemType)
+		w.WriteHeader(http.StatusUnauthorized)
+		_, _ = w.Write([]byte(`{"code":"unauthorized","detail":"the token is not known"}`))
+	}))
+	defer srv.Close()
+	s := &session{t: t, server: srv.URL, dir: t.TempDir()}
+	file := filepath.Join(s.dir, "token")
+	if err := os.WriteFile(file, []byte("foliot_secret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"--token foliot_secret ls", "ls --token-file $DIR/token --namespace acme"} {
+		stdout, stderr, code := s.run("", s.words(line)...)
+		if code != exitFailure || got.Get("Authorization") != "Bearer foliot_secret" || !strings.Contains(stderr, "FOLIOT_TOKEN") || strings.Contains(stdout+stderr, "foliot_secret") {
+			t.Errorf("foliot %s ended with %d, sent %v and said %q", line, code, got, stderr)
+		}
+	}
+	if got.Get("Foliot-Namespace") != "acme" {
+		t.Errorf("sent %v", got)
+	}
+	for line, names := range map[string]string{
+		"--token a --token-file $DIR/token ls": "--token-file",
+		"--token-file $DIR/none ls":            "--token-file",
+		"--ca-cert $DIR/none ls":               "--ca-cert",
+		"--ca-cert $DIR/token ls":              "--ca-cert",
+		"--namespace 'a b' ls":                 "--namespace",
 	} {
-		raw, err := encodeTask(wire.TaskInput{
-			Name: "a", Delay: "1s", Labels: map[string]string{"http": `"http":{"url":`},
-			HTTP: wire.HTTPInput{URL: `http://x/?"http":{"url":"`, Body: []byte(body)},
-		})
-		if err != nil {
-			t.Fatal(err)
+		if _, stderr, code := s.run("", s.words(line)...); code != exitUsage || !strings.Contains(stderr, names) || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("foliot %s ended with %d and said %q", line, code, stderr)
 		}
-		if !strings.Contains(string(raw), `"body":`+body+`}`) {
-			t.Errorf("the body %s goes out as %s", body, raw)
-		}
+	}
+	// What speaks to no server needs none of it.
+	if _, stderr, code := s.run("", s.words("--token-file $DIR/none version")...); code != exitOK {
+		t.Errorf("foliot version ended with %d: %s", code, stderr)
+	}
+}
+
+func TestAnAuthorityOfOnesOwnIsTrusted(t *testing.T) {
+	store := memstore.New(memstore.Config{})
+	defer store.Close()
+	srv := httptest.NewUnstartedServer(api.New(api.Config{Log: slog.New(slog.DiscardHandler)}, store))
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0) // the handshake that is refused
+	srv.StartTLS()
+	defer srv.Close()
+	s := &session{t: t, server: srv.URL, dir: t.TempDir()}
+	if _, stderr, code := s.run("", "ls"); code != exitUnreachable || !strings.Contains(stderr, "--ca-cert") {
+		t.Errorf("without the authority ls ended with %d and said %q", code, stderr)
+	}
+	file := filepath.Join(s.dir, "ca.pem")
+	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, stderr, code := s.run("", "ls", "--ca-cert", file); code != exitOK {
+		t.Errorf("with it ls ended with %d and said %q", code, stderr)
 	}
 }

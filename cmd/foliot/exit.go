@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"github.com/foliot/foliot/client"
 )
 
 // The exit codes. exitCodesHelp is what users read about them.
@@ -48,25 +50,28 @@ func badInput(what, format string, args ...any) error {
 // exitCode returns the code that tells scripts how err ended the command.
 func exitCode(err error) int {
 	var chosen *fault
-	var problem *problemError
+	var refused *client.Error
+	var silent *client.NoReplyError
 	switch {
 	case err == nil:
 		return exitOK
 	case errors.As(err, &chosen):
 		return chosen.code
-	case errors.As(err, &problem):
-		return problem.exitCode()
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
+	case errors.As(err, &refused):
+		return refusalCode(refused)
+	case errors.As(err, &silent):
+		return exitUnreachable
 	}
 	return exitFailure
 }
 
-// exitCode translates a server's refusal.
-func (p *problemError) exitCode() int {
-	switch p.Status {
+// refusalCode translates a server's refusal.
+func refusalCode(e *client.Error) int {
+	switch e.Status {
 	case http.StatusNotFound:
-		if p.Code == codeNotFound {
+		if errors.Is(e, client.ErrNotFound) {
 			return exitNotFound
 		}
 	case http.StatusConflict, http.StatusPreconditionFailed:
@@ -83,5 +88,5 @@ func oneLine(err error) string {
 	if errors.Is(err, context.Canceled) {
 		return "interrupted"
 	}
-	return printable(shorten(strings.Join(strings.Fields(err.Error()), " ")))
+	return printable(shorten(strings.Join(strings.Fields(advised(err).Error()), " ")))
 }

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/client"
 )
 
 type exportCmd struct {
@@ -31,19 +31,18 @@ Examples:
 }
 
 // Run exports.
-func (c *exportCmd) Run(ctx context.Context, con *console, api *client) error {
+func (c *exportCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	if len(c.State) == 0 {
 		c.State = []string{"scheduled", "running"}
 	}
-	query, err := c.query(time.Now())
+	filter, err := c.filter(time.Now())
 	if err != nil {
 		return err
 	}
-	query.Set("include", "body")
 	bar := newProgress(con, "exported", -1)
 	count := 0
 	write := func(w io.Writer) error {
-		_, _, err := eachTask(ctx, api, query, 0, func(t wire.Task) error {
+		_, _, err := eachTask(ctx, api, client.Query{Filter: filter, Bodies: true}, 0, func(t *client.Task) error {
 			count++
 			bar.add(1, 0)
 			return writeJSON(w, exportLine(t))
@@ -64,10 +63,10 @@ func (c *exportCmd) Run(ctx context.Context, con *console, api *client) error {
 }
 
 // exportLine returns what creates t again, due when t is.
-func exportLine(t wire.Task) wire.TaskInput {
-	in := t.TaskInput
-	in.At, in.Delay = t.DueAt, ""
-	return in
+func exportLine(t *client.Task) client.Spec {
+	s := t.Spec
+	s.At, s.Delay = t.DueAt, 0
+	return s
 }
 
 func buffered(w io.Writer, write func(io.Writer) error) error {

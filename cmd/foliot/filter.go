@@ -1,11 +1,10 @@
 package main
 
 import (
-	"net/url"
-	"slices"
 	"strings"
 	"time"
 
+	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -23,45 +22,38 @@ func (f filterFlags) given() bool {
 	return f.Queue != "" || len(f.State) > 0 || len(f.Label) > 0 || f.DueBefore != "" || f.DueAfter != ""
 }
 
-// query returns the filter as the API's parameters.
-func (f filterFlags) query(now time.Time) (url.Values, error) {
-	q := url.Values{}
+// filter returns what the flags choose.
+func (f filterFlags) filter(now time.Time) (chosen client.Filter, err error) {
+	chosen.Queue = f.Queue
 	if f.Queue != "" {
 		if err := task.ValidateName("queue", f.Queue); err != nil {
-			return nil, badInput("--queue", "%q: %s", f.Queue, detail(err))
+			return chosen, badInput("--queue", "%q: %s", f.Queue, detail(err))
 		}
-		q.Set("queue", f.Queue)
 	}
 	for _, s := range f.State {
 		if _, ok := task.ParseState(s); !ok {
-			return nil, badInput("--state", "%q is no state; it is one of scheduled, running, delivered, cancelled, expired, dead", s)
+			return chosen, badInput("--state", "%q is no state; it is one of scheduled, running, delivered, cancelled, expired, dead", s)
 		}
+		chosen.States = append(chosen.States, client.State(s))
 	}
-	if len(f.State) > 0 {
-		q["state"] = slices.Clone(f.State)
+	if chosen.Labels, err = parseLabels(f.Label); err != nil {
+		return chosen, err
 	}
-	labels, err := parseLabels(f.Label)
-	if err != nil {
-		return nil, err
-	}
-	for k, v := range labels {
-		q.Add("label", k+"="+v)
-	}
-	slices.Sort(q["label"])
-	for _, bound := range []struct{ flag, key, value string }{
-		{"--due-before", "due_before", f.DueBefore},
-		{"--due-after", "due_after", f.DueAfter},
+	for _, bound := range []struct {
+		flag, value string
+		into        *time.Time
+	}{
+		{"--due-before", f.DueBefore, &chosen.DueBefore},
+		{"--due-after", f.DueAfter, &chosen.DueAfter},
 	} {
 		if bound.value == "" {
 			continue
 		}
-		instant, err := parseBound(bound.flag, bound.value, now)
-		if err != nil {
-			return nil, err
+		if *bound.into, err = parseBound(bound.flag, bound.value, now); err != nil {
+			return chosen, err
 		}
-		q.Set(bound.key, instant)
 	}
-	return q, nil
+	return chosen, nil
 }
 
 // parseLabels reads key=value pairs.

@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
-	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/client"
 )
 
 type getCmd struct {
@@ -26,11 +28,11 @@ Examples:
 }
 
 // Run prints the task.
-func (c *getCmd) Run(ctx context.Context, con *console, api *client) error {
+func (c *getCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	if err := checkNames([]string{c.Name}); err != nil {
 		return err
 	}
-	t, err := api.get(ctx, c.Name, 0)
+	t, err := api.Tasks.Get(ctx, c.Name)
 	if err != nil {
 		return err
 	}
@@ -50,9 +52,9 @@ func (c *getCmd) Run(ctx context.Context, con *console, api *client) error {
 }
 
 // describe returns a task as rows of a word and its value; what is not set is left out.
-func describe(t wire.Task) [][]string {
-	state := t.State
-	if t.Reason != "" && t.Reason != t.State {
+func describe(t *client.Task) [][]string {
+	state := string(t.State)
+	if t.Reason != "" && t.Reason != state {
 		state += " (" + t.Reason + ")"
 	}
 	if t.CancelRequested {
@@ -62,7 +64,7 @@ func describe(t wire.Task) [][]string {
 		{"name", t.Name},
 		{"id", t.ID},
 		{"state", state},
-		{"due", t.DueAt},
+		{"due", instant(t.DueAt)},
 		{"request", strings.TrimSpace(t.HTTP.Method + " " + t.HTTP.URL)},
 	}
 	add := func(word, value string) {
@@ -73,46 +75,65 @@ func describe(t wire.Task) [][]string {
 	for _, name := range sortedKeys(t.HTTP.Headers) {
 		add("header", name+": "+t.HTTP.Headers[name])
 	}
-	if t.HTTP.BodyBase64 != nil {
-		add("body", "base64 "+*t.HTTP.BodyBase64)
-	}
-	add("body", string(t.HTTP.Body))
+	add("body", bodyWords(t.HTTP.Body))
 	add("queue", t.Queue)
-	add("priority", t.Priority)
+	add("priority", string(t.Priority))
 	for _, key := range sortedKeys(t.Labels) {
 		add("label", key+"="+t.Labels[key])
 	}
-	add("delay", t.Delay)
-	add("timeout", t.Timeout)
-	add("expire after", t.ExpireAfter)
+	if t.At.IsZero() {
+		add("delay", t.Delay.String())
+	}
+	add("timeout", durationWords(t.Timeout))
+	add("expire after", durationWords(t.ExpireAfter))
 	add("retry", retryWords(t.Retry))
-	add("created", t.CreatedAt)
-	add("finished", t.FinishedAt)
+	add("on dead", t.OnDead)
+	add("created", instant(t.CreatedAt))
+	if !t.FinishedAt.IsZero() {
+		add("finished", instant(t.FinishedAt))
+	}
 	if t.Reclaims > 0 {
 		add("reclaims", strconv.Itoa(t.Reclaims))
 	}
 	for _, a := range t.Attempts {
-		add("attempt", a.StartedAt+" "+attemptLine(a))
+		add("attempt", instant(a.StartedAt)+" "+attemptLine(a))
 	}
 	return rows
 }
 
-func retryWords(r *wire.Retry) string {
-	if r == nil {
+// bodyWords shows a body as the API does.
+func bodyWords(b client.Body) string {
+	switch {
+	case b.IsZero():
+		return ""
+	case b.IsJSON():
+		return string(b.Bytes())
+	case b.IsText():
+		var quoted strings.Builder
+		_ = writeJSON(&quoted, string(b.Bytes())) // a string always has a form
+		return strings.TrimSpace(quoted.String())
+	}
+	return "base64 " + base64.StdEncoding.EncodeToString(b.Bytes())
+}
+
+// durationWords shows nothing for what is not set.
+func durationWords(d time.Duration) string {
+	if d <= 0 {
 		return ""
 	}
+	return d.String()
+}
+
+func retryWords(r client.Retry) string {
 	attempts := "any number of attempts"
-	if r.MaxAttempts != nil && *r.MaxAttempts > 0 {
-		attempts = fmt.Sprintf("at most %d attempts", *r.MaxAttempts)
+	if r.MaxAttempts > 0 {
+		attempts = fmt.Sprintf("at most %d attempts", r.MaxAttempts)
 	}
-	words := []string{attempts}
-	if r.MinBackoff != "" || r.MaxBackoff != "" {
-		words = append(words, fmt.Sprintf("%s to %s apart", r.MinBackoff, r.MaxBackoff))
+	words := attempts + fmt.Sprintf(", %v to %v apart", r.MinBackoff, r.MaxBackoff)
+	if r.MaxAge > 0 {
+		words += ", for " + r.MaxAge.String()
 	}
-	if r.MaxAge != "" {
-		words = append(words, "for "+r.MaxAge)
-	}
-	return strings.Join(words, ", ")
+	return words
 }
 
 func sortedKeys(m map[string]string) []string {

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/task"
-	"github.com/foliot/foliot/internal/wire"
 )
 
 type importCmd struct {
@@ -54,7 +54,7 @@ type badLine struct {
 }
 
 // Run imports.
-func (c *importCmd) Run(ctx context.Context, con *console, api *client) error {
+func (c *importCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	if c.Parallel < 1 || c.Parallel > 64 {
 		return badInput("--parallel", "%d does not lie between 1 and 64", c.Parallel)
 	}
@@ -102,7 +102,7 @@ func (c *importCmd) open(stdin io.Reader) (io.ReadCloser, int64, error) {
 // is not when the import is interrupted, as nothing ends a read from a terminal.
 type importer struct {
 	con   *console
-	api   *client
+	api   *client.Client
 	batch int
 	bar   *progress
 
@@ -190,36 +190,34 @@ func (im *importer) read(ctx context.Context, lines *lineReader, batches chan<- 
 
 // send creates a batch's tasks and counts what became of them.
 func (im *importer) send(ctx context.Context, b importBatch) error {
-	reply, err := im.api.batch(ctx, b.body())
-	var problem *problemError
+	results, err := im.api.Tasks.CreateBatchJSON(ctx, b.texts)
+	var refused *client.Error
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx) // another sender's error, or the user's wish
-	case errors.As(err, &problem) && problem.exitCode() == exitUsage:
-		return im.narrow(ctx, b, problem)
+	case errors.As(err, &refused) && refusalCode(refused) == exitUsage && len(b.numbers) > 1:
+		return im.narrow(ctx, b)
 	case err != nil:
-		return fmt.Errorf("%s: %w", b.lines(), err)
-	case len(reply.Results) != len(b.numbers):
-		return fmt.Errorf("%s: the server answered %d results for %d tasks", b.lines(), len(reply.Results), len(b.numbers))
+		return renamed(err, "import of "+b.lines())
 	}
-	return im.count(b, reply.Results)
+	return im.count(b, results)
 }
 
 // count adds up what became of a batch. An error says that the server itself
 // failed: it would fail with the rest too.
-func (im *importer) count(b importBatch, results []wire.BatchResult) (failure error) {
+func (im *importer) count(b importBatch, results []client.BatchResult) (failure error) {
 	created, skipped := 0, 0
 	for i, r := range results {
-		problem := &problemError{wireProblem(r)}
+		var refused *client.Error
 		switch {
-		case r.Status < http.StatusMultipleChoices:
+		case r.Err == nil:
 			created++
-		case r.Code == codeExists:
+		case errors.Is(r.Err, client.ErrExists):
 			skipped++
-		case r.Status >= http.StatusInternalServerError:
-			failure = fmt.Errorf("line %d: %w", b.numbers[i], problem)
+		case errors.As(r.Err, &refused) && refused.Status < http.StatusInternalServerError:
+			im.report(badLine{Line: b.numbers[i], Code: refused.Code, Detail: shorten(refused.Message())})
 		default:
-			im.refuse(b.numbers[i], problem)
+			failure = fmt.Errorf("line %d: %w", b.numbers[i], r.Err)
 		}
 	}
 	im.mu.Lock()
@@ -232,23 +230,13 @@ func (im *importer) count(b importBatch, results []wire.BatchResult) (failure er
 
 // narrow finds the line because of which a whole batch was refused, as JSON
 // that is nested beyond reason is.
-func (im *importer) narrow(ctx context.Context, b importBatch, problem *problemError) error {
-	if len(b.numbers) == 1 {
-		im.refuse(b.numbers[0], problem)
-		im.bar.add(0, b.size)
-		return nil
-	}
+func (im *importer) narrow(ctx context.Context, b importBatch) error {
 	for _, half := range b.halves() {
 		if err := im.send(ctx, half); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// refuse counts and reports a line that the server refused.
-func (im *importer) refuse(number int, problem *problemError) {
-	im.report(badLine{Line: number, Code: problem.Code, Detail: shorten(problem.Error())})
 }
 
 // report counts and prints a line that became no task.

@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -60,7 +61,7 @@ type callback struct {
 }
 
 // Run receives until ctx ends, --count is reached, or what --try asked for has come.
-func (c *listenCmd) Run(ctx context.Context, con *console, api *client) error {
+func (c *listenCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	if c.Status < 200 || c.Status > 599 {
 		return badInput("--status", "%d does not lie between 200 and 599", c.Status)
 	}
@@ -92,7 +93,7 @@ func (c *listenCmd) Run(ctx context.Context, con *console, api *client) error {
 }
 
 // try creates a task that calls addr, and returns its name.
-func (c *listenCmd) try(ctx context.Context, con *console, api *client, addr net.Addr) (string, error) {
+func (c *listenCmd) try(ctx context.Context, con *console, api *client.Client, addr net.Addr) (string, error) {
 	_, port, err := net.SplitHostPort(addr.String())
 	if err != nil {
 		return "", err
@@ -101,14 +102,15 @@ func (c *listenCmd) try(ctx context.Context, con *console, api *client, addr net
 	if a, ok := addr.(*net.TCPAddr); ok && !a.IP.IsUnspecified() {
 		host = a.IP.String()
 	}
-	t, err := api.create(ctx, wire.TaskInput{
-		Delay: c.Try.String(),
-		HTTP:  wire.HTTPInput{URL: "http://" + net.JoinHostPort(host, port) + "/hello", Body: []byte(`"Hello from Foliot"`)},
+	t, err := api.Tasks.Create(ctx, client.Spec{
+		Delay: c.Try,
+		HTTP:  client.HTTP{URL: "http://" + net.JoinHostPort(host, port) + "/hello", Body: client.Text("Hello from Foliot")},
 	})
-	if err == nil {
-		con.notef("created %s, due %s", t.Name, t.DueAt)
+	if err != nil {
+		return "", renamed(err, "add a task")
 	}
-	return t.Name, err
+	con.notef("created %s, due %s", t.Name, instant(t.DueAt))
+	return t.Name, nil
 }
 
 // receiver answers callbacks and prints them.

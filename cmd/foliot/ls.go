@@ -3,11 +3,10 @@ package main
 import (
 	"context"
 	"errors"
-	"net/url"
 	"strconv"
 	"time"
 
-	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/client"
 )
 
 type lsCmd struct {
@@ -32,16 +31,16 @@ Examples:
 const pageSize = 1000
 
 // Run prints the list, page by page.
-func (c *lsCmd) Run(ctx context.Context, con *console, api *client) error {
+func (c *lsCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	if c.Limit < 0 {
 		return badInput("--limit", "%d is negative; 0 lists all", c.Limit)
 	}
-	query, err := c.query(time.Now())
+	filter, err := c.filter(time.Now())
 	if err != nil {
 		return err
 	}
 	out := con.table([]string{"NAME", "STATE", "DUE", "QUEUE", "ATTEMPTS", "URL"})
-	shown, more, err := eachTask(ctx, api, query, c.Limit, func(t wire.Task) error {
+	shown, more, err := eachTask(ctx, api, client.Query{Filter: filter}, c.Limit, func(t *client.Task) error {
 		if con.json {
 			return con.object(t)
 		}
@@ -59,39 +58,32 @@ func (c *lsCmd) Run(ctx context.Context, con *console, api *client) error {
 	return nil
 }
 
-func listRow(t wire.Task) []string {
+func listRow(t *client.Task) []string {
 	tries := 0
 	if n := len(t.Attempts); n > 0 {
 		tries = t.Attempts[n-1].Number
 	}
-	return []string{t.Name, t.State, t.DueAt, t.Queue, strconv.Itoa(tries), t.HTTP.URL}
+	return []string{t.Name, string(t.State), instant(t.DueAt), t.Queue, strconv.Itoa(tries), t.HTTP.URL}
 }
 
 // eachTask calls visit with the tasks that query chooses, at most limit of
 // them where that is not 0, and reports how many there were and whether more follow.
-func eachTask(ctx context.Context, api *client, query url.Values, limit int, visit func(wire.Task) error) (n int, more bool, err error) {
-	for {
-		size := pageSize
-		if limit > 0 {
-			size = min(size, limit-n)
-		}
-		query.Set("limit", strconv.Itoa(size))
-		page, err := api.list(ctx, query)
+func eachTask(ctx context.Context, api *client.Client, query client.Query, limit int, visit func(*client.Task) error) (n int, more bool, err error) {
+	query.PageSize = pageSize
+	if limit > 0 {
+		query.PageSize = min(pageSize, limit+1) // the one too many says that there are more
+	}
+	for t, err := range api.Tasks.List(ctx, query) {
 		if err != nil {
 			return n, false, err
 		}
-		for _, t := range page.Tasks {
-			if err := visit(t); err != nil {
-				return n, false, err
-			}
-			n++
-		}
-		switch {
-		case page.NextCursor == "":
-			return n, false, nil
-		case limit > 0 && n >= limit:
+		if limit > 0 && n == limit {
 			return n, true, nil
 		}
-		query.Set("cursor", page.NextCursor)
+		if err := visit(t); err != nil {
+			return n, false, err
+		}
+		n++
 	}
+	return n, false, nil
 }

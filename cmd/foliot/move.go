@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+
+	"github.com/foliot/foliot/client"
 )
 
 type moveCmd struct {
@@ -21,14 +23,8 @@ Examples:
     foliot move order-42-close --at 2026-11-20T21:00:00Z`
 }
 
-// whenPatch is the body of a patch that moves a task.
-type whenPatch struct {
-	At    string `json:"at,omitempty"`
-	Delay string `json:"delay,omitempty"`
-}
-
 // Run moves the task.
-func (c *moveCmd) Run(ctx context.Context, con *console, api *client) error {
+func (c *moveCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	if err := checkNames([]string{c.Name}); err != nil {
 		return err
 	}
@@ -36,21 +32,25 @@ func (c *moveCmd) Run(ctx context.Context, con *console, api *client) error {
 	if err != nil {
 		return err
 	}
-	t, err := api.patch(ctx, c.Name, whenPatch{At: at, Delay: delay})
-	if err != nil {
-		return blameWhen(err)
+	patch := client.Patch{At: client.Set(at)}
+	if at.IsZero() {
+		patch = client.Patch{Delay: client.Set(delay)}
 	}
-	return sayTask(con, t, "moved %s, due %s", t.Name, t.DueAt)
+	t, err := api.Tasks.Patch(ctx, c.Name, patch)
+	if err != nil {
+		return blameWhen(renamed(err, "move "+c.Name))
+	}
+	return sayTask(con, t, "moved %s, due %s", t.Name, instant(t.DueAt))
 }
 
 // blameWhen names the flag instead of the field that a server refuses.
 func blameWhen(err error) error {
-	var problem *problemError
-	if !errors.As(err, &problem) || problem.exitCode() != exitUsage {
+	var refused *client.Error
+	if !errors.As(err, &refused) || refusalCode(refused) != exitUsage {
 		return err
 	}
-	if flag, ok := addFlags[problem.Field]; ok {
-		return badInput(flag, "%s", problem.sentence())
+	if flag, ok := addFlags[refused.Field]; ok {
+		return badInput(flag, "%s", refused.Detail)
 	}
 	return err
 }

@@ -1,6 +1,10 @@
 package main
 
-import "context"
+import (
+	"context"
+
+	"github.com/foliot/foliot/client"
+)
 
 type retryCmd struct{ manyFlags }
 
@@ -16,16 +20,16 @@ Examples:
 }
 
 // Run retries.
-func (c *retryCmd) Run(ctx context.Context, con *console, api *client) error {
+func (c *retryCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	filtered, err := c.byFilter()
 	if err != nil {
 		return err
 	}
 	if filtered {
-		return c.bulk(ctx, con, api, "retry", "retried")
+		return c.bulk(ctx, con, api.Tasks.RetryMany, "retried")
 	}
 	return eachName(ctx, con, c.Names, func(name string) error {
-		t, err := api.act(ctx, name, "retry")
+		t, err := api.Tasks.Retry(ctx, name)
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,10 @@
 package main
 
-import "context"
+import (
+	"context"
+
+	"github.com/foliot/foliot/client"
+)
 
 type runCmd struct {
 	Names []string `arg:"" name:"name" help:"The tasks' names."`
@@ -16,9 +20,9 @@ Example:
 }
 
 // Run makes the tasks due.
-func (c *runCmd) Run(ctx context.Context, con *console, api *client) error {
+func (c *runCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	return eachName(ctx, con, c.Names, func(name string) error {
-		t, err := api.act(ctx, name, "run")
+		t, err := api.Tasks.Run(ctx, name)
 		if err != nil {
 			return err
 		}

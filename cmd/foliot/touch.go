@@ -1,6 +1,10 @@
 package main
 
-import "context"
+import (
+	"context"
+
+	"github.com/foliot/foliot/client"
+)
 
 type touchCmd struct {
 	Names []string `arg:"" name:"name" help:"The tasks' names."`
@@ -18,12 +22,12 @@ Example:
 }
 
 // Run touches.
-func (c *touchCmd) Run(ctx context.Context, con *console, api *client) error {
+func (c *touchCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	return eachName(ctx, con, c.Names, func(name string) error {
-		t, err := api.act(ctx, name, "touch")
+		t, err := api.Tasks.Touch(ctx, name)
 		if err != nil {
 			return err
 		}
-		return sayTask(con, t, "touched %s, due %s", t.Name, t.DueAt)
+		return sayTask(con, t, "touched %s, due %s", t.Name, instant(t.DueAt))
 	})
 }

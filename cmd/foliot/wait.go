@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/client"
 )
 
 const (
+	// maxWait is how long one request asks the server to wait for a task's end.
+	maxWait = 30 * time.Second
 	// patience is how long a wait goes on while the server does not answer: a
 	// restart ends well within it.
 	patience = 60 * time.Second
@@ -18,12 +20,12 @@ const (
 
 // wait returns when t is finished or dead, and prints how it ended. It
 // outlives a restart of the server: the task does too.
-func wait(ctx context.Context, con *console, api *client, t wire.Task) error {
+func wait(ctx context.Context, con *console, api *client.Client, t *client.Task) error {
 	id := t.ID
 	var silent time.Time // since when the server has not answered; zero: it does
-	for !ended(t.State) {
+	for !t.State.Ended() {
 		asked := time.Now()
-		next, err := api.get(ctx, t.Name, maxWait)
+		next, err := api.Tasks.Poll(ctx, t.Name, maxWait)
 		switch {
 		case err == nil && next.ID != id:
 			return &fault{exitUndelivered, fmt.Errorf("wait for %s: another task was put in its place", t.Name)}
@@ -38,7 +40,7 @@ func wait(ctx context.Context, con *console, api *client, t wire.Task) error {
 			return err
 		}
 		// A server that is stopping answers at once, with what it knows.
-		if !ended(t.State) && time.Since(asked) < askAgain && !pause(ctx, askAgain) {
+		if !t.State.Ended() && time.Since(asked) < askAgain && !pause(ctx, askAgain) {
 			return context.Canceled
 		}
 	}
@@ -57,11 +59,8 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// ended reports whether no attempt follows in this state by itself.
-func ended(state string) bool { return state != "scheduled" && state != "running" }
-
 // sayEnd prints how t ended, and returns a fault when it was not delivered.
-func sayEnd(con *console, t wire.Task) error {
+func sayEnd(con *console, t *client.Task) error {
 	if con.json {
 		if err := con.object(t); err != nil {
 			return err
@@ -69,16 +68,16 @@ func sayEnd(con *console, t wire.Task) error {
 	} else {
 		con.sayf("%s", printable(ending(t)))
 	}
-	if t.State == "delivered" {
+	if t.State == client.Delivered {
 		return nil
 	}
 	return &fault{exitUndelivered, errSaid}
 }
 
 // ending is one sentence about how t ended.
-func ending(t wire.Task) string {
-	s := t.State
-	if t.Reason != "" && t.Reason != t.State {
+func ending(t *client.Task) string {
+	s := string(t.State)
+	if t.Reason != "" && t.Reason != s {
 		s += " (" + t.Reason + ")"
 	}
 	if n := len(t.Attempts); n > 0 {
@@ -88,10 +87,10 @@ func ending(t wire.Task) string {
 }
 
 // attemptLine is one sentence about an attempt.
-func attemptLine(a wire.Attempt) string {
+func attemptLine(a client.Attempt) string {
 	result := a.Error
 	if a.Status != 0 {
 		result = fmt.Sprintf("status %d", a.Status)
 	}
-	return fmt.Sprintf("attempt %d, %s, %d ms late, took %.1f ms", a.Number, result, a.LateMS, a.LatencyMS)
+	return fmt.Sprintf("attempt %d, %s, %d ms late, took %.1f ms", a.Number, result, a.Late.Milliseconds(), float64(a.Latency.Microseconds())/1000)
 }

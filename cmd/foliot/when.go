@@ -15,18 +15,18 @@ type whenFlags struct {
 }
 
 // resolve checks the flags and returns them in the API's words.
-func (f whenFlags) resolve() (at, delay string, err error) {
+func (f whenFlags) resolve() (at time.Time, delay time.Duration, err error) {
 	switch {
 	case f.In != "" && f.At != "":
-		return "", "", badInput("--in, --at", "give one of them, not both")
+		return at, 0, badInput("--in, --at", "give one of them, not both")
 	case f.In != "":
-		_, err := parseDuration("--in", f.In)
-		return "", f.In, err
+		delay, err = parseDuration("--in", f.In)
+		return at, delay, err
 	case f.At != "":
-		_, err := parseTime("--at", f.At)
-		return f.At, "", err
+		at, err = parseTime("--at", f.At)
+		return at, 0, err
 	}
-	return "", "", badInput("--in, --at", "give one of them: --in 5s, or --at 2026-11-20T20:00:00Z")
+	return at, 0, badInput("--in, --at", "give one of them: --in 5s, or --at 2026-11-20T20:00:00Z")
 }
 
 func parseDuration(flag, s string) (time.Duration, error) {
@@ -50,15 +50,19 @@ func parseTime(flag, s string) (time.Time, error) {
 
 // parseBound reads a bound of a filter: a time, or a duration from now, which
 // may be negative.
-func parseBound(flag, s string, now time.Time) (string, error) {
+func parseBound(flag, s string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(s); err == nil {
-		return wire.FormatTime(now.Add(d)), nil
+		return now.Add(d), nil
 	}
-	if _, err := time.Parse(time.RFC3339Nano, s); err != nil {
-		return "", badInput(flag, "%q is neither a time (2026-11-20T20:00:00Z) nor a duration from now (10m, -1h, 0s)", s)
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		return t, badInput(flag, "%q is neither a time (2026-11-20T20:00:00Z) nor a duration from now (10m, -1h, 0s)", s)
 	}
-	return s, nil
+	return t, nil
 }
+
+// instant prints t as the API does.
+func instant(t time.Time) string { return wire.FormatTime(t) }
 
 // checkNames refuses names that no task can have before anything is sent.
 func checkNames(names []string) error {

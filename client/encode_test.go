@@ -1,0 +1,28 @@
+package client
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestAJSONBodyIsEncodedByteForByte(t *testing.T) {
+	for _, body := range []string{
+		`{"a": 1,  "b":[ 1, 2 ]}`,
+		"{\n  \"http\": {\"url\": \"x\"}\n}",
+		`[12345678901234567890, "<b>&", "\u00e9"]`,
+		`true`,
+	} {
+		in, err := Spec{
+			Name: "a", Delay: time.Second, Labels: map[string]string{"http": `"http":{"url":`},
+			HTTP: HTTP{URL: `http://x/?"http":{"url":"`, Headers: map[string]string{"body": `"body":`}, Body: JSON(json.RawMessage(body))},
+		}.MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(in), `"body":`+body+`}`) || !json.Valid(in) {
+			t.Errorf("the body %s is encoded as %s", body, in)
+		}
+	}
+}
