@@ -187,6 +187,6 @@ func BenchmarkRequest(b *testing.B) {
 	m := New(Config{})
 	b.ReportAllocs()
 	for b.Loop() {
-		m.Request("POST /v1/tasks", 201, 300*time.Microsecond)
+		m.Request("/v1/tasks", "POST", 201, 300*time.Microsecond)
 	}
 }

@@ -63,7 +63,7 @@ func full(t *testing.T) *Metrics {
 	a := taskIn("default", "default")
 	m.Attempt(a, task.Outcome{Verdict: task.Success, Late: 3 * time.Millisecond, Latency: 40 * time.Millisecond}, done)
 	m.Attempt(a, task.Outcome{Verdict: task.Refusal, Late: time.Second}, dead)
-	m.Request("POST /v1/tasks", 201, 2*time.Millisecond)
+	m.Request("/v1/tasks", "POST", 201, 2*time.Millisecond)
 	m.Sync(5*time.Millisecond, 17)
 	m.Reclaimed(2)
 	m.Swept(3)

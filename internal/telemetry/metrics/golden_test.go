@@ -1,0 +1,217 @@
+package metrics
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+	dto "github.com/prometheus/client_model/go"
+)
+
+var update = flag.Bool("update", os.Getenv("UPDATE_GOLDEN") != "", "rewrite the table in docs/observability.md")
+
+const (
+	docs       = "../../../docs/"
+	tableBegin = "<!-- metrics: begin; written by make golden -->\n"
+	tableEnd   = "<!-- metrics: end -->"
+)
+
+// families are the metrics of ours, in the order of their names.
+func families(t *testing.T) []*dto.MetricFamily {
+	t.Helper()
+	var ours []*dto.MetricFamily
+	for name, f := range gather(t, full(t)) {
+		if strings.HasPrefix(name, "foliot_") {
+			ours = append(ours, f)
+		}
+	}
+	slices.SortFunc(ours, func(a, b *dto.MetricFamily) int { return strings.Compare(a.GetName(), b.GetName()) })
+	return ours
+}
+
+func labelsOf(f *dto.MetricFamily) (names []string) {
+	for _, l := range f.GetMetric()[0].GetLabel() {
+		names = append(names, l.GetName())
+	}
+	return names
+}
+
+func TestTheDocumentedTableIsWhatIsExposed(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("| metric | type | labels | meaning |\n|---|---|---|---|\n")
+	for _, f := range families(t) {
+		kind := strings.ToLower(f.GetType().String())
+		if h := f.GetMetric()[0].GetHistogram(); h != nil && h.Schema != nil {
+			kind = "native histogram"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", f.GetName(), kind, strings.Join(labelsOf(f), ", "), f.GetHelp())
+	}
+	page, err := os.ReadFile(docs + "observability.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(page), tableBegin)
+	table, after, ends := strings.Cut(rest, tableEnd)
+	if !found || !ends {
+		t.Fatalf("docs/observability.md has no place for the table: %q … %q", tableBegin, tableEnd)
+	}
+	if *update {
+		if err := os.WriteFile(docs+"observability.md", []byte(before+tableBegin+b.String()+tableEnd+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if table != b.String() {
+		t.Errorf("the metrics are not those of docs/observability.md. If that is meant, run make golden, and say so in the change log: dashboards break.\nhave:\n%s\nwant:\n%s", b.String(), table)
+	}
+}
+
+func TestNamesAndHelpsPassPrometheusOwnLinter(t *testing.T) {
+	problems, err := promlint.NewWithMetricFamilies(families(t)).Lint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
+}
+
+// A word that PromQL may hold: the metrics of ours, of the runtime and of the process.
+var metricWord = regexp.MustCompile(`\b(foliot|go|process)_[a-z0-9_]+\b`)
+
+// checkQueries complains about each metric and label of an expression that is not exposed.
+func checkQueries(t *testing.T, where string, exprs []string) {
+	t.Helper()
+	exposed := gather(t, full(t))
+	if len(exprs) == 0 {
+		t.Errorf("%s: no expression was found", where)
+	}
+	for _, expr := range exprs {
+		words := metricWord.FindAllString(expr, -1)
+		if len(words) == 0 {
+			t.Errorf("%s: no metric in %q", where, expr)
+		}
+		labels := map[string]bool{"le": true, "job": true, "instance": true}
+		for _, word := range words {
+			f := exposed[word]
+			for _, suffix := range []string{"_bucket", "_sum", "_count"} {
+				if base, cut := strings.CutSuffix(word, suffix); f == nil && cut && exposed[base].GetType() == dto.MetricType_HISTOGRAM {
+					f = exposed[base]
+				}
+			}
+			if f == nil {
+				t.Errorf("%s: %s is not exposed; in %q", where, word, expr)
+				continue
+			}
+			for _, l := range labelsOf(f) {
+				labels[l] = true
+			}
+		}
+		for _, name := range labelsIn(expr) {
+			if !labels[name] {
+				t.Errorf("%s: none of the metrics has the label %s; in %q", where, name, expr)
+			}
+		}
+	}
+}
+
+var (
+	grouping = regexp.MustCompile(`\b(?:by|without|on|ignoring)\s*\(([^)]*)\)`)
+	matcher  = regexp.MustCompile(`([a-z_]+)\s*(?:=~|!~|!=|=)\s*"`)
+)
+
+// labelsIn returns the labels that an expression groups by, or chooses by.
+func labelsIn(expr string) (names []string) {
+	for _, m := range grouping.FindAllStringSubmatch(expr, -1) {
+		for name := range strings.SplitSeq(m[1], ",") {
+			if name = strings.TrimSpace(name); name != "" {
+				names = append(names, name)
+			}
+		}
+	}
+	for _, m := range matcher.FindAllStringSubmatch(expr, -1) {
+		names = append(names, m[1])
+	}
+	return names
+}
+
+func TestTheDashboardAsksForWhatIsExposedAlone(t *testing.T) {
+	data, err := os.ReadFile(docs + "grafana/foliot.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var board any
+	if err := json.Unmarshal(data, &board); err != nil {
+		t.Fatal(err)
+	}
+	checkQueries(t, "grafana/foliot.json", strings_(board, "expr"))
+}
+
+// strings_ returns the strings that stand under a key anywhere in a JSON value.
+func strings_(v any, key string) (found []string) {
+	switch v := v.(type) {
+	case []any:
+		for _, inner := range v {
+			found = append(found, strings_(inner, key)...)
+		}
+	case map[string]any:
+		for k, inner := range v {
+			if s, ok := inner.(string); ok && k == key {
+				found = append(found, s)
+			}
+			found = append(found, strings_(inner, key)...)
+		}
+	}
+	return found
+}
+
+func TestTheAlertsAskForWhatIsExposedAlone(t *testing.T) {
+	data, err := os.ReadFile(docs + "grafana/alerts.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkQueries(t, "grafana/alerts.yaml", indented(string(data), "expr: |"))
+}
+
+func TestThePageAsksForWhatIsExposedAlone(t *testing.T) {
+	page, err := os.ReadFile(docs + "observability.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var exprs []string
+	for _, block := range strings.Split(string(page), "```promql\n")[1:] {
+		expr, _, _ := strings.Cut(block, "```")
+		for line := range strings.Lines(expr) {
+			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+				exprs = append(exprs, line)
+			}
+		}
+	}
+	checkQueries(t, "observability.md", exprs)
+}
+
+// indented returns the blocks of YAML that follow a line that ends in head.
+func indented(text, head string) (blocks []string) {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if !strings.HasSuffix(line, head) {
+			continue
+		}
+		depth := len(line) - len(strings.TrimLeft(line, " "))
+		var b strings.Builder
+		for _, next := range lines[i+1:] {
+			if len(next)-len(strings.TrimLeft(next, " ")) <= depth {
+				break
+			}
+			b.WriteString(strings.TrimSpace(next) + "\n")
+		}
+		blocks = append(blocks, b.String())
+	}
+	return blocks
+}
