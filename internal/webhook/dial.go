@@ -65,11 +65,14 @@ func (d *dialer) DialContext(ctx context.Context, network, address string) (net.
 	var permitted atomic.Bool // set by the guard's calls: IPv6 and IPv4 are tried at the same time; read when they are over
 	each := d.Dialer
 	each.ControlContext = func(ctx context.Context, network, address string, c syscall.RawConn) error {
-		err := d.guard.control(ctx, network, address, c)
-		if err == nil {
-			permitted.Store(true)
+		if err := d.guard.control(ctx, network, address, c); err != nil {
+			return err
 		}
-		return err
+		permitted.Store(true)
+		if d.ControlContext != nil {
+			return d.ControlContext(ctx, network, address, c)
+		}
+		return nil
 	}
 	conn, err := each.DialContext(ctx, network, address)
 	if err == nil {

@@ -43,7 +43,7 @@ func addrs(list ...string) []netip.Addr {
 }
 
 func denied(o task.Outcome) bool {
-	return o.Verdict == task.Refusal && o.Reason == ReasonEgressDenied && strings.Contains(o.Error, Flag)
+	return o.Verdict == task.Refusal && o.Reason == ReasonEgressDenied && (strings.Contains(o.Error, Flag) || strings.Contains(o.Error, DenyFlag))
 }
 
 func TestADeniedAddressIsDeadAtOnceAndNamesTheFlag(t *testing.T) {
@@ -148,18 +148,19 @@ func TestARedirectIsAFailureAndIsNotFollowed(t *testing.T) {
 func TestTheEnvironmentsProxyIsNotUsed(t *testing.T) {
 	var proxied, direct atomic.Int32
 	proxy := "http://127.0.0.1:" + serveAt(t, "127.0.0.1:0", &proxied)
-	for _, name := range []string{"HTTP_PROXY", "http_proxy", "ALL_PROXY"} {
-		t.Setenv(name, proxy)
+	// net/http reads the environment once, in this process perhaps before this test.
+	if !inChild(t, "HTTP_PROXY="+proxy, "http_proxy="+proxy, "ALL_PROXY="+proxy, "NO_PROXY=", "no_proxy=") {
+		if n := proxied.Load(); n != 0 {
+			t.Errorf("%d requests went by way of the proxy", n)
+		}
+		return
 	}
 	port := serveAt(t, "127.0.0.2:0", &direct)
 	s := newSender(t, Config{AllowLoopback: true})
 	s.dialer.Resolver = names(func(string) []netip.Addr { return addrs("127.0.0.2") }).resolver()
-	if s.transport.Proxy != nil { // net/http reads the environment once, perhaps before this test
-		t.Error("a proxy function is set")
-	}
 	// A name: net/http never sends 127.0.0.1 by way of a proxy.
 	o := s.Deliver(t.Context(), delivery(t, "http://proxied.test:"+port+"/"))
-	if o.Verdict != task.Success || proxied.Load() != 0 || direct.Load() != 1 {
-		t.Errorf("got %+v, %d requests by proxy, %d direct", o, proxied.Load(), direct.Load())
+	if o.Verdict != task.Success || direct.Load() != 1 {
+		t.Errorf("got %+v, %d requests arrived", o, direct.Load())
 	}
 }

@@ -54,8 +54,8 @@ func sentence(err error, destination string) string {
 	)
 	errors.As(err, &op)
 	switch {
-	case errors.As(err, &dns): // without the resolver's address, which is nobody's business
-		return fmt.Sprintf("cannot resolve %s: %s", dns.Name, dns.Err)
+	case errors.As(err, &dns):
+		return unresolved(err, dns.Name)
 	case errors.Is(err, errPartlyDenied):
 		return fmt.Sprintf("cannot connect to %s: %s", destination, errPartlyDenied)
 	case op.Op == "dial" && op.Timeout():
@@ -78,6 +78,16 @@ func sentence(err error, destination string) string {
 		return fmt.Sprintf("the reply's header is longer than %d KiB", maxReplyHeader>>10)
 	}
 	return fmt.Sprintf("no readable reply: %s", innermost(err))
+}
+
+// unresolved says why name has no address, without naming the resolver, whose
+// address is nobody's business.
+func unresolved(err error, name string) string {
+	var dns *net.DNSError
+	if errors.As(err, &dns) {
+		return fmt.Sprintf("cannot resolve %s: %s", name, dns.Err)
+	}
+	return fmt.Sprintf("cannot resolve %s: %s", name, innermost(err))
 }
 
 // says is for the errors of net/http that have neither a name nor a type.

@@ -10,44 +10,44 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// Flag is the flag that opens addresses, as errors name it.
-const Flag = "--egress-allow"
+// The flags that open and close addresses, as errors name them.
+const (
+	Flag     = "--egress-allow"
+	DenyFlag = "--egress-deny"
+)
 
 // Guard decides which addresses a task's request may reach.
 //
 // Addresses of the public internet are open. Private and other special ones
 // need a prefix in Config.Allow; loopback is open while Config.AllowLoopback
-// says so. Cloud metadata, this server's own addresses and addresses that are
-// no destination at all are closed whatever the configuration says.
+// says so. Config.Deny closes what would be open. Cloud metadata, this server's
+// own addresses and addresses that are no destination at all are closed
+// whatever the configuration says.
 //
 // A Guard never changes; it may be used by many goroutines.
 type Guard struct {
 	own      []netip.AddrPort
+	deny     []netip.Prefix
+	open     []netip.Prefix      // what the configuration opens
 	machine  func() []netip.Addr // the addresses of this machine's interfaces, now
 	guardian *ssrf.Guardian
 }
 
 // NewGuard returns the guard that cfg describes.
 func NewGuard(cfg Config) *Guard {
-	var v4, v6 []netip.Prefix
+	g := &Guard{machine: interfaceAddrs, open: plainPrefixes(cfg.Allow), deny: plainPrefixes(cfg.Deny)}
 	if cfg.AllowLoopback {
-		v4, v6 = append(v4, loopback4), append(v6, loopback6)
+		g.open = append(g.open, loopback4, loopback6)
 	}
-	for _, p := range cfg.Allow {
-		if p = plainPrefix(p); p.Addr().Is4() {
+	var v4, v6 []netip.Prefix
+	for _, p := range g.open {
+		if p.Addr().Is4() {
 			v4 = append(v4, p)
 		} else {
 			v6 = append(v6, p)
 		}
 	}
-	g := &Guard{
-		machine: interfaceAddrs,
-		guardian: ssrf.New(
-			ssrf.WithAnyPort(),
-			ssrf.WithAllowedV4Prefixes(v4...),
-			ssrf.WithAllowedV6Prefixes(v6...),
-		),
-	}
+	g.guardian = ssrf.New(ssrf.WithAnyPort(), ssrf.WithAllowedV4Prefixes(v4...), ssrf.WithAllowedV6Prefixes(v6...))
 	for _, own := range cfg.Own {
 		g.own = append(g.own, netip.AddrPortFrom(plain(own.Addr()), own.Port()))
 	}
@@ -58,15 +58,24 @@ func NewGuard(cfg Config) *Guard {
 type EgressDenied struct {
 	Addr   netip.AddrPort
 	Is     string       // what the address is: "a private address"
-	Opener netip.Prefix // what Flag must name to open it; not valid: nothing opens it
+	Opener netip.Prefix // what Flag must name to open it; not valid: Flag does not open it
+	Closer netip.Prefix // what DenyFlag names; not valid: it is not closed by that
 }
 
 // Error returns a sentence that names the address and the flag.
 func (e *EgressDenied) Error() string {
-	if e.Opener.IsValid() {
-		return fmt.Sprintf("egress denied: %s is %s; %s %s opens it", e.Addr, e.Is, Flag, e.Opener)
+	return fmt.Sprintf("egress denied: %s is %s%s", e.Addr, e.Is, e.remedy())
+}
+
+// remedy says what would open the address: it goes on from what that is.
+func (e *EgressDenied) remedy() string {
+	switch {
+	case e.Closer.IsValid():
+		return fmt.Sprintf(", and %s %s closes it", DenyFlag, e.Closer)
+	case e.Opener.IsValid():
+		return fmt.Sprintf("; %s %s opens it", Flag, e.Opener)
 	}
-	return fmt.Sprintf("egress denied: %s is %s, which %s does not open", e.Addr, e.Is, Flag)
+	return fmt.Sprintf(", which %s does not open", Flag)
 }
 
 // Verdict returns nil where a request may be sent to addr, and otherwise an
@@ -82,13 +91,19 @@ func (g *Guard) Verdict(addr netip.AddrPort) error {
 		return &EgressDenied{Addr: addr, Is: "an address of this server itself or of its store"}
 	case isMetadata(a):
 		return &EgressDenied{Addr: addr, Is: "a cloud metadata address"}
-	case g.guardian.SafeAddr(a) != nil:
+	}
+	if p, closed := containing(g.deny, a); closed {
+		return &EgressDenied{Addr: addr, Is: kind(a), Closer: p}
+	}
+	if g.guardian.SafeAddr(a) != nil {
 		return &EgressDenied{Addr: addr, Is: kind(a), Opener: netip.PrefixFrom(a, a.BitLen())}
 	}
 	// Whoever opens a translator's prefix opens the way to the addresses behind
 	// it: those must be open by themselves.
-	if inner := carried(a); inner.IsValid() {
-		return g.Verdict(netip.AddrPortFrom(inner, addr.Port()))
+	for _, inner := range carried(a) {
+		if err := g.Verdict(netip.AddrPortFrom(inner, addr.Port())); err != nil {
+			return err
+		}
 	}
 	return nil
 }

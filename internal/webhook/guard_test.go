@@ -85,6 +85,9 @@ func TestSpecialAddressesAreClosedUntilTheFlagNamesThem(t *testing.T) {
 		{"2002:102:304::1", "special-purpose"},
 		{"64:ff9b::1.1.1.1", "special-purpose"},
 		{"64:ff9b:1::1", "special-purpose"},
+		{"2606:4700::5efe:10.0.0.1", "private"}, // ISATAP
+		{"2606:4700::200:5efe:127.0.0.1", "loopback"},
+		{"2606:4700::5efe:1.1.1.1", ""},
 
 		// No destination.
 		{"0.0.0.0", "no destination"},
@@ -120,6 +123,13 @@ func TestSpecialAddressesAreClosedUntilTheFlagNamesThem(t *testing.T) {
 		{"2002:a83f:8110::", "metadata"},
 		{"2001:0:4136:e378:8000:63bf:5601:5601", "metadata"},
 		{"2a00:1450::a9fe:a9fe", "metadata"},
+		{"169.254.169.252", "metadata"},
+		{"169.254.129.2", "metadata"},
+		{"64:ff9b::169.254.130.1", "metadata"},
+		{"fd00:a9fe:a9fe::1", "metadata"},
+		{"fd00:100::100:200", "metadata"},
+		{"169.254.0.23", "metadata"},
+		{"169.254.42.42", "metadata"},
 	} {
 		t.Run(c.addr, func(t *testing.T) {
 			addr := netip.AddrPortFrom(netip.MustParseAddr(c.addr), 80)
@@ -158,6 +168,13 @@ func TestTheFlagOpensWhatItNames(t *testing.T) {
 		{prefixes("2002::/16"), "2002:101:101::1", ""},
 		{prefixes("2001::/32"), "2001:0:4136:e378:8000:63bf:3fff:fdd2", "special-purpose"}, // 192.0.2.45
 		{prefixes("::/96"), "::127.0.0.1", "loopback"},
+		{prefixes("::ffff:0:0:0/96"), "::ffff:0:10.0.0.1", "private"},
+		{prefixes("64:ff9b:1::/48"), "64:ff9b:1::10.0.0.1", "private"}, // the last four bytes
+		{prefixes("64:ff9b:1::/48"), "64:ff9b:1::1.1.1.1", ""},
+		{prefixes("64:ff9b:1::/48"), "64:ff9b:1:a00:0:100::", "private"}, // RFC 6052's place for a prefix of 48 bits
+		{prefixes("64:ff9b:1::/48"), "64:ff9b:1:101:1:100::", ""},
+		{prefixes("64:ff9b:1::/48"), "64:ff9b:1:a00:1:100:a00:1", "private"},
+		{prefixes("fe80::/10"), "fe80::5efe:192.168.0.1", "private"},
 
 		// Some stay closed whatever it names.
 		{everything, "10.0.0.1", ""},
@@ -179,6 +196,38 @@ func TestTheFlagOpensWhatItNames(t *testing.T) {
 		t.Run(c.addr, func(t *testing.T) {
 			addr := netip.AddrPortFrom(netip.MustParseAddr(c.addr), 80)
 			expect(t, NewGuard(Config{Allow: c.allow}).Verdict(addr), addr, c.is)
+		})
+	}
+}
+
+func TestWhatIsDeniedStaysClosedWhateverIsAllowed(t *testing.T) {
+	everything := prefixes("0.0.0.0/0", "::/0")
+	for _, c := range []struct {
+		deny []netip.Prefix
+		addr string
+		is   string
+	}{
+		{prefixes("10.1.0.0/16"), "10.1.2.3", "10.1.0.0/16"},
+		{prefixes("10.1.0.0/16"), "10.2.2.3", ""},
+		{prefixes("10.1.0.0/16"), "::ffff:10.1.2.3", "10.1.0.0/16"},
+		{prefixes("::ffff:10.1.0.0/112"), "10.1.2.3", "10.1.0.0/16"},
+		{prefixes("10.1.0.0/16"), "64:ff9b::10.1.2.3", "10.1.0.0/16"},
+		{prefixes("10.1.0.0/16"), "64:ff9b:1::10.1.2.3", "10.1.0.0/16"},
+		{prefixes("10.1.0.0/16"), "2002:a01:203::", "10.1.0.0/16"},
+		{prefixes("10.1.0.0/16"), "::10.1.2.3", "10.1.0.0/16"},
+		{prefixes("10.1.0.0/16"), "2606:4700::5efe:10.1.2.3", "10.1.0.0/16"},
+		{prefixes("93.184.216.0/24"), "93.184.216.34", "a public address"},
+		{prefixes("93.184.216.34/32"), "93.184.216.35", ""},
+		{prefixes("127.0.0.0/8"), "127.0.0.1", "loopback"},
+		{prefixes("0.0.0.0/0"), "1.1.1.1", "a public address"},
+		{prefixes("0.0.0.0/0"), "2606:4700::1111", ""},
+		{prefixes("::/0"), "2606:4700::1111", "a public address"},
+		{prefixes("::/0"), "1.1.1.1", ""},
+		{prefixes("fe80::/10"), "fe80::1%eth0", "link-local"},
+	} {
+		t.Run(c.addr, func(t *testing.T) {
+			addr := netip.AddrPortFrom(netip.MustParseAddr(c.addr), 80)
+			expect(t, NewGuard(Config{Allow: everything, AllowLoopback: true, Deny: c.deny}).Verdict(addr), addr, c.is)
 		})
 	}
 }
@@ -254,12 +303,16 @@ func expect(t *testing.T, err error, addr netip.AddrPort, is string) {
 	if !errors.As(err, &denied) {
 		t.Fatalf("%v got %v, want it denied as %q", addr, err, is)
 	}
-	if !strings.Contains(err.Error(), is) || !strings.Contains(err.Error(), Flag) {
-		t.Errorf("%q names not both %q and the flag", err, is)
+	flag := Flag
+	if denied.Closer.IsValid() {
+		flag = DenyFlag
+	}
+	if !strings.Contains(err.Error(), is) || !strings.Contains(err.Error(), flag) {
+		t.Errorf("%q names not both %q and %s", err, is, flag)
 	}
 	if denied.Opener.IsValid() {
 		reopened := NewGuard(Config{Allow: []netip.Prefix{denied.Opener}})
-		if err := reopened.Verdict(denied.Addr); err != nil && carried(plain(denied.Addr.Addr())) == (netip.Addr{}) {
+		if err := reopened.Verdict(denied.Addr); err != nil && len(carried(plain(denied.Addr.Addr()))) == 0 {
 			t.Errorf("%v does not open what it was offered for: %v", denied.Opener, err)
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"os"
+	"os/exec"
 	"sync"
 	"testing"
 	"time"
@@ -20,6 +22,27 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// childOf in the environment names the test that a process was started for.
+const childOf = "FOLIOT_TEST_CHILD_OF"
+
+// inChild reports whether this is the process that it started before, for this
+// test alone and with env in its environment. Otherwise it starts that process,
+// fails the test if the process fails, and reports false.
+func inChild(t *testing.T, env ...string) bool {
+	t.Helper()
+	if os.Getenv(childOf) == t.Name() {
+		return true
+	}
+	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+	child.Env = append(append(os.Environ(), env...), childOf+"="+t.Name())
+	out, err := child.CombinedOutput()
+	if err != nil {
+		t.Errorf("in a process of its own: %v", err)
+	}
+	t.Logf("%s", out)
+	return false
+}
 
 // newSender returns a Sender that may use loopback and is closed with the test.
 func newSender(t testing.TB, cfg Config) *Sender {

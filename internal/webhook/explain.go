@@ -1,0 +1,122 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// Explanation is what a guard thinks of a URL: the report of what an attempt
+// would meet, made without connecting to anything.
+type Explanation struct {
+	Scheme, Host string
+	Port         uint16
+
+	// Addresses are what the host is or resolves to, in the resolver's order.
+	Addresses []Judgement
+
+	// Problem says why there is no address to judge: the URL is none that a
+	// task may have, or its host does not resolve. Otherwise it is "".
+	Problem string
+}
+
+// Open reports whether a request can be sent: one open address is enough, an
+// attempt does not try the others.
+func (e Explanation) Open() bool {
+	for _, j := range e.Addresses {
+		if j.Open() {
+			return true
+		}
+	}
+	return false
+}
+
+// Judgement is what a guard thinks of one address.
+type Judgement struct {
+	Addr   netip.AddrPort
+	Is     string        // what the address is: "a private address"
+	Opener netip.Prefix  // of an open address: what opens it, if it is not open to all
+	Denied *EgressDenied // nil: it is open
+}
+
+// Open reports whether requests may be sent to the address.
+func (j Judgement) Open() bool { return j.Denied == nil }
+
+// Reason says in words why the address is open or denied, and what would change that.
+func (j Judgement) Reason() string {
+	switch {
+	case j.Open() && j.Opener.IsValid():
+		return fmt.Sprintf("%s, in %s, which the configuration opens", j.Is, j.Opener)
+	case j.Open():
+		return j.Is
+	case j.Denied.Addr != j.Addr:
+		return fmt.Sprintf("%s that leads to %s, %s%s", j.Is, j.Denied.Addr.Addr(), j.Denied.Is, j.Denied.remedy())
+	}
+	return j.Is + j.Denied.remedy()
+}
+
+// Explain judges each address of a URL's host, as of now. lookup is asked for
+// the addresses of a name, as net.Resolver's LookupNetIP with the network "ip".
+func (g *Guard) Explain(ctx context.Context, rawURL string, lookup func(ctx context.Context, network, host string) ([]netip.Addr, error)) Explanation {
+	e, err := parts(rawURL)
+	if err != nil {
+		e.Problem = err.Error()
+		return e
+	}
+	addrs, err := resolve(ctx, e.Host, lookup)
+	if err != nil {
+		e.Problem = unresolved(err, e.Host)
+		return e
+	}
+	for _, a := range addrs {
+		e.Addresses = append(e.Addresses, g.judge(netip.AddrPortFrom(plain(a), e.Port)))
+	}
+	return e
+}
+
+func (g *Guard) judge(addr netip.AddrPort) Judgement {
+	j := Judgement{Addr: addr, Is: kind(addr.Addr())}
+	if errors.As(g.Verdict(addr), &j.Denied) {
+		if j.Denied.Addr == addr {
+			j.Is = j.Denied.Is
+		}
+		return j
+	}
+	if public.SafeAddr(addr.Addr()) != nil {
+		j.Opener, _ = containing(g.open, addr.Addr())
+	}
+	return j
+}
+
+// parts takes apart a URL, as a task's delivery does.
+func parts(rawURL string) (e Explanation, err error) {
+	spec := task.DefaultSpec()
+	spec.Name, spec.ID, spec.Request.URL = "explained", "explained", rawURL
+	var field *task.FieldError
+	if err := spec.Validate(0); errors.As(err, &field) {
+		return e, errors.New(field.Detail)
+	} else if err != nil {
+		return e, err
+	}
+	e.Scheme, _, _ = strings.Cut(strings.ToLower(rawURL), ":")
+	host, port, err := net.SplitHostPort(spec.Request.Destination)
+	if err != nil {
+		return e, err
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	e.Host, e.Port = host, uint16(n)
+	return e, err
+}
+
+func resolve(ctx context.Context, host string, lookup func(ctx context.Context, network, host string) ([]netip.Addr, error)) ([]netip.Addr, error) {
+	if a, err := netip.ParseAddr(host); err == nil {
+		return []netip.Addr{a}, nil
+	}
+	return lookup(ctx, "ip", host)
+}
