@@ -3,6 +3,7 @@ package tracing
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -28,27 +29,35 @@ func (t *Tracer) Handler(next http.Handler) http.Handler {
 
 func (t *Tracer) serve(next http.Handler, w http.ResponseWriter, r *http.Request) {
 	ctx := format.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
-	ctx, span := t.tracer.Start(ctx, r.Method, trace.WithSpanKind(trace.SpanKindServer))
+	ctx, span := t.tracer.Start(ctx, "HTTP", trace.WithSpanKind(trace.SpanKindServer))
 	r = r.WithContext(ctx)
 	if !span.IsRecording() {
 		next.ServeHTTP(w, r)
 		return
 	}
 	reply := &reply{ResponseWriter: w}
-	defer func() { // after a panic, too: it goes on to whoever handles it
-		if pattern := r.Pattern; pattern != "" {
-			span.SetName(pattern)
-			_, route, _ := strings.Cut(pattern, " ")
-			span.SetAttributes(attribute.String("http.route", route))
-		}
-		span.SetAttributes(attribute.String("http.request.method", r.Method), attribute.Int("http.response.status_code", reply.code()))
-		if reply.code() >= 500 {
-			span.SetStatus(codes.Error, "")
-		}
-		span.End()
-	}()
+	defer answered(span, r, reply) // after a panic, too: it goes on to whoever handles it
 	next.ServeHTTP(reply, r)
 }
+
+// answered ends the span of a request. What a client can make up is not in its name.
+func answered(span trace.Span, r *http.Request, reply *reply) {
+	method, status := r.Method, reply.code()
+	if !slices.Contains(methods, method) {
+		method = "_OTHER"
+	}
+	span.SetAttributes(attribute.String("http.request.method", method), attribute.Int("http.response.status_code", status))
+	if _, route, routed := strings.Cut(r.Pattern, " "); routed { // the mux sets it
+		span.SetName(method + " " + route)
+		span.SetAttributes(attribute.String("http.route", route))
+	}
+	if status >= 500 {
+		span.SetStatus(codes.Error, "")
+	}
+	span.End()
+}
+
+var methods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 
 // Parent returns the W3C traceparent of the span that a request's context
 // carries, "" where there is none: what a task that it creates remembers.

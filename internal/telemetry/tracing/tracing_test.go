@@ -227,7 +227,26 @@ func TestARequestThatPanicsHasItsSpan(t *testing.T) {
 		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/v1/tasks/x", nil))
 	}()
 	closed(t, tr)
-	r.named(t, "GET")
+	r.named(t, "HTTP")
+}
+
+func TestWhatAClientMakesUpIsInNoName(t *testing.T) {
+	r := receive(t)
+	tr := tracer(t, r.URL)
+	api := http.NewServeMux()
+	api.HandleFunc("GET /v1/tasks/{name}", func(http.ResponseWriter, *http.Request) {})
+	api.HandleFunc("/", http.NotFound)
+	for _, c := range []struct{ method, path string }{{"HEAD", "/v1/tasks/made-up"}, {"MADEUP", "/v1/made-up"}} {
+		tr.Handler(api).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(c.method, c.path, nil))
+	}
+	closed(t, tr)
+	routed, not := attributes(r.named(t, "HEAD /v1/tasks/{name}").GetAttributes()), attributes(r.named(t, "HTTP").GetAttributes())
+	if routed["http.route"] != "/v1/tasks/{name}" || routed["http.request.method"] != "HEAD" {
+		t.Errorf("routed: %v", routed)
+	}
+	if not["http.route"] != nil || not["http.request.method"] != "_OTHER" || not["http.response.status_code"] != int64(404) {
+		t.Errorf("not routed: %v", not)
+	}
 }
 
 func TestAReplyKeepsWhatItsWriterCan(t *testing.T) {
@@ -289,6 +308,23 @@ func TestAWrongConfigurationIsSaidWithoutItsSecrets(t *testing.T) {
 			t.Errorf("the error tells the secret: %v", err)
 		}
 	}
+}
+
+func FuzzTraceparent(f *testing.F) {
+	f.Add(callers)
+	f.Add("00-00000000000000000000000000000000-b7ad6b7169203331-01")
+	f.Add("01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-03-more")
+	f.Add("ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00")
+	f.Fuzz(func(t *testing.T, s string) {
+		c := parse(s)
+		if !c.IsValid() {
+			return
+		}
+		again := parse(write(c))
+		if again.TraceID() != c.TraceID() || again.SpanID() != c.SpanID() || again.IsSampled() != c.IsSampled() {
+			t.Errorf("%q is written as %q", s, write(c))
+		}
+	})
 }
 
 // BenchmarkAttempt: what tracing adds to an attempt.
