@@ -87,7 +87,7 @@ func (c *serveCmd) config() (cfg serveConfig, err error) {
 	if cfg.dir, err = c.directory(); err != nil {
 		return cfg, err
 	}
-	if cfg.allow, err = parsePrefixes(c.EgressAllow); err != nil {
+	if cfg.allow, err = parsePrefixes("--egress-allow", c.EgressAllow); err != nil {
 		return cfg, err
 	}
 	for _, host := range c.Host {
@@ -122,8 +122,8 @@ func (c *serveCmd) directory() (string, error) {
 	return filepath.Abs(dir)
 }
 
-// parsePrefixes reads CIDRs; an address alone is a prefix of its own.
-func parsePrefixes(list []string) ([]netip.Prefix, error) {
+// parsePrefixes reads a flag's CIDRs; an address alone is a prefix of its own.
+func parsePrefixes(flag string, list []string) ([]netip.Prefix, error) {
 	var prefixes []netip.Prefix
 	for _, s := range list {
 		if addr, err := netip.ParseAddr(s); err == nil {
@@ -132,7 +132,7 @@ func parsePrefixes(list []string) ([]netip.Prefix, error) {
 		}
 		p, err := netip.ParsePrefix(s)
 		if err != nil {
-			return nil, badInput("--egress-allow", "%q is no CIDR, such as 10.0.0.0/8", s)
+			return nil, badInput(flag, "%q is no CIDR, such as 10.0.0.0/8", s)
 		}
 		prefixes = append(prefixes, p)
 	}
