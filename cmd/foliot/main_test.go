@@ -16,7 +16,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	for _, name := range []string{"FOLIOT_SERVER", "FOLIOT_OUTPUT", "FOLIOT_LISTEN", "FOLIOT_DATA", "FOLIOT_STORE", "FOLIOT_VERIFY_SECRET"} {
+	for _, name := range []string{"FOLIOT_SERVER", "FOLIOT_OUTPUT", "FOLIOT_LISTEN", "FOLIOT_DATA", "FOLIOT_STORE", "FOLIOT_VERIFY_SECRET", "FOLIOT_TOKEN", "FOLIOT_TOKEN_FILE", "FOLIOT_NAMESPACE", "FOLIOT_CA_CERT"} {
 		_ = os.Unsetenv(name) // the developer's own settings
 	}
 	goleak.VerifyTestMain(m)

@@ -1,0 +1,154 @@
+package client_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/foliot/foliot/client"
+)
+
+// counted makes s count requests, and the bytes of the longest.
+func (s *server) counted() (requests, longest *atomic.Int64) {
+	requests, longest = new(atomic.Int64), new(atomic.Int64)
+	s.through = func(api http.Handler, w http.ResponseWriter, r *http.Request) {
+		requests.Add(1)
+		longest.Store(max(longest.Load(), r.ContentLength))
+		api.ServeHTTP(w, r)
+	}
+	return requests, longest
+}
+
+func TestABatchOfAnyLengthHasItsResultsInOrder(t *testing.T) {
+	s := serve(t)
+	c := s.client()
+	requests, _ := s.counted()
+	specs := make([]client.Spec, 2500)
+	for i := range specs {
+		specs[i] = hour(fmt.Sprintf("t-%d", i))
+	}
+	specs[3].Name = "no name"
+	specs[1007].HTTP.Body = client.JSON(func() {})
+	specs[2000].Name = "t-1999"
+	results := must[[]client.BatchResult](t)(c.Tasks.CreateBatch(t.Context(), specs))
+	if len(results) != len(specs) || requests.Load() != 3 {
+		t.Fatalf("%d results of %d in %d requests", len(results), len(specs), requests.Load())
+	}
+	for i, r := range results {
+		var e *client.Error
+		switch i {
+		case 3, 1007, 2000:
+			code := map[int]string{3: "bad_name", 1007: "bad_body", 2000: "exists"}[i]
+			if !errors.As(r.Err, &e) || e.Code != code || errors.Is(r.Err, client.ErrExists) != (i == 2000) {
+				t.Errorf("item %d: %v", i, r.Err)
+			}
+		default:
+			if r.Err != nil || r.Name != specs[i].Name || r.ID == "" || r.DueAt.IsZero() {
+				t.Errorf("item %d: %+v", i, r)
+			}
+		}
+	}
+	if got := must[[]client.BatchResult](t)(c.Tasks.CreateBatch(t.Context(), nil)); len(got) != 0 || requests.Load() != 3 {
+		t.Errorf("an empty batch: %v, %d requests", got, requests.Load())
+	}
+}
+
+// Requests hold as much as a server takes, to the byte, and never more.
+func TestABatchIsCutByBytes(t *testing.T) {
+	s := serve(t)
+	c := s.client()
+	requests, longest := s.counted()
+	const frame = `{"name":"t-00","delay":"1h","http":{"url":"http://127.0.0.1:9/","body":""}}`
+	item := func(i, length int) json.RawMessage {
+		return json.RawMessage(fmt.Sprintf(`{"name":"t-%02d","delay":"1h","http":{"url":"http://127.0.0.1:9/","body":"%s"}}`, i, strings.Repeat("x", length-len(frame))))
+	}
+	const most = 16 << 20
+	const each = 256 << 10 // just below what a body may have
+	var items []json.RawMessage
+	rest := most - len(`{"tasks":[`) - len(`]}`)
+	for rest > each {
+		items = append(items, item(len(items), each))
+		rest -= each + 1
+	}
+	items = append(items, item(len(items), rest), item(len(items)+1, each)) // the first of them fills the request exactly
+	results := must[[]client.BatchResult](t)(c.Tasks.CreateBatchJSON(t.Context(), items))
+	for i, r := range results {
+		if r.Err != nil {
+			t.Errorf("item %d: %v", i, r.Err)
+		}
+	}
+	if len(results) != len(items) || requests.Load() != 2 || longest.Load() != most {
+		t.Errorf("%d results of %d, %d requests, the longest of %d bytes", len(results), len(items), requests.Load(), longest.Load())
+	}
+	// One that is too long for any request is refused by itself.
+	huge := json.RawMessage(`{"name":"huge","delay":"1h","http":{"url":"http://127.0.0.1:9/","body":"` + strings.Repeat("x", most) + `"}}`)
+	results = must[[]client.BatchResult](t)(c.Tasks.CreateBatchJSON(t.Context(), []json.RawMessage{item(90, 200), huge, item(91, 200)}))
+	var e *client.Error
+	if len(results) != 3 || results[0].Err != nil || !errors.As(results[1].Err, &e) || e.Status != 413 || results[2].Err != nil {
+		t.Errorf("a huge item: %+v", results)
+	}
+}
+
+func TestABatchThatBreaksOffHasTheResultsUpToThere(t *testing.T) {
+	s := serve(t)
+	c := s.client()
+	var n atomic.Int64
+	s.through = func(api http.Handler, w http.ResponseWriter, r *http.Request) {
+		if n.Add(1) == 2 {
+			_, _ = io.Copy(io.Discard, r.Body)
+			panic(http.ErrAbortHandler)
+		}
+		api.ServeHTTP(w, r)
+	}
+	specs := make([]client.Spec, 2100)
+	for i := range specs {
+		specs[i] = hour(fmt.Sprintf("t-%d", i))
+	}
+	results, err := c.Tasks.CreateBatch(t.Context(), specs)
+	if len(results) != 1000 || err == nil || !client.MayBeDone(err) || n.Load() != 2 {
+		t.Fatalf("%d results, %d requests, %v", len(results), n.Load(), err)
+	}
+	if results, err = c.Tasks.CreateBatch(t.Context(), specs[len(results):]); err != nil || len(results) != 1100 || s.count() < 1000 {
+		t.Errorf("the rest: %d results, %v", len(results), err)
+	}
+	bad := []json.RawMessage{[]byte(`{"name":"x","delay":"1h","http":{"url":"http://127.0.0.1:9/"}}`), []byte(`{`)}
+	if results, err := c.Tasks.CreateBatchJSON(t.Context(), bad); err == nil || len(results) != 0 {
+		t.Errorf("broken JSON: %v, %v", results, err)
+	}
+}
+
+func BenchmarkCreateBatch(b *testing.B) {
+	for _, body := range []client.Body{{}, client.JSON(map[string]any{"order": 42, "items": []int{1, 2, 3}})} {
+		name := "without-body"
+		if body.IsJSON() {
+			name = "json"
+		}
+		b.Run(name, func(b *testing.B) {
+			specs := make([]client.Spec, 1000)
+			for i := range specs {
+				specs[i] = hour(fmt.Sprintf("order-%d", i))
+				specs[i].HTTP.Body = body
+				specs[i].Labels = map[string]string{"tenant": "acme"}
+			}
+			answer := `{"results":[` + strings.TrimSuffix(strings.Repeat(`{"status":201,"name":"order-123","id":"0198f5b1-7e7d-7a3f-8a3b-6a52b8d2f1a9","due_at":"2030-01-01T00:00:00.000Z"},`, 1000), ",") + `]}`
+			c, err := client.New("http://foliot.test", client.Options{HTTPClient: &http.Client{Transport: transport(func(*http.Request) (*http.Response, error) {
+				return reply(200, nil, answer), nil
+			})}})
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := c.Tasks.CreateBatch(b.Context(), specs); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/task")
+		})
+	}
+}

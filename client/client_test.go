@@ -1,0 +1,161 @@
+package client_test
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/client"
+)
+
+const secret = "foliot_0123456789abcdef"
+
+// Whoever the server sends to another one does not take the token there, and is told.
+func TestARedirectIsNotFollowed(t *testing.T) {
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("%s %s arrived elsewhere, with %v", r.Method, r.URL, r.Header)
+	}))
+	defer elsewhere.Close()
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Authorization") != "Bearer "+secret {
+				t.Errorf("sent %v", r.Header)
+			}
+			http.Redirect(w, r, elsewhere.URL+r.URL.Path, status)
+		}))
+		for _, own := range []*http.Client{nil, {Transport: &http.Transport{}}} {
+			c, err := client.New(srv.URL, client.Options{Token: secret, HTTPClient: own})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var e *client.Error
+			if _, err = c.Tasks.Get(t.Context(), "a"); !errors.As(err, &e) || e.Status != status || e.Code != "" || !strings.Contains(err.Error(), "redirects are not followed") {
+				t.Errorf("%d: %v", status, err)
+			}
+			if _, err = c.Tasks.Create(t.Context(), hour("a")); err == nil {
+				t.Errorf("%d: no error", status)
+			}
+			c.Close()
+			if own != nil {
+				own.CloseIdleConnections()
+			}
+		}
+		srv.Close()
+	}
+}
+
+func TestNoErrorHoldsTheToken(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/v1/tasks/problem":
+			problem(w, 401, "unauthorized")
+		case "/v1/tasks/foreign":
+			w.WriteHeader(418)
+		default:
+			panic(http.ErrAbortHandler)
+		}
+	}))
+	defer srv.Close()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	for _, url := range []string{srv.URL, "http://" + l.Addr().String(), "https" + strings.TrimPrefix(srv.URL, "http"), "http://nowhere.invalid"} {
+		c, err := client.New(url, client.Options{Token: secret, Retries: client.Retries{Attempts: 1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"problem", "foreign", "dropped"} {
+			_, err := c.Tasks.Get(t.Context(), name)
+			if err == nil || strings.Contains(err.Error(), "0123456789") {
+				t.Errorf("%s %s: %v", url, name, err)
+			}
+			_, err = c.Tasks.Publish(t.Context(), client.Publication{URL: "http://x/?key=in-the-url"})
+			if err == nil || strings.Contains(err.Error(), "in-the-url") {
+				t.Errorf("%s: the query of a request is in %v", url, err)
+			}
+		}
+		c.Close()
+	}
+	for _, bad := range []string{secret + "\n", "two " + secret, secret + "é"} {
+		if _, err := client.New(srv.URL, client.Options{Token: bad}); err == nil || strings.Contains(err.Error(), "0123456789") {
+			t.Errorf("a bad token: %v", err)
+		}
+	}
+}
+
+func TestAServersURLIsChecked(t *testing.T) {
+	for _, url := range []string{"", "127.0.0.1:8750", "ftp://127.0.0.1", "http://", "http://user:word@127.0.0.1", "http://127.0.0.1?a=b", "http://127.0.0.1/#a", "http://%zz"} {
+		if c, err := client.New(url, client.Options{}); err == nil || strings.Contains(err.Error(), "word@") {
+			t.Errorf("%q: %v, %v", url, c, err)
+		}
+	}
+	if _, err := client.New("http://127.0.0.1", client.Options{Namespace: "a\r\nb"}); err == nil {
+		t.Error("a namespace with a line break is taken")
+	}
+	for _, url := range []string{"http://127.0.0.1/", "http://127.0.0.1/below/it", "http://127.0.0.1/below/it/"} {
+		c := must[*client.Client](t)(client.New(url, client.Options{Namespace: "acme", HTTPClient: &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
+			if want := strings.TrimSuffix(url, "/") + "/v1/tasks/a@b%2F"; r.URL.String() != want || r.Header.Get("Foliot-Namespace") != "acme" {
+				t.Errorf("sent to %s, want %s, with %v", r.URL, want, r.Header)
+			}
+			return reply(200, nil, `{"name":"a@b"}`), nil
+		})}}))
+		if _, err := c.Tasks.Get(t.Context(), "a@b/"); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// endless is a reply's body that never ends.
+type endless struct{ read int }
+
+func (e *endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = ' '
+	}
+	e.read += len(p)
+	return len(p), nil
+}
+
+func TestOfAReplyOnlySoMuchIsRead(t *testing.T) {
+	for _, status := range []int{200, 500} {
+		body := &endless{}
+		c := offline(t, client.Options{}, func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/problem+json"}}, Body: io.NopCloser(body)}, nil
+		})
+		if _, err := c.Tasks.Run(t.Context(), "a"); err == nil || body.read > 65<<20 {
+			t.Errorf("%d: %d bytes read, %v", status, body.read, err)
+		}
+	}
+}
+
+// What no Foliot server says is an error that says so, and no crash.
+func TestStrangeRepliesAreErrors(t *testing.T) {
+	for _, body := range []string{"", "<html>", "null]", `[]`, `{"name":1}`, `{"due_at":"noon"}`, `{"delay":"1 day"}`, `{"http":{"body_base64":"%"}}`, `{"retry":{"max_age":"x"}}`, `{"attempts":[{"started_at":"x"}]}`} {
+		c := offline(t, client.Options{}, func(*http.Request) (*http.Response, error) { return reply(200, nil, body), nil })
+		var e *client.Error
+		if _, err := c.Tasks.Get(t.Context(), "a"); !errors.As(err, &e) || !strings.Contains(err.Error(), "is it a Foliot server?") {
+			t.Errorf("%q: %v", body, err)
+		}
+	}
+	for _, body := range []string{`{"results":[]}`, `{"results":[{},{}]}`, `{"results":[{"status":201,"due_at":"x"}]}`, `{"results":{}}`} {
+		c := offline(t, client.Options{}, func(*http.Request) (*http.Response, error) { return reply(200, nil, body), nil })
+		if results, err := c.Tasks.CreateBatch(t.Context(), []client.Spec{hour("a")}); err == nil {
+			t.Errorf("%q: %v", body, results)
+		}
+	}
+	// What a newer server may say is none.
+	c := offline(t, client.Options{}, func(*http.Request) (*http.Response, error) {
+		return reply(200, nil, `{"name":"a","state":"resting","mood":["good"],"due_at":"2030-01-01T00:00:00.0000001+01:00","attempts":[{"late_ms":1,"latency_ms":0.1234}]}`), nil
+	})
+	got, err := c.Tasks.Get(t.Context(), "a")
+	if err != nil || got.State != "resting" || got.Attempts[0].Late != time.Millisecond || got.Attempts[0].Latency != 123*time.Microsecond {
+		t.Errorf("%+v, %v", got, err)
+	}
+}

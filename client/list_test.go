@@ -1,0 +1,122 @@
+package client_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/client"
+)
+
+// names reads a list to its end.
+func names(t *testing.T, c *client.Client, q client.Query) []string {
+	t.Helper()
+	var found []string
+	for task, err := range c.Tasks.List(t.Context(), q) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if task.HTTP.Body.IsZero() == q.Bodies {
+			t.Errorf("%s has a body %q", task.Name, task.HTTP.Body.Bytes())
+		}
+		found = append(found, task.Name)
+	}
+	slices.Sort(found)
+	return found
+}
+
+func fill(t *testing.T, c *client.Client, n int) {
+	t.Helper()
+	specs := make([]client.Spec, n)
+	for i := range specs {
+		specs[i] = hour(fmt.Sprintf("t-%02d", i))
+		specs[i].Queue = []string{"even", "odd"}[i%2]
+		specs[i].Labels = map[string]string{"third": fmt.Sprint(i % 3), "a": "="}
+		specs[i].Delay = time.Duration(i+1) * time.Hour
+		specs[i].HTTP.Body = client.Text("x")
+	}
+	for _, r := range must[[]client.BatchResult](t)(c.Tasks.CreateBatch(t.Context(), specs)) {
+		if r.Err != nil {
+			t.Fatal(r.Err)
+		}
+	}
+}
+
+func TestAListGoesThroughAllPages(t *testing.T) {
+	s := serve(t)
+	c := s.client()
+	fill(t, c, 30)
+	requests, _ := s.counted()
+	if got := names(t, c, client.Query{PageSize: 7}); len(got) != 30 || requests.Load() < 5 || len(slices.Compact(got)) != 30 {
+		t.Errorf("%d tasks in %d requests: %v", len(got), requests.Load(), got)
+	}
+	if got := names(t, c, client.Query{Bodies: true}); len(got) != 30 {
+		t.Errorf("with bodies: %v", got)
+	}
+	requests.Store(0)
+	for range c.Tasks.List(t.Context(), client.Query{PageSize: 7}) {
+		break
+	}
+	if requests.Load() != 1 {
+		t.Errorf("%d requests for the first task", requests.Load())
+	}
+}
+
+func TestAFilterChooses(t *testing.T) {
+	c := serve(t).client()
+	fill(t, c, 12)
+	now := time.Now()
+	for want, f := range map[string]client.Filter{
+		"[t-00 t-06]":      {Queue: "even", Labels: map[string]string{"third": "0", "a": "="}},
+		"[t-00 t-01]":      {DueBefore: now.Add(150 * time.Minute)},
+		"[t-10 t-11]":      {DueAfter: now.Add(10*time.Hour + 30*time.Minute)},
+		"[]":               {States: []client.State{client.Dead, client.Running}},
+		"[t-01 t-03 t-05]": {Queue: "odd", States: []client.State{client.Scheduled, client.Dead}, DueBefore: now.Add(7 * time.Hour)},
+	} {
+		if got := fmt.Sprint(names(t, c, client.Query{Filter: f})); got != want {
+			t.Errorf("%+v chose %s, want %s", f, got, want)
+		}
+	}
+	if changed, err := c.Tasks.CancelMany(t.Context(), client.Filter{Queue: "odd"}); err != nil || changed.Changed != 6 || changed.Durability == "" {
+		t.Errorf("%+v, %v", changed, err)
+	}
+	var e *client.Error
+	if _, err := c.Tasks.CancelMany(t.Context(), client.Filter{}); !errors.As(err, &e) || e.Code != "no_filter" {
+		t.Errorf("without a filter: %v", err)
+	}
+	if changed, err := c.Tasks.CancelMany(t.Context(), client.Filter{All: true}); err != nil || changed.Changed != 6 {
+		t.Errorf("all: %+v, %v", changed, err)
+	}
+	if changed, err := c.Tasks.RetryMany(t.Context(), client.Filter{All: true}); err != nil || changed.Changed != 0 {
+		t.Errorf("retry: %+v, %v", changed, err)
+	}
+}
+
+func TestAnErrorIsTheLastThingAListYields(t *testing.T) {
+	s := serve(t)
+	c := s.client()
+	fill(t, c, 6)
+	var n atomic.Int64
+	s.through = func(api http.Handler, w http.ResponseWriter, r *http.Request) {
+		if n.Add(1) > 2 {
+			problem(w, 500, "internal")
+			return
+		}
+		api.ServeHTTP(w, r)
+	}
+	var got []string
+	for _, err := range c.Tasks.List(t.Context(), client.Query{PageSize: 2}) {
+		if err != nil {
+			got = append(got, "error")
+			continue
+		}
+		got = append(got, "task")
+	}
+	if fmt.Sprint(got) != "[task task task task error]" {
+		t.Error(got)
+	}
+}

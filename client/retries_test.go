@@ -1,0 +1,382 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// A fault is what becomes of the first try of a call; the others reach the server.
+type fault func(api http.Handler, w http.ResponseWriter, r *http.Request)
+
+var faults = map[string]fault{
+	// Nobody can tell these two apart.
+	"dropped before it was carried out": func(http.Handler, http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+	"carried out, and the answer lost": func(api http.Handler, _ http.ResponseWriter, r *http.Request) {
+		api.ServeHTTP(discard{}, r)
+		panic(http.ErrAbortHandler)
+	},
+	"503": func(_ http.Handler, w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "0")
+		problem(w, 503, "unavailable")
+	},
+	"502 of a proxy": func(_ http.Handler, w http.ResponseWriter, _ *http.Request) { http.Error(w, "<html>", 502) },
+	"an answer that breaks off": func(_ http.Handler, w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "100")
+		_, _ = w.Write([]byte(`{"name":`))
+	},
+}
+
+type discard struct{}
+
+func (discard) Header() http.Header         { return http.Header{} }
+func (discard) Write(p []byte) (int, error) { return len(p), nil }
+func (discard) WriteHeader(int)             {}
+
+func problem(w http.ResponseWriter, status int, code string) {
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(status)
+	fmt.Fprintf(w, `{"type":"about:blank","title":"x","status":%d,"detail":"told so","code":%q}`, status, code)
+}
+
+// calls are all that change or read a task "a" that exists, and what the tasks "b" and "p" are made by.
+var calls = map[string]struct {
+	repeated bool
+	call     func(context.Context, *client.Client) error
+}{
+	"Get": {true, func(ctx context.Context, c *client.Client) error { _, err := c.Tasks.Get(ctx, "a"); return err }},
+	"Page": {true, func(ctx context.Context, c *client.Client) error {
+		_, err := c.Tasks.Page(ctx, client.Query{}, "")
+		return err
+	}},
+	"Create": {true, func(ctx context.Context, c *client.Client) error {
+		_, err := c.Tasks.Create(ctx, hour("b"))
+		return err
+	}},
+	"Publish": {true, func(ctx context.Context, c *client.Client) error {
+		_, err := c.Tasks.Publish(ctx, client.Publication{URL: "http://127.0.0.1:9/", Name: "p", Delay: time.Hour})
+		return err
+	}},
+	"Put":    {true, func(ctx context.Context, c *client.Client) error { _, err := c.Tasks.Put(ctx, hour("a")); return err }},
+	"Touch":  {true, func(ctx context.Context, c *client.Client) error { _, err := c.Tasks.Touch(ctx, "a"); return err }},
+	"Cancel": {true, func(ctx context.Context, c *client.Client) error { _, _, err := c.Tasks.Cancel(ctx, "a"); return err }},
+	"Put with a condition": {false, func(ctx context.Context, c *client.Client) error {
+		_, err := c.Tasks.Put(ctx, hour("a"), client.IfMatch("*"))
+		return err
+	}},
+	"Cancel with a condition": {false, func(ctx context.Context, c *client.Client) error {
+		_, _, err := c.Tasks.Cancel(ctx, "a", client.IfMatch("*"))
+		return err
+	}},
+	"Patch": {false, func(ctx context.Context, c *client.Client) error {
+		_, err := c.Tasks.Patch(ctx, "a", client.Patch{Queue: client.Set("q")})
+		return err
+	}},
+	"Run":   {false, func(ctx context.Context, c *client.Client) error { _, err := c.Tasks.Run(ctx, "a"); return err }},
+	"Retry": {false, func(ctx context.Context, c *client.Client) error { _, err := c.Tasks.Retry(ctx, "a"); return err }},
+	"CreateBatch": {false, func(ctx context.Context, c *client.Client) error {
+		_, err := c.Tasks.CreateBatch(ctx, []client.Spec{hour("b")})
+		return err
+	}},
+	"CancelMany": {false, func(ctx context.Context, c *client.Client) error {
+		_, err := c.Tasks.CancelMany(ctx, client.Filter{All: true})
+		return err
+	}},
+	"RetryMany": {false, func(ctx context.Context, c *client.Client) error {
+		_, err := c.Tasks.RetryMany(ctx, client.Filter{All: true})
+		return err
+	}},
+}
+
+// What may be carried out twice is repeated and succeeds, whatever became of its first try; everything else is sent once, and
+// says that it may have been carried out.
+func TestOnlyWhatMayBeCarriedOutTwiceIsRepeated(t *testing.T) {
+	for what, fault := range faults {
+		for name, k := range calls {
+			t.Run(what+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				s := serve(t)
+				c := s.client()
+				if _, err := c.Tasks.Create(t.Context(), hour("a")); err != nil {
+					t.Fatal(err)
+				}
+				var tries atomic.Int64
+				s.through = func(api http.Handler, w http.ResponseWriter, r *http.Request) {
+					if tries.Add(1) == 1 {
+						fault(api, w, r)
+						return
+					}
+					api.ServeHTTP(w, r)
+				}
+				err := k.call(t.Context(), c)
+				switch {
+				case k.repeated && (err != nil || tries.Load() < 2):
+					t.Errorf("%d tries, %v", tries.Load(), err)
+				case !k.repeated && (err == nil || tries.Load() != 1 || !client.MayBeDone(err)):
+					t.Errorf("%d tries, may be done %v: %v", tries.Load(), client.MayBeDone(err), err)
+				}
+				if got := s.count(); got > 2 {
+					t.Errorf("there are %d tasks", got)
+				}
+			})
+		}
+	}
+}
+
+// count returns how many records there are.
+func (s *server) count() int {
+	s.Helper()
+	listing, err := s.store.List(context.WithoutCancel(s.Context()), task.Filter{Namespace: task.DefaultNamespace}, task.Page{Limit: 1000})
+	if err != nil {
+		s.Fatal(err)
+	}
+	return len(listing.Tasks)
+}
+
+// A 429 and a server that is not there have carried out nothing: everything is repeated.
+func TestWhatWasCertainlyNotCarriedOutIsRepeated(t *testing.T) {
+	for name, k := range calls {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t)
+			c := s.client()
+			var tries atomic.Int64
+			s.through = func(_ http.Handler, w http.ResponseWriter, _ *http.Request) {
+				tries.Add(1)
+				problem(w, 429, "too_many_requests")
+			}
+			if err := k.call(t.Context(), c); !errors.Is(err, client.ErrTooMany) || tries.Load() != 4 || client.MayBeDone(err) {
+				t.Errorf("a server that is too busy: %d tries, %v", tries.Load(), err)
+			}
+			var dials atomic.Int64
+			nowhere, err := client.New("http://127.0.0.1:1", client.Options{Retries: quick, HTTPClient: &http.Client{Transport: &http.Transport{
+				DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+					dials.Add(1)
+					return (&net.Dialer{}).DialContext(ctx, network, addr)
+				},
+			}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var silent *client.NoReplyError
+			if err := k.call(t.Context(), nowhere); !errors.As(err, &silent) || dials.Load() != 4 || client.MayBeDone(err) {
+				t.Errorf("nobody listens: %d dials, %v", dials.Load(), err)
+			}
+		})
+	}
+}
+
+// The repeat of a cancel that was carried out finds a task that is finished. Which answer was lost nobody knows: the careful one is given.
+func TestACancelWhoseAnswerIsLostSaysTheCarefulThing(t *testing.T) {
+	s := serve(t)
+	c := s.client()
+	if _, err := c.Tasks.Create(t.Context(), hour("a")); err != nil {
+		t.Fatal(err)
+	}
+	var lost atomic.Bool
+	s.through = func(api http.Handler, w http.ResponseWriter, r *http.Request) {
+		if !lost.Swap(true) {
+			faults["carried out, and the answer lost"](api, w, r)
+		}
+		api.ServeHTTP(w, r)
+	}
+	got, pending, err := c.Tasks.Cancel(t.Context(), "a")
+	if err != nil || !pending || got.State != client.Cancelled {
+		t.Errorf("%+v, %v, %v", got, pending, err)
+	}
+	if _, _, err := c.Tasks.Cancel(t.Context(), "a"); !errors.Is(err, client.ErrConflict) {
+		t.Errorf("a second cancel: %v", err)
+	}
+}
+
+// An error of the last try does not hide that one before it may have been carried out.
+func TestAnEarlierTryIsNotForgotten(t *testing.T) {
+	s := serve(t)
+	c := s.client()
+	var tries atomic.Int64
+	s.through = func(_ http.Handler, w http.ResponseWriter, _ *http.Request) {
+		if tries.Add(1) == 1 {
+			panic(http.ErrAbortHandler)
+		}
+		problem(w, 409, "exists")
+	}
+	if _, err := c.Tasks.Put(t.Context(), hour("a")); !errors.Is(err, client.ErrExists) || !client.MayBeDone(err) {
+		t.Errorf("%v, may be done: %v", err, client.MayBeDone(err))
+	}
+}
+
+// transport answers without a network, so that time may be fake.
+type transport func(*http.Request) (*http.Response, error)
+
+func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func reply(status int, header http.Header, body string) *http.Response {
+	if header == nil {
+		header = http.Header{}
+	}
+	return &http.Response{StatusCode: status, Status: http.StatusText(status), Header: header, Body: io.NopCloser(strings.NewReader(body))}
+}
+
+func offline(t *testing.T, o client.Options, f transport) *client.Client {
+	o.HTTPClient = &http.Client{Transport: f}
+	c, err := client.New("http://foliot.test", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+const busyReply = `{"code":"unavailable","detail":"stopping"}`
+
+func busy(after string) *http.Response {
+	return reply(503, http.Header{"Content-Type": {"application/problem+json"}, "Retry-After": {after}}, busyReply)
+}
+
+func TestPausesDoubleAndSpread(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var at []time.Time
+		c := offline(t, client.Options{Retries: client.Retries{Attempts: 7, MinBackoff: time.Second, MaxBackoff: 10 * time.Second}}, func(*http.Request) (*http.Response, error) {
+			at = append(at, time.Now())
+			return nil, errors.New("broken")
+		})
+		if _, err := c.Tasks.Get(t.Context(), "a"); err == nil || len(at) != 7 {
+			t.Fatalf("%d tries, %v", len(at), err)
+		}
+		whole := time.Second
+		exact := 0
+		for i := 1; i < len(at); i++ {
+			pause := at[i].Sub(at[i-1])
+			if pause < whole/2 || pause > whole {
+				t.Errorf("pause %d is %v, want between %v and %v", i, pause, whole/2, whole)
+			}
+			if pause == whole || pause == whole/2 {
+				exact++
+			}
+			whole = min(2*whole, 10*time.Second)
+		}
+		if exact == len(at)-1 {
+			t.Error("the pauses have no jitter")
+		}
+	})
+}
+
+func TestRetryAfterIsObeyed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		tries := 0
+		after := "3"
+		c := offline(t, client.Options{}, func(*http.Request) (*http.Response, error) {
+			if tries++; tries == 1 {
+				return busy(after), nil
+			}
+			return reply(200, nil, `{"name":"a","state":"scheduled"}`), nil
+		})
+		if _, err := c.Tasks.Get(t.Context(), "a"); err != nil || time.Since(began) < 3*time.Second || time.Since(began) > 4*time.Second {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+		began, tries, after = time.Now(), 0, time.Now().Add(5*time.Second).UTC().Format(http.TimeFormat)
+		if _, err := c.Tasks.Get(t.Context(), "a"); err != nil || time.Since(began) < 4*time.Second || time.Since(began) > 6*time.Second {
+			t.Errorf("a date: after %v: %v", time.Since(began), err)
+		}
+		// What is longer than anybody would wait is told at once.
+		began, tries, after = time.Now(), 0, "3600"
+		_, err := c.Tasks.Get(t.Context(), "a")
+		var e *client.Error
+		if !errors.As(err, &e) || e.RetryAfter != time.Hour || time.Since(began) != 0 || !errors.Is(err, client.ErrUnavailable) {
+			t.Errorf("after %v: %#v", time.Since(began), err)
+		}
+	})
+}
+
+func TestTheContextEndsTheRetries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tries := 0
+		c := offline(t, client.Options{Retries: client.Retries{Attempts: 100}}, func(*http.Request) (*http.Response, error) {
+			tries++
+			return busy("5"), nil
+		})
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 12*time.Second)
+		defer cancel()
+		_, err := c.Tasks.Get(ctx, "a")
+		if !errors.Is(err, client.ErrUnavailable) || tries != 3 || ctx.Err() != nil {
+			t.Errorf("a deadline: %d tries in %v, %v", tries, time.Since(began), err)
+		}
+		ctx, cancel = context.WithCancel(t.Context())
+		defer cancel()
+		time.AfterFunc(time.Second, cancel)
+		began = time.Now()
+		_, err = c.Tasks.Get(ctx, "a")
+		if !errors.Is(err, context.Canceled) || !errors.Is(err, client.ErrUnavailable) || time.Since(began) != time.Second {
+			t.Errorf("a cancelled context: after %v, %v", time.Since(began), err)
+		}
+	})
+}
+
+func TestASlowReplyIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hang := func(r *http.Request) (*http.Response, error) {
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		}
+		began := time.Now()
+		_, err := offline(t, client.Options{Timeout: 2 * time.Second}, hang).Tasks.Run(t.Context(), "a")
+		if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 2*time.Second || !client.MayBeDone(err) || !strings.Contains(err.Error(), "timed out") {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		if _, err := offline(t, client.Options{}, hang).Tasks.Get(ctx, "a"); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	})
+}
+
+// The store and the client together: a thousand creates over a connection that is cut now and then make a thousand tasks.
+func TestNoTaskIsMadeTwiceOrLostOverABadConnection(t *testing.T) {
+	s := serve(t)
+	c := s.client(client.Options{Retries: client.Retries{Attempts: 20, MinBackoff: time.Microsecond, MaxBackoff: time.Millisecond}})
+	var n atomic.Int64
+	s.through = func(api http.Handler, w http.ResponseWriter, r *http.Request) {
+		switch n.Add(1) % 5 {
+		case 1:
+			panic(http.ErrAbortHandler)
+		case 3:
+			api.ServeHTTP(discard{}, r)
+			panic(http.ErrAbortHandler)
+		}
+		api.ServeHTTP(w, r)
+	}
+	const workers, each = 8, 25
+	ended := make(chan error, workers)
+	for range workers {
+		go func() {
+			for range each {
+				if _, err := c.Tasks.Create(t.Context(), hour("")); err != nil {
+					ended <- err
+					return
+				}
+			}
+			ended <- nil
+		}()
+	}
+	for range workers {
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+	if got := s.count(); got != workers*each {
+		t.Errorf("%d tasks, want %d", got, workers*each)
+	}
+}
