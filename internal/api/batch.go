@@ -3,6 +3,7 @@ package api
 import (
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
@@ -22,10 +23,11 @@ func (s *Server) batch(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	defer s.release(buf)
-	b := batch{server: s, now: now()}
+	b := batch{server: s, request: r, now: now()}
 	if err := document(buf.Bytes(), b.decode); err != nil {
 		return err
 	}
+	b.afford()
 	replies, err := s.ledger.Apply(r.Context(), b.now, b.changes)
 	if err != nil {
 		return err
@@ -41,6 +43,7 @@ func (s *Server) batch(w http.ResponseWriter, r *request) error {
 // results of those that cannot.
 type batch struct {
 	server  *Server
+	request *request
 	now     task.Millis
 	results []wire.BatchResult // one for each item, in order
 	changes []task.Change
@@ -73,9 +76,9 @@ func (b *batch) item(r *reader, i int) error {
 	start, depth, keys := r.pos, r.depth, len(r.keys)
 	r.depth = 0 // an item may be nested as deep as a task of its own
 	spec := task.DefaultSpec()
-	err := r.decodeTask(&spec, b.server.cfg.BodyLimit)
+	err := r.decodeTask(&spec, b.request.defaults, b.server.cfg.BodyLimit)
 	if err == nil {
-		err = b.server.complete(&spec, "", b.now)
+		err = b.server.complete(b.request, &spec, "", b.now)
 	}
 	if err != nil {
 		r.pos, r.depth, r.keys = start, 0, r.keys[:keys]
@@ -92,6 +95,17 @@ func (b *batch) item(r *reader, i int) error {
 	r.depth = depth
 	b.results = append(b.results, batchResult(task.Reply{Err: err}))
 	return nil
+}
+
+// afford leaves out the creates that the namespace's rate has no room for: the
+// last ones, each of which has that as its result.
+func (b *batch) afford() {
+	n := b.request.settings.Namespace(b.request.namespace)
+	taken, _ := b.server.rates.take(n, len(b.changes), time.Now())
+	for _, place := range b.places[taken:] {
+		b.results[place] = batchResult(task.Reply{Err: overRate(n)})
+	}
+	b.changes, b.places = b.changes[:taken], b.places[:taken]
 }
 
 func batchResult(reply task.Reply) wire.BatchResult {

@@ -31,6 +31,20 @@ func (devNull) List(context.Context, task.Filter, task.Page) (task.Listing, erro
 	return task.Listing{}, nil
 }
 
+func (devNull) Settings() *task.Settings { return nobodyAsked }
+
+var nobodyAsked = task.NewSettings()
+
+func (devNull) Configure(context.Context, task.Millis, []task.Edit) ([]task.EditReply, error) {
+	return nil, nil
+}
+
+func (devNull) Counts(context.Context) (map[task.QueueKey]task.Counts, error) { return nil, nil }
+
+func (devNull) Audit(context.Context, task.AuditFilter, uint64, int) (task.AuditPage, error) {
+	return task.AuditPage{}, nil
+}
+
 func post(b *testing.B, s *api.Server, target, body string, want int) {
 	r := httptest.NewRequest("POST", target, strings.NewReader(body))
 	r.Host = "localhost"

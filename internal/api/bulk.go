@@ -10,7 +10,7 @@ import (
 )
 
 func (s *Server) list(w http.ResponseWriter, r *request) error {
-	f, err := s.filter(r.query)
+	f, err := r.filter()
 	if err != nil {
 		return err
 	}
@@ -18,13 +18,14 @@ func (s *Server) list(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	listing, err := s.ledger.List(r.Context(), f, p)
+	listing, err := s.ledger.List(r.Context(), f.Filter, p)
 	if err != nil {
 		return err
 	}
-	reply := wire.TaskList{Tasks: make([]wire.Task, len(listing.Tasks)), NextCursor: cursor(listing.Next)}
-	for i, t := range listing.Tasks {
-		reply.Tasks[i] = show(t)
+	tasks := f.keep(r.settings, now(), listing.Tasks)
+	reply := wire.TaskList{Tasks: make([]wire.Task, len(tasks)), NextCursor: cursor(listing.Next)}
+	for i, t := range tasks {
+		reply.Tasks[i] = r.show(t)
 	}
 	s.write(r.Context(), w, jsonType, http.StatusOK, reply)
 	return nil
@@ -46,11 +47,11 @@ func (s *Server) retryMany(w http.ResponseWriter, r *request) error {
 // changeMany changes the tasks that match, page by page, and answers with their
 // number. Each is asked again, inside its change, whether it still matches.
 func (s *Server) changeMany(w http.ResponseWriter, r *request, states []task.State, what func(task.Key, *task.Filter) task.Change) error {
-	f, err := s.filter(r.query)
+	f, err := r.filter()
 	if err != nil {
 		return err
 	}
-	if err := chosen(r); err != nil {
+	if err := wanted(r); err != nil {
 		return err
 	}
 	if err := noBody(r.Request); err != nil {
@@ -62,11 +63,15 @@ func (s *Server) changeMany(w http.ResponseWriter, r *request, states []task.Sta
 	reply := wire.BulkReply{Durability: s.ledger.Durability()}
 	for after := ""; ; {
 		allow(w, r.Request, time.Minute)
-		listing, err := s.ledger.List(r.Context(), f, task.Page{After: after, Limit: maxLimit})
+		if err := s.still(&r.caller); err != nil {
+			return err
+		}
+		listing, err := s.ledger.List(r.Context(), f.Filter, task.Page{After: after, Limit: maxLimit})
 		if err != nil {
 			return err
 		}
-		if err := s.changePage(r, &f, listing.Tasks, what, &reply); err != nil {
+		tasks := f.keep(r.settings, now(), listing.Tasks)
+		if err := s.changePage(r, &f.Filter, tasks, what, &reply); err != nil {
 			return err
 		}
 		if after = listing.Next; after == "" {
@@ -117,8 +122,8 @@ func tally(reply task.Reply, count *wire.BulkReply) error {
 	return nil
 }
 
-// chosen refuses a change of everything that nobody asked for.
-func chosen(r *request) error {
+// wanted refuses a change of everything that nobody asked for.
+func wanted(r *request) error {
 	all := false
 	switch r.query.Get("all") {
 	case "true":

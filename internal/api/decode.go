@@ -10,10 +10,12 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// decodeTask reads a task as a client asks for it. Fields that are absent keep
-// what s has: its defaults. Nothing is validated beyond what the JSON can show.
-func (r *reader) decodeTask(s *task.Spec, bodyLimit int) error {
+// decodeTask reads a task as a client asks for it. Fields that are absent get
+// the defaults of its queue, which may be named last, or keep what s has.
+// Nothing is validated beyond what the JSON can show.
+func (r *reader) decodeTask(s *task.Spec, defaults func(queue string) task.Spec, bodyLimit int) error {
 	var at, delay, request bool
+	var given given
 	err := r.object(func(key []byte) (err error) {
 		switch string(key) {
 		case "name":
@@ -30,15 +32,20 @@ func (r *reader) decodeTask(s *task.Spec, bodyLimit int) error {
 			request = true
 			err = r.decodeRequest(&s.Request, bodyLimit)
 		case "timeout":
+			given.timeout = true
 			s.Timeout, err = r.duration()
 		case "expire_after":
+			given.expireAfter = true
 			s.ExpireAfter, err = r.duration()
+		case "on_dead":
+			given.onDead = true
+			s.OnDead, err = r.text()
 		case "priority":
 			s.Priority, err = r.priority()
 		case "labels":
 			s.Labels, err = r.textMap()
 		case "retry":
-			err = r.decodeRetry(&s.Retry)
+			err = r.decodeRetry(&s.Retry, &given)
 		default:
 			err = unknownField(key)
 		}
@@ -55,7 +62,31 @@ func (r *reader) decodeTask(s *task.Spec, bodyLimit int) error {
 		return refuse("required", "http", "a task needs the request to send: http.url at least")
 	}
 	s.When.Relative = delay
+	given.fill(s, defaults(s.Queue))
 	return nil
+}
+
+// given says which of the fields that a queue has defaults for a client set itself.
+type given struct {
+	timeout, expireAfter, onDead                bool
+	maxAttempts, minBackoff, maxBackoff, maxAge bool
+}
+
+// fill gives s the defaults where nothing else was asked for.
+func (g given) fill(s *task.Spec, defaults task.Spec) {
+	fill(g.timeout, &s.Timeout, defaults.Timeout)
+	fill(g.expireAfter, &s.ExpireAfter, defaults.ExpireAfter)
+	fill(g.onDead, &s.OnDead, defaults.OnDead)
+	fill(g.maxAttempts, &s.Retry.MaxAttempts, defaults.Retry.MaxAttempts)
+	fill(g.minBackoff, &s.Retry.MinBackoff, defaults.Retry.MinBackoff)
+	fill(g.maxBackoff, &s.Retry.MaxBackoff, defaults.Retry.MaxBackoff)
+	fill(g.maxAge, &s.Retry.MaxAge, defaults.Retry.MaxAge)
+}
+
+func fill[T any](given bool, field *T, with T) {
+	if !given {
+		*field = with
+	}
 }
 
 func (r *reader) decodeRequest(q *task.Request, bodyLimit int) error {
@@ -79,16 +110,20 @@ func (r *reader) decodeRequest(q *task.Request, bodyLimit int) error {
 	return err
 }
 
-func (r *reader) decodeRetry(p *task.Retry) error {
+func (r *reader) decodeRetry(p *task.Retry, given *given) error {
 	return r.object(func(key []byte) (err error) {
 		switch string(key) {
 		case "max_attempts":
+			given.maxAttempts = true
 			p.MaxAttempts, err = r.integer()
 		case "min_backoff":
+			given.minBackoff = true
 			p.MinBackoff, err = r.duration()
 		case "max_backoff":
+			given.maxBackoff = true
 			p.MaxBackoff, err = r.duration()
 		case "max_age":
+			given.maxAge = true
 			p.MaxAge, err = r.duration()
 		default:
 			err = unknownField(key)
@@ -221,7 +256,7 @@ func parseDuration(field, s string) (time.Duration, error) {
 // ours are the fields of a task that a reply has and a request cannot set.
 var ours = map[string]bool{
 	"id": true, "state": true, "reason": true, "due_at": true, "version": true, "created_at": true, "finished_at": true,
-	"cancel_requested": true, "body_size": true, "reclaims": true, "attempts": true, "durability": true,
+	"cancel_requested": true, "body_size": true, "reclaims": true, "attempts": true, "durability": true, "traceparent": true,
 }
 
 func unknownField(key []byte) error {

@@ -2,9 +2,9 @@ package api
 
 import "github.com/foliot/foliot/internal/task"
 
-// decodePatch reads a patch: absent fields stay nil, null becomes the default.
-func (r *reader) decodePatch(p *task.Patch, bodyLimit int) error {
-	defaults := task.DefaultSpec()
+// decodePatch reads a patch: absent fields stay nil. Those that are null point
+// into defaults, which the caller fills in when it knows the queue.
+func (r *reader) decodePatch(p *task.Patch, defaults *task.Spec, bodyLimit int) error {
 	var at, delay bool
 	var when task.When
 	err := r.object(func(key []byte) (err error) {
@@ -16,19 +16,21 @@ func (r *reader) decodePatch(p *task.Patch, bodyLimit int) error {
 			delay = true
 			when.Delay, err = r.duration()
 		case "queue":
-			p.Queue, err = orNull(r, defaults.Queue, (*reader).text)
+			p.Queue, err = orNull(r, &defaults.Queue, (*reader).text)
 		case "http":
-			err = r.patchRequest(p, defaults.Request, bodyLimit)
+			err = r.patchRequest(p, &defaults.Request, bodyLimit)
 		case "timeout":
-			p.Timeout, err = orNull(r, defaults.Timeout, (*reader).duration)
+			p.Timeout, err = orNull(r, &defaults.Timeout, (*reader).duration)
 		case "expire_after":
-			p.ExpireAfter, err = orNull(r, defaults.ExpireAfter, (*reader).duration)
+			p.ExpireAfter, err = orNull(r, &defaults.ExpireAfter, (*reader).duration)
+		case "on_dead":
+			p.OnDead, err = orNull(r, &defaults.OnDead, (*reader).text)
 		case "priority":
-			p.Priority, err = orNull(r, defaults.Priority, (*reader).priority)
+			p.Priority, err = orNull(r, &defaults.Priority, (*reader).priority)
 		case "labels":
 			p.Labels, err = r.textEdits()
 		case "retry":
-			err = r.patchRetry(p, defaults.Retry)
+			err = r.patchRetry(p, &defaults.Retry)
 		case "name":
 			err = refuse("unknown_field", "", "a task's name cannot change")
 		default:
@@ -49,7 +51,7 @@ func (r *reader) decodePatch(p *task.Patch, bodyLimit int) error {
 	return nil
 }
 
-func (r *reader) patchRequest(p *task.Patch, defaults task.Request, bodyLimit int) error {
+func (r *reader) patchRequest(p *task.Patch, defaults *task.Request, bodyLimit int) error {
 	var b bodyReader
 	err := r.object(func(key []byte) (err error) {
 		switch string(key) {
@@ -58,7 +60,7 @@ func (r *reader) patchRequest(p *task.Patch, defaults task.Request, bodyLimit in
 			url, err = r.text()
 			p.URL = &url
 		case "method":
-			p.Method, err = orNull(r, defaults.Method, (*reader).text)
+			p.Method, err = orNull(r, &defaults.Method, (*reader).text)
 		case "headers":
 			p.Headers, err = r.textEdits()
 		case "body", "body_base64":
@@ -74,17 +76,17 @@ func (r *reader) patchRequest(p *task.Patch, defaults task.Request, bodyLimit in
 	return err
 }
 
-func (r *reader) patchRetry(p *task.Patch, defaults task.Retry) error {
+func (r *reader) patchRetry(p *task.Patch, defaults *task.Retry) error {
 	return r.object(func(key []byte) (err error) {
 		switch string(key) {
 		case "max_attempts":
-			p.MaxAttempts, err = orNull(r, defaults.MaxAttempts, (*reader).integer)
+			p.MaxAttempts, err = orNull(r, &defaults.MaxAttempts, (*reader).integer)
 		case "min_backoff":
-			p.MinBackoff, err = orNull(r, defaults.MinBackoff, (*reader).duration)
+			p.MinBackoff, err = orNull(r, &defaults.MinBackoff, (*reader).duration)
 		case "max_backoff":
-			p.MaxBackoff, err = orNull(r, defaults.MaxBackoff, (*reader).duration)
+			p.MaxBackoff, err = orNull(r, &defaults.MaxBackoff, (*reader).duration)
 		case "max_age":
-			p.MaxAge, err = orNull(r, defaults.MaxAge, (*reader).duration)
+			p.MaxAge, err = orNull(r, &defaults.MaxAge, (*reader).duration)
 		default:
 			err = unknownField(key)
 		}
@@ -92,10 +94,17 @@ func (r *reader) patchRetry(p *task.Patch, defaults task.Retry) error {
 	})
 }
 
-// orNull reads a value, or reset for a null.
-func orNull[T any](r *reader, reset T, read func(*reader) (T, error)) (*T, error) {
+// ofQueue reports whether p resets a field that a queue has a default for.
+func ofQueue(p *task.Patch, defaults *task.Spec) bool {
+	d := &defaults.Retry
+	return p.Timeout == &defaults.Timeout || p.ExpireAfter == &defaults.ExpireAfter || p.OnDead == &defaults.OnDead ||
+		p.MaxAttempts == &d.MaxAttempts || p.MinBackoff == &d.MinBackoff || p.MaxBackoff == &d.MaxBackoff || p.MaxAge == &d.MaxAge
+}
+
+// orNull reads a value, or returns reset for a null.
+func orNull[T any](r *reader, reset *T, read func(*reader) (T, error)) (*T, error) {
 	if r.null() {
-		return &reset, nil
+		return reset, nil
 	}
 	v, err := read(r)
 	return &v, err

@@ -35,7 +35,19 @@ func (g *guard) check(r *http.Request) error {
 	if !g.allowed(r) {
 		return refuse("host_not_allowed", "Host", "this server is not called that: use its own address, or tell it to allow the host")
 	}
-	if g.crossOrigin.Check(r) != nil {
+	return crossOrigin(g.crossOrigin.Check(r))
+}
+
+// checkOrigin refuses what a page of another site sends, also where it changes
+// nothing.
+func (g *guard) checkOrigin(r *http.Request) error {
+	asked := *r
+	asked.Method = http.MethodPost // a GET would pass
+	return crossOrigin(g.crossOrigin.Check(&asked))
+}
+
+func crossOrigin(err error) error {
+	if err != nil {
 		return refuse("cross_origin", "", "a browser sent this from another site")
 	}
 	return nil

@@ -4,7 +4,6 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -14,13 +13,8 @@ func (s *Server) healthz(w http.ResponseWriter, r *request) error {
 }
 
 func (s *Server) readyz(w http.ResponseWriter, r *request) error {
-	select {
-	case <-s.stop:
-		return refuse("unavailable", "", "the server is stopping")
-	default:
-	}
-	if s.ledger.Err() != nil { // its text may name what only the operator should read
-		return task.ErrClosed
+	if err := s.ready(); err != nil {
+		return err
 	}
 	return s.healthz(w, r)
 }

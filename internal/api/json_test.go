@@ -103,10 +103,10 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(sample))
 	f.Add([]byte(`{"labels":{"a":null},"http":{"body_base64":"eA==","headers":{"x":null}},"retry":{"max_attempts":null}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		spec, patch := task.DefaultSpec(), task.Patch{}
+		spec, patch, defaults := task.DefaultSpec(), task.Patch{}, task.DefaultSpec()
 		for _, err := range []error{
-			document(data, func(r *reader) error { return r.decodeTask(&spec, 64) }),
-			document(data, func(r *reader) error { return r.decodePatch(&patch, 64) }),
+			document(data, func(r *reader) error { return r.decodeTask(&spec, noQueue, 64) }),
+			document(data, func(r *reader) error { return r.decodePatch(&patch, &defaults, 64) }),
 		} {
 			if err == nil {
 				continue
@@ -115,11 +115,14 @@ func FuzzDecode(f *testing.F) {
 				t.Fatalf("%q: %v has code %q", data, err, codeOf(err))
 			}
 		}
-		if len(spec.Request.Body) > 64 && codeOf(document(data, func(r *reader) error { return r.decodeTask(&spec, 64) })) == "" {
+		if len(spec.Request.Body) > 64 && codeOf(document(data, func(r *reader) error { return r.decodeTask(&spec, noQueue, 64) })) == "" {
 			t.Fatalf("took a body of %d bytes", len(spec.Request.Body))
 		}
 	})
 }
+
+// noQueue is a queue of which nothing was decided.
+func noQueue(string) task.Spec { return task.DefaultSpec() }
 
 const sample = `{"name": "order-42-close", "queue": "orders", "delay": "30m",
  "http": {"url": "https://shop.internal/orders/42/close", "method": "POST", "headers": {"x-shop": "7"}, "body": {"order": 42, "items": [{"sku": "a-1", "n": 2}, {"sku": "b-2", "n": 1}]}},
@@ -131,7 +134,7 @@ func BenchmarkDecodeTask(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		spec := task.DefaultSpec()
-		if err := document(data, func(r *reader) error { return r.decodeTask(&spec, task.MaxBodyDefault) }); err != nil {
+		if err := document(data, func(r *reader) error { return r.decodeTask(&spec, noQueue, task.MaxBodyDefault) }); err != nil {
 			b.Fatal(err)
 		}
 	}

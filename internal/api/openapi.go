@@ -3,7 +3,6 @@ package api
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"reflect"
 	"strconv"
 	"strings"
@@ -22,6 +21,10 @@ keys given twice. Times are RFC 3339 and are rounded up to the millisecond; dura
 A 2xx on a change means that it is durable. Errors are application/problem+json (RFC 9457) with a stable code. There are no CORS headers: requests from
 other sites' pages are refused, as is a Host that the server is not called by.
 
+Once there is a token, every request but those for the health of the server needs one: authorization: Bearer foliot_…. A token belongs to a namespace, or is an
+operator's, which is good for all: it names one by the header Foliot-Namespace, "default" otherwise. Its scope is read, write or admin, each with the ones before it.
+On a server without tokens, which serves its own machine only, everybody is an operator.
+
 A task is scheduled, then running while an attempt is made, then finished: delivered, cancelled or expired. One that gave up is dead, and can be retried.
 Finished tasks are kept for reading, without their body, for 24 hours; dead ones for 30 days, with all they have.`
 
@@ -32,10 +35,11 @@ func (s *Server) describe(rs []route) []byte {
 	doc := &huma.OpenAPI{
 		OpenAPI:    "3.1.0",
 		Info:       &huma.Info{Title: "Foliot", Version: s.cfg.Version, Description: about + "\n\n" + s.limits() + "\n" + codes(), License: &huma.License{Name: "MIT", Identifier: "MIT"}},
-		Tags:       []*huma.Tag{{Name: "tasks"}, {Name: "server"}},
-		Components: &huma.Components{Schemas: registry},
+		Tags:       []*huma.Tag{{Name: "tasks"}, {Name: "queues"}, {Name: "access"}, {Name: "namespaces"}, {Name: "server"}},
+		Components: &huma.Components{Schemas: registry, SecuritySchemes: map[string]*huma.SecurityScheme{bearerScheme: scheme}},
 	}
-	d := describer{registry: registry, problem: registry.Schema(reflect.TypeFor[wire.Problem](), true, "")}
+	d := describer{registry: registry}
+	doc.Components.Responses = d.refusals()
 	for _, r := range rs {
 		doc.AddOperation(d.operation(r))
 	}
@@ -45,6 +49,15 @@ func (s *Server) describe(rs []route) []byte {
 		panic(fmt.Sprintf("api: encode the OpenAPI document: %v", err)) // it is the same each time: a test sees it
 	}
 	return append(b, '\n')
+}
+
+const bearerScheme = "token"
+
+// scheme is how one logs in. Each operation names, as its role, the scope that
+// it takes, and "operator" where it takes an operator's token.
+var scheme = &huma.SecurityScheme{
+	Type: "http", Scheme: "bearer", BearerFormat: "foliot_ and 48 characters",
+	Description: "A token of the scope that the operation names, or of one that includes it; where it names operator, an operator's. A server without any token asks for none.",
 }
 
 // limits is the documented table of them.
@@ -64,6 +77,11 @@ func (s *Server) limits() string {
 		{"a page of a list", fmt.Sprintf("%d tasks, %s of bodies", maxLimit, bytesText(task.MaxPageBytes))},
 		{"an Idempotency-Key", strconv.Itoa(task.MaxIdempotencyKey) + " characters"},
 		{"a wait", maxWait.String()},
+		{"a request that changes a setting", bytesText(settingLimit)},
+		{"the tokens of a namespace, revoked ones included", strconv.Itoa(task.MaxTokens)},
+		{"a token's label", strconv.Itoa(task.MaxLabel) + " bytes"},
+		{"signing secrets of a namespace", strconv.Itoa(task.MaxSecrets)},
+		{"failed logins of an address (IPv6: a /64)", strconv.Itoa(loginBurst) + " at once, then 10 a minute"},
 	}
 	var b strings.Builder
 	b.WriteString("| limit | at most |\n| --- | --- |\n")
@@ -94,20 +112,23 @@ func codes() string {
 }
 
 // describer turns routes into OpenAPI's operations.
-type describer struct {
-	registry huma.Registry
-	problem  *huma.Schema
-}
+type describer struct{ registry huma.Registry }
 
 func (d describer) operation(r route) *huma.Operation {
 	op := &huma.Operation{
 		Method: r.method, Path: r.path,
 		OperationID: r.id, Summary: r.summary, Description: r.about, Tags: []string{r.tag},
 		RequestBody: d.requestBody(r),
-		Responses:   map[string]*huma.Response{"default": d.response(reply{about: "A problem.", body: wire.Problem{}, media: wire.ProblemType})},
+		Responses:   map[string]*huma.Response{"default": reference(anyProblem)},
 	}
-	if strings.Contains(r.path, "{name}") {
-		op.Parameters = append(op.Parameters, &huma.Param{Name: "name", In: "path", Required: true, Description: "The task's name.", Schema: nameSchema()})
+	for _, refused := range r.refusals() {
+		op.Responses[strconv.Itoa(refused)] = reference(refusalName(refused))
+	}
+	for part := range strings.SplitSeq(r.path, "/") {
+		if name, ok := strings.CutPrefix(part, "{"); ok {
+			name = strings.TrimSuffix(name, "}")
+			op.Parameters = append(op.Parameters, &huma.Param{Name: name, In: "path", Required: true, Description: pathParams[r.tag+" "+name], Schema: nameSchema()})
+		}
 	}
 	for _, p := range r.query {
 		op.Parameters = append(op.Parameters, p.describe("query"))
@@ -115,10 +136,27 @@ func (d describer) operation(r route) *huma.Operation {
 	for _, p := range r.headers {
 		op.Parameters = append(op.Parameters, p.describe("header"))
 	}
+	if !r.public {
+		roles := []string{r.scope.String()}
+		if r.operator {
+			roles = append(roles, "operator")
+		} else {
+			op.Parameters = append(op.Parameters, namespaceHeader.describe("header"))
+		}
+		op.Security = []map[string][]string{{bearerScheme: roles}}
+	}
 	for _, reply := range r.replies {
 		op.Responses[strconv.Itoa(reply.status)] = d.response(reply)
 	}
 	return op
+}
+
+// pathParams say what the parts of paths are, by tag and name.
+var pathParams = map[string]string{
+	"tasks name":      "The task's name.",
+	"queues queue":    "The queue's name.",
+	"access id":       "Its id, as the list shows it.",
+	"namespaces name": "The namespace's name.",
 }
 
 func (d describer) requestBody(r route) *huma.RequestBody {
@@ -130,7 +168,7 @@ func (d describer) requestBody(r route) *huma.RequestBody {
 		media = []string{jsonType}
 	}
 	_, anything := r.body.([]byte)
-	body := &huma.RequestBody{Required: !anything, Content: map[string]*huma.MediaType{}}
+	body := &huma.RequestBody{Required: !anything && !r.optional, Content: map[string]*huma.MediaType{}}
 	for _, m := range media {
 		body.Content[m] = &huma.MediaType{}
 		if !anything {
@@ -141,21 +179,28 @@ func (d describer) requestBody(r route) *huma.RequestBody {
 }
 
 func (d describer) response(r reply) *huma.Response {
-	response := &huma.Response{Description: r.about}
+	response := &huma.Response{Description: r.about, Headers: map[string]*huma.Param{}}
 	if r.body != nil {
 		media := r.media
 		if media == "" {
 			media = jsonType
 		}
-		response.Content = map[string]*huma.MediaType{media: {Schema: d.schema(r.body)}}
+		response.Content = map[string]*huma.MediaType{media: {}}
+		if _, bytes := r.body.([]byte); !bytes {
+			response.Content[media].Schema = d.schema(r.body)
+		}
 	}
 	if r.tagged {
-		response.Headers = map[string]*huma.Param{"ETag": {Description: `"id.version"`, Schema: &huma.Schema{Type: huma.TypeString}}}
+		response.Headers["ETag"] = textHeader("The version of what is shown, for If-Match.")
 	}
-	if r.status == http.StatusCreated {
-		response.Headers["Location"] = &huma.Param{Description: "Where the task is.", Schema: &huma.Schema{Type: huma.TypeString}}
+	if r.placed {
+		response.Headers["Location"] = textHeader("Where it is.")
 	}
 	return response
+}
+
+func textHeader(about string) *huma.Param {
+	return &huma.Param{Description: about, Schema: &huma.Schema{Type: huma.TypeString}}
 }
 
 func (d describer) schema(v any) *huma.Schema {
@@ -164,7 +209,11 @@ func (d describer) schema(v any) *huma.Schema {
 
 // open lets replies grow: a client must not break on a field it does not know.
 func (d describer) open() {
-	for _, v := range []any{wire.Task{}, wire.Attempt{}, wire.TaskList{}, wire.BatchReply{}, wire.BatchResult{}, wire.BulkReply{}, wire.Health{}, wire.Problem{}} {
+	for _, v := range []any{
+		wire.Task{}, wire.Attempt{}, wire.TaskList{}, wire.BatchReply{}, wire.BatchResult{}, wire.BulkReply{}, wire.Health{}, wire.Problem{},
+		wire.Queue{}, wire.QueueList{}, wire.Counts{}, wire.Token{}, wire.TokenList{}, wire.Secret{}, wire.SecretList{}, wire.Namespace{}, wire.NamespaceList{},
+		wire.AuditEntry{}, wire.AuditList{}, wire.Live{}, wire.LiveQueue{}, wire.LiveDestination{}, wire.Lateness{}, wire.AttemptTotals{}, wire.Cluster{}, wire.Node{},
+	} {
 		d.registry.Schema(reflect.TypeOf(v), false, "").AdditionalProperties = nil
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -40,13 +41,14 @@ func TestTheOpenAPIDocumentIsAsItWas(t *testing.T) {
 type document struct {
 	OpenAPI    string
 	Paths      map[string]map[string]operation
-	Components struct{ Schemas map[string]any }
+	Components struct{ Schemas, Responses, SecuritySchemes map[string]any }
 }
 
 type operation struct {
 	OperationID string
 	Responses   map[string]any
-	Parameters  []struct{ Name, In string }
+	Parameters  []struct{ Name, In, Description string }
+	Security    []map[string][]string
 }
 
 func openAPI(t *testing.T) (doc document, raw []byte) {
@@ -62,16 +64,20 @@ func TestEveryReferenceInOpenAPILeadsSomewhere(t *testing.T) {
 	if !strings.HasPrefix(doc.OpenAPI, "3.1.") {
 		t.Errorf("OpenAPI %s", doc.OpenAPI)
 	}
-	for part := range strings.SplitSeq(string(raw), `"$ref": "#/components/schemas/`) {
-		name, _, _ := strings.Cut(part, `"`)
+	for part := range strings.SplitSeq(string(raw), `"$ref": "#/components/`) {
+		ref, _, _ := strings.Cut(part, `"`)
 		if strings.HasPrefix(part, "{") { // before the first
 			continue
 		}
-		if doc.Components.Schemas[name] == nil {
-			t.Errorf("no schema %s", name)
+		kind, name, _ := strings.Cut(ref, "/")
+		if kind == "schemas" && doc.Components.Schemas[name] == nil || kind == "responses" && doc.Components.Responses[name] == nil {
+			t.Errorf("no %s", ref)
 		}
 	}
 }
+
+// inPath is the part of a path that varies.
+var inPath = regexp.MustCompile(`\{\w+\}`)
 
 func TestEveryDescribedRouteIsServed(t *testing.T) {
 	s := serve(t)
@@ -80,19 +86,19 @@ func TestEveryDescribedRouteIsServed(t *testing.T) {
 	for path, operations := range doc.Paths {
 		for method, op := range operations {
 			n++
-			r := s.do(strings.ToUpper(method), strings.ReplaceAll(path, "{name}", "none"), "")
+			r := s.do(strings.ToUpper(method), inPath.ReplaceAllString(path, "none"), "")
 			if strings.Contains(string(r.body), `"no_route"`) || r.status == 405 {
 				t.Errorf("%s %s (%s): %d %s", method, path, op.OperationID, r.status, r.body)
 			}
 			if op.Responses["default"] == nil || op.OperationID == "" {
 				t.Errorf("%s %s: %+v", method, path, op)
 			}
-			if strings.Contains(path, "{name}") && (len(op.Parameters) == 0 || op.Parameters[0].In != "path") {
+			if name := inPath.FindString(path); name != "" && (len(op.Parameters) == 0 || op.Parameters[0].In != "path" || "{"+op.Parameters[0].Name+"}" != name || op.Parameters[0].Description == "") {
 				t.Errorf("%s %s does not describe its name", method, path)
 			}
 		}
 	}
-	if n != 16 {
+	if n != 38 {
 		t.Errorf("%d routes are described", n)
 	}
 }

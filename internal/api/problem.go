@@ -42,6 +42,17 @@ var problems = []struct {
 	{"bad_precondition", 400, "If-Match or If-None-Match is not understood"},
 	{"unknown_header", 400, "a Foliot-… header is not known"},
 
+	// Who asks.
+	{"token_required", 401, "the request shows no token"},
+	{"token_malformed", 401, "the Authorization header is not Bearer and a token, or the token has a typing error"},
+	{"token_invalid", 401, "the token is not known, has expired, or was revoked: which of them is not told"},
+	{"too_many_logins", 429, "too many tokens from this address were refused: Retry-After says when the next is looked at"},
+	{"insufficient_scope", 403, "the token's scope is too small for the route"},
+	{"operator_only", 403, "the route belongs to the whole server: it takes an operator's token"},
+	{"wrong_namespace", 403, "the token belongs to another namespace than the request names"},
+	{"unknown_namespace", 404, "there is no namespace of that name"},
+	{"first_token", 409, "the first token must be an operator's, of scope admin: nobody could manage the server otherwise"},
+
 	// The JSON.
 	{"empty_body", 400, "there is no body"},
 	{"bad_json", 400, "the body is not JSON"},
@@ -64,6 +75,8 @@ var problems = []struct {
 	{"bad_duration", 400, "a duration is not as Go writes them"},
 	{"bad_priority", 400, "a priority is not high, normal or low"},
 	{"bad_base64", 400, "body_base64 is not base64"},
+	{"two_times", 400, "a time and a duration are given, where either is enough"},
+	{"bad_secret", 400, "a signing secret is not whsec_ and 24 to 64 bytes in base64"},
 	{"bad_scope", 400, "a scope is not read, write or admin"},
 	{"bad_label", 400, "a label's key or value is not allowed"},
 	{"bad_method", 400, "a task cannot be sent with that method"},
@@ -77,10 +90,10 @@ var problems = []struct {
 	{"too_large", 413, "the headers are too large together"},
 	{"body_too_large", 413, "the body to send is too large"},
 
-	// What a task's state allows.
-	{"not_found", 404, "no task of that name"},
+	// What the state of things allows.
+	{"not_found", 404, "nothing of that name or id"},
 	{"exists", 409, "a task of that name exists"},
-	{"precondition_failed", 412, "the task is not in the version that If-Match names, or exists"},
+	{"precondition_failed", 412, "it is not in the version that If-Match names, or exists although If-None-Match says *"},
 	{"idempotency_key_reused", 422, "the Idempotency-Key came with another request before"},
 	{task.CodeRunning, 409, "an attempt is under way"},
 	{task.CodeDead, 409, "the task gave up: retry it first"},
@@ -88,7 +101,12 @@ var problems = []struct {
 	{task.CodeFinished, 409, "the task is delivered, cancelled or expired"},
 	{task.CodeNoDelay, 409, "the task was created with an absolute time"},
 
+	{"busy", 409, "as things stand it cannot be changed so: the detail says what to do first"},
+	{"quota_exceeded", 403, "the namespace has as many pending tasks, or bytes of bodies, as it may: field names the quota. Waiting a second does not help"},
+	{"rate_exceeded", 429, "the namespace creates tasks faster than it may: Retry-After says when the next is taken"},
+
 	// The server.
+	{"unsupported", 501, "this server has no such thing: its store, or its configuration, has none"},
 	{"store_full", 507, "the store takes no more"},
 	{"unavailable", 503, "the store stopped, or the server is stopping"},
 	{"internal", 500, "our fault: the server's log says more"},
@@ -120,13 +138,19 @@ var statusByCode = func() map[string]int {
 func problemOf(err error) wire.Problem {
 	var field *task.FieldError
 	var state *task.StateError
+	var quota *task.QuotaError
 	switch {
 	case errors.As(err, &field):
 		return newProblem(field.Code, field.Detail, field.Path)
 	case errors.As(err, &state):
 		return newProblem(state.Code, state.Error(), "")
+	case errors.As(err, &quota):
+		return newProblem(quotaCode(quota), quota.Error(), quota.Quota)
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return newProblem("unavailable", "the request was given up before it ended", "")
+	}
+	if p, ok := settingProblem(err); ok {
+		return p
 	}
 	for _, s := range sentinels {
 		if errors.Is(err, s.err) {
@@ -134,6 +158,28 @@ func problemOf(err error) wire.Problem {
 		}
 	}
 	return newProblem("internal", "the server failed; its log says more", "")
+}
+
+// settingProblem is problemOf for the errors of edits.
+func settingProblem(err error) (wire.Problem, bool) {
+	var missing *task.MissingError
+	var busy *task.BusyError
+	switch {
+	case errors.As(err, &missing) && missing.What == "namespace":
+		return newProblem("unknown_namespace", missing.Error(), ""), true
+	case errors.As(err, &missing):
+		return newProblem("not_found", missing.Error(), ""), true
+	case errors.As(err, &busy):
+		return newProblem("busy", busy.Error(), ""), true
+	}
+	return wire.Problem{}, false
+}
+
+func quotaCode(q *task.QuotaError) string {
+	if q.Quota == task.QuotaRate {
+		return "rate_exceeded"
+	}
+	return "quota_exceeded"
 }
 
 func newProblem(code, detail, field string) wire.Problem {
@@ -188,7 +234,7 @@ func within(key []byte, err error) error {
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := problemOf(err)
 	// A store that stopped has said why; each request after that is no news.
-	if p.Status >= http.StatusInternalServerError && p.Status != http.StatusServiceUnavailable {
+	if p.Status == http.StatusInternalServerError || p.Status == http.StatusInsufficientStorage {
 		s.cfg.Log.LogAttrs(r.Context(), slog.LevelError, "request failed",
 			slog.String("method", r.Method), slog.String("path", r.URL.Path), slog.String("code", p.Code), slog.Any("error", err))
 	}

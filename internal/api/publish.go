@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
 )
 
 var publishQuery = []param{{name: "url", about: "Where to send it, encoded as a query parameter.", format: "uri", required: true}}
@@ -34,25 +35,27 @@ func (s *Server) publish(w http.ResponseWriter, r *request) error {
 	if spec.Request.URL = r.query.Get("url"); spec.Request.URL == "" {
 		return refuse("required", "url", "give the URL to call as the query parameter url, encoded")
 	}
-	if err := instructions(r.Request, &spec); err != nil {
+	var given given
+	if err := instructions(r.Request, &spec, &given); err != nil {
 		return err
 	}
+	given.fill(&spec, r.defaults(spec.Queue))
 	spec.Request.Headers = forwarded(r.Header)
 	if err := s.publishedBody(w, r, &spec.Request); err != nil {
 		return err
 	}
 	at := now()
-	if err := s.complete(&spec, key, at); err != nil {
+	if err := s.complete(r, &spec, key, at); err != nil {
 		return published(err)
 	}
 	return s.createSpec(w, r, at, spec, idempotency(key, asked(r, spec.Request.Body)...))
 }
 
 // instructions reads the Foliot-… headers.
-func instructions(r *http.Request, spec *task.Spec) error {
+func instructions(r *http.Request, spec *task.Spec, given *given) error {
 	spec.When = task.When{Relative: true}
 	for name := range r.Header {
-		if !strings.HasPrefix(name, "Foliot-") {
+		if !strings.HasPrefix(name, "Foliot-") || name == wire.NamespaceHeader {
 			continue
 		}
 		value, err := header(r, name)
@@ -78,7 +81,7 @@ func instructions(r *http.Request, spec *task.Spec) error {
 			if err != nil || n < 0 || n >= task.MaxAttemptsLimit {
 				return refuse("out_of_range", name, "a number between 0 and "+strconv.Itoa(task.MaxAttemptsLimit-1)+" is expected")
 			}
-			spec.Retry.MaxAttempts = 1 + n
+			spec.Retry.MaxAttempts, given.maxAttempts = 1+n, true
 		default:
 			err = refuse("unknown_header", name, "there are Foliot-Delay, Foliot-At, Foliot-Name, Foliot-Queue and Foliot-Retries")
 		}
@@ -90,8 +93,9 @@ func instructions(r *http.Request, spec *task.Spec) error {
 }
 
 // ourHeaders are between the caller and this server: credentials for it, what
-// a browser says about the request, and what the caller wants to read of our reply.
-var ourHeaders = []string{"Authorization", "Cookie", "Origin", "Idempotency-Key", "Accept-Encoding"}
+// a browser says about the request, what the caller wants to read of our reply,
+// and the span of this request, which the task keeps as its own.
+var ourHeaders = []string{"Authorization", "Cookie", "Origin", "Idempotency-Key", "Accept-Encoding", "Traceparent"}
 
 // forwarded returns the headers of a published request that its task sends.
 func forwarded(h http.Header) map[string]string {

@@ -1,15 +1,16 @@
 package api
 
 import (
-	"encoding/base64"
 	"net/http"
 	"net/url"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
 )
 
 // param is a query parameter or header that a route knows.
@@ -31,20 +32,22 @@ const (
 var (
 	filterParams = []param{
 		{name: "queue", about: "Of that queue."},
-		{name: "state", about: "In one of these states.", enum: []string{"scheduled", "running", "delivered", "cancelled", "expired", "dead"}, repeated: true},
+		{name: "state", about: "In one of these states; scheduled: the held ones too.", enum: []string{"scheduled", "held", "running", "delivered", "cancelled", "expired", "dead"}, repeated: true},
 		{name: "label", about: "With all of these labels, each as key=value.", repeated: true},
+		{name: "reason", about: "Dead, expired or cancelled for that reason, such as attempts_exhausted."},
 		{name: "due_before", about: "Due earlier than that.", format: "date-time"},
 		{name: "due_after", about: "Due later than that.", format: "date-time"},
 	}
 	allParam     = param{name: "all", about: "true: also without a filter.", format: "boolean"}
-	limitParam   = param{name: "limit", about: "At most that many tasks; 100 by default.", format: "integer", low: 1, high: maxLimit}
+	limitParam   = param{name: "limit", about: "At most that many; 100 by default.", format: "integer", low: 1, high: maxLimit}
 	cursorParam  = param{name: "cursor", about: "A page's next_cursor. Keep the filters as they were."}
 	includeParam = param{name: "include", about: "body: with the tasks' bodies.", enum: []string{"body"}}
 	waitParam    = param{name: "wait", about: "Answer when the task is finished or dead, at the latest after this duration (5m at most) with what it is then."}
 
 	idempotencyHeader = param{name: "Idempotency-Key", about: "1 to 256 printable ASCII characters. The same key with the same body creates nothing new; with another body it is refused. Without a name, the task's id derives from the key."}
-	ifMatchHeader     = param{name: "If-Match", about: "Entity tags, or *: 412 unless the task has one of them."}
-	ifNoneMatchHeader = param{name: "If-None-Match", about: "*: 412 if the task exists.", enum: []string{"*"}}
+	namespaceHeader   = param{name: wire.NamespaceHeader, about: "For an operator's token: the namespace that the request is about; \"default\" without it. Any other token has its own."}
+	ifMatchHeader     = param{name: "If-Match", about: "Entity tags, or *: 412 unless it has one of them."}
+	ifNoneMatchHeader = param{name: "If-None-Match", about: "*: 412 if it exists.", enum: []string{"*"}}
 )
 
 // readQuery parses r's query and refuses what the route does not know.
@@ -79,20 +82,26 @@ func names(known []param) string {
 	return "there are " + strings.Join(list, ", ")
 }
 
+// chosen is what the filters of a list choose.
+type chosen struct {
+	task.Filter
+	heldOnly bool // of the scheduled ones those whose queue holds them
+}
+
 // filter reads the filters of a list.
-func (s *Server) filter(q url.Values) (task.Filter, error) {
-	f := task.Filter{Namespace: s.cfg.Namespace, Queue: q.Get("queue")}
+func (r *request) filter() (chosen, error) {
+	q := r.query
+	f := chosen{Filter: task.Filter{Namespace: r.namespace, Queue: q.Get("queue"), Reason: q.Get("reason")}}
 	if q.Has("queue") {
 		if err := task.ValidateName("queue", f.Queue); err != nil {
 			return f, err
 		}
 	}
-	for _, word := range q["state"] {
-		state, ok := task.ParseState(word)
-		if !ok {
-			return f, refuse("bad_parameter", "state", "a state is one of scheduled, running, delivered, cancelled, expired, dead")
-		}
-		f.States = append(f.States, state)
+	if q.Has("reason") && f.Reason == "" {
+		return f, refuse("bad_parameter", "reason", "a reason is not empty")
+	}
+	if err := f.states(q["state"]); err != nil {
+		return f, err
 	}
 	for _, pair := range q["label"] {
 		k, v, ok := strings.Cut(pair, "=")
@@ -107,7 +116,40 @@ func (s *Server) filter(q url.Values) (task.Filter, error) {
 		}
 		f.Labels[k] = v
 	}
-	return f, dueBounds(&f, q)
+	return f, dueBounds(&f.Filter, q)
+}
+
+// held is what a scheduled task is called whose queue does not let it start. It
+// is no state of the domain, as no record changes when a queue is paused.
+const held = "held"
+
+func (f *chosen) states(words []string) error {
+	for _, word := range words {
+		if word == held {
+			f.heldOnly = true
+			continue
+		}
+		state, ok := task.ParseState(word)
+		if !ok {
+			return refuse("bad_parameter", "state", "a state is one of scheduled, held, running, delivered, cancelled, expired, dead")
+		}
+		f.States = append(f.States, state)
+	}
+	if !f.heldOnly {
+		return nil
+	}
+	if f.heldOnly = !slices.Contains(f.States, task.Scheduled); f.heldOnly {
+		f.States = append(f.States, task.Scheduled)
+	}
+	return nil
+}
+
+// keep drops from a page what the store's filter cannot tell apart.
+func (f *chosen) keep(s *task.Settings, now task.Millis, page []*task.Task) []*task.Task {
+	if !f.heldOnly {
+		return page
+	}
+	return slices.DeleteFunc(page, func(t *task.Task) bool { return t.State == task.Scheduled && !isHeld(s, now, t) })
 }
 
 // dueBounds reads due_before and due_after. Tasks are due at whole
@@ -134,45 +176,46 @@ func dueBounds(f *task.Filter, q url.Values) error {
 }
 
 // page reads limit, cursor and include.
-func page(q url.Values) (task.Page, error) {
-	p := task.Page{Limit: defaultLimit, Bodies: q.Get("include") == "body"}
+func page(q url.Values) (p task.Page, err error) {
+	p.Bodies = q.Get("include") == "body"
 	if q.Has("include") && !p.Bodies {
 		return p, refuse("bad_parameter", "include", "there is include=body")
 	}
-	if q.Has("limit") {
-		n, err := strconv.Atoi(q.Get("limit"))
-		if err != nil || n < 1 || n > maxLimit {
-			return p, refuse("bad_parameter", "limit", "a limit is a number between 1 and 1000")
-		}
-		p.Limit = n
+	if p.Limit, err = limit(q); err != nil {
+		return p, err
 	}
 	if q.Has("cursor") {
-		var err error
-		if p.After, err = parseCursor(q.Get("cursor")); err != nil {
-			return p, err
-		}
+		p.After, err = parseCursor(q.Get("cursor"))
 	}
-	return p, nil
+	return p, err
 }
 
-// A cursor is opaque to clients: a format byte and the name to go on after.
-const cursorFormat = "1"
-
-func cursor(after string) string {
-	if after == "" {
-		return ""
+func limit(q url.Values) (int, error) {
+	if !q.Has("limit") {
+		return defaultLimit, nil
 	}
-	return base64.RawURLEncoding.EncodeToString([]byte(cursorFormat + after))
+	n, err := strconv.Atoi(q.Get("limit"))
+	if err != nil || n < 1 || n > maxLimit {
+		return 0, refuse("bad_parameter", "limit", "a limit is a number between 1 and 1000")
+	}
+	return n, nil
 }
 
-func parseCursor(c string) (string, error) {
-	b, err := base64.RawURLEncoding.DecodeString(c)
-	after, ok := strings.CutPrefix(string(b), cursorFormat)
-	if err == nil && ok {
-		err = task.ValidateName("", strings.ReplaceAll(after, "@", "."))
+// pageOf returns the part of items, which are in the order of their names, that
+// a request asks for, and the cursor behind it.
+func pageOf[T any](q url.Values, items []T, name func(T) string) (part []T, next string, err error) {
+	p, err := page(q)
+	if err != nil {
+		return nil, "", err
 	}
-	if err != nil || !ok {
-		return "", refuse("bad_cursor", "cursor", "a cursor is a page's next_cursor, unchanged")
+	from := 0
+	if p.After != "" {
+		from = sort.Search(len(items), func(i int) bool { return name(items[i]) > p.After })
 	}
-	return after, nil
+	part = items[from:]
+	if len(part) > p.Limit {
+		part = part[:p.Limit]
+		next = cursor(name(part[len(part)-1]))
+	}
+	return part, next, nil
 }

@@ -18,7 +18,7 @@ func (s *Server) replyTask(w http.ResponseWriter, r *request, status int, t wire
 // replyChange answers a mutation: without the body, which the client knows or
 // did not ask for.
 func (s *Server) replyChange(w http.ResponseWriter, r *request, status int, t *task.Task) {
-	shown := show(t.WithoutBody())
+	shown := r.show(t.WithoutBody())
 	shown.Durability = s.ledger.Durability()
 	if status == http.StatusCreated {
 		w.Header().Set("Location", tasksPath+"/"+t.Name)
@@ -27,7 +27,7 @@ func (s *Server) replyChange(w http.ResponseWriter, r *request, status int, t *t
 }
 
 // show returns t as the API shows it, with its body where that is loaded.
-func show(t *task.Task) wire.Task {
+func (r *request) show(t *task.Task) wire.Task {
 	shown := wire.Task{
 		TaskInput: wire.TaskInput{
 			Name:     t.Name,
@@ -47,6 +47,7 @@ func show(t *task.Task) wire.Task {
 		CancelRequested: t.CancelRequested,
 		BodySize:        t.Request.BodySize,
 		Reclaims:        t.Reclaims,
+		Traceparent:     t.Trace,
 		Attempts:        showAttempts(t.History),
 	}
 	if t.Relative {
@@ -57,11 +58,20 @@ func show(t *task.Task) wire.Task {
 	if t.ExpireAfter != 0 {
 		shown.ExpireAfter = t.ExpireAfter.String()
 	}
-	if t.FinishedAt != 0 {
-		shown.FinishedAt = showTime(t.FinishedAt)
+	if t.OnDead != "" {
+		shown.OnDead = &t.OnDead
+	}
+	shown.FinishedAt = showOptional(t.FinishedAt)
+	if isHeld(r.settings, now(), t) {
+		shown.State = held
 	}
 	showBody(&shown.HTTP, t.Request)
 	return shown
+}
+
+// isHeld reports whether t waits for its queue alone.
+func isHeld(s *task.Settings, now task.Millis, t *task.Task) bool {
+	return t.State == task.Scheduled && !t.Urgent && s.Queue(t.Namespace, t.Queue).Held(now)
 }
 
 // showBody shows a body the way it was given.
@@ -106,3 +116,11 @@ func showAttempts(history []task.Attempt) []wire.Attempt {
 }
 
 func showTime(m task.Millis) string { return wire.FormatTime(m.Time()) }
+
+// showOptional shows an instant that 0 is the absence of.
+func showOptional(m task.Millis) string {
+	if m == 0 {
+		return ""
+	}
+	return showTime(m)
+}

@@ -95,13 +95,13 @@ func noBody(r *http.Request) error {
 }
 
 // key returns the task that r's path names.
-func (s *Server) key(r *http.Request) (task.Key, error) {
+func (r *request) key() (task.Key, error) {
 	name := r.PathValue("name")
 	// Occurrences of a schedule have an @ in their names.
 	if err := task.ValidateName("name", strings.ReplaceAll(name, "@", ".")); err != nil {
 		return task.Key{}, err
 	}
-	return task.Key{Namespace: s.cfg.Namespace, Name: name}, nil
+	return task.Key{Namespace: r.namespace, Name: name}, nil
 }
 
 // header returns the only value of a header, "" where there is none.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -14,6 +15,13 @@ import (
 type route struct {
 	method, path string
 	serve        func(*Server, http.ResponseWriter, *request) error
+
+	// scope is what a token must allow. A route that has none and is not public
+	// is a programming error: New panics.
+	scope    task.Scope
+	operator bool // belongs to the whole server: the token must be an operator's
+	public   bool // needs no token, and is about no namespace
+	costly   bool // refused to other sites' pages although it changes nothing
 
 	id, summary, about string
 	tag                string
@@ -23,6 +31,8 @@ type route struct {
 	body    any     // a value of the body's type; nil: none
 	bodies  []string
 	replies []reply
+
+	optional bool // the body may be left out
 }
 
 // reply is what a route answers when all goes well.
@@ -32,16 +42,19 @@ type reply struct {
 	body   any    // a value of its type; nil: none
 	media  string // default: application/json
 	tagged bool   // has an ETag
+	placed bool   // has a Location
 }
 
 // shows is a reply that shows a task.
 func shows(status int, about string) reply {
-	return reply{status: status, about: about, body: wire.Task{}, tagged: true}
+	return reply{status: status, about: about, body: wire.Task{}, tagged: true, placed: status == http.StatusCreated}
 }
 
 // request is what a handler gets.
 type request struct {
 	*http.Request
+	caller
+	scope task.Scope // of its route
 	query url.Values
 }
 
@@ -54,33 +67,33 @@ const (
 )
 
 func routes() []route {
-	return slices.Concat(createRoutes(), taskRoutes(), filterRoutes(), otherRoutes())
+	return slices.Concat(createRoutes(), taskRoutes(), filterRoutes(), queueRoutes(), accessRoutes(), namespaceRoutes(), serverRoutes(), publicRoutes())
 }
 
 func createRoutes() []route {
 	created := shows(201, "Created, and durable. The repeat of a create with the same Idempotency-Key is answered with the task it made.")
 	return []route{
 		{
-			method: "POST", path: tasksPath, serve: (*Server).create, tag: "tasks",
+			method: "POST", path: tasksPath, serve: (*Server).create, scope: task.ScopeWrite, tag: "tasks",
 			id: "createTask", summary: "Create a task",
 			headers: []param{idempotencyHeader}, body: wire.TaskInput{}, replies: []reply{created},
 		},
 		{
-			method: "POST", path: tasksPath + "/batch", serve: (*Server).batch, tag: "tasks",
+			method: "POST", path: tasksPath + "/batch", serve: (*Server).batch, scope: task.ScopeWrite, tag: "tasks",
 			id: "createTasks", summary: "Create up to 1000 tasks",
 			about: "Not atomic: each item is created, or not, by itself, and has its result in the order of the items. " +
 				"At most 16 MiB. JSON that is broken refuses the whole; whatever else is wrong with an item refuses that item.",
 			body: batchInput{}, replies: []reply{{status: 200, about: "A result for each item.", body: wire.BatchReply{}}},
 		},
 		{
-			method: "PUT", path: taskPath, serve: (*Server).put, tag: "tasks",
+			method: "PUT", path: taskPath, serve: (*Server).put, scope: task.ScopeWrite, tag: "tasks",
 			id: "putTask", summary: "Create or replace a task",
 			about:   "Where an attempt of the old task is under way, the new one starts when that has settled, whatever its outcome.",
 			headers: []param{ifMatchHeader, ifNoneMatchHeader}, body: wire.TaskInput{},
 			replies: []reply{shows(200, "Replaced, and durable."), shows(201, "Created, and durable.")},
 		},
 		{
-			method: "POST", path: wire.Version + "/publish", serve: (*Server).publish, tag: "tasks",
+			method: "POST", path: wire.Version + "/publish", serve: (*Server).publish, scope: task.ScopeWrite, tag: "tasks",
 			id: "publish", summary: "Forward this request, later",
 			about: "The body, of any content type, and the headers of this request become the task's: a POST to url. Left behind are the headers " +
 				"of the connection, those no task may have, and what is between the caller and this server: Authorization, Cookie, Origin, Sec-*, Accept-Encoding, Idempotency-Key, Foliot-*. " +
@@ -95,36 +108,36 @@ func taskRoutes() []route {
 	conditions := []param{ifMatchHeader}
 	return []route{
 		{
-			method: "GET", path: taskPath, serve: (*Server).get, tag: "tasks",
+			method: "GET", path: taskPath, serve: (*Server).get, scope: task.ScopeRead, tag: "tasks",
 			id: "getTask", summary: "Read a task",
 			about:   "The entity tag counts what clients changed: attempts and the state they lead to do not change it. It serves If-Match; a read is always answered in full.",
 			query:   []param{waitParam},
 			replies: []reply{shows(200, "The task, with its body.")},
 		},
 		{
-			method: "PATCH", path: taskPath, serve: (*Server).patch, tag: "tasks",
+			method: "PATCH", path: taskPath, serve: (*Server).patch, scope: task.ScopeWrite, tag: "tasks",
 			id: "patchTask", summary: "Change some fields of a task",
 			about: "A merge patch (RFC 7396) in two respects more careful: labels and headers as a whole cannot be null, and a JSON body is replaced, not merged. " +
 				"While an attempt is under way its due time cannot change, and the rest counts from the next attempt on. A dead task stays dead.",
 			headers: conditions, body: wire.TaskPatch{}, bodies: []string{jsonType, mergePatchType}, replies: []reply{shows(200, "Changed, and durable.")},
 		},
 		{
-			method: "POST", path: taskPath + "/touch", serve: (*Server).touch, tag: "tasks",
+			method: "POST", path: taskPath + "/touch", serve: (*Server).touch, scope: task.ScopeWrite, tag: "tasks",
 			id: "touchTask", summary: "Make a task due its delay from now: a watchdog's heartbeat",
 			headers: conditions, replies: []reply{shows(200, "Due its delay from now, attempts back to 0.")},
 		},
 		{
-			method: "POST", path: taskPath + "/run", serve: (*Server).runNow, tag: "tasks",
+			method: "POST", path: taskPath + "/run", serve: (*Server).runNow, scope: task.ScopeWrite, tag: "tasks",
 			id: "runTask", summary: "Make a task due now",
 			headers: conditions, replies: []reply{shows(200, "Due now; it passes pause and rate, not concurrency.")},
 		},
 		{
-			method: "POST", path: taskPath + "/retry", serve: (*Server).retry, tag: "tasks",
+			method: "POST", path: taskPath + "/retry", serve: (*Server).retry, scope: task.ScopeWrite, tag: "tasks",
 			id: "retryTask", summary: "Give a dead task a new life",
 			headers: conditions, replies: []reply{shows(200, "Due now, attempts back to 0, with the same id.")},
 		},
 		{
-			method: "DELETE", path: taskPath, serve: (*Server).cancel, tag: "tasks",
+			method: "DELETE", path: taskPath, serve: (*Server).cancel, scope: task.ScopeWrite, tag: "tasks",
 			id: "cancelTask", summary: "Cancel a task",
 			headers: conditions,
 			replies: []reply{
@@ -141,38 +154,38 @@ func filterRoutes() []route {
 	bulk := []reply{{status: 200, about: "How many tasks were changed.", body: wire.BulkReply{}}}
 	return []route{
 		{
-			method: "GET", path: tasksPath, serve: (*Server).list, tag: "tasks",
+			method: "GET", path: tasksPath, serve: (*Server).list, scope: task.ScopeRead, tag: "tasks",
 			id: "listTasks", summary: "List tasks",
 			about:   "The order is not specified. A page may be short, or empty, and still have a next_cursor: at most 10,000 records are examined for one.",
 			query:   append(slices.Clone(filterParams), limitParam, cursorParam, includeParam),
 			replies: []reply{{status: 200, about: "A page of tasks.", body: wire.TaskList{}}},
 		},
 		{
-			method: "POST", path: tasksPath + "/cancel", serve: (*Server).cancelMany, tag: "tasks",
+			method: "POST", path: tasksPath + "/cancel", serve: (*Server).cancelMany, scope: task.ScopeWrite, tag: "tasks",
 			id: "cancelTasks", summary: "Cancel the tasks that match", about: about + "Without state: all that are not finished.",
 			query: append(slices.Clone(filterParams), allParam), replies: bulk,
 		},
 		{
-			method: "POST", path: tasksPath + "/retry", serve: (*Server).retryMany, tag: "tasks",
+			method: "POST", path: tasksPath + "/retry", serve: (*Server).retryMany, scope: task.ScopeWrite, tag: "tasks",
 			id: "retryTasks", summary: "Retry the dead tasks that match", about: about + "Without state: the dead ones, the only ones that can be.",
 			query: append(slices.Clone(filterParams), allParam), replies: bulk,
 		},
 	}
 }
 
-func otherRoutes() []route {
+func publicRoutes() []route {
 	return []route{
 		{
-			method: "GET", path: "/healthz", serve: (*Server).healthz, tag: "server",
+			method: "GET", path: "/healthz", serve: (*Server).healthz, public: true, tag: "server",
 			id: "healthz", summary: "Is the process alive?", replies: []reply{{status: 200, about: "It is.", body: wire.Health{}}},
 		},
 		{
-			method: "GET", path: "/readyz", serve: (*Server).readyz, tag: "server",
+			method: "GET", path: "/readyz", serve: (*Server).readyz, public: true, tag: "server",
 			id: "readyz", summary: "Does it take requests?",
 			about: "503 when the store stopped, or the server is stopping.", replies: []reply{{status: 200, about: "It does.", body: wire.Health{}}},
 		},
 		{
-			method: "GET", path: "/openapi.json", serve: (*Server).document, tag: "server",
+			method: "GET", path: "/openapi.json", serve: (*Server).document, public: true, tag: "server",
 			id: "openapi", summary: "This document", replies: []reply{{status: 200, about: "OpenAPI 3.1.", body: map[string]any{}}},
 		},
 	}
@@ -183,23 +196,40 @@ func otherRoutes() []route {
 func (s *Server) route(rs []route) *http.ServeMux {
 	mux := http.NewServeMux()
 	for _, r := range rs {
+		if !r.public && !r.scope.Valid() {
+			panic("api: " + r.method + " " + r.path + " does not say who may use it")
+		}
 		mux.Handle(r.method+" "+r.path, s.handler(r))
 	}
-	mux.Handle("GET /{$}", s.handler(route{serve: (*Server).root}))
+	mux.Handle("GET /{$}", s.handler(route{serve: (*Server).root, public: true}))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, s.unrouted(w, r)) })
 	return mux
 }
 
 func (s *Server) handler(rt route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		query, err := readQuery(r, rt.query)
-		if err == nil {
-			err = rt.serve(s, w, &request{Request: r, query: query})
-		}
-		if err != nil {
+		if err := s.serve(w, r, &rt); err != nil {
 			s.fail(w, r, err)
 		}
 	})
+}
+
+// serve asks who sent r before anything else of it is looked at.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt *route) error {
+	if rt.costly {
+		if err := s.guard.checkOrigin(r); err != nil {
+			return err
+		}
+	}
+	caller, err := s.admit(w, r, rt)
+	if err != nil {
+		return err
+	}
+	query, err := readQuery(r, rt.query)
+	if err != nil {
+		return err
+	}
+	return rt.serve(s, w, &request{Request: r, caller: caller, scope: rt.scope, query: query})
 }
 
 // unrouted says what is wrong with a request that no route takes: the path, or

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -17,15 +19,21 @@ import (
 // Ledger is what the API needs of a store.
 type Ledger interface {
 	task.Ledger
+	Settings() *task.Settings
+	Configure(ctx context.Context, now task.Millis, edits []task.Edit) ([]task.EditReply, error)
+	Counts(ctx context.Context) (map[task.QueueKey]task.Counts, error)
+	Audit(ctx context.Context, f task.AuditFilter, before uint64, limit int) (task.AuditPage, error)
 	Durability() string
 	Err() error
 }
 
-// Config is what an operator decides about the API. The zero Config works on
-// loopback.
+// Config is what an operator decides about the API, and what other parts of the
+// server have to say through it. The zero Config works on loopback.
+//
+// Until there is a first token (task.Settings.Secured) whoever reaches the
+// server may do everything: it must not be reached from beyond loopback then.
+// That is the caller's to see to.
 type Config struct {
-	// Namespace is whose tasks are served. Default: "default".
-	Namespace string
 	// BodyLimit bounds the body of one task, in bytes. Default: 256 KiB; at
 	// most 1 MiB, more is cut down to that.
 	BodyLimit int
@@ -35,21 +43,41 @@ type Config struct {
 	// connection came in on are always allowed; unspecified addresses are
 	// passed over, so that a listener's host can be given as it is.
 	AllowedHosts []string
+	// ClientAddr returns who sent a request: for the audit log, and for the limit
+	// of failed logins. Default: the other end of the connection. Behind a proxy
+	// that is the proxy, and all its clients share one limit.
+	ClientAddr func(*http.Request) netip.Addr
 	// Version is what the OpenAPI document and the health routes show.
 	// Default: "dev".
 	Version string
 	// Log is told of what went wrong here. Default: slog.Default().
 	Log *slog.Logger
+
+	// Observe is told of each request that was answered: the route's path as
+	// OpenAPI has it ("other" where none took it), the method, the status and how
+	// long it took. It must be quick. Default: nobody is told.
+	Observe func(route, method string, status int, d time.Duration)
+	// Trace returns the span that a request is served in, as a W3C traceparent,
+	// "" where there is none: tasks keep it. Default: the request's own.
+	Trace func(context.Context) string
+	// Backup writes a backup of the store. It may be called several times at
+	// once. Default: the server has none, and says so.
+	Backup func(context.Context, io.Writer) error
+	// Metrics serves /metrics. Default: the server has none, and says so.
+	Metrics http.Handler
+	// Live returns what the server is doing, of all namespaces. Default: the
+	// server does not tell.
+	Live func() wire.Live
 }
 
 func (c Config) withDefaults() Config {
-	if c.Namespace == "" {
-		c.Namespace = task.DefaultNamespace
-	}
 	if c.BodyLimit <= 0 {
 		c.BodyLimit = task.MaxBodyDefault
 	}
 	c.BodyLimit = min(c.BodyLimit, task.MaxBody)
+	if c.ClientAddr == nil {
+		c.ClientAddr = peer
+	}
 	if c.Version == "" {
 		c.Version = "dev"
 	}
@@ -67,7 +95,12 @@ type Server struct {
 	guard   *guard
 	mux     *http.ServeMux
 	openAPI func() []byte // built when first asked for
+	cursors sealer
+	started time.Time
 
+	logins  logins
+	uses    uses
+	rates   rates
 	waiting waiters
 	buffers sync.Pool // *bytes.Buffer, for requests and replies
 	stop    chan struct{}
@@ -78,7 +111,7 @@ type Server struct {
 // bound headers and whole requests in time (ReadHeaderTimeout, ReadTimeout);
 // routes that take longer by nature extend their own deadlines.
 func New(cfg Config, ledger Ledger) *Server {
-	s := &Server{cfg: cfg.withDefaults(), ledger: ledger, stop: make(chan struct{})}
+	s := &Server{cfg: cfg.withDefaults(), ledger: ledger, cursors: newSealer(), started: time.Now(), stop: make(chan struct{})}
 	s.guard = newGuard(s.cfg.AllowedHosts)
 	s.buffers.New = func() any { return new(bytes.Buffer) }
 	s.openAPI = sync.OnceValue(func() []byte { return s.describe(routes()) })
@@ -102,6 +135,11 @@ func (s *Server) Notify(keys ...task.Key) { s.waiting.notify(keys...) }
 // ServeHTTP answers one request. What a handler panics with is logged and
 // answered as an internal problem.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if s.cfg.Observe != nil {
+		seen := &observed{ResponseWriter: w}
+		w = seen
+		defer s.observe(r, seen, time.Now())
+	}
 	defer func() {
 		switch v := recover(); v {
 		case nil:

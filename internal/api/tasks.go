@@ -16,28 +16,33 @@ func (s *Server) create(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	defer s.release(buf)
-	spec, err := s.readSpec(buf.Bytes())
+	spec, err := s.readSpec(r, buf.Bytes())
 	if err != nil {
 		return err
 	}
 	at := now()
-	if err := s.complete(&spec, key, at); err != nil {
+	if err := s.complete(r, &spec, key, at); err != nil {
 		return err
 	}
 	return s.createSpec(w, r, at, spec, idempotency(key, []byte(tasksPath), buf.Bytes()))
 }
 
 // readSpec reads the task that a whole document is.
-func (s *Server) readSpec(data []byte) (task.Spec, error) {
+func (s *Server) readSpec(r *request, data []byte) (task.Spec, error) {
 	spec := task.DefaultSpec()
-	err := document(data, func(r *reader) error { return r.decodeTask(&spec, s.cfg.BodyLimit) })
+	err := document(data, func(rd *reader) error { return rd.decodeTask(&spec, r.defaults, s.cfg.BodyLimit) })
 	return spec, err
 }
 
-// complete gives spec its namespace and id, and a name where it has none, and
-// validates it.
-func (s *Server) complete(spec *task.Spec, idempotencyKey string, now task.Millis) error {
-	spec.Namespace = s.cfg.Namespace
+// defaults returns what a task in that queue has whose creator says nothing.
+func (r *request) defaults(queue string) task.Spec {
+	return r.settings.Queue(r.namespace, queue).Spec()
+}
+
+// complete gives spec its namespace, span and id, and a name where it has none,
+// and validates it.
+func (s *Server) complete(r *request, spec *task.Spec, idempotencyKey string, now task.Millis) error {
+	spec.Namespace, spec.Trace = r.namespace, s.trace(r.Request)
 	if idempotencyKey != "" && spec.Name == "" {
 		spec.ID = task.DeriveID(spec.Namespace, idempotencyKey)
 	} else {
@@ -60,6 +65,9 @@ func idempotency(key string, parts ...[]byte) *task.Idempotency {
 
 // createSpec creates a task and answers.
 func (s *Server) createSpec(w http.ResponseWriter, r *request, at task.Millis, spec task.Spec, idem *task.Idempotency) error {
+	if err := s.afford(w, r); err != nil {
+		return err
+	}
 	done, err := s.apply(r, at, task.Create{Spec: spec, Idempotency: idem})
 	if err != nil {
 		return err
@@ -78,7 +86,7 @@ func (s *Server) put(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	defer s.release(buf)
-	spec, err := s.readSpec(buf.Bytes())
+	spec, err := s.readSpec(r, buf.Bytes())
 	switch {
 	case err != nil:
 		return err
@@ -87,7 +95,10 @@ func (s *Server) put(w http.ResponseWriter, r *request) error {
 	}
 	spec.Name = key.Name
 	at := now()
-	if err := s.complete(&spec, "", at); err != nil {
+	if err := s.complete(r, &spec, "", at); err != nil {
+		return err
+	}
+	if err := s.afford(w, r); err != nil {
 		return err
 	}
 	done, err := s.apply(r, at, task.Replace{Spec: spec, If: cond})
@@ -103,7 +114,7 @@ func (s *Server) put(w http.ResponseWriter, r *request) error {
 }
 
 func (s *Server) get(w http.ResponseWriter, r *request) error {
-	key, err := s.key(r.Request)
+	key, err := r.key()
 	if err != nil {
 		return err
 	}
@@ -114,7 +125,7 @@ func (s *Server) get(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	s.replyTask(w, r, http.StatusOK, show(t), t.ETag())
+	s.replyTask(w, r, http.StatusOK, r.show(t), t.ETag())
 	return nil
 }
 
@@ -128,15 +139,36 @@ func (s *Server) patch(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	defer s.release(buf)
-	p := task.Patch{Key: key, If: cond}
-	if err := document(buf.Bytes(), func(rd *reader) error { return rd.decodePatch(&p, s.cfg.BodyLimit) }); err != nil {
+	p, defaults := task.Patch{Key: key, If: cond}, task.DefaultSpec()
+	if err := document(buf.Bytes(), func(rd *reader) error { return rd.decodePatch(&p, &defaults, s.cfg.BodyLimit) }); err != nil {
 		return err
+	}
+	if ofQueue(&p, &defaults) {
+		queue, err := s.queueOf(r, &p)
+		if err != nil {
+			return err
+		}
+		given{}.fill(&defaults, r.defaults(queue))
 	}
 	at := now()
 	if err := p.Validate(at); err != nil {
 		return err
 	}
 	return s.change(w, r, at, p)
+}
+
+// queueOf returns the queue that p's task will be in. Where p does not say, it is
+// the one it is in: should another change move it meanwhile, that counts as the
+// later of the two.
+func (s *Server) queueOf(r *request, p *task.Patch) (string, error) {
+	if p.Queue != nil {
+		return *p.Queue, nil
+	}
+	t, err := s.ledger.Get(r.Context(), p.Key)
+	if err != nil {
+		return "", err
+	}
+	return t.Queue, nil
 }
 
 func (s *Server) touch(w http.ResponseWriter, r *request) error {
@@ -169,7 +201,7 @@ func (s *Server) act(w http.ResponseWriter, r *request, what func(task.Key, task
 
 // target reads which task r is about, and in which version.
 func (s *Server) target(r *request) (task.Key, task.Precondition, error) {
-	key, err := s.key(r.Request)
+	key, err := r.key()
 	if err != nil {
 		return key, task.Precondition{}, err
 	}

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -20,11 +19,12 @@ func (s *Server) getLater(w http.ResponseWriter, r *request, key task.Key) error
 		return refuse("out_of_range", "wait", "a wait lies between 0s and 5m")
 	}
 	allow(w, r.Request, wait)
-	t, err := s.await(r.Context(), key, wait)
+	t, err := s.await(r, key, wait)
 	if err != nil {
 		return err
 	}
-	s.replyTask(w, r, http.StatusOK, show(t), t.ETag())
+	r.settings = s.ledger.Settings() // it may be held since
+	s.replyTask(w, r, http.StatusOK, r.show(t), t.ETag())
 	return nil
 }
 
@@ -45,8 +45,9 @@ const (
 )
 
 // await returns the task when it is finished or dead, and otherwise as it is
-// after wait, or when the server stops.
-func (s *Server) await(ctx context.Context, key task.Key, wait time.Duration) (*task.Task, error) {
+// after wait, or when the server stops. A caller whose token is revoked waits no longer.
+func (s *Server) await(r *request, key task.Key, wait time.Duration) (*task.Task, error) {
+	ctx := r.Context()
 	end := time.NewTimer(wait)
 	defer end.Stop()
 	look := time.NewTimer(latest)
@@ -55,6 +56,9 @@ func (s *Server) await(ctx context.Context, key task.Key, wait time.Duration) (*
 	for {
 		changed, leave := s.waiting.join(key) // before looking, so that no change falls between
 		t, err := s.ledger.Get(ctx, key)
+		if err == nil {
+			err = s.still(&r.caller)
+		}
 		if err != nil || over || t.State.Finished() || t.State == task.Dead {
 			leave()
 			return t, err

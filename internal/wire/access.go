@@ -24,7 +24,7 @@ type Token struct {
 	Token      string `json:"token,omitempty" doc:"In the reply to the create alone: keep it, it cannot be shown again."`
 }
 
-// TokenList is one page of tokens, in the order of their namespaces and ids.
+// TokenList is one page of tokens, in the order of their ids.
 type TokenList struct {
 	Tokens     []Token `json:"tokens" nullable:"false"`
 	NextCursor string  `json:"next_cursor,omitempty" doc:"Absent on the last page."`

@@ -1,0 +1,80 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+var auditParams = []param{
+	{name: "action", about: "Only that one: task.create, queue.pause, token.revoke …"},
+	{name: "target", about: "Only what was done to that name or id."},
+	{name: "by", about: "Only what that one did: token:<id>, anonymous, upkeep."},
+	{name: "from", about: "Not earlier than that.", format: "date-time"},
+	{name: "until", about: "Earlier than that.", format: "date-time"},
+}
+
+func (s *Server) audit(w http.ResponseWriter, r *request) error {
+	f, err := r.auditFilter()
+	if err != nil {
+		return err
+	}
+	n, err := limit(r.query)
+	if err != nil {
+		return err
+	}
+	var before uint64
+	if r.query.Has("cursor") {
+		if before, err = s.cursors.open(f.Namespace, r.query.Get("cursor")); err != nil {
+			return err
+		}
+	}
+	page, err := s.ledger.Audit(r.Context(), f, before, n)
+	if err != nil {
+		return err
+	}
+	reply := wire.AuditList{Entries: make([]wire.AuditEntry, len(page.Entries)), NextCursor: s.cursors.seal(f.Namespace, page.Next)}
+	for i, e := range page.Entries {
+		reply.Entries[i] = showEntry(e)
+	}
+	s.write(r.Context(), w, jsonType, http.StatusOK, reply)
+	return nil
+}
+
+// auditFilter reads what is wanted of the audit log: of r's namespace; for an
+// operator who named none, of all, and of the server itself.
+func (r *request) auditFilter() (f task.AuditFilter, err error) {
+	q := r.query
+	f = task.AuditFilter{Action: q.Get("action"), Target: q.Get("target"), By: q.Get("by")}
+	if !r.all {
+		f.Namespace = r.namespace
+	}
+	for _, name := range []string{"action", "target", "by"} {
+		if q.Has(name) && q.Get(name) == "" {
+			return f, refuse("bad_parameter", name, "a filter is not empty: leave it out")
+		}
+	}
+	if q.Has("from") {
+		t, err := parseTime("from", q.Get("from"))
+		if err != nil {
+			return f, err
+		}
+		f.From = task.CeilMillis(t)
+	}
+	if q.Has("until") {
+		t, err := parseTime("until", q.Get("until"))
+		if err != nil {
+			return f, err
+		}
+		f.Until = max(1, task.CeilMillis(t)) // 0 would be no bound; nothing happened before 1970
+	}
+	return f, nil
+}
+
+func showEntry(e task.AuditEntry) wire.AuditEntry {
+	return wire.AuditEntry{
+		At: showTime(e.At), By: e.By, Addr: e.Addr, Namespace: e.Namespace,
+		Action: e.Action, Target: e.Target, ID: e.ID, Version: e.Version, Detail: e.Detail,
+	}
+}

@@ -1,0 +1,231 @@
+package api
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// caller is who sent a request and whose tasks it is about.
+type caller struct {
+	settings  *task.Settings // one snapshot for all of the request
+	token     *task.AccessToken
+	addr      netip.Addr
+	namespace string
+	// all says that the caller is an operator who named no namespace: what lists
+	// the server's own records lists those of all.
+	all      bool
+	operator bool
+}
+
+// admit says who sent r, or refuses it. It looks at nothing of a request but
+// its headers, so that nobody without a token makes the server do more.
+func (s *Server) admit(w http.ResponseWriter, r *http.Request, rt *route) (caller, error) {
+	c := caller{settings: s.ledger.Settings(), namespace: task.DefaultNamespace, operator: true, all: true}
+	if rt.public {
+		return c, nil
+	}
+	c.addr = s.cfg.ClientAddr(r)
+	if c.settings.Secured() {
+		var err error
+		if c.token, err = s.login(w, r, c.settings, c.addr); err != nil {
+			return c, err
+		}
+		c.operator = c.token.Operator()
+		if err := permit(w, rt, c.token); err != nil {
+			return c, err
+		}
+	}
+	return c, c.choose(r)
+}
+
+// login returns the token that r shows.
+func (s *Server) login(w http.ResponseWriter, r *http.Request, settings *task.Settings, addr netip.Addr) (*task.AccessToken, error) {
+	if _, given := r.Header["Authorization"]; !given {
+		return nil, challenge(w, r, "", refuse("token_required", "Authorization", "this server wants a token: authorization: Bearer foliot_…"))
+	}
+	at := time.Now()
+	if wait := s.logins.wait(addr, at); wait > 0 {
+		closing(w, r)
+		return nil, waitFor(w, wait, refuse("too_many_logins", "Authorization", "too many tokens from this address were none of ours: wait before the next"))
+	}
+	hash, ok := bearer(r)
+	if !ok {
+		s.logins.failed(addr, at)
+		return nil, challenge(w, r, "invalid_token", refuse("token_malformed", "Authorization", "this is no token of ours: the header is Bearer and a token, which begins with "+task.TokenPrefix+" and may have a typing error"))
+	}
+	// The look-up is by hash: how long it takes tells nothing of the token.
+	now := task.CeilMillis(at)
+	token := settings.Token(hash, now)
+	if token == nil {
+		s.logins.failed(addr, at)
+		return nil, challenge(w, r, "invalid_token", invalidToken())
+	}
+	s.uses.note(token, now)
+	return token, nil
+}
+
+// bearer returns the hash of the token in r's only Authorization header, and
+// false where there cannot be one.
+func bearer(r *http.Request) (hash string, ok bool) {
+	values := r.Header["Authorization"]
+	if len(values) != 1 {
+		return "", false
+	}
+	scheme, token, ok := strings.Cut(values[0], " ")
+	if !ok || !strings.EqualFold(scheme, "Bearer") {
+		return "", false
+	}
+	return task.HashToken(strings.Trim(token, " "))
+}
+
+// permit checks that a token is good for a route.
+func permit(w http.ResponseWriter, rt *route, t *task.AccessToken) error {
+	switch {
+	case rt.operator && !t.Operator():
+		return refuse("operator_only", "Authorization", "this belongs to the whole server: it takes an operator's token")
+	case t.Scope < rt.scope:
+		w.Header().Set("WWW-Authenticate", `Bearer realm="foliot", error="insufficient_scope", scope="`+rt.scope.String()+`"`)
+		return refuse("insufficient_scope", "Authorization", "the token may "+t.Scope.String()+"; this takes one of scope "+rt.scope.String())
+	}
+	return nil
+}
+
+// choose sets the namespace that r is about: the token's, or the one that an
+// operator names. A token of another namespace is refused before it could tell
+// whether the one it names exists.
+func (c *caller) choose(r *http.Request) error {
+	name, err := header(r, wire.NamespaceHeader)
+	if err != nil {
+		return err
+	}
+	_, named := r.Header[wire.NamespaceHeader]
+	if !c.operator {
+		c.all, c.namespace = false, c.token.Namespace
+		if named && name != c.namespace {
+			return refuse("wrong_namespace", wire.NamespaceHeader, "the token belongs to another namespace: leave the header out")
+		}
+	} else if named {
+		c.all, c.namespace = false, name
+		if err := task.ValidateName(wire.NamespaceHeader, name); err != nil {
+			return err
+		}
+	}
+	if c.settings.Namespace(c.namespace) == nil {
+		return refuse("unknown_namespace", wire.NamespaceHeader, "there is no namespace of that name")
+	}
+	return nil
+}
+
+// still says, of a request that goes on for longer than a revocation may take,
+// whether its caller may still be served.
+func (s *Server) still(c *caller) error {
+	settings := s.ledger.Settings()
+	switch {
+	case c.token == nil && settings.Secured():
+		return refuse("token_required", "Authorization", "this server has begun to ask for tokens")
+	case c.token != nil && settings.Token(c.token.Hash, now()) == nil:
+		return invalidToken()
+	}
+	return nil
+}
+
+func invalidToken() error {
+	return refuse("token_invalid", "Authorization", "the token is not known here, or has expired, or was revoked")
+}
+
+// actor returns the caller as the audit log names it.
+func (c *caller) actor() task.Actor {
+	a := task.Actor{By: "anonymous"}
+	if c.token != nil {
+		a.By = "token:" + c.token.ID
+	}
+	if c.addr.IsValid() {
+		a.Addr = c.addr.String()
+	}
+	return a
+}
+
+// sees reports whether records of namespace are the caller's to list.
+func (c *caller) sees(namespace string) bool { return c.all || namespace == c.namespace }
+
+// Context returns the context in which changes are recorded as the caller's.
+func (r *request) Context() context.Context {
+	if r.scope <= task.ScopeRead { // nothing is changed
+		return r.Request.Context()
+	}
+	return task.WithActor(r.Request.Context(), r.actor())
+}
+
+// challenge says with err how one logs in here.
+func challenge(w http.ResponseWriter, r *http.Request, code string, err error) error {
+	value := `Bearer realm="foliot"`
+	if code != "" {
+		value += `, error="` + code + `"`
+	}
+	w.Header().Set("WWW-Authenticate", value)
+	closing(w, r)
+	return err
+}
+
+// closing ends the connection after a refusal, where net/http would read the
+// body of somebody we do not know to get to the next request.
+func closing(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength != 0 {
+		w.Header().Set("Connection", "close")
+	}
+}
+
+// waitFor says with err when to come again.
+func waitFor(w http.ResponseWriter, d time.Duration, err error) error {
+	w.Header().Set("Retry-After", strconv.FormatInt(int64(max(1, (d+time.Second-1)/time.Second)), 10))
+	return err
+}
+
+// peer returns the other end of r's connection.
+func peer(r *http.Request) netip.Addr {
+	if addr, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
+		return addr.Addr().Unmap().WithZone("")
+	}
+	host, _, _ := net.SplitHostPort(r.RemoteAddr)
+	addr, _ := netip.ParseAddr(host) // a socket that is no TCP has none: all of them are one
+	return addr.Unmap().WithZone("")
+}
+
+// uses knows when each token was used last. It holds an entry for each that was
+// used since the start. The zero value is ready.
+type uses struct {
+	byToken sync.Map // task.SettingKey to *atomic.Int64: Millis; 0: not since the last drain
+}
+
+func (u *uses) note(t *task.AccessToken, now task.Millis) {
+	key := t.Key()
+	at, ok := u.byToken.Load(key)
+	if !ok {
+		at, _ = u.byToken.LoadOrStore(key, new(atomic.Int64))
+	}
+	at.(*atomic.Int64).Store(int64(now))
+}
+
+// TokenUses returns, as edits for Registry.Configure, when the tokens that were
+// used since the last call were used last, and forgets it.
+func (s *Server) TokenUses() []task.Edit {
+	var edits []task.Edit
+	s.uses.byToken.Range(func(key, at any) bool {
+		if used := at.(*atomic.Int64).Swap(0); used != 0 {
+			k := key.(task.SettingKey)
+			edits = append(edits, task.UseToken{Namespace: k.Namespace, ID: k.Name, At: task.Millis(used)})
+		}
+		return true
+	})
+	return edits
+}

@@ -1,0 +1,73 @@
+package api
+
+import (
+	"github.com/foliot/foliot/internal/task"
+)
+
+// decodeQueue reads what is decided of a queue. Absent fields decide nothing.
+func (r *reader) decodeQueue(q *task.QueueSettings) error {
+	return r.object(func(key []byte) (err error) {
+		switch string(key) {
+		case "name":
+			err = r.sameName(q.Name)
+		case "rate":
+			q.Rate, err = r.float()
+		case "burst":
+			q.Burst, err = r.integer()
+		case "concurrency":
+			q.Concurrency, err = r.integer()
+		case "per_destination":
+			q.PerDestination, err = r.integer()
+		case "retry":
+			err = r.decodeDefaults(&q.Retry)
+		case "timeout":
+			q.Timeout, err = r.duration()
+		case "expire_after":
+			q.ExpireAfter, err = r.duration()
+		case "on_dead":
+			q.OnDead, err = r.text()
+		case "keep_finished":
+			q.KeepFinished, err = r.duration()
+		case "keep_dead":
+			q.KeepDead, err = r.duration()
+		case "paused", "paused_until", "purging", "version", "created_at", "counts":
+			err = refuse("unknown_field", "", "this is not set here; leave it out: a queue is paused, resumed and purged by routes of their own")
+		default:
+			err = refuse("unknown_field", "", "no such field")
+		}
+		return err
+	})
+}
+
+func (r *reader) decodeDefaults(d *task.RetryDefaults) error {
+	return r.object(func(key []byte) (err error) {
+		switch string(key) {
+		case "max_attempts":
+			d.MaxAttempts, err = pointed(r.integer())
+		case "min_backoff":
+			d.MinBackoff, err = pointed(r.duration())
+		case "max_backoff":
+			d.MaxBackoff, err = pointed(r.duration())
+		case "max_age":
+			d.MaxAge, err = pointed(r.duration())
+		default:
+			err = refuse("unknown_field", "", "no such field")
+		}
+		return err
+	})
+}
+
+func pointed[T any](v T, err error) (*T, error) { return &v, err }
+
+// decodePause reads until when a queue is paused.
+func (e *end) decodePause(r *reader) error {
+	return r.object(func(key []byte) error {
+		switch string(key) {
+		case "for":
+			return e.read(r, key, (*reader).ahead)
+		case "until":
+			return e.read(r, key, (*reader).later)
+		}
+		return refuse("unknown_field", "", "a pause has for (a duration) or until (a time), or neither")
+	})
+}

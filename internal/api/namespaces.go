@@ -1,0 +1,137 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+func (s *Server) listNamespaces(w http.ResponseWriter, r *request) error {
+	names := []string{task.DefaultNamespace}
+	for _, setting := range r.settings.List(task.NamespaceKind, "") {
+		names = append(names, setting.Key().Name)
+	}
+	slices.Sort(names)
+	part, next, err := pageOf(r.query, slices.Compact(names), func(name string) string { return name })
+	if err != nil {
+		return err
+	}
+	counts, err := s.totals(r)
+	if err != nil {
+		return err
+	}
+	reply := wire.NamespaceList{Namespaces: make([]wire.Namespace, len(part)), NextCursor: next}
+	for i, name := range part {
+		reply.Namespaces[i] = showNamespace(r.settings.Namespace(name), counts[name])
+	}
+	s.write(r.Context(), w, jsonType, http.StatusOK, reply)
+	return nil
+}
+
+// totals returns what there is in each namespace.
+func (s *Server) totals(r *request) (map[string]task.Counts, error) {
+	queues, err := s.ledger.Counts(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	totals := map[string]task.Counts{}
+	for key, c := range queues {
+		sum := totals[key.Namespace]
+		sum.Add(c)
+		totals[key.Namespace] = sum
+	}
+	return totals, nil
+}
+
+func (s *Server) getNamespace(w http.ResponseWriter, r *request) error {
+	name := r.PathValue("name")
+	if err := task.ValidateName("namespace", name); err != nil {
+		return err
+	}
+	return s.replyNamespace(w, r, http.StatusOK, name)
+}
+
+func (s *Server) putNamespace(w http.ResponseWriter, r *request) error {
+	n := task.NamespaceSettings{Name: r.PathValue("name")}
+	if err := task.ValidateName("namespace", n.Name); err != nil {
+		return err
+	}
+	cond, err := precondition(r.Request)
+	if err != nil {
+		return err
+	}
+	if err := s.readSetting(w, r, func(rd *reader) error { return rd.decodeNamespace(&n) }); err != nil {
+		return err
+	}
+	if _, err := s.configure(r, "namespace", task.PutNamespace{Settings: n, If: cond}); err != nil {
+		return err
+	}
+	return s.replyNamespace(w, r, putStatus(w, r, r.settings.Namespace(n.Name).Version), n.Name)
+}
+
+func (s *Server) deleteNamespace(w http.ResponseWriter, r *request) error {
+	name := r.PathValue("name")
+	if err := task.ValidateName("namespace", name); err != nil {
+		return err
+	}
+	if err := noBody(r.Request); err != nil {
+		return err
+	}
+	n := r.settings.Namespace(name)
+	totals, err := s.totals(r)
+	if err != nil {
+		return err
+	}
+	if c := totals[name]; n != nil && c.Total() > 0 {
+		return &task.BusyError{What: "namespace", Name: name, Why: fmt.Sprintf("it has %d tasks, the finished ones among them: cancel them, and wait until their retention ends", c.Total())}
+	}
+	if _, err := s.configure(r, "namespace", task.DropNamespace{Name: name}); err != nil {
+		return err
+	}
+	s.write(r.Context(), w, jsonType, http.StatusOK, showNamespace(n, task.Counts{}))
+	return nil
+}
+
+// replyNamespace answers with a namespace as it is now.
+func (s *Server) replyNamespace(w http.ResponseWriter, r *request, status int, name string) error {
+	n := r.settings.Namespace(name)
+	if n == nil {
+		return &task.MissingError{What: "namespace", Name: name}
+	}
+	totals, err := s.totals(r)
+	if err != nil {
+		return err
+	}
+	return s.replySetting(w, r, status, n.Version, n.ETag(), showNamespace(n, totals[name]))
+}
+
+// decodeNamespace reads the quotas of a namespace. Absent ones are none.
+func (r *reader) decodeNamespace(n *task.NamespaceSettings) error {
+	return r.object(func(key []byte) (err error) {
+		switch string(key) {
+		case "name":
+			err = r.sameName(n.Name)
+		case "max_pending":
+			n.MaxPending, err = r.int64()
+		case "max_bytes":
+			n.MaxBytes, err = r.int64()
+		case "create_rate":
+			n.CreateRate, err = r.float()
+		case "create_burst":
+			n.CreateBurst, err = r.integer()
+		default:
+			err = refuse("unknown_field", "", "no such field; there are max_pending, max_bytes, create_rate and create_burst")
+		}
+		return err
+	})
+}
+
+func showNamespace(n *task.NamespaceSettings, counts task.Counts) wire.Namespace {
+	return wire.Namespace{
+		NamespaceInput: wire.NamespaceInput{MaxPending: n.MaxPending, MaxBytes: n.MaxBytes, CreateRate: n.CreateRate, CreateBurst: n.CreateBurst},
+		Name:           n.Name, Version: n.Version, CreatedAt: showOptional(n.CreatedAt), Counts: showCounts(counts),
+	}
+}

@@ -1,0 +1,108 @@
+package api
+
+import (
+	"log/slog"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// cluster says which servers there are: this one, with its own store.
+func (s *Server) cluster(w http.ResponseWriter, r *request) error {
+	s.write(r.Context(), w, jsonType, http.StatusOK, wire.Cluster{
+		Nodes: []wire.Node{{
+			Version:   s.cfg.Version,
+			StartedAt: wire.FormatTime(s.started),
+			Uptime:    time.Since(s.started).Truncate(time.Second).String(),
+			Ready:     s.ready() == nil,
+		}},
+		Durability: s.ledger.Durability(),
+		Secured:    r.settings.Secured(),
+	})
+	return nil
+}
+
+func (s *Server) live(w http.ResponseWriter, r *request) error {
+	if s.cfg.Live == nil {
+		return unsupported("this server does not tell what it is doing")
+	}
+	l := s.cfg.Live()
+	if !r.operator {
+		l.Running, l.Slots, l.Late, l.Attempts = 0, 0, nil, nil
+	}
+	l.Queues = slices.DeleteFunc(slices.Clone(l.Queues), func(q wire.LiveQueue) bool { return !r.sees(q.Namespace) })
+	l.Destinations = slices.DeleteFunc(slices.Clone(l.Destinations), func(d wire.LiveDestination) bool { return !r.sees(d.Namespace) })
+	s.write(r.Context(), w, jsonType, http.StatusOK, l)
+	return nil
+}
+
+func (s *Server) metrics(w http.ResponseWriter, r *request) error {
+	if s.cfg.Metrics == nil {
+		return unsupported("this server has no metrics")
+	}
+	s.cfg.Metrics.ServeHTTP(w, r.Request)
+	return nil
+}
+
+// backup streams a backup. What goes wrong after the first byte breaks the
+// connection off, so that nobody takes a part for the whole.
+func (s *Server) backup(w http.ResponseWriter, r *request) error {
+	if s.cfg.Backup == nil {
+		return unsupported("this server's store has no backup")
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/x-tar")
+	h.Set("Content-Disposition", `attachment; filename="foliot-backup.tar"`)
+	out := &stream{w: w, rc: http.NewResponseController(w), still: func() error { return s.still(&r.caller) }}
+	err := s.cfg.Backup(r.Context(), out)
+	if err == nil {
+		_ = out.rc.SetWriteDeadline(time.Time{}) // the next request on the connection has its own, or none
+		return nil
+	}
+	if !out.begun {
+		h.Del("Content-Disposition")
+		return err
+	}
+	s.cfg.Log.LogAttrs(r.Context(), slog.LevelError, "backup broke off", slog.Any("error", err))
+	panic(http.ErrAbortHandler)
+}
+
+// stalled is how long a client may take nothing of a stream.
+const stalled = time.Minute
+
+// stream is a reply that takes as long as it takes, while it goes on and its
+// reader may still read it.
+type stream struct {
+	w     http.ResponseWriter
+	rc    *http.ResponseController
+	still func() error
+	begun bool
+}
+
+// Write implements io.Writer.
+func (s *stream) Write(b []byte) (int, error) {
+	if err := s.still(); err != nil {
+		return 0, err
+	}
+	_ = s.rc.SetWriteDeadline(time.Now().Add(stalled)) // a writer that has none needs none moved
+	s.begun = true
+	return s.w.Write(b)
+}
+
+func unsupported(detail string) error { return refuse("unsupported", "", detail) }
+
+// ready returns why no requests should come here, or nil.
+func (s *Server) ready() error {
+	select {
+	case <-s.stop:
+		return refuse("unavailable", "", "the server is stopping")
+	default:
+	}
+	if s.ledger.Err() != nil { // its text may name what only the operator should read
+		return task.ErrClosed
+	}
+	return nil
+}

@@ -1,0 +1,82 @@
+package api
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// anyProblem is the component that stands for each problem that has none of its own.
+const anyProblem = "Problem"
+
+// refusals returns the statuses of the problems that a route is worth describing
+// with: others come as they come to every route.
+func (r *route) refusals() []int {
+	if r.public {
+		return nil
+	}
+	list := []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable}
+	if strings.Contains(r.path, "{") || !r.operator {
+		list = append(list, http.StatusNotFound)
+	}
+	if r.method != http.MethodGet {
+		list = append(list, http.StatusConflict)
+	}
+	if r.body != nil {
+		list = append(list, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
+	}
+	has := func(p param) bool {
+		return slices.ContainsFunc(r.headers, func(h param) bool { return h.name == p.name })
+	}
+	if has(ifMatchHeader) {
+		list = append(list, http.StatusPreconditionFailed)
+	}
+	if has(idempotencyHeader) {
+		list = append(list, http.StatusUnprocessableEntity)
+	}
+	return list
+}
+
+// refusalName is what the component of a status is called: "NotFound".
+func refusalName(status int) string {
+	return strings.ReplaceAll(http.StatusText(status), " ", "")
+}
+
+func reference(name string) *huma.Response {
+	return &huma.Response{Ref: "#/components/responses/" + name}
+}
+
+// refusals returns the components that stand for problems.
+func (d describer) refusals() map[string]*huma.Response {
+	all := map[string]*huma.Response{anyProblem: d.refusal("Any other problem.", 0)}
+	for _, p := range problems {
+		name := refusalName(p.Status)
+		if all[name] == nil {
+			all[name] = d.refusal("code is one of", p.Status)
+		}
+		all[name].Description += " " + p.Code + ","
+	}
+	for _, r := range all {
+		if list, cut := strings.CutSuffix(r.Description, ","); cut {
+			r.Description = list + "."
+		}
+	}
+	return all
+}
+
+func (d describer) refusal(about string, status int) *huma.Response {
+	r := d.response(reply{about: about, body: wire.Problem{}, media: wire.ProblemType})
+	switch status {
+	case http.StatusUnauthorized:
+		r.Headers["WWW-Authenticate"] = textHeader("Bearer.")
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		r.Headers["Retry-After"] = &huma.Param{Description: "In seconds.", Schema: &huma.Schema{Type: huma.TypeInteger}}
+	case http.StatusMethodNotAllowed:
+		r.Headers["Allow"] = textHeader("The methods that the path takes.")
+	}
+	return r
+}

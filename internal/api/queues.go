@@ -1,0 +1,202 @@
+package api
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+func (s *Server) listQueues(w http.ResponseWriter, r *request) error {
+	counts, err := s.counts(r.Context(), r.namespace)
+	if err != nil {
+		return err
+	}
+	known := map[string]bool{}
+	for name := range counts {
+		known[name] = true
+	}
+	for _, setting := range r.settings.List(task.QueueKind, r.namespace) {
+		known[setting.Key().Name] = true
+	}
+	names, next, err := pageOf(r.query, slices.Sorted(maps.Keys(known)), func(name string) string { return name })
+	if err != nil {
+		return err
+	}
+	reply := wire.QueueList{Queues: make([]wire.Queue, len(names)), NextCursor: next}
+	for i, name := range names {
+		reply.Queues[i] = showQueue(r.settings.Queue(r.namespace, name), name, counts[name])
+	}
+	s.write(r.Context(), w, jsonType, http.StatusOK, reply)
+	return nil
+}
+
+// counts returns what there is in each queue of a namespace that has records.
+func (s *Server) counts(ctx context.Context, namespace string) (map[string]task.Counts, error) {
+	all, err := s.ledger.Counts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ours := map[string]task.Counts{}
+	for key, c := range all {
+		if key.Namespace == namespace && c.Total() > 0 {
+			ours[key.Queue] = c
+		}
+	}
+	return ours, nil
+}
+
+func (s *Server) getQueue(w http.ResponseWriter, r *request) error {
+	name, err := r.queueName()
+	if err != nil {
+		return err
+	}
+	counts, err := s.counts(r.Context(), r.namespace)
+	if err != nil {
+		return err
+	}
+	if _, used := counts[name]; !used && r.settings.Queue(r.namespace, name).Version == 0 {
+		return &task.MissingError{What: "queue", Name: name}
+	}
+	return s.replyQueue(w, r, http.StatusOK, name)
+}
+
+func (s *Server) putQueue(w http.ResponseWriter, r *request) error {
+	name, cond, err := r.queue()
+	if err != nil {
+		return err
+	}
+	q := task.QueueSettings{Namespace: r.namespace, Name: name}
+	if err := s.readSetting(w, r, func(rd *reader) error { return rd.decodeQueue(&q) }); err != nil {
+		return err
+	}
+	if _, err := s.configure(r, "queue", task.PutQueue{Queue: q, If: cond}); err != nil {
+		return err
+	}
+	return s.replyQueue(w, r, putStatus(w, r, r.settings.Queue(r.namespace, name).Version), name)
+}
+
+func (s *Server) deleteQueue(w http.ResponseWriter, r *request) error {
+	return s.editQueue(w, r, http.StatusOK, func(name string, cond task.Precondition) task.Edit {
+		return task.DropQueue{Namespace: r.namespace, Name: name, If: cond}
+	})
+}
+
+func (s *Server) resumeQueue(w http.ResponseWriter, r *request) error {
+	return s.editQueue(w, r, http.StatusOK, func(name string, _ task.Precondition) task.Edit {
+		return task.PauseQueue{Namespace: r.namespace, Name: name}
+	})
+}
+
+func (s *Server) purgeQueue(w http.ResponseWriter, r *request) error {
+	return s.editQueue(w, r, http.StatusAccepted, func(name string, _ task.Precondition) task.Edit {
+		return task.PurgeQueue{Namespace: r.namespace, Name: name}
+	})
+}
+
+// editQueue carries out an edit that is said by path and headers alone.
+func (s *Server) editQueue(w http.ResponseWriter, r *request, status int, what func(string, task.Precondition) task.Edit) error {
+	name, cond, err := r.queue()
+	if err != nil {
+		return err
+	}
+	if err := noBody(r.Request); err != nil {
+		return err
+	}
+	if _, err := s.configure(r, "queue", what(name, cond)); err != nil {
+		return err
+	}
+	return s.replyQueue(w, r, status, name)
+}
+
+func (s *Server) pauseQueue(w http.ResponseWriter, r *request) error {
+	name, err := r.queueName()
+	if err != nil {
+		return err
+	}
+	var until end
+	if err := s.readOptional(w, r, until.decodePause); err != nil {
+		return err
+	}
+	if _, err := s.configure(r, "queue", task.PauseQueue{Namespace: r.namespace, Name: name, Paused: true, Until: until.at}); err != nil {
+		return err
+	}
+	return s.replyQueue(w, r, http.StatusOK, name)
+}
+
+// queue reads which queue r is about, and in which version.
+func (r *request) queue() (string, task.Precondition, error) {
+	name, err := r.queueName()
+	if err != nil {
+		return name, task.Precondition{}, err
+	}
+	cond, err := precondition(r.Request)
+	return name, cond, err
+}
+
+func (r *request) queueName() (string, error) {
+	name := r.PathValue("queue")
+	return name, task.ValidateName("queue", name)
+}
+
+// replyQueue answers with a queue as it is now.
+func (s *Server) replyQueue(w http.ResponseWriter, r *request, status int, name string) error {
+	counts, err := s.counts(r.Context(), r.namespace)
+	if err != nil {
+		return err
+	}
+	q := r.settings.Queue(r.namespace, name)
+	return s.replySetting(w, r, status, q.Version, q.ETag(), showQueue(q, name, counts[name]))
+}
+
+// showQueue returns the queue of that name as the API shows it.
+func showQueue(q *task.QueueSettings, name string, counts task.Counts) wire.Queue {
+	at := now()
+	shown := wire.Queue{
+		QueueInput: wire.QueueInput{
+			Rate: q.Rate, Burst: q.Burst, Concurrency: q.Concurrency, PerDestination: q.PerDestination,
+			Retry: showDefaults(q.Retry), Timeout: showDuration(q.Timeout), ExpireAfter: showDuration(q.ExpireAfter), OnDead: q.OnDead,
+			KeepFinished: showDuration(q.KeepFinished), KeepDead: showDuration(q.KeepDead),
+		},
+		Name: name, Paused: q.PausedAt(at), Purging: q.PurgeBefore != 0,
+		Version: q.Version, CreatedAt: showOptional(q.CreatedAt), Counts: showCounts(counts),
+	}
+	if shown.Paused {
+		shown.PausedUntil = showOptional(q.PausedUntil)
+	}
+	return shown
+}
+
+// showDefaults shows what was decided of retries; nil where that is nothing.
+func showDefaults(d task.RetryDefaults) *wire.Retry {
+	if d == (task.RetryDefaults{}) {
+		return nil
+	}
+	text := func(d *time.Duration) string {
+		if d == nil {
+			return ""
+		}
+		return d.String()
+	}
+	return &wire.Retry{MaxAttempts: d.MaxAttempts, MinBackoff: text(d.MinBackoff), MaxBackoff: text(d.MaxBackoff), MaxAge: text(d.MaxAge)}
+}
+
+// showDuration shows a duration that 0 is the absence of.
+func showDuration(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return d.String()
+}
+
+func showCounts(c task.Counts) wire.Counts {
+	n := &c.States
+	return wire.Counts{
+		Scheduled: n[task.Scheduled], Running: n[task.Running], Delivered: n[task.Delivered],
+		Cancelled: n[task.Cancelled], Expired: n[task.Expired], Dead: n[task.Dead], Bytes: c.Bytes,
+	}
+}

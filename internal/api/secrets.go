@@ -1,0 +1,91 @@
+package api
+
+import (
+	"encoding/base64"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+func (s *Server) listSecrets(w http.ResponseWriter, r *request) error {
+	live := r.settings.Secrets(r.namespace, now())
+	reply := wire.SecretList{Secrets: make([]wire.Secret, len(live))}
+	for i, secret := range live {
+		reply.Secrets[i] = showSecret(secret)
+	}
+	s.write(r.Context(), w, jsonType, http.StatusOK, reply)
+	return nil
+}
+
+func (s *Server) createSecret(w http.ResponseWriter, r *request) error {
+	e := task.AddSecret{Namespace: r.namespace, ID: task.NewID(now())}
+	if err := s.readOptional(w, r, func(rd *reader) error { return rd.decodeSecret(&e) }); err != nil {
+		return err
+	}
+	if e.Secret == "" {
+		e.Secret = task.MintSecret()
+	}
+	if _, err := s.configure(r, "secret", e); err != nil {
+		return err
+	}
+	made := r.settings.Get(e.Target()).(*task.SigningSecret)
+	shown := showSecret(made)
+	shown.Secret = made.Secret
+	w.Header().Set("Location", secretsPath+"/"+made.ID)
+	s.write(r.Context(), w, jsonType, http.StatusCreated, shown)
+	return nil
+}
+
+func (s *Server) deleteSecret(w http.ResponseWriter, r *request) error {
+	if err := noBody(r.Request); err != nil {
+		return err
+	}
+	live, id := r.settings.Secrets(r.namespace, now()), r.PathValue("id")
+	i := slices.IndexFunc(live, func(secret *task.SigningSecret) bool { return secret.ID == id })
+	if i < 0 {
+		return &task.MissingError{What: "secret", Name: id}
+	}
+	if _, err := s.configure(r, "secret", task.DropSecret{Namespace: r.namespace, ID: id}); err != nil {
+		return err
+	}
+	s.write(r.Context(), w, jsonType, http.StatusOK, showSecret(live[i]))
+	return nil
+}
+
+// decodeSecret reads what secret is asked for.
+func (r *reader) decodeSecret(e *task.AddSecret) error {
+	return r.object(func(key []byte) (err error) {
+		switch string(key) {
+		case "secret":
+			e.Secret, err = r.secret()
+		case "overlap":
+			e.Overlap, err = r.ahead(0)
+		default:
+			err = refuse("unknown_field", "", "no such field; there are secret and overlap")
+		}
+		return err
+	})
+}
+
+// secret reads a signing secret of the client's own. Its error tells nothing of it.
+func (r *reader) secret() (string, error) {
+	text, err := r.text()
+	if err != nil {
+		return "", err
+	}
+	const shortest, longest = 24, 64 // Standard Webhooks
+	encoded, ok := strings.CutPrefix(text, task.SecretPrefix)
+	key, err := base64.StdEncoding.Strict().DecodeString(encoded)
+	if !ok || err != nil || strings.ContainsAny(encoded, "\r\n") || len(key) < shortest || len(key) > longest {
+		return "", refuse("bad_secret", "", "a signing secret is whsec_ and 24 to 64 bytes in base64: leave it out, and one is made")
+	}
+	return text, nil
+}
+
+// showSecret shows everything of a secret but itself.
+func showSecret(secret *task.SigningSecret) wire.Secret {
+	return wire.Secret{ID: secret.ID, CreatedAt: showTime(secret.CreatedAt), ExpiresAt: showOptional(secret.ExpiresAt)}
+}

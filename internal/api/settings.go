@@ -1,0 +1,141 @@
+package api
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// settingLimit bounds the body of a request that changes a setting: an on_dead
+// URL, any byte of it escaped, fits.
+const settingLimit = 64 << 10
+
+// configure carries out one edit and returns what it left behind. noun is what
+// it is about.
+func (s *Server) configure(r *request, noun string, e task.Edit) ([]task.SettingChange, error) {
+	replies, err := s.ledger.Configure(r.Context(), now(), []task.Edit{e})
+	if err != nil {
+		return nil, err
+	}
+	if err := replies[0].Err; errors.Is(err, task.ErrPrecondition) {
+		return nil, refuse("precondition_failed", "", "the "+noun+" is not in the version that the precondition names")
+	} else if err != nil {
+		return nil, err
+	}
+	r.settings = s.ledger.Settings()
+	return replies[0].Changes, nil
+}
+
+// readSetting reads a body that must be there.
+func (s *Server) readSetting(w http.ResponseWriter, r *request, decode func(*reader) error) error {
+	buf, err := s.readJSON(w, r.Request, settingLimit)
+	if err != nil {
+		return err
+	}
+	defer s.release(buf)
+	return document(buf.Bytes(), decode)
+}
+
+// readOptional is readSetting for a body that may be left out.
+func (s *Server) readOptional(w http.ResponseWriter, r *request, decode func(*reader) error) error {
+	if r.ContentLength == 0 || r.Header.Get("Content-Type") == "" && noBody(r.Request) == nil {
+		return nil
+	}
+	buf, err := s.readJSON(w, r.Request, settingLimit)
+	if err != nil {
+		return err
+	}
+	defer s.release(buf)
+	if len(bytes.TrimSpace(buf.Bytes())) == 0 {
+		return nil
+	}
+	return document(buf.Bytes(), decode)
+}
+
+// replySetting answers with a setting; one with a version has an entity tag.
+func (s *Server) replySetting(w http.ResponseWriter, r *request, status int, version uint64, etag string, shown any) error {
+	if version != 0 {
+		w.Header().Set("ETag", `"`+etag+`"`)
+	}
+	s.write(r.Context(), w, jsonType, status, shown)
+	return nil
+}
+
+// putStatus is 201 for the first version of a setting.
+func putStatus(w http.ResponseWriter, r *request, version uint64) int {
+	if version > 1 {
+		return http.StatusOK
+	}
+	w.Header().Set("Location", r.URL.EscapedPath())
+	return http.StatusCreated
+}
+
+// sameName reads a name in a body whose path has it already.
+func (r *reader) sameName(want string) error {
+	got, err := r.text()
+	if err == nil && got != want {
+		err = refuse("name_mismatch", "", "the path has the name: leave it out here, or give the same")
+	}
+	return err
+}
+
+// float reads a number.
+func (r *reader) float() (float64, error) {
+	if c := r.next(); c != '-' && (c < '0' || c > '9') {
+		return 0, r.mismatch("a number")
+	}
+	start := r.pos
+	if err := r.number(); err != nil {
+		return 0, err
+	}
+	f, err := strconv.ParseFloat(string(r.data[start:r.pos]), 64)
+	if err != nil {
+		return 0, refuse("out_of_range", "", "the number is out of range")
+	}
+	return f, nil
+}
+
+// int64 reads a whole number.
+func (r *reader) int64() (int64, error) {
+	n, err := r.integer()
+	return int64(n), err
+}
+
+// ahead reads a length of time, and returns when it ends.
+func (r *reader) ahead(now task.Millis) (task.Millis, error) {
+	d, err := r.duration()
+	switch {
+	case err != nil:
+		return 0, err
+	case d <= 0 || d > task.MaxDuration:
+		return 0, refuse("out_of_range", "", "it lies between 1ns and 100 years")
+	}
+	return now.Add(d), nil
+}
+
+// later reads an instant in the future.
+func (r *reader) later(now task.Millis) (task.Millis, error) {
+	at, err := r.instant()
+	if err == nil && (at <= now || at > now.Add(task.MaxDuration)) {
+		err = refuse("out_of_range", "", "it lies in the future, at most 100 years ahead")
+	}
+	return at, err
+}
+
+// end reads one of two fields, an instant and a duration, that say the same.
+type end struct {
+	at    task.Millis // 0: neither was given
+	field string
+}
+
+func (e *end) read(r *reader, key []byte, read func(*reader, task.Millis) (task.Millis, error)) (err error) {
+	if e.field != "" {
+		return refuse("two_times", "", "give either this or "+e.field+", not both")
+	}
+	e.field = string(key)
+	e.at, err = read(r, now())
+	return err
+}
