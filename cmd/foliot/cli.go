@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/alecthomas/kong"
 )
@@ -16,6 +17,7 @@ type cli struct {
 	Output string `short:"o" default:"text" enum:"text,json" env:"FOLIOT_OUTPUT" placeholder:"text|json" help:"How results are printed: text, or json, one object a line."`
 
 	Serve   serveCmd   `cmd:"" group:"server" help:"Run the server."`
+	Config  configCmd  `cmd:"" group:"server" help:"Print what the server would go by, and check it."`
 	Listen  listenCmd  `cmd:"" group:"server" help:"Receive callbacks and print them, to try things out."`
 	Add     addCmd     `cmd:"" group:"tasks" help:"Call this URL at this time."`
 	Get     getCmd     `cmd:"" group:"tasks" help:"Show one task and its attempts."`
@@ -84,13 +86,31 @@ func newParser(flags *cli, stdout, stderr io.Writer) *kong.Kong {
 		kong.Writers(stdout, stderr),
 		kong.Exit(func(int) { panic(helpShown{}) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, NoAppDescFormat: true, WrapUpperBound: 110}),
+		kong.ValueFormatter(helpOf),
 		kong.ExplicitGroups([]kong.Group{
 			{Key: "server", Title: "Server:"},
 			{Key: "tasks", Title: "Tasks:"},
 			{Key: "other", Title: "Other:"},
 			{Key: "filter", Title: "Filter:"},
+			{Key: "serve-file", Title: "Configuration:"},
+			{Key: "serve-listen", Title: "Clients and how they come in:"},
+			{Key: "serve-store", Title: "Tasks and how long they are kept:"},
+			{Key: "serve-deliver", Title: "Deliveries:"},
+			{Key: "serve-watch", Title: "Watching:"},
 		}),
+		kong.Bind(new(configValues)),
 	)
+}
+
+// helpOf returns a value's help with its default, where the text does not have it
+// already, and its variable.
+func helpOf(v *kong.Value) string {
+	if v.HasDefault && v.Default != "" && !v.IsBool() && !strings.Contains(v.Help, "(default: ") {
+		return kong.DefaultHelpValueFormatter(&kong.Value{
+			Help: strings.TrimSuffix(v.Help, ".") + fmt.Sprintf(" (default: %s).", v.Default), OrigHelp: v.OrigHelp, Tag: v.Tag,
+		})
+	}
+	return kong.DefaultHelpValueFormatter(v)
 }
 
 // helpAsFlag lets `foliot`, `foliot help` and `foliot help add` ask for help too.

@@ -3,9 +3,6 @@ package main
 import (
 	"fmt"
 	"log/slog"
-	"net"
-
-	"golang.org/x/net/netutil"
 
 	"github.com/foliot/foliot/internal/store/pebblestore"
 )
@@ -14,7 +11,7 @@ import (
 // finds none left has failed for good, whoever took them: so clients and
 // attempts get what remains beside it, and no more.
 type descriptors struct {
-	clients int // connections to the API; further ones wait in the listener's queue
+	clients int // connections to the API; for further ones the idlest go
 	slots   int // attempts under way; while it dials, one may hold two (IPv4 and IPv6 are tried side by side)
 	idle    int // connections kept open between attempts
 }
@@ -54,6 +51,3 @@ func budget(slots int, log *slog.Logger) (descriptors, error) {
 	}
 	return d, err
 }
-
-// limited bounds the connections that are taken from l.
-func (d descriptors) limited(l net.Listener) net.Listener { return netutil.LimitListener(l, d.clients) }

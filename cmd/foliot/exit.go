@@ -44,8 +44,13 @@ func (f *fault) Unwrap() error { return f.err }
 // badInput is the fault of what stands on the command line; what names the
 // flag or the argument.
 func badInput(what, format string, args ...any) error {
-	return &fault{exitUsage, fmt.Errorf("%s: %s", what, fmt.Sprintf(format, args...))}
+	return &fault{exitUsage, &inputError{what, fmt.Sprintf(format, args...)}}
 }
+
+// inputError is what is wrong with a flag or an argument.
+type inputError struct{ what, why string }
+
+func (e *inputError) Error() string { return e.what + ": " + e.why }
 
 // exitCode returns the code that tells scripts how err ended the command.
 func exitCode(err error) int {
@@ -88,5 +93,5 @@ func oneLine(err error) string {
 	if errors.Is(err, context.Canceled) {
 		return "interrupted"
 	}
-	return printable(shorten(strings.Join(strings.Fields(advised(err).Error()), " ")))
+	return printable(shorten(withoutSecrets(strings.Join(strings.Fields(advised(err).Error()), " "))))
 }

@@ -14,15 +14,27 @@ import (
 	"time"
 )
 
+// testConfig is a server in memory, on any port.
+func testConfig() serveConfig {
+	return serveConfig{addr: anyPort, bodyLimit: 256 << 10, concurrency: 1, idle: 2 * time.Minute}
+}
+
 // runNode runs a server in this process until the test ends, with what prepare
 // has changed of it.
 func runNode(t *testing.T, prepare func(*node)) *node {
 	t.Helper()
-	n, err := openNode(serveConfig{addr: anyPort, bodyLimit: 256 << 10, concurrency: 1}, slog.New(slog.DiscardHandler))
+	return runNodeWith(t, testConfig(), slog.New(slog.DiscardHandler), prepare)
+}
+
+func runNodeWith(t *testing.T, cfg serveConfig, log *slog.Logger, prepare func(*node)) *node {
+	t.Helper()
+	n, err := openNode(cfg, log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	prepare(n)
+	if prepare != nil {
+		prepare(n)
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- n.run(ctx) }()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -16,8 +17,10 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	for _, name := range []string{"FOLIOT_SERVER", "FOLIOT_OUTPUT", "FOLIOT_LISTEN", "FOLIOT_DATA", "FOLIOT_STORE", "FOLIOT_VERIFY_SECRET", "FOLIOT_TOKEN", "FOLIOT_TOKEN_FILE", "FOLIOT_NAMESPACE", "FOLIOT_CA_CERT"} {
-		_ = os.Unsetenv(name) // the developer's own settings
+	for _, setting := range os.Environ() { // the developer's own
+		if name, _, _ := strings.Cut(setting, "="); strings.HasPrefix(name, "FOLIOT_") {
+			_ = os.Unsetenv(name)
+		}
 	}
 	goleak.VerifyTestMain(m)
 }

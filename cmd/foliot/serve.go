@@ -5,65 +5,74 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/netip"
-	"path/filepath"
-	"strings"
 	"time"
 
-	"github.com/foliot/foliot/internal/task"
+	"github.com/alecthomas/kong"
 )
 
-type serveCmd struct {
-	Listen string `default:"127.0.0.1:8750" env:"FOLIOT_LISTEN" placeholder:"HOST:PORT" help:"Where to listen; port 0 takes a free one (default: 127.0.0.1:8750)."`
-	Data   string `default:"./foliot-data" env:"FOLIOT_DATA" placeholder:"DIR" help:"The directory that holds the tasks (default: ./foliot-data)."`
-	Store  string `env:"FOLIOT_STORE" placeholder:"STORE" help:"Another store than --data: memory: forgets everything when the server stops; a directory is the same as --data."`
+// serveFlags is the one definition of what can be said about a server: the
+// flags and their variables are made from it, the keys of the configuration
+// file, `foliot config`, completion, the man page and docs/configuration.md.
+// A default stands in its tag alone, never in its help.
+type serveFlags struct {
+	Config configFile `env:"FOLIOT_CONFIG" group:"serve-file" placeholder:"FILE" file:"-" help:"Read what is not said by a flag or a variable from this YAML file; its keys are the names of the flags."`
 
-	EgressAllow []string `env:"FOLIOT_EGRESS_ALLOW" placeholder:"CIDR" help:"Let tasks call these addresses, such as 10.0.0.0/8. The public internet is open; so is loopback, unless --insecure-listen or --host lets others in."`
-	Host        []string `env:"FOLIOT_HOST" placeholder:"NAME" help:"Answer requests for this host name too, as a proxy in front sends it. Addresses and localhost are always answered."`
-	BodyLimit   int      `default:"262144" env:"FOLIOT_BODY_LIMIT" placeholder:"BYTES" help:"The largest body of a task, at most 1048576 (default: 262144)."`
-	Concurrency int      `default:"1024" env:"FOLIOT_CONCURRENCY" placeholder:"N" help:"How many attempts may be under way at once (default: 1024)."`
+	Listen         string        `default:"127.0.0.1:8750" env:"FOLIOT_LISTEN" group:"serve-listen" placeholder:"HOST:PORT" help:"Where to listen; port 0 takes a free one. Beyond loopback there must be an access token first."`
+	Host           []string      `env:"FOLIOT_HOST" group:"serve-listen" placeholder:"NAME" help:"Answer requests for this host name too, as a proxy in front sends it. Addresses and localhost are always answered."`
+	TLSCert        string        `env:"FOLIOT_TLS_CERT" group:"serve-listen" placeholder:"FILE" help:"Speak TLS, and HTTP/2, with this certificate and those that it needs, in PEM. The file is read again when it changes, and on SIGHUP."`
+	TLSKey         string        `env:"FOLIOT_TLS_KEY" group:"serve-listen" placeholder:"FILE" help:"The private key of --tls-cert, in PEM."`
+	TLSClientCA    string        `env:"FOLIOT_TLS_CLIENT_CA" group:"serve-listen" placeholder:"FILE" help:"Answer only clients that show a certificate signed by one of these authorities, in PEM."`
+	TrustedProxy   []string      `env:"FOLIOT_TRUSTED_PROXY" group:"serve-listen" placeholder:"CIDR" help:"Believe the proxies at these addresses where a request comes from (Forwarded, X-Forwarded-For), and that they speak TLS to the clients."`
+	IdleTimeout    time.Duration `default:"2m" env:"FOLIOT_IDLE_TIMEOUT" group:"serve-listen" placeholder:"DURATION" help:"Close a client's connection after so long without a request. Behind a proxy: longer than the proxy waits."`
+	InsecureListen bool          `env:"FOLIOT_INSECURE_LISTEN" group:"serve-listen" help:"Listen beyond loopback without an access token, or without TLS: whoever reaches the port, or the network on the way, may read and create tasks."`
 
-	Grace          time.Duration `default:"20s" env:"FOLIOT_GRACE" placeholder:"DURATION" help:"How long attempts under way may go on after a signal to stop (default: 20s)."`
-	InsecureListen bool          `env:"FOLIOT_INSECURE_LISTEN" help:"Listen beyond loopback although there are no tokens yet: whoever reaches the port may create tasks and read their bodies."`
+	Data         string        `default:"./foliot-data" env:"FOLIOT_DATA" group:"serve-store" placeholder:"DIR" help:"The directory that holds the tasks."`
+	Store        string        `env:"FOLIOT_STORE" group:"serve-store" placeholder:"STORE" help:"Another store than --data: memory: forgets everything when the server stops; a directory is the same as --data."`
+	BodyLimit    int           `default:"262144" env:"FOLIOT_BODY_LIMIT" group:"serve-store" placeholder:"BYTES" help:"The largest body of a task, at most 1048576."`
+	KeepFinished time.Duration `default:"24h" env:"FOLIOT_KEEP_FINISHED" group:"serve-store" placeholder:"DURATION" help:"How long a task that was delivered, cancelled or expired can still be seen, unless its queue says otherwise."`
+	KeepDead     time.Duration `default:"720h" env:"FOLIOT_KEEP_DEAD" group:"serve-store" placeholder:"DURATION" help:"How long a dead task can still be seen and retried, unless its queue says otherwise."`
+	AuditKeep    time.Duration `default:"2160h" env:"FOLIOT_AUDIT_KEEP" group:"serve-store" placeholder:"DURATION" help:"How long the audit log keeps what was done, and by whom."`
 
-	LogFormat string `default:"text" enum:"text,json" env:"FOLIOT_LOG_FORMAT" placeholder:"text|json" help:"The form of the log on standard error (default: text)."`
-	LogLevel  string `default:"info" enum:"debug,info,warn,error" env:"FOLIOT_LOG_LEVEL" placeholder:"LEVEL" help:"debug, info, warn or error (default: info)."`
+	EgressAllow     []string      `env:"FOLIOT_EGRESS_ALLOW" group:"serve-deliver" placeholder:"CIDR" help:"Let tasks call these addresses, such as 10.0.0.0/8. The public internet is open; so is loopback, until there is a token or --listen, --host or --trusted-proxy let others in."`
+	EgressDeny      []string      `env:"FOLIOT_EGRESS_DENY" group:"serve-deliver" placeholder:"CIDR" help:"Keep tasks from calling these addresses, whatever else allows them."`
+	Concurrency     int           `default:"1024" env:"FOLIOT_CONCURRENCY" group:"serve-deliver" placeholder:"N" help:"How many attempts may be under way at once."`
+	BreakerFailures int           `default:"10" env:"FOLIOT_BREAKER_FAILURES" group:"serve-deliver" placeholder:"N" help:"Leave a destination alone for a while after so many failed attempts in a row; 0: never."`
+	BreakerMax      time.Duration `default:"5m" env:"FOLIOT_BREAKER_MAX" group:"serve-deliver" placeholder:"DURATION" help:"The longest time that such a destination is left alone, before one attempt finds out how it is."`
+	Grace           time.Duration `default:"20s" env:"FOLIOT_GRACE" group:"serve-deliver" placeholder:"DURATION" help:"How long attempts under way may go on after a signal to stop."`
+
+	Metrics      bool    `default:"true" negatable:"" env:"FOLIOT_METRICS" group:"serve-watch" help:"Serve Prometheus metrics at /metrics."`
+	OTLPEndpoint string  `env:"FOLIOT_OTLP_ENDPOINT" group:"serve-watch" placeholder:"URL" help:"Send traces to this OpenTelemetry collector, by OTLP over HTTP, such as http://127.0.0.1:4318."`
+	TraceSample  float64 `default:"1" env:"FOLIOT_TRACE_SAMPLE" group:"serve-watch" placeholder:"SHARE" help:"The share of traces that begin here and are sent, from 0 to 1. Those that began elsewhere go as was decided there."`
+	LogFormat    string  `default:"text" enum:"text,json" env:"FOLIOT_LOG_FORMAT" group:"serve-watch" placeholder:"text|json" help:"The form of the log on standard error."`
+	LogLevel     string  `default:"info" enum:"debug,info,warn,error" env:"FOLIOT_LOG_LEVEL" group:"serve-watch" placeholder:"LEVEL" help:"debug, info, warn or error. debug has a line for each request."`
 }
+
+type serveCmd struct{ serveFlags }
 
 // Help shows examples below the usage line.
 func (serveCmd) Help() string {
 	return `Runs the server until SIGTERM or SIGINT. Then it starts no more attempts, lets those under way end within --grace, and exits
 with 0; an attempt that does not end in time is made again after the next start. A second signal stops it at once.
 
+A flag goes before its variable, a variable before the file of --config, and that before the default. foliot config prints what
+comes of them.
+
 Examples:
 
     foliot serve
     foliot serve --data /var/lib/foliot --egress-allow 10.0.0.0/8,192.168.0.0/16
+    foliot serve --config /etc/foliot.yaml
+    foliot serve --listen 0.0.0.0:443 --tls-cert foliot.crt --tls-key foliot.key --host foliot.example
     foliot serve --listen 127.0.0.1:0 --store memory:`
 }
 
-// serveConfig is what the flags mean.
-type serveConfig struct {
-	addr        string
-	dir         string // "" keeps tasks in memory
-	allow       []netip.Prefix
-	hosts       []string
-	bodyLimit   int
-	concurrency int
-	grace       time.Duration
-}
-
-// maxConcurrency is more attempts than a process has descriptors for; room is
-// set aside for as many as are asked for.
-const maxConcurrency = 1_000_000
-
 // Run serves until ctx ends.
-func (c *serveCmd) Run(ctx context.Context, con *console) error {
-	cfg, err := c.config()
+func (c *serveCmd) Run(ctx context.Context, con *console, parsed *kong.Context, file *configValues) error {
+	cfg, err := c.meaning()
 	if err != nil {
-		return err
+		return originsOf(parsed, file).locate(err)
 	}
-	log := c.logger(con)
+	log := newLog(con.err, c.LogFormat, c.LogLevel)
 	// What net/http has to say of receivers goes through log, not beside it, and
 	// is no more than a detail: they would fill the log otherwise.
 	slog.SetLogLoggerLevel(slog.LevelDebug)
@@ -76,79 +85,6 @@ func (c *serveCmd) Run(ctx context.Context, con *console) error {
 	return n.run(ctx)
 }
 
-func (c *serveCmd) config() (cfg serveConfig, err error) {
-	cfg = serveConfig{hosts: c.Host, bodyLimit: c.BodyLimit, concurrency: c.Concurrency, grace: c.Grace}
-	if cfg.addr, err = listenAddr("--listen", c.Listen); err != nil {
-		return cfg, err
-	}
-	if !isLoopback(cfg.addr) && !c.InsecureListen {
-		return cfg, badInput("--listen", "%s is reached from other machines, and there are no tokens yet: listen on 127.0.0.1 behind a proxy that asks who it is, or pass --insecure-listen", cfg.addr)
-	}
-	if cfg.dir, err = c.directory(); err != nil {
-		return cfg, err
-	}
-	if cfg.allow, err = parsePrefixes("--egress-allow", c.EgressAllow); err != nil {
-		return cfg, err
-	}
-	for _, host := range c.Host {
-		if host == "" || strings.ContainsAny(host, "/?#@*, ") {
-			return cfg, badInput("--host", "%q is no host name, such as foliot.example", host)
-		}
-	}
-	switch {
-	case c.BodyLimit < 1 || c.BodyLimit > task.MaxBody:
-		return cfg, badInput("--body-limit", "%d does not lie between 1 and %d", c.BodyLimit, task.MaxBody)
-	case c.Grace < 0:
-		return cfg, badInput("--grace", "%v is negative", c.Grace)
-	case c.Concurrency < 1 || c.Concurrency > maxConcurrency:
-		return cfg, badInput("--concurrency", "%d does not lie between 1 and %d", c.Concurrency, maxConcurrency)
-	}
-	return cfg, nil
-}
-
-// directory returns where the tasks are, "" for memory.
-func (c *serveCmd) directory() (string, error) {
-	dir := c.Data
-	switch scheme, _, isURL := strings.Cut(c.Store, ":"); {
-	case c.Store == "memory:":
-		return "", nil
-	case isURL && len(scheme) > 1: // one letter is a Windows drive
-		return "", badInput("--store", "%q is no store of this version; it is memory: or a directory", c.Store)
-	case c.Store != "":
-		dir = c.Store
-	case dir == "":
-		return "", badInput("--data", "it needs a directory; --store memory: needs none")
-	}
-	return filepath.Abs(dir)
-}
-
-// parsePrefixes reads a flag's CIDRs; an address alone is a prefix of its own.
-func parsePrefixes(flag string, list []string) ([]netip.Prefix, error) {
-	var prefixes []netip.Prefix
-	for _, s := range list {
-		if addr, err := netip.ParseAddr(s); err == nil {
-			prefixes = append(prefixes, netip.PrefixFrom(addr, addr.BitLen()))
-			continue
-		}
-		p, err := netip.ParsePrefix(s)
-		if err != nil {
-			return nil, badInput(flag, "%q is no CIDR, such as 10.0.0.0/8", s)
-		}
-		prefixes = append(prefixes, p)
-	}
-	return prefixes, nil
-}
-
-func (c *serveCmd) logger(con *console) *slog.Logger {
-	var level slog.Level
-	_ = level.UnmarshalText([]byte(c.LogLevel)) // kong has checked the word
-	opts := &slog.HandlerOptions{Level: level}
-	if c.LogFormat == "json" {
-		return slog.New(slog.NewJSONHandler(con.err, opts))
-	}
-	return slog.New(slog.NewTextHandler(con.err, opts))
-}
-
 // serveReply is what -o json prints when the server is ready.
 type serveReply struct {
 	URL        string `json:"url"`
@@ -158,12 +94,16 @@ type serveReply struct {
 
 // greet says where the server listens, where its data is, and what to try.
 func (c *serveCmd) greet(con *console, n *node) {
-	url := "http://" + reachable(n.listener.Addr())
+	scheme := "http://"
+	if n.cfg.tls.cert != "" {
+		scheme = "https://"
+	}
+	url := scheme + reachable(n.listener.Addr())
 	if con.json {
 		_ = con.object(serveReply{URL: url, Data: n.cfg.dir, Durability: n.store.Durability()}) // whoever started it and went away does not read
 		return
 	}
-	con.sayf("listening on http://%s", n.listener.Addr())
+	con.sayf("listening on %s%s", scheme, n.listener.Addr())
 	if n.cfg.dir == "" {
 		con.sayf("tasks in memory: they are gone when the server stops")
 	} else {

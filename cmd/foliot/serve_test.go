@@ -285,7 +285,7 @@ func TestLoopbackIsClosedToTasksWhenOthersMayCreateThem(t *testing.T) {
 }
 
 func TestAFailedStoreStopsTheServer(t *testing.T) {
-	n, err := openNode(serveConfig{addr: anyPort, bodyLimit: 1}, slog.New(slog.DiscardHandler))
+	n, err := openNode(testConfig(), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

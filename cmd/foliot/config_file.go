@@ -1,0 +1,224 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+	"go.yaml.in/yaml/v3"
+)
+
+// configFile is the flag that names a configuration file.
+type configFile string
+
+// maxConfig is more than any configuration needs.
+const maxConfig = 1 << 20
+
+// BeforeResolve reads the file. kong calls it for the flag on the command line
+// and for its variable, of every command that has such a flag.
+func (configFile) BeforeResolve(ctx *kong.Context, trace *kong.Path, values *configValues) error {
+	command := ctx.Selected()
+	if command == nil || !slices.Contains(command.Flags, trace.Flag) {
+		return nil
+	}
+	path := string(ctx.FlagValue(trace.Flag).(configFile))
+	if path == "" {
+		return nil
+	}
+	data, err := readConfig(path)
+	if err != nil {
+		return fmt.Errorf("--config: %w", err)
+	}
+	read, err := parseConfig(path, data, fileFlags(command))
+	if err != nil {
+		return err // names the file itself
+	}
+	*values = read
+	ctx.AddResolver(values)
+	return nil
+}
+
+func readConfig(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(data) > maxConfig:
+		return nil, fmt.Errorf("%s is longer than %d bytes: is it a configuration?", path, maxConfig)
+	}
+	return data, nil
+}
+
+// fileFlags returns the flags of a command that a file may set, by name.
+func fileFlags(command *kong.Node) []*kong.Flag {
+	return slices.DeleteFunc(slices.Clone(command.Flags), func(f *kong.Flag) bool {
+		return f.Hidden || f.Name == "help" || f.Tag.Get("file") == "-"
+	})
+}
+
+// configValues is what a configuration file says: kong asks it for the flags
+// that the command line leaves open. The zero value says nothing.
+type configValues struct {
+	path string
+	keys map[string]configValue
+}
+
+type configValue struct {
+	line  int
+	value any // a string, or []any of strings for a list: as kong reads them
+}
+
+// Validate implements kong.Resolver: parseConfig has done so.
+func (v *configValues) Validate(*kong.Application) error { return nil }
+
+// Resolve implements kong.Resolver. A variable goes before the file; kong itself
+// would prefer the file.
+func (v *configValues) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	if variableOf(flag) != "" {
+		return nil, nil
+	}
+	return v.keys[flag.Name].value, nil
+}
+
+// variableOf returns the name of the variable that sets flag now, or "".
+func variableOf(flag *kong.Flag) string {
+	for _, name := range flag.Tag.Envs {
+		if _, ok := os.LookupEnv(name); ok {
+			return name
+		}
+	}
+	return ""
+}
+
+// parseConfig reads a configuration: one mapping from the names of flags to
+// their values. Errors name the file and the line.
+func parseConfig(path string, data []byte, flags []*kong.Flag) (configValues, error) {
+	values := configValues{path: path, keys: map[string]configValue{}}
+	root, err := parseDocument(data)
+	if err != nil {
+		return values, fmt.Errorf("%s: %w", path, err)
+	}
+	if root == nil {
+		return values, nil
+	}
+	at := func(n *yaml.Node, format string, args ...any) error {
+		return fmt.Errorf("%s:%d: %w", path, n.Line, fmt.Errorf(format, args...))
+	}
+	if root.Kind != yaml.MappingNode {
+		return values, at(root, "a configuration is a list of lines like `listen: 127.0.0.1:8750`")
+	}
+	for i := 0; i < len(root.Content); i += 2 {
+		key, node := root.Content[i], root.Content[i+1]
+		flag := findFlag(flags, key)
+		if flag == nil {
+			return values, at(key, "%s", unknownKey(key, flags))
+		}
+		if before, twice := values.keys[flag.Name]; twice {
+			return values, at(key, "%s stands in line %d already", flag.Name, before.line)
+		}
+		value, err := readValue(flag, node)
+		if err != nil {
+			return values, at(node, "%s: %w", flag.Name, err)
+		}
+		values.keys[flag.Name] = configValue{line: key.Line, value: value}
+	}
+	return values, nil
+}
+
+// parseDocument returns the one document's content, nil for an empty file.
+func parseDocument(data []byte) (*yaml.Node, error) {
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	var doc yaml.Node
+	if err := dec.Decode(&doc); errors.Is(err, io.EOF) {
+		return nil, nil
+	} else if err != nil {
+		return nil, plainYAML(err)
+	}
+	var second yaml.Node
+	if err := dec.Decode(&second); !errors.Is(err, io.EOF) {
+		if err != nil {
+			return nil, plainYAML(err)
+		}
+		return nil, fmt.Errorf("line %d: a second document begins; a configuration is one", second.Line)
+	}
+	if root := doc.Content[0]; root.Kind != yaml.ScalarNode || root.Tag != "!!null" {
+		return root, nil
+	}
+	return nil, nil
+}
+
+// plainYAML drops the library's name from its error.
+func plainYAML(err error) error { return errors.New(strings.TrimPrefix(err.Error(), "yaml: ")) }
+
+func findFlag(flags []*kong.Flag, key *yaml.Node) *kong.Flag {
+	if key.Kind != yaml.ScalarNode {
+		return nil
+	}
+	i := slices.IndexFunc(flags, func(f *kong.Flag) bool { return f.Name == key.Value })
+	if i < 0 {
+		return nil
+	}
+	return flags[i]
+}
+
+// unknownKey says so, and what was meant where that is easy to tell.
+func unknownKey(key *yaml.Node, flags []*kong.Flag) string {
+	said := fmt.Sprintf("there is no key %q", key.Value)
+	meant := strings.ReplaceAll(strings.ToLower(strings.TrimLeft(key.Value, "-")), "_", "-")
+	for _, f := range flags {
+		if f.Name == meant {
+			return said + fmt.Sprintf("; it is called %q", f.Name)
+		}
+	}
+	return said + "; `foliot config --example` prints them all"
+}
+
+// readValue returns what a node says for flag, as kong takes it, once it is
+// known that the flag can take it.
+func readValue(flag *kong.Flag, node *yaml.Node) (any, error) {
+	value, err := plainValue(flag, node)
+	if err != nil {
+		return nil, err
+	}
+	target := reflect.New(flag.Target.Type()).Elem()
+	scan := kong.Scan().PushTyped(value, kong.FlagValueToken)
+	if err := flag.Mapper.Decode(&kong.DecodeContext{Value: flag.Value, Scan: scan}, target); err != nil {
+		return nil, err
+	}
+	if flag.Enum != "" && !flag.EnumMap()[fmt.Sprint(value)] {
+		return nil, fmt.Errorf("%q is none of %s", value, strings.Join(flag.EnumSlice(), ", "))
+	}
+	return value, nil
+}
+
+func plainValue(flag *kong.Flag, node *yaml.Node) (any, error) {
+	switch {
+	case node.Kind == yaml.ScalarNode && node.Tag == "!!null":
+		return nil, errors.New("it has no value; leave the line out for the default")
+	case node.Kind == yaml.ScalarNode:
+		return node.Value, nil
+	case node.Kind != yaml.SequenceNode:
+		return nil, errors.New("it has one value, or a list of them")
+	case !flag.IsSlice():
+		return nil, errors.New("it has one value, not a list")
+	}
+	list := make([]any, 0, len(node.Content))
+	for _, item := range node.Content {
+		if item.Kind != yaml.ScalarNode || item.Tag == "!!null" {
+			return nil, fmt.Errorf("line %d: an entry of the list is no plain value", item.Line)
+		}
+		list = append(list, item.Value)
+	}
+	return list, nil
+}

@@ -1,0 +1,229 @@
+package main
+
+import (
+	"net"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// serveConfig is what the flags of serve mean, checked as far as that goes
+// without opening anything.
+type serveConfig struct {
+	addr     string
+	hosts    []string
+	tls      tlsFiles
+	proxies  []netip.Prefix // that may say for whom they ask
+	idle     time.Duration  // a connection without a request
+	insecure bool           // the operator takes the risk of listening as it is
+
+	dir       string // "" keeps tasks in memory
+	bodyLimit int
+	keep      task.Policy
+	auditKeep time.Duration
+
+	allow, deny     []netip.Prefix
+	concurrency     int
+	breakerFailures int // 0: no breaker
+	breakerMax      time.Duration
+	grace           time.Duration
+
+	metrics bool
+	otlp    string // "" traces nothing
+	sample  float64
+}
+
+// maxConcurrency is more attempts than a process has descriptors for; room is
+// set aside for as many as are asked for.
+const maxConcurrency = 1_000_000
+
+// meaning checks the flags. Errors: faults that name the flag.
+func (f *serveFlags) meaning() (cfg serveConfig, err error) {
+	cfg = serveConfig{
+		hosts: f.Host, tls: tlsFiles{cert: f.TLSCert, key: f.TLSKey, clientCA: f.TLSClientCA},
+		idle: f.IdleTimeout, insecure: f.InsecureListen,
+		bodyLimit: f.BodyLimit, keep: task.Policy{KeepFinished: f.KeepFinished, KeepDead: f.KeepDead}, auditKeep: f.AuditKeep,
+		concurrency: f.Concurrency, breakerFailures: f.BreakerFailures, breakerMax: f.BreakerMax, grace: f.Grace,
+		metrics: f.Metrics, otlp: f.OTLPEndpoint, sample: f.TraceSample,
+	}
+	if cfg.addr, err = listenAddr("--listen", f.Listen); err != nil {
+		return cfg, err
+	}
+	if cfg.dir, err = f.directory(); err != nil {
+		return cfg, err
+	}
+	for _, list := range []struct {
+		flag  string
+		texts []string
+		into  *[]netip.Prefix
+	}{
+		{"--trusted-proxy", f.TrustedProxy, &cfg.proxies},
+		{"--egress-allow", f.EgressAllow, &cfg.allow},
+		{"--egress-deny", f.EgressDeny, &cfg.deny},
+	} {
+		if *list.into, err = parsePrefixes(list.flag, list.texts); err != nil {
+			return cfg, err
+		}
+	}
+	for _, check := range []func() error{f.checkListening, f.checkDurations, f.checkNumbers, f.checkTracing} {
+		if err := check(); err != nil {
+			return cfg, err
+		}
+	}
+	return cfg, nil
+}
+
+// directory returns where the tasks are, "" for memory.
+func (f *serveFlags) directory() (string, error) {
+	dir := f.Data
+	switch scheme, _, isURL := strings.Cut(f.Store, ":"); {
+	case f.Store == "memory:":
+		return "", nil
+	case isURL && len(scheme) > 1: // one letter is a Windows drive
+		return "", badInput("--store", "%q is no store of this version; it is memory: or a directory", withoutSecrets(f.Store))
+	case f.Store != "":
+		dir = f.Store
+	case dir == "":
+		return "", badInput("--data", "it needs a directory; --store memory: needs none")
+	}
+	return filepath.Abs(dir)
+}
+
+// parsePrefixes reads CIDRs; an address alone is a prefix of its own.
+func parsePrefixes(flag string, list []string) ([]netip.Prefix, error) {
+	var prefixes []netip.Prefix
+	for _, s := range list {
+		if addr, err := netip.ParseAddr(s); err == nil && addr.Zone() == "" {
+			prefixes = append(prefixes, netip.PrefixFrom(addr, addr.BitLen()))
+			continue
+		}
+		p, err := netip.ParsePrefix(s)
+		if err != nil {
+			return nil, badInput(flag, "%q is no CIDR, such as 10.0.0.0/8", s)
+		}
+		prefixes = append(prefixes, p)
+	}
+	return prefixes, nil
+}
+
+func (f *serveFlags) checkListening() error {
+	for _, host := range f.Host {
+		if host == "" || strings.ContainsAny(host, "/?#@*, ") {
+			return badInput("--host", "%q is no host name, such as foliot.example", host)
+		}
+	}
+	switch {
+	case f.TLSCert == "" && f.TLSKey != "":
+		return badInput("--tls-key", "it needs --tls-cert, the certificate of this key")
+	case f.TLSCert != "" && f.TLSKey == "":
+		return badInput("--tls-cert", "it needs --tls-key, the key of this certificate")
+	case f.TLSClientCA != "" && f.TLSCert == "":
+		return badInput("--tls-client-ca", "it needs --tls-cert and --tls-key: only TLS asks clients for certificates")
+	}
+	return nil
+}
+
+func (f *serveFlags) checkDurations() error {
+	for _, d := range []struct {
+		flag        string
+		value       time.Duration
+		least, most time.Duration
+	}{
+		{"--idle-timeout", f.IdleTimeout, time.Second, 24 * time.Hour},
+		{"--keep-finished", f.KeepFinished, time.Second, task.MaxDuration},
+		{"--keep-dead", f.KeepDead, time.Second, task.MaxDuration},
+		{"--audit-keep", f.AuditKeep, time.Second, task.MaxDuration},
+		{"--breaker-max", f.BreakerMax, time.Second, 24 * time.Hour},
+	} {
+		if d.value < d.least || d.value > d.most {
+			return badInput(d.flag, "%v does not lie between %v and %v", d.value, d.least, d.most)
+		}
+	}
+	if f.Grace < 0 {
+		return badInput("--grace", "%v is negative", f.Grace)
+	}
+	return nil
+}
+
+func (f *serveFlags) checkNumbers() error {
+	for _, n := range []struct {
+		flag        string
+		value       int
+		least, most int
+	}{
+		{"--body-limit", f.BodyLimit, 1, task.MaxBody},
+		{"--concurrency", f.Concurrency, 1, maxConcurrency},
+		{"--breaker-failures", f.BreakerFailures, 0, 1_000_000},
+	} {
+		if n.value < n.least || n.value > n.most {
+			return badInput(n.flag, "%d does not lie between %d and %d", n.value, n.least, n.most)
+		}
+	}
+	return nil
+}
+
+func (f *serveFlags) checkTracing() error {
+	if !(f.TraceSample >= 0 && f.TraceSample <= 1) { // NaN is neither
+		return badInput("--trace-sample", "%v does not lie between 0 and 1", f.TraceSample)
+	}
+	if f.OTLPEndpoint == "" {
+		return nil
+	}
+	u, err := url.Parse(f.OTLPEndpoint)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return badInput("--otlp-endpoint", "%q is no URL of a collector, such as http://127.0.0.1:4318", withoutSecrets(f.OTLPEndpoint))
+	}
+	return nil
+}
+
+// private reports whether nobody but this machine's users can create tasks, as
+// long as there is no token: whoever may use one need not be here. They could
+// call loopback themselves; others must not through us.
+func (c *serveConfig) private() bool {
+	return isLoopback(c.addr) && len(c.hosts) == 0 && len(c.proxies) == 0
+}
+
+// checkOpen refuses to listen where others reach the server while it asks for
+// no token, or where the tokens would cross a network in the clear.
+func (c *serveConfig) checkOpen(secured bool) error {
+	switch {
+	case isLoopback(c.addr) || c.insecure:
+		return nil
+	case !secured && c.dir == "":
+		return badInput("--listen", "%s is reached from other machines, and a store in memory begins without an access token: listen on 127.0.0.1, give a directory by --data, or pass --insecure-listen", c.addr)
+	case !secured:
+		return badInput("--listen", "%s is reached from other machines, and there is no access token yet: make one with `foliot token create --data %s`, listen on 127.0.0.1, or pass --insecure-listen", c.addr, c.dir)
+	case c.tls.cert == "" && len(c.proxies) == 0:
+		return badInput("--listen", "tokens would reach %s unencrypted: give --tls-cert and --tls-key, name the proxy that speaks TLS in front by --trusted-proxy, or pass --insecure-listen", c.addr)
+	}
+	return nil
+}
+
+// checkUnopened is checkOpen before the store is opened, as far as it is clear
+// then: what does not exist holds no token, and is not made to find that out.
+func (c *serveConfig) checkUnopened() error {
+	if c.dir != "" {
+		if _, err := os.Stat(c.dir); err == nil {
+			return nil
+		}
+	}
+	return c.checkOpen(false)
+}
+
+// isLoopback reports whether a listen address is reached from this machine only.
+func isLoopback(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return false
+	}
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// origin is where a flag's value comes from.
+type origin struct {
+	Kind string // "flag", "environment", "file", "default"
+	Name string // of the variable, or the file and its line
+}
+
+// String returns the origin as people read it.
+func (o origin) String() string { return strings.TrimSpace(o.Kind + " " + o.Name) }
+
+// origins tells where the values of the selected command's flags come from.
+type origins struct {
+	parsed *kong.Context
+	file   *configValues
+}
+
+func originsOf(parsed *kong.Context, file *configValues) origins { return origins{parsed, file} }
+
+func (o origins) of(flag *kong.Flag) origin {
+	onLine := func(p *kong.Path) bool { return p.Flag == flag && !p.Resolved }
+	if slices.ContainsFunc(o.parsed.Path, onLine) {
+		return origin{Kind: "flag"}
+	}
+	if name := variableOf(flag); name != "" {
+		return origin{"environment", name}
+	}
+	if v, ok := o.file.keys[flag.Name]; ok {
+		return origin{"file", fmt.Sprintf("%s:%d", o.file.path, v.line)}
+	}
+	return origin{Kind: "default"}
+}
+
+// locate adds to what is wrong with a flag where its value stands, if that is
+// not the command line: what nobody typed is hard to find.
+func (o origins) locate(err error) error {
+	var input *inputError
+	if !errors.As(err, &input) {
+		return err
+	}
+	for _, flag := range o.parsed.Selected().Flags {
+		if "--"+flag.Name != input.what {
+			continue
+		}
+		if from := o.of(flag); from.Name != "" {
+			return &fault{exitUsage, &inputError{input.what, fmt.Sprintf("%s (%s)", input.why, from)}}
+		}
+	}
+	return err
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/foliot/foliot/idle"
+)
+
+const (
+	// connAge is how long a client's connection is used: those behind a balancer
+	// spread anew, and after a change of certificate none keeps the old one for long.
+	connAge = time.Hour
+	// ageGrace is how long an old connection waits for a last request, whose
+	// reply says goodbye. A close without one may cross a request on its way.
+	ageGrace = 30 * time.Second
+	// evictAfter is how long a new connection has for its first request before it
+	// may have to go: else a full server would close who has just come.
+	evictAfter = time.Second
+	// evictRetry is how often a full server looks for a connection that can go.
+	evictRetry = 50 * time.Millisecond
+)
+
+// connections are the clients' connections to the API: no more than there are
+// descriptors for, watched by package idle. A full server closes those that
+// nobody used for the longest time, a few at once so that the next ones find
+// room; a connection with a request under way is never closed for that.
+type connections struct {
+	group *idle.Group[net.Conn]
+	slots chan struct{} // has an element for each connection, and for the one that is awaited
+	batch int           // how many are closed to make room
+	going atomic.Bool   // the server stops: each reply is its connection's last
+}
+
+// watchConnections bounds the connections of srv, which must not serve yet, to
+// most. timeout is how long one may be without a request.
+func watchConnections(srv *http.Server, most int, timeout time.Duration) *connections {
+	c := &connections{slots: make(chan struct{}, most), batch: max(1, most/32)}
+	c.group = idle.New(idle.Config{AllIdle: timeout, MaxAge: connAge, Handshake: headerTimeout, Resolution: time.Second}, c.judge)
+	srv.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
+		return context.WithValue(ctx, connKey{}, clientOf(conn))
+	}
+	idle.HTTP(srv, c.group)
+	return c
+}
+
+// judge is asked by the group about a connection.
+func (c *connections) judge(conn net.Conn, why idle.Reason) idle.Verdict {
+	client := clientOf(conn)
+	switch {
+	case client == nil:
+	case why == idle.Age && !client.old.Swap(true):
+		return idle.KeepFor(ageGrace)
+	case why == idle.Evicted && time.Since(client.born) < evictAfter:
+		return idle.Keep
+	}
+	return idle.Close
+}
+
+// saysGoodbye has each reply that is its connection's last say so, which over
+// HTTP/2 becomes a GOAWAY: the client then begins no request that would be cut off.
+func (c *connections) saysGoodbye(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		client, _ := r.Context().Value(connKey{}).(*clientConn)
+		if c.going.Load() || c.full() || client != nil && client.old.Load() {
+			w.Header().Set("Connection", "close")
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (c *connections) full() bool { return len(c.slots) == cap(c.slots) }
+
+// leave makes every reply its connection's last, from now on.
+func (c *connections) leave() { c.going.Store(true) }
+
+// close forgets what is still watched; whoever shuts the server down closes it.
+func (c *connections) close() { c.group.Close() }
+
+// listen returns l with the bound on its connections.
+func (c *connections) listen(l net.Listener) net.Listener {
+	return &boundListener{Listener: l, conns: c, closed: make(chan struct{})}
+}
+
+// boundListener accepts while there is room, and makes room.
+type boundListener struct {
+	net.Listener
+	conns  *connections
+	closed chan struct{}
+	once   sync.Once // closes closed
+}
+
+// Accept waits for room and for a connection.
+func (l *boundListener) Accept() (net.Conn, error) {
+	if !l.conns.enter(l.closed) {
+		return nil, net.ErrClosed
+	}
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		<-l.conns.slots
+		return nil, err
+	}
+	return &clientConn{Conn: conn, born: time.Now(), leave: sync.OnceFunc(func() { <-l.conns.slots })}, nil
+}
+
+// Close ends Accept too where it waits for room.
+func (l *boundListener) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return l.Listener.Close()
+}
+
+// enter takes a slot, having closed others where none is free. It returns false
+// when closed is.
+func (c *connections) enter(closed <-chan struct{}) bool {
+	select {
+	case c.slots <- struct{}{}:
+		return true
+	default:
+	}
+	retry := time.NewTicker(evictRetry)
+	defer retry.Stop()
+	for {
+		c.group.EvictIdlest(c.batch)
+		select {
+		case c.slots <- struct{}{}:
+			return true
+		case <-closed:
+			return false
+		case <-retry.C:
+		}
+	}
+}
+
+// clientConn is a client's connection. It gives its slot back when it is closed.
+type clientConn struct {
+	net.Conn
+	born  time.Time
+	leave func()
+	old   atomic.Bool // its next reply is its last
+}
+
+// Close closes the connection. Twice is fine.
+func (c *clientConn) Close() error {
+	defer c.leave()
+	return c.Conn.Close()
+}
+
+type connKey struct{}
+
+// clientOf returns the connection beneath conn, or beneath its TLS; nil for one
+// that boundListener did not accept.
+func clientOf(conn net.Conn) *clientConn {
+	if secure, ok := conn.(interface{ NetConn() net.Conn }); ok {
+		conn = secure.NetConn()
+	}
+	client, _ := conn.(*clientConn)
+	return client
+}

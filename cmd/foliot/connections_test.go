@@ -1,0 +1,306 @@
+package main
+
+import (
+	"bufio"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// pipes is a listener whose connections stay within this process, so that time
+// can be fake.
+type pipes struct {
+	dialled chan net.Conn
+	closed  chan struct{}
+}
+
+func newPipes() *pipes { return &pipes{make(chan net.Conn), make(chan struct{})} }
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.dialled:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+func (p *pipes) Close() error   { close(p.closed); return nil }
+func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+// peer is the client's end of a connection.
+type peer struct {
+	net.Conn
+	t    *testing.T
+	read *bufio.Reader
+}
+
+func (p *pipes) dial(t *testing.T) *peer {
+	ours, theirs := net.Pipe()
+	p.dialled <- theirs
+	return &peer{ours, t, bufio.NewReader(ours)}
+}
+
+// get sends a request and returns the reply's header.
+func (p *peer) get() http.Header {
+	p.t.Helper()
+	p.ask()
+	return p.answer()
+}
+
+func (p *peer) ask() {
+	p.t.Helper()
+	if _, err := io.WriteString(p, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+		p.t.Errorf("send a request: %v", err)
+	}
+}
+
+func (p *peer) answer() http.Header {
+	p.t.Helper()
+	reply, err := http.ReadResponse(p.read, nil)
+	if err != nil {
+		p.t.Errorf("read a reply: %v", err)
+		return http.Header{}
+	}
+	_, _ = io.Copy(io.Discard, reply.Body)
+	reply.Body.Close()
+	if reply.Close {
+		reply.Header.Set("Connection", "close") // net/http takes it out
+	}
+	return reply.Header
+}
+
+// ended reads what comes, and then says that the connection has ended.
+func (p *peer) ended() <-chan struct{} {
+	end := make(chan struct{})
+	go func() {
+		defer close(end)
+		_, _ = io.Copy(io.Discard, p.read)
+	}()
+	return end
+}
+
+func isOver(end <-chan struct{}) bool {
+	select {
+	case <-end:
+		return true
+	default:
+		return false
+	}
+}
+
+// bed is a server of at most so many connections in a bubble of fake time.
+type bed struct {
+	*pipes
+	conns   *connections
+	release chan struct{} // a slow request waits for it
+}
+
+func inBubble(t *testing.T, most int, test func(*testing.T, *bed)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		b := &bed{pipes: newPipes(), release: make(chan struct{})}
+		srv := &http.Server{ReadHeaderTimeout: headerTimeout, IdleTimeout: -1}
+		b.conns = watchConnections(srv, most, 2*time.Minute)
+		srv.Handler = b.conns.saysGoodbye(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Slow") != "" {
+				<-b.release
+			}
+		}))
+		served := make(chan error, 1)
+		go func() { served <- srv.Serve(b.conns.listen(b.pipes)) }()
+		test(t, b)
+		srv.Close()
+		<-served
+		b.conns.close()
+	})
+}
+
+// dialSlow returns a connection with a request under way.
+func (b *bed) dialSlow(t *testing.T) *peer {
+	t.Helper()
+	c := b.dial(t)
+	if _, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: localhost\r\nSlow: 1\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestAnIdleConnectionIsClosedAndABusyOneIsNot(t *testing.T) {
+	inBubble(t, 10, func(t *testing.T, b *bed) {
+		idle, used, busy := b.dial(t), b.dial(t), b.dialSlow(t)
+		idle.get()
+		end := idle.ended()
+		for range 20 {
+			used.get()
+			time.Sleep(119 * time.Second)
+		}
+		synctest.Wait()
+		if !isOver(end) {
+			t.Error("a connection without a request is kept")
+		}
+		used.get()
+		close(b.release)
+		if busy.answer().Get("Date") == "" {
+			t.Error("a connection with a request under way was closed")
+		}
+	})
+}
+
+func TestAConnectionThatSaysNothingOrDripsItsHeaderIsClosed(t *testing.T) {
+	inBubble(t, 10, func(t *testing.T, b *bed) {
+		silent, drips := b.dial(t), b.dial(t)
+		ends := []<-chan struct{}{silent.ended(), drips.ended()}
+		_, _ = io.WriteString(drips, "GET / HTTP/1.1\r\n")
+		for i := range 12 {
+			time.Sleep(time.Second)
+			_, _ = fmt.Fprintf(drips, "X-%d: y\r\n", i)
+		}
+		synctest.Wait()
+		if !isOver(ends[0]) || !isOver(ends[1]) {
+			t.Errorf("closed: the silent one %v, the dripping one %v", isOver(ends[0]), isOver(ends[1]))
+		}
+	})
+}
+
+func TestAnOldConnectionEndsWithAReplyThatSaysSo(t *testing.T) {
+	inBubble(t, 10, func(t *testing.T, b *bed) {
+		c := b.dial(t)
+		began := time.Now()
+		for c.get().Get("Connection") != "close" {
+			if time.Since(began) > connAge+ageGrace {
+				t.Fatal("it goes on for ever")
+			}
+			time.Sleep(20 * time.Second)
+		}
+		if age := time.Since(began); age < connAge*9/10 {
+			t.Errorf("it ended at %v", age)
+		}
+		<-c.ended()
+	})
+}
+
+// The newcomer finds room at once, whatever those that came before do: those
+// that are silent or drip go, and those with a request under way stay.
+func TestAFullServerClosesTheIdlestForANewcomer(t *testing.T) {
+	const most = 64
+	inBubble(t, most, func(t *testing.T, b *bed) {
+		var busy []*peer
+		for range 8 {
+			busy = append(busy, b.dialSlow(t))
+		}
+		for i := range 500 {
+			switch c := b.dial(t); i % 3 {
+			case 0:
+				c.get()
+			case 1:
+				_, _ = io.WriteString(c, "GET / HT")
+			}
+			time.Sleep(2 * evictAfter / most)
+		}
+		began := time.Now()
+		if b.dial(t).get().Get("Date") == "" || time.Since(began) > 0 {
+			t.Errorf("a newcomer waited %v", time.Since(began))
+		}
+		if n := b.conns.group.Len(); n > most {
+			t.Errorf("%d connections are open", n)
+		}
+		close(b.release)
+		for _, c := range busy {
+			c.answer()
+		}
+	})
+}
+
+func TestAServerThatIsFullOfRequestsHasRoomWhenOneEnds(t *testing.T) {
+	inBubble(t, 4, func(t *testing.T, b *bed) {
+		for range 4 {
+			go b.dialSlow(t).answer()
+		}
+		synctest.Wait()
+		taken := make(chan struct{})
+		go func() {
+			defer close(taken)
+			b.dial(t).get()
+		}()
+		time.Sleep(time.Minute)
+		if isOver(taken) {
+			t.Fatal("a fifth connection was taken: the test proves nothing")
+		}
+		b.release <- struct{}{}
+		time.Sleep(2 * evictRetry)
+		if !isOver(taken) {
+			t.Error("there is still no room, though one request has ended")
+		}
+		close(b.release)
+		synctest.Wait()
+	})
+}
+
+func TestAServerThatStopsSaysGoodbyeOverHTTP2(t *testing.T) {
+	a := newAuthority(t)
+	n := secureNode(t, a, nil)
+	client := secureClient(t, a, func(c *tls.Config) {})
+	reused := func() (again bool) {
+		t.Helper()
+		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) { again = i.Reused }})
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+n.listener.Addr().String()+"/healthz", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reply, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reply.Body.Close()
+		if reply.ProtoMajor != 2 {
+			t.Fatal(reply.Proto)
+		}
+		return again
+	}
+	reused()
+	if !reused() {
+		t.Fatal("connections are not kept: the test proves nothing")
+	}
+	n.conns.leave()
+	reused() // is told
+	for deadline := time.Now().Add(testPatience); reused(); {
+		if time.Now().After(deadline) {
+			t.Fatal("the connection goes on")
+		}
+	}
+}
+
+func TestAListenerThatIsClosedLetsGoOfWhoWaitsForRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conns := watchConnections(new(http.Server), 1, time.Minute)
+		inner := newPipes()
+		l := conns.listen(inner)
+		go inner.dial(t)
+		c, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		failed := make(chan error)
+		go func() {
+			_, err := l.Accept()
+			failed <- err
+		}()
+		synctest.Wait()
+		l.Close()
+		if err := <-failed; err == nil {
+			t.Error("it accepted")
+		}
+		c.Close()
+		c.Close()
+		if len(conns.slots) != 0 {
+			t.Errorf("%d slots are taken", len(conns.slots))
+		}
+		conns.close()
+	})
+}

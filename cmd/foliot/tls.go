@@ -1,0 +1,182 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync/atomic"
+	"time"
+)
+
+// tlsFiles name what TLS needs, in PEM. No certificate: no TLS.
+type tlsFiles struct{ cert, key, clientCA string }
+
+const (
+	// reloadEvery is how often the files are looked at. They are read, not
+	// asked for their times: whoever replaces a directory behind a symbolic link
+	// changes the content and nothing else that could be trusted.
+	reloadEvery = 5 * time.Second
+	// expiresSoon is when the log begins to tell of a certificate's end, once a day.
+	expiresSoon = 14 * 24 * time.Hour
+)
+
+// certificates is the server's side of TLS: what the files held when they were
+// last in order. watch reads them again; handshakes go on meanwhile, and
+// connections keep what they began with.
+type certificates struct {
+	files tlsFiles
+	log   *slog.Logger
+
+	live   atomic.Pointer[liveTLS] // written by load, read by every handshake
+	broken atomic.Bool             // the files, as they are now, are of no use; for metrics
+
+	// Of the goroutine that loads: openNode's, and then watch's.
+	seen   [sha256.Size]byte // of the contents that were read last, in order or not
+	warned time.Time         // of the certificate's end
+}
+
+type liveTLS struct {
+	config   *tls.Config
+	notAfter time.Time
+}
+
+// loadCertificates reads the files. Errors: faults that name the flag.
+func loadCertificates(files tlsFiles, log *slog.Logger, now time.Time) (*certificates, error) {
+	c := &certificates{files: files, log: log}
+	content, err := c.read()
+	if err != nil {
+		return nil, err
+	}
+	live, err := content.parse(files)
+	if err != nil {
+		return nil, err
+	}
+	c.seen = content.sum()
+	c.live.Store(live)
+	c.remind(now)
+	return c, nil
+}
+
+// config returns what a server needs: each handshake gets what the files held last.
+func (c *certificates) config() *tls.Config {
+	return &tls.Config{
+		MinVersion:         tls.VersionTLS12,
+		NextProtos:         []string{"h2", "http/1.1"},
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return c.live.Load().config, nil },
+	}
+}
+
+// expiry returns when the certificate in use ends, and whether the files now
+// hold something else that is of no use.
+func (c *certificates) expiry() (notAfter time.Time, broken bool) {
+	return c.live.Load().notAfter, c.broken.Load()
+}
+
+// watch reads the files again every few seconds, and at once when hangup tells,
+// until ctx ends.
+func (c *certificates) watch(ctx context.Context, hangup <-chan os.Signal) {
+	tick := time.NewTicker(reloadEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			c.reload(time.Now(), false)
+		case <-hangup:
+			c.reload(time.Now(), true)
+		}
+	}
+}
+
+// reload takes what the files hold now, if it is in order. What is not is told
+// of once, and again whenever somebody asks; what was in use stays in use.
+func (c *certificates) reload(now time.Time, asked bool) {
+	defer c.remind(now)
+	content, err := c.read()
+	sum := content.sum()
+	if sum == c.seen && !asked {
+		return
+	}
+	c.seen = sum
+	var live *liveTLS
+	if err == nil {
+		live, err = content.parse(c.files)
+	}
+	if err == nil && now.After(live.notAfter) && now.Before(c.live.Load().notAfter) {
+		err = fmt.Errorf("--tls-cert: %s ended on %s, and the one in use has not", c.files.cert, live.notAfter.Format(time.RFC3339))
+	}
+	c.broken.Store(err != nil)
+	if err != nil {
+		c.log.Error("TLS goes on with the certificate it has: the new files are of no use", "error", err, "not_after", c.live.Load().notAfter)
+		return
+	}
+	c.live.Store(live)
+	c.warned = time.Time{}
+	c.log.Info("TLS has read its files again", "certificate", c.files.cert, "not_after", live.notAfter)
+}
+
+// remind tells once a day of an end that is near or past.
+func (c *certificates) remind(now time.Time) {
+	left := c.live.Load().notAfter.Sub(now)
+	if left > expiresSoon || now.Sub(c.warned) < 24*time.Hour {
+		return
+	}
+	c.warned = now
+	c.log.Warn("the TLS certificate ends soon, or has ended", "certificate", c.files.cert, "not_after", c.live.Load().notAfter)
+}
+
+// tlsContent is what the files hold.
+type tlsContent struct{ cert, key, clientCA []byte }
+
+// read returns what could be read, also beside an error.
+func (c *certificates) read() (content tlsContent, err error) {
+	for _, f := range []struct {
+		flag, path string
+		into       *[]byte
+	}{
+		{"--tls-cert", c.files.cert, &content.cert},
+		{"--tls-key", c.files.key, &content.key},
+		{"--tls-client-ca", c.files.clientCA, &content.clientCA},
+	} {
+		if f.path == "" {
+			continue
+		}
+		data, readErr := os.ReadFile(f.path)
+		*f.into = data
+		if readErr != nil && err == nil {
+			err = badInput(f.flag, "%v", readErr)
+		}
+	}
+	return content, err
+}
+
+func (t tlsContent) sum() [sha256.Size]byte {
+	return sha256.Sum256(bytes.Join([][]byte{t.cert, t.key, t.clientCA}, []byte{0}))
+}
+
+// parse returns the configuration of a server with these files.
+func (t tlsContent) parse(files tlsFiles) (*liveTLS, error) {
+	pair, err := tls.X509KeyPair(t.cert, t.key)
+	if err != nil {
+		return nil, badInput("--tls-cert", "%s and the key %s: %v", files.cert, files.key, err)
+	}
+	live := &liveTLS{notAfter: pair.Leaf.NotAfter, config: &tls.Config{
+		MinVersion:   tls.VersionTLS12,
+		NextProtos:   []string{"h2", "http/1.1"},
+		Certificates: []tls.Certificate{pair},
+	}}
+	if files.clientCA != "" {
+		live.config.ClientAuth = tls.RequireAndVerifyClientCert
+		live.config.ClientCAs = x509.NewCertPool()
+		if !live.config.ClientCAs.AppendCertsFromPEM(t.clientCA) {
+			return nil, badInput("--tls-client-ca", "%s holds no certificate in PEM", files.clientCA)
+		}
+	}
+	return live, nil
+}
