@@ -29,6 +29,7 @@ type cli struct {
 	Retry   retryCmd   `cmd:"" group:"tasks" help:"Give dead tasks a new life."`
 	Import  importCmd  `cmd:"" group:"tasks" help:"Create tasks from a file, one JSON object a line."`
 	Export  exportCmd  `cmd:"" group:"tasks" help:"Write tasks to a file that import reads."`
+	Bench   benchCmd   `cmd:"" group:"other" help:"Measure a server: create tasks, receive them, say how late they came."`
 	Version versionCmd `cmd:"" group:"other" help:"Print the version."`
 }
 

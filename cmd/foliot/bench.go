@@ -1,0 +1,257 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/foliot/foliot/client"
+)
+
+type benchCmd struct {
+	Tasks    int           `default:"1000" placeholder:"N" help:"How many tasks (default: 1000; at most 100000)."`
+	Over     time.Duration `default:"5s" placeholder:"DURATION" help:"They are due evenly over this long; 0s: all at once (default: 5s)."`
+	Queue    string        `default:"foliot-bench" placeholder:"QUEUE" help:"The queue to put them in, with the limits it has (default: foliot-bench)."`
+	Listen   string        `default:"127.0.0.1:0" placeholder:"HOST:PORT" help:"Where the callbacks are received (default: a free port on loopback)."`
+	Callback string        `placeholder:"URL" help:"The URL by which the server reaches --listen, where that is another machine."`
+}
+
+// Help shows examples below the usage line.
+func (benchCmd) Help() string {
+	return `Creates tasks that call this command, receives the callbacks, and says how fast they were created, how late they came, and whether any was
+lost, early or doubled. What it counts is what arrived here, not what the server says of itself; the clocks of the two machines count too where
+there are two. Tasks that are left when it is interrupted are cancelled.
+
+Exits with 1 when a task was lost, early or doubled.
+
+Examples:
+
+    foliot bench
+    foliot bench --tasks 20000 --over 10s
+    foliot bench --server https://foliot.internal --listen 10.0.0.7:9009 --callback http://10.0.0.7:9009`
+}
+
+const (
+	maxBench = 100_000
+	// benchLead lies between the last create and the first due time.
+	benchLead = time.Second
+	// benchPatience is how long after the last due time a callback is waited for.
+	benchPatience = 20 * time.Second
+)
+
+// benchReport is what bench prints with -o json.
+type benchReport struct {
+	Tasks         int     `json:"tasks"`
+	CreateSeconds float64 `json:"create_seconds"`
+	CreatesPerS   float64 `json:"creates_per_second"`
+	Arrived       int     `json:"arrived"`
+	Lost          int     `json:"lost"`
+	Early         int     `json:"early"`
+	Duplicates    int     `json:"duplicates"`
+	LateP50MS     float64 `json:"late_p50_ms"`
+	LateP99MS     float64 `json:"late_p99_ms"`
+	LateMaxMS     float64 `json:"late_max_ms"`
+}
+
+// Run measures.
+func (c *benchCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+	switch {
+	case c.Tasks < 1 || c.Tasks > maxBench:
+		return badInput("--tasks", "%d does not lie between 1 and %d", c.Tasks, maxBench)
+	case c.Over < 0 || c.Over > time.Hour:
+		return badInput("--over", "%v does not lie between 0s and 1h", c.Over)
+	}
+	addr, err := listenAddr("--listen", c.Listen)
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return listenError("--listen", addr, err)
+	}
+	target := &benchTarget{want: c.Tasks, all: make(chan struct{})}
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	served := make(chan error, 1)
+	go func() {
+		served <- serveUntil(serving, &http.Server{Handler: target, ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout, IdleTimeout: idleTimeout}, l)
+	}()
+	defer func() { stop(); <-served }()
+
+	url := c.Callback
+	if url == "" {
+		url = "http://" + reachable(l.Addr()) + "/"
+	}
+	return c.measure(ctx, con, api, target, url)
+}
+
+// measure creates the tasks, waits for them, and reports.
+func (c *benchCmd) measure(ctx context.Context, con *console, api *client.Client, target *benchTarget, url string) error {
+	run := strconv.FormatInt(time.Now().UnixMilli(), 36)
+	began := time.Now()
+	due, err := c.create(ctx, con, api, run, url)
+	defer c.clean(api, run)
+	if err != nil {
+		return err
+	}
+	report := benchReport{Tasks: c.Tasks, CreateSeconds: time.Since(began).Seconds()}
+	report.CreatesPerS = float64(c.Tasks) / report.CreateSeconds
+
+	bar := newProgress(con, "received", int64(c.Tasks))
+	patience := time.NewTimer(time.Until(due[len(due)-1].Add(benchPatience)))
+	defer patience.Stop()
+	look := time.NewTicker(200 * time.Millisecond)
+	defer look.Stop()
+	for seen, waiting := 0, true; waiting; {
+		select {
+		case <-target.all:
+			waiting = false
+		case <-patience.C:
+			waiting = false
+		case <-look.C:
+		case <-ctx.Done():
+			bar.done()
+			return context.Canceled
+		}
+		n := target.count()
+		bar.add(n-seen, int64(n-seen))
+		seen = n
+	}
+	bar.done()
+	target.judge(due, &report)
+	return report.print(con)
+}
+
+// create makes the tasks, and returns when each is due.
+func (c *benchCmd) create(ctx context.Context, con *console, api *client.Client, run, url string) ([]time.Time, error) {
+	due := make([]time.Time, c.Tasks)
+	specs := make([]client.Spec, c.Tasks)
+	// What cannot be created in time would be late from the start: the first due
+	// time leaves room for 5000 creates a second.
+	start := time.Now().Add(benchLead + time.Duration(c.Tasks)*time.Second/5000).Truncate(time.Millisecond)
+	for i := range specs {
+		due[i] = start.Add(c.Over * time.Duration(i) / time.Duration(c.Tasks)).Truncate(time.Millisecond)
+		specs[i] = client.Spec{
+			Name: fmt.Sprintf("bench-%s-%d", run, i), Queue: c.Queue, At: due[i],
+			Labels: map[string]string{"foliot-bench": run},
+			HTTP:   client.HTTP{URL: url},
+		}
+	}
+	con.notef("creating %d tasks; the first is due in %v", c.Tasks, time.Until(start).Round(100*time.Millisecond))
+	results, err := api.Tasks.CreateBatch(ctx, specs)
+	if err != nil {
+		return due, err
+	}
+	for i, r := range results {
+		if r.Err != nil {
+			return due, fmt.Errorf("create %s: %w", specs[i].Name, r.Err)
+		}
+	}
+	return due, nil
+}
+
+// clean cancels what is left, also after an interrupt. What it cannot cancel
+// fails against a receiver that is gone: that the queue's retries end.
+func (c *benchCmd) clean(api *client.Client, run string) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	_, _ = api.Tasks.CancelMany(ctx, client.Filter{
+		Queue: c.Queue, Labels: map[string]string{"foliot-bench": run},
+		States: []client.State{client.Scheduled, client.Running, client.Dead},
+	})
+}
+
+// benchTarget receives the callbacks.
+type benchTarget struct {
+	want int
+	all  chan struct{} // closed when each task has arrived once
+
+	mu       sync.Mutex // guards everything below
+	arrivals []benchArrival
+	first    map[int]bool
+}
+
+type benchArrival struct {
+	task int
+	at   time.Time
+}
+
+func (b *benchTarget) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	at := time.Now()
+	name := r.Header.Get("Foliot-Task")
+	i, err := strconv.Atoi(name[strings.LastIndexByte(name, '-')+1:])
+	if err != nil || i < 0 || i >= b.want || !strings.HasPrefix(name, "bench-") {
+		w.WriteHeader(http.StatusGone) // not ours: from a run before
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.first == nil {
+		b.first = make(map[int]bool, b.want)
+	}
+	b.arrivals = append(b.arrivals, benchArrival{i, at})
+	if !b.first[i] {
+		b.first[i] = true
+		if len(b.first) == b.want {
+			close(b.all)
+		}
+	}
+}
+
+func (b *benchTarget) count() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.first)
+}
+
+// judge compares what arrived with when it was due.
+func (b *benchTarget) judge(due []time.Time, r *benchReport) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	seen := make([]bool, len(due))
+	var late []time.Duration
+	for _, a := range b.arrivals {
+		switch d := a.at.Sub(due[a.task]); {
+		case seen[a.task]:
+			r.Duplicates++
+			continue
+		case d < 0:
+			r.Early++
+			fallthrough
+		default:
+			seen[a.task] = true
+			late = append(late, d)
+		}
+	}
+	r.Arrived = len(late)
+	r.Lost = len(due) - len(late)
+	slices.Sort(late)
+	at := func(p float64) float64 {
+		if len(late) == 0 {
+			return 0
+		}
+		return float64(late[min(int(p*float64(len(late))), len(late)-1)].Microseconds()) / 1000
+	}
+	r.LateP50MS, r.LateP99MS, r.LateMaxMS = at(0.50), at(0.99), at(1)
+}
+
+func (r *benchReport) print(con *console) error {
+	if con.json {
+		if err := con.object(r); err != nil {
+			return err
+		}
+	} else {
+		con.sayf("created   %d in %.2f s, %.0f a second", r.Tasks, r.CreateSeconds, r.CreatesPerS)
+		con.sayf("arrived   %d; lost %d, early %d, duplicates %d", r.Arrived, r.Lost, r.Early, r.Duplicates)
+		con.sayf("lateness  p50 %.1f ms, p99 %.1f ms, max %.1f ms", r.LateP50MS, r.LateP99MS, r.LateMaxMS)
+	}
+	if r.Lost+r.Early+r.Duplicates > 0 {
+		return fmt.Errorf("%d tasks lost, %d early, %d duplicates: `foliot ls --queue` and the server's log tell what became of them", r.Lost, r.Early, r.Duplicates)
+	}
+	return nil
+}
