@@ -94,6 +94,22 @@ func TestAScrapeLooksIntoABoundedNumberOfLanes(t *testing.T) {
 	}
 }
 
+func TestAQueueOfManyLanesHidesNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		due := task.FloorMillis(time.Now()).Add(-time.Minute)
+		var heads []task.LaneHead
+		for i := range 2 * overdueLanes {
+			heads = append(heads, task.LaneHead{Lane: lane("noisy", i), Due: due})
+		}
+		heads = append(heads, task.LaneHead{Lane: lane("quiet", 0), Due: due})
+		m := New(Config{Settings: configured(queueNamed("default", "noisy"), queueNamed("default", "quiet"))})
+		m.Ask(Sources{Index: &index{heads: heads, entries: map[task.Lane]task.Entry{lane("quiet", 0): {Lane: lane("quiet", 0), Due: due}}}})
+		if got := value(t, m, "foliot_oldest_overdue_seconds", "queue", "quiet"); got != 60 {
+			t.Errorf("%v, want 60", got)
+		}
+	})
+}
+
 func TestASourceThatFailsHidesNoOther(t *testing.T) {
 	var log bytes.Buffer
 	m := New(Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})

@@ -23,18 +23,14 @@ func (c *children[K, V]) get(key K) *V {
 	return nil
 }
 
-// add returns the series of key, made by make where there are none, or nil
-// where there are as many as limit already. It copies the map: it is for keys
-// of which there are few.
-func (c *children[K, V]) add(key K, limit int, make func() *V) *V {
+// add returns the series of key, made by make where there are none. It copies
+// the map: it is for keys of which there are few.
+func (c *children[K, V]) add(key K, make func() *V) *V {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	old := c.all()
 	if v := old[key]; v != nil {
 		return v
-	}
-	if len(old) >= limit {
-		return nil
 	}
 	next := maps.Clone(old)
 	if next == nil {
@@ -44,6 +40,9 @@ func (c *children[K, V]) add(key K, limit int, make func() *V) *V {
 	c.m.Store(&next)
 	return next[key]
 }
+
+// len returns how many keys have series.
+func (c *children[K, V]) len() int { return len(c.all()) }
 
 // all returns what there is, for reading only.
 func (c *children[K, V]) all() map[K]*V {

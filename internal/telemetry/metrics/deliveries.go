@@ -1,8 +1,6 @@
 package metrics
 
 import (
-	"math"
-
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/foliot/foliot/internal/task"
@@ -156,18 +154,15 @@ func (d *deliveries) of(namespace, name string) *queue {
 // which it makes where there are none yet.
 func (d *deliveries) fold(key task.QueueKey) (task.QueueKey, *queue) {
 	key = d.apart(key)
-	if q := d.series(key, d.config.MaxQueues); q != nil {
-		return key, q
+	q := d.queues.get(key)
+	if q == nil && d.queues.len() >= d.config.MaxQueues {
+		key = others
+		q = d.queues.get(key)
 	}
-	return others, d.series(others, math.MaxInt)
-}
-
-// series returns the series of these labels, nil where there is no room for more.
-func (d *deliveries) series(key task.QueueKey, limit int) *queue {
-	if q := d.queues.get(key); q != nil || len(d.queues.all()) >= limit {
-		return q
+	if q == nil {
+		q = d.queues.add(key, func() *queue { return d.resolve(key) })
 	}
-	return d.queues.add(key, limit, func() *queue { return d.resolve(key) })
+	return key, q
 }
 
 // apart returns the labels that a queue would have, if there is room.

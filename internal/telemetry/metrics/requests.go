@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"math"
 	"strconv"
 	"time"
 
@@ -62,10 +61,10 @@ func (m *Metrics) Request(route, method string, status int, d time.Duration) {
 
 // answer makes the series of an answer, while there is room for more.
 func (r *requests) answer(a answer) *answered {
-	if len(r.answers.all()) >= maxAnswers {
+	if r.answers.len() >= maxAnswers {
 		a = answer{route: other, method: other}
 	}
-	return r.answers.add(a, math.MaxInt, func() *answered {
+	return r.answers.add(a, func() *answered {
 		return &answered{
 			total:    r.total.WithLabelValues(a.route, a.method, strconv.Itoa(a.status)),
 			duration: r.duration.WithLabelValues(a.route, a.method),

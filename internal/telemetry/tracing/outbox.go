@@ -122,7 +122,7 @@ func (b *outbox) gather() (batch []sdk.ReadOnlySpan, more bool) {
 		case <-wait.C:
 			return batch, true
 		case <-b.stop:
-			return batch, len(b.waiting) > 0
+			return batch, false
 		}
 	}
 	return batch, true
