@@ -80,8 +80,8 @@ var layers = []layer{
 	},
 	{
 		path: "internal/telemetry/tracing", may: []string{"internal/task"},
-		tech: []string{"go.opentelemetry.io", "google.golang.org/protobuf/proto"},
-		why:  "OpenTelemetry is heavy, and off by default: it stays behind three functions",
+		tech: []string{"go.opentelemetry.io", "google.golang.org/protobuf/proto", "golang.org/x/net/http/httpguts"},
+		why:  "OpenTelemetry is heavy, and off by default: it stays behind a few functions",
 	},
 	{
 		path: "internal/dashboard",

@@ -71,7 +71,7 @@ func TestOverdueIsTheOldestTaskThatIsReallyThere(t *testing.T) {
 			lane("paused", 0): {Lane: lane("paused", 0), Due: ago(time.Hour)},
 			lane("quiet", 0):  {Lane: lane("quiet", 0), Due: now.Add(time.Hour)},
 		}}})
-		m.Attempt(taskIn("default", "quiet"), task.Outcome{Verdict: task.Success}, left(task.Delivered, ""))
+		m.Attempt("default", "quiet", task.Outcome{Verdict: task.Success}, left(task.Delivered, ""))
 		for queue, want := range map[string]float64{"mails": 60, "quiet": 0, "paused": -1} {
 			if got := value(t, m, "foliot_oldest_overdue_seconds", "queue", queue); got != want {
 				t.Errorf("%s: %v, want %v", queue, got, want)

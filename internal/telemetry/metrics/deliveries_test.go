@@ -28,7 +28,7 @@ func TestEachWayAnAttemptEndsIsCountedOnceUnderItsWord(t *testing.T) {
 		{"stale", task.Unsent, nil},
 	} {
 		m := New(Config{})
-		m.Attempt(taskIn("default", "default"), task.Outcome{Verdict: c.verdict}, c.after)
+		m.Attempt("default", "default", task.Outcome{Verdict: c.verdict}, c.after)
 		for _, name := range outcomeNames {
 			want := 0.0
 			if name == c.want {
@@ -43,8 +43,8 @@ func TestEachWayAnAttemptEndsIsCountedOnceUnderItsWord(t *testing.T) {
 
 func TestLatenessIsThatOfTheOutcomeAndNothingUnsentCounts(t *testing.T) {
 	m := New(Config{})
-	m.Attempt(taskIn("default", "default"), task.Outcome{Verdict: task.Success, Late: 1500 * time.Microsecond, Latency: 70 * time.Millisecond}, left(task.Delivered, ""))
-	m.Attempt(taskIn("default", "default"), task.Outcome{Verdict: task.Unsent, Late: time.Hour, Latency: time.Hour}, left(task.Scheduled, ""))
+	m.Attempt("default", "default", task.Outcome{Verdict: task.Success, Late: 1500 * time.Microsecond, Latency: 70 * time.Millisecond}, left(task.Delivered, ""))
+	m.Attempt("default", "default", task.Outcome{Verdict: task.Unsent, Late: time.Hour, Latency: time.Hour}, left(task.Scheduled, ""))
 	late := find(t, m, "foliot_lateness_seconds", "queue", "default").GetHistogram()
 	if late.GetSampleCount() != 1 || late.GetSampleSum() != 0.0015 {
 		t.Errorf("lateness: %d samples, sum %v; want the one of the attempt that was sent", late.GetSampleCount(), late.GetSampleSum())
@@ -64,9 +64,9 @@ func TestLatenessIsThatOfTheOutcomeAndNothingUnsentCounts(t *testing.T) {
 func TestATaskThatDiesIsCountedByItsReason(t *testing.T) {
 	m := New(Config{})
 	for _, reason := range []string{"gone", task.ReasonAge, "a reason of tomorrow"} {
-		m.Attempt(taskIn("default", "default"), task.Outcome{Verdict: task.Failure}, left(task.Dead, reason))
+		m.Attempt("default", "default", task.Outcome{Verdict: task.Failure}, left(task.Dead, reason))
 	}
-	m.Attempt(taskIn("default", "default"), task.Outcome{Verdict: task.Failure}, left(task.Cancelled, task.ReasonCancelled))
+	m.Attempt("default", "default", task.Outcome{Verdict: task.Failure}, left(task.Cancelled, task.ReasonCancelled))
 	for reason, want := range map[string]float64{"gone": 1, task.ReasonAge: 1, "no_retry": 0, other: 1} {
 		if got := value(t, m, "foliot_dead_total", "queue", "default", "reason", reason); got != want {
 			t.Errorf("reason %s: %v, want %v", reason, got, want)
@@ -91,7 +91,7 @@ func TestWhatClientsSendMakesNoSeries(t *testing.T) {
 		{"nowhere", "mails", other, other},
 	} {
 		before := value(t, m, "foliot_attempts_total", "namespace", c.wantNamespace, "queue", c.wantQueue, "outcome", "delivered")
-		m.Attempt(taskIn(c.namespace, c.queue), task.Outcome{Verdict: task.Success}, left(task.Delivered, ""))
+		m.Attempt(c.namespace, c.queue, task.Outcome{Verdict: task.Success}, left(task.Delivered, ""))
 		after := value(t, m, "foliot_attempts_total", "namespace", c.wantNamespace, "queue", c.wantQueue, "outcome", "delivered")
 		if after != max(before, 0)+1 {
 			t.Errorf("%s/%s: not counted as %s/%s", c.namespace, c.queue, c.wantNamespace, c.wantQueue)
@@ -99,7 +99,7 @@ func TestWhatClientsSendMakesNoSeries(t *testing.T) {
 	}
 	before := len(gather(t, m)["foliot_attempts_total"].GetMetric())
 	for i := range 1000 {
-		m.Attempt(taskIn(fmt.Sprint("n", i%7), fmt.Sprint("q", i)), task.Outcome{Verdict: task.Success}, left(task.Delivered, ""))
+		m.Attempt(fmt.Sprint("n", i%7), fmt.Sprint("q", i), task.Outcome{Verdict: task.Success}, left(task.Delivered, ""))
 	}
 	if after := len(gather(t, m)["foliot_attempts_total"].GetMetric()); after != before {
 		t.Errorf("%d series became %d", before, after)
@@ -113,7 +113,7 @@ func TestMoreQueuesThanTheLimitAreCountedTogether(t *testing.T) {
 	}
 	m := New(Config{Settings: configured(queues...), MaxQueues: 5})
 	for i := range 20 {
-		m.Attempt(taskIn("default", fmt.Sprint("q", i)), task.Outcome{Verdict: task.Success}, left(task.Delivered, ""))
+		m.Attempt("default", fmt.Sprint("q", i), task.Outcome{Verdict: task.Success}, left(task.Delivered, ""))
 	}
 	if got := len(gather(t, m)["foliot_lateness_seconds"].GetMetric()); got != 5+1 {
 		t.Errorf("%d series, want five and the one of all others", got)
@@ -127,7 +127,7 @@ func TestAQueueGetsItsSeriesWhenItIsConfigured(t *testing.T) {
 	s := task.NewSettings()
 	m := New(Config{Settings: func() *task.Settings { return s }})
 	send := func() {
-		m.Attempt(taskIn("default", "late"), task.Outcome{Verdict: task.Success}, left(task.Delivered, ""))
+		m.Attempt("default", "late", task.Outcome{Verdict: task.Success}, left(task.Delivered, ""))
 	}
 	send()
 	if got := value(t, m, "foliot_attempts_total", "queue", "late", "outcome", "delivered"); got != -1 {
@@ -144,12 +144,14 @@ func TestCountingAnAttemptAllocatesNothing(t *testing.T) {
 	m := New(Config{Settings: configured(queueNamed("default", "mails"))})
 	ok, done := task.Outcome{Verdict: task.Success, Late: time.Millisecond, Latency: 20 * time.Millisecond}, left(task.Delivered, "")
 	bad, dead := task.Outcome{Verdict: task.Failure, Late: time.Second, Latency: time.Minute}, left(task.Dead, task.ReasonAge)
-	named, unnamed := taskIn("default", "mails"), taskIn("default", "made-up")
-	m.Attempt(named, ok, done)
-	m.Attempt(named, bad, dead)
-	for _, a := range []*task.Task{named, unnamed} {
-		if n := testing.AllocsPerRun(1000, func() { m.Attempt(a, ok, done); m.Attempt(a, bad, dead) }); n != 0 {
-			t.Errorf("queue %s: %v allocations for two attempts, want 0", a.Queue, n)
+	m.Attempt("default", "mails", ok, done)
+	m.Attempt("default", "mails", bad, dead)
+	for _, name := range []string{"mails", "made-up"} {
+		if n := testing.AllocsPerRun(1000, func() {
+			m.Attempt("default", name, ok, done)
+			m.Attempt("default", name, bad, dead)
+		}); n != 0 {
+			t.Errorf("queue %s: %v allocations for two attempts, want 0", name, n)
 		}
 	}
 }
@@ -162,11 +164,10 @@ func BenchmarkAttempt(b *testing.B) {
 	o, done := task.Outcome{Verdict: task.Success, Latency: 20 * time.Millisecond}, left(task.Delivered, "")
 	for _, name := range []string{"mails", "made-up"} {
 		b.Run(name, func(b *testing.B) {
-			a := taskIn("default", name)
 			b.ReportAllocs()
 			for b.Loop() {
 				o.Late = (o.Late + 37*time.Microsecond) % (50 * time.Millisecond)
-				m.Attempt(a, o, done)
+				m.Attempt("default", name, o, done)
 			}
 		})
 	}
@@ -174,11 +175,11 @@ func BenchmarkAttempt(b *testing.B) {
 
 func BenchmarkAttemptInParallel(b *testing.B) {
 	m := New(Config{})
-	o, done, a := task.Outcome{Verdict: task.Success, Late: 3 * time.Millisecond, Latency: 20 * time.Millisecond}, left(task.Delivered, ""), taskIn("default", "default")
+	o, done := task.Outcome{Verdict: task.Success, Late: 3 * time.Millisecond, Latency: 20 * time.Millisecond}, left(task.Delivered, "")
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			m.Attempt(a, o, done)
+			m.Attempt("default", "default", o, done)
 		}
 	})
 }

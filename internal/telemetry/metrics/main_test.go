@@ -26,10 +26,6 @@ func queueNamed(namespace, name string) *task.QueueSettings {
 	return &task.QueueSettings{Namespace: namespace, Name: name}
 }
 
-func taskIn(namespace, queue string) *task.Task {
-	return &task.Task{Namespace: namespace, Queue: queue}
-}
-
 func left(state task.State, reason string) *task.Task {
 	return &task.Task{State: state, Reason: reason}
 }
@@ -60,9 +56,8 @@ func full(t *testing.T) *Metrics {
 	t.Helper()
 	m := New(Config{Version: "1.2.3"})
 	done, dead := left(task.Delivered, ""), left(task.Dead, "gone")
-	a := taskIn("default", "default")
-	m.Attempt(a, task.Outcome{Verdict: task.Success, Late: 3 * time.Millisecond, Latency: 40 * time.Millisecond}, done)
-	m.Attempt(a, task.Outcome{Verdict: task.Refusal, Late: time.Second}, dead)
+	m.Attempt("default", "default", task.Outcome{Verdict: task.Success, Late: 3 * time.Millisecond, Latency: 40 * time.Millisecond}, done)
+	m.Attempt("default", "default", task.Outcome{Verdict: task.Refusal, Late: time.Second}, dead)
 	m.Request("/v1/tasks", "POST", 201, 2*time.Millisecond)
 	m.Sync(5*time.Millisecond, 17)
 	m.Reclaimed(2)
