@@ -1,7 +1,6 @@
 package dispatch
 
 import (
-	"slices"
 	"time"
 
 	"github.com/foliot/foliot/internal/task"
@@ -29,10 +28,12 @@ const (
 // is room left: one lane alone comes to half of the window, k lanes to one part
 // in k+1 each, and as much is left for the next one. For slots see there.
 type agenda struct {
-	window time.Duration
-	tasks  int // of the window
+	rules
+	settings *task.Settings
+	steady   time.Duration // now, by the clock that never steps: what tick was told last
 
 	lanes   map[task.Lane]*lane
+	queues  map[queueKey]*queue
 	targets map[targetKey]*target
 	taken   map[task.Key]bool // picked, and a read may still see it waiting; true: its claim was answered
 	number  uint64
@@ -41,17 +42,34 @@ type agenda struct {
 	checked task.Millis
 
 	slots   slots
+	tenants row[*tenant] // that may start something
+	spaces  map[string]*tenant
+	round   int64   // of the namespaces
 	turn    uint64  // counts picks
 	hungry  []*lane // want to be read
-	stirred []*lane // whose wake has changed
+	unread  bool    // a survey is wanted: there are lanes that nothing was to be known of
+	stirred []*bell // whose moment has changed
 }
 
-func newAgenda(window time.Duration, tasks, slots int) *agenda {
+// rules is what the agenda was told once.
+type rules struct {
+	window     time.Duration
+	tasks      int           // of the window
+	breakAfter int           // failures in a row that open a breaker; 0: none does
+	breakMost  time.Duration // the longest wait of a breaker
+}
+
+func newAgenda(r rules, slots int) *agenda {
 	return &agenda{
-		window: window, tasks: tasks, slots: newSlots(slots),
-		lanes: map[task.Lane]*lane{}, targets: map[targetKey]*target{}, taken: map[task.Key]bool{},
+		rules: r, slots: newSlots(slots), settings: none,
+		lanes: map[task.Lane]*lane{}, queues: map[queueKey]*queue{}, targets: map[targetKey]*target{},
+		spaces: map[string]*tenant{}, taken: map[task.Key]bool{},
 	}
 }
+
+// tick tells what time it is by the clock that never steps: it counts for
+// whatever lasts. What is due counts by the wall clock.
+func (a *agenda) tick(steady time.Duration) { a.steady = steady }
 
 // hint takes in that a task waits, or waits for another time than before.
 func (a *agenda) hint(now task.Millis, e task.Entry) {
@@ -65,7 +83,10 @@ func (a *agenda) hint(now task.Millis, e task.Entry) {
 		return
 	}
 	if l == nil {
-		l = a.open(e.Lane)
+		l = a.open(e.Lane, now)
+	}
+	if l == nil {
+		return
 	}
 	a.learn(l, e, a.seq)
 	a.place(l, now)
@@ -127,73 +148,9 @@ func (a *agenda) forget(l *lane, it *item) {
 
 // room returns how many more tasks l may know of.
 func (a *agenda) room(l *lane) int {
-	n := l.order.len()
-	return max(reserve-n, (a.tasks-a.total-n)/2, 0)
-}
-
-func (a *agenda) open(name task.Lane) *lane {
-	key := targetKey{name.Namespace, name.Destination}
-	t := a.targets[key]
-	if t == nil {
-		t = &target{key: key}
-		a.targets[key] = t
+	n, depth := l.order.len(), a.depth(l)
+	if depth == 0 {
+		return 0
 	}
-	a.number++
-	l := &lane{name: name, number: a.number, target: t, known: map[string]*item{}, allowance: a.slots.base()}
-	t.lanes = append(t.lanes, l)
-	a.lanes[name] = l
-	return l
-}
-
-// withdraw makes the window end where it ends now that the clock has stepped
-// back: hints beyond that were ignored.
-func (a *agenda) withdraw(l *lane, now task.Millis) {
-	end := task.Position{Due: now.Add(a.window) + 1}
-	if end.Less(l.cursor) {
-		l.cursor = end
-	}
-	a.total -= l.trim(end)
-	l.served = min(l.served, now)
-	a.place(l, now)
-}
-
-// rememberFor is how long an empty lane is kept that has proved itself, so that
-// its next task does not begin from nothing.
-const rememberFor = time.Minute
-
-// remember reports whether an empty lane is to be kept.
-func (a *agenda) remember(l *lane, now task.Millis) bool {
-	if l.emptied == 0 {
-		l.emptied = now
-	}
-	return l.allowance > a.slots.base() && max(now-l.emptied, l.emptied-now) < task.Millis(rememberFor.Milliseconds())
-}
-
-// check looks at everything that a wake-up was to bring, whatever became of it:
-// the wall clock may have stepped. It also lets go of lanes that are empty. It
-// must not be called while reads are under way.
-func (a *agenda) check(now task.Millis) {
-	back := max(a.checked-now, 0)
-	a.checked = now
-	for name, l := range a.lanes {
-		if back > 0 {
-			a.withdraw(l, now)
-		}
-		switch {
-		case l.state == waiting && l.wake <= now:
-			a.look(l, now)
-		case l.state == idle && l.running == 0 && !l.hungry && !a.remember(l, now):
-			delete(a.lanes, name)
-			i := slices.Index(l.target.lanes, l)
-			l.target.lanes = slices.Delete(l.target.lanes, i, i+1)
-		}
-	}
-	for key, t := range a.targets {
-		if back > 0 && t.until > now { // a pause is a duration: the clock's step back does not prolong it
-			a.pause(t, now, max(t.until-back, now))
-		}
-		if len(t.lanes) == 0 && t.until <= now {
-			delete(a.targets, key)
-		}
-	}
+	return max(min((a.tasks-a.total-n)/2, depth-n), reserve-n, 0)
 }

@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -16,13 +17,15 @@ import (
 // reads that are old when they arrive, a clock that steps.
 type world struct {
 	*testing.T
-	rnd *rand.Rand
-	now task.Millis
-	a   *agenda
+	rnd    *rand.Rand
+	now    task.Millis
+	steady time.Duration
+	a      *agenda
 
 	tasks   map[task.Key]*record
 	lanes   []task.Lane
-	picks   []pick // claimed and running
+	queues  map[task.SettingKey]task.Setting
+	picks   []*pick // claimed and running
 	names   int
 	claims  int
 	lossy   float64 // the part of hints and timers that is lost
@@ -38,12 +41,16 @@ type record struct {
 func newWorld(t *testing.T, seed uint64, lossy float64) *world {
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	w := &world{T: t, rnd: rnd, now: 1_000_000_000, tasks: map[task.Key]*record{}, lossy: lossy, failing: lossy / 10}
-	w.a = newAgenda(5*time.Second, 50+rnd.IntN(500), 1+rnd.IntN(60))
-	for i := range 1 + rnd.IntN(12) {
-		w.lanes = append(w.lanes, task.Lane{
-			Namespace: fmt.Sprint("ns", i%2), Queue: fmt.Sprint("q", i),
-			Priority: task.Priority(i % 3), Destination: fmt.Sprint("host", i%5),
-		})
+	w.queues = map[task.SettingKey]task.Setting{}
+	w.a = newAgenda(rules{5 * time.Second, 50 + rnd.IntN(500), rnd.IntN(4), 8 * time.Second}, 1+rnd.IntN(60))
+	for i := range 1 + rnd.IntN(20) {
+		lane := task.Lane{
+			Namespace: fmt.Sprint("ns", i%2), Queue: fmt.Sprint("q", rnd.IntN(4)),
+			Priority: task.Priority(rnd.IntN(4)), Destination: fmt.Sprint("host", rnd.IntN(4)),
+		}
+		if !slices.Contains(w.lanes, lane) {
+			w.lanes = append(w.lanes, lane)
+		}
 	}
 	return w
 }
@@ -159,14 +166,66 @@ func (w *world) reads(disturb func()) {
 	w.Fatal("the reads never end")
 }
 
-// pass lets time pass, and timers ring, or not.
+// pass lets time pass, and bells ring, or not.
 func (w *world) pass(ms int) {
 	w.now += task.Millis(ms)
-	for _, name := range w.lanes { // in order: seeds must repeat
-		if l := w.a.lanes[name]; l != nil && l.state == waiting && l.wake <= w.now && !w.chance(w.lossy) {
-			w.a.look(l, w.now)
+	w.steady += time.Duration(ms)*time.Millisecond + time.Duration(w.rnd.IntN(1000))
+	w.a.tick(w.steady)
+	ring := func(b *bell) {
+		due := b.wall != 0 && b.wall <= w.now || b.steady != 0 && b.steady <= w.steady
+		if due && !w.chance(w.lossy) {
+			w.a.ring(b, w.now)
 		}
 	}
+	for _, l := range sorted(w.a.lanes) { // seeds must repeat
+		ring(&l.bell)
+	}
+	for _, q := range sorted(w.a.queues) {
+		ring(&q.bell)
+	}
+	for _, t := range sorted(w.a.targets) {
+		ring(&t.bell)
+	}
+}
+
+// sorted returns the values of a map in the order of what they are named by.
+func sorted[K comparable, V any](m map[K]V) []V {
+	names, byName := make([]string, 0, len(m)), map[string]V{}
+	for k, v := range m {
+		name := fmt.Sprint(k)
+		names, byName[name] = append(names, name), v
+	}
+	slices.Sort(names)
+	values := make([]V, len(names))
+	for i, name := range names {
+		values[i] = byName[name]
+	}
+	return values
+}
+
+// decide changes what was decided of a queue.
+func (w *world) decide() {
+	lane := w.lanes[w.rnd.IntN(len(w.lanes))]
+	q := &task.QueueSettings{Namespace: lane.Namespace, Name: lane.Queue}
+	if w.chance(0.4) {
+		q.Rate, q.Burst = w.rnd.Float64()*100+0.1, w.rnd.IntN(20)
+	}
+	if w.chance(0.4) {
+		q.Concurrency = 1 + w.rnd.IntN(10)
+	}
+	if w.chance(0.4) {
+		q.PerDestination = 1 + w.rnd.IntN(5)
+	}
+	switch w.rnd.IntN(6) {
+	case 0:
+		q.Paused = true
+	case 1:
+		q.Paused, q.PausedUntil = true, w.now+task.Millis(w.rnd.IntN(3000))
+	case 2:
+		q.PurgeBefore = w.now
+	}
+	w.queues[q.Key()] = q
+	w.a.configure(w.now, task.NewSettings(slices.Collect(maps.Values(w.queues))...))
 }
 
 // take claims what the agenda picks, one at a time, so that each choice can be
@@ -182,41 +241,13 @@ func (w *world) take(n int) {
 			return
 		}
 		if p := picks[0]; p.lane != best {
-			w.Fatalf("picked from %v, the judge has %v", p.lane.name, best)
+			w.Fatalf("picked from %v, the judge has %v of need %v, left %v", p.lane.name, best.name, best.seat.need, w.a.slots.left())
 		}
-		w.claim(picks[0])
+		w.claim(&picks[0])
 	}
 }
 
-// judge returns the lane that is to be served next, by the rules as they are
-// written down. Lanes whose timer was lost are not known to be ready.
-func (w *world) judge() *lane {
-	var best *lane
-	for _, l := range w.a.lanes {
-		s, excess := &w.a.slots, l.running-l.allowance
-		mayRun := l.running < s.most() && (excess < 0 && l.running < s.free || excess >= 0 && excess < s.free-s.all/2)
-		if !mayRun || l.state == waiting || l.earliest() > w.now || l.target.until > w.now {
-			continue
-		}
-		if best == nil || w.firstOf(l, best) == l {
-			best = l
-		}
-	}
-	return best
-}
-
-func (w *world) firstOf(l, m *lane) *lane {
-	rank := func(l *lane) [3]uint64 {
-		due := max(l.earliest(), l.served) + 10_000*task.Millis(l.name.Priority)
-		return [3]uint64{uint64(due), l.turn, l.number}
-	}
-	if a, b := rank(l), rank(m); slices.Compare(a[:], b[:]) < 0 {
-		return l
-	}
-	return m
-}
-
-func (w *world) claim(p pick) {
+func (w *world) claim(p *pick) {
 	w.claims++
 	w.a.answered(p.key())
 	r := w.tasks[p.key()]
@@ -225,7 +256,7 @@ func (w *world) claim(p pick) {
 		if r != nil && !r.running && w.lossy == 0 {
 			w.Fatalf("%v was claimed %d ms early", p.key(), r.due-w.now)
 		}
-		w.a.release(p.lane, w.now, nothing)
+		w.a.release(p, w.now, nothing)
 		return
 	}
 	for k, other := range w.tasks { // in order, unless hints were lost
@@ -234,6 +265,7 @@ func (w *world) claim(p pick) {
 		}
 	}
 	r.running = true
+	w.a.begin(p)
 	w.picks = append(w.picks, p)
 }
 
@@ -244,7 +276,7 @@ func (w *world) settle() {
 	i := w.rnd.IntN(len(w.picks))
 	p := w.picks[i]
 	w.picks = slices.Delete(w.picks, i, i+1)
-	w.a.release(p.lane, w.now, evidence(w.rnd.IntN(3)))
+	w.a.release(p, w.now, evidence(w.rnd.IntN(5)))
 	r := w.tasks[p.key()]
 	if w.chance(0.7) {
 		delete(w.tasks, p.key())
@@ -258,7 +290,7 @@ func (w *world) settle() {
 func (w *world) step() {
 	edits := []func(){w.create, w.move, w.cancel, w.settle}
 	edit := func() { edits[w.rnd.IntN(len(edits))]() }
-	switch w.rnd.IntN(12) {
+	switch w.rnd.IntN(13) {
 	case 0, 1, 2, 3:
 		edit()
 	case 4, 5:
@@ -277,13 +309,21 @@ func (w *world) step() {
 		w.settle()
 	case 11:
 		w.disturb()
+	case 12:
+		w.decide()
+	}
+	if w.a.unread && w.lossy == 0 { // as the shell does
+		w.a.unread = false
+		w.poll(func() {})
 	}
 }
 
 func (w *world) disturb() {
 	switch {
-	case w.chance(0.5) && len(w.picks) > 0:
-		w.a.slow(w.picks[0].lane, w.now, w.now+task.Millis(w.rnd.IntN(5000)))
+	case w.chance(0.3) && len(w.picks) > 0:
+		w.a.slow(w.picks[0].lane, w.now, time.Duration(w.rnd.IntN(5000))*time.Millisecond)
+	case w.chance(0.3) && len(w.picks) > 0:
+		w.a.rest(w.picks[0].lane, w.now, unsentPause)
 	case w.lossy > 0 && w.chance(0.3):
 		w.a.check(w.now) // it steps once between two polls
 		w.now += task.Millis(w.rnd.IntN(7_200_000) - 3_600_000)
@@ -300,7 +340,7 @@ func (w *world) verify() {
 		if len(l.known) != l.order.len() {
 			w.Fatalf("%v knows %d and has %d in order", l.name, len(l.known), l.order.len())
 		}
-		if (l.state == ready) != (l.among != nil) || (l.state == waiting) != (l.wake != 0) {
+		if (l.state == ready) != l.seat.seated || l.bell.wall != 0 && l.state != waiting {
 			w.Fatalf("%v is in state %d", l.name, l.state)
 		}
 	}
@@ -323,18 +363,20 @@ func (w *world) drain() {
 			before = w.claims
 			for _, p := range w.picks {
 				delete(w.tasks, p.key())
-				w.a.release(p.lane, w.now, replied)
+				w.a.release(p, w.now, replied)
 			}
 			w.picks = nil
 			w.poll(func() {})
 			w.take(100)
 		}
 		for k, r := range w.tasks {
-			if t := w.a.targets[targetKey{k.Namespace, r.lane.Destination}]; r.due <= w.now && (t == nil || t.until <= w.now) {
+			if t := w.a.targets[targetKey{k.Namespace, r.lane.Destination}]; r.due <= w.now && (t == nil || t.closedUntil() <= w.steady) {
 				w.Fatalf("%v is overdue by %d ms and was not found", k, w.now-r.due)
 			}
 		}
 		w.now += 250
+		w.steady += 250 * time.Millisecond
+		w.a.tick(w.steady)
 		if due := w.earliest(); due > w.now+10_000 { // the clock has stepped back
 			w.now = due - 10_000
 		}
@@ -347,8 +389,8 @@ func (w *world) earliest() task.Millis {
 	for _, r := range w.tasks {
 		due = min(due, r.due)
 	}
-	for _, t := range w.a.targets { // nothing may happen before a pause ends
-		if t.until > w.now {
+	for _, t := range w.a.targets { // nothing may happen before a wait ends
+		if t.closedUntil() > w.steady {
 			return w.now
 		}
 	}
@@ -369,6 +411,7 @@ func TestTheAgendaAgreesWithAJudgeWhoLooksAtEverything(t *testing.T) {
 				w.verify()
 			}
 			w.lossy, w.failing = 1, 0 // no hint and no timer helps from here on
+			w.a.configure(w.now, nil)
 			w.drain()
 		})
 		if !ok {

@@ -20,7 +20,7 @@ const (
 
 // attempt is one claim and what follows from it.
 type attempt struct {
-	lane  *lane
+	pick
 	key   task.Key
 	token task.Token
 
@@ -85,8 +85,11 @@ func (d *Dispatcher) end(a *attempt, o task.Outcome) {
 	a.over.Store(true)
 	d.leases.Remove(a.timer)
 	a.cancel(nil)
-	if wait := a.rest(); wait > 0 {
-		d.update(func(now task.Millis) { d.agenda.slow(a.lane, now, now.Add(wait)) })
+	switch o.Verdict {
+	case task.Deferral:
+		d.update(func(now task.Millis) { d.agenda.slow(a.lane, now, a.wish()) })
+	case task.Unsent:
+		d.update(func(now task.Millis) { d.agenda.rest(a.lane, now, unsentPause) })
 	}
 	d.outcomes <- a
 }
@@ -99,27 +102,28 @@ func (d *Dispatcher) live(a *attempt) error {
 	return nil
 }
 
-// evidence returns what the outcome says about the receiver.
+// evidence returns what the outcome says about the receiver. A status of 500
+// or more speaks of the receiver, others of the request; but one that asks for
+// patience is a reply like any other.
 func (a *attempt) evidence() evidence {
+	o := a.outcome
 	switch {
-	case a.outcome.Status != 0:
-		return replied
-	case a.outcome.Verdict == task.Failure:
+	case o.Verdict == task.Unsent:
+		return unsent
+	case o.Verdict == task.Failure && o.Status == 0:
 		return silent
+	case o.Verdict == task.Failure && o.Status >= 500:
+		return failing
+	case o.Status != 0:
+		return replied
 	}
 	return nothing
 }
 
-// rest returns for how long nothing is to be sent to the target after a's
-// outcome. It is never longer than the task itself waits, so that one task of
-// a namespace cannot stop the others for longer than it is stopped itself.
-func (a *attempt) rest() time.Duration {
-	switch a.outcome.Verdict {
-	case task.Deferral:
-		r := a.task.Retry
-		return min(a.outcome.RetryAfter, max(r.MaxBackoff, r.MinBackoff), maxPause)
-	case task.Unsent:
-		return unsentPause
-	}
-	return 0
+// wish returns for how long the receiver wants nothing, after a Deferral. It is
+// never longer than the task itself waits, so that one task of a namespace
+// cannot stop the others for longer than it is stopped itself.
+func (a *attempt) wish() time.Duration {
+	r := a.task.Retry
+	return min(a.outcome.RetryAfter, max(r.MaxBackoff, r.MinBackoff), maxPause)
 }

@@ -94,7 +94,7 @@ func BenchmarkLateness(b *testing.B) {
 func BenchmarkAgenda(b *testing.B) {
 	for _, lanes := range []int{1, 100, 10_000} {
 		b.Run(fmt.Sprint(lanes, " lanes"), func(b *testing.B) {
-			a := newAgenda(5*time.Second, 100_000, 1024)
+			a := newAgenda(rules{window: 5 * time.Second, tasks: 100_000}, 1024)
 			names := make([]task.Lane, lanes)
 			for i := range names {
 				names[i] = task.Lane{Queue: "q", Destination: fmt.Sprint("host", i)}
@@ -105,7 +105,7 @@ func BenchmarkAgenda(b *testing.B) {
 				n++
 				a.hint(now, task.Entry{Name: fmt.Sprint("t", n), Lane: names[n%lanes], Due: now})
 				for _, p := range a.take(now, claimBatch) {
-					a.release(p.lane, now, replied)
+					a.release(&p, now, replied)
 				}
 			}
 		})

@@ -6,58 +6,86 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// pick is a task that is to be claimed now. Its slot is taken.
+// pick is a task that is to be claimed now. Its slot is taken, and a token of
+// its queue reserved.
 type pick struct {
-	lane *lane
-	name string
+	lane  *lane
+	name  string
+	class class  // of its target
+	probe uint64 // the pick's number, if its end decides about a breaker; 0: it does not
+
+	began bool   // its claim was granted, and the token charged
+	mark  uint64 // valid if began: see bucket
 }
 
-func (p pick) key() task.Key { return task.Key{Namespace: p.lane.name.Namespace, Name: p.name} }
+func (p *pick) key() task.Key { return task.Key{Namespace: p.lane.name.Namespace, Name: p.name} }
 
-// handicap is what a priority is worth, in time. See rankOf.
-const handicap = 10 * time.Second
-
-// rankOf returns the rank of a lane that is ready: the smallest is served next.
-//
-// It is the due time of its first task, so that the earliest due comes first.
-// But a lane that has just been served waits as if that task were due only now:
-// where there is more than can be served, lanes take turns, and a task that is
-// due now waits for one round of those with a backlog, not for the backlogs.
-//
-// A lower priority counts as a handicap later. So among tasks that are due it
-// decides who is first, and even while a higher priority takes all there is, a
-// lane that waits gets its turn once in each handicap.
-func rankOf(l *lane) task.Millis {
-	return max(l.earliest(), l.served).Add(time.Duration(l.name.Priority) * handicap)
+// first returns the lane that is served next, nil for none.
+func (a *agenda) first() *lane {
+	left := a.slots.left()
+	t := a.tenants.first(left)
+	if t == nil {
+		return nil
+	}
+	return t.owner.queues.first(left).owner.first(left)
 }
 
-// take returns at most limit tasks that are due and may start now, the first
-// by rank. Each holds a slot until release.
+// standing returns the place of a lane that is ready among those of its queue and
+// priority.
+//
+// Who has waited longest is first: since its first task is due, or since it was
+// served last. So lanes with a backlog take turns, and a task that is due now
+// waits for one round of them. In a queue with a rate it is the due time alone:
+// there the queue is a line, and who was first is first.
+func (l *lane) standing() order {
+	since := l.earliest()
+	if !l.queue.bucket.limited() {
+		since = max(since, l.served)
+	}
+	return order{rank: int64(since), turn: l.turn, number: l.number}
+}
+
+// take returns at most limit tasks that are due and may start now, in the order
+// of their turns. Each holds a slot until release.
 func (a *agenda) take(now task.Millis, limit int) []pick {
 	var picks []pick
 	for len(picks) < limit {
-		l := a.slots.first()
+		l := a.first()
 		if l == nil {
 			break
 		}
-		it := l.order.min()
-		if max(it.due, l.target.until) > now { // the clock stepped back
+		if l.earliest() > now { // the clock stepped back
 			a.place(l, now)
 			continue
 		}
-		a.forget(l, it)
-		a.taken[pick{l, it.name}.key()] = false
-		a.slots.free--
-		l.running++
-		a.turn++
-		l.served, l.turn = now, a.turn
-		a.place(l, now)
-		if l.behind && a.wantsMore(l, now) {
-			a.want(l)
-		}
-		picks = append(picks, pick{lane: l, name: it.name})
+		picks = append(picks, a.pick(l, now))
 	}
 	return picks
+}
+
+// pick takes the first task of l, which is ready.
+func (a *agenda) pick(l *lane, now task.Millis) pick {
+	it, q, t := l.order.min(), l.queue, l.target
+	p := pick{lane: l, name: it.name, class: t.class}
+	a.forget(l, it)
+	a.taken[p.key()] = false
+	a.slots.take(t.class)
+	q.tried[t.class]++
+	q.bucket.reserved++
+	q.running++
+	l.outlet.running++
+	t.running++
+	l.running++
+	a.served(l, now)
+	if t.breaker.open && !l.urgent() {
+		p.probe, t.breaker.probe = a.turn, a.turn
+		a.placeAll(t.lanes, now)
+	}
+	a.replace(l, now)
+	if l.behind && a.wantsMore(l, now) {
+		a.want(l)
+	}
+	return p
 }
 
 // answered notes that the claim of what was picked has been answered. Until
@@ -65,75 +93,122 @@ func (a *agenda) take(now task.Millis, limit int) []pick {
 // show it as it was before.
 func (a *agenda) answered(k task.Key) { a.taken[k] = true }
 
-// release gives back the slot of one pick of l.
-func (a *agenda) release(l *lane, now task.Millis, e evidence) {
+// begin notes that the claim of a pick was granted, and that its attempt starts.
+func (a *agenda) begin(p *pick) {
+	q := p.lane.queue
+	p.began, p.mark = true, q.bucket.charge(a.steady)
+	if q.bucket.limited() {
+		a.reseat(q)
+	}
+}
+
+// release gives back what a pick holds.
+func (a *agenda) release(p *pick, now task.Millis, e evidence) {
+	l, q, t := p.lane, p.lane.queue, p.lane.target
 	a.slots.heed(l, e)
+	a.slots.give(p.class)
+	q.tried[p.class]--
+	if p.began {
+		q.bucket.end(p.mark, e == unsent)
+	} else {
+		q.bucket.reserved--
+	}
+	q.running--
+	l.outlet.running--
+	t.running--
 	l.running--
-	a.slots.free++
+	if t.learn(p, e, a.steady, a.rules) {
+		a.reopen(t, now)
+	}
+	a.replace(l, now)
+}
+
+// slow holds the lanes of l's target back for a while, as the receiver wished.
+func (a *agenda) slow(l *lane, now task.Millis, wait time.Duration) {
+	if until := a.steady + wait; until > l.target.asked {
+		l.target.asked = until
+		a.reopen(l.target, now)
+	}
+}
+
+// rest holds the lanes of l's target back for a while, those too that were run
+// by hand.
+func (a *agenda) rest(l *lane, now task.Millis, wait time.Duration) {
+	if until := a.steady + wait; until > l.target.rested {
+		l.target.rested = until
+		a.reopen(l.target, now)
+	}
+}
+
+// reopen takes in that a target lets its lanes run, or no longer. It costs O(lanes).
+func (a *agenda) reopen(t *target, now task.Millis) {
+	a.arm(&t.bell, 0, t.next(a.steady))
+	a.placeAll(t.lanes, now)
+	for _, l := range t.lanes { // its depth may have changed
+		if l.behind && a.wantsMore(l, now) {
+			a.want(l)
+		}
+	}
+}
+
+// look is called when a wait of t ends.
+func (t *target) look(a *agenda, now task.Millis) { a.reopen(t, now) }
+
+// look is called when l's first task is due.
+func (l *lane) look(a *agenda, now task.Millis) {
+	if l.state == waiting {
+		a.place(l, now)
+	}
+}
+
+func (a *agenda) placeAll(lanes []*lane, now task.Millis) {
+	for _, l := range lanes {
+		a.place(l, now)
+	}
+}
+
+// replace puts l where it belongs after it has begun or ended an attempt, and
+// with it those that share a limit with it.
+func (a *agenda) replace(l *lane, now task.Millis) {
+	if l.queue.settings.PerDestination > 0 {
+		a.placeAll(l.outlet.lanes, now)
+		return
+	}
 	a.place(l, now)
 }
 
-// slow holds the lanes of l's target back until then.
-func (a *agenda) slow(l *lane, now, until task.Millis) {
-	if until > l.target.until {
-		a.pause(l.target, now, until)
-	}
-}
-
-func (a *agenda) pause(t *target, now, until task.Millis) {
-	t.until = until
-	for _, l := range t.lanes {
-		a.place(l, now)
-	}
-}
-
-// look is what a wake-up asks for: whether l has become ready.
-func (a *agenda) look(l *lane, now task.Millis) {
-	if l.state == waiting {
-		l.wake = 0 // whoever wakes us has nothing armed any more
-		a.place(l, now)
-	}
+// full reports whether l has all that it may have running.
+func (a *agenda) full(l *lane) bool {
+	limit := l.queue.settings.PerDestination
+	return l.running >= a.slots.most() || limit > 0 && l.outlet.running >= limit
 }
 
 // place puts l where it belongs after any change.
 func (a *agenda) place(l *lane, now task.Millis) {
-	if l.state == ready {
-		l.among.remove(l)
-		l.among = nil
-	}
-	wake := task.Millis(0)
+	was, wake := l.busy(), task.Millis(0)
 	l.emptied = 0
 	switch {
 	case l.order.len() == 0:
 		l.state = idle
-	case max(l.earliest(), l.target.until) > now:
-		l.state, wake = waiting, max(l.earliest(), l.target.until)
-	case l.running >= a.slots.most():
-		l.state = full
+	case l.earliest() > now:
+		l.state, wake = waiting, l.earliest()
+	case l.target.barred(l, a.steady) || a.full(l):
+		l.state = barred
 	default:
-		l.state, l.rank = ready, rankOf(l)
-		a.slots.enter(l)
+		l.state = ready
 	}
-	a.stir(l, wake)
-}
-
-func (a *agenda) stir(l *lane, wake task.Millis) {
-	if l.wake == wake {
-		return
+	if is := l.busy(); is != was {
+		by := 1
+		if was {
+			by = -1
+		}
+		a.noteBusy(l, by)
 	}
-	l.wake = wake
-	if !l.stirred {
-		l.stirred = true
-		a.stirred = append(a.stirred, l)
+	need := nobody
+	if l.state == ready {
+		need = a.slots.need(l)
 	}
-}
-
-// alarms returns the lanes whose wake has changed since the last call.
-func (a *agenda) alarms() []*lane {
-	changed := a.stirred
-	a.stirred = nil
-	for _, l := range changed {
-		l.stirred = false
-	}
-	return changed
+	l.queue.shelves[l.name.Priority].lanes.put(&l.seat, l.standing(), need)
+	a.arm(&l.bell, wake, 0)
+	a.reseat(l.queue)
 }

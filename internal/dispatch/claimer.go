@@ -39,7 +39,7 @@ func (d *Dispatcher) take() []*attempt {
 	d.update(func(now task.Millis) { picks = d.agenda.take(now, claimBatch) })
 	batch := make([]*attempt, len(picks))
 	for i, p := range picks {
-		batch[i] = &attempt{lane: p.lane, key: p.key(), token: task.Token(rand.Text())}
+		batch[i] = &attempt{pick: p, key: p.key(), token: task.Token(rand.Text())}
 	}
 	return batch
 }
@@ -84,9 +84,10 @@ func (d *Dispatcher) launch(stopping, attempts context.Context, batch []*attempt
 			d.agenda.answered(a.key)
 			if a.refused != nil {
 				d.count.refused(a.refused)
-				d.agenda.release(a.lane, now, nothing)
+				d.agenda.release(&a.pick, now, nothing)
 				continue
 			}
+			d.agenda.begin(&a.pick)
 			d.count.Claimed++
 			d.held[a] = struct{}{}
 		}

@@ -31,6 +31,14 @@ type Config struct {
 	// Default: 10 s; negative: none.
 	Grace time.Duration
 
+	// BreakerFailures is how many attempts in a row a destination (host:port, as
+	// one namespace knows it) has to fail, by silence or a status of 500 or
+	// more, until nothing is claimed for it but one attempt at a time, after
+	// waits that double from one second to BreakerMax. Defaults: 10, 30 s;
+	// negative failures: never.
+	BreakerFailures int
+	BreakerMax      time.Duration
+
 	// SweepEvery is how often records whose retention ended are removed.
 	// Default: 10 s.
 	SweepEvery time.Duration
@@ -51,6 +59,8 @@ func (c Config) withDefaults() Config {
 	fill(&c.Slots, 1024)
 	fill(&c.LeaseFor, 15*time.Second)
 	fill(&c.Grace, 10*time.Second)
+	fill(&c.BreakerFailures, 10)
+	fill(&c.BreakerMax, 30*time.Second)
 	fill(&c.SweepEvery, 10*time.Second)
 	fill(&c.Logger, slog.New(slog.DiscardHandler))
 	return c

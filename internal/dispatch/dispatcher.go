@@ -36,11 +36,12 @@ type Dispatcher struct {
 	logs    complaints
 
 	// Both wheels fire inline: their callbacks take mu, or none, for a moment.
-	alarms *wheel.Wheel[*lane]    // for lanes that wait
+	alarms *wheel.Wheel[*bell]    // for what waits for a moment
 	leases *wheel.Wheel[*attempt] // for attempts, at the last moment of their lease
 
 	wake     chan struct{} // to the claimer: there may be something to claim
 	hunger   chan struct{} // to the poller: a lane has room for more
+	unread   chan struct{} // to the poller: a queue goes on of which nothing is known
 	outcomes chan *attempt // to the settler: has room for every slot, so sending never blocks
 	running  sync.WaitGroup
 
@@ -61,8 +62,9 @@ func New(config Config, queue task.Queue, deliver Deliver) *Dispatcher {
 		logs:     complaints{logger: c.Logger},
 		wake:     make(chan struct{}, 1),
 		hunger:   make(chan struct{}, 1),
+		unread:   make(chan struct{}, 1),
 		outcomes: make(chan *attempt, c.Slots),
-		agenda:   newAgenda(c.Window, c.WindowTasks, c.Slots),
+		agenda:   newAgenda(rules{c.Window, c.WindowTasks, max(c.BreakerFailures, 0), c.BreakerMax}, c.Slots),
 		held:     map[*attempt]struct{}{},
 	}
 	inline := wheel.Config{Shards: 1, Run: wheel.Inline}
@@ -85,10 +87,15 @@ func (d *Dispatcher) Stats() Stats {
 func (d *Dispatcher) update(change func(now task.Millis)) {
 	d.mu.Lock()
 	clock := time.Now()
+	d.agenda.tick(clock.Sub(d.base))
 	change(task.FloorMillis(clock))
 	d.armLocked(clock)
-	startable, hungry := d.agenda.slots.first() != nil, len(d.agenda.hungry) > 0
+	startable, hungry, unread := d.agenda.first() != nil, len(d.agenda.hungry) > 0, d.agenda.unread
+	d.agenda.unread = false
 	d.mu.Unlock()
+	if unread {
+		signal(d.unread)
+	}
 	if startable {
 		signal(d.wake)
 	}
@@ -97,27 +104,31 @@ func (d *Dispatcher) update(change func(now task.Millis)) {
 	}
 }
 
-// armLocked sets the timers of the lanes whose wake has changed. The duration
-// is a difference of wall-clock times: after a step of the clock the timer is
-// wrong, ring or the poll finds that out, and sets it again.
+// armLocked sets the timers of the bells whose moment has changed. For one of
+// the wall clock the duration is a difference of that clock's times: after a
+// step of it the timer is wrong, ring or the poll finds that out, and sets it
+// again.
 func (d *Dispatcher) armLocked(clock time.Time) {
-	for _, l := range d.agenda.alarms() {
-		if l.wake == 0 {
-			d.alarms.Remove(l.timer)
+	for _, b := range d.agenda.alarms() {
+		if !b.set() {
+			d.alarms.Remove(b.timer)
 			continue
 		}
-		wait := l.wake.Time().Sub(clock)
-		if !d.alarms.Reset(l.timer, wait) {
-			l.timer = d.alarms.Add(wait, l)
+		wait := b.steady - d.agenda.steady
+		if b.wall != 0 {
+			wait = b.wall.Time().Sub(clock)
+		}
+		if !d.alarms.Reset(b.timer, wait) {
+			b.timer = d.alarms.Add(wait, b)
 		}
 	}
 }
 
-// ring is called when lanes' timers fire.
-func (d *Dispatcher) ring(fired []wheel.Expired[*lane]) {
+// ring is called when bells' timers fire.
+func (d *Dispatcher) ring(fired []wheel.Expired[*bell]) {
 	d.update(func(now task.Millis) {
 		for _, e := range fired {
-			d.agenda.look(e.Value, now)
+			d.agenda.ring(e.Value, now)
 		}
 	})
 }

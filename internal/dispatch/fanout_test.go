@@ -12,7 +12,7 @@ import (
 // TestOnePeekReadsManyLanes: where there are as many hosts as tasks, a Peek for
 // each few lanes, each behind a sync of the store, is what they wait for.
 func TestOnePeekReadsManyLanes(t *testing.T) {
-	a := newAgenda(5*time.Second, 100_000, 1024)
+	a := newAgenda(rules{window: 5 * time.Second, tasks: 100_000}, 1024)
 	now := task.Millis(1_000_000)
 	var heads []task.LaneHead
 	for i := range 1000 {

@@ -101,7 +101,7 @@ func TestARetryNeedsNoHint(t *testing.T) {
 	fail := func(context.Context, task.Delivery) task.Outcome {
 		return task.Outcome{Verdict: task.Failure, Status: 500, StartedAt: millis()}
 	}
-	inBubble(t, Config{}, f.over, fail, func(b *bed) {
+	inBubble(t, Config{BreakerFailures: -1}, f.over, fail, func(b *bed) {
 		b.create("t", 6*time.Second, retry(task.Retry{MinBackoff: 100 * time.Millisecond, MaxBackoff: time.Second}))
 		b.pass(20 * time.Second)
 		if n := len(b.seen()); n < 10 {

@@ -1,12 +1,10 @@
 package dispatch
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
 	"github.com/foliot/foliot/internal/task"
-	"github.com/foliot/foliot/wheel"
 )
 
 // item is a waiting task that the agenda knows of.
@@ -28,9 +26,12 @@ func (it *item) place() *int             { return &it.at }
 // true there was more than there was room for: what lies after cursor is not
 // taken in, it will be read in its turn.
 type lane struct {
-	name   task.Lane
-	number uint64 // lanes that are equal otherwise run in the order they were met
-	target *target
+	name              task.Lane
+	number            uint64 // lanes that are equal otherwise run in the order they were met
+	target            *target
+	queue             *queue
+	outlet            *outlet
+	inQueue, inTarget int // its places in their lists
 
 	known  map[string]*item
 	order  heap[*item] // the same, the earliest first
@@ -47,32 +48,28 @@ type lane struct {
 	running   int // attempts, from the claim to the settlement
 	allowance int // see slots
 	state     laneState
-	among     *heap[*lane] // while ready: those it stands among
-	served    task.Millis  // when a task was last picked, 0: never
-	turn      uint64       // the same, as a number
-	rank      task.Millis  // valid while ready: see rankOf
-	wake      task.Millis  // valid while waiting: when it is to be looked at again; otherwise 0
-	stirred   bool         // wake has changed; stands in agenda.stirred
-	at        int          // its place in among
+	seat      seat[*lane] // among the ready ones of its queue and priority
+	bell      bell        // while waiting: for when its first task is due
+	served    task.Millis // when a task was last picked, 0: never
+	turn      uint64      // the same, as a number
 
 	emptied task.Millis // when it was seen to be idle first, 0: it is not
-	timer   wheel.ID    // the dispatcher's: armed for wake
 }
 
 type laneState uint8
 
 const (
 	idle    laneState = iota // nothing known
-	waiting                  // for wake
-	ready                    // its first task is due
-	full                     // its first task is due, and it has all the slots it may ever have
+	waiting                  // for its first task to be due
+	ready                    // its first task is due, and it stands in the row
+	barred                   // its first task is due, and something other than slots and its queue stands in the way
 )
 
-func (l *lane) before(other *lane) bool {
-	return cmp.Or(cmp.Compare(l.rank, other.rank), cmp.Compare(l.turn, other.turn), cmp.Compare(l.number, other.number)) < 0
-}
+// urgent reports whether l's tasks were run by hand.
+func (l *lane) urgent() bool { return l.name.Priority == task.Urgent }
 
-func (l *lane) place() *int { return &l.at }
+// busy reports whether l's first task is due.
+func (l *lane) busy() bool { return l.state == ready || l.state == barred }
 
 // earliest returns the earliest due time that is known.
 func (l *lane) earliest() task.Millis {
@@ -91,6 +88,15 @@ func (l *lane) shed() int {
 	keep := (l.order.len() + 1) / 2
 	gone := l.cut(keep)
 	l.cursor, l.behind = l.order.items[keep-1].position(), true
+	return gone
+}
+
+// clear lets go of everything and leaves it to be read again from the start. It
+// returns how many were let go.
+func (l *lane) clear() int {
+	gone := l.order.len()
+	l.known, l.order = map[string]*item{}, heap[*item]{}
+	l.cursor, l.behind, l.scan = task.Position{}, true, false
 	return gone
 }
 
@@ -126,14 +132,3 @@ func (l *lane) cut(keep int) int {
 	}
 	return gone
 }
-
-// target is where a namespace sends to: the lanes of one destination. A
-// receiver that asks for a pause gets it from all of them; one namespace's
-// trouble with a shared receiver is not another's.
-type target struct {
-	key   targetKey
-	lanes []*lane
-	until task.Millis // nothing is claimed before
-}
-
-type targetKey struct{ namespace, destination string }

@@ -16,6 +16,8 @@ func (d *Dispatcher) poller(ctx context.Context) {
 		select {
 		case <-tick.C:
 			d.survey(ctx)
+		case <-d.unread:
+			d.survey(ctx)
 		case <-d.hunger:
 			select {
 			case <-tick.C: // of two that are ready select takes any

@@ -22,7 +22,9 @@ func (a *agenda) survey(now task.Millis, heads []task.LaneHead) {
 	for _, h := range heads {
 		l := a.lanes[h.Lane]
 		if l == nil {
-			l = a.open(h.Lane)
+			if l = a.open(h.Lane, now); l == nil {
+				continue
+			}
 		}
 		if h.Due <= l.cursor.Due && h.Due < l.earliest() {
 			l.scan, l.scanned = true, task.Position{}
@@ -93,6 +95,8 @@ func (a *agenda) request(l *lane, scan bool, after task.Position, until task.Mil
 func (a *agenda) absorb(now task.Millis, reads []read, found [][]task.Entry) {
 	for i, r := range reads {
 		switch {
+		case a.depth(r.lane) == 0: // its queue was held meanwhile
+			continue
 		case found == nil:
 			r.lane.scan = false
 		case r.scan:

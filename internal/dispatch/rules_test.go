@@ -23,7 +23,7 @@ func names(a *agenda, now task.Millis, limit int) []string {
 	var names []string
 	for _, p := range a.take(now, limit) {
 		names = append(names, p.name)
-		defer a.release(p.lane, now, nothing)
+		defer a.release(&p, now, nothing)
 	}
 	return names
 }
@@ -36,31 +36,31 @@ func want(t *testing.T, what string, got []string, want ...string) {
 }
 
 func TestNothingIsPickedEarlyWhenTheClockStepsBack(t *testing.T) {
-	a := newAgenda(5*time.Second, 1000, 10)
+	a := newAgenda(rules{window: 5 * time.Second, tasks: 1000}, 10)
 	a.hint(noon, entry("host", "t", noon))
 	want(t, "a second before", names(a, noon-1000, 10))
 	want(t, "at its time", names(a, noon, 10))
 	for _, l := range a.lanes { // the timer that was set for it rings
-		a.look(l, noon)
+		a.ring(&l.bell, noon)
 	}
 	want(t, "after the ring", names(a, noon, 10), "t")
 }
 
 func TestATimerThatRingsTooEarlyIsSetAgain(t *testing.T) {
-	a := newAgenda(5*time.Second, 1000, 10)
+	a := newAgenda(rules{window: 5 * time.Second, tasks: 1000}, 10)
 	a.hint(noon-1000, entry("host", "t", noon))
 	armed := a.alarms()
-	if len(armed) != 1 || armed[0].wake != noon {
+	if len(armed) != 1 || armed[0].wall != noon {
 		t.Fatalf("armed: %v", armed)
 	}
-	a.look(armed[0], noon-500)
-	if again := a.alarms(); len(again) != 1 || again[0].wake != noon {
+	a.ring(armed[0], noon-500)
+	if again := a.alarms(); len(again) != 1 || again[0].wall != noon {
 		t.Fatalf("armed again: %v", again)
 	}
 }
 
 func TestAfterTheClockSteppedBackTheWindowEndsEarlier(t *testing.T) {
-	a := newAgenda(5*time.Second, 1000, 10)
+	a := newAgenda(rules{window: 5 * time.Second, tasks: 1000}, 10)
 	a.check(noon)
 	a.survey(noon, []task.LaneHead{{Lane: laneOf("host"), Due: noon + 4000}})
 	reads := a.plan(noon)
@@ -86,7 +86,7 @@ func TestAfterTheClockSteppedBackTheWindowEndsEarlier(t *testing.T) {
 }
 
 func TestAReadThatIsOlderThanAHintDoesNotUndoIt(t *testing.T) {
-	a := newAgenda(5*time.Second, 1000, 10)
+	a := newAgenda(rules{window: 5 * time.Second, tasks: 1000}, 10)
 	a.survey(noon, []task.LaneHead{{Lane: laneOf("host"), Due: noon + 1000}})
 	reads := a.plan(noon)
 	a.hint(noon, entry("host", "t", noon+3000)) // moved while the read was under way
@@ -97,7 +97,7 @@ func TestAReadThatIsOlderThanAHintDoesNotUndoIt(t *testing.T) {
 }
 
 func TestAReadThatIsOlderThanAClaimDoesNotBringItBack(t *testing.T) {
-	a := newAgenda(5*time.Second, 1000, 10)
+	a := newAgenda(rules{window: 5 * time.Second, tasks: 1000}, 10)
 	stale := func(answer bool) int {
 		a.hint(noon, entry("host", "t", noon))
 		l := a.lanes[laneOf("host")]
@@ -109,7 +109,7 @@ func TestAReadThatIsOlderThanAClaimDoesNotBringItBack(t *testing.T) {
 			a.answered(p.key())
 		}
 		a.absorb(noon, reads, [][]task.Entry{{entry("host", "t", noon)}, nil}[:len(reads)])
-		a.release(l, noon, nothing)
+		a.release(&p, noon, nothing)
 		a.answered(p.key())
 		return a.total
 	}
@@ -124,7 +124,7 @@ func TestAReadThatIsOlderThanAClaimDoesNotBringItBack(t *testing.T) {
 }
 
 func TestLanesWithABacklogTakeTurns(t *testing.T) {
-	a := newAgenda(5*time.Second, 1000, 100)
+	a := newAgenda(rules{window: 5 * time.Second, tasks: 1000}, 100)
 	for i := range 3 {
 		for j, host := range []string{"a", "b"} {
 			a.hint(noon, entry(host, fmt.Sprint(host, i), noon-task.Millis(100_000-1000*i+10_000*j)))
@@ -135,7 +135,7 @@ func TestLanesWithABacklogTakeTurns(t *testing.T) {
 }
 
 func TestHintsBeyondTheCursorGiveWayToWhatIsEarlier(t *testing.T) {
-	a := newAgenda(10*time.Second, 3000, 10)
+	a := newAgenda(rules{window: 10 * time.Second, tasks: 3000}, 10)
 	for i := range 700 { // these came as hints; the rest was read up to noon
 		a.hint(noon, entry("host", fmt.Sprintf("late%03d", i), noon+9000))
 	}
@@ -159,32 +159,35 @@ func TestHintsBeyondTheCursorGiveWayToWhatIsEarlier(t *testing.T) {
 }
 
 func TestSilenceCostsALaneItsAllowance(t *testing.T) {
-	a := newAgenda(5*time.Second, 10_000, 1024)
+	a := newAgenda(rules{window: 5 * time.Second, tasks: 10_000}, 1024)
 	for i := range 3000 {
 		a.hint(noon, entry("host", fmt.Sprint("t", i), noon))
 	}
 	l := a.lanes[laneOf("host")]
-	took := len(a.take(noon, 1000))
-	if base := a.slots.base(); took != base+(512-base)/2 {
-		t.Errorf("a lane of which nothing is known takes %d slots", took)
+	picks := a.take(noon, 1000)
+	if base := a.slots.base(); len(picks) != base+(768-base-672)/2 {
+		t.Errorf("a lane of which nothing is known takes %d slots", len(picks))
+	}
+	end := func(e evidence) {
+		a.release(&picks[0], noon, e)
+		picks = append(picks[1:], a.take(noon, 1000)...)
 	}
 	for running := 0; l.running > running; { // a round of replies
 		running = l.running
 		for range running {
-			a.release(l, noon, replied)
-			a.take(noon, 1000)
+			end(replied)
 		}
 	}
 	if l.running != a.slots.most() {
 		t.Errorf("a lane that replies takes %d slots", l.running)
 	}
 	for range 20 {
-		a.release(l, noon, silent)
+		end(silent)
 	}
 	if l.allowance != 1 {
 		t.Errorf("after 20 silent attempts its allowance is %d", l.allowance)
 	}
-	a.release(l, noon, replied)
+	end(replied)
 	if l.allowance < a.slots.base() {
 		t.Errorf("after a reply its allowance is %d", l.allowance)
 	}

@@ -1,24 +1,47 @@
 package dispatch
 
+// class is what is known of a receiver. It decides which slots an attempt at it
+// may come from.
+type class uint8
+
+const (
+	proven  class = iota // its last word was a reply
+	unknown              // nothing was heard of it yet
+	suspect              // its last word was silence
+	classes
+)
+
 // slots says who may start another attempt. What hangs must leave room for
-// what does not, and it cannot be told which is which before the first reply:
+// what does not, and it cannot be told which is which before the first reply.
 //
-//   - Within its allowance a lane starts while it has fewer running than there
-//     are free slots: one comes to half of them, k come to one part in k+1 each.
-//     The allowance is small at first. It grows by one with each reply (any
-//     status) that came while it was used up, so by doubling, and is halved
-//     with each attempt that ended without a reply.
-//   - Beyond its allowance it starts while more than half of all slots are
-//     free, by the same law: a burst to a host that is not known yet need not
-//     wait, nor need the retries of one that is down.
+// Receivers that have answered may use all slots; those of which nothing is
+// known three quarters, together with those that were silent; and those one
+// quarter. So whatever number of new receivers hangs, a quarter of the slots
+// remains for those that answer, and whatever number of known ones hangs, half
+// of the slots remains for what is new.
 //
-// So k lanes that hang hold no more than half of the slots and their
-// allowances, at first k/256 of them and in the end one each. With the first
-// rule alone, eleven that come one after the other hold all: 512, 256, 128 ...
+// Of the slots of its class
+//
+//   - a lane may have one running while any is left;
+//   - within its allowance it starts more while it has fewer running than are
+//     left, and while they are not scarce: an eighth of all has to be left, or
+//     half of them where the receiver has not proved itself. The allowance is
+//     small at first, it grows by one with each reply (any status) that came
+//     while it was used up, so by doubling, and is halved with each attempt that
+//     ended without a reply;
+//   - beyond its allowance it may borrow while more than half of the slots are
+//     left, and as many as are left beyond that: a burst to a busy host need not
+//     wait for its allowance to grow. Where the receiver has not proved itself
+//     it is seven eighths instead of a half;
+//   - a queue starts at receivers that have not proved themselves while it has
+//     fewer than three such attempts for each slot left. So a queue whose new
+//     receivers all hang leaves a quarter of theirs to the other queues.
+//
+// The simpler rule, "fewer running than there are free slots", was built first:
+// eleven hanging lanes, arriving one after another, took every slot.
 type slots struct {
 	all, free int
-	within    []*heap[*lane] // lanes that are ready, by how many attempts run
-	beyond    []*heap[*lane] // those that have used up their allowance, by how many run beyond it
+	held      [classes]int // attempts under way, by what their target was when they were picked
 }
 
 func newSlots(n int) slots { return slots{all: n, free: n} }
@@ -29,45 +52,61 @@ func (s *slots) base() int { return max(s.all/256, 1) }
 // most is how many attempts of one lane may ever run.
 func (s *slots) most() int { return (s.all + 1) / 2 }
 
-// enter puts a lane among those that are ready.
-func (s *slots) enter(l *lane) {
-	if l.running < l.allowance {
-		l.among = bucket(&s.within, l.running)
-	} else {
-		l.among = bucket(&s.beyond, l.running-l.allowance)
+// pool is how many slots a class may use.
+func (s *slots) pool(c class) int {
+	switch c {
+	case unknown:
+		return max(s.all*3/4, 1)
+	case suspect:
+		return max(s.all/4, 1)
 	}
-	l.among.push(l)
+	return s.all
 }
 
-func bucket(of *[]*heap[*lane], i int) *heap[*lane] {
-	for len(*of) <= i {
-		*of = append(*of, &heap[*lane]{})
-	}
-	return (*of)[i]
+// left returns how many slots are left to each class.
+func (s *slots) left() needs {
+	p := s.free
+	u := min(p, s.pool(unknown)-s.held[unknown]-s.held[suspect])
+	return needs{proven: int32(p), unknown: int32(u), suspect: int32(min(u, s.pool(suspect)-s.held[suspect]))}
 }
 
-// first returns the lane that is served next, nil for none.
-func (s *slots) first() *lane {
-	best := least(nil, s.within, s.free)
-	return least(best, s.beyond, s.free-s.all/2)
+// need returns what l needs to start another attempt.
+func (s *slots) need(l *lane) needs {
+	pool := s.pool(l.target.class)
+	scarce, lent := pool/8, pool/2
+	if l.target.class != proven {
+		scarce, lent = pool/2, pool-pool/8
+	}
+	need := l.running
+	switch {
+	case l.running >= l.allowance:
+		need = l.running - l.allowance + lent
+	case l.running > 0:
+		need = max(need, scarce)
+	}
+	n := nobody
+	n[l.target.class] = int32(need)
+	return n
 }
 
-// least returns the first of best and of what stands in the first n buckets.
-func least(best *lane, of []*heap[*lane], n int) *lane {
-	for i := 0; i < n && i < len(of); i++ {
-		if of[i].len() > 0 && (best == nil || of[i].min().before(best)) {
-			best = of[i].min()
-		}
-	}
-	return best
+func (s *slots) take(c class) {
+	s.free--
+	s.held[c]++
+}
+
+func (s *slots) give(c class) {
+	s.free++
+	s.held[c]--
 }
 
 // evidence is what an attempt's end says about the receiver.
 type evidence uint8
 
 const (
-	nothing evidence = iota // it was not asked
-	replied
+	nothing evidence = iota // the claim was refused, or we ended the attempt
+	unsent                  // nothing was written to the network
+	replied                 // with whatever status, but
+	failing                 // with one that speaks of the receiver, not of the task
 	silent
 )
 
@@ -76,7 +115,7 @@ func (s *slots) heed(l *lane, e evidence) {
 	switch {
 	case e == silent:
 		l.allowance = max(l.allowance/2, 1)
-	case e == replied && l.running >= l.allowance:
+	case (e == replied || e == failing) && l.running >= l.allowance:
 		l.allowance = min(max(l.allowance+1, s.base()), s.most())
 	}
 }

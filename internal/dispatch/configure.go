@@ -1,0 +1,38 @@
+package dispatch
+
+import "github.com/foliot/foliot/internal/task"
+
+// none is what was decided where nothing was.
+var none = task.NewSettings()
+
+// configure puts settings into force. It costs O(queues with lanes), and
+// O(lanes) of those that have changed.
+func (a *agenda) configure(now task.Millis, s *task.Settings) {
+	if s == nil {
+		s = none
+	}
+	a.settings = s
+	for key, q := range a.queues {
+		if next := s.Queue(key.namespace, key.name); next != q.settings {
+			a.reconfigure(q, next, now)
+		}
+	}
+}
+
+func (a *agenda) reconfigure(q *queue, next *task.QueueSettings, now task.Millis) {
+	old := q.settings
+	q.settings = next
+	if old.Rate != next.Rate || old.BurstOrDefault() != next.BurstOrDefault() {
+		q.bucket.configure(next, a.steady)
+	}
+	for _, l := range q.lanes {
+		a.place(l, now)
+	}
+	a.refresh(q, now)
+}
+
+// Configure puts settings into force, at once; nil: there are none. It is what
+// a task.Registry tells, and costs O(lanes) of the queues that changed.
+func (d *Dispatcher) Configure(s *task.Settings) {
+	d.update(func(now task.Millis) { d.agenda.configure(now, s) })
+}

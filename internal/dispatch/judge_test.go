@@ -1,0 +1,98 @@
+package dispatch
+
+import (
+	"slices"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// judge returns the lane that is to be served next, by the rules as they are
+// written down, looking at everything. Of the agenda it takes what a lane knows,
+// and whose turn it is; not what stands in a row, nor what any limit has come
+// to. A lane whose bell was lost is not known to be ready.
+func (w *world) judge() *lane {
+	var best *lane
+	for _, l := range sorted(w.a.lanes) {
+		if w.mayRun(l) && (best == nil || slices.Compare(w.standing(l), w.standing(best)) < 0) {
+			best = l
+		}
+	}
+	return best
+}
+
+// standing is what is compared, the most weighty first.
+func (w *world) standing(l *lane) []int64 {
+	q, t := l.queue, l.queue.tenant
+	since := l.earliest()
+	if q.settings.Rate == 0 {
+		since = max(since, l.served)
+	}
+	routine := int64(1)
+	if l.name.Priority == task.Urgent {
+		routine = 0
+	}
+	return []int64{
+		t.next, int64(t.turns.served), int64(t.number), q.next, int64(q.turns.served), int64(q.number),
+		routine, routine * q.shelves[l.name.Priority].turn, int64(l.name.Priority), int64(since), int64(l.turn), int64(l.number),
+	}
+}
+
+func (w *world) mayRun(l *lane) bool {
+	t, s := l.target, l.queue.settings
+	urgent := l.name.Priority == task.Urgent
+	switch {
+	case l.state == waiting || l.order.len() == 0 || l.earliest() > w.now:
+		return false
+	case w.lossy > 0 && (l.state == barred || l.queue.bell.set() && !urgent): // time has ended it, and nobody was told
+		return false
+	case w.steady < t.rested, !urgent && (w.steady < t.asked || t.breaker.open && (w.steady < t.breaker.until || t.breaker.probe != 0)):
+		return false
+	case !urgent && (l.queue.held || w.lossy == 0 && s.Held(w.now)):
+		return false
+	case !urgent && s.Rate > 0 && l.queue.bucket.next(w.steady) > w.steady:
+		return false
+	case s.Concurrency > 0 && w.count(func(p *pick) bool { return p.lane.queue == l.queue }) >= s.Concurrency:
+		return false
+	case s.PerDestination > 0 && w.count(func(p *pick) bool { return p.lane.outlet == l.outlet }) >= s.PerDestination:
+		return false
+	}
+	return w.hasSlot(l)
+}
+
+// hasSlot is the law of slots.
+func (w *world) hasSlot(l *lane) bool {
+	all, class := w.a.slots.all, l.target.class
+	pool := max([]int{all, all * 3 / 4, all / 4}[class], 1)
+	left := all - len(w.picks)
+	scarce, lent := pool/8, pool/2
+	if class != proven {
+		left = min(left, max(all*3/4, 1)-w.count(func(p *pick) bool { return p.class != proven }))
+		scarce, lent = pool/2, pool-pool/8
+	}
+	if class == suspect {
+		left = min(left, pool-w.count(func(p *pick) bool { return p.class == suspect }))
+	}
+	if class != proven && w.count(func(p *pick) bool { return p.lane.queue == l.queue && p.class == class })/3 >= left {
+		return false
+	}
+	running := w.count(func(p *pick) bool { return p.lane == l })
+	switch {
+	case running >= (all+1)/2:
+		return false
+	case running >= l.allowance:
+		return running-l.allowance+lent < left
+	case running == 0:
+		return left > 0
+	}
+	return running < left && scarce < left
+}
+
+func (w *world) count(is func(*pick) bool) int {
+	n := 0
+	for _, p := range w.picks {
+		if is(p) {
+			n++
+		}
+	}
+	return n
+}

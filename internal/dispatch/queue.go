@@ -1,0 +1,218 @@
+package dispatch
+
+import (
+	"math"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// tenant is a namespace: its queues take turns, and namespaces among each other.
+type tenant struct {
+	name   string
+	queues row[*queue] // that may start something
+	count  int         // of queues, those included that may not
+	busy   int         // lanes with a task that is due
+	round  int64       // of its queues
+	seat   seat[*tenant]
+	turns
+}
+
+// queue is what is known of a queue: its limits, and its lanes by priority.
+type queue struct {
+	key      queueKey
+	tenant   *tenant
+	settings *task.QueueSettings
+	shelves  [task.Urgent + 1]shelf // by priority
+	outlets  map[string]*outlet
+	lanes    []*lane
+	bell     bell // for the next token, or the end of a pause
+
+	held    bool // nothing is claimed but what was run by hand, and nothing else is known
+	bucket  bucket
+	running int
+	tried   [classes]int // of them, by what their target was at the pick
+
+	busy  int   // lanes with a task that is due
+	round int64 // of its priorities
+	seat  seat[*queue]
+	turns
+}
+
+type queueKey struct{ namespace, name string }
+
+// outlet is the lanes of a queue that lead to one destination.
+type outlet struct {
+	lanes   []*lane // one for each priority, at most
+	running int
+}
+
+// shelf is the lanes of one priority of a queue.
+type shelf struct {
+	lanes row[*lane] // that are ready
+	busy  int        // with a task that is due, ready or not
+	turn  int64
+}
+
+// turns is the place of a queue among those of its namespace, or of a
+// namespace, in taking turns: who has the smallest turn is next.
+type turns struct {
+	next   int64
+	served uint64 // the number of the last pick, 0: none
+	number uint64
+}
+
+func (t *turns) standing() order { return order{rank: t.next, turn: t.served, number: t.number} }
+
+// stride is how many rounds a priority lets pass between two turns: where all
+// three have something to do, of 21 turns high gets 16, normal 4 and low 1, and
+// what has just got something to do waits for at most so many turns of others.
+var stride = [...]int64{task.High: 1, task.Normal: 4, task.Low: 16, task.Urgent: 0}
+
+// Where there is more to do than can be done, turns are taken: among namespaces,
+// among the queues of each, and among the three priorities of a queue. A member
+// that gets something to do, or is served, gets its next turn a stride after the
+// round that is being served, and the smallest turn is served first. So everyone
+// gets his share of the starts whatever his number of lanes and his backlog, who
+// was quiet waits for one round, and who was kept from starting (by a limit, by
+// a receiver) for long has one turn ahead of others, and not a hoard of them.
+
+// noteBusy notes that a lane has got (1) or lost (-1) a task that is due.
+func (a *agenda) noteBusy(l *lane, by int) {
+	q, t := l.queue, l.queue.tenant
+	s := &q.shelves[l.name.Priority]
+	if s.busy += by; by > 0 && s.busy == 1 {
+		s.turn = q.round + stride[l.name.Priority]
+	}
+	if q.busy += by; by > 0 && q.busy == 1 {
+		q.next = t.round + 1
+	}
+	if t.busy += by; by > 0 && t.busy == 1 {
+		t.next = a.round + 1
+	}
+}
+
+// served notes that l has had a turn.
+func (a *agenda) served(l *lane, now task.Millis) {
+	q, t := l.queue, l.queue.tenant
+	s := &q.shelves[l.name.Priority]
+	a.turn++
+	l.served, l.turn = now, a.turn
+	if !l.urgent() {
+		q.round = max(q.round, s.turn)
+		s.turn = q.round + stride[l.name.Priority]
+	}
+	t.round = max(t.round, q.next)
+	q.next, q.served = t.round+1, a.turn
+	a.round = max(a.round, t.next)
+	t.next, t.served = a.round+1, a.turn
+}
+
+// first returns the lane of q that is served next, nil for none. What was run
+// by hand goes before everything.
+func (q *queue) first(left needs) *lane {
+	for c, n := range q.tried {
+		if class(c) != proven && int32(n/3) >= left[c] {
+			left[c] = 0
+		}
+	}
+	if s := q.shelves[task.Urgent].lanes.first(left); s != nil {
+		return s.owner
+	}
+	var best *shelf
+	for p := task.High; p <= task.Low; p++ {
+		s := &q.shelves[p]
+		if s.lanes.needs().fit(left) && (best == nil || s.turn < best.turn) {
+			best = s
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	return best.lanes.first(left).owner
+}
+
+// reseat puts q where it belongs after any change of its lanes, limits or
+// tokens, and sets its bell for when that changes by itself.
+func (a *agenda) reseat(q *queue) {
+	var next time.Duration
+	need := q.shelves[task.Urgent].lanes.needs()
+	if !q.held {
+		if routine := q.routine(); routine != nobody {
+			if at := q.bucket.next(a.steady); at <= a.steady {
+				need = need.least(routine)
+			} else {
+				next = at
+			}
+		}
+	}
+	if c := q.settings.Concurrency; c > 0 && q.running >= c {
+		need, next = nobody, 0
+	}
+	for c, n := range q.tried {
+		if class(c) != proven && need[c] != never {
+			need[c] = max(need[c], int32(n/3))
+		}
+	}
+	if !q.held { // then it is set for the end of the pause
+		a.arm(&q.bell, 0, next)
+	}
+	t := q.tenant
+	t.queues.put(&q.seat, q.standing(), need)
+	a.tenants.put(&t.seat, t.standing(), t.queues.needs())
+}
+
+// routine returns the least that a lane of q needs which was not run by hand.
+func (q *queue) routine() needs {
+	n := nobody
+	for p := task.High; p <= task.Low; p++ {
+		n = n.least(q.shelves[p].lanes.needs())
+	}
+	return n
+}
+
+// depth is how many tasks of l are of use to know of, however much room there
+// is: a limited queue starts only so many in the time of a window.
+func (a *agenda) depth(l *lane) int {
+	switch q := l.queue; {
+	case q.held && !l.urgent():
+		return 0
+	case l.target.breaker.open:
+		return reserve
+	case q.bucket.limited():
+		return reserve + int(min(q.settings.Rate*a.window.Seconds(), float64(a.tasks)))
+	}
+	return math.MaxInt
+}
+
+// look is called when q's bell rings: there is a token, or a pause ends.
+func (q *queue) look(a *agenda, now task.Millis) { a.refresh(q, now) }
+
+// refresh takes in what time has done to q.
+func (a *agenda) refresh(q *queue, now task.Millis) {
+	if held := q.settings.Held(now); held != q.held {
+		a.hold(q, now, held)
+	}
+	if until := q.settings.PausedUntil; q.held && until > now {
+		a.arm(&q.bell, until, 0)
+	}
+	a.reseat(q)
+}
+
+// hold stops q, or lets it go on. What is held is not known of: it would take
+// the room of others, however long. It is read again afterwards.
+func (a *agenda) hold(q *queue, now task.Millis, held bool) {
+	q.held = held
+	for _, l := range q.lanes {
+		if l.urgent() {
+			continue
+		}
+		if held {
+			a.total -= l.clear()
+		} else {
+			a.want(l)
+		}
+		a.place(l, now)
+	}
+	a.unread = a.unread || !held
+}
