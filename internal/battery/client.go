@@ -16,8 +16,9 @@ import (
 // client speaks to the server as any other program would. It may be used by
 // many goroutines.
 type client struct {
-	base string
-	http *http.Client
+	base  string
+	token string // "" shows none
+	http  *http.Client
 }
 
 func newClient(base string) *client {
@@ -28,6 +29,13 @@ func newClient(base string) *client {
 }
 
 func (c *client) close() { c.http.CloseIdleConnections() }
+
+// as returns a client that shows another token. It shares the connections.
+func (c *client) as(token string) *client {
+	other := *c
+	other.token = token
+	return &other
+}
 
 // call sends body as JSON and returns the status and the reply. An error means
 // that no whole reply came.
@@ -47,6 +55,9 @@ func (c *client) call(ctx context.Context, method, path string, body any) (int, 
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
 	resp, err := c.http.Do(req)
 	if err != nil {
 		return 0, nil, err
@@ -57,6 +68,24 @@ func (c *client) call(ctx context.Context, method, path string, body any) (int, 
 		return 0, nil, err
 	}
 	return resp.StatusCode, reply, nil
+}
+
+// do calls, expects a 2xx and reads the reply into out, unless that is nil.
+func (c *client) do(ctx context.Context, method, path string, in, out any) error {
+	status, reply, err := c.call(ctx, method, path, in)
+	if err != nil {
+		return err
+	}
+	if status/100 != 2 {
+		return fmt.Errorf("%s %s: status %d: %.300s", method, path, status, reply)
+	}
+	if out == nil {
+		return nil
+	}
+	if err := json.Unmarshal(reply, out); err != nil {
+		return fmt.Errorf("%s %s: read the reply: %w", method, path, err)
+	}
+	return nil
 }
 
 // input is a task to callback at due.
@@ -109,14 +138,7 @@ func (c *client) cancel(ctx context.Context, name string) int {
 }
 
 // get returns a task.
-func (c *client) get(ctx context.Context, name string) (wire.Task, error) {
-	var t wire.Task
-	status, data, err := c.call(ctx, http.MethodGet, "/tasks/"+url.PathEscape(name), nil)
-	if err != nil {
-		return t, err
-	}
-	if status != http.StatusOK {
-		return t, fmt.Errorf("get %s: status %d: %s", name, status, data)
-	}
-	return t, json.Unmarshal(data, &t)
+func (c *client) get(ctx context.Context, name string) (t wire.Task, err error) {
+	err = c.do(ctx, http.MethodGet, "/tasks/"+url.PathEscape(name), nil, &t)
+	return t, err
 }

@@ -3,55 +3,66 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
-	"net"
-	"sync"
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// hang: one host accepts and never answers, another one answers. The baseline
-// is measured in the same run, on the same server, before the host hangs.
+// hang: one host accepts and never answers, another one answers.
 func hang(ctx context.Context, t *trial) error {
-	st, err := t.stage(ctx)
+	// Slots are given back and taken by the next ones while it is measured.
+	return t.besideHanging(ctx, hanging{tasks: 10_000, hosts: 1, timeout: "5s", phase: 10 * time.Second})
+}
+
+// crowd: the same with more tasks than are known in memory at once, in a queue
+// of their own, whose attempts all outlive the measurement's first half.
+func crowd(ctx context.Context, t *trial) error {
+	return t.besideHanging(ctx, hanging{tasks: t.opts.stuck, hosts: 1, queue: "crowd", phase: t.opts.phase})
+}
+
+// hosts: the same again over many hosts, each of which gets slots of its own.
+func hosts(ctx context.Context, t *trial) error {
+	return t.besideHanging(ctx, hanging{tasks: t.opts.stuck, hosts: t.opts.hosts, queue: "crowd", phase: t.opts.phase})
+}
+
+// hanging is what stands beside the healthy tasks.
+type hanging struct {
+	tasks   int
+	hosts   int
+	queue   string        // "": the same as the healthy tasks'
+	timeout string        // "": the default
+	phase   time.Duration // for which lateness is measured, without them and with them
+}
+
+// besideHanging measures the lateness of tasks to a host that answers, alone
+// first and then beside those that hang: in one run, on one server.
+func (t *trial) besideHanging(ctx context.Context, h hanging) error {
+	st, err := t.stage(ctx, "--grace", "1s") // what hangs at the end is not waited for
 	if err != nil {
 		return err
 	}
 	defer st.close()
-	pit, err := openPit()
+	pits, err := openPits(h.hosts)
 	if err != nil {
 		return err
 	}
-	defer pit.close()
+	defer closePits(pits)
 
-	const hanging, perSecond, phase = 10_000, 200, 10 * time.Second
-	healthy := func(prefix string) ([]string, error) {
-		start := dueIn(3 * time.Second)
-		return st.schedule(ctx, perSecond*int(phase/time.Second), prefix, func(i int) time.Time {
-			return start.Add(time.Duration(i) * time.Second / perSecond).Truncate(time.Millisecond)
-		})
-	}
-	before, err := healthy("before")
+	before, err := st.healthy(ctx, "before", h.phase)
 	if err != nil {
 		return err
 	}
-	st.receiver.awaitAll(ctx, before, phase+10*time.Second)
-
-	stuck := make([]wire.TaskInput, hanging)
-	soon := dueIn(time.Second)
-	for i := range stuck {
-		stuck[i] = input(fmt.Sprintf("stuck-%d", i), pit.url(), soon)
-		stuck[i].Timeout = "5s" // slots are given back and taken by the next ones while it is measured
-	}
-	if err := st.client.createAll(ctx, stuck); err != nil {
+	missing := st.receiver.awaitAll(ctx, before, h.phase+10*time.Second)
+	if err := st.client.createAll(ctx, h.inputs(pits)); err != nil {
 		return err
 	}
-	beside, err := healthy("beside")
+	beside, err := st.healthy(ctx, "beside", h.phase)
 	if err != nil {
 		return err
 	}
-	st.receiver.awaitAll(ctx, beside, phase+20*time.Second)
+	machine := watchJitter(ctx)
+	missing += st.receiver.awaitAll(ctx, beside, h.phase+20*time.Second)
+	t.lateness("of a process that only sleeps, meanwhile", machine.end())
 	if err := st.server.stop(10 * time.Second); err != nil {
 		return err
 	}
@@ -59,15 +70,35 @@ func hang(ctx context.Context, t *trial) error {
 	if err != nil {
 		return err
 	}
-	t.must(v.Duplicates == 0, "duplicates %d", v.Duplicates)
-	t.must(pit.seen() > 0, "requests that hung %d", pit.seen())
+	t.must(missing == 0 && v.Duplicates == 0, "not delivered in time %d, duplicates %d", missing, v.Duplicates)
+	t.must(allSeen(pits), "requests that hung %d, some at each of %d hosts", seenBy(pits), len(pits))
 	alone, crowded, err := st.latenessByPhase(before, beside)
 	if err != nil {
 		return err
 	}
-	shift := t.lateness("beside the hanging host", crowded) - t.lateness("alone", alone)
+	shift := t.lateness("beside what hangs", crowded) - t.lateness("alone", alone)
 	t.must(shift <= 50*time.Millisecond, "p99 shifts by %s, at most 50 ms", ms(shift))
 	return nil
+}
+
+// healthy schedules 200 tasks a second to the receiver.
+func (st *stage) healthy(ctx context.Context, prefix string, phase time.Duration) ([]string, error) {
+	const perSecond = 200
+	start := dueIn(3 * time.Second)
+	return st.schedule(ctx, perSecond*int(phase/time.Second), prefix, func(i int) time.Time {
+		return start.Add(time.Duration(i) * time.Second / perSecond).Truncate(time.Millisecond)
+	})
+}
+
+// inputs are due at once: by the time that they are all created many hang.
+func (h hanging) inputs(pits []*pit) []wire.TaskInput {
+	due := dueIn(0)
+	tasks := make([]wire.TaskInput, h.tasks)
+	for i := range tasks {
+		tasks[i] = input(fmt.Sprintf("stuck-%d", i), pits[i%len(pits)].url(), due)
+		tasks[i].Queue, tasks[i].Timeout = h.queue, h.timeout
+	}
+	return tasks
 }
 
 // latenessByPhase splits the lateness by which tasks it is of.
@@ -90,59 +121,4 @@ func (st *stage) latenessByPhase(before, beside []string) (alone, crowded []time
 		return check(part).Late
 	}
 	return of(before), of(beside), nil
-}
-
-// pit is a host that accepts connections, reads, and never answers. close ends
-// its goroutines and waits for them.
-type pit struct {
-	listener net.Listener
-	group    sync.WaitGroup
-
-	mu    sync.Mutex // guards everything below
-	conns []net.Conn
-}
-
-func openPit() (*pit, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	p := &pit{listener: l}
-	p.group.Go(p.accept)
-	return p, nil
-}
-
-func (p *pit) url() string { return "http://" + p.listener.Addr().String() + "/" }
-
-func (p *pit) accept() {
-	for {
-		conn, err := p.listener.Accept()
-		if err != nil {
-			return // closed
-		}
-		p.mu.Lock()
-		p.conns = append(p.conns, conn)
-		p.mu.Unlock()
-		p.group.Go(func() {
-			_, _ = io.Copy(io.Discard, conn) // until one side has enough
-			conn.Close()
-		})
-	}
-}
-
-// seen returns how many connections came.
-func (p *pit) seen() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.conns)
-}
-
-func (p *pit) close() {
-	p.listener.Close()
-	p.mu.Lock()
-	for _, c := range p.conns {
-		c.Close()
-	}
-	p.mu.Unlock()
-	p.group.Wait()
 }

@@ -24,21 +24,14 @@ func killed(ctx context.Context, t *trial) error {
 	}
 	defer st.close()
 
-	load := &killLoad{st: st, share: t.opts.cancel, rand: rand.New(rand.NewPCG(t.opts.seed, 1))}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	loading := make(chan struct{})
-	go func() {
-		defer close(loading)
-		load.run(ctx)
-	}()
+	load := &killLoad{st: st, share: t.opts.cancel}
+	stop := inBackground(ctx, load.run)
 	err = st.killRepeatedly(ctx, t.opts.kills)
 	stop()
-	<-loading
 	if err != nil {
 		return err
 	}
-	return st.concludeKills(context.WithoutCancel(ctx), load)
+	return st.concludeKills(ctx, load)
 }
 
 // killRepeatedly leaves a running server behind.
@@ -55,15 +48,16 @@ func (st *stage) killRepeatedly(ctx context.Context, kills int) error {
 		if err := st.server.start(); err != nil {
 			return err
 		}
-		if (i+1)%20 == 0 { // prove now and then that it comes up at all: others die while they start
+		if (i+1)%20 == 0 || i+1 == kills { // prove now and then that it comes up at all: others die while they start
 			if _, err := st.server.ready(ctx, 20*time.Second); err != nil {
 				return err
 			}
+		}
+		if (i+1)%max(20, kills/20) == 0 {
 			st.t.note("killed %d times", i+1)
 		}
 	}
-	_, err := st.server.ready(ctx, 20*time.Second)
-	return err
+	return nil
 }
 
 func (st *stage) concludeKills(ctx context.Context, load *killLoad) error {
@@ -104,7 +98,6 @@ func (st *stage) concludeKills(ctx context.Context, load *killLoad) error {
 type killLoad struct {
 	st    *stage
 	share float64
-	rand  *rand.Rand // of run alone
 
 	mu         sync.Mutex // guards everything below
 	unanswered int
@@ -114,26 +107,20 @@ type killLoad struct {
 // run goes on until ctx ends.
 func (l *killLoad) run(ctx context.Context) {
 	l.cancels = map[int]int{}
-	var requests sync.WaitGroup
-	defer requests.Wait()
-	open := make(chan struct{}, 1024) // requests under way; beyond it the load is no longer open-loop, but memory is bounded
-	began := time.Now()
-	for i := 0; until(ctx, began.Add(time.Duration(i)*time.Second/killRate)); i++ {
-		name, due := fmt.Sprintf("kill-%d", i), dueIn(time.Duration(l.rand.Int64N(int64(killDue))))
-		cancelAt := time.Time{}
-		if l.rand.Float64() < l.share {
-			cancelAt = due.Add(-time.Duration(l.rand.Int64N(int64(time.Second))))
-		}
-		open <- struct{}{}
-		requests.Go(func() {
-			l.create(context.WithoutCancel(ctx), name, due)
-			<-open
-			if !cancelAt.IsZero() {
-				until(ctx, cancelAt)
-				l.cancel(context.WithoutCancel(ctx), name)
-			}
-		})
+	atRate(ctx, killRate, func(i int) { l.live(ctx, i) })
+}
+
+// live creates one task and cancels some. The dice are the task's own: what it
+// does depends on the seed alone.
+func (l *killLoad) live(ctx context.Context, i int) {
+	dice := rand.New(rand.NewPCG(l.st.t.opts.seed, uint64(i)))
+	name, due := fmt.Sprintf("kill-%d", i), dueIn(time.Duration(dice.Int64N(int64(killDue))))
+	l.create(context.WithoutCancel(ctx), name, due)
+	if dice.Float64() >= l.share {
+		return
 	}
+	until(ctx, due.Add(-time.Duration(dice.Int64N(int64(time.Second)))))
+	l.cancel(context.WithoutCancel(ctx), name)
 }
 
 func (l *killLoad) create(ctx context.Context, name string, due time.Time) {

@@ -2,14 +2,12 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
 	"slices"
 	"time"
 
@@ -70,6 +68,16 @@ func million(ctx context.Context, t *trial) error {
 // writeTasks writes a file for import: due over a day that begins in an hour,
 // so that nothing is delivered meanwhile.
 func writeTasks(path string, count int, callback string) error {
+	start := dueIn(time.Hour)
+	return writeInputs(path, count, func(i int) wire.TaskInput {
+		in := input(fmt.Sprintf("order-%07d", i), callback, spreadOver(start, 24*time.Hour, i, count))
+		in.HTTP.Body = json.RawMessage(fmt.Sprintf(`{"order":%d}`, i))
+		return in
+	})
+}
+
+// writeInputs writes a file for import.
+func writeInputs(path string, count int, of func(i int) wire.TaskInput) error {
 	f, err := os.Create(path)
 	if err != nil {
 		return err
@@ -77,11 +85,8 @@ func writeTasks(path string, count int, callback string) error {
 	defer f.Close()
 	w := bufio.NewWriterSize(f, 1<<20)
 	enc := json.NewEncoder(w)
-	start := dueIn(time.Hour)
 	for i := range count {
-		in := input(fmt.Sprintf("order-%07d", i), callback, spreadOver(start, 24*time.Hour, i, count))
-		in.HTTP.Body = json.RawMessage(fmt.Sprintf(`{"order":%d}`, i))
-		if err := enc.Encode(in); err != nil {
+		if err := enc.Encode(of(i)); err != nil {
 			return err
 		}
 	}
@@ -97,19 +102,10 @@ func spreadOver(start time.Time, span time.Duration, i, count int) time.Time {
 
 // importFile runs foliot import and returns what it says; the time is ours.
 func (st *stage) importFile(ctx context.Context, file string) (created int, seconds float64, err error) {
-	cmd := exec.CommandContext(ctx, st.server.binary, "import", file, "--server", st.server.url(), "-o", "json")
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	began := time.Now()
-	if err := cmd.Run(); err != nil {
-		return 0, 0, fmt.Errorf("foliot import: %w\n%s", err, stderr.Bytes())
-	}
-	seconds = time.Since(began).Seconds()
 	var reply struct{ Created int }
-	if err := json.Unmarshal(stdout.Bytes(), &reply); err != nil {
-		return 0, 0, fmt.Errorf("foliot import printed %q: %w", stdout.String(), err)
-	}
-	return reply.Created, seconds, nil
+	began := time.Now()
+	err = st.foliot(ctx, &reply, "import", file, "--server", st.server.url())
+	return reply.Created, time.Since(began).Seconds(), err
 }
 
 // mustFit holds the server's memory against what is promised.

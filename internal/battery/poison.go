@@ -3,11 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 )
 
 // poison: a task whose attempt kills the server, again and again, beside tasks
-// that do not.
+// that do not. Some of these are slow: they are under way whenever it does.
 func poison(ctx context.Context, t *trial) error {
 	st, err := t.stage(ctx)
 	if err != nil {
@@ -15,11 +16,15 @@ func poison(ctx context.Context, t *trial) error {
 	}
 	defer st.close()
 
-	const name, reclaims = "poison", 10
+	const name, slow, reclaims = "poison", "slow", 10
 	attempts := make(chan time.Time)
 	st.receiver.before = func(task string) {
-		if task == name {
+		switch {
+		case task == name:
+			pause(ctx, 50*time.Millisecond) // those that are slow are under way by now
 			attempts <- st.server.killNow()
+		case strings.HasPrefix(task, slow):
+			pause(ctx, 500*time.Millisecond)
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
@@ -31,6 +36,10 @@ func poison(ctx context.Context, t *trial) error {
 	neighbours, err := st.schedule(ctx, 50, "neighbour", func(i int) time.Time {
 		return start.Add(time.Duration(i*40-200) * time.Millisecond)
 	})
+	if err != nil {
+		return err
+	}
+	beside, err := st.schedule(ctx, 5, slow, func(int) time.Time { return start })
 	if err != nil {
 		return err
 	}
@@ -48,6 +57,11 @@ func poison(ctx context.Context, t *trial) error {
 	// sent: the kill that follows may go uncounted.
 	t.must(killed >= reclaims && killed <= reclaims+1, "it killed the server %d times", killed)
 	t.must(missing == 0, "neighbours delivered %d of %d", len(neighbours)-missing, len(neighbours))
+	for _, n := range beside {
+		if err := st.noteFate(ctx, n); err != nil {
+			return err
+		}
+	}
 	if err := st.server.stop(10 * time.Second); err != nil {
 		return err
 	}
@@ -56,6 +70,17 @@ func poison(ctx context.Context, t *trial) error {
 		return err
 	}
 	t.note("duplicates of neighbours %d", v.Duplicates)
+	return nil
+}
+
+// noteFate prints what became of a task that was under way at each kill. Nothing
+// tells it from the one that is to blame, so it is judged as that one is.
+func (st *stage) noteFate(ctx context.Context, name string) error {
+	task, err := st.client.get(ctx, name)
+	if err != nil {
+		return err
+	}
+	st.t.note("%s, under way beside it: %s %s after %d reclaims; arrived %d times", name, task.State, task.Reason, task.Reclaims, st.receiver.arrivals(name))
 	return nil
 }
 

@@ -20,8 +20,14 @@ type receiver struct {
 	// before is called with each callback before it is logged; nil does nothing.
 	before func(name string)
 
-	mu   sync.Mutex // guards seen
+	// accept returns the status to answer; what it does not accept is not
+	// logged. nil accepts everything, with a 200.
+	accept func(req *http.Request) int
+
+	mu   sync.Mutex // guards everything below
 	seen map[string]int
+	open int // requests under way
+	most int // of them at once
 }
 
 func openReceiver(path string) (*receiver, error) {
@@ -47,9 +53,17 @@ func (r *receiver) url() string { return "http://" + r.addr + "/" }
 
 func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	at := time.Now()
+	r.enter()
+	defer r.leave() // before the reply is written: the next request comes after that
 	name := req.Header.Get("Foliot-Task")
 	if r.before != nil {
 		r.before(name)
+	}
+	if r.accept != nil {
+		if status := r.accept(req); status != http.StatusOK {
+			w.WriteHeader(status)
+			return
+		}
 	}
 	if err := r.log.append(arrived{Name: name, ID: req.Header.Get("Webhook-Id"), At: at}); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -59,6 +73,26 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.seen[name]++
 	r.mu.Unlock()
 	w.WriteHeader(http.StatusOK)
+}
+
+func (r *receiver) enter() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.open++
+	r.most = max(r.most, r.open)
+}
+
+func (r *receiver) leave() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.open--
+}
+
+// mostOpen returns how many requests were under way at once, at most.
+func (r *receiver) mostOpen() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.most
 }
 
 // arrivals returns how often a task has arrived so far.

@@ -2,15 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -27,10 +24,21 @@ type server struct {
 	cmd *exec.Cmd
 }
 
-// build compiles the binary into dir.
-func build(ctx context.Context, dir string) (string, error) {
+// serverPackage is what is driven.
+const serverPackage = "github.com/foliot/foliot/cmd/foliot"
+
+// build compiles the binary into dir, with the profiler if that is asked for.
+func build(ctx context.Context, dir string, profiled bool) (string, error) {
 	path := filepath.Join(dir, "foliot")
-	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", path, "github.com/foliot/foliot/cmd/foliot")
+	args := []string{"build", "-buildvcs=false", "-o", path}
+	if profiled {
+		list, err := overlay(dir)
+		if err != nil {
+			return "", err
+		}
+		args = append(args, "-overlay", list)
+	}
+	cmd := exec.CommandContext(ctx, "go", append(args, serverPackage)...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the binary: %w\n%s", err, out)
 	}
@@ -61,6 +69,9 @@ func freeAddr() (string, error) {
 	return l.Addr().String(), nil
 }
 
+// profileFile is where a server that was built for it writes a profile.
+func (s *server) profileFile() string { return s.dir + ".pprof" }
+
 func (s *server) url() string { return "http://" + s.addr }
 
 // start begins a process; it does not wait until that answers.
@@ -68,6 +79,7 @@ func (s *server) start() error {
 	args := append([]string{"serve", "--listen", s.addr, "--data", s.dir, "--log-level", "warn"}, s.flags...)
 	s.cmd = exec.Command(s.binary, args...)
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
+	s.cmd.Env = append(os.Environ(), profileVariable+"="+s.profileFile())
 	if err := s.cmd.Start(); err != nil {
 		return fmt.Errorf("start the server: %w", err)
 	}
@@ -152,32 +164,9 @@ func (s *server) end() {
 }
 
 // memory returns the process's resident memory now and at its peak, in bytes.
-func (s *server) memory() (now, peak int64, err error) {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
-	if err != nil {
-		return 0, 0, fmt.Errorf("read the server's memory: %w", err)
-	}
-	for line := range strings.Lines(string(data)) {
-		field := func(prefix string) (int64, bool) {
-			rest, ok := strings.CutPrefix(line, prefix)
-			if !ok {
-				return 0, false
-			}
-			kb, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
-			return kb << 10, err == nil
-		}
-		if v, ok := field("VmRSS:"); ok {
-			now = v
-		}
-		if v, ok := field("VmHWM:"); ok {
-			peak = v
-		}
-	}
-	if now == 0 {
-		return 0, 0, errors.New("the system does not tell the server's memory")
-	}
-	return now, peak, nil
-}
+func (s *server) memory() (now, peak int64, err error) { return memoryOf(s.pid()) }
+
+func (s *server) pid() int { return s.cmd.Process.Pid }
 
 // pause returns after d, or with false as soon as ctx ends.
 func pause(ctx context.Context, d time.Duration) bool {

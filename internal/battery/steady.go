@@ -43,12 +43,23 @@ func steady(ctx context.Context, t *trial) error {
 
 // schedule creates tasks in batches and writes down that they were accepted.
 func (st *stage) schedule(ctx context.Context, count int, prefix string, due func(i int) time.Time) ([]string, error) {
+	return st.scheduleIn(ctx, "", count, prefix, due)
+}
+
+// scheduleIn is schedule for tasks of a queue.
+func (st *stage) scheduleIn(ctx context.Context, queue string, count int, prefix string, due func(i int) time.Time) ([]string, error) {
+	return st.scheduleTo(ctx, st.receiver, queue, count, prefix, due)
+}
+
+// scheduleTo is scheduleIn to another receiver than the stage's own.
+func (st *stage) scheduleTo(ctx context.Context, to *receiver, queue string, count int, prefix string, due func(i int) time.Time) ([]string, error) {
 	names := make([]string, count)
 	tasks := make([]wire.TaskInput, count)
 	dues := make([]time.Time, count)
 	for i := range count {
-		names[i], dues[i] = fmt.Sprintf("%s-%d", prefix, i), due(i)
-		tasks[i] = input(names[i], st.receiver.url(), dues[i])
+		names[i], dues[i] = fmt.Sprintf("%s-%d", prefix, i), due(i).Truncate(time.Millisecond)
+		tasks[i] = input(names[i], to.url(), dues[i])
+		tasks[i].Queue = queue
 	}
 	if err := st.client.createAll(ctx, tasks); err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"time"
 )
@@ -45,6 +46,7 @@ func (t *trial) path(name string) string { return filepath.Join(t.dir, name) }
 // stage is a server, a receiver and a client with their logs: what most
 // scenarios need. close ends all of them and leaves the logs.
 type stage struct {
+	dir       string
 	server    *server
 	receiver  *receiver
 	client    *client
@@ -54,30 +56,53 @@ type stage struct {
 	t         *trial
 }
 
-func (t *trial) stage(ctx context.Context, flags ...string) (st *stage, err error) {
-	st = &stage{t: t}
+func (t *trial) stage(ctx context.Context, flags ...string) (*stage, error) {
+	return t.stageIn(ctx, ".", flags...)
+}
+
+// stageIn is stage for trials that have several, each in a directory of its own.
+func (t *trial) stageIn(ctx context.Context, sub string, flags ...string) (*stage, error) {
+	st, err := t.propsIn(sub, flags...)
+	if err != nil {
+		return nil, err
+	}
+	if err := st.server.run(ctx); err != nil {
+		st.close()
+		return nil, err
+	}
+	return st, nil
+}
+
+// propsIn is a stage whose server does not run yet.
+func (t *trial) propsIn(sub string, flags ...string) (st *stage, err error) {
+	st = &stage{t: t, dir: t.path(sub)}
 	defer func() {
 		if err != nil {
 			st.close()
 		}
 	}()
-	if st.server, err = newServer(t.opts.binary, t.dir, flags...); err != nil {
+	if err := os.MkdirAll(st.dir, 0o700); err != nil {
+		return st, err
+	}
+	if st.server, err = newServer(t.opts.binary, st.dir, flags...); err != nil {
 		return st, err
 	}
 	st.client = newClient(st.server.url())
-	if st.receiver, err = openReceiver(t.path("arrived")); err != nil {
+	if st.receiver, err = openReceiver(st.path("arrived")); err != nil {
 		return st, err
 	}
 	for _, log := range []struct {
 		name string
 		j    **journal
 	}{{"accepted", &st.accepted}, {"cancelled", &st.cancelled}, {"faults", &st.faults}} {
-		if *log.j, err = openJournal(t.path(log.name)); err != nil {
+		if *log.j, err = openJournal(st.path(log.name)); err != nil {
 			return st, err
 		}
 	}
-	return st, st.server.run(ctx)
+	return st, nil
 }
+
+func (st *stage) path(name string) string { return filepath.Join(st.dir, name) }
 
 func (st *stage) close() {
 	if st.server != nil {
@@ -98,16 +123,16 @@ func (st *stage) close() {
 
 // evidence reads the logs from the disk.
 func (st *stage) evidence() (e evidence, err error) {
-	if e.Accepted, err = readJournal[accepted](st.t.path("accepted")); err != nil {
+	if e.Accepted, err = readJournal[accepted](st.path("accepted")); err != nil {
 		return e, err
 	}
-	if e.Cancelled, err = readJournal[cancelled](st.t.path("cancelled")); err != nil {
+	if e.Cancelled, err = readJournal[cancelled](st.path("cancelled")); err != nil {
 		return e, err
 	}
-	if e.Arrived, err = readJournal[arrived](st.t.path("arrived")); err != nil {
+	if e.Arrived, err = readJournal[arrived](st.path("arrived")); err != nil {
 		return e, err
 	}
-	e.Faults, err = readJournal[fault](st.t.path("faults"))
+	e.Faults, err = readJournal[fault](st.path("faults"))
 	return e, err
 }
 

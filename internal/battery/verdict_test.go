@@ -11,7 +11,7 @@ var epoch = time.Date(2026, 11, 20, 20, 0, 0, 0, time.UTC)
 // at returns an instant so many milliseconds into the run.
 func at(ms float64) time.Time { return epoch.Add(time.Duration(ms * float64(time.Millisecond))) }
 
-func task(name string, dueMS float64) accepted {
+func promised(name string, dueMS float64) accepted {
 	return accepted{Name: name, Due: at(dueMS), At: at(0)}
 }
 
@@ -36,22 +36,22 @@ func TestTheCheckerCatchesWhatItIsFor(t *testing.T) {
 	}{
 		{
 			"delivered on time",
-			evidence{Accepted: []accepted{task("a", 100)}, Arrived: []arrived{callback("a", 101)}},
+			evidence{Accepted: []accepted{promised("a", 100)}, Arrived: []arrived{callback("a", 101)}},
 			counts{},
 		},
 		{
 			"delivered at the very instant",
-			evidence{Accepted: []accepted{task("a", 100)}, Arrived: []arrived{callback("a", 100)}},
+			evidence{Accepted: []accepted{promised("a", 100)}, Arrived: []arrived{callback("a", 100)}},
 			counts{},
 		},
 		{
 			"lost",
-			evidence{Accepted: []accepted{task("a", 100), task("b", 100)}, Arrived: []arrived{callback("b", 101)}},
+			evidence{Accepted: []accepted{promised("a", 100), promised("b", 100)}, Arrived: []arrived{callback("b", 101)}},
 			counts{lost: 1},
 		},
 		{
 			"early by a microsecond",
-			evidence{Accepted: []accepted{task("a", 100)}, Arrived: []arrived{callback("a", 99.999)}},
+			evidence{Accepted: []accepted{promised("a", 100)}, Arrived: []arrived{callback("a", 99.999)}},
 			counts{early: 1},
 		},
 		{
@@ -61,62 +61,62 @@ func TestTheCheckerCatchesWhatItIsFor(t *testing.T) {
 		},
 		{
 			"cancelled and silent",
-			evidence{Accepted: []accepted{task("a", 100)}, Cancelled: []cancelled{{"a", 200, at(50)}}},
+			evidence{Accepted: []accepted{promised("a", 100)}, Cancelled: []cancelled{{"a", 200, at(50)}}},
 			counts{},
 		},
 		{
 			"delivered after the cancel's 200",
-			evidence{Accepted: []accepted{task("a", 100)}, Cancelled: []cancelled{{"a", 200, at(99)}}, Arrived: []arrived{callback("a", 101)}},
+			evidence{Accepted: []accepted{promised("a", 100)}, Cancelled: []cancelled{{"a", 200, at(99)}}, Arrived: []arrived{callback("a", 101)}},
 			counts{afterCancel: 1},
 		},
 		{
 			"delivered after a 202 is what a 202 says",
-			evidence{Accepted: []accepted{task("a", 100)}, Cancelled: []cancelled{{"a", 202, at(100)}}, Arrived: []arrived{callback("a", 101)}},
+			evidence{Accepted: []accepted{promised("a", 100)}, Cancelled: []cancelled{{"a", 202, at(100)}}, Arrived: []arrived{callback("a", 101)}},
 			counts{},
 		},
 		{
 			"a refused cancel does not excuse a loss",
-			evidence{Accepted: []accepted{task("a", 100)}, Cancelled: []cancelled{{"a", 409, at(100)}}},
+			evidence{Accepted: []accepted{promised("a", 100)}, Cancelled: []cancelled{{"a", 409, at(100)}}},
 			counts{lost: 1},
 		},
 		{
 			"a cancel without an answer may have happened",
-			evidence{Accepted: []accepted{task("a", 100)}, Cancelled: []cancelled{{"a", 0, at(50)}}},
+			evidence{Accepted: []accepted{promised("a", 100)}, Cancelled: []cancelled{{"a", 0, at(50)}}},
 			counts{},
 		},
 		{
 			"doubled without a fault",
-			evidence{Accepted: []accepted{task("a", 100)}, Arrived: []arrived{callback("a", 101), callback("a", 150)}},
+			evidence{Accepted: []accepted{promised("a", 100)}, Arrived: []arrived{callback("a", 101), callback("a", 150)}},
 			counts{duplicates: 1, unexplained: 1},
 		},
 		{
 			"doubled over a kill",
-			evidence{Accepted: []accepted{task("a", 100)}, Arrived: []arrived{callback("a", 300), callback("a", 101)}, Faults: []fault{kill(105)}},
+			evidence{Accepted: []accepted{promised("a", 100)}, Arrived: []arrived{callback("a", 300), callback("a", 101)}, Faults: []fault{kill(105)}},
 			counts{duplicates: 1, mostPerFault: 1},
 		},
 		{
 			"on the wire while the server died",
-			evidence{Accepted: []accepted{task("a", 100)}, Arrived: []arrived{callback("a", 101), callback("a", 300)}, Faults: []fault{kill(100.5)}},
+			evidence{Accepted: []accepted{promised("a", 100)}, Arrived: []arrived{callback("a", 101), callback("a", 300)}, Faults: []fault{kill(100.5)}},
 			counts{duplicates: 1, mostPerFault: 1},
 		},
 		{
 			"a kill before the first arrival explains nothing",
-			evidence{Accepted: []accepted{task("a", 1000)}, Arrived: []arrived{callback("a", 1001), callback("a", 1300)}, Faults: []fault{kill(500)}},
+			evidence{Accepted: []accepted{promised("a", 1000)}, Arrived: []arrived{callback("a", 1001), callback("a", 1300)}, Faults: []fault{kill(500)}},
 			counts{duplicates: 1, unexplained: 1},
 		},
 		{
 			"a kill long after the answer explains nothing: it had to be written down by then",
-			evidence{Accepted: []accepted{task("a", 100)}, Arrived: []arrived{callback("a", 101), callback("a", 2000)}, Faults: []fault{kill(1500)}},
+			evidence{Accepted: []accepted{promised("a", 100)}, Arrived: []arrived{callback("a", 101), callback("a", 2000)}, Faults: []fault{kill(1500)}},
 			counts{duplicates: 1, unexplained: 1},
 		},
 		{
 			"three times over one kill: only one of the two repeats is explained",
-			evidence{Accepted: []accepted{task("a", 100)}, Arrived: []arrived{callback("a", 101), callback("a", 300), callback("a", 301)}, Faults: []fault{kill(105)}},
+			evidence{Accepted: []accepted{promised("a", 100)}, Arrived: []arrived{callback("a", 101), callback("a", 300), callback("a", 301)}, Faults: []fault{kill(105)}},
 			counts{duplicates: 2, unexplained: 1, mostPerFault: 1},
 		},
 		{
 			"doubled under another id",
-			evidence{Accepted: []accepted{task("a", 100)}, Arrived: []arrived{callback("a", 101), {Name: "a", ID: "other", At: at(300)}}, Faults: []fault{kill(105)}},
+			evidence{Accepted: []accepted{promised("a", 100)}, Arrived: []arrived{callback("a", 101), {Name: "a", ID: "other", At: at(300)}}, Faults: []fault{kill(105)}},
 			counts{duplicates: 1, mostPerFault: 1, otherID: 1},
 		},
 	} {
@@ -135,7 +135,7 @@ func TestDuplicatesAreCountedForEachFault(t *testing.T) {
 		if i >= 7 {
 			died = 2000
 		}
-		e.Accepted = append(e.Accepted, task(name, died-10))
+		e.Accepted = append(e.Accepted, promised(name, died-10))
 		e.Arrived = append(e.Arrived, callback(name, died-5), callback(name, died+300))
 	}
 	if got := countsOf(check(e)); got != (counts{duplicates: 10, mostPerFault: 7}) {
@@ -147,7 +147,7 @@ func TestLatenessIsThatOfFirstArrivals(t *testing.T) {
 	var e evidence
 	for i := range 100 {
 		name := strconv.Itoa(i)
-		e.Accepted = append(e.Accepted, task(name, 100))
+		e.Accepted = append(e.Accepted, promised(name, 100))
 		e.Arrived = append(e.Arrived, callback(name, 100+float64(i)), callback(name, 5000))
 	}
 	v := check(e)

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"time"
+)
+
+// backedUp: a backup while tasks are created and delivered, restored into
+// another directory, and compared with what clients were promised.
+func backedUp(ctx context.Context, t *trial) error {
+	st, err := t.stageIn(ctx, "original")
+	if err != nil {
+		return err
+	}
+	defer st.close()
+	keep, err := st.keep()
+	if err != nil {
+		return err
+	}
+	if err := keep.bulk(ctx, 20_000); err != nil {
+		return err
+	}
+	const perSecond = 500
+	stop := inBackground(ctx, func(ctx context.Context) {
+		atRate(ctx, perSecond, func(i int) { keep.create(context.WithoutCancel(ctx), i) })
+	})
+	defer stop()
+	beside := st.bystand(ctx, 50)
+	defer beside.stop()
+	pause(ctx, 3*time.Second)
+
+	file, e := t.path("foliot.backup"), backupEvidence{Began: time.Now()}
+	if err := st.foliot(ctx, &e.Taken, "backup", file, "--server", st.server.url()); err != nil {
+		return err
+	}
+	e.Ended = time.Now()
+	pause(ctx, 3*time.Second)
+	stop()
+	created := beside.end(ctx)
+	if err := st.server.stop(20 * time.Second); err != nil {
+		return err
+	}
+	t.note("the original, which goes on:")
+	v, err := st.judge()
+	if err != nil {
+		return err
+	}
+	t.must(created == nil && v.Duplicates == 0, "creates that failed: %v; duplicates %d", created, v.Duplicates)
+	t.lateness("of its deliveries meanwhile", v.Late)
+	if e.Asked, err = keep.end(); err != nil {
+		return err
+	}
+	if err := t.restore(ctx, file, &e); err != nil {
+		return err
+	}
+	t.mustBeBackup(e)
+	return nil
+}
+
+// restore restores a backup, starts a server on it and lists what it has.
+func (t *trial) restore(ctx context.Context, file string, e *backupEvidence) error {
+	st, err := t.propsIn("restored")
+	if err != nil {
+		return err
+	}
+	defer st.close()
+	if err := st.foliot(ctx, &e.Given, "restore", file, "--data", st.server.dir); err != nil {
+		return err
+	}
+	if err := st.server.run(ctx); err != nil {
+		return err
+	}
+	exported := st.path("export.ndjson")
+	if err := st.foliot(ctx, nil, "export", exported, "--server", st.server.url()); err != nil {
+		return err
+	}
+	if e.Restored, err = readExport(exported); err != nil {
+		return err
+	}
+	return st.server.stop(20 * time.Second)
+}
+
+// mustBeBackup prints the verdict on a backup.
+func (t *trial) mustBeBackup(e backupEvidence) {
+	v := checkBackup(e)
+	t.note("the backup took %s:", ms(e.Ended.Sub(e.Began)))
+	t.must(e.Taken == e.Given && e.Taken.Tasks > 0 && e.Taken.Checksum != "", "backup and restore print the same: %+v, %+v", e.Taken, e.Given)
+	t.must(v.Before > 0 && len(v.Missing) == 0, "accepted before it began %d, missing %d%s", v.Before, len(v.Missing), some(v.Missing))
+	t.must(len(v.Changed) == 0, "restored with another due time or URL %d%s", len(v.Changed), some(v.Changed))
+	t.must(len(v.Later) == 0, "asked for after it had ended, and in it: %d%s", len(v.Later), some(v.Later))
+	t.must(len(v.Unknown) == 0, "restored and never asked for %d%s", len(v.Unknown), some(v.Unknown))
+	t.must(v.Since > 0, "accepted by the original since it ended %d", v.Since)
+	t.note("accepted while it ran %d, of which it has %d", v.During, v.DuringRestored)
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// limits: what a queue is limited to, as the receiver sees it.
+func limits(ctx context.Context, t *trial) error {
+	for _, part := range []struct {
+		name string
+		run  func(context.Context, *stage) error
+	}{{"rate", limitedRate}, {"concurrency", limitedConcurrency}, {"destinations", limitedPerDestination}, {"pause", paused}} {
+		if err := t.limit(ctx, part.name, part.run); err != nil {
+			return fmt.Errorf("%s: %w", part.name, err)
+		}
+	}
+	return nil
+}
+
+// limit runs one part on a stage of its own, and judges what every scenario is judged by.
+func (t *trial) limit(ctx context.Context, name string, run func(context.Context, *stage) error) error {
+	st, err := t.stageIn(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer st.close()
+	t.note("%s:", name)
+	if err := run(ctx, st); err != nil {
+		return err
+	}
+	if err := st.server.stop(10 * time.Second); err != nil {
+		return err
+	}
+	_, err = st.judge()
+	return err
+}
+
+// limitedRate: so many a second, after a burst, over any window.
+func limitedRate(ctx context.Context, st *stage) error {
+	const rate, burst, count = 50, 10, 600
+	if err := st.client.putQueue(ctx, "rate", wire.QueueInput{Rate: rate, Burst: burst}); err != nil {
+		return err
+	}
+	start := dueIn(2 * time.Second)
+	names, err := st.scheduleIn(ctx, "rate", count, "rate", func(int) time.Time { return start })
+	if err != nil {
+		return err
+	}
+	machine := watchJitter(ctx)
+	missing := st.receiver.awaitAll(ctx, names, 30*time.Second)
+	jitter := percentile(machine.end(), 100)
+	e, err := st.evidence()
+	if err != nil {
+		return err
+	}
+	arrivals := arrivalsOf(e)
+	// How much nearer two requests may arrive to each other than they were
+	// sent: one of them was late, by what this machine is late at its worst.
+	allowed := 1 + rate*(jitter+5*time.Millisecond).Seconds()
+	over := beyondRate(arrivals, rate, burst)
+	st.t.must(missing == 0, "delivered %d of %d", count-missing, count)
+	st.t.must(over <= allowed, "beyond burst + rate x time, in the worst window: %.2f, at most %.2f by this machine's jitter of %s", over, allowed, ms(jitter))
+	took, wanted := arrivals[len(arrivals)-1].Sub(arrivals[0]), time.Duration(count-burst)*time.Second/rate
+	st.t.must(took <= wanted+wanted/20, "delivered over %.2f s; at the full rate it is %.2f s", took.Seconds(), wanted.Seconds())
+	return nil
+}
+
+// beyondRate returns by how many arrivals the worst window holds more than a
+// bucket of burst that is refilled at rate allows: at most 0 for a perfect one.
+// arrivals are ascending.
+//
+// A window from the i-th to the j-th arrival holds j-i+1 of them and allows
+// burst + rate*(t[j]-t[i]). With f(k) = k - rate*t[k] the excess is
+// f(j) - f(i) + 1 - burst, so the smallest f so far decides.
+func beyondRate(arrivals []time.Time, rate float64, burst int) float64 {
+	worst := float64(-burst)
+	var least float64
+	for k, at := range arrivals {
+		f := float64(k) - rate*at.Sub(arrivals[0]).Seconds()
+		if k == 0 || f < least {
+			least = f
+		}
+		worst = max(worst, f-least+1-float64(burst))
+	}
+	return worst
+}
+
+// arrivalsOf returns when callbacks came, ascending.
+func arrivalsOf(e evidence) []time.Time {
+	list := make([]time.Time, len(e.Arrived))
+	for i, a := range e.Arrived {
+		list[i] = a.At
+	}
+	slices.SortFunc(list, time.Time.Compare)
+	return list
+}

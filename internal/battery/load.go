@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// atRate calls do(0), do(1) … at a fixed rate, each from a goroutine of its own,
+// until ctx ends, and waits for them. Beyond 1024 calls under way it waits: the
+// load is no longer open-loop then, but memory is bounded.
+func atRate(ctx context.Context, perSecond int, do func(i int)) {
+	var calls sync.WaitGroup
+	defer calls.Wait()
+	open := make(chan struct{}, 1024)
+	began := time.Now()
+	for i := 0; until(ctx, began.Add(time.Duration(i)*time.Second/time.Duration(perSecond))); i++ {
+		open <- struct{}{}
+		calls.Go(func() {
+			defer func() { <-open }()
+			do(i)
+		})
+	}
+}
+
+// inBackground starts run; the function it returns ends run's context and waits.
+func inBackground(ctx context.Context, run func(context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		run(ctx)
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+// bystanders are a few tasks a second in a queue of their own, to a receiver of
+// their own, while something else is going on.
+type bystanders struct {
+	st   *stage
+	stop func()
+
+	mu    sync.Mutex // guards everything below
+	names []string   // promised
+	err   error      // of the first create that failed
+}
+
+// bystand starts them; end stops them.
+func (st *stage) bystand(ctx context.Context, perSecond int) *bystanders {
+	b := &bystanders{st: st}
+	b.stop = inBackground(ctx, func(ctx context.Context) {
+		atRate(ctx, perSecond, func(i int) { b.create(context.WithoutCancel(ctx), i) })
+	})
+	return b
+}
+
+func (b *bystanders) create(ctx context.Context, i int) {
+	due := dueIn(2 * time.Second)
+	in := input(numbered{prefix: "bystander"}.name(i), b.st.receiver.url(), due)
+	in.Queue = "bystanders"
+	_, err := b.st.client.create(ctx, in)
+	if err == nil {
+		err = b.st.promised(in.Name, due)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err != nil && b.err == nil {
+		b.err = err
+	}
+	if err == nil {
+		b.names = append(b.names, in.Name)
+	}
+}
+
+// end creates no more and waits until all have arrived. It returns the first
+// error that a create had.
+func (b *bystanders) end(ctx context.Context) error {
+	b.stop()
+	b.st.receiver.awaitAll(ctx, b.names, 20*time.Second)
+	return b.err
+}
+
+// importNumbered brings tasks in before they are due, as a user would.
+func (st *stage) importNumbered(ctx context.Context, n numbered, queue, callback string) error {
+	file := st.path(n.prefix + ".ndjson")
+	err := writeInputs(file, n.count, func(i int) wire.TaskInput {
+		in := input(n.name(i), callback, n.due(i))
+		in.Queue = queue
+		return in
+	})
+	if err != nil {
+		return err
+	}
+	created, seconds, err := st.importFile(ctx, file)
+	if err != nil {
+		return err
+	}
+	st.t.note("%s: imported %d in %.1f s, %.0f a second", n.prefix, created, seconds, float64(created)/seconds)
+	ahead := time.Until(n.due(0))
+	st.t.must(created == n.count && ahead > 0, "created %d of %d, %s before the first is due", created, n.count, ms(ahead))
+	return nil
+}
+
+// leadFor is how far ahead tasks must be due so that they can be imported before.
+func leadFor(count int) time.Duration {
+	const slowest = 15_000 // a second
+	return 5*time.Second + time.Duration(count)*time.Second/slowest
+}
+
+// awaitSunk returns when so many callbacks have come to a sink, or when none
+// came for as long as patience since they were due.
+func awaitSunk(ctx context.Context, sink *sinkProcess, count int, due time.Time, patience time.Duration) error {
+	last, progress := 0, due
+	for {
+		c, err := sink.counts()
+		if err != nil || c.Arrived >= count {
+			return err
+		}
+		now := time.Now()
+		if c.Arrived != last && now.After(progress) {
+			last, progress = c.Arrived, now
+		}
+		if now.Sub(progress) > patience || !pause(ctx, 50*time.Millisecond) {
+			return ctx.Err() // what is missing, the tally says
+		}
+	}
+}

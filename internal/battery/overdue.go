@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/foliot/foliot/internal/store/pebblestore"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// overdue: a server that comes back after a day, with everything of that day
+// overdue. The day is not waited for: the store, which is told the time, is
+// filled as the server would have filled it yesterday.
+func overdue(ctx context.Context, t *trial) error {
+	st, err := t.propsIn(".")
+	if err != nil {
+		return err
+	}
+	defer st.close()
+	sink, err := startSink(st.path("sunk"))
+	if err != nil {
+		return err
+	}
+	defer sink.close()
+
+	const down = 24 * time.Hour
+	stopped := time.Now().Add(-down).Truncate(time.Millisecond)
+	n := numbered{prefix: "overdue", count: t.opts.overdue, due: func(i int) time.Time {
+		return spreadOver(stopped, down, i, t.opts.overdue).Truncate(time.Millisecond)
+	}}
+	if err := fill(ctx, st.server.dir, n, sink.url(), stopped); err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := st.server.start(); err != nil {
+		return err
+	}
+	memory := watchMemory(ctx, st.server.pid())
+	defer memory.end()
+	ready, err := st.server.ready(ctx, 30*time.Second)
+	if err != nil {
+		return err
+	}
+	if err := awaitSunk(ctx, sink, n.count, began, 30*time.Second); err != nil {
+		return err
+	}
+	seen := memory.end()
+	if err := st.server.stop(20 * time.Second); err != nil {
+		return err
+	}
+	if err := sink.close(); err != nil {
+		return err
+	}
+	v, err := t.mustTally(n, sink.path)
+	if err != nil {
+		return err
+	}
+	t.note("ready after %s; drained in %.1f s, %.0f deliveries a second; memory %v", ms(ready), v.Last.Sub(v.First).Seconds(), v.Rate, seen)
+	first := v.First.Sub(began)
+	t.must(first <= 2*time.Second, "the first one came %s after the start, at most 2 s", ms(first))
+	t.mustKeepOrder(v)
+	return nil
+}
+
+// mustKeepOrder holds a drain against the order of the dues. So many attempts
+// are under way at once that the receiver sees neighbours change places.
+func (t *trial) mustKeepOrder(v tally) {
+	p999 := percentile(v.Displaced, 99.9)
+	t.must(p999 <= maxInFlight, "places out of the order of the dues: p99.9 %d, at most the %d that may be in flight; the worst %d", p999, maxInFlight, percentile(v.Displaced, 100))
+}
+
+// fill makes a store in dir that has accepted tasks by the clock of an instant
+// in the past, and was stopped then.
+func fill(ctx context.Context, dir string, n numbered, callback string, accepted time.Time) error {
+	now := task.CeilMillis(accepted)
+	store, err := pebblestore.Open(dir, pebblestore.Config{Now: func() time.Time { return accepted }})
+	if err != nil {
+		return fmt.Errorf("make a store: %w", err)
+	}
+	defer store.Close()
+	const most = 1000
+	err = inParallel((n.count+most-1)/most, 4, func(b int) error {
+		var changes []task.Change
+		for i := b * most; i < min((b+1)*most, n.count); i++ {
+			spec := task.DefaultSpec()
+			spec.Name, spec.ID = n.name(i), task.NewID(now)
+			spec.Request.URL = callback
+			spec.When = task.When{At: task.CeilMillis(n.due(i))}
+			if err := spec.Validate(now); err != nil {
+				return err
+			}
+			changes = append(changes, task.Create{Spec: spec})
+		}
+		replies, err := store.Apply(ctx, now, changes)
+		if err != nil {
+			return err
+		}
+		for _, r := range replies {
+			if r.Err != nil {
+				return r.Err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("fill the store: %w", err)
+	}
+	return store.Close()
+}

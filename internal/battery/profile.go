@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// A profile needs the help of the process it is of, and the server has no door
+// for that. So the binary that is measured gets another source file, which is
+// no part of what is shipped, by the compiler's own means (-overlay).
+//
+//go:embed overlay/profile.go.txt
+var profiler []byte
+
+// profileVariable names the file that a profile is written to.
+const profileVariable = "BATTERY_PROFILE"
+
+// overlay writes what go build -overlay takes, and returns its path.
+func overlay(dir string) (string, error) {
+	out, err := exec.Command("go", "list", "-f", "{{.Dir}}", serverPackage).Output()
+	if err != nil {
+		return "", fmt.Errorf("find the server's sources: %w", err)
+	}
+	file, list := filepath.Join(dir, "profile.go"), filepath.Join(dir, "overlay.json")
+	replace, err := json.Marshal(map[string]map[string]string{
+		"Replace": {filepath.Join(strings.TrimSpace(string(out)), "battery_profile.go"): file},
+	})
+	if err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(file, profiler, 0o600); err != nil {
+		return "", err
+	}
+	return list, os.WriteFile(list, replace, 0o600)
+}
+
+// profile starts a profile of the server, if that was asked for; the function
+// it returns ends it and prints where the time went.
+func (st *stage) profile(name string) (stop func(context.Context) error, err error) {
+	if !st.t.opts.profile {
+		return func(context.Context) error { return nil }, nil
+	}
+	if err := st.server.cmd.Process.Signal(syscall.SIGUSR1); err != nil {
+		return nil, fmt.Errorf("start a profile: %w", err)
+	}
+	return func(ctx context.Context) error {
+		if err := st.server.cmd.Process.Signal(syscall.SIGUSR2); err != nil {
+			return fmt.Errorf("end the profile: %w", err)
+		}
+		pause(ctx, time.Second) // it is written meanwhile
+		kept := filepath.Join(st.t.dir, name+".pprof")
+		if err := os.Rename(st.server.profileFile(), kept); err != nil {
+			return fmt.Errorf("keep the profile: %w", err)
+		}
+		return st.t.showProfile(ctx, kept)
+	}, nil
+}
+
+func (t *trial) showProfile(ctx context.Context, path string) error {
+	cmd := exec.CommandContext(ctx, "go", "tool", "pprof", "-top", "-nodecount", "25", path)
+	out, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("read the profile: %w", err)
+	}
+	t.note("%s:", path)
+	for line := range strings.Lines(string(out)) {
+		t.note("  %s", strings.TrimRight(line, "\n"))
+	}
+	return nil
+}

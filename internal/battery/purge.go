@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// purge: a queue is purged while it delivers: nothing of it starts after the
+// answer, what is created after the answer is delivered, and a neighbour does
+// not notice.
+func purge(ctx context.Context, t *trial) error {
+	st, err := t.stage(ctx)
+	if err != nil {
+		return err
+	}
+	defer st.close()
+
+	const count, perSecond = 20_000, 1000
+	start := dueIn(5 * time.Second)
+	doomed, err := st.scheduleIn(ctx, "doomed", count, "doomed", func(i int) time.Time { return start.Add(time.Duration(i) * time.Second / perSecond) })
+	if err != nil {
+		return err
+	}
+	neighbours, err := st.scheduleIn(ctx, "neighbours", 1000, "neighbour", func(i int) time.Time { return start.Add(time.Duration(i) * 6 * time.Millisecond) })
+	if err != nil {
+		return err
+	}
+	if !until(ctx, start.Add(3*time.Second)) {
+		return ctx.Err()
+	}
+	asked := time.Now()
+	if err := st.client.purgeQueue(ctx, "doomed"); err != nil {
+		return err
+	}
+	purged := time.Now()
+	late, err := st.scheduleIn(ctx, "doomed", 1000, "later", func(int) time.Time { return dueIn(time.Second) })
+	if err != nil {
+		return err
+	}
+	took, err := st.awaitPurge(ctx, "doomed")
+	if err != nil {
+		return err
+	}
+	missing := st.receiver.awaitAll(ctx, append(late, neighbours...), 20*time.Second)
+	t.must(missing == 0, "delivered although the queue was purged, as they came later or are not of it: %d of %d", len(late)+len(neighbours)-missing, len(late)+len(neighbours))
+	if err := st.mustBePurged(ctx, doomed[count-100:]); err != nil {
+		return err
+	}
+	if err := st.purgeRounds(ctx, 200); err != nil {
+		return err
+	}
+	if err := st.server.stop(10 * time.Second); err != nil {
+		return err
+	}
+	e, err := st.evidence()
+	if err != nil {
+		return err
+	}
+	v := checkPurge(e, asked, purged, doomed)
+	t.note("the purge was answered after %s, and done %s later", ms(purged.Sub(asked)), ms(took))
+	t.must(len(v.Lost) == 0, "due before the purge and lost %d%s", len(v.Lost), some(v.Lost))
+	t.must(len(v.After) == 0, "arrived later than %s after the answer %d%s", ms(wireDelay), len(v.After), some(v.After))
+	t.must(v.Before > 0 && v.Before < count, "delivered before the purge %d of %d; under way during it %d", v.Before, count, v.UnderWay)
+	t.must(v.Duplicates == 0, "duplicates %d", v.Duplicates)
+	return nil
+}
+
+// purgeVerdict is what the logs say about a purge.
+type purgeVerdict struct {
+	Lost       []string // due a second before the purge was asked for, never arrived
+	After      []string // arrived when nothing that was under way could any more
+	Before     int      // arrived before it was answered
+	UnderWay   int      // arrived soon after
+	Duplicates int
+}
+
+// checkPurge judges the tasks of a queue whose purge was asked for and answered
+// at these moments. It is a pure function of the logs.
+func checkPurge(e evidence, asked, answered time.Time, doomed []string) (v purgeVerdict) {
+	arrival := map[string]time.Time{}
+	for _, a := range e.Arrived {
+		if !arrival[a.Name].IsZero() {
+			v.Duplicates++
+		}
+		arrival[a.Name] = a.At
+	}
+	dues := map[string]time.Time{}
+	for _, a := range e.Accepted {
+		dues[a.Name] = a.Due
+	}
+	for _, name := range doomed {
+		at, came := arrival[name]
+		switch {
+		case !came && dues[name].Before(asked.Add(-time.Second)):
+			v.Lost = append(v.Lost, name)
+		case !came:
+		case at.After(answered.Add(wireDelay)):
+			v.After = append(v.After, fmt.Sprintf("%s, %v after the answer", name, at.Sub(answered)))
+		case at.After(answered):
+			v.UnderWay++
+		default:
+			v.Before++
+		}
+	}
+	return v
+}
+
+// awaitPurge returns how long after the answer the purge was done.
+func (st *stage) awaitPurge(ctx context.Context, queue string) (time.Duration, error) {
+	began := time.Now()
+	for time.Since(began) < 30*time.Second {
+		q, err := st.client.getQueue(ctx, queue)
+		if err != nil {
+			return 0, err
+		}
+		if !q.Purging {
+			return time.Since(began), nil
+		}
+		if !pause(ctx, 10*time.Millisecond) {
+			return 0, ctx.Err()
+		}
+	}
+	return 0, errors.New("the purge was not done within 30 s")
+}
+
+// mustBePurged asks what became of tasks that were not due yet.
+func (st *stage) mustBePurged(ctx context.Context, names []string) error {
+	purged := 0
+	for _, name := range names {
+		task, err := st.client.get(ctx, name)
+		if err != nil {
+			return err
+		}
+		if task.State == "cancelled" && task.Reason == "purged" {
+			purged++
+		}
+	}
+	st.t.must(purged == len(names), "shown as cancelled, purged: %d of %d", purged, len(names))
+	return nil
+}
+
+// purgeRounds creates a task right after the answer to a purge, again and
+// again: each is younger than its purge, be it by less than a millisecond.
+func (st *stage) purgeRounds(ctx context.Context, rounds int) error {
+	var names []string
+	for i := range rounds {
+		in := input(fmt.Sprintf("right-after-%d", i), st.receiver.url(), dueIn(0))
+		in.Queue = fmt.Sprintf("purged-%d", i)
+		if err := st.client.purgeQueue(ctx, in.Queue); err != nil {
+			return err
+		}
+		if err := st.client.do(ctx, http.MethodPost, "/tasks", in, nil); err != nil {
+			return err
+		}
+		names = append(names, in.Name)
+	}
+	missing := st.receiver.awaitAll(ctx, names, 10*time.Second)
+	st.t.must(missing == 0, "created right after a purge and delivered: %d of %d", rounds-missing, rounds)
+	return nil
+}

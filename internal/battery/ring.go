@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+)
+
+// ring is what a receiver knows about signing secrets at each moment: the one
+// that it verifies with, and the one before, which it trusts no longer. The
+// official library verifies. Many goroutines may use it.
+type ring struct {
+	mu      sync.Mutex // guards everything below
+	known   *webhooks.Webhook
+	retired *webhooks.Webhook
+	ended   time.Time // from when on the retired one may sign nothing
+
+	counts ringCounts
+}
+
+// ringCounts is what a ring has seen.
+type ringCounts struct {
+	Accepted int
+	Rejected []string // the first few that the known secret had not signed
+	Stale    []string // the first few that the retired secret signed after its end
+	Double   int      // that carried two signatures
+}
+
+// replace makes the ring trust another secret and nothing else.
+func (r *ring) replace(secret string) error {
+	w, err := webhooks.NewWebhook(secret)
+	if err != nil {
+		return fmt.Errorf("read a signing secret: %w", err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.known, r.retired, r.ended = w, r.known, time.Time{}
+	return nil
+}
+
+// retire tells that the secret before the known one may sign nothing from then on.
+func (r *ring) retire(from time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended = from
+}
+
+// accept returns the status that a receiver answers: 401 where the secret that
+// it knows at this moment did not sign.
+func (r *ring) accept(req *http.Request) int {
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return http.StatusBadRequest
+	}
+	return r.judge(req.Header.Get("Foliot-Task"), req.Header, body, time.Now())
+}
+
+func (r *ring) judge(name string, h http.Header, body []byte, now time.Time) int {
+	r.mu.Lock()
+	known, retired, ended := r.known, r.retired, r.ended
+	r.mu.Unlock()
+	stale := retired != nil && !ended.IsZero() && now.After(ended) && retired.Verify(body, h) == nil
+	err := known.Verify(body, h)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if stale {
+		r.counts.Stale = few(r.counts.Stale, "%s, %v after its end", name, now.Sub(ended))
+	}
+	if strings.Contains(h.Get(webhooks.HeaderWebhookSignature), " ") {
+		r.counts.Double++
+	}
+	if err != nil {
+		r.counts.Rejected = few(r.counts.Rejected, "%s: %v", name, err)
+		return http.StatusUnauthorized
+	}
+	r.counts.Accepted++
+	return http.StatusOK
+}
+
+func (r *ring) seen() ringCounts {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.counts
+}

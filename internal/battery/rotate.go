@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// rotate: secrets and tokens are replaced, one after the other and again, while
+// tasks are created with the token and delivered with signatures.
+func rotate(ctx context.Context, t *trial) error {
+	// Loopback is reached by permission alone as soon as there is a token.
+	st, err := t.stage(ctx, "--egress-allow", "127.0.0.0/8")
+	if err != nil {
+		return err
+	}
+	defer st.close()
+	operator, err := st.client.makeToken(ctx, wire.TokenInput{Scope: "admin", Namespace: wire.AllNamespaces, Label: "operator"})
+	if err != nil {
+		return err
+	}
+	st.client = st.client.as(operator.Token)
+	r := &rotation{st: st, ring: &ring{}}
+	st.receiver.accept = r.ring.accept
+	if err := r.begin(ctx); err != nil {
+		return err
+	}
+	const perSecond, rounds = 300, 3
+	stop := inBackground(ctx, func(ctx context.Context) {
+		atRate(ctx, perSecond, func(i int) { r.create(context.WithoutCancel(ctx), i) })
+	})
+	defer stop()
+	for range rounds {
+		if err := r.replaceSecret(ctx); err != nil {
+			return err
+		}
+		if err := r.replaceToken(ctx); err != nil {
+			return err
+		}
+	}
+	stop()
+	return r.conclude(ctx)
+}
+
+// rotation is the load and what it has met. conclude is called when the load has ended.
+type rotation struct {
+	st   *stage
+	ring *ring
+
+	mu      sync.Mutex // guards everything below
+	token   *heldToken // that creates show
+	created []string
+	refused []string // the first few that were not created
+}
+
+// heldToken is a token and the creates under way that show it.
+type heldToken struct {
+	wire.Token
+	uses sync.WaitGroup
+}
+
+// begin makes the first secret and the first token.
+func (r *rotation) begin(ctx context.Context) error {
+	secret, err := r.st.client.makeSecret(ctx, wire.SecretInput{})
+	if err != nil {
+		return err
+	}
+	if err := r.ring.replace(secret.Secret); err != nil {
+		return err
+	}
+	_, err = r.nextToken(ctx)
+	return err
+}
+
+// create makes a task that is due in a second, with the token of the moment.
+func (r *rotation) create(ctx context.Context, i int) {
+	r.mu.Lock()
+	token := r.token
+	token.uses.Add(1) // under mu: nobody waits for a token that is still the one of the moment
+	r.mu.Unlock()
+	defer token.uses.Done()
+	due := dueIn(time.Second)
+	in := input(numbered{prefix: "rotate"}.name(i), r.st.receiver.url(), due)
+	_, err := r.st.client.as(token.Token.Token).create(ctx, in)
+	if err == nil {
+		err = r.st.promised(in.Name, due)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err != nil {
+		r.refused = few(r.refused, "%v", err)
+		return
+	}
+	r.created = append(r.created, in.Name)
+}
+
+// replaceSecret rotates in one step: both secrets sign for as long as they
+// overlap. The receiver goes from the old one to the new one halfway, and never
+// knows both.
+func (r *rotation) replaceSecret(ctx context.Context) error {
+	const overlap = 3 * time.Second
+	next, err := r.st.client.makeSecret(ctx, wire.SecretInput{Overlap: overlap.String()})
+	if err != nil {
+		return err
+	}
+	answered := time.Now() // the old one may sign until this and the overlap, at the latest
+	pause(ctx, overlap/2)
+	if err := r.ring.replace(next.Secret); err != nil {
+		return err
+	}
+	end := answered.Add(overlap + wireDelay)
+	r.ring.retire(end)
+	until(ctx, end.Add(time.Second))
+	return ctx.Err()
+}
+
+// replaceToken gives the load another token and revokes the one it had, when no
+// create shows it any more. A prober goes on showing it.
+func (r *rotation) replaceToken(ctx context.Context) error {
+	old, err := r.nextToken(ctx)
+	if err != nil {
+		return err
+	}
+	old.uses.Wait()
+	p := r.st.client.probe(ctx, old.Token.Token)
+	pause(ctx, 300*time.Millisecond)
+	asked := time.Now()
+	if err := r.st.client.revokeToken(ctx, old.ID); err != nil {
+		p.end()
+		return err
+	}
+	answered := time.Now()
+	pause(ctx, 2*time.Second)
+	v := checkRevocation(p.end(), asked, answered)
+	t := r.st.t
+	t.must(v.Before > 0 && v.RefusedBefore == 0, "a token before its revocation: used %d times, refused %d", v.Before, v.RefusedBefore)
+	t.must(v.After > 0 && v.Accepted == 0, "later than 1 s after its revocation: used %d times, accepted %d", v.After, v.Accepted)
+	t.note("accepted for the last time %s after the revocation was answered", ms(v.Last))
+	return nil
+}
+
+// nextToken makes a token and gives it to the load. It returns the one before.
+func (r *rotation) nextToken(ctx context.Context) (old *heldToken, err error) {
+	next, err := r.st.client.makeToken(ctx, wire.TokenInput{Scope: "write", Namespace: "default"})
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	old, r.token = r.token, &heldToken{Token: next}
+	return old, nil
+}
+
+func (r *rotation) conclude(ctx context.Context) error {
+	r.st.receiver.awaitAll(ctx, r.created, 20*time.Second)
+	pause(ctx, time.Second) // what comes twice would come by now
+	if err := r.st.server.stop(10 * time.Second); err != nil {
+		return err
+	}
+	v, err := r.st.judge()
+	if err != nil {
+		return err
+	}
+	t, c := r.st.t, r.ring.seen()
+	t.must(len(r.refused) == 0, "creates %d, refused %d%s", len(r.created), len(r.refused), some(r.refused))
+	t.must(c.Accepted > 0 && len(c.Rejected) == 0, "deliveries whose signature was right %d, rejected %d%s", c.Accepted, len(c.Rejected), some(c.Rejected))
+	t.must(len(c.Stale) == 0, "signed by a secret after its end %d%s", len(c.Stale), some(c.Stale))
+	t.must(c.Double > 0 && c.Double < c.Accepted, "signed by two secrets, during the overlaps: %d", c.Double)
+	t.lateness("of all", v.Late)
+	return nil
+}

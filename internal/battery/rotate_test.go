@@ -1,0 +1,77 @@
+package main
+
+import (
+	"net/http"
+	"testing"
+	"time"
+)
+
+func TestARingAcceptsWhatTheSecretOfTheMomentSigned(t *testing.T) {
+	body := []byte(`{"order":42}`)
+	by := func(secrets ...string) http.Header {
+		h := signedHeader(t, secrets[0], "id", body)
+		for _, s := range secrets[1:] {
+			h.Set("Webhook-Signature", h.Get("Webhook-Signature")+" "+signedHeader(t, s, "id", body).Get("Webhook-Signature"))
+		}
+		return h
+	}
+	newRing := func() *ring {
+		r := &ring{}
+		for _, s := range []string{aSecret, anotherSecret} {
+			if err := r.replace(s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return r
+	}
+	type counts struct{ accepted, rejected, stale, double int }
+	for name, c := range map[string]struct {
+		header http.Header
+		ended  time.Duration // ago, when the retired secret ended; 0: it goes on
+		want   counts
+	}{
+		"by the new one":              {by(anotherSecret), 0, counts{accepted: 1}},
+		"by both":                     {by(anotherSecret, aSecret), 0, counts{accepted: 1, double: 1}},
+		"by the old one alone":        {by(aSecret), 0, counts{rejected: 1}},
+		"by nobody":                   {http.Header{}, 0, counts{rejected: 1}},
+		"by both after the old's end": {by(anotherSecret, aSecret), time.Second, counts{accepted: 1, stale: 1, double: 1}},
+		"by both before it":           {by(anotherSecret, aSecret), -time.Hour, counts{accepted: 1, double: 1}},
+	} {
+		r := newRing()
+		if c.ended != 0 {
+			r.retire(time.Now().Add(-c.ended))
+		}
+		status := r.judge("a", c.header, body, time.Now())
+		v := r.seen()
+		if got := (counts{v.Accepted, len(v.Rejected), len(v.Stale), v.Double}); got != c.want {
+			t.Errorf("%s: the ring says %+v, want %+v", name, got, c.want)
+		}
+		if (status == http.StatusOK) != (c.want.accepted == 1) {
+			t.Errorf("%s: it answers %d", name, status)
+		}
+	}
+}
+
+func TestTheVerdictOnARevocationCatchesWhatItIsFor(t *testing.T) {
+	for name, c := range map[string]struct {
+		ms     float64
+		status int
+		want   revocation
+	}{
+		"accepted before":                {100, 200, revocation{Before: 1, Last: -4900 * time.Millisecond}},
+		"refused before":                 {100, 401, revocation{Before: 1, RefusedBefore: 1}},
+		"no answer before":               {100, 0, revocation{Before: 1, RefusedBefore: 1}},
+		"refused while it was revoked":   {4970, 401, revocation{Before: 1}},
+		"accepted within the second":     {5500, 200, revocation{Last: 500 * time.Millisecond}},
+		"refused after it":               {6001, 401, revocation{After: 1}},
+		"accepted after it":              {6001, 200, revocation{After: 1, Accepted: 1, Last: 1001 * time.Millisecond}},
+		"no clear answer after it":       {6001, 500, revocation{After: 1, Accepted: 1}},
+		"found, but forbidden, after it": {6001, 403, revocation{After: 1, Accepted: 1}},
+	} {
+		got := checkRevocation([]probe{{at(c.ms), c.status}}, at(4990), at(5000))
+		c.want.Last = max(c.want.Last, 0)
+		if got != c.want {
+			t.Errorf("%s: the verdict is %+v, want %+v", name, got, c.want)
+		}
+	}
+}

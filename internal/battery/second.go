@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"time"
+)
+
+// second: a herd of tasks that are all due within one second, beside another
+// queue with a few tasks a second. Twice, to show whether memory grows with
+// the backlog.
+func second(ctx context.Context, t *trial) error {
+	small, err := t.herd(ctx, "small-herd", t.opts.herd/5)
+	if err != nil {
+		return err
+	}
+	large, err := t.herd(ctx, "herd", t.opts.herd)
+	if err != nil {
+		return err
+	}
+	t.must(flat(small.peak, large.peak), "memory's peak %d MB with %d tasks, %d MB with %d", small.peak>>20, t.opts.herd/5, large.peak>>20, t.opts.herd)
+	return nil
+}
+
+// flat reports whether a peak does not grow with the backlog, but for a quarter
+// and what a garbage collector may differ by from run to run.
+func flat(small, large int64) bool { return large <= small+small/4+32<<20 }
+
+// herd runs one herd on a server of its own and returns that server's memory,
+// from before the import until all was delivered.
+func (t *trial) herd(ctx context.Context, name string, count int) (memorySeen, error) {
+	st, err := t.stageIn(ctx, name)
+	if err != nil {
+		return memorySeen{}, err
+	}
+	defer st.close()
+	sink, err := startSink(st.path("sunk"))
+	if err != nil {
+		return memorySeen{}, err
+	}
+	defer sink.close()
+	memory := watchMemory(ctx, st.server.pid())
+	defer memory.end()
+
+	start := dueIn(leadFor(count))
+	herd := numbered{prefix: name, count: count, due: func(i int) time.Time {
+		return start.Add(time.Duration(i%1000) * time.Millisecond)
+	}}
+	if err := st.importNumbered(ctx, herd, "herd", sink.url()); err != nil {
+		return memorySeen{}, err
+	}
+	beside := st.bystand(ctx, 10)
+	err = awaitSunk(ctx, sink, count, start, 30*time.Second)
+	created := beside.end(ctx)
+	seen := memory.end()
+	if err != nil {
+		return seen, err
+	}
+	t.must(created == nil, "creates beside the herd succeeded: %v", created)
+	return seen, st.concludeHerd(herd, sink, seen)
+}
+
+func (st *stage) concludeHerd(herd numbered, sink *sinkProcess, seen memorySeen) error {
+	if err := st.server.stop(20 * time.Second); err != nil {
+		return err
+	}
+	if err := sink.close(); err != nil {
+		return err
+	}
+	t := st.t
+	v, err := t.mustTally(herd, sink.path)
+	if err != nil {
+		return err
+	}
+	t.note("drained in %.1f s, %.0f deliveries a second", v.Last.Sub(v.First).Seconds(), v.Rate)
+	t.note("memory: %v", seen)
+	t.note("the bystanders:")
+	beside, err := st.judge()
+	if err != nil {
+		return err
+	}
+	p99 := t.lateness("of the bystanders", beside.Late)
+	t.must(p99 <= time.Second, "bystanders' p99 %s, at most 1 s", ms(p99))
+	return nil
+}

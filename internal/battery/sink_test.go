@@ -1,0 +1,183 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+)
+
+const (
+	aSecret       = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+	anotherSecret = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"
+)
+
+// signedHeader returns the headers of a callback that a secret has signed.
+func signedHeader(t *testing.T, secret, id string, body []byte) http.Header {
+	t.Helper()
+	w, err := webhooks.NewWebhook(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	signature, err := w.Sign(id, now, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := http.Header{}
+	h.Set("Webhook-Id", id)
+	h.Set("Webhook-Timestamp", fmt.Sprint(now.Unix()))
+	h.Set("Webhook-Signature", signature)
+	return h
+}
+
+// deliver sends a callback as the server does.
+func deliver(t *testing.T, client *http.Client, url, name string, h http.Header, body string) int {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header = h.Clone()
+	req.Header.Set("Foliot-Task", name)
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode
+}
+
+func TestASinkLogsEveryCallbackAndVerifiesSome(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sunk")
+	s, err := openSink(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.know([]string{aSecret}); err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{}
+	defer client.CloseIdleConnections()
+	url := "http://" + s.listener.Addr().String() + "/"
+	body := `{"order":42}`
+	began := time.Now()
+	for i := range 3 * sample {
+		h := signedHeader(t, aSecret, "id", []byte(body))
+		if i == 2*sample-1 {
+			h = signedHeader(t, anotherSecret, "id", []byte(body))
+		}
+		if status := deliver(t, client, url, fmt.Sprintf("a-%d", i), h, body); status != http.StatusOK {
+			t.Fatalf("the sink answered %d", status)
+		}
+	}
+	if got, want := s.seen(), (sinkCounts{Arrived: 3 * sample, Signed: 3 * sample, Verified: 2, Rejected: 1}); got != want {
+		t.Errorf("it counts %+v, want %+v", got, want)
+	}
+	if err := s.close(); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for l, err := range readSunk(path) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := time.Unix(0, l.at)
+		if string(l.name) != fmt.Sprintf("a-%d", n) || string(l.id) != "id" || at.Before(began) || at.After(time.Now()) {
+			t.Errorf("line %d is %s %s at %v", n, l.name, l.id, at)
+		}
+		n++
+	}
+	if n != 3*sample {
+		t.Errorf("the log has %d lines, want %d", n, 3*sample)
+	}
+}
+
+func TestASinkRefusesWhatItCannotRead(t *testing.T) {
+	s, err := openSink(filepath.Join(t.TempDir(), "sunk"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	for _, request := range []string{
+		"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+		"POST / HTTP/1.1\r\nContent-Length: many\r\n\r\n",
+		"POST / HTTP/1.1\r\nX: " + strings.Repeat("x", 32<<10) + "\r\n\r\n",
+	} {
+		conn, err := net.Dial("tcp", s.listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if _, err := io.WriteString(conn, request); err != nil {
+			t.Fatal(err)
+		}
+		reply, _ := io.ReadAll(conn) // the sink may close before it has read all: a reset is as good
+		if len(reply) > 0 && !strings.HasPrefix(string(reply), "HTTP/1.1 400 ") {
+			t.Errorf("%.60q… was answered with %q", request, reply)
+		}
+	}
+	if got := s.seen(); got != (sinkCounts{}) {
+		t.Errorf("it counts %+v", got)
+	}
+}
+
+func TestASinkInAProcessOfItsOwnTakesOrdersUntilItIsClosed(t *testing.T) {
+	p, err := startSink(filepath.Join(t.TempDir(), "sunk"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.close()
+	if _, err := p.know(aSecret); err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{}
+	defer client.CloseIdleConnections()
+	for i := range sample {
+		deliver(t, client, p.url(), fmt.Sprintf("a-%d", i), signedHeader(t, aSecret, "id", nil), "")
+	}
+	if got, err := p.counts(); err != nil || got != (sinkCounts{Arrived: sample, Signed: sample, Verified: 1}) {
+		t.Errorf("it counts %+v, %v", got, err)
+	}
+	if used, err := cpuOf(p.cmd.Process.Pid); err != nil || used < 0 {
+		t.Errorf("its processor time is %v, %v", used, err)
+	}
+	if now, peak, err := memoryOf(p.cmd.Process.Pid); err != nil || now <= 0 || peak < now {
+		t.Errorf("its memory is %d, %d at its peak, %v", now, peak, err)
+	}
+	if err := p.close(); err != nil {
+		t.Error(err)
+	}
+	n := numbered{prefix: "a", count: sample, due: func(int) time.Time { return epoch }}
+	if v, err := n.tally(readSunk(p.path)); err != nil || v.LostCount != 0 {
+		t.Errorf("after its end the log tells %+v, %v", v, err)
+	}
+}
+
+func TestWrongSignaturesAreNoRightOnes(t *testing.T) {
+	whole := sinkCounts{Arrived: 1600, Signed: 1600, Verified: 100}
+	for name, change := range map[string]func(*sinkCounts){
+		"one was not signed":             func(c *sinkCounts) { c.Signed-- },
+		"one was signed by another one":  func(c *sinkCounts) { c.Rejected++ },
+		"hardly any was verified at all": func(c *sinkCounts) { c.Verified = 10 },
+		"nothing came":                   func(c *sinkCounts) { *c = sinkCounts{} },
+	} {
+		c := whole
+		change(&c)
+		if c.rightlySigned() {
+			t.Errorf("%s, and all is well: %+v", name, c)
+		}
+	}
+	if !whole.rightlySigned() {
+		t.Errorf("nothing is wrong with %+v", whole)
+	}
+}

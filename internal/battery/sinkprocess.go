@@ -1,0 +1,120 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"time"
+)
+
+// sinkCommand is the hidden scenario under which the battery runs itself again
+// as a sink: in a process of its own it shares no scheduler and no collector
+// with what measures, and the system says what it costs.
+const sinkCommand = "sink"
+
+// sinkOrder is a line of a sink's standard input; it answers each with its counts.
+type sinkOrder struct {
+	Know *[]string `json:"know,omitempty"` // the secrets from now on; nil changes nothing
+}
+
+// sinkGreeting is the first line of its standard output.
+type sinkGreeting struct {
+	Addr string `json:"addr"`
+}
+
+// runSink is a sink's process. It ends when its input does.
+func runSink(path string, in io.Reader, out io.Writer) error {
+	s, err := openSink(path)
+	if err != nil {
+		return err
+	}
+	enc := json.NewEncoder(out)
+	err = enc.Encode(sinkGreeting{s.listener.Addr().String()})
+	for dec := json.NewDecoder(in); err == nil; {
+		var order sinkOrder
+		if err = dec.Decode(&order); errors.Is(err, io.EOF) {
+			return s.close()
+		} else if err != nil {
+			break
+		}
+		if order.Know != nil {
+			err = s.know(*order.Know)
+		}
+		if err == nil {
+			err = enc.Encode(s.seen())
+		}
+	}
+	return errors.Join(err, s.close())
+}
+
+// sinkProcess is that process as its parent sees it. One goroutine drives it.
+type sinkProcess struct {
+	path string
+	addr string
+	cmd  *exec.Cmd
+	in   io.WriteCloser
+	out  *json.Decoder
+}
+
+// startSink starts a sink that logs to path.
+func startSink(path string) (*sinkProcess, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("start a sink: %w", err)
+	}
+	p := &sinkProcess{path: path, cmd: exec.Command(self, sinkCommand, path)}
+	p.cmd.Stderr = os.Stderr
+	if p.in, err = p.cmd.StdinPipe(); err != nil {
+		return nil, fmt.Errorf("start a sink: %w", err)
+	}
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("start a sink: %w", err)
+	}
+	p.out = json.NewDecoder(out)
+	if err := p.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start a sink: %w", err)
+	}
+	var hello sinkGreeting
+	if err := p.out.Decode(&hello); err != nil {
+		return nil, errors.Join(fmt.Errorf("start a sink: %w", err), p.close())
+	}
+	p.addr = hello.Addr
+	return p, nil
+}
+
+func (p *sinkProcess) url() string { return "http://" + p.addr + "/" }
+
+// know replaces the secrets that the sink verifies with.
+func (p *sinkProcess) know(secrets ...string) (sinkCounts, error) {
+	return p.order(sinkOrder{Know: &secrets})
+}
+
+func (p *sinkProcess) counts() (sinkCounts, error) { return p.order(sinkOrder{}) }
+
+func (p *sinkProcess) order(o sinkOrder) (c sinkCounts, err error) {
+	if err := json.NewEncoder(p.in).Encode(o); err != nil {
+		return c, fmt.Errorf("speak to the sink: %w", err)
+	}
+	if err := p.out.Decode(&c); err != nil {
+		return c, fmt.Errorf("listen to the sink: %w", err)
+	}
+	return c, nil
+}
+
+// close ends the process and waits for it; its log is on the disk then. Twice is fine.
+func (p *sinkProcess) close() error {
+	if p.cmd.ProcessState != nil {
+		return nil
+	}
+	p.in.Close()
+	timer := time.AfterFunc(time.Minute, func() { _ = p.cmd.Process.Kill() }) // it is stuck: Wait says so
+	defer timer.Stop()
+	if err := p.cmd.Wait(); err != nil {
+		return fmt.Errorf("the sink ended with %w", err)
+	}
+	return nil
+}

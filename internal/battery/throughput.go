@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// throughput: deliveries a second from a backlog, with signatures and without,
+// in turns on one server. The receiver shares the machine.
+func throughput(ctx context.Context, t *trial) error {
+	st, err := t.stage(ctx)
+	if err != nil {
+		return err
+	}
+	defer st.close()
+	sink, err := startSink(st.path("sunk"))
+	if err != nil {
+		return err
+	}
+	defer sink.close()
+
+	const turns, promised = 2, 15_000
+	var drains []drain
+	for turn := range turns {
+		plain, err := st.drain(ctx, sink, fmt.Sprintf("plain-%d", turn+1))
+		if err != nil {
+			return err
+		}
+		signed, err := st.drainSigned(ctx, sink, fmt.Sprintf("signed-%d", turn+1))
+		if err != nil {
+			return err
+		}
+		drains = append(drains, plain, signed)
+	}
+	if err := st.server.stop(20 * time.Second); err != nil {
+		return err
+	}
+	if err := sink.close(); err != nil {
+		return err
+	}
+	slowest := 0.0
+	for _, d := range drains {
+		rate, err := t.mustDrain(d, sink.path)
+		if err != nil {
+			return err
+		}
+		if d.signed && (slowest == 0 || rate < slowest) {
+			slowest = rate
+		}
+	}
+	t.must(slowest >= promised, "signed, in the slowest turn: %.0f deliveries a second, at least %d", slowest, promised)
+	return nil
+}
+
+// drain is the delivery of a backlog and what it cost.
+type drain struct {
+	tasks        numbered
+	signed       bool
+	server, sink time.Duration // processor time
+	counts       sinkCounts    // of this drain alone
+}
+
+// drain imports tasks that are due at one instant and awaits their delivery.
+func (st *stage) drain(ctx context.Context, sink *sinkProcess, name string) (d drain, err error) {
+	count := st.t.opts.drained
+	due := dueIn(leadFor(count))
+	d.tasks = numbered{prefix: name, count: count, due: func(int) time.Time { return due }}
+	if err := st.importNumbered(ctx, d.tasks, "", sink.url()); err != nil {
+		return d, err
+	}
+	before, err := sink.counts()
+	if err != nil || !until(ctx, due.Add(-500*time.Millisecond)) {
+		return d, errors.Join(err, ctx.Err())
+	}
+	stop, err := st.profile(name)
+	if err != nil {
+		return d, err
+	}
+	server, err := cpuOf(st.server.pid())
+	receiver, err2 := cpuOf(sink.cmd.Process.Pid)
+	if err := errors.Join(err, err2, awaitSunk(ctx, sink, before.Arrived+count, due, 30*time.Second)); err != nil {
+		return d, err
+	}
+	serverAfter, err := cpuOf(st.server.pid())
+	receiverAfter, err2 := cpuOf(sink.cmd.Process.Pid)
+	d.server, d.sink = serverAfter-server, receiverAfter-receiver
+	after, err3 := sink.counts()
+	d.counts = after.since(before)
+	return d, errors.Join(err, err2, err3, stop(ctx))
+}
+
+// drainSigned is drain while the namespace has a secret that the sink knows.
+func (st *stage) drainSigned(ctx context.Context, sink *sinkProcess, name string) (d drain, err error) {
+	secret, err := st.client.makeSecret(ctx, wire.SecretInput{})
+	if err != nil {
+		return d, err
+	}
+	if _, err := sink.know(secret.Secret); err != nil {
+		return d, err
+	}
+	d, err = st.drain(ctx, sink, name)
+	d.signed = true
+	if err != nil {
+		return d, err
+	}
+	if _, err := sink.know(); err != nil {
+		return d, err
+	}
+	return d, st.client.dropSecret(ctx, secret.ID)
+}
+
+// mustDrain prints a drain, holds it against what is promised of any, and
+// returns its rate.
+func (t *trial) mustDrain(d drain, log string) (float64, error) {
+	v, err := t.mustTally(d.tasks, log)
+	if err != nil {
+		return 0, err
+	}
+	if d.signed {
+		t.must(d.counts.rightlySigned(), "signed %d of %d; of those verified, %d were right and %d wrong", d.counts.Signed, d.counts.Arrived, d.counts.Verified, d.counts.Rejected)
+	} else {
+		t.must(d.counts.Signed == 0, "signed although there is no secret: %d", d.counts.Signed)
+	}
+	t.note("%s: %.0f deliveries a second; processor time of each: %.1f us server, %.1f us receiver", d.tasks.prefix, v.Rate, each(d.server, v.Arrived), each(d.sink, v.Arrived))
+	return v.Rate, nil
+}
+
+// rightlySigned reports whether all were signed, and the sample by the right secret.
+func (c sinkCounts) rightlySigned() bool {
+	return c.Arrived > 0 && c.Signed == c.Arrived && c.Rejected == 0 && c.Verified >= c.Arrived/(2*sample)
+}
+
+func (c sinkCounts) since(before sinkCounts) sinkCounts {
+	return sinkCounts{c.Arrived - before.Arrived, c.Signed - before.Signed, c.Verified - before.Verified, c.Rejected - before.Rejected}
+}
+
+// each returns a share in microseconds.
+func each(whole time.Duration, n int) float64 {
+	return float64(whole.Nanoseconds()) / 1000 / float64(max(n, 1))
+}
