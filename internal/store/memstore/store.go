@@ -284,6 +284,7 @@ func (s *Store) putLocked(t *task.Task) {
 func (s *Store) removeLocked(t *task.Task) {
 	delete(s.records, t.Key())
 	delete(s.bodies, t.Key())
+	delete(s.strays, t.Key())
 	s.forgetKeyLocked(t)
 }
 

@@ -75,6 +75,7 @@ type committer struct {
 	newest *task.Settings // those of the batches before and of the one being filled
 	edited uint64         // the newest batch that changed them
 	book   *book
+	tally  *tally // of the scrub that is under way; nil: there is none
 	log    block
 
 	suspects              suspects
@@ -164,6 +165,10 @@ func (c *committer) serve(r *request) error {
 		r.err = r.ctx.Err()
 	case r.sweep > 0:
 		if err := c.sweep(r); err != nil {
+			return err
+		}
+	case r.mend != nil:
+		if err := c.mend(r); err != nil {
 			return err
 		}
 	case r.edits != nil:

@@ -104,6 +104,31 @@ func matchRecord(src []byte, namespace string, f *task.Filter) (bool, error) {
 	return f.Match(&t), nil
 }
 
+// decodeCounted returns as much of the record src as counts need.
+func decodeCounted(key task.Key, src []byte) (*task.Task, error) {
+	src, err := unwrap(src)
+	if err != nil {
+		return nil, err
+	}
+	t := &task.Task{Namespace: key.Namespace, Name: key.Name}
+	for len(src) > 0 {
+		got, rest, err := nextField(src)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case got.num > fieldBodySize:
+			return t, nil
+		case got.num == fieldState, got.num == fieldQueue, got.num == fieldBodySize:
+			if err := setField(t, got); err != nil {
+				return nil, err
+			}
+		}
+		src = rest
+	}
+	return t, nil
+}
+
 // lastFieldOf returns the last field that f asks for.
 func lastFieldOf(f *task.Filter) protowire.Number {
 	switch {

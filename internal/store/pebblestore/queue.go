@@ -23,6 +23,7 @@ type request struct {
 	edited []task.EditReply // of the edits carried out so far
 	sweep  int              // not 0: at most so many records to be swept
 	swept  int
+	mend   *mend // what a scrub doubts
 
 	wait uint64 // the batch that must be synced before the answer
 	err  error  // the call as a whole

@@ -71,6 +71,24 @@ func getBody(from getter, t *task.Task) ([]byte, error) {
 	return bytes.Clone(body), nil
 }
 
+// checkBody reports whether t's body is there, and as long as it should be.
+func checkBody(from getter, t *task.Task) error {
+	if t.Request.BodySize == 0 {
+		return nil
+	}
+	value, closer, err := from.Get(appendTaskKey(nil, bodyPrefix, t.Key()))
+	if err == nil {
+		if len(value) != 1+t.Request.BodySize {
+			err = errDamaged
+		}
+		err = errors.Join(err, closer.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("body of task %q in namespace %q: %w", t.Name, t.Namespace, err)
+	}
+	return nil
+}
+
 // List implements task.Ledger.
 func (s *Store) List(ctx context.Context, f task.Filter, page task.Page) (task.Listing, error) {
 	var listing task.Listing

@@ -1,12 +1,262 @@
 package pebblestore
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Scrub implements task.Scrubber.
+// scrubbed are the spaces that a scrub walks, in this order. Records come
+// first: what they lack is then there when their entries are looked at.
+var scrubbed = []string{taskPrefix, bodyPrefix, idemPrefix, duePrefix, runPrefix, deadPrefix, donePrefix}
+
+// Scrub implements task.Scrubber. The cursor is the last key that was examined.
+//
+// It reads a snapshot, in which everything must fit together, as each batch
+// moves the store from one state to another that does. What does not is only a
+// doubt: the committer looks again, at what is there by then, and repairs. So
+// readers and writers are held up by nothing but the doubts, and by the count.
 func (s *Store) Scrub(ctx context.Context, now task.Millis, cursor string, limit int) (task.Scrubbed, error) {
-	return task.Scrubbed{}, nil
+	sc, err := s.beginScrub(now, cursor, limit)
+	if err != nil {
+		return task.Scrubbed{}, err
+	}
+	if err := ctx.Err(); err != nil {
+		return task.Scrubbed{}, err
+	}
+	if err := s.locked("scrub", sc.run); err != nil {
+		return task.Scrubbed{}, err
+	}
+	for sc.mend.wanted() {
+		r := &request{now: now, mend: &sc.mend, urgent: true}
+		if _, err := s.submit(ctx, r); err != nil {
+			return task.Scrubbed{}, err
+		}
+	}
+	if sc.next == "" {
+		s.strays.end()
+	}
+	return task.Scrubbed{Examined: sc.examined, Repairs: sc.mend.repairs, Next: sc.next}, nil
+}
+
+// scrub is one step of a scrub.
+type scrub struct {
+	*Store
+	now   task.Millis
+	space int    // the index in scrubbed where it goes on
+	after []byte // in that space, exclusive; nil: at its beginning
+	limit int
+
+	view     *pebble.Snapshot
+	examined int
+	next     string
+	mend     mend
+}
+
+func (s *Store) beginScrub(now task.Millis, cursor string, limit int) (*scrub, error) {
+	sc := &scrub{Store: s, now: now, limit: max(limit, 1)}
+	if cursor == "" {
+		s.strays.begin()
+		sc.mend.first = true
+		return sc, nil
+	}
+	for i, prefix := range scrubbed {
+		if strings.HasPrefix(cursor, prefix) {
+			sc.space, sc.after = i, []byte(cursor)
+			return sc, nil
+		}
+	}
+	return nil, fmt.Errorf("scrub: %q is no cursor", cursor)
+}
+
+// run reads from where the step goes on until it has examined enough.
+func (sc *scrub) run() (err error) {
+	sc.view = sc.db.NewSnapshot()
+	defer func() { err = errors.Join(err, sc.view.Close()) }()
+	for ; sc.space < len(scrubbed); sc.space++ {
+		whole, err := sc.walk(scrubbed[sc.space])
+		if err != nil {
+			return err
+		}
+		if !whole {
+			return nil
+		}
+		sc.after = nil
+	}
+	sc.next = ""
+	return nil
+}
+
+// walk examines the keys of a space, and reports whether it came to its end.
+func (sc *scrub) walk(prefix string) (whole bool, err error) {
+	space := []byte(prefix)
+	from := space
+	if sc.after != nil {
+		from = append(sc.after, 0)
+	}
+	if prefix == taskPrefix {
+		sc.mend.count, sc.mend.from = true, string(bytes.TrimPrefix(sc.after, space))
+	}
+	it, err := sc.view.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: prefixEnd(space)})
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	for ok := it.First(); ok; ok = it.Next() {
+		if sc.examined == sc.limit {
+			return false, it.Error()
+		}
+		sc.examined++
+		sc.next = string(it.Key())
+		value, err := it.ValueAndErr()
+		if err != nil {
+			return false, err
+		}
+		if prefix != taskPrefix {
+			err = sc.examineEntry(it.Key(), value)
+		} else {
+			sc.mend.to = string(it.Key()[len(space):])
+			err = sc.examineRecord(it.Key()[len(space):], value)
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	if prefix == taskPrefix {
+		sc.mend.last = true
+	}
+	return true, it.Error()
+}
+
+// examineRecord looks whether everything that belongs to a record is there.
+func (sc *scrub) examineRecord(name, value []byte) error {
+	key, err := parseName(name)
+	if err != nil {
+		return err
+	}
+	t, err := decodeRecord(key, value)
+	if err != nil {
+		return err
+	}
+	if err := checkBody(sc.view, t); err != nil { // no repair brings it back
+		return err
+	}
+	lacks, err := lacking(sc.view, t)
+	if err == nil && lacks != "" {
+		sc.mend.records = append(sc.mend.records, key)
+	}
+	return err
+}
+
+// lacking says what of t's entries is not there; "": nothing.
+func lacking(from getter, t *task.Task) (string, error) {
+	key, want := appendIndexEntry(nil, nil, t)
+	got, err := getValue(from, key)
+	if err != nil {
+		return "", err
+	}
+	if got == nil || !bytes.Equal(got, want) {
+		return lackingEntry(t), nil
+	}
+	if d := digest(t); d != "" {
+		owner, err := getValue(from, appendIdemKey(nil, t.Namespace, d))
+		if err != nil {
+			return "", err
+		}
+		if owner == nil {
+			return "its Idempotency-Key had no entry: a repeat of its create would have made another task", nil
+		}
+	}
+	return "", nil
+}
+
+func lackingEntry(t *task.Task) string {
+	switch {
+	case t.State == task.Scheduled:
+		return "it had no entry in the due index, and would never have fired"
+	case t.State == task.Running:
+		return "it had no entry among the running, or a wrong one, and would have been stuck if its attempt was lost"
+	}
+	return "it had no entry among the ended, or a wrong one, and would never have been swept"
+}
+
+// getValue returns a copy of a key's value, not nil, or nil where there is none.
+func getValue(from getter, key []byte) ([]byte, error) {
+	value, closer, err := from.Get(key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer closer.Close()
+	return append([]byte{}, value...), nil
+}
+
+// examineEntry looks whether an entry is one of its record's.
+func (sc *scrub) examineEntry(key, value []byte) error {
+	belongs, t, err := belonging(sc.view, key, value)
+	if err != nil {
+		return err
+	}
+	switch {
+	case !belongs:
+	case t.State == task.Running && bytes.HasPrefix(key, []byte(runPrefix)):
+		sc.mend.lost = append(sc.mend.lost, sc.strays.find(sc.now, t)...)
+		return nil
+	case bytes.HasPrefix(key, []byte(duePrefix)) && !sc.lanes.cover(t.Entry()):
+	default:
+		return nil
+	}
+	sc.mend.entries = append(sc.mend.entries, bytes.Clone(key))
+	return nil
+}
+
+// belonging reports whether an entry is one that its record has, and returns
+// that record; nil: there is none, or the entry cannot be read.
+func belonging(from getter, key, value []byte) (bool, *task.Task, error) {
+	owner, ok := ownerOf(key, value)
+	if !ok {
+		return false, nil, nil
+	}
+	t, err := getRecord(from, owner)
+	if err != nil || t == nil {
+		return false, nil, err
+	}
+	switch {
+	case bytes.HasPrefix(key, []byte(bodyPrefix)):
+		return t.Request.BodySize > 0, t, nil
+	case bytes.HasPrefix(key, []byte(idemPrefix)):
+		return digest(t) != "" && bytes.Equal(key, appendIdemKey(nil, t.Namespace, digest(t))), t, nil
+	}
+	wantKey, wantValue := appendIndexEntry(nil, nil, t)
+	return bytes.Equal(key, wantKey) && bytes.Equal(value, wantValue), t, nil
+}
+
+// ownerOf returns the key of the task that an entry speaks of.
+func ownerOf(key, value []byte) (owner task.Key, ok bool) {
+	prefix, rest, _ := bytes.Cut(key, []byte("/"))
+	var err error
+	switch string(prefix) + "/" {
+	case duePrefix:
+		lane, at, _, err := parseDueKey(key)
+		return task.Key{Namespace: lane.Namespace, Name: at.Name}, err == nil
+	case idemPrefix:
+		owner, err = parseName(rest)
+		owner.Name = string(value)
+	case deadPrefix, donePrefix:
+		if len(rest) < instantLen {
+			return task.Key{}, false
+		}
+		owner, err = parseName(rest[instantLen:])
+	default:
+		owner, err = parseName(rest)
+	}
+	return owner, err == nil
 }

@@ -159,6 +159,7 @@ func (c *committer) put(r *request, old, t *task.Task, mustSync bool) error {
 	b, key := c.open(), t.Key()
 	c.note(r, key, t.WithoutBody(), mustSync)
 	c.book.move(old, t)
+	c.tally.move(key, old, t)
 	c.newKey = appendTaskKey(c.newKey[:0], taskPrefix, key)
 	c.value = appendRecord(c.value[:0], t)
 	return errors.Join(

@@ -37,6 +37,7 @@ type Store struct {
 	queue    queue
 	watcher  atomic.Pointer[func([]task.Entry)] // set by Watch, read by syncer; one word, so no lock
 	counts   counts
+	strays   strays
 
 	// settings is what is synced of the settings. Open and the syncer store it, Settings loads it.
 	settings atomic.Pointer[task.Settings]

@@ -76,7 +76,9 @@ func (c *committer) sweepIndex(r *request, prefix string, limit int) (n int, err
 func (c *committer) remove(r *request, key task.Key, k kept) error {
 	b := c.open()
 	c.note(r, key, nil, true)
-	c.book.move(k.task(key), nil)
+	old := k.task(key)
+	c.book.move(old, nil)
+	c.tally.move(key, old, nil)
 	c.newKey = appendTaskKey(c.newKey[:0], taskPrefix, key)
 	c.oldKey = appendTaskKey(c.oldKey[:0], bodyPrefix, key)
 	return errors.Join(b.Delete(c.newKey, nil), b.Delete(c.oldKey, nil), c.putKeyOwner(b, key.Namespace, k.digest, ""))

@@ -43,8 +43,15 @@ var closeCases = []testCase{
 					_, err := s.Settle(ctx, start, []task.Settlement{{Key: made.Key(), Token: "t"}})
 					return err
 				},
-				"Reap":  func() error { _, err := s.Reap(ctx, start, 1); return err },
-				"Sweep": func() error { _, err := s.Sweep(ctx, start, 1); return err },
+				"Reap": func() error { _, err := s.Reap(ctx, start, 1); return err },
+				"Configure": func() error {
+					_, err := s.Configure(ctx, start, []task.Edit{task.PutQueue{Queue: queueOf("q")}})
+					return err
+				},
+				"Counts": func() error { _, err := s.Counts(ctx); return err },
+				"Audit":  func() error { _, err := s.Audit(ctx, task.AuditFilter{}, 0, 1); return err },
+				"Scrub":  func() error { _, err := s.Scrub(ctx, start, "", 1); return err },
+				"Sweep":  func() error { _, err := s.Sweep(ctx, start, 1); return err },
 			}
 			for name, call := range calls {
 				if err := call(); !errors.Is(err, task.ErrClosed) {
@@ -53,6 +60,10 @@ var closeCases = []testCase{
 			}
 			s.Watch(func([]task.Entry) {})
 			s.Watch(nil)
+			s.WatchSettings(nil)
+			if s.Settings() == nil {
+				f.Error("Settings is nil")
+			}
 		},
 	},
 	{

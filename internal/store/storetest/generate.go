@@ -17,9 +17,10 @@ var universe = world{
 	queues:     []string{"default", "default-"},
 	urls:       []string{"https://receiver.example/hook", "http://[::1]:8080/"},
 	keys:       []string{"k1", "k2", "k3"},
+	actors:     []string{"", "token:1", "token:2"},
 }
 
-type world struct{ namespaces, names, queues, urls, keys []string }
+type world struct{ namespaces, names, queues, urls, keys, actors []string }
 
 // lanes returns every lane in which a generated task can wait.
 func (w world) lanes() []task.Lane {
@@ -108,8 +109,10 @@ func (g *generator) edge(otherwise task.Millis) task.Millis {
 
 func (g *generator) command() command {
 	switch n := g.IntN(100); {
-	case n < 35:
-		return apply{several(g, g.change)}
+	case n < 33:
+		return apply{g.oneOf(universe.actors), several(g, g.change)}
+	case n < 36:
+		return configure{g.oneOf(universe.actors), several(g, g.edit)}
 	case n < 58:
 		return claim{several(g, g.claim)}
 	case n < 76:
@@ -120,6 +123,8 @@ func (g *generator) command() command {
 		return reap{1 + g.IntN(5)}
 	case n < 86:
 		return sweep{1 + g.IntN(5)}
+	case n < 87:
+		return scrub{1 + g.IntN(20)}
 	case n < 89:
 		return get{g.key()}
 	case n < 93:
@@ -214,9 +219,6 @@ func (g *generator) labels() map[string]string {
 func (g *generator) spec() task.Spec {
 	s := task.DefaultSpec()
 	s.Key, s.ID = g.key(), g.next("id-")
-	if g.IntN(3) > 0 && len(g.Records) > 4 {
-		s.Key = g.keyOf(task.Delivered, task.Cancelled, task.Dead)
-	}
 	s.Queue, s.Priority, s.Labels = g.oneOf(universe.queues), task.Priority(g.IntN(3)), g.labels()
 	s.Request.URL = g.oneOf(universe.urls)
 	body := g.body()
@@ -233,8 +235,14 @@ func (g *generator) spec() task.Spec {
 		MaxBackoff:  g.duration(time.Second, time.Minute),
 		MaxAge:      g.duration(0, 10*time.Second, time.Hour),
 	}
+	if g.IntN(3) == 0 {
+		s.OnDead = g.oneOf(universe.urls)
+	}
 	if err := s.Validate(g.now); err != nil {
 		panic(fmt.Sprintf("storetest: generated spec: %v", err))
+	}
+	if g.IntN(3) > 0 && len(g.Records) > 4 {
+		s.Key = g.keyOf(task.Delivered, task.Cancelled, task.Dead) // also one that no client could choose
 	}
 	return s
 }

@@ -65,6 +65,9 @@ func audit(ctx context.Context, s task.Store, now task.Millis, namespaces []stri
 			errs = append(errs, err)
 		}
 	}
+	if err := checkCounts(ctx, s, namespaces); err != nil {
+		errs = append(errs, err)
+	}
 	return errs[:min(len(errs), 20)]
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/foliot/foliot/internal/task"
@@ -37,12 +38,20 @@ type command interface {
 }
 
 type (
-	apply  struct{ Changes []task.Change }
+	apply struct {
+		By      string
+		Changes []task.Change
+	}
+	configure struct {
+		By    string
+		Edits []task.Edit
+	}
 	claim  struct{ Claims []task.Claim }
 	extend struct{ Extensions []task.Extension }
 	settle struct{ Settlements []task.Settlement }
 	reap   struct{ Limit int }
 	sweep  struct{ Limit int }
+	scrub  struct{ Limit int }
 	get    struct{ Key task.Key }
 	list   struct {
 		Filter task.Filter
@@ -53,8 +62,28 @@ type (
 )
 
 func (c apply) run(ctx context.Context, s task.Store, now task.Millis) (any, error) {
-	replies, err := s.Apply(ctx, now, c.Changes)
+	replies, err := s.Apply(task.WithActor(ctx, task.Actor{By: c.By}), now, c.Changes)
 	return views(replies, true), err
+}
+
+func (c configure) run(ctx context.Context, s task.Store, now task.Millis) (any, error) {
+	replies, err := s.Configure(task.WithActor(ctx, task.Actor{By: c.By}), now, c.Edits)
+	answers := make([]any, 0, 2*len(replies))
+	for _, r := range replies {
+		answers = append(answers, append([]task.SettingChange(nil), r.Changes...), word(r.Err))
+	}
+	return answers, err
+}
+
+// scrub compares what was repaired: which sentence says so is left open.
+func (c scrub) run(ctx context.Context, s task.Store, now task.Millis) (any, error) {
+	repairs, err := drainScrub(ctx, s, now, c.Limit)
+	names := make([]string, len(repairs))
+	for i, r := range repairs {
+		names[i] = r.Key.Namespace + "/" + r.Key.Name
+	}
+	slices.Sort(names)
+	return names, err
 }
 
 func (c claim) run(ctx context.Context, s task.Store, now task.Millis) (any, error) {
@@ -124,7 +153,11 @@ func (reopen) run(context.Context, task.Store, task.Millis) (any, error) {
 }
 
 func (c apply) items() (int, func(int) command) {
-	return len(c.Changes), func(i int) command { return apply{without(c.Changes, i)} }
+	return len(c.Changes), func(i int) command { return apply{c.By, without(c.Changes, i)} }
+}
+
+func (c configure) items() (int, func(int) command) {
+	return len(c.Edits), func(i int) command { return configure{c.By, without(c.Edits, i)} }
 }
 
 func (c claim) items() (int, func(int) command) {
@@ -145,6 +178,7 @@ func (c peek) items() (int, func(int) command) {
 
 func (reap) items() (int, func(int) command)   { return 1, nil }
 func (sweep) items() (int, func(int) command)  { return 1, nil }
+func (scrub) items() (int, func(int) command)  { return 1, nil }
 func (get) items() (int, func(int) command)    { return 1, nil }
 func (list) items() (int, func(int) command)   { return 1, nil }
 func (reopen) items() (int, func(int) command) { return 1, nil }

@@ -45,6 +45,12 @@ func Run(t *testing.T, open func(t *testing.T) task.Store) {
 		{"retention", retentionCases},
 		{"watch", watchCases},
 		{"batch", batchCases},
+		{"settings", settingsCases},
+		{"quota", quotaCases},
+		{"counts", countCases},
+		{"audit", auditCases},
+		{"spawn", spawnCases},
+		{"scrub", scrubCases},
 		{"close", closeCases},
 		{"race", raceCases},
 	}
@@ -81,6 +87,7 @@ type fixture struct {
 	*testing.T
 	store task.Store
 	ids   int
+	who   task.Actor // whose changes Apply and Configure make
 }
 
 // namespaces are those that cases use; one is a prefix of another.
@@ -146,7 +153,7 @@ func (f *fixture) apply(now task.Millis, c task.Change) task.Reply {
 // batch carries out changes in one call.
 func (f *fixture) batch(now task.Millis, changes ...task.Change) []task.Reply {
 	f.Helper()
-	replies, err := f.store.Apply(f.Context(), now, changes)
+	replies, err := f.store.Apply(task.WithActor(f.Context(), f.who), now, changes)
 	if err != nil || len(replies) != len(changes) {
 		f.Fatalf("Apply of %d changes: %d replies, error %v", len(changes), len(replies), err)
 	}

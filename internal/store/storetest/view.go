@@ -78,9 +78,10 @@ func plain(t *task.Task) *task.Task {
 
 // reply is a task.Reply as it is compared.
 type reply struct {
-	Task   *task.Task
-	Effect task.Effect
-	Err    string
+	Task    *task.Task
+	Effect  task.Effect
+	Spawned *task.Task
+	Err     string
 }
 
 func views(replies []task.Reply, bodies bool) []reply {
@@ -90,7 +91,7 @@ func views(replies []task.Reply, bodies bool) []reply {
 		if t != nil && !bodies {
 			t = t.WithoutBody()
 		}
-		out[i] = reply{Task: t, Effect: r.Effect, Err: word(r.Err)}
+		out[i] = reply{Task: t, Effect: r.Effect, Spawned: plain(r.Spawned), Err: word(r.Err)}
 	}
 	return out
 }
@@ -111,6 +112,15 @@ func word(err error) string {
 	}
 	if e, ok := errors.AsType[*task.FieldError](err); ok {
 		return fmt.Sprintf("FieldError%+v", *e)
+	}
+	if e, ok := errors.AsType[*task.QuotaError](err); ok {
+		return fmt.Sprintf("QuotaError%+v", *e)
+	}
+	if e, ok := errors.AsType[*task.MissingError](err); ok {
+		return fmt.Sprintf("MissingError%+v", *e)
+	}
+	if e, ok := errors.AsType[*task.BusyError](err); ok {
+		return fmt.Sprintf("BusyError%+v", *e)
 	}
 	for _, s := range sentinels {
 		if errors.Is(err, s) {

@@ -1,0 +1,270 @@
+package pebblestore
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// mend is what the committer does for a scrub: it looks again at what did not
+// fit together, repairs what still does not, and counts the records that were
+// examined.
+type mend struct {
+	records []task.Key // that may lack an entry
+	entries [][]byte   // that may be no record's
+	lost    []lost     // leases that nobody holds
+
+	first    bool   // the scrub begins here
+	count    bool   // records were examined:
+	from, to string // behind from, up to to; a name as in keys
+	last     bool   // to the end
+
+	repairs []task.Repair
+}
+
+// mend does r's repairs in a batch that begins with them, so that the database
+// shows what the steps before have left.
+func (c *committer) mend(r *request) error {
+	if err := c.commit(); err != nil {
+		return err
+	}
+	m := r.mend
+	for _, key := range m.records {
+		if err := c.mendRecord(r, key); err != nil {
+			return err
+		}
+	}
+	if err := c.commit(); err != nil {
+		return err
+	}
+	for _, key := range m.entries {
+		if err := c.mendEntry(r, key); err != nil {
+			return err
+		}
+	}
+	for _, l := range m.lost {
+		reply, err := c.step(r, &step{key: l.key, kind: reap, transition: l})
+		if err != nil {
+			return err
+		}
+		if reply.Err == nil {
+			m.found(l.key, task.FoundStray)
+		}
+	}
+	c.filling.steps += len(m.repairs)
+	m.records, m.entries, m.lost = nil, nil, nil
+	return c.count(r)
+}
+
+func (m *mend) found(key task.Key, what string) {
+	m.repairs = append(m.repairs, task.Repair{Key: key, Found: what})
+}
+
+// mendRecord writes the entries that a record lacks.
+func (c *committer) mendRecord(r *request, key task.Key) error {
+	t, err := getRecord(c.db, key)
+	if err != nil || t == nil {
+		return err
+	}
+	lacks, err := lacking(c.db, t)
+	if err != nil || lacks == "" {
+		return err
+	}
+	c.touch(r)
+	b := c.open()
+	index, value := appendIndexEntry(nil, nil, t)
+	if t.State == task.Scheduled {
+		c.filling.scheduled = append(c.filling.scheduled, t.Entry())
+	}
+	r.mend.found(key, lacks)
+	if err := b.Set(index, value, nil); err != nil {
+		return err
+	}
+	owner, err := c.keyOwner(idemKey{key.Namespace, digest(t)})
+	if err != nil || owner != "" {
+		return err
+	}
+	return c.putKeyOwner(b, key.Namespace, digest(t), t.Name)
+}
+
+// mendEntry removes an entry that no record has, and notes one in memory that
+// its lane does not know of.
+func (c *committer) mendEntry(r *request, key []byte) error {
+	value, err := getValue(c.db, key)
+	if err != nil || value == nil {
+		return err
+	}
+	belongs, t, err := belonging(c.db, key, value)
+	switch {
+	case err != nil:
+		return err
+	case belongs && bytes.HasPrefix(key, []byte(duePrefix)) && !c.lanes.cover(t.Entry()):
+		c.lanes.added([]task.Entry{t.Entry()})
+		c.filling.scheduled = append(c.filling.scheduled, t.Entry()) // for the watcher
+		r.mend.found(t.Key(), "its lane was not known to begin before it, and it would have been late")
+		return nil
+	case belongs:
+		return nil
+	}
+	space, _, _ := strings.Cut(string(key), "/")
+	if t != nil {
+		if right, _ := appendIndexEntry(nil, nil, t); bytes.Equal(key, right) {
+			return c.mendRecord(r, t.Key()) // in its place, with a wrong value
+		}
+		r.mend.found(t.Key(), fmt.Sprintf("an entry of the space %q was not, or no longer, its own", space))
+	} else {
+		owner, _ := ownerOf(key, value)
+		r.mend.found(owner, fmt.Sprintf("the space %q had an entry of it, and there is no such task", space))
+	}
+	c.touch(r)
+	return c.open().Delete(key, nil)
+}
+
+// cover reports whether a lane's mark is not above e.
+func (ls *lanes) cover(e task.Entry) bool {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	l := ls.m[e.Lane]
+	return l != nil && !e.Position().Less(l.low)
+}
+
+// countStep is how many records the committer counts at a time: about as much
+// work as a batch. lastCount is enough to come to an end while others create.
+const (
+	countStep = 256
+	lastCount = 4 * countStep
+)
+
+// tally counts the records anew while a scrub walks them. What the committer
+// changes behind at moves it, what lies before at will be counted when the walk
+// comes there. So at the end it is exact, however much was changed meanwhile.
+type tally struct {
+	at     task.Key // counted up to here
+	all    bool     // to the end
+	counts map[task.QueueKey]*task.Counts
+}
+
+// move takes in that old became t. Either may be nil; key is that of both.
+func (y *tally) move(key task.Key, old, t *task.Task) {
+	if y == nil || !y.all && (key.Namespace > y.at.Namespace || key.Namespace == y.at.Namespace && key.Name > y.at.Name) {
+		return
+	}
+	if old != nil {
+		y.queue(old.Namespace, old.Queue).Move(old, nil)
+	}
+	if t != nil {
+		y.queue(t.Namespace, t.Queue).Move(nil, t)
+	}
+}
+
+func (y *tally) queue(namespace, queue string) *task.Counts {
+	key := task.QueueKey{Namespace: namespace, Queue: queue}
+	n := y.counts[key]
+	if n == nil {
+		n = new(task.Counts)
+		y.counts[key] = n
+	}
+	return n
+}
+
+// wanted reports whether there is anything left for the committer.
+func (m *mend) wanted() bool {
+	return m.count || len(m.records) > 0 || len(m.entries) > 0 || len(m.lost) > 0
+}
+
+// count counts a part of what the scrub has examined. A scrub that does not go
+// on where the last one ended is not counted.
+func (c *committer) count(r *request) error {
+	m := r.mend
+	if !m.count {
+		return nil
+	}
+	if err := c.commit(); err != nil { // the repairs
+		return err
+	}
+	switch {
+	case m.first:
+		c.tally, m.first = &tally{counts: make(map[task.QueueKey]*task.Counts)}, false
+	case c.tally == nil || m.from != string(appendName(nil, c.tally.at)):
+		c.tally, m.count = nil, false
+		return nil
+	}
+	done, err := c.countSome(m)
+	if err != nil || !done {
+		return err
+	}
+	m.count = false
+	if m.last {
+		err = c.compare(r)
+		c.tally = nil
+	}
+	return err
+}
+
+// countSome counts the next records, and reports whether these were the last.
+func (c *committer) countSome(m *mend) (done bool, err error) {
+	space := []byte(taskPrefix)
+	options := pebble.IterOptions{LowerBound: append(append(space, m.from...), 0), UpperBound: prefixEnd([]byte(taskPrefix))}
+	limit := lastCount
+	if !m.last {
+		options.UpperBound = append(append([]byte(taskPrefix), m.to...), 0)
+		limit = countStep
+	}
+	it, err := c.db.NewIter(&options)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	for ok := it.First(); ok; ok = it.Next() {
+		if limit--; limit < 0 {
+			return false, it.Error()
+		}
+		value, err := it.ValueAndErr()
+		if err != nil {
+			return false, err
+		}
+		key, err := parseName(it.Key()[len(taskPrefix):])
+		if err != nil {
+			return false, err
+		}
+		t, err := decodeCounted(key, value)
+		if err != nil {
+			return false, err
+		}
+		c.tally.queue(t.Namespace, t.Queue).Move(nil, t)
+		c.tally.at, m.from = key, string(it.Key()[len(taskPrefix):])
+	}
+	if c.tally.all = m.last; !m.last {
+		c.tally.at, err = parseName([]byte(m.to))
+	}
+	return true, errors.Join(err, it.Error())
+}
+
+// compare puts right what the counts say otherwise than the tally, in memory or on disk.
+func (c *committer) compare(r *request) error {
+	disk, err := loadBook(c.db)
+	if err != nil {
+		return err
+	}
+	said, stored := c.book.all(), disk.all()
+	for _, known := range []map[task.QueueKey]task.Counts{said, stored} {
+		for key := range known {
+			c.tally.queue(key.Namespace, key.Queue)
+		}
+	}
+	for key, n := range c.tally.counts {
+		if said[key] == *n && stored[key] == *n {
+			continue
+		}
+		c.touch(r)
+		c.open()
+		c.book.set(key, *n)
+		r.mend.found(task.Key{Namespace: key.Namespace}, fmt.Sprintf("the counts of queue %q were wrong", key.Queue))
+	}
+	return nil
+}

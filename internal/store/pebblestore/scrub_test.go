@@ -1,0 +1,307 @@
+package pebblestore
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/foliot/foliot/internal/store/storetest"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// scrubAll scrubs from start to end and returns what was repaired.
+func scrubAll(t testing.TB, s *Store, now task.Millis, limit int) (repairs []task.Repair, examined int) {
+	t.Helper()
+	for cursor := ""; ; {
+		done, err := s.Scrub(t.Context(), now, cursor, limit)
+		if err != nil {
+			t.Fatalf("Scrub from %q: %v", cursor, err)
+		}
+		if done.Examined > limit {
+			t.Fatalf("a step of %d examined %d", limit, done.Examined)
+		}
+		repairs, examined = append(repairs, done.Repairs...), examined+done.Examined
+		if done.Next == "" {
+			return repairs, examined
+		}
+		if done.Next == cursor {
+			t.Fatalf("the cursor stays at %q", cursor)
+		}
+		cursor = done.Next
+	}
+}
+
+// world is a store with a task in each state, and many that wait.
+func scrubWorld(t *testing.T) *Store {
+	t.Helper()
+	s := open(t, vfs.NewMem(), Config{Now: clock})
+	mustApply(t, s, creates(100, 50, later))
+	for _, name := range []string{"waits", "runs", "done", "dead", "urgent"} {
+		spec := newSpec(name, benchStart)
+		change := task.Create{Spec: spec, Idempotency: &task.Idempotency{Key: "key of " + name, Fingerprint: "f"}}
+		if err := apply(t.Context(), s, change); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"runs", "dead"} {
+		if err := claimOne(t.Context(), s, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	replies, err := s.Settle(t.Context(), benchStart, []task.Settlement{{Key: clientKey("dead"), Token: "token of dead", Outcome: task.Outcome{Verdict: task.Refusal, Reason: "gone"}}})
+	mustReplies(t, replies, err)
+	for _, c := range []task.Change{task.Cancel{Key: clientKey("done")}, task.Run{Key: clientKey("urgent")}} {
+		if err := apply(t.Context(), s, c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// broken are the ways in which an invariant can be broken in the database.
+var broken = []struct {
+	name  string
+	spoil func(s *Store, b *pebble.Batch)
+	who   string // the task that was repaired; "": none
+	says  string
+}{
+	{"a waiting task has no entry", func(s *Store, b *pebble.Batch) { dropIndex(s, b, "waits") }, "waits", "never have fired"},
+	{"a task that was run by hand has no entry", func(s *Store, b *pebble.Batch) { dropIndex(s, b, "urgent") }, "urgent", "never have fired"},
+	{"a running task has no entry", func(s *Store, b *pebble.Batch) { dropIndex(s, b, "runs") }, "runs", "among the running"},
+	{"a dead task has no entry", func(s *Store, b *pebble.Batch) { dropIndex(s, b, "dead") }, "dead", "never have been swept"},
+	{"a finished task has no entry", func(s *Store, b *pebble.Batch) { dropIndex(s, b, "done") }, "done", "never have been swept"},
+	{"an Idempotency-Key has no entry", func(s *Store, b *pebble.Batch) {
+		_ = b.Delete(appendIdemKey(nil, task.DefaultNamespace, "key of waits"), nil)
+	}, "waits", "Idempotency-Key"},
+	{"a lease's end is wrong", func(s *Store, b *pebble.Batch) {
+		_ = b.Set(appendTaskKey(nil, runPrefix, clientKey("runs")), appendInstant(nil, math.MaxInt64), nil)
+	}, "runs", "wrong one"},
+	{"what is kept of a dead task is wrong", func(s *Store, b *pebble.Batch) {
+		r := record(s, "dead")
+		_ = b.Set(appendKeptKey(nil, deadPrefix, r), kept{state: task.Dead, queue: "other"}.append(nil), nil)
+	}, "dead", "wrong one"},
+	{"an entry at another time", func(s *Store, b *pebble.Batch) {
+		e := record(s, "waits").Entry()
+		_ = b.Set(appendDueKey(nil, e.Lane, task.Position{Due: e.Due - 1000, Name: e.Name}), nil, nil)
+	}, "waits", "not, or no longer, its own"},
+	{"an entry in another lane", func(s *Store, b *pebble.Batch) {
+		e := record(s, "urgent").Entry()
+		e.Lane.Priority = task.Normal
+		_ = b.Set(appendDueKey(nil, e.Lane, e.Position()), nil, nil)
+	}, "urgent", "not, or no longer, its own"},
+	{"an entry of a task that runs", func(s *Store, b *pebble.Batch) {
+		e := record(s, "runs").Entry()
+		_ = b.Set(appendDueKey(nil, e.Lane, e.Position()), nil, nil)
+	}, "runs", "not, or no longer, its own"},
+	{"a lease of a task that waits", func(s *Store, b *pebble.Batch) {
+		_ = b.Set(appendTaskKey(nil, runPrefix, clientKey("waits")), appendInstant(nil, benchStart), nil)
+	}, "waits", "not, or no longer, its own"},
+	{"an entry of no task", func(s *Store, b *pebble.Batch) {
+		e := record(s, "waits").Entry()
+		e.Name = "nobody"
+		_ = b.Set(appendDueKey(nil, e.Lane, e.Position()), nil, nil)
+	}, "nobody", "no such task"},
+	{"a body of no task", func(s *Store, b *pebble.Batch) {
+		_ = b.Set(appendTaskKey(nil, bodyPrefix, clientKey("nobody")), []byte{recordFormat, 'x'}, nil)
+	}, "nobody", "no such task"},
+	{"a body of a finished task", func(s *Store, b *pebble.Batch) {
+		_ = b.Set(appendTaskKey(nil, bodyPrefix, clientKey("done")), []byte{recordFormat, 'x'}, nil)
+	}, "done", "not, or no longer, its own"},
+	{"an Idempotency-Key of no task", func(s *Store, b *pebble.Batch) {
+		_ = b.Set(appendIdemKey(nil, task.DefaultNamespace, "lost key"), []byte("nobody"), nil)
+	}, "nobody", "no such task"},
+	{"an entry that cannot be read", func(s *Store, b *pebble.Batch) {
+		_ = b.Set([]byte(donePrefix+"x"), nil, nil)
+	}, "", "no such task"},
+	{"counts on disk are wrong", func(s *Store, b *pebble.Batch) {
+		_ = b.Set(appendCountKey(nil, task.QueueKey{Namespace: task.DefaultNamespace, Queue: task.DefaultQueue}), appendCounts(nil, task.Counts{Bytes: 7}), nil)
+	}, "", "the counts of queue"},
+	{"counts of a queue that has nothing", func(s *Store, b *pebble.Batch) {
+		_ = b.Set(appendCountKey(nil, task.QueueKey{Namespace: task.DefaultNamespace, Queue: "ghost"}), appendCounts(nil, task.Counts{Bytes: 7}), nil)
+	}, "", `queue "ghost"`},
+}
+
+func record(s *Store, name string) *task.Task {
+	r, err := getRecord(s.db, clientKey(name))
+	if err != nil || r == nil {
+		panic(fmt.Sprint(name, r, err))
+	}
+	return r
+}
+
+func dropIndex(s *Store, b *pebble.Batch, name string) {
+	key, _ := appendIndexEntry(nil, nil, record(s, name))
+	_ = b.Delete(key, nil)
+}
+
+func TestAScrubRepairsWhatWasBrokenByHand(t *testing.T) {
+	for _, c := range broken {
+		for _, limit := range []int{1, 7, 10_000} {
+			t.Run(fmt.Sprintf("%s, in steps of %d", c.name, limit), func(t *testing.T) {
+				s := scrubWorld(t)
+				b := s.db.NewBatch()
+				c.spoil(s, b)
+				if err := s.db.Apply(b, pebble.Sync); err != nil {
+					t.Fatal(err)
+				}
+				repairs, _ := scrubAll(t, s, benchStart, limit)
+				if len(repairs) != 1 || repairs[0].Key.Name != c.who || !strings.Contains(repairs[0].Found, c.says) {
+					t.Fatalf("repaired %+v, want one of %q that says %q", repairs, c.who, c.says)
+				}
+				wantHealthy(t, s)
+			})
+		}
+	}
+}
+
+// wantHealthy fails the test if a scrub finds anything, or anything else is wrong.
+func wantHealthy(t *testing.T, s *Store) {
+	t.Helper()
+	if repairs, _ := scrubAll(t, s, benchStart, 100); len(repairs) > 0 {
+		t.Errorf("repaired %+v", repairs)
+	}
+	storetest.CheckInvariants(t, s, benchStart, task.DefaultNamespace)
+	wantExactCounts(t, s)
+}
+
+// wantExactCounts compares the counts with the records, in memory and on disk.
+func wantExactCounts(t testing.TB, s *Store) {
+	t.Helper()
+	want := newBook()
+	if err := eachRecord(s.db, func(r *task.Task) error { want.move(nil, r); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.Counts(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored, err := loadBook(s.db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w := fmt.Sprint(want.all()); fmt.Sprint(got) != w || fmt.Sprint(stored.all()) != w {
+		t.Errorf("counts: %v, on disk %v, want %v", got, stored.all(), w)
+	}
+}
+
+func TestAScrubFindsALaneWhoseBeginningIsUnknown(t *testing.T) {
+	for name, spoil := range map[string]func(*lanes, task.Entry){
+		"the mark is too late": func(ls *lanes, e task.Entry) { ls.m[e.Lane].low = task.Position{Due: e.Due + 500} },
+		"the lane is unknown":  func(ls *lanes, e task.Entry) { delete(ls.m, e.Lane) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := scrubWorld(t)
+			e := record(s, "urgent").Entry()
+			spoil(s.lanes, e)
+			told := make(chan task.Entry, 1)
+			s.Watch(func(entries []task.Entry) { told <- entries[0] })
+			repairs, _ := scrubAll(t, s, benchStart, 3)
+			if len(repairs) != 1 || repairs[0].Key.Name != "urgent" {
+				t.Fatalf("repaired %+v", repairs)
+			}
+			wantHealthy(t, s)
+		})
+	}
+}
+
+func TestAScrubCountsAnewWhileEverythingChanges(t *testing.T) {
+	s := scrubWorld(t)
+	queue := task.QueueKey{Namespace: task.DefaultNamespace, Queue: task.DefaultQueue}
+	stop := churn(t, s)
+	for range 3 {
+		if repairs, _ := scrubAll(t, s, benchStart, 20); len(repairs) > 0 {
+			t.Errorf("a healthy store: repaired %+v", repairs)
+		}
+	}
+	stop()
+	wantHealthy(t, s)
+
+	if err := s.db.Set(appendCountKey(nil, queue), appendCounts(nil, task.Counts{}), pebble.Sync); err != nil {
+		t.Fatal(err)
+	}
+	again := reopen(func(disk *vfs.MemFS, s *Store) (*vfs.MemFS, error) { return disk, s.Close() })(t, s, benchStart).(*Store)
+	stop = churn(t, again)
+	repairs, _ := scrubAll(t, again, benchStart, 20)
+	stop()
+	if len(repairs) != 1 || !strings.Contains(repairs[0].Found, "the counts of queue") {
+		t.Errorf("repaired %+v", repairs)
+	}
+	wantHealthy(t, again)
+}
+
+// churn changes tasks until it is stopped: names before, at and behind every
+// place that a scrub can have come to.
+func churn(t *testing.T, s *Store) (stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var clients sync.WaitGroup
+	for who := range 4 {
+		clients.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				name := fmt.Sprintf("%c%d-%d", "0mz~"[i%4], who, i%97)
+				spec := newSpec(strings.Replace(name, "~", "zz", 1), benchStart)
+				changes := []task.Change{task.Replace{Spec: spec}, task.Run{Key: spec.Key}, task.Replace{Spec: spec}, task.Cancel{Key: spec.Key}}
+				if _, err := s.Apply(ctx, benchStart, changes[:1+i%4]); err != nil {
+					return
+				}
+				if i%10 == 9 {
+					_, _ = s.Sweep(ctx, benchStart.Add(storetest.Policy.KeepFinished), 5)
+				}
+				if entries := peekSome(ctx, s, i); len(entries) > 0 {
+					_ = claimOne(ctx, s, entries[0].Name)
+					_ = settleOne(ctx, s, entries[0].Name)
+				}
+			}
+		})
+	}
+	return func() { cancel(); clients.Wait() }
+}
+
+func peekSome(ctx context.Context, s *Store, i int) []task.Entry {
+	heads, err := s.Lanes(ctx, benchStart)
+	if err != nil || len(heads) == 0 {
+		return nil
+	}
+	found, err := s.Peek(ctx, []task.LaneRead{{Lane: heads[i%len(heads)].Lane, Until: benchStart, Limit: 1}})
+	if err != nil {
+		return nil
+	}
+	return slices.Concat(found...)
+}
+
+func TestAScrubOfAHealthyStoreUnderLoadRepairsNothing(t *testing.T) {
+	s := scrubWorld(t)
+	stop := churn(t, s)
+	examined := 0
+	for range 5 {
+		repairs, n := scrubAll(t, s, benchStart, 64)
+		if examined += n; len(repairs) > 0 {
+			t.Errorf("repaired %+v", repairs)
+		}
+	}
+	stop()
+	t.Logf("%d records and entries examined", examined)
+	wantHealthy(t, s)
+}
+
+func TestTwoScrubsAtATimeSpoilNothing(t *testing.T) {
+	s := scrubWorld(t)
+	var scrubs sync.WaitGroup
+	for range 2 {
+		scrubs.Go(func() {
+			for range 10 {
+				if repairs, _ := scrubAll(t, s, benchStart, 5); len(repairs) > 0 {
+					t.Errorf("repaired %+v", repairs)
+				}
+			}
+		})
+	}
+	scrubs.Wait()
+	wantHealthy(t, s)
+}

@@ -1,0 +1,80 @@
+package pebblestore
+
+import (
+	"sync"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// strays are the leases that a scrub has found ended. One that is unchanged
+// task.StrayAfter later is held by nobody: whoever holds a lease extends it. It
+// takes two looks because the clock may be set ahead, and every lease then looks
+// ended until it is extended.
+type strays struct {
+	mu     sync.Mutex // guards everything below
+	found  map[task.Key]stray
+	scrubs int
+}
+
+type stray struct {
+	lost
+	seen  task.Millis // when it was first found ended
+	scrub int         // that found it last
+}
+
+// begin begins a scrub.
+func (s *strays) begin() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.scrubs++
+}
+
+// end ends a scrub: what it has not found any more was settled or extended.
+func (s *strays) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key, old := range s.found {
+		if old.scrub != s.scrubs {
+			delete(s.found, key)
+		}
+	}
+}
+
+// find looks at the lease of a running task, and returns it if it is lost.
+func (s *strays) find(now task.Millis, t *task.Task) []lost {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t.Lease.Until > now {
+		delete(s.found, t.Key())
+		return nil
+	}
+	this := stray{lost: lost{t.Key(), t.Lease.Token, t.Lease.Until}, seen: now, scrub: s.scrubs}
+	if old, again := s.found[this.key]; again && old.lost == this.lost {
+		if now.Sub(old.seen) >= task.StrayAfter {
+			delete(s.found, this.key)
+			return []lost{this.lost}
+		}
+		this.seen = old.seen
+	}
+	if s.found == nil {
+		s.found = make(map[task.Key]stray)
+	}
+	s.found[this.key] = this
+	return nil
+}
+
+// lost is a lease that nobody holds.
+type lost struct {
+	key   task.Key
+	token task.Token
+	until task.Millis
+}
+
+// Apply implements transition: it takes the lease back, if it is still the same.
+// Errors: task.ErrStale.
+func (l lost) Apply(now task.Millis, old *task.Task, p task.Policy) (task.Result, error) {
+	if old == nil || old.State != task.Running || old.Lease.Token != l.token || old.Lease.Until != l.until {
+		return task.Result{}, task.ErrStale
+	}
+	return old.Reap(now, false, p), nil
+}

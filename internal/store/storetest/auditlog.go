@@ -1,0 +1,172 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// auditCases: for each mutation there is one entry, for anything else none.
+var auditCases = []testCase{
+	{
+		"every mutation has an entry",
+		"Who, from where, when, what, to which incarnation and version: one entry for each change that a client or an operator made, in their order.",
+		func(f *fixture) {
+			f.who = task.Actor{By: "token:abc", Addr: "192.0.2.7"}
+			made := f.create("a", at(start))
+			f.must(start+1, task.Run{Key: key("a")})
+			f.edit(task.PauseQueue{Namespace: task.DefaultNamespace, Name: "mail", Paused: true})
+			f.claim(start+2, f.get("a"), "token")
+			r := f.apply(start+3, task.Cancel{Key: key("a")})
+			want := []task.AuditEntry{
+				{At: start, Action: "task.create", Target: "a", ID: made.ID, Version: 1},
+				{At: start + 1, Action: "task.run", Target: "a", ID: made.ID, Version: 2},
+				{At: start, Action: "queue.pause", Target: "mail", Version: 1},
+				{At: start + 3, Action: "task.cancel", Target: "a", ID: made.ID, Version: 3, Detail: "accepted: an attempt is or may be under way"},
+			}
+			for i := range want {
+				want[i].By, want[i].Addr, want[i].Namespace = f.who.By, f.who.Addr, task.DefaultNamespace
+			}
+			got := f.log(task.AuditFilter{})
+			for i := range got {
+				got[i].Seq = 0
+			}
+			if d := diff(want, got); d != "" || r.Effect != task.Accepted {
+				f.Errorf("effect %d, the log (- want, + got):\n%s", r.Effect, d)
+			}
+		},
+	},
+	{
+		"what changed nothing has no entry",
+		"Refused changes, repeats of a create, edits that did nothing, and what the server does by itself are not recorded.",
+		func(f *fixture) {
+			_, hash := task.MintToken()
+			add := task.AddToken{Namespace: task.DefaultNamespace, Scope: task.ScopeRead, Hash: hash}
+			f.edit(add)
+			f.must(start, task.Create{Spec: f.spec("a", at(start), onDead), Idempotency: idem("k", "r")})
+			before := len(f.log(task.AuditFilter{}))
+			f.must(start, task.Create{Spec: f.spec("a"), Idempotency: idem("k", "r")})
+			f.apply(start, task.Create{Spec: f.spec("a")})
+			f.apply(start, task.Cancel{Key: key("nobody")})
+			f.edits(task.DropQueue{Namespace: task.DefaultNamespace, Name: "nobody"},
+				task.UseToken{Namespace: task.DefaultNamespace, ID: add.Target().Name, At: start + 5})
+			f.claim(start, f.get("a"), "token")
+			f.settle(start, f.get("a"), "token", task.Outcome{Verdict: task.Refusal, Reason: "gone"})
+			f.reap(start+1_000_000, 0)
+			if got := f.log(task.AuditFilter{}); len(got) != before {
+				f.Errorf("%d entries, want %d: %+v", len(got), before, got)
+			}
+			if got := f.store.Settings().List(task.TokenKind, task.DefaultNamespace)[0].(*task.AccessToken); got.LastUsedAt != start+5 {
+				f.Errorf("the token was last used at %d", got.LastUsedAt)
+			}
+		},
+	},
+	{
+		"no entry holds a secret",
+		"The log is read by more people than the settings: neither a token's hash nor a secret nor a body is in it.",
+		func(f *fixture) {
+			token, hash := task.MintToken()
+			secret := task.MintSecret()
+			f.edit(task.AddToken{Namespace: task.DefaultNamespace, Scope: task.ScopeRead, Hash: hash})
+			f.edit(task.AddSecret{Namespace: task.DefaultNamespace, ID: "s", Secret: secret})
+			f.create("a", body("a body that is a secret"))
+			text := fmt.Sprintf("%+v", f.log(task.AuditFilter{}))
+			for _, s := range []string{token, hash, secret, secret[6:], "a body that"} {
+				if strings.Contains(text, s) {
+					f.Errorf("%q is in the log: %s", s, text)
+				}
+			}
+		},
+	},
+	{
+		"the log is read in parts, the newest first",
+		"Pages that follow each other miss nothing and repeat nothing, with any filter and any limit.",
+		func(f *fixture) {
+			for i := range 40 {
+				f.who = task.Actor{By: []string{"x", "y"}[i%2]}
+				f.must(start+task.Millis(i), task.Replace{Spec: f.spec(numbered(i%5), namespace([]string{task.DefaultNamespace, "other"}[i%3%2]))})
+			}
+			all := f.log(task.AuditFilter{})
+			if len(all) != 40 || all[0].At != start || all[39].At != start+39 {
+				f.Fatalf("%d entries", len(all))
+			}
+			for _, filter := range []task.AuditFilter{
+				{}, {By: "x"}, {Namespace: "other"}, {Target: "t3"}, {Action: "task.replace"}, {Action: "task.create"},
+				{From: start + 3, Until: start + 17}, {Namespace: "other", By: "y", Target: "t1"},
+			} {
+				want := slices.DeleteFunc(slices.Clone(all), func(e task.AuditEntry) bool { return !filter.Match(&e) })
+				for _, limit := range []int{1, 3, 40, 1000} {
+					got, err := drainLog(f.Context(), f.store, filter, limit)
+					if d := diff(want, got); err != nil || d != "" {
+						f.Fatalf("%+v in parts of %d: %v\n%s", filter, limit, err, d)
+					}
+				}
+			}
+			p, err := f.store.Audit(f.Context(), task.AuditFilter{}, all[7].Seq, 2)
+			if err != nil || len(p.Entries) != 2 || p.Entries[0] != all[6] || p.Entries[1] != all[5] {
+				f.Errorf("before entry 7: %+v, error %v", p, err)
+			}
+		},
+	},
+	{
+		"entries and changes are as many",
+		"There is no change without its entry and no entry without its change, also when many happen at once.",
+		func(f *fixture) {
+			specs := make([]task.Spec, crowd)
+			for i := range specs {
+				specs[i] = f.spec(numbered(i % 5))
+			}
+			var done atomic.Int64
+			f.together(func(i int) {
+				for _, c := range []task.Change{task.Create{Spec: specs[i]}, task.Run{Key: specs[i].Key}, task.Replace{Spec: specs[i]}, task.Cancel{Key: specs[i].Key}} {
+					if r := f.one(c); r.Err == nil {
+						done.Add(1)
+					}
+				}
+			})
+			if n := len(f.log(task.AuditFilter{})); int64(n) != done.Load() {
+				f.Errorf("%d entries, %d changes", n, done.Load())
+			}
+		},
+	},
+	{
+		"entries go when their retention ended",
+		"Sweep removes entries from the oldest on, to the millisecond; one that is to stay keeps those after it. Numbers are not given again.",
+		func(f *fixture) {
+			for i := range 20 {
+				f.must(start+task.Millis(i), task.Replace{Spec: f.spec("a")})
+			}
+			f.must(start-500, task.Replace{Spec: f.spec("a")}) // the clock was set back
+			all := f.log(task.AuditFilter{})
+			over := start.Add(AuditKeep)
+			f.sweep(over-1, 0)
+			f.sweep(over, 1)
+			if n, err := f.store.Sweep(f.Context(), over+9, 4); err != nil || n != 4 {
+				f.Errorf("swept %d, error %v", n, err)
+			}
+			f.sweep(over+9, 5)
+			f.sweep(over+18, 9)
+			if d := diff(all[19:], f.log(task.AuditFilter{})); d != "" {
+				f.Error(d)
+			}
+			f.sweep(over+19, 2)
+			f.must(start, task.Replace{Spec: f.spec("a")})
+			if left := f.log(task.AuditFilter{}); len(left) != 1 || left[0].Seq <= all[20].Seq {
+				f.Errorf("left: %+v, the last one before was %d", left, all[20].Seq)
+			}
+		},
+	},
+}
+
+// log returns the audit log, the oldest entry first.
+func (f *fixture) log(filter task.AuditFilter) []task.AuditEntry {
+	f.Helper()
+	entries, err := drainLog(f.Context(), f.store, filter, 1000)
+	if err != nil {
+		f.Fatalf("Audit: %v", err)
+	}
+	return entries
+}

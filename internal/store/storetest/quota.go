@@ -1,0 +1,108 @@
+package storetest
+
+import (
+	"errors"
+	"sync/atomic"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// quotaCases: a namespace gets what its quotas allow, to the task and the byte,
+// and no delivery ever fails because of one.
+var quotaCases = []testCase{
+	{
+		"a quota is exact however many ask at once",
+		"Of many creates at the same time as many succeed as the quota leaves room for; the others are *QuotaError and leave nothing.",
+		func(f *fixture) {
+			const room = crowd / 3
+			f.quota(task.NamespaceSettings{MaxPending: room})
+			specs := make([]task.Spec, crowd)
+			for i := range specs {
+				specs[i] = f.spec(numbered(i))
+			}
+			var made atomic.Int64
+			f.together(func(i int) {
+				switch r := f.one(task.Create{Spec: specs[i]}); {
+				case r.Err == nil:
+					made.Add(1)
+				case !full(r.Err, task.QuotaPending):
+					f.Errorf("create: %v", r.Err)
+				}
+			})
+			if n := len(f.list(ns(), task.Page{Limit: 100})); made.Load() != room || n != room {
+				f.Errorf("%d were created, %d are there, the quota is %d", made.Load(), n, room)
+			}
+		},
+	},
+	{
+		"what leaves makes room",
+		"A task that ended no longer counts as pending. What makes no more is never refused: settle, patch, cancel, replace.",
+		func(f *fixture) {
+			a := f.create("a", at(start))
+			f.create("b")
+			f.create("c")
+			f.quota(task.NamespaceSettings{MaxPending: 2}) // less than there are
+			f.wantFull(task.Create{Spec: f.spec("d")}, task.QuotaPending)
+			f.must(start, task.Replace{Spec: f.spec("b")})
+			f.claim(start, a, "token")
+			f.settle(start, a, "token", task.Outcome{Verdict: task.Refusal, Reason: "gone"})
+			f.wantFull(task.Revive{Key: key("a")}, task.QuotaPending)
+			f.must(start, task.Cancel{Key: key("b")})
+			f.must(start, task.Revive{Key: key("a")})
+			f.wantFull(task.Replace{Spec: f.spec("b")}, task.QuotaPending)
+			f.create("elsewhere", namespace("other"))
+		},
+	},
+	{
+		"bytes are counted",
+		"MaxBytes bounds the bodies that are kept: also those that a patch makes longer.",
+		func(f *fixture) {
+			f.quota(task.NamespaceSettings{MaxBytes: 20})
+			f.create("a", body("0123456789"))
+			f.wantFull(task.Create{Spec: f.spec("b", body("0123456789+"))}, task.QuotaBytes)
+			f.create("b", body("012345678"))
+			f.must(start, task.Patch{Key: key("b"), Body: &task.Body{Kind: task.TextBody, Bytes: []byte("0123456789")}})
+			f.wantFull(task.Patch{Key: key("b"), Body: &task.Body{Kind: task.TextBody, Bytes: []byte("0123456789+")}}, task.QuotaBytes)
+			f.create("c", noBody)
+			f.must(start, task.Cancel{Key: key("a")})
+			f.create("d", body("9876543210"))
+		},
+	},
+	{
+		"a refused change leaves nothing",
+		"A change beyond the quota is refused as a whole: no record, no body, no key, no audit entry, and no harm to its batch.",
+		func(f *fixture) {
+			f.quota(task.NamespaceSettings{MaxPending: 1})
+			before := f.log(task.AuditFilter{})
+			r := f.batch(start, task.Create{Spec: f.spec("a")}, task.Create{Spec: f.spec("b"), Idempotency: idem("k", "r")}, task.Cancel{Key: key("a")}, task.Create{Spec: f.spec("c"), Idempotency: idem("k", "r")})
+			for i, want := range []bool{false, true, false, false} {
+				if full(r[i].Err, task.QuotaPending) != want || !want && r[i].Err != nil {
+					f.Errorf("change %d: %v", i, r[i].Err)
+				}
+			}
+			if n := len(f.log(task.AuditFilter{})) - len(before); n != 3 {
+				f.Errorf("%d audit entries, want 3", n)
+			}
+		},
+	},
+}
+
+// quota sets the quotas of the default namespace.
+func (f *fixture) quota(n task.NamespaceSettings) {
+	f.Helper()
+	n.Name = task.DefaultNamespace
+	f.edit(task.PutNamespace{Settings: n})
+}
+
+// wantFull carries out a change that a quota has to refuse.
+func (f *fixture) wantFull(c task.Change, quota string) {
+	f.Helper()
+	if r := f.apply(start, c); !full(r.Err, quota) || r.Task != nil {
+		f.Fatalf("%T of %q: %v, want the quota %s", c, c.Target().Name, r.Err, quota)
+	}
+}
+
+func full(err error, quota string) bool {
+	e, ok := errors.AsType[*task.QuotaError](err)
+	return ok && e.Quota == quota && e.Namespace == task.DefaultNamespace
+}

@@ -1,0 +1,151 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// scrubCases: a store that works has nothing to repair but what its clients left lying.
+var scrubCases = []testCase{
+	{
+		"a scrub of a healthy store finds nothing",
+		"Step by step over tasks in every state, from any cursor on, with any limit, nothing is repaired and nothing changes.",
+		func(f *fixture) {
+			f.zoo()
+			before, err := look(f.Context(), f.store)
+			if err != nil {
+				f.Fatal(err)
+			}
+			for _, limit := range []int{1, 2, 7, 1000} {
+				if found := f.scrub(start, limit); len(found) > 0 {
+					f.Errorf("in steps of %d: %+v", limit, found)
+				}
+			}
+			after, err := look(f.Context(), f.store)
+			if d := differ("before and after", before, after); err != nil || d != nil {
+				f.Error(err, d)
+			}
+		},
+	},
+	{
+		"a scrub beside everything else finds nothing",
+		"What changes while it is looked at is no damage.",
+		func(f *fixture) {
+			specs := make([]task.Spec, crowd)
+			for i := range specs {
+				specs[i] = f.spec(numbered(i), at(start))
+			}
+			f.together(func(i int) {
+				if i%8 == 0 {
+					if found, err := drainScrub(f.Context(), f.store, start, 1+i); err != nil || len(found) > 0 {
+						f.Errorf("%+v, error %v", found, err)
+					}
+					return
+				}
+				for _, c := range []task.Change{task.Create{Spec: specs[i]}, task.Run{Key: specs[i].Key}, task.Replace{Spec: specs[i]}, task.Cancel{Key: specs[i].Key}} {
+					f.one(c)
+				}
+			})
+		},
+	},
+	{
+		"a lease that nobody extends is taken back",
+		"A scrub that finds a lease ended takes it back if another one, StrayAfter later, finds it unchanged; an attempt whose holder hangs would leave its task running for ever.",
+		func(f *fixture) {
+			made := f.create("a", at(start))
+			held := f.create("held", at(start))
+			f.claim(start, made, "1")
+			f.claim(start, held, "2")
+			ended, later := start+30_000, (start + 30_000).Add(task.StrayAfter)
+			for _, now := range []task.Millis{ended - 1, ended, ended + 1, later - 1} {
+				if found := f.scrub(now, 3); len(found) > 0 {
+					f.Fatalf("at the lease's end + %d: %+v", now-ended, found)
+				}
+			}
+			if _, err := f.store.Extend(f.Context(), later, []task.Extension{{Key: held.Key(), Token: "2", Until: later - 5}}); err != nil {
+				f.Fatal(err)
+			}
+			found := f.scrub(later, 3)
+			if len(found) != 1 || found[0].Key != made.Key() || found[0].Found == "" {
+				f.Fatalf("repaired %+v", found)
+			}
+			if got := f.get("a"); got.State != task.Scheduled || got.Reclaims != 1 || got.ZombieUntil == 0 {
+				f.Errorf("%v, reclaims %d, zombie until %d", got.State, got.Reclaims, got.ZombieUntil)
+			}
+			if r := f.trySettle(later, made, "1", task.Outcome{Verdict: task.Success}); !errors.Is(r.Err, task.ErrStale) {
+				f.Errorf("the lost token settles: %v", r.Err)
+			}
+			f.settle(later, held, "2", task.Outcome{Verdict: task.Success})
+		},
+	},
+	{
+		"a clock that was set ahead costs no lease",
+		"A lease that looks ended because of the clock is extended before the second look.",
+		func(f *fixture) {
+			made := f.create("a", at(start))
+			f.claim(start, made, "1")
+			for now, n := start+3_600_000, 0; n < 5; now, n = now.Add(task.StrayAfter), n+1 {
+				if found := f.scrub(now, 10); len(found) > 0 {
+					f.Fatalf("repaired %+v", found)
+				}
+				if _, err := f.store.Extend(f.Context(), now, []task.Extension{{Key: made.Key(), Token: "1", Until: now + 15_000}}); err != nil {
+					f.Fatal(err)
+				}
+			}
+			f.settle(start+99_000_000, made, "1", task.Outcome{Verdict: task.Success})
+		},
+	},
+}
+
+// zoo makes tasks in every state.
+func (f *fixture) zoo() {
+	f.Helper()
+	for i := range 12 {
+		f.create(numbered(i), at(start+task.Millis(i)))
+	}
+	for _, name := range []string{"runs", "delivered", "dead", "urgent"} {
+		f.create(name, at(start), onDead)
+	}
+	for _, name := range []string{"runs", "delivered", "dead"} {
+		f.claim(start, f.get(name), "token")
+	}
+	f.settle(start, f.get("delivered"), "token", task.Outcome{Verdict: task.Success})
+	f.settle(start, f.get("dead"), "token", task.Outcome{Verdict: task.Refusal, Reason: "gone"})
+	f.must(start, task.Cancel{Key: key("t3")})
+	f.must(start, task.Run{Key: key("urgent")})
+	f.must(start, task.Create{Spec: f.spec("keyed"), Idempotency: idem("k", "r")})
+	f.edit(task.PauseQueue{Namespace: task.DefaultNamespace, Name: "q", Paused: true})
+}
+
+// scrub scrubs from start to end.
+func (f *fixture) scrub(now task.Millis, limit int) []task.Repair {
+	f.Helper()
+	found, err := drainScrub(f.Context(), f.store, now, limit)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return found
+}
+
+// drainScrub scrubs step by step until the end, and checks what every step has to keep.
+func drainScrub(ctx context.Context, s task.Store, now task.Millis, limit int) (found []task.Repair, err error) {
+	for cursor := ""; ; {
+		step, err := s.Scrub(ctx, now, cursor, limit)
+		switch {
+		case err != nil:
+			return found, fmt.Errorf("Scrub from %q: %w", cursor, err)
+		case step.Examined > limit:
+			return found, fmt.Errorf("a step of %d examined %d", limit, step.Examined)
+		case step.Next == cursor && step.Next != "":
+			return found, fmt.Errorf("the cursor %q does not move on", cursor)
+		}
+		found = append(found, step.Repairs...)
+		if step.Next == "" {
+			return found, nil
+		}
+		cursor = step.Next
+	}
+}

@@ -1,0 +1,200 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// settingsCases: what operators decide is shown as soon as it is answered, and
+// not before; two that decide at once do not overwrite each other unseen.
+var settingsCases = []testCase{
+	{
+		"an edit that was answered is shown",
+		"After a nil error Settings shows the edit; what was kept of Settings from before does not change.",
+		func(f *fixture) {
+			before := f.store.Settings()
+			r := f.edit(task.PutQueue{Queue: queueOf("mail", func(q *task.QueueSettings) { q.Rate = 5 })})
+			if len(r.Changes) != 1 {
+				f.Fatalf("%d changes", len(r.Changes))
+			}
+			if got := f.store.Settings().Queue(task.DefaultNamespace, "mail"); got.Rate != 5 || got.Version != 1 || got.CreatedAt != start {
+				f.Errorf("the queue: %+v", got)
+			}
+			if got := before.Queue(task.DefaultNamespace, "mail"); got.Version != 0 {
+				f.Errorf("settings from before: %+v", got)
+			}
+			f.edit(task.DropQueue{Namespace: task.DefaultNamespace, Name: "mail"})
+			if got := f.store.Settings().Queue(task.DefaultNamespace, "mail"); got.Version != 0 {
+				f.Errorf("a queue that was dropped: %+v", got)
+			}
+		},
+	},
+	{
+		"edits of one call see each other",
+		"Edits are carried out in their order, each by itself: a refused one does not harm its neighbours.",
+		func(f *fixture) {
+			replies := f.edits(
+				task.PutNamespace{Settings: task.NamespaceSettings{Name: "acme"}},
+				task.PutQueue{Queue: task.QueueSettings{Namespace: "acme", Name: "q"}},
+				task.PutQueue{Queue: task.QueueSettings{Namespace: "nobody", Name: "q"}},
+				task.PauseQueue{Namespace: "acme", Name: "q", Paused: true},
+			)
+			for i, r := range replies {
+				if missing, ok := errors.AsType[*task.MissingError](r.Err); ok != (i == 2) || r.Err != nil && missing == nil {
+					f.Errorf("edit %d: %v", i, r.Err)
+				}
+			}
+			if q := f.store.Settings().Queue("acme", "q"); !q.Paused || q.Version != 2 {
+				f.Errorf("the queue: %+v", q)
+			}
+		},
+	},
+	{
+		"every kind of setting is kept whole",
+		"A queue, a namespace, a token and a secret come back with every field.",
+		func(f *fixture) {
+			_, hash := task.MintToken()
+			attempts, backoff := 7, time.Minute
+			q := task.QueueSettings{
+				Namespace: task.DefaultNamespace, Name: "q", Rate: 1.5, Burst: 3, Concurrency: 4, PerDestination: 2,
+				Retry:   task.RetryDefaults{MaxAttempts: &attempts, MaxBackoff: &backoff},
+				Timeout: time.Second, ExpireAfter: time.Hour, OnDead: "https://dead.example/", KeepFinished: time.Minute, KeepDead: time.Hour,
+			}
+			n := task.NamespaceSettings{Name: "acme", MaxPending: 5, MaxBytes: 6, CreateRate: 7.5, CreateBurst: 8}
+			f.edits(
+				task.PutQueue{Queue: q}, task.PutNamespace{Settings: n},
+				task.AddToken{Namespace: task.AllNamespaces, Scope: task.ScopeAdmin, Label: "Käthe", Hash: hash, ExpiresAt: start + 1000},
+				task.AddSecret{Namespace: "acme", ID: "s1", Secret: task.MintSecret(), Overlap: 0},
+			)
+			q.Version, q.CreatedAt, n.Version, n.CreatedAt = 1, start, 1, start
+			s := f.store.Settings()
+			if d := diff(&q, s.Queue(task.DefaultNamespace, "q")) + diff(&n, s.Namespace("acme")); d != "" {
+				f.Error(d)
+			}
+			if t := s.Token(hash, start); t == nil || t.Scope != task.ScopeAdmin || t.Label != "Käthe" || t.ExpiresAt != start+1000 || !t.Operator() {
+				f.Errorf("the token: %+v", t)
+			}
+			if live := s.Secrets("acme", start); len(live) != 1 || live[0].ID != "s1" || len(live[0].Secret) < 40 {
+				f.Errorf("the secrets: %d", len(live))
+			}
+		},
+	},
+	{
+		"of edits to one version one succeeds",
+		"A precondition is checked in the step that makes the edit: of many that name the same ETag one changes something.",
+		func(f *fixture) {
+			f.edit(task.PutQueue{Queue: queueOf("mail")})
+			tag := f.store.Settings().Queue(task.DefaultNamespace, "mail").ETag()
+			var won atomic.Int64
+			f.together(func(i int) {
+				replies, err := f.store.Configure(f.Context(), start, []task.Edit{task.PutQueue{
+					Queue: queueOf("mail", func(q *task.QueueSettings) { q.Concurrency = 1 + i }), If: task.Precondition{IfMatch: []string{tag}},
+				}})
+				switch {
+				case err != nil:
+					f.Errorf("Configure: %v", err)
+				case replies[0].Err == nil:
+					won.Add(1)
+				case !errors.Is(replies[0].Err, task.ErrPrecondition):
+					f.Errorf("edit: %v", replies[0].Err)
+				}
+			})
+			if q := f.store.Settings().Queue(task.DefaultNamespace, "mail"); won.Load() != 1 || q.Version != 2 {
+				f.Errorf("%d succeeded, the version is %d", won.Load(), q.Version)
+			}
+		},
+	},
+	{
+		"the watcher hears of new settings in their order",
+		"Each new Settings is told after it is shown and before it is answered, an older one never after a newer.",
+		func(f *fixture) {
+			var told atomic.Uint64
+			f.store.WatchSettings(func(s *task.Settings) {
+				v := s.Queue(task.DefaultNamespace, "mail").Version
+				if old := told.Swap(v); old >= v {
+					f.Errorf("version %d after %d", v, old)
+				}
+				if shown := f.store.Settings().Queue(task.DefaultNamespace, "mail").Version; shown < v {
+					f.Errorf("version %d was told, %d is shown", v, shown)
+				}
+			})
+			f.together(func(int) {
+				r, err := f.store.Configure(f.Context(), start, []task.Edit{task.PutQueue{Queue: queueOf("mail")}})
+				if err != nil || r[0].Err != nil {
+					f.Errorf("Configure: %v", err)
+					return
+				}
+				if v := r[0].Changes[0].Value.(*task.QueueSettings).Version; told.Load() < v {
+					f.Errorf("version %d was answered, %d was told", v, told.Load())
+				}
+			})
+			f.store.WatchSettings(nil)
+			f.edit(task.PutQueue{Queue: queueOf("mail")})
+			if told.Load() != crowd {
+				f.Errorf("version %d was told last, want %d", told.Load(), crowd)
+			}
+		},
+	},
+	{
+		"a queue decides how long its tasks are kept",
+		"Retention is the queue's where it has one, as it is when the task ends, and the store's otherwise.",
+		func(f *fixture) {
+			f.edit(task.PutQueue{Queue: queueOf("brief", func(q *task.QueueSettings) {
+				q.KeepFinished, q.KeepDead = time.Second, 2*time.Second
+			})})
+			for _, q := range []string{"brief", "other"} {
+				f.create("cancelled-"+q, queue(q))
+				dead := f.create("dead-"+q, queue(q), at(start))
+				f.must(start, task.Cancel{Key: key("cancelled-" + q)})
+				f.claim(start, dead, "token")
+				f.settle(start, dead, "token", task.Outcome{Verdict: task.Refusal, Reason: "gone"})
+				expired := f.create("expired-"+q, queue(q), at(start), expireAfter(time.Millisecond))
+				if r := f.tryClaim(start+5, expired, "token"); !errors.Is(r.Err, task.ErrExpired) {
+					f.Errorf("claim: %v", r.Err)
+				}
+			}
+			f.sweep(start+999, 0)
+			f.sweep(start+1000, 1)
+			f.sweep(start+1005, 1)
+			f.sweep(start+2000, 1)
+			f.sweep(start.Add(Policy.KeepFinished)+5, 2)
+			f.wantNames("left", names(f.list(ns(), task.Page{Limit: 9})), "dead-other")
+		},
+	},
+}
+
+// queueOf returns settings of a queue in the default namespace.
+func queueOf(name string, edits ...func(*task.QueueSettings)) task.QueueSettings {
+	q := task.QueueSettings{Namespace: task.DefaultNamespace, Name: name}
+	for _, edit := range edits {
+		edit(&q)
+	}
+	return q
+}
+
+// edits carries out edits in one call.
+func (f *fixture) edits(edits ...task.Edit) []task.EditReply {
+	f.Helper()
+	replies, err := f.store.Configure(task.WithActor(f.Context(), f.who), start, edits)
+	if err != nil || len(replies) != len(edits) {
+		f.Fatalf("Configure with %d edits: %d replies, error %v", len(edits), len(replies), err)
+	}
+	return replies
+}
+
+// edit carries out one edit, which has to succeed.
+func (f *fixture) edit(e task.Edit) task.EditReply {
+	f.Helper()
+	r := f.edits(e)[0]
+	if r.Err != nil {
+		f.Fatalf("%s: %v", e.Action(), r.Err)
+	}
+	return r
+}
+
+// numbered names the tasks of cases that make many.
+func numbered(i int) string { return fmt.Sprintf("t%d", i) }

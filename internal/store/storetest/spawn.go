@@ -1,0 +1,93 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// spawnCases: a death is told, exactly as durably as it happened.
+var spawnCases = []testCase{
+	{
+		"a death begins the task that tells of it",
+		"The settlement that makes a task dead creates the on_dead task in the same step: it waits, due at once, in its own lane.",
+		func(f *fixture) {
+			w := f.watch()
+			made := f.create("a", at(start), onDead)
+			f.claim(start, made, "token")
+			r := f.trySettle(start+7, made, "token", task.Outcome{Verdict: task.Refusal, Reason: "gone", Status: 410})
+			if r.Err != nil || r.Spawned == nil {
+				f.Fatalf("spawned %v, error %v", r.Spawned, r.Err)
+			}
+			got := f.load(r.Spawned.Key())
+			if got.State != task.Scheduled || got.Due != start+7 || got.Request.URL != deadURL || got.Name != fmt.Sprintf("a@dead.%s.1", made.ID) {
+				f.Errorf("the task: %+v", got)
+			}
+			if body := string(got.Request.Body); !strings.Contains(body, made.ID) || !strings.Contains(body, `"gone"`) {
+				f.Errorf("its body: %s", body)
+			}
+			f.wantNames("its lane", waiting(f.peek(got.Lane(), start+7)), got.Name)
+			w.await(got.Entry())
+			f.claim(start+7, got, "token")
+			if r := f.trySettle(start+7, got, "token", task.Outcome{Verdict: task.Refusal, Reason: "gone"}); r.Err != nil || r.Spawned != nil {
+				f.Errorf("nobody is told that nobody could be told: %v, error %v", r.Spawned, r.Err)
+			}
+		},
+	},
+	{
+		"a death by lost leases is told too",
+		"Reap creates the on_dead task of a task that it makes dead.",
+		func(f *fixture) {
+			made, now := f.create("a", at(start), onDead), start
+			for i := range task.MaxReclaims {
+				now = f.claim(now, made, task.Token(fmt.Sprint(i))).Lease.Until
+				f.reap(now, 1)
+			}
+			f.wantNames("all", names(f.list(ns(), task.Page{Limit: 9})), "a", fmt.Sprintf("a@dead.%s.%d", made.ID, task.MaxReclaims))
+		},
+	},
+	{
+		"each death is told once",
+		"A revived task that dies again is another death; where the name is taken the task that has it stays.",
+		func(f *fixture) {
+			made := f.create("a", at(start), onDead)
+			taken := f.spec("taken", body("mine"))
+			taken.Name = fmt.Sprintf("a@dead.%s.2", made.ID)
+			f.must(start, task.Create{Spec: taken})
+			for range 3 {
+				f.claim(start, f.get("a"), "token")
+				f.settle(start, f.get("a"), "token", task.Outcome{Verdict: task.Refusal, Reason: "gone"})
+				f.must(start, task.Revive{Key: key("a")})
+			}
+			f.wantNames("all", names(f.list(ns(), task.Page{Limit: 9})), "a",
+				fmt.Sprintf("a@dead.%s.1", made.ID), taken.Name, fmt.Sprintf("a@dead.%s.3", made.ID))
+			if got := f.load(taken.Key); string(got.Request.Body) != "mine" || got.ID != taken.ID {
+				f.Errorf("the task whose name it was: %+v", got)
+			}
+		},
+	},
+	{
+		"other ends are not told",
+		"Delivered, cancelled, expired and failed attempts begin nothing.",
+		func(f *fixture) {
+			for i, o := range []task.Outcome{{Verdict: task.Success}, {Verdict: task.Failure}, {Verdict: task.Interrupted}} {
+				made := f.create(numbered(i), at(start), onDead)
+				f.claim(start, made, "token")
+				f.settle(start, made, "token", o)
+			}
+			f.create("cancelled", onDead)
+			f.must(start, task.Cancel{Key: key("cancelled")})
+			expired := f.create("expired", at(start), onDead, expireAfter(1_000_000))
+			if r := f.tryClaim(start+5, expired, "token"); !errors.Is(r.Err, task.ErrExpired) || r.Spawned != nil {
+				f.Errorf("claim: %v, spawned %v", r.Err, r.Spawned)
+			}
+			f.wantNames("all", names(f.list(ns(), task.Page{Limit: 9})), "cancelled", "expired", "t0", "t1", "t2")
+		},
+	},
+}
+
+const deadURL = "https://dead.example/notices"
+
+func onDead(s *task.Spec) { s.OnDead = deadURL }
