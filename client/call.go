@@ -50,54 +50,82 @@ type call struct {
 	into       any           // what the reply is decoded into
 }
 
-// do sends c, again and again where that is allowed, and decodes the reply. It returns the status of a success.
-func (cn *conn) do(ctx context.Context, c *call) (status int, err error) {
+// answer is what a success says beside its body.
+type answer struct {
+	status int
+	header http.Header
+}
+
+// named is do for a call about what has that name: it completes the call's op, and puts the name before its path.
+func (cn *conn) named(ctx context.Context, verb, path, name string, c *call, into any) (http.Header, error) {
+	c.op = verb + " " + name
+	path, err := below(c.op, path, name)
+	if err != nil {
+		return nil, err
+	}
+	c.path, c.into = path+c.path, into
+	got, err := cn.do(ctx, c)
+	return got.header, err
+}
+
+// do sends c, again and again where that is allowed, and decodes the reply.
+func (cn *conn) do(ctx context.Context, c *call) (got answer, err error) {
 	mayBeDone := false // by a try before
 	for try := 1; ; try++ {
-		status, err = cn.try(ctx, c)
+		got, err = cn.try(ctx, c)
 		if err == nil {
-			return status, nil
+			return got, nil
 		}
 		mayBeDone = mayBeDone || MayBeDone(err)
 		pause, again := cn.retries.next(try, c.repeatable, err)
 		if !again || ctx.Err() != nil {
-			return 0, marked(err, mayBeDone)
+			return got, marked(err, mayBeDone)
 		}
 		if ended := rest(ctx, pause); errors.Is(ended, context.Canceled) {
-			return 0, marked(fmt.Errorf("%w (%w while waiting to try again)", err, ended), mayBeDone)
+			return got, marked(fmt.Errorf("%w (%w while waiting to try again)", err, ended), mayBeDone)
 		} else if ended != nil {
-			return 0, marked(err, mayBeDone)
+			return got, marked(err, mayBeDone)
 		}
 	}
 }
 
-// try sends c once.
-func (cn *conn) try(ctx context.Context, c *call) (int, error) {
+// try sends c once, and decodes the reply.
+func (cn *conn) try(ctx context.Context, c *call) (got answer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, cn.timeout+c.extra)
 	defer cancel()
+	resp, err := cn.send(ctx, c)
+	if err != nil {
+		return got, err
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxReply+1))
+	if err != nil {
+		return got, cn.noReply(c, err)
+	}
+	if len(data) > maxReply {
+		return got, cn.foreign(c, resp, errors.New("it is longer than 64 MiB"))
+	}
+	if err := json.Unmarshal(data, c.into); err != nil {
+		return got, cn.foreign(c, resp, err)
+	}
+	return answer{resp.StatusCode, resp.Header}, nil
+}
+
+// send sends c once, and returns the reply if it is a success. The caller closes its body.
+func (cn *conn) send(ctx context.Context, c *call) (*http.Response, error) {
 	req, err := cn.request(ctx, c)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	resp, err := cn.http.Do(req)
 	if err != nil {
-		return 0, cn.noReply(c, err)
+		return nil, cn.noReply(c, err)
 	}
-	defer resp.Body.Close()
 	if resp.StatusCode >= http.StatusMultipleChoices {
-		return 0, cn.refusal(c, resp)
+		defer resp.Body.Close()
+		return nil, cn.refusal(c, resp)
 	}
-	data, err := io.ReadAll(io.LimitReader(resp.Body, maxReply+1))
-	if err != nil {
-		return 0, cn.noReply(c, err)
-	}
-	if len(data) > maxReply {
-		return 0, cn.foreign(c, resp, errors.New("it is longer than 64 MiB"))
-	}
-	if err := json.Unmarshal(data, c.into); err != nil {
-		return 0, cn.foreign(c, resp, err)
-	}
-	return resp.StatusCode, nil
+	return resp, nil
 }
 
 func (cn *conn) request(ctx context.Context, c *call) (*http.Request, error) {

@@ -12,7 +12,11 @@ import (
 // Client speaks to one server. Its fields are what the server knows, one noun each. A Client and its parts may be
 // used by many goroutines; it starts none of its own.
 type Client struct {
-	Tasks Tasks
+	Tasks      Tasks
+	Queues     Queues
+	Tokens     Tokens
+	Secrets    Secrets
+	Namespaces Namespaces
 
 	conn *conn
 }
@@ -63,7 +67,7 @@ func New(server string, o Options) (*Client, error) {
 	}
 	// The API redirects nobody: whoever does is another server.
 	cn.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &Client{Tasks: Tasks{cn}, conn: cn}, nil
+	return &Client{Tasks{cn}, Queues{cn}, Tokens{cn}, Secrets{cn}, Namespaces{cn}, cn}, nil
 }
 
 // Close ends the connections that are idle, unless they are those of Options.HTTPClient. The client can still be used.

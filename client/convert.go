@@ -25,13 +25,7 @@ func (s Spec) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads a task as the API takes it.
 func (s *Spec) UnmarshalJSON(data []byte) error {
-	var in wire.TaskInput
-	if err := json.Unmarshal(data, &in); err != nil {
-		return err
-	}
-	var d decoder
-	*s = d.spec(in)
-	return d.err
+	return read(data, s, (*decoder).spec)
 }
 
 // MarshalJSON returns the task as the API shows it.
@@ -45,13 +39,7 @@ func (t Task) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads a task as the API shows it.
 func (t *Task) UnmarshalJSON(data []byte) error {
-	var shown wire.Task
-	if err := json.Unmarshal(data, &shown); err != nil {
-		return err
-	}
-	var d decoder
-	*t = d.task(shown)
-	return d.err
+	return read(data, t, (*decoder).task)
 }
 
 func (s Spec) wire() (wire.TaskInput, error) {
@@ -80,7 +68,7 @@ func (t Task) wire() (wire.Task, error) {
 	for i, a := range t.Attempts {
 		shown.Attempts[i] = wire.Attempt{
 			Number: a.Number, StartedAt: instant(a.StartedAt), Status: a.Status, Error: a.Error, Reply: a.Reply,
-			LatencyMS: float64(a.Latency.Microseconds()) / 1000, LateMS: a.Late.Milliseconds(),
+			LatencyMS: inMS(a.Latency), LateMS: a.Late.Milliseconds(),
 		}
 	}
 	return shown, err
@@ -192,7 +180,7 @@ func (d *decoder) spec(in wire.TaskInput) Spec {
 		Name: in.Name, Queue: in.Queue,
 		At: d.instant(in.At), Delay: d.duration(in.Delay),
 		Timeout: d.duration(in.Timeout), ExpireAfter: d.limit(in.ExpireAfter),
-		Priority: Priority(in.Priority), Labels: in.Labels,
+		Priority: Priority(in.Priority), Labels: in.Labels, Retry: d.retry(in.Retry),
 		HTTP: HTTP{URL: in.HTTP.URL, Method: in.HTTP.Method, Headers: in.HTTP.Headers, Body: d.body(in.HTTP)},
 	}
 	if u := in.OnDead; u != nil {
@@ -200,16 +188,21 @@ func (d *decoder) spec(in wire.TaskInput) Spec {
 			s.OnDead = Nobody
 		}
 	}
-	if r := in.Retry; r != nil {
-		s.Retry = Retry{MinBackoff: d.duration(r.MinBackoff), MaxBackoff: d.duration(r.MaxBackoff), MaxAge: d.limit(r.MaxAge)}
-		if r.MaxAttempts != nil {
-			s.Retry.MaxAttempts = *r.MaxAttempts
-			if *r.MaxAttempts == 0 {
-				s.Retry.MaxAttempts = NoLimit
-			}
+	return s
+}
+
+func (d *decoder) retry(w *wire.Retry) (r Retry) {
+	if w == nil {
+		return r
+	}
+	r = Retry{MinBackoff: d.duration(w.MinBackoff), MaxBackoff: d.duration(w.MaxBackoff), MaxAge: d.limit(w.MaxAge)}
+	if w.MaxAttempts != nil {
+		r.MaxAttempts = *w.MaxAttempts
+		if r.MaxAttempts == 0 {
+			r.MaxAttempts = NoLimit
 		}
 	}
-	return s
+	return r
 }
 
 func (d *decoder) task(shown wire.Task) Task {
@@ -275,6 +268,8 @@ func (d *decoder) note(what string, err error) {
 		d.err = fmt.Errorf("read a %s: %w", what, err)
 	}
 }
+
+func inMS(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 func milliseconds(ms float64) time.Duration {
 	return time.Duration(math.Round(ms*1000)) * time.Microsecond

@@ -36,11 +36,12 @@
 //   - what reads: Get, Poll, Wait, Page, List;
 //   - Create and Publish: they carry an Idempotency-Key, made for each call, by which the server recognises the repeat and answers with the
 //     task that the first one made;
+//   - Pause and Resume of a queue, Revoke of a token;
 //   - Put, Cancel and Touch without a condition: they say what is to be, not how to get there. (A Put that is repeated makes a new
 //     incarnation of the task: one that was due at once may already have been sent, under the id before.)
 //
-// Everything else (Patch, Run, Retry, CreateBatch, the changes of many, and every call with a [Condition], whose repeat would fail because of its own
-// success) is repeated only when it certainly was not carried out: no connection could be made, or the server said 429.
+// Everything else (Patch, Run, Retry, CreateBatch, the changes of many, Purge, what makes a token or a secret, what deletes, and every call with
+// a [Condition], whose repeat would fail because of its own success) is repeated only when it certainly was not carried out: no connection could be made, or the server said 429.
 // Retry-After is obeyed. Context and [Retries] bound it all: what would not be tried before the context's deadline returns at once.
 //
 // # Tokens

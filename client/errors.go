@@ -45,7 +45,13 @@ func (e *Error) Message() string {
 // Is lets errors.Is find the sentinels of this package: by the code, which is more exact, or else by the status.
 func (e *Error) Is(target error) bool {
 	s, ok := target.(*sentinel)
-	return ok && (s.code == e.Code || s.code == "" && s.status == e.Status)
+	switch {
+	case !ok:
+		return false
+	case s.code != "":
+		return s.code == e.Code
+	}
+	return s.status == e.Status && (s.except == "" || s.except != e.Code)
 }
 
 // NoReplyError says that the server did not answer a call.
@@ -66,10 +72,11 @@ func (e *NoReplyError) Error() string {
 // Unwrap returns why no answer came.
 func (e *NoReplyError) Unwrap() error { return e.Err }
 
-// sentinel is an error that stands for a code, or for a status.
+// sentinel is an error that stands for a code, or for a status but for one of its codes.
 type sentinel struct {
 	code   string
 	status int
+	except string
 	text   string
 }
 
@@ -84,8 +91,9 @@ var (
 	ErrConflict     error = &sentinel{status: http.StatusConflict, text: "the task's state does not allow it"} // and ErrExists
 	ErrFull         error = &sentinel{status: http.StatusInsufficientStorage, text: "the store takes no more"}
 	ErrUnauthorized error = &sentinel{status: http.StatusUnauthorized, text: "the server wants a token that is good"}
-	ErrForbidden    error = &sentinel{status: http.StatusForbidden, text: "the token does not allow it"}
-	ErrTooMany      error = &sentinel{status: http.StatusTooManyRequests, text: "a limit or a quota is reached"}
+	ErrForbidden    error = &sentinel{status: http.StatusForbidden, except: "quota_exceeded", text: "the token does not allow it"}
+	ErrQuota        error = &sentinel{code: "quota_exceeded", text: "the namespace has as much as it may have"}
+	ErrTooFast      error = &sentinel{status: http.StatusTooManyRequests, text: "that was too fast: wait"}
 	ErrUnavailable  error = &sentinel{status: http.StatusServiceUnavailable, text: "the server is stopping, or its store stopped"}
 
 	// ErrReplaced ends a Wait: another task of that name was put in the place of the one that was waited for.

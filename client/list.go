@@ -15,6 +15,7 @@ import (
 type Filter struct {
 	Queue     string
 	States    []State // any of them
+	Reason    string  // why they are dead, expired or cancelled
 	Labels    map[string]string
 	DueBefore time.Time
 	DueAfter  time.Time
@@ -126,6 +127,9 @@ func (f Filter) values() url.Values {
 	v := url.Values{}
 	if f.Queue != "" {
 		v.Set("queue", f.Queue)
+	}
+	if f.Reason != "" {
+		v.Set("reason", f.Reason)
 	}
 	for _, s := range f.States {
 		v.Add("state", string(s))

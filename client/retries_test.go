@@ -156,7 +156,7 @@ func TestWhatWasCertainlyNotCarriedOutIsRepeated(t *testing.T) {
 				tries.Add(1)
 				problem(w, 429, "too_many_requests")
 			}
-			if err := k.call(t.Context(), c); !errors.Is(err, client.ErrTooMany) || tries.Load() != 4 || client.MayBeDone(err) {
+			if err := k.call(t.Context(), c); !errors.Is(err, client.ErrTooFast) || tries.Load() != 4 || client.MayBeDone(err) {
 				t.Errorf("a server that is too busy: %d tries, %v", tries.Load(), err)
 			}
 			var dials atomic.Int64

@@ -27,10 +27,14 @@ type server struct {
 	through func(api http.Handler, w http.ResponseWriter, r *http.Request)
 }
 
-func serve(t *testing.T) *server {
+func serve(t *testing.T, configure ...func(*api.Config)) *server {
 	t.Helper()
 	s := &server{T: t, store: memstore.New(memstore.Config{})}
-	s.api = api.New(api.Config{Log: slog.New(slog.DiscardHandler)}, s.store)
+	cfg := api.Config{Log: slog.New(slog.DiscardHandler)}
+	for _, c := range configure {
+		c(&cfg)
+	}
+	s.api = api.New(cfg, s.store)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.through != nil {
 			s.through(s.api, w, r)

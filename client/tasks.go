@@ -14,7 +14,7 @@ type Tasks struct{ conn *conn }
 // Create makes a task. It returns without the body. The call carries an Idempotency-Key of its own, so that it can be repeated
 // when its answer is lost; a task without a name has an id that derives from it.
 //
-// Errors: ErrExists, ErrFull, ErrTooMany, and an Error with the field of the spec that is wrong.
+// Errors: ErrExists, ErrFull, ErrTooFast, and an Error with the field of the spec that is wrong.
 func (ts Tasks) Create(ctx context.Context, s Spec) (*Task, error) {
 	return ts.CreateOnce(ctx, rand.Text(), s)
 }
@@ -107,9 +107,9 @@ func (ts Tasks) Cancel(ctx context.Context, name string, conds ...Condition) (t 
 		return nil, false, err
 	}
 	t = new(Task)
-	status, err := ts.conn.do(ctx, &call{op: op, method: http.MethodDelete, path: path, header: headerOf(conds), repeatable: len(conds) == 0, into: t})
+	got, err := ts.conn.do(ctx, &call{op: op, method: http.MethodDelete, path: path, header: headerOf(conds), repeatable: len(conds) == 0, into: t})
 	if err == nil {
-		return t, status == http.StatusAccepted, nil
+		return t, got.status == http.StatusAccepted, nil
 	}
 	// A try before may have done it, and the repeat found the task finished. Which of the two answers that try had is lost: the
 	// careful one holds in any case.
@@ -126,13 +126,12 @@ func (ts Tasks) Cancel(ctx context.Context, name string, conds ...Condition) (t 
 func (ts Tasks) one(ctx context.Context, c *call) (*Task, error) {
 	t := new(Task)
 	c.into = t
-	if _, err := ts.conn.do(ctx, c); err != nil {
-		return nil, err
-	}
-	return t, nil
+	_, err := ts.conn.do(ctx, c)
+	return orNil(t, err)
 }
 
-// Condition is what must hold for a change to be made; otherwise it is refused with ErrStale.
+// Condition is what must hold for a change to be made; otherwise it is refused with ErrStale. Queues and namespaces take them as
+// tasks do.
 type Condition struct{ header, value string }
 
 // IfMatch asks that no client has changed the task since it had that entity tag: Task.ETag returns it. "*" asks that it exists.

@@ -200,12 +200,23 @@ func (im *importer) send(ctx context.Context, b importBatch) error {
 	case err != nil:
 		return renamed(err, "import of "+b.lines())
 	}
-	return im.count(b, results)
+	later, err := im.count(b, results)
+	if err != nil || len(later.numbers) == 0 {
+		return err
+	}
+	if !pause(ctx, tooFast) {
+		return context.Cause(ctx)
+	}
+	return im.send(ctx, later)
 }
 
-// count adds up what became of a batch. An error says that the server itself
-// failed: it would fail with the rest too.
-func (im *importer) count(b importBatch, results []client.BatchResult) (failure error) {
+// tooFast is the pause after a batch that the namespace's rate has cut short.
+const tooFast = time.Second
+
+// count adds up what became of a batch, and returns what came too fast. An
+// error says that the server fails, or that the namespace is full: it would be
+// so with the rest too.
+func (im *importer) count(b importBatch, results []client.BatchResult) (later importBatch, failure error) {
 	created, skipped := 0, 0
 	for i, r := range results {
 		var refused *client.Error
@@ -214,6 +225,10 @@ func (im *importer) count(b importBatch, results []client.BatchResult) (failure 
 			created++
 		case errors.Is(r.Err, client.ErrExists):
 			skipped++
+		case errors.Is(r.Err, client.ErrTooFast):
+			later.numbers, later.texts = append(later.numbers, b.numbers[i]), append(later.texts, b.texts[i])
+		case errors.Is(r.Err, client.ErrQuota):
+			failure = fmt.Errorf("line %d: %w", b.numbers[i], r.Err)
 		case errors.As(r.Err, &refused) && refused.Status < http.StatusInternalServerError:
 			im.report(badLine{Line: b.numbers[i], Code: refused.Code, Detail: shorten(refused.Message())})
 		default:
@@ -225,7 +240,7 @@ func (im *importer) count(b importBatch, results []client.BatchResult) (failure 
 	im.total.Skipped += skipped
 	im.mu.Unlock()
 	im.bar.add(created+skipped, b.size)
-	return failure
+	return later, failure
 }
 
 // narrow finds the line because of which a whole batch was refused, as JSON

@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
@@ -155,6 +156,39 @@ func TestAnImportStopsWhenTheServerItselfFails(t *testing.T) {
 	if code != exitFailure || !strings.HasPrefix(out, "created 1, skipped 0 that exist, refused 0,") || !strings.Contains(errs, "line 2: the store is full") {
 		t.Errorf("the import ended with %d: %s%s", code, out, errs)
 	}
+}
+
+// Tasks that come faster than their namespace may create them come later.
+func TestAnImportWaitsForTheNamespacesRate(t *testing.T) {
+	s := newSession(t)
+	if _, err := s.api(t).Namespaces.Put(t.Context(), "default", client.NamespaceSettings{CreateRate: 60}); err != nil {
+		t.Fatal(err)
+	}
+	var lines strings.Builder
+	for i := range 100 {
+		fmt.Fprintf(&lines, `{"name":"t-%d","delay":"1h","http":{"url":"http://127.0.0.1:9/"}}`+"\n", i)
+	}
+	if out, errs, code := s.run(lines.String(), "import", "-"); code != exitOK || !strings.HasPrefix(out, "created 100, skipped 0 that exist, refused 0,") {
+		t.Errorf("the import ended with %d: %s%s", code, out, errs)
+	}
+	if _, err := s.api(t).Namespaces.Put(t.Context(), "default", client.NamespaceSettings{MaxPending: 101}); err != nil {
+		t.Fatal(err)
+	}
+	out, errs, code := s.run(strings.ReplaceAll(lines.String(), "t-", "u-"), "import", "-")
+	if code != exitFailure || !strings.HasPrefix(out, "created 1, skipped 0 that exist, refused 0,") || !strings.Contains(errs, "start it again") {
+		t.Errorf("a namespace that is full: %d: %s%s", code, out, errs)
+	}
+}
+
+// api returns a client of the session's server.
+func (s *session) api(t *testing.T) *client.Client {
+	t.Helper()
+	c, err := client.New(s.server, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
 }
 
 // A line that makes the server refuse the whole request is found, and is the

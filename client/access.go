@@ -1,0 +1,140 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Tokens are a server's access tokens. They take a token of scope admin.
+type Tokens struct{ conn *conn }
+
+// Scope is what a token may do.
+type Scope string
+
+// The scopes, each with what the one before may do.
+const (
+	ScopeRead  Scope = "read"  // see tasks, queues and counts
+	ScopeWrite Scope = "write" // change tasks
+	ScopeAdmin Scope = "admin" // change queues, tokens and secrets, and read the audit log
+)
+
+// AllNamespaces is the namespace of an operator's token: it is good for all of them, and for what belongs to the server.
+const AllNamespaces = "*"
+
+// TokenSpec is a token as it is asked for.
+type TokenSpec struct {
+	Scope     Scope
+	Namespace string        // whom it is for. Default: the client's namespace
+	Label     string        // to know it by
+	ExpiresIn time.Duration // zero, as ExpiresAt: it is good until it is revoked
+	ExpiresAt time.Time
+}
+
+// Token is what is known of a token.
+type Token struct {
+	ID         string
+	Namespace  string
+	Scope      Scope
+	Label      string
+	State      string // "active", "expired" or "revoked"
+	CreatedAt  time.Time
+	ExpiresAt  time.Time // zero: it does not expire
+	RevokedAt  time.Time // zero: it is not revoked
+	LastUsedAt time.Time // to about a minute; zero: never
+	// Token is what to give to Options.Token. Only Create returns it: it cannot be shown again.
+	Token string
+}
+
+// String returns what a log may say of a token: not the token itself.
+func (t Token) String() string {
+	return "token " + t.ID + " (" + t.Namespace + ", " + string(t.Scope) + ", " + t.State + ")"
+}
+
+// Create makes a token. From the first one on every request needs one; that must be an operator's, of scope admin. The call is not repeated by itself:
+// where its answer is lost, look for the token by its label, revoke it and make another.
+func (ts Tokens) Create(ctx context.Context, s TokenSpec) (*Token, error) {
+	body, err := s.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	t := new(Token)
+	_, err = ts.conn.do(ctx, &call{op: "create a token", method: http.MethodPost, path: "/tokens", body: body, into: t})
+	return orNil(t, err)
+}
+
+// List returns the tokens of the client's namespace, revoked and expired ones too; for an operator who names none, those of all. An error is the
+// last thing it yields.
+func (ts Tokens) List(ctx context.Context) iter.Seq2[*Token, error] {
+	return pages(ctx, ts.conn, "list tokens", "/tokens", url.Values{}, func(p *struct {
+		Tokens []*Token `json:"tokens"`
+		cursorField
+	}) ([]*Token, string) {
+		return p.Tokens, p.NextCursor
+	})
+}
+
+// Revoke makes a token useless, from its return on; on other servers of the same store within a second. Errors: ErrNotFound.
+func (ts Tokens) Revoke(ctx context.Context, id string) (*Token, error) {
+	t := new(Token)
+	_, err := ts.conn.named(ctx, "revoke token", "/tokens/", id, &call{method: http.MethodDelete, repeatable: true}, t)
+	return orNil(t, err)
+}
+
+// Secrets are what the deliveries of the client's namespace are signed with. They take a token of scope admin.
+type Secrets struct{ conn *conn }
+
+// SecretSpec is a signing secret as it is asked for.
+type SecretSpec struct {
+	Secret  string        // of one's own, as Standard Webhooks writes them: whsec_…. Default: one is made
+	Overlap time.Duration // how long the secrets there are go on signing beside this one. Default: until they are removed
+}
+
+// Secret is what is known of a signing secret.
+type Secret struct {
+	ID        string
+	CreatedAt time.Time
+	ExpiresAt time.Time // when it stops signing; zero: when it is removed
+	// Secret is what to give to the receivers. Only Create returns it: it is not shown again.
+	Secret string
+}
+
+// String returns what a log may say of a secret: not the secret itself.
+func (s Secret) String() string { return "secret " + s.ID }
+
+// Create makes a signing secret. At most two sign at once. The call is not repeated by itself: where its answer is lost, delete the newest and
+// make another.
+func (ss Secrets) Create(ctx context.Context, s SecretSpec) (*Secret, error) {
+	body, err := s.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	made := new(Secret)
+	_, err = ss.conn.do(ctx, &call{op: "create a secret", method: http.MethodPost, path: "/secrets", body: body, into: made})
+	return orNil(made, err)
+}
+
+// List returns the secrets that sign, the newest first.
+func (ss Secrets) List(ctx context.Context) ([]*Secret, error) {
+	var list struct {
+		Secrets []*Secret `json:"secrets"`
+	}
+	_, err := ss.conn.do(ctx, &call{op: "list secrets", method: http.MethodGet, path: "/secrets", repeatable: true, into: &list})
+	return list.Secrets, err
+}
+
+// Delete removes a signing secret: it signs nothing any more. Errors: ErrNotFound.
+func (ss Secrets) Delete(ctx context.Context, id string) (*Secret, error) {
+	s := new(Secret)
+	_, err := ss.conn.named(ctx, "delete secret", "/secrets/", id, &call{method: http.MethodDelete}, s)
+	return orNil(s, err)
+}
+
+func orNil[T any](v *T, err error) (*T, error) {
+	if err != nil {
+		return nil, err
+	}
+	return v, nil
+}

@@ -1,0 +1,222 @@
+package client
+
+import (
+	"encoding/json"
+
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// What convert.go is for tasks, for everything else. Each type marshals to the API's JSON and back.
+
+// MarshalJSON returns the settings as the API takes them.
+func (s QueueSettings) MarshalJSON() ([]byte, error) { return marshal(s.wire()) }
+
+// UnmarshalJSON reads settings as the API takes them.
+func (s *QueueSettings) UnmarshalJSON(data []byte) error {
+	return read(data, s, (*decoder).queueSettings)
+}
+
+// MarshalJSON returns the queue as the API shows it.
+func (q Queue) MarshalJSON() ([]byte, error) {
+	return marshal(wire.Queue{
+		QueueInput: q.QueueSettings.wire(),
+		Name:       q.Name, Paused: q.Paused, PausedUntil: instant(q.PausedUntil), Purging: q.Purging,
+		Version: q.Version, CreatedAt: instant(q.CreatedAt), Counts: wire.Counts(q.Counts),
+	})
+}
+
+// UnmarshalJSON reads a queue as the API shows it.
+func (q *Queue) UnmarshalJSON(data []byte) error {
+	return read(data, q, func(d *decoder, w wire.Queue) Queue {
+		return Queue{
+			QueueSettings: d.queueSettings(w.QueueInput),
+			Name:          w.Name, Paused: w.Paused, PausedUntil: d.instant(w.PausedUntil), Purging: w.Purging,
+			Version: w.Version, CreatedAt: d.instant(w.CreatedAt), Counts: Counts(w.Counts),
+		}
+	})
+}
+
+func (s QueueSettings) wire() wire.QueueInput {
+	return wire.QueueInput{
+		Rate: s.Rate, Burst: s.Burst, Concurrency: s.Concurrency, PerDestination: s.PerDestination,
+		Retry: s.Retry.wire(), Timeout: duration(s.Timeout), ExpireAfter: limit(s.ExpireAfter), OnDead: s.OnDead,
+		KeepFinished: duration(s.KeepFinished), KeepDead: duration(s.KeepDead),
+	}
+}
+
+func (d *decoder) queueSettings(w wire.QueueInput) QueueSettings {
+	return QueueSettings{
+		Rate: w.Rate, Burst: w.Burst, Concurrency: w.Concurrency, PerDestination: w.PerDestination,
+		Retry: d.retry(w.Retry), Timeout: d.duration(w.Timeout), ExpireAfter: d.limit(w.ExpireAfter), OnDead: w.OnDead,
+		KeepFinished: d.duration(w.KeepFinished), KeepDead: d.duration(w.KeepDead),
+	}
+}
+
+// MarshalJSON returns the settings as the API takes them.
+func (s NamespaceSettings) MarshalJSON() ([]byte, error) { return marshal(wire.NamespaceInput(s)) }
+
+// UnmarshalJSON reads settings as the API takes them.
+func (s *NamespaceSettings) UnmarshalJSON(data []byte) error {
+	return read(data, s, func(_ *decoder, w wire.NamespaceInput) NamespaceSettings { return NamespaceSettings(w) })
+}
+
+// MarshalJSON returns the namespace as the API shows it.
+func (n Namespace) MarshalJSON() ([]byte, error) {
+	return marshal(wire.Namespace{
+		NamespaceInput: wire.NamespaceInput(n.NamespaceSettings),
+		Name:           n.Name, Version: n.Version, CreatedAt: instant(n.CreatedAt), Counts: wire.Counts(n.Counts),
+	})
+}
+
+// UnmarshalJSON reads a namespace as the API shows it.
+func (n *Namespace) UnmarshalJSON(data []byte) error {
+	return read(data, n, func(d *decoder, w wire.Namespace) Namespace {
+		return Namespace{
+			NamespaceSettings: NamespaceSettings(w.NamespaceInput),
+			Name:              w.Name, Version: w.Version, CreatedAt: d.instant(w.CreatedAt), Counts: Counts(w.Counts),
+		}
+	})
+}
+
+// MarshalJSON returns the spec as the API takes it.
+func (s TokenSpec) MarshalJSON() ([]byte, error) {
+	return marshal(wire.TokenInput{
+		Scope: string(s.Scope), Namespace: s.Namespace, Label: s.Label,
+		ExpiresIn: duration(s.ExpiresIn), ExpiresAt: instant(s.ExpiresAt),
+	})
+}
+
+// MarshalJSON returns the token as the API shows it: with the token itself, where it is known.
+func (t Token) MarshalJSON() ([]byte, error) {
+	return marshal(wire.Token{
+		ID: t.ID, Namespace: t.Namespace, Scope: string(t.Scope), Label: t.Label, State: t.State,
+		CreatedAt: instant(t.CreatedAt), ExpiresAt: instant(t.ExpiresAt), RevokedAt: instant(t.RevokedAt), LastUsedAt: instant(t.LastUsedAt),
+		Token: t.Token,
+	})
+}
+
+// UnmarshalJSON reads a token as the API shows it.
+func (t *Token) UnmarshalJSON(data []byte) error {
+	return read(data, t, func(d *decoder, w wire.Token) Token {
+		return Token{
+			ID: w.ID, Namespace: w.Namespace, Scope: Scope(w.Scope), Label: w.Label, State: w.State,
+			CreatedAt: d.instant(w.CreatedAt), ExpiresAt: d.instant(w.ExpiresAt), RevokedAt: d.instant(w.RevokedAt), LastUsedAt: d.instant(w.LastUsedAt),
+			Token: w.Token,
+		}
+	})
+}
+
+// MarshalJSON returns the spec as the API takes it.
+func (s SecretSpec) MarshalJSON() ([]byte, error) {
+	return marshal(wire.SecretInput{Secret: s.Secret, Overlap: duration(s.Overlap)})
+}
+
+// MarshalJSON returns the secret as the API shows it: with the secret itself, where it is known.
+func (s Secret) MarshalJSON() ([]byte, error) {
+	return marshal(wire.Secret{ID: s.ID, CreatedAt: instant(s.CreatedAt), ExpiresAt: instant(s.ExpiresAt), Secret: s.Secret})
+}
+
+// UnmarshalJSON reads a secret as the API shows it.
+func (s *Secret) UnmarshalJSON(data []byte) error {
+	return read(data, s, func(d *decoder, w wire.Secret) Secret {
+		return Secret{ID: w.ID, CreatedAt: d.instant(w.CreatedAt), ExpiresAt: d.instant(w.ExpiresAt), Secret: w.Secret}
+	})
+}
+
+// MarshalJSON returns the entry as the API shows it.
+func (e AuditEntry) MarshalJSON() ([]byte, error) {
+	return marshal(wire.AuditEntry{
+		At: instant(e.At), By: e.By, Addr: e.Addr, Namespace: e.Namespace, Action: e.Action, Target: e.Target,
+		ID: e.ID, Version: e.Version, Detail: e.Detail,
+	})
+}
+
+// UnmarshalJSON reads an entry as the API shows it.
+func (e *AuditEntry) UnmarshalJSON(data []byte) error {
+	return read(data, e, func(d *decoder, w wire.AuditEntry) AuditEntry {
+		return AuditEntry{
+			At: d.instant(w.At), By: w.By, Addr: w.Addr, Namespace: w.Namespace, Action: w.Action, Target: w.Target,
+			ID: w.ID, Version: w.Version, Detail: w.Detail,
+		}
+	})
+}
+
+// MarshalJSON returns what the API says of the servers.
+func (c Cluster) MarshalJSON() ([]byte, error) {
+	w := wire.Cluster{Nodes: make([]wire.Node, len(c.Nodes)), Durability: c.Durability, Secured: c.Secured}
+	for i, n := range c.Nodes {
+		w.Nodes[i] = wire.Node{Version: n.Version, StartedAt: instant(n.StartedAt), Uptime: n.Uptime.String(), Ready: n.Ready}
+	}
+	return marshal(w)
+}
+
+// UnmarshalJSON reads what the API says of the servers.
+func (c *Cluster) UnmarshalJSON(data []byte) error {
+	return read(data, c, func(d *decoder, w wire.Cluster) Cluster {
+		c := Cluster{Durability: w.Durability, Secured: w.Secured}
+		for _, n := range w.Nodes {
+			c.Nodes = append(c.Nodes, Node{Version: n.Version, StartedAt: d.instant(n.StartedAt), Uptime: d.duration(n.Uptime), Ready: n.Ready})
+		}
+		return c
+	})
+}
+
+// MarshalJSON returns what the API says goes on.
+func (l Live) MarshalJSON() ([]byte, error) {
+	totals := wire.AttemptTotals(l.Attempts)
+	w := wire.Live{
+		At: instant(l.At), Running: l.Running, Slots: l.Slots, Attempts: &totals,
+		Late:   &wire.Lateness{Count: l.Late.Count, P50MS: inMS(l.Late.P50), P90MS: inMS(l.Late.P90), P99MS: inMS(l.Late.P99), MaxMS: inMS(l.Late.Max)},
+		Queues: make([]wire.LiveQueue, len(l.Queues)), Destinations: make([]wire.LiveDestination, len(l.Destinations)),
+	}
+	for i, q := range l.Queues {
+		w.Queues[i] = wire.LiveQueue{
+			Namespace: q.Namespace, Queue: q.Queue, Running: q.Running, Overdue: q.Overdue, OldestMS: inMS(q.Oldest), LimitedBy: q.LimitedBy,
+		}
+	}
+	for i, t := range l.Destinations {
+		w.Destinations[i] = wire.LiveDestination{
+			Namespace: t.Namespace, Destination: t.Destination, Running: t.Running, Overdue: t.Overdue, OldestMS: inMS(t.Oldest),
+			Breaker: t.Breaker, OpenUntil: instant(t.OpenUntil),
+		}
+	}
+	return marshal(w)
+}
+
+// UnmarshalJSON reads what the API says goes on.
+func (l *Live) UnmarshalJSON(data []byte) error { return read(data, l, (*decoder).live) }
+
+func (d *decoder) live(w wire.Live) Live {
+	l := Live{At: d.instant(w.At), Running: w.Running, Slots: w.Slots}
+	if late := w.Late; late != nil {
+		l.Late = Lateness{
+			Count: late.Count, P50: milliseconds(late.P50MS), P90: milliseconds(late.P90MS), P99: milliseconds(late.P99MS), Max: milliseconds(late.MaxMS),
+		}
+	}
+	if w.Attempts != nil {
+		l.Attempts = AttemptTotals(*w.Attempts)
+	}
+	for _, q := range w.Queues {
+		l.Queues = append(l.Queues, LiveQueue{
+			Namespace: q.Namespace, Queue: q.Queue, Running: q.Running, Overdue: q.Overdue, Oldest: milliseconds(q.OldestMS), LimitedBy: q.LimitedBy,
+		})
+	}
+	for _, t := range w.Destinations {
+		l.Destinations = append(l.Destinations, LiveDestination{
+			Namespace: t.Namespace, Destination: t.Destination, Running: t.Running, Overdue: t.Overdue, Oldest: milliseconds(t.OldestMS),
+			Breaker: t.Breaker, OpenUntil: d.instant(t.OpenUntil),
+		})
+	}
+	return l
+}
+
+// read decodes what the API wrote, in its words W, into v.
+func read[W, T any](data []byte, v *T, convert func(*decoder, W) T) error {
+	var w W
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	var d decoder
+	*v = convert(&d, w)
+	return d.err
+}

@@ -1,0 +1,74 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Namespaces are a server's tenants. They take an operator's token.
+type Namespaces struct{ conn *conn }
+
+// NamespaceSettings is what is decided of a namespace. 0: no limit.
+type NamespaceSettings struct {
+	MaxPending  int64   // tasks that may be scheduled or running
+	MaxBytes    int64   // bytes that the bodies which are kept may have
+	CreateRate  float64 // tasks that may be created in a second, at each server
+	CreateBurst int     // and at once after a silence. Default: as many as a second brings, at least one
+}
+
+// Namespace is a tenant as the server shows it.
+type Namespace struct {
+	NamespaceSettings
+
+	Name      string
+	Version   uint64    // counts what was decided of it; 0: nothing yet
+	CreatedAt time.Time // zero: nothing was decided of it
+	Counts    Counts
+
+	etag string
+}
+
+// ETag returns the entity tag that IfMatch takes. It is empty for a namespace of a list, and for one of which nothing was decided.
+func (n *Namespace) ETag() string { return n.etag }
+
+// Put makes a namespace, or sets all of its quotas. Tasks that are there already stay. Errors: ErrStale, ErrForbidden.
+func (ns Namespaces) Put(ctx context.Context, name string, s NamespaceSettings, conds ...Condition) (*Namespace, error) {
+	body, err := s.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	return ns.one(ctx, "put namespace", name, &call{method: http.MethodPut, body: body, header: headerOf(conds), repeatable: len(conds) == 0})
+}
+
+// Get returns a namespace. Errors: an Error of code unknown_namespace, ErrForbidden.
+func (ns Namespaces) Get(ctx context.Context, name string) (*Namespace, error) {
+	return ns.one(ctx, "get namespace", name, &call{method: http.MethodGet, repeatable: true})
+}
+
+// List returns the namespaces, in the order of their names. An error is the last thing it yields.
+func (ns Namespaces) List(ctx context.Context) iter.Seq2[*Namespace, error] {
+	return pages(ctx, ns.conn, "list namespaces", "/namespaces", url.Values{}, func(p *struct {
+		Namespaces []*Namespace `json:"namespaces"`
+		cursorField
+	}) ([]*Namespace, string) {
+		return p.Namespaces, p.NextCursor
+	})
+}
+
+// Delete removes a namespace with its queues and secrets, and returns what it was. Errors: ErrConflict while tasks are left, or tokens that hold.
+func (ns Namespaces) Delete(ctx context.Context, name string) (*Namespace, error) {
+	return ns.one(ctx, "delete namespace", name, &call{method: http.MethodDelete})
+}
+
+func (ns Namespaces) one(ctx context.Context, verb, name string, c *call) (*Namespace, error) {
+	n := new(Namespace)
+	header, err := ns.conn.named(ctx, verb, "/namespaces/", name, c, n)
+	if err != nil {
+		return nil, err
+	}
+	n.etag = header.Get("ETag")
+	return n, nil
+}

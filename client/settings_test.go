@@ -1,0 +1,292 @@
+package client_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// all reads a list to its end.
+func all[T any](t *testing.T, seq iter.Seq2[*T, error]) (items []*T) {
+	t.Helper()
+	for v, err := range seq {
+		if err != nil {
+			t.Fatal(err)
+		}
+		items = append(items, v)
+	}
+	return items
+}
+
+func TestAQueueIsDecidedAndRead(t *testing.T) {
+	c := serve(t).client()
+	ok := must[*client.Queue](t)
+	asked := client.QueueSettings{
+		Rate: 0.5, Burst: 3, Concurrency: 7, PerDestination: 2,
+		Retry:   client.Retry{MaxAttempts: client.NoLimit, MinBackoff: 2 * time.Second, MaxAge: client.NoLimit},
+		Timeout: 3 * time.Second, ExpireAfter: time.Hour, OnDead: "http://127.0.0.1:9/dead", KeepFinished: time.Hour, KeepDead: 48 * time.Hour,
+	}
+	made := ok(c.Queues.Put(t.Context(), "mail", asked, client.IfNoneMatch()))
+	if diff := cmp.Diff(asked, made.QueueSettings); diff != "" || made.Version != 1 || made.ETag() == "" {
+		t.Errorf("version %d, tag %s (-want +got):\n%s", made.Version, made.ETag(), diff)
+	}
+	if _, err := c.Queues.Put(t.Context(), "mail", asked, client.IfNoneMatch()); !errors.Is(err, client.ErrStale) || err.Error()[:len("put queue mail: ")] != "put queue mail: " {
+		t.Error(err)
+	}
+	again := ok(c.Queues.Put(t.Context(), "mail", client.QueueSettings{Concurrency: 1}, client.IfMatch(made.ETag())))
+	if _, err := c.Queues.Put(t.Context(), "mail", asked, client.IfMatch(made.ETag())); !errors.Is(err, client.ErrStale) || again.ETag() == made.ETag() {
+		t.Error(err)
+	}
+	if got := ok(c.Queues.Get(t.Context(), "mail")); got.Concurrency != 1 || got.Rate != 0 || got.Retry != (client.Retry{}) {
+		t.Errorf("%+v", got)
+	}
+	until := time.Now().Add(time.Hour).Truncate(time.Millisecond)
+	if got := ok(c.Queues.PauseUntil(t.Context(), "mail", until)); !got.Paused || !got.PausedUntil.Equal(until) {
+		t.Errorf("%+v", got)
+	}
+	if got := ok(c.Queues.PauseFor(t.Context(), "mail", time.Minute)); !got.Paused || time.Until(got.PausedUntil) > time.Minute+time.Second {
+		t.Errorf("%+v", got)
+	}
+	if got := ok(c.Queues.Pause(t.Context(), "mail")); !got.Paused || !got.PausedUntil.IsZero() {
+		t.Errorf("%+v", got)
+	}
+	spec := hour("a")
+	spec.Queue = "mail"
+	must[*client.Task](t)(c.Tasks.Create(t.Context(), spec))
+	if got := must[*client.Task](t)(c.Tasks.Get(t.Context(), "a")); got.State != client.Held || got.State.Ended() {
+		t.Errorf("a task of a paused queue is %s", got.State)
+	}
+	if got := ok(c.Queues.Resume(t.Context(), "mail")); got.Paused || got.Counts.Scheduled != 1 {
+		t.Errorf("%+v", got)
+	}
+	if got := ok(c.Queues.Purge(t.Context(), "mail")); !got.Purging {
+		t.Errorf("%+v", got)
+	}
+	if _, err := c.Queues.Delete(t.Context(), "mail"); !errors.Is(err, client.ErrConflict) {
+		t.Errorf("a queue that is being purged is deleted: %v", err)
+	}
+	ok(c.Queues.Put(t.Context(), "other", client.QueueSettings{}))
+	if list := all(t, c.Queues.List(t.Context())); len(list) != 2 || list[0].Name != "mail" || list[1].Name != "other" {
+		t.Errorf("%v", list)
+	}
+	ok(c.Queues.Delete(t.Context(), "other"))
+	if _, err := c.Queues.Get(t.Context(), "other"); !errors.Is(err, client.ErrNotFound) {
+		t.Error(err)
+	}
+	if _, err := c.Queues.Get(t.Context(), ".."); err == nil || client.MayBeDone(err) {
+		t.Error(err)
+	}
+}
+
+func TestTokensOpenWhatTheyAreFor(t *testing.T) {
+	s := serve(t)
+	operator := must[*client.Token](t)(s.client().Tokens.Create(t.Context(), client.TokenSpec{Scope: client.ScopeAdmin, Namespace: client.AllNamespaces, Label: "root"}))
+	if fmt.Sprintf("%v %+v %s", operator, *operator, operator) == "" || strings.Contains(fmt.Sprintf("%v %+v %s", operator, *operator, operator), operator.Token) {
+		t.Errorf("a token prints itself: %v", operator)
+	}
+	if _, err := s.client().Tasks.Get(t.Context(), "a"); !errors.Is(err, client.ErrUnauthorized) {
+		t.Errorf("without a token: %v", err)
+	}
+	root := s.client(client.Options{Token: operator.Token})
+	must[*client.Namespace](t)(root.Namespaces.Put(t.Context(), "acme", client.NamespaceSettings{MaxPending: 2, CreateRate: 1000}))
+	until := time.Now().Add(time.Hour).Truncate(time.Millisecond)
+	writer := must[*client.Token](t)(root.Tokens.Create(t.Context(), client.TokenSpec{Scope: client.ScopeWrite, Namespace: "acme", ExpiresAt: until}))
+	if !writer.ExpiresAt.Equal(until) || writer.Namespace != "acme" || writer.State != "active" {
+		t.Errorf("%+v", writer)
+	}
+	acme := s.client(client.Options{Token: writer.Token})
+	must[*client.Task](t)(acme.Tasks.Create(t.Context(), hour("a")))
+	if _, err := root.Tasks.Get(t.Context(), "a"); !errors.Is(err, client.ErrNotFound) {
+		t.Errorf("of another namespace: %v", err)
+	}
+	inAcme := s.client(client.Options{Token: operator.Token, Namespace: "acme"})
+	must[*client.Task](t)(inAcme.Tasks.Get(t.Context(), "a"))
+	must[*client.Task](t)(acme.Tasks.Publish(t.Context(), client.Publication{URL: "http://127.0.0.1:9/", Delay: time.Hour}))
+	must[*client.Task](t)(inAcme.Tasks.Get(t.Context(), "a"))
+	if _, err := acme.Tasks.Create(t.Context(), hour("c")); !errors.Is(err, client.ErrQuota) || errors.Is(err, client.ErrForbidden) {
+		t.Errorf("beyond the quota: %v", err)
+	}
+	if _, err := acme.Queues.Put(t.Context(), "q", client.QueueSettings{}); !errors.Is(err, client.ErrForbidden) || errors.Is(err, client.ErrQuota) {
+		t.Errorf("beyond the scope: %v", err)
+	}
+	if got := must[*client.Namespace](t)(root.Namespaces.Get(t.Context(), "acme")); got.Counts.Scheduled != 2 || got.MaxPending != 2 || got.ETag() == "" {
+		t.Errorf("%+v", got)
+	}
+	if list := all(t, root.Namespaces.List(t.Context())); len(list) != 2 {
+		t.Errorf("%v", list)
+	}
+	if _, err := root.Namespaces.Delete(t.Context(), "acme"); !errors.Is(err, client.ErrConflict) {
+		t.Errorf("a namespace with tasks is deleted: %v", err)
+	}
+	if list := all(t, root.Tokens.List(t.Context())); len(list) != 2 || list[0].Token != "" {
+		t.Errorf("%v", list)
+	}
+	for range 2 {
+		if got := must[*client.Token](t)(root.Tokens.Revoke(t.Context(), writer.ID)); got.State != "revoked" || got.RevokedAt.IsZero() {
+			t.Errorf("%+v", got)
+		}
+	}
+	if _, err := acme.Tasks.Get(t.Context(), "a"); !errors.Is(err, client.ErrUnauthorized) {
+		t.Errorf("a revoked token: %v", err)
+	}
+	entries := all(t, root.Audit(t.Context(), client.AuditQuery{Action: "token.create", From: time.Now().Add(-time.Hour), Until: time.Now().Add(time.Hour)}))
+	if len(entries) != 2 || entries[1].By != "anonymous" || entries[0].By != "token:"+operator.ID || entries[0].At.IsZero() {
+		t.Errorf("%+v", entries)
+	}
+}
+
+func TestSecretsAreShownOnce(t *testing.T) {
+	c := serve(t).client()
+	first := must[*client.Secret](t)(c.Secrets.Create(t.Context(), client.SecretSpec{}))
+	second := must[*client.Secret](t)(c.Secrets.Create(t.Context(), client.SecretSpec{Overlap: time.Hour}))
+	if !strings.HasPrefix(first.Secret, "whsec_") || strings.Contains(fmt.Sprintf("%v %+v", first, *first), first.Secret) {
+		t.Errorf("%#v", first)
+	}
+	list := must[[]*client.Secret](t)(c.Secrets.List(t.Context()))
+	if len(list) != 2 || list[0].ID != second.ID || list[0].Secret != "" || list[1].ExpiresAt.IsZero() {
+		t.Errorf("%v", list)
+	}
+	must[*client.Secret](t)(c.Secrets.Delete(t.Context(), first.ID))
+	if _, err := c.Secrets.Delete(t.Context(), first.ID); !errors.Is(err, client.ErrNotFound) {
+		t.Error(err)
+	}
+}
+
+func TestABackupIsWrittenWholeOrNotAtAll(t *testing.T) {
+	data := bytes.Repeat([]byte("0123456789"), 100_000)
+	var fail error
+	s := serve(t, func(cfg *api.Config) {
+		cfg.Backup = func(_ context.Context, w io.Writer) error {
+			if _, err := w.Write(data); err != nil {
+				return err
+			}
+			return fail
+		}
+	})
+	c := s.client()
+	var got bytes.Buffer
+	if n, err := c.Backup(t.Context(), &got); err != nil || n != int64(len(data)) || !bytes.Equal(got.Bytes(), data) {
+		t.Errorf("%d bytes of %d, %v", n, len(data), err)
+	}
+	fail = errors.New("the disk is broken")
+	got.Reset()
+	var silent *client.NoReplyError
+	if n, err := c.Backup(t.Context(), &got); !errors.As(err, &silent) || n > int64(len(data)) || !strings.Contains(err.Error(), "broke off") {
+		t.Errorf("a backup that broke off: %d bytes, %v", n, err)
+	}
+	full := errors.New("no space left")
+	if _, err := c.Backup(t.Context(), failing{full}); !errors.Is(err, full) || errors.As(err, &silent) {
+		t.Errorf("a writer that fails: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	if _, err := c.Backup(ctx, cancelling{cancel}); !errors.Is(err, context.Canceled) {
+		t.Errorf("a backup that is given up: %v", err)
+	}
+	if _, err := serve(t).client().Backup(t.Context(), &got); err == nil {
+		t.Error("a server without backups gives one")
+	}
+}
+
+type failing struct{ err error }
+
+func (f failing) Write([]byte) (int, error) { return 0, f.err }
+
+type cancelling struct{ cancel context.CancelFunc }
+
+func (c cancelling) Write(p []byte) (int, error) {
+	c.cancel()
+	return len(p), nil
+}
+
+func TestWhatTheServerDoesIsRead(t *testing.T) {
+	shown := wire.Live{
+		At: "2030-01-01T00:00:00.000Z", Running: 3, Slots: 9,
+		Late:         &wire.Lateness{Count: 5, P50MS: 0.5, P90MS: 1, P99MS: 2.25, MaxMS: 1000},
+		Attempts:     &wire.AttemptTotals{Delivered: 1, Failed: 2, Deferred: 3, Refused: 4, Interrupted: 5, Dead: 6},
+		Queues:       []wire.LiveQueue{{Namespace: "default", Queue: "mail", Running: 1, Overdue: 2, OldestMS: 1500, LimitedBy: "rate"}},
+		Destinations: []wire.LiveDestination{{Namespace: "default", Destination: "a:443", Running: 1, Overdue: 2, OldestMS: 3, Breaker: "open", OpenUntil: "2030-01-01T00:00:01.000Z"}},
+	}
+	c := serve(t, func(cfg *api.Config) { cfg.Live = func() wire.Live { return shown }; cfg.Version = "v1.2.3" }).client()
+	live := must[*client.Live](t)(c.Live(t.Context()))
+	if live.Late.P99 != 2250*time.Microsecond || live.Queues[0].Oldest != 1500*time.Millisecond || live.Destinations[0].OpenUntil.IsZero() || live.Attempts.Dead != 6 {
+		t.Errorf("%+v", live)
+	}
+	again(t, live)
+	cluster := must[*client.Cluster](t)(c.Cluster(t.Context()))
+	if len(cluster.Nodes) != 1 || cluster.Nodes[0].Version != "v1.2.3" || !cluster.Nodes[0].Ready || cluster.Durability != "memory" || cluster.Secured {
+		t.Errorf("%+v", cluster)
+	}
+	again(t, cluster)
+}
+
+// Whatever the package reads it writes in the same way, and reads again.
+func again[T any](t *testing.T, v *T) {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := new(T)
+	if err := json.Unmarshal(data, got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(v, got, cmp.AllowUnexported(client.Body{}), cmpopts.IgnoreUnexported(client.Queue{}, client.Namespace{})); diff != "" {
+		t.Errorf("%T, written and read (-want +got):\n%s\n%s", v, diff, data)
+	}
+}
+
+func TestEveryTypeIsWrittenAsTheAPIDoes(t *testing.T) {
+	at := time.Date(2030, 1, 2, 3, 4, 5, 678_000_000, time.UTC)
+	spec := hour("a")
+	spec.HTTP.Body, spec.OnDead, spec.Retry, spec.ExpireAfter = client.Bytes([]byte{0, 1}), client.Nobody, client.Retry{MaxAttempts: client.NoLimit, MaxAge: client.NoLimit}, client.NoLimit
+	again(t, &spec)
+	again(t, &client.Task{
+		Spec: spec, ID: "1", State: client.Dead, Reason: "gone", DueAt: at, Version: 3, CreatedAt: at, FinishedAt: at, CancelRequested: true,
+		BodySize: 2, Reclaims: 1, Traceparent: "00", Durability: "synced",
+		Attempts: []client.Attempt{{Number: 1, StartedAt: at, Status: 500, Error: "e", Reply: "r", Latency: 1500 * time.Microsecond, Late: time.Second}},
+	})
+	again(t, &client.Queue{QueueSettings: client.QueueSettings{Rate: 1, Retry: client.Retry{MaxAttempts: 3}}, Name: "q", Paused: true, PausedUntil: at, Version: 1, CreatedAt: at, Counts: client.Counts{Dead: 1}})
+	again(t, &client.QueueSettings{Timeout: time.Second, ExpireAfter: client.NoLimit})
+	again(t, &client.NamespaceSettings{MaxPending: 1})
+	again(t, &client.Namespace{Name: "n", CreatedAt: at, Counts: client.Counts{Bytes: 1}})
+	again(t, &client.Token{ID: "1", Scope: client.ScopeRead, State: "active", CreatedAt: at, LastUsedAt: at, Token: "foliot_"})
+	again(t, &client.Secret{ID: "1", CreatedAt: at, ExpiresAt: at, Secret: "whsec_"})
+	again(t, &client.AuditEntry{At: at, By: "upkeep", Action: "queue.purge", Version: 7})
+}
+
+// A long list is read page by page.
+func TestListsOfSettingsGoThroughAllPages(t *testing.T) {
+	s := serve(t)
+	c := s.client()
+	s.through = func(api http.Handler, w http.ResponseWriter, r *http.Request) {
+		if q := r.URL.Query(); r.Method == http.MethodGet && q.Get("limit") == "1000" {
+			q.Set("limit", "2")
+			r.URL.RawQuery = q.Encode()
+		}
+		api.ServeHTTP(w, r)
+	}
+	for i := range 5 {
+		must[*client.Queue](t)(c.Queues.Put(t.Context(), fmt.Sprintf("q-%d", i), client.QueueSettings{}))
+	}
+	if list := all(t, c.Queues.List(t.Context())); len(list) != 5 || list[4].Name != "q-4" {
+		t.Errorf("%v", list)
+	}
+	if entries := all(t, c.Audit(t.Context(), client.AuditQuery{})); len(entries) != 5 || entries[0].Target != "q-4" {
+		t.Errorf("%v", entries)
+	}
+}
