@@ -35,6 +35,7 @@ type agenda struct {
 	lanes   map[task.Lane]*lane
 	queues  map[queueKey]*queue
 	targets map[targetKey]*target
+	broken  int               // of them, with a breaker that is not closed
 	taken   map[task.Key]bool // picked, and a read may still see it waiting; true: its claim was answered
 	number  uint64
 	seq     uint64 // counts what is learnt

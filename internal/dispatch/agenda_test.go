@@ -177,8 +177,10 @@ func (w *world) pass(ms int) {
 			w.a.ring(b, w.now)
 		}
 	}
-	for _, l := range sorted(w.a.lanes) { // seeds must repeat
-		ring(&l.bell)
+	for _, name := range w.lanes { // in order: seeds must repeat
+		if l := w.a.lanes[name]; l != nil {
+			ring(&l.bell)
+		}
 	}
 	for _, q := range sorted(w.a.queues) {
 		ring(&q.bell)

@@ -3,6 +3,8 @@ package dispatch
 import (
 	"log/slog"
 	"time"
+
+	"github.com/foliot/foliot/internal/task"
 )
 
 // Config says how a Dispatcher works. The zero Config works.
@@ -47,6 +49,18 @@ type Config struct {
 	// that does so when it is opened.
 	ReapEvery time.Duration
 
+	// Observe is told of each attempt once it is settled: by one goroutine, which
+	// it must not hold up, and without any lock. Default: nobody is told.
+	Observe func(Event)
+
+	// Scrubber is audited step by step, one round in each ScrubEvery or as
+	// fast as is possible in a small part of its time. Defaults: the queue, if it
+	// is one, and an hour; negative: never. OnScrub is told what each step has
+	// found, by the goroutine that makes them.
+	Scrubber   task.Scrubber
+	ScrubEvery time.Duration
+	OnScrub    func(task.Scrubbed)
+
 	// Logger is told of failures, at most once in ten seconds for each kind.
 	// Default: none.
 	Logger *slog.Logger
@@ -62,6 +76,7 @@ func (c Config) withDefaults() Config {
 	fill(&c.BreakerFailures, 10)
 	fill(&c.BreakerMax, 30*time.Second)
 	fill(&c.SweepEvery, 10*time.Second)
+	fill(&c.ScrubEvery, time.Hour)
 	fill(&c.Logger, slog.New(slog.DiscardHandler))
 	return c
 }

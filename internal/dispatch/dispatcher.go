@@ -57,6 +57,9 @@ type Dispatcher struct {
 // New returns a Dispatcher. Nothing happens before Run.
 func New(config Config, queue task.Queue, deliver Deliver) *Dispatcher {
 	c := config.withDefaults()
+	if c.Scrubber == nil {
+		c.Scrubber, _ = queue.(task.Scrubber)
+	}
 	d := &Dispatcher{
 		config: c, queue: queue, deliver: deliver, base: time.Now(),
 		logs:     complaints{logger: c.Logger},
@@ -79,7 +82,7 @@ func (d *Dispatcher) Stats() Stats {
 	defer d.mu.Unlock()
 	s := d.count.stats()
 	s.Running = len(d.held)
-	s.Known, s.Lanes = d.agenda.total, len(d.agenda.lanes)
+	s.Known, s.Lanes, s.Breakers = d.agenda.total, len(d.agenda.lanes), d.agenda.broken
 	return s
 }
 

@@ -13,6 +13,7 @@
 //	settler   outcomes ──► Settle, whatever has gathered while it was away
 //	renewer   Extend, for attempts that take long
 //	janitor   Sweep, Reap
+//	scrubber  Scrub
 //
 // Invariants:
 //

@@ -12,8 +12,9 @@ import (
 // to. A lane whose bell was lost is not known to be ready.
 func (w *world) judge() *lane {
 	var best *lane
-	for _, l := range sorted(w.a.lanes) {
-		if w.mayRun(l) && (best == nil || slices.Compare(w.standing(l), w.standing(best)) < 0) {
+	for _, name := range w.lanes {
+		l := w.a.lanes[name]
+		if l != nil && w.mayRun(l) && (best == nil || slices.Compare(w.standing(l), w.standing(best)) < 0) {
 			best = l
 		}
 	}

@@ -154,6 +154,7 @@ func (a *agenda) checkTargets(now task.Millis) {
 			continue
 		}
 		if kept++; t.heard == 0 || a.steady-t.heard > rememberTarget || kept > rememberTargets {
+			a.broken -= t.broken()
 			a.arm(&t.bell, 0, 0)
 			delete(a.targets, key)
 		}

@@ -31,6 +31,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	early.Go(func() { d.claimer(stopping, calls, attempts) })
 	early.Go(func() { d.poller(stopping) })
 	early.Go(func() { d.janitor(stopping) })
+	early.Go(func() { d.scrubber(stopping) })
 	late.Go(func() { d.renewer(calls) })
 	settled := make(chan struct{})
 	late.Go(func() { defer close(settled); d.settler(calls) })

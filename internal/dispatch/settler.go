@@ -42,6 +42,7 @@ func (d *Dispatcher) settle(calls context.Context, batch []*attempt) {
 		replies, err := d.queue.Settle(calls, task.FloorMillis(time.Now()), settlements)
 		if err == nil {
 			d.settled(batch, replies, repeated)
+			d.observe(batch, replies)
 			return
 		}
 		if d.complain(calls, "settle outcomes", err) || !pause(calls, wait) {

@@ -28,6 +28,8 @@ type Stats struct {
 	Known   int // tasks in the window
 	Lanes   int // lanes in the window
 
+	Breakers int // destinations whose breaker is open or half-open
+
 	Late Lateness
 }
 

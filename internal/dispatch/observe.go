@@ -1,0 +1,24 @@
+package dispatch
+
+import "github.com/foliot/foliot/internal/task"
+
+// Event is one attempt and its settlement.
+type Event struct {
+	Claimed *task.Task // as the attempt began; its Tries is the attempt's number
+	Outcome task.Outcome
+	After   *task.Task // as the settlement left it; nil where the lease was not ours any more, and nothing was changed
+}
+
+// observe tells of what was settled.
+func (d *Dispatcher) observe(batch []*attempt, replies []task.Reply) {
+	if d.config.Observe == nil {
+		return
+	}
+	for i, a := range batch {
+		e := Event{Claimed: a.task, Outcome: a.outcome}
+		if replies[i].Err == nil {
+			e.After = replies[i].Task
+		}
+		d.config.Observe(e)
+	}
+}

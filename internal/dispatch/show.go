@@ -1,0 +1,141 @@
+package dispatch
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// Destination is what is known of one host:port, as one namespace uses it.
+type Destination struct {
+	Namespace, Host string // host:port
+
+	Breaker  Breaker
+	Failures int       // attempts in a row that speak of trouble with it
+	Until    time.Time // nothing is sent before: its breaker is open, or it asked for that; zero: nothing stands in the way
+
+	Running   int // attempts under way
+	Waiting   int // tasks of the window
+	Allowance int // attempts that may be under way without borrowing, over its lanes
+}
+
+// Limit says what keeps the tasks of a queue waiting that are due.
+type Limit string
+
+// The limits. The first one that applies is named.
+const (
+	NoLimit          Limit = ""            // nothing is due, or it is just about to start
+	LimitPurge       Limit = "purge"       // a purge is under way
+	LimitPause       Limit = "pause"       // it is paused
+	LimitConcurrency Limit = "concurrency" // as many are under way as may be
+	LimitRate        Limit = "rate"        // its tokens are used up
+	LimitDestination Limit = "destination" // breakers, wishes of receivers, or the limit for each destination
+	LimitSlots       Limit = "slots"       // the server has none left for it
+)
+
+// QueueState is what is known of one queue.
+type QueueState struct {
+	Namespace, Name string
+
+	Limit   Limit
+	Next    time.Time // when Limit ends by itself: the next token, or the end of a pause; zero: not by itself, or unknown
+	Running int       // attempts under way
+	Waiting int       // tasks of the window; of one that is paused or purged only those that were run by hand
+	Lanes   int       // of the window
+}
+
+// Destinations returns what is known of every destination that has tasks in the
+// window, or had some of late, by namespace and host. It costs some 200 ns for
+// each, while nothing is picked: for people and for a scrape each few seconds.
+func (d *Dispatcher) Destinations() []Destination {
+	d.mu.Lock()
+	now := d.lookLocked()
+	list := make([]Destination, 0, len(d.agenda.targets))
+	for _, t := range d.agenda.targets {
+		list = append(list, d.agenda.destination(t, now))
+	}
+	d.mu.Unlock()
+	slices.SortFunc(list, func(a, b Destination) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Host, b.Host))
+	})
+	return list
+}
+
+// Queues returns what is known of every queue that has tasks in the window, or
+// is held, by namespace and name. For its costs see Destinations.
+func (d *Dispatcher) Queues() []QueueState {
+	d.mu.Lock()
+	now := d.lookLocked()
+	list := make([]QueueState, 0, len(d.agenda.queues))
+	for _, q := range d.agenda.queues {
+		list = append(list, d.agenda.queueState(q, now))
+	}
+	d.mu.Unlock()
+	slices.SortFunc(list, func(a, b QueueState) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return list
+}
+
+// lookLocked tells the agenda what time it is.
+func (d *Dispatcher) lookLocked() time.Time {
+	now := time.Now()
+	d.agenda.tick(now.Sub(d.base))
+	return now
+}
+
+// wallAt returns the time of the wall clock, which shows now, at a moment of
+// the other one.
+func (a *agenda) wallAt(steady time.Duration, now time.Time) time.Time {
+	return now.Add(steady - a.steady).Round(0)
+}
+
+func (a *agenda) destination(t *target, now time.Time) Destination {
+	d := Destination{
+		Namespace: t.key.namespace, Host: t.key.destination,
+		Breaker: t.breaker.state(a.steady), Failures: t.failures, Running: t.running,
+	}
+	if until := t.closedUntil(); until > a.steady {
+		d.Until = a.wallAt(until, now)
+	}
+	for _, l := range t.lanes {
+		d.Waiting += l.order.len()
+		d.Allowance += l.allowance
+	}
+	return d
+}
+
+func (a *agenda) queueState(q *queue, now time.Time) QueueState {
+	s := QueueState{Namespace: q.key.namespace, Name: q.key.name, Running: q.running, Lanes: len(q.lanes)}
+	for _, l := range q.lanes {
+		s.Waiting += l.order.len()
+	}
+	s.Limit, s.Next = a.limitOf(q, now)
+	return s
+}
+
+// limitOf returns what keeps the tasks of q waiting, and until when.
+func (a *agenda) limitOf(q *queue, now time.Time) (Limit, time.Time) {
+	switch at := q.bucket.next(a.steady); {
+	case q.settings.PurgeBefore != 0:
+		return LimitPurge, time.Time{}
+	case q.settings.PausedAt(task.FloorMillis(now)):
+		if q.settings.PausedUntil == 0 {
+			return LimitPause, time.Time{}
+		}
+		return LimitPause, q.settings.PausedUntil.Time()
+	case q.busy == 0:
+		return NoLimit, time.Time{}
+	case q.settings.Concurrency > 0 && q.running >= q.settings.Concurrency:
+		return LimitConcurrency, time.Time{}
+	case q.routine() != nobody && at > a.steady:
+		return LimitRate, a.wallAt(at, now)
+	case !q.seat.seated:
+		return LimitDestination, time.Time{}
+	case !q.seat.need.fit(a.slots.left()):
+		return LimitSlots, time.Time{}
+	}
+	return NoLimit, time.Time{}
+}
