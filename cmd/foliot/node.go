@@ -19,6 +19,8 @@ import (
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/store/pebblestore"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/telemetry/metrics"
+	"github.com/foliot/foliot/internal/telemetry/tracing"
 	"github.com/foliot/foliot/internal/webhook"
 )
 
@@ -30,7 +32,9 @@ type node struct {
 	fatal    chan error // the store's medium failed: at most one error, sent by the store
 	certs    *certificates
 	listener net.Listener
+	metrics  *metrics.Metrics
 	store    task.Store
+	tracer   *tracing.Tracer // nil: nothing is traced
 	sender   *webhook.Sender
 	api      *api.Server
 	http     *http.Server
@@ -60,20 +64,30 @@ func openNode(cfg serveConfig, log *slog.Logger) (_ *node, err error) {
 	if n.listener, err = net.Listen("tcp", cfg.addr); err != nil {
 		return nil, listenError("--listen", cfg.addr, err)
 	}
+	n.metrics = n.newMetrics()
 	if n.store, err = n.openStore(); err != nil {
 		n.listener.Close()
 		return nil, err
+	}
+	if n.tracer, err = n.newTracer(); err != nil {
+		n.listener.Close()
+		return nil, errors.Join(err, n.store.Close())
 	}
 	n.sender = webhook.New(webhook.Config{
 		Allow:         cfg.allow,
 		AllowLoopback: cfg.private(),
 		Own:           []netip.AddrPort{n.listener.Addr().(*net.TCPAddr).AddrPort()},
 		MaxIdle:       files.idle,
+		Trace:         n.tracer.Attempt,
 	})
-	n.api = api.New(api.Config{BodyLimit: cfg.bodyLimit, AllowedHosts: cfg.hosts, Version: version(), Log: log}, n.store)
+	n.api = api.New(api.Config{
+		BodyLimit: cfg.bodyLimit, AllowedHosts: cfg.hosts, Version: version(), Log: log,
+		Observe: n.metrics.Request, Metrics: n.metricsHandler(), Trace: tracing.Parent,
+	}, n.store)
 	n.dispatch = dispatch.New(dispatch.Config{Slots: files.slots, Grace: graceOf(cfg.grace), Logger: log},
-		notifying{n.store, n.api.Notify}, n.sender.Deliver)
+		notifying{n.metrics.Watch(n.store), n.api.Notify}, n.sender.Deliver)
 	n.openHTTP(files.clients)
+	n.metrics.Ask(n.sources(files.slots))
 	return n, nil
 }
 
@@ -85,6 +99,7 @@ func (n *node) openStore() (task.Store, error) {
 		Policy:  n.cfg.keep,
 		Logger:  n.log,
 		OnFatal: func(err error) { n.fatal <- err }, // once: there is room for it
+		OnSync:  n.metrics.Sync,
 	})
 }
 
@@ -109,7 +124,7 @@ func (n *node) openHTTP(clients int) {
 		idleness += headerTimeout
 	}
 	n.conns = watchConnections(n.http, clients, idleness)
-	n.http.Handler = trusting(n.cfg.proxies, logged(n.log, n.conns.saysGoodbye(n.api)))
+	n.http.Handler = trusting(n.cfg.proxies, logged(n.log, n.conns.saysGoodbye(n.tracer.Handler(n.api))))
 }
 
 // serve answers clients until the listener is closed.
@@ -208,6 +223,7 @@ func (n *node) close(ended <-chan error) error {
 	err = errors.Join(err, served(<-ended))
 	n.conns.close()
 	n.sender.Close()
+	n.closeTracer()
 	return errors.Join(err, n.store.Close())
 }
 

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/telemetry/metrics"
+	"github.com/foliot/foliot/internal/telemetry/tracing"
+)
+
+// otlpHeaders is OpenTelemetry's own variable for what a collector wants to
+// see, such as a key: it is no flag, so that it is in no list of processes and in
+// no printed configuration.
+const otlpHeaders = "OTEL_EXPORTER_OTLP_HEADERS"
+
+// newMetrics returns metrics of a node whose store is not open yet.
+func (n *node) newMetrics() *metrics.Metrics {
+	return metrics.New(metrics.Config{
+		Version:  version(),
+		Logger:   n.log,
+		Settings: func() *task.Settings { return n.store.Settings() },
+	})
+}
+
+// metricsHandler serves /metrics, nil where it is not to be served.
+func (n *node) metricsHandler() http.Handler {
+	if !n.cfg.metrics {
+		return nil
+	}
+	return n.metrics.Handler()
+}
+
+// newTracer returns what the configuration asks for, nil for none.
+func (n *node) newTracer() (*tracing.Tracer, error) {
+	if n.cfg.otlp == "" {
+		return nil, nil
+	}
+	headers, err := tracing.ParseHeaders(os.Getenv(otlpHeaders))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", otlpHeaders, err)
+	}
+	return tracing.New(tracing.Config{
+		Endpoint: n.cfg.otlp, Headers: headers, Ratio: n.cfg.sample, Version: version(), Logger: n.log,
+	})
+}
+
+// sources are what metrics ask the open node for.
+func (n *node) sources(slots int) metrics.Sources {
+	s := metrics.Sources{
+		Counts: n.store.Counts,
+		Index:  n.store,
+		Dispatch: func() metrics.Dispatch {
+			s := n.dispatch.Stats()
+			return metrics.Dispatch{
+				Running: s.Running, Slots: slots, WindowTasks: s.Known, WindowLanes: s.Lanes,
+				Hints: s.Hints, Polls: s.Polls, Granted: s.Claimed, Expired: s.Expired, Moved: s.Moved, Gone: s.Gone,
+			}
+		},
+		Connections: func() int { return n.conns.group.Stats().Len },
+	}
+	if n.cfg.dir != "" {
+		s.Disk = func() (metrics.Disk, error) { return diskUsage(n.cfg.dir) }
+	}
+	if n.tracer != nil {
+		s.Spans = func() metrics.Spans { return metrics.Spans(n.tracer.Counts()) }
+	}
+	return s
+}
+
+// diskUsage measures a directory and the file system it is on.
+func diskUsage(dir string) (metrics.Disk, error) {
+	system, err := vfs.Default.GetDiskUsage(dir)
+	if err != nil {
+		return metrics.Disk{}, fmt.Errorf("measure the disk: %w", err)
+	}
+	d := metrics.Disk{Free: system.AvailBytes, Size: system.TotalBytes}
+	err = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
+		var info fs.FileInfo
+		if err == nil {
+			info, err = entry.Info()
+		}
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // it was compacted away meanwhile
+			return nil
+		case err != nil:
+			return err
+		case info.Mode().IsRegular():
+			d.Used += uint64(info.Size())
+		}
+		return nil
+	})
+	if err != nil {
+		return metrics.Disk{}, fmt.Errorf("measure the store: %w", err)
+	}
+	return d, nil
+}
+
+// closeTracer exports the last spans, for as long as the tracer allows itself.
+// That it failed is no reason to end with an error.
+func (n *node) closeTracer() {
+	if err := n.tracer.Close(context.Background()); err != nil {
+		n.log.Warn("export the last spans", "error", err)
+	}
+}
