@@ -94,8 +94,8 @@ func HashToken(token string) (hash string, ok bool) {
 	if !ok || len(text) != base64.RawURLEncoding.EncodedLen(tokenBytes+4) {
 		return "", false
 	}
-	raw, err := base64.RawURLEncoding.DecodeString(text)
-	if err != nil || binary.BigEndian.Uint32(raw[tokenBytes:]) != crc32.ChecksumIEEE(raw[:tokenBytes]) {
+	raw, err := base64.RawURLEncoding.DecodeString(text) // passes over line breaks, so that less may come out
+	if err != nil || len(raw) != tokenBytes+4 || binary.BigEndian.Uint32(raw[tokenBytes:]) != crc32.ChecksumIEEE(raw[:tokenBytes]) {
 		return "", false
 	}
 	return hashToken(token), true
