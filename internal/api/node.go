@@ -49,7 +49,7 @@ func (s *Server) metrics(w http.ResponseWriter, r *request) error {
 
 // backup streams a backup. What goes wrong after the first byte breaks the
 // connection off, so that nobody takes a part for the whole.
-func (s *Server) backup(w http.ResponseWriter, r *request) error {
+func (s *Server) backup(w http.ResponseWriter, r *request) (err error) {
 	if s.cfg.Backup == nil {
 		return unsupported("this server's store has no backup")
 	}
@@ -57,17 +57,20 @@ func (s *Server) backup(w http.ResponseWriter, r *request) error {
 	h.Set("Content-Type", "application/x-tar")
 	h.Set("Content-Disposition", `attachment; filename="foliot-backup.tar"`)
 	out := &stream{w: w, rc: http.NewResponseController(w), still: func() error { return s.still(&r.caller) }}
-	err := s.cfg.Backup(r.Context(), out)
-	if err == nil {
-		_ = out.rc.SetWriteDeadline(time.Time{}) // the next request on the connection has its own, or none
-		return nil
-	}
-	if !out.begun {
+	whole := false
+	defer func() {
+		if !whole && out.begun {
+			s.cfg.Log.LogAttrs(r.Context(), slog.LevelError, "backup broke off", slog.Any("error", err), slog.Any("panic", recover()))
+			panic(http.ErrAbortHandler)
+		}
+	}()
+	if err := s.cfg.Backup(r.Context(), out); err != nil {
 		h.Del("Content-Disposition")
 		return err
 	}
-	s.cfg.Log.LogAttrs(r.Context(), slog.LevelError, "backup broke off", slog.Any("error", err))
-	panic(http.ErrAbortHandler)
+	whole = true
+	_ = out.rc.SetWriteDeadline(time.Time{}) // the next request on the connection has its own, or none
+	return nil
 }
 
 // stalled is how long a client may take nothing of a stream.
@@ -84,6 +87,9 @@ type stream struct {
 
 // Write implements io.Writer.
 func (s *stream) Write(b []byte) (int, error) {
+	if len(b) == 0 { // net/http would say 200
+		return 0, nil
+	}
 	if err := s.still(); err != nil {
 		return 0, err
 	}

@@ -1,0 +1,378 @@
+package api_test
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// configure carries out edits in the store.
+func (s *service) configure(edits ...task.Edit) {
+	s.Helper()
+	replies, err := s.store.Configure(s.Context(), task.CeilMillis(time.Now()), edits)
+	if err != nil {
+		s.Fatal(err)
+	}
+	for _, r := range replies {
+		if r.Err != nil {
+			s.Fatal(r.Err)
+		}
+	}
+}
+
+// token makes one and returns the header that shows it.
+func (s *service) token(namespace string, scope task.Scope) string {
+	s.Helper()
+	token, hash := task.MintToken()
+	s.configure(task.AddToken{Namespace: namespace, Scope: scope, Hash: hash})
+	return "Authorization: Bearer " + token
+}
+
+// namespace makes one.
+func (s *service) namespace(name string) {
+	s.Helper()
+	s.configure(task.PutNamespace{Settings: task.NamespaceSettings{Name: name}})
+}
+
+// access says, of each route, what it takes. It is written down a second time
+// here, so that a route cannot come, or change hands, by accident.
+var access = map[string]string{
+	"POST /v1/tasks":              "write",
+	"POST /v1/tasks/batch":        "write",
+	"PUT /v1/tasks/{name}":        "write",
+	"POST /v1/publish":            "write",
+	"GET /v1/tasks/{name}":        "read",
+	"PATCH /v1/tasks/{name}":      "write",
+	"POST /v1/tasks/{name}/touch": "write",
+	"POST /v1/tasks/{name}/run":   "write",
+	"POST /v1/tasks/{name}/retry": "write",
+	"DELETE /v1/tasks/{name}":     "write",
+	"GET /v1/tasks":               "read",
+	"POST /v1/tasks/cancel":       "write",
+	"POST /v1/tasks/retry":        "write",
+
+	"GET /v1/queues":                 "read",
+	"GET /v1/queues/{queue}":         "read",
+	"PUT /v1/queues/{queue}":         "admin",
+	"DELETE /v1/queues/{queue}":      "admin",
+	"POST /v1/queues/{queue}/pause":  "admin",
+	"POST /v1/queues/{queue}/resume": "admin",
+	"POST /v1/queues/{queue}/purge":  "admin",
+
+	"GET /v1/tokens":          "admin",
+	"POST /v1/tokens":         "admin",
+	"DELETE /v1/tokens/{id}":  "admin",
+	"GET /v1/secrets":         "admin",
+	"POST /v1/secrets":        "admin",
+	"DELETE /v1/secrets/{id}": "admin",
+	"GET /v1/audit":           "admin",
+	"GET /v1/live":            "read",
+
+	"GET /v1/namespaces":           "read operator",
+	"GET /v1/namespaces/{name}":    "read operator",
+	"PUT /v1/namespaces/{name}":    "admin operator",
+	"DELETE /v1/namespaces/{name}": "admin operator",
+	"GET /v1/cluster":              "read operator",
+	"GET /v1/backup":               "admin operator",
+	"GET /metrics":                 "read operator",
+
+	"GET /healthz":      "",
+	"GET /readyz":       "",
+	"GET /openapi.json": "",
+}
+
+func TestEveryRouteSaysWhoMayUseIt(t *testing.T) {
+	doc, _ := openAPI(t)
+	seen := map[string]bool{}
+	for path, operations := range doc.Paths {
+		for method, op := range operations {
+			route := strings.ToUpper(method) + " " + path
+			seen[route] = true
+			want, listed := access[route]
+			if !listed {
+				t.Errorf("%s is not in the table of this test", route)
+			}
+			got := ""
+			for _, requirement := range op.Security {
+				for scheme, roles := range requirement {
+					if doc.Components.SecuritySchemes[scheme] == nil {
+						t.Errorf("%s: no scheme %s", route, scheme)
+					}
+					got += strings.Join(roles, " ")
+				}
+			}
+			if got != want {
+				t.Errorf("%s: OpenAPI says %q, want %q", route, got, want)
+			}
+		}
+	}
+	for route := range access {
+		if !seen[route] {
+			t.Errorf("%s is not described", route)
+		}
+	}
+}
+
+// The matrix: each route, asked by each kind of caller.
+func TestEveryRouteAsksForAToken(t *testing.T) {
+	s := serve(t)
+	s.namespace("acme")
+	s.namespace("other")
+	callers := map[string]string{"nobody": ""}
+	for _, namespace := range []string{"acme", "*"} {
+		for scope := task.ScopeRead; scope <= task.ScopeAdmin; scope++ {
+			callers[namespace+" "+scope.String()] = s.token(namespace, scope)
+		}
+	}
+	for _, route := range slices.Sorted(maps.Keys(access)) {
+		wants, operator := strings.CutSuffix(access[route], " operator")
+		method, path, _ := strings.Cut(route, " ")
+		for caller, header := range callers {
+			namespace, has, _ := strings.Cut(caller, " ")
+			want := "let in"
+			switch {
+			case wants == "":
+			case caller == "nobody":
+				want = "token_required"
+			case operator && namespace != "*":
+				want = "operator_only"
+			case order(has) < order(wants):
+				want = "insufficient_scope"
+			}
+			s.expect(want, method, path, header)
+			if namespace != "acme" || want != "let in" || wants == "" {
+				continue
+			}
+			s.expect("let in", method, path, header, "Foliot-Namespace: acme")
+			for _, foreign := range []string{"other", "default", "none", "*", ""} {
+				s.expect("wrong_namespace", method, path, header, "Foliot-Namespace: "+foreign)
+			}
+		}
+	}
+}
+
+func order(scope string) int { return slices.Index([]string{"read", "write", "admin"}, scope) }
+
+// expect sends a request and checks the code that refuses it at the door; any
+// other answer is "let in".
+func (s *service) expect(want, method, path string, headers ...string) {
+	s.Helper()
+	headers = slices.DeleteFunc(headers, func(h string) bool { return h == "" })
+	r := s.do(method, inPath.ReplaceAllString(path, "none"), "", headers...)
+	got := "let in"
+	for _, code := range []string{"token_required", "token_malformed", "token_invalid", "too_many_logins", "operator_only", "insufficient_scope", "wrong_namespace"} {
+		if strings.Contains(string(r.body), `"code":"`+code+`"`) {
+			got = code
+		}
+	}
+	if got != want {
+		s.Errorf("%s %s with %q: %s, want %s (%d %s)", method, path, headers, got, want, r.status, r.body)
+	}
+	if challenged := r.header.Get("WWW-Authenticate") != ""; challenged != (r.status == 401 || got == "insufficient_scope") {
+		s.Errorf("%s %s: %d with WWW-Authenticate %q", method, path, r.status, r.header.Get("WWW-Authenticate"))
+	}
+}
+
+func TestNobodyNeedsATokenBeforeThereIsOne(t *testing.T) {
+	s := serve(t)
+	for route := range access {
+		method, path, _ := strings.Cut(route, " ")
+		s.expect("let in", method, path)
+		s.expect("let in", method, path, "Authorization: Bearer whatever")
+	}
+}
+
+func TestWhatIsNoTokenIsRefused(t *testing.T) {
+	s := serve(t, func(c *api.Config) { c.ClientAddr = eachItsOwn() })
+	good := strings.TrimPrefix(s.token("default", task.ScopeRead), "Authorization: ")
+	token := strings.TrimPrefix(good, "Bearer ")
+	unknown, _ := task.MintToken()
+	for value, want := range map[string]string{
+		good: "let in", "bearer " + token: "let in", "BEARER  " + token + " ": "let in",
+		"": "token_malformed", "Bearer": "token_malformed", "Bearer ": "token_malformed", token: "token_malformed", "Basic " + token: "token_malformed",
+		"Bearer " + token + "x": "token_malformed", "Bearer " + token[:len(token)-1]: "token_malformed", "Bearer " + strings.ToUpper(token): "token_malformed",
+		"Bearer\t" + token: "token_malformed", "Bearer " + token + "," + token: "token_malformed", "Bearer foliot_": "token_malformed",
+		"Bearer " + strings.Repeat("a", 60_000): "token_malformed", "Bearer " + unknown: "token_invalid",
+	} {
+		r := httptest.NewRequest("GET", "/v1/tasks", nil)
+		r.Host = "localhost"
+		r.Header["Authorization"] = []string{value}
+		got := s.send(r)
+		if want == "let in" {
+			got.want(200, nil)
+			continue
+		}
+		got.problem(401, want, "Authorization")
+		if strings.Contains(string(got.body), token) {
+			t.Errorf("the reply repeats the token: %s", got.body)
+		}
+	}
+	r := httptest.NewRequest("GET", "/v1/tasks", nil)
+	r.Host = "localhost"
+	r.Header["Authorization"] = []string{good, good}
+	s.send(r).problem(401, "token_malformed", "Authorization")
+}
+
+func TestExpiredRevokedAndUnknownTokensLookTheSame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t, func(c *api.Config) { c.ClientAddr = eachItsOwn() })
+		operator := s.token("*", task.ScopeAdmin)
+		var short, revoked wire.Token
+		s.do("POST", "/v1/tokens", `{"scope": "read", "expires_in": "10m"}`, operator).want(201, &short)
+		s.do("POST", "/v1/tokens", `{"scope": "read"}`, operator).want(201, &revoked)
+		unknown, _ := task.MintToken()
+		s.do("GET", "/v1/tasks", "", "Authorization: Bearer "+short.Token).want(200, nil)
+		time.Sleep(10*time.Minute - time.Second)
+		s.do("GET", "/v1/tasks", "", "Authorization: Bearer "+short.Token).want(200, nil)
+		time.Sleep(time.Second)
+		var r wire.Token
+		if s.do("DELETE", "/v1/tokens/"+revoked.ID, "", operator).want(200, &r); r.State != "revoked" || r.RevokedAt == "" || r.Token != "" {
+			t.Errorf("revoked: %+v", r)
+		}
+		var replies []string
+		for _, token := range []string{short.Token, revoked.Token, unknown} {
+			got := s.do("GET", "/v1/tasks", "", "Authorization: Bearer "+token)
+			got.problem(401, "token_invalid", "Authorization")
+			replies = append(replies, fmt.Sprint(got.header, string(got.body)))
+		}
+		if replies[0] != replies[1] || replies[1] != replies[2] {
+			t.Errorf("they can be told apart: %q", replies)
+		}
+	})
+}
+
+// A long poll does not outlive its token.
+func TestARevokedTokenWaitsNoLonger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t)
+		s.do("POST", "/v1/tasks", hour).want(201, nil)
+		anonymous, token := make(chan reply), make(chan reply)
+		began := time.Now()
+		go func() { anonymous <- s.do("GET", "/v1/tasks/a?wait=5m", "") }()
+		time.Sleep(10 * time.Second)
+		operator := s.token("*", task.ScopeAdmin)
+		(<-anonymous).problem(401, "token_required", "Authorization")
+		if d := time.Since(began); d > 11*time.Second {
+			t.Errorf("who had no token waited for %v", d)
+		}
+		var made wire.Token
+		s.do("POST", "/v1/tokens", `{"scope": "read"}`, operator).want(201, &made)
+		go func() { token <- s.do("GET", "/v1/tasks/a?wait=5m", "", "Authorization: Bearer "+made.Token) }()
+		time.Sleep(10 * time.Second)
+		began = time.Now()
+		s.do("DELETE", "/v1/tokens/"+made.ID, "", operator).want(200, nil)
+		(<-token).problem(401, "token_invalid", "Authorization")
+		if d := time.Since(began); d > time.Second {
+			t.Errorf("who had a token waited for %v after it was revoked", d)
+		}
+	})
+}
+
+// The body of somebody unknown is not read: it may be large, or never come.
+func TestARequestWithoutATokenIsAnsweredBeforeItsBody(t *testing.T) {
+	s := serve(t)
+	s.token("*", task.ScopeAdmin)
+	r := httptest.NewRequest("POST", "/v1/tasks", unreadable{t})
+	r.Host, r.ContentLength = "localhost", 1<<40
+	r.Header.Set("Content-Type", "application/json")
+	got := s.send(r)
+	got.problem(401, "token_required", "Authorization")
+	if got.header.Get("Connection") != "close" {
+		t.Error("the connection stays open: net/http reads the body to get to the next request")
+	}
+	// Nor is anything else of it judged.
+	s.do("GET", "/v1/tasks?nonsense=1&limit=0", "").problem(401, "token_required", "Authorization")
+}
+
+type unreadable struct{ t *testing.T }
+
+func (u unreadable) Read([]byte) (int, error) {
+	u.t.Error("the body was read")
+	return 0, http.ErrBodyReadAfterClose
+}
+
+func TestAnOperatorNamesTheNamespace(t *testing.T) {
+	for _, secured := range []bool{false, true} {
+		s := serve(t)
+		s.namespace("acme")
+		headers := []string{}
+		if secured {
+			headers = append(headers, s.token("*", task.ScopeAdmin))
+		}
+		in := func(namespace string) []string { return append(slices.Clone(headers), "Foliot-Namespace: "+namespace) }
+		s.do("POST", "/v1/tasks", hour, in("acme")...).want(201, nil)
+		s.do("POST", "/v1/publish?url=http%3A%2F%2Fexample.com%2F", "x", append(in("acme"), "Foliot-Name: p")...).want(201, nil)
+		s.do("GET", "/v1/tasks/a", "", in("acme")...).want(200, nil)
+		s.do("GET", "/v1/tasks/p", "", in("acme")...).want(200, nil)
+		s.do("GET", "/v1/tasks/a", "", headers...).problem(404, "not_found", "")
+		s.do("GET", "/v1/tasks/a", "", in("default")...).problem(404, "not_found", "")
+		s.do("GET", "/v1/tasks/a", "", in("nobody")...).problem(404, "unknown_namespace", "Foliot-Namespace")
+		s.do("GET", "/v1/tasks/a", "", in("a/b")...).problem(400, "bad_name", "Foliot-Namespace")
+		s.do("GET", "/v1/tasks/a", "", in("*")...).problem(400, "bad_name", "Foliot-Namespace")
+		s.do("GET", "/v1/tasks/a", "", append(in("acme"), "Foliot-Namespace: acme")...).problem(400, "repeated_parameter", "Foliot-Namespace")
+	}
+}
+
+func TestTheLastUseOfTokensIsDrained(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t)
+		used, unused := s.token("default", task.ScopeRead), s.token("default", task.ScopeRead)
+		if edits := s.TokenUses(); len(edits) != 0 {
+			t.Errorf("nobody used a token: %v", edits)
+		}
+		for range 3 {
+			time.Sleep(time.Second)
+			s.do("GET", "/v1/tasks", "", used).want(200, nil)
+		}
+		at := task.CeilMillis(time.Now())
+		edits := s.TokenUses()
+		if len(edits) != 1 || edits[0].(task.UseToken).At != at {
+			t.Fatalf("uses %+v, want one at %d", edits, at)
+		}
+		if again := s.TokenUses(); len(again) != 0 {
+			t.Errorf("told twice: %v", again)
+		}
+		s.configure(edits...)
+		var list wire.TokenList
+		s.do("GET", "/v1/tokens", "", s.token("*", task.ScopeAdmin)).want(200, &list)
+		shown := 0
+		for _, token := range list.Tokens {
+			if token.LastUsedAt != "" {
+				shown++
+			}
+		}
+		if shown != 1 {
+			t.Errorf("%+v", list)
+		}
+		_ = unused
+	})
+}
+
+func TestTheAuditLogNamesTokenAndAddress(t *testing.T) {
+	s := serve(t)
+	s.do("POST", "/v1/tasks", hour).want(201, nil)
+	token := s.token("default", task.ScopeWrite)
+	s.do("DELETE", "/v1/tasks/a", "", token).want(200, nil)
+	page, err := s.store.Audit(t.Context(), task.AuditFilter{Target: "a"}, 0, 10)
+	if err != nil || len(page.Entries) != 2 {
+		t.Fatal(err, page)
+	}
+	hash, _ := task.HashToken(strings.TrimPrefix(token, "Authorization: Bearer "))
+	cancel, create := page.Entries[0], page.Entries[1]
+	if create.By != "anonymous" || create.Addr != "192.0.2.1" || create.Action != "task.create" {
+		t.Errorf("create: %+v", create)
+	}
+	if cancel.By != "token:"+hash[:16] || cancel.Addr != "192.0.2.1" || cancel.Action != "task.cancel" {
+		t.Errorf("cancel: %+v", cancel)
+	}
+}

@@ -1,0 +1,110 @@
+package api
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// A header is taken for a token only if it is one, in the one form there is.
+func FuzzBearer(f *testing.F) {
+	token, hash := task.MintToken()
+	for _, seed := range []string{"Bearer " + token, "bearer  " + token, token, "Basic " + token, "Bearer " + token[:20], "Bearer ", "", "Bearer foliot_" + strings.Repeat("A", 48)} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, value string) {
+		got, ok := bearer(&http.Request{Header: http.Header{"Authorization": {value}}})
+		if !ok {
+			if value == "Bearer "+token {
+				t.Fatal("the token is refused")
+			}
+			return
+		}
+		scheme, shown, _ := strings.Cut(value, " ")
+		shown = strings.Trim(shown, " ")
+		if !strings.EqualFold(scheme, "bearer") || !strings.HasPrefix(shown, task.TokenPrefix) || len(shown) != len(token) {
+			t.Fatalf("%q is taken for a token", value)
+		}
+		if got == hash && shown != token {
+			t.Fatalf("%q is taken for another token", value)
+		}
+	})
+}
+
+// What is taken for a span is one, and is taken again for the same.
+func FuzzTraceparent(f *testing.F) {
+	const span = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	for _, seed := range []string{span, "cc" + span[2:] + "-x", span + "-", "ff" + span[2:], strings.ToUpper(span), span[:54], "00-" + strings.Repeat("0", 32) + span[35:], ""} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, value string) {
+		got := traceparent(value)
+		if got == "" {
+			return
+		}
+		if len(got) != len(span) || got[:3] != "00-" || got != traceparent(got) || got[2:] != value[2:len(span)] || strings.Trim(got, "0123456789abcdef-") != "" {
+			t.Fatalf("%q became %q", value, got)
+		}
+	})
+}
+
+// Whatever comes as a setting, it is taken or refused by a code that has a
+// status, and what is taken lies within its bounds.
+func FuzzSettings(f *testing.F) {
+	for _, seed := range []string{
+		`{"name": "q", "rate": 0.5, "burst": 5, "concurrency": 20, "per_destination": 4, "timeout": "5s", "expire_after": "30m", "on_dead": "https://a/", "keep_dead": "48h", "keep_finished": "1h",
+		  "retry": {"max_attempts": 3, "min_backoff": "2s", "max_backoff": "2m", "max_age": "2h"}}`,
+		`{"for": "10m"}`, `{"until": "2100-01-01T00:00:00Z"}`, `{"for": "1ns", "until": "x"}`,
+		`{"scope": "read", "namespace": "*", "label": "x", "expires_in": "1h"}`, `{"scope": "admin", "expires_at": "2100-01-01T00:00:00+02:00"}`,
+		`{"secret": "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "overlap": "24h"}`, `{"max_pending": 1, "max_bytes": 2, "create_rate": 1e2, "create_burst": 3}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		q, n := task.QueueSettings{Name: "q"}, task.NamespaceSettings{Name: "q"}
+		token, secret, pause := task.AddToken{}, task.AddSecret{}, end{}
+		at := now()
+		errs := []error{
+			document(data, func(r *reader) error { return r.decodeQueue(&q) }),
+			document(data, func(r *reader) error { return r.decodeNamespace(&n) }),
+			document(data, func(r *reader) error { return r.decodeToken(&token) }),
+			document(data, func(r *reader) error { return r.decodeSecret(&secret) }),
+			document(data, pause.decodePause),
+		}
+		for _, err := range append(errs, q.Validate(), n.Validate()) {
+			if _, known := statusByCode[codeOf(err)]; err != nil && !known {
+				t.Fatalf("%q: %v has code %q", data, err, codeOf(err))
+			}
+		}
+		end := at.Add(task.MaxDuration) + 10_000
+		switch {
+		case errs[2] == nil && (!token.Scope.Valid() || token.ExpiresAt != 0 && token.ExpiresAt <= at || token.ExpiresAt > end):
+			t.Fatalf("%q is a token: %+v", data, token)
+		case errs[3] == nil && (secret.Overlap < 0 || secret.Overlap > end || secret.Secret != "" && !strings.HasPrefix(secret.Secret, task.SecretPrefix)):
+			t.Fatalf("%q is a secret: %+v", data, secret)
+		case errs[4] == nil && (pause.at != 0 && pause.at < at || pause.at > end):
+			t.Fatalf("%q is a pause: %+v", data, pause)
+		}
+	})
+}
+
+// A cursor is one of ours or refused, and stands for one place only.
+func FuzzCursor(f *testing.F) {
+	s := newSealer()
+	f.Add(s.seal("acme", 42))
+	f.Add(cursor("order-42"))
+	f.Add("MTE")
+	f.Add("")
+	f.Fuzz(func(t *testing.T, text string) {
+		if n, err := s.open("acme", text); err == nil && s.seal("acme", n) != text {
+			t.Fatalf("%q is taken for %d", text, n)
+		}
+		if after, err := parseCursor(text); err == nil && after != "" {
+			if again, err := parseCursor(cursor(after)); err != nil || again != after {
+				t.Fatalf("%q is taken for %q", text, after)
+			}
+		}
+	})
+}

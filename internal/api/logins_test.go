@@ -1,0 +1,118 @@
+package api_test
+
+import (
+	"encoding/binary"
+	"net/http"
+	"net/netip"
+	"runtime"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// eachItsOwn gives each request an address of its own.
+func eachItsOwn() func(*http.Request) netip.Addr {
+	var n uint32
+	return func(*http.Request) netip.Addr {
+		n++
+		return netip.AddrFrom4([4]byte(binary.BigEndian.AppendUint32(nil, n)))
+	}
+}
+
+// from lets a request say, by a header, which address it comes from.
+func from(c *api.Config) {
+	c.ClientAddr = func(r *http.Request) netip.Addr {
+		addr, _ := netip.ParseAddr(r.Header.Get("X-From"))
+		return addr
+	}
+}
+
+// guess shows a token that is none of ours.
+func (s *service) guess(addr string) reply {
+	token, _ := task.MintToken()
+	return s.do("GET", "/v1/tasks", "", "Authorization: Bearer "+token, "X-From: "+addr)
+}
+
+func TestGuessesAtTokensAreSlowedDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t, from)
+		good := s.token("default", task.ScopeRead)
+		for range 10 {
+			s.guess("192.0.2.1").problem(401, "token_invalid", "Authorization")
+		}
+		r := s.guess("192.0.2.1")
+		r.problem(429, "too_many_logins", "Authorization")
+		if r.header.Get("Retry-After") != "6" {
+			t.Errorf("Retry-After %q", r.header.Get("Retry-After"))
+		}
+		// A guess that hits would be refused too: it is not looked at.
+		s.do("GET", "/v1/tasks", "", good, "X-From: 192.0.2.1").problem(429, "too_many_logins", "Authorization")
+		// Who shows nothing guesses nothing.
+		s.do("GET", "/v1/tasks", "", "X-From: 192.0.2.1").problem(401, "token_required", "Authorization")
+
+		guesses := 0
+		for end := time.Now().Add(time.Hour); time.Now().Before(end); time.Sleep(time.Second) {
+			if s.guess("192.0.2.1").status == 401 {
+				guesses++
+			}
+		}
+		if guesses > 600 {
+			t.Errorf("%d guesses in an hour", guesses)
+		}
+		time.Sleep(time.Minute)
+		s.do("GET", "/v1/tasks", "", good, "X-From: 192.0.2.1").want(200, nil)
+	})
+}
+
+func TestAGoodTokenIsNeverLockedOutByOthers(t *testing.T) {
+	s := serve(t, from)
+	good := s.token("default", task.ScopeRead)
+	for i := range 20_000 { // twice as many as are remembered
+		s.guess(netip.AddrFrom4([4]byte(binary.BigEndian.AppendUint32(nil, uint32(0x0a000000+i/5)))).String())
+	}
+	s.do("GET", "/v1/tasks", "", good, "X-From: 192.0.2.2").want(200, nil)
+	for range 100 { // good tokens cost nothing of it
+		s.do("GET", "/v1/tasks", "", good, "X-From: 192.0.2.2").want(200, nil)
+	}
+	// One machine has 2^64 addresses of IPv6, and one limit for them.
+	refused := 0
+	for i := range 100 {
+		if s.guess("2001:db8::"+strconv.FormatInt(int64(i), 16)).status == 429 {
+			refused++
+		}
+	}
+	if refused != 90 {
+		t.Errorf("%d of 100 guesses from one /64 were refused", refused)
+	}
+	s.do("GET", "/v1/tasks", "", good, "X-From: 2001:db8:0:1::1").want(200, nil)
+	s.do("GET", "/v1/tasks", "", good, "X-From: 2001:db8::1").problem(429, "too_many_logins", "Authorization")
+	s.do("GET", "/v1/tasks", "", good, "X-From: ::ffff:192.0.2.2").want(200, nil)
+}
+
+func TestRememberingGuessesTakesBoundedMemory(t *testing.T) {
+	n := 200_000
+	if testing.Short() {
+		n = 50_000
+	}
+	s := serve(t, from)
+	s.token("default", task.ScopeRead)
+	before := heap()
+	for i := range n {
+		s.guess(netip.AddrFrom4([4]byte(binary.BigEndian.AppendUint32(nil, uint32(0x0a000000+i)))).String())
+	}
+	if grown := int64(heap()) - int64(before); grown > 4<<20 {
+		t.Errorf("%d guesses, each from an address of its own, left %d bytes", n, grown)
+	}
+	runtime.KeepAlive(s)
+}
+
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}

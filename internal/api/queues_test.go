@@ -1,0 +1,298 @@
+package api_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+const orders = `{"rate": 50, "burst": 5, "concurrency": 20, "per_destination": 4,
+	"retry": {"max_attempts": 3, "min_backoff": "2s", "max_backoff": "2m", "max_age": "2h"},
+	"timeout": "5s", "expire_after": "30m", "on_dead": "https://shop.example/dead", "keep_finished": "1h", "keep_dead": "48h"}`
+
+func (r reply) queue(status int) wire.Queue {
+	r.Helper()
+	var q wire.Queue
+	r.want(status, &q)
+	return q
+}
+
+func TestAQueueIsShownAsItWasDecided(t *testing.T) {
+	s := serve(t)
+	s.do("GET", "/v1/queues/orders", "").problem(404, "not_found", "")
+	r := s.do("PUT", "/v1/queues/orders", orders)
+	made := r.queue(201)
+	if r.header.Get("Location") != "/v1/queues/orders" || r.header.Get("ETag") == "" {
+		t.Errorf("headers %v", r.header)
+	}
+	if made.Rate != 50 || made.Burst != 5 || made.Concurrency != 20 || made.PerDestination != 4 || *made.Retry.MaxAttempts != 3 || made.Retry.MaxAge != "2h0m0s" ||
+		made.Timeout != "5s" || made.ExpireAfter != "30m0s" || made.OnDead != "https://shop.example/dead" || made.KeepFinished != "1h0m0s" || made.KeepDead != "48h0m0s" || made.Version != 1 {
+		t.Errorf("%+v", made)
+	}
+	again := s.do("PUT", "/v1/queues/orders", `{"name": "orders", "rate": 1.5}`).queue(200)
+	if again.Rate != 1.5 || again.Concurrency != 0 || again.Retry != nil || again.Timeout != "" || again.Version != 2 || again.CreatedAt != made.CreatedAt {
+		t.Errorf("a PUT replaces everything: %+v", again)
+	}
+	if gone := s.do("DELETE", "/v1/queues/orders", "").queue(200); gone.Version != 0 || gone.Rate != 0 {
+		t.Errorf("%+v", gone)
+	}
+	s.do("DELETE", "/v1/queues/orders", "").problem(404, "not_found", "")
+}
+
+func TestAQueuesEntityTagGuardsIt(t *testing.T) {
+	s := serve(t)
+	s.do("PUT", "/v1/queues/q", `{}`, "If-Match: *").problem(412, "precondition_failed", "")
+	old := s.do("PUT", "/v1/queues/q", `{"rate": 1}`, "If-None-Match: *").want(201, nil).header.Get("ETag")
+	s.do("PUT", "/v1/queues/q", `{"rate": 2}`, "If-None-Match: *").problem(412, "precondition_failed", "")
+	tag := s.do("PUT", "/v1/queues/q", `{"rate": 2}`, "If-Match: "+old).want(200, nil).header.Get("ETag")
+	p := s.do("PUT", "/v1/queues/q", `{"rate": 3}`, "If-Match: "+old).problem(412, "precondition_failed", "")
+	if !strings.Contains(p.Detail, "queue") {
+		t.Errorf("told %q", p.Detail)
+	}
+	s.do("DELETE", "/v1/queues/q", "", "If-Match: "+old).problem(412, "precondition_failed", "")
+	if got := s.do("GET", "/v1/queues/q", ""); got.header.Get("ETag") != tag || got.queue(200).Rate != 2 {
+		t.Errorf("%v %s", got.header, got.body)
+	}
+	s.do("DELETE", "/v1/queues/q", "", "If-Match: "+tag).want(200, nil)
+}
+
+func TestQueuesAreListedWithWhatIsInThem(t *testing.T) {
+	s := serve(t)
+	for _, q := range []string{"c", "a", "b"} {
+		s.do("PUT", "/v1/queues/"+q, `{}`).want(201, nil)
+	}
+	s.do("POST", "/v1/tasks", `{"delay": "1h", "queue": "used", "http": {"url": "http://example.com/", "body": "12345"}}`).want(201, nil)
+	s.do("POST", "/v1/tasks", `{"name": "gone", "delay": "1h", "queue": "used", "http": {"url": "http://example.com/"}}`).want(201, nil)
+	s.do("DELETE", "/v1/tasks/gone", "").want(200, nil)
+	var names []string
+	var used wire.Queue
+	for more := ""; ; {
+		var page wire.QueueList
+		s.do("GET", "/v1/queues?limit=3"+more, "").want(200, &page)
+		for _, q := range page.Queues {
+			names = append(names, q.Name)
+			used = q
+		}
+		if page.NextCursor == "" {
+			break
+		}
+		more = "&cursor=" + page.NextCursor
+	}
+	if strings.Join(names, " ") != "a b c used" {
+		t.Errorf("listed %v", names)
+	}
+	if used.Counts != (wire.Counts{Scheduled: 1, Cancelled: 1, Bytes: 5}) || used.Version != 0 {
+		t.Errorf("%+v", used)
+	}
+	if one := s.do("GET", "/v1/queues/used", "").queue(200); one.Counts != used.Counts {
+		t.Errorf("%+v", one)
+	}
+}
+
+func TestBadQueuesAreRefused(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"rate": -1}`: "out_of_range rate", `{"rate": 1e999}`: "out_of_range rate", `{"rate": "5"}`: "wrong_type rate", `{"rate": null}`: "null_value rate",
+		`{"burst": 5}`: "out_of_range burst", `{"rate": 1, "burst": 1.5}`: "wrong_type burst", `{"concurrency": -1}`: "out_of_range concurrency",
+		`{"per_destination": 1000001}`: "out_of_range per_destination", `{"timeout": "2h"}`: "out_of_range timeout", `{"timeout": "5"}`: "bad_duration timeout",
+		`{"on_dead": "ftp://x/"}`: "bad_scheme on_dead", `{"retry": {"max_attempts": -1}}`: "out_of_range retry.max_attempts", `{"retry": {"max": 1}}`: "unknown_field retry.max",
+		`{"retry": {"min_backoff": "2h"}}`: "out_of_range retry.max_backoff", `{"keep_dead": "-1s"}`: "out_of_range keep_dead",
+		`{"paused": true}`: "unknown_field paused", `{"foo": 1}`: "unknown_field foo", `{"rate": 1, "rate": 2}`: "duplicate_key rate", `{"name": "other"}`: "name_mismatch name",
+		`[]`: "wrong_type ", ``: "unsupported_media_type Content-Type", `{`: "bad_json ", `{} {}`: "trailing_data ",
+		`{"on_dead": ` + strings.Repeat("[", 40) + strings.Repeat("]", 40) + `}`: "too_deep *", `{"timeout": "` + strings.Repeat(" ", 64<<10) + `"}`: "request_too_large ",
+	} {
+		s := serve(t)
+		r := s.do("PUT", "/v1/queues/q", body)
+		var p wire.Problem
+		r.want(r.status, &p)
+		code, field, _ := strings.Cut(want, " ")
+		if p.Code != code || field != "*" && p.Field != field || r.status < 400 {
+			t.Errorf("%.60s: %d %s %s, want %s", body, r.status, p.Code, p.Field, want)
+		}
+		s.do("GET", "/v1/queues/q", "").problem(404, "not_found", "")
+	}
+	serve(t).do("PUT", "/v1/queues/a@b", `{}`).problem(400, "bad_name", "queue")
+}
+
+func TestAQueueIsPausedForAWhileOrUntilItIsResumed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t)
+		s.do("POST", "/v1/tasks", hour).want(201, nil)
+		state := func() string { return s.do("GET", "/v1/tasks/a", "").task(200).State }
+		pause := func(body string) wire.Queue { return s.do("POST", "/v1/queues/default/pause", body).queue(200) }
+
+		if q := pause(""); !q.Paused || q.PausedUntil != "" || state() != "held" {
+			t.Errorf("%+v, the task is %s", q, state())
+		}
+		if q := pause(`{"for": "10m"}`); q.PausedUntil != wire.FormatTime(time.Now().Add(10*time.Minute)) {
+			t.Errorf("%+v", q)
+		}
+		time.Sleep(10*time.Minute - time.Second)
+		if state() != "held" {
+			t.Error("it was resumed too early")
+		}
+		time.Sleep(time.Second)
+		if q := s.do("GET", "/v1/queues/default", "").queue(200); q.Paused || q.PausedUntil != "" || state() != "scheduled" {
+			t.Errorf("%+v, the task is %s", q, state())
+		}
+		if q := pause(`{"until": "` + wire.FormatTime(time.Now().Add(time.Hour)) + `"}`); !q.Paused || q.PausedUntil == "" {
+			t.Errorf("%+v", q)
+		}
+		if q := s.do("POST", "/v1/queues/default/resume", "").queue(200); q.Paused || q.PausedUntil != "" || state() != "scheduled" {
+			t.Errorf("%+v, the task is %s", q, state())
+		}
+		for body, code := range map[string]string{
+			`{"for": "0s"}`: "out_of_range", `{"for": "-1m"}`: "out_of_range", `{"for": "soon"}`: "bad_duration", `{"until": "2000-01-01T00:00:00Z"}`: "out_of_range",
+			`{"until": "9000-01-01T00:00:00Z"}`: "out_of_range", `{"for": "1m", "until": "2100-01-01T00:00:00Z"}`: "two_times", `{"while": "1m"}`: "unknown_field", `{"for": "1m", "for": "2m"}`: "duplicate_key",
+		} {
+			field := body[2:strings.Index(body, `":`)]
+			if code == "two_times" {
+				field = "until"
+			}
+			s.do("POST", "/v1/queues/default/pause", body).problem(400, code, field)
+		}
+		if state() != "scheduled" {
+			t.Error("what was refused took effect")
+		}
+	})
+}
+
+func TestHeldTasksAreFound(t *testing.T) {
+	s := serve(t)
+	for _, name := range []string{"a1", "b1", "b2", "b3"} {
+		s.do("POST", "/v1/tasks", `{"name": "`+name+`", "queue": "`+name[:1]+`", "delay": "1h", "http": {"url": "http://example.com/"}}`).want(201, nil)
+	}
+	s.do("POST", "/v1/queues/b/pause", "").want(200, nil)
+	s.do("POST", "/v1/tasks/b2/run", "").want(200, nil) // passes the pause
+	s.do("DELETE", "/v1/tasks/b3", "").want(200, nil)
+	for filter, want := range map[string]string{
+		"state=held": "b1:held", "state=held&queue=a": "", "state=scheduled": "a1:scheduled b1:held b2:scheduled", "state=held&state=scheduled": "a1:scheduled b1:held b2:scheduled",
+		"state=held&state=cancelled": "b1:held b3:cancelled", "reason=cancelled": "b3:cancelled", "reason=expired": "",
+	} {
+		var page wire.TaskList
+		s.do("GET", "/v1/tasks?"+filter, "").want(200, &page)
+		var got []string
+		for _, task := range page.Tasks {
+			got = append(got, task.Name+":"+task.State)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %v, want %s", filter, got, want)
+		}
+	}
+	s.do("GET", "/v1/tasks?reason=", "").problem(400, "bad_parameter", "reason")
+	var done wire.BulkReply
+	s.do("POST", "/v1/tasks/cancel?state=held", "").want(200, &done)
+	if done.Changed != 1 || s.record("b1").State != task.Cancelled || s.record("a1").State != task.Scheduled || s.record("b2").State != task.Scheduled {
+		t.Errorf("%+v", done)
+	}
+}
+
+func TestAPurgeIsAcceptedAndHoldsTheQueue(t *testing.T) {
+	s := serve(t)
+	s.do("POST", "/v1/tasks", hour).want(201, nil)
+	if q := s.do("POST", "/v1/queues/default/purge", "").queue(202); !q.Purging || q.Counts.Scheduled != 1 {
+		t.Errorf("%+v", q)
+	}
+	if got := s.do("GET", "/v1/tasks/a", "").task(200); got.State != "held" {
+		t.Errorf("%+v", got)
+	}
+	s.do("DELETE", "/v1/queues/default", "").problem(409, "busy", "")
+	s.do("POST", "/v1/queues/default/purge", `{"now": true}`).problem(400, "unexpected_body", "")
+}
+
+func TestATaskHasTheDefaultsOfItsQueue(t *testing.T) {
+	s := serve(t)
+	s.do("PUT", "/v1/queues/orders", orders).want(201, nil)
+	const task1 = `{"name": "t", "delay": "1h", "http": {"url": "http://example.com/"}, "queue": "orders"}`
+	const own = `{"queue": "orders", "name": "t", "delay": "1h", "http": {"url": "http://example.com/"}, "timeout": "15s", "expire_after": "0s", "on_dead": "", "retry": {"max_attempts": 0, "max_age": "0s"}}`
+	check := func(how string, timeout, expire time.Duration, onDead string, attempts int, age time.Duration) {
+		t.Helper()
+		got := s.record("t")
+		if got.Timeout != timeout || got.ExpireAfter != expire || got.OnDead != onDead || got.Retry.MaxAttempts != attempts || got.Retry.MaxAge != age || got.Retry.MinBackoff != 2*time.Second || got.Retry.MaxBackoff != 2*time.Minute {
+			t.Errorf("%s: %+v", how, got)
+		}
+	}
+	defaults := func(how string) {
+		t.Helper()
+		check(how, 5*time.Second, 30*time.Minute, "https://shop.example/dead", 3, 2*time.Hour)
+	}
+	made := s.do("POST", "/v1/tasks", task1).task(201)
+	if defaults("create"); made.Timeout != "5s" || made.OnDead == nil || *made.OnDead != "https://shop.example/dead" {
+		t.Errorf("%+v", made)
+	}
+	s.do("PUT", "/v1/tasks/t", own).want(200, nil)
+	check("all of its own", 15*time.Second, 0, "", 0, 0)
+	s.do("PATCH", "/v1/tasks/t", `{"timeout": null, "expire_after": null, "on_dead": null, "retry": {"max_attempts": null, "max_age": null}}`).want(200, nil)
+	defaults("patched to null")
+	s.do("PUT", "/v1/tasks/t", task1).want(200, nil)
+	defaults("replace")
+	s.do("DELETE", "/v1/tasks/t", "").want(200, nil)
+	s.do("PUT", "/v1/tasks/t", strings.Replace(own, "orders", "none", 1)).want(201, nil)
+	s.do("PATCH", "/v1/tasks/t", `{"timeout": null, "queue": "orders", "expire_after": null, "on_dead": null, "retry": {"max_attempts": null, "max_age": null, "min_backoff": null, "max_backoff": null}}`).want(200, nil)
+	defaults("moved and patched to null")
+	s.do("DELETE", "/v1/tasks/t", "").want(200, nil)
+
+	var batch wire.BatchReply
+	s.do("POST", "/v1/tasks/batch", `{"tasks": [`+strings.Replace(task1, `"t"`, `"u"`, 1)+`]}`).want(200, &batch)
+	if got := s.record("u"); batch.Results[0].Status != 201 || got.Timeout != 5*time.Second || got.Retry.MaxAttempts != 3 {
+		t.Errorf("batch: %+v %+v", batch, got)
+	}
+	publish := "/v1/publish?url=http%3A%2F%2Fexample.com%2F"
+	s.do("POST", publish, "x", "Foliot-Name: p", "Foliot-Queue: orders", "Foliot-Delay: 1h").want(201, nil)
+	if got := s.record("p"); got.Timeout != 5*time.Second || got.Retry.MaxAttempts != 3 || got.OnDead == "" {
+		t.Errorf("publish: %+v", got)
+	}
+	s.do("POST", publish, "x", "Foliot-Name: q", "Foliot-Queue: orders", "Foliot-Delay: 1h", "Foliot-Retries: 7").want(201, nil)
+	if got := s.record("q"); got.Retry.MaxAttempts != 8 {
+		t.Errorf("publish: %+v", got)
+	}
+	s.do("PATCH", "/v1/tasks/none", `{"timeout": null}`).problem(404, "not_found", "")
+}
+
+func TestOnDeadIsAURLThatCanBeCalled(t *testing.T) {
+	s := serve(t)
+	with := func(url string) string { return strings.Replace(hour, `"a",`, `"a", "on_dead": "`+url+`",`, 1) }
+	s.do("POST", "/v1/tasks", with("nonsense")).problem(400, "bad_scheme", "on_dead")
+	s.do("POST", "/v1/tasks", with("http://u:p@example.com/")).problem(400, "bad_url", "on_dead")
+	if got := s.do("POST", "/v1/tasks", with("https://example.com/dead")).task(201); got.OnDead == nil || *got.OnDead != "https://example.com/dead" {
+		t.Errorf("%+v", got)
+	}
+	if got := s.do("PATCH", "/v1/tasks/a", `{"on_dead": ""}`).task(200); got.OnDead != nil || s.record("a").OnDead != "" {
+		t.Errorf("%+v", got)
+	}
+	s.do("PATCH", "/v1/tasks/a", `{"on_dead": "x"}`).problem(400, "bad_scheme", "on_dead")
+}
+
+func TestATaskKeepsTheSpanOfTheRequest(t *testing.T) {
+	s := serve(t)
+	const span = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	for i, c := range []struct{ header, want string }{
+		{span, span},
+		{"", ""},
+		{"nonsense", ""},
+		{strings.ToUpper(span), ""},
+		{"00-00000000000000000000000000000000-b7ad6b7169203331-01", ""},
+		{"00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01", ""},
+		{"ff" + span[2:], ""},
+		{span + "-more", ""},
+		{"01" + span[2:] + "-more", span},
+		{"01" + span[2:] + "more", ""},
+		{"cc" + span[2:], span},
+	} {
+		name := string(rune('a' + i))
+		got := s.do("POST", "/v1/tasks", named(name), "Traceparent: "+c.header).task(201)
+		if got.Traceparent != c.want || s.record(name).Trace != c.want {
+			t.Errorf("%q: %q, want %q", c.header, got.Traceparent, c.want)
+		}
+	}
+	s.do("POST", "/v1/publish?url=http%3A%2F%2Fexample.com%2F", "x", "Foliot-Name: p", "Traceparent: "+span).want(201, nil)
+	if got := s.record("p"); got.Trace != span || got.Request.Headers["Traceparent"] != "" {
+		t.Errorf("%+v", got)
+	}
+	if got := s.do("PUT", "/v1/tasks/a", hour, "Traceparent: "+strings.Replace(span, "b7", "b8", 1)).task(200); !strings.Contains(got.Traceparent, "b8ad") {
+		t.Errorf("%+v", got)
+	}
+}

@@ -1,0 +1,266 @@
+package api_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/store/memstore"
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// A town is a server with two tenants, of which the first may have something or
+// nothing. What the second sees must be the same.
+type town struct {
+	*service
+	spy    *spy
+	bob    string // an admin's token of the second
+	alice  string // one of the first; "" where it has nothing
+	cursor string // of a list of the first
+	log    string // of its audit log
+	id     string // the id of a token of the first
+	secret string // the id of a secret of the first
+}
+
+// spy is a ledger that remembers which namespaces it was asked about.
+type spy struct {
+	*memstore.Store
+	mu    sync.Mutex // guards asked
+	asked map[string]bool
+}
+
+func (s *spy) ask(namespace string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked[namespace] = true
+}
+
+func (s *spy) Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]task.Reply, error) {
+	for _, c := range changes {
+		s.ask(c.Target().Namespace)
+	}
+	return s.Store.Apply(ctx, now, changes)
+}
+
+func (s *spy) Get(ctx context.Context, key task.Key) (*task.Task, error) {
+	s.ask(key.Namespace)
+	return s.Store.Get(ctx, key)
+}
+
+func (s *spy) List(ctx context.Context, f task.Filter, page task.Page) (task.Listing, error) {
+	s.ask(f.Namespace)
+	return s.Store.List(ctx, f, page)
+}
+
+func (s *spy) Audit(ctx context.Context, f task.AuditFilter, before uint64, limit int) (task.AuditPage, error) {
+	s.ask(f.Namespace)
+	return s.Store.Audit(ctx, f, before, limit)
+}
+
+func (s *spy) Configure(ctx context.Context, now task.Millis, edits []task.Edit) ([]task.EditReply, error) {
+	for _, e := range edits {
+		s.ask(e.Target().Namespace)
+	}
+	return s.Store.Configure(ctx, now, edits)
+}
+
+// settle builds a town. alice says whether the first tenant has anything.
+func settle(t *testing.T, alice bool) *town {
+	store := &spy{Store: memstore.New(memstore.Config{}), asked: map[string]bool{}}
+	live := func() wire.Live {
+		l := wire.Live{Running: 1, Slots: 10, Late: &wire.Lateness{}, Attempts: &wire.AttemptTotals{Delivered: 7}}
+		if alice {
+			l.Queues = append(l.Queues, wire.LiveQueue{Namespace: "alice", Queue: "q", Running: 1})
+			l.Destinations = append(l.Destinations, wire.LiveDestination{Namespace: "alice", Destination: "alice.example:443"})
+		}
+		l.Queues = append(l.Queues, wire.LiveQueue{Namespace: "bob", Queue: "q"})
+		l.Destinations = append(l.Destinations, wire.LiveDestination{Namespace: "bob", Destination: "bob.example:443"})
+		return l
+	}
+	v := &town{spy: store, service: &service{T: t, store: store.Store, Server: api.New(api.Config{Live: live, Log: slog.New(slog.DiscardHandler)}, store)}}
+	v.namespace("alice")
+	v.namespace("bob")
+	v.bob = v.token("bob", task.ScopeAdmin)
+	v.id = "0123456789abcdef"
+	if alice {
+		v.furnish()
+	}
+	for _, name := range []string{"b1", "b2"} {
+		v.do("POST", "/v1/tasks", named(name), v.bob).want(201, nil)
+	}
+	v.do("PUT", "/v1/queues/q", `{"rate": 5}`, v.bob).want(201, nil)
+	return v
+}
+
+func named(name string) string { return strings.Replace(hour, `"a"`, `"`+name+`"`, 1) }
+
+// furnish gives the first tenant some of everything.
+func (v *town) furnish() {
+	v.alice = v.service.token("alice", task.ScopeAdmin)
+	for i := range 20 {
+		v.do("POST", "/v1/tasks", named(fmt.Sprintf("a%02d", i)), v.alice, fmt.Sprintf("Idempotency-Key: k%d", i)).want(201, nil)
+	}
+	v.do("POST", "/v1/tasks", `{"name": "theirs", "queue": "theirs", "delay": "0s", "http": {"url": "http://example.com/"}, "labels": {"k": "v"}}`, v.alice).want(201, nil)
+	v.do("PUT", "/v1/queues/theirs", `{"concurrency": 1}`, v.alice).want(201, nil)
+	v.do("POST", "/v1/queues/theirs/pause", "", v.alice).want(200, nil)
+	var list wire.TaskList
+	v.do("GET", "/v1/tasks?limit=2", "", v.alice).want(200, &list)
+	v.cursor = list.NextCursor
+	var log wire.AuditList
+	v.do("GET", "/v1/audit?limit=2", "", v.alice).want(200, &log)
+	v.log = log.NextCursor
+	var token wire.Token
+	v.do("POST", "/v1/tokens", `{"scope": "read"}`, v.alice).want(201, &token)
+	v.id = token.ID
+	var secret wire.Secret
+	v.do("POST", "/v1/secrets", "", v.alice).want(201, &secret)
+	v.secret = secret.ID
+}
+
+// What one tenant has changes nothing of what another is answered, whatever it
+// asks for: names, ids, cursors, idempotency keys, waits, filters and counts.
+func TestATenantIsInvisibleToAnother(t *testing.T) {
+	full, empty := settle(t, true), settle(t, false)
+	before := full.holdings("alice")
+	covered := map[string]bool{}
+	for _, ask := range asks(full) {
+		method, target, _ := strings.Cut(ask.target, " ")
+		covered[method+" "+ask.path] = true
+		full.spy.asked = map[string]bool{}
+		headers := append(slices.Clone(ask.headers), full.bob)
+		began := time.Now()
+		got := full.do(method, target, ask.body, headers...)
+		if d := time.Since(began); d > 5*time.Second {
+			t.Errorf("%s took %v", ask.target, d)
+		}
+		for namespace := range full.spy.asked {
+			if namespace != "bob" {
+				t.Errorf("%s made the server look into namespace %q", ask.target, namespace)
+			}
+		}
+		headers[len(headers)-1] = empty.bob
+		want := empty.do(method, target, ask.body, headers...)
+		if a, b := plain(got), plain(want); a != b {
+			t.Errorf("%s %s\nwith a neighbour:    %s\nwithout a neighbour: %s", ask.target, ask.body, a, b)
+		}
+	}
+	if after := full.holdings("alice"); after != before {
+		t.Errorf("the neighbour changed:\n%s\nwas\n%s", after, before)
+	}
+	for route, takes := range access {
+		if takes != "" && !strings.HasSuffix(takes, "operator") && !covered[route] {
+			t.Errorf("%s was not asked", route)
+		}
+	}
+}
+
+type ask struct {
+	path, target, body string
+	headers            []string
+}
+
+// asks are requests with which the second tenant may find out about the first.
+func asks(v *town) (list []ask) {
+	for _, route := range slices.Sorted(maps.Keys(access)) {
+		method, path, _ := strings.Cut(route, " ")
+		if strings.HasSuffix(access[route], "operator") || access[route] == "" {
+			continue
+		}
+		for _, name := range []string{"theirs", "a01", "none", v.id, v.secret} {
+			target := inPath.ReplaceAllString(path, name)
+			if target == path && name != "theirs" {
+				continue
+			}
+			body := map[string]string{
+				"PUT /v1/tasks/{name}": hour[:1] + hour[len(`{"name": "a", `):], "PATCH /v1/tasks/{name}": `{"timeout": null}`,
+				"POST /v1/tasks": named("theirs"), "POST /v1/tasks/batch": `{"tasks": [` + named("a02") + `,` + named("a03") + `]}`,
+				"PUT /v1/queues/{queue}": `{"burst": 0}`, "POST /v1/tokens": `{"scope": "read", "namespace": "alice"}`, "POST /v1/secrets": `{"overlap": "1h"}`,
+			}[route]
+			list = append(list, ask{path: path, target: method + " " + target, body: body})
+		}
+	}
+	return append(list,
+		ask{path: "/v1/tasks", target: "GET /v1/tasks?cursor=" + v.cursor},
+		ask{path: "/v1/tasks", target: "GET /v1/tasks?label=k=v&limit=1"},
+		ask{path: "/v1/tasks", target: "GET /v1/tasks?queue=theirs&state=held"},
+		ask{path: "/v1/tasks/{name}", target: "GET /v1/tasks/a02?wait=300ms"}, // it is the second's own meanwhile
+		ask{path: "/v1/tasks/{name}", target: "GET /v1/tasks/a19?wait=1m"},
+		ask{path: "/v1/tasks/cancel", target: "POST /v1/tasks/cancel?queue=theirs"},
+		ask{path: "/v1/tasks/retry", target: "POST /v1/tasks/retry?all=true"},
+		ask{path: "/v1/tasks", target: "POST /v1/tasks", body: named("a05"), headers: []string{"Idempotency-Key: k5"}},
+		ask{path: "/v1/tasks", target: "POST /v1/tasks", body: named("x"), headers: []string{"Idempotency-Key: k6"}},
+		ask{path: "/v1/publish", target: "POST /v1/publish?url=http%3A%2F%2Fexample.com%2F", body: "x", headers: []string{"Foliot-Name: a07", "Idempotency-Key: k7"}},
+		ask{path: "/v1/audit", target: "GET /v1/audit?limit=3"},
+		ask{path: "/v1/audit", target: "GET /v1/audit?limit=3&cursor=" + v.log},
+		ask{path: "/v1/audit", target: "GET /v1/audit?target=theirs"},
+		ask{path: "/v1/tokens", target: "POST /v1/tokens", body: `{"scope": "read", "namespace": "nobody"}`},
+		ask{path: "/v1/tokens", target: "POST /v1/tokens", body: `{"scope": "read", "namespace": "*"}`},
+		ask{path: "/v1/tasks/cancel", target: "POST /v1/tasks/cancel?all=true"},
+	)
+}
+
+// variable is what differs from one run to the next by itself.
+var variable = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}|\d{4}-\d\d-\d\dT[0-9:.]+Z|"\d{13}\.|foliot_[\w-]{48}|whsec_[\w+/=]+|"id":"[0-9a-f]{16}"|token:[0-9a-f]{16}|"target":"[0-9a-f]{16}"|/tokens/[0-9a-f]{16}|"next_cursor":"[\w-]{22}"`)
+
+func plain(r reply) string {
+	return variable.ReplaceAllString(fmt.Sprint(r.status, " ", r.header, " ", string(r.body)), "~")
+}
+
+// holdings shows all that a tenant has.
+func (s *service) holdings(namespace string) string {
+	listing, err := s.store.List(s.Context(), task.Filter{Namespace: namespace}, task.Page{Limit: 1000})
+	if err != nil {
+		s.Fatal(err)
+	}
+	var b strings.Builder
+	for _, t := range listing.Tasks {
+		fmt.Fprintf(&b, "%s %s %d %s\n", t.Name, t.ID, t.Version, t.State)
+	}
+	for kind := task.QueueKind; kind <= task.SecretKind; kind++ {
+		for _, setting := range s.store.Settings().List(kind, namespace) {
+			fmt.Fprintf(&b, "%+v\n", setting)
+		}
+	}
+	return b.String()
+}
+
+// An operator sees all of them, each by its name.
+func TestAnOperatorSeesEveryTenant(t *testing.T) {
+	v := settle(t, true)
+	operator := v.service.token("*", task.ScopeAdmin)
+	var tokens, ours wire.TokenList
+	v.do("GET", "/v1/tokens", "", operator).want(200, &tokens)
+	v.do("GET", "/v1/tokens", "", operator, "Foliot-Namespace: alice").want(200, &ours)
+	if len(tokens.Tokens) != 4 || len(ours.Tokens) != 2 {
+		t.Errorf("%d tokens, %d of alice, want 4 and 2", len(tokens.Tokens), len(ours.Tokens))
+	}
+	var log, theirs wire.AuditList
+	v.do("GET", "/v1/audit?limit=1000", "", operator).want(200, &log)
+	v.do("GET", "/v1/audit?limit=1000", "", operator, "Foliot-Namespace: bob").want(200, &theirs)
+	seen := map[string]int{}
+	for _, e := range log.Entries {
+		seen[e.Namespace]++
+	}
+	if seen["alice"] == 0 || seen["bob"] != len(theirs.Entries) || seen[""] != 2 || seen["*"] != 1 {
+		t.Errorf("the log has %v, of bob %d", seen, len(theirs.Entries))
+	}
+	var live wire.Live
+	if v.do("GET", "/v1/live", "", operator).want(200, &live); len(live.Queues) != 2 || len(live.Destinations) != 2 || live.Attempts == nil || live.Slots != 10 {
+		t.Errorf("%+v", live)
+	}
+	live = wire.Live{}
+	if v.do("GET", "/v1/live", "", operator, "Foliot-Namespace: bob").want(200, &live); len(live.Queues) != 1 || live.Queues[0].Namespace != "bob" || live.Slots != 10 {
+		t.Errorf("%+v", live)
+	}
+	v.do("DELETE", "/v1/tokens/"+v.id, "", operator, "Foliot-Namespace: bob").problem(404, "not_found", "")
+	v.do("DELETE", "/v1/tokens/"+v.id, "", operator).want(200, nil)
+}
