@@ -1,0 +1,78 @@
+// Command client is a shop that closes the orders which are not paid in time. It has no timers and no database of due times: it leaves
+// the waiting to a Foliot server.
+//
+//	foliot serve
+//	go run -C examples ./client -grace 10s
+//	curl -X POST http://127.0.0.1:7010/orders           an order
+//	curl -X POST http://127.0.0.1:7010/orders/1/paid    paid in time: its task is cancelled
+//	curl http://127.0.0.1:7010/orders/1                 what became of it
+//
+// Look at shop.go: an order's task is created once however often that is tried, cancelled when it is not needed any more, and its callback
+// does no harm when it comes twice or late. How to check that a callback is Foliot's: docs/webhooks.md.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/examples/internal/command"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx); err != nil {
+		log.Fatalln("client:", err)
+	}
+}
+
+func run(ctx context.Context) error {
+	flags := flag.NewFlagSet("client", flag.ExitOnError)
+	flags.Usage = func() {
+		fmt.Fprintln(flags.Output(), "usage: client [flags]\n\nA shop whose unpaid orders are closed by Foliot. Interrupt it to end it. A token: FOLIOT_TOKEN.")
+		flags.PrintDefaults()
+	}
+	server := flags.String("server", "http://127.0.0.1:8750", "the `URL` of the Foliot server")
+	listen := flags.String("listen", "127.0.0.1:7010", "the `address` to listen on")
+	grace := flags.Duration("grace", 30*time.Minute, "how long an order may stay unpaid")
+	command.Parse(flags)
+	foliot, err := client.New(*server, client.Options{Token: os.Getenv("FOLIOT_TOKEN")})
+	if err != nil {
+		return err
+	}
+	defer foliot.Close()
+	l, err := net.Listen("tcp", *listen)
+	if err != nil {
+		return err
+	}
+	log.Printf("client: listening on %s", l.Addr())
+	return serve(ctx, l, newShop(foliot, "http://"+l.Addr().String(), *grace))
+}
+
+// serve answers until ctx ends, and waits for requests that are under way.
+func serve(ctx context.Context, l net.Listener, h http.Handler) error {
+	srv := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
+	ended := make(chan error, 1)
+	go func() { ended <- srv.Serve(l) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := srv.Shutdown(grace); err != nil {
+		return errors.Join(err, srv.Close())
+	}
+	return nil
+}

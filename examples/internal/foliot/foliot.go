@@ -1,0 +1,43 @@
+// Package foliot runs a server for the tests of the examples: the real binary, built from this tree.
+package foliot
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// Start runs `foliot serve` on loopback, without tokens, until the test ends, and returns its URL.
+func Start(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	binary := filepath.Join(dir, "foliot")
+	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", binary, "./cmd/foliot")
+	build.Dir = filepath.Join("..", "..") // seen from examples/NAME: the other module, which knows what the binary is made of
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build foliot: %v\n%s", err, out)
+	}
+	cmd := exec.Command(binary, "serve", "-o", "json", "--listen", "127.0.0.1:0", "--data", filepath.Join(dir, "data"))
+	cmd.Env = []string{} // nobody's own settings
+	cmd.Stderr = os.Stderr
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(os.Interrupt) // dead already is dead enough
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("foliot serve ended: %v", err)
+		}
+	})
+	var says struct{ URL string }
+	if err := json.NewDecoder(stdout).Decode(&says); err != nil {
+		t.Fatalf("foliot serve does not say where it listens: %v", err)
+	}
+	return says.URL
+}
