@@ -65,7 +65,7 @@ func (s *Sender) send(g *gate, d task.Delivery, now time.Time, trace string) tas
 	o := judge(reply, now)
 	o.Status = reply.StatusCode
 	if reply.StatusCode != http.StatusSwitchingProtocols { // its "body" is the bare connection
-		o.Reply = readReply(reply.Body)
+		o.Reply = readReply(reply.Body, reply.ContentLength)
 	}
 	return o
 }

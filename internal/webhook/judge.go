@@ -85,9 +85,14 @@ func allDigits(s string) bool {
 }
 
 // readReply returns the beginning of a body, and reads on to its end where that
-// is near. An error ends it like an end: the status has been judged.
-func readReply(body io.Reader) string {
-	kept := make([]byte, task.MaxReplyKept)
+// is near. An error ends it like an end: the status has been judged. length is
+// what the reply says of its body's, -1 for nothing.
+func readReply(body io.Reader, length int64) string {
+	room := task.MaxReplyKept
+	if length >= 0 && length < task.MaxReplyKept {
+		room = int(length) + 1 // one more than there is, so that the same read finds the end
+	}
+	kept := make([]byte, room)
 	n, err := io.ReadFull(body, kept)
 	if err == nil {
 		_, _ = io.CopyN(io.Discard, body, maxReplyRead-int64(n))

@@ -115,7 +115,10 @@ func TestOnlyTheBeginningOfAReplyIsKept(t *testing.T) {
 		{"not UTF-8", "a\xffb", "a\uFFFDb"},
 		{"nothing but bytes", strings.Repeat("\xff\x00", 300), ""},
 	} {
-		got := readReply(strings.NewReader(c.reply))
+		got := readReply(strings.NewReader(c.reply), -1)
+		if same := readReply(strings.NewReader(c.reply), int64(len(c.reply))); same != got {
+			t.Errorf("%s: of a length that is known kept %q, of one that is not %q", c.name, same, got)
+		}
 		if c.want != "" && got != c.want || len(got) > task.MaxReplyKept || !utf8.ValidString(got) {
 			t.Errorf("%s: kept %d bytes, %q", c.name, len(got), got)
 		}
@@ -124,10 +127,12 @@ func TestOnlyTheBeginningOfAReplyIsKept(t *testing.T) {
 
 func TestAReplyIsReadOnlySoFar(t *testing.T) {
 	for _, size := range []int{0, 511, 512, 513, maxReplyRead - 1, maxReplyRead, maxReplyRead + 1, 1 << 20} {
-		r := bytes.NewReader(make([]byte, size))
-		readReply(r)
-		if read := size - r.Len(); read != min(size, maxReplyRead) {
-			t.Errorf("of %d bytes %d were read", size, read)
+		for _, length := range []int64{-1, int64(size)} {
+			r := bytes.NewReader(make([]byte, size))
+			readReply(r, length)
+			if read := size - r.Len(); read != min(size, maxReplyRead) {
+				t.Errorf("of %d bytes, %d announced, %d were read", size, length, read)
+			}
 		}
 	}
 }
