@@ -26,7 +26,8 @@ operator's, which is good for all: it names one by the header Foliot-Namespace, 
 On a server without tokens, which serves its own machine only, everybody is an operator.
 
 A task is scheduled, then running while an attempt is made, then finished: delivered, cancelled or expired. One that gave up is dead, and can be retried.
-Finished tasks are kept for reading, without their body, for 24 hours; dead ones for 30 days, with all they have.`
+Finished tasks are kept for reading, without their body, for 24 hours; dead ones for 30 days, with all they have; their queue may say otherwise. What a
+task's creator leaves open (timeout, expire_after, on_dead, retry) is as its queue has it at that moment.`
 
 // describe returns the OpenAPI 3.1 document. The schemas come from package
 // wire's types, the routes from the table that also serves them.

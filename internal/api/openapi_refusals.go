@@ -23,6 +23,9 @@ func (r *route) refusals() []int {
 	if strings.Contains(r.path, "{") || !r.operator {
 		list = append(list, http.StatusNotFound)
 	}
+	if r.extra {
+		list = append(list, http.StatusNotImplemented)
+	}
 	if r.method != http.MethodGet {
 		list = append(list, http.StatusConflict)
 	}

@@ -22,6 +22,7 @@ type route struct {
 	operator bool // belongs to the whole server: the token must be an operator's
 	public   bool // needs no token, and is about no namespace
 	costly   bool // refused to other sites' pages although it changes nothing
+	extra    bool // the server may not have it: 501
 
 	id, summary, about string
 	tag                string

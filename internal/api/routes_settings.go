@@ -152,7 +152,7 @@ func namespaceRoutes() []route {
 func serverRoutes() []route {
 	return []route{
 		{
-			method: "GET", path: wire.Version + "/live", serve: (*Server).live, scope: task.ScopeRead, tag: "server",
+			method: "GET", path: wire.Version + "/live", serve: (*Server).live, scope: task.ScopeRead, extra: true, tag: "server",
 			id: "live", summary: "What the server is doing",
 			about:   "Queues and destinations with something to do, and for an operator how late attempts start. A namespace's own token sees what is its own.",
 			replies: []reply{{status: 200, about: "As it is at this moment.", body: wire.Live{}}},
@@ -162,13 +162,13 @@ func serverRoutes() []route {
 			id: "cluster", summary: "Which servers there are", replies: []reply{{status: 200, about: "This one.", body: wire.Cluster{}}},
 		},
 		{
-			method: "GET", path: wire.Version + "/backup", serve: (*Server).backup, scope: task.ScopeAdmin, operator: true, costly: true, tag: "server",
+			method: "GET", path: wire.Version + "/backup", serve: (*Server).backup, scope: task.ScopeAdmin, operator: true, costly: true, extra: true, tag: "server",
 			id: "backup", summary: "Take a backup",
 			about:   "Of all there is, signing secrets included, as it is at one moment. The server goes on meanwhile. A transfer that breaks off is no backup: the connection ends without the last chunk.",
 			replies: []reply{{status: 200, about: "A tar archive, for foliot restore.", body: []byte(nil), media: "application/x-tar"}},
 		},
 		{
-			method: "GET", path: "/metrics", serve: (*Server).metrics, scope: task.ScopeRead, operator: true, tag: "server",
+			method: "GET", path: "/metrics", serve: (*Server).metrics, scope: task.ScopeRead, operator: true, extra: true, tag: "server",
 			id: "metrics", summary: "Metrics, for Prometheus",
 			replies: []reply{{status: 200, about: "In the text format, or the one that Accept asks for.", body: []byte(nil), media: "text/plain"}},
 		},

@@ -27,8 +27,8 @@ type TaskInput struct {
 	At          string            `json:"at,omitempty" format:"date-time" example:"2030-01-02T15:04:05.250Z" doc:"When it is due; rounded up to the millisecond, a past time is due now. Exactly one of at and delay is given."`
 	Delay       string            `json:"delay,omitempty" example:"30m" doc:"Due that long after it is accepted, as Go writes durations; at most 100 years. Touch repeats it."`
 	HTTP        HTTPInput         `json:"http" doc:"The request to send."`
-	Timeout     string            `json:"timeout,omitempty" default:"15s" doc:"Of one attempt, 1ms to 1h."`
-	ExpireAfter string            `json:"expire_after,omitempty" example:"1h" doc:"Counts from the due time: if no attempt could start by then, none will. Absent: never."`
+	Timeout     string            `json:"timeout,omitempty" example:"15s" doc:"Of one attempt, 1ms to 1h. Absent: the queue's, or 15s."`
+	ExpireAfter string            `json:"expire_after,omitempty" example:"1h" doc:"Counts from the due time: if no attempt could start by then, none will. Absent: the queue's, or never; 0s: never."`
 	Priority    string            `json:"priority,omitempty" enum:"high,normal,low" default:"normal"`
 	Labels      map[string]string `json:"labels,omitempty" maxProperties:"64" doc:"To find it by; keys to 128 bytes, values to 256."`
 	Retry       *Retry            `json:"retry,omitempty" doc:"When it is tried again."`
@@ -44,12 +44,13 @@ type HTTPInput struct {
 	BodyBase64 *string           `json:"body_base64,omitempty" encoding:"base64" doc:"Bytes to send, in place of body."`
 }
 
-// Retry is a retry policy; absent fields have the queue's defaults.
+// Retry is a retry policy; absent fields have the queue's defaults, and in a
+// queue's own the server's.
 type Retry struct {
-	MaxAttempts *int   `json:"max_attempts,omitempty" minimum:"0" maximum:"100000" default:"0" doc:"0: no limit, max_age decides."`
-	MinBackoff  string `json:"min_backoff,omitempty" default:"1s" doc:"The wait after the first failure; no wait is shorter."`
-	MaxBackoff  string `json:"max_backoff,omitempty" default:"1h" doc:"The waits double up to this."`
-	MaxAge      string `json:"max_age,omitempty" default:"24h" doc:"Counts from the first attempt; 0s: no limit."`
+	MaxAttempts *int   `json:"max_attempts,omitempty" minimum:"0" maximum:"100000" doc:"0: no limit, max_age decides. Absent: the queue's, or 0."`
+	MinBackoff  string `json:"min_backoff,omitempty" example:"1s" doc:"The wait after the first failure; no wait is shorter. Absent: the queue's, or 1s."`
+	MaxBackoff  string `json:"max_backoff,omitempty" example:"1h" doc:"The waits double up to this. Absent: the queue's, or 1h."`
+	MaxAge      string `json:"max_age,omitempty" example:"24h" doc:"Counts from the first attempt; 0s: no limit. Absent: the queue's, or 24h."`
 }
 
 // TaskPatch is the body of a patch: absent fields stay as they are. In the
