@@ -84,7 +84,10 @@ func openNode(cfg serveConfig, log *slog.Logger) (_ *node, err error) {
 		BodyLimit: cfg.bodyLimit, AllowedHosts: cfg.hosts, Version: version(), Log: log,
 		Observe: n.metrics.Request, Metrics: n.metricsHandler(), Trace: tracing.Parent,
 	}, n.store)
-	n.dispatch = dispatch.New(dispatch.Config{Slots: files.slots, Grace: graceOf(cfg.grace), Logger: log},
+	n.dispatch = dispatch.New(dispatch.Config{
+		Slots: files.slots, Grace: graceOf(cfg.grace), Logger: log,
+		Observe: n.settled, Scrubber: n.store, OnScrub: n.metrics.Scrubbed,
+	},
 		notifying{n.metrics.Watch(n.store), n.api.Notify}, n.sender.Deliver)
 	n.openHTTP(files.clients)
 	n.metrics.Ask(n.sources(files.slots))
@@ -100,6 +103,7 @@ func (n *node) openStore() (task.Store, error) {
 		Logger:  n.log,
 		OnFatal: func(err error) { n.fatal <- err }, // once: there is room for it
 		OnSync:  n.metrics.Sync,
+		OnReap:  n.metrics.Reclaimed,
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/foliot/foliot/internal/dispatch"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/telemetry/metrics"
 	"github.com/foliot/foliot/internal/telemetry/tracing"
@@ -52,6 +53,11 @@ func (n *node) newTracer() (*tracing.Tracer, error) {
 	})
 }
 
+// settled is told of each attempt, after its settlement.
+func (n *node) settled(e dispatch.Event) {
+	n.metrics.Attempt(e.Claimed.Namespace, e.Claimed.Queue, e.Outcome, e.After)
+}
+
 // sources are what metrics ask the open node for.
 func (n *node) sources(slots int) metrics.Sources {
 	s := metrics.Sources{
@@ -64,6 +70,7 @@ func (n *node) sources(slots int) metrics.Sources {
 				Hints: s.Hints, Polls: s.Polls, Granted: s.Claimed, Expired: s.Expired, Moved: s.Moved, Gone: s.Gone,
 			}
 		},
+		Breakers:    func() int { return n.dispatch.Stats().Breakers },
 		Connections: func() int { return n.conns.group.Stats().Len },
 	}
 	if n.cfg.dir != "" {

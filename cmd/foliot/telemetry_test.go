@@ -83,6 +83,19 @@ func TestMetricsTellWhatBecameOfTasks(t *testing.T) {
 	}
 }
 
+func TestALeaseThatACrashLeftIsCounted(t *testing.T) {
+	hook, dir := newHook(t), t.TempDir()
+	p := serveProcess(t, "--listen", anyPort, "--data", dir)
+	p.must("add", hook.URL, "--in", "0s", "--name", "cut-off")
+	hook.next(t)
+	p.must("add", hook.URL, "--in", "1h") // synced after the claim
+	p.kill()
+	again := serveProcess(t, "--listen", anyPort, "--data", dir)
+	if _, text := again.fetch("/metrics"); scraped(t, text, "foliot_reclaims_total") != 1 {
+		t.Errorf("foliot_reclaims_total is %v, want 1", scraped(t, text, "foliot_reclaims_total"))
+	}
+}
+
 func TestMetricsCanBeSwitchedOff(t *testing.T) {
 	p := serveProcess(t, "--listen", anyPort, "--store", "memory:", "--no-metrics")
 	if status, body := p.fetch("/metrics"); status == http.StatusOK {

@@ -29,6 +29,10 @@ type Config struct {
 	// Nil: nobody is told.
 	OnSync func(d time.Duration, steps int)
 
+	// OnReap is told, by Open, how many leases of the process before were taken
+	// back. Nil: nobody is told.
+	OnReap func(leases int)
+
 	// OnFatal is told, once, that the medium has failed. Nothing has been
 	// answered that is not on the disk, and nothing will be answered any more:
 	// the process should exit, not with 0. It is called by whichever goroutine

@@ -213,6 +213,9 @@ func (s *Store) reapAll() error {
 	if n > 0 {
 		s.config.Logger.Info("took back tasks whose attempt was under way when the server stopped", "tasks", n)
 	}
+	if s.config.OnReap != nil {
+		s.config.OnReap(n)
+	}
 	return err
 }
 

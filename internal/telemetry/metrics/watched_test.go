@@ -7,39 +7,11 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-func TestASettlementThatIsDurableIsCountedOnce(t *testing.T) {
-	m := New(Config{})
-	batch := []task.Settlement{
-		{Key: task.Key{Namespace: "default", Name: "a"}, Outcome: task.Outcome{Verdict: task.Success}},
-		{Key: task.Key{Namespace: "default", Name: "b"}, Outcome: task.Outcome{Verdict: task.Success}},
-	}
-	answer := []task.Reply{
-		{Result: task.Result{Task: &task.Task{Namespace: "default", Queue: "default", State: task.Delivered}}},
-		{Err: task.ErrStale},
-	}
-	_, _ = m.Watch(rounds{replies: answer, err: errBroken}).Settle(t.Context(), 0, batch) // is repeated
-	replies, err := m.Watch(rounds{replies: answer}).Settle(t.Context(), 0, batch)
-	if len(replies) != 2 || err != nil {
-		t.Errorf("Settle: %d replies, %v", len(replies), err)
-	}
-	if got := value(t, m, "foliot_attempts_total", "queue", "default", "outcome", "delivered"); got != 1 {
-		t.Errorf("%v delivered, want 1", got)
-	}
-	if got := value(t, m, "foliot_attempts_total", "namespace", "default", "queue", other, "outcome", "stale"); got != 1 {
-		t.Errorf("%v stale, want 1", got)
-	}
-}
-
 // rounds is a queue that answers what the test says.
 type rounds struct {
 	task.Queue
-	n       int
-	replies []task.Reply
-	err     error
-}
-
-func (r rounds) Settle(context.Context, task.Millis, []task.Settlement) ([]task.Reply, error) {
-	return r.replies, r.err
+	n   int
+	err error
 }
 
 func (r rounds) Sweep(context.Context, task.Millis, int) (int, error) { return r.n, r.err }
