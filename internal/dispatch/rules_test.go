@@ -23,6 +23,7 @@ func names(a *agenda, now task.Millis, limit int) []string {
 	var names []string
 	for _, p := range a.take(now, limit) {
 		names = append(names, p.name)
+		a.begin(&p)
 		defer a.release(&p, now, nothing)
 	}
 	return names

@@ -1,0 +1,319 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// in puts a task into a queue.
+func in(queue string) edit { return func(s *task.Spec) { s.Queue = queue } }
+
+// limit returns the settings of one queue of the default namespace.
+func limit(name string, q task.QueueSettings) *task.Settings {
+	q.Namespace, q.Name = task.DefaultNamespace, name
+	return task.NewSettings(&q)
+}
+
+// after answers a while later.
+func after(d time.Duration) receiver {
+	return func(ctx context.Context, t task.Delivery) task.Outcome {
+		if !pause(ctx, d) {
+			return task.Outcome{Verdict: task.Interrupted}
+		}
+		return accept(ctx, t)
+	}
+}
+
+// most returns how many calls whose name begins with prefix were under way at
+// once, where each took so long.
+func (b *bed) most(prefix string, takes time.Duration) int {
+	most := 0
+	calls := slices.DeleteFunc(b.seen(), func(c call) bool { return !strings.HasPrefix(c.name, prefix) })
+	for i, from := range calls {
+		n := 0
+		for _, c := range calls[i:] {
+			if c.at.Sub(from.at) < takes {
+				n++
+			}
+		}
+		most = max(most, n)
+	}
+	return most
+}
+
+func TestARateIsKeptAndUsed(t *testing.T) {
+	for _, q := range []task.QueueSettings{{Rate: 10, Burst: 5}, {Rate: 500}, {Rate: 3, Burst: 1}} {
+		t.Run(fmt.Sprint(q.Rate, " a second, bursts of ", q.BurstOrDefault()), func(t *testing.T) {
+			inBubble(t, Config{}, nil, accept, func(b *bed) {
+				b.Configure(limit("limited", q))
+				n := int(20 * q.Rate)
+				began := time.Now()
+				b.apply(crowd(t, "limited", n, in("limited"))...)
+				b.create("ok0", 0, in("other"))
+				b.pass(time.Millisecond)
+				b.wantAliveOnTime(1)
+				b.pass(21 * time.Second)
+				b.wantCalls(n + 1)
+				calls := slices.DeleteFunc(b.seen(), func(c call) bool { return c.name == "ok0" })
+				for i, from := range calls {
+					for j, to := range calls[i:] {
+						if most := float64(q.BurstOrDefault()) + q.Rate*to.at.Sub(from.at).Seconds(); float64(j+1) > most+1e-6 {
+							t.Fatalf("%d starts within %v", j+1, to.at.Sub(from.at))
+						}
+					}
+				}
+				took, ideal := calls[n-1].at.Sub(began).Seconds(), float64(n-q.BurstOrDefault())/q.Rate
+				if late := 0.001 * math.Max(1, float64(n)/float64(q.BurstOrDefault())); took > ideal+late {
+					t.Errorf("all had started after %.3f s, want %.3f", took, ideal)
+				}
+				if s := b.Stats(); s.Gone+s.Moved > 0 || s.Claimed != uint64(n+1) {
+					t.Errorf("stats: %+v", s)
+				}
+			})
+		})
+	}
+}
+
+func TestARefusedClaimCostsNoToken(t *testing.T) {
+	inBubble(t, Config{}, nil, accept, func(b *bed) {
+		b.Configure(limit("limited", task.QueueSettings{Rate: 1.0 / 60, Burst: 1}))
+		for i := range 100 {
+			b.create(fmt.Sprint("cancelled", i), time.Second, in("limited"))
+		}
+		b.create("ok0", time.Second, in("limited"))
+		b.create("later", 2*time.Second, in("limited"))
+		for i := range 100 {
+			b.apply(task.Cancel{Key: key(fmt.Sprint("cancelled", i))})
+		}
+		b.pass(1100 * time.Millisecond)
+		b.wantAliveOnTime(1)
+		b.pass(59 * time.Second)
+		b.wantCalls(1)
+		b.pass(time.Second)
+		b.wantCalls(2)
+	})
+}
+
+func TestTheClocksStepsDoNotMoveARate(t *testing.T) {
+	a := newAgenda(rules{window: 5 * time.Second, tasks: 1000}, 100)
+	a.configure(noon, task.NewSettings(&task.QueueSettings{Name: "q", Rate: 1, Burst: 3}))
+	now, started := noon, 0
+	for i := range 60 {
+		a.tick(time.Duration(i) * time.Second)
+		now += []task.Millis{0, 3_600_000, -3_600_000, -86_400_000}[i%4] + 1000
+		a.check(now)
+		for j := range 5 {
+			a.hint(now, entry("host", fmt.Sprint("t", i, "-", j), now-1))
+		}
+		started += len(names(a, now, 100))
+	}
+	if started != 3+59 {
+		t.Errorf("%d have started within 59 s", started)
+	}
+}
+
+func TestConcurrencyIsNeverExceededAndAlwaysUsed(t *testing.T) {
+	const takes = 100 * time.Millisecond
+	inBubble(t, Config{}, nil, after(takes), func(b *bed) {
+		b.Configure(limit("limited", task.QueueSettings{Concurrency: 7}))
+		for i := range 5 {
+			b.apply(crowd(t, fmt.Sprint("limited", i), 14, in("limited"), to(fmt.Sprint("host", i)))...)
+		}
+		b.create("ok0", 0, in("other"))
+		b.pass(10*takes - 10*time.Millisecond)
+		b.wantCalls(71)
+		b.wantAliveOnTime(1)
+		if n := b.most("limited", takes); n != 7 {
+			t.Errorf("%d were under way", n)
+		}
+	})
+}
+
+func TestConcurrencyForEachDestinationLeavesTheOthersAlone(t *testing.T) {
+	const takes = 100 * time.Millisecond
+	inBubble(t, Config{}, nil, after(takes), func(b *bed) {
+		b.Configure(limit("limited", task.QueueSettings{PerDestination: 2}))
+		for i, p := range []task.Priority{task.High, task.Normal, task.Low} {
+			b.apply(crowd(t, fmt.Sprint("a", i), 10, in("limited"), to("a"), priority(p))...)
+		}
+		b.apply(crowd(t, "b", 10, in("limited"), to("b"))...)
+		b.create("ok0", 0, to("a"))
+		b.pass(5*takes - 10*time.Millisecond)
+		b.wantCalls(10 + 10 + 1)
+		b.wantAliveOnTime(1)
+		b.pass(10 * takes)
+		b.wantCalls(41)
+		if na, nb := b.most("a", takes), b.most("b", takes); na != 2 || nb != 2 {
+			t.Errorf("%d and %d were under way", na, nb)
+		}
+	})
+}
+
+func TestAPausedQueueCostsNothingAndStarvesNobody(t *testing.T) {
+	n := 20_000
+	if testing.Short() {
+		n = 2000
+	}
+	inBubble(t, Config{WindowTasks: 1000}, nil, accept, func(b *bed) {
+		b.Configure(limit("paused", task.QueueSettings{Paused: true}))
+		for i := range 10 {
+			b.apply(crowd(t, fmt.Sprint("paused", i), n/10, in("paused"), to(fmt.Sprint("host", i)))...)
+		}
+		for i := range 100 {
+			b.create(fmt.Sprint("ok", i), 50*time.Millisecond)
+			b.pass(5 * time.Millisecond)
+		}
+		b.pass(time.Second)
+		b.wantAliveOnTime(100)
+		b.wantCalls(100)
+		if s := b.Stats(); s.Known != 0 || s.Lanes > 1 {
+			t.Errorf("stats: %+v", s)
+		}
+		b.Configure(nil)
+		b.pass(time.Millisecond)
+		if n := len(b.seen()); n <= 100 {
+			t.Error("nothing of the resumed queue came at once")
+		}
+		b.pass(10 * time.Second)
+		b.wantCalls(100 + n)
+	})
+}
+
+func TestAPauseHoldsWhatIsKnownAndEndsByItself(t *testing.T) {
+	inBubble(t, Config{Poll: time.Hour}, nil, accept, func(b *bed) {
+		for i := range 50 {
+			b.create(fmt.Sprint("t", i), time.Second)
+		}
+		until := task.CeilMillis(time.Now().Add(90 * time.Second))
+		b.Configure(limit("default", task.QueueSettings{Paused: true, PausedUntil: until}))
+		b.pass(89 * time.Second)
+		b.wantCalls(0)
+		b.pass(time.Second + tick)
+		b.wantCalls(50)
+	})
+}
+
+func TestAPurgeHoldsItsQueueUntilItIsDone(t *testing.T) {
+	inBubble(t, Config{}, nil, accept, func(b *bed) {
+		b.create("t", time.Second)
+		b.Configure(limit("default", task.QueueSettings{PurgeBefore: millis()}))
+		b.create("new", time.Second)
+		b.pass(10 * time.Second)
+		b.wantCalls(0)
+		b.Configure(limit("default", task.QueueSettings{}))
+		b.pass(tick)
+		b.wantCalls(2)
+	})
+}
+
+func TestWhatIsRunByHandPassesPauseAndRateButNotConcurrency(t *testing.T) {
+	for name, q := range map[string]task.QueueSettings{
+		"paused": {Paused: true}, "purged": {PurgeBefore: 1}, "rate": {Rate: 1.0 / 3600, Burst: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, Config{}, nil, accept, func(b *bed) {
+				b.Configure(limit("default", q))
+				b.create("first", 0) // takes the token
+				b.pass(time.Second)
+				n := len(b.seen())
+				b.create("t", time.Hour)
+				b.create("other", 0)
+				b.pass(time.Second)
+				b.apply(task.Run{Key: key("t")})
+				b.pass(tick)
+				b.wantCalls(n + 1)
+				b.wantState("t", task.Delivered)
+			})
+		})
+	}
+	inBubble(t, Config{}, nil, after(time.Minute), func(b *bed) {
+		b.Configure(limit("default", task.QueueSettings{Concurrency: 1}))
+		b.create("first", 0, patient)
+		b.pass(time.Second)
+		b.create("t", time.Hour)
+		b.apply(task.Run{Key: key("t")})
+		b.pass(58 * time.Second)
+		b.wantCalls(1)
+		b.pass(2 * time.Second)
+		b.wantCalls(2)
+	})
+}
+
+func TestNewLimitsTakeEffectAtOnce(t *testing.T) {
+	inBubble(t, Config{Poll: time.Hour}, nil, after(time.Minute), func(b *bed) {
+		steps := []struct {
+			q    task.QueueSettings
+			want int
+		}{
+			{task.QueueSettings{Concurrency: 3}, 3},
+			{task.QueueSettings{Concurrency: 5}, 5},
+			{task.QueueSettings{Concurrency: 2}, 5},
+			{task.QueueSettings{PerDestination: 4}, 5},
+			{task.QueueSettings{PerDestination: 9}, 9},
+			{task.QueueSettings{Rate: 0.001, Burst: 4}, 13},
+			{task.QueueSettings{Rate: 0.001, Burst: 9}, 18},
+			{task.QueueSettings{Rate: 0.001, Burst: 9, Paused: true}, 18},
+			{task.QueueSettings{Concurrency: 20}, 20},
+		}
+		b.Configure(limit("default", steps[0].q))
+		b.apply(crowd(t, "t", 300, patient)...)
+		for _, s := range steps {
+			b.Configure(limit("default", s.q))
+			b.pass(tick)
+			if n := len(b.seen()); n != s.want {
+				t.Fatalf("with %+v %d have started, want %d", s.q, n, s.want)
+			}
+		}
+	})
+}
+
+func TestAQueueSaysWhatLimitsIt(t *testing.T) {
+	inBubble(t, Config{Slots: 4}, nil, after(time.Minute), func(b *bed) {
+		want := func(l Limit, next time.Duration, waiting int) {
+			t.Helper()
+			s := b.Queues()
+			if len(s) != 1 || s[0].Limit != l || s[0].Waiting != waiting {
+				t.Errorf("queues: %+v, want limit %q and %d waiting", s, l, waiting)
+				return
+			}
+			if got := time.Until(s[0].Next); next != 0 && got.Round(tick) != next || next == 0 && !s[0].Next.IsZero() {
+				t.Errorf("%s until %v, want in %v", l, got, next)
+			}
+		}
+		configure := func(q task.QueueSettings) {
+			b.Configure(limit("default", q))
+			b.pass(tick)
+		}
+		configure(task.QueueSettings{Rate: 0.1, Burst: 1})
+		b.apply(crowd(t, "t", 20, patient)...)
+		b.pass(tick)
+		want(LimitRate, 10*time.Second-tick, 19)
+		configure(task.QueueSettings{Concurrency: 1})
+		want(LimitConcurrency, 0, 19)
+		configure(task.QueueSettings{PerDestination: 1})
+		want(LimitDestination, 0, 19)
+		configure(task.QueueSettings{Paused: true})
+		want(LimitPause, 0, 0)
+		configure(task.QueueSettings{Paused: true, PausedUntil: millis().Add(time.Second)})
+		want(LimitPause, time.Second-tick, 0)
+		configure(task.QueueSettings{PurgeBefore: 1})
+		want(LimitPurge, 0, 0)
+		configure(task.QueueSettings{})
+		b.create("elsewhere", 0, to("elsewhere"), patient)
+		b.create("here", 0, to("here"), patient)
+		b.pass(tick)
+		want(LimitSlots, 0, 19)
+		b.pass(time.Hour)
+		b.wantCalls(22)
+		if s := b.Queues(); len(s) != 0 {
+			t.Errorf("queues without anything to do: %+v", s)
+		}
+	})
+}
