@@ -150,22 +150,22 @@ func TestTheDashboardAsksForWhatIsExposedAlone(t *testing.T) {
 	if err := json.Unmarshal(data, &board); err != nil {
 		t.Fatal(err)
 	}
-	checkQueries(t, "grafana/foliot.json", strings_(board, "expr"))
+	checkQueries(t, "grafana/foliot.json", append(texts(board, "expr"), texts(board, "definition")...))
 }
 
-// strings_ returns the strings that stand under a key anywhere in a JSON value.
-func strings_(v any, key string) (found []string) {
+// texts returns the strings that stand under a key anywhere in a JSON value.
+func texts(v any, key string) (found []string) {
 	switch v := v.(type) {
 	case []any:
 		for _, inner := range v {
-			found = append(found, strings_(inner, key)...)
+			found = append(found, texts(inner, key)...)
 		}
 	case map[string]any:
 		for k, inner := range v {
 			if s, ok := inner.(string); ok && k == key {
 				found = append(found, s)
 			}
-			found = append(found, strings_(inner, key)...)
+			found = append(found, texts(inner, key)...)
 		}
 	}
 	return found

@@ -30,14 +30,15 @@ func (t *Tracer) Handler(next http.Handler) http.Handler {
 func (t *Tracer) serve(next http.Handler, w http.ResponseWriter, r *http.Request) {
 	ctx := format.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
 	ctx, span := t.tracer.Start(ctx, "HTTP", trace.WithSpanKind(trace.SpanKindServer))
-	r = r.WithContext(ctx)
+	inner := r.WithContext(ctx)
+	defer func() { r.Pattern = inner.Pattern }() // the mux sets it: whoever called us looks for it in r
 	if !span.IsRecording() {
-		next.ServeHTTP(w, r)
+		next.ServeHTTP(w, inner)
 		return
 	}
 	reply := &reply{ResponseWriter: w}
-	defer answered(span, r, reply) // after a panic, too: it goes on to whoever handles it
-	next.ServeHTTP(reply, r)
+	defer answered(span, inner, reply) // after a panic, too: it goes on to whoever handles it
+	next.ServeHTTP(reply, inner)
 }
 
 // answered ends the span of a request. What a client can make up is not in its name.

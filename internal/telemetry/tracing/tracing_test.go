@@ -220,6 +220,19 @@ func TestProbesAndScrapesAreNoSpans(t *testing.T) {
 	}
 }
 
+func TestWhoeverStandsBeforeTheTracerSeesTheRoute(t *testing.T) {
+	for _, kept := range []float64{0, 1} {
+		tr := tracer(t, "http://127.0.0.1:1", ratio(kept))
+		api := http.NewServeMux()
+		api.HandleFunc("GET /v1/tasks/{name}", func(http.ResponseWriter, *http.Request) {})
+		r := httptest.NewRequest("GET", "/v1/tasks/x", nil)
+		tr.Handler(api).ServeHTTP(httptest.NewRecorder(), r)
+		if r.Pattern != "GET /v1/tasks/{name}" {
+			t.Errorf("ratio %v: the pattern is %q", kept, r.Pattern)
+		}
+	}
+}
+
 func TestARequestThatPanicsHasItsSpan(t *testing.T) {
 	r := receive(t)
 	tr := tracer(t, r.URL)
