@@ -24,26 +24,36 @@ var errInjected = errors.New("injected")
 // opening took fewer than n.
 func crashAfter(t *testing.T, disk *vfs.MemFS, n int) (crashed *vfs.MemFS, done bool) {
 	t.Helper()
+	return crashDuring(disk, n, func(fs vfs.FS) (over func()) {
+		s, err := Open("a/data", Config{FS: fs})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return func() {
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// crashDuring is crashAfter for what work does; what the function that it
+// returns does comes after it.
+func crashDuring(disk *vfs.MemFS, n int, work func(vfs.FS) (over func())) (crashed *vfs.MemFS, done bool) {
 	var ops atomic.Int64
 	rng := rand.New(rand.NewPCG(uint64(n), 0))
-	fs := errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
+	over := work(errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if op.Kind.ReadOrWrite() == errorfs.OpIsWrite && ops.Add(1) == int64(n) {
 			crashed = disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng})
 		}
 		return nil
-	}))
-	s, err := Open("a/data", Config{FS: fs})
-	if err != nil {
-		t.Fatal(err)
-	}
-	opened := ops.Load()
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	})))
+	worked := ops.Load()
+	over()
 	if crashed == nil {
 		crashed = powerOff(disk)
 	}
-	return crashed, opened < int64(n)
+	return crashed, worked < int64(n)
 }
 
 func TestAFailedSyncStopsTheStore(t *testing.T) {

@@ -48,7 +48,10 @@ func Open(dir string, config Config) (*Store, error) {
 
 // start opens the database and brings the store to work.
 func (s *Store) start() error {
-	var err error
+	err := s.config.FS.RemoveAll(s.config.FS.PathJoin(s.dir, checkpointDir)) // of a backup that a crash ended
+	if err != nil {
+		return explain(s.dir, errors.Join(err, s.lock.Close()))
+	}
 	if s.watermark, err = openWatermark(s.config.FS, s.dir); err != nil {
 		return explain(s.dir, errors.Join(err, s.lock.Close()))
 	}

@@ -48,6 +48,8 @@ type Store struct {
 	gate   sync.RWMutex
 	closed bool
 
+	backup sync.Mutex // held while a backup is under way
+
 	running   atomic.Bool // Open has returned and Close has not begun to close Pebble: they set it, Pebble's goroutines read it
 	failOnce  sync.Once
 	failed    chan struct{}         // closed when the store has failed

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"os"
 	"strconv"
 	"strings"
 
@@ -52,6 +53,22 @@ func openWatermark(fs vfs.FS, dir string) (*watermark, error) {
 	return &watermark{file: f}, nil
 }
 
+// readWatermark opens the file to read it. Where there is none, neither are there notes.
+func readWatermark(fs vfs.FS, dir string) (*watermark, error) {
+	f, err := fs.Open(fs.PathJoin(dir, watermarkFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return &watermark{}, nil
+	}
+	return &watermark{file: f}, err
+}
+
+func (w *watermark) close() error {
+	if w.file == nil {
+		return nil
+	}
+	return w.file.Close()
+}
+
 // write stores a note and its checksum.
 func (w *watermark) write(offset int64, note []byte) error {
 	note = binary.BigEndian.AppendUint32(note, crc32.Checksum(note, castagnoli))
@@ -62,6 +79,9 @@ func (w *watermark) write(offset int64, note []byte) error {
 // read returns a note without its checksum, or nil where there is none that can
 // be relied on.
 func (w *watermark) read(offset int64, length int) ([]byte, error) {
+	if w.file == nil {
+		return nil, nil
+	}
 	note := make([]byte, length)
 	if n, err := w.file.ReadAt(note, offset); n < length {
 		if err == nil || errors.Is(err, io.EOF) {
@@ -81,9 +101,17 @@ func (w *watermark) set(n uint64) error {
 	return w.write(numberNote, binary.BigEndian.AppendUint64(make([]byte, 0, numberNoteLen), n))
 }
 
-// checkEnd compares the newest batch in the database with the newest that was
-// answered, and returns its number and that of the newest audit entry.
+// checkEnd is readEnd that notes what it has found.
 func (s *Store) checkEnd() (number, entry uint64, err error) {
+	if number, entry, err = s.readEnd(); err != nil {
+		return 0, 0, err
+	}
+	return number, entry, errors.Join(s.watermark.set(number), s.watermark.file.Sync())
+}
+
+// readEnd compares the newest batch in the database with the newest that was
+// answered, and returns its number and that of the newest audit entry.
+func (s *Store) readEnd() (number, entry uint64, err error) {
 	value, closer, err := s.db.Get(numberKey)
 	switch {
 	case errors.Is(err, pebble.ErrNotFound):
@@ -106,7 +134,7 @@ func (s *Store) checkEnd() (number, entry uint64, err error) {
 	if note != nil && binary.BigEndian.Uint64(note) > number {
 		return 0, 0, fmt.Errorf("the log ends at change %d, but change %d was answered: %w", number, binary.BigEndian.Uint64(note), errDamaged)
 	}
-	return number, entry, errors.Join(s.watermark.set(number), s.watermark.file.Sync())
+	return number, entry, nil
 }
 
 // manifest says what of a manifest is synced.

@@ -1,0 +1,172 @@
+package pebblestore
+
+import (
+	"archive/tar"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// ErrBackupRunning: one backup at a time.
+var ErrBackupRunning = errors.New("another backup is under way")
+
+// checkpointDir is where a backup keeps the files that it is going to send, in
+// the data directory, so that they are links and no copies.
+const checkpointDir = "backup.tmp"
+
+// Backup writes a copy of the store to w, as a tar archive that Restore reads,
+// while everything else goes on. Everything that was answered before Backup was
+// called is in it. What is not yet in tables is copied, about three times
+// MemTableSize at most; the rest is kept from being deleted until Backup returns.
+//
+// What w got before an error is no backup, and Restore refuses it. Errors:
+// ErrBackupRunning, task.ErrClosed, ctx's and w's own.
+func (s *Store) Backup(ctx context.Context, w io.Writer) (err error) {
+	if !s.backup.TryLock() {
+		return ErrBackupRunning
+	}
+	defer s.backup.Unlock()
+	fs, dir := s.config.FS, s.config.FS.PathJoin(s.dir, checkpointDir)
+	defer func() { err = errors.Join(err, fs.RemoveAll(dir)) }()
+	if err := s.checkpoint(fs, dir); err != nil {
+		return err
+	}
+	now := s.config.Now()
+	read := make(chan inspected, 1)
+	ctx, cancel := context.WithCancel(ctx)
+	go func() { read <- inspectDir(ctx, fs, dir) }()
+	m := &Manifest{Format: formatVersion, CreatedAt: now.UTC()}
+	archive := tar.NewWriter(w)
+	err = m.addFiles(ctx, archive, fs, dir)
+	if err != nil {
+		cancel()
+	}
+	found := <-read // also after an error: it reads the files that are about to be removed
+	cancel()
+	if err == nil {
+		err = found.err
+	}
+	if err != nil {
+		return fmt.Errorf("back up %s: %w", s.dir, err)
+	}
+	m.Contents = found.Contents
+	if err := m.close(archive, now); err != nil {
+		return fmt.Errorf("back up %s: %w", s.dir, err)
+	}
+	return nil
+}
+
+// checkpoint makes a copy of the directory in dir. A failure to do so is not one
+// of the store: a disk that has no room for it may still have room for tasks.
+func (s *Store) checkpoint(fs vfs.FS, dir string) error {
+	s.gate.RLock()
+	defer s.gate.RUnlock()
+	if s.broken() != nil || s.closed {
+		return s.Err()
+	}
+	if err := fs.RemoveAll(dir); err != nil {
+		return fmt.Errorf("back up %s: %w", s.dir, err)
+	}
+	if err := s.db.Checkpoint(dir, pebble.WithFlushedWAL()); err != nil {
+		return fmt.Errorf("back up %s: %w", s.dir, err)
+	}
+	return mark(fs, dir)
+}
+
+type inspected struct {
+	Contents
+	err error
+}
+
+// inspectDir reads everything in a copy of a directory.
+func inspectDir(ctx context.Context, fs vfs.FS, dir string) (i inspected) {
+	i.err = apart(func() error {
+		db, err := openReadOnly(fs, dir, nil)
+		if err != nil {
+			return fmt.Errorf("open the copy: %w", err)
+		}
+		i.Contents, err = inspect(ctx, db, func(_, _ []byte) error { return nil })
+		return errors.Join(err, db.Close())
+	})
+	return i
+}
+
+// addFiles writes the files in dir to the archive, and notes them.
+func (m *Manifest) addFiles(ctx context.Context, archive *tar.Writer, fs vfs.FS, dir string) error {
+	names, err := fs.List(dir)
+	if err != nil {
+		return err
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if name == lockFile {
+			continue
+		}
+		if err := m.addFile(ctx, archive, fs, dir, name); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func (m *Manifest) addFile(ctx context.Context, archive *tar.Writer, fs vfs.FS, dir, name string) (err error) {
+	f, err := fs.Open(fs.PathJoin(dir, name))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if err := archive.WriteHeader(header(name, info.Size(), m.CreatedAt)); err != nil {
+		return err
+	}
+	sum := sha256.New()
+	n, err := io.Copy(io.MultiWriter(archive, sum), io.LimitReader(while{ctx, f}, info.Size()))
+	if err == nil && n != info.Size() {
+		err = io.ErrUnexpectedEOF
+	}
+	m.Files = append(m.Files, BackupFile{Name: name, Size: n, SHA256: hex.EncodeToString(sum.Sum(nil))})
+	return err
+}
+
+// close writes the manifest and ends the archive.
+func (m *Manifest) close(archive *tar.Writer, now time.Time) error {
+	data, err := m.encode()
+	if err != nil {
+		return err
+	}
+	if err := archive.WriteHeader(header(backupManifest, int64(len(data)), now)); err != nil {
+		return err
+	}
+	if _, err := archive.Write(data); err != nil {
+		return err
+	}
+	return archive.Close()
+}
+
+func header(name string, size int64, at time.Time) *tar.Header {
+	return &tar.Header{Name: name, Size: size, Mode: 0o600, ModTime: at.Truncate(time.Second), Format: tar.FormatPAX}
+}
+
+// while reads from r until ctx ends.
+type while struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (w while) Read(p []byte) (int, error) {
+	if err := w.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return w.r.Read(p)
+}

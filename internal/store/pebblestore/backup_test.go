@@ -1,0 +1,499 @@
+package pebblestore
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/foliot/foliot/internal/store/storetest"
+	"github.com/foliot/foliot/internal/task"
+)
+
+func TestABackupUnderLoadHoldsEverythingThatWasAnsweredBefore(t *testing.T) {
+	s, err := Open(filepath.Join(t.TempDir(), "data"), Config{Policy: storetest.Policy, MemTableSize: 256 << 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	mustApply(t, s, creates(0, 500, later))
+	if _, err := s.Configure(t.Context(), benchStart, []task.Edit{task.PauseQueue{Namespace: "default", Name: "paused", Paused: true}}); err != nil {
+		t.Fatal(err)
+	}
+	names, stop := churnNames(t, s)
+	for range 3 {
+		mustApply(t, s, creates(rand.Int64N(1<<40), 300, later))
+		before := names()
+		var archive bytes.Buffer
+		if err := s.Backup(t.Context(), &archive); err != nil {
+			t.Fatal(err)
+		}
+		dir := filepath.Join(t.TempDir(), "restored")
+		size, read := int64(archive.Len()), int64(0)
+		m, err := Restore(t.Context(), &archive, dir, func(n int64) { read = n })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if read < size-2*512 {
+			t.Errorf("progress says %d of %d", read, size)
+		}
+		wantSame(t, dir, m)
+		wantNames(t, dir, before)
+	}
+	stop()
+	storetest.CheckInvariants(t, s, benchStart, task.DefaultNamespace)
+	wantNoCheckpoint(t, s)
+}
+
+// wantSame compares what is in dir with the manifest of its backup.
+func wantSame(t *testing.T, dir string, m Manifest) {
+	t.Helper()
+	r, err := Verify(t.Context(), dir)
+	if err != nil || len(r.Problems) > 0 {
+		t.Errorf("Verify: %v, problems %q", err, r.Problems)
+	}
+	if d := cmp.Diff(m.Contents, r.Contents); d != "" || m.Tasks == 0 || m.Checksum == "" || len(m.Queues) == 0 {
+		t.Errorf("%d tasks, the contents (- the manifest, + the directory):\n%s", m.Tasks, d)
+	}
+}
+
+func wantNames(t *testing.T, dir string, names []string) {
+	t.Helper()
+	s, err := Open(dir, Config{Policy: storetest.Policy, Now: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	for _, name := range names {
+		if _, err := s.Get(t.Context(), clientKey(name)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if !s.Settings().Queue("default", "paused").Paused {
+		t.Error("the settings are lost")
+	}
+	if page, err := s.Audit(t.Context(), task.AuditFilter{}, 0, 1000); err != nil || len(page.Entries) < 500 {
+		t.Errorf("%d audit entries, error %v", len(page.Entries), err)
+	}
+	storetest.CheckInvariants(t, s, benchStart, task.DefaultNamespace)
+	wantHealthy(t, s)
+}
+
+// churnNames creates tasks; names returns those that were answered so far.
+func churnNames(t *testing.T, s *Store) (names func() []string, stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var mu sync.Mutex
+	var answered []string
+	var clients sync.WaitGroup
+	for who := range 4 {
+		clients.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				name := fmt.Sprintf("c%d-%d", who, i)
+				if apply(ctx, s, task.Create{Spec: newSpec(name, benchStart)}) != nil {
+					return
+				}
+				mu.Lock()
+				answered = append(answered, name)
+				mu.Unlock()
+				_ = claimOne(ctx, s, name)
+				if i%3 == 0 {
+					_ = settleOne(ctx, s, name)
+				}
+			}
+		})
+	}
+	names = func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return append([]string(nil), answered...)
+	}
+	return names, func() { cancel(); clients.Wait() }
+}
+
+func wantNoCheckpoint(t *testing.T, s *Store) {
+	t.Helper()
+	if _, err := s.config.FS.Stat(s.config.FS.PathJoin(s.dir, checkpointDir)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the checkpoint is still there: %v", err)
+	}
+}
+
+// smallBackup returns the backup of a store with a few tasks.
+func smallBackup(t testing.TB) []byte {
+	t.Helper()
+	s, err := Open("data", Config{FS: vfs.NewMem(), Now: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	mustApply(t, s, creates(0, 20, later))
+	var archive bytes.Buffer
+	if err := s.Backup(t.Context(), &archive); err != nil {
+		t.Fatal(err)
+	}
+	return archive.Bytes()
+}
+
+// refuse restores an archive, which has to fail and leave nothing.
+func refuse(t *testing.T, archive []byte, want error) error {
+	t.Helper()
+	fs := vfs.NewMem()
+	_, err := restoreTo(t.Context(), fs, bytes.NewReader(archive), "a/restored", nil)
+	if !errors.Is(err, want) {
+		t.Errorf("got %v, want %v", err, want)
+	}
+	if _, err := fs.Stat("a/restored"); !errors.Is(err, os.ErrNotExist) {
+		names, _ := fs.List("a/restored")
+		t.Errorf("it left %q", names)
+	}
+	return err
+}
+
+func TestABackupThatWasCutOffIsRefused(t *testing.T) {
+	archive := smallBackup(t)
+	entries := unpack(t, archive)
+	size := len(entries[len(entries)-1].data)
+	end := bytes.LastIndex(archive, entries[len(entries)-1].data) + size // behind the manifest nothing is said
+	for n := 0; n < end; n += 1 + end/200 {
+		refuse(t, archive[:n], ErrBadBackup)
+	}
+	refuse(t, archive[:end-1], ErrBadBackup)
+}
+
+// A flipped bit is refused, or it is in one of the bytes of a tar archive that
+// say nothing: then everything is there.
+func TestABackupWithAFlippedBitIsRefused(t *testing.T) {
+	archive := smallBackup(t)
+	harmless, refused := 0, 0
+	for at := 0; at < len(archive); at += 1 + len(archive)/600 {
+		altered := bytes.Clone(archive)
+		altered[at] ^= 1 << (at % 8)
+		fs := vfs.NewMem()
+		m, err := restoreTo(t.Context(), fs, bytes.NewReader(altered), "restored", nil)
+		if err != nil {
+			refused++
+			if _, err := fs.Stat("restored"); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("byte %d: it left something", at)
+			}
+			continue
+		}
+		harmless++
+		if r, err := verify(t.Context(), fs, "restored"); err != nil || len(r.Problems) > 0 || !cmp.Equal(r.Contents, m.Contents) {
+			t.Errorf("byte %d: restored, and verified as %v %q", at, err, r.Problems)
+		}
+	}
+	t.Logf("%d refused, %d in bytes that say nothing", refused, harmless)
+	if refused < harmless {
+		t.Error("the test flips nothing that matters")
+	}
+}
+
+// entry is a file of an archive.
+type entry struct {
+	tar.Header
+	data []byte
+}
+
+func unpack(t testing.TB, archive []byte) (all []entry) {
+	t.Helper()
+	r := tar.NewReader(bytes.NewReader(archive))
+	for {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, entry{*h, data})
+	}
+}
+
+func pack(t testing.TB, entries []entry) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	for _, e := range entries {
+		e.Size = int64(len(e.data))
+		if err := w.WriteHeader(&e.Header); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write(e.data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestABackupThatWasMeddledWithIsRefused(t *testing.T) {
+	good := unpack(t, smallBackup(t))
+	last := len(good) - 1
+	file := func(name, data string) entry {
+		return entry{tar.Header{Name: name, Mode: 0o600, Typeflag: tar.TypeReg}, []byte(data)}
+	}
+	before := func(e entry) []entry { return append(append(append([]entry{}, good[:last]...), e), good[last]) }
+	link := entry{tar.Header{Name: "000099.sst", Linkname: "/etc/passwd", Typeflag: tar.TypeSymlink}, nil}
+	m, err := parseManifest(good[last].data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := func(change func(m *Manifest)) []entry {
+		changed := *m
+		change(&changed)
+		data, err := changed.encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return append(append([]entry{}, good[:last]...), file(backupManifest, string(data)))
+	}
+	for name, c := range map[string]struct {
+		entries []entry
+		want    error
+	}{
+		"a way out":                     {before(file("../../etc/cron.d/x", "x")), ErrBadBackup},
+		"an absolute way":               {before(file("/etc/cron.d/x", "x")), ErrBadBackup},
+		"a way down":                    {before(file("sub/file", "x")), ErrBadBackup},
+		"the parent":                    {before(file("..", "x")), ErrBadBackup},
+		"a file of ours that is local":  {before(file(watermarkFile, "x")), ErrBadBackup},
+		"a lock":                        {before(file(lockFile, "")), ErrBadBackup},
+		"a symbolic link":               {before(link), ErrBadBackup},
+		"a directory":                   {before(entry{tar.Header{Name: "sub/", Typeflag: tar.TypeDir}, nil}), ErrBadBackup},
+		"a file twice":                  {before(good[0]), ErrBadBackup},
+		"a file more":                   {before(file("000099.sst", "x")), ErrBadBackup},
+		"a file less":                   {good[1:], ErrBadBackup},
+		"no manifest":                   {good[:last], ErrBadBackup},
+		"something behind the manifest": {append(append([]entry{}, good...), file("000099.sst", "x")), ErrBadBackup},
+		"two manifests":                 {append(append([]entry{}, good...), good[last]), ErrBadBackup},
+		"nothing":                       {nil, ErrBadBackup},
+		"a manifest of a later format":  {other(func(m *Manifest) { m.Format++ }), ErrNewerFormat},
+		"a manifest of another format":  {other(func(m *Manifest) { m.Format-- }), ErrBadBackup},
+		"a manifest of more tasks":      {other(func(m *Manifest) { m.Tasks++ }), ErrBadBackup},
+		"a manifest of other counts":    {other(func(m *Manifest) { m.Queues = m.Queues[:0] }), ErrBadBackup},
+		"a manifest of other records":   {other(func(m *Manifest) { m.Checksum = strings.Repeat("0", 64) }), ErrBadBackup},
+		"a manifest of a later change":  {other(func(m *Manifest) { m.Change++ }), ErrBadBackup},
+	} {
+		t.Run(name, func(t *testing.T) { refuse(t, pack(t, c.entries), c.want) })
+	}
+	refuse(t, []byte(strings.Repeat("this is no archive ", 100)), ErrBadBackup)
+	refuse(t, nil, ErrBadBackup)
+	if _, err := restoreTo(t.Context(), vfs.NewMem(), bytes.NewReader(pack(t, good)), "restored", nil); err != nil {
+		t.Errorf("the backup itself, packed again: %v", err)
+	}
+}
+
+func TestABackupIsNotRestoredOverAnything(t *testing.T) {
+	archive := smallBackup(t)
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "thesis.tex"), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	before := listDir(t, dir)
+	if _, err := Restore(t.Context(), bytes.NewReader(archive), dir, nil); !errors.Is(err, ErrNotEmpty) || !strings.Contains(err.Error(), "thesis.tex") {
+		t.Errorf("got %v", err)
+	}
+	if after := listDir(t, dir); !cmp.Equal(before, after) {
+		t.Errorf("it was %q and is %q", before, after)
+	}
+	empty := filepath.Join(t.TempDir(), "empty")
+	if err := os.Mkdir(empty, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Restore(t.Context(), bytes.NewReader(archive[:4000]), empty, nil); !errors.Is(err, ErrBadBackup) || len(listDir(t, empty)) > 0 {
+		t.Errorf("half a backup: %v, it left %q", err, listDir(t, empty))
+	}
+	m, err := Restore(t.Context(), bytes.NewReader(archive), empty, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantSame(t, empty, m)
+	if _, err := Restore(t.Context(), bytes.NewReader(archive), empty, nil); !errors.Is(err, ErrNotEmpty) {
+		t.Errorf("a second time: %v", err)
+	}
+}
+
+// badWriter fails after some bytes.
+type badWriter struct{ left int }
+
+var errBadWriter = errors.New("the client is gone")
+
+func (w *badWriter) Write(p []byte) (int, error) {
+	if w.left -= len(p); w.left < 0 {
+		return 0, errBadWriter
+	}
+	return len(p), nil
+}
+
+func TestABackupThatCannotBeWrittenLeavesNothing(t *testing.T) {
+	s := scrubWorld(t)
+	for _, n := range []int{0, 600, 5000} {
+		if err := s.Backup(t.Context(), &badWriter{n}); !errors.Is(err, errBadWriter) {
+			t.Errorf("after %d bytes: %v", n, err)
+		}
+		wantNoCheckpoint(t, s)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.Backup(ctx, io.Discard); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	wantNoCheckpoint(t, s)
+	pipe, w := io.Pipe()
+	done := make(chan error)
+	go func() { done <- s.Backup(t.Context(), w) }()
+	if _, err := pipe.Read(make([]byte, 1)); err != nil { // it is under way
+		t.Fatal(err)
+	}
+	if err := s.Backup(t.Context(), io.Discard); !errors.Is(err, ErrBackupRunning) {
+		t.Errorf("two at a time: %v", err)
+	}
+	_ = pipe.CloseWithError(errBadWriter)
+	if err := <-done; !errors.Is(err, errBadWriter) {
+		t.Errorf("the first: %v", err)
+	}
+	wantHealthy(t, s)
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := s.Backup(t.Context(), io.Discard); !errors.Is(err, task.ErrClosed) {
+		t.Errorf("after Close: %v", err)
+	}
+}
+
+// A crash in the middle of a backup leaves files that the next start removes.
+func TestACheckpointThatACrashLeftIsRemoved(t *testing.T) {
+	disk := vfs.NewMem()
+	s := open(t, disk, Config{})
+	if err := s.checkpoint(disk, disk.PathJoin("data", checkpointDir)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wantNoCheckpoint(t, open(t, disk, Config{}))
+}
+
+// A power loss while a backup is restored leaves all of it or nothing that opens.
+func TestAPowerLossDuringARestoreLeavesAllOrNothing(t *testing.T) {
+	archive := smallBackup(t)
+	whole := 0
+	for step := 1; ; step++ {
+		disk, done := crashDuring(vfs.NewCrashableMem(), step, func(fs vfs.FS) func() {
+			_, _ = restoreTo(t.Context(), fs, bytes.NewReader(archive), "a/data", nil)
+			return func() {}
+		})
+		_, unmarked := disk.Stat("a/data/" + markerFile)
+		if s, err := Open("a/data", Config{FS: disk, Now: clock}); err == nil {
+			if missing := countMissing(t, s, 20); unmarked == nil && missing > 0 {
+				t.Errorf("after %d writes %d tasks are missing", step, missing)
+			} else if missing == 0 {
+				whole++
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+		} else if unmarked == nil {
+			t.Errorf("after %d writes: %v", step, err)
+		}
+		if done {
+			t.Logf("%d crash points, whole after %d of them", step, whole)
+			return
+		}
+	}
+}
+
+func TestVerifyNamesWhatIsWrong(t *testing.T) {
+	for _, c := range broken {
+		if c.name == "an entry that cannot be read" || c.name == "counts of a queue that has nothing" {
+			continue
+		}
+		t.Run(c.name, func(t *testing.T) {
+			s := scrubWorld(t)
+			b := s.db.NewBatch()
+			c.spoil(s, b)
+			if err := s.db.Apply(b, nil); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			before := readTree(t, s.config.FS)
+			r, err := verify(t.Context(), s.config.FS, "data")
+			if err != nil || len(r.Problems) == 0 || !r.Clean {
+				t.Errorf("%v, problems %q, clean %v", err, r.Problems, r.Clean)
+			}
+			if d := cmp.Diff(before, readTree(t, s.config.FS)); d != "" {
+				t.Errorf("it changed the directory:\n%s", d)
+			}
+		})
+	}
+}
+
+// readTree returns what is in each file of the data directory.
+func readTree(t *testing.T, fs vfs.FS) map[string]string {
+	t.Helper()
+	names, err := fs.List("data")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree := map[string]string{}
+	for _, name := range names {
+		tree[name] = string(readAll(t, fs, fs.PathJoin("data", name)))
+	}
+	return tree
+}
+
+func FuzzRestore(f *testing.F) {
+	archive := smallBackup(f)
+	f.Add(archive)
+	f.Add(archive[:len(archive)/2])
+	f.Add(pack(f, []entry{{tar.Header{Name: "../x", Typeflag: tar.TypeReg}, []byte("x")}}))
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		fs := vfs.NewMem()
+		_, err := restoreTo(t.Context(), fs, bytes.NewReader(data), "restored", nil)
+		_, missing := fs.Stat("restored")
+		if (err == nil) != (missing == nil) {
+			t.Errorf("restored: %v, there: %v", err, missing)
+		}
+	})
+}
+
+func FuzzParseManifest(f *testing.F) {
+	good := &Manifest{Format: formatVersion, Contents: Contents{Queues: []QueueCount{{Namespace: "n", Queue: "q", States: map[string]int64{"dead": 1}}}}}
+	data, err := good.encode()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data)
+	f.Add([]byte("{}\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		m, err := parseManifest(data)
+		if err != nil {
+			return
+		}
+		again, err := m.encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if back, err := parseManifest(again); err != nil || !cmp.Equal(m, back) {
+			t.Errorf("%+v comes back as %+v, %v", m, back, err)
+		}
+	})
+}

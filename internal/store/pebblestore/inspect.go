@@ -1,0 +1,244 @@
+package pebblestore
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"log/slog"
+	"runtime"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// openReadOnly opens the database in dir, of which nobody else writes. What is
+// in its log is read into memory. Nothing in dir changes but LOCK, which is made
+// where held is nil.
+func openReadOnly(fs vfs.FS, dir string, held *pebble.Lock) (*pebble.DB, error) {
+	return pebble.Open(dir, &pebble.Options{
+		FS: fs, Lock: held, ReadOnly: true, ErrorIfNotExists: true,
+		FormatMajorVersion: pebbleFormat, MaxOpenFiles: MaxOpenFiles / 4,
+		Logger: discard{},
+	})
+}
+
+// discard is a logger for databases that are only read: their errors are returned.
+type discard struct{}
+
+func (discard) Infof(string, ...any)  {}
+func (discard) Errorf(string, ...any) {}
+func (discard) Fatalf(string, ...any) { runtime.Goexit() } // see logger
+
+// apart runs use in a goroutine of its own, which Pebble may end.
+func apart(use func() error) error {
+	done := make(chan error, 1)
+	go func() {
+		err := fmt.Errorf("a file is missing, or cannot be read: %w", errDamaged)
+		defer func() { done <- err }()
+		err = use()
+	}()
+	return <-done
+}
+
+// inspect reads everything that db holds.
+func inspect(ctx context.Context, db *pebble.DB, each func(key, value []byte) error) (c Contents, err error) {
+	it, err := db.NewIter(nil)
+	if err != nil {
+		return Contents{}, err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	sum, counts := sha256.New(), newBook()
+	for ok := it.First(); ok; ok = it.Next() {
+		key := it.Key()
+		value, err := it.ValueAndErr()
+		if err != nil {
+			return Contents{}, err
+		}
+		if c.Entries++; c.Entries%1024 == 0 && ctx.Err() != nil {
+			return Contents{}, ctx.Err()
+		}
+		addPart(sum, key)
+		addPart(sum, value)
+		switch {
+		case bytes.Equal(key, numberKey) && len(value) >= 8:
+			c.Change = binary.BigEndian.Uint64(value)
+		case bytes.HasPrefix(key, []byte(taskPrefix)):
+			c.Tasks++
+			t, err := countedTask(key, value)
+			if err != nil {
+				return Contents{}, err
+			}
+			counts.move(nil, t)
+		}
+		if err := each(key, value); err != nil {
+			return Contents{}, err
+		}
+	}
+	c.Checksum, c.Queues = hex.EncodeToString(sum.Sum(nil)), queueCounts(counts.all())
+	return c, it.Error()
+}
+
+func countedTask(key, value []byte) (*task.Task, error) {
+	name, err := parseName(key[len(taskPrefix):])
+	if err != nil {
+		return nil, err
+	}
+	return decodeCounted(name, value)
+}
+
+// addPart adds b behind its length, which keeps ("ab", "c") and ("a", "bc") apart.
+func addPart(h hash.Hash, b []byte) {
+	var n [binary.MaxVarintLen64]byte
+	h.Write(n[:binary.PutUvarint(n[:], uint64(len(b)))])
+	h.Write(b)
+}
+
+// Report is what Verify found in a directory.
+type Report struct {
+	Contents
+	Format   int
+	Clean    bool     // it was closed in order
+	Problems []string // sentences: at most maxProblems; Scrub repairs what they name, when the server runs
+	More     int      // problems beyond those
+}
+
+const maxProblems = 100
+
+func (r *Report) add(format string, values ...any) {
+	if len(r.Problems) == maxProblems {
+		r.More++
+		return
+	}
+	r.Problems = append(r.Problems, fmt.Sprintf(format, values...))
+}
+
+// Verify reads everything in a data directory that no server has open, compares
+// records, entries and counts with each other, and changes nothing. It takes as
+// long as reading the directory, and as much memory as was not written to tables
+// when the server stopped.
+//
+// Errors: those of Open; then there is no report.
+func Verify(ctx context.Context, dir string) (Report, error) {
+	return verify(ctx, vfs.Default, dir)
+}
+
+func verify(ctx context.Context, fs vfs.FS, dir string) (r Report, err error) {
+	if _, err := fs.Stat(dir); err != nil {
+		return Report{}, fmt.Errorf("read the data directory: %w", err)
+	}
+	marked, err := check(fs, dir)
+	if err != nil {
+		return Report{}, err
+	}
+	if !marked {
+		return Report{}, fmt.Errorf("%w: %s is empty", ErrForeign, dir)
+	}
+	held, err := lock(fs, dir)
+	if err != nil {
+		return Report{}, err
+	}
+	defer func() { err = errors.Join(err, held.Close()) }()
+	if r.Format, err = checkMarker(fs, dir); err != nil {
+		return Report{}, err
+	}
+	if err := apart(func() error { return r.read(ctx, fs, dir, held) }); err != nil {
+		return Report{}, explain(dir, err)
+	}
+	return r, nil
+}
+
+func (r *Report) read(ctx context.Context, fs vfs.FS, dir string, held *pebble.Lock) (err error) {
+	s := &Store{dir: dir, config: Config{FS: fs, Logger: slog.New(slog.DiscardHandler)}}
+	if s.watermark, err = readWatermark(fs, dir); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.watermark.close()) }()
+	before, err := pebble.Peek(dir, fs)
+	if err != nil {
+		return err
+	}
+	if !before.Exists {
+		return fmt.Errorf("there is no database: %w", errDamaged)
+	}
+	if err := s.checkManifest(before.ManifestFilename); err != nil {
+		return err
+	}
+	if s.db, err = openReadOnly(fs, dir, held); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.db.Close()) }()
+	if _, _, err := s.readEnd(); err != nil {
+		return err
+	}
+	return r.compare(ctx, s.db)
+}
+
+// compare looks at everything in db.
+func (r *Report) compare(ctx context.Context, db *pebble.DB) (err error) {
+	if r.Contents, err = inspect(ctx, db, func(key, value []byte) error { return r.examine(db, key, value) }); err != nil {
+		return err
+	}
+	if r.Format < formatVersion {
+		return nil // its counts are made when it is opened
+	}
+	stored, err := loadBook(db)
+	if err != nil {
+		return err
+	}
+	if have := fmt.Sprint(queueCounts(stored.all())); have != fmt.Sprint(r.Queues) {
+		r.add("the counts say %s, and there are %v", have, r.Queues)
+	}
+	_, err = loadSettings(db)
+	return err
+}
+
+func (r *Report) examine(db *pebble.DB, key, value []byte) error {
+	prefix, _, _ := bytes.Cut(key, []byte("/"))
+	switch string(prefix) + "/" {
+	case metaPrefix:
+		r.Clean = r.Clean || bytes.Equal(key, cleanKey)
+	case taskPrefix:
+		return r.examineRecord(db, key[len(taskPrefix):], value)
+	case auditPrefix:
+		_, err := parseBlock(key, value)
+		return err
+	case bodyPrefix, duePrefix, runPrefix, deadPrefix, donePrefix, idemPrefix:
+		if r.Format < formatVersion {
+			return nil // they are made anew when it is opened
+		}
+		if belongs, _, err := belonging(db, key, value); err != nil || !belongs {
+			r.add("%q is an entry of no task", key)
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Report) examineRecord(db *pebble.DB, name, value []byte) error {
+	key, err := parseName(name)
+	if err != nil {
+		return err
+	}
+	t, err := decodeRecord(key, value)
+	if err != nil {
+		return err
+	}
+	if err := checkBody(db, t); err != nil {
+		return err
+	}
+	if r.Format < formatVersion {
+		return nil
+	}
+	lacks, err := lacking(db, t)
+	if lacks != "" {
+		r.add("task %q in namespace %q: %s", t.Name, t.Namespace, lacks)
+	}
+	return err
+}

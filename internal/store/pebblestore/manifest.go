@@ -1,0 +1,114 @@
+package pebblestore
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// ErrBadBackup: a backup is not as it was made, or not one at all.
+var ErrBadBackup = errors.New("the backup is damaged or incomplete")
+
+const (
+	// backupManifest is the name of a backup's last entry.
+	backupManifest = "BACKUP.json"
+	maxManifest    = 64 << 20
+)
+
+// Manifest says what a backup holds. It is the backup's last entry: a line of
+// JSON, and the line's SHA-256 behind it. So a backup that was cut off has none.
+type Manifest struct {
+	Format    int       `json:"format"` // of the directory
+	CreatedAt time.Time `json:"created_at"`
+	Contents
+	Files []BackupFile `json:"files"` // in the order of the backup
+}
+
+// Contents is what a directory holds, however it is laid out on the disk.
+type Contents struct {
+	Change   uint64       `json:"change"`   // the number of the newest change
+	Tasks    int64        `json:"tasks"`    // records of tasks
+	Entries  int64        `json:"entries"`  // keys, of everything
+	Checksum string       `json:"checksum"` // SHA-256 over all keys and values in the order of the keys
+	Queues   []QueueCount `json:"queues"`
+}
+
+// QueueCount is the counts of one queue.
+type QueueCount struct {
+	Namespace string           `json:"namespace"`
+	Queue     string           `json:"queue"`
+	States    map[string]int64 `json:"states"`
+	Bytes     int64            `json:"bytes"` // of bodies
+}
+
+// BackupFile is one file of a backup.
+type BackupFile struct {
+	Name   string `json:"name"`
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"`
+}
+
+// queueCounts returns counts in the order of their namespaces and queues.
+func queueCounts(all map[task.QueueKey]task.Counts) []QueueCount {
+	list := make([]QueueCount, 0, len(all))
+	for key, n := range all {
+		q := QueueCount{Namespace: key.Namespace, Queue: key.Queue, States: map[string]int64{}, Bytes: n.Bytes}
+		for state := task.Scheduled; state <= task.Dead; state++ {
+			if n.States[state] != 0 {
+				q.States[state.String()] = n.States[state]
+			}
+		}
+		list = append(list, q)
+	}
+	slices.SortFunc(list, func(a, b QueueCount) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Queue, b.Queue))
+	})
+	return list
+}
+
+// encode returns the manifest as it stands in a backup.
+func (m *Manifest) encode() ([]byte, error) {
+	line, err := json.Marshal(m)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(line)
+	return fmt.Appendf(nil, "%s\n%x\n", line, sum), nil
+}
+
+// parseManifest is the inverse of encode. Errors: ErrBadBackup, ErrNewerFormat.
+func parseManifest(data []byte) (*Manifest, error) {
+	line, rest, _ := bytes.Cut(data, []byte("\n"))
+	if sum := sha256.Sum256(line); string(rest) != hex.EncodeToString(sum[:])+"\n" {
+		return nil, fmt.Errorf("%w: its manifest does not have the checksum that it names", ErrBadBackup)
+	}
+	m := new(Manifest)
+	if err := json.Unmarshal(line, m); err != nil {
+		return nil, fmt.Errorf("%w: its manifest: %w", ErrBadBackup, err)
+	}
+	if m.Format > formatVersion {
+		return nil, fmt.Errorf("%w: it has format %d, this one reads format %d", ErrNewerFormat, m.Format, formatVersion)
+	}
+	return m, nil
+}
+
+// backupName is what the files of a backup are called: all of them stand in one
+// directory, so a name with a way in it is not one of ours.
+var backupName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+
+// checkName refuses what must not be written into a data directory. Errors: ErrBadBackup.
+func checkName(name string) error {
+	if !backupName.MatchString(name) || name == lockFile || name == watermarkFile || name == backupManifest {
+		return fmt.Errorf("%w: it holds a file named %q", ErrBadBackup, name)
+	}
+	return nil
+}

@@ -1,0 +1,257 @@
+package pebblestore
+
+import (
+	"archive/tar"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// ErrNotEmpty: a backup is restored into a directory of its own.
+var ErrNotEmpty = errors.New("the directory is not empty")
+
+// restoreDir is where a restore builds what it has not verified yet.
+const restoreDir = "restore.tmp"
+
+// Restore makes dir, which must be empty or not there, the data directory that
+// the backup read from r was made of. Everything is verified before anything
+// stands where Open looks for it: the checksum of each file, and then, of the
+// database that they make, the number of records, the counts and the checksum
+// over all of it. After an error dir is as it was. progress, which may be nil, is
+// told how many bytes were read.
+//
+// Errors: ErrNotEmpty, ErrInUse, ErrBadBackup, ErrNewerFormat, ctx's, r's and
+// those of the file system.
+func Restore(ctx context.Context, r io.Reader, dir string, progress func(read int64)) (Manifest, error) {
+	return restoreTo(ctx, vfs.Default, r, dir, progress)
+}
+
+func restoreTo(ctx context.Context, fs vfs.FS, r io.Reader, dir string, progress func(int64)) (m Manifest, err error) {
+	_, missing := fs.Stat(dir)
+	if err := makeDir(fs, dir); err != nil {
+		return Manifest{}, fmt.Errorf("make the data directory %s: %w", dir, err)
+	}
+	if err := checkEmpty(fs, dir); err != nil {
+		return Manifest{}, err
+	}
+	held, err := lock(fs, dir)
+	if err != nil {
+		return Manifest{}, err
+	}
+	t := &restore{fs: fs, dir: dir, temp: fs.PathJoin(dir, restoreDir)}
+	err = checkEmpty(fs, dir) // again: another process may have been faster
+	if err == nil {
+		err = t.run(ctx, r, progress)
+	}
+	err = errors.Join(err, fs.RemoveAll(t.temp))
+	if err != nil {
+		t.takeBack()
+		_ = fs.Remove(fs.PathJoin(dir, lockFile)) // while it is held
+	}
+	err = errors.Join(err, held.Close())
+	if err != nil {
+		if missing != nil {
+			_ = fs.Remove(dir) // it was made here; not if it has something in it by now
+		}
+		return Manifest{}, fmt.Errorf("restore a backup to %s: %w", dir, err)
+	}
+	return *t.manifest, nil
+}
+
+// checkEmpty reports whether nothing of anybody's is in dir.
+func checkEmpty(fs vfs.FS, dir string) error {
+	names, err := fs.List(dir)
+	if err != nil {
+		return fmt.Errorf("read the directory %s: %w", dir, err)
+	}
+	for _, name := range names {
+		switch name {
+		case lockFile, restoreDir, "lost+found":
+		default:
+			return fmt.Errorf("%w: %s holds %q; name an empty directory, or a new one", ErrNotEmpty, dir, name)
+		}
+	}
+	return nil
+}
+
+// restore is one restore under way.
+type restore struct {
+	fs        vfs.FS
+	dir, temp string
+	files     []BackupFile // that were written
+	manifest  *Manifest    // once it was read
+	moved     []string     // into dir
+}
+
+func (t *restore) run(ctx context.Context, r io.Reader, progress func(int64)) error {
+	if err := t.fs.RemoveAll(t.temp); err != nil {
+		return err
+	}
+	if err := t.fs.MkdirAll(t.temp, 0o700); err != nil {
+		return err
+	}
+	if err := t.extract(&meter{r: while{ctx, r}, tell: progress}); err != nil {
+		return err
+	}
+	if err := t.verify(ctx); err != nil {
+		return err
+	}
+	return t.move()
+}
+
+// extract writes the archive's files.
+func (t *restore) extract(r io.Reader) error {
+	archive := tar.NewReader(r)
+	for {
+		h, err := archive.Next()
+		switch {
+		case errors.Is(err, io.EOF) && t.manifest != nil:
+			return nil
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			return fmt.Errorf("%w: it ends before its manifest", ErrBadBackup)
+		case errors.Is(err, tar.ErrHeader):
+			return fmt.Errorf("%w: %w", ErrBadBackup, err)
+		case err != nil:
+			return err
+		case t.manifest != nil:
+			return fmt.Errorf("%w: %q stands behind its manifest", ErrBadBackup, h.Name)
+		case h.Typeflag != tar.TypeReg:
+			return fmt.Errorf("%w: %q is no file", ErrBadBackup, h.Name)
+		}
+		if h.Name == backupManifest {
+			err = t.readManifest(archive, h.Size)
+		} else {
+			err = t.extractFile(archive, h)
+		}
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			err = fmt.Errorf("%w: it ends in the middle of %s", ErrBadBackup, h.Name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (t *restore) readManifest(r io.Reader, size int64) error {
+	if size > maxManifest {
+		return fmt.Errorf("%w: its manifest has %d bytes", ErrBadBackup, size)
+	}
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return err
+	}
+	t.manifest, err = parseManifest(data)
+	return err
+}
+
+func (t *restore) extractFile(r io.Reader, h *tar.Header) (err error) {
+	if err := checkName(h.Name); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(t.files, func(f BackupFile) bool { return f.Name == h.Name }) {
+		return fmt.Errorf("%w: it holds %q twice", ErrBadBackup, h.Name)
+	}
+	f, err := t.fs.Create(t.fs.PathJoin(t.temp, h.Name), vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	sum := sha256.New()
+	n, err := io.Copy(f, io.TeeReader(r, sum))
+	if err != nil {
+		return err
+	}
+	t.files = append(t.files, BackupFile{Name: h.Name, Size: n, SHA256: hex.EncodeToString(sum.Sum(nil))})
+	return f.Sync()
+}
+
+// verify compares what was extracted with the manifest.
+func (t *restore) verify(ctx context.Context) error {
+	if !slices.Equal(t.files, t.manifest.Files) {
+		return fmt.Errorf("%w: its files are not those that its manifest names%s", ErrBadBackup, t.firstDifference())
+	}
+	format, err := checkMarker(t.fs, t.temp)
+	if err != nil {
+		return err
+	}
+	if format != t.manifest.Format {
+		return fmt.Errorf("%w: its format is %d, its manifest says %d", ErrBadBackup, format, t.manifest.Format)
+	}
+	found := inspectDir(ctx, t.fs, t.temp)
+	switch {
+	case found.err != nil && ctx.Err() != nil:
+		return ctx.Err()
+	case found.err != nil:
+		return fmt.Errorf("%w: %w", ErrBadBackup, found.err)
+	case !reflect.DeepEqual(found.Contents, t.manifest.Contents):
+		return fmt.Errorf("%w: it holds %d tasks and %d entries with checksum %s, its manifest says %d, %d and %s", ErrBadBackup,
+			found.Tasks, found.Entries, found.Checksum, t.manifest.Tasks, t.manifest.Entries, t.manifest.Checksum)
+	}
+	return nil
+}
+
+func (t *restore) firstDifference() string {
+	for i, f := range t.files {
+		if i >= len(t.manifest.Files) || f != t.manifest.Files[i] {
+			return fmt.Sprintf(": %s was altered, or does not belong to it", f.Name)
+		}
+	}
+	return ": some are missing"
+}
+
+// move puts the files where Open looks for them. The marker comes last: without
+// it nobody takes dir for a data directory.
+func (t *restore) move() error {
+	if err := syncDir(t.fs, t.temp); err != nil {
+		return err
+	}
+	for _, f := range t.files {
+		if f.Name == markerFile {
+			continue
+		}
+		if err := t.moveFile(f.Name); err != nil {
+			return err
+		}
+	}
+	if err := syncDir(t.fs, t.dir); err != nil {
+		return err
+	}
+	if err := t.moveFile(markerFile); err != nil {
+		return err
+	}
+	return syncDir(t.fs, t.dir)
+}
+
+func (t *restore) moveFile(name string) error {
+	t.moved = append(t.moved, name)
+	return t.fs.Rename(t.fs.PathJoin(t.temp, name), t.fs.PathJoin(t.dir, name))
+}
+
+// takeBack removes what was moved, the marker first.
+func (t *restore) takeBack() {
+	for _, name := range slices.Backward(t.moved) {
+		_ = t.fs.Remove(t.fs.PathJoin(t.dir, name))
+	}
+}
+
+// meter tells how much was read.
+type meter struct {
+	r    io.Reader
+	read int64
+	tell func(int64)
+}
+
+func (m *meter) Read(p []byte) (int, error) {
+	n, err := m.r.Read(p)
+	if m.read += int64(n); m.tell != nil && n > 0 {
+		m.tell(m.read)
+	}
+	return n, err
+}

@@ -1,0 +1,27 @@
+package pebblestore
+
+import (
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// Space is how much room there is on a file system.
+type Space struct {
+	Free  uint64 // bytes that this process may still use
+	Total uint64
+}
+
+// Space asks the file system that holds the directory: one system call.
+func (s *Store) Space() (Space, error) { return spaceOf(s.config.FS, s.dir) }
+
+// SpaceOf is Space for a directory that no Store has open.
+func SpaceOf(dir string) (Space, error) { return spaceOf(vfs.Default, dir) }
+
+func spaceOf(fs vfs.FS, dir string) (Space, error) {
+	u, err := fs.GetDiskUsage(dir)
+	if err != nil {
+		return Space{}, fmt.Errorf("ask for the free space in %s: %w", dir, err)
+	}
+	return Space{Free: u.AvailBytes, Total: u.TotalBytes}, nil
+}
