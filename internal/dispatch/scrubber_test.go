@@ -1,0 +1,154 @@
+package dispatch
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// attic is a store to be scrubbed in so many steps.
+type attic struct {
+	steps int
+	takes time.Duration
+	fail  func(cursor string) error
+
+	mu    sync.Mutex // guards everything below
+	calls []string
+	at    []time.Time
+}
+
+func (a *attic) Scrub(ctx context.Context, _ task.Millis, cursor string, limit int) (task.Scrubbed, error) {
+	a.mu.Lock()
+	a.calls, a.at = append(a.calls, cursor), append(a.at, time.Now())
+	a.mu.Unlock()
+	pause(ctx, a.takes)
+	if a.fail != nil && a.fail(cursor) != nil {
+		return task.Scrubbed{}, a.fail(cursor)
+	}
+	n := 0
+	if cursor != "" {
+		fmt.Sscan(cursor, &n)
+	}
+	found := task.Scrubbed{Examined: limit}
+	if n++; n < a.steps {
+		found.Next = fmt.Sprint(n)
+	}
+	if n == 3 {
+		found.Repairs = []task.Repair{{Key: key("lost"), Found: "it had no entry"}}
+	}
+	return found, nil
+}
+
+func (a *attic) seen() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return append([]string{}, a.calls...)
+}
+
+func TestAScrubGoesRoundOnceAnHourAndSaysWhatItRepaired(t *testing.T) {
+	a := &attic{steps: 10}
+	var log bytes.Buffer
+	examined, repairs := 0, 0
+	c := Config{Scrubber: a, Logger: slog.New(slog.NewTextHandler(&log, nil)), OnScrub: func(s task.Scrubbed) {
+		examined += s.Examined
+		repairs += len(s.Repairs)
+	}}
+	inBubble(t, c, nil, accept, func(b *bed) {
+		b.pass(30 * time.Minute)
+		if n := len(a.seen()); n != 10 || examined != 10*scrubStep || repairs != 1 {
+			t.Errorf("%d steps, %d examined, %d repaired", n, examined, repairs)
+		}
+		if s := log.String(); !strings.Contains(s, "level=ERROR") || !strings.Contains(s, "lost") || !strings.Contains(s, "it had no entry") {
+			t.Errorf("the log says: %s", s)
+		}
+		b.pass(3 * time.Hour)
+		if n := len(a.seen()); n != 40 {
+			t.Errorf("%d steps within three and a half hours", n)
+		}
+	})
+}
+
+func TestAScrubTakesLittleOfTheStoresTime(t *testing.T) {
+	a := &attic{steps: 1 << 30, takes: 20 * time.Millisecond}
+	inBubble(t, Config{Scrubber: a}, nil, accept, func(b *bed) {
+		b.pass(time.Minute + 10*time.Second)
+		if n := len(a.seen()); n < 9 || n > 11 {
+			t.Errorf("%d steps of 20 ms within ten seconds", n)
+		}
+	})
+}
+
+func TestAScrubThatFailsBeginsAnew(t *testing.T) {
+	a := &attic{steps: 4}
+	a.fail = func(cursor string) error {
+		if cursor == "2" && len(a.seen()) < 5 {
+			return errors.New("the medium has hiccups")
+		}
+		return nil
+	}
+	inBubble(t, Config{Scrubber: a, ScrubEvery: time.Minute}, nil, accept, func(b *bed) {
+		b.pass(150 * time.Second)
+		if got := fmt.Sprint(a.seen()); got != "[ 1 2  1 2 3]" {
+			t.Errorf("steps: %v", got)
+		}
+	})
+}
+
+func TestNoScrubWhereNoneIsWanted(t *testing.T) {
+	a := &attic{steps: 4}
+	inBubble(t, Config{Scrubber: a, ScrubEvery: -1}, nil, accept, func(b *bed) {
+		b.pass(24 * time.Hour)
+		if n := len(a.seen()); n != 0 {
+			t.Errorf("%d steps", n)
+		}
+	})
+}
+
+func TestWhoObservesIsToldOfEverySettlement(t *testing.T) {
+	var events []Event
+	n := 0
+	r := func(context.Context, task.Delivery) task.Outcome {
+		if n++; n == 1 {
+			return task.Outcome{Verdict: task.Failure, Status: 500, StartedAt: millis(), Late: time.Microsecond}
+		}
+		return task.Outcome{Verdict: task.Success, Status: 200, StartedAt: millis()}
+	}
+	inBubble(t, Config{Observe: func(e Event) { events = append(events, e) }}, nil, r, func(b *bed) {
+		b.create("t", time.Second)
+		b.pass(time.Minute)
+		if len(events) != 2 {
+			t.Fatalf("events: %+v", events)
+		}
+		first, second := events[0], events[1]
+		if first.Claimed.Tries != 1 || first.Outcome.Late != time.Microsecond || first.After.State != task.Scheduled || first.After.Spent != 1 {
+			t.Errorf("the first: %+v", first)
+		}
+		if second.Claimed.Tries != 2 || second.Outcome.Status != 200 || second.After.State != task.Delivered {
+			t.Errorf("the second: %+v", second)
+		}
+	})
+}
+
+func TestWhoObservesLearnsThatALeaseWasLost(t *testing.T) {
+	var events []Event
+	l := &long{takes: time.Minute}
+	inBubble(t, Config{Grace: -1, Observe: func(e Event) { events = append(events, e) }}, nil, l.receive, func(b *bed) {
+		b.create("t", 0, patient)
+		b.pass(time.Second)
+		if _, err := b.store.Reap(b.t.Context(), millis().Add(time.Hour), 10); err != nil {
+			t.Fatal(err)
+		}
+		b.pass(10 * time.Second)
+		if len(events) != 1 || events[0].After != nil {
+			t.Errorf("events: %+v", events)
+		}
+	})
+}
