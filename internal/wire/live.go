@@ -39,7 +39,7 @@ type LiveQueue struct {
 	Running   int     `json:"running"`
 	Overdue   int     `json:"overdue" doc:"Tasks that are due and wait, as far as this server has read them."`
 	OldestMS  float64 `json:"oldest_ms,omitempty" doc:"For how long the oldest of them has been due."`
-	LimitedBy string  `json:"limited_by,omitempty" enum:"paused,purging,rate,concurrency,per_destination,slots" doc:"What they wait for."`
+	LimitedBy string  `json:"limited_by,omitempty" enum:"pause,purge,rate,concurrency,destination,slots" doc:"What they wait for. destination: breakers, wishes of receivers, or the limit for each destination. slots: the server has none left."`
 }
 
 // LiveDestination is what goes on between a namespace and a destination.
@@ -49,7 +49,7 @@ type LiveDestination struct {
 	Running     int     `json:"running"`
 	Overdue     int     `json:"overdue"`
 	OldestMS    float64 `json:"oldest_ms,omitempty"`
-	Breaker     string  `json:"breaker" enum:"closed,open,half_open" doc:"open: it failed again and again and is left alone, until open_until. half_open: a few attempts find out."`
+	Breaker     string  `json:"breaker" enum:"closed,open,half-open" doc:"open: it failed again and again and is left alone, until open_until. half-open: one attempt finds out."`
 	OpenUntil   string  `json:"open_until,omitempty" format:"date-time"`
 }
 
