@@ -59,6 +59,7 @@ func TestABackupOfOtherCountsOrChecksumsFails(t *testing.T) {
 		"no sum at all":   {func(e *backupEvidence) { e.Taken.Checksum, e.Given.Checksum = "", "" }, true},
 		"nothing counted": {func(e *backupEvidence) { e.Taken.Tasks, e.Given.Tasks = 0, 0 }, true},
 		"it ended there":  {func(e *backupEvidence) { e.Asked = e.Asked[:1] }, true},
+		"begun too soon":  {func(e *backupEvidence) { e.Began = at(15) }, true},
 		"one is missing":  {func(e *backupEvidence) { e.Restored = nil }, true},
 	} {
 		e := whole

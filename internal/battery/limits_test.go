@@ -30,6 +30,7 @@ func TestARateIsHeldOverEveryWindow(t *testing.T) {
 		"twice the rate, soon over":         {every(0, 10, 15), 15 - burst - 50*0.14},
 		"twice the rate":                    {every(0, 10, 1000), 1000 - burst - 50*9.99},
 		"a second burst after it, too soon": {append(burstThenRate, every(2100, 0, burst)...), 5},
+		"too much after a long silence":     {append(every(0, 0, 1), every(10_000, 0, 20)...), 10},
 		"a second burst after a silence":    {append(burstThenRate, every(2220, 0, burst)...), 0},
 	} {
 		got := beyondRate(c.arrivals, rate, burst)

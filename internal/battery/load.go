@@ -108,7 +108,7 @@ func (st *stage) importNumbered(ctx context.Context, n numbered, queue, callback
 
 // leadFor is how far ahead tasks must be due so that they can be imported before.
 func leadFor(count int) time.Duration {
-	const slowest = 15_000 // a second
+	const slowest = 20_000 // a second: what million promises
 	return 5*time.Second + time.Duration(count)*time.Second/slowest
 }
 

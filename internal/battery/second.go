@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -17,8 +18,18 @@ func second(ctx context.Context, t *trial) error {
 	if err != nil {
 		return err
 	}
-	t.must(flat(small.peak, large.peak), "memory's peak %d MB with %d tasks, %d MB with %d", small.peak>>20, t.opts.herd/5, large.peak>>20, t.opts.herd)
+	t.mustBeFlat(small, large)
 	return nil
+}
+
+// mustBeFlat compares the memory that a herd took with that of a fifth of it.
+func (t *trial) mustBeFlat(small, large memorySeen) {
+	const known = 100_000 // tasks that a server may know in memory: up to these it grows
+	if t.opts.herd/5 < known {
+		t.note("memory's peak %d MB with %d tasks, %d MB with %d; too few to judge by", small.peak>>20, t.opts.herd/5, large.peak>>20, t.opts.herd)
+		return
+	}
+	t.must(flat(small.peak, large.peak), "memory's peak %d MB with %d tasks, %d MB with %d", small.peak>>20, t.opts.herd/5, large.peak>>20, t.opts.herd)
 }
 
 // flat reports whether a peak does not grow with the backlog, but for a quarter
@@ -50,12 +61,11 @@ func (t *trial) herd(ctx context.Context, name string, count int) (memorySeen, e
 	}
 	beside := st.bystand(ctx, 10)
 	err = awaitSunk(ctx, sink, count, start, 30*time.Second)
-	created := beside.end(ctx)
+	err = errors.Join(err, beside.end(ctx))
 	seen := memory.end()
 	if err != nil {
 		return seen, err
 	}
-	t.must(created == nil, "creates beside the herd succeeded: %v", created)
 	return seen, st.concludeHerd(herd, sink, seen)
 }
 

@@ -3,7 +3,10 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"iter"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -47,6 +50,47 @@ func TestTheTallyCatchesWhatItIsFor(t *testing.T) {
 		}
 		if (len(v.Lost) == 0) != (v.LostCount == 0) || (len(v.Early) == 0) != (v.EarlyCount == 0) {
 			t.Errorf("%s: it names %v and %v", name, v.Lost, v.Early)
+		}
+	}
+}
+
+func TestOfArrivalsTheEarliestCounts(t *testing.T) {
+	v, err := three.tally(sunkAt("a-0", 150.0, "a-0", 130.0, "a-0", 140.0, "a-1", 201.0, "a-2", 301.0)) // lines of several connections
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := percentile(v.Late, 100); got != 30*time.Millisecond {
+		t.Errorf("the latest was %v late, want 30 ms", got)
+	}
+}
+
+func TestALogThatBreaksAPromiseFails(t *testing.T) {
+	write := func(lines ...any) string {
+		path := filepath.Join(t.TempDir(), "sunk")
+		var b []byte
+		for i := 0; i < len(lines); i += 2 {
+			b = sunk{name: lines[i].(string), id: "id", at: at(lines[i+1].(float64))}.appendLine(b)
+		}
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for name, c := range map[string]struct {
+		path  string
+		fails bool
+	}{
+		"all is well": {write("a-0", 101.0, "a-1", 201.0, "a-2", 301.0), false},
+		"one lost":    {write("a-0", 101.0, "a-1", 201.0), true},
+		"one early":   {write("a-0", 99.0, "a-1", 201.0, "a-2", 301.0), true},
+		"one twice":   {write("a-0", 101.0, "a-1", 201.0, "a-2", 301.0, "a-2", 302.0), true},
+	} {
+		tr := &trial{out: io.Discard}
+		if _, err := tr.mustTally(three, c.path); err != nil {
+			t.Fatal(err)
+		}
+		if tr.failed != c.fails {
+			t.Errorf("%s: failed is %v", name, tr.failed)
 		}
 	}
 }
