@@ -1,0 +1,224 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"log/slog"
+	"net/http/httptest"
+	"time"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/store/memstore"
+)
+
+// The examples run against a server of their own, on which nothing is delivered. Yours is at http://127.0.0.1:8750.
+func start() (url string, stop func()) {
+	store := memstore.New(memstore.Config{})
+	srv := httptest.NewServer(api.New(api.Config{Log: slog.New(slog.DiscardHandler)}, store))
+	return srv.URL, func() {
+		srv.Close()
+		_ = store.Close()
+	}
+}
+
+func Example() {
+	url, stop := start()
+	defer stop()
+
+	c, err := client.New(url, client.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+	ctx := context.Background()
+
+	t, err := c.Tasks.Create(ctx, client.Spec{
+		Name:  "order-42-close",
+		Delay: 30 * time.Minute,
+		HTTP: client.HTTP{
+			URL:  "https://shop.example/orders/42/close",
+			Body: client.JSON(map[string]int{"order": 42}),
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(t.Name, t.State)
+
+	// The order is paid: the callback is not needed any more.
+	t, pending, err := c.Tasks.Cancel(ctx, "order-42-close")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(t.State, pending)
+	// Output:
+	// order-42-close scheduled
+	// cancelled false
+}
+
+func Example_errors() {
+	url, stop := start()
+	defer stop()
+	c, _ := client.New(url, client.Options{})
+	defer c.Close()
+	ctx := context.Background()
+
+	_, err := c.Tasks.Get(ctx, "nobody")
+	fmt.Println(errors.Is(err, client.ErrNotFound), err)
+
+	_, err = c.Tasks.Create(ctx, client.Spec{Name: "a", HTTP: client.HTTP{URL: "shop.example"}})
+	var e *client.Error
+	if errors.As(err, &e) {
+		fmt.Println(e.Status, e.Code, e.Field)
+	}
+	// Output:
+	// true get nobody: no such task
+	// 400 bad_scheme http.url
+}
+
+func ExampleTasks_CreateOnce() {
+	url, stop := start()
+	defer stop()
+	c, _ := client.New(url, client.Options{})
+	defer c.Close()
+
+	// However often a message comes: one key, one task.
+	var ids []string
+	for range 3 {
+		t, err := c.Tasks.CreateOnce(context.Background(), "message-7781", client.Spec{
+			Delay: time.Hour,
+			HTTP:  client.HTTP{URL: "https://shop.example/remind"},
+		})
+		if err != nil {
+			log.Fatal(err)
+		}
+		ids = append(ids, t.ID)
+	}
+	fmt.Println(ids[0] == ids[1], ids[1] == ids[2])
+	// Output:
+	// true true
+}
+
+func ExampleTasks_CreateBatch() {
+	url, stop := start()
+	defer stop()
+	c, _ := client.New(url, client.Options{})
+	defer c.Close()
+
+	specs := make([]client.Spec, 1500)
+	for i := range specs {
+		specs[i] = client.Spec{
+			Name:  fmt.Sprintf("order-%d-close", i%1400), // the last hundred are there already
+			Delay: time.Hour,
+			HTTP:  client.HTTP{URL: "https://shop.example/close"},
+		}
+	}
+	results, err := c.Tasks.CreateBatch(context.Background(), specs)
+	if err != nil {
+		log.Fatal(err)
+	}
+	made, there := 0, 0
+	for _, r := range results {
+		switch {
+		case r.Err == nil:
+			made++
+		case errors.Is(r.Err, client.ErrExists):
+			there++
+		}
+	}
+	fmt.Println(made, "made,", there, "were there")
+	// Output:
+	// 1400 made, 100 were there
+}
+
+func ExampleTasks_List() {
+	url, stop := start()
+	defer stop()
+	c, _ := client.New(url, client.Options{})
+	defer c.Close()
+	ctx := context.Background()
+	for _, tenant := range []string{"acme", "other", "acme"} {
+		_, _ = c.Tasks.Create(ctx, client.Spec{Delay: time.Hour, HTTP: client.HTTP{URL: "https://shop.example/"}, Labels: map[string]string{"tenant": tenant}})
+	}
+
+	n := 0
+	acme := client.Filter{Labels: map[string]string{"tenant": "acme"}, States: []client.State{client.Scheduled}}
+	for t, err := range c.Tasks.List(ctx, client.Query{Filter: acme}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		if t.Labels["tenant"] == "acme" {
+			n++
+		}
+	}
+	fmt.Println(n)
+	// Output:
+	// 2
+}
+
+func ExampleIfMatch() {
+	url, stop := start()
+	defer stop()
+	c, _ := client.New(url, client.Options{})
+	defer c.Close()
+	ctx := context.Background()
+	_, _ = c.Tasks.Create(ctx, client.Spec{Name: "a", Delay: time.Hour, HTTP: client.HTTP{URL: "https://shop.example/"}})
+
+	seen, err := c.Tasks.Get(ctx, "a")
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Somebody else moves it.
+	_, _ = c.Tasks.Patch(ctx, "a", client.Patch{Delay: client.Set(2 * time.Hour)})
+
+	_, err = c.Tasks.Patch(ctx, "a", client.Patch{Queue: client.Set("mail")}, client.IfMatch(seen.ETag()))
+	fmt.Println(errors.Is(err, client.ErrStale))
+	// Output:
+	// true
+}
+
+func ExampleTasks_Patch() {
+	url, stop := start()
+	defer stop()
+	c, _ := client.New(url, client.Options{})
+	defer c.Close()
+	ctx := context.Background()
+	_, _ = c.Tasks.Create(ctx, client.Spec{
+		Name: "a", Delay: time.Hour, HTTP: client.HTTP{URL: "https://shop.example/"},
+		Timeout: time.Minute, Labels: map[string]string{"draft": "1"},
+	})
+
+	t, err := c.Tasks.Patch(ctx, "a", client.Patch{
+		At:           client.Set(time.Date(2040, 1, 1, 9, 0, 0, 0, time.UTC)),
+		Timeout:      client.Reset[time.Duration](), // its default again
+		RemoveLabels: []string{"draft"},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(t.DueAt.Format(time.RFC3339), t.Timeout, len(t.Labels))
+	// Output:
+	// 2040-01-01T09:00:00Z 15s 0
+}
+
+func ExampleQueues_Put() {
+	url, stop := start()
+	defer stop()
+	c, _ := client.New(url, client.Options{})
+	defer c.Close()
+
+	q, err := c.Queues.Put(context.Background(), "mail", client.QueueSettings{
+		Rate:        50, // a second
+		Concurrency: 10,
+		Retry:       client.Retry{MaxAttempts: 8},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(q.Name, q.Rate, q.Concurrency, q.Retry.MaxAttempts)
+	// Output:
+	// mail 50 10 8
+}
