@@ -1,0 +1,138 @@
+package pebblestore
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/foliot/foliot/internal/store/storetest"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// age turns a directory that was closed into one of format 1, as that format
+// was written: see the end of the table in format.go.
+func age(t *testing.T, disk *vfs.MemFS, dir string) {
+	t.Helper()
+	db, err := pebble.Open(dir, &pebble.Options{FS: disk, FormatMajorVersion: pebbleFormat, Logger: discard{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := db.NewBatch()
+	for _, prefix := range []string{countPrefix, setPrefix, auditPrefix} {
+		err = errors.Join(err, b.DeleteRange([]byte(prefix), prefixEnd([]byte(prefix)), nil))
+	}
+	number, getErr := getValue(db, numberKey)
+	err = errors.Join(err, getErr, b.Delete(formatKey, nil), b.Set(numberKey, number[:8], nil))
+	err = errors.Join(err, eachRecord(db, func(r *task.Task) error {
+		key, _ := appendIndexEntry(nil, nil, r)
+		switch {
+		case r.State == task.Scheduled && r.Urgent:
+			plain := r.Clone()
+			plain.Urgent = false
+			return errors.Join(b.Delete(key, nil), b.Set(appendDueKey(nil, plain.Lane(), plain.Entry().Position()), nil, nil))
+		case !r.State.Live():
+			return b.Set(key, []byte(digest(r)), nil)
+		}
+		return nil
+	}))
+	if err = errors.Join(err, db.Apply(b, pebble.Sync), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	writeAll(t, disk, disk.PathJoin(dir, markerFile), fmt.Appendf(nil, markerText, 1, 1))
+}
+
+// everything returns all records with their bodies.
+func everything(t *testing.T, s *Store) []*task.Task {
+	t.Helper()
+	l, err := s.List(t.Context(), task.Filter{Namespace: task.DefaultNamespace}, task.Page{Limit: 1000, Bodies: true})
+	if err != nil || l.Next != "" {
+		t.Fatal(l.Next, err)
+	}
+	return l.Tasks
+}
+
+func TestADirectoryOfFormat1IsBroughtUpToDateAndLosesNothing(t *testing.T) {
+	s := scrubWorld(t)
+	disk := s.config.FS.(*vfs.MemFS)
+	if _, err := s.Reap(t.Context(), benchStart+1000, 10); err != nil { // what opening would do
+		t.Fatal(err)
+	}
+	want := everything(t, s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	age(t, disk, "data")
+	if r, err := verify(t.Context(), disk, "data"); err != nil || r.Format != 1 || len(r.Problems) > 0 {
+		t.Errorf("Verify: %v, format %d, problems %q", err, r.Format, r.Problems)
+	}
+
+	s = open(t, disk, Config{Now: clock})
+	if d := cmp.Diff(want, everything(t, s)); d != "" {
+		t.Error(d)
+	}
+	wantHealthy(t, s)
+	if got := peekAll(t, s, benchStart); len(got) != 3 {
+		t.Errorf("%d tasks are due, want 3: %+v", len(got), got)
+	}
+	urgent := record(s, "urgent")
+	replies, err := s.Claim(t.Context(), benchStart, []task.Claim{{Key: urgent.Key(), Lane: urgent.Lane(), Token: "t", Until: benchStart + 1}})
+	mustReplies(t, replies, err)
+	if n, err := s.Sweep(t.Context(), benchStart.Add(storetest.Policy.KeepDead), 100); err != nil || n != 2 {
+		t.Errorf("swept %d, error %v", n, err)
+	}
+	mustApply(t, s, creates(5000, 1, later))
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if format, err := checkMarker(disk, "data"); err != nil || format != formatVersion {
+		t.Errorf("the marker says %d, %v", format, err)
+	}
+	wantHealthy(t, open(t, disk, Config{Now: clock}))
+}
+
+func TestAPowerLossWhileADirectoryIsBroughtUpToDateLosesNothing(t *testing.T) {
+	const n = 50
+	old := vfs.NewCrashableMem()
+	s, err := Open("a/data", Config{FS: old, Now: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustApply(t, s, creates(0, n, func(int64) task.Millis { return benchStart }))
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	age(t, old, "a/data")
+	for step := 1; ; step++ {
+		disk, done := crashAfter(t, cloneDisk(old), step)
+		s, err := Open("a/data", Config{FS: disk, Now: clock})
+		if err != nil {
+			t.Fatalf("after %d writes: %v", step, err)
+		}
+		if missing := countMissing(t, s, n); missing > 0 {
+			t.Errorf("after %d writes %d tasks are missing", step, missing)
+		}
+		wantHealthy(t, s)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if done {
+			t.Logf("%d crash points", step)
+			return
+		}
+	}
+}
+
+func TestAnOlderVersionIsToldBeforeAnythingIsChanged(t *testing.T) {
+	disk := vfs.NewMem()
+	if err := open(t, disk, Config{}).Close(); err != nil {
+		t.Fatal(err)
+	}
+	if text := readAll(t, disk, "data/"+markerFile); !bytes.Contains(text, []byte("oldest-reader 2\n")) {
+		t.Errorf("the marker: %s", text)
+	}
+}
