@@ -35,8 +35,11 @@ func TestTasksAreThoseOfTheStoreUnderTheLabelsOfTheirQueues(t *testing.T) {
 		queue, state string
 		want         float64
 	}{
-		{"mails", "scheduled", 3}, {"mails", "dead", 1}, {"mails", "delivered", 0},
-		{other, "scheduled", 9}, {other, "dead", 2},
+		{"mails", "scheduled", 3},
+		{"mails", "dead", 1},
+		{"mails", "delivered", 0},
+		{other, "scheduled", 9},
+		{other, "dead", 2},
 	} {
 		if got := value(t, m, "foliot_tasks", "namespace", "default", "queue", c.queue, "state", c.state); got != c.want {
 			t.Errorf("%s %s: %v, want %v", c.queue, c.state, got, c.want)

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/foliot/foliot/internal/task"
@@ -22,7 +23,7 @@ func TestWhatUpkeepRemovesAndTakesBackIsCounted(t *testing.T) {
 	if n, err := m.Watch(rounds{n: 3}).Sweep(t.Context(), 0, 10); n != 3 || err != nil {
 		t.Errorf("Sweep: %d, %v", n, err)
 	}
-	if n, err := m.Watch(rounds{n: 2, err: errBroken}).Reap(t.Context(), 0, 10); n != 2 || err != errBroken {
+	if n, err := m.Watch(rounds{n: 2, err: errBroken}).Reap(t.Context(), 0, 10); n != 2 || !errors.Is(err, errBroken) {
 		t.Errorf("Reap: %d, %v", n, err)
 	}
 	m.Scrubbed(task.Scrubbed{Examined: 100, Next: "more"})

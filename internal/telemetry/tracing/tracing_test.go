@@ -81,22 +81,26 @@ func TestASpanTellsWhatTheAttemptWas(t *testing.T) {
 		{
 			"delivered",
 			task.Outcome{Verdict: task.Success, Status: 204, Late: 12500 * time.Microsecond},
-			map[string]any{"foliot.outcome": "delivered", "http.response.status_code": int64(204), "foliot.late_seconds": 0.0125}, "",
+			map[string]any{"foliot.outcome": "delivered", "http.response.status_code": int64(204), "foliot.late_seconds": 0.0125},
+			"",
 		},
 		{
 			"failed",
 			task.Outcome{Verdict: task.Failure, Status: 500, Error: "the receiver answered 500"},
-			map[string]any{"foliot.outcome": "failed", "http.response.status_code": int64(500), "error.type": "500"}, "the receiver answered 500",
+			map[string]any{"foliot.outcome": "failed", "http.response.status_code": int64(500), "error.type": "500"},
+			"the receiver answered 500",
 		},
 		{
 			"without a reply",
 			task.Outcome{Verdict: task.Failure, Error: "no reply within 15s"},
-			map[string]any{"foliot.outcome": "failed", "error.type": "failed"}, "no reply within 15s",
+			map[string]any{"foliot.outcome": "failed", "error.type": "failed"},
+			"no reply within 15s",
 		},
 		{
 			"denied",
 			task.Outcome{Verdict: task.Refusal, Reason: "egress_denied", Error: "10.0.0.1 is a private address"},
-			map[string]any{"foliot.outcome": "refused", "error.type": "egress_denied"}, "10.0.0.1 is a private address",
+			map[string]any{"foliot.outcome": "refused", "error.type": "egress_denied"},
+			"10.0.0.1 is a private address",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -311,9 +315,15 @@ func TestANilTracerTracesNothingAndAllocatesNothing(t *testing.T) {
 
 func TestAWrongConfigurationIsSaidWithoutItsSecrets(t *testing.T) {
 	for _, c := range []Config{
-		{}, {Endpoint: "127.0.0.1:4318"}, {Endpoint: "grpc://127.0.0.1:4317"}, {Endpoint: "http://"},
-		{Endpoint: "http://user:secret@127.0.0.1:4318"}, {Endpoint: "http://127.0.0.1:4318?key=secret"}, {Endpoint: "http://secret\x7f"},
-		{Endpoint: "http://127.0.0.1:4318", Ratio: 1.1}, {Endpoint: "http://127.0.0.1:4318", Ratio: -0.1},
+		{},
+		{Endpoint: "127.0.0.1:4318"},
+		{Endpoint: "grpc://127.0.0.1:4317"},
+		{Endpoint: "http://"},
+		{Endpoint: "http://user:secret@127.0.0.1:4318"},
+		{Endpoint: "http://127.0.0.1:4318?key=secret"},
+		{Endpoint: "http://secret\x7f"},
+		{Endpoint: "http://127.0.0.1:4318", Ratio: 1.1},
+		{Endpoint: "http://127.0.0.1:4318", Ratio: -0.1},
 	} {
 		tr, err := New(c)
 		if err == nil {
