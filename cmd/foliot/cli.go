@@ -16,19 +16,28 @@ type cli struct {
 
 	Output string `short:"o" default:"text" enum:"text,json" env:"FOLIOT_OUTPUT" placeholder:"text|json" help:"How results are printed: text, or json, one object a line."`
 
-	Serve   serveCmd   `cmd:"" group:"server" help:"Run the server."`
-	Config  configCmd  `cmd:"" group:"server" help:"Print what the server would go by, and check it."`
-	Listen  listenCmd  `cmd:"" group:"server" help:"Receive callbacks and print them, to try things out."`
-	Add     addCmd     `cmd:"" group:"tasks" help:"Call this URL at this time."`
-	Get     getCmd     `cmd:"" group:"tasks" help:"Show one task and its attempts."`
-	Ls      lsCmd      `cmd:"" group:"tasks" help:"List tasks."`
-	Cancel  cancelCmd  `cmd:"" group:"tasks" help:"Take tasks back."`
-	Move    moveCmd    `cmd:"" group:"tasks" help:"Give a task another time."`
-	Touch   touchCmd   `cmd:"" group:"tasks" help:"Restart the delay of tasks: a watchdog's heartbeat."`
-	Run     runCmd     `cmd:"" group:"tasks" help:"Make waiting tasks due now."`
-	Retry   retryCmd   `cmd:"" group:"tasks" help:"Give dead tasks a new life."`
-	Import  importCmd  `cmd:"" group:"tasks" help:"Create tasks from a file, one JSON object a line."`
-	Export  exportCmd  `cmd:"" group:"tasks" help:"Write tasks to a file that import reads."`
+	Serve  serveCmd  `cmd:"" group:"server" help:"Run the server."`
+	Config configCmd `cmd:"" group:"server" help:"Print what the server would go by, and check it."`
+	Listen listenCmd `cmd:"" group:"server" help:"Receive callbacks and print them, to try things out."`
+	Add    addCmd    `cmd:"" group:"tasks" help:"Call this URL at this time."`
+	Get    getCmd    `cmd:"" group:"tasks" help:"Show one task and its attempts."`
+	Ls     lsCmd     `cmd:"" group:"tasks" help:"List tasks."`
+	Cancel cancelCmd `cmd:"" group:"tasks" help:"Take tasks back."`
+	Move   moveCmd   `cmd:"" group:"tasks" help:"Give a task another time."`
+	Touch  touchCmd  `cmd:"" group:"tasks" help:"Restart the delay of tasks: a watchdog's heartbeat."`
+	Run    runCmd    `cmd:"" group:"tasks" help:"Make waiting tasks due now."`
+	Retry  retryCmd  `cmd:"" group:"tasks" help:"Give dead tasks a new life."`
+	Import importCmd `cmd:"" group:"tasks" help:"Create tasks from a file, one JSON object a line."`
+	Export exportCmd `cmd:"" group:"tasks" help:"Write tasks to a file that import reads."`
+
+	Dead      deadCmd      `cmd:"" group:"admin" help:"Tasks that gave up: list, retry, remove."`
+	Queue     queueCmd     `cmd:"" group:"admin" help:"Limits, pauses and purges of queues."`
+	Token     tokenCmd     `cmd:"" group:"admin" help:"Access tokens."`
+	Secret    secretCmd    `cmd:"" group:"admin" help:"Secrets that sign callbacks."`
+	Namespace namespaceCmd `cmd:"" group:"admin" help:"Tenants and their quotas."`
+	Audit     auditCmd     `cmd:"" group:"admin" help:"Who changed what."`
+	Top       topCmd       `cmd:"" group:"admin" help:"What the server is doing, live: lateness, backlog, destinations."`
+
 	Bench   benchCmd   `cmd:"" group:"other" help:"Measure a server: create tasks, receive them, say how late they came."`
 	Version versionCmd `cmd:"" group:"other" help:"Print the version."`
 }
@@ -91,6 +100,7 @@ func newParser(flags *cli, stdout, stderr io.Writer) *kong.Kong {
 		kong.ExplicitGroups([]kong.Group{
 			{Key: "server", Title: "Server:"},
 			{Key: "tasks", Title: "Tasks:"},
+			{Key: "admin", Title: "Operations:"},
 			{Key: "other", Title: "Other:"},
 			{Key: "filter", Title: "Filter:"},
 			{Key: "serve-file", Title: "Configuration:"},

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/foliot/foliot/client"
+)
+
+type namespaceCmd struct {
+	Ls  namespaceLsCmd  `cmd:"" help:"List namespaces: what they have and what they may."`
+	Set namespaceSetCmd `cmd:"" help:"Make a namespace, or change its quotas."`
+	Rm  namespaceRmCmd  `cmd:"" help:"Remove a namespace of which nothing is left."`
+}
+
+type namespaceLsCmd struct{}
+
+// Run prints the list.
+func (namespaceLsCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+	out := con.table([]string{"NAMESPACE", "PENDING", "MAX", "BYTES", "MAX", "CREATES/S"})
+	for n, err := range api.Namespaces.List(ctx) {
+		if err != nil {
+			return errors.Join(err, endTable(con, out))
+		}
+		if con.json {
+			err = con.object(n)
+		} else {
+			err = out.add(namespaceRow(n)...)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return endTable(con, out)
+}
+
+func namespaceRow(n *client.Namespace) []string {
+	rate := "-"
+	if n.CreateRate > 0 {
+		rate = number(n.CreateRate)
+	}
+	return []string{n.Name, count(n.Counts.Scheduled + n.Counts.Running), quota(n.MaxPending), count(n.Counts.Bytes), quota(n.MaxBytes), rate}
+}
+
+func quota(n int64) string {
+	if n == 0 {
+		return "-"
+	}
+	return count(n)
+}
+
+type namespaceSetCmd struct {
+	Name string `arg:"" name:"namespace" help:"Its name."`
+
+	MaxPending  *int64   `placeholder:"N" help:"How many tasks may be scheduled or running; 0: no limit."`
+	MaxBytes    *int64   `placeholder:"BYTES" help:"How many bytes the bodies that are kept may have; 0: no limit."`
+	CreateRate  *float64 `placeholder:"N" help:"How many tasks may be created in a second, at each server; 0: no limit."`
+	CreateBurst *int     `placeholder:"N" help:"How many at once after a silence (default: as many as a second brings)."`
+}
+
+// Help shows examples below the usage line.
+func (namespaceSetCmd) Help() string {
+	return `Changes what is given and leaves the rest as it is. It takes an operator's token of scope admin.
+
+Examples:
+
+    foliot namespace set acme
+    foliot namespace set acme --max-pending 1000000 --create-rate 500`
+}
+
+// Run makes or changes the namespace.
+func (c *namespaceSetCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+	n, err := api.Namespaces.Get(ctx, c.Name)
+	condition := client.IfNoneMatch()
+	switch {
+	case missing(err):
+		n = &client.Namespace{}
+	case err != nil:
+		return err
+	case n.Version > 0:
+		condition = client.IfMatch(n.ETag())
+	}
+	settings := n.NamespaceSettings
+	set(&settings.MaxPending, c.MaxPending)
+	set(&settings.MaxBytes, c.MaxBytes)
+	set(&settings.CreateRate, c.CreateRate)
+	set(&settings.CreateBurst, c.CreateBurst)
+	n, err = api.Namespaces.Put(ctx, c.Name, settings, condition)
+	if errors.Is(err, client.ErrStale) {
+		return &fault{exitConflict, errors.New("put namespace " + c.Name + ": somebody else changed it just now; look at it with `foliot namespace ls`, and try again")}
+	}
+	if err != nil {
+		return err
+	}
+	if con.json {
+		return con.object(n)
+	}
+	out := con.table([]string{"NAMESPACE", "PENDING", "MAX", "BYTES", "MAX", "CREATES/S"})
+	return errors.Join(out.add(namespaceRow(n)...), out.end())
+}
+
+type namespaceRmCmd struct {
+	Name string `arg:"" name:"namespace" help:"Its name."`
+}
+
+// Help shows examples below the usage line.
+func (namespaceRmCmd) Help() string {
+	return `Removes a namespace with what was decided of its queues, and its secrets. Its tokens must be revoked, and no task of it may be left, finished
+ones included: they go when their retention ends.
+
+Examples:
+
+    foliot namespace rm acme`
+}
+
+// Run removes the namespace.
+func (c *namespaceRmCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+	n, err := api.Namespaces.Delete(ctx, c.Name)
+	if missing(err) {
+		return &fault{exitNotFound, err}
+	}
+	if err != nil {
+		return err
+	}
+	if con.json {
+		return con.object(n)
+	}
+	con.sayf("removed %s", c.Name)
+	return nil
+}
+
+// missing reports whether the server says that there is no such namespace. It
+// has another code than a missing task, as a request may name both.
+func missing(err error) bool {
+	var refused *client.Error
+	return errors.As(err, &refused) && refused.Status == http.StatusNotFound
+}

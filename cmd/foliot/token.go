@@ -1,0 +1,183 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/store/pebblestore"
+	"github.com/foliot/foliot/internal/task"
+)
+
+type tokenCmd struct {
+	Create tokenCreateCmd `cmd:"" help:"Make an access token; it is shown once."`
+	Ls     tokenLsCmd     `cmd:"" help:"List tokens: what is known of them, not themselves."`
+	Revoke tokenRevokeCmd `cmd:"" help:"End tokens, at once."`
+}
+
+type tokenCreateCmd struct {
+	Scope   string        `default:"write" enum:"read,write,admin" placeholder:"SCOPE" help:"read: see tasks and queues. write: change tasks too. admin: change queues, tokens and secrets too (default: write)."`
+	For     string        `placeholder:"NAMESPACE" help:"Whom it is for; operator: good for all namespaces, and for what belongs to the server (default: the namespace of the request)."`
+	Label   string        `placeholder:"TEXT" help:"To know it by."`
+	Expires time.Duration `placeholder:"DURATION" help:"How long it is good (default: until it is revoked)."`
+	Data    string        `placeholder:"DIR" help:"Write it into this data directory, while no server runs on it: the first token of a server that is to listen beyond loopback."`
+}
+
+// operatorWord is how the command line names all namespaces: * means something to shells.
+const operatorWord = "operator"
+
+// Help shows examples below the usage line.
+func (tokenCreateCmd) Help() string {
+	return `Prints the token, and nothing else, on standard output: keep it, it cannot be shown again. The server keeps a hash of it.
+
+As soon as there is one token every request needs one, on loopback too. The first one is made on a server that listens on loopback, or
+with --data in the directory of a server that does not run. It should be an operator's of scope admin: only that makes more of them for all.
+
+Examples:
+
+    foliot token create --data ./foliot-data --for operator --scope admin > operator.token
+    foliot token create --scope write --label 'shop, production' --expires 2160h
+    FOLIOT_TOKEN_FILE=operator.token foliot token create --for acme --scope write`
+}
+
+// Run makes a token.
+func (c *tokenCreateCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+	if c.Expires < 0 {
+		return badInput("--expires", "%v is negative", c.Expires)
+	}
+	if c.Data != "" {
+		return c.offline(ctx, con)
+	}
+	namespace := c.For
+	if namespace == operatorWord {
+		namespace = client.AllNamespaces
+	}
+	made, err := api.Tokens.Create(ctx, client.TokenSpec{Scope: client.Scope(c.Scope), Namespace: namespace, Label: c.Label, ExpiresIn: c.Expires})
+	if err != nil {
+		return err
+	}
+	if con.json {
+		return con.object(made)
+	}
+	con.sayf("%s", made.Token)
+	con.notef("%s; its id is %s", lifetime(made.ExpiresAt), made.ID)
+	return nil
+}
+
+// offline makes the token in a directory that no server has open.
+func (c *tokenCreateCmd) offline(ctx context.Context, con *console) (err error) {
+	dir, err := filepath.Abs(c.Data)
+	if err != nil {
+		return err
+	}
+	store, err := pebblestore.Open(dir, pebblestore.Config{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	scope, _ := task.ParseScope(c.Scope) // kong has checked the word
+	token, hash := task.MintToken()
+	e := task.AddToken{Namespace: c.For, Scope: scope, Label: c.Label, Hash: hash}
+	switch c.For {
+	case "":
+		e.Namespace = task.DefaultNamespace
+	case operatorWord:
+		e.Namespace = task.AllNamespaces
+	}
+	now := task.CeilMillis(time.Now())
+	if c.Expires > 0 {
+		e.ExpiresAt = now.Add(c.Expires)
+	}
+	replies, err := store.Configure(task.WithActor(ctx, task.Actor{By: "foliot token create --data"}), now, []task.Edit{e})
+	if err != nil {
+		return err
+	}
+	if err := replies[0].Err; err != nil {
+		return fmt.Errorf("create a token: %w", err)
+	}
+	if con.json {
+		return con.object(client.Token{ID: e.Target().Name, Namespace: e.Namespace, Scope: client.Scope(c.Scope), Label: c.Label, State: "active", CreatedAt: now.Time(), ExpiresAt: timeOf(e.ExpiresAt), Token: token})
+	}
+	con.sayf("%s", token)
+	con.notef("%s; its id is %s", lifetime(timeOf(e.ExpiresAt)), e.Target().Name)
+	return nil
+}
+
+// timeOf returns m, and the zero time for never.
+func timeOf(m task.Millis) time.Time {
+	if m == 0 {
+		return time.Time{}
+	}
+	return m.Time()
+}
+
+func lifetime(expires time.Time) string {
+	if expires.IsZero() {
+		return "good until it is revoked"
+	}
+	return "good until " + instant(expires)
+}
+
+type tokenLsCmd struct{}
+
+// Run prints the list.
+func (tokenLsCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+	out := con.table([]string{"ID", "NAMESPACE", "SCOPE", "STATE", "CREATED", "EXPIRES", "LAST USED", "LABEL"})
+	for t, err := range api.Tokens.List(ctx) {
+		if err != nil {
+			return errors.Join(err, endTable(con, out))
+		}
+		if con.json {
+			err = con.object(t)
+		} else {
+			err = out.add(t.ID, t.Namespace, string(t.Scope), t.State, instant(t.CreatedAt), instantOr(t.ExpiresAt, "never"), instantOr(t.LastUsedAt, "never"), t.Label)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return endTable(con, out)
+}
+
+// instantOr is instant, or a word where there is none.
+func instantOr(t time.Time, word string) string {
+	if t.IsZero() {
+		return word
+	}
+	return instant(t)
+}
+
+type tokenRevokeCmd struct {
+	IDs []string `arg:"" name:"id" help:"The tokens' ids, as foliot token ls shows them."`
+}
+
+// Help shows examples below the usage line.
+func (tokenRevokeCmd) Help() string {
+	return `A revoked token is refused from the reply on. It stays in the list, so that the audit log's ids go on meaning something; and a server that had a
+token never opens again because its last one was revoked.
+
+To rotate a token: create the new one, give it to its users, see in foliot token ls that the old one is used no more, revoke that.
+
+Examples:
+
+    foliot token revoke 3f29a1c05b7d8e64`
+}
+
+// Run revokes.
+func (c *tokenRevokeCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+	return eachName(ctx, con, c.IDs, func(id string) error {
+		t, err := api.Tokens.Revoke(ctx, id)
+		if err != nil {
+			return err
+		}
+		if con.json {
+			return con.object(t)
+		}
+		con.sayf("revoked %s", id)
+		return nil
+	})
+}
