@@ -49,7 +49,7 @@ func (b *bed) most(prefix string, takes time.Duration) int {
 }
 
 func TestARateIsKeptAndUsed(t *testing.T) {
-	for _, q := range []task.QueueSettings{{Rate: 10, Burst: 5}, {Rate: 500}, {Rate: 3, Burst: 1}} {
+	for _, q := range []task.QueueSettings{{Rate: 10, Burst: 5}, {Rate: 100}, {Rate: 3, Burst: 1}} {
 		t.Run(fmt.Sprint(q.Rate, " a second, bursts of ", q.BurstOrDefault()), func(t *testing.T) {
 			inBubble(t, Config{}, nil, accept, func(b *bed) {
 				b.Configure(limit("limited", q))

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -56,15 +57,15 @@ func (a *attic) seen() []string {
 func TestAScrubGoesRoundOnceAnHourAndSaysWhatItRepaired(t *testing.T) {
 	a := &attic{steps: 10}
 	var log bytes.Buffer
-	examined, repairs := 0, 0
+	var examined, repairs atomic.Int64
 	c := Config{Scrubber: a, Logger: slog.New(slog.NewTextHandler(&log, nil)), OnScrub: func(s task.Scrubbed) {
-		examined += s.Examined
-		repairs += len(s.Repairs)
+		examined.Add(int64(s.Examined))
+		repairs.Add(int64(len(s.Repairs)))
 	}}
 	inBubble(t, c, nil, accept, func(b *bed) {
 		b.pass(30 * time.Minute)
-		if n := len(a.seen()); n != 10 || examined != 10*scrubStep || repairs != 1 {
-			t.Errorf("%d steps, %d examined, %d repaired", n, examined, repairs)
+		if n := len(a.seen()); n != 10 || examined.Load() != 10*scrubStep || repairs.Load() != 1 {
+			t.Errorf("%d steps, %d examined, %d repaired", n, examined.Load(), repairs.Load())
 		}
 		if s := log.String(); !strings.Contains(s, "level=ERROR") || !strings.Contains(s, "lost") || !strings.Contains(s, "it had no entry") {
 			t.Errorf("the log says: %s", s)
