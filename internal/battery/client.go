@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"time"
@@ -16,15 +17,22 @@ import (
 // client speaks to the server as any other program would. It may be used by
 // many goroutines.
 type client struct {
-	base  string
+	base  string // of the API
 	token string // "" shows none
 	http  *http.Client
 }
 
-func newClient(base string) *client {
-	return &client{base: base + wire.Version, http: &http.Client{
+func newClient(server string) *client { return newClientFrom(nil, server+wire.Version) }
+
+// newClientFrom returns a client that calls from an address of this machine; nil: any.
+func newClientFrom(addr net.IP, base string) *client {
+	dialer := &net.Dialer{}
+	if addr != nil {
+		dialer.LocalAddr = &net.TCPAddr{IP: addr}
+	}
+	return &client{base: base, http: &http.Client{
 		Timeout:   30 * time.Second,
-		Transport: &http.Transport{MaxIdleConnsPerHost: 512, MaxIdleConns: 1024},
+		Transport: &http.Transport{DialContext: dialer.DialContext, MaxIdleConnsPerHost: 512, MaxIdleConns: 1024},
 	}}
 }
 

@@ -64,15 +64,22 @@ func (st *stage) profile(name string) (stop func(context.Context) error, err err
 	}, nil
 }
 
+// showProfile prints where the time went: first by what was running, then, of
+// what can be named, by what it was running for.
 func (t *trial) showProfile(ctx context.Context, path string) error {
-	cmd := exec.CommandContext(ctx, "go", "tool", "pprof", "-top", "-nodecount", "25", path)
-	out, err := cmd.Output()
-	if err != nil {
-		return fmt.Errorf("read the profile: %w", err)
-	}
 	t.note("%s:", path)
-	for line := range strings.Lines(string(out)) {
-		t.note("  %s", strings.TrimRight(line, "\n"))
+	for _, view := range [][]string{
+		{"-nodecount", "25"},
+		{"-cum", "-nodecount", "40", "-show", `foliot/|net/http\.|pebble/v2\.|crypto/|runtime\.(gcBgMarkWorker|schedule|mallocgc)$|Syscall6`},
+	} {
+		args := append([]string{"tool", "pprof", "-top"}, view...)
+		out, err := exec.CommandContext(ctx, "go", append(args, path)...).Output()
+		if err != nil {
+			return fmt.Errorf("read the profile: %w", err)
+		}
+		for line := range strings.Lines(string(out)) {
+			t.note("  %s", strings.TrimRight(line, "\n"))
+		}
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"time"
 )
@@ -33,7 +34,7 @@ func checkRevocation(probes []probe, asked, answered time.Time) (v revocation) {
 			}
 		case p.Sent.After(answered.Add(time.Second)):
 			v.After++
-			if p.Status != http.StatusUnauthorized {
+			if p.Status != http.StatusUnauthorized && p.Status != http.StatusTooManyRequests { // refused, or not even looked at
 				v.Accepted++
 			}
 		}
@@ -44,7 +45,8 @@ func checkRevocation(probes []probe, asked, answered time.Time) (v revocation) {
 	return v
 }
 
-// prober shows a token every few milliseconds; end stops it and waits.
+// prober shows a token every few milliseconds, from an address of its own; end
+// stops it and waits.
 type prober struct {
 	stop   func()
 	probes []probe // of its goroutine until end
@@ -52,8 +54,10 @@ type prober struct {
 
 func (c *client) probe(ctx context.Context, token string) *prober {
 	p := &prober{}
-	shown := c.as(token)
+	shown := newClientFrom(net.IPv4(127, 0, 0, 2), c.base)
+	shown.token = token
 	p.stop = inBackground(ctx, func(ctx context.Context) {
+		defer shown.close()
 		for pause(ctx, 10*time.Millisecond) {
 			sent := time.Now()
 			status, _, err := shown.call(context.WithoutCancel(ctx), http.MethodGet, "/tasks?limit=1", nil)
@@ -69,4 +73,22 @@ func (c *client) probe(ctx context.Context, token string) *prober {
 func (p *prober) end() []probe {
 	p.stop()
 	return p.probes
+}
+
+// mustPassBeside shows a revoked token as a client does that nobody told of the
+// revocation: again and again, from an address that others share, as all do
+// who come through a proxy. A good token must pass meanwhile.
+func (t *trial) mustPassBeside(ctx context.Context, revoked, good *client) error {
+	const shown = 50
+	var last int
+	for range shown {
+		status, _, err := revoked.call(ctx, http.MethodGet, "/tasks?limit=1", nil)
+		if err != nil {
+			return err
+		}
+		last = status
+	}
+	status, _, err := good.call(ctx, http.MethodGet, "/tasks?limit=1", nil)
+	t.must(status == http.StatusOK, "a good token right after a revoked one was shown %d times from the same address: status %d; the revoked one: %d", shown, status, last)
+	return err
 }

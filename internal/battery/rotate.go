@@ -32,15 +32,19 @@ func rotate(ctx context.Context, t *trial) error {
 		atRate(ctx, perSecond, func(i int) { r.create(context.WithoutCancel(ctx), i) })
 	})
 	defer stop()
+	var last *heldToken // revoked
 	for range rounds {
 		if err := r.replaceSecret(ctx); err != nil {
 			return err
 		}
-		if err := r.replaceToken(ctx); err != nil {
+		if last, err = r.replaceToken(ctx); err != nil {
 			return err
 		}
 	}
 	stop()
+	if err := t.mustPassBeside(ctx, st.client.as(last.Token.Token), st.client); err != nil {
+		return err
+	}
 	return r.conclude(ctx)
 }
 
@@ -117,11 +121,10 @@ func (r *rotation) replaceSecret(ctx context.Context) error {
 }
 
 // replaceToken gives the load another token and revokes the one it had, when no
-// create shows it any more. A prober goes on showing it.
-func (r *rotation) replaceToken(ctx context.Context) error {
-	old, err := r.nextToken(ctx)
-	if err != nil {
-		return err
+// create shows it any more. A prober goes on showing it. The revoked one is returned.
+func (r *rotation) replaceToken(ctx context.Context) (old *heldToken, err error) {
+	if old, err = r.nextToken(ctx); err != nil {
+		return nil, err
 	}
 	old.uses.Wait()
 	p := r.st.client.probe(ctx, old.Token.Token)
@@ -129,7 +132,7 @@ func (r *rotation) replaceToken(ctx context.Context) error {
 	asked := time.Now()
 	if err := r.st.client.revokeToken(ctx, old.ID); err != nil {
 		p.end()
-		return err
+		return nil, err
 	}
 	answered := time.Now()
 	pause(ctx, 2*time.Second)
@@ -138,7 +141,7 @@ func (r *rotation) replaceToken(ctx context.Context) error {
 	t.must(v.Before > 0 && v.RefusedBefore == 0, "a token before its revocation: used %d times, refused %d", v.Before, v.RefusedBefore)
 	t.must(v.After > 0 && v.Accepted == 0, "later than 1 s after its revocation: used %d times, accepted %d", v.After, v.Accepted)
 	t.note("accepted for the last time %s after the revocation was answered", ms(v.Last))
-	return nil
+	return old, nil
 }
 
 // nextToken makes a token and gives it to the load. It returns the one before.

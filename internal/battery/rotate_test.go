@@ -65,6 +65,7 @@ func TestTheVerdictOnARevocationCatchesWhatItIsFor(t *testing.T) {
 		"accepted within the second":     {5500, 200, revocation{Last: 500 * time.Millisecond}},
 		"refused after it":               {6001, 401, revocation{After: 1}},
 		"accepted after it":              {6001, 200, revocation{After: 1, Accepted: 1, Last: 1001 * time.Millisecond}},
+		"not looked at after it":         {6001, 429, revocation{After: 1}},
 		"no clear answer after it":       {6001, 500, revocation{After: 1, Accepted: 1}},
 		"found, but forbidden, after it": {6001, 403, revocation{After: 1, Accepted: 1}},
 	} {
