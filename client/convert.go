@@ -242,6 +242,9 @@ func (d *decoder) instant(s string) time.Time {
 		return time.Time{}
 	}
 	t, err := time.Parse(time.RFC3339, s)
+	if y := t.UTC().Year(); err == nil && (y < 0 || y > 9999) {
+		err = fmt.Errorf("%q has no form in UTC", s)
+	}
 	d.note("time", err)
 	return t
 }
