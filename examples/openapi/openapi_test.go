@@ -150,3 +150,17 @@ func TestAStrangeDocumentIsRefused(t *testing.T) {
 		t.Error("a language that is none is taken")
 	}
 }
+
+func FuzzRead(f *testing.F) {
+	document, err := os.ReadFile(filepath.Join("..", "..", "internal", "api", "testdata", "openapi.json"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(document)
+	f.Add([]byte(`{"openapi":"3.1.0","paths":{"/{a}":{"get":{"operationId":"a","parameters":[{"name":"a","in":"path"}],"responses":{"default":{"content":{"application/problem+json":{}}}}}}}}`))
+	f.Fuzz(func(_ *testing.T, document []byte) {
+		for _, lang := range []string{"typescript", "python"} {
+			_ = run(bytes.NewReader(document), io.Discard, lang)
+		}
+	})
+}

@@ -28,7 +28,8 @@ import json
 import urllib.error
 import urllib.parse
 import urllib.request
-from typing import Any, Generic, Literal, Mapping, NamedTuple, NotRequired, TypedDict, TypeVar
+from email.message import Message
+from typing import Any, Generic, Literal, NamedTuple, NotRequired, TypedDict, TypeVar
 
 T = TypeVar("T")
 
@@ -37,7 +38,7 @@ class Reply(NamedTuple, Generic[T]):
     """What was answered: the status tells successes apart."""
 
     status: int
-    headers: Mapping[str, str]
+    headers: Message
     body: T
 
 
@@ -46,7 +47,7 @@ class Reply(NamedTuple, Generic[T]):
 const pyClient = `class ProblemError(Exception):
     """The server's refusal."""
 
-    def __init__(self, status: int, headers: Mapping[str, str], problem: %[1]s | None):
+    def __init__(self, status: int, headers: Message, problem: %[1]s | None):
         super().__init__(f"{problem['code']}: {problem['detail']}" if problem else f"status {status}")
         self.status = status
         self.headers = headers
@@ -54,7 +55,7 @@ const pyClient = `class ProblemError(Exception):
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *args: Any) -> None:
+    def redirect_request(self, req: Any, fp: Any, code: Any, msg: Any, headers: Any, newurl: Any) -> None:
         return None  # the token is for one server
 
 

@@ -137,10 +137,13 @@ func read(r io.Reader) (*api, error) {
 func (d *document) operation(a *api, path, method string) (operation, error) {
 	o := d.Paths[path][method]
 	op := operation{id: o.OperationID, method: strings.ToUpper(method), path: path, summary: o.Summary}
-	if op.id == "" {
+	if len(words(op.id)) == 0 {
 		return op, errors.New("it has no operationId")
 	}
 	for _, p := range o.Parameters {
+		if len(words(p.Name)) == 0 {
+			return op, errors.New("a parameter has no name")
+		}
 		switch p.In {
 		case "path":
 			op.inPath = append(op.inPath, p)
@@ -182,7 +185,7 @@ func (d *document) replies(a *api, op *operation, replies map[string]response) e
 			a.problem = name(p.Schema)
 			continue
 		}
-		if status[0] != '2' {
+		if !strings.HasPrefix(status, "2") {
 			return fmt.Errorf("the reply %s is neither a success nor a problem", status)
 		}
 		if json, ok := r.Content[jsonType]; ok && json.Schema != nil {
@@ -194,6 +197,9 @@ func (d *document) replies(a *api, op *operation, replies map[string]response) e
 
 // name returns the schema that s refers to, "" where it is one of its own.
 func name(s *schema) string {
+	if s == nil {
+		return ""
+	}
 	n, _ := strings.CutPrefix(s.Ref, "#/components/schemas/")
 	return n
 }
