@@ -6,6 +6,11 @@
 // before its 2xx), and the faults that were inflicted. A pure function, check,
 // turns them into a verdict; its tests show that it catches what it is for.
 //
+// Where the load is millions of tasks the receiver is a sink, in a process of
+// its own, whose log is on the disk at its end, and tally judges by number.
+// Memory and processor time are what the system tells of the processes.
+//
 //	go run ./internal/battery --help
 //	go run ./internal/battery steady kill
+//	go run ./internal/battery -full crowd second overdue
 package main
