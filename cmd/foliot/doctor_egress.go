@@ -59,7 +59,7 @@ func (c *doctorEgressCmd) Run(ctx context.Context, con *console) error {
 
 // guard returns the guard that a server with these settings has.
 func (c *doctorEgressCmd) guard(ctx context.Context) (*webhook.Guard, error) {
-	cfg := webhook.Config{AllowLoopback: c.OpenLoopback}
+	cfg := webhook.Config{AllowLoopback: func() bool { return c.OpenLoopback }}
 	var err error
 	if cfg.Allow, err = parsePrefixes("--egress-allow", c.EgressAllow); err != nil {
 		return nil, err

@@ -75,7 +75,9 @@ func openNode(cfg serveConfig, log *slog.Logger) (_ *node, err error) {
 	}
 	n.sender = webhook.New(webhook.Config{
 		Allow:         cfg.allow,
-		AllowLoopback: cfg.private(),
+		Deny:          cfg.deny,
+		AllowLoopback: n.loopbackOpen,
+		Secrets:       n.signingKeys,
 		Own:           []netip.AddrPort{n.listener.Addr().(*net.TCPAddr).AddrPort()},
 		MaxIdle:       files.idle,
 		Trace:         n.tracer.Attempt,

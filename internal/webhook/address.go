@@ -7,11 +7,7 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-var (
-	loopback4 = netip.MustParsePrefix("127.0.0.0/8")
-	loopback6 = netip.MustParsePrefix("::1/128")
-	broadcast = netip.MustParseAddr("255.255.255.255")
-)
+var broadcast = netip.MustParseAddr("255.255.255.255")
 
 // metadata are the addresses at which clouds hand credentials to whoever asks
 // from inside a machine, and their neighbours that steer the machine. No task

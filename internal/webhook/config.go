@@ -11,7 +11,7 @@ import (
 // internet alone, unsigned.
 type Config struct {
 	// Allow opens prefixes that are closed otherwise: private networks, and
-	// loopback when AllowLoopback is false. Metadata addresses and Own stay closed.
+	// loopback while AllowLoopback does not. Metadata addresses and Own stay closed.
 	Allow []netip.Prefix
 
 	// Deny closes prefixes that are open otherwise, also those that Allow or
@@ -19,9 +19,11 @@ type Config struct {
 	// address of such a prefix.
 	Deny []netip.Prefix
 
-	// AllowLoopback opens 127.0.0.0/8 and ::1. Right while whoever may create
-	// tasks also has a shell on the machine: that is, until a token exists.
-	AllowLoopback bool
+	// AllowLoopback opens 127.0.0.0/8 and ::1 while it returns true. That is
+	// right as long as whoever may create tasks also has a shell on the machine:
+	// until a token exists. It is asked for each connection and each attempt, by
+	// many goroutines, and must not block. Default: closed.
+	AllowLoopback func() bool
 
 	// Own are the addresses of this server's API and of its store, closed
 	// always: a task that could call the API would act with the server's place

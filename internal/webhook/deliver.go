@@ -36,7 +36,7 @@ func (s *Sender) Deliver(ctx context.Context, d task.Delivery) task.Outcome {
 	defer giveUp(nil)
 	defer time.AfterFunc(timeoutOf(d.Task), func() { giveUp(errTimeout) }).Stop()
 
-	g := newGate(attempt, giveUp, d.Live)
+	g := newGate(attempt, giveUp, s.dialer.guard, d.Live)
 	o := s.send(g, d, began, trace)
 	if !g.passed.IsZero() {
 		began = g.passed

@@ -267,11 +267,11 @@ func TestARefusedConnectionCarriesNothingMore(t *testing.T) {
 		{"plain", func(c net.Conn) net.Conn { return c }},
 		{"TLS", func(c net.Conn) net.Conn { return tls.Client(c, &tls.Config{MinVersion: tls.VersionTLS12}) }},
 	} {
-		ours, theirs := net.Pipe()
+		ours, theirs := connected(t)
 		ctx, cancel := context.WithCancelCause(t.Context())
-		g := newGate(ctx, cancel, func() error { return io.ErrUnexpectedEOF })
+		g := newGate(ctx, cancel, NewGuard(Config{AllowLoopback: always}), func() error { return io.ErrUnexpectedEOF })
 		g.gotConn(httptrace.GotConnInfo{Conn: c.over(ours)})
-		if _, err := ours.Write([]byte("GET")); !errors.Is(err, io.ErrClosedPipe) {
+		if _, err := ours.Write([]byte("GET")); !errors.Is(err, net.ErrClosed) {
 			t.Errorf("%s: writing gave %v", c.name, err)
 		}
 		if !errors.Is(context.Cause(ctx), errLease) || !g.passed.IsZero() {
@@ -279,6 +279,23 @@ func TestARefusedConnectionCarriesNothingMore(t *testing.T) {
 		}
 		theirs.Close()
 	}
+}
+
+// connected returns the two ends of a connection over loopback.
+func connected(t *testing.T) (ours, theirs net.Conn) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if ours, err = net.Dial("tcp", l.Addr().String()); err != nil {
+		t.Fatal(err)
+	}
+	if theirs, err = l.Accept(); err != nil {
+		t.Fatal(err)
+	}
+	return ours, theirs
 }
 
 func TestTheLeaseIsAskedForWhenTheConnectionIsReadyAndNothingIsWritten(t *testing.T) {

@@ -65,7 +65,7 @@ func TestADeniedAddressIsDeadAtOnceAndNamesTheFlag(t *testing.T) {
 func TestTheServersOwnPortIsDeniedThoughLoopbackIsOpen(t *testing.T) {
 	var requests atomic.Int32
 	port := serveAt(t, "127.0.0.1:0", &requests)
-	s := newSender(t, Config{AllowLoopback: true, Own: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:" + port)}})
+	s := newSender(t, Config{AllowLoopback: always, Own: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:" + port)}})
 	for _, host := range []string{"127.0.0.1", "[::ffff:127.0.0.1]"} {
 		if o := s.Deliver(t.Context(), delivery(t, "http://"+host+":"+port+"/v1/tasks")); !denied(o) {
 			t.Errorf("%s: %+v", host, o)
@@ -73,6 +73,48 @@ func TestTheServersOwnPortIsDeniedThoughLoopbackIsOpen(t *testing.T) {
 	}
 	if n := requests.Load(); n != 0 {
 		t.Errorf("%d requests arrived", n)
+	}
+}
+
+// TestLoopbackClosesForKeptConnectionsToo: with the first token there are
+// others who may create tasks.
+func TestLoopbackClosesForKeptConnectionsToo(t *testing.T) {
+	var dials, requests atomic.Int32
+	handler := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) })
+	plain, secure := httptest.NewUnstartedServer(handler), httptest.NewUnstartedServer(handler)
+	for _, server := range []*httptest.Server{plain, secure} {
+		server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+			if s == http.StateNew {
+				dials.Add(1)
+			}
+		}
+		defer server.Close()
+	}
+	plain.Start()
+	secure.StartTLS()
+	for _, url := range []string{plain.URL, secure.URL} {
+		var closed atomic.Bool
+		s := newSender(t, Config{AllowLoopback: func() bool { return !closed.Load() }})
+		trust(s, secure)
+		dials.Store(0)
+		requests.Store(0)
+		for range 2 {
+			if o := s.Deliver(t.Context(), delivery(t, url)); o.Verdict != task.Success {
+				t.Fatalf("while it is open: %+v", o)
+			}
+		}
+		if n := dials.Load(); n != 1 {
+			t.Fatalf("%d connections: none was kept", n)
+		}
+		closed.Store(true)
+		for range 2 { // the second one has to dial
+			if o := s.Deliver(t.Context(), delivery(t, url)); !denied(o) {
+				t.Errorf("when it is closed: %+v", o)
+			}
+		}
+		if n := requests.Load(); n != 2 {
+			t.Errorf("%d requests arrived", n)
+		}
 	}
 }
 
@@ -156,7 +198,7 @@ func TestTheEnvironmentsProxyIsNotUsed(t *testing.T) {
 		return
 	}
 	port := serveAt(t, "127.0.0.2:0", &direct)
-	s := newSender(t, Config{AllowLoopback: true})
+	s := newSender(t, Config{AllowLoopback: always})
 	s.dialer.Resolver = names(func(string) []netip.Addr { return addrs("127.0.0.2") }).resolver()
 	// A name: net/http never sends 127.0.0.1 by way of a proxy.
 	o := s.Deliver(t.Context(), delivery(t, "http://proxied.test:"+port+"/"))

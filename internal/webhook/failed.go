@@ -24,7 +24,7 @@ func failed(g *gate, err error, t *task.Task) task.Outcome {
 		return task.Outcome{Verdict: task.Unsent, Error: clip(g.refusal.Error())}
 	case errors.Is(g.refusal, errRepeat):
 		return task.Outcome{Verdict: task.Failure, Error: errRepeat.Error()}
-	case errors.As(err, &denied):
+	case errors.As(g.refusal, &denied), errors.As(err, &denied):
 		return task.Outcome{Verdict: task.Refusal, Reason: ReasonEgressDenied, Error: denied.Error()}
 	case errors.Is(cause, errTimeout):
 		return task.Outcome{Verdict: task.Failure, Error: timedOut(t, g)}

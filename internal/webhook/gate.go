@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http/httptrace"
+	"net/netip"
 	"time"
 )
 
@@ -26,7 +27,8 @@ type gate struct {
 	context.Context
 	giveUp context.CancelCauseFunc // ends it
 	live   func() error            // nil: there is no lease to lose
-	trace  httptrace.ClientTrace   // how net/http tells which connection it means to use
+	guard  *Guard
+	trace  httptrace.ClientTrace // how net/http tells which connection it means to use
 
 	passed  time.Time // when the request was let through; zero: nothing was sent
 	refusal error     // why a connection was not used
@@ -38,8 +40,8 @@ var (
 )
 
 // newGate returns the gate of an attempt whose context is ctx and ends by giveUp.
-func newGate(ctx context.Context, giveUp context.CancelCauseFunc, live func() error) *gate {
-	g := &gate{Context: ctx, giveUp: giveUp, live: live}
+func newGate(ctx context.Context, giveUp context.CancelCauseFunc, guard *Guard, live func() error) *gate {
+	g := &gate{Context: ctx, giveUp: giveUp, guard: guard, live: live}
 	g.trace.GotConn = g.gotConn
 	return g
 }
@@ -64,6 +66,11 @@ func (g *gate) gotConn(info httptrace.GotConnInfo) {
 		g.refuse(info.Conn, errRepeat)
 		return
 	}
+	// A kept connection was judged when it was dialled; loopback may be closed since.
+	if err := g.guard.Verdict(remote(info.Conn)); err != nil {
+		g.refuse(info.Conn, err)
+		return
+	}
 	if g.live != nil {
 		if err := g.live(); err != nil {
 			g.refuse(info.Conn, fmt.Errorf("%w: %w", errLease, err))
@@ -75,6 +82,15 @@ func (g *gate) gotConn(info httptrace.GotConnInfo) {
 		return
 	}
 	g.passed = time.Now()
+}
+
+// remote returns the address of the other side, the zero value of a connection
+// that has none.
+func remote(conn net.Conn) netip.AddrPort {
+	if a, ok := conn.RemoteAddr().(*net.TCPAddr); ok {
+		return a.AddrPort()
+	}
+	return netip.AddrPort{}
 }
 
 // refuse keeps net/http from using conn: what it writes next fails on a closed

@@ -24,11 +24,13 @@ const (
 // own addresses and addresses that are no destination at all are closed
 // whatever the configuration says.
 //
-// A Guard never changes; it may be used by many goroutines.
+// A Guard may be used by many goroutines. It never changes, but for what
+// Config.AllowLoopback says.
 type Guard struct {
 	own      []netip.AddrPort
 	deny     []netip.Prefix
 	open     []netip.Prefix      // what the configuration opens
+	loopback func() bool         // whether loopback is open
 	machine  func() []netip.Addr // the addresses of this machine's interfaces, now
 	guardian *ssrf.Guardian
 }
@@ -36,8 +38,8 @@ type Guard struct {
 // NewGuard returns the guard that cfg describes.
 func NewGuard(cfg Config) *Guard {
 	g := &Guard{machine: interfaceAddrs, open: plainPrefixes(cfg.Allow), deny: plainPrefixes(cfg.Deny)}
-	if cfg.AllowLoopback {
-		g.open = append(g.open, loopback4, loopback6)
+	if g.loopback = cfg.AllowLoopback; g.loopback == nil {
+		g.loopback = func() bool { return false }
 	}
 	var v4, v6 []netip.Prefix
 	for _, p := range g.open {
@@ -95,7 +97,7 @@ func (g *Guard) Verdict(addr netip.AddrPort) error {
 	if p, closed := containing(g.deny, a); closed {
 		return &EgressDenied{Addr: addr, Is: kind(a), Closer: p}
 	}
-	if g.guardian.SafeAddr(a) != nil {
+	if g.guardian.SafeAddr(a) != nil && !(a.IsLoopback() && g.loopback()) {
 		return &EgressDenied{Addr: addr, Is: kind(a), Opener: netip.PrefixFrom(a, a.BitLen())}
 	}
 	// Whoever opens a translator's prefix opens the way to the addresses behind

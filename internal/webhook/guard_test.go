@@ -227,7 +227,7 @@ func TestWhatIsDeniedStaysClosedWhateverIsAllowed(t *testing.T) {
 	} {
 		t.Run(c.addr, func(t *testing.T) {
 			addr := netip.AddrPortFrom(netip.MustParseAddr(c.addr), 80)
-			expect(t, NewGuard(Config{Allow: everything, AllowLoopback: true, Deny: c.deny}).Verdict(addr), addr, c.is)
+			expect(t, NewGuard(Config{Allow: everything, AllowLoopback: always, Deny: c.deny}).Verdict(addr), addr, c.is)
 		})
 	}
 }
@@ -235,16 +235,16 @@ func TestWhatIsDeniedStaysClosedWhateverIsAllowed(t *testing.T) {
 func TestLoopbackIsOpenOnlyWhileTheConfigurationSaysSo(t *testing.T) {
 	for _, a := range []string{"127.0.0.1", "127.1.2.3", "::1", "::ffff:127.0.0.1"} {
 		addr := netip.AddrPortFrom(netip.MustParseAddr(a), 9000)
-		expect(t, NewGuard(Config{AllowLoopback: true}).Verdict(addr), addr, "")
-		expect(t, NewGuard(Config{AllowLoopback: false}).Verdict(addr), addr, "loopback")
+		expect(t, NewGuard(Config{AllowLoopback: always}).Verdict(addr), addr, "")
+		expect(t, NewGuard(Config{AllowLoopback: nil}).Verdict(addr), addr, "loopback")
 	}
 	addr := netip.MustParseAddrPort("10.0.0.1:80")
-	expect(t, NewGuard(Config{AllowLoopback: true}).Verdict(addr), addr, "private")
+	expect(t, NewGuard(Config{AllowLoopback: always}).Verdict(addr), addr, "private")
 }
 
 func TestTheServersOwnAddressesAreAlwaysClosed(t *testing.T) {
 	const self = "this server itself"
-	open := Config{AllowLoopback: true, Allow: prefixes("0.0.0.0/0", "::/0")}
+	open := Config{AllowLoopback: always, Allow: prefixes("0.0.0.0/0", "::/0")}
 	for _, c := range []struct {
 		own  string
 		addr string
@@ -320,7 +320,7 @@ func expect(t *testing.T, err error, addr netip.AddrPort, is string) {
 
 func BenchmarkVerdict(b *testing.B) {
 	guard := NewGuard(Config{
-		AllowLoopback: true, Allow: prefixes("10.0.0.0/8", "fd00::/8"),
+		AllowLoopback: always, Allow: prefixes("10.0.0.0/8", "fd00::/8"),
 		Own: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:8750")},
 	})
 	for _, a := range []string{"93.184.216.34:443", "[2606:4700:4700::1111]:443", "127.0.0.1:9000"} {

@@ -44,9 +44,14 @@ func inChild(t *testing.T, env ...string) bool {
 	return false
 }
 
+// always is for Config.AllowLoopback.
+func always() bool { return true }
+
 // newSender returns a Sender that may use loopback and is closed with the test.
 func newSender(t testing.TB, cfg Config) *Sender {
-	cfg.AllowLoopback = cfg.AllowLoopback || len(cfg.Allow) == 0
+	if cfg.AllowLoopback == nil && len(cfg.Allow) == 0 {
+		cfg.AllowLoopback = always
+	}
 	s := New(cfg)
 	t.Cleanup(s.Close)
 	return s

@@ -1,0 +1,29 @@
+package main
+
+import (
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/webhook"
+)
+
+// signingKeys returns the keys that sign a namespace's callbacks now, the
+// newest first. They are read from the settings for each attempt: a new secret
+// signs at once, and one that ended signs nothing more.
+func (n *node) signingKeys(namespace string) [][]byte {
+	secrets := n.store.Settings().Secrets(namespace, task.FloorMillis(time.Now()))
+	keys := make([][]byte, 0, len(secrets))
+	for _, s := range secrets {
+		key, err := webhook.ParseSecret(s.Secret)
+		if err != nil { // none that was accepted is
+			n.log.Error("a signing secret cannot be read and does not sign", "namespace", namespace, "id", s.ID)
+			continue
+		}
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+// loopbackOpen reports whether tasks may call loopback: as long as whoever can
+// create them could do that without us.
+func (n *node) loopbackOpen() bool { return n.cfg.private() && !n.store.Settings().Secured() }

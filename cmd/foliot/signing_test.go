@@ -1,0 +1,119 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// startServer runs a server on memory and returns its URL.
+func startServer(t *testing.T) (b *background, url string) {
+	t.Helper()
+	b = start(t, "serve", "--listen", anyPort, "--log-level", "error", "--store", "memory:")
+	url = urlPattern.FindString(b.line(t, b.stdout))
+	b.line(t, b.stdout)
+	b.line(t, b.stdout)
+	return b, url
+}
+
+// post posts body, with a token where it is not "", and decodes the reply into to.
+func post(t *testing.T, url, token, body string, to any) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	defer http.DefaultClient.CloseIdleConnections()
+	reply, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode/100 != 2 {
+		t.Fatalf("POST %s: %d %s, %v", url, resp.StatusCode, reply, err)
+	}
+	if err := json.Unmarshal(reply, to); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestASecretOfTheAPISignsAtOnce goes through a rotation: at each step each
+// receiver that has one of the live secrets accepts.
+func TestASecretOfTheAPISignsAtOnce(t *testing.T) {
+	b, url := startServer(t)
+	accepts := func(secret string) bool {
+		t.Helper()
+		l := start(t, "listen", anyPort, "--try", "1ms", "--server", url, "--verify", secret, "-o", "json")
+		l.line(t, l.stderr)
+		l.line(t, l.stderr)
+		var c callback
+		if err := json.Unmarshal([]byte(l.line(t, l.stdout)), &c); err != nil {
+			t.Fatal(err)
+		}
+		l.stop()
+		<-l.code
+		return c.Verified != nil && *c.Verified
+	}
+	var first, second wire.Secret
+	post(t, url+"/v1/secrets", "", `{}`, &first)
+	if !accepts(first.Secret) {
+		t.Error("the first secret does not sign")
+	}
+	post(t, url+"/v1/secrets", "", `{"overlap":"1h"}`, &second)
+	if !accepts(first.Secret) || !accepts(second.Secret) {
+		t.Error("during the rotation a receiver rejects")
+	}
+	if accepts("whsec_" + strings.Repeat("A", 40)) {
+		t.Error("a secret that is none is accepted: the test proves nothing")
+	}
+	b.stop()
+	<-b.code
+}
+
+func TestLoopbackClosesToTasksWithTheFirstToken(t *testing.T) {
+	hook := newHook(t)
+	hook.release()
+	b, url := startServer(t)
+	task := `{"delay":"0s","retry":{"max_attempts":1},"http":{"url":"` + hook.URL + `/x"}}`
+	ends := func(token string) wire.Task {
+		t.Helper()
+		var made, done wire.Task
+		post(t, url+"/v1/tasks", token, task, &made)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/v1/tasks/"+made.Name+"?wait=10s", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if token != "" {
+			req.Header.Set("Authorization", "Bearer "+token)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		defer http.DefaultClient.CloseIdleConnections()
+		if err := json.NewDecoder(resp.Body).Decode(&done); err != nil {
+			t.Fatal(err)
+		}
+		return done
+	}
+	if done := ends(""); done.State != "delivered" {
+		t.Errorf("without a token: %s (%s)", done.State, done.Reason)
+	}
+	var token wire.Token
+	post(t, url+"/v1/tokens", "", `{"scope":"admin","namespace":"*"}`, &token)
+	if done := ends(token.Token); done.State != "dead" || done.Reason != "egress_denied" {
+		t.Errorf("with a token: %s (%s)", done.State, done.Reason)
+	}
+	b.stop()
+	<-b.code
+}
