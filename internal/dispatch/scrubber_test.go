@@ -67,14 +67,14 @@ func TestAScrubGoesRoundOnceAnHourAndSaysWhatItRepaired(t *testing.T) {
 		if n := len(a.seen()); n != 10 || examined.Load() != 10*scrubStep || repairs.Load() != 1 {
 			t.Errorf("%d steps, %d examined, %d repaired", n, examined.Load(), repairs.Load())
 		}
-		if s := log.String(); !strings.Contains(s, "level=ERROR") || !strings.Contains(s, "lost") || !strings.Contains(s, "it had no entry") {
-			t.Errorf("the log says: %s", s)
-		}
 		b.pass(3 * time.Hour)
 		if n := len(a.seen()); n != 40 {
 			t.Errorf("%d steps within three and a half hours", n)
 		}
 	})
+	if s := log.String(); strings.Count(s, "level=ERROR") != 4 || !strings.Contains(s, "lost") || !strings.Contains(s, "it had no entry") {
+		t.Errorf("the log says: %s", s)
+	}
 }
 
 func TestAScrubTakesLittleOfTheStoresTime(t *testing.T) {
