@@ -24,7 +24,7 @@ type Config struct {
 	Settings func() *task.Settings
 
 	// MaxQueues bounds the queues that have series of their own: each costs
-	// about 60 series of text, or 30 with native histograms. A queue keeps its
+	// about 60 series, or 40 where native histograms are taken. A queue keeps its
 	// series until the process ends. Default: 100.
 	MaxQueues int
 

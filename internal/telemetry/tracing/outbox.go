@@ -2,6 +2,7 @@ package tracing
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -35,7 +36,8 @@ type outbox struct {
 	waiting chan sdk.ReadOnlySpan
 	stop    chan struct{}
 	done    chan struct{} // closed when the goroutine has ended
-	once    sync.Once     // closes stop
+	once    sync.Once     // sets before, and closes stop
+	before  uint64        // failed, when the first Shutdown came
 
 	exported, failed, dropped atomic.Uint64
 
@@ -75,18 +77,23 @@ func (b *outbox) OnEnd(s sdk.ReadOnlySpan) {
 // ForceFlush implements sdk.SpanProcessor. Nobody here needs it.
 func (b *outbox) ForceFlush(context.Context) error { return nil }
 
-// Shutdown exports what waits, until ctx ends. It returns when the goroutine has ended.
+// Shutdown exports what waits, until ctx ends. It returns when the goroutine
+// has ended; an error says how many spans were not taken since the first call.
 func (b *outbox) Shutdown(ctx context.Context) error {
-	b.once.Do(func() { close(b.stop) })
-	defer b.giveUp()
+	b.once.Do(func() {
+		b.before = b.failed.Load()
+		close(b.stop)
+	})
 	select {
 	case <-b.done:
-		return nil
 	case <-ctx.Done():
-		b.giveUp()
-		<-b.done
-		return context.Cause(ctx)
 	}
+	b.giveUp()
+	<-b.done
+	if n := b.failed.Load() - b.before; n > 0 {
+		return fmt.Errorf("the collector did not take %d of them", n)
+	}
+	return nil
 }
 
 func (b *outbox) run() {
