@@ -136,15 +136,9 @@ func duration(d time.Duration) string {
 	return s
 }
 
-// holdsSecret reports whether a flag's value is not to be shown: it is marked
-// so, or is a URL with credentials in it, or in its query.
+// holdsSecret reports whether a flag's value is not to be shown: it is a URL
+// with credentials in it, or with a query, which may hold some.
 func holdsSecret(f *kong.Flag) bool {
-	if f.Target.IsZero() {
-		return false
-	}
-	if f.Tag.Has("secret") {
-		return true
-	}
 	s, ok := f.Target.Interface().(string)
 	if !ok || !strings.Contains(s, "://") {
 		return false

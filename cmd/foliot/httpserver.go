@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -84,4 +86,58 @@ func served(err error) error {
 		return nil
 	}
 	return err
+}
+
+// maxHeader bounds a request's headers.
+const maxHeader = 64 << 10
+
+// openHTTP puts the API behind a server that keeps its clients in bounds.
+func (n *node) openHTTP() {
+	n.http = &http.Server{
+		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       bodyTimeout,
+		WriteTimeout:      replyTimeout,
+		IdleTimeout:       -1, // package idle sees to that
+		MaxHeaderBytes:    maxHeader,
+		// The API looks at the Host of every request, of OPTIONS * too.
+		DisableGeneralOptionsHandler: true,
+		ErrorLog:                     slog.NewLogLogger(complaints{n.log.Handler()}, slog.LevelWarn),
+	}
+	idleness := n.cfg.idle
+	if n.certs != nil {
+		n.http.TLSConfig = n.certs.config()
+		// HTTP/2 says goodbye when its connection was idle for long enough, and
+		// only the server itself can do that. So package idle comes after it.
+		n.http.IdleTimeout = idleness
+		idleness += headerTimeout
+	}
+	n.conns = watchConnections(n.http, n.files.clients, idleness)
+	// The log stands next to the API: spans hand on a copy of the request, and
+	// the API tells the request that it gets by which route it went.
+	access := accessLog{n.log, clientAddr(n.cfg.proxies)}
+	n.http.Handler = n.tracer.Handler(access.handler(n.conns.saysGoodbye(n.api)))
+}
+
+// serve answers clients until the listener is closed.
+func (n *node) serve() error {
+	l := n.conns.listen(n.listener)
+	if n.certs != nil {
+		return n.http.ServeTLS(l, "", "")
+	}
+	return n.http.Serve(l)
+}
+
+// complaints is where net/http tells of clients. A handshake that failed is a
+// scanner's or a stranger's doing, and no warning.
+type complaints struct{ slog.Handler }
+
+// Handle implements slog.Handler.
+func (c complaints) Handle(ctx context.Context, r slog.Record) error {
+	if strings.HasPrefix(r.Message, "http: TLS handshake error") {
+		r.Level = slog.LevelDebug
+		if !c.Enabled(ctx, r.Level) {
+			return nil
+		}
+	}
+	return c.Handler.Handle(ctx, r)
 }

@@ -10,7 +10,7 @@ import (
 	"net/netip"
 	"os"
 	"os/signal"
-	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -21,6 +21,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/telemetry/metrics"
 	"github.com/foliot/foliot/internal/telemetry/tracing"
+	"github.com/foliot/foliot/internal/upkeep"
 	"github.com/foliot/foliot/internal/webhook"
 )
 
@@ -29,31 +30,29 @@ import (
 type node struct {
 	cfg      serveConfig
 	log      *slog.Logger
-	fatal    chan error // the store's medium failed: at most one error, sent by the store
-	certs    *certificates
+	files    descriptors
+	fatal    chan error    // the store's medium failed: at most one error, sent by the store
+	certs    *certificates // nil: no TLS
 	listener net.Listener
 	metrics  *metrics.Metrics
+	tracer   *tracing.Tracer // nil: no tracing
 	store    task.Store
-	tracer   *tracing.Tracer // nil: nothing is traced
 	sender   *webhook.Sender
 	api      *api.Server
+	dispatch *dispatch.Dispatcher
+	upkeep   *upkeep.Upkeep
 	http     *http.Server
 	conns    *connections
-	dispatch *dispatch.Dispatcher
 }
-
-// maxHeader bounds a request's headers.
-const maxHeader = 64 << 10
 
 // openNode takes the address and opens the store. Nothing is served or sent
 // before run, but connections wait from here on: a restart refuses nobody.
 func openNode(cfg serveConfig, log *slog.Logger) (_ *node, err error) {
 	n := &node{cfg: cfg, log: log, fatal: make(chan error, 1)}
-	files, err := budget(cfg.concurrency, log)
-	if err != nil {
+	if n.files, err = budget(cfg.concurrency, log); err != nil {
 		return nil, err
 	}
-	if err := cfg.checkOpen(false); err != nil {
+	if err := cfg.checkUnopened(); err != nil {
 		return nil, err
 	}
 	if cfg.tls.cert != "" {
@@ -65,101 +64,114 @@ func openNode(cfg serveConfig, log *slog.Logger) (_ *node, err error) {
 		return nil, listenError("--listen", cfg.addr, err)
 	}
 	n.metrics = n.newMetrics()
-	if n.store, err = n.openStore(); err != nil {
+	if err := n.openStore(); err != nil {
 		n.listener.Close()
 		return nil, err
 	}
-	if n.tracer, err = n.newTracer(); err != nil {
+	if err = cfg.checkOpen(n.store.Settings().Secured()); err == nil {
+		n.tracer, err = n.newTracer()
+	}
+	if err != nil {
 		n.listener.Close()
 		return nil, errors.Join(err, n.store.Close())
 	}
+	n.connect()
+	return n, nil
+}
+
+// openStore opens the store, which tells the metrics of its syncs.
+func (n *node) openStore() (err error) {
+	if n.cfg.dir == "" {
+		n.store = memstore.New(memstore.Config{Policy: n.cfg.keep, AuditKeep: n.cfg.auditKeep})
+		return nil
+	}
+	n.store, err = pebblestore.Open(n.cfg.dir, pebblestore.Config{
+		Policy:    n.cfg.keep,
+		AuditKeep: n.cfg.auditKeep,
+		OnSync:    n.metrics.Sync,
+		OnReap:    n.metrics.Reclaimed,
+		OnFatal:   func(err error) { n.fatal <- err }, // once: there is room for it
+		Logger:    n.log,
+	})
+	return err
+}
+
+// connect builds what stands on the store and tells each part of the others
+// that it has to know.
+func (n *node) connect() {
+	cfg := n.cfg
 	n.sender = webhook.New(webhook.Config{
 		Allow:         cfg.allow,
 		Deny:          cfg.deny,
 		AllowLoopback: n.loopbackOpen,
 		Secrets:       n.signingKeys,
 		Own:           []netip.AddrPort{n.listener.Addr().(*net.TCPAddr).AddrPort()},
-		MaxIdle:       files.idle,
+		MaxIdle:       n.files.idle,
 		Trace:         n.tracer.Attempt,
 	})
 	n.api = api.New(api.Config{
-		BodyLimit: cfg.bodyLimit, AllowedHosts: cfg.hosts, Version: version(), Log: log,
-		Observe: n.metrics.Request, Metrics: n.metricsHandler(), Trace: tracing.Parent,
+		BodyLimit:    cfg.bodyLimit,
+		AllowedHosts: cfg.hosts,
+		ClientAddr:   clientAddr(cfg.proxies),
+		Admitted:     admitted,
+		Observe:      n.metrics.Request,
+		Trace:        tracing.Parent,
+		Metrics:      n.metricsHandler(),
+		Version:      version(),
+		Log:          n.log,
 	}, n.store)
 	n.dispatch = dispatch.New(dispatch.Config{
-		Slots: files.slots, Grace: graceOf(cfg.grace), Logger: log,
-		Observe: n.settled, Scrubber: n.store, OnScrub: n.metrics.Scrubbed,
-	},
-		notifying{n.metrics.Watch(n.store), n.api.Notify}, n.sender.Deliver)
-	n.openHTTP(files.clients)
-	n.metrics.Ask(n.sources(files.slots))
-	return n, nil
+		Slots:           n.files.slots,
+		Grace:           unlessZero(cfg.grace),
+		BreakerFailures: unlessZero(cfg.breakerFailures),
+		BreakerMax:      cfg.breakerMax,
+		Observe:         n.settled,
+		Scrubber:        n.store,
+		OnScrub:         n.scrubbed,
+		Logger:          n.log,
+	}, notifying{n.metrics.Watch(n.store), n.api.Notify}, n.sender.Deliver)
+	n.upkeep = upkeep.New(upkeep.Config{Uses: n.api.TokenUses, Logger: n.log}, n.store)
+	n.store.WatchSettings(n.configured)
+	n.configured(n.store.Settings())
+	n.openHTTP()
+	n.metrics.Ask(n.sources(n.files.slots))
 }
 
-func (n *node) openStore() (task.Store, error) {
-	if n.cfg.dir == "" {
-		return memstore.New(memstore.Config{Policy: n.cfg.keep}), nil
-	}
-	return pebblestore.Open(n.cfg.dir, pebblestore.Config{
-		Policy:  n.cfg.keep,
-		Logger:  n.log,
-		OnFatal: func(err error) { n.fatal <- err }, // once: there is room for it
-		OnSync:  n.metrics.Sync,
-		OnReap:  n.metrics.Reclaimed,
-	})
+// configured hands on what operators have decided anew.
+func (n *node) configured(s *task.Settings) {
+	n.dispatch.Configure(s)
+	n.upkeep.Look()
 }
 
-// openHTTP puts the API behind a server that takes at most so many connections.
-func (n *node) openHTTP(clients int) {
-	n.http = &http.Server{
-		ReadHeaderTimeout: headerTimeout,
-		ReadTimeout:       bodyTimeout,
-		WriteTimeout:      replyTimeout,
-		IdleTimeout:       -1, // package idle sees to that
-		MaxHeaderBytes:    maxHeader,
-		// The API looks at the Host of every request, of OPTIONS * too.
-		DisableGeneralOptionsHandler: true,
-		ErrorLog:                     slog.NewLogLogger(complaints{n.log.Handler()}, slog.LevelWarn),
+// scrubbed tells of a step of the store's audit. A repair is a fault of Foliot
+// or of the disk: somebody should know.
+func (n *node) scrubbed(step task.Scrubbed) {
+	n.metrics.Scrubbed(step)
+	for _, r := range step.Repairs {
+		n.log.Error("the store broke its own rules, and was repaired", "namespace", r.Key.Namespace, "task", r.Key.Name, "found", r.Found)
 	}
-	idleness := n.cfg.idle
-	if n.certs != nil {
-		n.http.TLSConfig = n.certs.config()
-		// HTTP/2 says goodbye when its connection was idle for long enough, and
-		// only the server itself can do that. So package idle comes after it.
-		n.http.IdleTimeout = idleness
-		idleness += headerTimeout
-	}
-	n.conns = watchConnections(n.http, clients, idleness)
-	n.http.Handler = trusting(n.cfg.proxies, logged(n.log, n.conns.saysGoodbye(n.tracer.Handler(n.api))))
 }
 
-// serve answers clients until the listener is closed.
-func (n *node) serve() error {
-	l := n.conns.listen(n.listener)
-	if n.certs != nil {
-		return n.http.ServeTLS(l, "", "")
-	}
-	return n.http.Serve(l)
-}
-
-// graceOf turns a grace of none into what dispatch calls that.
-func graceOf(d time.Duration) time.Duration {
-	if d == 0 {
+// unlessZero turns a duration or number of none into what the parts call that.
+func unlessZero[T int | time.Duration](v T) T {
+	if v == 0 {
 		return -1
 	}
-	return d
+	return v
 }
 
 // run serves until ctx ends, and then stops in an orderly way. An error means
 // that a part failed; then nothing is waited for, as it may not come.
 func (n *node) run(ctx context.Context) error {
-	dispatching, stopDispatch := context.WithCancel(context.WithoutCancel(ctx))
+	working := context.WithoutCancel(ctx)
+	dispatching, stopDispatch := context.WithCancel(working)
 	defer stopDispatch()
 	dispatched, served := make(chan error, 1), make(chan error, 1)
 	go func() { dispatched <- n.dispatch.Run(dispatching) }()
 	go func() { served <- n.serve() }()
-	stopWatching := n.watch(dispatching)
-	defer stopWatching()
+	keeping, stopKeeping := context.WithCancel(working)
+	defer stopKeeping()
+	kept := n.keep(keeping)
 
 	select {
 	case <-ctx.Done():
@@ -183,27 +195,23 @@ func (n *node) run(ctx context.Context) error {
 	s := n.dispatch.Stats()
 	n.log.Info("stopped", "delivered", s.Delivered, "failed", s.Failed, "deferred", s.Deferred, "refused", s.Refused,
 		"interrupted", s.Interrupted, "dead", s.Dead, "late_p50", s.Late.P50.String(), "late_p99", s.Late.P99.String())
-	return n.close(served)
+	return n.close(served, func() { stopKeeping(); kept() })
 }
 
-// watch starts what looks after the certificate. The function it returns stops
-// that and waits.
-func (n *node) watch(ctx context.Context) (stop func()) {
-	if n.certs == nil {
-		return func() {}
+// keep starts what works beside clients and deliveries until ctx ends: upkeep
+// and the look at the certificates. wait waits for them.
+func (n *node) keep(ctx context.Context) (wait func()) {
+	var working sync.WaitGroup
+	working.Go(func() { n.upkeep.Run(ctx) })
+	if n.certs != nil {
+		hangup := make(chan os.Signal, 1)
+		signal.Notify(hangup, syscall.SIGHUP)
+		working.Go(func() {
+			n.certs.watch(ctx, hangup)
+			signal.Stop(hangup)
+		})
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	hangup, ended := make(chan os.Signal, 1), make(chan struct{})
-	signal.Notify(hangup, syscall.SIGHUP)
-	go func() {
-		defer close(ended)
-		n.certs.watch(ctx, hangup)
-	}()
-	return func() {
-		signal.Stop(hangup)
-		cancel()
-		<-ended
-	}
+	return working.Wait
 }
 
 // failure returns why dispatch ended: what the store says of itself is the
@@ -217,9 +225,9 @@ func (n *node) failure(err error) error {
 	}
 }
 
-// close releases the parts in the opposite order of their start. What is still
-// answered may end; HTTP/2 is told by a GOAWAY.
-func (n *node) close(ended <-chan error) error {
+// close releases the parts in the opposite order of their start. What is being
+// answered may end; over HTTP/2 a GOAWAY says that no more will be.
+func (n *node) close(ended <-chan error, stopKeeping func()) error {
 	drain, cancel := context.WithTimeout(context.Background(), drainTimeout)
 	defer cancel()
 	err := n.http.Shutdown(drain)
@@ -228,22 +236,8 @@ func (n *node) close(ended <-chan error) error {
 	}
 	err = errors.Join(err, served(<-ended))
 	n.conns.close()
+	stopKeeping()
 	n.sender.Close()
 	n.closeTracer()
 	return errors.Join(err, n.store.Close())
-}
-
-// complaints is where net/http tells of clients. A handshake that failed is a
-// scanner's or a stranger's doing, and no warning.
-type complaints struct{ slog.Handler }
-
-// Handle implements slog.Handler.
-func (c complaints) Handle(ctx context.Context, r slog.Record) error {
-	if strings.HasPrefix(r.Message, "http: TLS handshake error") {
-		r.Level = slog.LevelDebug
-		if !c.Enabled(ctx, r.Level) {
-			return nil
-		}
-	}
-	return c.Handler.Handle(ctx, r)
 }

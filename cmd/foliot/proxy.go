@@ -9,21 +9,17 @@ import (
 // maxHops bounds how much of a chain of proxies is read.
 const maxHops = 32
 
-// trusting has the requests that a trusted proxy passes on carry the address of
-// the client that it passes them on for, in RemoteAddr. What others say is
-// not read: anybody can send a header.
-func trusting(proxies []netip.Prefix, next http.Handler) http.Handler {
-	if len(proxies) == 0 {
-		return next
-	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if peer, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
-			if client := clientBehind(proxies, peer.Addr(), r.Header); client != peer.Addr() {
-				r.RemoteAddr = netip.AddrPortFrom(client, 0).String()
-			}
+// clientAddr returns what says who sent a request: the other end of its
+// connection or, where that is a trusted proxy, the client that it passes the
+// request on for. What others say is not read: anybody can send a header.
+func clientAddr(proxies []netip.Prefix) func(*http.Request) netip.Addr {
+	return func(r *http.Request) netip.Addr {
+		peer, err := netip.ParseAddrPort(r.RemoteAddr)
+		if err != nil {
+			return netip.Addr{} // no TCP: all of them are one
 		}
-		next.ServeHTTP(w, r)
-	})
+		return clientBehind(proxies, peer.Addr(), r.Header)
+	}
 }
 
 // clientBehind returns the address for which peer asks: the last one of the

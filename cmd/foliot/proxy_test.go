@@ -14,37 +14,35 @@ func TestOnlyATrustedProxySaysWhoAsks(t *testing.T) {
 		forwarded, standard []string
 		want                string
 	}{
-		{"192.0.2.1:99", []string{"198.51.100.7"}, nil, "192.0.2.1:99"},
-		{"192.0.2.1:99", nil, []string{"for=198.51.100.7"}, "192.0.2.1:99"},
-		{"10.0.0.1:99", nil, nil, "10.0.0.1:99"},
-		{"10.0.0.1:99", []string{"198.51.100.7"}, nil, "198.51.100.7:0"},
-		{"[::ffff:10.0.0.1]:99", []string{"198.51.100.7"}, nil, "198.51.100.7:0"},
-		{"[fd00::1]:99", []string{"2001:db8::7"}, nil, "[2001:db8::7]:0"},
+		{"192.0.2.1:99", []string{"198.51.100.7"}, nil, "192.0.2.1"},
+		{"192.0.2.1:99", nil, []string{"for=198.51.100.7"}, "192.0.2.1"},
+		{"10.0.0.1:99", nil, nil, "10.0.0.1"},
+		{"10.0.0.1:99", []string{"198.51.100.7"}, nil, "198.51.100.7"},
+		{"[::ffff:10.0.0.1]:99", []string{"198.51.100.7"}, nil, "198.51.100.7"},
+		{"[fd00::1]:99", []string{"2001:db8::7"}, nil, "2001:db8::7"},
 		// What the client wrote itself stands before what the proxy added.
-		{"10.0.0.1:99", []string{"1.1.1.1, 198.51.100.7"}, nil, "198.51.100.7:0"},
-		{"10.0.0.1:99", []string{"1.1.1.1", "198.51.100.7"}, nil, "198.51.100.7:0"},
-		{"10.0.0.1:99", []string{"1.1.1.1, 198.51.100.7, 10.9.9.9"}, nil, "198.51.100.7:0"},
-		{"10.0.0.1:99", []string{"10.1.1.1, 10.2.2.2"}, nil, "10.1.1.1:0"},
-		{"10.0.0.1:99", []string{"1.1.1.1, unknown"}, nil, "10.0.0.1:99"},
-		{"10.0.0.1:99", []string{"1.1.1.1, , 10.2.2.2"}, nil, "10.2.2.2:0"},
-		{"10.0.0.1:99", []string{""}, nil, "10.0.0.1:99"},
-		{"10.0.0.1:99", []string{"198.51.100.7:4711"}, nil, "198.51.100.7:0"},
-		{"10.0.0.1:99", []string{"[2001:db8::7]:4711"}, nil, "[2001:db8::7]:0"},
-		{"10.0.0.1:99", nil, []string{`for="[2001:db8::7]:4711";proto=https, For=198.51.100.7;by=10.0.0.1`}, "198.51.100.7:0"},
-		{"10.0.0.1:99", nil, []string{`proto=https;for="[2001:db8::7]"`}, "[2001:db8::7]:0"},
-		{"10.0.0.1:99", nil, []string{"for=_hidden"}, "10.0.0.1:99"},
-		{"10.0.0.1:99", nil, []string{"proto=https"}, "10.0.0.1:99"},
+		{"10.0.0.1:99", []string{"1.1.1.1, 198.51.100.7"}, nil, "198.51.100.7"},
+		{"10.0.0.1:99", []string{"1.1.1.1", "198.51.100.7"}, nil, "198.51.100.7"},
+		{"10.0.0.1:99", []string{"1.1.1.1, 198.51.100.7, 10.9.9.9"}, nil, "198.51.100.7"},
+		{"10.0.0.1:99", []string{"10.1.1.1, 10.2.2.2"}, nil, "10.1.1.1"},
+		{"10.0.0.1:99", []string{"1.1.1.1, unknown"}, nil, "10.0.0.1"},
+		{"10.0.0.1:99", []string{"1.1.1.1, , 10.2.2.2"}, nil, "10.2.2.2"},
+		{"10.0.0.1:99", []string{""}, nil, "10.0.0.1"},
+		{"10.0.0.1:99", []string{"198.51.100.7:4711"}, nil, "198.51.100.7"},
+		{"10.0.0.1:99", []string{"[2001:db8::7]:4711"}, nil, "2001:db8::7"},
+		{"10.0.0.1:99", nil, []string{`for="[2001:db8::7]:4711";proto=https, For=198.51.100.7;by=10.0.0.1`}, "198.51.100.7"},
+		{"10.0.0.1:99", nil, []string{`proto=https;for="[2001:db8::7]"`}, "2001:db8::7"},
+		{"10.0.0.1:99", nil, []string{"for=_hidden"}, "10.0.0.1"},
+		{"10.0.0.1:99", nil, []string{"proto=https"}, "10.0.0.1"},
 		// The proxy wrote one and passed the other on.
-		{"10.0.0.1:99", []string{"198.51.100.7"}, []string{"for=1.1.1.1"}, "10.0.0.1:99"},
-		{"10.0.0.1:99", []string{"198.51.100.7"}, []string{"for=198.51.100.7"}, "198.51.100.7:0"},
-		{"@", []string{"198.51.100.7"}, nil, "@"},
+		{"10.0.0.1:99", []string{"198.51.100.7"}, []string{"for=1.1.1.1"}, "10.0.0.1"},
+		{"10.0.0.1:99", []string{"198.51.100.7"}, []string{"for=198.51.100.7"}, "198.51.100.7"},
+		{"@", []string{"198.51.100.7"}, nil, "invalid IP"},
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.RemoteAddr = c.remote
 		r.Header["X-Forwarded-For"], r.Header["Forwarded"] = c.forwarded, c.standard
-		got := ""
-		trusting(proxies, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r.RemoteAddr })).ServeHTTP(httptest.NewRecorder(), r)
-		if got != c.want {
+		if got := clientAddr(proxies)(r).String(); got != c.want {
 			t.Errorf("%s with %q %q: asks for %s, want %s", c.remote, c.forwarded, c.standard, got, c.want)
 		}
 	}

@@ -31,13 +31,13 @@ type serveFlags struct {
 	BodyLimit    int           `default:"262144" env:"FOLIOT_BODY_LIMIT" group:"serve-store" placeholder:"BYTES" help:"The largest body of a task, at most 1048576."`
 	KeepFinished time.Duration `default:"24h" env:"FOLIOT_KEEP_FINISHED" group:"serve-store" placeholder:"DURATION" help:"How long a task that was delivered, cancelled or expired can still be seen, unless its queue says otherwise."`
 	KeepDead     time.Duration `default:"720h" env:"FOLIOT_KEEP_DEAD" group:"serve-store" placeholder:"DURATION" help:"How long a dead task can still be seen and retried, unless its queue says otherwise."`
-	AuditKeep    time.Duration `default:"2160h" env:"FOLIOT_AUDIT_KEEP" group:"serve-store" placeholder:"DURATION" help:"How long the audit log keeps what was done, and by whom."`
+	AuditKeep    time.Duration `default:"720h" env:"FOLIOT_AUDIT_KEEP" group:"serve-store" placeholder:"DURATION" help:"How long the audit log keeps what was done, and by whom."`
 
 	EgressAllow     []string      `env:"FOLIOT_EGRESS_ALLOW" group:"serve-deliver" placeholder:"CIDR" help:"Let tasks call these addresses, such as 10.0.0.0/8. The public internet is open; so is loopback, until there is a token or --listen, --host or --trusted-proxy let others in."`
 	EgressDeny      []string      `env:"FOLIOT_EGRESS_DENY" group:"serve-deliver" placeholder:"CIDR" help:"Keep tasks from calling these addresses, whatever else allows them."`
 	Concurrency     int           `default:"1024" env:"FOLIOT_CONCURRENCY" group:"serve-deliver" placeholder:"N" help:"How many attempts may be under way at once."`
 	BreakerFailures int           `default:"10" env:"FOLIOT_BREAKER_FAILURES" group:"serve-deliver" placeholder:"N" help:"Leave a destination alone for a while after so many failed attempts in a row; 0: never."`
-	BreakerMax      time.Duration `default:"5m" env:"FOLIOT_BREAKER_MAX" group:"serve-deliver" placeholder:"DURATION" help:"The longest time that such a destination is left alone, before one attempt finds out how it is."`
+	BreakerMax      time.Duration `default:"30s" env:"FOLIOT_BREAKER_MAX" group:"serve-deliver" placeholder:"DURATION" help:"The longest time that such a destination is left alone, before one attempt finds out how it is."`
 	Grace           time.Duration `default:"20s" env:"FOLIOT_GRACE" group:"serve-deliver" placeholder:"DURATION" help:"How long attempts under way may go on after a signal to stop."`
 
 	Metrics      bool    `default:"true" negatable:"" env:"FOLIOT_METRICS" group:"serve-watch" help:"Serve Prometheus metrics at /metrics."`

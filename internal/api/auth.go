@@ -146,13 +146,21 @@ func invalidToken() error {
 // actor returns the caller as the audit log names it.
 func (c *caller) actor() task.Actor {
 	a := task.Actor{By: "anonymous"}
-	if c.token != nil {
-		a.By = "token:" + c.token.ID
+	if id := c.tokenID(); id != "" {
+		a.By = "token:" + id
 	}
 	if c.addr.IsValid() {
 		a.Addr = c.addr.String()
 	}
 	return a
+}
+
+// tokenID returns the id of the token that was shown, "" where none was.
+func (c *caller) tokenID() string {
+	if c.token == nil {
+		return ""
+	}
+	return c.token.ID
 }
 
 // sees reports whether records of namespace are the caller's to list.

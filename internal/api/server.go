@@ -53,6 +53,10 @@ type Config struct {
 	// Log is told of what went wrong here. Default: slog.Default().
 	Log *slog.Logger
 
+	// Admitted is told who sent a request, before it is carried out: the
+	// namespace that it is about, and the token's id, "" where none was asked for.
+	// ctx is the request's. It must be quick. Default: nobody is told.
+	Admitted func(ctx context.Context, namespace, token string)
 	// Observe is told of each request that was answered: the route's path as
 	// OpenAPI has it ("other" where none took it), the method, the status and how
 	// long it took. It must be quick. Default: nobody is told.
