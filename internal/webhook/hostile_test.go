@@ -50,7 +50,7 @@ func TestAReceiverThatMisbehavesCostsOneAttemptAndNoMore(t *testing.T) {
 		verdict task.Verdict
 		status  int
 		text    string // part of the error
-		full    bool   // takes the whole of its timeout
+		full    bool   // takes the whole of its timeout; the others, on a busy machine, perhaps
 	}{
 		{"never answers", awaitEnd, task.Failure, 0, "no reply within 500ms", true},
 		{"drips its header", func(c net.Conn) { drip(c, "HTTP/1.1 200 OK\r\n", "x", 10*time.Millisecond) }, task.Failure, 0, "no reply within 500ms", true},
@@ -83,12 +83,15 @@ func TestAReceiverThatMisbehavesCostsOneAttemptAndNoMore(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			url := rawServer(t, answering(c.answer))
-			o := newSender(t, Config{}).Deliver(t.Context(), delivery(t, url, timeout(brief), body(task.TextBody, "hello")))
+			s, d := newSender(t, Config{}), delivery(t, url, timeout(brief), body(task.TextBody, "hello"))
+			began := time.Now()
+			o := s.Deliver(t.Context(), d)
+			took := time.Since(began)
 			if o.Verdict != c.verdict || o.Status != c.status || !strings.Contains(o.Error, c.text) || (o.Error == "") != (c.text == "") {
 				t.Errorf("got %+v", o)
 			}
-			if o.Latency > 10*brief || c.full != (o.Latency > brief*9/10) {
-				t.Errorf("it took %v", o.Latency)
+			if took > 10*brief || c.full && took < brief || o.Latency > took {
+				t.Errorf("it took %v, of which %v after the connect", took, o.Latency)
 			}
 			if len(o.Reply) > task.MaxReplyKept || len(o.Error) > maxErrorKept {
 				t.Errorf("kept %d bytes of the reply, %d of the error", len(o.Reply), len(o.Error))
