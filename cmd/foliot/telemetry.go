@@ -114,6 +114,6 @@ func diskUsage(dir string) (metrics.Disk, error) {
 // That it failed is no reason to end with an error.
 func (n *node) closeTracer() {
 	if err := n.tracer.Close(context.Background()); err != nil {
-		n.log.Warn("export the last spans", "error", err)
+		n.log.Warn("some spans are lost", "error", err)
 	}
 }
