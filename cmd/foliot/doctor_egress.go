@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"time"
 
+	"golang.org/x/net/idna"
+
 	"github.com/foliot/foliot/internal/webhook"
 )
 
@@ -20,9 +22,6 @@ type doctorEgressCmd struct {
 	Listen       string   `default:"127.0.0.1:8750" env:"FOLIOT_LISTEN" placeholder:"HOST:PORT" help:"Where the server listens: its own API is closed to tasks (default: 127.0.0.1:8750)."`
 	OpenLoopback bool     `help:"Judge like a server that has no token and listens on loopback alone: loopback is open."`
 }
-
-// exitDenied is the exit code of a URL that no task may call.
-const exitDenied = 7
 
 // Help shows examples below the usage line.
 func (doctorEgressCmd) Help() string {
@@ -50,11 +49,19 @@ func (c *doctorEgressCmd) Run(ctx context.Context, con *console) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
-	e := guard.Explain(ctx, c.URL, net.DefaultResolver.LookupNetIP)
+	e := guard.Explain(ctx, c.URL, lookup)
 	if e.Host == "" {
 		return badInput("URL", "%s", e.Problem)
 	}
 	return c.report(con, e)
+}
+
+// lookup resolves a host as net/http does, which writes names of other alphabets in ASCII.
+func lookup(ctx context.Context, network, host string) ([]netip.Addr, error) {
+	if ascii, err := idna.Lookup.ToASCII(host); err == nil {
+		host = ascii
+	}
+	return net.DefaultResolver.LookupNetIP(ctx, network, host)
 }
 
 // guard returns the guard that a server with these settings has.

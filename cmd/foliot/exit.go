@@ -19,6 +19,7 @@ const (
 	exitConflict    = 4
 	exitUnreachable = 5
 	exitUndelivered = 6
+	exitDenied      = 7
 	exitInterrupted = 130 // as a shell reports SIGINT
 )
 
@@ -30,6 +31,7 @@ const exitCodesHelp = `Exit codes:
   4    the task's state does not allow it, or a task of that name exists
   5    the server cannot be reached
   6    add --wait, get --wait: the task ended, but was not delivered
+  7    doctor egress: tasks may not call that URL
   130  interrupted`
 
 // fault is an error that chooses the exit code.
