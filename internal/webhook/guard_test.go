@@ -335,3 +335,42 @@ func BenchmarkVerdict(b *testing.B) {
 		})
 	}
 }
+
+// FuzzNoCarrierLeadsAround: where an IPv4 address is closed, so is each IPv6
+// address that stands for it, though all of IPv6 is open.
+func FuzzNoCarrierLeadsAround(f *testing.F) {
+	for _, a := range []string{"127.0.0.1", "10.1.2.3", "169.254.169.254", "100.64.0.1", "198.51.100.7", "1.1.1.1", "0.0.0.0", "169.254.129.2"} {
+		b := netip.MustParseAddr(a).As4()
+		f.Add(b[0], b[1], b[2], b[3], uint16(0x2a00))
+	}
+	guard := NewGuard(Config{Allow: prefixes("::/0"), Deny: prefixes("198.51.100.0/24", "1.1.0.0/16")})
+	f.Fuzz(func(t *testing.T, a, b, c, d byte, prefix uint16) {
+		v4 := netip.AddrFrom4([4]byte{a, b, c, d})
+		if guard.Verdict(netip.AddrPortFrom(v4, 80)) == nil {
+			return
+		}
+		p, q := byte(prefix>>8), byte(prefix)
+		carriers := [][16]byte{
+			{10: 0xff, 11: 0xff, 12: a, 13: b, 14: c, 15: d},                          // mapped
+			{8: 0xff, 9: 0xff, 12: a, 13: b, 14: c, 15: d},                            // translated
+			{1: 0x64, 2: 0xff, 3: 0x9b, 12: a, 13: b, 14: c, 15: d},                   // NAT64
+			{0: 0x20, 1: 0x02, 2: a, 3: b, 4: c, 5: d, 15: q},                         // 6to4
+			{0: 0x20, 1: 0x01, 4: p, 5: q, 8: 0x80, 12: ^a, 13: ^b, 14: ^c, 15: ^d},   // Teredo
+			{0: p, 1: q, 10: 0x5e, 11: 0xfe, 12: a, 13: b, 14: c, 15: d},              // ISATAP
+			{0: p, 1: q, 8: 2, 10: 0x5e, 11: 0xfe, 12: a, 13: b, 14: c, 15: d},        // ISATAP
+			{1: 0x64, 2: 0xff, 3: 0x9b, 5: 1, 6: p, 7: q, 12: a, 13: b, 14: c, 15: d}, // local NAT64, the last four bytes
+			{1: 0x64, 2: 0xff, 3: 0x9b, 5: 1, 6: a, 7: b, 9: c, 10: d},                // local NAT64, after 48 bits
+			{1: 0x64, 2: 0xff, 3: 0x9b, 5: 1, 6: p, 7: a, 9: b, 10: c, 11: d},         // after 56 bits
+			{1: 0x64, 2: 0xff, 3: 0x9b, 5: 1, 6: p, 7: q, 9: a, 10: b, 11: c, 12: d},  // after 64 bits
+		}
+		for i, raw := range carriers {
+			if i >= 7 && a == 0 {
+				continue // in a local prefix zeros are padding
+			}
+			carrier := netip.AddrPortFrom(netip.AddrFrom16(raw), 80)
+			if guard.Verdict(carrier) == nil {
+				t.Errorf("%v is closed, and %v leads to it", v4, carrier)
+			}
+		}
+	})
+}
