@@ -186,9 +186,10 @@ func challenge(w http.ResponseWriter, r *http.Request, code string, err error) e
 }
 
 // closing ends the connection after a refusal, where net/http would read the
-// body of somebody we do not know to get to the next request.
+// body of somebody we do not know to get to the next request. HTTP/2 ends the
+// stream alone.
 func closing(w http.ResponseWriter, r *http.Request) {
-	if r.ContentLength != 0 {
+	if r.ContentLength != 0 && r.ProtoMajor < 2 {
 		w.Header().Set("Connection", "close")
 	}
 }

@@ -51,7 +51,11 @@ func (s *Server) getNamespace(w http.ResponseWriter, r *request) error {
 	if err := task.ValidateName("namespace", name); err != nil {
 		return err
 	}
-	return s.replyNamespace(w, r, http.StatusOK, name)
+	n := r.settings.Namespace(name)
+	if n == nil {
+		return &task.MissingError{What: "namespace", Name: name}
+	}
+	return s.replyNamespace(w, r, http.StatusOK, n)
 }
 
 func (s *Server) putNamespace(w http.ResponseWriter, r *request) error {
@@ -66,10 +70,12 @@ func (s *Server) putNamespace(w http.ResponseWriter, r *request) error {
 	if err := s.readSetting(w, r, func(rd *reader) error { return rd.decodeNamespace(&n) }); err != nil {
 		return err
 	}
-	if _, err := s.configure(r, "namespace", task.PutNamespace{Settings: n, If: cond}); err != nil {
+	changes, err := s.configure(r, "namespace", task.PutNamespace{Settings: n, If: cond})
+	if err != nil {
 		return err
 	}
-	return s.replyNamespace(w, r, putStatus(w, r, r.settings.Namespace(n.Name).Version), n.Name)
+	made := changes[0].Value.(*task.NamespaceSettings) // a put always leaves one behind
+	return s.replyNamespace(w, r, putStatus(w, r, made.Version), made)
 }
 
 func (s *Server) deleteNamespace(w http.ResponseWriter, r *request) error {
@@ -95,17 +101,13 @@ func (s *Server) deleteNamespace(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// replyNamespace answers with a namespace as it is now.
-func (s *Server) replyNamespace(w http.ResponseWriter, r *request, status int, name string) error {
-	n := r.settings.Namespace(name)
-	if n == nil {
-		return &task.MissingError{What: "namespace", Name: name}
-	}
+// replyNamespace answers with a namespace.
+func (s *Server) replyNamespace(w http.ResponseWriter, r *request, status int, n *task.NamespaceSettings) error {
 	totals, err := s.totals(r)
 	if err != nil {
 		return err
 	}
-	return s.replySetting(w, r, status, n.Version, n.ETag(), showNamespace(n, totals[name]))
+	return s.replySetting(w, r, status, n.Version, n.ETag(), showNamespace(n, totals[n.Name]))
 }
 
 // decodeNamespace reads the quotas of a namespace. Absent ones are none.

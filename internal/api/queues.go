@@ -62,7 +62,7 @@ func (s *Server) getQueue(w http.ResponseWriter, r *request) error {
 	if _, used := counts[name]; !used && r.settings.Queue(r.namespace, name).Version == 0 {
 		return &task.MissingError{What: "queue", Name: name}
 	}
-	return s.replyQueue(w, r, http.StatusOK, name)
+	return s.replyQueue(w, r, http.StatusOK, name, r.settings.Queue(r.namespace, name))
 }
 
 func (s *Server) putQueue(w http.ResponseWriter, r *request) error {
@@ -74,10 +74,12 @@ func (s *Server) putQueue(w http.ResponseWriter, r *request) error {
 	if err := s.readSetting(w, r, func(rd *reader) error { return rd.decodeQueue(&q) }); err != nil {
 		return err
 	}
-	if _, err := s.configure(r, "queue", task.PutQueue{Queue: q, If: cond}); err != nil {
+	changes, err := s.configure(r, "queue", task.PutQueue{Queue: q, If: cond})
+	if err != nil {
 		return err
 	}
-	return s.replyQueue(w, r, putStatus(w, r, r.settings.Queue(r.namespace, name).Version), name)
+	made := queueAfter(changes)
+	return s.replyQueue(w, r, putStatus(w, r, made.Version), name, made)
 }
 
 func (s *Server) deleteQueue(w http.ResponseWriter, r *request) error {
@@ -107,10 +109,11 @@ func (s *Server) editQueue(w http.ResponseWriter, r *request, status int, what f
 	if err := noBody(r.Request); err != nil {
 		return err
 	}
-	if _, err := s.configure(r, "queue", what(name, cond)); err != nil {
+	changes, err := s.configure(r, "queue", what(name, cond))
+	if err != nil {
 		return err
 	}
-	return s.replyQueue(w, r, status, name)
+	return s.replyQueue(w, r, status, name, queueAfter(changes))
 }
 
 func (s *Server) pauseQueue(w http.ResponseWriter, r *request) error {
@@ -122,10 +125,11 @@ func (s *Server) pauseQueue(w http.ResponseWriter, r *request) error {
 	if err := s.readOptional(w, r, until.decodePause); err != nil {
 		return err
 	}
-	if _, err := s.configure(r, "queue", task.PauseQueue{Namespace: r.namespace, Name: name, Paused: true, Until: until.at}); err != nil {
+	changes, err := s.configure(r, "queue", task.PauseQueue{Namespace: r.namespace, Name: name, Paused: true, Until: until.at})
+	if err != nil {
 		return err
 	}
-	return s.replyQueue(w, r, http.StatusOK, name)
+	return s.replyQueue(w, r, http.StatusOK, name, queueAfter(changes))
 }
 
 // queue reads which queue r is about, and in which version.
@@ -143,13 +147,23 @@ func (r *request) queueName() (string, error) {
 	return name, task.ValidateName("queue", name)
 }
 
-// replyQueue answers with a queue as it is now.
-func (s *Server) replyQueue(w http.ResponseWriter, r *request, status int, name string) error {
+// queueAfter returns what an edit left behind: what others did since is not this
+// request's to tell.
+func queueAfter(changes []task.SettingChange) *task.QueueSettings {
+	for _, c := range changes {
+		if q, ok := c.Value.(*task.QueueSettings); ok {
+			return q
+		}
+	}
+	return new(task.QueueSettings)
+}
+
+// replyQueue answers with a queue.
+func (s *Server) replyQueue(w http.ResponseWriter, r *request, status int, name string, q *task.QueueSettings) error {
 	counts, err := s.counts(r.Context(), r.namespace)
 	if err != nil {
 		return err
 	}
-	q := r.settings.Queue(r.namespace, name)
 	return s.replySetting(w, r, status, q.Version, q.ETag(), showQueue(q, name, counts[name]))
 }
 

@@ -28,10 +28,11 @@ func (s *Server) createSecret(w http.ResponseWriter, r *request) error {
 	if e.Secret == "" {
 		e.Secret = task.MintSecret()
 	}
-	if _, err := s.configure(r, "secret", e); err != nil {
+	changes, err := s.configure(r, "secret", e)
+	if err != nil {
 		return err
 	}
-	made := r.settings.Get(e.Target()).(*task.SigningSecret)
+	made := changes[0].Value.(*task.SigningSecret) // the new one comes first
 	shown := showSecret(made)
 	shown.Secret = made.Secret
 	w.Header().Set("Location", secretsPath+"/"+made.ID)
@@ -43,7 +44,7 @@ func (s *Server) deleteSecret(w http.ResponseWriter, r *request) error {
 	if err := noBody(r.Request); err != nil {
 		return err
 	}
-	live, id := r.settings.Secrets(r.namespace, now()), r.PathValue("id")
+	live, id := r.settings.Secrets(r.namespace, now()), r.id()
 	i := slices.IndexFunc(live, func(secret *task.SigningSecret) bool { return secret.ID == id })
 	if i < 0 {
 		return &task.MissingError{What: "secret", Name: id}

@@ -59,7 +59,8 @@ type Config struct {
 	Admitted func(ctx context.Context, namespace, token string)
 	// Observe is told of each request that was answered: the route's path as
 	// OpenAPI has it ("other" where none took it), the method, the status and how
-	// long it took. It must be quick. Default: nobody is told.
+	// long it took. Status 0: the connection ended before there was one. It must
+	// be quick. Default: nobody is told.
 	Observe func(route, method string, status int, d time.Duration)
 	// Trace returns the span that a request is served in, as a W3C traceparent,
 	// "" where there is none: tasks keep it. Default: the request's own.

@@ -27,10 +27,12 @@ func (s *Server) listTokens(w http.ResponseWriter, r *request) error {
 // tokens returns those that r is about: its namespace's; an operator's who named
 // none, all of them.
 func (r *request) tokens() (list []*task.AccessToken) {
-	for _, setting := range r.settings.List(task.TokenKind, "") {
-		if t := setting.(*task.AccessToken); r.sees(t.Namespace) {
-			list = append(list, t)
-		}
+	namespace := r.namespace
+	if r.all {
+		namespace = ""
+	}
+	for _, setting := range r.settings.List(task.TokenKind, namespace) {
+		list = append(list, setting.(*task.AccessToken))
 	}
 	return list
 }
@@ -48,10 +50,11 @@ func (s *Server) createToken(w http.ResponseWriter, r *request) error {
 		// From the first token on every request needs one.
 		return refuse("first_token", "", `the first token is an operator's, {"namespace": "*", "scope": "admin"}: without one nobody could manage the server any more`)
 	}
-	if _, err := s.configure(r, "token", e); err != nil {
+	changes, err := s.configure(r, "token", e)
+	if err != nil {
 		return err
 	}
-	made := r.settings.Get(e.Target()).(*task.AccessToken)
+	made := changes[0].Value.(*task.AccessToken)
 	shown := showToken(made)
 	shown.Token = token
 	w.Header().Set("Location", tokensPath+"/"+made.ID)
@@ -63,7 +66,7 @@ func (s *Server) revokeToken(w http.ResponseWriter, r *request) error {
 	if err := noBody(r.Request); err != nil {
 		return err
 	}
-	id := r.PathValue("id")
+	id := r.id()
 	list := r.tokens()
 	i := slices.IndexFunc(list, func(t *task.AccessToken) bool { return t.ID == id })
 	if i < 0 {
@@ -75,6 +78,12 @@ func (s *Server) revokeToken(w http.ResponseWriter, r *request) error {
 	}
 	s.write(r.Context(), w, jsonType, http.StatusOK, showToken(r.settings.Get(key).(*task.AccessToken)))
 	return nil
+}
+
+// id returns the id that r's path names, as far as any is long: errors repeat it.
+func (r *request) id() string {
+	id := r.PathValue("id")
+	return id[:min(len(id), 64)]
 }
 
 // decodeToken reads what token is asked for.
