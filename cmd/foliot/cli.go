@@ -36,10 +36,17 @@ type cli struct {
 	Secret    secretCmd    `cmd:"" group:"admin" help:"Secrets that sign callbacks."`
 	Namespace namespaceCmd `cmd:"" group:"admin" help:"Tenants and their quotas."`
 	Audit     auditCmd     `cmd:"" group:"admin" help:"Who changed what."`
+	Backup    backupCmd    `cmd:"" group:"admin" help:"Copy everything a running server keeps into a file."`
+	Restore   restoreCmd   `cmd:"" group:"admin" help:"Make a data directory of a backup."`
+	Doctor    doctorCmd    `cmd:"" group:"admin" help:"Say what is wrong with a server, a data directory, or a URL."`
 	Top       topCmd       `cmd:"" group:"admin" help:"What the server is doing, live: lateness, backlog, destinations."`
 
 	Bench   benchCmd   `cmd:"" group:"other" help:"Measure a server: create tasks, receive them, say how late they came."`
 	Version versionCmd `cmd:"" group:"other" help:"Print the version."`
+
+	Completion completionCmd `cmd:"" group:"other" help:"Print what makes a shell complete command lines."`
+	Complete   completeCmd   `cmd:"" hidden:"" help:"What may stand at the end of a command line."`
+	Man        manCmd        `cmd:"" group:"other" help:"Print the manual page."`
 }
 
 const description = `Foliot calls a URL at a time: at least once, to the millisecond, cancellable until the last moment.
