@@ -43,6 +43,7 @@ type node struct {
 	upkeep   *upkeep.Upkeep
 	http     *http.Server
 	conns    *connections
+	late     lateWindow // of all attempts
 }
 
 // openNode takes the address and opens the store. Nothing is served or sent
@@ -117,6 +118,8 @@ func (n *node) connect() {
 		Observe:      n.metrics.Request,
 		Trace:        tracing.Parent,
 		Metrics:      n.metricsHandler(),
+		Backup:       n.backup(),
+		Live:         n.live,
 		Version:      version(),
 		Log:          n.log,
 	}, n.store)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -56,6 +57,9 @@ func (n *node) newTracer() (*tracing.Tracer, error) {
 // settled is told of each attempt, after its settlement.
 func (n *node) settled(e dispatch.Event) {
 	n.metrics.Attempt(e.Claimed.Namespace, e.Claimed.Queue, e.Outcome, e.After)
+	if e.Outcome.Verdict != task.Unsent {
+		n.late.record(time.Now(), e.Outcome.Late)
+	}
 }
 
 // sources are what metrics ask the open node for.

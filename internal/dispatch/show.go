@@ -16,9 +16,11 @@ type Destination struct {
 	Failures int       // attempts in a row that speak of trouble with it
 	Until    time.Time // nothing is sent before: its breaker is open, or it asked for that; zero: nothing stands in the way
 
-	Running   int // attempts under way
-	Waiting   int // tasks of the window
-	Allowance int // attempts that may be under way without borrowing, over its lanes
+	Running   int           // attempts under way
+	Waiting   int           // tasks of the window
+	Overdue   int           // those of them that are due
+	Oldest    time.Duration // for how long the first of them has been due
+	Allowance int           // attempts that may be under way without borrowing, over its lanes
 }
 
 // Limit says what keeps the tasks of a queue waiting that are due.
@@ -40,15 +42,17 @@ type QueueState struct {
 	Namespace, Name string
 
 	Limit   Limit
-	Next    time.Time // when Limit ends by itself: the next token, or the end of a pause; zero: not by itself, or unknown
-	Running int       // attempts under way
-	Waiting int       // tasks of the window; of one that is paused or purged only those that were run by hand
-	Lanes   int       // of the window
+	Next    time.Time     // when Limit ends by itself: the next token, or the end of a pause; zero: not by itself, or unknown
+	Running int           // attempts under way
+	Waiting int           // tasks of the window; of one that is paused or purged only those that were run by hand
+	Overdue int           // those of them that are due
+	Oldest  time.Duration // for how long the first of them has been due
+	Lanes   int           // of the window
 }
 
 // Destinations returns what is known of every destination that has tasks in the
 // window, or had some of late, by namespace and host. It costs some 200 ns for
-// each, while nothing is picked: for people and for a scrape each few seconds.
+// each, and some for each task that is overdue, while nothing is picked: for people and for a scrape each few seconds.
 func (d *Dispatcher) Destinations() []Destination {
 	d.mu.Lock()
 	now := d.lookLocked()
@@ -103,6 +107,8 @@ func (a *agenda) destination(t *target, now time.Time) Destination {
 	for _, l := range t.lanes {
 		d.Waiting += l.order.len()
 		d.Allowance += l.allowance
+		overdue, oldest := l.overdue(task.FloorMillis(now))
+		d.Overdue, d.Oldest = d.Overdue+overdue, max(d.Oldest, oldest)
 	}
 	return d
 }
@@ -111,6 +117,8 @@ func (a *agenda) queueState(q *queue, now time.Time) QueueState {
 	s := QueueState{Namespace: q.key.namespace, Name: q.key.name, Running: q.running, Lanes: len(q.lanes)}
 	for _, l := range q.lanes {
 		s.Waiting += l.order.len()
+		overdue, oldest := l.overdue(task.FloorMillis(now))
+		s.Overdue, s.Oldest = s.Overdue+overdue, max(s.Oldest, oldest)
 	}
 	s.Limit, s.Next = a.limitOf(q, now)
 	return s
@@ -138,4 +146,24 @@ func (a *agenda) limitOf(q *queue, now time.Time) (Limit, time.Time) {
 		return LimitSlots, time.Time{}
 	}
 	return NoLimit, time.Time{}
+}
+
+// overdue returns how many tasks that are known of l are due, and for how long
+// the first of them has been. It looks at those alone, and at their neighbours in the heap.
+func (l *lane) overdue(now task.Millis) (n int, oldest time.Duration) {
+	items := l.order.items
+	var count func(i int)
+	count = func(i int) {
+		if i >= len(items) || items[i].due > now {
+			return
+		}
+		n++
+		count(2*i + 1)
+		count(2*i + 2)
+	}
+	count(0)
+	if n > 0 {
+		oldest = now.Sub(items[0].due)
+	}
+	return n, oldest
 }

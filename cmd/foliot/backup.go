@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/store/pebblestore"
+)
+
+type backupCmd struct {
+	File string `arg:"" help:"The file to write; it appears when it is complete. - is standard output."`
+}
+
+// Help shows examples below the usage line.
+func (backupCmd) Help() string {
+	return `Copies everything a running server keeps into one file: tasks, queues, tokens, secrets and the audit log, as they were at one moment. The server
+goes on meanwhile. Everything that was answered before the backup began is in it. It takes an operator's token of scope admin.
+
+The file holds the signing secrets in clear: keep it as you keep those. foliot restore reads it; a backup that was cut off is refused there.
+
+Examples:
+
+    foliot backup /backup/foliot-$(date +%F).tar
+    foliot backup - | zstd > foliot.tar.zst`
+}
+
+// Run takes the backup.
+func (c *backupCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+	began := time.Now()
+	bar := newByteProgress(con, "copied", -1)
+	var size int64
+	write := func(w io.Writer) (err error) {
+		size, err = api.Backup(ctx, io.MultiWriter(w, bar))
+		return err
+	}
+	var err error
+	if c.File == "-" {
+		err = buffered(con.out, write)
+	} else {
+		err = replaceFile(c.File, write)
+	}
+	bar.done()
+	if err != nil {
+		return err
+	}
+	con.notef("%s in %.1f s: %s", megabytes(size), time.Since(began).Seconds(), c.File)
+	return nil
+}
+
+type restoreCmd struct {
+	File string `arg:"" help:"The backup to read; - is standard input."`
+	Data string `required:"" placeholder:"DIR" help:"The data directory to make: it must not exist, or be empty."`
+}
+
+// Help shows examples below the usage line.
+func (restoreCmd) Help() string {
+	return `Makes a data directory of a backup, for a server to be started on. Everything is verified first: each file's checksum, and then, of what they
+hold together, the number of records, the counts and the checksum of all of it. A backup that is damaged leaves nothing behind.
+
+What was delivered after the backup was taken is delivered again by the restored server, under the same webhook-id; what was created after
+it is not there. Do not run the two servers side by side.
+
+Examples:
+
+    foliot restore foliot-2026-11-20.tar --data ./foliot-data
+    zstd -dc foliot.tar.zst | foliot restore - --data /var/lib/foliot`
+}
+
+// restoreReply is what restore prints with -o json.
+type restoreReply struct {
+	Data      string    `json:"data"`
+	CreatedAt time.Time `json:"created_at"`
+	Tasks     int64     `json:"tasks"`
+	Checksum  string    `json:"checksum"`
+
+	Queues []pebblestore.QueueCount `json:"queues"`
+}
+
+// Run restores.
+func (c *restoreCmd) Run(ctx context.Context, con *console) error {
+	dir, err := filepath.Abs(c.Data)
+	if err != nil {
+		return err
+	}
+	in, size := con.in, int64(-1)
+	if c.File != "-" {
+		f, err := os.Open(c.File)
+		if err != nil {
+			return badInput("FILE", "%v", err)
+		}
+		defer f.Close()
+		if info, err := f.Stat(); err == nil {
+			size = info.Size()
+		}
+		in = f
+	}
+	bar := newByteProgress(con, "verified", size)
+	m, err := pebblestore.Restore(ctx, in, dir, bar.at)
+	bar.done()
+	switch {
+	case errors.Is(err, pebblestore.ErrNotEmpty):
+		return badInput("--data", "%s is not empty: restore into a new directory, and start the server on that", dir)
+	case err != nil:
+		return fmt.Errorf("restore %s into %s: %w; nothing was changed", c.File, dir, err)
+	case con.json:
+		return con.object(restoreReply{Data: dir, CreatedAt: m.CreatedAt, Tasks: m.Tasks, Checksum: m.Checksum, Queues: m.Queues})
+	}
+	con.sayf("restored %d tasks as of %s into %s", m.Tasks, instant(m.CreatedAt), dir)
+	con.sayf("checksum of all records %s", m.Checksum)
+	con.notef("start the server: foliot serve --data %s", dir)
+	return nil
+}
+
+// byteProgress tells people how far a copy is. One goroutine uses it.
+type byteProgress struct {
+	con   *console
+	verb  string
+	bar   *progressbar.ProgressBar // nil: nothing can be redrawn
+	bytes int64
+	spoke time.Time
+}
+
+// newByteProgress begins a copy of size bytes; -1 when nobody knows how many.
+func newByteProgress(con *console, verb string, size int64) *byteProgress {
+	p := &byteProgress{con: con, verb: verb, spoke: time.Now()}
+	if con.errTerm {
+		p.bar = progressbar.NewOptions64(size,
+			progressbar.OptionSetWriter(con.err),
+			progressbar.OptionSetDescription(verb),
+			progressbar.OptionShowBytes(true),
+			progressbar.OptionSetWidth(30),
+			progressbar.OptionThrottle(100*time.Millisecond),
+			progressbar.OptionClearOnFinish(),
+		)
+	}
+	return p
+}
+
+// Write notes that so much more is copied.
+func (p *byteProgress) Write(b []byte) (int, error) {
+	p.at(p.bytes + int64(len(b)))
+	return len(b), nil
+}
+
+// at notes that so much is copied in all.
+func (p *byteProgress) at(bytes int64) {
+	p.bytes = bytes
+	if p.bar != nil {
+		_ = p.bar.Set64(bytes) // a bar that cannot be drawn is no reason to stop the work
+		return
+	}
+	if now := time.Now(); now.Sub(p.spoke) >= plainEvery {
+		p.spoke = now
+		p.con.notef("%s %s", p.verb, megabytes(bytes))
+	}
+}
+
+// done ends the bar, so that the next line stands by itself.
+func (p *byteProgress) done() {
+	if p.bar != nil {
+		_ = p.bar.Finish()
+	}
+}
+
+func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }

@@ -1,0 +1,253 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/store/pebblestore"
+)
+
+type doctorCmd struct {
+	Server doctorServerCmd `cmd:"" default:"withargs" help:"Examine a running server (the default)."`
+	Data   doctorDataCmd   `cmd:"" help:"Examine a data directory that no server has open."`
+	Egress doctorEgressCmd `cmd:"" help:"Say whether tasks may call a URL, and why."`
+}
+
+// finding is one thing that was examined.
+type finding struct {
+	Check string `json:"check"`
+	OK    bool   `json:"ok"`
+	Says  string `json:"says"` // what was found, and what to do where it is not OK
+}
+
+// findings gathers and prints.
+type findings struct {
+	con *console
+	bad int
+	err error
+}
+
+func (f *findings) add(check string, ok bool, format string, args ...any) {
+	if !ok {
+		f.bad++
+	}
+	says := fmt.Sprintf(format, args...)
+	if f.con.json {
+		f.err = errors.Join(f.err, f.con.object(finding{check, ok, says}))
+		return
+	}
+	word := "ok  "
+	if !ok {
+		word = "BAD "
+	}
+	f.con.sayf("%s %-12s %s", word, check, printable(says))
+}
+
+// end returns the error that chooses the exit code.
+func (f *findings) end() error {
+	switch {
+	case f.err != nil:
+		return f.err
+	case f.bad == 1:
+		return errors.New("1 finding is bad")
+	case f.bad > 1:
+		return fmt.Errorf("%d findings are bad", f.bad)
+	}
+	return nil
+}
+
+type doctorServerCmd struct{}
+
+// Help shows examples below the usage line.
+func (doctorServerCmd) Help() string {
+	return `Asks a running server what can be asked from outside, and says what is wrong with the answers: whether it is ready, how far its clock is from
+this machine's, how late attempts start, what is overdue and why, which destinations fail, which tasks died. Each finding is a line (or an
+object, with -o json). It exits with 1 when one is bad.
+
+Examples:
+
+    foliot doctor
+    foliot doctor --server https://foliot.internal --token-file operator.token`
+}
+
+const (
+	// clockBound is how far two clocks may be apart before times that people
+	// compare are misread. A delay is counted by the server alone.
+	clockBound = 100 * time.Millisecond
+	// lateBound is when lateness deserves a look: ten times what is promised.
+	lateBound = 100 * time.Millisecond
+	// overdueBound is when an overdue task that nothing holds back does.
+	overdueBound = 5 * time.Second
+)
+
+// Run examines.
+func (doctorServerCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+	f := &findings{con: con}
+	began := time.Now()
+	live, err := api.Live(ctx)
+	if err != nil {
+		return err
+	}
+	trip := time.Since(began)
+	f.clock(live.At, began, trip)
+	if cluster, err := api.Cluster(ctx); err == nil {
+		f.cluster(cluster)
+	} else {
+		f.add("server", true, "it answers; about itself it tells operators alone (%s)", oneLine(err))
+	}
+	f.live(live)
+	f.dead(ctx, api)
+	return f.end()
+}
+
+// clock compares the clocks: the server's answer was written somewhere between
+// began and the end of the trip.
+func (f *findings) clock(at, began time.Time, trip time.Duration) {
+	apart := time.Duration(0)
+	switch {
+	case at.Before(began):
+		apart = at.Sub(began)
+	case at.After(began.Add(trip)):
+		apart = at.Sub(began.Add(trip))
+	}
+	apart = apart.Round(time.Millisecond)
+	if apart.Abs() <= clockBound {
+		f.add("clock", true, "this machine's and the server's are within %v", max(apart.Abs(), trip.Round(time.Millisecond)))
+		return
+	}
+	f.add("clock", false, "the server's is %v off this machine's: absolute times mean another moment there; synchronise both (chrony, systemd-timesyncd)", apart)
+}
+
+func (f *findings) cluster(c *client.Cluster) {
+	for _, n := range c.Nodes {
+		f.add("server", n.Ready, "version %s, up for %v, ready: %v", n.Version, n.Uptime.Round(time.Second), n.Ready)
+	}
+	f.add("durability", c.Durability != "memory", "%s", durabilityWords(c.Durability))
+	if c.Secured {
+		f.add("access", true, "requests need a token")
+	} else {
+		f.add("access", true, "open: there are no tokens, so it must be reached from its own machine alone")
+	}
+}
+
+func durabilityWords(level string) string {
+	switch level {
+	case "memory":
+		return "memory: everything is lost when the server stops; start it with --data DIR"
+	case "synced":
+		return "synced: what was answered survives a power loss"
+	}
+	return level
+}
+
+func (f *findings) live(l *client.Live) {
+	if l.Late.Count > 0 {
+		f.add("lateness", l.Late.P99 <= lateBound, "of the last minute: p50 %s, p99 %s, max %s over %d attempts", millis(l.Late.P50), millis(l.Late.P99), millis(l.Late.Max), l.Late.Count)
+	}
+	if l.Slots > 0 {
+		f.add("slots", l.Running < l.Slots, "%d of %d in use; when all are, attempts wait (--concurrency)", l.Running, l.Slots)
+	}
+	overdue := 0
+	for _, q := range l.Queues {
+		if q.Oldest <= overdueBound {
+			continue
+		}
+		overdue++
+		held := q.LimitedBy == "paused" || q.LimitedBy == "purging"
+		f.add("overdue", held, "%d tasks of %s, the oldest for %v; they wait for: %s", q.Overdue, qualified(q.Namespace, q.Queue), age(q.Oldest), orWord(q.LimitedBy, "their turn"))
+	}
+	if overdue == 0 {
+		f.add("overdue", true, "nothing for longer than %v", overdueBound)
+	}
+	for _, d := range l.Destinations {
+		if d.Breaker != "" && d.Breaker != "closed" {
+			f.add("breaker", false, "%s failed again and again: %s; its tasks wait and spend no attempts", qualified(d.Namespace, d.Destination), d.Breaker)
+		}
+	}
+}
+
+func orWord(s, word string) string {
+	if s == "" {
+		return word
+	}
+	return s
+}
+
+func (f *findings) dead(ctx context.Context, api *client.Client) {
+	var dead int64
+	for q, err := range api.Queues.List(ctx) {
+		if err != nil {
+			f.add("dead", false, "cannot count: %s", oneLine(err))
+			return
+		}
+		dead += q.Counts.Dead
+	}
+	if dead == 0 {
+		f.add("dead", true, "no task of this namespace gave up")
+		return
+	}
+	f.add("dead", true, "%d tasks of this namespace gave up: foliot dead ls says why", dead)
+}
+
+type doctorDataCmd struct {
+	Dir string `arg:"" help:"The data directory."`
+}
+
+// Help shows examples below the usage line.
+func (doctorDataCmd) Help() string {
+	return `Reads everything in a data directory that no server has open, compares records, index entries and counts, and changes nothing. It takes as long as
+reading the directory. It exits with 1 when something is wrong.
+
+Examples:
+
+    foliot doctor data ./foliot-data`
+}
+
+// minFree is what a directory should have left: compactions write before they delete.
+const minFree = 1 << 30
+
+// Run examines.
+func (c *doctorDataCmd) Run(ctx context.Context, con *console) error {
+	dir, err := filepath.Abs(c.Dir)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(dir); err != nil {
+		return badInput("DIR", "%v", err)
+	}
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // what the database tells its log is no finding
+	r, err := pebblestore.Verify(ctx, dir)
+	switch {
+	case errors.Is(err, pebblestore.ErrInUse):
+		return fmt.Errorf("%s: a server has it open; ask that one: foliot doctor", dir)
+	case err != nil:
+		return err
+	}
+	f := &findings{con: con}
+	f.add("format", true, "%d", r.Format)
+	if r.Clean {
+		f.add("closed", true, "in order")
+	} else {
+		f.add("closed", true, "not in order: the next start recovers, which is what it is built for")
+	}
+	f.add("records", true, "%d tasks, %d entries, checksum %s", r.Tasks, r.Entries, r.Checksum)
+	for _, problem := range r.Problems {
+		f.add("problem", false, "%s", problem)
+	}
+	if r.More > 0 {
+		f.add("problem", false, "and %d more", r.More)
+	}
+	if len(r.Problems) == 0 {
+		f.add("consistency", true, "records, index entries and counts agree")
+	}
+	if space, err := pebblestore.SpaceOf(dir); err == nil {
+		f.add("space", space.Free >= minFree, "%s free of %s", megabytes(int64(space.Free)), megabytes(int64(space.Total)))
+	}
+	return f.end()
+}
