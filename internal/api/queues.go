@@ -113,7 +113,11 @@ func (s *Server) editQueue(w http.ResponseWriter, r *request, status int, what f
 	if err != nil {
 		return err
 	}
-	return s.replyQueue(w, r, status, name, queueAfter(changes))
+	made := queueAfter(changes)
+	// What is created after the reply is younger than a purge. Times are rounded
+	// up to the millisecond, so that is true as soon as the purge's has passed.
+	time.Sleep(time.Until(made.PurgeBefore.Time()) + 1)
+	return s.replyQueue(w, r, status, name, made)
 }
 
 func (s *Server) pauseQueue(w http.ResponseWriter, r *request) error {

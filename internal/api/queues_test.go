@@ -203,6 +203,21 @@ func TestAPurgeIsAcceptedAndHoldsTheQueue(t *testing.T) {
 	s.do("POST", "/v1/queues/default/purge", `{"now": true}`).problem(400, "unexpected_body", "")
 }
 
+func TestWhatIsCreatedAfterAPurgeIsNoPartOfIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, into := range []time.Duration{0, 1, 400 * time.Microsecond, time.Millisecond - 1} {
+			time.Sleep(into)
+			s := serve(t)
+			s.do("POST", "/v1/queues/default/purge", "").queue(202)
+			s.do("POST", "/v1/tasks", hour).want(201, nil)
+			mark := s.store.Settings().Queue("default", "default").PurgeBefore
+			if created := s.record("a").CreatedAt; created <= mark {
+				t.Errorf("a task created right after the reply to a purge is of %v, and all up to %v is to be cancelled", created, mark)
+			}
+		}
+	})
+}
+
 func TestATaskHasTheDefaultsOfItsQueue(t *testing.T) {
 	s := serve(t)
 	s.do("PUT", "/v1/queues/orders", orders).want(201, nil)
