@@ -90,6 +90,28 @@ func TestNoErrorHoldsTheToken(t *testing.T) {
 	}
 }
 
+// A request that is forwarded does not change who sends it, nor where.
+func TestAPublicationCannotReplaceTheToken(t *testing.T) {
+	for _, token := range []string{"", secret} {
+		c := offline(t, client.Options{Token: token, Namespace: "acme"}, func(r *http.Request) (*http.Response, error) {
+			want := ""
+			if token != "" {
+				want = "Bearer " + token
+			}
+			if got := r.Header.Values("Authorization"); strings.Join(got, "") != want || r.Header.Get("Foliot-Namespace") != "acme" || r.Header.Get("X-Shop") != "7" {
+				t.Errorf("sent %v", r.Header)
+			}
+			return reply(201, nil, `{}`), nil
+		})
+		_, err := c.Tasks.Publish(t.Context(), client.Publication{URL: "http://x/", Header: http.Header{
+			"authorization": {"Bearer other"}, "Authorization": {"Bearer other"}, "foliot-namespace": {"other"}, "x-shop": {"7"},
+		}})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestAServersURLIsChecked(t *testing.T) {
 	for _, url := range []string{"", "127.0.0.1:8750", "ftp://127.0.0.1", "http://", "http://user:word@127.0.0.1", "http://127.0.0.1?a=b", "http://127.0.0.1/#a", "http://%zz"} {
 		if c, err := client.New(url, client.Options{}); err == nil || strings.Contains(err.Error(), "word@") {

@@ -265,6 +265,21 @@ func TestAPublicationGoesOutAsItIs(t *testing.T) {
 	}
 }
 
+// Never early: what is finer than a millisecond is rounded up, and so must arrive whole.
+func TestATimeIsNotCut(t *testing.T) {
+	ok := must[*client.Task](t)
+	c := serve(t).client()
+	at := time.Date(2030, 1, 1, 0, 0, 0, 1, time.FixedZone("", 3600))
+	spec := hour("a")
+	spec.Delay, spec.At = 0, at
+	if got := ok(c.Tasks.Create(t.Context(), spec)); got.DueAt.Before(at) || got.DueAt.Sub(at) > time.Millisecond {
+		t.Errorf("asked for %v, due %v", at, got.DueAt)
+	}
+	if got := ok(c.Tasks.Patch(t.Context(), "a", client.Patch{At: client.Set(at.Add(time.Hour))})); got.DueAt.Before(at.Add(time.Hour)) {
+		t.Errorf("asked for %v, due %v", at.Add(time.Hour), got.DueAt)
+	}
+}
+
 func TestActs(t *testing.T) {
 	ok := must[*client.Task](t)
 	s := serve(t)
