@@ -211,9 +211,32 @@ func (d describer) schema(v any) *huma.Schema {
 // open lets replies grow: a client must not break on a field it does not know.
 func (d describer) open() {
 	for _, v := range []any{
-		wire.Task{}, wire.Attempt{}, wire.TaskList{}, wire.BatchReply{}, wire.BatchResult{}, wire.BulkReply{}, wire.Health{}, wire.Problem{},
-		wire.Queue{}, wire.QueueList{}, wire.Counts{}, wire.Token{}, wire.TokenList{}, wire.Secret{}, wire.SecretList{}, wire.Namespace{}, wire.NamespaceList{},
-		wire.AuditEntry{}, wire.AuditList{}, wire.Live{}, wire.LiveQueue{}, wire.LiveDestination{}, wire.Lateness{}, wire.AttemptTotals{}, wire.Cluster{}, wire.Node{},
+		wire.Task{},
+		wire.Attempt{},
+		wire.TaskList{},
+		wire.BatchReply{},
+		wire.BatchResult{},
+		wire.BulkReply{},
+		wire.Health{},
+		wire.Problem{},
+		wire.Queue{},
+		wire.QueueList{},
+		wire.Counts{},
+		wire.Token{},
+		wire.TokenList{},
+		wire.Secret{},
+		wire.SecretList{},
+		wire.Namespace{},
+		wire.NamespaceList{},
+		wire.AuditEntry{},
+		wire.AuditList{},
+		wire.Live{},
+		wire.LiveQueue{},
+		wire.LiveDestination{},
+		wire.Lateness{},
+		wire.AttemptTotals{},
+		wire.Cluster{},
+		wire.Node{},
 	} {
 		d.registry.Schema(reflect.TypeOf(v), false, "").AdditionalProperties = nil
 	}

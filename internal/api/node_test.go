@@ -1,0 +1,184 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/store/memstore"
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+func TestABackupIsStreamed(t *testing.T) {
+	serve(t).do("GET", "/v1/backup", "").problem(501, "unsupported", "")
+	s := serve(t, func(c *api.Config) {
+		c.Backup = func(_ context.Context, w io.Writer) error {
+			for range 100 {
+				if _, err := w.Write(make([]byte, 1000)); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	})
+	r := s.do("GET", "/v1/backup", "").want(200, nil)
+	if len(r.body) != 100_000 || r.header.Get("Content-Type") != "application/x-tar" {
+		t.Errorf("%d bytes, %v", len(r.body), r.header)
+	}
+	for _, header := range []string{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Site: same-site", "Origin: https://evil.example"} {
+		s.do("GET", "/v1/backup", "", header).problem(403, "cross_origin", "")
+	}
+	s.do("GET", "/v1/backup", "", "Sec-Fetch-Site: same-origin").want(200, nil)
+	s.do("GET", "/v1/backup", "", "Sec-Fetch-Site: none").want(200, nil)
+}
+
+func TestABackupThatBreaksOffIsNoBackup(t *testing.T) {
+	for _, c := range []struct {
+		written int
+		panics  bool
+	}{{0, false}, {10, false}, {0, true}, {10, true}} {
+		written, panics := c.written, c.panics
+		var log bytes.Buffer
+		s := &service{T: t, Server: api.New(api.Config{
+			Log: slog.New(slog.NewTextHandler(&log, nil)),
+			Backup: func(_ context.Context, w io.Writer) error {
+				_, _ = w.Write(make([]byte, written))
+				if panics {
+					panic("/secret/path")
+				}
+				return errors.New("read /secret/path: broken")
+			},
+		}, memstore.New(memstore.Config{}))}
+		server := httptest.NewServer(s)
+		resp, err := http.Get(server.URL + "/v1/backup")
+		if err != nil {
+			if written == 0 {
+				t.Error(err)
+			}
+			server.Close()
+			continue
+		}
+		body, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		server.Close()
+		if written == 0 && (resp.StatusCode != 500 || strings.Contains(string(body), "secret")) || written > 0 && err == nil {
+			t.Errorf("after %d bytes: %d, %v, %s", written, resp.StatusCode, err, body)
+		}
+		if !strings.Contains(log.String(), "/secret/path") {
+			t.Errorf("logged %s", log.String())
+		}
+	}
+	http.DefaultClient.CloseIdleConnections()
+}
+
+func TestABackupEndsWithItsToken(t *testing.T) {
+	var s *service
+	var operator wire.Token
+	s = serve(t, func(c *api.Config) {
+		c.Backup = func(_ context.Context, w io.Writer) error {
+			if _, err := w.Write([]byte("x")); err != nil {
+				return err
+			}
+			s.configure(task.RevokeToken{Namespace: "*", ID: operator.ID})
+			_, err := w.Write([]byte("y"))
+			return err
+		}
+	})
+	s.do("POST", "/v1/tokens", `{"scope": "admin", "namespace": "*"}`).want(201, &operator)
+	defer func() {
+		if recover() == nil {
+			t.Error("the transfer went on")
+		}
+	}()
+	s.do("GET", "/v1/backup", "", "Authorization: Bearer "+operator.Token)
+}
+
+// A backup may take longer than any other reply; only a reader that stops reading ends it.
+func TestABackupOutlivesTheWriteTimeout(t *testing.T) {
+	s := serve(t, func(c *api.Config) {
+		c.Backup = func(ctx context.Context, w io.Writer) error {
+			for range 5 {
+				if _, err := w.Write(make([]byte, 100_000)); err != nil {
+					return err
+				}
+				time.Sleep(100 * time.Millisecond) // a disk that is slow
+			}
+			return nil
+		}
+	})
+	server := httptest.NewUnstartedServer(s)
+	server.Config.WriteTimeout = 200 * time.Millisecond
+	server.Start()
+	defer server.Close()
+	resp, err := server.Client().Get(server.URL + "/v1/backup")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if n, err := io.Copy(io.Discard, resp.Body); err != nil || n != 500_000 {
+		t.Errorf("%d bytes, %v", n, err)
+	}
+}
+
+func TestMetricsAndTheClusterAreTheOperators(t *testing.T) {
+	serve(t).do("GET", "/metrics", "").problem(501, "unsupported", "")
+	serve(t).do("GET", "/v1/live", "").problem(501, "unsupported", "")
+	s := serve(t, func(c *api.Config) {
+		c.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "up 1\n") })
+	})
+	if r := s.do("GET", "/metrics", "").want(200, nil); string(r.body) != "up 1\n" {
+		t.Errorf("%s", r.body)
+	}
+	var c wire.Cluster
+	s.do("GET", "/v1/cluster", "").want(200, &c)
+	if len(c.Nodes) != 1 || c.Nodes[0].Version != "test" || !c.Nodes[0].Ready || c.Durability != "memory" || c.Secured {
+		t.Errorf("%+v", c)
+	}
+	s.Stop()
+	operator := s.token("*", task.ScopeRead)
+	s.do("GET", "/v1/cluster", "", operator).want(200, &c)
+	if c.Nodes[0].Ready || !c.Secured {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestEveryAnswerIsObserved(t *testing.T) {
+	var seen []string
+	s := serve(t, func(c *api.Config) {
+		c.Observe = func(route, method string, status int, d time.Duration) {
+			if d < 0 || d > time.Minute {
+				t.Errorf("took %v", d)
+			}
+			seen = append(seen, fmt.Sprint(method, " ", route, " ", status))
+		}
+		c.Backup = func(context.Context, io.Writer) error { panic("ouch") }
+	})
+	for _, c := range []struct{ method, target, body, want string }{
+		{"POST", "/v1/tasks", hour, "POST /v1/tasks 201"},
+		{"GET", "/v1/tasks/a", "", "GET /v1/tasks/{name} 200"},
+		{"HEAD", "/v1/tasks/a", "", "HEAD /v1/tasks/{name} 200"},
+		{"GET", "/v1/tasks/b", "", "GET /v1/tasks/{name} 404"},
+		{"GET", "/openapi.json", "", "GET /openapi.json 200"},
+		{"GET", "/", "", "GET /{$} 200"},
+		{"GET", "/some/thing", "", "GET other 404"},
+		{"PUT", "/v1/tasks", "", "PUT other 405"},
+		{"INVENTED", "/v1/tasks", "", "other other 405"},
+		{"GET", "/v1//tasks", "", "GET other 404"},
+		{"GET", "/v1/backup", "", "GET /v1/backup 500"},
+	} {
+		seen = nil
+		if s.do(c.method, c.target, c.body); len(seen) != 1 || seen[0] != c.want {
+			t.Errorf("%s %s: observed %q, want %q", c.method, c.target, seen, c.want)
+		}
+	}
+}
