@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
+	"os"
+	"slices"
 	"time"
 )
 
@@ -30,10 +33,13 @@ func backedUp(ctx context.Context, t *trial) error {
 	pause(ctx, 3*time.Second)
 
 	file, e := t.path("foliot.backup"), backupEvidence{Began: time.Now()}
-	if err := st.foliot(ctx, &e.Taken, "backup", file, "--server", st.server.url()); err != nil {
+	if err := st.foliot(ctx, nil, "backup", file, "--server", st.server.url()); err != nil {
 		return err
 	}
 	e.Ended = time.Now()
+	if e.Taken, err = readManifest(file); err != nil {
+		return err
+	}
 	pause(ctx, 3*time.Second)
 	stop()
 	if err := beside.end(ctx); err != nil {
@@ -56,7 +62,7 @@ func backedUp(ctx context.Context, t *trial) error {
 		return err
 	}
 	t.mustBeBackup(e)
-	return nil
+	return t.mustRefuseDamage(ctx, file)
 }
 
 // restore restores a backup, starts a server on it and lists what it has.
@@ -82,11 +88,40 @@ func (t *trial) restore(ctx context.Context, file string, e *backupEvidence) err
 	return st.server.stop(20 * time.Second)
 }
 
+// mustRefuseDamage restores the backup with one bit changed, and without its end.
+func (t *trial) mustRefuseDamage(ctx context.Context, file string) error {
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	flipped := slices.Clone(whole)
+	at := len(flipped) / 2
+	for flipped[at] == 0 { // the padding behind a file says nothing
+		at++
+	}
+	flipped[at] ^= 1
+	for name, data := range map[string][]byte{"flipped": flipped, "cut": whole[:len(whole)*9/10]} {
+		st, err := t.propsIn(name)
+		if err != nil {
+			return err
+		}
+		defer st.close()
+		damaged := st.path("foliot.backup")
+		if err := os.WriteFile(damaged, data, 0o600); err != nil {
+			return err
+		}
+		refused := st.foliot(ctx, nil, "restore", damaged, "--data", st.server.dir)
+		_, left := os.Stat(st.server.dir)
+		t.must(refused != nil && errors.Is(left, os.ErrNotExist), "%s: refused is %t, nothing left is %t", name, refused != nil, errors.Is(left, os.ErrNotExist))
+	}
+	return nil
+}
+
 // mustBeBackup prints the verdict on a backup.
 func (t *trial) mustBeBackup(e backupEvidence) {
 	v := checkBackup(e)
 	t.note("the backup took %s:", ms(e.Ended.Sub(e.Began)))
-	t.must(e.Taken == e.Given && e.Taken.Tasks > 0 && e.Taken.Checksum != "", "backup and restore print the same: %+v, %+v", e.Taken, e.Given)
+	t.must(e.Taken == e.Given && e.Taken.Tasks > 0 && e.Taken.Checksum != "", "the backup says %+v, restore says %+v", e.Taken, e.Given)
 	t.must(v.Before > 0 && len(v.Missing) == 0, "accepted before it began %d, missing %d%s", v.Before, len(v.Missing), some(v.Missing))
 	t.must(len(v.Changed) == 0, "restored with another due time or URL %d%s", len(v.Changed), some(v.Changed))
 	t.must(len(v.Later) == 0, "asked for after it had ended, and in it: %d%s", len(v.Later), some(v.Later))

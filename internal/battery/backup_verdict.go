@@ -1,7 +1,10 @@
 package main
 
 import (
+	"archive/tar"
+	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -9,10 +12,31 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// backupReport is what foliot backup and foliot restore print.
+// backupReport is what a backup says of itself, and what foliot restore prints
+// after it has counted again.
 type backupReport struct {
 	Tasks    int    `json:"tasks"`
 	Checksum string `json:"checksum"`
+}
+
+// readManifest returns what a backup says of itself, in its last entry.
+func readManifest(path string) (r backupReport, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return r, fmt.Errorf("read a backup: %w", err)
+	}
+	defer f.Close()
+	archive := tar.NewReader(f)
+	for {
+		entry, err := archive.Next()
+		if err != nil {
+			return r, fmt.Errorf("find the manifest in a backup: %w", err)
+		}
+		if entry.Name == "BACKUP.json" {
+			err := json.NewDecoder(archive).Decode(&r)
+			return r, err
+		}
+	}
 }
 
 // backupEvidence is all that the verdict on a backup may look at.
