@@ -197,7 +197,7 @@ func (c *serveConfig) checkOpen(secured bool) error {
 	case !secured && c.dir == "":
 		return badInput("--listen", "%s is reached from other machines, and a store in memory begins without an access token: listen on 127.0.0.1, give a directory by --data, or pass --insecure-listen", c.addr)
 	case !secured:
-		return badInput("--listen", "%s is reached from other machines, and there is no access token yet: make one with `foliot token create --data %s`, listen on 127.0.0.1, or pass --insecure-listen", c.addr, c.dir)
+		return badInput("--listen", "%s is reached from other machines, and there is no access token yet: make one with `foliot token create --for operator --scope admin --data %s`, listen on 127.0.0.1, or pass --insecure-listen", c.addr, c.dir)
 	case c.tls.cert == "" && len(c.proxies) == 0:
 		return badInput("--listen", "tokens would reach %s unencrypted: give --tls-cert and --tls-key, name the proxy that speaks TLS in front by --trusted-proxy, or pass --insecure-listen", c.addr)
 	}

@@ -117,13 +117,21 @@ func write(t *testing.T, path string, data []byte) {
 
 // journal is a log that a test reads while others write.
 type journal struct {
-	mu   sync.Mutex // guards text
-	text bytes.Buffer
+	mu      sync.Mutex // guards what follows
+	text    bytes.Buffer
+	written sync.Cond
+}
+
+func newJournal() *journal {
+	j := new(journal)
+	j.written.L = &j.mu
+	return j
 }
 
 func (j *journal) Write(p []byte) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	j.written.Broadcast()
 	return j.text.Write(p)
 }
 
@@ -133,13 +141,33 @@ func (j *journal) String() string {
 	return j.text.String()
 }
 
+// await returns when text was written.
+func (j *journal) await(t *testing.T, text string) {
+	t.Helper()
+	late := false
+	defer time.AfterFunc(testPatience, func() {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		late = true
+		j.written.Broadcast()
+	}).Stop()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for !bytes.Contains(j.text.Bytes(), []byte(text)) {
+		if late {
+			t.Fatalf("nobody wrote %q:\n%s", text, &j.text)
+		}
+		j.written.Wait()
+	}
+}
+
 func (j *journal) log() *slog.Logger { return newLog(j, "text", "debug") }
 
 func inAYear() time.Time { return time.Now().Add(365 * 24 * time.Hour).Truncate(time.Second) }
 
 func TestANewCertificateIsTakenWithoutARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a, j := newAuthority(t), new(journal)
+		a, j := newAuthority(t), newJournal()
 		files := a.files(inAYear())
 		c, err := loadCertificates(files, j.log(), time.Now())
 		if err != nil {
@@ -178,7 +206,7 @@ func TestABrokenCertificateKeepsTheOldOneAndIsToldOfOnce(t *testing.T) {
 		"ended":           func(f tlsFiles) { a.renew(f, time.Now().Add(-time.Minute)) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			j, end := new(journal), inAYear()
+			j, end := newJournal(), inAYear()
 			files := a.files(end)
 			c, err := loadCertificates(files, j.log(), time.Now())
 			if err != nil {
@@ -209,7 +237,7 @@ func TestABrokenCertificateKeepsTheOldOneAndIsToldOfOnce(t *testing.T) {
 }
 
 func TestTheEndOfACertificateIsToldOfOnceADay(t *testing.T) {
-	a, j := newAuthority(t), new(journal)
+	a, j := newAuthority(t), newJournal()
 	now := time.Now()
 	c, err := loadCertificates(a.files(now.Add(expiresSoon+36*time.Hour)), j.log(), now)
 	if err != nil {
