@@ -45,7 +45,6 @@ type agenda struct {
 	slots   slots
 	tenants row[*tenant] // that may start something
 	spaces  map[string]*tenant
-	round   int64   // of the namespaces
 	turn    uint64  // counts picks
 	hungry  []*lane // want to be read
 	unread  bool    // a survey is wanted: there are lanes that nothing was to be known of
@@ -111,7 +110,7 @@ func (a *agenda) learn(l *lane, e task.Entry, seq uint64) bool {
 		return false
 	}
 	if a.room(l) < 1 {
-		a.total -= l.shed()
+		a.total -= l.shed((l.order.len() + 1) / 2)
 		if l.left(e.Position()) {
 			return false
 		}

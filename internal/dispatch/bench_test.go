@@ -90,24 +90,37 @@ func BenchmarkLateness(b *testing.B) {
 	b.ReportMetric(float64(late.Max.Microseconds()), "max-µs")
 }
 
-// BenchmarkAgenda is the pure core alone: a task is hinted, taken and released.
-func BenchmarkAgenda(b *testing.B) {
-	for _, lanes := range []int{1, 100, 10_000} {
-		b.Run(fmt.Sprint(lanes, " lanes"), func(b *testing.B) {
-			a := newAgenda(rules{window: 5 * time.Second, tasks: 100_000}, 1024)
-			names := make([]task.Lane, lanes)
-			for i := range names {
-				names[i] = task.Lane{Queue: "q", Destination: fmt.Sprint("host", i)}
-			}
-			now, n := task.Millis(1_000_000), 0
-			b.ReportAllocs()
-			for b.Loop() {
-				n++
-				a.hint(now, task.Entry{Name: fmt.Sprint("t", n), Lane: names[n%lanes], Due: now})
-				for _, p := range a.take(now, claimBatch) {
-					a.release(&p, now, replied)
-				}
-			}
-		})
+// BenchmarkPick is the pure core alone: of lanes that all have a backlog one is
+// chosen, its task taken, and released; then it gets another.
+func BenchmarkPick(b *testing.B) {
+	limits := map[string]task.QueueSettings{
+		"": {}, ", limited": {Rate: task.MaxRate, Burst: task.MaxConcurrency, Concurrency: 100, PerDestination: 10},
+	}
+	for _, lanes := range []int{1, 1000, 100_000} {
+		for name, q := range limits {
+			b.Run(fmt.Sprint(lanes, " lanes", name), func(b *testing.B) { benchPick(b, lanes, q) })
+		}
+	}
+}
+
+func benchPick(b *testing.B, lanes int, q task.QueueSettings) {
+	a := newAgenda(rules{window: 5 * time.Second, tasks: 10_000_000, breakAfter: 10, breakMost: time.Minute}, 1024)
+	q.Name = "q"
+	now, n := task.Millis(1_000_000), 0
+	a.configure(now, task.NewSettings(&q))
+	names := make([]task.Lane, lanes)
+	for i := range names {
+		names[i] = task.Lane{Queue: "q", Priority: task.Normal, Destination: fmt.Sprint("host", i)}
+		a.hint(now, task.Entry{Name: "first", Lane: names[i], Due: now})
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		n++
+		a.tick(time.Duration(n) * time.Microsecond)
+		a.hint(now, task.Entry{Name: "t", Lane: names[n%lanes], Due: now})
+		p := a.take(now, 1)[0]
+		a.begin(&p)
+		a.answered(p.key())
+		a.release(&p, now, replied)
 	}
 }

@@ -134,6 +134,24 @@ func TestWhatWasNotSentCostsNoToken(t *testing.T) {
 	}
 }
 
+func TestWhatWasNotSentGivesNothingThatTimeHasGivenBefore(t *testing.T) {
+	var b bucket
+	b.configure(&task.QueueSettings{Rate: 1, Burst: 3}, 0)
+	b.reserved++
+	unsent := b.charge(0)
+	n := 0
+	for b.next(10*time.Second) <= 10*time.Second { // it is full again
+		b.reserved++
+		b.charge(10 * time.Second)
+		if n++; n == 3 {
+			b.end(unsent, true)
+		}
+	}
+	if n != 3 {
+		t.Errorf("%d started at once, where 3 may", n)
+	}
+}
+
 func TestANewRateCountsFromNow(t *testing.T) {
 	var b bucket
 	b.configure(&task.QueueSettings{Rate: 1.0 / 3600, Burst: 100}, 0)

@@ -95,11 +95,7 @@ func (a *agenda) answered(k task.Key) { a.taken[k] = true }
 
 // begin notes that the claim of a pick was granted, and that its attempt starts.
 func (a *agenda) begin(p *pick) {
-	q := p.lane.queue
-	p.began, p.mark = true, q.bucket.charge(a.steady)
-	if q.bucket.limited() {
-		a.reseat(q)
-	}
+	p.began, p.mark = true, p.lane.queue.bucket.charge(a.steady)
 }
 
 // release gives back what a pick holds.
@@ -146,10 +142,8 @@ func (a *agenda) rest(l *lane, now task.Millis, wait time.Duration) {
 func (a *agenda) reopen(t *target, now task.Millis) {
 	a.arm(&t.bell, 0, t.next(a.steady))
 	a.placeAll(t.lanes, now)
-	for _, l := range t.lanes { // its depth may have changed
-		if l.behind && a.wantsMore(l, now) {
-			a.want(l)
-		}
+	for _, l := range t.lanes {
+		a.fathom(l, now)
 	}
 }
 

@@ -33,6 +33,9 @@ type Config struct {
 	// Default: 10 s; negative: none.
 	Grace time.Duration
 
+	// Settings is what operators have decided; see Configure. Default: nothing.
+	Settings *task.Settings
+
 	// BreakerFailures is how many attempts in a row a destination (host:port, as
 	// one namespace knows it) has to fail, by silence or a status of 500 or
 	// more, until nothing is claimed for it but one attempt at a time, after

@@ -25,10 +25,11 @@ func (a *agenda) reconfigure(q *queue, next *task.QueueSettings, now task.Millis
 	if old.Rate != next.Rate || old.BurstOrDefault() != next.BurstOrDefault() {
 		q.bucket.configure(next, a.steady)
 	}
+	a.refresh(q, now)
 	for _, l := range q.lanes {
+		a.fathom(l, now)
 		a.place(l, now)
 	}
-	a.refresh(q, now)
 }
 
 // Configure puts settings into force, at once; nil: there are none. It is what

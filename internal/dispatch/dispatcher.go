@@ -70,6 +70,7 @@ func New(config Config, queue task.Queue, deliver Deliver) *Dispatcher {
 		agenda:   newAgenda(rules{c.Window, c.WindowTasks, max(c.BreakerFailures, 0), c.BreakerMax}, c.Slots),
 		held:     map[*attempt]struct{}{},
 	}
+	d.agenda.configure(task.FloorMillis(d.base), c.Settings)
 	inline := wheel.Config{Shards: 1, Run: wheel.Inline}
 	d.alarms = wheel.NewBatch(inline, d.ring)
 	d.leases = wheel.New(inline, func(a *attempt) { a.cancel(ErrLeaseLost) })

@@ -53,7 +53,7 @@ func TestAHundredThousandTasksToAHangingHostDoNotShiftAHealthyQueue(t *testing.T
 		if n != 1600 || crowded-alone > tick {
 			t.Errorf("%d calls, their p99 was %v before and is %v beside it", n, alone, crowded)
 		}
-		if d := b.flakyHost(); d.Breaker == Closed {
+		if d := b.flakyHost(); d.Breaker == Closed || d.Waiting > reserve {
 			t.Errorf("the host: %+v", d)
 		}
 		if _, n := b.p99("stuck"); n > 200 {
@@ -79,6 +79,9 @@ func TestNewHostsThatHangTakeNothingFromKnownOnesNorAllFromNewOnes(t *testing.T)
 			b.pass(100 * time.Millisecond)
 		}
 		b.wantAliveOnTime(240)
+		if _, n := b.p99("dead"); n > 256*3/4*3/4 {
+			t.Errorf("%d attempts of one queue hang at new hosts, want three quarters of three quarters of the slots", n)
+		}
 	})
 }
 

@@ -33,7 +33,7 @@ func (w *world) standing(l *lane) []int64 {
 		routine = 0
 	}
 	return []int64{
-		t.next, int64(t.turns.served), int64(t.number), q.next, int64(q.turns.served), int64(q.number),
+		int64(t.since), int64(t.number), int64(q.since), int64(q.number),
 		routine, routine * q.shelves[l.name.Priority].turn, int64(l.name.Priority), int64(since), int64(l.turn), int64(l.number),
 	}
 }

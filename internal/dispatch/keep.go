@@ -132,7 +132,9 @@ func (a *agenda) check(now task.Millis) {
 
 func (a *agenda) checkQueues(now task.Millis) {
 	for key, q := range a.queues {
-		a.refresh(q, now)
+		if q.bell.set() || q.held != q.settings.Held(now) { // for others time changes nothing
+			a.refresh(q, now)
+		}
 		if len(q.lanes) > 0 || q.held || q.bucket.debt(a.steady) > 0 {
 			continue
 		}

@@ -82,10 +82,9 @@ func (l *lane) earliest() task.Millis {
 // left reports whether p lies in the part that was left for a later read.
 func (l *lane) left(p task.Position) bool { return l.behind && l.cursor.Less(p) }
 
-// shed keeps the earlier half of what is known and leaves the rest to be read
-// again. It returns how many were let go.
-func (l *lane) shed() int {
-	keep := (l.order.len() + 1) / 2
+// shed keeps the earliest, at least one, and leaves the rest to be read again.
+// It returns how many were let go.
+func (l *lane) shed(keep int) int {
 	gone := l.cut(keep)
 	l.cursor, l.behind = l.order.items[keep-1].position(), true
 	return gone
@@ -118,15 +117,24 @@ func (l *lane) cut(keep int) int {
 	if gone == 0 {
 		return 0
 	}
-	slices.SortFunc(items, func(a, b *item) int {
-		if a.before(b) {
-			return -1
+	kept := make([]*item, keep)
+	if keep < len(items)/8 {
+		for i := range kept {
+			kept[i] = l.order.min()
+			l.order.remove(kept[i])
 		}
-		return 1
-	})
-	l.order = heap[*item]{items: slices.Clone(items[:keep])} // what is sorted is a heap
+	} else {
+		slices.SortFunc(items, func(a, b *item) int {
+			if a.before(b) {
+				return -1
+			}
+			return 1
+		})
+		copy(kept, items)
+	}
+	l.order = heap[*item]{items: kept} // what is sorted is a heap
 	l.known = make(map[string]*item, keep)
-	for i, it := range l.order.items {
+	for i, it := range kept {
 		it.at = i
 		l.known[it.name] = it
 	}

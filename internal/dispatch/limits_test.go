@@ -193,6 +193,9 @@ func TestAPauseHoldsWhatIsKnownAndEndsByItself(t *testing.T) {
 		}
 		until := task.CeilMillis(time.Now().Add(90 * time.Second))
 		b.Configure(limit("default", task.QueueSettings{Paused: true, PausedUntil: until}))
+		if s := b.Stats(); s.Known != 0 {
+			t.Errorf("stats: %+v", s)
+		}
 		b.pass(89 * time.Second)
 		b.wantCalls(0)
 		b.pass(time.Second + tick)
@@ -315,5 +318,23 @@ func TestAQueueSaysWhatLimitsIt(t *testing.T) {
 		if s := b.Queues(); len(s) != 0 {
 			t.Errorf("queues without anything to do: %+v", s)
 		}
+	})
+}
+
+func TestALimitedQueueTakesNoMoreOfTheWindowThanItStarts(t *testing.T) {
+	inBubble(t, Config{}, nil, accept, func(b *bed) {
+		b.apply(crowd(t, "t", 3000, at(millis()+3000))...)
+		b.pass(tick)
+		if s := b.Stats(); s.Known != 3000 {
+			t.Errorf("stats: %+v", s)
+		}
+		b.Configure(limit("default", task.QueueSettings{Rate: 10, Burst: 1}))
+		b.pass(tick)
+		if s := b.Stats(); s.Known > reserve+50 {
+			t.Errorf("stats: %+v", s)
+		}
+		b.Configure(nil)
+		b.pass(5 * time.Second)
+		b.wantCalls(3000)
 	})
 }

@@ -13,7 +13,6 @@ type tenant struct {
 	queues row[*queue] // that may start something
 	count  int         // of queues, those included that may not
 	busy   int         // lanes with a task that is due
-	round  int64       // of its queues
 	seat   seat[*tenant]
 	turns
 }
@@ -34,7 +33,7 @@ type queue struct {
 	tried   [classes]int // of them, by what their target was at the pick
 
 	busy  int   // lanes with a task that is due
-	round int64 // of its priorities
+	round int64 // the turn of the priority that was served last
 	seat  seat[*queue]
 	turns
 }
@@ -55,14 +54,14 @@ type shelf struct {
 }
 
 // turns is the place of a queue among those of its namespace, or of a
-// namespace, in taking turns: who has the smallest turn is next.
+// namespace: who has waited longest is next, since it was served last or since
+// it has got something to do.
 type turns struct {
-	next   int64
-	served uint64 // the number of the last pick, 0: none
+	since  uint64 // the number of the pick before
 	number uint64
 }
 
-func (t *turns) standing() order { return order{rank: t.next, turn: t.served, number: t.number} }
+func (t *turns) standing() order { return order{rank: int64(t.since), number: t.number} }
 
 // stride is how many rounds a priority lets pass between two turns: where all
 // three have something to do, of 21 turns high gets 16, normal 4 and low 1, and
@@ -70,12 +69,15 @@ func (t *turns) standing() order { return order{rank: t.next, turn: t.served, nu
 var stride = [...]int64{task.High: 1, task.Normal: 4, task.Low: 16, task.Urgent: 0}
 
 // Where there is more to do than can be done, turns are taken: among namespaces,
-// among the queues of each, and among the three priorities of a queue. A member
-// that gets something to do, or is served, gets its next turn a stride after the
-// round that is being served, and the smallest turn is served first. So everyone
-// gets his share of the starts whatever his number of lanes and his backlog, who
-// was quiet waits for one round, and who was kept from starting (by a limit, by
-// a receiver) for long has one turn ahead of others, and not a hoard of them.
+// among the queues of each, and among the three priorities of a queue. Everyone
+// gets his share of the starts whatever his number of lanes and his backlog. Who
+// was quiet waits for one round. Who was kept from starting for long, by a limit
+// or a receiver, has one turn ahead of others, and not a hoard of them.
+//
+// Of priorities the smallest turn is served: a stride after the turn that was
+// served when it got something to do, or was served itself. A handicap in time,
+// ten seconds for each priority, was built first: with turns it came to one
+// start of a lower priority in ten seconds, however many tasks waited.
 
 // noteBusy notes that a lane has got (1) or lost (-1) a task that is due.
 func (a *agenda) noteBusy(l *lane, by int) {
@@ -85,27 +87,24 @@ func (a *agenda) noteBusy(l *lane, by int) {
 		s.turn = q.round + stride[l.name.Priority]
 	}
 	if q.busy += by; by > 0 && q.busy == 1 {
-		q.next = t.round + 1
+		q.since = a.turn
 	}
 	if t.busy += by; by > 0 && t.busy == 1 {
-		t.next = a.round + 1
+		t.since = a.turn
 	}
 }
 
 // served notes that l has had a turn.
 func (a *agenda) served(l *lane, now task.Millis) {
-	q, t := l.queue, l.queue.tenant
+	q := l.queue
 	s := &q.shelves[l.name.Priority]
 	a.turn++
 	l.served, l.turn = now, a.turn
+	q.since, q.tenant.since = a.turn, a.turn
 	if !l.urgent() {
 		q.round = max(q.round, s.turn)
 		s.turn = q.round + stride[l.name.Priority]
 	}
-	t.round = max(t.round, q.next)
-	q.next, q.served = t.round+1, a.turn
-	a.round = max(a.round, t.next)
-	t.next, t.served = a.round+1, a.turn
 }
 
 // first returns the lane of q that is served next, nil for none. What was run
@@ -183,6 +182,16 @@ func (a *agenda) depth(l *lane) int {
 		return reserve + int(min(q.settings.Rate*a.window.Seconds(), float64(a.tasks)))
 	}
 	return math.MaxInt
+}
+
+// fathom takes in that the depth of l may have changed.
+func (a *agenda) fathom(l *lane, now task.Millis) {
+	if depth := a.depth(l); l.order.len() > depth {
+		a.total -= l.shed(depth)
+	}
+	if l.behind && a.wantsMore(l, now) {
+		a.want(l)
+	}
 }
 
 // look is called when q's bell rings: there is a token, or a pause ends.

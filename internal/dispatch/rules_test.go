@@ -193,3 +193,67 @@ func TestSilenceCostsALaneItsAllowance(t *testing.T) {
 		t.Errorf("after a reply its allowance is %d", l.allowance)
 	}
 }
+
+// TestALostBellCostsAPollAndNotATask: nothing rings; the poll alone looks.
+func TestALostBellCostsAPollAndNotATask(t *testing.T) {
+	limits := map[string]*task.QueueSettings{
+		"rate":   {Rate: 1, Burst: 1},
+		"pause":  {Paused: true, PausedUntil: noon + 900},
+		"wishes": {},
+	}
+	for name, q := range limits {
+		t.Run(name, func(t *testing.T) {
+			a := newAgenda(rules{window: 5 * time.Second, tasks: 1000}, 10)
+			q.Name = "q"
+			a.configure(noon, task.NewSettings(q))
+			a.hint(noon, entry("host", "t0", noon))
+			a.hint(noon, entry("host", "t1", noon))
+			names(a, noon, 1)
+			if name == "wishes" {
+				a.slow(a.lanes[laneOf("host")], noon, time.Second)
+			}
+			want(t, "before", names(a, noon, 10))
+			a.tick(time.Second)
+			a.check(noon + 1000)
+			if name == "pause" {
+				a.survey(noon+1000, []task.LaneHead{{Lane: laneOf("host"), Due: noon}})
+				a.absorb(noon+1000, a.plan(noon+1000), [][]task.Entry{{entry("host", "t1", noon)}})
+			}
+			want(t, "after a poll", names(a, noon+1000, 10), "t1")
+		})
+	}
+}
+
+func TestAReadThatWasUnderWayWhenItsQueueWasPausedIsNotTakenIn(t *testing.T) {
+	a := newAgenda(rules{window: 5 * time.Second, tasks: 1000}, 10)
+	a.survey(noon, []task.LaneHead{{Lane: laneOf("host"), Due: noon}})
+	reads := a.plan(noon)
+	a.configure(noon, task.NewSettings(&task.QueueSettings{Name: "q", Paused: true}))
+	a.absorb(noon, reads, [][]task.Entry{{entry("host", "t", noon)}})
+	a.hint(noon, entry("host", "t2", noon))
+	a.hint(noon, entry("new", "t3", noon))
+	if want(t, "while it is paused", names(a, noon, 10)); a.total != 0 || len(a.lanes) != 1 {
+		t.Errorf("%d tasks of %d lanes are known", a.total, len(a.lanes))
+	}
+}
+
+func TestABrokenHostWithoutTasksIsForgotten(t *testing.T) {
+	a := newAgenda(rules{window: 5 * time.Second, tasks: 1000, breakAfter: 1, breakMost: time.Minute}, 10)
+	a.tick(time.Second)
+	a.hint(noon, entry("host", "t", noon))
+	p := a.take(noon, 1)[0]
+	a.begin(&p)
+	a.release(&p, noon, silent)
+	if a.broken != 1 {
+		t.Fatalf("%d breakers are open", a.broken)
+	}
+	a.check(noon)
+	a.tick(rememberTarget)
+	if a.check(noon); len(a.targets) != 1 {
+		t.Error("it was forgotten early")
+	}
+	a.tick(rememberTarget + 2*time.Second)
+	if a.check(noon); len(a.targets) != 0 || a.broken != 0 || len(a.queues) != 0 || len(a.spaces) != 0 {
+		t.Errorf("%d targets, %d breakers, %d queues and %d namespaces are left", len(a.targets), a.broken, len(a.queues), len(a.spaces))
+	}
+}

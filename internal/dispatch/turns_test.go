@@ -99,7 +99,7 @@ func TestWhatIsDueNowWaitsForOneRoundAndNotForBacklogs(t *testing.T) {
 	t.Run("a quiet queue among three", func(t *testing.T) {
 		a := crowded(append(append(busy("a", 50), busy("b", 1)...), busy("c", 9)...), 100)
 		turnsOf(a, 500, func(task.Lane) bool { return true })
-		if n := placeOf(a, hint(a, task.Lane{Queue: "quiet", Priority: task.Low})); n > 4 {
+		if n := placeOf(a, hint(a, task.Lane{Queue: "quiet", Priority: task.Low})); n < 3 || n > 4 {
 			t.Errorf("it was the %dth", n)
 		}
 	})
@@ -117,22 +117,17 @@ func TestWhatIsDueNowWaitsForOneRoundAndNotForBacklogs(t *testing.T) {
 			t.Errorf("it was the %dth", n)
 		}
 	})
-	for p, most := range map[task.Priority]int{task.Urgent: 1, task.High: 2, task.Low: 17 * 2} {
+	for p, bounds := range map[task.Priority][2]int{task.Urgent: {1, 1}, task.High: {1, 10}, task.Low: {16, 18}} {
 		t.Run(fmt.Sprint("priority ", p), func(t *testing.T) {
 			lanes := busy("a", 9)
-			for _, l := range lanes[:9] {
-				l.Priority = task.High
-				lanes = append(lanes, l)
+			for i := range lanes {
+				lanes[i].Priority = task.High
 			}
 			a := crowded(lanes, 100)
 			turnsOf(a, 500, func(task.Lane) bool { return true })
 			l := task.Lane{Queue: "a", Priority: p, Destination: "quiet"}
-			if p == task.High { // of several hosts each has its own turn
-				a = crowded(busy("a", 9), 100)
-				turnsOf(a, 500, func(task.Lane) bool { return true })
-			}
-			if n := placeOf(a, hint(a, l)); n > most {
-				t.Errorf("it was the %dth", n)
+			if n := placeOf(a, hint(a, l)); n < bounds[0] || n > bounds[1] {
+				t.Errorf("it was the %dth, want one of %v", n, bounds)
 			}
 		})
 	}
