@@ -1,0 +1,60 @@
+package api_test
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// A body that drips is given up when the server's time for it is over, and
+// nothing of it is stored; that of a client without a token is not waited for.
+func TestABodyThatDripsIsGivenUp(t *testing.T) {
+	const patience = 200 * time.Millisecond
+	for _, secured := range []bool{false, true} {
+		s := serve(t)
+		if secured {
+			s.token("*", task.ScopeAdmin)
+		}
+		server := httptest.NewUnstartedServer(s)
+		server.Config.ReadTimeout = patience
+		if secured {
+			server.Config.ReadTimeout = time.Minute // it is not what ends this
+		}
+		server.Start()
+		status, took := drip(t, server.Listener.Addr().String())
+		switch {
+		case secured && (status != http.StatusUnauthorized || took > 5*time.Second):
+			t.Errorf("without a token: %d after %v", status, took)
+		case !secured && (status != http.StatusBadRequest || took < patience):
+			t.Errorf("%d after %v", status, took)
+		}
+		if n := len(s.all()); n != 0 {
+			t.Errorf("%d tasks were made of half a body", n)
+		}
+		server.Close()
+	}
+}
+
+// drip sends a request whose body never ends, and returns what it was answered.
+func drip(t *testing.T, addr string) (status int, took time.Duration) {
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	began := time.Now()
+	_ = conn.SetDeadline(began.Add(10 * time.Second))
+	fmt.Fprintf(conn, "POST /v1/tasks HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(hour)+1, hour[:20])
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	return resp.StatusCode, time.Since(began)
+}
