@@ -68,13 +68,15 @@ func (ts Tokens) Create(ctx context.Context, s TokenSpec) (*Token, error) {
 // List returns the tokens of the client's namespace, revoked and expired ones too; for an operator who names none, those of all. An error is the
 // last thing it yields.
 func (ts Tokens) List(ctx context.Context) iter.Seq2[*Token, error] {
-	return pages(ctx, ts.conn, "list tokens", "/tokens", url.Values{}, func(p *struct {
-		Tokens []*Token `json:"tokens"`
-		cursorField
-	}) ([]*Token, string) {
-		return p.Tokens, p.NextCursor
-	})
+	return pages[Token, tokenPage](ctx, ts.conn, "list tokens", "/tokens", url.Values{})
 }
+
+type tokenPage struct {
+	Tokens []*Token `json:"tokens"`
+	cursorField
+}
+
+func (p *tokenPage) items() []*Token { return p.Tokens }
 
 // Revoke makes a token useless, from its return on; on other servers of the same store within a second. Errors: ErrNotFound.
 func (ts Tokens) Revoke(ctx context.Context, id string) (*Token, error) {

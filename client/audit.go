@@ -38,10 +38,12 @@ func (c *Client) Audit(ctx context.Context, q AuditQuery) iter.Seq2[*AuditEntry,
 			values.Set(name, value)
 		}
 	}
-	return pages(ctx, c.conn, "read the audit log", "/audit", values, func(p *struct {
-		Entries []*AuditEntry `json:"entries"`
-		cursorField
-	}) ([]*AuditEntry, string) {
-		return p.Entries, p.NextCursor
-	})
+	return pages[AuditEntry, auditPage](ctx, c.conn, "read the audit log", "/audit", values)
 }
+
+type auditPage struct {
+	Entries []*AuditEntry `json:"entries"`
+	cursorField
+}
+
+func (p *auditPage) items() []*AuditEntry { return p.Entries }

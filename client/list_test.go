@@ -58,7 +58,10 @@ func TestAListGoesThroughAllPages(t *testing.T) {
 		t.Errorf("with bodies: %v", got)
 	}
 	requests.Store(0)
-	for range c.Tasks.List(t.Context(), client.Query{PageSize: 7}) {
+	for _, err := range c.Tasks.List(t.Context(), client.Query{PageSize: 7}) {
+		if err != nil {
+			t.Error(err)
+		}
 		break
 	}
 	if requests.Load() != 1 {

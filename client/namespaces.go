@@ -50,13 +50,15 @@ func (ns Namespaces) Get(ctx context.Context, name string) (*Namespace, error) {
 
 // List returns the namespaces, in the order of their names. An error is the last thing it yields.
 func (ns Namespaces) List(ctx context.Context) iter.Seq2[*Namespace, error] {
-	return pages(ctx, ns.conn, "list namespaces", "/namespaces", url.Values{}, func(p *struct {
-		Namespaces []*Namespace `json:"namespaces"`
-		cursorField
-	}) ([]*Namespace, string) {
-		return p.Namespaces, p.NextCursor
-	})
+	return pages[Namespace, namespacePage](ctx, ns.conn, "list namespaces", "/namespaces", url.Values{})
 }
+
+type namespacePage struct {
+	Namespaces []*Namespace `json:"namespaces"`
+	cursorField
+}
+
+func (p *namespacePage) items() []*Namespace { return p.Namespaces }
 
 // Delete removes a namespace with its queues and secrets, and returns what it was. Errors: ErrConflict while tasks are left, or tokens that hold.
 func (ns Namespaces) Delete(ctx context.Context, name string) (*Namespace, error) {

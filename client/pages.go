@@ -8,32 +8,42 @@ import (
 	"net/url"
 )
 
-// cursorField is what every page has.
+// paged is what the pages of a list have in common.
+type paged[T any] interface {
+	items() []*T
+	next() string // the cursor of the page after this one
+}
+
+// cursorField is in every page.
 type cursorField struct {
 	NextCursor string `json:"next_cursor"`
 }
 
-// pages returns the items of all pages of a list. open takes a page P apart: its items, and the cursor of the next.
-func pages[P, T any](ctx context.Context, cn *conn, op, path string, query url.Values, open func(*P) ([]*T, string)) iter.Seq2[*T, error] {
+func (c cursorField) next() string { return c.NextCursor }
+
+// pages returns the items of all pages P of a list.
+func pages[T, P any, PP interface {
+	*P
+	paged[T]
+}](ctx context.Context, cn *conn, op, path string, query url.Values) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		query := maps.Clone(query)
 		query.Set("limit", "1000")
 		for {
-			page := new(P)
+			page := PP(new(P))
 			if _, err := cn.do(ctx, &call{op: op, method: http.MethodGet, path: path, query: query, repeatable: true, into: page}); err != nil {
 				yield(nil, err)
 				return
 			}
-			items, next := open(page)
-			for _, item := range items {
+			for _, item := range page.items() {
 				if !yield(item, nil) {
 					return
 				}
 			}
-			if next == "" {
+			if page.next() == "" {
 				return
 			}
-			query.Set("cursor", next)
+			query.Set("cursor", page.next())
 		}
 	}
 }

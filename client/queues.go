@@ -77,13 +77,15 @@ func (qs Queues) Get(ctx context.Context, name string) (*Queue, error) {
 // List returns the queues of which something was decided and those that have tasks, in the order of their names. An error is the last
 // thing it yields.
 func (qs Queues) List(ctx context.Context) iter.Seq2[*Queue, error] {
-	return pages(ctx, qs.conn, "list queues", "/queues", url.Values{}, func(p *struct {
-		Queues []*Queue `json:"queues"`
-		cursorField
-	}) ([]*Queue, string) {
-		return p.Queues, p.NextCursor
-	})
+	return pages[Queue, queuePage](ctx, qs.conn, "list queues", "/queues", url.Values{})
 }
+
+type queuePage struct {
+	Queues []*Queue `json:"queues"`
+	cursorField
+}
+
+func (p *queuePage) items() []*Queue { return p.Queues }
 
 // Delete forgets what was decided of a queue; it returns what is left of it. Its tasks stay, with the server's defaults, and a paused queue
 // goes on. Errors: ErrNotFound where nothing was decided, ErrStale, ErrConflict while a purge is under way.

@@ -31,7 +31,9 @@ var faults = map[string]fault{
 		w.Header().Set("Retry-After", "0")
 		problem(w, 503, "unavailable")
 	},
-	"502 of a proxy": func(_ http.Handler, w http.ResponseWriter, _ *http.Request) { http.Error(w, "<html>", 502) },
+	"502 of a proxy": func(_ http.Handler, w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "<html>", http.StatusBadGateway)
+	},
 	"an answer that breaks off": func(_ http.Handler, w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "100")
 		_, _ = w.Write([]byte(`{"name":`))

@@ -191,7 +191,7 @@ func TestErrorsSayWhatIsWrong(t *testing.T) {
 		if k.is != nil && !errors.Is(err, k.is) {
 			t.Errorf("%s: %v is not %v", k.what, err, k.is)
 		}
-		if errors.Is(err, client.ErrFull) || k.is != client.ErrNotFound && errors.Is(err, client.ErrNotFound) {
+		if errors.Is(err, client.ErrFull) || k.code != "not_found" && errors.Is(err, client.ErrNotFound) {
 			t.Errorf("%s: %v is what it is not", k.what, err)
 		}
 	}
