@@ -10,6 +10,7 @@ import (
 	"io"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -124,6 +125,8 @@ func (t *restore) extract(r io.Reader) error {
 			return fmt.Errorf("%w: %q stands behind its manifest", ErrBadBackup, h.Name)
 		case h.Typeflag != tar.TypeReg:
 			return fmt.Errorf("%w: %q is no file", ErrBadBackup, h.Name)
+		case sparse(h):
+			return fmt.Errorf("%w: %q has holes", ErrBadBackup, h.Name)
 		}
 		if h.Name == backupManifest {
 			err = t.readManifest(archive, h.Size)
@@ -137,6 +140,17 @@ func (t *restore) extract(r io.Reader) error {
 			return err
 		}
 	}
+}
+
+// sparse reports whether h's file has holes: a few bytes of an archive can say
+// that there are as many zeros as the disk has room for.
+func sparse(h *tar.Header) bool {
+	for key := range h.PAXRecords {
+		if strings.HasPrefix(key, "GNU.sparse.") {
+			return true
+		}
+	}
+	return false
 }
 
 func (t *restore) readManifest(r io.Reader, size int64) error {
