@@ -21,7 +21,7 @@ type BatchResult struct {
 	Name  string
 	ID    string
 	DueAt time.Time
-	Err   error // an *Error: ErrExists where there is a task of that name
+	Err   error // an *Error: ErrExists where there is a task of that name, ErrTooFast where it may be sent again in a moment
 }
 
 // CreateBatch makes tasks, any number of them, each by itself: one that is refused does not keep the others back. They go out in

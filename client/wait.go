@@ -33,7 +33,7 @@ func (ts Tasks) Poll(ctx context.Context, name string, wait time.Duration) (*Tas
 }
 
 // Wait returns a task, with its body, when it is finished or dead: Task.State says which. It outlives a restart of the server, and returns the
-// last error when there was no answer for a minute. Errors: ErrNotFound, ErrReplaced, the context's.
+// last error when a poll of half a minute was not answered for another minute. Errors: ErrNotFound, ErrReplaced, the context's.
 func (ts Tasks) Wait(ctx context.Context, name string) (*Task, error) {
 	t, err := ts.Get(ctx, name)
 	if err != nil {
@@ -42,13 +42,13 @@ func (ts Tasks) Wait(ctx context.Context, name string) (*Task, error) {
 	id, answered := t.ID, time.Now()
 	for !t.State.Ended() {
 		asked := time.Now()
-		next, err := ts.Poll(ctx, name, pollWait)
+		next, err := ts.pollOnce(ctx, name)
 		switch {
 		case err == nil && next.ID != id:
 			return nil, fmt.Errorf("wait for %s: %w", name, ErrReplaced)
 		case err == nil:
 			t, answered = next, time.Now()
-		case !passing(err) || ctx.Err() != nil || time.Since(answered) > patience+pollWait:
+		case !passing(err) || ctx.Err() != nil || time.Since(answered) >= patience+pollWait:
 			return nil, err
 		}
 		if early := pollAgain - time.Since(asked); early > 0 && !t.State.Ended() {
@@ -58,6 +58,13 @@ func (ts Tasks) Wait(ctx context.Context, name string) (*Task, error) {
 		}
 	}
 	return t, nil
+}
+
+// pollOnce is a poll of Wait: a server that takes the request and says nothing does not use up more than its patience.
+func (ts Tasks) pollOnce(ctx context.Context, name string) (*Task, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience+pollWait)
+	defer cancel()
+	return ts.Poll(ctx, name, pollWait)
 }
 
 // passing reports whether err may pass by itself, as a restart does.

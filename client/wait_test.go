@@ -117,6 +117,17 @@ func TestAWaitDoesNotWaitForEver(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "connection refused") || time.Since(began) < time.Minute || time.Since(began) > 3*time.Minute {
 			t.Errorf("a server that stays away: after %v, %v", time.Since(began), err)
 		}
+		began = time.Now()
+		hangs := offline(t, client.Options{}, func(r *http.Request) (*http.Response, error) {
+			if time.Since(began) < time.Second {
+				return reply(200, nil, waiting), nil
+			}
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		})
+		if _, err := hangs.Tasks.Wait(t.Context(), "a"); err == nil || time.Since(began) < time.Minute || time.Since(began) > 3*time.Minute {
+			t.Errorf("a server that says nothing: after %v, %v", time.Since(began), err)
+		}
 		ctx, cancel = context.WithCancel(t.Context())
 		silent.Store(false)
 		time.AfterFunc(time.Second, cancel)

@@ -11,7 +11,7 @@ import (
 // filterFlags choose tasks, for listing and for acting on many.
 type filterFlags struct {
 	Queue     string   `group:"filter" placeholder:"NAME" help:"Only tasks of this queue."`
-	State     []string `group:"filter" placeholder:"STATE" help:"Only tasks in this state: scheduled, running, delivered, cancelled, expired, dead. Repeat it for any of several."`
+	State     []string `group:"filter" placeholder:"STATE" help:"Only tasks in this state: scheduled, held (scheduled, in a queue that is paused), running, delivered, cancelled, expired, dead. Repeat it for any of several."`
 	Label     []string `group:"filter" sep:"none" placeholder:"KEY=VALUE" help:"Only tasks with this label. Repeat it: all must match."`
 	DueBefore string   `group:"filter" placeholder:"TIME" help:"Only tasks due before this time, or this long from now (10m, 0s)."`
 	DueAfter  string   `group:"filter" placeholder:"TIME" help:"Only tasks due after this time, or this long from now (10m, -1h)."`
@@ -31,8 +31,8 @@ func (f filterFlags) filter(now time.Time) (chosen client.Filter, err error) {
 		}
 	}
 	for _, s := range f.State {
-		if _, ok := task.ParseState(s); !ok {
-			return chosen, badInput("--state", "%q is no state; it is one of scheduled, running, delivered, cancelled, expired, dead", s)
+		if _, ok := task.ParseState(s); !ok && client.State(s) != client.Held {
+			return chosen, badInput("--state", "%q is no state; it is one of scheduled, held, running, delivered, cancelled, expired, dead", s)
 		}
 		chosen.States = append(chosen.States, client.State(s))
 	}

@@ -25,7 +25,7 @@ func wait(ctx context.Context, con *console, api *client.Client, t *client.Task)
 	var silent time.Time // since when the server has not answered; zero: it does
 	for !t.State.Ended() {
 		asked := time.Now()
-		next, err := api.Tasks.Poll(ctx, t.Name, maxWait)
+		next, err := poll(ctx, api, t.Name)
 		switch {
 		case err == nil && next.ID != id:
 			return &fault{exitUndelivered, fmt.Errorf("wait for %s: another task was put in its place", t.Name)}
@@ -45,6 +45,14 @@ func wait(ctx context.Context, con *console, api *client.Client, t *client.Task)
 		}
 	}
 	return sayEnd(con, t)
+}
+
+// poll is one look: a server that takes the request and says nothing does not
+// use up more than its patience.
+func poll(ctx context.Context, api *client.Client, name string) (*client.Task, error) {
+	ctx, cancel := context.WithTimeout(ctx, maxWait+patience)
+	defer cancel()
+	return api.Tasks.Poll(ctx, name, maxWait)
 }
 
 // pause returns after d, or with false as soon as ctx ends.
