@@ -159,7 +159,7 @@ func (f *findings) live(l *client.Live) {
 			continue
 		}
 		overdue++
-		held := q.LimitedBy == "paused" || q.LimitedBy == "purging"
+		held := q.LimitedBy == "pause" || q.LimitedBy == "purge"
 		f.add("overdue", held, "%d tasks of %s, the oldest for %v; they wait for: %s", q.Overdue, qualified(q.Namespace, q.Queue), age(q.Oldest), orWord(q.LimitedBy, "their turn"))
 	}
 	if overdue == 0 {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"math/bits"
-	"strings"
 	"sync"
 	"time"
 
@@ -19,12 +18,6 @@ func (n *node) backup() func(context.Context, io.Writer) error {
 		return s.Backup
 	}
 	return nil
-}
-
-// limitWords are dispatch's limits in the API's words.
-var limitWords = map[dispatch.Limit]string{
-	dispatch.LimitPurge: "purging", dispatch.LimitPause: "paused", dispatch.LimitConcurrency: "concurrency",
-	dispatch.LimitRate: "rate", dispatch.LimitDestination: "per_destination", dispatch.LimitSlots: "slots",
 }
 
 // live returns what the server is doing.
@@ -44,7 +37,7 @@ func (n *node) live() wire.Live {
 			continue
 		}
 		l.Queues = append(l.Queues, wire.LiveQueue{
-			Namespace: q.Namespace, Queue: q.Name, Running: q.Running, Overdue: q.Overdue, OldestMS: msOf(q.Oldest), LimitedBy: limitWords[q.Limit],
+			Namespace: q.Namespace, Queue: q.Name, Running: q.Running, Overdue: q.Overdue, OldestMS: msOf(q.Oldest), LimitedBy: string(q.Limit),
 		})
 	}
 	for _, d := range n.dispatch.Destinations() {
@@ -52,7 +45,7 @@ func (n *node) live() wire.Live {
 			continue
 		}
 		shown := wire.LiveDestination{
-			Namespace: d.Namespace, Destination: d.Host, Running: d.Running, Overdue: d.Overdue, OldestMS: msOf(d.Oldest), Breaker: strings.ReplaceAll(d.Breaker.String(), "-", "_"),
+			Namespace: d.Namespace, Destination: d.Host, Running: d.Running, Overdue: d.Overdue, OldestMS: msOf(d.Oldest), Breaker: d.Breaker.String(),
 		}
 		if !d.Until.IsZero() && d.Breaker == dispatch.Open {
 			shown.OpenUntil = wire.FormatTime(d.Until)

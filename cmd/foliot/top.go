@@ -25,7 +25,7 @@ func (topCmd) Help() string {
 	return `Shows what a server is doing: how late attempts start, what is overdue and what it waits for, and the destinations that are slow or fail. On a
 terminal it redraws until Ctrl-C; elsewhere it prints a block, or with -o json an object, for each look.
 
-LIMITED BY says what the overdue tasks of a queue wait for: paused, purging, rate, concurrency, per_destination, or slots (foliot serve
+LIMITED BY says what the overdue tasks of a queue wait for: rate, concurrency, destination (its breaker, its own wish, or the limit for each), or slots (foliot serve
 --concurrency). BREAKER open: the destination failed again and again, and is left alone for a while; its tasks spend no attempts meanwhile.
 
 Examples:
