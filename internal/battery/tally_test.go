@@ -175,3 +175,13 @@ func TestProcessorTimeIsReadBehindAnyName(t *testing.T) {
 		}
 	}
 }
+
+func TestArrivalsBetweenTwoInstantsAreThoseOfTheTasksAlone(t *testing.T) {
+	arrivals := sunkAt("a-0", 99.0, "a-1", 100.0, "b-1", 150.0, "a-2", 200.0, "a-0", 201.0)
+	if n, err := three.between(arrivals, at(100), at(200)); n != 2 || err != nil {
+		t.Errorf("%d came between, %v; want 2", n, err)
+	}
+	if _, err := three.between(readSunk("there is no such file"), at(100), at(200)); err == nil {
+		t.Error("a log that is not there was counted")
+	}
+}
