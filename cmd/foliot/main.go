@@ -2,7 +2,7 @@
 // URL at this time.
 //
 // main.go and cli.go are the frame, one file per command stands beside them,
-// client.go speaks to a server, and node.go puts the server's parts together.
+// client.go finds the server that they speak to, and node.go puts the server's parts together.
 // It is the only place in the module that names a store.
 package main
 
