@@ -33,7 +33,10 @@ type connections struct {
 	group *idle.Group[net.Conn]
 	slots chan struct{} // has an element for each connection, and for the one that is awaited
 	batch int           // how many are closed to make room
-	going atomic.Bool   // the server stops: each reply is its connection's last
+
+	// Written by Accept and leave, read for each reply.
+	crowded atomic.Bool // a newcomer waits, and everybody has a request under way
+	going   atomic.Bool // the server stops
 }
 
 // watchConnections bounds the connections of srv, which must not serve yet, to
@@ -66,14 +69,12 @@ func (c *connections) judge(conn net.Conn, why idle.Reason) idle.Verdict {
 func (c *connections) saysGoodbye(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		client, _ := r.Context().Value(connKey{}).(*clientConn)
-		if c.going.Load() || c.full() || client != nil && client.old.Load() {
+		if c.going.Load() || c.crowded.Load() || client != nil && client.old.Load() {
 			w.Header().Set("Connection", "close")
 		}
 		next.ServeHTTP(w, r)
 	})
 }
-
-func (c *connections) full() bool { return len(c.slots) == cap(c.slots) }
 
 // leave makes every reply its connection's last, from now on.
 func (c *connections) leave() { c.going.Store(true) }
@@ -123,8 +124,9 @@ func (c *connections) enter(closed <-chan struct{}) bool {
 	}
 	retry := time.NewTicker(evictRetry)
 	defer retry.Stop()
+	defer c.crowded.Store(false)
 	for {
-		c.group.EvictIdlest(c.batch)
+		c.crowded.Store(c.group.EvictIdlest(c.batch) == 0)
 		select {
 		case c.slots <- struct{}{}:
 			return true

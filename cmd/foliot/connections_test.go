@@ -186,7 +186,8 @@ func TestAnOldConnectionEndsWithAReplyThatSaysSo(t *testing.T) {
 }
 
 // The newcomer finds room at once, whatever those that came before do: those
-// that are silent or drip go, and those with a request under way stay.
+// that are silent or drip go; those with a request under way, or one now and
+// then, stay.
 func TestAFullServerClosesTheIdlestForANewcomer(t *testing.T) {
 	const most = 64
 	inBubble(t, most, func(t *testing.T, b *bed) {
@@ -194,7 +195,11 @@ func TestAFullServerClosesTheIdlestForANewcomer(t *testing.T) {
 		for range 8 {
 			busy = append(busy, b.dialSlow(t))
 		}
+		used := b.dial(t)
 		for i := range 500 {
+			if used.get().Get("Connection") == "close" {
+				t.Fatal("a connection in use was told to go")
+			}
 			switch c := b.dial(t); i % 3 {
 			case 0:
 				c.get()

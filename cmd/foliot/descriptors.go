@@ -23,21 +23,26 @@ const (
 	// manyDescriptors is as many as are ever used: more change nothing.
 	manyDescriptors = 1 << 20
 	maxIdleConns    = 4096
+	// maxClients is as many connections as a gigabyte of memory holds while they
+	// are idle.
+	maxClients = 1 << 16
 	// leastDescriptors is what a server with one attempt at a time needs.
 	leastDescriptors = reserved + 64
 )
 
 // shareDescriptors divides limit: a quarter of what is not reserved is for
 // clients, and of the rest a third each for attempts, their second dials, and
-// connections that are kept. No more slots are given than were asked for.
+// connections that are kept. No more slots are given than were asked for, and
+// what that leaves is for clients too.
 func shareDescriptors(limit uint64, slots int) (descriptors, error) {
 	if limit < leastDescriptors {
 		return descriptors{}, fmt.Errorf("the process may open %d files, a server needs %d at least: raise the limit (ulimit -n)", limit, leastDescriptors)
 	}
 	free := int(min(limit, manyDescriptors)) - reserved
-	clients := free / 4
-	slots = min(slots, (free-clients)/3)
-	return descriptors{clients: clients, slots: slots, idle: min(free-clients-2*slots, maxIdleConns)}, nil
+	rest := free - free/4
+	slots = min(slots, rest/3)
+	idle := min(rest-2*slots, maxIdleConns)
+	return descriptors{clients: min(free-2*slots-idle, maxClients), slots: slots, idle: idle}, nil
 }
 
 // budget shares out this process's descriptors, and says so where that leaves

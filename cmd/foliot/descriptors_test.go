@@ -17,7 +17,7 @@ func TestTheStoreAlwaysHasDescriptorsLeft(t *testing.T) {
 			}
 		}
 	}
-	if d, err := shareDescriptors(20_000, 1024); err != nil || d.slots != 1024 || d.idle != maxIdleConns {
+	if d, err := shareDescriptors(20_000, 1024); err != nil || d.slots != 1024 || d.idle != maxIdleConns || d.clients < 10_000 {
 		t.Errorf("the defaults under a usual limit: %+v, %v", d, err)
 	}
 	if _, err := shareDescriptors(leastDescriptors-1, 1); err == nil {
