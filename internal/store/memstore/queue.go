@@ -3,6 +3,7 @@ package memstore
 import (
 	"cmp"
 	"context"
+	"math"
 
 	"github.com/foliot/foliot/internal/task"
 )
@@ -31,10 +32,10 @@ func (s *Store) Peek(ctx context.Context, reads []task.LaneRead) ([][]task.Entry
 		return nil, err
 	}
 	defer s.leave()
-	found := make([][]task.Entry, len(reads))
+	found, scheduled := make([][]task.Entry, len(reads)), s.scheduledLocked(math.MaxInt64)
 	for i, r := range reads {
-		for _, t := range s.scheduledLocked(r.Until) {
-			if e := t.Entry(); e.Lane == r.Lane && r.After.Less(e.Position()) && len(found[i]) < r.Limit {
+		for _, t := range scheduled {
+			if e := t.Entry(); e.Lane == r.Lane && e.Due <= r.Until && r.After.Less(e.Position()) && len(found[i]) < r.Limit {
 				found[i] = append(found[i], e)
 			}
 		}

@@ -166,12 +166,60 @@ func audit(t *testing.T, disk *vfs.MemFS, clients []*client) (lost []string, err
 			}
 			want.record, want.prints = got, []string{fingerprint(got)}
 		}
+		lost = append(lost, c.auditQueue(s)...)
 	}
+	unrecorded, err := auditLog(t.Context(), s, clients)
+	if err != nil {
+		return lost, err
+	}
+	lost = append(lost, unrecorded...)
 	storetest.CheckInvariants(t, s, benchStart, task.DefaultNamespace)
 	return lost, nil
 }
 
-// client changes tasks of its own, one change after the other.
+// auditQueue compares the client's queue with what it was told of it.
+func (c *client) auditQueue(s *Store) (lost []string) {
+	got := s.Settings().Queue(task.DefaultNamespace, c.queueName()).Version
+	if got < c.queueAnswered || got > c.queueAsked {
+		lost = append(lost, fmt.Sprintf("queue %s has version %d, %d was answered and %d asked for", c.queueName(), got, c.queueAnswered, c.queueAsked))
+	}
+	c.queueAnswered, c.queueAsked = got, got
+	return lost
+}
+
+// auditLog returns the records and settings whose last change has no entry in
+// the audit log, and the entries whose change is not there.
+func auditLog(ctx context.Context, s *Store, clients []*client) (wrong []string, err error) {
+	newest := map[string]task.AuditEntry{} // by target
+	for before := uint64(0); ; {
+		page, err := s.Audit(ctx, task.AuditFilter{}, before, 1000)
+		if err != nil {
+			return nil, fmt.Errorf("read the audit log: %w", err)
+		}
+		for _, e := range page.Entries {
+			if _, seen := newest[e.Target]; !seen {
+				newest[e.Target] = e
+			}
+		}
+		if before = page.Next; before == 0 {
+			break
+		}
+	}
+	for _, c := range clients {
+		for name, want := range c.tasks {
+			e := newest[name]
+			if t := want.record; t != nil && (e.ID != t.ID || e.Version != t.Version) || t == nil && e.Target != "" {
+				wrong = append(wrong, fmt.Sprintf("%s is %s, its last entry in the audit log is %+v", name, fingerprint(t), e))
+			}
+		}
+		if e := newest[c.queueName()]; e.Version != c.queueAnswered {
+			wrong = append(wrong, fmt.Sprintf("queue %s has version %d, its last entry in the audit log is %+v", c.queueName(), c.queueAnswered, e))
+		}
+	}
+	return wrong, nil
+}
+
+// client changes tasks of its own, one change after the other, and a queue.
 type client struct {
 	id  int
 	rng *rand.Rand
@@ -181,6 +229,31 @@ type client struct {
 	made     int
 	answered int
 	frozen   bool // the power has failed: answers are not noted any more
+
+	queueAnswered, queueAsked uint64 // versions of the queue's settings
+}
+
+func (c *client) queueName() string { return fmt.Sprintf("queue-%d", c.id) }
+
+// configure changes the settings of the client's queue.
+func (c *client) configure(ctx context.Context, s *Store) error {
+	c.mu.Lock()
+	if !c.frozen {
+		c.queueAsked++
+	}
+	c.mu.Unlock()
+	edit := task.PauseQueue{Namespace: task.DefaultNamespace, Name: c.queueName(), Paused: true}
+	replies, err := s.Configure(ctx, benchStart, []task.Edit{edit})
+	if err != nil || replies[0].Err != nil {
+		return errors.Join(err, fmt.Errorf("pause: %v", replies))
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.frozen {
+		c.queueAnswered = replies[0].Changes[0].Value.(*task.QueueSettings).Version
+		c.answered++
+	}
+	return nil
 }
 
 // expected is what may be found of a task after a crash.
@@ -215,8 +288,7 @@ func fingerprint(t *task.Task) string {
 
 func (c *client) run(ctx context.Context, s *Store, answers chan<- struct{}) {
 	for ctx.Err() == nil {
-		name := c.pick()
-		if err := c.change(ctx, s, name); err != nil {
+		if err := c.one(ctx, s); err != nil {
 			return
 		}
 		select {
@@ -224,6 +296,17 @@ func (c *client) run(ctx context.Context, s *Store, answers chan<- struct{}) {
 		case <-ctx.Done():
 		}
 	}
+}
+
+// one makes one change of anything.
+func (c *client) one(ctx context.Context, s *Store) error {
+	c.mu.Lock()
+	edits := c.rng.IntN(8) == 0
+	c.mu.Unlock()
+	if edits {
+		return c.configure(ctx, s)
+	}
+	return c.change(ctx, s, c.pick())
 }
 
 // pick returns the name of a task: one of the client's, or a new one.

@@ -22,6 +22,11 @@ type saboteur struct {
 	settle func(context.Context, task.Millis, []task.Settlement) ([]task.Reply, error)
 	reap   func(context.Context, task.Millis, int) (int, error)
 	sweep  func(context.Context, task.Millis, int) (int, error)
+
+	configure func(context.Context, task.Millis, []task.Edit) ([]task.EditReply, error)
+	counts    func(context.Context) (map[task.QueueKey]task.Counts, error)
+	audit     func(context.Context, task.AuditFilter, uint64, int) (task.AuditPage, error)
+	scrub     func(context.Context, task.Millis, string, int) (task.Scrubbed, error)
 }
 
 // sabotages are bugs that stores have had, here or elsewhere.
@@ -159,6 +164,9 @@ func restore(now task.Millis, c Contents) task.Store {
 // show that it could, and its scripts have to be short enough to read.
 func TestDifferentialCatchesEverySabotage(t *testing.T) {
 	for name, sabotage := range sabotages {
+		t.Run(name, func(t *testing.T) { caught(t, subject(sabotage), 6) })
+	}
+	for name, sabotage := range sabotagesOfTheRegistry {
 		t.Run(name, func(t *testing.T) { caught(t, subject(sabotage), 6) })
 	}
 }

@@ -45,7 +45,7 @@ func look(ctx context.Context, s task.Store) (view, error) {
 	if v.Counts, err = s.Counts(ctx); err != nil {
 		return view{}, fmt.Errorf("counts: %w", err)
 	}
-	if v.Audit, err = drainLog(ctx, s, task.AuditFilter{}, 7); err != nil {
+	if v.Audit, err = drainLog(ctx, s, task.AuditFilter{}, 1000); err != nil {
 		return view{}, fmt.Errorf("audit: %w", err)
 	}
 	for i := range v.Audit {
