@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -62,10 +63,14 @@ func (c *exportCmd) Run(ctx context.Context, con *console, api *client.Client) e
 	return nil
 }
 
-// exportLine returns what creates t again, due when t is.
+// exportLine returns what creates t again, due when t is. What t does without
+// is said, or the queue it comes into would give it what is usual there: an
+// expiry, for one.
 func exportLine(t *client.Task) client.Spec {
 	s := t.Spec
 	s.At, s.Delay = t.DueAt, 0
+	s.ExpireAfter = cmp.Or(s.ExpireAfter, client.NoLimit)
+	s.OnDead = cmp.Or(s.OnDead, client.Nobody)
 	return s
 }
 

@@ -95,6 +95,29 @@ func TestAnExportThatIsImportedAgainIsTheSame(t *testing.T) {
 	}
 }
 
+func TestAnExportedTaskTakesNothingFromTheQueueItComesInto(t *testing.T) {
+	from, to := newSession(t), newSession(t)
+	file := filepath.Join(from.dir, "tasks.ndjson")
+	for _, c := range []struct {
+		s    *session
+		line string
+	}{
+		{from, "add http://127.0.0.1:9/ --in 1h --name plain"},
+		{from, "export " + file},
+		{to, "queue set default --expire-after 1m --on-dead https://a.example/ --max-attempts 1 --timeout 1s"},
+		{to, "import " + file},
+	} {
+		if out, errs, code := c.s.run("", strings.Fields(c.line)...); code != exitOK {
+			t.Fatalf("%s: %d %s%s", c.line, code, out, errs)
+		}
+	}
+	before, _, _ := from.run("", "get", "plain")
+	after, _, _ := to.run("", "get", "plain")
+	if want := "timeout\t15s\nretry\tany number of attempts"; !strings.Contains(after, want) || !strings.Contains(before, want) || strings.Contains(after, "expire") || strings.Contains(after, "on dead") {
+		t.Errorf("before:\n%s\nafter:\n%s", before, after)
+	}
+}
+
 func TestAFailedExportLeavesTheOldFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "tasks.ndjson")
 	if err := os.WriteFile(file, []byte("old"), 0o600); err != nil {

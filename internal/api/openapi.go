@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -240,6 +241,14 @@ func (d describer) open() {
 	} {
 		d.registry.Schema(reflect.TypeOf(v), false, "").AdditionalProperties = nil
 	}
+	// What a task may leave out when it is created, it always has afterwards.
+	shown := d.registry.Schema(reflect.TypeFor[wire.Task](), false, "")
+	for _, field := range []string{"name", "queue", "timeout", "priority", "retry"} {
+		if !slices.Contains(shown.Required, field) {
+			shown.Required = append(shown.Required, field)
+		}
+	}
+	slices.Sort(shown.Required)
 }
 
 func (p param) describe(in string) *huma.Param {
