@@ -10,7 +10,7 @@ const made = await foliot.createTask(
 );
 let task = made.body;
 while (!task.finished_at) {
-  task = (await foliot.getTask(task.name!, { wait: "30s" })).body;
+  task = (await foliot.getTask(task.name, { wait: "30s" })).body;
 }
 console.log("the first is", task.state, "with status", task.attempts[0].status);
 
