@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,14 +30,15 @@ func TestABackupUnderLoadHoldsEverythingThatWasAnsweredBefore(t *testing.T) {
 	if _, err := s.Configure(t.Context(), benchStart, []task.Edit{task.PauseQueue{Namespace: "default", Name: "paused", Paused: true}}); err != nil {
 		t.Fatal(err)
 	}
-	names, stop := churnNames(t, s)
-	for range 3 {
-		mustApply(t, s, creates(rand.Int64N(1<<40), 300, later))
+	for round := range int64(2) {
+		names, stop := churnNames(t, s, int(round))
+		mustApply(t, s, creates(1000*(1+round), 300, later))
 		before := names()
 		var archive bytes.Buffer
 		if err := s.Backup(t.Context(), &archive); err != nil {
 			t.Fatal(err)
 		}
+		stop()
 		dir := filepath.Join(t.TempDir(), "restored")
 		size, read := int64(archive.Len()), int64(0)
 		m, err := Restore(t.Context(), &archive, dir, func(n int64) { read = n })
@@ -51,7 +51,6 @@ func TestABackupUnderLoadHoldsEverythingThatWasAnsweredBefore(t *testing.T) {
 		wantSame(t, dir, m)
 		wantNames(t, dir, before)
 	}
-	stop()
 	storetest.CheckInvariants(t, s, benchStart, task.DefaultNamespace)
 	wantNoCheckpoint(t, s)
 }
@@ -91,15 +90,15 @@ func wantNames(t *testing.T, dir string, names []string) {
 }
 
 // churnNames creates tasks; names returns those that were answered so far.
-func churnNames(t *testing.T, s *Store) (names func() []string, stop func()) {
+func churnNames(t *testing.T, s *Store, round int) (names func() []string, stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var mu sync.Mutex
 	var answered []string
 	var clients sync.WaitGroup
 	for who := range 4 {
 		clients.Go(func() {
-			for i := 0; ctx.Err() == nil; i++ {
-				name := fmt.Sprintf("c%d-%d", who, i)
+			for i := 0; ctx.Err() == nil && i < 500; i++ {
+				name := fmt.Sprintf("c%d-%d-%d", round, who, i)
 				if apply(ctx, s, task.Create{Spec: newSpec(name, benchStart)}) != nil {
 					return
 				}
