@@ -77,11 +77,14 @@ func (c *benchCmd) Run(ctx context.Context, con *console, api *client.Client) er
 	}
 	target := &benchTarget{want: c.Tasks, all: make(chan struct{})}
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
-	served := make(chan error, 1)
+	ended := make(chan error, 1)
 	go func() {
-		served <- serveUntil(serving, &http.Server{Handler: target, ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout, IdleTimeout: idleTimeout}, l)
+		ended <- serveUntil(serving, &http.Server{Handler: target, ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout, IdleTimeout: idleTimeout}, l)
 	}()
-	defer func() { stop(); <-served }()
+	defer func() {
+		stop()
+		<-ended
+	}()
 
 	url := c.Callback
 	if url == "" {

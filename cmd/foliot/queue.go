@@ -124,11 +124,21 @@ func sayQueue(con *console, q *client.Queue) error {
 	}
 	out := con.table(nil)
 	rows := [][2]string{
-		{"queue", q.Name}, {"state", queueState(q)}, {"limits", queueLimits(q.QueueSettings)},
-		{"retry", queueRetry(q.Retry)}, {"timeout", durationWords(q.Timeout)}, {"expire after", durationWords(q.ExpireAfter)}, {"on dead", q.OnDead},
-		{"keep finished", durationWords(q.KeepFinished)}, {"keep dead", durationWords(q.KeepDead)},
-		{"scheduled", count(q.Counts.Scheduled)}, {"running", count(q.Counts.Running)}, {"delivered", count(q.Counts.Delivered)},
-		{"cancelled", count(q.Counts.Cancelled)}, {"expired", count(q.Counts.Expired)}, {"dead", count(q.Counts.Dead)},
+		{"queue", q.Name},
+		{"state", queueState(q)},
+		{"limits", queueLimits(q.QueueSettings)},
+		{"retry", queueRetry(q.Retry)},
+		{"timeout", durationWords(q.Timeout)},
+		{"expire after", durationWords(q.ExpireAfter)},
+		{"on dead", q.OnDead},
+		{"keep finished", durationWords(q.KeepFinished)},
+		{"keep dead", durationWords(q.KeepDead)},
+		{"scheduled", count(q.Counts.Scheduled)},
+		{"running", count(q.Counts.Running)},
+		{"delivered", count(q.Counts.Delivered)},
+		{"cancelled", count(q.Counts.Cancelled)},
+		{"expired", count(q.Counts.Expired)},
+		{"dead", count(q.Counts.Dead)},
 		{"bytes", count(q.Counts.Bytes)},
 	}
 	if !q.CreatedAt.IsZero() {
@@ -149,8 +159,10 @@ func sayQueue(con *console, q *client.Queue) error {
 func queueRetry(r client.Retry) string {
 	words := ""
 	for _, part := range []struct{ word, value string }{
-		{"max_attempts", attemptsWord(r.MaxAttempts)}, {"min_backoff", durationWords(r.MinBackoff)},
-		{"max_backoff", durationWords(r.MaxBackoff)}, {"max_age", limitWord(r.MaxAge)},
+		{"max_attempts", attemptsWord(r.MaxAttempts)},
+		{"min_backoff", durationWords(r.MinBackoff)},
+		{"max_backoff", durationWords(r.MaxBackoff)},
+		{"max_age", limitWord(r.MaxAge)},
 	} {
 		if part.value != "" {
 			words += " " + part.word + " " + part.value
@@ -163,10 +175,10 @@ func queueRetry(r client.Retry) string {
 }
 
 func attemptsWord(n int) string {
-	switch {
-	case n == client.NoLimit:
+	switch n {
+	case client.NoLimit:
 		return "no limit"
-	case n == 0:
+	case 0:
 		return ""
 	}
 	return strconv.Itoa(n)

@@ -80,7 +80,8 @@ func TestPausesAndPurgesOutliveANewPut(t *testing.T) {
 	if !q.Paused || q.PausedUntil != t0+minute || q.PurgeBefore != t0+1 || q.Concurrency != 3 || q.CreatedAt != t0 || q.Version != 3 {
 		t.Errorf("%+v", q)
 	}
-	if refused[*BusyError](t, t0, s, DropQueue{Namespace: "default", Name: "q"}); q.Held(t0+minute) != true {
+	_ = refused[*BusyError](t, t0, s, DropQueue{Namespace: "default", Name: "q"})
+	if !q.Held(t0 + minute) {
 		t.Error("a purge under way holds the queue")
 	}
 	s = edit(t, t0, s, EndPurge{"default", "q", t0}) // an older one
@@ -145,9 +146,9 @@ func TestOnlyQueuesThatCanWorkAreTaken(t *testing.T) {
 		}
 	}
 	for _, rate := range []float64{1e-9, MaxRate * 2} {
-		refused[*FieldError](t, t0, NewSettings(), PutQueue{Queue: QueueSettings{Namespace: "default", Name: "q", Rate: rate}})
+		_ = refused[*FieldError](t, t0, NewSettings(), PutQueue{Queue: QueueSettings{Namespace: "default", Name: "q", Rate: rate}})
 	}
-	refused[*MissingError](t, t0, NewSettings(), PutQueue{Queue: QueueSettings{Namespace: "other", Name: "q"}})
+	_ = refused[*MissingError](t, t0, NewSettings(), PutQueue{Queue: QueueSettings{Namespace: "other", Name: "q"}})
 }
 
 func TestAQueueFillsWhatATaskLeavesOpen(t *testing.T) {
@@ -273,7 +274,7 @@ func TestATokenHoldsUntilItIsRevokedOrExpires(t *testing.T) {
 	if !s.Secured() {
 		t.Error("the last token's end opened the server to everybody")
 	}
-	refused[*MissingError](t, t0, s, RevokeToken{"default", hash[:16]}) // another namespace's
+	_ = refused[*MissingError](t, t0, s, RevokeToken{"default", hash[:16]}) // another namespace's
 	refused[*MissingError](t, t0, s, AddToken{Namespace: "nobody", Scope: ScopeRead, Hash: hash})
 	refused[*FieldError](t, t0, s, AddToken{Namespace: "default", Scope: 0, Hash: hash})
 	refused[*FieldError](t, t0, s, AddToken{Namespace: "default", Scope: ScopeRead, Hash: hash, ExpiresAt: t0})
