@@ -7,7 +7,7 @@ import (
 )
 
 // pick is a task that is to be claimed now. Its slot is taken, and a token of
-// its queue reserved.
+// its queue reserved, unless it was run by hand: that is no business of the rate.
 type pick struct {
 	lane  *lane
 	name  string
@@ -22,16 +22,31 @@ func (p *pick) key() task.Key { return task.Key{Namespace: p.lane.name.Namespace
 
 // first returns the lane that is served next, nil for none.
 func (a *agenda) first() *lane {
-	left := a.slots.left()
+	left := a.left()
 	t := a.tenants.first(left)
 	if t == nil {
 		return nil
 	}
+	left = t.owner.divide(left)
 	return t.owner.queues.first(left).owner.first(left)
 }
 
-// standing returns the place of a lane that is ready among those of its queue and
-// priority.
+// left returns how many slots are left to each class, and what is the share of
+// a namespace.
+func (a *agenda) left() needs {
+	left := a.slots.left()
+	if left[proven] == 0 || a.tenants.size == 0 {
+		return left
+	}
+	left[share] = int32(a.slots.shared() / a.tenants.size)
+	if a.tenants.size == 1 && a.tenants.root.owner.queues.size == 1 {
+		left[share] /= 2
+	}
+	return left
+}
+
+// standing returns the place of a lane that is ready among those of its queue
+// and priority.
 //
 // Who has waited longest is first: since its first task is due, or since it was
 // served last. So lanes with a backlog take turns, and a task that is due now
@@ -71,7 +86,9 @@ func (a *agenda) pick(l *lane, now task.Millis) pick {
 	a.taken[p.key()] = false
 	a.slots.take(t.class)
 	q.tried[t.class]++
-	q.bucket.reserved++
+	if !l.urgent() {
+		q.bucket.reserved++
+	}
 	q.running++
 	l.outlet.running++
 	t.running++
@@ -95,7 +112,10 @@ func (a *agenda) answered(k task.Key) { a.taken[k] = true }
 
 // begin notes that the claim of a pick was granted, and that its attempt starts.
 func (a *agenda) begin(p *pick) {
-	p.began, p.mark = true, p.lane.queue.bucket.charge(a.steady)
+	p.began = true
+	if !p.lane.urgent() {
+		p.mark = p.lane.queue.bucket.charge(a.steady)
+	}
 }
 
 // release gives back what a pick holds.
@@ -104,9 +124,11 @@ func (a *agenda) release(p *pick, now task.Millis, e evidence) {
 	a.slots.heed(l, e)
 	a.slots.give(p.class)
 	q.tried[p.class]--
-	if p.began {
+	switch {
+	case l.urgent():
+	case p.began:
 		q.bucket.end(p.mark, e == unsent)
-	} else {
+	default:
 		q.bucket.reserved--
 	}
 	q.running--

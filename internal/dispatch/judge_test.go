@@ -38,7 +38,9 @@ func (w *world) standing(l *lane) []int64 {
 	}
 }
 
-func (w *world) mayRun(l *lane) bool {
+func (w *world) mayRun(l *lane) bool { return w.mayRunButForSlots(l) && w.hasSlot(l) }
+
+func (w *world) mayRunButForSlots(l *lane) bool {
 	t, s := l.target, l.queue.settings
 	urgent := l.name.Priority == task.Urgent
 	switch {
@@ -57,7 +59,28 @@ func (w *world) mayRun(l *lane) bool {
 	case s.PerDestination > 0 && w.count(func(p *pick) bool { return p.lane.outlet == l.outlet }) >= s.PerDestination:
 		return false
 	}
-	return w.hasSlot(l)
+	return w.count(func(p *pick) bool { return p.lane == l }) < (w.a.slots.all+1)/2
+}
+
+// hasShare reports whether l's queue has less running than its share.
+func (w *world) hasShare(l *lane) bool {
+	spaces, queues := map[string]map[string]bool{}, 0
+	for _, name := range w.lanes {
+		if m := w.a.lanes[name]; m != nil && w.mayRunButForSlots(m) {
+			if spaces[name.Namespace] == nil {
+				spaces[name.Namespace] = map[string]bool{}
+			}
+			if !spaces[name.Namespace][name.Queue] {
+				queues++
+			}
+			spaces[name.Namespace][name.Queue] = true
+		}
+	}
+	all := (w.a.slots.all - w.a.slots.all/8) / len(spaces)
+	if queues == 1 {
+		all /= 2
+	}
+	return w.count(func(p *pick) bool { return p.lane.queue == l.queue })*len(spaces[l.name.Namespace]) < all
 }
 
 // hasSlot is the law of slots.
@@ -65,10 +88,10 @@ func (w *world) hasSlot(l *lane) bool {
 	all, class := w.a.slots.all, l.target.class
 	pool := max([]int{all, all * 3 / 4, all / 4}[class], 1)
 	left := all - len(w.picks)
-	scarce, lent := pool/8, pool/2
+	last, scarce, lent := pool/16, pool/8, pool/2
 	if class != proven {
 		left = min(left, max(all*3/4, 1)-w.count(func(p *pick) bool { return p.class != proven }))
-		scarce, lent = pool/2, pool-pool/8
+		last, scarce, lent = 0, pool/2, pool-pool/8
 	}
 	if class == suspect {
 		left = min(left, pool-w.count(func(p *pick) bool { return p.class == suspect }))
@@ -78,12 +101,12 @@ func (w *world) hasSlot(l *lane) bool {
 	}
 	running := w.count(func(p *pick) bool { return p.lane == l })
 	switch {
-	case running >= (all+1)/2:
-		return false
 	case running >= l.allowance:
 		return running-l.allowance+lent < left
+	case class == proven && left > 0 && w.hasShare(l):
+		return true
 	case running == 0:
-		return left > 0
+		return last < left
 	}
 	return running < left && scarce < left
 }

@@ -236,6 +236,19 @@ func TestWhatIsRunByHandPassesPauseAndRateButNotConcurrency(t *testing.T) {
 			})
 		})
 	}
+	inBubble(t, Config{}, nil, accept, func(b *bed) { // nor does it use up a rate
+		b.Configure(limit("default", task.QueueSettings{Rate: 1, Burst: 1}))
+		for i := range 10 {
+			b.create(fmt.Sprint("hand", i), time.Hour)
+			b.apply(task.Run{Key: key(fmt.Sprint("hand", i))})
+		}
+		b.create("t", 0)
+		b.create("second", 0)
+		b.pass(tick)
+		b.wantCalls(11)
+		b.pass(time.Second)
+		b.wantCalls(12)
+	})
 	inBubble(t, Config{}, nil, after(time.Minute), func(b *bed) {
 		b.Configure(limit("default", task.QueueSettings{Concurrency: 1}))
 		b.create("first", 0, patient)

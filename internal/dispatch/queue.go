@@ -115,6 +115,9 @@ func (q *queue) first(left needs) *lane {
 			left[c] = 0
 		}
 	}
+	if int32(q.running) >= left[share] {
+		left[share] = 0
+	}
 	if s := q.shelves[task.Urgent].lanes.first(left); s != nil {
 		return s.owner
 	}
@@ -153,12 +156,34 @@ func (a *agenda) reseat(q *queue) {
 			need[c] = max(need[c], int32(n/3))
 		}
 	}
+	if need[share] != never {
+		need[share] = int32(q.running)
+	}
 	if !q.held { // then it is set for the end of the pause
 		a.arm(&q.bell, 0, next)
 	}
 	t := q.tenant
 	t.queues.put(&q.seat, q.standing(), need)
-	a.tenants.put(&t.seat, t.standing(), t.queues.needs())
+	a.tenants.put(&t.seat, t.standing(), t.needs())
+}
+
+// needs returns the least that a queue of t needs. The share of t is divided
+// among its queues: divide does that with the share, needs with its inverse, so
+// that both come to the same.
+func (t *tenant) needs() needs {
+	n := t.queues.needs()
+	if n[share] != never {
+		n[share] = int32(min(int64(n[share])*int64(t.queues.size), never-1))
+	}
+	return n
+}
+
+// divide returns what is left to each queue of t, of what is left to t. There
+// must be a queue that could start something.
+func (t *tenant) divide(left needs) needs {
+	n := int32(t.queues.size)
+	left[share] = (left[share] + n - 1) / n
+	return left
 }
 
 // routine returns the least that a lane of q needs which was not run by hand.

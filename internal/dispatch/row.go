@@ -3,20 +3,28 @@ package dispatch
 import "math"
 
 // needs says, for each class of receiver, how many slots have to be left to
-// that class before an attempt may start: one more than the number.
-type needs [classes]int32
+// that class before an attempt may start: one more than the number. Of what
+// needs any one of them, the one that is left is enough.
+//
+// Behind the classes stands share: an attempt may also start while its queue has
+// less than its share. There the number is how many the queue has running.
+type needs [classes + 1]int32
+
+const share = classes
 
 // never is what needs more slots than there can be.
 const never = math.MaxInt32
 
-var nobody = needs{never, never, never}
+var nobody = needs{never, never, never, never}
 
 func (n needs) fit(left needs) bool {
-	return n[proven] < left[proven] || n[unknown] < left[unknown] || n[suspect] < left[suspect]
+	return n[proven] < left[proven] || n[unknown] < left[unknown] || n[suspect] < left[suspect] || n[share] < left[share]
 }
 
 func (n needs) least(m needs) needs {
-	return needs{min(n[proven], m[proven]), min(n[unknown], m[unknown]), min(n[suspect], m[suspect])}
+	return needs{
+		min(n[proven], m[proven]), min(n[unknown], m[unknown]), min(n[suspect], m[suspect]), min(n[share], m[share]),
+	}
 }
 
 // seat is a place in a row: a lane's, a queue's or a namespace's.
@@ -53,7 +61,10 @@ func (o order) before(p order) bool {
 // whatever comes. Each step costs O(log n). A heap would not do: those that may
 // not run would gather at its top, and all of them would be looked at for each
 // pick; they are what hangs.
-type row[T any] struct{ root *seat[T] }
+type row[T any] struct {
+	root *seat[T]
+	size int
+}
 
 // needs returns the least of all that are seated.
 func (r *row[T]) needs() needs {
@@ -102,11 +113,13 @@ func (r *row[T]) put(s *seat[T], o order, need needs) {
 	}
 	s.order, s.need, s.seated = o, need, true
 	r.root = r.root.insert(s)
+	r.size++
 }
 
 func (r *row[T]) remove(s *seat[T]) {
 	if s.seated {
 		r.root = r.root.remove(s)
+		r.size--
 		s.seated, s.left, s.right = false, nil, nil
 	}
 }

@@ -16,12 +16,12 @@ func TestARowFindsTheFirstThatMayRun(t *testing.T) {
 			i := rapid.IntRange(0, len(seats)-1).Draw(t, "seat")
 			need := nobody
 			if rapid.IntRange(0, 3).Draw(t, "in") > 0 {
-				need[rapid.IntRange(0, int(classes)-1).Draw(t, "class")] = small.Draw(t, "need")
+				need[rapid.IntRange(0, int(share)).Draw(t, "class")] = small.Draw(t, "need")
 			}
 			o := order{rank: int64(small.Draw(t, "rank")), turn: uint64(small.Draw(t, "turn")), number: uint64(i)}
 			r.put(&seats[i], o, need)
 
-			left := needs{small.Draw(t, "left"), small.Draw(t, "left"), small.Draw(t, "left")}
+			left := needs{small.Draw(t, "left"), small.Draw(t, "left"), small.Draw(t, "left"), small.Draw(t, "left")}
 			if got, want := r.first(left), firstOf(seats, left); got != want {
 				t.Fatalf("found %+v, want %+v", got, want)
 			}

@@ -142,7 +142,7 @@ func (a *agenda) limitOf(q *queue, now time.Time) (Limit, time.Time) {
 		return LimitRate, a.wallAt(at, now)
 	case !q.seat.seated:
 		return LimitDestination, time.Time{}
-	case !q.seat.need.fit(a.slots.left()):
+	case !q.seat.need.fit(q.tenant.divide(a.left())):
 		return LimitSlots, time.Time{}
 	}
 	return NoLimit, time.Time{}

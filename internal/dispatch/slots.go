@@ -22,20 +22,28 @@ const (
 //
 // Of the slots of its class
 //
-//   - a lane may have one running while any is left;
-//   - within its allowance it starts more while it has fewer running than are
+//   - within its allowance a lane starts while it has fewer running than are
 //     left, and while they are not scarce: an eighth of all has to be left, or
 //     half of them where the receiver has not proved itself. The allowance is
 //     small at first, it grows by one with each reply (any status) that came
 //     while it was used up, so by doubling, and is halved with each attempt that
 //     ended without a reply;
-//   - beyond its allowance it may borrow while more than half of the slots are
+//   - one that has none running may also use what is scarce, but for a
+//     sixteenth of all where the receiver has proved itself;
+//   - beyond its allowance a lane may borrow while more than half of the slots are
 //     left, and as many as are left beyond that: a burst to a busy host need not
 //     wait for its allowance to grow. Where the receiver has not proved itself
 //     it is seven eighths instead of a half;
 //   - a queue starts at receivers that have not proved themselves while it has
 //     fewer than three such attempts for each slot left. So a queue whose new
 //     receivers all hang leaves a quarter of theirs to the other queues.
+//
+// This alone would give most to the queue with most lanes: of a slot that
+// becomes free where all are taken only a lane that has none running could make
+// use. So a queue that has less than its share starts within its lanes'
+// allowances as long as any slot is left. The share is seven eighths of all
+// slots, divided among the namespaces that could start something now, and among
+// the queues of each; half of that for a queue that is alone.
 //
 // The simpler rule, "fewer running than there are free slots", was built first:
 // eleven hanging lanes, arriving one after another, took every slot.
@@ -70,22 +78,27 @@ func (s *slots) left() needs {
 	return needs{proven: int32(p), unknown: int32(u), suspect: int32(min(u, s.pool(suspect)-s.held[suspect]))}
 }
 
+// shared is how many slots are divided into shares.
+func (s *slots) shared() int { return s.all - s.all/8 }
+
 // need returns what l needs to start another attempt.
 func (s *slots) need(l *lane) needs {
-	pool := s.pool(l.target.class)
-	scarce, lent := pool/8, pool/2
+	pool, n := s.pool(l.target.class), nobody
+	last, scarce, lent := pool/16, pool/8, pool/2
 	if l.target.class != proven {
-		scarce, lent = pool/2, pool-pool/8
+		last, scarce, lent = 0, pool/2, pool-pool/8
 	}
-	need := l.running
+	need := last
 	switch {
 	case l.running >= l.allowance:
 		need = l.running - l.allowance + lent
 	case l.running > 0:
-		need = max(need, scarce)
+		need = max(l.running, scarce)
 	}
-	n := nobody
 	n[l.target.class] = int32(need)
+	if l.target.class == proven && l.running < l.allowance {
+		n[share] = 0
+	}
 	return n
 }
 
