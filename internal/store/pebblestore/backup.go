@@ -13,6 +13,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/foliot/foliot/internal/task"
 )
 
 // ErrBackupRunning: one backup at a time.
@@ -69,8 +71,11 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (err error) {
 func (s *Store) checkpoint(fs vfs.FS, dir string) error {
 	s.gate.RLock()
 	defer s.gate.RUnlock()
-	if s.broken() != nil || s.closed {
-		return s.Err()
+	switch {
+	case s.broken() != nil:
+		return s.stopped()
+	case s.closed:
+		return task.ErrClosed
 	}
 	if err := fs.RemoveAll(dir); err != nil {
 		return fmt.Errorf("back up %s: %w", s.dir, err)

@@ -29,8 +29,8 @@ func (d disk) Unwrap() vfs.FS { return d.FS }
 // then never opens again.
 func (d disk) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	f, err := d.FS.Create(name, category)
-	if d.PathDir(name) != d.s.dir {
-		return f, err // of a backup
+	if d.PathDir(name) == d.PathJoin(d.s.dir, checkpointDir) {
+		return f, err // of a backup: what befalls it does not concern the store
 	}
 	if number, ok := manifestNumber(d, name); ok && err == nil {
 		if err := syncDir(d.FS, d.PathDir(name)); err != nil {

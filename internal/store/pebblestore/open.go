@@ -95,7 +95,7 @@ func (s *Store) load() (l loaded, err error) {
 	if l.number, l.entry, err = s.checkEnd(); err != nil {
 		return l, err
 	}
-	if err := s.upgrade(); err != nil {
+	if err := s.upgrade(l.number); err != nil {
 		return l, err
 	}
 	if s.lanes, err = loadLanes(s.db); err != nil {

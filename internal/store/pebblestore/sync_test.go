@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -83,6 +84,14 @@ func TestNothingIsAnsweredBeforeItIsSynced(t *testing.T) {
 			return errors.Join(err, wantOne(len(found[0])))
 		},
 		"claim": func(ctx context.Context, s *Store) error { return claimOne(ctx, s, "a") },
+		"counts": func(ctx context.Context, s *Store) error {
+			n, err := s.Counts(ctx)
+			return errors.Join(err, wantOne(len(n)))
+		},
+		"audit": func(ctx context.Context, s *Store) error {
+			p, err := s.Audit(ctx, task.AuditFilter{}, 0, 10)
+			return errors.Join(err, wantOne(len(p.Entries)))
+		},
 		"the create that finds it": func(ctx context.Context, s *Store) error {
 			r, err := s.Apply(ctx, benchStart, []task.Change{task.Create{Spec: newSpec("a", benchStart)}})
 			if err == nil && errors.Is(r[0].Err, task.ErrExists) {
@@ -113,6 +122,52 @@ func TestNothingIsAnsweredBeforeItIsSynced(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestNoSettingIsShownOrAnsweredBeforeItIsSynced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g gate
+		s := open(t, g.wrap(vfs.NewMem()), Config{})
+		defer func() { _ = s.Close() }()
+		var told atomic.Bool
+		s.WatchSettings(func(*task.Settings) { told.Store(true) })
+		wait := func(name string, call func() error) (result func() error) {
+			now, result := answered(call)
+			if now() {
+				t.Errorf("%s was answered before it was synced", name)
+			}
+			return result
+		}
+		edit := func(name string, e task.Edit) (result func() error) {
+			return wait(name, func() error {
+				r, err := s.Configure(t.Context(), benchStart, []task.Edit{e})
+				if err != nil {
+					return err
+				}
+				return r[0].Err
+			})
+		}
+		put := task.PutNamespace{Settings: task.NamespaceSettings{Name: task.DefaultNamespace, MaxPending: 1}}
+		fill := apply(t.Context(), s, task.Create{Spec: newSpec("a", benchStart)})
+		g.close()
+		firstErr := edit("an edit", put)
+		againErr := edit("one that it refuses", task.PutNamespace{Settings: put.Settings, If: task.Precondition{IfNoneMatch: true}})
+		nothingErr := edit("one that does nothing", task.EndPurge{Namespace: task.DefaultNamespace, Name: "q"})
+		fullErr := wait("a create beyond its quota", func() error { return apply(t.Context(), s, task.Create{Spec: newSpec("b", benchStart)}) })
+		if n, ok := s.Settings().Get(put.Target()).(*task.NamespaceSettings); ok || told.Load() {
+			t.Errorf("shown before it was synced: %+v, told: %v", n, told.Load())
+		}
+		g.open()
+		if err := errors.Join(fill, firstErr(), nothingErr()); err != nil || !errors.Is(againErr(), task.ErrPrecondition) {
+			t.Error(err, againErr())
+		}
+		if _, ok := errors.AsType[*task.QuotaError](fullErr()); !ok {
+			t.Errorf("the create: %v", fullErr())
+		}
+		if s.Settings().Get(put.Target()) == nil || !told.Load() {
+			t.Errorf("not shown afterwards; told: %v", told.Load())
+		}
+	})
 }
 
 func TestAClaimDoesNotWaitForTheDisk(t *testing.T) {

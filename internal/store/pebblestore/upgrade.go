@@ -14,7 +14,9 @@ import (
 // raised first, so that no older version sees a directory that is half done, and
 // formatKey is written last, in one batch with the counts: where the power
 // fails in between, the next start begins again.
-func (s *Store) upgrade() error {
+//
+// newest is the number of the newest change: 0, nothing was ever written.
+func (s *Store) upgrade(newest uint64) error {
 	format, err := s.storedFormat()
 	if err != nil || format == formatVersion {
 		return err
@@ -28,6 +30,9 @@ func (s *Store) upgrade() error {
 		if err := mark(s.config.FS, s.dir); err != nil {
 			return err
 		}
+	}
+	if newest == 0 {
+		return s.db.Set(formatKey, []byte{formatVersion}, pebble.Sync)
 	}
 	return s.rebuild()
 }
