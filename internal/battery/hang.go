@@ -14,15 +14,14 @@ func hang(ctx context.Context, t *trial) error {
 	return t.besideHanging(ctx, hanging{tasks: 10_000, hosts: 1, timeout: "5s", phase: 10 * time.Second})
 }
 
-// crowd: the same with more tasks than are known in memory at once, in a queue
-// of their own, whose attempts all outlive the measurement's first half.
+// crowd: the same with many tasks, in a queue of their own.
 func crowd(ctx context.Context, t *trial) error {
-	return t.besideHanging(ctx, hanging{tasks: t.opts.stuck, hosts: 1, queue: "crowd", phase: t.opts.phase})
+	return t.besideHanging(ctx, hanging{tasks: t.opts.stuck, hosts: 1, queue: "crowd", timeout: t.opts.timeout, phase: t.opts.phase})
 }
 
 // hosts: the same again over many hosts, each of which gets slots of its own.
 func hosts(ctx context.Context, t *trial) error {
-	return t.besideHanging(ctx, hanging{tasks: t.opts.stuck, hosts: t.opts.hosts, queue: "crowd", phase: t.opts.phase})
+	return t.besideHanging(ctx, hanging{tasks: t.opts.stuck, hosts: t.opts.hosts, queue: "crowd", timeout: t.opts.timeout, phase: t.opts.phase})
 }
 
 // hanging is what stands beside the healthy tasks.

@@ -26,8 +26,8 @@ type ring struct {
 // ringCounts is what a ring has seen.
 type ringCounts struct {
 	Accepted int
-	Rejected []string // the first few that the known secret had not signed
-	Stale    []string // the first few that the retired secret signed after its end
+	Rejected offences // the known secret had not signed them
+	Stale    offences // the retired secret signed them after its end
 	Double   int      // that carried two signatures
 }
 
@@ -69,13 +69,13 @@ func (r *ring) judge(name string, h http.Header, body []byte, now time.Time) int
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if stale {
-		r.counts.Stale = few(r.counts.Stale, "%s, %v after its end", name, now.Sub(ended))
+		r.counts.Stale.add("%s, %v after its end", name, now.Sub(ended))
 	}
 	if strings.Contains(h.Get(webhooks.HeaderWebhookSignature), " ") {
 		r.counts.Double++
 	}
 	if err != nil {
-		r.counts.Rejected = few(r.counts.Rejected, "%s: %v", name, err)
+		r.counts.Rejected.add("%s: %v", name, err)
 		return http.StatusUnauthorized
 	}
 	r.counts.Accepted++

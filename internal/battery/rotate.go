@@ -56,7 +56,7 @@ type rotation struct {
 	mu      sync.Mutex // guards everything below
 	token   *heldToken // that creates show
 	created []string
-	refused []string // the first few that were not created
+	refused offences // were not created
 }
 
 // heldToken is a token and the creates under way that show it.
@@ -94,7 +94,7 @@ func (r *rotation) create(ctx context.Context, i int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err != nil {
-		r.refused = few(r.refused, "%v", err)
+		r.refused.add("%v", err)
 		return
 	}
 	r.created = append(r.created, in.Name)
@@ -167,9 +167,9 @@ func (r *rotation) conclude(ctx context.Context) error {
 		return err
 	}
 	t, c := r.st.t, r.ring.seen()
-	t.must(len(r.refused) == 0, "creates %d, refused %d%s", len(r.created), len(r.refused), some(r.refused))
-	t.must(c.Accepted > 0 && len(c.Rejected) == 0, "deliveries whose signature was right %d, rejected %d%s", c.Accepted, len(c.Rejected), some(c.Rejected))
-	t.must(len(c.Stale) == 0, "signed by a secret after its end %d%s", len(c.Stale), some(c.Stale))
+	t.must(r.refused.Count == 0, "creates %d, refused %v", len(r.created), r.refused)
+	t.must(c.Accepted > 0 && c.Rejected.Count == 0, "deliveries whose signature was right %d, rejected %v", c.Accepted, c.Rejected)
+	t.must(c.Stale.Count == 0, "signed by a secret after its end %v", c.Stale)
 	t.must(c.Double > 0 && c.Double < c.Accepted, "signed by two secrets, during the overlaps: %d", c.Double)
 	t.lateness("of all", v.Late)
 	return nil

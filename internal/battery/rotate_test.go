@@ -43,7 +43,7 @@ func TestARingAcceptsWhatTheSecretOfTheMomentSigned(t *testing.T) {
 		}
 		status := r.judge("a", c.header, body, time.Now())
 		v := r.seen()
-		if got := (counts{v.Accepted, len(v.Rejected), len(v.Stale), v.Double}); got != c.want {
+		if got := (counts{v.Accepted, v.Rejected.Count, v.Stale.Count, v.Double}); got != c.want {
 			t.Errorf("%s: the ring says %+v, want %+v", name, got, c.want)
 		}
 		if (status == http.StatusOK) != (c.want.accepted == 1) {

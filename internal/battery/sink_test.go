@@ -158,7 +158,7 @@ func TestASinkInAProcessOfItsOwnTakesOrdersUntilItIsClosed(t *testing.T) {
 		t.Error(err)
 	}
 	n := numbered{prefix: "a", count: sample, due: func(int) time.Time { return epoch }}
-	if v, err := n.tally(readSunk(p.path)); err != nil || v.LostCount != 0 {
+	if v, err := n.tally(readSunk(p.path)); err != nil || v.Lost.Count != 0 {
 		t.Errorf("after its end the log tells %+v, %v", v, err)
 	}
 }

@@ -33,10 +33,10 @@ func (n numbered) index(name []byte) (int, bool) {
 // tally is what a sink's log says about numbered tasks.
 type tally struct {
 	Arrived int
-	Lost    []string // the first few that never arrived
-	Early   []string // the first few that arrived before they were due
+	Lost    offences // never arrived
+	Early   offences // arrived before they were due
 
-	LostCount, EarlyCount, Repeats, Strangers int
+	Repeats, Strangers int
 
 	Late      []time.Duration // of first arrivals, ascending
 	Displaced []int           // places between a task's by its due time and its by its arrival, ascending
@@ -44,8 +44,6 @@ type tally struct {
 	Last      time.Time
 	Rate      float64 // arrivals a second between the first tenth and the last
 }
-
-const fewNames = 5
 
 // tally judges. Its cost is a few sorts of one number for each task.
 func (n numbered) tally(arrivals iter.Seq2[sunkLine, error]) (tally, error) {
@@ -65,8 +63,7 @@ func (n numbered) tally(arrivals iter.Seq2[sunkLine, error]) (tally, error) {
 		}
 		t.Arrived++
 		if due := n.due(i); l.at < due.UnixNano() {
-			t.EarlyCount++
-			t.Early = few(t.Early, "%s by %v", n.name(i), due.Sub(time.Unix(0, l.at)))
+			t.Early.add("%s by %v", n.name(i), due.Sub(time.Unix(0, l.at)))
 		}
 		if first[i] == 0 || l.at < first[i] {
 			first[i] = l.at
@@ -74,8 +71,7 @@ func (n numbered) tally(arrivals iter.Seq2[sunkLine, error]) (tally, error) {
 	}
 	for i, at := range first {
 		if at == 0 {
-			t.LostCount++
-			t.Lost = few(t.Lost, "%s", n.name(i))
+			t.Lost.add("%s", n.name(i))
 			continue
 		}
 		t.Late = append(t.Late, time.Duration(at-n.due(i).UnixNano()))
@@ -123,13 +119,20 @@ func (t *tally) order(n numbered, first []int64) {
 	}
 }
 
-// few appends to a list that shows some of many.
-func few(list []string, format string, args ...any) []string {
-	if len(list) >= fewNames {
-		return list
-	}
-	return append(list, fmt.Sprintf(format, args...))
+// offences counts what went wrong, and keeps the first few to be shown.
+type offences struct {
+	Count int
+	First []string
 }
+
+func (o *offences) add(format string, args ...any) {
+	const shown = 5
+	if o.Count++; o.Count <= shown {
+		o.First = append(o.First, fmt.Sprintf(format, args...))
+	}
+}
+
+func (o offences) String() string { return fmt.Sprint(o.Count) + some(o.First) }
 
 // mustTally prints what a sink's log says of tasks, and holds it against what
 // every scenario promises.
@@ -139,8 +142,8 @@ func (t *trial) mustTally(n numbered, path string) (tally, error) {
 		return v, err
 	}
 	t.note("%s: accepted %d, arrived %d", n.prefix, n.count, v.Arrived)
-	t.must(v.LostCount == 0, "lost %d%s", v.LostCount, some(v.Lost))
-	t.must(v.EarlyCount == 0, "early %d%s", v.EarlyCount, some(v.Early))
+	t.must(v.Lost.Count == 0, "lost %v", v.Lost)
+	t.must(v.Early.Count == 0, "early %v", v.Early)
 	t.must(v.Repeats == 0, "duplicates without a fault %d", v.Repeats)
 	return v, nil
 }

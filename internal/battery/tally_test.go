@@ -45,10 +45,10 @@ func TestTheTallyCatchesWhatItIsFor(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := (counts{v.Arrived, v.LostCount, v.EarlyCount, v.Repeats, v.Strangers}); got != c.want {
+		if got := (counts{v.Arrived, v.Lost.Count, v.Early.Count, v.Repeats, v.Strangers}); got != c.want {
 			t.Errorf("%s: the tally says %+v, want %+v", name, got, c.want)
 		}
-		if (len(v.Lost) == 0) != (v.LostCount == 0) || (len(v.Early) == 0) != (v.EarlyCount == 0) {
+		if len(v.Lost.First) != v.Lost.Count || len(v.Early.First) != v.Early.Count {
 			t.Errorf("%s: it names %v and %v", name, v.Lost, v.Early)
 		}
 	}

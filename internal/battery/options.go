@@ -1,0 +1,122 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+)
+
+// options are the flags.
+type options struct {
+	binary string
+	kills  int
+	cancel float64 // share of the tasks that kill cancels
+	tasks  int     // of million
+
+	stuck   int           // crowd, hosts
+	hosts   int           // hosts
+	phase   time.Duration // crowd, hosts
+	timeout string        // crowd, hosts
+	herd    int           // second
+	drained int           // throughput
+	backlog int           // fair
+	overdue int           // overdue
+
+	seed    uint64
+	keep    bool
+	profile bool
+}
+
+func parse(args []string, opts *options, stderr io.Writer) ([]scenario, error) {
+	flags := flag.NewFlagSet("battery", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.StringVar(&opts.binary, "foliot", "", "the `binary` to drive (default: built from this tree)")
+	flags.IntVar(&opts.kills, "kills", 200, "kill: how often")
+	flags.Float64Var(&opts.cancel, "cancel", 0.10, "kill: the share of the tasks that is cancelled")
+	flags.IntVar(&opts.tasks, "tasks", 1_000_000, "million: how many")
+	flags.IntVar(&opts.stuck, "stuck", 10_000, "crowd, hosts: how many tasks hang")
+	flags.IntVar(&opts.hosts, "hosts", 150, "hosts: how many hosts hang")
+	flags.DurationVar(&opts.phase, "phase", 10*time.Second, "crowd, hosts: how long lateness is measured, alone and beside")
+	flags.StringVar(&opts.timeout, "timeout", "", "crowd, hosts: the timeout of the tasks that hang, such as 5m to outlive the measurement (default: the server's)")
+	flags.IntVar(&opts.herd, "herd", 50_000, "second: how many tasks; first a fifth of them")
+	flags.IntVar(&opts.drained, "drained", 20_000, "throughput: how many tasks in each of its four drains")
+	flags.IntVar(&opts.backlog, "backlog", 20_000, "fair: how many tasks one queue has before the other")
+	flags.IntVar(&opts.overdue, "overdue", 50_000, "overdue: how many tasks came due while the server was down")
+	flags.Uint64Var(&opts.seed, "seed", uint64(time.Now().UnixNano()), "of the random moments (default: another one each time)")
+	flags.BoolVar(&opts.keep, "keep", false, "keep logs and data")
+	flags.BoolVar(&opts.profile, "profile", false, "throughput: show where the server's time goes (not with -foliot)")
+	full := flags.Bool("full", false, "the sizes that are promised, where no flag says otherwise: minutes, and hours for kill")
+	flags.Usage = func() {
+		fmt.Fprintf(stderr, "Usage: battery [flags] [scenario ...]\n\nDrives the foliot binary from outside. Without names all scenarios run:\n\n")
+		for _, s := range scenarios {
+			fmt.Fprintf(stderr, "  %-10s %s\n", s.name, s.what)
+		}
+		fmt.Fprintf(stderr, "\nExits with 0 when all have passed, 1 when one failed, 2 on bad input. Flags:\n\n")
+		flags.PrintDefaults()
+	}
+	if err := flags.Parse(args); err != nil {
+		return nil, err
+	}
+	if *full {
+		if err := enlarge(flags); err != nil {
+			return nil, err
+		}
+	}
+	if err := opts.check(); err != nil {
+		return nil, err
+	}
+	if flags.NArg() == 0 {
+		return scenarios, nil
+	}
+	var chosen []scenario
+	for _, name := range flags.Args() {
+		i := slices.IndexFunc(scenarios, func(s scenario) bool { return s.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("there is no scenario %q: see --help", name)
+		}
+		chosen = append(chosen, scenarios[i])
+	}
+	return chosen, nil
+}
+
+// fullSizes are what -full sets.
+var fullSizes = map[string]string{
+	"kills": "10000", "stuck": "100000", "phase": "30s", "herd": "1000000", "drained": "300000", "backlog": "100000", "overdue": "5000000",
+}
+
+// enlarge sets the flags that were not given to their full sizes.
+func enlarge(flags *flag.FlagSet) error {
+	given := map[string]bool{}
+	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	for name, size := range fullSizes {
+		if given[name] {
+			continue
+		}
+		if err := flags.Set(name, size); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// check refuses what no scenario can run with.
+func (o *options) check() error {
+	for name, size := range map[string]int{
+		"kills": o.kills, "tasks": o.tasks, "stuck": o.stuck, "hosts": o.hosts, "herd": o.herd / 5,
+		"drained": o.drained, "backlog": o.backlog, "overdue": o.overdue,
+	} {
+		if size < 1 {
+			return fmt.Errorf("-%s is too small", name)
+		}
+	}
+	if o.phase < time.Second {
+		return errors.New("-phase is below a second")
+	}
+	if o.profile && o.binary != "" {
+		return errors.New("-profile needs a binary that the battery builds: leave -foliot out")
+	}
+	return nil
+}
