@@ -38,7 +38,7 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (err error) {
 	defer s.backup.Unlock()
 	fs, dir := s.config.FS, s.config.FS.PathJoin(s.dir, checkpointDir)
 	defer func() { err = errors.Join(err, fs.RemoveAll(dir)) }()
-	if err := s.checkpoint(fs, dir); err != nil {
+	if err := apart(func() error { return s.checkpoint(fs, dir) }); err != nil {
 		return err
 	}
 	now := s.config.Now()

@@ -1,6 +1,7 @@
 package pebblestore
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -310,5 +311,72 @@ func BenchmarkPeekAfterDeletes(b *testing.B) {
 		if err != nil || len(found[0]) != 1 {
 			b.Fatal(len(found[0]), err)
 		}
+	}
+}
+
+// BenchmarkLife: tasks are created, claimed and settled, 256 at a time, with and
+// without the audit log. The two are measured in turns, in one run.
+func BenchmarkLife(b *testing.B) {
+	for _, c := range []struct {
+		name string
+		keep time.Duration
+	}{{"audit", 0}, {"no audit", -1}, {"audit again", 0}, {"no audit again", -1}} {
+		b.Run(c.name, func(b *testing.B) {
+			s, err := Open(b.TempDir(), Config{AuditKeep: c.keep})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer func() { _ = s.Close() }()
+			due := func(id int64) task.Millis { return benchStart - 1_000_000 + task.Millis(id) }
+			b.ReportAllocs()
+			lives := 0
+			for b.Loop() {
+				mustApply(b, s, creates(int64(lives), 256, due))
+				lives += deliver(b, s, 256)
+			}
+			b.ReportMetric(float64(lives)/b.Elapsed().Seconds(), "lives/s")
+		})
+	}
+}
+
+// BenchmarkScrub: 1,000,000 tasks from start to end, in steps of 1000.
+func BenchmarkScrub(b *testing.B) {
+	s := openMillion(b)
+	var worst time.Duration
+	examined := 0
+	for b.Loop() {
+		for cursor := ""; ; {
+			began := time.Now()
+			done, err := s.Scrub(context.Background(), benchStart, cursor, 1000)
+			if err != nil || len(done.Repairs) > 0 {
+				b.Fatal(done.Repairs, err)
+			}
+			worst = max(worst, time.Since(began))
+			examined += done.Examined
+			if cursor = done.Next; cursor == "" {
+				break
+			}
+		}
+	}
+	b.ReportMetric(float64(examined)/b.Elapsed().Seconds(), "examined/s")
+	b.ReportMetric(float64(worst.Microseconds()), "worst-µs")
+}
+
+// BenchmarkBackup: of 1,000,000 tasks, and restoring them.
+func BenchmarkBackup(b *testing.B) {
+	s := openMillion(b)
+	for b.Loop() {
+		var archive bytes.Buffer
+		began := time.Now()
+		if err := s.Backup(context.Background(), &archive); err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(float64(archive.Len())/1e6/time.Since(began).Seconds(), "backup-MB/s")
+		b.ReportMetric(float64(archive.Len())/1e6, "MB")
+		began = time.Now()
+		if _, err := restoreTo(context.Background(), vfs.NewMem(), &archive, "restored", nil); err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(time.Since(began).Seconds(), "restore-s")
 	}
 }

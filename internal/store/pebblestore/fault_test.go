@@ -3,6 +3,7 @@ package pebblestore
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -109,6 +110,14 @@ func everyCall(t *testing.T, s *Store) map[string]func() error {
 		"Extend": func() error { _, err := s.Extend(ctx, benchStart, []task.Extension{{}}); return err },
 		"Reap":   func() error { _, err := s.Reap(ctx, benchStart, 1); return err },
 		"Sweep":  func() error { _, err := s.Sweep(ctx, benchStart, 1); return err },
+		"Configure": func() error {
+			_, err := s.Configure(ctx, benchStart, []task.Edit{task.EndPurge{Namespace: "n", Name: "q"}})
+			return err
+		},
+		"Counts": func() error { _, err := s.Counts(ctx); return err },
+		"Audit":  func() error { _, err := s.Audit(ctx, task.AuditFilter{}, 0, 1); return err },
+		"Scrub":  func() error { _, err := s.Scrub(ctx, benchStart, "", 1); return err },
+		"Backup": func() error { return s.Backup(ctx, io.Discard) },
 	}
 }
 

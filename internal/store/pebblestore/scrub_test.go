@@ -236,6 +236,33 @@ func TestAScrubCountsAnewWhileEverythingChanges(t *testing.T) {
 	wantHealthy(t, again)
 }
 
+// The edge of the count: what changes is the record where the scrub stands, the
+// one before it, or a new one right behind it.
+func TestAScrubCountsExactlyWhereItStands(t *testing.T) {
+	s := scrubWorld(t)
+	last := ""
+	for cursor := ""; ; {
+		done, err := s.Scrub(t.Context(), benchStart, cursor, 1)
+		if err != nil || len(done.Repairs) > 0 {
+			t.Fatalf("behind %q: %+v, %v", cursor, done.Repairs, err)
+		}
+		if cursor = done.Next; !strings.HasPrefix(cursor, taskPrefix) {
+			break
+		}
+		name := cursor[len(taskPrefix+task.DefaultNamespace)+1:]
+		for _, change := range []task.Change{
+			task.Replace{Spec: newSpec(name, benchStart)}, task.Cancel{Key: clientKey(name)}, task.Cancel{Key: clientKey(last)},
+			task.Create{Spec: newSpec(name+".", benchStart)},
+		} {
+			if !strings.HasSuffix(name, ".") { // or it would never end
+				_ = apply(t.Context(), s, change)
+			}
+		}
+		last = name
+	}
+	wantHealthy(t, s)
+}
+
 // churn changes tasks until it is stopped: names before, at and behind every
 // place that a scrub can have come to.
 func churn(t *testing.T, s *Store) (stop func()) {
