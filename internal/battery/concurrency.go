@@ -34,7 +34,7 @@ func limitedPerDestination(ctx context.Context, st *stage) error {
 	if err != nil {
 		return err
 	}
-	defer other.close()
+	defer func() { _ = other.close() }() // each line was synced when it was written
 	if err := st.client.putQueue(ctx, "split", wire.QueueInput{PerDestination: perDestination}); err != nil {
 		return err
 	}

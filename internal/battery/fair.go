@@ -20,7 +20,7 @@ func fair(ctx context.Context, t *trial) error {
 	if err != nil {
 		return err
 	}
-	defer sink.close()
+	defer sink.end()
 
 	const few, after = 100, 200 * time.Millisecond
 	start := dueIn(leadFor(t.opts.backlog))

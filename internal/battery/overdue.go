@@ -22,7 +22,7 @@ func overdue(ctx context.Context, t *trial) error {
 	if err != nil {
 		return err
 	}
-	defer sink.close()
+	defer sink.end()
 
 	const down = 24 * time.Hour
 	stopped := time.Now().Add(-down).Truncate(time.Millisecond)
@@ -78,7 +78,7 @@ func fill(ctx context.Context, dir string, n numbered, callback string, accepted
 	if err != nil {
 		return fmt.Errorf("make a store: %w", err)
 	}
-	defer store.Close()
+	defer func() { _ = store.Close() }() // again, unless something went wrong before
 	const most = 1000
 	err = inParallel((n.count+most-1)/most, 4, func(b int) error {
 		var changes []task.Change

@@ -48,7 +48,7 @@ func (t *trial) herd(ctx context.Context, name string, count int) (memorySeen, e
 	if err != nil {
 		return memorySeen{}, err
 	}
-	defer sink.close()
+	defer sink.end()
 	memory := watchMemory(ctx, st.server.pid())
 	defer memory.end()
 

@@ -107,7 +107,7 @@ func TestASinkRefusesWhatItCannotRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.close()
+	defer func() { _ = s.close() }()
 	for _, request := range []string{
 		"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
 		"POST / HTTP/1.1\r\nContent-Length: many\r\n\r\n",
@@ -136,7 +136,7 @@ func TestASinkInAProcessOfItsOwnTakesOrdersUntilItIsClosed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer p.close()
+	defer p.end()
 	if _, err := p.know(aSecret); err != nil {
 		t.Fatal(err)
 	}

@@ -105,6 +105,9 @@ func (p *sinkProcess) order(o sinkOrder) (c sinkCounts, err error) {
 	return c, nil
 }
 
+// end makes sure that no process is left, whatever it has logged.
+func (p *sinkProcess) end() { _ = p.close() }
+
 // close ends the process and waits for it; its log is on the disk then. Twice is fine.
 func (p *sinkProcess) close() error {
 	if p.cmd.ProcessState != nil {

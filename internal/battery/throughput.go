@@ -21,7 +21,7 @@ func throughput(ctx context.Context, t *trial) error {
 	if err != nil {
 		return err
 	}
-	defer sink.close()
+	defer sink.end()
 
 	const turns, promised = 2, 15_000
 	var drains []drain
