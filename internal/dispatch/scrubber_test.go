@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -36,7 +37,7 @@ func (a *attic) Scrub(ctx context.Context, _ task.Millis, cursor string, limit i
 	}
 	n := 0
 	if cursor != "" {
-		fmt.Sscan(cursor, &n)
+		n, _ = strconv.Atoi(cursor)
 	}
 	found := task.Scrubbed{Examined: limit}
 	if n++; n < a.steps {
