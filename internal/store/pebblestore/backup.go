@@ -17,7 +17,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// ErrBackupRunning: one backup at a time.
+// ErrBackupRunning says that another backup is under way: there is one at a time.
 var ErrBackupRunning = errors.New("another backup is under way")
 
 // checkpointDir is where a backup keeps the files that it is going to send, in

@@ -15,7 +15,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// ErrBadBackup: a backup is not as it was made, or not one at all.
+// ErrBadBackup says that a backup is not as it was made, or not one at all.
 var ErrBadBackup = errors.New("the backup is damaged or incomplete")
 
 const (

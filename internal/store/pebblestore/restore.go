@@ -15,7 +15,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// ErrNotEmpty: a backup is restored into a directory of its own.
+// ErrNotEmpty says that there is something in the directory: a backup is restored
+// into one of its own.
 var ErrNotEmpty = errors.New("the directory is not empty")
 
 // restoreDir is where a restore builds what it has not verified yet.

@@ -177,10 +177,10 @@ func lacking(from getter, t *task.Task) (string, error) {
 }
 
 func lackingEntry(t *task.Task) string {
-	switch {
-	case t.State == task.Scheduled:
+	switch t.State {
+	case task.Scheduled:
 		return "it had no entry in the due index, and would never have fired"
-	case t.State == task.Running:
+	case task.Running:
 		return "it had no entry among the running, or a wrong one, and would have been stuck if its attempt was lost"
 	}
 	return "it had no entry among the ended, or a wrong one, and would never have been swept"

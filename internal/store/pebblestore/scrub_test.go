@@ -251,7 +251,9 @@ func TestAScrubCountsExactlyWhereItStands(t *testing.T) {
 		}
 		name := cursor[len(taskPrefix+task.DefaultNamespace)+1:]
 		for _, change := range []task.Change{
-			task.Replace{Spec: newSpec(name, benchStart)}, task.Cancel{Key: clientKey(name)}, task.Cancel{Key: clientKey(last)},
+			task.Replace{Spec: newSpec(name, benchStart)},
+			task.Cancel{Key: clientKey(name)},
+			task.Cancel{Key: clientKey(last)},
 			task.Create{Spec: newSpec(name+".", benchStart)},
 		} {
 			if !strings.HasSuffix(name, ".") { // or it would never end

@@ -94,8 +94,14 @@ var auditCases = []testCase{
 				f.Fatalf("%d entries", len(all))
 			}
 			for _, filter := range []task.AuditFilter{
-				{}, {By: "x"}, {Namespace: "other"}, {Target: "t3"}, {Action: "task.replace"}, {Action: "task.create"},
-				{From: start + 3, Until: start + 17}, {Namespace: "other", By: "y", Target: "t1"},
+				{},
+				{By: "x"},
+				{Namespace: "other"},
+				{Target: "t3"},
+				{Action: "task.replace"},
+				{Action: "task.create"},
+				{From: start + 3, Until: start + 17},
+				{Namespace: "other", By: "y", Target: "t1"},
 			} {
 				want := slices.DeleteFunc(slices.Clone(all), func(e task.AuditEntry) bool { return !filter.Match(&e) })
 				for _, limit := range []int{1, 3, 40, 1000} {

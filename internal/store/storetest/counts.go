@@ -20,10 +20,14 @@ var countCases = []testCase{
 			f.wantCounts()
 			mail := "mail"
 			for i, c := range []task.Change{
-				task.Patch{Key: key("t1"), Queue: &mail}, task.Patch{Key: key("dead"), Queue: &mail},
+				task.Patch{Key: key("t1"), Queue: &mail},
+				task.Patch{Key: key("dead"), Queue: &mail},
 				task.Patch{Key: key("dead"), Body: &task.Body{Kind: task.TextBody, Bytes: []byte("longer than it was")}},
-				task.Replace{Spec: f.spec("runs", queue("mail"), body("new"))}, task.Replace{Spec: f.spec("delivered")},
-				task.Revive{Key: key("dead")}, task.Cancel{Key: key("dead")}, task.Cancel{Key: key("runs")},
+				task.Replace{Spec: f.spec("runs", queue("mail"), body("new"))},
+				task.Replace{Spec: f.spec("delivered")},
+				task.Revive{Key: key("dead")},
+				task.Cancel{Key: key("dead")},
+				task.Cancel{Key: key("runs")},
 			} {
 				f.must(start+task.Millis(i), c)
 				f.wantCounts()
