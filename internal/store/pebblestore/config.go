@@ -42,7 +42,7 @@ type Config struct {
 	// Logger gets what concerns an operator. Default: nothing is logged.
 	Logger *slog.Logger
 
-	// Now is the clock that Open reads, once. Default: time.Now.
+	// Now is the clock that Open and Backup read, once each. Default: time.Now.
 	Now func() time.Time
 
 	// MemTableSize is how many bytes of changes are kept in memory before they
