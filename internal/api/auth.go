@@ -52,24 +52,24 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request, settings *task.Se
 		return nil, challenge(w, r, "", refuse("token_required", "Authorization", "this server wants a token: authorization: Bearer foliot_…"))
 	}
 	at := time.Now()
+	hash, ok := bearer(r)
+	// The look-up is by hash: how long it takes tells nothing of the token. It
+	// comes before the limit, so that nobody's guesses lock out who shows a good
+	// token from the same address: a proxy's, or a machine's that still has an old one.
+	now := task.CeilMillis(at)
+	if token := settings.Token(hash, now); ok && token != nil {
+		s.uses.note(token, now)
+		return token, nil
+	}
 	if wait := s.logins.wait(addr, at); wait > 0 {
 		closing(w, r)
-		return nil, waitFor(w, wait, refuse("too_many_logins", "Authorization", "too many tokens from this address were none of ours: wait before the next"))
+		return nil, waitFor(w, wait, refuse("too_many_logins", "Authorization", "too many tokens from this address were none of ours, and this one is none either: wait before the next"))
 	}
-	hash, ok := bearer(r)
+	s.logins.failed(addr, at)
 	if !ok {
-		s.logins.failed(addr, at)
 		return nil, challenge(w, r, "invalid_token", refuse("token_malformed", "Authorization", "this is no token of ours: the header is Bearer and a token, which begins with "+task.TokenPrefix+" and may have a typing error"))
 	}
-	// The look-up is by hash: how long it takes tells nothing of the token.
-	now := task.CeilMillis(at)
-	token := settings.Token(hash, now)
-	if token == nil {
-		s.logins.failed(addr, at)
-		return nil, challenge(w, r, "invalid_token", invalidToken())
-	}
-	s.uses.note(token, now)
-	return token, nil
+	return nil, challenge(w, r, "invalid_token", invalidToken())
 }
 
 // bearer returns the hash of the token in r's only Authorization header, and

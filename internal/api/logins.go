@@ -18,9 +18,10 @@ const (
 	loginAddrs = 10_000
 )
 
-// logins limits failed logins by client address. Whoever is over the limit is
-// refused without a look at the token, a good one too; from any other address
-// it goes on being good. The zero value is ready.
+// logins limits failed logins by client address: whoever is over the limit is
+// told to wait. A good token is never asked for: many clients may stand behind
+// one address, and a single one that still shows an old token must not keep
+// the others out. The zero value is ready.
 type logins struct {
 	known atomic.Int64 // len(addrs); written under mu, read without it: 0 spares good requests the lock
 
@@ -28,8 +29,7 @@ type logins struct {
 	addrs map[netip.Addr]bucket
 }
 
-// wait returns how long it is until a token from addr is looked at again, 0:
-// it is looked at now.
+// wait returns how long it is until addr may fail again, 0: it may now.
 func (l *logins) wait(addr netip.Addr, now time.Time) time.Duration {
 	if l.known.Load() == 0 {
 		return 0

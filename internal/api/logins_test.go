@@ -49,8 +49,8 @@ func TestGuessesAtTokensAreSlowedDown(t *testing.T) {
 		if r.header.Get("Retry-After") != "6" {
 			t.Errorf("Retry-After %q", r.header.Get("Retry-After"))
 		}
-		// A guess that hits would be refused too: it is not looked at.
-		s.do("GET", "/v1/tasks", "", good, "X-From: 192.0.2.1").problem(429, "too_many_logins", "Authorization")
+		// One client that shows an old token must not keep its neighbours out.
+		s.do("GET", "/v1/tasks", "", good, "X-From: 192.0.2.1").want(200, nil)
 		// Who shows nothing guesses nothing.
 		s.do("GET", "/v1/tasks", "", "X-From: 192.0.2.1").problem(401, "token_required", "Authorization")
 
@@ -63,8 +63,6 @@ func TestGuessesAtTokensAreSlowedDown(t *testing.T) {
 		if guesses > 600 {
 			t.Errorf("%d guesses in an hour", guesses)
 		}
-		time.Sleep(time.Minute)
-		s.do("GET", "/v1/tasks", "", good, "X-From: 192.0.2.1").want(200, nil)
 	})
 }
 
@@ -89,7 +87,7 @@ func TestAGoodTokenIsNeverLockedOutByOthers(t *testing.T) {
 		t.Errorf("%d of 100 guesses from one /64 were refused", refused)
 	}
 	s.do("GET", "/v1/tasks", "", good, "X-From: 2001:db8:0:1::1").want(200, nil)
-	s.do("GET", "/v1/tasks", "", good, "X-From: 2001:db8::1").problem(429, "too_many_logins", "Authorization")
+	s.do("GET", "/v1/tasks", "", good, "X-From: 2001:db8::1").want(200, nil)
 	s.do("GET", "/v1/tasks", "", good, "X-From: ::ffff:192.0.2.2").want(200, nil)
 }
 

@@ -46,7 +46,7 @@ var problems = []struct {
 	{"token_required", 401, "the request shows no token"},
 	{"token_malformed", 401, "the Authorization header is not Bearer and a token, or the token has a typing error"},
 	{"token_invalid", 401, "the token is not known, has expired, or was revoked: which of them is not told"},
-	{"too_many_logins", 429, "too many tokens from this address were refused: Retry-After says when the next is looked at"},
+	{"too_many_logins", 429, "too many tokens from this address were refused: Retry-After says when it may try again"},
 	{"insufficient_scope", 403, "the token's scope is too small for the route"},
 	{"operator_only", 403, "the route belongs to the whole server: it takes an operator's token"},
 	{"wrong_namespace", 403, "the token belongs to another namespace than the request names"},
