@@ -130,12 +130,13 @@ func TestAWaitMayBeLongerThanTheServersTimeouts(t *testing.T) {
 	s := serve(t)
 	s.reach("scheduled")
 	srv := httptest.NewUnstartedServer(s)
-	srv.Config.ReadTimeout, srv.Config.WriteTimeout = 50*time.Millisecond, 50*time.Millisecond
+	srv.Config.ReadTimeout, srv.Config.WriteTimeout = 500*time.Millisecond, 500*time.Millisecond
+	srv.Config.IdleTimeout = time.Minute // not what is measured, and ReadTimeout otherwise
 	srv.Start()
 	defer srv.Close()
 	client := srv.Client()
 	for range 2 { // the second on the same connection
-		resp, err := client.Get(srv.URL + "/v1/tasks/a?wait=300ms")
+		resp, err := client.Get(srv.URL + "/v1/tasks/a?wait=1s")
 		if err != nil {
 			t.Fatal(err)
 		}
