@@ -130,7 +130,7 @@ func (n *node) connect() {
 		BreakerMax:      cfg.breakerMax,
 		Observe:         n.settled,
 		Scrubber:        n.store,
-		OnScrub:         n.scrubbed,
+		OnScrub:         n.metrics.Scrubbed,
 		Logger:          n.log,
 	}, notifying{n.metrics.Watch(n.store), n.api.Notify}, n.sender.Deliver)
 	n.upkeep = upkeep.New(upkeep.Config{Uses: n.api.TokenUses, Logger: n.log}, n.store)
@@ -144,15 +144,6 @@ func (n *node) connect() {
 func (n *node) configured(s *task.Settings) {
 	n.dispatch.Configure(s)
 	n.upkeep.Look()
-}
-
-// scrubbed tells of a step of the store's audit. A repair is a fault of Foliot
-// or of the disk: somebody should know.
-func (n *node) scrubbed(step task.Scrubbed) {
-	n.metrics.Scrubbed(step)
-	for _, r := range step.Repairs {
-		n.log.Error("the store broke its own rules, and was repaired", "namespace", r.Key.Namespace, "task", r.Key.Name, "found", r.Found)
-	}
 }
 
 // unlessZero turns a duration or number of none into what the parts call that.
