@@ -21,6 +21,7 @@ PKG      ?= ./...
 ARGS     ?=
 RUN      ?= .
 FUZZTIME ?= 30s
+JOBS     ?= 1
 BENCH    ?= .
 COUNT    ?= 1
 
@@ -75,13 +76,13 @@ lint: ## golangci-lint, pinned in tools/lint.mod (the first run compiles it: min
 	@$(GO) run -modfile=tools/lint.mod github.com/golangci/golangci-lint/v2/cmd/golangci-lint run $(PKG)
 
 .PHONY: fuzz
-fuzz: ## each fuzz target for FUZZTIME (30s)
-	@for pkg in $$($(GO) list $(PKG)); do \
-		for target in $$($(GO) test -list '^Fuzz' "$$pkg" | grep '^Fuzz' || true); do \
-			echo "$$pkg $$target"; \
-			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$pkg"; \
+fuzz: ## each fuzz target for FUZZTIME (30s), JOBS (1) of them at a time
+	@for dir in . examples; do \
+		cd "$(CURDIR)/$$dir"; \
+		for pkg in $$($(GO) list $(PKG) 2>/dev/null); do \
+			for target in $$($(GO) test -list '^Fuzz' "$$pkg" | grep '^Fuzz' || true); do echo "$$dir $$pkg $$target"; done; \
 		done; \
-	done
+	done | xargs -r -L 1 -P $(JOBS) bash -c 'cd "$$0" && out=$$($(GO) test -run "^\$$" -fuzz "^$$2\$$" -fuzztime $(FUZZTIME) -parallel 2 "$$1" 2>&1) && echo "$$1 $$2: $$(grep elapsed <<<"$$out" | tail -n 1)" || { echo "$$1 $$2 FAILED"; echo "$$out"; exit 1; }'
 
 .PHONY: microbench
 microbench: ## benchmarks of PKG matching BENCH, COUNT times
