@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/foliot/foliot/internal/store/storetest"
@@ -172,6 +173,7 @@ func TestABackupThatWasCutOffIsRefused(t *testing.T) {
 // say nothing: then everything is there.
 func TestABackupWithAFlippedBitIsRefused(t *testing.T) {
 	archive := smallBackup(t)
+	files := unpack(t, archive)
 	harmless, refused := 0, 0
 	for at := 0; at < len(archive); at += 1 + len(archive)/600 {
 		altered := bytes.Clone(archive)
@@ -188,6 +190,11 @@ func TestABackupWithAFlippedBitIsRefused(t *testing.T) {
 		harmless++
 		if r, err := verify(t.Context(), fs, "restored"); err != nil || len(r.Problems) > 0 || !cmp.Equal(r.Contents, m.Contents) {
 			t.Errorf("byte %d: restored, and verified as %v %q", at, err, r.Problems)
+		}
+		for _, f := range files[:len(files)-1] {
+			if got := readAll(t, fs, "restored/"+f.Name); !bytes.Equal(got, f.data) {
+				t.Errorf("byte %d: %s was restored with another content", at, f.Name)
+			}
 		}
 	}
 	t.Logf("%d refused, %d in bytes that say nothing", refused, harmless)
@@ -372,6 +379,25 @@ func TestABackupThatCannotBeWrittenLeavesNothing(t *testing.T) {
 	if err := s.Backup(t.Context(), io.Discard); !errors.Is(err, task.ErrClosed) {
 		t.Errorf("after Close: %v", err)
 	}
+}
+
+// A disk that has no room for a backup may have room for tasks.
+func TestABackupThatFindsNoRoomDoesNotStopTheStore(t *testing.T) {
+	full := false
+	s := open(t, errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if full && strings.Contains(op.Path, checkpointDir) && strings.HasSuffix(op.Path, ".log") && op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
+			return errInjected
+		}
+		return nil
+	})), Config{})
+	mustApply(t, s, creates(0, 10, later))
+	full = true
+	if err := s.Backup(t.Context(), io.Discard); !errors.Is(err, errInjected) {
+		t.Errorf("got %v", err)
+	}
+	wantNoCheckpoint(t, s)
+	mustApply(t, s, creates(10, 10, later))
+	wantHealthy(t, s)
 }
 
 // A crash in the middle of a backup leaves files that the next start removes.

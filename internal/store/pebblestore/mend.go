@@ -104,8 +104,7 @@ func (c *committer) mendEntry(r *request, key []byte) error {
 	case err != nil:
 		return err
 	case belongs && bytes.HasPrefix(key, []byte(duePrefix)) && !c.lanes.cover(t.Entry()):
-		c.lanes.added([]task.Entry{t.Entry()})
-		c.filling.scheduled = append(c.filling.scheduled, t.Entry()) // for the watcher
+		c.filling.scheduled = append(c.filling.scheduled, t.Entry()) // as if it were new
 		r.mend.found(t.Key(), "its lane was not known to begin before it, and it would have been late")
 		return nil
 	case belongs:

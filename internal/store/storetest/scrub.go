@@ -55,30 +55,9 @@ var scrubCases = []testCase{
 		"a lease that nobody extends is taken back",
 		"A scrub that finds a lease ended takes it back if another one, StrayAfter later, finds it unchanged; an attempt whose holder hangs would leave its task running for ever.",
 		func(f *fixture) {
-			made := f.create("a", at(start))
-			held := f.create("held", at(start))
-			f.claim(start, made, "1")
-			f.claim(start, held, "2")
-			ended, later := start+30_000, (start + 30_000).Add(task.StrayAfter)
-			for _, now := range []task.Millis{ended - 1, ended, ended + 1, later - 1} {
-				if found := f.scrub(now, 3); len(found) > 0 {
-					f.Fatalf("at the lease's end + %d: %+v", now-ended, found)
-				}
+			for _, limit := range []int{1, 3, 1000} {
+				f.takesBack(limit)
 			}
-			if _, err := f.store.Extend(f.Context(), later, []task.Extension{{Key: held.Key(), Token: "2", Until: later - 5}}); err != nil {
-				f.Fatal(err)
-			}
-			found := f.scrub(later, 3)
-			if len(found) != 1 || found[0].Key != made.Key() || found[0].Found == "" {
-				f.Fatalf("repaired %+v", found)
-			}
-			if got := f.get("a"); got.State != task.Scheduled || got.Reclaims != 1 || got.ZombieUntil == 0 {
-				f.Errorf("%v, reclaims %d, zombie until %d", got.State, got.Reclaims, got.ZombieUntil)
-			}
-			if r := f.trySettle(later, made, "1", task.Outcome{Verdict: task.Success}); !errors.Is(r.Err, task.ErrStale) {
-				f.Errorf("the lost token settles: %v", r.Err)
-			}
-			f.settle(later, held, "2", task.Outcome{Verdict: task.Success})
 		},
 	},
 	{
@@ -98,6 +77,36 @@ var scrubCases = []testCase{
 			f.settle(start+99_000_000, made, "1", task.Outcome{Verdict: task.Success})
 		},
 	},
+}
+
+// takesBack lets go of one lease and holds another.
+func (f *fixture) takesBack(limit int) {
+	f.Helper()
+	made := f.create(fmt.Sprintf("a%d", limit), at(start))
+	held := f.create(fmt.Sprintf("held%d", limit), at(start))
+	f.claim(start, made, "1")
+	f.claim(start, held, "2")
+	ended, later := start+30_000, (start + 30_000).Add(task.StrayAfter)
+	for _, now := range []task.Millis{ended - 1, ended, ended + 1, later - 1} {
+		if found := f.scrub(now, limit); len(found) > 0 {
+			f.Fatalf("at the lease's end + %d: %+v", now-ended, found)
+		}
+	}
+	if _, err := f.store.Extend(f.Context(), later, []task.Extension{{Key: held.Key(), Token: "2", Until: later - 5}}); err != nil {
+		f.Fatal(err)
+	}
+	found := f.scrub(later, limit)
+	if len(found) != 1 || found[0].Key != made.Key() || found[0].Found == "" {
+		f.Fatalf("repaired %+v", found)
+	}
+	f.wantCounts()
+	if got := f.load(made.Key()); got.State != task.Scheduled || got.Reclaims != 1 || got.ZombieUntil == 0 {
+		f.Errorf("%v, reclaims %d, zombie until %d", got.State, got.Reclaims, got.ZombieUntil)
+	}
+	if r := f.trySettle(later, made, "1", task.Outcome{Verdict: task.Success}); !errors.Is(r.Err, task.ErrStale) {
+		f.Errorf("the lost token settles: %v", r.Err)
+	}
+	f.settle(later, held, "2", task.Outcome{Verdict: task.Success})
 }
 
 // zoo makes tasks in every state.
