@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"sync"
@@ -12,12 +13,10 @@ import (
 )
 
 const (
-	// connAge is how long a client's connection is used: those behind a balancer
-	// spread anew, and after a change of certificate none keeps the old one for long.
+	// connAge is about how long a client's connection is used: those behind a
+	// balancer spread anew, and none outlives a certificate for long. Up to a
+	// tenth less, so that those that came together do not come back together.
 	connAge = time.Hour
-	// ageGrace is how long an old connection waits for a last request, whose
-	// reply says goodbye. A close without one may cross a request on its way.
-	ageGrace = 30 * time.Second
 	// evictAfter is how long a new connection has for its first request before it
 	// may have to go: else a full server would close who has just come.
 	evictAfter = time.Second
@@ -40,10 +39,11 @@ type connections struct {
 }
 
 // watchConnections bounds the connections of srv, which must not serve yet, to
-// most. timeout is how long one may be without a request.
+// most. timeout is how long one may be without a request; how long its first
+// one may take is srv.ReadHeaderTimeout's.
 func watchConnections(srv *http.Server, most int, timeout time.Duration) *connections {
 	c := &connections{slots: make(chan struct{}, most), batch: max(1, most/32)}
-	c.group = idle.New(idle.Config{AllIdle: timeout, MaxAge: connAge, Handshake: headerTimeout, Resolution: time.Second}, c.judge)
+	c.group = idle.New(idle.Config{AllIdle: timeout, Resolution: time.Second}, c.judge)
 	srv.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
 		return context.WithValue(ctx, connKey{}, clientOf(conn))
 	}
@@ -54,22 +54,21 @@ func watchConnections(srv *http.Server, most int, timeout time.Duration) *connec
 // judge is asked by the group about a connection.
 func (c *connections) judge(conn net.Conn, why idle.Reason) idle.Verdict {
 	client := clientOf(conn)
-	switch {
-	case client == nil:
-	case why == idle.Age && !client.old.Swap(true):
-		return idle.KeepFor(ageGrace)
-	case why == idle.Evicted && time.Since(client.born) < evictAfter:
+	if why == idle.Evicted && client != nil && time.Since(client.born) < evictAfter {
 		return idle.Keep
 	}
 	return idle.Close
 }
 
 // saysGoodbye has each reply that is its connection's last say so, which over
-// HTTP/2 becomes a GOAWAY: the client then begins no request that would be cut off.
+// HTTP/2 becomes a GOAWAY: the client then begins no request that would be cut
+// off. Old connections end so, and not by package idle, which would close them
+// while the next request may be on its way, and never those of HTTP/2 that
+// always have a request under way.
 func (c *connections) saysGoodbye(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		client, _ := r.Context().Value(connKey{}).(*clientConn)
-		if c.going.Load() || c.crowded.Load() || client != nil && client.old.Load() {
+		if c.going.Load() || c.crowded.Load() || client != nil && time.Now().After(client.last) {
 			w.Header().Set("Connection", "close")
 		}
 		next.ServeHTTP(w, r)
@@ -105,7 +104,11 @@ func (l *boundListener) Accept() (net.Conn, error) {
 		<-l.conns.slots
 		return nil, err
 	}
-	return &clientConn{Conn: conn, born: time.Now(), leave: sync.OnceFunc(func() { <-l.conns.slots })}, nil
+	now := time.Now()
+	return &clientConn{
+		Conn: conn, born: now, last: now.Add(connAge - rand.N(connAge/10)),
+		leave: sync.OnceFunc(func() { <-l.conns.slots }),
+	}, nil
 }
 
 // Close ends Accept too where it waits for room.
@@ -140,9 +143,8 @@ func (c *connections) enter(closed <-chan struct{}) bool {
 // clientConn is a client's connection. It gives its slot back when it is closed.
 type clientConn struct {
 	net.Conn
-	born  time.Time
-	leave func()
-	old   atomic.Bool // its next reply is its last
+	born, last time.Time // the first reply after last is the connection's last
+	leave      func()
 }
 
 // Close closes the connection. Twice is fine.

@@ -91,9 +91,9 @@ func served(err error) error {
 // maxHeader bounds a request's headers.
 const maxHeader = 64 << 10
 
-// openHTTP puts the API behind a server that keeps its clients in bounds.
-func (n *node) openHTTP() {
-	n.http = &http.Server{
+// newServer returns an HTTP server that waits for nobody for ever.
+func newServer(log *slog.Logger) *http.Server {
+	return &http.Server{
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       bodyTimeout,
 		WriteTimeout:      replyTimeout,
@@ -101,8 +101,13 @@ func (n *node) openHTTP() {
 		MaxHeaderBytes:    maxHeader,
 		// The API looks at the Host of every request, of OPTIONS * too.
 		DisableGeneralOptionsHandler: true,
-		ErrorLog:                     slog.NewLogLogger(complaints{n.log.Handler()}, slog.LevelWarn),
+		ErrorLog:                     slog.NewLogLogger(complaints{log.Handler()}, slog.LevelWarn),
 	}
+}
+
+// openHTTP puts the API behind a server that keeps its clients in bounds.
+func (n *node) openHTTP() {
+	n.http = newServer(n.log)
 	idleness := n.cfg.idle
 	if n.certs != nil {
 		n.http.TLSConfig = n.certs.config()

@@ -134,7 +134,7 @@ func TestNoSecretReachesTheLogOfAServer(t *testing.T) {
 	}
 }
 
-func TestALineOfTheAccessLogSaysWhoAskedForWhat(t *testing.T) {
+func TestAccessAndAuditLogSayWhoAskedForWhat(t *testing.T) {
 	dir := t.TempDir()
 	token := makeToken(t, dir)
 	cfg := testConfig()
@@ -142,7 +142,7 @@ func TestALineOfTheAccessLogSaysWhoAskedForWhat(t *testing.T) {
 	cfg.proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	log := newJournal()
 	n := runNodeWith(t, cfg, newLog(log, "json", "debug"), nil)
-	r, err := http.NewRequest("GET", "http://"+n.listener.Addr().String()+"/v1/tasks/nobody?wait=0s", nil)
+	r, err := http.NewRequest("POST", "http://"+n.listener.Addr().String()+"/v1/queues/mail/pause", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,8 +168,12 @@ func TestALineOfTheAccessLogSaysWhoAskedForWhat(t *testing.T) {
 		}
 	}
 	hash, _ := task.HashToken(token)
-	if line.Level != "DEBUG" || line.Method != "GET" || line.Route != "GET /v1/tasks/{name}" || line.Remote != "198.51.100.7" ||
-		line.Namespace != "default" || line.Status != 404 || line.Took <= 0 || line.TokenID == "" || !strings.HasPrefix(hash, line.TokenID) {
+	if line.Level != "DEBUG" || line.Method != "POST" || line.Route != "POST /v1/queues/{queue}/pause" || line.Remote != "198.51.100.7" ||
+		line.Namespace != "default" || line.Status != 200 || line.Took <= 0 || line.TokenID == "" || !strings.HasPrefix(hash, line.TokenID) {
 		t.Errorf("%+v", line)
+	}
+	audit, err := n.store.Audit(t.Context(), task.AuditFilter{}, 0, 1)
+	if err != nil || len(audit.Entries) != 1 || audit.Entries[0].Addr != line.Remote || audit.Entries[0].By != "token:"+line.TokenID {
+		t.Errorf("the audit log has %+v, %v", audit.Entries, err)
 	}
 }

@@ -307,9 +307,9 @@ func TestTLSSpeaksHTTP2AndNothingOlderThanItShould(t *testing.T) {
 	if reply.ProtoMajor != 2 || reply.StatusCode != http.StatusOK {
 		t.Errorf("%s %s", reply.Proto, reply.Status)
 	}
-	old := secureClient(t, a, func(c *tls.Config) { c.MaxVersion = tls.VersionTLS11 })
-	if reply, err := old.Get(url); err == nil {
-		reply.Body.Close()
+	old := &tls.Config{RootCAs: a.pool(), MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}
+	if conn, err := tls.Dial("tcp", n.listener.Addr().String(), old); err == nil {
+		conn.Close()
 		t.Error("TLS 1.1 is spoken")
 	}
 	plain := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
@@ -320,6 +320,22 @@ func TestTLSSpeaksHTTP2AndNothingOlderThanItShould(t *testing.T) {
 	reply.Body.Close()
 	if reply.StatusCode == http.StatusOK {
 		t.Error("a server with a certificate answers without TLS")
+	}
+}
+
+func TestAStrangersHandshakeIsNoWarning(t *testing.T) {
+	cfg, j := testConfig(), newJournal()
+	cfg.tls = newAuthority(t).files(inAYear())
+	n := runNodeWith(t, cfg, j.log(), nil)
+	conn, err := net.Dial("tcp", n.listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = conn.Write([]byte("no handshake at all\r\n\r\n"))
+	conn.Close()
+	j.await(t, "TLS handshake error")
+	if log := j.String(); strings.Contains(log, "level=WARN") {
+		t.Error(log)
 	}
 }
 

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"errors"
+	"log/slog"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// put creates a task over n's API.
+func (n *node) put(t *testing.T, name, body string) {
+	t.Helper()
+	w, r := httptest.NewRecorder(), httptest.NewRequest("PUT", "http://localhost/v1/tasks/"+name, strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	if n.api.ServeHTTP(w, r); w.Code != 201 {
+		t.Fatal(w.Body)
+	}
+}
+
+// eventually looks until something holds.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(testPatience); !holds(); {
+		if time.Now().After(deadline) {
+			t.Fatalf("never: %s", what)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+func TestRetentionIsAsConfigured(t *testing.T) {
+	for name, dir := range map[string]string{"memory": "", "directory": t.TempDir()} {
+		t.Run(name, func(t *testing.T) {
+			cfg := testConfig()
+			cfg.dir = dir
+			cfg.keep = task.Policy{KeepFinished: time.Hour, KeepDead: 10 * time.Hour}
+			cfg.auditKeep = 5 * time.Hour
+			n := runNodeWith(t, cfg, slog.New(slog.DiscardHandler), nil)
+			n.put(t, "a", `{"delay": "1h", "http": {"url": "http://127.0.0.1:9/"}}`)
+			w := httptest.NewRecorder()
+			if n.api.ServeHTTP(w, httptest.NewRequest("DELETE", "http://localhost/v1/tasks/a", nil)); w.Code != 200 {
+				t.Fatal(w.Body)
+			}
+			key := task.Key{Namespace: task.DefaultNamespace, Name: "a"}
+			after := func(d time.Duration) (kept bool, audited int) {
+				t.Helper()
+				if _, err := n.store.Sweep(t.Context(), task.FloorMillis(time.Now().Add(d)), 100); err != nil {
+					t.Fatal(err)
+				}
+				_, err := n.store.Get(t.Context(), key)
+				if err != nil && !errors.Is(err, task.ErrNotFound) {
+					t.Fatal(err)
+				}
+				page, err2 := n.store.Audit(t.Context(), task.AuditFilter{}, 0, 10)
+				if err2 != nil {
+					t.Fatal(err2)
+				}
+				return err == nil, len(page.Entries)
+			}
+			if kept, audited := after(59 * time.Minute); !kept || audited != 2 {
+				t.Errorf("before its time: kept %v, %d entries of the audit log", kept, audited)
+			}
+			if kept, audited := after(61 * time.Minute); kept || audited != 2 {
+				t.Errorf("after --keep-finished: kept %v, %d entries of the audit log", kept, audited)
+			}
+			if _, audited := after(6 * time.Hour); audited != 0 {
+				t.Errorf("after --audit-keep: %d entries of the audit log", audited)
+			}
+		})
+	}
+}
+
+func TestTheBreakerIsAsConfigured(t *testing.T) {
+	for _, c := range []struct {
+		failures int
+		opens    bool
+	}{{1, true}, {0, false}} {
+		cfg := testConfig()
+		cfg.breakerFailures, cfg.breakerMax = c.failures, time.Hour
+		n := runNodeWith(t, cfg, slog.New(slog.DiscardHandler), nil)
+		n.put(t, "a", `{"delay": "0s", "http": {"url": "http://127.0.0.1:1/"}, "retry": {"min_backoff": "1ms", "max_backoff": "1ms"}}`)
+		eventually(t, "a few failures", func() bool { return n.dispatch.Stats().Failed > uint64(12*(1-c.failures)) })
+		eventually(t, "the breaker's state", func() bool { return (n.dispatch.Stats().Breakers > 0) == c.opens })
+	}
+}
+
+func TestWhatOperatorsDecideReachesDispatchAtOnce(t *testing.T) {
+	cfg := testConfig()
+	n := runNodeWith(t, cfg, slog.New(slog.DiscardHandler), nil)
+	hook := newHook(t)
+	hook.release()
+	decide := func(e task.Edit) {
+		t.Helper()
+		replies, err := n.store.Configure(t.Context(), task.CeilMillis(time.Now()), []task.Edit{e})
+		if err := errors.Join(err, replies[0].Err); err != nil {
+			t.Fatal(err)
+		}
+	}
+	decide(task.PauseQueue{Namespace: task.DefaultNamespace, Name: task.DefaultQueue, Paused: true})
+	n.put(t, "a", `{"delay": "0s", "http": {"url": "`+hook.URL+`"}}`)
+	n.put(t, "b", `{"delay": "0s", "queue": "other", "http": {"url": "`+hook.URL+`"}}`)
+	if name := hook.next(t); name != "b" {
+		t.Fatalf("%s arrived, of a queue that is paused", name)
+	}
+	if s := n.dispatch.Stats(); s.Claimed != 1 {
+		t.Errorf("%d claims, want 1", s.Claimed)
+	}
+	decide(task.PauseQueue{Namespace: task.DefaultNamespace, Name: task.DefaultQueue})
+	if name := hook.next(t); name != "a" {
+		t.Errorf("%s arrived", name)
+	}
+}
