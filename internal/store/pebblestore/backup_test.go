@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -383,15 +384,15 @@ func TestABackupThatCannotBeWrittenLeavesNothing(t *testing.T) {
 
 // A disk that has no room for a backup may have room for tasks.
 func TestABackupThatFindsNoRoomDoesNotStopTheStore(t *testing.T) {
-	full := false
+	var full atomic.Bool
 	s := open(t, errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
-		if full && strings.Contains(op.Path, checkpointDir) && strings.HasSuffix(op.Path, ".log") && op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
+		if full.Load() && strings.Contains(op.Path, checkpointDir) && strings.HasSuffix(op.Path, ".log") && op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
 			return errInjected
 		}
 		return nil
 	})), Config{})
 	mustApply(t, s, creates(0, 10, later))
-	full = true
+	full.Store(true)
 	if err := s.Backup(t.Context(), io.Discard); !errors.Is(err, errInjected) {
 		t.Errorf("got %v", err)
 	}

@@ -142,8 +142,12 @@ func dropIndex(s *Store, b *pebble.Batch, name string) {
 }
 
 func TestAScrubRepairsWhatWasBrokenByHand(t *testing.T) {
+	limits := []int{1, 7, 10_000}
+	if testing.Short() {
+		limits = []int{1, 10_000}
+	}
 	for _, c := range broken {
-		for _, limit := range []int{1, 7, 10_000} {
+		for _, limit := range limits {
 			t.Run(fmt.Sprintf("%s, in steps of %d", c.name, limit), func(t *testing.T) {
 				s := scrubWorld(t)
 				b := s.db.NewBatch()
