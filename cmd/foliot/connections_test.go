@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -118,7 +119,9 @@ func inBubble(t *testing.T, most int, test func(*testing.T, *bed)) {
 		go func() { served <- srv.Serve(b.conns.listen(b.pipes)) }()
 		test(t, b)
 		srv.Close()
-		<-served
+		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
 		b.conns.close()
 	})
 }

@@ -67,7 +67,7 @@ func TestIdleConnectionsAreClosedAndBusyOnesLiveOn(t *testing.T) {
 		t.Skip("memory is read from /proc")
 	}
 	const busy = 20
-	p := serveProcess(t, "--listen", anyPort, "--store", "memory:", "--idle-timeout", "5s", "--log-level", "error")
+	p := serveProcess(t, "--listen", anyPort, "--store", "memory:", "--idle-timeout", "2s", "--log-level", "error")
 	var stop atomic.Bool
 	var requests atomic.Int64
 	var working sync.WaitGroup
