@@ -124,8 +124,9 @@ func (c *caller) choose(r *http.Request) error {
 	return nil
 }
 
-// still says, of a request that goes on for longer than a revocation may take,
-// whether its caller may still be served.
+// still says whether the caller of a request that was let in may still be served:
+// one that goes on for long, and one that changes something, as its body may have
+// come long after its headers.
 func (s *Server) still(c *caller) error {
 	settings := s.ledger.Settings()
 	switch {

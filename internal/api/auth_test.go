@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -276,6 +277,59 @@ func TestARevokedTokenWaitsNoLonger(t *testing.T) {
 			t.Errorf("who had a token waited for %v after it was revoked", d)
 		}
 	})
+}
+
+// Otherwise who is locked out keeps a request open, and gets a new token by it.
+func TestABodyThatComesAfterItsTokensEndChangesNothing(t *testing.T) {
+	for _, c := range []struct{ method, path, body string }{
+		{"POST", "/v1/tokens", `{"namespace": "*", "scope": "admin"}`},
+		{"POST", "/v1/secrets", `{"overlap": "1h"}`},
+		{"PUT", "/v1/namespaces/mine", `{}`},
+		{"PUT", "/v1/queues/q", `{"rate": 1}`},
+		{"POST", "/v1/queues/q/pause", `{"for": "1h"}`},
+		{"POST", "/v1/tasks", hour},
+		{"PUT", "/v1/tasks/a", hour},
+		{"POST", "/v1/tasks/batch", `{"tasks": [` + hour + `]}`},
+		{"POST", "/v1/publish?url=http://localhost/", "x"},
+	} {
+		t.Run(c.method+" "+c.path, func(t *testing.T) {
+			s := serve(t)
+			// Of nobody, who was let in before there was a token.
+			operator := ""
+			s.late(c.method, c.path, c.body, func() { operator = s.token("*", task.ScopeAdmin) }).problem(401, "token_required", "Authorization")
+			// And with a token that is revoked meanwhile.
+			var made wire.Token
+			s.do("POST", "/v1/tokens", `{"namespace": "*", "scope": "admin"}`, operator).want(201, &made)
+			s.late(c.method, c.path, c.body, func() { s.do("DELETE", "/v1/tokens/"+made.ID, "", operator).want(200, nil) },
+				"Authorization: Bearer "+made.Token).problem(401, "token_invalid", "Authorization")
+			var log wire.AuditList
+			s.do("GET", "/v1/audit", "", operator).want(200, &log)
+			if len(log.Entries) != 3 { // two tokens, and the end of one
+				t.Errorf("something was done: %+v", log.Entries)
+			}
+		})
+	}
+}
+
+// late sends a request during whose body something happens.
+func (s *service) late(method, path, body string, happens func(), headers ...string) reply {
+	s.Helper()
+	r := httptest.NewRequest(method, path, io.MultiReader(during(happens), strings.NewReader(body)))
+	r.Host = "localhost"
+	r.Header.Set("Content-Type", "application/json")
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		r.Header.Set(name, value)
+	}
+	return s.send(r)
+}
+
+// during is an empty reader that calls itself at its end.
+type during func()
+
+func (d during) Read([]byte) (int, error) {
+	d()
+	return 0, io.EOF
 }
 
 // The body of somebody unknown is not read: it may be large, or never come.

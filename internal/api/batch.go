@@ -27,6 +27,9 @@ func (s *Server) batch(w http.ResponseWriter, r *request) error {
 	if err := document(buf.Bytes(), b.decode); err != nil {
 		return err
 	}
+	if err := s.still(&r.caller); err != nil {
+		return err
+	}
 	b.afford()
 	replies, err := s.ledger.Apply(r.Context(), b.now, b.changes)
 	if err != nil {

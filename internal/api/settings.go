@@ -16,6 +16,9 @@ const settingLimit = 64 << 10
 // configure carries out one edit and returns what it left behind. noun is what
 // it is about.
 func (s *Server) configure(r *request, noun string, e task.Edit) ([]task.SettingChange, error) {
+	if err := s.still(&r.caller); err != nil {
+		return nil, err
+	}
 	replies, err := s.ledger.Configure(r.Context(), now(), []task.Edit{e})
 	if err != nil {
 		return nil, err

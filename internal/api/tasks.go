@@ -225,6 +225,9 @@ func (s *Server) change(w http.ResponseWriter, r *request, at task.Millis, c tas
 
 // apply carries out one change.
 func (s *Server) apply(r *request, at task.Millis, c task.Change) (task.Result, error) {
+	if err := s.still(&r.caller); err != nil {
+		return task.Result{}, err
+	}
 	replies, err := s.ledger.Apply(r.Context(), at, []task.Change{c})
 	if err != nil {
 		return task.Result{}, err
