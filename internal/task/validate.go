@@ -261,9 +261,10 @@ func validateHeaders(headers map[string]string) error {
 	return nil
 }
 
-// ForbiddenHeader reports whether a task may not set the header of that name.
+// ForbiddenHeader reports whether a task may not set the header of that name, or
+// one that a receiver may take for it: CGI, WSGI and PHP read _ as -.
 func ForbiddenHeader(name string) bool {
-	lower := strings.ToLower(name)
+	lower := strings.ReplaceAll(strings.ToLower(name), "_", "-")
 	return slices.Contains(forbiddenHeaders, lower) ||
 		slices.ContainsFunc(forbiddenPrefixes, func(p string) bool { return strings.HasPrefix(lower, p) })
 }
