@@ -47,6 +47,17 @@ func runNodeWith(t *testing.T, cfg serveConfig, log *slog.Logger, prepare func(*
 	return n
 }
 
+// What drips, a header or a body, has an end: the tests of that (connections_test.go,
+// api's slow_test.go) serve with timeouts of their own.
+func TestTheServerBoundsHeadersAndBodies(t *testing.T) {
+	runNode(t, func(n *node) {
+		s := n.http
+		if s.ReadHeaderTimeout <= 0 || s.ReadHeaderTimeout > headerTimeout || s.ReadTimeout <= 0 || s.ReadTimeout > bodyTimeout || s.MaxHeaderBytes > maxHeader {
+			t.Errorf("headers end after %v, bodies after %v, %d bytes", s.ReadHeaderTimeout, s.ReadTimeout, s.MaxHeaderBytes)
+		}
+	})
+}
+
 // A page of bodies is larger than the system's buffers: without a bound on
 // replies, each client that does not read would keep one in memory for ever.
 func TestAClientThatReadsNoReplyIsLetGo(t *testing.T) {
