@@ -31,8 +31,11 @@ func TestFlippedBitInALogIsRefusedAndNeverCostsTasks(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			disk := vfs.NewCrashableMem()
 			s := open(t, disk, Config{MemTableSize: c.size})
-			const n = 1000
-			for id := range int64(n) {
+			n := int64(1000)
+			if testing.Short() {
+				n = 500
+			}
+			for id := range n {
 				mustApply(t, s, creates(id, 1, later))
 			}
 			whole := c.end(t, disk, s)
