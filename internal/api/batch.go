@@ -18,7 +18,7 @@ func (s *Server) batch(w http.ResponseWriter, r *request) error {
 	if _, given := r.Header["Idempotency-Key"]; given {
 		return refuse("bad_idempotency_key", "Idempotency-Key", "a batch takes no Idempotency-Key: give its tasks names, and a repeat says which of them exist")
 	}
-	buf, err := s.readJSON(w, r.Request, task.MaxBatchBytes)
+	buf, err := s.readJSON(w, r, task.MaxBatchBytes)
 	if err != nil {
 		return err
 	}

@@ -119,7 +119,7 @@ func forwarded(h http.Header) map[string]string {
 // is shown: its own headers go with it.
 func (s *Server) publishedBody(w http.ResponseWriter, r *request, q *task.Request) error {
 	var buf bytes.Buffer
-	err := readBody(w, r.Request, s.cfg.BodyLimit, &buf)
+	err := s.readBody(w, r, s.cfg.BodyLimit, &buf)
 	if err != nil {
 		if problemOf(err).Status == http.StatusRequestEntityTooLarge {
 			return bodyTooLarge("", s.cfg.BodyLimit)

@@ -23,12 +23,12 @@ func (s *Server) requestLimit() int {
 
 // readJSON reads r's body, which must say that it is JSON. The caller gives
 // the buffer back, and keeps nothing of its bytes.
-func (s *Server) readJSON(w http.ResponseWriter, r *http.Request, limit int, types ...string) (*bytes.Buffer, error) {
-	if err := checkMediaType(r, append(types, "application/json")); err != nil {
+func (s *Server) readJSON(w http.ResponseWriter, r *request, limit int, types ...string) (*bytes.Buffer, error) {
+	if err := checkMediaType(r.Request, append(types, "application/json")); err != nil {
 		return nil, err
 	}
 	buf := s.buffer()
-	err := readBody(w, r, limit, buf)
+	err := s.readBody(w, r, limit, buf)
 	if err != nil {
 		s.release(buf)
 		return nil, err
@@ -36,16 +36,20 @@ func (s *Server) readJSON(w http.ResponseWriter, r *http.Request, limit int, typ
 	return buf, nil
 }
 
-func readBody(w http.ResponseWriter, r *http.Request, limit int, buf *bytes.Buffer) error {
+func (s *Server) readBody(w http.ResponseWriter, r *request, limit int, buf *bytes.Buffer) error {
 	if r.ContentLength > int64(limit) {
 		w.Header().Set("Connection", "close") // the rest is not read to get to the next request
 		return requestTooLarge(limit)
 	}
 	const trusted = 256 << 10 // of what is announced; beyond it, the buffer grows with what arrives
 	buf.Grow(int(min(max(r.ContentLength, 0), trusted)) + bytes.MinRead)
-	_, err := buf.ReadFrom(http.MaxBytesReader(w, r.Body, int64(limit)))
+	_, err := buf.ReadFrom(&counted{http.MaxBytesReader(w, r.Body, int64(limit)), &s.loads, r, loadStep})
 	var over *http.MaxBytesError
+	var refusal *task.FieldError
 	switch {
+	case errors.As(err, &refusal):
+		closing(w, r.Request)
+		return refusal
 	case errors.As(err, &over):
 		return requestTooLarge(limit)
 	case err != nil:

@@ -372,6 +372,59 @@ type tornBody struct{}
 
 func (tornBody) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
+// What is read of bodies that never end must not fill the memory, and what one
+// namespace sends must not keep out another.
+func TestBodiesTakeBoundedMemoryTogether(t *testing.T) {
+	s := serve(t)
+	s.namespace("acme")
+	s.namespace("other")
+	acme, other := s.token("acme", task.ScopeWrite), s.token("other", task.ScopeWrite)
+	const whole = 16 << 20
+	stuck := make(chan struct{})
+	replies := make(chan reply)
+	for range 16 { // half of them is all that acme may have
+		half := io.MultiReader(io.LimitReader(spaces{}, whole-1), during(func() { <-stuck }))
+		go func() { replies <- s.upload(acme, half) }()
+	}
+	refused := 0
+	for range 8 {
+		r := <-replies
+		if r.problem(503, "unavailable", ""); r.header.Get("Retry-After") != "" {
+			refused++
+		}
+	}
+	if refused != 8 {
+		t.Errorf("%d were told when to come again", refused)
+	}
+	s.upload(other, io.MultiReader(io.LimitReader(spaces{}, 1<<20), strings.NewReader(`{"tasks": []}`))).want(200, nil)
+	s.do("POST", "/v1/tasks", hour, acme).want(201, nil)
+	close(stuck)
+	for range 8 {
+		(<-replies).problem(400, "empty_body", "")
+	}
+	s.upload(acme, io.MultiReader(io.LimitReader(spaces{}, 1<<20), strings.NewReader(`{"tasks": []}`))).want(200, nil)
+}
+
+// upload sends a batch whose length is not announced.
+func (s *service) upload(header string, body io.Reader) reply {
+	s.Helper()
+	r := httptest.NewRequest("POST", "/v1/tasks/batch", body)
+	r.Host, r.ContentLength = "localhost", -1
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", strings.TrimPrefix(header, "Authorization: "))
+	return s.send(r)
+}
+
+// spaces is a reader of them, without end.
+type spaces struct{}
+
+func (spaces) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = ' '
+	}
+	return len(p), nil
+}
+
 func TestABodyThatBreaksOffCreatesNothing(t *testing.T) {
 	s := serve(t)
 	for _, target := range []string{"/v1/tasks", "/v1/tasks/batch", "/v1/publish?url=http%3A%2F%2Fexample.com%2F"} {

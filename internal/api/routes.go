@@ -57,6 +57,7 @@ type request struct {
 	caller
 	scope task.Scope // of its route
 	query url.Values
+	load  int // bytes of its body that are counted in Server.loads
 }
 
 const (
@@ -233,7 +234,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt *route) error 
 	if err != nil {
 		return err
 	}
-	return rt.serve(s, w, &request{Request: r, caller: caller, scope: rt.scope, query: query})
+	asked := &request{Request: r, caller: caller, scope: rt.scope, query: query}
+	defer func() { s.loads.give(asked.namespace, asked.load) }()
+	return rt.serve(s, w, asked)
 }
 
 // unrouted says what is wrong with a request that no route takes: the path, or

@@ -106,6 +106,7 @@ type Server struct {
 	logins  logins
 	uses    uses
 	rates   rates
+	loads   loads
 	waiting waiters
 	buffers sync.Pool // *bytes.Buffer, for requests and replies
 	stop    chan struct{}

@@ -34,7 +34,7 @@ func (s *Server) configure(r *request, noun string, e task.Edit) ([]task.Setting
 
 // readSetting reads a body that must be there.
 func (s *Server) readSetting(w http.ResponseWriter, r *request, decode func(*reader) error) error {
-	buf, err := s.readJSON(w, r.Request, settingLimit)
+	buf, err := s.readJSON(w, r, settingLimit)
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (s *Server) readOptional(w http.ResponseWriter, r *request, decode func(*re
 	if r.ContentLength == 0 || r.Header.Get("Content-Type") == "" && noBody(r.Request) == nil {
 		return nil
 	}
-	buf, err := s.readJSON(w, r.Request, settingLimit)
+	buf, err := s.readJSON(w, r, settingLimit)
 	if err != nil {
 		return err
 	}

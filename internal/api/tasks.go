@@ -11,7 +11,7 @@ func (s *Server) create(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	buf, err := s.readJSON(w, r.Request, s.requestLimit())
+	buf, err := s.readJSON(w, r, s.requestLimit())
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (s *Server) put(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	buf, err := s.readJSON(w, r.Request, s.requestLimit())
+	buf, err := s.readJSON(w, r, s.requestLimit())
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (s *Server) patch(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	buf, err := s.readJSON(w, r.Request, s.requestLimit(), mergePatchType)
+	buf, err := s.readJSON(w, r, s.requestLimit(), mergePatchType)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,73 @@
+package api
+
+import (
+	"io"
+	"sync"
+)
+
+const (
+	// maxLoad bounds the bodies of all requests together, in bytes, from when they
+	// come in until they are answered.
+	maxLoad = 256 << 20
+	// loadStep is what they are counted in; the first is not counted: most
+	// requests have no more, and connections bound the number of those.
+	loadStep = 64 << 10
+)
+
+// loads keeps bodies that are large, or come slowly, from taking all memory. A
+// namespace may have as much as is left of maxLoad: half of it alone, and
+// whatever others have, some is left for one that has nothing. The zero value
+// is ready.
+type loads struct {
+	mu    sync.Mutex // guards the rest
+	total int
+	of    map[string]int // by namespace; none is 0
+}
+
+// take reports whether namespace may have another n bytes, and notes them.
+func (l *loads) take(namespace string, n int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.of[namespace]+n > maxLoad-l.total-n {
+		return false
+	}
+	if l.of == nil {
+		l.of = map[string]int{}
+	}
+	l.total += n
+	l.of[namespace] += n
+	return true
+}
+
+// give gives n bytes back.
+func (l *loads) give(namespace string, n int) {
+	if n == 0 {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.total -= n
+	if l.of[namespace] -= n; l.of[namespace] == 0 {
+		delete(l.of, namespace)
+	}
+}
+
+// counted is the body of r, counted as it comes.
+type counted struct {
+	io.Reader
+	loads *loads
+	r     *request
+	free  int // of what was counted, and the first step
+}
+
+// Read implements io.Reader. It fails where there is no room for what it read.
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	for c.free -= n; c.free < 0; c.free += loadStep {
+		if !c.loads.take(c.r.namespace, loadStep) {
+			return n, refuse("unavailable", "", "the requests that are under way are too large together: send smaller batches, or fewer at once")
+		}
+		c.r.load += loadStep
+	}
+	return n, err
+}
