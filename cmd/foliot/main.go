@@ -15,6 +15,7 @@ import (
 )
 
 func main() {
+	keepPrivate()
 	ctx, stop := interruptible()
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
