@@ -20,8 +20,10 @@ type sender struct{ namespace, token string }
 
 type senderKey struct{}
 
-// admitted notes who sent the request of ctx, for the line about it.
+// admitted notes who sent the request of ctx, for the line about it and for its
+// connection.
 func admitted(ctx context.Context, namespace, token string) {
+	welcome(ctx)
 	if s, ok := ctx.Value(senderKey{}).(*sender); ok {
 		*s = sender{namespace, token}
 	}

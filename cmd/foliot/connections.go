@@ -1,6 +1,7 @@
 package main
 
 import (
+	"container/list"
 	"context"
 	"math/rand/v2"
 	"net"
@@ -27,9 +28,14 @@ const (
 // connections are the clients' connections to the API: no more than there are
 // descriptors for, watched by package idle. A full server closes those that
 // nobody used for the longest time, a few at once so that the next ones find
-// room; a connection with a request under way is never closed for that.
+// room. One with a request under way goes for that only where nobody was let in
+// on it: who shows no token must not keep out those who have one.
 type connections struct {
 	group *idle.Group[net.Conn]
+
+	mu        sync.Mutex // guards strangers
+	strangers list.List  // of *clientConn, on which nobody was let in yet; the oldest first
+
 	slots chan struct{} // has an element for each connection, and for the one that is awaited
 	batch int           // how many are closed to make room
 
@@ -104,11 +110,7 @@ func (l *boundListener) Accept() (net.Conn, error) {
 		<-l.conns.slots
 		return nil, err
 	}
-	now := time.Now()
-	return &clientConn{
-		Conn: conn, born: now, last: now.Add(connAge - rand.N(connAge/10)),
-		leave: sync.OnceFunc(func() { <-l.conns.slots }),
-	}, nil
+	return l.conns.take(conn), nil
 }
 
 // Close ends Accept too where it waits for room.
@@ -129,7 +131,7 @@ func (c *connections) enter(closed <-chan struct{}) bool {
 	defer retry.Stop()
 	defer c.crowded.Store(false)
 	for {
-		c.crowded.Store(c.group.EvictIdlest(c.batch) == 0)
+		c.crowded.Store(c.dismiss(c.batch)+c.group.EvictIdlest(c.batch) == 0)
 		select {
 		case c.slots <- struct{}{}:
 			return true
@@ -140,10 +142,56 @@ func (c *connections) enter(closed <-chan struct{}) bool {
 	}
 }
 
+// take returns conn as a stranger's connection, which has a slot.
+func (c *connections) take(conn net.Conn) *clientConn {
+	now := time.Now()
+	client := &clientConn{Conn: conn, born: now, last: now.Add(connAge - rand.N(connAge/10))}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	place := c.strangers.PushBack(client)
+	client.meet = sync.OnceFunc(func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.strangers.Remove(place)
+	})
+	client.leave = sync.OnceFunc(func() {
+		client.meet()
+		<-c.slots
+	})
+	return client
+}
+
+// welcome notes that somebody was let in on the connection of a request's context.
+func welcome(ctx context.Context) {
+	if client, ok := ctx.Value(connKey{}).(*clientConn); ok && client != nil {
+		client.meet()
+	}
+}
+
+// dismiss closes at most most of the strangers' connections, the oldest first,
+// whatever goes on there, and returns how many those were.
+func (c *connections) dismiss(most int) int {
+	c.mu.Lock()
+	var leaving []*clientConn
+	for e := c.strangers.Front(); e != nil && len(leaving) < most; e = e.Next() {
+		client := e.Value.(*clientConn)
+		if time.Since(client.born) < evictAfter {
+			break
+		}
+		leaving = append(leaving, client)
+	}
+	c.mu.Unlock()
+	for _, client := range leaving {
+		_ = client.Close() // nobody is there to be told
+	}
+	return len(leaving)
+}
+
 // clientConn is a client's connection. It gives its slot back when it is closed.
 type clientConn struct {
 	net.Conn
 	born, last time.Time // the first reply after last is the connection's last
+	meet       func()    // its client is a stranger no longer
 	leave      func()
 }
 

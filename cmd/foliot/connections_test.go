@@ -111,6 +111,9 @@ func inBubble(t *testing.T, most int, test func(*testing.T, *bed)) {
 		srv.WriteTimeout = 0 // a slow request is as slow as the test wants
 		b.conns = watchConnections(srv, most, 2*time.Minute)
 		srv.Handler = b.conns.saysGoodbye(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Stranger") == "" {
+				welcome(r.Context())
+			}
 			if r.Header.Get("Slow") != "" {
 				<-b.release
 			}
@@ -256,6 +259,33 @@ func TestAServerThatIsFullOfRequestsHasRoomWhenOneEnds(t *testing.T) {
 		}
 		close(b.release)
 		synctest.Wait()
+	})
+}
+
+// A request that is refused has a body too, which may never come.
+func TestWhoWasNotLetInKeepsNobodyOut(t *testing.T) {
+	inBubble(t, 4, func(t *testing.T, b *bed) {
+		known := b.dialSlow(t)
+		var ends []<-chan struct{}
+		for range 3 {
+			c := b.dial(t)
+			_, _ = io.WriteString(c, "POST / HTTP/1.1\r\nHost: localhost\r\nStranger: 1\r\nContent-Length: 9\r\n\r\n")
+			ends = append(ends, c.ended())
+		}
+		synctest.Wait()
+		for range 3 {
+			began := time.Now()
+			if b.dial(t).get().Get("Date") == "" || time.Since(began) > evictAfter+2*evictRetry {
+				t.Fatalf("a newcomer waited %v", time.Since(began))
+			}
+		}
+		if !isOver(ends[0]) {
+			t.Error("the oldest stranger is still there")
+		}
+		close(b.release)
+		if known.answer().Get("Date") == "" {
+			t.Error("who was let in had to go")
+		}
 	})
 }
 
