@@ -41,10 +41,11 @@ func (f *Filter) Match(t *Task) bool {
 type Page struct {
 	After  string // the name after which to go on: a Listing's Next; "" from the start
 	Limit  int    // at most this many tasks
-	Bodies bool   // load the bodies too; the page then also ends after MaxPageBytes of them
+	Bodies bool   // load the bodies too
 }
 
-// Bounds of one page. A page may be short, or empty with a Next.
+// Bounds of one page: the records examined, and the Weight of its tasks, which
+// the last one may exceed. A page may be short, or empty with a Next.
 const (
 	MaxPageExamined = 10_000
 	MaxPageBytes    = 2 << 20
@@ -54,4 +55,20 @@ const (
 type Listing struct {
 	Tasks []*Task
 	Next  string // "": there is no more
+}
+
+// Weight returns about how many bytes of a page t takes: the texts of its
+// clients and receivers, and its body where that is loaded.
+func (t *Task) Weight() int {
+	n := len(t.Request.URL) + len(t.OnDead) + len(t.Request.Body)
+	for name, value := range t.Request.Headers {
+		n += len(name) + len(value)
+	}
+	for key, value := range t.Labels {
+		n += len(key) + len(value)
+	}
+	for i := range t.History {
+		n += len(t.History[i].Error) + len(t.History[i].Reply)
+	}
+	return n
 }

@@ -155,9 +155,9 @@ func (s *Store) List(ctx context.Context, f task.Filter, page task.Page) (task.L
 	}
 	defer s.leave()
 	var l task.Listing
-	bytes := 0
+	weight := 0
 	for i, name := range s.namesLocked(f.Namespace, page.After) {
-		if i == task.MaxPageExamined || len(l.Tasks) == page.Limit || bytes >= task.MaxPageBytes {
+		if i == task.MaxPageExamined || len(l.Tasks) == page.Limit || weight >= task.MaxPageBytes {
 			return l, nil
 		}
 		l.Next = name
@@ -167,8 +167,8 @@ func (s *Store) List(ctx context.Context, f task.Filter, page task.Page) (task.L
 		}
 		if page.Bodies {
 			t = s.withBodyLocked(t)
-			bytes += len(t.Request.Body)
 		}
+		weight += t.Weight()
 		l.Tasks = append(l.Tasks, t)
 	}
 	l.Next = ""

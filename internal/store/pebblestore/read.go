@@ -116,10 +116,10 @@ func list(view *pebble.Snapshot, f task.Filter, page task.Page) (listing task.Li
 	}
 	defer func() { err = errors.Join(err, it.Close()) }()
 
-	bodies := 0
+	weight := 0
 	var last []byte // the name of the last record examined
 	for examined, ok := 0, it.First(); ok; examined, ok = examined+1, it.Next() {
-		if len(listing.Tasks) >= page.Limit || examined >= task.MaxPageExamined || bodies >= task.MaxPageBytes {
+		if len(listing.Tasks) >= page.Limit || examined >= task.MaxPageExamined || weight >= task.MaxPageBytes {
 			listing.Next = string(last)
 			return listing, nil
 		}
@@ -143,8 +143,8 @@ func list(view *pebble.Snapshot, f task.Filter, page task.Page) (listing task.Li
 			if t.Request.Body, err = getBody(view, t); err != nil {
 				return task.Listing{}, err
 			}
-			bodies += t.Request.BodySize
 		}
+		weight += t.Weight()
 		listing.Tasks = append(listing.Tasks, t)
 	}
 	return listing, it.Error()

@@ -110,6 +110,29 @@ var listCases = []testCase{
 		},
 	},
 	{
+		"a page of long records is bounded",
+		"So does one without bodies: URLs, headers, labels and replies count too.",
+		func(f *fixture) {
+			const n = 100 // each with 24 KiB of labels
+			long := func(s *task.Spec) {
+				s.Labels = map[string]string{}
+				for i := range task.MaxLabels {
+					s.Labels[fmt.Sprintf("%0*d", task.MaxLabelKeyLen, i)] = strings.Repeat("x", task.MaxLabelValueLen)
+				}
+			}
+			for i := range n {
+				f.create(fmt.Sprintf("t%02d", i), long)
+			}
+			l, err := f.store.List(f.Context(), ns(), task.Page{Limit: 1000})
+			if err != nil || len(l.Tasks) == 0 || len(l.Tasks) == n || l.Next == "" {
+				f.Fatalf("a page of %d long records, next %q, error %v", len(l.Tasks), l.Next, err)
+			}
+			if all := len(f.list(ns(), task.Page{Limit: 1000})); all != n {
+				f.Fatalf("all pages together have %d tasks", all)
+			}
+		},
+	},
+	{
 		"a page examines a bounded number of records",
 		"A filter that matches nothing costs at most MaxPageExamined records a call: the page is short or empty, with a Next.",
 		func(f *fixture) {
