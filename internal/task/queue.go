@@ -53,6 +53,10 @@ type RetryDefaults struct {
 const (
 	MaxRate        = 1e6
 	MaxConcurrency = 1_000_000
+
+	// MaxQueues bounds the queues of one namespace of which something was decided:
+	// each edit of anybody's copies all settings.
+	MaxQueues = 10_000
 )
 
 // Key implements Setting.
@@ -148,7 +152,7 @@ func (e PutQueue) Action() string { return "queue.put" }
 // Target implements Edit.
 func (e PutQueue) Target() SettingKey { return e.Queue.Key() }
 
-// Apply implements Edit. Errors: ErrPrecondition, *MissingError for the namespace, *FieldError.
+// Apply implements Edit. Errors: ErrPrecondition, *MissingError for the namespace, *FieldError, *BusyError.
 func (e PutQueue) Apply(now Millis, s *Settings) ([]SettingChange, error) {
 	q := e.Queue
 	if s.Namespace(q.Namespace) == nil {
@@ -158,6 +162,9 @@ func (e PutQueue) Apply(now Millis, s *Settings) ([]SettingChange, error) {
 		return nil, err
 	}
 	old := s.Queue(q.Namespace, q.Name)
+	if err := s.roomForQueue(old, q.Namespace); err != nil {
+		return nil, err
+	}
 	if err := e.If.checkTag(old.Version != 0, old.ETag()); err != nil {
 		return nil, err
 	}
@@ -216,7 +223,7 @@ func (e PauseQueue) Action() string {
 func (e PauseQueue) Target() SettingKey { return SettingKey{QueueKind, e.Namespace, e.Name} }
 
 // Apply implements Edit. A queue of which nothing was decided can be paused
-// too. Errors: *MissingError for the namespace, *FieldError.
+// too. Errors: *MissingError for the namespace, *FieldError, *BusyError.
 func (e PauseQueue) Apply(now Millis, s *Settings) ([]SettingChange, error) {
 	q, err := s.editQueue(now, e.Namespace, e.Name)
 	if err != nil {
@@ -239,7 +246,7 @@ func (e PurgeQueue) Action() string { return "queue.purge" }
 // Target implements Edit.
 func (e PurgeQueue) Target() SettingKey { return SettingKey{QueueKind, e.Namespace, e.Name} }
 
-// Apply implements Edit. Errors: *MissingError for the namespace, *FieldError.
+// Apply implements Edit. Errors: *MissingError for the namespace, *FieldError, *BusyError.
 func (e PurgeQueue) Apply(now Millis, s *Settings) ([]SettingChange, error) {
 	q, err := s.editQueue(now, e.Namespace, e.Name)
 	if err != nil {
@@ -273,6 +280,14 @@ func (e EndPurge) Apply(_ Millis, s *Settings) ([]SettingChange, error) {
 	return change(&q), nil
 }
 
+// roomForQueue refuses another queue to a namespace that has all it may. Errors: *BusyError.
+func (s *Settings) roomForQueue(old *QueueSettings, namespace string) error {
+	if old.Version != 0 || s.queues(namespace) < MaxQueues {
+		return nil
+	}
+	return &BusyError{"namespace", namespace, fmt.Sprintf("it has decided about %d queues, as many as it may: delete what was decided of others", MaxQueues)}
+}
+
 // editQueue returns a copy of a queue's settings to be changed, new ones where
 // there are none.
 func (s *Settings) editQueue(now Millis, namespace, name string) (*QueueSettings, error) {
@@ -283,6 +298,9 @@ func (s *Settings) editQueue(now Millis, namespace, name string) (*QueueSettings
 		return nil, err
 	}
 	q := *s.Queue(namespace, name)
+	if err := s.roomForQueue(&q, namespace); err != nil {
+		return nil, err
+	}
 	q.Namespace, q.Name, q.CreatedAt = namespace, name, cmp.Or(q.CreatedAt, now)
 	q.Version++
 	return &q, nil

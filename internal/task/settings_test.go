@@ -2,6 +2,7 @@ package task
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -149,6 +150,27 @@ func TestOnlyQueuesThatCanWorkAreTaken(t *testing.T) {
 		_ = refused[*FieldError](t, t0, NewSettings(), PutQueue{Queue: QueueSettings{Namespace: "default", Name: "q", Rate: rate}})
 	}
 	_ = refused[*MissingError](t, t0, NewSettings(), PutQueue{Queue: QueueSettings{Namespace: "other", Name: "q"}})
+}
+
+// Whoever may decide about queues must not slow down everybody's edits.
+func TestANamespaceDecidesAboutABoundedNumberOfQueues(t *testing.T) {
+	records := []Setting{&NamespaceSettings{Name: "n", Version: 1}, &NamespaceSettings{Name: "m", Version: 1}}
+	for i := range MaxQueues {
+		records = append(records, &QueueSettings{Namespace: "n", Name: fmt.Sprint("q", i), Version: 1})
+	}
+	full := NewSettings(records...)
+	for _, e := range []Edit{
+		PutQueue{Queue: QueueSettings{Namespace: "n", Name: "one-more"}},
+		PauseQueue{Namespace: "n", Name: "one-more", Paused: true},
+		PurgeQueue{Namespace: "n", Name: "one-more"},
+	} {
+		_ = refused[*BusyError](t, t0, full, e)
+	}
+	edit(t, t0, full, PutQueue{Queue: QueueSettings{Namespace: "n", Name: "q0", Rate: 1}})
+	edit(t, t0, full, PauseQueue{Namespace: "n", Name: "q1", Paused: true})
+	edit(t, t0, full, PutQueue{Queue: QueueSettings{Namespace: "m", Name: "one-more"}})
+	less := edit(t, t0, full, DropQueue{Namespace: "n", Name: "q2"})
+	edit(t, t0, less, PurgeQueue{Namespace: "n", Name: "one-more"})
 }
 
 func TestAQueueFillsWhatATaskLeavesOpen(t *testing.T) {
