@@ -288,6 +288,16 @@ func (s *Settings) roomForQueue(old *QueueSettings, namespace string) error {
 	return &BusyError{"namespace", namespace, fmt.Sprintf("it has decided about %d queues, as many as it may: delete what was decided of others", MaxQueues)}
 }
 
+// queues returns of how many queues of a namespace something was decided.
+func (s *Settings) queues(namespace string) (n int) {
+	for key := range s.records {
+		if key.Kind == QueueKind && key.Namespace == namespace {
+			n++
+		}
+	}
+	return n
+}
+
 // editQueue returns a copy of a queue's settings to be changed, new ones where
 // there are none.
 func (s *Settings) editQueue(now Millis, namespace, name string) (*QueueSettings, error) {
