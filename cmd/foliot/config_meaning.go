@@ -192,8 +192,12 @@ func (c *serveConfig) private() bool {
 // no token, or where the tokens would cross a network in the clear.
 func (c *serveConfig) checkOpen(secured bool) error {
 	switch {
-	case isLoopback(c.addr) || c.insecure:
+	case c.insecure, isLoopback(c.addr) && (secured || len(c.proxies) == 0):
 		return nil
+	case isLoopback(c.addr) && c.dir == "":
+		return badInput("--trusted-proxy", "a proxy lets others reach %s, and a store in memory begins without an access token: give a directory by --data, or pass --insecure-listen", c.addr)
+	case isLoopback(c.addr):
+		return badInput("--trusted-proxy", "a proxy lets others reach %s, and there is no access token yet: make one with `foliot token create --for operator --scope admin --data %s`, or pass --insecure-listen", c.addr, c.dir)
 	case !secured && c.dir == "":
 		return badInput("--listen", "%s is reached from other machines, and a store in memory begins without an access token: listen on 127.0.0.1, give a directory by --data, or pass --insecure-listen", c.addr)
 	case !secured:

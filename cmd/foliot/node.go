@@ -76,6 +76,9 @@ func openNode(cfg serveConfig, log *slog.Logger) (_ *node, err error) {
 		n.listener.Close()
 		return nil, errors.Join(err, n.store.Close())
 	}
+	if !n.store.Settings().Secured() && len(cfg.hosts) > 0 {
+		log.Warn("there is no access token: whoever reaches this server by the names of --host, through a proxy, may do everything", "hosts", cfg.hosts)
+	}
 	n.connect()
 	return n, nil
 }

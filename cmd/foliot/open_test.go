@@ -39,6 +39,10 @@ func TestAServerIsReachedByOthersOnlyWithTokensAndNotInTheClear(t *testing.T) {
 	}{
 		{"loopback", anyPort, bare, nil, ""},
 		{"loopback by name", "localhost:0", bare, nil, ""},
+		{"loopback, a proxy", anyPort, bare, func(c *serveConfig) { c.proxies = proxies }, "foliot token create"},
+		{"loopback, a proxy, in memory", anyPort, "", func(c *serveConfig) { c.proxies = proxies }, "--data"},
+		{"loopback, a proxy, a token", anyPort, secured, func(c *serveConfig) { c.proxies = proxies }, ""},
+		{"loopback, a proxy, insecure", anyPort, bare, func(c *serveConfig) { c.proxies, c.insecure = proxies, true }, ""},
 		{"no directory", "0.0.0.0:0", bare + "x", nil, "foliot token create"},
 		{"no token", "0.0.0.0:0", bare, nil, "foliot token create"},
 		{"no token, IPv6", "[::]:0", bare, nil, "foliot token create"},
@@ -67,7 +71,7 @@ func TestAServerIsReachedByOthersOnlyWithTokensAndNotInTheClear(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			if (err == nil) != (c.refusal == "") || err != nil && (exitCode(err) != exitUsage || !strings.HasPrefix(err.Error(), "--listen: ") || !strings.Contains(err.Error(), c.refusal)) {
+			if (err == nil) != (c.refusal == "") || err != nil && (exitCode(err) != exitUsage || !strings.HasPrefix(err.Error(), "--") || !strings.Contains(err.Error(), c.refusal)) {
 				t.Errorf("got %v, want a refusal that says %q", err, c.refusal)
 			}
 		})
