@@ -106,7 +106,7 @@ func hashToken(token string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// MaxTokens bounds the tokens of one namespace, and MaxLabel their labels.
+// MaxTokens bounds the tokens of one namespace that hold, and MaxLabel their labels.
 const (
 	MaxTokens = 10_000
 	MaxLabel  = 256
@@ -140,13 +140,23 @@ func (e AddToken) Apply(now Millis, s *Settings) ([]SettingChange, error) {
 		return nil, &FieldError{"label", "bad_label", fmt.Sprintf("a label has at most %d bytes of text without control characters", MaxLabel)}
 	case e.ExpiresAt != 0 && e.ExpiresAt <= now:
 		return nil, &FieldError{"expires_at", "out_of_range", "the token would have expired already"}
-	case len(s.List(TokenKind, e.Namespace)) >= MaxTokens:
-		return nil, &BusyError{"namespace", e.Namespace, fmt.Sprintf("it has %d tokens, as many as it may", MaxTokens)}
+	case s.holding(e.Namespace, now) >= MaxTokens:
+		return nil, &BusyError{"namespace", e.Namespace, fmt.Sprintf("it has %d tokens that hold, as many as it may: revoke some", MaxTokens)}
 	}
 	return change(&AccessToken{
 		ID: e.Target().Name, Namespace: e.Namespace, Scope: e.Scope, Label: e.Label,
 		Hash: e.Hash, CreatedAt: now, ExpiresAt: e.ExpiresAt,
 	}), nil
+}
+
+// holding returns how many tokens of a namespace hold at now.
+func (s *Settings) holding(namespace string, now Millis) (n int) {
+	for _, t := range s.hashes {
+		if t.Namespace == namespace && t.Holds(now) {
+			n++
+		}
+	}
+	return n
 }
 
 // RevokeToken ends a token. Its record stays, so that the audit log's ids go on

@@ -303,6 +303,18 @@ func TestATokenHoldsUntilItIsRevokedOrExpires(t *testing.T) {
 	refused[*FieldError](t, t0, s, AddToken{Namespace: "default", Scope: ScopeRead, Hash: hash, Label: "a\nb"})
 }
 
+func TestRotationsDoNotUseUpTheRoomForTokens(t *testing.T) {
+	records := make([]Setting, MaxTokens)
+	for i := range records {
+		records[i] = &AccessToken{ID: fmt.Sprint(i), Namespace: "default", Hash: fmt.Sprint(i), CreatedAt: t0}
+	}
+	_, hash := MintToken()
+	add := AddToken{Namespace: "default", Scope: ScopeRead, Hash: hash}
+	_ = refused[*BusyError](t, t0, NewSettings(records...), add)
+	records[7] = &AccessToken{ID: "7", Namespace: "default", Hash: "7", CreatedAt: t0, RevokedAt: t0}
+	edit(t, t0, NewSettings(records...), add)
+}
+
 func TestTwoSecretsSignDuringARotation(t *testing.T) {
 	ids := func(s *Settings, now Millis) (ids []string) {
 		for _, secret := range s.Secrets("default", now) {
