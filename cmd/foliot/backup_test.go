@@ -10,7 +10,7 @@ import (
 
 func TestABackupIsRestoredElsewhereWithAllThatWasDecided(t *testing.T) {
 	data := t.TempDir()
-	p := serveProcess(t, "--data", data)
+	p := serveProcess(t, "--listen", anyPort, "--data", data)
 	p.must("add", "http://127.0.0.1:9/hook", "--in", "1h", "--name", "kept", "--queue", "mail")
 	p.must("queue", "set", "mail", "--rate", "5")
 	p.must("queue", "pause", "mail")
@@ -34,7 +34,7 @@ func TestABackupIsRestoredElsewhereWithAllThatWasDecided(t *testing.T) {
 	if out, stderr, code = session.runBare("doctor", "data", elsewhere); code != 0 || !strings.Contains(out, "records, index entries and counts agree") {
 		t.Errorf("%d: %s %s", code, out, stderr)
 	}
-	q := serveProcess(t, "--data", elsewhere)
+	q := serveProcess(t, "--listen", anyPort, "--data", elsewhere)
 	if got := q.must("ls"); !strings.HasPrefix(got, "kept\theld\t") || strings.Contains(got, "later") {
 		t.Errorf("%s", got)
 	}
@@ -44,7 +44,7 @@ func TestABackupIsRestoredElsewhereWithAllThatWasDecided(t *testing.T) {
 }
 
 func TestHalfABackupIsRefusedAndLeavesNothing(t *testing.T) {
-	p := serveProcess(t, "--data", t.TempDir())
+	p := serveProcess(t, "--listen", anyPort, "--data", t.TempDir())
 	p.must("add", "http://127.0.0.1:9/hook", "--in", "1h", "--name", "kept")
 	file := filepath.Join(t.TempDir(), "b.tar")
 	p.must("backup", file)
@@ -76,7 +76,7 @@ func TestTheFirstTokenIsMadeWithoutAServer(t *testing.T) {
 	if code != 0 || !strings.HasPrefix(token, "foliot_") || strings.Contains(stderr, token) {
 		t.Fatalf("%d: %q %q", code, out, stderr)
 	}
-	p := serveProcess(t, "--data", data)
+	p := serveProcess(t, "--listen", anyPort, "--data", data)
 	if _, stderr, code := p.foliot("ls"); code != exitFailure || !strings.Contains(stderr, "token") {
 		t.Errorf("without the token: %d: %s", code, stderr)
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 func TestBenchMeasuresAServer(t *testing.T) {
-	p := serveProcess(t, "--store", "memory:")
+	p := serveProcess(t, "--listen", anyPort, "--store", "memory:")
 	var got benchReport
 	if err := json.Unmarshal([]byte(p.must("bench", "--tasks", "200", "--over", "200ms", "-o", "json")), &got); err != nil {
 		t.Fatal(err)
