@@ -78,7 +78,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		}
 	}()
 	var flags cli
-	parsed, err := newParser(&flags, stdout, stderr).Parse(helpAsFlag(args))
+	parsed, err := newParser(&flags, stdout, stderr).Parse(joinNegative(helpAsFlag(args)))
 	if err != nil {
 		fmt.Fprintf(stderr, "foliot: %s; see `%s --help`\n", oneLine(err), commandOf(err))
 		return exitUsage
@@ -140,6 +140,24 @@ func helpAsFlag(args []string) []string {
 		return append(args[1:len(args):len(args)], "--help")
 	}
 	return args
+}
+
+// joinNegative writes `--since -1h` as `--since=-1h`: kong would take what begins
+// with a dash for short flags. None of ours is a digit.
+func joinNegative(args []string) []string {
+	joined := make([]string, 0, len(args))
+	for i, arg := range args {
+		if arg == "--" {
+			return append(joined, args[i:]...)
+		}
+		negative := len(arg) > 1 && arg[0] == '-' && (arg[1] == '.' || '0' <= arg[1] && arg[1] <= '9')
+		if last := len(joined) - 1; negative && last >= 0 && strings.HasPrefix(joined[last], "--") && !strings.Contains(joined[last], "=") {
+			joined[last] += "=" + arg
+			continue
+		}
+		joined = append(joined, arg)
+	}
+	return joined
 }
 
 // commandOf names the command whose line could not be parsed.
