@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -29,12 +30,13 @@ type addCmd struct {
 	Priority string   `placeholder:"high|normal|low" help:"Which of the due tasks go first (default: normal)."`
 	Label    []string `sep:"none" placeholder:"KEY=VALUE" help:"Label the task. Repeat it for more."`
 
-	Timeout     string `placeholder:"DURATION" help:"Of one attempt (default: 15s)."`
-	ExpireAfter string `placeholder:"DURATION" help:"Do not start it any more when it is this late (default: never)."`
-	MaxAttempts *int   `placeholder:"N" help:"Give up after so many attempts; 0 is no limit (default: 0)."`
-	MinBackoff  string `placeholder:"DURATION" help:"Wait at least this long between attempts (default: 1s)."`
-	MaxBackoff  string `placeholder:"DURATION" help:"Wait at most this long between attempts (default: 1h)."`
-	MaxAge      string `placeholder:"DURATION" help:"Give up this long after the first attempt (default: 24h)."`
+	Timeout     string  `placeholder:"DURATION" help:"Of one attempt (default: the queue's, or 15s)."`
+	ExpireAfter string  `placeholder:"DURATION" help:"Do not start it any more when it is this late; 0s: never (default: the queue's, or never)."`
+	MaxAttempts *int    `placeholder:"N" help:"Give up after so many attempts; 0: no limit (default: the queue's, or no limit)."`
+	MinBackoff  string  `placeholder:"DURATION" help:"Wait at least this long between attempts (default: the queue's, or 1s)."`
+	MaxBackoff  string  `placeholder:"DURATION" help:"Wait at most this long between attempts (default: the queue's, or 1h)."`
+	MaxAge      string  `placeholder:"DURATION" help:"Give up this long after the first attempt; 0s: never (default: the queue's, or 24h)."`
+	OnDead      *string `placeholder:"URL" help:"Called, by a task of its own, when this one dies; an empty one: none (default: the queue's, or none)."`
 
 	Wait bool `help:"Wait for the task's end and print how it ended; exit 6 when it was not delivered."`
 }
@@ -88,6 +90,9 @@ func (c *addCmd) input(stdin io.Reader) (in client.Spec, err error) {
 			return in, badInput("--max-attempts", "%d is negative; 0 is no limit", *n)
 		}
 		in.Retry.MaxAttempts = orNoLimit(*n)
+	}
+	if c.OnDead != nil {
+		in.OnDead = cmp.Or(*c.OnDead, client.Nobody)
 	}
 	if in.At, in.Delay, err = c.resolve(); err != nil {
 		return in, err
@@ -212,7 +217,7 @@ func parseHeaders(pairs []string) (map[string]string, error) {
 // addFlags say which flag of add fills a field of the API.
 var addFlags = map[string]string{
 	"at": "--at", "delay": "--in", "name": "--name", "queue": "--queue", "priority": "--priority",
-	"timeout": "--timeout", "expire_after": "--expire-after",
+	"timeout": "--timeout", "expire_after": "--expire-after", "on_dead": "--on-dead",
 	"http.url": "URL", "http.method": "--method", "http.body": "--data, --json", "http.body_base64": "--data, --json",
 	"retry.max_attempts": "--max-attempts", "retry.min_backoff": "--min-backoff",
 	"retry.max_backoff": "--max-backoff", "retry.max_age": "--max-age",

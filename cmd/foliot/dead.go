@@ -20,13 +20,14 @@ type deadCmd struct {
 // deadFilter chooses dead tasks.
 type deadFilter struct {
 	Queue     string   `group:"filter" placeholder:"NAME" help:"Only tasks of this queue."`
+	Reason    string   `group:"filter" placeholder:"REASON" help:"Only tasks that died of this: attempts_exhausted, max_age_exceeded, gone, no_retry, egress_denied or reclaims_exhausted."`
 	Label     []string `group:"filter" sep:"none" placeholder:"KEY=VALUE" help:"Only tasks with this label. Repeat it: all must match."`
 	DueBefore string   `group:"filter" placeholder:"TIME" help:"Only tasks due before this time, or this long from now (-1h)."`
 	DueAfter  string   `group:"filter" placeholder:"TIME" help:"Only tasks due after this time, or this long from now (-24h)."`
 }
 
 func (f deadFilter) flags() filterFlags {
-	return filterFlags{Queue: f.Queue, State: []string{string(client.Dead)}, Label: f.Label, DueBefore: f.DueBefore, DueAfter: f.DueAfter}
+	return filterFlags{Queue: f.Queue, State: []string{string(client.Dead)}, Reason: f.Reason, Label: f.Label, DueBefore: f.DueBefore, DueAfter: f.DueAfter}
 }
 
 type deadLsCmd struct {
@@ -85,7 +86,8 @@ func (deadRetryCmd) Help() string {
 Examples:
 
     foliot dead retry order-42-close
-    foliot dead retry --queue mail --due-after -24h`
+    foliot dead retry --queue mail --due-after -24h
+    foliot dead retry --reason egress_denied`
 }
 
 // Run retries.
@@ -96,7 +98,7 @@ func (c *deadRetryCmd) Run(ctx context.Context, con *console, api *client.Client
 // many returns the filter of a command that acts on many: none where tasks are named.
 func (f deadFilter) many(names []string) filterFlags {
 	flags := f.flags()
-	if len(names) > 0 || f.Queue == "" && len(f.Label) == 0 && f.DueBefore == "" && f.DueAfter == "" {
+	if len(names) > 0 || f.Queue == "" && f.Reason == "" && len(f.Label) == 0 && f.DueBefore == "" && f.DueAfter == "" {
 		flags.State = nil // the state alone must not choose everything
 	}
 	return flags

@@ -12,6 +12,7 @@ import (
 type filterFlags struct {
 	Queue     string   `group:"filter" placeholder:"NAME" help:"Only tasks of this queue."`
 	State     []string `group:"filter" placeholder:"STATE" help:"Only tasks in this state: scheduled, held (scheduled, in a queue that is paused), running, delivered, cancelled, expired, dead. Repeat it for any of several."`
+	Reason    string   `group:"filter" placeholder:"REASON" help:"Only tasks that are dead, expired or cancelled for this reason: attempts_exhausted, max_age_exceeded, gone, no_retry, egress_denied, reclaims_exhausted, purged …"`
 	Label     []string `group:"filter" sep:"none" placeholder:"KEY=VALUE" help:"Only tasks with this label. Repeat it: all must match."`
 	DueBefore string   `group:"filter" placeholder:"TIME" help:"Only tasks due before this time, or this long from now (10m, 0s)."`
 	DueAfter  string   `group:"filter" placeholder:"TIME" help:"Only tasks due after this time, or this long from now (10m, -1h)."`
@@ -19,12 +20,12 @@ type filterFlags struct {
 
 // given reports whether any of them is.
 func (f filterFlags) given() bool {
-	return f.Queue != "" || len(f.State) > 0 || len(f.Label) > 0 || f.DueBefore != "" || f.DueAfter != ""
+	return f.Queue != "" || len(f.State) > 0 || f.Reason != "" || len(f.Label) > 0 || f.DueBefore != "" || f.DueAfter != ""
 }
 
 // filter returns what the flags choose.
 func (f filterFlags) filter(now time.Time) (chosen client.Filter, err error) {
-	chosen.Queue = f.Queue
+	chosen.Queue, chosen.Reason = f.Queue, f.Reason
 	if f.Queue != "" {
 		if err := task.ValidateName("queue", f.Queue); err != nil {
 			return chosen, badInput("--queue", "%q: %s", f.Queue, detail(err))
