@@ -9,6 +9,10 @@ import (
 // AllNamespaces is the namespace of an operator's token.
 const AllNamespaces = "*"
 
+// reservedNamespace is how people, and the command line, call AllNamespaces: who asked for a token of a namespace of that
+// name would be handed the whole server.
+const reservedNamespace = "operator"
+
 // NamespaceSettings is a tenant and its quotas. Zero quotas are none.
 type NamespaceSettings struct {
 	Name      string `json:"name"`
@@ -34,6 +38,8 @@ func (n *NamespaceSettings) Validate() error {
 		return err
 	}
 	switch {
+	case n.Name == reservedNamespace:
+		return &FieldError{"namespace", "bad_name", fmt.Sprintf("%q is a word for whoever runs the whole server: give the namespace another name", n.Name)}
 	case n.MaxPending < 0:
 		return &FieldError{"max_pending", "out_of_range", "max_pending is 0 (no limit) or more"}
 	case n.MaxBytes < 0:

@@ -204,6 +204,16 @@ func TestRetentionIsTheQueuesOrTheStores(t *testing.T) {
 	}
 }
 
+func TestNoNamespaceIsCalledAsOperatorsAre(t *testing.T) {
+	var refused *FieldError
+	if err := (&NamespaceSettings{Name: "operator"}).Validate(); !errors.As(err, &refused) || refused.Path != "namespace" {
+		t.Errorf("got %v", err)
+	}
+	if err := (&NamespaceSettings{Name: "operators"}).Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestQuotasRefuseOnlyWhatMakesMore(t *testing.T) {
 	n := &NamespaceSettings{Name: "default", MaxPending: 2, MaxBytes: 10}
 	fresh := create(t) // 4 bytes
