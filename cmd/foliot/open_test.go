@@ -25,6 +25,21 @@ func makeToken(t *testing.T, dir string) string {
 	return strings.TrimSpace(out)
 }
 
+// A directory whose only token is no operator's would make a server that nobody can manage.
+func TestTheFirstTokenOfADirectoryIsAnOperators(t *testing.T) {
+	session, dir := newSession(t), t.TempDir()
+	for _, args := range [][]string{nil, {"--for", "operator"}, {"--scope", "admin"}} {
+		out, errs, code := session.runBare(append([]string{"token", "create", "--data", dir}, args...)...)
+		if code != exitUsage || out != "" || !strings.Contains(errs, "--for operator --scope admin") {
+			t.Errorf("%v: code %d, %q, %q", args, code, out, errs)
+		}
+	}
+	makeToken(t, dir)
+	if _, errs, code := session.runBare("token", "create", "--data", dir, "--scope", "read"); code != exitOK {
+		t.Errorf("the second one: %s", errs)
+	}
+}
+
 func TestAServerIsReachedByOthersOnlyWithTokensAndNotInTheClear(t *testing.T) {
 	bare, secured := filepath.Join(t.TempDir(), "bare"), filepath.Join(t.TempDir(), "secured")
 	makeToken(t, secured)

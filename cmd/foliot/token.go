@@ -88,6 +88,9 @@ func (c *tokenCreateCmd) offline(ctx context.Context, con *console) (err error) 
 	case operatorWord:
 		e.Namespace = task.AllNamespaces
 	}
+	if !store.Settings().Secured() && (e.Namespace != task.AllNamespaces || scope != task.ScopeAdmin) {
+		return badInput("--for", "the first token is an operator's, --for operator --scope admin: without one nobody could manage the server")
+	}
 	now := task.CeilMillis(time.Now())
 	if c.Expires > 0 {
 		e.ExpiresAt = now.Add(c.Expires)
