@@ -148,7 +148,11 @@ func durabilityWords(level string) string {
 
 func (f *findings) live(l *client.Live) {
 	if l.Late.Count > 0 {
-		f.add("lateness", l.Late.P99 <= lateBound, "of the last minute: p50 %s, p99 %s, max %s over %d attempts", millis(l.Late.P50), millis(l.Late.P99), millis(l.Late.Max), l.Late.Count)
+		inTime, advice := l.Late.P99 <= lateBound, ""
+		if !inTime {
+			advice = fmt.Sprintf("; a p99 above %v comes of a restart, a queue that was paused or has a limit, no free slot, or a busy machine: foliot top tells them apart", lateBound)
+		}
+		f.add("lateness", inTime, "of the last minute: p50 %s, p99 %s, max %s over %d attempts%s", millis(l.Late.P50), millis(l.Late.P99), millis(l.Late.Max), l.Late.Count, advice)
 	}
 	if l.Slots > 0 {
 		f.add("slots", l.Running < l.Slots, "%d of %d in use; when all are, attempts wait (--concurrency)", l.Running, l.Slots)
