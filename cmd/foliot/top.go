@@ -127,10 +127,12 @@ func topScreen(live, before *client.Live, height int) string {
 	fmt.Fprintf(&b, "foliot  %s", instant(live.At))
 	if live.Slots > 0 {
 		fmt.Fprintf(&b, "   running %d of %d", live.Running, live.Slots)
+		fmt.Fprintf(&b, "\nlateness of the last minute: p50 %s, p99 %s, max %s over %d attempts\n",
+			millis(live.Late.P50), millis(live.Late.P99), millis(live.Late.Max), live.Late.Count)
+		fmt.Fprintf(&b, "attempts: %s\n", topAttempts(live, before))
+	} else {
+		b.WriteString("\nlateness and attempts are the whole server's: it tells them to operators alone\n")
 	}
-	fmt.Fprintf(&b, "\nlateness of the last minute: p50 %s, p99 %s, max %s over %d attempts\n",
-		millis(live.Late.P50), millis(live.Late.P99), millis(live.Late.Max), live.Late.Count)
-	fmt.Fprintf(&b, "attempts: %s\n", topAttempts(live, before))
 	rows := 0
 	if height > 0 {
 		rows = max(3, (height-10)/2)

@@ -47,3 +47,11 @@ shop\x1b[2J:443  0        12       250ms   open until 2026-11-20T20:00:01.000Z
 		t.Errorf("%d lines:\n%s", strings.Count(short, "\n"), short)
 	}
 }
+
+// Zeros would say that all is well.
+func TestTopShowsNoNumbersThatItWasNotTold(t *testing.T) {
+	screen := topScreen(&client.Live{}, nil, 0)
+	if strings.Contains(screen, "p99") || !strings.Contains(screen, "operators") {
+		t.Error(screen)
+	}
+}
