@@ -201,6 +201,15 @@ func (c *clientConn) Close() error {
 	return c.Conn.Close()
 }
 
+// CloseWrite says that nothing more will be sent: net/http does so before it
+// closes, so that a client that is still sending reads why.
+func (c *clientConn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
 type connKey struct{}
 
 // clientOf returns the connection beneath conn, or beneath its TLS; nil for one

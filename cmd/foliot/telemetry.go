@@ -77,6 +77,9 @@ func (n *node) sources(slots int) metrics.Sources {
 		Breakers:    func() int { return n.dispatch.Stats().Breakers },
 		Connections: func() int { return n.conns.group.Stats().Len },
 	}
+	if n.certs != nil {
+		s.Certificate = n.certs.state
+	}
 	if n.cfg.dir != "" {
 		s.Disk = func() (metrics.Disk, error) { return diskUsage(n.cfg.dir) }
 	}

@@ -11,6 +11,8 @@ import (
 	"os"
 	"sync/atomic"
 	"time"
+
+	"github.com/foliot/foliot/internal/telemetry/metrics"
 )
 
 // tlsFiles name what TLS needs, in PEM. No certificate: no TLS.
@@ -71,10 +73,9 @@ func (c *certificates) config() *tls.Config {
 	}
 }
 
-// expiry returns when the certificate in use ends, and whether the files now
-// hold something else that is of no use.
-func (c *certificates) expiry() (notAfter time.Time, broken bool) {
-	return c.live.Load().notAfter, c.broken.Load()
+// state returns what metrics tell.
+func (c *certificates) state() metrics.Certificate {
+	return metrics.Certificate{NotAfter: c.live.Load().notAfter, Broken: c.broken.Load()}
 }
 
 // watch reads the files again every few seconds, and at once when hangup tells,

@@ -181,15 +181,15 @@ func TestANewCertificateIsTakenWithoutARestart(t *testing.T) {
 		a.renew(files, later)
 		time.Sleep(reloadEvery + time.Millisecond)
 		synctest.Wait()
-		if end, broken := c.expiry(); !end.Equal(later) || broken {
-			t.Errorf("the certificate in use ends %v, want %v; broken: %v", end, later, broken)
+		if now := c.state(); !now.NotAfter.Equal(later) || now.Broken {
+			t.Errorf("the certificate in use ends %v, want %v; broken: %v", now.NotAfter, later, now.Broken)
 		}
 		again := later.Add(time.Hour)
 		a.renew(files, again)
 		hangup <- syscall.SIGHUP
 		synctest.Wait()
-		if end, _ := c.expiry(); !end.Equal(again) {
-			t.Errorf("after SIGHUP the certificate in use ends %v, want %v", end, again)
+		if now := c.state(); !now.NotAfter.Equal(again) {
+			t.Errorf("after SIGHUP the certificate in use ends %v, want %v", now.NotAfter, again)
 		}
 		stop()
 		<-ended
@@ -216,8 +216,8 @@ func TestABrokenCertificateKeepsTheOldOneAndIsToldOfOnce(t *testing.T) {
 			for range 3 {
 				c.reload(time.Now(), false)
 			}
-			if got, broken := c.expiry(); !got.Equal(end) || !broken {
-				t.Errorf("the certificate in use ends %v, want %v; broken: %v", got, end, broken)
+			if now := c.state(); !now.NotAfter.Equal(end) || !now.Broken {
+				t.Errorf("the certificate in use ends %v, want %v; broken: %v", now.NotAfter, end, now.Broken)
 			}
 			if said := strings.Count(j.String(), "level=ERROR"); said != 1 || !strings.Contains(j.String(), filepath.Dir(files.cert)) {
 				t.Errorf("it was told of %d times:\n%s", said, j)
@@ -229,8 +229,8 @@ func TestABrokenCertificateKeepsTheOldOneAndIsToldOfOnce(t *testing.T) {
 			later := end.Add(time.Hour)
 			a.renew(files, later)
 			c.reload(time.Now(), false)
-			if got, broken := c.expiry(); !got.Equal(later) || broken {
-				t.Errorf("mended, the certificate ends %v, want %v; broken: %v", got, later, broken)
+			if now := c.state(); !now.NotAfter.Equal(later) || now.Broken {
+				t.Errorf("mended, the certificate ends %v, want %v; broken: %v", now.NotAfter, later, now.Broken)
 			}
 		})
 	}

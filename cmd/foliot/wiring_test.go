@@ -88,6 +88,15 @@ func TestTheBreakerIsAsConfigured(t *testing.T) {
 	}
 }
 
+func TestMetricsTellOfTheCertificate(t *testing.T) {
+	n := secureNode(t, newAuthority(t), func(c *serveConfig) { c.metrics = true })
+	w, r := httptest.NewRecorder(), httptest.NewRequest("GET", "http://localhost/metrics", nil)
+	n.api.ServeHTTP(w, r)
+	if want := "foliot_tls_files_broken 0\n"; !strings.Contains(w.Body.String(), want) || !strings.Contains(w.Body.String(), "foliot_tls_not_after_timestamp_seconds 1") {
+		t.Errorf("the metrics say:\n%s", w.Body)
+	}
+}
+
 func TestWhatOperatorsDecideReachesDispatchAtOnce(t *testing.T) {
 	cfg := testConfig()
 	n := runNodeWith(t, cfg, slog.New(slog.DiscardHandler), nil)

@@ -48,6 +48,10 @@ var (
 
 	connectionsDesc = prometheus.NewDesc("foliot_api_connections",
 		"Connections of API clients that are open.", nil, nil)
+	certificateDesc = prometheus.NewDesc("foliot_tls_not_after_timestamp_seconds",
+		"When the TLS certificate in use ends, in seconds since 1970.", nil, nil)
+	brokenDesc = prometheus.NewDesc("foliot_tls_files_broken",
+		"1 while the files of the TLS certificate hold something that is of no use, and the one before it goes on.", nil, nil)
 	breakersDesc = prometheus.NewDesc("foliot_breakers_open",
 		"Destinations that are not called for now, because they kept failing.", nil, nil)
 	spansDesc = prometheus.NewDesc("foliot_spans_total",
@@ -76,6 +80,7 @@ func (a *asker) Describe(out chan<- *prometheus.Desc) {
 	describe(s.Dispatch != nil, runningDesc, freeDesc, windowTasksDesc, windowLanesDesc, claimsDesc, hintsDesc, pollsDesc)
 	describe(s.Disk != nil, storeDesc, diskFreeDesc, diskSizeDesc)
 	describe(s.Connections != nil, connectionsDesc)
+	describe(s.Certificate != nil, certificateDesc, brokenDesc)
 	describe(s.Breakers != nil, breakersDesc)
 	describe(s.Spans != nil, spansDesc)
 }
@@ -99,6 +104,9 @@ func (a *asker) Collect(out chan<- prometheus.Metric) {
 	}
 	if s.Connections != nil {
 		to.gauge(connectionsDesc, float64(s.Connections()))
+	}
+	if s.Certificate != nil {
+		to.certificate(s.Certificate())
 	}
 	if s.Breakers != nil {
 		to.gauge(breakersDesc, float64(s.Breakers()))
@@ -160,6 +168,15 @@ func (c collection) dispatch(d Dispatch) {
 	c.counter(claimsDesc, d.Gone, "gone")
 	c.counter(hintsDesc, d.Hints)
 	c.counter(pollsDesc, d.Polls)
+}
+
+func (c collection) certificate(cert Certificate) {
+	broken := 0.0
+	if cert.Broken {
+		broken = 1
+	}
+	c.gauge(certificateDesc, float64(cert.NotAfter.Unix()))
+	c.gauge(brokenDesc, broken)
 }
 
 func (c collection) disk(d Disk, err error) {

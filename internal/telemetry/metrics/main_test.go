@@ -73,6 +73,7 @@ func full(t *testing.T) *Metrics {
 		Dispatch:    func() Dispatch { return Dispatch{Running: 3, Slots: 10, Granted: 7} },
 		Disk:        func() (Disk, error) { return Disk{Used: 1 << 20, Free: 1 << 30, Size: 1 << 40}, nil },
 		Connections: func() int { return 5 },
+		Certificate: func() Certificate { return Certificate{NotAfter: time.Unix(1_900_000_000, 0), Broken: true} },
 		Breakers:    func() int { return 1 },
 		Spans:       func() Spans { return Spans{Exported: 4} },
 	})

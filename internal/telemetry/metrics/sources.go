@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"context"
+	"time"
 
 	"github.com/foliot/foliot/internal/task"
 )
@@ -15,6 +16,7 @@ type Sources struct {
 	Dispatch    func() Dispatch
 	Disk        func() (Disk, error)
 	Connections func() int // of API clients, open
+	Certificate func() Certificate
 	Breakers    func() int // destinations that are not called for now
 	Spans       func() Spans
 }
@@ -40,6 +42,12 @@ type Dispatch struct {
 type Disk struct {
 	Used       uint64 // by the store
 	Free, Size uint64 // of the file system
+}
+
+// Certificate is what TLS shows to clients.
+type Certificate struct {
+	NotAfter time.Time // its end
+	Broken   bool      // its files have changed, to something that is of no use
 }
 
 // Spans is what became of the spans that tracing was to export.
