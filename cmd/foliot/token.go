@@ -34,12 +34,13 @@ const operatorWord = "operator"
 func (tokenCreateCmd) Help() string {
 	return `Prints the token, and nothing else, on standard output: keep it, it cannot be shown again. The server keeps a hash of it.
 
-As soon as there is one token every request needs one, on loopback too. The first one is made on a server that listens on loopback, or
+As soon as there is one token every request needs one, on loopback too, and tasks may call loopback no more, those that wait included (unless
+--egress-allow says so). The first one is made on a server that listens on loopback, or
 with --data in the directory of a server that does not run. It should be an operator's of scope admin: only that makes more of them for all.
 
 Examples:
 
-    foliot token create --data ./foliot-data --for operator --scope admin > operator.token
+    (umask 077; foliot token create --data ./foliot-data --for operator --scope admin > operator.token)
     foliot token create --scope write --label 'shop, production' --expires 2160h
     FOLIOT_TOKEN_FILE=operator.token foliot token create --for acme --scope write`
 }
