@@ -71,7 +71,7 @@ func (r *request) show(t *task.Task) wire.Task {
 
 // isHeld reports whether t waits for its queue alone.
 func isHeld(s *task.Settings, now task.Millis, t *task.Task) bool {
-	return t.State == task.Scheduled && !t.Urgent && s.Queue(t.Namespace, t.Queue).Held(now)
+	return t.State == task.Scheduled && t.Lane().Priority != task.Urgent && s.Queue(t.Namespace, t.Queue).Held(now)
 }
 
 // showBody shows a body the way it was given.

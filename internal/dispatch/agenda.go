@@ -43,6 +43,7 @@ type agenda struct {
 	checked task.Millis
 
 	slots   slots
+	gate    gate
 	tenants row[*tenant] // that may start something
 	spaces  map[string]*tenant
 	turn    uint64  // counts picks

@@ -46,7 +46,7 @@ func newWorld(t *testing.T, seed uint64, lossy float64) *world {
 	for i := range 1 + rnd.IntN(20) {
 		lane := task.Lane{
 			Namespace: fmt.Sprint("ns", i%2), Queue: fmt.Sprint("q", rnd.IntN(4)),
-			Priority: task.Priority(rnd.IntN(4)), Destination: fmt.Sprint("host", rnd.IntN(4)),
+			Priority: task.Priority(rnd.IntN(5)), Destination: fmt.Sprint("host", rnd.IntN(4)),
 		}
 		if !slices.Contains(w.lanes, lane) {
 			w.lanes = append(w.lanes, lane)
@@ -343,6 +343,9 @@ func (w *world) disturb() {
 
 // verify checks what must always hold.
 func (w *world) verify() {
+	if n := w.count(inQuarantine); n > 1 || w.a.gate.taken != (n == 1) {
+		w.Fatalf("of quarantine %d attempts are under way, and the gate is taken: %v", n, w.a.gate.taken)
+	}
 	total, running := 0, 0
 	for _, l := range w.a.lanes {
 		total += l.order.len()

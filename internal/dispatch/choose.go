@@ -23,6 +23,9 @@ func (p *pick) key() task.Key { return task.Key{Namespace: p.lane.name.Namespace
 // first returns the lane that is served next, nil for none.
 func (a *agenda) first() *lane {
 	left := a.left()
+	if l := a.gate.first(left); l != nil {
+		return l
+	}
 	t := a.tenants.first(left)
 	if t == nil {
 		return nil
@@ -94,6 +97,9 @@ func (a *agenda) pick(l *lane, now task.Millis) pick {
 	t.running++
 	l.running++
 	a.served(l, now)
+	if l.quarantined() {
+		a.gate.enter(q)
+	}
 	if t.breaker.open && !l.urgent() {
 		p.probe, t.breaker.probe = a.turn, a.turn
 		a.placeAll(t.lanes, now)
@@ -123,6 +129,9 @@ func (a *agenda) release(p *pick, now task.Millis, e evidence) {
 	l, q, t := p.lane, p.lane.queue, p.lane.target
 	a.slots.heed(l, e)
 	a.slots.give(p.class)
+	if l.quarantined() {
+		a.gate.leave()
+	}
 	q.tried[p.class]--
 	switch {
 	case l.urgent():

@@ -28,12 +28,15 @@ func (w *world) standing(l *lane) []int64 {
 	if q.settings.Rate == 0 {
 		since = max(since, l.served)
 	}
+	if l.name.Priority == task.Quarantine {
+		return []int64{-1, int64(q.went), int64(q.number), int64(since), int64(l.turn), int64(l.number)}
+	}
 	routine := int64(1)
 	if l.name.Priority == task.Urgent {
 		routine = 0
 	}
 	return []int64{
-		int64(t.since), int64(t.number), int64(q.since), int64(q.number),
+		0, int64(t.since), int64(t.number), int64(q.since), int64(q.number),
 		routine, routine * q.shelves[l.name.Priority].turn, int64(l.name.Priority), int64(since), int64(l.turn), int64(l.number),
 	}
 }
@@ -42,6 +45,9 @@ func (w *world) mayRun(l *lane) bool { return w.mayRunButForSlots(l) && w.hasSlo
 
 func (w *world) mayRunButForSlots(l *lane) bool {
 	t, s := l.target, l.queue.settings
+	if l.name.Priority == task.Quarantine && w.count(inQuarantine) > 0 {
+		return false
+	}
 	urgent := l.name.Priority == task.Urgent
 	switch {
 	case l.state == waiting || l.order.len() == 0 || l.earliest() > w.now:
@@ -66,7 +72,7 @@ func (w *world) mayRunButForSlots(l *lane) bool {
 func (w *world) hasShare(l *lane) bool {
 	spaces, queues := map[string]map[string]bool{}, 0
 	for _, name := range w.lanes {
-		if m := w.a.lanes[name]; m != nil && w.mayRunButForSlots(m) {
+		if m := w.a.lanes[name]; m != nil && name.Priority != task.Quarantine && w.mayRunButForSlots(m) {
 			if spaces[name.Namespace] == nil {
 				spaces[name.Namespace] = map[string]bool{}
 			}
@@ -96,6 +102,9 @@ func (w *world) hasSlot(l *lane) bool {
 	if class == suspect {
 		left = min(left, pool-w.count(func(p *pick) bool { return p.class == suspect }))
 	}
+	if l.name.Priority == task.Quarantine {
+		return left > 0
+	}
 	if class != proven && w.count(func(p *pick) bool { return p.lane.queue == l.queue && p.class == class })/3 >= left {
 		return false
 	}
@@ -110,6 +119,8 @@ func (w *world) hasSlot(l *lane) bool {
 	}
 	return running < left && scarce < left
 }
+
+func inQuarantine(p *pick) bool { return p.lane.name.Priority == task.Quarantine }
 
 func (w *world) count(is func(*pick) bool) int {
 	n := 0

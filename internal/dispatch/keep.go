@@ -45,7 +45,7 @@ func (a *agenda) queueOf(key queueKey, now task.Millis) *queue {
 	}
 	t.count++
 	q := &queue{key: key, tenant: t, settings: a.settings.Queue(key.namespace, key.name), outlets: map[string]*outlet{}, turns: turns{number: a.next()}}
-	q.seat.owner, q.bell.owner = q, q
+	q.seat.owner, q.pass.owner, q.bell.owner = q, q, q
 	q.bucket.configure(q.settings, a.steady)
 	a.queues[key] = q
 	a.refresh(q, now)

@@ -68,6 +68,9 @@ const (
 // urgent reports whether l's tasks were run by hand.
 func (l *lane) urgent() bool { return l.name.Priority == task.Urgent }
 
+// quarantined reports whether l's tasks may kill the process.
+func (l *lane) quarantined() bool { return l.name.Priority == task.Quarantine }
+
 // busy reports whether l's first task is due.
 func (l *lane) busy() bool { return l.state == ready || l.state == barred }
 

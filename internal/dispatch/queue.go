@@ -22,7 +22,7 @@ type queue struct {
 	key      queueKey
 	tenant   *tenant
 	settings *task.QueueSettings
-	shelves  [task.Urgent + 1]shelf // by priority
+	shelves  [task.Quarantine + 1]shelf // by priority
 	outlets  map[string]*outlet
 	lanes    []*lane
 	bell     bell // for the next token, or the end of a pause
@@ -36,6 +36,9 @@ type queue struct {
 	round int64 // the turn of the priority that was served last
 	seat  seat[*queue]
 	turns
+
+	pass seat[*queue] // at the gate
+	went uint64       // the pick that went through it last, 0: none
 }
 
 type queueKey struct{ namespace, name string }
@@ -66,7 +69,7 @@ func (t *turns) standing() order { return order{rank: int64(t.since), number: t.
 // stride is how many rounds a priority lets pass between two turns: where all
 // three have something to do, of 21 turns high gets 16, normal 4 and low 1, and
 // what has just got something to do waits for at most so many turns of others.
-var stride = [...]int64{task.High: 1, task.Normal: 4, task.Low: 16, task.Urgent: 0}
+var stride = [...]int64{task.High: 1, task.Normal: 4, task.Low: 16, task.Quarantine: 0}
 
 // Where there is more to do than can be done, turns are taken: among namespaces,
 // among the queues of each, and among the three priorities of a queue. Everyone
@@ -101,7 +104,7 @@ func (a *agenda) served(l *lane, now task.Millis) {
 	a.turn++
 	l.served, l.turn = now, a.turn
 	q.since, q.tenant.since = a.turn, a.turn
-	if !l.urgent() {
+	if l.name.Priority.Valid() {
 		q.round = max(q.round, s.turn)
 		s.turn = q.round + stride[l.name.Priority]
 	}
@@ -135,13 +138,15 @@ func (q *queue) first(left needs) *lane {
 }
 
 // reseat puts q where it belongs after any change of its lanes, limits or
-// tokens, and sets its bell for when that changes by itself.
+// tokens, in its namespace and at the gate, and sets its bell for when that
+// changes by itself.
 func (a *agenda) reseat(q *queue) {
 	var next time.Duration
-	need := q.shelves[task.Urgent].lanes.needs()
+	need, open := q.shelves[task.Urgent].lanes.needs(), false
 	if !q.held {
-		if routine := q.routine(); routine != nobody {
-			if at := q.bucket.next(a.steady); at <= a.steady {
+		if routine := q.routine(); routine != nobody || q.quarantined() {
+			at := q.bucket.next(a.steady)
+			if open = at <= a.steady; open {
 				need = need.least(routine)
 			} else {
 				next = at
@@ -149,7 +154,7 @@ func (a *agenda) reseat(q *queue) {
 		}
 	}
 	if c := q.settings.Concurrency; c > 0 && q.running >= c {
-		need, next = nobody, 0
+		need, open, next = nobody, false, 0
 	}
 	for c, n := range q.tried {
 		if class(c) != proven && need[c] != never {
@@ -162,6 +167,7 @@ func (a *agenda) reseat(q *queue) {
 	if !q.held { // then it is set for the end of the pause
 		a.arm(&q.bell, 0, next)
 	}
+	a.gate.put(q, open && q.quarantined())
 	t := q.tenant
 	t.queues.put(&q.seat, q.standing(), need)
 	a.tenants.put(&t.seat, t.standing(), t.needs())
@@ -186,7 +192,12 @@ func (t *tenant) divide(left needs) needs {
 	return left
 }
 
-// routine returns the least that a lane of q needs which was not run by hand.
+// quarantined reports whether q has a lane in quarantine that could start
+// something, but for the gate and the limits of q.
+func (q *queue) quarantined() bool { return q.shelves[task.Quarantine].lanes.size > 0 }
+
+// routine returns the least that a lane of q needs which was not run by hand,
+// nor is in quarantine.
 func (q *queue) routine() needs {
 	n := nobody
 	for p := task.High; p <= task.Low; p++ {

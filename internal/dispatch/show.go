@@ -28,7 +28,7 @@ type Limit string
 
 // The limits. The first one that applies is named.
 const (
-	NoLimit          Limit = ""            // nothing is due, or it is just about to start
+	NoLimit          Limit = ""            // nothing is due, or it waits for its turn alone: it is just about to start, or in quarantine
 	LimitPurge       Limit = "purge"       // a purge is under way
 	LimitPause       Limit = "pause"       // it is paused
 	LimitConcurrency Limit = "concurrency" // as many are under way as may be
@@ -138,14 +138,21 @@ func (a *agenda) limitOf(q *queue, now time.Time) (Limit, time.Time) {
 		return NoLimit, time.Time{}
 	case q.settings.Concurrency > 0 && q.running >= q.settings.Concurrency:
 		return LimitConcurrency, time.Time{}
-	case q.routine() != nobody && at > a.steady:
+	case (q.quarantined() || q.routine() != nobody) && at > a.steady:
 		return LimitRate, a.wallAt(at, now)
-	case !q.seat.seated:
+	case !q.seat.seated && !q.pass.seated:
 		return LimitDestination, time.Time{}
-	case !q.seat.need.fit(q.tenant.divide(a.left())):
+	case !a.fits(q):
 		return LimitSlots, time.Time{}
 	}
 	return NoLimit, time.Time{}
+}
+
+// fits reports whether there is a slot for what q could start, or would be if it
+// were its turn.
+func (a *agenda) fits(q *queue) bool {
+	left := a.left()
+	return q.pass.seated && q.pass.need.fit(left) || q.seat.seated && q.seat.need.fit(q.tenant.divide(left))
 }
 
 // overdue returns how many tasks that are known of l are due, and for how long

@@ -34,6 +34,7 @@ const (
 //     left, and as many as are left beyond that: a burst to a busy host need not
 //     wait for its allowance to grow. Where the receiver has not proved itself
 //     it is seven eighths instead of a half;
+//   - one in quarantine needs one slot: it has no more at any time, see gate;
 //   - a queue starts at receivers that have not proved themselves while it has
 //     fewer than three such attempts for each slot left. So a queue whose new
 //     receivers all hang leaves a quarter of theirs to the other queues.
@@ -84,6 +85,10 @@ func (s *slots) shared() int { return s.all - s.all/8 }
 // need returns what l needs to start another attempt.
 func (s *slots) need(l *lane) needs {
 	pool, n := s.pool(l.target.class), nobody
+	if l.quarantined() {
+		n[l.target.class] = 0
+		return n
+	}
 	last, scarce, lent := pool/16, pool/8, pool/2
 	if l.target.class != proven {
 		last, scarce, lent = 0, pool/2, pool-pool/8

@@ -278,7 +278,7 @@ func (c Run) Target() Key { return c.Key }
 func (c Run) Action() string { return "task.run" }
 
 // Apply makes the task due and urgent: it passes pause and rate, not
-// concurrency. Errors: ErrNotFound, ErrPrecondition, *StateError.
+// concurrency. One in quarantine stays there, and passes nothing. Errors: ErrNotFound, ErrPrecondition, *StateError.
 func (c Run) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 	if err := find(old, c.If); err != nil {
 		return Result{}, err

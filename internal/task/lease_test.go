@@ -340,3 +340,40 @@ func TestAReplacementOfAFinishedTaskKnowsOfTheAttemptOnTheWire(t *testing.T) {
 		t.Errorf("cancel while the lost attempt may be on the wire: %v, %v", r.Effect, err)
 	}
 }
+
+// TestATaskThatIsNotSettledIsPutIntoQuarantine, and leaves it with a settlement:
+// then it kills nobody.
+func TestATaskThatIsNotSettledIsPutIntoQuarantine(t *testing.T) {
+	lose := func(old *Task) *Task {
+		return claim(t, old.Due, old, "token").Reap(old.Due, true, policy).Task
+	}
+	lost := create(t)
+	for range QuarantineAfter {
+		if p := lost.Lane().Priority; p != Normal {
+			t.Fatalf("%v after %d reclaims", p, lost.Reclaims)
+		}
+		lost = lose(lost)
+	}
+	if p := lost.Lane().Priority; p != Quarantine || lost.Priority != Normal {
+		t.Fatalf("it waits as %v, and is %v", p, lost.Priority)
+	}
+	stale := Claim{Key: lost.Key(), Lane: create(t).Lane(), Token: "other", Until: lost.Due + minute}
+	if _, err := stale.Apply(lost.Due, lost, policy); !errors.Is(err, ErrLaneChanged) {
+		t.Errorf("a claim in its old lane: %v", err)
+	}
+	for name, c := range map[string]struct {
+		got  *Task
+		want Priority
+	}{
+		"lost again":    {lose(lost), Quarantine},
+		"never begun":   {attempt(t, lost, Outcome{Verdict: Unsent}), Quarantine},
+		"run by hand":   {apply(t, lost.Due, lost, Run{Key: lost.Key()}), Quarantine},
+		"failed":        {attempt(t, lost, Outcome{Verdict: Failure}), Normal},
+		"touched":       {apply(t, lost.Due, lost, Touch{Key: lost.Key()}), Normal},
+		"another in it": {apply(t, lost.Due, lost, Replace{Spec: demand(another)}), Normal},
+	} {
+		if p := c.got.Lane().Priority; p != c.want {
+			t.Errorf("%s: it waits as %v, want %v", name, p, c.want)
+		}
+	}
+}

@@ -60,19 +60,21 @@ const (
 	Normal
 	Low
 
-	// Urgent is the priority of lanes whose tasks were run by hand: no task
-	// has it, and no client can ask for it.
+	// Urgent is the priority of lanes whose tasks were run by hand, and
+	// Quarantine of those whose tasks may kill the process: see Task.Lane. No
+	// task has them, and no client can ask for them.
 	Urgent
+	Quarantine
 )
 
-var priorityNames = [...]string{High: "high", Normal: "normal", Low: "low", Urgent: "urgent"}
+var priorityNames = [...]string{High: "high", Normal: "normal", Low: "low", Urgent: "urgent", Quarantine: "quarantine"}
 
 // Valid reports whether p is a priority that a task can have.
 func (p Priority) Valid() bool { return p <= Low }
 
 // String returns the priority's word.
 func (p Priority) String() string {
-	if p > Urgent {
+	if int(p) >= len(priorityNames) {
 		return fmt.Sprintf("Priority(%d)", uint8(p))
 	}
 	return priorityNames[p]

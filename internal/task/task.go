@@ -35,7 +35,7 @@ type Task struct {
 	Due         Millis // when the next attempt is to start
 
 	State  State
-	Urgent bool // run by hand: waits in the lane that passes pause and rate
+	Urgent bool // run by hand: waits in the lane that passes pause and rate, unless it is in quarantine
 
 	Tries          int       // attempts ever started in this incarnation; the last one's number
 	Spent          int       // attempts that count against Retry.MaxAttempts
@@ -117,10 +117,14 @@ type Attempt struct {
 // Key returns the task's key.
 func (t *Task) Key() Key { return Key{Namespace: t.Namespace, Name: t.Name} }
 
-// Lane returns the lane in which the task waits.
+// Lane returns the lane in which the task waits. Quarantine goes before Urgent:
+// what may kill the process passes nothing because somebody asked for it.
 func (t *Task) Lane() Lane {
 	l := Lane{Namespace: t.Namespace, Queue: t.Queue, Priority: t.Priority, Destination: t.Request.Destination}
-	if t.Urgent {
+	switch {
+	case t.Reclaims >= QuarantineAfter:
+		l.Priority = Quarantine
+	case t.Urgent:
 		l.Priority = Urgent
 	}
 	return l

@@ -223,9 +223,13 @@ func claimOne(ctx context.Context, s *Store, name string) error {
 }
 
 func claimAt(ctx context.Context, s *Store, name string, now task.Millis) error {
-	spec := newSpec(name, now)
+	return claimTask(ctx, s, taskOf(newSpec(name, now)), now)
+}
+
+// claimTask claims t as it stands.
+func claimTask(ctx context.Context, s *Store, t *task.Task, now task.Millis) error {
 	replies, err := s.Claim(ctx, now, []task.Claim{{
-		Key: spec.Key, Lane: taskOf(spec).Lane(), Token: task.Token("token of " + name), Until: now + 1000,
+		Key: t.Key(), Lane: t.Lane(), Token: task.Token("token of " + t.Name), Until: now + 1000,
 	}})
 	return errors.Join(err, firstError(replies))
 }

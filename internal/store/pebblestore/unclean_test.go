@@ -36,8 +36,8 @@ func TestATaskThatKillsTheProcessIsDeadInTheEnd(t *testing.T) {
 		if err := apply(t.Context(), s, task.Create{Spec: neighbour}); err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range []string{neighbour.Name, "poison"} {
-			if err := claimOne(t.Context(), s, name); err != nil {
+		for _, claimed := range []*task.Task{taskOf(neighbour), poison} {
+			if err := claimTask(t.Context(), s, claimed, benchStart); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -68,7 +68,11 @@ func TestALonelyTaskThatKillsTheProcessIsDeadInTheEnd(t *testing.T) {
 	mustApply(t, s, []task.Change{task.Create{Spec: newSpec("poison", benchStart)}})
 	lives := 0
 	for ; lives < 2*task.MaxReclaims; lives++ {
-		if err := claimOne(t.Context(), s, "poison"); err != nil {
+		poison, err := s.Get(t.Context(), clientKey("poison"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if claimTask(t.Context(), s, poison, benchStart) != nil {
 			break
 		}
 		disk = powerOff(disk)

@@ -27,7 +27,7 @@ func (w world) lanes() []task.Lane {
 	var lanes []task.Lane
 	for _, namespace := range w.namespaces {
 		for _, queue := range w.queues {
-			for p := task.High; p <= task.Urgent; p++ {
+			for p := task.High; p <= task.Quarantine; p++ {
 				for _, destination := range []string{"receiver.example:443", "[::1]:8080"} {
 					lanes = append(lanes, task.Lane{Namespace: namespace, Queue: queue, Priority: p, Destination: destination})
 				}

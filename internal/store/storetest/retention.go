@@ -82,10 +82,10 @@ var retentionCases = []testCase{
 		"a task that loses every lease dies",
 		"MaxReclaims claims without a settlement: dead, so that a task which kills its server does not do so for ever.",
 		func(f *fixture) {
-			made := f.create("a", at(start))
+			f.create("a", at(start))
 			now := start
 			for i := range task.MaxReclaims {
-				held := f.claim(now, made, task.Token(fmt.Sprint(i)))
+				held := f.claim(now, f.get("a"), task.Token(fmt.Sprint(i)))
 				now = held.Lease.Until
 				f.reap(now, 1)
 			}

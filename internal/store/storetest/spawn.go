@@ -42,7 +42,7 @@ var spawnCases = []testCase{
 		func(f *fixture) {
 			made, now := f.create("a", at(start), onDead), start
 			for i := range task.MaxReclaims {
-				now = f.claim(now, made, task.Token(fmt.Sprint(i))).Lease.Until
+				now = f.claim(now, f.get("a"), task.Token(fmt.Sprint(i))).Lease.Until
 				f.reap(now, 1)
 			}
 			f.wantNames("all", names(f.list(ns(), task.Page{Limit: 9})), "a", fmt.Sprintf("a@dead.%s.%d", made.ID, task.MaxReclaims))
