@@ -307,9 +307,9 @@ func TestATokenHoldsUntilItIsRevokedOrExpires(t *testing.T) {
 		t.Error("the last token's end opened the server to everybody")
 	}
 	_ = refused[*MissingError](t, t0, s, RevokeToken{"default", hash[:16]}) // another namespace's
-	refused[*MissingError](t, t0, s, AddToken{Namespace: "nobody", Scope: ScopeRead, Hash: hash})
-	refused[*FieldError](t, t0, s, AddToken{Namespace: "default", Scope: 0, Hash: hash})
-	refused[*FieldError](t, t0, s, AddToken{Namespace: "default", Scope: ScopeRead, Hash: hash, ExpiresAt: t0})
+	_ = refused[*MissingError](t, t0, s, AddToken{Namespace: "nobody", Scope: ScopeRead, Hash: hash})
+	_ = refused[*FieldError](t, t0, s, AddToken{Namespace: "default", Scope: 0, Hash: hash})
+	_ = refused[*FieldError](t, t0, s, AddToken{Namespace: "default", Scope: ScopeRead, Hash: hash, ExpiresAt: t0})
 	refused[*FieldError](t, t0, s, AddToken{Namespace: "default", Scope: ScopeRead, Hash: hash, Label: "a\nb"})
 }
 
