@@ -70,7 +70,10 @@ func (f *serveFlags) meaning() (cfg serveConfig, err error) {
 			return cfg, err
 		}
 	}
-	for _, check := range []func() error{f.checkListening, f.checkDurations, f.checkNumbers, f.checkTracing} {
+	if err := f.checkListening(cfg.proxies); err != nil {
+		return cfg, err
+	}
+	for _, check := range []func() error{f.checkDurations, f.checkNumbers, f.checkTracing} {
 		if err := check(); err != nil {
 			return cfg, err
 		}
@@ -111,10 +114,15 @@ func parsePrefixes(flag string, list []string) ([]netip.Prefix, error) {
 	return prefixes, nil
 }
 
-func (f *serveFlags) checkListening() error {
+func (f *serveFlags) checkListening(proxies []netip.Prefix) error {
 	for _, host := range f.Host {
 		if host == "" || strings.ContainsAny(host, "/?#@*, ") {
 			return badInput("--host", "%q is no host name, such as foliot.example", host)
+		}
+	}
+	for _, proxy := range proxies {
+		if proxy.Bits() == 0 {
+			return badInput("--trusted-proxy", "%v is everybody: name the addresses of the proxies", proxy)
 		}
 	}
 	switch {
