@@ -310,7 +310,7 @@ func TestATokenHoldsUntilItIsRevokedOrExpires(t *testing.T) {
 	_ = refused[*MissingError](t, t0, s, AddToken{Namespace: "nobody", Scope: ScopeRead, Hash: hash})
 	_ = refused[*FieldError](t, t0, s, AddToken{Namespace: "default", Scope: 0, Hash: hash})
 	_ = refused[*FieldError](t, t0, s, AddToken{Namespace: "default", Scope: ScopeRead, Hash: hash, ExpiresAt: t0})
-	refused[*FieldError](t, t0, s, AddToken{Namespace: "default", Scope: ScopeRead, Hash: hash, Label: "a\nb"})
+	_ = refused[*FieldError](t, t0, s, AddToken{Namespace: "default", Scope: ScopeRead, Hash: hash, Label: "a\nb"})
 }
 
 func TestRotationsDoNotUseUpTheRoomForTokens(t *testing.T) {
