@@ -8,7 +8,8 @@ import (
 )
 
 // poison: a task whose attempt kills the server, again and again, beside tasks
-// that do not. Some of these are slow: they are under way whenever it does.
+// that do not. Some of these are slow: they are under way beside it, and each
+// death of the server may be theirs as well.
 func poison(ctx context.Context, t *trial) error {
 	st, err := t.stage(ctx)
 	if err != nil {
@@ -57,11 +58,8 @@ func poison(ctx context.Context, t *trial) error {
 	// sent: the kill that follows may go uncounted.
 	t.must(killed >= reclaims && killed <= reclaims+1, "it killed the server %d times", killed)
 	t.must(missing == 0, "neighbours delivered %d of %d", len(neighbours)-missing, len(neighbours))
-	for _, n := range beside {
-		if err := st.noteFate(ctx, n); err != nil {
-			return err
-		}
-	}
+	delivered, arrivals := st.fates(ctx, beside, 20*time.Second)
+	t.must(delivered == len(beside), "slow neighbours, under way beside it, delivered %d of %d; they arrived %v times", delivered, len(beside), arrivals)
 	if err := st.server.stop(10 * time.Second); err != nil {
 		return err
 	}
@@ -73,15 +71,25 @@ func poison(ctx context.Context, t *trial) error {
 	return nil
 }
 
-// noteFate prints what became of a task that was under way at each kill. Nothing
-// tells it from the one that is to blame, so it is judged as that one is.
-func (st *stage) noteFate(ctx context.Context, name string) error {
-	task, err := st.client.get(ctx, name)
-	if err != nil {
-		return err
+// fates returns how many of the tasks are delivered before patience ends, and
+// how often each has arrived. That one has arrived does not settle it: the
+// server may have died since.
+func (st *stage) fates(ctx context.Context, names []string, patience time.Duration) (delivered int, arrivals []int) {
+	deadline := time.Now().Add(patience)
+	for _, name := range names {
+		for {
+			task, err := st.client.get(ctx, name)
+			if err == nil && task.State == "delivered" {
+				delivered++
+				break
+			}
+			if time.Now().After(deadline) || !pause(ctx, 50*time.Millisecond) {
+				break
+			}
+		}
+		arrivals = append(arrivals, st.receiver.arrivals(name))
 	}
-	st.t.note("%s, under way beside it: %s %s after %d reclaims; arrived %d times", name, task.State, task.Reason, task.Reclaims, st.receiver.arrivals(name))
-	return nil
+	return delivered, arrivals
 }
 
 // surviveKills starts the server again after each kill until the task is dead,
