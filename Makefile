@@ -124,6 +124,10 @@ cover: ## statement coverage by function, and bin/cover.html
 build: ## bin/foliot
 	@$(GO) build -trimpath -o bin/foliot ./cmd/foliot
 
+.PHONY: man
+man: build ## bin/foliot.1, the man page
+	@bin/foliot man > bin/foliot.1
+
 .PHONY: run
 run: build ## build, then foliot serve with ARGS
 	@exec bin/foliot serve $(ARGS)
