@@ -20,6 +20,8 @@
 //   - Nothing is taken before it is due, and nothing is claimed that has no
 //     slot to start in. A slot is held from the claim to the settlement, so a
 //     store that does not answer stops the claims instead of filling memory.
+//   - Of the tasks that may kill the process one attempt is under way at a time:
+//     see gate.
 //   - A wake-up (hint, timer, signal) may be lost: the poll finds whatever it
 //     was about, at most Poll and one read later.
 //   - A claim whose fate is unknown is repeated with the same token until it

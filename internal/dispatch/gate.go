@@ -2,21 +2,22 @@ package dispatch
 
 import "github.com/foliot/foliot/internal/task"
 
-// gate is the way of the lanes in quarantine to their attempts: through it goes
-// one at a time, on the whole server. So when the process dies again, only one
-// of the tasks that were under way too often can be blamed for it, and one that
-// is innocent is settled and leaves the quarantine.
+// gate is the way of the lanes in quarantine to their attempts: one at a time
+// goes through it, on the whole server. So when the process dies again, that
+// counts against one of the tasks that were under way too often; one that is
+// innocent is settled, and leaves the quarantine.
 //
-// Queues take turns at the gate, and the lanes of each; who is next there goes
-// before everything else, and any slot of its class will do. Nobody loses more
-// than one slot by that, and routine work without end keeps nobody waiting at
-// the gate. With turns as the priorities have them it did: where other queues
-// had nothing but quarantine they had waited longest whenever the gate opened.
+// Queues take turns at the gate, and so do the lanes of each. Whose turn it is
+// goes before everything else, and any slot of its class will do: nobody loses
+// more than that slot, and no routine work, however much, keeps anyone waiting.
+// A turn among the priorities would: where other queues have nothing but lanes
+// in quarantine, these have waited longest whenever the gate opens, and a queue
+// that is busy otherwise would never go through.
 //
 // Limits hold as ever: a pause, the rate, concurrency, breakers. What they stop
-// does not stand at the gate. What goes through and hangs holds nothing else,
-// and that until its timeout. The gate opens in release, in the same update as
-// whatever follows from it: there is no wake-up to lose.
+// does not stand at the gate. What hangs holds the gate until its timeout, and
+// one slot. The gate opens in release, and update looks after each change what
+// may start: there is no wake-up of its own that could be lost.
 type gate struct {
 	queues row[*queue] // with a lane that may go through
 	taken  bool        // an attempt is under way

@@ -80,7 +80,8 @@ var stride = [...]int64{task.High: 1, task.Normal: 4, task.Low: 16, task.Quarant
 // Of priorities the smallest turn is served: a stride after the turn that was
 // served when it got something to do, or was served itself. A handicap in time,
 // ten seconds for each priority, was built first: with turns it came to one
-// start of a lower priority in ten seconds, however many tasks waited.
+// start of a lower priority in ten seconds, however many tasks waited. What was
+// run by hand and what is in quarantine have no such turns: see first and gate.
 
 // noteBusy notes that a lane has got (1) or lost (-1) a task that is due.
 func (a *agenda) noteBusy(l *lane, by int) {

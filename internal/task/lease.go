@@ -9,12 +9,13 @@ const (
 	// before the task is dead: a task that kills the process must not do so for ever.
 	MaxReclaims = 10
 	// QuarantineAfter is how many of them put a task into quarantine. Whatever is
-	// under way when the process dies is reclaimed, and only one of these tasks is
-	// to blame; in quarantine they are tried one at a time, so that the next deaths
-	// count against that one alone. Three: two can be chance, and each one wrongly
-	// suspected costs time. And who is innocent and slow must outlive other
-	// culprits that come while it is tried, with as many deaths each until they are
-	// in quarantine too: two of them are nine reclaims.
+	// under way when the process dies is reclaimed, and one task alone may be to
+	// blame: in quarantine they are tried one at a time, so that the next deaths
+	// count against that one. Fewer than three would quarantine much that was
+	// under way at two restarts by chance, which costs time. With more, one that
+	// is innocent and slow could not outlive two other culprits that come while it
+	// is tried: each adds as many until it is in quarantine too, and 3 times 3 is
+	// below MaxReclaims.
 	QuarantineAfter = 3
 	// MaxReplyKept is how many bytes of a reply an attempt keeps.
 	MaxReplyKept = 512
