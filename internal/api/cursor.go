@@ -26,7 +26,7 @@ func parseCursor(c string) (string, error) {
 	b, err := base64.RawURLEncoding.DecodeString(c)
 	after, ok := strings.CutPrefix(string(b), cursorFormat)
 	if err == nil && ok {
-		err = task.ValidateName("", strings.ReplaceAll(after, "@", "."))
+		err = task.ValidateRecordName("", after)
 	}
 	if err != nil || !ok {
 		return "", badCursor()

@@ -101,8 +101,7 @@ func noBody(r *http.Request) error {
 // key returns the task that r's path names.
 func (r *request) key() (task.Key, error) {
 	name := r.PathValue("name")
-	// Occurrences of a schedule have an @ in their names.
-	if err := task.ValidateName("name", strings.ReplaceAll(name, "@", ".")); err != nil {
+	if err := task.ValidateRecordName("name", name); err != nil {
 		return task.Key{}, err
 	}
 	return task.Key{Namespace: r.namespace, Name: name}, nil

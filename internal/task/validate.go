@@ -133,6 +133,16 @@ func ValidateName(path, name string) error {
 	return nil
 }
 
+// ValidateRecordName checks the name of a record that there may be: one that a
+// client gave, or one that was made of it here and has more behind an @.
+func ValidateRecordName(path, name string) error {
+	given, made, _ := strings.Cut(name, "@")
+	if err := ValidateName(path, given); err != nil || made == "" {
+		return err
+	}
+	return ValidateName(path, strings.ReplaceAll(made, "@", "."))
+}
+
 func alphanumeric(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
