@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/foliot/foliot/client"
@@ -65,12 +66,15 @@ func (c *exportCmd) Run(ctx context.Context, con *console, api *client.Client) e
 
 // exportLine returns what creates t again, due when t is. What t does without
 // is said, or the queue it comes into would give it what is usual there: an
-// expiry, for one.
+// expiry, for one. What tells of a death goes under its id.
 func exportLine(t *client.Task) client.Spec {
 	s := t.Spec
 	s.At, s.Delay = t.DueAt, 0
 	s.ExpireAfter = cmp.Or(s.ExpireAfter, client.NoLimit)
 	s.OnDead = cmp.Or(s.OnDead, client.Nobody)
+	if strings.Contains(s.Name, "@") { // made by the server, and no name for a client to give
+		s.Name = t.ID
+	}
 	return s
 }
 

@@ -118,6 +118,13 @@ func TestAnExportedTaskTakesNothingFromTheQueueItComesInto(t *testing.T) {
 	}
 }
 
+func TestWhatTellsOfADeathCanBeImportedToo(t *testing.T) {
+	line := exportLine(&client.Task{Spec: client.Spec{Name: "order-42@dead.0190.3"}, ID: "f7a0"})
+	if err := task.ValidateName("name", line.Name); err != nil {
+		t.Errorf("the line names it %q: %v", line.Name, err)
+	}
+}
+
 func TestAFailedExportLeavesTheOldFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "tasks.ndjson")
 	if err := os.WriteFile(file, []byte("old"), 0o600); err != nil {
