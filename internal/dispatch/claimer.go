@@ -49,7 +49,7 @@ func (d *Dispatcher) take() []*attempt {
 // of would hold its task until it is reaped: it is repeated, with the same
 // tokens, until it is answered or until we stop.
 func (d *Dispatcher) claim(stopping, calls context.Context, batch []*attempt) {
-	for wait := firstWait; ; wait = nextWait(wait) {
+	for wait, repeated := firstWait, false; ; wait, repeated = nextWait(wait), true {
 		start, now := d.monotonic(), task.FloorMillis(time.Now())
 		claims := make([]task.Claim, len(batch))
 		for i, a := range batch {
@@ -60,12 +60,38 @@ func (d *Dispatcher) claim(stopping, calls context.Context, batch []*attempt) {
 			for i, r := range replies {
 				batch[i].claimed(r, start, now)
 			}
+			if repeated {
+				d.giveBack(stopping, calls, batch)
+			}
 			return
 		}
 		if d.complain(calls, "claim due tasks", err) || !pause(stopping, wait) {
 			for _, a := range batch {
 				a.refused = err
 			}
+			return
+		}
+	}
+}
+
+// giveBack ends the leases that a call before may have taken for a batch, where
+// the repeated call was told that the task runs: its task was replaced in
+// between, so that an attempt of the old one must not begin. A lease that is not
+// ours is not touched, as the token is another.
+func (d *Dispatcher) giveBack(stopping, calls context.Context, batch []*attempt) {
+	var settlements []task.Settlement
+	for _, a := range batch {
+		var state *task.StateError
+		if errors.As(a.refused, &state) && state.Code == task.CodeRunning {
+			settlements = append(settlements, task.Settlement{Key: a.key, Token: a.token, Outcome: task.Outcome{Verdict: task.Unsent}})
+		}
+	}
+	if len(settlements) == 0 {
+		return
+	}
+	for wait := firstWait; ; wait = nextWait(wait) {
+		_, err := d.queue.Settle(calls, task.FloorMillis(time.Now()), settlements)
+		if err == nil || d.complain(calls, "give back what was claimed", err) || !pause(stopping, wait) {
 			return
 		}
 	}
