@@ -44,11 +44,11 @@ func (s *Server) publish(w http.ResponseWriter, r *request) error {
 	if err := s.publishedBody(w, r, &spec.Request); err != nil {
 		return err
 	}
-	at := now()
+	at, idem := now(), idempotency(key, asked(r, spec.Request.Body)...)
 	if err := s.complete(r, &spec, key, at); err != nil {
-		return published(err)
+		return s.unlessRepeated(w, r, &spec, idem, published(err))
 	}
-	return s.createSpec(w, r, at, spec, idempotency(key, asked(r, spec.Request.Body)...))
+	return s.createSpec(w, r, at, spec, idem)
 }
 
 // instructions reads the Foliot-… headers.

@@ -311,3 +311,16 @@ func TestATaskKeepsTheSpanOfTheRequest(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+func TestARepeatedCreateIsRecognisedWhateverItsQueueSaysByNow(t *testing.T) {
+	s := serve(t)
+	s.do("PUT", "/v1/queues/mail", `{"retry":{"max_backoff":"5h"}}`).want(201, nil)
+	body := `{"queue":"mail","delay":"1h","retry":{"min_backoff":"2h"},"http":{"url":"https://example.com/"}}`
+	first := s.do("POST", "/v1/tasks", body, "Idempotency-Key: k").task(201)
+	s.do("PUT", "/v1/queues/mail", `{"retry":{"max_backoff":"1h"}}`).want(200, nil)
+	if again := s.do("POST", "/v1/tasks", body, "Idempotency-Key: k").task(201); again.ID != first.ID {
+		t.Errorf("made %s, and then %s", first.ID, again.ID)
+	}
+	s.do("POST", "/v1/tasks", body, "Idempotency-Key: another").problem(400, "out_of_range", "retry.max_backoff")
+	s.do("POST", "/v1/tasks", strings.Replace(body, "2h", "3h", 1), "Idempotency-Key: k").problem(400, "out_of_range", "retry.max_backoff")
+}

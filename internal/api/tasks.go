@@ -20,11 +20,26 @@ func (s *Server) create(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	at := now()
+	at, idem := now(), idempotency(key, []byte(tasksPath), buf.Bytes())
 	if err := s.complete(r, &spec, key, at); err != nil {
+		return s.unlessRepeated(w, r, &spec, idem, err)
+	}
+	return s.createSpec(w, r, at, spec, idem)
+}
+
+// unlessRepeated answers the repeat of a create with the task that it made, and
+// returns err where it is none: what was valid when it came first need not be
+// valid with the defaults that its queue has now.
+func (s *Server) unlessRepeated(w http.ResponseWriter, r *request, spec *task.Spec, idem *task.Idempotency, err error) error {
+	if idem == nil {
 		return err
 	}
-	return s.createSpec(w, r, at, spec, idempotency(key, []byte(tasksPath), buf.Bytes()))
+	made, missing := s.ledger.Get(r.Context(), spec.Key)
+	if missing != nil || made.Idempotency == nil || *made.Idempotency != *idem {
+		return err
+	}
+	s.replyChange(w, r, http.StatusCreated, made)
+	return nil
 }
 
 // readSpec reads the task that a whole document is.
