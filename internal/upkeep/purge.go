@@ -15,47 +15,73 @@ const purgePage = 500
 // actor is who the audit log names.
 var actor = task.Actor{By: "upkeep"}
 
-// purges carries out all purges that the settings ask for.
+// purges carries out all purges that the settings ask for: a page of each in
+// turn, so that one of millions does not hold up another's queue, which starts
+// nothing until its own is done.
 func (u *Upkeep) purges(ctx context.Context) {
-	for _, r := range u.store.Settings().List(task.QueueKind, "") {
-		q := r.(*task.QueueSettings)
-		if q.PurgeBefore == 0 {
-			continue
+	ctx = task.WithActor(ctx, actor)
+	begun := map[task.SettingKey]*purge{}
+	for failed := map[task.SettingKey]bool{}; ctx.Err() == nil; {
+		open := 0
+		for _, r := range u.store.Settings().List(task.QueueKind, "") {
+			q, key := r.(*task.QueueSettings), r.Key()
+			if q.PurgeBefore == 0 || failed[key] {
+				continue
+			}
+			open++
+			p := begun[key]
+			if p == nil || p.doomed.CreatedUntil != q.PurgeBefore { // another was asked for: from the start
+				p = &purge{doomed: doomed(q)}
+				begun[key] = p
+			}
+			if err := u.step(ctx, p); err != nil {
+				failed[key] = true
+				u.complain(ctx, "purge the queue "+q.Name, err)
+			}
 		}
-		if err := u.purge(task.WithActor(ctx, actor), q); err != nil {
-			u.complain(ctx, "purge the queue "+q.Name, err)
+		if open == 0 {
+			return
 		}
 	}
 }
 
-// purge cancels what q's mark is about, and then takes the mark away. Nothing
-// of the queue is claimed meanwhile, and what is created meanwhile is younger
-// than the mark, so one round through the queue sees everything.
-func (u *Upkeep) purge(ctx context.Context, q *task.QueueSettings) error {
-	doomed := task.Filter{
+// purge is one that is under way.
+type purge struct {
+	doomed    task.Filter
+	after     string // the name of the last task that was looked at
+	cancelled int
+}
+
+func doomed(q *task.QueueSettings) task.Filter {
+	return task.Filter{
 		Namespace: q.Namespace, Queue: q.Name, CreatedUntil: q.PurgeBefore,
 		States: []task.State{task.Scheduled, task.Running, task.Dead},
 	}
-	cancelled := 0
-	for after := ""; ; {
-		page, err := u.store.List(ctx, doomed, task.Page{After: after, Limit: purgePage})
-		if err != nil {
-			return err
-		}
-		n, err := u.cancel(ctx, &doomed, page.Tasks)
-		cancelled += n
-		if err != nil {
-			return err
-		}
-		if after = page.Next; after == "" {
-			break
-		}
+}
+
+// step cancels a page of what p is about; after the last it takes the queue's
+// mark away. Nothing of the queue is claimed meanwhile, and what is created
+// meanwhile is younger than the mark, so one round through the queue sees
+// everything.
+func (u *Upkeep) step(ctx context.Context, p *purge) error {
+	page, err := u.store.List(ctx, p.doomed, task.Page{After: p.after, Limit: purgePage})
+	if err != nil {
+		return err
 	}
-	if _, err := u.store.Configure(ctx, now(), []task.Edit{task.EndPurge{Namespace: q.Namespace, Name: q.Name, Before: q.PurgeBefore}}); err != nil {
+	n, err := u.cancel(ctx, &p.doomed, page.Tasks)
+	p.cancelled += n
+	if err != nil {
+		return err
+	}
+	if p.after = page.Next; p.after != "" {
+		return nil
+	}
+	f := &p.doomed
+	if _, err := u.store.Configure(ctx, now(), []task.Edit{task.EndPurge{Namespace: f.Namespace, Name: f.Queue, Before: f.CreatedUntil}}); err != nil {
 		return err
 	}
 	u.config.Logger.LogAttrs(ctx, slog.LevelInfo, "purged a queue",
-		slog.String("namespace", q.Namespace), slog.String("queue", q.Name), slog.Int("cancelled", cancelled))
+		slog.String("namespace", f.Namespace), slog.String("queue", f.Queue), slog.Int("cancelled", p.cancelled))
 	return nil
 }
 

@@ -146,6 +146,41 @@ func TestAPurgeThatFailsIsBegunAgain(t *testing.T) {
 	})
 }
 
+// watching notes how many pages were cancelled when each purge ended.
+type watching struct {
+	*memstore.Store
+	pages int
+	ended map[string]int // by queue
+}
+
+func (w *watching) Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]task.Reply, error) {
+	w.pages++
+	return w.Store.Apply(ctx, now, changes)
+}
+
+func (w *watching) Configure(ctx context.Context, now task.Millis, edits []task.Edit) ([]task.EditReply, error) {
+	for _, e := range edits {
+		w.ended[e.Target().Name] = w.pages
+	}
+	return w.Store.Configure(ctx, now, edits)
+}
+
+func TestAPurgeOfManyDoesNotHoldUpThatOfAFew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &watching{Store: memstore.New(memstore.Config{}), ended: map[string]int{}}
+		add(t, s, "few", 1)
+		add(t, s, "crowd", 10*purgePage)
+		configure(t, s.Store, task.PurgeQueue{Namespace: "default", Name: "crowd"}, task.PurgeQueue{Namespace: "default", Name: "few"})
+		s.pages = 0
+		run(t, Config{}, s)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if few, crowd := s.ended["few"], s.ended["crowd"]; few == 0 || few > 4 || crowd < 10 {
+			t.Errorf("the purge of one ended after %d pages, that of a crowd after %d", few, crowd)
+		}
+	})
+}
+
 func TestUsesOfTokensAreNotedOnceAMinuteAndAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memstore.New(memstore.Config{})
