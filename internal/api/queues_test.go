@@ -324,3 +324,18 @@ func TestARepeatedCreateIsRecognisedWhateverItsQueueSaysByNow(t *testing.T) {
 	s.do("POST", "/v1/tasks", body, "Idempotency-Key: another").problem(400, "out_of_range", "retry.max_backoff")
 	s.do("POST", "/v1/tasks", strings.Replace(body, "2h", "3h", 1), "Idempotency-Key: k").problem(400, "out_of_range", "retry.max_backoff")
 }
+
+func TestAClockThatWasSetBackDuringAPurgeHoldsUpNoAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t)
+		ahead := task.CeilMillis(time.Now().Add(time.Hour))
+		if _, err := s.store.Configure(t.Context(), ahead, []task.Edit{task.PurgeQueue{Namespace: task.DefaultNamespace, Name: "q"}}); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		s.do("POST", "/v1/queues/q/resume", "").queue(200)
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("answered after %v", took)
+		}
+	})
+}
