@@ -83,7 +83,7 @@ type committer struct {
 }
 
 // recent is a record as a batch left it that is being filled, or was not known
-// to be synced when it was last looked at.
+// to be synced when it was last looked at, or whose task runs.
 type recent struct {
 	record *task.Task // without its body; nil: there is none any more
 	dirty  uint64     // the newest batch that must be synced before it is answered; 0: none
@@ -281,13 +281,15 @@ func (c *committer) apply(f *flight) (err error) {
 }
 
 // forget removes from recent what the database itself now answers for: the
-// records of batches that are synced, and those of f that need no sync.
+// records of batches that are synced, and those of f that need no sync. Of a task
+// that runs the record stays: its settlement is what comes next, and to find it
+// in the tables is the dearest part of that. There are no more of them than attempts.
 func (c *committer) forget(f *flight) {
 	c.unsynced = append(c.unsynced, touched{number: f.number, keys: f.keys})
 	synced := c.progress.newest()
 	for len(c.unsynced) > 0 && c.unsynced[0].number <= synced {
 		for _, key := range c.unsynced[0].keys {
-			if c.recent[key].dirty <= synced {
+			if got := c.recent[key]; got.dirty <= synced && (got.record == nil || got.record.State != task.Running) {
 				delete(c.recent, key)
 			}
 		}
