@@ -83,7 +83,7 @@ func (c *benchCmd) Run(ctx context.Context, con *console, api *client.Client) er
 	}()
 	defer func() {
 		stop()
-		<-ended
+		_ = served(<-ended) // how its receiver ended is no result
 	}()
 
 	url := c.Callback

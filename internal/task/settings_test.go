@@ -340,7 +340,7 @@ func TestTwoSecretsSignDuringARotation(t *testing.T) {
 	if got := ids(s, t0+2); !slices.Equal(got, []string{"b", "a"}) {
 		t.Errorf("during the rotation %v sign", got)
 	}
-	refused[*BusyError](t, t0+2, s, add("c", minute))
+	_ = refused[*BusyError](t, t0+2, s, add("c", minute))
 	if got := ids(s, t0+1+minute); !slices.Equal(got, []string{"b"}) {
 		t.Errorf("after it %v sign", got)
 	}
@@ -349,7 +349,7 @@ func TestTwoSecretsSignDuringARotation(t *testing.T) {
 		t.Errorf("%v sign", got)
 	}
 	s = edit(t, t0, s, DropSecret{"default", "b"})
-	refused[*MissingError](t, t0, s, DropSecret{"default", "b"})
+	_ = refused[*MissingError](t, t0, s, DropSecret{"default", "b"})
 	if got := ids(s, t0+2+minute); !slices.Equal(got, []string{"c"}) {
 		t.Errorf("%v sign", got)
 	}
