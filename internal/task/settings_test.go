@@ -361,7 +361,7 @@ func TestANamespaceGoesWithAllThatWasDecidedOfIt(t *testing.T) {
 	s = edit(t, t0, s, AddSecret{Namespace: "n", ID: "a", Secret: MintSecret()})
 	_, hash := MintToken()
 	s = edit(t, t0, s, AddToken{Namespace: "n", Scope: ScopeRead, Hash: hash})
-	refused[*BusyError](t, t0, s, DropNamespace{"n"})
+	_ = refused[*BusyError](t, t0, s, DropNamespace{"n"})
 	s = edit(t, t0, s, RevokeToken{"n", hash[:16]})
 	s = edit(t, t0, s, DropNamespace{"n"})
 	if s.Namespace("n") != nil || len(s.List(QueueKind, "")) != 0 || len(s.Secrets("n", t0)) != 0 {
@@ -370,7 +370,7 @@ func TestANamespaceGoesWithAllThatWasDecidedOfIt(t *testing.T) {
 	if s.Namespace("default") == nil {
 		t.Error("the default namespace is always there")
 	}
-	refused[*MissingError](t, t0, s, DropNamespace{"n"})
+	_ = refused[*MissingError](t, t0, s, DropNamespace{"n"})
 }
 
 func TestADeathIsToldToWhoeverWantsToKnow(t *testing.T) {
