@@ -3,8 +3,10 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"strconv"
 	"strings"
@@ -118,4 +120,32 @@ func shorten(s string) string {
 		return s
 	}
 	return strings.ToValidUTF8(s[:longest], "") + "…"
+}
+
+// listing prints a list as it is read: objects, or rows of a table. What was read
+// before an error is shown.
+func listing[T any](con *console, heading []string, list iter.Seq2[*T, error], row func(*T) []string) error {
+	out := con.table(heading)
+	for item, err := range list {
+		switch {
+		case err != nil:
+			return errors.Join(err, endTable(con, out))
+		case con.json:
+			err = con.object(item)
+		default:
+			err = out.add(row(item)...)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return endTable(con, out)
+}
+
+// endTable prints what is left of a table, where one is printed.
+func endTable(con *console, out *table) error {
+	if con.json {
+		return nil
+	}
+	return out.end()
 }

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"io"
-	"math/bits"
-	"sync"
 	"time"
 
 	"github.com/foliot/foliot/internal/dispatch"
@@ -26,7 +24,7 @@ func (n *node) live() wire.Live {
 	s := n.dispatch.Stats()
 	l := wire.Live{
 		At: wire.FormatTime(now), Running: s.Running, Slots: n.files.slots,
-		Late: n.late.summary(now),
+		Late: lateness(n.dispatch.LastMinute()),
 		Attempts: &wire.AttemptTotals{
 			Delivered: s.Delivered, Failed: s.Failed, Deferred: s.Deferred, Refused: s.Refused, Interrupted: s.Interrupted, Dead: s.Dead,
 		},
@@ -57,90 +55,10 @@ func (n *node) live() wire.Live {
 
 func msOf(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// lateWindow counts how late attempts began, over the last minute: a ring of
-// spans, each with a histogram of sixteen buckets for each power of two of
-// microseconds, so that a quantile is exact to 6 %.
-type lateWindow struct {
-	mu    sync.Mutex // guards spans
-	spans [lateSpans]lateSpan
-}
-
-const (
-	lateSpans    = 7 // six are full, one fills
-	lateSpanLong = 10 * time.Second
-	lateBuckets  = 40 << 4
-)
-
-type lateSpan struct {
-	number  int64 // since the epoch; another one: the counts are old
-	count   uint64
-	max     time.Duration
-	buckets [lateBuckets]uint32
-}
-
-// record notes one attempt. It costs some 30 ns.
-func (w *lateWindow) record(now time.Time, late time.Duration) {
-	late = max(late, 0)
-	number := now.UnixNano() / int64(lateSpanLong)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	s := &w.spans[number%lateSpans]
-	if s.number != number {
-		*s = lateSpan{number: number}
-	}
-	s.count++
-	s.max = max(s.max, late)
-	s.buckets[lateBucket(late)]++
-}
-
-func lateBucket(d time.Duration) int {
-	us := uint64(d.Microseconds())
-	if us < 16 {
-		return int(us)
-	}
-	shift := bits.Len64(us) - 5
-	return min((shift+1)<<4|int(us>>shift)&15, lateBuckets-1)
-}
-
-// lateBucketEnd returns the largest value of a bucket.
-func lateBucketEnd(b int) time.Duration {
-	if b < 16 {
-		return time.Duration(b) * time.Microsecond
-	}
-	shift := b>>4 - 1
-	return time.Duration((uint64(b&15|16)+1)<<shift-1) * time.Microsecond
-}
-
-// summary returns the last minute's quantiles, nil where nothing was sent.
-func (w *lateWindow) summary(now time.Time) *wire.Lateness {
-	newest := now.UnixNano() / int64(lateSpanLong)
-	var all lateSpan
-	w.mu.Lock()
-	for i := range w.spans {
-		s := &w.spans[i]
-		if s.number <= newest-lateSpans || s.number > newest {
-			continue
-		}
-		all.count += s.count
-		all.max = max(all.max, s.max)
-		for b, n := range s.buckets {
-			all.buckets[b] += n
-		}
-	}
-	w.mu.Unlock()
-	if all.count == 0 {
+// lateness is l in the API's words; nil where nothing was sent.
+func lateness(l dispatch.Lateness) *wire.Lateness {
+	if l.Count == 0 {
 		return nil
 	}
-	return &wire.Lateness{Count: all.count, P50MS: all.quantile(0.50), P90MS: all.quantile(0.90), P99MS: all.quantile(0.99), MaxMS: msOf(all.max)}
-}
-
-// quantile returns the value, in milliseconds, that a part q is not above.
-func (s *lateSpan) quantile(q float64) float64 {
-	rank, seen := uint64(q*float64(s.count)), uint64(0)
-	for b, n := range s.buckets {
-		if seen += uint64(n); seen > rank || seen == s.count {
-			return msOf(min(lateBucketEnd(b), s.max))
-		}
-	}
-	return msOf(s.max)
+	return &wire.Lateness{Count: l.Count, P50MS: msOf(l.P50), P90MS: msOf(l.P90), P99MS: msOf(l.P99), MaxMS: msOf(l.Max)}
 }

@@ -18,22 +18,10 @@ type namespaceLsCmd struct{}
 
 // Run prints the list.
 func (namespaceLsCmd) Run(ctx context.Context, con *console, api *client.Client) error {
-	out := con.table([]string{"NAMESPACE", "PENDING", "MAX", "BYTES", "MAX", "CREATES/S"})
-	for n, err := range api.Namespaces.List(ctx) {
-		if err != nil {
-			return errors.Join(err, endTable(con, out))
-		}
-		if con.json {
-			err = con.object(n)
-		} else {
-			err = out.add(namespaceRow(n)...)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return endTable(con, out)
+	return listing(con, namespaceHeading, api.Namespaces.List(ctx), namespaceRow)
 }
+
+var namespaceHeading = []string{"NAMESPACE", "PENDING", "MAX", "BYTES", "MAX", "CREATES/S"}
 
 func namespaceRow(n *client.Namespace) []string {
 	rate := "-"
@@ -96,7 +84,7 @@ func (c *namespaceSetCmd) Run(ctx context.Context, con *console, api *client.Cli
 	if con.json {
 		return con.object(n)
 	}
-	out := con.table([]string{"NAMESPACE", "PENDING", "MAX", "BYTES", "MAX", "CREATES/S"})
+	out := con.table(namespaceHeading)
 	return errors.Join(out.add(namespaceRow(n)...), out.end())
 }
 

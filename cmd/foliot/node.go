@@ -43,7 +43,6 @@ type node struct {
 	upkeep   *upkeep.Upkeep
 	http     *http.Server
 	conns    *connections
-	late     lateWindow // of all attempts
 }
 
 // openNode takes the address and opens the store. Nothing is served or sent

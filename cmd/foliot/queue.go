@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"time"
 
@@ -34,29 +33,9 @@ Examples:
 
 // Run prints the list.
 func (queueLsCmd) Run(ctx context.Context, con *console, api *client.Client) error {
-	out := con.table([]string{"QUEUE", "STATE", "SCHEDULED", "RUNNING", "DEAD", "LIMITS"})
-	for q, err := range api.Queues.List(ctx) {
-		if err != nil {
-			return errors.Join(err, endTable(con, out))
-		}
-		if con.json {
-			err = con.object(q)
-		} else {
-			err = out.add(q.Name, queueState(q), count(q.Counts.Scheduled), count(q.Counts.Running), count(q.Counts.Dead), queueLimits(q.QueueSettings))
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return endTable(con, out)
-}
-
-// endTable prints what is left of a table, where one is printed.
-func endTable(con *console, out *table) error {
-	if con.json {
-		return nil
-	}
-	return out.end()
+	return listing(con, []string{"QUEUE", "STATE", "SCHEDULED", "RUNNING", "DEAD", "LIMITS"}, api.Queues.List(ctx), func(q *client.Queue) []string {
+		return []string{q.Name, queueState(q), count(q.Counts.Scheduled), count(q.Counts.Running), count(q.Counts.Dead), queueLimits(q.QueueSettings)}
+	})
 }
 
 func count(n int64) string { return strconv.FormatInt(n, 10) }

@@ -8,11 +8,9 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"time"
-
-	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/foliot/foliot/internal/dispatch"
+	"github.com/foliot/foliot/internal/store/pebblestore"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/telemetry/metrics"
 	"github.com/foliot/foliot/internal/telemetry/tracing"
@@ -57,9 +55,6 @@ func (n *node) newTracer() (*tracing.Tracer, error) {
 // settled is told of each attempt, after its settlement.
 func (n *node) settled(e dispatch.Event) {
 	n.metrics.Attempt(e.Claimed.Namespace, e.Claimed.Queue, e.Outcome, e.After)
-	if e.Outcome.Verdict != task.Unsent {
-		n.late.record(time.Now(), e.Outcome.Late)
-	}
 }
 
 // sources are what metrics ask the open node for.
@@ -91,11 +86,11 @@ func (n *node) sources(slots int) metrics.Sources {
 
 // diskUsage measures a directory and the file system it is on.
 func diskUsage(dir string) (metrics.Disk, error) {
-	system, err := vfs.Default.GetDiskUsage(dir)
+	space, err := pebblestore.SpaceOf(dir)
 	if err != nil {
-		return metrics.Disk{}, fmt.Errorf("measure the disk: %w", err)
+		return metrics.Disk{}, err
 	}
-	d := metrics.Disk{Free: system.AvailBytes, Size: system.TotalBytes}
+	d := metrics.Disk{Free: space.Free, Size: space.Total}
 	err = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
 		var info fs.FileInfo
 		if err == nil {

@@ -130,21 +130,10 @@ type tokenLsCmd struct{}
 
 // Run prints the list.
 func (tokenLsCmd) Run(ctx context.Context, con *console, api *client.Client) error {
-	out := con.table([]string{"ID", "NAMESPACE", "SCOPE", "STATE", "CREATED", "EXPIRES", "LAST USED", "LABEL"})
-	for t, err := range api.Tokens.List(ctx) {
-		if err != nil {
-			return errors.Join(err, endTable(con, out))
-		}
-		if con.json {
-			err = con.object(t)
-		} else {
-			err = out.add(t.ID, t.Namespace, string(t.Scope), t.State, instant(t.CreatedAt), instantOr(t.ExpiresAt, "never"), instantOr(t.LastUsedAt, "never"), t.Label)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return endTable(con, out)
+	heading := []string{"ID", "NAMESPACE", "SCOPE", "STATE", "CREATED", "EXPIRES", "LAST USED", "LABEL"}
+	return listing(con, heading, api.Tokens.List(ctx), func(t *client.Token) []string {
+		return []string{t.ID, t.Namespace, string(t.Scope), t.State, instant(t.CreatedAt), instantOr(t.ExpiresAt, "never"), instantOr(t.LastUsedAt, "never"), t.Label}
+	})
 }
 
 // instantOr is instant, or a word where there is none.

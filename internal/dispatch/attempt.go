@@ -68,10 +68,6 @@ func (d *Dispatcher) arm(parent context.Context, a *attempt) {
 
 // attempt is the goroutine of one delivery.
 func (d *Dispatcher) attempt(a *attempt) {
-	late := time.Since(a.task.Due.Time())
-	d.mu.Lock()
-	d.count.lateness.record(late)
-	d.mu.Unlock()
 	d.end(a, d.deliver(a.ctx, task.Delivery{
 		Task:   a.task,
 		Number: a.task.Tries,

@@ -67,7 +67,12 @@ func BenchmarkDeliver(b *testing.B) {
 // BenchmarkLateness creates 1,000 tasks a second, each due after a quarter of a
 // second, to ten hosts, and reports how late their attempts start.
 func BenchmarkLateness(b *testing.B) {
-	d, s := works(b, Config{}, accept)
+	d, s := works(b, Config{}, func(ctx context.Context, d task.Delivery) task.Outcome {
+		late := time.Since(d.Task.Due.Time())
+		o := accept(ctx, d)
+		o.Late = late
+		return o
+	})
 	pace := time.NewTicker(10 * time.Millisecond)
 	defer pace.Stop()
 	for b.Loop() {

@@ -58,6 +58,7 @@ func (d *Dispatcher) settled(batch []*attempt, replies []task.Reply, repeated bo
 	d.update(func(now task.Millis) {
 		for i, a := range batch {
 			delete(d.held, a)
+			d.count.sent(d.monotonic(), a.outcome)
 			d.agenda.release(&a.pick, now, a.evidence())
 			r := replies[i]
 			if r.Err != nil {

@@ -1,7 +1,6 @@
 package dispatch
 
 import (
-	"math/bits"
 	"time"
 
 	"github.com/foliot/foliot/internal/task"
@@ -33,22 +32,25 @@ type Stats struct {
 	Late Lateness
 }
 
-// Lateness is how long after its due time an attempt started. Values are exact
-// to 6 % upwards.
-type Lateness struct {
-	P50, P99, Max time.Duration
-}
-
 // counters is what Stats is made of.
 type counters struct {
 	Stats
-	lateness histogram
+	late   histogram // of all attempts
+	minute window    // of those of the last minute
 }
 
 func (c *counters) stats() Stats {
 	s := c.Stats
-	s.Late = Lateness{P50: c.lateness.quantile(0.50), P99: c.lateness.quantile(0.99), Max: c.lateness.max}
+	s.Late = c.late.summary()
 	return s
+}
+
+// sent counts how late an attempt began that has ended.
+func (c *counters) sent(steady time.Duration, o task.Outcome) {
+	if o.Verdict != task.Unsent {
+		c.late.record(o.Late)
+		c.minute.record(steady, o.Late)
+	}
 }
 
 // settled counts an outcome whose settlement left t behind.
@@ -74,48 +76,4 @@ func (c *counters) settled(o task.Outcome, t *task.Task) {
 	default:
 		c.Failed++
 	}
-}
-
-// histogram counts durations in buckets: sixteen for each power of two of nanoseconds.
-type histogram struct {
-	buckets [64 << 4]uint64
-	n       uint64
-	max     time.Duration
-}
-
-func (h *histogram) record(d time.Duration) {
-	d = max(d, 0)
-	h.buckets[bucketOf(uint64(d))]++
-	h.n++
-	h.max = max(h.max, d)
-}
-
-// bucketOf keeps the highest bit's place and the four bits below it.
-func bucketOf(v uint64) int {
-	if v < 16 {
-		return int(v)
-	}
-	shift := bits.Len64(v) - 5
-	return (shift+1)<<4 | int(v>>shift)&15
-}
-
-// bucketEnd returns the largest value of a bucket.
-func bucketEnd(b int) uint64 {
-	if b < 16 {
-		return uint64(b)
-	}
-	shift := b>>4 - 1
-	return (uint64(b&15|16)+1)<<shift - 1
-}
-
-// quantile returns the value that a part q of all is not larger than.
-func (h *histogram) quantile(q float64) time.Duration {
-	rank := uint64(q * float64(h.n))
-	var seen uint64
-	for b, n := range h.buckets {
-		if seen += n; seen > rank || seen == h.n {
-			return min(time.Duration(bucketEnd(b)), h.max)
-		}
-	}
-	return h.max
 }
