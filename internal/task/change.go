@@ -340,7 +340,7 @@ type Cancel struct {
 	If   Precondition
 	Only *Filter // nil, or what the task must still match
 
-	Reason string // of the task, where it is cancelled at once; "": ReasonCancelled
+	Reason string // why; "": ReasonCancelled
 }
 
 // Target returns the key of the task to cancel.
@@ -370,7 +370,9 @@ func (c Cancel) Apply(now Millis, old *Task, p Policy) (Result, error) {
 	t := old.Clone()
 	t.Version++
 	if old.State == Running {
-		t.CancelRequested = true
+		if !old.CancelRequested { // whose wish was first counts
+			t.CancelRequested, t.Reason = true, c.Reason
+		}
 		return Result{Task: t, Effect: Accepted}, nil
 	}
 	t.finish(now, Cancelled, cmp.Or(c.Reason, ReasonCancelled), p)

@@ -285,6 +285,30 @@ func TestCancelWhileRunningAllowsNoRetry(t *testing.T) {
 	}
 }
 
+func TestAPurgeOfARunningTaskIsTheReasonOfItsEnd(t *testing.T) {
+	for _, state := range []string{"running", "superseded"} {
+		runs := standing(t)[state]
+		purged := apply(t, runs.Due, runs, Cancel{Key: runs.Key(), Reason: ReasonPurged})
+		purged = apply(t, runs.Due, purged, Cancel{Key: runs.Key()}) // too late to be the reason
+		if got := settle(t, runs.Due+5, purged, Outcome{Verdict: Failure}); got.State != Cancelled || got.Reason != ReasonPurged {
+			t.Errorf("%s: %v, reason %q", state, got.State, got.Reason)
+		}
+		if got := purged.Reap(runs.Due+5, true, policy).Task; got.Reason != ReasonPurged {
+			t.Errorf("%s: reaped, with reason %q", state, got.Reason)
+		}
+	}
+	runs := standing(t)["running"]
+	purged := apply(t, runs.Due, runs, Cancel{Key: runs.Key(), Reason: ReasonPurged})
+	if got := settle(t, runs.Due+5, purged, Outcome{Verdict: Success}); got.State != Delivered || got.Reason != "" {
+		t.Errorf("%v, reason %q: it was delivered", got.State, got.Reason)
+	}
+	asked := apply(t, runs.Due, runs, Cancel{Key: runs.Key()})
+	asked = apply(t, runs.Due, asked, Cancel{Key: runs.Key(), Reason: ReasonPurged})
+	if got := settle(t, runs.Due+5, asked, Outcome{Verdict: Failure}); got.Reason != ReasonCancelled {
+		t.Errorf("reason %q: its client took it back first", got.Reason)
+	}
+}
+
 func TestCancelOfAReplacementEndsIt(t *testing.T) {
 	superseded := standing(t)["superseded"]
 	asked := apply(t, superseded.Due, superseded, Cancel{Key: superseded.Key()})

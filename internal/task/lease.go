@@ -1,6 +1,9 @@
 package task
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 const (
 	// MaxHistory is how many attempts a task's record keeps.
@@ -106,7 +109,7 @@ func (s Settlement) Apply(now Millis, old *Task, p Policy) (Result, error) {
 	t.State, t.Lease = Scheduled, nil
 	if superseded {
 		if t.CancelRequested {
-			t.finish(now, Cancelled, ReasonCancelled, p)
+			t.finish(now, Cancelled, t.cancelReason(), p)
 		}
 		return Result{Task: t, Effect: Updated}, nil
 	}
@@ -136,7 +139,7 @@ func (t *Task) follow(now Millis, o Outcome, p Policy) {
 		return
 	}
 	if t.CancelRequested {
-		t.finish(now, Cancelled, ReasonCancelled, p)
+		t.finish(now, Cancelled, t.cancelReason(), p)
 		return
 	}
 	switch o.Verdict {
@@ -177,7 +180,7 @@ func (t *Task) Reap(now Millis, gone bool, p Policy) Result {
 	}
 	switch {
 	case n.CancelRequested:
-		n.finish(now, Cancelled, ReasonCancelled, p)
+		n.finish(now, Cancelled, n.cancelReason(), p)
 	case !superseded && n.Reclaims >= MaxReclaims:
 		n.die(now, ReasonReclaims, p)
 	}
@@ -213,6 +216,9 @@ func (t *Task) finish(now Millis, s State, reason string, p Policy) {
 		t.History = slices.Clone(t.History[n-1:])
 	}
 }
+
+// cancelReason returns why t ends, which was cancelled while it ran.
+func (t *Task) cancelReason() string { return cmp.Or(t.Reason, ReasonCancelled) }
 
 // die gives t up. It keeps everything, so that it can be retried.
 func (t *Task) die(now Millis, reason string, p Policy) {

@@ -42,7 +42,7 @@ type Task struct {
 	Reclaims       int       // claims in a row that ended without a settlement: the process died, or the lease
 	FirstAttemptAt Millis    // Retry.MaxAge counts from here; 0: none yet
 	History        []Attempt // the last MaxHistory, oldest first; a finished task keeps one
-	Reason         string    // why it is dead, expired or cancelled; "" otherwise
+	Reason         string    // why it is dead, expired or cancelled, or will be (CancelRequested): then "" is ReasonCancelled; "" otherwise
 
 	Lease           *Lease // exactly while Running
 	CancelRequested bool   // cancelled while running: no retry follows

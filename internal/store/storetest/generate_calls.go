@@ -7,7 +7,8 @@ import (
 )
 
 func (g *generator) change() task.Change {
-	switch n := g.IntN(20); {
+	n := g.IntN(20)
+	switch {
 	case n < 7:
 		return g.create()
 	case n < 10:
@@ -21,7 +22,11 @@ func (g *generator) change() task.Change {
 	case n < 17:
 		return task.Revive{Key: g.keyOf(task.Dead), If: g.precondition(), Only: g.only()}
 	}
-	return task.Cancel{Key: g.keyOf(task.Scheduled, task.Running, task.Dead), If: g.precondition(), Only: g.only()}
+	reason := ""
+	if n == 19 {
+		reason = task.ReasonPurged
+	}
+	return task.Cancel{Key: g.keyOf(task.Scheduled, task.Running, task.Dead), If: g.precondition(), Only: g.only(), Reason: reason}
 }
 
 func (g *generator) create() task.Change {

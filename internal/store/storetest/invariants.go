@@ -125,6 +125,8 @@ func whole(t *task.Task) error {
 		return fmt.Errorf("%v with lease %+v", t.State, t.Lease)
 	case t.CancelRequested && t.State != task.Running:
 		return fmt.Errorf("%v with a cancel to come", t.State)
+	case t.State.Live() && t.Reason != "" && !t.CancelRequested:
+		return fmt.Errorf("%v with reason %q", t.State, t.Reason)
 	case ended != (t.FinishedAt != 0) || ended != (t.KeepUntil != 0):
 		return fmt.Errorf("%v, ended at %d, kept until %d", t.State, t.FinishedAt, t.KeepUntil)
 	case t.State.Finished() && (t.Request.BodySize != 0 || len(t.History) > 1):

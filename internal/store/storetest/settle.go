@@ -156,6 +156,19 @@ var settleCases = []testCase{
 		},
 	},
 	{
+		"a task that was purged while it ran says so",
+		"The reason of the cancel is that of the task, when its attempt has ended.",
+		func(f *fixture) {
+			made := f.create("a", at(start))
+			f.claim(start, made, "token")
+			f.must(start, task.Cancel{Key: made.Key(), Reason: task.ReasonPurged})
+			f.settle(start+1, made, "token", task.Outcome{Verdict: task.Failure})
+			if got := f.get("a"); got.State != task.Cancelled || got.Reason != task.ReasonPurged {
+				f.Fatalf("%v, reason %q", got.State, got.Reason)
+			}
+		},
+	},
+	{
 		"a running task can be patched",
 		"Patch and settlement of one record do not undo each other: the lease, the new lane and the new body all stay.",
 		func(f *fixture) {
