@@ -67,8 +67,8 @@ type doctorServerCmd struct{}
 // Help shows examples below the usage line.
 func (doctorServerCmd) Help() string {
 	return `Asks a running server what can be asked from outside, and says what is wrong with the answers: whether it is ready, how far its clock is from
-this machine's, how late attempts start, what is overdue and why, which destinations fail, which tasks died. Each finding is a line (or an
-object, with -o json). It exits with 1 when one is bad.
+this machine's, how late attempts start (judged from 100 in the last minute on), what is overdue and why, which destinations fail, which tasks died.
+Each finding is a line (or an object, with -o json). It exits with 1 when one is bad.
 
 Examples:
 
@@ -82,6 +82,8 @@ const (
 	clockBound = 100 * time.Millisecond
 	// lateBound is when lateness deserves a look: ten times what is promised.
 	lateBound = 100 * time.Millisecond
+	// lateSample is how many attempts a verdict on lateness takes: below, a single one decides the p99.
+	lateSample = 100
 	// overdueBound is when an overdue task that nothing holds back does.
 	overdueBound = 5 * time.Second
 )
@@ -147,13 +149,7 @@ func durabilityWords(level string) string {
 }
 
 func (f *findings) live(l *client.Live) {
-	if l.Late.Count > 0 {
-		inTime, advice := l.Late.P99 <= lateBound, ""
-		if !inTime {
-			advice = fmt.Sprintf("; a p99 above %v comes of a restart, a queue that was paused or has a limit, no free slot, or a busy machine: foliot top tells them apart", lateBound)
-		}
-		f.add("lateness", inTime, "of the last minute: p50 %s, p99 %s, max %s over %d attempts%s", millis(l.Late.P50), millis(l.Late.P99), millis(l.Late.Max), l.Late.Count, advice)
-	}
+	f.lateness(l.Late)
 	if l.Slots > 0 {
 		f.add("slots", l.Running < l.Slots, "%d of %d in use; when all are, attempts wait (--concurrency)", l.Running, l.Slots)
 	}
@@ -174,6 +170,20 @@ func (f *findings) live(l *client.Live) {
 			f.add("breaker", false, "%s failed again and again: %s; its tasks wait and spend no attempts", qualified(d.Namespace, d.Destination), d.Breaker)
 		}
 	}
+}
+
+func (f *findings) lateness(l client.Lateness) {
+	inTime, advice := true, ""
+	switch {
+	case l.Count == 0:
+		return
+	case l.Count < lateSample:
+		advice = fmt.Sprintf("; too few attempts to judge: %d", l.Count)
+	case l.P99 > lateBound:
+		inTime = false
+		advice = fmt.Sprintf("; a p99 above %v comes of a restart, a queue that was paused or has a limit, no free slot, or a busy machine: foliot top tells them apart", lateBound)
+	}
+	f.add("lateness", inTime, "of the last minute: p50 %s, p99 %s, max %s over %d attempts%s", millis(l.P50), millis(l.P99), millis(l.Max), l.Count, advice)
 }
 
 func orWord(s, word string) string {
