@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/alecthomas/kong"
 	"golang.org/x/net/idna"
 
 	"github.com/foliot/foliot/internal/webhook"
@@ -17,17 +18,17 @@ import (
 type doctorEgressCmd struct {
 	URL string `arg:"" help:"The URL that a task would call."`
 
-	EgressAllow  []string `env:"FOLIOT_EGRESS_ALLOW" placeholder:"CIDR" help:"As for foliot serve: tasks may call these addresses."`
-	EgressDeny   []string `env:"FOLIOT_EGRESS_DENY" placeholder:"CIDR" help:"As for foliot serve: tasks may not call these addresses, whatever else is allowed."`
-	Listen       string   `default:"127.0.0.1:8750" env:"FOLIOT_LISTEN" placeholder:"HOST:PORT" help:"Where the server listens: its own API is closed to tasks (default: 127.0.0.1:8750)."`
-	OpenLoopback bool     `help:"Judge like a server that has no token and listens on loopback alone: loopback is open."`
+	OpenLoopback bool `file:"-" help:"Judge like a server that has no token: loopback is open, unless --listen, --host or --trusted-proxy let others in."`
+
+	serveFlags
 }
 
 // Help shows examples below the usage line.
 func (doctorEgressCmd) Help() string {
 	return `Says whether tasks may call a URL, and why: it resolves the host here and now, as the server does for each connection, and judges each
-address. Nothing is connected to. Run it on the server's machine, with the server's settings. One open address is enough; the denied
-ones are left out. A task whose addresses are all denied is dead at once, with the reason egress_denied.
+address. Nothing is connected to. Run it on the server's machine, with the server's flags, variables and --config: it takes what foliot
+serve takes. One open address is enough; the denied ones are left out. A task whose addresses are all denied is dead at once, with the
+reason egress_denied.
 
 It exits with 0 when tasks may call the URL, with 7 when they may not, and with 1 when the host does not resolve.
 
@@ -35,6 +36,7 @@ Examples:
 
     foliot doctor egress https://shop.example/orders
     foliot doctor egress http://10.1.2.3:9000 --egress-allow 10.0.0.0/8
+    foliot doctor egress http://10.1.2.3:9000 --config /etc/foliot.yaml
     foliot doctor egress http://169.254.169.254/latest/meta-data -o json | jq .addresses`
 }
 
@@ -42,10 +44,10 @@ Examples:
 const lookupTimeout = 10 * time.Second
 
 // Run explains the verdict on the URL.
-func (c *doctorEgressCmd) Run(ctx context.Context, con *console) error {
+func (c *doctorEgressCmd) Run(ctx context.Context, con *console, parsed *kong.Context, file *configValues) error {
 	guard, err := c.guard(ctx)
 	if err != nil {
-		return err
+		return originsOf(parsed, file).locate(err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
@@ -66,19 +68,11 @@ func lookup(ctx context.Context, network, host string) ([]netip.Addr, error) {
 
 // guard returns the guard that a server with these settings has.
 func (c *doctorEgressCmd) guard(ctx context.Context) (*webhook.Guard, error) {
-	cfg := webhook.Config{AllowLoopback: func() bool { return c.OpenLoopback }}
-	var err error
-	if cfg.Allow, err = parsePrefixes("--egress-allow", c.EgressAllow); err != nil {
-		return nil, err
-	}
-	if cfg.Deny, err = parsePrefixes("--egress-deny", c.EgressDeny); err != nil {
-		return nil, err
-	}
-	addr, err := listenAddr("--listen", c.Listen)
+	server, err := c.meaning()
 	if err != nil {
 		return nil, err
 	}
-	host, port, err := net.SplitHostPort(addr)
+	host, port, err := net.SplitHostPort(server.addr)
 	if err != nil {
 		return nil, err
 	}
@@ -89,6 +83,10 @@ func (c *doctorEgressCmd) guard(ctx context.Context) (*webhook.Guard, error) {
 	number, err := strconv.ParseUint(port, 10, 16)
 	if err != nil {
 		return nil, err
+	}
+	cfg := webhook.Config{
+		Allow: server.allow, Deny: server.deny,
+		AllowLoopback: func() bool { return c.OpenLoopback && server.private() },
 	}
 	for _, a := range own {
 		cfg.Own = append(cfg.Own, netip.AddrPortFrom(a, uint16(number)))

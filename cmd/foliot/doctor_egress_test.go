@@ -2,29 +2,17 @@ package main
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/alecthomas/kong"
 )
 
-// egress runs doctor egress with args as a command of its own.
-func egress(t *testing.T, asJSON bool, args ...string) (code int, out, errs string) {
+// egress runs foliot doctor egress with args.
+func egress(t *testing.T, args ...string) (code int, out, errs string) {
 	t.Helper()
-	var c doctorEgressCmd
-	var stdout, stderr strings.Builder
-	parser, err := kong.New(&c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := parser.Parse(args); err != nil {
-		t.Fatal(err)
-	}
-	err = c.Run(t.Context(), newConsole(strings.NewReader(""), &stdout, &stderr, asJSON))
-	if err != nil {
-		errs = oneLine(err)
-	}
-	return exitCode(err), stdout.String(), errs
+	out, errs, code = (&session{t: t}).runBare(append([]string{"doctor", "egress"}, args...)...)
+	return code, out, errs
 }
 
 func TestDoctorEgressExplainsAVerdict(t *testing.T) {
@@ -41,6 +29,7 @@ func TestDoctorEgressExplainsAVerdict(t *testing.T) {
 		{"http://127.0.0.1:9000/", exitDenied, "a loopback address; --egress-allow 127.0.0.1/32 opens it", "egress_denied"},
 		{"http://127.0.0.1:9000/ --open-loopback", exitOK, "127.0.0.1\topen\ta loopback address", ""},
 		{"http://127.0.0.1:8750/ --open-loopback", exitDenied, "this server itself", "egress_denied"},
+		{"http://127.0.0.1:9000/ --open-loopback --host foliot.example", exitDenied, "a loopback address", "egress_denied"},
 		{"http://127.0.0.1:8751/ --open-loopback --listen 0.0.0.0:8751", exitDenied, "this server itself", "egress_denied"},
 		{"http://169.254.169.254/ --egress-allow 0.0.0.0/0", exitDenied, "a cloud metadata address, which --egress-allow does not open", "egress_denied"},
 		{"ftp://shop.test/", exitUsage, "", "URL: a URL begins with http:// or https://"},
@@ -48,7 +37,7 @@ func TestDoctorEgressExplainsAVerdict(t *testing.T) {
 		{"http://10.1.2.3/ --egress-allow 10.0.0.0/33", exitUsage, "", "--egress-allow"},
 		{"http://10.1.2.3/ --listen nonsense", exitUsage, "", "--listen"},
 	} {
-		code, out, errs := egress(t, false, strings.Fields(c.args)...)
+		code, out, errs := egress(t, strings.Fields(c.args)...)
 		if code != c.code || !strings.Contains(out, c.out) || !strings.Contains(errs, c.errs) || (errs == "") != (c.errs == "") {
 			t.Errorf("%s: exit %d, %q, %q", c.args, code, out, errs)
 		}
@@ -56,7 +45,7 @@ func TestDoctorEgressExplainsAVerdict(t *testing.T) {
 }
 
 func TestDoctorEgressPrintsObjects(t *testing.T) {
-	code, out, _ := egress(t, true, "http://[::ffff:10.1.2.3]:9000/", "--egress-allow", "10.0.0.0/8")
+	code, out, _ := egress(t, "-o", "json", "http://[::ffff:10.1.2.3]:9000/", "--egress-allow", "10.0.0.0/8")
 	var got egressReply
 	if err := json.Unmarshal([]byte(out), &got); err != nil {
 		t.Fatal(err)
@@ -64,7 +53,7 @@ func TestDoctorEgressPrintsObjects(t *testing.T) {
 	if code != exitOK || !got.Open || got.Port != 9000 || len(got.Addresses) != 1 || got.Addresses[0].Address != "10.1.2.3" || got.Addresses[0].Opener != "10.0.0.0/8" {
 		t.Errorf("exit %d, %+v", code, got)
 	}
-	code, out, errs := egress(t, true, "http://10.1.2.3:9000/")
+	code, out, errs := egress(t, "-o", "json", "http://10.1.2.3:9000/")
 	if err := json.Unmarshal([]byte(out), &got); err != nil {
 		t.Fatal(err)
 	}
@@ -77,8 +66,41 @@ func TestDoctorEgressReadsTheServersEnvironment(t *testing.T) {
 	t.Setenv("FOLIOT_EGRESS_ALLOW", "10.0.0.0/8,192.168.0.0/16")
 	t.Setenv("FOLIOT_EGRESS_DENY", "10.1.0.0/16")
 	for url, want := range map[string]int{"http://192.168.7.7/": exitOK, "http://10.2.0.1/": exitOK, "http://10.1.0.1/": exitDenied} {
-		if code, out, _ := egress(t, false, url); code != want {
+		if code, out, _ := egress(t, url); code != want {
 			t.Errorf("%s: exit %d, %q", url, code, out)
+		}
+	}
+}
+
+// The verdict is that of the server that would start with the same file.
+func TestDoctorEgressReadsTheServersConfiguration(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "foliot.yaml")
+	written := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	judged := func(want int, says string, args ...string) {
+		t.Helper()
+		if code, out, errs := egress(t, args...); code != want || !strings.Contains(out+errs, says) {
+			t.Errorf("%v: exit %d, %s%s", args, code, out, errs)
+		}
+	}
+	written("egress-allow: [10.0.0.0/8]\negress-deny: [10.1.0.0/16]\nlisten: 127.0.0.1:9999\ngrace: 5s\n")
+	judged(exitOK, "open", "http://10.2.0.1/", "--config", file)
+	judged(exitDenied, "10.1.0.0/16 closes it", "http://10.1.0.1/", "--config", file)
+	judged(exitDenied, "this server itself", "http://127.0.0.1:9999/", "--config", file, "--open-loopback")
+	judged(exitOK, "open", "http://127.0.0.1:9000/", "--config", file, "--open-loopback")
+
+	t.Setenv("FOLIOT_CONFIG", file)
+	judged(exitOK, "open", "http://10.2.0.1/")
+	judged(exitDenied, "denied", "http://10.2.0.1/", "--egress-allow", "192.168.0.0/16")
+	for _, wrong := range []string{"grace: -1s\n", "egress-alow: [10.0.0.0/8]\n", "open-loopback: true\n"} {
+		written(wrong)
+		judged(exitUsage, "foliot.yaml:1", "http://10.2.0.1/")
+		if _, errs, code := (&session{t: t}).runBare("config"); code != exitUsage {
+			t.Errorf("serve takes %q: %s", wrong, errs)
 		}
 	}
 }
