@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,8 +28,68 @@ func TestTheFirstTokenIsAnOperators(t *testing.T) {
 	s.do("GET", "/v1/tasks", "").problem(401, "token_required", "Authorization")
 	s.do("GET", "/v1/tasks", "", "Authorization: Bearer "+made.Token).want(200, nil)
 	// Revoking it does not open the server again.
-	s.do("DELETE", "/v1/tokens/"+made.ID, "", "Authorization: Bearer "+made.Token).want(200, nil)
+	s.do("DELETE", "/v1/tokens/"+made.ID+"?force=true", "", "Authorization: Bearer "+made.Token).want(200, nil)
 	s.do("GET", "/v1/tasks", "").problem(401, "token_required", "Authorization")
+}
+
+func TestTheLastTokenThatManagesTheServerIsNotRevokedByAccident(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t)
+		operator := ""
+		add := func(spec string) string {
+			var made wire.Token
+			var headers []string
+			if operator != "" {
+				headers = append(headers, operator)
+			}
+			s.do("POST", "/v1/tokens", spec, headers...).want(201, &made)
+			if operator == "" {
+				operator = "Authorization: Bearer " + made.Token
+			}
+			return "/v1/tokens/" + made.ID
+		}
+		last := add(`{"namespace": "*", "scope": "admin"}`)
+		add(`{"namespace": "*", "scope": "write"}`)
+		add(`{"namespace": "default", "scope": "admin"}`)
+		revoked := add(`{"namespace": "*", "scope": "admin"}`)
+		add(`{"namespace": "*", "scope": "admin", "expires_in": "1h"}`)
+		time.Sleep(time.Hour)
+		s.do("DELETE", revoked, "", operator).want(200, nil)
+		s.do("DELETE", revoked, "", operator).want(200, nil) // again
+		for _, query := range []string{"", "?force=false"} {
+			s.do("DELETE", last+query, "", operator).problem(409, "last_admin_token", "")
+		}
+		s.do("DELETE", last+"?force=yes", "", operator).problem(400, "bad_parameter", "force")
+		s.do("DELETE", last+"?force=true", "", operator).want(200, nil)
+		s.do("GET", "/v1/tasks", "", operator).problem(401, "token_invalid", "Authorization")
+	})
+}
+
+// Whoever revokes at the same time: it is decided where the settings change.
+func TestOneOfTheTokensThatManageTheServerIsLeft(t *testing.T) {
+	const n = 16
+	s := serve(t)
+	var wg sync.WaitGroup
+	begin := make(chan struct{})
+	for range n {
+		_, hash := task.MintToken()
+		s.configure(task.AddToken{Namespace: "*", Scope: task.ScopeAdmin, Hash: hash})
+		wg.Go(func() {
+			<-begin
+			_, _ = s.store.Configure(t.Context(), task.CeilMillis(time.Now()), []task.Edit{task.RevokeToken{Namespace: "*", ID: hash[:16]}})
+		})
+	}
+	close(begin)
+	wg.Wait()
+	left := 0
+	for _, r := range s.store.Settings().List(task.TokenKind, "*") {
+		if r.(*task.AccessToken).RevokedAt == 0 {
+			left++
+		}
+	}
+	if left != 1 {
+		t.Errorf("%d tokens are left that manage the server", left)
+	}
 }
 
 func TestATokenIsShownOnce(t *testing.T) {

@@ -124,13 +124,9 @@ func tally(reply task.Reply, count *wire.BulkReply) error {
 
 // wanted refuses a change of everything that nobody asked for.
 func wanted(r *request) error {
-	all := false
-	switch r.query.Get("all") {
-	case "true":
-		all = true
-	case "false", "":
-	default:
-		return refuse("bad_parameter", "all", "all is true or false")
+	all, err := boolean(r.query, "all")
+	if err != nil {
+		return err
 	}
 	for _, p := range filterParams {
 		all = all || r.query.Has(p.name)

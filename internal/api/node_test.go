@@ -89,7 +89,7 @@ func TestABackupEndsWithItsToken(t *testing.T) {
 			if _, err := w.Write([]byte("x")); err != nil {
 				return err
 			}
-			s.configure(task.RevokeToken{Namespace: "*", ID: operator.ID})
+			s.configure(task.RevokeToken{Namespace: "*", ID: operator.ID, Force: true})
 			_, err := w.Write([]byte("y"))
 			return err
 		}

@@ -101,6 +101,7 @@ var problems = []struct {
 	{task.CodeFinished, 409, "the task is delivered, cancelled or expired"},
 	{task.CodeNoDelay, 409, "the task was created with an absolute time"},
 
+	{"last_admin_token", 409, "it is the last operator's token of scope admin that holds: force=true revokes it all the same"},
 	{"busy", 409, "as things stand it cannot be changed so: the detail says what to do first"},
 	{"quota_exceeded", 403, "the namespace has as many pending tasks, or bytes of bodies, as it may: field names the quota. Waiting a second does not help"},
 	{"rate_exceeded", 429, "the namespace creates tasks faster than it may: Retry-After says when the next is taken"},
@@ -121,6 +122,7 @@ var sentinels = []struct {
 	{task.ErrExists, "exists"},
 	{task.ErrIdempotencyReuse, "idempotency_key_reused"},
 	{task.ErrPrecondition, "precondition_failed"},
+	{task.ErrLastToken, "last_admin_token"},
 	{task.ErrFull, "store_full"},
 	{task.ErrClosed, "unavailable"},
 }

@@ -39,6 +39,7 @@ var (
 		{name: "due_after", about: "Due later than that.", format: "date-time"},
 	}
 	allParam     = param{name: "all", about: "true: also without a filter.", format: "boolean"}
+	forceParam   = param{name: "force", about: "true: also the last operator's token of scope admin that holds.", format: "boolean"}
 	limitParam   = param{name: "limit", about: "At most that many; 100 by default.", format: "integer", low: 1, high: maxLimit}
 	cursorParam  = param{name: "cursor", about: "A page's next_cursor. Keep the filters as they were."}
 	includeParam = param{name: "include", about: "body: with the tasks' bodies.", enum: []string{"body"}}
@@ -188,6 +189,17 @@ func page(q url.Values) (p task.Page, err error) {
 		p.After, err = parseCursor(q.Get("cursor"))
 	}
 	return p, err
+}
+
+// boolean returns whether a query says yes.
+func boolean(q url.Values, name string) (bool, error) {
+	switch q.Get(name) {
+	case "true":
+		return true, nil
+	case "false", "":
+		return false, nil
+	}
+	return false, refuse("bad_parameter", name, name+" is true or false")
 }
 
 func limit(q url.Values) (int, error) {

@@ -89,7 +89,9 @@ func accessRoutes() []route {
 		{
 			method: "DELETE", path: tokensPath + "/{id}", serve: (*Server).revokeToken, scope: task.ScopeAdmin, tag: "access",
 			id: "revokeToken", summary: "Revoke a token",
-			about:   "It is refused from this reply on; on other servers of the same store within a second. A long poll that waits with it ends. Revoking again is fine.",
+			about: "It is refused from this reply on; on other servers of the same store within a second. A long poll that waits with it ends. Revoking again is fine. " +
+				"409 last_admin_token where it is the last operator's of scope admin that is neither revoked nor expired: nobody could manage the server any more.",
+			query:   []param{forceParam},
 			replies: []reply{{status: 200, about: "Revoked, and durable.", body: wire.Token{}}},
 		},
 		{

@@ -66,6 +66,10 @@ func (s *Server) revokeToken(w http.ResponseWriter, r *request) error {
 	if err := noBody(r.Request); err != nil {
 		return err
 	}
+	force, err := boolean(r.query, "force")
+	if err != nil {
+		return err
+	}
 	id := r.id()
 	list := r.tokens()
 	i := slices.IndexFunc(list, func(t *task.AccessToken) bool { return t.ID == id })
@@ -73,7 +77,7 @@ func (s *Server) revokeToken(w http.ResponseWriter, r *request) error {
 		return &task.MissingError{What: "token", Name: id}
 	}
 	key := list[i].Key()
-	if _, err := s.configure(r, "token", task.RevokeToken{Namespace: key.Namespace, ID: key.Name}); err != nil {
+	if _, err := s.configure(r, "token", task.RevokeToken{Namespace: key.Namespace, ID: key.Name, Force: force}); err != nil {
 		return err
 	}
 	s.write(r.Context(), w, jsonType, http.StatusOK, showToken(r.settings.Get(key).(*task.AccessToken)))

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"strings"
@@ -159,9 +160,16 @@ func (s *Settings) holding(namespace string, now Millis) (n int) {
 	return n
 }
 
+// ErrLastToken: without that token nobody could manage the server.
+var ErrLastToken = errors.New("this is the last operator's token of scope admin that holds: make another before you revoke it, " +
+	"or say force=true; then only who has the data directory can make one, while the server is stopped")
+
 // RevokeToken ends a token. Its record stays, so that the audit log's ids go on
 // meaning something.
-type RevokeToken struct{ Namespace, ID string }
+type RevokeToken struct {
+	Namespace, ID string
+	Force         bool // also the last one that can manage the server
+}
 
 // Action implements Edit.
 func (e RevokeToken) Action() string { return "token.revoke" }
@@ -169,7 +177,7 @@ func (e RevokeToken) Action() string { return "token.revoke" }
 // Target implements Edit.
 func (e RevokeToken) Target() SettingKey { return SettingKey{TokenKind, e.Namespace, e.ID} }
 
-// Apply implements Edit. Revoking twice is fine. Errors: *MissingError.
+// Apply implements Edit. Revoking twice is fine. Errors: *MissingError, ErrLastToken.
 func (e RevokeToken) Apply(now Millis, s *Settings) ([]SettingChange, error) {
 	old, ok := s.Get(e.Target()).(*AccessToken)
 	switch {
@@ -177,10 +185,30 @@ func (e RevokeToken) Apply(now Millis, s *Settings) ([]SettingChange, error) {
 		return nil, &MissingError{"token", e.ID}
 	case old.RevokedAt != 0:
 		return nil, nil
+	case !e.Force && s.lastManager(old, now):
+		return nil, ErrLastToken
 	}
 	t := *old
 	t.RevokedAt = now
 	return change(&t), nil
+}
+
+// manages reports whether the token may do everything at now.
+func (t *AccessToken) manages(now Millis) bool {
+	return t.Operator() && t.Scope == ScopeAdmin && t.Holds(now)
+}
+
+// lastManager reports whether t manages the server at now, and no other token does.
+func (s *Settings) lastManager(t *AccessToken, now Millis) bool {
+	if !t.manages(now) {
+		return false
+	}
+	for _, other := range s.hashes {
+		if other.ID != t.ID && other.manages(now) {
+			return false
+		}
+	}
+	return true
 }
 
 // UseToken notes when a token was used last. It is no mutation: nobody asked

@@ -299,14 +299,14 @@ func TestATokenHoldsUntilItIsRevokedOrExpires(t *testing.T) {
 	if got := used.Token(hash, t0); got.LastUsedAt != t0+5 {
 		t.Errorf("%+v", got)
 	}
-	s = edit(t, t0+1, used, RevokeToken{AllNamespaces, hash[:16]})
+	s = edit(t, t0+1, used, RevokeToken{Namespace: AllNamespaces, ID: hash[:16], Force: true})
 	if s.Token(hash, t0+1) != nil {
 		t.Error("it is revoked")
 	}
 	if !s.Secured() {
 		t.Error("the last token's end opened the server to everybody")
 	}
-	_ = refused[*MissingError](t, t0, s, RevokeToken{"default", hash[:16]}) // another namespace's
+	_ = refused[*MissingError](t, t0, s, RevokeToken{Namespace: "default", ID: hash[:16]}) // another namespace's
 	_ = refused[*MissingError](t, t0, s, AddToken{Namespace: "nobody", Scope: ScopeRead, Hash: hash})
 	_ = refused[*FieldError](t, t0, s, AddToken{Namespace: "default", Scope: 0, Hash: hash})
 	_ = refused[*FieldError](t, t0, s, AddToken{Namespace: "default", Scope: ScopeRead, Hash: hash, ExpiresAt: t0})
@@ -362,7 +362,7 @@ func TestANamespaceGoesWithAllThatWasDecidedOfIt(t *testing.T) {
 	_, hash := MintToken()
 	s = edit(t, t0, s, AddToken{Namespace: "n", Scope: ScopeRead, Hash: hash})
 	_ = refused[*BusyError](t, t0, s, DropNamespace{"n"})
-	s = edit(t, t0, s, RevokeToken{"n", hash[:16]})
+	s = edit(t, t0, s, RevokeToken{Namespace: "n", ID: hash[:16]})
 	s = edit(t, t0, s, DropNamespace{"n"})
 	if s.Namespace("n") != nil || len(s.List(QueueKind, "")) != 0 || len(s.Secrets("n", t0)) != 0 {
 		t.Error("something of it was left")
@@ -469,4 +469,33 @@ func FuzzDecodeSettingNeverPanics(f *testing.F) {
 			t.Errorf("%s: %v", again, err)
 		}
 	})
+}
+
+func TestTheLastManagersTokenIsRevokedOnlyByForce(t *testing.T) {
+	s := NewSettings()
+	add := func(namespace string, scope Scope, until Millis) RevokeToken {
+		_, hash := MintToken()
+		s = edit(t, t0, s, AddToken{Namespace: namespace, Scope: scope, Hash: hash, ExpiresAt: until})
+		return RevokeToken{Namespace: namespace, ID: hash[:16]}
+	}
+	one, other := add(AllNamespaces, ScopeAdmin, 0), add(AllNamespaces, ScopeAdmin, t0+minute)
+	reader := add(AllNamespaces, ScopeWrite, 0)
+	tenant := add(DefaultNamespace, ScopeAdmin, 0)
+	for _, last := range []struct {
+		e   RevokeToken
+		now Millis
+	}{{one, t0 + minute}, {other, t0 + minute - 1}} {
+		if last.e == other {
+			s = edit(t, t0, s, one)
+		}
+		if _, err := last.e.Apply(last.now, s); !errors.Is(err, ErrLastToken) {
+			t.Errorf("%+v at %d: %v", last.e, last.now, err)
+		}
+	}
+	for _, e := range []RevokeToken{reader, tenant} { // they never could
+		edit(t, t0, s, e)
+	}
+	edit(t, t0+minute, s, other) // it has expired: nothing is lost by it
+	other.Force = true
+	edit(t, t0, s, other)
 }

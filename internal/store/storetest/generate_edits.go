@@ -68,7 +68,7 @@ func (g *generator) credential(namespace string) task.Edit {
 	switch {
 	case n == 0 && len(tokens) > 0:
 		t := tokens[g.IntN(len(tokens))]
-		return task.RevokeToken{Namespace: t.Namespace, ID: t.ID}
+		return task.RevokeToken{Namespace: t.Namespace, ID: t.ID, Force: g.IntN(2) == 0}
 	case n == 1 && len(tokens) > 0:
 		t := tokens[g.IntN(len(tokens))]
 		return task.UseToken{Namespace: t.Namespace, ID: t.ID, At: g.now}
