@@ -61,11 +61,13 @@ type rules struct {
 }
 
 func newAgenda(r rules, slots int) *agenda {
-	return &agenda{
+	a := &agenda{
 		rules: r, slots: newSlots(slots), settings: none,
 		lanes: map[task.Lane]*lane{}, queues: map[queueKey]*queue{}, targets: map[targetKey]*target{},
 		spaces: map[string]*tenant{}, taken: map[task.Key]bool{},
 	}
+	a.gate.bell.owner = &a.gate
+	return a
 }
 
 // tick tells what time it is by the clock that never steps: it counts for

@@ -119,6 +119,9 @@ func (a *agenda) answered(k task.Key) { a.taken[k] = true }
 // begin notes that the claim of a pick was granted, and that its attempt starts.
 func (a *agenda) begin(p *pick) {
 	p.began = true
+	if p.lane.quarantined() {
+		a.beginAtGate()
+	}
 	if !p.lane.urgent() {
 		p.mark = p.lane.queue.bucket.charge(a.steady)
 	}
@@ -130,7 +133,7 @@ func (a *agenda) release(p *pick, now task.Millis, e evidence) {
 	a.slots.heed(l, e)
 	a.slots.give(p.class)
 	if l.quarantined() {
-		a.gate.leave()
+		a.leaveGate()
 	}
 	q.tried[p.class]--
 	switch {

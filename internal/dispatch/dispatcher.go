@@ -24,6 +24,8 @@ var (
 	// ErrLeaseLost: the attempt's lease has ended, or is about to and could
 	// not be extended.
 	ErrLeaseLost = errors.New("the lease of the attempt is lost")
+	// ErrGate: the task is in quarantine, and others wait for their turn there.
+	ErrGate = errors.New("others in quarantine wait for their turn")
 )
 
 // Dispatcher delivers the tasks of a queue. Its goroutines are Run's, which
@@ -93,6 +95,9 @@ func (d *Dispatcher) update(change func(now task.Millis)) {
 	clock := time.Now()
 	d.agenda.tick(clock.Sub(d.base))
 	change(task.FloorMillis(clock))
+	if d.agenda.gate.giveUp(d.agenda.steady) {
+		d.openGateLocked()
+	}
 	d.armLocked(clock)
 	startable, hungry, unread := d.agenda.first() != nil, len(d.agenda.hungry) > 0, d.agenda.unread
 	d.agenda.unread = false
@@ -105,6 +110,15 @@ func (d *Dispatcher) update(change func(now task.Millis)) {
 	}
 	if hungry {
 		signal(d.hunger)
+	}
+}
+
+// openGateLocked ends the attempt that has the gate. It costs O(attempts under way).
+func (d *Dispatcher) openGateLocked() {
+	for a := range d.held {
+		if a.lane.quarantined() {
+			a.cancel(ErrGate)
+		}
 	}
 }
 

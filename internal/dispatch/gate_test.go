@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -198,6 +199,65 @@ func (b *bed) span(prefix string) (first, last time.Time) {
 		}
 	}
 	return first, last
+}
+
+// lasting is a receiver that takes that long for each task; others hang.
+func lasting(long map[string]time.Duration) receiver {
+	return func(ctx context.Context, d task.Delivery) task.Outcome {
+		if takes, ok := long[d.Task.Name]; ok {
+			return after(takes)(ctx, d)
+		}
+		return hang(ctx, d)
+	}
+}
+
+func TestATaskInQuarantineThatHangsKeepsOthersWaitingForAMinuteAtMost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBed(t, Config{}, nil, lasting(map[string]time.Duration{"slow": 10 * time.Minute, "next": 0}))
+		hour := func(s *task.Spec) { s.Timeout, s.Retry.MaxAttempts = time.Hour, 1 }
+		b.create("hangs", 0, to("flaky"), hour)
+		b.pass(time.Second)
+		b.create("slow", 0, to("slow"), hour, in("another"))
+		b.pass(time.Second)
+		b.create("next", 0, to("next"))
+		b.lose("hangs", "slow", "next")
+		b.start()
+		b.pass(patience - tick)
+		b.wantCalls(1)
+		b.pass(patience + 2*tick)
+		b.wantState("next", task.Delivered)
+		for _, name := range []string{"hangs", "slow"} {
+			got := b.get(name)
+			if got.State != task.Running || got.Reclaims != 0 || got.Spent != 0 || got.Lane().Priority != task.Normal {
+				t.Errorf("%s: %v in lane %v, %d reclaims, %d attempts spent; it should go on in its own lane", name, got.State, got.Lane(), got.Reclaims, got.Spent)
+			}
+		}
+		b.pass(10 * time.Minute)
+		b.wantState("slow", task.Delivered)
+		if err := b.end(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestATaskInQuarantineHasItsWholeTimeWhileNobodyWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBed(t, Config{}, nil, lasting(map[string]time.Duration{"next": 0}))
+		b.create("hangs", 0, to("flaky"), func(s *task.Spec) { s.Timeout = time.Hour })
+		b.create("next", 0, to("next"))
+		b.lose("hangs", "next")
+		b.apply(task.Patch{Key: key("next"), When: &task.When{Relative: true, Delay: 5 * time.Minute}})
+		b.start()
+		b.pass(5*time.Minute - tick)
+		if got := b.get("hangs"); got.State != task.Running || got.Reclaims != task.QuarantineAfter {
+			t.Errorf("%v with %d reclaims", got.State, got.Reclaims)
+		}
+		b.pass(2 * tick) // and then it is long enough
+		b.wantState("next", task.Delivered)
+		if err := b.end(); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestATaskInQuarantineThatHangsHoldsTheGateAloneAndNotForEver(t *testing.T) {

@@ -31,7 +31,7 @@ func failed(g *gate, err error, t *task.Task) task.Outcome {
 	case cause != nil && g.passed.IsZero():
 		return task.Outcome{Verdict: task.Unsent, Error: "stopped before the request was sent"}
 	case cause != nil:
-		return task.Outcome{Verdict: task.Interrupted, Error: "stopped by the server while the receiver was at work"}
+		return task.Outcome{Verdict: task.Interrupted, Error: "stopped by the server while the receiver was at work: " + cause.Error()}
 	}
 	return task.Outcome{Verdict: task.Failure, Error: clip(sentence(err, t.Request.Destination))}
 }
