@@ -88,14 +88,18 @@ func (n *node) openStore() (err error) {
 		n.store = memstore.New(memstore.Config{Policy: n.cfg.keep, AuditKeep: n.cfg.auditKeep})
 		return nil
 	}
+	var reaped []*task.Task
 	n.store, err = pebblestore.Open(n.cfg.dir, pebblestore.Config{
 		Policy:    n.cfg.keep,
 		AuditKeep: n.cfg.auditKeep,
 		OnSync:    n.metrics.Sync,
-		OnReap:    n.metrics.Reclaimed,
+		OnReap:    func(left []*task.Task) { reaped = left },
 		OnFatal:   func(err error) { n.fatal <- err }, // once: there is room for it
 		Logger:    n.log,
 	})
+	if err == nil {
+		n.metrics.Reaped(reaped)
+	}
 	return err
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/hex"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -11,10 +12,14 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"github.com/foliot/foliot/internal/store/pebblestore"
+	"github.com/foliot/foliot/internal/task"
 )
 
 // scraped returns the value of a series of /metrics, -1 where there is none.
@@ -93,6 +98,38 @@ func TestALeaseThatACrashLeftIsCounted(t *testing.T) {
 	again := serveProcess(t, "--listen", anyPort, "--data", dir)
 	if _, text := again.fetch("/metrics"); scraped(t, text, "foliot_reclaims_total") != 1 {
 		t.Errorf("foliot_reclaims_total is %v, want 1", scraped(t, text, "foliot_reclaims_total"))
+	}
+}
+
+func TestATaskThatDiesAsTheStoreOpensIsCounted(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	s := task.DefaultSpec()
+	s.Name, s.ID, s.Request.URL = "poison", "id", "http://receiver.example/"
+	for life := range task.MaxReclaims { // each ends with the attempt under way
+		p, err := pebblestore.Open(dir, pebblestore.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		now := task.FloorMillis(time.Now())
+		if life == 0 {
+			if _, err := p.Apply(t.Context(), now, []task.Change{task.Create{Spec: s}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		poison, err := p.Get(t.Context(), s.Key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		replies, err := p.Claim(t.Context(), now, []task.Claim{{Key: s.Key, Lane: poison.Lane(), Token: "t", Until: now + 1000}})
+		if err = errors.Join(err, replies[0].Err, p.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := serveProcess(t, "--listen", anyPort, "--data", dir)
+	_, text := p.fetch("/metrics")
+	const series = `foliot_dead_total{namespace="default",queue="default",reason="reclaims_exhausted"}`
+	if n := scraped(t, text, series); n != 1 {
+		t.Errorf("%s is %v, want 1", series, n)
 	}
 }
 

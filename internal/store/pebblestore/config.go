@@ -29,9 +29,9 @@ type Config struct {
 	// Nil: nobody is told.
 	OnSync func(d time.Duration, steps int)
 
-	// OnReap is told, by Open, how many leases of the process before were taken
-	// back. Nil: nobody is told.
-	OnReap func(leases int)
+	// OnReap is told, by Open, of the tasks whose leases, of the process before,
+	// were taken back, as that left them: some may have died of it. Nil: nobody is told.
+	OnReap func(left []*task.Task)
 
 	// OnFatal is told, once, that the medium has failed. Nothing has been
 	// answered that is not on the disk, and nothing will be answered any more:

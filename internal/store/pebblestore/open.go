@@ -212,12 +212,12 @@ func (s *Store) markOpen() (clean bool, err error) {
 
 // reapAll takes back the leases of the process before, which is known to be gone.
 func (s *Store) reapAll() error {
-	n, err := s.reap(context.Background(), openedAt(s.config), math.MaxInt64, true, math.MaxInt)
-	if n > 0 {
-		s.config.Logger.Info("took back tasks whose attempt was under way when the server stopped", "tasks", n)
+	left, err := s.reap(context.Background(), openedAt(s.config), math.MaxInt64, true, math.MaxInt)
+	if len(left) > 0 {
+		s.config.Logger.Info("took back tasks whose attempt was under way when the server stopped", "tasks", len(left))
 	}
 	if s.config.OnReap != nil {
-		s.config.OnReap(n)
+		s.config.OnReap(left)
 	}
 	return err
 }

@@ -123,15 +123,16 @@ func (g reaping) Apply(now task.Millis, old *task.Task, p task.Policy) (task.Res
 	return old.Reap(now, g.gone, p), nil
 }
 
-// reap takes back leases that ended at or before until, at most limit.
-func (s *Store) reap(ctx context.Context, now, until task.Millis, gone bool, limit int) (int, error) {
+// reap takes back leases that ended at or before until, at most limit, and
+// returns the tasks as that leaves them.
+func (s *Store) reap(ctx context.Context, now, until task.Millis, gone bool, limit int) ([]*task.Task, error) {
 	var keys []task.Key
 	err := s.locked("read the leases", func() (err error) {
 		keys, err = leases(s.db, until, limit)
 		return err
 	})
 	if err != nil || len(keys) == 0 {
-		return 0, err
+		return nil, err
 	}
 	steps := make([]step, len(keys))
 	for i, key := range keys {
@@ -139,13 +140,13 @@ func (s *Store) reap(ctx context.Context, now, until task.Millis, gone bool, lim
 	}
 	replies, err := s.submit(ctx, &request{now: now, steps: steps, urgent: true})
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	n := 0
+	var left []*task.Task
 	for _, r := range replies {
 		if r.Err == nil {
-			n++
+			left = append(left, r.Task)
 		}
 	}
-	return n, nil
+	return left, nil
 }

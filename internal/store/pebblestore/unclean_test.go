@@ -158,12 +158,17 @@ func TestAfterACloseClaimsDoNotWait(t *testing.T) {
 
 func TestOpenTakesBackWhatWasRunning(t *testing.T) {
 	disk := vfs.NewMem()
-	s := open(t, disk, Config{Now: clock})
+	var left []*task.Task
+	config := Config{Now: clock, OnReap: func(tasks []*task.Task) { left = tasks }}
+	s := open(t, disk, config)
 	mustApply(t, s, []task.Change{task.Create{Spec: newSpec("a", benchStart)}})
 	if err := errors.Join(claimOne(t.Context(), s, "a"), s.Close()); err != nil {
 		t.Fatal(err)
 	}
-	s = open(t, disk, Config{Now: clock})
+	s = open(t, disk, config)
+	if len(left) != 1 || left[0].Name != "a" || left[0].Reclaims != 1 {
+		t.Errorf("OnReap was told of %v", left)
+	}
 	got, err := s.Get(t.Context(), clientKey("a"))
 	if err != nil || got.State != task.Scheduled || got.Reclaims != 1 || got.ZombieUntil != 0 {
 		t.Errorf("got %+v, %v; want it scheduled, with one reclaim and no attempt that may still be on the wire", got, err)

@@ -78,7 +78,7 @@ func newDeliveries(r prometheus.Registerer, config Config) deliveries {
 		}, append(labels, "outcome")),
 		dead: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "foliot_dead_total",
-			Help: "Tasks that gave up after an attempt, by reason.",
+			Help: "Tasks that gave up, by reason.",
 		}, append(labels, "reason")),
 	}
 	r.MustRegister(d.late, d.took, d.attempts, d.dead)
@@ -105,8 +105,15 @@ func (m *Metrics) Attempt(namespace, name string, o task.Outcome, after *task.Ta
 		q.late.Observe(o.Late.Seconds())
 		q.took.Observe(o.Latency.Seconds())
 	}
-	if after != nil && after.State == task.Dead {
-		q.reasons[reasonOf(after.Reason)].Inc()
+	if after != nil {
+		q.ended(after)
+	}
+}
+
+// ended counts t if it is dead.
+func (q *queue) ended(t *task.Task) {
+	if t.State == task.Dead {
+		q.reasons[reasonOf(t.Reason)].Inc()
 	}
 }
 

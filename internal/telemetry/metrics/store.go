@@ -55,6 +55,15 @@ func (m *Metrics) Sync(d time.Duration, changes int) {
 // Reclaimed counts leases that were taken back.
 func (m *Metrics) Reclaimed(n int) { m.store.reclaims.Add(float64(n)) }
 
+// Reaped counts leases that were taken back when the store was opened, and the
+// tasks that this killed. The Settings must be there by then.
+func (m *Metrics) Reaped(left []*task.Task) {
+	m.Reclaimed(len(left))
+	for _, t := range left {
+		m.deliveries.of(t.Namespace, t.Queue).ended(t)
+	}
+}
+
 // Swept counts records that were removed at the end of their retention.
 func (m *Metrics) Swept(n int) { m.store.swept.Add(float64(n)) }
 
