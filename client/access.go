@@ -78,10 +78,20 @@ type tokenPage struct {
 
 func (p *tokenPage) items() []*Token { return p.Tokens }
 
-// Revoke makes a token useless, from its return on; on other servers of the same store within a second. Errors: ErrNotFound.
+// Revoke makes a token useless, from its return on; on other servers of the same store within a second. Errors: ErrNotFound, ErrLastToken.
 func (ts Tokens) Revoke(ctx context.Context, id string) (*Token, error) {
+	return ts.revoke(ctx, id, nil)
+}
+
+// ForceRevoke is Revoke for the last operator's token of scope admin too: nobody can manage the server then, until
+// `foliot token create --data` has made another one while it is stopped.
+func (ts Tokens) ForceRevoke(ctx context.Context, id string) (*Token, error) {
+	return ts.revoke(ctx, id, url.Values{"force": {"true"}})
+}
+
+func (ts Tokens) revoke(ctx context.Context, id string, query url.Values) (*Token, error) {
 	t := new(Token)
-	_, err := ts.conn.named(ctx, "revoke token", "/tokens/", id, &call{method: http.MethodDelete, repeatable: true}, t)
+	_, err := ts.conn.named(ctx, "revoke token", "/tokens/", id, &call{method: http.MethodDelete, query: query, repeatable: true}, t)
 	return orNil(t, err)
 }
 

@@ -94,6 +94,7 @@ var (
 	ErrForbidden    error = &sentinel{status: http.StatusForbidden, except: "quota_exceeded", text: "the token does not allow it"}
 	ErrQuota        error = &sentinel{code: "quota_exceeded", text: "the namespace has as much as it may have"}
 	ErrTooFast      error = &sentinel{status: http.StatusTooManyRequests, text: "that was too fast: wait"}
+	ErrLastToken    error = &sentinel{code: "last_admin_token", text: "it is the last operator's token of scope admin"}
 	ErrUnavailable  error = &sentinel{status: http.StatusServiceUnavailable, text: "the server is stopping, or its store stopped"}
 
 	// ErrReplaced ends a Wait: another task of that name was put in the place of the one that was waited for.

@@ -15,7 +15,7 @@ import (
 func (c *console) confirm(question string, args ...any) error {
 	in, ok := c.in.(*os.File)
 	if !ok || !c.errTerm || !term.IsTerminal(int(in.Fd())) {
-		return badInput("--yes", "nobody can be asked here; pass --yes if that is what you want")
+		return badInput("--yes", "nobody can be asked here: %s Pass --yes if that is what you want", fmt.Sprintf(question, args...))
 	}
 	fmt.Fprintf(c.err, question+" [y/N] ", args...)
 	line, _ := bufio.NewReader(in).ReadString('\n') // the end of the input is a no

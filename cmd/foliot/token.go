@@ -146,12 +146,14 @@ func instantOr(t time.Time, word string) string {
 
 type tokenRevokeCmd struct {
 	IDs []string `arg:"" name:"id" help:"The tokens' ids, as foliot token ls shows them."`
+	Yes bool     `short:"y" help:"Do not ask: revoke the last operator's token of scope admin too."`
 }
 
 // Help shows examples below the usage line.
 func (tokenRevokeCmd) Help() string {
 	return `A revoked token is refused from the reply on. It stays in the list, so that the audit log's ids go on meaning something; and a server that had a
-token never opens again because its last one was revoked.
+token never opens again because its last one was revoked. Without an operator's token of scope admin nobody can manage it, so the last of those is
+revoked only after a question, or with --yes; foliot token create --data makes another while the server is stopped.
 
 To rotate a token: create the new one, give it to its users, see in foliot token ls that the old one is used no more, revoke that.
 
@@ -164,6 +166,9 @@ Examples:
 func (c *tokenRevokeCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	return eachName(ctx, con, c.IDs, func(id string) error {
 		t, err := api.Tokens.Revoke(ctx, id)
+		if errors.Is(err, client.ErrLastToken) {
+			t, err = c.revokeLast(ctx, con, api, id)
+		}
 		if err != nil {
 			return err
 		}
@@ -173,4 +178,15 @@ func (c *tokenRevokeCmd) Run(ctx context.Context, con *console, api *client.Clie
 		con.sayf("revoked %s", id)
 		return nil
 	})
+}
+
+// revokeLast revokes the token without which nobody can manage the server, if that is what somebody wants.
+func (c *tokenRevokeCmd) revokeLast(ctx context.Context, con *console, api *client.Client, id string) (*client.Token, error) {
+	if !c.Yes {
+		err := con.confirm("revoke %s, the last operator's token of scope admin that holds? Nobody can manage the server then, until `foliot token create --data` makes another while it is stopped", id)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return api.Tokens.ForceRevoke(ctx, id)
 }
