@@ -188,7 +188,7 @@ func TestAccessAndAuditLogSayWhoAskedForWhat(t *testing.T) {
 	}
 	hash, _ := task.HashToken(token)
 	if line.Level != "DEBUG" || line.Method != "POST" || line.Route != "POST /v1/queues/{queue}/pause" || line.Remote != "198.51.100.7" ||
-		line.Namespace != "default" || line.Status != 200 || line.Took <= 0 || line.TokenID == "" || !strings.HasPrefix(hash, line.TokenID) {
+		line.Namespace != "default" || line.Status != 201 || line.Took <= 0 || line.TokenID == "" || !strings.HasPrefix(hash, line.TokenID) {
 		t.Errorf("%+v", line)
 	}
 	audit, err := n.store.Audit(t.Context(), task.AuditFilter{}, 0, 1)

@@ -75,7 +75,7 @@ func (s *Server) putNamespace(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	made := changes[0].Value.(*task.NamespaceSettings) // a put always leaves one behind
-	return s.replyNamespace(w, r, putStatus(w, r, made.Version), made)
+	return s.replyNamespace(w, r, putStatus(w, namespacesPath, made.Name, made.Version), made)
 }
 
 func (s *Server) deleteNamespace(w http.ResponseWriter, r *request) error {

@@ -169,6 +169,8 @@ func settingProblem(err error) (wire.Problem, bool) {
 	switch {
 	case errors.As(err, &missing) && missing.What == "namespace":
 		return newProblem("unknown_namespace", missing.Error(), ""), true
+	case errors.As(err, &missing) && missing.What == "queue":
+		return newProblem("not_found", missing.Error()+": GET "+queuesPath+" lists those there are", ""), true
 	case errors.As(err, &missing):
 		return newProblem("not_found", missing.Error(), ""), true
 	case errors.As(err, &busy):

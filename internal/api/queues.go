@@ -55,14 +55,26 @@ func (s *Server) getQueue(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
+	if err := s.knows(r, name); err != nil {
+		return err
+	}
+	return s.replyQueue(w, r, http.StatusOK, name, r.settings.Queue(r.namespace, name))
+}
+
+// knows refuses a queue of which nothing was decided and that has no tasks: its
+// name is a typing error, mostly.
+func (s *Server) knows(r *request, name string) error {
+	if r.settings.Queue(r.namespace, name).Version != 0 {
+		return nil
+	}
 	counts, err := s.counts(r.Context(), r.namespace)
 	if err != nil {
 		return err
 	}
-	if _, used := counts[name]; !used && r.settings.Queue(r.namespace, name).Version == 0 {
+	if _, used := counts[name]; !used {
 		return &task.MissingError{What: "queue", Name: name}
 	}
-	return s.replyQueue(w, r, http.StatusOK, name, r.settings.Queue(r.namespace, name))
+	return nil
 }
 
 func (s *Server) putQueue(w http.ResponseWriter, r *request) error {
@@ -79,7 +91,7 @@ func (s *Server) putQueue(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	made := queueAfter(changes)
-	return s.replyQueue(w, r, putStatus(w, r, made.Version), name, made)
+	return s.replyQueue(w, r, putStatus(w, queuesPath, name, made.Version), name, made)
 }
 
 func (s *Server) deleteQueue(w http.ResponseWriter, r *request) error {
@@ -89,24 +101,28 @@ func (s *Server) deleteQueue(w http.ResponseWriter, r *request) error {
 }
 
 func (s *Server) resumeQueue(w http.ResponseWriter, r *request) error {
-	return s.editQueue(w, r, http.StatusOK, func(name string, _ task.Precondition) task.Edit {
-		return task.PauseQueue{Namespace: r.namespace, Name: name}
+	return s.editQueue(w, r, http.StatusOK, func(name string, cond task.Precondition) task.Edit {
+		return task.PauseQueue{Namespace: r.namespace, Name: name, If: cond}
 	})
 }
 
 func (s *Server) purgeQueue(w http.ResponseWriter, r *request) error {
-	return s.editQueue(w, r, http.StatusAccepted, func(name string, _ task.Precondition) task.Edit {
-		return task.PurgeQueue{Namespace: r.namespace, Name: name}
+	return s.editQueue(w, r, http.StatusAccepted, func(name string, cond task.Precondition) task.Edit {
+		return task.PurgeQueue{Namespace: r.namespace, Name: name, If: cond}
 	})
 }
 
-// editQueue carries out an edit that is said by path and headers alone.
+// editQueue carries out an edit of a queue there is that is said by path and
+// headers alone.
 func (s *Server) editQueue(w http.ResponseWriter, r *request, status int, what func(string, task.Precondition) task.Edit) error {
 	name, cond, err := r.queue()
 	if err != nil {
 		return err
 	}
 	if err := noBody(r.Request); err != nil {
+		return err
+	}
+	if err := s.knows(r, name); err != nil {
 		return err
 	}
 	changes, err := s.configure(r, "queue", what(name, cond))
@@ -122,7 +138,7 @@ func (s *Server) editQueue(w http.ResponseWriter, r *request, status int, what f
 }
 
 func (s *Server) pauseQueue(w http.ResponseWriter, r *request) error {
-	name, err := r.queueName()
+	name, cond, err := r.queue()
 	if err != nil {
 		return err
 	}
@@ -130,11 +146,12 @@ func (s *Server) pauseQueue(w http.ResponseWriter, r *request) error {
 	if err := s.readOptional(w, r, until.decodePause); err != nil {
 		return err
 	}
-	changes, err := s.configure(r, "queue", task.PauseQueue{Namespace: r.namespace, Name: name, Paused: true, Until: until.at})
+	changes, err := s.configure(r, "queue", task.PauseQueue{Namespace: r.namespace, Name: name, Paused: true, Until: until.at, If: cond})
 	if err != nil {
 		return err
 	}
-	return s.replyQueue(w, r, http.StatusOK, name, queueAfter(changes))
+	made := queueAfter(changes)
+	return s.replyQueue(w, r, putStatus(w, queuesPath, name, made.Version), name, made)
 }
 
 // queue reads which queue r is about, and in which version.

@@ -124,7 +124,7 @@ func TestAQueueIsPausedForAWhileOrUntilItIsResumed(t *testing.T) {
 		state := func() string { return s.do("GET", "/v1/tasks/a", "").task(200).State }
 		pause := func(body string) wire.Queue { return s.do("POST", "/v1/queues/default/pause", body).queue(200) }
 
-		if q := pause(""); !q.Paused || q.PausedUntil != "" || state() != "held" {
+		if q := s.do("POST", "/v1/queues/default/pause", "").queue(201); !q.Paused || q.PausedUntil != "" || state() != "held" {
 			t.Errorf("%+v, the task is %s", q, state())
 		}
 		if q := pause(`{"for": "10m"}`); q.PausedUntil != wire.FormatTime(time.Now().Add(10*time.Minute)) {
@@ -160,12 +160,63 @@ func TestAQueueIsPausedForAWhileOrUntilItIsResumed(t *testing.T) {
 	})
 }
 
+// A typing error leaves nothing behind, and is told.
+func TestAQueueThatNobodyKnowsIsNeitherResumedNorPurged(t *testing.T) {
+	s := serve(t)
+	for _, verb := range []string{"resume", "purge"} {
+		if p := s.do("POST", "/v1/queues/ordres/"+verb, "").problem(404, "not_found", ""); !strings.Contains(p.Detail, `"ordres"`) || !strings.Contains(p.Detail, "GET /v1/queues") {
+			t.Errorf("told %q", p.Detail)
+		}
+	}
+	s.do("POST", "/v1/tasks", hour).want(201, nil)
+	if q := s.do("POST", "/v1/queues/default/resume", "").queue(200); q.Version != 0 || q.Counts.Scheduled != 1 { // it has tasks
+		t.Errorf("%+v", q)
+	}
+	if n := len(s.store.Settings().List(task.QueueKind, "")); n != 0 {
+		t.Errorf("%d records were made", n)
+	}
+	s.do("POST", "/v1/queues/default/purge", "").want(202, nil)
+}
+
+func TestAPauseSaysWhetherTheQueueIsNew(t *testing.T) {
+	s := serve(t)
+	r := s.do("POST", "/v1/queues/orders/pause", "")
+	if q := r.queue(201); !q.Paused || q.Version != 1 || r.header.Get("Location") != "/v1/queues/orders" {
+		t.Errorf("%+v %v", q, r.header)
+	}
+	s.do("POST", "/v1/queues/orders/pause", `{"for": "1h"}`).queue(200)
+	s.do("PUT", "/v1/queues/mail", `{}`).want(201, nil)
+	if r := s.do("POST", "/v1/queues/mail/pause", "").want(200, nil); r.header.Get("Location") != "" {
+		t.Errorf("%v", r.header)
+	}
+}
+
+func TestAQueuesEntityTagGuardsPauseResumeAndPurge(t *testing.T) {
+	s := serve(t)
+	s.do("POST", "/v1/queues/q/pause", "", "If-Match: *").problem(412, "precondition_failed", "")
+	tag := s.do("POST", "/v1/queues/q/pause", "", "If-None-Match: *").want(201, nil).header.Get("ETag")
+	for _, verb := range []string{"pause", "resume", "purge"} {
+		old := tag
+		status := 200
+		if verb == "purge" {
+			status = 202
+		}
+		tag = s.do("POST", "/v1/queues/q/"+verb, "", "If-Match: "+old).want(status, nil).header.Get("ETag")
+		s.do("POST", "/v1/queues/q/"+verb, "", "If-Match: "+old).problem(412, "precondition_failed", "")
+		s.do("POST", "/v1/queues/q/"+verb, "", "If-None-Match: *").problem(412, "precondition_failed", "")
+		s.do("POST", "/v1/queues/q/"+verb, "", "If-Match: q").problem(400, "bad_precondition", "If-Match")
+		if got := s.do("GET", "/v1/queues/q", "").header.Get("ETag"); got != tag || got == old {
+			t.Errorf("%s: the tag is %s, was %s", verb, got, old)
+		}
+	}
+}
+
 func TestHeldTasksAreFound(t *testing.T) {
 	s := serve(t)
 	for _, name := range []string{"a1", "b1", "b2", "b3"} {
 		s.do("POST", "/v1/tasks", `{"name": "`+name+`", "queue": "`+name[:1]+`", "delay": "1h", "http": {"url": "http://example.com/"}}`).want(201, nil)
 	}
-	s.do("POST", "/v1/queues/b/pause", "").want(200, nil)
+	s.do("POST", "/v1/queues/b/pause", "").want(201, nil)
 	s.do("POST", "/v1/tasks/b2/run", "").want(200, nil) // passes the pause
 	s.do("DELETE", "/v1/tasks/b3", "").want(200, nil)
 	for filter, want := range map[string]string{
@@ -208,6 +259,7 @@ func TestWhatIsCreatedAfterAPurgeIsNoPartOfIt(t *testing.T) {
 		for _, into := range []time.Duration{0, 1, 400 * time.Microsecond, time.Millisecond - 1} {
 			time.Sleep(into)
 			s := serve(t)
+			s.do("PUT", "/v1/queues/default", `{}`).want(201, nil)
 			s.do("POST", "/v1/queues/default/purge", "").queue(202)
 			s.do("POST", "/v1/tasks", hour).want(201, nil)
 			mark := s.store.Settings().Queue("default", "default").PurgeBefore

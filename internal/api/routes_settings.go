@@ -54,19 +54,25 @@ func queueRoutes() []route {
 			method: "POST", path: queuePath + "/pause", serve: (*Server).pauseQueue, scope: task.ScopeAdmin, tag: "queues",
 			id: "pauseQueue", summary: "Pause a queue",
 			about: "Nothing of it starts any more, but what is run by hand; what is under way goes on. Its tasks are kept, and shown as held; " +
-				"waiting spends no attempt. Pausing again changes when it resumes by itself.",
-			body: wire.PauseInput{}, optional: true, replies: []reply{showsQueue(200, "Paused, and durable.")},
+				"waiting spends no attempt. Pausing again changes when it resumes by itself. A queue can be paused before it has its first task.",
+			headers: []param{ifMatchHeader, ifNoneMatchHeader}, body: wire.PauseInput{}, optional: true,
+			replies: []reply{
+				showsQueue(200, "Paused, and durable."),
+				showsQueue(201, "Paused, and durable. Nothing was decided of the queue before: where it has no tasks either, nobody knew it, and its name may be a typing error."),
+			},
 		},
 		{
 			method: "POST", path: queuePath + "/resume", serve: (*Server).resumeQueue, scope: task.ScopeAdmin, tag: "queues",
 			id: "resumeQueue", summary: "Resume a queue",
-			about: "What came due meanwhile starts at once, within the queue's limits.", replies: []reply{showsQueue(200, "Resumed, and durable.")},
+			about:   "What came due meanwhile starts at once, within the queue's limits. 404 where nothing was decided of it and it has no tasks.",
+			headers: []param{ifMatchHeader}, replies: []reply{showsQueue(200, "Resumed, and durable.")},
 		},
 		{
 			method: "POST", path: queuePath + "/purge", serve: (*Server).purgeQueue, scope: task.ScopeAdmin, tag: "queues",
 			id: "purgeQueue", summary: "Cancel everything in a queue",
 			about: "Everything of it that was created before this reply and is not finished is cancelled in the background, the dead tasks too; " +
-				"nothing of the queue starts until that is done. An attempt under way goes on, and no retry follows it.",
+				"nothing of the queue starts until that is done. An attempt under way goes on, and no retry follows it. 404 where nothing was decided of it and it has no tasks.",
+			headers: []param{ifMatchHeader},
 			replies: []reply{showsQueue(202, "Durable: it will be done, also after a restart. The queue's purging says whether it is.")},
 		},
 	}

@@ -67,12 +67,12 @@ func (s *Server) replySetting(w http.ResponseWriter, r *request, status int, ver
 	return nil
 }
 
-// putStatus is 201 for the first version of a setting.
-func putStatus(w http.ResponseWriter, r *request, version uint64) int {
+// putStatus is 201 for the first version of a setting, whose path begins with under.
+func putStatus(w http.ResponseWriter, under, name string, version uint64) int {
 	if version > 1 {
 		return http.StatusOK
 	}
-	w.Header().Set("Location", r.URL.EscapedPath())
+	w.Header().Set("Location", under+"/"+name)
 	return http.StatusCreated
 }
 

@@ -209,6 +209,7 @@ type PauseQueue struct {
 	Namespace, Name string
 	Paused          bool
 	Until           Millis // 0: until it is resumed
+	If              Precondition
 }
 
 // Action implements Edit.
@@ -223,11 +224,15 @@ func (e PauseQueue) Action() string {
 func (e PauseQueue) Target() SettingKey { return SettingKey{QueueKind, e.Namespace, e.Name} }
 
 // Apply implements Edit. A queue of which nothing was decided can be paused
-// too. Errors: *MissingError for the namespace, *FieldError, *BusyError.
+// too; to resume it there is nothing to do. Errors: *MissingError for the
+// namespace, *FieldError, ErrPrecondition, *BusyError.
 func (e PauseQueue) Apply(now Millis, s *Settings) ([]SettingChange, error) {
-	q, err := s.editQueue(now, e.Namespace, e.Name)
+	q, err := s.editQueue(now, e.Namespace, e.Name, e.If)
 	if err != nil {
 		return nil, err
+	}
+	if !e.Paused && s.Queue(e.Namespace, e.Name).Version == 0 {
+		return nil, nil
 	}
 	q.Paused, q.PausedUntil = e.Paused, 0
 	if e.Paused {
@@ -238,7 +243,10 @@ func (e PauseQueue) Apply(now Millis, s *Settings) ([]SettingChange, error) {
 
 // PurgeQueue begins a purge: everything of the queue that was created until now
 // is to be cancelled, in the background.
-type PurgeQueue struct{ Namespace, Name string }
+type PurgeQueue struct {
+	Namespace, Name string
+	If              Precondition
+}
 
 // Action implements Edit.
 func (e PurgeQueue) Action() string { return "queue.purge" }
@@ -246,9 +254,9 @@ func (e PurgeQueue) Action() string { return "queue.purge" }
 // Target implements Edit.
 func (e PurgeQueue) Target() SettingKey { return SettingKey{QueueKind, e.Namespace, e.Name} }
 
-// Apply implements Edit. Errors: *MissingError for the namespace, *FieldError, *BusyError.
+// Apply implements Edit. Errors: *MissingError for the namespace, *FieldError, ErrPrecondition, *BusyError.
 func (e PurgeQueue) Apply(now Millis, s *Settings) ([]SettingChange, error) {
-	q, err := s.editQueue(now, e.Namespace, e.Name)
+	q, err := s.editQueue(now, e.Namespace, e.Name, e.If)
 	if err != nil {
 		return nil, err
 	}
@@ -300,7 +308,7 @@ func (s *Settings) queues(namespace string) (n int) {
 
 // editQueue returns a copy of a queue's settings to be changed, new ones where
 // there are none.
-func (s *Settings) editQueue(now Millis, namespace, name string) (*QueueSettings, error) {
+func (s *Settings) editQueue(now Millis, namespace, name string, cond Precondition) (*QueueSettings, error) {
 	if s.Namespace(namespace) == nil {
 		return nil, &MissingError{"namespace", namespace}
 	}
@@ -308,6 +316,9 @@ func (s *Settings) editQueue(now Millis, namespace, name string) (*QueueSettings
 		return nil, err
 	}
 	q := *s.Queue(namespace, name)
+	if err := cond.checkTag(q.Version != 0, q.ETag()); err != nil {
+		return nil, err
+	}
 	if err := s.roomForQueue(&q, namespace); err != nil {
 		return nil, err
 	}

@@ -499,3 +499,9 @@ func TestTheLastManagersTokenIsRevokedOnlyByForce(t *testing.T) {
 	other.Force = true
 	edit(t, t0, s, other)
 }
+
+func TestResumingAQueueOfWhichNothingWasDecidedDecidesNothing(t *testing.T) {
+	if changes, err := (PauseQueue{Namespace: "default", Name: "q"}).Apply(t0, NewSettings()); changes != nil || err != nil {
+		t.Errorf("%+v, %v", changes, err)
+	}
+}

@@ -11,15 +11,16 @@ import (
 // edit returns an edit of a setting: of a queue, mostly.
 func (g *generator) edit() task.Edit {
 	namespace, name := g.oneOf(universe.namespaces), g.oneOf(universe.queues)
+	key := task.SettingKey{Kind: task.QueueKind, Namespace: namespace, Name: name}
 	switch n := g.IntN(20); {
 	case n < 7:
-		return task.PutQueue{Queue: g.queueSettings(namespace, name), If: g.tag(task.SettingKey{Kind: task.QueueKind, Namespace: namespace, Name: name})}
+		return task.PutQueue{Queue: g.queueSettings(namespace, name), If: g.tag(key)}
 	case n < 8:
 		return task.DropQueue{Namespace: namespace, Name: name}
 	case n < 9:
-		return task.PauseQueue{Namespace: namespace, Name: name, Paused: g.IntN(2) == 0, Until: g.now + 500}
+		return task.PauseQueue{Namespace: namespace, Name: name, Paused: g.IntN(2) == 0, Until: g.now + 500, If: g.tag(key)}
 	case n < 10:
-		return task.PurgeQueue{Namespace: namespace, Name: name}
+		return task.PurgeQueue{Namespace: namespace, Name: name, If: g.tag(key)}
 	case n < 11:
 		return task.EndPurge{Namespace: namespace, Name: name, Before: g.now}
 	case n < 15:
