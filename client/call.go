@@ -155,6 +155,7 @@ func (cn *conn) noReply(c *call, err error) error {
 	if errors.As(err, &about) {
 		err = about.Err // the rest would repeat the URL, with what its query says
 	}
+	err = scheme(err)
 	return &NoReplyError{Op: c.op, Server: cn.base, Err: err, MayBeDone: !unsent(err)}
 }
 
@@ -163,6 +164,9 @@ func (cn *conn) refusal(c *call, resp *http.Response) error {
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxProblem))
 	if err != nil {
 		return cn.noReply(c, err)
+	}
+	if wantsTLS(resp, data) {
+		return cn.noReply(c, ErrSpeaksTLS)
 	}
 	var p wire.Problem
 	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))

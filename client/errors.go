@@ -148,10 +148,10 @@ func unsent(err error) bool {
 	return errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect") || hopeless(err)
 }
 
-// hopeless reports whether another try would end like this one: the server cannot prove who it is.
+// hopeless reports whether another try would end like this one: the server cannot prove who it is, or the scheme is not its own.
 func hopeless(err error) bool {
 	var untrusted *tls.CertificateVerificationError
-	return errors.As(err, &untrusted)
+	return errors.As(err, &untrusted) || errors.Is(err, ErrSpeaksTLS) || errors.Is(err, ErrNoTLS)
 }
 
 // cause returns the last words of a network error: "connection refused".

@@ -123,6 +123,10 @@ func advised(err error) error {
 	var refused *client.Error
 	var unknown x509.UnknownAuthorityError
 	switch {
+	case errors.Is(err, client.ErrSpeaksTLS) && errors.As(err, &silent):
+		return fmt.Errorf("%w: give --server or FOLIOT_SERVER %s", err, "https"+strings.TrimPrefix(silent.Server, "http"))
+	case errors.Is(err, client.ErrNoTLS) && errors.As(err, &silent):
+		return fmt.Errorf("%w: give --server or FOLIOT_SERVER %s", err, "http"+strings.TrimPrefix(silent.Server, "https"))
 	case errors.As(err, &unknown):
 		return fmt.Errorf("%w: --ca-cert or FOLIOT_CA_CERT names an authority of your own", err)
 	case errors.As(err, &silent):

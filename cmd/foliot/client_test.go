@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/store/memstore"
@@ -32,6 +33,34 @@ func TestASilentServerIsNamedAndExits5(t *testing.T) {
 		code := run(t.Context(), append(s.words(line), "--server", server), strings.NewReader(`{"name":"a","delay":"1s","http":{"url":"http://127.0.0.1:9/"}}`), &out, &errs)
 		if code != exitUnreachable || !strings.Contains(errs.String(), server) || !strings.Contains(errs.String(), "foliot serve") {
 			t.Errorf("foliot %s ended with %d and said %q", line, code, errs.String())
+		}
+	}
+}
+
+func TestTheOtherSchemeIsAdvised(t *testing.T) {
+	data := t.TempDir()
+	ca := newAuthority(t)
+	cert, key := filepath.Join(data, "crt"), filepath.Join(data, "key")
+	certPEM, keyPEM := ca.leaf(time.Time{})
+	for file, text := range map[string][]byte{cert: certPEM, key: keyPEM} {
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, p := range []*process{
+		serveProcess(t, "--listen", anyPort, "--store", "memory:"),
+		serveProcess(t, "--listen", anyPort, "--store", "memory:", "--tls-cert", cert, "--tls-key", key),
+	} {
+		right := p.url
+		other := "https" + strings.TrimPrefix(right, "http")
+		if strings.HasPrefix(right, "https") {
+			other = "http" + strings.TrimPrefix(right, "https")
+		}
+		for _, line := range []string{"ls", "add http://127.0.0.1:9/ --in 1s", "doctor"} {
+			_, stderr, code := (&session{t: t, server: other}).run("", strings.Fields(line)...)
+			if code != exitUnreachable || !strings.HasSuffix(stderr, "give --server or FOLIOT_SERVER "+right+"\n") {
+				t.Errorf("foliot %s at %s ended with %d and said %q", line, other, code, stderr)
+			}
 		}
 	}
 }

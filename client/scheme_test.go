@@ -1,0 +1,74 @@
+package client_test
+
+import (
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/foliot/foliot/client"
+)
+
+// Whoever speaks HTTP to a port that speaks TLS, or the other way round, is told so, at once.
+func TestTheWrongSchemeIsNamed(t *testing.T) {
+	plain := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a request arrived") }))
+	defer plain.Close()
+	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.StartTLS()
+	defer secure.Close()
+	nginx := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = io.WriteString(w, "<html><center>The plain HTTP request was sent to HTTPS port</center></html>")
+	}))
+	defer nginx.Close()
+	for _, c := range []struct {
+		name, url string
+		want      error
+	}{
+		{"plain", "https" + strings.TrimPrefix(plain.URL, "http"), client.ErrNoTLS},
+		{"TLS", "http" + strings.TrimPrefix(secure.URL, "https"), client.ErrSpeaksTLS},
+		{"TLS of nginx", nginx.URL, client.ErrSpeaksTLS},
+		{"an alert", "http://" + saying(t, "\x15\x03\x01\x00\x02\x02\x46"), client.ErrSpeaksTLS},
+		{"no HTTP either", "https://" + saying(t, "220 mail.example ready\r\n"), client.ErrNoTLS},
+	} {
+		api, err := client.New(c.url, client.Options{Retries: client.Retries{Attempts: 5}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var silent *client.NoReplyError
+		_, err = api.Tasks.Create(t.Context(), hour("a"))
+		if !errors.Is(err, c.want) || !errors.As(err, &silent) || client.MayBeDone(err) || !strings.Contains(err.Error(), c.url) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		api.Close()
+	}
+}
+
+// saying returns the address of a server that says text to its only caller, and goes: a second try would not be told the same.
+func saying(t *testing.T, text string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	t.Cleanup(func() { l.Close(); <-done })
+	go func() {
+		defer close(done)
+		c, err := l.Accept()
+		l.Close()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		_, _ = io.WriteString(c, text)
+		_ = c.(*net.TCPConn).CloseWrite()
+		_, _ = io.Copy(io.Discard, c) // until the caller goes: a reset could take the text along
+	}()
+	return l.Addr().String()
+}
