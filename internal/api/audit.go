@@ -7,8 +7,15 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
+// actions are the words of AuditEntry.Action.
+var actions = []string{
+	"task.create", "task.replace", "task.patch", "task.touch", "task.run", "task.retry", "task.cancel", "task.purge",
+	"queue.put", "queue.delete", "queue.pause", "queue.resume", "queue.purge", "queue.purged",
+	"namespace.put", "namespace.delete", "token.create", "token.revoke", "secret.create", "secret.delete",
+}
+
 var auditParams = []param{
-	{name: "action", about: "Only that one: task.create, queue.pause, token.revoke …"},
+	{name: "action", about: "Only that one.", enum: actions},
 	{name: "target", about: "Only what was done to that name or id."},
 	{name: "by", about: "Only what that one did: token:<id>, anonymous, upkeep."},
 	{name: "from", about: "Not earlier than that.", format: "date-time"},
@@ -50,7 +57,10 @@ func (r *request) auditFilter() (f task.AuditFilter, err error) {
 	if !r.all {
 		f.Namespace = r.namespace
 	}
-	for _, name := range []string{"action", "target", "by"} {
+	if err := oneOf(q, "action", actions); err != nil {
+		return f, err
+	}
+	for _, name := range []string{"target", "by"} {
 		if q.Has(name) && q.Get(name) == "" {
 			return f, refuse("bad_parameter", name, "a filter is not empty: leave it out")
 		}

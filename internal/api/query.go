@@ -29,12 +29,18 @@ const (
 	maxWait      = 5 * time.Minute
 )
 
+// reasons are the words of Task.Reason.
+var reasons = []string{
+	task.ReasonAttempts, task.ReasonAge, task.ReasonReclaims, "gone", "no_retry", "egress_denied",
+	task.ReasonExpired, task.ReasonCancelled, task.ReasonPurged,
+}
+
 var (
 	filterParams = []param{
 		{name: "queue", about: "Of that queue."},
 		{name: "state", about: "In one of these states; scheduled: the held ones too.", enum: []string{"scheduled", "held", "running", "delivered", "cancelled", "expired", "dead"}, repeated: true},
 		{name: "label", about: "With all of these labels, each as key=value.", repeated: true},
-		{name: "reason", about: "Dead, expired or cancelled for that reason, such as attempts_exhausted."},
+		{name: "reason", about: "Dead, expired or cancelled for that reason.", enum: reasons},
 		{name: "due_before", about: "Due earlier than that.", format: "date-time"},
 		{name: "due_after", about: "Due later than that.", format: "date-time"},
 	}
@@ -72,6 +78,15 @@ func readQuery(r *http.Request, known []param) (url.Values, error) {
 	return query, nil
 }
 
+// oneOf refuses a value that is none of the words: it would choose nothing, and
+// nobody would be told.
+func oneOf(q url.Values, name string, words []string) error {
+	if !q.Has(name) || slices.Contains(words, q.Get(name)) {
+		return nil
+	}
+	return refuse("bad_parameter", name, name+" is one of "+strings.Join(words, ", "))
+}
+
 func names(known []param) string {
 	if len(known) == 0 {
 		return "this route takes none"
@@ -98,8 +113,8 @@ func (r *request) filter() (chosen, error) {
 			return f, err
 		}
 	}
-	if q.Has("reason") && f.Reason == "" {
-		return f, refuse("bad_parameter", "reason", "a reason is not empty")
+	if err := oneOf(q, "reason", reasons); err != nil {
+		return f, err
 	}
 	if err := f.states(q["state"]); err != nil {
 		return f, err

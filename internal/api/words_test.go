@@ -1,0 +1,101 @@
+package api_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// A filter with a typing error would choose nothing, and nobody would be told.
+func TestAFilterTakesTheWordsThereAreAndNoOthers(t *testing.T) {
+	s := serve(t)
+	constants := func(d ast.Node) []ast.Expr {
+		if spec, ok := d.(*ast.ValueSpec); ok && strings.HasPrefix(spec.Names[0].Name, "Reason") {
+			return spec.Values
+		}
+		return nil
+	}
+	actions := func(d ast.Node) (found []ast.Expr) {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok || f.Name.Name != "Action" {
+			return nil
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if r, ok := n.(*ast.ReturnStmt); ok {
+				found = append(found, r.Results...)
+			}
+			return true
+		})
+		return found
+	}
+	for _, c := range []struct {
+		target, name string
+		words        []string
+	}{
+		{"GET /v1/tasks", "reason", words(t, constants, "../task/*.go", "../webhook/*.go")},
+		{"POST /v1/tasks/retry", "reason", words(t, constants, "../task/*.go", "../webhook/*.go")},
+		{"GET /v1/audit", "action", words(t, actions, "../task/*.go")},
+	} {
+		method, path, _ := strings.Cut(c.target, " ")
+		for _, word := range c.words {
+			s.do(method, path+"?"+c.name+"="+word, "").want(200, nil)
+		}
+		for _, wrong := range []string{"", "typo", strings.ToUpper(c.words[0])} {
+			p := s.do(method, path+"?"+c.name+"="+wrong, "").problem(400, "bad_parameter", c.name)
+			for _, word := range c.words {
+				if !strings.Contains(p.Detail, word) {
+					t.Errorf("%s: told %q, without %s", c.target, p.Detail, word)
+				}
+			}
+			if n := strings.Count(p.Detail, ","); n != len(c.words)-1 {
+				t.Errorf("%s: told %d words, of which the code has %d: %s", c.target, n+1, len(c.words), p.Detail)
+			}
+		}
+	}
+}
+
+// words returns the strings among what the declarations of some files have that
+// choose finds.
+func words(t *testing.T, choose func(ast.Node) []ast.Expr, patterns ...string) (list []string) {
+	t.Helper()
+	for _, pattern := range patterns {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatal(pattern, err)
+		}
+		for _, name := range files {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				for _, e := range choose(n) {
+					if lit, ok := e.(*ast.BasicLit); ok {
+						word, err := strconv.Unquote(lit.Value)
+						if err != nil {
+							t.Fatal(err)
+						}
+						if word != "" {
+							list = append(list, word)
+						}
+					}
+				}
+				return true
+			})
+		}
+	}
+	slices.Sort(list)
+	list = slices.Compact(list)
+	if len(list) < 9 {
+		t.Fatalf("found %v: does the search still work?", list)
+	}
+	return list
+}
