@@ -37,7 +37,7 @@ func eachName(ctx context.Context, con *console, names []string, act func(name s
 		if first == nil {
 			first = &fault{exitCode(err), errSaid}
 		}
-		con.notef("foliot: %s", oneLine(err))
+		con.notef("foliot: %s", con.why(err))
 		if ctx.Err() != nil || exitCode(err) == exitUnreachable {
 			break // the rest would say the same
 		}

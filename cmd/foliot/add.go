@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"net/url"
 	"os"
@@ -62,7 +61,7 @@ func (c *addCmd) Run(ctx context.Context, con *console, api *client.Client) erro
 	}
 	t, err := api.Tasks.Create(ctx, in)
 	if err != nil {
-		return c.blame(renamed(err, strings.TrimSpace("add "+c.Name)))
+		return renamed(err, strings.TrimSpace("add "+c.Name))
 	}
 	if !c.Wait {
 		return sayTask(con, t, "created %s, due %s", t.Name, instant(t.DueAt))
@@ -212,31 +211,4 @@ func parseHeaders(pairs []string) (map[string]string, error) {
 		headers[name] = value
 	}
 	return headers, nil
-}
-
-// addFlags say which flag of add fills a field of the API.
-var addFlags = map[string]string{
-	"at": "--at", "delay": "--in", "name": "--name", "queue": "--queue", "priority": "--priority",
-	"timeout": "--timeout", "expire_after": "--expire-after", "on_dead": "--on-dead",
-	"http.url": "URL", "http.method": "--method", "http.body": "--data, --json", "http.body_base64": "--data, --json",
-	"retry.max_attempts": "--max-attempts", "retry.min_backoff": "--min-backoff",
-	"retry.max_backoff": "--max-backoff", "retry.max_age": "--max-age",
-}
-
-// blame names the flag instead of the field that a server refuses.
-func (c *addCmd) blame(err error) error {
-	var refused *client.Error
-	if !errors.As(err, &refused) || refusalCode(refused) != exitUsage {
-		return err
-	}
-	flag, ok := addFlags[refused.Field]
-	switch {
-	case strings.HasPrefix(refused.Field, "http.headers"):
-		flag = "--header " + strings.TrimPrefix(strings.TrimPrefix(refused.Field, "http.headers"), ".")
-	case strings.HasPrefix(refused.Field, "labels"):
-		flag = "--label " + strings.TrimPrefix(strings.TrimPrefix(refused.Field, "labels"), ".")
-	case !ok:
-		return err
-	}
-	return badInput(strings.TrimSpace(flag), "%s", refused.Detail)
 }

@@ -80,10 +80,11 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	var flags cli
 	parsed, err := newParser(&flags, stdout, stderr).Parse(joinNegative(helpAsFlag(args)))
 	if err != nil {
-		fmt.Fprintf(stderr, "foliot: %s; see `%s --help`\n", oneLine(err), commandOf(err))
+		fmt.Fprintf(stderr, "foliot: %s; see `%s --help`\n", oneLine(err, nil), commandOf(err))
 		return exitUsage
 	}
 	con := newConsole(stdin, stdout, stderr, flags.Output == "json")
+	con.command = parsed.Selected()
 	parsed.BindTo(ctx, (*context.Context)(nil))
 	if err := parsed.BindToProvider(flags.client); err != nil { // asked by the commands that speak to a server
 		panic(err)
@@ -91,7 +92,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	err = parsed.Run(con)
 	flags.close()
 	if err != nil && !errors.Is(err, errSaid) {
-		fmt.Fprintf(stderr, "foliot: %s\n", oneLine(err))
+		fmt.Fprintf(stderr, "foliot: %s\n", con.why(err))
 	}
 	return exitCode(err)
 }

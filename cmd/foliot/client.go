@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"os"
@@ -117,22 +116,22 @@ func renamed(err error, op string) error {
 	return err
 }
 
-// advised returns err with what the user can do about it, where the client's words leave that open.
-func advised(err error) error {
+// advice returns what the user can do about err, where its own words leave that open.
+func advice(err error) string {
 	var silent *client.NoReplyError
 	var refused *client.Error
 	var unknown x509.UnknownAuthorityError
 	switch {
-	case errors.Is(err, client.ErrSpeaksTLS) && errors.As(err, &silent):
-		return fmt.Errorf("%w: give --server or FOLIOT_SERVER %s", err, "https"+strings.TrimPrefix(silent.Server, "http"))
-	case errors.Is(err, client.ErrNoTLS) && errors.As(err, &silent):
-		return fmt.Errorf("%w: give --server or FOLIOT_SERVER %s", err, "http"+strings.TrimPrefix(silent.Server, "https"))
 	case errors.As(err, &unknown):
-		return fmt.Errorf("%w: --ca-cert or FOLIOT_CA_CERT names an authority of your own", err)
+		return ": --ca-cert or FOLIOT_CA_CERT names an authority of your own"
+	case errors.Is(err, client.ErrSpeaksTLS) && errors.As(err, &silent):
+		return ": give --server or FOLIOT_SERVER https" + strings.TrimPrefix(silent.Server, "http")
+	case errors.Is(err, client.ErrNoTLS) && errors.As(err, &silent):
+		return ": give --server or FOLIOT_SERVER http" + strings.TrimPrefix(silent.Server, "https")
 	case errors.As(err, &silent):
-		return fmt.Errorf("%w: is `foliot serve` running there? --server or FOLIOT_SERVER names another", err)
+		return ": is `foliot serve` running there? --server or FOLIOT_SERVER names another"
 	case errors.As(err, &refused) && refused.Status == http.StatusUnauthorized:
-		return fmt.Errorf("%w: --token-file, FOLIOT_TOKEN or FOLIOT_TOKEN_FILE gives one", err)
+		return ": --token-file, FOLIOT_TOKEN or FOLIOT_TOKEN_FILE gives one"
 	}
-	return err
+	return ""
 }

@@ -13,6 +13,7 @@ import (
 	"text/tabwriter"
 	"unicode"
 
+	"github.com/alecthomas/kong"
 	"golang.org/x/term"
 )
 
@@ -24,6 +25,8 @@ type console struct {
 	json     bool // results as JSON, one object a line
 	outTerm  bool // out is a terminal: aligned tables with a heading
 	errTerm  bool // err is a terminal: progress may be redrawn in place
+
+	command *kong.Node // in whose words errors are told; nil: in their own
 }
 
 func newConsole(in io.Reader, out, err io.Writer, asJSON bool) *console {
@@ -40,6 +43,9 @@ func (c *console) sayf(format string, args ...any) { fmt.Fprintf(c.out, format+"
 
 // notef prints a line about the command.
 func (c *console) notef(format string, args ...any) { fmt.Fprintf(c.err, format+"\n", args...) }
+
+// why returns err as it is told.
+func (c *console) why(err error) string { return oneLine(err, c.command) }
 
 // object prints v as one line of JSON. Characters that HTML would mind stay as
 // they are: a body is shown as it was given.

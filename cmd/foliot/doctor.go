@@ -101,7 +101,7 @@ func (doctorServerCmd) Run(ctx context.Context, con *console, api *client.Client
 	if cluster, err := api.Cluster(ctx); err == nil {
 		f.cluster(cluster)
 	} else {
-		f.add("server", true, "it answers; about itself it tells operators alone (%s)", oneLine(err))
+		f.add("server", true, "it answers; about itself it tells operators alone (%s)", f.con.why(err))
 	}
 	f.live(live)
 	f.dead(ctx, api)
@@ -197,7 +197,7 @@ func (f *findings) dead(ctx context.Context, api *client.Client) {
 	var dead int64
 	for q, err := range api.Queues.List(ctx) {
 		if err != nil {
-			f.add("dead", false, "cannot count: %s", oneLine(err))
+			f.add("dead", false, "cannot count: %s", f.con.why(err))
 			return
 		}
 		dead += q.Counts.Dead

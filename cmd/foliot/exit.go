@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/foliot/foliot/client"
 )
 
@@ -90,10 +92,12 @@ func refusalCode(e *client.Error) int {
 	return exitFailure
 }
 
-// oneLine returns err as the single line that is printed.
-func oneLine(err error) string {
+// oneLine returns err as the single line that is printed, for a command or, nil,
+// for none.
+func oneLine(err error, command *kong.Node) string {
 	if errors.Is(err, context.Canceled) {
 		return "interrupted"
 	}
-	return printable(shorten(withoutSecrets(strings.Join(strings.Fields(advised(err).Error()), " "))))
+	text := inWords(err, command) + advice(err)
+	return printable(shorten(withoutSecrets(strings.Join(strings.Fields(text), " "))))
 }

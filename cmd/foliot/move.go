@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 
 	"github.com/foliot/foliot/client"
 )
@@ -38,19 +37,7 @@ func (c *moveCmd) Run(ctx context.Context, con *console, api *client.Client) err
 	}
 	t, err := api.Tasks.Patch(ctx, c.Name, patch)
 	if err != nil {
-		return blameWhen(renamed(err, "move "+c.Name))
+		return renamed(err, "move "+c.Name)
 	}
 	return sayTask(con, t, "moved %s, due %s", t.Name, instant(t.DueAt))
-}
-
-// blameWhen names the flag instead of the field that a server refuses.
-func blameWhen(err error) error {
-	var refused *client.Error
-	if !errors.As(err, &refused) || refusalCode(refused) != exitUsage {
-		return err
-	}
-	if flag, ok := addFlags[refused.Field]; ok {
-		return badInput(flag, "%s", refused.Detail)
-	}
-	return err
 }

@@ -106,7 +106,7 @@ func (c *topCmd) draw(con *console, live, before *client.Live, err error) {
 	}
 	text := topScreen(live, before, height)
 	if err != nil {
-		text = printable(oneLine(err)) + "\n\n" + text
+		text = printable(con.why(err)) + "\n\n" + text
 	}
 	lines := strings.Split(text, "\n")
 	if height > 0 && len(lines) > height {
