@@ -2,20 +2,29 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"time"
 
 	"github.com/foliot/foliot/internal/dispatch"
 	"github.com/foliot/foliot/internal/store/pebblestore"
+	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
 
 // backup returns what copies the store, nil where nothing outlives the process.
 func (n *node) backup() func(context.Context, io.Writer) error {
-	if s, ok := n.store.(*pebblestore.Store); ok {
-		return s.Backup
+	s, ok := n.store.(*pebblestore.Store)
+	if !ok {
+		return nil
 	}
-	return nil
+	return func(ctx context.Context, w io.Writer) error {
+		err := s.Backup(ctx, w)
+		if errors.Is(err, pebblestore.ErrBackupRunning) {
+			return &task.FieldError{Code: "busy", Detail: err.Error() + ": wait for its end"}
+		}
+		return err
+	}
 }
 
 // live returns what the server is doing.

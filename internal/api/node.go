@@ -47,8 +47,9 @@ func (s *Server) metrics(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// backup streams a backup. What goes wrong after the first byte breaks the
-// connection off, so that nobody takes a part for the whole.
+// backup streams a backup, to who asks for more than its header. What goes wrong
+// after the first byte breaks the connection off, so that nobody takes a part for
+// the whole.
 func (s *Server) backup(w http.ResponseWriter, r *request) (err error) {
 	if s.cfg.Backup == nil {
 		return unsupported("this server's store has no backup")
@@ -56,6 +57,9 @@ func (s *Server) backup(w http.ResponseWriter, r *request) (err error) {
 	h := w.Header()
 	h.Set("Content-Type", "application/x-tar")
 	h.Set("Content-Disposition", `attachment; filename="foliot-backup.tar"`)
+	if r.Method == http.MethodHead {
+		return nil
+	}
 	out := &stream{w: w, rc: http.NewResponseController(w), still: func() error { return s.still(&r.caller) }}
 	whole := false
 	defer func() {
@@ -69,12 +73,19 @@ func (s *Server) backup(w http.ResponseWriter, r *request) (err error) {
 		return err
 	}
 	whole = true
-	_ = out.rc.SetWriteDeadline(time.Time{}) // the next request on the connection has its own, or none
+	if writeTimeout(r.Request) == 0 { // otherwise the next request on the connection has its own
+		_ = out.rc.SetWriteDeadline(time.Time{})
+	}
 	return nil
 }
 
-// stalled is how long a client may take nothing of a stream.
-const stalled = time.Minute
+const (
+	// stalled is how long a client may take nothing of a stream: what it keeps
+	// open, others wait for.
+	stalled = 30 * time.Second
+	// streamStep is what counts as something, in bytes.
+	streamStep = 32 << 10
+)
 
 // stream is a reply that takes as long as it takes, while it goes on and its
 // reader may still read it.
@@ -85,11 +96,17 @@ type stream struct {
 	begun bool
 }
 
-// Write implements io.Writer.
-func (s *stream) Write(b []byte) (int, error) {
-	if len(b) == 0 { // net/http would say 200
-		return 0, nil
+// Write implements io.Writer. Of nothing it does nothing: net/http would say 200.
+func (s *stream) Write(b []byte) (written int, err error) {
+	for written < len(b) && err == nil {
+		var n int
+		n, err = s.step(b[written:min(len(b), written+streamStep)])
+		written += n
 	}
+	return written, err
+}
+
+func (s *stream) step(b []byte) (int, error) {
 	if err := s.still(); err != nil {
 		return 0, err
 	}

@@ -7,10 +7,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/foliot/foliot/internal/api"
@@ -129,6 +132,78 @@ func TestABackupOutlivesTheWriteTimeout(t *testing.T) {
 		t.Errorf("%d bytes, %v", n, err)
 	}
 }
+
+func TestAHeadOfABackupTakesNone(t *testing.T) {
+	s := serve(t, func(c *api.Config) {
+		c.Backup = func(context.Context, io.Writer) error {
+			t.Error("one was taken")
+			return nil
+		}
+	})
+	if r := s.do("HEAD", "/v1/backup", "").want(200, nil); r.header.Get("Content-Type") != "application/x-tar" || len(r.body) != 0 {
+		t.Errorf("%v %q", r.header, r.body)
+	}
+	serve(t).do("HEAD", "/v1/backup", "").want(501, nil)
+}
+
+// The store makes one at a time: who reads nothing of it must not keep out others.
+func TestABackupThatNobodyReadsIsGivenUp(t *testing.T) {
+	for _, timeout := range []time.Duration{0, 5 * time.Second} { // of the server; neither ends it
+		synctest.Test(t, func(t *testing.T) {
+			ended := make(chan error, 1)
+			s := serve(t, func(c *api.Config) {
+				c.Observe = func(string, string, int, time.Duration) {} // wraps the writer
+				c.Backup = func(_ context.Context, w io.Writer) error {
+					_, err := w.Write(make([]byte, 1<<20))
+					ended <- err
+					return err
+				}
+			})
+			client, end := net.Pipe() // has no buffer: what is written was read
+			srv := &http.Server{Handler: s, WriteTimeout: timeout, ReadHeaderTimeout: time.Minute}
+			go func() { _ = srv.Serve(&oneConn{Conn: end, closed: make(chan struct{})}) }()
+			defer srv.Close()
+			fmt.Fprint(client, "GET /v1/backup HTTP/1.1\r\nHost: localhost\r\n\r\n")
+			for range 8 { // slowly, but on and on
+				time.Sleep(29 * time.Second)
+				if _, err := io.CopyN(io.Discard, client, 40<<10); err != nil {
+					t.Fatal(err)
+				}
+			}
+			stopped := time.Now()
+			err := <-ended
+			if took := time.Since(stopped); !errors.Is(err, os.ErrDeadlineExceeded) || took > 30*time.Second {
+				t.Errorf("it ended after %v: %v", took, err)
+			}
+			if _, err := io.Copy(io.Discard, client); err != nil { // broken off
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// oneConn is a listener that has one connection to give.
+type oneConn struct {
+	net.Conn
+	given  bool
+	closed chan struct{}
+}
+
+func (l *oneConn) Accept() (net.Conn, error) {
+	if !l.given {
+		l.given = true
+		return l.Conn, nil
+	}
+	<-l.closed
+	return nil, net.ErrClosed
+}
+
+func (l *oneConn) Close() error {
+	close(l.closed)
+	return nil
+}
+
+func (l *oneConn) Addr() net.Addr { return l.LocalAddr() }
 
 func TestMetricsAndTheClusterAreTheOperators(t *testing.T) {
 	serve(t).do("GET", "/metrics", "").problem(501, "unsupported", "")

@@ -172,7 +172,8 @@ func serverRoutes() []route {
 		{
 			method: "GET", path: wire.Version + "/backup", serve: (*Server).backup, scope: task.ScopeAdmin, operator: true, costly: true, extra: true, tag: "server",
 			id: "backup", summary: "Take a backup",
-			about:   "Of all there is, signing secrets included, as it is at one moment. The server goes on meanwhile. A transfer that breaks off is no backup: the connection ends without the last chunk.",
+			about: "Of all there is, signing secrets included, as it is at one moment. The server goes on meanwhile. A transfer that breaks off is no backup: the connection ends without the last chunk. " +
+				"So does one of which the client takes nothing for 30 seconds. There is one at a time, 409 otherwise. HEAD takes none, and tells whether the server has any.",
 			replies: []reply{{status: 200, about: "A tar archive, for foliot restore.", body: []byte(nil), media: "application/x-tar"}},
 		},
 		{

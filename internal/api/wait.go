@@ -31,10 +31,17 @@ func (s *Server) getLater(w http.ResponseWriter, r *request, key task.Key) error
 // allow moves the deadline that the server set for the replies to ordinary
 // requests: this one may come d later. (That for reading ends with the request.)
 func allow(w http.ResponseWriter, r *http.Request, d time.Duration) {
-	server, ok := r.Context().Value(http.ServerContextKey).(*http.Server)
-	if ok && server.WriteTimeout > 0 {
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(d + server.WriteTimeout)) // a writer that has none needs none moved
+	if most := writeTimeout(r); most > 0 {
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(d + most)) // a writer that has none needs none moved
 	}
+}
+
+// writeTimeout returns what the server that r came to has set, 0 for none.
+func writeTimeout(r *http.Request) time.Duration {
+	if server, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok {
+		return max(0, server.WriteTimeout)
+	}
+	return 0
 }
 
 // How often a waiting poll looks by itself. Notify makes most of that

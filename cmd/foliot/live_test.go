@@ -1,0 +1,31 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+	"testing"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+func TestASecondBackupAtTheSameTimeIsToldToWait(t *testing.T) {
+	cfg := testConfig()
+	cfg.dir = t.TempDir()
+	backup := runNodeWith(t, cfg, slog.New(slog.DiscardHandler), nil).backup()
+	reader, writer := io.Pipe()
+	first := make(chan error)
+	go func() { first <- backup(t.Context(), writer) }()
+	if _, err := io.ReadFull(reader, make([]byte, 1)); err != nil { // it is under way
+		t.Fatal(err)
+	}
+	var busy *task.FieldError
+	if err := backup(t.Context(), io.Discard); !errors.As(err, &busy) || busy.Code != "busy" {
+		t.Errorf("the second: %v", err)
+	}
+	go func() { _, _ = io.Copy(io.Discard, reader) }()
+	if err := <-first; err != nil {
+		t.Errorf("the first: %v", err)
+	}
+	writer.Close()
+}
