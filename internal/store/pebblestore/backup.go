@@ -24,6 +24,11 @@ var ErrBackupRunning = errors.New("another backup is under way")
 // the data directory, so that they are links and no copies.
 const checkpointDir = "backup.tmp"
 
+// copyTries is how often a copy is made that cannot be opened. What is copied,
+// under writes, is log and manifest. Tables are links, so what is wrong with them
+// is wrong with the store itself, and is found while they are read.
+const copyTries = 3
+
 // Backup writes a copy of the store to w, as a tar archive that Restore reads,
 // while everything else goes on. Everything that was answered before Backup was
 // called is in it. What is not yet in tables is copied, about three times
@@ -38,13 +43,14 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (err error) {
 	defer s.backup.Unlock()
 	fs, dir := s.config.FS, s.config.FS.PathJoin(s.dir, checkpointDir)
 	defer func() { err = errors.Join(err, fs.RemoveAll(dir)) }()
-	if err := apart(func() error { return s.checkpoint(fs, dir) }); err != nil {
+	db, err := s.copy(ctx, fs, dir)
+	if err != nil {
 		return err
 	}
 	now := s.config.Now()
 	read := make(chan inspected, 1)
 	ctx, cancel := context.WithCancel(ctx)
-	go func() { read <- inspectDir(ctx, fs, dir) }()
+	go func() { read <- inspectCopy(ctx, db) }()
 	m := &Manifest{Format: formatVersion, CreatedAt: now.UTC()}
 	archive := tar.NewWriter(w)
 	err = m.addFiles(ctx, archive, fs, dir)
@@ -64,6 +70,45 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (err error) {
 		return fmt.Errorf("back up %s: %w", s.dir, err)
 	}
 	return nil
+}
+
+// copy makes a copy of the directory in dir, and opens it. One that does not
+// open, or lacks what was answered before, is made again.
+func (s *Store) copy(ctx context.Context, fs vfs.FS, dir string) (*pebble.DB, error) {
+	least := s.progress.newest()
+	for try := 1; ; try++ {
+		if err := apart(func() error { return s.checkpoint(fs, dir) }); err != nil {
+			return nil, err
+		}
+		db, err := openCopy(fs, dir, least)
+		switch {
+		case err == nil:
+			return db, nil
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case try == copyTries:
+			return nil, fmt.Errorf("back up %s: %d copies in a row could not be read; the store itself goes on; check the disk: %w", s.dir, copyTries, err)
+		}
+		s.config.Logger.Warn("a copy for a backup could not be read; it is made again", "error", err)
+	}
+}
+
+// openCopy opens the copy in dir, which must hold the change of that number.
+func openCopy(fs vfs.FS, dir string, least uint64) (db *pebble.DB, err error) {
+	err = apart(func() (err error) {
+		if db, err = openReadOnly(fs, dir, nil); err != nil {
+			return fmt.Errorf("open the copy: %w", err)
+		}
+		number, _, err := lastChange(db)
+		if err == nil && number < least {
+			err = fmt.Errorf("the copy ends at change %d, and lacks change %d: %w", number, least, errDamaged)
+		}
+		if err != nil {
+			return errors.Join(err, db.Close())
+		}
+		return nil
+	})
+	return db, err
 }
 
 // checkpoint makes a copy of the directory in dir. A failure to do so is not one
@@ -91,13 +136,9 @@ type inspected struct {
 	err error
 }
 
-// inspectDir reads everything in a copy of a directory.
-func inspectDir(ctx context.Context, fs vfs.FS, dir string) (i inspected) {
-	i.err = apart(func() error {
-		db, err := openReadOnly(fs, dir, nil)
-		if err != nil {
-			return fmt.Errorf("open the copy: %w", err)
-		}
+// inspectCopy reads everything in a copy of a directory, and closes it.
+func inspectCopy(ctx context.Context, db *pebble.DB) (i inspected) {
+	i.err = apart(func() (err error) {
 		i.Contents, err = inspect(ctx, db, func(_, _ []byte) error { return nil })
 		return errors.Join(err, db.Close())
 	})

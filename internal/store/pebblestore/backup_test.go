@@ -401,6 +401,86 @@ func TestABackupThatFindsNoRoomDoesNotStopTheStore(t *testing.T) {
 	wantHealthy(t, s)
 }
 
+// miscopying is a file system that spoils the next copies of a file for a backup.
+type miscopying struct {
+	vfs.FS
+	spoils
+	copies atomic.Int64
+}
+
+// spoils is where zeros are written, from one part of each write, of 100, to another.
+type spoils struct {
+	file     string
+	from, to int
+}
+
+// spoilt is logs that read as shorter than they are, and a copy that does not open.
+var spoilt = []spoils{{".log", 0, 100}, {".log", 30, 40}, {"/MANIFEST", 30, 40}}
+
+func (m *miscopying) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	f, err := m.FS.Create(name, category)
+	if err == nil && strings.Contains(name, checkpointDir) && strings.Contains(name, m.file) && m.copies.Add(-1) >= 0 {
+		f = spoiltFile{f, m.spoils}
+	}
+	return f, err
+}
+
+type spoiltFile struct {
+	vfs.File
+	spoils
+}
+
+func (f spoiltFile) Write(p []byte) (int, error) {
+	q := bytes.Clone(p)
+	clear(q[len(q)*f.from/100 : len(q)*f.to/100])
+	return f.File.Write(q)
+}
+
+func TestABackupMakesABadCopyAgain(t *testing.T) {
+	for _, spoils := range spoilt {
+		disk := &miscopying{FS: vfs.NewMem(), spoils: spoils}
+		s := open(t, disk, Config{})
+		for first := int64(0); first < 50; first += 10 {
+			mustApply(t, s, creates(first, 10, later))
+		}
+		disk.copies.Store(copyTries - 1)
+		var archive bytes.Buffer
+		if err := s.Backup(t.Context(), &archive); err != nil {
+			t.Fatal(err)
+		}
+		m, err := restoreTo(t.Context(), vfs.NewMem(), &archive, "restored", nil)
+		if err != nil || m.Tasks != 50 {
+			t.Errorf("%v: %d tasks, error %v", spoils, m.Tasks, err)
+		}
+		wantNoCheckpoint(t, s)
+	}
+}
+
+func TestABackupWhoseCopiesAreAllBadSaysSoAndLeavesNothing(t *testing.T) {
+	for _, spoils := range spoilt {
+		disk := &miscopying{FS: vfs.NewMem(), spoils: spoils}
+		s := open(t, disk, Config{})
+		for first := int64(0); first < 50; first += 10 {
+			mustApply(t, s, creates(first, 10, later))
+		}
+		disk.copies.Store(1000)
+		var archive bytes.Buffer
+		if err := s.Backup(t.Context(), &archive); err == nil || !strings.Contains(err.Error(), "3 copies in a row") || archive.Len() > 0 {
+			t.Errorf("%v: %v, after %d bytes", spoils, err, archive.Len())
+		}
+		wantNoCheckpoint(t, s)
+		if made := 1000 - disk.copies.Load(); made != copyTries {
+			t.Errorf("%d copies were made", made)
+		}
+		disk.copies.Store(0)
+		mustApply(t, s, creates(50, 10, later))
+		wantHealthy(t, s)
+		if err := s.Backup(t.Context(), io.Discard); err != nil {
+			t.Errorf("the next backup: %v", err)
+		}
+	}
+}
+
 // A crash in the middle of a backup leaves files that the next start removes.
 func TestACheckpointThatACrashLeftIsRemoved(t *testing.T) {
 	disk := vfs.NewMem()

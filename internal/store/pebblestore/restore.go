@@ -199,7 +199,11 @@ func (t *restore) verify(ctx context.Context) error {
 	if format != t.manifest.Format {
 		return fmt.Errorf("%w: its format is %d, its manifest says %d", ErrBadBackup, format, t.manifest.Format)
 	}
-	found := inspectDir(ctx, t.fs, t.temp)
+	db, err := openCopy(t.fs, t.temp, t.manifest.Change)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrBadBackup, err)
+	}
+	found := inspectCopy(ctx, db)
 	switch {
 	case found.err != nil && ctx.Err() != nil:
 		return ctx.Err()

@@ -112,20 +112,8 @@ func (s *Store) checkEnd() (number, entry uint64, err error) {
 // readEnd compares the newest batch in the database with the newest that was
 // answered, and returns its number and that of the newest audit entry.
 func (s *Store) readEnd() (number, entry uint64, err error) {
-	value, closer, err := s.db.Get(numberKey)
-	switch {
-	case errors.Is(err, pebble.ErrNotFound):
-	case err != nil:
+	if number, entry, err = lastChange(s.db); err != nil {
 		return 0, 0, err
-	default:
-		defer closer.Close()
-		if len(value) != 8 && len(value) != 16 { // format 1 had no audit log
-			return 0, 0, fmt.Errorf("the number of the last change: %w", errDamaged)
-		}
-		number = binary.BigEndian.Uint64(value)
-		if len(value) == 16 {
-			entry = binary.BigEndian.Uint64(value[8:])
-		}
 	}
 	note, err := s.watermark.read(numberNote, numberNoteLen)
 	if err != nil {
@@ -135,6 +123,25 @@ func (s *Store) readEnd() (number, entry uint64, err error) {
 		return 0, 0, fmt.Errorf("the log ends at change %d, but change %d was answered: %w", number, binary.BigEndian.Uint64(note), errDamaged)
 	}
 	return number, entry, nil
+}
+
+// lastChange returns the numbers of the newest batch and audit entry in db.
+func lastChange(db *pebble.DB) (number, entry uint64, err error) {
+	value, closer, err := db.Get(numberKey)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return 0, 0, nil
+	}
+	if err != nil {
+		return 0, 0, err
+	}
+	defer closer.Close()
+	if len(value) != 8 && len(value) != 16 { // format 1 had no audit log
+		return 0, 0, fmt.Errorf("the number of the last change: %w", errDamaged)
+	}
+	if len(value) == 16 {
+		entry = binary.BigEndian.Uint64(value[8:])
+	}
+	return binary.BigEndian.Uint64(value), entry, nil
 }
 
 // manifest says what of a manifest is synced.
