@@ -80,7 +80,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	var flags cli
 	parsed, err := newParser(&flags, stdout, stderr).Parse(joinNegative(helpAsFlag(args)))
 	if err != nil {
-		fmt.Fprintf(stderr, "foliot: %s; see `%s --help`\n", oneLine(err, nil), commandOf(err))
+		fmt.Fprintf(stderr, "foliot: %s; see `%s --help`\n", oneLine(plainly(err), nil), commandOf(err))
 		return exitUsage
 	}
 	con := newConsole(stdin, stdout, stderr, flags.Output == "json")
@@ -98,7 +98,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 }
 
 func newParser(flags *cli, stdout, stderr io.Writer) *kong.Kong {
-	return kong.Must(flags,
+	return kong.Must(flags, append([]kong.Option{
 		kong.Name("foliot"),
 		kong.Description(description),
 		kong.Writers(stdout, stderr),
@@ -118,7 +118,7 @@ func newParser(flags *cli, stdout, stderr io.Writer) *kong.Kong {
 			{Key: "serve-watch", Title: "Watching:"},
 		}),
 		kong.Bind(new(configValues)),
-	)
+	}, readers...)...)
 }
 
 // helpOf returns a value's help with its default, where the text does not have it

@@ -33,7 +33,7 @@ func parseDuration(flag, s string) (time.Duration, error) {
 	d, err := time.ParseDuration(s)
 	switch {
 	case err != nil:
-		return 0, badInput(flag, "%q is no duration; write 500ms, 90s or 1h30m (the longest unit is h)", s)
+		return 0, badInput(flag, notDuration, s)
 	case d < 0:
 		return 0, badInput(flag, "%q is negative", s)
 	}
