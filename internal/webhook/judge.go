@@ -86,7 +86,8 @@ func allDigits(s string) bool {
 
 // readReply returns the beginning of a body, and reads on to its end where that
 // is near. An error ends it like an end: the status has been judged. length is
-// what the reply says of its body's, -1 for nothing.
+// what the reply says of its body's, -1 for nothing. Two bounds keep what is kept
+// small: room is that of the bytes, bounded that of the text, which can be longer.
 func readReply(body io.Reader, length int64) string {
 	room := task.MaxReplyKept
 	if length >= 0 && length < task.MaxReplyKept {

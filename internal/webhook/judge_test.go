@@ -3,6 +3,7 @@ package webhook
 import (
 	"bytes"
 	"compress/gzip"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -121,6 +122,30 @@ func TestOnlyTheBeginningOfAReplyIsKept(t *testing.T) {
 		}
 		if c.want != "" && got != c.want || len(got) > task.MaxReplyKept || !utf8.ValidString(got) {
 			t.Errorf("%s: kept %d bytes, %q", c.name, len(got), got)
+		}
+	}
+}
+
+// asked notes the room that its first read was given.
+type asked struct {
+	io.Reader
+	room int
+}
+
+func (a *asked) Read(p []byte) (int, error) {
+	if a.room == 0 {
+		a.room = len(p)
+	}
+	return a.Reader.Read(p)
+}
+
+// What is kept is bounded twice: as bytes, when they are read, and as text, which
+// is longer where bytes are no UTF-8 (above). Here it is the first.
+func TestNoMoreOfAReplyTakesMemoryThanIsKept(t *testing.T) {
+	for _, length := range []int64{-1, 0, 100, 511, 512, 513, 1 << 40} {
+		a := &asked{Reader: strings.NewReader(strings.Repeat("x", 5000))}
+		if readReply(a, length); a.room == 0 || a.room > task.MaxReplyKept {
+			t.Errorf("%d bytes announced: room was made for %d", length, a.room)
 		}
 	}
 }
