@@ -14,21 +14,22 @@ const (
 	loadStep = 64 << 10
 )
 
-// loads keeps bodies that are large, or come slowly, from taking all memory. A
-// namespace may have as much as is left of maxLoad: half of it alone, and
-// whatever others have, some is left for one that has nothing. The zero value
-// is ready.
-type loads struct {
+// shares divides what there is of something among those who ask. A namespace may
+// have as much as is left of most: half of it alone, and whatever others have,
+// some is left for one that has nothing.
+type shares struct {
+	most int
+
 	mu    sync.Mutex // guards the rest
 	total int
 	of    map[string]int // by namespace; none is 0
 }
 
-// take reports whether namespace may have another n bytes, and notes them.
-func (l *loads) take(namespace string, n int) bool {
+// take reports whether namespace may have another n, and notes them.
+func (l *shares) take(namespace string, n int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.of[namespace]+n > maxLoad-l.total-n {
+	if l.of[namespace]+n > l.most-l.total-n {
 		return false
 	}
 	if l.of == nil {
@@ -39,8 +40,8 @@ func (l *loads) take(namespace string, n int) bool {
 	return true
 }
 
-// give gives n bytes back.
-func (l *loads) give(namespace string, n int) {
+// give gives n back.
+func (l *shares) give(namespace string, n int) {
 	if n == 0 {
 		return
 	}
@@ -55,7 +56,7 @@ func (l *loads) give(namespace string, n int) {
 // counted is the body of r, counted as it comes.
 type counted struct {
 	io.Reader
-	loads *loads
+	loads *shares
 	r     *request
 	free  int // of what was counted, and the first step
 }

@@ -79,6 +79,7 @@ func (s *Server) limits() string {
 		{"a page of a list", fmt.Sprintf("%d tasks, %s of bodies", maxLimit, bytesText(task.MaxPageBytes))},
 		{"an Idempotency-Key", strconv.Itoa(task.MaxIdempotencyKey) + " characters"},
 		{"a wait", maxWait.String()},
+		{"requests that wait at once", strconv.Itoa(maxPolls) + ", of one namespace half of them"},
 		{"a request that changes a setting", bytesText(settingLimit)},
 		{"the tokens of a namespace, revoked ones included", strconv.Itoa(task.MaxTokens)},
 		{"a token's label", strconv.Itoa(task.MaxLabel) + " bytes"},

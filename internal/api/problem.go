@@ -109,7 +109,7 @@ var problems = []struct {
 	// The server.
 	{"unsupported", 501, "this server has no such thing: its store, or its configuration, has none"},
 	{"store_full", 507, "the store takes no more"},
-	{"unavailable", 503, "the store stopped, or the server is stopping"},
+	{"unavailable", 503, "the store stopped, the server is stopping, or it has too much to do at once: Retry-After says when to come again"},
 	{"internal", 500, "our fault: the server's log says more"},
 }
 

@@ -106,7 +106,8 @@ type Server struct {
 	logins  logins
 	uses    uses
 	rates   rates
-	loads   loads
+	loads   shares // of memory for bodies
+	polls   shares // of the long polls that wait
 	waiting waiters
 	buffers sync.Pool // *bytes.Buffer, for requests and replies
 	stop    chan struct{}
@@ -118,6 +119,7 @@ type Server struct {
 // routes that take longer by nature extend their own deadlines.
 func New(cfg Config, ledger Ledger) *Server {
 	s := &Server{cfg: cfg.withDefaults(), ledger: ledger, cursors: newSealer(), started: time.Now(), stop: make(chan struct{})}
+	s.loads.most, s.polls.most = maxLoad, maxPolls
 	s.guard = newGuard(s.cfg.AllowedHosts)
 	s.buffers.New = func() any { return new(bytes.Buffer) }
 	s.openAPI = sync.OnceValue(func() []byte { return s.describe(routes()) })

@@ -19,7 +19,14 @@ func (s *Server) getLater(w http.ResponseWriter, r *request, key task.Key) error
 		return refuse("out_of_range", "wait", "a wait lies between 0s and 5m")
 	}
 	allow(w, r.Request, wait)
-	t, err := s.await(r, key, wait)
+	t, err := s.ledger.Get(r.Context(), key)
+	if err == nil && wait > 0 && !settled(t) {
+		if !s.polls.take(r.namespace, 1) {
+			return refuse("unavailable", "wait", "too many requests wait for a task already: come again, or ask without wait")
+		}
+		defer s.polls.give(r.namespace, 1)
+		t, err = s.await(r, key, wait)
+	}
 	if err != nil {
 		return err
 	}
@@ -27,6 +34,9 @@ func (s *Server) getLater(w http.ResponseWriter, r *request, key task.Key) error
 	s.replyTask(w, r, http.StatusOK, r.show(t), t.ETag())
 	return nil
 }
+
+// settled reports whether nothing happens to t by itself any more.
+func settled(t *task.Task) bool { return t.State.Finished() || t.State == task.Dead }
 
 // allow moves the deadline that the server set for the replies to ordinary
 // requests: this one may come d later. (That for reading ends with the request.)
@@ -43,6 +53,10 @@ func writeTimeout(r *http.Request) time.Duration {
 	}
 	return 0
 }
+
+// maxPolls bounds the long polls that wait at once: each costs about 45 KB with
+// its connection, and looks at its task once a second.
+const maxPolls = 10_000
 
 // How often a waiting poll looks by itself. Notify makes most of that
 // unnecessary; looking is what makes it true.
@@ -66,7 +80,7 @@ func (s *Server) await(r *request, key task.Key, wait time.Duration) (*task.Task
 		if err == nil {
 			err = s.still(&r.caller)
 		}
-		if err != nil || over || t.State.Finished() || t.State == task.Dead {
+		if err != nil || over || settled(t) {
 			leave()
 			return t, err
 		}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -122,6 +123,35 @@ func TestAWaitEndsWithItsClient(t *testing.T) {
 		synctest.Wait()
 		leave()
 		(<-answered).problem(503, "unavailable", "") // nobody reads it; but it is no 200
+	})
+}
+
+// Each keeps a connection and some memory: what one namespace waits for must not
+// keep out another.
+func TestWaitsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t)
+		s.namespace("acme")
+		const acme, half = "Foliot-Namespace: acme", 5000
+		for _, namespace := range []string{"Foliot-Namespace: default", acme} {
+			s.do("POST", "/v1/tasks", hour, namespace).want(201, nil)
+		}
+		var waits sync.WaitGroup
+		for range half {
+			waits.Go(func() { s.do("GET", "/v1/tasks/a?wait=5s", "").want(200, nil) })
+		}
+		synctest.Wait()
+		if r := s.do("GET", "/v1/tasks/a?wait=1m", ""); r.problem(503, "unavailable", "wait").Detail == "" || r.header.Get("Retry-After") == "" {
+			t.Errorf("%v %s", r.header, r.body)
+		}
+		s.do("GET", "/v1/tasks/a?wait=0s", "").want(200, nil) // does not wait
+		s.do("GET", "/v1/tasks/a", "").want(200, nil)
+		s.do("GET", "/v1/tasks/a?wait=1s", "", acme).want(200, nil)
+		s.do("POST", "/v1/tasks", named("b")).want(201, nil)
+		s.do("DELETE", "/v1/tasks/b", "").want(200, nil)
+		s.do("GET", "/v1/tasks/b?wait=1m", "").want(200, nil) // neither
+		waits.Wait()
+		s.do("GET", "/v1/tasks/a?wait=1s", "").want(200, nil)
 	})
 }
 
