@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -16,7 +17,8 @@ import (
 )
 
 type backupCmd struct {
-	File string `arg:"" help:"The file to write; it appears when it is complete. - is standard output."`
+	File  string `arg:"" help:"The file to write; it appears when it is complete. - is standard output."`
+	Force bool   `short:"f" help:"Put the backup in the place of a file that exists, once it is complete."`
 }
 
 // Help shows examples below the usage line.
@@ -25,6 +27,7 @@ func (backupCmd) Help() string {
 goes on meanwhile. Everything that was answered before the backup began is in it. It takes an operator's token of scope admin.
 
 The file holds the signing secrets in clear: keep it as you keep those. foliot restore reads it; a backup that was cut off is refused there.
+A file that exists is left as it is, unless --force says otherwise; it goes when the new one is complete, and stays when that fails.
 
 Examples:
 
@@ -34,6 +37,9 @@ Examples:
 
 // Run takes the backup.
 func (c *backupCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+	if err := c.checkFile(); err != nil {
+		return err
+	}
 	began := time.Now()
 	bar := newByteProgress(con, "copied", -1)
 	var size int64
@@ -52,6 +58,25 @@ func (c *backupCmd) Run(ctx context.Context, con *console, api *client.Client) e
 		return err
 	}
 	con.notef("%s in %.1f s: %s", megabytes(size), time.Since(began).Seconds(), c.File)
+	return nil
+}
+
+// checkFile refuses to overwrite what nobody said should be, and, whatever
+// anybody says, what is no file: a device is not to be renamed over.
+func (c *backupCmd) checkFile() error {
+	info, err := os.Stat(c.File)
+	switch {
+	case c.File == "-" || errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return badInput("FILE", "%v", err)
+	case info.IsDir():
+		return badInput("FILE", "%s is a directory", c.File)
+	case !info.Mode().IsRegular():
+		return badInput("FILE", "%s is no file: - writes to standard output", c.File)
+	case !c.Force:
+		return badInput("FILE", "%s exists: give another name, or --force to replace it", c.File)
+	}
 	return nil
 }
 

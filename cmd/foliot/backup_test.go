@@ -2,6 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -62,6 +65,48 @@ func TestHalfABackupIsRefusedAndLeavesNothing(t *testing.T) {
 	}
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
 		t.Errorf("it left %s: %v", dir, err)
+	}
+}
+
+// A backup that exists is worth more than one that is being made.
+func TestABackupReplacesNothingUnasked(t *testing.T) {
+	answer := func(w http.ResponseWriter) { _, _ = io.WriteString(w, "new") }
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { answer(w) }))
+	defer srv.Close()
+	s := &session{t: t, server: srv.URL, dir: t.TempDir()}
+	file := filepath.Join(s.dir, "b.tar")
+	holds := func(want string) {
+		t.Helper()
+		got, err := os.ReadFile(file)
+		if entries, _ := os.ReadDir(s.dir); err != nil || string(got) != want || len(entries) != 1 {
+			t.Errorf("%q, %v, beside %v", got, err, entries)
+		}
+	}
+	if err := os.WriteFile(file, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, stderr, code := s.run("", "backup", file); code != exitUsage || !strings.Contains(stderr, file+" exists") || !strings.Contains(stderr, "--force") {
+		t.Errorf("%d: %s", code, stderr)
+	}
+	holds("old")
+	answer = func(w http.ResponseWriter) {
+		_, _ = io.WriteString(w, "hal")
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	}
+	if _, stderr, code := s.run("", "backup", file, "--force"); code != exitUnreachable || !strings.Contains(stderr, "broke off") {
+		t.Errorf("%d: %s", code, stderr)
+	}
+	holds("old")
+	answer = func(w http.ResponseWriter) { _, _ = io.WriteString(w, "new") }
+	if _, stderr, code := s.run("", "backup", "--force", file); code != exitOK {
+		t.Errorf("%d: %s", code, stderr)
+	}
+	holds("new")
+	for _, no := range []string{s.dir, os.DevNull} {
+		if _, stderr, code := s.run("", "backup", "--force", no); code != exitUsage || !strings.Contains(stderr, "FILE: "+no) {
+			t.Errorf("%s: %d: %s", no, code, stderr)
+		}
 	}
 }
 
