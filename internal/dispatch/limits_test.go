@@ -351,3 +351,30 @@ func TestALimitedQueueTakesNoMoreOfTheWindowThanItStarts(t *testing.T) {
 		b.wantCalls(3000)
 	})
 }
+
+// TestAPauseDoesNotHoldBackTheNewsOfADeath: nor a retry of the news.
+func TestAPauseDoesNotHoldBackTheNewsOfADeath(t *testing.T) {
+	tried := false
+	r := func(ctx context.Context, d task.Delivery) task.Outcome {
+		switch {
+		case d.Task.Name == "dies":
+			pause(ctx, time.Second)
+			return task.Outcome{Verdict: task.Refusal, Status: 410, Reason: "gone", StartedAt: millis()}
+		case d.Task.Queue == task.DeadQueue && !tried:
+			tried = true
+			return task.Outcome{Verdict: task.Failure, Status: 500, StartedAt: millis()}
+		}
+		return accept(ctx, d)
+	}
+	inBubble(t, Config{}, nil, r, func(b *bed) {
+		b.Configure(limit("q", task.QueueSettings{Rate: 1.0 / 3600, Burst: 1}))
+		b.create("dies", 0, in("q"), func(s *task.Spec) { s.OnDead = "http://alarm/" })
+		b.create("waits", 0, in("q"))
+		b.pass(500 * time.Millisecond)
+		b.Configure(limit("q", task.QueueSettings{Paused: true}))
+		b.pass(time.Minute)
+		b.wantState("dies", task.Dead)
+		b.wantState("waits", task.Scheduled)
+		b.wantState("dies@dead.dies.1", task.Delivered)
+	})
+}

@@ -6,6 +6,13 @@ import (
 	"time"
 )
 
+// DeadQueue is the queue of on_dead tasks, in the namespace of the dead. It is one
+// of its own because what stops a queue, a pause, its rate, a purge, must not hold
+// back the news of what died in it, nor a flood of such news the queue's tasks:
+// queues take turns. (The lane of what is run by hand would pass pause and rate,
+// too, but for one attempt only, and goes before everything in its queue.)
+const DeadQueue = "on_dead"
+
 // deadNotice is the body of an on_dead task, in the shape that Standard
 // Webhooks recommends.
 type deadNotice struct {
@@ -46,7 +53,7 @@ func (t *Task) obituary(now Millis) *Task {
 	name := fmt.Sprintf("%s@dead.%s.%d", t.Name, t.ID, t.Tries)
 	s := DefaultSpec()
 	s.Key, s.ID = Key{Namespace: t.Namespace, Name: name}, DeriveID(t.Namespace, name)
-	s.Queue, s.Priority, s.Trace = t.Queue, t.Priority, t.Trace
+	s.Queue, s.Priority, s.Trace = DeadQueue, t.Priority, t.Trace
 	s.Request.URL, s.Request.BodyKind, s.Request.Body = t.OnDead, JSONBody, body
 	s.When = When{At: now}
 	n := s.record(now)

@@ -381,7 +381,7 @@ func TestADeathIsToldToWhoeverWantsToKnow(t *testing.T) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	n := r.Spawned
-	if n.Name != "a@dead.id-1.1" || n.Namespace != "default" || n.Queue != made.Queue || n.Due != made.Due+5 || n.State != Scheduled || n.OnDead != "" {
+	if n.Name != "a@dead.id-1.1" || n.Namespace != "default" || n.Queue != DeadQueue || n.Due != made.Due+5 || n.State != Scheduled || n.OnDead != "" {
 		t.Errorf("%+v", n)
 	}
 	if n.Request.URL != made.OnDead || n.Request.Destination != "ops.example:443" || n.Request.BodySize != len(n.Request.Body) || n.ID == made.ID {
