@@ -245,6 +245,10 @@ func isRFC3339(parsed string) bool {
 	return strings.HasSuffix(zone, "Z") || zone[1:3] < "24" && zone[4:] < "60"
 }
 
+// durationPattern is the grammar of parseDuration, for those who check what they
+// send; what is too long it cannot tell.
+const durationPattern = `^[-+]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$`
+
 func parseDuration(field, s string) (time.Duration, error) {
 	d, err := time.ParseDuration(s)
 	if err != nil {
@@ -256,7 +260,7 @@ func parseDuration(field, s string) (time.Duration, error) {
 // ours are the fields of a task that a reply has and a request cannot set.
 var ours = map[string]bool{
 	"id": true, "state": true, "reason": true, "due_at": true, "version": true, "created_at": true, "finished_at": true,
-	"cancel_requested": true, "body_size": true, "reclaims": true, "attempts": true, "durability": true, "traceparent": true,
+	"cancel_requested": true, "under_way": true, "body_size": true, "reclaims": true, "attempts": true, "durability": true, "traceparent": true,
 }
 
 func unknownField(key []byte) error {

@@ -37,6 +37,7 @@ func (s *Server) describe(rs []route) []byte {
 	doc := &huma.OpenAPI{
 		OpenAPI:    "3.1.0",
 		Info:       &huma.Info{Title: "Foliot", Version: s.cfg.Version, Description: about + "\n\n" + s.limits() + "\n" + codes(), License: &huma.License{Name: "MIT", Identifier: "MIT"}},
+		Servers:    []*huma.Server{{URL: "http://127.0.0.1:8750", Description: "One on this machine that was told nothing else. Any other: where this document came from."}},
 		Tags:       []*huma.Tag{{Name: "tasks"}, {Name: "queues"}, {Name: "access"}, {Name: "namespaces"}, {Name: "server"}},
 		Components: &huma.Components{Schemas: registry, SecuritySchemes: map[string]*huma.SecurityScheme{bearerScheme: scheme}},
 	}
@@ -46,6 +47,7 @@ func (s *Server) describe(rs []route) []byte {
 		doc.AddOperation(d.operation(r))
 	}
 	d.open()
+	d.detail()
 	b, err := json.MarshalIndent(doc, "", "  ")
 	if err != nil {
 		panic(fmt.Sprintf("api: encode the OpenAPI document: %v", err)) // it is the same each time: a test sees it
@@ -252,9 +254,32 @@ func (d describer) open() {
 	slices.Sort(shown.Required)
 }
 
+// duration marks what is one, in package wire's tags and in params.
+const duration = "duration"
+
+// detail adds what package wire's tags cannot say, as it is decided here: how
+// durations are written, and which codes problems have.
+func (d describer) detail() {
+	for _, schema := range d.registry.Map() {
+		for _, field := range schema.Properties {
+			if field.Pattern == duration {
+				field.Pattern = durationPattern
+			}
+		}
+	}
+	for _, v := range []any{wire.Problem{}, wire.BatchResult{}} {
+		code := d.registry.Schema(reflect.TypeOf(v), false, "").Properties["code"]
+		for _, p := range problems {
+			code.Enum = append(code.Enum, p.Code)
+		}
+	}
+}
+
 func (p param) describe(in string) *huma.Param {
 	schema := &huma.Schema{Type: huma.TypeString, Format: p.format}
 	switch p.format {
+	case duration:
+		schema = &huma.Schema{Type: huma.TypeString, Pattern: durationPattern}
 	case "integer":
 		low, high := float64(p.low), float64(p.high)
 		schema = &huma.Schema{Type: huma.TypeInteger, Minimum: &low, Maximum: &high}

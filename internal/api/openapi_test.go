@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -87,7 +89,7 @@ func TestEveryDescribedRouteIsServed(t *testing.T) {
 		for method, op := range operations {
 			n++
 			r := s.do(strings.ToUpper(method), inPath.ReplaceAllString(path, "none"), "")
-			if strings.Contains(string(r.body), `"no_route"`) || r.status == 405 {
+			if strings.Contains(string(r.body), `"code":"no_route"`) || r.status == 405 {
 				t.Errorf("%s %s (%s): %d %s", method, path, op.OperationID, r.status, r.body)
 			}
 			if op.Responses["default"] == nil || op.OperationID == "" {
@@ -161,4 +163,52 @@ func codesIn(t *testing.T, name string) (codes []string) {
 		return true
 	})
 	return codes
+}
+
+// A generated client finds a problem's code among the words of its language.
+func TestOpenAPIListsTheCodesOfProblems(t *testing.T) {
+	doc, _ := openAPI(t)
+	var table []string
+	for _, name := range []string{"Problem", "BatchResult"} {
+		property := doc.Components.Schemas[name].(map[string]any)["properties"].(map[string]any)["code"].(map[string]any)
+		enum, _ := property["enum"].([]any)
+		listed := fmt.Sprint(enum)
+		if len(enum) < 60 || table != nil && listed != table[0] {
+			t.Errorf("%s: the codes are %s", name, listed)
+		}
+		table = append(table, listed)
+		for response, r := range doc.Components.Responses {
+			about := r.(map[string]any)["description"].(string)
+			codes, found := strings.CutPrefix(about, "code is one of ")
+			for code := range strings.SplitSeq(strings.TrimSuffix(codes, "."), ", ") {
+				if found && !slices.Contains(enum, any(code)) {
+					t.Errorf("%s: the code %s of %s is not listed", name, code, response)
+				}
+			}
+		}
+	}
+}
+
+func TestOpenAPISaysHowDurationsAreWritten(t *testing.T) {
+	doc, raw := openAPI(t)
+	if strings.Contains(string(raw), `"pattern": "duration"`) {
+		t.Error("a mark was left where a pattern should be")
+	}
+	fields := strings.Fields("delay timeout expire_after min_backoff max_backoff max_age keep_finished keep_dead for expires_in overlap uptime")
+	seen := map[string]bool{}
+	for name, schema := range doc.Components.Schemas {
+		properties, _ := schema.(map[string]any)["properties"].(map[string]any)
+		for field, p := range properties {
+			pattern, _ := p.(map[string]any)["pattern"].(string)
+			if slices.Contains(fields, field) != strings.Contains(pattern, "ms") {
+				t.Errorf("%s.%s has the pattern %q", name, field, pattern)
+			}
+			seen[field] = true
+		}
+	}
+	for _, field := range fields {
+		if !seen[field] {
+			t.Errorf("no %s: does the test still look for the right names?", field)
+		}
+	}
 }

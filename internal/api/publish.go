@@ -19,7 +19,7 @@ import (
 var publishQuery = []param{{name: "url", about: "Where to send it, encoded as a query parameter.", format: "uri", required: true}}
 
 var publishHeaders = []param{
-	{name: "Foliot-Delay", about: "Due that long from now."},
+	{name: "Foliot-Delay", about: "Due that long from now.", format: "duration"},
 	{name: "Foliot-At", about: "When it is due.", format: "date-time"},
 	{name: "Foliot-Name", about: "The task's name."},
 	{name: "Foliot-Queue", about: "The task's queue."},

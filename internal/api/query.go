@@ -16,7 +16,7 @@ import (
 // param is a query parameter or header that a route knows.
 type param struct {
 	name, about string
-	format      string // of the string; "integer" and "boolean" are types of their own
+	format      string // of the string; "duration" is a pattern, "integer" and "boolean" are types of their own
 	enum        []string
 	repeated    bool
 	required    bool
@@ -49,7 +49,7 @@ var (
 	limitParam   = param{name: "limit", about: "At most that many; 100 by default.", format: "integer", low: 1, high: maxLimit}
 	cursorParam  = param{name: "cursor", about: "A page's next_cursor. Keep the filters as they were."}
 	includeParam = param{name: "include", about: "body: with the tasks' bodies.", enum: []string{"body"}}
-	waitParam    = param{name: "wait", about: "Answer when the task is finished or dead, at the latest after this duration (5m at most) with what it is then."}
+	waitParam    = param{name: "wait", about: "Answer when the task is finished or dead, at the latest after this duration (5m at most) with what it is then.", format: "duration"}
 
 	idempotencyHeader = param{name: "Idempotency-Key", about: "1 to 256 printable ASCII characters. The same key with the same body creates nothing new; with another body it is refused. Without a name, the task's id derives from the key."}
 	namespaceHeader   = param{name: wire.NamespaceHeader, about: "For an operator's token: the namespace that the request is about; \"default\" without it. Any other token has its own."}

@@ -20,6 +20,7 @@ func (s *Server) replyTask(w http.ResponseWriter, r *request, status int, t wire
 func (s *Server) replyChange(w http.ResponseWriter, r *request, status int, t *task.Task) {
 	shown := r.show(t.WithoutBody())
 	shown.Durability = s.ledger.Durability()
+	shown.UnderWay = status == http.StatusAccepted
 	if status == http.StatusCreated {
 		w.Header().Set("Location", tasksPath+"/"+t.Name)
 	}

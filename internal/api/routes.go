@@ -143,8 +143,8 @@ func taskRoutes() []route {
 			id: "cancelTask", summary: "Cancel a task",
 			headers: conditions,
 			replies: []reply{
-				shows(200, "Cancelled: no attempt starts after this reply."),
-				shows(202, "An attempt is, or may be, under way: no retry follows it; the task ends delivered or cancelled."),
+				shows(200, "Cancelled: no attempt starts after this reply. The body has no under_way."),
+				shows(202, "An attempt is, or may be, under way, and under_way is true: no retry follows it; the task ends delivered or cancelled."),
 			},
 		},
 	}

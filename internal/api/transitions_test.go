@@ -3,6 +3,7 @@ package api_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/foliot/foliot/internal/task"
 )
@@ -164,5 +165,34 @@ func TestARetryKeepsTheID(t *testing.T) {
 	}
 	if got := s.do("POST", "/v1/tasks/a/retry", "{}").task(200); got.ID != dead.ID || got.Version != dead.Version+1 || got.FinishedAt != "" {
 		t.Errorf("retried: %+v", got)
+	}
+}
+
+// A client that was generated sees the body before the status.
+func TestTheBodyOfACancelsReplySaysWhetherAnAttemptIsUnderWay(t *testing.T) {
+	for _, c := range []struct {
+		reach, state string
+		lost         bool // the process that made the attempt: it may go on
+		status       int
+	}{
+		{"scheduled", "cancelled", false, 200},
+		{"dead", "cancelled", false, 200},
+		{"running", "running", false, 202},
+		{"running", "cancelled", true, 202},
+	} {
+		s := serve(t)
+		s.reach(c.reach)
+		if c.lost {
+			if n, err := s.store.Reap(t.Context(), task.CeilMillis(nowTime().Add(time.Minute)), 10); err != nil || n != 1 {
+				t.Fatal(n, err)
+			}
+		}
+		got := s.do("DELETE", "/v1/tasks/a", "").task(c.status)
+		if got.State != c.state || got.UnderWay != (c.status == 202) || got.CancelRequested != (c.state == "running") {
+			t.Errorf("%s, lost %v: %+v", c.reach, c.lost, got)
+		}
+		if s.do("GET", "/v1/tasks/a", "").task(200).UnderWay {
+			t.Errorf("%s: a read tells it too", c.reach)
+		}
 	}
 }

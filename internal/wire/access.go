@@ -5,7 +5,7 @@ type TokenInput struct {
 	Scope     string `json:"scope" enum:"read,write,admin" doc:"read: see tasks, queues and counts. write: change tasks too. admin: change queues, tokens and secrets too, and read the audit log."`
 	Namespace string `json:"namespace,omitempty" maxLength:"256" doc:"Whom it is for; * for an operator's token, which is good for all and for what belongs to the server. Absent: the namespace of the request."`
 	Label     string `json:"label,omitempty" maxLength:"256" example:"shop, production" doc:"To know it by."`
-	ExpiresIn string `json:"expires_in,omitempty" example:"2160h" doc:"How long it is good. Neither this nor expires_at: until it is revoked."`
+	ExpiresIn string `json:"expires_in,omitempty" pattern:"duration" example:"2160h" doc:"How long it is good. Neither this nor expires_at: until it is revoked."`
 	ExpiresAt string `json:"expires_at,omitempty" format:"date-time"`
 }
 
@@ -33,7 +33,7 @@ type TokenList struct {
 // SecretInput asks for a signing secret. Without a body, and without fields, one is made.
 type SecretInput struct {
 	Secret  string `json:"secret,omitempty" maxLength:"128" doc:"Your own, in the form of Standard Webhooks: whsec_ and 24 to 64 bytes in base64. Absent: one is made."`
-	Overlap string `json:"overlap,omitempty" example:"24h" doc:"How long the secrets there are go on signing beside this one. Absent: until they are removed."`
+	Overlap string `json:"overlap,omitempty" pattern:"duration" example:"24h" doc:"How long the secrets there are go on signing beside this one. Absent: until they are removed."`
 }
 
 // Secret is what is shown of a signing secret.

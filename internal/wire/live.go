@@ -64,6 +64,6 @@ type Cluster struct {
 type Node struct {
 	Version   string `json:"version"`
 	StartedAt string `json:"started_at" format:"date-time"`
-	Uptime    string `json:"uptime" example:"36h4m0s"`
+	Uptime    string `json:"uptime" pattern:"duration" example:"36h4m0s"`
 	Ready     bool   `json:"ready"`
 }

@@ -17,12 +17,12 @@ type QueueInput struct {
 	PerDestination int     `json:"per_destination,omitempty" minimum:"0" maximum:"1000000" doc:"How many of them to one host and port. 0 or absent: no limit."`
 
 	Retry       *Retry `json:"retry,omitempty" doc:"For tasks whose creator does not say."`
-	Timeout     string `json:"timeout,omitempty" example:"15s" doc:"For tasks whose creator does not say."`
-	ExpireAfter string `json:"expire_after,omitempty" example:"1h" doc:"For tasks whose creator does not say."`
+	Timeout     string `json:"timeout,omitempty" pattern:"duration" example:"15s" doc:"For tasks whose creator does not say."`
+	ExpireAfter string `json:"expire_after,omitempty" pattern:"duration" example:"1h" doc:"For tasks whose creator does not say."`
 	OnDead      string `json:"on_dead,omitempty" format:"uri" maxLength:"8192" doc:"For tasks whose creator does not say."`
 
-	KeepFinished string `json:"keep_finished,omitempty" example:"24h" doc:"How long finished tasks are kept for reading. Absent: the server's default."`
-	KeepDead     string `json:"keep_dead,omitempty" example:"720h" doc:"How long dead tasks are kept. Absent: the server's default."`
+	KeepFinished string `json:"keep_finished,omitempty" pattern:"duration" example:"24h" doc:"How long finished tasks are kept for reading. Absent: the server's default."`
+	KeepDead     string `json:"keep_dead,omitempty" pattern:"duration" example:"720h" doc:"How long dead tasks are kept. Absent: the server's default."`
 }
 
 // Queue is a queue as the API shows it. One of which nothing was decided has
@@ -58,6 +58,6 @@ type QueueList struct {
 
 // PauseInput is the body of a pause, which may be left out. At most one of its fields is given.
 type PauseInput struct {
-	For   string `json:"for,omitempty" example:"10m" doc:"It resumes by itself after that long."`
+	For   string `json:"for,omitempty" pattern:"duration" example:"10m" doc:"It resumes by itself after that long."`
 	Until string `json:"until,omitempty" format:"date-time" doc:"It resumes by itself then."`
 }

@@ -2,7 +2,8 @@
 // writes them and the command line reads them. It knows no rules: those are
 // package task's. The doc tags become the descriptions of the OpenAPI document.
 //
-// Instants are RFC 3339 in UTC with milliseconds, durations as Go writes them.
+// Instants are RFC 3339 in UTC with milliseconds, durations as Go writes them: the
+// pattern "duration" stands for what package api accepts.
 package wire
 
 import (
@@ -25,10 +26,10 @@ type TaskInput struct {
 	Name        string            `json:"name,omitempty" maxLength:"256" pattern:"^[0-9A-Za-z][0-9A-Za-z._:-]*$" example:"order-42-close" doc:"Unique in the namespace. None given: the task's id. The character @ is reserved."`
 	Queue       string            `json:"queue,omitempty" maxLength:"256" pattern:"^[0-9A-Za-z][0-9A-Za-z._:-]*$" default:"default" doc:"The set of tasks it shares limits with."`
 	At          string            `json:"at,omitempty" format:"date-time" example:"2030-01-02T15:04:05.250Z" doc:"When it is due; rounded up to the millisecond, a past time is due now. Exactly one of at and delay is given."`
-	Delay       string            `json:"delay,omitempty" example:"30m" doc:"Due that long after it is accepted, as Go writes durations; at most 100 years. Touch repeats it."`
+	Delay       string            `json:"delay,omitempty" pattern:"duration" example:"30m" doc:"Due that long after it is accepted, as Go writes durations; at most 100 years. Touch repeats it."`
 	HTTP        HTTPInput         `json:"http" doc:"The request to send."`
-	Timeout     string            `json:"timeout,omitempty" example:"15s" doc:"Of one attempt, 1ms to 1h. Absent: the queue's, or 15s."`
-	ExpireAfter string            `json:"expire_after,omitempty" example:"1h" doc:"Counts from the due time: if no attempt could start by then, none will. Absent: the queue's, or never; 0s: never."`
+	Timeout     string            `json:"timeout,omitempty" pattern:"duration" example:"15s" doc:"Of one attempt, 1ms to 1h. Absent: the queue's, or 15s."`
+	ExpireAfter string            `json:"expire_after,omitempty" pattern:"duration" example:"1h" doc:"Counts from the due time: if no attempt could start by then, none will. Absent: the queue's, or never; 0s: never."`
 	Priority    string            `json:"priority,omitempty" enum:"high,normal,low" default:"normal"`
 	Labels      map[string]string `json:"labels,omitempty" maxProperties:"64" doc:"To find it by; keys to 128 bytes, values to 256."`
 	Retry       *Retry            `json:"retry,omitempty" doc:"When it is tried again."`
@@ -48,9 +49,9 @@ type HTTPInput struct {
 // queue's own the server's.
 type Retry struct {
 	MaxAttempts *int   `json:"max_attempts,omitempty" minimum:"0" maximum:"100000" doc:"0: no limit, max_age decides. Absent: the queue's, or 0."`
-	MinBackoff  string `json:"min_backoff,omitempty" example:"1s" doc:"The wait after the first failure; no wait is shorter. Absent: the queue's, or 1s."`
-	MaxBackoff  string `json:"max_backoff,omitempty" example:"1h" doc:"The waits double up to this. Absent: the queue's, or 1h."`
-	MaxAge      string `json:"max_age,omitempty" example:"24h" doc:"Counts from the first attempt; 0s: no limit. Absent: the queue's, or 24h."`
+	MinBackoff  string `json:"min_backoff,omitempty" pattern:"duration" example:"1s" doc:"The wait after the first failure; no wait is shorter. Absent: the queue's, or 1s."`
+	MaxBackoff  string `json:"max_backoff,omitempty" pattern:"duration" example:"1h" doc:"The waits double up to this. Absent: the queue's, or 1h."`
+	MaxAge      string `json:"max_age,omitempty" pattern:"duration" example:"24h" doc:"Counts from the first attempt; 0s: no limit. Absent: the queue's, or 24h."`
 }
 
 // TaskPatch is the body of a patch: absent fields stay as they are. In the
@@ -58,11 +59,11 @@ type Retry struct {
 // the body; in Go, a nil value of a map does.
 type TaskPatch struct {
 	At          string             `json:"at,omitempty" format:"date-time" doc:"At most one of at and delay is given."`
-	Delay       string             `json:"delay,omitempty" example:"30m" doc:"Due that long after the patch is accepted."`
+	Delay       string             `json:"delay,omitempty" pattern:"duration" example:"30m" doc:"Due that long after the patch is accepted."`
 	Queue       *string            `json:"queue,omitempty" nullable:"true" maxLength:"256"`
 	HTTP        *HTTPPatch         `json:"http,omitempty"`
-	Timeout     *string            `json:"timeout,omitempty" nullable:"true"`
-	ExpireAfter *string            `json:"expire_after,omitempty" nullable:"true"`
+	Timeout     *string            `json:"timeout,omitempty" pattern:"duration" nullable:"true"`
+	ExpireAfter *string            `json:"expire_after,omitempty" pattern:"duration" nullable:"true"`
 	Priority    *string            `json:"priority,omitempty" nullable:"true" doc:"high, normal or low."`
 	Labels      map[string]*string `json:"labels,omitempty" doc:"Merged into the labels there are; null removes one."`
 	Retry       *RetryPatch        `json:"retry,omitempty"`
@@ -81,9 +82,9 @@ type HTTPPatch struct {
 // RetryPatch changes a retry policy.
 type RetryPatch struct {
 	MaxAttempts *int    `json:"max_attempts,omitempty" nullable:"true" minimum:"0" maximum:"100000"`
-	MinBackoff  *string `json:"min_backoff,omitempty" nullable:"true"`
-	MaxBackoff  *string `json:"max_backoff,omitempty" nullable:"true"`
-	MaxAge      *string `json:"max_age,omitempty" nullable:"true"`
+	MinBackoff  *string `json:"min_backoff,omitempty" pattern:"duration" nullable:"true"`
+	MaxBackoff  *string `json:"max_backoff,omitempty" pattern:"duration" nullable:"true"`
+	MaxAge      *string `json:"max_age,omitempty" pattern:"duration" nullable:"true"`
 }
 
 // Task is a task as the API shows it: what was asked for, and its life so far.
@@ -100,6 +101,7 @@ type Task struct {
 	CreatedAt       string    `json:"created_at" format:"date-time"`
 	FinishedAt      string    `json:"finished_at,omitempty" format:"date-time" doc:"When it became finished or dead."`
 	CancelRequested bool      `json:"cancel_requested,omitempty" doc:"Cancelled while an attempt was under way: no retry follows."`
+	UnderWay        bool      `json:"under_way,omitempty" doc:"In the reply to a cancel: an attempt is, or may be, under way (202). Absent: none starts any more (200)."`
 	BodySize        int       `json:"body_size,omitempty" doc:"Bytes of its body; a finished task keeps none."`
 	Reclaims        int       `json:"reclaims,omitempty" doc:"Attempts that were lost with the process that made them; 10 are the end."`
 	Traceparent     string    `json:"traceparent,omitempty" doc:"The span of the request that created it (W3C Trace Context), which the spans of its attempts are linked to."`
@@ -168,7 +170,7 @@ type Problem struct {
 	Title  string `json:"title"`
 	Status int    `json:"status"`
 	Detail string `json:"detail" doc:"A sentence for people."`
-	Code   string `json:"code" doc:"Stable, for machines."`
+	Code   string `json:"code" doc:"Stable, for machines. A later version may have more of them."`
 	Field  string `json:"field,omitempty" doc:"The path of the field, query parameter or header that is wrong: http.headers.host, limit, Idempotency-Key."`
 }
 
