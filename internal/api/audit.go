@@ -72,6 +72,7 @@ func (r *request) auditFilter() (f task.AuditFilter, err error) {
 		}
 		f.From = task.CeilMillis(t)
 	}
+	f.From = max(f.From, r.since())
 	if q.Has("until") {
 		t, err := parseTime("until", q.Get("until"))
 		if err != nil {

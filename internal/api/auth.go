@@ -162,6 +162,15 @@ func (c *caller) tokenID() string {
 	return c.token.ID
 }
 
+// since returns when the caller's namespace was made: what is older belonged to
+// another of that name, which was deleted, and is the operator's to see. 0: no bound.
+func (c *caller) since() task.Millis {
+	if c.operator || c.namespace == task.DefaultNamespace { // that one always was
+		return 0
+	}
+	return c.settings.Namespace(c.namespace).CreatedAt
+}
+
 // sees reports whether records of namespace are the caller's to list.
 func (c *caller) sees(namespace string) bool { return c.all || namespace == c.namespace }
 

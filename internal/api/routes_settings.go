@@ -120,7 +120,7 @@ func accessRoutes() []route {
 		{
 			method: "GET", path: wire.Version + "/audit", serve: (*Server).audit, scope: task.ScopeAdmin, tag: "access",
 			id: "listAudit", summary: "Read the audit log",
-			about:   "Each mutation, the newest first: who, when, from where, what. An operator who names no namespace sees all of them, and what concerns the server itself.",
+			about:   "Each mutation, the newest first: who, when, from where, what. An operator who names no namespace sees all of them, and what concerns the server itself. What is older than the namespace is the operator's to see alone.",
 			query:   append(slices.Clone(auditParams), limitParam, cursorParam),
 			replies: []reply{{status: 200, about: "A page of the log.", body: wire.AuditList{}}},
 		},

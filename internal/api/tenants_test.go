@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/foliot/foliot/internal/api"
@@ -263,4 +264,48 @@ func TestAnOperatorSeesEveryTenant(t *testing.T) {
 	}
 	v.do("DELETE", "/v1/tokens/"+v.id, "", operator, "Foliot-Namespace: bob").problem(404, "not_found", "")
 	v.do("DELETE", "/v1/tokens/"+v.id, "", operator).want(200, nil)
+}
+
+// Who gets a name that another had sees nothing of that one.
+func TestANamespaceThatIsMadeAgainTellsNothingOfTheOneBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t)
+		operator := s.token("*", task.ScopeAdmin)
+		const acme = "Foliot-Namespace: acme"
+		tenant := func() (id, header string) {
+			s.do("PUT", "/v1/namespaces/acme", `{}`, operator).want(201, nil)
+			var made wire.Token
+			s.do("POST", "/v1/tokens", `{"scope": "admin", "label": "theirs"}`, operator, acme).want(201, &made)
+			return made.ID, "Authorization: Bearer " + made.Token
+		}
+		seen := func(headers ...string) (entries, tokens int) {
+			var log wire.AuditList
+			var list wire.TokenList
+			s.do("GET", "/v1/audit?from=1990-01-01T00:00:00Z", "", headers...).want(200, &log)
+			s.do("GET", "/v1/tokens", "", headers...).want(200, &list)
+			return len(log.Entries), len(list.Tokens)
+		}
+		old, header := tenant()
+		s.do("PUT", "/v1/queues/theirs", `{}`, header).want(201, nil)
+		if entries, tokens := seen(header); entries != 2 || tokens != 1 {
+			t.Errorf("the first sees %d entries, %d tokens", entries, tokens)
+		}
+		s.do("DELETE", "/v1/tokens/"+old, "", operator).want(200, nil)
+		s.do("DELETE", "/v1/namespaces/acme", "", operator).want(200, nil)
+		time.Sleep(time.Second)
+		_, header = tenant()
+		if entries, tokens := seen(header); entries != 1 || tokens != 1 { // the token that asks
+			t.Errorf("the second sees %d entries, %d tokens", entries, tokens)
+		}
+		s.do("DELETE", "/v1/tokens/"+old, "", header).problem(404, "not_found", "")
+		if entries, tokens := seen(operator, acme); entries != 4 || tokens != 2 {
+			t.Errorf("the operator sees %d entries, %d tokens", entries, tokens)
+		}
+		own := s.token("default", task.ScopeAdmin)
+		time.Sleep(time.Second)
+		s.do("PUT", "/v1/namespaces/default", `{}`, operator).want(201, nil) // it was there all the time
+		if entries, tokens := seen(own); entries != 1 || tokens != 1 {
+			t.Errorf("of the default namespace %d entries, %d tokens are seen", entries, tokens)
+		}
+	})
 }

@@ -31,8 +31,11 @@ func (r *request) tokens() (list []*task.AccessToken) {
 	if r.all {
 		namespace = ""
 	}
+	since, now := r.since(), now()
 	for _, setting := range r.settings.List(task.TokenKind, namespace) {
-		list = append(list, setting.(*task.AccessToken))
+		if t := setting.(*task.AccessToken); t.CreatedAt >= since || t.Holds(now) {
+			list = append(list, t)
+		}
 	}
 	return list
 }
