@@ -160,7 +160,7 @@ func (s *Settings) holding(namespace string, now Millis) (n int) {
 	return n
 }
 
-// ErrLastToken: without that token nobody could manage the server.
+// ErrLastToken says that without the token nobody could manage the server.
 var ErrLastToken = errors.New("this is the last operator's token of scope admin that holds: make another before you revoke it, " +
 	"or say force=true; then only who has the data directory can make one, while the server is stopped")
 
