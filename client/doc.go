@@ -36,7 +36,7 @@
 //   - what reads: Get, Poll, Wait, Page, List;
 //   - Create and Publish: they carry an Idempotency-Key, made for each call, by which the server recognises the repeat and answers with the
 //     task that the first one made;
-//   - Pause and Resume of a queue, Revoke of a token;
+//   - Pause and Resume of a queue, Revoke and ForceRevoke of a token;
 //   - Put, Cancel and Touch without a condition: they say what is to be, not how to get there. (A Put that is repeated makes a new
 //     incarnation of the task: one that was due at once may already have been sent, under the id before.)
 //

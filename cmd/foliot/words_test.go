@@ -1,9 +1,15 @@
 package main
 
 import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/store/memstore"
 )
 
 // apiWords are what somebody at a command line need not know.
@@ -57,6 +63,19 @@ func TestARefusalIsToldInTheWordsOfTheCommandLine(t *testing.T) {
 	t.Setenv("FOLIOT_TOKEN", strings.TrimSpace(reader))
 	told(t, s, "cancel a", "cancel a: the token may read")
 	told(t, s, "ls --namespace acme", "list tasks: --namespace: the token belongs to another namespace: leave it out")
+}
+
+// A server that is called by a name it does not know names what each side can do.
+func TestAForeignNameOfTheServerIsToldWithItsFlags(t *testing.T) {
+	store := memstore.New(memstore.Config{})
+	defer store.Close()
+	guard := api.New(api.Config{Log: slog.New(slog.DiscardHandler)}, store)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Host = "foliot.example"
+		guard.ServeHTTP(w, r)
+	}))
+	defer srv.Close()
+	told(t, &session{t: t, server: srv.URL}, "ls", "list tasks: --server: this server is not called that: use its own address, or let it answer to this one by `foliot serve --host`")
 }
 
 func told(t *testing.T, s *session, line, says string) {
