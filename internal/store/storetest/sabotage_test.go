@@ -114,7 +114,7 @@ var sabotages = map[string]func(*saboteur){
 		s.list = func(ctx context.Context, f task.Filter, page task.Page) (task.Listing, error) {
 			l, err := s.Store.List(ctx, f, page)
 			if l.Next != "" {
-				l.Next += "-"
+				l.Next += "~" // behind all names that begin with it
 			}
 			return l, err
 		}
@@ -201,20 +201,24 @@ func TestDifferentialCatchesWhatAReopenLoses(t *testing.T) {
 // to at most most commands.
 func caught(t *testing.T, s Subject, most int) {
 	t.Helper()
-	for seed := range 30 {
+	long := 0 // scripts that caught it and did not get short enough: which ones do is the generator's chance
+	for seed := range 100 {
 		sc := generate(s, uint64(seed), scriptLength)
 		d := s.try(t, fmt.Sprintf("seed %d", seed), sc)
 		if d == nil {
 			continue
 		}
 		short, d := s.shrink(t, sc, d)
-		if len(short) > most {
-			t.Errorf("%d of %d commands are left:\n%s\n%s", len(short), len(sc), short, d.what)
-		}
 		t.Logf("seed %d, %d commands:\n%s", seed, len(short), short)
-		return
+		if len(short) <= most {
+			return
+		}
+		if long++; long == 3 {
+			t.Errorf("%d of %d commands are left:\n%s\n%s", len(short), len(sc), short, d.what)
+			return
+		}
 	}
-	t.Error("not caught in 30 scripts")
+	t.Errorf("not caught by short scripts among 100, %d long ones", long)
 }
 
 // TestAClaimMayBeLostWhereThatIsAllowed: the comparison follows the store into
