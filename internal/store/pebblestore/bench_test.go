@@ -211,6 +211,46 @@ func BenchmarkClaimLatency(b *testing.B) {
 	b.ReportMetric(float64(worst.Microseconds()), "worst-µs")
 }
 
+// BenchmarkAfterACrash: a task is created, claimed and settled, beside a paused queue of
+// which one task is overdue since the crash, and 100,000 lanes.
+func BenchmarkAfterACrash(b *testing.B) {
+	for _, lanes := range []int{1, 100_000} {
+		b.Run(fmt.Sprint(lanes, " lanes"), func(b *testing.B) {
+			s := openCrashed(b, lanes)
+			var id int64
+			for b.Loop() {
+				id++
+				spec := newSpec(newName(1<<32+id), benchStart+1)
+				mustApply(b, s, []task.Change{task.Create{Spec: spec}})
+				t := taskOf(spec)
+				replies, err := s.Claim(context.Background(), benchStart+1, []task.Claim{{Key: t.Key(), Lane: t.Lane(), Token: "t", Until: benchStart + 1000}})
+				mustReplies(b, replies, err)
+				replies, err = s.Settle(context.Background(), benchStart+1, []task.Settlement{{Key: t.Key(), Token: "t", Outcome: task.Outcome{Verdict: task.Success}}})
+				mustReplies(b, replies, err)
+			}
+		})
+	}
+}
+
+func openCrashed(b *testing.B, lanes int) *Store {
+	b.Helper()
+	disk := vfs.NewCrashableMem()
+	first := open(b, disk, Config{Now: clock})
+	for from := 0; from < lanes; from += 1000 {
+		changes := creates(int64(from), min(1000, lanes), func(int64) task.Millis { return benchStart + 1_000_000 })
+		for i, c := range changes {
+			create := c.(task.Create)
+			create.Spec.Queue = fmt.Sprint("q", from+i)
+			changes[i] = create
+		}
+		mustApply(b, first, changes)
+	}
+	overdue := newSpec("overdue", benchStart)
+	overdue.Queue = "paused"
+	mustApply(b, first, []task.Change{task.Create{Spec: overdue}})
+	return open(b, powerOff(disk), Config{Now: clock})
+}
+
 // million is a directory with 1,000,000 tasks, made once.
 var million = sync.OnceValues(func() (vfs.FS, error) {
 	fs := vfs.NewMem()

@@ -123,7 +123,7 @@ func newCommitter(s *Store, from loaded, unclean bool) *committer {
 		recent:   make(map[task.Key]recent),
 		bodies:   make(map[task.Key][]byte),
 		idem:     make(map[idemKey]string),
-		suspects: newSuspects(unclean, openedAt(s.config)),
+		suspects: suspects{on: unclean, until: openedAt(s.config)},
 	}
 }
 
@@ -237,7 +237,6 @@ func (c *committer) commit() error {
 	clear(c.bodies)
 	clear(c.idem)
 	c.forget(f)
-	c.suspects.check(c.lanes, c.config.Logger)
 	c.dispatch(f)
 	return nil
 }

@@ -137,15 +137,3 @@ func (ls *lanes) heads(until task.Millis) []task.LaneHead {
 	slices.SortFunc(heads, func(a, b task.LaneHead) int { return cmp.Compare(a.Due, b.Due) })
 	return heads
 }
-
-// pending reports whether a lane may have an entry due at or before until.
-func (ls *lanes) pending(until task.Millis) bool {
-	ls.mu.Lock()
-	defer ls.mu.Unlock()
-	for _, l := range ls.m {
-		if l.low.Due <= until {
-			return true
-		}
-	}
-	return false
-}

@@ -28,10 +28,9 @@ func (c *committer) step(r *request, st *step) (task.Reply, error) {
 	}
 	reply := task.Reply{Result: result, Err: refusal}
 	if result.Task != old {
-		if err := c.put(r, old, result.Task, c.mustSync(st, refusal)); err != nil {
+		if err := c.put(r, old, result.Task, c.mustSync(st, result.Task, refusal)); err != nil {
 			return task.Reply{}, err
 		}
-		c.suspects.changed(result.Task)
 	}
 	if result.Spawned != nil {
 		if err := c.spawn(r, result.Spawned); err != nil {
@@ -87,12 +86,13 @@ func (c *committer) dirty() uint64 {
 	return c.number
 }
 
-// mustSync reports whether the step is answered only when it is synced. A lease
-// is worth nothing after a crash, except to count what a task does to us.
-func (c *committer) mustSync(st *step, refusal error) bool {
+// mustSync reports whether the step, which makes t, is answered only when it is
+// synced. A lease is worth nothing after a crash, except to count what a task
+// does to us.
+func (c *committer) mustSync(st *step, t *task.Task, refusal error) bool {
 	switch st.kind {
 	case claim:
-		return refusal != nil || c.suspects.on
+		return refusal != nil || c.suspects.has(t)
 	case extension:
 		return false
 	}

@@ -1,43 +1,30 @@
 package pebblestore
 
-import (
-	"log/slog"
+import "github.com/foliot/foliot/internal/task"
 
-	"github.com/foliot/foliot/internal/task"
-)
-
-// suspects knows, after a stop that was not in order, which tasks may have
-// caused it: all that were due by then. Until each of them was claimed and
-// settled once, claims are synced before they are answered. Otherwise a task
-// that kills the process would do so for ever: its claim dies with the process,
-// and the counter that the restart would raise stays 0.
+// suspects says, after a stop that was not in order, which tasks may have caused
+// it: those that were due by then. Their claims are synced before they are
+// answered. Otherwise a task that kills the process would do so for ever: its
+// claim dies with the process, and the counter that the restart would raise
+// stays 0.
+//
+// It holds that of the deaths of a process that a task causes at one due time only
+// the first may go uncounted. For it is claimed when it is due, so before that
+// death, and is left behind with the same due time, whether the claim was lost or
+// not: at each start that follows it is a suspect, until a settlement gives it a
+// later due time or ends it. (A clock that is set back takes part of that away
+// until it has caught up.) What was run by hand has a new due time, and is a
+// suspect nonetheless: people do that with what stands in a paused queue, again
+// and again.
+//
+// The due time alone decides, so nothing has to end: a suspect in a queue that is
+// paused for months is one for months, and costs the claims of others nothing. The
+// rule before was to sync all claims until no suspect was left. That end never
+// came there, and to look for it cost each commit O(lanes).
 type suspects struct {
-	on      bool
-	until   task.Millis           // when the store was opened: what is due later is no suspect
-	claimed map[task.Key]struct{} // and not yet settled
+	on    bool
+	until task.Millis // when the store was opened
 }
 
-func newSuspects(unclean bool, until task.Millis) suspects {
-	return suspects{on: unclean, until: until, claimed: make(map[task.Key]struct{})}
-}
-
-// changed follows a task into its attempt and out of it.
-func (s *suspects) changed(t *task.Task) {
-	if !s.on {
-		return
-	}
-	if t.State == task.Running {
-		s.claimed[t.Key()] = struct{}{}
-	} else {
-		delete(s.claimed, t.Key())
-	}
-}
-
-// check ends the suspicion when nothing of it is left.
-func (s *suspects) check(ls *lanes, log *slog.Logger) {
-	if !s.on || len(s.claimed) > 0 || ls.pending(s.until) {
-		return
-	}
-	s.on = false
-	log.Info("every task that was due at the last stop has been tried since")
-}
+// has reports whether t, which is claimed, is one of them.
+func (s suspects) has(t *task.Task) bool { return s.on && (t.Due <= s.until || t.Urgent) }

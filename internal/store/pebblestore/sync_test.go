@@ -219,11 +219,7 @@ func apply(ctx context.Context, s *Store, c task.Change) error {
 }
 
 func claimOne(ctx context.Context, s *Store, name string) error {
-	return claimAt(ctx, s, name, benchStart)
-}
-
-func claimAt(ctx context.Context, s *Store, name string, now task.Millis) error {
-	return claimTask(ctx, s, taskOf(newSpec(name, now)), now)
+	return claimTask(ctx, s, taskOf(newSpec(name, benchStart)), benchStart)
 }
 
 // claimTask claims t as it stands.
