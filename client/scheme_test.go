@@ -49,7 +49,7 @@ func TestTheWrongSchemeIsNamed(t *testing.T) {
 	}
 }
 
-// saying returns the address of a server that says text to its only caller, and goes: a second try would not be told the same.
+// saying returns the address of a server that answers its only caller with text, and goes: a second try would not be told the same.
 func saying(t *testing.T, text string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -66,6 +66,7 @@ func saying(t *testing.T, text string) string {
 			return
 		}
 		defer c.Close()
+		_, _ = c.Read(make([]byte, 1)) // before it is asked, an answer is none
 		_, _ = io.WriteString(c, text)
 		_ = c.(*net.TCPConn).CloseWrite()
 		_, _ = io.Copy(io.Discard, c) // until the caller goes: a reset could take the text along
