@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"github.com/foliot/foliot/internal/wire"
 )
 
 // purge: a queue is purged while it delivers: nothing of it starts after the
@@ -149,6 +151,9 @@ func (st *stage) purgeRounds(ctx context.Context, rounds int) error {
 	for i := range rounds {
 		in := input(fmt.Sprintf("right-after-%d", i), st.receiver.url(), dueIn(0))
 		in.Queue = fmt.Sprintf("purged-%d", i)
+		if err := st.client.putQueue(ctx, in.Queue, wire.QueueInput{}); err != nil { // one that nobody knows is not purged
+			return err
+		}
 		if err := st.client.purgeQueue(ctx, in.Queue); err != nil {
 			return err
 		}
