@@ -1,0 +1,70 @@
+package pebblestore
+
+import (
+	"encoding/hex"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// sample is a record with a value in each of its fields.
+func sample() *task.Task {
+	const at task.Millis = 1_800_000_000_000
+	return &task.Task{
+		Namespace: "ns", Name: "name", ID: "id", Version: 7,
+		Queue: "mail", Priority: task.Low, Labels: map[string]string{"team": "blue"},
+		Request: task.Request{
+			Destination: "host:443", URL: "https://host/hook", Method: "PUT", Headers: map[string]string{"X-A": "b"},
+			BodyKind: task.JSONBody, BodySize: 300,
+		},
+		Timeout: 10 * time.Second, ExpireAfter: time.Hour,
+		Retry:    task.Retry{MaxAttempts: 5, MinBackoff: time.Second, MaxBackoff: time.Minute, MaxAge: 24 * time.Hour},
+		Relative: true, Delay: time.Minute,
+		CreatedAt: at, OriginalDue: at + 1, Due: at + 2,
+		State: task.Running, Urgent: true, Tries: 3, Spent: 2, Reclaims: 1, FirstAttemptAt: at + 3,
+		History: []task.Attempt{{
+			Number: 1, StartedAt: at + 3, Status: 503, Error: "error", Latency: 20 * time.Millisecond, Late: time.Millisecond, Reply: "reply",
+		}},
+		Reason: "reason", Lease: &task.Lease{Token: "token", Since: at + 4, Until: at + 5, TaskID: "id", Timeout: 11 * time.Second},
+		CancelRequested: true, ZombieUntil: at + 6, FinishedAt: -1, KeepUntil: at + 7,
+		Idempotency: &task.Idempotency{Key: "key", Fingerprint: "print"}, OnDead: "https://host/dead", Trace: "trace",
+	}
+}
+
+// audited is entries that repeat each other, and do not.
+func audited() []task.AuditEntry {
+	return []task.AuditEntry{
+		{At: 1_800_000_000_000, By: "token", Addr: "192.0.2.1", Namespace: "ns", Action: "task.create", Target: "a", ID: "a", Version: 1},
+		{At: 1_800_000_000_000, By: "token", Addr: "192.0.2.1", Namespace: "ns", Action: "task.create", Target: "b", ID: "id", Version: 1},
+		{At: 1_800_000_000_001, By: "", Addr: "192.0.2.1", Namespace: "", Action: "queue.configure", Target: "q", Version: 2, Detail: "rate"},
+	}
+}
+
+// What is in data directories, of format 1: a change here is a new format.
+const (
+	sampleBytes = "0108021084c0e285e3681a046d61696c220c0a047465616d1204626c756528023202696438074208686f73743a3434334a1168747470733a2f2f686f73742f68" +
+		"6f6f6b5203505554580260ac026880c0e285e3687082c0e285e368788090dfc04a800180a8d6b907880180e0ba84bf0390018080f89492a52798010aa0018080" +
+		"c58bc6d101a80101b00180e0ba84bf03ba01080a03582d41120162c00101c80106d00104d80102e00186c0e285e368ea012308021086c0e285e36818ee072205" +
+		"6572726f722880b489133080897a3a057265706c79f20106726561736f6efa011f0a05746f6b656e1088c0e285e368188ac0e285e368220269642880b8b5fa51" +
+		"80020188028cc0e285e36890020198028ec0e285e368a2020c0a036b657912057072696e74aa021168747470733a2f2f686f73742f64656164b2020574726163" +
+		"65"
+	auditedBytes = "01310880c0e285e3681205746f6b656e1a093139322e302e322e3122026e732a0b7461736b2e637265617465320161500140010b3201623a0269644001581f25" +
+		"0882c0e285e3682a0f71756575652e636f6e66696775726532017140024a04726174655804"
+)
+
+func TestTheBytesOfARecordStayAsTheyAre(t *testing.T) {
+	if got := hex.EncodeToString(appendRecord(nil, sample())); got != sampleBytes {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestTheBytesOfABlockStayAsTheyAre(t *testing.T) {
+	var b block
+	for _, e := range audited() {
+		b.add(&e)
+	}
+	if got := hex.EncodeToString(b.value); got != auditedBytes {
+		t.Errorf("got %s", got)
+	}
+}
