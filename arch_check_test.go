@@ -47,7 +47,7 @@ func (l layer) forbids(from, to string) string {
 	switch {
 	case slices.Contains(unlinked, to):
 		return "it is for tests, and reaches package testing"
-	case strings.HasPrefix(to, stores) && !slices.Contains([]string{"cmd/foliot", "internal/battery"}, from):
+	case strings.HasPrefix(to, stores) && !slices.Contains(shared, to) && !slices.Contains([]string{"cmd/foliot", "internal/battery"}, from):
 		return "cmd/foliot is the only place that names stores"
 	case allows(l.may, to):
 		return ""
@@ -162,6 +162,10 @@ func TestTheCheckerSeesEachForbiddenArrow(t *testing.T) {
 		{"store on its technology", "internal/store/pebblestore", pebble + "/vfs", false, ""},
 		{"reference on a technology", "internal/store/memstore", pebble, false, "a map, a mutex"},
 		{"store on a store", "internal/store/pebblestore", "internal/store/memstore", false, "only place that names stores"},
+		{"store on the codec", "internal/store/pebblestore", "internal/store/codec", false, ""},
+		{"codec on a store", "internal/store/codec", "internal/store/pebblestore", false, "only place that names stores"},
+		{"reference on the codec", "internal/store/memstore", "internal/store/codec", false, "a map, a mutex"},
+		{"API on the codec", "internal/api", "internal/store/codec", false, "domain's contracts"},
 		{"suite on a store", "internal/store/storetest", "internal/store/memstore", false, "only place that names stores"},
 		{"suite in production", "internal/store/memstore", "internal/store/storetest", false, "for tests"},
 		{"suite in the binary", "cmd/foliot", "internal/store/storetest", false, "for tests"},

@@ -9,8 +9,8 @@ import (
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
-	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -19,41 +19,15 @@ import (
 // each change would cost a fifth of the creates a second, a block costs little
 // more than its bytes.
 //
-// On disk: a format byte, and then the entries, the oldest first, each behind
-// its length in Protocol Buffers' wire format. Their numbers follow each other,
-// so only the key has one. A field that is as in the entry before is left out,
-// which is most of them. When a part of a block is swept, the rest is written
+// How they are written package codec says. Their numbers follow each other, so
+// only the key has one. When a part of a block is swept, the rest is written
 // again under the same key.
 type block struct {
 	last    uint64 // number of the newest entry that was ever made
 	value   []byte
-	entry   []byte // scratch
 	entries int
 	before  task.AuditEntry // in the block
 }
-
-// The fields of an entry.
-const (
-	entryAt        = 1
-	entryBy        = 2
-	entryAddr      = 3
-	entryNamespace = 4
-	entryAction    = 5
-	entryTarget    = 6
-	entryID        = 7 // left out where it is the target, as that of a task without a name of its own
-	entryVersion   = 8
-	entryDetail    = 9
-	entryOwnName   = 10
-	entrySame      = 11 // which fields are as in the entry before: the bits below
-)
-
-const (
-	sameAt = 1 << iota
-	sameBy
-	sameAddr
-	sameNamespace
-	sameAction
-)
 
 // record adds an entry to the batch being filled.
 func (c *committer) record(e task.AuditEntry) {
@@ -66,12 +40,11 @@ func (c *committer) record(e task.AuditEntry) {
 
 func (b *block) add(e *task.AuditEntry) {
 	if b.entries == 0 {
-		b.value = append(b.value[:0], recordFormat)
+		b.value = append(b.value[:0], codec.Format)
 		b.before = task.AuditEntry{}
 	}
-	b.entry = appendEntry(b.entry[:0], &b.before, e)
+	b.value = codec.AppendAuditEntry(b.value, &b.before, e)
 	b.before = *e
-	b.value = protowire.AppendBytes(b.value, b.entry)
 	b.entries++
 	b.last++
 }
@@ -96,115 +69,15 @@ func parseAuditKey(key []byte) (last uint64, err error) {
 	return binary.BigEndian.Uint64(key[len(auditPrefix):]), nil
 }
 
-func appendEntry(dst []byte, before, e *task.AuditEntry) []byte {
-	var same uint64
-	if e.At == before.At {
-		same |= sameAt
-	} else {
-		dst = appendInt(dst, entryAt, int64(e.At))
-	}
-	for _, f := range []struct {
-		num     protowire.Number
-		bit     uint64
-		old, is string
-	}{
-		{entryBy, sameBy, before.By, e.By},
-		{entryAddr, sameAddr, before.Addr, e.Addr},
-		{entryNamespace, sameNamespace, before.Namespace, e.Namespace},
-		{entryAction, sameAction, before.Action, e.Action},
-	} {
-		if f.is == f.old {
-			same |= f.bit
-		} else {
-			dst = appendString(dst, f.num, f.is)
-		}
-	}
-	dst = appendString(dst, entryTarget, e.Target)
-	if e.ID == e.Target {
-		dst = appendBool(dst, entryOwnName, e.ID != "")
-	} else {
-		dst = appendString(dst, entryID, e.ID)
-	}
-	dst = appendUint(dst, entryVersion, e.Version)
-	dst = appendString(dst, entryDetail, e.Detail)
-	return appendUint(dst, entrySame, same)
-}
-
-func decodeEntry(before *task.AuditEntry, src []byte) (e task.AuditEntry, err error) {
-	own := false
-	err = eachField(src, func(f field) error {
-		switch f.num {
-		case entryAt:
-			e.At = f.millis()
-		case entryBy:
-			e.By = string(f.bytes)
-		case entryAddr:
-			e.Addr = string(f.bytes)
-		case entryNamespace:
-			e.Namespace = string(f.bytes)
-		case entryAction:
-			e.Action = string(f.bytes)
-		case entryTarget:
-			e.Target = string(f.bytes)
-		case entryID:
-			e.ID = string(f.bytes)
-		case entryOwnName:
-			own = f.bool()
-		case entryVersion:
-			e.Version = f.number
-		case entryDetail:
-			e.Detail = string(f.bytes)
-		case entrySame:
-			repeat(&e, before, f.number)
-		}
-		return nil
-	})
-	if own {
-		e.ID = e.Target
-	}
-	return e, err
-}
-
-// repeat sets the fields of e that are as before.
-func repeat(e, before *task.AuditEntry, same uint64) {
-	if same&sameAt != 0 {
-		e.At = before.At
-	}
-	if same&sameBy != 0 {
-		e.By = before.By
-	}
-	if same&sameAddr != 0 {
-		e.Addr = before.Addr
-	}
-	if same&sameNamespace != 0 {
-		e.Namespace = before.Namespace
-	}
-	if same&sameAction != 0 {
-		e.Action = before.Action
-	}
-}
-
 // parseBlock returns the entries of a block, the oldest first.
 func parseBlock(key, value []byte) ([]task.AuditEntry, error) {
 	last, err := parseAuditKey(key)
 	if err != nil {
 		return nil, err
 	}
-	src, err := unwrap(value)
+	entries, err := codec.DecodeAuditEntries(value)
 	if err != nil {
-		return nil, err
-	}
-	var entries []task.AuditEntry
-	var before task.AuditEntry
-	for len(src) > 0 {
-		data, n := protowire.ConsumeBytes(src)
-		if n < 0 {
-			return nil, fmt.Errorf("audit entries up to %d: %w: %w", last, errDamaged, protowire.ParseError(n))
-		}
-		if before, err = decodeEntry(&before, data); err != nil {
-			return nil, fmt.Errorf("audit entries up to %d: %w", last, err)
-		}
-		entries, src = append(entries, before), src[n:]
+		return nil, fmt.Errorf("audit entries up to %d: %w", last, err)
 	}
 	if uint64(len(entries)) > last {
 		return nil, fmt.Errorf("%d audit entries up to %d: %w", len(entries), last, errDamaged)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -215,7 +216,7 @@ func appendCountKey(dst []byte, q task.QueueKey) []byte {
 // number of each state from Scheduled on, varints. A later version's states
 // follow behind.
 func appendCounts(dst []byte, n task.Counts) []byte {
-	dst = append(dst, recordFormat)
+	dst = append(dst, codec.Format)
 	dst = binary.AppendVarint(dst, n.Bytes)
 	for _, k := range n.States[task.Scheduled:] {
 		dst = binary.AppendVarint(dst, k)
@@ -224,7 +225,7 @@ func appendCounts(dst []byte, n task.Counts) []byte {
 }
 
 func parseCounts(src []byte) (n task.Counts, err error) {
-	src, err = unwrap(src)
+	src, err = codec.Unwrap(src)
 	if err != nil {
 		return n, err
 	}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/foliot/foliot/internal/store/codec"
 )
 
 // Why a directory is refused.
@@ -17,7 +19,7 @@ var (
 	// ErrInUse: another process, or another Store of this one, has it open.
 	ErrInUse = errors.New("the data directory is in use")
 	// ErrNewerFormat: a newer version wrote it in a way that this one would misread.
-	ErrNewerFormat = errors.New("the data was written by a newer version of foliot")
+	ErrNewerFormat = codec.ErrNewerFormat
 	// ErrForeign: it holds files, but none of ours.
 	ErrForeign = errors.New("this is not a foliot data directory")
 	// ErrDamaged: what was answered is not there as it was written.

@@ -7,7 +7,7 @@ package pebblestore
 //	meta/format                                        formatVersion, 1 byte: what is below has that format
 //	meta/number                                        number of the newest batch that was synced and of the newest audit
 //	                                                   entry, 8 bytes each, big-endian
-//	task/<namespace>\0<name>                           the record: see record.go
+//	task/<namespace>\0<name>                           the record: see package codec
 //	body/<namespace>\0<name>                           format byte, the body's bytes
 //	due/<lane><due><name>                              empty: the task is scheduled
 //	run/<namespace>\0<name>                            the lease's end: the task is running
@@ -16,8 +16,11 @@ package pebblestore
 //	idem/<namespace>\0<digest>                         the name of the task made with that Idempotency-Key
 //	count/<namespace>\0<queue>                         how many records the queue has, see counts.go; none: no key
 //	set/<kind, 1 byte><namespace>\0<name>              format byte, a setting: see task.EncodeSetting
-//	audit/<number of the last entry, 8 bytes>          format byte, the audit entries of one batch: see audit.go
+//	audit/<number of the last entry, 8 bytes>          the audit entries of one batch: see package codec
 //	schedule/                                          reserved
+//
+// Records, counts and blocks of the audit log begin with the same format byte
+// as bodies and settings: codec.Format.
 //
 // <lane> is <namespace>\0<queue>\0<priority, 1 byte><destination>\0. An instant
 // is 8 bytes, big-endian, with the sign bit flipped, so that keys sort by
@@ -42,10 +45,6 @@ const (
 	// drop when it rewrites the record, raises formatVersion alone.
 	formatVersion = 2
 	oldestReader  = 2
-
-	// recordFormat is the first byte of each record, body, setting, count and
-	// block of the audit log.
-	recordFormat = 1
 )
 
 // The first word of each key.

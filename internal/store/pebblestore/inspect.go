@@ -15,6 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -90,7 +91,7 @@ func countedTask(key, value []byte) (*task.Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	return decodeCounted(name, value)
+	return codec.DecodeCounted(name, value)
 }
 
 // addPart adds b behind its length, which keeps ("ab", "c") and ("a", "bc") apart.
@@ -226,7 +227,7 @@ func (r *Report) examineRecord(db *pebble.DB, name, value []byte) error {
 	if err != nil {
 		return err
 	}
-	t, err := decodeRecord(key, value)
+	t, err := codec.DecodeRecord(key, value)
 	if err != nil {
 		return err
 	}

@@ -3,14 +3,14 @@ package pebblestore
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 
+	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/task"
 )
 
 // errDamaged marks keys and values that this code cannot have written.
-var errDamaged = errors.New("damaged")
+var errDamaged = codec.ErrDamaged
 
 // instantLen is the length of an instant in a key.
 const instantLen = 8

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -231,7 +232,7 @@ func (c *committer) countSome(m *mend) (done bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		t, err := decodeCounted(key, value)
+		t, err := codec.DecodeCounted(key, value)
 		if err != nil {
 			return false, err
 		}

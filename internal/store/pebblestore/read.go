@@ -9,6 +9,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -48,7 +49,7 @@ func getRecord(from getter, key task.Key) (*task.Task, error) {
 		return nil, err
 	}
 	defer closer.Close()
-	return decodeRecord(key, value)
+	return codec.DecodeRecord(key, value)
 }
 
 // getBody returns a copy of t's body.
@@ -61,7 +62,7 @@ func getBody(from getter, t *task.Task) ([]byte, error) {
 		return nil, fmt.Errorf("body of task %q in namespace %q: %w", t.Name, t.Namespace, err)
 	}
 	defer closer.Close()
-	body, err := unwrap(value)
+	body, err := codec.Unwrap(value)
 	if err == nil && len(body) != t.Request.BodySize {
 		err = errDamaged
 	}
@@ -128,14 +129,14 @@ func list(view *pebble.Snapshot, f task.Filter, page task.Page) (listing task.Li
 		if err != nil {
 			return task.Listing{}, err
 		}
-		match, err := matchRecord(value, f.Namespace, &f)
+		match, err := codec.MatchRecord(value, f.Namespace, &f)
 		if err != nil {
 			return task.Listing{}, fmt.Errorf("record of task %q in namespace %q: %w", last, f.Namespace, err)
 		}
 		if !match {
 			continue
 		}
-		t, err := decodeRecord(task.Key{Namespace: f.Namespace, Name: string(last)}, value)
+		t, err := codec.DecodeRecord(task.Key{Namespace: f.Namespace, Name: string(last)}, value)
 		if err != nil {
 			return task.Listing{}, err
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -89,7 +90,7 @@ func putSetting(b *pebble.Batch, change task.SettingChange) error {
 	if err != nil {
 		return err
 	}
-	return b.Set(key, append([]byte{recordFormat}, data...), nil)
+	return b.Set(key, append([]byte{codec.Format}, data...), nil)
 }
 
 func appendSettingKey(dst []byte, k task.SettingKey) []byte {
@@ -122,7 +123,7 @@ func loadSettings(db *pebble.DB) (s *task.Settings, err error) {
 
 // parseSetting reads a setting. Its key must be the one that it says itself.
 func parseSetting(key, value []byte) (task.Setting, error) {
-	data, err := unwrap(value)
+	data, err := codec.Unwrap(value)
 	if err != nil {
 		return nil, err
 	}

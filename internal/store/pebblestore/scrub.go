@@ -9,6 +9,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -140,7 +141,7 @@ func (sc *scrub) examineRecord(name, value []byte) error {
 	if err != nil {
 		return err
 	}
-	t, err := decodeRecord(key, value)
+	t, err := codec.DecodeRecord(key, value)
 	if err != nil {
 		return err
 	}

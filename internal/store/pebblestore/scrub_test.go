@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/storetest"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -109,10 +110,10 @@ var broken = []struct {
 		_ = b.Set(appendDueKey(nil, e.Lane, e.Position()), nil, nil)
 	}, "nobody", "no such task"},
 	{"a body of no task", func(s *Store, b *pebble.Batch) {
-		_ = b.Set(appendTaskKey(nil, bodyPrefix, clientKey("nobody")), []byte{recordFormat, 'x'}, nil)
+		_ = b.Set(appendTaskKey(nil, bodyPrefix, clientKey("nobody")), []byte{codec.Format, 'x'}, nil)
 	}, "nobody", "no such task"},
 	{"a body of a finished task", func(s *Store, b *pebble.Batch) {
-		_ = b.Set(appendTaskKey(nil, bodyPrefix, clientKey("done")), []byte{recordFormat, 'x'}, nil)
+		_ = b.Set(appendTaskKey(nil, bodyPrefix, clientKey("done")), []byte{codec.Format, 'x'}, nil)
 	}, "done", "not, or no longer, its own"},
 	{"an Idempotency-Key of no task", func(s *Store, b *pebble.Batch) {
 		_ = b.Set(appendIdemKey(nil, task.DefaultNamespace, "lost key"), []byte("nobody"), nil)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -161,7 +162,7 @@ func (c *committer) put(r *request, old, t *task.Task, mustSync bool) error {
 	c.book.move(old, t)
 	c.tally.move(key, old, t)
 	c.newKey = appendTaskKey(c.newKey[:0], taskPrefix, key)
-	c.value = appendRecord(c.value[:0], t)
+	c.value = codec.AppendRecord(c.value[:0], t)
 	return errors.Join(
 		b.Set(c.newKey, c.value, nil),
 		c.putBody(b, old, t),
@@ -204,7 +205,7 @@ func (c *committer) putBody(b *pebble.Batch, old, t *task.Task) error {
 		c.newKey = appendTaskKey(c.newKey[:0], bodyPrefix, t.Key())
 		op := b.SetDeferred(len(c.newKey), 1+len(t.Request.Body))
 		copy(op.Key, c.newKey)
-		op.Value[0] = recordFormat
+		op.Value[0] = codec.Format
 		copy(op.Value[1:], t.Request.Body)
 		return op.Finish()
 	case t.Request.BodySize == 0 && old != nil && old.Request.BodySize > 0:

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -110,7 +111,7 @@ func eachRecord(from pebble.Reader, use func(*task.Task) error) (err error) {
 		if err != nil {
 			return err
 		}
-		t, err := decodeRecord(key, value)
+		t, err := codec.DecodeRecord(key, value)
 		if err != nil {
 			return err
 		}

@@ -1,9 +1,7 @@
-package pebblestore
+package codec
 
 import (
-	"bytes"
 	"errors"
-	"slices"
 	"testing"
 	"time"
 
@@ -69,7 +67,7 @@ func drawTask(t *rapid.T) *task.Task {
 func TestARecordComesBackAsItWas(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := drawTask(t)
-		got, err := decodeRecord(want.Key(), appendRecord(nil, want))
+		got, err := DecodeRecord(want.Key(), AppendRecord(nil, want))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +100,7 @@ func TestAFilterSeesInTheBytesWhatItSeesInTheRecord(t *testing.T) {
 		if maybe("reason") {
 			f.Reason = rapid.SampledFrom([]string{r.Reason, "gone"}).Draw(t, "of")
 		}
-		got, err := matchRecord(appendRecord(nil, r), "ns", &f)
+		got, err := MatchRecord(AppendRecord(nil, r), "ns", &f)
 		if err != nil || got != f.Match(r) {
 			t.Fatalf("got %v, %v, want %v", got, err, f.Match(r))
 		}
@@ -110,71 +108,41 @@ func TestAFilterSeesInTheBytesWhatItSeesInTheRecord(t *testing.T) {
 }
 
 func TestALaterVersionsFieldIsSkipped(t *testing.T) {
-	want := taskOf(newSpec("a", benchStart)).WithoutBody()
-	record := appendRecord(nil, want)
+	want := sample()
+	record := AppendRecord(nil, want)
 	record = protowire.AppendVarint(protowire.AppendTag(record, 1000, protowire.VarintType), 7)
 	record = protowire.AppendFixed64(protowire.AppendTag(record, 1001, protowire.Fixed64Type), 7)
 	record = protowire.AppendString(protowire.AppendTag(record, 1002, protowire.BytesType), "later")
-	got, err := decodeRecord(want.Key(), record)
+	got, err := DecodeRecord(want.Key(), record)
 	if err != nil || cmp.Diff(want, got) != "" {
 		t.Errorf("%v\n%s", err, cmp.Diff(want, got))
 	}
 }
 
 func TestALaterVersionsRecordIsRefused(t *testing.T) {
-	r := taskOf(newSpec("a", benchStart))
-	record := appendRecord(nil, r)
+	r := sample()
+	record := AppendRecord(nil, r)
 	record[0]++
-	if _, err := decodeRecord(r.Key(), record); !errors.Is(err, ErrNewerFormat) {
+	if _, err := DecodeRecord(r.Key(), record); !errors.Is(err, ErrNewerFormat) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := matchRecord(record, "ns", &task.Filter{}); !errors.Is(err, ErrNewerFormat) {
+	if _, err := MatchRecord(record, "ns", &task.Filter{}); !errors.Is(err, ErrNewerFormat) {
 		t.Errorf("got %v", err)
 	}
 }
 
 func FuzzDecodeRecord(f *testing.F) {
-	r := taskOf(newSpec("a", benchStart))
-	f.Add(appendRecord(nil, r))
+	f.Add(AppendRecord(nil, sample()))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, record []byte) {
 		key := task.Key{Namespace: "ns", Name: "a"}
-		got, err := decodeRecord(key, record)
+		got, err := DecodeRecord(key, record)
 		if err != nil {
 			return
 		}
-		again, err := decodeRecord(key, appendRecord(nil, got))
+		again, err := DecodeRecord(key, AppendRecord(nil, got))
 		if err != nil || cmp.Diff(got, again) != "" {
 			t.Errorf("%v\n%s", err, cmp.Diff(got, again))
-		}
-	})
-}
-
-func TestKeysOfTheDueIndexSortByLaneThenTimeThenName(t *testing.T) {
-	a := task.Lane{Namespace: "n", Queue: "q", Priority: task.Normal, Destination: "h:80"}
-	b := a
-	b.Priority = task.Low
-	ordered := [][]byte{
-		appendDueKey(nil, a, task.Position{Due: -5, Name: "z"}),
-		appendDueKey(nil, a, task.Position{Due: 0, Name: "a"}),
-		appendDueKey(nil, a, task.Position{Due: 1 << 40, Name: "a"}),
-		appendDueKey(nil, a, task.Position{Due: 1 << 40, Name: "b"}),
-		prefixEnd(appendLane(nil, a)),
-		appendDueKey(nil, b, task.Position{Due: -5}),
-	}
-	if !slices.IsSortedFunc(ordered, bytes.Compare) {
-		t.Errorf("not in order: %q", ordered)
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		part := rapid.StringMatching(`[a-z0-9.:-]{0,12}`)
-		lane := task.Lane{
-			Namespace: part.Draw(t, "namespace"), Queue: part.Draw(t, "queue"),
-			Priority: task.Priority(rapid.IntRange(0, 2).Draw(t, "priority")), Destination: part.Draw(t, "destination"),
-		}
-		at := task.Position{Due: task.Millis(rapid.Int64().Draw(t, "due")), Name: part.Draw(t, "name")}
-		gotLane, gotAt, n, err := parseDueKey(appendDueKey(nil, lane, at))
-		if err != nil || gotLane != lane || gotAt != at || n != len(appendLane(nil, lane)) {
-			t.Fatalf("%v %v %d %v", gotLane, gotAt, n, err)
 		}
 	})
 }

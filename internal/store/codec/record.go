@@ -1,4 +1,4 @@
-package pebblestore
+package codec
 
 import (
 	"time"
@@ -84,9 +84,10 @@ const (
 	leaseTimeout = 5
 )
 
-// appendRecord appends the record of t without its body.
-func appendRecord(dst []byte, t *task.Task) []byte {
-	dst = append(dst, recordFormat)
+// AppendRecord appends the record of t, without its body, to dst. Two calls for
+// one task may append different bytes: its labels and headers come in no order.
+func AppendRecord(dst []byte, t *task.Task) []byte {
+	dst = append(dst, Format)
 	dst = appendUint(dst, fieldState, uint64(t.State))
 	dst = appendInt(dst, fieldDue, int64(t.Due))
 	dst = appendString(dst, fieldQueue, t.Queue)

@@ -1,9 +1,11 @@
-package pebblestore
+package codec
 
 import (
 	"encoding/hex"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/foliot/foliot/internal/task"
 )
@@ -41,7 +43,7 @@ func audited() []task.AuditEntry {
 	}
 }
 
-// What is in data directories, of format 1: a change here is a new format.
+// What is in the stores of users, of format 1: other bytes are a new format.
 const (
 	sampleBytes = "0108021084c0e285e3681a046d61696c220c0a047465616d1204626c756528023202696438074208686f73743a3434334a1168747470733a2f2f686f73742f68" +
 		"6f6f6b5203505554580260ac026880c0e285e3687082c0e285e368788090dfc04a800180a8d6b907880180e0ba84bf0390018080f89492a52798010aa0018080" +
@@ -54,17 +56,31 @@ const (
 )
 
 func TestTheBytesOfARecordStayAsTheyAre(t *testing.T) {
-	if got := hex.EncodeToString(appendRecord(nil, sample())); got != sampleBytes {
+	want := sample()
+	if got := hex.EncodeToString(AppendRecord(nil, want)); got != sampleBytes {
 		t.Errorf("got %s", got)
+	}
+	got, err := DecodeRecord(want.Key(), unhex(t, sampleBytes))
+	if d := cmp.Diff(want, got); err != nil || d != "" {
+		t.Error(err, d)
 	}
 }
 
 func TestTheBytesOfABlockStayAsTheyAre(t *testing.T) {
-	var b block
-	for _, e := range audited() {
-		b.add(&e)
-	}
-	if got := hex.EncodeToString(b.value); got != auditedBytes {
+	if got := hex.EncodeToString(blockOf(audited())); got != auditedBytes {
 		t.Errorf("got %s", got)
 	}
+	got, err := DecodeAuditEntries(unhex(t, auditedBytes))
+	if d := cmp.Diff(audited(), got); err != nil || d != "" {
+		t.Error(err, d)
+	}
+}
+
+func unhex(t *testing.T, text string) []byte {
+	t.Helper()
+	b, err := hex.DecodeString(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }

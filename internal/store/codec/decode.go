@@ -1,4 +1,4 @@
-package pebblestore
+package codec
 
 import (
 	"fmt"
@@ -26,7 +26,7 @@ func (f field) bool() bool              { return protowire.DecodeBool(f.number) 
 func nextField(src []byte) (field, []byte, error) {
 	num, typ, n := protowire.ConsumeTag(src)
 	if n < 0 {
-		return field{}, nil, fmt.Errorf("tag: %w: %w", errDamaged, protowire.ParseError(n))
+		return field{}, nil, fmt.Errorf("tag: %w: %w", ErrDamaged, protowire.ParseError(n))
 	}
 	src = src[n:]
 	f := field{num: num}
@@ -39,7 +39,7 @@ func nextField(src []byte) (field, []byte, error) {
 		n = protowire.ConsumeFieldValue(num, typ, src)
 	}
 	if n < 0 {
-		return field{}, nil, fmt.Errorf("field %d: %w: %w", num, errDamaged, protowire.ParseError(n))
+		return field{}, nil, fmt.Errorf("field %d: %w: %w", num, ErrDamaged, protowire.ParseError(n))
 	}
 	return f, src[n:], nil
 }
@@ -59,21 +59,22 @@ func eachField(src []byte, use func(field) error) error {
 	return nil
 }
 
-// unwrap returns a record's or a body's bytes behind the format byte.
-func unwrap(src []byte) ([]byte, error) {
+// Unwrap returns what is behind a value's format byte: a part of src, not a copy.
+func Unwrap(src []byte) ([]byte, error) {
 	if len(src) == 0 {
-		return nil, fmt.Errorf("empty: %w", errDamaged)
+		return nil, fmt.Errorf("empty: %w", ErrDamaged)
 	}
-	if src[0] > recordFormat {
-		return nil, fmt.Errorf("%w: it has format %d, this version reads up to %d", ErrNewerFormat, src[0], recordFormat)
+	if src[0] > Format {
+		return nil, fmt.Errorf("%w: it has format %d, this version reads up to %d", ErrNewerFormat, src[0], Format)
 	}
 	return src[1:], nil
 }
 
-// matchRecord reports whether the record src of namespace matches f, having
-// decoded only the fields that f may ask for.
-func matchRecord(src []byte, namespace string, f *task.Filter) (bool, error) {
-	src, err := unwrap(src)
+// MatchRecord reports whether the record src of namespace matches f, having
+// decoded only the fields that f may ask for. It is that of f.Match, for a small
+// part of what DecodeRecord costs.
+func MatchRecord(src []byte, namespace string, f *task.Filter) (bool, error) {
+	src, err := Unwrap(src)
 	if err != nil {
 		return false, err
 	}
@@ -104,9 +105,10 @@ func matchRecord(src []byte, namespace string, f *task.Filter) (bool, error) {
 	return f.Match(&t), nil
 }
 
-// decodeCounted returns as much of the record src as counts need.
-func decodeCounted(key task.Key, src []byte) (*task.Task, error) {
-	src, err := unwrap(src)
+// DecodeCounted returns as much of the record src as counts need: its state,
+// its queue, the size of its body, and what key says.
+func DecodeCounted(key task.Key, src []byte) (*task.Task, error) {
+	src, err := Unwrap(src)
 	if err != nil {
 		return nil, err
 	}
@@ -140,15 +142,16 @@ func lastFieldOf(f *task.Filter) protowire.Number {
 	return lastFilterNum
 }
 
-// decodeRecord returns the record src of the task of that key, without its body.
-func decodeRecord(key task.Key, src []byte) (*task.Task, error) {
+// DecodeRecord returns the record src of the task of that key, without its body.
+// Nothing of it refers to src. Its errors name the task.
+func DecodeRecord(key task.Key, src []byte) (*task.Task, error) {
 	t := &task.Task{Namespace: key.Namespace, Name: key.Name}
-	fields, err := unwrap(src)
+	fields, err := Unwrap(src)
 	if err == nil {
 		err = eachField(fields, func(f field) error { return setField(t, f) })
 	}
 	if err == nil && (!t.State.Valid() || (t.State == task.Running) != (t.Lease != nil)) {
-		err = fmt.Errorf("state %d: %w", t.State, errDamaged)
+		err = fmt.Errorf("state %d: %w", t.State, ErrDamaged)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("record of task %q in namespace %q: %w", key.Name, key.Namespace, err)

@@ -1,0 +1,158 @@
+package codec
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// A block of audit entries is a format byte and then the entries, the oldest
+// first, each behind its length in Protocol Buffers' wire format. A field that
+// is as in the entry before is left out, which is most of them. The entries'
+// numbers are not in it.
+
+// The fields of an entry.
+const (
+	entryAt        = 1
+	entryBy        = 2
+	entryAddr      = 3
+	entryNamespace = 4
+	entryAction    = 5
+	entryTarget    = 6
+	entryID        = 7 // left out where it is the target, as that of a task without a name of its own
+	entryVersion   = 8
+	entryDetail    = 9
+	entryOwnName   = 10
+	entrySame      = 11 // which fields are as in the entry before: the bits below
+)
+
+const (
+	sameAt = 1 << iota
+	sameBy
+	sameAddr
+	sameNamespace
+	sameAction
+)
+
+// AppendAuditEntry appends e to a block, which begins with Format. before is the
+// entry that was appended last, the zero AuditEntry where e is the first one.
+func AppendAuditEntry(block []byte, before, e *task.AuditEntry) []byte {
+	start := len(block)
+	block = appendEntry(block, before, e)
+	var size [binary.MaxVarintLen64]byte
+	return slices.Insert(block, start, protowire.AppendVarint(size[:0], uint64(len(block)-start))...)
+}
+
+// DecodeAuditEntries returns the entries of a block, the oldest first, each with
+// Seq 0.
+func DecodeAuditEntries(block []byte) ([]task.AuditEntry, error) {
+	src, err := Unwrap(block)
+	if err != nil {
+		return nil, err
+	}
+	var entries []task.AuditEntry
+	var before task.AuditEntry
+	for len(src) > 0 {
+		data, n := protowire.ConsumeBytes(src)
+		if n < 0 {
+			return nil, fmt.Errorf("%w: %w", ErrDamaged, protowire.ParseError(n))
+		}
+		if before, err = decodeEntry(&before, data); err != nil {
+			return nil, err
+		}
+		entries, src = append(entries, before), src[n:]
+	}
+	return entries, nil
+}
+
+func appendEntry(dst []byte, before, e *task.AuditEntry) []byte {
+	var same uint64
+	if e.At == before.At {
+		same |= sameAt
+	} else {
+		dst = appendInt(dst, entryAt, int64(e.At))
+	}
+	for _, f := range []struct {
+		num     protowire.Number
+		bit     uint64
+		old, is string
+	}{
+		{entryBy, sameBy, before.By, e.By},
+		{entryAddr, sameAddr, before.Addr, e.Addr},
+		{entryNamespace, sameNamespace, before.Namespace, e.Namespace},
+		{entryAction, sameAction, before.Action, e.Action},
+	} {
+		if f.is == f.old {
+			same |= f.bit
+		} else {
+			dst = appendString(dst, f.num, f.is)
+		}
+	}
+	dst = appendString(dst, entryTarget, e.Target)
+	if e.ID == e.Target {
+		dst = appendBool(dst, entryOwnName, e.ID != "")
+	} else {
+		dst = appendString(dst, entryID, e.ID)
+	}
+	dst = appendUint(dst, entryVersion, e.Version)
+	dst = appendString(dst, entryDetail, e.Detail)
+	return appendUint(dst, entrySame, same)
+}
+
+func decodeEntry(before *task.AuditEntry, src []byte) (e task.AuditEntry, err error) {
+	own := false
+	err = eachField(src, func(f field) error {
+		switch f.num {
+		case entryAt:
+			e.At = f.millis()
+		case entryBy:
+			e.By = string(f.bytes)
+		case entryAddr:
+			e.Addr = string(f.bytes)
+		case entryNamespace:
+			e.Namespace = string(f.bytes)
+		case entryAction:
+			e.Action = string(f.bytes)
+		case entryTarget:
+			e.Target = string(f.bytes)
+		case entryID:
+			e.ID = string(f.bytes)
+		case entryOwnName:
+			own = f.bool()
+		case entryVersion:
+			e.Version = f.number
+		case entryDetail:
+			e.Detail = string(f.bytes)
+		case entrySame:
+			repeat(&e, before, f.number)
+		}
+		return nil
+	})
+	if own {
+		e.ID = e.Target
+	}
+	return e, err
+}
+
+// repeat sets the fields of e that are as before.
+func repeat(e, before *task.AuditEntry, same uint64) {
+	if same&sameAt != 0 {
+		e.At = before.At
+	}
+	if same&sameBy != 0 {
+		e.By = before.By
+	}
+	if same&sameAddr != 0 {
+		e.Addr = before.Addr
+	}
+	if same&sameNamespace != 0 {
+		e.Namespace = before.Namespace
+	}
+	if same&sameAction != 0 {
+		e.Action = before.Action
+	}
+}
