@@ -233,7 +233,7 @@ func (c *committer) commit() error {
 		return err
 	}
 	c.counts.publish(c.book.settle())
-	c.lanes.added(f.scheduled)
+	c.lanes.Added(f.scheduled)
 	clear(c.bodies)
 	clear(c.idem)
 	c.forget(f)

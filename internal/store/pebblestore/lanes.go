@@ -8,8 +8,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// lanes is what is kept in memory of the due index: for each lane a low-water
-// mark, below which the lane has no entry.
+// Set is the low-water marks of an index's lanes, in memory. All methods may be
+// called by many goroutines; none blocks. New makes one.
 //
 // A queue's index is deleted from its head. In an LSM tree the deleted entries
 // stay as tombstones until a compaction meets them, and a seek to the head
@@ -19,16 +19,17 @@ import (
 // The mark must never be too high, or a task sits scheduled and never fires.
 // Two rules keep it so:
 //
-//   - The committer calls added after a batch is applied, and before it is
+//   - The index's writer calls Added after a batch is applied, and before it is
 //     answered: the mark is lowered to the entry where it is higher.
-//   - A read raises the mark to the first entry that it found, or to the lowest
-//     that was added since the read began, whichever is lower. An entry added
-//     before the read began is in what the read sees, as it was applied before.
+//   - A read, from Begin to End, raises the mark to the first entry that it
+//     found, or to the lowest that was added since the read began, whichever is
+//     lower. An entry added before the read began is in what the read sees, as
+//     it was applied before.
 //
 // Without the second half of the second rule this loses an entry: the read
-// takes its snapshot, the committer applies an entry and finds the mark low
+// takes its snapshot, the writer applies an entry and finds the mark low
 // enough, the read raises the mark over it.
-type lanes struct {
+type Set struct {
 	mu sync.Mutex // guards everything below
 	m  map[task.Lane]*lane
 }
@@ -43,24 +44,26 @@ type lane struct {
 	added  bool
 }
 
-func newLanes() *lanes { return &lanes{m: make(map[task.Lane]*lane)} }
+// New returns the marks of an index that is empty. Of one that is not, the first
+// entry of each lane is to be told to Added before anybody reads.
+func New() *Set { return &Set{m: make(map[task.Lane]*lane)} }
 
-// added notes entries that were applied to the index.
-func (ls *lanes) added(entries []task.Entry) {
+// Added notes entries that were applied to the index.
+func (s *Set) Added(entries []task.Entry) {
 	if len(entries) == 0 {
 		return
 	}
-	ls.mu.Lock()
-	defer ls.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, e := range entries {
-		ls.addLocked(e.Lane, e.Position())
+		s.addLocked(e.Lane, e.Position())
 	}
 }
 
-func (ls *lanes) addLocked(key task.Lane, p task.Position) {
-	l := ls.m[key]
+func (s *Set) addLocked(key task.Lane, p task.Position) {
+	l := s.m[key]
 	if l == nil {
-		ls.m[key] = &lane{low: p}
+		s.m[key] = &lane{low: p}
 		return
 	}
 	if p.Less(l.low) {
@@ -71,13 +74,13 @@ func (ls *lanes) addLocked(key task.Lane, p task.Position) {
 	}
 }
 
-// begin announces a read of a lane and returns its mark; false where the lane
-// has no entries. The read's snapshot must be taken afterwards, and end be
-// called when it is over.
-func (ls *lanes) begin(key task.Lane) (task.Position, bool) {
-	ls.mu.Lock()
-	defer ls.mu.Unlock()
-	l := ls.m[key]
+// Begin announces a read of a lane and returns its mark, where the read is to
+// begin; false where the lane has no entries. The read's snapshot must be taken
+// afterwards, and where Begin returned true End be called when it is over.
+func (s *Set) Begin(key task.Lane) (low task.Position, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.m[key]
 	if l == nil {
 		return task.Position{}, false
 	}
@@ -85,23 +88,24 @@ func (ls *lanes) begin(key task.Lane) (task.Position, bool) {
 	return l.low, true
 }
 
-// finding is what a read learnt of its lane's head.
-type finding struct {
-	conclusive bool          // it began at the mark
-	empty      bool          // and found no entry at all
-	head       task.Position // or this one first
+// Finding is what a read learnt of its lane's head. The zero Finding, of a read
+// that failed too, is nothing.
+type Finding struct {
+	Conclusive bool          // it began at the mark
+	Empty      bool          // and found no entry at all
+	Head       task.Position // or this one first
 }
 
-// end ends a read that begin announced.
-func (ls *lanes) end(key task.Lane, f finding) {
-	ls.mu.Lock()
-	defer ls.mu.Unlock()
-	l := ls.m[key] // there: only the last of its reads removes it
+// End ends a read that Begin announced. A lane that was found empty is forgotten.
+func (s *Set) End(key task.Lane, f Finding) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.m[key] // there: only the last of its reads removes it
 	l.reads--
-	if f.conclusive {
+	if f.Conclusive {
 		l.raise(f)
-		if f.empty && !l.added && l.reads == 0 {
-			delete(ls.m, key)
+		if f.Empty && !l.added && l.reads == 0 {
+			delete(s.m, key)
 			return
 		}
 	}
@@ -110,12 +114,12 @@ func (ls *lanes) end(key task.Lane, f finding) {
 	}
 }
 
-func (l *lane) raise(f finding) {
-	head := f.head
+func (l *lane) raise(f Finding) {
+	head := f.Head
 	switch {
-	case f.empty && !l.added:
+	case f.Empty && !l.added:
 		return
-	case f.empty, l.added && l.lowest.Less(head):
+	case f.Empty, l.added && l.lowest.Less(head):
 		head = l.lowest
 	}
 	if l.low.Less(head) {
@@ -123,17 +127,25 @@ func (l *lane) raise(f finding) {
 	}
 }
 
-// heads returns the lanes that may have an entry due at or before until, the
-// earliest first.
-func (ls *lanes) heads(until task.Millis) []task.LaneHead {
-	ls.mu.Lock()
-	defer ls.mu.Unlock()
+// Heads returns the lanes that may have an entry due at or before until, the
+// earliest first. It costs O(lanes), and no I/O.
+func (s *Set) Heads(until task.Millis) []task.LaneHead {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	var heads []task.LaneHead
-	for key, l := range ls.m {
+	for key, l := range s.m {
 		if l.low.Due <= until {
 			heads = append(heads, task.LaneHead{Lane: key, Due: l.low.Due})
 		}
 	}
 	slices.SortFunc(heads, func(a, b task.LaneHead) int { return cmp.Compare(a.Due, b.Due) })
 	return heads
+}
+
+// Covers reports whether e would be found: whether its lane's mark is not above it.
+func (s *Set) Covers(e task.Entry) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.m[e.Lane]
+	return l != nil && !e.Position().Less(l.low)
 }

@@ -15,22 +15,22 @@ import (
 func TestAnEntryAddedDuringAReadIsNotSkipped(t *testing.T) {
 	lane := taskOf(newSpec("a", benchStart)).Lane()
 	early := task.Entry{Lane: lane, Due: 5, Name: "early"}
-	ls := newLanes()
-	ls.added([]task.Entry{{Lane: lane, Due: 1, Name: "a"}})
+	ls := New()
+	ls.Added([]task.Entry{{Lane: lane, Due: 1, Name: "a"}})
 
-	ls.begin(lane) // and its snapshot has only an entry at 9
-	ls.added([]task.Entry{early})
-	ls.end(lane, finding{conclusive: true, head: task.Position{Due: 9}})
-	if low, ok := ls.begin(lane); !ok || early.Position().Less(low) {
+	ls.Begin(lane) // and its snapshot has only an entry at 9
+	ls.Added([]task.Entry{early})
+	ls.End(lane, Finding{Conclusive: true, Head: task.Position{Due: 9}})
+	if low, ok := ls.Begin(lane); !ok || early.Position().Less(low) {
 		t.Errorf("the mark went to %v, %v: over the entry at 5", low, ok)
 	}
-	ls.end(lane, finding{conclusive: true, head: early.Position()})
+	ls.End(lane, Finding{Conclusive: true, Head: early.Position()})
 
-	ls.begin(lane) // and its snapshot is empty
-	ls.added([]task.Entry{early})
-	ls.end(lane, finding{conclusive: true, empty: true})
-	if low, ok := ls.begin(lane); !ok || early.Position().Less(low) {
-		t.Errorf("the lane was found empty: mark %v, %v", low, ok)
+	ls.Begin(lane) // and its snapshot is empty
+	ls.Added([]task.Entry{early})
+	ls.End(lane, Finding{Conclusive: true, Empty: true})
+	if low, ok := ls.Begin(lane); !ok || early.Position().Less(low) {
+		t.Errorf("the lane was found Empty: mark %v, %v", low, ok)
 	}
 }
 
@@ -40,7 +40,7 @@ func TestAnEmptyLaneVanishes(t *testing.T) {
 	if entries := peekAll(t, s, benchStart); len(entries) != 0 {
 		t.Fatalf("cancelled, and in the index: %v", entries)
 	}
-	if heads := s.lanes.heads(benchStart); len(heads) != 0 {
+	if heads := s.lanes.Heads(benchStart); len(heads) != 0 {
 		t.Errorf("lanes without entries: %v", heads)
 	}
 }

@@ -104,7 +104,7 @@ func (c *committer) mendEntry(r *request, key []byte) error {
 	switch {
 	case err != nil:
 		return err
-	case belongs && bytes.HasPrefix(key, []byte(duePrefix)) && !c.lanes.cover(t.Entry()):
+	case belongs && bytes.HasPrefix(key, []byte(duePrefix)) && !c.lanes.Covers(t.Entry()):
 		c.filling.scheduled = append(c.filling.scheduled, t.Entry()) // as if it were new
 		r.mend.found(t.Key(), "its lane was not known to begin before it, and it would have been late")
 		return nil
@@ -123,14 +123,6 @@ func (c *committer) mendEntry(r *request, key []byte) error {
 	}
 	c.touch(r)
 	return c.open().Delete(key, nil)
-}
-
-// cover reports whether a lane's mark is not above e.
-func (ls *lanes) cover(e task.Entry) bool {
-	ls.mu.Lock()
-	defer ls.mu.Unlock()
-	l := ls.m[e.Lane]
-	return l != nil && !e.Position().Less(l.low)
 }
 
 // countStep is how many records the committer counts at a time: about as much

@@ -14,7 +14,7 @@ import (
 func (s *Store) Lanes(ctx context.Context, until task.Millis) ([]task.LaneHead, error) {
 	var heads []task.LaneHead
 	err := s.read(ctx, "read the lanes", func() error {
-		heads = s.lanes.heads(until)
+		heads = s.lanes.Heads(until)
 		return nil
 	})
 	return heads, err
@@ -34,18 +34,18 @@ func (s *Store) peek(reads []task.LaneRead, found [][]task.Entry) (err error) {
 	peeks := make([]peek, 0, len(reads))
 	defer func() {
 		for _, p := range peeks {
-			s.lanes.end(p.Lane, p.finding)
+			s.lanes.End(p.Lane, p.finding)
 		}
 	}()
 	for i, r := range reads {
-		if low, ok := s.lanes.begin(r.Lane); ok {
+		if low, ok := s.lanes.Begin(r.Lane); ok {
 			peeks = append(peeks, peek{LaneRead: r, low: low, into: &found[i]})
 		}
 	}
 	if len(peeks) == 0 {
 		return nil
 	}
-	it, err := s.db.NewIter(nil) // after every begin: see lanes
+	it, err := s.db.NewIter(nil) // after every Begin
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ type peek struct {
 	task.LaneRead
 	low     task.Position // the lane's mark
 	into    *[]task.Entry
-	finding finding
+	finding Finding
 }
 
 // run reads up to the first entry after Until, which is not returned but tells
@@ -81,7 +81,7 @@ func (p *peek) run(it *pebble.Iterator) error {
 	it.SetBounds(from, prefixEnd(prefix))
 	ok := it.First()
 	if ok && conclusive {
-		p.finding = finding{conclusive: true, head: parsePosition(it.Key()[len(prefix):])}
+		p.finding = Finding{Conclusive: true, Head: parsePosition(it.Key()[len(prefix):])}
 	}
 	for ; ok && len(*p.into) < p.Limit; ok = it.Next() {
 		at := parsePosition(it.Key()[len(prefix):])
@@ -91,18 +91,18 @@ func (p *peek) run(it *pebble.Iterator) error {
 		*p.into = append(*p.into, task.Entry{Name: at.Name, Lane: p.Lane, Due: at.Due})
 	}
 	if err := it.Error(); err != nil {
-		p.finding = finding{}
+		p.finding = Finding{}
 		return err
 	}
-	if conclusive && !p.finding.conclusive {
-		p.finding = finding{conclusive: true, empty: true}
+	if conclusive && !p.finding.Conclusive {
+		p.finding = Finding{Conclusive: true, Empty: true}
 	}
 	return nil
 }
 
 // loadLanes finds the lanes and their first entries by seeking from lane to lane.
-func loadLanes(db *pebble.DB) (ls *lanes, err error) {
-	ls = newLanes()
+func loadLanes(db *pebble.DB) (lanes *Set, err error) {
+	lanes = New()
 	space := []byte(duePrefix)
 	it, err := db.NewIter(&pebble.IterOptions{LowerBound: space, UpperBound: prefixEnd(space)})
 	if err != nil {
@@ -114,8 +114,8 @@ func loadLanes(db *pebble.DB) (ls *lanes, err error) {
 		if err != nil {
 			return nil, err
 		}
-		ls.m[key] = &lane{low: head}
+		lanes.Added([]task.Entry{{Lane: key, Due: head.Due, Name: head.Name}})
 		ok = it.SeekGE(prefixEnd(it.Key()[:n]))
 	}
-	return ls, it.Error()
+	return lanes, it.Error()
 }

@@ -211,7 +211,7 @@ func (sc *scrub) examineEntry(key, value []byte) error {
 	case t.State == task.Running && bytes.HasPrefix(key, []byte(runPrefix)):
 		sc.mend.lost = append(sc.mend.lost, sc.strays.find(sc.now, t)...)
 		return nil
-	case bytes.HasPrefix(key, []byte(duePrefix)) && !sc.lanes.cover(t.Entry()):
+	case bytes.HasPrefix(key, []byte(duePrefix)) && !sc.lanes.Covers(t.Entry()):
 	default:
 		return nil
 	}

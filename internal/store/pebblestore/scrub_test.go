@@ -197,14 +197,15 @@ func wantExactCounts(t testing.TB, s *Store) {
 }
 
 func TestAScrubFindsALaneWhoseBeginningIsUnknown(t *testing.T) {
-	for name, spoil := range map[string]func(*lanes, task.Entry){
-		"the mark is too late": func(ls *lanes, e task.Entry) { ls.m[e.Lane].low = task.Position{Due: e.Due + 500} },
-		"the lane is unknown":  func(ls *lanes, e task.Entry) { delete(ls.m, e.Lane) },
+	for name, lie := range map[string]Finding{
+		"the mark is too late": {Conclusive: true, Head: task.Position{Due: benchStart + 1_000_000}},
+		"the lane is unknown":  {Conclusive: true, Empty: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := scrubWorld(t)
 			e := record(s, "urgent").Entry()
-			spoil(s.lanes, e)
+			s.lanes.Begin(e.Lane)
+			s.lanes.End(e.Lane, lie)
 			told := make(chan task.Entry, 1)
 			s.Watch(func(entries []task.Entry) { told <- entries[0] })
 			repairs, _ := scrubAll(t, s, benchStart, 3)

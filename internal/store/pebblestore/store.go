@@ -32,7 +32,7 @@ type Store struct {
 
 	watermark *watermark // written by the syncer alone
 
-	lanes    *lanes
+	lanes    *Set
 	progress progress
 	queue    queue
 	watcher  atomic.Pointer[func([]task.Entry)] // set by Watch, read by syncer; one word, so no lock
