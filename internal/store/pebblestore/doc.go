@@ -15,8 +15,8 @@
 // transitions on the records and writes the differences. committer.go explains
 // how it groups calls into one fsync, and why nothing is answered before it.
 // format.go is the table of the keys, package codec says how records are
-// written, lanes.go says how the due index is read without wading through what
-// was deleted at its head, counts.go, audit.go and registry.go keep what is not
-// a task, scrub.go and mend.go what must always be true, backup.go, restore.go
-// and inspect.go carry a directory elsewhere.
+// written, package marks how the due index is read without wading through
+// what was deleted at its head, counts.go, audit.go and registry.go keep what is
+// not a task, scrub.go and mend.go what must always be true, backup.go,
+// restore.go and inspect.go carry a directory elsewhere.
 package pebblestore

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/foliot/foliot/internal/store/marks"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -63,7 +64,7 @@ type peek struct {
 	task.LaneRead
 	low     task.Position // the lane's mark
 	into    *[]task.Entry
-	finding Finding
+	finding marks.Finding
 }
 
 // run reads up to the first entry after Until, which is not returned but tells
@@ -81,7 +82,7 @@ func (p *peek) run(it *pebble.Iterator) error {
 	it.SetBounds(from, prefixEnd(prefix))
 	ok := it.First()
 	if ok && conclusive {
-		p.finding = Finding{Conclusive: true, Head: parsePosition(it.Key()[len(prefix):])}
+		p.finding = marks.Finding{Conclusive: true, Head: parsePosition(it.Key()[len(prefix):])}
 	}
 	for ; ok && len(*p.into) < p.Limit; ok = it.Next() {
 		at := parsePosition(it.Key()[len(prefix):])
@@ -91,18 +92,18 @@ func (p *peek) run(it *pebble.Iterator) error {
 		*p.into = append(*p.into, task.Entry{Name: at.Name, Lane: p.Lane, Due: at.Due})
 	}
 	if err := it.Error(); err != nil {
-		p.finding = Finding{}
+		p.finding = marks.Finding{}
 		return err
 	}
 	if conclusive && !p.finding.Conclusive {
-		p.finding = Finding{Conclusive: true, Empty: true}
+		p.finding = marks.Finding{Conclusive: true, Empty: true}
 	}
 	return nil
 }
 
 // loadLanes finds the lanes and their first entries by seeking from lane to lane.
-func loadLanes(db *pebble.DB) (lanes *Set, err error) {
-	lanes = New()
+func loadLanes(db *pebble.DB) (lanes *marks.Set, err error) {
+	lanes = marks.New()
 	space := []byte(duePrefix)
 	it, err := db.NewIter(&pebble.IterOptions{LowerBound: space, UpperBound: prefixEnd(space)})
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/foliot/foliot/internal/store/codec"
+	"github.com/foliot/foliot/internal/store/marks"
 	"github.com/foliot/foliot/internal/store/storetest"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -197,7 +198,7 @@ func wantExactCounts(t testing.TB, s *Store) {
 }
 
 func TestAScrubFindsALaneWhoseBeginningIsUnknown(t *testing.T) {
-	for name, lie := range map[string]Finding{
+	for name, lie := range map[string]marks.Finding{
 		"the mark is too late": {Conclusive: true, Head: task.Position{Due: benchStart + 1_000_000}},
 		"the lane is unknown":  {Conclusive: true, Empty: true},
 	} {

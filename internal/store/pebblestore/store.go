@@ -10,6 +10,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/foliot/foliot/internal/store/marks"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -32,7 +33,7 @@ type Store struct {
 
 	watermark *watermark // written by the syncer alone
 
-	lanes    *Set
+	lanes    *marks.Set
 	progress progress
 	queue    queue
 	watcher  atomic.Pointer[func([]task.Entry)] // set by Watch, read by syncer; one word, so no lock

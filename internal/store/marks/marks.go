@@ -1,4 +1,4 @@
-package pebblestore
+package marks
 
 import (
 	"cmp"
@@ -10,11 +10,6 @@ import (
 
 // Set is the low-water marks of an index's lanes, in memory. All methods may be
 // called by many goroutines; none blocks. New makes one.
-//
-// A queue's index is deleted from its head. In an LSM tree the deleted entries
-// stay as tombstones until a compaction meets them, and a seek to the head
-// steps over each: 28–58 ms after a million, against microseconds from a mark
-// that lies behind them. So nobody ever seeks to a lane's start.
 //
 // The mark must never be too high, or a task sits scheduled and never fires.
 // Two rules keep it so:

@@ -12,28 +12,6 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-func TestAnEntryAddedDuringAReadIsNotSkipped(t *testing.T) {
-	lane := taskOf(newSpec("a", benchStart)).Lane()
-	early := task.Entry{Lane: lane, Due: 5, Name: "early"}
-	ls := New()
-	ls.Added([]task.Entry{{Lane: lane, Due: 1, Name: "a"}})
-
-	ls.Begin(lane) // and its snapshot has only an entry at 9
-	ls.Added([]task.Entry{early})
-	ls.End(lane, Finding{Conclusive: true, Head: task.Position{Due: 9}})
-	if low, ok := ls.Begin(lane); !ok || early.Position().Less(low) {
-		t.Errorf("the mark went to %v, %v: over the entry at 5", low, ok)
-	}
-	ls.End(lane, Finding{Conclusive: true, Head: early.Position()})
-
-	ls.Begin(lane) // and its snapshot is empty
-	ls.Added([]task.Entry{early})
-	ls.End(lane, Finding{Conclusive: true, Empty: true})
-	if low, ok := ls.Begin(lane); !ok || early.Position().Less(low) {
-		t.Errorf("the lane was found Empty: mark %v, %v", low, ok)
-	}
-}
-
 func TestAnEmptyLaneVanishes(t *testing.T) {
 	s := open(t, vfs.NewMem(), Config{})
 	mustApply(t, s, []task.Change{task.Create{Spec: newSpec("a", benchStart)}, task.Cancel{Key: clientKey("a")}})
