@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"time"
 
 	"github.com/foliot/foliot/internal/task"
 )
@@ -50,7 +49,7 @@ func (d *Dispatcher) take() []*attempt {
 // tokens, until it is answered or until we stop.
 func (d *Dispatcher) claim(stopping, calls context.Context, batch []*attempt) {
 	for wait, repeated := firstWait, false; ; wait, repeated = nextWait(wait), true {
-		start, now := d.monotonic(), task.FloorMillis(time.Now())
+		start, now := d.monotonic(), d.now()
 		claims := make([]task.Claim, len(batch))
 		for i, a := range batch {
 			claims[i] = task.Claim{Key: a.key, Lane: a.lane.name, Token: a.token, Until: now.Add(d.config.LeaseFor)}
@@ -90,7 +89,7 @@ func (d *Dispatcher) giveBack(stopping, calls context.Context, batch []*attempt)
 		return
 	}
 	for wait := firstWait; ; wait = nextWait(wait) {
-		_, err := d.queue.Settle(calls, task.FloorMillis(time.Now()), settlements)
+		_, err := d.queue.Settle(calls, d.now(), settlements)
 		if err == nil || d.complain(calls, "give back what was claimed", err) || !pause(stopping, wait) {
 			return
 		}

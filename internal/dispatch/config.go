@@ -64,6 +64,13 @@ type Config struct {
 	ScrubEvery time.Duration
 	OnScrub    func(task.Scrubbed)
 
+	// Now reads the wall clock: what is due, and what the store is told of the
+	// time, counts by it. It must be the clock that the store's other callers go
+	// by; it may step. What merely lasts, as a lease does once it is granted, counts
+	// by a clock that does not. It is asked under a lock: it must be quick, and not
+	// block. Default: time.Now.
+	Now func() time.Time
+
 	// Logger is told of failures, at most once in ten seconds for each kind.
 	// Default: none.
 	Logger *slog.Logger
@@ -80,6 +87,9 @@ func (c Config) withDefaults() Config {
 	fill(&c.BreakerMax, 30*time.Second)
 	fill(&c.SweepEvery, 10*time.Second)
 	fill(&c.ScrubEvery, time.Hour)
+	if c.Now == nil {
+		c.Now = time.Now
+	}
 	fill(&c.Logger, slog.New(slog.DiscardHandler))
 	return c
 }

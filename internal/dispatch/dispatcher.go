@@ -72,7 +72,7 @@ func New(config Config, queue task.Queue, deliver Deliver) *Dispatcher {
 		agenda:   newAgenda(rules{c.Window, c.WindowTasks, max(c.BreakerFailures, 0), c.BreakerMax}, c.Slots),
 		held:     map[*attempt]struct{}{},
 	}
-	d.agenda.configure(task.FloorMillis(d.base), c.Settings)
+	d.agenda.configure(d.now(), c.Settings)
 	inline := wheel.Config{Shards: 1, Run: wheel.Inline}
 	d.alarms = wheel.NewBatch(inline, d.ring)
 	d.leases = wheel.New(inline, func(a *attempt) { a.cancel(ErrLeaseLost) })
@@ -92,8 +92,8 @@ func (d *Dispatcher) Stats() Stats {
 // update changes the agenda, and wakes whoever has something to do after it.
 func (d *Dispatcher) update(change func(now task.Millis)) {
 	d.mu.Lock()
-	clock := time.Now()
-	d.agenda.tick(clock.Sub(d.base))
+	d.agenda.tick(d.monotonic())
+	clock := d.config.Now()
 	change(task.FloorMillis(clock))
 	if d.agenda.gate.giveUp(d.agenda.steady) {
 		d.openGateLocked()
@@ -160,6 +160,9 @@ func (d *Dispatcher) hint(entries []task.Entry) {
 		}
 	})
 }
+
+// now returns what the wall clock shows: what is due by then may be claimed.
+func (d *Dispatcher) now() task.Millis { return task.FloorMillis(d.config.Now()) }
 
 // monotonic returns the time since New by the clock that never steps.
 func (d *Dispatcher) monotonic() time.Duration { return time.Since(d.base) }

@@ -32,7 +32,7 @@ func (d *Dispatcher) poller(ctx context.Context) {
 }
 
 func (d *Dispatcher) survey(ctx context.Context) {
-	heads, err := d.queue.Lanes(ctx, task.FloorMillis(time.Now().Add(d.config.Window)))
+	heads, err := d.queue.Lanes(ctx, task.FloorMillis(d.config.Now().Add(d.config.Window)))
 	if err != nil {
 		d.complain(ctx, "read the lanes", err)
 	}

@@ -52,7 +52,7 @@ func (d *Dispatcher) aged() []*attempt {
 // extend extends the leases of a batch. Where that fails the next tick tries
 // again, until the timer on the wheel of leases ends the attempt.
 func (d *Dispatcher) extend(calls context.Context, batch []*attempt) {
-	start, now := d.monotonic(), task.FloorMillis(time.Now())
+	start, now := d.monotonic(), d.now()
 	extensions := make([]task.Extension, len(batch))
 	for i, a := range batch {
 		extensions[i] = task.Extension{Key: a.key, Token: a.token, Until: now.Add(d.config.LeaseFor)}

@@ -37,7 +37,7 @@ func (d *Dispatcher) scrubber(ctx context.Context) {
 func (d *Dispatcher) scrub(ctx context.Context, s task.Scrubber) {
 	for cursor := ""; ; {
 		began := d.monotonic()
-		found, err := s.Scrub(ctx, task.FloorMillis(time.Now()), cursor, scrubStep)
+		found, err := s.Scrub(ctx, d.now(), cursor, scrubStep)
 		if err != nil {
 			d.complain(ctx, "scrub the store", err)
 			return

@@ -3,7 +3,6 @@ package dispatch
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/foliot/foliot/internal/task"
 )
@@ -39,7 +38,7 @@ func (d *Dispatcher) settle(calls context.Context, batch []*attempt) {
 		settlements[i] = task.Settlement{Key: a.key, Token: a.token, Outcome: a.outcome}
 	}
 	for wait, repeated := firstWait, false; ; wait, repeated = nextWait(wait), true {
-		replies, err := d.queue.Settle(calls, task.FloorMillis(time.Now()), settlements)
+		replies, err := d.queue.Settle(calls, d.now(), settlements)
 		if err == nil {
 			d.settled(batch, replies, repeated)
 			d.observe(batch, replies)

@@ -83,11 +83,10 @@ func (d *Dispatcher) Queues() []QueueState {
 	return list
 }
 
-// lookLocked tells the agenda what time it is.
+// lookLocked tells the agenda what time it is, and returns what the wall clock shows.
 func (d *Dispatcher) lookLocked() time.Time {
-	now := time.Now()
-	d.agenda.tick(now.Sub(d.base))
-	return now
+	d.agenda.tick(d.monotonic())
+	return d.config.Now()
 }
 
 // wallAt returns the time of the wall clock, which shows now, at a moment of

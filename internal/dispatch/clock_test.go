@@ -1,0 +1,167 @@
+package dispatch
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// shifted is a wall clock that is ahead of ours by so much, or behind.
+type shifted struct{ by atomic.Int64 }
+
+func (s *shifted) set(by time.Duration) { s.by.Store(int64(by)) }
+func (s *shifted) now() time.Time       { return time.Now().Add(time.Duration(s.by.Load())) }
+
+// told stands before a queue and notes what time each call says it is, as the
+// distance to our clock.
+type told struct {
+	task.Queue
+
+	mu    sync.Mutex // guards calls
+	calls map[string]map[time.Duration]int
+}
+
+func (q *told) over(inner task.Queue) task.Queue { q.Queue = inner; return q }
+
+func (q *told) note(op string, now task.Millis) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.calls == nil {
+		q.calls = map[string]map[time.Duration]int{}
+	}
+	if q.calls[op] == nil {
+		q.calls[op] = map[time.Duration]int{}
+	}
+	q.calls[op][now.Sub(millis())]++
+}
+
+func (q *told) Lanes(ctx context.Context, until task.Millis) ([]task.LaneHead, error) {
+	q.note("lanes", until)
+	return q.Queue.Lanes(ctx, until)
+}
+
+func (q *told) Claim(ctx context.Context, now task.Millis, claims []task.Claim) ([]task.Reply, error) {
+	q.note("claim", now)
+	for _, c := range claims {
+		q.note("claim until", c.Until)
+	}
+	return q.Queue.Claim(ctx, now, claims)
+}
+
+func (q *told) Extend(ctx context.Context, now task.Millis, extensions []task.Extension) ([]error, error) {
+	q.note("extend", now)
+	return q.Queue.Extend(ctx, now, extensions)
+}
+
+func (q *told) Settle(ctx context.Context, now task.Millis, settlements []task.Settlement) ([]task.Reply, error) {
+	q.note("settle", now)
+	return q.Queue.Settle(ctx, now, settlements)
+}
+
+func (q *told) Sweep(ctx context.Context, now task.Millis, limit int) (int, error) {
+	q.note("sweep", now)
+	return q.Queue.Sweep(ctx, now, limit)
+}
+
+func (q *told) Reap(ctx context.Context, now task.Millis, limit int) (int, error) {
+	q.note("reap", now)
+	return q.Queue.Reap(ctx, now, limit)
+}
+
+func (q *told) Scrub(_ context.Context, now task.Millis, _ string, _ int) (task.Scrubbed, error) {
+	q.note("scrub", now)
+	return task.Scrubbed{}, nil
+}
+
+func TestATaskIsClaimedWhenTheGivenClockSaysThatItIsDue(t *testing.T) {
+	var clock shifted
+	clock.set(-time.Second)
+	q := &told{}
+	l := &long{takes: 10 * time.Second}
+	c := Config{Now: clock.now, LeaseFor: 6 * time.Second, SweepEvery: time.Second, ReapEvery: time.Second, ScrubEvery: time.Second}
+	inBubble(t, c, q.over, l.receive, func(b *bed) {
+		b.create("t", 2*time.Second)
+		b.pass(2999 * time.Millisecond) // by our clock it has been due for a second
+		b.wantCalls(0)
+		if queues := b.Queues(); len(queues) != 1 || queues[0].Overdue != 0 {
+			t.Errorf("queues: %+v", queues)
+		}
+		b.pass(time.Millisecond + tick)
+		b.wantCalls(1)
+		b.pass(time.Minute)
+		b.wantState("t", task.Delivered)
+		if s := b.Stats(); s.Moved != 0 {
+			t.Errorf("claimed before it was due: %+v", s)
+		}
+	})
+	for op, want := range map[string]time.Duration{
+		"lanes": 4 * time.Second, "claim": -time.Second, "claim until": 5 * time.Second, "extend": -time.Second,
+		"settle": -time.Second, "sweep": -time.Second, "reap": -time.Second, "scrub": -time.Second,
+	} {
+		if got := q.calls[op]; len(got) != 1 || got[want] == 0 {
+			t.Errorf("%s was told a time that differs from ours by %v, want %v", op, got, want)
+		}
+	}
+}
+
+func TestAClockThatIsSetAheadBringsWhatIsDueAndEndsNoLease(t *testing.T) {
+	var clock shifted
+	l := &long{takes: 5 * time.Minute}
+	inBubble(t, Config{Now: clock.now}, nil, l.receive, func(b *bed) {
+		b.create("long", 0, patient)
+		b.create("later", time.Hour, patient)
+		b.pass(time.Minute)
+		b.wantCalls(1)
+		clock.set(time.Hour)
+		b.pass(b.config.Poll + tick)
+		b.wantCalls(2)
+		b.pass(10 * time.Minute)
+		b.wantState("long", task.Delivered)
+		b.wantState("later", task.Delivered)
+		if l.cause != nil || l.live != nil {
+			t.Errorf("an attempt's context ended by %v, its lease: %v", l.cause, l.live)
+		}
+	})
+}
+
+func TestAClockThatIsSetAheadShortensNoPause(t *testing.T) {
+	var clock shifted
+	fail := func(context.Context, task.Delivery) task.Outcome {
+		return task.Outcome{Verdict: task.Failure, Status: 500, StartedAt: millis()}
+	}
+	inBubble(t, Config{Now: clock.now, BreakerFailures: 1}, nil, fail, func(b *bed) {
+		b.create("breaks", 0)
+		b.create("waits", 100*time.Millisecond)
+		b.pass(tick)
+		clock.set(time.Hour)
+		b.pass(b.config.Poll + tick)
+		b.wantCalls(1)
+		if d := b.Destinations(); len(d) != 1 || d[0].Breaker != Open || time.Until(d[0].Until) < time.Hour {
+			t.Errorf("the breaker does not rest: %+v", d)
+		}
+		b.pass(time.Minute)
+		if got := b.get("waits"); got.Tries == 0 {
+			t.Error("nothing was sent after the rest")
+		}
+	})
+}
+
+func TestAClockThatIsSetBackHoldsWhatIsNotDueYet(t *testing.T) {
+	var clock shifted
+	inBubble(t, Config{Now: clock.now}, nil, accept, func(b *bed) {
+		b.create("t", time.Minute)
+		b.pass(59 * time.Second) // its timer runs
+		clock.set(-time.Hour)
+		b.pass(time.Hour)
+		b.wantCalls(0)
+		b.pass(time.Second + tick)
+		b.wantCalls(1)
+		if s := b.Stats(); s.Moved != 0 {
+			t.Errorf("claimed before it was due: %+v", s)
+		}
+	})
+}
