@@ -56,7 +56,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request, settings *task.Se
 	// The look-up is by hash: how long it takes tells nothing of the token. It
 	// comes before the limit, so that nobody's guesses lock out who shows a good
 	// token from the same address: a proxy's, or a machine's that still has an old one.
-	now := task.CeilMillis(at)
+	now := s.now()
 	if token := settings.Token(hash, now); ok && token != nil {
 		s.uses.note(token, now)
 		return token, nil
@@ -132,7 +132,7 @@ func (s *Server) still(c *caller) error {
 	switch {
 	case c.token == nil && settings.Secured():
 		return refuse("token_required", "Authorization", "this server has begun to ask for tokens")
-	case c.token != nil && settings.Token(c.token.Hash, now()) == nil:
+	case c.token != nil && settings.Token(c.token.Hash, s.now()) == nil:
 		return invalidToken()
 	}
 	return nil

@@ -23,7 +23,7 @@ func (s *Server) batch(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	defer s.release(buf)
-	b := batch{server: s, request: r, now: now()}
+	b := batch{server: s, request: r, now: s.now()}
 	if err := document(buf.Bytes(), b.decode); err != nil {
 		return err
 	}

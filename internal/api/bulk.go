@@ -22,10 +22,10 @@ func (s *Server) list(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	tasks := f.keep(r.settings, now(), listing.Tasks)
+	tasks := f.keep(r.settings, s.now(), listing.Tasks)
 	reply := wire.TaskList{Tasks: make([]wire.Task, len(tasks)), NextCursor: cursor(listing.Next)}
 	for i, t := range tasks {
-		reply.Tasks[i] = r.show(t)
+		reply.Tasks[i] = s.show(r, t)
 	}
 	s.write(r.Context(), w, jsonType, http.StatusOK, reply)
 	return nil
@@ -70,7 +70,7 @@ func (s *Server) changeMany(w http.ResponseWriter, r *request, states []task.Sta
 		if err != nil {
 			return err
 		}
-		tasks := f.keep(r.settings, now(), listing.Tasks)
+		tasks := f.keep(r.settings, s.now(), listing.Tasks)
 		if err := s.changePage(r, &f.Filter, tasks, what, &reply); err != nil {
 			return err
 		}
@@ -92,7 +92,7 @@ func (s *Server) changePage(r *request, f *task.Filter, tasks []*task.Task, what
 		keys[i] = t.Key()
 		changes[i] = what(keys[i], f)
 	}
-	replies, err := s.ledger.Apply(r.Context(), now(), changes) // later pages, later clock
+	replies, err := s.ledger.Apply(r.Context(), s.now(), changes) // later pages, later clock
 	if err != nil {
 		return err
 	}

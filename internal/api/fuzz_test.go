@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/foliot/foliot/internal/task"
 )
@@ -64,12 +65,13 @@ func FuzzSettings(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		q, n := task.QueueSettings{Name: "q"}, task.NamespaceSettings{Name: "q"}
-		token, secret, pause := task.AddToken{}, task.AddSecret{}, end{}
+		now := func() task.Millis { return task.CeilMillis(time.Now()) }
+		token, secret, pause := task.AddToken{}, task.AddSecret{}, end{now: now}
 		at := now()
 		errs := []error{
 			document(data, func(r *reader) error { return r.decodeQueue(&q) }),
 			document(data, func(r *reader) error { return r.decodeNamespace(&n) }),
-			document(data, func(r *reader) error { return r.decodeToken(&token) }),
+			document(data, func(r *reader) error { return r.decodeToken(&token, now) }),
 			document(data, func(r *reader) error { return r.decodeSecret(&secret) }),
 			document(data, pause.decodePause),
 		}

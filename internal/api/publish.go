@@ -44,7 +44,7 @@ func (s *Server) publish(w http.ResponseWriter, r *request) error {
 	if err := s.publishedBody(w, r, &spec.Request); err != nil {
 		return err
 	}
-	at, idem := now(), idempotency(key, asked(r, spec.Request.Body)...)
+	at, idem := s.now(), idempotency(key, asked(r, spec.Request.Body)...)
 	if err := s.complete(r, &spec, key, at); err != nil {
 		return s.unlessRepeated(w, r, &spec, idem, published(err))
 	}

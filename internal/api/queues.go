@@ -29,7 +29,7 @@ func (s *Server) listQueues(w http.ResponseWriter, r *request) error {
 	}
 	reply := wire.QueueList{Queues: make([]wire.Queue, len(names)), NextCursor: next}
 	for i, name := range names {
-		reply.Queues[i] = showQueue(r.settings.Queue(r.namespace, name), name, counts[name])
+		reply.Queues[i] = showQueue(r.settings.Queue(r.namespace, name), name, counts[name], s.now())
 	}
 	s.write(r.Context(), w, jsonType, http.StatusOK, reply)
 	return nil
@@ -133,7 +133,7 @@ func (s *Server) editQueue(w http.ResponseWriter, r *request, status int, what f
 	// What is created after the reply is younger than a purge. Times are rounded
 	// up to the millisecond, so that is true as soon as the purge's has passed. It
 	// lies further ahead only where the clock was set back: nobody waits for that.
-	time.Sleep(min(time.Until(made.PurgeBefore.Time())+1, 2*time.Millisecond))
+	time.Sleep(min(made.PurgeBefore.Time().Sub(s.cfg.Now())+1, 2*time.Millisecond))
 	return s.replyQueue(w, r, status, name, made)
 }
 
@@ -142,7 +142,7 @@ func (s *Server) pauseQueue(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	var until end
+	until := end{now: s.now}
 	if err := s.readOptional(w, r, until.decodePause); err != nil {
 		return err
 	}
@@ -186,19 +186,18 @@ func (s *Server) replyQueue(w http.ResponseWriter, r *request, status int, name 
 	if err != nil {
 		return err
 	}
-	return s.replySetting(w, r, status, q.Version, q.ETag(), showQueue(q, name, counts[name]))
+	return s.replySetting(w, r, status, q.Version, q.ETag(), showQueue(q, name, counts[name], s.now()))
 }
 
-// showQueue returns the queue of that name as the API shows it.
-func showQueue(q *task.QueueSettings, name string, counts task.Counts) wire.Queue {
-	at := now()
+// showQueue returns the queue of that name as the API shows it now.
+func showQueue(q *task.QueueSettings, name string, counts task.Counts, now task.Millis) wire.Queue {
 	shown := wire.Queue{
 		QueueInput: wire.QueueInput{
 			Rate: q.Rate, Burst: q.Burst, Concurrency: q.Concurrency, PerDestination: q.PerDestination,
 			Retry: showDefaults(q.Retry), Timeout: showDuration(q.Timeout), ExpireAfter: showDuration(q.ExpireAfter), OnDead: q.OnDead,
 			KeepFinished: showDuration(q.KeepFinished), KeepDead: showDuration(q.KeepDead),
 		},
-		Name: name, Paused: q.PausedAt(at), Purging: q.PurgeBefore != 0,
+		Name: name, Paused: q.PausedAt(now), Purging: q.PurgeBefore != 0,
 		Version: q.Version, CreatedAt: showOptional(q.CreatedAt), Counts: showCounts(counts),
 	}
 	if shown.Paused {

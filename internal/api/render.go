@@ -18,7 +18,7 @@ func (s *Server) replyTask(w http.ResponseWriter, r *request, status int, t wire
 // replyChange answers a mutation: without the body, which the client knows or
 // did not ask for.
 func (s *Server) replyChange(w http.ResponseWriter, r *request, status int, t *task.Task) {
-	shown := r.show(t.WithoutBody())
+	shown := s.show(r, t.WithoutBody())
 	shown.Durability = s.ledger.Durability()
 	shown.UnderWay = status == http.StatusAccepted
 	if status == http.StatusCreated {
@@ -28,7 +28,7 @@ func (s *Server) replyChange(w http.ResponseWriter, r *request, status int, t *t
 }
 
 // show returns t as the API shows it, with its body where that is loaded.
-func (r *request) show(t *task.Task) wire.Task {
+func (s *Server) show(r *request, t *task.Task) wire.Task {
 	shown := wire.Task{
 		TaskInput: wire.TaskInput{
 			Name:     t.Name,
@@ -63,7 +63,7 @@ func (r *request) show(t *task.Task) wire.Task {
 		shown.OnDead = &t.OnDead
 	}
 	shown.FinishedAt = showOptional(t.FinishedAt)
-	if isHeld(r.settings, now(), t) {
+	if isHeld(r.settings, s.now(), t) {
 		shown.State = held
 	}
 	showBody(&shown.HTTP, t.Request)

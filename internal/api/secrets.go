@@ -11,7 +11,7 @@ import (
 )
 
 func (s *Server) listSecrets(w http.ResponseWriter, r *request) error {
-	live := r.settings.Secrets(r.namespace, now())
+	live := r.settings.Secrets(r.namespace, s.now())
 	reply := wire.SecretList{Secrets: make([]wire.Secret, len(live))}
 	for i, secret := range live {
 		reply.Secrets[i] = showSecret(secret)
@@ -21,7 +21,7 @@ func (s *Server) listSecrets(w http.ResponseWriter, r *request) error {
 }
 
 func (s *Server) createSecret(w http.ResponseWriter, r *request) error {
-	e := task.AddSecret{Namespace: r.namespace, ID: task.NewID(now())}
+	e := task.AddSecret{Namespace: r.namespace, ID: task.NewID(s.now())}
 	if err := s.readOptional(w, r, func(rd *reader) error { return rd.decodeSecret(&e) }); err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (s *Server) deleteSecret(w http.ResponseWriter, r *request) error {
 	if err := noBody(r.Request); err != nil {
 		return err
 	}
-	live, id := r.settings.Secrets(r.namespace, now()), r.id()
+	live, id := r.settings.Secrets(r.namespace, s.now()), r.id()
 	i := slices.IndexFunc(live, func(secret *task.SigningSecret) bool { return secret.ID == id })
 	if i < 0 {
 		return &task.MissingError{What: "secret", Name: id}

@@ -50,6 +50,11 @@ type Config struct {
 	// Version is what the OpenAPI document and the health routes show.
 	// Default: "dev".
 	Version string
+	// Now reads the wall clock: requests count from it, and what is due, held or
+	// expired is so by it. It must be the clock that the store's other callers go
+	// by. Limits and deadlines of connections have a clock of their own. It must not
+	// block. Default: time.Now.
+	Now func() time.Time
 	// Log is told of what went wrong here. Default: slog.Default().
 	Log *slog.Logger
 
@@ -85,6 +90,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Version == "" {
 		c.Version = "dev"
+	}
+	if c.Now == nil {
+		c.Now = time.Now
 	}
 	if c.Log == nil {
 		c.Log = slog.Default()
@@ -172,7 +180,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // now is the instant that a request counts from, read once when all of it is
 // there: rounded up, as delays are promised to be no shorter than they say.
-func now() task.Millis { return task.CeilMillis(time.Now()) }
+func (s *Server) now() task.Millis { return task.CeilMillis(s.cfg.Now()) }
 
 // write sends v as JSON. It is encoded first, so that an error in it still has
 // a status of its own.

@@ -19,7 +19,7 @@ func (s *Server) configure(r *request, noun string, e task.Edit) ([]task.Setting
 	if err := s.still(&r.caller); err != nil {
 		return nil, err
 	}
-	replies, err := s.ledger.Configure(r.Context(), now(), []task.Edit{e})
+	replies, err := s.ledger.Configure(r.Context(), s.now(), []task.Edit{e})
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +130,8 @@ func (r *reader) later(now task.Millis) (task.Millis, error) {
 
 // end reads one of two fields, an instant and a duration, that say the same.
 type end struct {
-	at    task.Millis // 0: neither was given
+	now   func() task.Millis // asked when a field is read
+	at    task.Millis        // 0: neither was given
 	field string
 }
 
@@ -139,6 +140,6 @@ func (e *end) read(r *reader, key []byte, read func(*reader, task.Millis) (task.
 		return refuse("two_times", "", "give either this or "+e.field+", not both")
 	}
 	e.field = string(key)
-	e.at, err = read(r, now())
+	e.at, err = read(r, e.now())
 	return err
 }

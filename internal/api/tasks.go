@@ -20,7 +20,7 @@ func (s *Server) create(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	at, idem := now(), idempotency(key, []byte(tasksPath), buf.Bytes())
+	at, idem := s.now(), idempotency(key, []byte(tasksPath), buf.Bytes())
 	if err := s.complete(r, &spec, key, at); err != nil {
 		return s.unlessRepeated(w, r, &spec, idem, err)
 	}
@@ -109,7 +109,7 @@ func (s *Server) put(w http.ResponseWriter, r *request) error {
 		return refuse("name_mismatch", "name", "the path names the task: leave the name out, or give the same")
 	}
 	spec.Name = key.Name
-	at := now()
+	at := s.now()
 	if err := s.complete(r, &spec, "", at); err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func (s *Server) get(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	s.replyTask(w, r, http.StatusOK, r.show(t), t.ETag())
+	s.replyTask(w, r, http.StatusOK, s.show(r, t), t.ETag())
 	return nil
 }
 
@@ -165,7 +165,7 @@ func (s *Server) patch(w http.ResponseWriter, r *request) error {
 		}
 		given{}.fill(&defaults, r.defaults(queue))
 	}
-	at := now()
+	at := s.now()
 	if err := p.Validate(at); err != nil {
 		return err
 	}
@@ -211,7 +211,7 @@ func (s *Server) act(w http.ResponseWriter, r *request, what func(task.Key, task
 	if err := noBody(r.Request); err != nil {
 		return err
 	}
-	return s.change(w, r, now(), what(key, cond))
+	return s.change(w, r, s.now(), what(key, cond))
 }
 
 // target reads which task r is about, and in which version.

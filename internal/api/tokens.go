@@ -18,7 +18,7 @@ func (s *Server) listTokens(w http.ResponseWriter, r *request) error {
 	}
 	reply := wire.TokenList{Tokens: make([]wire.Token, len(part)), NextCursor: next}
 	for i, t := range part {
-		reply.Tokens[i] = showToken(t)
+		reply.Tokens[i] = showToken(t, s.now())
 	}
 	s.write(r.Context(), w, jsonType, http.StatusOK, reply)
 	return nil
@@ -43,7 +43,7 @@ func (r *request) tokens() (list []*task.AccessToken) {
 func (s *Server) createToken(w http.ResponseWriter, r *request) error {
 	token, hash := task.MintToken()
 	e := task.AddToken{Namespace: r.namespace, Hash: hash}
-	if err := s.readSetting(w, r, func(rd *reader) error { return rd.decodeToken(&e) }); err != nil {
+	if err := s.readSetting(w, r, func(rd *reader) error { return rd.decodeToken(&e, s.now) }); err != nil {
 		return err
 	}
 	switch {
@@ -58,7 +58,7 @@ func (s *Server) createToken(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	made := changes[0].Value.(*task.AccessToken)
-	shown := showToken(made)
+	shown := showToken(made, s.now())
 	shown.Token = token
 	w.Header().Set("Location", tokensPath+"/"+made.ID)
 	s.write(r.Context(), w, jsonType, http.StatusCreated, shown)
@@ -83,7 +83,7 @@ func (s *Server) revokeToken(w http.ResponseWriter, r *request) error {
 	if _, err := s.configure(r, "token", task.RevokeToken{Namespace: key.Namespace, ID: key.Name, Force: force}); err != nil {
 		return err
 	}
-	s.write(r.Context(), w, jsonType, http.StatusOK, showToken(r.settings.Get(key).(*task.AccessToken)))
+	s.write(r.Context(), w, jsonType, http.StatusOK, showToken(r.settings.Get(key).(*task.AccessToken), s.now()))
 	return nil
 }
 
@@ -94,8 +94,8 @@ func (r *request) id() string {
 }
 
 // decodeToken reads what token is asked for.
-func (r *reader) decodeToken(e *task.AddToken) error {
-	var until end
+func (r *reader) decodeToken(e *task.AddToken, now func() task.Millis) error {
+	until := end{now: now}
 	scoped := false
 	err := r.object(func(key []byte) (err error) {
 		switch string(key) {
@@ -143,7 +143,8 @@ func (r *reader) namespace() (string, error) {
 	return name, err
 }
 
-func showToken(t *task.AccessToken) wire.Token {
+// showToken returns t as the API shows it now.
+func showToken(t *task.AccessToken, now task.Millis) wire.Token {
 	shown := wire.Token{
 		ID: t.ID, Namespace: t.Namespace, Scope: t.Scope.String(), Label: t.Label, State: "active",
 		CreatedAt: showTime(t.CreatedAt), ExpiresAt: showOptional(t.ExpiresAt),
@@ -152,7 +153,7 @@ func showToken(t *task.AccessToken) wire.Token {
 	switch {
 	case t.RevokedAt != 0:
 		shown.State = "revoked"
-	case !t.Holds(now()):
+	case !t.Holds(now):
 		shown.State = "expired"
 	}
 	return shown

@@ -31,7 +31,7 @@ func (s *Server) getLater(w http.ResponseWriter, r *request, key task.Key) error
 		return err
 	}
 	r.settings = s.ledger.Settings() // it may be held since
-	s.replyTask(w, r, http.StatusOK, r.show(t), t.ETag())
+	s.replyTask(w, r, http.StatusOK, s.show(r, t), t.ETag())
 	return nil
 }
 
@@ -85,7 +85,7 @@ func (s *Server) await(r *request, key task.Key, wait time.Duration) (*task.Task
 			return t, err
 		}
 		// Nothing happens by itself before it is due; soon after, probably.
-		if ahead := time.Until(t.Due.Time()); t.State == task.Scheduled && ahead > 0 {
+		if ahead := t.Due.Time().Sub(s.cfg.Now()); t.State == task.Scheduled && ahead > 0 {
 			pause = soonest
 			look.Reset(min(ahead+soonest, latest))
 		} else {
