@@ -77,7 +77,7 @@ func (u *Upkeep) step(ctx context.Context, p *purge) error {
 		return nil
 	}
 	f := &p.doomed
-	if _, err := u.store.Configure(ctx, now(), []task.Edit{task.EndPurge{Namespace: f.Namespace, Name: f.Queue, Before: f.CreatedUntil}}); err != nil {
+	if _, err := u.store.Configure(ctx, u.now(), []task.Edit{task.EndPurge{Namespace: f.Namespace, Name: f.Queue, Before: f.CreatedUntil}}); err != nil {
 		return err
 	}
 	u.config.Logger.LogAttrs(ctx, slog.LevelInfo, "purged a queue",
@@ -94,7 +94,7 @@ func (u *Upkeep) cancel(ctx context.Context, still *task.Filter, tasks []*task.T
 	for i, t := range tasks {
 		changes[i] = task.Cancel{Key: t.Key(), Only: still, Reason: task.ReasonPurged}
 	}
-	replies, err := u.store.Apply(ctx, now(), changes)
+	replies, err := u.store.Apply(ctx, u.now(), changes)
 	if err != nil {
 		return 0, err
 	}

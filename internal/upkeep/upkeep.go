@@ -26,6 +26,9 @@ type Config struct {
 	// Uses returns, and forgets, the uses of tokens since it was called last.
 	// Default: none.
 	Uses func() []task.Edit
+	// Now reads the wall clock, which must be the one that the store's other callers
+	// go by. Default: time.Now.
+	Now func() time.Time
 	// Logger is told what was done, and what failed. Default: none.
 	Logger *slog.Logger
 }
@@ -39,6 +42,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Uses == nil {
 		c.Uses = func() []task.Edit { return nil }
+	}
+	if c.Now == nil {
+		c.Now = time.Now
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
@@ -95,7 +101,7 @@ const lastWords = 2 * time.Second
 
 func (u *Upkeep) noteUses(ctx context.Context) {
 	if edits := u.config.Uses(); len(edits) > 0 {
-		if _, err := u.store.Configure(ctx, now(), edits); err != nil {
+		if _, err := u.store.Configure(ctx, u.now(), edits); err != nil {
 			u.complain(ctx, "note when tokens were used", err)
 		}
 	}
@@ -108,4 +114,4 @@ func (u *Upkeep) complain(ctx context.Context, doing string, err error) {
 	}
 }
 
-func now() task.Millis { return task.CeilMillis(time.Now()) }
+func (u *Upkeep) now() task.Millis { return task.CeilMillis(u.config.Now()) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +16,8 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func now() task.Millis { return task.CeilMillis(time.Now()) }
 
 // add creates tasks of a queue.
 func add(t *testing.T, s task.Ledger, queue string, count int) {
@@ -207,6 +210,42 @@ func TestUsesOfTokensAreNotedOnceAMinuteAndAtTheEnd(t *testing.T) {
 		<-done
 		if got := s.Settings().Token(hash, now()).LastUsedAt; got != 2 {
 			t.Errorf("at the end: %d", got)
+		}
+	})
+}
+
+// timed notes what time its callers say it is.
+type timed struct {
+	*memstore.Store
+	told []task.Millis
+}
+
+func (s *timed) Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]task.Reply, error) {
+	s.told = append(s.told, now)
+	return s.Store.Apply(ctx, now, changes)
+}
+
+func (s *timed) Configure(ctx context.Context, now task.Millis, edits []task.Edit) ([]task.EditReply, error) {
+	s.told = append(s.told, now)
+	return s.Store.Configure(ctx, now, edits)
+}
+
+func TestWhatIsDoneIsRecordedByTheGivenClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &timed{Store: memstore.New(memstore.Config{})}
+		_, hash := task.MintToken()
+		add(t, s.Store, "doomed", 1)
+		configure(t, s.Store, task.PurgeQueue{Namespace: "default", Name: "doomed"}, task.AddToken{Namespace: task.AllNamespaces, Scope: task.ScopeRead, Hash: hash})
+		at := now().Add(time.Hour)
+		uses := []task.Edit{task.UseToken{Namespace: task.AllNamespaces, ID: s.Settings().Token(hash, at).ID, At: at}}
+		run(t, Config{Now: at.Time, Uses: func() []task.Edit { return uses }}, s)
+		time.Sleep(61 * time.Second)
+		synctest.Wait()
+		if want := []task.Millis{at, at, at}; !slices.Equal(s.told, want) { // the page, the end of the purge, the uses
+			t.Errorf("the store was told it is %v, want %v", s.told, want)
+		}
+		if got, err := s.Get(t.Context(), task.Key{Namespace: "default", Name: "doomed-0"}); err != nil || got.FinishedAt != at {
+			t.Errorf("cancelled at %v, want %v: %v", got.FinishedAt, at, err)
 		}
 	})
 }
