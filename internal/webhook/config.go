@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"net/netip"
+	"time"
 
 	"github.com/foliot/foliot/internal/task"
 )
@@ -41,6 +42,11 @@ type Config struct {
 	// called for each attempt, by many goroutines, and must not block; what it
 	// returns is not written to. Default: none.
 	Secrets func(namespace string) [][]byte
+
+	// Now reads the wall clock by which tasks are due: when an attempt began, and
+	// how late, is said by it. It is asked for each attempt, by many goroutines, and
+	// must not block. Default: time.Now.
+	Now func() time.Time
 
 	// Trace is called for each attempt before anything is sent. The request
 	// runs under the context that it returns and carries the traceparent that

@@ -22,7 +22,7 @@ var errTimeout = errors.New("the attempt's time is up")
 // Interrupted. A reply that arrived before is judged by its status, even where
 // the rest of its body did not come.
 func (s *Sender) Deliver(ctx context.Context, d task.Delivery) task.Outcome {
-	began := time.Now()
+	began, wall := time.Now(), s.now()
 	trace, end := "", func(task.Outcome) {}
 	if s.tracer != nil {
 		ctx, trace, end = s.tracer(ctx, d)
@@ -39,10 +39,10 @@ func (s *Sender) Deliver(ctx context.Context, d task.Delivery) task.Outcome {
 	g := newGate(attempt, giveUp, s.dialer.guard, d.Live)
 	o := s.send(g, d, began, trace)
 	if !g.passed.IsZero() {
-		began = g.passed
+		began, wall = g.passed, wall.Add(g.passed.Sub(began))
 	}
-	o.StartedAt = task.FloorMillis(began)
-	o.Late = began.Sub(d.Task.Due.Time())
+	o.StartedAt = task.FloorMillis(wall)
+	o.Late = wall.Sub(d.Task.Due.Time())
 	o.Latency = time.Since(began)
 	end(o)
 	return o

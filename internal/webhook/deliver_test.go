@@ -384,3 +384,13 @@ func TestLateIsFromTheDueTimeToTheMomentTheRequestIsWritten(t *testing.T) {
 		t.Errorf("late by %v, but %v by the start in milliseconds", o.Late, cut)
 	}
 }
+
+func TestAnAttemptIsLateByTheGivenClockAndLastsByOurs(t *testing.T) {
+	server := serve(t, func(http.ResponseWriter, *http.Request) {})
+	d := delivery(t, server.URL)
+	d.Task.Due = task.FloorMillis(time.Now().Add(time.Hour))
+	o := newSender(t, Config{Now: func() time.Time { return time.Now().Add(2 * time.Hour) }}).Deliver(t.Context(), d)
+	if o.Late < time.Hour || o.Late > time.Hour+time.Minute || o.StartedAt.Sub(d.Task.Due) < time.Hour || o.Latency > time.Minute {
+		t.Errorf("late by %v, begun at %v, took %v", o.Late, o.StartedAt.Time(), o.Latency)
+	}
+}

@@ -32,6 +32,7 @@ const (
 // with the connections, at the latest by Close and idleTimeout.
 type Sender struct {
 	secrets   func(namespace string) [][]byte
+	now       func() time.Time
 	tracer    func(context.Context, task.Delivery) (context.Context, string, func(task.Outcome))
 	transport *http.Transport
 	dialer    *dialer
@@ -52,6 +53,7 @@ func New(cfg Config) *Sender {
 
 	s := &Sender{
 		secrets: cfg.Secrets,
+		now:     cfg.Now,
 		tracer:  cfg.Trace,
 		dialer:  dialer,
 		close:   cancel,
@@ -65,6 +67,9 @@ func New(cfg Config) *Sender {
 			IdleConnTimeout:        idleTimeout,
 			MaxResponseHeaderBytes: maxReplyHeader,
 		},
+	}
+	if s.now == nil {
+		s.now = time.Now
 	}
 	s.transport.DialTLSContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		return dialer.dialTLS(ctx, network, address, s.tlsConfig(address))
