@@ -83,6 +83,23 @@ func TestOverdueIsTheOldestTaskThatIsReallyThere(t *testing.T) {
 	})
 }
 
+func TestOverdueCountsByTheGivenClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		due := task.FloorMillis(time.Now())
+		m := New(Config{Settings: configured(queueNamed("default", "mails"))})
+		m.Ask(Sources{
+			Now: func() time.Time { return time.Now().Add(time.Minute) },
+			Index: &index{
+				heads:   []task.LaneHead{{Lane: lane("mails", 0), Due: due}},
+				entries: map[task.Lane]task.Entry{lane("mails", 0): {Lane: lane("mails", 0), Due: due}},
+			},
+		})
+		if got := value(t, m, "foliot_oldest_overdue_seconds", "queue", "mails"); got != 60 {
+			t.Errorf("%v, want 60", got)
+		}
+	})
+}
+
 func TestAScrapeLooksIntoABoundedNumberOfLanes(t *testing.T) {
 	var heads []task.LaneHead
 	for i := range 5000 {

@@ -77,6 +77,9 @@ func New(config Config) *Metrics {
 
 // Ask makes scrapes ask sources, too. It may be called once, when they exist.
 func (m *Metrics) Ask(sources Sources) {
+	if sources.Now == nil {
+		sources.Now = time.Now
+	}
 	m.registry.MustRegister(&asker{sources: sources, deliveries: &m.deliveries, settings: m.config.Settings})
 }
 

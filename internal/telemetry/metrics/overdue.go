@@ -18,7 +18,7 @@ const (
 // delivered may stand there until the next read), so it looks into those that seem the
 // oldest: a metric that wakes people must not cry for a task that is gone.
 func (a *asker) overdue(ctx context.Context, to collection) {
-	now := task.FloorMillis(time.Now())
+	now := task.FloorMillis(a.sources.Now())
 	heads, err := a.sources.Index.Lanes(ctx, now)
 	if err != nil {
 		to.failed(overdueDesc, err)

@@ -13,6 +13,7 @@ import (
 type Sources struct {
 	Counts      func(context.Context) (map[task.QueueKey]task.Counts, error) // task.Registry's
 	Index       Index                                                        // task.Queue's
+	Now         func() time.Time                                             // the clock by which what is in Index is due; default: time.Now
 	Dispatch    func() Dispatch
 	Disk        func() (Disk, error)
 	Connections func() int // of API clients, open
