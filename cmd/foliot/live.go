@@ -29,7 +29,7 @@ func (n *node) backup() func(context.Context, io.Writer) error {
 
 // live returns what the server is doing.
 func (n *node) live() wire.Live {
-	now := time.Now()
+	now := n.clock()
 	s := n.dispatch.Stats()
 	l := wire.Live{
 		At: wire.FormatTime(now), Running: s.Running, Slots: n.files.slots,

@@ -31,8 +31,9 @@ type node struct {
 	cfg      serveConfig
 	log      *slog.Logger
 	files    descriptors
-	fatal    chan error    // the store's medium failed: at most one error, sent by the store
-	certs    *certificates // nil: no TLS
+	now      func() time.Time // see clock
+	fatal    chan error       // the store's medium failed: at most one error, sent by the store
+	certs    *certificates    // nil: no TLS
 	listener net.Listener
 	metrics  *metrics.Metrics
 	tracer   *tracing.Tracer // nil: no tracing
@@ -48,7 +49,7 @@ type node struct {
 // openNode takes the address and opens the store. Nothing is served or sent
 // before run, but connections wait from here on: a restart refuses nobody.
 func openNode(cfg serveConfig, log *slog.Logger) (_ *node, err error) {
-	n := &node{cfg: cfg, log: log, fatal: make(chan error, 1)}
+	n := &node{cfg: cfg, log: log, now: time.Now, fatal: make(chan error, 1)}
 	if n.files, err = budget(cfg.concurrency, log); err != nil {
 		return nil, err
 	}
@@ -112,6 +113,7 @@ func (n *node) connect() {
 		Deny:          cfg.deny,
 		AllowLoopback: n.loopbackOpen,
 		Secrets:       n.signingKeys,
+		Now:           n.clock,
 		Own:           []netip.AddrPort{n.listener.Addr().(*net.TCPAddr).AddrPort()},
 		MaxIdle:       n.files.idle,
 		Trace:         n.tracer.Attempt,
@@ -127,6 +129,7 @@ func (n *node) connect() {
 		Backup:       n.backup(),
 		Live:         n.live,
 		Version:      version(),
+		Now:          n.clock,
 		Log:          n.log,
 	}, n.store)
 	n.dispatch = dispatch.New(dispatch.Config{
@@ -137,14 +140,19 @@ func (n *node) connect() {
 		Observe:         n.settled,
 		Scrubber:        n.store,
 		OnScrub:         n.metrics.Scrubbed,
+		Now:             n.clock,
 		Logger:          n.log,
 	}, notifying{n.metrics.Watch(n.store), n.api.Notify}, n.sender.Deliver)
-	n.upkeep = upkeep.New(upkeep.Config{Uses: n.api.TokenUses, Logger: n.log}, n.store)
+	n.upkeep = upkeep.New(upkeep.Config{Uses: n.api.TokenUses, Now: n.clock, Logger: n.log}, n.store)
 	n.store.WatchSettings(n.configured)
 	n.configured(n.store.Settings())
 	n.openHTTP()
 	n.metrics.Ask(n.sources(n.files.slots))
 }
+
+// clock reads the wall clock by which tasks are due. It is one for all who tell
+// the store what time it is.
+func (n *node) clock() time.Time { return n.now() }
 
 // configured hands on what operators have decided anew.
 func (n *node) configured(s *task.Settings) {

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"time"
-
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/webhook"
 )
@@ -11,7 +9,7 @@ import (
 // newest first. They are read from the settings for each attempt: a new secret
 // signs at once, and one that ended signs nothing more.
 func (n *node) signingKeys(namespace string) [][]byte {
-	secrets := n.store.Settings().Secrets(namespace, task.FloorMillis(time.Now()))
+	secrets := n.store.Settings().Secrets(namespace, task.FloorMillis(n.clock()))
 	keys := make([][]byte, 0, len(secrets))
 	for _, s := range secrets {
 		key, err := webhook.ParseSecret(s.Secret)

@@ -62,6 +62,7 @@ func (n *node) sources(slots int) metrics.Sources {
 	s := metrics.Sources{
 		Counts: n.store.Counts,
 		Index:  n.store,
+		Now:    n.clock,
 		Dispatch: func() metrics.Dispatch {
 			s := n.dispatch.Stats()
 			return metrics.Dispatch{

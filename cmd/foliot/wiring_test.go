@@ -123,3 +123,49 @@ func TestWhatOperatorsDecideReachesDispatchAtOnce(t *testing.T) {
 		t.Errorf("%s arrived", name)
 	}
 }
+
+func TestAllPartsGoByOneClock(t *testing.T) {
+	const ahead = time.Hour
+	hook := newHook(t)
+	hook.release()
+	began := task.FloorMillis(time.Now().Add(ahead))
+	n := runNode(t, func(n *node) {
+		n.now = func() time.Time { return time.Now().Add(ahead) }
+	})
+	n.put(t, "a", `{"delay": "10ms", "http": {"url": "`+hook.URL+`"}}`)
+	n.put(t, "waits", `{"delay": "1h", "queue": "doomed", "http": {"url": "`+hook.URL+`"}}`)
+	if name := hook.next(t); name != "a" {
+		t.Errorf("%s arrived", name)
+	}
+	get := func(name string) (got *task.Task) {
+		t.Helper()
+		eventually(t, name+" is finished", func() bool {
+			var err error
+			if got, err = n.store.Get(t.Context(), task.Key{Namespace: task.DefaultNamespace, Name: name}); err != nil {
+				t.Fatal(err)
+			}
+			return got.State.Finished()
+		})
+		return got
+	}
+	// The API's, the dispatcher's and the sender's instants, and then upkeep's.
+	a := get("a")
+	for what, at := range map[string]task.Millis{"created": a.CreatedAt, "begun": a.History[0].StartedAt, "finished": a.FinishedAt} {
+		if at < began {
+			t.Errorf("a was %s at %v, before the clock's %v", what, at.Time(), began.Time())
+		}
+	}
+	if late := a.History[0].Late; late < 0 || late > ahead/2 {
+		t.Errorf("a was late by %v", late)
+	}
+	w := httptest.NewRecorder()
+	if n.api.ServeHTTP(w, httptest.NewRequest("POST", "http://localhost/v1/queues/doomed/purge", nil)); w.Code != 202 {
+		t.Fatal(w.Body)
+	}
+	if waits := get("waits"); waits.Reason != task.ReasonPurged || waits.FinishedAt < began {
+		t.Errorf("waits was cancelled at %v (%s), before the clock's %v", waits.FinishedAt.Time(), waits.Reason, began.Time())
+	}
+	if at, err := time.Parse(time.RFC3339, n.live().At); err != nil || task.CeilMillis(at) < began {
+		t.Errorf("what the server does is said to be of %v, %v", at, err)
+	}
+}
