@@ -10,7 +10,7 @@ import (
 )
 
 func (s *Server) listTokens(w http.ResponseWriter, r *request) error {
-	list := r.tokens()
+	list := r.tokens(s.now())
 	slices.SortFunc(list, func(a, b *task.AccessToken) int { return cmp.Compare(a.ID, b.ID) })
 	part, next, err := pageOf(r.query, list, func(t *task.AccessToken) string { return t.ID })
 	if err != nil {
@@ -26,12 +26,12 @@ func (s *Server) listTokens(w http.ResponseWriter, r *request) error {
 
 // tokens returns those that r is about: its namespace's; an operator's who named
 // none, all of them.
-func (r *request) tokens() (list []*task.AccessToken) {
+func (r *request) tokens(now task.Millis) (list []*task.AccessToken) {
 	namespace := r.namespace
 	if r.all {
 		namespace = ""
 	}
-	since, now := r.since(), now()
+	since := r.since()
 	for _, setting := range r.settings.List(task.TokenKind, namespace) {
 		if t := setting.(*task.AccessToken); t.CreatedAt >= since || t.Holds(now) {
 			list = append(list, t)
@@ -74,7 +74,7 @@ func (s *Server) revokeToken(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	id := r.id()
-	list := r.tokens()
+	list := r.tokens(s.now())
 	i := slices.IndexFunc(list, func(t *task.AccessToken) bool { return t.ID == id })
 	if i < 0 {
 		return &task.MissingError{What: "token", Name: id}
