@@ -114,6 +114,10 @@ var layers = []layer{
 		why: "the suite knows the contract alone: if it knew a store, that store would be its measure",
 	},
 	{
+		path: "internal/redistest",
+		why:  "servers for tests are processes and sockets: what is stored in them is the tests' business",
+	},
+	{
 		path: "internal/battery", may: []string{"any"}, tech: []string{"any"},
 		why: "the battery drives the binary from outside",
 	},
@@ -138,14 +142,14 @@ var testTools = []string{
 // the suite is there to be run.
 const stores = "internal/store/"
 
-var fakes = []string{"internal/store/memstore", "internal/store/storetest"}
+var fakes = []string{"internal/store/memstore", "internal/store/storetest", "internal/redistest"}
 
 // shared is what stands below internal/store without being a store: whoever's
 // line allows it may import it.
 var shared = []string{"internal/store/codec", "internal/store/marks"}
 
 // unlinked may be imported by tests alone.
-var unlinked = []string{"internal/store/storetest", "internal/battery"}
+var unlinked = []string{"internal/store/storetest", "internal/battery", "internal/redistest"}
 
 // pkg is what `go list -json` says about a package, and what check needs.
 type pkg struct {

@@ -1,0 +1,122 @@
+package redistest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Cluster is a Redis Cluster of loopback processes.
+type Cluster struct {
+	Servers  []*Server // the masters as they were made, then their replicas
+	Masters  int
+	Replicas int // of each master
+}
+
+// NewCluster starts masters with replicas each, that take an unreachable one
+// for dead after a second, and ends them with the test.
+func NewCluster(t testing.TB, masters, replicas int, args ...string) *Cluster {
+	t.Helper()
+	Need(t)
+	dir, err := os.MkdirTemp("", "foliot-cluster-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := StartCluster(dir, masters, replicas, args...)
+	t.Cleanup(func() {
+		c.Close()
+		_ = os.RemoveAll(dir)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// StartCluster starts a cluster whose servers keep their data below dir. Close
+// what it returns also where that comes with an error.
+func StartCluster(dir string, masters, replicas int, args ...string) (*Cluster, error) {
+	c := &Cluster{Masters: masters, Replicas: replicas}
+	for range masters * (1 + replicas) {
+		bus, err := freePort()
+		if err != nil {
+			return c, err
+		}
+		s, err := Start(dir, append([]string{
+			"--cluster-enabled", "yes", "--cluster-node-timeout", "1000", "--cluster-port", strconv.Itoa(bus),
+			"--repl-diskless-sync-delay", "0", "--cluster-announce-ip", "127.0.0.1",
+		}, args...)...)
+		if s != nil {
+			c.Servers = append(c.Servers, s)
+		}
+		if err != nil {
+			return c, err
+		}
+	}
+	return c, c.join()
+}
+
+// join makes one cluster of the servers, and waits until all agree on it.
+func (c *Cluster) join() error {
+	ctx, stop := context.WithTimeout(context.Background(), 2*patience)
+	defer stop()
+	words := []string{"--cluster", "create"}
+	words = append(words, c.Addrs()...)
+	words = append(words, "--cluster-replicas", strconv.Itoa(c.Replicas), "--cluster-yes")
+	if out, err := exec.CommandContext(ctx, "redis-cli", words...).CombinedOutput(); err != nil { //nolint:gosec // arguments of the test's own
+		return fmt.Errorf("redis-cli --cluster create: %w\n%s", err, out)
+	}
+	return c.Await(ctx)
+}
+
+// Await waits until every server that runs says that the cluster is whole.
+func (c *Cluster) Await(ctx context.Context) error {
+	for {
+		err := c.whole(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the cluster did not become whole: %w", err)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+func (c *Cluster) whole(ctx context.Context) error {
+	var errs []error
+	for _, s := range c.Servers {
+		info, err := Command(ctx, s.Addr, "CLUSTER", "INFO")
+		switch {
+		case err != nil:
+			errs = append(errs, err)
+		case !strings.Contains(info, "cluster_state:ok"), !strings.Contains(info, "cluster_known_nodes:"+strconv.Itoa(len(c.Servers))):
+			errs = append(errs, fmt.Errorf("%s says %s", s.Addr, info))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Addrs returns the addresses of all servers.
+func (c *Cluster) Addrs() []string {
+	addrs := make([]string, len(c.Servers))
+	for i, s := range c.Servers {
+		addrs[i] = net.JoinHostPort("127.0.0.1", strconv.Itoa(s.Port))
+	}
+	return addrs
+}
+
+// Close ends all servers.
+func (c *Cluster) Close() {
+	for _, s := range c.Servers {
+		s.Kill()
+	}
+}

@@ -1,0 +1,184 @@
+package redistest
+
+import (
+	"context"
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Proxy stands between a client and a server and breaks what goes through it
+// when it is told to. Its methods may be called by many goroutines.
+type Proxy struct {
+	Addr string // where clients connect to
+
+	target   string
+	listener net.Listener
+	pairs    sync.WaitGroup
+
+	mu     sync.Mutex // guards everything below
+	moved  *sync.Cond // signalled at each change
+	delay  time.Duration
+	frozen bool // nothing goes through, and nobody is told
+	deaf   bool // new connections are closed at once
+	left   int  // bytes of replies until the cut; below 0: no cut is planned
+	live   map[net.Conn]struct{}
+	closed bool
+}
+
+// NewProxy starts a proxy to target, and ends it with the test.
+func NewProxy(t testing.TB, target string) *Proxy {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Proxy{Addr: l.Addr().String(), target: target, listener: l, left: -1, live: map[net.Conn]struct{}{}}
+	p.moved = sync.NewCond(&p.mu)
+	p.pairs.Go(p.accept)
+	t.Cleanup(p.close)
+	return p
+}
+
+// Delay holds back each piece of a reply for d, from now on.
+func (p *Proxy) Delay(d time.Duration) { p.change(func() { p.delay = d }) }
+
+// Freeze lets nothing through in either direction, and keeps the connections
+// open: a peer whose cable was pulled. Thaw ends it, and what was held back
+// goes on.
+func (p *Proxy) Freeze() { p.change(func() { p.frozen = true }) }
+
+// Thaw ends a Freeze.
+func (p *Proxy) Thaw() { p.change(func() { p.frozen = false }) }
+
+// Refuse says whether new connections are closed at once.
+func (p *Proxy) Refuse(deaf bool) { p.change(func() { p.deaf = deaf }) }
+
+// Cut closes all connections now.
+func (p *Proxy) Cut() { p.change(p.cutLocked) }
+
+// CutReplyAfter closes all connections when n more bytes of replies went
+// through, of all connections together: once.
+func (p *Proxy) CutReplyAfter(n int) { p.change(func() { p.left = n }) }
+
+func (p *Proxy) change(edit func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	edit()
+	p.moved.Broadcast()
+}
+
+func (p *Proxy) cutLocked() {
+	for c := range p.live {
+		_ = c.Close()
+	}
+}
+
+func (p *Proxy) close() {
+	p.change(func() {
+		p.closed, p.frozen = true, false
+		p.cutLocked()
+	})
+	_ = p.listener.Close()
+	p.pairs.Wait()
+}
+
+func (p *Proxy) accept() {
+	for {
+		client, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		p.pairs.Go(func() { p.serve(client) })
+	}
+}
+
+func (p *Proxy) serve(client net.Conn) {
+	defer func() { _ = client.Close() }()
+	var d net.Dialer
+	server, err := d.DialContext(context.Background(), "tcp", p.target)
+	if err != nil {
+		return
+	}
+	defer func() { _ = server.Close() }()
+	if !p.enter(client, server) {
+		return
+	}
+	defer p.leave(client, server)
+	var one sync.WaitGroup
+	one.Go(func() {
+		p.pump(server, client, false)
+		_ = server.Close()
+	})
+	p.pump(client, server, true)
+	_ = client.Close()
+	one.Wait()
+}
+
+func (p *Proxy) enter(conns ...net.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.deaf || p.closed {
+		return false
+	}
+	for _, c := range conns {
+		p.live[c] = struct{}{}
+	}
+	return true
+}
+
+func (p *Proxy) leave(conns ...net.Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range conns {
+		delete(p.live, c)
+	}
+}
+
+// pump copies from one side to the other until either ends.
+func (p *Proxy) pump(to io.Writer, from io.Reader, reply bool) {
+	piece := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(piece)
+		if n > 0 {
+			allowed, cut := p.pass(n, reply)
+			if _, werr := to.Write(piece[:allowed]); werr != nil {
+				return
+			}
+			if cut {
+				p.Cut()
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// pass waits until n bytes may go on, and returns how many of them may, and
+// whether the connections are to be cut then.
+func (p *Proxy) pass(n int, reply bool) (int, bool) {
+	p.mu.Lock()
+	delay := p.delay
+	p.mu.Unlock()
+	if reply && delay > 0 {
+		time.Sleep(delay) // it is what the proxy is for
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.frozen {
+		p.moved.Wait()
+	}
+	if !reply || p.left < 0 {
+		return n, false
+	}
+	if n < p.left {
+		p.left -= n
+		return n, false
+	}
+	n, p.left = p.left, -1
+	return n, true
+}

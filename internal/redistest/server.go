@@ -1,0 +1,184 @@
+package redistest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// RequireEnv is the variable that makes a missing redis-server a failure
+// instead of a reason to skip: CI sets it.
+const RequireEnv = "FOLIOT_REQUIRE_REDIS"
+
+// patience is how long a server may take to answer after it was started. A
+// loaded machine needs a few seconds for six of them.
+const patience = 20 * time.Second
+
+// Need skips the test where no redis-server is installed.
+func Need(t testing.TB) {
+	t.Helper()
+	_, err := exec.LookPath("redis-server")
+	switch {
+	case err == nil:
+	case os.Getenv(RequireEnv) != "":
+		t.Fatalf("%s is set and there is no redis-server: install it (Debian: apt-get install redis-server)", RequireEnv)
+	default:
+		t.Skip("there is no redis-server: install it (Debian: apt-get install redis-server) and run this again")
+	}
+}
+
+// Server is a redis-server process, or one that was and can be started again at
+// the same address with the same data. Its methods may be called by one goroutine at a time.
+type Server struct {
+	Addr string // host:port
+	Port int
+
+	dir  string
+	args []string
+	cmd  *exec.Cmd
+	done chan struct{} // closed when cmd has ended
+}
+
+// Start starts a server that keeps its data below dir, with arguments after
+// ours ("--appendfsync", "always"), and waits until it answers.
+func Start(dir string, args ...string) (*Server, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{Port: port, Addr: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), dir: filepath.Join(dir, strconv.Itoa(port))}
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return nil, err
+	}
+	s.args = append([]string{
+		"--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", s.dir, "--save", "",
+		"--appendonly", "yes", "--appendfsync", "everysec", "--maxmemory-policy", "noeviction", "--daemonize", "no",
+	}, args...)
+	return s, s.Restart()
+}
+
+// New starts a server for a test, and ends it with the test.
+func New(t testing.TB, args ...string) *Server {
+	t.Helper()
+	Need(t)
+	s, err := Start(t.TempDir(), args...)
+	if s != nil {
+		t.Cleanup(func() {
+			s.Kill()
+			if t.Failed() {
+				t.Logf("the end of the log of the Redis at %s:\n%s", s.Addr, s.Log())
+			}
+		})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Restart starts the server, which is not running, and waits until it answers.
+func (s *Server) Restart() error {
+	log, err := os.OpenFile(s.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }()
+	s.cmd = exec.Command("redis-server", s.args...) //nolint:gosec // arguments of the test's own
+	s.cmd.Stdout, s.cmd.Stderr = log, log
+	s.cmd.SysProcAttr = childAttr()
+	if err := s.cmd.Start(); err != nil {
+		return fmt.Errorf("start redis-server: %w", err)
+	}
+	s.done = make(chan struct{})
+	go func(cmd *exec.Cmd, done chan struct{}) {
+		defer close(done)
+		_ = cmd.Wait() // how it ended is in its log
+	}(s.cmd, s.done)
+	if err := s.await(); err != nil {
+		s.Kill()
+		return fmt.Errorf("the redis-server at %s: %w; its log ends:\n%s", s.Addr, err, s.Log())
+	}
+	return nil
+}
+
+// await waits until the server answers PING with PONG.
+func (s *Server) await() error {
+	ctx, stop := context.WithTimeout(context.Background(), patience)
+	defer stop()
+	for {
+		err := s.ping(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-s.done:
+			return errors.New("it ended")
+		case <-ctx.Done():
+			return fmt.Errorf("it did not answer: %w", err)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+func (s *Server) ping(ctx context.Context) error {
+	reply, err := Command(ctx, s.Addr, "PING")
+	if err == nil && reply != "+PONG" { // "-LOADING …" while it reads its file
+		err = errors.New(reply)
+	}
+	return err
+}
+
+// Kill ends the process as kill -9 does. A second time it does nothing.
+func (s *Server) Kill() { s.signal(syscall.SIGKILL); s.wait() }
+
+// Stop ends the process as an operator does.
+func (s *Server) Stop() { s.signal(syscall.SIGTERM); s.wait() }
+
+// Pause stops the process without ending it; Resume lets it go on.
+func (s *Server) Pause() { s.signal(syscall.SIGSTOP) }
+
+// Resume ends a Pause.
+func (s *Server) Resume() { s.signal(syscall.SIGCONT) }
+
+func (s *Server) signal(sig syscall.Signal) {
+	if s.cmd != nil && s.cmd.Process != nil {
+		_ = s.cmd.Process.Signal(sig) // it may have ended
+	}
+}
+
+func (s *Server) wait() {
+	if s.done != nil {
+		<-s.done
+	}
+}
+
+// Log returns the end of what the server has logged.
+func (s *Server) Log() string {
+	data, _ := os.ReadFile(s.logFile())
+	if over := len(data) - 2000; over > 0 {
+		data = data[over:]
+	}
+	return string(bytes.TrimSpace(data))
+}
+
+func (s *Server) logFile() string { return filepath.Join(s.dir, "log") }
+
+// freePort returns a port that nobody listens on. Somebody else may take it
+// before the server does: then that ends, and Restart says so.
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
