@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,10 @@ type Subject struct {
 	// Reopens are the ways in which the store can end and be opened again.
 	// Empty for a store that cannot.
 	Reopens []Reopen
+
+	// OrderOfRecords says that the store keeps the order of changes to one record
+	// only: the audit log may show those of one instant to others in any order.
+	OrderOfRecords bool
 
 	// Scripts is how many random scripts are run. Default: 200, and 20 in
 	// short tests.
@@ -140,11 +145,25 @@ func (p *pair) step(t *testing.T, l line) error {
 	return differ("answers", want, got)
 }
 
+// look reads everything of s, in an order that both stores must agree on.
+func (p *pair) look(ctx context.Context, s task.Store) (view, error) {
+	v, err := look(ctx, s)
+	if p.subject.OrderOfRecords {
+		slices.SortStableFunc(v.Audit, func(a, b task.AuditEntry) int {
+			return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Target, b.Target))
+		})
+		for i := range v.Audit {
+			v.Audit[i].Seq = uint64(i + 1)
+		}
+	}
+	return v, err
+}
+
 // reopen ends the store and opens it again. The reference is put into the one
 // state of those allowed that the store is in.
 func (p *pair) reopen(t *testing.T, now task.Millis, way Reopen) error {
 	p.store = way.Do(t, p.store, now)
-	got, err := look(t.Context(), p.store)
+	got, err := p.look(t.Context(), p.store)
 	if err != nil {
 		return fmt.Errorf("after %q: %w", way.Name, err)
 	}
@@ -159,7 +178,7 @@ func (p *pair) reopen(t *testing.T, now task.Millis, way Reopen) error {
 			c.Records = leaseAll(p.base.Contents, p.pending[:survived])
 		}
 		p.reference = p.subject.Reference(now, c)
-		want, err := look(t.Context(), p.reference)
+		want, err := p.look(t.Context(), p.reference)
 		if err != nil {
 			return fmt.Errorf("the reference failed: %w", err)
 		}
@@ -190,11 +209,11 @@ func leaseAll(c Contents, leases []lease) []*task.Task {
 
 // compare looks at both stores and at the lanes that the store names.
 func (p *pair) compare(ctx context.Context, l line) error {
-	want, err := look(ctx, p.reference)
+	want, err := p.look(ctx, p.reference)
 	if err != nil {
 		return fmt.Errorf("the reference failed: %w", err)
 	}
-	got, err := look(ctx, p.store)
+	got, err := p.look(ctx, p.store)
 	if err != nil {
 		return fmt.Errorf("the store failed: %w", err)
 	}
