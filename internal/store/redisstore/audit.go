@@ -1,0 +1,188 @@
+package redisstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/store/codec"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// The audit log is a stream in every shard, and one of the settings. An entry's
+// id is the server's clock in microseconds when it was written, so that the
+// streams can be merged; its Seq is made of that and of the stream's number.
+const (
+	seqEpoch  = 1_577_836_800_000_000 // 2020, in microseconds: 50 bits last until 2055
+	seqStream = 12                    // bits of the stream's number
+	maxSeq    = 1<<63 - 1
+)
+
+// seqOf returns the Seq of the entry id of a stream. Where the server's clock was
+// set back the ids of one instant are counted; that many microseconds do not matter.
+func seqOf(id string, stream int) (uint64, error) {
+	micros, count, _ := strings.Cut(id, "-")
+	m, err := strconv.ParseUint(micros, 10, 64)
+	if err != nil || m < seqEpoch {
+		return 0, fmt.Errorf("id %q of the audit log: %w", id, errDamaged)
+	}
+	n, err := strconv.ParseUint(count, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("id %q of the audit log: %w", id, errDamaged)
+	}
+	return (m+n-seqEpoch)<<seqStream | uint64(stream), nil
+}
+
+// logs returns the keys of the streams, by number.
+func (s *Store) logs() []string {
+	keys := make([]string, 0, len(s.shards)+1)
+	for _, sh := range s.shards {
+		keys = append(keys, sh.log)
+	}
+	return append(keys, settingsLog)
+}
+
+// entry is an entry of the audit log and the stream's own name for it.
+type entry struct {
+	task.AuditEntry
+	stream int
+	id     string
+}
+
+// readLogs reads a part of every stream.
+func (s *Store) readLogs(ctx context.Context, command func(b rueidis.Builder, key string) rueidis.Completed) ([][]entry, error) {
+	keys := s.logs()
+	commands := make(rueidis.Commands, len(keys))
+	for i, key := range keys {
+		commands[i] = command(s.servers.client.B(), key)
+	}
+	parts := make([][]entry, len(keys))
+	for i, r := range s.servers.client.DoMulti(ctx, commands...) {
+		found, err := r.AsXRange()
+		if err != nil {
+			return nil, err
+		}
+		for _, x := range found {
+			e, err := decodeEntry(x)
+			if err != nil {
+				return nil, err
+			}
+			if e.Seq, err = seqOf(x.ID, i); err != nil {
+				return nil, err
+			}
+			parts[i] = append(parts[i], entry{e, i, x.ID})
+		}
+	}
+	return parts, nil
+}
+
+func encodeEntry(e *task.AuditEntry) string {
+	return string(codec.AppendAuditEntry([]byte{codec.Format}, &task.AuditEntry{}, e))
+}
+
+func decodeEntry(x rueidis.XRangeEntry) (task.AuditEntry, error) {
+	all, err := codec.DecodeAuditEntries([]byte(x.FieldValues["e"]))
+	if err != nil || len(all) != 1 {
+		return task.AuditEntry{}, errors.Join(fmt.Errorf("entry %s of the audit log: %w", x.ID, errDamaged), err)
+	}
+	return all[0], nil
+}
+
+// Audit implements task.Registry.
+func (s *Store) Audit(ctx context.Context, f task.AuditFilter, before uint64, limit int) (task.AuditPage, error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return task.AuditPage{}, err
+	}
+	defer leave()
+	page, err := s.audit(ctx, f, cmp.Or(before, maxSeq), limit)
+	return page, s.failure(err)
+}
+
+func (s *Store) audit(ctx context.Context, f task.AuditFilter, before uint64, limit int) (page task.AuditPage, err error) {
+	for examined := 0; examined < task.MaxPageExamined; {
+		newest, more, err := s.newest(ctx, before, min(max(limit, 100), task.MaxPageExamined-examined))
+		if err != nil {
+			return task.AuditPage{}, err
+		}
+		for _, e := range newest {
+			if len(page.Entries) >= limit {
+				return page, nil
+			}
+			examined++
+			before, page.Next = e.Seq, e.Seq
+			if f.Match(&e.AuditEntry) {
+				page.Entries = append(page.Entries, e.AuditEntry)
+			}
+		}
+		if !more {
+			page.Next = 0
+			return page, nil
+		}
+	}
+	return page, nil
+}
+
+// newest returns the newest entries whose Seq is below before, at most limit,
+// and whether there are more.
+func (s *Store) newest(ctx context.Context, before uint64, limit int) ([]entry, bool, error) {
+	end := "+"
+	if before != maxSeq {
+		end = strconv.FormatUint(before>>seqStream+seqEpoch, 10)
+	}
+	parts, err := s.readLogs(ctx, func(b rueidis.Builder, key string) rueidis.Completed {
+		return b.Xrevrange().Key(key).End(end).Start("-").Count(int64(limit + 2)).Build()
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	var all []entry
+	for _, part := range parts {
+		for _, e := range part {
+			if e.Seq < before {
+				all = append(all, e)
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b entry) int { return cmp.Compare(b.Seq, a.Seq) })
+	if len(all) > limit {
+		return all[:limit], true, nil
+	}
+	return all, false, nil
+}
+
+// trimLog removes at most limit entries from the beginning of the audit log whose
+// retention ended at or before now. It stops at the first that is to stay.
+func (s *Store) trimLog(ctx context.Context, now task.Millis, limit int) (int, error) {
+	if s.config.logLength() == 0 || limit <= 0 {
+		return 0, nil
+	}
+	parts, err := s.readLogs(ctx, func(b rueidis.Builder, key string) rueidis.Completed {
+		return b.Xrange().Key(key).Start("-").End("+").Count(int64(limit + 1)).Build()
+	})
+	if err != nil {
+		return 0, s.failure(err)
+	}
+	all := slices.Concat(parts...)
+	slices.SortFunc(all, func(a, b entry) int { return cmp.Compare(a.Seq, b.Seq) })
+	var commands rueidis.Commands
+	keys := s.logs()
+	for _, e := range all[:min(limit, len(all))] {
+		if e.At.Add(s.config.AuditKeep) > now {
+			break
+		}
+		commands = append(commands, s.servers.client.B().Xdel().Key(keys[e.stream]).Id(e.id).Build())
+	}
+	for _, r := range s.servers.client.DoMulti(ctx, commands...) {
+		if err := r.Error(); err != nil {
+			return 0, s.failure(err)
+		}
+	}
+	return len(commands), nil
+}

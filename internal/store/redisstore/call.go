@@ -1,0 +1,77 @@
+package redisstore
+
+import (
+	"strconv"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// call is the keys and arguments of one run of put.
+type call struct {
+	keys    []string
+	numbers map[string]int // of the keys
+	args    []string
+}
+
+// clock is what a node believes that a server's clock says, and how far it may
+// be wrong. The zero clock asks no clock: time is the caller's.
+type clock struct {
+	now           task.Millis
+	behind, ahead task.Millis
+}
+
+func newCall(c clock) *call {
+	call := &call{numbers: map[string]int{}}
+	now := ""
+	if c.now != 0 {
+		now = score(c.now)
+	}
+	call.args = append(call.args, now, score(c.behind), score(c.ahead))
+	return call
+}
+
+// key returns the number of a key.
+func (c *call) key(name string) string {
+	n, ok := c.numbers[name]
+	if !ok {
+		c.keys = append(c.keys, name)
+		n = len(c.keys)
+		c.numbers[name] = n
+	}
+	return strconv.Itoa(n)
+}
+
+func (c *call) add(it *item) {
+	switch {
+	case it.with:
+		c.args = append(c.args, "-1", "")
+	case it.owner != "":
+		c.args = append(c.args, c.key(it.shard.own), it.owner)
+	default:
+		c.args = append(c.args, "0", "")
+	}
+	c.args = append(c.args, c.key(it.shard.meta), it.field, it.expected, it.value, score(it.earliest), strconv.Itoa(len(it.writes)))
+	for _, w := range it.writes {
+		c.args = append(c.args, w.name, c.key(w.key), strconv.Itoa(len(w.args)))
+		c.args = append(c.args, w.args...)
+	}
+}
+
+// fate is what became of an item.
+type fate int64
+
+const (
+	carried   fate = iota // just now
+	repeated              // before: this is the repetition of a call whose reply was lost
+	early                 // it is not time yet
+	disowned              // somebody else owns the shard
+	skipped               // the item before was not carried out
+	different             // the record is another one
+	misdated              // the clock differs by too much: nothing of the call was done
+)
+
+// outcome is what became of an item, and of its record where that is another one.
+type outcome struct {
+	fate  fate
+	value string
+}

@@ -1,0 +1,143 @@
+package redisstore
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// Claim implements task.Queue.
+func (s *Store) Claim(ctx context.Context, now task.Millis, claims []task.Claim) ([]task.Reply, error) {
+	steps := make([]*step, len(claims))
+	for i, c := range claims {
+		steps[i] = &step{key: c.Key, kind: claim, transition: c}
+	}
+	return s.submit(ctx, now, steps)
+}
+
+// Extend implements task.Queue.
+func (s *Store) Extend(ctx context.Context, now task.Millis, extensions []task.Extension) ([]error, error) {
+	steps := make([]*step, len(extensions))
+	for i, e := range extensions {
+		steps[i] = &step{key: e.Key, kind: extension, transition: e}
+	}
+	replies, err := s.submit(ctx, now, steps)
+	if err != nil {
+		return nil, err
+	}
+	errs := make([]error, len(replies))
+	for i, r := range replies {
+		errs[i] = r.Err
+	}
+	return errs, nil
+}
+
+// Settle implements task.Queue.
+func (s *Store) Settle(ctx context.Context, now task.Millis, settlements []task.Settlement) ([]task.Reply, error) {
+	steps := make([]*step, len(settlements))
+	for i, st := range settlements {
+		steps[i] = &step{key: st.Key, kind: settlement, transition: st}
+	}
+	return s.submit(ctx, now, steps)
+}
+
+// reapOne takes back a lease that has ended. Who held it may still be sending.
+type reapOne struct{}
+
+// Apply implements transition. Errors: task.ErrStale where there is nothing to reap.
+func (reapOne) Apply(now task.Millis, old *task.Task, p task.Policy) (task.Result, error) {
+	if old == nil || old.State != task.Running || old.Lease.Until > now {
+		return task.Result{}, task.ErrStale
+	}
+	return old.Reap(now, false, p), nil
+}
+
+// removeOne removes a record whose retention has ended.
+type removeOne struct{}
+
+// Apply implements transition. Errors: task.ErrStale where there is nothing to remove.
+func (removeOne) Apply(now task.Millis, old *task.Task, _ task.Policy) (task.Result, error) {
+	if old == nil || old.State.Live() || old.KeepUntil > now {
+		return task.Result{}, task.ErrStale
+	}
+	return task.Result{Effect: task.Updated}, nil
+}
+
+// Reap implements task.Queue: of the shards that this node owns.
+func (s *Store) Reap(ctx context.Context, now task.Millis, limit int) (int, error) {
+	return s.retire(ctx, now, limit, reaping, reapOne{}, func(sh *shard) []string { return []string{sh.running} })
+}
+
+// Sweep implements task.Queue: of the shards that this node owns.
+func (s *Store) Sweep(ctx context.Context, now task.Millis, limit int) (int, error) {
+	n, err := s.retire(ctx, now, limit, removal, removeOne{}, func(sh *shard) []string { return []string{sh.dead, sh.gone} })
+	if err != nil || n == limit {
+		return n, err
+	}
+	trimmed, err := s.trimLog(ctx, now, limit-n)
+	return n + trimmed, err
+}
+
+// retire carries out a transition on the tasks whose time in one of the indexes
+// has come, at most limit, the earliest first, and returns how many it changed.
+func (s *Store) retire(ctx context.Context, now task.Millis, limit int, k kind, tr transition, indexes func(*shard) []string) (int, error) {
+	keys, err := s.overdue(ctx, now, limit, indexes)
+	if err != nil {
+		return 0, s.failure(err)
+	}
+	steps := make([]*step, len(keys))
+	for i, key := range keys {
+		steps[i] = &step{key: key, kind: k, transition: tr}
+	}
+	replies, err := s.submit(ctx, now, steps)
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for _, r := range replies {
+		if r.Err == nil && r.Effect != 0 {
+			n++
+		}
+	}
+	return n, nil
+}
+
+// overdue returns the tasks whose score in an index is now or earlier.
+func (s *Store) overdue(ctx context.Context, now task.Millis, limit int, indexes func(*shard) []string) ([]task.Key, error) {
+	type entry struct {
+		key task.Key
+		at  float64
+	}
+	var commands rueidis.Commands
+	for _, sh := range s.owned() {
+		for _, index := range indexes(sh) {
+			commands = append(commands, s.servers.client.B().Zrange().Key(index).Min("-inf").Max(score(now)).Byscore().Limit(0, int64(limit)).Withscores().Build())
+		}
+	}
+	var all []entry
+	for _, r := range s.servers.client.DoMulti(ctx, commands...) {
+		found, err := r.AsZScores()
+		if err != nil {
+			return nil, err
+		}
+		for _, z := range found {
+			key, err := parseField(z.Member)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, entry{key, z.Score})
+		}
+	}
+	slices.SortFunc(all, func(a, b entry) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.key.Name, b.key.Name), cmp.Compare(a.key.Namespace, b.key.Namespace))
+	})
+	keys := make([]task.Key, 0, min(len(all), limit))
+	for _, e := range all[:min(len(all), limit)] {
+		keys = append(keys, e.key)
+	}
+	return keys, nil
+}

@@ -1,0 +1,53 @@
+// Package redisstore keeps tasks in Redis or Valkey, 7.0 or newer, alone or as a
+// Cluster, for many nodes at once.
+//
+// # Who decides, and where
+//
+// What becomes of a task the pure transitions of package task decide, here as in
+// every other store, on the node that was asked. The server compares and writes
+// (scripts/put.lua): a record bears a stamp, new with each value, and is replaced
+// only if its stamp is the one that the transition saw. Everything that follows
+// from the change, its index entry, its body, counts, the audit entry, is
+// written by the same run of the script. So
+//
+//   - there is one table of transitions, and not a second one in Lua,
+//   - a call whose reply was lost may be repeated: a record that bears the new
+//     stamp was written by it,
+//   - of those who change one record at the same time one is first, and the others
+//     are told what they have to apply their change to.
+//
+// The design had a script for each transition. It would have said the same twice.
+//
+// # Keys
+//
+// Tasks are divided into shards, by a hash of namespace and name up to an @. All
+// keys of a shard lie in one slot. "<ns>/<name>" is a task, "<ns>/<queue>/
+// <priority>/<destination>" a lane; no part can contain a slash but the last.
+//
+//	foliot:{tag}:meta          HASH    task → stamp and record
+//	foliot:{tag}:body          HASH    task → its body
+//	foliot:{tag}:names         ZSET    tasks, in the order of their names
+//	foliot:{tag}:due:<lane>    ZSET    name → due time; a lane that is not wanted is not read
+//	foliot:{tag}:idx           ZSET    lane → a lower bound of its earliest due time
+//	foliot:{tag}:fly           ZSET    task → when its lease ends
+//	foliot:{tag}:dead, :gone   ZSET    task → until when it is kept
+//	foliot:{tag}:cnt           HASH    <ns>/<queue>/<state> → how many
+//	foliot:{tag}:log           STREAM  audit entries, about AuditLength of them
+//	foliot:{tag}:idem          HASH    Idempotency-Key → since when, and the name of its task
+//	foliot:{settings}:all      HASH    settings, and their version
+//
+// Names stand in the keys themselves, where the design takes a hash of them: the
+// order of a lane and that of a listing then are Redis's own, and nothing can
+// collide, for some 30 bytes more.
+//
+// Invariants, of each shard at every moment: a task has one index entry, the one
+// that its record says; the counts are those of the records; the bound in idx is
+// not above the lane's first due time.
+//
+// # Time
+//
+// TIME inside a script is the only clock. It refuses what is early (a claim before
+// the due time, a reap before the lease's end), and a caller whose clock is too
+// far away to compute a lease with. So a node's clock can make a task late, and
+// never early.
+package redisstore

@@ -1,0 +1,34 @@
+package redisstore
+
+import (
+	"sync"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// held keeps the records of the tasks that this node has claimed, as it left
+// them: the settlement that follows need not read them. A wrong one does no
+// harm, since put compares.
+type held struct {
+	mu sync.Mutex
+	m  map[task.Key]record
+}
+
+func (h *held) get(k task.Key) (record, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r, ok := h.m[k]
+	return r, ok
+}
+
+func (h *held) set(k task.Key, r record) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.m[k] = r
+}
+
+func (h *held) drop(k task.Key) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.m, k)
+}

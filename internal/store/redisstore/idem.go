@@ -1,0 +1,158 @@
+package redisstore
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// An Idempotency-Key belongs to one name of a namespace, for as long as the
+// record that was made with it is kept. The record and the key lie in different
+// shards, so the key is taken first and the task made afterwards. What goes wrong
+// in between leaves a key without a record: whoever needs it next takes it over,
+// once a create cannot be under way any more.
+
+// underWay is how long a create may take from its key to its record.
+const underWay = 10 * time.Second
+
+// holder is who has a key.
+type holder struct {
+	name  string
+	age   time.Duration
+	fresh bool // it was taken just now
+}
+
+// ask is a create's question for its key.
+type ask struct {
+	st     *step
+	digest string
+	from   string // whom it may be taken from; "": nobody
+}
+
+// digestOf returns the Idempotency-Key of a create, "" for none.
+func digestOf(tr transition) string {
+	if c, ok := tr.(task.Create); ok && c.Idempotency != nil {
+		return c.Idempotency.Key
+	}
+	return ""
+}
+
+// reserve takes the keys of those creates among steps that have none yet, and
+// refuses those whose keys others have.
+func (s *Store) reserve(ctx context.Context, steps []*step) error {
+	var asks []ask
+	for _, st := range steps {
+		if digest := digestOf(st.transition); digest != "" && !st.done && !st.asked {
+			asks = append(asks, ask{st: st, digest: digest})
+		}
+	}
+	if len(asks) == 0 {
+		return nil
+	}
+	holders, err := s.take(ctx, asks)
+	if err != nil {
+		return err
+	}
+	for i, h := range holders {
+		if err := s.reserved(ctx, asks[i], h); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reserved takes in who has the key that a create asked for.
+func (s *Store) reserved(ctx context.Context, a ask, h holder) error {
+	a.st.asked = true
+	if h.name != a.st.key.Name {
+		free, err := s.abandoned(ctx, a, h)
+		if err != nil {
+			return err
+		}
+		if free {
+			a.from = h.name
+			again, err := s.take(ctx, []ask{a})
+			if err != nil {
+				return err
+			}
+			h = again[0]
+		}
+	}
+	if h.name != a.st.key.Name {
+		a.st.answer(task.Result{}, task.ErrIdempotencyReuse)
+		return nil
+	}
+	a.st.fresh = h.fresh
+	return nil
+}
+
+// take asks who has keys, and takes those that nobody has.
+func (s *Store) take(ctx context.Context, asks []ask) ([]holder, error) {
+	groups, places := group(s.servers.cluster, asks, func(a ask) *shard { return s.idemShard(a.st.key.Namespace, a.digest) })
+	runs := make([]run, len(groups))
+	for i, g := range groups {
+		for _, a := range g {
+			namespace := a.st.key.Namespace
+			runs[i].keys = append(runs[i].keys, s.idemShard(namespace, a.digest).idem)
+			runs[i].args = append(runs[i].args, "take", namespace+"/"+a.digest, a.st.key.Name, a.from)
+		}
+	}
+	results, err := again(ctx, runs, func(runs []run) []rueidis.RedisResult { return idem.do(ctx, s.servers.client, runs) })
+	if err != nil {
+		return nil, err
+	}
+	out := make([]holder, len(asks))
+	for i, r := range results {
+		texts, err := r.AsStrSlice()
+		if err != nil {
+			return nil, err
+		}
+		for n, at := range places[i] {
+			age, err := strconv.ParseInt(texts[2*n+1], 10, 64)
+			if err != nil {
+				return nil, err
+			}
+			out[at] = holder{name: texts[2*n], age: time.Duration(age) * time.Millisecond, fresh: age < 0}
+		}
+	}
+	return out, nil
+}
+
+// abandoned reports whether the record that h was made with the key is kept no longer.
+func (s *Store) abandoned(ctx context.Context, a ask, h holder) (bool, error) {
+	got, err := s.readAll(ctx, []read{{key: task.Key{Namespace: a.st.key.Namespace, Name: h.name}}})
+	if err != nil {
+		return false, err
+	}
+	if t := got[0].task; t != nil {
+		return t.Idempotency == nil || t.Idempotency.Key != a.digest, nil
+	}
+	return h.age > underWay, nil
+}
+
+// unused returns the Idempotency-Key that a step which is done leaves without a
+// task: its own, if it was refused, or that of the record it has replaced or
+// removed. "": none.
+func (st *step) unused() string {
+	if st.fresh && st.reply.Err != nil {
+		return digestOf(st.transition)
+	}
+	old, t := st.old.task, st.result.Task
+	if !st.put || old == nil || old.Idempotency == nil || t != nil && t.Idempotency != nil && t.Idempotency.Key == old.Idempotency.Key {
+		return ""
+	}
+	return old.Idempotency.Key
+}
+
+// giveBack gives back a key that a task had or was to have. What is not given
+// back is taken over by whoever needs it.
+func (s *Store) giveBack(ctx context.Context, key task.Key, digest string) {
+	idem.do(ctx, s.servers.client, []run{{
+		keys: []string{s.idemShard(key.Namespace, digest).idem},
+		args: []string{"drop", key.Namespace + "/" + digest, key.Name, ""},
+	}})
+}

@@ -1,0 +1,206 @@
+package redisstore
+
+import (
+	"crypto/rand"
+	"strconv"
+
+	"github.com/foliot/foliot/internal/store/codec"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// stampLen is how many bytes stand before a record: they are new with each
+// value, so that two values of a record are never equal.
+const stampLen = 8
+
+// record is a record as it was read.
+type record struct {
+	task  *task.Task // without its body; nil: there is none
+	stamp string     // "": there is none
+}
+
+// parseRecord returns the record that value holds, "" for none.
+func parseRecord(key task.Key, value string) (record, error) {
+	if value == "" {
+		return record{}, nil
+	}
+	if len(value) < stampLen {
+		return record{}, errDamaged
+	}
+	t, err := codec.DecodeRecord(key, []byte(value[stampLen:]))
+	return record{task: t, stamp: value[:stampLen]}, err
+}
+
+// item is the replacement of one record and all that follows from it: what put
+// carries out as a whole or not at all.
+type item struct {
+	shard    *shard
+	owner    string // the id that must own the shard; "": anybody may
+	with     bool   // only if the item before was carried out just now
+	field    string
+	expected string // the stamp
+	value    string // "": removed
+	earliest task.Millis
+	writes   []write
+}
+
+// write is one command on a key of the item's shard.
+type write struct {
+	name, key string
+	args      []string
+}
+
+func (it *item) write(name, key string, args ...string) {
+	it.writes = append(it.writes, write{name, key, args})
+}
+
+// newStamp returns a stamp that no other value has.
+func newStamp() string {
+	var b [stampLen]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return string(b[:])
+}
+
+// replacement returns the item that puts t, with its body where it carries one,
+// in the place of old. t nil: the record is removed.
+func replacement(s *shard, old record, t *task.Task) item {
+	key := keyOf(old.task, t)
+	it := item{shard: s, field: field(key), expected: old.stamp}
+	if t != nil {
+		it.value = string(codec.AppendRecord([]byte(newStamp()), t))
+	}
+	it.moveName(old.task, t)
+	it.moveBody(old.task, t)
+	it.moveIndex(old.task, t)
+	it.moveCounts(old.task, t)
+	return it
+}
+
+func keyOf(old, t *task.Task) task.Key {
+	if t != nil {
+		return t.Key()
+	}
+	return old.Key()
+}
+
+// stamp returns the stamp that the record bears once it is carried out.
+func (it *item) stamp() string {
+	if it.value == "" {
+		return ""
+	}
+	return it.value[:stampLen]
+}
+
+func (it *item) moveName(old, t *task.Task) {
+	switch {
+	case old == nil:
+		it.write("ZADD", it.shard.names, "0", it.field)
+	case t == nil:
+		it.write("ZREM", it.shard.names, it.field)
+	}
+}
+
+// moveBody stores a body that t carries, and removes one that it no longer has.
+// A body that t has and does not carry is stored already.
+func (it *item) moveBody(old, t *task.Task) {
+	switch {
+	case t != nil && t.Request.BodySize > 0 && t.Request.Body != nil:
+		it.write("HSET", it.shard.body, it.field, string(t.Request.Body))
+	case old != nil && old.Request.BodySize > 0 && (t == nil || t.Request.BodySize == 0):
+		it.write("HDEL", it.shard.body, it.field)
+	}
+}
+
+// place is where the one index entry of a task is.
+type place struct {
+	key, member string
+	score       task.Millis
+	lane        string // "": it is not scheduled
+}
+
+func (s *shard) place(t *task.Task) place {
+	if t == nil {
+		return place{}
+	}
+	p := place{member: field(t.Key())}
+	switch t.State {
+	case task.Scheduled:
+		p.lane, p.member, p.score = laneMember(t.Lane()), t.Name, t.Due
+		p.key = s.due(p.lane)
+	case task.Running:
+		p.key, p.score = s.running, t.Lease.Until
+	case task.Dead:
+		p.key, p.score = s.dead, t.KeepUntil
+	default:
+		p.key, p.score = s.gone, t.KeepUntil
+	}
+	return p
+}
+
+func (it *item) moveIndex(old, t *task.Task) {
+	from, to := it.shard.place(old), it.shard.place(t)
+	if from == to {
+		return
+	}
+	if from.key != "" && (from.key != to.key || from.member != to.member) {
+		it.write("ZREM", from.key, from.member)
+	}
+	it.enter(to)
+}
+
+// enter writes an index entry.
+func (it *item) enter(p place) {
+	if p.key == "" {
+		return
+	}
+	it.write("ZADD", p.key, score(p.score), p.member)
+	if p.lane != "" {
+		it.write("ZADD", it.shard.lanes, "LT", score(p.score), p.lane)
+	}
+}
+
+func score(at task.Millis) string { return strconv.FormatInt(int64(at), 10) }
+
+// moveCounts takes the change into the counts of the shard.
+func (it *item) moveCounts(old, t *task.Task) {
+	if old != nil && t != nil && old.Queue != t.Queue {
+		it.count(old, -1)
+		it.count(t, 1)
+		return
+	}
+	var diff task.Counts
+	diff.Move(old, t)
+	it.add(task.QueueKey{Namespace: keyOf(old, t).Namespace, Queue: queueOf(old, t)}, diff)
+}
+
+func queueOf(old, t *task.Task) string {
+	if t != nil {
+		return t.Queue
+	}
+	return old.Queue
+}
+
+// count adds t to the counts of its queue, or takes it out.
+func (it *item) count(t *task.Task, sign int64) {
+	var one task.Counts
+	one.Move(nil, t)
+	for i := range one.States {
+		one.States[i] *= sign
+	}
+	one.Bytes *= sign
+	it.add(task.QueueKey{Namespace: t.Namespace, Queue: t.Queue}, one)
+}
+
+func (it *item) add(q task.QueueKey, diff task.Counts) {
+	for state, n := range diff.States {
+		if n != 0 {
+			it.write("HINCRBY", it.shard.counts, countField(q, strconv.Itoa(state)), strconv.FormatInt(n, 10))
+		}
+	}
+	if diff.Bytes != 0 {
+		it.write("HINCRBY", it.shard.counts, countField(q, "bytes"), strconv.FormatInt(diff.Bytes, 10))
+	}
+}
+
+func countField(q task.QueueKey, what string) string {
+	return q.Namespace + "/" + q.Queue + "/" + what
+}

@@ -1,0 +1,240 @@
+package redisstore
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// Apply implements task.Ledger.
+func (s *Store) Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]task.Reply, error) {
+	steps := make([]*step, len(changes))
+	for i, c := range changes {
+		steps[i] = &step{key: c.Target(), kind: change, transition: c}
+	}
+	return s.submit(ctx, now, steps)
+}
+
+// submit carries out steps and returns their replies.
+func (s *Store) submit(ctx context.Context, now task.Millis, steps []*step) ([]task.Reply, error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	if err := s.carryOut(ctx, &request{now: now, who: task.ActorOf(ctx), steps: steps}); err != nil {
+		return nil, s.failure(err)
+	}
+	replies := make([]task.Reply, len(steps))
+	for i, st := range steps {
+		replies[i] = st.reply
+	}
+	return replies, nil
+}
+
+// look reads the records of those steps that know nothing of theirs.
+func (s *Store) look(ctx context.Context, steps []*step) error {
+	var reads []read
+	var of []*step
+	for _, st := range steps {
+		if st.sight == blind && !st.done {
+			reads, of = append(reads, read{st.key, st.kind == claim}), append(of, st)
+		}
+	}
+	found, err := s.readAll(ctx, reads)
+	if err != nil {
+		return err
+	}
+	for i, st := range of {
+		st.old, st.body, st.sight = found[i].record, found[i].body, seen
+	}
+	return nil
+}
+
+// read asks for a record, and its body.
+type read struct {
+	key  task.Key
+	body bool
+}
+
+type found struct {
+	record
+	body []byte
+}
+
+// withBody returns the task with its body loaded.
+func (f found) withBody() *task.Task {
+	t := *f.task
+	t.Request.Body = f.body
+	return &t
+}
+
+// readAll reads records, each with its body as they were at one moment.
+func (s *Store) readAll(ctx context.Context, reads []read) ([]found, error) {
+	if len(reads) == 0 {
+		return nil, nil
+	}
+	groups, places := group(s.servers.cluster, reads, func(r read) *shard { return s.shard(r.key) })
+	runs := make([]run, len(groups))
+	for i, g := range groups {
+		for _, r := range g {
+			sh := s.shard(r.key)
+			wanted := ""
+			if r.body {
+				wanted = "1"
+			}
+			runs[i].keys = append(runs[i].keys, sh.meta, sh.body)
+			runs[i].args = append(runs[i].args, field(r.key), wanted)
+		}
+	}
+	results, err := again(ctx, runs, func(runs []run) []rueidis.RedisResult { return get.do(ctx, s.servers.client, runs) })
+	if err != nil {
+		return nil, err
+	}
+	out := make([]found, len(reads))
+	for i, r := range results {
+		texts, err := r.AsStrSlice()
+		if err != nil {
+			return nil, err
+		}
+		for n, at := range places[i] {
+			if out[at].record, err = parseRecord(reads[at].key, texts[2*n]); err != nil {
+				return nil, err
+			}
+			if t := out[at].task; reads[at].body && t != nil && t.Request.BodySize > 0 {
+				out[at].body = []byte(texts[2*n+1])
+			}
+		}
+	}
+	return out, nil
+}
+
+// maxReads is how many records one run of a script reads.
+const maxReads = 100
+
+// group divides list into parts that one call may touch: in a cluster those of
+// one slot. It returns with each part the places of its elements in list.
+func group[T any](cluster bool, list []T, shardOf func(T) *shard) (parts [][]T, places [][]int) {
+	open := map[uint16]int{}
+	for i, one := range list {
+		slot := uint16(0)
+		if cluster {
+			slot = shardOf(one).slot
+		}
+		at, ok := open[slot]
+		if !ok || len(parts[at]) == maxReads {
+			at = len(parts)
+			parts, places, open[slot] = append(parts, nil), append(places, nil), at
+		}
+		parts[at], places[at] = append(parts[at], one), append(places[at], i)
+	}
+	return parts, places
+}
+
+// Get implements task.Ledger.
+func (s *Store) Get(ctx context.Context, key task.Key) (*task.Task, error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	got, err := s.readAll(ctx, []read{{key, true}})
+	switch {
+	case err != nil:
+		return nil, s.failure(err)
+	case got[0].task == nil:
+		return nil, task.ErrNotFound
+	}
+	return got[0].withBody(), nil
+}
+
+// List implements task.Ledger. The names of the shards are merged, so a page
+// costs a read of each.
+func (s *Store) List(ctx context.Context, f task.Filter, page task.Page) (task.Listing, error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return task.Listing{}, err
+	}
+	defer leave()
+	l, err := s.list(ctx, f, page)
+	return l, s.failure(err)
+}
+
+func (s *Store) list(ctx context.Context, f task.Filter, page task.Page) (l task.Listing, err error) {
+	weight := 0
+	for examined := 0; examined < task.MaxPageExamined; {
+		limit := min(max(page.Limit, 100), task.MaxPageExamined-examined)
+		names, more, err := s.namesAfter(ctx, f.Namespace, cmp.Or(l.Next, page.After), limit)
+		if err != nil {
+			return task.Listing{}, err
+		}
+		reads := make([]read, len(names))
+		for i, name := range names {
+			reads[i] = read{task.Key{Namespace: f.Namespace, Name: name}, page.Bodies}
+		}
+		got, err := s.readAll(ctx, reads)
+		if err != nil {
+			return task.Listing{}, err
+		}
+		for i, g := range got {
+			if len(l.Tasks) == page.Limit || weight >= task.MaxPageBytes {
+				return l, nil
+			}
+			l.Next = names[i]
+			examined++
+			if g.task == nil || !f.Match(g.task) {
+				continue
+			}
+			t := g.task
+			if page.Bodies {
+				t = g.withBody()
+			}
+			weight += t.Weight()
+			l.Tasks = append(l.Tasks, t)
+		}
+		if !more {
+			l.Next = ""
+			return l, nil
+		}
+	}
+	return l, nil
+}
+
+// namesAfter returns the next names of a namespace, in their order, and whether there
+// are more.
+func (s *Store) namesAfter(ctx context.Context, namespace, after string, limit int) (names []string, more bool, err error) {
+	first := "[" + namespace + "/"
+	if after != "" {
+		first = "(" + namespace + "/" + after
+	}
+	results := s.eachShard(ctx, func(b rueidis.Builder, sh *shard) rueidis.Completed {
+		return b.Zrangebylex().Key(sh.names).Min(first).Max("("+namespace+"0").Limit(0, int64(limit+1)).Build() // '0' follows '/'
+	})
+	for _, r := range results {
+		part, err := r.AsStrSlice()
+		if err != nil {
+			return nil, false, err
+		}
+		for _, member := range part {
+			names = append(names, strings.TrimPrefix(member, namespace+"/"))
+		}
+	}
+	slices.Sort(names)
+	if len(names) > limit {
+		return names[:limit], true, nil
+	}
+	return names, false, nil
+}
+
+// log appends an entry to the audit log.
+func (it *item) log(e task.AuditEntry, length int) {
+	if length > 0 {
+		it.write("LOG", it.shard.log, encodeEntry(&e), strconv.Itoa(length))
+	}
+}

@@ -1,0 +1,241 @@
+package redisstore
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/store/marks"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// Lanes implements task.Queue: those of the shards that this node owns.
+func (s *Store) Lanes(ctx context.Context, until task.Millis) ([]task.LaneHead, error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	heads := map[task.Lane]task.Millis{}
+	for _, sh := range s.owned() {
+		for _, h := range s.marks[sh.number].Heads(until) {
+			if due, ok := heads[h.Lane]; !ok || h.Due < due {
+				heads[h.Lane] = h.Due
+			}
+		}
+	}
+	all := make([]task.LaneHead, 0, len(heads))
+	for lane, due := range heads {
+		all = append(all, task.LaneHead{Lane: lane, Due: due})
+	}
+	slices.SortFunc(all, func(a, b task.LaneHead) int { return cmp.Compare(a.Due, b.Due) })
+	return all, nil
+}
+
+// Peek implements task.Queue. It asks those shards of this node whose marks say
+// that they may have something.
+func (s *Store) Peek(ctx context.Context, reads []task.LaneRead) ([][]task.Entry, error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	all := make([]*merge, len(reads))
+	for i, r := range reads {
+		all[i] = s.begin(r)
+	}
+	defer func() {
+		for _, m := range all {
+			m.end()
+		}
+	}()
+	for {
+		var open []*strand
+		for _, m := range all {
+			open = append(open, m.open()...)
+		}
+		if len(open) == 0 {
+			break
+		}
+		if err := s.extend(ctx, open); err != nil {
+			return nil, s.failure(err)
+		}
+	}
+	found := make([][]task.Entry, len(reads))
+	for i, m := range all {
+		found[i] = m.entries()
+	}
+	return found, nil
+}
+
+// strand is what one shard contributes to a read of a lane.
+type strand struct {
+	read    *merge
+	shard   *shard
+	marks   *marks.Set
+	from    task.Position // exclusive, or the lower bound of all
+	atMark  bool          // the strand begins at the mark
+	entries []task.Entry
+	more    bool           // there may be more behind the last of entries
+	asked   bool           // the server was
+	beyond  *task.Position // the first entry after the read's end, nil: none is known
+}
+
+// merge is a read of a lane, from all shards.
+type merge struct {
+	task.LaneRead
+	strands []*strand
+}
+
+// begin announces the read of a lane in each shard that may have part in it.
+func (s *Store) begin(r task.LaneRead) *merge {
+	m := &merge{LaneRead: r}
+	if r.Limit <= 0 {
+		return m
+	}
+	for _, sh := range s.owned() {
+		marks := s.marks[sh.number]
+		low, ok := marks.Begin(r.Lane)
+		if !ok {
+			continue
+		}
+		st := &strand{read: m, shard: sh, marks: marks, from: r.After, atMark: r.After.Less(low), more: low.Due <= r.Until}
+		if st.atMark {
+			st.from = task.Position{Due: low.Due}
+		}
+		m.strands = append(m.strands, st)
+	}
+	return m
+}
+
+// bound returns up to where the strands are complete, and false where they are to the end.
+func (m *merge) bound() (end task.Position, ok bool) {
+	for _, st := range m.strands {
+		if !st.more {
+			continue
+		}
+		last := st.from
+		if n := len(st.entries); n > 0 {
+			last = st.entries[n-1].Position()
+		}
+		if !ok || last.Less(end) {
+			end, ok = last, true
+		}
+	}
+	return end, ok
+}
+
+// open returns the strands that must be read on before the read is complete.
+func (m *merge) open() (open []*strand) {
+	end, ok := m.bound()
+	if !ok {
+		return nil
+	}
+	ready := 0
+	for _, st := range m.strands {
+		for _, e := range st.entries {
+			if !end.Less(e.Position()) {
+				ready++
+			}
+		}
+	}
+	if ready >= m.Limit {
+		return nil
+	}
+	for _, st := range m.strands {
+		if st.more {
+			open = append(open, st)
+		}
+	}
+	return open
+}
+
+// entries returns the first of all strands, in order.
+func (m *merge) entries() (all []task.Entry) {
+	for _, st := range m.strands {
+		all = append(all, st.entries...)
+	}
+	slices.SortFunc(all, func(a, b task.Entry) int {
+		return cmp.Or(cmp.Compare(a.Due, b.Due), cmp.Compare(a.Name, b.Name))
+	})
+	return all[:min(len(all), m.Limit)]
+}
+
+// end tells the marks what was learnt.
+func (m *merge) end() {
+	for _, st := range m.strands {
+		f := marks.Finding{Conclusive: st.atMark && st.asked}
+		switch {
+		case len(st.entries) > 0:
+			f.Head = st.entries[0].Position()
+		case st.beyond != nil:
+			f.Head = *st.beyond
+		default:
+			f.Empty = true
+		}
+		st.marks.End(m.Lane, f)
+	}
+}
+
+// extend reads on at the ends of strands.
+func (s *Store) extend(ctx context.Context, strands []*strand) error {
+	groups, _ := group(s.servers.cluster, strands, func(st *strand) *shard { return st.shard })
+	runs := make([]run, len(groups))
+	for i, g := range groups {
+		for _, st := range g {
+			from := st.from
+			if n := len(st.entries); n > 0 {
+				from = st.entries[n-1].Position()
+			}
+			runs[i].keys = append(runs[i].keys, st.shard.due(laneMember(st.read.Lane)))
+			runs[i].args = append(runs[i].args, score(from.Due), from.Name, score(st.read.Until), strconv.Itoa(st.share()))
+		}
+	}
+	results, err := again(ctx, runs, func(runs []run) []rueidis.RedisResult { return peek.do(ctx, s.servers.client, runs) })
+	if err != nil {
+		return err
+	}
+	for i, r := range results {
+		lists, err := r.ToArray()
+		if err != nil {
+			return err
+		}
+		for n, st := range groups[i] {
+			if err := st.take(lists[n]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// share is how many entries one shard is asked for at once: somewhat more than
+// its part of all.
+func (st *strand) share() int {
+	return min(st.read.Limit, 8+2*st.read.Limit/len(st.read.strands))
+}
+
+func (st *strand) take(list rueidis.RedisMessage) error {
+	texts, err := list.AsStrSlice()
+	if err != nil {
+		return err
+	}
+	st.asked, st.more = true, len(texts)/2 == st.share()
+	for i := 0; i+1 < len(texts); i += 2 {
+		due, err := strconv.ParseFloat(texts[i+1], 64)
+		if err != nil {
+			return err
+		}
+		e := task.Entry{Name: texts[i], Lane: st.read.Lane, Due: task.Millis(due)}
+		if e.Due > st.read.Until {
+			p := e.Position()
+			st.beyond, st.more = &p, false
+			break
+		}
+		st.entries = append(st.entries, e)
+	}
+	return nil
+}

@@ -1,0 +1,128 @@
+package redisstore
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// quotaFresh is how old a namespace's counts may be when its quotas are judged
+// by them. What this node changes meanwhile it adds itself; of what others
+// change in that time a namespace may have so much more.
+const quotaFresh = time.Second
+
+// quotas knows what the namespaces that have quotas have.
+type quotas struct {
+	reading sync.Mutex // held while counts are read: others wait for them
+
+	mu   sync.Mutex // guards everything below
+	have map[string]*usage
+}
+
+// usage is what a namespace has. What is being put is counted apart, so that
+// counts that are read meanwhile do not forget it.
+type usage struct {
+	counts, underWay task.Counts
+	read             time.Time
+}
+
+func limits(s *task.Settings, namespace string) *task.NamespaceSettings {
+	n, ok := s.Get(task.SettingKey{Kind: task.NamespaceKind, Name: namespace}).(*task.NamespaceSettings)
+	if !ok || n.MaxPending == 0 && n.MaxBytes == 0 {
+		return nil
+	}
+	return n
+}
+
+// refresh reads the counts, where a step is in a namespace that has quotas and
+// whose counts are too old.
+func (q *quotas) refresh(ctx context.Context, s *task.Settings, steps []*step, read func(context.Context) (map[task.QueueKey]task.Counts, error)) error {
+	if !q.anyStale(s, steps) {
+		return nil
+	}
+	q.reading.Lock()
+	defer q.reading.Unlock()
+	if !q.anyStale(s, steps) { // whoever was before us has read them
+		return nil
+	}
+	now := time.Now()
+	counts, err := read(ctx)
+	if err != nil {
+		return err
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, st := range steps {
+		q.usageLocked(st.key.Namespace)
+	}
+	for _, u := range q.have {
+		u.counts, u.read = task.Counts{}, now
+	}
+	for key, c := range counts {
+		if u := q.have[key.Namespace]; u != nil {
+			u.counts.Add(c)
+		}
+	}
+	return nil
+}
+
+// anyStale reports whether a step needs counts that we do not have, or not fresh.
+func (q *quotas) anyStale(s *task.Settings, steps []*step) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, st := range steps {
+		if st.kind != change || limits(s, st.key.Namespace) == nil {
+			continue
+		}
+		if u := q.have[st.key.Namespace]; u == nil || time.Since(u.read) > quotaFresh {
+			return true
+		}
+	}
+	return false
+}
+
+func (q *quotas) usageLocked(namespace string) *usage {
+	u := q.have[namespace]
+	if u == nil {
+		u = &usage{}
+		q.have[namespace] = u
+	}
+	return u
+}
+
+// admit reports whether the quotas allow that old becomes t, and counts it as
+// under way where there are any. Errors: *task.QuotaError.
+func (q *quotas) admit(s *task.Settings, old, t *task.Task) (counted bool, err error) {
+	n := limits(s, t.Namespace)
+	if n == nil {
+		return false, nil
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	u := q.usageLocked(t.Namespace)
+	have := u.counts
+	have.Add(u.underWay)
+	if err := n.Admit(have, old, t); err != nil {
+		return false, err
+	}
+	u.underWay.Move(old, t)
+	return true, nil
+}
+
+// settled ends what admit has counted as under way.
+func (q *quotas) settled(old, t *task.Task) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.usageLocked(t.Namespace).underWay.Move(t, old)
+}
+
+// moved counts that old became t.
+func (q *quotas) moved(old, t *task.Task) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if u := q.have[keyOf(old, t).Namespace]; u != nil {
+		u.counts.Move(old, t)
+	}
+}

@@ -1,0 +1,251 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// The keys of the settings. They lie in a slot of their own.
+const (
+	settingsKey  = "foliot:{settings}:all"
+	settingsLog  = "foliot:{settings}:log"
+	versionField = "version"
+)
+
+// configuration is the settings as one node knows them.
+type configuration struct {
+	version  string
+	settings *task.Settings
+}
+
+// Settings implements task.Registry.
+func (s *Store) Settings() *task.Settings { return s.settings.Load().settings }
+
+// WatchSettings implements task.Registry.
+func (s *Store) WatchSettings(tell func(*task.Settings)) {
+	s.configuring.Lock()
+	defer s.configuring.Unlock()
+	s.tell = tell
+}
+
+// Configure implements task.Registry.
+func (s *Store) Configure(ctx context.Context, now task.Millis, edits []task.Edit) ([]task.EditReply, error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	s.configuring.Lock()
+	defer s.configuring.Unlock()
+	replies := make([]task.EditReply, len(edits))
+	for i, e := range edits {
+		if replies[i], err = s.editLocked(ctx, now, e); err != nil {
+			return nil, s.failure(err)
+		}
+	}
+	return replies, nil
+}
+
+// editLocked carries out one edit on the settings as they are now.
+func (s *Store) editLocked(ctx context.Context, now task.Millis, e task.Edit) (task.EditReply, error) {
+	for range maxRounds {
+		have := s.settings.Load()
+		changes, refusal := e.Apply(now, have.settings)
+		if refusal != nil || len(changes) == 0 {
+			// What refuses it may have been changed by another node.
+			if changed, err := s.reloadLocked(ctx); err != nil || !changed {
+				return task.EditReply{Err: refusal}, err
+			}
+			continue
+		}
+		args, err := s.editArgs(now, task.ActorOf(ctx), e, have.version, changes)
+		if err != nil {
+			return task.EditReply{}, err
+		}
+		results, err := again(ctx, []run{{[]string{settingsKey, settingsLog}, args}}, func(runs []run) []rueidis.RedisResult {
+			return edit.do(ctx, s.servers.client, runs)
+		})
+		if err != nil {
+			return task.EditReply{}, err
+		}
+		version, err := results[0].ToString()
+		if err != nil {
+			return task.EditReply{}, err
+		}
+		if version == args[1] {
+			s.adoptLocked(&configuration{version, have.settings.With(changes...)})
+			return task.EditReply{Changes: changes}, nil
+		}
+		if _, err := s.reloadLocked(ctx); err != nil {
+			return task.EditReply{}, err
+		}
+	}
+	return task.EditReply{}, fmt.Errorf("%s: others changed settings %d times meanwhile: try again", e.Action(), maxRounds)
+}
+
+func (s *Store) editArgs(now task.Millis, who task.Actor, e task.Edit, version string, changes []task.SettingChange) ([]string, error) {
+	args := []string{version, newVersion(), strconv.Itoa(s.config.logLength())}
+	if entry, ok := task.AuditEdit(now, who, e, changes); ok {
+		args = append(args, "1", encodeEntry(&entry))
+	} else {
+		args = append(args, "0")
+	}
+	for _, change := range changes {
+		value := ""
+		if change.Value != nil {
+			data, err := task.EncodeSetting(change.Value)
+			if err != nil {
+				return nil, err
+			}
+			value = string(data)
+		}
+		args = append(args, settingField(change.Key), value)
+	}
+	return args, nil
+}
+
+func newVersion() string { return fmt.Sprintf("%x", newStamp()) }
+
+func settingField(k task.SettingKey) string {
+	return strconv.Itoa(int(k.Kind)) + "/" + k.Namespace + "/" + k.Name
+}
+
+// reloadLocked reads the settings where they are in another version than ours,
+// and reports whether they were.
+func (s *Store) reloadLocked(ctx context.Context) (bool, error) {
+	c := s.servers.client
+	version, err := c.Do(ctx, c.B().Hget().Key(settingsKey).Field(versionField).Build()).ToString()
+	if rueidis.IsRedisNil(err) {
+		version, err = "", nil
+	}
+	if err != nil || version == s.settings.Load().version {
+		return false, err
+	}
+	all, err := c.Do(ctx, c.B().Hgetall().Key(settingsKey).Build()).AsStrMap()
+	if err != nil {
+		return false, err
+	}
+	var records []task.Setting
+	for field, value := range all {
+		if field == versionField {
+			continue
+		}
+		r, err := parseSetting(field, value)
+		if err != nil {
+			return false, err
+		}
+		records = append(records, r)
+	}
+	s.adoptLocked(&configuration{all[versionField], task.NewSettings(records...)})
+	return true, nil
+}
+
+// adoptLocked shows new settings.
+func (s *Store) adoptLocked(c *configuration) {
+	s.settings.Store(c)
+	if s.tell != nil {
+		s.tell(c.settings)
+	}
+}
+
+func parseSetting(field, value string) (task.Setting, error) {
+	kind, _, _ := strings.Cut(field, "/")
+	n, err := strconv.ParseUint(kind, 10, 8)
+	if err != nil {
+		return nil, fmt.Errorf("setting %q: %w", field, errDamaged)
+	}
+	r, err := task.DecodeSetting(task.SettingKind(n), []byte(value))
+	if err != nil {
+		return nil, fmt.Errorf("setting %q: %w: %w", field, errDamaged, err)
+	}
+	if settingField(r.Key()) != field {
+		return nil, fmt.Errorf("setting %q is that of %+v: %w", field, r.Key(), errDamaged)
+	}
+	return r, nil
+}
+
+// Counts implements task.Registry. It reads the counts of every shard, in one
+// round trip for each server.
+func (s *Store) Counts(ctx context.Context) (map[task.QueueKey]task.Counts, error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	counts, err := s.readCounts(ctx)
+	return counts, s.failure(err)
+}
+
+func (s *Store) readCounts(ctx context.Context) (map[task.QueueKey]task.Counts, error) {
+	counts := map[task.QueueKey]task.Counts{}
+	for _, r := range s.eachShard(ctx, func(b rueidis.Builder, sh *shard) rueidis.Completed { return b.Hgetall().Key(sh.counts).Build() }) {
+		fields, err := r.AsIntMap()
+		if err != nil {
+			return nil, err
+		}
+		for field, n := range fields {
+			if err := addCount(counts, field, n); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for key, c := range counts {
+		if c.Total() == 0 && c.Bytes == 0 {
+			delete(counts, key)
+		}
+	}
+	return counts, nil
+}
+
+func addCount(counts map[task.QueueKey]task.Counts, field string, n int64) error {
+	parts := strings.Split(field, "/")
+	if len(parts) != 3 {
+		return fmt.Errorf("count %q: %w", field, errDamaged)
+	}
+	key := task.QueueKey{Namespace: parts[0], Queue: parts[1]}
+	c := counts[key]
+	if parts[2] == "bytes" {
+		c.Bytes += n
+	} else {
+		state, err := strconv.Atoi(parts[2])
+		if err != nil || state < 0 || state >= len(c.States) {
+			return fmt.Errorf("count %q: %w", field, errDamaged)
+		}
+		c.States[state] += n
+	}
+	counts[key] = c
+	return nil
+}
+
+// poll looks at what other nodes have changed, every settingsEvery, until the store is closed.
+func (s *Store) poll() {
+	defer close(s.polled)
+	tick := time.NewTicker(settingsEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-s.closing:
+			return
+		}
+		ctx, stop := context.WithTimeout(context.Background(), patience)
+		s.configuring.Lock()
+		_, err := s.reloadLocked(ctx)
+		s.configuring.Unlock()
+		stop()
+		if err != nil {
+			s.config.Logger.Warn("read the settings", "error", err)
+		}
+	}
+}
+
+// settingsEvery is how often a node asks whether settings were changed: a token
+// that was revoked elsewhere is refused here within a second.
+const settingsEvery = 400 * time.Millisecond

@@ -1,0 +1,32 @@
+-- idem says who has an Idempotency-Key.
+--
+-- KEYS     the hash of keys, of each question the same or another
+-- ARGV     for each: 'take' or 'drop', the key's digest, the name of the task
+--          that is to have it or gives it back, and whom a take may take it from ('' nobody)
+-- Replies  for each: the name that has it now, '' for none, and for how many
+--          milliseconds, -1 where it was taken just now
+-- Idempotent.
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local out = {}
+for i = 1, #KEYS do
+  local verb, digest, name, from = ARGV[4 * i - 3], ARGV[4 * i - 2], ARGV[4 * i - 1], ARGV[4 * i]
+  local value = redis.call('HGET', KEYS[i], digest)
+  local has, age = '', 0
+  if value then
+    local since
+    since, has = string.match(value, '^(%d+)/(.*)$')
+    age = math.max(now - since, 0)
+  end
+  if verb == 'drop' then
+    if has == name then
+      redis.call('HDEL', KEYS[i], digest)
+      has = ''
+    end
+  elseif has == '' or has == from and has ~= name then
+    has, age = name, -1
+    redis.call('HSET', KEYS[i], digest, string.format('%.0f/', now) .. name)
+  end
+  out[2 * i - 1], out[2 * i] = has, string.format('%.0f', age)
+end
+return out

@@ -1,0 +1,114 @@
+-- put replaces records that are still what the caller has read.
+--
+-- It knows nothing of tasks: what becomes of a record the pure transitions of
+-- package task decide, and what must be written for that their caller. Here is
+-- only what has to be atomic: the comparison, and all that follows from it.
+--
+-- KEYS     the keys of all items, each once
+-- ARGV[1]  the caller's clock in milliseconds, '' to ask no clock at all (tests)
+-- ARGV[2]  how far that may lie behind the server's, ARGV[3]: how far ahead
+-- then the items, each:
+--   owner     the number of the shard's ownership key and the field id that it must
+--             have; 0 and '': whoever owns it. -1: only if the item before was carried out
+--   record    the number of its hash, its field, the stamp (its first 8 bytes) that it must
+--             have, '' where there must be none, and its new value, '' to remove it
+--   earliest  not before this time in milliseconds
+--   writes    their number, and for each: its name, the number of its key, the number of
+--             its arguments, the arguments. Redis's own names, and:
+--             LOG entry length      adds to a stream that keeps about so many, in the order of
+--                                   the server's clock
+--             WAKE id due channel message
+--                                   publishes, where somebody else owns the shard, up to a horizon
+--                                   that lies behind due
+--
+-- Replies  the server's clock in microseconds, then for each item
+--   0  carried out now      1  carried out before: the record bears the new stamp
+--   2  not before earliest  3  owned by another  4  the item before was not carried out
+--   or the value that the record has, '' for none: it is not the one expected
+-- or the clock alone, and nothing was done: the caller's differs by too much.
+--
+-- All checks of an item come before its first write, and every key is in KEYS, so
+-- nothing ends halfway. Idempotent: a stamp is never used for two values.
+local time = redis.call('TIME')
+local clock = time[1] * 1000000 + time[2]
+local now = math.floor(clock / 1000)
+local out = {string.format('%.0f', clock)}
+if ARGV[1] == '' then
+  now = 9007199254740991
+elseif now - ARGV[1] > tonumber(ARGV[2]) or ARGV[1] - now > tonumber(ARGV[3]) then
+  return out
+end
+
+local at, carried = 4, false -- where we are in ARGV; whether the item before was carried out
+
+local function owned()
+  local key, id = tonumber(ARGV[at]), ARGV[at + 1]
+  if key == -1 then
+    return carried and 0 or 4
+  elseif key > 0 and redis.call('HGET', KEYS[key], 'id') ~= id then
+    return 3
+  end
+  return 0
+end
+
+local function replace()
+  local key, field, expected, new = KEYS[tonumber(ARGV[at + 2])], ARGV[at + 3], ARGV[at + 4], ARGV[at + 5]
+  local old = redis.call('HGET', key, field) or ''
+  local stamp = string.sub(old, 1, 8)
+  if stamp == string.sub(new, 1, 8) then
+    return 1
+  elseif stamp ~= expected then
+    return old
+  elseif tonumber(ARGV[at + 6]) > now then
+    return 2
+  elseif new == '' then
+    redis.call('HDEL', key, field)
+  else
+    redis.call('HSET', key, field, new)
+  end
+  return 0
+end
+
+local function log(key, entry, length)
+  clock = clock + 1 -- those of one call have an order, too
+  local id = string.format('%.0f-0', clock)
+  if type(redis.pcall('XADD', key, 'MAXLEN', '~', length, id, 'e', entry)) == 'table' then
+    redis.call('XADD', key, 'MAXLEN', '~', length, '*', 'e', entry) -- the server's clock was set back
+  end
+end
+
+local function wake(key, id, due, channel, message)
+  local own = redis.call('HMGET', key, 'id', 'horizon')
+  if own[1] and own[1] ~= id and own[2] and tonumber(due) <= tonumber(own[2]) then
+    redis.call('SPUBLISH', channel, message)
+  end
+end
+
+local function write(name, key, first, n)
+  if name == 'LOG' then
+    log(key, ARGV[first], ARGV[first + 1])
+  elseif name == 'WAKE' then
+    wake(key, ARGV[first], ARGV[first + 1], ARGV[first + 2], ARGV[first + 3])
+  else
+    redis.call(name, key, unpack(ARGV, first, first + n - 1))
+  end
+end
+
+while at <= #ARGV do
+  local result = owned()
+  if result == 0 then
+    result = replace()
+  end
+  carried = result == 0
+  out[#out + 1] = result
+  local writes = tonumber(ARGV[at + 7])
+  at = at + 8
+  for _ = 1, writes do
+    local n = tonumber(ARGV[at + 2])
+    if carried then
+      write(ARGV[at], KEYS[tonumber(ARGV[at + 1])], at + 3, n)
+    end
+    at = at + 3 + n
+  end
+end
+return out

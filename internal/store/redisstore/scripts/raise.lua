@@ -1,0 +1,16 @@
+-- raise sets lanes' lower bounds in the index of lanes to their true heads, and
+-- removes those of empty lanes.
+--
+-- KEYS     the index of lanes, then the due index of each lane
+-- ARGV     the lanes' members in the index of lanes, in the same order
+-- Replies  the number of lanes
+-- Idempotent.
+for i = 1, #ARGV do
+  local head = redis.call('ZRANGE', KEYS[i + 1], 0, 0, 'WITHSCORES')
+  if #head == 0 then
+    redis.call('ZREM', KEYS[1], ARGV[i])
+  else
+    redis.call('ZADD', KEYS[1], head[2], ARGV[i])
+  end
+end
+return #ARGV

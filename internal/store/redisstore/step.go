@@ -1,0 +1,342 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// A change of a record goes through four stations, round after round, until
+// its fate is known:
+//
+//	read     the record comes from the server, unless there is a good guess at it:
+//	         a create hopes that there is none, and what we have claimed ourselves is as
+//	         we left it
+//	applied  the transition decides. A refusal that rests on a guess is not
+//	         believed: the record is read
+//	put      the replacement is written, if the record is still the one that the
+//	         transition saw. Otherwise the reply shows which it is, and it is applied to that
+//	told     marks of lanes, watcher, caller
+//
+// Whoever puts first wins, the others apply again. Two steps of one call on one
+// record come in different waves, so that they keep their order.
+
+// maxRounds bounds how often a step is applied. In each round at least one of
+// those who compete for a record gets through; who does not, again and again,
+// waits a while, a different one each.
+const maxRounds = 256
+
+// giveWay waits before another round, where it is one of many.
+func giveWay(ctx context.Context, round int) {
+	if round > 3 {
+		sleep(ctx, rand.N(time.Duration(min(round, 32))*time.Millisecond))
+	}
+}
+
+// transition is what task.Change, Claim, Extension and Settlement have in common.
+type transition interface {
+	Apply(now task.Millis, old *task.Task, p task.Policy) (task.Result, error)
+}
+
+// step is one item of a call.
+type step struct {
+	key        task.Key
+	transition transition
+	kind       kind
+
+	sight    sight
+	old      record
+	body     []byte // of old, where kind wants it
+	result   task.Result
+	note     error // task.ErrExpired: carried out, and an error all the same
+	reply    task.Reply
+	asked    bool // for its Idempotency-Key
+	fresh    bool // and it was taken for this step
+	admitted bool // counted into its namespace's quotas before it was put
+	put      bool // its item was carried out
+	done     bool
+}
+
+// kind says what a step is beside its transition.
+type kind uint8
+
+const (
+	change kind = iota
+	claim
+	extension
+	settlement
+	reaping
+	removal
+)
+
+// sight says how a step knows its record.
+type sight uint8
+
+const (
+	blind   sight = iota // not at all
+	guessed              // it may be another one
+	seen                 // it was that a moment ago
+)
+
+// request is one call on its way.
+type request struct {
+	now   task.Millis
+	who   task.Actor
+	steps []*step
+}
+
+func (st *step) answer(r task.Result, err error) {
+	st.reply, st.done = task.Reply{Result: r, Err: err}, true
+}
+
+// refuse ends the step with an error, unless that rests on a guess.
+func (st *step) refuse(err error) {
+	if st.sight == guessed {
+		st.sight, st.old = blind, record{}
+		return
+	}
+	st.answer(task.Result{}, err)
+}
+
+// carryOut carries out r's steps and sets their replies.
+func (s *Store) carryOut(ctx context.Context, r *request) error {
+	for wave := range waves(r.steps) {
+		for _, st := range wave {
+			s.guess(st)
+		}
+		for round, open := 0, wave; len(open) > 0; round++ {
+			if round == maxRounds {
+				return fmt.Errorf("task %q in namespace %q was changed by others %d times while we tried to: try again", open[0].key.Name, open[0].key.Namespace, round)
+			}
+			giveWay(ctx, round)
+			if err := s.round(ctx, r, open); err != nil {
+				return err
+			}
+			open = undone(open)
+		}
+		for _, st := range wave {
+			if digest := st.unused(); digest != "" {
+				s.giveBack(ctx, st.key, digest)
+			}
+		}
+	}
+	return nil
+}
+
+// waves divides steps so that none has two of one record, or of one
+// Idempotency-Key.
+func waves(steps []*step) iter.Seq[[]*step] {
+	return func(yield func([]*step) bool) {
+		for len(steps) > 0 {
+			var now, later []*step
+			met := make(map[task.Key]bool, len(steps))
+			for _, st := range steps {
+				keys := []task.Key{st.key}
+				if digest := digestOf(st.transition); digest != "" {
+					keys = append(keys, task.Key{Namespace: st.key.Namespace, Name: "/" + digest}) // no name has a slash
+				}
+				if met[keys[0]] || met[keys[len(keys)-1]] {
+					later = append(later, st)
+				} else {
+					now = append(now, st)
+				}
+				for _, k := range keys {
+					met[k] = true
+				}
+			}
+			if !yield(now) {
+				return
+			}
+			steps = later
+		}
+	}
+}
+
+func undone(steps []*step) (open []*step) {
+	for _, st := range steps {
+		if !st.done {
+			open = append(open, st)
+		}
+	}
+	return open
+}
+
+// guess sets what st's record is likely to be.
+func (s *Store) guess(st *step) {
+	if _, create := st.transition.(task.Create); create {
+		st.sight = guessed
+		return
+	}
+	if held, ok := s.held.get(st.key); ok && st.kind != claim {
+		st.sight, st.old = guessed, held
+	}
+}
+
+// round reads, applies and puts once what is open.
+func (s *Store) round(ctx context.Context, r *request, open []*step) error {
+	if err := s.look(ctx, open); err != nil {
+		return err
+	}
+	if err := s.reserve(ctx, open); err != nil {
+		return err
+	}
+	if err := s.quotas.refresh(ctx, s.Settings(), open, s.readCounts); err != nil {
+		return err
+	}
+	var items []item
+	var of []*step // whose they are; nil: the one before's spawned task
+	for _, st := range open {
+		if !s.apply(r, st) {
+			continue
+		}
+		items, of = append(items, s.item(r, st)), append(of, st)
+		if t := st.result.Spawned; t != nil {
+			spawned := replacement(s.shard(t.Key()), record{}, t)
+			spawned.with = true
+			items, of = append(items, spawned), append(of, nil)
+		}
+	}
+	if len(items) == 0 {
+		return nil
+	}
+	outcomes, at, err := s.put(ctx, r, items)
+	if err != nil {
+		for _, st := range open {
+			s.unadmit(st)
+		}
+		return err
+	}
+	var entries []task.Entry
+	for i, o := range outcomes {
+		if of[i] == nil {
+			if t := of[i-1].result.Spawned; o.fate == carried {
+				s.quotas.moved(nil, t)
+				entries = append(entries, t.Entry())
+			}
+			continue
+		}
+		e, err := s.learn(r, of[i], &items[i], o, at)
+		if err != nil {
+			return err
+		}
+		entries = append(entries, e...)
+	}
+	s.added(entries)
+	return nil
+}
+
+// apply decides what becomes of st's record, and reports whether there is
+// something to write.
+func (s *Store) apply(r *request, st *step) bool {
+	if st.done || st.sight == blind {
+		return false
+	}
+	result, err := st.transition.Apply(r.now, st.old.task, s.policyOf(st.old.task))
+	st.note = nil
+	if errors.Is(err, task.ErrExpired) {
+		st.note, err = err, nil
+	}
+	if err == nil && st.kind == change && result.Task != st.old.task {
+		st.admitted, err = s.quotas.admit(s.Settings(), st.old.task, result.Task)
+	}
+	switch {
+	case err != nil:
+		st.refuse(err)
+		return false
+	case result.Task == st.old.task && st.kind != removal:
+		st.answer(s.shown(st, result), nil)
+		return false
+	}
+	st.result = result
+	return true
+}
+
+// item returns what is to be put for st.
+func (s *Store) item(r *request, st *step) item {
+	it := replacement(s.shard(st.key), st.old, st.result.Task)
+	switch st.kind {
+	case claim:
+		it.earliest = st.old.task.Due
+	case reaping:
+		it.earliest = st.old.task.Lease.Until
+	case removal:
+		it.earliest = st.old.task.KeepUntil
+	case change:
+		if e, ok := task.AuditChange(r.now, r.who, st.transition.(task.Change), st.result); ok {
+			it.log(e, s.config.logLength())
+		}
+	}
+	return it
+}
+
+// learn takes in what became of st's item, and returns the entries that it
+// brought into lanes.
+func (s *Store) learn(r *request, st *step, it *item, o outcome, at task.Millis) ([]task.Entry, error) {
+	s.unadmit(st)
+	switch o.fate {
+	case carried, repeated:
+		return s.kept(st, it), nil
+	case early:
+		if st.kind == claim && st.note == nil {
+			st.answer(task.Result{}, task.ErrNotDue)
+		} else {
+			st.answer(task.Result{}, nil)
+		}
+	case disowned:
+		st.answer(task.Result{}, task.ErrLaneChanged)
+	case misdated:
+		r.now = at
+		st.sight = blind
+	default:
+		s.held.drop(st.key)
+		old, err := parseRecord(st.key, o.value)
+		if err != nil {
+			return nil, err
+		}
+		st.old, st.sight = old, seen
+		if st.kind == claim {
+			st.sight = blind // its body may be another one, too
+		}
+	}
+	return nil, nil
+}
+
+// unadmit ends what was counted as under way for st.
+func (s *Store) unadmit(st *step) {
+	if st.admitted {
+		s.quotas.settled(st.old.task, st.result.Task)
+		st.admitted = false
+	}
+}
+
+// kept takes in that st's item was carried out.
+func (s *Store) kept(st *step, it *item) []task.Entry {
+	t, old := st.result.Task, st.old.task
+	st.put = true
+	s.quotas.moved(old, t)
+	if t != nil && t.State == task.Running && st.kind != change {
+		s.held.set(st.key, record{task: t.WithoutBody(), stamp: it.stamp()})
+	} else {
+		s.held.drop(st.key)
+	}
+	st.answer(s.shown(st, st.result), st.note)
+	if t == nil || t.State != task.Scheduled || old != nil && old.State == task.Scheduled && old.Entry() == t.Entry() {
+		return nil
+	}
+	return []task.Entry{t.Entry()}
+}
+
+// shown returns r as its caller sees it.
+func (s *Store) shown(st *step, r task.Result) task.Result {
+	if st.kind == claim && r.Task != nil && st.note == nil {
+		t := *r.Task
+		t.Request.Body = st.body
+		r.Task = &t
+	}
+	return r
+}

@@ -1,0 +1,276 @@
+package redisstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/store/codec"
+	"github.com/foliot/foliot/internal/store/marks"
+	"github.com/foliot/foliot/internal/task"
+)
+
+var _ task.Store = (*Store)(nil)
+
+// errDamaged marks keys and values that this code cannot have written.
+var errDamaged = codec.ErrDamaged
+
+// Config says where a Store lies and how it behaves.
+type Config struct {
+	// Client says which servers. Required.
+	Client rueidis.ClientOption
+
+	// Shards is into how many parts the tasks are divided: all nodes must say the
+	// same. Default: 256.
+	Shards int
+
+	// Policy says how long records are kept after their end. Zero fields
+	// have the defaults of task.Policy.
+	Policy task.Policy
+
+	// AuditKeep is how long entries of the audit log are kept, AuditLength about how
+	// many in each shard. Defaults: 30 days, 1000; negative: there is no audit log.
+	AuditKeep   time.Duration
+	AuditLength int
+
+	// CallersClock makes the instants that callers hand in the only time there is:
+	// for tests, whose time is made up. Otherwise the servers' clocks decide.
+	CallersClock bool
+
+	// Logger is told of what goes wrong. Default: none.
+	Logger *slog.Logger
+}
+
+func (c Config) withDefaults() Config {
+	c.Shards = cmp.Or(c.Shards, 256)
+	c.Policy = c.Policy.WithDefaults()
+	c.AuditKeep = cmp.Or(c.AuditKeep, task.DefaultAuditKeep)
+	c.AuditLength = cmp.Or(c.AuditLength, 1000)
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// logLength returns how many entries a shard's log keeps, 0 for none.
+func (c Config) logLength() int {
+	if c.AuditKeep < 0 || c.AuditLength < 0 {
+		return 0
+	}
+	return c.AuditLength
+}
+
+// Store is a task.Store in Redis.
+type Store struct {
+	config  Config
+	servers servers
+	shards  []*shard
+	marks   []*marks.Set // of each shard
+
+	held     held
+	quotas   quotas
+	strays   strays
+	settings atomic.Pointer[configuration]
+	watcher  atomic.Pointer[func([]task.Entry)]
+
+	configuring sync.Mutex // held while settings are changed and told
+	tell        func(*task.Settings)
+
+	gate    sync.RWMutex // held for reading by every call, for writing by Close
+	closed  bool
+	closing chan struct{}
+	polled  chan struct{}
+}
+
+// Open returns the store that c names, and reads what it must know of it.
+func Open(ctx context.Context, c Config) (*Store, error) {
+	c = c.withDefaults()
+	client, err := rueidis.NewClient(c.Client)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the Redis at %s: %w", strings.Join(c.Client.InitAddress, ", "), err)
+	}
+	s := &Store{
+		config: c, servers: servers{client: client, cluster: client.Mode() == rueidis.ClientModeCluster},
+		shards: newShards(c.Shards), marks: make([]*marks.Set, c.Shards),
+		held: held{m: map[task.Key]record{}}, quotas: quotas{have: map[string]*usage{}}, strays: strays{m: map[task.Key]stray{}},
+		closing: make(chan struct{}), polled: make(chan struct{}),
+	}
+	for i := range s.marks {
+		s.marks[i] = marks.New()
+	}
+	s.settings.Store(&configuration{settings: task.NewSettings()})
+	if err := s.load(ctx); err != nil {
+		client.Close()
+		return nil, err
+	}
+	go s.poll()
+	return s, nil
+}
+
+// load reads the settings and the lanes.
+func (s *Store) load(ctx context.Context) error {
+	s.configuring.Lock()
+	defer s.configuring.Unlock()
+	if _, err := s.reloadLocked(ctx); err != nil {
+		return fmt.Errorf("read the settings: %w", err)
+	}
+	return s.survey(ctx, forever)
+}
+
+// forever is later than every due time.
+const forever = task.Millis(1 << 52)
+
+// survey lowers the marks to what the index of lanes says.
+func (s *Store) survey(ctx context.Context, until task.Millis) error {
+	results := s.eachShard(ctx, func(b rueidis.Builder, sh *shard) rueidis.Completed {
+		return b.Zrange().Key(sh.lanes).Min("-inf").Max(score(until)).Byscore().Withscores().Build()
+	})
+	for i, r := range results {
+		lanes, err := r.AsZScores()
+		if err != nil {
+			return fmt.Errorf("read the index of lanes: %w", err)
+		}
+		var entries []task.Entry
+		for _, z := range lanes {
+			lane, err := parseLane(z.Member)
+			if err != nil {
+				return err
+			}
+			entries = append(entries, task.Entry{Lane: lane, Due: task.Millis(z.Score)})
+		}
+		s.marks[i].Added(entries)
+	}
+	return nil
+}
+
+// eachShard sends a command for every shard.
+func (s *Store) eachShard(ctx context.Context, command func(rueidis.Builder, *shard) rueidis.Completed) []rueidis.RedisResult {
+	commands := make(rueidis.Commands, len(s.shards))
+	for i, sh := range s.shards {
+		commands[i] = command(s.servers.client.B(), sh)
+	}
+	return s.servers.client.DoMulti(ctx, commands...)
+}
+
+func (s *Store) shard(key task.Key) *shard { return s.shards[shardOf(key, len(s.shards))] }
+
+func (s *Store) idemShard(namespace, digest string) *shard {
+	return s.shards[idemShard(namespace, digest, len(s.shards))]
+}
+
+// owned returns the shards that are this node's.
+func (s *Store) owned() []*shard { return s.shards }
+
+// policyOf returns the retention of t's queue; t may be nil.
+func (s *Store) policyOf(t *task.Task) task.Policy {
+	if t == nil {
+		return s.config.Policy
+	}
+	return s.Settings().Policy(s.config.Policy, t.Namespace, t.Queue)
+}
+
+// put carries out items for r.
+func (s *Store) put(ctx context.Context, r *request, items []item) ([]outcome, task.Millis, error) {
+	sc := putOn
+	for i := range items {
+		if items[i].expected == "" {
+			sc = putMore
+		}
+	}
+	return s.servers.put(ctx, sc, s.clock(r.now), items)
+}
+
+// clock returns what the server is told of our time.
+func (s *Store) clock(now task.Millis) clock {
+	if s.config.CallersClock {
+		return clock{}
+	}
+	return clock{now: now, behind: 2000, ahead: 1000}
+}
+
+// now returns the time as the servers tell it.
+func (s *Store) now() task.Millis { return task.FloorMillis(time.Now()) }
+
+// added notes entries that came into lanes, and tells the watcher.
+func (s *Store) added(entries []task.Entry) {
+	if len(entries) == 0 {
+		return
+	}
+	for _, e := range entries {
+		s.marks[s.shard(e.Key()).number].Added([]task.Entry{e})
+	}
+	if hint := s.watcher.Load(); hint != nil {
+		(*hint)(entries)
+	}
+}
+
+// Watch implements task.Queue.
+func (s *Store) Watch(hint func([]task.Entry)) {
+	if hint == nil {
+		s.watcher.Store(nil)
+		return
+	}
+	s.watcher.Store(&hint)
+}
+
+// Durability implements task.Store.
+func (s *Store) Durability() string { return "default" }
+
+// Err implements task.Store.
+func (s *Store) Err() error {
+	s.gate.RLock()
+	defer s.gate.RUnlock()
+	if s.closed {
+		return task.ErrClosed
+	}
+	return nil
+}
+
+// enter begins a call; leave ends it.
+func (s *Store) enter(ctx context.Context) (leave func(), err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s.gate.RLock()
+	if s.closed {
+		s.gate.RUnlock()
+		return nil, task.ErrClosed
+	}
+	return s.gate.RUnlock, nil
+}
+
+// failure translates err, of a call as a whole, for callers; nil stays nil.
+func (s *Store) failure(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case strings.HasPrefix(err.Error(), "OOM "):
+		return fmt.Errorf("%w: Redis has no memory left: %w", task.ErrFull, err)
+	case errors.Is(err, rueidis.ErrClosing):
+		return task.ErrClosed
+	}
+	return err
+}
+
+// Close implements task.Store.
+func (s *Store) Close() error {
+	s.gate.Lock()
+	if s.closed {
+		s.gate.Unlock()
+		return nil
+	}
+	s.closed = true
+	s.gate.Unlock()
+	close(s.closing)
+	<-s.polled
+	s.servers.client.Close()
+	return nil
+}

@@ -1,0 +1,64 @@
+package redisstore
+
+import (
+	"context"
+	"testing"
+
+	"github.com/redis/rueidis"
+	"go.uber.org/goleak"
+
+	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store/memstore"
+	"github.com/foliot/foliot/internal/store/storetest"
+	"github.com/foliot/foliot/internal/task"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// openAt opens a store in the servers at addrs, whose time is the tests'.
+func openAt(t *testing.T, addrs ...string) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), Config{
+		Client: rueidis.ClientOption{InitAddress: addrs, DisableCache: true},
+		Shards: 8, Policy: storetest.Policy, AuditKeep: storetest.AuditKeep, AuditLength: 100_000, CallersClock: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// empty removes everything from servers.
+func empty(t *testing.T, addrs ...string) {
+	t.Helper()
+	for _, addr := range addrs {
+		if reply, err := redistest.Command(context.WithoutCancel(t.Context()), addr, "FLUSHALL"); reply != "+OK" {
+			t.Fatalf("empty the Redis at %s: %s, %v", addr, reply, err)
+		}
+	}
+}
+
+// emptied returns what opens an empty store in the servers at addrs.
+func emptied(addrs ...string) func(*testing.T) task.Store {
+	return func(t *testing.T) task.Store {
+		empty(t, addrs...)
+		return openAt(t, addrs...)
+	}
+}
+
+func TestKeepsTheContractOfStores(t *testing.T) {
+	storetest.Run(t, emptied(redistest.New(t).Addr))
+}
+
+func TestKeepsTheContractOfStoresInACluster(t *testing.T) {
+	storetest.Run(t, emptied(redistest.NewCluster(t, 3, 0).Addrs()...))
+}
+
+func TestStoreEqualsTheReference(t *testing.T) {
+	storetest.Differential(t, storetest.Subject{
+		Open: emptied(redistest.New(t).Addr), OrderOfRecords: true,
+		Reference: func(now task.Millis, c storetest.Contents) task.Store {
+			return memstore.Restore(memstore.Config{Policy: storetest.Policy, AuditKeep: storetest.AuditKeep}, now, memstore.Contents(c))
+		},
+	})
+}
