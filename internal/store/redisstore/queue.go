@@ -49,7 +49,7 @@ func (s *Store) Peek(ctx context.Context, reads []task.LaneRead) ([][]task.Entry
 	}
 	defer func() {
 		for _, m := range all {
-			m.end()
+			s.end(m)
 		}
 	}()
 	for {
@@ -77,6 +77,7 @@ type strand struct {
 	shard   *shard
 	marks   *marks.Set
 	from    task.Position // exclusive, or the lower bound of all
+	low     task.Position // the mark when the read began
 	atMark  bool          // the strand begins at the mark
 	entries []task.Entry
 	more    bool           // there may be more behind the last of entries
@@ -102,7 +103,7 @@ func (s *Store) begin(r task.LaneRead) *merge {
 		if !ok {
 			continue
 		}
-		st := &strand{read: m, shard: sh, marks: marks, from: r.After, atMark: r.After.Less(low), more: low.Due <= r.Until}
+		st := &strand{read: m, shard: sh, marks: marks, from: r.After, low: low, atMark: r.After.Less(low), more: low.Due <= r.Until}
 		if st.atMark {
 			st.from = task.Position{Due: low.Due}
 		}
@@ -165,7 +166,7 @@ func (m *merge) entries() (all []task.Entry) {
 }
 
 // end tells the marks what was learnt.
-func (m *merge) end() {
+func (s *Store) end(m *merge) {
 	for _, st := range m.strands {
 		f := marks.Finding{Conclusive: st.atMark && st.asked}
 		switch {
@@ -177,6 +178,9 @@ func (m *merge) end() {
 			f.Empty = true
 		}
 		st.marks.End(m.Lane, f)
+		if f.Conclusive && (f.Empty || st.low.Due < f.Head.Due) {
+			s.bounds.add(st.shard, m.Lane)
+		}
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/redis/rueidis"
 
@@ -223,29 +222,3 @@ func addCount(counts map[task.QueueKey]task.Counts, field string, n int64) error
 	counts[key] = c
 	return nil
 }
-
-// poll looks at what other nodes have changed, every settingsEvery, until the store is closed.
-func (s *Store) poll() {
-	defer close(s.polled)
-	tick := time.NewTicker(settingsEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-		case <-s.closing:
-			return
-		}
-		ctx, stop := context.WithTimeout(context.Background(), patience)
-		s.configuring.Lock()
-		_, err := s.reloadLocked(ctx)
-		s.configuring.Unlock()
-		stop()
-		if err != nil {
-			s.config.Logger.Warn("read the settings", "error", err)
-		}
-	}
-}
-
-// settingsEvery is how often a node asks whether settings were changed: a token
-// that was revoked elsewhere is refused here within a second.
-const settingsEvery = 400 * time.Millisecond

@@ -78,6 +78,7 @@ type Store struct {
 	held     held
 	quotas   quotas
 	strays   strays
+	bounds   bounds
 	settings atomic.Pointer[configuration]
 	watcher  atomic.Pointer[func([]task.Entry)]
 
@@ -100,7 +101,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	s := &Store{
 		config: c, servers: servers{client: client, cluster: client.Mode() == rueidis.ClientModeCluster},
 		shards: newShards(c.Shards), marks: make([]*marks.Set, c.Shards),
-		held: held{m: map[task.Key]record{}}, quotas: quotas{have: map[string]*usage{}}, strays: strays{m: map[task.Key]stray{}},
+		held: held{m: map[task.Key]record{}}, quotas: quotas{have: map[string]*usage{}}, strays: strays{m: map[task.Key]stray{}}, bounds: bounds{low: map[*shard]map[task.Lane]struct{}{}},
 		closing: make(chan struct{}), polled: make(chan struct{}),
 	}
 	for i := range s.marks {

@@ -1,0 +1,58 @@
+package redisstore
+
+import (
+	"context"
+	"sync"
+
+	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// bounds are the lanes whose lower bounds in the index of lanes are known to be
+// lower than they have to be. Writes only lower a bound, which costs nothing to
+// know; what a read learns of a lane's head is written now and then.
+type bounds struct {
+	mu  sync.Mutex
+	low map[*shard]map[task.Lane]struct{}
+}
+
+func (b *bounds) add(sh *shard, lane task.Lane) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.low[sh] == nil {
+		b.low[sh] = map[task.Lane]struct{}{}
+	}
+	b.low[sh][lane] = struct{}{}
+}
+
+func (b *bounds) take() map[*shard]map[task.Lane]struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	all := b.low
+	b.low = map[*shard]map[task.Lane]struct{}{}
+	return all
+}
+
+// raiseBounds sets the bounds that are too low to the lanes' true heads, and
+// removes those of empty lanes. What fails is found again by the next reads.
+func (s *Store) raiseBounds(ctx context.Context) error {
+	var runs []run
+	for sh, lanes := range s.bounds.take() {
+		var members, keys []string
+		for lane := range lanes {
+			members = append(members, laneMember(lane))
+			keys = append(keys, sh.due(laneMember(lane)))
+		}
+		for len(members) > 0 {
+			n := min(len(members), maxReads)
+			runs = append(runs, run{append([]string{sh.lanes}, keys[:n]...), members[:n]})
+			members, keys = members[n:], keys[n:]
+		}
+	}
+	if len(runs) == 0 {
+		return nil
+	}
+	_, err := again(ctx, runs, func(runs []run) []rueidis.RedisResult { return raise.do(ctx, s.servers.client, runs) })
+	return err
+}

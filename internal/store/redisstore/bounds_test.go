@@ -1,0 +1,76 @@
+package redisstore
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// A lane that was emptied is not asked for for ever, and one whose head has gone is not asked for too early.
+func TestTheBoundsOfLanesFollowTheirHeads(t *testing.T) {
+	server := redistest.New(t)
+	s := openAt(t, server.Addr)
+	defer func() { _ = s.Close() }()
+	const at = 1_800_000_000_000
+	var changes []task.Change
+	for i := range 20 {
+		spec := task.DefaultSpec()
+		spec.Key, spec.ID = task.Key{Namespace: "default", Name: fmt.Sprint("t", i)}, fmt.Sprint("id", i)
+		spec.Request.URL, spec.When = "https://receiver.example/", task.When{At: at + task.Millis(i%2)*1000}
+		if err := spec.Validate(at); err != nil {
+			t.Fatal(err)
+		}
+		changes = append(changes, task.Create{Spec: spec})
+	}
+	replies, err := s.Apply(t.Context(), at, changes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lane := replies[0].Task.Lane()
+	look := func() map[task.Millis]int {
+		t.Helper()
+		if _, err := s.Peek(t.Context(), []task.LaneRead{{Lane: lane, Until: forever, Limit: 100}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.raiseBounds(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		found := map[task.Millis]int{}
+		for _, sh := range s.shards {
+			c := s.servers.client
+			scores, err := c.Do(t.Context(), c.B().Zrange().Key(sh.lanes).Min("0").Max("-1").Withscores().Build()).AsZScores()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, z := range scores {
+				found[task.Millis(z.Score)]++
+			}
+		}
+		return found
+	}
+	cancel := func(remainder int) {
+		t.Helper()
+		var changes []task.Change
+		for i := range 20 {
+			if i%2 == remainder {
+				changes = append(changes, task.Cancel{Key: task.Key{Namespace: "default", Name: fmt.Sprint("t", i)}})
+			}
+		}
+		if _, err := s.Apply(t.Context(), at, changes); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if found := look(); found[at] == 0 {
+		t.Fatalf("at the beginning: %v", found)
+	}
+	cancel(0)
+	if found := look(); found[at] != 0 || found[at+1000] == 0 {
+		t.Errorf("with the early ones gone: %v", found)
+	}
+	cancel(1)
+	if found := look(); len(found) != 0 {
+		t.Errorf("with all gone: %v", found)
+	}
+}

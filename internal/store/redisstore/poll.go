@@ -1,0 +1,39 @@
+package redisstore
+
+import (
+	"context"
+	"time"
+)
+
+// pollEvery is how often a node asks what others have changed: a token that was
+// revoked elsewhere is refused here within a second.
+const pollEvery = 400 * time.Millisecond
+
+// poll does what has to be done now and then, until the store is closed.
+func (s *Store) poll() {
+	defer close(s.polled)
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-s.closing:
+			return
+		}
+		ctx, stop := context.WithTimeout(context.Background(), patience)
+		for name, work := range map[string]func(context.Context) error{"read the settings": s.reload, "raise the bounds of lanes": s.raiseBounds} {
+			if err := work(ctx); err != nil {
+				s.config.Logger.Warn(name, "error", err)
+			}
+		}
+		stop()
+	}
+}
+
+// reload reads the settings, if others have changed them.
+func (s *Store) reload(ctx context.Context) error {
+	s.configuring.Lock()
+	defer s.configuring.Unlock()
+	_, err := s.reloadLocked(ctx)
+	return err
+}
