@@ -28,6 +28,12 @@ var configureSource string
 //go:embed scripts/raise.lua
 var raiseSource string
 
+//go:embed scripts/own.lua
+var ownSource string
+
+//go:embed scripts/beat.lua
+var beatSource string
+
 // The scripts. Those that only take back or end what there is may run on a
 // server that is full: a queue that cannot be emptied because it is full stays so.
 var (
@@ -38,6 +44,8 @@ var (
 	idem    = newScript("#!lua\n", idemSource)
 	edit    = newScript("#!lua flags=allow-oom\n", configureSource)
 	raise   = newScript("#!lua flags=allow-oom\n", raiseSource)
+	own     = newScript("#!lua flags=allow-oom\n", ownSource)
+	beat    = newScript("#!lua flags=allow-oom\n", beatSource)
 )
 
 // script is a Lua script. Servers know it by its hash once they have seen it.

@@ -42,13 +42,8 @@ end
 local at, carried = 4, false -- where we are in ARGV; whether the item before was carried out
 
 local function owned()
-  local key, id = tonumber(ARGV[at]), ARGV[at + 1]
-  if key == -1 then
-    return carried and 0 or 4
-  elseif key > 0 and redis.call('HGET', KEYS[key], 'id') ~= id then
-    return 3
-  end
-  return 0
+  local key = tonumber(ARGV[at])
+  return key <= 0 or redis.call('HGET', KEYS[key], 'id') == ARGV[at + 1]
 end
 
 local function replace()
@@ -56,7 +51,9 @@ local function replace()
   local old = redis.call('HGET', key, field) or ''
   local stamp = string.sub(old, 1, 8)
   if stamp == string.sub(new, 1, 8) then
-    return 1
+    return 1 -- whoever owns the shard by now
+  elseif not owned() then
+    return 3
   elseif stamp ~= expected then
     return old
   elseif tonumber(ARGV[at + 6]) > now then
@@ -95,8 +92,8 @@ local function write(name, key, first, n)
 end
 
 while at <= #ARGV do
-  local result = owned()
-  if result == 0 then
+  local result = 4
+  if ARGV[at] ~= '-1' or carried then
     result = replace()
   end
   carried = result == 0

@@ -1,0 +1,100 @@
+package redisstore
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// Who owns which shard is decided here, from what a node knows, without a clock
+// and without asking anybody. Nodes that know the same live nodes agree; those
+// that do not are kept apart by the shards' leases.
+
+// liveNodes returns those whose last heartbeat is at most silence old, in order.
+func liveNodes(beats map[string]task.Millis, now task.Millis, silence time.Duration) []string {
+	var live []string
+	for node, at := range beats {
+		if now.Sub(at) <= silence {
+			live = append(live, node)
+		}
+	}
+	slices.Sort(live)
+	return live
+}
+
+// wanter returns the node that is to own a shard, "" where there are no nodes:
+// the one whose hash with the shard is the highest. A node that comes takes
+// its part from all others evenly, and one that goes gives it to all others.
+func wanter(nodes []string, shard int) (highest string) {
+	var most uint64
+	for _, node := range nodes {
+		sum := sha256.Sum256([]byte(strconv.Itoa(shard) + "/" + node))
+		if weight := binary.BigEndian.Uint64(sum[:8]); highest == "" || weight > most || weight == most && node < highest {
+			highest, most = node, weight
+		}
+	}
+	return highest
+}
+
+// wanted says of each of n shards whether self is to own it.
+func wanted(nodes []string, self string, n int) []bool {
+	mine := make([]bool, n)
+	for i := range mine {
+		mine[i] = wanter(nodes, i) == self
+	}
+	return mine
+}
+
+// claimState is what a process knows of who owns a shard.
+type claimState struct {
+	held  bool      // by this process
+	since time.Time // the last acquisition, or renewal, or try of one
+	until time.Time // until when whoever owns it does so, unless that is renewed; zero: nobody known
+}
+
+// pace is how often things are done about shards.
+type pace struct {
+	renew time.Duration // a lease is renewed when it is so old
+	retry time.Duration // a shard that another owns is asked for: it may have been released
+}
+
+// plan is what a process is to do about shards.
+type plan struct {
+	acquire, renew, release []int
+	next                    time.Time // when to plan again; zero: no need to
+}
+
+// planFor says what is to be done now. With eager, a shard that another owned
+// when it was last asked for is asked for at once.
+func planFor(now time.Time, mine []bool, shards []claimState, p pace, eager bool) (out plan) {
+	later := func(at time.Time) {
+		if out.next.IsZero() || at.Before(out.next) {
+			out.next = at
+		}
+	}
+	for i, c := range shards {
+		at := c.since.Add(p.renew)
+		if !c.held {
+			at = c.since.Add(p.retry)
+			if c.until.Before(at) {
+				at = c.until
+			}
+		}
+		due := !now.Before(at)
+		switch {
+		case c.held && !mine[i]:
+			out.release = append(out.release, i)
+		case c.held && due:
+			out.renew = append(out.renew, i)
+		case !c.held && mine[i] && (due || eager):
+			out.acquire = append(out.acquire, i)
+		case c.held || mine[i]:
+			later(at)
+		}
+	}
+	return out
+}

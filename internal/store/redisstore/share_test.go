@@ -1,0 +1,108 @@
+package redisstore
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+func nodeNames(n int) []string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprint("node-", i)
+	}
+	return names
+}
+
+func TestEveryShardHasOneWanter(t *testing.T) {
+	for n := 1; n <= 7; n++ {
+		nodes, wanters := nodeNames(n), make([]int, 256)
+		for _, node := range nodes {
+			for i, mine := range wanted(nodes, node, 256) {
+				if mine {
+					wanters[i]++
+				}
+			}
+		}
+		for i, w := range wanters {
+			if w != 1 {
+				t.Errorf("of %d nodes %d want shard %d", n, w, i)
+			}
+		}
+	}
+}
+
+func TestANodeThatComesOrGoesMovesOnlyItsShare(t *testing.T) {
+	for n := 2; n <= 7; n++ {
+		more := nodeNames(n)
+		for left := range more {
+			fewer := append(append([]string(nil), more[:left]...), more[left+1:]...)
+			for i := range 256 {
+				if before, after := wanter(more, i), wanter(fewer, i); before != more[left] && before != after {
+					t.Errorf("%s left, and shard %d went from %s to %s", more[left], i, before, after)
+				}
+			}
+		}
+	}
+}
+
+func TestSharesAreBalanced(t *testing.T) {
+	for n := 2; n <= 5; n++ {
+		nodes, most, least := nodeNames(n), 0, 4096
+		for _, node := range nodes {
+			share := 0
+			for _, mine := range wanted(nodes, node, 4096) {
+				if mine {
+					share++
+				}
+			}
+			most, least = max(most, share), min(least, share)
+		}
+		if even := 4096 / n; most > even*115/100 || least < even*85/100 {
+			t.Errorf("%d nodes have between %d and %d of 4096 shards", n, least, most)
+		}
+	}
+}
+
+func TestASilentNodeIsNotLive(t *testing.T) {
+	beats := map[string]task.Millis{"c": 7000, "a": 10_000, "b": 6999, "d": 10_500} // d: the clock was set back
+	if live := liveNodes(beats, 10_000, 3*time.Second); !reflect.DeepEqual(live, []string{"a", "c", "d"}) {
+		t.Error(live)
+	}
+}
+
+func TestWhatIsDoneAboutAShard(t *testing.T) {
+	start := time.Unix(1_800_000_000, 0)
+	at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
+	p := pace{renew: 2 * time.Second, retry: time.Second}
+	held := claimState{held: true, since: at(0), until: at(6000)}
+	others := claimState{since: at(0), until: at(6000)}
+	for _, c := range []struct {
+		name  string
+		now   int
+		mine  bool
+		state claimState
+		eager bool
+		want  plan
+	}{
+		{"one that nobody is known to own is acquired", 0, true, claimState{}, false, plan{acquire: []int{0}}},
+		{"one that nobody wants of us is left alone", 0, false, claimState{}, false, plan{}},
+		{"one that we hold is renewed in time", 1999, true, held, false, plan{next: at(2000)}},
+		{"and then", 2000, true, held, false, plan{renew: []int{0}}},
+		{"one that another is to have is released", 10, false, held, false, plan{release: []int{0}}},
+		{"and not renewed first", 2000, false, held, false, plan{release: []int{0}}},
+		{"one of another is asked for now and then", 500, true, others, false, plan{next: at(1000)}},
+		{"and then", 1000, true, others, false, plan{acquire: []int{0}}},
+		{"at once where something has changed", 500, true, others, true, plan{acquire: []int{0}}},
+		{"when its lease ends, to the moment", 500, true, claimState{since: at(0), until: at(700)}, false, plan{next: at(700)}},
+		{"and then", 700, true, claimState{since: at(0), until: at(700)}, false, plan{acquire: []int{0}}},
+		{"one of another that is to stay there is left alone", 1000, false, others, true, plan{}},
+	} {
+		if got := planFor(at(c.now), []bool{c.mine}, []claimState{c.state}, p, c.eager); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
+		}
+	}
+}
