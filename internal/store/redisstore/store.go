@@ -108,7 +108,11 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		s.marks[i] = marks.New()
 	}
 	s.settings.Store(&configuration{settings: task.NewSettings()})
-	if err := s.load(ctx); err != nil {
+	err = s.servers.checkMode(ctx)
+	if err == nil {
+		err = s.load(ctx)
+	}
+	if err != nil {
 		client.Close()
 		return nil, err
 	}
