@@ -24,6 +24,7 @@ type Proxy struct {
 	frozen bool // nothing goes through, and nobody is told
 	deaf   bool // new connections are closed at once
 	left   int  // bytes of replies until the cut; below 0: no cut is planned
+	passed int  // bytes of replies so far
 	live   map[net.Conn]struct{}
 	closed bool
 }
@@ -62,6 +63,13 @@ func (p *Proxy) Cut() { p.change(p.cutLocked) }
 // CutReplyAfter closes all connections when n more bytes of replies went
 // through, of all connections together: once.
 func (p *Proxy) CutReplyAfter(n int) { p.change(func() { p.left = n }) }
+
+// Replied returns how many bytes of replies went through so far, of all connections.
+func (p *Proxy) Replied() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.passed
+}
 
 func (p *Proxy) change(edit func()) {
 	p.mu.Lock()
@@ -171,6 +179,9 @@ func (p *Proxy) pass(n int, reply bool) (int, bool) {
 	defer p.mu.Unlock()
 	for p.frozen {
 		p.moved.Wait()
+	}
+	if reply {
+		p.passed += n
 	}
 	if !reply || p.left < 0 {
 		return n, false

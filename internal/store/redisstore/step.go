@@ -214,7 +214,7 @@ func (s *Store) round(ctx context.Context, r *request, open []*step) error {
 	var entries []task.Entry
 	for i, o := range outcomes {
 		if of[i] == nil {
-			if t := of[i-1].result.Spawned; o.fate == carried {
+			if t := of[i-1].result.Spawned; o.fate == carried || outcomes[i-1].fate == repeated {
 				s.quotas.moved(nil, t)
 				entries = append(entries, t.Entry())
 			}

@@ -1,0 +1,194 @@
+package redisstore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// began is the instant at which the tests begin whose time is made up.
+const began task.Millis = 1_800_000_000_000
+
+// specOf returns a valid spec with a body, due at an instant.
+func specOf(t testing.TB, name string, due task.Millis) task.Spec {
+	t.Helper()
+	s := task.DefaultSpec()
+	s.Name, s.ID = name, "id-"+name
+	s.Request.URL, s.When = "https://receiver.example/", task.When{At: due}
+	body := "the body of " + name
+	s.Request.BodyKind, s.Request.Body, s.Request.BodySize = task.TextBody, []byte(body), len(body)
+	s.OnDead = "https://dead.example/"
+	if err := s.Validate(began); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func keyed(name string) task.Key { return task.Key{Namespace: task.DefaultNamespace, Name: name} }
+
+// deed is one call to a store, and what it says.
+type deed struct {
+	name string
+	do   func(ctx context.Context, s *Store) (any, error)
+}
+
+// life is calls of every kind, one after another.
+func life(t *testing.T) []deed {
+	applied := func(now task.Millis, changes ...task.Change) func(context.Context, *Store) (any, error) {
+		return func(ctx context.Context, s *Store) (any, error) { return s.Apply(ctx, now, changes) }
+	}
+	claimed := func(name string, token task.Token) func(context.Context, *Store) (any, error) {
+		return func(ctx context.Context, s *Store) (any, error) {
+			t, err := s.Get(ctx, keyed(name))
+			if err != nil {
+				return nil, err
+			}
+			return s.Claim(ctx, began, []task.Claim{{Key: t.Key(), Lane: t.Lane(), Token: token, Until: began + 15_000}})
+		}
+	}
+	settled := func(name string, token task.Token, v task.Verdict) func(context.Context, *Store) (any, error) {
+		return func(ctx context.Context, s *Store) (any, error) {
+			return s.Settle(ctx, began+100, []task.Settlement{{Key: keyed(name), Token: token, Outcome: task.Outcome{Verdict: v, Reason: "gone"}}})
+		}
+	}
+	var many []task.Change
+	for i := range 40 {
+		many = append(many, task.Create{Spec: specOf(t, fmt.Sprint("m", i), began)})
+	}
+	timeout := task.DefaultSpec().Timeout * 2
+	idem := &task.Idempotency{Key: strings.Repeat("k", 64), Fingerprint: "f"}
+	moved := specOf(t, "b", began+50_000)
+	moved.ID = "id-b2"
+	return []deed{
+		{"create", applied(began, task.Create{Spec: specOf(t, "a", began)}, task.Create{Spec: specOf(t, "b", began)}, task.Create{Spec: specOf(t, "c", began)})},
+		{"create many", applied(began, many...)},
+		{"create with an Idempotency-Key", applied(began, task.Create{Spec: specOf(t, "k", began), Idempotency: idem})},
+		{"create with a used Idempotency-Key", applied(began, task.Create{Spec: specOf(t, "l", began), Idempotency: idem})},
+		{"patch", applied(began, task.Patch{Key: keyed("a"), Timeout: &timeout, Body: &task.Body{Kind: task.TextBody, Bytes: []byte("another")}})},
+		{"replace", applied(began, task.Replace{Spec: moved})},
+		{"touch", applied(began, task.Touch{Key: keyed("m1")})},
+		{"run", applied(began, task.Run{Key: keyed("m2")})},
+		{"claim", claimed("a", "1")},
+		{"claim another", claimed("c", "2")},
+		{"extend", func(ctx context.Context, s *Store) (any, error) {
+			return s.Extend(ctx, began, []task.Extension{{Key: keyed("a"), Token: "1", Until: began + 20_000}, {Key: keyed("c"), Token: "2", Until: began + 1_000}})
+		}},
+		{"settle", settled("a", "1", task.Success)},
+		{"claim what is refused", claimed("k", "3")},
+		{"settle to death, with an on_dead task", settled("k", "3", task.Refusal)},
+		{"cancel", applied(began, task.Cancel{Key: keyed("b")}, task.Cancel{Key: keyed("m3")})},
+		{"reap", func(ctx context.Context, s *Store) (any, error) {
+			_, err := s.Reap(ctx, began+2_000, 10)
+			return nil, err
+		}},
+		{"sweep", func(ctx context.Context, s *Store) (any, error) {
+			_, err := s.Sweep(ctx, began+365*86_400_000, 10)
+			return nil, err
+		}},
+		{"configure", func(ctx context.Context, s *Store) (any, error) {
+			return s.Configure(ctx, began, []task.Edit{task.PauseQueue{Namespace: task.DefaultNamespace, Name: "q", Paused: true}})
+		}},
+	}
+}
+
+// account is everything that a store shows: what it said, its tasks, counts and audit log.
+func account(t *testing.T, s *Store) []string {
+	t.Helper()
+	l, err := s.List(t.Context(), task.Filter{Namespace: task.DefaultNamespace}, task.Page{Limit: 1000, Bodies: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, one := range l.Tasks {
+		lines = append(lines, shownAs(t, one))
+	}
+	counts, err := s.Counts(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines = append(lines, fmt.Sprint(counts))
+	page, err := s.Audit(t.Context(), task.AuditFilter{}, 0, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range page.Entries {
+		page.Entries[i].Seq = 0
+		lines = append(lines, shownAs(t, page.Entries[i]))
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+func errorsOf(said any) (errs []error) {
+	switch said := said.(type) {
+	case []task.Reply:
+		for _, r := range said {
+			errs = append(errs, r.Err)
+		}
+	case []error:
+		return said
+	}
+	return errs
+}
+
+func shownAs(t *testing.T, v any) string {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// live lives a life, in which fault breaks something during each deed, and returns the account.
+func live(t *testing.T, s *Store, deeds []deed, fault func(i int), after func(i int)) (lines []string) {
+	t.Helper()
+	for i, d := range deeds {
+		fault(i)
+		said, err := d.do(t.Context(), s)
+		for tries := 0; err != nil && tries < 5; tries++ {
+			said, err = d.do(t.Context(), s)
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", d.name, err)
+		}
+		after(i)
+		lines = append(lines, fmt.Sprintf("%s: %s %v", d.name, shownAs(t, said), errorsOf(said)))
+	}
+	return append(lines, account(t, s)...)
+}
+
+// Whichever reply is cut, and where: what was asked for is done, once, and the caller is told so.
+func TestACutReplyChangesNothing(t *testing.T) {
+	server := redistest.New(t)
+	proxy := redistest.NewProxy(t, server.Addr)
+	deeds := life(t)
+	whole := func(fault, after func(int)) []string {
+		empty(t, server.Addr)
+		s := openAt(t, proxy.Addr)
+		defer func() { _ = s.Close() }()
+		lines := live(t, s, deeds, fault, after)
+		noWreckage(t, s)
+		return lines
+	}
+	sizes, before := make([]int, len(deeds)), 0
+	want := whole(func(int) { before = proxy.Replied() }, func(i int) { sizes[i] = proxy.Replied() - before })
+	parts := 6
+	if !testing.Short() {
+		parts = 60
+	}
+	for part := range parts + 1 {
+		got := whole(func(i int) { proxy.CutReplyAfter(max(sizes[i]-1, 0) * part / parts) }, func(int) { proxy.CutReplyAfter(-1) })
+		for i := range max(len(got), len(want)) {
+			if i >= len(got) || i >= len(want) || got[i] != want[i] {
+				t.Fatalf("cut after %d/%d of each reply, line %d:\n%q\nwithout a cut:\n%q", part, parts, i, got[min(i, len(got)-1)], want[min(i, len(want)-1)])
+			}
+		}
+	}
+}

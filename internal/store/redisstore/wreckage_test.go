@@ -1,0 +1,184 @@
+package redisstore
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// noWreckage fails the test where a key of s breaks an invariant of the package.
+// Nobody may use the store meanwhile.
+func noWreckage(t *testing.T, s *Store) {
+	t.Helper()
+	for _, w := range wreckage(t, s) {
+		t.Error("wreckage:", w)
+	}
+}
+
+// wreckage walks all keys of s and says what does not fit together. It knows
+// nothing of how the store writes and scrubs, only what doc.go promises. An
+// Idempotency-Key that no record has is no wreckage: a create that fails may leave one.
+func wreckage(t *testing.T, s *Store) []string {
+	t.Helper()
+	w := &walk{T: t, s: s, c: s.servers.client}
+	lanes := w.lanes()
+	claims := map[string]string{} // Idempotency-Key → the name of its record
+	for _, sh := range s.shards {
+		w.shard(sh, lanes[sh.prefix], claims)
+	}
+	for digest, name := range claims {
+		namespace, rest, _ := strings.Cut(digest, "/")
+		value, _ := w.c.Do(t.Context(), w.c.B().Hget().Key(s.idemShard(namespace, rest).idem).Field(digest).Build()).ToString()
+		if _, has, _ := strings.Cut(value, "/"); has != name {
+			w.found("the Idempotency-Key %s of %s is %q's", digest, name, has)
+		}
+	}
+	slices.Sort(w.all)
+	return w.all
+}
+
+type walk struct {
+	*testing.T
+	s   *Store
+	c   rueidis.Client
+	all []string
+}
+
+func (w *walk) found(format string, args ...any) { w.all = append(w.all, fmt.Sprintf(format, args...)) }
+
+// lanes returns the lanes that have an index, by the shard's prefix.
+func (w *walk) lanes() map[string][]string {
+	lanes := map[string][]string{}
+	for _, node := range w.c.Nodes() {
+		var cursor uint64
+		for {
+			e, err := node.Do(w.Context(), node.B().Scan().Cursor(cursor).Match("foliot:*:due:*").Count(1000).Build()).AsScanEntry()
+			if err != nil {
+				w.Fatal(err)
+			}
+			for _, key := range e.Elements {
+				prefix, lane, _ := strings.Cut(key, "due:")
+				if !slices.Contains(lanes[prefix], lane) {
+					lanes[prefix] = append(lanes[prefix], lane)
+				}
+			}
+			if cursor = e.Cursor; cursor == 0 {
+				break
+			}
+		}
+	}
+	return lanes
+}
+
+func (w *walk) hash(key string) map[string]string {
+	m, err := w.c.Do(w.Context(), w.c.B().Hgetall().Key(key).Build()).AsStrMap()
+	if err != nil {
+		w.Fatal(err)
+	}
+	return m
+}
+
+func (w *walk) set(key string) map[string]task.Millis {
+	scores, err := w.c.Do(w.Context(), w.c.B().Zrange().Key(key).Min("0").Max("-1").Withscores().Build()).AsZScores()
+	if err != nil {
+		w.Fatal(err)
+	}
+	m := map[string]task.Millis{}
+	for _, z := range scores {
+		m[z.Member] = task.Millis(z.Score)
+	}
+	return m
+}
+
+// shard looks at one shard, whose lanes have the given due indexes.
+func (w *walk) shard(sh *shard, lanes []string, claims map[string]string) {
+	type entry struct{ key, member string }
+	want, counts, bodies := map[entry]task.Millis{}, map[task.QueueKey]task.Counts{}, w.hash(sh.body)
+	for f, value := range w.hash(sh.meta) {
+		key, err := parseField(f)
+		if err != nil {
+			w.Fatal(err)
+		}
+		r, err := parseRecord(key, value)
+		if err != nil {
+			w.Fatal(err)
+		}
+		t := r.task
+		want[entry{sh.names, f}] = 0
+		p := sh.place(t)
+		want[entry{p.key, p.member}] = p.score
+		c := counts[task.QueueKey{Namespace: t.Namespace, Queue: t.Queue}]
+		c.Move(nil, t)
+		counts[task.QueueKey{Namespace: t.Namespace, Queue: t.Queue}] = c
+		if body, ok := bodies[f]; len(body) != t.Request.BodySize || ok && body == "" {
+			w.found("the body of %s has %d bytes, not %d", f, len(body), t.Request.BodySize)
+		}
+		delete(bodies, f)
+		if s := w.s.shard(key); s != sh {
+			w.found("%s lies in shard %d, not in %d", f, sh.number, s.number)
+		}
+		if t.Idempotency != nil {
+			claims[t.Namespace+"/"+t.Idempotency.Key] = t.Name
+		}
+	}
+	for f := range bodies {
+		w.found("%s has a body and no record", f)
+	}
+	bounds := w.set(sh.lanes)
+	keys := []string{sh.names, sh.running, sh.dead, sh.gone}
+	for _, lane := range lanes {
+		keys = append(keys, sh.due(lane))
+		first := forever
+		for _, due := range w.set(sh.due(lane)) {
+			first = min(first, due)
+		}
+		if bound, ok := bounds[lane]; !ok || bound > first {
+			w.found("lane %s begins at %d, and the index of lanes says %d", lane, first, bound)
+		}
+	}
+	for _, key := range keys {
+		for member, at := range w.set(key) {
+			e := entry{key, member}
+			if wanted, ok := want[e]; !ok || wanted != at {
+				w.found("%s has %s at %d: %v, %d", key, member, at, ok, wanted)
+			}
+			delete(want, e)
+		}
+	}
+	for e, at := range want {
+		w.found("%s lacks %s at %d", e.key, e.member, at)
+	}
+	w.counts(sh, counts)
+}
+
+func (w *walk) counts(sh *shard, want map[task.QueueKey]task.Counts) {
+	have := map[task.QueueKey]task.Counts{}
+	fields, err := w.c.Do(w.Context(), w.c.B().Hgetall().Key(sh.counts).Build()).AsIntMap()
+	if err != nil {
+		w.Fatal(err)
+	}
+	for f, n := range fields {
+		if err := addCount(have, f, n); err != nil {
+			w.Fatal(err)
+		}
+	}
+	for q := range have {
+		if _, ok := want[q]; !ok {
+			want[q] = task.Counts{}
+		}
+	}
+	for _, q := range slices.SortedFunc(maps.Keys(want), func(a, b task.QueueKey) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Queue, b.Queue))
+	}) {
+		if have[q] != want[q] {
+			w.found("shard %d counts %v of %v, and has %v", sh.number, have[q], q, want[q])
+		}
+	}
+}
