@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -111,7 +110,7 @@ type restoreReply struct {
 
 // Run restores.
 func (c *restoreCmd) Run(ctx context.Context, con *console) error {
-	dir, err := filepath.Abs(c.Data)
+	dir, err := localDir("--data", c.Data)
 	if err != nil {
 		return err
 	}

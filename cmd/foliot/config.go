@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"net/url"
 	"reflect"
 	"strings"
 	"time"
@@ -140,11 +139,7 @@ func duration(d time.Duration) string {
 // with credentials in it, or with a query, which may hold some.
 func holdsSecret(f *kong.Flag) bool {
 	s, ok := f.Target.Interface().(string)
-	if !ok || !strings.Contains(s, "://") {
-		return false
-	}
-	u, err := url.Parse(s)
-	return err != nil || u.User != nil || u.RawQuery != ""
+	return ok && strings.Contains(s, "://") && strings.ContainsAny(s, "@?")
 }
 
 // exampleConfig returns a file that says everything and sets nothing.

@@ -22,7 +22,8 @@ type serveConfig struct {
 	idle     time.Duration  // a connection without a request
 	insecure bool           // the operator takes the risk of listening as it is
 
-	dir       string // "" keeps tasks in memory
+	dir       string    // "": they are not in a directory
+	redis     *redisURL // nil: nor in a Redis; then they are in memory
 	bodyLimit int
 	keep      task.Policy
 	auditKeep time.Duration
@@ -54,7 +55,12 @@ func (f *serveFlags) meaning() (cfg serveConfig, err error) {
 	if cfg.addr, err = listenAddr("--listen", f.Listen); err != nil {
 		return cfg, err
 	}
-	if cfg.dir, err = f.directory(); err != nil {
+	if isRedisURL(f.Store) {
+		cfg.redis, err = f.redisStore()
+	} else {
+		cfg.dir, err = f.directory()
+	}
+	if err != nil {
 		return cfg, err
 	}
 	for _, list := range []struct {
@@ -88,13 +94,42 @@ func (f *serveFlags) directory() (string, error) {
 	case f.Store == "memory:":
 		return "", nil
 	case isURL && len(scheme) > 1: // one letter is a Windows drive
-		return "", badInput("--store", "%q is no store of this version; it is memory: or a directory", withoutSecrets(f.Store))
+		return "", badInput("--store", "%q is no store of this version; it is memory:, a directory, or the URL of a Redis, such as %s", withoutSecrets(f.Store), redisForms[redisAlone].example)
 	case f.Store != "":
 		dir = f.Store
 	case dir == "":
 		return "", badInput("--data", "it needs a directory; --store memory: needs none")
 	}
+	return localDir("--data", dir)
+}
+
+// redisStore returns the servers that --store names.
+func (f *serveFlags) redisStore() (*redisURL, error) {
+	u, err := parseRedisURL(f.Store)
+	if err != nil {
+		return nil, badInput("--store", "%v", err)
+	}
+	return &u, nil
+}
+
+// localDir returns a directory's full path. A Redis, which is none, would become
+// one of a strange name.
+func localDir(flag, dir string) (string, error) {
+	if isRedisURL(dir) {
+		return "", badInput(flag, "it needs a directory, and this is the URL of a Redis: only foliot serve --store takes one")
+	}
 	return filepath.Abs(dir)
+}
+
+// inMemory reports whether the tasks end with the process.
+func (c *serveConfig) inMemory() bool { return c.dir == "" && c.redis == nil }
+
+// firstToken says how to make the first token.
+func (c *serveConfig) firstToken() string {
+	if c.redis != nil {
+		return "listen on 127.0.0.1 alone and make one with `foliot token create --for operator --scope admin`"
+	}
+	return "make one with `foliot token create --for operator --scope admin --data " + c.dir + "`"
 }
 
 // parsePrefixes reads CIDRs; an address alone is a prefix of its own.
@@ -202,14 +237,14 @@ func (c *serveConfig) checkOpen(secured bool) error {
 	switch {
 	case c.insecure, isLoopback(c.addr) && (secured || len(c.proxies) == 0):
 		return nil
-	case isLoopback(c.addr) && c.dir == "":
+	case isLoopback(c.addr) && c.inMemory():
 		return badInput("--trusted-proxy", "a proxy lets others reach %s, and a store in memory begins without an access token: give a directory by --data, or pass --insecure-listen", c.addr)
 	case isLoopback(c.addr):
-		return badInput("--trusted-proxy", "a proxy lets others reach %s, and there is no access token yet: make one with `foliot token create --for operator --scope admin --data %s`, or pass --insecure-listen", c.addr, c.dir)
-	case !secured && c.dir == "":
+		return badInput("--trusted-proxy", "a proxy lets others reach %s, and there is no access token yet: %s, or pass --insecure-listen", c.addr, c.firstToken())
+	case !secured && c.inMemory():
 		return badInput("--listen", "%s is reached from other machines, and a store in memory begins without an access token: listen on 127.0.0.1, give a directory by --data, or pass --insecure-listen", c.addr)
 	case !secured:
-		return badInput("--listen", "%s is reached from other machines, and there is no access token yet: make one with `foliot token create --for operator --scope admin --data %s`, listen on 127.0.0.1, or pass --insecure-listen", c.addr, c.dir)
+		return badInput("--listen", "%s is reached from other machines, and there is no access token yet: %s, listen on 127.0.0.1, or pass --insecure-listen", c.addr, c.firstToken())
 	case c.tls.cert == "" && len(c.proxies) == 0:
 		return badInput("--listen", "tokens would reach %s unencrypted: give --tls-cert and --tls-key, name the proxy that speaks TLS in front by --trusted-proxy, or pass --insecure-listen", c.addr)
 	}
@@ -219,6 +254,9 @@ func (c *serveConfig) checkOpen(secured bool) error {
 // checkUnopened is checkOpen before the store is opened, as far as it is clear
 // then: what does not exist holds no token, and is not made to find that out.
 func (c *serveConfig) checkUnopened() error {
+	if c.redis != nil {
+		return nil
+	}
 	if c.dir != "" {
 		if _, err := os.Stat(c.dir); err == nil {
 			return nil

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/foliot/foliot/client"
@@ -144,6 +143,8 @@ func durabilityWords(level string) string {
 		return "memory: everything is lost when the server stops; start it with --data DIR"
 	case "synced":
 		return "synced: what was answered survives a power loss"
+	case "default":
+		return "default: what was answered is in Redis, and survives its crash as far as its persistence says: docs/operations.md"
 	}
 	return level
 }
@@ -228,7 +229,7 @@ const minFree = 1 << 30
 
 // Run examines.
 func (c *doctorDataCmd) Run(ctx context.Context, con *console) error {
-	dir, err := filepath.Abs(c.Dir)
+	dir, err := localDir("DIR", c.Dir)
 	if err != nil {
 		return err
 	}

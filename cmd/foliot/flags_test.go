@@ -108,7 +108,7 @@ func TestBadInputIsOneLineThatNamesTheFlag(t *testing.T) {
 		{"serve --listen 0.0.0.0:8750", "--listen"},
 		{"serve --listen [::]:8750", "--listen"},
 		{"serve --listen 192.0.2.1:8750", "--listen"},
-		{"serve --store redis://127.0.0.1", "--store"},
+		{"serve --store redis://127.0.0.1:x", "--store"},
 		{"serve --data ''", "--data"},
 		{"serve --egress-allow 10.0.0.0/33", "--egress-allow"},
 		{"serve --egress-allow private", "--egress-allow"},

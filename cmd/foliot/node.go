@@ -85,7 +85,10 @@ func openNode(cfg serveConfig, log *slog.Logger) (_ *node, err error) {
 
 // openStore opens the store, which tells the metrics of its syncs.
 func (n *node) openStore() (err error) {
-	if n.cfg.dir == "" {
+	if n.cfg.redis != nil {
+		return n.openRedis()
+	}
+	if n.cfg.inMemory() {
 		n.store = memstore.New(memstore.Config{Policy: n.cfg.keep, AuditKeep: n.cfg.auditKeep})
 		return nil
 	}
@@ -102,6 +105,14 @@ func (n *node) openStore() (err error) {
 		n.metrics.Reaped(reaped)
 	}
 	return err
+}
+
+// reapEvery returns how often leases are taken back that nobody holds any more.
+func (n *node) reapEvery() time.Duration {
+	if n.cfg.redis == nil {
+		return 0 // when the store was opened
+	}
+	return redisReap
 }
 
 // connect builds what stands on the store and tells each part of the others
@@ -137,6 +148,7 @@ func (n *node) connect() {
 		Grace:           unlessZero(cfg.grace),
 		BreakerFailures: unlessZero(cfg.breakerFailures),
 		BreakerMax:      cfg.breakerMax,
+		ReapEvery:       n.reapEvery(),
 		Observe:         n.settled,
 		Scrubber:        n.store,
 		OnScrub:         n.metrics.Scrubbed,

@@ -26,8 +26,8 @@ type serveFlags struct {
 	IdleTimeout    time.Duration `default:"2m" env:"FOLIOT_IDLE_TIMEOUT" group:"serve-listen" placeholder:"DURATION" help:"Close a client's connection after so long without a request. Behind a proxy: longer than the proxy waits."`
 	InsecureListen bool          `env:"FOLIOT_INSECURE_LISTEN" group:"serve-listen" help:"Listen beyond loopback without an access token, or without TLS: whoever reaches the port, or the network on the way, may read and create tasks."`
 
-	Data         string        `default:"./foliot-data" env:"FOLIOT_DATA" group:"serve-store" placeholder:"DIR" help:"The directory that holds the tasks."`
-	Store        string        `env:"FOLIOT_STORE" group:"serve-store" placeholder:"STORE" help:"Another store than --data: memory: forgets everything when the server stops; a directory is the same as --data."`
+	Data         string        `default:"./foliot-data" env:"FOLIOT_DATA" group:"serve-store" placeholder:"DIR" help:"The directory that holds the tasks; with a Redis in --store it is not used."`
+	Store        string        `env:"FOLIOT_STORE" group:"serve-store" placeholder:"STORE" help:"Another store than --data: a Redis or Valkey, as redis://, redis+sentinel:// or redis+cluster://USER:PASSWORD@HOST:PORT, rediss for TLS; memory: forgets everything when the server stops; a directory is the same as --data."`
 	BodyLimit    int           `default:"262144" env:"FOLIOT_BODY_LIMIT" group:"serve-store" placeholder:"BYTES" help:"The largest body of a task, at most 1048576."`
 	KeepFinished time.Duration `default:"24h" env:"FOLIOT_KEEP_FINISHED" group:"serve-store" placeholder:"DURATION" help:"How long a task that was delivered, cancelled or expired can still be seen, unless its queue says otherwise."`
 	KeepDead     time.Duration `default:"720h" env:"FOLIOT_KEEP_DEAD" group:"serve-store" placeholder:"DURATION" help:"How long a dead task can still be seen and retried, unless its queue says otherwise."`
@@ -63,7 +63,8 @@ Examples:
     foliot serve --data /var/lib/foliot --egress-allow 10.0.0.0/8,192.168.0.0/16
     foliot serve --config /etc/foliot.yaml
     foliot serve --listen 0.0.0.0:443 --tls-cert foliot.crt --tls-key foliot.key --host foliot.example
-    foliot serve --listen 127.0.0.1:0 --store memory:`
+    foliot serve --listen 127.0.0.1:0 --store memory:
+    FOLIOT_STORE=redis://foliot:PASSWORD@127.0.0.1:6379 foliot serve`
 }
 
 // Run serves until ctx ends.
@@ -89,6 +90,7 @@ func (c *serveCmd) Run(ctx context.Context, con *console, parsed *kong.Context, 
 type serveReply struct {
 	URL        string `json:"url"`
 	Data       string `json:"data,omitempty"`
+	Store      string `json:"store,omitempty"` // a Redis, without its password
 	Durability string `json:"durability"`
 }
 
@@ -100,13 +102,20 @@ func (c *serveCmd) greet(con *console, n *node) {
 	}
 	url := scheme + reachable(n.listener.Addr())
 	if con.json {
-		_ = con.object(serveReply{URL: url, Data: n.cfg.dir, Durability: n.store.Durability()}) // whoever started it and went away does not read
+		reply := serveReply{URL: url, Data: n.cfg.dir, Durability: n.store.Durability()}
+		if n.cfg.redis != nil {
+			reply.Store = n.cfg.redis.String()
+		}
+		_ = con.object(reply) // whoever started it and went away does not read
 		return
 	}
 	con.sayf("listening on %s%s", scheme, n.listener.Addr())
-	if n.cfg.dir == "" {
+	switch {
+	case n.cfg.redis != nil:
+		con.sayf("tasks in %s", n.cfg.redis)
+	case n.cfg.inMemory():
 		con.sayf("tasks in memory: they are gone when the server stops")
-	} else {
+	default:
 		con.sayf("tasks in %s", n.cfg.dir)
 	}
 	server := ""

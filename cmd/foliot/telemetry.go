@@ -26,6 +26,7 @@ func (n *node) newMetrics() *metrics.Metrics {
 	return metrics.New(metrics.Config{
 		Version:  version(),
 		Logger:   n.log,
+		Unsynced: n.cfg.dir == "",
 		Settings: func() *task.Settings { return n.store.Settings() },
 	})
 }

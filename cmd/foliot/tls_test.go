@@ -50,7 +50,7 @@ func (a *authority) sign(want, parent *x509.Certificate, by *ecdsa.PrivateKey) (
 	}
 	a.made++
 	want.SerialNumber = big.NewInt(a.made)
-	want.Subject = pkix.Name{CommonName: "test"}
+	want.Subject = pkix.Name{CommonName: "test " + want.SerialNumber.String()} // OpenSSL takes what has its signer's name for self-signed
 	want.NotBefore = time.Now().Add(-time.Hour)
 	if want.NotAfter.IsZero() {
 		want.NotAfter = time.Now().Add(365 * 24 * time.Hour)

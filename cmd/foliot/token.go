@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"time"
 
 	"github.com/foliot/foliot/client"
@@ -71,7 +70,7 @@ func (c *tokenCreateCmd) Run(ctx context.Context, con *console, api *client.Clie
 
 // offline makes the token in a directory that no server has open.
 func (c *tokenCreateCmd) offline(ctx context.Context, con *console) (err error) {
-	dir, err := filepath.Abs(c.Data)
+	dir, err := localDir("--data", c.Data)
 	if err != nil {
 		return err
 	}

@@ -52,7 +52,7 @@ func (s *Server) metrics(w http.ResponseWriter, r *request) error {
 // the whole.
 func (s *Server) backup(w http.ResponseWriter, r *request) (err error) {
 	if s.cfg.Backup == nil {
-		return unsupported("this server's store has no backup")
+		return unsupported("this server's store has no backup of its own: where tasks are in Redis, back up Redis itself; foliot export writes the tasks of a namespace")
 	}
 	h := w.Header()
 	h.Set("Content-Type", "application/x-tar")

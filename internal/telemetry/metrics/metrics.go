@@ -23,6 +23,10 @@ type Config struct {
 	// default queue of the default namespace is counted apart.
 	Settings func() *task.Settings
 
+	// Unsynced says that the store has no log of its own that it syncs: there are
+	// no metrics of syncs then.
+	Unsynced bool
+
 	// MaxQueues bounds the queues that have series of their own: each costs
 	// about 60 series, or 40 where native histograms are taken. A queue keeps its
 	// series until the process ends. Default: 100.
@@ -65,7 +69,7 @@ func New(config Config) *Metrics {
 	m := &Metrics{config: config.withDefaults(), registry: prometheus.NewRegistry()}
 	m.deliveries = newDeliveries(m.registry, m.config)
 	m.requests = newRequests(m.registry)
-	m.store = newStore(m.registry)
+	m.store = newStore(m.registry, m.config.Unsynced)
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "foliot_build_info", Help: "Always 1; the labels say which build this is.",
 	}, []string{"version", "go_version"})

@@ -20,7 +20,7 @@ type store struct {
 	reclaims, swept, scrubs, examined, repairs prometheus.Counter
 }
 
-func newStore(r prometheus.Registerer) store {
+func newStore(r prometheus.Registerer, unsynced bool) store {
 	counter := func(name, help string) prometheus.Counter {
 		c := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 		r.MustRegister(c)
@@ -41,7 +41,9 @@ func newStore(r prometheus.Registerer) store {
 		examined: counter("foliot_scrub_examined_total", "Records and index entries that scrubs examined."),
 		repairs:  counter("foliot_scrub_repairs_total", "What scrubs found broken, and repaired. Any is a fault of Foliot or of the disk."),
 	}
-	r.MustRegister(s.sync, s.batch)
+	if !unsynced {
+		r.MustRegister(s.sync, s.batch)
+	}
 	return s
 }
 

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/store/redisstore"
+)
+
+const (
+	// redisDial is how long a server may take to answer a new connection.
+	redisDial = 5 * time.Second
+	// redisOpen is how long all of it may take until the store is open.
+	redisOpen = 30 * time.Second
+	// redisReap is how often lost leases are taken back: other than a directory's,
+	// a Redis's are not while it is opened.
+	redisReap = time.Second
+)
+
+// openRedis opens the store in the servers that the configuration names.
+func (n *node) openRedis() error {
+	u := n.cfg.redis
+	client, err := u.options()
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithTimeout(context.Background(), redisOpen)
+	defer stop()
+	s, err := redisstore.Open(ctx, redisstore.Config{Client: client, Policy: n.cfg.keep, AuditKeep: n.cfg.auditKeep, Logger: n.log})
+	if err != nil {
+		return u.explain(err)
+	}
+	n.store = s
+	n.log.Warn("several servers on one Redis are not supported yet: see to it that this one is alone on it", "store", u.String())
+	return nil
+}
+
+// options returns what u says in the client's words, with the files that it names.
+func (u *redisURL) options() (rueidis.ClientOption, error) {
+	o := rueidis.ClientOption{
+		InitAddress: u.addrs, Username: u.user, Password: u.password, SelectDB: u.db, ClientName: "foliot",
+		Dialer: net.Dialer{Timeout: redisDial}, DisableCache: true, ForceSingleClient: u.form == redisAlone,
+	}
+	if u.form == redisCluster && len(u.addrs) == 1 {
+		o.InitAddress = append(u.addrs[:1:1], u.addrs[0]) // for a single one the client also takes a server that is no Cluster
+	}
+	if u.tls {
+		config, err := u.tlsConfig()
+		if err != nil {
+			return o, err
+		}
+		o.TLSConfig = config
+	}
+	if u.form == redisSentinel {
+		o.Sentinel = rueidis.SentinelOption{
+			MasterSet: u.master, Username: u.sentinelUser, Password: u.sentinelPassword, ClientName: "foliot",
+			Dialer: o.Dialer, TLSConfig: o.TLSConfig, TopologyRefreshInterval: redisDial,
+		}
+	}
+	return o, nil
+}
+
+func (u *redisURL) tlsConfig() (*tls.Config, error) {
+	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: u.serverName}
+	if u.ca != "" {
+		data, err := os.ReadFile(u.ca)
+		if err != nil {
+			return nil, badInput("--store", "ca: %v", err)
+		}
+		c.RootCAs = x509.NewCertPool()
+		if !c.RootCAs.AppendCertsFromPEM(data) {
+			return nil, badInput("--store", "ca: %s holds no certificate in PEM", u.ca)
+		}
+	}
+	if u.cert != "" {
+		pair, err := tls.LoadX509KeyPair(u.cert, u.key)
+		if err != nil {
+			return nil, badInput("--store", "cert and key: %v", err)
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	return c, nil
+}
+
+// explain adds to why the store could not be opened what to do about it.
+func (u *redisURL) explain(err error) error {
+	return fmt.Errorf("open the store at %s: %w: %s", u, err, u.advice(err))
+}
+
+func (u *redisURL) advice(err error) string {
+	reply, _ := rueidis.IsRedisErr(err)
+	text := err.Error()
+	var unknown x509.UnknownAuthorityError
+	var plain tls.RecordHeaderError
+	var broken *net.OpError
+	switch {
+	case errors.Is(err, redisstore.ErrCluster):
+		return "name it by " + u.as(redisCluster)
+	case errors.Is(err, redisstore.ErrSentinel):
+		return "name it by " + u.as(redisSentinel) + "MASTER"
+	case strings.Contains(text, "cluster support disabled"):
+		return "it is no Cluster; name it by " + u.as(redisAlone)
+	case strings.Contains(text, "WRONGPASS"), strings.Contains(text, "NOAUTH"), strings.Contains(text, "without any password configured"):
+		return "give a user and a password that are good there, USER:PASSWORD@ before the address, or :PASSWORD@ for its default user"
+	case strings.Contains(text, "NOPERM"):
+		return "its user lacks a right; docs/operations.md has the rule that gives all that are needed"
+	case reply != nil:
+		return "what it says is Redis's own: look into its log"
+	case errors.As(err, &unknown):
+		return "its certificate is signed by nobody who is known here; name who signed it by ca=FILE after a ?"
+	case strings.Contains(text, "x509: "):
+		return "its certificate is not for that name; server-name=NAME after a ? says what it is for"
+	case strings.Contains(text, "certificate required"), strings.Contains(text, "bad certificate"):
+		return "it wants a certificate of ours that it knows the signer of; cert=FILE&key=FILE after a ? name one"
+	case errors.As(err, &plain), u.tls && errors.Is(err, context.DeadlineExceeded):
+		return "see that it runs and speaks TLS on that port; without TLS begin with redis in the place of rediss"
+	case !u.tls && (errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)):
+		return "it breaks connections off; if it speaks TLS on that port, begin with rediss in the place of redis"
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &broken):
+		return "see that it runs, that the address is right, and that nothing on the way keeps connections from it"
+	}
+	return "see that it runs, and what its log says"
+}
+
+// as returns the beginning of the same URL in another form.
+func (u *redisURL) as(form redisForm) string {
+	other := redisURL{form: form, tls: u.tls, addrs: u.addrs[:1]}
+	if form == redisSentinel {
+		return other.String() + "/"
+	}
+	return other.String()
+}

@@ -1,0 +1,300 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// redisURL is what a URL says of the Redis or Valkey that holds the tasks.
+type redisURL struct {
+	form  redisForm
+	tls   bool
+	addrs []string // host:port; of sentinels where those are asked
+
+	user, password                 string
+	master                         string // what the sentinels call it
+	sentinelUser, sentinelPassword string
+	db                             int
+
+	ca, cert, key string // files, in PEM
+	serverName    string // what certificates are to say instead of the host
+}
+
+// redisForm is how the servers belong together.
+type redisForm int
+
+const (
+	redisAlone redisForm = iota
+	redisSentinel
+	redisCluster
+)
+
+// redisForms says how each form is written. Of each scheme there is one that
+// begins with rediss, for TLS.
+var redisForms = []struct {
+	scheme, example string
+	port            string
+	params          []string // beyond those of TLS
+}{
+	redisAlone:    {"redis", "redis://USER:PASSWORD@HOST:6379?db=0", "6379", []string{"db"}},
+	redisSentinel: {"redis+sentinel", "redis+sentinel://USER:PASSWORD@HOST1:26379,HOST2:26379/MASTER", "26379", []string{"db", "sentinel-user", "sentinel-password"}},
+	redisCluster:  {"redis+cluster", "redis+cluster://USER:PASSWORD@HOST1:6379,HOST2:6379", "6379", nil},
+}
+
+var tlsParams = []string{"ca", "cert", "key", "server-name"}
+
+// isRedisURL reports whether a value of --store means a Redis, however badly.
+func isRedisURL(text string) bool {
+	scheme, _, ok := strings.Cut(strings.ToLower(text), ":")
+	return ok && (strings.HasPrefix(scheme, "redis") || strings.HasPrefix(scheme, "valkey"))
+}
+
+// parseRedisURL reads a URL. Errors quote nothing of it but its scheme: what
+// is wrong with a URL is often that a part of its password stands elsewhere.
+func parseRedisURL(text string) (redisURL, error) {
+	var u redisURL
+	scheme, rest, ok := strings.Cut(text, "://")
+	if form, secure := formOf(scheme); ok && form >= 0 {
+		u.form, u.tls = form, secure
+	} else {
+		return u, errors.New("it begins with redis://, redis+sentinel:// or redis+cluster://, for Valkey too, or with rediss in the place of redis for TLS, such as " + redisForms[redisAlone].example)
+	}
+	if err := u.parse(rest); err != nil {
+		return u, fmt.Errorf("%w, such as %s", err, u.example())
+	}
+	return u, nil
+}
+
+// formOf returns the form that a scheme names, below 0 for none.
+func formOf(scheme string) (form redisForm, secure bool) {
+	scheme = strings.ToLower(scheme)
+	if plain, ok := strings.CutPrefix(scheme, "rediss"); ok {
+		scheme, secure = "redis"+plain, true
+	}
+	for f := range redisForms {
+		if redisForms[f].scheme == scheme {
+			return redisForm(f), secure
+		}
+	}
+	return -1, false
+}
+
+func (u *redisURL) scheme() string {
+	scheme := redisForms[u.form].scheme
+	if u.tls {
+		scheme = "rediss" + strings.TrimPrefix(scheme, "redis")
+	}
+	return scheme
+}
+
+func (u *redisURL) example() string {
+	return u.scheme() + strings.TrimPrefix(redisForms[u.form].example, redisForms[u.form].scheme)
+}
+
+// String returns the URL without credentials and files.
+func (u *redisURL) String() string {
+	text := u.scheme() + "://" + strings.Join(u.addrs, ",")
+	if u.master != "" {
+		text += "/" + url.PathEscape(u.master)
+	}
+	if u.db != 0 {
+		text += "?db=" + strconv.Itoa(u.db)
+	}
+	return text
+}
+
+// parse reads what follows the scheme.
+func (u *redisURL) parse(rest string) error {
+	if strings.ContainsFunc(rest, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+		return errors.New("there is a space or a control character in it")
+	}
+	if strings.Contains(rest, "#") {
+		return errors.New("there is a # in it: it is written %23")
+	}
+	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
+		if err := u.parseUser(rest[:at]); err != nil {
+			return err
+		}
+		rest = rest[at+1:]
+	}
+	rest, query, _ := strings.Cut(rest, "?")
+	hosts, path, _ := strings.Cut(rest, "/")
+	if err := u.parseHosts(hosts); err != nil {
+		return err
+	}
+	if err := u.parsePath(path); err != nil {
+		return err
+	}
+	return u.parseQuery(query)
+}
+
+// parseUser reads the credentials.
+func (u *redisURL) parseUser(text string) (err error) {
+	if strings.ContainsAny(text, "@/?,[]") {
+		return errors.New("before the last @ there are a user and a password alone: in them, and in all that follows, @ is written %40, / %2F, ? %3F, a comma %2C, [ %5B and ] %5D")
+	}
+	user, password, ok := strings.Cut(text, ":")
+	if !ok || password == "" {
+		return errors.New("before the @ there is no password: without a user it is written :PASSWORD@")
+	}
+	if strings.Contains(password, ":") {
+		return errors.New("a colon in the user or the password is written %3A")
+	}
+	if u.user, err = unescape(user); err == nil {
+		u.password, err = unescape(password)
+	}
+	return err
+}
+
+// unescape decodes text. What is wrong with it is not quoted.
+func unescape(text string) (string, error) {
+	plain, err := url.PathUnescape(text)
+	if err != nil {
+		return "", errors.New("a % is written %25, unless two hexadecimal digits follow it for a character")
+	}
+	return plain, nil
+}
+
+func (u *redisURL) parseHosts(text string) error {
+	if text == "" {
+		return errors.New("no host is named")
+	}
+	for host := range strings.SplitSeq(text, ",") {
+		addr, err := redisAddr(host, redisForms[u.form].port)
+		if err != nil {
+			return fmt.Errorf("address %d: %w", len(u.addrs)+1, err)
+		}
+		if slices.Contains(u.addrs, addr) {
+			return fmt.Errorf("address %d is named twice", len(u.addrs)+1)
+		}
+		u.addrs = append(u.addrs, addr)
+	}
+	if u.form == redisAlone && len(u.addrs) > 1 {
+		return errors.New("one server has one address: several are those of sentinels (redis+sentinel://) or of a Cluster (redis+cluster://)")
+	}
+	return nil
+}
+
+// redisAddr returns text, a host and perhaps a port, as host:port.
+func redisAddr(text, port string) (string, error) {
+	host := text
+	if strings.HasPrefix(text, "[") {
+		end := strings.IndexByte(text, ']')
+		if end < 0 {
+			return "", errors.New("an IPv6 address ends with ]")
+		}
+		host, text = text[1:end], text[end+1:]
+		if ip, err := netip.ParseAddr(host); err != nil || !ip.Is6() {
+			return "", errors.New("there is no IPv6 address between [ and ]")
+		}
+	} else {
+		host, _, _ = strings.Cut(text, ":")
+		text = text[len(host):]
+		if strings.Count(text, ":") > 1 {
+			return "", errors.New("it has more than one colon: an IPv6 address stands in brackets, [::1]:6379")
+		}
+		if host == "" || strings.ContainsFunc(host, notOfHosts) {
+			return "", errors.New("it has no host name of letters, digits, dots and dashes")
+		}
+	}
+	if text != "" {
+		n, err := strconv.ParseUint(strings.TrimPrefix(text, ":"), 10, 16)
+		if text[0] != ':' || err != nil || n == 0 {
+			return "", errors.New("its port is no number from 1 to 65535")
+		}
+		port = strconv.FormatUint(n, 10)
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
+func notOfHosts(r rune) bool {
+	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '-' || r == '_')
+}
+
+// parsePath reads the master's name, or the number of a database, as other
+// clients take it.
+func (u *redisURL) parsePath(text string) (err error) {
+	switch {
+	case u.form == redisSentinel && (text == "" || strings.Contains(text, "/")):
+		return errors.New("after the addresses there is the name by which the sentinels know the master")
+	case u.form == redisSentinel:
+		u.master, err = unescape(text)
+		return err
+	case text == "":
+		return nil
+	case u.form == redisCluster:
+		return errors.New("nothing follows the addresses of a Cluster: it has one database")
+	}
+	return u.setDB(text)
+}
+
+func (u *redisURL) setDB(text string) error {
+	n, err := strconv.ParseUint(text, 10, 16)
+	if err != nil {
+		return errors.New("the database is no number")
+	}
+	u.db = int(n)
+	return nil
+}
+
+// parseQuery reads the parameters.
+func (u *redisURL) parseQuery(text string) error {
+	if text == "" {
+		return nil
+	}
+	known := slices.Concat(redisForms[u.form].params, tlsParams)
+	seen := map[string]bool{}
+	for pair := range strings.SplitSeq(text, "&") {
+		name, value, _ := strings.Cut(pair, "=")
+		value, err := unescape(value)
+		switch {
+		case err != nil:
+			return err
+		case !slices.Contains(known, name):
+			return fmt.Errorf("a parameter after the ? is none of %s", strings.Join(known, ", "))
+		case seen[name]:
+			return fmt.Errorf("the parameter %s stands there twice", name)
+		case value == "":
+			return fmt.Errorf("the parameter %s has no value", name)
+		case !u.tls && slices.Contains(tlsParams, name):
+			return fmt.Errorf("the parameter %s is for TLS, which begins with rediss", name)
+		}
+		seen[name] = true
+		if err := u.set(name, value); err != nil {
+			return err
+		}
+	}
+	switch {
+	case seen["cert"] != seen["key"]:
+		return errors.New("the parameters cert and key go together")
+	case seen["sentinel-user"] && !seen["sentinel-password"]:
+		return errors.New("a sentinel-user needs a sentinel-password")
+	}
+	return nil
+}
+
+func (u *redisURL) set(name, value string) error {
+	switch name {
+	case "db":
+		return u.setDB(value)
+	case "ca":
+		u.ca = value
+	case "cert":
+		u.cert = value
+	case "key":
+		u.key = value
+	case "server-name":
+		u.serverName = value
+	case "sentinel-user":
+		u.sentinelUser = value
+	case "sentinel-password":
+		u.sentinelPassword = value
+	}
+	return nil
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestARedisURLSaysWhichServersAndHow(t *testing.T) {
+	for text, want := range map[string]redisURL{
+		"redis://localhost":                        {addrs: []string{"localhost:6379"}},
+		"REDIS://localhost/":                       {addrs: []string{"localhost:6379"}},
+		"redis://127.0.0.1:7000/2":                 {addrs: []string{"127.0.0.1:7000"}, db: 2},
+		"redis://127.0.0.1:7000?db=2":              {addrs: []string{"127.0.0.1:7000"}, db: 2},
+		"redis://:p%40ss%2F%3A+@a.example":         {addrs: []string{"a.example:6379"}, password: "p@ss/:+"},
+		"redis://foliot:secret@[::1]:6380":         {addrs: []string{"[::1]:6380"}, user: "foliot", password: "secret"},
+		"rediss://[2001:db8::1]?server-name=redis": {addrs: []string{"[2001:db8::1]:6379"}, tls: true, serverName: "redis"},
+		"rediss://a?ca=/etc/ca.pem&cert=a%20b.pem&key=k%26.pem": {
+			addrs: []string{"a:6379"}, tls: true, ca: "/etc/ca.pem", cert: "a b.pem", key: "k&.pem",
+		},
+		"redis+sentinel://u:p@a,b:7,[::1]/my%2Fmaster?db=1&sentinel-user=s&sentinel-password=q": {
+			form: redisSentinel, addrs: []string{"a:26379", "b:7", "[::1]:26379"}, user: "u", password: "p",
+			master: "my/master", db: 1, sentinelUser: "s", sentinelPassword: "q",
+		},
+		"rediss+cluster://h1:7000,h2:7001": {form: redisCluster, tls: true, addrs: []string{"h1:7000", "h2:7001"}},
+	} {
+		got, err := parseRedisURL(text)
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(redisURL{})); err != nil || diff != "" {
+			t.Errorf("%s: %v (-want +got)\n%s", text, err, diff)
+		}
+	}
+}
+
+func TestARedisURLThatIsWrongIsToldWhatToWrite(t *testing.T) {
+	for text, says := range map[string]string{
+		"redis:localhost":                      "it begins with redis://",
+		"redisss://localhost":                  "it begins with redis://",
+		"redis+tls://localhost":                "it begins with redis://",
+		"valkey://localhost":                   "for Valkey too",
+		"redis://":                             "no host",
+		"redis://:zqzq@":                       "no host",
+		"redis://a:":                           "its port",
+		"redis://a:0":                          "its port",
+		"redis://a:65536":                      "its port",
+		"redis://:zqzq":                        "no host name",
+		"redis://u:zqzq":                       "its port",
+		"redis://::1":                          "in brackets",
+		"redis://[::1":                         "ends with ]",
+		"redis://[zqzq]":                       "no IPv6 address",
+		"redis://a,b":                          "redis+cluster://",
+		"redis://a, b":                         "a space",
+		"redis://a/zqzq":                       "the database",
+		"redis://a?db=-1":                      "the database",
+		"redis://a?db=1&db=2":                  "twice",
+		"redis://a?db=":                        "no value",
+		"redis://a?zqzq=1":                     "none of db, ca",
+		"redis://a?ca=/f":                      "begins with rediss",
+		"rediss://a?cert=/f":                   "go together",
+		"rediss://a?ca=%zz":                    "%25",
+		"redis://u:zq/ame@a":                   "%2F",
+		"redis://u:zq@ame@a":                   "%40",
+		"redis://u:zq#ame@a":                   "%23",
+		"redis://u:zq:ame@a":                   "%3A",
+		"redis://u:zq%ame@a":                   "%25",
+		"redis://zqzq@a":                       ":PASSWORD@",
+		"redis+sentinel://a":                   "the name by which the sentinels know the master, such as redis+sentinel://USER:PASSWORD@HOST1:26379,HOST2:26379/MASTER",
+		"redis+sentinel://a/b/c":               "the master",
+		"redis+sentinel://a/b?sentinel-user=u": "sentinel-password",
+		"redis+cluster://a/0":                  "one database, such as redis+cluster://USER:PASSWORD@HOST1:6379,HOST2:6379",
+		"redis+cluster://a?db=1":               "none of ca",
+		"redis+cluster://a,,b":                 "address 2",
+		"redis+cluster://a,a:6379":             "twice",
+	} {
+		_, err := parseRedisURL(text)
+		if err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: it says %v, which lacks %q", text, err, says)
+		} else if strings.Contains(err.Error(), "zq") {
+			t.Errorf("%s: %v quotes the password", text, err)
+		}
+	}
+}
+
+// FuzzRedisURL looks for a password that an error or a name of the store tells,
+// and for one that is not read as it was written.
+func FuzzRedisURL(f *testing.F) {
+	f.Add("redis", "secret", "localhost:6379?db=1")
+	f.Add("rediss+sentinel", "s:cr/t@?#%", "a,b:1,[::1]/master?sentinel-password=x")
+	f.Add("redis+cluster", "s cret", "a,b")
+	f.Fuzz(func(t *testing.T, scheme, password, rest string) {
+		const mark = "Xq7Xq7"
+		for _, written := range []string{password + mark, url.QueryEscape(password) + mark, url.PathEscape(password) + mark} {
+			u, err := parseRedisURL(scheme + "://user:" + written + "@" + rest)
+			if err != nil {
+				if strings.Contains(err.Error(), mark) && !strings.Contains(scheme, mark) {
+					t.Errorf("the error tells the password: %v", err)
+				}
+				continue
+			}
+			if !strings.HasSuffix(u.password, mark) || strings.Contains(u.String(), mark) && !strings.Contains(rest, mark) {
+				t.Errorf("%q was read as %q, and is told as %q", written, u.password, u.String())
+			}
+			again, err := parseRedisURL(u.String())
+			if err != nil || again.String() != u.String() || len(u.addrs) == 0 {
+				t.Errorf("%q is read again as %q, %v", u.String(), again.String(), err)
+			}
+		}
+	})
+}
