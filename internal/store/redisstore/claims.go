@@ -113,8 +113,8 @@ func (s *Store) overdue(ctx context.Context, now task.Millis, limit int, indexes
 		at  float64
 	}
 	var commands rueidis.Commands
-	for _, sh := range s.owned() {
-		for _, index := range indexes(sh) {
+	for _, h := range s.owned() {
+		for _, index := range indexes(h.shard) {
 			commands = append(commands, s.servers.client.B().Zrange().Key(index).Min("-inf").Max(score(now)).Byscore().Limit(0, int64(limit)).Withscores().Build())
 		}
 	}

@@ -20,8 +20,8 @@ func (s *Store) Lanes(ctx context.Context, until task.Millis) ([]task.LaneHead, 
 	}
 	defer leave()
 	heads := map[task.Lane]task.Millis{}
-	for _, sh := range s.owned() {
-		for _, h := range s.marks[sh.number].Heads(until) {
+	for _, held := range s.owned() {
+		for _, h := range held.marks.Heads(until) {
 			if due, ok := heads[h.Lane]; !ok || h.Due < due {
 				heads[h.Lane] = h.Due
 			}
@@ -97,13 +97,12 @@ func (s *Store) begin(r task.LaneRead) *merge {
 	if r.Limit <= 0 {
 		return m
 	}
-	for _, sh := range s.owned() {
-		marks := s.marks[sh.number]
-		low, ok := marks.Begin(r.Lane)
+	for _, h := range s.owned() {
+		low, ok := h.marks.Begin(r.Lane)
 		if !ok {
 			continue
 		}
-		st := &strand{read: m, shard: sh, marks: marks, from: r.After, low: low, atMark: r.After.Less(low), more: low.Due <= r.Until}
+		st := &strand{read: m, shard: h.shard, marks: h.marks, from: r.After, low: low, atMark: r.After.Less(low), more: low.Due <= r.Until}
 		if st.atMark {
 			st.from = task.Position{Due: low.Due}
 		}

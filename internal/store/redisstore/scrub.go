@@ -62,6 +62,9 @@ func (s *Store) scrub(ctx context.Context, now task.Millis, cursor string, limit
 	number, after, _ := strings.Cut(cursor, "/")
 	first, _ := strconv.Atoi(number)
 	for n := first; n < len(s.shards); n++ {
+		if s.holding(s.shards[n]) == nil {
+			continue
+		}
 		fields, err := s.fieldsAfter(ctx, s.shards[n], after, limit-done.Examined)
 		if err != nil {
 			return done, err

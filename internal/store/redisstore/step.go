@@ -198,6 +198,7 @@ func (s *Store) round(ctx context.Context, r *request, open []*step) error {
 		if t := st.result.Spawned; t != nil {
 			spawned := replacement(s.shard(t.Key()), record{}, t)
 			spawned.with = true
+			s.wake(&spawned, t)
 			items, of = append(items, spawned), append(of, nil)
 		}
 	}
@@ -256,9 +257,17 @@ func (s *Store) apply(r *request, st *step) bool {
 	return true
 }
 
-// item returns what is to be put for st.
+// item returns what is to be put for st. What begins with the shard's owner, a
+// claim, and what ends without anybody's word, only the owner may do. Settlements
+// and extensions anybody may whose token holds the lease, and the stamp says
+// that: a node that has lost the shard finishes what it has claimed, and nothing
+// it has sent is sent again.
 func (s *Store) item(r *request, st *step) item {
 	it := replacement(s.shard(st.key), st.old, st.result.Task)
+	s.wake(&it, st.result.Task)
+	if st.kind == claim || st.kind == reaping || st.kind == removal {
+		it.owner = s.owner(it.shard)
+	}
 	switch st.kind {
 	case claim:
 		it.earliest = st.old.task.Due

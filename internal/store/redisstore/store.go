@@ -14,7 +14,6 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store/codec"
-	"github.com/foliot/foliot/internal/store/marks"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -41,8 +40,25 @@ type Config struct {
 	AuditKeep   time.Duration
 	AuditLength int
 
+	// Node is the name of this process among those that share the servers. With
+	// the same name as before a restart it takes the same shards. Without slashes.
+	// Default: a new one.
+	Node string
+
+	// ShardLease is for how long a node owns a shard without a word from it: so
+	// late are a dead node's tasks. It is renewed every third of it. Heartbeat is
+	// how often a node says that it lives, LanePoll how often it looks for what others
+	// have put into its shards. All nodes must say the same.
+	// Defaults: 6 s, 1 s, 250 ms.
+	ShardLease, Heartbeat, LanePoll time.Duration
+
+	// Alone says that no other process uses the servers: all shards are this one's,
+	// without leases.
+	Alone bool
+
 	// CallersClock makes the instants that callers hand in the only time there is:
-	// for tests, whose time is made up. Otherwise the servers' clocks decide.
+	// for tests, whose time is made up, and that are alone. Otherwise the servers'
+	// clocks decide.
 	CallersClock bool
 
 	// Logger is told of what goes wrong. Default: none.
@@ -54,6 +70,10 @@ func (c Config) withDefaults() Config {
 	c.Policy = c.Policy.WithDefaults()
 	c.AuditKeep = cmp.Or(c.AuditKeep, task.DefaultAuditKeep)
 	c.AuditLength = cmp.Or(c.AuditLength, 1000)
+	c.ShardLease = cmp.Or(c.ShardLease, 6*time.Second)
+	c.Heartbeat = cmp.Or(c.Heartbeat, time.Second)
+	c.LanePoll = cmp.Or(c.LanePoll, 250*time.Millisecond)
+	c.Alone = c.Alone || c.CallersClock
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -73,7 +93,7 @@ type Store struct {
 	config  Config
 	servers servers
 	shards  []*shard
-	marks   []*marks.Set // of each shard
+	own     *ownership
 
 	held     held
 	quotas   quotas
@@ -100,12 +120,9 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	}
 	s := &Store{
 		config: c, servers: servers{client: client, cluster: client.Mode() == rueidis.ClientModeCluster},
-		shards: newShards(c.Shards), marks: make([]*marks.Set, c.Shards),
+		shards: newShards(c.Shards), own: newOwnership(c.Node, c.Shards),
 		held: held{m: map[task.Key]record{}}, quotas: quotas{have: map[string]*usage{}}, strays: strays{m: map[task.Key]stray{}}, bounds: bounds{low: map[*shard]map[task.Lane]struct{}{}},
 		closing: make(chan struct{}), polled: make(chan struct{}),
-	}
-	for i := range s.marks {
-		s.marks[i] = marks.New()
 	}
 	s.settings.Store(&configuration{settings: task.NewSettings()})
 	err = s.servers.checkMode(ctx)
@@ -116,42 +133,24 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		client.Close()
 		return nil, err
 	}
+	if c.Alone {
+		if err := s.takeAll(ctx); err != nil {
+			client.Close()
+			return nil, err
+		}
+	} else {
+		s.join()
+	}
 	go s.poll()
 	return s, nil
 }
 
-// load reads the settings and the lanes.
+// load reads the settings.
 func (s *Store) load(ctx context.Context) error {
 	s.configuring.Lock()
 	defer s.configuring.Unlock()
 	if _, err := s.reloadLocked(ctx); err != nil {
 		return fmt.Errorf("read the settings: %w", err)
-	}
-	return s.survey(ctx, forever)
-}
-
-// forever is later than every due time.
-const forever = task.Millis(1 << 52)
-
-// survey lowers the marks to what the index of lanes says.
-func (s *Store) survey(ctx context.Context, until task.Millis) error {
-	results := s.eachShard(ctx, func(b rueidis.Builder, sh *shard) rueidis.Completed {
-		return b.Zrange().Key(sh.lanes).Min("-inf").Max(score(until)).Byscore().Withscores().Build()
-	})
-	for i, r := range results {
-		lanes, err := r.AsZScores()
-		if err != nil {
-			return fmt.Errorf("read the index of lanes: %w", err)
-		}
-		var entries []task.Entry
-		for _, z := range lanes {
-			lane, err := parseLane(z.Member)
-			if err != nil {
-				return err
-			}
-			entries = append(entries, task.Entry{Lane: lane, Due: task.Millis(z.Score)})
-		}
-		s.marks[i].Added(entries)
 	}
 	return nil
 }
@@ -170,9 +169,6 @@ func (s *Store) shard(key task.Key) *shard { return s.shards[shardOf(key, len(s.
 func (s *Store) idemShard(namespace, digest string) *shard {
 	return s.shards[idemShard(namespace, digest, len(s.shards))]
 }
-
-// owned returns the shards that are this node's.
-func (s *Store) owned() []*shard { return s.shards }
 
 // policyOf returns the retention of t's queue; t may be nil.
 func (s *Store) policyOf(t *task.Task) task.Policy {
@@ -204,17 +200,17 @@ func (s *Store) clock(now task.Millis) clock {
 // now returns the time as the servers tell it.
 func (s *Store) now() task.Millis { return task.FloorMillis(time.Now()) }
 
-// added notes entries that came into lanes, and tells the watcher.
+// added notes entries that came into lanes, and tells the watcher of those in
+// our shards. Others' owners were told by put, or find them.
 func (s *Store) added(entries []task.Entry) {
-	if len(entries) == 0 {
-		return
-	}
+	var ours []task.Entry
 	for _, e := range entries {
-		s.marks[s.shard(e.Key()).number].Added([]task.Entry{e})
+		if h := s.holding(s.shard(e.Key())); h != nil {
+			h.marks.Added([]task.Entry{e})
+			ours = append(ours, e)
+		}
 	}
-	if hint := s.watcher.Load(); hint != nil {
-		(*hint)(entries)
-	}
+	s.hint(ours)
 }
 
 // Watch implements task.Queue.
@@ -267,6 +263,7 @@ func (s *Store) failure(err error) error {
 
 // Close implements task.Store.
 func (s *Store) Close() error {
+	s.Release()
 	s.gate.Lock()
 	if s.closed {
 		s.gate.Unlock()

@@ -1,0 +1,119 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// forever is later than every due time.
+const forever = task.Millis(1 << 52)
+
+// What other nodes put into a shard its owner learns from the index of lanes,
+// which it reads every Config.LanePoll; a wake-up only says the same sooner.
+const (
+	lookahead = 5000 // milliseconds: bounds up to so far from now are looked at
+	maxNews   = 64   // entries of one lane and shard that are told at once; reads of the lane find the others
+)
+
+// survey lowers the marks to what the index of lanes says.
+func (s *Store) survey(ctx context.Context, hs []*holding) error {
+	return s.readIndex(ctx, hs, forever, func(h *holding, e task.Entry) { h.marks.Added([]task.Entry{e}) })
+}
+
+// readIndex calls found for each lane that has a bound of at most until.
+func (s *Store) readIndex(ctx context.Context, hs []*holding, until task.Millis, found func(*holding, task.Entry)) error {
+	commands := make(rueidis.Commands, len(hs))
+	for i, h := range hs {
+		commands[i] = s.servers.client.B().Zrange().Key(h.lanes).Min("-inf").Max(score(until)).Byscore().Withscores().Build()
+	}
+	for i, r := range s.servers.client.DoMulti(ctx, commands...) {
+		lanes, err := r.AsZScores()
+		if err != nil {
+			return fmt.Errorf("read the index of lanes: %w", err)
+		}
+		for _, z := range lanes {
+			lane, err := parseLane(z.Member)
+			if err != nil {
+				return err
+			}
+			found(hs[i], task.Entry{Lane: lane, Due: task.Millis(z.Score)})
+		}
+	}
+	return nil
+}
+
+// pollLanes looks for what others have put into our shards, until ctx ends.
+func (s *Store) pollLanes(ctx context.Context) {
+	tick := time.NewTicker(s.config.LanePoll)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		once, stop := context.WithTimeout(ctx, patience)
+		if err := s.discover(once, s.owned(), false); err != nil && ctx.Err() == nil {
+			s.config.Logger.Warn("look for what other nodes have scheduled", "error", err)
+		}
+		stop()
+	}
+}
+
+// discover takes in the first entries of lanes that have a bound below their
+// mark, and with all those of the other lanes, as far as they are due soon.
+func (s *Store) discover(ctx context.Context, hs []*holding, all bool) error {
+	type lead struct {
+		h    *holding
+		lane task.Lane
+	}
+	var leads []lead
+	until := s.now() + lookahead
+	err := s.readIndex(ctx, hs, until, func(h *holding, e task.Entry) {
+		if all || !h.marks.Covers(e) {
+			leads = append(leads, lead{h, e.Lane})
+		}
+	})
+	if err != nil || len(leads) == 0 {
+		return err
+	}
+	commands := make(rueidis.Commands, len(leads))
+	for i, l := range leads {
+		commands[i] = s.servers.client.B().Zrange().Key(l.h.due(laneMember(l.lane))).Min("-inf").Max(score(until)).Byscore().Limit(0, maxNews).Withscores().Build()
+	}
+	for i, r := range s.servers.client.DoMulti(ctx, commands...) {
+		found, err := r.AsZScores()
+		if err != nil {
+			return fmt.Errorf("read the due index: %w", err)
+		}
+		l := leads[i]
+		if len(found) == 0 { // the bound is too low
+			s.bounds.add(l.h.shard, l.lane)
+			continue
+		}
+		entries := make([]task.Entry, len(found))
+		for n, z := range found {
+			entries[n] = task.Entry{Name: z.Member, Lane: l.lane, Due: task.Millis(z.Score)}
+		}
+		s.learnt(l.h, entries)
+	}
+	return nil
+}
+
+// learnt takes in entries of a shard of ours.
+func (s *Store) learnt(h *holding, entries []task.Entry) {
+	h.marks.Added(entries)
+	s.hint(entries)
+}
+
+// hint tells the watcher.
+func (s *Store) hint(entries []task.Entry) {
+	if hint := s.watcher.Load(); hint != nil && len(entries) > 0 {
+		(*hint)(entries)
+	}
+}

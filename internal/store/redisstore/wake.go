@@ -1,0 +1,67 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// relisten is how long a node waits before it subscribes again.
+const relisten = 100 * time.Millisecond
+
+// listen calls told for each message of a channel, until ctx ends. Messages get
+// lost while a connection or a server is replaced: nobody relies on them.
+func (s *Store) listen(ctx context.Context, channel string, told func(message string)) {
+	c := s.servers.client
+	for ctx.Err() == nil {
+		err := c.Receive(ctx, c.B().Ssubscribe().Channel(channel).Build(), func(m rueidis.PubSubMessage) { told(m.Message) })
+		if ctx.Err() == nil && err != nil {
+			s.config.Logger.Debug("the subscription ended", "channel", channel, "error", err)
+		}
+		sleep(ctx, relisten)
+	}
+}
+
+// wake makes the owner of t's shard hear of it, where that is another and t is due soon.
+func (s *Store) wake(it *item, t *task.Task) {
+	if t == nil || t.State != task.Scheduled || s.holding(it.shard) != nil {
+		return
+	}
+	e := t.Entry()
+	it.write("WAKE", it.shard.own, nobody, score(e.Due), it.shard.wake, wakeMessage(e))
+}
+
+// wakeMessage returns an entry as a message. Neither name nor due time has a slash.
+func wakeMessage(e task.Entry) string {
+	return score(e.Due) + "/" + e.Name + "/" + laneMember(e.Lane)
+}
+
+func parseWake(message string) (task.Entry, error) {
+	parts := strings.SplitN(message, "/", 3)
+	if len(parts) != 3 {
+		return task.Entry{}, fmt.Errorf("wake-up %q: %w", message, errDamaged)
+	}
+	due, err := strconv.ParseInt(parts[0], 10, 64)
+	if err != nil {
+		return task.Entry{}, fmt.Errorf("wake-up %q: %w", message, errDamaged)
+	}
+	lane, err := parseLane(parts[2])
+	return task.Entry{Name: parts[1], Lane: lane, Due: task.Millis(due)}, err
+}
+
+// woken takes in that another node has put something into our shard.
+func (s *Store) woken(h *holding, message string) {
+	e, err := parseWake(message)
+	switch {
+	case err != nil:
+		s.config.Logger.Warn("another node told of a task", "error", err)
+	case s.shard(e.Key()) == h.shard && s.holding(h.shard) == h:
+		s.learnt(h, []task.Entry{e})
+	}
+}
