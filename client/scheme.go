@@ -21,7 +21,7 @@ const alert = `malformed HTTP response "\x15\x03`
 func scheme(err error) error {
 	var noTLS tls.RecordHeaderError
 	switch {
-	case errors.Is(err, http.ErrSchemeMismatch), errors.As(err, &noTLS):
+	case errors.Is(err, http.ErrSchemeMismatch), errors.As(err, &noTLS) && noTLS.Conn != nil: // nil: it spoke TLS until then, and may have read the request
 		return ErrNoTLS
 	case strings.Contains(err.Error(), alert):
 		return ErrSpeaksTLS

@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"crypto/tls"
 	"errors"
 	"io"
 	"log"
@@ -46,6 +47,31 @@ func TestTheWrongSchemeIsNamed(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 		api.Close()
+	}
+}
+
+// What comes after the handshake says nothing of the scheme: the request may have been read by then.
+func TestAConnectionThatBreaksAfterTheHandshakeMayHaveDoneIt(t *testing.T) {
+	tried := 0
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		tried++ // one after the other
+		c, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer c.Close()
+		_, _ = io.WriteString(c.(*tls.Conn).NetConn(), "502 Bad Gateway\r\n") // not as TLS
+	}))
+	srv.StartTLS()
+	defer srv.Close()
+	api, err := client.New(srv.URL, client.Options{HTTPClient: srv.Client(), Retries: client.Retries{Attempts: 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer api.Close()
+	if _, err = api.Tasks.Create(t.Context(), hour("a")); errors.Is(err, client.ErrNoTLS) || !client.MayBeDone(err) || tried != 2 {
+		t.Errorf("after %d tries: %v", tried, err)
 	}
 }
 
