@@ -211,6 +211,27 @@ func TestAQueuesEntityTagGuardsPauseResumeAndPurge(t *testing.T) {
 	}
 }
 
+// What runs may be delivered yet, whoever wants to take it back.
+func TestAPurgedTaskThatRunsHasNoReasonYet(t *testing.T) {
+	s := serve(t)
+	settle := s.reach("running")
+	if r, err := s.store.Apply(t.Context(), task.CeilMillis(time.Now()), []task.Change{task.Cancel{Key: s.record("a").Key(), Reason: task.ReasonPurged}}); err != nil || r[0].Err != nil {
+		t.Fatal(err, r)
+	}
+	found := func() int {
+		var list wire.TaskList
+		s.do("GET", "/v1/tasks?reason=purged", "").want(200, &list)
+		return len(list.Tasks)
+	}
+	if got := s.do("GET", "/v1/tasks/a", "").task(200); got.Reason != "" || !got.CancelRequested || found() != 0 {
+		t.Errorf("while it runs: %+v, found %d", got, found())
+	}
+	settle(task.Failure)
+	if got := s.do("GET", "/v1/tasks/a", "").task(200); got.Reason != task.ReasonPurged || found() != 1 {
+		t.Errorf("in the end: %+v, found %d", got, found())
+	}
+}
+
 func TestHeldTasksAreFound(t *testing.T) {
 	s := serve(t)
 	for _, name := range []string{"a1", "b1", "b2", "b3"} {

@@ -41,7 +41,7 @@ func (s *Server) show(r *request, t *task.Task) wire.Task {
 		},
 		ID:              t.ID,
 		State:           t.State.String(),
-		Reason:          t.Reason,
+		Reason:          t.EndReason(),
 		DueAt:           showTime(t.Due),
 		Version:         t.Version,
 		CreatedAt:       showTime(t.CreatedAt),

@@ -26,7 +26,7 @@ func (f *Filter) Match(t *Task) bool {
 		f.DueBefore != 0 && t.Due >= f.DueBefore,
 		f.DueAfter != 0 && t.Due <= f.DueAfter,
 		f.CreatedUntil != 0 && t.CreatedAt > f.CreatedUntil,
-		f.Reason != "" && t.Reason != f.Reason:
+		f.Reason != "" && t.EndReason() != f.Reason:
 		return false
 	}
 	for k, v := range f.Labels {

@@ -220,6 +220,15 @@ func (t *Task) finish(now Millis, s State, reason string, p Policy) {
 // cancelReason returns why t ends, which was cancelled while it ran.
 func (t *Task) cancelReason() string { return cmp.Or(t.Reason, ReasonCancelled) }
 
+// EndReason returns why t is dead, expired or cancelled, "" where it is not: what
+// was cancelled while it runs may be delivered yet.
+func (t *Task) EndReason() string {
+	if t.State == Running {
+		return ""
+	}
+	return t.Reason
+}
+
 // die gives t up. It keeps everything, so that it can be retried.
 func (t *Task) die(now Millis, reason string, p Policy) {
 	t.end(now, Dead, reason)
