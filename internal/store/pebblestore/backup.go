@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -103,12 +105,43 @@ func openCopy(fs vfs.FS, dir string, least uint64) (db *pebble.DB, err error) {
 		if err == nil && number < least {
 			err = fmt.Errorf("the copy ends at change %d, and lacks change %d: %w", number, least, errDamaged)
 		}
+		if err == nil {
+			err = checkTables(fs, dir, db)
+		}
 		if err != nil {
 			return errors.Join(err, db.Close())
 		}
 		return nil
 	})
 	return db, err
+}
+
+// checkTables reports whether the copy in dir, of which db was opened, knows all
+// the tables that stand there. Where the end of its manifest is unreadable Pebble
+// takes what is before that for all of it. Then what the later tables hold is
+// missing, and the newest change, which is in the log, is there.
+func checkTables(fs vfs.FS, dir string, db *pebble.DB) error {
+	names, err := fs.List(dir)
+	if err != nil {
+		return err
+	}
+	levels, err := db.SSTables()
+	if err != nil {
+		return err
+	}
+	known := map[uint64]bool{}
+	for _, tables := range levels {
+		for _, t := range tables {
+			known[uint64(t.BackingSSTNum)] = true
+		}
+	}
+	for _, name := range names {
+		digits, ok := strings.CutSuffix(name, ".sst")
+		if n, err := strconv.ParseUint(digits, 10, 64); ok && (err != nil || !known[n]) {
+			return fmt.Errorf("the copy's manifest does not name %s: %w", name, errDamaged)
+		}
+	}
+	return nil
 }
 
 // checkpoint makes a copy of the directory in dir. A failure to do so is not one

@@ -456,6 +456,37 @@ func TestABackupMakesABadCopyAgain(t *testing.T) {
 	}
 }
 
+// A manifest that ends early opens, and the log behind it has the newest change.
+func TestABackupPassesNoCopyThatLacksTables(t *testing.T) {
+	again := 0
+	for from := 0; from < 100; from += 5 {
+		disk := &miscopying{FS: vfs.NewMem(), spoils: spoils{"/MANIFEST", from, 100}}
+		s := open(t, disk, Config{})
+		for first := int64(0); first < 50; first += 10 {
+			mustApply(t, s, creates(first, 10, later))
+			if err := s.db.Flush(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		mustApply(t, s, creates(50, 10, later))
+		disk.copies.Store(1)
+		var archive bytes.Buffer
+		if err := s.Backup(t.Context(), &archive); err != nil {
+			t.Fatalf("from %d of 100: %v", from, err)
+		}
+		if disk.copies.Load() < 0 {
+			again++
+		}
+		m, err := restoreTo(t.Context(), vfs.NewMem(), &archive, "restored", nil)
+		if err != nil || m.Tasks != 60 {
+			t.Errorf("from %d of 100: %d tasks of 60, error %v", from, m.Tasks, err)
+		}
+	}
+	if again < 5 {
+		t.Errorf("%d copies were made again: does the test still spoil any?", again)
+	}
+}
+
 func TestABackupWhoseCopiesAreAllBadSaysSoAndLeavesNothing(t *testing.T) {
 	for _, spoils := range spoilt {
 		disk := &miscopying{FS: vfs.NewMem(), spoils: spoils}
