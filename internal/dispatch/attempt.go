@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"time"
 
@@ -77,6 +78,7 @@ func (d *Dispatcher) attempt(a *attempt) {
 
 // end hands an outcome to the settler.
 func (d *Dispatcher) end(a *attempt, o task.Outcome) {
+	o.GaveWay = o.Verdict == task.Interrupted && errors.Is(context.Cause(a.ctx), ErrGate)
 	a.outcome = o
 	a.over.Store(true)
 	d.leases.Remove(a.timer)

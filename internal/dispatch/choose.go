@@ -120,7 +120,7 @@ func (a *agenda) answered(k task.Key) { a.taken[k] = true }
 func (a *agenda) begin(p *pick) {
 	p.began = true
 	if p.lane.quarantined() {
-		a.beginAtGate()
+		a.beginAtGate(p.key())
 	}
 	if !p.lane.urgent() {
 		p.mark = p.lane.queue.bucket.charge(a.steady)

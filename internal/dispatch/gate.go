@@ -6,7 +6,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// patience is how long an attempt has the gate while others wait there.
+// patience is how long an attempt has the gate while others wait there, the first
+// time: each time that it is given up it has twice as long the next.
 const patience = time.Minute
 
 // gate is the way of the lanes in quarantine to their attempts: one at a time
@@ -26,18 +27,21 @@ const patience = time.Minute
 // each change what may start: there is no wake-up of its own that could be lost.
 //
 // What takes longer than the patience is given up as soon as somebody waits. It
-// is settled as interrupted, which spends no attempt and ends its quarantine:
-// it goes on in its own lane, with its whole timeout. To let the next one in
-// beside it was the other choice; but then one that is innocent and slow is
-// under way at each death that others cause, and dies with them. To cut its
-// timeout was a third; it would spend attempts, and fail what is only slow.
-// The price: what kills the process only after a minute is counted towards its
-// end at those turns alone at which nobody waits behind it.
+// is settled as interrupted, which spends no attempt, and stays in quarantine,
+// behind the others; its next turn is twice as long, until it ends by itself. To
+// let it go on beside the gate, in its lane or not, was the other choice; but
+// then what kills the process late kills those whose turn it is, and they are
+// counted, not the one to blame. To cut its timeout was a third; it would spend
+// attempts, and fail what is only slow. The price: a receiver that is slow is
+// called again at each turn.
 type gate struct {
 	queues row[*queue]   // with a lane that may go through
 	taken  bool          // an attempt is under way
+	key    task.Key      // valid if taken: of its task
 	bell   bell          // while it is: for when the patience ends
 	until  time.Duration // when that is; 0: no attempt is under way, or it was given up
+
+	gaveUp map[task.Key]int // how often an attempt was; while somebody waits
 }
 
 // first returns the lane that goes through now, nil for none.
@@ -66,8 +70,9 @@ func (g *gate) put(q *queue, stands bool) {
 func (g *gate) enter(q *queue) { g.taken, q.went = true, q.since }
 
 // beginAtGate notes that the attempt which has the gate starts.
-func (a *agenda) beginAtGate() {
-	a.gate.until = a.steady + patience
+func (a *agenda) beginAtGate(k task.Key) {
+	a.gate.key = k
+	a.gate.until = a.steady + patience<<min(a.gate.gaveUp[k], 16)
 	a.arm(&a.gate.bell, 0, a.gate.until)
 }
 
@@ -78,6 +83,10 @@ func (g *gate) giveUp(steady time.Duration) bool {
 		return false
 	}
 	g.until = 0
+	if g.gaveUp == nil {
+		g.gaveUp = map[task.Key]int{}
+	}
+	g.gaveUp[g.key]++
 	return true
 }
 
@@ -86,6 +95,12 @@ func (g *gate) look(*agenda, task.Millis) {}
 
 // leaveGate notes that the attempt which has the gate has ended.
 func (a *agenda) leaveGate() {
+	if a.gate.until != 0 { // it ended by itself
+		delete(a.gate.gaveUp, a.gate.key)
+	}
+	if a.gate.queues.size == 0 {
+		clear(a.gate.gaveUp) // of those that were cancelled meanwhile
+	}
 	a.gate.taken, a.gate.until = false, 0
 	a.arm(&a.gate.bell, 0, 0)
 }

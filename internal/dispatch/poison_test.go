@@ -17,6 +17,11 @@ import (
 // has killed it, and returns what it leaves behind; nil: it lives after half a
 // minute. Other attempts take half a second.
 func live(t *testing.T, s *memstore.Store) *memstore.Store {
+	return liveAt(t, s, 1)
+}
+
+// liveAt is live where everything takes that many times as long.
+func liveAt(t *testing.T, s *memstore.Store, slower time.Duration) *memstore.Store {
 	var dead atomic.Bool
 	f := &faults{fail: func(string, int) (before, after error) {
 		if dead.Load() {
@@ -27,15 +32,17 @@ func live(t *testing.T, s *memstore.Store) *memstore.Store {
 	b := newBed(t, Config{Grace: -1}, func(task.Queue) task.Queue { return f.over(s) },
 		func(ctx context.Context, d task.Delivery) task.Outcome {
 			if strings.Contains(d.Task.Name, "poison") {
-				pause(ctx, 50*time.Millisecond)
+				if !pause(ctx, slower*50*time.Millisecond) {
+					return task.Outcome{Verdict: task.Interrupted, StartedAt: millis()}
+				}
 				dead.Store(true)
 			}
-			return after(500*time.Millisecond)(ctx, d)
+			return after(slower*500*time.Millisecond)(ctx, d)
 		})
 	b.store = s
 	b.start()
 	for range 30 {
-		if b.pass(time.Second); dead.Load() {
+		if b.pass(slower * time.Second); dead.Load() {
 			break
 		}
 	}
@@ -102,6 +109,38 @@ func TestATaskThatKillsTheServerDiesAlone(t *testing.T) {
 				for i := range 8 {
 					b.wantState(fmt.Sprint("slow", i), task.Delivered)
 					b.wantState(fmt.Sprint("later", i), task.Delivered)
+				}
+			})
+		})
+	}
+}
+
+// TestATaskThatKillsTheServerLateDiesAlone: also after it gave way to others at
+// the gate, which are as slow as it is and to blame for nothing.
+func TestATaskThatKillsTheServerLateDiesAlone(t *testing.T) {
+	for name, host := range map[string]func(i int) edit{
+		"in one lane":    func(int) edit { return to("host") },
+		"in other lanes": func(i int) edit { return to(fmt.Sprint("host", i)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const slower = 3 * patience / (100 * time.Millisecond) // it kills after one and a half of it
+				b := &bed{t: t, store: memstore.New(memstore.Config{})}
+				hours := func(s *task.Spec) { s.Timeout = time.Hour }
+				b.create("poison", 0, to("host"), hours)
+				for i := range 3 {
+					b.create(fmt.Sprint("slow", i), 0, host(i), hours)
+				}
+				deaths := 0
+				for next := liveAt(t, b.store, slower); next != nil && deaths < 3*task.MaxReclaims; next = liveAt(t, b.store, slower) {
+					b.store = next
+					deaths++
+				}
+				if got := b.get("poison"); deaths != task.MaxReclaims || got.Reason != task.ReasonReclaims {
+					t.Errorf("after %d deaths the poison is %v after %d reclaims", deaths, got.State, got.Reclaims)
+				}
+				for i := range 3 {
+					b.wantState(fmt.Sprint("slow", i), task.Delivered)
 				}
 			})
 		})

@@ -309,6 +309,19 @@ func TestAPurgeOfARunningTaskIsTheReasonOfItsEnd(t *testing.T) {
 	}
 }
 
+// Nothing is known yet of what gave way to others in quarantine.
+func TestWhatGaveWayInQuarantineStaysThereBehindTheOthers(t *testing.T) {
+	runs := standing(t)["running"].Clone()
+	runs.Reclaims = QuarantineAfter
+	got := settle(t, runs.Due+60_000, runs, Outcome{Verdict: Interrupted, GaveWay: true})
+	if got.State != Scheduled || got.Lane().Priority != Quarantine || got.Reclaims != QuarantineAfter || got.Spent != runs.Spent || got.Due != runs.Due+60_000 {
+		t.Errorf("%+v", got)
+	}
+	if got := settle(t, runs.Due+60_000, runs, Outcome{Verdict: Interrupted}); got.Reclaims != 0 || got.Due != runs.Due {
+		t.Errorf("interrupted by a stop: %+v", got)
+	}
+}
+
 func TestCancelOfAReplacementEndsIt(t *testing.T) {
 	superseded := standing(t)["superseded"]
 	asked := apply(t, superseded.Due, superseded, Cancel{Key: superseded.Key()})

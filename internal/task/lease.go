@@ -116,7 +116,10 @@ func (s Settlement) Apply(now Millis, old *Task, p Policy) (Result, error) {
 	if s.Outcome.Verdict == Unsent {
 		t.unclaim(lease.Since)
 	} else {
-		t.Urgent, t.Reclaims = false, 0 // it can be settled: it kills nobody
+		t.Urgent = false
+		if !s.Outcome.GaveWay {
+			t.Reclaims = 0 // it can be settled: it kills nobody
+		}
 		t.record(s.Outcome.attempt(t.Tries))
 	}
 	t.follow(now, s.Outcome, p)
@@ -144,7 +147,10 @@ func (t *Task) follow(now Millis, o Outcome, p Policy) {
 	}
 	switch o.Verdict {
 	case Unsent, Interrupted:
-		return // due since before: at once
+		if o.GaveWay { // behind those that it gave way to
+			t.Due = now
+		}
+		return // otherwise due since before: at once
 	case Refusal:
 		t.die(now, o.Reason, p)
 		return

@@ -36,6 +36,7 @@ type Outcome struct {
 	Late       time.Duration // from the task's due time to the start, which StartedAt has in whole milliseconds only
 	RetryAfter time.Duration // of a Deferral
 	Reply      string        // the reply's first bytes, at most MaxReplyKept, valid UTF-8
+	GaveWay    bool          // of an Interrupted: to others in quarantine, so that nothing is known of it yet
 }
 
 // Delivery is one attempt that is to be made.

@@ -13,9 +13,10 @@ import "github.com/foliot/foliot/internal/task"
 // death, and is left behind with the same due time, whether the claim was lost or
 // not: at each start that follows it is a suspect, until a settlement gives it a
 // later due time or ends it. (A clock that is set back takes part of that away
-// until it has caught up.) What was run by hand has a new due time, and is a
-// suspect nonetheless: people do that with what stands in a paused queue, again
-// and again.
+// until it has caught up.) What was left behind before is one whenever it is due:
+// in quarantine it gives way to others, and then has a new due time. So has what
+// was run by hand, and is a suspect nonetheless: people do that with what stands
+// in a paused queue, again and again.
 //
 // The due time alone decides, so nothing has to end: a suspect in a queue that is
 // paused for months is one for months, and costs the claims of others nothing. The
@@ -27,4 +28,6 @@ type suspects struct {
 }
 
 // has reports whether t, which is claimed, is one of them.
-func (s suspects) has(t *task.Task) bool { return s.on && (t.Due <= s.until || t.Urgent) }
+func (s suspects) has(t *task.Task) bool {
+	return s.on && (t.Due <= s.until || t.Urgent || t.Reclaims > 0)
+}

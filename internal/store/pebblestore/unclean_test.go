@@ -99,6 +99,13 @@ func TestAfterACrashTheClaimsOfWhatWasDueAreSyncedAndNoOthers(t *testing.T) {
 			}
 			mustApply(t, first, []task.Change{task.Create{Spec: newSpec(name, due)}})
 		}
+		mustApply(t, first, []task.Change{task.Create{Spec: newSpec("left-before", benchStart)}})
+		if err := claimOne(t.Context(), first, "left-before"); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := first.Reap(t.Context(), benchStart+3_600_000, 10); n != 1 || err != nil {
+			t.Fatal(n, err)
+		}
 		disk = powerOff(disk)
 		if err := first.Close(); err != nil {
 			t.Fatal(err)
@@ -110,10 +117,11 @@ func TestAfterACrashTheClaimsOfWhatWasDueAreSyncedAndNoOthers(t *testing.T) {
 		if replies, err := s.Apply(t.Context(), benchStart+1, []task.Change{task.Run{Key: clientKey("by-hand")}}); err != nil || replies[0].Err != nil {
 			t.Fatal(err, replies)
 		}
+		mustApply(t, s, []task.Change{task.Patch{Key: clientKey("left-before"), When: &task.When{At: benchStart + 1}}})
 		for _, c := range []struct {
 			name   string
 			synced bool
-		}{{"a", true}, {"later", false}, {"by-hand", true}, {"b", true}} {
+		}{{"a", true}, {"later", false}, {"by-hand", true}, {"left-before", true}, {"b", true}} {
 			g.close()
 			claimed, err := answered(func() error {
 				was, err := s.Get(t.Context(), clientKey(c.name))
