@@ -127,7 +127,7 @@ func (c *serveConfig) inMemory() bool { return c.dir == "" && c.redis == nil }
 // firstToken says how to make the first token.
 func (c *serveConfig) firstToken() string {
 	if c.redis != nil {
-		return "listen on 127.0.0.1 alone and make one with `foliot token create --for operator --scope admin`"
+		return "start it once with --listen 127.0.0.1:8750 and make one with `foliot token create --for operator --scope admin`"
 	}
 	return "make one with `foliot token create --for operator --scope admin --data " + c.dir + "`"
 }

@@ -209,6 +209,7 @@ func (n *node) run(ctx context.Context) error {
 	n.api.Stop()
 	n.conns.leave()
 	stopDispatch()
+	n.release()
 	if err := <-dispatched; err != nil {
 		return n.failure(err)
 	}
@@ -216,6 +217,14 @@ func (n *node) run(ctx context.Context) error {
 	n.log.Info("stopped", "delivered", s.Delivered, "failed", s.Failed, "deferred", s.Deferred, "refused", s.Refused,
 		"interrupted", s.Interrupted, "dead", s.Dead, "late_p50", s.Late.P50.String(), "late_p99", s.Late.P99.String())
 	return n.close(served, func() { stopKeeping(); kept() })
+}
+
+// release lets other servers on the same store have the tasks that this one has
+// not begun, before it waits for those that it has.
+func (n *node) release() {
+	if s, ok := n.store.(interface{ Release() }); ok {
+		s.Release()
+	}
 }
 
 // keep starts what works beside clients and deliveries until ctx ends: upkeep

@@ -42,7 +42,7 @@ func (n *node) openRedis() error {
 		return u.explain(err)
 	}
 	n.store = s
-	n.log.Warn("several servers on one Redis are not supported yet: see to it that this one is alone on it", "store", u.String())
+	n.log.Warn("several servers on one Redis are not supported yet: let this one be alone on it", "store", u.String())
 	return nil
 }
 
@@ -99,7 +99,7 @@ func (u *redisURL) explain(err error) error {
 }
 
 func (u *redisURL) advice(err error) string {
-	reply, _ := rueidis.IsRedisErr(err)
+	var reply *rueidis.RedisError
 	text := err.Error()
 	var unknown x509.UnknownAuthorityError
 	var plain tls.RecordHeaderError
@@ -115,7 +115,7 @@ func (u *redisURL) advice(err error) string {
 		return "give a user and a password that are good there, USER:PASSWORD@ before the address, or :PASSWORD@ for its default user"
 	case strings.Contains(text, "NOPERM"):
 		return "its user lacks a right; docs/operations.md has the rule that gives all that are needed"
-	case reply != nil:
+	case errors.As(err, &reply):
 		return "what it says is Redis's own: look into its log"
 	case errors.As(err, &unknown):
 		return "its certificate is signed by nobody who is known here; name who signed it by ca=FILE after a ?"

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -53,6 +54,36 @@ func TestTasksInRedisOutliveTheServer(t *testing.T) {
 		if got := p.task(name); got.State != state {
 			t.Errorf("%s is %s, want %s", name, got.State, state)
 		}
+	}
+}
+
+func TestAServerThatStopsLeavesItsTasksToTheOtherAtOnce(t *testing.T) {
+	r, hook := redistest.New(t), newHook(t)
+	hook.release()
+	url := "redis://" + r.Addr
+	servers := []*process{redisNode(t, url), redisNode(t, url)}
+	const tasks = 40
+	for i := range tasks {
+		servers[i%2].must("add", hook.URL, "--in", fmt.Sprintf("%dms", 200+i*50), "--name", fmt.Sprint(i))
+	}
+	servers[0].signal(terminate)
+	if code, log := servers[0].exit(); code != exitOK {
+		t.Fatalf("it ended with %d:\n%s", code, log)
+	}
+	seen := map[string]int{}
+	for range tasks {
+		seen[hook.next(t)]++
+	}
+	var latest int64
+	for i := range tasks {
+		if seen[fmt.Sprint(i)] != 1 {
+			t.Errorf("%d was delivered %d times", i, seen[fmt.Sprint(i)])
+		}
+		servers[1].must("get", fmt.Sprint(i), "--wait")
+		latest = max(latest, servers[1].task(fmt.Sprint(i)).Attempts[0].LateMS)
+	}
+	if t.Log("the latest was late by", latest, "ms"); latest > 3000 { // a lease is twice that
+		t.Errorf("one was late by %v ms", latest)
 	}
 }
 
@@ -134,9 +165,12 @@ func TestARedisThatCannotBeUsedIsToldOfWithWhatToDo(t *testing.T) {
 		"redis://" + clustered.Addr:                       "the server belongs to a Cluster: name it by redis+cluster://" + clustered.Addr,
 		"rediss://" + open.Addr:                           "without TLS begin with redis in the place of rediss",
 	} {
-		if got := refusedStore(t, url); !strings.Contains(got, says) {
-			t.Errorf("%s: it says %q, which lacks %q", url, got, says)
-		}
+		t.Run(url, func(t *testing.T) {
+			t.Parallel() // some wait until a time is up
+			if got := refusedStore(t, url); !strings.Contains(got, says) {
+				t.Errorf("it says %q, which lacks %q", got, says)
+			}
+		})
 	}
 }
 
@@ -190,9 +224,16 @@ func TestRedisIsSpokenToOverTLSAsAnACLUser(t *testing.T) {
 	if name := hook.next(t); name != "a" {
 		t.Errorf("%q arrived", name)
 	}
+	eventually(t, "it listens to the others", func() bool {
+		channels, _ := redistest.Command(t.Context(), r.Addr, "PUBSUB", "SHARDCHANNELS", "foliot:*")
+		return strings.HasPrefix(channels, "*") && channels != "*0"
+	})
 	p.must("ls")
 	p.must("queue", "set", "q", "--rate", "10")
 	p.must("audit")
+	if denied, err := redistest.Command(t.Context(), r.Addr, "ACL", "LOG"); denied != "*0" {
+		t.Errorf("the user lacks rights: ACL LOG has %s entries, %v", denied, err)
+	}
 	if got := refusedStore(t, "rediss://"+addr); !strings.Contains(got, "name who signed it by ca=FILE") {
 		t.Error(got)
 	}
@@ -265,6 +306,23 @@ func TestWhatADirectoryAloneHasIsMissingOnRedis(t *testing.T) {
 	}
 	if out, _, _ := p.foliot("doctor"); !strings.Contains(out, "what was answered is in Redis") {
 		t.Errorf("doctor says %s", out)
+	}
+}
+
+func TestTheFirstTokenInRedisIsMadeOnLoopback(t *testing.T) {
+	cfg := testConfig()
+	cfg.redis = &redisURL{addrs: []string{"127.0.0.1:1"}}
+	for _, addr := range []string{"0.0.0.0:0", anyPort} {
+		cfg.addr, cfg.proxies = addr, []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
+		if err := cfg.checkUnopened(); err != nil {
+			t.Errorf("nobody knows yet whether there is a token: %v", err)
+		}
+		if err := cfg.checkOpen(false); err == nil || !strings.Contains(err.Error(), "start it once with --listen 127.0.0.1:8750 and make one with `foliot token create --for operator --scope admin`") {
+			t.Errorf("it says %v", err)
+		}
+		if err := cfg.checkOpen(true); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
