@@ -34,6 +34,10 @@
 //	foliot:{tag}:cnt           HASH    <ns>/<queue>/<state> → how many
 //	foliot:{tag}:log           STREAM  audit entries, about AuditLength of them
 //	foliot:{tag}:idem          HASH    Idempotency-Key → since when, and the name of its task
+//	foliot:{tag}:own           HASH    id of the owner, until when it owns the shard, up to which due time it
+//	                                   wants to be woken, and epoch, how often the shard was acquired
+//	foliot:{tag}:wake          channel of what others put into the shard that is due soon
+//	foliot:nodes               HASH    node → its last heartbeat; and the channel of who came, went, or released shards
 //	foliot:{settings}:all      HASH    settings, and their version
 //
 // Names stand in the keys themselves, where the design takes a hash of them: the
@@ -43,6 +47,20 @@
 // Invariants, of each shard at every moment: a task has one index entry, the one
 // that its record says; the counts are those of the records; the bound in idx is
 // not above the lane's first due time.
+//
+// # Nodes
+//
+// Every shard has one owner, which alone claims, reaps, removes and audits there;
+// everybody changes. Who is to own it follows from the nodes that live (share.go);
+// who does is in the shard's own key, for the length of a lease (own.go). put
+// compares the owner's id, with the process's nonce and the acquisition's
+// epoch, in the same run that writes. So two nodes that disagree, or one that slept past its
+// lease, claim no task twice. Settlements and extensions need the task's token only: what a node
+// has claimed it may finish after it has lost the shard.
+//
+// What others put into a shard its owner finds in the index of lanes, which it
+// polls. That is the truth. For tasks that are due before the next polls put also
+// publishes a wake-up, to no one if the owner does it itself; it may get lost.
 //
 // # Time
 //

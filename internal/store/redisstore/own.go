@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -45,12 +46,28 @@ type ownership struct {
 	leaving   chan struct{} // closed by Release
 	ended     chan struct{} // closed when nothing is held any more
 	once      sync.Once
+	deaf      sync.Once // it was said that nothing can be heard
 	listeners sync.WaitGroup
 
 	// The rest is the loop's.
 	states   []claimState
 	live     []string
 	nextBeat time.Time
+}
+
+// errConfig marks settings of leases that cannot work.
+var errConfig = errors.New("settings of the shards' leases")
+
+// check says what of c cannot work. A node must be heard of several times
+// before others take it for dead, at half of its leases.
+func (c Config) check() error {
+	switch {
+	case strings.Contains(c.Node, "/"):
+		return fmt.Errorf("%w: the node's name %q has a slash: choose one without", errConfig, c.Node)
+	case c.Heartbeat <= 0 || c.LanePoll <= 0 || c.ShardLease < 4*c.Heartbeat:
+		return fmt.Errorf("%w: a shard lease of %v with a heartbeat every %v: make it at least four times as long", errConfig, c.ShardLease, c.Heartbeat)
+	}
+	return nil
 }
 
 func newOwnership(node string, shards int) *ownership {

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -21,7 +22,7 @@ func openNode(t *testing.T, name string, addrs ...string) *Store {
 
 func openNodeWith(t *testing.T, c Config, addrs ...string) *Store {
 	t.Helper()
-	c.Client = rueidis.ClientOption{InitAddress: addrs, DisableCache: true, DisableRetry: true}
+	c.Client.InitAddress, c.Client.DisableCache, c.Client.DisableRetry = addrs, true, true
 	c.Shards, c.ShardLease, c.Heartbeat = 16, 1500*time.Millisecond, 200*time.Millisecond
 	s, err := Open(t.Context(), c)
 	if err != nil {
@@ -131,6 +132,20 @@ func (w *told) all() map[string]time.Time {
 	return all
 }
 
+// await waits until the watcher of s has heard of those of tasks that lie in its shards.
+func (w *told) await(t *testing.T, s *Store, tasks []*task.Task) time.Duration {
+	t.Helper()
+	return eventually(t, 2*time.Second, "it hears of its tasks", func() bool {
+		all := w.all()
+		for _, one := range tasks {
+			if _, ok := all[one.Name]; !ok && s.holding(s.shard(one.Key())) != nil {
+				return false
+			}
+		}
+		return true
+	})
+}
+
 func TestALoneNodeOwnsEveryShardAtOnceAndAfterAGracefulRestart(t *testing.T) {
 	server := redistest.New(t)
 	for range 3 {
@@ -180,11 +195,15 @@ func TestTheShardsOfANodeThatIsCutOffAreTakenAfterTheirLeases(t *testing.T) {
 	a, b := openNode(t, "a", server.Addr), openNode(t, "b", proxy.Addr)
 	eventually(t, 2*time.Second, "they share the shards", func() bool { return divided(a, b) })
 	others := b.owned()
+	heard, tasks := watch(a), soon(t, b, "t", 40, 0)
 	proxy.Refuse(true)
 	proxy.Cut()
 	took := eventually(t, 2*a.config.ShardLease, "the other owns all", func() bool { return divided(a) })
 	if limit := a.config.ShardLease + 300*time.Millisecond; took > limit || took < a.config.ShardLease/2 {
 		t.Errorf("it owned all after %v: at the latest after %v, and not before the leases' end", took, limit)
+	}
+	if late := heard.await(t, a, tasks); late > 300*time.Millisecond {
+		t.Errorf("it heard of what the other left %v later", late)
 	}
 	if n := len(b.owned()); n != 0 {
 		t.Errorf("who was cut off still counts %d of %d shards as its own", n, len(others))
@@ -303,15 +322,7 @@ func TestATaskCreatedOnOneNodeReachesTheWatcherOfTheOther(t *testing.T) {
 	listening(t, server.Addr, a, b)
 	heard := watch(b)
 	tasks := soon(t, a, "t", 40, 500*time.Millisecond)
-	took := eventually(t, 2*time.Second, "it hears of its tasks", func() bool {
-		all := heard.all()
-		for _, one := range tasks {
-			if _, ok := all[one.Name]; !ok && b.holding(b.shard(one.Key())) != nil {
-				return false
-			}
-		}
-		return true
-	})
+	took := heard.await(t, b, tasks)
 	for _, one := range tasks {
 		if h := b.holding(b.shard(one.Key())); h != nil && !h.marks.Covers(one.Entry()) {
 			t.Errorf("the mark of %s is too high", one.Name)
@@ -349,17 +360,42 @@ func TestWithEveryWakeUpLostThePollFindsWhatOthersCreate(t *testing.T) {
 	for _, prefix := range []string{"t", "s"} {
 		began := time.Now()
 		tasks := soon(t, a, prefix, 40, 0)
-		eventually(t, 2*time.Second, "it hears of its tasks", func() bool {
-			all := heard.all()
-			for _, one := range tasks {
-				if _, ok := all[one.Name]; !ok && b.holding(b.shard(one.Key())) != nil {
-					return false
-				}
-			}
-			return true
-		})
+		heard.await(t, b, tasks)
 		if took := time.Since(began); took > b.config.LanePoll+250*time.Millisecond {
 			t.Errorf("it took %v, with a poll every %v", took, b.config.LanePoll)
+		}
+	}
+}
+
+// A user to whom no channel is open, as Redis makes them, can neither publish nor listen.
+func TestWithoutChannelsNodesWorkByThePoll(t *testing.T) {
+	server := redistest.New(t)
+	if reply, err := redistest.Command(t.Context(), server.Addr, "ACL", "SETUSER", "poor", "on", ">secret", "~foliot:*", "+@all", "resetchannels"); reply != "+OK" {
+		t.Fatal(reply, err)
+	}
+	poor := rueidis.ClientOption{Username: "poor", Password: "secret"}
+	a := openNodeWith(t, Config{Node: "a", Client: poor}, server.Addr)
+	b := openNodeWith(t, Config{Node: "b", Client: poor}, server.Addr)
+	eventually(t, 2*time.Second, "they share the shards", func() bool { return divided(a, b) })
+	heard := watch(b)
+	tasks := soon(t, a, "t", 40, 0)
+	heard.await(t, b, tasks)
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, time.Second, "the other owns all", func() bool { return divided(b) })
+}
+
+func TestConfigurationsThatCannotWorkAreRefused(t *testing.T) {
+	for _, c := range []Config{
+		{Node: "a/b"},
+		{ShardLease: time.Second},
+		{ShardLease: time.Second, Heartbeat: 500 * time.Millisecond},
+		{ShardLease: time.Second, Heartbeat: -1},
+	} {
+		c.Client = rueidis.ClientOption{InitAddress: []string{"127.0.0.1:1"}}
+		if _, err := Open(t.Context(), c); !errors.Is(err, errConfig) {
+			t.Errorf("%+v: %v", c, err)
 		}
 	}
 }
@@ -370,15 +406,7 @@ func TestNodesShareACluster(t *testing.T) {
 	eventually(t, 3*time.Second, "they share the shards", func() bool { return divided(a, b) })
 	heard := watch(b)
 	tasks := soon(t, a, "t", 40, 300*time.Millisecond)
-	eventually(t, 2*time.Second, "it hears of its tasks", func() bool {
-		all := heard.all()
-		for _, one := range tasks {
-			if _, ok := all[one.Name]; !ok && b.holding(b.shard(one.Key())) != nil {
-				return false
-			}
-		}
-		return true
-	})
+	heard.await(t, b, tasks)
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -114,6 +114,9 @@ type Store struct {
 // Open returns the store that c names, and reads what it must know of it.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	c = c.withDefaults()
+	if err := c.check(); err != nil {
+		return nil, err
+	}
 	client, err := rueidis.NewClient(c.Client)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the Redis at %s: %w", strings.Join(c.Client.InitAddress, ", "), err)

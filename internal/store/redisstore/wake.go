@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"strconv"
 	"strings"
 	"time"
@@ -12,8 +13,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// relisten is how long a node waits before it subscribes again.
-const relisten = 100 * time.Millisecond
+// relisten is how long a node waits, at most, before it subscribes again.
+const relisten = 500 * time.Millisecond
 
 // listen calls told for each message of a channel, until ctx ends. Messages get
 // lost while a connection or a server is replaced: nobody relies on them.
@@ -21,10 +22,12 @@ func (s *Store) listen(ctx context.Context, channel string, told func(message st
 	c := s.servers.client
 	for ctx.Err() == nil {
 		err := c.Receive(ctx, c.B().Ssubscribe().Channel(channel).Build(), func(m rueidis.PubSubMessage) { told(m.Message) })
-		if ctx.Err() == nil && err != nil {
-			s.config.Logger.Debug("the subscription ended", "channel", channel, "error", err)
+		if _, refused := rueidis.IsRedisErr(err); refused && ctx.Err() == nil {
+			s.own.deaf.Do(func() {
+				s.config.Logger.Warn("listen to the other nodes: until that works, tasks that they create to be due at once are late by the time between two polls", "channel", channel, "error", err)
+			})
 		}
-		sleep(ctx, relisten)
+		sleep(ctx, rand.N(relisten)) // not all channels at once
 	}
 }
 

@@ -77,7 +77,7 @@ end
 local function wake(key, id, due, channel, message)
   local own = redis.call('HMGET', key, 'id', 'horizon')
   if own[1] and own[1] ~= id and own[2] and tonumber(due) <= tonumber(own[2]) then
-    redis.call('SPUBLISH', channel, message)
+    redis.pcall('SPUBLISH', channel, message) -- a user that may not publish may still write
   end
 end
 
