@@ -28,6 +28,12 @@ var configureSource string
 //go:embed scripts/raise.lua
 var raiseSource string
 
+//go:embed scripts/walk.lua
+var walkSource string
+
+//go:embed scripts/mend.lua
+var mendSource string
+
 //go:embed scripts/own.lua
 var ownSource string
 
@@ -44,6 +50,8 @@ var (
 	idem    = newScript("#!lua\n", idemSource)
 	edit    = newScript("#!lua flags=allow-oom\n", configureSource)
 	raise   = newScript("#!lua flags=allow-oom\n", raiseSource)
+	browse  = newScript("#!lua flags=no-writes,allow-oom\n", walkSource)
+	mending = newScript("#!lua flags=allow-oom\n", mendSource)
 	own     = newScript("#!lua flags=allow-oom\n", ownSource)
 	beat    = newScript("#!lua flags=allow-oom\n", beatSource)
 )

@@ -1,184 +1,239 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/task"
 )
 
-// strays are the leases that a scrub found ended. One look would not do: where a
-// clock was set ahead, every lease looks ended until it is extended.
-type strays struct {
-	mu sync.Mutex
-	m  map[task.Key]stray
+// A scrub walks the shards that are this node's, one after another, and in each
+// its keys, in the order of the spaces below. Records come first: what they lack is
+// then there when entries are looked at. What does not fit together is at
+// first only a doubt, as others write meanwhile. It is repaired by scripts that
+// look again, at a record's stamp, and find nothing to do where all is well.
+//
+// Entries of a lane that the index of lanes does not have, and no record either,
+// are not found: nobody reads them.
+const (
+	recordSpace = iota
+	nameSpace
+	bodySpace
+	runningSpace
+	deadSpace
+	goneSpace
+	dueSpace
+	laneSpace
+	idemSpace
+	spaces
+)
+
+// position is a place in a scrub: behind member, among what a scan returns.
+type position struct {
+	shard, space int
+	lane         string // in dueSpace
+	scan         string // where the scan of the key goes on
+	after        string // the last member that was examined of what it returns; "": none
 }
 
-type stray struct {
-	token task.Token
-	until task.Millis
-	seen  task.Millis // when it was first found so
+// String returns p as a cursor. Lanes and members have no NUL.
+func (p position) String() string {
+	return strings.Join([]string{strconv.Itoa(p.shard), strconv.Itoa(p.space), p.lane, p.scan, p.after}, "\x00")
 }
 
-// lost reports whether t's lease had ended when it was first looked at, at least
-// task.StrayAfter ago, and has not been extended since.
-func (s *strays) lost(now task.Millis, t *task.Task) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if t.State != task.Running || t.Lease.Until > now {
-		delete(s.m, t.Key())
-		return false
+func parsePosition(cursor string) (p position, err error) {
+	if cursor == "" {
+		return position{scan: "0"}, nil
 	}
-	found := stray{t.Lease.Token, t.Lease.Until, now}
-	old, ok := s.m[t.Key()]
-	if !ok || old.token != found.token || old.until != found.until {
-		s.m[t.Key()] = found
-		return false
+	parts := strings.Split(cursor, "\x00")
+	if len(parts) != 5 {
+		return p, fmt.Errorf("scrub: %q is no cursor", cursor)
 	}
-	if now.Sub(old.seen) < task.StrayAfter {
-		return false
+	var err1, err2 error
+	p = position{lane: parts[2], scan: parts[3], after: parts[4]}
+	p.shard, err1 = strconv.Atoi(parts[0])
+	p.space, err2 = strconv.Atoi(parts[1])
+	if err := cmp.Or(err1, err2); err != nil {
+		return p, fmt.Errorf("scrub: %q is no cursor: %w", cursor, err)
 	}
-	delete(s.m, t.Key())
-	return true
+	return p, nil
 }
 
-// Scrub implements task.Scrubber. The cursor is the number of a shard and the
-// field of the last record examined there.
+// Scrub implements task.Scrubber. A step ends with its shard, at the latest. The
+// counts of a shard are compared at its end.
 func (s *Store) Scrub(ctx context.Context, now task.Millis, cursor string, limit int) (task.Scrubbed, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return task.Scrubbed{}, err
 	}
 	defer leave()
-	done, err := s.scrub(ctx, now, cursor, max(limit, 1))
-	return done, s.failure(err)
-}
-
-func (s *Store) scrub(ctx context.Context, now task.Millis, cursor string, limit int) (done task.Scrubbed, err error) {
-	number, after, _ := strings.Cut(cursor, "/")
-	first, _ := strconv.Atoi(number)
-	for n := first; n < len(s.shards); n++ {
-		if s.holding(s.shards[n]) == nil {
-			continue
-		}
-		fields, err := s.fieldsAfter(ctx, s.shards[n], after, limit-done.Examined)
-		if err != nil {
-			return done, err
-		}
-		after = ""
-		for _, f := range fields {
-			done.Examined++
-			done.Next = strconv.Itoa(n) + "/" + f
-		}
-		if err := s.examine(ctx, now, fields, &done); err != nil {
-			return done, err
-		}
-		if done.Examined == limit {
-			return done, nil
-		}
+	at, err := parsePosition(cursor)
+	if err != nil {
+		return task.Scrubbed{}, err
 	}
-	done.Next = ""
-	return done, nil
-}
-
-func (s *Store) fieldsAfter(ctx context.Context, sh *shard, after string, limit int) ([]string, error) {
-	low := "-"
-	if after != "" {
-		low = "(" + after
+	sc := &scrub{Store: s, now: now, limit: max(limit, 1), at: at}
+	if err := sc.run(ctx); err != nil {
+		return task.Scrubbed{}, s.failure(err)
 	}
-	c := s.servers.client
-	return c.Do(ctx, c.B().Zrangebylex().Key(sh.names).Min(low).Max("+").Limit(0, int64(limit)).Build()).AsStrSlice()
+	return sc.done, nil
 }
 
-// examine looks at the records of fields, all of one shard.
-func (s *Store) examine(ctx context.Context, now task.Millis, fields []string, done *task.Scrubbed) error {
-	reads := make([]read, len(fields))
-	for i, f := range fields {
-		key, err := parseField(f)
+// scrub is one step of a scrub.
+type scrub struct {
+	*Store
+	at    position
+	now   task.Millis
+	limit int
+	done  task.Scrubbed
+}
+
+func (sc *scrub) found(key task.Key, what string) {
+	sc.done.Repairs = append(sc.done.Repairs, task.Repair{Key: key, Found: what})
+}
+
+// run goes on until the step has examined enough, or its shard ends.
+func (sc *scrub) run(ctx context.Context) error {
+	if !sc.seek() {
+		return nil
+	}
+	sh := sc.shards[sc.at.shard]
+	for ; sc.at.space < spaces; sc.at.space++ {
+		whole, err := sc.walkSpace(ctx, sh)
 		if err != nil {
 			return err
 		}
-		reads[i] = read{key: key}
+		if !whole {
+			sc.done.Next = sc.at.String()
+			return nil
+		}
+		sc.at = position{shard: sc.at.shard, space: sc.at.space, scan: "0"}
 	}
-	got, err := s.readAll(ctx, reads)
-	if err != nil {
+	if err := sc.recount(ctx, sh); err != nil {
 		return err
 	}
-	scores, err := s.scores(ctx, got)
-	if err != nil {
-		return err
-	}
-	for i, g := range got {
-		if g.task == nil {
-			continue // removed meanwhile
-		}
-		if s.strays.lost(now, g.task) {
-			st := &step{key: g.task.Key(), kind: reaping, transition: reapOne{}}
-			if err := s.carryOut(ctx, &request{now: now, steps: []*step{st}}); err != nil {
-				return err
-			}
-			if st.reply.Err == nil && st.reply.Effect != 0 {
-				done.Repairs = append(done.Repairs, task.Repair{Key: st.key, Found: task.FoundStray})
-			}
-			continue
-		}
-		if scores[i] {
-			continue
-		}
-		repaired, err := s.mend(ctx, g.record)
-		if err != nil {
-			return err
-		}
-		if repaired {
-			done.Repairs = append(done.Repairs, task.Repair{Key: g.task.Key(), Found: "it stood in no index where it belongs, or not at its time"})
-		}
+	sc.at = position{shard: sc.at.shard + 1, scan: "0"}
+	if sc.seek() {
+		sc.done.Next = sc.at.String()
 	}
 	return nil
 }
 
-// scores reports of each record whether its index entry is there.
-func (s *Store) scores(ctx context.Context, got []found) ([]bool, error) {
-	var commands rueidis.Commands
-	for _, g := range got {
-		if g.task != nil {
-			p := s.shard(g.task.Key()).place(g.task)
-			commands = append(commands, s.servers.client.B().Zscore().Key(p.key).Member(p.member).Build())
-		}
-	}
-	results, right := s.servers.client.DoMulti(ctx, commands...), make([]bool, len(got))
-	for i, g := range got {
-		if g.task == nil {
+// seek goes on to the next shard of ours, and reports whether there is one.
+func (sc *scrub) seek() bool {
+	for _, sh := range sc.owned() {
+		if sh.number < sc.at.shard {
 			continue
 		}
-		at, err := results[0].AsFloat64()
-		results = results[1:]
-		if err != nil && !rueidis.IsRedisNil(err) {
-			return nil, err
+		if sh.number > sc.at.shard {
+			sc.at = position{shard: sh.number, scan: "0"}
 		}
-		right[i] = err == nil && task.Millis(at) == s.shard(g.task.Key()).place(g.task).score
+		return true
 	}
-	return right, nil
+	return false
 }
 
-// mend writes the index entry of a record that is still as it was read, and
-// removes those that it may have elsewhere.
-func (s *Store) mend(ctx context.Context, r record) (bool, error) {
-	sh := s.shard(r.task.Key())
-	it := replacement(sh, r, r.task)
-	for _, key := range []string{sh.running, sh.dead, sh.gone} {
-		it.write("ZREM", key, it.field)
+// walkSpace examines what a space has, and reports whether it came to its end.
+func (sc *scrub) walkSpace(ctx context.Context, sh *shard) (whole bool, err error) {
+	switch sc.at.space {
+	case recordSpace:
+		return sc.walkKey(ctx, "HSCAN", sh.meta, -1, sc.records)
+	case nameSpace:
+		return sc.walkKey(ctx, "ZSCAN", sh.names, 0, sc.entries(sh.names))
+	case bodySpace:
+		return sc.walkKey(ctx, "HSCAN", sh.body, 0, sc.entries(sh.body))
+	case runningSpace:
+		return sc.walkKey(ctx, "ZSCAN", sh.running, 0, sc.entries(sh.running))
+	case deadSpace:
+		return sc.walkKey(ctx, "ZSCAN", sh.dead, 0, sc.entries(sh.dead))
+	case goneSpace:
+		return sc.walkKey(ctx, "ZSCAN", sh.gone, 0, sc.entries(sh.gone))
+	case laneSpace:
+		return sc.walkKey(ctx, "ZSCAN", sh.lanes, -1, sc.laneBounds)
+	case idemSpace:
+		return sc.walkKey(ctx, "HSCAN", sh.idem, -1, sc.claims)
 	}
-	it.enter(sh.place(r.task))
-	outcomes, _, err := s.servers.put(ctx, putOn, s.clock(s.now()), []item{it})
-	if err != nil || outcomes[0].fate != carried {
+	return sc.walkLanes(ctx, sh)
+}
+
+// walkLanes examines the due indexes of a shard.
+func (sc *scrub) walkLanes(ctx context.Context, sh *shard) (whole bool, err error) {
+	lanes, err := sc.servers.client.Do(ctx, sc.servers.client.B().Zrange().Key(sh.lanes).Min("0").Max("-1").Build()).AsStrSlice()
+	if err != nil {
 		return false, err
 	}
-	if r.task.State == task.Scheduled {
-		s.added([]task.Entry{r.task.Entry()})
+	slices.Sort(lanes)
+	for _, lane := range lanes {
+		switch {
+		case lane < sc.at.lane:
+			continue
+		case lane > sc.at.lane:
+			sc.at.lane, sc.at.scan, sc.at.after = lane, "0", ""
+		}
+		whole, err := sc.walkKey(ctx, "ZSCAN", sh.due(lane), 0, sc.dueEntries(lane))
+		if err != nil || !whole {
+			return false, err
+		}
+		sc.at.lane, sc.at.scan, sc.at.after = lane+"\x01", "0", "" // behind it
 	}
 	return true, nil
+}
+
+// member is a member, or a field, and what stands there.
+type member struct{ name, value string }
+
+// walkKey examines a key from where the step goes on, and reports whether it came
+// to the end. A scan may return more than was asked for: the rest of it is taken
+// in the order of the members.
+func (sc *scrub) walkKey(ctx context.Context, command, key string, bytes int, examine func(context.Context, *shard, []member) error) (whole bool, err error) {
+	for {
+		limit := sc.limit - sc.done.Examined
+		if limit <= 0 {
+			return false, nil
+		}
+		all, next, err := sc.scanKey(ctx, command, key, sc.at.scan, min(limit, maxReads), bytes)
+		if err != nil {
+			return false, err
+		}
+		first, _ := slices.BinarySearchFunc(all, sc.at.after+"\x00", func(m member, after string) int { return cmp.Compare(m.name, after) })
+		if sc.at.after == "" {
+			first = 0
+		}
+		part := all[first:min(first+min(limit, maxReads), len(all))]
+		sc.done.Examined += len(part)
+		if err := examine(ctx, sc.shards[sc.at.shard], part); err != nil {
+			return false, err
+		}
+		switch {
+		case first+len(part) < len(all):
+			sc.at.after = part[len(part)-1].name
+		case next == "0":
+			return true, nil
+		default:
+			sc.at.scan, sc.at.after = next, ""
+		}
+	}
+}
+
+// scanKey returns what a scan of a key returns, in the order of the members, each once.
+func (s *Store) scanKey(ctx context.Context, command, key, from string, count, bytes int) (all []member, next string, err error) {
+	runs := []run{{[]string{key}, []string{command, from, strconv.Itoa(count), strconv.Itoa(bytes)}}}
+	results, err := again(ctx, runs, func(runs []run) []rueidis.RedisResult { return browse.do(ctx, s.servers.client, runs) })
+	if err != nil {
+		return nil, "", err
+	}
+	texts, err := results[0].AsStrSlice()
+	if err != nil {
+		return nil, "", err
+	}
+	for i := 1; i+1 < len(texts); i += 2 {
+		all = append(all, member{texts[i], texts[i+1]})
+	}
+	slices.SortFunc(all, func(a, b member) int { return cmp.Compare(a.name, b.name) })
+	return slices.CompactFunc(all, func(a, b member) bool { return a.name == b.name }), texts[0], nil
 }

@@ -27,7 +27,7 @@ func noWreckage(t *testing.T, s *Store) {
 // Idempotency-Key that no record has is no wreckage: a create that fails may leave one.
 func wreckage(t *testing.T, s *Store) []string {
 	t.Helper()
-	w := &walk{T: t, s: s, c: s.servers.client}
+	w := &inspector{T: t, s: s, c: s.servers.client}
 	lanes := w.lanes()
 	claims := map[string]string{} // Idempotency-Key → the name of its record
 	for _, sh := range s.shards {
@@ -44,17 +44,19 @@ func wreckage(t *testing.T, s *Store) []string {
 	return w.all
 }
 
-type walk struct {
+type inspector struct {
 	*testing.T
 	s   *Store
 	c   rueidis.Client
 	all []string
 }
 
-func (w *walk) found(format string, args ...any) { w.all = append(w.all, fmt.Sprintf(format, args...)) }
+func (w *inspector) found(format string, args ...any) {
+	w.all = append(w.all, fmt.Sprintf(format, args...))
+}
 
 // lanes returns the lanes that have an index, by the shard's prefix.
-func (w *walk) lanes() map[string][]string {
+func (w *inspector) lanes() map[string][]string {
 	lanes := map[string][]string{}
 	for _, node := range w.c.Nodes() {
 		var cursor uint64
@@ -77,7 +79,7 @@ func (w *walk) lanes() map[string][]string {
 	return lanes
 }
 
-func (w *walk) hash(key string) map[string]string {
+func (w *inspector) hash(key string) map[string]string {
 	m, err := w.c.Do(w.Context(), w.c.B().Hgetall().Key(key).Build()).AsStrMap()
 	if err != nil {
 		w.Fatal(err)
@@ -85,7 +87,7 @@ func (w *walk) hash(key string) map[string]string {
 	return m
 }
 
-func (w *walk) set(key string) map[string]task.Millis {
+func (w *inspector) set(key string) map[string]task.Millis {
 	scores, err := w.c.Do(w.Context(), w.c.B().Zrange().Key(key).Min("0").Max("-1").Withscores().Build()).AsZScores()
 	if err != nil {
 		w.Fatal(err)
@@ -98,7 +100,7 @@ func (w *walk) set(key string) map[string]task.Millis {
 }
 
 // shard looks at one shard, whose lanes have the given due indexes.
-func (w *walk) shard(sh *shard, lanes []string, claims map[string]string) {
+func (w *inspector) shard(sh *shard, lanes []string, claims map[string]string) {
 	type entry struct{ key, member string }
 	want, counts, bodies := map[entry]task.Millis{}, map[task.QueueKey]task.Counts{}, w.hash(sh.body)
 	for f, value := range w.hash(sh.meta) {
@@ -158,7 +160,7 @@ func (w *walk) shard(sh *shard, lanes []string, claims map[string]string) {
 	w.counts(sh, counts)
 }
 
-func (w *walk) counts(sh *shard, want map[task.QueueKey]task.Counts) {
+func (w *inspector) counts(sh *shard, want map[task.QueueKey]task.Counts) {
 	have := map[task.QueueKey]task.Counts{}
 	fields, err := w.c.Do(w.Context(), w.c.B().Hgetall().Key(sh.counts).Build()).AsIntMap()
 	if err != nil {

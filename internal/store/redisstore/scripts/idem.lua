@@ -2,7 +2,8 @@
 --
 -- KEYS     the hash of keys, of each question the same or another
 -- ARGV     for each: 'take' or 'drop', the key's digest, the name of the task
---          that is to have it or gives it back, and whom a take may take it from ('' nobody)
+--          that is to have it or gives it back, and whom a take may take it from ('' nobody),
+--          or how many milliseconds it must be old to be given back ('' any)
 -- Replies  for each: the name that has it now, '' for none, and for how many
 --          milliseconds, -1 where it was taken just now
 -- Idempotent.
@@ -19,12 +20,14 @@ for i = 1, #KEYS do
     age = math.max(now - since, 0)
   end
   if verb == 'drop' then
-    if has == name then
+    if has == name and age >= (tonumber(from) or 0) then
       redis.call('HDEL', KEYS[i], digest)
       has = ''
     end
   elseif has == '' or has == from and has ~= name then
     has, age = name, -1
+    redis.call('HSET', KEYS[i], digest, string.format('%.0f/', now) .. name)
+  elseif has == name and age > 1000 then -- a create is under way again
     redis.call('HSET', KEYS[i], digest, string.format('%.0f/', now) .. name)
   end
   out[2 * i - 1], out[2 * i] = has, string.format('%.0f', age)

@@ -1,0 +1,301 @@
+package redisstore
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// claimKept is for how long an Idempotency-Key that no record has is left alone.
+const claimKept = time.Minute
+
+// repair is what mend writes, if a value is still as it was read.
+type repair struct {
+	keys, args []string
+}
+
+// repairOf returns a repair that depends on a record's stamp, "" for no record.
+func repairOf(sh *shard, field, stamp string) *repair {
+	return &repair{keys: []string{sh.meta}, args: []string{field, strconv.Itoa(stampLen), stamp}}
+}
+
+func (r *repair) write(name, key string, args ...string) {
+	r.keys = append(r.keys, key)
+	r.args = append(append(r.args, name, strconv.Itoa(len(r.keys)), strconv.Itoa(len(args))), args...)
+}
+
+// mend carries out a repair, and reports whether there was anything to do.
+func (s *Store) mend(ctx context.Context, r *repair) (bool, error) {
+	results, err := again(ctx, []run{{r.keys, r.args}}, func(runs []run) []rueidis.RedisResult { return mending.do(ctx, s.servers.client, runs) })
+	if err != nil {
+		return false, err
+	}
+	n, err := results[0].AsInt64()
+	return n > 0, err
+}
+
+// records examines records: their names, their index entries, and those of their lanes.
+func (sc *scrub) records(ctx context.Context, sh *shard, part []member) error {
+	var all []record
+	var commands rueidis.Commands
+	b := sc.servers.client.B()
+	for _, m := range part {
+		key, err := parseField(m.name)
+		if err != nil {
+			return err
+		}
+		r, err := parseRecord(key, m.value)
+		if err != nil {
+			return err
+		}
+		p := sh.place(r.task)
+		all = append(all, r)
+		commands = append(commands, b.Zscore().Key(p.key).Member(p.member).Build(), b.Zscore().Key(sh.names).Member(m.name).Build(), b.Zscore().Key(sh.lanes).Member(p.lane).Build(), b.Hstrlen().Key(sh.body).Field(m.name).Build())
+	}
+	results := sc.servers.client.DoMulti(ctx, commands...)
+	for i, r := range all {
+		if err := sc.record(ctx, sh, r, results[4*i:4*i+4]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// record repairs what a record lacks. have: its index entry, its name, its lane's bound, its body's length.
+func (sc *scrub) record(ctx context.Context, sh *shard, r record, have []rueidis.RedisResult) error {
+	if sc.strays.lost(sc.now, r.task) {
+		return sc.takeBack(ctx, r.task.Key())
+	}
+	if err := sc.claim(ctx, r.task); err != nil {
+		return err
+	}
+	p, f := sh.place(r.task), field(r.task.Key())
+	at, placed, err1 := scoreOf(have[0])
+	_, named, err2 := scoreOf(have[1])
+	bound, bounded, err3 := scoreOf(have[2])
+	size, err4 := have[3].AsInt64()
+	for _, err := range []error{err1, err2, err3, err4} {
+		if err != nil {
+			return err
+		}
+	}
+	if int(size) != r.task.Request.BodySize {
+		if err := sc.body(ctx, r.task); err != nil {
+			return err
+		}
+	}
+	if placed && named && at == p.score && (p.lane == "" || bounded && bound <= p.score) {
+		return nil
+	}
+	fix := repairOf(sh, f, r.stamp)
+	fix.write("ZADD", sh.names, "CH", "0", f)
+	fix.write("ZADD", p.key, "CH", score(p.score), p.member)
+	if p.lane != "" {
+		fix.write("ZADD", sh.lanes, "LT", "CH", score(p.score), p.lane)
+	}
+	repaired, err := sc.mend(ctx, fix)
+	if err != nil || !repaired {
+		return err
+	}
+	if r.task.State == task.Scheduled {
+		sc.added([]task.Entry{r.task.Entry()})
+	}
+	sc.found(r.task.Key(), "its name, its index entry or its lane's was missing or wrong: it would have been listed, fired, taken back or swept late or never")
+	return nil
+}
+
+func scoreOf(r rueidis.RedisResult) (at task.Millis, ok bool, err error) {
+	f, err := r.AsFloat64()
+	if rueidis.IsRedisNil(err) {
+		return 0, false, nil
+	}
+	return task.Millis(f), err == nil, err
+}
+
+// takeBack takes back a lease that nobody holds.
+func (sc *scrub) takeBack(ctx context.Context, key task.Key) error {
+	st := &step{key: key, kind: reaping, transition: reapOne{}}
+	if err := sc.carryOut(ctx, &request{now: sc.now, steps: []*step{st}}); err != nil {
+		return err
+	}
+	if st.reply.Err == nil && st.reply.Effect != 0 {
+		sc.found(key, task.FoundStray)
+	}
+	return nil
+}
+
+// body says that a record has lost its body: no repair brings it back.
+func (sc *scrub) body(ctx context.Context, t *task.Task) error {
+	got, err := sc.readAll(ctx, []read{{t.Key(), true}}) // both as they are at one moment
+	if err != nil {
+		return err
+	}
+	if now := got[0].task; now != nil && len(got[0].body) != now.Request.BodySize {
+		sc.config.Logger.Error("a task has lost its body: replace the task, or cancel it", "namespace", t.Namespace, "task", t.Name)
+	}
+	return nil
+}
+
+// entries examines members that are tasks, and removes those that their record does not have.
+func (sc *scrub) entries(key string) func(context.Context, *shard, []member) error {
+	return func(ctx context.Context, sh *shard, part []member) error {
+		fields := make([]string, len(part))
+		for i, m := range part {
+			fields[i] = m.name
+		}
+		return sc.belonging(ctx, sh, key, fields, part)
+	}
+}
+
+// dueEntries is entries of a lane: its members are the names alone.
+func (sc *scrub) dueEntries(lane string) func(context.Context, *shard, []member) error {
+	return func(ctx context.Context, sh *shard, part []member) error {
+		namespace, _, _ := strings.Cut(lane, "/")
+		fields := make([]string, len(part))
+		for i, m := range part {
+			fields[i] = namespace + "/" + m.name
+		}
+		return sc.belonging(ctx, sh, sh.due(lane), fields, part)
+	}
+}
+
+// belonging removes those members of a key that the records of fields do not have there.
+func (sc *scrub) belonging(ctx context.Context, sh *shard, key string, fields []string, part []member) error {
+	if len(fields) == 0 {
+		return nil
+	}
+	c := sc.servers.client
+	values, err := c.Do(ctx, c.B().Hmget().Key(sh.meta).Field(fields...).Build()).ToArray()
+	if err != nil {
+		return err
+	}
+	for i, v := range values {
+		owner, err := parseField(fields[i])
+		if err != nil {
+			return err
+		}
+		value, err := v.ToString()
+		if err != nil && !rueidis.IsRedisNil(err) {
+			return err
+		}
+		r, err := parseRecord(owner, value)
+		if err != nil {
+			return err
+		}
+		if has(sh, r.task, key, part[i].name) {
+			continue
+		}
+		fix, remove := repairOf(sh, fields[i], r.stamp), "ZREM"
+		if key == sh.body {
+			remove = "HDEL"
+		}
+		fix.write(remove, key, part[i].name)
+		repaired, err := sc.mend(ctx, fix)
+		if err != nil {
+			return err
+		}
+		if repaired {
+			sc.found(owner, "the key "+key+" had an entry of it that is not, or no longer, its own")
+		}
+	}
+	return nil
+}
+
+// has reports whether a record has a member in a key. t nil: there is no record.
+func has(sh *shard, t *task.Task, key, name string) bool {
+	switch {
+	case t == nil:
+		return false
+	case key == sh.names:
+		return true
+	case key == sh.body:
+		return t.Request.BodySize > 0
+	}
+	p := sh.place(t)
+	return p.key == key && p.member == name
+}
+
+// laneBounds examines the index of lanes.
+func (sc *scrub) laneBounds(ctx context.Context, sh *shard, part []member) error {
+	if len(part) == 0 {
+		return nil
+	}
+	c := run{keys: []string{sh.lanes}}
+	for _, m := range part {
+		c.keys, c.args = append(c.keys, sh.due(m.name)), append(c.args, m.name)
+	}
+	results, err := again(ctx, []run{c}, func(runs []run) []rueidis.RedisResult { return raise.do(ctx, sc.servers.client, runs) })
+	if err != nil {
+		return err
+	}
+	wrong, err := results[0].AsInt64()
+	if err == nil && wrong > 0 {
+		sc.found(task.Key{}, strconv.FormatInt(wrong, 10)+" lanes of "+sh.lanes+" were said to begin later than they do, and would have been late")
+	}
+	return err
+}
+
+// claim gives a record its Idempotency-Key, where nobody has that.
+func (sc *scrub) claim(ctx context.Context, t *task.Task) error {
+	if t.Idempotency == nil {
+		return nil
+	}
+	c, digest := sc.servers.client, t.Namespace+"/"+t.Idempotency.Key
+	key := sc.idemShard(t.Namespace, t.Idempotency.Key).idem
+	err := c.Do(ctx, c.B().Hget().Key(key).Field(digest).Build()).Error()
+	if !rueidis.IsRedisNil(err) {
+		return err
+	}
+	got, err := sc.readAll(ctx, []read{{key: t.Key()}})
+	if err != nil {
+		return err
+	}
+	if now := got[0].task; now == nil || now.Idempotency == nil || now.Idempotency.Key != t.Idempotency.Key {
+		return nil // it has been replaced or removed meanwhile
+	}
+	changed, err := sc.keep(ctx, "take", key, digest, t.Name, "")
+	if err == nil && changed {
+		sc.found(t.Key(), "its Idempotency-Key was not known: a repeat of its create would have made another task")
+	}
+	return err
+}
+
+// keep runs the script idem, and reports whether it has taken a key just now.
+func (sc *scrub) keep(ctx context.Context, verb, key, digest, name, from string) (bool, error) {
+	runs := []run{{[]string{key}, []string{verb, digest, name, from}}}
+	results, err := again(ctx, runs, func(runs []run) []rueidis.RedisResult { return idem.do(ctx, sc.servers.client, runs) })
+	if err != nil {
+		return false, err
+	}
+	texts, err := results[0].AsStrSlice()
+	return err == nil && len(texts) == 2 && texts[1] == "-1", err
+}
+
+// claims examines Idempotency-Keys, and drops those whose record has been gone
+// for long. That is no repair: a create that failed may leave one.
+func (sc *scrub) claims(ctx context.Context, sh *shard, part []member) error {
+	reads := make([]read, len(part))
+	for i, m := range part {
+		namespace, _, _ := strings.Cut(m.name, "/")
+		_, name, _ := strings.Cut(m.value, "/")
+		reads[i] = read{key: task.Key{Namespace: namespace, Name: name}}
+	}
+	got, err := sc.readAll(ctx, reads)
+	if err != nil {
+		return err
+	}
+	for i, g := range got {
+		if t := g.task; t != nil && t.Idempotency != nil && t.Namespace+"/"+t.Idempotency.Key == part[i].name {
+			continue
+		}
+		if _, err := sc.keep(ctx, "drop", sh.idem, part[i].name, reads[i].key.Name, strconv.FormatInt(claimKept.Milliseconds(), 10)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,140 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strconv"
+
+	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// maxRecounts is how often the counts of a shard in which others write all the
+// time are looked at before the next scrub has to.
+const maxRecounts = 5
+
+// recount compares the counts of a shard with its records. Between two walks that
+// find the same stamps no record was changed, as no stamp is used twice: the
+// counts that are read between them must be those of the records.
+func (sc *scrub) recount(ctx context.Context, sh *shard) error {
+	for range maxRecounts {
+		stamps, want, err := sc.tally(ctx, sh)
+		if err != nil {
+			return err
+		}
+		have, err := sc.fields(ctx, sh)
+		if err != nil || maps.Equal(have, want) {
+			return err
+		}
+		same, _, err := sc.tally(ctx, sh)
+		if err != nil {
+			return err
+		}
+		c := sc.servers.client
+		n, err := c.Do(ctx, c.B().Hlen().Key(sh.meta).Build()).AsInt64()
+		if err != nil {
+			return err
+		}
+		if steady(stamps, same) && int(n) == len(stamps) {
+			return sc.correct(ctx, sh, have, want)
+		}
+	}
+	return nil
+}
+
+// steady reports whether two walks have found the same, and no record twice.
+func steady(a, b map[string]string) bool {
+	return maps.EqualFunc(a, b, func(a, b string) bool { return a == b && a != "" })
+}
+
+// tally returns the stamps of a shard's records, and the fields of their counts.
+func (sc *scrub) tally(ctx context.Context, sh *shard) (stamps map[string]string, counts map[string]int64, err error) {
+	stamps, counts = map[string]string{}, map[string]int64{}
+	it := item{shard: sh}
+	for scan := "0"; ; {
+		part, next, err := sc.scanKey(ctx, "HSCAN", sh.meta, scan, maxReads, -1)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, m := range part {
+			key, err := parseField(m.name)
+			if err != nil {
+				return nil, nil, err
+			}
+			r, err := parseRecord(key, m.value)
+			if err != nil {
+				return nil, nil, err
+			}
+			switch old, twice := stamps[m.name]; {
+			case !twice:
+				stamps[m.name] = r.stamp
+				it.count(r.task, 1)
+			case old != r.stamp:
+				stamps[m.name] = "" // like none: it was changed meanwhile
+			}
+		}
+		if scan = next; scan == "0" {
+			break
+		}
+	}
+	for _, w := range it.writes {
+		n, _ := strconv.ParseInt(w.args[1], 10, 64)
+		counts[w.args[0]] += n
+	}
+	return stamps, counts, nil
+}
+
+// fields returns the fields of a shard's counts that are not zero.
+func (sc *scrub) fields(ctx context.Context, sh *shard) (map[string]int64, error) {
+	c := sc.servers.client
+	have, err := c.Do(ctx, c.B().Hgetall().Key(sh.counts).Build()).AsIntMap()
+	maps.DeleteFunc(have, func(_ string, n int64) bool { return n == 0 })
+	return have, err
+}
+
+// correct writes the counts that are wrong, each if it is still what was read.
+func (sc *scrub) correct(ctx context.Context, sh *shard, have, want map[string]int64) error {
+	all := maps.Clone(have)
+	maps.Copy(all, want)
+	for f := range all {
+		if have[f] == want[f] {
+			continue
+		}
+		c := sc.servers.client
+		value, err := c.Do(ctx, c.B().Hget().Key(sh.counts).Field(f).Build()).ToString()
+		if err != nil && !rueidis.IsRedisNil(err) {
+			return err
+		}
+		if n, _ := strconv.ParseInt(value, 10, 64); n != have[f] {
+			continue // others count: the next scrub looks again
+		}
+		fix := &repair{keys: []string{sh.counts}, args: []string{f, "-1", value}}
+		fix.write("HSET", sh.counts, f, strconv.FormatInt(want[f], 10))
+		results, err := again(ctx, []run{{fix.keys, fix.args}}, func(runs []run) []rueidis.RedisResult { return mending.do(ctx, c, runs) })
+		if err != nil {
+			return err
+		}
+		if n, err := results[0].AsInt64(); err != nil || n < 0 {
+			return err
+		}
+		q, err := queueOfCount(f)
+		if err != nil {
+			return err
+		}
+		sc.found(task.Key{Namespace: q.Namespace}, fmt.Sprintf("the counts of queue %q were wrong: %q said %d where there are %d", q.Queue, f, have[f], want[f]))
+	}
+	return nil
+}
+
+func queueOfCount(f string) (task.QueueKey, error) {
+	one := map[task.QueueKey]task.Counts{}
+	if err := addCount(one, f, 1); err != nil {
+		return task.QueueKey{}, err
+	}
+	for q := range one {
+		return q, nil
+	}
+	return task.QueueKey{}, errDamaged
+}

@@ -1,0 +1,173 @@
+package redisstore
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// scrubbed scrubs from start to end, and returns what was repaired.
+func scrubbed(t *testing.T, s *Store, limit int) (found []task.Repair) {
+	t.Helper()
+	for cursor := ""; ; {
+		step, err := s.Scrub(t.Context(), began, cursor, limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if step.Examined > limit {
+			t.Fatalf("a step of %d examined %d", limit, step.Examined)
+		}
+		found = append(found, step.Repairs...)
+		if cursor = step.Next; cursor == "" {
+			return found
+		}
+	}
+}
+
+// menagerie fills s with tasks in every state: "due", "runs", "dead", "gone", "keyed".
+func menagerie(t *testing.T, s *Store) {
+	t.Helper()
+	var changes []task.Change
+	for _, name := range []string{"due", "runs", "dead", "gone"} {
+		changes = append(changes, task.Create{Spec: specOf(t, name, began)})
+	}
+	changes = append(changes, task.Create{Spec: specOf(t, "keyed", began), Idempotency: &task.Idempotency{Key: strings.Repeat("k", 64), Fingerprint: "f"}})
+	for i := range 120 {
+		changes = append(changes, task.Create{Spec: specOf(t, "m"+string(rune('a'+i%26))+strings.Repeat("x", i/26), began+task.Millis(i))})
+	}
+	replies, err := s.Apply(t.Context(), began, changes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range replies[1:4] {
+		if _, err := s.Claim(t.Context(), began, []task.Claim{{Key: r.Task.Key(), Lane: r.Task.Lane(), Token: "1", Until: began + 15_000}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, v := range map[string]task.Verdict{"dead": task.Refusal, "gone": task.Success} {
+		if _, err := s.Settle(t.Context(), began, []task.Settlement{{Key: keyed(name), Token: "1", Outcome: task.Outcome{Verdict: v}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Whatever is wrong with what belongs to a record, a scrub repairs, says so, and does no more.
+func TestAScrubRepairsEveryDamage(t *testing.T) {
+	server := redistest.New(t)
+	s := emptied(server.Addr)(t).(*Store)
+	defer func() { _ = s.Close() }()
+	menagerie(t, s)
+	noWreckage(t, s)
+	if found := scrubbed(t, s, 100); len(found) > 0 {
+		t.Fatalf("repaired %+v where nothing was wrong", found)
+	}
+	of := func(name string) *shard { return s.shard(keyed(name)) }
+	due := of("due")
+	got, err := s.Get(t.Context(), keyed("due"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lane := laneMember(got.Lane())
+	digest := task.DefaultNamespace + "/" + strings.Repeat("k", 64)
+	f := func(name string) string { return field(keyed(name)) }
+	for what, command := range map[string][]string{
+		"a due entry is gone":                 {"ZREM", due.due(lane), "due"},
+		"a due entry is at the wrong time":    {"ZADD", due.due(lane), "9999999999999", "due"},
+		"a due entry without a record":        {"ZADD", due.due(lane), "1", "nobody"},
+		"a due entry of one that runs":        {"ZADD", of("runs").due(lane), "1", "runs"},
+		"a lane is unknown":                   {"ZREM", due.lanes, lane},
+		"a lane begins too late":              {"ZADD", due.lanes, "9999999999999", lane},
+		"a lease is in no index":              {"ZREM", of("runs").running, f("runs")},
+		"a lease ends at another time":        {"ZADD", of("runs").running, "1", f("runs")},
+		"a running entry without a record":    {"ZADD", due.running, "1", f("nobody")},
+		"a running entry of one that waits":   {"ZADD", due.running, "1", f("due")},
+		"a dead one is in no index":           {"ZREM", of("dead").dead, f("dead")},
+		"a dead entry of one that is gone":    {"ZADD", of("gone").dead, "1", f("gone")},
+		"one that is gone is in no index":     {"ZREM", of("gone").gone, f("gone")},
+		"a gone entry without a record":       {"ZADD", due.gone, "1", f("nobody")},
+		"a record has no name":                {"ZREM", due.names, f("due")},
+		"a name without a record":             {"ZADD", due.names, "0", f("nobody")},
+		"a body without a record":             {"HSET", due.body, f("nobody"), "x"},
+		"counts are wrong":                    {"HINCRBY", due.counts, countField(task.QueueKey{Namespace: got.Namespace, Queue: got.Queue}, "0"), "3"},
+		"the bytes of a queue are wrong":      {"HINCRBY", due.counts, countField(task.QueueKey{Namespace: got.Namespace, Queue: got.Queue}, "bytes"), "-7"},
+		"a queue that has nothing is counted": {"HSET", due.counts, "default/none/0", "4"},
+		"an Idempotency-Key is unknown":       {"HDEL", s.idemShard(task.DefaultNamespace, strings.Repeat("k", 64)).idem, digest},
+	} {
+		for _, limit := range []int{20, 1000} {
+			if reply, err := redistest.Command(t.Context(), server.Addr, command...); err != nil || strings.HasPrefix(reply, "-") {
+				t.Fatal(reply, err)
+			}
+			if len(wreckage(t, s)) == 0 {
+				t.Fatalf("%s: the walk does not see it", what)
+			}
+			found := scrubbed(t, s, limit)
+			if len(found) == 0 || found[0].Found == "" {
+				t.Errorf("%s, in steps of %d: repaired %+v", what, limit, found)
+			}
+			for _, w := range wreckage(t, s) {
+				t.Errorf("%s, in steps of %d: after the scrub: %s", what, limit, w)
+			}
+			if found := scrubbed(t, s, limit); len(found) > 0 {
+				t.Errorf("%s: a second scrub repaired %+v", what, found)
+			}
+		}
+	}
+}
+
+// An Idempotency-Key that no record has is dropped when it is old, and not while its create may be under way.
+func TestAScrubDropsIdempotencyKeysOfNobody(t *testing.T) {
+	server := redistest.New(t)
+	s := emptied(server.Addr)(t).(*Store)
+	defer func() { _ = s.Close() }()
+	sh := s.idemShard(task.DefaultNamespace, "young")
+	ctx := context.WithoutCancel(t.Context())
+	if _, err := idemTake(ctx, s, sh, "default/young", "a"); err != nil {
+		t.Fatal(err)
+	}
+	if reply, err := redistest.Command(ctx, server.Addr, "HSET", sh.idem, "default/old", "1700000000000/b"); err != nil || reply != ":1" {
+		t.Fatal(reply, err)
+	}
+	if found := scrubbed(t, s, 10); len(found) > 0 {
+		t.Errorf("repaired %+v", found)
+	}
+	for key, want := range map[string]string{"default/young": ":1", "default/old": ":0"} {
+		if got, err := redistest.Command(ctx, server.Addr, "HEXISTS", sh.idem, key); err != nil || got != want {
+			t.Errorf("%s: %s, %v", key, got, err)
+		}
+	}
+}
+
+func idemTake(ctx context.Context, s *Store, sh *shard, digest, name string) (bool, error) {
+	return (&scrub{Store: s}).keep(ctx, "take", sh.idem, digest, name, "")
+}
+
+// Counts are compared also where others write meanwhile, and no right ones are touched.
+func TestAScrubCountsRightlyBesideWriters(t *testing.T) {
+	s := emptied(redistest.New(t).Addr)(t).(*Store)
+	defer func() { _ = s.Close() }()
+	menagerie(t, s)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for i := 0; ctx.Err() == nil; i++ {
+			name := "w" + string(rune('a'+i%26))
+			change := task.Change(task.Replace{Spec: specOf(t, name, began+task.Millis(i))})
+			if i%3 == 0 {
+				change = task.Cancel{Key: keyed(name)}
+			}
+			_, _ = s.Apply(ctx, began, []task.Change{change})
+		}
+	}()
+	for range 4 {
+		if found := scrubbed(t, s, 1000); len(found) > 0 {
+			t.Errorf("repaired %+v", found)
+		}
+	}
+	stop()
+	<-ended
+	noWreckage(t, s)
+}
