@@ -28,6 +28,9 @@ var (
 	ErrExpired = errors.New("the task expired before an attempt could start")
 	// ErrFull: the store refuses to take more.
 	ErrFull = errors.New("the store is full")
+	// ErrNotDurable: the change was made, and is not as durable as the store
+	// promises: the servers that were to confirm it did not. Repeating it is safe.
+	ErrNotDurable = errors.New("the change is not durable yet")
 	// ErrClosed: the store was closed, or stopped after an error of its medium.
 	ErrClosed = errors.New("the store is closed")
 )

@@ -89,7 +89,7 @@ func TestPolicyDefaultsFillZeroFields(t *testing.T) {
 
 // TestEveryErrorIsItsOwn: one table maps them to HTTP, so none may pass for another.
 func TestEveryErrorIsItsOwn(t *testing.T) {
-	all := []error{ErrNotFound, ErrExists, ErrIdempotencyReuse, ErrPrecondition, ErrStale, ErrNotDue, ErrLaneChanged, ErrExpired, ErrFull, ErrClosed}
+	all := []error{ErrNotFound, ErrExists, ErrIdempotencyReuse, ErrPrecondition, ErrStale, ErrNotDue, ErrLaneChanged, ErrExpired, ErrFull, ErrNotDurable, ErrClosed}
 	for i, a := range all {
 		for j, b := range all {
 			if errors.Is(a, b) != (i == j) {

@@ -68,6 +68,7 @@ const (
 	skipped               // the item before was not carried out
 	different             // the record is another one
 	misdated              // the clock differs by too much: nothing of the call was done
+	full                  // the server has no memory left: nothing of the call was done
 )
 
 // outcome is what became of an item, and of its record where that is another one.

@@ -2,10 +2,9 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"time"
-
-	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/task"
 )
@@ -93,30 +92,32 @@ func (s *Store) reserved(ctx context.Context, a ask, h holder) error {
 // take asks who has keys, and takes those that nobody has.
 func (s *Store) take(ctx context.Context, asks []ask) ([]holder, error) {
 	groups, places := group(s.servers.cluster, asks, func(a ask) *shard { return s.idemShard(a.st.key.Namespace, a.digest) })
-	runs := make([]run, len(groups))
+	runs, shards := make([]run, len(groups)), make([]*shard, len(groups))
 	for i, g := range groups {
+		shards[i] = s.idemShard(g[0].st.key.Namespace, g[0].digest)
 		for _, a := range g {
 			namespace := a.st.key.Namespace
 			runs[i].keys = append(runs[i].keys, s.idemShard(namespace, a.digest).idem)
 			runs[i].args = append(runs[i].args, "take", namespace+"/"+a.digest, a.st.key.Name, a.from)
 		}
 	}
-	results, err := again(ctx, runs, func(runs []run) []rueidis.RedisResult { return idem.do(ctx, s.servers.client, runs) })
+	replies, err := s.servers.write(ctx, idem, shards, runs)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]holder, len(asks))
-	for i, r := range results {
-		texts, err := r.AsStrSlice()
-		if err != nil {
-			return nil, err
+	for i, values := range replies {
+		if len(values) != 2*len(places[i]) {
+			return nil, errDamaged
 		}
 		for n, at := range places[i] {
-			age, err := strconv.ParseInt(texts[2*n+1], 10, 64)
-			if err != nil {
+			name, err1 := values[2*n].ToString()
+			text, err2 := values[2*n+1].ToString()
+			age, err3 := strconv.ParseInt(text, 10, 64)
+			if err := errors.Join(err1, err2, err3); err != nil {
 				return nil, err
 			}
-			out[at] = holder{name: texts[2*n], age: time.Duration(age) * time.Millisecond, fresh: age < 0}
+			out[at] = holder{name: name, age: time.Duration(age) * time.Millisecond, fresh: age < 0}
 		}
 	}
 	return out, nil

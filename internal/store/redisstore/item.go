@@ -35,6 +35,7 @@ func parseRecord(key task.Key, value string) (record, error) {
 type item struct {
 	shard    *shard
 	owner    string // the id that must own the shard; "": anybody may
+	more     bool   // it makes a new task: a full server refuses it
 	with     bool   // only if the item before was carried out just now
 	field    string
 	expected string // the stamp

@@ -118,6 +118,23 @@ func (q *quotas) settled(old, t *task.Task) {
 	q.usageLocked(t.Namespace).underWay.Move(t, old)
 }
 
+// landed counts what st has changed. It is under way no longer, and at no moment
+// neither: a quota would be too wide then.
+func (q *quotas) landed(st *step) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	old, t := st.old.task, st.result.Task
+	u := q.have[st.key.Namespace]
+	if u == nil {
+		return
+	}
+	if st.admitted {
+		u.underWay.Move(t, old)
+		st.admitted = false
+	}
+	u.counts.Move(old, t)
+}
+
 // moved counts that old became t.
 func (q *quotas) moved(old, t *task.Task) {
 	q.mu.Lock()

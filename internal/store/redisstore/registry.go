@@ -14,6 +14,7 @@ import (
 // The keys of the settings. They lie in a slot of their own.
 const (
 	settingsKey  = "foliot:{settings}:all"
+	settingsSeal = "foliot:{settings}:seal"
 	settingsLog  = "foliot:{settings}:log"
 	versionField = "version"
 )
@@ -68,13 +69,11 @@ func (s *Store) editLocked(ctx context.Context, now task.Millis, e task.Edit) (t
 		if err != nil {
 			return task.EditReply{}, err
 		}
-		results, err := again(ctx, []run{{[]string{settingsKey, settingsLog}, args}}, func(runs []run) []rueidis.RedisResult {
-			return edit.do(ctx, s.servers.client, runs)
-		})
+		replies, err := s.servers.write(ctx, edit, []*shard{nil}, []run{{[]string{settingsKey, settingsLog}, args}})
 		if err != nil {
 			return task.EditReply{}, err
 		}
-		version, err := results[0].ToString()
+		version, err := replies[0][0].ToString()
 		if err != nil {
 			return task.EditReply{}, err
 		}

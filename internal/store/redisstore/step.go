@@ -119,6 +119,9 @@ func (s *Store) carryOut(ctx context.Context, r *request) error {
 			}
 			open = undone(open)
 		}
+		if err := s.confirm(ctx, wave); err != nil {
+			return err
+		}
 		for _, st := range wave {
 			if digest := st.unused(); digest != "" {
 				s.giveBack(ctx, st.key, digest)
@@ -242,6 +245,9 @@ func (s *Store) apply(r *request, st *step) bool {
 	if errors.Is(err, task.ErrExpired) {
 		st.note, err = err, nil
 	}
+	if err == nil && st.kind == change && st.old.task == nil {
+		err = s.room(st)
+	}
 	if err == nil && st.kind == change && result.Task != st.old.task {
 		st.admitted, err = s.quotas.admit(s.Settings(), st.old.task, result.Task)
 	}
@@ -268,6 +274,7 @@ func (s *Store) item(r *request, st *step) item {
 	if st.kind == claim || st.kind == reaping || st.kind == removal {
 		it.owner = s.owner(it.shard)
 	}
+	it.more = st.kind == change && st.old.task == nil
 	switch st.kind {
 	case claim:
 		it.earliest = st.old.task.Due
@@ -286,10 +293,11 @@ func (s *Store) item(r *request, st *step) item {
 // learn takes in what became of st's item, and returns the entries that it
 // brought into lanes.
 func (s *Store) learn(r *request, st *step, it *item, o outcome, at task.Millis) ([]task.Entry, error) {
+	if o.fate == carried || o.fate == repeated {
+		return s.kept(st, it), nil
+	}
 	s.unadmit(st)
 	switch o.fate {
-	case carried, repeated:
-		return s.kept(st, it), nil
 	case early:
 		if st.kind == claim && st.note == nil {
 			st.answer(task.Result{}, task.ErrNotDue)
@@ -298,6 +306,8 @@ func (s *Store) learn(r *request, st *step, it *item, o outcome, at task.Millis)
 		}
 	case disowned:
 		st.answer(task.Result{}, task.ErrLaneChanged)
+	case full:
+		st.answer(task.Result{}, fmt.Errorf("%w: Redis has no memory left", task.ErrFull))
 	case misdated:
 		r.now = at
 		st.sight = blind
@@ -327,7 +337,7 @@ func (s *Store) unadmit(st *step) {
 func (s *Store) kept(st *step, it *item) []task.Entry {
 	t, old := st.result.Task, st.old.task
 	st.put = true
-	s.quotas.moved(old, t)
+	s.quotas.landed(st)
 	if t != nil && t.State == task.Running && st.kind != change {
 		s.held.set(st.key, record{task: t.WithoutBody(), stamp: it.stamp()})
 	} else {

@@ -31,6 +31,17 @@ type Config struct {
 	// same. Default: 256.
 	Shards int
 
+	// Durability says what a nil error of a mutation means. Default: Default.
+	Durability Durability
+
+	// Replicas is how many replicas must confirm a write at the level Strict. Default:
+	// one, once a master was seen to have any. Negative: none, at any level.
+	Replicas int
+
+	// Memory is how many bytes of memory each master may use, where the servers have no
+	// limit themselves (maxmemory 0). New tasks are taken up to 85 % of the limit.
+	Memory int64
+
 	// Policy says how long records are kept after their end. Zero fields
 	// have the defaults of task.Policy.
 	Policy task.Policy
@@ -67,6 +78,7 @@ type Config struct {
 
 func (c Config) withDefaults() Config {
 	c.Shards = cmp.Or(c.Shards, 256)
+	c.Durability = cmp.Or(c.Durability, Default)
 	c.Policy = c.Policy.WithDefaults()
 	c.AuditKeep = cmp.Or(c.AuditKeep, task.DefaultAuditKeep)
 	c.AuditLength = cmp.Or(c.AuditLength, 1000)
@@ -91,7 +103,7 @@ func (c Config) logLength() int {
 // Store is a task.Store in Redis.
 type Store struct {
 	config  Config
-	servers servers
+	servers *servers
 	shards  []*shard
 	own     *ownership
 
@@ -122,7 +134,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		return nil, fmt.Errorf("connect to the Redis at %s: %w", strings.Join(c.Client.InitAddress, ", "), err)
 	}
 	s := &Store{
-		config: c, servers: servers{client: client, cluster: client.Mode() == rueidis.ClientModeCluster},
+		config: c, servers: newServers(client, c),
 		shards: newShards(c.Shards), own: newOwnership(c.Node, c.Shards),
 		held: held{m: map[task.Key]record{}}, quotas: quotas{have: map[string]*usage{}}, strays: strays{m: map[task.Key]stray{}}, bounds: bounds{low: map[*shard]map[task.Lane]struct{}{}},
 		closing: make(chan struct{}), polled: make(chan struct{}),
@@ -130,15 +142,18 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	s.settings.Store(&configuration{settings: task.NewSettings()})
 	err = s.servers.checkMode(ctx)
 	if err == nil {
+		err = s.servers.start(ctx, s.shards)
+	}
+	if err == nil {
 		err = s.load(ctx)
 	}
 	if err != nil {
-		client.Close()
+		s.servers.close()
 		return nil, err
 	}
 	if c.Alone {
 		if err := s.takeAll(ctx); err != nil {
-			client.Close()
+			s.servers.close()
 			return nil, err
 		}
 	} else {
@@ -183,13 +198,8 @@ func (s *Store) policyOf(t *task.Task) task.Policy {
 
 // put carries out items for r.
 func (s *Store) put(ctx context.Context, r *request, items []item) ([]outcome, task.Millis, error) {
-	sc := putOn
-	for i := range items {
-		if items[i].expected == "" {
-			sc = putMore
-		}
-	}
-	return s.servers.put(ctx, sc, s.clock(r.now), items)
+	k := r.steps[0].kind
+	return s.servers.put(ctx, s.clock(r.now), items, k == claim || k == extension)
 }
 
 // clock returns what the server is told of our time.
@@ -226,7 +236,7 @@ func (s *Store) Watch(hint func([]task.Entry)) {
 }
 
 // Durability implements task.Store.
-func (s *Store) Durability() string { return "default" }
+func (s *Store) Durability() string { return string(s.config.Durability) }
 
 // Err implements task.Store.
 func (s *Store) Err() error {
@@ -256,7 +266,7 @@ func (s *Store) failure(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case strings.HasPrefix(err.Error(), "OOM "):
+	case outOfMemory(err):
 		return fmt.Errorf("%w: Redis has no memory left: %w", task.ErrFull, err)
 	case errors.Is(err, rueidis.ErrClosing):
 		return task.ErrClosed
@@ -276,6 +286,6 @@ func (s *Store) Close() error {
 	s.gate.Unlock()
 	close(s.closing)
 	<-s.polled
-	s.servers.client.Close()
+	s.servers.close()
 	return nil
 }

@@ -99,7 +99,7 @@ func views(replies []task.Reply, bodies bool) []reply {
 // sentinels are the errors of the contract that carry nothing.
 var sentinels = []error{
 	task.ErrNotFound, task.ErrExists, task.ErrIdempotencyReuse, task.ErrPrecondition, task.ErrStale,
-	task.ErrNotDue, task.ErrLaneChanged, task.ErrExpired, task.ErrFull, task.ErrClosed,
+	task.ErrNotDue, task.ErrLaneChanged, task.ErrExpired, task.ErrFull, task.ErrNotDurable, task.ErrClosed,
 }
 
 // word says what an error is to a caller who asks with errors.Is and errors.As.

@@ -1,0 +1,98 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// Durability says what a nil error of a mutation means. Claims and extensions
+// wait for no replica at any level: one that is lost is made again.
+type Durability string
+
+const (
+	// Async: the master has it. Its file has it within a second, a replica soon.
+	Async Durability = "async"
+
+	// Default: as Async, and where the master has replicas one of them has it, too.
+	// One that does not answer within wordOfDefault is not waited for any longer.
+	Default Durability = "default"
+
+	// Strict: the master's file has it, synced (appendfsync always), and where
+	// replicas are expected so many have it. If not: task.ErrNotDurable, and
+	// repeating is safe.
+	Strict Durability = "strict"
+)
+
+// How long a replica may take to confirm.
+const (
+	wordOfDefault = 500 * time.Millisecond
+	wordOfStrict  = 2 * time.Second
+)
+
+func (d Durability) check() error {
+	switch d {
+	case Async, Default, Strict:
+		return nil
+	}
+	return fmt.Errorf("durability %q is none: async, default or strict", string(d))
+}
+
+// wants returns how many replicas of a master must confirm a write, where that
+// has so many now, and some master had one since the store was opened.
+// expected is Config.Replicas.
+func (d Durability) wants(expected, has int, had bool) int {
+	switch {
+	case d == Async || expected < 0:
+		return 0
+	case d == Default:
+		return min(has, 1)
+	case expected > 0:
+		return expected
+	case had:
+		return 1
+	}
+	return 0
+}
+
+// word returns how long replicas may take.
+func (d Durability) word() time.Duration {
+	if d == Strict {
+		return wordOfStrict
+	}
+	return wordOfDefault
+}
+
+// short says what it means that only so many replicas confirmed: nil where
+// the level takes it.
+func (d Durability) short(addr string, confirmed, wanted int, word time.Duration) error {
+	if d != Strict {
+		return nil
+	}
+	return fmt.Errorf("%w: %d of %d replicas of the Redis at %s confirmed it within %v: repeat the request", task.ErrNotDurable, confirmed, wanted, addr, word)
+}
+
+// confirm makes durable what steps without an error found to be as they want it:
+// another call wrote it, perhaps one that was told it is not durable.
+func (s *Store) confirm(ctx context.Context, steps []*step) error {
+	var shards []*shard
+	for _, st := range steps {
+		if st.reply.Err == nil && !st.put && st.kind == change {
+			shards = append(shards, s.shard(st.key))
+		}
+	}
+	if len(shards) == 0 {
+		return nil
+	}
+	return s.servers.confirm(ctx, shards)
+}
+
+// room returns nil where the master of st's task takes new ones.
+func (s *Store) room(st *step) error {
+	if why := s.servers.room(s.shard(st.key)); why != "" {
+		return fmt.Errorf("%w: %s", task.ErrFull, why)
+	}
+	return nil
+}

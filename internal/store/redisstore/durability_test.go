@@ -1,0 +1,188 @@
+package redisstore
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/task"
+)
+
+func TestHowManyReplicasALevelWants(t *testing.T) {
+	for _, c := range []struct {
+		level         Durability
+		expected, has int
+		had           bool
+		want          int
+	}{
+		{Async, 0, 2, true, 0},
+		{Async, 2, 2, true, 0},
+		{Default, 0, 0, false, 0},
+		{Default, 0, 2, true, 1},
+		{Default, 0, 0, true, 0}, // its replica is away: it goes on
+		{Default, -1, 2, true, 0},
+		{Strict, 0, 0, false, 0},
+		{Strict, 0, 0, true, 1}, // it does not
+		{Strict, 2, 0, false, 2},
+		{Strict, -1, 2, true, 0},
+	} {
+		if got := c.level.wants(c.expected, c.has, c.had); got != c.want {
+			t.Errorf("%+v: %d", c, got)
+		}
+	}
+}
+
+// pair is a master whose replica hears of it through a proxy.
+type pair struct {
+	master, replica *redistest.Server
+	between         *redistest.Proxy
+}
+
+func newPair(t *testing.T, args ...string) pair {
+	t.Helper()
+	master := redistest.New(t, append([]string{"--repl-diskless-sync-delay", "0"}, args...)...)
+	between := redistest.NewProxy(t, master.Addr)
+	return pair{master, redistest.NewReplica(t, between.Addr), between}
+}
+
+// openLevel opens a store at a level, by the servers' clocks.
+func openLevel(t *testing.T, level Durability, replicas int, addrs ...string) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), Config{
+		Client: rueidis.ClientOption{InitAddress: addrs, DisableCache: true},
+		Shards: 8, Alone: true, Durability: level, Replicas: replicas, Memory: 1 << 30,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// order returns a create of a task that is due in an hour. Another one of the
+// same name repeats it.
+func order(name string) task.Create {
+	spec := task.DefaultSpec()
+	spec.Name, spec.ID = name, task.NewID(task.CeilMillis(time.Now()))
+	spec.When, spec.Request.URL = task.When{Delay: time.Hour}, "https://receiver.example/hook"
+	return task.Create{Spec: spec, Idempotency: &task.Idempotency{Key: "key of " + name, Fingerprint: "it"}}
+}
+
+func apply(t *testing.T, s *Store, changes ...task.Change) error {
+	t.Helper()
+	replies, err := s.Apply(t.Context(), task.CeilMillis(time.Now()), changes)
+	if err != nil {
+		return err
+	}
+	for _, r := range replies {
+		err = errors.Join(err, r.Err)
+	}
+	return err
+}
+
+// kept returns how many tasks a server has.
+func kept(t *testing.T, s *Store, addr string) (n int) {
+	t.Helper()
+	for _, sh := range s.shards {
+		reply, err := redistest.Command(t.Context(), addr, "HLEN", sh.meta)
+		if err != nil || !strings.HasPrefix(reply, ":") {
+			t.Fatal(reply, err)
+		}
+		var one int
+		_, _ = fmt.Sscanf(reply, ":%d", &one)
+		n += one
+	}
+	return n
+}
+
+func TestWhatWasAnsweredIsAtTheReplicaWhereTheLevelSaysSo(t *testing.T) {
+	for _, c := range []struct {
+		level   Durability
+		replica bool
+	}{{Async, false}, {Default, true}, {Strict, true}} {
+		t.Run(string(c.level), func(t *testing.T) {
+			p := newPair(t)
+			s := openLevel(t, c.level, 0, p.master.Addr)
+			if s.Durability() != string(c.level) {
+				t.Error(s.Durability())
+			}
+			p.between.Delay(50 * time.Millisecond)
+			var all sync.WaitGroup
+			for g := range 8 {
+				all.Go(func() {
+					for i := range 3 {
+						if err := apply(t, s, order(fmt.Sprintf("a-%d-%d", g, i))); err != nil {
+							t.Error(err)
+						}
+					}
+				})
+			}
+			all.Wait()
+			if got := kept(t, s, p.replica.Addr); (got == 24) != c.replica {
+				t.Errorf("the replica has %d of 24 when the last was answered", got)
+			}
+		})
+	}
+}
+
+func TestStrictSaysWhatNoReplicaHasAndRepeatingIsSafe(t *testing.T) {
+	p := newPair(t)
+	s := openLevel(t, Strict, 0, p.master.Addr)
+	s.servers.word = 100 * time.Millisecond
+	if err := apply(t, s, order("before")); err != nil {
+		t.Fatal(err)
+	}
+	p.between.Freeze()
+	for try := range 3 { // what a repeat finds is no more durable
+		if err := apply(t, s, order("a")); !errors.Is(err, task.ErrNotDurable) {
+			t.Fatalf("try %d: %v", try, err)
+		}
+	}
+	p.between.Thaw()
+	if err := apply(t, s, order("a")); err != nil {
+		t.Fatal(err)
+	}
+	if got := kept(t, s, p.replica.Addr); got != 2 {
+		t.Fatalf("the replica has %d tasks", got)
+	}
+}
+
+func TestDefaultGoesOnWithoutItsReplica(t *testing.T) {
+	p := newPair(t)
+	s := openLevel(t, Default, 0, p.master.Addr)
+	s.servers.word = 100 * time.Millisecond
+	p.between.Freeze()
+	if err := apply(t, s, order("a")); err != nil {
+		t.Fatal(err)
+	}
+	if s.servers.shorts.Load() == 0 {
+		t.Error("nobody counted that the replica did not confirm it")
+	}
+}
+
+func TestStrictWithoutTheReplicaThatIsExpected(t *testing.T) {
+	s := openLevel(t, Strict, 1, redistest.New(t, "--appendfsync", "always").Addr)
+	s.servers.word = 50 * time.Millisecond
+	if err := apply(t, s, order("a")); !errors.Is(err, task.ErrNotDurable) {
+		t.Fatal(err)
+	}
+}
+
+func TestAFlightWhoseScriptsTheServerForgot(t *testing.T) {
+	p := newPair(t)
+	s := openLevel(t, Strict, 0, p.master.Addr)
+	for range 3 {
+		if reply, err := redistest.Command(t.Context(), p.master.Addr, "SCRIPT", "FLUSH"); reply != "+OK" {
+			t.Fatal(reply, err)
+		}
+		if err := apply(t, s, order("a"), order("b")); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

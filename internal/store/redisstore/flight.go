@@ -1,0 +1,339 @@
+package redisstore
+
+import (
+	"context"
+	_ "embed"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+// Writes go in flights: what callers have while others are in the air leaves
+// together with the next, items for one slot in one run of put. Where replicas
+// have to confirm, a flight has a connection of its own and ends with a WAIT
+// there, since that speaks of no other connection's writes.
+const (
+	maxFlights = 4    // of one line at once
+	maxLoad    = 1024 // items of a flight, or some more
+)
+
+// flightTime bounds a flight, beside what it waits for replicas.
+const flightTime = 5 * time.Second
+
+//go:embed scripts/seal.lua
+var sealSource string
+
+var seal = newScript("#!lua flags=allow-oom\n", sealSource)
+
+// ride is what one caller has for one slot: items for put, or the run of another script.
+type ride struct {
+	script *script
+	shard  *shard // nil: settings
+	slot   uint16 // 0 outside a cluster
+	loose  bool   // no replica needs to confirm it
+	clock  clock
+	items  []*item
+	run    run
+
+	asked string // the server that ASK has named for the next try
+	done  chan landing
+}
+
+// landing is what became of a ride.
+type landing struct {
+	values []rueidis.RedisMessage // the reply, or its part for the ride: of put the clock, then the items' outcomes
+	err    error
+}
+
+// Error returns why the ride failed.
+func (l landing) Error() error { return l.err }
+
+// sealKey returns a key of the ride's slot that nobody reads.
+func (r *ride) sealKey() string {
+	if r.shard == nil {
+		return settingsSeal
+	}
+	return r.shard.prefix + "seal"
+}
+
+// line is the flights to one server whose replicas confirm, or those of the
+// shared client, that need no confirmation. A flight's goroutine ends when
+// nobody waits; servers.close waits for that.
+type line struct {
+	servers *servers
+	addr    string // "": the shared client
+
+	mu      sync.Mutex // guards everything below
+	waiting []*ride
+	flying  int
+	idle    []rueidis.DedicatedClient
+}
+
+// board lets rides leave with the next flight.
+func (l *line) board(rides []*ride) {
+	l.mu.Lock()
+	l.waiting = append(l.waiting, rides...)
+	fly := l.flying < maxFlights
+	if fly {
+		l.flying++
+	}
+	l.mu.Unlock()
+	if fly {
+		l.servers.work.Go(l.fly)
+	}
+}
+
+func (l *line) fly() {
+	for {
+		rides := l.depart()
+		if rides == nil {
+			return
+		}
+		l.carry(pack(rides))
+	}
+}
+
+// depart returns the rides of the next flight, nil where there are none.
+func (l *line) depart() []*ride {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := 0
+	for load := 0; n < len(l.waiting) && load < maxLoad; n++ {
+		load += max(len(l.waiting[n].items), 1)
+	}
+	if n == 0 {
+		l.flying--
+		return nil
+	}
+	rides := l.waiting[:n:n]
+	l.waiting = l.waiting[n:]
+	return rides
+}
+
+// passage is one run of a script, for many rides.
+type passage struct {
+	script *script
+	rides  []*ride
+	items  int
+}
+
+// pack puts rides that can share a run of put into one.
+func pack(rides []*ride) []*passage {
+	type place struct {
+		script *script
+		slot   uint16
+		asked  string
+	}
+	var all []*passage
+	open := map[place]*passage{}
+	for _, r := range rides {
+		at := place{r.script, r.slot, r.asked}
+		p := open[at]
+		if p == nil || len(r.items) == 0 || p.items+len(r.items) > maxItems {
+			p = &passage{script: r.script}
+			all = append(all, p)
+			if len(r.items) > 0 {
+				open[at] = p
+			}
+		}
+		p.rides, p.items = append(p.rides, r), p.items+len(r.items)
+	}
+	return all
+}
+
+// run returns the keys and arguments of p.
+func (p *passage) run() run {
+	if p.items == 0 {
+		return p.rides[0].run
+	}
+	latest := p.rides[0].clock
+	for _, r := range p.rides {
+		if r.clock.now > latest.now {
+			latest = r.clock // the others waited longer: it is the same node's
+		}
+	}
+	c := newCall(latest)
+	for _, r := range p.rides {
+		for _, it := range r.items {
+			c.add(it)
+		}
+	}
+	return run{c.keys, c.args}
+}
+
+// land tells p's rides what became of them.
+func (p *passage) land(r rueidis.RedisResult, err error) {
+	m, replied := r.ToMessage()
+	if replied != nil {
+		err = replied
+	}
+	values := []rueidis.RedisMessage{m}
+	if err == nil && m.IsArray() {
+		values, err = m.ToArray()
+	}
+	if err == nil && p.items > 0 && len(values) != 1 && len(values) != 1+p.items {
+		err = errDamaged
+	}
+	at := 1
+	for _, one := range p.rides {
+		one.asked = ""
+		switch {
+		case err != nil:
+			if reply, ok := rueidis.IsRedisErr(err); ok {
+				one.asked, _ = reply.IsAsk()
+			}
+			one.done <- landing{err: err}
+		case p.items == 0 || len(values) == 1:
+			one.done <- landing{values: values}
+		default:
+			own := append(values[:1:1], values[at:at+len(one.items)]...)
+			at += len(one.items)
+			one.done <- landing{values: own}
+		}
+	}
+}
+
+// carry makes one flight.
+func (l *line) carry(all []*passage) {
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	defer time.AfterFunc(flightTime+l.servers.word, stop).Stop()
+	if l.addr == "" {
+		results, _ := fly(ctx, l.servers.client, all, 0, 0)
+		for i, p := range all {
+			p.land(results[i], nil)
+		}
+		return
+	}
+	conn, err := l.connection(ctx)
+	if err != nil {
+		for _, p := range all {
+			p.land(rueidis.RedisResult{}, err)
+		}
+		return
+	}
+	wanted := max(l.servers.wants(l.addr), 1)
+	results, tail := fly(ctx, conn, all, wanted, l.servers.word)
+	l.release(conn, append(results, tail...))
+	err = l.confirmed(tail, wanted)
+	for i, p := range all {
+		p.land(results[i], err)
+	}
+}
+
+// confirmed returns nil if the end of a flight says that its writes are as
+// durable as the level wants them.
+func (l *line) confirmed(tail []rueidis.RedisResult, wanted int) error {
+	for _, r := range tail {
+		if err := r.Error(); err != nil {
+			return err
+		}
+	}
+	n, err := tail[len(tail)-1].AsInt64()
+	if err != nil || int(n) >= wanted {
+		return err
+	}
+	l.servers.shorts.Add(1)
+	return l.servers.level.short(l.addr, int(n), wanted, l.servers.word)
+}
+
+// connection returns a connection that nobody else uses.
+func (l *line) connection(ctx context.Context) (rueidis.DedicatedClient, error) {
+	l.mu.Lock()
+	if n := len(l.idle); n > 0 {
+		conn := l.idle[n-1]
+		l.idle = l.idle[:n-1]
+		l.mu.Unlock()
+		return conn, nil
+	}
+	l.mu.Unlock()
+	node, ok := l.servers.client.Nodes()[l.addr]
+	if !ok {
+		return nil, errNoNode
+	}
+	conn, _ := node.Dedicate()
+	if err := conn.Do(ctx, conn.B().Ping().Build()).Error(); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return conn, nil
+}
+
+// release takes conn back, if it may be used again: a broken one, and one whose
+// server is no master any more, may not.
+func (l *line) release(conn rueidis.DedicatedClient, results []rueidis.RedisResult) {
+	for _, r := range results {
+		if err := r.Error(); err != nil && passing(err) {
+			conn.Close()
+			return
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.idle = append(l.idle, conn)
+}
+
+// close closes the connections. No flight is in the air.
+func (l *line) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, conn := range l.idle {
+		conn.Close()
+	}
+	l.idle = nil
+}
+
+// fly sends all in one pipeline, and behind it a seal and a WAIT for so many
+// replicas, where some are wanted. Scripts that the server does not know are sent
+// again, with their source.
+func fly(ctx context.Context, c rueidis.CoreClient, all []*passage, wanted int, word time.Duration) (results, tail []rueidis.RedisResult) {
+	results = make([]rueidis.RedisResult, len(all))
+	open, runs := make([]int, len(all)), make([]run, len(all))
+	for i, p := range all {
+		open[i], runs[i] = i, p.run()
+	}
+	for _, known := range []bool{true, false} {
+		var commands rueidis.Commands
+		var at []int // where in commands each of open is
+		for _, i := range open {
+			if all[i].rides[0].asked != "" && wanted > 0 {
+				commands = append(commands, c.B().Asking().Build())
+			}
+			at = append(at, len(commands))
+			commands = append(commands, all[i].script.command(c, runs[i], known))
+		}
+		end := len(commands)
+		if wanted > 0 {
+			first := all[0].rides[0]
+			if first.asked != "" {
+				commands = append(commands, c.B().Asking().Build())
+			}
+			commands = append(commands, seal.command(c, run{keys: []string{first.sealKey()}}, false),
+				c.B().Wait().Numreplicas(int64(wanted)).Timeout(word.Milliseconds()).Build())
+		}
+		replies := c.DoMulti(ctx, commands...)
+		tail = replies[end:]
+		var unknown []int
+		for n, i := range open {
+			results[i] = replies[at[n]]
+			if err := results[i].Error(); err != nil && strings.HasPrefix(err.Error(), "NOSCRIPT") {
+				unknown = append(unknown, i)
+			}
+		}
+		if open = unknown; len(open) == 0 {
+			break
+		}
+	}
+	return results, tail
+}
+
+// command returns the command that runs s, which the server knows or has to be
+// told.
+func (s *script) command(c rueidis.CoreClient, r run, known bool) rueidis.Completed {
+	if known {
+		return c.B().Evalsha().Sha1(s.sha).Numkeys(int64(len(r.keys))).Key(r.keys...).Arg(r.args...).Build()
+	}
+	return c.B().Eval().Script(s.source).Numkeys(int64(len(r.keys))).Key(r.keys...).Arg(r.args...).Build()
+}

@@ -1,0 +1,234 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+const (
+	// crowdedAt is the part of a master's memory from which on creates are
+	// refused: what is there must still be claimed, settled and cancelled.
+	crowdedAt = 0.85
+
+	// lookEvery is how often the masters are asked how they are.
+	lookEvery = time.Second
+
+	// awayAfter is how many seconds a replica may say nothing before nobody waits for it.
+	awayAfter = 3
+)
+
+// errNoNode: the client does not know a server yet that the cluster has named.
+var errNoNode = errors.New("the server is not known yet")
+
+// condition is how a master was when it was asked.
+type condition struct {
+	used, limit int64 // bytes of memory; limit 0: none
+	replicas    int   // those that follow
+}
+
+// masters is what is known of the servers that take writes. It is never
+// changed, but replaced.
+type masters struct {
+	spans []span // of slots; outside a cluster one
+	how   map[string]condition
+}
+
+// span is the slots of a master.
+type span struct {
+	first, last uint16
+	addr        string
+}
+
+// of returns the address of the slot's master, "" where it has none.
+func (m *masters) of(slot uint16) string {
+	for _, s := range m.spans {
+		if s.first <= slot && slot <= s.last {
+			return s.addr
+		}
+	}
+	return ""
+}
+
+// infoFields returns the fields of a reply to INFO.
+func infoFields(text string) map[string]string {
+	fields := map[string]string{}
+	for line := range strings.Lines(text) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			fields[name] = value
+		}
+	}
+	return fields
+}
+
+// conditionOf reads a master's condition from its INFO. memory is its limit
+// where it has none itself.
+func conditionOf(info map[string]string, memory int64) condition {
+	number := func(name string) int64 {
+		n, _ := strconv.ParseInt(info[name], 10, 64) // what is missing is 0
+		return n
+	}
+	c := condition{used: number("used_memory") - number("mem_not_counted_for_evict"), limit: number("maxmemory")}
+	if c.limit == 0 {
+		c.limit = memory
+	}
+	for i := range number("connected_slaves") {
+		if following(info["slave"+strconv.FormatInt(i, 10)]) {
+			c.replicas++
+		}
+	}
+	return c
+}
+
+// following reports whether INFO's line on a replica says that it follows:
+// "ip=…,port=…,state=online,offset=…,lag=0".
+func following(line string) bool {
+	online, lag := false, awayAfter
+	for part := range strings.SplitSeq(line, ",") {
+		name, value, _ := strings.Cut(part, "=")
+		switch name {
+		case "state":
+			online = value == "online"
+		case "lag":
+			if n, err := strconv.Atoi(value); err == nil {
+				lag = n
+			}
+		}
+	}
+	return online && lag < awayAfter
+}
+
+// crowded returns what to say of a master that takes no more, "" of another.
+func (c condition) crowded(addr string) string {
+	if c.limit == 0 || float64(c.used) < crowdedAt*float64(c.limit) {
+		return ""
+	}
+	return fmt.Sprintf("the Redis at %s uses %d of %d MB of memory, and new tasks are taken up to %.0f %% only", addr, c.used>>20, c.limit>>20, 100*crowdedAt)
+}
+
+// look asks who the masters are, and how.
+func (s *servers) look(ctx context.Context) error {
+	spans, err := s.spans(ctx)
+	if err != nil {
+		return err
+	}
+	m, nodes := &masters{spans: spans, how: map[string]condition{}}, s.client.Nodes()
+	before := s.masters.Load()
+	for _, sp := range spans {
+		if _, done := m.how[sp.addr]; done {
+			continue
+		}
+		if before != nil {
+			m.how[sp.addr] = before.how[sp.addr] // where it does not answer
+		}
+		node, ok := nodes[sp.addr]
+		if !ok {
+			// The client learns of it when it is sent there.
+			s.client.Do(ctx, s.client.B().Exists().Key(s.keyIn(sp)).Build())
+			continue
+		}
+		text, failed := node.Do(ctx, node.B().Info().Section("memory", "replication").Build()).ToString()
+		if failed != nil {
+			err = errors.Join(err, fmt.Errorf("ask the Redis at %s how it is: %w", sp.addr, failed))
+			continue
+		}
+		m.how[sp.addr] = conditionOf(infoFields(text), s.memory)
+		if m.how[sp.addr].replicas > 0 {
+			s.replicated.Store(true)
+		}
+	}
+	s.masters.Store(m)
+	return err
+}
+
+// keyIn returns a key that lies in one of the slots of sp.
+func (s *servers) keyIn(sp span) string {
+	for _, sh := range s.shards {
+		if sp.first <= sh.slot && sh.slot <= sp.last {
+			return sh.prefix + "seal"
+		}
+	}
+	return settingsSeal
+}
+
+// spans asks which master has which slots.
+func (s *servers) spans(ctx context.Context) ([]span, error) {
+	if !s.cluster {
+		for addr := range s.client.Nodes() {
+			return []span{{last: slots - 1, addr: addr}}, nil
+		}
+		return nil, errNoNode
+	}
+	parts, err := s.client.Do(ctx, s.client.B().ClusterSlots().Build()).ToArray()
+	if err != nil {
+		return nil, fmt.Errorf("ask for the cluster's slots: %w", err)
+	}
+	all := make([]span, len(parts))
+	for i, part := range parts {
+		if all[i], err = parseSpan(part); err != nil {
+			return nil, fmt.Errorf("reply to CLUSTER SLOTS: %w", err)
+		}
+	}
+	return all, nil
+}
+
+func parseSpan(m rueidis.RedisMessage) (span, error) {
+	part, err := m.ToArray()
+	if err != nil || len(part) < 3 {
+		return span{}, errors.Join(errDamaged, err)
+	}
+	first, err1 := part[0].AsInt64()
+	last, err2 := part[1].AsInt64()
+	master, err3 := part[2].ToArray()
+	if err := errors.Join(err1, err2, err3); err != nil || len(master) < 2 {
+		return span{}, errors.Join(errDamaged, err)
+	}
+	host, err1 := master[0].ToString()
+	port, err2 := master[1].AsInt64()
+	return span{uint16(first), uint16(last), net.JoinHostPort(host, strconv.FormatInt(port, 10))}, errors.Join(err1, err2) //nolint:gosec // slots
+}
+
+// wants returns how many replicas of the master at addr must confirm a write.
+func (s *servers) wants(addr string) int {
+	return s.level.wants(s.replicas, s.masters.Load().how[addr].replicas, s.replicated.Load())
+}
+
+// room returns "" where the shard's master takes new tasks, and otherwise why not.
+func (s *servers) room(sh *shard) string {
+	m := s.masters.Load()
+	slot := uint16(0)
+	if s.cluster {
+		slot = sh.slot
+	}
+	addr := m.of(slot)
+	return m.how[addr].crowded(addr)
+}
+
+// watch looks at the masters until the servers are closed.
+func (s *servers) watch() {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	var told int64
+	for {
+		select {
+		case <-tick.C:
+		case <-s.closing:
+			return
+		}
+		ctx, stop := context.WithTimeout(context.Background(), patience)
+		if err := s.look(ctx); err != nil {
+			s.logger.Warn("ask the masters how they are", "error", err)
+		}
+		stop()
+		if n := s.shorts.Load(); n != told {
+			s.logger.Warn("replicas did not confirm writes in time", "flights", n-told, "durability", string(s.level))
+			told = n
+		}
+	}
+}
