@@ -113,6 +113,10 @@ func TestTheServerGoesOnWhenRedisComesBack(t *testing.T) {
 	if _, errs, code := p.foliot("add", hook.URL, "--in", "1h", "--name", "b"); code == exitOK {
 		t.Error("a task was taken while there was no Redis", errs)
 	}
+	began := time.Now()
+	if _, errs, code := p.foliot("ls"); code == exitOK || time.Since(began) > 15*time.Second {
+		t.Errorf("after %v it listed tasks while there was no Redis: %s", time.Since(began), errs)
+	}
 	if err := r.Restart(); err != nil {
 		t.Fatal(err)
 	}
