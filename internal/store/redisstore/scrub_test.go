@@ -72,6 +72,10 @@ func TestAScrubRepairsEveryDamage(t *testing.T) {
 	}
 	lane := laneMember(got.Lane())
 	digest := task.DefaultNamespace + "/" + strings.Repeat("k", 64)
+	limits := []int{20}
+	if !testing.Short() {
+		limits = []int{1, 20, 1000}
+	}
 	f := func(name string) string { return field(keyed(name)) }
 	for what, command := range map[string][]string{
 		"a due entry is gone":                 {"ZREM", due.due(lane), "due"},
@@ -96,7 +100,7 @@ func TestAScrubRepairsEveryDamage(t *testing.T) {
 		"a queue that has nothing is counted": {"HSET", due.counts, "default/none/0", "4"},
 		"an Idempotency-Key is unknown":       {"HDEL", s.idemShard(task.DefaultNamespace, strings.Repeat("k", 64)).idem, digest},
 	} {
-		for _, limit := range []int{20, 1000} {
+		for _, limit := range limits {
 			if reply, err := redistest.Command(t.Context(), server.Addr, command...); err != nil || strings.HasPrefix(reply, "-") {
 				t.Fatal(reply, err)
 			}

@@ -1,0 +1,147 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// load creates tasks and cancels every third, in a few goroutines, until it is told to
+// end. It remembers what was answered: that must be so.
+type load struct {
+	*testing.T
+	s    *Store
+	stop context.CancelFunc
+	all  sync.WaitGroup
+
+	mu       sync.Mutex // guards everything below
+	answered map[string]task.State
+	failed   int
+}
+
+func newLoad(t *testing.T, s *Store) *load {
+	ctx, stop := context.WithCancel(t.Context())
+	l := &load{T: t, s: s, stop: stop, answered: map[string]task.State{}}
+	for w := range 4 {
+		l.all.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				name := fmt.Sprintf("w%d-%d", w, i)
+				l.one(ctx, name, task.Scheduled, task.Create{Spec: specOf(t, name, began)})
+				if i%3 == 0 {
+					l.one(ctx, name, task.Cancelled, task.Cancel{Key: keyed(name)})
+				}
+			}
+		})
+	}
+	return l
+}
+
+func (l *load) one(ctx context.Context, name string, becomes task.State, c task.Change) {
+	replies, err := l.s.Apply(ctx, began, []task.Change{c})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case err != nil || replies[0].Err != nil:
+		l.failed++
+		delete(l.answered, name) // it may be so, or not
+	default:
+		l.answered[name] = becomes
+	}
+}
+
+// more waits until so many more were answered.
+func (l *load) more(n int, within time.Duration) {
+	l.Helper()
+	first, since := l.count(), time.Now()
+	for l.count() < first+n {
+		if time.Since(since) > within {
+			l.Fatalf("%d answered in %v, not %d", l.count()-first, within, n)
+		}
+		time.Sleep(time.Millisecond) // real servers are loaded
+	}
+}
+
+func (l *load) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.answered)
+}
+
+// end ends the load, and checks that all that was answered is so.
+func (l *load) end() {
+	l.Helper()
+	l.stop()
+	l.all.Wait()
+	for name, state := range l.answered {
+		if got, err := l.s.Get(context.WithoutCancel(l.Context()), keyed(name)); err != nil || got.State != state {
+			l.Errorf("%s was answered to be %v, and is %v (%v)", name, state, got, err)
+		}
+	}
+	l.Logf("%d answered, %d refused", len(l.answered), l.failed)
+	noWreckage(l.T, l.s)
+}
+
+// A server that writes to its disk before it answers loses nothing when it is killed, and the
+// store goes on by itself when it is back.
+func TestAKilledServerLosesNothingThatWasAnswered(t *testing.T) {
+	server := redistest.New(t, "--appendfsync", "always")
+	s := openAt(t, server.Addr)
+	defer func() { _ = s.Close() }()
+	l := newLoad(t, s)
+	kills := 2
+	if !testing.Short() {
+		kills = 20
+	}
+	for range kills {
+		l.more(100, 10*time.Second)
+		server.Kill()
+		if err := server.Restart(); err != nil {
+			t.Fatal(err)
+		}
+		l.more(50, 5*time.Second)
+	}
+	l.end()
+}
+
+// Calls end with their contexts where a server says nothing, and go on when it does.
+func TestAFrozenConnectionFailsInTimeAndGoesOn(t *testing.T) {
+	server := redistest.New(t)
+	proxy := redistest.NewProxy(t, server.Addr)
+	s := openAt(t, proxy.Addr)
+	defer func() { _ = s.Close() }()
+	if _, err := s.Apply(t.Context(), began, []task.Change{task.Create{Spec: specOf(t, "a", began)}}); err != nil {
+		t.Fatal(err)
+	}
+	proxy.Freeze()
+	for name, call := range map[string]func(context.Context) error{
+		"Apply": func(ctx context.Context) error {
+			_, err := s.Apply(ctx, began, []task.Change{task.Create{Spec: specOf(t, "b", began)}})
+			return err
+		},
+		"Get":    func(ctx context.Context) error { _, err := s.Get(ctx, keyed("a")); return err },
+		"Reap":   func(ctx context.Context) error { _, err := s.Reap(ctx, began, 10); return err },
+		"Sweep":  func(ctx context.Context) error { _, err := s.Sweep(ctx, began, 10); return err },
+		"Counts": func(ctx context.Context) error { _, err := s.Counts(ctx); return err },
+		"Scrub":  func(ctx context.Context) error { _, err := s.Scrub(ctx, began, "", 10); return err },
+	} {
+		ctx, stop := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		since := time.Now()
+		if err := call(ctx); err == nil || time.Since(since) > time.Second {
+			t.Errorf("%s: error %v after %v", name, err, time.Since(since))
+		}
+		stop()
+	}
+	proxy.Thaw()
+	ctx, stop := context.WithTimeout(t.Context(), 5*time.Second)
+	defer stop()
+	replies, err := s.Apply(ctx, began, []task.Change{task.Create{Spec: specOf(t, "c", began)}})
+	if err != nil || replies[0].Err != nil {
+		t.Fatal(replies, err)
+	}
+	noWreckage(t, s)
+}

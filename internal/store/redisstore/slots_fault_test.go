@@ -1,0 +1,223 @@
+package redisstore
+
+import (
+	"context"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/redistest"
+)
+
+// mover moves slots of a cluster of three masters by hand, so that it can stop halfway.
+type mover struct {
+	*testing.T
+	nodes []rueidis.Client // of each master
+	addrs []string
+	ids   []string
+	at    map[uint16]int // the slot's master
+}
+
+func newMover(t *testing.T, c *redistest.Cluster) *mover {
+	t.Helper()
+	m := &mover{T: t, addrs: c.Addrs(), at: map[uint16]int{}}
+	for _, addr := range m.addrs {
+		node, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true, ForceSingleClient: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(node.Close)
+		m.nodes = append(m.nodes, node)
+		id, err := node.Do(t.Context(), node.B().ClusterMyid().Build()).ToString()
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.ids = append(m.ids, id)
+	}
+	return m
+}
+
+// owner returns the master that has a slot: redis-cli gives each a third.
+func (m *mover) owner(slot uint16) int {
+	if at, ok := m.at[slot]; ok {
+		return at
+	}
+	return min(int(slot)*3/slots, 2)
+}
+
+func (m *mover) do(node int, words ...string) rueidis.RedisResult {
+	m.Helper()
+	c := m.nodes[node]
+	r := c.Do(m.Context(), c.B().Arbitrary(words...).Build())
+	if err := r.Error(); err != nil {
+		m.Fatalf("%v: %v", words, err)
+	}
+	return r
+}
+
+// half begins to move a slot, and moves half of its keys.
+func (m *mover) half(slot uint16) {
+	m.Helper()
+	from, n := m.owner(slot), strconv.Itoa(int(slot))
+	to := (from + 1) % 3
+	m.do(to, "CLUSTER", "SETSLOT", n, "IMPORTING", m.ids[from])
+	m.do(from, "CLUSTER", "SETSLOT", n, "MIGRATING", m.ids[to])
+	keys := m.keys(slot)
+	m.migrate(slot, keys[:len(keys)/2])
+}
+
+func (m *mover) keys(slot uint16) []string {
+	m.Helper()
+	keys, err := m.do(m.owner(slot), "CLUSTER", "GETKEYSINSLOT", strconv.Itoa(int(slot)), "1000").AsStrSlice()
+	if err != nil {
+		m.Fatal(err)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func (m *mover) migrate(slot uint16, keys []string) {
+	m.Helper()
+	if len(keys) == 0 {
+		return
+	}
+	from := m.owner(slot)
+	host, port, _ := net.SplitHostPort(m.addrs[(from+1)%3])
+	m.do(from, append([]string{"MIGRATE", host, port, "", "0", "5000", "KEYS"}, keys...)...)
+}
+
+// finish moves the rest of a slot.
+func (m *mover) finish(slot uint16) {
+	m.Helper()
+	for keys := m.keys(slot); len(keys) > 0; keys = m.keys(slot) {
+		m.migrate(slot, keys)
+	}
+	to, n := (m.owner(slot)+1)%3, strconv.Itoa(int(slot))
+	for _, node := range []int{to, m.owner(slot), (to + 1) % 3} {
+		m.do(node, "CLUSTER", "SETSLOT", n, "NODE", m.ids[to])
+	}
+	m.at[slot] = to
+}
+
+// all returns the slots of s.
+func (m *mover) all(s *Store) []uint16 {
+	slots := []uint16{keySlot("settings")}
+	for _, sh := range s.shards {
+		slots = append(slots, sh.slot)
+	}
+	return slots
+}
+
+// Every script meets slots with half of their keys moved. What it was to do is done once, when the
+// slot has moved, and at no moment is there a record without its index entry, or the reverse.
+func TestSlotsThatAreHalfMovedChangeNothing(t *testing.T) {
+	c := redistest.NewCluster(t, 3, 0)
+	deeds := life(t)
+	s := openAt(t, c.Addrs()...)
+	want := live(t, s, deeds, func(int) {}, func(int) {})
+	noWreckage(t, s)
+	_ = s.Close()
+	m := newMover(t, c)
+	empty(t, c.Addrs()...)
+	s = openAt(t, c.Addrs()...)
+	defer func() { _ = s.Close() }()
+	var moving sync.WaitGroup
+	got := live(t, s, deeds, func(int) {
+		for _, slot := range m.all(s) {
+			m.half(slot)
+		}
+		moving.Go(func() {
+			time.Sleep(20 * time.Millisecond) // the deed runs meanwhile
+			for _, slot := range m.all(s) {
+				m.finish(slot)
+			}
+		})
+	}, func(int) {
+		moving.Wait()
+		noWreckage(t, s)
+	})
+	for i := range want {
+		if i >= len(got) || got[i] != want[i] {
+			t.Fatalf("line %d:\n%q\nwhere nothing moves:\n%q", i, got[min(i, len(got)-1)], want[i])
+		}
+	}
+	if n := m.refusals(); n < len(deeds)/2 {
+		t.Errorf("only %d scripts met a slot that was half moved", n)
+	}
+}
+
+// refusals returns how many scripts the masters have refused because only some of their keys were there.
+func (m *mover) refusals() (n int) {
+	m.Helper()
+	for i := range m.nodes {
+		text, err := m.do(i, "INFO", "errorstats").ToString()
+		if err != nil {
+			m.Fatal(err)
+		}
+		if _, count, ok := strings.Cut(text, "errorstat_TRYAGAIN:count="); ok {
+			one, _ := strconv.Atoi(strings.Fields(count)[0])
+			n += one
+		}
+	}
+	return n
+}
+
+// A call that gives up while slots are half moved leaves nothing behind that does not belong together.
+func TestCallsThatGiveUpWhileSlotsMoveLeaveNoWreckage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("some seconds")
+	}
+	c := redistest.NewCluster(t, 3, 0)
+	s := openAt(t, c.Addrs()...)
+	defer func() { _ = s.Close() }()
+	m := newMover(t, c)
+	for _, d := range life(t) {
+		if strings.HasPrefix(d.name, "look") {
+			continue // that takes no error
+		}
+		for _, slot := range m.all(s) {
+			m.half(slot)
+		}
+		ctx, stop := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		_, err := d.do(ctx, s)
+		stop()
+		t.Logf("%s: %v", d.name, err)
+		noWreckage(t, s)
+		for _, slot := range m.all(s) {
+			m.finish(slot)
+		}
+		if _, err := d.do(t.Context(), s); err != nil {
+			t.Errorf("%s, when the slots have moved: %v", d.name, err)
+		}
+		noWreckage(t, s)
+	}
+}
+
+// Slots move, and stay half moved for a while, under load: nothing that was answered is lost.
+func TestSlotsMoveUnderLoad(t *testing.T) {
+	c := redistest.NewCluster(t, 3, 0)
+	s := openAt(t, c.Addrs()...)
+	defer func() { _ = s.Close() }()
+	m := newMover(t, c)
+	l := newLoad(t, s)
+	rounds := 1
+	if !testing.Short() {
+		rounds = 10
+	}
+	for range rounds {
+		for _, slot := range m.all(s) {
+			l.more(20, 10*time.Second)
+			m.half(slot)
+			l.more(3, 10*time.Second)
+			m.finish(slot)
+		}
+	}
+	l.more(50, 10*time.Second)
+	l.end()
+}
