@@ -108,7 +108,8 @@ var problems = []struct {
 
 	// The server.
 	{"unsupported", 501, "this server has no such thing: its store, or its configuration, has none"},
-	{"store_full", 507, "the store takes no more"},
+	{"capacity", 503, "the store takes no new tasks until there is room again: what is there goes on"},
+	{"durability_not_met", 503, "the change was made, and too few servers confirmed it: repeat the request, that is safe"},
 	{"unavailable", 503, "the store stopped, the server is stopping, or it has too much to do at once: Retry-After says when to come again"},
 	{"internal", 500, "our fault: the server's log says more"},
 }
@@ -123,7 +124,8 @@ var sentinels = []struct {
 	{task.ErrIdempotencyReuse, "idempotency_key_reused"},
 	{task.ErrPrecondition, "precondition_failed"},
 	{task.ErrLastToken, "last_admin_token"},
-	{task.ErrFull, "store_full"},
+	{task.ErrFull, "capacity"},
+	{task.ErrNotDurable, "durability_not_met"},
 	{task.ErrClosed, "unavailable"},
 }
 
@@ -238,7 +240,7 @@ func within(key []byte, err error) error {
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := problemOf(err)
 	// A store that stopped has said why; each request after that is no news.
-	if p.Status == http.StatusInternalServerError || p.Status == http.StatusInsufficientStorage {
+	if p.Status == http.StatusInternalServerError || p.Code == "capacity" || p.Code == "durability_not_met" {
 		s.cfg.Log.LogAttrs(r.Context(), slog.LevelError, "request failed",
 			slog.String("method", r.Method), slog.String("path", r.URL.Path), slog.String("code", p.Code), slog.Any("error", err))
 	}
