@@ -17,7 +17,7 @@ const forever = task.Millis(1 << 52)
 // which it reads every Config.LanePoll; a wake-up only says the same sooner.
 const (
 	lookahead = 5000 // milliseconds: bounds up to so far from now are looked at
-	maxNews   = 64   // entries of one lane and shard that are told at once; reads of the lane find the others
+	maxNews   = 16   // entries of one lane and shard that are told at once; reads of the lane find the others
 )
 
 // survey lowers the marks to what the index of lanes says.
@@ -75,8 +75,13 @@ func (s *Store) discover(ctx context.Context, hs []*holding, all bool) error {
 	var leads []lead
 	until := s.now() + lookahead
 	err := s.readIndex(ctx, hs, until, func(h *holding, e task.Entry) {
-		if all || !h.marks.Covers(e) {
+		same := e
+		same.Name = "\xff" // behind every name
+		switch {
+		case all, !h.marks.Covers(same):
 			leads = append(leads, lead{h, e.Lane})
+		case !h.marks.Covers(e): // the mark is at that moment: what is new may stand before it, most is old
+			h.marks.Added([]task.Entry{e})
 		}
 	})
 	if err != nil || len(leads) == 0 {

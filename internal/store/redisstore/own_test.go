@@ -348,6 +348,32 @@ func listening(t *testing.T, addr string, nodes ...*Store) {
 	}
 }
 
+// readsAll reports whether s reads those of tasks that lie in its shards, as dispatch does.
+func readsAll(t *testing.T, s *Store, tasks []*task.Task) bool {
+	t.Helper()
+	now := task.CeilMillis(time.Now())
+	heads, err := s.Lanes(t.Context(), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := map[string]bool{}
+	for _, h := range heads {
+		found, err := s.Peek(t.Context(), []task.LaneRead{{Lane: h.Lane, Until: now, Limit: 1000}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range found[0] {
+			read[e.Name] = true
+		}
+	}
+	for _, one := range tasks {
+		if !read[one.Name] && s.holding(s.shard(one.Key())) != nil {
+			return false
+		}
+	}
+	return true
+}
+
 func TestWithEveryWakeUpLostThePollFindsWhatOthersCreate(t *testing.T) {
 	server := redistest.New(t)
 	a, b := openNode(t, "a", server.Addr), openNode(t, "b", server.Addr)
@@ -355,15 +381,98 @@ func TestWithEveryWakeUpLostThePollFindsWhatOthersCreate(t *testing.T) {
 	for _, h := range b.all() {
 		h.stop() // it listens to nothing any more
 	}
-	heard := watch(b)
 	// Twice: what the second brings lies behind what is known.
 	for _, prefix := range []string{"t", "s"} {
 		began := time.Now()
 		tasks := soon(t, a, prefix, 40, 0)
-		heard.await(t, b, tasks)
+		eventually(t, 2*time.Second, "it reads its tasks", func() bool { return readsAll(t, b, tasks) })
 		if took := time.Since(began); took > b.config.LanePoll+250*time.Millisecond {
 			t.Errorf("it took %v, with a poll every %v", took, b.config.LanePoll)
 		}
+	}
+	heard := watch(b)
+	if took := heard.await(t, b, soon(t, a, "first", 40, -time.Minute)); took > b.config.LanePoll+250*time.Millisecond {
+		t.Errorf("what comes before all others was told after %v, with a poll every %v", took, b.config.LanePoll)
+	}
+}
+
+// A poll that reads what is known again and again would cost more than the deliveries.
+func TestThePollTellsNothingTwiceAndMissesNothingOfTheSameMoment(t *testing.T) {
+	server := redistest.New(t)
+	s, other := openAt(t, server.Addr), openAt(t, server.Addr)
+	defer func() { _, _ = s.Close(), other.Close() }()
+	tasks := soon(t, s, "t", 20, 2*time.Second)
+	if _, err := s.Peek(t.Context(), []task.LaneRead{{Lane: tasks[0].Lane(), Until: forever, Limit: 100}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.raiseBounds(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	heard := watch(s)
+	if err := s.discover(t.Context(), s.owned(), false); err != nil {
+		t.Fatal(err)
+	}
+	if all := heard.all(); len(all) != 0 {
+		t.Errorf("it told of %d tasks that were known", len(all))
+	}
+	spec := task.DefaultSpec()
+	now := task.CeilMillis(time.Now())
+	spec.Request.URL, spec.When = "https://receiver.example/", task.When{At: tasks[0].Due}
+	for i := range 20 {
+		spec.Key, spec.ID = task.Key{Namespace: "default", Name: fmt.Sprint("a", i)}, fmt.Sprint("ida", i)
+		if err := spec.Validate(now); err != nil {
+			t.Fatal(err)
+		}
+		replies, err := other.Apply(t.Context(), now, []task.Change{task.Create{Spec: spec}})
+		if err != nil || replies[0].Err != nil {
+			t.Fatal(err, replies[0].Err)
+		}
+		tasks = append(tasks, replies[0].Task)
+	}
+	if err := s.discover(t.Context(), s.owned(), false); err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range tasks {
+		if !s.holding(s.shard(one.Key())).marks.Covers(one.Entry()) {
+			t.Errorf("reads pass over %s", one.Name)
+		}
+	}
+}
+
+// What a failover loses may be who owns what.
+func TestShardsWhoseOwnersTheServerForgotHaveOneOwnerAgain(t *testing.T) {
+	server := redistest.New(t)
+	a, b := openNode(t, "a", server.Addr), openNode(t, "b", server.Addr)
+	eventually(t, 2*time.Second, "they share the shards", func() bool { return divided(a, b) })
+	for _, sh := range a.shards {
+		if _, err := redistest.Command(t.Context(), server.Addr, "DEL", sh.own); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, 2*time.Second, "they share the shards, and the server knows", func() bool {
+		for _, sh := range a.shards {
+			id, _ := redistest.Command(t.Context(), server.Addr, "HGET", sh.own, "id")
+			if h := a.holding(sh); (h == nil || h.id != id) && (b.holding(sh) == nil || b.holding(sh).id != id) {
+				return false
+			}
+		}
+		return divided(a, b)
+	})
+	tasks := soon(t, a, "t", 40, 0)
+	claimed := 0
+	for name, s := range map[byte]*Store{'a': a, 'b': b} {
+		replies, err := s.Claim(t.Context(), task.FloorMillis(time.Now()), claimsOf(name, tasks))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range replies {
+			if r.Err == nil {
+				claimed++
+			}
+		}
+	}
+	if claimed != len(tasks) {
+		t.Errorf("%d of %d tasks were claimed", claimed, len(tasks))
 	}
 }
 
