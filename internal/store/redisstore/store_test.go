@@ -14,9 +14,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// rueidis closes connections to servers that left a cluster five seconds later, and
-	// does not look at a cluster twice in a second.
+	// rueidis closes connections to servers that left a cluster, or whose slots moved, five
+	// seconds later, and does not look at a cluster twice in a second.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"),
+		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient).redirectOrNew.func1"),
 		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"))
 }
 
