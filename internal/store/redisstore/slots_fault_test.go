@@ -103,6 +103,34 @@ func (m *mover) finish(slot uint16) {
 		m.do(node, "CLUSTER", "SETSLOT", n, "NODE", m.ids[to])
 	}
 	m.at[slot] = to
+	m.do(to, "CLUSTER", "BUMPEPOCH") // so that no news of before are newer
+	for node := range m.nodes {
+		for tries := 0; !m.knows(node, slot, m.ids[to]); tries++ {
+			if tries == 100 {
+				m.Fatalf("%s does not know that slot %d has moved", m.addrs[node], slot)
+			}
+			m.do(node, "CLUSTER", "SETSLOT", n, "NODE", m.ids[to])
+		}
+	}
+}
+
+// knows reports whether a master says that another, or itself, has a slot.
+func (m *mover) knows(node int, slot uint16, id string) bool {
+	m.Helper()
+	ranges, err := m.do(node, "CLUSTER", "SLOTS").ToArray()
+	if err != nil {
+		m.Fatal(err)
+	}
+	for _, r := range ranges {
+		parts, _ := r.ToArray()
+		first, _ := parts[0].AsInt64()
+		last, _ := parts[1].AsInt64()
+		if int64(slot) >= first && int64(slot) <= last {
+			owner, _ := parts[2].AsStrSlice()
+			return len(owner) > 2 && owner[2] == id
+		}
+	}
+	return false
 }
 
 // all returns the slots of s.
