@@ -183,7 +183,7 @@ func (u *redisURL) parseHosts(text string) error {
 
 // redisAddr returns text, a host and perhaps a port, as host:port.
 func redisAddr(text, port string) (string, error) {
-	host := text
+	var host string
 	if strings.HasPrefix(text, "[") {
 		end := strings.IndexByte(text, ']')
 		if end < 0 {
