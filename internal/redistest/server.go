@@ -61,7 +61,7 @@ func Start(dir string, args ...string) (*Server, error) {
 	}
 	s.args = append([]string{
 		"--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", s.dir, "--save", "",
-		"--appendonly", "yes", "--appendfsync", "everysec", "--maxmemory-policy", "noeviction", "--daemonize", "no",
+		"--appendonly", "yes", "--appendfsync", "everysec", "--maxmemory-policy", "noeviction", "--maxmemory", "1gb", "--daemonize", "no",
 	}, args...)
 	return s, s.Restart()
 }

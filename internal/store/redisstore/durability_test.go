@@ -56,7 +56,7 @@ func openLevel(t *testing.T, level Durability, replicas int, addrs ...string) *S
 	t.Helper()
 	s, err := Open(t.Context(), Config{
 		Client: rueidis.ClientOption{InitAddress: addrs, DisableCache: true},
-		Shards: 8, Alone: true, Durability: level, Replicas: replicas, Memory: 1 << 30,
+		Shards: 8, Alone: true, Durability: level, Replicas: replicas,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -107,7 +107,7 @@ func TestWhatWasAnsweredIsAtTheReplicaWhereTheLevelSaysSo(t *testing.T) {
 		replica bool
 	}{{Async, false}, {Default, true}, {Strict, true}} {
 		t.Run(string(c.level), func(t *testing.T) {
-			p := newPair(t)
+			p := newPair(t, "--appendfsync", "always")
 			s := openLevel(t, c.level, 0, p.master.Addr)
 			if s.Durability() != string(c.level) {
 				t.Error(s.Durability())
@@ -132,7 +132,7 @@ func TestWhatWasAnsweredIsAtTheReplicaWhereTheLevelSaysSo(t *testing.T) {
 }
 
 func TestStrictSaysWhatNoReplicaHasAndRepeatingIsSafe(t *testing.T) {
-	p := newPair(t)
+	p := newPair(t, "--appendfsync", "always")
 	s := openLevel(t, Strict, 0, p.master.Addr)
 	s.servers.word = 100 * time.Millisecond
 	if err := apply(t, s, order("before")); err != nil {
@@ -175,7 +175,7 @@ func TestStrictWithoutTheReplicaThatIsExpected(t *testing.T) {
 }
 
 func TestAFlightWhoseScriptsTheServerForgot(t *testing.T) {
-	p := newPair(t)
+	p := newPair(t, "--appendfsync", "always")
 	s := openLevel(t, Strict, 0, p.master.Addr)
 	for range 3 {
 		if reply, err := redistest.Command(t.Context(), p.master.Addr, "SCRIPT", "FLUSH"); reply != "+OK" {

@@ -42,6 +42,11 @@ type Config struct {
 	// limit themselves (maxmemory 0). New tasks are taken up to 85 % of the limit.
 	Memory int64
 
+	// UnsafeEviction and UnsafePersistence take servers that throw keys away when
+	// memory ends, and those that do not keep, or sync, an append-only file as
+	// Durability needs it. Tasks are lost there.
+	UnsafeEviction, UnsafePersistence bool
+
 	// Policy says how long records are kept after their end. Zero fields
 	// have the defaults of task.Policy.
 	Policy task.Policy
@@ -143,6 +148,9 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	err = s.servers.checkMode(ctx)
 	if err == nil {
 		err = s.servers.start(ctx, s.shards)
+	}
+	if err == nil {
+		err = s.checkFit(ctx)
 	}
 	if err == nil {
 		err = s.load(ctx)

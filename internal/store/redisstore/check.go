@@ -1,0 +1,87 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// ErrUnfit: a server would lose tasks, or its memory without a limit, and Open
+// refuses it.
+var ErrUnfit = errors.New("the Redis is not fit for tasks")
+
+// facts is how a server is configured, as far as it says.
+type facts struct {
+	addr    string
+	version string
+	policy  string // what is done when memory ends
+	file    string // "1": there is an append-only file
+	fsync   string // when it is synced; "": the user may not know
+	limit   string // of memory, in bytes
+}
+
+func factsOf(addr string, info map[string]string, fsync string) facts {
+	return facts{addr, info["redis_version"], info["maxmemory_policy"], info["aof_enabled"], fsync, info["maxmemory"]}
+}
+
+// refusals returns what makes a server unfit under c: what was found, where, what
+// to set there, and what allows it all the same. What INFO does not show
+// is not refused, but for the fsync of Strict, which promises it.
+func (c Config) refusals(f facts) (all []error) {
+	refuse := func(format string, args ...any) {
+		all = append(all, fmt.Errorf("%w: %s at %s", ErrUnfit, fmt.Sprintf(format, args...), f.addr))
+	}
+	if !atLeast7(f.version) {
+		refuse("version %q is older than 7.0: install a newer Redis, or Valkey: that is what runs", f.version)
+	}
+	if f.policy != "" && f.policy != "noeviction" && !c.UnsafeEviction {
+		refuse("maxmemory-policy is %s, so that tasks are thrown away when memory ends: CONFIG SET maxmemory-policy noeviction (Config.UnsafeEviction takes it as it is)", f.policy)
+	}
+	if f.limit == "0" && c.Memory <= 0 {
+		refuse("maxmemory is 0, so that nobody knows when to take no more: CONFIG SET maxmemory to what it may use; or say it here (Config.Memory): that is what was found")
+	}
+	if c.UnsafePersistence {
+		return all
+	}
+	switch {
+	case f.file == "0":
+		refuse("appendonly is no, so that a restart loses tasks: CONFIG SET appendonly yes (Config.UnsafePersistence takes it as it is)")
+	case f.fsync == "no":
+		refuse("appendfsync is no, so that a power loss costs more than a second of tasks: CONFIG SET appendfsync everysec, or always (Config.UnsafePersistence takes it as it is)")
+	case c.Durability == Strict && f.fsync == "":
+		refuse("appendfsync cannot be known, and the durability strict needs always: let the user run CONFIG GET (ACL: +config|get), or take a lower level (Config.UnsafePersistence takes it as it is)")
+	case c.Durability == Strict && f.fsync != "always":
+		refuse("appendfsync is %s, and the durability strict needs always: CONFIG SET appendfsync always, or take a lower level (Config.UnsafePersistence takes it as it is)", f.fsync)
+	}
+	return all
+}
+
+func atLeast7(version string) bool {
+	major, _, _ := strings.Cut(version, ".")
+	n, err := strconv.Atoi(major)
+	return err == nil && n >= 7
+}
+
+// checkFit refuses servers that are not fit. Each master is asked.
+func (s *Store) checkFit(ctx context.Context) error {
+	var all []error
+	nodes := s.servers.client.Nodes()
+	for addr := range s.servers.masters.Load().how {
+		node, ok := nodes[addr]
+		if !ok {
+			continue
+		}
+		text, err := node.Do(ctx, node.B().Info().Build()).ToString()
+		if err != nil {
+			return fmt.Errorf("ask the Redis at %s what it is: %w", addr, err)
+		}
+		config, err := node.Do(ctx, node.B().ConfigGet().Parameter("appendfsync").Build()).AsStrMap()
+		if err != nil {
+			s.config.Logger.Warn("appendfsync cannot be known: the user may not run CONFIG GET", "server", addr, "error", err)
+		}
+		all = append(all, s.config.refusals(factsOf(addr, infoFields(text), config["appendfsync"]))...)
+	}
+	return errors.Join(all...)
+}
