@@ -216,10 +216,10 @@ func TestCallsThatGiveUpWhileSlotsMoveLeaveNoWreckage(t *testing.T) {
 		_, err := d.do(ctx, s)
 		stop()
 		t.Logf("%s: %v", d.name, err)
-		noWreckage(t, s)
 		for _, slot := range m.all(s) {
 			m.finish(slot)
 		}
+		noWreckage(t, s)
 		if _, err := d.do(t.Context(), s); err != nil {
 			t.Errorf("%s, when the slots have moved: %v", d.name, err)
 		}
