@@ -134,10 +134,10 @@ func TestWhatWasAnsweredIsAtTheReplicaWhereTheLevelSaysSo(t *testing.T) {
 func TestStrictSaysWhatNoReplicaHasAndRepeatingIsSafe(t *testing.T) {
 	p := newPair(t, "--appendfsync", "always")
 	s := openLevel(t, Strict, 0, p.master.Addr)
-	s.servers.word = 100 * time.Millisecond
 	if err := apply(t, s, order("before")); err != nil {
 		t.Fatal(err)
 	}
+	s.servers.word = 100 * time.Millisecond
 	p.between.Freeze()
 	for try := range 3 { // what a repeat finds is no more durable
 		if err := apply(t, s, order("a")); !errors.Is(err, task.ErrNotDurable) {
@@ -145,6 +145,7 @@ func TestStrictSaysWhatNoReplicaHasAndRepeatingIsSafe(t *testing.T) {
 		}
 	}
 	p.between.Thaw()
+	s.servers.word = 10 * time.Second
 	if err := apply(t, s, order("a")); err != nil {
 		t.Fatal(err)
 	}
