@@ -56,6 +56,10 @@ idle-long: tooled ## the batteries of package idle: 10^7 connections over a day,
 	@$(GO) test -timeout 1h -run '^TestEveryReasonComesWhenTheModelSays$$' ./idle -model.seeds 5000
 	@CGO_ENABLED=1 $(GO) test $(RACE) -v -timeout 1h -run '^(TestAConnectionEndsOnce.*|TestNobodyIsClosedBecause.*)$$' -count 10 ./idle
 
+.PHONY: redis-long
+redis-long: tooled ## the store in Redis under broken servers and connections, with a redis-server of the system (3 minutes)
+	@FOLIOT_REQUIRE_REDIS=1 $(GO) test -v -timeout 1h ./internal/store/redisstore
+
 # checked is what must hold before a test is worth running.
 .PHONY: checked
 checked: tooled

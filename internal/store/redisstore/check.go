@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// ErrUnfit: a server would lose tasks, or its memory without a limit, and Open
+// ErrUnfit says that a server would lose tasks, or its memory without a limit, and Open
 // refuses it.
 var ErrUnfit = errors.New("the Redis is not fit for tasks")
 

@@ -167,6 +167,7 @@ func live(t *testing.T, s *Store, deeds []deed, fault func(i int), after func(i 
 
 // Whichever reply is cut, and where: what was asked for is done, once, and the caller is told so.
 func TestACutReplyChangesNothing(t *testing.T) {
+	long(t)
 	server := redistest.New(t)
 	proxy := redistest.NewProxy(t, server.Addr)
 	deeds := life(t)

@@ -89,6 +89,7 @@ func (l *load) end() {
 // A server that writes to its disk before it answers loses nothing when it is killed, and the
 // store goes on by itself when it is back.
 func TestAKilledServerLosesNothingThatWasAnswered(t *testing.T) {
+	long(t)
 	server := redistest.New(t, "--appendfsync", "always")
 	s := openAt(t, server.Addr)
 	defer func() { _ = s.Close() }()
@@ -110,6 +111,7 @@ func TestAKilledServerLosesNothingThatWasAnswered(t *testing.T) {
 
 // Calls end with their contexts where a server says nothing, and go on when it does.
 func TestAFrozenConnectionFailsInTimeAndGoesOn(t *testing.T) {
+	long(t)
 	server := redistest.New(t)
 	proxy := redistest.NewProxy(t, server.Addr)
 	s := openAt(t, proxy.Addr)

@@ -145,6 +145,7 @@ func (m *mover) all(s *Store) []uint16 {
 // Every script meets slots with half of their keys moved. What it was to do is done once, when the
 // slot has moved, and at no moment is there a record without its index entry, or the reverse.
 func TestSlotsThatAreHalfMovedChangeNothing(t *testing.T) {
+	long(t)
 	c := redistest.NewCluster(t, 3, 0)
 	deeds := life(t)
 	s := openAt(t, c.Addrs()...)
@@ -229,6 +230,7 @@ func TestCallsThatGiveUpWhileSlotsMoveLeaveNoWreckage(t *testing.T) {
 
 // Slots move, and stay half moved for a while, under load: nothing that was answered is lost.
 func TestSlotsMoveUnderLoad(t *testing.T) {
+	long(t)
 	c := redistest.NewCluster(t, 3, 0)
 	s := openAt(t, c.Addrs()...)
 	defer func() { _ = s.Close() }()

@@ -68,3 +68,13 @@ func TestStoreEqualsTheReference(t *testing.T) {
 		},
 	})
 }
+
+// long skips a test of broken servers and connections in short runs: it takes
+// seconds, and what it does to a loaded machine makes others late. `make redis-long`
+// runs it.
+func long(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a test of broken servers: make redis-long")
+	}
+}
