@@ -344,10 +344,11 @@ func (s *Store) syncer(flights <-chan *flight) {
 			s.progress.move(f.number)
 			s.publish(f)
 		}
+		hint := s.watcher.Load() // whoever watches from the answers on is not told of what was before
 		for _, r := range f.requests {
 			close(r.done)
 		}
-		if hint := s.watcher.Load(); hint != nil && len(f.scheduled) > 0 {
+		if hint != nil && len(f.scheduled) > 0 {
 			(*hint)(f.scheduled)
 		}
 	}
