@@ -31,6 +31,10 @@ var (
 	// ErrNotDurable: the change was made, and is not as durable as the store
 	// promises: the servers that were to confirm it did not. Repeating it is safe.
 	ErrNotDurable = errors.New("the change is not durable yet")
+	// ErrUnavailable: the servers that keep the tasks cannot be reached, or are busy
+	// with moving, loading or replacing what they keep, for longer than the store
+	// waits. Whether a change was made is not known; repeating it is safe.
+	ErrUnavailable = errors.New("the store cannot be reached now")
 	// ErrClosed: the store was closed, or stopped after an error of its medium.
 	ErrClosed = errors.New("the store is closed")
 )
