@@ -79,6 +79,7 @@ func (s *server) start() error {
 	args := append([]string{"serve", "--listen", s.addr, "--data", s.dir, "--log-level", "warn"}, s.flags...)
 	s.cmd = exec.Command(s.binary, args...)
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
+	s.cmd.SysProcAttr = childAttr()
 	s.cmd.Env = append(os.Environ(), profileVariable+"="+s.profileFile())
 	if err := s.cmd.Start(); err != nil {
 		return fmt.Errorf("start the server: %w", err)

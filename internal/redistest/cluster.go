@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 )
 
 // Cluster is a Redis Cluster of loopback processes.
@@ -76,19 +75,12 @@ func (c *Cluster) join() error {
 	return c.Await(ctx)
 }
 
-// Await waits until every server that runs says that the cluster is whole.
+// Await waits until every server says that the cluster is whole.
 func (c *Cluster) Await(ctx context.Context) error {
-	for {
-		err := c.whole(ctx)
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("the cluster did not become whole: %w", err)
-		case <-time.After(50 * time.Millisecond):
-		}
+	if err := Poll(ctx, c.whole); err != nil {
+		return fmt.Errorf("the cluster did not become whole: %w", err)
 	}
+	return nil
 }
 
 func (c *Cluster) whole(ctx context.Context) error {

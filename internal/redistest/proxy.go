@@ -32,15 +32,24 @@ type Proxy struct {
 // NewProxy starts a proxy to target, and ends it with the test.
 func NewProxy(t testing.TB, target string) *Proxy {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	p, err := StartProxy(target)
 	if err != nil {
 		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	return p
+}
+
+// StartProxy starts a proxy to target, which need not be there yet. Close ends it.
+func StartProxy(target string) (*Proxy, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
 	}
 	p := &Proxy{Addr: l.Addr().String(), target: target, listener: l, left: -1, live: map[net.Conn]struct{}{}}
 	p.moved = sync.NewCond(&p.mu)
 	p.pairs.Go(p.accept)
-	t.Cleanup(p.close)
-	return p
+	return p, nil
 }
 
 // Delay holds back each piece of a reply for d, from now on.
@@ -84,7 +93,8 @@ func (p *Proxy) cutLocked() {
 	}
 }
 
-func (p *Proxy) close() {
+// Close ends the proxy and its connections, and waits for that.
+func (p *Proxy) Close() {
 	p.change(func() {
 		p.closed, p.frozen = true, false
 		p.cutLocked()

@@ -2,34 +2,49 @@ package redistest
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"strings"
 	"testing"
-	"time"
 )
 
 // NewReplica starts a server that follows the one at master, which may be a Proxy
 // to it, waits until both say that it does, and ends it with the test.
 func NewReplica(t testing.TB, master string, args ...string) *Server {
 	t.Helper()
+	Need(t)
+	s, err := StartReplica(t.TempDir(), master, args...)
+	return s.until(t, err)
+}
+
+// StartReplica is NewReplica for a server that keeps its data below dir. Kill
+// what it returns, unless that is nil, also where it comes with an error.
+func StartReplica(dir, master string, args ...string) (*Server, error) {
 	host, port, err := net.SplitHostPort(master)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	s := New(t, append([]string{"--replicaof", host + " " + port, "--repl-ping-replica-period", "1"}, args...)...)
-	ctx, stop := context.WithTimeout(t.Context(), patience)
+	s, err := Start(dir, append([]string{"--replicaof", host + " " + port, "--repl-ping-replica-period", "1"}, args...)...)
+	if err != nil {
+		return s, err
+	}
+	ctx, stop := context.WithTimeout(context.Background(), patience)
 	defer stop()
-	for {
-		info, err := Command(ctx, s.Addr, "INFO", "replication")
-		if err == nil && containsLine(info, "master_link_status:up") {
-			if info, err = Command(ctx, master, "INFO", "replication"); strings.Contains(info, "state=online") {
-				return s
-			}
-		}
-		select {
-		case <-ctx.Done():
-			t.Fatalf("the replica at %s does not follow %s: %v\n%s", s.Addr, master, err, info)
-		case <-time.After(20 * time.Millisecond):
-		}
+	return s, Poll(ctx, func(ctx context.Context) error { return s.follows(ctx, master) })
+}
+
+// follows returns nil if both sides say that s is a replica of master, in step.
+func (s *Server) follows(ctx context.Context, master string) error {
+	own, err := Command(ctx, s.Addr, "INFO", "replication")
+	if err != nil {
+		return err
 	}
+	its, err := Command(ctx, master, "INFO", "replication")
+	if err != nil {
+		return err
+	}
+	if !containsLine(own, "master_link_status:up") || !strings.Contains(its, "state=online") {
+		return fmt.Errorf("the replica at %s does not follow %s:\n%s\n%s", s.Addr, master, own, its)
+	}
+	return nil
 }

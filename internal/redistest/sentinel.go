@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
-	"time"
 )
 
 // MasterName is what the sentinels call the master that they watch.
@@ -18,6 +19,7 @@ const MasterName = "foliot"
 // Sentinels is a master with replicas and the sentinels that watch it.
 type Sentinels struct {
 	Servers   []*Server // the master as it was made, then its replicas
+	Proxies   []*Proxy  // through which all reach the server of the same place; none unless they were asked for
 	Sentinels []*Server
 }
 
@@ -30,48 +32,87 @@ func NewSentinels(t testing.TB, args ...string) *Sentinels {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Sentinels{}
+	s, err := StartSentinels(dir, false, args...)
 	t.Cleanup(func() {
-		for _, one := range append(s.Sentinels, s.Servers...) {
-			one.Kill()
-		}
+		s.Close()
 		_ = os.RemoveAll(dir)
 	})
-	if err := s.start(dir, args); err != nil {
+	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-func (s *Sentinels) start(dir string, args []string) error {
-	args = append([]string{"--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1"}, args...)
-	for i := range 3 {
-		own := args
-		if i > 0 {
-			own = append(args[:len(args):len(args)], "--replicaof", "127.0.0.1 "+strconv.Itoa(s.Servers[0].Port))
-		}
-		one, err := Start(dir, own...)
-		if one != nil {
-			s.Servers = append(s.Servers, one)
-		}
-		if err != nil {
-			return err
+// StartSentinels is NewSentinels for servers that keep their data below dir, each
+// behind a proxy where that is asked for: then it is the proxy that replicas
+// follow and that sentinels name. Close what it returns also where that comes
+// with an error.
+func StartSentinels(dir string, proxied bool, args ...string) (*Sentinels, error) {
+	s := &Sentinels{}
+	for range 3 {
+		if err := s.startServer(dir, proxied, args); err != nil {
+			return s, err
 		}
 	}
 	for range 3 {
-		one, err := s.sentinel(dir)
+		one, err := s.startSentinel(dir)
 		if one != nil {
 			s.Sentinels = append(s.Sentinels, one)
 		}
 		if err != nil {
-			return err
+			return s, err
 		}
 	}
-	return s.await()
+	return s, s.await()
 }
 
-// sentinel starts one. Its configuration is a file, since it writes to it.
-func (s *Sentinels) sentinel(dir string) (*Server, error) {
+// Addr returns where clients reach the server of this place.
+func (s *Sentinels) Addr(place int) string {
+	if len(s.Proxies) > 0 {
+		return s.Proxies[place].Addr
+	}
+	return s.Servers[place].Addr
+}
+
+// Close ends all of them.
+func (s *Sentinels) Close() {
+	for _, one := range append(s.Sentinels, s.Servers...) {
+		one.Kill()
+	}
+	for _, p := range s.Proxies {
+		p.Close()
+	}
+}
+
+// startServer starts the master, where there is none, or a replica of it.
+func (s *Sentinels) startServer(dir string, proxied bool, args []string) error {
+	port, err := freePort()
+	if err != nil {
+		return err
+	}
+	own := []string{"--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1"}
+	if proxied {
+		p, err := StartProxy(net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err != nil {
+			return err
+		}
+		s.Proxies = append(s.Proxies, p)
+		_, announced, _ := net.SplitHostPort(p.Addr)
+		own = append(own, "--replica-announce-ip", "127.0.0.1", "--replica-announce-port", announced)
+	}
+	if len(s.Servers) > 0 {
+		host, port, _ := net.SplitHostPort(s.Addr(0))
+		own = append(own, "--replicaof", host+" "+port)
+	}
+	one, err := startAt(port, dir, append(own, args...))
+	if one != nil {
+		s.Servers = append(s.Servers, one)
+	}
+	return err
+}
+
+// startSentinel starts one. Its configuration is a file, since it writes to it.
+func (s *Sentinels) startSentinel(dir string) (*Server, error) {
 	port, err := freePort()
 	if err != nil {
 		return nil, err
@@ -84,10 +125,10 @@ func (s *Sentinels) sentinel(dir string) (*Server, error) {
 	text := fmt.Sprintf(`port %d
 bind 127.0.0.1
 dir %q
-sentinel monitor %[3]s 127.0.0.1 %d 2
+sentinel monitor %[3]s %[4]s 2
 sentinel down-after-milliseconds %[3]s 500
 sentinel failover-timeout %[3]s 3000
-`, port, one.dir, MasterName, s.Servers[0].Port)
+`, port, one.dir, MasterName, strings.Replace(s.Addr(0), ":", " ", 1))
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		return nil, err
 	}
@@ -100,17 +141,10 @@ sentinel failover-timeout %[3]s 3000
 func (s *Sentinels) await() error {
 	ctx, stop := context.WithTimeout(context.Background(), 2*patience)
 	defer stop()
-	for {
-		err := s.agreed(ctx)
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("the sentinels did not agree: %w", err)
-		case <-time.After(50 * time.Millisecond):
-		}
+	if err := Poll(ctx, s.agreed); err != nil {
+		return fmt.Errorf("the sentinels did not agree: %w", err)
 	}
+	return nil
 }
 
 func (s *Sentinels) agreed(ctx context.Context) error {

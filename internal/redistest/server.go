@@ -49,12 +49,17 @@ type Server struct {
 }
 
 // Start starts a server that keeps its data below dir, with arguments after
-// ours ("--appendfsync", "always"), and waits until it answers.
+// ours ("--appendfsync", "always"), and waits until it answers. Kill what it
+// returns, unless that is nil, also where it comes with an error.
 func Start(dir string, args ...string) (*Server, error) {
 	port, err := freePort()
 	if err != nil {
 		return nil, err
 	}
+	return startAt(port, dir, args)
+}
+
+func startAt(port int, dir string, args []string) (*Server, error) {
 	s := &Server{Port: port, Addr: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), dir: filepath.Join(dir, strconv.Itoa(port))}
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, err
@@ -71,6 +76,12 @@ func New(t testing.TB, args ...string) *Server {
 	t.Helper()
 	Need(t)
 	s, err := Start(t.TempDir(), args...)
+	return s.until(t, err)
+}
+
+// until ends s, unless it is nil, with the test, which fails where err says so.
+func (s *Server) until(t testing.TB, err error) *Server {
+	t.Helper()
 	if s != nil {
 		t.Cleanup(func() {
 			s.Kill()
