@@ -114,6 +114,7 @@ func newParser(flags *cli, stdout, stderr io.Writer) *kong.Kong {
 			{Key: "serve-file", Title: "Configuration:"},
 			{Key: "serve-listen", Title: "Clients and how they come in:"},
 			{Key: "serve-store", Title: "Tasks and how long they are kept:"},
+			{Key: "serve-redis", Title: "Tasks in a Redis or Valkey, and the servers that share it:"},
 			{Key: "serve-deliver", Title: "Deliveries:"},
 			{Key: "serve-watch", Title: "Watching:"},
 		}),

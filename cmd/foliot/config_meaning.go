@@ -24,12 +24,14 @@ type serveConfig struct {
 
 	dir       string    // "": they are not in a directory
 	redis     *redisURL // nil: nor in a Redis; then they are in memory
+	sharing   redisSharing
 	bodyLimit int
 	keep      task.Policy
 	auditKeep time.Duration
 
 	allow, deny     []netip.Prefix
 	concurrency     int
+	lease           time.Duration
 	breakerFailures int // 0: no breaker
 	breakerMax      time.Duration
 	grace           time.Duration
@@ -49,16 +51,16 @@ func (f *serveFlags) meaning() (cfg serveConfig, err error) {
 		hosts: f.Host, tls: tlsFiles{cert: f.TLSCert, key: f.TLSKey, clientCA: f.TLSClientCA},
 		idle: f.IdleTimeout, insecure: f.InsecureListen,
 		bodyLimit: f.BodyLimit, keep: task.Policy{KeepFinished: f.KeepFinished, KeepDead: f.KeepDead}, auditKeep: f.AuditKeep,
-		concurrency: f.Concurrency, breakerFailures: f.BreakerFailures, breakerMax: f.BreakerMax, grace: f.Grace,
+		concurrency: f.Concurrency, lease: f.Lease, breakerFailures: f.BreakerFailures, breakerMax: f.BreakerMax, grace: f.Grace,
 		metrics: f.Metrics, otlp: f.OTLPEndpoint, sample: f.TraceSample,
 	}
 	if cfg.addr, err = listenAddr("--listen", f.Listen); err != nil {
 		return cfg, err
 	}
 	if isRedisURL(f.Store) {
-		cfg.redis, err = f.redisStore()
-	} else {
-		cfg.dir, err = f.directory()
+		cfg.redis, cfg.sharing, err = f.redisStore()
+	} else if cfg.dir, err = f.directory(); err == nil {
+		err = f.checkNoRedis()
 	}
 	if err != nil {
 		return cfg, err
@@ -101,15 +103,6 @@ func (f *serveFlags) directory() (string, error) {
 		return "", badInput("--data", "it needs a directory; --store memory: needs none")
 	}
 	return localDir("--data", dir)
-}
-
-// redisStore returns the servers that --store names.
-func (f *serveFlags) redisStore() (*redisURL, error) {
-	u, err := parseRedisURL(f.Store)
-	if err != nil {
-		return nil, badInput("--store", "%v", err)
-	}
-	return &u, nil
 }
 
 // localDir returns a directory's full path. A Redis, which is none, would become
@@ -181,6 +174,7 @@ func (f *serveFlags) checkDurations() error {
 		{"--keep-finished", f.KeepFinished, time.Second, task.MaxDuration},
 		{"--keep-dead", f.KeepDead, time.Second, task.MaxDuration},
 		{"--audit-keep", f.AuditKeep, time.Second, task.MaxDuration},
+		{"--lease", f.Lease, time.Second, time.Hour},
 		{"--breaker-max", f.BreakerMax, time.Second, 24 * time.Hour},
 	} {
 		if d.value < d.least || d.value > d.most {

@@ -145,6 +145,7 @@ func (n *node) connect() {
 	}, n.store)
 	n.dispatch = dispatch.New(dispatch.Config{
 		Slots:           n.files.slots,
+		LeaseFor:        cfg.lease,
 		Grace:           unlessZero(cfg.grace),
 		BreakerFailures: unlessZero(cfg.breakerFailures),
 		BreakerMax:      cfg.breakerMax,

@@ -37,7 +37,9 @@ func (n *node) openRedis() error {
 	}
 	ctx, stop := context.WithTimeout(context.Background(), redisOpen)
 	defer stop()
-	s, err := redisstore.Open(ctx, redisstore.Config{Client: client, Policy: n.cfg.keep, AuditKeep: n.cfg.auditKeep, Logger: n.log})
+	c := n.cfg.sharing.config()
+	c.Client, c.Policy, c.AuditKeep, c.Logger = client, n.cfg.keep, n.cfg.auditKeep, n.log
+	s, err := redisstore.Open(ctx, c)
 	if err != nil {
 		return u.explain(err)
 	}

@@ -37,23 +37,23 @@ func (c Config) refusals(f facts) (all []error) {
 		refuse("version %q is older than 7.0: install a newer Redis, or Valkey: that is what runs", f.version)
 	}
 	if f.policy != "" && f.policy != "noeviction" && !c.UnsafeEviction {
-		refuse("maxmemory-policy is %s, so that tasks are thrown away when memory ends: CONFIG SET maxmemory-policy noeviction (Config.UnsafeEviction takes it as it is)", f.policy)
+		refuse("maxmemory-policy is %s, so that tasks are thrown away when memory ends: CONFIG SET maxmemory-policy noeviction (--redis-unsafe-eviction takes it as it is)", f.policy)
 	}
 	if f.limit == "0" && c.Memory <= 0 {
-		refuse("maxmemory is 0, so that nobody knows when to take no more: CONFIG SET maxmemory to what it may use; or say it here (Config.Memory): that is what was found")
+		refuse("maxmemory is 0, so that nobody knows when to take no more: CONFIG SET maxmemory to what it may use; or say it by --redis-memory: that is what was found")
 	}
 	if c.UnsafePersistence {
 		return all
 	}
 	switch {
 	case f.file == "0":
-		refuse("appendonly is no, so that a restart loses tasks: CONFIG SET appendonly yes (Config.UnsafePersistence takes it as it is)")
+		refuse("appendonly is no, so that a restart loses tasks: CONFIG SET appendonly yes (--redis-unsafe-persistence takes it as it is)")
 	case f.fsync == "no":
-		refuse("appendfsync is no, so that a power loss costs more than a second of tasks: CONFIG SET appendfsync everysec, or always (Config.UnsafePersistence takes it as it is)")
+		refuse("appendfsync is no, so that a power loss costs more than a second of tasks: CONFIG SET appendfsync everysec, or always (--redis-unsafe-persistence takes it as it is)")
 	case c.Durability == Strict && f.fsync == "":
-		refuse("appendfsync cannot be known, and the durability strict needs always: let the user run CONFIG GET (ACL: +config|get), or take a lower level (Config.UnsafePersistence takes it as it is)")
+		refuse("appendfsync cannot be known, and the durability strict needs always: let the user run CONFIG GET (ACL: +config|get), or take a lower level (--redis-unsafe-persistence takes it as it is)")
 	case c.Durability == Strict && f.fsync != "always":
-		refuse("appendfsync is %s, and the durability strict needs always: CONFIG SET appendfsync always, or take a lower level (Config.UnsafePersistence takes it as it is)", f.fsync)
+		refuse("appendfsync is %s, and the durability strict needs always: CONFIG SET appendfsync always, or take a lower level (--redis-unsafe-persistence takes it as it is)", f.fsync)
 	}
 	return all
 }

@@ -55,8 +55,8 @@ type ownership struct {
 	nextBeat time.Time
 }
 
-// errConfig marks settings of leases that cannot work.
-var errConfig = errors.New("settings of the shards' leases")
+// errConfig marks settings that cannot work.
+var errConfig = errors.New("settings of the shards")
 
 // check says what of c cannot work. A node must be heard of several times
 // before others take it for dead, at half of its leases.
@@ -64,6 +64,8 @@ func (c Config) check() error {
 	switch {
 	case strings.Contains(c.Node, "/"):
 		return fmt.Errorf("%w: the node's name %q has a slash: choose one without", errConfig, c.Node)
+	case c.Shards < 1 || c.Shards > slots:
+		return fmt.Errorf("%w: %d shards: there can be from 1 to %d", errConfig, c.Shards, slots)
 	case c.Heartbeat <= 0 || c.LanePoll <= 0 || c.ShardLease < 4*c.Heartbeat:
 		return fmt.Errorf("%w: a shard lease of %v with a heartbeat every %v: make it at least four times as long", errConfig, c.ShardLease, c.Heartbeat)
 	}

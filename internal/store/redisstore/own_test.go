@@ -498,7 +498,8 @@ func TestWithoutChannelsNodesWorkByThePoll(t *testing.T) {
 func TestConfigurationsThatCannotWorkAreRefused(t *testing.T) {
 	for _, c := range []Config{
 		{Node: "a/b"},
-		{ShardLease: time.Second},
+		{Shards: -1},
+		{Shards: slots + 1},
 		{ShardLease: time.Second, Heartbeat: 500 * time.Millisecond},
 		{ShardLease: time.Second, Heartbeat: -1},
 	} {

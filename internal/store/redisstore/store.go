@@ -65,7 +65,7 @@ type Config struct {
 	// late are a dead node's tasks. It is renewed every third of it. Heartbeat is
 	// how often a node says that it lives, LanePoll how often it looks for what others
 	// have put into its shards. All nodes must say the same.
-	// Defaults: 6 s, 1 s, 250 ms.
+	// Defaults: 6 s; a sixth of ShardLease, at most 1 s; 250 ms.
 	ShardLease, Heartbeat, LanePoll time.Duration
 
 	// Alone says that no other process uses the servers: all shards are this one's,
@@ -88,7 +88,7 @@ func (c Config) withDefaults() Config {
 	c.AuditKeep = cmp.Or(c.AuditKeep, task.DefaultAuditKeep)
 	c.AuditLength = cmp.Or(c.AuditLength, 1000)
 	c.ShardLease = cmp.Or(c.ShardLease, 6*time.Second)
-	c.Heartbeat = cmp.Or(c.Heartbeat, time.Second)
+	c.Heartbeat = cmp.Or(c.Heartbeat, min(c.ShardLease/6, time.Second))
 	c.LanePoll = cmp.Or(c.LanePoll, 250*time.Millisecond)
 	c.Alone = c.Alone || c.CallersClock
 	if c.Logger == nil {
