@@ -2,7 +2,6 @@ package redistest
 
 import (
 	"context"
-	"io"
 	"net"
 	"sync"
 	"testing"
@@ -21,7 +20,10 @@ type Proxy struct {
 	mu     sync.Mutex // guards everything below
 	moved  *sync.Cond // signalled at each change
 	delay  time.Duration
-	frozen bool // nothing goes through, and nobody is told
+	frozen bool   // nothing goes through, and nobody is told
+	spared string // the name of clients that frozen does not concern
+	judge  func(command []string) bool
+	mute   bool // messages of channels are dropped
 	deaf   bool // new connections are closed at once
 	left   int  // bytes of replies until the cut; below 0: no cut is planned
 	passed int  // bytes of replies so far
@@ -60,8 +62,24 @@ func (p *Proxy) Delay(d time.Duration) { p.change(func() { p.delay = d }) }
 // goes on.
 func (p *Proxy) Freeze() { p.change(func() { p.frozen = true }) }
 
+// FreezeBut is Freeze for all but the clients that give themselves this name
+// when they connect: a server that its replicas and its watchers have lost, and
+// its users have not.
+func (p *Proxy) FreezeBut(name string) {
+	p.change(func() { p.frozen, p.spared = true, name })
+}
+
 // Thaw ends a Freeze.
-func (p *Proxy) Thaw() { p.change(func() { p.frozen = false }) }
+func (p *Proxy) Thaw() { p.change(func() { p.frozen, p.spared = false, "" }) }
+
+// CutAt closes a connection instead of the reply to a command of which cut says
+// so; the server carries it out. cut sees every command of connections that are made
+// from now on, those of one connection in their order. nil ends it.
+func (p *Proxy) CutAt(cut func(command []string) bool) { p.change(func() { p.judge = cut }) }
+
+// Mute drops what channels tell those who listen, on connections that are made
+// from now on.
+func (p *Proxy) Mute() { p.change(func() { p.mute = true }) }
 
 // Refuse says whether new connections are closed at once.
 func (p *Proxy) Refuse(deaf bool) { p.change(func() { p.deaf = deaf }) }
@@ -125,14 +143,8 @@ func (p *Proxy) serve(client net.Conn) {
 		return
 	}
 	defer p.leave(client, server)
-	var one sync.WaitGroup
-	one.Go(func() {
-		p.pump(server, client, false)
-		_ = server.Close()
-	})
-	p.pump(client, server, true)
-	_ = client.Close()
-	one.Wait()
+	one := &pair{proxy: p, client: client, server: server}
+	one.run()
 }
 
 func (p *Proxy) enter(conns ...net.Conn) bool {
@@ -155,30 +167,9 @@ func (p *Proxy) leave(conns ...net.Conn) {
 	}
 }
 
-// pump copies from one side to the other until either ends.
-func (p *Proxy) pump(to io.Writer, from io.Reader, reply bool) {
-	piece := make([]byte, 32<<10)
-	for {
-		n, err := from.Read(piece)
-		if n > 0 {
-			allowed, cut := p.pass(n, reply)
-			if _, werr := to.Write(piece[:allowed]); werr != nil {
-				return
-			}
-			if cut {
-				p.Cut()
-				return
-			}
-		}
-		if err != nil {
-			return
-		}
-	}
-}
-
 // pass waits until n bytes may go on, and returns how many of them may, and
-// whether the connections are to be cut then.
-func (p *Proxy) pass(n int, reply bool) (int, bool) {
+// whether the connections are to be cut then. name is that of the client.
+func (p *Proxy) pass(n int, reply bool, name string) (int, bool) {
 	p.mu.Lock()
 	delay := p.delay
 	p.mu.Unlock()
@@ -187,7 +178,7 @@ func (p *Proxy) pass(n int, reply bool) (int, bool) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for p.frozen {
+	for p.frozen && (name == "" || name != p.spared) {
 		p.moved.Wait()
 	}
 	if reply {
@@ -202,4 +193,18 @@ func (p *Proxy) pass(n int, reply bool) (int, bool) {
 	}
 	n, p.left = p.left, -1
 	return n, true
+}
+
+// doomed reports whether a command's reply is to be cut.
+func (p *Proxy) doomed(command []byte) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.judge != nil && p.judge(words(command))
+}
+
+// muted reports whether a reply is to be dropped.
+func (p *Proxy) muted(reply []byte) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.mute && isMessage(reply)
 }

@@ -1,7 +1,9 @@
 package redistest
 
 import (
+	"bufio"
 	"context"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -34,5 +36,62 @@ func TestAFrozenProxySaysNothingAndThenGoesOn(t *testing.T) {
 	p.Thaw()
 	if got, err := Command(t.Context(), p.Addr, "PING"); got != "+PONG" {
 		t.Fatal(got, err)
+	}
+}
+
+func TestACommandIsCarriedOutAndItsReplyCut(t *testing.T) {
+	s := New(t)
+	p := NewProxy(t, s.Addr)
+	p.CutAt(func(command []string) bool { return command[0] == "INCR" })
+	if got, err := Command(t.Context(), p.Addr, "INCR", "a"); err == nil {
+		t.Fatalf("the reply came: %q", got)
+	}
+	if got, err := Command(t.Context(), p.Addr, "GET", "a"); got != "1" {
+		t.Fatalf("the server has %q (%v): what it was told must have been carried out", got, err)
+	}
+}
+
+func TestOneNameIsSparedFromAFreeze(t *testing.T) {
+	s := New(t)
+	p := NewProxy(t, s.Addr)
+	p.FreezeBut("user")
+	defer p.Thaw()
+	if got, err := Command(t.Context(), p.Addr, "CLIENT", "SETNAME", "user"); got != "+OK" {
+		t.Fatal(got, err)
+	}
+	ctx, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer stop()
+	if got, err := Command(ctx, p.Addr, "CLIENT", "SETNAME", "watcher"); err == nil {
+		t.Fatalf("it answered %q", got)
+	}
+}
+
+func TestAMuteProxyDropsMessagesAndNothingElse(t *testing.T) {
+	s := New(t)
+	p := NewProxy(t, s.Addr)
+	p.Mute()
+	conn, err := net.Dial("tcp", p.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	if _, err := conn.Write([]byte("HELLO 3\r\nSUBSCRIBE c\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	r := bufio.NewReader(conn)
+	if _, err := readValue(r); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := readValue(r); !strings.Contains(string(got), "subscribe") {
+		t.Fatalf("%q %v", got, err)
+	}
+	if got, err := Command(t.Context(), s.Addr, "PUBLISH", "c", "m"); got != ":1" {
+		t.Fatalf("nobody listens: %q %v", got, err)
+	}
+	if _, err := conn.Write([]byte("PING\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := readValue(r); string(got) != "+PONG\r\n" {
+		t.Fatalf("after the message that was dropped came %q %v", got, err)
 	}
 }
