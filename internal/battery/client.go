@@ -48,6 +48,11 @@ func (c *client) as(token string) *client {
 // call sends body as JSON and returns the status and the reply. An error means
 // that no whole reply came.
 func (c *client) call(ctx context.Context, method, path string, body any) (int, []byte, error) {
+	return c.callWith(ctx, nil, method, path, body)
+}
+
+// callWith is call with header fields beside those of every call.
+func (c *client) callWith(ctx context.Context, fields map[string]string, method, path string, body any) (int, []byte, error) {
 	var r io.Reader
 	if body != nil {
 		data, err := json.Marshal(body)
@@ -62,6 +67,9 @@ func (c *client) call(ctx context.Context, method, path string, body any) (int, 
 	}
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
+	}
+	for name, value := range fields {
+		req.Header.Set(name, value)
 	}
 	if c.token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.token)

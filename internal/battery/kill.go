@@ -6,10 +6,12 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"github.com/foliot/foliot/internal/wire"
 )
 
 const (
-	killRate    = 500                     // creates a second, whatever the server does
+	killRate    = 500                     // creates a second
 	killDue     = 3 * time.Second         // tasks are due up to this long from their creation
 	killPause   = 1200 * time.Millisecond // a server lives at most so long
 	maxInFlight = 1024                    // attempts that a server may have under way, flag --concurrency
@@ -24,7 +26,7 @@ func killed(ctx context.Context, t *trial) error {
 	}
 	defer st.close()
 
-	load := &killLoad{st: st, share: t.opts.cancel}
+	load := &killLoad{st: st, to: st.client, rate: killRate, share: t.opts.cancel}
 	stop := inBackground(ctx, load.run)
 	err = st.killRepeatedly(ctx, t.opts.kills)
 	stop()
@@ -61,21 +63,9 @@ func (st *stage) killRepeatedly(ctx context.Context, kills int) error {
 }
 
 func (st *stage) concludeKills(ctx context.Context, load *killLoad) error {
-	e, err := st.evidence()
-	if err != nil {
+	if err := st.awaitPromised(ctx, 60*time.Second); err != nil {
 		return err
 	}
-	silent := map[string]bool{} // need not arrive
-	for _, c := range e.Cancelled {
-		silent[c.Name] = c.Status == 0 || c.Status == 200 || c.Status == 202
-	}
-	var names []string
-	for _, a := range e.Accepted {
-		if !silent[a.Name] {
-			names = append(names, a.Name)
-		}
-	}
-	st.receiver.awaitAll(ctx, names, 60*time.Second)
 	pause(ctx, 2*time.Second) // what comes twice or after its cancel would come by now
 	if err := st.server.stop(25 * time.Second); err != nil {
 		return err
@@ -85,18 +75,25 @@ func (st *stage) concludeKills(ctx context.Context, load *killLoad) error {
 		return err
 	}
 	t := st.t
-	t.note("kills %d, creates without an answer %d", len(e.Faults), load.unanswered)
-	t.note("cancels answered 200: %d, 202: %d, 409: %d, not at all: %d", load.cancels[200], load.cancels[202], load.cancels[409], load.cancels[0])
-	t.must(len(v.AfterCancel) == 0, "delivered after a cancel's 200: %d%s", len(v.AfterCancel), some(v.AfterCancel))
+	t.note("kills %d", v.Faults)
+	load.report(t, v)
 	t.must(v.MostPerFault <= maxInFlight, "duplicates %d, by one kill at most %d; in flight at most %d", v.Duplicates, v.MostPerFault, maxInFlight)
 	t.lateness("of first arrivals, downtime included", v.Late)
 	return nil
+}
+
+// front is what a load speaks to: a server, or several.
+type front interface {
+	create(ctx context.Context, in wire.TaskInput) (bool, error)
+	cancel(ctx context.Context, name string) int
 }
 
 // killLoad creates tasks at a fixed rate and cancels some of them. run is its
 // only goroutine beside those of the requests, and waits for them.
 type killLoad struct {
 	st    *stage
+	to    front
+	rate  int // creates a second, whatever the server does
 	share float64
 
 	mu         sync.Mutex // guards everything below
@@ -107,7 +104,7 @@ type killLoad struct {
 // run goes on until ctx ends.
 func (l *killLoad) run(ctx context.Context) {
 	l.cancels = map[int]int{}
-	atRate(ctx, killRate, func(i int) { l.live(ctx, i) })
+	atRate(ctx, l.rate, func(i int) { l.live(ctx, i) })
 }
 
 // live creates one task and cancels some. The dice are the task's own: what it
@@ -124,7 +121,7 @@ func (l *killLoad) live(ctx context.Context, i int) {
 }
 
 func (l *killLoad) create(ctx context.Context, name string, due time.Time) {
-	ok, err := l.st.client.create(ctx, input(name, l.st.receiver.url(), due))
+	ok, err := l.to.create(ctx, input(name, l.st.receiver.url(), due))
 	if ok {
 		err = l.st.promised(name, due)
 	}
@@ -136,11 +133,18 @@ func (l *killLoad) create(ctx context.Context, name string, due time.Time) {
 }
 
 func (l *killLoad) cancel(ctx context.Context, name string) {
-	status := l.st.client.cancel(ctx, name)
+	status := l.to.cancel(ctx, name)
 	if err := l.st.cancelled.append(cancelled{Name: name, Status: status, At: time.Now()}); err != nil {
 		return
 	}
 	l.mu.Lock()
 	l.cancels[status]++
 	l.mu.Unlock()
+}
+
+// report prints what was answered, and judges the cancels.
+func (l *killLoad) report(t *trial, v verdict) {
+	t.note("creates without an answer %d", l.unanswered)
+	t.note("cancels answered 200: %d, 202: %d, 409: %d, not at all: %d", l.cancels[200], l.cancels[202], l.cancels[409], l.cancels[0])
+	t.must(len(v.AfterCancel) == 0, "delivered after a cancel's 200: %d%s", len(v.AfterCancel), some(v.AfterCancel))
 }

@@ -44,6 +44,11 @@ var scenarios = []scenario{
 	{"throughput", "deliveries a second of -drained tasks, with signatures and without", throughput},
 }
 
+// redisScenarios are those of nodes on Redis, in the order in which they run.
+var redisScenarios = []scenario{
+	{"nodes", "kill -9 of one of three nodes, again and again, under 500 creates a second", nodeDeaths},
+}
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,7 +26,7 @@ func TestTheHelpNamesEveryScenario(t *testing.T) {
 	if code := run(t.Context(), []string{"--help"}, &out, &errs); code != 0 {
 		t.Errorf("--help ended with %d", code)
 	}
-	for _, s := range scenarios {
+	for _, s := range slices.Concat(scenarios, redisScenarios) {
 		if !strings.Contains(errs.String(), s.name) || !strings.Contains(errs.String(), s.what) {
 			t.Errorf("--help does not show %s", s.name)
 		}

@@ -25,6 +25,12 @@ type options struct {
 	backlog int           // fair
 	overdue int           // overdue
 
+	shardLease, taskLease time.Duration // of nodes
+
+	deaths   int           // nodes
+	zombies  int           // zombie
+	blackout time.Duration // blackout
+
 	seed    uint64
 	keep    bool
 	profile bool
@@ -45,15 +51,20 @@ func parse(args []string, opts *options, stderr io.Writer) ([]scenario, error) {
 	flags.IntVar(&opts.drained, "drained", 20_000, "throughput: how many tasks in each of its four drains")
 	flags.IntVar(&opts.backlog, "backlog", 20_000, "fair: how many tasks one queue has before the other")
 	flags.IntVar(&opts.overdue, "overdue", 50_000, "overdue: how many tasks came due while the server was down")
+	flags.DurationVar(&opts.shardLease, "shard-lease", time.Second, "redis: how long a silent node keeps its shards")
+	flags.DurationVar(&opts.taskLease, "lease", 2*time.Second, "redis: how long a silent node keeps its attempts")
+	flags.IntVar(&opts.deaths, "deaths", 12, "nodes: how often")
+	flags.IntVar(&opts.zombies, "zombies", 6, "zombie: how often")
+	flags.DurationVar(&opts.blackout, "blackout", 5*time.Second, "blackout: how long no node lives")
 	flags.Uint64Var(&opts.seed, "seed", uint64(time.Now().UnixNano()), "of the random moments (default: another one each time)")
 	flags.BoolVar(&opts.keep, "keep", false, "keep logs and data")
 	flags.BoolVar(&opts.profile, "profile", false, "throughput: show where the server's time goes (not with -foliot)")
 	full := flags.Bool("full", false, "the sizes that are promised, where no flag says otherwise: minutes, and hours for kill")
 	flags.Usage = func() {
-		fmt.Fprintf(stderr, "Usage: battery [flags] [scenario ...]\n\nDrives the foliot binary from outside. Without names all scenarios run:\n\n")
-		for _, s := range scenarios {
-			fmt.Fprintf(stderr, "  %-10s %s\n", s.name, s.what)
-		}
+		fmt.Fprintf(stderr, "Usage: battery [flags] [scenario ...]\n\nDrives the foliot binary from outside. Without names all of these run:\n\n")
+		list(stderr, scenarios)
+		fmt.Fprintf(stderr, "\nOn Redis, with the redis-server of the system; %s names all of these:\n\n", redisGroup)
+		list(stderr, redisScenarios)
 		fmt.Fprintf(stderr, "\nExits with 0 when all have passed, 1 when one failed, 2 on bad input. Flags:\n\n")
 		flags.PrintDefaults()
 	}
@@ -71,19 +82,39 @@ func parse(args []string, opts *options, stderr io.Writer) ([]scenario, error) {
 	if flags.NArg() == 0 {
 		return scenarios, nil
 	}
+	return choose(flags.Args())
+}
+
+// redisGroup is the name that stands for all scenarios on Redis.
+const redisGroup = "redis"
+
+// choose returns the scenarios of these names.
+func choose(names []string) ([]scenario, error) {
 	var chosen []scenario
-	for _, name := range flags.Args() {
-		i := slices.IndexFunc(scenarios, func(s scenario) bool { return s.name == name })
+	all := slices.Concat(scenarios, redisScenarios)
+	for _, name := range names {
+		if name == redisGroup {
+			chosen = append(chosen, redisScenarios...)
+			continue
+		}
+		i := slices.IndexFunc(all, func(s scenario) bool { return s.name == name })
 		if i < 0 {
 			return nil, fmt.Errorf("there is no scenario %q: see --help", name)
 		}
-		chosen = append(chosen, scenarios[i])
+		chosen = append(chosen, all[i])
 	}
 	return chosen, nil
 }
 
+func list(w io.Writer, all []scenario) {
+	for _, s := range all {
+		fmt.Fprintf(w, "  %-10s %s\n", s.name, s.what)
+	}
+}
+
 // fullSizes are what -full sets.
 var fullSizes = map[string]string{
+	"shard-lease": "6s", "lease": "15s", "deaths": "200", "zombies": "100", "blackout": "1m",
 	"kills": "10000", "stuck": "100000", "phase": "30s", "herd": "1000000", "drained": "300000", "backlog": "100000", "overdue": "5000000",
 }
 
@@ -106,7 +137,7 @@ func enlarge(flags *flag.FlagSet) error {
 func (o *options) check() error {
 	for name, size := range map[string]int{
 		"kills": o.kills, "tasks": o.tasks, "stuck": o.stuck, "hosts": o.hosts, "herd": o.herd / 5,
-		"drained": o.drained, "backlog": o.backlog, "overdue": o.overdue,
+		"drained": o.drained, "backlog": o.backlog, "overdue": o.overdue, "deaths": o.deaths, "zombies": o.zombies,
 	} {
 		if size < 1 {
 			return fmt.Errorf("-%s is too small", name)

@@ -74,7 +74,21 @@ func (t *trial) stageIn(ctx context.Context, sub string, flags ...string) (*stag
 }
 
 // propsIn is a stage whose server does not run yet.
-func (t *trial) propsIn(sub string, flags ...string) (st *stage, err error) {
+func (t *trial) propsIn(sub string, flags ...string) (*stage, error) {
+	st, err := t.logsIn(sub)
+	if err != nil {
+		return nil, err
+	}
+	if st.server, err = newServer(t.opts.binary, st.dir, flags...); err != nil {
+		st.close()
+		return nil, err
+	}
+	st.client = newClient(st.server.url())
+	return st, nil
+}
+
+// logsIn is a stage without a server: a receiver, and the logs.
+func (t *trial) logsIn(sub string) (st *stage, err error) {
 	st = &stage{t: t, dir: t.path(sub)}
 	defer func() {
 		if err != nil {
@@ -84,10 +98,6 @@ func (t *trial) propsIn(sub string, flags ...string) (st *stage, err error) {
 	if err := os.MkdirAll(st.dir, 0o700); err != nil {
 		return st, err
 	}
-	if st.server, err = newServer(t.opts.binary, st.dir, flags...); err != nil {
-		return st, err
-	}
-	st.client = newClient(st.server.url())
 	if st.receiver, err = openReceiver(st.path("arrived")); err != nil {
 		return st, err
 	}
@@ -134,6 +144,27 @@ func (st *stage) evidence() (e evidence, err error) {
 	}
 	e.Faults, err = readJournal[fault](st.path("faults"))
 	return e, err
+}
+
+// awaitPromised returns when what was accepted and not cancelled has arrived, or
+// patience has ended: check says then what is missing.
+func (st *stage) awaitPromised(ctx context.Context, patience time.Duration) error {
+	e, err := st.evidence()
+	if err != nil {
+		return err
+	}
+	silent := map[string]bool{} // need not arrive
+	for _, c := range e.Cancelled {
+		silent[c.Name] = c.Status == 0 || c.Status == 200 || c.Status == 202
+	}
+	var names []string
+	for _, a := range e.Accepted {
+		if !silent[a.Name] {
+			names = append(names, a.Name)
+		}
+	}
+	st.receiver.awaitAll(ctx, names, patience)
+	return nil
 }
 
 // promised writes down that the server accepted tasks.

@@ -54,21 +54,22 @@ const (
 
 // verdict is what the evidence says.
 type verdict struct {
-	Accepted, Arrived int      // tasks, callbacks
-	Lost              []string // accepted, not cancelled, never arrived
-	Early             []string // arrived before they were due
-	AfterCancel       []string // arrived after a 200 on their cancel
-	Unexplained       []string // arrived twice without a fault that explains it
-	OtherID           []string // arrived again under another webhook-id
-	Duplicates        int
-	MostPerFault      int // duplicates that one fault explains, at most
+	Accepted, Arrived, Faults int // tasks, callbacks, faults
+
+	Lost         []string // accepted, not cancelled, never arrived
+	Early        []string // arrived before they were due
+	AfterCancel  []string // arrived after a 200 on their cancel
+	Unexplained  []string // arrived twice without a fault that explains it
+	OtherID      []string // arrived again under another webhook-id
+	Duplicates   int
+	MostPerFault int // duplicates that one fault explains, at most
 
 	Late []time.Duration // of first arrivals, ascending
 }
 
 // check judges. It is a pure function of the logs.
 func check(e evidence) verdict {
-	v := verdict{Accepted: len(e.Accepted), Arrived: len(e.Arrived)}
+	v := verdict{Accepted: len(e.Accepted), Arrived: len(e.Arrived), Faults: len(e.Faults)}
 	arrivals := map[string][]arrived{}
 	for _, a := range e.Arrived {
 		arrivals[a.Name] = append(arrivals[a.Name], a)

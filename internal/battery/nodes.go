@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/foliot/foliot/internal/redistest"
+)
+
+// nodes are foliot processes that share a Redis, and what a stage has beside
+// its server. close ends all of them.
+type nodes struct {
+	*stage // whose server and client there are not
+	list   []*server
+	doors  *doors
+}
+
+// redis starts a server for a trial, after which it is killed.
+func (t *trial) redis(args ...string) (r *redistest.Server, end func(), err error) {
+	r, err = redistest.Start(t.path("redis"), args...)
+	end = func() {}
+	if r != nil {
+		end = r.Kill
+	}
+	if err != nil {
+		end()
+		return nil, nil, fmt.Errorf("start a Redis: %w", err)
+	}
+	return r, end, nil
+}
+
+// nodes starts count nodes, n1, n2 …, on the store at url, and returns when all
+// of them are ready. The leases are the options'.
+func (t *trial) nodes(ctx context.Context, count int, url string, flags ...string) (*nodes, error) {
+	n, err := t.nodesIn(".", count, url, flags...)
+	if err != nil {
+		return nil, err
+	}
+	if err := n.startAll(ctx); err != nil {
+		n.close()
+		return nil, err
+	}
+	return n, nil
+}
+
+// nodesIn is nodes whose processes do not run yet, with their logs in a
+// directory of their own.
+func (t *trial) nodesIn(sub string, count int, url string, flags ...string) (*nodes, error) {
+	st, err := t.logsIn(sub)
+	if err != nil {
+		return nil, err
+	}
+	n := &nodes{stage: st, doors: &doors{}}
+	for i := range count {
+		name := fmt.Sprintf("n%d", i+1)
+		dir := filepath.Join(st.dir, name)
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			n.close()
+			return nil, err
+		}
+		s, err := newServer(t.opts.binary, dir, append([]string{
+			"--store", url, "--node", name, "--shard-lease", t.opts.shardLease.String(), "--lease", t.opts.taskLease.String(),
+		}, flags...)...)
+		if err != nil {
+			n.close()
+			return nil, err
+		}
+		n.list = append(n.list, s)
+		n.doors.list = append(n.doors.list, newDoor(s.url()))
+	}
+	return n, nil
+}
+
+// startAll starts all processes at once, and returns when all of them are ready.
+func (n *nodes) startAll(ctx context.Context) error {
+	errs := make([]error, len(n.list))
+	var all sync.WaitGroup
+	for i, s := range n.list {
+		all.Go(func() { errs[i] = s.run(ctx) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// stopAll stops all processes that run, as an operator does; each must exit with 0.
+func (n *nodes) stopAll(within time.Duration) error {
+	errs := make([]error, len(n.list))
+	var all sync.WaitGroup
+	for i, s := range n.list {
+		all.Go(func() { errs[i] = s.stop(within) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// fault writes down what was done at that moment.
+func (n *nodes) fault(kind string, at time.Time) error {
+	return n.faults.append(fault{Kind: kind, At: at})
+}
+
+func (n *nodes) close() {
+	for _, s := range n.list {
+		s.end()
+	}
+	n.doors.close()
+	n.stage.close()
+}
