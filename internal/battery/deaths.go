@@ -8,18 +8,13 @@ import (
 // nodeDeaths: kill -9 of one node after another, in the middle of a start too,
 // while tasks are created at all of them, delivered and cancelled.
 func nodeDeaths(ctx context.Context, t *trial) error {
-	r, end, err := t.redis()
-	if err != nil {
-		return err
-	}
-	defer end()
-	n, err := t.nodes(ctx, 3, "redis://"+r.Addr)
+	n, err := t.onRedis(ctx, 3)
 	if err != nil {
 		return err
 	}
 	defer n.close()
 
-	load := &killLoad{st: n.stage, to: n.doors, rate: killRate, share: t.opts.cancel}
+	load := &killLoad{st: n.stage, to: n.doors, rate: killRate, ahead: killDue, share: t.opts.cancel}
 	stop := inBackground(ctx, load.run)
 	err = n.killRepeatedly(ctx, t.opts.deaths)
 	stop()
@@ -31,7 +26,7 @@ func nodeDeaths(ctx context.Context, t *trial) error {
 		return err
 	}
 	load.report(t, v)
-	return nil
+	return n.mustDelays()
 }
 
 // killRepeatedly kills one node at a time, and starts it again. Between two
@@ -64,19 +59,4 @@ func (n *nodes) killRepeatedly(ctx context.Context, deaths int) error {
 // jittered returns a time between d and half as much again.
 func jittered(dice float64, d time.Duration) time.Duration {
 	return d + time.Duration(dice*float64(d)/2)
-}
-
-// conclude waits for what is outstanding, stops all nodes and judges.
-func (n *nodes) conclude(ctx context.Context) (verdict, error) {
-	if err := n.awaitPromised(ctx, 60*time.Second); err != nil {
-		return verdict{}, err
-	}
-	pause(ctx, n.t.opts.taskLease+2*time.Second) // what comes twice or after its cancel would come by now
-	if err := n.stopAll(25 * time.Second); err != nil {
-		return verdict{}, err
-	}
-	v, err := n.judge()
-	n.t.note("faults %d, duplicates %d, by one fault at most %d", v.Faults, v.Duplicates, v.MostPerFault)
-	n.t.lateness("of first arrivals, after faults too", v.Late)
-	return v, err
 }

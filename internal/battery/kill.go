@@ -12,7 +12,7 @@ import (
 
 const (
 	killRate    = 500                     // creates a second
-	killDue     = 3 * time.Second         // tasks are due up to this long from their creation
+	killDue     = 3 * time.Second         // tasks are due up to this long ahead
 	killPause   = 1200 * time.Millisecond // a server lives at most so long
 	maxInFlight = 1024                    // attempts that a server may have under way, flag --concurrency
 )
@@ -26,7 +26,7 @@ func killed(ctx context.Context, t *trial) error {
 	}
 	defer st.close()
 
-	load := &killLoad{st: st, to: st.client, rate: killRate, share: t.opts.cancel}
+	load := &killLoad{st: st, to: st.client, rate: killRate, ahead: killDue, share: t.opts.cancel}
 	stop := inBackground(ctx, load.run)
 	err = st.killRepeatedly(ctx, t.opts.kills)
 	stop()
@@ -93,8 +93,9 @@ type front interface {
 type killLoad struct {
 	st    *stage
 	to    front
-	rate  int // creates a second, whatever the server does
-	share float64
+	rate  int           // creates a second, whatever the server does
+	ahead time.Duration // tasks are due up to this long from their creation
+	share float64       // is cancelled
 
 	mu         sync.Mutex // guards everything below
 	unanswered int
@@ -111,7 +112,7 @@ func (l *killLoad) run(ctx context.Context) {
 // does depends on the seed alone.
 func (l *killLoad) live(ctx context.Context, i int) {
 	dice := rand.New(rand.NewPCG(l.st.t.opts.seed, uint64(i)))
-	name, due := fmt.Sprintf("kill-%d", i), dueIn(time.Duration(dice.Int64N(int64(killDue))))
+	name, due := fmt.Sprintf("kill-%d", i), dueIn(time.Duration(dice.Int64N(int64(l.ahead))))
 	l.create(context.WithoutCancel(ctx), name, due)
 	if dice.Float64() >= l.share {
 		return

@@ -18,6 +18,7 @@ type nodes struct {
 	*stage // whose server and client there are not
 	list   []*server
 	doors  *doors
+	after  []func() // to be called when the nodes have ended
 }
 
 // redis starts a server for a trial, after which it is killed.
@@ -32,6 +33,21 @@ func (t *trial) redis(args ...string) (r *redistest.Server, end func(), err erro
 		return nil, nil, fmt.Errorf("start a Redis: %w", err)
 	}
 	return r, end, nil
+}
+
+// onRedis starts count nodes on a Redis of their own.
+func (t *trial) onRedis(ctx context.Context, count int) (*nodes, error) {
+	r, end, err := t.redis()
+	if err != nil {
+		return nil, err
+	}
+	n, err := t.nodes(ctx, count, "redis://"+r.Addr)
+	if err != nil {
+		end()
+		return nil, err
+	}
+	n.after = append(n.after, end)
+	return n, nil
 }
 
 // nodes starts count nodes, n1, n2 …, on the store at url, and returns when all
@@ -98,6 +114,21 @@ func (n *nodes) stopAll(within time.Duration) error {
 	return errors.Join(errs...)
 }
 
+// conclude waits for what is outstanding, stops all nodes and judges.
+func (n *nodes) conclude(ctx context.Context) (verdict, error) {
+	if err := n.awaitPromised(ctx, 60*time.Second); err != nil {
+		return verdict{}, err
+	}
+	pause(ctx, n.t.opts.taskLease+2*time.Second) // what comes twice or after its cancel would come by now
+	if err := n.stopAll(25 * time.Second); err != nil {
+		return verdict{}, err
+	}
+	v, err := n.judge()
+	n.t.note("faults %d, duplicates %d, by one fault at most %d", v.Faults, v.Duplicates, v.MostPerFault)
+	n.t.lateness("of first arrivals, after faults too", v.Late)
+	return v, err
+}
+
 // fault writes down what was done at that moment.
 func (n *nodes) fault(kind string, at time.Time) error {
 	return n.faults.append(fault{Kind: kind, At: at})
@@ -109,4 +140,7 @@ func (n *nodes) close() {
 	}
 	n.doors.close()
 	n.stage.close()
+	for _, end := range n.after {
+		end()
+	}
 }
