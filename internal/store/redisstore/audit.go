@@ -56,14 +56,18 @@ type entry struct {
 }
 
 // readLogs reads a part of every stream.
-func (s *Store) readLogs(ctx context.Context, command func(b rueidis.Builder, key string) rueidis.Completed) ([][]entry, error) {
+func (s *Store) readLogs(ctx context.Context, part func(b rueidis.Builder, key string) rueidis.Completed) ([][]entry, error) {
 	keys := s.logs()
-	commands := make(rueidis.Commands, len(keys))
+	commands := make([]command, len(keys))
 	for i, key := range keys {
-		commands[i] = command(s.servers.client.B(), key)
+		commands[i] = func(b rueidis.Builder) rueidis.Completed { return part(b, key) }
+	}
+	results, err := s.servers.ask(ctx, commands...)
+	if err != nil {
+		return nil, err
 	}
 	parts := make([][]entry, len(keys))
-	for i, r := range s.servers.client.DoMulti(ctx, commands...) {
+	for i, r := range results {
 		found, err := r.AsXRange()
 		if err != nil {
 			return nil, err
@@ -171,18 +175,18 @@ func (s *Store) trimLog(ctx context.Context, now task.Millis, limit int) (int, e
 	}
 	all := slices.Concat(parts...)
 	slices.SortFunc(all, func(a, b entry) int { return cmp.Compare(a.Seq, b.Seq) })
-	var commands rueidis.Commands
+	var commands []command
 	keys := s.logs()
 	for _, e := range all[:min(limit, len(all))] {
 		if e.At.Add(s.config.AuditKeep) > now {
 			break
 		}
-		commands = append(commands, s.servers.client.B().Xdel().Key(keys[e.stream]).Id(e.id).Build())
+		commands = append(commands, func(b rueidis.Builder) rueidis.Completed {
+			return b.Xdel().Key(keys[e.stream]).Id(e.id).Build()
+		})
 	}
-	for _, r := range s.servers.client.DoMulti(ctx, commands...) {
-		if err := r.Error(); err != nil {
-			return 0, s.failure(err)
-		}
+	if _, err := s.servers.ask(ctx, commands...); err != nil {
+		return 0, s.failure(err)
 	}
 	return len(commands), nil
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"sync"
 
-	"github.com/redis/rueidis"
-
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -53,6 +51,6 @@ func (s *Store) raiseBounds(ctx context.Context) error {
 	if len(runs) == 0 {
 		return nil
 	}
-	_, err := again(ctx, runs, func(runs []run) []rueidis.RedisResult { return raise.do(ctx, s.servers.client, runs) })
+	_, err := s.servers.repeat(ctx, raise, runs...)
 	return err
 }

@@ -75,4 +75,5 @@ const (
 type outcome struct {
 	fate  fate
 	value string
+	again bool // it was sent more than once: it may have been carried out before
 }

@@ -112,14 +112,20 @@ func (s *Store) overdue(ctx context.Context, now task.Millis, limit int, indexes
 		key task.Key
 		at  float64
 	}
-	var commands rueidis.Commands
+	var commands []command
 	for _, h := range s.owned() {
 		for _, index := range indexes(h.shard) {
-			commands = append(commands, s.servers.client.B().Zrange().Key(index).Min("-inf").Max(score(now)).Byscore().Limit(0, int64(limit)).Withscores().Build())
+			commands = append(commands, func(b rueidis.Builder) rueidis.Completed {
+				return b.Zrange().Key(index).Min("-inf").Max(score(now)).Byscore().Limit(0, int64(limit)).Withscores().Build()
+			})
 		}
 	}
+	results, err := s.servers.ask(ctx, commands...)
+	if err != nil {
+		return nil, err
+	}
 	var all []entry
-	for _, r := range s.servers.client.DoMulti(ctx, commands...) {
+	for _, r := range results {
 		found, err := r.AsZScores()
 		if err != nil {
 			return nil, err

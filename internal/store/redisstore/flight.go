@@ -2,8 +2,6 @@ package redisstore
 
 import (
 	"context"
-	_ "embed"
-	"strings"
 	"sync"
 	"time"
 
@@ -22,11 +20,6 @@ const (
 // flightTime bounds a flight, beside what it waits for replicas.
 const flightTime = 5 * time.Second
 
-//go:embed scripts/seal.lua
-var sealSource string
-
-var seal = newScript("#!lua flags=allow-oom\n", sealSource)
-
 // ride is what one caller has for one slot: items for put, or the run of another script.
 type ride struct {
 	script *script
@@ -37,6 +30,7 @@ type ride struct {
 	items  []*item
 	run    run
 
+	tries int    // so many flights it was on
 	asked string // the server that ASK has named for the next try
 	done  chan landing
 }
@@ -197,7 +191,7 @@ func (p *passage) land(r rueidis.RedisResult, err error) {
 
 // carry makes one flight.
 func (l *line) carry(all []*passage) {
-	ctx, stop := context.WithCancel(context.Background())
+	ctx, stop := context.WithCancel(l.servers.life)
 	defer stop()
 	defer time.AfterFunc(flightTime+l.servers.word, stop).Stop()
 	if l.addr == "" {
@@ -265,8 +259,8 @@ func (l *line) connection(ctx context.Context) (rueidis.DedicatedClient, error) 
 // server is no master any more, may not.
 func (l *line) release(conn rueidis.DedicatedClient, results []rueidis.RedisResult) {
 	for _, r := range results {
-		if err := r.Error(); err != nil && passing(err) {
-			conn.Close()
+		if err := r.Error(); err != nil && !rueidis.IsRedisNil(err) && !outOfMemory(err) {
+			l.servers.work.Go(conn.Close) // that may wait for a server that says nothing
 			return
 		}
 	}
@@ -286,54 +280,21 @@ func (l *line) close() {
 }
 
 // fly sends all in one pipeline, and behind it a seal and a WAIT for so many
-// replicas, where some are wanted. Scripts that the server does not know are sent
-// again, with their source.
+// replicas, where some are wanted.
 func fly(ctx context.Context, c rueidis.CoreClient, all []*passage, wanted int, word time.Duration) (results, tail []rueidis.RedisResult) {
-	results = make([]rueidis.RedisResult, len(all))
-	open, runs := make([]int, len(all)), make([]run, len(all))
+	executions := make([]execution, len(all))
 	for i, p := range all {
-		open[i], runs[i] = i, p.run()
+		executions[i] = execution{script: p.script, run: p.run(), asking: wanted > 0 && p.rides[0].asked != ""}
 	}
-	for _, known := range []bool{true, false} {
-		var commands rueidis.Commands
-		var at []int // where in commands each of open is
-		for _, i := range open {
-			if all[i].rides[0].asked != "" && wanted > 0 {
-				commands = append(commands, c.B().Asking().Build())
-			}
-			at = append(at, len(commands))
-			commands = append(commands, all[i].script.command(c, runs[i], known))
-		}
-		end := len(commands)
-		if wanted > 0 {
-			first := all[0].rides[0]
-			if first.asked != "" {
-				commands = append(commands, c.B().Asking().Build())
-			}
-			commands = append(commands, seal.command(c, run{keys: []string{first.sealKey()}}, false),
-				c.B().Wait().Numreplicas(int64(wanted)).Timeout(word.Milliseconds()).Build())
-		}
-		replies := c.DoMulti(ctx, commands...)
-		tail = replies[end:]
-		var unknown []int
-		for n, i := range open {
-			results[i] = replies[at[n]]
-			if err := results[i].Error(); err != nil && strings.HasPrefix(err.Error(), "NOSCRIPT") {
-				unknown = append(unknown, i)
-			}
-		}
-		if open = unknown; len(open) == 0 {
-			break
-		}
+	if wanted == 0 {
+		return execute(ctx, c, executions, nil)
 	}
-	return results, tail
-}
-
-// command returns the command that runs s, which the server knows or has to be
-// told.
-func (s *script) command(c rueidis.CoreClient, r run, known bool) rueidis.Completed {
-	if known {
-		return c.B().Evalsha().Sha1(s.sha).Numkeys(int64(len(r.keys))).Key(r.keys...).Arg(r.args...).Build()
-	}
-	return c.B().Eval().Script(s.source).Numkeys(int64(len(r.keys))).Key(r.keys...).Arg(r.args...).Build()
+	sealing := execution{script: seal, run: run{keys: []string{all[0].rides[0].sealKey()}}}
+	return execute(ctx, c, executions, func(b rueidis.Builder) rueidis.Commands {
+		var last rueidis.Commands
+		if executions[0].asking {
+			last = append(last, b.Asking().Build())
+		}
+		return append(last, sealing.command(b, false), b.Wait().Numreplicas(int64(wanted)).Timeout(word.Milliseconds()).Build())
+	})
 }

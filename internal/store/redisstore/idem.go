@@ -124,15 +124,17 @@ func (s *Store) take(ctx context.Context, asks []ask) ([]holder, error) {
 }
 
 // abandoned reports whether the record that h was made with the key is kept no longer.
+// A create that has taken the key may still be about to put it.
 func (s *Store) abandoned(ctx context.Context, a ask, h holder) (bool, error) {
+	if h.age <= underWay {
+		return false, nil
+	}
 	got, err := s.readAll(ctx, []read{{key: task.Key{Namespace: a.st.key.Namespace, Name: h.name}}})
 	if err != nil {
 		return false, err
 	}
-	if t := got[0].task; t != nil {
-		return t.Idempotency == nil || t.Idempotency.Key != a.digest, nil
-	}
-	return h.age > underWay, nil
+	t := got[0].task
+	return t == nil || t.Idempotency == nil || t.Idempotency.Key != a.digest, nil
 }
 
 // unused returns the Idempotency-Key that a step which is done leaves without a
@@ -152,8 +154,8 @@ func (st *step) unused() string {
 // giveBack gives back a key that a task had or was to have. What is not given
 // back is taken over by whoever needs it.
 func (s *Store) giveBack(ctx context.Context, key task.Key, digest string) {
-	idem.do(ctx, s.servers.client, []run{{
+	_, _ = s.servers.repeat(ctx, idem, run{
 		keys: []string{s.idemShard(key.Namespace, digest).idem},
 		args: []string{"drop", key.Namespace + "/" + digest, key.Name, ""},
-	}})
+	})
 }

@@ -27,11 +27,17 @@ func (s *Store) survey(ctx context.Context, hs []*holding) error {
 
 // readIndex calls found for each lane that has a bound of at most until.
 func (s *Store) readIndex(ctx context.Context, hs []*holding, until task.Millis, found func(*holding, task.Entry)) error {
-	commands := make(rueidis.Commands, len(hs))
+	commands := make([]command, len(hs))
 	for i, h := range hs {
-		commands[i] = s.servers.client.B().Zrange().Key(h.lanes).Min("-inf").Max(score(until)).Byscore().Withscores().Build()
+		commands[i] = func(b rueidis.Builder) rueidis.Completed {
+			return b.Zrange().Key(h.lanes).Min("-inf").Max(score(until)).Byscore().Withscores().Build()
+		}
 	}
-	for i, r := range s.servers.client.DoMulti(ctx, commands...) {
+	results, err := s.servers.ask(ctx, commands...)
+	if err != nil {
+		return fmt.Errorf("read the index of lanes: %w", err)
+	}
+	for i, r := range results {
 		lanes, err := r.AsZScores()
 		if err != nil {
 			return fmt.Errorf("read the index of lanes: %w", err)
@@ -87,11 +93,17 @@ func (s *Store) discover(ctx context.Context, hs []*holding, all bool) error {
 	if err != nil || len(leads) == 0 {
 		return err
 	}
-	commands := make(rueidis.Commands, len(leads))
+	commands := make([]command, len(leads))
 	for i, l := range leads {
-		commands[i] = s.servers.client.B().Zrange().Key(l.h.due(laneMember(l.lane))).Min("-inf").Max(score(until)).Byscore().Limit(0, maxNews).Withscores().Build()
+		commands[i] = func(b rueidis.Builder) rueidis.Completed {
+			return b.Zrange().Key(l.h.due(laneMember(l.lane))).Min("-inf").Max(score(until)).Byscore().Limit(0, maxNews).Withscores().Build()
+		}
 	}
-	for i, r := range s.servers.client.DoMulti(ctx, commands...) {
+	results, err := s.servers.ask(ctx, commands...)
+	if err != nil {
+		return fmt.Errorf("read the due index: %w", err)
+	}
+	for i, r := range results {
 		found, err := r.AsZScores()
 		if err != nil {
 			return fmt.Errorf("read the due index: %w", err)

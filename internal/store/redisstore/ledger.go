@@ -93,7 +93,7 @@ func (s *Store) readAll(ctx context.Context, reads []read) ([]found, error) {
 			runs[i].args = append(runs[i].args, field(r.key), wanted)
 		}
 	}
-	results, err := again(ctx, runs, func(runs []run) []rueidis.RedisResult { return get.do(ctx, s.servers.client, runs) })
+	results, err := s.servers.repeat(ctx, get, runs...)
 	if err != nil {
 		return nil, err
 	}
@@ -213,9 +213,12 @@ func (s *Store) namesAfter(ctx context.Context, namespace, after string, limit i
 	if after != "" {
 		first = "(" + namespace + "/" + after
 	}
-	results := s.eachShard(ctx, func(b rueidis.Builder, sh *shard) rueidis.Completed {
+	results, err := s.eachShard(ctx, func(b rueidis.Builder, sh *shard) rueidis.Completed {
 		return b.Zrangebylex().Key(sh.names).Min(first).Max("("+namespace+"0").Limit(0, int64(limit+1)).Build() // '0' follows '/'
 	})
+	if err != nil {
+		return nil, false, err
+	}
 	for _, r := range results {
 		part, err := r.AsStrSlice()
 		if err != nil {

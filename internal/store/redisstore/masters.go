@@ -221,8 +221,8 @@ func (s *servers) watch() {
 		case <-s.closing:
 			return
 		}
-		ctx, stop := context.WithTimeout(context.Background(), patience)
-		if err := s.look(ctx); err != nil {
+		ctx, stop := context.WithTimeout(s.life, patience)
+		if err := s.look(ctx); err != nil && s.life.Err() == nil {
 			s.logger.Warn("ask the masters how they are", "error", err)
 		}
 		stop()

@@ -31,7 +31,7 @@ func (r *repair) write(name, key string, args ...string) {
 
 // mend carries out a repair, and reports whether there was anything to do.
 func (s *Store) mend(ctx context.Context, r *repair) (bool, error) {
-	results, err := again(ctx, []run{{r.keys, r.args}}, func(runs []run) []rueidis.RedisResult { return mending.do(ctx, s.servers.client, runs) })
+	results, err := s.servers.repeat(ctx, mend, run{r.keys, r.args})
 	if err != nil {
 		return false, err
 	}
@@ -42,8 +42,7 @@ func (s *Store) mend(ctx context.Context, r *repair) (bool, error) {
 // records examines records: their names, their index entries, and those of their lanes.
 func (sc *scrub) records(ctx context.Context, sh *shard, part []member) error {
 	var all []record
-	var commands rueidis.Commands
-	b := sc.servers.client.B()
+	var commands []command
 	for _, m := range part {
 		key, err := parseField(m.name)
 		if err != nil {
@@ -55,9 +54,16 @@ func (sc *scrub) records(ctx context.Context, sh *shard, part []member) error {
 		}
 		p := sh.place(r.task)
 		all = append(all, r)
-		commands = append(commands, b.Zscore().Key(p.key).Member(p.member).Build(), b.Zscore().Key(sh.names).Member(m.name).Build(), b.Zscore().Key(sh.lanes).Member(p.lane).Build(), b.Hstrlen().Key(sh.body).Field(m.name).Build())
+		commands = append(commands,
+			func(b rueidis.Builder) rueidis.Completed { return b.Zscore().Key(p.key).Member(p.member).Build() },
+			func(b rueidis.Builder) rueidis.Completed { return b.Zscore().Key(sh.names).Member(m.name).Build() },
+			func(b rueidis.Builder) rueidis.Completed { return b.Zscore().Key(sh.lanes).Member(p.lane).Build() },
+			func(b rueidis.Builder) rueidis.Completed { return b.Hstrlen().Key(sh.body).Field(m.name).Build() })
 	}
-	results := sc.servers.client.DoMulti(ctx, commands...)
+	results, err := sc.servers.ask(ctx, commands...)
+	if err != nil {
+		return err
+	}
 	for i, r := range all {
 		if err := sc.record(ctx, sh, r, results[4*i:4*i+4]); err != nil {
 			return err
@@ -169,8 +175,11 @@ func (sc *scrub) belonging(ctx context.Context, sh *shard, key string, fields []
 	if len(fields) == 0 {
 		return nil
 	}
-	c := sc.servers.client
-	values, err := c.Do(ctx, c.B().Hmget().Key(sh.meta).Field(fields...).Build()).ToArray()
+	r, err := sc.servers.one(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hmget().Key(sh.meta).Field(fields...).Build() })
+	if err != nil {
+		return err
+	}
+	values, err := r.ToArray()
 	if err != nil {
 		return err
 	}
@@ -229,7 +238,7 @@ func (sc *scrub) laneBounds(ctx context.Context, sh *shard, part []member) error
 	for _, m := range part {
 		c.keys, c.args = append(c.keys, sh.due(m.name)), append(c.args, m.name)
 	}
-	results, err := again(ctx, []run{c}, func(runs []run) []rueidis.RedisResult { return raise.do(ctx, sc.servers.client, runs) })
+	results, err := sc.servers.repeat(ctx, raise, c)
 	if err != nil {
 		return err
 	}
@@ -245,10 +254,12 @@ func (sc *scrub) claim(ctx context.Context, t *task.Task) error {
 	if t.Idempotency == nil {
 		return nil
 	}
-	c, digest := sc.servers.client, t.Namespace+"/"+t.Idempotency.Key
-	key := sc.idemShard(t.Namespace, t.Idempotency.Key).idem
-	err := c.Do(ctx, c.B().Hget().Key(key).Field(digest).Build()).Error()
-	if !rueidis.IsRedisNil(err) {
+	digest, key := t.Namespace+"/"+t.Idempotency.Key, sc.idemShard(t.Namespace, t.Idempotency.Key).idem
+	r, err := sc.servers.one(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hget().Key(key).Field(digest).Build() })
+	if err != nil {
+		return err
+	}
+	if err := r.Error(); !rueidis.IsRedisNil(err) {
 		return err
 	}
 	got, err := sc.readAll(ctx, []read{{key: t.Key()}})
@@ -267,8 +278,7 @@ func (sc *scrub) claim(ctx context.Context, t *task.Task) error {
 
 // keep runs the script idem, and reports whether it has taken a key just now.
 func (sc *scrub) keep(ctx context.Context, verb, key, digest, name, from string) (bool, error) {
-	runs := []run{{[]string{key}, []string{verb, digest, name, from}}}
-	results, err := again(ctx, runs, func(runs []run) []rueidis.RedisResult { return idem.do(ctx, sc.servers.client, runs) })
+	results, err := sc.servers.repeat(ctx, idem, run{[]string{key}, []string{verb, digest, name, from}})
 	if err != nil {
 		return false, err
 	}

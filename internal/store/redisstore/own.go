@@ -42,9 +42,11 @@ type ownership struct {
 	base      time.Time
 	holdings  []atomic.Pointer[holding] // by shard; nil: not ours
 
-	news      chan struct{} // something has changed among the nodes
-	leaving   chan struct{} // closed by Release
-	ended     chan struct{} // closed when nothing is held any more
+	news      chan struct{}   // something has changed among the nodes
+	leaving   chan struct{}   // closed by Release
+	ended     chan struct{}   // closed when nothing is held any more
+	hasty     context.Context // ends soon after Release: what tends shards then is given up
+	hurry     context.CancelFunc
 	once      sync.Once
 	deaf      sync.Once // it was said that nothing can be heard
 	listeners sync.WaitGroup
@@ -77,11 +79,13 @@ func newOwnership(node string, shards int) *ownership {
 	if node == "" {
 		node = "node-" + strings.ToLower(nonce[:8])
 	}
-	return &ownership{
+	o := &ownership{
 		node: node, who: node + "/" + nonce, base: time.Now(),
 		holdings: make([]atomic.Pointer[holding], shards), states: make([]claimState, shards),
 		news: make(chan struct{}, 1), leaving: make(chan struct{}), ended: make(chan struct{}),
 	}
+	o.hasty, o.hurry = context.WithCancel(context.Background())
+	return o
 }
 
 // holding returns what makes sh this process's, or nil.
@@ -175,14 +179,18 @@ func (s *Store) keepShards(ctx context.Context, next time.Time) {
 // Release gives all shards to the other nodes, at once and for good: this
 // process claims nothing any more, and may settle and extend what it has
 // claimed. It returns when others can have them. Close begins with it.
+// Where the servers are away it gives up soon, and the shards' leases end by themselves.
 func (s *Store) Release() {
-	s.own.once.Do(func() { close(s.own.leaving) })
+	s.own.once.Do(func() {
+		close(s.own.leaving)
+		time.AfterFunc(farewell/2, s.own.hurry)
+	})
 	<-s.own.ended
 }
 
 // leave releases everything, and says so.
 func (s *Store) leave(ctx context.Context) {
-	ctx, stop := context.WithTimeout(ctx, patience)
+	ctx, stop := context.WithTimeout(ctx, farewell/2)
 	defer stop()
 	var held []int
 	for _, h := range s.all() {
@@ -200,6 +208,7 @@ func (s *Store) leave(ctx context.Context) {
 func (s *Store) tend(ctx context.Context, eager bool) time.Time {
 	ctx, stop := context.WithTimeout(ctx, s.config.ShardLease/3)
 	defer stop()
+	defer context.AfterFunc(s.own.hasty, stop)()
 	o, now := s.own, time.Now()
 	if eager || !now.Before(o.nextBeat) {
 		o.nextBeat = now.Add(s.config.Heartbeat)

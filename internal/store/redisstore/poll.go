@@ -20,9 +20,9 @@ func (s *Store) poll() {
 		case <-s.closing:
 			return
 		}
-		ctx, stop := context.WithTimeout(context.Background(), patience)
+		ctx, stop := context.WithTimeout(s.servers.life, patience)
 		for name, work := range map[string]func(context.Context) error{"read the settings": s.reload, "raise the bounds of lanes": s.raiseBounds} {
-			if err := work(ctx); err != nil {
+			if err := work(ctx); err != nil && s.servers.life.Err() == nil {
 				s.config.Logger.Warn(name, "error", err)
 			}
 		}

@@ -197,7 +197,7 @@ func (s *Store) extend(ctx context.Context, strands []*strand) error {
 			runs[i].args = append(runs[i].args, score(from.Due), from.Name, score(st.read.Until), strconv.Itoa(st.share()))
 		}
 	}
-	results, err := again(ctx, runs, func(runs []run) []rueidis.RedisResult { return peek.do(ctx, s.servers.client, runs) })
+	results, err := s.servers.repeat(ctx, peek, runs...)
 	if err != nil {
 		return err
 	}

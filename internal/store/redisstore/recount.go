@@ -32,8 +32,11 @@ func (sc *scrub) recount(ctx context.Context, sh *shard) error {
 		if err != nil {
 			return err
 		}
-		c := sc.servers.client
-		n, err := c.Do(ctx, c.B().Hlen().Key(sh.meta).Build()).AsInt64()
+		r, err := sc.servers.one(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hlen().Key(sh.meta).Build() })
+		if err != nil {
+			return err
+		}
+		n, err := r.AsInt64()
 		if err != nil {
 			return err
 		}
@@ -88,8 +91,11 @@ func (sc *scrub) tally(ctx context.Context, sh *shard) (stamps map[string]string
 
 // fields returns the fields of a shard's counts that are not zero.
 func (sc *scrub) fields(ctx context.Context, sh *shard) (map[string]int64, error) {
-	c := sc.servers.client
-	have, err := c.Do(ctx, c.B().Hgetall().Key(sh.counts).Build()).AsIntMap()
+	r, err := sc.servers.one(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hgetall().Key(sh.counts).Build() })
+	if err != nil {
+		return nil, err
+	}
+	have, err := r.AsIntMap()
 	maps.DeleteFunc(have, func(_ string, n int64) bool { return n == 0 })
 	return have, err
 }
@@ -102,8 +108,11 @@ func (sc *scrub) correct(ctx context.Context, sh *shard, have, want map[string]i
 		if have[f] == want[f] {
 			continue
 		}
-		c := sc.servers.client
-		value, err := c.Do(ctx, c.B().Hget().Key(sh.counts).Field(f).Build()).ToString()
+		r, err := sc.servers.one(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hget().Key(sh.counts).Field(f).Build() })
+		if err != nil {
+			return err
+		}
+		value, err := r.ToString()
 		if err != nil && !rueidis.IsRedisNil(err) {
 			return err
 		}
@@ -112,7 +121,7 @@ func (sc *scrub) correct(ctx context.Context, sh *shard, have, want map[string]i
 		}
 		fix := &repair{keys: []string{sh.counts}, args: []string{f, "-1", value}}
 		fix.write("HSET", sh.counts, f, strconv.FormatInt(want[f], 10))
-		results, err := again(ctx, []run{{fix.keys, fix.args}}, func(runs []run) []rueidis.RedisResult { return mending.do(ctx, c, runs) })
+		results, err := sc.servers.repeat(ctx, mend, run{fix.keys, fix.args})
 		if err != nil {
 			return err
 		}

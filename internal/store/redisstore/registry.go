@@ -69,7 +69,7 @@ func (s *Store) editLocked(ctx context.Context, now task.Millis, e task.Edit) (t
 		if err != nil {
 			return task.EditReply{}, err
 		}
-		replies, err := s.servers.write(ctx, edit, []*shard{nil}, []run{{[]string{settingsKey, settingsLog}, args}})
+		replies, err := s.servers.write(ctx, configure, []*shard{nil}, []run{{[]string{settingsKey, settingsLog}, args}})
 		if err != nil {
 			return task.EditReply{}, err
 		}
@@ -118,15 +118,23 @@ func settingField(k task.SettingKey) string {
 // reloadLocked reads the settings where they are in another version than ours,
 // and reports whether they were.
 func (s *Store) reloadLocked(ctx context.Context) (bool, error) {
-	c := s.servers.client
-	version, err := c.Do(ctx, c.B().Hget().Key(settingsKey).Field(versionField).Build()).ToString()
+	r, err := s.servers.one(ctx, func(b rueidis.Builder) rueidis.Completed {
+		return b.Hget().Key(settingsKey).Field(versionField).Build()
+	})
+	if err != nil {
+		return false, err
+	}
+	version, err := r.ToString()
 	if rueidis.IsRedisNil(err) {
 		version, err = "", nil
 	}
 	if err != nil || version == s.settings.Load().version {
 		return false, err
 	}
-	all, err := c.Do(ctx, c.B().Hgetall().Key(settingsKey).Build()).AsStrMap()
+	if r, err = s.servers.one(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hgetall().Key(settingsKey).Build() }); err != nil {
+		return false, err
+	}
+	all, err := r.AsStrMap()
 	if err != nil {
 		return false, err
 	}
@@ -183,7 +191,11 @@ func (s *Store) Counts(ctx context.Context) (map[task.QueueKey]task.Counts, erro
 
 func (s *Store) readCounts(ctx context.Context) (map[task.QueueKey]task.Counts, error) {
 	counts := map[task.QueueKey]task.Counts{}
-	for _, r := range s.eachShard(ctx, func(b rueidis.Builder, sh *shard) rueidis.Completed { return b.Hgetall().Key(sh.counts).Build() }) {
+	results, err := s.eachShard(ctx, func(b rueidis.Builder, sh *shard) rueidis.Completed { return b.Hgetall().Key(sh.counts).Build() })
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range results {
 		fields, err := r.AsIntMap()
 		if err != nil {
 			return nil, err

@@ -3,96 +3,119 @@ package redisstore
 import (
 	"context"
 	"crypto/sha1" //nolint:gosec // Redis names scripts so
-	_ "embed"
+	"embed"
 	"encoding/hex"
 	"strings"
 
 	"github.com/redis/rueidis"
 )
 
-//go:embed scripts/put.lua
-var putSource string
+//go:embed scripts/*.lua
+var sources embed.FS
 
-//go:embed scripts/get.lua
-var getSource string
+// What a script may do. Those that only take back or end what there is may run on
+// a server that is full: a queue that cannot be emptied because it is full stays so.
+const (
+	adds  = "#!lua\n" // refused by a full server
+	goes  = "#!lua flags=allow-oom\n"
+	reads = "#!lua flags=no-writes,allow-oom\n"
+)
 
-//go:embed scripts/peek.lua
-var peekSource string
-
-//go:embed scripts/idem.lua
-var idemSource string
-
-//go:embed scripts/configure.lua
-var configureSource string
-
-//go:embed scripts/raise.lua
-var raiseSource string
-
-//go:embed scripts/walk.lua
-var walkSource string
-
-//go:embed scripts/mend.lua
-var mendSource string
-
-//go:embed scripts/own.lua
-var ownSource string
-
-//go:embed scripts/beat.lua
-var beatSource string
-
-// The scripts. Those that only take back or end what there is may run on a
-// server that is full: a queue that cannot be emptied because it is full stays so.
+// The scripts, each named as its file. put is two, of which putMore makes new records.
 var (
-	putMore = newScript("#!lua\n", putSource) // makes new records: refused by a full server
-	putOn   = newScript("#!lua flags=allow-oom\n", putSource)
-	get     = newScript("#!lua flags=no-writes,allow-oom\n", getSource)
-	peek    = newScript("#!lua flags=no-writes,allow-oom\n", peekSource)
-	idem    = newScript("#!lua\n", idemSource)
-	edit    = newScript("#!lua flags=allow-oom\n", configureSource)
-	raise   = newScript("#!lua flags=allow-oom\n", raiseSource)
-	browse  = newScript("#!lua flags=no-writes,allow-oom\n", walkSource)
-	mending = newScript("#!lua flags=allow-oom\n", mendSource)
-	own     = newScript("#!lua flags=allow-oom\n", ownSource)
-	beat    = newScript("#!lua flags=allow-oom\n", beatSource)
+	putMore   = newScript(adds, "put")
+	putOn     = newScript(goes, "put")
+	get       = newScript(reads, "get")
+	peek      = newScript(reads, "peek")
+	idem      = newScript(adds, "idem")
+	configure = newScript(goes, "configure")
+	raise     = newScript(goes, "raise")
+	walk      = newScript(reads, "walk")
+	mend      = newScript(goes, "mend")
+	own       = newScript(goes, "own")
+	beat      = newScript(goes, "beat")
+	seal      = newScript(goes, "seal")
 )
 
 // script is a Lua script. Servers know it by its hash once they have seen it.
 type script struct{ source, sha string }
 
-func newScript(head, body string) *script {
-	source := head + body
+func newScript(head, name string) *script {
+	body, err := sources.ReadFile("scripts/" + name + ".lua")
+	if err != nil {
+		panic(err) // it is in the binary
+	}
+	source := head + string(body)
 	sum := sha1.Sum([]byte(source)) //nolint:gosec // as above
 	return &script{source: source, sha: hex.EncodeToString(sum[:])}
 }
 
-// run is one run of a script.
+// run is the keys and arguments of one run of a script.
 type run struct {
 	keys, args []string
 }
 
-// do runs the script for each of runs, in one pipeline. Those that a server did
-// not know it for are run again with the source.
-func (s *script) do(ctx context.Context, c rueidis.CoreClient, runs []run) []rueidis.RedisResult {
-	commands := make(rueidis.Commands, len(runs))
-	for i, r := range runs {
-		commands[i] = c.B().Evalsha().Sha1(s.sha).Numkeys(int64(len(r.keys))).Key(r.keys...).Arg(r.args...).Build()
+// execution is one run of a script among others.
+type execution struct {
+	script *script
+	run    run
+	asking bool // ASK has named the server
+}
+
+// command returns the command of e for a server that knows the script, or has
+// to be told.
+func (e execution) command(b rueidis.Builder, known bool) rueidis.Completed {
+	keys, args := e.run.keys, e.run.args
+	if known {
+		return b.Evalsha().Sha1(e.script.sha).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build()
 	}
-	results := c.DoMulti(ctx, commands...)
-	var unknown []int
-	for i, r := range results {
-		if err := r.Error(); err != nil && strings.HasPrefix(err.Error(), "NOSCRIPT") {
-			unknown = append(unknown, i)
+	return b.Eval().Script(e.script.source).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build()
+}
+
+// execute sends all in one pipeline, and behind it the commands of last; nil
+// for none. Those whose script a server did not know are sent again with its
+// source, and last behind them.
+func execute(ctx context.Context, c rueidis.CoreClient, all []execution, last func(rueidis.Builder) rueidis.Commands) (results, tail []rueidis.RedisResult) {
+	results = make([]rueidis.RedisResult, len(all))
+	open := make([]int, len(all))
+	for i := range all {
+		open[i] = i
+	}
+	for _, known := range []bool{true, false} {
+		var commands rueidis.Commands
+		at := make([]int, len(open)) // where in commands each of open is
+		for n, i := range open {
+			if all[i].asking {
+				commands = append(commands, c.B().Asking().Build())
+			}
+			at[n], commands = len(commands), append(commands, all[i].command(c.B(), known))
+		}
+		end := len(commands)
+		if last != nil {
+			commands = append(commands, last(c.B())...)
+		}
+		replies := c.DoMulti(ctx, commands...)
+		tail = replies[end:]
+		var unknown []int
+		for n, i := range open {
+			results[i] = replies[at[n]]
+			if err := results[i].Error(); err != nil && strings.HasPrefix(err.Error(), "NOSCRIPT") {
+				unknown = append(unknown, i)
+			}
+		}
+		if open = unknown; len(open) == 0 {
+			break
 		}
 	}
-	if len(unknown) == 0 {
-		return results
+	return results, tail
+}
+
+// do carries out runs of s in one pipeline, once.
+func (s *script) do(ctx context.Context, c rueidis.CoreClient, runs []run) []rueidis.RedisResult {
+	all := make([]execution, len(runs))
+	for i, r := range runs {
+		all[i] = execution{script: s, run: r}
 	}
-	commands = commands[:0]
-	for _, i := range unknown {
-		commands = append(commands, c.B().Eval().Script(s.source).Numkeys(int64(len(runs[i].keys))).Key(runs[i].keys...).Arg(runs[i].args...).Build())
-	}
-	for n, r := range c.DoMulti(ctx, commands...) {
-		results[unknown[n]] = r
-	}
+	results, _ := execute(ctx, c, all, nil)
 	return results
 }

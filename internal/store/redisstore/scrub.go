@@ -163,7 +163,13 @@ func (sc *scrub) walkSpace(ctx context.Context, sh *shard) (whole bool, err erro
 
 // walkLanes examines the due indexes of a shard.
 func (sc *scrub) walkLanes(ctx context.Context, sh *shard) (whole bool, err error) {
-	lanes, err := sc.servers.client.Do(ctx, sc.servers.client.B().Zrange().Key(sh.lanes).Min("0").Max("-1").Build()).AsStrSlice()
+	r, err := sc.servers.one(ctx, func(b rueidis.Builder) rueidis.Completed {
+		return b.Zrange().Key(sh.lanes).Min("0").Max("-1").Build()
+	})
+	if err != nil {
+		return false, err
+	}
+	lanes, err := r.AsStrSlice()
 	if err != nil {
 		return false, err
 	}
@@ -223,7 +229,7 @@ func (sc *scrub) walkKey(ctx context.Context, command, key string, bytes int, ex
 // scanKey returns what a scan of a key returns, in the order of the members, each once.
 func (s *Store) scanKey(ctx context.Context, command, key, from string, count, bytes int) (all []member, next string, err error) {
 	runs := []run{{[]string{key}, []string{command, from, strconv.Itoa(count), strconv.Itoa(bytes)}}}
-	results, err := again(ctx, runs, func(runs []run) []rueidis.RedisResult { return browse.do(ctx, s.servers.client, runs) })
+	results, err := s.servers.repeat(ctx, walk, runs...)
 	if err != nil {
 		return nil, "", err
 	}

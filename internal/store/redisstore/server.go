@@ -2,10 +2,8 @@ package redisstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,14 +16,6 @@ import (
 // maxItems is how many items one run of put carries out. The server does nothing
 // else meanwhile: 100 take about 1.5 ms of it.
 const maxItems = 64
-
-// The waits between the tries of a call that the server could not take: it is
-// being replaced, a slot moves, the connection broke.
-const (
-	firstWait = 5 * time.Millisecond
-	longest   = 200 * time.Millisecond
-	patience  = 2 * time.Second // in all
-)
 
 // servers is the Redis that a store lies in, whether one server or many. start
 // starts the goroutine that watches it, and flights; close waits for both.
@@ -46,16 +36,21 @@ type servers struct {
 	mu    sync.Mutex // guards lines
 	lines map[string]*line
 
-	work    sync.WaitGroup // flights, and the watch
-	closing chan struct{}
+	work     sync.WaitGroup // flights, and the watch
+	stopping sync.Once
+	closing  chan struct{}   // closed by stop: no try is repeated any more
+	life     context.Context // ends after stop: what is under way is given up
+	end      context.CancelFunc
 }
 
 func newServers(client rueidis.Client, c Config) *servers {
-	return &servers{
+	s := &servers{
 		client: client, cluster: client.Mode() == rueidis.ClientModeCluster,
 		level: c.Durability, word: c.Durability.word(), replicas: c.Replicas, memory: c.Memory, logger: c.Logger,
 		lines: map[string]*line{}, closing: make(chan struct{}),
 	}
+	s.life, s.end = context.WithCancel(context.Background())
+	return s
 }
 
 // start looks at the masters, and keeps on doing so.
@@ -68,9 +63,22 @@ func (s *servers) start(ctx context.Context, shards []*shard) error {
 	return nil
 }
 
+// farewell is how long calls that are under way may take when the store closes.
+const farewell = time.Second
+
+// stop makes calls end soon: those whose servers are away at once, others
+// when they have their answer, after farewell at the latest.
+func (s *servers) stop() {
+	s.stopping.Do(func() {
+		close(s.closing)
+		time.AfterFunc(farewell, s.end)
+	})
+}
+
 // close ends what start began, and closes all connections. Nobody calls any more.
 func (s *servers) close() {
-	close(s.closing)
+	s.stop()
+	s.end()
 	s.work.Wait()
 	for _, l := range s.lines {
 		l.close()
@@ -101,6 +109,9 @@ func (s *servers) put(ctx context.Context, c clock, items []item, loose bool) ([
 		at, err := readOutcomes(l.values, outcomes, places[i])
 		if err != nil {
 			return nil, 0, fmt.Errorf("reply of the script put: %w", err)
+		}
+		for _, at := range places[i] {
+			outcomes[at].again = rides[i].tries > 1
 		}
 		now = max(now, at)
 	}
@@ -201,7 +212,10 @@ func (s *servers) confirm(ctx context.Context, shards []*shard) error {
 // send lets rides fly until their servers took them, for as long as patience
 // lasts. A landing's error then is that there was no memory.
 func (s *servers) send(ctx context.Context, rides []*ride) ([]landing, error) {
-	return again(ctx, rides, func(rides []*ride) []landing {
+	return again(ctx, s, flightTime+s.word, rides, func(ctx context.Context, rides []*ride) []landing {
+		for _, r := range rides {
+			r.tries++
+		}
 		for l, own := range s.sorted(rides) {
 			l.board(own)
 		}
@@ -209,7 +223,7 @@ func (s *servers) send(ctx context.Context, rides []*ride) ([]landing, error) {
 		for i, r := range rides {
 			select {
 			case landings[i] = <-r.done:
-				moved = moved || landings[i].err != nil && passing(landings[i].err)
+				moved = moved || landings[i].err != nil && s.passing(landings[i].err)
 			case <-ctx.Done():
 				landings[i].err = ctx.Err()
 			}
@@ -281,69 +295,4 @@ func readOutcomes(reply []rueidis.RedisMessage, outcomes []outcome, places []int
 		outcomes[at] = outcome{fate: different, value: value}
 	}
 	return now, nil
-}
-
-// again runs do for runs, and once more for those of them whose server was not
-// to be reached or not ready, for as long as patience lasts. Of other errors only
-// that a server has no memory stands in the results.
-func again[R any, A interface{ Error() error }](ctx context.Context, runs []R, do func([]R) []A) ([]A, error) {
-	results, open := make([]A, len(runs)), make([]int, len(runs))
-	for i := range open {
-		open[i] = i
-	}
-	for wait, spent := firstWait, time.Duration(0); ; wait = min(2*wait, longest) {
-		part := make([]R, len(open))
-		for i, at := range open {
-			part[i] = runs[at]
-		}
-		var failed []int
-		var last error
-		for i, r := range do(part) {
-			results[open[i]] = r
-			if err := r.Error(); err != nil && passing(err) {
-				failed, last = append(failed, open[i]), err
-			} else if err != nil && !outOfMemory(err) {
-				return nil, err
-			}
-		}
-		if len(failed) == 0 {
-			return results, nil
-		}
-		if spent >= patience {
-			return nil, fmt.Errorf("for %v: %w", spent.Round(time.Millisecond), last)
-		}
-		if !sleep(ctx, wait) {
-			return nil, ctx.Err()
-		}
-		open, spent = failed, spent+wait
-	}
-}
-
-// passing reports whether err is of a kind that ends by itself: a server that
-// is being replaced or started, a slot that moves, a connection that broke.
-func passing(err error) bool {
-	if errors.Is(err, task.ErrNotDurable) || errors.Is(err, errDamaged) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, rueidis.ErrClosing) {
-		return false
-	}
-	reply, ok := rueidis.IsRedisErr(err)
-	if !ok {
-		return true // the connection
-	}
-	_, moved := reply.IsMoved()
-	_, ask := reply.IsAsk()
-	return moved || ask || reply.IsTryAgain() || reply.IsLoading() || reply.IsClusterDown() || strings.HasPrefix(reply.Error(), "READONLY") || strings.HasPrefix(reply.Error(), "MASTERDOWN")
-}
-
-// outOfMemory reports whether a full server refused a script.
-func outOfMemory(err error) bool { return strings.HasPrefix(err.Error(), "OOM ") }
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

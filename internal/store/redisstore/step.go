@@ -32,9 +32,9 @@ import (
 const maxRounds = 256
 
 // giveWay waits before another round, where it is one of many.
-func giveWay(ctx context.Context, round int) {
+func (s *Store) giveWay(ctx context.Context, round int) {
 	if round > 3 {
-		sleep(ctx, rand.N(time.Duration(min(round, 32))*time.Millisecond))
+		s.servers.pause(ctx, rand.N(time.Duration(min(round, 32))*time.Millisecond))
 	}
 }
 
@@ -113,7 +113,7 @@ func (s *Store) carryOut(ctx context.Context, r *request) error {
 			if round == maxRounds {
 				return fmt.Errorf("task %q in namespace %q was changed by others %d times while we tried to: try again", open[0].key.Name, open[0].key.Namespace, round)
 			}
-			giveWay(ctx, round)
+			s.giveWay(ctx, round)
 			if err := s.round(ctx, r, open); err != nil {
 				return err
 			}
@@ -317,12 +317,22 @@ func (s *Store) learn(r *request, st *step, it *item, o outcome, at task.Millis)
 		if err != nil {
 			return nil, err
 		}
+		if o.again && st.made(old.task) {
+			return s.kept(st, it), nil
+		}
 		st.old, st.sight = old, seen
 		if st.kind == claim {
 			st.sight = blind // its body may be another one, too
 		}
 	}
 	return nil, nil
+}
+
+// made reports whether t, which stands where st was to make a task, is what it
+// has made, as others have changed it since: an id is given once.
+func (st *step) made(t *task.Task) bool {
+	made, before := st.result.Task, st.old.task
+	return t != nil && made != nil && t.ID == made.ID && (before == nil || before.ID != t.ID)
 }
 
 // unadmit ends what was counted as under way for st.

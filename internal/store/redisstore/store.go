@@ -134,7 +134,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	client, err := rueidis.NewClient(c.Client)
+	client, err := rueidis.NewClient(tuned(c.Client))
 	if err != nil {
 		return nil, fmt.Errorf("connect to the Redis at %s: %w", strings.Join(c.Client.InitAddress, ", "), err)
 	}
@@ -182,12 +182,12 @@ func (s *Store) load(ctx context.Context) error {
 }
 
 // eachShard sends a command for every shard.
-func (s *Store) eachShard(ctx context.Context, command func(rueidis.Builder, *shard) rueidis.Completed) []rueidis.RedisResult {
-	commands := make(rueidis.Commands, len(s.shards))
+func (s *Store) eachShard(ctx context.Context, of func(rueidis.Builder, *shard) rueidis.Completed) ([]rueidis.RedisResult, error) {
+	commands := make([]command, len(s.shards))
 	for i, sh := range s.shards {
-		commands[i] = command(s.servers.client.B(), sh)
+		commands[i] = func(b rueidis.Builder) rueidis.Completed { return of(b, sh) }
 	}
-	return s.servers.client.DoMulti(ctx, commands...)
+	return s.servers.ask(ctx, commands...)
 }
 
 func (s *Store) shard(key task.Key) *shard { return s.shards[shardOf(key, len(s.shards))] }
@@ -285,6 +285,7 @@ func (s *Store) failure(err error) error {
 // Close implements task.Store.
 func (s *Store) Close() error {
 	s.Release()
+	s.servers.stop()
 	s.gate.Lock()
 	if s.closed {
 		s.gate.Unlock()

@@ -27,7 +27,7 @@ func (s *Store) listen(ctx context.Context, channel string, told func(message st
 				s.config.Logger.Warn("listen to the other nodes: until that works, tasks that they create to be due at once are late by the time between two polls", "channel", channel, "error", err)
 			})
 		}
-		sleep(ctx, rand.N(relisten)) // not all channels at once
+		s.servers.pause(ctx, rand.N(relisten)) // not all channels at once
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -61,10 +62,12 @@ func (w *inspector) lanes() map[string][]string {
 	for _, node := range w.c.Nodes() {
 		var cursor uint64
 		for {
-			e, err := node.Do(w.Context(), node.B().Scan().Cursor(cursor).Match("foliot:*:due:*").Count(1000).Build()).AsScanEntry()
-			if err != nil {
-				w.Fatal(err)
-			}
+			var e rueidis.ScanEntry
+			redistest.Until(w, patience, "the keys of a server", func() (ok bool) { // its connection may have been cut before
+				var err error
+				e, err = node.Do(w.Context(), node.B().Scan().Cursor(cursor).Match("foliot:*:due:*").Count(1000).Build()).AsScanEntry()
+				return err == nil
+			})
 			for _, key := range e.Elements {
 				prefix, lane, _ := strings.Cut(key, "due:")
 				if !slices.Contains(lanes[prefix], lane) {
@@ -80,7 +83,11 @@ func (w *inspector) lanes() map[string][]string {
 }
 
 func (w *inspector) hash(key string) map[string]string {
-	m, err := w.c.Do(w.Context(), w.c.B().Hgetall().Key(key).Build()).AsStrMap()
+	r, err := w.s.servers.one(w.Context(), func(b rueidis.Builder) rueidis.Completed { return b.Hgetall().Key(key).Build() })
+	if err != nil {
+		w.Fatal(err)
+	}
+	m, err := r.AsStrMap()
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -88,7 +95,13 @@ func (w *inspector) hash(key string) map[string]string {
 }
 
 func (w *inspector) set(key string) map[string]task.Millis {
-	scores, err := w.c.Do(w.Context(), w.c.B().Zrange().Key(key).Min("0").Max("-1").Withscores().Build()).AsZScores()
+	r, err := w.s.servers.one(w.Context(), func(b rueidis.Builder) rueidis.Completed {
+		return b.Zrange().Key(key).Min("0").Max("-1").Withscores().Build()
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
+	scores, err := r.AsZScores()
 	if err != nil {
 		w.Fatal(err)
 	}
