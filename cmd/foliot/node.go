@@ -32,6 +32,7 @@ type node struct {
 	log      *slog.Logger
 	files    descriptors
 	now      func() time.Time // see clock
+	latest   func() time.Time // see requestClock; nil: now
 	fatal    chan error       // the store's medium failed: at most one error, sent by the store
 	certs    *certificates    // nil: no TLS
 	listener net.Listener
@@ -140,7 +141,7 @@ func (n *node) connect() {
 		Backup:       n.backup(),
 		Live:         n.live,
 		Version:      version(),
-		Now:          n.clock,
+		Now:          n.requestClock,
 		Log:          n.log,
 	}, n.store)
 	n.dispatch = dispatch.New(dispatch.Config{
@@ -156,16 +157,27 @@ func (n *node) connect() {
 		Now:             n.clock,
 		Logger:          n.log,
 	}, notifying{n.metrics.Watch(n.store), n.api.Notify}, n.sender.Deliver)
-	n.upkeep = upkeep.New(upkeep.Config{Uses: n.api.TokenUses, Now: n.clock, Logger: n.log}, n.store)
+	n.upkeep = upkeep.New(upkeep.Config{Uses: n.api.TokenUses, Now: n.requestClock, Logger: n.log}, n.store)
 	n.store.WatchSettings(n.configured)
 	n.configured(n.store.Settings())
 	n.openHTTP()
 	n.metrics.Ask(n.sources(n.files.slots))
 }
 
-// clock reads the wall clock by which tasks are due. It is one for all who tell
-// the store what time it is.
+// clock reads the clock by which tasks are due. It is one for all who tell the
+// store what time it is: a Redis's own where they are there, this machine's wall
+// clock otherwise.
 func (n *node) clock() time.Time { return n.now() }
+
+// requestClock reads the same clock for what counts from a request: it is not
+// behind clock, where several servers' clocks differ or one is not known exactly. So
+// nothing happens earlier after a request than it says.
+func (n *node) requestClock() time.Time {
+	if n.latest != nil {
+		return n.latest()
+	}
+	return n.now()
+}
 
 // configured hands on what operators have decided anew.
 func (n *node) configured(s *task.Settings) {

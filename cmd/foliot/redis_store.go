@@ -43,7 +43,7 @@ func (n *node) openRedis() error {
 	if err != nil {
 		return u.explain(err)
 	}
-	n.store = s
+	n.store, n.now, n.latest = s, s.Now, s.Latest
 	n.log.Warn("several servers on one Redis are not supported yet: let this one be alone on it", "store", u.String())
 	return nil
 }

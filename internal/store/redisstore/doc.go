@@ -67,5 +67,7 @@
 // TIME inside a script is the only clock. It refuses what is early (a claim before
 // the due time, a reap before the lease's end), and a caller whose clock is too
 // far away to compute a lease with. So a node's clock can make a task late, and
-// never early.
+// never early. How late it would be is why nodes do not go by their own clocks
+// either, but by what the servers say of theirs (clock.go): a node whose wall clock is an
+// hour off claims in time.
 package redisstore

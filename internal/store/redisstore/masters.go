@@ -133,17 +133,23 @@ func (s *servers) look(ctx context.Context) error {
 			s.client.Do(ctx, s.client.B().Exists().Key(s.keyIn(sp)).Build())
 			continue
 		}
-		text, failed := node.Do(ctx, node.B().Info().Section("memory", "replication").Build()).ToString()
+		sent := s.clocks.steady()
+		text, failed := node.Do(ctx, node.B().Info().Section("server", "memory", "replication").Build()).ToString()
 		if failed != nil {
 			err = errors.Join(err, fmt.Errorf("ask the Redis at %s how it is: %w", sp.addr, failed))
 			continue
 		}
-		m.how[sp.addr] = conditionOf(infoFields(text), s.memory)
+		received, info := s.clocks.steady(), infoFields(text)
+		if micros, err := strconv.ParseInt(info["server_time_usec"], 10, 64); err == nil {
+			s.clocks.heard(sp.addr, micros, sent, received)
+		}
+		m.how[sp.addr] = conditionOf(info, s.memory)
 		if m.how[sp.addr].replicas > 0 {
 			s.replicated.Store(true)
 		}
 	}
 	s.masters.Store(m)
+	s.clocks.keep(func(addr string) bool { _, is := m.how[addr]; return is })
 	return err
 }
 

@@ -32,6 +32,7 @@ type servers struct {
 	masters    atomic.Pointer[masters]
 	replicated atomic.Bool  // a master had a replica once
 	shorts     atomic.Int64 // flights that too few replicas confirmed
+	clocks     *clocks
 
 	mu    sync.Mutex // guards lines
 	lines map[string]*line
@@ -47,7 +48,7 @@ func newServers(client rueidis.Client, c Config) *servers {
 	s := &servers{
 		client: client, cluster: client.Mode() == rueidis.ClientModeCluster,
 		level: c.Durability, word: c.Durability.word(), replicas: c.Replicas, memory: c.Memory, logger: c.Logger,
-		lines: map[string]*line{}, closing: make(chan struct{}),
+		lines: map[string]*line{}, closing: make(chan struct{}), clocks: newClocks(),
 	}
 	s.life, s.end = context.WithCancel(context.Background())
 	return s
@@ -94,10 +95,12 @@ func (s *servers) put(ctx context.Context, c clock, items []item, loose bool) ([
 	for _, r := range rides {
 		r.loose = loose
 	}
+	sent := s.clocks.steady()
 	landings, err := s.send(ctx, rides)
 	if err != nil {
 		return nil, 0, err
 	}
+	s.hear(rides, landings, sent)
 	outcomes, now := make([]outcome, len(items)), task.Millis(0)
 	for i, l := range landings {
 		if l.err != nil { // there was no memory

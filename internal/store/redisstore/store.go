@@ -218,9 +218,6 @@ func (s *Store) clock(now task.Millis) clock {
 	return clock{now: now, behind: 2000, ahead: 1000}
 }
 
-// now returns the time as the servers tell it.
-func (s *Store) now() task.Millis { return task.FloorMillis(time.Now()) }
-
 // added notes entries that came into lanes, and tells the watcher of those in
 // our shards. Others' owners were told by put, or find them.
 func (s *Store) added(entries []task.Entry) {

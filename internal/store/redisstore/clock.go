@@ -1,0 +1,162 @@
+package redisstore
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// clocks is what this process knows of its servers' clocks, compared with its
+// own steady one, which no one sets. Its wall clock is never asked.
+//
+// A server that was asked at sent, answered at received and says that it was
+// then at did so between the two. So its clock is ahead of the steady one by at
+// least at-received and at most at-sent, and as long as nobody sets it that stays so, but
+// for a drift of 1 in drift. Answers that agree narrow this band; one that lies
+// outside shows that the clock was set, and begins the band anew.
+//
+// Invariant: as long as no server's clock is set back, what Now returns is not
+// later than any of them, and what Latest returns is not earlier. Both go back
+// only where a server's clock did, or an earlier server came. After a step they
+// are wrong until the server's next answer, a second at most (lookEvery); what is
+// asked for too early meanwhile put refuses, and the poll finds it again.
+type clocks struct {
+	base time.Time // of the steady clock
+
+	earliest, latest atomic.Int64 // of all bands; written under mu, read without it: each is right by itself
+
+	mu sync.Mutex // guards of
+	of map[string]band
+}
+
+const (
+	// drift: two clocks part by a thousandth at most. NTP moves one by half of that.
+	drift = 1000
+
+	// silentFor is how long a server may say nothing before its clock does not count
+	// beside those that do.
+	silentFor = 10 * time.Second
+)
+
+// band is how far a server's clock may be ahead of the steady one, in
+// nanoseconds, as if it had been found out when that began: it is low - m/drift to
+// high + m/drift when that shows m.
+type band struct {
+	low, high int64
+	heard     time.Duration
+}
+
+// bandOf returns the band of one answer.
+func bandOf(at time.Time, sent, received time.Duration) band {
+	return band{
+		low:   at.UnixNano() - int64(received-received/drift),
+		high:  at.UnixNano() + int64(time.Microsecond) - int64(sent+sent/drift), // it tells no less
+		heard: received,
+	}
+}
+
+// with returns the band that both answers leave.
+func (b band) with(news band) band {
+	if gap := 2 * int64(news.heard/drift); news.high+gap < b.low || news.low-gap > b.high {
+		return news
+	}
+	return band{max(b.low, news.low), min(b.high, news.high), max(b.heard, news.heard)}
+}
+
+func newClocks() *clocks {
+	c := &clocks{base: time.Now(), of: map[string]band{}}
+	c.mergeLocked()
+	return c
+}
+
+// steady returns what the steady clock shows.
+func (c *clocks) steady() time.Duration { return time.Since(c.base) }
+
+// heard takes in that a server's clock showed so many microseconds between two
+// moments of the steady one.
+func (c *clocks) heard(addr string, micros int64, sent, received time.Duration) {
+	news := bandOf(time.UnixMicro(micros), sent, received)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known, ok := c.of[addr]; ok {
+		news = known.with(news)
+	}
+	c.of[addr] = news
+	c.mergeLocked()
+}
+
+// keep forgets the servers that are none of those that count any more, and those
+// that say nothing while others do.
+func (c *clocks) keep(counts func(addr string) bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var last time.Duration
+	for _, b := range c.of {
+		last = max(last, b.heard)
+	}
+	for addr, b := range c.of {
+		if !counts(addr) || last-b.heard > silentFor {
+			delete(c.of, addr)
+		}
+	}
+	c.mergeLocked()
+}
+
+func (c *clocks) mergeLocked() {
+	low, high := int64(math.MaxInt64), int64(math.MinInt64)
+	for _, b := range c.of {
+		low, high = min(low, b.low), max(high, b.high)
+	}
+	if len(c.of) == 0 { // nobody was heard
+		low, high = c.base.UnixNano(), c.base.UnixNano()
+	}
+	c.earliest.Store(low)
+	c.latest.Store(high)
+}
+
+// at returns the bounds of what the servers' clocks show when the steady one
+// shows m.
+func (c *clocks) at(m time.Duration) (earliest, latest time.Time) {
+	return time.Unix(0, int64(m-m/drift)+c.earliest.Load()), time.Unix(0, int64(m+m/drift)+c.latest.Load())
+}
+
+// hear takes in the clocks of replies to put.
+func (s *servers) hear(rides []*ride, landings []landing, sent time.Duration) {
+	received, m := s.clocks.steady(), s.masters.Load()
+	for i, l := range landings {
+		if l.err != nil || len(l.values) == 0 {
+			continue
+		}
+		if micros, err := l.values[0].AsInt64(); err == nil {
+			s.clocks.heard(m.of(rides[i].slot), micros, sent, received)
+		}
+	}
+}
+
+// Now returns the time by which tasks are due: that of the servers, and where
+// their clocks differ the earliest. It asks nobody: by the way of the fastest reply
+// of late, and a millisecond at most, it is behind. What is due by then every
+// server grants.
+func (s *Store) Now() time.Time {
+	if s.config.CallersClock {
+		return time.Now()
+	}
+	earliest, _ := s.servers.clocks.at(s.servers.clocks.steady())
+	return earliest
+}
+
+// Latest returns the time from which requests count: no server's clock is behind
+// it. What is to happen so long after a request does not happen earlier.
+func (s *Store) Latest() time.Time {
+	if s.config.CallersClock {
+		return time.Now()
+	}
+	_, latest := s.servers.clocks.at(s.servers.clocks.steady())
+	return latest
+}
+
+// now returns Now in milliseconds.
+func (s *Store) now() task.Millis { return task.FloorMillis(s.Now()) }

@@ -1,0 +1,146 @@
+package redisstore
+
+import (
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/redistest"
+)
+
+// fakeClock is a clock that is so far from a steady one, and drifts.
+type fakeClock struct {
+	ahead time.Duration
+	drift float64
+}
+
+var epoch = time.Unix(1_800_000_000, 0)
+
+func (f fakeClock) at(m time.Duration) time.Time {
+	return epoch.Add(m + f.ahead + time.Duration(float64(m)*f.drift))
+}
+
+// ask lets c hear f's clock at m: the request takes to, the reply back.
+func (f fakeClock) ask(c *clocks, addr string, m, to, back time.Duration) {
+	c.heard(addr, f.at(m+to).UnixMicro(), m, m+to+back)
+}
+
+// way returns how long a message is under way.
+func way(r *rand.Rand, mostMillis int64) time.Duration {
+	return time.Duration(r.Int64N(mostMillis * int64(time.Millisecond)))
+}
+
+const micro = time.Microsecond // servers tell no less
+
+func TestTheTimeIsNeverLaterThanAnyServersAndHardlyEarlier(t *testing.T) {
+	for _, ahead := range []time.Duration{0, time.Hour, -time.Hour, 50 * time.Millisecond} {
+		for _, drift := range []float64{0, 0.0004, -0.0004} {
+			c, r := newClocks(), rand.New(rand.NewPCG(1, 2))
+			servers := map[string]fakeClock{"a": {ahead, drift}, "b": {ahead + 30*time.Millisecond, -drift}, "c": {ahead + 10*time.Millisecond, 0}}
+			for m := time.Duration(0); m < time.Minute; m += 100 * time.Millisecond {
+				if m%time.Second == 0 {
+					for addr, s := range servers {
+						s.ask(c, addr, m, way(r, 2), way(r, 2))
+					}
+				}
+				if m < 10*time.Second {
+					continue
+				}
+				at := m + 10*time.Millisecond
+				first, last := servers["a"].at(at), servers["a"].at(at)
+				for _, s := range servers {
+					if s := s.at(at); s.Before(first) {
+						first = s
+					} else if s.After(last) {
+						last = s
+					}
+				}
+				earliest, latest := c.at(at)
+				if off := first.Sub(earliest); off < -micro || off > 4*time.Millisecond {
+					t.Fatalf("%v ahead, drift %v, at %v: the earliest is %v early", ahead, drift, m, off)
+				}
+				if off := latest.Sub(last); off < -micro || off > 4*time.Millisecond {
+					t.Fatalf("%v ahead, drift %v, at %v: the latest is %v late", ahead, drift, m, off)
+				}
+			}
+		}
+	}
+}
+
+func TestAServersStepIsFollowedWithItsNextAnswer(t *testing.T) {
+	for _, step := range []time.Duration{time.Hour, -time.Hour, 20 * time.Millisecond, -20 * time.Millisecond} {
+		c := newClocks()
+		fakeClock{}.ask(c, "a", time.Second, time.Millisecond, time.Millisecond)
+		after := fakeClock{ahead: step}
+		after.ask(c, "a", 2*time.Second, time.Millisecond, time.Millisecond)
+		earliest, latest := c.at(2*time.Second + 2*time.Millisecond)
+		if is := after.at(2*time.Second + 2*time.Millisecond); earliest.After(is) || latest.Before(is) || latest.Sub(earliest) > 5*time.Millisecond {
+			t.Errorf("after a step of %v it is %v, and not from %v to %v", step, is, earliest, latest)
+		}
+	}
+}
+
+func TestTheTimeDoesNotGoBackWhereNoServersClockDoes(t *testing.T) {
+	c, r, f := newClocks(), rand.New(rand.NewPCG(3, 4)), fakeClock{drift: 0.0004}
+	last := time.Time{}
+	for m := time.Duration(0); m < 20*time.Second; m += 7 * time.Millisecond {
+		f.ask(c, "a", m, way(r, 5), way(r, 5))
+		now, _ := c.at(m + 10*time.Millisecond)
+		if now.Before(last) {
+			t.Fatalf("at %v it went back by %v", m, last.Sub(now))
+		}
+		last = now
+	}
+}
+
+func TestAServerThatSaysNothingOrIsNoMasterDoesNotHoldTheOthers(t *testing.T) {
+	c := newClocks()
+	all := func(string) bool { return true }
+	fakeClock{ahead: -time.Minute}.ask(c, "a", 0, 0, 0)
+	c.keep(all)
+	if now, _ := c.at(0); !now.Equal(epoch.Add(-time.Minute)) {
+		t.Fatal("alone it counts however old:", now)
+	}
+	fakeClock{}.ask(c, "b", time.Second, 0, 0)
+	c.keep(all)
+	if now, _ := c.at(time.Second); now.After(epoch) {
+		t.Error("the earliest does not count:", now)
+	}
+	fakeClock{}.ask(c, "b", silentFor+time.Second, 0, 0)
+	c.keep(all)
+	if now, _ := c.at(silentFor + time.Second); now.Before(epoch) {
+		t.Error("one that says nothing holds the others:", now)
+	}
+	fakeClock{ahead: -time.Minute}.ask(c, "a", silentFor+time.Second, 0, 0)
+	c.keep(func(addr string) bool { return addr == "b" })
+	if now, _ := c.at(silentFor + time.Second); now.Before(epoch) {
+		t.Error("one that is no master holds the others:", now)
+	}
+}
+
+func TestTheStoresTimeIsItsServers(t *testing.T) {
+	r := redistest.New(t)
+	s := openNode(t, "a", r.Addr)
+	defer s.Close()
+	for range 20 {
+		before := s.Now()
+		reply, err := redistest.Command(t.Context(), r.Addr, "EVAL", "local t = redis.call('TIME'); return t[1] * 1000000 + t[2]", "0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		micros, _ := strconv.ParseInt(strings.TrimPrefix(reply, ":"), 10, 64)
+		after := s.Latest()
+		if at := time.UnixMicro(micros); before.After(at) || after.Before(at) || after.Sub(before) > time.Second {
+			t.Errorf("it is %v there, and here from %v to %v (%q)", at, before, after, reply)
+		}
+	}
+}
+
+func BenchmarkNow(b *testing.B) {
+	s := &Store{servers: &servers{clocks: newClocks()}}
+	for b.Loop() {
+		s.Now()
+	}
+}
