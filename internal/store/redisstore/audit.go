@@ -15,7 +15,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// The audit log is a stream in every shard, and one of the settings. An entry's
+// The audit log is a stream in every shard, one of the settings and one of the nodes. An entry's
 // id is the server's clock in microseconds when it was written, so that the
 // streams can be merged; its Seq is made of that and of the stream's number.
 const (
@@ -41,11 +41,11 @@ func seqOf(id string, stream int) (uint64, error) {
 
 // logs returns the keys of the streams, by number.
 func (s *Store) logs() []string {
-	keys := make([]string, 0, len(s.shards)+1)
+	keys := make([]string, 0, len(s.shards)+2)
 	for _, sh := range s.shards {
 		keys = append(keys, sh.log)
 	}
-	return append(keys, settingsLog)
+	return append(keys, settingsLog, nodesLog)
 }
 
 // entry is an entry of the audit log and the stream's own name for it.

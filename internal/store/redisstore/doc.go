@@ -34,10 +34,12 @@
 //	foliot:{tag}:cnt           HASH    <ns>/<queue>/<state> → how many
 //	foliot:{tag}:log           STREAM  audit entries, about AuditLength of them
 //	foliot:{tag}:idem          HASH    Idempotency-Key → since when, and the name of its task
-//	foliot:{tag}:own           HASH    id of the owner, until when it owns the shard, up to which due time it
-//	                                   wants to be woken, and epoch, how often the shard was acquired
+//	foliot:{tag}:own           HASH    id of the owner, until when it owns the shard, and epoch, how often the
+//	                                   shard was acquired
 //	foliot:{tag}:wake          channel of what others put into the shard that is due soon
-//	foliot:nodes               HASH    node → its last heartbeat; and the channel of who came, went, or released shards
+//	foliot:nodes               HASH    node → its last heartbeat, its process and what that is (nodes.go); drain/<node> → the
+//	                                   process that is drained; and the channel of who came, went, released shards, or is drained
+//	foliot:{foliot:nodes}:log  STREAM  audit entries of drains
 //	foliot:{settings}:all      HASH    settings, and their version
 //
 // Names stand in the keys themselves, where the design takes a hash of them: the

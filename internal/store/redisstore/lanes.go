@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -27,28 +28,51 @@ func (s *Store) survey(ctx context.Context, hs []*holding) error {
 
 // readIndex calls found for each lane that has a bound of at most until.
 func (s *Store) readIndex(ctx context.Context, hs []*holding, until task.Millis, found func(*holding, task.Entry)) error {
-	commands := make([]command, len(hs))
-	for i, h := range hs {
-		commands[i] = func(b rueidis.Builder) rueidis.Completed {
-			return b.Zrange().Key(h.lanes).Min("-inf").Max(score(until)).Byscore().Withscores().Build()
+	parts, _ := group(s.servers.cluster, hs, func(h *holding) *shard { return h.shard })
+	runs := make([]run, len(parts))
+	for n, part := range parts {
+		runs[n].args = []string{score(until)}
+		for _, h := range part {
+			runs[n].keys = append(runs[n].keys, h.lanes)
 		}
 	}
-	results, err := s.servers.ask(ctx, commands...)
+	results, err := s.servers.repeat(ctx, lanes, runs...)
 	if err != nil {
 		return fmt.Errorf("read the index of lanes: %w", err)
 	}
-	for i, r := range results {
-		lanes, err := r.AsZScores()
+	for n, r := range results {
+		indexes, err := r.ToArray()
+		if err == nil && len(indexes) != len(parts[n]) {
+			err = errDamaged
+		}
 		if err != nil {
 			return fmt.Errorf("read the index of lanes: %w", err)
 		}
-		for _, z := range lanes {
-			lane, err := parseLane(z.Member)
-			if err != nil {
+		for i, index := range indexes {
+			if err := eachLane(index, func(e task.Entry) { found(parts[n][i], e) }); err != nil {
 				return err
 			}
-			found(hs[i], task.Entry{Lane: lane, Due: task.Millis(z.Score)})
 		}
+	}
+	return nil
+}
+
+// eachLane calls found for each lane of an index, with its bound.
+func eachLane(index rueidis.RedisMessage, found func(task.Entry)) error {
+	texts, err := index.AsStrSlice()
+	if err != nil {
+		return err
+	}
+	for i := 0; i+1 < len(texts); i += 2 {
+		lane, err := parseLane(texts[i])
+		if err != nil {
+			return err
+		}
+		due, err := strconv.ParseFloat(texts[i+1], 64)
+		if err != nil {
+			return fmt.Errorf("bound %q of lane %q: %w", texts[i+1], texts[i], errDamaged)
+		}
+		found(task.Entry{Lane: lane, Due: task.Millis(due)})
 	}
 	return nil
 }
@@ -64,10 +88,11 @@ func (s *Store) pollLanes(ctx context.Context) {
 			return
 		}
 		once, stop := context.WithTimeout(ctx, patience)
-		if err := s.discover(once, s.owned(), false); err != nil && ctx.Err() == nil {
-			s.config.Logger.Warn("look for what other nodes have scheduled", "error", err)
-		}
+		err := s.discover(once, s.owned(), false)
 		stop()
+		if ctx.Err() == nil {
+			s.trouble.about("look for what other nodes have scheduled", err)
+		}
 	}
 }
 

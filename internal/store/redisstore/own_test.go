@@ -35,14 +35,7 @@ func openNodeWith(t *testing.T, c Config, addrs ...string) *Store {
 // eventually waits until it is so: real servers are asked.
 func eventually(t *testing.T, patience time.Duration, what string, so func() bool) time.Duration {
 	t.Helper()
-	began := time.Now()
-	for !so() {
-		if time.Since(began) > patience {
-			t.Fatalf("after %v it was not so: %s", patience, what)
-		}
-		time.Sleep(time.Millisecond)
-	}
-	return time.Since(began)
+	return redistest.Until(t, patience, what, so)
 }
 
 // divided reports whether every shard is owned by one of nodes, and each of these owns some.

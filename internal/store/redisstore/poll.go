@@ -22,8 +22,8 @@ func (s *Store) poll() {
 		}
 		ctx, stop := context.WithTimeout(s.servers.life, patience)
 		for name, work := range map[string]func(context.Context) error{"read the settings": s.reload, "raise the bounds of lanes": s.raiseBounds} {
-			if err := work(ctx); err != nil && s.servers.life.Err() == nil {
-				s.config.Logger.Warn(name, "error", err)
+			if err := work(ctx); s.servers.life.Err() == nil {
+				s.trouble.about(name, err)
 			}
 		}
 		stop()

@@ -34,6 +34,8 @@ var (
 	mend      = newScript(goes, "mend")
 	own       = newScript(goes, "own")
 	beat      = newScript(goes, "beat")
+	drain     = newScript(goes, "drain")
+	lanes     = newScript(reads, "lanes")
 	seal      = newScript(goes, "seal")
 )
 

@@ -3,7 +3,6 @@ package redisstore
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"slices"
 	"strconv"
 	"time"
 
@@ -14,16 +13,35 @@ import (
 // and without asking anybody. Nodes that know the same live nodes agree; those
 // that do not are kept apart by the shards' leases.
 
-// liveNodes returns those whose last heartbeat is at most silence old, in order.
-func liveNodes(beats map[string]task.Millis, now task.Millis, silence time.Duration) []string {
-	var live []string
-	for node, at := range beats {
-		if now.Sub(at) <= silence {
-			live = append(live, node)
+// lives reports whether p's last heartbeat is at most silence old.
+func (p *peer) lives(now task.Millis, silence time.Duration) bool { return now.Sub(p.beat) <= silence }
+
+// livePeers returns those of peers that live, in their order.
+func livePeers(peers []peer, now task.Millis, silence time.Duration) (live []peer) {
+	for _, p := range peers {
+		if p.lives(now, silence) {
+			live = append(live, p)
 		}
 	}
-	slices.Sort(live)
 	return live
+}
+
+// takers returns the names of those of the live nodes that share the shards: who
+// is not drained; where all are, who was not forced to leave them to nobody.
+func takers(live []peer) (names []string) {
+	spare := []string{}
+	for _, p := range live {
+		switch {
+		case !p.draining:
+			names = append(names, p.name)
+		case !p.forced:
+			spare = append(spare, p.name)
+		}
+	}
+	if names == nil {
+		return spare
+	}
+	return names
 }
 
 // wanter returns the node that is to own a shard, "" where there are no nodes:

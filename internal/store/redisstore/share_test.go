@@ -5,8 +5,6 @@ import (
 	"reflect"
 	"testing"
 	"time"
-
-	"github.com/foliot/foliot/internal/task"
 )
 
 func nodeNames(n int) []string {
@@ -68,8 +66,8 @@ func TestSharesAreBalanced(t *testing.T) {
 }
 
 func TestASilentNodeIsNotLive(t *testing.T) {
-	beats := map[string]task.Millis{"c": 7000, "a": 10_000, "b": 6999, "d": 10_500} // d: the clock was set back
-	if live := liveNodes(beats, 10_000, 3*time.Second); !reflect.DeepEqual(live, []string{"a", "c", "d"}) {
+	peers := []peer{{name: "a", beat: 10_000}, {name: "b", beat: 6999}, {name: "c", beat: 7000}, {name: "d", beat: 10_500}} // d: the clock was set back
+	if live := takers(livePeers(peers, 10_000, 3*time.Second)); !reflect.DeepEqual(live, []string{"a", "c", "d"}) {
 		t.Error(live)
 	}
 }

@@ -61,6 +61,10 @@ type Config struct {
 	// Default: a new one.
 	Node string
 
+	// Version is that of the program, and Address where it serves the API, host:port,
+	// as the other nodes are to show them. Default: nothing.
+	Version, Address string
+
 	// ShardLease is for how long a node owns a shard without a word from it: so
 	// late are a dead node's tasks. It is renewed every third of it. Heartbeat is
 	// how often a node says that it lives, LanePoll how often it looks for what others
@@ -111,6 +115,7 @@ type Store struct {
 	servers *servers
 	shards  []*shard
 	own     *ownership
+	trouble troubles
 
 	held     held
 	quotas   quotas
@@ -140,7 +145,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	}
 	s := &Store{
 		config: c, servers: newServers(client, c),
-		shards: newShards(c.Shards), own: newOwnership(c.Node, c.Shards),
+		shards: newShards(c.Shards), own: newOwnership(c), trouble: troubles{logger: c.Logger},
 		held: held{m: map[task.Key]record{}}, quotas: quotas{have: map[string]*usage{}}, strays: strays{m: map[task.Key]stray{}}, bounds: bounds{low: map[*shard]map[task.Lane]struct{}{}},
 		closing: make(chan struct{}), polled: make(chan struct{}),
 	}

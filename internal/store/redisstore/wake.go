@@ -31,13 +31,20 @@ func (s *Store) listen(ctx context.Context, channel string, told func(message st
 	}
 }
 
+// wakeAhead is how soon a task is due of which its owner is told: before polls that
+// may come late find it.
+func (c Config) wakeAhead() time.Duration { return 2*c.LanePoll + time.Second/2 }
+
 // wake makes the owner of t's shard hear of it, where that is another and t is due soon.
 func (s *Store) wake(it *item, t *task.Task) {
 	if t == nil || t.State != task.Scheduled || s.holding(it.shard) != nil {
 		return
 	}
 	e := t.Entry()
-	it.write("WAKE", it.shard.own, nobody, score(e.Due), it.shard.wake, wakeMessage(e))
+	if e.Due > s.now().Add(s.config.wakeAhead()) {
+		return
+	}
+	it.write("WAKE", it.shard.own, nobody, it.shard.wake, wakeMessage(e))
 }
 
 // wakeMessage returns an entry as a message. Neither name nor due time has a slash.

@@ -1,27 +1,46 @@
--- beat says that a node lives, or that it goes, and who else does.
+-- beat says that a process lives, or that it goes, and who else does.
 --
--- KEYS     the hash of nodes: <node> → the server's clock at its last heartbeat, in milliseconds
--- ARGV     the node, '1' where it lives and '0' where it goes, and after how many
---          milliseconds without a heartbeat a node is forgotten
--- Replies  the server's clock, whether the node is new here or has gone just now (1 or 0),
---          then node and last heartbeat of each
--- Idempotent.
+-- KEYS     the hash of nodes:
+--            <node>        <last heartbeat, milliseconds of the server's clock>/<nonce of the process>/<about it>
+--            drain/<node>  <nonce of the process that is drained>, '!' before it where that was forced
+-- ARGV     the node ('' to change nothing), the nonce of its process, what is known about it
+--          ('' where it goes), and after how many milliseconds without a heartbeat a node is forgotten
+-- Replies  the server's clock, whether the process is new here or has gone just now (1 or 0),
+--          then field and value of each
+-- A drain goes with its process. Idempotent.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local news
-if ARGV[2] == '1' then
-  news = redis.call('HSET', KEYS[1], ARGV[1], string.format('%.0f', now))
-else
-  news = redis.call('HDEL', KEYS[1], ARGV[1])
+local news = 0
+if ARGV[1] ~= '' then
+  local nonce = string.match(redis.call('HGET', KEYS[1], ARGV[1]) or '', '^%d+/([^/]*)')
+  if ARGV[3] ~= '' then
+    redis.call('HSET', KEYS[1], ARGV[1], string.format('%.0f/', now) .. ARGV[2] .. '/' .. ARGV[3])
+    news = nonce ~= ARGV[2] and 1 or 0
+  elseif nonce == ARGV[2] then -- another process may have its name by now
+    news = redis.call('HDEL', KEYS[1], ARGV[1])
+  end
+end
+
+local all = redis.call('HGETALL', KEYS[1])
+local process = {} -- of each node that is not forgotten
+for i = 1, #all, 2 do
+  local at, nonce = string.match(all[i + 1], '^(%d+)/([^/]*)')
+  if string.sub(all[i], 1, 6) ~= 'drain/' and at and now - at <= tonumber(ARGV[4]) then
+    process[all[i]] = nonce
+  end
 end
 local out = {string.format('%.0f', now), news}
-local nodes = redis.call('HGETALL', KEYS[1])
-for i = 1, #nodes, 2 do
-  if now - nodes[i + 1] > tonumber(ARGV[3]) then
-    redis.call('HDEL', KEYS[1], nodes[i])
+for i = 1, #all, 2 do
+  local drained = string.match(all[i], '^drain/(.*)$')
+  local keep = process[all[i]]
+  if drained then
+    keep = process[drained] and process[drained] == string.gsub(all[i + 1], '^!', '')
+  end
+  if keep then
+    out[#out + 1] = all[i]
+    out[#out + 1] = all[i + 1]
   else
-    out[#out + 1] = nodes[i]
-    out[#out + 1] = nodes[i + 1]
+    redis.call('HDEL', KEYS[1], all[i])
   end
 end
 return out

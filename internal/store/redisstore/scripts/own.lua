@@ -1,31 +1,36 @@
--- own takes, keeps or releases a shard.
+-- own takes, keeps or releases shards.
 --
--- KEYS     the shard's ownership: a hash of id (<node>/<nonce>/<epoch>), until and horizon
+-- KEYS     the shards' ownership: each a hash of id (<node>/<nonce>/<epoch>), until
 --          (milliseconds), and epoch, which stays where nobody owns it
--- ARGV     'hold' or 'release', <node>/<nonce> of the process, the lease in milliseconds, and
---          for how long from now it wants to be told of what others put into the shard
--- Replies  the owner's id now, '' for nobody, and for how many milliseconds yet
+-- ARGV     'hold' or 'release', <node>/<nonce> of the process, and the lease in milliseconds
+-- Replies  for each shard: the owner's id now, '' for nobody, for how many milliseconds
+--          yet, and the id of the owner whose lease had ended, '' where it was not taken over
 --
 -- A hold takes a shard that nobody owns, or whose owner's lease has ended, with an
--- epoch of its own; of whoever owns it already it renews the lease. After a
--- failover of the server an epoch can be given twice: hence the nonce.
--- Idempotent: the owner may hold again, and release what is not its own.
+-- epoch of its own; of whoever owns it already it renews the lease, which writes
+-- no more than its end. After a failover of the server an epoch can be given twice:
+-- hence the nonce. Idempotent: the owner may hold again, and release what is not
+-- its own.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local own = redis.call('HMGET', KEYS[1], 'id', 'until', 'epoch')
-local id, ends = own[1] or '', tonumber(own[2] or '0')
-local ours = string.sub(id, 1, #ARGV[2] + 1) == ARGV[2] .. '/'
-
-if ARGV[1] == 'release' then
-  if ours then
-    redis.call('HDEL', KEYS[1], 'id', 'until', 'horizon')
-    id, ends = '', now
+local out = {}
+for i = 1, #KEYS do
+  local own = redis.call('HMGET', KEYS[i], 'id', 'until')
+  local id, ends, before = own[1] or '', tonumber(own[2] or '0'), ''
+  local ours = string.sub(id, 1, #ARGV[2] + 1) == ARGV[2] .. '/'
+  if ARGV[1] == 'release' then
+    if ours then
+      redis.call('HDEL', KEYS[i], 'id', 'until')
+      id, ends = '', now
+    end
+  elseif ours then
+    ends = now + ARGV[3]
+    redis.call('HSET', KEYS[i], 'until', string.format('%.0f', ends))
+  elseif id == '' or ends <= now then
+    before, ends = id, now + ARGV[3]
+    id = ARGV[2] .. '/' .. string.format('%.0f', redis.call('HINCRBY', KEYS[i], 'epoch', 1))
+    redis.call('HSET', KEYS[i], 'id', id, 'until', string.format('%.0f', ends))
   end
-elseif ours or id == '' or ends <= now then
-  if not ours then
-    id = ARGV[2] .. '/' .. string.format('%.0f', redis.call('HINCRBY', KEYS[1], 'epoch', 1))
-  end
-  ends = now + ARGV[3]
-  redis.call('HSET', KEYS[1], 'id', id, 'until', string.format('%.0f', ends), 'horizon', string.format('%.0f', now + ARGV[4]))
+  out[3 * i - 2], out[3 * i - 1], out[3 * i] = id, string.format('%.0f', math.max(ends - now, 0)), before
 end
-return {id, string.format('%.0f', math.max(ends - now, 0))}
+return out

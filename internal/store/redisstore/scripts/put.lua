@@ -17,9 +17,8 @@
 --             its arguments, the arguments. Redis's own names, and:
 --             LOG entry length      adds to a stream that keeps about so many, in the order of
 --                                   the server's clock
---             WAKE id due channel message
---                                   publishes, where somebody else owns the shard, up to a horizon
---                                   that lies behind due
+--             WAKE id channel message
+--                                   publishes, where somebody else owns the shard
 --
 -- Replies  the server's clock in microseconds, then for each item
 --   0  carried out now      1  carried out before: the record bears the new stamp
@@ -74,9 +73,9 @@ local function log(key, entry, length)
   end
 end
 
-local function wake(key, id, due, channel, message)
-  local own = redis.call('HMGET', key, 'id', 'horizon')
-  if own[1] and own[1] ~= id and own[2] and tonumber(due) <= tonumber(own[2]) then
+local function wake(key, id, channel, message)
+  local owner = redis.call('HGET', key, 'id')
+  if owner and owner ~= id then
     redis.pcall('SPUBLISH', channel, message) -- a user that may not publish may still write
   end
 end
@@ -85,7 +84,7 @@ local function write(name, key, first, n)
   if name == 'LOG' then
     log(key, ARGV[first], ARGV[first + 1])
   elseif name == 'WAKE' then
-    wake(key, ARGV[first], ARGV[first + 1], ARGV[first + 2], ARGV[first + 3])
+    wake(key, ARGV[first], ARGV[first + 1], ARGV[first + 2])
   else
     redis.call(name, key, unpack(ARGV, first, first + n - 1))
   end

@@ -1,0 +1,337 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// nodesOf asks s for the nodes, and returns them by name.
+func nodesOf(t *testing.T, s *Store) map[string]task.Node {
+	t.Helper()
+	list, err := s.Nodes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]task.Node{}
+	for _, n := range list {
+		all[n.Name] = n
+	}
+	return all
+}
+
+func (s *Store) drainNode(t *testing.T, d task.Drain) error {
+	t.Helper()
+	ctx := task.WithActor(t.Context(), task.Actor{By: "tester"})
+	return s.Drain(ctx, task.CeilMillis(time.Now()), d)
+}
+
+func TestNodesTellWhoTheyAreAndWhatTheyOwn(t *testing.T) {
+	server := redistest.New(t)
+	began := task.FloorMillis(time.Now())
+	a := openNodeWith(t, Config{Node: "a", Version: "1.2/3", Address: "127.0.0.1:8080"}, server.Addr)
+	b := openNode(t, "b", server.Addr)
+	eventually(t, 2*time.Second, "they share the shards", func() bool { return divided(a, b) })
+	all := nodesOf(t, a)
+	n := all["a"]
+	if len(all) != 2 || !n.Self || all["b"].Self || n.Version != "1.2-3" || n.Address != "127.0.0.1:8080" || n.StartedAt < began || n.BeatAt < began || !n.Live || n.Draining {
+		t.Errorf("%+v", all)
+	}
+	if n.Owned != len(a.owned()) || n.Owned != n.Wanted || n.Owned+all["b"].Owned != len(a.shards) {
+		t.Errorf("%+v", all)
+	}
+	shards, err := b.Shards(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, sh := range shards {
+		mine := a.holding(a.shards[i]) != nil
+		if sh.Number != i || mine != (sh.Owner == "a") || sh.Owner == "" || sh.Until <= began || sh.Epoch == 0 || sh.NextDue != 0 || sh.Running != 0 {
+			t.Errorf("%+v", sh)
+		}
+	}
+	if s := a.Standing(); s != (task.Standing{Shards: len(a.shards), Owned: n.Owned, Nodes: 2}) {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestAShardTellsWhatIsDueAndWhatIsRunning(t *testing.T) {
+	server := redistest.New(t)
+	s := openNode(t, "a", server.Addr)
+	tasks := soon(t, s, "t", 2, 0)
+	later := soon(t, s, "l", 1, time.Hour)[0]
+	replies, err := s.Claim(t.Context(), task.FloorMillis(time.Now()), claimsOf('a', tasks[:1]))
+	if err != nil || replies[0].Err != nil {
+		t.Fatal(err, replies)
+	}
+	shards, err := s.Shards(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sh := shards[s.shard(tasks[0].Key()).number]; sh.Running != 1 {
+		t.Errorf("%+v", sh)
+	}
+	if sh := shards[s.shard(later.Key()).number]; sh.NextDue == 0 || sh.NextDue > later.Due {
+		t.Errorf("%+v, due at %d", sh, later.Due)
+	}
+}
+
+func TestADrainedNodeGivesItsShardsAwayAtOnceAndFinishesWhatItHas(t *testing.T) {
+	server := redistest.New(t)
+	a, b := openNode(t, "a", server.Addr), openNode(t, "b", server.Addr)
+	eventually(t, 2*time.Second, "they share the shards", func() bool { return divided(a, b) })
+	tasks := soon(t, a, "t", 20, 0)
+	replies, err := a.Claim(t.Context(), task.FloorMillis(time.Now()), claimsOf('a', tasks))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.drainNode(t, task.Drain{Node: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	took := eventually(t, time.Second, "the other owns all", func() bool { return divided(b) })
+	t.Log("after", took)
+	if took > 2*a.config.Heartbeat {
+		t.Errorf("the other owned all after %v", took)
+	}
+	if n := nodesOf(t, b)["a"]; !n.Draining || !n.Live || n.Wanted != 0 || len(a.owned()) != 0 {
+		t.Errorf("%+v", n)
+	}
+	settled := 0
+	for _, r := range replies {
+		if r.Err != nil {
+			continue
+		}
+		ends, err := a.Settle(t.Context(), task.FloorMillis(time.Now()), []task.Settlement{{Key: r.Task.Key(), Token: r.Task.Lease.Token, Outcome: task.Outcome{Status: 200, Verdict: task.Success}}})
+		if err != nil || ends[0].Err != nil {
+			t.Errorf("what it had claimed it cannot settle: %v, %v", err, ends)
+		}
+		settled++
+	}
+	if settled == 0 {
+		t.Error("it had claimed nothing")
+	}
+	soon(t, a, "more", 20, 0) // it goes on serving
+	if err := b.drainNode(t, task.Drain{Node: "a", Undo: true}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, 2*time.Second, "they share the shards again", func() bool { return divided(a, b) })
+}
+
+func TestADrainEndsWithTheProcess(t *testing.T) {
+	server := redistest.New(t)
+	a, b := openNode(t, "a", server.Addr), openNode(t, "b", server.Addr)
+	if err := a.drainNode(t, task.Drain{Node: "b"}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, 2*time.Second, "the other owns all", func() bool { return divided(a) })
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b = openNode(t, "b", server.Addr)
+	eventually(t, 2*time.Second, "they share the shards", func() bool { return divided(a, b) })
+}
+
+func TestADrainThatWasNotHeardIsObeyedWithinAHeartbeat(t *testing.T) {
+	server := redistest.New(t)
+	a, b := openNode(t, "a", server.Addr), openNode(t, "b", server.Addr)
+	eventually(t, 2*time.Second, "they share the shards", func() bool { return divided(a, b) })
+	value, err := redistest.Command(t.Context(), server.Addr, "HSET", nodesKey, drainField+"a", a.own.self.nonce) // and nobody is told
+	if err != nil || value != ":1" {
+		t.Fatal(value, err)
+	}
+	if took := eventually(t, 2*time.Second, "the other owns all", func() bool { return divided(b) }); took > 2*a.config.Heartbeat+200*time.Millisecond {
+		t.Errorf("after %v", took)
+	}
+}
+
+func TestTheLastNodeIsDrainedByForceAlone(t *testing.T) {
+	server := redistest.New(t)
+	a := openNode(t, "a", server.Addr)
+	if err := a.drainNode(t, task.Drain{Node: "a"}); !errors.Is(err, task.ErrLastNode) {
+		t.Fatal(err)
+	}
+	b := openNode(t, "b", server.Addr)
+	eventually(t, 2*time.Second, "they share the shards", func() bool { return divided(a, b) })
+	if err := a.drainNode(t, task.Drain{Node: "b"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.drainNode(t, task.Drain{Node: "a"}); !errors.Is(err, task.ErrLastNode) {
+		t.Fatalf("another is drained already: %v", err)
+	}
+	// A drain never stops deliveries by itself: when the others are gone, who is drained takes over.
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, 2*time.Second, "the drained one owns all", func() bool { return divided(b) })
+	if err := b.drainNode(t, task.Drain{Node: "b", Force: true}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, time.Second, "nobody owns any", func() bool { return len(b.owned()) == 0 })
+	if err := b.drainNode(t, task.Drain{Node: "b", Undo: true}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, time.Second, "it owns all", func() bool { return divided(b) })
+}
+
+func TestADrainIsAuditedOnceAndNamesNodesThatLive(t *testing.T) {
+	server := redistest.New(t)
+	a, _ := openNode(t, "a", server.Addr), openNode(t, "b", server.Addr)
+	var missing *task.MissingError
+	if err := a.drainNode(t, task.Drain{Node: "nobody"}); !errors.As(err, &missing) {
+		t.Error(err)
+	}
+	for _, d := range []task.Drain{{Node: "b"}, {Node: "b"}, {Node: "b", Force: true}, {Node: "b", Undo: true}, {Node: "b", Undo: true}} {
+		if err := a.drainNode(t, d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	page, err := a.Audit(t.Context(), task.AuditFilter{Target: "b"}, 0, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range page.Entries {
+		got = append(got, e.Action+" "+e.Detail)
+		if e.By != "tester" || e.At == 0 || e.Seq == 0 || e.Namespace != "" {
+			t.Errorf("%+v", e)
+		}
+	}
+	if want := []string{"node.undrain ", "node.drain forced", "node.drain "}; !reflect.DeepEqual(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestADeadNodeIsShownForAWhileAndThenForgotten(t *testing.T) {
+	server := redistest.New(t)
+	proxy := redistest.NewProxy(t, server.Addr)
+	a, b := openNode(t, "a", server.Addr), openNode(t, "b", proxy.Addr)
+	eventually(t, 2*time.Second, "they share the shards", func() bool { return divided(a, b) })
+	proxy.Refuse(true)
+	proxy.Cut()
+	eventually(t, 2*time.Second, "it counts as dead", func() bool { n, ok := nodesOf(t, a)["b"]; return ok && !n.Live && n.Wanted == 0 })
+	stale, err := redistest.Command(t.Context(), server.Addr, "HSET", nodesKey, "b", "1000/n/v/1/1/")
+	if err != nil || stale != ":0" {
+		t.Fatal(stale, err)
+	}
+	eventually(t, time.Second, "it is forgotten", func() bool { _, ok := nodesOf(t, a)["b"]; return !ok })
+}
+
+func TestWhatIsReadOfANodeIsWhatItWrote(t *testing.T) {
+	for _, p := range []peer{
+		{name: "a", nonce: "N", beat: 7},
+		{name: "b", nonce: "M", beat: 8, version: "v1", format: 3, started: 5, address: "[::1]:80", draining: true},
+		{name: "c", nonce: "O", beat: 9, draining: true, forced: true},
+	} {
+		list := []string{p.name, "", drainField + "x", "N"}
+		list[1] = score(p.beat) + "/" + p.nonce + "/" + p.about()
+		if p.draining {
+			list = append(list, drainField+p.name, map[bool]string{true: "!", false: ""}[p.forced]+p.nonce)
+		}
+		got, err := parsePeers(list)
+		if err != nil || len(got) != 1 || got[0] != p {
+			t.Errorf("%+v, %v, want %+v", got, err, p)
+		}
+	}
+}
+
+func FuzzParsePeers(f *testing.F) {
+	f.Add("a", "1795000000000/NONCE/1.2.3/1/1795000000000/127.0.0.1:8080")
+	f.Add("drain/a", "!NONCE")
+	f.Add("a", "1/")
+	f.Fuzz(func(t *testing.T, name, value string) {
+		peers, err := parsePeers([]string{name, value, drainField + name, value})
+		if err == nil && len(peers) > 1 {
+			t.Error(peers)
+		}
+	})
+}
+
+// The measure of a deploy: what is due meanwhile is not late.
+func TestAGracefulRestartDelaysNothing(t *testing.T) {
+	server := redistest.New(t)
+	for _, others := range []int{0, 1} {
+		a := openNode(t, "a", server.Addr)
+		owners := []*Store{a}
+		if others == 1 {
+			owners = append(owners, openNode(t, "b", server.Addr))
+			eventually(t, 2*time.Second, "they share the shards", func() bool { return divided(owners...) })
+		}
+		began := time.Now()
+		a.Release() // as a server does before it drains
+		if others == 0 {
+			next := openNode(t, "a", server.Addr) // the new process is up before, or right after
+			owners = []*Store{next}
+		}
+		rest := owners[len(owners)-1:]
+		eventually(t, time.Second, "somebody owns all", func() bool { return divided(rest...) })
+		took := time.Since(began)
+		t.Logf("with %d others nobody owned a shard for %v", others, took)
+		if took > 100*time.Millisecond {
+			t.Errorf("with %d others nobody owned a shard for %v", others, took)
+		}
+		for _, s := range append(rest, a) {
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// As a process that is stopped for longer than its leases: nothing goes through,
+// and it wakes in the middle of its work.
+func TestANodeThatSleptPastItsLeasesClaimsNothingOnWaking(t *testing.T) {
+	server := redistest.New(t)
+	proxy := redistest.NewProxy(t, server.Addr)
+	a, b := openNode(t, "a", server.Addr), openNode(t, "b", proxy.Addr)
+	eventually(t, 2*time.Second, "they share the shards", func() bool { return divided(a, b) })
+	tasks := soon(t, a, "t", 40, 0)
+	var old []task.Claim
+	for i, c := range claimsOf('b', tasks) {
+		if b.holding(b.shard(tasks[i].Key())) != nil {
+			old = append(old, c)
+		}
+	}
+	proxy.Freeze()
+	eventually(t, 2*a.config.ShardLease, "the other owns all", func() bool { return divided(a) })
+	if n := len(b.owned()); n != 0 {
+		t.Errorf("it counts %d shards as its own", n)
+	}
+	for _, c := range old {
+		if owner := b.owner(b.shard(c.Key)); owner != nobody {
+			t.Errorf("it would claim %s as %s", c.Key.Name, owner)
+		}
+	}
+	proxy.Thaw()
+	replies, err := b.Claim(t.Context(), task.FloorMillis(time.Now()), old)
+	for i, r := range replies {
+		if err == nil && r.Err == nil && b.holding(b.shard(old[i].Key)) == nil {
+			t.Errorf("it claimed %s", old[i].Key.Name)
+		}
+	}
+	mine, err := a.Claim(context.WithoutCancel(t.Context()), task.FloorMillis(time.Now()), claimsOf('a', tasks))
+	if err != nil {
+		t.Fatal(err)
+	}
+	claimed := map[string]bool{}
+	for _, r := range mine {
+		if r.Err == nil {
+			claimed[r.Task.Name] = true
+		}
+	}
+	for _, r := range replies {
+		if r.Err == nil {
+			if claimed[r.Task.Name] {
+				t.Errorf("%s was claimed by two", r.Task.Name)
+			}
+			claimed[r.Task.Name] = true
+		}
+	}
+	if len(claimed) != len(tasks) {
+		t.Logf("%d of %d are claimed: the others lie in shards that change hands again", len(claimed), len(tasks))
+	}
+}

@@ -1,0 +1,147 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/store/marks"
+)
+
+// grip is the reply of the script own on one shard.
+type grip struct {
+	owner  string        // its id; "": nobody
+	left   time.Duration // of its lease
+	before string        // whose lease had ended, where it was taken over
+	err    error
+}
+
+// grips runs own for shards, and returns a reply for each.
+func (s *Store) grips(ctx context.Context, verb string, shards []int) []grip {
+	parts, places := group(s.servers.cluster, shards, func(i int) *shard { return s.shards[i] })
+	runs := make([]run, len(parts))
+	for n, part := range parts {
+		runs[n].args = []string{verb, s.own.who, strconv.FormatInt(s.config.ShardLease.Milliseconds(), 10)}
+		for _, i := range part {
+			runs[n].keys = append(runs[n].keys, s.shards[i].own)
+		}
+	}
+	out := make([]grip, len(shards))
+	for n, r := range own.do(ctx, s.servers.client, runs) {
+		for k, g := range readGrips(r, len(parts[n])) {
+			out[places[n][k]] = g
+		}
+	}
+	return out
+}
+
+// readGrips reads the reply to a run for n shards.
+func readGrips(r rueidis.RedisResult, n int) []grip {
+	out := make([]grip, n)
+	reply, err := r.AsStrSlice()
+	if err == nil && len(reply) != 3*n {
+		err = errDamaged
+	}
+	for i := range out {
+		if err != nil {
+			out[i].err = err
+			continue
+		}
+		ms, wrong := strconv.ParseInt(reply[3*i+1], 10, 64)
+		out[i] = grip{reply[3*i], time.Duration(ms) * time.Millisecond, reply[3*i+2], wrong}
+	}
+	return out
+}
+
+// release gives shards up: first here, then for others.
+func (s *Store) release(ctx context.Context, shards []int) {
+	now := time.Now()
+	for _, i := range shards {
+		s.drop(i, claimState{since: now, until: now.Add(s.config.Heartbeat)})
+	}
+	failed, last := 0, error(nil)
+	for _, g := range s.grips(ctx, "release", shards) {
+		if g.err != nil {
+			failed, last = failed+1, g.err
+		}
+	}
+	s.trouble.about("release shards: their next owners have to wait until our leases end", last, "shards", failed)
+}
+
+// hold acquires shards, or renews their leases. What fails is tried again.
+func (s *Store) hold(ctx context.Context, shards []int) {
+	if len(shards) == 0 {
+		return
+	}
+	sent := time.Now() // a lease counts from here: it ends earlier for us than for others
+	var fresh []*holding
+	failed, last := 0, error(nil)
+	for n, g := range s.grips(ctx, "hold", shards) {
+		i := shards[n]
+		if g.err != nil {
+			failed, last = failed+1, fmt.Errorf("shard %d: %w", i, g.err)
+			continue
+		}
+		if h := s.accept(i, g, sent); h != nil && !h.ready.Load() {
+			fresh = append(fresh, h)
+		}
+	}
+	if last == nil && len(fresh) > 0 {
+		failed, last = len(fresh), s.prepare(ctx, fresh)
+	}
+	s.trouble.about("own shards", last, "shards", failed)
+}
+
+// accept notes who owns shard i, since sent or later, and returns the holding
+// where it is this process.
+func (s *Store) accept(i int, g grip, sent time.Time) *holding {
+	if !strings.HasPrefix(g.owner, s.own.who+"/") {
+		if s.own.states[i].held {
+			s.own.lost.Add(1)
+			s.own.changes.note("others had taken over")
+		}
+		s.drop(i, claimState{since: sent, until: time.Now().Add(g.left)})
+		return nil
+	}
+	h := s.own.holdings[i].Load()
+	if h == nil || h.id != g.owner {
+		s.drop(i, claimState{})
+		h = s.newHolding(s.shards[i], g.owner)
+	}
+	if node, _, taken := strings.Cut(g.before, "/"); taken {
+		s.own.takeovers.Add(1)
+		s.own.changes.note("the leases of " + node + " had ended")
+	}
+	end := sent.Add(s.config.ShardLease)
+	h.until.Store(int64(end.Sub(s.own.base)))
+	s.own.states[i] = claimState{held: true, since: sent, until: end}
+	s.own.holdings[i].Store(h)
+	return h
+}
+
+func (s *Store) newHolding(sh *shard, id string) *holding {
+	h := &holding{shard: sh, id: id, marks: marks.New()}
+	ctx, stop := context.WithCancel(context.Background())
+	h.stop = stop
+	s.own.listeners.Go(func() { s.listen(ctx, sh.wake, func(message string) { s.woken(h, message) }) })
+	return h
+}
+
+// prepare reads the lanes of shards that this process has acquired: from then
+// on they count as owned.
+func (s *Store) prepare(ctx context.Context, hs []*holding) error {
+	if err := s.survey(ctx, hs); err != nil {
+		return err
+	}
+	for _, h := range hs {
+		h.ready.Store(true)
+	}
+	if s.watcher.Load() == nil {
+		return nil
+	}
+	return s.discover(ctx, hs, true)
+}

@@ -1,0 +1,56 @@
+package redisstore
+
+import (
+	"context"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/redistest"
+)
+
+// A cluster that has nothing to do must not fill disks: what nodes write to stay
+// owners goes into the file of every server and replica, day and night.
+func TestIdleNodesWriteLittle(t *testing.T) {
+	long(t)
+	for _, nodes := range []int{1, 3} {
+		server := redistest.New(t, "--auto-aof-rewrite-percentage", "0")
+		var all []*Store
+		for i := range nodes {
+			c := Config{Node: string(rune('a' + i))}
+			c.Client.InitAddress, c.Client.DisableCache, c.Client.DisableRetry = []string{server.Addr}, true, true
+			s, err := Open(t.Context(), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = s.Close() })
+			all = append(all, s)
+		}
+		eventually(t, 5*time.Second, "they share the shards", func() bool { return divided(all...) })
+		const length = 10 * time.Second
+		before := infoNumbers(t, server.Addr, "aof_current_size", "total_commands_processed", "used_cpu_user", "used_cpu_sys")
+		time.Sleep(length) // there is nothing to wait for
+		after := infoNumbers(t, server.Addr, "aof_current_size", "total_commands_processed", "used_cpu_user", "used_cpu_sys")
+		written, commands := (after[0]-before[0])/length.Seconds(), (after[1]-before[1])/length.Seconds()
+		t.Logf("%d nodes: %.0f bytes and %.0f commands a second, %.1f %% of a processor", nodes, written, commands, 10*(after[2]+after[3]-before[2]-before[3]))
+		if bound := 10_000 + 500*float64(nodes); written > bound {
+			t.Errorf("%d nodes write %.0f bytes a second, more than %.0f", nodes, written, bound)
+		}
+	}
+}
+
+// infoNumbers returns fields of INFO.
+func infoNumbers(t *testing.T, addr string, names ...string) []float64 {
+	t.Helper()
+	text, err := redistest.Command(context.WithoutCancel(t.Context()), addr, "INFO", "everything")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields, numbers := infoFields(text), make([]float64, len(names))
+	for i, name := range names {
+		if numbers[i], err = strconv.ParseFloat(fields[name], 64); err != nil {
+			t.Fatal(name, err)
+		}
+	}
+	return numbers
+}

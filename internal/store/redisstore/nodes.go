@@ -1,0 +1,149 @@
+package redisstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/store/codec"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// nodesKey is the hash of heartbeats and drains, and the channel on which nodes
+// say that they came, went, released shards, or are drained. nodesLog, the audit
+// log of drains, lies in the same slot.
+const (
+	nodesKey = "foliot:nodes"
+	nodesLog = "foliot:{foliot:nodes}:log"
+)
+
+// drainField begins the field of a drain. No node's name has a slash.
+const drainField = "drain/"
+
+// peer is a node, as the hash of nodes shows it.
+type peer struct {
+	name, nonce, version, address string
+
+	format   int // of what it writes
+	beat     task.Millis
+	started  task.Millis
+	draining bool
+	forced   bool // its drain was
+}
+
+// process is the node's process in the ids of owners, before the epoch.
+func (p *peer) process() string { return p.name + "/" + p.nonce }
+
+// about is what a node says of itself, as the hash has it behind heartbeat and nonce.
+func (p *peer) about() string {
+	plain := strings.NewReplacer("/", "-")
+	return fmt.Sprintf("%s/%d/%d/%s", plain.Replace(p.version), p.format, int64(p.started), plain.Replace(p.address))
+}
+
+// parsePeer reads a field of the hash. What is missing at the end of its value is empty.
+func parsePeer(name, value string) (peer, error) {
+	parts := append(strings.SplitN(value, "/", 6), make([]string, 6)...)
+	p := peer{name: name, nonce: parts[1], version: parts[2], address: parts[5]}
+	at, err := strconv.ParseInt(parts[0], 10, 64)
+	if err != nil {
+		return peer{}, fmt.Errorf("heartbeat %q of node %q: %w", value, name, errDamaged)
+	}
+	started, _ := strconv.ParseInt(parts[4], 10, 64)
+	p.beat, p.started = task.Millis(at), task.Millis(started)
+	p.format, _ = strconv.Atoi(parts[3])
+	return p, nil
+}
+
+// parsePeers reads fields and values of the hash, in the order of the nodes' names.
+func parsePeers(list []string) ([]peer, error) {
+	var peers []peer
+	drains := map[string]string{}
+	for i := 0; i+1 < len(list); i += 2 {
+		if node, drained := strings.CutPrefix(list[i], drainField); drained {
+			drains[node] = list[i+1]
+			continue
+		}
+		p, err := parsePeer(list[i], list[i+1])
+		if err != nil {
+			return nil, err
+		}
+		peers = append(peers, p)
+	}
+	for i := range peers {
+		p := &peers[i]
+		drained, forced := strings.CutPrefix(drains[p.name], "!")
+		p.draining = drained != "" && drained == p.nonce
+		p.forced = p.draining && forced
+	}
+	slices.SortFunc(peers, func(a, b peer) int { return cmp.Compare(a.name, b.name) })
+	return peers, nil
+}
+
+// silence is how long a node may be silent and counts as live.
+func (c Config) silence() time.Duration { return c.ShardLease / 2 }
+
+// How a heartbeat is made.
+const (
+	alive  = iota // this process lives
+	leaves        // it goes
+	looks         // it says nothing, and only asks
+)
+
+// beat says how this process is, and returns all nodes, the server's clock, and
+// whether this one has come or gone just now. It tries once, but where it only looks.
+func (s *Store) beat(ctx context.Context, how int) (peers []peer, now task.Millis, changed bool, err error) {
+	self := &s.own.self
+	args := []string{self.name, self.nonce, self.about(), strconv.FormatInt((10 * s.config.silence()).Milliseconds(), 10)}
+	switch how {
+	case leaves:
+		args[2] = ""
+	case looks:
+		args[0], args[2] = "", ""
+	}
+	one := run{[]string{nodesKey}, args}
+	if how != looks {
+		return readBeat(beat.do(ctx, s.servers.client, []run{one})[0])
+	}
+	results, err := s.servers.repeat(ctx, beat, one)
+	if err != nil {
+		return nil, 0, false, err
+	}
+	return readBeat(results[0])
+}
+
+func readBeat(r rueidis.RedisResult) (peers []peer, now task.Millis, changed bool, err error) {
+	list, err := r.ToArray()
+	if err == nil && len(list) < 2 {
+		err = errDamaged
+	}
+	if err != nil {
+		return nil, 0, false, err
+	}
+	at, err1 := list[0].AsInt64()
+	news, err2 := list[1].AsInt64()
+	texts := make([]string, len(list)-2)
+	for i := range texts {
+		if texts[i], err = list[2+i].ToString(); err != nil {
+			return nil, 0, false, err
+		}
+	}
+	peers, err = parsePeers(texts)
+	return peers, task.Millis(at), news == 1, errors.Join(err1, err2, err)
+}
+
+// announce makes the other nodes look. It may get lost: they look now and then anyway.
+func (s *Store) announce(ctx context.Context) {
+	c := s.servers.client
+	err := c.Do(ctx, c.B().Spublish().Channel(nodesKey).Message(s.own.who).Build()).Error()
+	s.trouble.about("tell the other nodes that there is news", err)
+}
+
+// format is what this program writes, as others see it.
+const format = int(codec.Format)

@@ -1,0 +1,57 @@
+-- drain makes the process of a node own no shards, or ends that.
+--
+-- KEYS     the hash of nodes (beat.lua), the audit log of nodes
+-- ARGV     the node, 'drain', 'force' or 'undo', how many milliseconds of silence a node
+--          survives, how many entries the log keeps (0: no log) and the entry
+-- Replies  1 it is so now, 0 it was so, 'missing' there is no such node, 'last' no other
+--          node could own shards, and it was not forced
+-- Idempotent: what was so leaves no second entry.
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local all, processes, drains = redis.call('HGETALL', KEYS[1]), {}, {}
+for i = 1, #all, 2 do
+  local drained = string.match(all[i], '^drain/(.*)$')
+  local at, nonce = string.match(all[i + 1], '^(%d+)/([^/]*)')
+  if drained then
+    drains[drained] = all[i + 1]
+  elseif at and now - at <= tonumber(ARGV[3]) then
+    processes[all[i]] = nonce
+  end
+end
+local function draining(node)
+  return drains[node] and string.gsub(drains[node], '^!', '') == processes[node]
+end
+
+local node, verb = ARGV[1], ARGV[2]
+if not processes[node] then
+  return 'missing'
+end
+local value = (verb == 'force' and '!' or '') .. processes[node]
+if verb == 'undo' then
+  if not drains[node] then
+    return 0
+  end
+elseif drains[node] == value then
+  return 0
+end
+if verb == 'drain' then
+  local others = false
+  for other in pairs(processes) do
+    others = others or other ~= node and not draining(other)
+  end
+  if not others then
+    return 'last'
+  end
+end
+if verb == 'undo' then
+  redis.call('HDEL', KEYS[1], 'drain/' .. node)
+else
+  redis.call('HSET', KEYS[1], 'drain/' .. node, value)
+end
+if ARGV[4] ~= '0' then
+  local id = string.format('%.0f-0', time[1] * 1000000 + time[2])
+  if type(redis.pcall('XADD', KEYS[2], 'MAXLEN', '~', ARGV[4], id, 'e', ARGV[5])) == 'table' then
+    redis.call('XADD', KEYS[2], 'MAXLEN', '~', ARGV[4], '*', 'e', ARGV[5])
+  end
+end
+return 1

@@ -1,0 +1,145 @@
+package redisstore
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// join makes this process one of the nodes, and keeps it so until Release.
+func (s *Store) join() {
+	ctx, stop := context.WithCancel(context.Background())
+	s.own.listeners.Go(func() { s.listen(ctx, nodesKey, func(string) { s.nudge() }) })
+	s.own.listeners.Go(func() { s.pollLanes(ctx) })
+	next := s.tend(ctx, false)
+	go func() {
+		defer close(s.own.ended)
+		defer s.own.listeners.Wait()
+		defer stop()
+		s.keepShards(ctx, next)
+	}()
+}
+
+func (s *Store) nudge() {
+	select {
+	case s.own.news <- struct{}{}:
+	default:
+	}
+}
+
+// keepShards tends the shards when it is time, until Release.
+func (s *Store) keepShards(ctx context.Context, next time.Time) {
+	timer := time.NewTimer(time.Until(next))
+	defer timer.Stop()
+	for {
+		eager := false
+		select {
+		case <-s.own.leaving:
+			s.leave(ctx)
+			return
+		case <-s.own.news:
+			eager = true
+		case <-timer.C:
+		}
+		timer.Reset(time.Until(s.tend(ctx, eager)))
+	}
+}
+
+// Release gives all shards to the other nodes, at once and for good: this
+// process claims nothing any more, and may settle and extend what it has
+// claimed. It returns when others can have them. Close begins with it.
+// Where the servers are away it gives up soon, and the shards' leases end by themselves.
+func (s *Store) Release() {
+	s.own.once.Do(func() {
+		close(s.own.leaving)
+		time.AfterFunc(farewell/2, s.own.hurry)
+	})
+	<-s.own.ended
+}
+
+// leave releases everything, and says so.
+func (s *Store) leave(ctx context.Context) {
+	ctx, stop := context.WithTimeout(ctx, farewell/2)
+	defer stop()
+	var held []int
+	for _, h := range s.all() {
+		held = append(held, h.number)
+	}
+	// First: who hears of the release is to know.
+	_, _, _, err := s.beat(ctx, leaves)
+	s.trouble.about("tell the other nodes that this one goes", err)
+	s.release(ctx, held)
+	s.announce(ctx)
+	s.config.Logger.Info("released all shards", "shards", len(held))
+}
+
+// tend does what is to be done about the shards now, and returns when it is to
+// be called again.
+func (s *Store) tend(ctx context.Context, eager bool) time.Time {
+	ctx, stop := context.WithTimeout(ctx, s.config.ShardLease/3)
+	defer stop()
+	defer context.AfterFunc(s.own.hasty, stop)()
+	o, now := s.own, time.Now()
+	s.forget(now)
+	if eager || !now.Before(o.nextBeat) {
+		o.nextBeat = now.Add(s.config.Heartbeat)
+		s.meet(ctx)
+	}
+	pace := pace{renew: s.config.ShardLease / 3, retry: s.config.Heartbeat}
+	p := planFor(now, o.mine, o.states, pace, eager)
+	if len(p.release) > 0 {
+		s.release(ctx, p.release)
+		s.announce(ctx)
+	}
+	s.hold(ctx, slices.Concat(p.renew, p.acquire))
+	now = time.Now()
+	next := o.nextBeat
+	if p = planFor(now, o.mine, o.states, pace, false); !p.next.IsZero() && p.next.Before(next) {
+		next = p.next
+	}
+	if len(p.acquire)+len(p.renew)+len(p.release) > 0 || next.Before(now) { // it failed
+		next = now.Add(s.config.Heartbeat / 10)
+	}
+	o.changes.tell(s.config.Logger, now, o)
+	return next
+}
+
+// meet says that this node lives, and looks who shares the shards with it. Where
+// that fails what it knew holds.
+func (s *Store) meet(ctx context.Context) {
+	o := s.own
+	peers, now, came, err := s.beat(ctx, alive)
+	s.trouble.about("tell the other nodes that this one lives", err)
+	if err != nil {
+		if o.mine == nil {
+			o.mine = make([]bool, len(s.shards))
+		}
+		return
+	}
+	if came {
+		s.announce(ctx)
+	}
+	peers = livePeers(peers, now, s.config.silence())
+	o.changes.met(o.peers, peers)
+	o.peers = peers
+	o.nodes.Store(int64(len(peers)))
+	if takers := takers(peers); o.mine == nil || !slices.Equal(takers, o.takers) {
+		o.takers, o.mine = takers, wanted(takers, o.self.name, len(s.shards))
+	}
+}
+
+// forget drops the shards whose leases have ended.
+func (s *Store) forget(now time.Time) {
+	lost := 0
+	for i := range s.own.states {
+		if c := s.own.states[i]; c.held && !now.Before(c.until) {
+			s.drop(i, claimState{})
+			lost++
+		}
+	}
+	if lost > 0 {
+		s.own.lost.Add(uint64(lost))
+		s.own.changes.note("leases ended before they could be renewed")
+		s.config.Logger.Warn("lost shards: their leases ended before they could be renewed", "shards", lost)
+	}
+}
