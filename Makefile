@@ -104,6 +104,11 @@ bench-idle: ## real and virtual connections under package idle and others, into 
 	@cd bench && $(GO) build -buildvcs=false -o ../bin/foliot-bench-idle ./idle
 	@exec bin/foliot-bench-idle $(ARGS)
 
+.PHONY: bench-redis
+bench-redis: build ## Foliot on Redis beside asynq and the original design, into docs/redis-benchmarks.md (6 minutes; ARGS=-quick, -help)
+	@cd bench && $(GO) build -buildvcs=false -o ../bin/foliot-bench-redis ./redis
+	@exec bin/foliot-bench-redis $(ARGS)
+
 .PHONY: bench-test
 bench-test: tooled ## the tests of bench/
 	@cd bench && CGO_ENABLED=1 $(GO) vet $(RACE) ./... && CGO_ENABLED=1 $(GO) test $(RACE) -short -parallel 16 ./...

@@ -77,6 +77,9 @@ func (p *Process) Call(ctx context.Context, method string, args, reply any) erro
 	return fmt.Errorf("%s of the %s: %w", method, p.role, call.Error)
 }
 
+// PID returns the number of the process.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
 // Freeze stops the process as a debugger does: it does nothing, and its kernel goes on for it.
 func (p *Process) Freeze() error { return p.cmd.Process.Signal(syscall.SIGSTOP) }
 

@@ -1,0 +1,137 @@
+// Package receiver gets the calls, and knows when each came.
+package receiver
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"time"
+)
+
+// Receiver is a server on loopback that answers 200 to everything.
+type Receiver struct {
+	server *http.Server
+	ended  chan error
+	url    string
+	now    atomic.Pointer[round]
+}
+
+// round is what is expected at present.
+type round struct {
+	path    string
+	first   []atomic.Int64 // when each came for the first time, in nanoseconds after began; 0: not yet
+	began   time.Time
+	came    atomic.Int64 // how many of them
+	doubled atomic.Int64
+	all     chan struct{} // closed when each has come
+}
+
+// New starts a receiver.
+func New() (*Receiver, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("listen for the calls: %w", err)
+	}
+	r := &Receiver{url: "http://" + l.Addr().String(), ended: make(chan error, 1)}
+	r.server = &http.Server{Handler: r, ReadHeaderTimeout: time.Minute}
+	go func() { r.ended <- r.server.Serve(l) }()
+	return r, nil
+}
+
+// Close ends it.
+func (r *Receiver) Close() {
+	_ = r.server.Close() // nobody is to be answered any more
+	<-r.ended
+}
+
+// Expect begins a round of n calls, and returns the URL of which they come, but for their numbers.
+func (r *Receiver) Expect(n int) string {
+	next := &round{first: make([]atomic.Int64, n), began: time.Now(), all: make(chan struct{})}
+	next.path = "/" + strconv.FormatInt(next.began.UnixNano(), 36) + "/"
+	r.now.Store(next)
+	return r.url + next.path
+}
+
+func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	at, now := time.Now(), r.now.Load()
+	_, _ = io.Copy(io.Discard, req.Body) // what it carries is of no interest
+	if now == nil || len(req.URL.Path) <= len(now.path) || req.URL.Path[:len(now.path)] != now.path {
+		return // of a round before
+	}
+	i, err := strconv.Atoi(req.URL.Path[len(now.path):])
+	if err != nil || i < 0 || i >= len(now.first) {
+		w.WriteHeader(http.StatusNotFound)
+		return
+	}
+	if !now.first[i].CompareAndSwap(0, int64(at.Sub(now.began))) {
+		now.doubled.Add(1)
+		return
+	}
+	if now.came.Add(1) == int64(len(now.first)) {
+		close(now.all)
+	}
+}
+
+// Wait waits until each call has come, or until nothing more is to be hoped for: then some are lost.
+func (r *Receiver) Wait(ctx context.Context, until time.Time) error {
+	late := time.NewTimer(time.Until(until))
+	defer late.Stop()
+	select {
+	case <-r.now.Load().all:
+	case <-late.C:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// Verdict is how the calls of a round came. Milliseconds count from the due time; below zero they are early.
+type Verdict struct {
+	Came    int     `json:"came"`
+	Lost    int     `json:"lost"`
+	Doubled int     `json:"doubled"`
+	Early   int     `json:"early"`
+	Least   float64 `json:"least_ms"`
+	P50     float64 `json:"p50_ms"`
+	P99     float64 `json:"p99_ms"`
+	Most    float64 `json:"most_ms"`
+	Seconds float64 `json:"seconds"` // from the first call to the last
+	Last    float64 `json:"last"`    // from the first due time to the last call, in seconds
+}
+
+// Judge compares the calls with when they were due.
+func (r *Receiver) Judge(due func(i int) time.Time) Verdict {
+	now := r.now.Load()
+	var late []float64
+	v := Verdict{Doubled: int(now.doubled.Load())}
+	first, last := int64(math.MaxInt64), int64(0)
+	for i := range now.first {
+		at := now.first[i].Load()
+		if at == 0 {
+			v.Lost++
+			continue
+		}
+		first, last = min(first, at), max(last, at)
+		d := now.began.Add(time.Duration(at)).Sub(due(i))
+		if d < 0 {
+			v.Early++
+		}
+		late = append(late, float64(d)/float64(time.Millisecond))
+	}
+	v.Came = len(late)
+	if v.Came == 0 {
+		return v
+	}
+	slices.Sort(late)
+	at := func(p float64) float64 { return late[min(int(p*float64(len(late))), len(late)-1)] }
+	v.Least, v.P50, v.P99, v.Most = late[0], at(0.5), at(0.99), at(1)
+	v.Seconds = time.Duration(last - first).Seconds()
+	v.Last = now.began.Add(time.Duration(last)).Sub(due(0)).Seconds()
+	return v
+}

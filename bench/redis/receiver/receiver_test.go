@@ -1,0 +1,35 @@
+package receiver
+
+import (
+	"net/http"
+	"testing"
+	"time"
+)
+
+func TestWhatIsLostEarlyOrDoubledIsCounted(t *testing.T) {
+	r, err := New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	old := r.Expect(1)
+	url := r.Expect(4)
+	for _, u := range []string{old + "0", url + "0", url + "1", url + "1", url + "2"} {
+		reply, err := http.Post(u, "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reply.Body.Close()
+		if reply.StatusCode != http.StatusOK {
+			t.Fatal(reply.Status)
+		}
+	}
+	if err := r.Wait(t.Context(), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	due := []time.Time{time.Now().Add(-time.Second), time.Now().Add(-time.Second), time.Now().Add(time.Hour), time.Now()}
+	v := r.Judge(func(i int) time.Time { return due[i] })
+	if v.Came != 3 || v.Lost != 1 || v.Early != 1 || v.Doubled != 1 || v.Least > -3_000_000 || v.P50 < 500 || v.Most < 500 {
+		t.Errorf("%+v", v)
+	}
+}

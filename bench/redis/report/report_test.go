@@ -1,0 +1,59 @@
+package report
+
+import (
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/foliot/foliot/bench/redis/receiver"
+)
+
+func sample() *Run {
+	late := func(name string, v receiver.Verdict) Result {
+		return Result{Step: Step{Kind: Late, Contender: name, N: 1000, Size: 100}, Seconds: 1, Calls: &v, Bytes: 500}
+	}
+	return &Run{
+		Command: "make bench-redis", Modules: map[string]string{"b": "v2", "a": "v1"},
+		Results: []Result{
+			{Step: Step{Kind: Create, Contender: "foliot", Callers: 16, Each: 1000, N: 100_000, Size: 100}, Seconds: 4, Redis: 30, Node: 26, Own: 7, Bytes: 800},
+			{Step: Step{Kind: Create, Contender: "asynq", Callers: 64, Each: 1, N: 100_000, Size: 100}, Failed: "it broke"},
+			late("foliot", receiver.Verdict{Came: 1000, P50: 1, P99: 30, Most: 40, Seconds: 1}),
+			late("asynq", receiver.Verdict{Came: 999, Lost: 1, P50: 2500, P99: 5000, Most: 5100, Seconds: 1}),
+		},
+	}
+}
+
+func TestARunIsReadAsItWasWritten(t *testing.T) {
+	want, path := sample(), filepath.Join(t.TempDir(), "run.json")
+	if err := want.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Load(path); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestThePageSaysWhatWasReachedAndWhatFailed(t *testing.T) {
+	r := sample()
+	text, err := r.page()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{
+		"| creates a second, in batches over HTTP | ≥ 20 000 | 25\u00a0000 | reached |",
+		"| lateness, p99, at 1000 deliveries a second | ≤ 20 ms | 30 ms | **not reached** |",
+		"- Failed: asynq, create: it broke", "This run is not the whole set", "a v1, b v2",
+	} {
+		if !strings.Contains(string(text), part) {
+			t.Errorf("it lacks %q:\n%s", part, text)
+		}
+	}
+	if err := r.Err(); err == nil || err.Error() != "1 of 4 measurements failed" {
+		t.Error(err)
+	}
+	empty, err := new(Run).page()
+	if err != nil || !strings.Contains(string(empty), "not measured") {
+		t.Errorf("%v:\n%s", err, empty)
+	}
+}

@@ -1,0 +1,129 @@
+// Package server is the Redis that all contenders share, and what it has used.
+package server
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/foliot/foliot/internal/redistest"
+)
+
+// Arguments are given to redis-server: the file that it appends to is synced every second, as it comes, and is not
+// written anew meanwhile, which would fork in the middle of somebody's measurement.
+var Arguments = []string{"--appendonly", "yes", "--appendfsync", "everysec", "--auto-aof-rewrite-percentage", "0", "--maxmemory", "4gb", "--maxmemory-policy", "noeviction"}
+
+// Server is a Redis.
+type Server struct {
+	Addr string
+
+	redis *redistest.Server
+	dir   string
+}
+
+// Start starts one that keeps its data in a directory of its own.
+func Start() (*Server, error) {
+	dir, err := os.MkdirTemp("", "foliot-bench-redis-")
+	if err != nil {
+		return nil, fmt.Errorf("make the directory of Redis: %w", err)
+	}
+	r, err := redistest.Start(dir, Arguments...)
+	if err != nil {
+		_ = os.RemoveAll(dir) // the first error is the cause
+		return nil, err
+	}
+	return &Server{Addr: r.Addr, redis: r, dir: dir}, nil
+}
+
+// Close ends it and removes its data.
+func (s *Server) Close() error {
+	s.redis.Kill()
+	return os.RemoveAll(s.dir)
+}
+
+// Usage is what a server has used so far.
+type Usage struct {
+	CPU    time.Duration // of the thread that carries out commands
+	Memory float64       // bytes, now
+	File   float64       // bytes of the append-only file, now
+}
+
+// Usage asks for it.
+func (s *Server) Usage(ctx context.Context) (Usage, error) {
+	info, err := s.info(ctx, "everything")
+	if err != nil {
+		return Usage{}, err
+	}
+	number := func(name string) float64 {
+		n, e := strconv.ParseFloat(info[name], 64)
+		if e != nil && err == nil {
+			err = fmt.Errorf("read %s of INFO: %w", name, e)
+		}
+		return n
+	}
+	cpu := number("used_cpu_user_main_thread") + number("used_cpu_sys_main_thread")
+	u := Usage{CPU: time.Duration(cpu * float64(time.Second)), Memory: number("used_memory"), File: number("aof_current_size")}
+	return u, err
+}
+
+// Version returns the server's version.
+func (s *Server) Version(ctx context.Context) string {
+	info, err := s.info(ctx, "server")
+	if err != nil {
+		return "unknown"
+	}
+	return info["redis_version"]
+}
+
+// Settled returns the usage once the memory has come to rest: buffers of clients that have left are freed a little later.
+func (s *Server) Settled(ctx context.Context) (Usage, error) {
+	var last float64
+	for still, tries := 0, 0; ; tries++ {
+		u, err := s.Usage(ctx)
+		if err != nil {
+			return u, err
+		}
+		if still++; math.Abs(u.Memory-last) > 64<<10 {
+			still = 0
+		}
+		if still >= 4 || tries > 40 {
+			return u, nil
+		}
+		last = u.Memory
+		select {
+		case <-ctx.Done():
+			return u, context.Cause(ctx)
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// Flush removes everything.
+func (s *Server) Flush(ctx context.Context) error {
+	reply, err := redistest.Command(ctx, s.Addr, "FLUSHALL", "SYNC")
+	if err == nil && reply != "+OK" {
+		err = fmt.Errorf("it answered %s", reply)
+	}
+	if err != nil {
+		return fmt.Errorf("empty the Redis: %w", err)
+	}
+	return nil
+}
+
+func (s *Server) info(ctx context.Context, section string) (map[string]string, error) {
+	text, err := redistest.Command(ctx, s.Addr, "INFO", section)
+	if err != nil {
+		return nil, fmt.Errorf("ask the Redis what it has used: %w", err)
+	}
+	fields := map[string]string{}
+	for line := range strings.Lines(text) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			fields[name] = value
+		}
+	}
+	return fields, nil
+}
