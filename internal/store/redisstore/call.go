@@ -67,7 +67,7 @@ const (
 	disowned              // somebody else owns the shard
 	skipped               // the item before was not carried out
 	different             // the record is another one
-	misdated              // the clock differs by too much: nothing of the call was done
+	misdated              // the clock differs by too much: the item was not carried out, neither now nor before
 	full                  // the server has no memory left: nothing of the call was done
 )
 

@@ -167,7 +167,7 @@ func (p *passage) land(r rueidis.RedisResult, err error) {
 	if err == nil && m.IsArray() {
 		values, err = m.ToArray()
 	}
-	if err == nil && p.items > 0 && len(values) != 1 && len(values) != 1+p.items {
+	if err == nil && p.items > 0 && len(values) != 1+p.items {
 		err = errDamaged
 	}
 	at := 1
@@ -179,7 +179,7 @@ func (p *passage) land(r rueidis.RedisResult, err error) {
 				one.asked, _ = reply.IsAsk()
 			}
 			one.done <- landing{err: err}
-		case p.items == 0 || len(values) == 1:
+		case p.items == 0:
 			one.done <- landing{values: values}
 		default:
 			own := append(values[:1:1], values[at:at+len(one.items)]...)

@@ -64,27 +64,42 @@ func (s *servers) start(ctx context.Context, shards []*shard) error {
 	return nil
 }
 
-// farewell is how long calls that are under way may take when the store closes.
-const farewell = time.Second
+// A store that stops waits for servers that are away: for what tends its shards,
+// then for the release of these, for calls under way, and for connections. In all two seconds.
+const (
+	tendingEnds  = 300 * time.Millisecond
+	releaseEnds  = 700 * time.Millisecond
+	callsEnd     = 600 * time.Millisecond
+	connectedEnd = 400 * time.Millisecond
+)
 
 // stop makes calls end soon: those whose servers are away at once, others
-// when they have their answer, after farewell at the latest.
+// when they have their answer, after callsEnd at the latest.
 func (s *servers) stop() {
 	s.stopping.Do(func() {
 		close(s.closing)
-		time.AfterFunc(farewell, s.end)
+		time.AfterFunc(callsEnd, s.end)
 	})
 }
 
 // close ends what start began, and closes all connections. Nobody calls any more.
+// Connections to a server that says nothing may close a few seconds later.
 func (s *servers) close() {
 	s.stop()
 	s.end()
 	s.work.Wait()
-	for _, l := range s.lines {
-		l.close()
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		for _, l := range s.lines {
+			l.close()
+		}
+		s.client.Close()
+	}()
+	select {
+	case <-closed:
+	case <-time.After(connectedEnd):
 	}
-	s.client.Close()
 }
 
 // put carries out items and returns what became of each, and the server's
@@ -275,12 +290,6 @@ func readOutcomes(reply []rueidis.RedisMessage, outcomes []outcome, places []int
 		return 0, err
 	}
 	now := task.Millis(micros / 1000)
-	if len(reply) == 1 && len(places) > 0 {
-		for _, at := range places {
-			outcomes[at].fate = misdated
-		}
-		return now, nil
-	}
 	if len(reply) != 1+len(places) {
 		return 0, errDamaged
 	}

@@ -24,7 +24,9 @@
 --   0  carried out now      1  carried out before: the record bears the new stamp
 --   2  not before earliest  3  owned by another  4  the item before was not carried out
 --   or the value that the record has, '' for none: it is not the one expected
--- or the clock alone, and nothing was done: the caller's differs by too much.
+--   6  all would be well, but the caller's clock differs by too much. Of such a
+--      call nothing is carried out; what was before says so: who repeats a call for
+--      as long as a server is away learns what became of it.
 --
 -- All checks of an item come before its first write, and every key is in KEYS, so
 -- nothing ends halfway. Idempotent: a stamp is never used for two values.
@@ -32,10 +34,11 @@ local time = redis.call('TIME')
 local clock = time[1] * 1000000 + time[2]
 local now = math.floor(clock / 1000)
 local out = {string.format('%.0f', clock)}
+local misdated = false
 if ARGV[1] == '' then
   now = 9007199254740991
-elseif now - ARGV[1] > tonumber(ARGV[2]) or ARGV[1] - now > tonumber(ARGV[3]) then
-  return out
+else
+  misdated = now - ARGV[1] > tonumber(ARGV[2]) or ARGV[1] - now > tonumber(ARGV[3])
 end
 
 local at, carried = 4, false -- where we are in ARGV; whether the item before was carried out
@@ -55,6 +58,8 @@ local function replace()
     return 3
   elseif stamp ~= expected then
     return old
+  elseif misdated then
+    return 6
   elseif tonumber(ARGV[at + 6]) > now then
     return 2
   elseif new == '' then

@@ -1,0 +1,40 @@
+package redisstore
+
+import (
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// A call whose reply was lost is repeated until its server is back, and by then
+// its clock may be too old to compute a lease with.
+func TestACallThatIsRepeatedForLongLearnsWhatBecameOfIt(t *testing.T) {
+	s := openAt(t, redistest.New(t).Addr)
+	defer func() { _ = s.Close() }()
+	now := task.CeilMillis(time.Now())
+	created, err := task.Create{Spec: specOf(t, "a", now+60_000)}.Apply(now, nil, task.Policy{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := replacement(s.shard(keyed("a")), record{}, created.Task)
+	second := first
+	second.field = "default/b"
+	for _, c := range []struct {
+		what string
+		item item
+		age  task.Millis
+		want fate
+	}{
+		{"at once", first, 0, carried},
+		{"ten seconds later", first, 10_000, repeated},
+		{"ten seconds later, for the first time", second, 10_000, misdated},
+	} {
+		at := clock{now: now - c.age, behind: 2000, ahead: 1000}
+		outcomes, _, err := s.servers.put(t.Context(), at, []item{c.item}, false)
+		if err != nil || outcomes[0].fate != c.want {
+			t.Errorf("%s: %v, %v; want the fate %d", c.what, outcomes, err, c.want)
+		}
+	}
+}
