@@ -112,3 +112,26 @@ func (c *Cluster) Close() {
 		s.Kill()
 	}
 }
+
+// Role returns whether the server at a place is a master that has slots, and
+// whether it is a replica in step with its master; neither of one that does not
+// answer.
+func (c *Cluster) Role(ctx context.Context, place int) (master, replica bool) {
+	info, err := Command(ctx, c.Servers[place].Addr, "INFO", "replication")
+	if err != nil {
+		return false, false
+	}
+	if containsLine(info, "role:slave") {
+		return false, containsLine(info, "master_link_status:up")
+	}
+	nodes, err := Command(ctx, c.Servers[place].Addr, "CLUSTER", "NODES")
+	if err != nil {
+		return false, false
+	}
+	for line := range strings.Lines(nodes) {
+		if f := strings.Fields(line); len(f) > 8 && strings.Contains(f[2], "myself") {
+			return true, false
+		}
+	}
+	return false, false
+}

@@ -2,6 +2,7 @@ package redistest
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"net"
@@ -9,13 +10,26 @@ import (
 )
 
 // Command sends one command to the server at addr, on a connection of its own,
-// and returns the first line of the reply, or the text of a bulk reply. For
-// tests' own management only: the code under test has a real client.
+// and returns the reply's first line, or the text of a bulk reply. For tests' own
+// management only: the code under test has a real client.
 func Command(ctx context.Context, addr string, words ...string) (string, error) {
+	reply, err := exchange(ctx, addr, words...)
+	if err != nil {
+		return "", err
+	}
+	line, rest, _ := bytes.Cut(reply, []byte("\r\n"))
+	if line[0] == '$' && len(rest) > 1 {
+		return string(rest[:len(rest)-2]), nil
+	}
+	return string(line), nil
+}
+
+// exchange returns the reply to a command as it came.
+func exchange(ctx context.Context, addr string, words ...string) ([]byte, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", addr)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	defer func() { _ = conn.Close() }()
 	if deadline, ok := ctx.Deadline(); ok {
@@ -27,30 +41,9 @@ func Command(ctx context.Context, addr string, words ...string) (string, error) 
 		fmt.Fprintf(&b, "$%d\r\n%s\r\n", len(w), w)
 	}
 	if _, err := conn.Write([]byte(b.String())); err != nil {
-		return "", err
+		return nil, err
 	}
-	return readReply(bufio.NewReader(conn))
-}
-
-func readReply(r *bufio.Reader) (string, error) {
-	line, err := r.ReadString('\n')
-	if err != nil {
-		return "", err
-	}
-	line = strings.TrimRight(line, "\r\n")
-	var size int
-	if n, _ := fmt.Sscanf(line, "$%d", &size); n != 1 || size < 0 {
-		return line, nil
-	}
-	text := make([]byte, size)
-	for got := 0; got < size; {
-		n, err := r.Read(text[got:])
-		if err != nil {
-			return "", err
-		}
-		got += n
-	}
-	return string(text), nil
+	return readValue(bufio.NewReader(conn))
 }
 
 // containsLine reports whether text, of INFO, has this line.

@@ -43,7 +43,8 @@ func (s *Server) follows(ctx context.Context, master string) error {
 	if err != nil {
 		return err
 	}
-	if !containsLine(own, "master_link_status:up") || !strings.Contains(its, "state=online") {
+	_, port, _ := net.SplitHostPort(master)
+	if !containsLine(own, "master_port:"+port) || !containsLine(own, "master_link_status:up") || !strings.Contains(its, "state=online") {
 		return fmt.Errorf("the replica at %s does not follow %s:\n%s\n%s", s.Addr, master, own, its)
 	}
 	return nil

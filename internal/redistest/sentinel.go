@@ -127,7 +127,7 @@ bind 127.0.0.1
 dir %q
 sentinel monitor %[3]s %[4]s 2
 sentinel down-after-milliseconds %[3]s 500
-sentinel failover-timeout %[3]s 3000
+sentinel failover-timeout %[3]s 2000
 `, port, one.dir, MasterName, strings.Replace(s.Addr(0), ":", " ", 1))
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		return nil, err
@@ -136,34 +136,66 @@ sentinel failover-timeout %[3]s 3000
 	return one, one.Restart()
 }
 
-// await waits until every sentinel knows the replicas and the other sentinels:
-// before that a failover would not find a successor.
+// await waits for Agreed on the first master.
 func (s *Sentinels) await() error {
 	ctx, stop := context.WithTimeout(context.Background(), 2*patience)
 	defer stop()
-	if err := Poll(ctx, s.agreed); err != nil {
+	if err := Poll(ctx, func(ctx context.Context) error { return s.Agreed(ctx, 0) }); err != nil {
 		return fmt.Errorf("the sentinels did not agree: %w", err)
 	}
 	return nil
 }
 
-func (s *Sentinels) agreed(ctx context.Context) error {
+// Master returns the place of the server that all sentinels name as the master,
+// and that says so itself; -1 while they do not agree.
+func (s *Sentinels) Master(ctx context.Context) int {
+	place := -1
+	for _, one := range s.Sentinels {
+		reply, err := exchange(ctx, one.Addr, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", MasterName)
+		addr := words(reply)
+		if err != nil || len(addr) != 2 {
+			return -1
+		}
+		named := s.place(net.JoinHostPort(addr[0], addr[1]))
+		if named < 0 || place >= 0 && named != place {
+			return -1
+		}
+		place = named
+	}
+	if info, err := Command(ctx, s.Servers[place].Addr, "INFO", "replication"); err != nil || !containsLine(info, "role:master") {
+		return -1
+	}
+	return place
+}
+
+// place returns that of the server whose clients use addr, -1 for none.
+func (s *Sentinels) place(addr string) int {
+	for i := range s.Servers {
+		if s.Addr(i) == addr {
+			return i
+		}
+	}
+	return -1
+}
+
+// Agreed returns nil if every sentinel knows the others, and all servers but the
+// master at a place follow that: before that a failover would not find a successor.
+func (s *Sentinels) Agreed(ctx context.Context, master int) error {
 	for _, one := range s.Sentinels {
 		out, err := exec.CommandContext(ctx, "redis-cli", "-p", strconv.Itoa(one.Port), "SENTINEL", "CKQUORUM", MasterName).CombinedOutput() //nolint:gosec // our own port
 		if err != nil {
 			return err
 		}
-		if want := "OK 3 usable Sentinels."; len(out) < len(want) || string(out[:len(want)]) != want {
+		if !strings.HasPrefix(string(out), "OK 3 usable Sentinels.") {
 			return errors.New(string(out))
 		}
 	}
-	for _, one := range s.Servers[1:] {
-		role, err := Command(ctx, one.Addr, "INFO", "replication")
-		if err != nil {
-			return err
+	for i, one := range s.Servers {
+		if i == master {
+			continue
 		}
-		if !containsLine(role, "master_link_status:up") {
-			return fmt.Errorf("the replica at %s is not linked yet", one.Addr)
+		if err := one.follows(ctx, s.Addr(master)); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -97,13 +97,14 @@ func (s *Server) until(t testing.TB, err error) *Server {
 }
 
 // Restart starts the server, which is not running, and waits until it answers.
-func (s *Server) Restart() error {
+// Arguments after those that it was made with are for this time.
+func (s *Server) Restart(args ...string) error {
 	log, err := os.OpenFile(s.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = log.Close() }()
-	s.cmd = exec.Command("redis-server", s.args...) //nolint:gosec // arguments of the test's own
+	s.cmd = exec.Command("redis-server", append(s.args[:len(s.args):len(s.args)], args...)...) //nolint:gosec // arguments of the test's own
 	s.cmd.Stdout, s.cmd.Stderr = log, log
 	s.cmd.SysProcAttr = childAttr()
 	if err := s.cmd.Start(); err != nil {
