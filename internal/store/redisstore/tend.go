@@ -52,14 +52,14 @@ func (s *Store) keepShards(ctx context.Context, next time.Time) {
 func (s *Store) Release() {
 	s.own.once.Do(func() {
 		close(s.own.leaving)
-		time.AfterFunc(farewell/2, s.own.hurry)
+		time.AfterFunc(tendingEnds, s.own.hurry)
 	})
 	<-s.own.ended
 }
 
 // leave releases everything, and says so.
 func (s *Store) leave(ctx context.Context) {
-	ctx, stop := context.WithTimeout(ctx, farewell/2)
+	ctx, stop := context.WithTimeout(ctx, releaseEnds)
 	defer stop()
 	var held []int
 	for _, h := range s.all() {

@@ -1,0 +1,252 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// The reply to a create is lost, and before it is repeated another node changes
+// the task: it was made all the same, and the caller is told so.
+func TestACreateWhoseReplyWasLostKnowsItsTaskThatOthersHaveChanged(t *testing.T) {
+	server := redistest.New(t)
+	other := openAt(t, server.Addr)
+	defer func() { _ = other.Close() }()
+	proxy := redistest.NewProxy(t, server.Addr)
+	var name atomic.Pointer[string]
+	var meanwhile atomic.Pointer[task.Change]
+	var sent atomic.Int32
+	proxy.CutAt(func(command []string) bool {
+		wanted := name.Load()
+		if wanted == nil || !slices.Contains(command, putMore.sha) || !slices.Contains(command, field(keyed(*wanted))) {
+			return false
+		}
+		n := sent.Add(1)
+		if n == 2 {
+			if replies, err := other.Apply(context.Background(), began, []task.Change{*meanwhile.Load()}); err != nil || replies[0].Err != nil {
+				t.Error("the other's change:", replies, err)
+			}
+		}
+		return n == 1
+	})
+	s := openAt(t, proxy.Addr)
+	defer func() { _ = s.Close() }()
+	apply := func(c task.Change) task.Reply {
+		t.Helper()
+		replies, err := s.Apply(t.Context(), began, []task.Change{c})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return replies[0]
+	}
+	apply(task.Create{Spec: specOf(t, "first", began)}) // the server knows the script from now on
+	timeout := 2 * task.DefaultSpec().Timeout
+	for _, c := range []struct {
+		name      string
+		change    task.Change
+		meanwhile task.Change
+		becomes   task.State
+	}{
+		{"a", task.Create{Spec: specOf(t, "a", began)}, task.Cancel{Key: keyed("a")}, task.Cancelled},
+		{"b", task.Replace{Spec: specOf(t, "b", began)}, task.Cancel{Key: keyed("b")}, task.Cancelled},
+		{"c", task.Create{Spec: specOf(t, "c", began)}, task.Patch{Key: keyed("c"), Timeout: &timeout}, task.Scheduled},
+	} {
+		sent.Store(0)
+		meanwhile.Store(&c.meanwhile)
+		name.Store(&c.name)
+		r := apply(c.change)
+		if r.Err != nil || r.Task.ID != "id-"+c.name || r.Effect != task.Created {
+			t.Errorf("%s: %+v, error %v", c.name, r.Result, r.Err)
+		}
+		if got, err := s.Get(t.Context(), keyed(c.name)); err != nil || got.State != c.becomes || got.Version != 2 {
+			t.Errorf("%s is %v (%v), want what the other has made of it", c.name, got, err)
+		}
+		if sent.Load() < 2 {
+			t.Errorf("%s was sent %d times: its reply was not lost", c.name, sent.Load())
+		}
+		name.Store(nil)
+	}
+	if r := apply(task.Create{Spec: specOf(t, "c", began)}); !errors.Is(r.Err, task.ErrExists) {
+		t.Errorf("another create of a name that is taken: %v", r.Err)
+	}
+	noWreckage(t, s)
+}
+
+// Who has a key may be about to put the task for it, also where there is a record of
+// that name that was made without it.
+func TestTwoCreatesThatMeetNeverHaveOneIdempotencyKey(t *testing.T) {
+	s := openAt(t, redistest.New(t).Addr)
+	defer func() { _ = s.Close() }()
+	if _, err := s.Apply(t.Context(), began, []task.Change{task.Create{Spec: specOf(t, "a", began)}}); err != nil {
+		t.Fatal(err)
+	}
+	idem := &task.Idempotency{Key: strings.Repeat("k", 64), Fingerprint: "f"}
+	if _, err := s.take(t.Context(), []ask{{st: &step{key: keyed("a")}, digest: idem.Key}}); err != nil { // and its put is still to come
+		t.Fatal(err)
+	}
+	replies, err := s.Apply(t.Context(), began, []task.Change{task.Create{Spec: specOf(t, "b", began), Idempotency: idem}})
+	if err != nil || !errors.Is(replies[0].Err, task.ErrIdempotencyReuse) {
+		t.Fatalf("a second create with the key: %v, %v", replies, err)
+	}
+	old := strconv.FormatInt(time.Now().Add(-2*underWay).UnixMilli(), 10) + "/a"
+	r := s.servers.client.Do(t.Context(), s.servers.client.B().Hset().Key(s.idemShard(task.DefaultNamespace, idem.Key).idem).FieldValue().FieldValue(task.DefaultNamespace+"/"+idem.Key, old).Build())
+	if err := r.Error(); err != nil {
+		t.Fatal(err)
+	}
+	replies, err = s.Apply(t.Context(), began, []task.Change{task.Create{Spec: specOf(t, "b", began), Idempotency: idem}})
+	if err != nil || replies[0].Err != nil {
+		t.Fatalf("a create with a key that was abandoned: %v, %v", replies, err)
+	}
+}
+
+// bounded fails the test where call does not end in time with the error of servers
+// that are away.
+func bounded(t *testing.T, name string, within time.Duration, call func() error) {
+	t.Helper()
+	since := time.Now()
+	err := call()
+	if took := time.Since(since); took > within {
+		t.Errorf("%s ended after %v, not within %v", name, took, within)
+	}
+	if !errors.Is(err, task.ErrUnavailable) {
+		t.Errorf("%s: %v, not that the servers are away", name, err)
+	}
+}
+
+// calls returns a call of each kind, with a context that has no end.
+func calls(t *testing.T, s *Store) map[string]func() error {
+	ctx := t.Context()
+	return map[string]func() error{
+		"Apply": func() error {
+			_, err := s.Apply(ctx, began, []task.Change{task.Create{Spec: specOf(t, "b", began)}})
+			return err
+		},
+		"Get": func() error { _, err := s.Get(ctx, keyed("a")); return err },
+		"List": func() error {
+			_, err := s.List(ctx, task.Filter{Namespace: "default"}, task.Page{Limit: 10})
+			return err
+		},
+		"Reap":   func() error { _, err := s.Reap(ctx, began, 10); return err },
+		"Sweep":  func() error { _, err := s.Sweep(ctx, began, 10); return err },
+		"Counts": func() error { _, err := s.Counts(ctx); return err },
+		"Audit":  func() error { _, err := s.Audit(ctx, task.AuditFilter{}, 0, 10); return err },
+		"Scrub":  func() error { _, err := s.Scrub(ctx, began, "", 10); return err },
+		"Configure": func() error {
+			_, err := s.Configure(ctx, began, []task.Edit{task.PauseQueue{Namespace: "default", Name: "q", Paused: true}})
+			return err
+		},
+	}
+}
+
+func TestEveryCallHasAnEndWithoutAServerAndSaysWhatToDo(t *testing.T) {
+	long(t)
+	for name, away := range map[string]func(*redistest.Proxy, *redistest.Server){
+		"killed":          func(_ *redistest.Proxy, s *redistest.Server) { s.Kill() },
+		"says nothing":    func(p *redistest.Proxy, _ *redistest.Server) { p.Freeze() },
+		"takes no calls":  func(p *redistest.Proxy, _ *redistest.Server) { p.Refuse(true); p.Cut() },
+		"process stopped": func(_ *redistest.Proxy, s *redistest.Server) { s.Pause() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.New(t)
+			proxy := redistest.NewProxy(t, server.Addr)
+			s := openAt(t, proxy.Addr)
+			away(proxy, server)
+			var all sync.WaitGroup
+			for name, call := range calls(t, s) {
+				all.Go(func() { bounded(t, name, patience+2*tryTime, call) })
+			}
+			all.Wait()
+			since := time.Now()
+			_ = s.Close()
+			if took := time.Since(since); took > 2500*time.Millisecond {
+				t.Errorf("to close took %v", took)
+			}
+			server.Resume()
+		})
+	}
+}
+
+// A node that is stopped does not wait for servers that are away.
+func TestANodeStopsWithinTwoSecondsWithoutItsServer(t *testing.T) {
+	long(t)
+	for name, away := range map[string]func(*redistest.Proxy){
+		"refused": func(p *redistest.Proxy) { p.Refuse(true); p.Cut() },
+		"frozen":  func(p *redistest.Proxy) { p.Freeze() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			proxy := redistest.NewProxy(t, redistest.New(t).Addr)
+			s := openNode(t, "a", proxy.Addr)
+			defer proxy.Thaw()
+			away(proxy)
+			since := time.Now()
+			s.Release()
+			released := time.Since(since)
+			_ = s.Close()
+			t.Logf("released after %v, closed after %v", released, time.Since(since))
+			if took := time.Since(since); took > 3*time.Second {
+				t.Errorf("to stop took %v", took)
+			}
+		})
+	}
+}
+
+// Two masters that each name the other for a slot send a reader to and fro: not for ever.
+func TestAReaderWhomTwoMastersSendToAndFroHasAnEnd(t *testing.T) {
+	long(t)
+	c := redistest.NewCluster(t, 3, 0)
+	s := openAt(t, c.Addrs()...)
+	defer func() { _ = s.Close() }()
+	m := newMover(t, c)
+	slot := keySlot("settings")
+	has := m.owner(slot)
+	for i := range 2 {
+		m.do((has+i)%3, "CLUSTER", "SETSLOT", strconv.Itoa(int(slot)), "NODE", m.ids[(has+1-i)%3])
+	}
+	bounded(t, "HGETALL", patience+2*tryTime, func() error {
+		_, err := s.servers.one(t.Context(), func(b rueidis.Builder) rueidis.Completed { return b.Hgetall().Key(settingsKey).Build() })
+		return err
+	})
+}
+
+func TestWhatServersSayIsExplained(t *testing.T) {
+	store := openAt(t, redistest.New(t).Addr)
+	defer func() { _ = store.Close() }()
+	s := store.servers
+	says := func(text string) error {
+		return s.client.Do(t.Context(), s.client.B().Eval().Script("return redis.error_reply(ARGV[1])").Numkeys(0).Arg(text).Build()).Error()
+	}
+	for reply, want := range map[string]string{
+		"TRYAGAIN Multiple keys request during rehashing of slot": "on its way",
+		"MOVED 1 127.0.0.1:7000":                                  "on its way",
+		"ASK 1 127.0.0.1:7000":                                    "on its way",
+		"CLUSTERDOWN The cluster is down":                         "no master",
+		"LOADING Redis is loading the dataset in memory":          "reading its file",
+		"READONLY You can't write against a read only replica.":   "a replica",
+		"MASTERDOWN Link with MASTER is down":                     "without a master",
+	} {
+		err := says(reply)
+		if !s.passing(err) {
+			t.Errorf("%s would not be repeated", reply)
+		}
+		got := unavailable(err, time.Second)
+		if !errors.Is(got, task.ErrUnavailable) || !strings.Contains(got.Error(), want) || !strings.Contains(got.Error(), reply) {
+			t.Errorf("%s is explained by %q", reply, got)
+		}
+	}
+	if s.passing(says("WRONGTYPE Operation against a key")) {
+		t.Error("what does not end by itself is repeated")
+	}
+}
