@@ -144,3 +144,7 @@ run: build ## build, then foliot serve with ARGS
 .PHONY: battery
 battery: ## drive the binary from outside: kill -9 under load, and count what was lost
 	@$(GO) run ./internal/battery $(ARGS)
+
+.PHONY: battery-redis
+battery-redis: tooled ## nodes on Redis under kill -9, SIGSTOP, restarts and failovers, with a redis-server of the system (10 minutes; ARGS=-full)
+	@$(GO) run ./internal/battery $(ARGS) redis

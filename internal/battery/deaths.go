@@ -8,13 +8,13 @@ import (
 // nodeDeaths: kill -9 of one node after another, in the middle of a start too,
 // while tasks are created at all of them, delivered and cancelled.
 func nodeDeaths(ctx context.Context, t *trial) error {
-	n, err := t.onRedis(ctx, 3)
+	n, err := t.onRedis(ctx, ".", 3)
 	if err != nil {
 		return err
 	}
 	defer n.close()
 
-	load := &killLoad{st: n.stage, to: n.doors, rate: killRate, ahead: killDue, share: t.opts.cancel}
+	load := &killLoad{st: n.stage, to: n.doors, rate: killRate, share: t.opts.cancel}
 	stop := inBackground(ctx, load.run)
 	err = n.killRepeatedly(ctx, t.opts.deaths)
 	stop()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -26,7 +27,7 @@ func killed(ctx context.Context, t *trial) error {
 	}
 	defer st.close()
 
-	load := &killLoad{st: st, to: st.client, rate: killRate, ahead: killDue, share: t.opts.cancel}
+	load := &killLoad{st: st, to: st.client, rate: killRate, share: t.opts.cancel}
 	stop := inBackground(ctx, load.run)
 	err = st.killRepeatedly(ctx, t.opts.kills)
 	stop()
@@ -94,7 +95,7 @@ type killLoad struct {
 	st    *stage
 	to    front
 	rate  int           // creates a second, whatever the server does
-	ahead time.Duration // tasks are due up to this long from their creation
+	ahead time.Duration // tasks are due up to this long from their creation; 0: killDue
 	share float64       // is cancelled
 
 	mu         sync.Mutex // guards everything below
@@ -112,7 +113,7 @@ func (l *killLoad) run(ctx context.Context) {
 // does depends on the seed alone.
 func (l *killLoad) live(ctx context.Context, i int) {
 	dice := rand.New(rand.NewPCG(l.st.t.opts.seed, uint64(i)))
-	name, due := fmt.Sprintf("kill-%d", i), dueIn(time.Duration(dice.Int64N(int64(l.ahead))))
+	name, due := fmt.Sprintf("kill-%d", i), dueIn(time.Duration(dice.Int64N(int64(cmp.Or(l.ahead, killDue)))))
 	l.create(context.WithoutCancel(ctx), name, due)
 	if dice.Float64() >= l.share {
 		return

@@ -47,6 +47,10 @@ var scenarios = []scenario{
 // redisScenarios are those of nodes on Redis, in the order in which they run.
 var redisScenarios = []scenario{
 	{"nodes", "kill -9 of one of three nodes, again and again, under 500 creates a second", nodeDeaths},
+	{"blackout", "all three nodes killed under load and started after a while", blackout},
+	{"zombie", "SIGSTOP of a node until its leases have ended, tasks cancelled, SIGCONT", zombie},
+	{"deploy", "graceful restarts of each of three nodes in turn, and of one that is alone", deploy},
+	{"balance", "three nodes on three masters: who delivers, and who holds a minute's tasks", balance},
 }
 
 func main() {

@@ -35,28 +35,18 @@ func (t *trial) redis(args ...string) (r *redistest.Server, end func(), err erro
 	return r, end, nil
 }
 
-// onRedis starts count nodes on a Redis of their own.
-func (t *trial) onRedis(ctx context.Context, count int) (*nodes, error) {
+// onRedis starts count nodes on a Redis of their own, with their logs below sub.
+func (t *trial) onRedis(ctx context.Context, sub string, count int) (*nodes, error) {
 	r, end, err := t.redis()
 	if err != nil {
 		return nil, err
 	}
-	n, err := t.nodes(ctx, count, "redis://"+r.Addr)
+	n, err := t.nodesIn(sub, count, "redis://"+r.Addr)
 	if err != nil {
 		end()
 		return nil, err
 	}
 	n.after = append(n.after, end)
-	return n, nil
-}
-
-// nodes starts count nodes, n1, n2 …, on the store at url, and returns when all
-// of them are ready. The leases are the options'.
-func (t *trial) nodes(ctx context.Context, count int, url string, flags ...string) (*nodes, error) {
-	n, err := t.nodesIn(".", count, url, flags...)
-	if err != nil {
-		return nil, err
-	}
 	if err := n.startAll(ctx); err != nil {
 		n.close()
 		return nil, err
@@ -64,8 +54,8 @@ func (t *trial) nodes(ctx context.Context, count int, url string, flags ...strin
 	return n, nil
 }
 
-// nodesIn is nodes whose processes do not run yet, with their logs in a
-// directory of their own.
+// nodesIn prepares count nodes, n1, n2 …, for the store at url, with their logs
+// below sub. The leases are the options'. No process runs yet.
 func (t *trial) nodesIn(sub string, count int, url string, flags ...string) (*nodes, error) {
 	st, err := t.logsIn(sub)
 	if err != nil {

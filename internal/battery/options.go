@@ -30,6 +30,8 @@ type options struct {
 	deaths   int           // nodes
 	zombies  int           // zombie
 	blackout time.Duration // blackout
+	deploys  int           // deploy
+	spread   time.Duration // balance
 
 	seed    uint64
 	keep    bool
@@ -55,6 +57,8 @@ func parse(args []string, opts *options, stderr io.Writer) ([]scenario, error) {
 	flags.DurationVar(&opts.taskLease, "lease", 2*time.Second, "redis: how long a silent node keeps its attempts")
 	flags.IntVar(&opts.deaths, "deaths", 12, "nodes: how often")
 	flags.IntVar(&opts.zombies, "zombies", 6, "zombie: how often")
+	flags.IntVar(&opts.deploys, "deploys", 2, "deploy: how often each node is restarted")
+	flags.DurationVar(&opts.spread, "spread", 20*time.Second, "balance: over how long the tasks are due")
 	flags.DurationVar(&opts.blackout, "blackout", 5*time.Second, "blackout: how long no node lives")
 	flags.Uint64Var(&opts.seed, "seed", uint64(time.Now().UnixNano()), "of the random moments (default: another one each time)")
 	flags.BoolVar(&opts.keep, "keep", false, "keep logs and data")
@@ -114,7 +118,7 @@ func list(w io.Writer, all []scenario) {
 
 // fullSizes are what -full sets.
 var fullSizes = map[string]string{
-	"shard-lease": "6s", "lease": "15s", "deaths": "200", "zombies": "100", "blackout": "1m",
+	"shard-lease": "6s", "lease": "15s", "deaths": "200", "zombies": "100", "blackout": "1m", "deploys": "10", "spread": "60s",
 	"kills": "10000", "stuck": "100000", "phase": "30s", "herd": "1000000", "drained": "300000", "backlog": "100000", "overdue": "5000000",
 }
 
@@ -137,7 +141,7 @@ func enlarge(flags *flag.FlagSet) error {
 func (o *options) check() error {
 	for name, size := range map[string]int{
 		"kills": o.kills, "tasks": o.tasks, "stuck": o.stuck, "hosts": o.hosts, "herd": o.herd / 5,
-		"drained": o.drained, "backlog": o.backlog, "overdue": o.overdue, "deaths": o.deaths, "zombies": o.zombies,
+		"drained": o.drained, "backlog": o.backlog, "overdue": o.overdue, "deaths": o.deaths, "zombies": o.zombies, "deploys": o.deploys,
 	} {
 		if size < 1 {
 			return fmt.Errorf("-%s is too small", name)

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/foliot/foliot/internal/redistest"
+)
+
+const (
+	balanceRate = 200 // tasks due a second
+
+	leastShare, mostShare = 0.25, 0.42 // of the deliveries, of one of three nodes
+	masterStray           = 0.10       // of a master's part from a third, as a share of that
+)
+
+// balance: tasks that are due within a minute, on three masters, by three nodes.
+// Which process sent a callback the system tells.
+func balance(ctx context.Context, t *trial) error {
+	c, err := redistest.StartCluster(t.path("redis"), 3, 0)
+	defer c.Close()
+	if err != nil {
+		return fmt.Errorf("start a Cluster: %w", err)
+	}
+	n, err := t.nodesIn(".", 3, "redis+cluster://"+c.Servers[0].Addr)
+	if err != nil {
+		return err
+	}
+	defer n.close()
+	by := newSenders(n)
+	if err := n.startAll(ctx); err != nil {
+		return err
+	}
+	for _, s := range n.list {
+		by.pids = append(by.pids, s.pid())
+	}
+	count := balanceRate * int(t.opts.spread/time.Second)
+	n.client = n.doors.list[0].client
+	start := dueIn(time.Duration(count)*time.Millisecond/2 + 3*time.Second)
+	names, err := n.schedule(ctx, count, "balance", func(i int) time.Time {
+		return start.Add(time.Duration(i) * time.Second / balanceRate)
+	})
+	if err != nil {
+		return err
+	}
+	if ahead := time.Until(start); ahead < 0 {
+		return fmt.Errorf("the tasks were created %v after the first was due", -ahead)
+	}
+	if err := t.mustSpread(ctx, c, count); err != nil {
+		return err
+	}
+	n.receiver.awaitAll(ctx, names, time.Until(start)+t.opts.spread+20*time.Second)
+	v, err := n.conclude(ctx)
+	if err != nil {
+		return err
+	}
+	t.must(v.Duplicates == 0, "duplicates %d", v.Duplicates)
+	by.must(t)
+	return nil
+}
+
+// mustSpread asks each master how many tasks it holds.
+func (t *trial) mustSpread(ctx context.Context, c *redistest.Cluster, count int) error {
+	const held = `local n = 0 for _, key in ipairs(redis.call('KEYS', 'foliot:{*}:meta')) do n = n + redis.call('HLEN', key) end return n`
+	var parts []int
+	for _, s := range c.Servers {
+		reply, err := redistest.Command(ctx, s.Addr, "EVAL", held, "0")
+		if err != nil {
+			return fmt.Errorf("count the tasks of a master: %w", err)
+		}
+		n, err := strconv.Atoi(reply[1:]) // ":123"
+		if err != nil {
+			return fmt.Errorf("count the tasks of a master: it says %s", reply)
+		}
+		parts = append(parts, n)
+	}
+	third := float64(count) / 3
+	low, high := float64(slices.Min(parts)), float64(slices.Max(parts))
+	t.must(low >= third*(1-masterStray) && high <= third*(1+masterStray), "tasks of the masters: %v, each within %.0f %% of a third", parts, 100*masterStray)
+	return nil
+}
+
+// senders count callbacks by the process that sent them.
+type senders struct {
+	to   netip.AddrPort // the receiver
+	pids []int          // set before the first callback
+
+	mu     sync.Mutex     // guards everything below
+	known  map[string]int // address of a connection → index of its process, -1: nobody's
+	counts []int
+	others int
+	err    error // of the first connection that could not be asked for
+}
+
+// newSenders makes n's receiver count.
+func newSenders(n *nodes) *senders {
+	by := &senders{to: netip.MustParseAddrPort(n.receiver.addr), known: map[string]int{}, counts: make([]int, len(n.list))}
+	n.receiver.accept = func(req *http.Request) int {
+		by.count(req.RemoteAddr)
+		return http.StatusOK
+	}
+	return by
+}
+
+// count asks the system once for each connection.
+func (by *senders) count(addr string) {
+	by.mu.Lock()
+	defer by.mu.Unlock()
+	i, known := by.known[addr]
+	if !known {
+		i = by.askLocked(addr)
+		by.known[addr] = i
+	}
+	if i < 0 {
+		by.others++
+		return
+	}
+	by.counts[i]++
+}
+
+func (by *senders) askLocked(addr string) int {
+	from, err := netip.ParseAddrPort(addr)
+	for i, pid := range by.pids {
+		var holds bool
+		if err == nil {
+			holds, err = holdsSocket(pid, from, by.to)
+		}
+		if holds {
+			return i
+		}
+	}
+	if by.err == nil {
+		by.err = err
+	}
+	return -1
+}
+
+func (by *senders) must(t *trial) {
+	by.mu.Lock()
+	defer by.mu.Unlock()
+	all := by.others
+	for _, n := range by.counts {
+		all += n
+	}
+	t.must(by.others == 0, "callbacks of no node: %d", by.others)
+	if by.err != nil {
+		t.note("the system says: %v", by.err)
+	}
+	for i, n := range by.counts {
+		share := float64(n) / float64(max(all, 1))
+		t.must(share >= leastShare && share <= mostShare, "n%d delivered %d, %.1f %% of all", i+1, n, 100*share)
+	}
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+const (
+	deployRate  = 200                     // creates a second
+	deployLives = 1500 * time.Millisecond // of a node between two restarts
+	deployLate  = 100 * time.Millisecond
+	deployStop  = 25 * time.Second
+)
+
+// deploy: an operator restarts each of three nodes in turn, and then one that is
+// alone. Nobody dies: nothing comes twice, and nothing waits for a lease.
+func deploy(ctx context.Context, t *trial) error {
+	for _, of := range []struct {
+		sub   string
+		count int
+	}{{"three", 3}, {"one", 1}} {
+		t.note("%s: %d restarts of each", of.sub, t.opts.deploys)
+		if err := t.deployOf(ctx, of.sub, of.count); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *trial) deployOf(ctx context.Context, sub string, count int) error {
+	n, err := t.onRedis(ctx, sub, count)
+	if err != nil {
+		return err
+	}
+	defer n.close()
+	load := &killLoad{st: n.stage, to: n.doors, rate: deployRate}
+	stop := inBackground(ctx, load.run)
+	machine := watchJitter(ctx)
+	gaps, err := n.restartInTurn(ctx, t.opts.deploys)
+	idle := machine.end()
+	stop()
+	if err != nil {
+		return err
+	}
+	v, err := n.conclude(ctx)
+	if err != nil {
+		return err
+	}
+	t.must(load.unanswered == 0, "creates without an answer %d", load.unanswered)
+	t.must(v.Duplicates == 0, "duplicates %d", v.Duplicates)
+	t.lateness("of a process that only sleeps, meanwhile", idle)
+	e, err := n.evidence()
+	if err != nil {
+		return err
+	}
+	slices.Sort(gaps)
+	t.note("%d restarts; from the signal until the next process was ready: %s to %s", len(gaps), ms(gaps[0]), ms(gaps[len(gaps)-1]))
+	t.mostly("over restarts", e.delays().Untouched, deployLate)
+	return nil
+}
+
+// restartInTurn stops one node after another as an operator does, and starts
+// each again, so many times, and returns how long each was not ready.
+func (n *nodes) restartInTurn(ctx context.Context, times int) (gaps []time.Duration, err error) {
+	for range times {
+		for _, s := range n.list {
+			if !pause(ctx, deployLives) {
+				return nil, ctx.Err()
+			}
+			began := time.Now()
+			if err := s.stop(deployStop); err != nil {
+				return nil, err
+			}
+			if err := s.run(ctx); err != nil {
+				return nil, err
+			}
+			gaps = append(gaps, time.Since(began))
+		}
+	}
+	pause(ctx, deployLives)
+	return gaps, nil
+}

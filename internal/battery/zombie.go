@@ -1,0 +1,221 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/foliot/foliot/internal/wire"
+)
+
+const (
+	zombieQueue = "zombies"
+	zombieHerd  = 300                    // tasks due at one instant
+	zombieStop  = 40 * time.Millisecond  // the node is stopped at most so long after that
+	zombieAhead = 500 * time.Millisecond // they are created so long before
+	zombieQuiet = time.Second            // in which a woken node would send what it should not
+	zombieShort = time.Second            // timeout of every other task; the others have the server's
+)
+
+// zombie: a node is stopped by SIGSTOP among the deliveries of a herd, until its
+// leases have ended and others have taken back what it had claimed. Half of what
+// has not arrived is cancelled then, before the node goes on: it must send none
+// of that, and settle none. A cancel is answered with 202 instead of 200 for as
+// long as a request may be on the wire, which depends on the task's timeout:
+// both happens.
+func zombie(ctx context.Context, t *trial) error {
+	n, err := t.onRedis(ctx, ".", 3)
+	if err != nil {
+		return err
+	}
+	defer n.close()
+	z := &zombies{nodes: n, silent: map[string]time.Time{}, fromHands: map[int]int{}}
+	for i := range t.opts.zombies {
+		if err := z.round(ctx, i); err != nil {
+			return fmt.Errorf("round %d: %w", i, err)
+		}
+		if (i+1)%max(2, t.opts.zombies/20) == 0 {
+			t.note("stopped %d times", i+1)
+		}
+	}
+	if err := n.awaitPromised(ctx, 60*time.Second); err != nil {
+		return err
+	}
+	t.note("tasks that stopped nodes had not delivered: %d, of which claimed: %d", z.left, z.claimed)
+	t.must(z.fromHands[200] > 0 && z.fromHands[202] > 0, "claimed tasks whose cancel was answered 200: %d, 202: %d, otherwise: %d",
+		z.fromHands[200], z.fromHands[202], z.fromHands[0])
+	if err := z.mustStayCancelled(ctx); err != nil {
+		return err
+	}
+	v, err := n.conclude(ctx)
+	if err != nil {
+		return err
+	}
+	t.must(len(v.AfterCancel) == 0, "delivered after a cancel's 200: %d%s", len(v.AfterCancel), some(v.AfterCancel))
+	return z.mustStaySilent()
+}
+
+// zombies is the state of the series.
+type zombies struct {
+	*nodes
+	silent map[string]time.Time // cancelled before their node went on: when that was answered
+
+	left, claimed int
+	fromHands     map[int]int // cancels of claimed tasks, by status; 0: any other
+}
+
+// round is one stop. The queue is paused while the node sleeps: what others take
+// back from it waits, so that there is something to cancel.
+func (z *zombies) round(ctx context.Context, i int) error {
+	i0 := z.t.rand.IntN(len(z.list))
+	victim, other := z.doors.list[i0], z.doors.list[(i0+1)%len(z.list)]
+	due := dueIn(zombieAhead)
+	tasks := make([]wire.TaskInput, zombieHerd)
+	for k := range tasks {
+		tasks[k] = input(fmt.Sprintf("zombie-%d-%d", i, k), z.receiver.url(), due)
+		tasks[k].Queue = zombieQueue
+		if k%2 == 0 {
+			tasks[k].Timeout = zombieShort.String()
+		}
+	}
+	if err := z.promise(ctx, other, tasks, due); err != nil {
+		return err
+	}
+	until(ctx, due.Add(time.Duration(z.t.rand.Int64N(int64(zombieStop)))))
+	wake, err := z.stopNode(i0)
+	if err != nil {
+		return err
+	}
+	defer wake() // also where something fails: a stopped process would not end
+	victim.shut.Store(true)
+	defer victim.shut.Store(false)
+	pause(ctx, wireDelay)
+	if err := other.pauseQueue(ctx, zombieQueue, ""); err != nil {
+		return err
+	}
+	claimed, others, err := z.outstanding(ctx, other, tasks)
+	if err != nil {
+		return err
+	}
+	if !pause(ctx, max(z.t.opts.shardLease, z.t.opts.taskLease)+zombieShort+time.Second) {
+		return ctx.Err()
+	}
+	if err := z.cancelHalf(ctx, other, claimed, func(status int) { z.fromHands[status]++ }); err != nil {
+		return err
+	}
+	if err := z.cancelHalf(ctx, other, others, func(int) {}); err != nil {
+		return err
+	}
+	wake()
+	pause(ctx, zombieQuiet)
+	if err := other.resumeQueue(ctx, zombieQueue); err != nil {
+		return err
+	}
+	if _, err := z.list[i0].ready(ctx, 20*time.Second); err != nil {
+		return err
+	}
+	pause(ctx, 2*z.t.opts.shardLease) // it has its part again: the next one to be stopped may be this one
+	return nil
+}
+
+// promise creates tasks and writes down that they were accepted.
+func (z *zombies) promise(ctx context.Context, at *door, tasks []wire.TaskInput, due time.Time) error {
+	if err := at.createAll(ctx, tasks); err != nil {
+		return err
+	}
+	return inParallel(len(tasks), 64, func(i int) error { return z.promised(tasks[i].Name, due) })
+}
+
+// stopNode stops a node; wake lets it go on, once.
+func (z *zombies) stopNode(i int) (wake func(), err error) {
+	process := z.list[i].cmd.Process
+	if err := process.Signal(syscall.SIGSTOP); err != nil {
+		return nil, fmt.Errorf("stop a node: %w", err)
+	}
+	wake = sync.OnceFunc(func() { _ = process.Signal(syscall.SIGCONT) }) // it is stopped: it has not ended
+	if err := z.fault("SIGSTOP", time.Now()); err != nil {
+		wake()
+		return nil, err
+	}
+	return wake, nil
+}
+
+// outstanding returns the tasks that are not delivered: those that the stopped
+// node has claimed, and others.
+func (z *zombies) outstanding(ctx context.Context, at *door, tasks []wire.TaskInput) (claimed, others []string, err error) {
+	states := make([]string, len(tasks))
+	err = inParallel(len(tasks), 16, func(i int) error {
+		t, err := at.get(ctx, tasks[i].Name)
+		states[i] = t.State
+		return err
+	})
+	for i, in := range tasks {
+		switch {
+		case states[i] == "running" && z.receiver.arrivals(in.Name) == 0:
+			claimed = append(claimed, in.Name)
+		case states[i] != "delivered":
+			others = append(others, in.Name)
+		}
+	}
+	z.left += len(claimed) + len(others)
+	z.claimed += len(claimed)
+	return claimed, others, err
+}
+
+// cancelHalf cancels two in a row and leaves two, so that it meets tasks of
+// either timeout, and tells the status of each.
+func (z *zombies) cancelHalf(ctx context.Context, at *door, names []string, told func(status int)) error {
+	for i, name := range names {
+		if i%4 >= 2 {
+			continue
+		}
+		status := at.cancel(ctx, name)
+		now := time.Now()
+		if err := z.stage.cancelled.append(cancelled{Name: name, Status: status, At: now}); err != nil {
+			return err
+		}
+		if status != http.StatusOK && status != http.StatusAccepted {
+			status = 0
+		} else {
+			z.silent[name] = now
+		}
+		told(status)
+	}
+	return nil
+}
+
+// mustStayCancelled asks for what was cancelled: a settlement of the woken node
+// must not have changed that.
+func (z *zombies) mustStayCancelled(ctx context.Context) error {
+	var changed []string
+	for name := range z.silent {
+		t, err := z.doors.next().get(ctx, name)
+		if err != nil {
+			return err
+		}
+		if t.State != "cancelled" {
+			changed = append(changed, name+" is "+t.State)
+		}
+	}
+	z.t.must(len(changed) == 0, "cancelled tasks that were settled otherwise: %d of %d%s", len(changed), len(z.silent), some(changed))
+	return nil
+}
+
+// mustStaySilent judges what a woken node has sent, whatever the cancel's status.
+func (z *zombies) mustStaySilent() error {
+	e, err := z.evidence()
+	if err != nil {
+		return err
+	}
+	var sent []string
+	for _, a := range e.Arrived {
+		if at, cancelled := z.silent[a.Name]; cancelled && a.At.After(at) {
+			sent = append(sent, a.Name)
+		}
+	}
+	z.t.must(len(sent) == 0, "cancelled tasks that a woken node sent: %d%s", len(sent), some(sent))
+	return nil
+}
