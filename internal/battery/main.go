@@ -51,6 +51,10 @@ var redisScenarios = []scenario{
 	{"zombie", "SIGSTOP of a node until its leases have ended, tasks cancelled, SIGCONT", zombie},
 	{"deploy", "graceful restarts of each of three nodes in turn, and of one that is alone", deploy},
 	{"balance", "three nodes on three masters: who delivers, and who holds a minute's tasks", balance},
+	{"failover", "kill -9 of a master that sentinels watch, at each durability level: what was lost", failOverKilled},
+	{"failover-stop", "SIGSTOP of such a master until it has a successor", failOverStopped},
+	{"failover-split", "such a master cut off from all but the nodes: it takes writes while a successor is chosen", failOverSplit},
+	{"failover-cluster", "kill -9 of masters of a Cluster, at each durability level", failOverCluster},
 }
 
 func main() {

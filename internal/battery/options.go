@@ -33,6 +33,8 @@ type options struct {
 	deploys  int           // deploy
 	spread   time.Duration // balance
 
+	failovers, clusterFailovers int // failover, failover-*
+
 	seed    uint64
 	keep    bool
 	profile bool
@@ -60,6 +62,8 @@ func parse(args []string, opts *options, stderr io.Writer) ([]scenario, error) {
 	flags.IntVar(&opts.deploys, "deploys", 2, "deploy: how often each node is restarted")
 	flags.DurationVar(&opts.spread, "spread", 20*time.Second, "balance: over how long the tasks are due")
 	flags.DurationVar(&opts.blackout, "blackout", 5*time.Second, "blackout: how long no node lives")
+	flags.IntVar(&opts.failovers, "failovers", 3, "failover, failover-stop, failover-split: how often, at each level")
+	flags.IntVar(&opts.clusterFailovers, "cluster-failovers", 2, "failover-cluster: how often, at each level")
 	flags.Uint64Var(&opts.seed, "seed", uint64(time.Now().UnixNano()), "of the random moments (default: another one each time)")
 	flags.BoolVar(&opts.keep, "keep", false, "keep logs and data")
 	flags.BoolVar(&opts.profile, "profile", false, "throughput: show where the server's time goes (not with -foliot)")
@@ -118,7 +122,7 @@ func list(w io.Writer, all []scenario) {
 
 // fullSizes are what -full sets.
 var fullSizes = map[string]string{
-	"shard-lease": "6s", "lease": "15s", "deaths": "200", "zombies": "100", "blackout": "1m", "deploys": "10", "spread": "60s",
+	"shard-lease": "6s", "lease": "15s", "deaths": "200", "zombies": "100", "blackout": "1m", "deploys": "10", "spread": "60s", "failovers": "50", "cluster-failovers": "20",
 	"kills": "10000", "stuck": "100000", "phase": "30s", "herd": "1000000", "drained": "300000", "backlog": "100000", "overdue": "5000000",
 }
 
@@ -142,6 +146,7 @@ func (o *options) check() error {
 	for name, size := range map[string]int{
 		"kills": o.kills, "tasks": o.tasks, "stuck": o.stuck, "hosts": o.hosts, "herd": o.herd / 5,
 		"drained": o.drained, "backlog": o.backlog, "overdue": o.overdue, "deaths": o.deaths, "zombies": o.zombies, "deploys": o.deploys,
+		"failovers": o.failovers, "cluster-failovers": o.clusterFailovers,
 	} {
 		if size < 1 {
 			return fmt.Errorf("-%s is too small", name)

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 )
 
@@ -54,6 +55,8 @@ type stage struct {
 	cancelled *journal
 	faults    *journal
 	t         *trial
+
+	promises atomic.Int64 // calls of promised, for who waits for more of them
 }
 
 func (t *trial) stage(ctx context.Context, flags ...string) (*stage, error) {
@@ -169,6 +172,7 @@ func (st *stage) awaitPromised(ctx context.Context, patience time.Duration) erro
 
 // promised writes down that the server accepted tasks.
 func (st *stage) promised(name string, due time.Time) error {
+	st.promises.Add(1)
 	return st.accepted.append(accepted{Name: name, Due: due, At: time.Now()})
 }
 

@@ -1,0 +1,207 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/foliot/foliot/internal/redistest"
+)
+
+// ward is servers with replicas, one master of which is struck again and again.
+// One goroutine drives it.
+type ward interface {
+	url() string
+	// strike makes a master unavailable, to some or to all.
+	strike() error
+	// promoted returns nil once another server is the master in its place.
+	promoted(ctx context.Context) error
+	// heal brings the old one back, and returns when all follow as they should.
+	heal(ctx context.Context) error
+	close()
+}
+
+const (
+	failoverRate  = 300             // creates a second
+	failoverDue   = 5 * time.Second // tasks are due up to this long from their creation
+	failoverShare = 0.05            // of them is cancelled
+	serviceAgain  = 100             // answered creates that show that service is there again
+	strikeWithin  = 40 * time.Second
+)
+
+// levels are the durability levels, weakest first.
+var levels = []string{"async", "default", "strict"}
+
+// stricken is one run: from when on, when its master was struck, and how long no
+// create was answered then.
+type stricken struct {
+	began, at time.Time
+	silence   time.Duration
+}
+
+// losses is what a level lost in all its runs.
+type losses struct {
+	level, fault string
+	runs         []stricken
+	hurt, worst  int // the runs that lost some, and what one lost at most
+	verdict
+}
+
+// failOver strikes masters at every level, and prints what each lost. harmless
+// are the levels that must lose nothing.
+func failOver(ctx context.Context, t *trial, fault string, runs int, open func(dir, level string) (ward, error), harmless ...string) error {
+	var table []losses
+	for _, level := range levels {
+		l, err := t.failOverAt(ctx, level, fault, runs, open)
+		if err != nil {
+			return fmt.Errorf("durability %s: %w", level, err)
+		}
+		table = append(table, l)
+		t.must(len(l.Early) == 0, "%s: early %d%s", level, len(l.Early), some(l.Early))
+		t.must(len(l.Lost) == 0 || !slices.Contains(harmless, level), "%s: lost %d of %d answered%s", level, len(l.Lost), l.Accepted, some(l.Lost))
+		t.must(len(l.AfterCancel) == 0 || len(l.Lost) > 0 || !slices.Contains(harmless, level), "%s: delivered after a cancel's 200: %d%s", level, len(l.AfterCancel), some(l.AfterCancel))
+	}
+	t.note("")
+	t.note("| level | fault | runs | answered | lost | in how many runs | worst run | cancels undone | duplicates | without service, median and longest |")
+	t.note("|---|---|---|---|---|---|---|---|---|---|")
+	for _, l := range table {
+		t.note("%s", l)
+	}
+	return nil
+}
+
+// String returns a line of the table.
+func (l losses) String() string {
+	silences := make([]time.Duration, len(l.runs))
+	for i, r := range l.runs {
+		silences[i] = r.silence.Round(10 * time.Millisecond)
+	}
+	slices.Sort(silences)
+	return fmt.Sprintf("| %s | %s | %d | %d | %d | %d | %d | %d | %d | %v, %v |", l.level, l.fault, len(l.runs), l.Accepted, len(l.Lost), l.hurt, l.worst,
+		len(l.AfterCancel), l.Duplicates, percentile(silences, 50), percentile(silences, 100))
+}
+
+// failOverAt is failOver for one level.
+func (t *trial) failOverAt(ctx context.Context, level, fault string, runs int, open func(dir, level string) (ward, error)) (l losses, err error) {
+	sub := level + "-" + fault
+	w, err := open(t.path(sub+"-redis"), level)
+	if err != nil {
+		return l, err
+	}
+	defer w.close()
+	n, err := t.nodesIn(sub, 2, w.url(), "--shard-lease", "1s", "--lease", "2s", "--durability", level)
+	if err != nil {
+		return l, err
+	}
+	defer n.close()
+	if err := n.startAll(ctx); err != nil {
+		return l, err
+	}
+	load := &killLoad{st: n.stage, to: n.doors, rate: failoverRate, ahead: failoverDue, share: failoverShare}
+	stop := inBackground(ctx, load.run)
+	struck, err := n.strikeRepeatedly(ctx, w, runs)
+	stop()
+	if err != nil {
+		return l, err
+	}
+	pause(ctx, failoverDue)
+	if err := n.awaitPromised(ctx, 10*time.Second); err != nil {
+		return l, err
+	}
+	pause(ctx, 4*time.Second) // what comes twice or after its cancel would come by now
+	if err := n.stopAll(25 * time.Second); err != nil {
+		return l, err
+	}
+	e, err := n.evidence()
+	if err != nil {
+		return l, err
+	}
+	t.note("%s: answered %d, not at all %d, 5xx or no answer to cancels %d", level, len(e.Accepted), load.unanswered, load.cancels[0])
+	return judgeLosses(level, fault, struck, e), nil
+}
+
+// strikeRepeatedly strikes a master so many times. Between two strikes creates
+// are answered as before, and all replicas follow.
+func (n *nodes) strikeRepeatedly(ctx context.Context, w ward, runs int) (all []stricken, err error) {
+	for i := range runs {
+		r := stricken{began: time.Now()}
+		if !pause(ctx, time.Second+time.Duration(n.t.rand.Int64N(int64(time.Second)))) {
+			return all, ctx.Err()
+		}
+		r.at = time.Now()
+		if err := n.fault("strike", r.at); err != nil {
+			return all, err
+		}
+		if err := w.strike(); err != nil {
+			return all, err
+		}
+		ctx, stop := context.WithTimeout(ctx, strikeWithin)
+		err := redistest.Poll(ctx, w.promoted)
+		if err == nil {
+			err = n.served(ctx)
+		}
+		if err == nil {
+			err = w.heal(ctx)
+		}
+		stop()
+		if err != nil {
+			return all, fmt.Errorf("run %d: %w", i+1, err)
+		}
+		all = append(all, r)
+		if (i+1)%max(5, runs/5) == 0 {
+			n.t.note("struck %d times", i+1)
+		}
+	}
+	return all, nil
+}
+
+// served returns when so many creates more were answered, which is once the
+// successor takes them.
+func (n *nodes) served(ctx context.Context) error {
+	goal := n.promises.Load() + serviceAgain
+	return redistest.Poll(ctx, func(context.Context) error {
+		if missing := goal - n.promises.Load(); missing > 0 {
+			return fmt.Errorf("creates are not answered any more: %d to go", missing)
+		}
+		return nil
+	})
+}
+
+// judgeLosses says what was lost in which run: that which had begun last when the
+// task was promised.
+func judgeLosses(level, fault string, runs []stricken, e evidence) losses {
+	l := losses{level: level, fault: fault, runs: runs, verdict: check(e)}
+	runOf := func(at time.Time) int {
+		i, found := slices.BinarySearchFunc(runs, at, func(r stricken, at time.Time) int { return r.began.Compare(at) })
+		if !found {
+			i--
+		}
+		return max(i, 0)
+	}
+	lost := make([]int, len(runs))
+	slices.SortFunc(e.Accepted, func(a, b accepted) int { return a.At.Compare(b.At) })
+	var before time.Time
+	for _, a := range e.Accepted {
+		i := runOf(a.At)
+		if _, gone := slices.BinarySearchFunc(l.Lost, a.Name, strings.Compare); gone {
+			lost[i]++
+		}
+		if a.At.After(runs[i].at) {
+			from := before
+			if from.Before(runs[i].at) {
+				from = runs[i].at
+			}
+			l.runs[i].silence = max(l.runs[i].silence, a.At.Sub(from))
+		}
+		before = a.At
+	}
+	for _, n := range lost {
+		l.worst = max(l.worst, n)
+		if n > 0 {
+			l.hurt++
+		}
+	}
+	return l
+}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"strings"
+
+	"github.com/foliot/foliot/internal/redistest"
+)
+
+// errNoSuccessor: the old master has no successor yet.
+var errNoSuccessor = errors.New("no other server became the master")
+
+// watched is a ward of a master, two replicas and three sentinels.
+type watched struct {
+	*redistest.Sentinels
+	how    affliction
+	master int // its place
+	next   int // that of its successor
+}
+
+// affliction is what is done to a master, and what undoes it. Both are told the
+// ward and the place.
+type affliction struct {
+	inflict func(w *watched)
+	undo    func(w *watched) error
+	proxied bool
+}
+
+// killing: kill -9, and started again as a replica of its successor.
+var killing = affliction{
+	inflict: func(w *watched) { w.Servers[w.master].Kill() },
+	undo: func(w *watched) error {
+		host, port, err := net.SplitHostPort(w.Addr(w.next))
+		if err != nil {
+			return err
+		}
+		return w.Servers[w.master].Restart("--replicaof", host+" "+port)
+	},
+}
+
+// stopping: SIGSTOP, and let go on when there is a successor: what was sent to
+// it meanwhile it then carries out and answers, until it hears of that.
+var stopping = affliction{
+	inflict: func(w *watched) { w.Servers[w.master].Pause() },
+	undo:    func(w *watched) error { w.Servers[w.master].Resume(); return nil },
+}
+
+// splitting: replicas and sentinels do not reach it any more, and the nodes do,
+// so that it takes writes while its successor is chosen.
+var splitting = affliction{
+	proxied: true,
+	inflict: func(w *watched) { w.Proxies[w.master].FreezeBut("foliot") },
+	undo:    func(w *watched) error { w.Proxies[w.master].Cut(); w.Proxies[w.master].Thaw(); return nil },
+}
+
+func failOverKilled(ctx context.Context, t *trial) error {
+	return failOver(ctx, t, "kill -9", t.opts.failovers, openWatched(killing), "default", "strict")
+}
+
+func failOverStopped(ctx context.Context, t *trial) error {
+	return failOver(ctx, t, "SIGSTOP", t.opts.failovers, openWatched(stopping), "strict")
+}
+
+func failOverSplit(ctx context.Context, t *trial) error {
+	return failOver(ctx, t, "split", t.opts.failovers, openWatched(splitting), "strict")
+}
+
+// redisArgs are those of a server that a level wants.
+func redisArgs(level string) []string {
+	if level != "strict" {
+		return nil
+	}
+	return []string{"--appendfsync", "always", "--min-replicas-to-write", "1", "--min-replicas-max-lag", "10"}
+}
+
+func openWatched(how affliction) func(dir, level string) (ward, error) {
+	return func(dir, level string) (ward, error) {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, err
+		}
+		s, err := redistest.StartSentinels(dir, how.proxied, redisArgs(level)...)
+		if err != nil {
+			s.Close()
+			return nil, err
+		}
+		return &watched{Sentinels: s, how: how}, nil
+	}
+}
+
+func (w *watched) url() string {
+	addrs := make([]string, len(w.Sentinels.Sentinels))
+	for i, s := range w.Sentinels.Sentinels {
+		addrs[i] = s.Addr
+	}
+	return "redis+sentinel://" + strings.Join(addrs, ",") + "/" + redistest.MasterName
+}
+
+func (w *watched) strike() error {
+	w.how.inflict(w)
+	return nil
+}
+
+func (w *watched) promoted(ctx context.Context) error {
+	if w.next = w.Master(ctx); w.next < 0 || w.next == w.master {
+		return errNoSuccessor
+	}
+	return nil
+}
+
+func (w *watched) heal(ctx context.Context) error {
+	if err := w.how.undo(w); err != nil {
+		return err
+	}
+	return redistest.Poll(ctx, func(ctx context.Context) error {
+		if m := w.Master(ctx); m >= 0 {
+			w.master = m // on a busy machine another than the successor: the sentinels have doubted that, too
+		}
+		return w.Agreed(ctx, w.master)
+	})
+}
+
+func (w *watched) close() { w.Close() }
