@@ -110,7 +110,7 @@ func TestBadInputIsOneLineThatNamesTheFlag(t *testing.T) {
 		{"serve --listen 192.0.2.1:8750", "--listen"},
 		{"serve --store redis://127.0.0.1:x", "--store"},
 		{"serve --store redis://127.0.0.1 --node a/b", "--node"},
-		{"serve --store redis://127.0.0.1 --shards 0", "--shards"},
+		{"serve --store redis://127.0.0.1 --shards=-1", "--shards"},
 		{"serve --store redis://127.0.0.1 --shards 5000", "--shards"},
 		{"serve --store redis://127.0.0.1 --shard-lease 100ms", "--shard-lease"},
 		{"serve --store redis://127.0.0.1 --durability some", "--durability"},

@@ -15,7 +15,7 @@ import (
 // redisSharing is what the flags say of how servers share a Redis.
 type redisSharing struct {
 	node       string
-	shards     int
+	shards     int // 0: not said
 	lease      time.Duration
 	durability redisstore.Durability
 	replicas   int   // 0: none; below 0: one, once there was one
@@ -65,7 +65,7 @@ func (f *serveFlags) redisStore() (*redisURL, redisSharing, error) {
 	switch {
 	case r.node != "" && !nodeName.MatchString(r.node):
 		return nil, r, badInput("--node", "%q is no name of at most 63 letters, digits, dots, dashes and underscores, the first a letter or a digit", r.node)
-	case r.shards < 1 || r.shards > maxShards:
+	case r.shards < 0 || r.shards > maxShards:
 		return nil, r, badInput("--shards", "%d does not lie between 1 and %d", r.shards, maxShards)
 	case r.lease < minShardLease || r.lease > maxShardLease:
 		return nil, r, badInput("--shard-lease", "%v does not lie between %v and %v", r.lease, minShardLease, maxShardLease)
@@ -109,7 +109,7 @@ func (f *serveFlags) checkNoRedis() error {
 		said bool
 	}{
 		{"--node", f.Node != ""},
-		{"--shards", f.Shards != 256},
+		{"--shards", f.Shards != 0},
 		{"--shard-lease", f.ShardLease != 6*time.Second},
 		{"--durability", f.Durability != string(redisstore.Default)},
 		{"--redis-replicas", f.RedisReplicas != -1},

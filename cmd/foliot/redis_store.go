@@ -107,7 +107,11 @@ func (u *redisURL) tlsConfig() (*tls.Config, error) {
 
 // explain adds to why the store could not be opened what to do about it.
 func (u *redisURL) explain(err error) error {
-	return fmt.Errorf("open the store at %s: %w: %s", u, err, u.advice(err))
+	err = fmt.Errorf("open the store at %s: %w", u, err)
+	if advice := u.advice(err); advice != "" {
+		err = fmt.Errorf("%w: %s", err, advice)
+	}
+	return err
 }
 
 func (u *redisURL) advice(err error) string {
@@ -117,6 +121,8 @@ func (u *redisURL) advice(err error) string {
 	var plain tls.RecordHeaderError
 	var broken *net.OpError
 	switch {
+	case errors.Is(err, redisstore.ErrUnfit), errors.Is(err, redisstore.ErrDiffers):
+		return "" // it says what to do
 	case errors.Is(err, redisstore.ErrCluster):
 		return "name it by " + u.as(redisCluster)
 	case errors.Is(err, redisstore.ErrSentinel):

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // ErrUnfit says that a server would lose tasks, or its memory without a limit, and Open
@@ -64,24 +65,77 @@ func atLeast7(version string) bool {
 	return err == nil && n >= 7
 }
 
-// checkFit refuses servers that are not fit. Each master is asked.
-func (s *Store) checkFit(ctx context.Context) error {
+// inspectEvery is how often a master is looked at in full. One that was not a
+// master before is at once: a replica that was promoted has a configuration of
+// its own, and who runs it may change any.
+const inspectEvery = time.Minute
+
+// inspection is when a master was looked at, and what was wrong.
+type inspection struct {
+	at   time.Time
+	said string
+}
+
+// fit looks at the masters, and refuses servers that are not as the store needs them.
+func (s *servers) fit(ctx context.Context) error {
+	if err := s.checkMode(ctx); err != nil {
+		return err
+	}
+	if err := s.look(ctx); err != nil {
+		return err
+	}
 	var all []error
-	nodes := s.servers.client.Nodes()
-	for addr := range s.servers.masters.Load().how {
-		node, ok := nodes[addr]
-		if !ok {
-			continue
-		}
-		text, err := node.Do(ctx, node.B().Info().Build()).ToString()
+	for addr := range s.masters.Load().how {
+		f, err := s.facts(ctx, addr)
 		if err != nil {
-			return fmt.Errorf("ask the Redis at %s what it is: %w", addr, err)
+			return err
 		}
-		config, err := node.Do(ctx, node.B().ConfigGet().Parameter("appendfsync").Build()).AsStrMap()
-		if err != nil {
-			s.config.Logger.Warn("appendfsync cannot be known: the user may not run CONFIG GET", "server", addr, "error", err)
+		if f.fsync == "" {
+			s.logger.Warn("appendfsync cannot be known: the user may not run CONFIG GET", "server", addr)
 		}
-		all = append(all, s.config.refusals(factsOf(addr, infoFields(text), config["appendfsync"]))...)
+		wrong := s.config.refusals(f)
+		s.inspected[addr] = inspection{time.Now(), fmt.Sprint(wrong)}
+		all = append(all, wrong...)
 	}
 	return errors.Join(all...)
+}
+
+// inspect looks at masters that were not for a while, and logs what has become
+// wrong with one: tasks are there, so it is used all the same.
+func (s *servers) inspect(ctx context.Context, now time.Time) {
+	for addr := range s.masters.Load().how {
+		before, known := s.inspected[addr]
+		if known && now.Sub(before.at) < inspectEvery {
+			continue
+		}
+		f, err := s.facts(ctx, addr)
+		if err != nil {
+			continue // it is away, which look tells
+		}
+		wrong := s.config.refusals(f)
+		s.inspected[addr] = inspection{now, fmt.Sprint(wrong)}
+		if s.inspected[addr].said == before.said {
+			continue
+		}
+		for _, err := range wrong {
+			s.logger.Error("tasks may get lost: a server would not be taken as it is now", "server", addr, "error", err)
+		}
+		if known && len(wrong) == 0 {
+			s.logger.Info("the server is fit for tasks again", "server", addr)
+		}
+	}
+}
+
+// facts asks the server at addr how it is configured.
+func (s *servers) facts(ctx context.Context, addr string) (facts, error) {
+	node, ok := s.client.Nodes()[addr]
+	if !ok {
+		return facts{}, fmt.Errorf("ask the Redis at %s what it is: %w", addr, errNoNode)
+	}
+	text, err := node.Do(ctx, node.B().Info().Build()).ToString()
+	if err != nil {
+		return facts{}, fmt.Errorf("ask the Redis at %s what it is: %w", addr, err)
+	}
+	config, _ := node.Do(ctx, node.B().ConfigGet().Parameter("appendfsync").Build()).AsStrMap() // the user may not ask
+	return factsOf(addr, infoFields(text), config["appendfsync"]), nil
 }

@@ -37,6 +37,7 @@
 //	foliot:{tag}:own           HASH    id of the owner, until when it owns the shard, and epoch, how often the
 //	                                   shard was acquired
 //	foliot:{tag}:wake          channel of what others put into the shard that is due soon
+//	foliot:meta                HASH    format, oldest reader, shards, lease: what nodes must agree on (format.go)
 //	foliot:nodes               HASH    node → its last heartbeat, its process and what that is (nodes.go); drain/<node> → the
 //	                                   process that is drained; and the channel of who came, went, released shards, or is drained
 //	foliot:{foliot:nodes}:log  STREAM  audit entries of drains

@@ -130,7 +130,7 @@ func (s *servers) look(ctx context.Context) error {
 		node, ok := nodes[sp.addr]
 		if !ok {
 			// The client learns of it when it is sent there.
-			s.client.Do(ctx, s.client.B().Exists().Key(s.keyIn(sp)).Build())
+			s.client.Do(ctx, s.client.B().Exists().Key(keyIn(sp)).Build())
 			continue
 		}
 		sent := s.clocks.steady()
@@ -154,13 +154,13 @@ func (s *servers) look(ctx context.Context) error {
 }
 
 // keyIn returns a key that lies in one of the slots of sp.
-func (s *servers) keyIn(sp span) string {
-	for _, sh := range s.shards {
-		if sp.first <= sh.slot && sh.slot <= sp.last {
-			return sh.prefix + "seal"
+func keyIn(sp span) string {
+	for i := int64(0); ; i++ {
+		tag := strconv.FormatInt(i, 36)
+		if slot := keySlot(tag); sp.first <= slot && slot <= sp.last {
+			return newShard(0, tag, slot).prefix + "seal"
 		}
 	}
-	return settingsSeal
 }
 
 // spans asks which master has which slots.
@@ -231,6 +231,7 @@ func (s *servers) watch() {
 		if err := s.look(ctx); err != nil && s.life.Err() == nil {
 			s.logger.Warn("ask the masters how they are", "error", err)
 		}
+		s.inspect(ctx, time.Now())
 		stop()
 		if n := s.shorts.Load(); n != told {
 			s.logger.Warn("replicas did not confirm writes in time", "flights", n-told, "durability", string(s.level))

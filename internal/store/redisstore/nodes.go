@@ -12,7 +12,6 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -144,6 +143,3 @@ func (s *Store) announce(ctx context.Context) {
 	err := c.Do(ctx, c.B().Spublish().Channel(nodesKey).Message(s.own.who).Build()).Error()
 	s.trouble.about("tell the other nodes that there is news", err)
 }
-
-// format is what this program writes, as others see it.
-const format = int(codec.Format)

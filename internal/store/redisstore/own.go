@@ -67,7 +67,7 @@ func (c Config) check() error {
 	switch {
 	case strings.Contains(c.Node, "/"):
 		return fmt.Errorf("%w: the node's name %q has a slash: choose one without", errConfig, c.Node)
-	case c.Shards < 1 || c.Shards > slots:
+	case c.Shards < 0 || c.Shards > slots:
 		return fmt.Errorf("%w: %d shards: there can be from 1 to %d", errConfig, c.Shards, slots)
 	case c.Heartbeat <= 0 || c.LanePoll <= 0 || c.ShardLease < 4*c.Heartbeat:
 		return fmt.Errorf("%w: a shard lease of %v with a heartbeat every %v: make it at least four times as long", errConfig, c.ShardLease, c.Heartbeat)

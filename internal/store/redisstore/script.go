@@ -36,6 +36,7 @@ var (
 	beat      = newScript(goes, "beat")
 	drain     = newScript(goes, "drain")
 	lanes     = newScript(reads, "lanes")
+	decide    = newScript(goes, "meta")
 	seal      = newScript(goes, "seal")
 )
 

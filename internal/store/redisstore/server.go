@@ -22,7 +22,6 @@ const maxItems = 64
 type servers struct {
 	client   rueidis.Client
 	cluster  bool // a call may touch one slot only
-	shards   []*shard
 	level    Durability
 	word     time.Duration // how long replicas may take
 	replicas int           // Config.Replicas
@@ -33,6 +32,8 @@ type servers struct {
 	replicated atomic.Bool  // a master had a replica once
 	shorts     atomic.Int64 // flights that too few replicas confirmed
 	clocks     *clocks
+	config     Config
+	inspected  map[string]inspection // by address; the watch's, after fit
 
 	mu    sync.Mutex // guards lines
 	lines map[string]*line
@@ -48,21 +49,14 @@ func newServers(client rueidis.Client, c Config) *servers {
 	s := &servers{
 		client: client, cluster: client.Mode() == rueidis.ClientModeCluster,
 		level: c.Durability, word: c.Durability.word(), replicas: c.Replicas, memory: c.Memory, logger: c.Logger,
-		lines: map[string]*line{}, closing: make(chan struct{}), clocks: newClocks(),
+		lines: map[string]*line{}, closing: make(chan struct{}), clocks: newClocks(), config: c, inspected: map[string]inspection{},
 	}
 	s.life, s.end = context.WithCancel(context.Background())
 	return s
 }
 
-// start looks at the masters, and keeps on doing so.
-func (s *servers) start(ctx context.Context, shards []*shard) error {
-	s.shards = shards
-	if err := s.look(ctx); err != nil {
-		return err
-	}
-	s.work.Go(s.watch)
-	return nil
-}
+// start keeps looking at the masters.
+func (s *servers) start() { s.work.Go(s.watch) }
 
 // A store that stops waits for servers that are away: for what tends its shards,
 // then for the release of these, for calls under way, and for connections. In all two seconds.

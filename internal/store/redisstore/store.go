@@ -27,8 +27,9 @@ type Config struct {
 	// Client says which servers. Required.
 	Client rueidis.ClientOption
 
-	// Shards is into how many parts the tasks are divided: all nodes must say the
-	// same. Default: 256.
+	// Shards is into how many parts the tasks are divided. The first node that opens a
+	// store there decides; any other says the same, or nothing. Default: as
+	// many as there are, DefaultShards where there are none.
 	Shards int
 
 	// Durability says what a nil error of a mutation means. Default: Default.
@@ -86,7 +87,6 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	c.Shards = cmp.Or(c.Shards, 256)
 	c.Durability = cmp.Or(c.Durability, Default)
 	c.Policy = c.Policy.WithDefaults()
 	c.AuditKeep = cmp.Or(c.AuditKeep, task.DefaultAuditKeep)
@@ -139,34 +139,51 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
+	servers, err := connect(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	s, err := open(ctx, c, servers)
+	if err != nil {
+		servers.close()
+	}
+	return s, err
+}
+
+// connect returns the servers that c names, if they can be used as it says.
+func connect(ctx context.Context, c Config) (*servers, error) {
 	client, err := rueidis.NewClient(tuned(c.Client))
 	if err != nil {
 		return nil, fmt.Errorf("connect to the Redis at %s: %w", strings.Join(c.Client.InitAddress, ", "), err)
 	}
+	s := newServers(client, c)
+	if err := s.fit(ctx); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// open reads what a store must know of its servers, and begins to work. After
+// an error nothing does.
+func open(ctx context.Context, c Config, servers *servers) (*Store, error) {
+	var err error
+	if c.Shards, err = servers.agree(ctx, c); err != nil {
+		return nil, err
+	}
 	s := &Store{
-		config: c, servers: newServers(client, c),
+		config: c, servers: servers,
 		shards: newShards(c.Shards), own: newOwnership(c), trouble: troubles{logger: c.Logger},
 		held: held{m: map[task.Key]record{}}, quotas: quotas{have: map[string]*usage{}}, strays: strays{m: map[task.Key]stray{}}, bounds: bounds{low: map[*shard]map[task.Lane]struct{}{}},
 		closing: make(chan struct{}), polled: make(chan struct{}),
 	}
 	s.settings.Store(&configuration{settings: task.NewSettings()})
-	err = s.servers.checkMode(ctx)
-	if err == nil {
-		err = s.servers.start(ctx, s.shards)
-	}
-	if err == nil {
-		err = s.checkFit(ctx)
-	}
-	if err == nil {
-		err = s.load(ctx)
-	}
-	if err != nil {
-		s.servers.close()
+	if err := s.load(ctx); err != nil {
 		return nil, err
 	}
+	servers.start()
 	if c.Alone {
 		if err := s.takeAll(ctx); err != nil {
-			s.servers.close()
 			return nil, err
 		}
 	} else {

@@ -1,0 +1,136 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// metaKey is the hash of what nodes have to agree on: the first that opens a
+// store in these servers writes it (scripts/meta.lua), all others compare.
+//
+//	format   of keys and values, as they are written
+//	oldest   the oldest format whose code may use them all the same
+//	shards   into how many parts the tasks are divided: for good
+//	lease    Config.ShardLease in milliseconds: as long as any node lives. From it
+//	         follows after how long a node counts as dead, so that nodes that differ
+//	         would take shards from each other without end
+const metaKey = "foliot:meta"
+
+// What this code writes, see metaKey. It uses what has an oldest of its own format
+// or below. The format rises with that of keys, scripts and messages, and with
+// codec.Format.
+const (
+	format = 1
+	oldest = 1
+)
+
+// DefaultShards is into how many parts tasks are divided where nobody says.
+const DefaultShards = 256
+
+// ErrDiffers says that what is kept in the servers, or how other nodes use them,
+// is not as this node is to have it.
+var ErrDiffers = errors.New("this server does not fit to what is there")
+
+// meta is what stands in metaKey.
+type meta struct {
+	format, oldest, shards int
+	lease                  time.Duration
+}
+
+// parseMeta reads fields and values. What a newer format has besides is not looked at.
+func parseMeta(fields map[string]string) (m meta, err error) {
+	number := func(name string) int {
+		n, failed := strconv.Atoi(fields[name])
+		if failed != nil || n < 1 {
+			err = fmt.Errorf("the field %s of %s is %q: %w", name, metaKey, fields[name], errDamaged)
+		}
+		return n
+	}
+	m = meta{format: number("format"), oldest: number("oldest"), shards: number("shards")}
+	m.lease = time.Duration(number("lease")) * time.Millisecond
+	return m, err
+}
+
+// readable returns nil if this code can use what m says.
+func (m meta) readable() error {
+	if m.oldest > format {
+		return fmt.Errorf("%w: tasks are kept in format %d by a newer Foliot, and this one knows %d: run a version that is as new", ErrDiffers, m.format, format)
+	}
+	return nil
+}
+
+// agree compares what nodes have to agree on with what c says, and returns into how
+// many shards the tasks are divided. Where nothing is written yet, c decides.
+func (s *servers) agree(ctx context.Context, c Config) (shards int, err error) {
+	for replaces := ""; ; {
+		m, err := s.readMeta(ctx, c, replaces)
+		if err == nil {
+			err = m.readable()
+		}
+		switch {
+		case err != nil:
+			return 0, err
+		case c.Shards != 0 && c.Shards != m.shards:
+			return 0, fmt.Errorf("%w: the tasks there are divided into %d shards, for good: take --shards %d, or none; or another database, or --store", ErrDiffers, m.shards, m.shards)
+		case c.Alone || c.ShardLease == m.lease:
+			return m.shards, nil
+		case replaces != "":
+			return 0, fmt.Errorf("%w: another server, that starts too, takes the shard lease %v, and this one %v: all must take the same", ErrDiffers, m.lease, c.ShardLease)
+		}
+		others, err := s.liveOnes(ctx, m.lease)
+		if err != nil {
+			return 0, err
+		}
+		if len(others) > 0 {
+			return 0, fmt.Errorf("%w: the shard lease there is %v, and here %v: take --shard-lease %v, or stop all other servers first, at least for %v (there are: %s)",
+				ErrDiffers, m.lease, c.ShardLease, m.lease, m.lease, strings.Join(others, ", "))
+		}
+		replaces = millis(m.lease)
+	}
+}
+
+// readMeta returns what stands in metaKey, after it was written if it was not
+// there, or had a lease that may be replaced.
+func (s *servers) readMeta(ctx context.Context, c Config, replaces string) (meta, error) {
+	shards := c.Shards
+	if shards == 0 {
+		shards = DefaultShards
+	}
+	lease := millis(c.ShardLease)
+	replies, err := s.repeat(ctx, decide, run{[]string{metaKey}, []string{
+		replaces, lease, "format", strconv.Itoa(format), "oldest", strconv.Itoa(oldest), "shards", strconv.Itoa(shards), "lease", lease,
+	}})
+	if err != nil {
+		return meta{}, err
+	}
+	fields, err := replies[0].AsStrMap()
+	if err != nil {
+		return meta{}, err
+	}
+	return parseMeta(fields)
+}
+
+func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+
+// liveOnes returns the nodes that were heard of within a lease.
+func (s *servers) liveOnes(ctx context.Context, lease time.Duration) ([]string, error) {
+	replies, err := s.repeat(ctx, beat, run{[]string{nodesKey}, []string{"", "", "", millis(10 * lease)}})
+	if err != nil {
+		return nil, err
+	}
+	peers, now, _, err := readBeat(replies[0])
+	if err != nil {
+		return nil, err
+	}
+	var live []string
+	for _, p := range peers {
+		if now.Sub(p.beat) <= lease {
+			live = append(live, p.name)
+		}
+	}
+	return live, nil
+}

@@ -1,0 +1,160 @@
+package redisstore
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/redistest"
+)
+
+// nodeOn returns the configuration of a node that waits for nothing long.
+func nodeOn(r *redistest.Server, edit func(*Config)) Config {
+	c := Config{Client: rueidis.ClientOption{InitAddress: []string{r.Addr}, DisableCache: true}, Shards: 16, ShardLease: time.Second}
+	if edit != nil {
+		edit(&c)
+	}
+	return c
+}
+
+// refused opens a store that must be refused, and returns what it says.
+func refused(t *testing.T, c Config, parts ...string) {
+	t.Helper()
+	s, err := Open(t.Context(), c)
+	if err == nil {
+		_ = s.Close()
+	}
+	for _, part := range parts {
+		if !errors.Is(err, ErrDiffers) || !strings.Contains(err.Error(), part) {
+			t.Errorf("without %q: %v", part, err)
+		}
+	}
+}
+
+// opened opens a store, and returns its number of shards.
+func opened(t *testing.T, c Config) (*Store, int) {
+	t.Helper()
+	s, err := Open(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s, len(s.shards)
+}
+
+func TestTheFirstNodeSaysHowManyShardsThereAre(t *testing.T) {
+	r := redistest.New(t)
+	first, n := opened(t, nodeOn(r, nil))
+	if n != 16 {
+		t.Errorf("%d shards, want 16", n)
+	}
+	if _, n := opened(t, nodeOn(r, func(c *Config) { c.Shards = 0 })); n != 16 {
+		t.Errorf("who says nothing has %d shards", n)
+	}
+	refused(t, nodeOn(r, func(c *Config) { c.Shards = 32 }), "16 shards", "--shards 16")
+	_ = first.Close()
+	refused(t, nodeOn(r, func(c *Config) { c.Shards = 32 }), "16 shards")
+
+	other := redistest.New(t)
+	if _, n := opened(t, nodeOn(other, func(c *Config) { c.Shards = 0 })); n != DefaultShards {
+		t.Errorf("%d shards where nobody says", n)
+	}
+}
+
+func TestNodesThatOpenAtOnceAgree(t *testing.T) {
+	r := redistest.New(t)
+	var mu sync.Mutex
+	sizes := map[int]int{}
+	var work sync.WaitGroup
+	for i := range 8 {
+		work.Go(func() {
+			s, err := Open(t.Context(), nodeOn(r, func(c *Config) { c.Shards = 1 << (i % 4) }))
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err == nil:
+				sizes[len(s.shards)]++
+				t.Cleanup(func() { _ = s.Close() })
+			case !errors.Is(err, ErrDiffers):
+				t.Error(err)
+			}
+		})
+	}
+	work.Wait()
+	if len(sizes) != 1 {
+		t.Errorf("nodes have so many shards: %v", sizes)
+	}
+}
+
+func TestTheShardLeaseMayChangeWhileNobodyLives(t *testing.T) {
+	r := redistest.New(t)
+	s, _ := opened(t, nodeOn(r, func(c *Config) { c.Node = "first" }))
+	longer := nodeOn(r, func(c *Config) { c.ShardLease = 3 * time.Second })
+	refused(t, longer, "1s", "3s", "first")
+	_ = s.Close()
+	_, _ = opened(t, longer)
+	refused(t, nodeOn(r, nil), "--shard-lease 3s")
+}
+
+func TestANewerFormatIsRefusedUnlessItSaysThatItCanBeRead(t *testing.T) {
+	r := redistest.New(t)
+	s, _ := opened(t, nodeOn(r, nil))
+	_ = s.Close()
+	set := func(words ...string) {
+		t.Helper()
+		if reply, err := redistest.Command(t.Context(), r.Addr, append([]string{"HSET", "foliot:meta"}, words...)...); err != nil || strings.HasPrefix(reply, "-") {
+			t.Fatal(reply, err)
+		}
+	}
+	set("format", "9", "oldest", "9", "more", "x")
+	refused(t, nodeOn(r, nil), "format 9", "newer")
+	set("oldest", "1")
+	_, _ = opened(t, nodeOn(r, nil))
+	set("shards", "many")
+	if _, err := Open(t.Context(), nodeOn(r, nil)); !errors.Is(err, errDamaged) || !strings.Contains(err.Error(), "shards") {
+		t.Error(err)
+	}
+}
+
+func TestAMasterThatBecomesUnfitIsLogged(t *testing.T) {
+	r := redistest.New(t)
+	var log bytes.Buffer
+	s := &servers{
+		config: Config{}.withDefaults(), logger: slog.New(slog.NewTextHandler(&log, nil)), clocks: newClocks(), inspected: map[string]inspection{}, closing: make(chan struct{}),
+	}
+	client, err := rueidis.NewClient(tuned(rueidis.ClientOption{InitAddress: []string{r.Addr}, DisableCache: true}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	s.client = client
+	if err := s.fit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if reply, err := redistest.Command(t.Context(), r.Addr, "CONFIG", "SET", "maxmemory-policy", "allkeys-lru"); reply != "+OK" {
+		t.Fatal(reply, err)
+	}
+	now := time.Now()
+	s.inspect(t.Context(), now)
+	if log.Len() > 0 {
+		t.Error("it was looked at before it was time:", log.String())
+	}
+	for range 2 {
+		now = now.Add(2 * inspectEvery)
+		s.inspect(t.Context(), now)
+	}
+	if n := strings.Count(log.String(), "allkeys-lru"); n != 1 {
+		t.Errorf("it was told %d times:\n%s", n, log.String())
+	}
+	_, _ = redistest.Command(t.Context(), r.Addr, "CONFIG", "SET", "maxmemory-policy", "noeviction")
+	s.inspect(t.Context(), now.Add(2*inspectEvery))
+	if !strings.Contains(log.String(), "fit for tasks again") {
+		t.Error(log.String())
+	}
+}
