@@ -44,8 +44,8 @@ type Delivery struct {
 	Task   *Task // as claimed, with its body
 	Number int   // of the attempt, from 1
 
-	// Live is asked right before the request is written: an error means the
-	// lease is no longer held, and that nothing may be sent.
+	// Live is asked right before the request is written, on any goroutine: an
+	// error means the lease is no longer held, and that nothing may be sent.
 	Live func() error
 }
 

@@ -15,8 +15,9 @@ var errTimeout = errors.New("the attempt's time is up")
 // Deliver makes one attempt, and returns when the reply has been read, the
 // task's timeout has passed, or ctx has ended, whichever comes first.
 //
-// d.Live is asked when the connection is ready, right before the request is
-// written. When it returns an error, nothing is sent and the attempt is Unsent.
+// d.Live is asked when the connection is ready, and again in the call that begins
+// to write the request, on another goroutine. When it returns an error, nothing
+// is sent and the attempt is Unsent.
 //
 // When ctx ends, the attempt ends: Unsent if nothing was written, otherwise
 // Interrupted. A reply that arrived before is judged by its status, even where

@@ -317,6 +317,46 @@ func TestTheLeaseIsAskedForWhenTheConnectionIsReadyAndNothingIsWritten(t *testin
 	}
 }
 
+// A process that is stopped between the two looks at the lease has lost it when
+// it goes on.
+func TestALeaseThatIsLostBetweenTheGateAndTheWriteSendsNothing(t *testing.T) {
+	var requests atomic.Int32
+	count := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) })
+	plain, secure := httptest.NewServer(count), httptest.NewTLSServer(count)
+	defer plain.Close()
+	defer secure.Close()
+	for _, url := range []string{plain.URL, secure.URL} {
+		for _, kept := range []bool{false, true} {
+			s := newSender(t, Config{})
+			trust(s, secure)
+			requests.Store(0)
+			sent := int32(0)
+			if kept {
+				s.Deliver(t.Context(), delivery(t, url))
+				sent++
+			}
+			d := delivery(t, url)
+			var asked atomic.Int32
+			d.Live = func() error {
+				if asked.Add(1) == 1 {
+					return nil
+				}
+				return errors.New("another node took it")
+			}
+			o := s.Deliver(t.Context(), d)
+			if o.Verdict != task.Unsent || !strings.Contains(o.Error, "another node took it") {
+				t.Errorf("%.5s, kept %v: got %+v", url, kept, o)
+			}
+			if asked.Load() != 2 || requests.Load() != sent {
+				t.Errorf("%.5s, kept %v: asked %d times, %d requests arrived instead of %d", url, kept, asked.Load(), requests.Load(), sent)
+			}
+			if o = s.Deliver(t.Context(), delivery(t, url)); o.Verdict != task.Success {
+				t.Errorf("%.5s, kept %v: the next attempt: %+v", url, kept, o)
+			}
+		}
+	}
+}
+
 func TestAHeldLeaseLetsTheAttemptThrough(t *testing.T) {
 	url, requests := receiver(t)
 	d := delivery(t, url)
@@ -375,7 +415,12 @@ func TestLateIsFromTheDueTimeToTheMomentTheRequestIsWritten(t *testing.T) {
 	d := delivery(t, server.URL)
 	d.Task.Due = task.FloorMillis(time.Now()) - 40
 	var ready time.Time
-	d.Live = func() error { ready = time.Now(); return nil }
+	d.Live = func() error {
+		if ready.IsZero() { // later it is being written
+			ready = time.Now()
+		}
+		return nil
+	}
 	o := newSender(t, Config{}).Deliver(t.Context(), d)
 	if written := d.Task.Due.Time().Add(o.Late); written.Before(ready.Round(0)) || written.After(arrived.Round(0)) {
 		t.Errorf("late by %v: written at %v, not between %v (connected) and %v (arrived)", o.Late, written, ready, arrived)

@@ -76,7 +76,7 @@ func (d *dialer) DialContext(ctx context.Context, network, address string) (net.
 	}
 	conn, err := each.DialContext(ctx, network, address)
 	if err == nil {
-		return conn, nil
+		return &wire{Conn: conn}, nil
 	}
 	var denied *EgressDenied
 	if errors.As(err, &denied) && permitted.Load() {

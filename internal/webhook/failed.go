@@ -22,6 +22,8 @@ func failed(g *gate, err error, t *task.Task) task.Outcome {
 	switch {
 	case errors.Is(g.refusal, errLease):
 		return task.Outcome{Verdict: task.Unsent, Error: clip(g.refusal.Error())}
+	case errors.Is(cause, errLease): // lost between the gate and the write
+		return task.Outcome{Verdict: task.Unsent, Error: clip(cause.Error())}
 	case errors.Is(g.refusal, errRepeat):
 		return task.Outcome{Verdict: task.Failure, Error: errRepeat.Error()}
 	case errors.As(g.refusal, &denied), errors.As(err, &denied):

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"net"
 	"net/http/httptrace"
 	"net/netip"
@@ -13,7 +12,7 @@ import (
 
 // gate stands between a connection that is ready and the request that would be
 // written onto it next: the last moment at which nothing has been sent. It lets
-// one request through, once, and only while the lease is held.
+// one request through, once, and only while the lease is held; see wire too.
 //
 // net/http repeats a request by itself when a kept connection breaks and it
 // takes the request for harmless: a GET, say, or a POST with an
@@ -22,7 +21,7 @@ import (
 // stopped here, on its way to the second connection.
 //
 // It is the context of the attempt too: what a dial on its behalf follows
-// (see dialer). All of it runs on the goroutine of the attempt: no lock.
+// (see dialer). All of it but ask runs on the goroutine of the attempt: no lock.
 type gate struct {
 	context.Context
 	giveUp context.CancelCauseFunc // ends it
@@ -71,17 +70,26 @@ func (g *gate) gotConn(info httptrace.GotConnInfo) {
 		g.refuse(info.Conn, err)
 		return
 	}
-	if g.live != nil {
-		if err := g.live(); err != nil {
-			g.refuse(info.Conn, fmt.Errorf("%w: %w", errLease, err))
-			return
-		}
+	if err := g.ask(); err != nil {
+		g.refuse(info.Conn, err)
+		return
 	}
 	if err := g.Err(); err != nil { // last: asking for the lease may have taken its time
 		g.refuse(info.Conn, err)
 		return
 	}
 	g.passed = time.Now()
+	if w, ok := bare(info.Conn).(*wire); ok {
+		w.next.Store(g)
+	}
+}
+
+// bare returns what lies below TLS.
+func bare(conn net.Conn) net.Conn {
+	if t, ok := conn.(*tls.Conn); ok {
+		return t.NetConn()
+	}
+	return conn
 }
 
 // remote returns the address of the other side, the zero value of a connection
@@ -98,8 +106,5 @@ func remote(conn net.Conn) netip.AddrPort {
 func (g *gate) refuse(conn net.Conn, why error) {
 	g.refusal = why
 	g.giveUp(why)
-	if t, ok := conn.(*tls.Conn); ok {
-		conn = t.NetConn() // closing the outer one may block on its farewell
-	}
-	conn.Close()
+	bare(conn).Close() // closing what lies above may block on its farewell
 }
