@@ -144,6 +144,7 @@ func (n *node) connect() {
 		Now:          n.requestClock,
 		Log:          n.log,
 	}, n.store)
+	permits, _ := n.store.(task.Permits)
 	n.dispatch = dispatch.New(dispatch.Config{
 		Slots:           n.files.slots,
 		LeaseFor:        cfg.lease,
@@ -154,6 +155,7 @@ func (n *node) connect() {
 		Observe:         n.settled,
 		Scrubber:        n.store,
 		OnScrub:         n.metrics.Scrubbed,
+		Permits:         permits,
 		Now:             n.clock,
 		Logger:          n.log,
 	}, notifying{n.metrics.Watch(n.store), n.api.Notify}, n.sender.Deliver)

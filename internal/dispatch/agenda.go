@@ -50,6 +50,11 @@ type agenda struct {
 	hungry  []*lane // want to be read
 	unread  bool    // a survey is wanted: there are lanes that nothing was to be known of
 	stirred []*bell // whose moment has changed
+
+	shared   bool     // limits hold over many nodes: see stake
+	eager    []*stake // want to ask
+	asking   int      // stakes whose ask is under way
+	stopping bool     // nothing starts any more
 }
 
 // rules is what the agenda was told once.

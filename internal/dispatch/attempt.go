@@ -26,6 +26,7 @@ type attempt struct {
 	token task.Token
 
 	refused error // why the claim was not granted
+	lapsed  bool  // it was, and the lease of its permits, or its token, had ended
 	task    *task.Task
 	outcome task.Outcome
 
@@ -96,6 +97,9 @@ func (d *Dispatcher) end(a *attempt, o task.Outcome) {
 func (d *Dispatcher) live(a *attempt) error {
 	if a.lost.Load() || a.left(d.monotonic()) <= d.config.guard() {
 		return ErrLeaseLost
+	}
+	if !a.permitted(d.monotonic()) {
+		return ErrPermitLost
 	}
 	return nil
 }

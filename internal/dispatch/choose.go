@@ -16,6 +16,11 @@ type pick struct {
 
 	began bool   // its claim was granted, and the token charged
 	mark  uint64 // valid if began: see bucket
+
+	// permits are the stakes under whose permits the attempt is under way, of its
+	// queue and of its destination there, and tokens is whose token it uses; nil: the bucket's.
+	permits [2]*stake
+	tokens  *stake
 }
 
 func (p *pick) key() task.Key { return task.Key{Namespace: p.lane.name.Namespace, Name: p.name} }
@@ -89,8 +94,16 @@ func (a *agenda) pick(l *lane, now task.Millis) pick {
 	a.taken[p.key()] = false
 	a.slots.take(t.class)
 	q.tried[t.class]++
+	for i, s := range [...]*stake{q.stake, l.outlet.stake} {
+		if s != nil && s.limit() > 0 {
+			p.permits[i] = s
+		}
+	}
+	if q.stake != nil && q.stake.rated() {
+		p.tokens = q.stake
+	}
 	if !l.urgent() {
-		q.bucket.reserved++
+		*p.reserved()++
 	}
 	q.running++
 	l.outlet.running++
@@ -122,9 +135,33 @@ func (a *agenda) begin(p *pick) {
 	if p.lane.quarantined() {
 		a.beginAtGate(p.key())
 	}
-	if !p.lane.urgent() {
-		p.mark = p.lane.queue.bucket.charge(a.steady)
+	if p.lane.urgent() {
+		return
 	}
+	if p.tokens != nil {
+		p.tokens.charge(a.steady)
+		a.weigh(p.tokens)
+		return
+	}
+	p.mark = p.lane.queue.bucket.charge(a.steady)
+}
+
+// reserved returns where it is counted for how many picks a token is reserved.
+func (p *pick) reserved() *int {
+	if p.tokens != nil {
+		return &p.tokens.reserved
+	}
+	return &p.lane.queue.bucket.reserved
+}
+
+// permitted reports whether the leases of p's permits still hold.
+func (p *pick) permitted(now time.Duration) bool {
+	for _, s := range p.permits {
+		if s != nil && !s.lives(now) {
+			return false
+		}
+	}
+	return true
 }
 
 // release gives back what a pick holds.
@@ -138,10 +175,12 @@ func (a *agenda) release(p *pick, now task.Millis, e evidence) {
 	q.tried[p.class]--
 	switch {
 	case l.urgent():
-	case p.began:
-		q.bucket.end(p.mark, e == unsent)
+	case !p.began:
+		*p.reserved()--
+	case p.tokens != nil:
+		p.tokens.end(e == unsent)
 	default:
-		q.bucket.reserved--
+		q.bucket.end(p.mark, e == unsent)
 	}
 	q.running--
 	l.outlet.running--
@@ -209,8 +248,8 @@ func (a *agenda) replace(l *lane, now task.Millis) {
 
 // full reports whether l has all that it may have running.
 func (a *agenda) full(l *lane) bool {
-	limit := l.queue.settings.PerDestination
-	return l.running >= a.slots.most() || limit > 0 && l.outlet.running >= limit
+	limit, o := l.queue.settings.PerDestination, l.outlet
+	return l.running >= a.slots.most() || limit > 0 && (o.running >= limit || o.stake != nil && o.stake.full(a.steady))
 }
 
 // place puts l where it belongs after any change.
@@ -222,6 +261,9 @@ func (a *agenda) place(l *lane, now task.Millis) {
 		l.state = idle
 	case l.earliest() > now:
 		l.state, wake = waiting, l.earliest()
+		if a.foresee(l, now) {
+			wake = wake.Add(-foresight)
+		}
 	case l.target.barred(l, a.steady) || a.full(l):
 		l.state = barred
 	default:
@@ -241,4 +283,5 @@ func (a *agenda) place(l *lane, now task.Millis) {
 	l.queue.shelves[l.name.Priority].lanes.put(&l.seat, l.standing(), need)
 	a.arm(&l.bell, wake, 0)
 	a.reseat(l.queue)
+	a.weigh(l.outlet.stake)
 }

@@ -112,6 +112,7 @@ func (d *Dispatcher) launch(stopping, attempts context.Context, batch []*attempt
 				d.agenda.release(&a.pick, now, nothing)
 				continue
 			}
+			a.lapsed = !a.permitted(d.agenda.steady) || a.tokens != nil && !a.tokens.lives(d.agenda.steady)
 			d.agenda.begin(&a.pick)
 			d.count.Claimed++
 			d.held[a] = struct{}{}
@@ -122,6 +123,8 @@ func (d *Dispatcher) launch(stopping, attempts context.Context, batch []*attempt
 		case a.refused != nil:
 		case stopping.Err() != nil:
 			d.end(a, task.Outcome{Verdict: task.Unsent, Error: "stopped before the request was sent"})
+		case a.lapsed:
+			d.end(a, task.Outcome{Verdict: task.Unsent, Error: ErrPermitLost.Error()})
 		default:
 			d.running.Go(func() { d.attempt(a) })
 		}

@@ -64,6 +64,10 @@ type Config struct {
 	ScrubEvery time.Duration
 	OnScrub    func(task.Scrubbed)
 
+	// Permits is where limits are counted that hold over all nodes. Default: the
+	// queue, if it is one; where it is not shared, this process counts alone.
+	Permits task.Permits
+
 	// Now reads the wall clock: what is due, and what the store is told of the
 	// time, counts by it. It must be the clock that the store's other callers go
 	// by; it may step. What merely lasts, as a lease does once it is granted, counts

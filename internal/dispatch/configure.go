@@ -25,6 +25,7 @@ func (a *agenda) reconfigure(q *queue, next *task.QueueSettings, now task.Millis
 	if old.Rate != next.Rate || old.BurstOrDefault() != next.BurstOrDefault() {
 		q.bucket.configure(next, a.steady)
 	}
+	a.stakeOut(q)
 	a.refresh(q, now)
 	for _, l := range q.lanes {
 		a.fathom(l, now)

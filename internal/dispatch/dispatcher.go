@@ -24,6 +24,9 @@ var (
 	// ErrLeaseLost: the attempt's lease has ended, or is about to and could
 	// not be extended.
 	ErrLeaseLost = errors.New("the lease of the attempt is lost")
+	// ErrPermitLost: the lease has ended of this node's part of a limit that nodes
+	// share, and could not be renewed.
+	ErrPermitLost = errors.New("this node's part of its queue's limit is lost")
 	// ErrGate: the task is in quarantine, and others wait for their turn there.
 	ErrGate = errors.New("others in quarantine wait for their turn")
 )
@@ -44,6 +47,8 @@ type Dispatcher struct {
 	wake     chan struct{} // to the claimer: there may be something to claim
 	hunger   chan struct{} // to the poller: a lane has room for more
 	unread   chan struct{} // to the poller: a queue goes on of which nothing is known
+	asks     chan struct{} // to the askers: a stake wants to ask
+	asked    chan struct{} // to seeOut: no stake wants to ask any more
 	outcomes chan *attempt // to the settler: has room for every slot, so sending never blocks
 	running  sync.WaitGroup
 
@@ -62,16 +67,25 @@ func New(config Config, queue task.Queue, deliver Deliver) *Dispatcher {
 	if c.Scrubber == nil {
 		c.Scrubber, _ = queue.(task.Scrubber)
 	}
+	if c.Permits == nil {
+		c.Permits, _ = queue.(task.Permits)
+	}
+	if c.Permits != nil && !c.Permits.Shared() {
+		c.Permits = nil
+	}
 	d := &Dispatcher{
 		config: c, queue: queue, deliver: deliver, base: time.Now(),
 		logs:     complaints{logger: c.Logger},
 		wake:     make(chan struct{}, 1),
 		hunger:   make(chan struct{}, 1),
 		unread:   make(chan struct{}, 1),
+		asks:     make(chan struct{}, 1),
+		asked:    make(chan struct{}, 1),
 		outcomes: make(chan *attempt, c.Slots),
 		agenda:   newAgenda(rules{c.Window, c.WindowTasks, max(c.BreakerFailures, 0), c.BreakerMax}, c.Slots),
 		held:     map[*attempt]struct{}{},
 	}
+	d.agenda.shared = c.Permits != nil
 	d.agenda.configure(d.now(), c.Settings)
 	inline := wheel.Config{Shards: 1, Run: wheel.Inline}
 	d.alarms = wheel.NewBatch(inline, d.ring)
@@ -100,6 +114,7 @@ func (d *Dispatcher) update(change func(now task.Millis)) {
 	}
 	d.armLocked(clock)
 	startable, hungry, unread := d.agenda.first() != nil, len(d.agenda.hungry) > 0, d.agenda.unread
+	eager := len(d.agenda.eager) > 0
 	d.agenda.unread = false
 	d.mu.Unlock()
 	if unread {
@@ -110,6 +125,9 @@ func (d *Dispatcher) update(change func(now task.Millis)) {
 	}
 	if hungry {
 		signal(d.hunger)
+	}
+	if eager {
+		signal(d.asks)
 	}
 }
 

@@ -21,6 +21,9 @@ func (a *agenda) open(name task.Lane, now task.Millis) *lane {
 		l.outlet = &outlet{}
 		q.outlets[name.Destination] = l.outlet
 	}
+	if len(l.outlet.lanes) == 0 {
+		a.stakeOutlet(q, name.Destination, l.outlet)
+	}
 	l.outlet.lanes = append(l.outlet.lanes, l)
 	l.inQueue, q.lanes = len(q.lanes), append(q.lanes, l)
 	l.inTarget, l.target.lanes = len(l.target.lanes), append(l.target.lanes, l)
@@ -47,6 +50,7 @@ func (a *agenda) queueOf(key queueKey, now task.Millis) *queue {
 	q := &queue{key: key, tenant: t, settings: a.settings.Queue(key.namespace, key.name), outlets: map[string]*outlet{}, turns: turns{number: a.next()}}
 	q.seat.owner, q.pass.owner, q.bell.owner = q, q, q
 	q.bucket.configure(q.settings, a.steady)
+	a.stakeOut(q)
 	a.queues[key] = q
 	a.refresh(q, now)
 	return q
@@ -75,6 +79,7 @@ func (a *agenda) drop(l *lane) {
 	i := slices.Index(o.lanes, l)
 	o.lanes = slices.Delete(o.lanes, i, i+1)
 	if len(o.lanes) == 0 {
+		a.unstake(o.stake)
 		delete(q.outlets, l.name.Destination)
 	}
 }
@@ -106,6 +111,9 @@ func (a *agenda) remember(l *lane, now task.Millis) bool {
 	if l.emptied == 0 {
 		l.emptied = now
 	}
+	if s := l.outlet.stake; s != nil && !s.spent() {
+		return true // who gives it back must not be forgotten
+	}
 	return l.allowance > a.slots.base() && max(now-l.emptied, l.emptied-now) < task.Millis(rememberLane.Milliseconds())
 }
 
@@ -135,10 +143,11 @@ func (a *agenda) checkQueues(now task.Millis) {
 		if q.bell.set() || q.held != q.settings.Held(now) { // for others time changes nothing
 			a.refresh(q, now)
 		}
-		if len(q.lanes) > 0 || q.held || q.bucket.debt(a.steady) > 0 {
+		if len(q.lanes) > 0 || q.held || q.bucket.debt(a.steady) > 0 || q.stake != nil && !q.stake.spent() {
 			continue
 		}
 		a.arm(&q.bell, 0, 0)
+		a.unstake(q.stake)
 		delete(a.queues, key)
 		if q.tenant.count--; q.tenant.count == 0 {
 			delete(a.spaces, key.namespace)

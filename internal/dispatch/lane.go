@@ -53,7 +53,8 @@ type lane struct {
 	served    task.Millis // when a task was last picked, 0: never
 	turn      uint64      // the same, as a number
 
-	emptied task.Millis // when it was seen to be idle first, 0: it is not
+	foreseen task.Millis // the due time that was foreseen last
+	emptied  task.Millis // when it was seen to be idle first, 0: it is not
 }
 
 type laneState uint8

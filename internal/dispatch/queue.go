@@ -29,6 +29,7 @@ type queue struct {
 
 	held    bool // nothing is claimed but what was run by hand, and nothing else is known
 	bucket  bucket
+	stake   *stake // nil: the limits are this node's alone, or there are none
 	running int
 	tried   [classes]int // of them, by what their target was at the pick
 
@@ -47,6 +48,7 @@ type queueKey struct{ namespace, name string }
 type outlet struct {
 	lanes   []*lane // one for each priority, at most
 	running int
+	stake   *stake // as the queue's
 }
 
 // shelf is the lanes of one priority of a queue.
@@ -146,15 +148,15 @@ func (a *agenda) reseat(q *queue) {
 	need, open := q.shelves[task.Urgent].lanes.needs(), false
 	if !q.held {
 		if routine := q.routine(); routine != nobody || q.quarantined() {
-			at := q.bucket.next(a.steady)
+			at := q.token(a.steady)
 			if open = at <= a.steady; open {
 				need = need.least(routine)
-			} else {
+			} else if at != nowhen {
 				next = at
 			}
 		}
 	}
-	if c := q.settings.Concurrency; c > 0 && q.running >= c {
+	if q.full(a.steady) {
 		need, open, next = nobody, false, 0
 	}
 	for c, n := range q.tried {
@@ -172,6 +174,21 @@ func (a *agenda) reseat(q *queue) {
 	t := q.tenant
 	t.queues.put(&q.seat, q.standing(), need)
 	a.tenants.put(&t.seat, t.standing(), t.needs())
+	a.weigh(q.stake)
+}
+
+// token returns when q has a token: at or before now, if it has one.
+func (q *queue) token(now time.Duration) time.Duration {
+	if q.stake != nil && q.stake.rated() {
+		return q.stake.token(now)
+	}
+	return q.bucket.next(now)
+}
+
+// full reports whether q has all under way that it may have.
+func (q *queue) full(now time.Duration) bool {
+	c := q.settings.Concurrency
+	return c > 0 && (q.running >= c || q.stake != nil && q.stake.full(now))
 }
 
 // needs returns the least that a queue of t needs. The share of t is divided

@@ -93,6 +93,13 @@ func (r *row[T]) first(left needs) *seat[T] {
 	}
 }
 
+// walk calls f for each owner in order, until it reports false.
+func (r *row[T]) walk(f func(T) bool) { r.root.walk(f) }
+
+func (s *seat[T]) walk(f func(T) bool) bool {
+	return s == nil || s.left.walk(f) && f(s.owner) && s.right.walk(f)
+}
+
 // put seats s, or moves it to where it belongs now. What needs more than there
 // can be is not seated.
 func (r *row[T]) put(s *seat[T], o order, need needs) {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/foliot/foliot/internal/task"
 )
 
 // settleLimit is how long the last outcomes of a Run are tried to be settled.
@@ -33,6 +35,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	early.Go(func() { d.janitor(stopping) })
 	early.Go(func() { d.scrubber(stopping) })
 	late.Go(func() { d.renewer(calls) })
+	d.ask(calls, &late)
 	settled := make(chan struct{})
 	late.Go(func() { defer close(settled); d.settler(calls) })
 
@@ -40,12 +43,14 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	<-stopping.Done()
 	d.queue.Watch(nil)
 	early.Wait()
+	d.update(func(task.Millis) { d.agenda.stop() })
 	d.seeOut(abort)
 	close(d.outcomes)
 	select {
 	case <-settled:
 	case <-time.After(settleLimit):
 	}
+	d.giveUpPermits()
 	endCalls()
 	late.Wait()
 	d.alarms.Close()

@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 
@@ -125,7 +126,7 @@ func (a *agenda) queueState(q *queue, now time.Time) QueueState {
 
 // limitOf returns what keeps the tasks of q waiting, and until when.
 func (a *agenda) limitOf(q *queue, now time.Time) (Limit, time.Time) {
-	switch at := q.bucket.next(a.steady); {
+	switch at := q.token(a.steady); {
 	case q.settings.PurgeBefore != 0:
 		return LimitPurge, time.Time{}
 	case q.settings.PausedAt(task.FloorMillis(now)):
@@ -135,9 +136,12 @@ func (a *agenda) limitOf(q *queue, now time.Time) (Limit, time.Time) {
 		return LimitPause, q.settings.PausedUntil.Time()
 	case q.busy == 0:
 		return NoLimit, time.Time{}
-	case q.settings.Concurrency > 0 && q.running >= q.settings.Concurrency:
+	case q.full(a.steady):
 		return LimitConcurrency, time.Time{}
 	case (q.quarantined() || q.routine() != nobody) && at > a.steady:
+		if at == nowhen {
+			return LimitRate, time.Time{}
+		}
 		return LimitRate, a.wallAt(at, now)
 	case !q.seat.seated && !q.pass.seated:
 		return LimitDestination, time.Time{}
@@ -155,12 +159,21 @@ func (a *agenda) fits(q *queue) bool {
 }
 
 // overdue returns how many tasks that are known of l are due, and for how long
-// the first of them has been. It looks at those alone, and at their neighbours in the heap.
+// the first of them has been.
 func (l *lane) overdue(now task.Millis) (n int, oldest time.Duration) {
+	if n = l.dueBy(now, math.MaxInt); n > 0 {
+		oldest = now.Sub(l.earliest())
+	}
+	return n, oldest
+}
+
+// dueBy returns how many tasks that are known of l are due at a moment, at most
+// so many. It looks at those alone, and at their neighbours in the heap.
+func (l *lane) dueBy(at task.Millis, most int) (n int) {
 	items := l.order.items
 	var count func(i int)
 	count = func(i int) {
-		if i >= len(items) || items[i].due > now {
+		if i >= len(items) || items[i].due > at || n >= most {
 			return
 		}
 		n++
@@ -168,8 +181,5 @@ func (l *lane) overdue(now task.Millis) (n int, oldest time.Duration) {
 		count(2*i + 2)
 	}
 	count(0)
-	if n > 0 {
-		oldest = now.Sub(items[0].due)
-	}
-	return n, oldest
+	return n
 }

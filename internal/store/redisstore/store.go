@@ -123,6 +123,7 @@ type Store struct {
 	bounds   bounds
 	settings atomic.Pointer[configuration]
 	watcher  atomic.Pointer[func([]task.Entry)]
+	permits  permits
 
 	configuring sync.Mutex // held while settings are changed and told
 	tell        func(*task.Settings)

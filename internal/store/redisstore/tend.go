@@ -10,6 +10,7 @@ import (
 func (s *Store) join() {
 	ctx, stop := context.WithCancel(context.Background())
 	s.own.listeners.Go(func() { s.listen(ctx, nodesKey, func(string) { s.nudge() }) })
+	s.own.listeners.Go(func() { s.listen(ctx, permitsChannel+s.own.who, s.permitted) })
 	s.own.listeners.Go(func() { s.pollLanes(ctx) })
 	next := s.tend(ctx, false)
 	go func() {

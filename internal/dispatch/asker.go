@@ -1,0 +1,98 @@
+package dispatch
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+const (
+	// askers is how many calls may be under way: one that waits for a server that
+	// is away must not hold up those to the others.
+	askers = 4
+	// askBatch is how many asks a call carries.
+	askBatch = 128
+	// farewell is how long a stopping dispatcher tries to give its permits back.
+	farewell = time.Second
+)
+
+// ask starts the askers, where limits are shared. They end with calls.
+func (d *Dispatcher) ask(calls context.Context, all *sync.WaitGroup) {
+	if d.config.Permits == nil {
+		return
+	}
+	for range askers {
+		all.Go(func() { d.asker(calls) })
+	}
+	d.config.Permits.WatchPermits(func(scopes []task.PermitScope) {
+		d.update(func(task.Millis) { d.agenda.hintPermits(scopes) })
+	})
+}
+
+// asker asks for the permits and tokens that the agenda wants.
+func (d *Dispatcher) asker(calls context.Context) {
+	for {
+		select {
+		case <-d.asks:
+		case <-calls.Done():
+			return
+		}
+		for calls.Err() == nil {
+			var stakes []*stake
+			var asks []task.PermitAsk
+			d.update(func(now task.Millis) { stakes, asks = d.agenda.asks(now, askBatch) })
+			if len(asks) == 0 {
+				break
+			}
+			start := d.monotonic()
+			replies := d.config.Permits.Permit(calls, asks)
+			d.granted(calls, stakes, replies, start)
+		}
+	}
+}
+
+// granted takes in the replies to asks that were sent at start.
+func (d *Dispatcher) granted(calls context.Context, stakes []*stake, replies []task.PermitReply, start time.Duration) {
+	var failed error
+	quiet := false
+	d.update(func(now task.Millis) {
+		for i, s := range stakes {
+			if replies[i].Err != nil {
+				failed = replies[i].Err
+			}
+			d.agenda.granted(s, replies[i], start, now)
+		}
+		d.agenda.asking -= len(stakes)
+		quiet = d.agenda.quiet()
+	})
+	if failed != nil {
+		d.complain(calls, "ask for a part of limits that nodes share", failed)
+	}
+	if quiet {
+		signal(d.asked)
+	}
+}
+
+// giveUpPermits waits until everything is given back, for a moment. What is
+// not ends with its lease.
+func (d *Dispatcher) giveUpPermits() {
+	if d.config.Permits == nil {
+		return
+	}
+	d.config.Permits.WatchPermits(nil)
+	timeout := time.After(farewell)
+	for {
+		quiet := false
+		d.update(func(task.Millis) { quiet = d.agenda.quiet() })
+		if quiet {
+			return
+		}
+		select {
+		case <-d.asked:
+		case <-timeout:
+			return
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package redisstore
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+var _ task.Permits = (*Store)(nil)
+
+// permitsChannel precedes the name of a process: on that channel it is told of
+// scopes of which it has reason to ask.
+const permitsChannel = "foliot:permits:"
+
+// permitting may run on a full server: without it nothing of a limited queue could be delivered.
+var permitting = newScript(goes, "permits")
+
+// permits is what a store needs besides the servers' keys.
+type permits struct {
+	asks atomic.Uint64 // counts them: of two of one scope the server heeds the later one
+	hint atomic.Pointer[func([]task.PermitScope)]
+}
+
+// permitKeys returns the keys of a scope: of its permits, and of its tokens.
+func permitKeys(s task.PermitScope) []string {
+	p := "foliot:{q:" + permitName(s) + "}:"
+	return []string{p + "sem", p + "rl"}
+}
+
+// permitName returns a scope in one word. A destination can contain a slash, the
+// other parts cannot. The first closing brace ends a hash tag: a destination that
+// has one is spread over fewer slots, and still both keys lie in one.
+func permitName(s task.PermitScope) string {
+	if s.Destination == "" {
+		return s.Namespace + "/" + s.Queue
+	}
+	return s.Namespace + "/" + s.Queue + "/" + s.Destination
+}
+
+func parsePermitName(name string) (s task.PermitScope, ok bool) {
+	parts := strings.SplitN(name, "/", 3)
+	if len(parts) < 2 {
+		return s, false
+	}
+	s.Namespace, s.Queue = parts[0], parts[1]
+	if len(parts) == 3 {
+		s.Destination = parts[2]
+	}
+	return s, true
+}
+
+// Shared implements task.Permits.
+func (s *Store) Shared() bool { return !s.config.Alone }
+
+// WatchPermits implements task.Permits.
+func (s *Store) WatchPermits(hint func([]task.PermitScope)) {
+	if hint == nil {
+		s.permits.hint.Store(nil)
+		return
+	}
+	s.permits.hint.Store(&hint)
+}
+
+// permitted is told that there is reason to ask of a scope.
+func (s *Store) permitted(name string) {
+	scope, ok := parsePermitName(name)
+	if hint := s.permits.hint.Load(); ok && hint != nil {
+		(*hint)([]task.PermitScope{scope})
+	}
+}
+
+// Permit implements task.Permits: one run of a script for each ask, all in one
+// pipeline, and one message to each of those who are concerned by the replies.
+func (s *Store) Permit(ctx context.Context, asks []task.PermitAsk) []task.PermitReply {
+	replies := make([]task.PermitReply, len(asks))
+	leave, err := s.enter(ctx)
+	if err != nil {
+		for i := range replies {
+			replies[i].Err = err
+		}
+		return replies
+	}
+	defer leave()
+	ctx, stop := context.WithTimeout(ctx, s.config.ShardLease/3)
+	defer stop()
+	runs := make([]run, len(asks))
+	for i, a := range asks {
+		runs[i] = permitRun(s.own.who, s.permits.asks.Add(1), s.config.ShardLease, a)
+	}
+	var tell rueidis.Commands
+	for i, r := range permitting.do(ctx, s.servers.client, runs) {
+		reply, others, err := readPermits(r)
+		reply.Err, reply.Lease = s.failure(err), s.config.ShardLease
+		replies[i] = reply
+		for _, who := range others {
+			tell = append(tell, s.servers.client.B().Spublish().Channel(permitsChannel+who).Message(permitName(asks[i].PermitScope)).Build())
+		}
+	}
+	if len(tell) > 0 {
+		s.servers.client.DoMulti(ctx, tell...) // what gets lost here is asked for a little later
+	}
+	return replies
+}
+
+// permitRun returns the run of the script for the n-th ask of a process.
+func permitRun(who string, n uint64, lease time.Duration, a task.PermitAsk) run {
+	interval := "0"
+	if a.Rate > 0 {
+		interval = strconv.FormatFloat(1e6/a.Rate, 'g', -1, 64)
+	}
+	return run{permitKeys(a.PermitScope), []string{
+		who, strconv.FormatUint(n, 10), strconv.FormatInt(lease.Microseconds(), 10),
+		strconv.Itoa(a.Concurrency), strconv.Itoa(a.Keep), strconv.Itoa(a.Want),
+		interval, strconv.Itoa(a.Burst), strconv.FormatUint(a.Used, 10),
+		strconv.FormatInt(max(a.UsedAgo, 0).Microseconds(), 10), strconv.Itoa(a.Tokens),
+	}}
+}
+
+// readPermits returns a reply of the script, and the processes that have reason to ask.
+func readPermits(r rueidis.RedisResult) (reply task.PermitReply, others []string, err error) {
+	list, err := r.ToArray()
+	if err != nil {
+		return reply, nil, err
+	}
+	if len(list) < 5 {
+		return reply, nil, errDamaged
+	}
+	var n [5]int64
+	for i := range n {
+		if n[i], err = list[i].AsInt64(); err != nil {
+			return reply, nil, err
+		}
+	}
+	for _, m := range list[5:] {
+		who, _ := m.ToString()
+		others = append(others, who)
+	}
+	return task.PermitReply{
+		Held: int(n[0]), Share: int(n[1]), Tokens: int(n[2]),
+		After: time.Duration(n[3]) * time.Microsecond, Again: time.Duration(n[4]) * time.Microsecond,
+	}, others, nil
+}

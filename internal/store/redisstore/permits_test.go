@@ -1,0 +1,327 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// partner is a process that shares limits, reduced to what it knows of them.
+type partner struct {
+	t     testing.TB
+	c     rueidis.Client
+	who   string
+	scope task.PermitScope
+	lease time.Duration
+	n     uint64
+	said  []run // every ask, in order
+
+	held, running int
+	share         int
+	tokens        int
+	after         time.Time
+	used          uint64
+	usedAt, until time.Time
+}
+
+func newPartner(t testing.TB, c rueidis.Client, name string, lease time.Duration) *partner {
+	return &partner{t: t, c: c, who: name + "/nonce", lease: lease, scope: task.PermitScope{Namespace: "default", Queue: t.Name()}, share: -1}
+}
+
+// ask asks as a dispatcher does. lost: the reply does not come.
+func (p *partner) ask(limits task.QueueSettings, want, tokens int, lost bool) (task.PermitReply, []string) {
+	p.t.Helper()
+	p.n++
+	sent := time.Now()
+	if sent.After(p.until) {
+		p.held, p.tokens = 0, 0
+	}
+	p.held = min(p.held, max(want, p.running))
+	p.tokens = min(p.tokens, tokens)
+	ask := task.PermitAsk{
+		PermitScope: p.scope, Concurrency: limits.Concurrency, Keep: p.held, Want: want,
+		Rate: limits.Rate, Used: p.used, UsedAgo: sent.Sub(p.usedAt), Tokens: tokens,
+	}
+	if limits.Rate > 0 {
+		ask.Burst = limits.BurstOrDefault()
+	}
+	r := permitRun(p.who, p.n, p.lease, ask)
+	p.said = append(p.said, r)
+	reply, others := p.send(r)
+	if !lost {
+		p.until = sent.Add(p.lease)
+		p.held, p.share, p.tokens, p.after = reply.Held, reply.Share, reply.Tokens, time.Now().Add(reply.After)
+	}
+	return reply, others
+}
+
+func (p *partner) send(r run) (task.PermitReply, []string) {
+	p.t.Helper()
+	reply, others, err := readPermits(permitting.do(context.WithoutCancel(p.t.Context()), p.c, []run{r})[0])
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return reply, others
+}
+
+// lives returns what p may go by.
+func (p *partner) lives(now time.Time) int {
+	if now.Before(p.until) {
+		return p.held
+	}
+	return 0
+}
+
+// start uses a token, if there is one.
+func (p *partner) start(now time.Time) bool {
+	if !now.Before(p.until) || p.tokens == 0 || p.tokens == 1 && now.Before(p.after) {
+		return false
+	}
+	p.tokens--
+	p.used++
+	p.usedAt = now
+	return true
+}
+
+func redisClient(t testing.TB) rueidis.Client {
+	t.Helper()
+	c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{redistest.New(t).Addr}, DisableCache: true, ForceSingleClient: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// TestPermitsOfAllNodesStayWithinTheLimit: whatever nodes do, replies that are
+// lost, asks that come late or twice, and deaths included.
+func TestPermitsOfAllNodesStayWithinTheLimit(t *testing.T) {
+	c, lease := redisClient(t), 40*time.Millisecond
+	for round := range 6 {
+		rnd := rand.New(rand.NewPCG(uint64(round), 6))
+		limits := task.QueueSettings{Concurrency: 1 + rnd.IntN(9)}
+		var nodes []*partner
+		for i := range 2 + rnd.IntN(4) {
+			p := newPartner(t, c, fmt.Sprint("n", i), lease)
+			p.scope.Destination = fmt.Sprint(round)
+			nodes = append(nodes, p)
+		}
+		most, busy := 0, 0
+		for range 600 {
+			p := nodes[rnd.IntN(len(nodes))]
+			switch n := rnd.IntN(20); {
+			case n < 12:
+				want := rnd.IntN(12)
+				if p.share >= 0 {
+					p.running = min(p.running, p.share)
+				}
+				p.running = min(p.running, p.held)
+				p.ask(limits, want, 0, n == 0)
+				p.running = rnd.IntN(p.held + 1)
+			case n < 15 && len(p.said) > 0: // an ask that was under way for long
+				p.send(p.said[rnd.IntN(len(p.said))])
+			case n == 15: // it dies, and another one comes
+				p.who += "'"
+				p.until, p.held, p.running = time.Time{}, 0, 0
+			case n == 16:
+				time.Sleep(time.Duration(rnd.Int64N(int64(lease) / 2)))
+			}
+			sum, now := 0, time.Now()
+			for _, p := range nodes {
+				sum += p.lives(now)
+			}
+			if sum > limits.Concurrency {
+				t.Fatalf("round %d: %d permits are held of %d", round, sum, limits.Concurrency)
+			}
+			most, busy = max(most, sum), busy+sum
+		}
+		if most != limits.Concurrency {
+			t.Errorf("round %d: never more than %d permits were held of %d", round, most, limits.Concurrency)
+		}
+	}
+}
+
+func TestPermitsOfTheDeadAndWhatWasNeverHeardOfIsFreeAfterTheLease(t *testing.T) {
+	c, lease := redisClient(t), 100*time.Millisecond
+	limits := task.QueueSettings{Concurrency: 5, Rate: 1000, Burst: 4}
+	dead, alive := newPartner(t, c, "dead", lease), newPartner(t, c, "alive", lease)
+	dead.ask(limits, 5, 4, true)
+	if r, _ := alive.ask(limits, 5, 4, false); r.Held != 0 || r.Tokens > 1 {
+		t.Errorf("there is more than the limit: %+v", r)
+	}
+	eventually(t, time.Second, "everything is free", func() bool {
+		r, _ := alive.ask(limits, 5, 4, false)
+		return r.Held == 5 && r.Tokens == 4
+	})
+}
+
+func TestEveryoneHasHisShareOfPermitsAndWhoWantsLessLeavesTheRest(t *testing.T) {
+	c := redisClient(t)
+	for i, wants := range [][]int{{10, 10}, {1, 20, 20}, {20, 3, 20}, {2, 2, 2}, {9, 9, 9, 9, 9}} {
+		limits := task.QueueSettings{Concurrency: 10}
+		var nodes []*partner
+		for n := range wants {
+			p := newPartner(t, c, fmt.Sprint("n", n), time.Minute)
+			p.scope.Destination = fmt.Sprint(i)
+			nodes = append(nodes, p)
+		}
+		for range 4 {
+			for n, p := range nodes { // attempts are short: what is held is free whenever it asks
+				want := wants[n]
+				if p.share >= 0 {
+					p.held = min(p.held, p.share)
+				}
+				p.ask(limits, want, 0, false)
+			}
+		}
+		var held []int
+		sum, level := 0, 0
+		for n, p := range nodes {
+			held, sum = append(held, p.held), sum+p.held
+			if p.held < wants[n] {
+				level = max(level, p.held)
+			}
+		}
+		for n := range nodes {
+			if held[n] < min(wants[n], level-1) {
+				t.Errorf("of 10 permits those who want %v have %v", wants, held)
+			}
+		}
+		if total := 0; sum != min(10, slices.Max(append(wants, sumOf(wants, &total)))) {
+			t.Errorf("of 10 permits those who want %v have %v", wants, held)
+		}
+	}
+}
+
+func sumOf(n []int, sum *int) int {
+	for _, v := range n {
+		*sum += v
+	}
+	return *sum
+}
+
+// TestAPermitGoesRound: one permit, three nodes with a backlog.
+func TestAPermitGoesRound(t *testing.T) {
+	c := redisClient(t)
+	limits := task.QueueSettings{Concurrency: 1}
+	nodes := []*partner{newPartner(t, c, "a", time.Minute), newPartner(t, c, "b", time.Minute), newPartner(t, c, "c", time.Minute)}
+	served, told := map[string]int{}, map[string]int{}
+	holder := ""
+	for end := time.Now().Add(1500 * time.Millisecond); time.Now().Before(end); {
+		for _, p := range nodes {
+			if p.share >= 0 {
+				p.held = min(p.held, p.share)
+			}
+			_, others := p.ask(limits, 1, 0, false)
+			for _, o := range others {
+				told[o]++
+			}
+			if p.held == 1 && holder != p.who {
+				holder = p.who
+				served[holder]++
+			}
+		}
+	}
+	for _, p := range nodes {
+		if served[p.who] < 1 || served[p.who] > 4 {
+			t.Errorf("%s had the permit %d times within 1.5 s: %v", p.who, served[p.who], served)
+		}
+		if told[p.who] == 0 {
+			t.Errorf("%s was never told: %v", p.who, told)
+		}
+	}
+}
+
+// TestTokensOfAllNodesStayWithinBurstAndRate: over any time, whatever nodes do.
+func TestTokensOfAllNodesStayWithinBurstAndRate(t *testing.T) {
+	c, lease := redisClient(t), 150*time.Millisecond
+	for i, limits := range []task.QueueSettings{{Rate: 200, Burst: 1}, {Rate: 1000, Burst: 20}, {Rate: 3000, Burst: 3000}, {Rate: 20, Burst: 5}} {
+		rnd := rand.New(rand.NewPCG(uint64(i), 7))
+		var nodes []*partner
+		for n := range 3 {
+			p := newPartner(t, c, fmt.Sprint("n", n), lease)
+			p.scope.Destination = fmt.Sprint(i)
+			nodes = append(nodes, p)
+		}
+		var starts []time.Time
+		faulty := i%2 == 0
+		began := time.Now()
+		for time.Since(began) < 700*time.Millisecond {
+			p := nodes[rnd.IntN(3)]
+			switch n := rnd.IntN(200); {
+			case n < 2 && faulty:
+				p.ask(limits, 0, rnd.IntN(30), true)
+			case n == 3 && faulty && len(p.said) > 0:
+				p.send(p.said[rnd.IntN(len(p.said))])
+			case n == 4 && faulty:
+				p.who += "'"
+				p.until, p.tokens, p.used = time.Time{}, 0, 0
+			case p.tokens == 0 || n < 20:
+				p.ask(limits, 0, 1+rnd.IntN(30), false)
+			default:
+				for now := time.Now(); p.start(now); now = time.Now() {
+					starts = append(starts, now)
+				}
+			}
+		}
+		withinLimit(t, limits, starts)
+		if got, want := float64(len(starts)), float64(limits.Burst)+0.7*limits.Rate; !faulty && got < 0.85*want {
+			t.Errorf("with %v a second and bursts of %d there were %v starts, want some %v", limits.Rate, limits.Burst, got, want)
+		}
+	}
+}
+
+// withinLimit checks every interval between two starts.
+func withinLimit(t *testing.T, limits task.QueueSettings, starts []time.Time) {
+	t.Helper()
+	slices.SortFunc(starts, time.Time.Compare)
+	for i, from := range starts {
+		for j, to := range starts[i:] {
+			if most := float64(limits.BurstOrDefault()) + limits.Rate*to.Sub(from).Seconds(); float64(j+1) > most+1e-3 {
+				t.Fatalf("with %v a second and bursts of %d there were %d starts within %v", limits.Rate, limits.Burst, j+1, to.Sub(from))
+			}
+		}
+	}
+}
+
+func TestKeysOfLimitsExpire(t *testing.T) {
+	c := redisClient(t)
+	limits := task.QueueSettings{Concurrency: 5, Rate: 100, Burst: 4}
+	p := newPartner(t, c, "n", 50*time.Millisecond)
+	p.ask(limits, 5, 4, false)
+	p.start(time.Now())
+	p.ask(limits, 5, 4, false)
+	eventually(t, time.Second, "the keys are gone", func() bool {
+		n, err := c.Do(t.Context(), c.B().Dbsize().Build()).AsInt64()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n == 0
+	})
+}
+
+func TestANewRateKeepsTheDebt(t *testing.T) {
+	c := redisClient(t)
+	p := newPartner(t, c, "n", time.Minute)
+	p.ask(task.QueueSettings{Rate: 0.01, Burst: 4}, 0, 4, false)
+	for p.start(time.Now()) {
+	}
+	if r, _ := p.ask(task.QueueSettings{Rate: 0.01, Burst: 6}, 0, 6, false); r.Tokens != 2 {
+		t.Errorf("with a deeper bucket: %+v", r)
+	}
+	if r, _ := p.ask(task.QueueSettings{Rate: 1000, Burst: 6}, 0, 0, false); r.Tokens != 0 {
+		t.Errorf("given back: %+v", r)
+	}
+	eventually(t, time.Second, "it fills by the new rate", func() bool {
+		r, _ := p.ask(task.QueueSettings{Rate: 1000, Burst: 6}, 0, 6, false)
+		return r.Tokens == 6
+	})
+}
