@@ -141,26 +141,6 @@ func (e *AuditEntry) UnmarshalJSON(data []byte) error {
 	})
 }
 
-// MarshalJSON returns what the API says of the servers.
-func (c Cluster) MarshalJSON() ([]byte, error) {
-	w := wire.Cluster{Nodes: make([]wire.Node, len(c.Nodes)), Durability: c.Durability, Secured: c.Secured}
-	for i, n := range c.Nodes {
-		w.Nodes[i] = wire.Node{Version: n.Version, StartedAt: instant(n.StartedAt), Uptime: n.Uptime.String(), Ready: n.Ready}
-	}
-	return marshal(w)
-}
-
-// UnmarshalJSON reads what the API says of the servers.
-func (c *Cluster) UnmarshalJSON(data []byte) error {
-	return read(data, c, func(d *decoder, w wire.Cluster) Cluster {
-		c := Cluster{Durability: w.Durability, Secured: w.Secured}
-		for _, n := range w.Nodes {
-			c.Nodes = append(c.Nodes, Node{Version: n.Version, StartedAt: d.instant(n.StartedAt), Uptime: d.duration(n.Uptime), Ready: n.Ready})
-		}
-		return c
-	})
-}
-
 // MarshalJSON returns what the API says goes on.
 func (l Live) MarshalJSON() ([]byte, error) {
 	totals := wire.AttemptTotals(l.Attempts)

@@ -95,6 +95,7 @@ var (
 	ErrQuota        error = &sentinel{code: "quota_exceeded", text: "the namespace has as much as it may have"}
 	ErrTooFast      error = &sentinel{status: http.StatusTooManyRequests, text: "that was too fast: wait"}
 	ErrLastToken    error = &sentinel{code: "last_admin_token", text: "it is the last operator's token of scope admin"}
+	ErrLastNode     error = &sentinel{code: "last_node", text: "no other node could take its shards"}
 	ErrUnavailable  error = &sentinel{status: http.StatusServiceUnavailable, text: "the server is stopping, or its store stopped"}
 
 	// ErrReplaced ends a Wait: another task of that name was put in the place of the one that was waited for.

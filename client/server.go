@@ -9,28 +9,6 @@ import (
 	"time"
 )
 
-// Cluster says which servers there are, and how they keep what they are told.
-type Cluster struct {
-	Nodes      []Node
-	Durability string // what survives: "memory", nothing; "synced", a power loss
-	Secured    bool   // requests need a token
-}
-
-// Node is one server.
-type Node struct {
-	Version   string
-	StartedAt time.Time
-	Uptime    time.Duration
-	Ready     bool
-}
-
-// Cluster says which servers there are. It takes an operator's token.
-func (c *Client) Cluster(ctx context.Context) (*Cluster, error) {
-	v := new(Cluster)
-	_, err := c.conn.do(ctx, &call{op: "ask for the cluster", method: http.MethodGet, path: "/cluster", repeatable: true, into: v})
-	return orNil(v, err)
-}
-
 // Live is what a server is doing at one moment. A namespace's own token sees its queues and destinations alone: what concerns the whole server is
 // zero then.
 type Live struct {

@@ -35,6 +35,7 @@ type cli struct {
 	Token     tokenCmd     `cmd:"" group:"admin" help:"Access tokens."`
 	Secret    secretCmd    `cmd:"" group:"admin" help:"Secrets that sign callbacks."`
 	Namespace namespaceCmd `cmd:"" group:"admin" help:"Tenants and their quotas."`
+	Cluster   clusterCmd   `cmd:"" group:"admin" help:"Servers that share a Redis: who has what, and drains."`
 	Audit     auditCmd     `cmd:"" group:"admin" help:"Who changed what."`
 	Backup    backupCmd    `cmd:"" group:"admin" help:"Copy everything a running server keeps into a file."`
 	Restore   restoreCmd   `cmd:"" group:"admin" help:"Make a data directory of a backup."`

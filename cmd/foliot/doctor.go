@@ -127,7 +127,7 @@ func (f *findings) clock(at, began time.Time, trip time.Duration) {
 
 func (f *findings) cluster(c *client.Cluster) {
 	for _, n := range c.Nodes {
-		f.add("server", n.Ready, "version %s, up for %v, ready: %v", n.Version, n.Uptime.Round(time.Second), n.Ready)
+		f.node(&n)
 	}
 	f.add("durability", c.Durability != "memory", "%s", durabilityWords(c.Durability))
 	if c.Secured {
@@ -135,6 +135,18 @@ func (f *findings) cluster(c *client.Cluster) {
 	} else {
 		f.add("access", true, "open: there are no tokens, so it must be reached from its own machine alone")
 	}
+}
+
+func (f *findings) node(n *client.Node) {
+	words := fmt.Sprintf("version %s, up for %v, ready: %v", n.Version, n.Uptime.Round(time.Second), n.Ready)
+	switch {
+	case n.Name == "":
+	case !n.Ready && !n.Self:
+		words = fmt.Sprintf("%s was last heard of at %s: it ended without a word, or cannot reach Redis; the others take its shards", n.Name, instant(n.LastSeenAt))
+	default:
+		words = fmt.Sprintf("%s: %s; %d shards of the %d it is to own", n.Name, words, n.Owned, n.Wanted)
+	}
+	f.add("server", n.Ready, "%s", words)
 }
 
 func durabilityWords(level string) string {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -39,6 +40,7 @@ func (n *node) openRedis() error {
 	defer stop()
 	c := n.cfg.sharing.config()
 	c.Client, c.Policy, c.AuditKeep, c.Logger = client, n.cfg.keep, n.cfg.auditKeep, n.log
+	c.Version, c.Address = version(), advertised(n.listener.Addr())
 	s, err := redisstore.Open(ctx, c)
 	if err != nil {
 		return u.explain(err)
@@ -46,6 +48,20 @@ func (n *node) openRedis() error {
 	n.store, n.now, n.latest = s, s.Now, s.Latest
 	n.log.Warn("several servers on one Redis are not supported yet: let this one be alone on it", "store", u.String())
 	return nil
+}
+
+// advertised returns where others reach a listener, as far as it tells: by the
+// machine's name, where it listens at all of its addresses.
+func advertised(at net.Addr) string {
+	tcp, ok := at.(*net.TCPAddr)
+	if !ok || !tcp.IP.IsUnspecified() {
+		return at.String()
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return ""
+	}
+	return net.JoinHostPort(host, strconv.Itoa(tcp.Port))
 }
 
 // options returns what u says in the client's words, with the files that it names.

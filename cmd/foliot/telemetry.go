@@ -80,6 +80,9 @@ func (n *node) sources(slots int) metrics.Sources {
 	if n.cfg.dir != "" {
 		s.Disk = func() (metrics.Disk, error) { return diskUsage(n.cfg.dir) }
 	}
+	if c, shared := n.store.(task.Cluster); shared {
+		s.Standing = c.Standing
+	}
 	if n.tracer != nil {
 		s.Spans = func() metrics.Spans { return metrics.Spans(n.tracer.Counts()) }
 	}

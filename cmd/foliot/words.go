@@ -37,6 +37,7 @@ var reworded = strings.NewReplacer(
 	"leave the field out", "leave it out",
 	"a "+wire.NamespaceHeader+" ", "a namespace ",
 	"GET /v1/queues lists", "`foliot queue ls` lists",
+	"GET /v1/cluster lists", "`foliot cluster nodes` lists",
 	`{"namespace": "*", "scope": "admin"}`, "--for operator --scope admin",
 	": authorization: Bearer foliot_…", "",
 	"the header is Bearer and a token, which begins", "a token begins",

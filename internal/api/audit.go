@@ -12,6 +12,7 @@ var actions = []string{
 	"task.create", "task.replace", "task.patch", "task.touch", "task.run", "task.retry", "task.cancel", "task.purge",
 	"queue.put", "queue.delete", "queue.pause", "queue.resume", "queue.purge", "queue.purged",
 	"namespace.put", "namespace.delete", "token.create", "token.revoke", "secret.create", "secret.delete",
+	"node.drain", "node.undrain",
 }
 
 var auditParams = []param{

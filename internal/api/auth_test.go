@@ -84,8 +84,13 @@ var access = map[string]string{
 	"PUT /v1/namespaces/{name}":    "admin operator",
 	"DELETE /v1/namespaces/{name}": "admin operator",
 	"GET /v1/cluster":              "read operator",
-	"GET /v1/backup":               "admin operator",
-	"GET /metrics":                 "read operator",
+	"GET /v1/cluster/shards":       "read operator",
+
+	"POST /v1/cluster/nodes/{node}/drain":   "admin operator",
+	"DELETE /v1/cluster/nodes/{node}/drain": "admin operator",
+
+	"GET /v1/backup": "admin operator",
+	"GET /metrics":   "read operator",
 
 	"GET /healthz":      "",
 	"GET /readyz":       "",

@@ -10,21 +10,6 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// cluster says which servers there are: this one, with its own store.
-func (s *Server) cluster(w http.ResponseWriter, r *request) error {
-	s.write(r.Context(), w, jsonType, http.StatusOK, wire.Cluster{
-		Nodes: []wire.Node{{
-			Version:   s.cfg.Version,
-			StartedAt: wire.FormatTime(s.started),
-			Uptime:    time.Since(s.started).Truncate(time.Second).String(),
-			Ready:     s.ready() == nil,
-		}},
-		Durability: s.ledger.Durability(),
-		Secured:    r.settings.Secured(),
-	})
-	return nil
-}
-
 func (s *Server) live(w http.ResponseWriter, r *request) error {
 	if s.cfg.Live == nil {
 		return unsupported("this server does not tell what it is doing")

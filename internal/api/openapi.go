@@ -162,6 +162,7 @@ var pathParams = map[string]string{
 	"queues queue":    "The queue's name.",
 	"access id":       "Its id, as the list shows it.",
 	"namespaces name": "The namespace's name.",
+	"server node":     "The node's name, as GET /v1/cluster shows it.",
 }
 
 func (d describer) requestBody(r route) *huma.RequestBody {
@@ -241,6 +242,8 @@ func (d describer) open() {
 		wire.AttemptTotals{},
 		wire.Cluster{},
 		wire.Node{},
+		wire.ShardList{},
+		wire.Shard{},
 	} {
 		d.registry.Schema(reflect.TypeOf(v), false, "").AdditionalProperties = nil
 	}

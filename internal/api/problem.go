@@ -102,6 +102,7 @@ var problems = []struct {
 	{task.CodeNoDelay, 409, "the task was created with an absolute time"},
 
 	{"last_admin_token", 409, "it is the last operator's token of scope admin that holds: force=true revokes it all the same"},
+	{"last_node", 409, "it is the last node that may own shards: force=true drains it all the same, and nobody delivers then"},
 	{"busy", 409, "as things stand it cannot be changed so: the detail says what to do first"},
 	{"quota_exceeded", 403, "the namespace has as many pending tasks, or bytes of bodies, as it may: field names the quota. Waiting a second does not help"},
 	{"rate_exceeded", 429, "the namespace creates tasks faster than it may: Retry-After says when the next is taken"},
@@ -124,6 +125,7 @@ var sentinels = []struct {
 	{task.ErrIdempotencyReuse, "idempotency_key_reused"},
 	{task.ErrPrecondition, "precondition_failed"},
 	{task.ErrLastToken, "last_admin_token"},
+	{task.ErrLastNode, "last_node"},
 	{task.ErrFull, "capacity"},
 	{task.ErrNotDurable, "durability_not_met"},
 	{task.ErrClosed, "unavailable"},
@@ -173,6 +175,8 @@ func settingProblem(err error) (wire.Problem, bool) {
 		return newProblem("unknown_namespace", missing.Error(), ""), true
 	case errors.As(err, &missing) && missing.What == "queue":
 		return newProblem("not_found", missing.Error()+": GET "+queuesPath+" lists those there are", ""), true
+	case errors.As(err, &missing) && missing.What == "node":
+		return newProblem("not_found", missing.Error()+" that lives: GET "+clusterPath+" lists those there are", ""), true
 	case errors.As(err, &missing):
 		return newProblem("not_found", missing.Error(), ""), true
 	case errors.As(err, &busy):

@@ -44,12 +44,13 @@ var (
 		{name: "due_before", about: "Due earlier than that.", format: "date-time"},
 		{name: "due_after", about: "Due later than that.", format: "date-time"},
 	}
-	allParam     = param{name: "all", about: "true: also without a filter.", format: "boolean"}
-	forceParam   = param{name: "force", about: "true: also the last operator's token of scope admin that holds.", format: "boolean"}
-	limitParam   = param{name: "limit", about: "At most that many; 100 by default.", format: "integer", low: 1, high: maxLimit}
-	cursorParam  = param{name: "cursor", about: "A page's next_cursor. Keep the filters as they were."}
-	includeParam = param{name: "include", about: "body: with the tasks' bodies.", enum: []string{"body"}}
-	waitParam    = param{name: "wait", about: "Answer when the task is finished or dead, at the latest after this duration (5m at most) with what it is then.", format: "duration"}
+	allParam       = param{name: "all", about: "true: also without a filter.", format: "boolean"}
+	forceNodeParam = param{name: "force", about: "true: also where no other node could take its shards. Nobody delivers their tasks then.", format: "boolean"}
+	forceParam     = param{name: "force", about: "true: also the last operator's token of scope admin that holds.", format: "boolean"}
+	limitParam     = param{name: "limit", about: "At most that many; 100 by default.", format: "integer", low: 1, high: maxLimit}
+	cursorParam    = param{name: "cursor", about: "A page's next_cursor. Keep the filters as they were."}
+	includeParam   = param{name: "include", about: "body: with the tasks' bodies.", enum: []string{"body"}}
+	waitParam      = param{name: "wait", about: "Answer when the task is finished or dead, at the latest after this duration (5m at most) with what it is then.", format: "duration"}
 
 	idempotencyHeader = param{name: "Idempotency-Key", about: "1 to 256 printable ASCII characters. The same key with the same body creates nothing new; with another body it is refused. Without a name, the task's id derives from the key."}
 	namespaceHeader   = param{name: wire.NamespaceHeader, about: "For an operator's token: the namespace that the request is about; \"default\" without it. Any other token has its own."}

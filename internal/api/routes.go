@@ -69,7 +69,7 @@ const (
 )
 
 func routes() []route {
-	return slices.Concat(createRoutes(), taskRoutes(), filterRoutes(), queueRoutes(), accessRoutes(), namespaceRoutes(), serverRoutes(), publicRoutes())
+	return slices.Concat(createRoutes(), taskRoutes(), filterRoutes(), queueRoutes(), accessRoutes(), namespaceRoutes(), clusterRoutes(), serverRoutes(), publicRoutes())
 }
 
 func createRoutes() []route {

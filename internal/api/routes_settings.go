@@ -166,10 +166,6 @@ func serverRoutes() []route {
 			replies: []reply{{status: 200, about: "As it is at this moment.", body: wire.Live{}}},
 		},
 		{
-			method: "GET", path: wire.Version + "/cluster", serve: (*Server).cluster, scope: task.ScopeRead, operator: true, tag: "server",
-			id: "cluster", summary: "Which servers there are", replies: []reply{{status: 200, about: "This one.", body: wire.Cluster{}}},
-		},
-		{
 			method: "GET", path: wire.Version + "/backup", serve: (*Server).backup, scope: task.ScopeAdmin, operator: true, costly: true, extra: true, tag: "server",
 			id: "backup", summary: "Take a backup",
 			about: "Of all there is, signing secrets included, as it is at one moment. The server goes on meanwhile. A transfer that breaks off is no backup: the connection ends without the last chunk. " +

@@ -105,6 +105,7 @@ func (c Config) withDefaults() Config {
 type Server struct {
 	cfg     Config
 	ledger  Ledger
+	nodes   task.Cluster // nil: the store is this server's own
 	guard   *guard
 	mux     *http.ServeMux
 	openAPI func() []byte // built when first asked for
@@ -122,12 +123,14 @@ type Server struct {
 	stopped sync.Once // closes stop
 }
 
-// New returns a server of ledger's tasks. The http.Server around it should
+// New returns a server of ledger's tasks, and of its nodes where it implements
+// task.Cluster. The http.Server around it should
 // bound headers and whole requests in time (ReadHeaderTimeout, ReadTimeout);
 // routes that take longer by nature extend their own deadlines.
 func New(cfg Config, ledger Ledger) *Server {
 	s := &Server{cfg: cfg.withDefaults(), ledger: ledger, cursors: newSealer(), started: time.Now(), stop: make(chan struct{})}
 	s.loads.most, s.polls.most = maxLoad, maxPolls
+	s.nodes, _ = ledger.(task.Cluster)
 	s.guard = newGuard(s.cfg.AllowedHosts)
 	s.buffers.New = func() any { return new(bytes.Buffer) }
 	s.openAPI = sync.OnceValue(func() []byte { return s.describe(routes()) })

@@ -63,19 +63,18 @@ type Drain struct {
 // ErrLastNode says that a drain would leave nobody to deliver.
 var ErrLastNode = errors.New("no other node lives that may own shards: its tasks would not be delivered until one comes; start another one first, or force it")
 
-// The actions of AuditEntry that Drain records.
-const (
-	ActionDrain   = "node.drain"
-	ActionUndrain = "node.undrain"
-)
+// Action is the noun and the verb for the audit log.
+func (d Drain) Action() string {
+	if d.Undo {
+		return "node.undrain"
+	}
+	return "node.drain"
+}
 
 // AuditDrain returns the entry that records d. It belongs to the server, and to no namespace.
 func AuditDrain(now Millis, who Actor, d Drain) AuditEntry {
-	e := AuditEntry{At: now, By: who.By, Addr: who.Addr, Action: ActionDrain, Target: d.Node}
-	switch {
-	case d.Undo:
-		e.Action = ActionUndrain
-	case d.Force:
+	e := AuditEntry{At: now, By: who.By, Addr: who.Addr, Action: d.Action(), Target: d.Node}
+	if d.Force && !d.Undo {
 		e.Detail = "forced"
 	}
 	return e

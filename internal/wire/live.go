@@ -52,18 +52,3 @@ type LiveDestination struct {
 	Breaker     string  `json:"breaker" enum:"closed,open,half-open" doc:"open: it failed again and again and is left alone, until open_until. half-open: one attempt finds out."`
 	OpenUntil   string  `json:"open_until,omitempty" format:"date-time"`
 }
-
-// Cluster says which servers there are, and how they keep what they are told.
-type Cluster struct {
-	Nodes      []Node `json:"nodes" nullable:"false"`
-	Durability string `json:"durability" doc:"What survives: memory, nothing; synced, a power loss."`
-	Secured    bool   `json:"secured" doc:"Requests need a token."`
-}
-
-// Node is one server.
-type Node struct {
-	Version   string `json:"version"`
-	StartedAt string `json:"started_at" format:"date-time"`
-	Uptime    string `json:"uptime" pattern:"duration" example:"36h4m0s"`
-	Ready     bool   `json:"ready"`
-}

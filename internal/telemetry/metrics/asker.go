@@ -54,6 +54,16 @@ var (
 		"1 while the files of the TLS certificate hold something that is of no use, and the one before it goes on.", nil, nil)
 	breakersDesc = prometheus.NewDesc("foliot_breakers_open",
 		"Destinations that are not called for now, because they kept failing.", nil, nil)
+	ownedDesc = prometheus.NewDesc("foliot_shards_owned",
+		"Shards of a shared store whose tasks this server delivers. The sum of all servers is below foliot_shards only while some change hands.", nil, nil)
+	shardsDesc = prometheus.NewDesc("foliot_shards",
+		"Shards that a shared store is divided into.", nil, nil)
+	nodesDesc = prometheus.NewDesc("foliot_nodes",
+		"Servers that share the store and live, as this one last heard.", nil, nil)
+	takeoversDesc = prometheus.NewDesc("foliot_shard_takeovers_total",
+		"Shards that this server took over when the leases of others had ended: they died, stood still, or could not reach Redis.", nil, nil)
+	lostDesc = prometheus.NewDesc("foliot_shard_leases_lost_total",
+		"Leases of shards that ended before this server could renew them: it stood still, or could not reach Redis.", nil, nil)
 	spansDesc = prometheus.NewDesc("foliot_spans_total",
 		"Spans by what became of them: exported, failed (the collector did not take them), dropped (the queue was full).", []string{"result"}, nil)
 )
@@ -83,6 +93,7 @@ func (a *asker) Describe(out chan<- *prometheus.Desc) {
 	describe(s.Certificate != nil, certificateDesc, brokenDesc)
 	describe(s.Breakers != nil, breakersDesc)
 	describe(s.Spans != nil, spansDesc)
+	describe(s.Standing != nil, shardsDesc, ownedDesc, nodesDesc, takeoversDesc, lostDesc)
 }
 
 // Collect implements prometheus.Collector.
@@ -116,6 +127,9 @@ func (a *asker) Collect(out chan<- prometheus.Metric) {
 		to.counter(spansDesc, n.Exported, "exported")
 		to.counter(spansDesc, n.Failed, "failed")
 		to.counter(spansDesc, n.Dropped, "dropped")
+	}
+	if s.Standing != nil {
+		to.standing(s.Standing())
 	}
 }
 
@@ -168,6 +182,14 @@ func (c collection) dispatch(d Dispatch) {
 	c.counter(claimsDesc, d.Gone, "gone")
 	c.counter(hintsDesc, d.Hints)
 	c.counter(pollsDesc, d.Polls)
+}
+
+func (c collection) standing(s task.Standing) {
+	c.gauge(shardsDesc, float64(s.Shards))
+	c.gauge(ownedDesc, float64(s.Owned))
+	c.gauge(nodesDesc, float64(s.Nodes))
+	c.counter(takeoversDesc, s.Takeovers)
+	c.counter(lostDesc, s.Lost)
 }
 
 func (c collection) certificate(cert Certificate) {

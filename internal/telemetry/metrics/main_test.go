@@ -75,6 +75,7 @@ func full(t *testing.T) *Metrics {
 		Connections: func() int { return 5 },
 		Certificate: func() Certificate { return Certificate{NotAfter: time.Unix(1_900_000_000, 0), Broken: true} },
 		Breakers:    func() int { return 1 },
+		Standing:    func() task.Standing { return task.Standing{Shards: 256, Owned: 86, Nodes: 3, Takeovers: 1, Lost: 1} },
 		Spans:       func() Spans { return Spans{Exported: 4} },
 	})
 	return m

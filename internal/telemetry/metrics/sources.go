@@ -20,6 +20,7 @@ type Sources struct {
 	Certificate func() Certificate
 	Breakers    func() int // destinations that are not called for now
 	Spans       func() Spans
+	Standing    func() task.Standing // task.Cluster's
 }
 
 // Index is the part of task.Queue that tells what is overdue.

@@ -1,0 +1,117 @@
+package api_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/store/memstore"
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// shared is the reference store with nodes that share it.
+type shared struct {
+	*memstore.Store
+	nodes  []task.Node
+	drains []task.Drain
+	by     []string
+	err    error // of drains
+}
+
+func (s *shared) Nodes(context.Context) ([]task.Node, error) { return s.nodes, nil }
+
+func (s *shared) Shards(context.Context) ([]task.Shard, error) {
+	return []task.Shard{{Owner: "a", Until: 2_000_000_000_000, Epoch: 3, NextDue: 1_999_999_999_000, Running: 2}, {Number: 1}}, nil
+}
+
+func (s *shared) Standing() task.Standing { return task.Standing{Shards: 2, Owned: 1, Nodes: 2} }
+
+func (s *shared) Drain(ctx context.Context, _ task.Millis, d task.Drain) error {
+	if s.err != nil {
+		return s.err
+	}
+	s.drains, s.by = append(s.drains, d), append(s.by, task.ActorOf(ctx).By)
+	for i := range s.nodes {
+		if s.nodes[i].Name == d.Node {
+			s.nodes[i].Draining = !d.Undo
+		}
+	}
+	return nil
+}
+
+// serveShared serves a store of two nodes.
+func serveShared(t *testing.T) (*service, *shared) {
+	began := task.FloorMillis(time.Now())
+	s := &shared{Store: memstore.New(memstore.Config{}), nodes: []task.Node{
+		{Name: "a", Self: true, Version: "1.0", StartedAt: began, BeatAt: began.Add(time.Minute), Live: true, Owned: 1, Wanted: 2},
+		{Name: "b", Address: "10.0.0.7:8080", StartedAt: began, BeatAt: began},
+	}}
+	return &service{T: t, Server: api.New(api.Config{Version: "test"}, s), store: s.Store}, s
+}
+
+func TestAServerWithAStoreOfItsOwnIsAClusterOfOne(t *testing.T) {
+	s := serve(t)
+	var c wire.Cluster
+	s.do("GET", "/v1/cluster", "").want(200, &c)
+	if c.Store != "embedded" || c.Shards != 0 || len(c.Nodes) != 1 || !c.Nodes[0].Self || c.Nodes[0].Owned != nil || c.Nodes[0].Name != "" {
+		t.Errorf("%+v", c)
+	}
+	s.do("GET", "/v1/cluster/shards", "").problem(501, "unsupported", "")
+	s.do("POST", "/v1/cluster/nodes/a/drain", "").problem(501, "unsupported", "")
+	s.do("DELETE", "/v1/cluster/nodes/a/drain", "").problem(501, "unsupported", "")
+}
+
+func TestNodesAndShardsAreShown(t *testing.T) {
+	s, _ := serveShared(t)
+	var c wire.Cluster
+	s.do("GET", "/v1/cluster", "").want(200, &c)
+	if c.Store != "shared" || c.Shards != 2 || len(c.Nodes) != 2 {
+		t.Fatalf("%+v", c)
+	}
+	a, b := c.Nodes[0], c.Nodes[1]
+	if a.Name != "a" || !a.Self || !a.Ready || a.Uptime != "1m0s" || *a.Owned != 1 || *a.Wanted != 2 || a.LastSeenAt == "" {
+		t.Errorf("%+v", a)
+	}
+	if b.Ready || b.Self || b.Version != "unknown" || b.Address != "10.0.0.7:8080" || *b.Owned != 0 {
+		t.Errorf("%+v", b)
+	}
+	var list wire.ShardList
+	s.do("GET", "/v1/cluster/shards", "").want(200, &list)
+	if want := (wire.Shard{Owner: "a", Until: "2033-05-18T03:33:20.000Z", Epoch: 3, NextDue: "2033-05-18T03:33:19.000Z", Running: 2}); len(list.Shards) != 2 || list.Shards[0] != want || list.Shards[1] != (wire.Shard{Shard: 1}) {
+		t.Errorf("%+v", list)
+	}
+	s.Stop()
+	if s.do("GET", "/v1/cluster", "").want(200, &c); c.Nodes[0].Ready {
+		t.Error("it is stopping, and ready")
+	}
+}
+
+func TestDrainsAreTheOperatorsAndHaveAnAuthor(t *testing.T) {
+	s, store := serveShared(t)
+	var n wire.Node
+	s.do("POST", "/v1/cluster/nodes/b/drain", "").want(200, &n)
+	if n.Name != "b" || !n.Draining || n.Ready {
+		t.Errorf("%+v", n)
+	}
+	s.do("POST", "/v1/cluster/nodes/b/drain?force=true", "").want(200, nil)
+	n = wire.Node{}
+	s.do("DELETE", "/v1/cluster/nodes/b/drain", "").want(200, &n)
+	if n.Draining {
+		t.Errorf("%+v", n)
+	}
+	want := []task.Drain{{Node: "b"}, {Node: "b", Force: true}, {Node: "b", Undo: true}}
+	for i, d := range store.drains {
+		if d != want[i] || store.by[i] != "anonymous" {
+			t.Errorf("%+v by %s, want %+v", d, store.by[i], want[i])
+		}
+	}
+	s.do("POST", "/v1/cluster/nodes/b/drain?force=perhaps", "").problem(400, "bad_parameter", "force")
+	s.do("DELETE", "/v1/cluster/nodes/b/drain?force=true", "").problem(400, "unknown_parameter", "force")
+	s.do("POST", "/v1/cluster/nodes/b/drain", "x").problem(400, "unexpected_body", "")
+	store.err = task.ErrLastNode
+	s.do("POST", "/v1/cluster/nodes/b/drain", "").problem(409, "last_node", "")
+	store.err = &task.MissingError{What: "node", Name: "c"}
+	s.do("POST", "/v1/cluster/nodes/c/drain", "").problem(404, "not_found", "")
+}
