@@ -1,0 +1,117 @@
+package redisstore
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store/storetest"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// aclFile writes the user of docs/redis.md into a file as redis-server reads it, and returns its path.
+func aclFile(t *testing.T) string {
+	t.Helper()
+	page, err := os.ReadFile("../../../docs/redis.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rule, _ := strings.Cut(string(page), "\nACL SETUSER foliot ")
+	rule, _, found := strings.Cut(rule, "\n")
+	if !found {
+		t.Fatal("docs/redis.md has no rule")
+	}
+	path := filepath.Join(t.TempDir(), "users.acl")
+	if err := os.WriteFile(path, []byte("user default on nopass ~* &* +@all\nuser foliot "+rule+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// refusedNothing fails the test where the servers at addrs have refused a user something.
+func refusedNothing(t *testing.T, addrs ...string) {
+	t.Helper()
+	for _, addr := range addrs {
+		c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true, ForceSingleClient: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		refused, err := c.Do(t.Context(), c.B().Arbitrary("ACL", "LOG").Build()).ToArray()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, one := range refused {
+			entry, err := one.AsMap()
+			if err != nil {
+				t.Fatal(err)
+			}
+			what := entry["object"]
+			name, _ := what.ToString()
+			t.Errorf("the Redis at %s refused %q", addr, name)
+		}
+	}
+}
+
+func TestItsUserNeedsNoMoreThanTheRightsThatTheDocsList(t *testing.T) {
+	long(t)
+	r := redistest.New(t, "--aclfile", aclFile(t))
+	storetest.Run(t, func(t *testing.T) task.Store {
+		empty(t, r.Addr)
+		s, err := Open(t.Context(), Config{
+			Client: asUser(r.Addr), Shards: 8, Policy: storetest.Policy, AuditKeep: storetest.AuditKeep, AuditLength: 100_000, CallersClock: true,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	})
+	refusedNothing(t, r.Addr)
+}
+
+func TestNodesNeedNoMoreRightsInACluster(t *testing.T) {
+	c := redistest.NewCluster(t, 3, 0, "--aclfile", aclFile(t))
+	var nodes []*Store
+	for _, name := range []string{"a", "b"} {
+		s, err := Open(t.Context(), Config{Client: asUser(c.Addrs()...), Node: name, Shards: 16, ShardLease: 1500 * time.Millisecond, Heartbeat: 200 * time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = s.Close() }()
+		nodes = append(nodes, s)
+	}
+	eventually(t, 20*time.Second, "each node has its part", func() bool { return divided(nodes...) })
+	var mu sync.Mutex
+	heard := map[string]bool{}
+	for _, s := range nodes {
+		s.Watch(func(entries []task.Entry) {
+			mu.Lock()
+			defer mu.Unlock()
+			for _, e := range entries {
+				heard[e.Name] = true
+			}
+		})
+	}
+	soon(t, nodes[0], "task-", 50, 100*time.Millisecond)
+	eventually(t, 20*time.Second, "each task is known to its node", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(heard) == 50
+	})
+	nodes[0].Release()
+	if _, err := nodes[1].Scrub(t.Context(), task.FloorMillis(time.Now()), "", 1000); err != nil {
+		t.Error(err)
+	}
+	eventually(t, 20*time.Second, "the other node has all", func() bool { return divided(nodes[1]) })
+	refusedNothing(t, c.Addrs()...)
+}
+
+func asUser(addrs ...string) rueidis.ClientOption {
+	return rueidis.ClientOption{InitAddress: addrs, DisableCache: true, Username: "foliot", Password: "PASSWORD", ClientName: "foliot"}
+}
