@@ -213,6 +213,12 @@ func meaning(reply *rueidis.RedisError) string {
 		return "the server that was asked was a replica: another is or becomes the master (if that lasts, name the master, a Sentinel or a Cluster by --store)"
 	case strings.HasPrefix(reply.Error(), "MASTERDOWN"):
 		return "the server that was asked was a replica without a master (if that lasts: see that the master runs)"
+	case strings.HasPrefix(reply.Error(), "UNBLOCKED"):
+		return "the master lost its place to another server"
+	case strings.HasPrefix(reply.Error(), "NOREPLICAS"):
+		return "the master takes no writes, since too few replicas follow it: see that they run (its min-replicas-to-write says how many)"
+	case strings.HasPrefix(reply.Error(), "MISCONF"):
+		return "Redis could not write its file, and takes nothing until it can: see its log, and its disk"
 	}
 	return ""
 }

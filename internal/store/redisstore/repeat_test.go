@@ -1,8 +1,11 @@
 package redisstore
 
 import (
+	"errors"
 	"testing"
 	"time"
+
+	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/task"
@@ -36,5 +39,28 @@ func TestACallThatIsRepeatedForLongLearnsWhatBecameOfIt(t *testing.T) {
 		if err != nil || outcomes[0].fate != c.want {
 			t.Errorf("%s: %v, %v; want the fate %d", c.what, outcomes, err, c.want)
 		}
+	}
+}
+
+// The client closes the connections to a master that has lost its place, and
+// says of them what it says of itself where it is closed.
+func TestAConnectionThatTheClientHasReplacedIsNoClosedStore(t *testing.T) {
+	err := new(Store).failure(unavailable(rueidis.ErrClosing, patience))
+	if !errors.Is(err, task.ErrUnavailable) || errors.Is(err, task.ErrClosed) {
+		t.Error(err)
+	}
+}
+
+func TestAMasterThatMissesItsReplicasIsUnavailable(t *testing.T) {
+	long(t)
+	server := redistest.New(t)
+	s := openAt(t, server.Addr)
+	defer func() { _ = s.Close() }()
+	if reply, err := redistest.Command(t.Context(), server.Addr, "CONFIG", "SET", "min-replicas-to-write", "1"); reply != "+OK" {
+		t.Fatal(reply, err)
+	}
+	_, err := s.Apply(t.Context(), began, []task.Change{task.Create{Spec: specOf(t, "a", began)}})
+	if !errors.Is(err, task.ErrUnavailable) {
+		t.Error(err)
 	}
 }

@@ -296,7 +296,7 @@ func (s *Store) failure(err error) error {
 		return nil
 	case outOfMemory(err):
 		return fmt.Errorf("%w: Redis has no memory left: %w", task.ErrFull, err)
-	case errors.Is(err, rueidis.ErrClosing):
+	case errors.Is(err, rueidis.ErrClosing) && !errors.Is(err, task.ErrUnavailable): // the client has closed a connection that it replaces
 		return task.ErrClosed
 	}
 	return err
