@@ -12,8 +12,9 @@ import (
 // masters is a ward of three masters with a replica each, in a Cluster.
 type masters struct {
 	*redistest.Cluster
-	victim int // the place of the one that was struck
-	turn   int
+	victim  int // the place of the one that was struck
+	turn    int
+	strikes int
 }
 
 func failOverCluster(ctx context.Context, t *trial) error {
@@ -42,7 +43,7 @@ func (m *masters) strike() error {
 		m.turn++
 		place := m.turn % len(m.Servers)
 		if master, _ := m.Role(ctx, place); master {
-			m.victim = place
+			m.victim, m.strikes = place, m.strikes+1
 			m.Servers[place].Kill()
 			return nil
 		}
@@ -74,5 +75,8 @@ func (m *masters) heal(ctx context.Context) error {
 		return m.Await(ctx)
 	})
 }
+
+// promotions counts strikes: a Cluster takes a second of silence, and majorities.
+func (m *masters) promotions(context.Context) (int, error) { return m.strikes, nil }
 
 func (m *masters) close() { m.Close() }

@@ -122,4 +122,6 @@ func (w *watched) heal(ctx context.Context) error {
 	})
 }
 
+func (w *watched) promotions(ctx context.Context) (int, error) { return w.Promotions(ctx) }
+
 func (w *watched) close() { w.Close() }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -162,10 +163,27 @@ func (s *Sentinels) Master(ctx context.Context) int {
 		}
 		place = named
 	}
+	ctx, stop := context.WithTimeout(ctx, lookTime/10) // it may be stopped
+	defer stop()
 	if info, err := Command(ctx, s.Servers[place].Addr, "INFO", "replication"); err != nil || !containsLine(info, "role:master") {
 		return -1
 	}
 	return place
+}
+
+// Promotions returns how many masters the sentinels have made so far, as far as
+// the first of them knows.
+func (s *Sentinels) Promotions(ctx context.Context) (int, error) {
+	reply, err := exchange(ctx, s.Sentinels[0].Addr, "SENTINEL", "MASTER", MasterName)
+	if err != nil {
+		return 0, err
+	}
+	about := words(reply)
+	i := slices.Index(about, "config-epoch")
+	if i < 0 || i+1 == len(about) {
+		return 0, fmt.Errorf("reply to SENTINEL MASTER: %q", reply)
+	}
+	return strconv.Atoi(about[i+1])
 }
 
 // place returns that of the server whose clients use addr, -1 for none.

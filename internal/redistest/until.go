@@ -7,8 +7,13 @@ import (
 	"time"
 )
 
-// pollEvery is how often a condition is looked at. Looking may cost a connection.
-const pollEvery = 5 * time.Millisecond
+const (
+	// pollEvery is how often a condition is looked at. Looking may cost a connection.
+	pollEvery = 5 * time.Millisecond
+
+	// lookTime bounds one look: who is asked may be stopped.
+	lookTime = 2 * time.Second
+)
 
 // Until waits until met, which asks a real server, returns true, and returns how
 // long that took. Where it does not within so long the test ends, with what was
@@ -30,14 +35,16 @@ func Until(t testing.TB, within time.Duration, what string, met func() bool) tim
 	return time.Since(began)
 }
 
-// Poll calls try until it returns nil or ctx ends, at least once, and returns
-// its last error.
+// Poll calls try until it returns nil or ctx ends, at least once, with two seconds
+// for each time, and returns its last error.
 func Poll(ctx context.Context, try func(context.Context) error) error {
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
 	var last error
 	for {
-		err := try(ctx)
+		once, stop := context.WithTimeout(ctx, lookTime)
+		err := try(once)
+		stop()
 		if err == nil {
 			return nil
 		}
