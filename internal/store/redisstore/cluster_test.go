@@ -1,9 +1,13 @@
 package redisstore
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"reflect"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -333,5 +337,61 @@ func TestANodeThatSleptPastItsLeasesClaimsNothingOnWaking(t *testing.T) {
 	}
 	if len(claimed) != len(tasks) {
 		t.Logf("%d of %d are claimed: the others lie in shards that change hands again", len(claimed), len(tasks))
+	}
+}
+
+// Two processes of one name would wake each other for ever, each with the news that the other is gone.
+func TestProcessesThatShareANameAreToldAndDoNotDisturbEachOther(t *testing.T) {
+	server := redistest.New(t)
+	var log lockedBuffer
+	a := openNodeWith(t, Config{Node: "a", Logger: slog.New(slog.NewTextHandler(&log, nil))}, server.Addr)
+	openNodeWith(t, Config{Node: "a", Logger: slog.New(slog.NewTextHandler(&log, nil))}, server.Addr)
+	eventually(t, 2*time.Second, "it is said", func() bool { return strings.Contains(log.String(), "give each its own name") })
+	before := infoNumbers(t, server.Addr, "total_commands_processed")
+	time.Sleep(time.Second) // there is nothing to wait for
+	after := infoNumbers(t, server.Addr, "total_commands_processed")
+	if n := after[0] - before[0]; n > 1000 {
+		t.Errorf("%v commands in a second", n)
+	}
+	if !divided(a) {
+		t.Error("who had the shards first has lost some")
+	}
+}
+
+// lockedBuffer is a buffer for several writers.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// A Redis that is away is tried ten times a second: the log says that once.
+func TestALogThatTellsOfALostRedisIsShort(t *testing.T) {
+	server := redistest.New(t)
+	proxy := redistest.NewProxy(t, server.Addr)
+	var log lockedBuffer
+	s := openNodeWith(t, Config{Node: "a", Logger: slog.New(slog.NewTextHandler(&log, nil))}, proxy.Addr)
+	proxy.Refuse(true)
+	proxy.Cut()
+	eventually(t, 2*s.config.ShardLease, "it has lost all", func() bool { return s.Standing().Lost == uint64(len(s.shards)) })
+	proxy.Refuse(false)
+	eventually(t, 3*time.Second, "it owns all again", func() bool { return divided(s) })
+	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+	if len(lines) > 16 {
+		t.Errorf("%d lines:\n%s", len(lines), log.String())
+	}
+	if !strings.Contains(log.String(), "lost shards: their leases ended before they could be renewed\" shards=") || !strings.Contains(log.String(), "own shards: works again") {
+		t.Error(log.String())
 	}
 }

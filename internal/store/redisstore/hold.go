@@ -69,7 +69,7 @@ func (s *Store) release(ctx context.Context, shards []int) {
 			failed, last = failed+1, g.err
 		}
 	}
-	s.trouble.about("release shards: their next owners have to wait until our leases end", last, "shards", failed)
+	s.servers.trouble.about("release shards: their next owners have to wait until our leases end", last, "shards", failed)
 }
 
 // hold acquires shards, or renews their leases. What fails is tried again.
@@ -93,7 +93,7 @@ func (s *Store) hold(ctx context.Context, shards []int) {
 	if last == nil && len(fresh) > 0 {
 		failed, last = len(fresh), s.prepare(ctx, fresh)
 	}
-	s.trouble.about("own shards", last, "shards", failed)
+	s.servers.trouble.about("own shards", last, "shards", failed)
 }
 
 // accept notes who owns shard i, since sent or later, and returns the holding

@@ -87,11 +87,15 @@ func (s *Store) pollLanes(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
+		hs := s.owned()
+		if len(hs) == 0 {
+			continue
+		}
 		once, stop := context.WithTimeout(ctx, patience)
-		err := s.discover(once, s.owned(), false)
+		err := s.discover(once, hs, false)
 		stop()
 		if ctx.Err() == nil {
-			s.trouble.about("look for what other nodes have scheduled", err)
+			s.servers.trouble.about("look for what other nodes have scheduled", err)
 		}
 	}
 }

@@ -228,8 +228,8 @@ func (s *servers) watch() {
 			return
 		}
 		ctx, stop := context.WithTimeout(s.life, patience)
-		if err := s.look(ctx); err != nil && s.life.Err() == nil {
-			s.logger.Warn("ask the masters how they are", "error", err)
+		if err := s.look(ctx); s.life.Err() == nil {
+			s.trouble.about("ask the masters how they are", err)
 		}
 		s.inspect(ctx, time.Now())
 		stop()

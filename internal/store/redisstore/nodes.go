@@ -95,9 +95,16 @@ const (
 	looks         // it says nothing, and only asks
 )
 
+// What a heartbeat found of this process.
+const (
+	stood = iota
+	moved // it was not there, or has gone
+	other // another process of its name was there
+)
+
 // beat says how this process is, and returns all nodes, the server's clock, and
-// whether this one has come or gone just now. It tries once, but where it only looks.
-func (s *Store) beat(ctx context.Context, how int) (peers []peer, now task.Millis, changed bool, err error) {
+// what was found of this one. It tries once, but where it only looks.
+func (s *Store) beat(ctx context.Context, how int) (peers []peer, now task.Millis, found int, err error) {
 	self := &s.own.self
 	args := []string{self.name, self.nonce, self.about(), strconv.FormatInt((10 * s.config.silence()).Milliseconds(), 10)}
 	switch how {
@@ -112,34 +119,34 @@ func (s *Store) beat(ctx context.Context, how int) (peers []peer, now task.Milli
 	}
 	results, err := s.servers.repeat(ctx, beat, one)
 	if err != nil {
-		return nil, 0, false, err
+		return nil, 0, stood, err
 	}
 	return readBeat(results[0])
 }
 
-func readBeat(r rueidis.RedisResult) (peers []peer, now task.Millis, changed bool, err error) {
+func readBeat(r rueidis.RedisResult) (peers []peer, now task.Millis, found int, err error) {
 	list, err := r.ToArray()
 	if err == nil && len(list) < 2 {
 		err = errDamaged
 	}
 	if err != nil {
-		return nil, 0, false, err
+		return nil, 0, stood, err
 	}
 	at, err1 := list[0].AsInt64()
 	news, err2 := list[1].AsInt64()
 	texts := make([]string, len(list)-2)
 	for i := range texts {
 		if texts[i], err = list[2+i].ToString(); err != nil {
-			return nil, 0, false, err
+			return nil, 0, stood, err
 		}
 	}
 	peers, err = parsePeers(texts)
-	return peers, task.Millis(at), news == 1, errors.Join(err1, err2, err)
+	return peers, task.Millis(at), int(news), errors.Join(err1, err2, err)
 }
 
 // announce makes the other nodes look. It may get lost: they look now and then anyway.
 func (s *Store) announce(ctx context.Context) {
 	c := s.servers.client
 	err := c.Do(ctx, c.B().Spublish().Channel(nodesKey).Message(s.own.who).Build()).Error()
-	s.trouble.about("tell the other nodes that there is news", err)
+	s.servers.trouble.about("tell the other nodes that there is news", err)
 }

@@ -55,6 +55,7 @@ type ownership struct {
 	mine     []bool // what this process is to own, while takers are the nodes to share
 	takers   []string
 	nextBeat time.Time
+	met      bool // others have heard of this process
 	changes  changes
 }
 

@@ -23,7 +23,7 @@ func (s *Store) poll() {
 		ctx, stop := context.WithTimeout(s.servers.life, patience)
 		for name, work := range map[string]func(context.Context) error{"read the settings": s.reload, "raise the bounds of lanes": s.raiseBounds} {
 			if err := work(ctx); s.servers.life.Err() == nil {
-				s.trouble.about(name, err)
+				s.servers.trouble.about(name, err)
 			}
 		}
 		stop()

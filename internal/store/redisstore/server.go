@@ -27,6 +27,7 @@ type servers struct {
 	replicas int           // Config.Replicas
 	memory   int64         // Config.Memory
 	logger   *slog.Logger
+	trouble  *troubles
 
 	masters    atomic.Pointer[masters]
 	replicated atomic.Bool  // a master had a replica once
@@ -48,7 +49,7 @@ type servers struct {
 func newServers(client rueidis.Client, c Config) *servers {
 	s := &servers{
 		client: client, cluster: client.Mode() == rueidis.ClientModeCluster,
-		level: c.Durability, word: c.Durability.word(), replicas: c.Replicas, memory: c.Memory, logger: c.Logger,
+		level: c.Durability, word: c.Durability.word(), replicas: c.Replicas, memory: c.Memory, logger: c.Logger, trouble: &troubles{logger: c.Logger},
 		lines: map[string]*line{}, closing: make(chan struct{}), clocks: newClocks(), config: c, inspected: map[string]inspection{},
 	}
 	s.life, s.end = context.WithCancel(context.Background())

@@ -115,7 +115,6 @@ type Store struct {
 	servers *servers
 	shards  []*shard
 	own     *ownership
-	trouble troubles
 
 	held     held
 	quotas   quotas
@@ -174,7 +173,7 @@ func open(ctx context.Context, c Config, servers *servers) (*Store, error) {
 	}
 	s := &Store{
 		config: c, servers: servers,
-		shards: newShards(c.Shards), own: newOwnership(c), trouble: troubles{logger: c.Logger},
+		shards: newShards(c.Shards), own: newOwnership(c),
 		held: held{m: map[task.Key]record{}}, quotas: quotas{have: map[string]*usage{}}, strays: strays{m: map[task.Key]stray{}}, bounds: bounds{low: map[*shard]map[task.Lane]struct{}{}},
 		closing: make(chan struct{}), polled: make(chan struct{}),
 	}

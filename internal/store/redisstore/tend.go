@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -68,7 +69,7 @@ func (s *Store) leave(ctx context.Context) {
 	}
 	// First: who hears of the release is to know.
 	_, _, _, err := s.beat(ctx, leaves)
-	s.trouble.about("tell the other nodes that this one goes", err)
+	s.servers.trouble.about("tell the other nodes that this one goes", err)
 	s.release(ctx, held)
 	s.announce(ctx)
 	s.config.Logger.Info("released all shards", "shards", len(held))
@@ -109,15 +110,24 @@ func (s *Store) tend(ctx context.Context, eager bool) time.Time {
 // that fails what it knew holds.
 func (s *Store) meet(ctx context.Context) {
 	o := s.own
-	peers, now, came, err := s.beat(ctx, alive)
-	s.trouble.about("tell the other nodes that this one lives", err)
+	peers, now, found, err := s.beat(ctx, alive)
+	s.servers.trouble.about("tell the other nodes that this one lives", err)
 	if err != nil {
 		if o.mine == nil {
 			o.mine = make([]bool, len(s.shards))
 		}
 		return
 	}
-	if came {
+	first := !o.met
+	o.met = true
+	// A process that ended without a word may have left its name; one that puts its
+	// own there again and again lives.
+	var twin error
+	if found == other && !first {
+		twin = fmt.Errorf("another process is the node %q, too: give each its own name (--node)", o.self.name)
+	}
+	s.servers.trouble.about("be the only node of that name", twin)
+	if found == moved || first {
 		s.announce(ctx)
 	}
 	peers = livePeers(peers, now, s.config.silence())

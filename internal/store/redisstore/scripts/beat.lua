@@ -5,8 +5,9 @@
 --            drain/<node>  <nonce of the process that is drained>, '!' before it where that was forced
 -- ARGV     the node ('' to change nothing), the nonce of its process, what is known about it
 --          ('' where it goes), and after how many milliseconds without a heartbeat a node is forgotten
--- Replies  the server's clock, whether the process is new here or has gone just now (1 or 0),
---          then field and value of each
+-- Replies  the server's clock, then 1 where the process is new here or has gone just now, 2 where
+--          it stands in the place of another process of that name, otherwise 0, then field
+--          and value of each
 -- A drain goes with its process. Idempotent.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -15,7 +16,7 @@ if ARGV[1] ~= '' then
   local nonce = string.match(redis.call('HGET', KEYS[1], ARGV[1]) or '', '^%d+/([^/]*)')
   if ARGV[3] ~= '' then
     redis.call('HSET', KEYS[1], ARGV[1], string.format('%.0f/', now) .. ARGV[2] .. '/' .. ARGV[3])
-    news = nonce ~= ARGV[2] and 1 or 0
+    news = not nonce and 1 or nonce ~= ARGV[2] and 2 or 0
   elseif nonce == ARGV[2] then -- another process may have its name by now
     news = redis.call('HDEL', KEYS[1], ARGV[1])
   end
