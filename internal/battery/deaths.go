@@ -30,23 +30,22 @@ func nodeDeaths(ctx context.Context, t *trial) error {
 }
 
 // killRepeatedly kills one node at a time, and starts it again. Between two
-// deaths there is time for what the first has delayed, so that each task's
-// lateness has one cause.
+// deaths there is time for what the first has delayed that nobody had in his
+// hands, so that its lateness has one cause.
 func (n *nodes) killRepeatedly(ctx context.Context, deaths int) error {
 	o := n.t.opts
 	for i := range deaths {
 		victim := n.list[n.t.rand.IntN(len(n.list))]
-		if !pause(ctx, jittered(n.t.rand.Float64(), o.taskLease+time.Second)) {
+		if !pause(ctx, n.between(1, 1.5, o.shardLease+time.Second)) {
 			return ctx.Err()
 		}
-		if err := n.fault("kill -9", victim.killNow()); err != nil {
+		if err := n.kill(victim); err != nil {
 			return err
 		}
-		victim.reap()
-		if !pause(ctx, time.Duration(n.t.rand.Int64N(int64(2*o.shardLease)))) {
+		if !pause(ctx, n.between(0, 1.5, o.shardLease)) {
 			return ctx.Err()
 		}
-		if err := victim.run(ctx); err != nil {
+		if err := n.revive(ctx, victim, i%starts == 0); err != nil {
 			return err
 		}
 		if (i+1)%max(4, deaths/20) == 0 {
@@ -56,7 +55,34 @@ func (n *nodes) killRepeatedly(ctx context.Context, deaths int) error {
 	return nil
 }
 
-// jittered returns a time between d and half as much again.
-func jittered(dice float64, d time.Duration) time.Duration {
-	return d + time.Duration(dice*float64(d)/2)
+const (
+	starts    = 5 // of so many deaths one is followed by one in the middle of the start
+	startLife = 50 * time.Millisecond
+)
+
+// revive starts a node that was killed, and returns when it is ready. With
+// again, the first process that it starts is killed at once.
+func (n *nodes) revive(ctx context.Context, victim *server, again bool) error {
+	if again {
+		if err := victim.start(); err != nil {
+			return err
+		}
+		pause(ctx, n.between(0, 1, startLife))
+		if err := n.kill(victim); err != nil {
+			return err
+		}
+	}
+	return victim.run(ctx)
+}
+
+// kill kills a node and writes that down.
+func (n *nodes) kill(victim *server) error {
+	at := victim.killNow()
+	victim.reap()
+	return n.fault("kill -9", at)
+}
+
+// between returns a time between two multiples of d.
+func (n *nodes) between(low, high float64, d time.Duration) time.Duration {
+	return time.Duration((low + n.t.rand.Float64()*(high-low)) * float64(d))
 }

@@ -10,7 +10,11 @@
 // its own, whose log is on the disk at its end, and tally judges by number.
 // Memory and processor time are what the system tells of the processes.
 //
+// The scenarios on Redis start it by themselves, beside several nodes: each has a
+// door, and what loads them goes from door to door, as a balancer would.
+//
 //	go run ./internal/battery --help
 //	go run ./internal/battery steady kill
 //	go run ./internal/battery -full crowd second overdue
+//	go run ./internal/battery redis
 package main

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// node is a stand-in that answers with one status after another, then 201.
+type node struct {
+	*httptest.Server
+	mu       sync.Mutex // guards everything below
+	statuses []int
+	keys     []string // Idempotency-Key of each call
+}
+
+func startNode(t *testing.T, statuses ...int) *node {
+	t.Helper()
+	n := &node{statuses: statuses}
+	n.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.keys = append(n.keys, r.Header.Get("Idempotency-Key"))
+		status := http.StatusCreated
+		if len(n.statuses) > 0 {
+			status, n.statuses = n.statuses[0], n.statuses[1:]
+		}
+		if status == 0 {
+			panic(http.ErrAbortHandler) // the reply is lost
+		}
+		w.WriteHeader(status)
+	}))
+	t.Cleanup(n.Close)
+	return n
+}
+
+func (n *node) asked() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.keys
+}
+
+func doorsOf(t *testing.T, urls ...string) *doors {
+	t.Helper()
+	ds := &doors{}
+	for _, url := range urls {
+		ds.list = append(ds.list, newDoor(url))
+	}
+	t.Cleanup(ds.close)
+	return ds
+}
+
+func TestACreateWithoutAnAnswerIsAskedForAgainUnderItsKey(t *testing.T) {
+	a, b := startNode(t, 503, 0), startNode(t, 0, 500)
+	ds := doorsOf(t, a.URL, b.URL)
+	ok, err := ds.create(t.Context(), input("task", "http://127.0.0.1/", time.Now()))
+	if !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	if keys := slices.Concat(a.asked(), b.asked()); len(keys) != 5 || strings.Join(slices.Compact(keys), "") != "task" {
+		t.Errorf("the keys were %v", keys)
+	}
+}
+
+func TestACreateThatIsRefusedIsNotRepeated(t *testing.T) {
+	a := startNode(t, 422)
+	if ok, err := doorsOf(t, a.URL).create(t.Context(), input("task", "http://127.0.0.1/", time.Now())); ok || err == nil || len(a.asked()) != 1 {
+		t.Errorf("created %v, %v, asked %d times", ok, err, len(a.asked()))
+	}
+}
+
+// A second answer would say of a task that the first cancelled that it has
+// finished, which is no word of what the first was.
+func TestACancelAsksOneNodeOnce(t *testing.T) {
+	for status, want := range map[int]int{200: 200, 202: 202, 409: 409, 503: 0, 0: 0} {
+		a := startNode(t, status)
+		gone := httptest.NewServer(nil)
+		gone.Close() // nobody is asked there
+		if got := doorsOf(t, gone.URL, a.URL).cancel(t.Context(), "task"); got != want || len(a.asked()) != 1 {
+			t.Errorf("a node that answers %d: %d, asked %d times", status, got, len(a.asked()))
+		}
+	}
+}
+
+func TestAShutDoorIsPassedBy(t *testing.T) {
+	a, b := startNode(t), startNode(t)
+	ds := doorsOf(t, a.URL, b.URL)
+	ds.list[0].shut.Store(true)
+	for range 10 {
+		if d := ds.next(); d != ds.list[1] {
+			t.Fatal("the shut one is asked")
+		}
+	}
+}
