@@ -24,10 +24,11 @@ const (
 // Which process sent a callback the system tells.
 func balance(ctx context.Context, t *trial) error {
 	c, err := redistest.StartCluster(t.path("redis"), 3, 0)
-	defer c.Close()
 	if err != nil {
+		c.Close()
 		return fmt.Errorf("start a Cluster: %w", err)
 	}
+	defer c.Close()
 	n, err := t.nodesIn(".", 3, "redis+cluster://"+c.Servers[0].Addr)
 	if err != nil {
 		return err

@@ -46,7 +46,7 @@ func socketInode(from, to netip.AddrPort) (uint32, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer syscall.Close(fd)
+	defer func() { _ = syscall.Close(fd) }()
 	if err := syscall.Sendto(fd, socketRequest(from, to), 0, &syscall.SockaddrNetlink{Family: syscall.AF_NETLINK}); err != nil {
 		return 0, err
 	}

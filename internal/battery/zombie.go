@@ -70,8 +70,8 @@ type zombies struct {
 // round is one stop. The queue is paused while the node sleeps: what others take
 // back from it waits, so that there is something to cancel.
 func (z *zombies) round(ctx context.Context, i int) error {
-	i0 := z.t.rand.IntN(len(z.list))
-	victim, other := z.doors.list[i0], z.doors.list[(i0+1)%len(z.list)]
+	index := z.t.rand.IntN(len(z.list))
+	victim, other := z.doors.list[index], z.doors.list[(index+1)%len(z.list)]
 	due := dueIn(zombieAhead)
 	tasks := make([]wire.TaskInput, zombieHerd)
 	for k := range tasks {
@@ -85,7 +85,7 @@ func (z *zombies) round(ctx context.Context, i int) error {
 		return err
 	}
 	until(ctx, due.Add(time.Duration(z.t.rand.Int64N(int64(zombieStop)))))
-	wake, err := z.stopNode(i0)
+	wake, err := z.stopNode(index)
 	if err != nil {
 		return err
 	}
@@ -114,10 +114,10 @@ func (z *zombies) round(ctx context.Context, i int) error {
 	if err := other.resumeQueue(ctx, zombieQueue); err != nil {
 		return err
 	}
-	if _, err := z.list[i0].ready(ctx, 20*time.Second); err != nil {
+	if _, err := z.list[index].ready(ctx, 20*time.Second); err != nil {
 		return err
 	}
-	pause(ctx, 2*z.t.opts.shardLease) // it has its part again: the next one to be stopped may be this one
+	pause(ctx, time.Second+z.t.opts.shardLease/2) // it has its part again: the next one to be stopped may be this one
 	return nil
 }
 
