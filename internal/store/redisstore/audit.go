@@ -55,19 +55,22 @@ type entry struct {
 	id     string
 }
 
-// readLogs reads a part of every stream.
-func (s *Store) readLogs(ctx context.Context, part func(b rueidis.Builder, key string) rueidis.Completed) ([][]entry, error) {
-	keys := s.logs()
-	commands := make([]command, len(keys))
+// readLogs reads a part of each of the streams, "" for none, and returns them in the same order.
+func (s *Store) readLogs(ctx context.Context, keys []string, part func(b rueidis.Builder, key string) rueidis.Completed) ([][]entry, error) {
+	var commands []command
+	var of []int
 	for i, key := range keys {
-		commands[i] = func(b rueidis.Builder) rueidis.Completed { return part(b, key) }
+		if key != "" {
+			commands, of = append(commands, func(b rueidis.Builder) rueidis.Completed { return part(b, key) }), append(of, i)
+		}
 	}
 	results, err := s.servers.ask(ctx, commands...)
 	if err != nil {
 		return nil, err
 	}
 	parts := make([][]entry, len(keys))
-	for i, r := range results {
+	for n, r := range results {
+		i := of[n]
 		found, err := r.AsXRange()
 		if err != nil {
 			return nil, err
@@ -140,7 +143,7 @@ func (s *Store) newest(ctx context.Context, before uint64, limit int) ([]entry, 
 	if before != maxSeq {
 		end = strconv.FormatUint(before>>seqStream+seqEpoch, 10)
 	}
-	parts, err := s.readLogs(ctx, func(b rueidis.Builder, key string) rueidis.Completed {
+	parts, err := s.readLogs(ctx, s.logs(), func(b rueidis.Builder, key string) rueidis.Completed {
 		return b.Xrevrange().Key(key).End(end).Start("-").Count(int64(limit + 2)).Build()
 	})
 	if err != nil {
@@ -162,23 +165,38 @@ func (s *Store) newest(ctx context.Context, before uint64, limit int) ([]entry, 
 }
 
 // trimLog removes at most limit entries from the beginning of the audit log whose
-// retention ended at or before now. It stops at the first that is to stay.
+// retention ended at or before now. It stops at the first that is to stay. Costs a
+// read of the first entry of each stream, and more only of those that begin with
+// one that goes.
 func (s *Store) trimLog(ctx context.Context, now task.Millis, limit int) (int, error) {
 	if s.config.logLength() == 0 || limit <= 0 {
 		return 0, nil
 	}
-	parts, err := s.readLogs(ctx, func(b rueidis.Builder, key string) rueidis.Completed {
-		return b.Xrange().Key(key).Start("-").End("+").Count(int64(limit + 1)).Build()
-	})
+	keys := s.logs()
+	goes := func(e *entry) bool { return e.At.Add(s.config.AuditKeep) <= now }
+	heads, err := s.readLogs(ctx, keys, firstOf(1))
+	if err != nil {
+		return 0, s.failure(err)
+	}
+	stays, begin := uint64(maxSeq), make([]string, len(keys)) // the first that stays; the streams that begin with one that goes
+	for i, head := range heads {
+		switch {
+		case len(head) == 0:
+		case goes(&head[0]):
+			begin[i] = keys[i]
+		default:
+			stays = min(stays, head[0].Seq)
+		}
+	}
+	parts, err := s.readLogs(ctx, begin, firstOf(limit+1))
 	if err != nil {
 		return 0, s.failure(err)
 	}
 	all := slices.Concat(parts...)
 	slices.SortFunc(all, func(a, b entry) int { return cmp.Compare(a.Seq, b.Seq) })
 	var commands []command
-	keys := s.logs()
 	for _, e := range all[:min(limit, len(all))] {
-		if e.At.Add(s.config.AuditKeep) > now {
+		if !goes(&e) || e.Seq > stays {
 			break
 		}
 		commands = append(commands, func(b rueidis.Builder) rueidis.Completed {
@@ -189,4 +207,11 @@ func (s *Store) trimLog(ctx context.Context, now task.Millis, limit int) (int, e
 		return 0, s.failure(err)
 	}
 	return len(commands), nil
+}
+
+// firstOf returns what reads the first n entries of a stream.
+func firstOf(n int) func(rueidis.Builder, string) rueidis.Completed {
+	return func(b rueidis.Builder, key string) rueidis.Completed {
+		return b.Xrange().Key(key).Start("-").End("+").Count(int64(n)).Build()
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/task"
 )
 
 // A cluster that has nothing to do must not fill disks: what nodes write to stay
@@ -53,4 +54,25 @@ func infoNumbers(t *testing.T, addr string, names ...string) []float64 {
 		}
 	}
 	return numbers
+}
+
+// Every node sweeps every ten seconds: it must not read the whole audit log for that.
+func TestASweepReadsNoMoreOfTheAuditLogThanItsBeginning(t *testing.T) {
+	server := redistest.New(t)
+	s := openNode(t, "a", server.Addr)
+	for i := range 10 {
+		soon(t, s, "t"+strconv.Itoa(i)+"-", 200, time.Hour)
+	}
+	before := infoNumbers(t, server.Addr, "total_net_output_bytes")
+	for range 5 {
+		if _, err := s.Sweep(t.Context(), task.FloorMillis(time.Now()), 1000); err != nil {
+			t.Fatal(err)
+		}
+	}
+	after := infoNumbers(t, server.Addr, "total_net_output_bytes")
+	if read := (after[0] - before[0]) / 5; read > 20_000 {
+		t.Errorf("a sweep read %.0f bytes", read)
+	} else {
+		t.Logf("a sweep read %.0f bytes", read)
+	}
 }
