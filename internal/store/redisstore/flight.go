@@ -13,7 +13,7 @@ import (
 // have to confirm, a flight has a connection of its own and ends with a WAIT
 // there, since that speaks of no other connection's writes.
 const (
-	maxFlights = 4    // of one line at once
+	maxFlights = 2    // of one line at once: with more of them fewer items share a run
 	maxLoad    = 1024 // items of a flight, or some more
 )
 

@@ -57,13 +57,8 @@ func (l *load) one(ctx context.Context, name string, becomes task.State, c task.
 // more waits until so many more were answered.
 func (l *load) more(n int, within time.Duration) {
 	l.Helper()
-	first, since := l.count(), time.Now()
-	for l.count() < first+n {
-		if time.Since(since) > within {
-			l.Fatalf("%d answered in %v, not %d", l.count()-first, within, n)
-		}
-		time.Sleep(time.Millisecond) // real servers are loaded
-	}
+	first := l.count()
+	redistest.Until(l.T, within, fmt.Sprint(n, " are answered"), func() bool { return l.count() >= first+n })
 }
 
 func (l *load) count() int {

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net"
 	"slices"
 	"strconv"
@@ -224,8 +225,16 @@ func TestSlotsThatAreHalfMovedChangeNothing(t *testing.T) {
 		for _, slot := range m.all(s) {
 			m.half(slot)
 		}
+		before := m.refusals()
 		moving.Go(func() {
-			time.Sleep(20 * time.Millisecond) // the deed runs meanwhile
+			ctx, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer stop()
+			_ = redistest.Poll(ctx, func(context.Context) error { // a deed may find its few keys in one place
+				if m.refusals() == before {
+					return errors.New("the deed has met no slot that is half moved")
+				}
+				return nil
+			})
 			for _, slot := range m.all(s) {
 				m.finish(slot)
 			}

@@ -30,27 +30,32 @@
 --
 -- All checks of an item come before its first write, and every key is in KEYS, so
 -- nothing ends halfway. Idempotent: a stamp is never used for two values.
-local time = redis.call('TIME')
+local call, keys, args, number = redis.call, KEYS, ARGV, tonumber -- globals cost more
+local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
 local now = math.floor(clock / 1000)
-local out = {string.format('%.0f', clock)}
+local out = {clock}
 local misdated = false
-if ARGV[1] == '' then
+if args[1] == '' then
   now = 9007199254740991
 else
-  misdated = now - ARGV[1] > tonumber(ARGV[2]) or ARGV[1] - now > tonumber(ARGV[3])
+  misdated = now - args[1] > number(args[2]) or args[1] - now > number(args[3])
 end
 
-local at, carried = 4, false -- where we are in ARGV; whether the item before was carried out
+local at, carried = 4, false -- where we are in args; whether the item before was carried out
 
 local function owned()
-  local key = tonumber(ARGV[at])
-  return key <= 0 or redis.call('HGET', KEYS[key], 'id') == ARGV[at + 1]
+  local key = number(args[at])
+  return key <= 0 or call('HGET', keys[key], 'id') == args[at + 1]
 end
 
 local function replace()
-  local key, field, expected, new = KEYS[tonumber(ARGV[at + 2])], ARGV[at + 3], ARGV[at + 4], ARGV[at + 5]
-  local old = redis.call('HGET', key, field) or ''
+  local key, field, expected, new = keys[number(args[at + 2])], args[at + 3], args[at + 4], args[at + 5]
+  local free = args[at] == '0' or args[at] == '-1' -- of owners
+  if free and expected == '' and new ~= '' and args[at + 6] == '0' and not misdated and call('HSETNX', key, field, new) == 1 then
+    return 0 -- all that was to be checked: one command instead of two
+  end
+  local old = call('HGET', key, field) or ''
   local stamp = string.sub(old, 1, 8)
   if stamp == string.sub(new, 1, 8) then
     return 1 -- whoever owns the shard by now
@@ -60,54 +65,59 @@ local function replace()
     return old
   elseif misdated then
     return 6
-  elseif tonumber(ARGV[at + 6]) > now then
+  elseif number(args[at + 6]) > now then
     return 2
   elseif new == '' then
-    redis.call('HDEL', key, field)
+    call('HDEL', key, field)
   else
-    redis.call('HSET', key, field, new)
+    call('HSET', key, field, new)
   end
   return 0
 end
 
 local function log(key, entry, length)
   clock = clock + 1 -- those of one call have an order, too
-  local id = string.format('%.0f-0', clock)
+  local id = string.format('%d-0', clock)
   if type(redis.pcall('XADD', key, 'MAXLEN', '~', length, id, 'e', entry)) == 'table' then
-    redis.call('XADD', key, 'MAXLEN', '~', length, '*', 'e', entry) -- the server's clock was set back
+    call('XADD', key, 'MAXLEN', '~', length, '*', 'e', entry) -- the server's clock was set back
   end
 end
 
 local function wake(key, id, channel, message)
-  local owner = redis.call('HGET', key, 'id')
+  local owner = call('HGET', key, 'id')
   if owner and owner ~= id then
     redis.pcall('SPUBLISH', channel, message) -- a user that may not publish may still write
   end
 end
 
 local function write(name, key, first, n)
-  if name == 'LOG' then
-    log(key, ARGV[first], ARGV[first + 1])
+  if n == 2 then
+    if name == 'LOG' then
+      log(key, args[first], args[first + 1])
+    else
+      call(name, key, args[first], args[first + 1])
+    end
   elseif name == 'WAKE' then
-    wake(key, ARGV[first], ARGV[first + 1], ARGV[first + 2])
+    wake(key, args[first], args[first + 1], args[first + 2])
   else
-    redis.call(name, key, unpack(ARGV, first, first + n - 1))
+    call(name, key, unpack(args, first, first + n - 1))
   end
 end
 
-while at <= #ARGV do
+local last = #args
+while at <= last do
   local result = 4
-  if ARGV[at] ~= '-1' or carried then
+  if args[at] ~= '-1' or carried then
     result = replace()
   end
   carried = result == 0
   out[#out + 1] = result
-  local writes = tonumber(ARGV[at + 7])
+  local writes = number(args[at + 7])
   at = at + 8
   for _ = 1, writes do
-    local n = tonumber(ARGV[at + 2])
+    local n = number(args[at + 2])
     if carried then
-      write(ARGV[at], KEYS[tonumber(ARGV[at + 1])], at + 3, n)
+      write(args[at], keys[number(args[at + 1])], at + 3, n)
     end
     at = at + 3 + n
   end
