@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -86,4 +87,25 @@ func freePort(t *testing.T) string {
 	}
 	defer l.Close()
 	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+}
+
+// Moving tasks is a test of its own; here, that it can be typed so.
+func TestTheCommandsThatMoveTasksToRedisParse(t *testing.T) {
+	text := typed(t, "../../docs/redis.md", "## From a directory to Redis, and back\n")
+	found := 0
+	for line := range strings.Lines(text) {
+		command, ok := strings.CutPrefix(line, "foliot ")
+		if !ok {
+			continue
+		}
+		found++
+		command, _, _ = strings.Cut(command, " #")
+		command, _, _ = strings.Cut(command, " &")
+		if _, err := newParser(new(cli), io.Discard, io.Discard).Parse(joinNegative(strings.Fields(command))); err != nil {
+			t.Errorf("foliot %s: %v", command, err)
+		}
+	}
+	if found < 3 {
+		t.Errorf("only %d commands were found", found)
+	}
 }
