@@ -89,14 +89,14 @@ var (
 	ErrStale        error = &sentinel{code: "precondition_failed", text: "the condition does not hold"}
 	ErrKeyReused    error = &sentinel{code: "idempotency_key_reused", text: "the idempotency key was used with another request"}
 	ErrConflict     error = &sentinel{status: http.StatusConflict, text: "the task's state does not allow it"} // and ErrExists
-	ErrFull         error = &sentinel{status: http.StatusInsufficientStorage, text: "the store takes no more"}
+	ErrFull         error = &sentinel{code: "capacity", text: "the store takes no more"}                       // and ErrUnavailable
 	ErrUnauthorized error = &sentinel{status: http.StatusUnauthorized, text: "the server wants a token that is good"}
 	ErrForbidden    error = &sentinel{status: http.StatusForbidden, except: "quota_exceeded", text: "the token does not allow it"}
 	ErrQuota        error = &sentinel{code: "quota_exceeded", text: "the namespace has as much as it may have"}
 	ErrTooFast      error = &sentinel{status: http.StatusTooManyRequests, text: "that was too fast: wait"}
 	ErrLastToken    error = &sentinel{code: "last_admin_token", text: "it is the last operator's token of scope admin"}
 	ErrLastNode     error = &sentinel{code: "last_node", text: "no other node could take its shards"}
-	ErrUnavailable  error = &sentinel{status: http.StatusServiceUnavailable, text: "the server is stopping, or its store stopped"}
+	ErrUnavailable  error = &sentinel{status: http.StatusServiceUnavailable, text: "the server is stopping, or its store cannot be reached"}
 
 	// ErrReplaced ends a Wait: another task of that name was put in the place of the one that was waited for.
 	ErrReplaced = errors.New("another task was put in its place")

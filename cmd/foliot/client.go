@@ -132,6 +132,8 @@ func advice(err error) string {
 		return ": is `foliot serve` running there? --server or FOLIOT_SERVER names another"
 	case errors.As(err, &refused) && refused.Status == http.StatusUnauthorized:
 		return ": --token-file, FOLIOT_TOKEN or FOLIOT_TOKEN_FILE gives one"
+	case errors.As(err, &refused) && refused.Code == "unavailable":
+		return ": try again soon; the log of foliot serve says more"
 	}
 	return ""
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -109,8 +110,11 @@ func (s *Server) ready() error {
 		return refuse("unavailable", "", "the server is stopping")
 	default:
 	}
-	if s.ledger.Err() != nil { // its text may name what only the operator should read
-		return task.ErrClosed
+	switch err := s.ledger.Err(); { // its text may name what only the operator should read
+	case err == nil:
+		return nil
+	case errors.Is(err, task.ErrUnavailable):
+		return task.ErrUnavailable
 	}
-	return nil
+	return task.ErrClosed
 }

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
+	"time"
 	"unicode/utf8"
 
 	"github.com/foliot/foliot/internal/task"
@@ -111,7 +113,7 @@ var problems = []struct {
 	{"unsupported", 501, "this server has no such thing: its store, or its configuration, has none"},
 	{"capacity", 503, "the store takes no new tasks until there is room again: what is there goes on"},
 	{"durability_not_met", 503, "the change was made, and too few servers confirmed it: repeat the request, that is safe"},
-	{"unavailable", 503, "the store stopped, the server is stopping, or it has too much to do at once: Retry-After says when to come again"},
+	{"unavailable", 503, "the store cannot be reached or stopped, the server is stopping, or it has too much to do at once: Retry-After says when to come again. A change may have been made all the same"},
 	{"internal", 500, "our fault: the server's log says more"},
 }
 
@@ -128,6 +130,7 @@ var sentinels = []struct {
 	{task.ErrLastNode, "last_node"},
 	{task.ErrFull, "capacity"},
 	{task.ErrNotDurable, "durability_not_met"},
+	{task.ErrUnavailable, "unavailable"},
 	{task.ErrClosed, "unavailable"},
 }
 
@@ -243,8 +246,10 @@ func within(key []byte, err error) error {
 // without it net/http would say 200, and a 200 is a promise.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := problemOf(err)
-	// A store that stopped has said why; each request after that is no news.
-	if p.Status == http.StatusInternalServerError || p.Code == "capacity" || p.Code == "durability_not_met" {
+	// A store that stopped or is away has said why; each request after that is no news.
+	// One that is full says so to every request for as long as it is.
+	lasting := p.Code == "capacity" || p.Code == "durability_not_met"
+	if p.Status == http.StatusInternalServerError || lasting && s.failures.due(p.Code, time.Now()) {
 		s.cfg.Log.LogAttrs(r.Context(), slog.LevelError, "request failed",
 			slog.String("method", r.Method), slog.String("path", r.URL.Path), slog.String("code", p.Code), slog.Any("error", err))
 	}
@@ -252,6 +257,26 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		w.Header().Set("Retry-After", "1")
 	}
 	s.write(r.Context(), w, wire.ProblemType, p.Status, p)
+}
+
+// failures is when failures that last were logged, by code.
+type failures struct {
+	mu     sync.Mutex // guards logged
+	logged map[string]time.Time
+}
+
+// due reports whether to log one now: once in ten seconds.
+func (f *failures) due(code string, now time.Time) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if now.Sub(f.logged[code]) < 10*time.Second {
+		return false
+	}
+	if f.logged == nil {
+		f.logged = map[string]time.Time{}
+	}
+	f.logged[code] = now
+	return true
 }
 
 // crashed answers a request whose handler panicked.

@@ -112,15 +112,16 @@ type Server struct {
 	cursors sealer
 	started time.Time
 
-	logins  logins
-	uses    uses
-	rates   rates
-	loads   shares // of memory for bodies
-	polls   shares // of the long polls that wait
-	waiting waiters
-	buffers sync.Pool // *bytes.Buffer, for requests and replies
-	stop    chan struct{}
-	stopped sync.Once // closes stop
+	logins   logins
+	uses     uses
+	rates    rates
+	loads    shares // of memory for bodies
+	polls    shares // of the long polls that wait
+	waiting  waiters
+	failures failures
+	buffers  sync.Pool // *bytes.Buffer, for requests and replies
+	stop     chan struct{}
+	stopped  sync.Once // closes stop
 }
 
 // New returns a server of ledger's tasks, and of its nodes where it implements

@@ -34,9 +34,13 @@ type complaint struct {
 
 // complain logs that a call of the store failed, and reports whether that is
 // for good: then Run ends. A call that failed because its context ended is no
-// trouble.
+// trouble, and one whose store cannot be reached is the store's.
 func (d *Dispatcher) complain(ctx context.Context, what string, err error) (final bool) {
 	if ctx.Err() != nil {
+		return false
+	}
+	if errors.Is(err, task.ErrUnavailable) { // the store tells it once for all of us
+		d.logs.logger.Debug("could not "+what, "error", err)
 		return false
 	}
 	d.logs.add(what, err)

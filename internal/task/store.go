@@ -19,7 +19,8 @@ type Store interface {
 	// "memory", "synced", ....
 	Durability() string
 
-	// Err returns nil while the store works, and otherwise why it stopped.
+	// Err returns nil while the store works, and otherwise why it does not:
+	// ErrUnavailable where that may end by itself, else it stopped for good.
 	Err() error
 
 	// Close waits for what is under way and releases the medium. Twice is fine.

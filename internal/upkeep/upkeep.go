@@ -2,6 +2,7 @@ package upkeep
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -107,10 +108,15 @@ func (u *Upkeep) noteUses(ctx context.Context) {
 	}
 }
 
-// complain logs a failure, unless it only says that we are to stop.
+// complain logs a failure, unless it only says that we are to stop. That the
+// store cannot be reached it tells itself.
 func (u *Upkeep) complain(ctx context.Context, doing string, err error) {
+	level := slog.LevelError
+	if errors.Is(err, task.ErrUnavailable) {
+		level = slog.LevelDebug
+	}
 	if ctx.Err() == nil {
-		u.config.Logger.LogAttrs(ctx, slog.LevelError, doing+": failed, tried again soon", slog.Any("error", err))
+		u.config.Logger.LogAttrs(ctx, level, doing+": failed, tried again soon", slog.Any("error", err))
 	}
 }
 

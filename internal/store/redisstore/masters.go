@@ -114,9 +114,20 @@ func (c condition) crowded(addr string) string {
 
 // look asks who the masters are, and how.
 func (s *servers) look(ctx context.Context) error {
+	answered, err := s.lookAt(ctx)
+	if err != nil && answered == 0 {
+		s.absent.Store(&err)
+	} else {
+		s.absent.Store(nil)
+	}
+	return err
+}
+
+// lookAt is look. It returns how many masters answered.
+func (s *servers) lookAt(ctx context.Context) (answered int, err error) {
 	spans, err := s.spans(ctx)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	m, nodes := &masters{spans: spans, how: map[string]condition{}}, s.client.Nodes()
 	before := s.masters.Load()
@@ -139,6 +150,7 @@ func (s *servers) look(ctx context.Context) error {
 			err = errors.Join(err, fmt.Errorf("ask the Redis at %s how it is: %w", sp.addr, failed))
 			continue
 		}
+		answered++
 		received, info := s.clocks.steady(), infoFields(text)
 		if micros, err := strconv.ParseInt(info["server_time_usec"], 10, 64); err == nil {
 			s.clocks.heard(sp.addr, micros, sent, received)
@@ -150,7 +162,7 @@ func (s *servers) look(ctx context.Context) error {
 	}
 	s.masters.Store(m)
 	s.clocks.keep(func(addr string) bool { _, is := m.how[addr]; return is })
-	return err
+	return answered, err
 }
 
 // keyIn returns a key that lies in one of the slots of sp.
@@ -229,7 +241,7 @@ func (s *servers) watch() {
 		}
 		ctx, stop := context.WithTimeout(s.life, patience)
 		if err := s.look(ctx); s.life.Err() == nil {
-			s.trouble.about("ask the masters how they are", err)
+			s.trouble.about(reaching, err)
 		}
 		s.inspect(ctx, time.Now())
 		stop()

@@ -33,6 +33,7 @@ type servers struct {
 	replicated atomic.Bool  // a master had a replica once
 	shorts     atomic.Int64 // flights that too few replicas confirmed
 	clocks     *clocks
+	absent     atomic.Pointer[error] // why none of the masters answered the last look; nil: one did
 	config     Config
 	inspected  map[string]inspection // by address; the watch's, after fit
 

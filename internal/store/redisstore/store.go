@@ -265,12 +265,16 @@ func (s *Store) Watch(hint func([]task.Entry)) {
 // Durability implements task.Store.
 func (s *Store) Durability() string { return string(s.config.Durability) }
 
-// Err implements task.Store.
+// Err implements task.Store. It costs no request: servers that are away were seen
+// to be within a few seconds.
 func (s *Store) Err() error {
 	s.gate.RLock()
 	defer s.gate.RUnlock()
 	if s.closed {
 		return task.ErrClosed
+	}
+	if why := s.servers.absent.Load(); why != nil {
+		return fmt.Errorf("%w: %w", task.ErrUnavailable, *why)
 	}
 	return nil
 }

@@ -1,17 +1,28 @@
 package redisstore
 
 import (
+	"errors"
+	"io"
 	"log/slog"
+	"net"
 	"sync"
 	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/task"
 )
 
 // remindEvery is how often the same trouble is logged.
 const remindEvery = time.Minute
 
+// reaching is what fails while servers are away, whatever was tried: the watch,
+// that asks all of them, says when it has ended.
+const reaching = "reach Redis"
+
 // troubles logs what is tried again and again, and fails: when that begins, once a
 // minute while it lasts, and when it has ended. A Redis that is away would fill the log
-// otherwise.
+// otherwise, and is one trouble for all.
 type troubles struct {
 	logger *slog.Logger
 
@@ -29,6 +40,9 @@ type trouble struct {
 func (t *troubles) about(what string, err error, args ...any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if err != nil && away(err) {
+		what = reaching
+	}
 	now := time.Now()
 	one, known := t.open[what]
 	switch {
@@ -51,4 +65,17 @@ func (t *troubles) about(what string, err error, args ...any) {
 		t.open = map[string]trouble{}
 	}
 	t.open[what] = one
+}
+
+// away reports whether err says that a server is not there, or does not work now.
+func away(err error) bool {
+	var network net.Error
+	reply, replied := rueidis.IsRedisErr(err)
+	switch {
+	case replied:
+		return meaning(reply) != ""
+	case errors.Is(err, task.ErrUnavailable), errors.Is(err, io.EOF), errors.As(err, &network), errors.Is(err, rueidis.ErrClosing), errors.Is(err, errNoNode):
+		return true
+	}
+	return overdue(err)
 }

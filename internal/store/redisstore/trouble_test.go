@@ -2,12 +2,19 @@ package redisstore
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
+	"io"
 	"log/slog"
+	"net"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/foliot/foliot/internal/task"
 )
 
 func TestATroubleThatLastsIsLoggedOnceAMinuteAndItsEndOnce(t *testing.T) {
@@ -26,4 +33,22 @@ func TestATroubleThatLastsIsLoggedOnceAMinuteAndItsEndOnce(t *testing.T) {
 			t.Errorf("%d lines:\n%s", len(lines), log.String())
 		}
 	})
+}
+
+func TestServersThatAreAwayAreOneTrouble(t *testing.T) {
+	var log bytes.Buffer
+	all := &troubles{logger: slog.New(slog.NewTextHandler(&log, nil))}
+	refused := &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+	for what, err := range map[string]error{
+		"own shards": refused, "read the settings": fmt.Errorf("%w: %w", task.ErrUnavailable, refused), "tell the others": io.EOF, "look": context.DeadlineExceeded,
+	} {
+		all.about(what, err)
+	}
+	all.about("own shards", nil)
+	all.about(reaching, nil)
+	all.about("own shards", errors.New("no route"))
+	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+	if len(lines) != 3 || !strings.Contains(lines[0], "reach Redis") || !strings.Contains(lines[1], "works again") || !strings.Contains(lines[2], "own shards") {
+		t.Errorf("%d lines:\n%s", len(lines), log.String())
+	}
 }

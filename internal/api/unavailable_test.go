@@ -1,0 +1,64 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/foliot/foliot/internal/store/memstore"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// ill is a ledger whose changes fail, and which may say so of itself.
+type ill struct {
+	Ledger
+	why, whole error
+}
+
+func (l ill) Apply(context.Context, task.Millis, []task.Change) ([]task.Reply, error) {
+	return nil, l.why
+}
+func (l ill) Err() error { return l.whole }
+
+func TestAStoreThatCannotBeReachedIsUnavailableAndNotLogged(t *testing.T) {
+	away := fmt.Errorf("%w: the Redis at 192.0.2.1:6379 is secret", task.ErrUnavailable)
+	var log bytes.Buffer
+	s := New(Config{Log: slog.New(slog.NewTextHandler(&log, nil))}, ill{memstore.New(memstore.Config{}), away, away})
+	for _, path := range []string{"/v1/tasks", "/readyz"} {
+		method, body := "POST", `{"delay":"1h","http":{"url":"https://example.com/"}}`
+		if path == "/readyz" {
+			method, body = "GET", ""
+		}
+		r := httptest.NewRequest(method, "http://localhost"+path, strings.NewReader(body))
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		if w.Code != 503 || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), `"unavailable"`) ||
+			!strings.Contains(w.Body.String(), "cannot be reached") || strings.Contains(w.Body.String(), "192.0.2.1") {
+			t.Errorf("%s: %d %v\n%s", path, w.Code, w.Header(), w.Body)
+		}
+	}
+	if log.Len() > 0 {
+		t.Errorf("each request is logged:\n%s", log.String())
+	}
+}
+
+func TestAStoreThatIsFullIsLoggedNowAndThen(t *testing.T) {
+	var log bytes.Buffer
+	s := New(Config{Log: slog.New(slog.NewTextHandler(&log, nil))}, ill{memstore.New(memstore.Config{}), task.ErrFull, nil})
+	for range 20 {
+		r := httptest.NewRequest("POST", "http://localhost/v1/tasks", strings.NewReader(`{"delay":"1h","http":{"url":"https://example.com/"}}`))
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		if s.ServeHTTP(w, r); w.Code != 503 || !strings.Contains(w.Body.String(), `"capacity"`) {
+			t.Fatalf("%d %s", w.Code, w.Body)
+		}
+	}
+	if n := strings.Count(log.String(), "\n"); n != 1 {
+		t.Errorf("%d lines:\n%s", n, log.String())
+	}
+}
