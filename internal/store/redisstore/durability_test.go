@@ -102,6 +102,7 @@ func kept(t *testing.T, s *Store, addr string) (n int) {
 }
 
 func TestWhatWasAnsweredIsAtTheReplicaWhereTheLevelSaysSo(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		level   Durability
 		replica bool
@@ -155,6 +156,7 @@ func TestStrictSaysWhatNoReplicaHasAndRepeatingIsSafe(t *testing.T) {
 }
 
 func TestDefaultGoesOnWithoutItsReplica(t *testing.T) {
+	t.Parallel()
 	p := newPair(t)
 	s := openLevel(t, Default, 0, p.master.Addr)
 	s.servers.word = 100 * time.Millisecond

@@ -53,14 +53,17 @@ func emptied(addrs ...string) func(*testing.T) task.Store {
 }
 
 func TestKeepsTheContractOfStores(t *testing.T) {
+	t.Parallel()
 	storetest.Run(t, emptied(redistest.New(t).Addr))
 }
 
 func TestKeepsTheContractOfStoresInACluster(t *testing.T) {
+	t.Parallel()
 	storetest.Run(t, emptied(redistest.NewCluster(t, 3, 0).Addrs()...))
 }
 
 func TestStoreEqualsTheReference(t *testing.T) {
+	t.Parallel()
 	storetest.Differential(t, storetest.Subject{
 		Open: emptied(redistest.New(t).Addr), OrderOfRecords: true,
 		Reference: func(now task.Millis, c storetest.Contents) task.Store {

@@ -1,0 +1,87 @@
+package redisstore
+
+import (
+	"fmt"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// learn takes in what became of st's item, and returns the entries that it
+// brought into lanes.
+func (s *Store) learn(r *request, st *step, it *item, o outcome, at task.Millis) ([]task.Entry, error) {
+	if o.fate == carried || o.fate == repeated {
+		return s.kept(st, it), nil
+	}
+	s.unadmit(st)
+	switch o.fate {
+	case early:
+		if st.kind == claim && st.note == nil {
+			st.answer(task.Result{}, task.ErrNotDue)
+		} else {
+			st.answer(task.Result{}, nil)
+		}
+	case disowned:
+		st.answer(task.Result{}, task.ErrLaneChanged)
+	case full:
+		st.answer(task.Result{}, fmt.Errorf("%w: Redis has no memory left", task.ErrFull))
+	case misdated:
+		r.now = at
+		st.sight = blind
+	default:
+		s.held.drop(st.key)
+		old, err := parseRecord(st.key, o.value)
+		if err != nil {
+			return nil, err
+		}
+		if o.again && st.made(old.task) {
+			return s.kept(st, it), nil
+		}
+		st.old, st.sight = old, seen
+		if st.kind == claim {
+			st.sight = blind // its body may be another one, too
+		}
+	}
+	return nil, nil
+}
+
+// made reports whether t, which stands where st was to make a task, is what it
+// has made, as others have changed it since: an id is given once.
+func (st *step) made(t *task.Task) bool {
+	made, before := st.result.Task, st.old.task
+	return t != nil && made != nil && t.ID == made.ID && (before == nil || before.ID != t.ID)
+}
+
+// unadmit ends what was counted as under way for st.
+func (s *Store) unadmit(st *step) {
+	if st.admitted {
+		s.quotas.settled(st.old.task, st.result.Task)
+		st.admitted = false
+	}
+}
+
+// kept takes in that st's item was carried out.
+func (s *Store) kept(st *step, it *item) []task.Entry {
+	t, old := st.result.Task, st.old.task
+	st.put = true
+	s.quotas.landed(st)
+	if t != nil && t.State == task.Running && st.kind != change {
+		s.held.set(st.key, record{task: t.WithoutBody(), stamp: it.stamp()})
+	} else {
+		s.held.drop(st.key)
+	}
+	st.answer(s.shown(st, st.result), st.note)
+	if t == nil || t.State != task.Scheduled || old != nil && old.State == task.Scheduled && old.Entry() == t.Entry() {
+		return nil
+	}
+	return []task.Entry{t.Entry()}
+}
+
+// shown returns r as its caller sees it.
+func (s *Store) shown(st *step, r task.Result) task.Result {
+	if st.kind == claim && r.Task != nil && st.note == nil {
+		t := *r.Task
+		t.Request.Body = st.body
+		r.Task = &t
+	}
+	return r
+}

@@ -1,0 +1,76 @@
+package redisstore
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// claimKept is for how long an Idempotency-Key that no record has is left alone.
+const claimKept = time.Minute
+
+// claim gives a record its Idempotency-Key, where nobody has that.
+func (sc *scrub) claim(ctx context.Context, t *task.Task) error {
+	if t.Idempotency == nil {
+		return nil
+	}
+	digest, key := t.Namespace+"/"+t.Idempotency.Key, sc.idemShard(t.Namespace, t.Idempotency.Key).idem
+	r, err := sc.servers.one(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hget().Key(key).Field(digest).Build() })
+	if err != nil {
+		return err
+	}
+	if err := r.Error(); !rueidis.IsRedisNil(err) {
+		return err
+	}
+	got, err := sc.readAll(ctx, []read{{key: t.Key()}})
+	if err != nil {
+		return err
+	}
+	if now := got[0].task; now == nil || now.Idempotency == nil || now.Idempotency.Key != t.Idempotency.Key {
+		return nil // it has been replaced or removed meanwhile
+	}
+	changed, err := sc.keep(ctx, "take", key, digest, t.Name, "")
+	if err == nil && changed {
+		sc.found(t.Key(), "its Idempotency-Key was not known: a repeat of its create would have made another task")
+	}
+	return err
+}
+
+// keep runs the script idem, and reports whether it has taken a key just now.
+func (sc *scrub) keep(ctx context.Context, verb, key, digest, name, from string) (bool, error) {
+	results, err := sc.servers.repeat(ctx, idem, run{[]string{key}, []string{verb, digest, name, from}})
+	if err != nil {
+		return false, err
+	}
+	texts, err := results[0].AsStrSlice()
+	return err == nil && len(texts) == 2 && texts[1] == "-1", err
+}
+
+// claims examines Idempotency-Keys, and drops those whose record has been gone
+// for long. That is no repair: a create that failed may leave one.
+func (sc *scrub) claims(ctx context.Context, sh *shard, part []member) error {
+	reads := make([]read, len(part))
+	for i, m := range part {
+		namespace, _, _ := strings.Cut(m.name, "/")
+		_, name, _ := strings.Cut(m.value, "/")
+		reads[i] = read{key: task.Key{Namespace: namespace, Name: name}}
+	}
+	got, err := sc.readAll(ctx, reads)
+	if err != nil {
+		return err
+	}
+	for i, g := range got {
+		if t := g.task; t != nil && t.Idempotency != nil && t.Namespace+"/"+t.Idempotency.Key == part[i].name {
+			continue
+		}
+		if _, err := sc.keep(ctx, "drop", sh.idem, part[i].name, reads[i].key.Name, strconv.FormatInt(claimKept.Milliseconds(), 10)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
