@@ -11,16 +11,17 @@ import (
 type pick struct {
 	lane  *lane
 	name  string
-	class class  // of its target
 	probe uint64 // the pick's number, if its end decides about a breaker; 0: it does not
-
-	began bool   // its claim was granted, and the token charged
 	mark  uint64 // valid if began: see bucket
 
-	// permits are the stakes under whose permits the attempt is under way, of its
-	// queue and of its destination there, and tokens is whose token it uses; nil: the bucket's.
-	permits [2]*stake
-	tokens  *stake
+	// shared are the stakes of its queue and of its destination there, nil where
+	// nodes share no limit.
+	shared [2]*stake
+
+	class   class // of its target
+	began   bool  // its claim was granted, and the token charged
+	permit  bool  // it is under way under a permit of its queue
+	charges bool  // the token is the stake's, not the bucket's
 }
 
 func (p *pick) key() task.Key { return task.Key{Namespace: p.lane.name.Namespace, Name: p.name} }
@@ -94,13 +95,8 @@ func (a *agenda) pick(l *lane, now task.Millis) pick {
 	a.taken[p.key()] = false
 	a.slots.take(t.class)
 	q.tried[t.class]++
-	for i, s := range [...]*stake{q.stake, l.outlet.stake} {
-		if s != nil && s.limit() > 0 {
-			p.permits[i] = s
-		}
-	}
-	if q.stake != nil && q.stake.rated() {
-		p.tokens = q.stake
+	if p.shared = [2]*stake{q.stake, l.outlet.stake}; q.stake != nil {
+		p.permit, p.charges = q.stake.limit() > 0, q.stake.rated()
 	}
 	if !l.urgent() {
 		*p.reserved()++
@@ -138,9 +134,9 @@ func (a *agenda) begin(p *pick) {
 	if p.lane.urgent() {
 		return
 	}
-	if p.tokens != nil {
-		p.tokens.charge(a.steady)
-		a.weigh(p.tokens)
+	if p.charges {
+		p.shared[0].charge(a.steady)
+		a.weigh(p.shared[0])
 		return
 	}
 	p.mark = p.lane.queue.bucket.charge(a.steady)
@@ -148,20 +144,16 @@ func (a *agenda) begin(p *pick) {
 
 // reserved returns where it is counted for how many picks a token is reserved.
 func (p *pick) reserved() *int {
-	if p.tokens != nil {
-		return &p.tokens.reserved
+	if p.charges {
+		return &p.shared[0].reserved
 	}
 	return &p.lane.queue.bucket.reserved
 }
 
 // permitted reports whether the leases of p's permits still hold.
 func (p *pick) permitted(now time.Duration) bool {
-	for _, s := range p.permits {
-		if s != nil && !s.lives(now) {
-			return false
-		}
-	}
-	return true
+	q, o := p.shared[0], p.shared[1]
+	return (!p.permit || q.lives(now)) && (o == nil || o.lives(now))
 }
 
 // release gives back what a pick holds.
@@ -177,8 +169,8 @@ func (a *agenda) release(p *pick, now task.Millis, e evidence) {
 	case l.urgent():
 	case !p.began:
 		*p.reserved()--
-	case p.tokens != nil:
-		p.tokens.end(e == unsent)
+	case p.charges:
+		p.shared[0].end(e == unsent)
 	default:
 		q.bucket.end(p.mark, e == unsent)
 	}
@@ -261,7 +253,7 @@ func (a *agenda) place(l *lane, now task.Millis) {
 		l.state = idle
 	case l.earliest() > now:
 		l.state, wake = waiting, l.earliest()
-		if a.foresee(l, now) {
+		if (l.queue.stake != nil || l.outlet.stake != nil) && a.foresee(l, now) {
 			wake = wake.Add(-foresight)
 		}
 	case l.target.barred(l, a.steady) || a.full(l):
@@ -283,5 +275,7 @@ func (a *agenda) place(l *lane, now task.Millis) {
 	l.queue.shelves[l.name.Priority].lanes.put(&l.seat, l.standing(), need)
 	a.arm(&l.bell, wake, 0)
 	a.reseat(l.queue)
-	a.weigh(l.outlet.stake)
+	if l.outlet.stake != nil {
+		a.weigh(l.outlet.stake)
+	}
 }

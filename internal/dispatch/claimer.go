@@ -112,7 +112,7 @@ func (d *Dispatcher) launch(stopping, attempts context.Context, batch []*attempt
 				d.agenda.release(&a.pick, now, nothing)
 				continue
 			}
-			a.lapsed = !a.permitted(d.agenda.steady) || a.tokens != nil && !a.tokens.lives(d.agenda.steady)
+			a.lapsed = !a.permitted(d.agenda.steady) || a.charges && !a.shared[0].lives(d.agenda.steady)
 			d.agenda.begin(&a.pick)
 			d.count.Claimed++
 			d.held[a] = struct{}{}

@@ -174,7 +174,9 @@ func (a *agenda) reseat(q *queue) {
 	t := q.tenant
 	t.queues.put(&q.seat, q.standing(), need)
 	a.tenants.put(&t.seat, t.standing(), t.needs())
-	a.weigh(q.stake)
+	if q.stake != nil {
+		a.weigh(q.stake)
+	}
 }
 
 // token returns when q has a token: at or before now, if it has one.

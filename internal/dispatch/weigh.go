@@ -87,14 +87,14 @@ func (a *agenda) hintPermits(scopes []task.PermitScope) {
 // weigh decides after each change whether it pays to ask, and sets the bell for
 // when it does whatever happens.
 func (a *agenda) weigh(s *stake) {
-	if s == nil || s.eager {
+	if s.eager {
 		return
 	}
 	next, until := s.next(), time.Duration(s.until.Load())
 	switch {
 	case s.asking:
 		next = 0
-	case next != 0 && next <= a.steady, a.short(s) && !s.patient, s.ebbs(), s.dry() && a.short(s), a.stopping && s.held+s.tokens > s.running()+s.reserved:
+	case next != 0 && next <= a.steady, a.short(s) && !s.patient, s.ebbs(), s.dry() && a.short(s), a.stopping && s.leftover():
 		a.urge(s)
 		next = 0
 	}
@@ -125,6 +125,9 @@ func (a *agenda) short(s *stake) bool {
 // ebbs reports whether permits have become free that others wait for.
 func (s *stake) ebbs() bool { return s.share >= 0 && s.held > max(s.share, s.running()) }
 
+// leftover reports whether something is to be given back, or told, when nothing starts any more.
+func (s *stake) leftover() bool { return s.held > s.running() || s.tokens > s.reserved || s.dry() }
+
 // dry reports whether the last token was used, and nobody told: others wait for that, or we do.
 func (s *stake) dry() bool { return s.tokens == 0 && s.used > s.asked }
 
@@ -141,9 +144,6 @@ func (o *outlet) waits() bool {
 // foresee notes that the first task of l, which waits, is due soon. It reports
 // whether it is not yet the time for that.
 func (a *agenda) foresee(l *lane, now task.Millis) (early bool) {
-	if l.queue.stake == nil && l.outlet.stake == nil {
-		return false
-	}
 	wait := l.earliest().Sub(now)
 	if wait > foresight {
 		return true
@@ -219,7 +219,9 @@ func (a *agenda) stop() {
 	for _, q := range a.queues {
 		a.reseat(q)
 		for _, o := range q.outlets {
-			a.weigh(o.stake)
+			if o.stake != nil {
+				a.weigh(o.stake)
+			}
 		}
 	}
 }
