@@ -39,9 +39,10 @@ func (s *Store) Nodes(ctx context.Context) ([]task.Node, error) {
 		return nil, s.failure(err)
 	}
 	wanted, owned := map[string]int{}, map[string]int{}
-	nodes := takers(livePeers(peers, now, s.config.silence()))
-	for i, o := range owners {
-		wanted[wanter(nodes, i)]++
+	for _, node := range allot(takers(livePeers(peers, now, s.config.silence())), len(s.shards)) {
+		wanted[node]++
+	}
+	for _, o := range owners {
 		if o.until > now {
 			owned[o.process]++
 		}

@@ -44,25 +44,42 @@ func takers(live []peer) (names []string) {
 	return names
 }
 
-// wanter returns the node that is to own a shard, "" where there are no nodes:
-// the one whose hash with the shard is the highest. A node that comes takes
-// its part from all others evenly, and one that goes gives it to all others.
-func wanter(nodes []string, shard int) (highest string) {
-	var most uint64
-	for _, node := range nodes {
-		sum := sha256.Sum256([]byte(strconv.Itoa(shard) + "/" + node))
-		if weight := binary.BigEndian.Uint64(sum[:8]); highest == "" || weight > most || weight == most && node < highest {
-			highest, most = node, weight
-		}
+// allot returns the node that is to own each of n shards, "" where there are no
+// nodes: the one whose hash with the shard is the highest, of those that have not
+// got their fill. A node that comes takes its part from all others evenly, and one
+// that goes gives it to all others; a few shards more change hands, since a fill is
+// a tenth more than an even share: by hashes alone one of three nodes would have
+// less than a quarter, or more than two fifths, with one set of names in a hundred.
+func allot(nodes []string, n int) []string {
+	owners := make([]string, n)
+	if len(nodes) == 0 {
+		return owners
 	}
-	return highest
+	fill, got := (11*n+10*len(nodes)-1)/(10*len(nodes)), make([]int, len(nodes))
+	for shard := range owners {
+		best, most := -1, uint64(0)
+		for i, node := range nodes {
+			weight := weigh(node, shard)
+			if got[i] < fill && (best < 0 || weight > most || weight == most && node < nodes[best]) {
+				best, most = i, weight
+			}
+		}
+		owners[shard] = nodes[best]
+		got[best]++
+	}
+	return owners
+}
+
+func weigh(node string, shard int) uint64 {
+	sum := sha256.Sum256([]byte(strconv.Itoa(shard) + "/" + node))
+	return binary.BigEndian.Uint64(sum[:8])
 }
 
 // wanted says of each of n shards whether self is to own it.
 func wanted(nodes []string, self string, n int) []bool {
 	mine := make([]bool, n)
-	for i := range mine {
-		mine[i] = wanter(nodes, i) == self
+	for i, owner := range allot(nodes, n) {
+		mine[i] = owner == self
 	}
 	return mine
 }
