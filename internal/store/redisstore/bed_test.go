@@ -1,0 +1,137 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// openNode opens one of the nodes that share the servers at addrs, with leases that are short.
+func openNode(t *testing.T, name string, addrs ...string) *Store {
+	t.Helper()
+	return openNodeWith(t, Config{Node: name}, addrs...)
+}
+
+func openNodeWith(t *testing.T, c Config, addrs ...string) *Store {
+	t.Helper()
+	c.Client.InitAddress, c.Client.DisableCache, c.Client.DisableRetry = addrs, true, true
+	c.Shards, c.ShardLease, c.Heartbeat = 16, 1500*time.Millisecond, 200*time.Millisecond
+	s, err := Open(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// eventually waits until it is so: real servers are asked.
+func eventually(t *testing.T, patience time.Duration, what string, so func() bool) time.Duration {
+	t.Helper()
+	return redistest.Until(t, patience, what, so)
+}
+
+// divided reports whether every shard is owned by one of nodes, and each of these owns some.
+func divided(nodes ...*Store) bool {
+	owners := map[int]int{}
+	for _, s := range nodes {
+		owned := s.owned()
+		for _, h := range owned {
+			owners[h.number]++
+		}
+		if len(owned) == 0 {
+			return false
+		}
+	}
+	for _, n := range owners {
+		if n != 1 {
+			return false
+		}
+	}
+	return len(owners) == len(nodes[0].shards)
+}
+
+// soon creates tasks that are due in a while and returns them.
+func soon(t *testing.T, s *Store, prefix string, n int, wait time.Duration) []*task.Task {
+	t.Helper()
+	now := task.CeilMillis(time.Now())
+	changes := make([]task.Change, n)
+	for i := range changes {
+		spec := task.DefaultSpec()
+		spec.Key, spec.ID = task.Key{Namespace: "default", Name: fmt.Sprint(prefix, i)}, fmt.Sprint("id", prefix, i)
+		spec.Request.URL, spec.When = "https://receiver.example/", task.When{At: now.Add(wait)}
+		if err := spec.Validate(now); err != nil {
+			t.Fatal(err)
+		}
+		changes[i] = task.Create{Spec: spec}
+	}
+	replies, err := s.Apply(context.WithoutCancel(t.Context()), now, changes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tasks := make([]*task.Task, n)
+	for i, r := range replies {
+		if r.Err != nil {
+			t.Fatal(r.Err)
+		}
+		tasks[i] = r.Task
+	}
+	return tasks
+}
+
+// claimsOf returns claims of tasks, by a node.
+func claimsOf(node byte, tasks []*task.Task) []task.Claim {
+	claims := make([]task.Claim, len(tasks))
+	for i, one := range tasks {
+		claims[i] = task.Claim{Key: one.Key(), Lane: one.Lane(), Token: task.Token(fmt.Sprint(string(node), one.Name)), Until: task.FloorMillis(time.Now()).Add(15 * time.Second)}
+	}
+	return claims
+}
+
+// told collects what a node's watcher hears.
+type told struct {
+	mu sync.Mutex
+	at map[string]time.Time
+}
+
+func watch(s *Store) *told {
+	w := &told{at: map[string]time.Time{}}
+	s.Watch(func(entries []task.Entry) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		for _, e := range entries {
+			if _, ok := w.at[e.Name]; !ok {
+				w.at[e.Name] = time.Now()
+			}
+		}
+	})
+	return w
+}
+
+func (w *told) all() map[string]time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	all := make(map[string]time.Time, len(w.at))
+	for name, at := range w.at {
+		all[name] = at
+	}
+	return all
+}
+
+// await waits until the watcher of s has heard of those of tasks that lie in its shards.
+func (w *told) await(t *testing.T, s *Store, tasks []*task.Task) time.Duration {
+	t.Helper()
+	return eventually(t, 2*time.Second, "it hears of its tasks", func() bool {
+		all := w.all()
+		for _, one := range tasks {
+			if _, ok := all[one.Name]; !ok && s.holding(s.shard(one.Key())) != nil {
+				return false
+			}
+		}
+		return true
+	})
+}

@@ -1,0 +1,136 @@
+package redisstore
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/task"
+)
+
+func TestATaskCreatedOnOneNodeReachesTheWatcherOfTheOther(t *testing.T) {
+	server := redistest.New(t)
+	// The poll is too slow to be the one that tells.
+	a := openNodeWith(t, Config{Node: "a", LanePoll: time.Hour}, server.Addr)
+	b := openNodeWith(t, Config{Node: "b", LanePoll: time.Hour}, server.Addr)
+	eventually(t, 2*time.Second, "they share the shards", func() bool { return divided(a, b) })
+	listening(t, server.Addr, a, b)
+	heard := watch(b)
+	tasks := soon(t, a, "t", 40, 500*time.Millisecond)
+	took := heard.await(t, b, tasks)
+	for _, one := range tasks {
+		if h := b.holding(b.shard(one.Key())); h != nil && !h.marks.Covers(one.Entry()) {
+			t.Errorf("the mark of %s is too high", one.Name)
+		}
+	}
+	t.Log("within", took)
+}
+
+// listening waits until nodes have subscribed to what wakes them.
+func listening(t *testing.T, addr string, nodes ...*Store) {
+	t.Helper()
+	for _, s := range nodes {
+		for _, h := range s.owned() {
+			eventually(t, 2*time.Second, "somebody listens at "+h.wake, func() bool {
+				reply, err := s.servers.client.Do(t.Context(), s.servers.client.B().PubsubShardnumsub().Channel(h.wake).Build()).ToArray()
+				if err != nil || len(reply) != 2 {
+					t.Fatal(addr, err)
+				}
+				n, _ := reply[1].AsInt64()
+				return n > 0
+			})
+		}
+	}
+}
+
+// readsAll reports whether s reads those of tasks that lie in its shards, as dispatch does.
+func readsAll(t *testing.T, s *Store, tasks []*task.Task) bool {
+	t.Helper()
+	now := task.CeilMillis(time.Now())
+	heads, err := s.Lanes(t.Context(), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := map[string]bool{}
+	for _, h := range heads {
+		found, err := s.Peek(t.Context(), []task.LaneRead{{Lane: h.Lane, Until: now, Limit: 1000}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range found[0] {
+			read[e.Name] = true
+		}
+	}
+	for _, one := range tasks {
+		if !read[one.Name] && s.holding(s.shard(one.Key())) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+func TestWithEveryWakeUpLostThePollFindsWhatOthersCreate(t *testing.T) {
+	server := redistest.New(t)
+	a, b := openNode(t, "a", server.Addr), openNode(t, "b", server.Addr)
+	eventually(t, 2*time.Second, "they share the shards", func() bool { return divided(a, b) })
+	for _, h := range b.all() {
+		h.stop() // it listens to nothing any more
+	}
+	// Twice: what the second brings lies behind what is known.
+	for _, prefix := range []string{"t", "s"} {
+		began := time.Now()
+		tasks := soon(t, a, prefix, 40, 0)
+		eventually(t, 2*time.Second, "it reads its tasks", func() bool { return readsAll(t, b, tasks) })
+		if took := time.Since(began); took > b.config.LanePoll+250*time.Millisecond {
+			t.Errorf("it took %v, with a poll every %v", took, b.config.LanePoll)
+		}
+	}
+	heard := watch(b)
+	if took := heard.await(t, b, soon(t, a, "first", 40, -time.Minute)); took > b.config.LanePoll+250*time.Millisecond {
+		t.Errorf("what comes before all others was told after %v, with a poll every %v", took, b.config.LanePoll)
+	}
+}
+
+// A poll that reads what is known again and again would cost more than the deliveries.
+func TestThePollTellsNothingTwiceAndMissesNothingOfTheSameMoment(t *testing.T) {
+	server := redistest.New(t)
+	s, other := openAt(t, server.Addr), openAt(t, server.Addr)
+	defer func() { _, _ = s.Close(), other.Close() }()
+	tasks := soon(t, s, "t", 20, 2*time.Second)
+	if _, err := s.Peek(t.Context(), []task.LaneRead{{Lane: tasks[0].Lane(), Until: forever, Limit: 100}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.raiseBounds(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	heard := watch(s)
+	if err := s.discover(t.Context(), s.owned(), false); err != nil {
+		t.Fatal(err)
+	}
+	if all := heard.all(); len(all) != 0 {
+		t.Errorf("it told of %d tasks that were known", len(all))
+	}
+	spec := task.DefaultSpec()
+	now := task.CeilMillis(time.Now())
+	spec.Request.URL, spec.When = "https://receiver.example/", task.When{At: tasks[0].Due}
+	for i := range 20 {
+		spec.Key, spec.ID = task.Key{Namespace: "default", Name: fmt.Sprint("a", i)}, fmt.Sprint("ida", i)
+		if err := spec.Validate(now); err != nil {
+			t.Fatal(err)
+		}
+		replies, err := other.Apply(t.Context(), now, []task.Change{task.Create{Spec: spec}})
+		if err != nil || replies[0].Err != nil {
+			t.Fatal(err, replies[0].Err)
+		}
+		tasks = append(tasks, replies[0].Task)
+	}
+	if err := s.discover(t.Context(), s.owned(), false); err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range tasks {
+		if !s.holding(s.shard(one.Key())).marks.Covers(one.Entry()) {
+			t.Errorf("reads pass over %s", one.Name)
+		}
+	}
+}
