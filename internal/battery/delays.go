@@ -66,13 +66,13 @@ func (n *nodes) mustDelays() error {
 		return err
 	}
 	d := e.delays()
-	n.t.mostly("untouched by a fault", d.Untouched, n.t.opts.shardLease+time.Second)
-	n.t.mostly("that were due at a fault, after it", d.Touched, n.t.opts.taskLease+time.Second)
+	n.t.mustCome("untouched by a fault", d.Untouched, n.t.opts.shardLease+time.Second)
+	n.t.mustCome("that were due at a fault, after it", d.Touched, n.t.opts.taskLease+time.Second)
 	return nil
 }
 
-// mostly prints how late some tasks were, and holds the latest against a bound.
-func (t *trial) mostly(what string, late []time.Duration, bound time.Duration) {
+// mustCome prints how late some tasks were, and holds the latest against a bound.
+func (t *trial) mustCome(what string, late []time.Duration, bound time.Duration) {
 	t.lateness(what, late)
 	most := percentile(late, 100)
 	t.must(most <= bound, "the latest of %d %s: %s, at most %v", len(late), what, ms(most), bound)

@@ -57,7 +57,7 @@ func (t *trial) deployOf(ctx context.Context, sub string, count int) error {
 	slices.Sort(gaps)
 	t.note("%d restarts; from the signal until the next process was ready: %s to %s", len(gaps), ms(gaps[0]), ms(gaps[len(gaps)-1]))
 	machines := percentile(idle, 100) // how late whatever runs here may be
-	t.mostly("over restarts", e.delays().Untouched, deployLate+machines)
+	t.mustCome("over restarts", e.delays().Untouched, deployLate+machines)
 	return nil
 }
 

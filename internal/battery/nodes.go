@@ -114,7 +114,7 @@ func (n *nodes) conclude(ctx context.Context) (verdict, error) {
 		return verdict{}, err
 	}
 	v, err := n.judge()
-	n.t.note("faults %d, duplicates %d, by one fault at most %d", v.Faults, v.Duplicates, v.MostPerFault)
+	n.t.must(v.MostPerFault <= maxInFlight, "faults %d, duplicates %d, by one fault at most %d; a node has at most %d in flight", v.Faults, v.Duplicates, v.MostPerFault, maxInFlight)
 	n.t.lateness("of first arrivals, after faults too", v.Late)
 	return v, err
 }
