@@ -109,7 +109,7 @@ func (f *serveFlags) directory() (string, error) {
 // one of a strange name.
 func localDir(flag, dir string) (string, error) {
 	if isRedisURL(dir) {
-		return "", badInput(flag, "it needs a directory, and this is the URL of a Redis: only foliot serve --store takes one")
+		return "", badInput(flag, "it needs a directory, and this is the URL of a Redis: only foliot serve --store and foliot doctor redis take one")
 	}
 	return filepath.Abs(dir)
 }

@@ -15,6 +15,7 @@ import (
 type doctorCmd struct {
 	Server doctorServerCmd `cmd:"" default:"withargs" help:"Examine a running server (the default)."`
 	Data   doctorDataCmd   `cmd:"" help:"Examine a data directory that no server has open."`
+	Redis  doctorRedisCmd  `cmd:"" help:"Examine a Redis or Valkey, or those of a Sentinel or a Cluster, as a store."`
 	Egress doctorEgressCmd `cmd:"" help:"Say whether tasks may call a URL, and why."`
 }
 
@@ -155,6 +156,10 @@ func durabilityWords(level string) string {
 		return "memory: everything is lost when the server stops; start it with --data DIR"
 	case "synced":
 		return "synced: what was answered survives a power loss"
+	case "async":
+		return "async: what was answered is in the memory of Redis, and in its file within a second"
+	case "strict":
+		return "strict: what was answered is in the synced file of Redis, and where it has replicas in theirs or their memory"
 	case "default":
 		return "default: what was answered is in Redis, and survives its crash as far as its persistence says: docs/operations.md"
 	}

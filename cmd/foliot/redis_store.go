@@ -43,7 +43,7 @@ func (n *node) openRedis() error {
 	c.Version, c.Address = version(), advertised(n.listener.Addr())
 	s, err := redisstore.Open(ctx, c)
 	if err != nil {
-		return u.explain(err)
+		return u.explain("open", err)
 	}
 	n.store, n.now, n.latest = s, s.Now, s.Latest
 	n.log.Warn("several servers on one Redis are not supported yet: let this one be alone on it", "store", u.String())
@@ -121,9 +121,9 @@ func (u *redisURL) tlsConfig() (*tls.Config, error) {
 	return c, nil
 }
 
-// explain adds to why the store could not be opened what to do about it.
-func (u *redisURL) explain(err error) error {
-	err = fmt.Errorf("open the store at %s: %w", u, err)
+// explain adds to why the store could not be opened, or examined, what to do about it.
+func (u *redisURL) explain(doing string, err error) error {
+	err = fmt.Errorf("%s the store at %s: %w", doing, u, err)
 	if advice := u.advice(err); advice != "" {
 		err = fmt.Errorf("%w: %s", err, advice)
 	}

@@ -86,7 +86,7 @@ func (s *servers) fit(ctx context.Context) error {
 	}
 	var all []error
 	for addr := range s.masters.Load().how {
-		f, err := s.facts(ctx, addr)
+		f, _, err := s.facts(ctx, addr)
 		if err != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func (s *servers) inspect(ctx context.Context, now time.Time) {
 		if known && now.Sub(before.at) < inspectEvery {
 			continue
 		}
-		f, err := s.facts(ctx, addr)
+		f, _, err := s.facts(ctx, addr)
 		if err != nil {
 			continue // it is away, which look tells
 		}
@@ -126,16 +126,17 @@ func (s *servers) inspect(ctx context.Context, now time.Time) {
 	}
 }
 
-// facts asks the server at addr how it is configured.
-func (s *servers) facts(ctx context.Context, addr string) (facts, error) {
+// facts asks the server at addr how it is configured, and returns its INFO, too.
+func (s *servers) facts(ctx context.Context, addr string) (facts, map[string]string, error) {
 	node, ok := s.client.Nodes()[addr]
 	if !ok {
-		return facts{}, fmt.Errorf("ask the Redis at %s what it is: %w", addr, errNoNode)
+		return facts{}, nil, fmt.Errorf("ask the Redis at %s what it is: %w", addr, errNoNode)
 	}
 	text, err := node.Do(ctx, node.B().Info().Build()).ToString()
 	if err != nil {
-		return facts{}, fmt.Errorf("ask the Redis at %s what it is: %w", addr, err)
+		return facts{}, nil, fmt.Errorf("ask the Redis at %s what it is: %w", addr, err)
 	}
 	config, _ := node.Do(ctx, node.B().ConfigGet().Parameter("appendfsync").Build()).AsStrMap() // the user may not ask
-	return factsOf(addr, infoFields(text), config["appendfsync"]), nil
+	info := infoFields(text)
+	return factsOf(addr, info, config["appendfsync"]), info, nil
 }

@@ -123,6 +123,17 @@ func (c *clocks) at(m time.Duration) (earliest, latest time.Time) {
 	return time.Unix(0, int64(m-m/drift)+c.earliest.Load()), time.Unix(0, int64(m+m/drift)+c.latest.Load())
 }
 
+// ahead returns by how much a server's clock is ahead of a wall clock that shows
+// now, and how exactly that is known.
+func (c *clocks) ahead(addr string, now time.Time) (by, unsure time.Duration) {
+	m := int64(c.steady())
+	c.mu.Lock()
+	b := c.of[addr]
+	c.mu.Unlock()
+	low, high := m-m/drift+b.low, m+m/drift+b.high
+	return time.Duration((low+high)/2 - now.UnixNano()), time.Duration((high - low) / 2)
+}
+
 // hear takes in the clocks of replies to put.
 func (s *servers) hear(rides []*ride, landings []landing, sent time.Duration) {
 	received, m := s.clocks.steady(), s.masters.Load()

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/foliot/foliot/internal/store/redisstore"
+)
+
+type doctorRedisCmd struct {
+	URL string `arg:"" optional:"" help:"The Redis, as for foliot serve --store, which is taken without it."`
+
+	serveFlags
+}
+
+// Help shows examples below the usage line.
+func (doctorRedisCmd) Help() string {
+	return `Asks all masters of a Redis or Valkey, of a Sentinel's or of a Cluster how they are, and says what is wrong for tasks: what foliot serve would
+refuse, memory, replicas and how far they are behind, how far the clocks are from each other's and from this machine's, and how tasks are
+kept there. It changes nothing. It takes what foliot serve takes, flags, variables and --config, and judges by that. It exits with 1 when a
+finding is bad.
+
+Examples:
+
+    foliot doctor redis redis://127.0.0.1:6379
+    FOLIOT_STORE=redis+cluster://foliot:PASSWORD@10.0.0.1,10.0.0.2 foliot doctor redis --durability strict
+    foliot doctor redis --config /etc/foliot.yaml`
+}
+
+// doctorRedisTime bounds an examination.
+const doctorRedisTime = 30 * time.Second
+
+// Run examines.
+func (c *doctorRedisCmd) Run(ctx context.Context, con *console, parsed *kong.Context, file *configValues) error {
+	what := "--store"
+	if c.URL != "" {
+		what, c.Store = "URL", c.URL
+	}
+	if !isRedisURL(c.Store) {
+		return badInput(what, "it names no Redis, such as %s", redisForms[redisAlone].example)
+	}
+	u, sharing, err := c.redisStore()
+	if err != nil {
+		return originsOf(parsed, file).locate(err)
+	}
+	config := sharing.config()
+	if config.Client, err = u.options(); err != nil {
+		return err
+	}
+	ctx, stop := context.WithTimeout(ctx, doctorRedisTime)
+	defer stop()
+	x, err := redisstore.Examine(ctx, config)
+	if err != nil {
+		return u.explain("examine", err)
+	}
+	f := &findings{con: con}
+	for i := range x.Masters {
+		f.master(&x.Masters[i], config.Durability)
+	}
+	f.clocks(x.Masters)
+	f.layout(x.Layout, sharing)
+	return f.end()
+}
+
+// master tells how one master is.
+func (f *findings) master(m *redisstore.Examined, level redisstore.Durability) {
+	if m.Failed != nil {
+		f.add("server", false, "%s: %v", m.Addr, m.Failed)
+		return
+	}
+	f.add("server", true, "%s: version %s, %s", m.Addr, m.Version, m.Mode)
+	for _, err := range m.Unfit {
+		f.add("fit", false, "%v", err)
+	}
+	if len(m.Unfit) == 0 {
+		f.add("fit", true, "%s: maxmemory-policy %s, %s", m.Addr, m.Policy, persistence(m))
+	}
+	switch {
+	case m.Limit == 0:
+		f.add("memory", true, "%s: %s used, of no limit", m.Addr, megabytes(m.Used))
+	case m.Crowded():
+		f.add("memory", false, "%s: %s of %s used: no new tasks are taken from 85 %% on; give it more, or more masters", m.Addr, megabytes(m.Used), megabytes(m.Limit))
+	default:
+		f.add("memory", true, "%s: %s of %s used", m.Addr, megabytes(m.Used), megabytes(m.Limit))
+	}
+	f.replicas(m, level)
+}
+
+func persistence(m *redisstore.Examined) string {
+	switch {
+	case !m.File:
+		return "no append-only file: a restart loses tasks"
+	case m.Sync == "":
+		return "an append-only file; the user may not know when it is synced (ACL: +config|get)"
+	}
+	return "an append-only file with appendfsync " + m.Sync
+}
+
+// replicas tells how a master's replicas are.
+func (f *findings) replicas(m *redisstore.Examined, level redisstore.Durability) {
+	fit := 0
+	for _, r := range m.Replicas {
+		if r.Fit {
+			fit++
+		}
+		f.add("replica", r.Fit, "%s of %s: %s, %d bytes behind, heard %v ago", r.Addr, m.Addr, r.State, r.Behind, r.Silent)
+	}
+	switch {
+	case m.MinReplicas > fit:
+		f.add("replicas", false, "%s takes no writes: min-replicas-to-write is %d, and %d follow", m.Addr, m.MinReplicas, fit)
+	case len(m.Replicas) == 0:
+		f.add("replicas", true, "%s has none: if it is lost, so are the tasks that are not in its file", m.Addr)
+	case level == redisstore.Strict && m.MinReplicas == 0:
+		f.add("replicas", false, "%s takes writes without any replica, and a master that was replaced does so for a while: CONFIG SET min-replicas-to-write 1", m.Addr)
+	}
+}
+
+// clocks compares the masters' clocks with each other's and ours.
+func (f *findings) clocks(masters []redisstore.Examined) {
+	var first, last *redisstore.Examined
+	for i := range masters {
+		m := &masters[i]
+		if m.Failed != nil {
+			continue
+		}
+		if first == nil || m.Ahead < first.Ahead {
+			first = m
+		}
+		if last == nil || m.Ahead > last.Ahead {
+			last = m
+		}
+		near := m.Ahead.Abs() <= clockBound+m.Unsure
+		f.add("clock", near, "%s is %s%s", m.Addr, apart(m.Ahead, m.Unsure), adviceUnless(near,
+			": absolute times mean another moment there; synchronise both (chrony, systemd-timesyncd)"))
+	}
+	if first == nil || first == last {
+		return
+	}
+	between := last.Ahead - first.Ahead
+	near := between <= clockBound+first.Unsure+last.Unsure
+	f.add("clocks", near, "those of %s and %s are %v apart%s", first.Addr, last.Addr, between.Round(100*time.Microsecond), adviceUnless(near,
+		": tasks are late by as much, and where one takes the other's place leases end early and attempts are repeated; synchronise them"))
+}
+
+// apart says how far a clock is from ours.
+func apart(ahead, unsure time.Duration) string {
+	if ahead.Abs()+unsure < time.Millisecond {
+		return "within a millisecond of this machine's clock"
+	}
+	word := "ahead of this machine's clock"
+	if ahead < 0 {
+		word = "behind this machine's clock"
+	}
+	return fmt.Sprintf("%v %s (± %v)", ahead.Abs().Round(100*time.Microsecond), word, unsure.Round(100*time.Microsecond))
+}
+
+func adviceUnless(ok bool, advice string) string {
+	if ok {
+		return ""
+	}
+	return advice
+}
+
+// layout tells how tasks are kept.
+func (f *findings) layout(l redisstore.Layout, said redisSharing) {
+	switch {
+	case l.Unreadable != nil:
+		f.add("format", false, "%v", l.Unreadable)
+	case l.Format == 0:
+		f.add("format", true, "no server has kept tasks there yet")
+	case said.shards != 0 && said.shards != l.Shards:
+		f.add("format", false, "tasks are divided into %d shards, and --shards says %d: leave it out", l.Shards, said.shards)
+	default:
+		f.add("format", true, "tasks are kept in format %d, in %d shards; others take those of a server that says nothing for %v", l.Format, l.Shards, l.Lease)
+	}
+}

@@ -1,0 +1,143 @@
+package redisstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+// Examination is what can be said of the servers of a store.
+type Examination struct {
+	Masters []Examined // by address
+	Layout  Layout
+}
+
+// Layout is how tasks are kept in the servers. The zero Layout: nothing is yet.
+type Layout struct {
+	Format, Shards int
+	Lease          time.Duration
+	Unreadable     error // why this program cannot use it; nil: it can
+}
+
+// Examined is what one master says of itself.
+type Examined struct {
+	Addr    string
+	Failed  error // it could not be asked; nothing else is known then
+	Version string
+	Mode    string  // standalone, sentinel or cluster
+	Unfit   []error // why a store as Config says would not open there
+
+	Policy      string // what is done when memory ends
+	File        bool   // there is an append-only file
+	Sync        string // when that is synced; "": the user may not know
+	Used, Limit int64  // bytes of memory; no limit: 0
+
+	Replicas    []Replica
+	MinReplicas int // how many it needs to take writes; below 0: the user may not know
+
+	// Ahead is by how much its clock is ahead of this machine's, exact to Unsure.
+	Ahead, Unsure time.Duration
+}
+
+// Replica is a replica as its master sees it.
+type Replica struct {
+	Addr   string
+	State  string
+	Behind int64         // bytes
+	Silent time.Duration // since it was heard, in whole seconds
+	Fit    bool          // it counts for durability
+}
+
+// Crowded reports whether so much memory is used that no new tasks are taken.
+func (e *Examined) Crowded() bool { return condition{used: e.Used, limit: e.Limit}.crowded(e.Addr) != "" }
+
+// Examine asks the servers that c names how they are. It changes nothing, and
+// takes those that Open would refuse.
+func Examine(ctx context.Context, c Config) (*Examination, error) {
+	c = c.withDefaults()
+	client, err := rueidis.NewClient(tuned(c.Client))
+	if err != nil {
+		return nil, fmt.Errorf("connect to the Redis at %s: %w", strings.Join(c.Client.InitAddress, ", "), err)
+	}
+	s := newServers(client, c)
+	defer s.close()
+	if err := s.checkMode(ctx); err != nil {
+		return nil, err
+	}
+	// The look is repeated for the clocks: the fastest answer says best how they are.
+	for range 5 {
+		if err = s.look(ctx); err != nil && s.masters.Load() == nil {
+			return nil, err
+		}
+	}
+	var x Examination
+	for addr := range s.masters.Load().how {
+		x.Masters = append(x.Masters, s.examine(ctx, addr))
+	}
+	slices.SortFunc(x.Masters, func(a, b Examined) int { return cmp.Compare(a.Addr, b.Addr) })
+	x.Layout, err = s.layout(ctx)
+	return &x, err
+}
+
+func (s *servers) examine(ctx context.Context, addr string) Examined {
+	x := Examined{Addr: addr}
+	f, info, err := s.facts(ctx, addr)
+	if err != nil {
+		x.Failed = err
+		return x
+	}
+	how := conditionOf(info, s.memory)
+	x.Version, x.Mode, x.Unfit = f.version, info["redis_mode"], s.config.refusals(f)
+	x.Policy, x.File, x.Sync = f.policy, f.file == "1", f.fsync
+	x.Used, x.Limit = how.used, how.limit
+	x.Replicas, x.MinReplicas = replicasOf(info), -1
+	node := s.client.Nodes()[addr]
+	if config, err := node.Do(ctx, node.B().ConfigGet().Parameter("min-replicas-to-write").Build()).AsStrMap(); err == nil {
+		x.MinReplicas, _ = strconv.Atoi(config["min-replicas-to-write"])
+	}
+	x.Ahead, x.Unsure = s.clocks.ahead(addr, time.Now())
+	return x
+}
+
+// replicasOf reads the replicas from a master's INFO.
+func replicasOf(info map[string]string) (all []Replica) {
+	written, _ := strconv.ParseInt(info["master_repl_offset"], 10, 64)
+	for i := 0; ; i++ {
+		line, ok := info["slave"+strconv.Itoa(i)]
+		if !ok {
+			return all
+		}
+		f := map[string]string{}
+		for part := range strings.SplitSeq(line, ",") {
+			name, value, _ := strings.Cut(part, "=")
+			f[name] = value
+		}
+		read, _ := strconv.ParseInt(f["offset"], 10, 64)
+		silent, _ := strconv.Atoi(f["lag"])
+		all = append(all, Replica{
+			Addr: net.JoinHostPort(f["ip"], f["port"]), State: f["state"], Behind: max(written-read, 0), Silent: time.Duration(silent) * time.Second, Fit: following(line),
+		})
+	}
+}
+
+// layout reads what stands in metaKey.
+func (s *servers) layout(ctx context.Context) (Layout, error) {
+	reply, err := s.one(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hgetall().Key(metaKey).Build() })
+	if err != nil {
+		return Layout{}, err
+	}
+	fields, err := reply.AsStrMap()
+	if err != nil || len(fields) == 0 {
+		return Layout{}, err
+	}
+	m, err := parseMeta(fields)
+	return Layout{Format: m.format, Shards: m.shards, Lease: m.lease, Unreadable: errors.Join(err, m.readable())}, nil
+}
