@@ -21,8 +21,24 @@ type fleet struct {
 	stores []*redisstore.Store
 	nodes  []*Dispatcher
 
-	mu    sync.Mutex // guards spans
+	mu    sync.Mutex // guards what follows
 	spans []span
+	asks  map[string]int // by queue
+}
+
+// counting counts the asks of a fleet.
+type counting struct {
+	task.Permits
+	f *fleet
+}
+
+func (c counting) Permit(ctx context.Context, asks []task.PermitAsk) []task.PermitReply {
+	c.f.mu.Lock()
+	for _, a := range asks {
+		c.f.asks[a.Queue]++
+	}
+	c.f.mu.Unlock()
+	return c.Permits.Permit(ctx, asks)
 }
 
 // span is an attempt.
@@ -34,7 +50,7 @@ type span struct {
 
 func newFleet(t *testing.T, n int, takes func(queue string) time.Duration, limits ...task.Setting) *fleet {
 	t.Helper()
-	f := &fleet{t: t, addr: redistest.New(t).Addr}
+	f := &fleet{t: t, addr: redistest.New(t).Addr, asks: map[string]int{}}
 	settings := task.NewSettings(limits...)
 	for i := range n {
 		c := redisstore.Config{
@@ -46,7 +62,7 @@ func newFleet(t *testing.T, n int, takes func(queue string) time.Duration, limit
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := New(Config{Settings: settings, Poll: 50 * time.Millisecond}, s, func(ctx context.Context, d task.Delivery) task.Outcome {
+		d := New(Config{Settings: settings, Poll: 50 * time.Millisecond, Permits: counting{s, f}}, s, func(ctx context.Context, d task.Delivery) task.Outcome {
 			begin := time.Now()
 			if err := d.Live(); err != nil {
 				return task.Outcome{Verdict: task.Unsent}
@@ -183,7 +199,9 @@ func TestLimitsHoldOverAllNodesAndAreUsed(t *testing.T) {
 	for queue, n := range tasks {
 		spans := f.await(queue, n, 20*time.Second)
 		most, mean := together(spans)
-		t.Logf("%s: at most %d at once, %.2f on the average; by node: %v", queue, most, mean, perNode(spans))
+		f.mu.Lock()
+		t.Logf("%s: at most %d at once, %.2f on the average; by node: %v; %.2f asks a task", queue, most, mean, perNode(spans), float64(f.asks[queue])/float64(n))
+		f.mu.Unlock()
 		switch q := limits[queue]; {
 		case q.Rate > 0:
 			wantRate(t, q, spans)
