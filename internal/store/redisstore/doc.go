@@ -42,6 +42,10 @@
 //	                                   process that is drained; and the channel of who came, went, released shards, or is drained
 //	foliot:{foliot:nodes}:log  STREAM  audit entries of drains
 //	foliot:{settings}:all      HASH    settings, and their version
+//	foliot:{q:<scope>}:sem     HASH    process → its part of a limit of attempts under way (permits.lua); scope is
+//	                                   <ns>/<queue>, or with /<destination> behind it
+//	foliot:{q:<scope>}:rl      HASH    process → its tokens of a rate, and when the bucket is full again
+//	foliot:permits:<process>   channel of scopes of which it has reason to ask
 //
 // Names stand in the keys themselves, where the design takes a hash of them: the
 // order of a lane and that of a listing then are Redis's own, and nothing can
