@@ -43,30 +43,28 @@ type servers struct {
 	work     sync.WaitGroup // flights, and the watch
 	stopping sync.Once
 	closing  chan struct{}   // closed by stop: no try is repeated any more
-	life     context.Context // ends after stop: what is under way is given up
+	life     context.Context // ends after stop: what is under way is given up, and connections close
 	end      context.CancelFunc
 }
 
-func newServers(client rueidis.Client, c Config) *servers {
-	s := &servers{
+func newServers(client rueidis.Client, conns *connections, c Config) *servers {
+	return &servers{
+		life: conns.life, end: conns.end,
 		client: client, cluster: client.Mode() == rueidis.ClientModeCluster,
 		level: c.Durability, word: c.Durability.word(), replicas: c.Replicas, memory: c.Memory, logger: c.Logger, trouble: &troubles{logger: c.Logger},
 		lines: map[string]*line{}, closing: make(chan struct{}), clocks: newClocks(), config: c, inspected: map[string]inspection{},
 	}
-	s.life, s.end = context.WithCancel(context.Background())
-	return s
 }
 
 // start keeps looking at the masters.
 func (s *servers) start() { s.work.Go(s.watch) }
 
 // A store that stops waits for servers that are away: for what tends its shards,
-// then for the release of these, for calls under way, and for connections. In all two seconds.
+// then for the release of these, and for calls under way. In all two seconds.
 const (
-	tendingEnds  = 300 * time.Millisecond
-	releaseEnds  = 700 * time.Millisecond
-	callsEnd     = 600 * time.Millisecond
-	connectedEnd = 400 * time.Millisecond
+	tendingEnds = 300 * time.Millisecond
+	releaseEnds = 700 * time.Millisecond
+	callsEnd    = 600 * time.Millisecond
 )
 
 // stop makes calls end soon: those whose servers are away at once, others
@@ -79,23 +77,14 @@ func (s *servers) stop() {
 }
 
 // close ends what start began, and closes all connections. Nobody calls any more.
-// Connections to a server that says nothing may close a few seconds later.
 func (s *servers) close() {
 	s.stop()
 	s.end()
 	s.work.Wait()
-	closed := make(chan struct{})
-	go func() {
-		defer close(closed)
-		for _, l := range s.lines {
-			l.close()
-		}
-		s.client.Close()
-	}()
-	select {
-	case <-closed:
-	case <-time.After(connectedEnd):
+	for _, l := range s.lines {
+		l.close()
 	}
+	s.client.Close()
 }
 
 // put carries out items and returns what became of each, and the server's

@@ -152,11 +152,17 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 
 // connect returns the servers that c names, if they can be used as it says.
 func connect(ctx context.Context, c Config) (*servers, error) {
-	client, err := rueidis.NewClient(tuned(c.Client))
+	conns, o := newConnections(), tuned(c.Client)
+	if o.DialCtxFn != nil {
+		conns.dial = o.DialCtxFn
+	}
+	o.DialCtxFn = conns.open
+	client, err := rueidis.NewClient(o)
 	if err != nil {
+		conns.end()
 		return nil, fmt.Errorf("connect to the Redis at %s: %w", strings.Join(c.Client.InitAddress, ", "), err)
 	}
-	s := newServers(client, c)
+	s := newServers(client, conns, c)
 	if err := s.fit(ctx); err != nil {
 		s.close()
 		return nil, err
@@ -319,5 +325,6 @@ func (s *Store) Close() error {
 	close(s.closing)
 	<-s.polled
 	s.servers.close()
+	<-s.own.ended
 	return nil
 }

@@ -56,7 +56,10 @@ func (s *Store) Release() {
 		close(s.own.leaving)
 		time.AfterFunc(tendingEnds, s.own.hurry)
 	})
-	<-s.own.ended
+	select {
+	case <-s.own.ended:
+	case <-time.After(tendingEnds + releaseEnds):
+	}
 }
 
 // leave releases everything, and says so.

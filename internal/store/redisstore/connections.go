@@ -1,0 +1,81 @@
+package redisstore
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"sync"
+)
+
+// connections are those of a client. The client waits for new ones, and for the last
+// answers of old ones when it closes, whatever the contexts of its callers say:
+// to close them is the only way to end that in time.
+type connections struct {
+	life context.Context
+	end  context.CancelFunc // closes all, and no more can be made
+
+	mu   sync.Mutex // guards all
+	all  map[*connection]struct{}
+	dial func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error)
+}
+
+// connection is one of connections, until it is closed.
+type connection struct {
+	net.Conn
+	of *connections
+}
+
+func newConnections() *connections {
+	c := &connections{all: map[*connection]struct{}{}, dial: dial}
+	c.life, c.end = context.WithCancel(context.Background())
+	context.AfterFunc(c.life, c.closeAll)
+	return c
+}
+
+func dial(ctx context.Context, addr string, d *net.Dialer, config *tls.Config) (net.Conn, error) {
+	if config == nil {
+		return d.DialContext(ctx, "tcp", addr)
+	}
+	secure := tls.Dialer{NetDialer: d, Config: config}
+	return secure.DialContext(ctx, "tcp", addr)
+}
+
+// open makes a connection, for a client.
+func (c *connections) open(ctx context.Context, addr string, d *net.Dialer, config *tls.Config) (net.Conn, error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	defer context.AfterFunc(c.life, stop)()
+	conn, err := c.dial(ctx, addr, d, config)
+	if err != nil {
+		return nil, err
+	}
+	one := &connection{conn, c}
+	c.mu.Lock()
+	c.all[one] = struct{}{}
+	c.mu.Unlock()
+	if c.life.Err() != nil { // closeAll may have been before us
+		_ = one.Close()
+		return nil, net.ErrClosed
+	}
+	return one, nil
+}
+
+func (c *connections) closeAll() {
+	c.mu.Lock()
+	all := make([]*connection, 0, len(c.all))
+	for one := range c.all {
+		all = append(all, one)
+	}
+	c.mu.Unlock()
+	for _, one := range all {
+		_ = one.Close()
+	}
+}
+
+// Close implements net.Conn.
+func (one *connection) Close() error {
+	one.of.mu.Lock()
+	delete(one.of.all, one)
+	one.of.mu.Unlock()
+	return one.Conn.Close()
+}
