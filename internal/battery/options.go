@@ -34,6 +34,7 @@ type options struct {
 	spread   time.Duration // balance
 
 	failovers, clusterFailovers int // failover, failover-*
+	redisKills, slotMoves       int // rediskill, slots
 
 	seed    uint64
 	keep    bool
@@ -63,6 +64,8 @@ func parse(args []string, opts *options, stderr io.Writer) ([]scenario, error) {
 	flags.DurationVar(&opts.spread, "spread", 20*time.Second, "balance: over how long the tasks are due")
 	flags.DurationVar(&opts.blackout, "blackout", 5*time.Second, "blackout: how long no node lives")
 	flags.IntVar(&opts.failovers, "failovers", 3, "failover, failover-stop, failover-split: how often, at each level")
+	flags.IntVar(&opts.redisKills, "redis-kills", 4, "rediskill: how often, for each way of syncing")
+	flags.IntVar(&opts.slotMoves, "slot-moves", 3, "slots: how often 500 of them are moved")
 	flags.IntVar(&opts.clusterFailovers, "cluster-failovers", 2, "failover-cluster: how often, at each level")
 	flags.Uint64Var(&opts.seed, "seed", uint64(time.Now().UnixNano()), "of the random moments (default: another one each time)")
 	flags.BoolVar(&opts.keep, "keep", false, "keep logs and data")
@@ -122,7 +125,7 @@ func list(w io.Writer, all []scenario) {
 
 // fullSizes are what -full sets.
 var fullSizes = map[string]string{
-	"shard-lease": "6s", "lease": "15s", "deaths": "200", "zombies": "100", "blackout": "1m", "deploys": "10", "spread": "60s", "failovers": "50", "cluster-failovers": "20",
+	"shard-lease": "6s", "lease": "15s", "deaths": "200", "zombies": "100", "blackout": "1m", "deploys": "10", "spread": "60s", "failovers": "50", "cluster-failovers": "20", "redis-kills": "50", "slot-moves": "20",
 	"kills": "10000", "stuck": "100000", "phase": "30s", "herd": "1000000", "drained": "300000", "backlog": "100000", "overdue": "5000000",
 }
 
@@ -146,7 +149,7 @@ func (o *options) check() error {
 	for name, size := range map[string]int{
 		"kills": o.kills, "tasks": o.tasks, "stuck": o.stuck, "hosts": o.hosts, "herd": o.herd / 5,
 		"drained": o.drained, "backlog": o.backlog, "overdue": o.overdue, "deaths": o.deaths, "zombies": o.zombies, "deploys": o.deploys,
-		"failovers": o.failovers, "cluster-failovers": o.clusterFailovers,
+		"failovers": o.failovers, "cluster-failovers": o.clusterFailovers, "redis-kills": o.redisKills, "slot-moves": o.slotMoves,
 	} {
 		if size < 1 {
 			return fmt.Errorf("-%s is too small", name)

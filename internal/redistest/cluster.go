@@ -113,6 +113,25 @@ func (c *Cluster) Close() {
 	}
 }
 
+// Reshard moves so many slots, with all that is in them, from one master to
+// another, while the cluster works.
+func (c *Cluster) Reshard(ctx context.Context, from, to, slots int) error {
+	ids := make([]string, 2)
+	for i, place := range []int{from, to} {
+		id, err := Command(ctx, c.Servers[place].Addr, "CLUSTER", "MYID")
+		if err != nil {
+			return err
+		}
+		ids[i] = id
+	}
+	out, err := exec.CommandContext(ctx, "redis-cli", "--cluster", "reshard", c.Servers[from].Addr, "--cluster-from", ids[0], "--cluster-to", ids[1], //nolint:gosec // our own servers
+		"--cluster-slots", strconv.Itoa(slots), "--cluster-yes").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("redis-cli --cluster reshard: %w\n%s", err, out[max(0, len(out)-2000):])
+	}
+	return nil
+}
+
 // Role returns whether the server at a place is a master that has slots, and
 // whether it is a replica in step with its master; neither of one that does not
 // answer.

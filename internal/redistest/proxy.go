@@ -17,18 +17,19 @@ type Proxy struct {
 	listener net.Listener
 	pairs    sync.WaitGroup
 
-	mu     sync.Mutex // guards everything below
-	moved  *sync.Cond // signalled at each change
-	delay  time.Duration
-	frozen bool   // nothing goes through, and nobody is told
-	spared string // the name of clients that frozen does not concern
-	judge  func(command []string) bool
-	mute   bool // messages of channels are dropped
-	deaf   bool // new connections are closed at once
-	left   int  // bytes of replies until the cut; below 0: no cut is planned
-	passed int  // bytes of replies so far
-	live   map[net.Conn]struct{}
-	closed bool
+	mu      sync.Mutex // guards everything below
+	moved   *sync.Cond // signalled at each change
+	delay   time.Duration
+	frozen  bool   // nothing goes through, and nobody is told
+	spared  string // the name of clients that frozen does not concern
+	judge   func(command []string) bool
+	mute    bool // messages of channels are dropped
+	dropped int  // so many were
+	deaf    bool // new connections are closed at once
+	left    int  // bytes of replies until the cut; below 0: no cut is planned
+	passed  int  // bytes of replies so far
+	live    map[net.Conn]struct{}
+	closed  bool
 }
 
 // NewProxy starts a proxy to target, and ends it with the test.
@@ -80,6 +81,13 @@ func (p *Proxy) CutAt(cut func(command []string) bool) { p.change(func() { p.jud
 // Mute drops what channels tell those who listen, on connections that are made
 // from now on.
 func (p *Proxy) Mute() { p.change(func() { p.mute = true }) }
+
+// Muted returns how many messages were dropped.
+func (p *Proxy) Muted() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.dropped
+}
 
 // Refuse says whether new connections are closed at once.
 func (p *Proxy) Refuse(deaf bool) { p.change(func() { p.deaf = deaf }) }
@@ -206,5 +214,9 @@ func (p *Proxy) doomed(command []byte) bool {
 func (p *Proxy) muted(reply []byte) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.mute && isMessage(reply)
+	if !p.mute || !isMessage(reply) {
+		return false
+	}
+	p.dropped++
+	return true
 }

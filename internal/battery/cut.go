@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"math/bits"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/foliot/foliot/internal/redistest"
+)
+
+const (
+	cutting  = 10 * time.Second
+	cutEvery = 199 // commands of a kind, beside the first, second, fourth …
+)
+
+// cutReplies: connections are cut instead of the reply to each kind of command,
+// the first of it, the second, the fourth, and so on.
+func cutReplies(ctx context.Context, t *trial) error {
+	r, end, err := t.redis()
+	if err != nil {
+		return err
+	}
+	defer end()
+	p, err := redistest.StartProxy(r.Addr)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	cuts := &cutter{seen: map[string]int{}}
+	p.CutAt(cuts.doomed)
+	v, err := t.underFaults(ctx, ".", "redis://"+p.Addr, func(ctx context.Context, n *nodes) error {
+		cuts.on.Store(true)
+		pause(ctx, cutting)
+		cuts.on.Store(false)
+		return errors.Join(ctx.Err(), n.fault("cut", time.Now()))
+	})
+	if err != nil {
+		return err
+	}
+	t.mustKeep(v)
+	cuts.mu.Lock()
+	defer cuts.mu.Unlock()
+	t.must(cuts.count > 0, "replies cut: %d, of %d kinds of commands", cuts.count, len(cuts.seen))
+	t.must(v.Duplicates <= cuts.count, "duplicates %d, at most one for each cut", v.Duplicates)
+	return nil
+}
+
+// cutter says whose replies are cut, while it is on.
+type cutter struct {
+	on atomic.Bool // set by the trial, read by the proxy
+
+	mu    sync.Mutex // guards everything below
+	seen  map[string]int
+	count int
+}
+
+func (c *cutter) doomed(command []string) bool {
+	if len(command) == 0 || !c.on.Load() {
+		return false
+	}
+	kind := strings.ToUpper(command[0])
+	if len(command) > 1 && (kind == "EVALSHA" || kind == "EVAL" || kind == "CLUSTER" || kind == "CLIENT") {
+		kind += " " + command[1] // the script, or the part of the command
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.seen[kind]++
+	n := c.seen[kind]
+	if bits.OnesCount(uint(n)) != 1 && n%cutEvery != 0 {
+		return false
+	}
+	c.count++
+	return true
+}

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"testing"
+	"time"
+)
+
+// A run's losses are those of the tasks that were promised since it began.
+func TestLossesBelongToTheirRuns(t *testing.T) {
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	at := func(seconds float64) time.Time { return start.Add(time.Duration(seconds * float64(time.Second))) }
+	runs := []stricken{{began: at(0), at: at(1)}, {began: at(10), at: at(11), twice: true}, {began: at(20), at: at(21)}}
+	e := evidence{
+		Accepted: []accepted{
+			{Name: "a", At: at(0.5)}, {Name: "b", At: at(0.9)}, {Name: "c", At: at(3)}, {Name: "d", At: at(3.5)},
+			{Name: "e", At: at(11.5)}, {Name: "f", At: at(12)}, {Name: "g", At: at(20)}, {Name: "h", At: at(22)},
+		},
+		Cancelled: []cancelled{{Name: "g", Status: 200, At: at(20.5)}},
+		Arrived:   []arrived{{Name: "a", At: at(4)}, {Name: "c", At: at(4)}, {Name: "d", At: at(4)}, {Name: "h", At: at(23)}, {Name: "h", At: at(24)}},
+	}
+	l := judgeLosses("async", "kill -9", runs, e)
+	if len(l.Lost) != 3 || l.hurt != 2 || l.worst != 2 {
+		t.Errorf("lost %v in %d runs, %d in the worst; want b in the first and e, f in the second", l.Lost, l.hurt, l.worst)
+	}
+	if l.twice != 1 || l.byTwice != 2 {
+		t.Errorf("%d runs with a second promotion, which lost %d; want 1, which lost 2", l.twice, l.byTwice)
+	}
+	for i, want := range []time.Duration{2 * time.Second, 500 * time.Millisecond, time.Second} {
+		if l.runs[i].silence != want {
+			t.Errorf("run %d: nothing was answered for %v, want %v", i, l.runs[i].silence, want)
+		}
+	}
+	if l.Duplicates != 1 {
+		t.Errorf("duplicates %d, want 1", l.Duplicates)
+	}
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"time"
+)
+
+const (
+	faultRate  = 300 // creates a second, while Redis has faults
+	faultAhead = time.Second
+)
+
+// underFaults runs two nodes on the store at url with their logs below sub,
+// creates tasks at both while fault goes on, and judges when all have come that will.
+func (t *trial) underFaults(ctx context.Context, sub, url string, fault func(context.Context, *nodes) error) (v verdict, err error) {
+	n, err := t.nodesIn(sub, 2, url, "--shard-lease", "1s", "--lease", "2s")
+	if err != nil {
+		return v, err
+	}
+	defer n.close()
+	if err := n.startAll(ctx); err != nil {
+		return v, err
+	}
+	load := &killLoad{st: n.stage, to: n.doors, rate: faultRate, ahead: faultAhead, share: failoverShare}
+	stop := inBackground(ctx, load.run)
+	pause(ctx, time.Second) // they share the shards by then
+	err = fault(ctx, n)
+	stop()
+	if err != nil {
+		return v, err
+	}
+	if err := n.awaitPromised(ctx, 15*time.Second); err != nil {
+		return v, err
+	}
+	pause(ctx, 4*time.Second) // what comes twice or after its cancel would come by now
+	if err := n.stopAll(25 * time.Second); err != nil {
+		return v, err
+	}
+	e, err := n.evidence()
+	if err != nil {
+		return v, err
+	}
+	v = check(e)
+	t.note("faults %d, creates answered %d, not at all %d, duplicates %d", v.Faults, v.Accepted, load.unanswered, v.Duplicates)
+	t.lateness("of first arrivals, after faults too", v.Late)
+	t.must(len(v.Early) == 0, "early %d%s", len(v.Early), some(v.Early))
+	return v, nil
+}
+
+// mustKeep holds v against what is promised while Redis itself loses nothing.
+func (t *trial) mustKeep(v verdict) {
+	t.must(v.Accepted > 0 && len(v.Lost) == 0, "lost %d of %d%s", len(v.Lost), v.Accepted, some(v.Lost))
+	t.must(len(v.AfterCancel) == 0, "delivered after a cancel's 200: %d%s", len(v.AfterCancel), some(v.AfterCancel))
+	t.must(len(v.OtherID) == 0, "duplicates under another webhook-id %d%s", len(v.OtherID), some(v.OtherID))
+}
