@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"slices"
 	"strconv"
@@ -63,11 +62,10 @@ func (e *Examined) Crowded() bool { return condition{used: e.Used, limit: e.Limi
 // takes those that Open would refuse.
 func Examine(ctx context.Context, c Config) (*Examination, error) {
 	c = c.withDefaults()
-	client, err := rueidis.NewClient(tuned(c.Client))
+	s, err := newServers(c)
 	if err != nil {
-		return nil, fmt.Errorf("connect to the Redis at %s: %w", strings.Join(c.Client.InitAddress, ", "), err)
+		return nil, err
 	}
-	s := newServers(client, c)
 	defer s.close()
 	if err := s.checkMode(ctx); err != nil {
 		return nil, err

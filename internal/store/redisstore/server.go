@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -47,13 +48,24 @@ type servers struct {
 	end      context.CancelFunc
 }
 
-func newServers(client rueidis.Client, conns *connections, c Config) *servers {
+// newServers connects to the servers that c names.
+func newServers(c Config) (*servers, error) {
+	conns, o := newConnections(), tuned(c.Client)
+	if o.DialCtxFn != nil {
+		conns.dial = o.DialCtxFn
+	}
+	o.DialCtxFn = conns.open
+	client, err := rueidis.NewClient(o)
+	if err != nil {
+		conns.end()
+		return nil, fmt.Errorf("connect to the Redis at %s: %w", strings.Join(o.InitAddress, ", "), err)
+	}
 	return &servers{
 		life: conns.life, end: conns.end,
 		client: client, cluster: client.Mode() == rueidis.ClientModeCluster,
 		level: c.Durability, word: c.Durability.word(), replicas: c.Replicas, memory: c.Memory, logger: c.Logger, trouble: &troubles{logger: c.Logger},
 		lines: map[string]*line{}, closing: make(chan struct{}), clocks: newClocks(), config: c, inspected: map[string]inspection{},
-	}
+	}, nil
 }
 
 // start keeps looking at the masters.

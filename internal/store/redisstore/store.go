@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -152,17 +151,10 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 
 // connect returns the servers that c names, if they can be used as it says.
 func connect(ctx context.Context, c Config) (*servers, error) {
-	conns, o := newConnections(), tuned(c.Client)
-	if o.DialCtxFn != nil {
-		conns.dial = o.DialCtxFn
-	}
-	o.DialCtxFn = conns.open
-	client, err := rueidis.NewClient(o)
+	s, err := newServers(c)
 	if err != nil {
-		conns.end()
-		return nil, fmt.Errorf("connect to the Redis at %s: %w", strings.Join(c.Client.InitAddress, ", "), err)
+		return nil, err
 	}
-	s := newServers(client, conns, c)
 	if err := s.fit(ctx); err != nil {
 		s.close()
 		return nil, err
