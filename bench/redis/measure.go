@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -127,7 +128,9 @@ func (b *bench) work(ctx context.Context, running *contender.Running, r *report.
 	if time.Now().After(w.First) {
 		return fmt.Errorf("creating them took %.1f s, and some were due before", r.Seconds)
 	}
-	if err := b.receiver.Wait(ctx, w.First.Add(w.Over+tail+time.Duration(w.N)*time.Second/500)); err != nil {
+	stop := sleeper()
+	err = b.receiver.Wait(ctx, w.First.Add(w.Over+tail+time.Duration(w.N)*time.Second/500))
+	if r.Sleep = stop(); err != nil {
 		return err
 	}
 	called, err := b.spent(ctx, running)
@@ -138,6 +141,34 @@ func (b *bench) work(ctx context.Context, running *contender.Running, r *report.
 	used = called.since(before, r.N)
 	r.Calls, r.Life, r.LifeNode = &verdict, used.redis, used.node
 	return nil
+}
+
+// sleeper sleeps for a millisecond again and again. stop ends it, and returns by how many milliseconds it woke late, p99.
+func sleeper() (stop func() float64) {
+	var late []float64
+	ended, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-ended:
+				return
+			default:
+			}
+			began := time.Now()
+			time.Sleep(time.Millisecond)
+			late = append(late, micros(time.Since(began)-time.Millisecond)/1000)
+		}
+	}()
+	return func() float64 {
+		close(ended)
+		<-done
+		slices.Sort(late)
+		if len(late) == 0 {
+			return 0
+		}
+		return late[len(late)*99/100]
+	}
 }
 
 // idle looks on while there is nothing to do.

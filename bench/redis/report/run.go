@@ -43,6 +43,7 @@ type Result struct {
 	Life     float64           `json:"life_us"`      // of Redis, from the first create to the last call
 	LifeNode float64           `json:"life_node_us"` // of the contender's server, likewise
 	Calls    *receiver.Verdict `json:"calls,omitempty"`
+	Sleep    float64           `json:"sleep_p99_ms,omitempty"` // how late this process woke from sleeps of a millisecond meanwhile
 
 	IdleRedis float64 `json:"idle_redis_ms,omitempty"` // of its processor time in a second without tasks, milliseconds
 	IdleNode  float64 `json:"idle_node_ms,omitempty"`  // of the contender's server's
