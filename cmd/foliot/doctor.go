@@ -98,9 +98,12 @@ func (doctorServerCmd) Run(ctx context.Context, con *console, api *client.Client
 	}
 	trip := time.Since(began)
 	f.clock(live.At, began, trip)
-	if cluster, err := api.Cluster(ctx); err == nil {
+	switch cluster, err := api.Cluster(ctx); {
+	case err == nil:
 		f.cluster(cluster)
-	} else {
+	case errors.Is(err, client.ErrUnavailable):
+		f.add("server", false, "it answers, and does not reach its store (%s)", f.con.why(err))
+	default:
 		f.add("server", true, "it answers; about itself it tells operators alone (%s)", f.con.why(err))
 	}
 	f.live(live)

@@ -20,7 +20,7 @@ import (
 // streams can be merged; its Seq is made of that and of the stream's number.
 const (
 	seqEpoch  = 1_577_836_800_000_000 // 2020, in microseconds: 50 bits last until 2055
-	seqStream = 12                    // bits of the stream's number
+	seqStream = 13                    // bits of the stream's number: 4096 shards, and two
 	maxSeq    = 1<<63 - 1
 )
 

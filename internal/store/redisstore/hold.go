@@ -57,8 +57,9 @@ func readGrips(r rueidis.RedisResult, n int) []grip {
 	return out
 }
 
-// release gives shards up: first here, then for others.
-func (s *Store) release(ctx context.Context, shards []int) {
+// release gives shards up: first here, then for others. It reports whether these
+// can have them at once.
+func (s *Store) release(ctx context.Context, shards []int) bool {
 	now := time.Now()
 	for _, i := range shards {
 		s.drop(i, claimState{since: now, until: now.Add(s.config.Heartbeat)})
@@ -70,6 +71,7 @@ func (s *Store) release(ctx context.Context, shards []int) {
 		}
 	}
 	s.servers.trouble.about("release shards: their next owners have to wait until our leases end", last, "shards", failed)
+	return last == nil
 }
 
 // hold acquires shards, or renews their leases. What fails is tried again.

@@ -73,9 +73,10 @@ func (s *Store) leave(ctx context.Context) {
 	// First: who hears of the release is to know.
 	_, _, _, err := s.beat(ctx, leaves)
 	s.servers.trouble.about("tell the other nodes that this one goes", err)
-	s.release(ctx, held)
+	if s.release(ctx, held) {
+		s.config.Logger.Info("released all shards", "shards", len(held))
+	}
 	s.announce(ctx)
-	s.config.Logger.Info("released all shards", "shards", len(held))
 }
 
 // tend does what is to be done about the shards now, and returns when it is to
