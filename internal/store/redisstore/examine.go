@@ -56,7 +56,9 @@ type Replica struct {
 }
 
 // Crowded reports whether so much memory is used that no new tasks are taken.
-func (e *Examined) Crowded() bool { return condition{used: e.Used, limit: e.Limit}.crowded(e.Addr) != "" }
+func (e *Examined) Crowded() bool {
+	return condition{used: e.Used, limit: e.Limit}.crowded(e.Addr) != ""
+}
 
 // Examine asks the servers that c names how they are. It changes nothing, and
 // takes those that Open would refuse.

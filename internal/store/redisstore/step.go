@@ -88,6 +88,8 @@ type request struct {
 	now   task.Millis
 	who   task.Actor
 	steps []*step
+
+	hopes int // steps that quotas have admitted on a guess in this round
 }
 
 func (st *step) answer(r task.Result, err error) {
@@ -191,6 +193,7 @@ func (s *Store) round(ctx context.Context, r *request, open []*step) error {
 	if err := s.quotas.refresh(ctx, s.Settings(), open, s.readCounts); err != nil {
 		return err
 	}
+	r.hopes = 0
 	var items []item
 	var of []*step // whose they are; nil: the one before's spawned task
 	for _, st := range open {
@@ -250,8 +253,14 @@ func (s *Store) apply(r *request, st *step) bool {
 	}
 	if err == nil && st.kind == change && result.Task != st.old.task {
 		st.admitted, err = s.quotas.admit(s.Settings(), st.old.task, result.Task)
+		if st.admitted && st.sight == guessed {
+			r.hopes++
+		}
 	}
+	var quota *task.QuotaError
 	switch {
+	case r.hopes > 0 && st.sight == seen && errors.As(err, &quota):
+		return false // what fills the quota may not come to be: the next round knows
 	case err != nil:
 		st.refuse(err)
 		return false
