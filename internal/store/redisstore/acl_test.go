@@ -104,6 +104,12 @@ func TestNodesNeedNoMoreRightsInACluster(t *testing.T) {
 		defer mu.Unlock()
 		return len(heard) == 50
 	})
+	for _, s := range nodes {
+		ask := task.PermitAsk{PermitScope: task.PermitScope{Namespace: task.DefaultNamespace, Queue: "q"}, Concurrency: 1, Want: 1, Rate: 1, Burst: 1, Tokens: 1}
+		if replies := s.Permit(t.Context(), []task.PermitAsk{ask}); replies[0].Err != nil {
+			t.Error(replies[0].Err)
+		}
+	}
 	nodes[0].Release()
 	if _, err := nodes[1].Scrub(t.Context(), task.FloorMillis(time.Now()), "", 1000); err != nil {
 		t.Error(err)
