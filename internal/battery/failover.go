@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
@@ -30,34 +28,17 @@ const (
 	failoverDue   = 5 * time.Second // tasks are due up to this long from their creation
 	failoverShare = 0.05            // of them is cancelled
 	serviceAgain  = 100             // answered creates that show that service is there again
-	strikeWithin  = 40 * time.Second
+	strikeWithin  = 2 * time.Minute // a busy machine has its sentinels doubt one master after another
 )
 
 // levels are the durability levels, weakest first.
 var levels = []string{"async", "default", "strict"}
 
-// stricken is one run: from when on, when its master was struck, how long no
-// create was answered then, and whether a second master lost its place: one that
-// lived, since on a busy machine a silence of half a second is none.
-type stricken struct {
-	began, at time.Time
-	silence   time.Duration
-	twice     bool
-	lost      int
-}
-
-// losses is what a level lost in all its runs.
-type losses struct {
-	level, fault   string
-	runs           []stricken
-	hurt, worst    int // the runs that lost some, and what one lost at most
-	twice, byTwice int // the runs in which a second master lost its place, and what those lost
-	verdict
-}
-
-// failOver strikes masters at every level, and prints what each lost. harmless
-// are the levels that must lose nothing.
-func failOver(ctx context.Context, t *trial, fault string, runs int, open func(dir, level string) (ward, error), harmless ...string) error {
+// failOver strikes masters at every level, and prints what each lost. What was
+// answered at the strict one must be there, whatever happened to one master.
+// Where a second one that lived lost its place too, what the replica that confirmed it
+// has may be thrown away with it.
+func failOver(ctx context.Context, t *trial, fault string, runs int, open func(dir, level string) (ward, error)) error {
 	var table []losses
 	for _, level := range levels {
 		l, err := t.failOverAt(ctx, level, fault, runs, open)
@@ -66,8 +47,8 @@ func failOver(ctx context.Context, t *trial, fault string, runs int, open func(d
 		}
 		table = append(table, l)
 		t.must(len(l.Early) == 0, "%s: early %d%s", level, len(l.Early), some(l.Early))
-		t.must(len(l.Lost) == l.byTwice || !slices.Contains(harmless, level), "%s: lost %d of %d answered, %d of them where a second master that lived lost its place%s", level, len(l.Lost), l.Accepted, l.byTwice, some(l.Lost))
-		t.must(len(l.AfterCancel) == 0 || l.twice > 0 || !slices.Contains(harmless, level), "%s: delivered after a cancel's 200: %d%s", level, len(l.AfterCancel), some(l.AfterCancel))
+		t.must(len(l.Lost) == l.byTwice || level != "strict", "%s: lost %d of %d answered, %d of them where a second master that lived lost its place%s", level, len(l.Lost), l.Accepted, l.byTwice, some(l.Lost))
+		t.must(len(l.AfterCancel) == 0 || l.twice > 0 || level != "strict", "%s: delivered after a cancel's 200: %d%s", level, len(l.AfterCancel), some(l.AfterCancel))
 	}
 	t.note("")
 	t.note("| level | fault | runs | with a second promotion | answered | lost | with a second promotion | in how many runs | worst run | cancels undone | duplicates | without service, median and longest |")
@@ -76,17 +57,6 @@ func failOver(ctx context.Context, t *trial, fault string, runs int, open func(d
 		t.note("%s", l)
 	}
 	return nil
-}
-
-// String returns a line of the table.
-func (l losses) String() string {
-	silences := make([]time.Duration, len(l.runs))
-	for i, r := range l.runs {
-		silences[i] = r.silence.Round(10 * time.Millisecond)
-	}
-	slices.Sort(silences)
-	return fmt.Sprintf("| %s | %s | %d | %d | %d | %d | %d | %d | %d | %d | %d | %v, %v |", l.level, l.fault, len(l.runs), l.twice, l.Accepted, len(l.Lost), l.byTwice, l.hurt, l.worst,
-		len(l.AfterCancel), l.Duplicates, percentile(silences, 50), percentile(silences, 100))
 }
 
 // failOverAt is failOver for one level.
@@ -132,13 +102,13 @@ func (t *trial) failOverAt(ctx context.Context, level, fault string, runs int, o
 // are answered as before, and all replicas follow.
 func (n *nodes) strikeRepeatedly(ctx context.Context, w ward, runs int) (all []stricken, err error) {
 	for i := range runs {
-		r := stricken{began: time.Now()}
-		if !pause(ctx, time.Second+time.Duration(n.t.rand.Int64N(int64(time.Second)))) {
-			return all, ctx.Err()
-		}
 		before, err := w.promotions(ctx)
 		if err != nil {
 			return all, err
+		}
+		r := stricken{began: time.Now()}
+		if !pause(ctx, time.Second+time.Duration(n.t.rand.Int64N(int64(time.Second)))) {
+			return all, ctx.Err()
 		}
 		r.at = time.Now()
 		if err := n.fault("strike", r.at); err != nil {
@@ -182,44 +152,4 @@ func (n *nodes) served(ctx context.Context) error {
 		}
 		return nil
 	})
-}
-
-// judgeLosses says what was lost in which run: that which had begun last when the
-// task was promised.
-func judgeLosses(level, fault string, runs []stricken, e evidence) losses {
-	l := losses{level: level, fault: fault, runs: runs, verdict: check(e)}
-	runOf := func(at time.Time) int {
-		i, found := slices.BinarySearchFunc(runs, at, func(r stricken, at time.Time) int { return r.began.Compare(at) })
-		if !found {
-			i--
-		}
-		return max(i, 0)
-	}
-	slices.SortFunc(e.Accepted, func(a, b accepted) int { return a.At.Compare(b.At) })
-	var before time.Time
-	for _, a := range e.Accepted {
-		i := runOf(a.At)
-		if _, gone := slices.BinarySearchFunc(l.Lost, a.Name, strings.Compare); gone {
-			runs[i].lost++
-		}
-		if a.At.After(runs[i].at) {
-			from := before
-			if from.Before(runs[i].at) {
-				from = runs[i].at
-			}
-			l.runs[i].silence = max(l.runs[i].silence, a.At.Sub(from))
-		}
-		before = a.At
-	}
-	for _, r := range runs {
-		l.worst = max(l.worst, r.lost)
-		if r.lost > 0 {
-			l.hurt++
-		}
-		if r.twice {
-			l.twice++
-			l.byTwice += r.lost
-		}
-	}
-	return l
 }

@@ -18,7 +18,7 @@ type masters struct {
 }
 
 func failOverCluster(ctx context.Context, t *trial) error {
-	return failOver(ctx, t, "kill -9 in a Cluster", t.opts.clusterFailovers, openMasters, "default", "strict")
+	return failOver(ctx, t, "kill -9 in a Cluster", t.opts.clusterFailovers, openMasters)
 }
 
 func openMasters(dir, level string) (ward, error) {

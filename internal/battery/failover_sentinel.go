@@ -57,15 +57,15 @@ var splitting = affliction{
 }
 
 func failOverKilled(ctx context.Context, t *trial) error {
-	return failOver(ctx, t, "kill -9", t.opts.failovers, openWatched(killing), "default", "strict")
+	return failOver(ctx, t, "kill -9", t.opts.failovers, openWatched(killing))
 }
 
 func failOverStopped(ctx context.Context, t *trial) error {
-	return failOver(ctx, t, "SIGSTOP", t.opts.failovers, openWatched(stopping), "strict")
+	return failOver(ctx, t, "SIGSTOP", t.opts.failovers, openWatched(stopping))
 }
 
 func failOverSplit(ctx context.Context, t *trial) error {
-	return failOver(ctx, t, "split", t.opts.failovers, openWatched(splitting), "strict")
+	return failOver(ctx, t, "split", t.opts.failovers, openWatched(splitting))
 }
 
 // redisArgs are those of a server that a level wants.
