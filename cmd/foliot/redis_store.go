@@ -68,7 +68,7 @@ func advertised(at net.Addr) string {
 func (u *redisURL) options() (rueidis.ClientOption, error) {
 	o := rueidis.ClientOption{
 		InitAddress: u.addrs, Username: u.user, Password: u.password, SelectDB: u.db, ClientName: "foliot",
-		Dialer: net.Dialer{Timeout: redisDial}, DisableCache: true, ForceSingleClient: u.form == redisAlone, RetryDelay: redisRetry,
+		Dialer: net.Dialer{Timeout: redisDial}, DisableCache: true, ForceSingleClient: u.form == redisAlone,
 	}
 	if u.form == redisCluster && len(u.addrs) == 1 {
 		o.InitAddress = append(u.addrs[:1:1], u.addrs[0]) // for a single one the client also takes a server that is no Cluster
@@ -87,16 +87,6 @@ func (u *redisURL) options() (rueidis.ClientOption, error) {
 		}
 	}
 	return o, nil
-}
-
-// redisRetry returns how long a read waits before it is tried again, below 0
-// for no more: in all about two seconds, as what is written. The client by
-// itself would go on for as long as whoever asked waits.
-func redisRetry(attempts int, _ rueidis.Completed, _ error) time.Duration {
-	if attempts > 16 {
-		return -1
-	}
-	return min(time.Millisecond<<attempts, 200*time.Millisecond)
 }
 
 func (u *redisURL) tlsConfig() (*tls.Config, error) {
