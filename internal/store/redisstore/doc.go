@@ -69,6 +69,13 @@
 // polls. That is the truth. For tasks that are due before the next polls put also
 // publishes a wake-up, to no one if the owner does it itself; it may get lost.
 //
+// # Calls
+//
+// Every call has an end, whatever its caller's context says. What a server cannot take
+// now is tried again for two seconds, one try takes at most five (patience.go), and then the
+// caller gets task.ErrUnavailable with what that means. All that is sent may be sent twice. The
+// client itself repeats nothing, and its connections are closed when the store is.
+//
 // # Time
 //
 // TIME inside a script is the only clock. It refuses what is early (a claim before
