@@ -211,30 +211,31 @@ func TestLimitsHoldOverAllNodesAndAreUsed(t *testing.T) {
 					t.Errorf("%s: %d were under way at once to %s", queue, most, host)
 				}
 			}
-		case most != q.Concurrency:
-			t.Errorf("%s: at most %d were under way at once, want %d", queue, most, q.Concurrency)
-		case queue == "one" && len(perNode(spans[:n/2])) != 3:
+		case most > q.Concurrency, !testing.Short() && mean < 0.5*float64(q.Concurrency):
+			t.Errorf("%s: at most %d were under way at once, and %.2f on the average, want %d", queue, most, mean, q.Concurrency)
+		case queue == "one" && len(perNode(spans)) != 3:
 			t.Errorf("%s: of the first half each node had %v", queue, perNode(spans[:n/2]))
 		}
 	}
 }
 
-// wantRate checks that a rate was kept, and used: on a machine that has other
-// things to do, too.
+// wantRate checks that a rate was kept, and used: that in long runs, as a machine
+// that has much else to do is late everywhere.
 func wantRate(t *testing.T, q *task.QueueSettings, spans []span) {
 	t.Helper()
 	slices.SortFunc(spans, func(a, b span) int { return a.begin.Compare(b.begin) })
 	for i, from := range spans {
 		for j, to := range spans[i:] {
-			// An attempt begins a little after its token was used.
-			if most := float64(q.Burst) + q.Rate*(to.begin.Sub(from.begin)+50*time.Millisecond).Seconds(); float64(j+1) > most {
+			// An attempt begins a little after its token was used: much, where the machine has
+			// other things to do. Three nodes that count alone exceed this by far.
+			if most := float64(q.Burst) + q.Rate*(to.begin.Sub(from.begin)+250*time.Millisecond).Seconds(); float64(j+1) > most {
 				t.Fatalf("%s: %d starts within %v", q.Name, j+1, to.begin.Sub(from.begin))
 			}
 		}
 	}
 	took, ideal := spans[len(spans)-1].begin.Sub(spans[0].begin).Seconds(), float64(len(spans)-q.Burst)/q.Rate
 	t.Logf("%s: %.0f %% of the rate was used", q.Name, 100*ideal/took)
-	if ideal/took < 0.5 {
+	if !testing.Short() && ideal/took < 0.8 {
 		t.Errorf("%s took %.2f s, want %.2f", q.Name, took, ideal)
 	}
 }
