@@ -46,7 +46,6 @@ func (n *node) openRedis() error {
 		return u.explain("open", err)
 	}
 	n.store, n.now, n.latest = s, s.Now, s.Latest
-	n.log.Warn("several servers on one Redis are not supported yet: let this one be alone on it", "store", u.String())
 	return nil
 }
 
