@@ -41,3 +41,23 @@ func TestSentinelsNameAnotherMasterWhenTheirsIsKilled(t *testing.T) {
 	})
 	t.Log("another master after", took)
 }
+
+func TestSentinelsReplaceAMasterThatOnlyItsUsersReach(t *testing.T) {
+	Need(t)
+	s, err := StartSentinels(t.TempDir(), true)
+	t.Cleanup(s.Close)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Master(t.Context()); got != 0 {
+		t.Fatalf("the master is at %d, want 0", got)
+	}
+	s.Proxies[0].FreezeBut("user")
+	Until(t, patience, "another master", func() bool { return s.Master(t.Context()) > 0 })
+	if got, err := Command(t.Context(), s.Addr(0), "CLIENT", "SETNAME", "user"); got != "+OK" {
+		t.Fatalf("its user reaches it no more: %q %v", got, err)
+	}
+	if n, err := s.Promotions(t.Context()); err != nil || n < 1 {
+		t.Errorf("%d promotions (%v), want one at least", n, err)
+	}
+}
