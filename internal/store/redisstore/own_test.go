@@ -258,6 +258,13 @@ func TestNodesShareACluster(t *testing.T) {
 	heard := watch(b)
 	tasks := soon(t, a, "t", 40, 300*time.Millisecond)
 	heard.await(t, b, tasks)
+	if err := a.drainNode(t, task.Drain{Node: "b"}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, 2*time.Second, "one owns all", func() bool { return divided(a) })
+	if page, err := a.Audit(t.Context(), task.AuditFilter{Action: "node.drain"}, 0, 10); err != nil || len(page.Entries) != 1 {
+		t.Error(page, err)
+	}
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
 	}
