@@ -106,6 +106,8 @@ func judged(what, wanted string, value float64, unit string, reached bool) targe
 	switch {
 	case math.IsNaN(value):
 		t.measured, t.reached = missing, "not measured"
+	case wanted == "":
+		t.reached = ""
 	case !reached:
 		t.reached = "**not reached**"
 	}
