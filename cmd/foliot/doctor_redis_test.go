@@ -63,7 +63,7 @@ func TestWhatTheDoctorSaysOfMasters(t *testing.T) {
 		{with(func(e *redisstore.Examined) { e.Replicas, e.MinReplicas = []redisstore.Replica{replica}, 2 }), redisstore.Strict, "takes no writes"},
 		{with(func(e *redisstore.Examined) { e.Replicas = []redisstore.Replica{{Addr: "b:2", State: "wait_bgsave"}} }), redisstore.Default, "wait_bgsave"},
 		{with(func(e *redisstore.Examined) { e.Ahead, e.Unsure = -time.Second, time.Millisecond }), redisstore.Default, "1s behind"},
-		{with(func(e *redisstore.Examined) { e.Ahead, e.Unsure = 99 * time.Millisecond, time.Millisecond }), redisstore.Default, ""},
+		{with(func(e *redisstore.Examined) { e.Ahead, e.Unsure = 99*time.Millisecond, time.Millisecond }), redisstore.Default, ""},
 	} {
 		var out bytes.Buffer
 		f := &findings{con: &console{out: &out, err: &out}}

@@ -28,7 +28,7 @@ func runNode(t *testing.T, prepare func(*node)) *node {
 
 func runNodeWith(t *testing.T, cfg serveConfig, log *slog.Logger, prepare func(*node)) *node {
 	t.Helper()
-	n, err := openNode(cfg, log)
+	n, err := openNode(t.Context(), cfg, log)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,8 +48,9 @@ type node struct {
 }
 
 // openNode takes the address and opens the store. Nothing is served or sent
-// before run, but connections wait from here on: a restart refuses nobody.
-func openNode(cfg serveConfig, log *slog.Logger) (_ *node, err error) {
+// before run, but connections wait from here on: a restart refuses nobody. ctx
+// ends the wait for a Redis that reads its file.
+func openNode(ctx context.Context, cfg serveConfig, log *slog.Logger) (_ *node, err error) {
 	n := &node{cfg: cfg, log: log, now: time.Now, fatal: make(chan error, 1)}
 	if n.files, err = budget(cfg.concurrency, log); err != nil {
 		return nil, err
@@ -66,7 +67,7 @@ func openNode(cfg serveConfig, log *slog.Logger) (_ *node, err error) {
 		return nil, listenError("--listen", cfg.addr, err)
 	}
 	n.metrics = n.newMetrics()
-	if err := n.openStore(); err != nil {
+	if err := n.openStore(ctx); err != nil {
 		n.listener.Close()
 		return nil, err
 	}
@@ -85,9 +86,9 @@ func openNode(cfg serveConfig, log *slog.Logger) (_ *node, err error) {
 }
 
 // openStore opens the store, which tells the metrics of its syncs.
-func (n *node) openStore() (err error) {
+func (n *node) openStore(ctx context.Context) (err error) {
 	if n.cfg.redis != nil {
-		return n.openRedis()
+		return n.openRedis(ctx)
 	}
 	if n.cfg.inMemory() {
 		n.store = memstore.New(memstore.Config{Policy: n.cfg.keep, AuditKeep: n.cfg.auditKeep})

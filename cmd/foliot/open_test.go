@@ -77,7 +77,7 @@ func TestAServerIsReachedByOthersOnlyWithTokensAndNotInTheClear(t *testing.T) {
 			if c.change != nil {
 				c.change(&cfg)
 			}
-			n, err := openNode(cfg, slog.New(slog.DiscardHandler))
+			n, err := openNode(t.Context(), cfg, slog.New(slog.DiscardHandler))
 			if err == nil {
 				n.listener.Close()
 				n.conns.close()

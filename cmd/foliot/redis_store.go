@@ -20,24 +20,23 @@ import (
 )
 
 const (
-	// redisDial is how long a server may take to answer a new connection.
-	redisDial = 5 * time.Second
-	// redisOpen is how long all of it may take until the store is open.
-	redisOpen = 30 * time.Second
+	// redisDial is how long a server may take to answer a new connection. One that is
+	// not there when foliot serve starts is not waited for any longer: who starts it,
+	// systemd or Kubernetes, tries again, and shows why it is not up. Only one that reads
+	// its file is: it is there, and that takes as long as it takes.
+	redisDial = 3 * time.Second
 	// redisReap is how often lost leases are taken back: other than a directory's,
 	// a Redis's are not while it is opened.
 	redisReap = time.Second
 )
 
 // openRedis opens the store in the servers that the configuration names.
-func (n *node) openRedis() error {
+func (n *node) openRedis(ctx context.Context) error {
 	u := n.cfg.redis
 	client, err := u.options()
 	if err != nil {
 		return err
 	}
-	ctx, stop := context.WithTimeout(context.Background(), redisOpen)
-	defer stop()
 	c := n.cfg.sharing.config()
 	c.Client, c.Policy, c.AuditKeep, c.Logger = client, n.cfg.keep, n.cfg.auditKeep, n.log
 	c.Version, c.Address = version(), advertised(n.listener.Addr())

@@ -88,8 +88,11 @@ func (c *serveCmd) Run(ctx context.Context, con *console, parsed *kong.Context, 
 	// is no more than a detail: they would fill the log otherwise.
 	slog.SetLogLoggerLevel(slog.LevelDebug)
 	slog.SetDefault(log)
-	n, err := openNode(cfg, log)
-	if err != nil {
+	n, err := openNode(ctx, cfg, log)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil // it was to stop while it waited
+	case err != nil:
 		return err
 	}
 	c.greet(con, n)

@@ -285,7 +285,7 @@ func TestLoopbackIsClosedToTasksWhenOthersMayCreateThem(t *testing.T) {
 }
 
 func TestAFailedStoreStopsTheServer(t *testing.T) {
-	n, err := openNode(testConfig(), slog.New(slog.DiscardHandler))
+	n, err := openNode(t.Context(), testConfig(), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -86,7 +86,7 @@ func (s *servers) fit(ctx context.Context) error {
 	}
 	var all []error
 	for addr := range s.masters.Load().how {
-		f, _, err := s.facts(ctx, addr)
+		f, err := s.loaded(ctx, addr)
 		if err != nil {
 			return err
 		}
@@ -100,6 +100,40 @@ func (s *servers) fit(ctx context.Context) error {
 	return errors.Join(all...)
 }
 
+// loaded is facts of a server that has read its file: until then it does not say
+// how it is, such as that it has an append-only file. It waits for that as long as
+// it takes, and says so in the log.
+func (s *servers) loaded(ctx context.Context, addr string) (facts, error) {
+	for {
+		f, info, err := s.facts(ctx, addr)
+		if err != nil || !loading(info) {
+			return f, err
+		}
+		if err := s.awaitLoading(ctx, fmt.Sprintf("%s %%, %s s to go", info["loading_loaded_perc"], info["loading_eta_seconds"])); err != nil {
+			return f, err
+		}
+	}
+}
+
+func loading(info map[string]string) bool {
+	return info["loading"] == "1" || info["async_loading"] == "1"
+}
+
+// awaitLoading waits before a server that is reading its file is asked again.
+func (s *servers) awaitLoading(ctx context.Context, state string) error {
+	if now := time.Now(); now.Sub(s.awaited) >= awaitEvery {
+		s.awaited = now
+		s.logger.Info("waiting until Redis has read its file", "servers", strings.Join(s.config.Client.InitAddress, ","), "state", state)
+	}
+	if !s.pause(ctx, longest) {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// awaitEvery is how often the log says that a server is waited for.
+const awaitEvery = 10 * time.Second
+
 // inspect looks at masters that were not for a while, and logs what has become
 // wrong with one: tasks are there, so it is used all the same.
 func (s *servers) inspect(ctx context.Context, now time.Time) {
@@ -108,9 +142,9 @@ func (s *servers) inspect(ctx context.Context, now time.Time) {
 		if known && now.Sub(before.at) < inspectEvery {
 			continue
 		}
-		f, _, err := s.facts(ctx, addr)
-		if err != nil {
-			continue // it is away, which look tells
+		f, info, err := s.facts(ctx, addr)
+		if err != nil || loading(info) {
+			continue // it is away, which look tells, or will say how it is later
 		}
 		wrong := s.config.refusals(f)
 		s.inspected[addr] = inspection{now, fmt.Sprint(wrong)}

@@ -64,7 +64,7 @@ func (e *Examined) Crowded() bool {
 // takes those that Open would refuse.
 func Examine(ctx context.Context, c Config) (*Examination, error) {
 	c = c.withDefaults()
-	s, err := newServers(c)
+	s, err := link(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -87,9 +87,15 @@ func Examine(ctx context.Context, c Config) (*Examination, error) {
 	return &x, err
 }
 
+// errLoading is what is known of a server that does not say yet how it is.
+var errLoading = errors.New("it is reading its file after a start: ask again when it has")
+
 func (s *servers) examine(ctx context.Context, addr string) Examined {
 	x := Examined{Addr: addr}
 	f, info, err := s.facts(ctx, addr)
+	if err == nil && loading(info) {
+		err = errLoading
+	}
 	if err != nil {
 		x.Failed = err
 		return x

@@ -158,3 +158,30 @@ func TestAMasterThatBecomesUnfitIsLogged(t *testing.T) {
 		t.Error(log.String())
 	}
 }
+
+// A Redis that reads its file says that it has none.
+func TestAServerThatReadsItsFileIsWaitedFor(t *testing.T) {
+	long(t)
+	r := redistest.New(t)
+	if reply, err := redistest.Command(t.Context(), r.Addr, "EVAL", "for i = 1, 3000 do redis.call('SET', i, i) end return 1", "0"); reply != ":1" {
+		t.Fatal(reply, err)
+	}
+	r.Stop()
+	loaded := make(chan error, 1)
+	go func() {
+		loaded <- r.Restart("--key-load-delay", "300", "--loading-process-events-interval-bytes", "1024")
+	}()
+	eventually(t, 5*time.Second, "it reads its file", func() bool {
+		reply, _ := redistest.Command(t.Context(), r.Addr, "PING")
+		return strings.HasPrefix(reply, "-LOADING")
+	})
+	var log bytes.Buffer
+	s, _ := opened(t, nodeOn(r, func(c *Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) }))
+	_ = s.Close() // nobody writes into log any more
+	if err := <-loaded; err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(log.String(), "has read its file"); n != 1 {
+		t.Errorf("told %d times:\n%s", n, log.String())
+	}
+}

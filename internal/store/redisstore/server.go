@@ -37,6 +37,7 @@ type servers struct {
 	absent     atomic.Pointer[error] // why none of the masters answered the last look; nil: one did
 	config     Config
 	inspected  map[string]inspection // by address; the watch's, after fit
+	awaited    time.Time             // when the log said that a server is waited for; while the store opens
 
 	mu    sync.Mutex // guards lines
 	lines map[string]*line

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -151,7 +152,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 
 // connect returns the servers that c names, if they can be used as it says.
 func connect(ctx context.Context, c Config) (*servers, error) {
-	s, err := newServers(c)
+	s, err := link(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -160,6 +161,25 @@ func connect(ctx context.Context, c Config) (*servers, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// link connects to the servers that c names. Those of a Cluster that read their
+// files do not say yet what belongs together: it waits for them.
+func link(ctx context.Context, c Config) (*servers, error) {
+	for said := false; ; said = true {
+		s, err := newServers(c)
+		if err == nil || !strings.Contains(err.Error(), "LOADING ") {
+			return s, err
+		}
+		if !said {
+			c.Logger.Info("waiting until Redis has read its file", "servers", strings.Join(c.Client.InitAddress, ","))
+		}
+		select {
+		case <-time.After(longest):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
 }
 
 // open reads what a store must know of its servers, and begins to work. After
