@@ -16,7 +16,6 @@ type office struct {
 	lease time.Duration
 	share func(node, held int) (share int, again time.Duration) // nil: nobody waits
 
-	limit   int
 	permits map[int]desk
 	bucket  struct {
 		tat  time.Duration
