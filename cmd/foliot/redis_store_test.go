@@ -337,7 +337,7 @@ func TestARedisIsNoDirectory(t *testing.T) {
 		{"serve", "--data", url}, {"restore", "backup.tar", "--data", url}, {"doctor", "data", url}, {"token", "create", "--data", url},
 	} {
 		out, errs, code := newSession(t).runBare(args...)
-		if code != exitUsage || !strings.Contains(errs, "only foliot serve --store takes one") || strings.Contains(out+errs, "sesame") {
+		if code != exitUsage || !strings.Contains(errs, "only foliot serve --store and foliot doctor redis take one") || strings.Contains(out+errs, "sesame") {
 			t.Errorf("%v ended with %d: %s%s", args, code, out, errs)
 		}
 	}
