@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
 )
@@ -21,18 +22,17 @@ type watched struct {
 	next   int // that of its successor
 }
 
-// affliction is what is done to a master, and what undoes it. Both are told the
-// ward and the place.
+// affliction is what is done to a master, and what undoes it.
 type affliction struct {
 	inflict func(w *watched)
-	undo    func(w *watched) error
+	undo    func(ctx context.Context, w *watched) error
 	proxied bool
 }
 
 // killing: kill -9, and started again as a replica of its successor.
 var killing = affliction{
 	inflict: func(w *watched) { w.Servers[w.master].Kill() },
-	undo: func(w *watched) error {
+	undo: func(_ context.Context, w *watched) error {
 		host, port, err := net.SplitHostPort(w.Addr(w.next))
 		if err != nil {
 			return err
@@ -45,7 +45,10 @@ var killing = affliction{
 // it meanwhile it then carries out and answers, until it hears of that.
 var stopping = affliction{
 	inflict: func(w *watched) { w.Servers[w.master].Pause() },
-	undo:    func(w *watched) error { w.Servers[w.master].Resume(); return nil },
+	undo: func(ctx context.Context, w *watched) error {
+		w.Servers[w.master].Resume()
+		return w.depose(ctx)
+	},
 }
 
 // splitting: replicas and sentinels do not reach it any more, and the nodes do,
@@ -53,7 +56,26 @@ var stopping = affliction{
 var splitting = affliction{
 	proxied: true,
 	inflict: func(w *watched) { w.Proxies[w.master].FreezeBut("foliot") },
-	undo:    func(w *watched) error { w.Proxies[w.master].Cut(); w.Proxies[w.master].Thaw(); return nil },
+	undo: func(ctx context.Context, w *watched) error {
+		w.Proxies[w.master].Cut()
+		w.Proxies[w.master].Thaw()
+		return w.depose(ctx)
+	},
+}
+
+// reign is how long an old master still believes in itself. The sentinels would
+// leave it in that for ten seconds.
+const reign = 2 * time.Second
+
+// depose tells an old master, after a while, of its successor.
+func (w *watched) depose(ctx context.Context) error {
+	pause(ctx, reign)
+	host, port, err := net.SplitHostPort(w.Addr(w.next))
+	if err != nil {
+		return err
+	}
+	_, err = redistest.Command(ctx, w.Servers[w.master].Addr, "REPLICAOF", host, port)
+	return err
 }
 
 func failOverKilled(ctx context.Context, t *trial) error {
@@ -111,7 +133,7 @@ func (w *watched) promoted(ctx context.Context) error {
 }
 
 func (w *watched) heal(ctx context.Context) error {
-	if err := w.how.undo(w); err != nil {
+	if err := w.how.undo(ctx, w); err != nil {
 		return err
 	}
 	return redistest.Poll(ctx, func(ctx context.Context) error {

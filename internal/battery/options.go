@@ -63,7 +63,7 @@ func parse(args []string, opts *options, stderr io.Writer) ([]scenario, error) {
 	flags.IntVar(&opts.deploys, "deploys", 2, "deploy: how often each node is restarted")
 	flags.DurationVar(&opts.spread, "spread", 20*time.Second, "balance: over how long the tasks are due")
 	flags.DurationVar(&opts.blackout, "blackout", 5*time.Second, "blackout: how long no node lives")
-	flags.IntVar(&opts.failovers, "failovers", 3, "failover, failover-stop, failover-split: how often, at each level")
+	flags.IntVar(&opts.failovers, "failovers", 2, "failover, failover-stop, failover-split: how often, at each level")
 	flags.IntVar(&opts.redisKills, "redis-kills", 4, "rediskill: how often, for each way of syncing")
 	flags.IntVar(&opts.slotMoves, "slot-moves", 3, "slots: how often 500 of them are moved")
 	flags.IntVar(&opts.clusterFailovers, "cluster-failovers", 2, "failover-cluster: how often, at each level")
