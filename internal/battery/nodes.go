@@ -19,6 +19,9 @@ type nodes struct {
 	list   []*server
 	doors  *doors
 	after  []func() // to be called when the nodes have ended
+
+	machine *jitter         // while they run; nil: they were judged
+	idle    []time.Duration // how late this machine woke it; ascending
 }
 
 // redis starts a server for a trial, after which it is killed.
@@ -61,7 +64,7 @@ func (t *trial) nodesIn(sub string, count int, url string, flags ...string) (*no
 	if err != nil {
 		return nil, err
 	}
-	n := &nodes{stage: st, doors: &doors{}}
+	n := &nodes{stage: st, doors: &doors{}, machine: watchJitter(context.Background())} // close ends it
 	for i := range count {
 		name := fmt.Sprintf("n%d", i+1)
 		dir := filepath.Join(st.dir, name)
@@ -113,7 +116,9 @@ func (n *nodes) conclude(ctx context.Context) (verdict, error) {
 	if err := n.stopAll(25 * time.Second); err != nil {
 		return verdict{}, err
 	}
+	n.rest()
 	v, err := n.judge()
+	n.t.lateness("of a process that only sleeps, meanwhile", n.idle)
 	n.t.must(v.MostPerFault <= maxInFlight, "faults %d, duplicates %d, by one fault at most %d; a node has at most %d in flight", v.Faults, v.Duplicates, v.MostPerFault, maxInFlight)
 	n.t.lateness("of first arrivals, after faults too", v.Late)
 	return v, err
@@ -124,7 +129,15 @@ func (n *nodes) fault(kind string, at time.Time) error {
 	return n.faults.append(fault{Kind: kind, At: at})
 }
 
+// rest ends the look at the machine. Twice is fine.
+func (n *nodes) rest() {
+	if n.machine != nil {
+		n.idle, n.machine = n.machine.end(), nil
+	}
+}
+
 func (n *nodes) close() {
+	n.rest()
 	for _, s := range n.list {
 		s.end()
 	}
