@@ -12,8 +12,14 @@ func TestLossesBelongToTheirRuns(t *testing.T) {
 	runs := []stricken{{began: at(0), at: at(1)}, {began: at(10), at: at(11), twice: true}, {began: at(20), at: at(21)}}
 	e := evidence{
 		Accepted: []accepted{
-			{Name: "a", At: at(0.5)}, {Name: "b", At: at(0.9)}, {Name: "c", At: at(3)}, {Name: "d", At: at(3.5)},
-			{Name: "e", At: at(11.5)}, {Name: "f", At: at(12)}, {Name: "g", At: at(20)}, {Name: "h", At: at(22)},
+			{Name: "a", At: at(0.5)},
+			{Name: "b", At: at(0.9)},
+			{Name: "c", At: at(3)},
+			{Name: "d", At: at(3.5)},
+			{Name: "e", At: at(11.5)},
+			{Name: "f", At: at(12)},
+			{Name: "g", At: at(20)},
+			{Name: "h", At: at(22)},
 		},
 		Cancelled: []cancelled{{Name: "g", Status: 200, At: at(20.5)}},
 		Arrived:   []arrived{{Name: "a", At: at(4)}, {Name: "c", At: at(4)}, {Name: "d", At: at(4)}, {Name: "h", At: at(23)}, {Name: "h", At: at(24)}},

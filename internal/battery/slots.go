@@ -10,10 +10,11 @@ import (
 // slotsMoved: slots go from one master to another while two nodes work.
 func slotsMoved(ctx context.Context, t *trial) error {
 	c, err := redistest.StartCluster(t.path("redis"), 3, 0)
-	defer c.Close()
 	if err != nil {
+		c.Close()
 		return err
 	}
+	defer c.Close()
 	v, err := t.underFaults(ctx, ".", "redis+cluster://"+c.Servers[0].Addr, func(ctx context.Context, n *nodes) error {
 		for i := range t.opts.slotMoves {
 			if err := n.fault("slots moved", time.Now()); err != nil {
