@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -51,16 +52,21 @@ func (t *trial) deployOf(ctx context.Context, sub string, count int) error {
 	if err != nil {
 		return err
 	}
-	slices.Sort(gaps)
-	t.note("%d restarts; from the signal until the next process was ready: %s to %s", len(gaps), ms(gaps[0]), ms(gaps[len(gaps)-1]))
+	slices.SortFunc(gaps, func(a, b gap) int { return cmp.Compare(a.stop+a.start, b.stop+b.start) })
+	longest := gaps[len(gaps)-1]
+	t.note("%d restarts; longest from the signal until the process had ended %s, and until the next was ready %s more", len(gaps), ms(longest.stop), ms(longest.start))
 	machines := percentile(n.idle, 100) // how late whatever runs here may be
 	t.mustCome("over restarts", e.delays().Untouched, deployLate+machines)
 	return nil
 }
 
+// gap is how long a restart left a node not ready: until its process had ended,
+// and from then until the next was ready.
+type gap struct{ stop, start time.Duration }
+
 // restartInTurn stops one node after another as an operator does, and starts
-// each again, so many times, and returns how long each was not ready.
-func (n *nodes) restartInTurn(ctx context.Context, times int) (gaps []time.Duration, err error) {
+// each again, so many times.
+func (n *nodes) restartInTurn(ctx context.Context, times int) (gaps []gap, err error) {
 	for range times {
 		for _, s := range n.list {
 			if !pause(ctx, deployLives) {
@@ -70,10 +76,11 @@ func (n *nodes) restartInTurn(ctx context.Context, times int) (gaps []time.Durat
 			if err := s.stop(deployStop); err != nil {
 				return nil, err
 			}
+			ended := time.Now()
 			if err := s.run(ctx); err != nil {
 				return nil, err
 			}
-			gaps = append(gaps, time.Since(began))
+			gaps = append(gaps, gap{stop: ended.Sub(began), start: time.Since(ended)})
 		}
 	}
 	pause(ctx, deployLives)
