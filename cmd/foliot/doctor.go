@@ -164,7 +164,7 @@ func durabilityWords(level string) string {
 	case "strict":
 		return "strict: what was answered is in the synced file of Redis, and where it has replicas in theirs or their memory"
 	case "default":
-		return "default: what was answered is in Redis, and survives its crash as far as its persistence says: docs/operations.md"
+		return "default: what was answered is in Redis, and survives its crash as far as its persistence says: docs/redis.md"
 	}
 	return level
 }

@@ -129,8 +129,16 @@ var sizes = []struct {
 	unit  string
 	bytes int64
 }{
-	{"kb", 1 << 10}, {"mb", 1 << 20}, {"gb", 1 << 30}, {"tb", 1 << 40},
-	{"k", 1e3}, {"m", 1e6}, {"g", 1e9}, {"t", 1e12}, {"b", 1}, {"", 1},
+	{"kb", 1 << 10},
+	{"mb", 1 << 20},
+	{"gb", 1 << 30},
+	{"tb", 1 << 40},
+	{"k", 1e3},
+	{"m", 1e6},
+	{"g", 1e9},
+	{"t", 1e12},
+	{"b", 1},
+	{"", 1},
 }
 
 // parseSize reads a number of bytes as Redis does: 1gb is 1024 times 1mb, and 1g

@@ -136,7 +136,7 @@ func (u *redisURL) advice(err error) string {
 	case strings.Contains(text, "WRONGPASS"), strings.Contains(text, "NOAUTH"), strings.Contains(text, "without any password configured"):
 		return "give a user and a password that are good there, USER:PASSWORD@ before the address, or :PASSWORD@ for its default user"
 	case strings.Contains(text, "NOPERM"):
-		return "its user lacks a right; docs/operations.md has the rule that gives all that are needed"
+		return "its user lacks a right; docs/redis.md has the rule that gives all that are needed"
 	case errors.As(err, &reply):
 		return "what it says is Redis's own: look into its log"
 	case errors.As(err, &unknown):

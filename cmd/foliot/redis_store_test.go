@@ -164,7 +164,7 @@ func TestARedisThatCannotBeUsedIsToldOfWithWhatToDo(t *testing.T) {
 		"redis://:sesame@" + closed.Addr:                  "give a user and a password that are good there",
 		"redis://foliot:sesame@" + closed.Addr:            "give a user and a password that are good there",
 		"redis://" + closed.Addr:                          "give a user and a password that are good there",
-		"redis://weak:open@" + closed.Addr:                "its user lacks a right; docs/operations.md",
+		"redis://weak:open@" + closed.Addr:                "its user lacks a right; docs/redis.md",
 		"redis+cluster://" + open.Addr:                    "it is no Cluster; name it by redis://" + open.Addr,
 		"redis://" + clustered.Addr:                       "the server belongs to a Cluster: name it by redis+cluster://" + clustered.Addr,
 		"rediss://" + open.Addr:                           "without TLS begin with redis in the place of rediss",
@@ -246,10 +246,10 @@ func TestRedisIsSpokenToOverTLSAsAnACLUser(t *testing.T) {
 	}
 }
 
-// aclRule returns the rule that docs/operations.md tells operators to set.
+// aclRule returns the rule that docs/redis.md tells operators to set.
 func aclRule(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/operations.md")
+	text, err := os.ReadFile("../../docs/redis.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,7 +258,7 @@ func aclRule(t *testing.T) string {
 			return strings.Trim(strings.TrimSpace(line[at:]), "'`")
 		}
 	}
-	t.Fatal("docs/operations.md has no rule")
+	t.Fatal("docs/redis.md has no rule")
 	return ""
 }
 
