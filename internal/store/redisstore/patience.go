@@ -50,6 +50,14 @@ func tuned(o rueidis.ClientOption) rueidis.ClientOption {
 	return o
 }
 
+// toListen returns o for the client that only listens. Its connections are its own:
+// Redis closes one that subscribes when replies wait there that it would hold for any
+// other (client-output-buffer-limit pubsub: 8 MB for a minute), and all calls with it.
+func toListen(o rueidis.ClientOption) rueidis.ClientOption {
+	o.ReadBufferEachConn, o.WriteBufferEachConn = 16<<10, 16<<10
+	return o
+}
+
 // command makes a command. It is called once for each try: the client uses the
 // memory of what it has sent again.
 type command func(rueidis.Builder) rueidis.Completed

@@ -22,7 +22,8 @@ const maxItems = 64
 // starts the goroutine that watches it, and flights; close waits for both.
 type servers struct {
 	client   rueidis.Client
-	cluster  bool // a call may touch one slot only
+	ears     rueidis.Client // for subscriptions; nil where nobody else uses the servers
+	cluster  bool           // a call may touch one slot only
 	level    Durability
 	word     time.Duration // how long replicas may take
 	replicas int           // Config.Replicas
@@ -56,17 +57,28 @@ func newServers(c Config) (*servers, error) {
 		conns.dial = o.DialCtxFn
 	}
 	o.DialCtxFn = conns.open
-	client, err := rueidis.NewClient(o)
+	client, ears, err := dialClients(o, !c.Alone)
 	if err != nil {
 		conns.end()
 		return nil, fmt.Errorf("connect to the Redis at %s: %w", strings.Join(o.InitAddress, ", "), err)
 	}
 	return &servers{
 		life: conns.life, end: conns.end,
-		client: client, cluster: client.Mode() == rueidis.ClientModeCluster,
+		client: client, ears: ears, cluster: client.Mode() == rueidis.ClientModeCluster,
 		level: c.Durability, word: c.Durability.word(), replicas: c.Replicas, memory: c.Memory, logger: c.Logger, trouble: &troubles{logger: c.Logger},
 		lines: map[string]*line{}, closing: make(chan struct{}), clocks: newClocks(), config: c, inspected: map[string]inspection{},
 	}, nil
+}
+
+// dialClients returns a client that calls, and one that listens if that is wanted.
+func dialClients(o rueidis.ClientOption, listen bool) (client, ears rueidis.Client, err error) {
+	if client, err = rueidis.NewClient(o); err != nil || !listen {
+		return client, nil, err
+	}
+	if ears, err = rueidis.NewClient(toListen(o)); err != nil {
+		client.Close()
+	}
+	return client, ears, err
 }
 
 // start keeps looking at the masters.
@@ -96,6 +108,9 @@ func (s *servers) close() {
 	s.work.Wait()
 	for _, l := range s.lines {
 		l.close()
+	}
+	if s.ears != nil {
+		s.ears.Close()
 	}
 	s.client.Close()
 }

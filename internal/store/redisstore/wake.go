@@ -19,7 +19,7 @@ const relisten = 500 * time.Millisecond
 // listen calls told for each message of a channel, until ctx ends. Messages get
 // lost while a connection or a server is replaced: nobody relies on them.
 func (s *Store) listen(ctx context.Context, channel string, told func(message string)) {
-	c := s.servers.client
+	c := s.servers.ears
 	for ctx.Err() == nil {
 		err := c.Receive(ctx, c.B().Ssubscribe().Channel(channel).Build(), func(m rueidis.PubSubMessage) { told(m.Message) })
 		if _, refused := rueidis.IsRedisErr(err); refused && ctx.Err() == nil {

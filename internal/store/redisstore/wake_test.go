@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -133,4 +134,36 @@ func TestThePollTellsNothingTwiceAndMissesNothingOfTheSameMoment(t *testing.T) {
 			t.Errorf("reads pass over %s", one.Name)
 		}
 	}
+}
+
+func TestWhatListensCarriesNoReplies(t *testing.T) {
+	r := redistest.New(t)
+	s := openNode(t, "a", r.Addr)
+	eventually(t, 5*time.Second, "the node listens", func() bool {
+		_, subscribed := connectionsOf(t, r.Addr)
+		return subscribed > 0 && len(s.owned()) == len(s.shards)
+	})
+	soon(t, s, "t", 40, 500*time.Millisecond)
+	if mixed, subscribed := connectionsOf(t, r.Addr); len(mixed) > 0 || subscribed != 1 {
+		t.Errorf("of %d connections that listen these do other things: %q", subscribed, mixed)
+	}
+}
+
+// connectionsOf returns how many connections of a server are subscribed to
+// something, and those of them whose last command was of another kind.
+func connectionsOf(t *testing.T, addr string) (mixed []string, subscribed int) {
+	t.Helper()
+	list, err := redistest.Command(t.Context(), addr, "CLIENT", "LIST")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(list) {
+		if strings.Contains(line, " ssub=") && !strings.Contains(line, " ssub=0 ") {
+			subscribed++
+			if !strings.Contains(line, " cmd=ssubscribe ") && !strings.Contains(line, " cmd=ping ") {
+				mixed = append(mixed, line)
+			}
+		}
+	}
+	return mixed, subscribed
 }
