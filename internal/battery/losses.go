@@ -64,13 +64,15 @@ func judgeLosses(level, fault string, runs []stricken, e evidence) losses {
 		}
 		before = a.At
 	}
-	for _, r := range runs {
+	for i, r := range runs {
 		l.worst = max(l.worst, r.lost)
 		if r.lost > 0 {
 			l.hurt++
 		}
 		if r.twice {
 			l.twice++
+		}
+		if r.twice || i+1 < len(runs) && runs[i+1].twice { // the doubt may have begun in the run before
 			l.byTwice += r.lost
 		}
 	}

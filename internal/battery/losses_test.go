@@ -28,8 +28,8 @@ func TestLossesBelongToTheirRuns(t *testing.T) {
 	if len(l.Lost) != 3 || l.hurt != 2 || l.worst != 2 {
 		t.Errorf("lost %v in %d runs, %d in the worst; want b in the first and e, f in the second", l.Lost, l.hurt, l.worst)
 	}
-	if l.twice != 1 || l.byTwice != 2 {
-		t.Errorf("%d runs with a second promotion, which lost %d; want 1, which lost 2", l.twice, l.byTwice)
+	if l.twice != 1 || l.byTwice != 3 {
+		t.Errorf("%d runs with a second promotion, which lost %d; want 1, with 3 from the run before on", l.twice, l.byTwice)
 	}
 	for i, want := range []time.Duration{2 * time.Second, 500 * time.Millisecond, time.Second} {
 		if l.runs[i].silence != want {
