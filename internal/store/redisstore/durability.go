@@ -21,7 +21,7 @@ const (
 	Default Durability = "default"
 
 	// Strict: the master's file has it, synced (appendfsync always), and where
-	// replicas are expected so many have it. If not: task.ErrNotDurable, and
+	// replicas are expected so many have it, by itself all that follow. If not: task.ErrNotDurable, and
 	// repeating is safe.
 	Strict Durability = "strict"
 )
@@ -52,7 +52,7 @@ func (d Durability) wants(expected, has int, had bool) int {
 	case expected > 0:
 		return expected
 	case had:
-		return 1
+		return max(has, 1) // all that follow: any of them may be the next master
 	}
 	return 0
 }

@@ -29,6 +29,8 @@ func TestHowManyReplicasALevelWants(t *testing.T) {
 		{Default, -1, 2, true, 0},
 		{Strict, 0, 0, false, 0},
 		{Strict, 0, 0, true, 1}, // it does not
+		{Strict, 0, 2, true, 2}, // either may be the next master
+		{Strict, 1, 2, true, 1}, // as was said
 		{Strict, 2, 0, false, 2},
 		{Strict, -1, 2, true, 0},
 	} {

@@ -36,7 +36,7 @@ type Config struct {
 	Durability Durability
 
 	// Replicas is how many replicas must confirm a write at the level Strict. Default:
-	// one, once a master was seen to have any. Negative: none, at any level.
+	// all that follow, and one at least once a master was seen to have any. Negative: none, at any level.
 	Replicas int
 
 	// Memory is how many bytes of memory each master may use, where the servers have no
