@@ -123,11 +123,13 @@ func (s *Sentinels) startSentinel(dir string) (*Server, error) {
 		return nil, err
 	}
 	file := filepath.Join(one.dir, "sentinel.conf")
+	// A sentinel pings a master that it has just learnt of after a second, or after
+	// down-after-milliseconds if that is less: with a second or less it then doubts each new master.
 	text := fmt.Sprintf(`port %d
 bind 127.0.0.1
 dir %q
 sentinel monitor %[3]s %[4]s 2
-sentinel down-after-milliseconds %[3]s 500
+sentinel down-after-milliseconds %[3]s 1500
 sentinel failover-timeout %[3]s 2000
 `, port, one.dir, MasterName, strings.Replace(s.Addr(0), ":", " ", 1))
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
