@@ -35,17 +35,22 @@ func (b *bounds) take() map[*shard]map[task.Lane]struct{} {
 // raiseBounds sets the bounds that are too low to the lanes' true heads, and
 // removes those of empty lanes. What fails is found again by the next reads.
 func (s *Store) raiseBounds(ctx context.Context) error {
-	var runs []run
+	type low struct {
+		shard *shard
+		lane  string
+	}
+	var all []low
 	for sh, lanes := range s.bounds.take() {
-		var members, keys []string
 		for lane := range lanes {
-			members = append(members, laneMember(lane))
-			keys = append(keys, sh.due(laneMember(lane)))
+			all = append(all, low{sh, laneMember(lane)})
 		}
-		for len(members) > 0 {
-			n := min(len(members), maxReads)
-			runs = append(runs, run{append([]string{sh.lanes}, keys[:n]...), members[:n]})
-			members, keys = members[n:], keys[n:]
+	}
+	parts, _ := group(s.servers.cluster, all, func(l low) *shard { return l.shard })
+	runs := make([]run, len(parts))
+	for i, part := range parts {
+		for _, l := range part {
+			runs[i].keys = append(runs[i].keys, l.shard.lanes, l.shard.due(l.lane))
+			runs[i].args = append(runs[i].args, l.lane)
 		}
 	}
 	if len(runs) == 0 {

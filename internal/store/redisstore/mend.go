@@ -230,9 +230,9 @@ func (sc *scrub) laneBounds(ctx context.Context, sh *shard, part []member) error
 	if len(part) == 0 {
 		return nil
 	}
-	c := run{keys: []string{sh.lanes}}
+	var c run
 	for _, m := range part {
-		c.keys, c.args = append(c.keys, sh.due(m.name)), append(c.args, m.name)
+		c.keys, c.args = append(c.keys, sh.lanes, sh.due(m.name)), append(c.args, m.name)
 	}
 	results, err := sc.servers.repeat(ctx, raise, c)
 	if err != nil {
