@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/bench/idle/activity"
-	"github.com/foliot/foliot/bench/idle/child"
+	"github.com/foliot/foliot/bench/child"
 	"github.com/foliot/foliot/bench/idle/client"
 	"github.com/foliot/foliot/bench/idle/guard"
 	"github.com/foliot/foliot/bench/idle/report"
@@ -39,8 +39,8 @@ Let the machine do nothing else meanwhile. Flags:
 `
 
 func main() {
-	if len(os.Args) == 3 && os.Args[1] == child.Flag {
-		fmt.Fprintln(os.Stderr, serve(os.Args[2]))
+	if role := child.Role(); role != "" {
+		fmt.Fprintln(os.Stderr, serve(role))
 		os.Exit(1)
 	}
 	switch err := run(os.Args[1:]); {

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/foliot/foliot/bench/idle/child"
+	"github.com/foliot/foliot/bench/child"
 	"github.com/foliot/foliot/bench/idle/client"
 	"github.com/foliot/foliot/bench/idle/guard"
 	"github.com/foliot/foliot/bench/idle/load"
@@ -21,8 +21,8 @@ import (
 
 // TestMain lets the test binary be the children that the program starts.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 3 && os.Args[1] == child.Flag {
-		_ = serve(os.Args[2])
+	if role := child.Role(); role != "" {
+		_ = serve(role)
 		return
 	}
 	os.Exit(m.Run())

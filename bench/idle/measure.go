@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/bench/idle/activity"
-	"github.com/foliot/foliot/bench/idle/child"
+	"github.com/foliot/foliot/bench/child"
 	"github.com/foliot/foliot/bench/idle/guard"
 	"github.com/foliot/foliot/bench/idle/load"
 	"github.com/foliot/foliot/bench/idle/report"

@@ -18,7 +18,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/foliot/foliot/bench/idle/child"
+	"github.com/foliot/foliot/bench/child"
 	"github.com/foliot/foliot/bench/record"
 	"github.com/foliot/foliot/bench/redis/contender"
 	"github.com/foliot/foliot/bench/redis/report"
@@ -36,7 +36,7 @@ Let the machine do nothing else meanwhile. Flags:
 `
 
 func main() {
-	if len(os.Args) == 3 && os.Args[1] == child.Flag && os.Args[2] == contender.Role {
+	if child.Role() == contender.Role {
 		fmt.Fprintln(os.Stderr, child.Serve(new(contender.Node)))
 		os.Exit(1)
 	}

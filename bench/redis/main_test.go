@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/foliot/foliot/bench/idle/child"
+	"github.com/foliot/foliot/bench/child"
 	"github.com/foliot/foliot/bench/redis/contender"
 	"github.com/foliot/foliot/bench/redis/receiver"
 	"github.com/foliot/foliot/bench/redis/report"
@@ -18,7 +18,7 @@ import (
 
 // TestMain lets the test binary be the processes that deliver.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 3 && os.Args[1] == child.Flag && os.Args[2] == contender.Role {
+	if child.Role() == contender.Role {
 		_ = child.Serve(new(contender.Node))
 		return
 	}

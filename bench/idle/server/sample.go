@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/foliot/foliot/bench/idle/child"
+	"github.com/foliot/foliot/bench/child"
 )
 
 // Sample tells what the process has used. collected asks for the heap as well, after garbage collections.

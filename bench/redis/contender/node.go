@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/foliot/foliot/bench/idle/child"
+	"github.com/foliot/foliot/bench/child"
 )
 
 // Role is what the processes that deliver for asynq and the original are called.

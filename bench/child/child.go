@@ -15,8 +15,16 @@ import (
 	"time"
 )
 
-// Flag is the first argument of a process that shall serve; its role is the second.
-const Flag = "-child"
+// flag is the first argument of a process that shall serve; its role is the second.
+const flag = "-child"
+
+// Role returns what this process shall serve; nothing if it is no child.
+func Role() string {
+	if len(os.Args) == 3 && os.Args[1] == flag {
+		return os.Args[2]
+	}
+	return ""
+}
 
 // Process is a child. It ends by itself when its parent dies; End ends it, and waits.
 type Process struct {
@@ -33,7 +41,7 @@ func Start(role string) (*Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
-	p := &Process{role: role, cmd: exec.Command(self, Flag, role), last: new(head), exited: make(chan struct{})}
+	p := &Process{role: role, cmd: exec.Command(self, flag, role), last: new(head), exited: make(chan struct{})}
 	p.cmd.Stderr = p.last
 	// The settings of the runtime are those of a server that was given none.
 	p.cmd.Env = append(os.Environ(), "GOGC=100", "GOMEMLIMIT=off", "GODEBUG=")
