@@ -17,8 +17,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/foliot/foliot/bench/idle/activity"
 	"github.com/foliot/foliot/bench/child"
+	"github.com/foliot/foliot/bench/idle/activity"
 	"github.com/foliot/foliot/bench/idle/client"
 	"github.com/foliot/foliot/bench/idle/guard"
 	"github.com/foliot/foliot/bench/idle/report"

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/foliot/foliot/bench/idle/activity"
 	"github.com/foliot/foliot/bench/child"
+	"github.com/foliot/foliot/bench/idle/activity"
 	"github.com/foliot/foliot/bench/idle/guard"
 	"github.com/foliot/foliot/bench/idle/load"
 	"github.com/foliot/foliot/bench/idle/report"
