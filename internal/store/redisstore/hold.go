@@ -82,7 +82,9 @@ func (s *Store) hold(ctx context.Context, shards []int) {
 	sent := time.Now() // a lease counts from here: it ends earlier for us than for others
 	var fresh []*holding
 	failed, last := 0, error(nil)
-	for n, g := range s.grips(ctx, "hold", shards) {
+	var all []grip
+	s.within(ctx, func(ctx context.Context) { all = s.grips(ctx, "hold", shards) })
+	for n, g := range all {
 		i := shards[n]
 		if g.err != nil {
 			failed, last = failed+1, fmt.Errorf("shard %d: %w", i, g.err)
@@ -92,8 +94,12 @@ func (s *Store) hold(ctx context.Context, shards []int) {
 			fresh = append(fresh, h)
 		}
 	}
-	if last == nil && len(fresh) > 0 {
-		failed, last = len(fresh), s.prepare(ctx, fresh)
+	if len(fresh) > 0 { // also where others failed: their master may be away for long
+		s.within(ctx, func(ctx context.Context) {
+			if err := s.prepare(ctx, fresh); err != nil {
+				failed, last = failed+len(fresh), err
+			}
+		})
 	}
 	s.servers.trouble.about("own shards", last, "shards", failed)
 }

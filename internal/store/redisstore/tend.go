@@ -82,20 +82,23 @@ func (s *Store) leave(ctx context.Context) {
 // tend does what is to be done about the shards now, and returns when it is to
 // be called again.
 func (s *Store) tend(ctx context.Context, eager bool) time.Time {
-	ctx, stop := context.WithTimeout(ctx, s.config.ShardLease/3)
+	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	defer context.AfterFunc(s.own.hasty, stop)()
 	o, now := s.own, time.Now()
 	s.forget(now)
 	if eager || !now.Before(o.nextBeat) {
 		o.nextBeat = now.Add(s.config.Heartbeat)
-		s.meet(ctx)
+		s.within(ctx, s.meet)
+		now = time.Now()
 	}
 	pace := pace{renew: s.config.ShardLease / 3, retry: s.config.Heartbeat}
 	p := planFor(now, o.mine, o.states, pace, eager)
 	if len(p.release) > 0 {
-		s.release(ctx, p.release)
-		s.announce(ctx)
+		s.within(ctx, func(ctx context.Context) {
+			s.release(ctx, p.release)
+			s.announce(ctx)
+		})
 	}
 	s.hold(ctx, slices.Concat(p.renew, p.acquire))
 	now = time.Now()
@@ -108,6 +111,14 @@ func (s *Store) tend(ctx context.Context, eager bool) time.Time {
 	}
 	o.changes.tell(s.config.Logger, now, o)
 	return next
+}
+
+// within gives one part of what tend does its own time: a master that hangs, where the
+// hash of nodes lies or a shard, must not cost the leases of shards on others.
+func (s *Store) within(ctx context.Context, do func(context.Context)) {
+	ctx, stop := context.WithTimeout(ctx, s.config.ShardLease/6)
+	defer stop()
+	do(ctx)
 }
 
 // meet says that this node lives, and looks who shares the shards with it. Where

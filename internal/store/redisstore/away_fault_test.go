@@ -1,0 +1,50 @@
+package redisstore
+
+import (
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/redistest"
+)
+
+// masterOf returns which of three masters has a slot: redis-cli gives each a third.
+func masterOf(slot uint16) int { return min(int(slot)*3/slots, 2) }
+
+// ownsElsewhere reports whether s owns every shard that lies on another master than that at place.
+func ownsElsewhere(s *Store, place int) bool {
+	owned := map[*shard]bool{}
+	for _, h := range s.owned() {
+		owned[h.shard] = true
+	}
+	for _, sh := range s.shards {
+		if masterOf(sh.slot) != place && !owned[sh] {
+			return false
+		}
+	}
+	return true
+}
+
+func TestADeadNodesShardsAreTakenOverWhileAnotherMasterIsAway(t *testing.T) {
+	cluster := redistest.NewCluster(t, 3, 0, "--cluster-require-full-coverage", "no")
+	a, b := openNode(t, "a", cluster.Addrs()...), openNode(t, "b", cluster.Addrs()...)
+	eventually(t, 3*time.Second, "they share the shards", func() bool { return divided(a, b) })
+	away := (masterOf(keySlot(nodesKey)) + 1) % 3
+	cluster.Servers[away].Kill()
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, a.config.ShardLease+2*time.Second, "it owns all shards of the masters that are there", func() bool { return ownsElsewhere(a, away) })
+}
+
+func TestAMasterThatHangsTakesNoShardsOfTheOthersAway(t *testing.T) {
+	cluster := redistest.NewCluster(t, 3, 0, "--cluster-require-full-coverage", "no")
+	a := openNode(t, "a", cluster.Addrs()...)
+	away := masterOf(keySlot(nodesKey))
+	cluster.Servers[away].Pause()
+	defer cluster.Servers[away].Resume()
+	for end := time.Now().Add(3 * a.config.ShardLease); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if !ownsElsewhere(a, away) {
+			t.Fatalf("%v before the end it owns %d shards", time.Until(end), len(a.owned()))
+		}
+	}
+}
