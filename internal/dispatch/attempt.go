@@ -26,6 +26,7 @@ type attempt struct {
 	token task.Token
 
 	refused error // why the claim was not granted
+	apart   bool  // its part of the store is away: it may have been granted all the same
 	lapsed  bool  // it was, and the lease of its permits, or its token, had ended
 	task    *task.Task
 	outcome task.Outcome
@@ -48,7 +49,7 @@ type attempt struct {
 // claimed takes in the reply to a claim that was sent at start, when it was
 // now by the wall clock.
 func (a *attempt) claimed(r task.Reply, start time.Duration, now task.Millis) {
-	a.refused, a.task = r.Err, r.Task
+	a.refused, a.task, a.apart = r.Err, r.Task, errors.Is(r.Err, task.ErrUnavailable)
 	if r.Err == nil {
 		a.extended(start, r.Task.Lease.Until.Sub(now))
 	}

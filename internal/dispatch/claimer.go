@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"sync"
 
 	"github.com/foliot/foliot/internal/task"
 )
@@ -15,6 +16,8 @@ const claimBatch = 256
 // claimer claims what the agenda picks and starts the attempts. It ends when
 // stopping does; a claim that is then under way is seen through.
 func (d *Dispatcher) claimer(stopping, calls, attempts context.Context) {
+	var apart sync.WaitGroup
+	defer apart.Wait()
 	for {
 		select {
 		case <-d.wake:
@@ -27,6 +30,9 @@ func (d *Dispatcher) claimer(stopping, calls, attempts context.Context) {
 				break
 			}
 			d.claim(stopping, calls, batch)
+			if away := unanswered(batch); len(away) > 0 {
+				apart.Go(func() { d.unclaim(stopping, away) })
+			}
 			d.launch(stopping, attempts, batch)
 		}
 	}
@@ -70,6 +76,43 @@ func (d *Dispatcher) claim(stopping, calls context.Context, batch []*attempt) {
 			}
 			return
 		}
+	}
+}
+
+// unanswered returns the attempts whose part of the store is away, where that of
+// others is not.
+func unanswered(batch []*attempt) (away []*attempt) {
+	for _, a := range batch {
+		if a.apart {
+			away = append(away, a)
+		}
+	}
+	return away
+}
+
+// unclaim ends the leases that claims which were not answered may have taken: by
+// themselves they would end later, and count as reclaims. When they have, it gives up.
+func (d *Dispatcher) unclaim(stopping context.Context, away []*attempt) {
+	until := d.monotonic() + d.config.LeaseFor
+	for wait := firstWait; len(away) > 0 && d.monotonic() < until && pause(stopping, wait); wait = nextWait(wait) {
+		settlements := make([]task.Settlement, len(away))
+		for i, a := range away {
+			settlements[i] = task.Settlement{Key: a.key, Token: a.token, Outcome: task.Outcome{Verdict: task.Unsent}}
+		}
+		replies, err := d.queue.Settle(stopping, d.now(), settlements)
+		if err != nil {
+			if d.complain(stopping, "give back what was claimed", err) {
+				return
+			}
+			continue
+		}
+		var open []*attempt
+		for i, r := range replies {
+			if errors.Is(r.Err, task.ErrUnavailable) {
+				open = append(open, away[i])
+			}
+		}
+		away = open
 	}
 }
 

@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/foliot/foliot/internal/task"
 )
@@ -14,6 +15,8 @@ const settleBatch = 512
 // an outcome is settled at once, under load many share one sync. It ends when
 // outcomes is closed and empty.
 func (d *Dispatcher) settler(calls context.Context) {
+	var apart sync.WaitGroup
+	defer apart.Wait()
 	for a := range d.outcomes {
 		batch := []*attempt{a}
 		for more := true; more && len(batch) < settleBatch; {
@@ -26,28 +29,50 @@ func (d *Dispatcher) settler(calls context.Context) {
 				more = false
 			}
 		}
-		d.settle(calls, batch)
+		d.settle(calls, &apart, batch, false)
 	}
 }
 
 // settle settles a batch. A call that failed may have been carried out; it is
-// repeated until it is answered. Its slots are held until then.
-func (d *Dispatcher) settle(calls context.Context, batch []*attempt) {
+// repeated until it is answered. Its slots are held until then. What lies in a part of the
+// store that is away is repeated beside what follows, which may lie in another.
+func (d *Dispatcher) settle(calls context.Context, apart *sync.WaitGroup, batch []*attempt, repeated bool) {
 	settlements := make([]task.Settlement, len(batch))
 	for i, a := range batch {
 		settlements[i] = task.Settlement{Key: a.key, Token: a.token, Outcome: a.outcome}
 	}
-	for wait, repeated := firstWait, false; ; wait, repeated = nextWait(wait), true {
+	for wait := firstWait; ; wait, repeated = nextWait(wait), true {
 		replies, err := d.queue.Settle(calls, d.now(), settlements)
 		if err == nil {
-			d.settled(batch, replies, repeated)
-			d.observe(batch, replies)
+			done, answers, away := answered(batch, replies)
+			if len(away) > 0 {
+				apart.Go(func() {
+					if pause(calls, lastWait) {
+						d.settle(calls, apart, away, true)
+					}
+				})
+			}
+			d.settled(done, answers, repeated)
+			d.observe(done, answers)
 			return
 		}
 		if d.complain(calls, "settle outcomes", err) || !pause(calls, wait) {
 			return
 		}
 	}
+}
+
+// answered parts those of a batch whose settlements were answered, and the answers,
+// from those whose part of the store is away.
+func answered(batch []*attempt, replies []task.Reply) (done []*attempt, answers []task.Reply, away []*attempt) {
+	for i, a := range batch {
+		if errors.Is(replies[i].Err, task.ErrUnavailable) {
+			away = append(away, a)
+		} else {
+			done, answers = append(done, a), append(answers, replies[i])
+		}
+	}
+	return done, answers, away
 }
 
 // settled gives the slots back. repeated says that a former call may have been

@@ -62,6 +62,9 @@ type Queue interface {
 	// entries in order.
 	Peek(ctx context.Context, reads []LaneRead) ([][]Entry, error)
 
+	// Claim, Extend and Settle answer ErrUnavailable for single items where their part of
+	// the store is away and others are not: they may have been carried out or not.
+
 	// Claim takes due tasks, each by itself, with their bodies. The errors of
 	// a reply are those of Claim.Apply. A claim alone need not be durable: after
 	// a crash each one that was not settled has been reaped, or never made.

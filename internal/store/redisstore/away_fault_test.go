@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/task"
 )
 
 // masterOf returns which of three masters has a slot: redis-cli gives each a third.
@@ -45,6 +46,23 @@ func TestAMasterThatHangsTakesNoShardsOfTheOthersAway(t *testing.T) {
 	for end := time.Now().Add(3 * a.config.ShardLease); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if !ownsElsewhere(a, away) {
 			t.Fatalf("%v before the end it owns %d shards", time.Until(end), len(a.owned()))
+		}
+	}
+}
+
+func TestTasksOfAMasterThatIsThereAreClaimedBesideThoseOfOneThatIsNot(t *testing.T) {
+	cluster := redistest.NewCluster(t, 3, 0, "--cluster-require-full-coverage", "no")
+	a := openNode(t, "a", cluster.Addrs()...)
+	tasks := soon(t, a, "t", 30, 0)
+	away := 1
+	cluster.Servers[away].Kill()
+	replies, err := a.Claim(t.Context(), task.FloorMillis(time.Now()), claimsOf('a', tasks))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range replies {
+		if there := masterOf(a.shard(tasks[i].Key()).slot) != away; there != (r.Err == nil) {
+			t.Errorf("%s: %v", tasks[i].Name, r.Err)
 		}
 	}
 }

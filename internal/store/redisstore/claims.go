@@ -16,7 +16,7 @@ func (s *Store) Claim(ctx context.Context, now task.Millis, claims []task.Claim)
 	for i, c := range claims {
 		steps[i] = &step{key: c.Key, kind: claim, transition: c}
 	}
-	return s.submit(ctx, now, steps)
+	return s.submitApart(ctx, now, steps)
 }
 
 // Extend implements task.Queue.
@@ -25,7 +25,7 @@ func (s *Store) Extend(ctx context.Context, now task.Millis, extensions []task.E
 	for i, e := range extensions {
 		steps[i] = &step{key: e.Key, kind: extension, transition: e}
 	}
-	replies, err := s.submit(ctx, now, steps)
+	replies, err := s.submitApart(ctx, now, steps)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (s *Store) Settle(ctx context.Context, now task.Millis, settlements []task.
 	for i, st := range settlements {
 		steps[i] = &step{key: st.Key, kind: settlement, transition: st}
 	}
-	return s.submit(ctx, now, steps)
+	return s.submitApart(ctx, now, steps)
 }
 
 // reapOne takes back a lease that has ended. Who held it may still be sending.

@@ -3,9 +3,11 @@ package redisstore
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/redis/rueidis"
 
@@ -31,11 +33,60 @@ func (s *Store) submit(ctx context.Context, now task.Millis, steps []*step) ([]t
 	if err := s.carryOut(ctx, &request{now: now, who: task.ActorOf(ctx), steps: steps}); err != nil {
 		return nil, s.failure(err)
 	}
+	return repliesOf(steps), nil
+}
+
+// submitApart is submit for what a dispatcher does: the steps of each master by
+// themselves. Those of one that is away have task.ErrUnavailable as their replies: the
+// tasks of the others must go on. The call fails where nothing could be done.
+func (s *Store) submitApart(ctx context.Context, now task.Millis, steps []*step) ([]task.Reply, error) {
+	parts := map[string][]*step{}
+	masters := s.servers.masters.Load()
+	for _, st := range steps {
+		addr := masters.of(s.servers.slot(s.shard(st.key)))
+		parts[addr] = append(parts[addr], st)
+	}
+	if len(parts) < 2 {
+		return s.submit(ctx, now, steps)
+	}
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	var failed, whole error
+	away := 0
+	for _, part := range parts {
+		all.Go(func() {
+			_, err := s.submit(ctx, now, part)
+			if err == nil {
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if failed, away = err, away+1; !errors.Is(err, task.ErrUnavailable) {
+				whole = err
+			}
+			for _, st := range part {
+				if !st.done {
+					st.answer(task.Result{}, err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	switch {
+	case whole != nil:
+		return nil, whole
+	case away == len(parts):
+		return nil, failed
+	}
+	return repliesOf(steps), nil
+}
+
+func repliesOf(steps []*step) []task.Reply {
 	replies := make([]task.Reply, len(steps))
 	for i, st := range steps {
 		replies[i] = st.reply
 	}
-	return replies, nil
+	return replies
 }
 
 // look reads the records of those steps that know nothing of theirs.

@@ -40,8 +40,8 @@ type servers struct {
 	inspected  map[string]inspection // by address; the watch's, after fit
 	awaited    time.Time             // when the log said that a server is waited for; while the store opens
 
-	mu    sync.Mutex // guards lines
-	lines map[string]*line
+	mu    sync.Mutex       // guards lines
+	lines map[string]*line // by the master's address, those of the shared client apart
 
 	work     sync.WaitGroup // flights, and the watch
 	stopping sync.Once
@@ -284,10 +284,14 @@ func (s *servers) sorted(rides []*ride) map[*line][]*ride {
 				addr = ""
 			}
 		}
-		l := s.lines[addr]
+		name := addr
+		if addr == "" { // of the shared client: each master's apart, as one that hangs holds its flights up
+			name = "shared " + m.of(r.slot)
+		}
+		l := s.lines[name]
 		if l == nil {
 			l = &line{servers: s, addr: addr}
-			s.lines[addr] = l
+			s.lines[name] = l
 		}
 		out[l] = append(out[l], r)
 	}

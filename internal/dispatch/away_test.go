@@ -1,0 +1,107 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// partly is a queue of which a part can be away: the tasks whose names begin with
+// "away". Who asks for one of them waits, as for a server, and learns nothing; what he
+// asked for may be done all the same.
+type partly struct {
+	task.Queue
+	away, does atomic.Bool
+}
+
+func (p *partly) over(q task.Queue) task.Queue { p.Queue = q; return p }
+
+// of carries out what concerns the part that is there, and returns a reply for each.
+func of[T any](p *partly, all []T, name func(T) string, do func([]T) ([]task.Reply, error)) ([]task.Reply, error) {
+	if !p.away.Load() {
+		return do(all)
+	}
+	replies, there, places := make([]task.Reply, len(all)), []T(nil), []int(nil)
+	for i, one := range all {
+		gone := strings.HasPrefix(name(one), "away")
+		if gone {
+			replies[i].Err = fmt.Errorf("%w: a master", task.ErrUnavailable)
+		}
+		if !gone || p.does.Load() {
+			there, places = append(there, one), append(places, i)
+		}
+	}
+	if len(there) < len(all) || p.does.Load() {
+		time.Sleep(2 * time.Second)
+	}
+	got, err := do(there)
+	for n, r := range got {
+		if i := places[n]; replies[i].Err == nil {
+			replies[i] = r
+		}
+	}
+	return replies, err
+}
+
+func (p *partly) Claim(ctx context.Context, now task.Millis, claims []task.Claim) ([]task.Reply, error) {
+	return of(p, claims, func(c task.Claim) string { return c.Key.Name }, func(c []task.Claim) ([]task.Reply, error) { return p.Queue.Claim(ctx, now, c) })
+}
+
+func (p *partly) Settle(ctx context.Context, now task.Millis, all []task.Settlement) ([]task.Reply, error) {
+	return of(p, all, func(s task.Settlement) string { return s.Key.Name }, func(s []task.Settlement) ([]task.Reply, error) { return p.Queue.Settle(ctx, now, s) })
+}
+
+func TestAPartOfTheStoreThatIsAwayDoesNotStopTheOthersTasks(t *testing.T) {
+	p := &partly{}
+	slow := func(ctx context.Context, d task.Delivery) task.Outcome {
+		time.Sleep(100 * time.Millisecond)
+		return accept(ctx, d)
+	}
+	inBubble(t, Config{}, p.over, slow, func(b *bed) {
+		b.create("away-begun", 0)
+		b.create("there-begun", 0)
+		time.Sleep(50 * time.Millisecond) // both are under way
+		p.away.Store(true)
+		b.create("away-due", 0)
+		b.create("there-due", 0)
+		time.Sleep(5 * time.Second)
+		for i := range 5 {
+			b.create(fmt.Sprint("there-later", i), 0)
+		}
+		time.Sleep(5 * time.Second)
+		for _, name := range []string{"there-begun", "there-due", "there-later0", "there-later4"} {
+			if got := b.get(name); got.State != task.Delivered {
+				t.Errorf("%s is %v", name, got.State)
+			}
+		}
+		p.away.Store(false)
+		time.Sleep(3 * time.Second)
+		for _, name := range []string{"away-begun", "away-due"} {
+			if got := b.get(name); got.State != task.Delivered || got.Tries != 1 {
+				t.Errorf("%s is %v after %d attempts", name, got.State, got.Tries)
+			}
+		}
+	})
+}
+
+func TestAClaimThatWasNotAnsweredIsGivenBack(t *testing.T) {
+	p := &partly{}
+	inBubble(t, Config{}, p.over, accept, func(b *bed) {
+		p.away.Store(true)
+		p.does.Store(true)
+		b.create("away", 0)
+		time.Sleep(time.Second) // its claim is under way, and is carried out
+		p.away.Store(false)
+		time.Sleep(4 * time.Second)
+		synctest.Wait()
+		if got := b.get("away"); got.State != task.Delivered || got.Reclaims != 0 || got.Tries != 1 {
+			t.Errorf("%v, reclaims %d, tries %d", got.State, got.Reclaims, got.Tries)
+		}
+	})
+}
