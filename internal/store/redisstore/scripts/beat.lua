@@ -25,7 +25,12 @@ end
 local all = redis.call('HGETALL', KEYS[1])
 local process = {} -- of each node that is not forgotten
 for i = 1, #all, 2 do
-  local at, nonce = string.match(all[i + 1], '^(%d+)/([^/]*)')
+  local at, nonce, rest = string.match(all[i + 1], '^(%d+)/([^/]*)(.*)$')
+  if at and tonumber(at) > now then -- the clock was set back, or another server's: who is silent from now on must look so
+    at = string.format('%.0f', now)
+    all[i + 1] = at .. '/' .. nonce .. rest
+    redis.call('HSET', KEYS[1], all[i], all[i + 1])
+  end
   if string.sub(all[i], 1, 6) ~= 'drain/' and at and now - at <= tonumber(ARGV[4]) then
     process[all[i]] = nonce
   end

@@ -30,6 +30,9 @@ for i = 1, #KEYS do
     before, ends = id, now + ARGV[3]
     id = ARGV[2] .. '/' .. string.format('%.0f', redis.call('HINCRBY', KEYS[i], 'epoch', 1))
     redis.call('HSET', KEYS[i], 'id', id, 'until', string.format('%.0f', ends))
+  elseif ends > now + ARGV[3] then -- the clock was set back, or another server's: no lease is longer
+    ends = now + ARGV[3]
+    redis.call('HSET', KEYS[i], 'until', string.format('%.0f', ends))
   end
   out[3 * i - 2], out[3 * i - 1], out[3 * i] = id, string.format('%.0f', math.max(ends - now, 0)), before
 end

@@ -13,6 +13,10 @@
 -- All times are microseconds. Whoever asked last counts as wanting until fresh, and has what
 -- it has until its lease ends.
 --
+-- The clock may go back, by a step or with a server that takes another's place. No lease is
+-- longer from now on than an ask makes it, and no bucket emptier than empty: what says so is
+-- of the time before, and would stop a queue for as long.
+--
 -- Idempotent: an ask says what is to be, not what is to change, so the next one makes up for
 -- one that was lost. One that comes again, or after a later one, changes nothing.
 --
@@ -102,6 +106,10 @@ local function permits(limit, keep, want)
   local stored = redis.call('HGETALL', key)
   for i = 1, #stored, 2 do
     local n = numbers(stored[i + 1])
+    if n[3] > now + lease then
+      n[3], n[4], n[5] = now + lease, math.min(n[4], now + FRESH), math.min(n[5], now)
+      redis.call('HSET', key, stored[i], text(unpack(n)))
+    end
     if n[3] > now then
       all[stored[i]] = {held = n[1], want = n[2], ends = n[3], fresh = n[4], since = n[5], told = n[6], number = n[7]}
       if stored[i] ~= who then
@@ -162,6 +170,10 @@ local function tokens(interval, depth, used, ago, want)
       old = tonumber(stored[i + 1])
     else
       local n = numbers(stored[i + 1])
+      if n[3] > now + lease then
+        n[3], n[4], n[6], n[8] = now + lease, math.min(n[4], now), math.min(n[6], now + FRESH), math.min(n[8], now + AHEAD)
+        redis.call('HSET', key, stored[i], text(unpack(n)))
+      end
       local p = {out = n[1], used = n[2], ends = n[3], since = n[4], want = n[5], fresh = n[6], number = n[7], ready = n[8]}
       if p.ends > now then
         all[stored[i]] = p
@@ -178,6 +190,7 @@ local function tokens(interval, depth, used, ago, want)
   for _, name in ipairs(gone) do
     redis.call('HDEL', key, name)
   end
+  tat = math.min(tat, now + (depth + 1) * interval + AHEAD)
   if old ~= interval then
     tat = now + math.min(math.max(tat - now, 0) / old, depth) * interval
   end

@@ -1,0 +1,33 @@
+package redisstore
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/redistest"
+)
+
+// A node dies together with the master, and the server that takes the master's place has a clock that is behind.
+func TestAClockThatGoesBackKeepsNoDeadNodesShards(t *testing.T) {
+	server := redistest.New(t)
+	first := openNode(t, "a", server.Addr)
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ahead := time.Now().Add(time.Hour).UnixMilli()
+	command := func(words ...string) {
+		if _, err := redistest.Command(t.Context(), server.Addr, words...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	command("HSET", nodesKey, "dead", fmt.Sprint(ahead, "/nonce/1/1/1/"))
+	for _, sh := range first.shards {
+		command("HSET", sh.own, "id", "dead/nonce/7", "until", fmt.Sprint(ahead), "epoch", "7")
+	}
+	s := openNode(t, "a", server.Addr)
+	took := eventually(t, s.config.ShardLease+time.Second, "it owns the dead node's shards", func() bool { return divided(s) })
+	if took < s.config.ShardLease/2 {
+		t.Errorf("it owned them after %v: the node might have lived", took)
+	}
+}
