@@ -120,7 +120,11 @@ func (sc *scrub) correct(ctx context.Context, sh *shard, have, want map[string]i
 			continue // others count: the next scrub looks again
 		}
 		fix := &repair{keys: []string{sh.counts}, args: []string{f, "-1", value}}
-		fix.write("HSET", sh.counts, f, strconv.FormatInt(want[f], 10))
+		if want[f] == 0 {
+			fix.write("HDEL", sh.counts, f)
+		} else {
+			fix.write("HSET", sh.counts, f, strconv.FormatInt(want[f], 10))
+		}
 		results, err := sc.servers.repeat(ctx, mend, run{fix.keys, fix.args})
 		if err != nil {
 			return err

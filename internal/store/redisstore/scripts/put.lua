@@ -94,8 +94,8 @@ local function write(name, key, first, n)
   if n == 2 then
     if name == 'LOG' then
       log(key, args[first], args[first + 1])
-    else
-      call(name, key, args[first], args[first + 1])
+    elseif call(name, key, args[first], args[first + 1]) == 0 and name == 'HINCRBY' then
+      call('HDEL', key, args[first]) -- of queues that are gone nothing stays: anybody names new ones
     end
   elseif name == 'WAKE' then
     wake(key, args[first], args[first + 1], args[first + 2])
