@@ -18,22 +18,32 @@ const forever = task.Millis(1 << 52)
 // which it reads every Config.LanePoll; a wake-up only says the same sooner.
 const (
 	lookahead = 5000 // milliseconds: bounds up to so far from now are looked at
+	maxPolled = 8192 // lanes that one poll looks at: of more, as where a queue is paused, each has its turn
 	maxNews   = 16   // entries of one lane and shard that are told at once; reads of the lane find the others
 )
 
 // survey lowers the marks to what the index of lanes says.
 func (s *Store) survey(ctx context.Context, hs []*holding) error {
-	return s.readIndex(ctx, hs, forever, func(h *holding, e task.Entry) { h.marks.Added([]task.Entry{e}) })
+	return s.readIndex(ctx, hs, forever, true, func(h *holding, e task.Entry) { h.marks.Added([]task.Entry{e}) })
 }
 
-// readIndex calls found for each lane that has a bound of at most until.
-func (s *Store) readIndex(ctx context.Context, hs []*holding, until task.Millis, found func(*holding, task.Entry)) error {
+// readIndex calls found for each lane that has a bound of at most until, or, but for
+// all, for some of them: the next call goes on behind them.
+func (s *Store) readIndex(ctx context.Context, hs []*holding, until task.Millis, all bool, found func(*holding, task.Entry)) error {
+	most := -1
+	if !all {
+		most = max(maxPolled/len(hs), 8)
+	}
 	parts, _ := group(s.servers.cluster, hs, func(h *holding) *shard { return h.shard })
 	runs := make([]run, len(parts))
 	for n, part := range parts {
 		runs[n].args = []string{score(until)}
 		for _, h := range part {
-			runs[n].keys = append(runs[n].keys, h.lanes)
+			from := h.polled.Load()
+			if all {
+				from = 0
+			}
+			runs[n].keys, runs[n].args = append(runs[n].keys, h.lanes), append(runs[n].args, strconv.FormatInt(from, 10), strconv.Itoa(most))
 		}
 	}
 	results, err := s.servers.repeat(ctx, lanes, runs...)
@@ -49,8 +59,16 @@ func (s *Store) readIndex(ctx context.Context, hs []*holding, until task.Millis,
 			return fmt.Errorf("read the index of lanes: %w", err)
 		}
 		for i, index := range indexes {
-			if err := eachLane(index, func(e task.Entry) { found(parts[n][i], e) }); err != nil {
+			h, read := parts[n][i], int64(0)
+			if err := eachLane(index, func(e task.Entry) { read++; found(h, e) }); err != nil {
 				return err
+			}
+			switch {
+			case all:
+			case read == int64(most):
+				h.polled.Add(read)
+			default:
+				h.polled.Store(0)
 			}
 		}
 	}
@@ -109,7 +127,7 @@ func (s *Store) discover(ctx context.Context, hs []*holding, all bool) error {
 	}
 	var leads []lead
 	until := s.now() + lookahead
-	err := s.readIndex(ctx, hs, until, func(h *holding, e task.Entry) {
+	err := s.readIndex(ctx, hs, until, all, func(h *holding, e task.Entry) {
 		same := e
 		same.Name = "\xff" // behind every name
 		switch {

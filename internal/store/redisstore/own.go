@@ -21,11 +21,12 @@ const nobody = "nobody"
 // is lost is not this holding's any more: who owns it again has another one.
 type holding struct {
 	*shard
-	id    string // the owner's, as put checks it; "": there are no leases
-	marks *marks.Set
-	ready atomic.Bool  // the marks know the shard's lanes
-	until atomic.Int64 // the end of the lease, in nanoseconds after ownership.base
-	stop  context.CancelFunc
+	id     string // the owner's, as put checks it; "": there are no leases
+	marks  *marks.Set
+	ready  atomic.Bool  // the marks know the shard's lanes
+	polled atomic.Int64 // so many lanes the poll has looked at in this round
+	until  atomic.Int64 // the end of the lease, in nanoseconds after ownership.base
+	stop   context.CancelFunc
 }
 
 // ownership is which shards this process owns, and what it knows of others.
