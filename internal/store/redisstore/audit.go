@@ -113,8 +113,8 @@ func (s *Store) Audit(ctx context.Context, f task.AuditFilter, before uint64, li
 }
 
 func (s *Store) audit(ctx context.Context, f task.AuditFilter, before uint64, limit int) (page task.AuditPage, err error) {
-	for examined := 0; examined < task.MaxPageExamined; {
-		newest, more, err := s.newest(ctx, before, min(max(limit, 100), task.MaxPageExamined-examined))
+	for examined, part := 0, max(limit, 100); examined < task.MaxPageExamined; part = max(part, 1000) {
+		newest, more, err := s.newest(ctx, before, min(part, task.MaxPageExamined-examined))
 		if err != nil {
 			return task.AuditPage{}, err
 		}
@@ -137,31 +137,52 @@ func (s *Store) audit(ctx context.Context, f task.AuditFilter, before uint64, li
 }
 
 // newest returns the newest entries whose Seq is below before, at most limit,
-// and whether there are more.
+// and whether there are more. Each stream is asked for somewhat more than its part, and
+// on where that was not all.
 func (s *Store) newest(ctx context.Context, before uint64, limit int) ([]entry, bool, error) {
 	end := "+"
 	if before != maxSeq {
 		end = strconv.FormatUint(before>>seqStream+seqEpoch, 10)
 	}
-	parts, err := s.readLogs(ctx, s.logs(), func(b rueidis.Builder, key string) rueidis.Completed {
-		return b.Xrevrange().Key(key).End(end).Start("-").Count(int64(limit + 2)).Build()
-	})
-	if err != nil {
-		return nil, false, err
-	}
-	var all []entry
-	for _, part := range parts {
-		for _, e := range part {
-			if e.Seq < before {
-				all = append(all, e)
+	keys := s.logs()
+	open, lists := slices.Clone(keys), make([][]entry, len(keys)) // open: "" where nothing of the stream is wanted any more
+	for ask := min(limit+2, 8+2*limit/len(keys)); ; ask = min(2*ask, limit+2) {
+		behind := map[string]string{}
+		for i, list := range lists {
+			if n := len(list); n > 0 {
+				behind[keys[i]] = "(" + list[n-1].id
 			}
 		}
+		parts, err := s.readLogs(ctx, open, func(b rueidis.Builder, key string) rueidis.Completed {
+			return b.Xrevrange().Key(key).End(cmp.Or(behind[key], end)).Start("-").Count(int64(ask)).Build()
+		})
+		if err != nil {
+			return nil, false, err
+		}
+		var all []entry
+		for i, part := range parts {
+			lists[i] = append(lists[i], part...)
+			if len(part) < ask {
+				open[i] = ""
+			}
+			for _, e := range lists[i] {
+				if e.Seq < before {
+					all = append(all, e)
+				}
+			}
+		}
+		slices.SortFunc(all, func(a, b entry) int { return cmp.Compare(b.Seq, a.Seq) })
+		more, on := len(all) > limit, false
+		for i, key := range open {
+			if key != "" && more && lists[i][len(lists[i])-1].Seq < all[limit].Seq {
+				open[i] = ""
+			}
+			on = on || open[i] != ""
+		}
+		if !on {
+			return all[:min(len(all), limit)], more, nil
+		}
 	}
-	slices.SortFunc(all, func(a, b entry) int { return cmp.Compare(b.Seq, a.Seq) })
-	if len(all) > limit {
-		return all[:limit], true, nil
-	}
-	return all, false, nil
 }
 
 // trimLog removes at most limit entries from the beginning of the audit log whose

@@ -257,33 +257,69 @@ func (s *Store) list(ctx context.Context, f task.Filter, page task.Page) (l task
 	return l, nil
 }
 
+// names is what one shard contributes to a part of a listing.
+type names struct {
+	shard *shard
+	list  []string
+	more  bool // there may be more behind the last
+}
+
 // namesAfter returns the next names of a namespace, in their order, and whether there
-// are more.
-func (s *Store) namesAfter(ctx context.Context, namespace, after string, limit int) (names []string, more bool, err error) {
-	first := "[" + namespace + "/"
-	if after != "" {
-		first = "(" + namespace + "/" + after
+// are more. Each shard is asked for somewhat more than its part, and on where that was not all.
+func (s *Store) namesAfter(ctx context.Context, namespace, after string, limit int) (all []string, more bool, err error) {
+	parts := make([]*names, len(s.shards))
+	for i, sh := range s.shards {
+		parts[i] = &names{shard: sh, more: true}
 	}
-	results, err := s.eachShard(ctx, func(b rueidis.Builder, sh *shard) rueidis.Completed {
-		return b.Zrangebylex().Key(sh.names).Min(first).Max("("+namespace+"0").Limit(0, int64(limit+1)).Build() // '0' follows '/'
-	})
-	if err != nil {
-		return nil, false, err
-	}
-	for _, r := range results {
-		part, err := r.AsStrSlice()
-		if err != nil {
+	open := parts
+	for ask := min(limit+1, 8+2*limit/len(parts)); len(open) > 0; ask = min(2*ask, limit+1) {
+		if err := s.readNames(ctx, open, namespace, after, ask); err != nil {
 			return nil, false, err
 		}
-		for _, member := range part {
-			names = append(names, strings.TrimPrefix(member, namespace+"/"))
+		all = all[:0]
+		for _, p := range parts {
+			all = append(all, p.list...)
+		}
+		slices.Sort(all)
+		open, more = open[:0:0], len(all) > limit
+		for _, p := range parts {
+			if p.more && (!more || p.list[len(p.list)-1] < all[limit]) {
+				open = append(open, p)
+			}
 		}
 	}
-	slices.Sort(names)
-	if len(names) > limit {
-		return names[:limit], true, nil
+	return all[:min(len(all), limit)], more, nil
+}
+
+// readNames reads on in shards, so many names of each.
+func (s *Store) readNames(ctx context.Context, parts []*names, namespace, after string, limit int) error {
+	commands := make([]command, len(parts))
+	for i, p := range parts {
+		first := "[" + namespace + "/"
+		if n := len(p.list); n > 0 {
+			first = "(" + namespace + "/" + p.list[n-1]
+		} else if after != "" {
+			first = "(" + namespace + "/" + after
+		}
+		commands[i] = func(b rueidis.Builder) rueidis.Completed {
+			return b.Zrangebylex().Key(p.shard.names).Min(first).Max("("+namespace+"0").Limit(0, int64(limit)).Build() // '0' follows '/'
+		}
 	}
-	return names, false, nil
+	results, err := s.servers.ask(ctx, commands...)
+	if err != nil {
+		return err
+	}
+	for i, r := range results {
+		read, err := r.AsStrSlice()
+		if err != nil {
+			return err
+		}
+		for _, member := range read {
+			parts[i].list = append(parts[i].list, strings.TrimPrefix(member, namespace+"/"))
+		}
+		parts[i].more = len(read) == limit
+	}
+	return nil
 }
 
 // log appends an entry to the audit log.

@@ -1,0 +1,67 @@
+package redisstore
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// sent returns how many bytes a server has sent.
+func sent(t *testing.T, addr string) int {
+	t.Helper()
+	text, err := redistest.Command(t.Context(), addr, "INFO", "stats")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(text, "total_net_output_bytes:")
+	digits, _, _ := strings.Cut(rest, "\r\n")
+	n, err := strconv.Atoi(digits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// Whoever may list, or read the audit log, can ask for pages that match nothing.
+func TestAPageReadsLittleMoreThanItExamines(t *testing.T) {
+	server := redistest.New(t)
+	s, err := Open(t.Context(), Config{Client: rueidis.ClientOption{InitAddress: []string{server.Addr}, DisableCache: true}, Alone: true, Memory: 1 << 30})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	for part := range 40 {
+		soon(t, s, fmt.Sprint("part", part, "-"), 500, time.Hour)
+	}
+	for name, limit := range map[string]struct {
+		bytes int
+		page  func() (int, error)
+	}{
+		"listing": {4 << 20, func() (n int, err error) {
+			l, err := s.List(t.Context(), task.Filter{Namespace: "default", Queue: "none"}, task.Page{Limit: 1000})
+			return len(l.Tasks), err
+		}},
+		"audit log": {10 << 20, func() (n int, err error) {
+			p, err := s.Audit(t.Context(), task.AuditFilter{Action: "none"}, 0, 100)
+			return len(p.Entries), err
+		}},
+	} {
+		before, began := sent(t, server.Addr), time.Now()
+		n, err := limit.page()
+		if err != nil || n != 0 {
+			t.Fatal(n, err)
+		}
+		got := sent(t, server.Addr) - before
+		t.Logf("a page of the %s: %d KB in %v", name, got>>10, time.Since(began))
+		if got > limit.bytes {
+			t.Errorf("a page of the %s that examines %d read %d KB", name, task.MaxPageExamined, got>>10)
+		}
+	}
+}
