@@ -151,11 +151,25 @@ func (st *step) unused() string {
 	return old.Idempotency.Key
 }
 
-// giveBack gives back a key that a task had or was to have. What is not given
-// back is taken over by whoever needs it.
-func (s *Store) giveBack(ctx context.Context, key task.Key, digest string) {
-	_, _ = s.servers.repeat(ctx, idem, run{
-		keys: []string{s.idemShard(key.Namespace, digest).idem},
-		args: []string{"drop", key.Namespace + "/" + digest, key.Name, ""},
-	})
+// giveBack gives back the keys that steps which are done leave without a task, all in
+// one round trip. What is not given back is taken over by whoever needs it.
+func (s *Store) giveBack(ctx context.Context, steps []*step) {
+	var of []*step
+	for _, st := range steps {
+		if st.unused() != "" {
+			of = append(of, st)
+		}
+	}
+	groups, _ := group(s.servers.cluster, of, func(st *step) *shard { return s.idemShard(st.key.Namespace, st.unused()) })
+	runs := make([]run, len(groups))
+	for i, g := range groups {
+		for _, st := range g {
+			digest := st.unused()
+			runs[i].keys = append(runs[i].keys, s.idemShard(st.key.Namespace, digest).idem)
+			runs[i].args = append(runs[i].args, "drop", st.key.Namespace+"/"+digest, st.key.Name, "")
+		}
+	}
+	if len(runs) > 0 {
+		_, _ = s.servers.repeat(ctx, idem, runs...)
+	}
 }

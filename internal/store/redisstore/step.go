@@ -124,11 +124,7 @@ func (s *Store) carryOut(ctx context.Context, r *request) error {
 		if err := s.confirm(ctx, wave); err != nil {
 			return err
 		}
-		for _, st := range wave {
-			if digest := st.unused(); digest != "" {
-				s.giveBack(ctx, st.key, digest)
-			}
-		}
+		s.giveBack(ctx, wave)
 	}
 	return nil
 }

@@ -1,0 +1,51 @@
+package redisstore
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// What is kept for a day at 1000 tasks a second must be swept at 1000 a second.
+func TestASweepGivesIdempotencyKeysBackTogether(t *testing.T) {
+	server := redistest.New(t)
+	proxy := redistest.NewProxy(t, server.Addr)
+	s := openNodeWith(t, Config{Alone: true, Policy: task.Policy{KeepFinished: time.Millisecond}}, proxy.Addr)
+	now := task.CeilMillis(time.Now())
+	var makes, cancels []task.Change
+	for i := range 300 {
+		spec := task.DefaultSpec()
+		spec.Key, spec.ID = task.Key{Namespace: "default", Name: fmt.Sprint("t", i)}, fmt.Sprint("id", i)
+		spec.Request.URL, spec.When = "https://receiver.example/", task.When{At: now.Add(time.Hour)}
+		if err := spec.Validate(now); err != nil {
+			t.Fatal(err)
+		}
+		makes = append(makes, task.Create{Spec: spec, Idempotency: &task.Idempotency{Key: fmt.Sprint("key", i), Fingerprint: "f"}})
+		cancels = append(cancels, task.Cancel{Key: spec.Key})
+	}
+	for _, changes := range [][]task.Change{makes, cancels} {
+		if _, err := s.Apply(t.Context(), now, changes); err != nil {
+			t.Fatal(err)
+		}
+	}
+	proxy.Delay(10 * time.Millisecond)
+	began, swept := time.Now(), 0
+	for swept < 300 {
+		n, err := s.Sweep(t.Context(), task.FloorMillis(s.Now()), 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		swept += n
+	}
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("%d records in %v", swept, took)
+	}
+	for _, sh := range s.shards {
+		if got, err := redistest.Command(t.Context(), server.Addr, "HLEN", sh.idem); err != nil || got != ":0" {
+			t.Errorf("%s has %s keys, %v", sh.idem, got, err)
+		}
+	}
+}
