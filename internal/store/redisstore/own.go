@@ -56,7 +56,10 @@ type ownership struct {
 	mine     []bool // what this process is to own, while takers are the nodes to share
 	takers   []string
 	nextBeat time.Time
-	met      bool // others have heard of this process
+	nextLook time.Time         // for shards that nobody owns
+	orphans  map[int]bool      // nobody owned them then, though another was to
+	adopted  map[int]time.Time // that this process owns all the same, until then
+	met      bool              // others have heard of this process
 	changes  changes
 }
 
@@ -85,6 +88,7 @@ func newOwnership(c Config) *ownership {
 	}
 	o := &ownership{
 		self: self, who: self.process(), base: now, holdings: make([]atomic.Pointer[holding], c.Shards), states: make([]claimState, c.Shards),
+		orphans: map[int]bool{}, adopted: map[int]time.Time{},
 		news: make(chan struct{}, 1), leaving: make(chan struct{}), ended: make(chan struct{}),
 	}
 	o.hasty, o.hurry = context.WithCancel(context.Background())

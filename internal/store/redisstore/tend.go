@@ -93,7 +93,12 @@ func (s *Store) tend(ctx context.Context, eager bool) time.Time {
 		now = time.Now()
 	}
 	pace := pace{renew: s.config.ShardLease / 3, retry: s.config.Heartbeat}
-	p := planFor(now, o.mine, o.states, pace, eager)
+	if !now.Before(o.nextLook) {
+		o.nextLook = now.Add(s.config.ShardLease)
+		s.within(ctx, s.adopt)
+		now = time.Now()
+	}
+	p := planFor(now, o.wants(now), o.states, pace, eager)
 	if len(p.release) > 0 {
 		s.within(ctx, func(ctx context.Context) {
 			s.release(ctx, p.release)
@@ -103,7 +108,7 @@ func (s *Store) tend(ctx context.Context, eager bool) time.Time {
 	s.hold(ctx, slices.Concat(p.renew, p.acquire))
 	now = time.Now()
 	next := o.nextBeat
-	if p = planFor(now, o.mine, o.states, pace, false); !p.next.IsZero() && p.next.Before(next) {
+	if p = planFor(now, o.wants(now), o.states, pace, false); !p.next.IsZero() && p.next.Before(next) {
 		next = p.next
 	}
 	if len(p.acquire)+len(p.renew)+len(p.release) > 0 || next.Before(now) { // it failed
@@ -151,7 +156,55 @@ func (s *Store) meet(ctx context.Context) {
 	o.nodes.Store(int64(len(peers)))
 	if takers := takers(peers); o.mine == nil || !slices.Equal(takers, o.takers) {
 		o.takers, o.mine = takers, wanted(takers, o.self.name, len(s.shards))
+		clear(o.orphans)
+		clear(o.adopted)
 	}
+}
+
+// adoptedFor is for how many leases a shard is adopted. Then who is to own it has another try.
+const adoptedFor = 100
+
+// adopt looks for shards that nobody owns for a lease, although another is to: a
+// node that lives may not reach every master, and its shards there would be nobody's.
+func (s *Store) adopt(ctx context.Context) {
+	o := s.own
+	if !slices.Contains(o.takers, o.self.name) {
+		return
+	}
+	var others []int
+	for i, mine := range o.mine {
+		if _, adopted := o.adopted[i]; !mine && !adopted {
+			others = append(others, i)
+		}
+	}
+	before := o.orphans
+	o.orphans = map[int]bool{}
+	for n, g := range s.grips(ctx, "look", others) {
+		switch i := others[n]; {
+		case g.err != nil, g.owner != "" && g.left > 0:
+		case before[i]:
+			o.adopted[i] = time.Now().Add(adoptedFor * s.config.ShardLease)
+			o.changes.note("others left them to nobody")
+		default:
+			o.orphans[i] = true
+		}
+	}
+}
+
+// wants says of each shard whether this process is to own it now.
+func (o *ownership) wants(now time.Time) []bool {
+	if len(o.adopted) == 0 {
+		return o.mine
+	}
+	all := slices.Clone(o.mine)
+	for i, until := range o.adopted {
+		if c := o.states[i]; !now.Before(until) || !c.held && now.Before(c.until) { // it has an owner
+			delete(o.adopted, i)
+			continue
+		}
+		all[i] = true
+	}
+	return all
 }
 
 // forget drops the shards whose leases have ended.

@@ -2,7 +2,7 @@
 --
 -- KEYS     the shards' ownership: each a hash of id (<node>/<nonce>/<epoch>), until
 --          (milliseconds), and epoch, which stays where nobody owns it
--- ARGV     'hold' or 'release', <node>/<nonce> of the process, and the lease in milliseconds
+-- ARGV     'hold', 'release' or 'look', which changes nothing, <node>/<nonce> of the process, and the lease in milliseconds
 -- Replies  for each shard: the owner's id now, '' for nobody, for how many milliseconds
 --          yet, and the id of the owner whose lease had ended, '' where it was not taken over
 --
@@ -23,6 +23,8 @@ for i = 1, #KEYS do
       redis.call('HDEL', KEYS[i], 'id', 'until')
       id, ends = '', now
     end
+  elseif ARGV[1] == 'look' then
+    -- who owns it is all that was asked
   elseif ours then
     ends = now + ARGV[3]
     redis.call('HSET', KEYS[i], 'until', string.format('%.0f', ends))
