@@ -47,6 +47,9 @@ func TestAMasterThatHangsTakesNoShardsOfTheOthersAway(t *testing.T) {
 		if !ownsElsewhere(a, away) {
 			t.Fatalf("%v before the end it owns %d shards", time.Until(end), len(a.owned()))
 		}
+		if err := a.Err(); err != nil {
+			t.Fatalf("%v before the end it is not ready: %v", time.Until(end), err)
+		}
 	}
 }
 

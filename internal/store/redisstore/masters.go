@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -131,38 +134,66 @@ func (s *servers) lookAt(ctx context.Context) (answered int, err error) {
 	}
 	m, nodes := &masters{spans: spans, how: map[string]condition{}}, s.client.Nodes()
 	before := s.masters.Load()
+	var mu sync.Mutex // guards m.how, answered and err
+	var all sync.WaitGroup
 	for _, sp := range spans {
 		if _, done := m.how[sp.addr]; done {
 			continue
 		}
+		m.how[sp.addr] = condition{}
 		if before != nil {
 			m.how[sp.addr] = before.how[sp.addr] // where it does not answer
 		}
-		node, ok := nodes[sp.addr]
-		if !ok {
-			// The client learns of it when it is sent there.
-			s.client.Do(ctx, s.client.B().Exists().Key(keyIn(sp)).Build())
-			continue
-		}
-		sent := s.clocks.steady()
-		text, failed := node.Do(ctx, node.B().Info().Section("server", "memory", "replication").Build()).ToString()
-		if failed != nil {
-			err = errors.Join(err, fmt.Errorf("ask the Redis at %s how it is: %w", sp.addr, failed))
-			continue
-		}
-		answered++
-		received, info := s.clocks.steady(), infoFields(text)
-		if micros, err := strconv.ParseInt(info["server_time_usec"], 10, 64); err == nil {
-			s.clocks.heard(sp.addr, micros, sent, received)
-		}
-		m.how[sp.addr] = conditionOf(info, s.memory)
-		if m.how[sp.addr].replicas > 0 {
-			s.replicated.Store(true)
-		}
 	}
+	for addr := range maps.Clone(m.how) {
+		node, ok := nodes[addr]
+		all.Go(func() { // one that hangs must not keep the others from being asked
+			var how condition
+			var failed error
+			if !ok {
+				// The client learns of it when it is sent there.
+				s.client.Do(ctx, s.client.B().Exists().Key(keyIn(m.spanOf(addr))).Build())
+				return
+			}
+			how, failed = s.conditionAt(ctx, addr, node)
+			mu.Lock()
+			defer mu.Unlock()
+			if failed != nil {
+				err = errors.Join(err, failed)
+				return
+			}
+			answered++
+			m.how[addr] = how
+			if how.replicas > 0 {
+				s.replicated.Store(true)
+			}
+		})
+	}
+	all.Wait()
 	s.masters.Store(m)
 	s.clocks.keep(func(addr string) bool { _, is := m.how[addr]; return is })
 	return answered, err
+}
+
+// conditionAt asks the master at addr how it is.
+func (s *servers) conditionAt(ctx context.Context, addr string, node rueidis.Client) (condition, error) {
+	ctx, stop := context.WithTimeout(ctx, lookEvery)
+	defer stop()
+	sent := s.clocks.steady()
+	text, err := node.Do(ctx, node.B().Info().Section("server", "memory", "replication").Build()).ToString()
+	if err != nil {
+		return condition{}, fmt.Errorf("ask the Redis at %s how it is: %w", addr, err)
+	}
+	received, info := s.clocks.steady(), infoFields(text)
+	if micros, err := strconv.ParseInt(info["server_time_usec"], 10, 64); err == nil {
+		s.clocks.heard(addr, micros, sent, received)
+	}
+	return conditionOf(info, s.memory), nil
+}
+
+// spanOf returns a span of the master at addr, which has one.
+func (m *masters) spanOf(addr string) span {
+	return m.spans[slices.IndexFunc(m.spans, func(sp span) bool { return sp.addr == addr })]
 }
 
 // keyIn returns a key that lies in one of the slots of sp.
@@ -183,7 +214,13 @@ func (s *servers) spans(ctx context.Context) ([]span, error) {
 		}
 		return nil, errNoNode
 	}
-	parts, err := s.client.Do(ctx, s.client.B().ClusterSlots().Build()).ToArray()
+	parts, err := s.slotsOf(ctx, s.client)
+	for _, node := range s.client.Nodes() { // that was any of them: it may hang
+		if err == nil || ctx.Err() != nil {
+			break
+		}
+		parts, err = s.slotsOf(ctx, node)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("ask for the cluster's slots: %w", err)
 	}
@@ -194,6 +231,12 @@ func (s *servers) spans(ctx context.Context) ([]span, error) {
 		}
 	}
 	return all, nil
+}
+
+func (s *servers) slotsOf(ctx context.Context, c rueidis.Client) ([]rueidis.RedisMessage, error) {
+	ctx, stop := context.WithTimeout(ctx, lookEvery/3)
+	defer stop()
+	return c.Do(ctx, c.B().ClusterSlots().Build()).ToArray()
 }
 
 func parseSpan(m rueidis.RedisMessage) (span, error) {
