@@ -178,7 +178,9 @@ func (t *Task) Reap(now Millis, gone bool, p Policy) Result {
 	lease := *n.Lease
 	n.State, n.Lease = Scheduled, nil
 	if !gone {
-		n.ZombieUntil = lease.Until.Add(lease.Timeout)
+		// Where the clock went ahead, who holds the lease has it yet, by a clock that does not step.
+		late := max(now-lease.Until, 0)
+		n.ZombieUntil = (lease.Until + late + min(late, max(lease.Until-lease.Since, 0))).Add(lease.Timeout)
 	}
 	if !superseded {
 		n.Reclaims++

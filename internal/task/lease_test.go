@@ -377,3 +377,18 @@ func TestATaskThatIsNotSettledIsPutIntoQuarantine(t *testing.T) {
 		}
 	}
 }
+
+// P6 where a store's clock goes ahead, by a step or with a server that takes another's place: every lease looks ended.
+func TestACancelAfterTheClockWentAheadSaysThatAnAttemptMayBeUnderWay(t *testing.T) {
+	runs := claim(t, t0+minute, create(t), "token")
+	now := t0 + 100*minute // a moment later, by the clock of who sends
+	lost := runs.Reap(now, false, policy).Task
+	r, err := Cancel{Key: lost.Key()}.Apply(now, lost, policy)
+	if err != nil || r.Effect != Accepted {
+		t.Errorf("effect %v, %v", r.Effect, err)
+	}
+	left := runs.Lease.Until - runs.Lease.Since // the most that its holder may have yet
+	if end := now + left; lost.ZombieUntil < end.Add(runs.Timeout) {
+		t.Errorf("zombie until %+d of the end of what it may begin", lost.ZombieUntil-end)
+	}
+}
