@@ -54,6 +54,7 @@ type agenda struct {
 	shared   bool     // limits hold over many nodes: see stake
 	eager    []*stake // want to ask
 	asking   int      // stakes whose ask is under way
+	slotless []*stake // would ask, and there is no slot
 	stopping bool     // nothing starts any more
 }
 

@@ -184,6 +184,7 @@ func (a *agenda) release(p *pick, now task.Millis, e evidence) {
 		a.reopen(t, now)
 	}
 	a.replace(l, now)
+	a.freed()
 }
 
 // slow holds the lanes of l's target back for a while, as the receiver wished.

@@ -60,12 +60,13 @@ type stake struct {
 	peaks  [2]int // what was wanted most in this period, and in the one before
 	period time.Duration
 
-	eager   bool // stands in agenda.eager
-	asking  bool
-	hinted  bool   // while asking
-	asked   uint64 // used, when it asked last
-	wanted  [2]int // then: permits, tokens
-	failing int    // asks, one after the other
+	eager    bool // stands in agenda.eager
+	slotless bool // stands in agenda.slotless
+	asking   bool
+	hinted   bool   // while asking
+	asked    uint64 // used, when it asked last
+	wanted   [2]int // then: permits, tokens
+	failing  int    // asks, one after the other
 }
 
 // spent reports whether nothing of s is to be given back, nor told.

@@ -105,11 +105,22 @@ func (a *agenda) weigh(s *stake) {
 }
 
 // short reports whether there is something to do for which more permits, or
-// more tokens, would be of use.
+// more tokens, would be of use. Where only a slot is missing it is asked again when
+// there is one: nothing else need happen to the queue until then.
 func (a *agenda) short(s *stake) bool {
-	if a.stopping || a.slots.free == 0 {
+	switch {
+	case a.stopping || !a.wanting(s):
 		return false
+	case a.slots.free > 0:
+		return true
+	case !s.slotless:
+		s.slotless = true
+		a.slotless = append(a.slotless, s)
 	}
+	return false
+}
+
+func (a *agenda) wanting(s *stake) bool {
 	soon := s.foreseen > a.steady
 	if s.outlet != nil {
 		return s.outlet.running >= s.held && s.held < s.limit() && (soon || s.outlet.waits())
@@ -120,6 +131,19 @@ func (a *agenda) short(s *stake) bool {
 		return true
 	}
 	return s.limit() > 0 && (hand || routine) && q.running >= s.held && s.held < s.limit()
+}
+
+// freed shows a slot to the stakes that had none to ask for. Each has then what it asks for
+// to use it with, and asks no more for a while, so that this costs little.
+func (a *agenda) freed() {
+	some := a.slotless
+	a.slotless = nil
+	for _, s := range some {
+		s.slotless = false
+		if s.queue.stake == s || s.outlet != nil && s.outlet.stake == s {
+			a.weigh(s)
+		}
+	}
 }
 
 // ebbs reports whether permits have become free that others wait for.

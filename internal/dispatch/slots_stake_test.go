@@ -1,0 +1,67 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// generous grants all that is asked for.
+type generous struct{}
+
+func (generous) Shared() bool { return true }
+
+func (generous) WatchPermits(func([]task.PermitScope)) {}
+
+func (generous) Permit(_ context.Context, asks []task.PermitAsk) []task.PermitReply {
+	replies := make([]task.PermitReply, len(asks))
+	for i, a := range asks {
+		replies[i] = task.PermitReply{Lease: 6 * time.Second, Held: max(a.Keep, a.Want), Share: -1, Tokens: a.Tokens}
+	}
+	return replies
+}
+
+func TestAQueueWithLimitsThatFoundNoSlotGoesOnWhenThereIsOne(t *testing.T) {
+	const last = 20 * time.Second // after that nothing else happens
+	limits := task.NewSettings(&task.QueueSettings{Namespace: "default", Name: "limited", Concurrency: 2, Version: 1})
+	takes := func(ctx context.Context, d task.Delivery) task.Outcome {
+		if strings.HasPrefix(d.Task.Name, "hog") {
+			time.Sleep(10 * time.Second)
+		}
+		return accept(ctx, d)
+	}
+	// The window is smaller than the backlog: no read of it ends the wait by chance.
+	inBubble(t, Config{Slots: 8, WindowTasks: 100, Settings: limits, Permits: generous{}}, nil, takes, func(b *bed) {
+		for round := range 40 { // who has proved himself may have the last slot
+			for i := range 8 {
+				b.create(fmt.Sprint("warm", round, "-", i), 0, in(fmt.Sprint("q", i)), to(fmt.Sprint("host", i)))
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		time.Sleep(10 * time.Second)
+		for i := range 8 {
+			b.create(fmt.Sprint("hog", i), 0, in(fmt.Sprint("q", i)), to(fmt.Sprint("host", i)))
+		}
+		time.Sleep(time.Second)
+		for i := range 500 {
+			b.create(fmt.Sprint("limited", i), 0, in("limited"), to(fmt.Sprint("host", i%3)))
+		}
+		time.Sleep(9 * time.Second)
+		freed, n, first := time.Now(), 0, time.Duration(0)
+		time.Sleep(last)
+		for _, c := range b.seen() {
+			if strings.HasPrefix(c.name, "limited") {
+				if n++; n == 1 {
+					first = c.at.Sub(freed)
+				}
+			}
+		}
+		if n != 500 || first > 300*time.Millisecond {
+			t.Errorf("%d of 500 begun, the first %v after there were slots", n, first)
+		}
+	})
+}
