@@ -236,6 +236,7 @@ func TestWhatServersSayIsExplained(t *testing.T) {
 		"LOADING Redis is loading the dataset in memory":          "reading its file",
 		"READONLY You can't write against a read only replica.":   "a replica",
 		"MASTERDOWN Link with MASTER is down":                     "without a master",
+		"BUSY Redis is busy running a script.":                    "somebody else",
 	} {
 		err := says(reply)
 		if !s.passing(err) {

@@ -225,6 +225,8 @@ func meaning(reply *rueidis.RedisError) string {
 		return "the master lost its place to another server"
 	case strings.HasPrefix(reply.Error(), "NOREPLICAS"):
 		return "the master takes no writes, since too few replicas follow it: see that they run (its min-replicas-to-write says how many)"
+	case strings.HasPrefix(reply.Error(), "BUSY "):
+		return "Redis was busy with a script that takes long, of somebody else: see who shares it (redis-cli CLIENT LIST)"
 	case strings.HasPrefix(reply.Error(), "MISCONF"):
 		return "Redis could not write its file, and takes nothing until it can: see its log, and its disk"
 	}
