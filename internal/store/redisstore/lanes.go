@@ -32,7 +32,7 @@ func (s *Store) survey(ctx context.Context, hs []*holding) error {
 func (s *Store) readIndex(ctx context.Context, hs []*holding, until task.Millis, all bool, found func(*holding, task.Entry)) error {
 	most := -1
 	if !all {
-		most = max(maxPolled/len(hs), 8)
+		most = max(maxPolled/max(len(hs), 1), 8)
 	}
 	parts, _ := group(s.servers.cluster, hs, func(h *holding) *shard { return h.shard })
 	runs := make([]run, len(parts))

@@ -40,3 +40,10 @@ func TestAPollLooksAtSomeLanesAndInTurnAtAll(t *testing.T) {
 		t.Errorf("it has seen %d of %d lanes", len(seen), 3*most)
 	}
 }
+
+func TestANodeThatOwnsNothingPollsNothing(t *testing.T) {
+	s := openNodeWith(t, Config{Node: "a", Alone: true}, redistest.New(t).Addr)
+	if err := s.discover(t.Context(), nil, false); err != nil {
+		t.Error(err)
+	}
+}
