@@ -19,6 +19,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/foliot/foliot/bench/page"
 	"github.com/foliot/foliot/bench/peer"
 	"github.com/foliot/foliot/bench/record"
 	"github.com/foliot/foliot/bench/report"
@@ -202,7 +203,7 @@ func publish(s settings, r *record.Run) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "from %s: %s and %s\n", s.results, paths[0], plural(len(paths)-1, "plot"))
+	fmt.Fprintf(os.Stderr, "from %s: %s and %s\n", s.results, paths[0], page.Plural(len(paths)-1, "plot"))
 	return nil
 }
 

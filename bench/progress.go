@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/foliot/foliot/bench/page"
 	"github.com/foliot/foliot/bench/record"
 	"github.com/foliot/foliot/bench/report"
 )
@@ -24,7 +25,7 @@ func newProgress(out io.Writer, p *plan) *progress {
 	for _, g := range p.groups {
 		pr.jobs += len(g)
 	}
-	fmt.Fprintf(out, "%s, about %v\n", plural(pr.jobs, "measurement"), pr.expected.Round(time.Minute))
+	fmt.Fprintf(out, "%s, about %v\n", page.Plural(pr.jobs, "measurement"), pr.expected.Round(time.Minute))
 	return pr
 }
 

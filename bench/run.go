@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/bench/measure"
+	"github.com/foliot/foliot/bench/page"
 	"github.com/foliot/foliot/bench/peer"
 	"github.com/foliot/foliot/bench/record"
 )
@@ -154,12 +155,5 @@ func failed(results []record.Result) error {
 	if n == 0 {
 		return nil
 	}
-	return errors.New(plural(n, "measurement") + " failed")
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return errors.New(page.Plural(n, "measurement") + " failed")
 }

@@ -1,21 +1,20 @@
 package report
 
 import (
-	"bytes"
 	_ "embed"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-	"text/template"
 	"time"
 
 	"github.com/foliot/foliot/bench/measure"
+	"github.com/foliot/foliot/bench/page"
 	"github.com/foliot/foliot/bench/record"
 )
 
 //go:embed benchmarks.md.tmpl
-var page string
+var template string
 
 // Write writes benchmarks.md and benchmarks/*.svg into dir, and returns their paths, the page first.
 func Write(dir string, r *record.Run) ([]string, error) {
@@ -43,17 +42,7 @@ func Write(dir string, r *record.Run) ([]string, error) {
 	return paths, nil
 }
 
-func (v *view) render() ([]byte, error) {
-	t, err := template.New("benchmarks.md").Parse(page)
-	if err != nil {
-		return nil, fmt.Errorf("parse the page: %w", err)
-	}
-	var out bytes.Buffer
-	if err := t.Execute(&out, v); err != nil {
-		return nil, fmt.Errorf("fill in the page: %w", err)
-	}
-	return out.Bytes(), nil
-}
+func (v *view) render() ([]byte, error) { return page.Fill(template, v) }
 
 // Plot is the line that shows a picture, if it was drawn.
 func (v *view) Plot(file, what string) string {

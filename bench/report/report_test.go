@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/bench/measure"
+	"github.com/foliot/foliot/bench/page"
 	"github.com/foliot/foliot/bench/peer"
 	"github.com/foliot/foliot/bench/record"
 )
@@ -108,22 +109,22 @@ func TestAnEmptyRunIsAPage(t *testing.T) {
 }
 
 func TestMissedTargetsAreSaid(t *testing.T) {
-	targets := map[string]verdict{}
+	targets := map[string]page.Verdict{}
 	for _, x := range newView(made()).targets() {
-		targets[x.what+" "+x.wanted] = x.reached
+		targets[x.What+" "+x.Wanted] = x.Verdict
 	}
-	for what, want := range map[string]verdict{
-		"add and remove at once, 10³ standing ≤ 75 ns":                reached,
-		"the same, 10⁶ ≥ 3 × package time":                            reached,
-		"extend a random timer, 10⁶ ≥ 2 × package time":               unknown,
-		"10⁶ due within 1 s, a goroutine each, CPU all told ≤ 700 ms": reached,
-		"64 goroutines, add and remove ≤ 0.7 × package time":          reached,
+	for what, want := range map[string]page.Verdict{
+		"add and remove at once, 10³ standing ≤ 75 ns":                page.Reached,
+		"the same, 10⁶ ≥ 3 × package time":                            page.Reached,
+		"extend a random timer, 10⁶ ≥ 2 × package time":               page.Unknown,
+		"10⁶ due within 1 s, a goroutine each, CPU all told ≤ 700 ms": page.Reached,
+		"64 goroutines, add and remove ≤ 0.7 × package time":          page.Reached,
 	} {
 		if got, ok := targets[what]; !ok || got != want {
 			t.Errorf("%s: %q, want %q", what, got, want)
 		}
 	}
-	if judge(false, 1) != missed {
+	if page.Judge(false, 1) != page.Missed {
 		t.Error("what is not reached is not said")
 	}
 }

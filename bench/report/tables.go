@@ -7,57 +7,29 @@ import (
 	"strings"
 
 	"github.com/foliot/foliot/bench/measure"
+	"github.com/foliot/foliot/bench/page"
 	"github.com/foliot/foliot/bench/peer"
 	"github.com/foliot/foliot/bench/record"
 )
 
-// table is a table of Markdown. All columns but the first are numbers, and the second where words says so.
-type table struct {
-	head  []string
-	rows  [][]string
-	words bool
-}
-
-func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
-
-func (t *table) String() string {
-	var b strings.Builder
-	line := func(cells []string) { fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | ")) }
-	line(t.head)
-	alignment := append([]string{"---"}, slices.Repeat([]string{"--:"}, len(t.head)-1)...)
-	if t.words {
-		alignment[1] = "---"
-	}
-	line(alignment)
-	for _, row := range t.rows {
-		line(row)
-	}
-	return b.String()
-}
-
 // title marks ours.
-func title(p peer.Info) string {
-	if p.Ours {
-		return "**" + p.Title + "**"
-	}
-	return p.Title
-}
+func title(p peer.Info) string { return page.Title(p.Title, p.Ours) }
 
 // Throughput is the table of a workload that is measured per operation, with the accuracy beside it.
 func (v *view) Throughput(workload string) string {
 	ns := v.sizes(workload)
 	if len(ns) == 0 {
-		return notMeasured
+		return page.NotMeasured
 	}
-	t := &table{head: []string{"ns per operation"}}
+	t := &page.Table{Head: []string{"ns per operation"}}
 	for _, n := range ns {
-		t.head = append(t.head, Number(n))
+		t.Head = append(t.Head, Number(n))
 	}
 	largest := ns[len(ns)-1]
 	if slices.Contains(ns, 1_000_000) {
 		largest = 1_000_000
 	}
-	t.head = append(t.head, "CPU, "+Number(largest), "allocations", "late p99, ms", "early")
+	t.Head = append(t.Head, "CPU, "+Number(largest), "allocations", "late p99, ms", "early")
 	for _, p := range v.peers(workload) {
 		row := []string{title(p)}
 		for _, n := range ns {
@@ -65,13 +37,11 @@ func (v *view) Throughput(workload string) string {
 		}
 		k := key(workload, p.Name, largest, 1)
 		row = append(row, v.plain(k, record.CPUNanos), v.plain(k, record.Allocs))
-		t.add(append(row, v.accuracyCells(p)...)...)
+		t.Add(append(row, v.accuracyCells(p)...)...)
 	}
-	t.add(v.ratios(workload, ns)...)
+	t.Add(v.ratios(workload, ns)...)
 	return t.String()
 }
-
-const notMeasured = "*Not measured in this run.*\n"
 
 // accuracyCells are how late and how often early the implementation is, or its variant.
 func (v *view) accuracyCells(p peer.Info) []string {
@@ -109,7 +79,7 @@ func (v *view) ratios(workload string, ns []int) []string {
 
 func times(ratio float64) string {
 	if math.IsNaN(ratio) || math.IsInf(ratio, 0) {
-		return "–"
+		return page.Missing
 	}
 	return fmt.Sprintf("*%.1f×*", ratio)
 }
@@ -118,14 +88,14 @@ func times(ratio float64) string {
 func (v *view) Standing() string {
 	ns := v.sizes(measure.Standing)
 	if len(ns) == 0 {
-		return notMeasured
+		return page.NotMeasured
 	}
-	t := &table{head: []string{"bytes per timer; full collection, ms"}}
+	t := &page.Table{Head: []string{"bytes per timer; full collection, ms"}}
 	for _, n := range ns {
-		t.head = append(t.head, "bytes, "+Number(n))
+		t.Head = append(t.Head, "bytes, "+Number(n))
 	}
 	for _, n := range ns {
-		t.head = append(t.head, "GC, "+Number(n))
+		t.Head = append(t.Head, "GC, "+Number(n))
 	}
 	for _, p := range v.peers(measure.Standing) {
 		row := []string{title(p)}
@@ -135,50 +105,50 @@ func (v *view) Standing() string {
 		for _, n := range ns {
 			row = append(row, v.cell(key(measure.Standing, p.Name, n, 1), record.GCMs))
 		}
-		t.add(row...)
+		t.Add(row...)
 	}
 	return t.String()
 }
 
 // Million is the table of the burst.
 func (v *view) Million() string {
-	t := &table{words: true, head: []string{
+	t := &page.Table{Words: true, Head: []string{
 		"", "callbacks run on", "CPU to set, ms", "CPU to fire, ms", "late p50, ms", "p99", "max", "early", "by up to, ms", "fired",
 	}}
 	for _, p := range v.peers(measure.Million) {
 		k := v.burstOf(p.Name)
-		t.add(title(p), p.Callbacks, v.cell(k, record.AddMs), v.cell(k, record.FireMs), v.cell(k, record.P50Ms), v.cell(k, record.P99Ms),
+		t.Add(title(p), p.Callbacks, v.cell(k, record.AddMs), v.cell(k, record.FireMs), v.cell(k, record.P50Ms), v.cell(k, record.P99Ms),
 			v.worst(k, record.MaxMs), v.share(k), v.worst(k, record.EarliestMs), v.plain(k, record.Fired))
 	}
-	return t.orNotMeasured()
+	return orNotMeasured(t)
 }
 
-func (t *table) orNotMeasured() string {
-	if len(t.rows) == 0 {
-		return notMeasured
+func orNotMeasured(t *page.Table) string {
+	if len(t.Rows) == 0 {
+		return page.NotMeasured
 	}
 	return t.String()
 }
 
 // Accuracy is the table of the check that each implementation passes through.
 func (v *view) Accuracy() string {
-	t := &table{head: []string{
+	t := &page.Table{Head: []string{
 		"", "resolution", "late p50, ms", "p99", "max", "early", "by up to, ms", "never fired", "fired twice", "fired though removed",
 	}}
 	for _, p := range v.peers(measure.Accuracy) {
 		k := v.accuracyOf(p.Name)
-		t.add(title(p), p.Resolution, v.plain(k, record.P50Ms), v.plain(k, record.P99Ms), v.worst(k, record.MaxMs), v.share(k),
+		t.Add(title(p), p.Resolution, v.plain(k, record.P50Ms), v.plain(k, record.P99Ms), v.worst(k, record.MaxMs), v.share(k),
 			v.worst(k, record.EarliestMs), v.worst(k, record.Lost), v.worst(k, record.Doubled), v.worst(k, record.Undead))
 	}
-	return t.orNotMeasured()
+	return orNotMeasured(t)
 }
 
 // Idle is the table of what costs time while nothing is due.
 func (v *view) Idle() string {
 	ns := v.sizes(measure.Idle)
-	t := &table{head: []string{""}}
+	t := &page.Table{Head: []string{""}}
 	for _, n := range ns {
-		t.head = append(t.head, fmt.Sprintf("CPU ms, %s standing", Number(n)), "context switches")
+		t.Head = append(t.Head, fmt.Sprintf("CPU ms, %s standing", Number(n)), "context switches")
 	}
 	for _, p := range v.peers(measure.Idle) {
 		row := []string{title(p)}
@@ -186,9 +156,9 @@ func (v *view) Idle() string {
 			k := key(measure.Idle, p.Name, n, 1)
 			row = append(row, v.cell(k, record.CPUMs), v.plain(k, record.Switches))
 		}
-		t.add(row...)
+		t.Add(row...)
 	}
-	return t.orNotMeasured()
+	return orNotMeasured(t)
 }
 
 // Parallel is the table of one workload from several goroutines.
@@ -200,13 +170,13 @@ func (v *view) Parallel(workload string) string {
 		}
 	}
 	if len(crews) == 0 {
-		return notMeasured
+		return page.NotMeasured
 	}
 	slices.Sort(crews)
 	n := v.parallelSize(workload)
-	t := &table{head: []string{"ns per operation of all together"}}
+	t := &page.Table{Head: []string{"ns per operation of all together"}}
 	for _, g := range crews {
-		t.head = append(t.head, fmt.Sprintf("%d goroutines", g), "CPU")
+		t.Head = append(t.Head, fmt.Sprintf("%d goroutines", g), "CPU")
 	}
 	ratios := []string{"*package time ÷ Foliot*"}
 	for _, g := range crews {
@@ -219,9 +189,9 @@ func (v *view) Parallel(workload string) string {
 			k := key(workload, p.Name, n, g)
 			row = append(row, v.cell(k, record.WallNanos), v.plain(k, record.CPUNanos))
 		}
-		t.add(row...)
+		t.Add(row...)
 	}
-	t.add(ratios...)
+	t.Add(ratios...)
 	return t.String()
 }
 
@@ -236,22 +206,22 @@ func (v *view) parallelSize(workload string) int {
 
 // Floors is the table of what no implementation can go below.
 func (v *view) Floors() string {
-	t := &table{head: []string{"", "ns"}}
+	t := &page.Table{Head: []string{"", "ns"}}
 	k := key(measure.Floors, peer.None, 0, 1)
 	for _, name := range measure.FloorNames() {
-		t.add(name, v.cell(k, name))
+		t.Add(name, v.cell(k, name))
 	}
 	if len(v.trials[k]) == 0 {
-		return notMeasured
+		return page.NotMeasured
 	}
 	return t.String()
 }
 
 // Implementations is the table of what is measured.
 func (v *view) Implementations() string {
-	t := &table{words: true, head: []string{"", "what it is"}}
+	t := &page.Table{Words: true, Head: []string{"", "what it is"}}
 	for _, p := range peer.All {
-		t.add(title(p), p.What)
+		t.Add(title(p), p.What)
 	}
 	return t.String()
 }

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/foliot/foliot/bench/measure"
+	"github.com/foliot/foliot/bench/page"
 	"github.com/foliot/foliot/bench/peer"
 	"github.com/foliot/foliot/bench/record"
 )
@@ -92,7 +92,7 @@ func (v *view) hole(k record.Job) string {
 			return "failed"
 		}
 	}
-	return "–"
+	return page.Missing
 }
 
 // cell is the median, and the range of the trials where there is more than one.
@@ -124,25 +124,13 @@ func (v *view) plain(k record.Job, name string) string {
 	return figure(s.median)
 }
 
-// figure writes a number with three digits or so.
+// figure writes a number, with plain spaces: it stands in pictures and on terminals too. Medians of whole numbers end in halves, which go
+// to the even one.
 func figure(x float64) string {
-	switch a := math.Abs(x); {
-	case math.IsNaN(x):
-		return "–"
-	case a < 0.005:
-		return "0"
-	case a < 0.095:
-		return strconv.FormatFloat(x, 'f', 2, 64)
-	case a < 9.95:
-		return strconv.FormatFloat(x, 'f', 1, 64)
-	case a < 10_000:
-		return strconv.FormatFloat(x, 'f', 0, 64)
+	if math.Abs(x) >= 9.95 {
+		x = math.RoundToEven(x)
 	}
-	digits := strconv.FormatFloat(x, 'f', 0, 64)
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + " " + digits[i:] // a space that does not break
-	}
-	return digits
+	return strings.ReplaceAll(page.Figure(x), "\u00a0", " ")
 }
 
 // Number writes a number of timers.
@@ -157,7 +145,7 @@ func Number(n int) string {
 	case 10_000_000:
 		return "10⁷"
 	}
-	return strings.ReplaceAll(figure(float64(n)), " ", " ")
+	return figure(float64(n))
 }
 
 // WorkloadTitle names a job's workload and its goroutines, if they are many.

@@ -9,6 +9,7 @@ import (
 	"github.com/foliot/foliot/bench/idle/guard"
 	"github.com/foliot/foliot/bench/idle/load"
 	"github.com/foliot/foliot/bench/idle/verdict"
+	"github.com/foliot/foliot/bench/page"
 )
 
 // column is a guard's run under load.
@@ -78,12 +79,7 @@ func heads(first string, columns []column) []string {
 	return head
 }
 
-func title(i *guard.Info) string {
-	if i.Ours {
-		return "**" + i.Title + "**"
-	}
-	return i.Title
-}
+func title(i *guard.Info) string { return page.Title(i.Title, i.Ours) }
 
 // each asks every column for a value.
 func each(columns []column, value func(column) float64) (values []float64) {
@@ -97,15 +93,15 @@ func each(columns []column, value func(column) float64) (values []float64) {
 func (r *Run) Closed() string {
 	columns := r.columns()
 	if len(columns) == 0 {
-		return notMeasured
+		return page.NotMeasured
 	}
-	t := &table{head: heads("", columns)}
+	t := &page.Table{Head: heads("", columns)}
 	whole := func(what string, value func(column) int) {
 		row := []string{what}
 		for _, c := range columns {
-			row = append(row, count(value(c)))
+			row = append(row, page.Count(value(c)))
 		}
-		t.add(row...)
+		t.Add(row...)
 	}
 	whole("connections", func(c column) int { return c.Connections })
 	for _, v := range []struct {
@@ -127,14 +123,14 @@ func (r *Run) Closed() string {
 	}
 	apart := r.apart(columns)
 	late := func(what string, value func(*verdict.Tally) float64) {
-		t.less(what, figure, each(columns, func(c column) float64 {
+		t.Less(what, page.Figure, each(columns, func(c column) float64 {
 			if c.Tally.Of(verdict.OnTime)+c.Tally.Of(verdict.Late) == 0 {
 				return math.NaN()
 			}
 			return value(&c.Tally)
 		}), apart...)
 	}
-	t.less("promised: late by, ms", figure, each(columns, func(c column) float64 {
+	t.Less("promised: late by, ms", page.Figure, each(columns, func(c column) float64 {
 		if c.info.Name == guard.None {
 			return math.NaN()
 		}
@@ -148,8 +144,6 @@ func (r *Run) Closed() string {
 	}
 	return t.String()
 }
-
-const notMeasured = "*Not measured in this run.*\n"
 
 // apart are the places of the columns that win nothing: the one without timeouts.
 func (*Run) apart(columns []column) (places []int) {
@@ -165,15 +159,15 @@ func (*Run) apart(columns []column) (places []int) {
 func (r *Run) Kinds() string {
 	columns := r.columns()
 	if len(columns) == 0 {
-		return notMeasured
+		return page.NotMeasured
 	}
-	t := &table{head: heads("peers", columns)}
+	t := &page.Table{Head: heads("peers", columns)}
 	for k := range client.Kind(client.Kinds) {
-		row := []string{fmt.Sprintf("%s: %s", k, count(columns[0].Tally.Total(k)))}
+		row := []string{fmt.Sprintf("%s: %s", k, page.Count(columns[0].Tally.Total(k)))}
 		for _, c := range columns {
 			row = append(row, outcome(c.Tally.Kinds[k], k.Alive()))
 		}
-		t.add(row...)
+		t.Add(row...)
 	}
 	return t.String()
 }
@@ -195,7 +189,7 @@ func outcome(counts [verdict.Verdicts]int, alive bool) string {
 		if text != "" {
 			text += ", "
 		}
-		text += fmt.Sprintf("%s %s", count(n), words[v])
+		text += fmt.Sprintf("%s %s", page.Count(n), words[v])
 	}
 	switch {
 	case others == 0:
@@ -203,7 +197,7 @@ func outcome(counts [verdict.Verdicts]int, alive bool) string {
 	case counts[good] == 0 && others == 1:
 		return text[len(firstWord(text))+1:]
 	}
-	return fmt.Sprintf("%s %s, %s", count(counts[good]), words[good], text)
+	return fmt.Sprintf("%s %s, %s", page.Count(counts[good]), words[good], text)
 }
 
 func firstWord(text string) string {
@@ -219,29 +213,29 @@ func firstWord(text string) string {
 func (r *Run) Spent() string {
 	columns := r.columns()
 	if len(columns) == 0 {
-		return notMeasured
+		return page.NotMeasured
 	}
-	t, b, apart := &table{head: heads("", columns)}, r.base(), r.apart(columns)
+	t, b, apart := &page.Table{Head: heads("", columns)}, r.base(), r.apart(columns)
 	perConnection := func(value func(column) int64, base float64) []float64 {
 		return each(columns, func(c column) float64 { return (float64(value(c)) - base) / float64(c.Connections) })
 	}
-	micros := func(ns float64) string { return figure(ns / 1000) }
-	t.less("CPU for a message, µs", micros, each(columns, func(c column) float64 { return median(c.PerMessage) }), apart...)
+	micros := func(ns float64) string { return page.Figure(ns / 1000) }
+	t.Less("CPU for a message, µs", micros, each(columns, func(c column) float64 { return median(c.PerMessage) }), apart...)
 	row := []string{"of the parts of the window, µs"}
 	for _, c := range columns {
 		row = append(row, micros(slices.Min(c.PerMessage))+"–"+micros(slices.Max(c.PerMessage)))
 	}
-	t.add(row...)
-	t.less("more than without timeouts, %", more, each(columns, func(c column) float64 { return 100 * (median(c.PerMessage)/b.cpu - 1) }), apart...)
-	t.less("CPU all told, s", figure, each(columns, func(c column) float64 { return c.CPU.Seconds() }), apart...)
-	t.less("goroutines more", more, each(columns, func(c column) float64 { return float64(c.Goroutines) - b.goroutines }), apart...)
-	t.less("bytes more for a connection, heap", more, perConnection(func(c column) int64 { return c.Heap }, b.heap), apart...)
-	t.less("the same, stacks", more, perConnection(func(c column) int64 { return c.Stack }, b.stacks), apart...)
+	t.Add(row...)
+	t.Less("more than without timeouts, %", more, each(columns, func(c column) float64 { return 100 * (median(c.PerMessage)/b.cpu - 1) }), apart...)
+	t.Less("CPU all told, s", page.Figure, each(columns, func(c column) float64 { return c.CPU.Seconds() }), apart...)
+	t.Less("goroutines more", more, each(columns, func(c column) float64 { return float64(c.Goroutines) - b.goroutines }), apart...)
+	t.Less("bytes more for a connection, heap", more, perConnection(func(c column) int64 { return c.Heap }, b.heap), apart...)
+	t.Less("the same, stacks", more, perConnection(func(c column) int64 { return c.Stack }, b.stacks), apart...)
 	row = []string{"descriptors before, open, after"}
 	for _, c := range columns {
-		row = append(row, fmt.Sprintf("%s, %s, %s", count(c.Before), count(c.Peak), count(c.After)))
+		row = append(row, fmt.Sprintf("%s, %s, %s", page.Count(c.Before), page.Count(c.Peak), page.Count(c.After)))
 	}
-	t.add(row...)
+	t.Add(row...)
 	return t.String()
 }
 
@@ -252,5 +246,5 @@ func (r *Run) Noise() string {
 		return "The run without timeouts was done once: how much of the CPU time is noise is not known."
 	}
 	return fmt.Sprintf("The run without timeouts was done twice, first and last: %s µs apart, which is %s %%. Differences of that size are noise.",
-		figure(b.noise/1000), figure(100*b.noise/b.cpu))
+		page.Figure(b.noise/1000), page.Figure(100*b.noise/b.cpu))
 }

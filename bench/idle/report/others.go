@@ -9,6 +9,7 @@ import (
 	"github.com/foliot/foliot/bench/idle/activity"
 	"github.com/foliot/foliot/bench/idle/guard"
 	"github.com/foliot/foliot/bench/idle/virtual"
+	"github.com/foliot/foliot/bench/page"
 )
 
 // cost finds what one use costs a guard.
@@ -40,32 +41,25 @@ func (r *Run) Uses() string {
 		}
 	}
 	if len(columns) == 0 {
-		return notMeasured
+		return page.NotMeasured
 	}
-	t, apart := &table{head: heads("ns", columns)}, r.apart(columns)
+	t, apart := &page.Table{Head: heads("ns", columns)}, r.apart(columns)
 	for _, goroutines := range []int{1, 64} {
 		for _, use := range []struct {
 			what    string
 			written bool
 		}{{"a read", false}, {"a read and a write", true}} {
-			t.less(fmt.Sprintf("%s, %s", use.what, plural(goroutines, "goroutine")), figure, each(columns, func(c column) float64 {
+			t.Less(fmt.Sprintf("%s, %s", use.what, page.Plural(goroutines, "goroutine")), page.Figure, each(columns, func(c column) float64 {
 				cost, _ := r.cost(c.info.Name, goroutines, use.written)
 				return cost.Nanos
 			}), apart...)
 		}
 	}
-	t.less("allocations", figure, each(columns, func(c column) float64 {
+	t.Less("allocations", page.Figure, each(columns, func(c column) float64 {
 		cost, _ := r.cost(c.info.Name, 1, true)
 		return cost.Allocs
 	}), apart...)
 	return t.String()
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%s %ss", count(n), noun)
 }
 
 func (r *Run) crowd(w virtual.Watch) (virtual.Crowd, bool) {
@@ -93,9 +87,9 @@ func (r *Run) beside() float64 {
 // Crowd is the table of many virtual connections.
 func (r *Run) Crowd() string {
 	if len(r.Crowds) == 0 {
-		return notMeasured
+		return page.NotMeasured
 	}
-	t := &table{head: []string{"", "CPU, % of one", "touches each second", "wake-ups each second", "asked about", "bytes each", "full collection, ms"}}
+	t := &page.Table{Head: []string{"", "CPU, % of one", "touches each second", "wake-ups each second", "asked about", "bytes each", "full collection, ms"}}
 	for _, w := range []struct {
 		watch virtual.Watch
 		what  string
@@ -109,8 +103,8 @@ func (r *Run) Crowd() string {
 			continue
 		}
 		seconds := c.Window.Seconds()
-		t.add(w.what, fmt.Sprintf("%.2f", share(c)), count(int(float64(c.Touches)/seconds)), count(int(float64(c.Switches)/seconds)),
-			count(int(c.Asked)), figure(c.Bytes), figure(millis(c.GC)))
+		t.Add(w.what, fmt.Sprintf("%.2f", share(c)), page.Count(int(float64(c.Touches)/seconds)), page.Count(int(float64(c.Switches)/seconds)),
+			page.Count(int(c.Asked)), page.Figure(c.Bytes), page.Figure(millis(c.GC)))
 	}
 	return t.String()
 }
@@ -152,9 +146,9 @@ func (r *Run) shift(c virtual.HerdConfig) time.Duration {
 // Herd is the table of herds.
 func (r *Run) Herd() string {
 	if len(r.Herds) == 0 {
-		return notMeasured
+		return page.NotMeasured
 	}
-	t := &table{head: []string{
+	t := &page.Table{Head: []string{
 		"herd; ms", "late, median", "late, p99", "late, most", "shift", "the same tick, most", "the herd took", "stalls", "early", "left open",
 	}}
 	var done []virtual.HerdConfig
@@ -169,12 +163,12 @@ func (r *Run) Herd() string {
 		for _, trial := range trials {
 			stalls, early, open = stalls+trial.Stalls, early+trial.Early, open+trial.Open
 		}
-		shift, passed := figure(millis(r.shift(h.HerdConfig))), figure(millis(m.Passed))
+		shift, passed := page.Figure(millis(r.shift(h.HerdConfig))), page.Figure(millis(m.Passed))
 		if h.Herd == 0 {
-			shift, passed = missing, missing
+			shift, passed = page.Missing, page.Missing
 		}
-		t.add(describe(h.HerdConfig), figure(millis(m.P50)), figure(millis(m.P99)), figure(millis(m.Max)), shift,
-			figure(millis(m.Same)), passed, count(stalls), count(early), count(open))
+		t.Add(describe(h.HerdConfig), page.Figure(millis(m.P50)), page.Figure(millis(m.P99)), page.Figure(millis(m.Max)), shift,
+			page.Figure(millis(m.Same)), passed, page.Count(stalls), page.Count(early), page.Count(open))
 	}
 	return t.String()
 }
@@ -183,12 +177,12 @@ func describe(c virtual.HerdConfig) string {
 	if c.Herd == 0 {
 		return "none"
 	}
-	text := count(c.Herd)
+	text := page.Count(c.Herd)
 	if c.Work > 0 {
 		text += fmt.Sprintf(", %v to close each", c.Work)
 	}
 	if c.MaxPerTick > 0 {
-		text += fmt.Sprintf(", MaxPerTick %s", count(c.MaxPerTick))
+		text += fmt.Sprintf(", MaxPerTick %s", page.Count(c.MaxPerTick))
 	}
 	return text
 }

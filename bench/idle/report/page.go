@@ -1,20 +1,19 @@
 package report
 
 import (
-	"bytes"
 	_ "embed"
 	"fmt"
 	"os"
 	"strings"
-	"text/template"
 	"time"
 
 	"github.com/foliot/foliot/bench/idle/client"
 	"github.com/foliot/foliot/bench/idle/guard"
+	"github.com/foliot/foliot/bench/page"
 )
 
 //go:embed idle-benchmarks.md.tmpl
-var page string
+var template string
 
 // Write writes the page to path.
 func (r *Run) Write(path string) error {
@@ -28,17 +27,7 @@ func (r *Run) Write(path string) error {
 	return nil
 }
 
-func (r *Run) page() ([]byte, error) {
-	t, err := template.New("idle-benchmarks.md").Parse(page)
-	if err != nil {
-		return nil, fmt.Errorf("parse the page: %w", err)
-	}
-	var out bytes.Buffer
-	if err := t.Execute(&out, r); err != nil {
-		return nil, fmt.Errorf("fill in the page: %w", err)
-	}
-	return out.Bytes(), nil
-}
+func (r *Run) page() ([]byte, error) { return page.Fill(template, r) }
 
 // Tables are all tables without the page around them.
 func (r *Run) Tables() string {
@@ -76,13 +65,13 @@ func (r *Run) Peers() string {
 	counts := r.Shape.Counts()
 	var parts []string
 	for k, n := range counts {
-		parts = append(parts, fmt.Sprintf("%s %s", count(n), client.Kind(k)))
+		parts = append(parts, fmt.Sprintf("%s %s", page.Count(n), client.Kind(k)))
 	}
 	return strings.Join(parts, ", ")
 }
 
 // Connections is how many there are.
-func (r *Run) Connections() string { return count(r.Shape.Connections) }
+func (r *Run) Connections() string { return page.Count(r.Shape.Connections) }
 
 // Failures lists what went wrong.
 func (r *Run) Failures() string {
@@ -112,5 +101,5 @@ func (r *Run) Err() error {
 	if failed == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s failed", plural(failed, "measurement"))
+	return fmt.Errorf("%s failed", page.Plural(failed, "measurement"))
 }

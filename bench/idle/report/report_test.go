@@ -1,7 +1,6 @@
 package report
 
 import (
-	"math"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -100,28 +99,6 @@ func TestAKindsCellIsOneWordIfAllWentAsItShould(t *testing.T) {
 		}
 		if got := outcome(counts, test.alive); got != test.want {
 			t.Errorf("%v: %q, want %q", test.counts, got, test.want)
-		}
-	}
-}
-
-func TestOnlyThoseThatTakePartCanBeBest(t *testing.T) {
-	table := &table{}
-	table.less("x", figure, []float64{1, 3, 2, 2, math.NaN()}, 0)
-	if got := strings.Join(table.rows[0], " "); got != "x 1.0 3.0 **2.0** **2.0** –" {
-		t.Error(got)
-	}
-	table.less("nothing", figure, []float64{math.NaN(), math.NaN()})
-	if got := strings.Join(table.rows[1], " "); got != "nothing – –" {
-		t.Error(got)
-	}
-}
-
-func TestNumbersAreReadable(t *testing.T) {
-	for x, want := range map[float64]string{
-		0: "0", 0.004: "0", 0.04: "0.04", 1.26: "1.3", 9.96: "10", 1234.5: "1235", 12345: "12\u00a0345", -1234567: "-1\u00a0234\u00a0567", math.Inf(1): "–",
-	} {
-		if got := figure(x); got != want {
-			t.Errorf("%v: %q, want %q", x, got, want)
 		}
 	}
 }

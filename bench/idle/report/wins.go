@@ -8,6 +8,7 @@ import (
 
 	"github.com/foliot/foliot/bench/idle/guard"
 	"github.com/foliot/foliot/bench/idle/verdict"
+	"github.com/foliot/foliot/bench/page"
 )
 
 // measure is something of which less is better.
@@ -43,7 +44,7 @@ func (r *Run) Wins() string {
 		b.WriteString(m.line(columns))
 	}
 	if b.Len() == 0 {
-		return notMeasured
+		return page.NotMeasured
 	}
 	return b.String()
 }
@@ -60,7 +61,7 @@ func (m *measure) line(columns []column) string {
 	}
 	var best, ours []string
 	for _, c := range columns {
-		text := fmt.Sprintf("%s %s", c.info.Title, figure(m.value(c)))
+		text := fmt.Sprintf("%s %s", c.info.Title, page.Figure(m.value(c)))
 		switch {
 		case m.value(c) <= least+m.noise:
 			best = append(best, text)

@@ -1,21 +1,20 @@
 package report
 
 import (
-	"bytes"
 	_ "embed"
 	"fmt"
 	"maps"
 	"os"
 	"slices"
 	"strings"
-	"text/template"
 	"time"
 
+	"github.com/foliot/foliot/bench/page"
 	"github.com/foliot/foliot/bench/redis/contender"
 )
 
 //go:embed redis-benchmarks.md.tmpl
-var page string
+var template string
 
 // Write writes the page to path.
 func (r *Run) Write(path string) error {
@@ -29,17 +28,7 @@ func (r *Run) Write(path string) error {
 	return nil
 }
 
-func (r *Run) page() ([]byte, error) {
-	t, err := template.New("redis-benchmarks.md").Parse(page)
-	if err != nil {
-		return nil, fmt.Errorf("parse the page: %w", err)
-	}
-	var out bytes.Buffer
-	if err := t.Execute(&out, r); err != nil {
-		return nil, fmt.Errorf("fill in the page: %w", err)
-	}
-	return out.Bytes(), nil
-}
+func (r *Run) page() ([]byte, error) { return page.Fill(template, r) }
 
 // Tables are all tables without the page around them.
 func (r *Run) Tables() string {
@@ -78,11 +67,7 @@ func (r *Run) Contenders() string {
 	var b strings.Builder
 	for i := range contender.All {
 		info := &contender.All[i]
-		title := info.Title
-		if info.Ours {
-			title = "**" + title + "**"
-		}
-		fmt.Fprintf(&b, "- %s: %s.\n", title, info.What)
+		fmt.Fprintf(&b, "- %s: %s.\n", page.Title(info.Title, info.Ours), info.What)
 	}
 	return b.String()
 }
@@ -92,11 +77,11 @@ func (r *Run) Shape(kind string) string {
 	for _, x := range r.of(kind) {
 		switch kind {
 		case Late:
-			return fmt.Sprintf("%s tasks, due evenly over %v", count(x.N), x.Over)
+			return fmt.Sprintf("%s tasks, due evenly over %v", page.Count(x.N), x.Over)
 		case Idle:
 			return x.Over.String()
 		}
-		return count(x.N) + " tasks"
+		return page.Count(x.N) + " tasks"
 	}
 	return "no tasks"
 }

@@ -5,19 +5,17 @@ import (
 	"math"
 	"strings"
 
+	"github.com/foliot/foliot/bench/page"
 	"github.com/foliot/foliot/bench/redis/contender"
 )
 
 // title names who was measured, those of ours in bold.
 func (r *Result) title() string {
 	info, err := contender.Find(r.Contender)
-	switch {
-	case err != nil:
+	if err != nil {
 		return r.Contender
-	case info.Ours:
-		return "**" + info.Title + "**"
 	}
-	return info.Title
+	return page.Title(info.Title, info.Ours)
 }
 
 func (r *Result) rate() float64 { return float64(r.N) / r.Seconds }
@@ -34,33 +32,41 @@ func (r *Run) of(kind string) (list []*Result) {
 
 // Creates is the table of how fast tasks are created.
 func (r *Run) Creates() string {
-	t := &table{head: []string{"", "tasks in a call", "callers", "body, bytes", "creates a second", "Redis, µs", "its server, µs", "the creating process, µs"}}
+	t := &page.Table{Head: []string{"", "tasks in a call", "callers", "body, bytes", "creates a second", "Redis, µs", "its server, µs", "the creating process, µs"}}
 	for _, x := range r.of(Create) {
-		t.add(x.title(), count(x.Each), count(x.Callers), count(x.Size), count(int(x.rate())), figure(x.Redis), orNone(x.Node), figure(x.Own))
+		t.Add(x.title(), page.Count(x.Each), page.Count(x.Callers), page.Count(x.Size), page.Count(int(x.rate())), figure(x.Redis), orNone(x.Node), figure(x.Own))
 	}
 	return t.String()
 }
 
+// figure writes a number; what is below a tenth is of no interest.
+func figure(x float64) string {
+	if math.Abs(x) < 0.1 {
+		x = math.Round(10*x) / 10
+	}
+	return page.Figure(x)
+}
+
 func orNone(x float64) string {
 	if x == 0 {
-		return missing
+		return page.Missing
 	}
 	return figure(x)
 }
 
 // Sizes is the table of what a task takes.
 func (r *Run) Sizes() string {
-	t := &table{head: []string{"", "body, bytes", "memory, bytes", "less the body", "appended to the file, bytes"}}
+	t := &page.Table{Head: []string{"", "body, bytes", "memory, bytes", "less the body", "appended to the file, bytes"}}
 	seen := map[string]bool{}
 	for _, x := range r.of(Create) {
 		if key := fmt.Sprint(x.Contender, x.Size); !seen[key] {
 			seen[key] = true
-			t.add(x.title(), count(x.Size), figure(x.Bytes), figure(x.Bytes-float64(x.Size)), figure(x.File))
+			t.Add(x.title(), page.Count(x.Size), figure(x.Bytes), figure(x.Bytes-float64(x.Size)), figure(x.File))
 		}
 	}
 	for _, x := range r.of(Late) {
 		if info, err := contender.Find(x.Contender); err == nil && info.Ours {
-			t.add(x.title()+", delivered and kept", count(x.Size), figure(x.Bytes), missing, figure(x.File))
+			t.Add(x.title()+", delivered and kept", page.Count(x.Size), figure(x.Bytes), page.Missing, figure(x.File))
 		}
 	}
 	return t.String()
@@ -68,53 +74,48 @@ func (r *Run) Sizes() string {
 
 // Lateness is the table of how late the calls came.
 func (r *Run) Lateness() string {
-	t := &table{head: []string{"", "late, p50, ms", "p99, ms", "most, ms", "early", "by at most, ms", "lost", "twice", "Redis, µs", "its server, µs", "a sleep, p99, ms"}}
+	t := &page.Table{Head: []string{"", "late, p50, ms", "p99, ms", "most, ms", "early", "by at most, ms", "lost", "twice", "Redis, µs", "its server, µs", "a sleep, p99, ms"}}
 	for _, x := range r.of(Late) {
 		v := x.Calls
-		t.add(x.title(), figure(v.P50), figure(v.P99), figure(v.Most), count(v.Early), figure(max(-v.Least, 0)), count(v.Lost), count(v.Doubled), figure(x.Life), figure(x.LifeNode), figure(x.Sleep))
+		t.Add(x.title(), figure(v.P50), figure(v.P99), figure(v.Most), page.Count(v.Early), figure(max(-v.Least, 0)), page.Count(v.Lost), page.Count(v.Doubled), figure(x.Life), figure(x.LifeNode), figure(x.Sleep))
 	}
 	return t.String()
 }
 
 // Drains is the table of how fast what is due in one moment is called.
 func (r *Run) Drains() string {
-	t := &table{head: []string{"", "calls a second", "the last one after, s", "lost", "twice", "Redis, µs", "its server, µs"}}
+	t := &page.Table{Head: []string{"", "calls a second", "the last one after, s", "lost", "twice", "Redis, µs", "its server, µs"}}
 	for _, x := range r.of(Drain) {
 		v := x.Calls
-		t.add(x.title(), count(int(float64(v.Came-1)/v.Seconds)), figure(v.Last), count(v.Lost), count(v.Doubled), figure(x.Life), figure(x.LifeNode))
+		t.Add(x.title(), page.Count(int(float64(v.Came-1)/v.Seconds)), figure(v.Last), page.Count(v.Lost), page.Count(v.Doubled), figure(x.Life), figure(x.LifeNode))
 	}
 	return t.String()
 }
 
 // Idles is the table of what is spent while there is nothing to do.
 func (r *Run) Idles() string {
-	t := &table{head: []string{"", "Redis, ms a second", "its server, ms a second"}}
+	t := &page.Table{Head: []string{"", "Redis, ms a second", "its server, ms a second"}}
 	for _, x := range r.of(Idle) {
-		t.add(x.title(), figure(x.IdleRedis), figure(x.IdleNode))
+		t.Add(x.title(), figure(x.IdleRedis), figure(x.IdleNode))
 	}
 	return t.String()
 }
 
-// target is what was to be reached, and what came out.
-type target struct{ what, wanted, measured, reached string }
-
-func judged(what, wanted string, value float64, unit string, reached bool) target {
+// judged is a target that has a unit of its own, or none. wanted is empty where nothing was to be reached.
+func judged(what, wanted string, value float64, unit string, reached bool) page.Target {
+	verdict := page.Judge(reached, value)
+	if wanted == "" && verdict != page.Unknown {
+		verdict = page.None
+	}
 	if wanted != "" {
 		wanted += " " + unit
 	}
-	t := target{what, strings.TrimSpace(wanted), strings.TrimSpace(figure(value) + " " + unit), "reached"}
-	switch {
-	case math.IsNaN(value):
-		t.measured, t.reached = missing, "not measured"
-	case wanted == "":
-		t.reached = ""
-	case !reached:
-		t.reached = "**not reached**"
+	return page.Target{
+		What: what, Wanted: strings.TrimSpace(wanted), Measured: strings.TrimSpace(figure(value) + " " + unit), Verdict: verdict,
 	}
-	return t
 }
 
-func (r *Run) targets() (list []target) {
+func (r *Run) targets() (list []page.Target) {
 	batched, p99, wrong, theirs := math.NaN(), math.NaN(), math.NaN(), math.NaN()
 	for _, x := range r.of(Create) {
 		if x.Contender == "foliot" && x.Each > 1 && (math.IsNaN(batched) || x.Size < 1000) {
@@ -129,7 +130,7 @@ func (r *Run) targets() (list []target) {
 			theirs = x.Calls.P99
 		}
 	}
-	return []target{
+	return []page.Target{
 		judged("creates a second, in batches over HTTP", "≥ 20 000", batched, "", batched >= 20_000),
 		judged("lateness, p99, at 1000 deliveries a second", "≤ 20", p99, "ms", p99 <= 20),
 		judged("of these early, lost or twice", "0", wrong, "", wrong == 0),
@@ -138,10 +139,4 @@ func (r *Run) targets() (list []target) {
 }
 
 // Targets is the table of what was to be reached.
-func (r *Run) Targets() string {
-	t := &table{head: []string{"target", "wanted", "measured", ""}}
-	for _, x := range r.targets() {
-		t.add(x.what, x.wanted, x.measured, x.reached)
-	}
-	return t.String()
-}
+func (r *Run) Targets() string { return page.Targets(r.targets()).String() }
