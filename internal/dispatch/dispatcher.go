@@ -37,7 +37,7 @@ type Dispatcher struct {
 	config  Config
 	queue   task.Queue
 	deliver Deliver
-	base    time.Time // of monotonic
+	steady  *steady // monotonic's
 	logs    complaints
 
 	// Both wheels fire inline: their callbacks take mu, or none, for a moment.
@@ -74,7 +74,7 @@ func New(config Config, queue task.Queue, deliver Deliver) *Dispatcher {
 		c.Permits = nil
 	}
 	d := &Dispatcher{
-		config: c, queue: queue, deliver: deliver, base: time.Now(),
+		config: c, queue: queue, deliver: deliver, steady: newSteady(),
 		logs:     complaints{logger: c.Logger},
 		wake:     make(chan struct{}, 1),
 		hunger:   make(chan struct{}, 1),
@@ -182,8 +182,8 @@ func (d *Dispatcher) hint(entries []task.Entry) {
 // now returns what the wall clock shows: what is due by then may be claimed.
 func (d *Dispatcher) now() task.Millis { return task.FloorMillis(d.config.Now()) }
 
-// monotonic returns the time since New by the clock that never steps.
-func (d *Dispatcher) monotonic() time.Duration { return time.Since(d.base) }
+// monotonic returns the time since New by the clock that never goes back.
+func (d *Dispatcher) monotonic() time.Duration { return d.steady.now() }
 
 func (d *Dispatcher) failure() error {
 	d.mu.Lock()
