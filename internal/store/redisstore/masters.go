@@ -23,6 +23,9 @@ const (
 	// lookEvery is how often the masters are asked how they are.
 	lookEvery = time.Second
 
+	// lookRest is how long nobody is asked after that, however great the doubts.
+	lookRest = 20 * time.Millisecond
+
 	// awayAfter is how many seconds a replica may say nothing before nobody waits for it.
 	awayAfter = 3
 )
@@ -279,6 +282,7 @@ func (s *servers) watch() {
 	for {
 		select {
 		case <-tick.C:
+		case <-s.doubt:
 		case <-s.closing:
 			return
 		}
@@ -292,5 +296,6 @@ func (s *servers) watch() {
 			s.logger.Warn("replicas did not confirm writes in time", "flights", n-told, "durability", string(s.level))
 			told = n
 		}
+		s.pause(s.life, lookRest) // who is in doubt comes again and again
 	}
 }

@@ -35,6 +35,7 @@ type servers struct {
 	replicated atomic.Bool  // a master had a replica once
 	shorts     atomic.Int64 // flights that too few replicas confirmed
 	clocks     *clocks
+	doubt      chan struct{}         // to the watch: the masters may be others
 	absent     atomic.Pointer[error] // why none of the masters answered the last look; nil: one did
 	config     Config
 	inspected  map[string]inspection // by address; the watch's, after fit
@@ -66,7 +67,7 @@ func newServers(c Config) (*servers, error) {
 		life: conns.life, end: conns.end,
 		client: client, ears: ears, cluster: client.Mode() == rueidis.ClientModeCluster,
 		level: c.Durability, word: c.Durability.word(), replicas: c.Replicas, memory: c.Memory, logger: c.Logger, trouble: &troubles{logger: c.Logger},
-		lines: map[string]*line{}, closing: make(chan struct{}), clocks: newClocks(), config: c, inspected: map[string]inspection{},
+		lines: map[string]*line{}, closing: make(chan struct{}), clocks: newClocks(), doubt: make(chan struct{}, 1), config: c, inspected: map[string]inspection{},
 	}, nil
 }
 
@@ -259,9 +260,10 @@ func (s *servers) send(ctx context.Context, rides []*ride) ([]landing, error) {
 				landings[i].err = ctx.Err()
 			}
 		}
-		if moved && s.level != Async {
-			if err := s.look(ctx); err != nil {
-				s.logger.Debug("ask the masters how they are", "error", err)
+		if moved {
+			select {
+			case s.doubt <- struct{}{}: // one look serves all who wait
+			default:
 			}
 		}
 		return landings
