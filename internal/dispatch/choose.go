@@ -12,7 +12,7 @@ type pick struct {
 	lane  *lane
 	name  string
 	probe uint64 // the pick's number, if its end decides about a breaker; 0: it does not
-	mark  uint64 // valid if began: see bucket
+	mark  uint64 // valid if began: see bucket, or stake if charges
 
 	// shared are the stakes of its queue and of its destination there, nil where
 	// nodes share no limit.
@@ -96,7 +96,7 @@ func (a *agenda) pick(l *lane, now task.Millis) pick {
 	a.slots.take(t.class)
 	q.tried[t.class]++
 	if p.shared = [2]*stake{q.stake, l.outlet.stake}; q.stake != nil {
-		p.permit, p.charges = q.stake.limit() > 0, q.stake.rated()
+		p.permit, p.charges = q.stake.limit() > 0, q.stake.rated() && !l.urgent()
 	}
 	if !l.urgent() {
 		*p.reserved()++
@@ -135,7 +135,7 @@ func (a *agenda) begin(p *pick) {
 		return
 	}
 	if p.charges {
-		p.shared[0].charge(a.steady)
+		p.mark = p.shared[0].charge(a.steady)
 		a.weigh(p.shared[0])
 		return
 	}
@@ -156,6 +156,12 @@ func (p *pick) permitted(now time.Duration) bool {
 	return (!p.permit || q.lives(now)) && (o == nil || o.lives(now))
 }
 
+// covered reports whether p, whose claim was granted, may begin: a claim takes
+// its time, in which a lease may end.
+func (a *agenda) covered(p *pick) bool {
+	return p.permitted(a.steady) && (!p.charges || p.shared[0].covers(a.steady))
+}
+
 // release gives back what a pick holds.
 func (a *agenda) release(p *pick, now task.Millis, e evidence) {
 	l, q, t := p.lane, p.lane.queue, p.lane.target
@@ -170,7 +176,7 @@ func (a *agenda) release(p *pick, now task.Millis, e evidence) {
 	case !p.began:
 		*p.reserved()--
 	case p.charges:
-		p.shared[0].end(e == unsent)
+		p.shared[0].end(p.mark, e == unsent)
 	default:
 		q.bucket.end(p.mark, e == unsent)
 	}

@@ -155,7 +155,7 @@ func (d *Dispatcher) launch(stopping, attempts context.Context, batch []*attempt
 				d.agenda.release(&a.pick, now, nothing)
 				continue
 			}
-			a.lapsed = !a.permitted(d.agenda.steady) || a.charges && !a.shared[0].lives(d.agenda.steady)
+			a.lapsed = !d.agenda.covered(&a.pick)
 			d.agenda.begin(&a.pick)
 			d.count.Claimed++
 			d.held[a] = struct{}{}

@@ -43,6 +43,7 @@ type stake struct {
 	reserved int           // by picks
 	after    time.Duration // the last token is of use from then on
 	used     uint64        // tokens, ever
+	mark     uint64        // another after each ask: what was used before it is told
 	usedAt   time.Duration // the last of them
 	low      int           // so few to take are few
 
@@ -114,27 +115,40 @@ func (s *stake) token(now time.Duration) time.Duration {
 	return now
 }
 
-// charge uses the token that a pick has reserved.
-func (s *stake) charge(now time.Duration) {
+// covers reports whether there is a token for a pick that reserved one, perhaps
+// of a lease before this one.
+func (s *stake) covers(now time.Duration) bool {
+	return s.lives(now) && (s.tokens > 1 || s.tokens == 1 && s.after <= now)
+}
+
+// charge uses the token that a pick has reserved, and returns the mark under
+// which end may undo that.
+func (s *stake) charge(now time.Duration) uint64 {
 	s.reserved--
 	s.tokens--
 	s.used++
 	s.usedAt = now
+	return s.mark
 }
 
-// end notes that a start has ended. One that was unsent has its token back,
-// unless the store was told that it is used.
-func (s *stake) end(unsent bool) {
-	if unsent && !s.asking && s.used > s.asked {
+// end notes that a start that was charged under mark has ended. One that was
+// unsent has its token back, unless the store was told that it is used: it fills
+// up again since then, and what is not told yet are other starts, and later ones.
+func (s *stake) end(mark uint64, unsent bool) {
+	if unsent && mark == s.mark {
 		s.used--
 		s.tokens++
 	}
 }
 
-// lapse gives up everything: the lease has ended.
+// lapse gives up everything: the lease has ended. What was used since an ask that
+// is under way is part of what its reply gives.
 func (s *stake) lapse() {
 	s.held, s.tokens, s.share, s.again, s.patient = 0, 0, -1, 0, false
-	s.asked = s.used // what others have of it is reckoned without us
+	if !s.asking {
+		s.asked = s.used // what others have of it is reckoned without us
+	}
+	s.mark++
 	s.until.Store(0)
 }
 

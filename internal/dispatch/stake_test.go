@@ -199,6 +199,12 @@ type flight struct {
 	sent    time.Duration
 }
 
+// start is one that was sent, or may be.
+type start struct {
+	pick *pick
+	at   time.Duration
+}
+
 // TestAgendasThatShareLimitsKeepThem: the pure cores of some nodes, an office, and
 // between them asks and replies that take their time, get lost, or find a lease ended.
 func TestAgendasThatShareLimitsKeepThem(t *testing.T) {
@@ -219,7 +225,7 @@ func TestAgendasThatShareLimitsKeepThem(t *testing.T) {
 			}
 		}
 		agendas := make([]*agenda, 3)
-		running := make([][]*pick, 3)
+		claiming, running := make([][]*pick, 3), make([][]*pick, 3)
 		for i := range agendas {
 			a := newAgenda(rules{window: 5 * time.Second, tasks: 1000}, 100)
 			a.shared = true
@@ -227,10 +233,10 @@ func TestAgendasThatShareLimitsKeepThem(t *testing.T) {
 			agendas[i] = a
 		}
 		var flights []*flight
-		var starts []time.Duration
+		var starts []start
 		steady, made := time.Second, 0
 		for range rapid.IntRange(50, 400).Draw(t, "steps") {
-			steady += time.Duration(rapid.SampledFrom([]int{0, 0, 1, 5, 60}).Draw(t, "ms")) * time.Millisecond
+			steady += time.Duration(rapid.SampledFrom([]int{0, 0, 0, 1, 5, 60, 700}).Draw(t, "ms")) * time.Millisecond
 			now := noon + task.Millis(steady/time.Millisecond)
 			n := rapid.IntRange(0, 2).Draw(t, "node")
 			a := agendas[n]
@@ -242,7 +248,7 @@ func TestAgendasThatShareLimitsKeepThem(t *testing.T) {
 					}
 				}
 			}
-			switch rapid.IntRange(0, 6).Draw(t, "what") {
+			switch rapid.IntRange(0, 7).Draw(t, "what") {
 			case 0:
 				for range rapid.SampledFrom([]int{1, 2, 5, 40}).Draw(t, "tasks") {
 					made++
@@ -251,24 +257,37 @@ func TestAgendasThatShareLimitsKeepThem(t *testing.T) {
 			case 1, 2:
 				picks := a.take(now, 10)
 				for i := range picks {
-					p := &picks[i]
+					claiming[n] = append(claiming[n], &picks[i])
+				}
+				if rapid.IntRange(0, 3).Draw(t, "slow claim") == 0 {
+					break
+				}
+				fallthrough
+			case 7: // claims are answered
+				for _, p := range claiming[n] {
 					if rapid.IntRange(0, 9).Draw(t, "refused") == 0 {
 						a.release(p, now, nothing)
 						continue
 					}
-					lapsed := !p.permitted(steady) || p.charges && !p.shared[0].lives(steady)
+					lapsed := !a.covered(p)
 					a.begin(p)
 					if lapsed {
 						a.release(p, now, unsent)
 						continue
 					}
-					starts = append(starts, steady)
+					starts = append(starts, start{p, steady})
 					running[n] = append(running[n], p)
 				}
+				claiming[n] = nil
 			case 3:
 				if len(running[n]) > 0 {
 					i := rapid.IntRange(0, len(running[n])-1).Draw(t, "which")
-					a.release(running[n][i], now, replied)
+					p, e := running[n][i], replied
+					if rapid.IntRange(0, 4).Draw(t, "unsent") == 0 {
+						e = unsent
+						starts = slices.DeleteFunc(starts, func(s start) bool { return s.pick == p })
+					}
+					a.release(p, now, e)
 					running[n] = slices.Delete(running[n], i, i+1)
 				}
 			case 4:
@@ -307,9 +326,9 @@ func TestAgendasThatShareLimitsKeepThem(t *testing.T) {
 				t.Fatalf("%d are under way, or may be, of %d", sum, q.Concurrency)
 			}
 			if q.Rate > 0 {
-				for i, from := range starts {
-					if most := float64(q.Burst) + q.Rate*(steady-from).Seconds(); float64(len(starts)-i) > most+1e-6 {
-						t.Fatalf("%d starts within %v, where %f may be", len(starts)-i, steady-from, most)
+				for i, s := range starts {
+					if most := float64(q.Burst) + q.Rate*(steady-s.at).Seconds(); float64(len(starts)-i) > most+1e-6 {
+						t.Fatalf("%d starts within %v, where %f may be", len(starts)-i, steady-s.at, most)
 					}
 				}
 			}

@@ -153,7 +153,7 @@ func (s *stake) ebbs() bool { return s.share >= 0 && s.held > max(s.share, s.run
 func (s *stake) leftover() bool { return s.held > s.running() || s.tokens > s.reserved || s.dry() }
 
 // dry reports whether the last token was used, and nobody told: others wait for that, or we do.
-func (s *stake) dry() bool { return s.tokens == 0 && s.used > s.asked }
+func (s *stake) dry() bool { return s.tokens < 1 && s.used > s.asked }
 
 // waits reports whether a lane of o has a task that is due.
 func (o *outlet) waits() bool {
@@ -260,6 +260,7 @@ func (a *agenda) ask(s *stake, now task.Millis) task.PermitAsk {
 		s.lapse()
 	}
 	s.eager, s.asking, s.hinted, s.asked, s.wanted = false, true, false, s.used, [2]int{}
+	s.mark++
 	ask := task.PermitAsk{PermitScope: s.scope, Concurrency: s.limit(), Used: s.used, UsedAgo: a.steady - s.usedAt}
 	if s.rated() {
 		ask.Rate, ask.Burst, ask.Tokens = q.Rate, q.BurstOrDefault(), s.reserved+min(due, q.BurstOrDefault())
@@ -297,7 +298,7 @@ func (a *agenda) granted(s *stake, r task.PermitReply, start time.Duration, now 
 	s.until.Store(int64(start + r.Lease))
 	s.renew = start + r.Lease/3
 	s.held, s.share = r.Held, r.Share
-	s.tokens = max(r.Tokens-int(s.used-s.asked), 0)
+	s.tokens = r.Tokens - int(s.used-s.asked) // less than none, if the store had given them up
 	s.after, s.low = a.steady+r.After, max(s.tokens-s.reserved, 0)/2
 	s.again, s.patient = 0, false
 	if r.Again > 0 {
