@@ -163,13 +163,21 @@ func TestAMasterThatBecomesUnfitIsLogged(t *testing.T) {
 func TestAServerThatReadsItsFileIsWaitedFor(t *testing.T) {
 	long(t)
 	r := redistest.New(t)
-	if reply, err := redistest.Command(t.Context(), r.Addr, "EVAL", "for i = 1, 3000 do redis.call('SET', i, i) end return 1", "0"); reply != ":1" {
+	if reply, err := redistest.Command(t.Context(), r.Addr, "EVAL", "for i = 1, 3000 do redis.call('SET', i, string.rep('x', 200)) end return 1", "0"); reply != ":1" {
 		t.Fatal(reply, err)
 	}
+	// As commands they would be read 1024 at a time, without an answer to anybody meanwhile.
+	if reply, err := redistest.Command(t.Context(), r.Addr, "BGREWRITEAOF"); err != nil {
+		t.Fatal(reply, err)
+	}
+	eventually(t, 5*time.Second, "its file is written anew", func() bool {
+		info, _ := redistest.Command(t.Context(), r.Addr, "INFO", "persistence")
+		return strings.Contains(info, "aof_rewrite_in_progress:0") && strings.Contains(info, "aof_rewrite_scheduled:0")
+	})
 	r.Stop()
 	loaded := make(chan error, 1)
 	go func() {
-		loaded <- r.Restart("--key-load-delay", "300", "--loading-process-events-interval-bytes", "1024")
+		loaded <- r.Restart("--key-load-delay", "500", "--loading-process-events-interval-bytes", "1024")
 	}()
 	eventually(t, 5*time.Second, "it reads its file", func() bool {
 		reply, _ := redistest.Command(t.Context(), r.Addr, "PING")
