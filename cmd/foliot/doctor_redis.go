@@ -58,7 +58,7 @@ func (c *doctorRedisCmd) Run(ctx context.Context, con *console, parsed *kong.Con
 	}
 	f := &findings{con: con}
 	for i := range x.Masters {
-		f.master(&x.Masters[i], config.Durability)
+		f.master(&x.Masters[i], config.Durability, config.Replicas)
 	}
 	f.clocks(x.Masters)
 	f.layout(x.Layout, sharing)
@@ -66,7 +66,7 @@ func (c *doctorRedisCmd) Run(ctx context.Context, con *console, parsed *kong.Con
 }
 
 // master tells how one master is.
-func (f *findings) master(m *redisstore.Examined, level redisstore.Durability) {
+func (f *findings) master(m *redisstore.Examined, level redisstore.Durability, expected int) {
 	if m.Failed != nil {
 		f.add("server", false, "%s: %v", m.Addr, m.Failed)
 		return
@@ -86,7 +86,7 @@ func (f *findings) master(m *redisstore.Examined, level redisstore.Durability) {
 	default:
 		f.add("memory", true, "%s: %s of %s used", m.Addr, megabytes(m.Used), megabytes(m.Limit))
 	}
-	f.replicas(m, level)
+	f.replicas(m, level, expected)
 }
 
 func persistence(m *redisstore.Examined) string {
@@ -99,8 +99,9 @@ func persistence(m *redisstore.Examined) string {
 	return "an append-only file with appendfsync " + m.Sync
 }
 
-// replicas tells how a master's replicas are.
-func (f *findings) replicas(m *redisstore.Examined, level redisstore.Durability) {
+// replicas tells how a master's replicas are, of which so many are expected to
+// confirm what is strict.
+func (f *findings) replicas(m *redisstore.Examined, level redisstore.Durability, expected int) {
 	fit := 0
 	for _, r := range m.Replicas {
 		if r.Fit {
@@ -111,6 +112,8 @@ func (f *findings) replicas(m *redisstore.Examined, level redisstore.Durability)
 	switch {
 	case m.MinReplicas > fit:
 		f.add("replicas", false, "%s takes no writes: min-replicas-to-write is %d, and %d follow", m.Addr, m.MinReplicas, fit)
+	case level == redisstore.Strict && fit < expected:
+		f.add("replicas", false, "%s: %d must confirm each change (--redis-replicas), and %d follow: every change is refused (503 durability_not_met)", m.Addr, expected, fit)
 	case len(m.Replicas) == 0:
 		f.add("replicas", true, "%s has none: if it is lost, so are the tasks that are not in its file", m.Addr)
 	case level == redisstore.Strict && m.MinReplicas == 0:

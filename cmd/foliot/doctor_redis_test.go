@@ -52,22 +52,26 @@ func TestWhatTheDoctorSaysOfMasters(t *testing.T) {
 		master redisstore.Examined
 		level  redisstore.Durability
 		bad    string // a part of the one bad finding, "": none
+
+		expected int // replicas
 	}{
-		{fine, redisstore.Default, ""},
-		{with(func(e *redisstore.Examined) { e.Failed = errors.New("no route") }), redisstore.Default, "no route"},
-		{with(func(e *redisstore.Examined) { e.Unfit = []error{redisstore.ErrUnfit} }), redisstore.Default, "not fit"},
-		{with(func(e *redisstore.Examined) { e.Used = 86 }), redisstore.Default, "85 %"},
-		{with(func(e *redisstore.Examined) { e.Replicas = []redisstore.Replica{replica} }), redisstore.Default, ""},
-		{with(func(e *redisstore.Examined) { e.Replicas = []redisstore.Replica{replica} }), redisstore.Strict, "min-replicas-to-write 1"},
-		{with(func(e *redisstore.Examined) { e.Replicas, e.MinReplicas = []redisstore.Replica{replica}, 1 }), redisstore.Strict, ""},
-		{with(func(e *redisstore.Examined) { e.Replicas, e.MinReplicas = []redisstore.Replica{replica}, 2 }), redisstore.Strict, "takes no writes"},
-		{with(func(e *redisstore.Examined) { e.Replicas = []redisstore.Replica{{Addr: "b:2", State: "wait_bgsave"}} }), redisstore.Default, "wait_bgsave"},
-		{with(func(e *redisstore.Examined) { e.Ahead, e.Unsure = -time.Second, time.Millisecond }), redisstore.Default, "1s behind"},
-		{with(func(e *redisstore.Examined) { e.Ahead, e.Unsure = 99*time.Millisecond, time.Millisecond }), redisstore.Default, ""},
+		{fine, redisstore.Default, "", 0},
+		{with(func(e *redisstore.Examined) { e.Failed = errors.New("no route") }), redisstore.Default, "no route", 0},
+		{with(func(e *redisstore.Examined) { e.Unfit = []error{redisstore.ErrUnfit} }), redisstore.Default, "not fit", 0},
+		{with(func(e *redisstore.Examined) { e.Used = 86 }), redisstore.Default, "85 %", 0},
+		{with(func(e *redisstore.Examined) { e.Replicas = []redisstore.Replica{replica} }), redisstore.Default, "", 0},
+		{with(func(e *redisstore.Examined) { e.Replicas = []redisstore.Replica{replica} }), redisstore.Strict, "min-replicas-to-write 1", 0},
+		{with(func(e *redisstore.Examined) { e.Replicas, e.MinReplicas = []redisstore.Replica{replica}, 1 }), redisstore.Strict, "", 0},
+		{with(func(e *redisstore.Examined) { e.Replicas, e.MinReplicas = []redisstore.Replica{replica}, 2 }), redisstore.Strict, "takes no writes", 0},
+		{with(func(e *redisstore.Examined) { e.Replicas = []redisstore.Replica{{Addr: "b:2", State: "wait_bgsave"}} }), redisstore.Default, "wait_bgsave", 0},
+		{with(func(e *redisstore.Examined) { e.Ahead, e.Unsure = -time.Second, time.Millisecond }), redisstore.Default, "1s behind", 0},
+		{with(func(e *redisstore.Examined) { e.Ahead, e.Unsure = 99*time.Millisecond, time.Millisecond }), redisstore.Default, "", 0},
+		{fine, redisstore.Strict, "2 must confirm", 2},
+		{with(func(e *redisstore.Examined) { e.Replicas, e.MinReplicas = []redisstore.Replica{replica}, 1 }), redisstore.Strict, "", 1},
 	} {
 		var out bytes.Buffer
 		f := &findings{con: &console{out: &out, err: &out}}
-		f.master(&c.master, c.level)
+		f.master(&c.master, c.level, c.expected)
 		f.clocks([]redisstore.Examined{c.master})
 		bad := ""
 		for line := range strings.Lines(out.String()) {

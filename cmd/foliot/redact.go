@@ -46,8 +46,16 @@ var secrets = regexp.MustCompile(`(foliot_)[A-Za-z0-9_-]{16,}` +
 
 // withoutSecrets returns s with [redacted] in the place of secrets.
 func withoutSecrets(s string) string {
-	return secrets.ReplaceAllString(s, "${1}${2}${3}${4}${5}"+redacted+"${6}")
+	return secrets.ReplaceAllStringFunc(s, func(found string) string {
+		if found == exampleUser {
+			return found
+		}
+		return secrets.ReplaceAllString(found, "${1}${2}${3}${4}${5}"+redacted+"${6}")
+	})
 }
+
+// exampleUser stands in the URLs that errors show for examples.
+const exampleUser = "://USER:PASSWORD@"
 
 // redactor takes secrets out of what is written to it. It looks at each Write
 // by itself: log handlers write whole lines.
