@@ -115,6 +115,7 @@ func TestBadInputIsOneLineThatNamesTheFlag(t *testing.T) {
 		{"serve --store redis://127.0.0.1 --shard-lease 100ms", "--shard-lease"},
 		{"serve --store redis://127.0.0.1 --durability some", "--durability"},
 		{"serve --store redis://127.0.0.1 --redis-replicas=-2", "--redis-replicas"},
+		{"serve --store redis://127.0.0.1 --redis-replicas 2", "--redis-replicas"},
 		{"serve --store redis://127.0.0.1 --redis-memory 4gigs", "--redis-memory"},
 		{"serve --store redis://127.0.0.1 --redis-memory 4", "--redis-memory"},
 		{"serve --node a", "--node"},

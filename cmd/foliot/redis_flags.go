@@ -71,6 +71,8 @@ func (f *serveFlags) redisStore() (*redisURL, redisSharing, error) {
 		return nil, r, badInput("--shard-lease", "%v does not lie between %v and %v", r.lease, minShardLease, maxShardLease)
 	case r.replicas < -1 || r.replicas > maxReplicas:
 		return nil, r, badInput("--redis-replicas", "%d does not lie between -1 and %d", r.replicas, maxReplicas)
+	case r.replicas > 0 && r.durability != redisstore.Strict:
+		return nil, r, badInput("--redis-replicas", "so many are waited for with --durability strict only: say that too, or take 0 or -1")
 	}
 	if f.RedisMemory != "" {
 		n, ok := parseSize(f.RedisMemory)
