@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/alecthomas/kong"
 	"github.com/schollz/progressbar/v3"
 
 	"github.com/foliot/foliot/client"
@@ -109,8 +110,11 @@ type restoreReply struct {
 }
 
 // Run restores.
-func (c *restoreCmd) Run(ctx context.Context, con *console) error {
+func (c *restoreCmd) Run(ctx context.Context, con *console, parsed *kong.Context) error {
 	dir, err := localDir("--data", c.Data)
+	if err == nil {
+		err = checkRead(parsed, "a Redis is restored from its own files; tasks of a directory come into it by `foliot export` and `foliot import`")
+	}
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alecthomas/kong"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -238,13 +237,3 @@ func FuzzParseConfig(f *testing.F) {
 type discard struct{}
 
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
-
-// commandNamed returns a command of the model.
-func commandNamed(root *kong.Node, name string) *kong.Node {
-	for _, c := range root.Children {
-		if c.Name == name {
-			return c
-		}
-	}
-	return nil
-}

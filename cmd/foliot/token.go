@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/store/pebblestore"
 	"github.com/foliot/foliot/internal/task"
@@ -35,7 +37,8 @@ func (tokenCreateCmd) Help() string {
 
 As soon as there is one token every request needs one, on loopback too, and tasks may call loopback no more, those that wait included (unless
 --egress-allow says so). The first one is made on a server that listens on loopback, or
-with --data in the directory of a server that does not run. It should be an operator's of scope admin: only that makes more of them for all.
+with --data in the directory of a server that does not run; a server on a Redis has none, so there it is the former. It should be an operator's of
+scope admin: only that makes more of them for all.
 
 Examples:
 
@@ -45,12 +48,12 @@ Examples:
 }
 
 // Run makes a token.
-func (c *tokenCreateCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+func (c *tokenCreateCmd) Run(ctx context.Context, con *console, api *client.Client, parsed *kong.Context) error {
 	if c.Expires < 0 {
 		return badInput("--expires", "%v is negative", c.Expires)
 	}
 	if c.Data != "" {
-		return c.offline(ctx, con)
+		return c.offline(ctx, con, parsed)
 	}
 	namespace := c.For
 	if namespace == operatorWord {
@@ -68,9 +71,15 @@ func (c *tokenCreateCmd) Run(ctx context.Context, con *console, api *client.Clie
 	return nil
 }
 
+// withRedis is how the first token is made where no directory holds it.
+const withRedis = "start the server with --listen 127.0.0.1:8750, make the first token there by `foliot token create --for operator --scope admin`, without --data, and then let it listen where it is to"
+
 // offline makes the token in a directory that no server has open.
-func (c *tokenCreateCmd) offline(ctx context.Context, con *console) (err error) {
+func (c *tokenCreateCmd) offline(ctx context.Context, con *console, parsed *kong.Context) (err error) {
 	dir, err := localDir("--data", c.Data)
+	if err == nil {
+		err = checkRead(parsed, withRedis)
+	}
 	if err != nil {
 		return err
 	}
@@ -152,7 +161,7 @@ type tokenRevokeCmd struct {
 func (tokenRevokeCmd) Help() string {
 	return `A revoked token is refused from the reply on. It stays in the list, so that the audit log's ids go on meaning something; and a server that had a
 token never opens again because its last one was revoked. Without an operator's token of scope admin nobody can manage it, so the last of those is
-revoked only after a question, or with --yes; foliot token create --data makes another while the server is stopped.
+revoked only after a question, or with --yes; foliot token create --data makes another while the server is stopped, unless its tasks are in a Redis.
 
 To rotate a token: create the new one, give it to its users, see in foliot token ls that the old one is used no more, revoke that.
 
@@ -182,7 +191,7 @@ func (c *tokenRevokeCmd) Run(ctx context.Context, con *console, api *client.Clie
 // revokeLast revokes the token without which nobody can manage the server, if that is what somebody wants.
 func (c *tokenRevokeCmd) revokeLast(ctx context.Context, con *console, api *client.Client, id string) (*client.Token, error) {
 	if !c.Yes {
-		err := con.confirm("revoke %s, the last operator's token of scope admin that holds? Nobody can manage the server then, until `foliot token create --data` makes another while it is stopped", id)
+		err := con.confirm("revoke %s, the last operator's token of scope admin that holds? Nobody can manage the server then, until `foliot token create --data` makes another while it is stopped; where the tasks are in a Redis nothing does", id)
 		if err != nil {
 			return nil, err
 		}
