@@ -70,14 +70,14 @@ func (cn *conn) named(ctx context.Context, verb, path, name string, c *call, int
 
 // do sends c, again and again where that is allowed, and decodes the reply.
 func (cn *conn) do(ctx context.Context, c *call) (got answer, err error) {
-	mayBeDone := false // by a try before
+	began, mayBeDone := time.Now(), false // by a try before
 	for try := 1; ; try++ {
 		got, err = cn.try(ctx, c)
 		if err == nil {
 			return got, nil
 		}
 		mayBeDone = mayBeDone || MayBeDone(err)
-		pause, again := cn.retries.next(try, c.repeatable, err)
+		pause, again := cn.retries.next(try, time.Since(began), c.repeatable, err)
 		if !again || ctx.Err() != nil {
 			return got, marked(err, mayBeDone)
 		}

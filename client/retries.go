@@ -18,6 +18,8 @@ type Retries struct {
 	// MaxBackoff is the longest pause, and the longest Retry-After that is waited for: where the server asks for more, the call
 	// returns, with an Error that says how much. Default: 10s.
 	MaxBackoff time.Duration
+	// Within bounds the repeats by time, too: none begins later than so long after the first try. Default: no bound.
+	Within time.Duration
 }
 
 func (r Retries) withDefaults() Retries {
@@ -33,8 +35,8 @@ func (r Retries) withDefaults() Retries {
 	return r
 }
 
-// next says whether a call that failed with err in its try-th try is repeated, and after which pause.
-func (r Retries) next(try int, repeatable bool, err error) (pause time.Duration, again bool) {
+// next says whether a call that failed with err in its try-th try, so long after the first began, is repeated, and after which pause.
+func (r Retries) next(try int, spent time.Duration, repeatable bool, err error) (pause time.Duration, again bool) {
 	if try >= r.Attempts {
 		return 0, false
 	}
@@ -50,7 +52,8 @@ func (r Retries) next(try int, repeatable bool, err error) (pause time.Duration,
 	case errors.As(err, &silent):
 		again = !hopeless(silent.Err) && (repeatable || !silent.MayBeDone)
 	}
-	return pause + r.backoff(try), again
+	pause += r.backoff(try)
+	return pause, again && (r.Within <= 0 || spent+pause <= r.Within)
 }
 
 // busy reports whether the status says that a later try may succeed. 500 does not: it is a fault that stays.

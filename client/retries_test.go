@@ -301,6 +301,24 @@ func TestRetryAfterIsObeyed(t *testing.T) {
 	})
 }
 
+// A server that took its time before it refused has used up what there is for repeats.
+func TestNoTryBeginsLaterThanWithin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for took, want := range map[time.Duration]int{0: 4, 2 * time.Second: 2, 3 * time.Second: 1} {
+			tries := 0
+			c := offline(t, client.Options{Retries: client.Retries{Attempts: 9, Within: 4 * time.Second}}, func(*http.Request) (*http.Response, error) {
+				tries++
+				time.Sleep(took)
+				return busy("1"), nil
+			})
+			began := time.Now()
+			if _, err := c.Tasks.Get(t.Context(), "a"); !errors.Is(err, client.ErrUnavailable) || tries != want || time.Since(began) > 4*time.Second+took {
+				t.Errorf("a refusal after %v: %d tries in %v, want %d: %v", took, tries, time.Since(began), want, err)
+			}
+		}
+	})
+}
+
 func TestTheContextEndsTheRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tries := 0
