@@ -121,8 +121,8 @@ func TestAPartNeverOverwritesWhatIsPublished(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.docs != want {
-			t.Errorf("%q writes to %s, want %s", args, s.docs, want)
+		if s.Docs != want {
+			t.Errorf("%q writes to %s, want %s", args, s.Docs, want)
 		}
 	}
 }

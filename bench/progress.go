@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/bench/page"
+	"github.com/foliot/foliot/bench/program"
 	"github.com/foliot/foliot/bench/record"
 	"github.com/foliot/foliot/bench/report"
 )
@@ -47,6 +48,5 @@ func (p *progress) done(g group, results []record.Result) {
 // left scales what is still expected by how the past went.
 func (p *progress) left() string {
 	pace := float64(time.Since(p.start)) / float64(max(p.past, 1))
-	left := time.Duration(float64(p.expected-p.past) * pace).Round(time.Second)
-	return fmt.Sprintf("%2d:%02d", int(left.Minutes()), int(left.Seconds())%60)
+	return program.Clock(time.Duration(float64(p.expected-p.past) * pace))
 }

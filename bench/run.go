@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -152,8 +151,5 @@ func failed(results []record.Result) error {
 			n++
 		}
 	}
-	if n == 0 {
-		return nil
-	}
-	return errors.New(page.Plural(n, "measurement") + " failed")
+	return page.Failed(n)
 }

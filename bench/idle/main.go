@@ -4,18 +4,9 @@ package main
 
 import (
 	"context"
-	"errors"
-	"flag"
 	"fmt"
 	"os"
-	"os/exec"
-	"os/signal"
-	"path/filepath"
-	"runtime"
-	"slices"
 	"strings"
-	"syscall"
-	"time"
 
 	"github.com/foliot/foliot/bench/child"
 	"github.com/foliot/foliot/bench/idle/activity"
@@ -24,8 +15,16 @@ import (
 	"github.com/foliot/foliot/bench/idle/report"
 	"github.com/foliot/foliot/bench/idle/server"
 	"github.com/foliot/foliot/bench/idle/virtual"
-	"github.com/foliot/foliot/bench/record"
+	"github.com/foliot/foliot/bench/program"
 )
+
+var self = program.Program{
+	Name:    "bench-idle",
+	Folder:  "bench/idle",
+	Page:    "idle-benchmarks.md",
+	Usage:   usage,
+	Sources: []string{"wheel", "idle", "bench/idle"},
+}
 
 const usage = `usage: make bench-idle [ARGS='flags']      (from the root of the repository)
 
@@ -43,12 +42,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, serve(role))
 		os.Exit(1)
 	}
-	switch err := run(os.Args[1:]); {
-	case err == nil, errors.Is(err, flag.ErrHelp):
-	default:
-		fmt.Fprintln(os.Stderr, "bench-idle:", err)
-		os.Exit(1)
-	}
+	self.Main(run)
 }
 
 // serve is what a child does.
@@ -78,57 +72,31 @@ var parts = []string{partSockets, partUse, partCrowd, partHerd}
 
 // settings are the flags.
 type settings struct {
-	quick, report bool
+	program.Settings
 	n             int
 	guards, parts []string
-	results, docs string
 }
 
 func parse(args []string) (s settings, err error) {
-	flags := flag.NewFlagSet("bench-idle", flag.ContinueOnError)
-	flags.Usage = func() {
-		fmt.Fprint(flags.Output(), usage)
-		flags.PrintDefaults()
-	}
+	flags := self.Flags(&s.Settings, "few connections and short timeouts: less than a minute, to see that all works")
 	var guards, some string
-	flags.BoolVar(&s.quick, "quick", false, "few connections and short timeouts: less than a minute, to see that all works")
 	flags.IntVar(&s.n, "n", 0, "how many connections (default: as many as the machine allows, with -quick 1000)")
 	flags.StringVar(&guards, "guard", "", "only these guards, with commas between them: "+strings.Join(names(), ", "))
 	flags.StringVar(&some, "part", "", "only these parts, with commas between them: "+strings.Join(parts, ", "))
-	flags.StringVar(&s.results, "results", "", "the file of the raw results")
-	flags.StringVar(&s.docs, "docs", "", "the folder where idle-benchmarks.md is written")
-	flags.BoolVar(&s.report, "report", false, "measure nothing: write docs again, from the raw results")
-	if err := flags.Parse(args); err != nil {
+	if err := program.Parse(flags, args); err != nil {
 		return s, err
 	}
-	if flags.NArg() > 0 {
-		return s, fmt.Errorf("%q is not a flag; -help shows them", flags.Arg(0))
-	}
-	if s.guards, err = among("guard", guards, names()); err != nil {
+	if s.guards, err = program.Among("guard", guards, names()); err != nil {
 		return s, err
 	}
-	if s.parts, err = among("part", some, parts); err != nil {
+	if s.parts, err = program.Among("part", some, parts); err != nil {
 		return s, err
 	}
 	if s.n < 0 || s.n > 0 && s.n < 50 {
 		return s, fmt.Errorf("-n: %d connections are too few: at least 50", s.n)
 	}
-	s.setDefaults()
+	self.SetDefaults(&s.Settings, !s.Quick && s.n == 0 && len(s.guards) == len(guard.All) && len(s.parts) == len(parts))
 	return s, nil
-}
-
-// among returns the words of a list, or all if there are none.
-func among(flag, list string, known []string) ([]string, error) {
-	words := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
-	for _, w := range words {
-		if !slices.Contains(known, w) {
-			return nil, fmt.Errorf("-%s: there is no %q; there are %s", flag, w, strings.Join(known, ", "))
-		}
-	}
-	if len(words) == 0 {
-		return known, nil
-	}
-	return slices.DeleteFunc(slices.Clone(known), func(w string) bool { return !slices.Contains(words, w) }), nil
 }
 
 func names() (list []string) {
@@ -138,98 +106,11 @@ func names() (list []string) {
 	return list
 }
 
-// whole reports whether everything is measured, as it is to be published.
-func (s *settings) whole() bool {
-	return !s.quick && s.n == 0 && len(s.guards) == len(guard.All) && len(s.parts) == len(parts)
-}
-
-// setDefaults keeps what is only a part away from the published results.
-func (s *settings) setDefaults() {
-	results, docs := "bench/idle/results/latest.json", "docs"
-	if !s.whole() {
-		results, docs = "bin/bench-idle/latest.json", "bin/bench-idle"
-	}
-	if s.results == "" {
-		s.results = results
-	}
-	if s.docs == "" {
-		s.docs = docs
-	}
-}
-
 func run(args []string) error {
 	s, err := parse(args)
 	if err != nil {
 		return err
 	}
-	if err := atRoot(); err != nil {
-		return err
-	}
-	if s.report {
-		r, err := report.Load(s.results)
-		if err != nil {
-			return err
-		}
-		return r.Write(filepath.Join(s.docs, "idle-benchmarks.md"))
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	r := &report.Run{
-		Started: time.Now().UTC().Truncate(time.Second),
-		Command: command(args),
-		Commit:  commit(),
-		Go:      runtime.Version(),
-		Machine: record.ThisMachine(),
-	}
-	if err := measureAll(ctx, &s, r, os.Stderr); err != nil {
-		return err
-	}
-	r.Took = time.Since(r.Started).Round(time.Second).Seconds()
-	r.Complete = s.whole()
-	fmt.Print(r.Tables())
-	return publish(&s, r)
-}
-
-func publish(s *settings, r *report.Run) error {
-	for _, dir := range []string{filepath.Dir(s.results), s.docs} {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return fmt.Errorf("make the folder of the results: %w", err)
-		}
-	}
-	page := filepath.Join(s.docs, "idle-benchmarks.md")
-	if err := errors.Join(r.Save(s.results), r.Write(page)); err != nil {
-		return err
-	}
-	fmt.Fprintf(os.Stderr, "written: %s, %s\n", s.results, page)
-	return r.Err()
-}
-
-// atRoot fails where the files would be written to the wrong place.
-func atRoot() error {
-	data, err := os.ReadFile("go.mod")
-	if err != nil || !strings.HasPrefix(string(data), "module github.com/foliot/foliot\n") {
-		return errors.New("this is not the root of the repository; there, call: make bench-idle")
-	}
-	return nil
-}
-
-func command(args []string) string {
-	if len(args) == 0 {
-		return "make bench-idle"
-	}
-	return fmt.Sprintf("make bench-idle ARGS='%s'", strings.Join(args, " "))
-}
-
-// commit names what was measured, and whether the working tree differed from it where it matters.
-func commit() string {
-	head, err := exec.Command("git", "rev-parse", "--short=12", "HEAD").Output()
-	if err != nil {
-		return "unknown"
-	}
-	name := strings.TrimSpace(string(head))
-	changed, err := exec.Command("git", "status", "--porcelain", "--", "wheel", "idle", "bench/idle", ":!bench/idle/results").Output()
-	if err != nil || len(changed) > 0 {
-		name += ", with changes"
-	}
-	return name
+	r := new(report.Run)
+	return self.Run(args, &s.Settings, r, func(ctx context.Context) error { return measureAll(ctx, &s, r, os.Stderr) })
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/foliot/foliot/bench/idle/load"
 	"github.com/foliot/foliot/bench/idle/report"
 	"github.com/foliot/foliot/bench/idle/verdict"
+	"github.com/foliot/foliot/bench/program"
 )
 
 // TestMain lets the test binary be the children that the program starts.
@@ -85,7 +86,7 @@ func TestAGuardThatFailsIsReportedAndTheRestGoesOn(t *testing.T) {
 	p := plan{shape: load.Quick(50), guards: []string{"nobody", "nobody as well"}}
 	r := new(report.Run)
 	var out bytes.Buffer
-	p.load(t.Context(), r, newProgress(&out, 0))
+	p.load(t.Context(), r, program.NewProgress(&out, 0))
 	if len(r.Loads) != 2 || !strings.Contains(r.Loads[0].Failed, `there is no guard "nobody"`) {
 		t.Errorf("got %+v", r.Loads)
 	}
@@ -146,8 +147,8 @@ func TestAPartNeverOverwritesWhatIsPublished(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.docs != want {
-			t.Errorf("%q writes to %s, want %s", args, s.docs, want)
+		if s.Docs != want {
+			t.Errorf("%q writes to %s, want %s", args, s.Docs, want)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/foliot/foliot/bench/idle/load"
 	"github.com/foliot/foliot/bench/idle/report"
 	"github.com/foliot/foliot/bench/idle/virtual"
+	"github.com/foliot/foliot/bench/program"
 )
 
 // tooLong ends what hangs.
@@ -46,21 +47,21 @@ func newPlan(s *settings) (p plan, err error) {
 				p.uses.Guards = append(p.uses.Guards, name)
 			}
 		}
-		if s.quick {
+		if s.Quick {
 			p.uses.Window, p.uses.Trials = 20*time.Millisecond, 1
 		}
 	}
 	if wants(partCrowd) {
-		p.crowds = crowds(s.quick)
+		p.crowds = crowds(s.Quick)
 	}
 	if wants(partHerd) {
-		p.herds = herds(s.quick)
+		p.herds = herds(s.Quick)
 	}
 	return p, nil
 }
 
 func shapeOf(s *settings) (load.Shape, error) {
-	if s.quick {
+	if s.Quick {
 		n := 1000
 		if s.n > 0 {
 			n = s.n
@@ -129,7 +130,7 @@ func measureAll(ctx context.Context, s *settings, r *report.Run, out io.Writer) 
 		return err
 	}
 	r.Shape = p.shape
-	progress := newProgress(out, p.expected())
+	progress := program.NewProgress(out, p.expected())
 	p.load(ctx, r, progress)
 	p.use(ctx, r, progress)
 	p.crowd(ctx, r, progress)
@@ -137,42 +138,42 @@ func measureAll(ctx context.Context, s *settings, r *report.Run, out io.Writer) 
 	return context.Cause(ctx)
 }
 
-func (p *plan) load(ctx context.Context, r *report.Run, progress *progress) {
+func (p *plan) load(ctx context.Context, r *report.Run, progress *program.Progress) {
 	for i, name := range p.guards {
 		if ctx.Err() != nil {
 			return
 		}
-		progress.begin(p.shape.Expected())
+		progress.Begin(p.shape.Expected())
 		say := func(step string) {
-			progress.say("[%d/%d] %s, %d connections: %s", i+1, len(p.guards), name, p.shape.Connections, step)
+			progress.Say("[%d/%d] %s, %d connections: %s", i+1, len(p.guards), name, p.shape.Connections, step)
 		}
 		limited, cancel := context.WithTimeoutCause(ctx, tooLong, fmt.Errorf("it took longer than %v", tooLong))
 		result := load.Run(limited, name, &p.shape, say)
 		cancel()
 		if result.Failed != "" {
-			progress.say("FAILED: %s", result.Failed)
+			progress.Say("FAILED: %s", result.Failed)
 		}
 		r.Loads = append(r.Loads, result)
 	}
 }
 
-func (p *plan) use(ctx context.Context, r *report.Run, progress *progress) {
+func (p *plan) use(ctx context.Context, r *report.Run, progress *program.Progress) {
 	if len(p.uses.Guards) == 0 || ctx.Err() != nil {
 		return
 	}
-	progress.begin(usesExpected(p.uses))
-	progress.say("what one use costs")
+	progress.Begin(usesExpected(p.uses))
+	progress.Say("what one use costs")
 	if err := ask(ctx, "meter", "Measure", p.uses, &r.Costs); err != nil {
 		r.Failed = append(r.Failed, err.Error())
 	}
 }
 
-func (p *plan) crowd(ctx context.Context, r *report.Run, progress *progress) {
+func (p *plan) crowd(ctx context.Context, r *report.Run, progress *program.Progress) {
 	if len(p.crowds) == 0 || ctx.Err() != nil {
 		return
 	}
-	progress.begin(crowdExpected(p.crowds[0]))
-	progress.say("%d virtual connections, in three ways at a time", p.crowds[0].Connections)
+	progress.Begin(crowdExpected(p.crowds[0]))
+	progress.Say("%d virtual connections, in three ways at a time", p.crowds[0].Connections)
 	results, failures := make([]virtual.Crowd, len(p.crowds)), make([]error, len(p.crowds))
 	var wg sync.WaitGroup
 	for i, c := range p.crowds {
@@ -188,13 +189,13 @@ func (p *plan) crowd(ctx context.Context, r *report.Run, progress *progress) {
 	}
 }
 
-func (p *plan) herd(ctx context.Context, r *report.Run, progress *progress) {
+func (p *plan) herd(ctx context.Context, r *report.Run, progress *program.Progress) {
 	for i, h := range p.herds {
 		if ctx.Err() != nil {
 			return
 		}
-		progress.begin(herdExpected(h))
-		progress.say("[%d/%d] a herd of %d", i+1, len(p.herds), h.Herd)
+		progress.Begin(herdExpected(h))
+		progress.Say("[%d/%d] a herd of %d", i+1, len(p.herds), h.Herd)
 		var result virtual.Herd
 		if err := ask(ctx, "virtual", "Herd", h, &result); err != nil {
 			r.Failed = append(r.Failed, err.Error())

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
 	"time"
 )
 
@@ -63,16 +62,9 @@ type Skip struct {
 
 // Run is all that one call of the harness measured.
 type Run struct {
-	Started  time.Time         `json:"started"`
-	Took     float64           `json:"took"` // seconds
-	Command  string            `json:"command"`
-	Commit   string            `json:"commit"`
-	Go       string            `json:"go"`
-	Modules  map[string]string `json:"modules"`
-	Machine  Machine           `json:"machine"`
-	Skipped  []Skip            `json:"skipped"`
-	Results  []Result          `json:"-"` // in the order they were measured
-	Complete bool              `json:"complete"`
+	Head
+	Skipped []Skip   `json:"skipped"`
+	Results []Result `json:"-"` // in the order they were measured
 }
 
 // Save writes r to path, with a line for each result, so that a difference can be read.
@@ -95,24 +87,17 @@ func (r *Run) Save(path string) error {
 		out.Write(line)
 	}
 	out.WriteString("\n\t]\n}\n")
-	if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
-		return fmt.Errorf("write the results: %w", err)
-	}
-	return nil
+	return write(path, out.Bytes())
 }
 
-// Load reads what Save wrote.
-func Load(path string) (*Run, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("read the results: %w", err)
-	}
+// LoadRun reads what Save wrote.
+func LoadRun(path string) (*Run, error) {
 	file := struct {
 		*Run
 		Lines []Result `json:"results"`
 	}{Run: new(Run)}
-	if err := json.Unmarshal(data, &file); err != nil {
-		return nil, fmt.Errorf("read the results in %s: %w", path, err)
+	if err := Load(path, &file); err != nil {
+		return nil, err
 	}
 	file.Results = file.Lines
 	return file.Run, nil

@@ -9,17 +9,19 @@ import (
 
 func TestARunIsReadAsItWasWritten(t *testing.T) {
 	want := &Run{
-		Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
-		Took:    12.5,
-		Command: "make bench",
-		Modules: map[string]string{"a": "v1"},
-		Machine: Machine{CPU: "one", Cores: 2},
+		Head: Head{
+			Started:  time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+			Took:     12.5,
+			Command:  "make bench",
+			Modules:  map[string]string{"a": "v1"},
+			Machine:  Machine{CPU: "one", Cores: 2},
+			Complete: true,
+		},
 		Skipped: []Skip{{Workload: "w", Peer: "p", N: 10, Why: "too much"}},
 		Results: []Result{
 			{Job: Job{Workload: "w", Peer: "p", N: 1, Trial: 1, Window: time.Second}, Values: Values{WallNanos: 1.5}, Took: 1},
 			{Job: Job{Workload: "w", Peer: "q", N: 1}, Failed: "it \"broke\"\nhere"},
 		},
-		Complete: true,
 	}
 	for _, results := range [][]Result{want.Results, {}} {
 		want.Results = results
@@ -27,7 +29,7 @@ func TestARunIsReadAsItWasWritten(t *testing.T) {
 		if err := want.Save(path); err != nil {
 			t.Fatal(err)
 		}
-		got, err := Load(path)
+		got, err := LoadRun(path)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -74,7 +74,7 @@ func newBench(t *testing.T, foliot string) *bench {
 func TestOnlyTheWholeSetIsPublished(t *testing.T) {
 	for args, docs := range map[string]string{"": "docs", "-quick": "bin/bench-redis", "-contender foliot,asynq": "bin/bench-redis", "-part idle": "bin/bench-redis"} {
 		s, err := parse(strings.Fields(args))
-		if err != nil || s.docs != docs {
+		if err != nil || s.Docs != docs {
 			t.Errorf("%q: %+v, %v", args, s, err)
 		}
 	}
@@ -90,11 +90,8 @@ func TestTheWholeSetTakesLessThanEightMinutes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := time.Duration(0)
 	list := steps(&s)
-	for i := range list {
-		all += expected(&list[i])
-	}
+	all := expectedOf(list)
 	if t.Log(all, "for", len(list)); all > 8*time.Minute {
 		t.Errorf("it takes %v", all)
 	}

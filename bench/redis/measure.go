@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/foliot/foliot/bench/program"
 	"github.com/foliot/foliot/bench/redis/contender"
 	"github.com/foliot/foliot/bench/redis/receiver"
 	"github.com/foliot/foliot/bench/redis/report"
@@ -44,18 +45,11 @@ func measureAll(ctx context.Context, s *settings, r *report.Run, out io.Writer) 
 	defer b.receiver.Close()
 	r.Redis, r.Settings = b.redis.Version(ctx), server.Arguments
 	list := steps(s)
-	left := time.Duration(0)
-	for i := range list {
-		left += expected(&list[i])
-	}
+	progress := program.NewProgress(out, expectedOf(list))
 	for i := range list {
 		x := &list[i]
-		fmt.Fprintf(out, "%2d:%02d left  [%d/%d] %s: %s", int(left.Minutes()), int(left.Seconds())%60, i+1, len(list), x.Contender, x.Kind)
-		if x.Kind != report.Idle {
-			fmt.Fprintf(out, ", %d tasks of %d bytes, %d in a call", x.N, x.Size, x.Each)
-		}
-		fmt.Fprintln(out)
-		left -= expected(x)
+		progress.Begin(expected(x))
+		progress.Say("[%d/%d] %s: %s", i+1, len(list), x.Contender, about(x))
 		limited, cancel := context.WithTimeoutCause(ctx, tooLong, fmt.Errorf("it took longer than %v", tooLong))
 		result, err := b.step(limited, x)
 		cancel()
@@ -64,7 +58,7 @@ func measureAll(ctx context.Context, s *settings, r *report.Run, out io.Writer) 
 		}
 		if err != nil {
 			result.Failed = err.Error()
-			fmt.Fprintf(out, "FAILED: %s\n", result.Failed)
+			progress.Say("FAILED: %s", result.Failed)
 		}
 		r.Results = append(r.Results, result)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -24,10 +25,10 @@ func steps(s *settings) (list []report.Step) {
 			continue
 		}
 		if info.Name != "asynq-fast" { // it differs in how it delivers alone
-			list = append(list, creates(info, s.quick)...)
+			list = append(list, creates(info, s.Quick)...)
 		}
 		if info.Calls {
-			list = append(list, calls(info, s.quick)...)
+			list = append(list, calls(info, s.Quick)...)
 		}
 	}
 	return slices.DeleteFunc(list, func(x report.Step) bool { return !slices.Contains(s.kinds, x.Kind) })
@@ -73,6 +74,20 @@ func calls(info *contender.Info, quick bool) []report.Step {
 		idle.Over = time.Second
 	}
 	return []report.Step{late, drain, idle}
+}
+
+func about(x *report.Step) string {
+	if x.Kind == report.Idle {
+		return x.Kind
+	}
+	return fmt.Sprintf("%s, %d tasks of %d bytes, %d in a call", x.Kind, x.N, x.Size, x.Each)
+}
+
+func expectedOf(list []report.Step) (all time.Duration) {
+	for i := range list {
+		all += expected(&list[i])
+	}
+	return all
 }
 
 // expected is about how long a step takes.

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
-	"time"
 
 	"github.com/foliot/foliot/bench/measure"
 	"github.com/foliot/foliot/bench/page"
@@ -52,20 +50,6 @@ func (v *view) Plot(file, what string) string {
 		}
 	}
 	return ""
-}
-
-// Duration is how long the run took.
-func (v *view) Duration() string {
-	return (time.Duration(v.Took) * time.Second).String()
-}
-
-// Versions lists the modules that come from elsewhere.
-func (v *view) Versions() string {
-	var list []string
-	for path, version := range v.Modules {
-		list = append(list, path+" "+version)
-	}
-	return strings.Join(list, ", ")
 }
 
 // ParallelSize is the number of standing timers of what many goroutines do.

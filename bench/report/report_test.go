@@ -17,13 +17,15 @@ import (
 // made is a run of made-up results: of two implementations, some of the workloads, and what went wrong.
 func made() *record.Run {
 	r := &record.Run{
-		Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
-		Took:    754,
-		Command: "make bench",
-		Commit:  "0123456789ab",
-		Go:      "go1.26.0",
-		Modules: map[string]string{"github.com/zeromicro/go-zero": "v1.10.3"},
-		Machine: record.Machine{CPU: "Made-up CPU", Cores: 2, MemoryGiB: 24, System: "Some Linux", Kernel: "6.1", Arch: "linux/amd64"},
+		Head: record.Head{
+			Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+			Took:    754,
+			Command: "make bench",
+			Commit:  "0123456789ab",
+			Go:      "go1.26.0",
+			Modules: map[string]string{"github.com/zeromicro/go-zero": "v1.10.3"},
+			Machine: record.Machine{CPU: "Made-up CPU", Cores: 2, MemoryGiB: 24, System: "Some Linux", Kernel: "6.1", Arch: "linux/amd64"},
+		},
 		Skipped: []record.Skip{{Workload: measure.AddRemove, Peer: peer.GoZero, N: 10_000_000, Why: "too dear"}},
 	}
 	add := func(workload, implementation string, n, goroutines int, values record.Values) {

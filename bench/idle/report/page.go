@@ -3,9 +3,7 @@ package report
 import (
 	_ "embed"
 	"fmt"
-	"os"
 	"strings"
-	"time"
 
 	"github.com/foliot/foliot/bench/idle/client"
 	"github.com/foliot/foliot/bench/idle/guard"
@@ -16,39 +14,21 @@ import (
 var template string
 
 // Write writes the page to path.
-func (r *Run) Write(path string) error {
-	text, err := r.page()
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(path, text, 0o644); err != nil {
-		return fmt.Errorf("write the report: %w", err)
-	}
-	return nil
-}
-
-func (r *Run) page() ([]byte, error) { return page.Fill(template, r) }
+func (r *Run) Write(path string) error { return page.Write(path, template, r) }
 
 // Tables are all tables without the page around them.
 func (r *Run) Tables() string {
-	var b strings.Builder
-	for _, t := range []struct{ what, text string }{
-		{"What each guard did to its connections", r.Closed()},
-		{"The kinds of peers", r.Kinds()},
-		{"What it cost the server", r.Spent()},
-		{"One use", r.Uses()},
-		{"Virtual connections in use", r.Crowd() + "\n" + r.Beside()},
-		{"A herd on one tick", r.Herd()},
-		{"What was to be reached", r.Targets()},
-		{"Who did best", r.Wins()},
-	} {
-		fmt.Fprintf(&b, "%s\n\n%s\n", t.what, t.text)
-	}
-	return b.String()
+	return page.Sections([]page.Section{
+		{What: "What each guard did to its connections", Text: r.Closed()},
+		{What: "The kinds of peers", Text: r.Kinds()},
+		{What: "What it cost the server", Text: r.Spent()},
+		{What: "One use", Text: r.Uses()},
+		{What: "Virtual connections in use", Text: r.Crowd() + "\n" + r.Beside()},
+		{What: "A herd on one tick", Text: r.Herd()},
+		{What: "What was to be reached", Text: r.Targets()},
+		{What: "Who did best", Text: r.Wins()},
+	})
 }
-
-// Duration is how long the run took.
-func (r *Run) Duration() string { return (time.Duration(r.Took) * time.Second).String() }
 
 // Guards lists what is compared.
 func (r *Run) Guards() string {
@@ -74,32 +54,16 @@ func (r *Run) Peers() string {
 func (r *Run) Connections() string { return page.Count(r.Shape.Connections) }
 
 // Failures lists what went wrong.
-func (r *Run) Failures() string {
-	var b strings.Builder
-	for _, l := range r.Loads {
-		if l.Failed != "" {
-			fmt.Fprintf(&b, "- Failed: %s: %s\n", l.Guard, l.Failed)
-		}
-	}
-	for _, f := range r.Failed {
-		fmt.Fprintf(&b, "- Failed: %s\n", f)
-	}
-	if b.Len() == 0 {
-		return "Nothing failed.\n"
-	}
-	return b.String()
-}
+func (r *Run) Failures() string { return page.Failures(r.failures()) }
 
 // Err counts what went wrong.
-func (r *Run) Err() error {
-	failed := len(r.Failed)
+func (r *Run) Err() error { return page.Failed(len(r.failures())) }
+
+func (r *Run) failures() (list []string) {
 	for _, l := range r.Loads {
 		if l.Failed != "" {
-			failed++
+			list = append(list, l.Guard+": "+l.Failed)
 		}
 	}
-	if failed == 0 {
-		return nil
-	}
-	return fmt.Errorf("%s failed", page.Plural(failed, "measurement"))
+	return append(list, r.Failed...)
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/foliot/foliot/bench/idle/load"
 	"github.com/foliot/foliot/bench/idle/verdict"
 	"github.com/foliot/foliot/bench/idle/virtual"
+	"github.com/foliot/foliot/bench/page"
+	"github.com/foliot/foliot/bench/record"
 )
 
 // sample is a small run: one guard of others, one of ours, and the run without timeouts twice.
@@ -28,7 +30,8 @@ func sample() *Run {
 		return r
 	}
 	r := &Run{
-		Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Took: 61, Command: "make bench-idle", Go: "go1", Shape: load.Quick(100),
+		Head:  record.Head{Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Took: 61, Command: "make bench-idle", Go: "go1"},
+		Shape: load.Quick(100),
 		Loads: []load.Result{
 			loaded(guard.None, 20, 10_000), loaded("scan", 21, 15_000), loaded("idle-touch", 20.4, 20_000), loaded(guard.None, 22, 10_000),
 			{Guard: "timer", Failed: "it broke"},
@@ -105,7 +108,7 @@ func TestAKindsCellIsOneWordIfAllWentAsItShould(t *testing.T) {
 
 func TestThePageNeedsNothingToHaveBeenMeasured(t *testing.T) {
 	for _, r := range []*Run{sample(), {}} {
-		text, err := r.page()
+		text, err := page.Fill(template, r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,10 +121,11 @@ func TestThePageNeedsNothingToHaveBeenMeasured(t *testing.T) {
 func TestARunIsReadAsItWasWritten(t *testing.T) {
 	want := sample()
 	path := filepath.Join(t.TempDir(), "run.json")
-	if err := want.Save(path); err != nil {
+	if err := record.Save(path, want); err != nil {
 		t.Fatal(err)
 	}
-	got, err := Load(path)
+	got := new(Run)
+	err := record.Load(path, got)
 	if err != nil {
 		t.Fatal(err)
 	}

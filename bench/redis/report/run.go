@@ -2,9 +2,6 @@
 package report
 
 import (
-	"encoding/json"
-	"fmt"
-	"os"
 	"time"
 
 	"github.com/foliot/foliot/bench/record"
@@ -54,54 +51,8 @@ type Result struct {
 
 // Run is all that one call of the program measured.
 type Run struct {
-	Started  time.Time         `json:"started"`
-	Took     float64           `json:"took"` // seconds
-	Command  string            `json:"command"`
-	Commit   string            `json:"commit"`
-	Go       string            `json:"go"`
-	Redis    string            `json:"redis"`
-	Settings []string          `json:"settings"` // of Redis
-	Modules  map[string]string `json:"modules"`
-	Machine  record.Machine    `json:"machine"`
-	Complete bool              `json:"complete"`
-	Results  []Result          `json:"results"` // in the order they were measured
-}
-
-// Save writes r to path.
-func (r *Run) Save(path string) error {
-	text, err := json.MarshalIndent(r, "", "\t")
-	if err != nil {
-		return fmt.Errorf("encode the results: %w", err)
-	}
-	if err := os.WriteFile(path, append(text, '\n'), 0o644); err != nil {
-		return fmt.Errorf("write the results: %w", err)
-	}
-	return nil
-}
-
-// Load reads what Save wrote.
-func Load(path string) (*Run, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("read the results: %w", err)
-	}
-	r := new(Run)
-	if err := json.Unmarshal(text, r); err != nil {
-		return nil, fmt.Errorf("read the results in %s: %w", path, err)
-	}
-	return r, nil
-}
-
-// Err counts what went wrong.
-func (r *Run) Err() error {
-	failed := 0
-	for i := range r.Results {
-		if r.Results[i].Failed != "" {
-			failed++
-		}
-	}
-	if failed == 0 {
-		return nil
-	}
-	return fmt.Errorf("%d of %d measurements failed", failed, len(r.Results))
+	record.Head
+	Redis    string   `json:"redis"`
+	Settings []string `json:"settings"` // of Redis
+	Results  []Result `json:"results"`  // in the order they were measured
 }

@@ -1,0 +1,100 @@
+package program
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/bench/record"
+)
+
+var tested = Program{Name: "bench-x", Folder: "bench/x", Page: "x.md", Sources: []string{"."}}
+
+// run is one with a number in it.
+type run struct {
+	record.Head
+	N int
+}
+
+func (r *run) Tables() string { return "" }
+func (r *run) Write(path string) error {
+	return os.WriteFile(path, []byte(strings.Repeat("x", r.N)), 0o600)
+}
+func (r *run) Err() error { return nil }
+
+// atRoot is a folder that looks like the repository's.
+func atRoot(t *testing.T) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("go.mod", []byte("module github.com/foliot/foliot\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func settings(t *testing.T, whole bool, args ...string) *Settings {
+	t.Helper()
+	s := new(Settings)
+	if err := Parse(tested.Flags(s, "less"), args); err != nil {
+		t.Fatal(err)
+	}
+	tested.SetDefaults(s, whole)
+	return s
+}
+
+func TestWhatWasMeasuredIsPrintedWrittenAndCanBeReportedAgain(t *testing.T) {
+	atRoot(t)
+	r := new(run)
+	measure := func(context.Context) error { r.N = 3; return nil }
+	if err := tested.Run([]string{"-quick"}, settings(t, true), r, measure); err != nil {
+		t.Fatal(err)
+	}
+	if r.Command != "make bench-x ARGS='-quick'" || !r.Complete || time.Since(r.Started) > time.Minute || r.Go == "" {
+		t.Errorf("the head is %+v", r.Head)
+	}
+	if err := os.Remove("docs/x.md"); err != nil {
+		t.Fatal(err)
+	}
+	again := func(context.Context) error { t.Error("measured again"); return nil }
+	if err := tested.Run(nil, settings(t, true, "-report"), new(run), again); err != nil {
+		t.Fatal(err)
+	}
+	if page, err := os.ReadFile("docs/x.md"); err != nil || string(page) != "xxx" {
+		t.Errorf("the page is %q, %v", page, err)
+	}
+}
+
+func TestAPartAndWhatFailedLeaveThePublishedFilesAlone(t *testing.T) {
+	atRoot(t)
+	broken := errors.New("broken")
+	if err := tested.Run(nil, settings(t, true), new(run), func(context.Context) error { return broken }); !errors.Is(err, broken) {
+		t.Errorf("got %v", err)
+	}
+	if err := tested.Run(nil, settings(t, false), new(run), func(context.Context) error { return nil }); err != nil {
+		t.Error(err)
+	}
+	for path, wanted := range map[string]bool{"docs": false, "bench": false, "bin/bench-x/x.md": true, "bin/bench-x/latest.json": true} {
+		if _, err := os.Stat(filepath.FromSlash(path)); (err == nil) != wanted {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+func TestWordsAreThoseThatAreKnownInTheirOrder(t *testing.T) {
+	known := []string{"a", "b", "c"}
+	for list, want := range map[string]string{"": "abc", "c,a": "ac", "b c": "bc"} {
+		if got, err := Among("f", list, known); err != nil || strings.Join(got, "") != want {
+			t.Errorf("%q: %v, %v", list, got, err)
+		}
+	}
+	if _, err := Among("f", "a,x", known); err == nil || err.Error() != `-f: there is no "x"; there are a, b, c` {
+		t.Errorf("got %v", err)
+	}
+	if !slices.Equal(known, []string{"a", "b", "c"}) {
+		t.Error("the known ones were changed")
+	}
+}

@@ -1,0 +1,71 @@
+package record
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Head is what each run says of itself. Runs embed it.
+type Head struct {
+	Started  time.Time         `json:"started"`
+	Took     float64           `json:"took"` // seconds
+	Command  string            `json:"command"`
+	Commit   string            `json:"commit"`
+	Go       string            `json:"go"`
+	Modules  map[string]string `json:"modules,omitempty"` // versions of what comes from elsewhere
+	Machine  Machine           `json:"machine"`
+	Complete bool              `json:"complete"` // everything was measured
+}
+
+// About returns the head of the run that it is embedded in.
+func (h *Head) About() *Head { return h }
+
+// End says that the run ends now, and whether everything was measured.
+func (h *Head) End(complete bool) {
+	h.Took, h.Complete = time.Since(h.Started).Round(time.Second).Seconds(), complete
+}
+
+// Duration is how long the run took.
+func (h *Head) Duration() string { return (time.Duration(h.Took) * time.Second).String() }
+
+// Versions lists the modules that come from elsewhere.
+func (h *Head) Versions() string {
+	var list []string
+	for _, m := range slices.Sorted(maps.Keys(h.Modules)) {
+		list = append(list, m+" "+h.Modules[m])
+	}
+	return strings.Join(list, ", ")
+}
+
+// Save writes a run to path.
+func Save(path string, run any) error {
+	text, err := json.MarshalIndent(run, "", "\t")
+	if err != nil {
+		return fmt.Errorf("encode the results: %w", err)
+	}
+	return write(path, append(text, '\n'))
+}
+
+func write(path string, text []byte) error {
+	if err := os.WriteFile(path, text, 0o644); err != nil {
+		return fmt.Errorf("write the results: %w", err)
+	}
+	return nil
+}
+
+// Load reads what Save wrote.
+func Load(path string, run any) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("read the results: %w", err)
+	}
+	if err := json.Unmarshal(text, run); err != nil {
+		return fmt.Errorf("read the results in %s: %w", path, err)
+	}
+	return nil
+}
