@@ -79,6 +79,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		}
 	}()
 	var flags cli
+	flags.notes = stderr
 	parsed, err := newParser(&flags, stdout, stderr).Parse(joinNegative(helpAsFlag(args)))
 	if err != nil {
 		fmt.Fprintf(stderr, "foliot: %s; see `%s --help`\n", oneLine(plainly(err), nil), commandOf(err))

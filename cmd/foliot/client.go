@@ -4,10 +4,14 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/foliot/foliot/client"
@@ -15,17 +19,20 @@ import (
 
 // serverFlags say which server a command speaks to, and as whom.
 type serverFlags struct {
-	Server    string `default:"http://127.0.0.1:8750" env:"FOLIOT_SERVER" placeholder:"URL" help:"The server that the command speaks to."`
+	Server    string `default:"http://127.0.0.1:8750" env:"FOLIOT_SERVER" placeholder:"URL" help:"The server that the command speaks to. Where it answers 503, as while its store is away, it is asked again for four seconds at most."`
 	Token     string `env:"FOLIOT_TOKEN" placeholder:"TOKEN" help:"The access token. On a command line others may see it: the variable, or a file, is better."`
 	TokenFile string `env:"FOLIOT_TOKEN_FILE" placeholder:"FILE" help:"The file that holds the access token."`
 	Namespace string `env:"FOLIOT_NAMESPACE" placeholder:"NAME" help:"Act in this namespace, with a token that is good for all (default: the token's, or default)."`
 	CACert    string `name:"ca-cert" env:"FOLIOT_CA_CERT" placeholder:"FILE" help:"Trust the certificates of this authority too (PEM)."`
 
+	notes     io.Writer       // standard error
 	transport *http.Transport // of the client that was made; nil: none was
 }
 
-// cliRetries are short: a person waits.
-var cliRetries = client.Retries{Attempts: 3, MinBackoff: 100 * time.Millisecond, MaxBackoff: 5 * time.Second}
+// cliRetries are short: a person waits. A server that does not reach its store has
+// tried for two seconds before it says so, and is asked once more: a failover of
+// Redis takes not much longer.
+var cliRetries = client.Retries{Attempts: 3, MinBackoff: 100 * time.Millisecond, MaxBackoff: 5 * time.Second, Within: 4 * time.Second}
 
 // client returns a client of the server that the flags name; close ends its connections.
 func (f *serverFlags) client() (*client.Client, error) {
@@ -44,7 +51,7 @@ func (f *serverFlags) client() (*client.Client, error) {
 	}
 	api, err := client.New(f.Server, client.Options{
 		Token: token, Namespace: f.Namespace,
-		HTTPClient: &http.Client{Transport: transport},
+		HTTPClient: &http.Client{Transport: &retelling{next: transport, notes: f.notes}},
 		Retries:    cliRetries,
 		UserAgent:  "foliot/" + version(),
 	})
@@ -53,6 +60,25 @@ func (f *serverFlags) client() (*client.Client, error) {
 	}
 	f.transport = transport
 	return api, nil
+}
+
+// retelling says that the server is asked again after it answered 503, once: for
+// as long as that takes nothing else is seen.
+type retelling struct {
+	next    http.RoundTripper
+	notes   io.Writer
+	refused atomic.Bool
+	once    sync.Once
+}
+
+// RoundTrip implements http.RoundTripper.
+func (r *retelling) RoundTrip(req *http.Request) (*http.Response, error) {
+	if r.refused.Load() {
+		r.once.Do(func() { fmt.Fprintln(r.notes, "foliot: the server answered 503; trying again") })
+	}
+	reply, err := r.next.RoundTrip(req)
+	r.refused.Store(err == nil && reply.StatusCode == http.StatusServiceUnavailable)
+	return reply, err
 }
 
 func (f *serverFlags) close() {

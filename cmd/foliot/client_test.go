@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/pem"
+	"fmt"
 	"io"
 	"log"
 	"log/slog"
@@ -12,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -35,6 +37,42 @@ func TestASilentServerIsNamedAndExits5(t *testing.T) {
 			t.Errorf("foliot %s ended with %d and said %q", line, code, errs.String())
 		}
 	}
+}
+
+// A server says after two seconds that its store is away: that is no reason to be silent for nine.
+func TestACommandAsksAServerWithoutItsStoreOnceMoreAndSaysSo(t *testing.T) {
+	srv, asked := newStoreless(t)
+	began := time.Now()
+	_, stderr, code := (&session{t: t, server: srv}).run("", "get", "a")
+	if took := time.Since(began); code != exitFailure || took > 6*time.Second || asked.Load() != 2 {
+		t.Errorf("after %v and %d tries it ended with %d", took, asked.Load(), code)
+	}
+	if want := "foliot: the server answered 503; trying again\nfoliot: get a: told so: try again soon; the log of foliot serve says more\n"; stderr != want {
+		t.Errorf("it said %q", stderr)
+	}
+}
+
+// newStoreless returns the URL of a server that does not reach its store, and how
+// often it said so.
+func newStoreless(t *testing.T) (url string, asked *atomic.Int64) {
+	asked = new(atomic.Int64)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/live" {
+			fmt.Fprintf(w, `{"at": %q, "slots": 10, "queues": [], "destinations": []}`, wire.FormatTime(time.Now()))
+			return
+		}
+		asked.Add(1)
+		select {
+		case <-time.After(2 * time.Second): // as the server repeats it itself
+		case <-r.Context().Done():
+		}
+		w.Header().Set("Content-Type", wire.ProblemType)
+		w.Header().Set("Retry-After", "1")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		fmt.Fprint(w, `{"status": 503, "code": "unavailable", "detail": "told so"}`)
+	}))
+	t.Cleanup(srv.Close)
+	return srv.URL, asked
 }
 
 func TestTheOtherSchemeIsAdvised(t *testing.T) {

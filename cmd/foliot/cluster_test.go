@@ -12,6 +12,7 @@ import (
 	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
 )
 
 // sharing is the reference store with nodes that share it.
@@ -53,7 +54,8 @@ func newShared(t *testing.T) *session {
 		{Name: "b", Version: "1.2.3", StartedAt: began, BeatAt: began.Add(time.Minute), Live: true, Owned: 2, Wanted: 2},
 		{Name: "c", Version: "1.2.2", StartedAt: began, BeatAt: began.Add(time.Second)},
 	}}
-	srv := httptest.NewServer(api.New(api.Config{Log: slog.New(slog.DiscardHandler)}, store))
+	live := func() wire.Live { return wire.Live{At: wire.FormatTime(time.Now())} }
+	srv := httptest.NewServer(api.New(api.Config{Log: slog.New(slog.DiscardHandler), Live: live}, store))
 	t.Cleanup(func() {
 		srv.Close()
 		if err := store.Close(); err != nil {

@@ -68,7 +68,8 @@ type doctorServerCmd struct{}
 func (doctorServerCmd) Help() string {
 	return `Asks a running server what can be asked from outside, and says what is wrong with the answers: whether it is ready, how far its clock is from
 this machine's, how late attempts start (judged from 100 in the last minute on), what is overdue and why, which destinations fail, which tasks died.
-Each finding is a line (or an object, with -o json). It exits with 1 when one is bad.
+Of servers that share a Redis it also says whether each shard has an owner, and each server a name of its own; what is late or overdue it knows of
+the server alone that it asks, and of tasks nothing while the store is away. Each finding is a line (or an object, with -o json). It exits with 1 when one is bad.
 
 Examples:
 
@@ -96,19 +97,25 @@ func (doctorServerCmd) Run(ctx context.Context, con *console, api *client.Client
 	if err != nil {
 		return err
 	}
-	trip := time.Since(began)
-	f.clock(live.At, began, trip)
-	switch cluster, err := api.Cluster(ctx); {
-	case err == nil:
-		f.cluster(cluster)
-	case errors.Is(err, client.ErrUnavailable):
-		f.add("server", false, "it answers, and does not reach its store (%s)", f.con.why(err))
-	default:
-		f.add("server", true, "it answers; about itself it tells operators alone (%s)", f.con.why(err))
+	f.clock(live.At, began, time.Since(began))
+	shared, err := f.servers(ctx, api)
+	if err == nil {
+		err = f.dead(ctx, api)
 	}
 	f.live(live)
-	f.dead(ctx, api)
+	if err != nil {
+		f.unknown()
+	} else {
+		f.overdue(live, shared)
+	}
 	return f.end()
+}
+
+// unknown tells what is not known while the store is away.
+func (f *findings) unknown() {
+	for _, check := range []string{"overdue", "dead"} {
+		f.add(check, false, "not known while the store is away")
+	}
 }
 
 // clock compares the clocks: the server's answer was written somewhere between
@@ -129,51 +136,21 @@ func (f *findings) clock(at, began time.Time, trip time.Duration) {
 	f.add("clock", false, "the server's is %v off this machine's: absolute times mean another moment there; synchronise both (chrony, systemd-timesyncd)", apart)
 }
 
-func (f *findings) cluster(c *client.Cluster) {
-	for _, n := range c.Nodes {
-		f.node(&n)
-	}
-	f.add("durability", c.Durability != "memory", "%s", durabilityWords(c.Durability))
-	if c.Secured {
-		f.add("access", true, "requests need a token")
-	} else {
-		f.add("access", true, "open: there are no tokens, so it must be reached from its own machine alone")
-	}
-}
-
-func (f *findings) node(n *client.Node) {
-	words := fmt.Sprintf("version %s, up for %v, ready: %v", n.Version, n.Uptime.Round(time.Second), n.Ready)
-	switch {
-	case n.Name == "":
-	case !n.Ready && !n.Self:
-		words = fmt.Sprintf("%s was last heard of at %s: it ended without a word, or cannot reach Redis; the others take its shards", n.Name, instant(n.LastSeenAt))
-	default:
-		words = fmt.Sprintf("%s: %s; %d shards of the %d it is to own", n.Name, words, n.Owned, n.Wanted)
-	}
-	f.add("server", n.Ready, "%s", words)
-}
-
-func durabilityWords(level string) string {
-	switch level {
-	case "memory":
-		return "memory: everything is lost when the server stops; start it with --data DIR"
-	case "synced":
-		return "synced: what was answered survives a power loss"
-	case "async":
-		return "async: what was answered is in the memory of Redis, and in its file within a second"
-	case "strict":
-		return "strict: what was answered is in the synced file of Redis, and where it has replicas in theirs or their memory"
-	case "default":
-		return "default: what was answered is in Redis, and survives its crash as far as its persistence says: docs/redis.md"
-	}
-	return level
-}
-
 func (f *findings) live(l *client.Live) {
 	f.lateness(l.Late)
 	if l.Slots > 0 {
 		f.add("slots", l.Running < l.Slots, "%d of %d in use; when all are, attempts wait (--concurrency)", l.Running, l.Slots)
 	}
+	for _, d := range l.Destinations {
+		if d.Breaker != "" && d.Breaker != "closed" {
+			f.add("breaker", false, "%s failed again and again: %s; its tasks wait and spend no attempts", qualified(d.Namespace, d.Destination), d.Breaker)
+		}
+	}
+}
+
+// overdue tells what is overdue on the server that was asked: of a shared store
+// it knows the tasks of its own shards alone.
+func (f *findings) overdue(l *client.Live, shared bool) {
 	overdue := 0
 	for _, q := range l.Queues {
 		if q.Oldest <= overdueBound {
@@ -183,13 +160,12 @@ func (f *findings) live(l *client.Live) {
 		held := q.LimitedBy == "pause" || q.LimitedBy == "purge"
 		f.add("overdue", held, "%d tasks of %s, the oldest for %v; they wait for: %s", q.Overdue, qualified(q.Namespace, q.Queue), age(q.Oldest), orWord(q.LimitedBy, "their turn"))
 	}
-	if overdue == 0 {
-		f.add("overdue", true, "nothing for longer than %v", overdueBound)
+	where := ""
+	if shared {
+		where = " in the shards of the server that was asked"
 	}
-	for _, d := range l.Destinations {
-		if d.Breaker != "" && d.Breaker != "closed" {
-			f.add("breaker", false, "%s failed again and again: %s; its tasks wait and spend no attempts", qualified(d.Namespace, d.Destination), d.Breaker)
-		}
+	if overdue == 0 {
+		f.add("overdue", true, "nothing for longer than %v%s", overdueBound, where)
 	}
 }
 
@@ -214,20 +190,25 @@ func orWord(s, word string) string {
 	return s
 }
 
-func (f *findings) dead(ctx context.Context, api *client.Client) {
+// dead counts the tasks that gave up. An error says that the store is away.
+func (f *findings) dead(ctx context.Context, api *client.Client) (away error) {
 	var dead int64
 	for q, err := range api.Queues.List(ctx) {
-		if err != nil {
+		switch {
+		case errors.Is(err, client.ErrUnavailable):
+			return err
+		case err != nil:
 			f.add("dead", false, "cannot count: %s", f.con.why(err))
-			return
+			return nil
 		}
 		dead += q.Counts.Dead
 	}
 	if dead == 0 {
 		f.add("dead", true, "no task of this namespace gave up")
-		return
+		return nil
 	}
 	f.add("dead", true, "%d tasks of this namespace gave up: foliot dead ls says why", dead)
+	return nil
 }
 
 type doctorDataCmd struct {

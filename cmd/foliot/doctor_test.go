@@ -18,7 +18,7 @@ func TestDoctorSaysWhatLatenessComesOf(t *testing.T) {
 		bad   bool
 		says  string
 	}{
-		{0, 0, false, "overdue"},
+		{0, 0, false, ""},
 		{2, time.Hour, false, "too few attempts to judge: 2"},
 		{lateSample - 1, lateBound + 1, false, "too few attempts to judge: 99"},
 		{lateSample, lateBound, false, "over 100 attempts\n"},
@@ -30,5 +30,52 @@ func TestDoctorSaysWhatLatenessComesOf(t *testing.T) {
 		if bad := f.bad == 1; bad != c.bad || !strings.Contains(out.String(), c.says) {
 			t.Errorf("%d attempts, p99 %v: %s", c.count, c.p99, out.String())
 		}
+	}
+}
+
+// While the store is away nobody knows what waits there, and it is asked no more than it has to be.
+func TestDoctorKnowsNothingOfTasksWhileTheStoreIsAway(t *testing.T) {
+	srv, asked := newStoreless(t)
+	stdout, _, code := (&session{t: t, server: srv}).run("", "doctor")
+	if code != exitFailure || asked.Load() != 2 {
+		t.Errorf("it ended with %d after asking the store %d times", code, asked.Load())
+	}
+	for _, bad := range []string{"BAD  server       it answers, and does not reach its store", "BAD  overdue      not known", "BAD  dead         not known"} {
+		if !strings.Contains(stdout, bad) {
+			t.Errorf("it does not say %q:\n%s", bad, stdout)
+		}
+	}
+	if strings.Contains(stdout, "ok   overdue") || strings.Contains(stdout, "ok   dead") {
+		t.Error(stdout)
+	}
+}
+
+func TestDoctorFindsShardsWithoutAnOwner(t *testing.T) {
+	s := newShared(t)
+	stdout, _, code := s.run("", "doctor")
+	if code != exitFailure || !strings.Contains(stdout, "BAD  shards       1 of 4 have no owner, and nothing is delivered from them: within some seconds") {
+		t.Errorf("%d:\n%s", code, stdout)
+	}
+	for _, node := range []string{"a", "b"} {
+		s.run("", "cluster", "drain", node, "--force")
+	}
+	if stdout, _, _ = s.run("", "doctor"); !strings.Contains(stdout, "every server is drained: foliot cluster drain NODE --undo") || !strings.Contains(stdout, "as it is drained") {
+		t.Error(stdout)
+	}
+	if strings.Contains(stdout, "ok   overdue") && !strings.Contains(stdout, "in the shards of the server that was asked") {
+		t.Errorf("it speaks for all servers:\n%s", stdout)
+	}
+}
+
+func TestDoctorFindsServersOfOneName(t *testing.T) {
+	var out bytes.Buffer
+	f := &findings{con: newConsole(nil, &out, &out, false)}
+	f.names([]client.Node{{Name: "a", Address: "h:1"}, {Name: "b"}})
+	if f.bad != 0 || out.Len() != 0 {
+		t.Error(out.String())
+	}
+	f.names([]client.Node{{Name: "a", Address: "h:1"}, {Name: "b"}, {Name: "a", Address: "i:1"}})
+	if f.bad != 1 || !strings.Contains(out.String(), "2 servers are called a, those at h:1 and i:1") || !strings.Contains(out.String(), "--node") {
+		t.Error(out.String())
 	}
 }
