@@ -31,6 +31,7 @@ type Node struct {
 	LastSeenAt    time.Time // the last heartbeat of a node of a shared store
 	Draining      bool      // it is to own no shards
 	Owned, Wanted int       // shards of a shared store: that it owns, and is to own
+	NameTaken     bool      // another process has its name, and had it before: it owns no shards until that ends
 }
 
 // Shard is a part of the tasks of a shared store. One node at a time delivers them.
@@ -112,7 +113,7 @@ func (n *Node) UnmarshalJSON(data []byte) error {
 func (n *Node) wire() wire.Node {
 	w := wire.Node{
 		Name: n.Name, Self: n.Self, Address: n.Address, Version: n.Version, StartedAt: instant(n.StartedAt), Uptime: n.Uptime.String(), Ready: n.Ready,
-		LastSeenAt: instant(n.LastSeenAt), Draining: n.Draining,
+		LastSeenAt: instant(n.LastSeenAt), Draining: n.Draining, NameTaken: n.NameTaken,
 	}
 	if n.Name != "" {
 		owned, wanted := n.Owned, n.Wanted
@@ -124,7 +125,7 @@ func (n *Node) wire() wire.Node {
 func (d *decoder) node(w wire.Node) Node {
 	n := Node{
 		Name: w.Name, Self: w.Self, Address: w.Address, Version: w.Version, StartedAt: d.instant(w.StartedAt), Uptime: d.duration(w.Uptime), Ready: w.Ready,
-		LastSeenAt: d.instant(w.LastSeenAt), Draining: w.Draining,
+		LastSeenAt: d.instant(w.LastSeenAt), Draining: w.Draining, NameTaken: w.NameTaken,
 	}
 	if w.Owned != nil {
 		n.Owned = *w.Owned

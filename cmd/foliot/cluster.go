@@ -64,6 +64,8 @@ func nodeRow(n *client.Node, shared bool) []string {
 // nodeState is how a node is, in a word or two.
 func nodeState(n *client.Node) string {
 	switch {
+	case n.NameTaken:
+		return "name taken"
 	case !n.Ready && n.Self:
 		return "not ready"
 	case !n.Ready:

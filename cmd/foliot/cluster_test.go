@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
@@ -97,6 +98,12 @@ func TestAClusterReadsAsItIs(t *testing.T) {
 	}
 	if out, _, _ := s.run("", "-o", "json", "cluster", "nodes"); !strings.Contains(out, `"name":"b"`) || strings.Count(out, "\n") != 3 {
 		t.Error(out)
+	}
+}
+
+func TestANodeWhoseNameIsTakenIsListedAsSuch(t *testing.T) {
+	if state := nodeState(&client.Node{Name: "a", Self: true, NameTaken: true}); state != "name taken" {
+		t.Error(state)
 	}
 }
 

@@ -72,8 +72,8 @@ func uptime(d time.Duration) string { return max(d, 0).Truncate(time.Second).Str
 func (s *Server) showNode(n *task.Node) wire.Node {
 	return wire.Node{
 		Name: n.Name, Self: n.Self, Address: n.Address, Version: cmp.Or(n.Version, "unknown"), StartedAt: showTime(n.StartedAt),
-		Uptime: uptime(n.BeatAt.Sub(n.StartedAt)), Ready: n.Live && (!n.Self || s.ready() == nil),
-		LastSeenAt: showTime(n.BeatAt), Draining: n.Draining, Owned: &n.Owned, Wanted: &n.Wanted,
+		Uptime: uptime(n.BeatAt.Sub(n.StartedAt)), Ready: n.Live && !n.NameTaken && (!n.Self || s.ready() == nil),
+		LastSeenAt: showTime(n.BeatAt), Draining: n.Draining, Owned: &n.Owned, Wanted: &n.Wanted, NameTaken: n.NameTaken,
 	}
 }
 

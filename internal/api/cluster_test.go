@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 type shared struct {
 	*memstore.Store
 	nodes  []task.Node
+	taken  bool // its name
 	drains []task.Drain
 	by     []string
 	err    error // of drains
@@ -26,7 +28,9 @@ func (s *shared) Shards(context.Context) ([]task.Shard, error) {
 	return []task.Shard{{Owner: "a", Until: 2_000_000_000_000, Epoch: 3, NextDue: 1_999_999_999_000, Running: 2}, {Number: 1}}, nil
 }
 
-func (s *shared) Standing() task.Standing { return task.Standing{Shards: 2, Owned: 1, Nodes: 2} }
+func (s *shared) Standing() task.Standing {
+	return task.Standing{Shards: 2, Owned: 1, Nodes: 2, NameTaken: s.taken}
+}
 
 func (s *shared) Drain(ctx context.Context, _ task.Millis, d task.Drain) error {
 	if s.err != nil {
@@ -86,6 +90,23 @@ func TestNodesAndShardsAreShown(t *testing.T) {
 	if s.do("GET", "/v1/cluster", "").want(200, &c); c.Nodes[0].Ready {
 		t.Error("it is stopping, and ready")
 	}
+}
+
+func TestAServerWhoseNameIsTakenSaysSoAndIsNotReady(t *testing.T) {
+	s, store := serveShared(t)
+	s.do("GET", "/readyz", "").want(200, nil)
+	store.taken = true
+	store.nodes = []task.Node{{Name: "a", Live: true, Owned: 2, Wanted: 2}, {Name: "a", Self: true, Live: true, NameTaken: true}}
+	if p := s.do("GET", "/readyz", "").problem(503, "unavailable", ""); !strings.Contains(p.Detail, "--node") {
+		t.Error(p.Detail)
+	}
+	var c wire.Cluster
+	s.do("GET", "/v1/cluster", "").want(200, &c)
+	if a, b := c.Nodes[0], c.Nodes[1]; !a.Ready || a.NameTaken || b.Ready || !b.NameTaken || !b.Self {
+		t.Errorf("%+v", c.Nodes)
+	}
+	s.do("GET", "/healthz", "").want(200, nil) // it lives, and to start it again would not help
+	s.do("GET", "/v1/tasks", "").want(200, nil)
 }
 
 func TestDrainsAreTheOperatorsAndHaveAnAuthor(t *testing.T) {

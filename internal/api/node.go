@@ -111,6 +111,8 @@ func (s *Server) ready() error {
 	default:
 	}
 	switch err := s.ledger.Err(); { // its text may name what only the operator should read
+	case err == nil && s.nodes != nil && s.nodes.Standing().NameTaken:
+		return refuse("unavailable", "", "another server that lives has the node's name of this one, which delivers nothing until that ends: start it with a --node of its own")
 	case err == nil:
 		return nil
 	case errors.Is(err, task.ErrUnavailable):

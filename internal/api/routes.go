@@ -184,7 +184,7 @@ func publicRoutes() []route {
 		{
 			method: "GET", path: "/readyz", serve: (*Server).readyz, public: true, tag: "server",
 			id: "readyz", summary: "Does it take requests?",
-			about: "503 when the store stopped, or the server is stopping.", replies: []reply{{status: 200, about: "It does.", body: wire.Health{}}},
+			about: "503 when the store stopped or is away, the server is stopping, or its node's name is another's that lives.", replies: []reply{{status: 200, about: "It does.", body: wire.Health{}}},
 		},
 		{
 			method: "GET", path: "/openapi.json", serve: (*Server).document, public: true, tag: "server",

@@ -9,7 +9,7 @@ import (
 // one process has for itself does not implement it.
 type Cluster interface {
 	// Nodes returns the nodes that were heard of lately, in the order of their
-	// names; one that ended without a word stays for a while, and is not Live. Costs
+	// names, where two say the same name who had it first; one that ended without a word stays for a while, and is not Live. Costs
 	// a read of each shard's owner.
 	Nodes(ctx context.Context) ([]Node, error)
 
@@ -38,6 +38,7 @@ type Node struct {
 	Draining  bool   // it is to own no shards
 	Owned     int    // shards that it owns
 	Wanted    int    // shards that it is to own, as things stand
+	NameTaken bool   // another process has its name, and had it before: it is to own none
 }
 
 // Shard is a part of the tasks, of which one node at a time claims.
@@ -87,4 +88,5 @@ type Standing struct {
 	Nodes     int    // that live, as it last heard
 	Takeovers uint64 // shards that it took when the leases of others had ended
 	Lost      uint64 // its own leases that ended before they could be renewed
+	NameTaken bool   // another process that lives had its name before: it is to own none until that ends
 }

@@ -23,6 +23,7 @@ type Node struct {
 	Draining   bool   `json:"draining,omitempty" doc:"It is to own no shards: it finishes what it has begun, and serves this API."`
 	Owned      *int   `json:"owned,omitempty" doc:"How many shards it owns: it alone delivers their tasks."`
 	Wanted     *int   `json:"wanted,omitempty" doc:"How many it is to own, as things stand."`
+	NameTaken  bool   `json:"name_taken,omitempty" doc:"Another process has its name, had it before, and was heard of just now: this one owns no shards, and is not ready. Start it with a --node of its own."`
 }
 
 // ShardList is all shards of a shared store.

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,7 +17,7 @@ var _ task.Cluster = (*Store)(nil)
 func (s *Store) Standing() task.Standing {
 	return task.Standing{
 		Shards: len(s.shards), Owned: len(s.owned()), Nodes: int(s.own.nodes.Load()),
-		Takeovers: s.own.takeovers.Load(), Lost: s.own.lost.Load(),
+		Takeovers: s.own.takeovers.Load(), Lost: s.own.lost.Load(), NameTaken: s.own.twin.Load(),
 	}
 }
 
@@ -38,6 +39,7 @@ func (s *Store) Nodes(ctx context.Context) ([]task.Node, error) {
 	if err != nil {
 		return nil, s.failure(err)
 	}
+	peers = slices.DeleteFunc(peers, func(p peer) bool { return p.twin && !p.lives(now, s.config.silence()) }) // nothing waits for its end
 	wanted, owned := map[string]int{}, map[string]int{}
 	for _, node := range allot(takers(livePeers(peers, now, s.config.silence())), len(s.shards)) {
 		wanted[node]++
@@ -51,7 +53,10 @@ func (s *Store) Nodes(ctx context.Context) ([]task.Node, error) {
 	for i, p := range peers {
 		all[i] = task.Node{
 			Name: p.name, Self: p.nonce == s.own.self.nonce, Version: p.version, Address: p.address, StartedAt: p.started, BeatAt: p.beat,
-			Live: p.lives(now, s.config.silence()), Draining: p.draining, Owned: owned[p.process()], Wanted: wanted[p.name],
+			Live: p.lives(now, s.config.silence()), Draining: p.draining, Owned: owned[p.process()], NameTaken: p.twin,
+		}
+		if !p.twin {
+			all[i].Wanted = wanted[p.name]
 		}
 	}
 	return all, nil

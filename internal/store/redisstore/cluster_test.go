@@ -230,8 +230,12 @@ func TestWhatIsReadOfANodeIsWhatItWrote(t *testing.T) {
 		{name: "a", nonce: "N", beat: 7},
 		{name: "b", nonce: "M", beat: 8, version: "v1", format: 3, started: 5, address: "[::1]:80", draining: true},
 		{name: "c", nonce: "O", beat: 9, draining: true, forced: true},
+		{name: "d", nonce: "P", beat: 9, address: "h:1", twin: true},
 	} {
 		list := []string{p.name, "", drainField + "x", "N"}
+		if p.twin {
+			list[0] = twinField + p.name
+		}
 		list[1] = score(p.beat) + "/" + p.nonce + "/" + p.about()
 		if p.draining {
 			list = append(list, drainField+p.name, map[bool]string{true: "!", false: ""}[p.forced]+p.nonce)
@@ -246,6 +250,7 @@ func TestWhatIsReadOfANodeIsWhatItWrote(t *testing.T) {
 func FuzzParsePeers(f *testing.F) {
 	f.Add("a", "1795000000000/NONCE/1.2.3/1/1795000000000/127.0.0.1:8080")
 	f.Add("drain/a", "!NONCE")
+	f.Add("twin/a", "1795000000000/NONCE/1.2.3/1/1795000000000/127.0.0.1:8080")
 	f.Add("a", "1/")
 	f.Fuzz(func(t *testing.T, name, value string) {
 		peers, err := parsePeers([]string{name, value, drainField + name, value})
@@ -340,21 +345,65 @@ func TestANodeThatSleptPastItsLeasesClaimsNothingOnWaking(t *testing.T) {
 	}
 }
 
-// Two processes of one name would wake each other for ever, each with the news that the other is gone.
-func TestProcessesThatShareANameAreToldAndDoNotDisturbEachOther(t *testing.T) {
+// Each would give the other's shards to itself, or wake it for ever with the news that it has gone.
+func TestTheLaterOfTwoProcessesOfOneNameOwnsNothingUntilTheFirstHasEnded(t *testing.T) {
 	server := redistest.New(t)
-	var log lockedBuffer
-	a := openNodeWith(t, Config{Node: "a", Logger: slog.New(slog.NewTextHandler(&log, nil))}, server.Addr)
-	openNodeWith(t, Config{Node: "a", Logger: slog.New(slog.NewTextHandler(&log, nil))}, server.Addr)
-	eventually(t, 2*time.Second, "it is said", func() bool { return strings.Contains(log.String(), "give each its own name") })
+	var firsts, laters lockedBuffer
+	first := openNodeWith(t, Config{Node: "a", Address: "one:1", Logger: slog.New(slog.NewTextHandler(&firsts, nil))}, server.Addr)
+	later := openNodeWith(t, Config{Node: "a", Address: "two:2", Logger: slog.New(slog.NewTextHandler(&laters, nil))}, server.Addr)
+	eventually(t, 2*time.Second, "the later knows it", func() bool { return later.Standing().NameTaken })
+	eventually(t, 2*time.Second, "both logs say it", func() bool {
+		return strings.Contains(firsts.String(), "at two:2, is the node") && strings.Contains(laters.String(), "at one:1, was the node")
+	})
 	before := infoNumbers(t, server.Addr, "total_commands_processed")
-	time.Sleep(time.Second) // there is nothing to wait for
+	soon(t, first, "t", 1, 0)
+	for range 5 { // heartbeats of both, also unasked for
+		first.nudge()
+		time.Sleep(first.config.Heartbeat) // there is nothing to wait for
+	}
 	after := infoNumbers(t, server.Addr, "total_commands_processed")
 	if n := after[0] - before[0]; n > 1000 {
 		t.Errorf("%v commands in a second", n)
 	}
-	if !divided(a) {
-		t.Error("who had the shards first has lost some")
+	if !divided(first) || len(later.owned()) != 0 || first.Standing().NameTaken || !later.Standing().NameTaken {
+		t.Errorf("%+v, and later %+v", first.Standing(), later.Standing())
+	}
+	for _, s := range []*Store{first, later} {
+		list, err := s.Nodes(t.Context())
+		if err != nil || len(list) != 2 {
+			t.Fatal(err, list)
+		}
+		a, b := list[0], list[1]
+		if a.NameTaken || a.Address != "one:1" || a.Owned != 16 || a.Wanted != 16 || a.Self != (s == first) ||
+			!b.NameTaken || b.Address != "two:2" || b.Owned != 0 || b.Wanted != 0 || b.Self == a.Self || !b.Live {
+			t.Errorf("%+v", list)
+		}
+	}
+	if err := first.drainNode(t, task.Drain{Node: "a"}); !errors.Is(err, task.ErrLastNode) {
+		t.Errorf("the other counts as one that could take the shards: %v", err)
+	}
+	if log := firsts.String() + laters.String(); strings.Contains(log, "works again") {
+		t.Errorf("nothing does yet:\n%s", log)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, time.Second, "the other owns all", func() bool { return divided(later) && !later.Standing().NameTaken })
+	eventually(t, time.Second, "it says so", func() bool { return strings.Contains(laters.String(), "works again") })
+}
+
+// Whoever was paused wakes as the later one.
+func TestAProcessThatLostItsNameWhileItSleptGivesUpWhatItHad(t *testing.T) {
+	server := redistest.New(t)
+	proxy := redistest.NewProxy(t, server.Addr)
+	sleeper := openNode(t, "a", proxy.Addr)
+	proxy.Freeze()
+	next := openNode(t, "a", server.Addr)
+	eventually(t, 2*sleeper.config.ShardLease, "the other owns all", func() bool { return divided(next) })
+	proxy.Thaw()
+	eventually(t, 2*time.Second, "it knows that it has lost its name", func() bool { return sleeper.Standing().NameTaken })
+	if !divided(next) || len(sleeper.owned()) != 0 {
+		t.Errorf("%+v, and who slept %+v", next.Standing(), sleeper.Standing())
 	}
 }
 

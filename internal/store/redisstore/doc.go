@@ -38,7 +38,8 @@
 //	                                   shard was acquired
 //	foliot:{tag}:wake          channel of what others put into the shard that is due soon
 //	foliot:meta                HASH    format, oldest reader, shards, lease: what nodes must agree on (format.go)
-//	foliot:nodes               HASH    node → its last heartbeat, its process and what that is (nodes.go); drain/<node> → the
+//	foliot:nodes               HASH    node → its last heartbeat, its process and what that is (nodes.go); twin/<node> → the
+//	                                   same of a process that found its name taken; drain/<node> → the
 //	                                   process that is drained; and the channel of who came, went, released shards, or is drained
 //	foliot:{foliot:nodes}:log  STREAM  audit entries of drains
 //	foliot:{settings}:all      HASH    settings, and their version
@@ -64,6 +65,10 @@
 // epoch, in the same run that writes. So two nodes that disagree, or one that slept past its
 // lease, claim no task twice. Settlements and extensions need the task's token only: what a node
 // has claimed it may finish after it has lost the shard.
+//
+// A name belongs to the process that had it first, until that goes or is silent for half a
+// lease; another one with that name owns nothing meanwhile. So one that starts again after
+// its predecessor was killed has the name before the leases of that end.
 //
 // What others put into a shard its owner finds in the index of lanes, which it
 // polls. That is the truth. For tasks that are due before the next polls put also

@@ -23,8 +23,12 @@ const (
 	nodesLog = "foliot:{foliot:nodes}:log"
 )
 
-// drainField begins the field of a drain. No node's name has a slash.
-const drainField = "drain/"
+// drainField begins the field of a drain, twinField that of a process whose node's
+// name another one has. No node's name has a slash.
+const (
+	drainField = "drain/"
+	twinField  = "twin/"
+)
 
 // peer is a node, as the hash of nodes shows it.
 type peer struct {
@@ -35,10 +39,14 @@ type peer struct {
 	started  task.Millis
 	draining bool
 	forced   bool // its drain was
+	twin     bool // another process had its name before: it owns nothing
 }
 
 // process is the node's process in the ids of owners, before the epoch.
 func (p *peer) process() string { return p.name + "/" + p.nonce }
+
+// where is the peer's address, for the log.
+func (p *peer) where() string { return cmp.Or(p.address, "an address that it does not tell") }
 
 // about is what a node says of itself, as the hash has it behind heartbeat and nonce.
 func (p *peer) about() string {
@@ -60,7 +68,7 @@ func parsePeer(name, value string) (peer, error) {
 	return p, nil
 }
 
-// parsePeers reads fields and values of the hash, in the order of the nodes' names.
+// parsePeers reads fields and values of the hash, in the order of the nodes' names, twins last.
 func parsePeers(list []string) ([]peer, error) {
 	var peers []peer
 	drains := map[string]string{}
@@ -69,10 +77,12 @@ func parsePeers(list []string) ([]peer, error) {
 			drains[node] = list[i+1]
 			continue
 		}
-		p, err := parsePeer(list[i], list[i+1])
+		name, twin := strings.CutPrefix(list[i], twinField)
+		p, err := parsePeer(name, list[i+1])
 		if err != nil {
 			return nil, err
 		}
+		p.twin = twin
 		peers = append(peers, p)
 	}
 	for i := range peers {
@@ -81,7 +91,15 @@ func parsePeers(list []string) ([]peer, error) {
 		p.draining = drained != "" && drained == p.nonce
 		p.forced = p.draining && forced
 	}
-	slices.SortFunc(peers, func(a, b peer) int { return cmp.Compare(a.name, b.name) })
+	slices.SortFunc(peers, func(a, b peer) int {
+		switch order := cmp.Compare(a.name, b.name); {
+		case order != 0 || a.twin == b.twin:
+			return order
+		case b.twin:
+			return -1
+		}
+		return 1
+	})
 	return peers, nil
 }
 
@@ -99,14 +117,14 @@ const (
 const (
 	stood = iota
 	moved // it was not there, or has gone
-	other // another process of its name was there
+	other // another process of its name lives, and was there before
 )
 
 // beat says how this process is, and returns all nodes, the server's clock, and
 // what was found of this one. It tries once, but where it only looks.
 func (s *Store) beat(ctx context.Context, how int) (peers []peer, now task.Millis, found int, err error) {
 	self := &s.own.self
-	args := []string{self.name, self.nonce, self.about(), strconv.FormatInt((10 * s.config.silence()).Milliseconds(), 10)}
+	args := []string{self.name, self.nonce, self.about(), millis(10 * s.config.silence()), millis(s.config.silence())}
 	switch how {
 	case leaves:
 		args[2] = ""

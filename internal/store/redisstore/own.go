@@ -50,6 +50,8 @@ type ownership struct {
 	nodes           atomic.Int64 // that live
 	takeovers, lost atomic.Uint64
 
+	twin atomic.Bool // another process that lives had this one's name before; the loop writes it
+
 	// The rest is the loop's.
 	states   []claimState
 	peers    []peer // that live
@@ -60,6 +62,7 @@ type ownership struct {
 	orphans  map[int]bool      // nobody owned them then, though another was to
 	adopted  map[int]time.Time // that this process owns all the same, until then
 	met      bool              // others have heard of this process
+	holder   peer              // that had this process's name before, as it was last heard of
 	changes  changes
 }
 

@@ -36,7 +36,12 @@ func TestANodeThatWasKilledWaitsForItsOwnLeasesAndNoLonger(t *testing.T) {
 	if n := len(again.owned()); n != 0 {
 		t.Errorf("it owns %d shards while the leases last", n)
 	}
-	eventually(t, dead.config.ShardLease+300*time.Millisecond, "it owns all", func() bool { return divided(again) })
+	eventually(t, dead.config.ShardLease+300*time.Millisecond, "it owns all", func() bool {
+		if again.Standing().NameTaken {
+			t.Error("it takes who was killed for one that lives")
+		}
+		return divided(again)
+	})
 }
 
 func TestEachShardHasOneOwnerWhoeverComesAndGoes(t *testing.T) {

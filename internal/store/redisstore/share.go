@@ -16,10 +16,10 @@ import (
 // lives reports whether p's last heartbeat is at most silence old.
 func (p *peer) lives(now task.Millis, silence time.Duration) bool { return now.Sub(p.beat) <= silence }
 
-// livePeers returns those of peers that live, in their order.
+// livePeers returns those of peers that live, in their order, without twins.
 func livePeers(peers []peer, now task.Millis, silence time.Duration) (live []peer) {
 	for _, p := range peers {
-		if p.lives(now, silence) {
+		if !p.twin && p.lives(now, silence) {
 			live = append(live, p)
 		}
 	}

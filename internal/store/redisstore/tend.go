@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/foliot/foliot/internal/task"
 )
 
 // join makes this process one of the nodes, and keeps it so until Release.
@@ -140,13 +142,7 @@ func (s *Store) meet(ctx context.Context) {
 	}
 	first := !o.met
 	o.met = true
-	// A process that ended without a word may have left its name; one that puts its
-	// own there again and again lives.
-	var twin error
-	if found == other && !first {
-		twin = fmt.Errorf("another process is the node %q, too: give each its own name (--node)", o.self.name)
-	}
-	s.servers.trouble.about("be the only node of that name", twin)
+	s.servers.trouble.about("be the only node of that name", o.clash(peers, now, found, s.config.silence()))
 	if found == moved || first {
 		s.announce(ctx)
 	}
@@ -154,11 +150,41 @@ func (s *Store) meet(ctx context.Context) {
 	o.changes.met(o.peers, peers)
 	o.peers = peers
 	o.nodes.Store(int64(len(peers)))
-	if takers := takers(peers); o.mine == nil || !slices.Equal(takers, o.takers) {
+	takers := takers(peers)
+	if found == other {
+		takers = nil
+	}
+	if o.mine == nil || !slices.Equal(takers, o.takers) {
 		o.takers, o.mine = takers, wanted(takers, o.self.name, len(s.shards))
 		clear(o.orphans)
 		clear(o.adopted)
 	}
+}
+
+// clash returns what to say of another process that lives and has this one's name,
+// nil of none. One that ended without a word has left its name here, for a while: who
+// had the name first lives if it was heard of again since this process asks.
+func (o *ownership) clash(peers []peer, now task.Millis, found int, silence time.Duration) error {
+	i := slices.IndexFunc(peers, func(p peer) bool {
+		return p.name == o.self.name && p.nonce != o.self.nonce && p.twin == (found != other) && p.lives(now, silence)
+	})
+	if i < 0 {
+		o.holder = peer{}
+		o.twin.Store(false)
+		return nil
+	}
+	p := peers[i]
+	if p.twin {
+		return fmt.Errorf("another process, at %s, is the node %q, too, and owns no shards: give each its own name (--node)", p.where(), p.name)
+	}
+	if p.nonce == o.holder.nonce && p.beat > o.holder.beat {
+		o.twin.Store(true)
+	}
+	o.holder = p
+	if !o.twin.Load() {
+		return nil
+	}
+	return fmt.Errorf("another process, at %s, was the node %q before, and lives: this one owns no shards until that ends: give each its own name (--node)", p.where(), p.name)
 }
 
 // adoptedFor is for how many leases a shard is adopted. Then who is to own it has another try.

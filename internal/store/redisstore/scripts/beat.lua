@@ -3,22 +3,34 @@
 -- KEYS     the hash of nodes:
 --            <node>        <last heartbeat, milliseconds of the server's clock>/<nonce of the process>/<about it>
 --            drain/<node>  <nonce of the process that is drained>, '!' before it where that was forced
+--            twin/<node>   as of a node, of a process that found another one of its name alive
 -- ARGV     the node ('' to change nothing), the nonce of its process, what is known about it
---          ('' where it goes), and after how many milliseconds without a heartbeat a node is forgotten
+--          ('' where it goes), after how many milliseconds without a heartbeat a node is forgotten,
+--          and after how many it has lost its name to another process
 -- Replies  the server's clock, then 1 where the process is new here or has gone just now, 2 where
---          it stands in the place of another process of that name, otherwise 0, then field
---          and value of each
--- A drain goes with its process. Idempotent.
+--          another process of that name lives, otherwise 0, then field and value of each
+-- A name belongs to the process that had it first, until that goes or is silent. A drain goes with
+-- its process. Idempotent.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local news = 0
 if ARGV[1] ~= '' then
-  local nonce = string.match(redis.call('HGET', KEYS[1], ARGV[1]) or '', '^%d+/([^/]*)')
-  if ARGV[3] ~= '' then
-    redis.call('HSET', KEYS[1], ARGV[1], string.format('%.0f/', now) .. ARGV[2] .. '/' .. ARGV[3])
-    news = not nonce and 1 or nonce ~= ARGV[2] and 2 or 0
-  elseif nonce == ARGV[2] then -- another process may have its name by now
-    news = redis.call('HDEL', KEYS[1], ARGV[1])
+  local at, nonce = string.match(redis.call('HGET', KEYS[1], ARGV[1]) or '', '^(%d+)/([^/]*)')
+  local twin = 'twin/' .. ARGV[1]
+  if string.match(redis.call('HGET', KEYS[1], twin) or '', '^%d+/([^/]*)') == ARGV[2] then
+    redis.call('HDEL', KEYS[1], twin)
+  end
+  local about = string.format('%.0f/', now) .. ARGV[2] .. '/' .. ARGV[3]
+  if ARGV[3] == '' then
+    if nonce == ARGV[2] then -- another process may have its name by now
+      news = redis.call('HDEL', KEYS[1], ARGV[1])
+    end
+  elseif at and nonce ~= ARGV[2] and now - at <= tonumber(ARGV[5]) then
+    redis.call('HSET', KEYS[1], twin, about)
+    news = 2
+  else
+    redis.call('HSET', KEYS[1], ARGV[1], about)
+    news = nonce ~= ARGV[2] and 1 or 0
   end
 end
 
