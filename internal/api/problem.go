@@ -148,6 +148,7 @@ func problemOf(err error) wire.Problem {
 	var field *task.FieldError
 	var state *task.StateError
 	var quota *task.QuotaError
+	var short *task.ShortError
 	switch {
 	case errors.As(err, &field):
 		return newProblem(field.Code, field.Detail, field.Path)
@@ -155,6 +156,8 @@ func problemOf(err error) wire.Problem {
 		return newProblem(state.Code, state.Error(), "")
 	case errors.As(err, &quota):
 		return newProblem(quotaCode(quota), quota.Error(), quota.Quota)
+	case errors.As(err, &short):
+		return newProblem("durability_not_met", short.Error(), "")
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return newProblem("unavailable", "the request was given up before it ended", "")
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
@@ -60,5 +61,18 @@ func TestAStoreThatIsFullIsLoggedNowAndThen(t *testing.T) {
 	}
 	if n := strings.Count(log.String(), "\n"); n != 1 {
 		t.Errorf("%d lines:\n%s", n, log.String())
+	}
+}
+
+func TestAChangeThatIsNotDurableSaysHowManyReplicasConfirmedIt(t *testing.T) {
+	why := fmt.Errorf("the Redis at 192.0.2.1:6379: %w", &task.ShortError{Wanted: 2, Within: 2 * time.Second})
+	s := New(Config{Log: slog.New(slog.DiscardHandler)}, ill{memstore.New(memstore.Config{}), why, nil})
+	r := httptest.NewRequest("POST", "http://localhost/v1/tasks", strings.NewReader(`{"delay":"1h","http":{"url":"https://example.com/"}}`))
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	if w.Code != 503 || !strings.Contains(w.Body.String(), `"durability_not_met"`) ||
+		!strings.Contains(w.Body.String(), "0 of 2 replicas confirmed it within 2s: repeat the request") || strings.Contains(w.Body.String(), "192.0.2.1") {
+		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }

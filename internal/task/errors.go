@@ -3,6 +3,7 @@ package task
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 // The errors of the contract. Stores return them, wrapped or bare, and
@@ -29,7 +30,7 @@ var (
 	// ErrFull: the store refuses to take more.
 	ErrFull = errors.New("the store is full")
 	// ErrNotDurable: the change was made, and is not as durable as the store
-	// promises: the servers that were to confirm it did not. Repeating it is safe.
+	// promises: the servers that were to confirm it did not, as a *ShortError says. Repeating it is safe.
 	ErrNotDurable = errors.New("the change is not durable yet")
 	// ErrUnavailable: the servers that keep the tasks cannot be reached, or are busy
 	// with moving, loading or replacing what they keep, for longer than the store
@@ -67,6 +68,20 @@ const (
 	CodeFinished = "task_finished" // delivered, cancelled or expired
 	CodeNoDelay  = "no_delay"      // it was created with an absolute time
 )
+
+// ShortError is an ErrNotDurable that says how many replicas confirmed the change.
+type ShortError struct {
+	Confirmed, Wanted int
+	Within            time.Duration // so long they had
+}
+
+// Error returns a sentence with what to do.
+func (e *ShortError) Error() string {
+	return fmt.Sprintf("%v: %d of %d replicas confirmed it within %v: repeat the request, that is safe", ErrNotDurable, e.Confirmed, e.Wanted, e.Within)
+}
+
+// Unwrap makes e an ErrNotDurable.
+func (e *ShortError) Unwrap() error { return ErrNotDurable }
 
 // FieldError says what is wrong with one field of what a client sent.
 type FieldError struct {

@@ -71,7 +71,7 @@ func (d Durability) short(addr string, confirmed, wanted int, word time.Duration
 	if d != Strict {
 		return nil
 	}
-	return fmt.Errorf("%w: %d of %d replicas of the Redis at %s confirmed it within %v: repeat the request", task.ErrNotDurable, confirmed, wanted, addr, word)
+	return fmt.Errorf("the Redis at %s: %w", addr, &task.ShortError{Confirmed: confirmed, Wanted: wanted, Within: word})
 }
 
 // confirm makes durable what steps without an error found to be as they want it:

@@ -174,7 +174,8 @@ func TestDefaultGoesOnWithoutItsReplica(t *testing.T) {
 func TestStrictWithoutTheReplicaThatIsExpected(t *testing.T) {
 	s := openLevel(t, Strict, 1, redistest.New(t, "--appendfsync", "always").Addr)
 	s.servers.word = 50 * time.Millisecond
-	if err := apply(t, s, order("a")); !errors.Is(err, task.ErrNotDurable) {
+	var short *task.ShortError
+	if err := apply(t, s, order("a")); !errors.Is(err, task.ErrNotDurable) || !errors.As(err, &short) || *short != (task.ShortError{Wanted: 1, Within: s.servers.word}) {
 		t.Fatal(err)
 	}
 }
