@@ -93,8 +93,10 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	err = parsed.Run(con)
 	flags.close()
-	if err != nil && !errors.Is(err, errSaid) {
-		fmt.Fprintf(stderr, "foliot: %s\n", con.why(err))
+	if !errors.Is(err, errSaid) {
+		for _, one := range parts(err) {
+			fmt.Fprintf(stderr, "foliot: %s\n", con.why(one))
+		}
 	}
 	return exitCode(err)
 }

@@ -81,7 +81,7 @@ func effectiveYAML(flags []*kong.Flag, from origins) (string, error) {
 		switch {
 		case holdsSecret(f):
 			fmt.Fprintf(&b, "# %s: set, not shown  # %s\n", f.Name, o)
-		case f.Target.Interface() == "":
+		case unsaid(f):
 			fmt.Fprintf(&b, "# %s: not set  # %s\n", f.Name, o)
 		default:
 			line, err := yamlLine(f.Name, plain(f.Target))
@@ -92,6 +92,12 @@ func effectiveYAML(flags []*kong.Flag, from origins) (string, error) {
 		}
 	}
 	return b.String(), nil
+}
+
+// unsaid reports whether a flag has the value that stands for none.
+func unsaid(f *kong.Flag) bool {
+	v := f.Target.Interface()
+	return v == "" || v == shardCount(0)
 }
 
 // yamlLine returns a key and its value as one line.

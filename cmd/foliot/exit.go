@@ -92,6 +92,23 @@ func refusalCode(e *client.Error) int {
 	return exitFailure
 }
 
+// parts returns the errors that err joins, itself where it joins none: each is told
+// in a line of its own.
+func parts(err error) []error {
+	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // what wraps a joined one has words for all
+	switch {
+	case err == nil:
+		return nil
+	case !ok || err.Error() != errors.Join(joined.Unwrap()...).Error(): // fmt.Errorf joins in a sentence
+		return []error{err}
+	}
+	var all []error
+	for _, part := range joined.Unwrap() {
+		all = append(all, parts(part)...)
+	}
+	return all
+}
+
 // oneLine returns err as the single line that is printed, for a command or, nil,
 // for none.
 func oneLine(err error, command *kong.Node) string {

@@ -12,6 +12,9 @@ import (
 	"github.com/foliot/foliot/internal/store/redisstore"
 )
 
+// shardCount is a number of shards; 0: nobody said one, which nobody can say.
+type shardCount int
+
 // redisSharing is what the flags say of how servers share a Redis.
 type redisSharing struct {
 	node       string
@@ -55,7 +58,7 @@ var nodeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
 // redisStore returns the servers that --store names, and how they are shared.
 func (f *serveFlags) redisStore() (*redisURL, redisSharing, error) {
 	r := redisSharing{
-		node: f.Node, shards: f.Shards, lease: f.ShardLease, durability: redisstore.Durability(f.Durability), replicas: f.RedisReplicas,
+		node: f.Node, shards: int(f.Shards), lease: f.ShardLease, durability: redisstore.Durability(f.Durability), replicas: f.RedisReplicas,
 		unsafeEviction: f.RedisUnsafeEviction, unsafePersistence: f.RedisUnsafePersistence,
 	}
 	u, err := parseRedisURL(f.Store)
@@ -65,8 +68,6 @@ func (f *serveFlags) redisStore() (*redisURL, redisSharing, error) {
 	switch {
 	case r.node != "" && !nodeName.MatchString(r.node):
 		return nil, r, badInput("--node", "%q is no name of at most 63 letters, digits, dots, dashes and underscores, the first a letter or a digit", r.node)
-	case r.shards < 0 || r.shards > maxShards:
-		return nil, r, badInput("--shards", "%d does not lie between 1 and %d", r.shards, maxShards)
 	case r.lease < minShardLease || r.lease > maxShardLease:
 		return nil, r, badInput("--shard-lease", "%v does not lie between %v and %v", r.lease, minShardLease, maxShardLease)
 	case r.replicas < -1 || r.replicas > maxReplicas:

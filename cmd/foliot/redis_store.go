@@ -109,8 +109,17 @@ func (u *redisURL) tlsConfig() (*tls.Config, error) {
 	return c, nil
 }
 
-// explain adds to why the store could not be opened, or examined, what to do about it.
+// explain adds to each reason why the store could not be opened, or examined, what
+// to do about it.
 func (u *redisURL) explain(doing string, err error) error {
+	var all []error
+	for _, reason := range parts(err) {
+		all = append(all, u.explainOne(doing, reason))
+	}
+	return errors.Join(all...)
+}
+
+func (u *redisURL) explainOne(doing string, err error) error {
 	err = fmt.Errorf("%s the store at %s: %w", doing, u, err)
 	if advice := u.advice(err); advice != "" {
 		err = fmt.Errorf("%w: %s", err, advice)
@@ -131,6 +140,8 @@ func (u *redisURL) advice(err error) string {
 		return "name it by " + u.as(redisCluster)
 	case errors.Is(err, redisstore.ErrSentinel):
 		return "name it by " + u.as(redisSentinel) + "MASTER"
+	case u.form == redisSentinel && strings.Contains(text, "unknown command"):
+		return "it is no Sentinel, but a Redis; name the Sentinels that watch it, mostly at port 26379, or, where there are none, the Redis itself by " + u.as(redisAlone)
 	case strings.Contains(text, "cluster support disabled"):
 		return "it is no Cluster; name it by " + u.as(redisAlone)
 	case strings.Contains(text, "WRONGPASS"), strings.Contains(text, "NOAUTH"), strings.Contains(text, "without any password configured"):

@@ -166,6 +166,7 @@ func TestARedisThatCannotBeUsedIsToldOfWithWhatToDo(t *testing.T) {
 		"redis://" + closed.Addr:                          "give a user and a password that are good there",
 		"redis://weak:open@" + closed.Addr:                "its user lacks a right; docs/redis.md",
 		"redis+cluster://" + open.Addr:                    "it is no Cluster; name it by redis://" + open.Addr,
+		"redis+sentinel://" + open.Addr + "/m":            "it is no Sentinel, but a Redis; name the Sentinels that watch it, mostly at port 26379, or, where there are none, the Redis itself by redis://" + open.Addr,
 		"redis://" + clustered.Addr:                       "the server belongs to a Cluster: name it by redis+cluster://" + clustered.Addr,
 		"rediss://" + open.Addr:                           "without TLS begin with redis in the place of rediss",
 	} {
@@ -175,6 +176,26 @@ func TestARedisThatCannotBeUsedIsToldOfWithWhatToDo(t *testing.T) {
 				t.Errorf("it says %q, which lacks %q", got, says)
 			}
 		})
+	}
+}
+
+// A message that runs on has its reasons overlooked.
+func TestEachReasonToRefuseARedisHasALine(t *testing.T) {
+	r := redistest.New(t, "--maxmemory-policy", "allkeys-lru", "--appendonly", "no")
+	lines := strings.Split(strings.TrimSpace(refusedStore(t, "redis://"+r.Addr)), "\n")
+	if len(lines) != 2 || !strings.Contains(lines[0], "noeviction") || !strings.Contains(lines[1], "appendonly yes") {
+		t.Errorf("%q", lines)
+	}
+	for _, line := range lines {
+		if !strings.HasPrefix(line, "foliot: open the store at redis://"+r.Addr+": the Redis is not fit for tasks: ") {
+			t.Errorf("%q", line)
+		}
+	}
+}
+
+func TestAServerIsNamedOnceInAnError(t *testing.T) {
+	if got := refusedStore(t, "redis+cluster://127.0.0.1:1"); strings.Contains(got, "127.0.0.1:1, 127.0.0.1:1") {
+		t.Error(got)
 	}
 }
 

@@ -20,6 +20,7 @@ const notDuration = "%q is no duration; write 500ms, 20s or 1m30s (no spaces, an
 // own say what Go calls what is wrong.
 var readers = []kong.Option{
 	kong.TypeMapper(reflect.TypeFor[time.Duration](), reader(readDuration)),
+	kong.TypeMapper(reflect.TypeFor[shardCount](), reader(readShards)),
 	kong.KindMapper(reflect.Int, reader(readWhole)),
 	kong.KindMapper(reflect.Int64, reader(readWhole)),
 	kong.KindMapper(reflect.Float64, reader(readNumber)),
@@ -57,6 +58,14 @@ func readWhole(text string, flag *kong.Flag, into reflect.Value) error {
 	}
 	into.SetInt(n)
 	return nil
+}
+
+func readShards(text string, flag *kong.Flag, into reflect.Value) error {
+	err := readWhole(text, flag, into)
+	if n := into.Int(); err == nil && (n < 1 || n > maxShards) {
+		return fmt.Errorf("%d does not lie between 1 and %d", n, maxShards)
+	}
+	return err
 }
 
 func readNumber(text string, _ *kong.Flag, into reflect.Value) error {

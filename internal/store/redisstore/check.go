@@ -123,7 +123,7 @@ func loading(info map[string]string) bool {
 func (s *servers) awaitLoading(ctx context.Context, state string) error {
 	if now := time.Now(); now.Sub(s.awaited) >= awaitEvery {
 		s.awaited = now
-		s.logger.Info("waiting until Redis has read its file", "servers", strings.Join(s.config.Client.InitAddress, ","), "state", state)
+		s.logger.Info("waiting until Redis has read its file", "servers", named(s.config.Client), "state", state)
 	}
 	if !s.pause(ctx, longest) {
 		return context.Cause(ctx)

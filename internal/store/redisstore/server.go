@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -61,7 +62,7 @@ func newServers(c Config) (*servers, error) {
 	client, ears, err := dialClients(o, !c.Alone)
 	if err != nil {
 		conns.end()
-		return nil, fmt.Errorf("connect to the Redis at %s: %w", strings.Join(o.InitAddress, ", "), err)
+		return nil, fmt.Errorf("connect to the Redis at %s: %w", named(o), err)
 	}
 	return &servers{
 		life: conns.life, end: conns.end,
@@ -69,6 +70,12 @@ func newServers(c Config) (*servers, error) {
 		level: c.Durability, word: c.Durability.word(), replicas: c.Replicas, memory: c.Memory, logger: c.Logger, trouble: &troubles{logger: c.Logger},
 		lines: map[string]*line{}, closing: make(chan struct{}), clocks: newClocks(), doubt: make(chan struct{}, 1), config: c, inspected: map[string]inspection{},
 	}, nil
+}
+
+// named returns the servers that o names: a Cluster's one may stand there twice, as
+// the client wants it.
+func named(o rueidis.ClientOption) string {
+	return strings.Join(slices.Compact(slices.Clone(o.InitAddress)), ", ")
 }
 
 // dialClients returns a client that calls, and one that listens if that is wanted.

@@ -172,7 +172,7 @@ func link(ctx context.Context, c Config) (*servers, error) {
 			return s, err
 		}
 		if !said {
-			c.Logger.Info("waiting until Redis has read its file", "servers", strings.Join(c.Client.InitAddress, ","))
+			c.Logger.Info("waiting until Redis has read its file", "servers", named(c.Client))
 		}
 		select {
 		case <-time.After(longest):
