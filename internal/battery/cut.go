@@ -8,8 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/foliot/foliot/internal/redistest"
 )
 
 const (
@@ -20,16 +18,11 @@ const (
 // cutReplies: connections are cut instead of the reply to each kind of command,
 // the first of it, the second, the fourth, and so on.
 func cutReplies(ctx context.Context, t *trial) error {
-	r, end, err := t.redis()
+	p, end, err := t.proxied()
 	if err != nil {
 		return err
 	}
 	defer end()
-	p, err := redistest.StartProxy(r.Addr)
-	if err != nil {
-		return err
-	}
-	defer p.Close()
 	cuts := &cutter{seen: map[string]int{}}
 	p.CutAt(cuts.doomed)
 	v, err := t.underFaults(ctx, ".", "redis://"+p.Addr, func(ctx context.Context, n *nodes) error {

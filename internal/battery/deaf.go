@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"time"
-
-	"github.com/foliot/foliot/internal/redistest"
 )
 
 const (
@@ -14,16 +12,11 @@ const (
 
 // deaf: no node hears of what another has put into its shards, and finds it all the same.
 func deaf(ctx context.Context, t *trial) error {
-	r, end, err := t.redis()
+	p, end, err := t.proxied()
 	if err != nil {
 		return err
 	}
 	defer end()
-	p, err := redistest.StartProxy(r.Addr)
-	if err != nil {
-		return err
-	}
-	defer p.Close()
 	p.Mute()
 	v, err := t.underFaults(ctx, ".", "redis://"+p.Addr, func(ctx context.Context, n *nodes) error {
 		pause(ctx, 10*time.Second)

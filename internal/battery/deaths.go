@@ -15,13 +15,7 @@ func nodeDeaths(ctx context.Context, t *trial) error {
 	defer n.close()
 
 	load := &killLoad{st: n.stage, to: n.doors, rate: killRate, share: t.opts.cancel}
-	stop := inBackground(ctx, load.run)
-	err = n.killRepeatedly(ctx, t.opts.deaths)
-	stop()
-	if err != nil {
-		return err
-	}
-	v, err := n.conclude(ctx)
+	v, err := n.concludeUnder(ctx, load, func() error { return n.killRepeatedly(ctx, t.opts.deaths) })
 	if err != nil {
 		return err
 	}

@@ -36,13 +36,11 @@ func (t *trial) deployOf(ctx context.Context, sub string, count int) error {
 	}
 	defer n.close()
 	load := &killLoad{st: n.stage, to: n.doors, rate: deployRate}
-	stop := inBackground(ctx, load.run)
-	gaps, err := n.restartInTurn(ctx, t.opts.deploys)
-	stop()
-	if err != nil {
+	var gaps []gap
+	v, err := n.concludeUnder(ctx, load, func() (err error) {
+		gaps, err = n.restartInTurn(ctx, t.opts.deploys)
 		return err
-	}
-	v, err := n.conclude(ctx)
+	})
 	if err != nil {
 		return err
 	}

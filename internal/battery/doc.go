@@ -10,8 +10,17 @@
 // its own, whose log is on the disk at its end, and tally judges by number.
 // Memory and processor time are what the system tells of the processes.
 //
-// The scenarios on Redis start it by themselves, beside several nodes: each has a
-// door, and what loads them goes from door to door, as a balancer would.
+// The scenarios on Redis start it by themselves, beside several nodes (nodes.go):
+// each has a door (doors.go), and what loads them goes from door to door, as a
+// balancer would. These files are theirs:
+//
+//	deaths.go, blackout.go,   nodes that die, sleep or are restarted;
+//	zombie.go, deploy.go      delays.go judges how late that made tasks
+//	balance.go                who delivers how much: socket_linux.go asks the system
+//	rediskill.go, slots.go,   a Redis with faults: underfaults.go is the frame of all but full.go
+//	deaf.go, cut.go, full.go
+//	failover.go               masters that lose their place: failover_sentinel.go and
+//	                          failover_cluster.go see to that, losses.go judges
 //
 //	go run ./internal/battery --help
 //	go run ./internal/battery steady kill

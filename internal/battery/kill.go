@@ -28,10 +28,7 @@ func killed(ctx context.Context, t *trial) error {
 	defer st.close()
 
 	load := &killLoad{st: st, to: st.client, rate: killRate, share: t.opts.cancel}
-	stop := inBackground(ctx, load.run)
-	err = st.killRepeatedly(ctx, t.opts.kills)
-	stop()
-	if err != nil {
+	if err := load.during(ctx, func() error { return st.killRepeatedly(ctx, t.opts.kills) }); err != nil {
 		return err
 	}
 	return st.concludeKills(ctx, load)
@@ -107,6 +104,13 @@ type killLoad struct {
 func (l *killLoad) run(ctx context.Context) {
 	l.cancels = map[int]int{}
 	atRate(ctx, l.rate, func(i int) { l.live(ctx, i) })
+}
+
+// during is run while do goes on.
+func (l *killLoad) during(ctx context.Context, do func() error) error {
+	stop := inBackground(ctx, l.run)
+	defer stop()
+	return do()
 }
 
 // live creates one task and cancels some. The dice are the task's own: what it

@@ -38,6 +38,19 @@ func (t *trial) redis(args ...string) (r *redistest.Server, end func(), err erro
 	return r, end, nil
 }
 
+// proxied is redis behind a proxy, which ends with it.
+func (t *trial) proxied() (p *redistest.Proxy, end func(), err error) {
+	r, kill, err := t.redis()
+	if err != nil {
+		return nil, nil, err
+	}
+	if p, err = redistest.StartProxy(r.Addr); err != nil {
+		kill()
+		return nil, nil, err
+	}
+	return p, func() { p.Close(); kill() }, nil
+}
+
 // onRedis starts count nodes on a Redis of their own, with their logs below sub.
 func (t *trial) onRedis(ctx context.Context, sub string, count int) (*nodes, error) {
 	r, end, err := t.redis()
@@ -105,6 +118,14 @@ func (n *nodes) stopAll(within time.Duration) error {
 	}
 	all.Wait()
 	return errors.Join(errs...)
+}
+
+// concludeUnder concludes a load that goes on while do does.
+func (n *nodes) concludeUnder(ctx context.Context, load *killLoad, do func() error) (verdict, error) {
+	if err := load.during(ctx, do); err != nil {
+		return verdict{}, err
+	}
+	return n.conclude(ctx)
 }
 
 // conclude waits for what is outstanding, stops all nodes and judges.
