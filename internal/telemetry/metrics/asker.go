@@ -2,6 +2,8 @@ package metrics
 
 import (
 	"context"
+	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,9 +20,9 @@ var queueLabels = []string{"namespace", "queue"}
 // What the asker exposes.
 var (
 	tasksDesc = prometheus.NewDesc("foliot_tasks",
-		"Tasks in the store, by state.", append(queueLabels, "state"), nil)
+		"Tasks in the store, by state. Of servers that share a store each tells the number of all of it: take the largest, and do not add them up.", append(queueLabels, "state"), nil)
 	bodiesDesc = prometheus.NewDesc("foliot_task_body_bytes",
-		"Bytes of the bodies of tasks in the store.", queueLabels, nil)
+		"Bytes of the bodies of tasks in the store. Of servers that share a store each tells the number of all of it: take the largest, and do not add them up.", queueLabels, nil)
 	overdueDesc = prometheus.NewDesc("foliot_oldest_overdue_seconds",
 		"How long the oldest task that waits to be sent has been due. 0 where none is; paused queues are left out.", queueLabels, nil)
 
@@ -73,6 +75,7 @@ type asker struct {
 	sources    Sources
 	deliveries *deliveries
 	settings   func() *task.Settings
+	logger     *slog.Logger
 }
 
 // Describe implements prometheus.Collector: only what will be collected.
@@ -100,7 +103,7 @@ func (a *asker) Describe(out chan<- *prometheus.Desc) {
 func (a *asker) Collect(out chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
 	defer cancel()
-	s, to := a.sources, collection{out}
+	s, to := a.sources, &collection{out: out}
 	if s.Counts != nil {
 		a.counts(ctx, to)
 	}
@@ -131,13 +134,16 @@ func (a *asker) Collect(out chan<- prometheus.Metric) {
 	if s.Standing != nil {
 		to.standing(s.Standing())
 	}
+	if to.err != nil {
+		a.logger.Warn("metrics are missing from a scrape, as what they count could not be read", "metrics", strings.Join(to.missing, ", "), "error", to.err)
+	}
 }
 
 // counts tells how many tasks there are, under the labels of their queues.
-func (a *asker) counts(ctx context.Context, to collection) {
+func (a *asker) counts(ctx context.Context, to *collection) {
 	counts, err := a.sources.Counts(ctx)
 	if err != nil {
-		to.failed(tasksDesc, err)
+		to.failed(err, "foliot_tasks", "foliot_task_body_bytes")
 		return
 	}
 	sums := map[task.QueueKey]*task.Counts{}
@@ -157,21 +163,28 @@ func (a *asker) counts(ctx context.Context, to collection) {
 }
 
 // collection is where the metrics of one scrape go.
-type collection struct{ out chan<- prometheus.Metric }
+type collection struct {
+	out     chan<- prometheus.Metric
+	missing []string // metrics whose source failed
+	err     error    // why the first one did
+}
 
-func (c collection) gauge(d *prometheus.Desc, v float64, labels ...string) {
+func (c *collection) gauge(d *prometheus.Desc, v float64, labels ...string) {
 	c.out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 }
 
-func (c collection) counter(d *prometheus.Desc, v uint64, labels ...string) {
+func (c *collection) counter(d *prometheus.Desc, v uint64, labels ...string) {
 	c.out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), labels...)
 }
 
-func (c collection) failed(d *prometheus.Desc, err error) {
-	c.out <- prometheus.NewInvalidMetric(d, err)
+func (c *collection) failed(err error, metrics ...string) {
+	c.missing = append(c.missing, metrics...)
+	if c.err == nil {
+		c.err = err
+	}
 }
 
-func (c collection) dispatch(d Dispatch) {
+func (c *collection) dispatch(d Dispatch) {
 	c.gauge(runningDesc, float64(d.Running))
 	c.gauge(freeDesc, float64(d.Slots-d.Running))
 	c.gauge(windowTasksDesc, float64(d.WindowTasks))
@@ -184,7 +197,7 @@ func (c collection) dispatch(d Dispatch) {
 	c.counter(pollsDesc, d.Polls)
 }
 
-func (c collection) standing(s task.Standing) {
+func (c *collection) standing(s task.Standing) {
 	c.gauge(shardsDesc, float64(s.Shards))
 	c.gauge(ownedDesc, float64(s.Owned))
 	c.gauge(nodesDesc, float64(s.Nodes))
@@ -192,7 +205,7 @@ func (c collection) standing(s task.Standing) {
 	c.counter(lostDesc, s.Lost)
 }
 
-func (c collection) certificate(cert Certificate) {
+func (c *collection) certificate(cert Certificate) {
 	broken := 0.0
 	if cert.Broken {
 		broken = 1
@@ -201,9 +214,9 @@ func (c collection) certificate(cert Certificate) {
 	c.gauge(brokenDesc, broken)
 }
 
-func (c collection) disk(d Disk, err error) {
+func (c *collection) disk(d Disk, err error) {
 	if err != nil {
-		c.failed(diskFreeDesc, err)
+		c.failed(err, "foliot_store_bytes", "foliot_disk_free_bytes", "foliot_disk_size_bytes")
 		return
 	}
 	c.gauge(storeDesc, float64(d.Used))

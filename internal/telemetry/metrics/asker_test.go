@@ -143,8 +143,8 @@ func TestASourceThatFailsHidesNoOther(t *testing.T) {
 	if reply.Code != http.StatusOK || !strings.Contains(reply.Body.String(), "foliot_api_connections 5") {
 		t.Errorf("%d, without the source that works:\n%s", reply.Code, reply.Body)
 	}
-	if !strings.Contains(log.String(), "it broke") {
-		t.Errorf("the log does not tell: %q", log.String())
+	if line := log.String(); strings.Count(line, "\n") != 1 || !strings.Contains(line, `error="it broke"`) || !strings.Contains(line, "foliot_tasks, ") || strings.Contains(line, "Desc{") {
+		t.Errorf("the log does not tell in a line: %q", line)
 	}
 }
 

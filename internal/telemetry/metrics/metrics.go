@@ -84,7 +84,7 @@ func (m *Metrics) Ask(sources Sources) {
 	if sources.Now == nil {
 		sources.Now = time.Now
 	}
-	m.registry.MustRegister(&asker{sources: sources, deliveries: &m.deliveries, settings: m.config.Settings})
+	m.registry.MustRegister(&asker{sources: sources, deliveries: &m.deliveries, settings: m.config.Settings, logger: m.config.Logger})
 }
 
 const (

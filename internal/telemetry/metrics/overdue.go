@@ -17,16 +17,16 @@ const (
 // lanes say of their heads is only a lower bound of the due time (what was
 // delivered may stand there until the next read), so it looks into those that seem the
 // oldest: a metric that wakes people must not cry for a task that is gone.
-func (a *asker) overdue(ctx context.Context, to collection) {
+func (a *asker) overdue(ctx context.Context, to *collection) {
 	now := task.FloorMillis(a.sources.Now())
 	heads, err := a.sources.Index.Lanes(ctx, now)
 	if err != nil {
-		to.failed(overdueDesc, err)
+		to.failed(err, "foliot_oldest_overdue_seconds")
 		return
 	}
 	found, err := a.sources.Index.Peek(ctx, a.suspects(heads, now))
 	if err != nil {
-		to.failed(overdueDesc, err)
+		to.failed(err, "foliot_oldest_overdue_seconds")
 		return
 	}
 	ages := map[task.QueueKey]time.Duration{}
