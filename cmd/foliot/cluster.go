@@ -164,7 +164,7 @@ func eachRow[T any](con *console, heading []string, list []*T, row func(*T) []st
 type clusterDrainCmd struct {
 	Node  string `arg:"" help:"The server's name, as foliot cluster nodes shows it."`
 	Undo  bool   `help:"Let it have its part again."`
-	Force bool   `help:"Also the last server that delivers: nobody does then."`
+	Force bool   `help:"Also the last server that delivers: nothing is delivered then, until --undo, or until another server starts."`
 }
 
 // Help shows examples below the usage line.
@@ -173,8 +173,11 @@ func (clusterDrainCmd) Help() string {
 goes on serving the API. That lasts until --undo, or until the server ends: after a restart it takes part again. When the others end meanwhile,
 it takes their shards all the same, so that tasks are delivered.
 
-The last server that is neither drained nor silent is drained with --force alone: nothing is delivered then until another comes, or until
---undo. A restart needs no drain: a server that is stopped in an orderly way gives its shards away by itself. It takes an operator's token of
+The last server that is neither drained nor silent is drained with --force alone. Its shards go to those that were drained without it; where there
+are none, nothing is delivered any more: tasks are taken and kept, and those that become due are late, until --undo, or until a server starts.
+foliot doctor says so.
+
+A restart needs no drain: a server that is stopped in an orderly way gives its shards away by itself. It takes an operator's token of
 scope admin.
 
 Examples:
@@ -208,8 +211,21 @@ func (c *clusterDrainCmd) Run(ctx context.Context, con *console, api *client.Cli
 		con.sayf("%s takes part again, with %d shards", n.Name, n.Wanted)
 	case n.Owned > 0 && !c.Force:
 		con.sayf("%s is drained: its %d shards go to the others", n.Name, n.Owned)
+	case c.Force && nobodyDelivers(ctx, api):
+		con.sayf("%s is drained, and no other server takes its shards: nothing is delivered until `foliot cluster drain %s --undo`, or until another server starts", n.Name, n.Name)
 	default:
 		con.sayf("%s is drained", n.Name)
 	}
 	return nil
+}
+
+// delivered reports whether a server is to own shards.
+func delivered(nodes []client.Node) bool {
+	return slices.ContainsFunc(nodes, func(n client.Node) bool { return n.Wanted > 0 })
+}
+
+// nobodyDelivers reports whether it is known that no server is to own shards.
+func nobodyDelivers(ctx context.Context, api *client.Client) bool {
+	c, err := api.Cluster(ctx)
+	return err == nil && !delivered(c.Nodes)
 }

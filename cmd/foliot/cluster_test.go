@@ -41,7 +41,10 @@ func (s *sharing) Drain(_ context.Context, _ task.Millis, d task.Drain) error {
 			if n.Self && !d.Undo && !d.Force {
 				return task.ErrLastNode
 			}
-			n.Draining = !d.Undo
+			n.Draining, n.Wanted = !d.Undo, 2
+			if n.Draining {
+				n.Wanted = 0
+			}
 			return nil
 		}
 	}
@@ -86,6 +89,8 @@ func TestAClusterReadsAsItIs(t *testing.T) {
 		{"cluster drain b --undo", "b takes part again, with 2 shards\n", "", 0},
 		{"cluster drain a", "", "foliot: drain node a: no other node lives that may own shards: its tasks would not be delivered until one comes; start another one first, or force it\n", exitConflict},
 		{"cluster drain a --force", "a is drained\n", "", 0},
+		{"cluster drain b --force", "b is drained, and no other server takes its shards: nothing is delivered until `foliot cluster drain b --undo`, or until another server starts\n", "", 0},
+		{"cluster drain b --undo", "b takes part again, with 2 shards\n", "", 0},
 		{"cluster drain c", "", "foliot: drain node c: there is no node \"c\" that lives: `foliot cluster nodes` lists those there are\n", exitNotFound},
 		{"cluster drain a --undo --force", "", "foliot: --undo, --force: give one of them, not both\n", exitUsage},
 		{"-o json cluster shards", `{"shards":1,"running":0}` + "\n" + `{"owner":"a","shards":1,"running":0,"until":"2033-05-18T03:33:21Z"}` + "\n" +

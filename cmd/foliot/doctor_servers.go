@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/foliot/foliot/client"
@@ -40,7 +37,6 @@ func (f *findings) cluster(c *client.Cluster) {
 	for _, n := range c.Nodes {
 		f.node(&n)
 	}
-	f.names(c.Nodes)
 	f.add("durability", c.Durability != "memory", "%s", durabilityWords(c.Durability))
 	if c.Secured {
 		f.add("access", true, "requests need a token")
@@ -53,25 +49,14 @@ func (f *findings) node(n *client.Node) {
 	words := fmt.Sprintf("version %s, up for %v, ready: %v", n.Version, n.Uptime.Round(time.Second), n.Ready)
 	switch {
 	case n.Name == "":
+	case n.NameTaken:
+		words = fmt.Sprintf("%s at %s: another server had that name before, so this one delivers nothing; start it with a --node of its own", n.Name, orWord(n.Address, "an address that it does not say"))
 	case !n.Ready && !n.Self:
 		words = fmt.Sprintf("%s was last heard of at %s: it ended without a word, or cannot reach Redis; the others take its shards", n.Name, instant(n.LastSeenAt))
 	default:
 		words = fmt.Sprintf("%s: %s; %d shards of the %d it is to own%s", n.Name, words, n.Owned, n.Wanted, adviceUnless(!n.Draining, ", as it is drained"))
 	}
 	f.add("server", n.Ready, "%s", words)
-}
-
-// names tells of servers that bear one name.
-func (f *findings) names(nodes []client.Node) {
-	at := map[string][]string{}
-	for _, n := range nodes {
-		at[n.Name] = append(at[n.Name], orWord(n.Address, "an address it does not say"))
-	}
-	for _, name := range slices.Sorted(maps.Keys(at)) {
-		if all := at[name]; len(all) > 1 {
-			f.add("names", false, "%d servers are called %s, those at %s: one of them alone delivers; start each with a --node of its own", len(all), name, strings.Join(all, " and "))
-		}
-	}
 }
 
 // shards tells whether somebody delivers from each.
@@ -87,8 +72,8 @@ func (f *findings) shards(nodes []client.Node, shards []*client.Shard) {
 		return
 	}
 	advice := "within some seconds a server takes them; the logs of foliot serve say why none does"
-	if !slices.ContainsFunc(nodes, func(n client.Node) bool { return n.Ready && !n.Draining }) {
-		advice = "every server is drained: foliot cluster drain NODE --undo, or start another one"
+	if !delivered(nodes) {
+		advice = "no server is to have any, as all are drained: foliot cluster drain NODE --undo, or start another one"
 	}
 	f.add("shards", false, "%d of %d have no owner, and nothing is delivered from them: %s", nobodys, len(shards), advice)
 }

@@ -59,7 +59,7 @@ func TestDoctorFindsShardsWithoutAnOwner(t *testing.T) {
 	for _, node := range []string{"a", "b"} {
 		s.run("", "cluster", "drain", node, "--force")
 	}
-	if stdout, _, _ = s.run("", "doctor"); !strings.Contains(stdout, "every server is drained: foliot cluster drain NODE --undo") || !strings.Contains(stdout, "as it is drained") {
+	if stdout, _, _ = s.run("", "doctor"); !strings.Contains(stdout, "no server is to have any, as all are drained: foliot cluster drain NODE --undo") || !strings.Contains(stdout, "as it is drained") {
 		t.Error(stdout)
 	}
 	if strings.Contains(stdout, "ok   overdue") && !strings.Contains(stdout, "in the shards of the server that was asked") {
@@ -68,14 +68,15 @@ func TestDoctorFindsShardsWithoutAnOwner(t *testing.T) {
 }
 
 func TestDoctorFindsServersOfOneName(t *testing.T) {
-	var out bytes.Buffer
-	f := &findings{con: newConsole(nil, &out, &out, false)}
-	f.names([]client.Node{{Name: "a", Address: "h:1"}, {Name: "b"}})
-	if f.bad != 0 || out.Len() != 0 {
-		t.Error(out.String())
-	}
-	f.names([]client.Node{{Name: "a", Address: "h:1"}, {Name: "b"}, {Name: "a", Address: "i:1"}})
-	if f.bad != 1 || !strings.Contains(out.String(), "2 servers are called a, those at h:1 and i:1") || !strings.Contains(out.String(), "--node") {
-		t.Error(out.String())
+	for taken, want := range map[bool]string{
+		false: "ok   server       a: version 1.2.3, up for 0s, ready: true; 1 shards of the 1 it is to own\n",
+		true:  "BAD  server       a at h:1: another server had that name before, so this one delivers nothing; start it with a --node of its own\n",
+	} {
+		var out bytes.Buffer
+		f := &findings{con: newConsole(nil, &out, &out, false)}
+		f.node(&client.Node{Name: "a", Address: "h:1", Version: "1.2.3", Ready: !taken, NameTaken: taken, Owned: 1, Wanted: 1})
+		if out.String() != want {
+			t.Errorf("it says %q, want %q", out.String(), want)
+		}
 	}
 }
