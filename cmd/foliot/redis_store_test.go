@@ -193,6 +193,17 @@ func TestEachReasonToRefuseARedisHasALine(t *testing.T) {
 	}
 }
 
+func TestAStartTellsOfReplicasThatStrictNeedsAndThatDoNotFollow(t *testing.T) {
+	r := redistest.New(t, "--appendfsync", "always")
+	p := redisNode(t, "redis://"+r.Addr, "--durability", "strict", "--redis-replicas", "2")
+	const says = "fewer replicas follow than must confirm each change"
+	p.await(says)
+	p.signal(terminate)
+	if _, log := p.exit(); strings.Count(log, says) != 1 || !strings.Contains(log, "server="+r.Addr+" follow=0 needed=2") {
+		t.Error(log)
+	}
+}
+
 func TestAServerIsNamedOnceInAnError(t *testing.T) {
 	if got := refusedStore(t, "redis+cluster://127.0.0.1:1"); strings.Contains(got, "127.0.0.1:1, 127.0.0.1:1") {
 		t.Error(got)

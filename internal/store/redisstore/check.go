@@ -85,10 +85,13 @@ func (s *servers) fit(ctx context.Context) error {
 		return err
 	}
 	var all []error
-	for addr := range s.masters.Load().how {
+	for addr, how := range s.masters.Load().how {
 		f, err := s.loaded(ctx, addr)
 		if err != nil {
 			return err
+		}
+		if needed := s.wants(addr); s.level == Strict && how.replicas < needed {
+			s.logger.Warn("fewer replicas follow than must confirm each change: all are refused until they do (durability_not_met)", "server", addr, "follow", how.replicas, "needed", needed)
 		}
 		if f.fsync == "" {
 			s.logger.Warn("appendfsync cannot be known: the user may not run CONFIG GET", "server", addr)
