@@ -21,6 +21,22 @@ func (c *changes) note(why string) {
 	}
 }
 
+// lost notes that leases had ended, which the log says by itself, so that held are left.
+func (c *changes) lost(held int) {
+	*c = changes{told: held, why: []string{"its leases had ended"}}
+}
+
+// because is why held shards are owned now.
+func (c *changes) because(held int) string {
+	switch {
+	case len(c.why) > 0:
+		return strings.Join(c.why, ", ")
+	case held > c.told:
+		return "nobody owned them"
+	}
+	return "others are to own them"
+}
+
 // met notes who came and went, and who is drained.
 func (c *changes) met(before, after []peer) {
 	find := func(list []peer, p peer) (peer, bool) {
@@ -73,6 +89,6 @@ func (c *changes) tell(log *slog.Logger, now time.Time, o *ownership) {
 	if !settled && now.Sub(c.since) < remindEvery/6 {
 		return
 	}
-	log.Info("owns other shards now", "shards", held, "before", c.told, "wanted", wanted, "of", len(o.states), "nodes", len(o.peers), "because", strings.Join(c.why, ", "))
+	log.Info("owns other shards now", "shards", held, "before", c.told, "wanted", wanted, "of", len(o.states), "nodes", len(o.peers), "because", c.because(held))
 	*c = changes{told: held}
 }

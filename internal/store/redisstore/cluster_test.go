@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -442,5 +443,37 @@ func TestALogThatTellsOfALostRedisIsShort(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 	if len(lines) > 16 {
 		t.Errorf("%d lines:\n%s", len(lines), log.String())
+	}
+	if !strings.Contains(log.String(), "shards=16 before=0 wanted=16 of=16 nodes=1 because=\"its leases had ended\"") || strings.Contains(log.String(), "because=\"\"") {
+		t.Errorf("nobody says what it owns again, and why:\n%s", log.String())
+	}
+}
+
+func TestALogSaysWhyShardsCameHoweverLongTheyWereLost(t *testing.T) {
+	var log lockedBuffer
+	logger, now := slog.New(slog.NewTextHandler(&log, nil)), time.Now()
+	o := &ownership{mine: []bool{true, true}, states: []claimState{{held: true}, {held: true}}, changes: changes{told: 2}}
+	s := &Store{own: o, config: Config{Logger: logger}}
+	o.holdings = make([]atomic.Pointer[holding], 2)
+	s.forget(now)
+	if strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), "lost shards") {
+		t.Fatal(log.String())
+	}
+	for range 100 {
+		now = now.Add(time.Second)
+		o.changes.tell(logger, now, o)
+	}
+	if n := strings.Count(log.String(), "\n"); n != 1 {
+		t.Errorf("%d lines about the same:\n%s", n, log.String())
+	}
+	for i := range o.states {
+		o.states[i].held = true
+		now = now.Add(remindEvery)
+		o.changes.tell(logger, now, o)
+		now = now.Add(remindEvery)
+		o.changes.tell(logger, now, o)
+	}
+	if strings.Count(log.String(), "\n") != 3 || !strings.Contains(log.String(), "its leases had ended") || strings.Contains(log.String(), "because=\"\"") {
+		t.Error(log.String())
 	}
 }

@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -64,14 +65,14 @@ func (s *Store) release(ctx context.Context, shards []int) bool {
 	for _, i := range shards {
 		s.drop(i, claimState{since: now, until: now.Add(s.config.Heartbeat)})
 	}
-	failed, last := 0, error(nil)
+	failed, first := 0, error(nil)
 	for _, g := range s.grips(ctx, "release", shards) {
 		if g.err != nil {
-			failed, last = failed+1, g.err
+			failed, first = failed+1, cmp.Or(first, g.err)
 		}
 	}
-	s.servers.trouble.about("release shards: their next owners have to wait until our leases end", last, "shards", failed)
-	return last == nil
+	s.servers.trouble.about("release shards: their next owners have to wait until our leases end", first, "shards", failed)
+	return first == nil
 }
 
 // hold acquires shards, or renews their leases. What fails is tried again.
@@ -81,13 +82,13 @@ func (s *Store) hold(ctx context.Context, shards []int) {
 	}
 	sent := time.Now() // a lease counts from here: it ends earlier for us than for others
 	var fresh []*holding
-	failed, last := 0, error(nil)
+	failed, first := 0, error(nil)
 	var all []grip
 	s.within(ctx, func(ctx context.Context) { all = s.grips(ctx, "hold", shards) })
 	for n, g := range all {
 		i := shards[n]
 		if g.err != nil {
-			failed, last = failed+1, fmt.Errorf("shard %d: %w", i, g.err)
+			failed, first = failed+1, cmp.Or(first, fmt.Errorf("shard %d: %w", i, g.err))
 			continue
 		}
 		if h := s.accept(i, g, sent); h != nil && !h.ready.Load() {
@@ -97,11 +98,11 @@ func (s *Store) hold(ctx context.Context, shards []int) {
 	if len(fresh) > 0 { // also where others failed: their master may be away for long
 		s.within(ctx, func(ctx context.Context) {
 			if err := s.prepare(ctx, fresh); err != nil {
-				failed, last = failed+len(fresh), err
+				failed, first = failed+len(fresh), cmp.Or(first, err)
 			}
 		})
 	}
-	s.servers.trouble.about("own shards", last, "shards", failed)
+	s.servers.trouble.about("own shards", first, "shards", failed)
 }
 
 // accept notes who owns shard i, since sent or later, and returns the holding

@@ -162,7 +162,9 @@ func (s *servers) lookAt(ctx context.Context) (answered int, err error) {
 			mu.Lock()
 			defer mu.Unlock()
 			if failed != nil {
-				err = errors.Join(err, failed)
+				if err == nil { // one tells enough
+					err = failed
+				}
 				return
 			}
 			answered++

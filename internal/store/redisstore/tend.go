@@ -100,6 +100,7 @@ func (s *Store) tend(ctx context.Context, eager bool) time.Time {
 		s.within(ctx, s.adopt)
 		now = time.Now()
 	}
+	s.forget(now)
 	p := planFor(now, o.wants(now), o.states, pace, eager)
 	if len(p.release) > 0 {
 		s.within(ctx, func(ctx context.Context) {
@@ -109,6 +110,7 @@ func (s *Store) tend(ctx context.Context, eager bool) time.Time {
 	}
 	s.hold(ctx, slices.Concat(p.renew, p.acquire))
 	now = time.Now()
+	s.forget(now)
 	next := o.nextBeat
 	if p = planFor(now, o.wants(now), o.states, pace, false); !p.next.IsZero() && p.next.Before(next) {
 		next = p.next
@@ -235,16 +237,19 @@ func (o *ownership) wants(now time.Time) []bool {
 
 // forget drops the shards whose leases have ended.
 func (s *Store) forget(now time.Time) {
-	lost := 0
+	lost, held := 0, 0
 	for i := range s.own.states {
-		if c := s.own.states[i]; c.held && !now.Before(c.until) {
+		switch c := s.own.states[i]; {
+		case c.held && !now.Before(c.until):
 			s.drop(i, claimState{})
 			lost++
+		case c.held:
+			held++
 		}
 	}
 	if lost > 0 {
 		s.own.lost.Add(uint64(lost))
-		s.own.changes.note("leases ended before they could be renewed")
+		s.own.changes.lost(held)
 		s.config.Logger.Warn("lost shards: their leases ended before they could be renewed", "shards", lost)
 	}
 }

@@ -17,8 +17,12 @@ import (
 const remindEvery = time.Minute
 
 // reaching is what fails while servers are away, whatever was tried: the watch,
-// that asks all of them, says when it has ended.
-const reaching = "reach Redis"
+// that asks all of them, says when it has ended. That is so when nothing else has failed
+// for calm: a Redis that reads its file says how it is, and does nothing else.
+const (
+	reaching = "reach Redis"
+	calm     = 2 * lookEvery
+)
 
 // troubles logs what is tried again and again, and fails: when that begins, once a
 // minute while it lasts, and when it has ended. A Redis that is away would fill the log
@@ -32,8 +36,8 @@ type troubles struct {
 
 // trouble is one that has not ended.
 type trouble struct {
-	since, said time.Time
-	silent      int // failures since it was said
+	since, said, last time.Time // when it began, was logged, failed again
+	silent            int       // failures since it was said
 }
 
 // about notes that what was tried failed with err, or did not. args stand in the log, too.
@@ -46,21 +50,26 @@ func (t *troubles) about(what string, err error, args ...any) {
 	now := time.Now()
 	one, known := t.open[what]
 	switch {
-	case err == nil && !known:
+	case err == nil && (!known || what == reaching && now.Sub(one.last) < calm):
 		return
 	case err == nil:
 		delete(t.open, what)
-		t.logger.Info(what+": works again", "after", now.Sub(one.since).Round(time.Millisecond).String())
+		end := now
+		if what == reaching {
+			end = one.last
+		}
+		t.logger.Info(what+": works again", "after", end.Sub(one.since).Round(time.Millisecond).String())
 		return
 	case !known:
 		one.since = now
 	case now.Sub(one.said) < remindEvery:
+		one.last = now
 		one.silent++
 		t.open[what] = one
 		return
 	}
 	t.logger.Warn("could not "+what, append(args, "error", err, "not_logged_before", one.silent)...)
-	one.said, one.silent = now, 0
+	one.said, one.last, one.silent = now, now, 0
 	if t.open == nil {
 		t.open = map[string]trouble{}
 	}

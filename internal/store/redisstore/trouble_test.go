@@ -36,19 +36,46 @@ func TestATroubleThatLastsIsLoggedOnceAMinuteAndItsEndOnce(t *testing.T) {
 }
 
 func TestServersThatAreAwayAreOneTrouble(t *testing.T) {
-	var log bytes.Buffer
-	all := &troubles{logger: slog.New(slog.NewTextHandler(&log, nil))}
-	refused := &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
-	for what, err := range map[string]error{
-		"own shards": refused, "read the settings": fmt.Errorf("%w: %w", task.ErrUnavailable, refused), "tell the others": io.EOF, "look": context.DeadlineExceeded,
-	} {
-		all.about(what, err)
-	}
-	all.about("own shards", nil)
-	all.about(reaching, nil)
-	all.about("own shards", errors.New("no route"))
-	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
-	if len(lines) != 3 || !strings.Contains(lines[0], "reach Redis") || !strings.Contains(lines[1], "works again") || !strings.Contains(lines[2], "own shards") {
-		t.Errorf("%d lines:\n%s", len(lines), log.String())
-	}
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		all := &troubles{logger: slog.New(slog.NewTextHandler(&log, nil))}
+		refused := &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+		for what, err := range map[string]error{
+			"own shards": refused, "read the settings": fmt.Errorf("%w: %w", task.ErrUnavailable, refused), "tell the others": io.EOF, "look": context.DeadlineExceeded,
+		} {
+			all.about(what, err)
+		}
+		all.about("own shards", nil)
+		time.Sleep(calm)
+		all.about(reaching, nil)
+		all.about("own shards", errors.New("no route"))
+		lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+		if len(lines) != 3 || !strings.Contains(lines[0], "reach Redis") || !strings.Contains(lines[1], "works again") || !strings.Contains(lines[2], "own shards") {
+			t.Errorf("%d lines:\n%s", len(lines), log.String())
+		}
+	})
+}
+
+// It says how it is, and refuses all else, for as long as its file is read.
+func TestARedisThatReadsItsFileDoesNotWorkAgainYet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		all := &troubles{logger: slog.New(slog.NewTextHandler(&log, nil))}
+		for range 10 {
+			all.about("own shards", fmt.Errorf("%w: LOADING", task.ErrUnavailable))
+			time.Sleep(lookEvery)
+			all.about(reaching, nil)
+		}
+		if n := strings.Count(log.String(), "\n"); n != 1 {
+			t.Errorf("%d lines:\n%s", n, log.String())
+		}
+		for range 3 {
+			all.about("own shards", nil)
+			time.Sleep(lookEvery)
+			all.about(reaching, nil)
+		}
+		if n := strings.Count(log.String(), "works again"); n != 1 {
+			t.Errorf("%d times:\n%s", n, log.String())
+		}
+	})
 }
