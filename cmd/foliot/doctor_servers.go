@@ -54,9 +54,19 @@ func (f *findings) node(n *client.Node) {
 	case !n.Ready && !n.Self:
 		words = fmt.Sprintf("%s was last heard of at %s: it ended without a word, or cannot reach Redis; the others take its shards", n.Name, instant(n.LastSeenAt))
 	default:
-		words = fmt.Sprintf("%s: %s; %d shards of the %d it is to own%s", n.Name, words, n.Owned, n.Wanted, adviceUnless(!n.Draining, ", as it is drained"))
+		words = fmt.Sprintf("%s: %s; %d shards of the %d it is to own%s", n.Name, words, n.Owned, n.Wanted, drainWords(n))
 	}
 	f.add("server", n.Ready, "%s", words)
+}
+
+func drainWords(n *client.Node) string {
+	switch {
+	case !n.Draining:
+		return ""
+	case n.Wanted > 0:
+		return ", though it is drained: no other server takes them"
+	}
+	return ", as it is drained"
 }
 
 // shards tells whether somebody delivers from each.
