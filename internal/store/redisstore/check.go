@@ -32,16 +32,16 @@ func factsOf(addr string, info map[string]string, fsync string) facts {
 // is not refused, but for the fsync of Strict, which promises it.
 func (c Config) refusals(f facts) (all []error) {
 	refuse := func(format string, args ...any) {
-		all = append(all, fmt.Errorf("%w: %s at %s", ErrUnfit, fmt.Sprintf(format, args...), f.addr))
+		all = append(all, fmt.Errorf("%w: at %s %s", ErrUnfit, f.addr, fmt.Sprintf(format, args...)))
 	}
 	if !atLeast7(f.version) {
-		refuse("version %q is older than 7.0: install a newer Redis, or Valkey: that is what runs", f.version)
+		refuse("the version %q is older than 7.0: install a newer Redis, or Valkey", f.version)
 	}
 	if f.policy != "" && f.policy != "noeviction" && !c.UnsafeEviction {
 		refuse("maxmemory-policy is %s, so that tasks are thrown away when memory ends: CONFIG SET maxmemory-policy noeviction (--redis-unsafe-eviction takes it as it is)", f.policy)
 	}
 	if f.limit == "0" && c.Memory <= 0 {
-		refuse("maxmemory is 0, so that nobody knows when to take no more: CONFIG SET maxmemory to what it may use; or say it by --redis-memory: that is what was found")
+		refuse("maxmemory is 0, so that nobody knows when to take no more: CONFIG SET maxmemory to what it may use; or say it by --redis-memory")
 	}
 	if c.UnsafePersistence {
 		return all
