@@ -27,14 +27,14 @@ type serveFlags struct {
 	InsecureListen bool          `env:"FOLIOT_INSECURE_LISTEN" group:"serve-listen" help:"Listen beyond loopback without an access token, or without TLS: whoever reaches the port, or the network on the way, may read and create tasks."`
 
 	Data         string        `default:"./foliot-data" env:"FOLIOT_DATA" group:"serve-store" placeholder:"DIR" help:"The directory that holds the tasks; with a Redis in --store it is not used."`
-	Store        string        `env:"FOLIOT_STORE" group:"serve-store" placeholder:"STORE" help:"Another store than --data: a Redis or Valkey, as redis://, redis+sentinel:// or redis+cluster://USER:PASSWORD@HOST:PORT, rediss for TLS; memory: forgets everything when the server stops; a directory is the same as --data."`
+	Store        string        `env:"FOLIOT_STORE" group:"serve-store" placeholder:"STORE" help:"Another store than --data. A Redis or Valkey, as redis://USER:PASSWORD@HOST:PORT; the master that Sentinels know, as redis+sentinel://USER:PASSWORD@HOST,HOST,HOST/MASTER; a Cluster, as redis+cluster://USER:PASSWORD@HOST,HOST; rediss in the place of redis for TLS. memory: forgets everything when the server stops. A directory is the same as --data."`
 	BodyLimit    int           `default:"262144" env:"FOLIOT_BODY_LIMIT" group:"serve-store" placeholder:"BYTES" help:"The largest body of a task, at most 1048576."`
 	KeepFinished time.Duration `default:"24h" env:"FOLIOT_KEEP_FINISHED" group:"serve-store" placeholder:"DURATION" help:"How long a task that was delivered, cancelled or expired can still be seen, unless its queue says otherwise."`
 	KeepDead     time.Duration `default:"720h" env:"FOLIOT_KEEP_DEAD" group:"serve-store" placeholder:"DURATION" help:"How long a dead task can still be seen and retried, unless its queue says otherwise."`
 	AuditKeep    time.Duration `default:"720h" env:"FOLIOT_AUDIT_KEEP" group:"serve-store" placeholder:"DURATION" help:"How long the audit log keeps what was done, and by whom."`
 
-	Node                   string        `env:"FOLIOT_NODE" group:"serve-redis" placeholder:"NAME" help:"The name of this server among those that share the Redis, of letters, digits, dots, dashes and underscores. Each must have its own: by itself one takes the host's name and something random."`
-	Shards                 shardCount    `env:"FOLIOT_SHARDS" group:"serve-redis" placeholder:"N" help:"Into how many parts the tasks are divided among the servers. The first one says it for good: 256 by itself. All others need not say it."`
+	Node                   string        `env:"FOLIOT_NODE" group:"serve-redis" placeholder:"NAME" help:"The name of this server among those that share the Redis, of letters, digits, dots, dashes and underscores. Each must have its own, and delivers nothing while another has it; if it is not said, it is the host's name and something random."`
+	Shards                 shardCount    `env:"FOLIOT_SHARDS" group:"serve-redis" placeholder:"N" help:"Into how many parts the tasks are divided among the servers, from 1 to 4096. The first start on a Redis decides it for good, 256 if it is not said there; later ones need not say it."`
 	ShardLease             time.Duration `default:"6s" env:"FOLIOT_SHARD_LEASE" group:"serve-redis" placeholder:"DURATION" help:"How long a server that says nothing keeps its part: so late are the tasks of one that died. All must say the same, and only while none runs it may be changed."`
 	Durability             string        `default:"default" enum:"async,default,strict" env:"FOLIOT_DURABILITY" group:"serve-redis" placeholder:"async|default|strict" help:"What a task that was taken can survive: async, a crash of Foliot; default, the loss of a master, where a replica answers in time; strict, any one server's: what replicas do not confirm is refused, and each write is synced (appendfsync always)."`
 	RedisReplicas          int           `default:"-1" env:"FOLIOT_REDIS_REPLICAS" group:"serve-redis" placeholder:"N" help:"How many replicas must confirm a write with --durability strict; 0: none are waited for, with any --durability; -1: all that follow the master, and at least one as soon as a master was seen to have any."`
@@ -64,6 +64,9 @@ func (serveCmd) Help() string {
 	return `Runs the server until SIGTERM or SIGINT. Then it starts no more attempts, lets those under way end within --grace, and exits
 with 0; an attempt that does not end in time is made again after the next start. A second signal stops it at once.
 
+Servers with the same Redis in --store share its tasks: each delivers a part of them, and takes requests for all. When one stops or dies, the others
+take over. foliot doctor redis says beforehand whether a Redis is fit for that, foliot cluster nodes who is there.
+
 A flag goes before its variable, a variable before the file of --config, and that before the default. foliot config prints what
 comes of them.
 
@@ -74,7 +77,8 @@ Examples:
     foliot serve --config /etc/foliot.yaml
     foliot serve --listen 0.0.0.0:443 --tls-cert foliot.crt --tls-key foliot.key --host foliot.example
     foliot serve --listen 127.0.0.1:0 --store memory:
-    FOLIOT_STORE=redis://foliot:PASSWORD@127.0.0.1:6379 foliot serve`
+    FOLIOT_STORE=redis://foliot:PASSWORD@127.0.0.1:6379 foliot serve
+    FOLIOT_STORE=redis+sentinel://foliot:PASSWORD@10.0.0.1,10.0.0.2,10.0.0.3/MASTER foliot serve --node a --durability strict`
 }
 
 // Run serves until ctx ends.
