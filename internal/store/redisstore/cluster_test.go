@@ -393,6 +393,38 @@ func TestTheLaterOfTwoProcessesOfOneNameOwnsNothingUntilTheFirstHasEnded(t *test
 	eventually(t, time.Second, "it says so", func() bool { return strings.Contains(laters.String(), "works again") })
 }
 
+func TestOfThreeProcessesOfOneNameOneOwnsAll(t *testing.T) {
+	server := redistest.New(t)
+	all := []*Store{openNode(t, "a", server.Addr), openNode(t, "a", server.Addr), openNode(t, "a", server.Addr)}
+	eventually(t, 2*time.Second, "two know that their name is taken", func() bool { return all[1].Standing().NameTaken && all[2].Standing().NameTaken })
+	if err := all[0].Close(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, 2*time.Second, "one of them owns all, and is ready", func() bool {
+		b, c := all[1].Standing(), all[2].Standing()
+		return b.Owned+c.Owned == 16 && (b.Owned == 0) == b.NameTaken && (c.Owned == 0) == c.NameTaken && b.NameTaken != c.NameTaken
+	})
+}
+
+// While Redis is away neither can say that it lives.
+func TestANameStaysWhoseItWasOverAnOutage(t *testing.T) {
+	server := redistest.New(t)
+	proxy := redistest.NewProxy(t, server.Addr)
+	var firsts lockedBuffer
+	first := openNodeWith(t, Config{Node: "a", Logger: slog.New(slog.NewTextHandler(&firsts, nil))}, proxy.Addr)
+	later := openNode(t, "a", server.Addr)
+	eventually(t, 2*time.Second, "the later knows it", func() bool { return later.Standing().NameTaken && strings.Contains(firsts.String(), "owns no shards") })
+	server.Pause()
+	time.Sleep(2 * later.config.silence()) // there is nothing to wait for
+	proxy.Delay(20 * time.Millisecond)     // the later comes first
+	server.Resume()
+	eventually(t, 3*time.Second, "the first owns all again", func() bool { return divided(first) })
+	time.Sleep(2 * first.config.Heartbeat) // there is nothing to wait for
+	if !later.Standing().NameTaken || first.Standing().NameTaken || strings.Contains(firsts.String(), "of that name: works again") {
+		t.Errorf("%+v, and later %+v:\n%s", first.Standing(), later.Standing(), firsts.String())
+	}
+}
+
 // Whoever was paused wakes as the later one.
 func TestAProcessThatLostItsNameWhileItSleptGivesUpWhatItHad(t *testing.T) {
 	server := redistest.New(t)

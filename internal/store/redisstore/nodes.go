@@ -109,6 +109,7 @@ func (c Config) silence() time.Duration { return c.ShardLease / 2 }
 // How a heartbeat is made.
 const (
 	alive  = iota // this process lives
+	yields        // it does, and takes nobody's name who is silent
 	leaves        // it goes
 	looks         // it says nothing, and only asks
 )
@@ -126,6 +127,8 @@ func (s *Store) beat(ctx context.Context, how int) (peers []peer, now task.Milli
 	self := &s.own.self
 	args := []string{self.name, self.nonce, self.about(), millis(10 * s.config.silence()), millis(s.config.silence())}
 	switch how {
+	case yields:
+		args[4] = args[3]
 	case leaves:
 		args[2] = ""
 	case looks:

@@ -62,7 +62,9 @@ type ownership struct {
 	orphans  map[int]bool      // nobody owned them then, though another was to
 	adopted  map[int]time.Time // that this process owns all the same, until then
 	met      bool              // others have heard of this process
+	away     time.Time         // when a heartbeat failed last
 	holder   peer              // that had this process's name before, as it was last heard of
+	silent   bool              // for too long, at the last heartbeat
 	changes  changes
 }
 

@@ -2,11 +2,8 @@ package redisstore
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
-
-	"github.com/foliot/foliot/internal/task"
 )
 
 // join makes this process one of the nodes, and keeps it so until Release.
@@ -134,9 +131,14 @@ func (s *Store) within(ctx context.Context, do func(context.Context)) {
 // that fails what it knew holds.
 func (s *Store) meet(ctx context.Context) {
 	o := s.own
-	peers, now, found, err := s.beat(ctx, alive)
+	how, silence := alive, s.config.silence()
+	if o.twin.Load() && !o.silent {
+		how = yields
+	}
+	peers, now, found, err := s.beat(ctx, how)
 	s.servers.trouble.about("tell the other nodes that this one lives", err)
 	if err != nil {
+		o.away, o.silent = time.Now(), false
 		if o.mine == nil {
 			o.mine = make([]bool, len(s.shards))
 		}
@@ -144,11 +146,13 @@ func (s *Store) meet(ctx context.Context) {
 	}
 	first := !o.met
 	o.met = true
-	s.servers.trouble.about("be the only node of that name", o.clash(peers, now, found, s.config.silence()))
+	if twin := o.clash(peers, now, found, silence); twin != nil || !o.uncertain(silence) {
+		s.servers.trouble.about("be the only node of that name", twin)
+	}
 	if found == moved || first {
 		s.announce(ctx)
 	}
-	peers = livePeers(peers, now, s.config.silence())
+	peers = livePeers(peers, now, silence)
 	o.changes.met(o.peers, peers)
 	o.peers = peers
 	o.nodes.Store(int64(len(peers)))
@@ -161,32 +165,6 @@ func (s *Store) meet(ctx context.Context) {
 		clear(o.orphans)
 		clear(o.adopted)
 	}
-}
-
-// clash returns what to say of another process that lives and has this one's name,
-// nil of none. One that ended without a word has left its name here, for a while: who
-// had the name first lives if it was heard of again since this process asks.
-func (o *ownership) clash(peers []peer, now task.Millis, found int, silence time.Duration) error {
-	i := slices.IndexFunc(peers, func(p peer) bool {
-		return p.name == o.self.name && p.nonce != o.self.nonce && p.twin == (found != other) && p.lives(now, silence)
-	})
-	if i < 0 {
-		o.holder = peer{}
-		o.twin.Store(false)
-		return nil
-	}
-	p := peers[i]
-	if p.twin {
-		return fmt.Errorf("another process, at %s, is the node %q, too, and owns no shards: give each its own name (--node)", p.where(), p.name)
-	}
-	if p.nonce == o.holder.nonce && p.beat > o.holder.beat {
-		o.twin.Store(true)
-	}
-	o.holder = p
-	if !o.twin.Load() {
-		return nil
-	}
-	return fmt.Errorf("another process, at %s, was the node %q before, and lives: this one owns no shards until that ends: give each its own name (--node)", p.where(), p.name)
 }
 
 // adoptedFor is for how many leases a shard is adopted. Then who is to own it has another try.

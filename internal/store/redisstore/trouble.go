@@ -79,9 +79,9 @@ func (t *troubles) about(what string, err error, args ...any) {
 // away reports whether err says that a server is not there, or does not work now.
 func away(err error) bool {
 	var network net.Error
-	reply, replied := rueidis.IsRedisErr(err)
+	var reply *rueidis.RedisError
 	switch {
-	case replied:
+	case errors.As(err, &reply):
 		return meaning(reply) != ""
 	case errors.Is(err, task.ErrUnavailable), errors.Is(err, io.EOF), errors.As(err, &network), errors.Is(err, rueidis.ErrClosing), errors.Is(err, errNoNode):
 		return true

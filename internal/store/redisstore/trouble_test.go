@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -54,6 +55,16 @@ func TestServersThatAreAwayAreOneTrouble(t *testing.T) {
 			t.Errorf("%d lines:\n%s", len(lines), log.String())
 		}
 	})
+}
+
+func TestAServerThatOnlySaysWhyItDoesNotIsAway(t *testing.T) {
+	s := openNode(t, "a", redistest.New(t).Addr)
+	for text, is := range map[string]bool{"LOADING it reads its file": true, "READONLY it is a replica": true, "ERR wrong kind of value": false} {
+		_, err := s.servers.client.Do(t.Context(), s.servers.client.B().Eval().Script("return redis.error_reply(ARGV[1])").Numkeys(0).Arg(text).Build()).ToString()
+		if err == nil || away(fmt.Errorf("shard 1: %w", err)) != is {
+			t.Errorf("%v counts as away: %t", err, !is)
+		}
+	}
 }
 
 // It says how it is, and refuses all else, for as long as its file is read.

@@ -1,0 +1,46 @@
+package redisstore
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// Two processes that say the same node's name would own each other's shards. The name
+// belongs to the one that had it first (beat.lua), until that goes or is silent;
+// the other is its twin, and owns nothing. After an outage of Redis the first seems to be
+// silent, too: a twin that knew it to live takes its name no sooner than at the next heartbeat.
+
+// clash returns what to say of another process that lives and has this one's name,
+// nil of none. One that ended without a word has left its name here, for a while: who
+// had the name first lives if it was heard of again since this process asks.
+func (o *ownership) clash(peers []peer, now task.Millis, found int, silence time.Duration) error {
+	if found != other {
+		o.holder, o.silent = peer{}, false
+		o.twin.Store(false)
+	}
+	i := slices.IndexFunc(peers, func(p peer) bool {
+		return p.name == o.self.name && p.nonce != o.self.nonce && p.twin == (found != other) && (!p.twin || p.lives(now, silence))
+	})
+	if i < 0 {
+		return nil
+	}
+	p := peers[i]
+	if p.twin {
+		return fmt.Errorf("another process, at %s, is the node %q, too, and owns no shards: give each its own name (--node)", p.where(), p.name)
+	}
+	if p.nonce == o.holder.nonce && p.beat > o.holder.beat {
+		o.twin.Store(true)
+	}
+	o.holder, o.silent = p, !p.lives(now, silence)
+	if !o.twin.Load() {
+		return nil
+	}
+	return fmt.Errorf("another process, at %s, was the node %q before, and lives: this one owns no shards until that ends: give each its own name (--node)", p.where(), p.name)
+}
+
+// uncertain reports whether heartbeats go through again for less than a silence: others'
+// need not yet.
+func (o *ownership) uncertain(silence time.Duration) bool { return time.Since(o.away) < silence }
