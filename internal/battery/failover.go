@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
@@ -12,134 +14,177 @@ import (
 // One goroutine drives it.
 type ward interface {
 	url() string
-	// strike makes a master unavailable, to some or to all.
-	strike() error
+	// victim returns the master that is struck next.
+	victim(ctx context.Context) (*redistest.Server, error)
+	// strike makes that unavailable, to some or to all.
+	strike()
 	// promoted returns nil once another server is the master in its place.
 	promoted(ctx context.Context) error
 	// heal brings the old one back, and returns when all follow as they should.
 	heal(ctx context.Context) error
-	// promotions returns how many masters were made so far.
+	// promotions returns how many masters were elected so far.
 	promotions(ctx context.Context) (int, error)
 	close()
 }
 
 const (
-	failoverRate  = 300             // creates a second
-	failoverDue   = 5 * time.Second // tasks are due up to this long from their creation
-	failoverShare = 0.05            // of them is cancelled
-	serviceAgain  = 100             // answered creates that show that service is there again
-	strikeWithin  = 2 * time.Minute // a busy machine has its sentinels doubt one master after another
+	failoverDue  = 5 * time.Second        // tasks are due up to this long from their creation
+	serviceAgain = 100                    // answered creates that show that service is there again
+	strikeWithin = 2 * time.Minute        // a busy machine elects slowly
+	deserted     = 300 * time.Millisecond // a master answers without replicas, where it shall have what nobody else has
 )
 
 // levels are the durability levels, weakest first.
 var levels = []string{"async", "default", "strict"}
 
 // failOver strikes masters at every level, and prints what each lost. What was
-// answered at the strict one must be there, whatever happened to one master.
-// Where a second one that lived lost its place too, what the replica that confirmed it
-// has may be thrown away with it.
+// answered at the strict one must be there, whatever happened to one master:
+// without exception, since whoever is struck has all its replicas at first.
+//
+// The control is in the same runs. The last of each level, one in ten, strike a
+// master from which its replicas were taken a moment before: what is answered
+// then no successor has. At async these tasks must be seen to be lost, or nothing that
+// was not lost means anything; strict must not have answered them.
+//
+// Duplicates are counted and not judged: claims wait for no replica, and a create
+// without an answer may be made again where the first was lost.
 func failOver(ctx context.Context, t *trial, fault string, runs int, open func(dir, level string) (ward, error)) error {
 	var table []losses
 	for _, level := range levels {
-		l, err := t.failOverAt(ctx, level, fault, runs, open)
+		struck, e, err := t.failOverAt(ctx, level, fault, runs, open)
 		if err != nil {
 			return fmt.Errorf("durability %s: %w", level, err)
 		}
-		table = append(table, l)
-		t.must(len(l.Early) == 0, "%s: early %d%s", level, len(l.Early), some(l.Early))
-		t.must(len(l.Lost) == l.byTwice || level != "strict", "%s: lost %d of %d answered, %d of them where a second master that lived lost its place%s", level, len(l.Lost), l.Accepted, l.byTwice, some(l.Lost))
-		t.must(len(l.AfterCancel) == 0 || l.twice > 0 || level != "strict", "%s: delivered after a cancel's 200: %d%s", level, len(l.AfterCancel), some(l.AfterCancel))
+		attended, alone := e.split(struck[runs].began)
+		l := judgeLosses(level, fault, struck[:runs], attended)
+		control := judgeLosses(level, fault+", without replicas", struck[runs:], alone)
+		t.mustHold(l)
+		t.mustHold(control)
+		if level == "async" {
+			t.must(len(control.Lost) > 0, "%s: lost %d: the control, such losses are seen", control, len(control.Lost))
+		}
+		table = append(table, l, control)
 	}
 	t.note("")
-	t.note("| level | fault | runs | with a second promotion | answered | lost | with a second promotion | in how many runs | worst run | cancels undone | duplicates | without service, median and longest |")
-	t.note("|---|---|---|---|---|---|---|---|---|---|---|---|")
+	t.note("| level | fault | runs | answered | lost | in how many runs | worst run | cancels undone | duplicates | without service, median and longest |")
+	t.note("|---|---|---|---|---|---|---|---|---|---|")
 	for _, l := range table {
-		t.note("%s", l)
+		t.note("%s", l.row())
 	}
 	return nil
 }
 
-// failOverAt is failOver for one level.
-func (t *trial) failOverAt(ctx context.Context, level, fault string, runs int, open func(dir, level string) (ward, error)) (l losses, err error) {
+// mustHold holds what a level lost against what it promises. No run is excused:
+// the sentinels of these wards elect one master for each strike, and how many they
+// elected is printed. Of cancels docs/redis.md admits what could be seen here: a task
+// that a node sends by a claim that only the old master had, while the new one
+// answers its cancel.
+func (t *trial) mustHold(l losses) {
+	t.must(len(l.Early) == 0, "%s: early %d%s", l, len(l.Early), some(l.Early))
+	if l.level != "strict" {
+		t.note("%s: lost %d of %d answered, delivered after a cancel's 200: %d", l, len(l.Lost), l.Accepted, len(l.AfterCancel))
+		return
+	}
+	t.must(l.Accepted >= serviceAgain && len(l.Lost) == 0, "%s: lost %d of %d answered%s", l, len(l.Lost), l.Accepted, some(l.Lost))
+	t.must(len(l.AfterCancel) == 0, "%s: delivered after a cancel's 200: %d%s", l, len(l.AfterCancel), some(l.AfterCancel))
+}
+
+// failOverAt strikes at one level: so many runs, and then those of the control.
+func (t *trial) failOverAt(ctx context.Context, level, fault string, runs int, open func(dir, level string) (ward, error)) (struck []stricken, e evidence, err error) {
 	sub := level + "-" + fault
 	w, err := open(t.path(sub+"-redis"), level)
 	if err != nil {
-		return l, err
+		return nil, e, err
 	}
 	defer w.close()
-	n, err := t.nodesIn(sub, 2, w.url(), "--shard-lease", "1s", "--lease", "2s", "--durability", level)
-	if err != nil {
-		return l, err
-	}
-	defer n.close()
-	if err := n.startAll(ctx); err != nil {
-		return l, err
-	}
-	load := &killLoad{st: n.stage, to: n.doors, rate: failoverRate, ahead: failoverDue, share: failoverShare}
-	stop := inBackground(ctx, load.run)
-	struck, err := n.strikeRepeatedly(ctx, w, runs)
-	stop()
-	if err != nil {
-		return l, err
-	}
-	pause(ctx, failoverDue)
-	if err := n.awaitPromised(ctx, 10*time.Second); err != nil {
-		return l, err
-	}
-	pause(ctx, 4*time.Second) // what comes twice or after its cancel would come by now
-	if err := n.stopAll(25 * time.Second); err != nil {
-		return l, err
-	}
-	e, err := n.evidence()
-	if err != nil {
-		return l, err
-	}
-	t.note("%s: answered %d, not at all %d, 5xx or no answer to cancels %d", level, len(e.Accepted), load.unanswered, load.cancels[0])
-	return judgeLosses(level, fault, struck, e), nil
-}
-
-// strikeRepeatedly strikes a master so many times. Between two strikes creates
-// are answered as before, and all replicas follow.
-func (n *nodes) strikeRepeatedly(ctx context.Context, w ward, runs int) (all []stricken, err error) {
-	for i := range runs {
+	var elected int
+	e, load, err := t.evidenceOf(ctx, sub, w.url(), failoverDue, func(ctx context.Context, n *nodes) error {
 		before, err := w.promotions(ctx)
 		if err != nil {
-			return all, err
+			return err
 		}
-		r := stricken{began: time.Now()}
-		if !pause(ctx, time.Second+time.Duration(n.t.rand.Int64N(int64(time.Second)))) {
-			return all, ctx.Err()
+		for i := range runs + max(1, runs/10) {
+			r, err := n.strikeOnce(ctx, w, i >= runs)
+			if err != nil {
+				return fmt.Errorf("run %d: %w", i+1, err)
+			}
+			struck = append(struck, r)
+			if (i+1)%max(5, runs/10) == 0 {
+				t.note("%s: struck %d times", level, i+1)
+			}
 		}
-		r.at = time.Now()
-		if err := n.fault("strike", r.at); err != nil {
-			return all, err
-		}
-		if err := w.strike(); err != nil {
-			return all, err
-		}
-		ctx, stop := context.WithTimeout(ctx, strikeWithin)
-		err = redistest.Poll(ctx, w.promoted)
-		if err == nil {
-			err = n.served(ctx)
-		}
-		if err == nil {
-			err = w.heal(ctx)
-		}
-		after := before
-		if err == nil {
-			after, err = w.promotions(ctx)
-		}
-		r.twice = after > before+1
-		stop()
-		if err != nil {
-			return all, fmt.Errorf("run %d: %w", i+1, err)
-		}
-		all = append(all, r)
-		if (i+1)%max(5, runs/5) == 0 {
-			n.t.note("struck %d times", i+1)
-		}
+		elected, err = w.promotions(ctx)
+		elected -= before
+		return err
+	}, "--durability", level)
+	if err != nil {
+		return nil, e, err
 	}
-	return all, nil
+	t.note("%s: strikes %d, masters elected %d, creates answered %d, not at all %d, 5xx or no answer to cancels %d", level, len(struck), elected, len(e.Accepted), load.unanswered, load.cancels[0])
+	return struck, e, nil
+}
+
+// strikeOnce strikes a master, once creates are answered as before, and returns
+// when they are again, and all replicas follow. Alone, it has lost these before.
+func (n *nodes) strikeOnce(ctx context.Context, w ward, alone bool) (r stricken, err error) {
+	r.began = time.Now()
+	quiet := time.Second + time.Duration(n.t.rand.Int64N(int64(time.Second)))
+	if alone {
+		quiet += failoverDue // what this one costs is none of the tasks from before it
+	}
+	if !pause(ctx, quiet) {
+		return r, ctx.Err()
+	}
+	ctx, stop := context.WithTimeout(ctx, strikeWithin)
+	defer stop()
+	victim, err := w.victim(ctx)
+	if err != nil {
+		return r, err
+	}
+	if alone {
+		if err := desert(ctx, victim); err != nil {
+			return r, err
+		}
+		pause(ctx, deserted)
+	}
+	r.at = time.Now()
+	if err := n.fault("strike", r.at); err != nil {
+		return r, err
+	}
+	w.strike()
+	if err := redistest.Poll(ctx, w.promoted); err != nil {
+		return r, err
+	}
+	if err := n.served(ctx); err != nil {
+		return r, err
+	}
+	return r, w.heal(ctx)
+}
+
+// desert takes the replicas from a master, and lets none come back: its clients
+// do not notice.
+func desert(ctx context.Context, s *redistest.Server) error {
+	if err := order(ctx, s, "ACL", "SETUSER", "default", "-psync", "-sync"); err != nil {
+		return err
+	}
+	return order(ctx, s, "CLIENT", "KILL", "TYPE", "replica")
+}
+
+// forgive undoes desert, where the server was not started anew.
+func forgive(ctx context.Context, s *redistest.Server) error {
+	return order(ctx, s, "ACL", "SETUSER", "default", "+@all")
+}
+
+// order sends a command that must not fail.
+func order(ctx context.Context, s *redistest.Server, words ...string) error {
+	reply, err := redistest.Command(ctx, s.Addr, words...)
+	if err == nil && strings.HasPrefix(reply, "-") {
+		err = errors.New(reply[1:])
+	}
+	if err != nil {
+		return fmt.Errorf("%s to the Redis at %s: %w", words[0], s.Addr, err)
+	}
+	return nil
 }
 
 // served returns when so many creates more were answered, which is once the

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/foliot/foliot/internal/redistest"
@@ -12,9 +13,8 @@ import (
 // masters is a ward of three masters with a replica each, in a Cluster.
 type masters struct {
 	*redistest.Cluster
-	victim  int // the place of the one that was struck
-	turn    int
-	strikes int
+	struck int // the place of the one that is, or was
+	turn   int
 }
 
 func failOverCluster(ctx context.Context, t *trial) error {
@@ -35,26 +35,25 @@ func openMasters(dir, level string) (ward, error) {
 
 func (m *masters) url() string { return "redis+cluster://" + strings.Join(m.Addrs()[:m.Masters], ",") }
 
-// strike kills one master after another.
-func (m *masters) strike() error {
-	ctx, stop := context.WithTimeout(context.Background(), strikeWithin)
-	defer stop()
+// victim is one master after another.
+func (m *masters) victim(ctx context.Context) (*redistest.Server, error) {
 	for range m.Servers {
 		m.turn++
 		place := m.turn % len(m.Servers)
 		if master, _ := m.Role(ctx, place); master {
-			m.victim, m.strikes = place, m.strikes+1
-			m.Servers[place].Kill()
-			return nil
+			m.struck = place
+			return m.Servers[place], nil
 		}
 	}
-	return errors.New("there is no master to strike")
+	return nil, errors.New("there is no master to strike")
 }
+
+func (m *masters) strike() { m.Servers[m.struck].Kill() }
 
 func (m *masters) promoted(ctx context.Context) error {
 	count := 0
 	for i := range m.Servers {
-		if master, _ := m.Role(ctx, i); master && i != m.victim {
+		if master, _ := m.Role(ctx, i); master && i != m.struck {
 			count++
 		}
 	}
@@ -65,18 +64,26 @@ func (m *masters) promoted(ctx context.Context) error {
 }
 
 func (m *masters) heal(ctx context.Context) error {
-	if err := m.Servers[m.victim].Restart(); err != nil {
+	if err := m.Servers[m.struck].Restart(); err != nil {
 		return err
 	}
 	return redistest.Poll(ctx, func(ctx context.Context) error {
-		if _, replica := m.Role(ctx, m.victim); !replica {
+		if _, replica := m.Role(ctx, m.struck); !replica {
 			return errors.New("the old master does not follow its successor")
 		}
 		return m.Await(ctx)
 	})
 }
 
-// promotions counts strikes: a Cluster takes a second of silence, and majorities.
-func (m *masters) promotions(context.Context) (int, error) { return m.strikes, nil }
+// promotions are the epochs: each election takes one, won or not.
+func (m *masters) promotions(ctx context.Context) (int, error) {
+	info, err := redistest.Command(ctx, m.Servers[m.struck].Addr, "CLUSTER", "INFO")
+	if err != nil {
+		return 0, err
+	}
+	_, after, _ := strings.Cut(info, "cluster_current_epoch:")
+	epoch, _, _ := strings.Cut(after, "\r")
+	return strconv.Atoi(epoch)
+}
 
 func (m *masters) close() { m.Close() }

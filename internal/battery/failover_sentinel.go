@@ -74,8 +74,10 @@ func (w *watched) depose(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = redistest.Command(ctx, w.Servers[w.master].Addr, "REPLICAOF", host, port)
-	return err
+	if err := forgive(ctx, w.Servers[w.master]); err != nil {
+		return err
+	}
+	return order(ctx, w.Servers[w.master], "REPLICAOF", host, port)
 }
 
 func failOverKilled(ctx context.Context, t *trial) error {
@@ -120,10 +122,11 @@ func (w *watched) url() string {
 	return "redis+sentinel://" + strings.Join(addrs, ",") + "/" + redistest.MasterName
 }
 
-func (w *watched) strike() error {
-	w.how.inflict(w)
-	return nil
+func (w *watched) victim(context.Context) (*redistest.Server, error) {
+	return w.Servers[w.master], nil
 }
+
+func (w *watched) strike() { w.how.inflict(w) }
 
 func (w *watched) promoted(ctx context.Context) error {
 	if w.next = w.Master(ctx); w.next < 0 || w.next == w.master {

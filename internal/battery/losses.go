@@ -7,34 +7,65 @@ import (
 	"time"
 )
 
-// stricken is one run: from when on, when its master was struck, how long no
-// create was answered then, and whether a second master lost its place: one that
-// lived, since on a busy machine a silence of half a second is none.
+// stricken is one run: from when on, when its master was struck, and how long no
+// create was answered then.
 type stricken struct {
 	began, at time.Time
 	silence   time.Duration
-	twice     bool
 	lost      int
 }
 
-// losses is what a level lost in all its runs.
+// losses is what a level lost in some runs.
 type losses struct {
-	level, fault   string
-	runs           []stricken
-	hurt, worst    int // the runs that lost some, and what one lost at most
-	twice, byTwice int // the runs in which a second master lost its place, and what those lost
+	level, fault string
+	runs         []stricken
+	hurt, worst  int // the runs that lost some, and what one lost at most
 	verdict
 }
 
-// String returns a line of the table.
-func (l losses) String() string {
+func (l losses) String() string { return l.level + ", " + l.fault }
+
+// row returns a line of the table.
+func (l losses) row() string {
 	silences := make([]time.Duration, len(l.runs))
 	for i, r := range l.runs {
 		silences[i] = r.silence.Round(10 * time.Millisecond)
 	}
 	slices.Sort(silences)
-	return fmt.Sprintf("| %s | %s | %d | %d | %d | %d | %d | %d | %d | %d | %d | %v, %v |", l.level, l.fault, len(l.runs), l.twice, l.Accepted, len(l.Lost), l.byTwice, l.hurt, l.worst,
+	return fmt.Sprintf("| %s | %s | %d | %d | %d | %d | %d | %d | %d | %v, %v |", l.level, l.fault, len(l.runs), l.Accepted, len(l.Lost), l.hurt, l.worst,
 		len(l.AfterCancel), l.Duplicates, percentile(silences, 50), percentile(silences, 100))
+}
+
+// split divides the evidence by tasks: those of which something was heard before
+// an instant, and others. The faults are those of both.
+func (e evidence) split(at time.Time) (before, after evidence) {
+	early := map[string]bool{}
+	for _, a := range e.Accepted {
+		early[a.Name] = a.At.Before(at)
+	}
+	for _, c := range e.Cancelled {
+		early[c.Name] = early[c.Name] || c.At.Before(at)
+	}
+	for _, a := range e.Arrived {
+		early[a.Name] = early[a.Name] || a.At.Before(at)
+	}
+	before.Accepted, after.Accepted = apart(e.Accepted, func(a accepted) bool { return early[a.Name] })
+	before.Cancelled, after.Cancelled = apart(e.Cancelled, func(c cancelled) bool { return early[c.Name] })
+	before.Arrived, after.Arrived = apart(e.Arrived, func(a arrived) bool { return early[a.Name] })
+	before.Faults, after.Faults = e.Faults, e.Faults
+	return before, after
+}
+
+// apart divides a list.
+func apart[T any](list []T, first func(T) bool) (is, isNot []T) {
+	for _, x := range list {
+		if first(x) {
+			is = append(is, x)
+		} else {
+			isNot = append(isNot, x)
+		}
+	}
+	return is, isNot
 }
 
 // judgeLosses says what was lost in which run: that which had begun last when the
@@ -64,16 +95,10 @@ func judgeLosses(level, fault string, runs []stricken, e evidence) losses {
 		}
 		before = a.At
 	}
-	for i, r := range runs {
+	for _, r := range runs {
 		l.worst = max(l.worst, r.lost)
 		if r.lost > 0 {
 			l.hurt++
-		}
-		if r.twice {
-			l.twice++
-		}
-		if r.twice || i+1 < len(runs) && runs[i+1].twice { // the doubt may have begun in the run before
-			l.byTwice += r.lost
 		}
 	}
 	return l

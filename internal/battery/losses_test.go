@@ -9,7 +9,7 @@ import (
 func TestLossesBelongToTheirRuns(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	at := func(seconds float64) time.Time { return start.Add(time.Duration(seconds * float64(time.Second))) }
-	runs := []stricken{{began: at(0), at: at(1)}, {began: at(10), at: at(11), twice: true}, {began: at(20), at: at(21)}}
+	runs := []stricken{{began: at(0), at: at(1)}, {began: at(10), at: at(11)}, {began: at(20), at: at(21)}}
 	e := evidence{
 		Accepted: []accepted{
 			{Name: "a", At: at(0.5)},
@@ -28,9 +28,6 @@ func TestLossesBelongToTheirRuns(t *testing.T) {
 	if len(l.Lost) != 3 || l.hurt != 2 || l.worst != 2 {
 		t.Errorf("lost %v in %d runs, %d in the worst; want b in the first and e, f in the second", l.Lost, l.hurt, l.worst)
 	}
-	if l.twice != 1 || l.byTwice != 3 {
-		t.Errorf("%d runs with a second promotion, which lost %d; want 1, with 3 from the run before on", l.twice, l.byTwice)
-	}
 	for i, want := range []time.Duration{2 * time.Second, 500 * time.Millisecond, time.Second} {
 		if l.runs[i].silence != want {
 			t.Errorf("run %d: nothing was answered for %v, want %v", i, l.runs[i].silence, want)
@@ -38,5 +35,23 @@ func TestLossesBelongToTheirRuns(t *testing.T) {
 	}
 	if l.Duplicates != 1 {
 		t.Errorf("duplicates %d, want 1", l.Duplicates)
+	}
+}
+
+// The control is judged apart from the runs before it.
+func TestEvidenceIsSplitByTasks(t *testing.T) {
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	before, after := at.Add(-time.Second), at.Add(time.Second)
+	e := evidence{
+		Accepted:  []accepted{{Name: "a", At: before}, {Name: "b", At: after}, {Name: "c", At: after}},
+		Cancelled: []cancelled{{Name: "a", Status: 200, At: after}, {Name: "b", Status: 200, At: after}},
+		Arrived:   []arrived{{Name: "a", At: after.Add(time.Second)}, {Name: "b", At: after.Add(time.Second)}, {Name: "unanswered", At: before}},
+	}
+	first, second := e.split(at)
+	if v := check(first); v.Accepted != 1 || len(v.AfterCancel) != 1 || v.Arrived != 2 || len(v.Lost) != 0 {
+		t.Errorf("of the first: %+v", v)
+	}
+	if v := check(second); v.Accepted != 2 || len(v.AfterCancel) != 1 || v.Arrived != 1 || len(v.Lost) != 1 {
+		t.Errorf("of the second: %+v", v)
 	}
 }

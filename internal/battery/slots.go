@@ -20,7 +20,7 @@ func slotsMoved(ctx context.Context, t *trial) error {
 			if err := n.fault("slots moved", time.Now()); err != nil {
 				return err
 			}
-			if err := c.Reshard(ctx, i%3, (i+1)%3, slotsAtOnce); err != nil {
+			if err := reshard(ctx, c, i%3, (i+1)%3); err != nil {
 				return err
 			}
 		}
@@ -33,5 +33,13 @@ func slotsMoved(ctx context.Context, t *trial) error {
 	return nil
 }
 
-// slotsAtOnce are so many that several shards lie in them.
-const slotsAtOnce = 500
+const (
+	slotsAtOnce = 500 // so many that several shards lie in them
+	slotsWithin = 2 * time.Minute
+)
+
+func reshard(ctx context.Context, c *redistest.Cluster, from, to int) error {
+	ctx, stop := context.WithTimeout(ctx, slotsWithin)
+	defer stop()
+	return c.Reshard(ctx, from, to, slotsAtOnce)
+}

@@ -8,35 +8,12 @@ import (
 const (
 	faultRate  = 300 // creates a second, while Redis has faults
 	faultAhead = time.Second
+	faultShare = 0.05 // of them is cancelled
 )
 
-// underFaults runs two nodes on the store at url with their logs below sub,
-// creates tasks at both while fault goes on, and judges when all have come that will.
+// underFaults creates tasks while fault goes on, and judges when all have come that will.
 func (t *trial) underFaults(ctx context.Context, sub, url string, fault func(context.Context, *nodes) error) (v verdict, err error) {
-	n, err := t.nodesIn(sub, 2, url, "--shard-lease", "1s", "--lease", "2s")
-	if err != nil {
-		return v, err
-	}
-	defer n.close()
-	if err := n.startAll(ctx); err != nil {
-		return v, err
-	}
-	load := &killLoad{st: n.stage, to: n.doors, rate: faultRate, ahead: faultAhead, share: failoverShare}
-	stop := inBackground(ctx, load.run)
-	pause(ctx, time.Second) // they share the shards by then
-	err = fault(ctx, n)
-	stop()
-	if err != nil {
-		return v, err
-	}
-	if err := n.awaitPromised(ctx, 15*time.Second); err != nil {
-		return v, err
-	}
-	pause(ctx, 4*time.Second) // what comes twice or after its cancel would come by now
-	if err := n.stopAll(25 * time.Second); err != nil {
-		return v, err
-	}
-	e, err := n.evidence()
+	e, load, err := t.evidenceOf(ctx, sub, url, faultAhead, fault)
 	if err != nil {
 		return v, err
 	}
@@ -45,6 +22,36 @@ func (t *trial) underFaults(ctx context.Context, sub, url string, fault func(con
 	t.lateness("of first arrivals, after faults too", v.Late)
 	t.must(len(v.Early) == 0, "early %d%s", len(v.Early), some(v.Early))
 	return v, nil
+}
+
+// evidenceOf runs two nodes on the store at url with their logs below sub, and
+// creates tasks at both, due up to ahead from then, while fault goes on.
+func (t *trial) evidenceOf(ctx context.Context, sub, url string, ahead time.Duration, fault func(context.Context, *nodes) error, flags ...string) (e evidence, load *killLoad, err error) {
+	n, err := t.nodesIn(sub, 2, url, append([]string{"--shard-lease", "1s", "--lease", "2s"}, flags...)...)
+	if err != nil {
+		return e, nil, err
+	}
+	defer n.close()
+	if err := n.startAll(ctx); err != nil {
+		return e, nil, err
+	}
+	load = &killLoad{st: n.stage, to: n.doors, rate: faultRate, ahead: ahead, share: faultShare}
+	err = load.during(ctx, func() error {
+		pause(ctx, time.Second) // they share the shards by then
+		return fault(ctx, n)
+	})
+	if err != nil {
+		return e, nil, err
+	}
+	if err := n.awaitPromised(ctx, 15*time.Second); err != nil {
+		return e, nil, err
+	}
+	pause(ctx, 4*time.Second) // what comes twice or after its cancel would come by now
+	if err := n.stopAll(25 * time.Second); err != nil {
+		return e, nil, err
+	}
+	e, err = n.evidence()
+	return e, load, err
 }
 
 // mustKeep holds v against what is promised while Redis itself loses nothing.
