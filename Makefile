@@ -146,5 +146,5 @@ battery: ## drive the binary from outside: kill -9 under load, and count what wa
 	@$(GO) run ./internal/battery $(ARGS)
 
 .PHONY: battery-redis
-battery-redis: tooled ## nodes on Redis under kill -9, SIGSTOP, restarts and failovers, with a redis-server of the system (10 minutes; ARGS=-full)
+battery-redis: tooled ## nodes on Redis under kill -9, SIGSTOP, restarts and failovers, with a redis-server of the system (15 minutes; ARGS=-full: 3 hours)
 	@$(GO) run ./internal/battery $(ARGS) redis

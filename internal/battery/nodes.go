@@ -100,21 +100,20 @@ func (t *trial) nodesIn(sub string, count int, url string, flags ...string) (*no
 
 // startAll starts all processes at once, and returns when all of them are ready.
 func (n *nodes) startAll(ctx context.Context) error {
-	errs := make([]error, len(n.list))
-	var all sync.WaitGroup
-	for i, s := range n.list {
-		all.Go(func() { errs[i] = s.run(ctx) })
-	}
-	all.Wait()
-	return errors.Join(errs...)
+	return n.each(func(s *server) error { return s.run(ctx) })
 }
 
 // stopAll stops all processes that run, as an operator does; each must exit with 0.
 func (n *nodes) stopAll(within time.Duration) error {
+	return n.each(func(s *server) error { return s.stop(within) })
+}
+
+// each does something to all at once, and waits.
+func (n *nodes) each(do func(*server) error) error {
 	errs := make([]error, len(n.list))
 	var all sync.WaitGroup
 	for i, s := range n.list {
-		all.Go(func() { errs[i] = s.stop(within) })
+		all.Go(func() { errs[i] = do(s) })
 	}
 	all.Wait()
 	return errors.Join(errs...)

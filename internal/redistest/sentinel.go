@@ -25,7 +25,7 @@ type Sentinels struct {
 }
 
 // NewSentinels starts a master, two replicas and three sentinels, that take an
-// unreachable master for dead after half a second, and ends them with the test.
+// unreachable master for dead after a second and a half, and ends them with the test.
 func NewSentinels(t testing.TB, args ...string) *Sentinels {
 	t.Helper()
 	Need(t)
