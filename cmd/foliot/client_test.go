@@ -41,6 +41,7 @@ func TestASilentServerIsNamedAndExits5(t *testing.T) {
 
 // A server says after two seconds that its store is away: that is no reason to be silent for nine.
 func TestACommandAsksAServerWithoutItsStoreOnceMoreAndSaysSo(t *testing.T) {
+	t.Parallel() // it waits
 	srv, asked := newStoreless(t)
 	began := time.Now()
 	_, stderr, code := (&session{t: t, server: srv}).run("", "get", "a")

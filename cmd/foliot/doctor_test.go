@@ -35,6 +35,7 @@ func TestDoctorSaysWhatLatenessComesOf(t *testing.T) {
 
 // While the store is away nobody knows what waits there, and it is asked no more than it has to be.
 func TestDoctorKnowsNothingOfTasksWhileTheStoreIsAway(t *testing.T) {
+	t.Parallel() // it waits
 	srv, asked := newStoreless(t)
 	stdout, _, code := (&session{t: t, server: srv}).run("", "doctor")
 	if code != exitFailure || asked.Load() != 2 {
