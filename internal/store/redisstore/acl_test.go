@@ -76,6 +76,7 @@ func TestItsUserNeedsNoMoreThanTheRightsThatTheDocsList(t *testing.T) {
 }
 
 func TestNodesNeedNoMoreRightsInACluster(t *testing.T) {
+	t.Parallel()
 	c := redistest.NewCluster(t, 3, 0, "--aclfile", aclFile(t))
 	var nodes []*Store
 	for _, name := range []string{"a", "b"} {

@@ -26,6 +26,7 @@ func ownsElsewhere(s *Store, place int) bool {
 }
 
 func TestADeadNodesShardsAreTakenOverWhileAnotherMasterIsAway(t *testing.T) {
+	t.Parallel()
 	cluster := redistest.NewCluster(t, 3, 0, "--cluster-require-full-coverage", "no")
 	a, b := openNode(t, "a", cluster.Addrs()...), openNode(t, "b", cluster.Addrs()...)
 	eventually(t, 3*time.Second, "they share the shards", func() bool { return divided(a, b) })
@@ -38,12 +39,17 @@ func TestADeadNodesShardsAreTakenOverWhileAnotherMasterIsAway(t *testing.T) {
 }
 
 func TestAMasterThatHangsTakesNoShardsOfTheOthersAway(t *testing.T) {
+	t.Parallel()
 	cluster := redistest.NewCluster(t, 3, 0, "--cluster-require-full-coverage", "no")
 	a := openNode(t, "a", cluster.Addrs()...)
 	away := masterOf(keySlot(nodesKey))
 	cluster.Servers[away].Pause()
 	defer cluster.Servers[away].Resume()
-	for end := time.Now().Add(3 * a.config.ShardLease); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	leases := time.Duration(3)
+	if testing.Short() {
+		leases = 2
+	}
+	for end := time.Now().Add(leases * a.config.ShardLease); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if !ownsElsewhere(a, away) {
 			t.Fatalf("%v before the end it owns %d shards", time.Until(end), len(a.owned()))
 		}
@@ -54,6 +60,7 @@ func TestAMasterThatHangsTakesNoShardsOfTheOthersAway(t *testing.T) {
 }
 
 func TestTasksOfAMasterThatIsThereAreClaimedBesideThoseOfOneThatIsNot(t *testing.T) {
+	long(t)
 	cluster := redistest.NewCluster(t, 3, 0, "--cluster-require-full-coverage", "no")
 	a := openNode(t, "a", cluster.Addrs()...)
 	tasks := soon(t, a, "t", 30, 0)

@@ -212,6 +212,7 @@ func TestADrainIsAuditedOnceAndNamesNodesThatLive(t *testing.T) {
 }
 
 func TestADeadNodeIsShownForAWhileAndThenForgotten(t *testing.T) {
+	t.Parallel()
 	server := redistest.New(t)
 	proxy := redistest.NewProxy(t, server.Addr)
 	a, b := openNode(t, "a", server.Addr), openNode(t, "b", proxy.Addr)
@@ -348,6 +349,7 @@ func TestANodeThatSleptPastItsLeasesClaimsNothingOnWaking(t *testing.T) {
 
 // Each would give the other's shards to itself, or wake it for ever with the news that it has gone.
 func TestTheLaterOfTwoProcessesOfOneNameOwnsNothingUntilTheFirstHasEnded(t *testing.T) {
+	t.Parallel()
 	server := redistest.New(t)
 	var firsts, laters lockedBuffer
 	first := openNodeWith(t, Config{Node: "a", Address: "one:1", Logger: slog.New(slog.NewTextHandler(&firsts, nil))}, server.Addr)
@@ -394,6 +396,7 @@ func TestTheLaterOfTwoProcessesOfOneNameOwnsNothingUntilTheFirstHasEnded(t *test
 }
 
 func TestOfThreeProcessesOfOneNameOneOwnsAll(t *testing.T) {
+	t.Parallel()
 	server := redistest.New(t)
 	all := []*Store{openNode(t, "a", server.Addr), openNode(t, "a", server.Addr), openNode(t, "a", server.Addr)}
 	eventually(t, 2*time.Second, "two know that their name is taken", func() bool { return all[1].Standing().NameTaken && all[2].Standing().NameTaken })
@@ -408,6 +411,7 @@ func TestOfThreeProcessesOfOneNameOneOwnsAll(t *testing.T) {
 
 // While Redis is away neither can say that it lives.
 func TestANameStaysWhoseItWasOverAnOutage(t *testing.T) {
+	t.Parallel()
 	server := redistest.New(t)
 	proxy := redistest.NewProxy(t, server.Addr)
 	var firsts lockedBuffer
@@ -427,6 +431,7 @@ func TestANameStaysWhoseItWasOverAnOutage(t *testing.T) {
 
 // Whoever was paused wakes as the later one.
 func TestAProcessThatLostItsNameWhileItSleptGivesUpWhatItHad(t *testing.T) {
+	t.Parallel()
 	server := redistest.New(t)
 	proxy := redistest.NewProxy(t, server.Addr)
 	sleeper := openNode(t, "a", proxy.Addr)
@@ -460,6 +465,7 @@ func (l *lockedBuffer) String() string {
 
 // A Redis that is away is tried ten times a second: the log says that once.
 func TestALogThatTellsOfALostRedisIsShort(t *testing.T) {
+	t.Parallel()
 	server := redistest.New(t)
 	proxy := redistest.NewProxy(t, server.Addr)
 	var log lockedBuffer

@@ -10,6 +10,7 @@ import (
 
 // A node dies together with the master, and the server that takes the master's place has a clock that is behind.
 func TestAClockThatGoesBackKeepsNoDeadNodesShards(t *testing.T) {
+	t.Parallel()
 	server := redistest.New(t)
 	first := openNode(t, "a", server.Addr)
 	if err := first.Close(); err != nil {

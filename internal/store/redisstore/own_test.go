@@ -257,6 +257,7 @@ func TestConfigurationsThatCannotWorkAreRefused(t *testing.T) {
 }
 
 func TestNodesShareACluster(t *testing.T) {
+	t.Parallel()
 	cluster := redistest.NewCluster(t, 3, 0)
 	a, b := openNode(t, "a", cluster.Addrs()...), openNode(t, "b", cluster.Addrs()...)
 	eventually(t, 3*time.Second, "they share the shards", func() bool { return divided(a, b) })

@@ -31,6 +31,7 @@ func sent(t *testing.T, addr string) int {
 
 // Whoever may list, or read the audit log, can ask for pages that match nothing.
 func TestAPageReadsLittleMoreThanItExamines(t *testing.T) {
+	t.Parallel()
 	server := redistest.New(t)
 	s, err := Open(t.Context(), Config{Client: rueidis.ClientOption{InitAddress: []string{server.Addr}, DisableCache: true}, Alone: true, Memory: 1 << 30})
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 )
 
 func TestShardsOnAMasterThatTheirNodeCannotReachAreTakenByAnother(t *testing.T) {
+	long(t)
 	cluster := redistest.NewCluster(t, 3, 0, "--cluster-require-full-coverage", "no")
 	away := (masterOf(keySlot(nodesKey)) + 1) % 3
 	var cut atomic.Bool

@@ -107,7 +107,11 @@ func redisClient(t testing.TB) rueidis.Client {
 // lost, asks that come late or twice, and deaths included.
 func TestPermitsOfAllNodesStayWithinTheLimit(t *testing.T) {
 	c, lease := redisClient(t), 40*time.Millisecond
-	for round := range 6 {
+	rounds := 6
+	if testing.Short() {
+		rounds = 3
+	}
+	for round := range rounds {
 		rnd := rand.New(rand.NewPCG(uint64(round), 6))
 		limits := task.QueueSettings{Concurrency: 1 + rnd.IntN(9)}
 		var nodes []*partner

@@ -56,6 +56,7 @@ func menagerie(t *testing.T, s *Store) {
 
 // Whatever is wrong with what belongs to a record, a scrub repairs, says so, and does no more.
 func TestAScrubRepairsEveryDamage(t *testing.T) {
+	t.Parallel()
 	server := redistest.New(t)
 	s := emptied(server.Addr)(t).(*Store)
 	defer func() { _ = s.Close() }()

@@ -34,8 +34,12 @@ func TestEveryShardHasOneWanter(t *testing.T) {
 }
 
 func TestANodeThatComesOrGoesMovesLittleButItsShare(t *testing.T) {
+	seeds := 20
+	if testing.Short() {
+		seeds = 5
+	}
 	for n := 2; n <= 7; n++ {
-		for seed := range 20 {
+		for seed := range seeds {
 			more := seeded(seed, n)
 			moved, shares := 0, 0
 			for left := range more {
@@ -59,8 +63,12 @@ func TestANodeThatComesOrGoesMovesLittleButItsShare(t *testing.T) {
 
 // Whatever their names: of three, each has between a quarter and two fifths.
 func TestSharesAreBalanced(t *testing.T) {
+	seeds := 200
+	if testing.Short() {
+		seeds = 50
+	}
 	for n := 1; n <= 8; n++ {
-		for seed := range 200 {
+		for seed := range seeds {
 			shares := map[string]int{}
 			for _, node := range allot(seeded(seed, n), 256) {
 				shares[node]++

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"flag"
 	"testing"
 
 	"github.com/redis/rueidis"
@@ -14,6 +15,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "4"); err != nil { // they wait for leases more than they work
+		panic(err)
+	}
 	// rueidis closes connections to servers that left a cluster, or whose slots moved, five
 	// seconds later, and does not look at a cluster twice in a second.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"),
@@ -64,8 +69,12 @@ func TestKeepsTheContractOfStoresInACluster(t *testing.T) {
 
 func TestStoreEqualsTheReference(t *testing.T) {
 	t.Parallel()
+	scripts := 0
+	if testing.Short() {
+		scripts = 5
+	}
 	storetest.Differential(t, storetest.Subject{
-		Open: emptied(redistest.New(t).Addr), OrderOfRecords: true,
+		Open: emptied(redistest.New(t).Addr), OrderOfRecords: true, Scripts: scripts,
 		Reference: func(now task.Millis, c storetest.Contents) task.Store {
 			return memstore.Restore(memstore.Config{Policy: storetest.Policy, AuditKeep: storetest.AuditKeep}, now, memstore.Contents(c))
 		},
