@@ -429,6 +429,34 @@ func TestANameStaysWhoseItWasOverAnOutage(t *testing.T) {
 	}
 }
 
+// What seems to be silent right after an outage may be about to speak.
+func TestATwinTakesNoNameBeforeItHasSeenTwiceThatItsHolderIsSilent(t *testing.T) {
+	const silence = time.Second
+	o := &ownership{self: peer{name: "a", nonce: "later"}}
+	for i, c := range []struct {
+		beat, now  task.Millis
+		found      int
+		twin, says bool
+		silent     bool
+	}{
+		{beat: 1000, now: 1100, found: other},                                       // it may have been killed
+		{beat: 2000, now: 2100, found: other, twin: true, says: true},               // it lives
+		{beat: 2000, now: 9000, found: other, twin: true, says: true, silent: true}, // as far as is known
+		{beat: 9100, now: 9200, found: other, twin: true, says: true},
+		{beat: 9100, now: 19000, found: other, twin: true, says: true, silent: true},
+		{beat: 9100, now: 19200, found: moved},
+	} {
+		holder := peer{name: "a", nonce: "first", beat: c.beat}
+		if c.found != other {
+			holder = peer{name: "a", nonce: "later", beat: c.now}
+		}
+		err := o.clash([]peer{holder}, c.now, c.found, silence)
+		if o.twin.Load() != c.twin || (err != nil) != c.says || o.silent != c.silent {
+			t.Errorf("%d: twin %t, silent %t, %v", i, o.twin.Load(), o.silent, err)
+		}
+	}
+}
+
 // Whoever was paused wakes as the later one.
 func TestAProcessThatLostItsNameWhileItSleptGivesUpWhatItHad(t *testing.T) {
 	t.Parallel()
