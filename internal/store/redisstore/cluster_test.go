@@ -429,31 +429,74 @@ func TestANameStaysWhoseItWasOverAnOutage(t *testing.T) {
 	}
 }
 
-// What seems to be silent right after an outage may be about to speak.
-func TestATwinTakesNoNameBeforeItHasSeenTwiceThatItsHolderIsSilent(t *testing.T) {
-	const silence = time.Second
-	o := &ownership{self: peer{name: "a", nonce: "later"}}
+// What was away for long has forgotten who was there; and others have news of their own when it is back.
+func TestANameStaysWhoseItWasHoweverLongRedisWasAway(t *testing.T) {
+	for name, silences := range map[string]time.Duration{"remembered": 2, "forgotten": 11} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if testing.Short() && silences > 10 {
+				t.Skip("it waits")
+			}
+			server := redistest.New(t)
+			proxy := redistest.NewProxy(t, server.Addr)
+			first := openNode(t, "a", proxy.Addr)
+			later := openNode(t, "a", server.Addr)
+			eventually(t, 2*time.Second, "the later knows it", func() bool { return later.Standing().NameTaken })
+			server.Kill()
+			time.Sleep(silences * later.config.silence()) // there is nothing to wait for
+			proxy.Delay(20 * time.Millisecond)            // the later comes first
+			if err := server.Restart(); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, 4*time.Second, "the first owns all again", func() bool {
+				later.nudge()
+				return divided(first)
+			})
+			time.Sleep(2 * later.config.silence()) // there is nothing to wait for
+			if !later.Standing().NameTaken || first.Standing().NameTaken || !divided(first) {
+				t.Errorf("%+v, and later %+v", first.Standing(), later.Standing())
+			}
+		})
+	}
+}
+
+// What seems to be silent, after an outage or a step of the clock, may be about to speak.
+func TestATwinTakesNoNameBeforeItsHolderHadTimeToSpeak(t *testing.T) {
+	const silence, heartbeat = 3 * time.Second, time.Second
+	o, start := &ownership{self: peer{name: "a", nonce: "later"}}, time.Now()
 	for i, c := range []struct {
-		beat, now  task.Millis
-		found      int
-		twin, says bool
-		silent     bool
+		at        time.Duration // of ours
+		beat, now task.Millis
+		found     int
+		how       int // the heartbeat is made
+		twin      bool
 	}{
-		{beat: 1000, now: 1100, found: other},                                       // it may have been killed
-		{beat: 2000, now: 2100, found: other, twin: true, says: true},               // it lives
-		{beat: 2000, now: 9000, found: other, twin: true, says: true, silent: true}, // as far as is known
-		{beat: 9100, now: 9200, found: other, twin: true, says: true},
-		{beat: 9100, now: 19000, found: other, twin: true, says: true, silent: true},
-		{beat: 9100, now: 19200, found: moved},
+		{at: 0, beat: 1000, now: 1100, found: other, how: alive},                            // it may have been killed
+		{at: heartbeat, beat: 2000, now: 2100, found: other, how: alive, twin: true},        // it lives
+		{at: 2 * heartbeat, beat: 2000, now: 9000, found: other, how: yields, twin: true},   // it is silent, as far as is known
+		{at: 2*heartbeat + 1, beat: 2000, now: 9000, found: other, how: yields, twin: true}, // there was news
+		{at: 3*heartbeat + 1, beat: 9900, now: 10000, found: other, how: alive, twin: true},
+		{at: 4*heartbeat + 1, beat: 9900, now: 19000, found: other, how: yields, twin: true},
+		{at: 5*heartbeat + 1, beat: 9900, now: 20000, found: moved, how: alive},
 	} {
+		at := start.Add(c.at)
+		if how := o.manner(at, silence); how != c.how {
+			t.Errorf("%d: a heartbeat of kind %d, want %d", i, how, c.how)
+		}
+		o.nextBeat = at.Add(heartbeat)
 		holder := peer{name: "a", nonce: "first", beat: c.beat}
 		if c.found != other {
 			holder = peer{name: "a", nonce: "later", beat: c.now}
 		}
 		err := o.clash([]peer{holder}, c.now, c.found, silence)
-		if o.twin.Load() != c.twin || (err != nil) != c.says || o.silent != c.silent {
-			t.Errorf("%d: twin %t, silent %t, %v", i, o.twin.Load(), o.silent, err)
+		if o.twin.Load() != c.twin || (err != nil) != c.twin {
+			t.Errorf("%d: twin %t, %v", i, o.twin.Load(), err)
 		}
+	}
+	o.twin.Store(true)
+	o.away = time.Now()
+	if how := o.manner(time.Now(), silence); how != waits {
+		t.Errorf("after an outage a heartbeat of kind %d", how)
 	}
 }
 

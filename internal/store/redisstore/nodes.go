@@ -110,6 +110,7 @@ func (c Config) silence() time.Duration { return c.ShardLease / 2 }
 const (
 	alive  = iota // this process lives
 	yields        // it does, and takes nobody's name who is silent
+	waits         // it does, and takes no name, even one that nobody seems to have
 	leaves        // it goes
 	looks         // it says nothing, and only asks
 )
@@ -129,6 +130,8 @@ func (s *Store) beat(ctx context.Context, how int) (peers []peer, now task.Milli
 	switch how {
 	case yields:
 		args[4] = args[3]
+	case waits:
+		args[4] = ""
 	case leaves:
 		args[2] = ""
 	case looks:

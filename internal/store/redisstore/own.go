@@ -64,7 +64,7 @@ type ownership struct {
 	met      bool              // others have heard of this process
 	away     time.Time         // when a heartbeat failed last
 	holder   peer              // that had this process's name before, as it was last heard of
-	silent   bool              // for too long, at the last heartbeat
+	silent   time.Time         // it is, for too long: from then on a twin may take its name; zero: it speaks
 	changes  changes
 }
 

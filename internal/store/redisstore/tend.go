@@ -131,14 +131,11 @@ func (s *Store) within(ctx context.Context, do func(context.Context)) {
 // that fails what it knew holds.
 func (s *Store) meet(ctx context.Context) {
 	o := s.own
-	how, silence := alive, s.config.silence()
-	if o.twin.Load() && !o.silent {
-		how = yields
-	}
-	peers, now, found, err := s.beat(ctx, how)
+	silence := s.config.silence()
+	peers, now, found, err := s.beat(ctx, o.manner(time.Now(), silence))
 	s.servers.trouble.about("tell the other nodes that this one lives", err)
 	if err != nil {
-		o.away, o.silent = time.Now(), false
+		o.away, o.silent = time.Now(), time.Time{}
 		if o.mine == nil {
 			o.mine = make([]bool, len(s.shards))
 		}

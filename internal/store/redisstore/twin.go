@@ -11,14 +11,29 @@ import (
 // Two processes that say the same node's name would own each other's shards. The name
 // belongs to the one that had it first (beat.lua), until that goes or is silent;
 // the other is its twin, and owns nothing. After an outage of Redis the first seems to be
-// silent, too: a twin that knew it to live takes its name no sooner than at the next heartbeat.
+// silent, too, or is forgotten: a twin that knew it to live takes no name before heartbeats
+// have gone through for a silence. A step of Redis's clock looks alike: it takes none
+// before its own next heartbeat is due, whatever news comes meanwhile.
+
+// manner says how this process is to make its heartbeat now.
+func (o *ownership) manner(now time.Time, silence time.Duration) int {
+	switch {
+	case !o.twin.Load():
+		return alive
+	case o.uncertain(silence):
+		return waits
+	case o.silent.IsZero(), now.Before(o.silent):
+		return yields
+	}
+	return alive
+}
 
 // clash returns what to say of another process that lives and has this one's name,
 // nil of none. One that ended without a word has left its name here, for a while: who
 // had the name first lives if it was heard of again since this process asks.
 func (o *ownership) clash(peers []peer, now task.Millis, found int, silence time.Duration) error {
 	if found != other {
-		o.holder, o.silent = peer{}, false
+		o.holder, o.silent = peer{}, time.Time{}
 		o.twin.Store(false)
 	}
 	i := slices.IndexFunc(peers, func(p peer) bool {
@@ -34,7 +49,13 @@ func (o *ownership) clash(peers []peer, now task.Millis, found int, silence time
 	if p.nonce == o.holder.nonce && p.beat > o.holder.beat {
 		o.twin.Store(true)
 	}
-	o.holder, o.silent = p, !p.lives(now, silence)
+	switch {
+	case p.lives(now, silence):
+		o.silent = time.Time{}
+	case o.silent.IsZero():
+		o.silent = o.nextBeat
+	}
+	o.holder = p
 	if !o.twin.Load() {
 		return nil
 	}

@@ -6,9 +6,9 @@
 --            twin/<node>   as of a node, of a process that found another one of its name alive
 -- ARGV     the node ('' to change nothing), the nonce of its process, what is known about it
 --          ('' where it goes), after how many milliseconds without a heartbeat a node is forgotten,
---          and after how many it has lost its name to another process
+--          and after how many it has lost its name to another process ('': this one takes none that it has not)
 -- Replies  the server's clock, then 1 where the process is new here or has gone just now, 2 where
---          another process of that name lives, otherwise 0, then field and value of each
+--          another process of that name lives, or may, otherwise 0, then field and value of each
 -- A name belongs to the process that had it first, until that goes or is silent. A drain goes with
 -- its process. Idempotent.
 local time = redis.call('TIME')
@@ -25,7 +25,7 @@ if ARGV[1] ~= '' then
     if nonce == ARGV[2] then -- another process may have its name by now
       news = redis.call('HDEL', KEYS[1], ARGV[1])
     end
-  elseif at and nonce ~= ARGV[2] and now - at <= tonumber(ARGV[5]) then
+  elseif nonce ~= ARGV[2] and (ARGV[5] == '' or at and now - at <= tonumber(ARGV[5])) then
     redis.call('HSET', KEYS[1], twin, about)
     news = 2
   else
