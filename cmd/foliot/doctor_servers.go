@@ -22,8 +22,11 @@ func (f *findings) servers(ctx context.Context, api *client.Client) (shared bool
 	case errors.Is(err, client.ErrUnavailable):
 		f.add("server", false, "it answers, and does not reach its store (%s)", f.con.why(err))
 		return false, err
-	case err != nil:
+	case errors.Is(err, client.ErrForbidden):
 		f.add("server", true, "it answers; about itself it tells operators alone (%s)", f.con.why(err))
+		return false, nil
+	case err != nil:
+		f.add("server", false, "it answers, and does not say how it is (%s)", f.con.why(err))
 		return false, nil
 	}
 	f.cluster(c)

@@ -2,11 +2,15 @@ package main
 
 import (
 	"bytes"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/wire"
 )
 
 // What doctor finds bad comes with a place to look, and with enough attempts
@@ -48,6 +52,36 @@ func TestDoctorKnowsNothingOfTasksWhileTheStoreIsAway(t *testing.T) {
 	}
 	if strings.Contains(stdout, "ok   overdue") || strings.Contains(stdout, "ok   dead") {
 		t.Error(stdout)
+	}
+}
+
+// Who may not ask is told so; any other refusal is a fault.
+func TestDoctorDoesNotTakeAFaultForASecret(t *testing.T) {
+	for _, c := range []struct {
+		status int
+		body   string
+		says   string
+	}{
+		{http.StatusForbidden, `{"status": 403, "code": "operator_only", "detail": "told so"}`, "ok   server       it answers; about itself it tells operators alone"},
+		{http.StatusInternalServerError, `{"status": 500, "code": "internal", "detail": "told so"}`, "BAD  server       it answers, and does not say how it is"},
+	} {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch r.URL.Path {
+			case "/v1/live":
+				fmt.Fprintf(w, `{"at": %q, "slots": 10, "queues": [], "destinations": []}`, wire.FormatTime(time.Now()))
+			case "/v1/queues":
+				fmt.Fprint(w, `{"queues": []}`)
+			default:
+				w.Header().Set("Content-Type", wire.ProblemType)
+				w.WriteHeader(c.status)
+				fmt.Fprint(w, c.body)
+			}
+		}))
+		t.Cleanup(srv.Close)
+		stdout, _, code := (&session{t: t, server: srv.URL}).run("", "doctor")
+		if bad := c.status != http.StatusForbidden; !strings.Contains(stdout, c.says) || (code == exitFailure) != bad {
+			t.Errorf("%d ended with %d:\n%s", c.status, code, stdout)
+		}
 	}
 }
 
