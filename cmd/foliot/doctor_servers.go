@@ -53,7 +53,7 @@ func (f *findings) node(n *client.Node) {
 	switch {
 	case n.Name == "":
 	case n.NameTaken:
-		words = fmt.Sprintf("%s at %s: another server had that name before, so this one delivers nothing; start it with a --node of its own", n.Name, orWord(n.Address, "an address that it does not say"))
+		words = fmt.Sprintf("%s at %s: another server has that name, or was killed with it some seconds ago, so this one delivers nothing; where that lasts, start it with a --node of its own", n.Name, orWord(n.Address, "an address that it does not say"))
 	case !n.Ready && !n.Self:
 		words = fmt.Sprintf("%s was last heard of at %s: it ended without a word, or cannot reach Redis; the others take its shards", n.Name, instant(n.LastSeenAt))
 	default:

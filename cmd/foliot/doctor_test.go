@@ -105,7 +105,7 @@ func TestDoctorFindsShardsWithoutAnOwner(t *testing.T) {
 func TestDoctorFindsServersOfOneName(t *testing.T) {
 	for taken, want := range map[bool]string{
 		false: "ok   server       a: version 1.2.3, up for 0s, ready: true; 1 shards of the 1 it is to own\n",
-		true:  "BAD  server       a at h:1: another server had that name before, so this one delivers nothing; start it with a --node of its own\n",
+		true:  "BAD  server       a at h:1: another server has that name, or was killed with it some seconds ago, so this one delivers nothing; where that lasts, start it with a --node of its own\n",
 	} {
 		var out bytes.Buffer
 		f := &findings{con: newConsole(nil, &out, &out, false)}
