@@ -112,7 +112,7 @@ var problems = []struct {
 	// The server.
 	{"unsupported", 501, "this server has no such thing: its store, or its configuration, has none"},
 	{"capacity", 503, "the store takes no new tasks until there is room again: what is there goes on"},
-	{"durability_not_met", 503, "the change was made, and too few servers confirmed it: repeat the request, that is safe"},
+	{"durability_not_met", 503, "the change was made, and too few servers confirmed it: repeat the request; a create without a name or an Idempotency-Key may be made twice then"},
 	{"unavailable", 503, "the store cannot be reached or stopped, the server is stopping, or it has too much to do at once: Retry-After says when to come again. A change may have been made all the same"},
 	{"internal", 500, "our fault: the server's log says more"},
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -61,6 +62,43 @@ func TestAStoreThatIsFullIsLoggedNowAndThen(t *testing.T) {
 	}
 	if n := strings.Count(log.String(), "\n"); n != 1 {
 		t.Errorf("%d lines:\n%s", n, log.String())
+	}
+}
+
+// unsure is a ledger that makes what it is asked for, and cannot say that it lasts.
+type unsure struct{ Ledger }
+
+func (l unsure) Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]task.Reply, error) {
+	if _, err := l.Ledger.Apply(ctx, now, changes); err != nil {
+		return nil, err
+	}
+	return nil, &task.ShortError{Wanted: 1, Within: time.Second}
+}
+
+func TestWhoIsToRepeatACreateIsToldWhatThatTakes(t *testing.T) {
+	for key, tasks := range map[string]int{"": 2, "k": 1} {
+		store := memstore.New(memstore.Config{})
+		s, said := New(Config{Log: slog.New(slog.DiscardHandler)}, unsure{store}), ""
+		for range 2 {
+			r := httptest.NewRequest("POST", "http://localhost/v1/tasks", strings.NewReader(`{"delay":"1h","http":{"url":"https://example.com/"}}`))
+			r.Header.Set("Content-Type", "application/json")
+			if key != "" {
+				r.Header.Set("Idempotency-Key", key)
+			}
+			w := httptest.NewRecorder()
+			if s.ServeHTTP(w, r); w.Code != 503 {
+				t.Fatalf("%d %s", w.Code, w.Body)
+			}
+			said = w.Body.String()
+		}
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/v1/tasks", http.NoBody))
+		if n := strings.Count(w.Body.String(), `"scheduled"`); n != tasks {
+			t.Errorf("%d tasks with the key %q:\n%s", n, key, w.Body)
+		}
+		if !strings.Contains(said, "a create without a name or an Idempotency-Key may be made twice") {
+			t.Errorf("it says %s", said)
+		}
 	}
 }
 

@@ -30,7 +30,7 @@ var (
 	// ErrFull: the store refuses to take more.
 	ErrFull = errors.New("the store is full")
 	// ErrNotDurable: the change was made, and is not as durable as the store
-	// promises: the servers that were to confirm it did not, as a *ShortError says. Repeating it is safe.
+	// promises: the servers that were to confirm it did not, as a *ShortError says. Repeating it is safe, where it says which task it means.
 	ErrNotDurable = errors.New("the change is not durable yet")
 	// ErrUnavailable: the servers that keep the tasks cannot be reached, or are busy
 	// with moving, loading or replacing what they keep, for longer than the store
@@ -77,7 +77,7 @@ type ShortError struct {
 
 // Error returns a sentence with what to do.
 func (e *ShortError) Error() string {
-	return fmt.Sprintf("%v: %d of %d replicas confirmed it within %v: repeat the request, that is safe", ErrNotDurable, e.Confirmed, e.Wanted, e.Within)
+	return fmt.Sprintf("%v: %d of %d replicas confirmed it within %v: repeat the request; a create without a name or an Idempotency-Key may be made twice then", ErrNotDurable, e.Confirmed, e.Wanted, e.Within)
 }
 
 // Unwrap makes e an ErrNotDurable.
