@@ -1,0 +1,26 @@
+package cron
+
+import "fmt"
+
+// SyntaxError says what is wrong with an expression, in words for its author.
+type SyntaxError struct {
+	Field  string // "minute", "day-of-week" …; "expression" for the whole
+	Text   string // what stands there, shortened
+	Detail string // what is wrong with it, and what is allowed
+}
+
+func (e *SyntaxError) Error() string {
+	if e.Text == "" {
+		return fmt.Sprintf("%s: %s", e.Field, e.Detail)
+	}
+	return fmt.Sprintf("%s %q: %s", e.Field, e.Text, e.Detail)
+}
+
+const longestQuote = 40
+
+func refuse(field, text, format string, args ...any) error {
+	if len(text) > longestQuote {
+		text = text[:longestQuote] + "…"
+	}
+	return &SyntaxError{field, text, fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,138 @@
+package cron
+
+import (
+	"strings"
+	"time"
+)
+
+// Bounds of what Parse takes.
+const (
+	MaxLength = 256                        // bytes of an expression
+	MinEvery  = time.Second                // of @every
+	MaxEvery  = 100 * 365 * 24 * time.Hour // of @every
+)
+
+// Expr is a parsed expression. It does not change, and any number of
+// goroutines may use it.
+type Expr struct {
+	text  string
+	every time.Duration // of @every; nothing below is set then
+
+	clock clockSet
+	days  daySet
+	fixed bool
+}
+
+// shorthands are the words that stand for five fields.
+var shorthands = map[string]string{
+	"@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *",
+	"@monthly": "0 0 1 * *",
+	"@weekly":  "0 0 * * 0",
+	"@daily":   "0 0 * * *", "@midnight": "0 0 * * *",
+	"@hourly": "0 * * * *",
+}
+
+// Parse reads an expression; the package's comment says what there is. The
+// error is a *SyntaxError. It costs microseconds.
+func Parse(text string) (*Expr, error) {
+	if len(text) > MaxLength {
+		return nil, refuse("expression", text, "it is longer than %d bytes", MaxLength)
+	}
+	words := strings.Fields(text)
+	text = strings.Join(words, " ")
+	if len(words) > 0 && words[0][0] == '@' {
+		return parseWord(text, words)
+	}
+	if err := checkCount(text, words); err != nil {
+		return nil, err
+	}
+	return parseFields(text, words)
+}
+
+func parseWord(text string, words []string) (*Expr, error) {
+	word := strings.ToLower(words[0])
+	if word == "@every" {
+		return parseEvery(text, words[1:])
+	}
+	if fields, ok := shorthands[word]; ok && len(words) == 1 {
+		return parseFields(text, strings.Fields(fields))
+	}
+	if word == "@reboot" {
+		return nil, refuse("expression", text, "a schedule follows the calendar: it does not know when a machine starts")
+	}
+	return nil, refuse("expression", text, "the words are @yearly, @monthly, @weekly, @daily, @hourly and \"@every 90s\", alone")
+}
+
+func parseEvery(text string, words []string) (*Expr, error) {
+	if len(words) != 1 {
+		return nil, refuse("expression", text, "after @every stands one duration, such as 90s or 1h30m")
+	}
+	every, err := time.ParseDuration(words[0])
+	switch {
+	case err != nil:
+		return nil, refuse("@every", words[0], "a duration is a number with a unit, such as 90s, 15m or 1h30m")
+	case every < MinEvery || every > MaxEvery:
+		return nil, refuse("@every", words[0], "it lies between 1s and %dh (100 years)", int(MaxEvery.Hours()))
+	case every%time.Millisecond != 0:
+		return nil, refuse("@every", words[0], "it is counted in whole milliseconds")
+	}
+	return &Expr{text: text, every: every}, nil
+}
+
+// checkCount refuses what has not five or six fields, with a hint for what is
+// usual elsewhere.
+func checkCount(text string, words []string) error {
+	switch n := len(words); {
+	case n == 0:
+		return refuse("expression", "", "it is empty: five fields are minute, hour, day-of-month, month and day-of-week, as in 0 21 * * MON-FRI")
+	case strings.HasPrefix(words[0], "TZ=") || strings.HasPrefix(words[0], "CRON_TZ="):
+		return refuse("expression", text, "the time zone is not a part of it: give it beside the expression")
+	case n == 7:
+		return refuse("expression", text, "it has 7 fields, and years are not supported: six are second, minute, hour, day-of-month, month and day-of-week")
+	case n != 5 && n != 6:
+		return refuse("expression", text, "it has %d fields: five are minute, hour, day-of-month, month and day-of-week; six have the second before them", n)
+	}
+	return nil
+}
+
+// parseFields reads five or six fields.
+func parseFields(text string, words []string) (*Expr, error) {
+	e := &Expr{text: text}
+	second := "0"
+	if len(words) == 6 {
+		second, words = words[0], words[1:]
+	}
+	if err := secondField.parse(second, &e.clock.seconds); err != nil {
+		return nil, err
+	}
+	for i, read := range []func(word string) error{
+		func(word string) error { return minuteField.parse(word, &e.clock.minutes) },
+		func(word string) error { return hourField.parse(word, &e.clock.hours) },
+		e.days.parseDates,
+		func(word string) error { return monthField.parse(word, &e.days.months) },
+		e.days.parseWeek,
+	} {
+		if err := read(words[i]); err != nil {
+			return nil, err
+		}
+	}
+	e.fixed = words[0][0] != '*' && words[1][0] != '*'
+	e.days.both = words[2][0] == '*' || words[2][0] == '?' || words[4][0] == '*' || words[4][0] == '?'
+	if _, ok := e.days.next(date{firstYear, 1, 1}); !ok {
+		return nil, refuse("day-of-month", words[2], "none of the months %q has such a day, so it would never run; L is a month's last day", words[3])
+	}
+	return e, nil
+}
+
+// String returns the expression as it was written, with one space between its
+// fields. Parse takes it back.
+func (e *Expr) String() string { return e.text }
+
+// Every returns the interval of an @every. It begins where its user says, so
+// it has no Rule.
+func (e *Expr) Every() (time.Duration, bool) { return e.every, e.every != 0 }
+
+// Fixed reports whether minute and hour are given without '*': then each time
+// that e names comes once a day, and Gap and Overlap say what becomes of it on
+// the days when clocks change.
+func (e *Expr) Fixed() bool { return e.fixed }

@@ -1,0 +1,56 @@
+package cron
+
+import (
+	_ "embed"
+	"strings"
+)
+
+// names are the database's, one in a line: nothing in the standard library
+// lists them. They serve to correct typing errors, so a missing one is no harm.
+//
+//go:embed names.txt
+var names string
+
+// nearest returns the name that somebody may have meant: the one that is
+// spelled the same but for case and spaces, the one that ends in this city,
+// or else the one with the fewest differing letters, if these are few.
+func nearest(name string) string {
+	name = strings.ToLower(strings.ReplaceAll(strings.TrimSpace(name), " ", "_"))
+	if len(name) < 3 || len(name) > longestName {
+		return ""
+	}
+	best, fewest := "", len(name)/4+1
+	for line := range strings.Lines(names) {
+		known := strings.TrimSuffix(line, "\n")
+		lower := strings.ToLower(known)
+		if lower == name || strings.HasSuffix(lower, "/"+name) {
+			return known
+		}
+		if d := differing(lower, name); d < fewest {
+			best, fewest = known, d
+		}
+	}
+	return best
+}
+
+// differing is the number of letters to insert, delete or replace to make one
+// of the other (Levenshtein).
+func differing(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,375 @@
+package cron
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+var (
+	oracleSteps = flag.Int("oracle.steps", 0, "steps of TestNextAndPrevAgreeWithAWalkByMinutes; 0: a sample")
+	oracleSeed  = flag.Uint64("oracle.seed", 0, "its seed; 0: by the clock")
+)
+
+// The oracle knows nothing of the code beside it: no sets, no segments, no
+// search. It walks through time in steps of a minute, asks package time what
+// the clocks show, asks a predicate whether that matches, and writes down when.
+
+// moment is one step of a walk.
+type moment struct {
+	at    int64 // seconds since 1970
+	shown int64 // what the clocks show, as if it were UTC
+}
+
+// walk looks at a zone's clocks at every step from an instant until another.
+func walk(zone *time.Location, from, until, step int64) []moment {
+	var moments []moment
+	for at := from; at < until; at += step {
+		_, offset := time.Unix(at, 0).In(zone).Zone()
+		moments = append(moments, moment{at, at + int64(offset)})
+	}
+	return moments
+}
+
+// sample is a random expression: its text, and what it means, said again.
+type sample struct {
+	text  string
+	fixed bool
+	match func(clock time.Time) bool // is this civil time named?
+}
+
+// occurrences reads the rules off a walk.
+func (s sample) occurrences(moments []moment, step int64, gap Gap, overlap Overlap) []int64 {
+	named := func(civil int64) bool { return s.match(time.Unix(civil, 0).UTC()) }
+	var times []int64
+	shown := map[int64]bool{} // the named civil times that a clock showed
+	highest := moments[0].shown
+	for _, m := range moments {
+		if named(m.shown) {
+			if !s.fixed || overlap == OverlapBoth || !shown[m.shown] {
+				times = append(times, m.at)
+			}
+			shown[m.shown] = true
+		}
+		if s.fixed && gap == GapNext {
+			for lost := highest + step; lost < m.shown; lost += step {
+				if named(lost) {
+					times = append(times, m.at)
+				}
+			}
+		}
+		highest = max(highest, m.shown)
+	}
+	slices.Sort(times)
+	return slices.Compact(times)
+}
+
+// item is a piece of a field: its text, and the numbers that it names.
+type item struct {
+	text string
+	has  func(v int) bool
+}
+
+// randomItem makes a value, a range or a step within a field.
+func randomItem(rnd *rand.Rand, lo, hi int, names []string) item {
+	write := func(v int) string {
+		if names != nil && v-lo < len(names) && rnd.IntN(2) == 0 {
+			return names[v-lo]
+		}
+		return fmt.Sprint(v)
+	}
+	a := lo + rnd.IntN(hi-lo+1)
+	b := a + rnd.IntN(hi-a+1)
+	step := 1 + rnd.IntN(max(1, (hi-lo)/2))
+	switch rnd.IntN(5) {
+	case 0:
+		return item{write(a) + "-" + write(b), func(v int) bool { return a <= v && v <= b }}
+	case 1:
+		return item{fmt.Sprintf("%s-%s/%d", write(a), write(b), step), func(v int) bool { return a <= v && v <= b && (v-a)%step == 0 }}
+	case 2:
+		return item{fmt.Sprintf("%d/%d", a, step), func(v int) bool { return a <= v && (v-a)%step == 0 }}
+	default:
+		return item{write(a), func(v int) bool { return v == a }}
+	}
+}
+
+// randomField makes a star, a star with a step, or a list.
+func randomField(rnd *rand.Rand, lo, hi int, names []string, stars int) item {
+	if rnd.IntN(100) < stars {
+		if rnd.IntN(3) > 0 {
+			return item{"*", func(int) bool { return true }}
+		}
+		step := 1 + rnd.IntN(hi-lo+1)
+		return item{fmt.Sprintf("*/%d", step), func(v int) bool { return (v-lo)%step == 0 }}
+	}
+	return join(rnd, func() item { return randomItem(rnd, lo, hi, names) })
+}
+
+func join(rnd *rand.Rand, piece func() item) item {
+	list := []item{piece()}
+	for rnd.IntN(3) == 0 {
+		list = append(list, piece())
+	}
+	var texts []string
+	for _, one := range list {
+		texts = append(texts, one.text)
+	}
+	return item{strings.Join(texts, ","), func(v int) bool {
+		return slices.ContainsFunc(list, func(one item) bool { return one.has(v) })
+	}}
+}
+
+// dayRule is a piece of a field of days that depends on the month.
+type dayRule struct {
+	text string
+	has  func(day time.Time) bool
+}
+
+var weekNames = []string{"SUN", "mon", "Tue", "WED", "THU", "FRI", "SAT"}
+
+func randomDates(rnd *rand.Rand) dayRule {
+	lastDay := func(day time.Time) int { return time.Date(day.Year(), day.Month()+1, 0, 0, 0, 0, 0, time.UTC).Day() }
+	switch rnd.IntN(12) {
+	case 0:
+		return dayRule{"L", func(day time.Time) bool { return day.Day() == lastDay(day) }}
+	case 1:
+		n := 1 + rnd.IntN(27)
+		return dayRule{fmt.Sprintf("L-%d", n), func(day time.Time) bool { return day.Day() == lastDay(day)-n }}
+	case 2:
+		return dayRule{"?", func(time.Time) bool { return true }}
+	}
+	f := randomField(rnd, 1, 31, nil, 50)
+	return dayRule{f.text, func(day time.Time) bool { return f.has(day.Day()) }}
+}
+
+func randomWeek(rnd *rand.Rand) dayRule {
+	w := rnd.IntN(7)
+	name := weekNames[w]
+	if rnd.IntN(2) == 0 {
+		name = fmt.Sprint(w)
+	}
+	switch rnd.IntN(14) {
+	case 0:
+		return dayRule{name + "L", func(day time.Time) bool {
+			return int(day.Weekday()) == w && day.AddDate(0, 0, 7).Month() != day.Month()
+		}}
+	case 1:
+		n := 1 + rnd.IntN(5)
+		return dayRule{fmt.Sprintf("%s#%d", name, n), func(day time.Time) bool {
+			return int(day.Weekday()) == w && (day.Day()+6)/7 == n
+		}}
+	case 2:
+		to := rnd.IntN(7)
+		return dayRule{weekNames[w] + "-" + weekNames[to], func(day time.Time) bool {
+			for d := w; ; d = (d + 1) % 7 {
+				if d == int(day.Weekday()) {
+					return true
+				}
+				if d == to {
+					return false
+				}
+			}
+		}}
+	case 3:
+		return dayRule{"7", func(day time.Time) bool { return day.Weekday() == time.Sunday }}
+	}
+	f := randomField(rnd, 0, 6, weekNames, 60)
+	return dayRule{f.text, func(day time.Time) bool { return f.has(int(day.Weekday())) }}
+}
+
+// randomSample makes an expression; one in eight has seconds if they are asked for.
+func randomSample(rnd *rand.Rand, seconds bool) sample {
+	second := item{"0", func(v int) bool { return v == 0 }}
+	if seconds {
+		second = randomField(rnd, 0, 59, nil, 30)
+	}
+	minute, hour := randomField(rnd, 0, 59, nil, 30), randomField(rnd, 0, 23, nil, 30)
+	dates, week := randomDates(rnd), randomWeek(rnd)
+	month := randomField(rnd, 1, 12, []string{"JAN", "feb", "Mar", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"}, 80)
+	text := strings.Join([]string{minute.text, hour.text, dates.text, month.text, week.text}, " ")
+	if seconds {
+		text = second.text + " " + text
+	}
+	star := func(text string) bool { return text[0] == '*' || text == "?" }
+	and := star(dates.text) || star(week.text)
+	return sample{text, !star(minute.text) && !star(hour.text), func(clock time.Time) bool {
+		if !second.has(clock.Second()) || !minute.has(clock.Minute()) || !hour.has(clock.Hour()) || !month.has(int(clock.Month())) {
+			return false
+		}
+		if and {
+			return dates.has(clock) && week.has(clock)
+		}
+		return dates.has(clock) || week.has(clock)
+	}}
+}
+
+// changes finds the days of 1970 to 2100 in which a zone's clocks change.
+func changes(zone *time.Location) []int64 {
+	const days = 130 * 365
+	var found []int64
+	_, last := time.Unix(0, 0).In(zone).Zone()
+	for day := range int64(days) {
+		_, offset := time.Unix(day*86400, 0).In(zone).Zone()
+		if offset != last {
+			found = append(found, (day-1)*86400)
+		}
+		last = offset
+	}
+	return found
+}
+
+// window is where one walk takes place: long ones by minutes, short ones by
+// seconds.
+func window(rnd *rand.Rand, changed []int64, span int64) int64 {
+	from := rnd.Int64N(130 * 365 * 86400)
+	if len(changed) > 0 && rnd.IntN(3) > 0 {
+		from = changed[rnd.IntN(len(changed))] + 86400 - rnd.Int64N(span)
+	}
+	return max(2*86400, from-from%60)
+}
+
+// judge walks once and asks Next and Prev steps times about instants in it.
+func judge(rnd *rand.Rand, zone *time.Location, changed []int64, steps int) (wrong []string) {
+	seconds := rnd.IntN(8) == 0
+	step, span := int64(60), int64(20+rnd.IntN(60))*86400
+	if rnd.IntN(200) == 0 {
+		span = 3 * 365 * 86400
+	}
+	if seconds || zone.String() == "Africa/Monrovia" && rnd.IntN(4) == 0 {
+		step, span = 1, 6*3600
+	}
+	s := randomSample(rnd, seconds)
+	e, err := Parse(s.text)
+	if err != nil {
+		if strings.Contains(err.Error(), "never run") {
+			return nil // its own test's business
+		}
+		return []string{err.Error()}
+	}
+	if e.Fixed() != s.fixed {
+		return []string{fmt.Sprintf("Fixed of %q: %v", s.text, e.Fixed())}
+	}
+	r := Rule{Expr: e, Zone: zone, Gap: Gap(rnd.IntN(2)), Overlap: Overlap(rnd.IntN(2))}
+	inner := window(rnd, changed, span)
+	if step == 60 && oddOffset(zone, inner-2*86400, inner+span) {
+		step, span = 1, 6*3600
+	}
+	lead := int64(30 * 3600) // so that the walk knows what was shown before
+	want := s.occurrences(walk(zone, inner-lead, inner+span, step), step, r.Gap, r.Overlap)
+	for range steps {
+		at := time.Unix(inner+rnd.Int64N(span), []int64{0, 0, 1, 999999999}[rnd.IntN(4)])
+		if rnd.IntN(3) == 0 && len(want) > 0 {
+			at = time.Unix(max(inner, want[rnd.IntN(len(want))]), 0)
+		}
+		if text := compareNext(r, at, want, inner+span); text != "" {
+			wrong = append(wrong, text)
+		}
+		if text := comparePrev(r, at, want, inner-lead); text != "" {
+			wrong = append(wrong, text)
+		}
+	}
+	return wrong
+}
+
+// oddOffset reports whether a zone's clocks are apart from UTC by other than
+// whole minutes: then a walk by minutes would step over what they show.
+func oddOffset(zone *time.Location, from, until int64) bool {
+	for at := from; at <= until; at += 86400 {
+		if _, offset := time.Unix(at, 0).In(zone).Zone(); offset%60 != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func compareNext(r Rule, at time.Time, want []int64, end int64) string {
+	got, ok := r.Next(at)
+	i := slices.IndexFunc(want, func(t int64) bool { return time.Unix(t, 0).After(at) })
+	if i < 0 && (!ok || got.Unix() >= end) {
+		return ""
+	}
+	if i >= 0 && ok && got.Equal(time.Unix(want[i], 0)) {
+		return ""
+	}
+	wanted := "nothing"
+	if i >= 0 {
+		wanted = time.Unix(want[i], 0).In(r.Zone).String()
+	}
+	return fmt.Sprintf("Next of %q in %s (%v, %v) after %v: %v, want %s", r.Expr, r.Zone, r.Gap, r.Overlap, at.In(r.Zone), got, wanted)
+}
+
+func comparePrev(r Rule, at time.Time, want []int64, begin int64) string {
+	got, ok := r.Prev(at)
+	var before []int64
+	for _, t := range want {
+		if time.Unix(t, 0).Before(at) {
+			before = append(before, t)
+		}
+	}
+	// What the walk meets in its first day it may hold for new because it saw
+	// no clock before.
+	for len(before) > 0 && before[len(before)-1] < begin+26*3600 {
+		before = nil
+	}
+	if len(before) == 0 && (!ok || got.Unix() < begin+26*3600) {
+		return ""
+	}
+	if len(before) > 0 && ok && got.Equal(time.Unix(before[len(before)-1], 0)) {
+		return ""
+	}
+	wanted := "nothing"
+	if len(before) > 0 {
+		wanted = time.Unix(before[len(before)-1], 0).In(r.Zone).String()
+	}
+	return fmt.Sprintf("Prev of %q in %s (%v, %v) before %v: %v, want %s", r.Expr, r.Zone, r.Gap, r.Overlap, at.In(r.Zone), got, wanted)
+}
+
+func TestNextAndPrevAgreeWithAWalkByMinutes(t *testing.T) {
+	const perWalk = 40
+	zones := everyZone(t)
+	rounds := 1
+	if *oracleSteps > 0 {
+		rounds = *oracleSteps/(2*perWalk*len(zones)) + 1
+	} else if testing.Short() {
+		zones = slices.DeleteFunc(zones, func(*time.Location) bool { return rand.IntN(4) > 0 })
+	}
+	seed := *oracleSeed
+	if seed == 0 {
+		seed = uint64(time.Now().UnixNano())
+	}
+	var (
+		mu           sync.Mutex // guards what follows
+		steps, wrong int
+		wait         sync.WaitGroup
+	)
+	work := make(chan int)
+	for range 2 {
+		wait.Go(func() {
+			for i := range work {
+				rnd := rand.New(rand.NewPCG(seed, uint64(i)))
+				changed := changes(zones[i])
+				for range rounds {
+					found := judge(rnd, zones[i], changed, perWalk)
+					mu.Lock()
+					steps += 2 * perWalk
+					wrong += len(found)
+					if len(found) > 0 && wrong < 40 {
+						t.Errorf("seed %d: %s", seed, found[0])
+					}
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	for i := range zones {
+		work <- i
+	}
+	close(work)
+	wait.Wait()
+	t.Logf("%d steps over %d zones, %d wrong (seed %d)", steps, len(zones), wrong, seed)
+}

@@ -1,0 +1,63 @@
+package cron
+
+import "fmt"
+
+// Gap says what becomes of the times of a fixed expression that a day does not
+// have, because its clocks were put forward over them.
+type Gap uint8
+
+// The policies for a gap. The numbers may be stored.
+const (
+	GapNext Gap = iota // they run when the gap ends, all of them in one run
+	GapSkip            // they do not run
+)
+
+var gapNames = [...]string{GapNext: "next", GapSkip: "skip"}
+
+// String returns the policy's word.
+func (g Gap) String() string {
+	if int(g) >= len(gapNames) {
+		return fmt.Sprintf("Gap(%d)", uint8(g))
+	}
+	return gapNames[g]
+}
+
+// ParseGap is the inverse of String.
+func ParseGap(word string) (Gap, bool) {
+	for g, name := range gapNames {
+		if name == word {
+			return Gap(g), true
+		}
+	}
+	return 0, false
+}
+
+// Overlap says what becomes of the times of a fixed expression that a day has
+// twice, because its clocks were put back over them.
+type Overlap uint8
+
+// The policies for an overlap. The numbers may be stored.
+const (
+	OverlapFirst Overlap = iota // they run when the clock shows them first
+	OverlapBoth                 // they run each time the clock shows them
+)
+
+var overlapNames = [...]string{OverlapFirst: "first", OverlapBoth: "both"}
+
+// String returns the policy's word.
+func (o Overlap) String() string {
+	if int(o) >= len(overlapNames) {
+		return fmt.Sprintf("Overlap(%d)", uint8(o))
+	}
+	return overlapNames[o]
+}
+
+// ParseOverlap is the inverse of String.
+func ParseOverlap(word string) (Overlap, bool) {
+	for o, name := range overlapNames {
+		if name == word {
+			return Overlap(o), true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,190 @@
+package cron
+
+import "time"
+
+// Rule is an expression in a zone: all it takes to say when it comes due. It
+// is a value, its zero Gap and Overlap are the defaults, and any number of
+// goroutines may use one. An expression of @every has no Rule.
+//
+// Its occurrences are whole seconds. A search asks for the zone's offset once
+// per change of clocks that it crosses, never minute by minute, and allocates
+// nothing.
+type Rule struct {
+	Expr    *Expr
+	Zone    *time.Location // nil is UTC
+	Gap     Gap            // of a fixed expression; others have none
+	Overlap Overlap        // the same
+}
+
+// Next returns the first occurrence after an instant, in the rule's zone. No
+// occurrence lies before 1970, and false says that none follows before 2400.
+func (r Rule) Next(after time.Time) (time.Time, bool) {
+	return r.time(r.next(max(after.Unix(), -1) + 1))
+}
+
+// Prev returns the last occurrence before an instant: it walks back over
+// exactly what Next walks over. False says that there is none since 1970.
+func (r Rule) Prev(before time.Time) (time.Time, bool) {
+	at := min(before.Unix(), horizon)
+	if before.Nanosecond() == 0 || at == horizon {
+		at--
+	}
+	return r.time(r.prev(at))
+}
+
+// Civil returns the civil time that the occurrence at an instant stands for:
+// what the zone's clocks show then; at the end of a gap, what a fixed
+// expression names last until then.
+func (r Rule) Civil(at time.Time) Civil {
+	return r.civil(at.Unix())
+}
+
+// Resume is Next for a rule that ran before, and whose zone may have other
+// rules since: nothing of a fixed expression that stands for a civil time at or
+// before done, unless it is an OverlapBoth's second showing. So an evening has
+// one 21:00, whatever becomes of its clocks.
+func (r Rule) Resume(after time.Time, done Civil) (time.Time, bool) {
+	at := max(after.Unix(), -1) + 1
+	if !r.Expr.fixed {
+		return r.time(r.next(at))
+	}
+	fresh := r.reached(min(done, Civil(horizon)) + 1)
+	if r.Overlap == OverlapBoth {
+		at = max(at, fresh-settled)
+	} else {
+		at = max(at, fresh)
+	}
+	for {
+		t, ok := r.next(at)
+		if !ok || r.civil(t) > done || r.repeats(t) {
+			return r.time(t, ok)
+		}
+		at = t + 1
+	}
+}
+
+// Count returns the number of occurrences from an instant until another, both
+// included, and at most most. Its cost grows with the result.
+func (r Rule) Count(from, until time.Time, most int) int {
+	n := 0
+	for after := from.Add(-1); n < most; n++ {
+		t, ok := r.Next(after)
+		if !ok || t.After(until) {
+			break
+		}
+		after = t
+	}
+	return n
+}
+
+func (r Rule) time(at int64, ok bool) (time.Time, bool) {
+	if !ok {
+		return time.Time{}, false
+	}
+	return time.Unix(at, 0).In(r.zone()), true
+}
+
+func (r Rule) zone() *time.Location {
+	if r.Zone == nil {
+		return time.UTC
+	}
+	return r.Zone
+}
+
+// next returns the first occurrence at or after an instant.
+func (r Rule) next(at int64) (int64, bool) {
+	for at < horizon {
+		seg := segmentAt(r.zone(), at)
+		from := seg.civil(at)
+		if at-seg.start < settled {
+			if first := r.first(seg); at == seg.start || from < first {
+				from = first
+			}
+		}
+		c, ok := r.Expr.next(from)
+		if !ok {
+			return 0, false
+		}
+		if c < seg.civil(seg.end) {
+			t := seg.instant(c)
+			return t, t < horizon
+		}
+		skip := seg.end
+		if seg.end-at >= settled { // nothing from here to c is shown again later on
+			skip = max(skip, int64(c)-settled)
+		}
+		at = skip
+	}
+	return 0, false
+}
+
+// prev returns the last occurrence at or before an instant.
+func (r Rule) prev(at int64) (int64, bool) {
+	for at >= 0 {
+		seg := segmentAt(r.zone(), at)
+		c, ok := r.Expr.prev(seg.civil(at))
+		if !ok {
+			return 0, false
+		}
+		if int64(c)-seg.offset-seg.start >= settled || c >= r.first(seg) {
+			t := seg.instant(c)
+			return t, t >= 0
+		}
+		skip := seg.start - 1
+		if at-seg.start >= settled { // nothing from c to here was shown before
+			skip = min(skip, int64(c)+settled)
+		}
+		at = skip
+	}
+	return 0, false
+}
+
+// first returns the first civil time that belongs to a segment: what its clocks
+// show when it begins; for a fixed expression without what was shown before,
+// and with what was swallowed.
+func (r Rule) first(seg segment) Civil {
+	begin := seg.civil(seg.start)
+	if !r.Expr.fixed {
+		return begin
+	}
+	switch shown := seg.shownBefore(r.zone()); {
+	case shown == always:
+		return begin
+	case shown < begin && r.Gap == GapNext:
+		return shown
+	case shown > begin && r.Overlap == OverlapFirst:
+		return shown
+	}
+	return begin
+}
+
+// civil returns the civil time that the occurrence at an instant stands for.
+func (r Rule) civil(at int64) Civil {
+	seg := segmentAt(r.zone(), at)
+	c := seg.civil(at)
+	if at != seg.start || !r.Expr.fixed {
+		return c
+	}
+	if last, ok := r.Expr.prev(c); ok && last >= r.first(seg) {
+		return last
+	}
+	return c
+}
+
+// reached returns the first instant whose clock shows c or something later.
+func (r Rule) reached(c Civil) int64 {
+	c = min(max(c, 0), Civil(horizon)) // whatever a caller kept
+	for at := int64(c) - settled; ; {
+		seg := segmentAt(r.zone(), at)
+		if c < seg.civil(seg.end) {
+			return seg.instant(c)
+		}
+		at = seg.end
+	}
+}
+
+// repeats reports whether a clock showed the same before.
+func (r Rule) repeats(at int64) bool {
+	seg := segmentAt(r.zone(), at)
+	return at-seg.start < settled && seg.civil(at) < seg.shownBefore(r.zone())
+}

@@ -1,0 +1,86 @@
+package cron
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"time"
+	_ "time/tzdata" // for machines without a database of their own
+)
+
+// freshFor is how long a zone is kept before it is read again: a machine's
+// administrator may bring in a new database, and nobody should have to restart
+// a service for it.
+const freshFor = time.Hour
+
+// LoadZone returns the zone of a name of the IANA database, such as
+// Europe/Berlin, or UTC. It reads a zone at most once an hour, and as long as
+// the zone's rules are the same it returns the same pointer. Any number of
+// goroutines may call it.
+func LoadZone(name string) (*time.Location, error) {
+	return known.load(name, time.Now())
+}
+
+// zones keeps what was read. It cannot outgrow the database: a name that is
+// not there is not kept.
+type zones struct {
+	read func(name string) (*time.Location, error)
+
+	mu     sync.Mutex // guards everything below
+	byName map[string]zoneEntry
+}
+
+type zoneEntry struct {
+	zone *time.Location
+	at   time.Time // when it was read
+}
+
+var known = zones{read: time.LoadLocation, byName: map[string]zoneEntry{}}
+
+func (z *zones) load(name string, now time.Time) (*time.Location, error) {
+	if !plausible(name) {
+		return nil, unknownZone(name)
+	}
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	old, ok := z.byName[name]
+	if age := now.Sub(old.at); ok && age >= 0 && age < freshFor {
+		return old.zone, nil
+	}
+	zone, err := z.read(name)
+	switch {
+	case err != nil && !ok:
+		return nil, unknownZone(name)
+	case err != nil || ok && reflect.DeepEqual(zone, old.zone):
+		zone = old.zone // the rules that a service runs by do not go away under it
+	}
+	z.byName[name] = zoneEntry{zone, now}
+	return zone, nil
+}
+
+// plausible sorts out what package time takes and the database does not name:
+// the machine's own zone, and copies of the database within it, one of which
+// counts leap seconds.
+func plausible(name string) bool {
+	switch {
+	case name == "" || name == "Local" || name == "localtime" || name == "Factory" || name == "posixrules":
+		return false
+	case strings.HasPrefix(name, "right/") || strings.HasPrefix(name, "posix/"):
+		return false
+	}
+	return len(name) <= longestName
+}
+
+const longestName = 64
+
+func unknownZone(name string) error {
+	if len(name) > longestName {
+		name = name[:longestName] + "…"
+	}
+	const like = "a zone is called like Europe/Berlin, America/New_York or UTC"
+	if near := nearest(name); near != "" {
+		return fmt.Errorf("time zone %q is unknown: %s; did you mean %s?", name, like, near)
+	}
+	return fmt.Errorf("time zone %q is unknown: %s", name, like)
+}
