@@ -60,6 +60,10 @@ idle-long: tooled ## the batteries of package idle: 10^7 connections over a day,
 redis-long: tooled ## the store in Redis under broken servers and connections, with a redis-server of the system (3 minutes)
 	@FOLIOT_REQUIRE_REDIS=1 $(GO) test -v -timeout 1h ./internal/store/redisstore
 
+.PHONY: cron-long
+cron-long: tooled ## Next and Prev of calendars against a walk by minutes: 2×10^6 steps over every zone (7 minutes)
+	@$(GO) test -v -timeout 1h -run '^TestNextAndPrevAgreeWithAWalkByMinutes$$' ./internal/cron -oracle.steps 2000000
+
 # checked is what must hold before a test is worth running.
 .PHONY: checked
 checked: tooled

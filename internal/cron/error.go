@@ -1,6 +1,9 @@
 package cron
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // SyntaxError says what is wrong with an expression, in words for its author.
 type SyntaxError struct {
@@ -16,11 +19,12 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("%s %q: %s", e.Field, e.Text, e.Detail)
 }
 
-const longestQuote = 40
+const longestQuote = 40 // bytes of an expression that an error repeats
 
 func refuse(field, text, format string, args ...any) error {
 	if len(text) > longestQuote {
 		text = text[:longestQuote] + "…"
 	}
+	text = strings.ToValidUTF8(text, "�")
 	return &SyntaxError{field, text, fmt.Sprintf(format, args...)}
 }
