@@ -23,11 +23,15 @@ func nearest(name string) string {
 	for line := range strings.Lines(names) {
 		known := strings.TrimSuffix(line, "\n")
 		lower := strings.ToLower(known)
-		if lower == name || strings.HasSuffix(lower, "/"+name) {
+		switch {
+		case lower == name:
 			return known
-		}
-		if d := differing(lower, name); d < fewest {
-			best, fewest = known, d
+		case strings.HasSuffix(lower, "/"+name):
+			best, fewest = known, 0
+		case fewest > 0:
+			if d := differing(lower, name); d < fewest {
+				best, fewest = known, d
+			}
 		}
 	}
 	return best

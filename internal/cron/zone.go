@@ -15,9 +15,9 @@ import (
 const freshFor = time.Hour
 
 // LoadZone returns the zone of a name of the IANA database, such as
-// Europe/Berlin, or UTC. It reads a zone at most once an hour, and as long as
-// the zone's rules are the same it returns the same pointer. Any number of
-// goroutines may call it.
+// Europe/Berlin, or UTC. It reads a zone at most once an hour; one whose rules
+// are as they were keeps its pointer, but for the first read after its clocks
+// changed. Any number of goroutines may call it.
 func LoadZone(name string) (*time.Location, error) {
 	return known.load(name, time.Now())
 }
@@ -60,16 +60,21 @@ func (z *zones) load(name string, now time.Time) (*time.Location, error) {
 }
 
 // plausible sorts out what package time takes and the database does not name:
-// the machine's own zone, and copies of the database within it, one of which
-// counts leap seconds.
+// the machine's own zone, other spellings of a file's path, and the copies of
+// the database within it, one of which counts leap seconds.
 func plausible(name string) bool {
-	switch {
-	case name == "" || name == "Local" || name == "localtime" || name == "Factory" || name == "posixrules":
-		return false
-	case strings.HasPrefix(name, "right/") || strings.HasPrefix(name, "posix/"):
+	switch name {
+	case "", "Local", "localtime", "Factory", "posixrules":
 		return false
 	}
-	return len(name) <= longestName
+	for _, c := range []byte(name) {
+		letter := c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9'
+		if !letter && !strings.ContainsRune("/_+-", rune(c)) {
+			return false
+		}
+	}
+	return len(name) <= longestName && !strings.Contains(name, "//") &&
+		!strings.HasPrefix(name, "right/") && !strings.HasPrefix(name, "posix/")
 }
 
 const longestName = 64
