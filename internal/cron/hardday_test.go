@@ -52,6 +52,16 @@ var hardDays = []hardDay{
 		want:  []string{"2026-10-25 02:30:00 +02:00", "2026-10-25 02:30:00 +01:00", "2026-10-26 02:30:00 +01:00"},
 	},
 	{
+		name: "autumn in Berlin, asked between the two: the first one was it", text: "30 2 * * *", zone: "Europe/Berlin",
+		after: "2026-10-25 02:15:00 +01:00",
+		want:  []string{"2026-10-26 02:30:00 +01:00"},
+	},
+	{
+		name: "what is shown again is not lost where the year has no other", text: "*/60 2 25 10 *", zone: "Europe/Berlin",
+		after: "2026-10-25 02:30:00 +02:00",
+		want:  []string{"2026-10-25 02:00:00 +01:00", "2027-10-25 02:00:00 +02:00"},
+	},
+	{
 		name: "autumn in Berlin: 03:00 comes once, and so does 02:00", text: "0 2,3 * * *", zone: "Europe/Berlin",
 		after: "2026-10-25 00:00:00 +02:00",
 		want:  []string{"2026-10-25 02:00:00 +02:00", "2026-10-25 03:00:00 +01:00"},
@@ -267,6 +277,24 @@ func TestHardDays(t *testing.T) {
 				t.Errorf("%q in %s after %s:\n got %q\nwant %q", day.text, day.zone, day.after, got, day.want)
 			}
 		})
+	}
+}
+
+func TestPrevFindsWhatIsShownForTheFirstTimeBehindTheChange(t *testing.T) {
+	r := Rule{Expr: mustParse(t, "40 */60 2 25 10 *"), Zone: mustZone(t, "Europe/Berlin")}
+	want := local(t, "2026-10-25 02:00:40 +02:00")
+	if prev, ok := r.Prev(local(t, "2026-10-25 02:00:20 +01:00")); !ok || !prev.Equal(want) {
+		t.Errorf("%v, want %v", prev, want)
+	}
+}
+
+func TestTheLastDayOfALeapYearIsOneSegment(t *testing.T) {
+	zone := mustZone(t, "America/New_York")
+	end := time.Date(2041, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
+	for _, at := range []int64{end - daySeconds, end - daySeconds/2, end - 1} {
+		if seg := segmentAt(zone, at); seg.end != end {
+			t.Errorf("the segment of %d ends at %d, not %d", at, seg.end, end)
+		}
 	}
 }
 

@@ -148,6 +148,15 @@ func TestAnEveningHasOneNineOClockWhateverBecomesOfItsZone(t *testing.T) {
 	}
 }
 
+func TestResumeLetsASecondShowingRun(t *testing.T) {
+	r := berlin(t, "30 2 * * *")
+	r.Overlap = OverlapBoth
+	after, done := local(t, "2026-10-25 01:59:00 +02:00"), civilOf(2026, 10, 25, 3, 0)
+	if next, ok := r.Resume(after, done); !ok || !next.Equal(local(t, "2026-10-25 02:30:00 +01:00")) {
+		t.Errorf("%v", next)
+	}
+}
+
 func TestResumeIsNextWhileTheZoneStaysAsItIs(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(5, 6))
 	zones := everyZone(t)
