@@ -47,14 +47,10 @@ type sample struct {
 func (s sample) occurrences(moments []moment, step int64, gap Gap, overlap Overlap) []int64 {
 	named := func(civil int64) bool { return s.match(time.Unix(civil, 0).UTC()) }
 	var times []int64
-	shown := map[int64]bool{} // the named civil times that a clock showed
-	highest := moments[0].shown
+	highest := moments[0].shown // what a clock showed
 	for _, m := range moments {
-		if named(m.shown) {
-			if !s.fixed || overlap == OverlapBoth || !shown[m.shown] {
-				times = append(times, m.at)
-			}
-			shown[m.shown] = true
+		if named(m.shown) && (!s.fixed || overlap == OverlapBoth || m.shown > highest) {
+			times = append(times, m.at)
 		}
 		if s.fixed && gap == GapNext {
 			for lost := highest + step; lost < m.shown; lost += step {
