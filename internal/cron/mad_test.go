@@ -12,7 +12,7 @@ import (
 func TestNextAndPrevAgreeWithAWalkInZonesGoneMad(t *testing.T) {
 	rounds := 400
 	if testing.Short() {
-		rounds = 60
+		rounds = 40
 	}
 	for seed := range uint64(rounds) {
 		rnd := rand.New(rand.NewPCG(7, seed))

@@ -160,7 +160,7 @@ func TestResumeLetsASecondShowingRun(t *testing.T) {
 func TestResumeIsNextWhileTheZoneStaysAsItIs(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(5, 6))
 	zones := everyZone(t)
-	for range 60 {
+	for range 25 {
 		zone := zones[rnd.IntN(len(zones))]
 		changed := changes(zone)
 		for range 50 {
