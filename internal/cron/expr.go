@@ -119,9 +119,16 @@ func parseFields(text string, words []string) (*Expr, error) {
 	e.fixed = words[0][0] != '*' && words[1][0] != '*'
 	e.days.both = words[2][0] == '*' || words[2][0] == '?' || words[4][0] == '*' || words[4][0] == '?'
 	if _, ok := e.days.next(date{firstYear, 1, 1}); !ok {
-		return nil, refuse("day-of-month", words[2], "none of the months %q has such a day, so it would never run; L is a month's last day", words[3])
+		return nil, e.refuseNever(words[2], words[3], words[4])
 	}
 	return e, nil
+}
+
+func (e *Expr) refuseNever(dates, months, week string) error {
+	if e.days.both && e.days.week != wholeWeek {
+		return refuse("day-of-month", dates, "in the months %q it never falls together with the day-of-week %q, so it would never run", months, week)
+	}
+	return refuse("day-of-month", dates, "none of the months %q has such a day, so it would never run; L is a month's last day", months)
 }
 
 // String returns the expression as it was written, with one space between its

@@ -108,6 +108,7 @@ func TestARefusalSaysWhichFieldAndWhatIsAllowed(t *testing.T) {
 		{"0 0 31 4,6,9,11 *", "day-of-month", "31", "never run"},
 		{"0 0 L-29 FEB *", "day-of-month", "L-29", "never run"},
 		{"0 0 30 FEB */2", "day-of-month", "30", "never run"},
+		{"0 0 */31 * MON#2", "day-of-month", "*/31", `together with the day-of-week "MON#2"`},
 		{"@reboot", "expression", "@reboot", "calendar"},
 		{"@fortnightly", "expression", "@fortnightly", "@weekly"},
 		{"@daily 5", "expression", "@daily 5", "alone"},
