@@ -24,23 +24,40 @@ const settled = 2 * daySeconds
 // touch may have the same offset.
 type segment struct{ start, end, offset int64 }
 
+// segmentAt returns the segment of an instant. Its end may be early, never late.
 func segmentAt(zone *time.Location, at int64) segment {
-	t := time.Unix(at, 0).In(zone)
-	_, offset := t.Zone()
-	start, end := t.ZoneBounds()
-	seg := segment{always, ever, int64(offset)}
-	if !start.IsZero() {
-		seg.start = start.Unix()
+	start, end := bounds(zone, at)
+	// For years without a table package time knows the rule of the year alone, not
+	// when the zone came under it, and names the start by the rule: for Winamac in
+	// Indiana an hour before it left another zone. What held at that start ends
+	// when the segment really begins.
+	for start != always {
+		_, earlier := bounds(zone, start)
+		if earlier > at {
+			break
+		}
+		start = earlier
 	}
-	if !end.IsZero() {
-		seg.end = end.Unix()
+	_, offset := time.Unix(at, 0).In(zone).Zone()
+	return segment{start, end, int64(offset)}
+}
+
+// bounds is package time's word about the segment of an instant.
+func bounds(zone *time.Location, at int64) (start, end int64) {
+	from, until := time.Unix(at, 0).In(zone).ZoneBounds()
+	start, end = always, ever
+	if !from.IsZero() {
+		start = from.Unix()
 	}
-	if seg.end <= at {
-		// Package time gives years to come 365 days, and says on the last day of a
-		// leap year that its segment is over. It lasts until the year ends.
-		seg.end = at - at%daySeconds + daySeconds
+	if !until.IsZero() {
+		end = until.Unix()
 	}
-	return seg
+	if end <= at {
+		// The years to come have 365 days there, and on the last day of a leap year
+		// the segment is over. It lasts until the year ends.
+		end = at - at%daySeconds + daySeconds
+	}
+	return start, end
 }
 
 // civil returns what the segment's clocks show at an instant.
