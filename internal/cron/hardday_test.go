@@ -205,6 +205,11 @@ var hardDays = []hardDay{
 		want:  []string{"2026-03-22 03:00:00 +01:00", "2026-03-23 02:30:00 +01:00"},
 	},
 	{
+		name: "Winamac went from winter in one zone to summer in another", text: "30 2,3 * * *", zone: "America/Indiana/Winamac",
+		after: "2007-03-10 12:00:00 -06:00",
+		want:  []string{"2007-03-11 04:00:00 -04:00", "2007-03-12 02:30:00 -04:00"},
+	},
+	{
 		name: "the last day of a leap year, in the years without a table", text: "0 9 * * *", zone: "America/New_York",
 		after: "2040-12-30 12:00:00 -05:00",
 		want:  []string{"2040-12-31 09:00:00 -05:00", "2041-01-01 09:00:00 -05:00"},

@@ -2,6 +2,7 @@ package cron
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -24,32 +25,35 @@ func TestNextAndPrevAgreeWithAWalkInZonesGoneMad(t *testing.T) {
 }
 
 // madZone makes a zone of a few changes within days, to offsets within half a
-// day of UTC.
+// day of UTC. Every other one comes under a rule then, between two changes of
+// the rule's own.
 func madZone(t *testing.T, rnd *rand.Rand) (zone *time.Location, changed []int64) {
 	t.Helper()
 	offsets := []int32{int32(rnd.IntN(145)-72) * 600}
-	at := time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
+	at := time.Date(2001, 3, 9, 0, 0, 0, 0, time.UTC).Unix()
 	for range 2 + rnd.IntN(6) {
 		at += int64(1+rnd.IntN([]int{10, 300, 4000}[rnd.IntN(3)])) * 60
 		changed = append(changed, at)
 		offsets = append(offsets, int32(rnd.IntN(145)-72)*600)
 	}
-	zone, err := time.LoadLocationFromTZData("Mad", tzdata(offsets, changed))
+	rule := ""
+	if rnd.IntN(2) == 0 {
+		rule = fmt.Sprintf("<A>%d<B>%d,M3.2.0/%d,M11.1.0/%d", rnd.IntN(25)-12, rnd.IntN(25)-12, rnd.IntN(24), rnd.IntN(24))
+	}
+	zone, err := time.LoadLocationFromTZData("Mad", tzdata(offsets, changed, rule))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return zone, changed
 }
 
-// tzdata writes a zone as RFC 9636 has it, in its first version: the offsets
-// before the first change and after each.
-func tzdata(offsets []int32, changed []int64) []byte {
-	data := append([]byte("TZif"), make([]byte, 16)...)
-	for _, count := range []int{0, 0, 0, len(changed), len(offsets), 4} {
-		data = binary.BigEndian.AppendUint32(data, uint32(count))
-	}
+// tzdata writes a zone as RFC 9636 has it: the offsets before the first change
+// and after each, and the rule for the time behind the last.
+func tzdata(offsets []int32, changed []int64, rule string) []byte {
+	data := tzheader(0, 0, 0) // the first version's, for readers of long ago
+	data = append(data, tzheader(len(changed), len(offsets), 4)...)
 	for _, at := range changed {
-		data = binary.BigEndian.AppendUint32(data, uint32(at))
+		data = binary.BigEndian.AppendUint64(data, uint64(at))
 	}
 	for i := range changed {
 		data = append(data, byte(i+1))
@@ -58,5 +62,14 @@ func tzdata(offsets []int32, changed []int64) []byte {
 		data = binary.BigEndian.AppendUint32(data, uint32(offset))
 		data = append(data, 0, 0) // not summer time; the name is the first
 	}
-	return append(data, "MAD\x00"...)
+	data = append(data, "MAD\x00"...)
+	return append(data, "\n"+rule+"\n"...)
+}
+
+func tzheader(changes, offsets, names int) []byte {
+	data := append([]byte("TZif2"), make([]byte, 15)...)
+	for _, count := range []int{0, 0, 0, changes, offsets, names} {
+		data = binary.BigEndian.AppendUint32(data, uint32(count))
+	}
+	return data
 }
