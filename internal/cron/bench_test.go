@@ -5,7 +5,16 @@ import (
 	"time"
 )
 
-// Xeon-class VM, go1.26.8: go test -run '^$' -bench . ./internal/cron
+// Two cores of an AMD EPYC, go1.26.8: go test -run '^$' -bench . ./internal/cron
+//
+//	                                  tables to 2037   rules alone (ZONEINFO=$(go env GOROOT)/lib/time/zoneinfo.zip)
+//	daily, weekdays, quarter, seconds     80-110 ns     110-560 ns
+//	a change of clocks on the way        100-190 ns     350-1360 ns
+//	29 February, four years away             260 ns     1.1 µs
+//	eight years away                         980 ns     1.3 µs
+//	Parse                                    650 ns
+//
+// Nothing but Parse allocates.
 var benched = []struct{ name, text, zone, at string }{
 	{"daily", "0 21 * * *", "Europe/Berlin", "2026-11-22T12:00:00Z"},
 	{"weekdays", "30 8 * * MON-FRI", "America/New_York", "2026-11-20T22:00:00Z"},

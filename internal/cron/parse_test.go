@@ -134,6 +134,17 @@ func TestARefusalSaysWhichFieldAndWhatIsAllowed(t *testing.T) {
 	}
 }
 
+func TestARefusalIsASentence(t *testing.T) {
+	for text, want := range map[string]string{
+		"0 24 * * *": `hour "24": "24" is not 0-23`,
+		"":           "expression: it is empty: five fields are minute, hour, day-of-month, month and day-of-week, as in 0 21 * * MON-FRI",
+	} {
+		if _, err := Parse(text); err == nil || err.Error() != want {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
+
 func TestWhatRunsSeldomIsTaken(t *testing.T) {
 	for _, text := range []string{"0 0 29 2 *", "0 0 29 FEB */7", "0 0 30 2 MON", "0 0 31 * *", "0 0 L-30 * *", "0 0 * 2 MON#5"} {
 		if _, err := Parse(text); err != nil {

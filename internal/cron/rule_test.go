@@ -98,6 +98,28 @@ func TestARuleAnswersAbout1970To2400(t *testing.T) {
 	}
 }
 
+func TestTheFirstAndTheLastDayOfALocalCalendar(t *testing.T) {
+	epoch := time.Unix(0, 0)
+	west := Rule{Expr: mustParse(t, "@daily"), Zone: mustZone(t, "America/New_York")}
+	if next, ok := west.Next(epoch); !ok || !next.Equal(epoch.Add(5*time.Hour)) {
+		t.Errorf("New York's first midnight: %v", next)
+	}
+	if prev, ok := west.Prev(epoch.Add(5 * time.Hour)); ok {
+		t.Errorf("before it: %v", prev)
+	}
+	leap := berlin(t, "0 0 29 2 *")
+	if prev, ok := leap.Prev(local(t, "1972-02-28 00:00:00 +01:00")); ok {
+		t.Errorf("a leap day before 1972: %v", prev)
+	}
+	if next, ok := leap.Next(local(t, "2396-02-29 00:00:00 +01:00")); ok {
+		t.Errorf("a leap day behind 2396: %v", next)
+	}
+	early := Rule{Expr: mustParse(t, "0 0 1 1 *")}
+	if prev, ok := early.Prev(epoch.AddDate(0, 0, 2)); !ok || !prev.Equal(epoch) {
+		t.Errorf("1970 itself: %v", prev)
+	}
+}
+
 func TestCivilIsWhatAnOccurrenceStandsFor(t *testing.T) {
 	r := berlin(t, "0,30 2 * * *")
 	for _, row := range []struct {

@@ -69,11 +69,8 @@ func (s segment) instant(c Civil) int64 { return max(s.start, int64(c)-s.offset)
 
 // shownBefore returns the first civil time that no clock showed before s
 // began: what s shows below it is shown again, and what lies from it to the
-// first that s shows was swallowed.
+// first that s shows was swallowed. s must have a start.
 func (s segment) shownBefore(zone *time.Location) Civil {
-	if s.start == always {
-		return always
-	}
 	shown := Civil(always)
 	for at := s.start; s.start-at < settled; {
 		before := segmentAt(zone, at-1)
