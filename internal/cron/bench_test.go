@@ -21,6 +21,7 @@ var benched = []struct{ name, text, zone, at string }{
 	{"quarter", "*/15 9-17 * * *", "Europe/Berlin", "2026-07-01T16:50:00Z"},
 	{"seconds", "*/5 * * * * *", "Europe/Berlin", "2026-07-01T16:50:00Z"},
 	{"monthly", "0 0 L * *", "Asia/Kolkata", "2026-11-01T00:00:00Z"},
+	{"second-monday", "0 9 * * MON#2", "Europe/Berlin", "2026-11-10T00:00:00Z"},
 	{"utc", "0 0 * * *", "UTC", "2026-11-22T12:00:00Z"},
 	{"2060", "0 21 * * *", "Europe/Berlin", "2060-11-22T12:00:00Z"},
 	{"spring", "30 2 * * *", "Europe/Berlin", "2027-03-27T12:00:00Z"},
