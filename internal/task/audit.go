@@ -1,5 +1,7 @@
 package task
 
+import "cmp"
+
 // AuditEntry records one mutation: who changed what, and when. A store writes
 // it in the mutation's own atomic batch, so there is none without the other.
 // It never holds a secret, a token or a body.
@@ -45,7 +47,7 @@ type AuditPage struct {
 func audited(now Millis, who Actor, action string, r Result) AuditEntry {
 	e := AuditEntry{
 		At: now, By: who.By, Addr: who.Addr, Action: action,
-		Namespace: r.Task.Namespace, Target: r.Task.Name, ID: r.Task.ID, Version: r.Task.Version,
+		Namespace: r.Task.Namespace, Target: cmp.Or(r.Task.ScheduleName(), r.Task.Name), ID: r.Task.ID, Version: r.Task.Version,
 	}
 	if r.Effect == Accepted {
 		e.Detail = "accepted: an attempt is or may be under way"

@@ -28,6 +28,9 @@ type Result struct {
 	// Spawned is a task that begins with this change, nil: none. The store
 	// creates it in the same atomic batch, unless its name is taken.
 	Spawned *Task
+
+	// Skipped is what a schedule passed over, for the log.
+	Skipped []Skip
 }
 
 // Effect says which of its possible effects a change had.
@@ -382,9 +385,9 @@ func (c Cancel) Apply(now Millis, old *Task, p Policy) (Result, error) {
 	return Result{Task: t, Effect: Updated}, nil
 }
 
-// find is the beginning of every change to an existing record.
+// find is the beginning of every change to an existing task.
 func find(old *Task, c Precondition) error {
-	if old == nil {
+	if old == nil || old.Recur != nil {
 		return ErrNotFound
 	}
 	return c.check(old)

@@ -21,7 +21,7 @@ func (f *Filter) Match(t *Task) bool {
 	case f == nil:
 		return true
 	case f.Namespace != "" && t.Namespace != f.Namespace,
-		f.Queue != "" && t.Queue != f.Queue,
+		t.Queue != f.Queue && (f.Queue != "" || t.Queue == ScheduleQueue), // schedules must be asked for
 		len(f.States) > 0 && !slices.Contains(f.States, t.State),
 		f.DueBefore != 0 && t.Due >= f.DueBefore,
 		f.DueAfter != 0 && t.Due <= f.DueAfter,
@@ -40,6 +40,7 @@ func (f *Filter) Match(t *Task) bool {
 // Page says which part of a listing is wanted.
 type Page struct {
 	After  string // the name after which to go on: a Listing's Next; "" from the start
+	Before string // the name before which to end; "": no bound
 	Limit  int    // at most this many tasks
 	Bodies bool   // load the bodies too
 }

@@ -39,7 +39,7 @@ type Claim struct {
 // Errors: ErrNotFound, ErrNotDue, ErrLaneChanged, ErrExpired, *StateError.
 func (c Claim) Apply(now Millis, old *Task, p Policy) (Result, error) {
 	switch {
-	case old == nil:
+	case old == nil, old.Recur != nil: // a schedule is fired
 		return Result{}, ErrNotFound
 	case old.holds(c.Token) && !old.Superseded():
 		return Result{Task: old, Effect: Repeated}, nil

@@ -97,7 +97,7 @@ func (want cell) check(got Result, err error) error {
 }
 
 func (want cell) checkError(got Result, err error) error {
-	if got != (Result{}) {
+	if got.Task != nil || got.Spawned != nil {
 		return fmt.Errorf("an error with the result %+v: a store would not know whether to write it", got)
 	}
 	if want.err != nil {

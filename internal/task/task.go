@@ -55,6 +55,9 @@ type Task struct {
 	KeepUntil  Millis // when a finished or dead record may be swept
 
 	Idempotency *Idempotency // how the create can be recognised when it is repeated
+
+	Recur   *Recurrence // of a schedule, nil for a task
+	Awaited bool        // an occurrence for whose end its schedule may wait: tell it
 }
 
 // Request is the HTTP request of a task.
@@ -159,6 +162,9 @@ func (t *Task) Clone() *Task {
 	if t.Idempotency != nil {
 		idem := *t.Idempotency
 		c.Idempotency = &idem
+	}
+	if t.Recur != nil {
+		c.Recur = t.Recur.clone()
 	}
 	return &c
 }

@@ -1,0 +1,127 @@
+package task
+
+import (
+	"time"
+
+	"github.com/foliot/foliot/internal/cron"
+)
+
+// calendar answers which instants a rule has. It knows nothing of what was fired.
+type calendar struct {
+	rule  cron.Rule // valid if every is 0
+	every Millis    // by so much instants are apart
+	*Rule
+}
+
+// calendar returns the instants of r. An error says that its zone is not, or no longer, known.
+func (r *Rule) calendar() (calendar, error) {
+	c := calendar{Rule: r}
+	if r.Cron == "" {
+		c.every = Millis(r.Every / time.Millisecond)
+		return c, nil
+	}
+	expr, err := cron.Parse(r.Cron)
+	if err != nil {
+		return c, &FieldError{"cron", "bad_cron", err.Error()}
+	}
+	zone, err := cron.LoadZone(r.Zone)
+	if err != nil {
+		return c, &FieldError{"timezone", "bad_timezone", err.Error()}
+	}
+	c.rule = cron.Rule{Expr: expr, Zone: zone, Gap: r.Gap, Overlap: r.Fold}
+	return c, nil
+}
+
+// after returns the first instant after m, 0 for none. Of a fixed expression none that
+// stands for a civil time at or before done.
+func (c *calendar) after(m Millis, done cron.Civil) Millis {
+	if c.Start != 0 && m < c.Start {
+		m = c.Start - 1
+	}
+	var next Millis
+	if c.every != 0 {
+		next = c.grid(m) + c.every
+		if c.Start == 0 && next <= c.Anchor {
+			next = c.Anchor + c.every
+		}
+	} else if at, ok := c.rule.Resume(m.Time(), done); ok {
+		next = Millis(at.UnixMilli())
+	}
+	if c.End != 0 && next > c.End {
+		return 0
+	}
+	return next
+}
+
+// upTo returns the last instant at or before m, 0 for none.
+func (c *calendar) upTo(m Millis) Millis {
+	if c.End != 0 {
+		m = min(m, c.End)
+	}
+	var last Millis
+	if c.every != 0 {
+		last = c.grid(m)
+		if c.Start == 0 && last <= c.Anchor {
+			return 0
+		}
+	} else if at, ok := c.rule.Prev(m.Time().Add(1)); ok {
+		last = Millis(at.UnixMilli())
+	}
+	if last < c.Start {
+		return 0
+	}
+	return last
+}
+
+// grid returns the last point at or before m that Every has.
+func (c *calendar) grid(m Millis) Millis {
+	steps := (m - c.Anchor) / c.every
+	if m < c.Anchor && (m-c.Anchor)%c.every != 0 {
+		steps--
+	}
+	return c.Anchor + steps*c.every
+}
+
+// civil returns for which civil time the instant at stands, 0 where that says nothing.
+func (c *calendar) civil(at Millis) cron.Civil {
+	if c.every != 0 || !c.rule.Expr.Fixed() {
+		return 0
+	}
+	return c.rule.Civil(at.Time())
+}
+
+// grace is how late an instant may be fired without having been missed: a tenth of
+// the way to the next one, at least a second and at most a minute.
+func (c *calendar) grace(at Millis) Millis {
+	next := c.after(at, 0)
+	if next == 0 {
+		return Millis(time.Minute / time.Millisecond)
+	}
+	return min(max((next-at)/10, 1000), 60_000)
+}
+
+// Instants returns at most limit instants in [from, until], the earliest first. It costs
+// microseconds for each.
+func (r *Rule) Instants(from, until Millis, limit int) ([]Millis, error) {
+	c, err := r.calendar()
+	if err != nil {
+		return nil, err
+	}
+	var all []Millis
+	for at := c.after(from-1, 0); at != 0 && at <= until && len(all) < limit; at = c.after(at, 0) {
+		all = append(all, at)
+	}
+	return all, nil
+}
+
+// Count returns how many instants lie in s, at most so many.
+func (r *Rule) Count(s Span, most int) (n int) {
+	c, err := r.calendar()
+	if err != nil {
+		return 0
+	}
+	if c.every != 0 {
+		return int(min(Millis(most), (s.Until-s.From)/c.every+1))
+	}
+	return c.rule.Count(s.From.Time(), s.Until.Time(), most)
+}

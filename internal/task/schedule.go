@@ -1,0 +1,245 @@
+package task
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/foliot/foliot/internal/cron"
+)
+
+// A schedule makes tasks again and again. It is kept as a record among the tasks,
+// so that everything a store does for a task is done for it: it has its place in the
+// due index at its next instant, one stamp or batch for each change, its leases of
+// shards, its backup. Three things are special:
+//
+//   - its name begins with an @, which no task's does: "@nightly". Schedules stand
+//     together in the order of names, and what follows the @ decides the shard, so that
+//     "nightly@1732309200000", an occurrence, lies in the same;
+//   - it stands in a queue of its own, ScheduleQueue, in one lane for each namespace,
+//     that no client can name. What its occurrences shall have is in Recurrence;
+//   - it is never claimed. At its instant it is fired (Fire): in one step the occurrence
+//     begins and the schedule moves on, never ahead of time. What a crash leaves
+//     behind is either both or neither.
+//
+// Its State is Scheduled while there is a schedule, and Cancelled when it was removed:
+// then it is as good as gone. One that is paused or has ended is due Never.
+
+// ScheduleQueue is the queue of all schedules.
+const ScheduleQueue = "@"
+
+// Never is a due time that does not come. It is exact as a floating-point number.
+const Never Millis = 1 << 52
+
+// MaxScheduleName is how long a schedule's name may be: the names of its occurrences are longer.
+const MaxScheduleName = 200
+
+// FirstTaskName comes after every schedule's name in the order of names, and before every
+// task's that begins with a letter.
+const FirstTaskName = "A"
+
+// ScheduleKey returns the key of the record of a schedule.
+func ScheduleKey(namespace, name string) Key { return Key{Namespace: namespace, Name: "@" + name} }
+
+// Recurrence is what a schedule has beside what its occurrences inherit: the record's own
+// labels, request, timeout, expire_after, retries and on_dead.
+type Recurrence struct {
+	Rule
+
+	Queue    string // of its occurrences
+	Priority Priority
+
+	Paused   bool
+	PausedAt Millis
+
+	// Last is the last instant that was dealt with, Civil the civil time for which
+	// that of a fixed expression stood: where the rules of a zone change, one evening
+	// has one nine o'clock.
+	Last  Millis
+	Civil cron.Civil
+
+	Next    Millis // the next instant; 0: there is none
+	Waiting Millis // the instant whose occurrence waits for the end of those before (BufferOne); 0: none
+	Runs    int64  // occurrences that instants have made
+	Cut     Millis // up to here CatchupLimit has been applied
+	Fired   []Span // which instants were fired, the latest at the end
+	Skipped Skip   // the last that were skipped; zero: none
+	Problem string // why its rule cannot be followed now
+}
+
+// Rule is when a schedule fires, as its client asked for it.
+type Rule struct {
+	Cron   string        // an expression; "": Every
+	Zone   string        // IANA name, valid with Cron
+	Gap    cron.Gap      // what a gap of the zone swallows
+	Fold   cron.Overlap  // what happens twice there
+	Every  time.Duration // valid where Cron is ""
+	Anchor Millis        // an instant that Every counts from, and that is none itself where there is no Start
+
+	Start, End Millis // no instant before and after these; 0: no bound
+	MaxRuns    int64  // 0: no bound
+	Jitter     time.Duration
+
+	Misfire       Misfire
+	CatchupWindow time.Duration // what was missed longer ago is skipped
+	CatchupLimit  int           // how many FireAll makes up for
+	Overlap       Overlap
+}
+
+// The bounds of a Rule, and what a client that says nothing gets.
+const (
+	MinEvery             = time.Second
+	MaxJitter            = 24 * time.Hour
+	DefaultCatchupWindow = 24 * time.Hour
+	DefaultCatchupLimit  = 100
+	MaxCatchupLimit      = 10_000
+	DefaultZone          = "UTC"
+)
+
+// Misfire says what becomes of instants that passed while nobody could fire them. The
+// numbers are part of the disk format.
+type Misfire uint8
+
+// The policies of misfires.
+const (
+	FireOnce Misfire = iota // the latest, for all
+	SkipMissed
+	FireAll // each, up to CatchupLimit of the latest
+)
+
+// Overlap says what happens at an instant while an occurrence is unfinished. The
+// numbers are part of the disk format.
+type Overlap uint8
+
+// The policies of overlaps.
+const (
+	AllowOverlap Overlap = iota
+	SkipOverlap
+	BufferOne // one waits for the end of those before
+)
+
+var (
+	misfireNames = [...]string{FireOnce: "fire_once", SkipMissed: "skip", FireAll: "fire_all"}
+	overlapNames = [...]string{AllowOverlap: "allow", SkipOverlap: "skip", BufferOne: "buffer_one"}
+)
+
+// String returns the policy's word, as it stands in JSON.
+func (m Misfire) String() string { return misfireNames[min(int(m), len(misfireNames)-1)] }
+
+// String returns the policy's word, as it stands in JSON.
+func (o Overlap) String() string { return overlapNames[min(int(o), len(overlapNames)-1)] }
+
+// ParseMisfire is the inverse of String.
+func ParseMisfire(word string) (Misfire, bool) {
+	i := slices.Index(misfireNames[:], word)
+	return Misfire(max(i, 0)), i >= 0
+}
+
+// ParseOverlap is the inverse of String.
+func ParseOverlap(word string) (Overlap, bool) {
+	i := slices.Index(overlapNames[:], word)
+	return Overlap(max(i, 0)), i >= 0
+}
+
+// Span is instants that follow each other, both ends included.
+type Span struct{ From, Until Millis }
+
+// Skip says which instants made no occurrence, and why.
+type Skip struct {
+	Span
+	Why string // one of the words below
+}
+
+// Why instants made no occurrence.
+const (
+	SkippedMisfire = "misfire"        // they were missed, and the policy of misfires says so
+	SkippedWindow  = "catchup_window" // they were missed longer ago than is made up for
+	SkippedLimit   = "catchup_limit"  // more were missed than are made up for
+	SkippedOverlap = "overlap"        // an occurrence was unfinished
+)
+
+// ScheduleName returns the name of the schedule that t is, "" for a task.
+func (t *Task) ScheduleName() string {
+	if t.Recur == nil {
+		return ""
+	}
+	return t.Name[1:]
+}
+
+// Ended reports whether the schedule has no instant any more.
+func (r *Recurrence) Ended() bool {
+	return r.Next == 0 && r.Waiting == 0 && !r.Paused && r.Problem == ""
+}
+
+// clone returns a copy that shares nothing with r.
+func (r *Recurrence) clone() *Recurrence {
+	c := *r
+	c.Fired = slices.Clone(r.Fired)
+	return &c
+}
+
+// OccurrenceName returns the name of the occurrence of a schedule at an instant.
+func OccurrenceName(schedule string, at Millis) string {
+	return schedule + "@" + strconv.FormatInt(int64(at), 10)
+}
+
+// OccurrenceOf returns the schedule that a task is an occurrence of, and its instant;
+// ok is false for any other name: what a dead task leaves behind has an @ in its name, too.
+func OccurrenceOf(name string) (schedule string, at Millis, ok bool) {
+	schedule, made, ok := strings.Cut(name, "@")
+	if !ok { // nearly all names
+		return "", 0, false
+	}
+	digits, kind, _ := strings.Cut(made, ".")
+	if schedule == "" || strings.Contains(kind, "@") || digits == "" || digits[0] < '0' || digits[0] > '9' {
+		return "", 0, false
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	return schedule, Millis(n), err == nil
+}
+
+// ScheduleLane returns the lane of a namespace's schedules.
+func ScheduleLane(namespace string) Lane {
+	return Lane{Namespace: namespace, Queue: ScheduleQueue, Priority: Normal}
+}
+
+// EndedEntry returns what a store tells its watcher when old, an occurrence, becomes t
+// and ends, and its schedule may wait for that: the schedule with no due time. false:
+// there is nothing to tell.
+func EndedEntry(old, t *Task) (Entry, bool) {
+	if old == nil || t == nil || !t.Awaited || !old.State.Live() || t.State.Live() {
+		return Entry{}, false
+	}
+	name, _, ok := OccurrenceOf(t.Name)
+	return Entry{Name: "@" + name, Lane: ScheduleLane(t.Namespace)}, ok
+}
+
+// Unfinished returns the line under which a store counts the unfinished occurrences of a
+// schedule, as if it were a queue, and by how much it changes where old becomes t; either
+// may be nil. The line is Scheduled's. 0: it does not change. Fire asks for that number, so
+// it is kept in the batch of each change, as all counts are.
+func Unfinished(old, t *Task) (line QueueKey, change int64) {
+	before, after := old != nil && old.State.Live(), t != nil && t.State.Live()
+	if before == after {
+		return QueueKey{}, 0
+	}
+	r := cmp.Or(t, old)
+	schedule, _, ok := OccurrenceOf(r.Name)
+	if !ok {
+		return QueueKey{}, 0
+	}
+	if after {
+		change = 1
+	} else {
+		change = -1
+	}
+	return ScheduleKey(r.Namespace, schedule).UnfinishedLine(), change
+}
+
+// UnfinishedLine returns the line of the schedule whose record has the key k.
+func (k Key) UnfinishedLine() QueueKey { return QueueKey{Namespace: k.Namespace, Queue: k.Name} }
+
+// OfOccurrences reports whether k is the line of a schedule's unfinished occurrences, and no queue.
+func (k QueueKey) OfOccurrences() bool { return len(k.Queue) > 1 && k.Queue[0] == '@' }

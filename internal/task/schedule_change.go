@@ -1,0 +1,262 @@
+package task
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+)
+
+// ScheduleSpec is a schedule as a client asks for it. Its Spec is what occurrences
+// are made of: the name is the schedule's, When says nothing.
+type ScheduleSpec struct {
+	Spec
+	Rule   Rule
+	Paused *bool // nil: as it is
+}
+
+// Validate checks everything that can be said of a spec without a store. It returns
+// a *FieldError for the first field that is wrong.
+func (s *ScheduleSpec) Validate(now Millis) error {
+	if err := ValidateName("name", s.Name); err != nil {
+		return err
+	}
+	if len(s.Name) > MaxScheduleName {
+		return &FieldError{"name", "bad_name", fmt.Sprintf("a schedule's name has 1 to %d characters: those of its occurrences are longer", MaxScheduleName)}
+	}
+	if err := s.Rule.validate(now); err != nil {
+		return err
+	}
+	t := s.record(now)
+	return t.validate()
+}
+
+// validate checks a rule.
+func (r *Rule) validate(now Millis) error {
+	switch {
+	case r.Cron == "" && r.Every == 0:
+		return &FieldError{"cron", "required", "a schedule needs cron, an expression, or every, a duration"}
+	case r.Cron != "" && r.Every != 0:
+		return &FieldError{"every", "conflict", "a schedule has cron or every, not both"}
+	case r.Cron == "" && r.Zone != "":
+		return &FieldError{"timezone", "conflict", "a time zone belongs to cron; every counts seconds, which are the same everywhere"}
+	case r.Cron == "" && (r.Every < MinEvery || r.Every > MaxDuration || r.Every%time.Millisecond != 0):
+		return &FieldError{"every", "out_of_range", "every lies between 1s and 100 years, in whole milliseconds"}
+	case r.Start < 0 || r.Start > latest(now):
+		return &FieldError{"start", "out_of_range", "a start lies after 1970 and at most 100 years ahead"}
+	case r.End != 0 && r.End < r.Start:
+		return &FieldError{"end", "out_of_range", "the end lies before the start"}
+	case r.MaxRuns < 0:
+		return &FieldError{"max_runs", "out_of_range", "max_runs is 0 (no limit) or more"}
+	case r.CatchupLimit < 1 || r.CatchupLimit > MaxCatchupLimit:
+		return &FieldError{"catchup_limit", "out_of_range", fmt.Sprintf("catchup_limit lies between 1 and %d", MaxCatchupLimit)}
+	}
+	if err := between("jitter", r.Jitter, 0, MaxJitter); err != nil {
+		return err
+	}
+	if err := between("catchup_window", r.CatchupWindow, 0, MaxDuration); err != nil {
+		return err
+	}
+	return r.comes(now)
+}
+
+// comes checks that the rule can be followed and has an instant to come.
+func (r *Rule) comes(now Millis) error {
+	anchored := *r
+	if anchored.Anchor == 0 {
+		anchored.Anchor = cmp.Or(r.Start, now)
+	}
+	c, err := anchored.calendar()
+	if err != nil {
+		return err
+	}
+	if c.after(now, 0) == 0 {
+		return &FieldError{"end", "never_fires", "the schedule has no instant between now and its end"}
+	}
+	return nil
+}
+
+// same reports whether r and o have the same instants, bounds aside.
+func (r *Rule) same(o *Rule) bool {
+	return r.Cron == o.Cron && r.Zone == o.Zone && r.Gap == o.Gap && r.Fold == o.Fold && r.Every == o.Every && r.Start == o.Start
+}
+
+// PutSchedule makes a schedule, or changes everything about one.
+type PutSchedule struct {
+	Spec ScheduleSpec
+	If   Precondition
+}
+
+// Target returns the key of the schedule's record.
+func (c PutSchedule) Target() Key { return ScheduleKey(c.Spec.Namespace, c.Spec.Name) }
+
+// Action implements Change.
+func (c PutSchedule) Action() string { return "schedule.put" }
+
+// Apply begins a schedule with the first instant after now, or goes on with what one has
+// done: what was fired is not fired again, the runs are counted on, a pause stays. Nothing
+// from before now is made up for where the instants are others now. Errors: ErrPrecondition,
+// *FieldError.
+func (c PutSchedule) Apply(now Millis, old *Task, _ Policy) (Result, error) {
+	old = presentSchedule(old)
+	if err := c.If.check(old); err != nil {
+		return Result{}, err
+	}
+	t := c.Spec.begin(now)
+	r := &Recurrence{Rule: c.Spec.Rule, Queue: t.Queue, Priority: t.Priority, Last: now}
+	t.Name, t.Queue, t.Priority, t.Recur = c.Target().Name, ScheduleQueue, Normal, r
+	t.Request.Destination = "" // one lane for all of a namespace
+	effect := Created
+	if old != nil {
+		effect = Updated
+		t.ID, t.Version, t.CreatedAt = old.ID, old.Version+1, old.CreatedAt
+		r.inherit(old.Recur)
+	}
+	if r.Anchor == 0 {
+		r.Anchor = cmp.Or(r.Start, now)
+	}
+	if p := c.Spec.Paused; p != nil {
+		r.pause(now, *p)
+	}
+	return t.resolved(now, effect)
+}
+
+// inherit takes over what a schedule has done so far.
+func (r *Recurrence) inherit(old *Recurrence) {
+	r.Paused, r.PausedAt, r.Runs, r.Skipped = old.Paused, old.PausedAt, old.Runs, old.Skipped
+	if r.Overlap == BufferOne {
+		r.Waiting = old.Waiting
+	}
+	if r.same(&old.Rule) {
+		r.Anchor, r.Last, r.Civil, r.Cut, r.Fired = old.Anchor, old.Last, old.Civil, old.Cut, old.Fired
+	}
+}
+
+// resolved arranges t, which is a copy of its own, and is the result of what was asked.
+func (t *Task) resolved(now Millis, e Effect) (Result, error) {
+	c, err := t.Recur.calendar()
+	if err != nil {
+		return Result{}, err
+	}
+	t.Recur.Problem = ""
+	t.arrange(&c, now)
+	t.OriginalDue = 0 // says nothing
+	return Result{Task: t, Effect: e}, nil
+}
+
+// PauseSchedule stops a schedule, or lets it go on.
+type PauseSchedule struct {
+	Key    Key // of the record
+	If     Precondition
+	Resume bool
+}
+
+// Target returns the key of the schedule's record.
+func (c PauseSchedule) Target() Key { return c.Key }
+
+// Action implements Change.
+func (c PauseSchedule) Action() string {
+	if c.Resume {
+		return "schedule.resume"
+	}
+	return "schedule.pause"
+}
+
+// Apply pauses or resumes. Occurrences that have begun go on; instants during a pause
+// make none, and are not made up for. What is as it shall be is left alone. Errors:
+// ErrNotFound, ErrPrecondition, *FieldError.
+func (c PauseSchedule) Apply(now Millis, old *Task, _ Policy) (Result, error) {
+	old = presentSchedule(old)
+	if err := findSchedule(old, c.If); err != nil {
+		return Result{}, err
+	}
+	if old.Recur.Paused != c.Resume {
+		return Result{Task: old, Effect: Repeated}, nil
+	}
+	t := old.Clone()
+	t.Version++
+	t.Recur.pause(now, !c.Resume)
+	return t.resolved(now, Updated)
+}
+
+func (r *Recurrence) pause(now Millis, paused bool) {
+	switch {
+	case paused == r.Paused:
+	case paused:
+		r.Paused, r.PausedAt, r.Waiting = true, now, 0
+	default:
+		r.Paused, r.PausedAt = false, 0
+		if now > r.Last {
+			r.Last, r.Civil = now, 0
+		}
+	}
+}
+
+// RemoveSchedule ends a schedule. Its occurrences stay.
+type RemoveSchedule struct {
+	Key Key // of the record
+	If  Precondition
+}
+
+// Target returns the key of the schedule's record.
+func (c RemoveSchedule) Target() Key { return c.Key }
+
+// Action implements Change.
+func (c RemoveSchedule) Action() string { return "schedule.delete" }
+
+// Apply removes: the record may be swept at once, and counts as none. Errors:
+// ErrNotFound, ErrPrecondition.
+func (c RemoveSchedule) Apply(now Millis, old *Task, _ Policy) (Result, error) {
+	old = presentSchedule(old)
+	if err := findSchedule(old, c.If); err != nil {
+		return Result{}, err
+	}
+	t := old.Clone()
+	t.Version++
+	t.finish(now, Cancelled, ReasonCancelled, Policy{})
+	return Result{Task: t, Effect: Updated}, nil
+}
+
+// CheckSchedule computes a schedule's next instant anew: after a step of the clock, or with
+// other rules of its zone. It is upkeep's.
+type CheckSchedule struct{ Key Key }
+
+// Target returns the key of the schedule's record.
+func (c CheckSchedule) Target() Key { return c.Key }
+
+// Action implements Change.
+func (c CheckSchedule) Action() string { return "schedule.check" }
+
+// Apply returns the schedule due when it should be; Repeated: it is. Errors: ErrNotFound,
+// *FieldError where its zone is not known.
+func (c CheckSchedule) Apply(now Millis, old *Task, _ Policy) (Result, error) {
+	old = presentSchedule(old)
+	if old == nil {
+		return Result{}, ErrNotFound
+	}
+	if old.Due <= now { // it is being fired
+		return Result{Task: old, Effect: Repeated}, nil
+	}
+	t := old.Clone()
+	t.Recur.rewind(now)
+	r, err := t.resolved(now, Updated)
+	if err == nil && t.Recur.Next == old.Recur.Next {
+		return Result{Task: old, Effect: Repeated}, nil
+	}
+	return r, err
+}
+
+// presentSchedule returns the record of a schedule, nil for one that was removed.
+func presentSchedule(old *Task) *Task {
+	if old == nil || old.Recur == nil || old.State != Scheduled {
+		return nil
+	}
+	return old
+}
+
+// findSchedule is find for schedules.
+func findSchedule(old *Task, c Precondition) error {
+	if old == nil {
+		return ErrNotFound
+	}
+	return c.check(old)
+}
