@@ -64,8 +64,8 @@ func Unwrap(src []byte) ([]byte, error) {
 	if len(src) == 0 {
 		return nil, fmt.Errorf("empty: %w", ErrDamaged)
 	}
-	if src[0] > Format {
-		return nil, fmt.Errorf("%w: it has format %d, this version reads up to %d", ErrNewerFormat, src[0], Format)
+	if src[0] > scheduleFormat {
+		return nil, fmt.Errorf("%w: it has format %d, this version reads up to %d", ErrNewerFormat, src[0], scheduleFormat)
 	}
 	return src[1:], nil
 }
@@ -90,7 +90,7 @@ func MatchRecord(src []byte, namespace string, f *task.Filter) (bool, error) {
 		switch {
 		case got.num > lastFilterNum && got.num != fieldCreatedAt && got.num != fieldReason:
 		case got.num == fieldQueue:
-			if f.Queue != "" && string(got.bytes) != f.Queue {
+			if schedule := string(got.bytes) == task.ScheduleQueue; string(got.bytes) != f.Queue && (f.Queue != "" || schedule) {
 				return false, nil
 			}
 			t.Queue = f.Queue // spares the copy that a conversion makes
@@ -253,6 +253,11 @@ func setLifeField(t *task.Task, f field) error {
 		t.OnDead = string(f.bytes)
 	case fieldTrace:
 		t.Trace = string(f.bytes)
+	case fieldAwaited:
+		t.Awaited = f.bool()
+	case fieldRecur:
+		t.Recur = &task.Recurrence{}
+		return eachField(f.bytes, recurField(t.Recur))
 	}
 	return nil
 }

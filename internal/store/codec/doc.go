@@ -12,6 +12,10 @@ import "errors"
 // ignore needs no other one.
 const Format = 1
 
+// scheduleFormat is the first byte of a schedule's record: whoever knows no schedules
+// would take it for a task, and send it.
+const scheduleFormat = 2
+
 // Why a value is refused.
 var (
 	// ErrDamaged: this code cannot have written it.

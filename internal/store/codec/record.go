@@ -56,6 +56,8 @@ const (
 	fieldIdempotency     = 36 // key, fingerprint
 	fieldOnDead          = 37
 	fieldTrace           = 38
+	fieldAwaited         = 39
+	fieldRecur           = 40 // of a schedule: the fields in recur.go
 )
 
 // The fields of a pair: a label, a header, an idempotency mark.
@@ -87,7 +89,11 @@ const (
 // AppendRecord appends the record of t, without its body, to dst. Two calls for
 // one task may append different bytes: its labels and headers come in no order.
 func AppendRecord(dst []byte, t *task.Task) []byte {
-	dst = append(dst, Format)
+	if t.Recur != nil {
+		dst = append(dst, scheduleFormat)
+	} else {
+		dst = append(dst, Format)
+	}
 	dst = appendUint(dst, fieldState, uint64(t.State))
 	dst = appendInt(dst, fieldDue, int64(t.Due))
 	dst = appendString(dst, fieldQueue, t.Queue)
@@ -137,7 +143,12 @@ func appendLife(dst []byte, t *task.Task) []byte {
 		dst = appendPair(dst, fieldIdempotency, i.Key, i.Fingerprint)
 	}
 	dst = appendString(dst, fieldOnDead, t.OnDead)
-	return appendString(dst, fieldTrace, t.Trace)
+	dst = appendString(dst, fieldTrace, t.Trace)
+	dst = appendBool(dst, fieldAwaited, t.Awaited)
+	if r := t.Recur; r != nil {
+		dst = appendMessage(dst, fieldRecur, func(dst []byte) []byte { return appendRecur(dst, r) })
+	}
+	return dst
 }
 
 func appendAttempt(dst []byte, a *task.Attempt) []byte {

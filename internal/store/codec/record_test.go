@@ -122,7 +122,7 @@ func TestALaterVersionsFieldIsSkipped(t *testing.T) {
 func TestALaterVersionsRecordIsRefused(t *testing.T) {
 	r := sample()
 	record := AppendRecord(nil, r)
-	record[0]++
+	record[0] = scheduleFormat + 1
 	if _, err := DecodeRecord(r.Key(), record); !errors.Is(err, ErrNewerFormat) {
 		t.Errorf("got %v", err)
 	}
