@@ -74,6 +74,14 @@ type Queue interface {
 	// is as durable as a claim.
 	Extend(ctx context.Context, now Millis, extensions []Extension) ([]error, error)
 
+	// Fire lets schedules make the occurrences of instants that have come, each by
+	// itself: the occurrence is created, unless its name is taken, in the same step in
+	// which its schedule goes on, and both are durable with the reply. A schedule that
+	// has more to make up for is due again at once. The errors of a reply are those of
+	// Fire.Apply, ErrFull and, as with claims, ErrUnavailable. Fire.Unfinished is the
+	// store's to set.
+	Fire(ctx context.Context, now Millis, fires []Fire) ([]Reply, error)
+
 	// Settle ends claims; one reply, with a nil error or ErrStale, for each. A
 	// Result's Spawned task is created in the same batch, unless its name is taken.
 	Settle(ctx context.Context, now Millis, settlements []Settlement) ([]Reply, error)
@@ -90,7 +98,8 @@ type Queue interface {
 	Sweep(ctx context.Context, now Millis, limit int) (int, error)
 
 	// Watch sets the function that is told of tasks that were created, moved
-	// or given back, after they became durable. It must not block and may miss
+	// or given back, after they became durable, and of schedules whose occurrence has
+	// ended (EndedEntry), where they wait for that. It must not block and may miss
 	// some: its calls are hints, Lanes and Peek are the truth. At most one
 	// watcher; nil removes it.
 	Watch(hint func([]Entry))

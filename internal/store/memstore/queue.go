@@ -59,6 +59,34 @@ func (s *Store) Claim(ctx context.Context, now task.Millis, claims []task.Claim)
 	return replies, nil
 }
 
+// Fire lets schedules make the occurrences of instants that have come.
+func (s *Store) Fire(ctx context.Context, now task.Millis, fires []task.Fire) ([]task.Reply, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	replies := make([]task.Reply, len(fires))
+	for i, f := range fires {
+		f.Unfinished = s.unfinishedLocked(f.Key)
+		old := s.records[f.Key]
+		if old != nil {
+			old = s.withBodyLocked(old)
+		}
+		replies[i] = s.transitLocked(now, old, f)
+	}
+	return replies, nil
+}
+
+// unfinishedLocked returns how many occurrences of a schedule are unfinished.
+func (s *Store) unfinishedLocked(schedule task.Key) (n int64) {
+	for _, t := range s.records {
+		if line, change := task.Unfinished(nil, t); line == schedule.UnfinishedLine() {
+			n += change
+		}
+	}
+	return n
+}
+
 // Extend keeps leases for longer.
 func (s *Store) Extend(ctx context.Context, now task.Millis, extensions []task.Extension) ([]error, error) {
 	if err := s.enter(ctx); err != nil {

@@ -156,7 +156,7 @@ func (s *Store) List(ctx context.Context, f task.Filter, page task.Page) (task.L
 	defer s.leave()
 	var l task.Listing
 	weight := 0
-	for i, name := range s.namesLocked(f.Namespace, page.After) {
+	for i, name := range s.namesLocked(f.Namespace, page) {
 		if i == task.MaxPageExamined || len(l.Tasks) == page.Limit || weight >= task.MaxPageBytes {
 			return l, nil
 		}
@@ -175,11 +175,11 @@ func (s *Store) List(ctx context.Context, f task.Filter, page task.Page) (task.L
 	return l, nil
 }
 
-// namesLocked returns the names of a namespace that come after one of them, in order.
-func (s *Store) namesLocked(namespace, after string) []string {
+// namesLocked returns the names of a namespace that lie within a page's bounds, in order.
+func (s *Store) namesLocked(namespace string, page task.Page) []string {
 	var names []string
 	for key := range s.records {
-		if key.Namespace == namespace && key.Name > after {
+		if key.Namespace == namespace && key.Name > page.After && (page.Before == "" || key.Name < page.Before) {
 			names = append(names, key.Name)
 		}
 	}
@@ -235,7 +235,10 @@ func (s *Store) leave() {
 
 // stepLocked carries out one transition and keeps what it returns.
 func (s *Store) stepLocked(now task.Millis, key task.Key, tr transition) task.Reply {
-	old := s.records[key]
+	return s.transitLocked(now, s.records[key], tr)
+}
+
+func (s *Store) transitLocked(now task.Millis, old *task.Task, tr transition) task.Reply {
 	result, err := tr.Apply(now, old, s.policyOf(old))
 	if err != nil && !errors.Is(err, task.ErrExpired) {
 		return task.Reply{Err: err}
@@ -277,6 +280,9 @@ func (s *Store) putLocked(t *task.Task) {
 	s.records[key] = t.WithoutBody()
 	if t.State == task.Scheduled && (old == nil || old.State != task.Scheduled || old.Entry() != t.Entry()) {
 		s.hints = append(s.hints, t.Entry())
+	}
+	if e, ok := task.EndedEntry(old, t); ok {
+		s.hints = append(s.hints, e)
 	}
 }
 

@@ -34,11 +34,11 @@ func restore(now task.Millis, c storetest.Contents) task.Store {
 func reopen(t *testing.T, s task.Store, now task.Millis) task.Store {
 	var all []*task.Task
 	for _, namespace := range []string{"default", "default2"} {
-		l, err := s.List(t.Context(), task.Filter{Namespace: namespace}, task.Page{Limit: 100, Bodies: true})
-		if err != nil || l.Next != "" {
-			t.Fatalf("list %s: %v, next %q", namespace, err, l.Next)
+		l, err := storetest.DrainAll(t.Context(), s, namespace, task.Page{Limit: 100, Bodies: true})
+		if err != nil {
+			t.Fatalf("list %s: %v", namespace, err)
 		}
-		all = append(all, l.Tasks...)
+		all = append(all, l...)
 	}
 	c := storetest.Contents{Records: all}
 	for kind := task.QueueKind; kind <= task.SecretKind; kind++ {

@@ -108,6 +108,7 @@ type flight struct {
 	applied   time.Time
 	requests  []*request   // to be answered
 	scheduled []task.Entry // added to the due index
+	ended     []task.Entry // schedules whose occurrences have ended
 	keys      []task.Key   // of the records in it
 }
 
@@ -348,8 +349,8 @@ func (s *Store) syncer(flights <-chan *flight) {
 		for _, r := range f.requests {
 			close(r.done)
 		}
-		if hint != nil && len(f.scheduled) > 0 {
-			(*hint)(f.scheduled)
+		if news := append(f.scheduled, f.ended...); hint != nil && len(news) > 0 {
+			(*hint)(news)
 		}
 	}
 }

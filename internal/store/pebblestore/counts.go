@@ -32,6 +32,9 @@ func (c *counts) publish(changed map[task.QueueKey]task.Counts) {
 		c.m = make(map[task.QueueKey]task.Counts)
 	}
 	for key, n := range changed {
+		if key.OfOccurrences() {
+			continue
+		}
 		if n == (task.Counts{}) {
 			delete(c.m, key)
 		} else {
@@ -85,18 +88,40 @@ func (b *book) line(namespace, queue string) *line {
 	key := task.QueueKey{Namespace: namespace, Queue: queue}
 	l := b.queues[key]
 	if l == nil {
-		if b.spaces[namespace] == nil {
-			b.spaces[namespace] = new(task.Counts)
-		}
-		l = &line{key: key, space: b.spaces[namespace]}
+		l = &line{key: key, space: b.space(key)}
 		b.queues[key] = l
 	}
 	b.last = l
 	return l
 }
 
+// space returns the counts of a queue's namespace. What is counted by schedule is
+// in those of its queue already.
+func (b *book) space(key task.QueueKey) *task.Counts {
+	if key.OfOccurrences() {
+		return new(task.Counts)
+	}
+	if b.spaces[key.Namespace] == nil {
+		b.spaces[key.Namespace] = new(task.Counts)
+	}
+	return b.spaces[key.Namespace]
+}
+
+// unfinished returns how many occurrences of a schedule are unfinished.
+func (b *book) unfinished(schedule task.Key) int64 {
+	if l := b.queues[schedule.UnfinishedLine()]; l != nil {
+		return l.counts.States[task.Scheduled]
+	}
+	return 0
+}
+
 // move takes in that old became t. Either may be nil.
 func (b *book) move(old, t *task.Task) {
+	if key, change := task.Unfinished(old, t); change != 0 {
+		l := b.line(key.Namespace, key.Queue)
+		l.counts.States[task.Scheduled] += change
+		b.touch(l)
+	}
 	if old != nil {
 		b.add(b.line(old.Namespace, old.Queue), old, nil)
 	}

@@ -14,10 +14,10 @@ package pebblestore
 //	dead/<keep until><namespace>\0<name>               what a sweep must know, see kept: the task is dead
 //	done/<keep until><namespace>\0<name>               the same: the task is finished
 //	idem/<namespace>\0<digest>                         the name of the task made with that Idempotency-Key
-//	count/<namespace>\0<queue>                         how many records the queue has, see counts.go; none: no key
+//	count/<namespace>\0<queue>                         how many records the queue has, see counts.go; none: no key;
+//	                                                   so, too, how many occurrences of a schedule are unfinished
 //	set/<kind, 1 byte><namespace>\0<name>              format byte, a setting: see task.EncodeSetting
 //	audit/<number of the last entry, 8 bytes>          the audit entries of one batch: see package codec
-//	schedule/                                          reserved
 //
 // Records, counts and blocks of the audit log begin with the same format byte
 // as bodies and settings: codec.Format.
@@ -31,6 +31,8 @@ package pebblestore
 // record alone, so that one atomic batch moves a task from index to index, and
 // a scrub can tell what is wrong.
 //
+// Format 2 knew no schedules, and had no counts of their unfinished occurrences.
+//
 // Format 1 had neither counts nor settings nor the audit log, kept a task that
 // was run by hand in the lane of its own priority, and only the digest as the
 // value of dead and done. Open brings such a directory up to date.
@@ -43,8 +45,8 @@ const (
 	// formatVersion is what this code writes. A change that older code would
 	// misread raises it and oldestReader; a field that older code may ignore, and
 	// drop when it rewrites the record, raises formatVersion alone.
-	formatVersion = 2
-	oldestReader  = 2
+	formatVersion = 3
+	oldestReader  = 3
 )
 
 // The first word of each key.

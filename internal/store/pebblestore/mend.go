@@ -146,11 +146,19 @@ func (y *tally) move(key task.Key, old, t *task.Task) {
 	if y == nil || !y.all && (key.Namespace > y.at.Namespace || key.Namespace == y.at.Namespace && key.Name > y.at.Name) {
 		return
 	}
+	y.add(old, t)
+}
+
+// add takes old out, and t in.
+func (y *tally) add(old, t *task.Task) {
 	if old != nil {
 		y.queue(old.Namespace, old.Queue).Move(old, nil)
 	}
 	if t != nil {
 		y.queue(t.Namespace, t.Queue).Move(nil, t)
+	}
+	if key, change := task.Unfinished(old, t); change != 0 {
+		y.queue(key.Namespace, key.Queue).States[task.Scheduled] += change
 	}
 }
 
@@ -228,7 +236,7 @@ func (c *committer) countSome(m *mend) (done bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		c.tally.queue(t.Namespace, t.Queue).Move(nil, t)
+		c.tally.add(nil, t)
 		c.tally.at, m.from = key, string(it.Key()[len(taskPrefix):])
 	}
 	if c.tally.all = m.last; !m.last {

@@ -48,6 +48,7 @@ type kind uint8
 const (
 	change kind = iota
 	claim
+	fire
 	extension
 	settlement
 	reap

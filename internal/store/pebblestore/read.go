@@ -111,7 +111,11 @@ func list(view *pebble.Snapshot, f task.Filter, page task.Page) (listing task.Li
 	if page.After != "" {
 		lower = append(append(bytes.Clone(space), page.After...), 0)
 	}
-	it, err := view.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: prefixEnd(space)})
+	upper := prefixEnd(space)
+	if page.Before != "" {
+		upper = append(bytes.Clone(space), page.Before...)
+	}
+	it, err := view.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 	if err != nil {
 		return task.Listing{}, err
 	}

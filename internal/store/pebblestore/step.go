@@ -20,7 +20,14 @@ func (c *committer) step(r *request, st *step) (task.Reply, error) {
 	if err != nil {
 		return task.Reply{}, err
 	}
-	result, refusal := st.transition.Apply(r.now, old, c.policyOf(old))
+	apply := st.transition
+	if st.kind == fire && old != nil {
+		if old, err = c.withBody(old); err != nil {
+			return task.Reply{}, err
+		}
+		apply = task.Fire{Key: st.key, Unfinished: c.book.unfinished(st.key)}
+	}
+	result, refusal := apply.Apply(r.now, old, c.policyOf(old))
 	if refusal == nil && st.kind == change && result.Task != old {
 		refusal = c.admit(r, old, result.Task)
 	}
@@ -265,6 +272,9 @@ func (c *committer) putIndex(b *pebble.Batch, old, t *task.Task) error {
 	}
 	if t.State == task.Scheduled {
 		c.filling.scheduled = append(c.filling.scheduled, t.Entry())
+	}
+	if e, ok := task.EndedEntry(old, t); ok {
+		c.filling.ended = append(c.filling.ended, e)
 	}
 	return b.Set(c.newKey, c.value, nil)
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// upgrade brings a directory of format 1 up to date: it makes the indexes and
+// upgrade brings a directory of an older format up to date. Of format 2 only the marker
+// was another: older versions know no schedules. Of format 1 it makes the indexes and
 // the counts anew from the records, which are the same in both. The marker is
 // raised first, so that no older version sees a directory that is half done, and
 // formatKey is written last, in one batch with the counts: where the power
@@ -27,12 +28,12 @@ func (s *Store) upgrade(newest uint64) error {
 		return err
 	}
 	if marked < formatVersion {
-		s.config.Logger.Info("bringing the data directory up to date: this reads every task once", "from", marked, "to", formatVersion)
+		s.config.Logger.Info("bringing the data directory up to date", "from", marked, "to", formatVersion)
 		if err := mark(s.config.FS, s.dir); err != nil {
 			return err
 		}
 	}
-	if newest == 0 {
+	if newest == 0 || format == 2 {
 		return s.db.Set(formatKey, []byte{formatVersion}, pebble.Sync)
 	}
 	return s.rebuild()

@@ -136,7 +136,7 @@ func TestAnOlderVersionIsToldBeforeAnythingIsChanged(t *testing.T) {
 	if err := open(t, disk, Config{}).Close(); err != nil {
 		t.Fatal(err)
 	}
-	if text := readAll(t, disk, "data/"+markerFile); !bytes.Contains(text, []byte("oldest-reader 2\n")) {
+	if text := readAll(t, disk, "data/"+markerFile); !bytes.Contains(text, []byte("oldest-reader 3\n")) {
 		t.Errorf("the marker: %s", text)
 	}
 }

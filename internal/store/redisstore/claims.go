@@ -19,6 +19,15 @@ func (s *Store) Claim(ctx context.Context, now task.Millis, claims []task.Claim)
 	return s.submitApart(ctx, now, steps)
 }
 
+// Fire implements task.Queue.
+func (s *Store) Fire(ctx context.Context, now task.Millis, fires []task.Fire) ([]task.Reply, error) {
+	steps := make([]*step, len(fires))
+	for i, f := range fires {
+		steps[i] = &step{key: f.Key, kind: fire, transition: f}
+	}
+	return s.submitApart(ctx, now, steps)
+}
+
 // Extend implements task.Queue.
 func (s *Store) Extend(ctx context.Context, now task.Millis, extensions []task.Extension) ([]error, error) {
 	steps := make([]*step, len(extensions))

@@ -163,6 +163,9 @@ func score(at task.Millis) string { return strconv.FormatInt(int64(at), 10) }
 
 // moveCounts takes the change into the counts of the shard.
 func (it *item) moveCounts(old, t *task.Task) {
+	if line, change := task.Unfinished(old, t); change != 0 {
+		it.write("HINCRBY", it.shard.counts, unfinishedField(line), strconv.FormatInt(change, 10))
+	}
 	if old != nil && t != nil && old.Queue != t.Queue {
 		it.count(old, -1)
 		it.count(t, 1)
@@ -200,6 +203,11 @@ func (it *item) add(q task.QueueKey, diff task.Counts) {
 	if diff.Bytes != 0 {
 		it.write("HINCRBY", it.shard.counts, countField(q, "bytes"), strconv.FormatInt(diff.Bytes, 10))
 	}
+}
+
+// unfinishedField returns where it is counted how many occurrences of a schedule are unfinished.
+func unfinishedField(line task.QueueKey) string {
+	return countField(line, strconv.Itoa(int(task.Scheduled)))
 }
 
 func countField(q task.QueueKey, what string) string {

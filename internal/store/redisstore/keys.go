@@ -55,7 +55,7 @@ func (s *shard) due(lane string) string { return s.prefix + "due:" + lane }
 // shardOf returns the number of the shard, of n, in which a task lies. What was
 // made of a name lies where the name does.
 func shardOf(key task.Key, n int) int {
-	given, _, _ := strings.Cut(key.Name, "@")
+	given, _, _ := strings.Cut(strings.TrimPrefix(key.Name, "@"), "@") // a schedule's begins with one
 	return spread(key.Namespace+"/"+given, n)
 }
 

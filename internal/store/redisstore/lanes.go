@@ -171,8 +171,17 @@ func (s *Store) discover(ctx context.Context, hs []*holding, all bool) error {
 
 // learnt takes in entries of a shard of ours.
 func (s *Store) learnt(h *holding, entries []task.Entry) {
-	h.marks.Added(entries)
+	for _, e := range entries {
+		h.learn(e)
+	}
 	s.hint(entries)
+}
+
+// learn takes in what waits in the shard.
+func (h *holding) learn(e task.Entry) {
+	if e.Due != 0 { // otherwise an occurrence has ended: nothing new waits
+		h.marks.Added([]task.Entry{e})
+	}
 }
 
 // hint tells the watcher.

@@ -15,7 +15,7 @@ func (s *Store) learn(r *request, st *step, it *item, o outcome, at task.Millis)
 	s.unadmit(st)
 	switch o.fate {
 	case early:
-		if st.kind == claim && st.note == nil {
+		if (st.kind == claim || st.kind == fire) && st.note == nil {
 			st.answer(task.Result{}, task.ErrNotDue)
 		} else {
 			st.answer(task.Result{}, nil)
@@ -37,7 +37,7 @@ func (s *Store) learn(r *request, st *step, it *item, o outcome, at task.Millis)
 			return s.kept(st, it), nil
 		}
 		st.old, st.sight = old, seen
-		if st.kind == claim {
+		if st.kind == claim || st.kind == fire {
 			st.sight = blind // its body may be another one, too
 		}
 	}
@@ -70,6 +70,9 @@ func (s *Store) kept(st *step, it *item) []task.Entry {
 		s.held.drop(st.key)
 	}
 	st.answer(s.shown(st, st.result), st.note)
+	if e, ok := task.EndedEntry(old, t); ok {
+		return []task.Entry{e}
+	}
 	if t == nil || t.State != task.Scheduled || old != nil && old.State == task.Scheduled && old.Entry() == t.Entry() {
 		return nil
 	}

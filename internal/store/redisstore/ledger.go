@@ -95,15 +95,52 @@ func (s *Store) look(ctx context.Context, steps []*step) error {
 	var of []*step
 	for _, st := range steps {
 		if st.sight == blind && !st.done {
-			reads, of = append(reads, read{st.key, st.kind == claim}), append(of, st)
+			reads, of = append(reads, read{st.key, st.kind == claim || st.kind == fire}), append(of, st)
 		}
 	}
 	found, err := s.readAll(ctx, reads)
 	if err != nil {
 		return err
 	}
+	var fires []*step
 	for i, st := range of {
 		st.old, st.body, st.sight = found[i].record, found[i].body, seen
+		if t := st.old.task; st.kind == fire && t != nil {
+			st.old.task = found[i].withBody()
+			fires = append(fires, st)
+		}
+	}
+	return s.countUnfinished(ctx, fires)
+}
+
+// countUnfinished tells those of fires whose schedules want to know it how many of
+// their occurrences are unfinished. That is of a moment after the schedule was read: what
+// makes occurrences changes the schedule, so that put would refuse it, or was asked for by hand.
+func (s *Store) countUnfinished(ctx context.Context, fires []*step) error {
+	var asking []*step
+	var commands []command
+	for _, st := range fires {
+		if r := st.old.task.Recur; r == nil || r.Overlap == task.AllowOverlap {
+			continue
+		}
+		asking = append(asking, st)
+		commands = append(commands, func(b rueidis.Builder) rueidis.Completed {
+			return b.Hget().Key(s.shard(st.key).counts).Field(unfinishedField(st.key.UnfinishedLine())).Build()
+		})
+	}
+	if len(asking) == 0 {
+		return nil
+	}
+	results, err := s.servers.ask(ctx, commands...)
+	if err != nil {
+		return err
+	}
+	for i, r := range results {
+		n, err := r.AsInt64()
+		if err != nil && !rueidis.IsRedisNil(err) {
+			return err
+		}
+		asking[i].transition = task.Fire{Key: asking[i].key, Unfinished: n}
 	}
 	return nil
 }
@@ -221,7 +258,7 @@ func (s *Store) list(ctx context.Context, f task.Filter, page task.Page) (l task
 	weight := 0
 	for examined := 0; examined < task.MaxPageExamined; {
 		limit := min(max(page.Limit, 100), task.MaxPageExamined-examined)
-		names, more, err := s.namesAfter(ctx, f.Namespace, cmp.Or(l.Next, page.After), limit)
+		names, more, err := s.namesAfter(ctx, f.Namespace, cmp.Or(l.Next, page.After), page.Before, limit)
 		if err != nil {
 			return task.Listing{}, err
 		}
@@ -264,16 +301,16 @@ type names struct {
 	more  bool // there may be more behind the last
 }
 
-// namesAfter returns the next names of a namespace, in their order, and whether there
-// are more. Each shard is asked for somewhat more than its part, and on where that was not all.
-func (s *Store) namesAfter(ctx context.Context, namespace, after string, limit int) (all []string, more bool, err error) {
+// namesAfter returns the next names of a namespace before a bound ("": none), in their order,
+// and whether there are more. Each shard is asked for somewhat more than its part, and on where that was not all.
+func (s *Store) namesAfter(ctx context.Context, namespace, after, before string, limit int) (all []string, more bool, err error) {
 	parts := make([]*names, len(s.shards))
 	for i, sh := range s.shards {
 		parts[i] = &names{shard: sh, more: true}
 	}
 	open := parts
 	for ask := min(limit+1, 8+2*limit/len(parts)); len(open) > 0; ask = min(2*ask, limit+1) {
-		if err := s.readNames(ctx, open, namespace, after, ask); err != nil {
+		if err := s.readNames(ctx, open, namespace, after, before, ask); err != nil {
 			return nil, false, err
 		}
 		all = all[:0]
@@ -292,7 +329,11 @@ func (s *Store) namesAfter(ctx context.Context, namespace, after string, limit i
 }
 
 // readNames reads on in shards, so many names of each.
-func (s *Store) readNames(ctx context.Context, parts []*names, namespace, after string, limit int) error {
+func (s *Store) readNames(ctx context.Context, parts []*names, namespace, after, before string, limit int) error {
+	last := "(" + namespace + "0" // '0' follows '/'
+	if before != "" {
+		last = "(" + namespace + "/" + before
+	}
 	commands := make([]command, len(parts))
 	for i, p := range parts {
 		first := "[" + namespace + "/"
@@ -302,7 +343,7 @@ func (s *Store) readNames(ctx context.Context, parts []*names, namespace, after 
 			first = "(" + namespace + "/" + after
 		}
 		commands[i] = func(b rueidis.Builder) rueidis.Completed {
-			return b.Zrangebylex().Key(p.shard.names).Min(first).Max("("+namespace+"0").Limit(0, int64(limit)).Build() // '0' follows '/'
+			return b.Zrangebylex().Key(p.shard.names).Min(first).Max(last).Limit(0, int64(limit)).Build()
 		}
 	}
 	results, err := s.servers.ask(ctx, commands...)

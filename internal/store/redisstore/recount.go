@@ -73,7 +73,7 @@ func (sc *scrub) tally(ctx context.Context, sh *shard) (stamps map[string]string
 			switch old, twice := stamps[m.name]; {
 			case !twice:
 				stamps[m.name] = r.stamp
-				it.count(r.task, 1)
+				it.moveCounts(nil, r.task)
 			case old != r.stamp:
 				stamps[m.name] = "" // like none: it was changed meanwhile
 			}

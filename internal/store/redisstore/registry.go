@@ -207,7 +207,7 @@ func (s *Store) readCounts(ctx context.Context) (map[task.QueueKey]task.Counts, 
 		}
 	}
 	for key, c := range counts {
-		if c.Total() == 0 && c.Bytes == 0 {
+		if c.Total() == 0 && c.Bytes == 0 || key.OfOccurrences() {
 			delete(counts, key)
 		}
 	}

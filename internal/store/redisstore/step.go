@@ -68,6 +68,7 @@ type kind uint8
 const (
 	change kind = iota
 	claim
+	fire
 	extension
 	settlement
 	reaping
@@ -200,7 +201,7 @@ func (s *Store) round(ctx context.Context, r *request, open []*step) error {
 		if t := st.result.Spawned; t != nil {
 			spawned := replacement(s.shard(t.Key()), record{}, t)
 			spawned.with = true
-			s.wake(&spawned, t)
+			s.wake(&spawned, nil, t)
 			items, of = append(items, spawned), append(of, nil)
 		}
 	}
@@ -244,7 +245,7 @@ func (s *Store) apply(r *request, st *step) bool {
 	if errors.Is(err, task.ErrExpired) {
 		st.note, err = err, nil
 	}
-	if err == nil && st.kind == change && st.old.task == nil {
+	if err == nil && (st.kind == change && st.old.task == nil || result.Spawned != nil && st.kind == fire) {
 		err = s.room(st)
 	}
 	if err == nil && st.kind == change && result.Task != st.old.task {
@@ -275,14 +276,18 @@ func (s *Store) apply(r *request, st *step) bool {
 // it has sent is sent again.
 func (s *Store) item(r *request, st *step) item {
 	it := replacement(s.shard(st.key), st.old, st.result.Task)
-	s.wake(&it, st.result.Task)
-	if st.kind == claim || st.kind == reaping || st.kind == removal {
+	s.wake(&it, st.old.task, st.result.Task)
+	if st.kind == claim || st.kind == fire || st.kind == reaping || st.kind == removal {
 		it.owner = s.owner(it.shard)
 	}
-	it.more = st.kind == change && st.old.task == nil
+	it.more = st.kind == change && st.old.task == nil || st.kind == fire
 	switch st.kind {
 	case claim:
 		it.earliest = st.old.task.Due
+	case fire: // unless the end of an occurrence was waited for
+		if st.old.task.Due <= r.now {
+			it.earliest = st.old.task.Due
+		}
 	case reaping:
 		it.earliest = st.old.task.Lease.Until
 	case removal:

@@ -264,7 +264,7 @@ func (s *Store) added(entries []task.Entry) {
 	var ours []task.Entry
 	for _, e := range entries {
 		if h := s.holding(s.shard(e.Key())); h != nil {
-			h.marks.Added([]task.Entry{e})
+			h.learn(e)
 			ours = append(ours, e)
 		}
 	}

@@ -35,14 +35,17 @@ func (s *Store) listen(ctx context.Context, channel string, told func(message st
 // may come late find it.
 func (c Config) wakeAhead() time.Duration { return 2*c.LanePoll + time.Second/2 }
 
-// wake makes the owner of t's shard hear of it, where that is another and t is due soon.
-func (s *Store) wake(it *item, t *task.Task) {
-	if t == nil || t.State != task.Scheduled || s.holding(it.shard) != nil {
+// wake makes the owner of t's shard hear of it, where that is another and t is due soon,
+// or is an occurrence that ends.
+func (s *Store) wake(it *item, old, t *task.Task) {
+	if t == nil || s.holding(it.shard) != nil {
 		return
 	}
-	e := t.Entry()
-	if e.Due > s.now().Add(s.config.wakeAhead()) {
-		return
+	e, ended := task.EndedEntry(old, t)
+	if !ended {
+		if e = t.Entry(); t.State != task.Scheduled || e.Due > s.now().Add(s.config.wakeAhead()) {
+			return
+		}
 	}
 	it.write("WAKE", it.shard.own, nobody, it.shard.wake, wakeMessage(e))
 }

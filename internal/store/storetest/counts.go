@@ -64,7 +64,7 @@ func (f *fixture) wantCounts() {
 func checkCounts(ctx context.Context, s task.Store, namespaces []string) error {
 	want := map[task.QueueKey]task.Counts{}
 	for _, namespace := range namespaces {
-		tasks, err := drain(ctx, s, task.Filter{Namespace: namespace}, task.Page{Limit: 1000})
+		tasks, err := DrainAll(ctx, s, namespace, task.Page{Limit: 1000})
 		if err != nil {
 			return err
 		}

@@ -37,6 +37,18 @@ func drain(ctx context.Context, s task.Store, filter task.Filter, page task.Page
 	}
 }
 
+// DrainAll lists all records of a namespace: its schedules, and then its tasks.
+func DrainAll(ctx context.Context, s task.Store, namespace string, page task.Page) ([]*task.Task, error) {
+	bounded := page
+	bounded.Before = task.FirstTaskName
+	schedules, err := drain(ctx, s, task.Filter{Namespace: namespace, Queue: task.ScheduleQueue}, bounded)
+	if err != nil {
+		return nil, err
+	}
+	tasks, err := drain(ctx, s, task.Filter{Namespace: namespace}, page)
+	return append(schedules, tasks...), err
+}
+
 // drainLog reads the audit log page by page and returns it with the oldest
 // entry first. It checks what every page has to keep.
 func drainLog(ctx context.Context, s task.Store, f task.AuditFilter, limit int) ([]task.AuditEntry, error) {

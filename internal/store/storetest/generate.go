@@ -26,6 +26,7 @@ type world struct{ namespaces, names, queues, urls, keys, actors []string }
 func (w world) lanes() []task.Lane {
 	var lanes []task.Lane
 	for _, namespace := range w.namespaces {
+		lanes = append(lanes, task.ScheduleLane(namespace))
 		for _, queue := range w.queues {
 			for p := task.High; p <= task.Quarantine; p++ {
 				for _, destination := range []string{"receiver.example:443", "[::1]:8080"} {
@@ -97,11 +98,14 @@ func (g *generator) edge(otherwise task.Millis) task.Millis {
 		return otherwise
 	}
 	edges := []task.Millis{t.Due, t.Due, t.KeepUntil, t.ExpiresAt(), t.ZombieUntil}
+	if t.Recur != nil {
+		edges = []task.Millis{t.Due}
+	}
 	if t.Lease != nil {
 		edges = append(edges, t.Lease.Until, t.Lease.Until)
 	}
 	e := edges[g.IntN(len(edges))]
-	if e == 0 {
+	if e == 0 || e == task.Never {
 		return otherwise
 	}
 	return e + task.Millis(g.IntN(3)-1)
@@ -113,6 +117,8 @@ func (g *generator) command() command {
 		return apply{g.oneOf(universe.actors), several(g, g.change)}
 	case n < 36:
 		return configure{g.oneOf(universe.actors), several(g, g.edit)}
+	case n < 42:
+		return fire{several(g, g.fire)}
 	case n < 58:
 		return claim{several(g, g.claim)}
 	case n < 76:

@@ -9,6 +9,8 @@ import (
 func (g *generator) change() task.Change {
 	n := g.IntN(20)
 	switch {
+	case g.IntN(8) == 0:
+		return g.scheduleChange()
 	case n < 7:
 		return g.create()
 	case n < 10:

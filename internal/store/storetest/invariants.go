@@ -29,7 +29,7 @@ func audit(ctx context.Context, s task.Store, now task.Millis, namespaces []stri
 	waits := map[task.Entry]bool{}
 	heads := map[task.Lane]*task.Task{}
 	for _, namespace := range namespaces {
-		tasks, err := drain(ctx, s, task.Filter{Namespace: namespace}, task.Page{Limit: 1000})
+		tasks, err := DrainAll(ctx, s, namespace, task.Page{Limit: 1000})
 		if err != nil {
 			return append(errs, err)
 		}
@@ -121,6 +121,8 @@ func whole(t *task.Task) error {
 	switch {
 	case !t.State.Valid():
 		return fmt.Errorf("state %d", t.State)
+	case (t.Recur != nil) != (t.Name[0] == '@') || (t.Recur != nil) != (t.Queue == task.ScheduleQueue):
+		return fmt.Errorf("a schedule %v in the queue %q", t.Recur, t.Queue)
 	case (t.Lease != nil) != (t.State == task.Running):
 		return fmt.Errorf("%v with lease %+v", t.State, t.Lease)
 	case t.CancelRequested && t.State != task.Running:

@@ -47,6 +47,7 @@ type (
 		Edits []task.Edit
 	}
 	claim  struct{ Claims []task.Claim }
+	fire   struct{ Fires []task.Fire }
 	extend struct{ Extensions []task.Extension }
 	settle struct{ Settlements []task.Settlement }
 	reap   struct{ Limit int }
@@ -89,6 +90,11 @@ func (c scrub) run(ctx context.Context, s task.Store, now task.Millis) (any, err
 func (c claim) run(ctx context.Context, s task.Store, now task.Millis) (any, error) {
 	replies, err := s.Claim(ctx, now, c.Claims)
 	return views(replies, true), err
+}
+
+func (c fire) run(ctx context.Context, s task.Store, now task.Millis) (any, error) {
+	replies, err := s.Fire(ctx, now, c.Fires)
+	return views(replies, false), err
 }
 
 func (c extend) run(ctx context.Context, s task.Store, now task.Millis) (any, error) {
@@ -162,6 +168,10 @@ func (c configure) items() (int, func(int) command) {
 
 func (c claim) items() (int, func(int) command) {
 	return len(c.Claims), func(i int) command { return claim{without(c.Claims, i)} }
+}
+
+func (c fire) items() (int, func(int) command) {
+	return len(c.Fires), func(i int) command { return fire{without(c.Fires, i)} }
 }
 
 func (c extend) items() (int, func(int) command) {

@@ -50,6 +50,7 @@ func Run(t *testing.T, open func(t *testing.T) task.Store) {
 		{"counts", countCases},
 		{"audit", auditCases},
 		{"spawn", spawnCases},
+		{"schedules", scheduleCases},
 		{"scrub", scrubCases},
 		{"close", closeCases},
 		{"race", raceCases},

@@ -20,7 +20,7 @@ type view struct {
 func look(ctx context.Context, s task.Store) (view, error) {
 	var v view
 	for _, namespace := range universe.namespaces {
-		tasks, err := drain(ctx, s, task.Filter{Namespace: namespace}, task.Page{Limit: 100, Bodies: true})
+		tasks, err := DrainAll(ctx, s, namespace, task.Page{Limit: 100, Bodies: true})
 		if err != nil {
 			return view{}, fmt.Errorf("list: %w", err)
 		}
@@ -73,6 +73,10 @@ func plain(t *task.Task) *task.Task {
 	if len(c.History) == 0 {
 		c.History = nil
 	}
+	if c.Recur != nil && len(c.Recur.Fired) == 0 {
+		r := *c.Recur
+		r.Fired, c.Recur = nil, &r
+	}
 	return &c
 }
 
@@ -81,6 +85,7 @@ type reply struct {
 	Task    *task.Task
 	Effect  task.Effect
 	Spawned *task.Task
+	Skipped []task.Skip
 	Err     string
 }
 
@@ -91,7 +96,7 @@ func views(replies []task.Reply, bodies bool) []reply {
 		if t != nil && !bodies {
 			t = t.WithoutBody()
 		}
-		out[i] = reply{Task: t, Effect: r.Effect, Spawned: plain(r.Spawned), Err: word(r.Err)}
+		out[i] = reply{Task: t, Effect: r.Effect, Spawned: plain(r.Spawned), Skipped: r.Skipped, Err: word(r.Err)}
 	}
 	return out
 }

@@ -1,0 +1,264 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// scheduleCases: an instant makes its occurrence and moves its schedule on in one step.
+var scheduleCases = []testCase{
+	{
+		"an instant makes one task, in the step in which its schedule goes on",
+		"Fire creates the occurrence, with the schedule's body, and moves the schedule to its next instant; again it is not due.",
+		func(f *fixture) {
+			w := f.watch()
+			s := f.schedule("nightly", 5*time.Second)
+			w.await(s.Entry())
+			f.wantNames("the lane", waiting(f.peek(task.ScheduleLane(task.DefaultNamespace), start+5000)), "@nightly")
+			r := f.fire(start+5000, s)
+			if r.Err != nil || r.Spawned == nil || r.Task.Recur.Next != start+10_000 || r.Task.Due != start+10_000 {
+				f.Fatalf("task %+v, spawned %+v, error %v", r.Task, r.Spawned, r.Err)
+			}
+			got := f.get(task.OccurrenceName("nightly", start+5000))
+			if got.State != task.Scheduled || got.Due != start+5000 || string(got.Request.Body) != "body of nightly" || got.Queue != "mail" {
+				f.Errorf("the occurrence: %+v", got)
+			}
+			w.await(got.Entry())
+			f.wantNames("its lane", waiting(f.peek(got.Lane(), start+5000)), got.Name)
+			if again := f.fire(start+5000, s); !errors.Is(again.Err, task.ErrNotDue) {
+				f.Errorf("fired again: %+v", again)
+			}
+			if kept := f.load(s.Key()); kept.Recur.Runs != 1 || string(kept.Request.Body) != "body of nightly" {
+				f.Errorf("the schedule: %+v", kept)
+			}
+		},
+	},
+	{
+		"no instant is early",
+		"Before its instant a schedule makes nothing, and says so.",
+		func(f *fixture) {
+			s := f.schedule("nightly", 5*time.Second)
+			if r := f.fire(start+4999, s); !errors.Is(r.Err, task.ErrNotDue) || r.Spawned != nil {
+				f.Errorf("%+v", r)
+			}
+			if r := f.fire(start+5000, f.unborn("none")); !errors.Is(r.Err, task.ErrNotFound) {
+				f.Errorf("of none: %+v", r)
+			}
+		},
+	},
+	{
+		"what is paused or removed makes nothing",
+		"A pause stops the instants and stays over a restart's reads; what was made goes on. A removed schedule is gone, and its name free.",
+		func(f *fixture) {
+			s := f.schedule("nightly", 5*time.Second)
+			f.fire(start+5000, s)
+			f.must(start+6000, task.PauseSchedule{Key: s.Key()})
+			if r := f.fire(start+60_000, s); !errors.Is(r.Err, task.ErrNotDue) {
+				f.Errorf("paused: %+v", r)
+			}
+			if got := f.must(start+61_000, task.PauseSchedule{Key: s.Key(), Resume: true}); got.Due != start+65_000 {
+				f.Errorf("resumed: due %d", got.Due-start)
+			}
+			f.must(start+62_000, task.RemoveSchedule{Key: s.Key()})
+			if r := f.fire(start+70_000, s); !errors.Is(r.Err, task.ErrNotFound) {
+				f.Errorf("removed: %+v", r)
+			}
+			f.wantNames("what was made", names(f.list(ns(), task.Page{Limit: 9})), task.OccurrenceName("nightly", start+5000))
+			f.sweep(start+62_000, 1)
+			f.schedule("nightly", time.Minute)
+		},
+	},
+	{
+		"an instant whose name is taken is passed",
+		"Where a task has the occurrence's name it stays as it is, and the schedule goes on.",
+		func(f *fixture) {
+			s := f.schedule("nightly", 5*time.Second)
+			taken := f.spec("taken", body("mine"))
+			taken.Name = task.OccurrenceName("nightly", start+5000)
+			f.must(start, task.Create{Spec: taken})
+			if r := f.fire(start+5000, s); r.Err != nil || r.Task.Recur.Next != start+10_000 {
+				f.Fatalf("%+v", r)
+			}
+			if got := f.load(taken.Key); string(got.Request.Body) != "mine" {
+				f.Errorf("%+v", got)
+			}
+		},
+	},
+	{
+		"an overlap counts whatever is unfinished",
+		"A waiting, a running and a failed occurrence, and one that was triggered, hold the next back; one that ended, or died, does not; its death's news does not either.",
+		func(f *fixture) {
+			s := f.schedule("nightly", 5*time.Second, overlap(task.SkipOverlap))
+			fired := func(now task.Millis) bool { return f.fire(now, s).Spawned != nil }
+			if !fired(start + 5000) {
+				f.Fatal("the first")
+			}
+			first := f.get(task.OccurrenceName("nightly", start+5000))
+			if fired(start + 10_000) {
+				f.Error("one waits")
+			}
+			f.claim(start+10_000, first, "token")
+			if fired(start + 15_000) {
+				f.Error("one runs")
+			}
+			failed := f.settle(start+15_000, first, "token", task.Outcome{Verdict: task.Failure})
+			if fired(start + 20_000) {
+				f.Error("one waits for a retry")
+			}
+			f.claim(start+20_000, failed, "token")
+			f.settle(start+20_000, failed, "token", task.Outcome{Verdict: task.Refusal, Reason: "gone"})
+			if !fired(start + 25_000) {
+				f.Error("it is dead, and what tells of its death is no occurrence")
+			}
+			f.must(start+25_000, task.Cancel{Key: key(task.OccurrenceName("nightly", start+25_000))})
+			f.must(start+25_000, task.Create{Spec: f.triggered("nightly", start+26_000)})
+			if fired(start + 30_000) {
+				f.Error("one was triggered")
+			}
+			f.must(start+30_000, task.Cancel{Key: key(task.OccurrenceName("nightly", start+26_000) + ".t1")})
+			if !fired(start + 35_000) {
+				f.Error("all have ended")
+			}
+			f.must(start+35_000, task.Revive{Key: first.Key()})
+			f.must(start+35_000, task.Cancel{Key: key(task.OccurrenceName("nightly", start+35_000))})
+			if fired(start + 40_000) {
+				f.Error("a dead one was revived")
+			}
+		},
+	},
+	{
+		"one occurrence waits for the end of the one before",
+		"With buffer_one the end of an occurrence is told, and the one that waits begins; of more than one only the first waits.",
+		func(f *fixture) {
+			w := f.watch()
+			s := f.schedule("nightly", 5*time.Second, overlap(task.BufferOne))
+			f.fire(start+5000, s)
+			for now := start + 10_000; now < start+25_000; now += 5000 {
+				if r := f.fire(now, s); r.Err != nil || r.Spawned != nil {
+					f.Fatalf("at %d: %+v", now-start, r)
+				}
+			}
+			first := f.get(task.OccurrenceName("nightly", start+5000))
+			f.claim(start+22_000, first, "token")
+			f.settle(start+22_500, first, "token", task.Outcome{Verdict: task.Success})
+			w.await(task.Entry{Name: "@nightly", Lane: task.ScheduleLane(task.DefaultNamespace)})
+			r := f.fire(start+22_500, s)
+			if r.Err != nil || r.Spawned == nil || r.Spawned.Name != task.OccurrenceName("nightly", start+10_000) {
+				f.Errorf("when it has ended: %+v", r)
+			}
+			if r := f.fire(start+22_500, s); !errors.Is(r.Err, task.ErrNotDue) {
+				f.Errorf("again: %+v", r)
+			}
+		},
+	},
+	{
+		"schedules are listed when they are asked for",
+		"No listing of tasks shows a schedule, whatever its filter; the queue of schedules shows them, between bounds of names. Counts tell their number.",
+		func(f *fixture) {
+			f.schedule("b", time.Minute)
+			f.schedule("a", time.Minute, func(s *task.ScheduleSpec) { s.Labels = map[string]string{"k": "v"} })
+			f.create("A", labels(map[string]string{"k": "v"}))
+			f.create("0")
+			f.wantNames("tasks", names(f.list(ns(), task.Page{Limit: 1})), "0", "A")
+			f.wantNames("by label", names(f.list(task.Filter{Namespace: task.DefaultNamespace, Labels: map[string]string{"k": "v"}}, task.Page{Limit: 1})), "A")
+			f.wantNames("created", names(f.list(task.Filter{Namespace: task.DefaultNamespace, CreatedUntil: start + 9}, task.Page{Limit: 1})), "0", "A")
+			schedules := task.Filter{Namespace: task.DefaultNamespace, Queue: task.ScheduleQueue}
+			f.wantNames("schedules", names(f.list(schedules, task.Page{Limit: 1, Before: task.FirstTaskName})), "@a", "@b")
+			f.wantNames("bounded", names(f.list(ns(), task.Page{Limit: 9, Before: "@"})), "0")
+			counts, err := f.store.Counts(f.Context())
+			if n := counts[task.QueueKey{Namespace: task.DefaultNamespace, Queue: task.ScheduleQueue}]; err != nil || n.States[task.Scheduled] != 2 || len(counts) != 2 {
+				f.Errorf("counts %+v, error %v", counts, err)
+			}
+		},
+	},
+	{
+		"a schedule is no task",
+		"What is asked of tasks finds no schedule, whatever its key.",
+		func(f *fixture) {
+			s := f.schedule("nightly", time.Second)
+			if r := f.tryClaim(start+1000, s, "token"); !errors.Is(r.Err, task.ErrNotFound) {
+				f.Errorf("claim: %v", r.Err)
+			}
+			for _, c := range []task.Change{
+				task.Cancel{Key: s.Key()}, task.Run{Key: s.Key()}, task.Touch{Key: s.Key()}, task.Patch{Key: s.Key()}, task.Revive{Key: s.Key()},
+			} {
+				if r := f.apply(start, c); !errors.Is(r.Err, task.ErrNotFound) {
+					f.Errorf("%T: %v", c, r.Err)
+				}
+			}
+		},
+	},
+	{
+		"a hundred at once",
+		"One call fires many schedules, each by itself; what each has to make up for comes one by one.",
+		func(f *fixture) {
+			var fires []task.Fire
+			for i := range 100 {
+				s := f.schedule(fmt.Sprintf("s%02d", i), time.Duration(1+i%3)*time.Second, func(s *task.ScheduleSpec) { s.Rule.Misfire = task.FireAll })
+				fires = append(fires, task.Fire{Key: s.Key()})
+			}
+			total := 0
+			for range 7 {
+				replies, err := f.store.Fire(f.Context(), start+6000, fires)
+				if err != nil || len(replies) != 100 {
+					f.Fatalf("%d replies, error %v", len(replies), err)
+				}
+				for _, r := range replies {
+					if r.Spawned != nil {
+						total++
+					}
+				}
+			}
+			if want := 34*6 + 33*3 + 33*2; total != want || len(f.list(ns(), task.Page{Limit: 1000})) != want {
+				f.Errorf("%d occurrences, want %d", total, want)
+			}
+		},
+	},
+}
+
+// schedule makes a schedule in the queue "mail" whose first instant is every from start.
+func (f *fixture) schedule(name string, every time.Duration, edits ...func(*task.ScheduleSpec)) *task.Task {
+	f.Helper()
+	s := task.ScheduleSpec{
+		Spec: f.spec(name, queue("mail"), onDead),
+		Rule: task.Rule{Every: every, CatchupWindow: task.DefaultCatchupWindow, CatchupLimit: task.DefaultCatchupLimit},
+	}
+	for _, edit := range edits {
+		edit(&s)
+	}
+	if err := s.Validate(start); err != nil {
+		f.Fatalf("the case itself is wrong: %v", err)
+	}
+	return f.must(start, task.PutSchedule{Spec: s})
+}
+
+func overlap(o task.Overlap) func(*task.ScheduleSpec) {
+	return func(s *task.ScheduleSpec) { s.Rule.Overlap = o }
+}
+
+// unborn returns what stands for a schedule that there is not.
+func (f *fixture) unborn(name string) *task.Task {
+	k := task.ScheduleKey(task.DefaultNamespace, name)
+	return &task.Task{Namespace: k.Namespace, Name: k.Name}
+}
+
+// triggered returns the spec of an occurrence that was asked for by hand.
+func (f *fixture) triggered(schedule string, at task.Millis) task.Spec {
+	f.Helper()
+	s := f.spec("x", queue("mail"))
+	s.Name = task.OccurrenceName(schedule, at) + ".t1"
+	return s
+}
+
+// fire fires a schedule.
+func (f *fixture) fire(now task.Millis, s *task.Task) task.Reply {
+	f.Helper()
+	replies, err := f.store.Fire(f.Context(), now, []task.Fire{{Key: s.Key()}})
+	if err != nil || len(replies) != 1 {
+		f.Fatalf("Fire %q: %d replies, error %v", s.Name, len(replies), err)
+	}
+	return replies[0]
+}
