@@ -51,6 +51,9 @@ type agenda struct {
 	unread  bool    // a survey is wanted: there are lanes that nothing was to be known of
 	stirred []*bell // whose moment has changed
 
+	firing []*lane    // of schedules that are due
+	ended  []task.Key // schedules whose occurrences have ended, and who may wait for that
+
 	shared   bool     // limits hold over many nodes: see stake
 	eager    []*stake // want to ask
 	asking   int      // stakes whose ask is under way
@@ -82,6 +85,10 @@ func (a *agenda) tick(steady time.Duration) { a.steady = steady }
 
 // hint takes in that a task waits, or waits for another time than before.
 func (a *agenda) hint(now task.Millis, e task.Entry) {
+	if e.Due == 0 && e.Lane.Queue == task.ScheduleQueue {
+		a.endedOne(e)
+		return
+	}
 	a.seq++
 	l := a.lanes[e.Lane]
 	if e.Due > now.Add(a.window) {

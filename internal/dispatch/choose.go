@@ -253,6 +253,10 @@ func (a *agenda) full(l *lane) bool {
 
 // place puts l where it belongs after any change.
 func (a *agenda) place(l *lane, now task.Millis) {
+	if l.schedules() {
+		a.placeSchedules(l, now)
+		return
+	}
 	was, wake := l.busy(), task.Millis(0)
 	l.emptied = 0
 	switch {

@@ -28,8 +28,9 @@ type complaints struct {
 }
 
 type complaint struct {
-	last   time.Time
-	silent int // since then
+	last   time.Time // when it was logged first, of a group of lines
+	lines  int       // since then
+	silent int       // not logged
 }
 
 // complain logs that a call of the store failed, and reports whether that is
@@ -57,12 +58,22 @@ func (d *Dispatcher) complain(ctx context.Context, what string, err error) (fina
 }
 
 func (c *complaints) add(what string, err error, args ...any) {
+	if silent, ok := c.turn(what, 1); ok {
+		c.logger.Error("could not "+what, append(args, "error", err, "not_logged_before", silent)...)
+	}
+}
+
+// turn reports whether a line of a kind may be logged, of which there are so many in
+// complaintEvery, and how many were not since the last that was.
+func (c *complaints) turn(what string, lines int) (silent int, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k := c.kinds[what]
 	if now := time.Now(); now.Sub(k.last) >= complaintEvery {
-		c.logger.Error("could not "+what, append(args, "error", err, "not_logged_before", k.silent)...)
-		k = complaint{last: now}
+		k = complaint{last: now, silent: k.silent}
+	}
+	if k.lines++; k.lines <= lines {
+		silent, ok, k.silent = k.silent, true, 0
 	} else {
 		k.silent++
 	}
@@ -70,4 +81,5 @@ func (c *complaints) add(what string, err error, args ...any) {
 		c.kinds = map[string]complaint{}
 	}
 	c.kinds[what] = k
+	return silent, ok
 }

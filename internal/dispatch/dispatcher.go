@@ -39,12 +39,14 @@ type Dispatcher struct {
 	deliver Deliver
 	steady  *steady // monotonic's
 	logs    complaints
+	passes  passes
 
 	// Both wheels fire inline: their callbacks take mu, or none, for a moment.
 	alarms *wheel.Wheel[*bell]    // for what waits for a moment
 	leases *wheel.Wheel[*attempt] // for attempts, at the last moment of their lease
 
 	wake     chan struct{} // to the claimer: there may be something to claim
+	fires    chan struct{} // to the firer: a schedule is due
 	hunger   chan struct{} // to the poller: a lane has room for more
 	unread   chan struct{} // to the poller: a queue goes on of which nothing is known
 	asks     chan struct{} // to the askers: a stake wants to ask
@@ -76,7 +78,9 @@ func New(config Config, queue task.Queue, deliver Deliver) *Dispatcher {
 	d := &Dispatcher{
 		config: c, queue: queue, deliver: deliver, steady: newSteady(),
 		logs:     complaints{logger: c.Logger},
+		passes:   passes{complaints{logger: c.Logger}},
 		wake:     make(chan struct{}, 1),
+		fires:    make(chan struct{}, 1),
 		hunger:   make(chan struct{}, 1),
 		unread:   make(chan struct{}, 1),
 		asks:     make(chan struct{}, 1),
@@ -114,7 +118,7 @@ func (d *Dispatcher) update(change func(now task.Millis)) {
 	}
 	d.armLocked(clock)
 	startable, hungry, unread := d.agenda.first() != nil, len(d.agenda.hungry) > 0, d.agenda.unread
-	eager := len(d.agenda.eager) > 0
+	eager, fires := len(d.agenda.eager) > 0, d.agenda.fires()
 	d.agenda.unread = false
 	d.mu.Unlock()
 	if unread {
@@ -122,6 +126,9 @@ func (d *Dispatcher) update(change func(now task.Millis)) {
 	}
 	if startable {
 		signal(d.wake)
+	}
+	if fires {
+		signal(d.fires)
 	}
 	if hungry {
 		signal(d.hunger)

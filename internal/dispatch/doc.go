@@ -9,6 +9,7 @@
 //	poller    every Poll, and when a lane runs low: Lanes, Peek ──► agenda
 //	(hints)   from the store, as it happens                     ──► agenda
 //	(wheel)   a lane's next due time has come                   ──► agenda
+//	firer     agenda ──► Fire: schedules make their occurrences
 //	claimer   agenda ──► Claim ──► a goroutine for each attempt: Deliver
 //	settler   outcomes ──► Settle, whatever has gathered while it was away
 //	renewer   Extend, for attempts that take long

@@ -31,6 +31,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 
 	var early, late sync.WaitGroup // those that stop with ctx, and those that see the attempts out
 	early.Go(func() { d.claimer(stopping, calls, attempts) })
+	early.Go(func() { d.firer(stopping, calls) })
 	early.Go(func() { d.poller(stopping) })
 	early.Go(func() { d.janitor(stopping) })
 	early.Go(func() { d.scrubber(stopping) })

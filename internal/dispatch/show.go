@@ -59,6 +59,9 @@ func (d *Dispatcher) Destinations() []Destination {
 	now := d.lookLocked()
 	list := make([]Destination, 0, len(d.agenda.targets))
 	for _, t := range d.agenda.targets {
+		if t.key.destination == "" { // of schedules
+			continue
+		}
 		list = append(list, d.agenda.destination(t, now))
 	}
 	d.mu.Unlock()
@@ -75,6 +78,9 @@ func (d *Dispatcher) Queues() []QueueState {
 	now := d.lookLocked()
 	list := make([]QueueState, 0, len(d.agenda.queues))
 	for _, q := range d.agenda.queues {
+		if q.key.name == task.ScheduleQueue {
+			continue
+		}
 		list = append(list, d.agenda.queueState(q, now))
 	}
 	d.mu.Unlock()

@@ -20,6 +20,9 @@ type Stats struct {
 	Moved   uint64 // claims that found their task due later, or in another lane
 	Gone    uint64 // claims that found their task cancelled, finished or running
 
+	Fired   uint64 // occurrences that schedules made
+	Skipped Skipped
+
 	Hints uint64 // entries that the store told of
 	Polls uint64
 

@@ -1,0 +1,212 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// schedule makes a schedule that fires each d from now on.
+func (b *bed) schedule(name string, d time.Duration, edits ...func(*task.ScheduleSpec)) {
+	b.t.Helper()
+	s := task.ScheduleSpec{
+		Spec: spec(b.t, name, 0),
+		Rule: task.Rule{Every: d, CatchupWindow: task.DefaultCatchupWindow, CatchupLimit: task.DefaultCatchupLimit},
+	}
+	for _, edit := range edits {
+		edit(&s)
+	}
+	if err := s.Validate(task.CeilMillis(time.Now())); err != nil {
+		b.t.Fatalf("the test's own schedule: %v", err)
+	}
+	b.apply(task.PutSchedule{Spec: s})
+}
+
+// wantInstants checks that the occurrences of a schedule came once each, in their order and
+// no later than limit: those of n instants.
+func (b *bed) wantInstants(n int, limit time.Duration) {
+	b.t.Helper()
+	b.wantCalls(n)
+	b.wantLate(limit)
+	seen := map[string]bool{}
+	for _, name := range b.names() {
+		if seen[name] {
+			b.t.Errorf("%s came twice", name)
+		}
+		seen[name] = true
+	}
+}
+
+func TestAScheduleIsFiredAtEachInstant(t *testing.T) {
+	inBubble(t, Config{}, nil, accept, func(b *bed) {
+		b.schedule("a", time.Second)
+		b.schedule("b", 7*time.Minute)
+		b.pass(time.Hour + 500*time.Millisecond)
+		b.wantInstants(3600+8, 2*tick)
+		if s := b.Stats(); s.Fired != 3608 || s.Skipped != (Skipped{}) {
+			t.Errorf("stats: %+v", s)
+		}
+	})
+}
+
+func TestAPausedAndARemovedScheduleAreNotFired(t *testing.T) {
+	inBubble(t, Config{}, nil, accept, func(b *bed) {
+		b.schedule("a", time.Second)
+		b.schedule("b", time.Second)
+		b.pass(2500 * time.Millisecond)
+		b.apply(task.PauseSchedule{Key: task.ScheduleKey("default", "a")}, task.RemoveSchedule{Key: task.ScheduleKey("default", "b")})
+		b.pass(time.Hour)
+		b.wantInstants(4, 2*tick)
+		b.apply(task.PauseSchedule{Key: task.ScheduleKey("default", "a"), Resume: true})
+		b.pass(2 * time.Second)
+		b.wantInstants(6, 2*tick)
+	})
+}
+
+func TestSchedulesNeedNoSlot(t *testing.T) {
+	inBubble(t, Config{Slots: 2}, nil, hang, func(b *bed) {
+		for i := range 10 {
+			b.create(fmt.Sprint("t", i), 0, to(fmt.Sprintf("h%d.test", i)))
+		}
+		b.schedule("a", time.Second)
+		b.pass(5500 * time.Millisecond)
+		if s := b.Stats(); s.Fired != 5 || s.Delivered != 0 {
+			t.Errorf("stats: %+v", s)
+		}
+	})
+}
+
+func TestAnOccurrenceThatWaitsBeginsWhenTheOneBeforeEnds(t *testing.T) {
+	slow := func(ctx context.Context, d task.Delivery) task.Outcome {
+		time.Sleep(2500 * time.Millisecond)
+		return accept(ctx, d)
+	}
+	inBubble(t, Config{}, nil, slow, func(b *bed) {
+		b.schedule("a", time.Second, func(s *task.ScheduleSpec) { s.Rule.Overlap = task.BufferOne })
+		began := time.Now()
+		b.pass(9 * time.Second)
+		var at []time.Duration
+		for _, c := range b.seen() {
+			at = append(at, c.at.Sub(began).Round(10*time.Millisecond))
+		}
+		if want := "[1s 3.5s 6s 8.5s]"; fmt.Sprint(at) != want {
+			t.Errorf("they began at %v, want %s", at, want)
+		}
+	})
+}
+
+func TestALostHintOfAnEndDelaysTheOneThatWaitsByASecondOrTwo(t *testing.T) {
+	slow := func(ctx context.Context, d task.Delivery) task.Outcome {
+		time.Sleep(2500 * time.Millisecond)
+		return accept(ctx, d)
+	}
+	deaf := func(q task.Queue) task.Queue { return deafQueue{q} }
+	inBubble(t, Config{}, deaf, slow, func(b *bed) {
+		b.schedule("a", time.Second, func(s *task.ScheduleSpec) { s.Rule.Overlap = task.BufferOne })
+		b.pass(time.Minute)
+		if n := len(b.seen()); n < 12 {
+			t.Errorf("%d occurrences in a minute", n)
+		}
+	})
+}
+
+// deafQueue never tells of anything.
+type deafQueue struct{ task.Queue }
+
+func (deafQueue) Watch(func([]task.Entry)) {}
+
+func TestSchedulesAreFoundWithoutHints(t *testing.T) {
+	inBubble(t, Config{}, func(q task.Queue) task.Queue { return deafQueue{q} }, accept, func(b *bed) {
+		b.schedule("a", 10*time.Second)
+		b.pass(101 * time.Second)
+		b.wantInstants(10, 2*250*time.Millisecond)
+	})
+}
+
+// TestTwoWeeksDown: a server that comes back after two weeks makes up for what its
+// schedules say, no more, and its log says what was passed over.
+func TestTwoWeeksDown(t *testing.T) {
+	for _, c := range []struct {
+		misfire task.Misfire
+		runs    int
+		log     string
+	}{
+		{task.FireOnce, 1, "why=misfire"}, {task.SkipMissed, 0, "why=misfire"}, {task.FireAll, 20, "why=catchup_limit"},
+	} {
+		t.Run(c.misfire.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var log strings.Builder
+				b := newBed(t, Config{Logger: slog.New(slog.NewTextHandler(&log, nil))}, nil, accept)
+				b.schedule("a", 5*time.Second, func(s *task.ScheduleSpec) {
+					s.Rule.Misfire, s.Rule.CatchupLimit = c.misfire, 20
+				})
+				b.pass(14*24*time.Hour + 3*time.Second)
+				b.start()
+				b.pass(time.Second)
+				b.wantCalls(c.runs)
+				for _, want := range []string{"why=catchup_window", "instants=10000", c.log} {
+					if !strings.Contains(log.String(), want) {
+						t.Errorf("the log does not say %s:\n%s", want, log.String())
+					}
+				}
+				b.pass(10 * time.Second)
+				b.wantCalls(c.runs + 2) // and it goes on as if nothing had been
+				if err := b.end(); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+func TestAStoreThatFailsFiresEachInstantOnceAllTheSame(t *testing.T) {
+	var failing *failingFires
+	wrap := func(q task.Queue) task.Queue {
+		failing = &failingFires{Queue: q}
+		return failing
+	}
+	inBubble(t, Config{}, wrap, accept, func(b *bed) {
+		b.schedule("a", time.Second, func(s *task.ScheduleSpec) { s.Rule.Misfire = task.FireAll })
+		b.pass(time.Minute + 500*time.Millisecond)
+		b.wantInstants(60, 2*time.Second)
+	})
+}
+
+// failingFires fails two calls of three: one before it is carried out, one after.
+type failingFires struct {
+	task.Queue
+	calls int
+}
+
+func (f *failingFires) Fire(ctx context.Context, now task.Millis, fires []task.Fire) ([]task.Reply, error) {
+	f.calls++
+	switch f.calls % 3 {
+	case 1:
+		return nil, fmt.Errorf("it did not come to that")
+	case 2:
+		_, _ = f.Queue.Fire(ctx, now, fires)
+		return nil, fmt.Errorf("nobody heard the answer")
+	}
+	return f.Queue.Fire(ctx, now, fires)
+}
+
+func TestManySchedulesAtOneInstantAreOnTime(t *testing.T) {
+	inBubble(t, Config{}, nil, accept, func(b *bed) {
+		var changes []task.Change
+		for i := range 600 {
+			s := task.ScheduleSpec{Spec: spec(t, fmt.Sprint("s", i), 0), Rule: task.Rule{
+				Cron: "*/5 * * * *", Zone: "Europe/Berlin", CatchupWindow: time.Hour, CatchupLimit: 1,
+			}}
+			changes = append(changes, task.PutSchedule{Spec: s})
+		}
+		b.apply(changes...)
+		b.pass(10*time.Minute + time.Second)
+		b.wantInstants(1200, 10*tick)
+	})
+}
