@@ -13,6 +13,7 @@ import (
 // used by many goroutines; it starts none of its own.
 type Client struct {
 	Tasks      Tasks
+	Schedules  Schedules
 	Queues     Queues
 	Tokens     Tokens
 	Secrets    Secrets
@@ -67,7 +68,7 @@ func New(server string, o Options) (*Client, error) {
 	}
 	// The API redirects nobody: whoever does is another server.
 	cn.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &Client{Tasks{cn}, Queues{cn}, Tokens{cn}, Secrets{cn}, Namespaces{cn}, cn}, nil
+	return &Client{Tasks{cn}, Schedules{cn}, Queues{cn}, Tokens{cn}, Secrets{cn}, Namespaces{cn}, cn}, nil
 }
 
 // Close ends the connections that are idle, unless they are those of Options.HTTPClient. The client can still be used.

@@ -63,6 +63,7 @@ func (t Task) wire() (wire.Task, error) {
 		ID:        t.ID, State: string(t.State), Reason: t.Reason,
 		DueAt: instant(t.DueAt), Version: t.Version, CreatedAt: instant(t.CreatedAt), FinishedAt: instant(t.FinishedAt),
 		CancelRequested: t.CancelRequested, BodySize: t.BodySize, Reclaims: t.Reclaims,
+		Schedule: t.Schedule, Instant: instant(t.Instant),
 		Attempts: make([]wire.Attempt, len(t.Attempts)), Traceparent: t.Traceparent, Durability: t.Durability,
 	}
 	for i, a := range t.Attempts {
@@ -211,6 +212,7 @@ func (d *decoder) task(shown wire.Task) Task {
 		ID:   shown.ID, State: State(shown.State), Reason: shown.Reason,
 		DueAt: d.instant(shown.DueAt), Version: shown.Version, CreatedAt: d.instant(shown.CreatedAt), FinishedAt: d.instant(shown.FinishedAt),
 		CancelRequested: shown.CancelRequested, BodySize: shown.BodySize, Reclaims: shown.Reclaims, Traceparent: shown.Traceparent, Durability: shown.Durability,
+		Schedule: shown.Schedule, Instant: d.instant(shown.Instant),
 	}
 	for _, a := range shown.Attempts {
 		t.Attempts = append(t.Attempts, Attempt{

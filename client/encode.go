@@ -24,11 +24,23 @@ func marshal(v any) ([]byte, error) {
 func encodeTask(in wire.TaskInput) ([]byte, error) {
 	body := in.HTTP.Body
 	in.HTTP.Body = nil
-	whole, err := marshal(in)
+	return withBody(in, in.HTTP, body)
+}
+
+// encodeSchedule is encodeTask for a schedule.
+func encodeSchedule(in wire.ScheduleInput) ([]byte, error) {
+	body := in.Task.HTTP.Body
+	in.Task.HTTP.Body = nil
+	return withBody(in, in.Task.HTTP, body)
+}
+
+// withBody returns v as JSON, with a body in the request that it has and that lacks one.
+func withBody(v any, h wire.HTTPInput, body json.RawMessage) ([]byte, error) {
+	whole, err := marshal(v)
 	if err != nil || body == nil {
 		return whole, err
 	}
-	request, err := marshal(in.HTTP)
+	request, err := marshal(h)
 	if err != nil {
 		return nil, err
 	}

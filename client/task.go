@@ -104,6 +104,8 @@ type Task struct {
 	CancelRequested bool      // cancelled while an attempt was under way: no retry follows
 	BodySize        int
 	Reclaims        int       // attempts that were lost with the process that made them
+	Schedule        string    // the schedule that made it; empty: none did
+	Instant         time.Time // the schedule's instant that it stands for; zero: none
 	Attempts        []Attempt // the last 20, oldest first; a finished task keeps one
 	Traceparent     string    // the span of the request that created it, in W3C's form
 	Durability      string    // in the reply to a change: what it survives. "synced": a power loss

@@ -105,6 +105,8 @@ type Task struct {
 	BodySize        int       `json:"body_size,omitempty" doc:"Bytes of its body; a finished task keeps none."`
 	Reclaims        int       `json:"reclaims,omitempty" doc:"Attempts that were lost with the process that made them; 10 are the end."`
 	Traceparent     string    `json:"traceparent,omitempty" doc:"The span of the request that created it (W3C Trace Context), which the spans of its attempts are linked to."`
+	Schedule        string    `json:"schedule,omitempty" doc:"The schedule that made it."`
+	Instant         string    `json:"instant,omitempty" format:"date-time" doc:"The schedule's instant that it stands for. Absent: it was triggered."`
 	Attempts        []Attempt `json:"attempts" nullable:"false" doc:"The last 20, oldest first; a finished task keeps one."`
 	Durability      string    `json:"durability,omitempty" doc:"In the reply to a mutation: what survives. synced: a power loss."`
 }
