@@ -59,6 +59,10 @@ var layers = []layer{
 		why:  "a calendar is a pure function of the time and a rule: it knows neither tasks nor stores",
 	},
 	{
+		path: "internal/crontab", may: []string{"internal/cron"},
+		why: "what a file of another program says is judged by itself: what becomes of it is the command line's business",
+	},
+	{
 		path: "internal/dispatch", may: []string{"wheel", "internal/task"},
 		tests: []string{"internal/store/redisstore"}, // limits that several dispatchers share
 		why:   "dispatch knows the engine and the domain; stores and deliveries reach it as interfaces and functions, so that each can be replaced in a test",

@@ -1,0 +1,228 @@
+package crontab
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestACrontabIsRead(t *testing.T) {
+	table := Parse(strings.Join([]string{
+		"# the shop's jobs",
+		"MAILTO=ops@shop.example",
+		"",
+		"CRON_TZ=Europe/Berlin",
+		"# name: nightly",
+		"0 21 * * MON-FRI\tcurl -fsS -X POST -H 'X-Shop: 7' -d '{\"full\": true}' https://shop.example/report",
+		"@daily https://shop.example/clean?all=1&now=yes",
+		"CRON_TZ = \"\"",
+		"  */5 * * * *  /usr/bin/wget -q -O /dev/null --timeout=20 http://127.0.0.1:9/tick >/dev/null 2>&1\r",
+		"@every 90s https://shop.example/clean",
+	}, "\n"), Config{})
+	want := Table{
+		Entries: []Entry{
+			{Line: 6, Name: "nightly", When: "0 21 * * MON-FRI", Zone: "Europe/Berlin", Request: Request{
+				Method: "POST", URL: "https://shop.example/report", Body: `{"full": true}`,
+				Headers: map[string]string{"X-Shop": "7", "Content-Type": "application/x-www-form-urlencoded"},
+			}},
+			{Line: 7, Name: "shop.example-clean", When: "@daily", Zone: "Europe/Berlin", Request: Request{URL: "https://shop.example/clean?all=1&now=yes"}},
+			{Line: 9, Name: "127.0.0.1-9-tick", When: "*/5 * * * *", Request: Request{
+				Method: "GET", URL: "http://127.0.0.1:9/tick", Headers: map[string]string{}, Timeout: 20 * time.Second,
+			}},
+			{Line: 10, Name: "shop.example-clean-2", When: "@every 90s", Request: Request{URL: "https://shop.example/clean"}},
+		},
+		Warnings: []Note{{2, `"MAILTO" is set for programs, and none is run: it changes nothing here`}},
+	}
+	if diff := cmp.Diff(want, table); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestAZoneIsThatOfTheLinesBelowIt(t *testing.T) {
+	table := Parse(`
+0 1 * * * http://a.example/1
+TZ=America/New_York
+0 2 * * * http://a.example/2
+CRON_TZ=Asia/Tokyo
+0 3 * * * http://a.example/3
+TZ=UTC
+0 4 * * * http://a.example/4
+@every 1m http://a.example/5
+CRON_TZ=
+0 6 * * * http://a.example/6
+`, Config{})
+	var zones []string
+	for _, e := range table.Entries {
+		zones = append(zones, e.Zone)
+	}
+	if got, want := fmt.Sprintf("%q", zones), `["" "America/New_York" "Asia/Tokyo" "Asia/Tokyo" "" ""]`; got != want {
+		t.Errorf("zones %s, want %s", got, want)
+	}
+	if len(table.Warnings) != 1 || table.Warnings[0].Line != 3 || len(table.Errors) != 0 {
+		t.Errorf("warnings %v, errors %v", table.Warnings, table.Errors)
+	}
+}
+
+func TestASystemsCrontabHasUsers(t *testing.T) {
+	const text = "0 1 * * * root curl http://a.example/\n@daily www-data http://a.example/\n@daily curl http://a.example/\n"
+	table := Parse(text, Config{System: true})
+	if len(table.Entries) != 2 || table.Entries[0].Request.Method != "GET" || table.Entries[1].Request.URL != "http://a.example/" {
+		t.Errorf("%+v", table.Entries)
+	}
+	if len(table.Errors) != 1 || table.Errors[0].Line != 3 || !strings.Contains(table.Errors[0].Text, "Leave out --system") {
+		t.Errorf("%v", table.Errors)
+	}
+	table = Parse(text, Config{})
+	if len(table.Errors) != 2 || !strings.Contains(table.Errors[1].Text, "--system reads those") {
+		t.Errorf("%v", table.Errors)
+	}
+}
+
+func TestNamesAreUniqueAndTheSameEachTime(t *testing.T) {
+	const text = `
+@daily http://a.example/x
+@daily http://a.example/x
+# name: a.example-x-2
+@daily http://a.example/y
+@daily http://a.example/x?q=1
+@daily http://[::1]:80/ä/\%7Euser/
+@daily http://_/
+#name:own
+@hourly http://a.example/
+# name: own
+@hourly http://a.example/
+`
+	table := Parse(text, Config{Prefix: "old-"})
+	var names []string
+	for _, e := range table.Entries {
+		names = append(names, e.Name)
+	}
+	want := "old-a.example-x old-a.example-x-3 old-a.example-x-2 old-a.example-x-4 old-1-80-user old-schedule old-own"
+	if got := strings.Join(names, " "); got != want {
+		t.Errorf("names\n%s, want\n%s", got, want)
+	}
+	if len(table.Errors) != 1 || table.Errors[0].String() != `line 12: the name "old-own" is that of line 10: a schedule's name is unique` {
+		t.Errorf("%v", table.Errors)
+	}
+	if diff := cmp.Diff(table, Parse(text, Config{Prefix: "old-"})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestANameThatBelongsToNoLineIsNoted(t *testing.T) {
+	table := Parse("@daily http://a.example/\n# name: late\n\n", Config{})
+	if len(table.Warnings) != 1 || table.Warnings[0].Line != 2 {
+		t.Errorf("%v", table.Warnings)
+	}
+}
+
+// A line that cannot be taken says why; the others are read.
+func TestWhatCannotBeTaken(t *testing.T) {
+	for _, row := range []struct{ line, why string }{
+		{"0 21 * *", "five are minute"},
+		{"0 25 * * * http://a.example/", "hour"},
+		{"@reboot http://a.example/", "@reboot"},
+		{"@every http://a.example/", "duration"},
+		{"@every 10ms http://a.example/", "between"},
+		{"0 0 30 2 * http://a.example/", "never run"},
+		{"CRON_TZ=Europe/Berlino", "did you mean Europe/Berlin"},
+		{"0 21 * * *", "there is no command"},
+		{"@daily /usr/local/bin/backup.sh --full 50%", `"/usr/local/bin/backup.sh": foliot calls URLs and runs no programs`},
+		{"@daily cd /srv && curl http://a.example/", `"cd"`},
+		{"@daily http://", "no URL"},
+		{"@daily ftp://a.example/", "runs no programs"},
+		{"@daily http://a.example/ -d x", "stands after the URL"},
+		{"@daily http://a.example/%20", `write \%`},
+		{"@daily curl -d @- http://a.example/%line", `write \%`},
+		{"@daily curl", "has no URL"},
+		{"@daily curl -d", "-d needs a value"},
+		{"@daily curl http://a.example/ http://b.example/", "a second URL"},
+		{"@daily curl a.example", "begins with http"},
+		{"@daily curl $URL", "in the place of"},
+		{"@daily curl -H \"X: $(date)\" http://a.example/", "in the place of"},
+		{"@daily curl `cat url`", "in the place of"},
+		{"@daily curl http://a.example/?a=1&b=2", "more than one program"},
+		{"@daily curl http://a.example/ | logger", "more than one program"},
+		{"@daily curl http://a.example/ || true", "more than one program"},
+		{"@daily curl http://a.example/; date", "more than one program"},
+		{"@daily curl -d @- http://a.example/ < /etc/hosts", "reads none"},
+		{"@daily curl 'http://a.example/", "no end"},
+		{`@daily curl "http://a.example/`, "no end"},
+		{`@daily curl http://a.example/ \`, "continues no line"},
+		{"@daily curl http://a.example/ >", "a file is missing"},
+		{"@daily curl http://a.example/{1,2}", "several URLs"},
+		{"@daily curl http://a.example/[1-2]", "several URLs"},
+		{"@daily curl -d @file http://a.example/", "-d: \"@file\" is a file"},
+		{"@daily curl -H @file http://a.example/", "is a file"},
+		{"@daily curl -b jar http://a.example/", "is a file"},
+		{"@daily curl -H X-Shop http://a.example/", "is no header"},
+		{"@daily curl -H 'Accept:' http://a.example/", "is no header"},
+		{"@daily curl -H 'X: 1' -H 'x: 2' http://a.example/", "given twice"},
+		{"@daily curl -m soon http://a.example/", "no number of seconds"},
+		{"@daily curl -m NaN http://a.example/", "no number of seconds"},
+		{"@daily curl -u a:b http://a.example/", "-u: name and password travel in a header"},
+		{"@daily curl -fsSua:b http://a.example/", "-u: name and password"},
+		{"@daily curl -k https://a.example/", "certificates"},
+		{"@daily curl --what http://a.example/", `"--what" is no option of curl`},
+		{"@daily curl -s=1 http://a.example/", "no option"},
+		{"@daily curl --silent=1 http://a.example/", "takes no value"},
+		{"@daily wget -r http://a.example/", "-r: one URL"},
+		{"@daily wget --post-file=x http://a.example/", "--post-file: a file"},
+		{"@daily curl " + strings.Repeat("x", maxLine), "longer than"},
+	} {
+		if row.line == "0 21 * * *" {
+			row.line += " "
+		}
+		table := Parse("@daily http://first.example/\n"+row.line+"\n@daily http://last.example/\n", Config{})
+		if len(table.Errors) != 1 || table.Errors[0].Line != 2 || !strings.Contains(table.Errors[0].Text, row.why) {
+			t.Errorf("%.80s: %v, want %q", row.line, table.Errors, row.why)
+			continue
+		}
+		if n := len(table.Errors[0].Text); n > 500 {
+			t.Errorf("%.80s: the error has %d bytes", row.line, n)
+		}
+		if len(table.Entries) != 2 {
+			t.Errorf("%.80s: %d of the other lines are read", row.line, len(table.Entries))
+		}
+	}
+}
+
+// FuzzParse: whatever a file holds, what is read of it is a schedule.
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{
+		"0 21 * * * curl -fsSL -d 'a=1' -H \"X: \\\"y\\\"\" https://a.example/x >/dev/null 2>&1 # why",
+		"CRON_TZ=Europe/Berlin\n# name: n\n@daily http://a.example/\\%20?q=1&b=2\r\n\ufeff",
+		"@every 90s wget -nv -qO- --header='A: b' --post-data=x http://[::1]/\nTZ='UTC'\nMAILTO=\"\"",
+		"* * * * * root wget -T 1e3 --method=PUT -O x http://a.example/{}",
+	} {
+		f.Add(seed, false)
+		f.Add(seed, true)
+	}
+	f.Fuzz(func(t *testing.T, text string, system bool) {
+		table := Parse(text, Config{System: system, Prefix: "p-"})
+		lines := strings.Count(text, "\n") + 1
+		names := map[string]bool{}
+		for _, e := range table.Entries {
+			again := Parse(e.When+" "+strings.ReplaceAll(e.Request.URL, "%", `\%`), Config{})
+			switch {
+			case e.Line < 1 || e.Line > lines || names[e.Name] || !strings.HasPrefix(e.Name, "p-"):
+				t.Errorf("%+v", e)
+			case checkURL(e.Request.URL) != nil:
+				t.Errorf("%q is no URL", e.Request.URL)
+			case !strings.ContainsAny(e.Request.URL, " \t\\") && (len(again.Entries) != 1 || again.Entries[0].When != e.When || again.Entries[0].Request.URL != e.Request.URL):
+				t.Errorf("%+v is read again as %+v", e, again)
+			}
+			names[e.Name] = true
+		}
+		last := 0
+		for _, n := range table.Errors {
+			if n.Line < last || n.Line > lines || n.Text == "" {
+				t.Errorf("%v", table.Errors)
+			}
+			last = n.Line
+		}
+	})
+}

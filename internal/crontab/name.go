@@ -1,0 +1,89 @@
+package crontab
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// longestMade bounds a name that is made of a URL.
+const longestMade = 100
+
+// nameAll gives each entry its whole name. One that is made is the same whenever
+// the same crontab is read.
+func nameAll(entries []Entry, prefix string) {
+	taken := make(map[string]bool, len(entries))
+	for _, e := range entries {
+		taken[e.Name] = true
+	}
+	used := make(map[string]int, len(entries)) // how often a name was made
+	for i := range entries {
+		e := &entries[i]
+		if e.Name == "" {
+			e.Name = free(made(e.Request.URL), taken, used)
+		}
+		e.Name = prefix + e.Name
+	}
+}
+
+// free returns name, or name-2 and so on.
+func free(name string, taken map[string]bool, used map[string]int) string {
+	for {
+		used[name]++
+		n := used[name]
+		candidate := name
+		if n > 1 {
+			candidate += "-" + strconv.Itoa(n)
+		}
+		if !taken[candidate] {
+			taken[candidate] = true
+			return candidate
+		}
+	}
+}
+
+// made returns a name for a URL: its host and path, in characters that a name may have.
+func made(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "schedule"
+	}
+	var b strings.Builder
+	gap := false
+	for _, r := range u.Host + "/" + u.Path {
+		switch {
+		case r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '.' || r == '_':
+			if gap && b.Len() > 0 {
+				b.WriteByte('-')
+			}
+			gap = false
+			b.WriteRune(r)
+		default:
+			gap = true
+		}
+		if b.Len() >= longestMade {
+			break
+		}
+	}
+	name := strings.TrimLeft(b.String(), "._-")
+	if name == "" {
+		return "schedule"
+	}
+	return name
+}
+
+// unique takes out the entries whose name an earlier line has.
+func (p *parser) unique() {
+	first := make(map[string]int, len(p.table.Entries))
+	kept := p.table.Entries[:0]
+	for _, e := range p.table.Entries {
+		if line, twice := first[e.Name]; twice {
+			p.line = e.Line
+			p.wrong("the name %s is that of line %d: a schedule's name is unique", quote(e.Name), line)
+			continue
+		}
+		first[e.Name] = e.Line
+		kept = append(kept, e)
+	}
+	p.table.Entries = kept
+}

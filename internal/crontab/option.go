@@ -1,0 +1,128 @@
+package crontab
+
+import (
+	"fmt"
+	"strings"
+)
+
+// option is one of a program's.
+type option struct {
+	names string // "-X --request", with a space between
+	value bool   // one follows
+	take  func(b *builder, value string) error
+}
+
+// nothing is an option that says nothing here: of output, of tries, of the
+// program's own ways.
+func nothing(names ...string) (all []option) {
+	for _, n := range names {
+		name, value := strings.CutSuffix(n, "=")
+		all = append(all, option{names: name, value: value})
+	}
+	return all
+}
+
+// refused is an option that would make another request. how says what to do.
+func refused(names, how string) option {
+	return option{names: names, take: func(*builder, string) error { return fmt.Errorf("%s", how) }}
+}
+
+// options are those of a program, by name.
+type options map[string]option
+
+func tableOf(lists ...[]option) options {
+	all := options{}
+	for _, list := range lists {
+		for _, o := range list {
+			for name := range strings.FieldsSeq(o.names) {
+				all[name] = o
+			}
+		}
+	}
+	return all
+}
+
+// read takes in a program's arguments.
+func (b *builder) read(table options, args []string) error {
+	for len(args) > 0 {
+		arg := args[0]
+		args = args[1:]
+		var err error
+		switch {
+		case arg == "--":
+			b.urls = append(b.urls, args...)
+			return nil
+		case len(arg) < 2 || arg[0] != '-':
+			b.urls = append(b.urls, arg)
+		case table.has(arg) || strings.HasPrefix(arg, "--"):
+			args, err = b.long(table, arg, args)
+		default:
+			args, err = b.short(table, arg[1:], args)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t options) has(name string) bool { _, ok := t[name]; return ok }
+
+// long reads an option with its name as it stands, and returns what is left.
+func (b *builder) long(table options, arg string, rest []string) ([]string, error) {
+	name, value, given := strings.Cut(arg, "=")
+	o, known := table[name]
+	switch {
+	case !known:
+		return nil, b.unknown(name)
+	case given && !o.value && o.take == nil:
+		return nil, fmt.Errorf("%s takes no value", name)
+	case o.value && !given:
+		if len(rest) == 0 {
+			return nil, fmt.Errorf("%s needs a value", name)
+		}
+		value, rest = rest[0], rest[1:]
+	}
+	return rest, b.apply(o, name, value)
+}
+
+// short reads options of one letter that are written together, the value of the last
+// with them or after.
+func (b *builder) short(table options, letters string, rest []string) ([]string, error) {
+	for letters != "" {
+		name := "-" + letters[:1]
+		letters = letters[1:]
+		o, known := table[name]
+		if !known {
+			return nil, b.unknown(name)
+		}
+		value := ""
+		if o.value {
+			if letters == "" {
+				if len(rest) == 0 {
+					return nil, fmt.Errorf("%s needs a value", name)
+				}
+				letters, rest = rest[0], rest[1:]
+			}
+			value, letters = letters, ""
+		}
+		if err := b.apply(o, name, value); err != nil {
+			return nil, err
+		}
+	}
+	return rest, nil
+}
+
+func (b *builder) apply(o option, name, value string) error {
+	if o.take == nil {
+		return nil
+	}
+	if err := o.take(b, value); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+func (b *builder) unknown(name string) error {
+	return fmt.Errorf("%s is no option of %s that is known here: leave it out, or make the schedule with `foliot cron add`; known are %s", quote(name), b.program, known[b.program])
+}

@@ -1,0 +1,88 @@
+package crontab
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestWhatALineAsksForIsAskedFor(t *testing.T) {
+	const form = "application/x-www-form-urlencoded"
+	type h = map[string]string
+	for _, row := range []struct {
+		command  string
+		want     Request
+		warnings string // words of them
+	}{
+		{"curl http://a.example/", Request{Method: "GET", URL: "http://a.example/", Headers: h{}}, ""},
+		{"HTTPS://a.example/", Request{URL: "HTTPS://a.example/"}, ""},
+		{`http://a.example/a\%20b`, Request{URL: "http://a.example/a%20b"}, ""},
+		{`/opt/curl -so/dev/null 'http://a.example/\%7B1\%7D'`, Request{Method: "GET", URL: "http://a.example/%7B1%7D", Headers: h{}}, ""},
+		{"curl -g http://a.example/{1}", Request{Method: "GET", URL: "http://a.example/{1}", Headers: h{}}, ""},
+		{"curl http://[::1]:80/", Request{Method: "GET", URL: "http://[::1]:80/", Headers: h{}}, ""},
+		{"curl -XPUT --url http://a.example/", Request{Method: "PUT", URL: "http://a.example/", Headers: h{}}, ""},
+		{"curl -I http://a.example/", Request{Method: "HEAD", URL: "http://a.example/", Headers: h{}}, ""},
+		{"curl -- http://a.example/", Request{Method: "GET", URL: "http://a.example/", Headers: h{}}, ""},
+		{"curl -d a=1 --data-raw @b -X PATCH http://a.example/", Request{Method: "PATCH", URL: "http://a.example/", Body: "a=1&@b", Headers: h{"Content-Type": form}}, ""},
+		{"curl -X POST -d '' http://a.example/", Request{Method: "POST", URL: "http://a.example/", Headers: h{"Content-Type": form}}, ""},
+		{
+			`curl --json '{"a":' --json '1}' http://a.example/`,
+			Request{Method: "POST", URL: "http://a.example/", Body: `{"a":1}`, Headers: h{"Content-Type": "application/json", "Accept": "application/json"}}, "",
+		},
+		{
+			"curl -H 'content-type:text/csv' --data-binary a,b -A me -e http://r.example/ -b s=1 http://a.example/",
+			Request{Method: "POST", URL: "http://a.example/", Body: "a,b", Headers: h{"content-type": "text/csv", "User-Agent": "me", "Referer": "http://r.example/", "Cookie": "s=1"}}, "",
+		},
+		{
+			"curl -fsSLo reply.html -m 2.5 --retry 3 --retry-delay 5 --connect-timeout 3 -w '' http://a.example/ >> log",
+			Request{Method: "GET", URL: "http://a.example/", Headers: h{}, Timeout: 2500 * time.Millisecond}, `"log" redirects reply.html`,
+		},
+		{"curl -m 0 http://a.example/", Request{Method: "GET", URL: "http://a.example/", Headers: h{}}, ""},
+		{
+			"wget -nv -qO- -t 1 -T 10 --header='X: y' --post-data=a=1 http://a.example/",
+			Request{Method: "POST", URL: "http://a.example/", Body: "a=1", Headers: h{"X": "y", "Content-Type": form}, Timeout: 10 * time.Second}, "",
+		},
+		{"wget --spider http://a.example/ -o wget.log", Request{Method: "HEAD", URL: "http://a.example/", Headers: h{}}, "wget.log"},
+		{"wget --method=DELETE http://a.example/{1}", Request{Method: "DELETE", URL: "http://a.example/{1}", Headers: h{}}, ""},
+	} {
+		got, warnings, err := parseCommand(row.command)
+		if err != nil {
+			t.Errorf("%s: %v", row.command, err)
+			continue
+		}
+		if diff := cmp.Diff(row.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", row.command, diff)
+		}
+		words := strings.Fields(row.warnings)
+		if len(warnings) != len(words) {
+			t.Errorf("%s: warnings %q", row.command, warnings)
+		}
+		for _, word := range words {
+			if !strings.Contains(strings.Join(warnings, "\n"), word) {
+				t.Errorf("%s: %q do not say %s", row.command, warnings, word)
+			}
+		}
+	}
+}
+
+// An option that is in two lists would mean one or the other.
+func TestEachOptionStandsOnce(t *testing.T) {
+	for program, lists := range map[string][][]option{
+		"curl": {curlRequest, curlNothing, curlRefused},
+		"wget": {wgetRequest, wgetNothing, wgetRefused},
+	} {
+		seen := map[string]bool{}
+		for _, list := range lists {
+			for _, o := range list {
+				for name := range strings.FieldsSeq(o.names) {
+					if seen[name] || name[0] != '-' {
+						t.Errorf("%s: %s", program, name)
+					}
+					seen[name] = true
+				}
+			}
+		}
+	}
+}
