@@ -3,6 +3,7 @@ package task
 import (
 	"hash/fnv"
 	"math"
+	"net/url"
 	"slices"
 	"time"
 )
@@ -218,19 +219,21 @@ func (t *Task) occurrence(at Millis) *Task {
 // the caller wants: one that was triggered, or that makes up for the past. t carries its body.
 func (t *Task) Occurrence(name string, due Millis) *Task {
 	s := t.Template(name, due)
-	n := s.begin(due)
-	_ = n.validate() // it was valid when the schedule was accepted; this derives the destination
-	n.Awaited = t.Recur.Overlap == BufferOne
-	return n
+	return s.begin(due)
 }
 
 // Template returns what an occurrence of that name and due time would be created with.
 func (t *Task) Template(name string, due Millis) Spec {
-	return Spec{
+	s := Spec{
 		Key: Key{Namespace: t.Namespace, Name: name}, ID: DeriveID(t.Namespace, name),
 		Queue: t.Recur.Queue, Priority: t.Recur.Priority, Labels: t.Labels, Request: t.Request,
 		When: When{At: due}, Timeout: t.Timeout, ExpireAfter: t.ExpireAfter, Retry: t.Retry, OnDead: t.OnDead,
+		Awaited: t.Recur.Overlap == BufferOne,
 	}
+	if u, err := url.Parse(s.Request.URL); err == nil { // it was valid when the schedule was accepted
+		s.Request.Destination = destination(u)
+	}
+	return s
 }
 
 // jitter returns how long after its instant an occurrence is due: the same for one

@@ -2,6 +2,7 @@ package task
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -27,7 +28,16 @@ func (s *ScheduleSpec) Validate(now Millis) error {
 		return err
 	}
 	t := s.record(now)
-	return t.validate()
+	return within("task", t.validate())
+}
+
+// within puts a *FieldError, or nil, under a field.
+func within(field string, err error) error {
+	var inner *FieldError
+	if errors.As(err, &inner) {
+		return &FieldError{field + "." + inner.Path, inner.Code, inner.Detail}
+	}
+	return err
 }
 
 // validate checks a rule.

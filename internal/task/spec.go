@@ -24,6 +24,7 @@ type Spec struct {
 	Retry       Retry
 	OnDead      string
 	Trace       string
+	Awaited     bool // see Task
 }
 
 // When is a due time, absolute or relative to the moment it is accepted.
@@ -101,7 +102,7 @@ func (s *Spec) record(now Millis) *Task {
 	t := &Task{
 		Namespace: s.Namespace, Name: s.Name, ID: s.ID, Version: 1,
 		Queue: s.Queue, Priority: s.Priority, Labels: s.Labels, Request: s.Request,
-		Timeout: s.Timeout, ExpireAfter: s.ExpireAfter, Retry: s.Retry, OnDead: s.OnDead, Trace: s.Trace,
+		Timeout: s.Timeout, ExpireAfter: s.ExpireAfter, Retry: s.Retry, OnDead: s.OnDead, Trace: s.Trace, Awaited: s.Awaited,
 		Relative: s.When.Relative, Delay: s.When.Delay,
 		CreatedAt: now, OriginalDue: due, Due: due,
 		State: Scheduled,
