@@ -90,14 +90,17 @@ func (c *calendar) civil(at Millis) cron.Civil {
 	return c.rule.Civil(at.Time())
 }
 
+// The bounds of grace.
+const minGrace, maxGrace Millis = 1000, 60_000
+
 // grace is how late an instant may be fired without having been missed: a tenth of
-// the way to the next one, at least a second and at most a minute.
+// the way to the next one, within bounds.
 func (c *calendar) grace(at Millis) Millis {
 	next := c.after(at, 0)
 	if next == 0 {
-		return Millis(time.Minute / time.Millisecond)
+		return maxGrace
 	}
-	return min(max((next-at)/10, 1000), 60_000)
+	return min(max((next-at)/10, minGrace), maxGrace)
 }
 
 // Instants returns at most limit instants in [from, until], the earliest first. It costs

@@ -2,9 +2,7 @@ package task
 
 import (
 	"hash/fnv"
-	"math"
 	"net/url"
-	"slices"
 	"time"
 )
 
@@ -22,8 +20,6 @@ const (
 	// stepBack is how far the clock must lie behind what a schedule has dealt with for
 	// that to mean a step: clocks of nodes that share a store differ a little.
 	stepBack Millis = 1000
-	// maxSpans bounds Recurrence.Fired. A span ends where something was skipped.
-	maxSpans = 16
 	// While an occurrence waits for the one before (BufferOne) the schedule is looked at
 	// again after as long as it has waited, within these bounds. That is the truth: the
 	// end of the one before is told (Task.Awaited), which is a hint.
@@ -35,7 +31,7 @@ const (
 // Apply fires old, which carries its body. The result's Task is the schedule as it goes
 // on, without its body, Spawned the occurrence, Skipped what made none. Errors: ErrNotFound, ErrNotDue.
 func (f Fire) Apply(now Millis, old *Task, _ Policy) (Result, error) {
-	if old == nil || old.Recur == nil || old.State != Scheduled {
+	if old = presentSchedule(old); old == nil {
 		return Result{}, ErrNotFound
 	}
 	freed := old.Recur.Waiting != 0 && f.Unfinished == 0
@@ -43,31 +39,42 @@ func (f Fire) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 		return Result{}, ErrNotDue
 	}
 	t := old.Clone()
-	c, err := t.Recur.calendar()
-	if err != nil {
-		t.Recur.Problem, t.Due = err.Error(), now.Add(problemWait)
-		return Result{Task: t, Effect: Updated}, nil
-	}
-	t.Recur.Problem = ""
-	t.Recur.rewind(now)
 	r := Result{Task: t, Effect: Updated}
-	if freed {
-		r.Spawned = t.occurrence(t.Recur.Waiting)
-		t.Recur.Waiting = 0
-	} else if at := t.Recur.choose(&c, now, &r.Skipped); at != 0 {
-		r.Spawned = t.begin(&c, at, f.Unfinished, &r.Skipped)
+	if c, ok := t.instants(now); ok {
+		t.Recur.rewind(now)
+		if freed {
+			r.Spawned = t.occurrence(t.Recur.Waiting, now)
+			t.Recur.Waiting = 0
+		} else if at := t.Recur.choose(&c, now, &r.Skipped); at != 0 {
+			r.Spawned = t.begin(&c, at, now, f.Unfinished, &r.Skipped)
+		}
+		if n := len(r.Skipped); n > 0 {
+			t.Recur.Skipped = r.Skipped[n-1]
+		}
+		t.arrange(&c, now)
 	}
-	if n := len(r.Skipped); n > 0 {
-		t.Recur.Skipped = r.Skipped[n-1]
-	}
-	t.arrange(&c, now)
 	t.Request.Body = nil // it is kept already
 	return r, nil
 }
 
+// instants returns the instants of t's rule. False: its zone is not known any more, which t
+// says, and is looked at again.
+func (t *Task) instants(now Millis) (calendar, bool) {
+	c, err := t.Recur.calendar()
+	if err == nil {
+		t.Recur.Problem = ""
+		return c, true
+	}
+	t.Recur.Problem, t.Due = err.Error(), now.Add(problemWait)
+	if t.Recur.Paused {
+		t.Due = Never
+	}
+	return c, false
+}
+
 // begin deals with an instant whose time has come, and returns its occurrence, nil
 // where it makes none now.
-func (t *Task) begin(c *calendar, at Millis, unfinished int64, skipped *[]Skip) *Task {
+func (t *Task) begin(c *calendar, at, now Millis, unfinished int64, skipped *[]Skip) *Task {
 	r := t.Recur
 	if r.Overlap != AllowOverlap && unfinished > 0 {
 		if r.Overlap == BufferOne && r.Waiting == 0 {
@@ -79,73 +86,62 @@ func (t *Task) begin(c *calendar, at Millis, unfinished int64, skipped *[]Skip) 
 		return nil
 	}
 	r.fired(c, at)
-	return t.occurrence(at)
+	return t.occurrence(at, now)
 }
 
 // choose returns which of the instants that have come is dealt with now, and passes
-// over those that the rule skips; 0: none has come.
+// over those that the rule skips; 0: none is left.
 func (r *Recurrence) choose(c *calendar, now Millis, skipped *[]Skip) Millis {
 	first := r.upcoming(c)
 	if first == 0 || first > now {
 		return 0
 	}
-	first = r.skipTo(c, first, r.oldest(now), SkippedWindow, skipped)
-	if first == 0 || first > now {
-		return 0
-	}
-	last := c.upTo(now)
+	latest := r.latest(c, now)
+	first = r.skipTo(c, first, now-r.window(c, latest), SkippedWindow, skipped)
+	at := latest
 	switch {
+	case first == 0 || first > now:
+		return 0
 	case r.Misfire == FireAll:
 		if first > r.Cut {
-			first = r.skipTo(c, first, c.back(last, r.CatchupLimit-1), SkippedLimit, skipped)
+			first = r.skipTo(c, first, r.back(c, first, latest), SkippedLimit, skipped)
 			r.Cut = now
 		}
-		last = first
-	case r.Misfire == SkipMissed && now-last > c.grace(last):
-		r.skipTo(c, first, last+1, SkippedMisfire, skipped)
+		at = first
+	case r.Misfire == SkipMissed && now-latest > c.grace(latest):
+		r.skipTo(c, first, latest+1, SkippedMisfire, skipped)
 		return 0
 	default:
-		r.skipTo(c, first, last, SkippedMisfire, skipped)
+		r.skipTo(c, first, latest, SkippedMisfire, skipped)
 	}
-	r.Last, r.Civil = last, c.civil(last)
-	if r.wasFired(last) { // the clock was set back
-		return 0
-	}
-	return last
-}
-
-// oldest returns the instant before which nothing is made up for.
-func (r *Recurrence) oldest(now Millis) Millis { return now.Add(-r.CatchupWindow) }
-
-// skipTo passes over the instants from first on that lie before to, and returns the
-// first that does not, 0 for none.
-func (r *Recurrence) skipTo(c *calendar, first, to Millis, why string, skipped *[]Skip) Millis {
-	if first >= to {
-		return first
-	}
-	last := c.upTo(to - 1)
-	if last < first { // none of them stands on the grid any more: the zone's rules have changed
-		last = first
-	}
-	r.Last, r.Civil = last, c.civil(last)
-	*skipped = append(*skipped, Skip{Span{first, last}, why})
-	return r.upcoming(c)
-}
-
-// back returns the instant n before at, the first there is at least.
-func (c *calendar) back(at Millis, n int) Millis {
-	if c.every != 0 {
-		return at - min(Millis(n), math.MaxInt64/c.every)*c.every
-	}
-	for range n {
-		before := c.upTo(at - 1)
-		if before == 0 {
-			break
-		}
-		at = before
-	}
+	r.dealt(c, at)
 	return at
 }
+
+// window returns for how long an instant is made up for. What has its grace was not
+// missed, however short the window is.
+func (r *Recurrence) window(c *calendar, latest Millis) Millis {
+	w := Millis(r.CatchupWindow / time.Millisecond)
+	if w < maxGrace {
+		w = max(w, c.grace(latest))
+	}
+	return w
+}
+
+// skipTo passes over the instants from first on that lie before to, and returns the
+// first that does not, 0 for none. What was fired before its time, as the clock was ahead,
+// is not among them.
+func (r *Recurrence) skipTo(c *calendar, first, to Millis, why string, skipped *[]Skip) Millis {
+	for first != 0 && first < to {
+		r.dealt(c, c.upTo(min(to, r.firedAfter(first))-1))
+		*skipped = append(*skipped, Skip{Span{first, r.Last}, why})
+		first = r.upcoming(c)
+	}
+	return first
+}
+
+// dealt notes that all instants until at are dealt with.
+func (r *Recurrence) dealt(c *calendar, at Millis) { r.Last, r.Civil = at, c.civil(at) }
 
 // upcoming returns the first instant that was not dealt with, 0 for none.
 func (r *Recurrence) upcoming(c *calendar) Millis {
@@ -153,10 +149,35 @@ func (r *Recurrence) upcoming(c *calendar) Millis {
 		return 0
 	}
 	at := c.after(r.Last, r.Civil)
-	for at != 0 && r.wasFired(at) {
-		at = c.after(r.spanOf(at).Until, 0)
+	for at != 0 {
+		s, ok := r.firedAt(at)
+		if !ok {
+			break
+		}
+		at = c.after(s.Until, 0)
 	}
 	return at
+}
+
+// latest returns the last instant at or before m that was not fired, 0 for none.
+func (r *Recurrence) latest(c *calendar, m Millis) Millis {
+	at := c.upTo(m)
+	for at != 0 {
+		s, ok := r.firedAt(at)
+		if !ok {
+			break
+		}
+		at = c.upTo(s.From - 1)
+	}
+	return at
+}
+
+// back returns the first of the CatchupLimit instants up to latest, first at least.
+func (r *Recurrence) back(c *calendar, first, latest Millis) Millis {
+	for n := r.CatchupLimit; n > 1 && latest > first; n-- {
+		latest = r.latest(c, latest-1)
+	}
+	return latest
 }
 
 // rewind takes in that the clock was set back: instants that were skipped because it was
@@ -165,32 +186,6 @@ func (r *Recurrence) rewind(now Millis) {
 	if r.Last > now+stepBack {
 		r.Last, r.Civil, r.Cut = now, 0, min(r.Cut, now)
 	}
-}
-
-// fired notes that the instant at was fired.
-func (r *Recurrence) fired(c *calendar, at Millis) {
-	r.Runs++
-	n := len(r.Fired)
-	if n > 0 && c.upTo(at-1) == r.Fired[n-1].Until {
-		r.Fired[n-1].Until = at
-		return
-	}
-	r.Fired = append(r.Fired, Span{at, at})
-	if n == maxSpans {
-		r.Fired = slices.Delete(r.Fired, 0, 1)
-	}
-}
-
-func (r *Recurrence) wasFired(at Millis) bool { return r.spanOf(at) != Span{} }
-
-// spanOf returns the span of instants that were fired in which at lies.
-func (r *Recurrence) spanOf(at Millis) Span {
-	for _, s := range slices.Backward(r.Fired) {
-		if s.From <= at && at <= s.Until {
-			return s
-		}
-	}
-	return Span{}
 }
 
 // arrange sets when the schedule is to be looked at next.
@@ -210,19 +205,17 @@ func (t *Task) arrange(c *calendar, now Millis) {
 }
 
 // occurrence returns the task that an instant makes. Its name and id follow from the
-// instant, so that whatever is repeated makes the same.
-func (t *Task) occurrence(at Millis) *Task {
-	return t.Occurrence(OccurrenceName(t.ScheduleName(), at), at.Add(t.jitter(at)))
+// instant, so that whatever is repeated makes the same. An instant that waited while the
+// clock was set back is not waited for again.
+func (t *Task) occurrence(at, now Millis) *Task {
+	name := OccurrenceName(t.ScheduleName(), at)
+	s := t.Template(name, min(at, now).Add(t.jitter(at)))
+	return s.begin(now)
 }
 
-// Occurrence returns a task as the schedule makes them, of a name of its own and due when
-// the caller wants: one that was triggered, or that makes up for the past. t carries its body.
-func (t *Task) Occurrence(name string, due Millis) *Task {
-	s := t.Template(name, due)
-	return s.begin(due)
-}
-
-// Template returns what an occurrence of that name and due time would be created with.
+// Template returns what a task of the schedule would be created with, of a name of its own
+// and due when the caller wants: an occurrence, one that was triggered, or one that makes up
+// for the past. t carries its body.
 func (t *Task) Template(name string, due Millis) Spec {
 	s := Spec{
 		Key: Key{Namespace: t.Namespace, Name: name}, ID: DeriveID(t.Namespace, name),

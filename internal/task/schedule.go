@@ -64,7 +64,7 @@ type Recurrence struct {
 	Waiting Millis // the instant whose occurrence waits for the end of those before (BufferOne); 0: none
 	Runs    int64  // occurrences that instants have made
 	Cut     Millis // up to here CatchupLimit has been applied
-	Fired   []Span // which instants were fired, the latest at the end
+	Fired   []Span // which instants were fired, in order, at most maxSpans
 	Skipped Skip   // the last that were skipped; zero: none
 	Problem string // why its rule cannot be followed now
 }
@@ -142,9 +142,6 @@ func ParseOverlap(word string) (Overlap, bool) {
 	i := slices.Index(overlapNames[:], word)
 	return Overlap(max(i, 0)), i >= 0
 }
-
-// Span is instants that follow each other, both ends included.
-type Span struct{ From, Until Millis }
 
 // Skip says which instants made no occurrence, and why.
 type Skip struct {

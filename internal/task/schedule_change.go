@@ -104,8 +104,7 @@ func (c PutSchedule) Action() string { return "schedule.put" }
 
 // Apply begins a schedule with the first instant after now, or goes on with what one has
 // done: what was fired is not fired again, the runs are counted on, a pause stays. Nothing
-// from before now is made up for where the instants are others now. Errors: ErrPrecondition,
-// *FieldError.
+// from before now is made up for where the instants are others now. Errors: ErrPrecondition.
 func (c PutSchedule) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 	old = presentSchedule(old)
 	if err := c.If.check(old); err != nil {
@@ -119,7 +118,7 @@ func (c PutSchedule) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 	if old != nil {
 		effect = Updated
 		t.ID, t.Version, t.CreatedAt = old.ID, old.Version+1, old.CreatedAt
-		r.inherit(old.Recur)
+		r.inherit(now, old.Recur)
 	}
 	if r.Anchor == 0 {
 		r.Anchor = cmp.Or(r.Start, now)
@@ -127,30 +126,44 @@ func (c PutSchedule) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 	if p := c.Spec.Paused; p != nil {
 		r.pause(now, *p)
 	}
-	return t.resolved(now, effect)
+	t.OriginalDue = 0 // says nothing
+	return t.resolved(now, effect), nil
 }
 
-// inherit takes over what a schedule has done so far.
-func (r *Recurrence) inherit(old *Recurrence) {
-	r.Paused, r.PausedAt, r.Runs, r.Skipped = old.Paused, old.PausedAt, old.Runs, old.Skipped
-	if r.Overlap == BufferOne {
-		r.Waiting = old.Waiting
+// inherit takes over what a schedule has done so far. One that had ended has missed nothing since.
+func (r *Recurrence) inherit(now Millis, old *Recurrence) {
+	r.Paused, r.PausedAt, r.Runs, r.Skipped, r.Waiting = old.Paused, old.PausedAt, old.Runs, old.Skipped, old.Waiting
+	if r.Overlap != BufferOne {
+		r.giveUp()
 	}
-	if r.same(&old.Rule) {
+	switch same := r.same(&old.Rule); {
+	case same:
 		r.Anchor, r.Last, r.Civil, r.Cut, r.Fired = old.Anchor, old.Last, old.Civil, old.Cut, old.Fired
+		if old.Next == 0 {
+			r.Last = max(r.Last, now)
+		}
+	case old.Last <= now+stepBack: // as one node's clock has it
+		r.Last = max(r.Last, old.Last)
+	}
+}
+
+// giveUp takes back that an instant waits for the end of an occurrence.
+func (r *Recurrence) giveUp() {
+	if r.Waiting != 0 {
+		r.Runs--
+		r.Skipped = Skip{Span{r.Waiting, r.Waiting}, SkippedOverlap}
+		r.Waiting = 0
 	}
 }
 
 // resolved arranges t, which is a copy of its own, and is the result of what was asked.
-func (t *Task) resolved(now Millis, e Effect) (Result, error) {
-	c, err := t.Recur.calendar()
-	if err != nil {
-		return Result{}, err
+// Where its rule cannot be followed it says so (Problem).
+func (t *Task) resolved(now Millis, e Effect) Result {
+	if c, ok := t.instants(now); ok {
+		t.Recur.rewind(now)
+		t.arrange(&c, now)
 	}
-	t.Recur.Problem = ""
-	t.arrange(&c, now)
-	t.OriginalDue = 0 // says nothing
-	return Result{Task: t, Effect: e}, nil
+	return Result{Task: t, Effect: e}
 }
 
 // PauseSchedule stops a schedule, or lets it go on.
@@ -173,7 +186,7 @@ func (c PauseSchedule) Action() string {
 
 // Apply pauses or resumes. Occurrences that have begun go on; instants during a pause
 // make none, and are not made up for. What is as it shall be is left alone. Errors:
-// ErrNotFound, ErrPrecondition, *FieldError.
+// ErrNotFound, ErrPrecondition.
 func (c PauseSchedule) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 	old = presentSchedule(old)
 	if err := findSchedule(old, c.If); err != nil {
@@ -185,19 +198,18 @@ func (c PauseSchedule) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 	t := old.Clone()
 	t.Version++
 	t.Recur.pause(now, !c.Resume)
-	return t.resolved(now, Updated)
+	return t.resolved(now, Updated), nil
 }
 
 func (r *Recurrence) pause(now Millis, paused bool) {
 	switch {
 	case paused == r.Paused:
 	case paused:
-		r.Paused, r.PausedAt, r.Waiting = true, now, 0
+		r.Paused, r.PausedAt = true, now
+		r.giveUp()
 	default:
 		r.Paused, r.PausedAt = false, 0
-		if now > r.Last {
-			r.Last, r.Civil = now, 0
-		}
+		r.Last = max(r.Last, now)
 	}
 }
 
@@ -236,23 +248,23 @@ func (c CheckSchedule) Target() Key { return c.Key }
 // Action implements Change.
 func (c CheckSchedule) Action() string { return "schedule.check" }
 
-// Apply returns the schedule due when it should be; Repeated: it is. Errors: ErrNotFound,
-// *FieldError where its zone is not known.
+// Apply returns the schedule due when it should be; Repeated: it is. Errors: ErrNotFound.
 func (c CheckSchedule) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 	old = presentSchedule(old)
 	if old == nil {
 		return Result{}, ErrNotFound
 	}
-	if old.Due <= now { // it is being fired
+	r := old.Recur
+	if old.Due <= now || r.Paused { // it is being fired, or is not at all
 		return Result{Task: old, Effect: Repeated}, nil
 	}
-	t := old.Clone()
-	t.Recur.rewind(now)
-	r, err := t.resolved(now, Updated)
-	if err == nil && t.Recur.Next == old.Recur.Next {
+	found := old.Clone().resolved(now, Updated)
+	t := found.Task
+	looks := r.Waiting != 0 || t.Recur.Problem != "" // then it is due again and again
+	if t.Recur.Problem == r.Problem && t.Recur.Next == r.Next && (t.Due == old.Due || looks && old.Due < t.Due) {
 		return Result{Task: old, Effect: Repeated}, nil
 	}
-	return r, err
+	return found, nil
 }
 
 // presentSchedule returns the record of a schedule, nil for one that was removed.

@@ -1,0 +1,71 @@
+package task
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Span is instants that follow each other, both ends included.
+type Span struct{ From, Until Millis }
+
+// Which instants a schedule has fired, it keeps in spans, so that none is fired twice when
+// the clock was set back. A span ends where something was skipped.
+//
+// maxSpans is how many there may be. Where there are more, the two that lie closest are
+// joined: what was skipped between them is skipped for good. So what was fired is never
+// forgotten, and an hour that the clock jumped over stays open, as it lies between spans
+// that are far apart.
+const maxSpans = 16
+
+// fired notes that the instant at was fired.
+func (r *Recurrence) fired(c *calendar, at Millis) {
+	r.Runs++
+	i, _ := slices.BinarySearchFunc(r.Fired, at, func(s Span, at Millis) int { return cmp.Compare(s.From, at) })
+	r.Fired = slices.Insert(r.Fired, i, Span{at, at})
+	if next := i + 1; next < len(r.Fired) && c.after(at, 0) >= r.Fired[next].From {
+		r.join(i)
+	}
+	if i > 0 && c.upTo(at-1) <= r.Fired[i-1].Until {
+		r.join(i - 1)
+	}
+	if len(r.Fired) > maxSpans {
+		r.join(r.closest())
+	}
+}
+
+// join makes one span of the i-th and the next.
+func (r *Recurrence) join(i int) {
+	r.Fired[i].Until = r.Fired[i+1].Until
+	r.Fired = slices.Delete(r.Fired, i+1, i+2)
+}
+
+// closest returns the span that is closest to the next one.
+func (r *Recurrence) closest() (i int) {
+	gap := func(i int) Millis { return r.Fired[i+1].From - r.Fired[i].Until }
+	for j := range len(r.Fired) - 1 {
+		if gap(j) < gap(i) {
+			i = j
+		}
+	}
+	return i
+}
+
+// firedAt returns the span of instants that were fired in which at lies.
+func (r *Recurrence) firedAt(at Millis) (Span, bool) {
+	for _, s := range slices.Backward(r.Fired) {
+		if s.From <= at && at <= s.Until {
+			return s, true
+		}
+	}
+	return Span{}, false
+}
+
+// firedAfter returns the first instant after at that was fired, Never for none.
+func (r *Recurrence) firedAfter(at Millis) Millis {
+	for _, s := range r.Fired {
+		if s.From > at {
+			return s.From
+		}
+	}
+	return Never
+}
