@@ -208,14 +208,13 @@ func (t *Task) arrange(c *calendar, now Millis) {
 // instant, so that whatever is repeated makes the same. An instant that waited while the
 // clock was set back is not waited for again.
 func (t *Task) occurrence(at, now Millis) *Task {
-	name := OccurrenceName(t.ScheduleName(), at)
-	s := t.Template(name, min(at, now).Add(t.jitter(at)))
-	return s.begin(now)
+	s := t.Template(OccurrenceName(t.ScheduleName(), at), min(at, now).Add(t.jitter(at)))
+	return s.record(now) // shares t's maps: nobody writes to them
 }
 
-// Template returns what a task of the schedule would be created with, of a name of its own
-// and due when the caller wants: an occurrence, one that was triggered, or one that makes up
-// for the past. t carries its body.
+// Template returns all that a task of the schedule is created with, of a name of its own and
+// due when the caller wants: an occurrence, one that was triggered, or one that makes up for
+// the past. t carries its body.
 func (t *Task) Template(name string, due Millis) Spec {
 	s := Spec{
 		Key: Key{Namespace: t.Namespace, Name: name}, ID: DeriveID(t.Namespace, name),

@@ -182,8 +182,8 @@ func OccurrenceName(schedule string, at Millis) string {
 	return schedule + "@" + strconv.FormatInt(int64(at), 10)
 }
 
-// OccurrenceOf returns the schedule that a task is an occurrence of, and its instant;
-// ok is false for any other name: what a dead task leaves behind has an @ in its name, too.
+// OccurrenceOf returns the schedule that a task is an occurrence of, and its instant, 0 for
+// one that was triggered (".t…"); ok is false for any other name: what a dead task leaves behind has an @ in its name, too.
 func OccurrenceOf(name string) (schedule string, at Millis, ok bool) {
 	schedule, made, ok := strings.Cut(name, "@")
 	if !ok { // nearly all names
@@ -194,6 +194,9 @@ func OccurrenceOf(name string) (schedule string, at Millis, ok bool) {
 		return "", 0, false
 	}
 	n, err := strconv.ParseInt(digits, 10, 64)
+	if strings.HasPrefix(kind, "t") {
+		n = 0
+	}
 	return schedule, Millis(n), err == nil
 }
 
