@@ -50,8 +50,9 @@ type agenda struct {
 	hungry  []*lane // want to be read
 	unread  bool    // a survey is wanted: there are lanes that nothing was to be known of
 	stirred []*bell // whose moment has changed
+	heard   []heard // what hints told of lanes that are being read, and nothing is known of yet
 
-	firing []*lane    // of schedules that are due
+	firing []*lane    // of schedules that are due, or were
 	ended  []task.Key // schedules whose occurrences have ended, and who may wait for that
 
 	shared   bool     // limits hold over many nodes: see stake
@@ -106,6 +107,7 @@ func (a *agenda) hint(now task.Millis, e task.Entry) {
 	}
 	a.learn(l, e, a.seq)
 	a.place(l, now)
+	a.remind(l, e)
 }
 
 // offer is a hint of which nothing newer can be held back: it is taken in only

@@ -44,6 +44,8 @@ type lane struct {
 	scan    bool
 	scanned task.Position
 	hungry  bool // stands in agenda.hungry
+	reading bool // it is being read on from its cursor
+	firing  bool // stands in agenda.firing
 
 	running   int // attempts, from the claim to the settlement
 	allowance int // see slots
@@ -86,11 +88,15 @@ func (l *lane) earliest() task.Millis {
 // left reports whether p lies in the part that was left for a later read.
 func (l *lane) left(p task.Position) bool { return l.behind && l.cursor.Less(p) }
 
-// shed keeps the earliest, at least one, and leaves the rest to be read again.
-// It returns how many were let go.
+// shed keeps the earliest, at least one, and leaves the rest to be read again, with all
+// that was left before. It returns how many were let go.
 func (l *lane) shed(keep int) int {
 	gone := l.cut(keep)
-	l.cursor, l.behind = l.order.items[keep-1].position(), true
+	unread := l.cursor == task.Position{} && !l.behind // hints opened it: what they told is nearly all there is
+	if last := l.order.items[keep-1].position(); unread || last.Less(l.cursor) {
+		l.cursor = last
+	}
+	l.behind = true
 	return gone
 }
 

@@ -158,3 +158,26 @@ func TestADeferralHoldsNothingBackForLongerThanItsTask(t *testing.T) {
 		b.wantCalls(3)
 	})
 }
+
+// slowPeeks answers each Peek a while after it has looked.
+type slowPeeks struct{ task.Queue }
+
+func (q slowPeeks) Peek(ctx context.Context, reads []task.LaneRead) ([][]task.Entry, error) {
+	found, err := q.Queue.Peek(ctx, reads)
+	time.Sleep(20 * time.Millisecond)
+	return found, err
+}
+
+func TestATaskThatIsCreatedWhileItsLaneIsReadIsOnTime(t *testing.T) {
+	inBubble(t, Config{Slots: 4000}, func(q task.Queue) task.Queue { return slowPeeks{q} }, accept, func(b *bed) {
+		due := at(task.CeilMillis(time.Now().Add(time.Second)))
+		b.pass(240 * time.Millisecond)
+		for i := range 10 { // over a poll, which reads the lane in two parts
+			b.apply(crowd(t, fmt.Sprint("t", i), 40, due)...)
+			b.pass(5 * time.Millisecond)
+		}
+		b.pass(2 * time.Second)
+		b.wantCalls(400)
+		b.wantLate(tick)
+	})
+}

@@ -78,6 +78,7 @@ func (a *agenda) plan(now task.Millis) []read {
 		if limit := min(a.room(l), chunk); limit > 0 && a.wantsMore(l, now) {
 			reads = append(reads, a.request(l, false, l.cursor, horizon, limit))
 			budget -= limit
+			l.reading = true
 		}
 	}
 	return reads
@@ -105,6 +106,40 @@ func (a *agenda) absorb(now task.Millis, reads []read, found [][]task.Entry) {
 			a.absorbFar(now, r, found[i])
 		}
 		a.place(r.lane, now)
+	}
+	for _, r := range reads {
+		r.lane.reading = false
+	}
+	a.recall(now)
+}
+
+// heard is a hint that came while its lane was being read on.
+type heard struct {
+	task.Entry
+	seq uint64
+}
+
+// remind keeps a hint of which nothing is known because it lies in the part that was left
+// for a read. If that is under way it may not see the task, which could be younger: without
+// this the poll would find it, and of a burst into one lane that is read in parts many were
+// a poll late. So many at most, as one Peek may bring.
+func (a *agenda) remind(l *lane, e task.Entry) {
+	if l.reading && l.known[e.Name] == nil && len(a.heard) < peekChunk {
+		a.heard = append(a.heard, heard{e, a.seq})
+	}
+}
+
+// recall takes in, after a read, what hints told meanwhile. What lies in a part that is
+// still left will be seen by the next read.
+func (a *agenda) recall(now task.Millis) {
+	kept := a.heard
+	a.heard = nil
+	for _, h := range kept {
+		l := a.lanes[h.Lane]
+		if _, old := a.taken[h.Key()]; l != nil && !old && l.known[h.Name] == nil && a.depth(l) > 0 {
+			a.learn(l, h.Entry, h.seq)
+			a.place(l, now)
+		}
 	}
 }
 
