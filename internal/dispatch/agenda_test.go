@@ -28,8 +28,9 @@ type world struct {
 	picks   []*pick // claimed and running
 	names   int
 	claims  int
-	lossy   float64 // the part of hints and timers that is lost
-	failing float64 // the part of reads that fail
+	freed   map[task.Key]int // schedules of which it was told that an occurrence has ended, how often
+	lossy   float64          // the part of hints and timers that is lost
+	failing float64          // the part of reads that fail
 }
 
 type record struct {
@@ -40,9 +41,12 @@ type record struct {
 
 func newWorld(t *testing.T, seed uint64, lossy float64) *world {
 	rnd := rand.New(rand.NewPCG(seed, 1))
-	w := &world{T: t, rnd: rnd, now: 1_000_000_000, tasks: map[task.Key]*record{}, lossy: lossy, failing: lossy / 10}
+	w := &world{T: t, rnd: rnd, now: 1_000_000_000, tasks: map[task.Key]*record{}, freed: map[task.Key]int{}, lossy: lossy, failing: lossy / 10}
 	w.queues = map[task.SettingKey]task.Setting{}
 	w.a = newAgenda(rules{5 * time.Second, 50 + rnd.IntN(500), rnd.IntN(4), 8 * time.Second}, 1+rnd.IntN(60))
+	for i := range rnd.IntN(3) {
+		w.lanes = append(w.lanes, task.ScheduleLane(fmt.Sprint("ns", i)))
+	}
 	for i := range 1 + rnd.IntN(20) {
 		lane := task.Lane{
 			Namespace: fmt.Sprint("ns", i%2), Queue: fmt.Sprint("q", rnd.IntN(4)),
@@ -216,6 +220,9 @@ func sorted[K comparable, V any](m map[K]V) []V {
 // decide changes what was decided of a queue.
 func (w *world) decide() {
 	lane := w.lanes[w.rnd.IntN(len(w.lanes))]
+	if lane.Queue == task.ScheduleQueue { // of which nothing can be decided
+		return
+	}
 	q := &task.QueueSettings{Namespace: lane.Namespace, Name: lane.Queue}
 	if w.chance(0.4) {
 		q.Rate, q.Burst = w.rnd.Float64()*100+0.1, w.rnd.IntN(20)
@@ -254,6 +261,56 @@ func (w *world) take(n int) {
 			w.Fatalf("picked from %v, the judge has %v of need %v, left %v", p.lane.name, best.name, best.seat.need, w.a.slots.left())
 		}
 		w.claim(&picks[0])
+	}
+}
+
+// fire fires what the agenda names: due, or freed. A schedule goes on with another due
+// time, of which it is told by a hint and by the reply, or ends.
+func (w *world) fire(n int) {
+	fires := w.a.takeFires(w.now, n)
+	if len(fires) > n || w.lossy == 0 && len(fires) == 0 && w.dueSchedule() {
+		w.Fatalf("%d schedules are fired, of %d at most", len(fires), n)
+	}
+	w.claims += len(fires)
+	for _, f := range fires {
+		if r := w.tasks[f.Key]; w.freed[f.Key] > 0 {
+			w.freed[f.Key]--
+		} else if w.lossy == 0 && r != nil && r.due > w.now {
+			w.Fatalf("%v was fired %d ms early", f.Key, r.due-w.now)
+		}
+	}
+	for _, f := range fires {
+		r := w.tasks[f.Key]
+		gone := r == nil || r.due > w.now
+		switch {
+		case gone:
+		case w.lossy == 0 || w.chance(0.5):
+			r.due = w.now + task.Millis(1+w.rnd.IntN(10_000))
+			w.hint(f.Key, r)
+		default:
+			delete(w.tasks, f.Key)
+			gone = true
+		}
+		w.a.fireAnswered(f.Key)
+		if !gone && !w.chance(w.failing) {
+			w.a.offer(w.now, task.Entry{Name: f.Key.Name, Lane: r.lane, Due: r.due})
+		}
+	}
+}
+
+// dueSchedule reports whether the agenda knows of one.
+func (w *world) dueSchedule() bool {
+	return slices.ContainsFunc(w.lanes, func(name task.Lane) bool {
+		l := w.a.lanes[name]
+		return l != nil && l.schedules() && l.state != waiting && l.earliest() <= w.now
+	})
+}
+
+// end tells that an occurrence of a schedule has ended.
+func (w *world) end() {
+	if k, r := w.waiting(); r != nil && r.lane.Queue == task.ScheduleQueue && !w.chance(w.lossy) {
+		w.freed[k]++
+		w.a.hint(w.now, task.Entry{Name: k.Name, Lane: r.lane})
 	}
 }
 
@@ -298,9 +355,9 @@ func (w *world) settle() {
 }
 
 func (w *world) step() {
-	edits := []func(){w.create, w.move, w.cancel, w.settle}
+	edits := []func(){w.create, w.move, w.cancel, w.settle, w.end}
 	edit := func() { edits[w.rnd.IntN(len(edits))]() }
-	switch w.rnd.IntN(13) {
+	switch w.rnd.IntN(14) {
 	case 0, 1, 2, 3:
 		edit()
 	case 4, 5:
@@ -308,11 +365,9 @@ func (w *world) step() {
 	case 6:
 		w.poll(func() {})
 	case 7:
-		if w.lossy > 0 {
-			w.poll(edit)
-		}
+		w.poll(w.meanwhile(edit))
 	case 8:
-		w.reads(func() {})
+		w.reads(w.meanwhile(edit))
 	case 9:
 		w.pass(w.rnd.IntN(1000))
 	case 10:
@@ -321,11 +376,22 @@ func (w *world) step() {
 		w.disturb()
 	case 12:
 		w.decide()
+	case 13:
+		w.fire(1 + w.rnd.IntN(30))
 	}
 	if w.a.unread && w.lossy == 0 { // as the shell does
 		w.a.unread = false
 		w.poll(func() {})
 	}
+}
+
+// meanwhile returns what happens while reads are under way. Where no hint is lost it is
+// creates alone: what is moved or claimed then may be known for a while by what it was.
+func (w *world) meanwhile(edit func()) func() {
+	if w.lossy == 0 {
+		return w.create
+	}
+	return edit
 }
 
 func (w *world) disturb() {
@@ -353,8 +419,23 @@ func (w *world) verify() {
 		if len(l.known) != l.order.len() {
 			w.Fatalf("%v knows %d and has %d in order", l.name, len(l.known), l.order.len())
 		}
-		if (l.state == ready) != l.seat.seated || l.bell.wall != 0 && l.state != waiting {
+		stands := l.seat.seated
+		if l.schedules() {
+			stands = l.firing && l.state == ready // until it is looked at, one that is not ready any more may stand there, too
+		}
+		if (l.state == ready) != stands || l.firing != slices.Contains(w.a.firing, l) || l.bell.wall != 0 && l.state != waiting {
 			w.Fatalf("%v is in state %d", l.name, l.state)
+		}
+	}
+	for _, l := range w.a.firing {
+		if w.a.lanes[l.name] != l {
+			w.Fatalf("%v is to be fired, and was dropped", l.name)
+		}
+	}
+	for k, r := range w.tasks { // no hint was lost, and none came in vain
+		l, p := w.a.lanes[r.lane], task.Position{Due: r.due, Name: k.Name}
+		if w.lossy == 0 && l != nil && !r.running && !l.cursor.Less(p) && l.known[k.Name] == nil && !l.queue.held {
+			w.Fatalf("%v, due %d, lies before the cursor %v of its lane, and is not known", k, r.due, l.cursor)
 		}
 	}
 	if total != w.a.total || running+w.a.slots.free != w.a.slots.all || running != len(w.picks) || w.a.slots.free < 0 {
@@ -381,6 +462,7 @@ func (w *world) drain() {
 			w.picks = nil
 			w.poll(func() {})
 			w.take(100)
+			w.fire(100)
 		}
 		for k, r := range w.tasks {
 			if t := w.a.targets[targetKey{k.Namespace, r.lane.Destination}]; r.due <= w.now && (t == nil || t.closedUntil() <= w.steady) {

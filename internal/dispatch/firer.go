@@ -3,7 +3,6 @@ package dispatch
 import (
 	"context"
 	"errors"
-	"log/slog"
 
 	"github.com/foliot/foliot/internal/task"
 )
@@ -12,13 +11,9 @@ import (
 // finds a task finds them. But nobody claims them, they need no slot, and no limit is
 // theirs: at its instant a schedule is fired, and what that makes waits in its own lane.
 
-const (
-	// fireBatch is how many schedules one Fire fires: while it is under way, what
-	// becomes due gathers for the next.
-	fireBatch = 256
-	// countMost is how many instants that were passed over are counted, at most.
-	countMost = 10_000
-)
+// fireBatch is how many schedules one Fire fires: while it is under way, what
+// becomes due gathers for the next.
+const fireBatch = 256
 
 // schedules reports whether what stands in l is schedules.
 func (l *lane) schedules() bool { return l.name.Queue == task.ScheduleQueue }
@@ -33,10 +28,11 @@ func (a *agenda) placeSchedules(l *lane, now task.Millis) {
 	case l.earliest() > now:
 		l.state, wake = waiting, l.earliest()
 	default:
-		if l.state != ready {
+		l.state = ready
+		if !l.firing {
+			l.firing = true
 			a.firing = append(a.firing, l)
 		}
-		l.state = ready
 	}
 	a.arm(&l.bell, wake, 0)
 }
@@ -47,33 +43,37 @@ func (a *agenda) endedOne(e task.Entry) { a.ended = append(a.ended, e.Key()) }
 // fires reports whether there is a schedule to be fired.
 func (a *agenda) fires() bool { return len(a.ended) > 0 || len(a.firing) > 0 }
 
-// takeFires returns at most limit schedules that are due or were freed.
-func (a *agenda) takeFires(now task.Millis, limit int) []task.Fire {
-	n := min(limit, len(a.ended))
-	fires := make([]task.Fire, 0, n)
+// takeFires returns at most limit schedules that are due or were freed. Namespaces take
+// turns: one of many schedules does not hold up another's few by more than a batch.
+func (a *agenda) takeFires(now task.Millis, limit int) (fires []task.Fire) {
+	n := min(limit/2, len(a.ended))
 	for _, key := range a.ended[:n] {
 		fires = append(fires, task.Fire{Key: key})
 	}
-	a.ended = append(a.ended[:0:0], a.ended[n:]...)
+	a.ended = a.ended[n:]
 	for len(a.firing) > 0 && len(fires) < limit {
 		l := a.firing[0]
-		for len(fires) < limit && l.order.len() > 0 && l.earliest() <= now {
-			it := l.order.min()
-			a.forget(l, it)
-			key := task.Key{Namespace: l.name.Namespace, Name: it.name}
-			a.taken[key] = false
-			fires = append(fires, task.Fire{Key: key})
+		a.firing[0] = nil
+		a.firing = a.firing[1:]
+		for len(fires) < limit && l.earliest() <= now { // none is, where the clock stepped back, or all were paused
+			fires = append(fires, task.Fire{Key: a.fired(l)})
 		}
-		if l.earliest() > now { // all that were due, or the clock stepped back
-			a.firing = a.firing[1:]
-			l.state = idle
-			a.placeSchedules(l, now)
-		}
+		l.firing = false
+		a.place(l, now) // behind the others, where more is due
 		if l.behind && a.wantsMore(l, now) {
 			a.want(l)
 		}
 	}
 	return fires
+}
+
+// fired takes the first schedule out of l and returns its key.
+func (a *agenda) fired(l *lane) task.Key {
+	it := l.order.min()
+	a.forget(l, it)
+	key := task.Key{Namespace: l.name.Namespace, Name: it.name}
+	a.taken[key] = false
+	return key
 }
 
 // firer fires schedules. It ends when stopping does; a call that is then under
@@ -85,21 +85,25 @@ func (d *Dispatcher) firer(stopping, calls context.Context) {
 		case <-stopping.Done():
 			return
 		}
-		for stopping.Err() == nil {
+		for wait := firstWait; stopping.Err() == nil; {
 			var fires []task.Fire
 			d.update(func(now task.Millis) { fires = d.agenda.takeFires(now, fireBatch) })
 			if len(fires) == 0 {
 				break
 			}
-			d.fire(stopping, calls, fires)
+			if d.fire(stopping, calls, fires) {
+				wait = firstWait
+			} else if pause(stopping, wait) { // the poll finds all of them due again
+				wait = nextWait(wait)
+			}
 		}
 	}
 }
 
-// fire fires a batch. A call that failed may have been carried out: whoever was fired
-// by it is not due any more when it is repeated. What was refused is due as before, and
-// found by the poll.
-func (d *Dispatcher) fire(stopping, calls context.Context, fires []task.Fire) {
+// fire fires a batch, and reports false where the store had room, or ears, for none of
+// it. A call that failed may have been carried out: whoever was fired by it is not due any
+// more when it is repeated. What was refused is due as before, and found by the poll.
+func (d *Dispatcher) fire(stopping, calls context.Context, fires []task.Fire) (some bool) {
 	var replies []task.Reply
 	for wait := firstWait; ; wait = nextWait(wait) {
 		var err error
@@ -110,81 +114,57 @@ func (d *Dispatcher) fire(stopping, calls context.Context, fires []task.Fire) {
 			break
 		}
 	}
+	missed := passedBy(replies)
 	d.update(func(now task.Millis) {
 		for _, f := range fires {
-			d.agenda.answered(f.Key)
+			d.agenda.fireAnswered(f.Key)
 		}
 		for _, r := range replies {
-			if r.Err == nil {
-				d.agenda.offer(now, r.Task.Entry())
+			if some = some || !refusedForNow(r.Err); r.Err == nil {
+				d.agenda.goOn(now, r)
 				d.count.fired(r)
 			}
 		}
+		d.count.passed(missed)
 	})
 	for i, r := range replies {
 		d.tellFired(calls, fires[i], r)
 	}
+	for _, m := range missed {
+		d.passes.log(calls, m)
+	}
+	return some
 }
 
-// tellFired logs what a schedule passed over, and why one could not be fired.
+// refusedForNow reports whether err has nothing to do with what was asked for.
+func refusedForNow(err error) bool {
+	return errors.Is(err, task.ErrFull) || errors.Is(err, task.ErrUnavailable)
+}
+
+// fireAnswered is answered for a schedule, which may have been freed and not be due: then
+// nothing hides it from reads.
+func (a *agenda) fireAnswered(k task.Key) {
+	if _, taken := a.taken[k]; taken {
+		a.answered(k)
+	}
+}
+
+// goOn takes in what a Fire has left behind. The store's hints say the same, but a hint
+// may be lost.
+func (a *agenda) goOn(now task.Millis, r task.Reply) {
+	a.offer(now, r.Task.Entry())
+	if r.Spawned != nil {
+		a.offer(now, r.Spawned.Entry())
+	}
+}
+
+// tellFired logs why a schedule could not be fired.
 func (d *Dispatcher) tellFired(ctx context.Context, f task.Fire, r task.Reply) {
 	switch {
 	case errors.Is(r.Err, task.ErrNotDue), errors.Is(r.Err, task.ErrNotFound), errors.Is(r.Err, task.ErrLaneChanged): // moved, paused, removed, or another's
-		return
 	case r.Err != nil:
 		d.complain(ctx, "fire a schedule", r.Err)
-		return
 	case r.Task.Recur.Problem != "":
 		d.logs.add("follow a schedule", errors.New(r.Task.Recur.Problem), "schedule", r.Task.ScheduleName(), "namespace", f.Key.Namespace)
 	}
-	for _, s := range r.Skipped {
-		d.passes.log(ctx, r.Task, s)
-	}
 }
-
-// fired counts what a Fire has made and passed over.
-func (c *counters) fired(r task.Reply) {
-	if r.Spawned != nil {
-		c.Fired++
-	}
-	for _, s := range r.Skipped {
-		n := uint64(r.Task.Recur.Count(s.Span, countMost))
-		switch s.Why {
-		case task.SkippedMisfire:
-			c.Skipped.Misfire += n
-		case task.SkippedWindow:
-			c.Skipped.Window += n
-		case task.SkippedLimit:
-			c.Skipped.Limit += n
-		case task.SkippedOverlap:
-			c.Skipped.Overlap += n
-		}
-	}
-}
-
-// Skipped counts instants of schedules that made no occurrence, by reason; of one
-// stretch at most 10,000.
-type Skipped struct{ Misfire, Window, Limit, Overlap uint64 }
-
-// passes logs which instants schedules passed over: of many schedules at once the
-// first, and how many more there were.
-type passes struct {
-	complaints
-}
-
-// passed is what the log calls it.
-const passed = "a schedule passed over instants"
-
-func (p *passes) log(ctx context.Context, t *task.Task, s task.Skip) {
-	n := t.Recur.Count(s.Span, countMost)
-	silent, ok := p.turn(passed, passesLogged)
-	if !ok {
-		return
-	}
-	p.logger.LogAttrs(ctx, slog.LevelWarn, passed,
-		slog.String("schedule", t.ScheduleName()), slog.String("namespace", t.Namespace), slog.String("why", s.Why),
-		slog.Time("from", s.From.Time()), slog.Time("until", s.Until.Time()), slog.Int("instants", n), slog.Int("not_logged_before", silent))
-}
-
-// passesLogged is how many lines of a kind are logged in complaintEvery.
-const passesLogged = 50

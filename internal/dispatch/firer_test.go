@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -194,6 +196,71 @@ func (f *failingFires) Fire(ctx context.Context, now task.Millis, fires []task.F
 		return nil, fmt.Errorf("nobody heard the answer")
 	}
 	return f.Queue.Fire(ctx, now, fires)
+}
+
+// fullQueue has no room for occurrences until it is told to have.
+type fullQueue struct {
+	task.Queue
+	room  atomic.Bool
+	fires atomic.Int64
+}
+
+func (q *fullQueue) Fire(ctx context.Context, now task.Millis, fires []task.Fire) ([]task.Reply, error) {
+	if q.room.Load() {
+		return q.Queue.Fire(ctx, now, fires)
+	}
+	q.fires.Add(int64(len(fires)))
+	replies := make([]task.Reply, len(fires))
+	for i := range replies {
+		replies[i].Err = task.ErrFull
+	}
+	return replies, nil
+}
+
+func TestAStoreWithoutRoomIsAskedNowAndThenAndLosesNothing(t *testing.T) {
+	full := &fullQueue{}
+	wrap := func(q task.Queue) task.Queue { full.Queue = q; return full }
+	inBubble(t, Config{}, wrap, accept, func(b *bed) {
+		for i := range 1000 {
+			b.schedule(fmt.Sprint("s", i), 10*time.Minute)
+		}
+		b.pass(11 * time.Minute)
+		b.wantCalls(0)
+		if n := full.fires.Load(); n < 60 || n > 90*fireBatch {
+			t.Errorf("in a minute it was asked to fire %d times", n)
+		}
+		full.room.Store(true)
+		b.pass(5 * time.Second)
+		b.wantCalls(1000)
+	})
+}
+
+func TestANamespaceOfManySchedulesHoldsAnotherUpByOneBatch(t *testing.T) {
+	a := newAgenda(rules{5 * time.Second, 100_000, 0, 0}, 1)
+	for i := range 10 * fireBatch {
+		a.hint(1000, task.Entry{Name: fmt.Sprintf("@%04d", i), Lane: task.ScheduleLane("many"), Due: 1000})
+	}
+	a.hint(1000, task.Entry{Name: "@one", Lane: task.ScheduleLane("few"), Due: 1000})
+	for range 2 {
+		for _, f := range a.takeFires(1000, fireBatch) {
+			if f.Key.Namespace == "few" {
+				return
+			}
+		}
+	}
+	t.Error("two batches were of one namespace")
+}
+
+func TestEndsDoNotHoldUpInstants(t *testing.T) {
+	a := newAgenda(rules{5 * time.Second, 100_000, 0, 0}, 1)
+	for i := range 10 * fireBatch {
+		a.hint(1000, task.Entry{Name: fmt.Sprintf("@%04d", i), Lane: task.ScheduleLane("default")})
+	}
+	a.hint(1000, task.Entry{Name: "@due", Lane: task.ScheduleLane("default"), Due: 1000})
+	fires := a.takeFires(1000, fireBatch)
+	if !slices.ContainsFunc(fires, func(f task.Fire) bool { return f.Key.Name == "@due" }) {
+		t.Errorf("%d were fired, and not the one that is due", len(fires))
+	}
 }
 
 func TestManySchedulesAtOneInstantAreOnTime(t *testing.T) {

@@ -50,7 +50,7 @@ func (w *world) mayRunButForSlots(l *lane) bool {
 	}
 	urgent := l.name.Priority == task.Urgent
 	switch {
-	case l.state == waiting || l.order.len() == 0 || l.earliest() > w.now:
+	case l.schedules() || l.state == waiting || l.order.len() == 0 || l.earliest() > w.now:
 		return false
 	case w.lossy > 0 && (l.state == barred || l.queue.bell.set() && !urgent): // time has ended it, and nobody was told
 		return false

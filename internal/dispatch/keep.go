@@ -130,7 +130,7 @@ func (a *agenda) check(now task.Millis) {
 		switch {
 		case l.state == waiting && l.bell.wall <= now:
 			a.ring(&l.bell, now)
-		case l.state == idle && l.running == 0 && !l.hungry && !a.remember(l, now):
+		case l.state == idle && l.running == 0 && !l.hungry && !l.firing && !a.remember(l, now):
 			a.drop(l)
 		}
 	}
