@@ -356,7 +356,7 @@ func (h *history) put(s ScheduleSpec) {
 		rule: h.s.Recur.Rule, paused: before.paused, waiting: before.waiting, runs: before.runs,
 		floor: h.now, last: h.now, fired: map[Millis]bool{}, skipped: map[Millis]string{}, limited: map[Millis]bool{},
 	}
-	h.from, h.until = h.now-130*h.unit, h.now+400*h.unit
+	h.from, h.until = h.now-200*h.unit, h.now+500*h.unit
 	h.m.all = walkThrough(&h.m.rule, h.from, h.until)
 	if before.last <= h.now+1000 {
 		h.m.floor, h.m.last = max(h.now, before.last), max(h.now, before.last)
@@ -575,8 +575,8 @@ func (h *history) step() {
 	h.fireAll(one(h, 1, 1_000_000, 1_000_000))
 }
 
-// jump returns by how much the clock is set: up to an hour, or a hundred instants.
-func (h *history) jump() Millis { return Millis(h.Int64N(int64(min(3_600_000, 100*h.unit)))) }
+// jump returns by how much the clock is set: up to an hour, or fifty instants.
+func (h *history) jump() Millis { return Millis(h.Int64N(int64(min(3_600_000, 50*h.unit)))) }
 
 // live runs a history until it has had so many steps, or its time is over.
 func (h *history) live(steps int) {
@@ -592,7 +592,7 @@ func (h *history) live(steps int) {
 		spec = h.spec()
 	}
 	for range steps {
-		if h.now > h.until-100*h.unit || h.now < h.from+110*h.unit {
+		if h.now > h.until-100*h.unit || h.now < h.from+60*h.unit {
 			return
 		}
 		h.step()

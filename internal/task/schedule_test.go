@@ -1,6 +1,7 @@
 package task
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -8,7 +9,7 @@ import (
 
 const scheduleStart Millis = 1_800_000_000_000
 
-// every returns a schedule's spec that fires each d.
+// everySpec returns the spec of a schedule that fires each d.
 func everySpec(d time.Duration, edits ...func(*ScheduleSpec)) ScheduleSpec {
 	s := ScheduleSpec{Spec: DefaultSpec(), Rule: Rule{Every: d, CatchupWindow: DefaultCatchupWindow, CatchupLimit: DefaultCatchupLimit}}
 	s.Name, s.ID = "nightly", "id-1"
@@ -20,26 +21,64 @@ func everySpec(d time.Duration, edits ...func(*ScheduleSpec)) ScheduleSpec {
 	return s
 }
 
+// rule edits a spec's rule.
+func rule(edit func(*Rule)) func(*ScheduleSpec) { return func(s *ScheduleSpec) { edit(&s.Rule) } }
+
+func misfire(m Misfire) func(*ScheduleSpec) { return rule(func(r *Rule) { r.Misfire = m }) }
+
+func overlap(o Overlap) func(*ScheduleSpec) { return rule(func(r *Rule) { r.Overlap = o }) }
+
 // put begins a schedule at scheduleStart.
 func put(t *testing.T, s ScheduleSpec) *Task {
 	t.Helper()
-	if err := s.Validate(scheduleStart); err != nil {
+	return putAt(t, scheduleStart, nil, s)
+}
+
+// putAt puts a schedule in the place of old.
+func putAt(t *testing.T, now Millis, old *Task, s ScheduleSpec) *Task {
+	t.Helper()
+	if err := s.Validate(now); err != nil {
 		t.Fatal(err)
 	}
-	r, err := PutSchedule{Spec: s}.Apply(scheduleStart, nil, Policy{})
-	if err != nil {
-		t.Fatal(err)
+	return apply(t, now, old, PutSchedule{Spec: s})
+}
+
+func pauseAt(t *testing.T, now Millis, old *Task) *Task {
+	t.Helper()
+	return apply(t, now, old, PauseSchedule{Key: old.Key()})
+}
+
+func resumeAt(t *testing.T, now Millis, old *Task) *Task {
+	t.Helper()
+	return apply(t, now, old, PauseSchedule{Key: old.Key(), Resume: true})
+}
+
+func checkAt(t *testing.T, now Millis, old *Task) *Task {
+	t.Helper()
+	return apply(t, now, old, CheckSchedule{Key: old.Key()})
+}
+
+// fireOnce fires s once, as a store does: the body stays where it is.
+func fireOnce(now Millis, s *Task, unfinished int64) (Result, error) {
+	r, err := Fire{Key: s.Key(), Unfinished: unfinished}.Apply(now, s, Policy{})
+	if err == nil {
+		kept := *r.Task
+		kept.Request.Body = s.Request.Body
+		r.Task = &kept
 	}
-	return r.Task
+	return r, err
 }
 
 // run fires s at now until it is not due, and returns the instants of its occurrences, in
 // seconds since scheduleStart.
 func run(t *testing.T, s *Task, now Millis, unfinished int64) (_ *Task, at []int64, skipped []Skip) {
 	t.Helper()
-	for {
-		r, err := Fire{Key: s.Key(), Unfinished: unfinished}.Apply(now, s, Policy{})
+	for len(at) <= MaxCatchupLimit {
+		r, err := fireOnce(now, s, unfinished)
 		if err != nil {
+			if !errors.Is(err, ErrNotDue) {
+				t.Fatal(err)
+			}
 			return s, at, skipped
 		}
 		s = r.Task
@@ -51,13 +90,20 @@ func run(t *testing.T, s *Task, now Millis, unfinished int64) (_ *Task, at []int
 			}
 			at = append(at, int64(instant-scheduleStart)/1000)
 		}
-		if len(at) > 20_000 {
-			t.Fatal("it does not end")
-		}
 	}
+	t.Fatal("it does not end")
+	return nil, nil, nil
 }
 
 func sec(n int64) Millis { return scheduleStart + Millis(n*1000) }
+
+// told returns what was skipped, in seconds since scheduleStart.
+func told(skipped []Skip) (all []string) {
+	for _, s := range skipped {
+		all = append(all, fmt.Sprintf("%d-%d %s", (s.From-scheduleStart)/1000, (s.Until-scheduleStart)/1000, s.Why))
+	}
+	return all
+}
 
 func TestAScheduleFiresAtEachInstantOnce(t *testing.T) {
 	s := put(t, everySpec(5*time.Second))
@@ -77,80 +123,327 @@ func TestAScheduleFiresAtEachInstantOnce(t *testing.T) {
 	}
 }
 
+// TestTwoWeeksDownMakeOneRunOrNoneOrTheLimit: no storm follows, and what was skipped is said.
 func TestTwoWeeksDownMakeOneRunOrNoneOrTheLimit(t *testing.T) {
-	const down = 14 * 24 * 3600
+	const down, day = 14 * 24 * 3600, 24 * 3600
+	window := fmt.Sprintf("5-%d catchup_window", down-day-5)
 	for _, c := range []struct {
+		name    string
 		misfire Misfire
-		now     Millis
-		want    int
+		late    int64
+		runs    int
+		skipped []string
 	}{
-		{FireOnce, sec(down + 3), 1}, {SkipMissed, sec(down + 3), 0}, {FireAll, sec(down + 3), 100},
-		{FireOnce, sec(down), 1}, {SkipMissed, sec(down), 1}, {FireAll, sec(down), 100},
+		{"fire_once", FireOnce, 3, 1, []string{"5-1123195 catchup_window", "1123200-1209595 misfire"}},
+		{"skip", SkipMissed, 3, 0, []string{"5-1123195 catchup_window", "1123200-1209600 misfire"}},
+		{"fire_all", FireAll, 3, 100, []string{"5-1123195 catchup_window", "1123200-1209100 catchup_limit"}},
+		{"fire_once, back at an instant", FireOnce, 0, 1, []string{window, "1123200-1209595 misfire"}},
+		{"skip, back at an instant: that one was not missed", SkipMissed, 0, 1, []string{window, "1123200-1209595 misfire"}},
+		{"fire_all, back at an instant", FireAll, 0, 100, []string{window, "1123200-1209100 catchup_limit"}},
 	} {
-		s := put(t, everySpec(5*time.Second, func(s *ScheduleSpec) { s.Rule.Misfire = c.misfire }))
-		s, at, skipped := run(t, s, c.now, 0)
-		if len(at) != c.want || len(skipped) == 0 {
-			t.Errorf("%v: %d runs, skipped %v", c.misfire, len(at), skipped)
-		}
-		if n := len(at); n > 0 && at[n-1] != down {
-			t.Errorf("%v: the last run is of %d", c.misfire, at[n-1])
-		}
-		if s.Recur.Next != sec(down+5) {
-			t.Errorf("%v: next at %d", c.misfire, s.Recur.Next-scheduleStart)
+		t.Run(c.name, func(t *testing.T) {
+			if c.late > 0 {
+				c.skipped[0] = "5-1123200 catchup_window"
+				c.skipped[1] = "1123205" + c.skipped[1][7:]
+			}
+			s, at, skipped := run(t, put(t, everySpec(5*time.Second, misfire(c.misfire))), sec(down+c.late), 0)
+			if n := len(at); n != c.runs || n > 0 && (at[n-1] != down || at[0] != down-5*int64(n-1)) {
+				t.Errorf("runs of %v", at)
+			}
+			if fmt.Sprint(told(skipped)) != fmt.Sprint(c.skipped) {
+				t.Errorf("skipped %v, want %v", told(skipped), c.skipped)
+			}
+			if s.Recur.Skipped != skipped[len(skipped)-1] || s.Recur.Next != sec(down+5) {
+				t.Errorf("it says that it skipped %v, and the next is %d", s.Recur.Skipped, s.Recur.Next-scheduleStart)
+			}
+		})
+	}
+}
+
+// TestMisfires: each row is a schedule of each 60 s that was not fired for a while.
+func TestMisfires(t *testing.T) {
+	window := func(d time.Duration, m Misfire) []func(*ScheduleSpec) {
+		return []func(*ScheduleSpec){misfire(m), rule(func(r *Rule) { r.CatchupWindow = d })}
+	}
+	limit := func(n int) []func(*ScheduleSpec) {
+		return []func(*ScheduleSpec){misfire(FireAll), rule(func(r *Rule) { r.CatchupLimit = n })}
+	}
+	for _, c := range []struct {
+		name    string
+		edits   []func(*ScheduleSpec)
+		at      Millis
+		fired   string
+		skipped string
+	}{
+		{"one that is late within its grace was not missed", window(0, SkipMissed), sec(60) + 6000, "[60]", "[]"},
+		{"one that is later was", window(time.Hour, SkipMissed), sec(60) + 6001, "[]", "[60-60 misfire]"},
+		{"the latest counts", window(time.Hour, SkipMissed), sec(181), "[180]", "[60-120 misfire]"},
+		{"the window ends where it says", window(2*time.Minute, FireAll), sec(210), "[120 180]", "[60-60 catchup_window]"},
+		{"the latest of the window for all", window(2*time.Minute, FireOnce), sec(240), "[240]", "[60-60 catchup_window 120-180 misfire]"},
+		{"nothing lies in the window", window(10*time.Second, FireOnce), sec(200), "[]", "[60-180 catchup_window]"},
+		{"no window skips what is in time", window(0, FireOnce), sec(183), "[180]", "[60-120 catchup_window]"},
+		{"the limit keeps the latest", limit(2), sec(310), "[240 300]", "[60-180 catchup_limit]"},
+		{"a limit that is not reached", limit(5), sec(310), "[60 120 180 240 300]", "[]"},
+		{"a limit of one", limit(1), sec(310), "[300]", "[60-240 catchup_limit]"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, at, skipped := run(t, put(t, everySpec(time.Minute, c.edits...)), c.at, 0)
+			if fmt.Sprint(at) != c.fired || fmt.Sprint(told(skipped)) != c.skipped {
+				t.Errorf("fired %v, skipped %v, want %s and %s", at, told(skipped), c.fired, c.skipped)
+			}
+			if s.Recur.Next <= c.at {
+				t.Errorf("next at %d", s.Recur.Next-scheduleStart)
+			}
+		})
+	}
+}
+
+// TestTheLimitCountsOneAbsenceOnce: what it has let through is made up for, however long
+// that takes.
+func TestTheLimitCountsOneAbsenceOnce(t *testing.T) {
+	s := put(t, everySpec(time.Minute, misfire(FireAll), rule(func(r *Rule) { r.CatchupLimit = 3 })))
+	r, err := fireOnce(sec(600), s, 0)
+	if err != nil || r.Spawned.Name != OccurrenceName("nightly", sec(480)) {
+		t.Fatalf("%v, %+v", err, r.Spawned)
+	}
+	s, at, skipped := run(t, r.Task, sec(780), 0)
+	if fmt.Sprint(at) != "[540 600 660 720 780]" || len(skipped) != 0 {
+		t.Errorf("fired %v, skipped %v", at, told(skipped))
+	}
+	if _, at, _ = run(t, s, sec(1200), 0); fmt.Sprint(at) != "[1080 1140 1200]" {
+		t.Errorf("after another absence: %v", at)
+	}
+}
+
+// TestAClockThatWasAheadFreezesAndRepeatsNothing also where more spans of fired instants
+// would be needed than there may be.
+func TestAClockThatWasAheadFreezesAndRepeatsNothing(t *testing.T) {
+	for _, policy := range []Misfire{FireOnce, SkipMissed, FireAll} {
+		for _, every := range []int64{1, 2} { // each occurrence ends at once, or is in the way of the next
+			s := put(t, everySpec(time.Minute, misfire(policy), overlap(SkipOverlap)))
+			seen := map[int64]int{}
+			walk := func(from, until int64) {
+				for at := from; at <= until; at++ {
+					var fired []int64
+					s, fired, _ = run(t, s, sec(at), at/60%every)
+					for _, i := range fired {
+						seen[i]++
+					}
+				}
+			}
+			walk(0, 6000)
+			walk(6000+3600, 6300+3600) // an hour ahead, for five minutes
+			s = checkAt(t, sec(6300), s)
+			walk(6300, 20_000)
+			for at := 60 * every; at <= 20_000; at += 60 * every {
+				if seen[at] > 1 || seen[at] == 0 && (at < 6000 || at > 6300) {
+					t.Errorf("%v, every %d: instant %d fired %d times", policy, every, at, seen[at])
+				}
+			}
 		}
 	}
 }
 
-func TestAClockThatWasAheadFreezesAndRepeatsNothing(t *testing.T) {
-	for _, misfire := range []Misfire{FireOnce, SkipMissed, FireAll} {
-		s := put(t, everySpec(time.Minute, func(s *ScheduleSpec) { s.Rule.Misfire = misfire }))
+func TestAClockThatIsSetBackRepeatsNothing(t *testing.T) {
+	for _, every := range []int64{1, 2} {
+		s := put(t, everySpec(time.Minute, overlap(SkipOverlap)))
 		seen := map[int64]int{}
 		walk := func(from, until int64) {
-			for at := from; at <= until; at++ {
+			for at := from; at <= until; at += 10 {
 				var fired []int64
-				s, fired, _ = run(t, s, sec(at), 0)
+				s, fired, _ = run(t, s, sec(at), at/60%every)
 				for _, i := range fired {
 					seen[i]++
 				}
 			}
 		}
-		walk(0, 600)
-		walk(600+3600, 900+3600) // an hour ahead, for five minutes
-		r, err := CheckSchedule{Key: s.Key()}.Apply(sec(900), s, Policy{})
-		if err != nil {
-			t.Fatal(err)
+		walk(0, 9000)
+		for range 3 {
+			s = checkAt(t, sec(5400), s)
+			walk(5400, 9000)
 		}
-		s = r.Task
-		walk(900, 3*3600)
-		for at := int64(60); at <= 3*3600; at += 60 {
-			if seen[at] > 1 || seen[at] == 0 && (at < 600 || at > 900) {
-				t.Errorf("%v: instant %d fired %d times", misfire, at, seen[at])
+		walk(9000, 9600)
+		for at := int64(60); at <= 9600; at += 60 {
+			if seen[at] > 1 || seen[at] == 0 && at/60%every == 0 {
+				t.Errorf("every %d: instant %d fired %d times", every, at, seen[at])
 			}
 		}
 	}
 }
 
-func TestOverlapsAreAllowedSkippedOrWaitOnce(t *testing.T) {
+func TestOfInstantsFiredAheadFireOnceTakesTheLatestThatWasNot(t *testing.T) {
+	s := put(t, everySpec(time.Minute))
+	s, _, _ = run(t, s, sec(3600), 0)
+	s, _, _ = run(t, s, sec(3660), 0)
+	s = checkAt(t, sec(0), s)
+	s, at, skipped := run(t, s, sec(3665), 0) // it was down for an hour after the step
+	if fmt.Sprint(at) != "[3540]" || fmt.Sprint(told(skipped)) != "[60-3480 misfire]" {
+		t.Errorf("fired %v, skipped %v", at, told(skipped))
+	}
+	if _, at, skipped = run(t, s, sec(3720), 0); fmt.Sprint(at) != "[3720]" || len(skipped) != 0 {
+		t.Errorf("then fired %v, skipped %v", at, told(skipped))
+	}
+}
+
+// TestOverlaps: an occurrence is unfinished from the first instant on until 17 s.
+func TestOverlaps(t *testing.T) {
 	for _, c := range []struct {
-		overlap Overlap
-		want    string
-	}{{AllowOverlap, "[5 10 15]"}, {SkipOverlap, "[]"}, {BufferOne, "[]"}} {
-		s := put(t, everySpec(5*time.Second, func(s *ScheduleSpec) { s.Rule.Overlap = c.overlap }))
-		var all []int64
+		overlap               Overlap
+		during, after, passed string
+		runs                  int64
+	}{
+		{AllowOverlap, "[5 10 15]", "[]", "[]", 3},
+		{SkipOverlap, "[5]", "[]", "[10-10 overlap 15-15 overlap]", 1},
+		{BufferOne, "[5]", "[10]", "[15-15 overlap]", 2},
+	} {
+		s, at, skipped := put(t, everySpec(5*time.Second, overlap(c.overlap))), []int64(nil), []Skip(nil)
 		for i := int64(1); i <= 16; i++ {
-			var at []int64
-			s, at, _ = run(t, s, sec(i), 1)
-			all = append(all, at...)
+			fired, passed := []int64(nil), []Skip(nil)
+			s, fired, passed = run(t, s, sec(i), min(i/6, 1))
+			at, skipped = append(at, fired...), append(skipped, passed...)
 		}
-		if fmt.Sprint(all) != c.want {
-			t.Errorf("%v: %v while one is unfinished", c.overlap, all)
+		if fmt.Sprint(at) != c.during || fmt.Sprint(told(skipped)) != c.passed {
+			t.Errorf("%v: fired %v, skipped %v", c.overlap, at, told(skipped))
 		}
-		s, at, _ := run(t, s, sec(17), 0)
-		if want := map[Overlap]string{BufferOne: "[5]"}[c.overlap]; want != "" && fmt.Sprint(at) != want || want == "" && len(at) != 0 {
-			t.Errorf("%v: %v when it has ended", c.overlap, at)
+		s, at, _ = run(t, s, sec(17), 0)
+		if fmt.Sprint(at) != c.after || s.Recur.Runs != c.runs || s.Recur.Next != sec(20) || s.Due != sec(20) {
+			t.Errorf("%v: then %v, %d runs, next %d, due %d", c.overlap, at, s.Recur.Runs, s.Recur.Next-scheduleStart, s.Due-scheduleStart)
 		}
-		if s.Recur.Next != sec(20) {
-			t.Errorf("%v: next %d", c.overlap, s.Recur.Next-scheduleStart)
+	}
+}
+
+// TestWhatWaitsIsLookedAtAgain: the end of the occurrence before may not have been told.
+func TestWhatWaitsIsLookedAtAgain(t *testing.T) {
+	s := put(t, everySpec(time.Hour, overlap(BufferOne)))
+	s, _, _ = run(t, s, sec(3600), 1)
+	var looks []Millis
+	for s.Due < sec(3720) {
+		looks = append(looks, (s.Due-sec(3600))/1000)
+		s, _, _ = run(t, s, s.Due, 1)
+	}
+	if fmt.Sprint(looks) != "[1 2 4 8 16 32 62 92]" {
+		t.Errorf("after %v", looks)
+	}
+	if _, at, _ := run(t, s, s.Due, 0); fmt.Sprint(at) != "[3600]" {
+		t.Errorf("fired %v", at)
+	}
+}
+
+// TestWhatWaitedOverAStepOfTheClockBeginsAtOnce: in the way of others it would be a freeze.
+func TestWhatWaitedOverAStepOfTheClockBeginsAtOnce(t *testing.T) {
+	s := put(t, everySpec(time.Minute, overlap(BufferOne)))
+	s, _, _ = run(t, s, sec(3600), 1)
+	s = checkAt(t, sec(30), s)
+	if s.Due > sec(60) {
+		t.Errorf("due at %d", s.Due-scheduleStart)
+	}
+	r, err := fireOnce(sec(31), s, 0)
+	if err != nil || r.Spawned == nil || r.Spawned.Due != sec(31) || r.Spawned.Name != OccurrenceName("nightly", sec(3600)) {
+		t.Errorf("%v: %+v", err, r.Spawned)
+	}
+}
+
+func TestBoundsAreInstantsToo(t *testing.T) {
+	for _, edit := range []func(*Rule){
+		func(r *Rule) { r.Every = time.Minute },
+		func(r *Rule) { r.Cron, r.Zone = "* * * * *", "UTC" },
+	} {
+		s := put(t, everySpec(0, rule(edit), misfire(FireAll), rule(func(r *Rule) { r.Start, r.End = sec(600), sec(720) })))
+		s, at, _ := run(t, s, sec(6000), 0)
+		if fmt.Sprint(at) != "[600 660 720]" || !s.Recur.Ended() || s.Due != Never {
+			t.Errorf("fired %v, ended %v, due %d", at, s.Recur.Ended(), s.Due)
+		}
+	}
+}
+
+func TestMaxRunsCountsWhatInstantsMade(t *testing.T) {
+	s := put(t, everySpec(time.Minute, overlap(SkipOverlap), rule(func(r *Rule) { r.MaxRuns = 2 })))
+	var all []int64
+	for i := int64(1); i <= 10; i++ {
+		var at []int64
+		s, at, _ = run(t, s, sec(60*i), i%2)
+		all = append(all, at...)
+	}
+	if fmt.Sprint(all) != "[120 240]" || !s.Recur.Ended() || s.Due != Never {
+		t.Errorf("fired %v, ended %v", all, s.Recur.Ended())
+	}
+}
+
+func TestAnOccurrenceIsMadeOfItsSchedule(t *testing.T) {
+	spec := everySpec(time.Minute, overlap(BufferOne), func(s *ScheduleSpec) {
+		s.Queue, s.Priority, s.Labels = "reports", High, map[string]string{"k": "v"}
+		s.Request.Headers, s.Timeout, s.ExpireAfter = map[string]string{"X": "y"}, time.Second, time.Hour
+		s.Retry.MaxAttempts, s.OnDead = 3, "https://receiver.example/dead"
+	})
+	at := sec(60)
+	r, err := fireOnce(at+7, put(t, spec), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := spec.Spec
+	want.Name, want.ID = OccurrenceName("nightly", at), DeriveID(DefaultNamespace, OccurrenceName("nightly", at))
+	want.When, want.Awaited, want.Request.Destination = When{At: at}, true, "receiver.example:443"
+	if d := diff(want.begin(at+7), r.Spawned); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
+}
+
+func TestJitterIsOnesOwnAndBelowItsBound(t *testing.T) {
+	spec := func(id string) ScheduleSpec {
+		return everySpec(time.Minute, rule(func(r *Rule) { r.Jitter = time.Minute }), func(s *ScheduleSpec) { s.ID = id })
+	}
+	a, b := put(t, spec("a")), put(t, spec("b"))
+	seen, sum := map[time.Duration]bool{}, time.Duration(0)
+	for at := sec(0); at < sec(60_000); at += 60_000 {
+		d := a.jitter(at)
+		if d < 0 || d >= time.Minute || d != a.jitter(at) {
+			t.Fatalf("%v, then %v", d, a.jitter(at))
+		}
+		if d == b.jitter(at) && a.jitter(at+60_000) == b.jitter(at+60_000) {
+			t.Errorf("two schedules have the same")
+		}
+		seen[d], sum = true, sum+d
+	}
+	if mean := sum / 1000; len(seen) < 900 || mean < 25*time.Second || mean > 35*time.Second {
+		t.Errorf("%d values, mean %v", len(seen), mean)
+	}
+}
+
+func TestWhatIsNoScheduleIsNotFired(t *testing.T) {
+	s := put(t, everySpec(time.Minute))
+	removed := apply(t, sec(1), s, RemoveSchedule{Key: s.Key()})
+	for name, old := range map[string]*Task{"nothing": nil, "a task": create(t), "one that was removed": removed} {
+		if _, err := (Fire{}).Apply(sec(1e6), old, Policy{}); !errors.Is(err, ErrNotFound) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := fireOnce(sec(60)-1, s, 0); !errors.Is(err, ErrNotDue) {
+		t.Errorf("early: %v", err)
+	}
+}
+
+func TestInstantsAndTheirNumber(t *testing.T) {
+	s := put(t, everySpec(time.Minute)).Recur
+	daily := put(t, everySpec(0, rule(func(r *Rule) { r.Cron, r.Zone = "0 0 * * *", "UTC" }))).Recur
+	for _, c := range []struct {
+		rule        *Rule
+		from, until Millis
+		limit, want int
+	}{
+		{&s.Rule, sec(-600), sec(600), 100, 10}, // it has none before it began
+		{&s.Rule, sec(60), sec(60), 100, 1},
+		{&s.Rule, sec(61), sec(119), 100, 0},
+		{&s.Rule, sec(60), sec(6000), 7, 7},
+		{&daily.Rule, sec(-10 * 86_400), sec(0), 100, 10},
+	} {
+		all, err := c.rule.Instants(c.from, c.until, c.limit)
+		if err != nil || len(all) != c.want {
+			t.Errorf("%d-%d: %v, error %v", c.from-scheduleStart, c.until-scheduleStart, all, err)
+		}
+		if len(all) > 0 {
+			if n := c.rule.Count(Span{all[0], all[len(all)-1]}, c.limit); n != c.want {
+				t.Errorf("%d-%d: %d are counted", c.from-scheduleStart, c.until-scheduleStart, n)
+			}
 		}
 	}
 }

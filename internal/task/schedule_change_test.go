@@ -1,0 +1,314 @@
+package task
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+)
+
+func TestAScheduleIsNoTask(t *testing.T) {
+	s := put(t, everySpec(time.Minute))
+	if s.ScheduleName() != "nightly" || s.Name != "@nightly" || s.Lane() != ScheduleLane(DefaultNamespace) || s.Key() != ScheduleKey(DefaultNamespace, "nightly") {
+		t.Errorf("%+v", s)
+	}
+	if create(t).ScheduleName() != "" {
+		t.Error("a task has a schedule's name")
+	}
+	for _, c := range []Change{Cancel{Key: s.Key()}, Run{Key: s.Key()}, Touch{Key: s.Key()}, Patch{Key: s.Key()}, Revive{Key: s.Key()}} {
+		if _, err := c.Apply(sec(60), s, policy); !errors.Is(err, ErrNotFound) {
+			t.Errorf("%T: %v", c, err)
+		}
+	}
+	if _, err := (Claim{Key: s.Key(), Lane: s.Lane(), Token: "token", Until: sec(120)}).Apply(sec(60), s, policy); !errors.Is(err, ErrNotFound) {
+		t.Errorf("claim: %v", err)
+	}
+}
+
+func TestNothingFromBeforeTheScheduleIsMade(t *testing.T) {
+	cron := rule(func(r *Rule) { r.Cron, r.Zone = "* * * * *", "UTC" })
+	for _, s := range []*Task{
+		put(t, everySpec(time.Minute)),
+		put(t, everySpec(0, cron)),
+		put(t, everySpec(time.Minute, rule(func(r *Rule) { r.Start = sec(-600) }))),
+		put(t, everySpec(0, cron, rule(func(r *Rule) { r.Start = sec(-600) }))),
+	} {
+		if s.Due != sec(60) || s.Recur.Next != sec(60) {
+			t.Errorf("%+v is due at %d", s.Recur.Rule, s.Due-scheduleStart)
+		}
+	}
+}
+
+// TestTheSameRuleGoesOn: what is changed beside the instants changes none of them.
+func TestTheSameRuleGoesOn(t *testing.T) {
+	s := put(t, everySpec(7*time.Second))
+	s, _, _ = run(t, s, sec(7), 0)
+	again := putAt(t, sec(8), s, everySpec(7*time.Second, func(s *ScheduleSpec) {
+		s.ID, s.Queue, s.Rule.Jitter, s.Rule.MaxRuns = "id-2", "other", time.Second, 3
+	}))
+	r := again.Recur
+	if again.ID != s.ID || again.Version != 2 || again.CreatedAt != s.CreatedAt || r.Runs != 1 || r.Anchor != scheduleStart || r.Next != sec(14) || r.Queue != "other" {
+		t.Errorf("%+v, %+v", again, r)
+	}
+	if _, at, _ := run(t, again, sec(14), 0); fmt.Sprint(at) != "[14]" {
+		t.Errorf("fired %v", at)
+	}
+}
+
+func TestAnotherRuleMakesUpForNothing(t *testing.T) {
+	s := put(t, everySpec(time.Minute))
+	s = putAt(t, sec(600), s, everySpec(7*time.Second, misfire(FireAll))) // ten were due and not fired
+	if s.Recur.Next != sec(607) || s.Due != sec(607) || s.Recur.Runs != 0 {
+		t.Errorf("next %d, due %d", s.Recur.Next-scheduleStart, s.Due-scheduleStart)
+	}
+	// Another node's clock is a little behind that which fired it.
+	s, _, _ = run(t, s, sec(607), 0)
+	s = putAt(t, sec(607)-300, s, everySpec(0, rule(func(r *Rule) { r.Cron, r.Zone = "* * * * * *", "UTC" })))
+	if s.Recur.Next != sec(608) {
+		t.Errorf("next %d", s.Recur.Next-scheduleStart)
+	}
+}
+
+func TestAScheduleThatEndedHasMissedNothing(t *testing.T) {
+	for name, edit := range map[string]func(*Rule){
+		"max_runs": func(r *Rule) { r.MaxRuns = 1 },
+		"end":      func(r *Rule) { r.End = sec(119) },
+	} {
+		s := put(t, everySpec(time.Minute, rule(edit)))
+		if s, _, _ = run(t, s, sec(60), 0); !s.Recur.Ended() || s.Due != Never {
+			t.Fatalf("%s: %+v", name, s.Recur)
+		}
+		s = putAt(t, sec(6010), s, everySpec(time.Minute))
+		if s.Recur.Ended() || s.Due != sec(6060) || s.Recur.Runs != 1 {
+			t.Errorf("%s: due %d, %d runs", name, s.Due-scheduleStart, s.Recur.Runs)
+		}
+	}
+}
+
+func TestInstantsOfAPauseAreNotMadeUp(t *testing.T) {
+	for _, policy := range []Misfire{FireOnce, SkipMissed, FireAll} {
+		s := pauseAt(t, sec(90), put(t, everySpec(time.Minute, misfire(policy))))
+		if s.Due != Never || !s.Recur.Paused || s.Recur.PausedAt != sec(90) || s.Recur.Ended() {
+			t.Errorf("%v: paused: %+v", policy, s.Recur)
+		}
+		if _, err := fireOnce(sec(600), s, 0); !errors.Is(err, ErrNotDue) {
+			t.Errorf("%v: fired while paused: %v", policy, err)
+		}
+		s = resumeAt(t, sec(610), s)
+		if s.Due != sec(660) || s.Recur.Paused || s.Recur.PausedAt != 0 {
+			t.Errorf("%v: resumed: due %d, %+v", policy, s.Due-scheduleStart, s.Recur)
+		}
+	}
+}
+
+// TestAPauseStaysWhateverIsPut but where the request itself says so.
+func TestAPauseStaysWhateverIsPut(t *testing.T) {
+	paused := func(p *bool) func(*ScheduleSpec) { return func(s *ScheduleSpec) { s.Paused = p } }
+	s := put(t, everySpec(time.Minute, paused(ptr(true))))
+	for _, d := range []time.Duration{time.Minute, time.Second} {
+		if s = putAt(t, sec(90), s, everySpec(d)); !s.Recur.Paused || s.Due != Never {
+			t.Errorf("put: %+v", s.Recur)
+		}
+	}
+	if s = checkAt(t, sec(95), s); s.Due != Never {
+		t.Error("checked: it is due")
+	}
+	if s = putAt(t, sec(100), s, everySpec(time.Second, paused(ptr(false)))); s.Recur.Paused || s.Due != sec(101) {
+		t.Errorf("resumed: due %d", s.Due-scheduleStart)
+	}
+	if s = putAt(t, sec(100), s, everySpec(time.Second, paused(ptr(true)))); !s.Recur.Paused || s.Due != Never {
+		t.Error("paused again: it is due")
+	}
+}
+
+func TestPauseAndResumeAreIdempotent(t *testing.T) {
+	s := put(t, everySpec(time.Minute))
+	for _, c := range []PauseSchedule{{Key: s.Key(), Resume: true}, {Key: s.Key()}} {
+		before := s
+		for i := range 2 {
+			r, err := c.Apply(sec(int64(i)), s, policy)
+			if want := s.Recur.Paused != c.Resume; err != nil || (r.Effect == Repeated) != want || want && r.Task != s {
+				t.Errorf("resume %v, call %d: effect %v, error %v", c.Resume, i, r.Effect, err)
+			}
+			s = r.Task
+		}
+		if !c.Resume && s.Version != before.Version+1 {
+			t.Errorf("version %d", s.Version)
+		}
+	}
+}
+
+// TestWhatWaitsIsGivenUp by a pause, and where no occurrence is to wait any more: it
+// is no run then, and is told.
+func TestWhatWaitsIsGivenUp(t *testing.T) {
+	waits := func() *Task {
+		s := put(t, everySpec(time.Minute, overlap(BufferOne), rule(func(r *Rule) { r.MaxRuns = 2 })))
+		s, _, _ = run(t, s, sec(60), 0)
+		s, _, _ = run(t, s, sec(120), 1)
+		if s.Recur.Waiting != sec(120) || s.Recur.Runs != 2 || s.Recur.Ended() {
+			t.Fatalf("%+v", s.Recur)
+		}
+		return s
+	}
+	for name, s := range map[string]*Task{
+		"pause": resumeAt(t, sec(130), pauseAt(t, sec(130), waits())),
+		"put":   putAt(t, sec(130), waits(), everySpec(time.Minute, overlap(SkipOverlap), rule(func(r *Rule) { r.MaxRuns = 2 }))),
+	} {
+		r := s.Recur
+		if r.Waiting != 0 || r.Runs != 1 || r.Skipped != (Skip{Span{sec(120), sec(120)}, SkippedOverlap}) || s.Due != sec(180) {
+			t.Errorf("%s: due %d, %+v", name, s.Due-scheduleStart, r)
+		}
+		if _, at, _ := run(t, s, sec(300), 0); fmt.Sprint(at) != "[300]" {
+			t.Errorf("%s: then fired %v", name, at)
+		}
+	}
+	if s := putAt(t, sec(130), waits(), everySpec(2*time.Minute, overlap(BufferOne))); s.Recur.Waiting != sec(120) {
+		t.Errorf("with another rule: %+v", s.Recur)
+	}
+}
+
+func TestARemovedScheduleIsAsGoodAsGone(t *testing.T) {
+	s := put(t, everySpec(time.Minute))
+	gone := apply(t, sec(10), s, RemoveSchedule{Key: s.Key()})
+	if gone.State != Cancelled || gone.KeepUntil > sec(10) || gone.Request.BodySize != 0 {
+		t.Errorf("%+v", gone)
+	}
+	for _, c := range []Change{RemoveSchedule{}, PauseSchedule{}, PauseSchedule{Resume: true}, CheckSchedule{}} {
+		for _, old := range []*Task{gone, nil, create(t)} {
+			if _, err := c.Apply(sec(20), old, policy); !errors.Is(err, ErrNotFound) {
+				t.Errorf("%T: %v", c, err)
+			}
+		}
+	}
+	r, err := PutSchedule{Spec: everySpec(time.Minute, func(s *ScheduleSpec) { s.ID = "id-2" })}.Apply(sec(20), gone, policy)
+	if err != nil || r.Effect != Created || r.Task.ID != "id-2" || r.Task.Version != 1 || r.Task.Due != sec(80) {
+		t.Errorf("put again: %v, %+v", err, r)
+	}
+}
+
+func TestSchedulesHonourPreconditions(t *testing.T) {
+	s := put(t, everySpec(time.Minute))
+	fresh, stale := Precondition{IfMatch: []string{s.ETag()}}, Precondition{IfMatch: []string{"id-1.7"}}
+	for _, c := range []struct{ fresh, stale Change }{
+		{PutSchedule{Spec: everySpec(time.Second), If: fresh}, PutSchedule{Spec: everySpec(time.Second), If: stale}},
+		{PauseSchedule{Key: s.Key(), If: fresh}, PauseSchedule{Key: s.Key(), If: stale}},
+		{RemoveSchedule{Key: s.Key(), If: fresh}, RemoveSchedule{Key: s.Key(), If: stale}},
+	} {
+		if _, err := c.stale.Apply(sec(1), s, policy); !errors.Is(err, ErrPrecondition) {
+			t.Errorf("%T: %v", c.stale, err)
+		}
+		if _, err := c.fresh.Apply(sec(1), s, policy); err != nil {
+			t.Errorf("%T: %v", c.fresh, err)
+		}
+	}
+	fired, _, _ := run(t, s, sec(60), 0)
+	if _, err := (PauseSchedule{Key: s.Key(), If: fresh}).Apply(sec(61), fired, policy); err != nil {
+		t.Errorf("an instant has changed the version: %v", err)
+	}
+}
+
+// TestACheckLeavesAloneWhatIsRight, so that it writes nothing.
+func TestACheckLeavesAloneWhatIsRight(t *testing.T) {
+	s := put(t, everySpec(time.Minute))
+	fired, _, _ := run(t, s, sec(60), 0)
+	waits, _, _ := run(t, put(t, everySpec(time.Minute, overlap(BufferOne))), sec(60), 1)
+	ended, _, _ := run(t, put(t, everySpec(time.Minute, rule(func(r *Rule) { r.MaxRuns = 1 }))), sec(60), 0)
+	for name, c := range map[string]struct {
+		s   *Task
+		now Millis
+	}{
+		"new": {s, sec(0)}, "fired": {fired, sec(61)}, "waiting": {waits, sec(60) + 500}, "ended": {ended, sec(7000)},
+		"due": {fired, sec(600)}, "paused": {pauseAt(t, sec(61), fired), sec(70)},
+		"a clock that is a little behind": {fired, sec(60) - 900}, "a clock that was set back and will find it fired": {fired, sec(30)},
+	} {
+		if r, err := (CheckSchedule{}).Apply(c.now, c.s, policy); err != nil || r.Effect != Repeated || r.Task != c.s {
+			t.Errorf("%s: %v, effect %v", name, err, r.Effect)
+		}
+	}
+}
+
+// TestAZoneThatIsNotKnownIsAProblem and no end: the schedule waits for it, and what is asked
+// of it goes on.
+func TestAZoneThatIsNotKnownIsAProblem(t *testing.T) {
+	daily := rule(func(r *Rule) { r.Cron, r.Zone = "0 21 * * *", "UTC" })
+	s := put(t, everySpec(0, daily))
+	due := s.Due
+	s = s.Clone()
+	s.Recur.Zone = "Nowhere/Town"
+	r, err := fireOnce(due, s, 0)
+	if err != nil || r.Spawned != nil || r.Task.Due != due+60_000 || r.Task.Recur.Problem == "" || r.Task.Recur.Ended() {
+		t.Fatalf("%v: %+v", err, r.Task.Recur)
+	}
+	s = r.Task
+	if c := checkAt(t, due+1000, s); c != s {
+		t.Errorf("checked: %+v", c)
+	}
+	if p := pauseAt(t, due+1000, s); p.Due != Never || p.Recur.Problem == "" {
+		t.Errorf("paused: %+v", p.Recur)
+	} else if p = resumeAt(t, due+2000, p); p.Due != due+62_000 {
+		t.Errorf("resumed: due %d", p.Due-due)
+	}
+	s = s.Clone()
+	s.Recur.Zone = "UTC" // it is known again
+	if c := checkAt(t, due+1000, s); c.Recur.Problem != "" || c.Due != due {
+		t.Errorf("known again: %+v", c.Recur)
+	}
+	if _, at, _ := run(t, s, due+60_000, 0); len(at) != 1 {
+		t.Errorf("fired %v", at)
+	}
+}
+
+// TestUnfinishedOccurrencesAreCounted: each row is what a schedule's count changes by
+// where a task becomes another.
+func TestUnfinishedOccurrencesAreCounted(t *testing.T) {
+	of := func(name string, state State) *Task { return &Task{Namespace: "acme", Name: name, State: state} }
+	for _, name := range []string{"nightly@1", "nightly@1.t3f", "nightly@1.b00c0ffee"} {
+		for _, c := range []struct {
+			old, t *Task
+			want   int64
+		}{
+			{nil, of(name, Scheduled), 1},
+			{of(name, Scheduled), of(name, Running), 0},
+			{of(name, Running), of(name, Scheduled), 0},
+			{of(name, Running), of(name, Dead), -1},
+			{of(name, Dead), of(name, Scheduled), 1},
+			{of(name, Running), of(name, Delivered), -1},
+			{of(name, Scheduled), nil, -1},
+			{of(name, Delivered), nil, 0},
+		} {
+			line, change := Unfinished(c.old, c.t)
+			if change != c.want || change != 0 && line != (QueueKey{"acme", "@nightly"}) || change != 0 && !line.OfOccurrences() {
+				t.Errorf("%s: %+v becomes %+v: %v %+d", name, c.old, c.t, line, change)
+			}
+		}
+	}
+	for _, name := range []string{"nightly", "@nightly", "nightly@dead.id-1.3", "nightly@1@dead.id-1.3"} {
+		if line, change := Unfinished(nil, of(name, Scheduled)); change != 0 {
+			t.Errorf("%s: %v %+d", name, line, change)
+		}
+	}
+	for _, queue := range []string{"default", ScheduleQueue, ""} {
+		if (QueueKey{"acme", queue}).OfOccurrences() {
+			t.Errorf("the queue %q is taken for a schedule's line", queue)
+		}
+	}
+}
+
+func TestTheEndOfAnAwaitedOccurrenceIsTold(t *testing.T) {
+	of := func(state State) *Task {
+		return &Task{Namespace: "acme", Name: "nightly@1", State: state, Awaited: true}
+	}
+	want := Entry{Name: "@nightly", Lane: ScheduleLane("acme")}
+	for _, end := range []State{Delivered, Cancelled, Expired, Dead} {
+		if e, ok := EndedEntry(of(Running), of(end)); !ok || e != want {
+			t.Errorf("%v: %+v, %v", end, e, ok)
+		}
+	}
+	unawaited := of(Delivered)
+	unawaited.Awaited = false
+	for _, c := range [][2]*Task{{nil, of(Delivered)}, {of(Running), nil}, {of(Running), of(Scheduled)}, {of(Dead), of(Cancelled)}, {of(Running), unawaited}} {
+		if e, ok := EndedEntry(c[0], c[1]); ok {
+			t.Errorf("%+v", e)
+		}
+	}
+}
