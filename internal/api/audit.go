@@ -10,6 +10,7 @@ import (
 // actions are the words of AuditEntry.Action.
 var actions = []string{
 	"task.create", "task.replace", "task.patch", "task.touch", "task.run", "task.retry", "task.cancel", "task.purge",
+	"schedule.put", "schedule.pause", "schedule.resume", "schedule.delete", "schedule.check",
 	"queue.put", "queue.delete", "queue.pause", "queue.resume", "queue.purge", "queue.purged",
 	"namespace.put", "namespace.delete", "token.create", "token.revoke", "secret.create", "secret.delete",
 	"node.drain", "node.undrain",

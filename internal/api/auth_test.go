@@ -62,6 +62,16 @@ var access = map[string]string{
 	"POST /v1/tasks/cancel":       "write",
 	"POST /v1/tasks/retry":        "write",
 
+	"GET /v1/schedules":                  "read",
+	"GET /v1/schedules/{name}":           "read",
+	"PUT /v1/schedules/{name}":           "write",
+	"DELETE /v1/schedules/{name}":        "write",
+	"POST /v1/schedules/{name}/pause":    "write",
+	"POST /v1/schedules/{name}/resume":   "write",
+	"POST /v1/schedules/{name}/trigger":  "write",
+	"POST /v1/schedules/{name}/backfill": "write",
+	"GET /v1/schedules/{name}/preview":   "read",
+
 	"GET /v1/queues":                 "read",
 	"GET /v1/queues/{queue}":         "read",
 	"PUT /v1/queues/{queue}":         "admin",

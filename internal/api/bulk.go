@@ -23,7 +23,7 @@ func (s *Server) list(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	tasks := f.keep(r.settings, s.now(), listing.Tasks)
-	reply := wire.TaskList{Tasks: make([]wire.Task, len(tasks)), NextCursor: cursor(listing.Next)}
+	reply := wire.TaskList{Tasks: make([]wire.Task, len(tasks)), NextCursor: cursor(pastSchedules(listing.Next))}
 	for i, t := range tasks {
 		reply.Tasks[i] = s.show(r, t)
 	}
@@ -74,7 +74,7 @@ func (s *Server) changeMany(w http.ResponseWriter, r *request, states []task.Sta
 		if err := s.changePage(r, &f.Filter, tasks, what, &reply); err != nil {
 			return err
 		}
-		if after = listing.Next; after == "" {
+		if after = pastSchedules(listing.Next); after == "" {
 			break
 		}
 	}

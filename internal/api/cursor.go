@@ -25,13 +25,26 @@ func cursor(after string) string {
 func parseCursor(c string) (string, error) {
 	b, err := base64.RawURLEncoding.DecodeString(c)
 	after, ok := strings.CutPrefix(string(b), cursorFormat)
-	if err == nil && ok {
+	if err == nil && ok && after != allSchedules {
 		err = task.ValidateRecordName("", after)
 	}
 	if err != nil || !ok {
 		return "", badCursor()
 	}
 	return after, nil
+}
+
+// allSchedules comes after the name of every schedule's record, and before every task's
+// that begins with a letter.
+const allSchedules = "@~"
+
+// pastSchedules returns the name to go on after in a listing of tasks whose page ended
+// there. Those of schedules stand in between, and may be many: none of them is looked at twice.
+func pastSchedules(next string) string {
+	if strings.HasPrefix(next, "@") {
+		return allSchedules
+	}
+	return next
 }
 
 func badCursor() error {

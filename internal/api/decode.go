@@ -14,40 +14,20 @@ import (
 // the defaults of its queue, which may be named last, or keep what s has.
 // Nothing is validated beyond what the JSON can show.
 func (r *reader) decodeTask(s *task.Spec, defaults func(queue string) task.Spec, bodyLimit int) error {
-	var at, delay, request bool
-	var given given
+	var at, delay bool
+	f := taskFields{spec: s, bodyLimit: bodyLimit}
 	err := r.object(func(key []byte) (err error) {
 		switch string(key) {
 		case "name":
 			s.Name, err = r.name()
-		case "queue":
-			s.Queue, err = r.text()
 		case "at":
 			at = true
 			s.When.At, err = r.instant()
 		case "delay":
 			delay = true
 			s.When.Delay, err = r.duration()
-		case "http":
-			request = true
-			err = r.decodeRequest(&s.Request, bodyLimit)
-		case "timeout":
-			given.timeout = true
-			s.Timeout, err = r.duration()
-		case "expire_after":
-			given.expireAfter = true
-			s.ExpireAfter, err = r.duration()
-		case "on_dead":
-			given.onDead = true
-			s.OnDead, err = r.text()
-		case "priority":
-			s.Priority, err = r.priority()
-		case "labels":
-			s.Labels, err = r.textMap()
-		case "retry":
-			err = r.decodeRetry(&s.Retry, &given)
 		default:
-			err = unknownField(key)
+			err = f.read(r, key)
 		}
 		return err
 	})
@@ -58,11 +38,55 @@ func (r *reader) decodeTask(s *task.Spec, defaults func(queue string) task.Spec,
 		return refuse("two_due_times", "delay", "give either at or delay, not both")
 	case !at && !delay:
 		return refuse("no_due_time", "at", "give at (a time) or delay (a duration): when is it due?")
-	case !request:
-		return refuse("required", "http", "a task needs the request to send: http.url at least")
 	}
 	s.When.Relative = delay
-	given.fill(s, defaults(s.Queue))
+	return f.complete(defaults)
+}
+
+// taskFields reads what a task and those of a schedule have in common.
+type taskFields struct {
+	spec      *task.Spec
+	bodyLimit int
+	request   bool // it was given
+	given     given
+}
+
+// read reads the field of that name.
+func (f *taskFields) read(r *reader, key []byte) (err error) {
+	s := f.spec
+	switch string(key) {
+	case "queue":
+		s.Queue, err = r.text()
+	case "http":
+		f.request = true
+		err = r.decodeRequest(&s.Request, f.bodyLimit)
+	case "timeout":
+		f.given.timeout = true
+		s.Timeout, err = r.duration()
+	case "expire_after":
+		f.given.expireAfter = true
+		s.ExpireAfter, err = r.duration()
+	case "on_dead":
+		f.given.onDead = true
+		s.OnDead, err = r.text()
+	case "priority":
+		s.Priority, err = r.priority()
+	case "labels":
+		s.Labels, err = r.textMap()
+	case "retry":
+		err = r.decodeRetry(&s.Retry, &f.given)
+	default:
+		err = unknownField(key)
+	}
+	return err
+}
+
+// complete fills in what was not given.
+func (f *taskFields) complete(defaults func(queue string) task.Spec) error {
+	if !f.request {
+		return refuse("required", "http", "a task needs the request to send: http.url at least")
+	}
+	f.given.fill(f.spec, defaults(f.spec.Queue))
 	return nil
 }
 
@@ -261,6 +285,7 @@ func parseDuration(field, s string) (time.Duration, error) {
 var ours = map[string]bool{
 	"id": true, "state": true, "reason": true, "due_at": true, "version": true, "created_at": true, "finished_at": true,
 	"cancel_requested": true, "under_way": true, "body_size": true, "reclaims": true, "attempts": true, "durability": true, "traceparent": true,
+	"schedule": true, "instant": true,
 }
 
 func unknownField(key []byte) error {

@@ -31,7 +31,7 @@ func (s *Server) listNamespaces(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// totals returns what there is in each namespace.
+// totals returns what there is in each namespace, its schedules aside.
 func (s *Server) totals(r *request) (map[string]task.Counts, error) {
 	queues, err := s.ledger.Counts(r.Context())
 	if err != nil {
@@ -39,6 +39,9 @@ func (s *Server) totals(r *request) (map[string]task.Counts, error) {
 	}
 	totals := map[string]task.Counts{}
 	for key, c := range queues {
+		if key.Queue == task.ScheduleQueue {
+			continue
+		}
 		sum := totals[key.Namespace]
 		sum.Add(c)
 		totals[key.Namespace] = sum
@@ -87,17 +90,37 @@ func (s *Server) deleteNamespace(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	n := r.settings.Namespace(name)
-	totals, err := s.totals(r)
-	if err != nil {
-		return err
-	}
-	if c := totals[name]; n != nil && c.Total() > 0 {
-		return &task.BusyError{What: "namespace", Name: name, Why: fmt.Sprintf("it has %d tasks, the finished ones among them: cancel them, and wait until their retention ends", c.Total())}
+	if n != nil {
+		if err := s.empty(r, name); err != nil {
+			return err
+		}
 	}
 	if _, err := s.configure(r, "namespace", task.DropNamespace{Name: name}); err != nil {
 		return err
 	}
 	s.write(r.Context(), w, jsonType, http.StatusOK, showNamespace(n, task.Counts{}))
+	return nil
+}
+
+// empty refuses to remove a namespace that has tasks or schedules.
+func (s *Server) empty(r *request, name string) error {
+	counts, err := s.ledger.Counts(r.Context())
+	if err != nil {
+		return err
+	}
+	schedules := counts[task.QueueKey{Namespace: name, Queue: task.ScheduleQueue}].States[task.Scheduled]
+	var tasks int64
+	for key, c := range counts {
+		if key.Namespace == name && key.Queue != task.ScheduleQueue {
+			tasks += c.Total()
+		}
+	}
+	switch {
+	case schedules > 0:
+		return &task.BusyError{What: "namespace", Name: name, Why: fmt.Sprintf("it has %d schedules: delete them", schedules)}
+	case tasks > 0:
+		return &task.BusyError{What: "namespace", Name: name, Why: fmt.Sprintf("it has %d tasks, the finished ones among them: cancel them, and wait until their retention ends", tasks)}
+	}
 	return nil
 }
 

@@ -38,7 +38,7 @@ func (s *Server) describe(rs []route) []byte {
 		OpenAPI:    "3.1.0",
 		Info:       &huma.Info{Title: "Foliot", Version: s.cfg.Version, Description: about + "\n\n" + s.limits() + "\n" + codes(), License: &huma.License{Name: "MIT", Identifier: "MIT"}},
 		Servers:    []*huma.Server{{URL: "http://127.0.0.1:8750", Description: "One on this machine that was told nothing else. Any other: where this document came from."}},
-		Tags:       []*huma.Tag{{Name: "tasks"}, {Name: "queues"}, {Name: "access"}, {Name: "namespaces"}, {Name: "server"}},
+		Tags:       []*huma.Tag{{Name: "tasks"}, {Name: "schedules"}, {Name: "queues"}, {Name: "access"}, {Name: "namespaces"}, {Name: "server"}},
 		Components: &huma.Components{Schemas: registry, SecuritySchemes: map[string]*huma.SecurityScheme{bearerScheme: scheme}},
 	}
 	d := describer{registry: registry}
@@ -79,6 +79,11 @@ func (s *Server) limits() string {
 		{"max_attempts", strconv.Itoa(task.MaxAttemptsLimit)},
 		{"a batch", fmt.Sprintf("%d tasks, %s", task.MaxBatch, bytesText(task.MaxBatchBytes))},
 		{"a page of a list", fmt.Sprintf("%d tasks, %s of bodies", maxLimit, bytesText(task.MaxPageBytes))},
+		{"a schedule's name", strconv.Itoa(task.MaxScheduleName) + " characters"},
+		{"every", "100 years; 1s at least"},
+		{"jitter", "24h"},
+		{"catchup_limit", strconv.Itoa(task.MaxCatchupLimit)},
+		{"instants of a backfill, of a preview", strconv.Itoa(maxBackfill)},
 		{"an Idempotency-Key", strconv.Itoa(task.MaxIdempotencyKey) + " characters"},
 		{"a wait", maxWait.String()},
 		{"requests that wait at once", strconv.Itoa(maxPolls) + ", of one namespace half of them"},
@@ -159,6 +164,7 @@ func (d describer) operation(r route) *huma.Operation {
 // pathParams say what the parts of paths are, by tag and name.
 var pathParams = map[string]string{
 	"tasks name":      "The task's name.",
+	"schedules name":  "The schedule's name, at most 200 characters.",
 	"queues queue":    "The queue's name.",
 	"access id":       "Its id, as the list shows it.",
 	"namespaces name": "The namespace's name.",
@@ -224,6 +230,12 @@ func (d describer) open() {
 		wire.BulkReply{},
 		wire.Health{},
 		wire.Problem{},
+		wire.Schedule{},
+		wire.SkippedInstants{},
+		wire.ScheduleList{},
+		wire.BackfillReply{},
+		wire.Preview{},
+		wire.Instant{},
 		wire.Queue{},
 		wire.QueueList{},
 		wire.Counts{},
@@ -247,9 +259,14 @@ func (d describer) open() {
 	} {
 		d.registry.Schema(reflect.TypeOf(v), false, "").AdditionalProperties = nil
 	}
-	// What a task may leave out when it is created, it always has afterwards.
-	shown := d.registry.Schema(reflect.TypeFor[wire.Task](), false, "")
-	for _, field := range []string{"name", "queue", "timeout", "priority", "retry"} {
+	d.always(wire.Task{}, "name", "queue", "timeout", "priority", "retry")
+	d.always(wire.Schedule{}, "misfire", "catchup_window", "catchup_limit", "overlap", "paused")
+}
+
+// always says of fields that may be left out when something is created that it has them afterwards.
+func (d describer) always(v any, fields ...string) {
+	shown := d.registry.Schema(reflect.TypeOf(v), false, "")
+	for _, field := range fields {
 		if !slices.Contains(shown.Required, field) {
 			shown.Required = append(shown.Required, field)
 		}

@@ -38,7 +38,7 @@ func (r *route) refusals() []int {
 	if has(ifMatchHeader) {
 		list = append(list, http.StatusPreconditionFailed)
 	}
-	if has(idempotencyHeader) {
+	if has(idempotencyHeader) || r.unprocessable {
 		list = append(list, http.StatusUnprocessableEntity)
 	}
 	return list

@@ -39,11 +39,12 @@ var (
 	filterParams = []param{
 		{name: "queue", about: "Of that queue."},
 		{name: "state", about: "In one of these states; scheduled: the held ones too.", enum: []string{"scheduled", "held", "running", "delivered", "cancelled", "expired", "dead"}, repeated: true},
-		{name: "label", about: "With all of these labels, each as key=value.", repeated: true},
+		labelParam,
 		{name: "reason", about: "Dead, expired or cancelled for that reason.", enum: reasons},
 		{name: "due_before", about: "Due earlier than that.", format: "date-time"},
 		{name: "due_after", about: "Due later than that.", format: "date-time"},
 	}
+	labelParam     = param{name: "label", about: "With all of these labels, each as key=value.", repeated: true}
 	allParam       = param{name: "all", about: "true: also without a filter.", format: "boolean"}
 	forceNodeParam = param{name: "force", about: "true: also where no other node could take its shards. Nobody delivers their tasks then.", format: "boolean"}
 	forceParam     = param{name: "force", about: "true: also the last operator's token of scope admin that holds.", format: "boolean"}
@@ -120,20 +121,30 @@ func (r *request) filter() (chosen, error) {
 	if err := f.states(q["state"]); err != nil {
 		return f, err
 	}
+	var err error
+	if f.Labels, err = labels(q); err != nil {
+		return f, err
+	}
+	return f, dueBounds(&f.Filter, q)
+}
+
+// labels reads the labels that are asked for, nil for none.
+func labels(q url.Values) (map[string]string, error) {
+	var all map[string]string
 	for _, pair := range q["label"] {
 		k, v, ok := strings.Cut(pair, "=")
 		if !ok || k == "" {
-			return f, refuse("bad_parameter", "label", "a label is given as key=value")
+			return nil, refuse("bad_parameter", "label", "a label is given as key=value")
 		}
-		if old, seen := f.Labels[k]; seen && old != v {
-			return f, refuse("bad_parameter", "label", "no task has two values of one label")
+		if old, seen := all[k]; seen && old != v {
+			return nil, refuse("bad_parameter", "label", "no task has two values of one label")
 		}
-		if f.Labels == nil {
-			f.Labels = map[string]string{}
+		if all == nil {
+			all = map[string]string{}
 		}
-		f.Labels[k] = v
+		all[k] = v
 	}
-	return f, dueBounds(&f.Filter, q)
+	return all, nil
 }
 
 // held is what a scheduled task is called whose queue does not let it start. It
@@ -218,9 +229,12 @@ func boolean(q url.Values, name string) (bool, error) {
 	return false, refuse("bad_parameter", name, name+" is true or false")
 }
 
-func limit(q url.Values) (int, error) {
+func limit(q url.Values) (int, error) { return limitOr(q, defaultLimit) }
+
+// limitOr is limit with another default.
+func limitOr(q url.Values, usual int) (int, error) {
 	if !q.Has("limit") {
-		return defaultLimit, nil
+		return usual, nil
 	}
 	n, err := strconv.Atoi(q.Get("limit"))
 	if err != nil || n < 1 || n > maxLimit {

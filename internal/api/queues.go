@@ -43,7 +43,7 @@ func (s *Server) counts(ctx context.Context, namespace string) (map[string]task.
 	}
 	ours := map[string]task.Counts{}
 	for key, c := range all {
-		if key.Namespace == namespace && c.Total() > 0 {
+		if key.Namespace == namespace && key.Queue != task.ScheduleQueue && c.Total() > 0 {
 			ours[key.Queue] = c
 		}
 	}

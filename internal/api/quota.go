@@ -24,6 +24,26 @@ func (r *rates) take(n *task.NamespaceSettings, creates int, now time.Time) (tak
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return r.bucketLocked(n).take(now, creates, n.CreateRate, createBurst(n))
+}
+
+// takeAll takes n creates where there is room for one, and those that come later wait for
+// what was more; otherwise it returns how long it is until there is.
+func (r *rates) takeAll(n *task.NamespaceSettings, creates int, now time.Time) (wait time.Duration) {
+	if n == nil || n.CreateRate == 0 || creates == 0 {
+		return 0
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	b := r.bucketLocked(n)
+	taken, wait := b.take(now, 1, n.CreateRate, createBurst(n))
+	if taken == 1 {
+		b.missing += float64(creates - 1)
+	}
+	return wait
+}
+
+func (r *rates) bucketLocked(n *task.NamespaceSettings) *bucket {
 	b := r.buckets[n.Name]
 	if b == nil {
 		if r.buckets == nil {
@@ -32,7 +52,7 @@ func (r *rates) take(n *task.NamespaceSettings, creates int, now time.Time) (tak
 		b = new(bucket)
 		r.buckets[n.Name] = b
 	}
-	return b.take(now, creates, n.CreateRate, createBurst(n))
+	return b
 }
 
 // createBurst is how many creates a namespace may make at once after a silence.
@@ -47,6 +67,16 @@ func createBurst(n *task.NamespaceSettings) float64 {
 func (s *Server) afford(w http.ResponseWriter, r *request) error {
 	n := r.settings.Namespace(r.namespace)
 	if taken, wait := s.rates.take(n, 1, time.Now()); taken == 0 {
+		return waitFor(w, wait, overRate(n))
+	}
+	return nil
+}
+
+// affordAll is afford for a request that makes many: it is let in where one would be, as it
+// could never be repeated where they are more than come at once.
+func (s *Server) affordAll(w http.ResponseWriter, r *request, creates int) error {
+	n := r.settings.Namespace(r.namespace)
+	if wait := s.rates.takeAll(n, creates, time.Now()); wait > 0 {
 		return waitFor(w, wait, overRate(n))
 	}
 	return nil

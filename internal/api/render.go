@@ -63,6 +63,7 @@ func (s *Server) show(r *request, t *task.Task) wire.Task {
 		shown.OnDead = &t.OnDead
 	}
 	shown.FinishedAt = showOptional(t.FinishedAt)
+	shown.Schedule, shown.Instant = showOrigin(t.Name)
 	if isHeld(r.settings, s.now(), t) {
 		shown.State = held
 	}

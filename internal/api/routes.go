@@ -33,7 +33,8 @@ type route struct {
 	bodies  []string
 	replies []reply
 
-	optional bool // the body may be left out
+	optional      bool // the body may be left out
+	unprocessable bool // it may ask for more than is done at once: 422
 }
 
 // reply is what a route answers when all goes well.
@@ -69,7 +70,7 @@ const (
 )
 
 func routes() []route {
-	return slices.Concat(createRoutes(), taskRoutes(), filterRoutes(), queueRoutes(), accessRoutes(), namespaceRoutes(), clusterRoutes(), serverRoutes(), publicRoutes())
+	return slices.Concat(createRoutes(), taskRoutes(), filterRoutes(), scheduleRoutes(), queueRoutes(), accessRoutes(), namespaceRoutes(), clusterRoutes(), serverRoutes(), publicRoutes())
 }
 
 func createRoutes() []route {

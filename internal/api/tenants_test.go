@@ -99,6 +99,7 @@ func settle(t *testing.T, alice bool) *town {
 		v.do("POST", "/v1/tasks", named(name), v.bob).want(201, nil)
 	}
 	v.do("PUT", "/v1/queues/q", `{"rate": 5}`, v.bob).want(201, nil)
+	v.do("PUT", "/v1/schedules/b1", hourly, v.bob).want(201, nil)
 	return v
 }
 
@@ -113,6 +114,9 @@ func (v *town) furnish() {
 	v.do("POST", "/v1/tasks", `{"name": "theirs", "queue": "theirs", "delay": "0s", "http": {"url": "http://example.com/"}, "labels": {"k": "v"}}`, v.alice).want(201, nil)
 	v.do("PUT", "/v1/queues/theirs", `{"concurrency": 1}`, v.alice).want(201, nil)
 	v.do("POST", "/v1/queues/theirs/pause", "", v.alice).want(200, nil)
+	v.do("PUT", "/v1/schedules/theirs", hourly, v.alice).want(201, nil)
+	v.do("PUT", "/v1/schedules/a01", hourly, v.alice).want(201, nil)
+	v.do("POST", "/v1/schedules/theirs/trigger", "", v.alice, "Idempotency-Key: trigger").want(201, nil)
 	var list wire.TaskList
 	v.do("GET", "/v1/tasks?limit=2", "", v.alice).want(200, &list)
 	v.cursor = list.NextCursor
@@ -184,7 +188,8 @@ func asks(v *town) (list []ask) {
 			body := map[string]string{
 				"PUT /v1/tasks/{name}": hour[:1] + hour[len(`{"name": "a", `):], "PATCH /v1/tasks/{name}": `{"timeout": null}`,
 				"POST /v1/tasks": named("theirs"), "POST /v1/tasks/batch": `{"tasks": [` + named("a02") + `,` + named("a03") + `]}`,
-				"PUT /v1/queues/{queue}": `{"burst": 0}`, "POST /v1/tokens": `{"scope": "read", "namespace": "alice"}`, "POST /v1/secrets": `{"overlap": "1h"}`,
+				"PUT /v1/queues/{queue}": `{"burst": 0}`, "PUT /v1/schedules/{name}": hourly, "POST /v1/schedules/{name}/backfill": `{"from": "2026-01-01T00:00:00Z", "until": "2026-01-01T05:00:00Z"}`,
+				"POST /v1/tokens": `{"scope": "read", "namespace": "alice"}`, "POST /v1/secrets": `{"overlap": "1h"}`,
 			}[route]
 			list = append(list, ask{path: path, target: method + " " + target, body: body})
 		}
@@ -200,6 +205,11 @@ func asks(v *town) (list []ask) {
 		ask{path: "/v1/tasks", target: "POST /v1/tasks", body: named("a05"), headers: []string{"Idempotency-Key: k5"}},
 		ask{path: "/v1/tasks", target: "POST /v1/tasks", body: named("x"), headers: []string{"Idempotency-Key: k6"}},
 		ask{path: "/v1/publish", target: "POST /v1/publish?url=http%3A%2F%2Fexample.com%2F", body: "x", headers: []string{"Foliot-Name: a07", "Idempotency-Key: k7"}},
+		ask{path: "/v1/schedules", target: "GET /v1/schedules?limit=1&label=k=v"},
+		ask{path: "/v1/schedules/{name}/preview", target: "GET /v1/schedules/b1/preview?from=2026-01-01T00:00:00Z"},
+		ask{path: "/v1/schedules/{name}/trigger", target: "POST /v1/schedules/b1/trigger", headers: []string{"Idempotency-Key: trigger"}},
+		ask{path: "/v1/schedules/{name}/backfill", target: "POST /v1/schedules/b1/backfill", body: `{"from": "2026-01-01T00:00:00Z", "until": "2026-01-01T05:00:00Z"}`},
+		ask{path: "/v1/tasks", target: "POST /v1/tasks", body: named("x"), headers: []string{"Idempotency-Key: trigger"}},
 		ask{path: "/v1/audit", target: "GET /v1/audit?limit=3"},
 		ask{path: "/v1/audit", target: "GET /v1/audit?limit=3&cursor=" + v.log},
 		ask{path: "/v1/audit", target: "GET /v1/audit?target=theirs"},
@@ -210,7 +220,7 @@ func asks(v *town) (list []ask) {
 }
 
 // variable is what differs from one run to the next by itself.
-var variable = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}|\d{4}-\d\d-\d\dT[0-9:.]+Z|"\d{13}\.|foliot_[\w-]{48}|whsec_[\w+/=]+|"id":"[0-9a-f]{16}"|token:[0-9a-f]{16}|"target":"[0-9a-f]{16}"|/tokens/[0-9a-f]{16}|"next_cursor":"[\w-]{22}"`)
+var variable = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}|\d{4}-\d\d-\d\dT[0-9:.]+Z|"\d{13}\.|@\d{13}|foliot_[\w-]{48}|whsec_[\w+/=]+|"id":"[0-9a-f]{16}"|token:[0-9a-f]{16}|"target":"[0-9a-f]{16}"|/tokens/[0-9a-f]{16}|"next_cursor":"[\w-]{22}"`)
 
 func plain(r reply) string {
 	return variable.ReplaceAllString(fmt.Sprint(r.status, " ", r.header, " ", string(r.body)), "~")
@@ -218,13 +228,15 @@ func plain(r reply) string {
 
 // holdings shows all that a tenant has.
 func (s *service) holdings(namespace string) string {
-	listing, err := s.store.List(s.Context(), task.Filter{Namespace: namespace}, task.Page{Limit: 1000})
-	if err != nil {
-		s.Fatal(err)
-	}
 	var b strings.Builder
-	for _, t := range listing.Tasks {
-		fmt.Fprintf(&b, "%s %s %d %s\n", t.Name, t.ID, t.Version, t.State)
+	for _, queue := range []string{"", task.ScheduleQueue} {
+		listing, err := s.store.List(s.Context(), task.Filter{Namespace: namespace, Queue: queue}, task.Page{Limit: 1000})
+		if err != nil {
+			s.Fatal(err)
+		}
+		for _, t := range listing.Tasks {
+			fmt.Fprintf(&b, "%s %s %d %s\n", t.Name, t.ID, t.Version, t.State)
+		}
 	}
 	for kind := task.QueueKind; kind <= task.SecretKind; kind++ {
 		for _, setting := range s.store.Settings().List(kind, namespace) {

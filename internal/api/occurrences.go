@@ -1,0 +1,172 @@
+package api
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/foliot/foliot/internal/cron"
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// What a schedule is told to make is created as any task is: under a name from which the
+// repeat of the request finds it.
+
+func (s *Server) triggerSchedule(w http.ResponseWriter, r *request) error {
+	key, err := idempotencyKey(r.Request)
+	if err != nil {
+		return err
+	}
+	if err := noBody(r.Request); err != nil {
+		return err
+	}
+	t, err := s.schedule(r)
+	if err != nil {
+		return err
+	}
+	at := s.now()
+	spec := t.Template(triggeredName(t, key, at), at)
+	spec.Trace = s.trace(r.Request)
+	return s.createSpec(w, r, at, spec, idempotency(key, []byte(schedulePath+"/trigger"), []byte(t.ScheduleName())))
+}
+
+// triggeredName returns the name of the task of a trigger. With a key it is the same each
+// time, as long as the schedule is the same.
+func triggeredName(t *task.Task, key string, now task.Millis) string {
+	var mark [8]byte
+	if key == "" {
+		rand.Read(mark[:]) // never fails
+	} else {
+		now = t.CreatedAt
+		copy(mark[:], task.Digest([]byte(key)))
+	}
+	return task.OccurrenceName(t.ScheduleName(), now) + ".t" + hex.EncodeToString(mark[:])
+}
+
+// maxBackfill bounds the instants of one backfill.
+const maxBackfill = 1000
+
+func (s *Server) backfillSchedule(w http.ResponseWriter, r *request) error {
+	t, err := s.schedule(r)
+	if err != nil {
+		return err
+	}
+	var span task.Span
+	if err := s.readSetting(w, r, func(rd *reader) error { return rd.decodeSpan(&span) }); err != nil {
+		return err
+	}
+	if span.Until > s.now() {
+		return refuse("out_of_range", "until", "a backfill makes up for what has passed: what is to come comes by itself")
+	}
+	instants, err := t.Recur.Instants(span.From, span.Until, maxBackfill+1)
+	switch {
+	case err != nil:
+		return unfollowed(t, err)
+	case len(instants) > maxBackfill:
+		return refuse("too_many_instants", "until", fmt.Sprintf("a backfill makes at most %d tasks: let this one end at %s, and begin the next one after that",
+			maxBackfill, showTime(instants[maxBackfill-1])))
+	}
+	if err := s.affordAll(w, r, len(instants)); err != nil {
+		return err
+	}
+	reply := wire.BackfillReply{Instants: len(instants), Durability: s.ledger.Durability()}
+	for part := range slices.Chunk(instants, backfillPart(t)) {
+		allow(w, r.Request, time.Minute)
+		if err := s.backfill(r, t, span, part, &reply); err != nil {
+			return err
+		}
+	}
+	s.write(r.Context(), w, jsonType, http.StatusOK, reply)
+	return nil
+}
+
+// backfillPart returns of how many instants the tasks are created at once: with no more
+// bytes than a batch has.
+func backfillPart(t *task.Task) int {
+	const record = 1 << 10 // beside its texts
+	return max(1, task.MaxBatchBytes/(t.Weight()+record))
+}
+
+// backfill creates the tasks of some instants, and counts them.
+func (s *Server) backfill(r *request, t *task.Task, span task.Span, instants []task.Millis, count *wire.BackfillReply) error {
+	if err := s.still(&r.caller); err != nil {
+		return err
+	}
+	now, trace := s.now(), s.trace(r.Request)
+	changes := make([]task.Change, len(instants))
+	for i, at := range instants {
+		spec := t.Template(backfilledName(t, at, span), now)
+		spec.Trace = trace
+		changes[i] = task.Create{Spec: spec}
+	}
+	replies, err := s.ledger.Apply(r.Context(), now, changes)
+	if err != nil {
+		return err
+	}
+	for _, reply := range replies {
+		switch {
+		case reply.Err == nil:
+			count.Created++
+		case errors.Is(reply.Err, task.ErrExists):
+			count.Existing++
+		default:
+			return reply.Err
+		}
+	}
+	return nil
+}
+
+// backfilledName returns the name of the task of an instant in a backfill.
+func backfilledName(t *task.Task, at task.Millis, span task.Span) string {
+	text := func(m task.Millis) []byte { return strconv.AppendInt(nil, int64(m), 10) }
+	mark := task.Digest(text(span.From), text(span.Until))
+	return task.OccurrenceName(t.ScheduleName(), at) + ".b" + hex.EncodeToString([]byte(mark[:4]))
+}
+
+func (s *Server) previewSchedule(w http.ResponseWriter, r *request) error {
+	n, err := limitOr(r.query, 10)
+	if err != nil {
+		return err
+	}
+	t, err := s.schedule(r)
+	if err != nil {
+		return err
+	}
+	rec, from := t.Recur, s.now()
+	if r.query.Has("from") {
+		at, err := parseTime("from", r.query.Get("from"))
+		if err != nil {
+			return err
+		}
+		from = task.CeilMillis(at)
+	} else if rec.MaxRuns > 0 {
+		n = int(min(int64(n), max(0, rec.MaxRuns-rec.Runs)))
+	}
+	instants, err := rec.Instants(from, task.Never, n)
+	if err != nil {
+		return unfollowed(t, err)
+	}
+	zone := time.UTC
+	if rec.Cron != "" {
+		if zone, err = cron.LoadZone(rec.Zone); err != nil {
+			return unfollowed(t, err)
+		}
+	}
+	reply := wire.Preview{Instants: make([]wire.Instant, len(instants))}
+	for i, at := range instants {
+		reply.Instants[i] = wire.Instant{At: showTime(at), Local: at.Time().In(zone).Format(time.RFC3339Nano)}
+	}
+	s.write(r.Context(), w, jsonType, http.StatusOK, reply)
+	return nil
+}
+
+// unfollowed says why the rule of a schedule cannot be followed here.
+func unfollowed(t *task.Task, err error) error {
+	return &task.BusyError{What: "schedule", Name: t.ScheduleName(), Why: err.Error()}
+}

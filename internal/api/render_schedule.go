@@ -1,0 +1,105 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/foliot/foliot/internal/cron"
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// replySchedule answers with one schedule and its entity tag.
+func (s *Server) replySchedule(w http.ResponseWriter, r *request, status int, shown wire.Schedule, etag string) {
+	w.Header().Set("ETag", `"`+etag+`"`)
+	s.write(r.Context(), w, jsonType, status, shown)
+}
+
+// replyScheduleChange is replyChange for a schedule.
+func (s *Server) replyScheduleChange(w http.ResponseWriter, r *request, status int, t *task.Task) {
+	shown := showSchedule(t.WithoutBody())
+	shown.Durability = s.ledger.Durability()
+	s.replySchedule(w, r, status, shown, t.ETag())
+}
+
+// showSchedule returns t as the API shows it, with its body where that is loaded.
+func showSchedule(t *task.Task) wire.Schedule {
+	r := t.Recur
+	shown := wire.Schedule{
+		ScheduleInput: showRule(&r.Rule),
+		Name:          t.ScheduleName(), ID: t.ID, State: scheduleState(r), Words: words(&r.Rule),
+		PausedAt: showOptional(r.PausedAt), Runs: r.Runs, WaitingAt: showOptional(r.Waiting),
+		Problem: r.Problem, BodySize: t.Request.BodySize, Version: t.Version, CreatedAt: showTime(t.CreatedAt),
+	}
+	shown.Paused = &r.Paused
+	shown.Task = showScheduled(t)
+	if !r.Paused {
+		shown.NextAt = showOptional(r.Next)
+	}
+	if n := len(r.Fired); n > 0 {
+		shown.LastAt = showTime(r.Fired[n-1].Until)
+	}
+	if k := r.Skipped; k.Why != "" {
+		shown.LastSkipped = &wire.SkippedInstants{From: showTime(k.From), Until: showTime(k.Until), Why: k.Why}
+	}
+	return shown
+}
+
+func scheduleState(r *task.Recurrence) string {
+	switch {
+	case r.Paused:
+		return "paused"
+	case r.Ended():
+		return "ended"
+	}
+	return "active"
+}
+
+func showRule(r *task.Rule) wire.ScheduleInput {
+	shown := wire.ScheduleInput{
+		Start: showOptional(r.Start), End: showOptional(r.End), MaxRuns: r.MaxRuns, Jitter: showDuration(r.Jitter),
+		Misfire: r.Misfire.String(), CatchupWindow: r.CatchupWindow.String(), CatchupLimit: r.CatchupLimit, Overlap: r.Overlap.String(),
+	}
+	if r.Cron == "" {
+		shown.Every = r.Every.String()
+	} else {
+		shown.Cron, shown.Timezone, shown.DSTGap, shown.DSTOverlap = r.Cron, r.Zone, r.Gap.String(), r.Fold.String()
+	}
+	return shown
+}
+
+// showScheduled shows what t's tasks are.
+func showScheduled(t *task.Task) wire.ScheduledTask {
+	shown := wire.ScheduledTask{
+		Queue: t.Recur.Queue, Priority: t.Recur.Priority.String(), Labels: t.Labels,
+		HTTP:    wire.HTTPInput{URL: t.Request.URL, Method: t.Request.Method, Headers: t.Request.Headers},
+		Timeout: t.Timeout.String(), ExpireAfter: showDuration(t.ExpireAfter), Retry: showRetry(t.Retry),
+	}
+	if t.OnDead != "" {
+		shown.OnDead = &t.OnDead
+	}
+	showBody(&shown.HTTP, t.Request)
+	return shown
+}
+
+// words says in a sentence when r fires.
+func words(r *task.Rule) string {
+	text := r.Cron
+	if text == "" {
+		text = "@every " + r.Every.String()
+	}
+	expr, err := cron.Parse(text)
+	if err != nil { // it was understood when the schedule was put
+		return ""
+	}
+	return expr.Words()
+}
+
+// showOrigin returns the schedule that made the task of that name, and the instant that it
+// stands for; "" for none.
+func showOrigin(name string) (schedule, instant string) {
+	schedule, at, ok := task.OccurrenceOf(name)
+	if !ok {
+		return "", ""
+	}
+	return schedule, showOptional(at)
+}

@@ -1,0 +1,159 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+func (s *Server) listSchedules(w http.ResponseWriter, r *request) error {
+	f := task.Filter{Namespace: r.namespace, Queue: task.ScheduleQueue, States: []task.State{task.Scheduled}}
+	var err error
+	if f.Labels, err = labels(r.query); err != nil {
+		return err
+	}
+	p, err := page(r.query)
+	if err != nil {
+		return err
+	}
+	p.After, p.Before = task.ScheduleKey(r.namespace, p.After).Name, task.FirstTaskName
+	listing, err := s.ledger.List(r.Context(), f, p)
+	if err != nil {
+		return err
+	}
+	reply := wire.ScheduleList{Schedules: make([]wire.Schedule, len(listing.Tasks)), NextCursor: cursor(strings.TrimPrefix(listing.Next, "@"))}
+	for i, t := range listing.Tasks {
+		reply.Schedules[i] = showSchedule(t)
+	}
+	s.write(r.Context(), w, jsonType, http.StatusOK, reply)
+	return nil
+}
+
+func (s *Server) getSchedule(w http.ResponseWriter, r *request) error {
+	t, err := s.schedule(r)
+	if err != nil {
+		return err
+	}
+	s.replySchedule(w, r, http.StatusOK, showSchedule(t), t.ETag())
+	return nil
+}
+
+// schedule returns the schedule that r's path names, with the body of its tasks.
+func (s *Server) schedule(r *request) (*task.Task, error) {
+	key, err := r.scheduleKey()
+	if err != nil {
+		return nil, err
+	}
+	t, err := s.ledger.Get(r.Context(), key)
+	if err != nil {
+		return nil, ofSchedule(err)
+	}
+	if t.State != task.Scheduled { // it was removed, and not yet swept
+		return nil, ofSchedule(task.ErrNotFound)
+	}
+	return t, nil
+}
+
+// scheduleKey returns the key of the schedule that r's path names.
+func (r *request) scheduleKey() (task.Key, error) {
+	name := r.PathValue("name")
+	if err := task.ValidateName("name", name); err != nil {
+		return task.Key{}, err
+	}
+	if len(name) > task.MaxScheduleName {
+		return task.Key{}, refuse("bad_name", "name", fmt.Sprintf("a schedule's name has at most %d characters", task.MaxScheduleName))
+	}
+	return task.ScheduleKey(r.namespace, name), nil
+}
+
+func (s *Server) putSchedule(w http.ResponseWriter, r *request) error {
+	key, cond, err := r.scheduleTarget()
+	if err != nil {
+		return err
+	}
+	buf, err := s.readJSON(w, r, s.requestLimit())
+	if err != nil {
+		return err
+	}
+	defer s.release(buf)
+	spec := newSchedule(task.Key{Namespace: r.namespace, Name: r.PathValue("name")})
+	if err := document(buf.Bytes(), func(rd *reader) error { return rd.decodeSchedule(&spec, r.defaults, s.cfg.BodyLimit) }); err != nil {
+		return err
+	}
+	at := s.now()
+	spec.ID = task.NewID(at)
+	if err := spec.Validate(at); err != nil {
+		return err
+	}
+	if err := s.afford(w, r); err != nil {
+		return err
+	}
+	done, err := s.apply(r, at, task.PutSchedule{Spec: spec, If: cond})
+	if err != nil {
+		return ofSchedule(err)
+	}
+	status := http.StatusOK
+	if done.Effect == task.Created {
+		status = http.StatusCreated
+		w.Header().Set("Location", schedulesPath+"/"+strings.TrimPrefix(key.Name, "@"))
+	}
+	s.replyScheduleChange(w, r, status, done.Task)
+	return nil
+}
+
+func (s *Server) deleteSchedule(w http.ResponseWriter, r *request) error {
+	return s.actOnSchedule(w, r, func(key task.Key, cond task.Precondition) task.Change { return task.RemoveSchedule{Key: key, If: cond} })
+}
+
+func (s *Server) pauseSchedule(w http.ResponseWriter, r *request) error {
+	return s.actOnSchedule(w, r, func(key task.Key, cond task.Precondition) task.Change { return task.PauseSchedule{Key: key, If: cond} })
+}
+
+func (s *Server) resumeSchedule(w http.ResponseWriter, r *request) error {
+	return s.actOnSchedule(w, r, func(key task.Key, cond task.Precondition) task.Change {
+		return task.PauseSchedule{Key: key, If: cond, Resume: true}
+	})
+}
+
+// actOnSchedule carries out a change of a schedule there is that is said by path and
+// headers alone.
+func (s *Server) actOnSchedule(w http.ResponseWriter, r *request, what func(task.Key, task.Precondition) task.Change) error {
+	key, cond, err := r.scheduleTarget()
+	if err != nil {
+		return err
+	}
+	if err := noBody(r.Request); err != nil {
+		return err
+	}
+	done, err := s.apply(r, s.now(), what(key, cond))
+	if err != nil {
+		return ofSchedule(err)
+	}
+	s.replyScheduleChange(w, r, http.StatusOK, done.Task)
+	return nil
+}
+
+// scheduleTarget reads which schedule r is about, and in which version.
+func (r *request) scheduleTarget() (task.Key, task.Precondition, error) {
+	key, err := r.scheduleKey()
+	if err != nil {
+		return key, task.Precondition{}, err
+	}
+	cond, err := precondition(r.Request)
+	return key, cond, err
+}
+
+// ofSchedule says of a schedule what the domain's errors say of a task.
+func ofSchedule(err error) error {
+	switch {
+	case errors.Is(err, task.ErrNotFound):
+		return refuse("not_found", "", "no such schedule: GET "+schedulesPath+" lists those there are")
+	case errors.Is(err, task.ErrPrecondition):
+		return refuse("precondition_failed", "", "the schedule is not in the version that the precondition names")
+	}
+	return err
+}

@@ -1,0 +1,497 @@
+package api_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+const (
+	hourly  = `{"cron": "0 * * * *", "task": {"http": {"url": "http://example.com/", "body": {"n":  1}}, "labels": {"k": "v"}}}`
+	nightly = `{"cron": "0 21 * * *", "timezone": "Europe/Berlin", "task": {"http": {"url": "http://example.com/"}}}`
+)
+
+// schedule decodes a reply that shows a schedule.
+func (r reply) schedule(status int) (s wire.Schedule) {
+	r.Helper()
+	r.want(status, &s)
+	return s
+}
+
+// fire lets a schedule fire at an instant, and returns what that made.
+func (s *service) fire(name string, now time.Time) *task.Task {
+	s.Helper()
+	replies, err := s.store.Fire(s.Context(), task.FloorMillis(now), []task.Fire{{Key: task.ScheduleKey(task.DefaultNamespace, name)}})
+	if err != nil || replies[0].Err != nil {
+		s.Fatal(err, replies)
+	}
+	return replies[0].Spawned
+}
+
+// rule returns a schedule with more fields than it needs.
+func rule(more string) string {
+	return `{` + more + `, "task": {"http": {"url": "http://example.com/"}}}`
+}
+
+func TestAScheduleIsShownWithItsDefaults(t *testing.T) {
+	s, _ := serveAt(t, elsewhen)
+	r := s.do("PUT", "/v1/schedules/nightly", nightly)
+	got := r.schedule(201)
+	if r.header.Get("Location") != "/v1/schedules/nightly" || r.header.Get("ETag") != `"`+got.ID+`.1"` || got.ID == "" {
+		t.Errorf("headers %v, id %s", r.header, got.ID)
+	}
+	attempts, no := 0, false
+	want := wire.Schedule{
+		ScheduleInput: wire.ScheduleInput{
+			Cron: "0 21 * * *", Timezone: "Europe/Berlin", DSTGap: "next", DSTOverlap: "first",
+			Misfire: "fire_once", CatchupWindow: "24h0m0s", CatchupLimit: 100, Overlap: "allow", Paused: &no,
+			Task: wire.ScheduledTask{
+				Queue: "default", HTTP: wire.HTTPInput{URL: "http://example.com/", Method: "POST"}, Timeout: "15s", Priority: "normal",
+				Retry: &wire.Retry{MaxAttempts: &attempts, MinBackoff: "1s", MaxBackoff: "1h0m0s", MaxAge: "24h0m0s"},
+			},
+		},
+		Name: "nightly", ID: got.ID, State: "active", Words: "at 21:00 every day", NextAt: "2040-02-29T20:00:00.000Z",
+		Version: 1, CreatedAt: wire.FormatTime(elsewhen), Durability: "memory",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// Whatever is said of a schedule is shown as it was said, and what is shown can be said again.
+func TestAScheduleIsShownAsItWasAskedFor(t *testing.T) {
+	s, _ := serveAt(t, elsewhen)
+	const full = `"start":"2040-03-01T00:00:00.000Z","end":"2041-01-01T00:00:00.000Z","max_runs":7,"jitter":"30s","misfire":"fire_all","catchup_window":"1h0m0s","catchup_limit":9,` +
+		`"overlap":"buffer_one","paused":true,"task":{"queue":"mail","http":{"url":"http://example.com/","method":"PUT","headers":{"x-a":"1"},"body":{"n":1}},"timeout":"5s","expire_after":"1h0m0s",` +
+		`"priority":"high","labels":{"k":"v"},"retry":{"max_attempts":3,"min_backoff":"2s","max_backoff":"1m0s","max_age":"1h0m0s"},"on_dead":"http://example.com/dead"}`
+	for name, when := range map[string]string{
+		"a": `"cron":"30 2 * * *","timezone":"America/New_York","dst_gap":"skip","dst_overlap":"both"`, "b": `"every":"1m30s"`,
+	} {
+		said := `{` + when + `,` + full + `}`
+		s.do("PUT", "/v1/schedules/"+name, said).want(201, nil)
+		r := s.do("GET", "/v1/schedules/"+name, "").want(200, nil)
+		if got := string(r.body); !strings.HasPrefix(got, said[:len(said)-1]) {
+			t.Errorf("said  %s\nshown %s", said, got)
+		}
+	}
+	for i, c := range []struct{ said, shown string }{
+		{`"cron": "@every 90s"`, `"every":"1m30s"`},
+		{`"cron": " @daily"`, `"cron":"@daily","timezone":"UTC"`},
+		{`"cron": "0  9 * *  mon-fri"`, `"cron":"0 9 * * mon-fri"`},
+	} {
+		if got := string(s.do("PUT", fmt.Sprint("/v1/schedules/c", i), rule(c.said)).want(201, nil).body); !strings.HasPrefix(got, "{"+c.shown) {
+			t.Errorf("%s is shown as %s", c.said, got)
+		}
+	}
+}
+
+func TestAChangedScheduleGoesOn(t *testing.T) {
+	s, set := serveAt(t, elsewhen)
+	const path = "/v1/schedules/hourly"
+	made := s.do("PUT", path, hourly, "If-None-Match: *").schedule(201)
+	tag := `"` + made.ID + `.1"`
+	if at := elsewhen.Add(time.Hour); s.fire("hourly", at) == nil {
+		t.Fatal("it has not fired")
+	} else {
+		set(at)
+	}
+	r := s.do("GET", path, "", "If-None-Match: "+tag)
+	if got := r.schedule(200); r.header.Get("ETag") != tag || got.Runs != 1 || got.LastAt != "2040-02-29T13:00:00.000Z" || got.NextAt != "2040-02-29T14:00:00.000Z" {
+		t.Errorf("what it did by itself shows as %s, %s", r.header.Get("ETag"), r.body)
+	}
+	if got := s.do("GET", path, "").schedule(200); string(got.Task.HTTP.Body) != `{"n":1}` || got.BodySize != 9 {
+		t.Errorf("the body: %+v", got)
+	}
+	s.do("PUT", path, hourly, "If-None-Match: *").problem(412, "precondition_failed", "")
+	s.do("PUT", "/v1/schedules/other", hourly, "If-Match: *").problem(412, "precondition_failed", "")
+	r = s.do("PUT", path, strings.Replace(hourly, `"0 * * * *"`, `"30 * * * *", "name": "hourly"`, 1), "If-Match: "+tag)
+	changed := r.schedule(200)
+	if changed.ID != made.ID || changed.Version != 2 || changed.Runs != 1 || changed.CreatedAt != made.CreatedAt || changed.NextAt != "2040-02-29T13:30:00.000Z" || r.header.Get("Location") != "" {
+		t.Errorf("changed: %s", r.body)
+	}
+	if changed.Task.HTTP.Body != nil || changed.BodySize != 9 || changed.Durability != "memory" {
+		t.Errorf("a mutation's reply tells of the body, and leaves it out: %s", r.body)
+	}
+	for method, path := range map[string]string{"PUT": path, "DELETE": path, "POST": path + "/pause"} {
+		body := map[string]string{"PUT": hourly}[method]
+		if p := s.do(method, path, body, "If-Match: "+tag).problem(412, "precondition_failed", ""); !strings.Contains(p.Detail, "schedule") {
+			t.Errorf("%s: %s", method, p.Detail)
+		}
+	}
+}
+
+func TestAPauseLastsUntilItIsTakenBack(t *testing.T) {
+	s, set := serveAt(t, elsewhen)
+	const path = "/v1/schedules/hourly"
+	s.do("PUT", path, hourly).want(201, nil)
+	for range 2 { // again is fine
+		r := s.do("POST", path+"/pause", "")
+		if got := r.schedule(200); got.State != "paused" || !*got.Paused || got.PausedAt != wire.FormatTime(elsewhen) || got.NextAt != "" || got.Version != 2 {
+			t.Errorf("paused: %s", r.body)
+		}
+	}
+	if got := s.do("PUT", path, hourly).schedule(200); got.State != "paused" {
+		t.Errorf("changed: %+v", got)
+	}
+	set(elsewhen.Add(90 * time.Minute))
+	for range 2 {
+		r := s.do("POST", path+"/resume", "{}")
+		if got := r.schedule(200); got.State != "active" || *got.Paused || got.PausedAt != "" || got.NextAt != "2040-02-29T14:00:00.000Z" || got.Version != 4 || got.LastSkipped != nil {
+			t.Errorf("resumed: %s", r.body)
+		}
+	}
+	if got := s.do("PUT", path, strings.Replace(hourly, "{", `{"paused": true, `, 1)).schedule(200); got.State != "paused" {
+		t.Errorf("put paused: %+v", got)
+	}
+	if got := s.do("PUT", path, strings.Replace(hourly, "{", `{"paused": false, `, 1)).schedule(200); got.State != "active" {
+		t.Errorf("put resumed: %+v", got)
+	}
+	s.do("POST", path+"/pause", `{"for": "1h"}`).problem(400, "unexpected_body", "")
+}
+
+func TestADeletedScheduleIsGone(t *testing.T) {
+	s, set := serveAt(t, elsewhen)
+	const path = "/v1/schedules/hourly"
+	made := s.do("PUT", path, hourly).schedule(201)
+	occurrence := s.fire("hourly", elsewhen.Add(time.Hour))
+	set(elsewhen.Add(time.Hour))
+	if got := s.do("DELETE", path, "").schedule(200); got.ID != made.ID || got.Version != 2 {
+		t.Errorf("%+v", got)
+	}
+	for _, route := range []string{"GET ", "DELETE ", "POST /pause", "POST /resume", "POST /trigger", "GET /preview"} {
+		method, below, _ := strings.Cut(route, " ")
+		if p := s.do(method, path+below, "").problem(404, "not_found", ""); !strings.Contains(p.Detail, "schedule") {
+			t.Errorf("%s: %s", route, p.Detail)
+		}
+	}
+	var list wire.ScheduleList
+	if s.do("GET", "/v1/schedules", "").want(200, &list); len(list.Schedules) != 0 {
+		t.Errorf("listed: %+v", list)
+	}
+	if got := s.do("GET", "/v1/tasks/"+occurrence.Name, "").task(200); got.State != "scheduled" {
+		t.Errorf("its task: %+v", got)
+	}
+	if got := s.do("PUT", path, hourly, "If-None-Match: *").schedule(201); got.ID == made.ID || got.Version != 1 || got.Runs != 0 {
+		t.Errorf("made again: %+v", got)
+	}
+}
+
+func TestBadSchedulesAreRefusedByNameAndStoreNothing(t *testing.T) {
+	s, _ := serveAt(t, elsewhen)
+	field := func(more string) string { return rule(`"cron": "0 * * * *", ` + more) }
+	inTask := func(more string) string {
+		return `{"every": "1m", "task": {"http": {"url": "http://example.com/"}, ` + more + `}}`
+	}
+	for body, want := range map[string]string{
+		"": "415 unsupported_media_type Content-Type", "[]": "400 wrong_type ", `{}`: "400 required task", `{"task": {}}`: "400 required task.http",
+		rule(`"paused": false`): "400 required cron", rule(`"cron": "0 * * * *", "every": "1m"`): "400 conflict every", rule(`"every": "1m", "cron": "@every 1m"`): "400 conflict cron",
+		rule(`"cron": "@every 1m", "every": "1m"`): "400 conflict every", rule(`"every": "1m", "timezone": "UTC"`): "400 conflict timezone",
+		rule(`"every": "1m", "dst_gap": "skip"`): "400 conflict every", rule(`"dst_overlap": "both", "every": "1m"`): "400 conflict every",
+		rule(`"cron": "61 * * * *"`): "400 bad_cron cron", rule(`"cron": "0 0 30 2 *"`): "400 bad_cron cron", rule(`"cron": ""`): "400 bad_cron cron", rule(`"cron": 5`): "400 wrong_type cron",
+		rule(`"cron": "@every 10ms"`): "400 bad_cron cron", rule(`"cron": "` + strings.Repeat("1,", 200) + `1 * * * *"`): "400 bad_cron cron",
+		rule(`"every": "999ms"`): "400 out_of_range every", rule(`"every": "0s"`): "400 out_of_range every", rule(`"every": "-1m"`): "400 out_of_range every",
+		rule(`"every": "1000001us"`): "400 out_of_range every", rule(`"every": "1d"`): "400 bad_duration every", rule(`"every": null`): "400 null_value every",
+		field(`"timezone": "Mars/Olympus"`): "400 bad_timezone timezone", field(`"timezone": ""`): "400 bad_timezone timezone", field(`"timezone": "Local"`): "400 bad_timezone timezone",
+		field(`"dst_gap": "later"`): "400 bad_policy dst_gap", field(`"dst_overlap": "none"`): "400 bad_policy dst_overlap",
+		field(`"misfire": "fire"`): "400 bad_policy misfire", field(`"overlap": ""`): "400 bad_policy overlap", field(`"overlap": true`): "400 wrong_type overlap",
+		field(`"catchup_window": "-1s"`): "400 out_of_range catchup_window", field(`"catchup_limit": 0`): "400 out_of_range catchup_limit", field(`"catchup_limit": 10001`): "400 out_of_range catchup_limit",
+		field(`"jitter": "25h"`): "400 out_of_range jitter", field(`"max_runs": -1`): "400 out_of_range max_runs", field(`"max_runs": 1.5`): "400 wrong_type max_runs",
+		field(`"start": "1960-01-01T00:00:00Z"`): "400 out_of_range start", field(`"start": "tomorrow"`): "400 bad_time start", field(`"end": "2001-01-01T00:00:00Z"`): "400 never_fires end",
+		field(`"start": "2042-01-01T00:00:00Z", "end": "2041-01-01T00:00:00Z"`): "400 out_of_range end", field(`"end": "1970-01-01T00:00:00Z"`): "400 out_of_range end",
+		field(`"paused": "no"`): "400 wrong_type paused", field(`"paused": null`): "400 null_value paused", field(`"paused": tru`): "400 bad_json paused",
+		field(`"name": "other"`): "400 name_mismatch name", field(`"state": "active"`): "400 unknown_field state", field(`"words": ""`): "400 unknown_field words",
+		field(`"queue": "q"`): "400 unknown_field queue", field(`"http": {}`): "400 unknown_field http", field(`"at": "2041-01-01T00:00:00Z"`): "400 unknown_field at",
+		field(`"colour": "red"`): "400 unknown_field colour", field(`"cron": "0 * * * *"`): "400 duplicate_key cron",
+		inTask(`"name": "a"`): "400 unknown_field task.name", inTask(`"delay": "1h"`): "400 unknown_field task.delay", inTask(`"at": "2041-01-01T00:00:00Z"`): "400 unknown_field task.at",
+		inTask(`"colour": "red"`): "400 unknown_field task.colour", inTask(`"id": "x"`): "400 unknown_field task.id", inTask(`"queue": "@"`): "400 bad_name task.queue",
+		inTask(`"timeout": "2h"`): "400 out_of_range task.timeout", inTask(`"retry": {"max_attempts": -1}`): "400 out_of_range task.retry.max_attempts", inTask(`"on_dead": "x"`): "400 bad_scheme task.on_dead",
+		inTask(`"labels": {"a=b": ""}`): "400 bad_label task.labels.a=b", inTask(`"priority": "top"`): "400 bad_priority task.priority",
+		`{"every": "1m", "task": {"http": {"url": "x"}}}`:                                                        "400 bad_scheme task.http.url",
+		`{"every": "1m", "task": {"http": {"url": "http://example.com/", "headers": {"Foliot-Schedule": "x"}}}}`: "400 forbidden_header task.http.headers.Foliot-Schedule",
+	} {
+		var p wire.Problem
+		r := s.do("PUT", "/v1/schedules/a", body)
+		r.want(r.status, &p)
+		if got := fmt.Sprint(r.status, " ", p.Code, " ", p.Field); got != want || p.Detail == "" {
+			t.Errorf("%s: %s (%s), want %s", body, got, p.Detail, want)
+		}
+	}
+	for _, name := range []string{"a@b", "@a", "@", "-a", "a%20b", "%40a", strings.Repeat("a", 201)} {
+		for _, route := range []string{"PUT ", "GET ", "DELETE ", "POST /pause", "POST /resume", "POST /trigger", "POST /backfill", "GET /preview"} {
+			method, below, _ := strings.Cut(route, " ")
+			s.do(method, "/v1/schedules/"+name+below, map[string]string{"PUT": hourly}[method]).problem(400, "bad_name", "name")
+		}
+	}
+	s.do("PUT", "/v1/schedules/"+strings.Repeat("a", 200), hourly).want(201, nil)
+	if n := s.schedules(); n != 1 || len(s.all()) != 0 {
+		t.Errorf("%d schedules and %d tasks are stored", n, len(s.all()))
+	}
+}
+
+// schedules returns how many the store has.
+func (s *service) schedules() int {
+	s.Helper()
+	listing, err := s.store.List(s.Context(), task.Filter{Namespace: task.DefaultNamespace, Queue: task.ScheduleQueue}, task.Page{Limit: 10_000})
+	if err != nil {
+		s.Fatal(err)
+	}
+	return len(listing.Tasks)
+}
+
+// Nothing that is about tasks or queues shows a schedule, changes one, or counts one.
+func TestAScheduleIsNoTask(t *testing.T) {
+	s := serve(t)
+	s.do("PUT", "/v1/schedules/a", hourly).want(201, nil)
+	before := string(s.do("GET", "/v1/schedules/a", "").want(200, nil).body)
+	for _, name := range []string{"@a", "%40a"} {
+		path := "/v1/tasks/" + name
+		for _, route := range []string{"GET ", "PUT ", "PATCH ", "DELETE ", "POST /touch", "POST /run", "POST /retry"} {
+			method, below, _ := strings.Cut(route, " ")
+			body := map[string]string{"PUT": `{"delay": "1h", "http": {"url": "http://example.com/"}}`, "PATCH": `{"timeout": "1s"}`}[method]
+			s.do(method, path+below, body).problem(400, "bad_name", "name")
+		}
+	}
+	s.do("POST", "/v1/tasks", named("@a")).problem(400, "bad_name", "name")
+	s.do("POST", "/v1/publish?url=http%3A%2F%2Fexample.com%2F", "x", "Foliot-Name: @a").problem(400, "bad_name", "Foliot-Name")
+	var batch wire.BatchReply
+	s.do("POST", "/v1/tasks/batch", `{"tasks": [`+named("@a")+`]}`).want(200, &batch)
+	if batch.Results[0].Code != "bad_name" {
+		t.Errorf("batch: %+v", batch)
+	}
+	for _, query := range []string{"", "?label=k=v", "?state=scheduled", "?state=held", "?due_after=2001-01-01T00:00:00Z"} {
+		var list wire.TaskList
+		if s.do("GET", "/v1/tasks"+query, "").want(200, &list); len(list.Tasks) != 0 {
+			t.Errorf("%s lists %+v", query, list)
+		}
+	}
+	for _, target := range []string{"GET /v1/tasks?queue=@", "POST /v1/tasks/cancel?queue=@", "GET /v1/queues/@", "PUT /v1/queues/@", "POST /v1/queues/@/pause", "POST /v1/queues/@/purge", "DELETE /v1/queues/@"} {
+		method, path, _ := strings.Cut(target, " ")
+		s.do(method, path, map[string]string{"PUT": "{}"}[method]).problem(400, "bad_name", "queue")
+	}
+	for _, path := range []string{"/v1/tasks/cancel?all=true", "/v1/tasks/cancel?label=k=v", "/v1/tasks/retry?all=true"} {
+		var done wire.BulkReply
+		if s.do("POST", path, "").want(200, &done); done != (wire.BulkReply{Durability: "memory"}) {
+			t.Errorf("%s: %+v", path, done)
+		}
+	}
+	var queues wire.QueueList
+	if s.do("GET", "/v1/queues", "").want(200, &queues); len(queues.Queues) != 0 {
+		t.Errorf("queues: %+v", queues)
+	}
+	var n wire.Namespace
+	if s.do("GET", "/v1/namespaces/default", "").want(200, &n); n.Counts != (wire.Counts{}) {
+		t.Errorf("counts: %+v", n.Counts)
+	}
+	if after := string(s.do("GET", "/v1/schedules/a", "").want(200, nil).body); after != before {
+		t.Errorf("it was\n%s\nand is\n%s", before, after)
+	}
+}
+
+// A namespace may have more schedules than a page examines: its tasks are listed all the same, and
+// changed, with one look at them.
+func TestTasksAreListedPastAnyNumberOfSchedules(t *testing.T) {
+	s := serve(t)
+	changes := make([]task.Change, 3*task.MaxPageExamined/2)
+	for i := range changes {
+		spec := task.ScheduleSpec{Spec: task.DefaultSpec(), Rule: task.Rule{Every: time.Hour, CatchupWindow: time.Hour, CatchupLimit: 1}}
+		spec.Name, spec.ID, spec.Request.URL = fmt.Sprintf("s%05d", i), fmt.Sprint(i), "http://example.com/"
+		changes[i] = task.PutSchedule{Spec: spec}
+	}
+	if _, err := s.store.Apply(t.Context(), task.CeilMillis(time.Now()), changes); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"0", "1", "x", "y"} {
+		s.do("POST", "/v1/tasks", named(name)).want(201, nil)
+	}
+	var names []string
+	requests := 0
+	for more := ""; ; requests++ {
+		var page wire.TaskList
+		s.do("GET", "/v1/tasks?limit=3"+more, "").want(200, &page)
+		for _, one := range page.Tasks {
+			names = append(names, one.Name)
+		}
+		if more = "&cursor=" + page.NextCursor; page.NextCursor == "" {
+			break
+		}
+	}
+	if got := strings.Join(names, " "); got != "0 1 x y" || requests > 2 {
+		t.Errorf("listed %s, in %d pages", got, requests+1)
+	}
+	var done wire.BulkReply
+	if s.do("POST", "/v1/tasks/cancel?all=true", "").want(200, &done); done.Changed != 4 {
+		t.Errorf("cancelled: %+v", done)
+	}
+	// The schedules of a page that ends there are listed as well.
+	var page wire.ScheduleList
+	s.do("GET", "/v1/schedules?limit=2&cursor=MXMxNDk5Nw", "").want(200, &page) // after s14997
+	if len(page.Schedules) != 2 || page.Schedules[0].Name != "s14998" || page.NextCursor != "" && len(s.page(page.NextCursor).Schedules) != 0 {
+		t.Errorf("the last page: %+v", page)
+	}
+}
+
+func (s *service) page(cursor string) (list wire.ScheduleList) {
+	s.Helper()
+	s.do("GET", "/v1/schedules?cursor="+cursor, "").want(200, &list)
+	return list
+}
+
+func TestSchedulesAreListedByNameAndLabel(t *testing.T) {
+	s := serve(t)
+	for _, name := range []string{"b", "a", "B", "0", "c"} {
+		s.do("PUT", "/v1/schedules/"+name, hourly).want(201, nil)
+	}
+	s.do("PUT", "/v1/schedules/d", nightly).want(201, nil)
+	s.do("DELETE", "/v1/schedules/b", "").want(200, nil)
+	s.do("POST", "/v1/tasks", named("b")).want(201, nil)
+	read := func(query string) (names []string) {
+		for more := ""; ; {
+			var page wire.ScheduleList
+			s.do("GET", "/v1/schedules?"+query+more, "").want(200, &page)
+			for _, one := range page.Schedules {
+				names = append(names, one.Name)
+				if body := one.Task.HTTP.Body != nil; body != (strings.Contains(query, "include") && one.Name != "d") {
+					t.Errorf("%s shows %+v", query, one)
+				}
+			}
+			if page.NextCursor == "" {
+				return names
+			}
+			more = "&cursor=" + page.NextCursor
+		}
+	}
+	for query, want := range map[string]string{
+		"": "0 B a c d", "limit=1": "0 B a c d", "limit=2&include=body": "0 B a c d", "label=k=v": "0 B a c", "label=k=v&limit=1": "0 B a c", "label=k=w": "",
+	} {
+		if got := strings.Join(read(query), " "); got != want {
+			t.Errorf("%s lists %s, want %s", query, got, want)
+		}
+	}
+	for query, want := range map[string]string{"limit=0": "bad_parameter limit", "label=k": "bad_parameter label", "cursor=x": "bad_cursor cursor", "include=all": "bad_parameter include", "queue=q": "unknown_parameter queue"} {
+		code, field, _ := strings.Cut(want, " ")
+		s.do("GET", "/v1/schedules?"+query, "").problem(400, code, field)
+	}
+}
+
+func TestATaskTellsWhichScheduleMadeIt(t *testing.T) {
+	s, set := serveAt(t, elsewhen)
+	s.do("PUT", "/v1/schedules/hourly", rule(`"cron": "0 * * * *", "jitter": "10m"`)).want(201, nil)
+	made := s.fire("hourly", elsewhen.Add(time.Hour))
+	set(elsewhen.Add(time.Hour))
+	got := s.do("GET", "/v1/tasks/"+made.Name, "").task(200)
+	if got.Schedule != "hourly" || got.Instant != "2040-02-29T13:00:00.000Z" || got.Name != fmt.Sprintf("hourly@%d", elsewhen.Add(time.Hour).UnixMilli()) {
+		t.Errorf("%+v", got)
+	}
+	var list wire.TaskList
+	if s.do("GET", "/v1/tasks", "").want(200, &list); len(list.Tasks) != 1 || list.Tasks[0].Schedule != "hourly" {
+		t.Errorf("%+v", list)
+	}
+	if got := s.do("POST", "/v1/tasks", hour).task(201); got.Schedule != "" || got.Instant != "" {
+		t.Errorf("%+v", got)
+	}
+	s.do("PATCH", "/v1/tasks/a", `{"schedule": "hourly"}`).problem(400, "unknown_field", "schedule")
+}
+
+func TestTheAuditLogTellsWhoChangedASchedule(t *testing.T) {
+	s := serve(t)
+	const path = "/v1/schedules/hourly"
+	for _, target := range []string{"PUT ", "PUT ", "POST /pause", "POST /pause", "POST /resume", "POST /trigger", "DELETE "} {
+		method, below, _ := strings.Cut(target, " ")
+		if r := s.do(method, path+below, map[string]string{"PUT": hourly}[method]); r.status >= 300 {
+			t.Fatalf("%s: %s", target, r.body)
+		}
+	}
+	var log wire.AuditList
+	s.do("GET", "/v1/audit", "").want(200, &log)
+	var got []string
+	for _, e := range slices.Backward(log.Entries) {
+		name, _, _ := strings.Cut(e.Target, "@")
+		got = append(got, fmt.Sprint(e.Action, " ", name, " ", e.Version))
+	}
+	if got, want := strings.Join(got, ", "), "schedule.put hourly 1, schedule.put hourly 2, schedule.pause hourly 3, schedule.resume hourly 4, task.create hourly 1, schedule.delete hourly 5"; got != want {
+		t.Errorf("the log has %s", got)
+	}
+	if s.do("GET", "/v1/audit?target=hourly&action=schedule.pause", "").want(200, &log); len(log.Entries) != 1 || log.Entries[0].By != "anonymous" {
+		t.Errorf("%+v", log)
+	}
+}
+
+func TestANamespaceWithSchedulesIsNotRemoved(t *testing.T) {
+	s := serve(t)
+	s.namespace("acme")
+	const acme = "Foliot-Namespace: acme"
+	s.do("PUT", "/v1/schedules/hourly", hourly, acme).want(201, nil)
+	if p := s.do("DELETE", "/v1/namespaces/acme", "").problem(409, "busy", ""); !strings.Contains(p.Detail, "1 schedules") {
+		t.Errorf("told %s", p.Detail)
+	}
+	s.do("DELETE", "/v1/schedules/hourly", "", acme).want(200, nil)
+	s.do("DELETE", "/v1/namespaces/acme", "").want(200, nil)
+}
+
+// What a schedule keeps counts, as a task that waits does.
+func TestSchedulesCountInTheQuotas(t *testing.T) {
+	s := serve(t)
+	s.do("PUT", "/v1/namespaces/acme", `{"max_pending": 1, "create_rate": 0.001}`).want(201, nil)
+	const acme = "Foliot-Namespace: acme"
+	s.do("PUT", "/v1/schedules/a", hourly, acme).want(201, nil)
+	s.do("PUT", "/v1/schedules/b", hourly, acme).problem(429, "rate_exceeded", "create_rate")
+	s.do("PUT", "/v1/namespaces/acme", `{"max_pending": 1}`).want(200, nil)
+	s.do("PUT", "/v1/schedules/b", hourly, acme).problem(403, "quota_exceeded", "max_pending")
+	s.do("PUT", "/v1/schedules/a", hourly, acme).want(200, nil)
+}
+
+// What is taken, and shown, is taken again for the same rule.
+func FuzzSchedule(f *testing.F) {
+	for _, seed := range []string{hourly, nightly, rule(`"every": "90s", "misfire": "skip", "overlap": "buffer_one", "jitter": "1s"`), rule(`"cron": "@every 90s"`), `{"task": 5}`} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, body string) {
+		s := serve(t, func(c *api.Config) { c.Now = func() time.Time { return elsewhen } })
+		r := s.do("PUT", "/v1/schedules/a", body, "Content-Type: application/json")
+		if r.status != 201 {
+			if r.status >= 500 || !json.Valid(r.body) || s.schedules() != 0 {
+				t.Fatalf("%q: %d %s", body, r.status, r.body)
+			}
+			return
+		}
+		shown := s.do("GET", "/v1/schedules/a", "").want(200, nil).body
+		var first, second map[string]json.RawMessage
+		if err := json.Unmarshal(shown, &first); err != nil {
+			t.Fatal(err)
+		}
+		said := maps.Clone(first)
+		for _, field := range strings.Fields("id state words next_at last_at paused_at runs waiting_at last_skipped problem body_size version created_at") {
+			delete(said, field)
+		}
+		var again bytes.Buffer
+		enc := json.NewEncoder(&again)
+		enc.SetEscapeHTML(false)
+		if err := enc.Encode(said); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.do("PUT", "/v1/schedules/a", again.String()); got.status != 200 {
+			t.Fatalf("%q is shown as %s, which is refused: %s", body, &again, got.body)
+		}
+		if err := json.Unmarshal(s.do("GET", "/v1/schedules/a", "").want(200, nil).body, &second); err != nil {
+			t.Fatal(err)
+		}
+		for _, shown := range []map[string]json.RawMessage{first, second} {
+			delete(shown, "version")
+			delete(shown, "body_size") // white space of a body is not shown
+		}
+		if diff := cmp.Diff(first, second, cmp.Transformer("text", func(m json.RawMessage) string { return string(m) })); diff != "" {
+			t.Fatalf("%q: -first +again:\n%s", body, diff)
+		}
+	})
+}
