@@ -98,3 +98,36 @@ func touched(edits map[string]*string, k string) bool {
 	}
 	return false
 }
+
+// FuzzOccurrenceOf: a name that is an occurrence's is one that could have been made of
+// its schedule's, and each that is made is known again.
+func FuzzOccurrenceOf(f *testing.F) {
+	f.Add("nightly@1732309200000", int64(1_732_309_200_000))
+	f.Add("nightly@1732309200000.t3f", int64(0))
+	f.Add("a@dead.id-1.3", int64(-1))
+	f.Add("@nightly", int64(1)<<62)
+	f.Add("a@1@dead.id-1.3", int64(9))
+	f.Add("a@007.", int64(10))
+	f.Fuzz(func(t *testing.T, name string, at int64) {
+		if schedule, instant, ok := OccurrenceOf(name); ok {
+			_, made, _ := strings.Cut(name, "@")
+			made, kind, _ := strings.Cut(made, ".")
+			if kind == "" || kind[0] != 't' {
+				made = strings.TrimPrefix(OccurrenceName("", instant), "@")
+			} else if instant != 0 {
+				t.Errorf("%q has the instant %d", name, instant)
+			}
+			if rest, found := strings.CutPrefix(name, schedule+"@"+made); schedule == "" || !found || rest != "" && rest != "."+kind {
+				t.Errorf("%q is taken for %q at %d", name, schedule, instant)
+			}
+		}
+		if at < 0 || ValidateName("name", name) != nil {
+			return
+		}
+		for kind, want := range map[string]Millis{"": Millis(at), ".t3f": 0, ".b01234567": Millis(at)} {
+			if schedule, instant, ok := OccurrenceOf(OccurrenceName(name, Millis(at)) + kind); !ok || schedule != name || instant != want {
+				t.Errorf("%q at %d is taken for %q at %d, %v", name, at, schedule, instant, ok)
+			}
+		}
+	})
+}

@@ -183,21 +183,31 @@ func OccurrenceName(schedule string, at Millis) string {
 }
 
 // OccurrenceOf returns the schedule that a task is an occurrence of, and its instant, 0 for
-// one that was triggered (".t…"); ok is false for any other name: what a dead task leaves behind has an @ in its name, too.
+// one that was triggered (".t…"); ok is false for any other name: what a dead task leaves
+// behind has an @ in its name, too.
 func OccurrenceOf(name string) (schedule string, at Millis, ok bool) {
 	schedule, made, ok := strings.Cut(name, "@")
-	if !ok { // nearly all names
+	if !ok || schedule == "" { // nearly all names
 		return "", 0, false
 	}
-	digits, kind, _ := strings.Cut(made, ".")
-	if schedule == "" || strings.Contains(kind, "@") || digits == "" || digits[0] < '0' || digits[0] > '9' {
+	digits, kind, more := strings.Cut(made, ".")
+	at, ok = instantOf(digits)
+	if !ok || more && kind == "" || strings.Contains(kind, "@") {
 		return "", 0, false
+	}
+	if strings.HasPrefix(kind, "t") {
+		at = 0
+	}
+	return schedule, at, true
+}
+
+// instantOf is the inverse of what OccurrenceName does with an instant.
+func instantOf(digits string) (Millis, bool) {
+	if digits == "" || digits[0] < '0' || digits[0] > '9' || digits[0] == '0' && len(digits) > 1 {
+		return 0, false
 	}
 	n, err := strconv.ParseInt(digits, 10, 64)
-	if strings.HasPrefix(kind, "t") {
-		n = 0
-	}
-	return schedule, Millis(n), err == nil
+	return Millis(n), err == nil
 }
 
 // ScheduleLane returns the lane of a namespace's schedules.
