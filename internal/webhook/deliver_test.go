@@ -85,6 +85,22 @@ func TestAnAttemptCarriesTheTasksNameAndTime(t *testing.T) {
 	}
 }
 
+// What a schedule makes tells of it, and for which instant it stands: the due time may be later.
+func TestAReceiverSeesWhichScheduleCalls(t *testing.T) {
+	for name, want := range map[string]string{
+		"nightly@1795294800250": "nightly 2026-11-21T21:00:00.250Z", "nightly@1795294800000.b0123abcd": "nightly 2026-11-21T21:00:00.000Z",
+		"nightly@1795294800250.t0123456789abcdef": "nightly ", "nightly": " ",
+		"nightly@dead.0123.8": " ", "nightly@1795294800250@dead.0123.8": " ", "nightly@1795294800250.b0123abcd@dead.0123.8": " ",
+	} {
+		d := delivery(t, "http://example.com/")
+		d.Task.Name = name
+		h := headers(d, time.Now(), "", "")
+		if got := h.Get("Foliot-Schedule") + " " + h.Get("Foliot-Instant"); got != want || h.Get("Foliot-Task") != name {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
 func TestTheDueTimeOnTheWireIsTheOneThatWasAskedFor(t *testing.T) {
 	d := delivery(t, "http://127.0.0.1/")
 	d.Task.Due += 60_000 // a retry's

@@ -54,7 +54,11 @@ func (s *Sender) newRequest(ctx context.Context, d task.Delivery, now time.Time,
 // headers returns the task's headers and Foliot's, which nothing can override.
 func headers(d task.Delivery, now time.Time, trace, signature string) http.Header {
 	t := d.Task
-	const ours = 11
+	ours := 11
+	schedule, instant, scheduled := task.OccurrenceOf(t.Name)
+	if scheduled {
+		ours += 2
+	}
 	h := make(http.Header, ours+len(t.Request.Headers))
 	values := make([]string, 0, ours+len(t.Request.Headers)) // one array for all of them: Header.Set would make one for each
 	set := func(name, value string) {
@@ -79,6 +83,12 @@ func headers(d task.Delivery, now time.Time, trace, signature string) http.Heade
 	set("Foliot-Task", t.Name)
 	set("Foliot-Queue", t.Queue)
 	set("Foliot-Due-At", t.OriginalDue.Time().Format(timeLayout))
+	if scheduled {
+		set("Foliot-Schedule", schedule)
+		if instant != 0 {
+			set("Foliot-Instant", instant.Time().Format(timeLayout))
+		}
+	}
 	set("Foliot-Attempt", strconv.Itoa(d.Number))
 	set("Foliot-Max-Attempts", strconv.Itoa(t.Retry.MaxAttempts))
 	return h
