@@ -14,6 +14,8 @@ type importBatch struct {
 	texts   []json.RawMessage
 	length  int   // of the texts and what is between them
 	size    int64 // of the lines in the file, refused ones included
+
+	schedule *scheduleLine // of the one line that there is; nil: the lines are tasks
 }
 
 // batchFrame is what a request has beside the texts.

@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,6 +28,10 @@ func (exportCmd) Help() string {
 has the time at which the task is due now, so that an import elsewhere keeps it; what was asked for as a delay becomes
 a time and cannot be touched any more. Tasks that are created while the export runs may be missing.
 
+Schedules come after the tasks, those of --queue and --label; with a filter that is about tasks alone, such as --state, none do. A paused one
+stays paused. What a schedule has done is not moved: its runs, and which instants have fired; where it counts (--every) without a start, it counts from
+the import on; one that has ended is left out. It fires in both places until it is paused or removed in one.
+
 Examples:
 
     foliot export tasks.ndjson
@@ -34,6 +40,7 @@ Examples:
 
 // Run exports.
 func (c *exportCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+	schedules := len(c.State) == 0 && c.Reason == "" && c.DueBefore == "" && c.DueAfter == ""
 	if len(c.State) == 0 {
 		c.State = []string{"scheduled", "running"}
 	}
@@ -41,27 +48,83 @@ func (c *exportCmd) Run(ctx context.Context, con *console, api *client.Client) e
 	if err != nil {
 		return err
 	}
-	bar := newProgress(con, "exported", -1)
-	count := 0
+	x := exporter{con: con, api: api, bar: newProgress(con, "exported", -1)}
 	write := func(w io.Writer) error {
-		_, _, err := eachTask(ctx, api, client.Query{Filter: filter, Bodies: true}, 0, func(t *client.Task) error {
-			count++
-			bar.add(1, 0)
-			return writeJSON(w, exportLine(t))
-		})
-		return err
+		if err := x.tasks(ctx, w, filter); err != nil || !schedules {
+			return err
+		}
+		return x.allSchedules(ctx, w, filter)
 	}
 	if c.File == "-" {
 		err = buffered(con.out, write)
 	} else {
 		err = replaceFile(c.File, write)
 	}
-	bar.done()
+	x.bar.done()
 	if err != nil {
 		return fmt.Errorf("export to %s: %w", c.File, err)
 	}
-	con.notef("exported %d tasks", count)
+	con.notef("exported %d tasks%s", x.count, andSchedules(x.schedules))
+	if x.ended > 0 {
+		con.notef("left out %d schedules that have ended", x.ended)
+	}
 	return nil
+}
+
+// exporter writes lines, and counts them.
+type exporter struct {
+	con *console
+	api *client.Client
+	bar *progress
+
+	count, schedules, ended int
+}
+
+func (x *exporter) tasks(ctx context.Context, w io.Writer, filter client.Filter) error {
+	_, _, err := eachTask(ctx, x.api, client.Query{Filter: filter, Bodies: true}, 0, func(t *client.Task) error {
+		x.count++
+		x.bar.add(1, 0)
+		return writeJSON(w, exportLine(t))
+	})
+	return err
+}
+
+// allSchedules writes the schedules of the filter's queue and labels.
+func (x *exporter) allSchedules(ctx context.Context, w io.Writer, filter client.Filter) error {
+	for s, err := range x.api.Schedules.List(ctx, client.ScheduleQuery{Labels: filter.Labels, Bodies: true}) {
+		switch {
+		case noSchedules(err):
+			x.con.notef("the server is older than schedules: it has none to export")
+			return nil
+		case err != nil:
+			return err
+		case filter.Queue != "" && s.Task.Queue != filter.Queue:
+			continue
+		case s.State == client.ScheduleEnded:
+			x.ended++
+			continue
+		}
+		x.schedules++
+		x.bar.add(1, 0)
+		if err := writeJSON(w, lineOf(s)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// noSchedules reports whether a server answers that it has no such route.
+func noSchedules(err error) bool {
+	var refused *client.Error
+	return errors.As(err, &refused) && refused.Status == http.StatusNotFound
+}
+
+// andSchedules continues a sentence that has counted tasks.
+func andSchedules(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" and %d schedules", n)
 }
 
 // exportLine returns what creates t again, due when t is. What t does without

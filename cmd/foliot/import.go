@@ -22,8 +22,8 @@ type importCmd struct {
 
 // Help shows examples below the usage line.
 func (importCmd) Help() string {
-	return `Creates one task from each line, a JSON object as POST /v1/tasks takes it, or as export wrote it. A line that is refused is
-reported with its number and does not keep the others back. Lines whose task exists already are skipped, so that an
+	return `Creates one task from each line, a JSON object as POST /v1/tasks takes it, or as export wrote it; and a schedule from one that
+has a "task", as PUT /v1/schedules takes it, with its name. A line that is refused is reported with its number and does not keep the others back. Lines whose task or schedule exists already are skipped, so that an
 import which was interrupted is simply started again; lines without a name would be created twice.
 
 Examples:
@@ -40,11 +40,12 @@ const maxReported = 100
 
 // importReply is what -o json prints at the end.
 type importReply struct {
-	Created int       `json:"created"`
-	Skipped int       `json:"skipped"` // a task of that name exists
-	Refused int       `json:"refused"`
-	Errors  []badLine `json:"errors,omitempty"` // of the first refused lines
-	Seconds float64   `json:"seconds"`
+	Created   int       `json:"created"`
+	Schedules int       `json:"schedules,omitempty"` // that were created
+	Skipped   int       `json:"skipped"`             // a task, or a schedule, of that name exists
+	Refused   int       `json:"refused"`
+	Errors    []badLine `json:"errors,omitempty"` // of the first refused lines
+	Seconds   float64   `json:"seconds"`
 }
 
 type badLine struct {
@@ -61,7 +62,7 @@ func (c *importCmd) Run(ctx context.Context, con *console, api *client.Client) e
 	if c.Batch < 1 || c.Batch > task.MaxBatch {
 		return badInput("--batch", "%d does not lie between 1 and %d", c.Batch, task.MaxBatch)
 	}
-	in, size, err := c.open(con.in)
+	in, size, err := openInput(c.File, con.in)
 	if err != nil {
 		return err
 	}
@@ -74,12 +75,12 @@ func (c *importCmd) Run(ctx context.Context, con *console, api *client.Client) e
 	return im.conclude(err, time.Since(began))
 }
 
-// open returns the file and its size, -1 where that is not known.
-func (c *importCmd) open(stdin io.Reader) (io.ReadCloser, int64, error) {
-	if c.File == "-" {
+// openInput returns a file that an argument names, and its size, -1 where that is not known.
+func openInput(file string, stdin io.Reader) (io.ReadCloser, int64, error) {
+	if file == "-" {
 		return io.NopCloser(stdin), -1, nil
 	}
-	f, err := os.Open(c.File)
+	f, err := os.Open(file)
 	if err != nil {
 		return nil, 0, badInput("FILE", "%v", err)
 	}
@@ -90,7 +91,7 @@ func (c *importCmd) open(stdin io.Reader) (io.ReadCloser, int64, error) {
 		return nil, 0, badInput("FILE", "%v", err)
 	case info.IsDir():
 		f.Close()
-		return nil, 0, badInput("FILE", "%s is a directory", c.File)
+		return nil, 0, badInput("FILE", "%s is a directory", file)
 	case !info.Mode().IsRegular():
 		return f, -1, nil
 	}
@@ -179,8 +180,14 @@ func (im *importer) read(ctx context.Context, lines *lineReader, batches chan<- 
 		if err != nil {
 			return fmt.Errorf("read line %d: %w", lines.number, err)
 		}
+		if l.err == nil && isSchedule(l.text) {
+			if !im.passSchedule(ctx, l, batches) {
+				return nil // the cause says why
+			}
+			continue
+		}
 		if b.full(l, im.batch) && !pass() {
-			return nil // the cause says why
+			return nil
 		}
 		if reason := b.add(l); reason != "" {
 			im.report(badLine{Line: l.number, Code: "bad_line", Detail: reason})
@@ -188,8 +195,27 @@ func (im *importer) read(ctx context.Context, lines *lineReader, batches chan<- 
 	}
 }
 
+// passSchedule passes a line that is a schedule on, by itself.
+func (im *importer) passSchedule(ctx context.Context, l line, batches chan<- importBatch) bool {
+	s, err := readSchedule(l.text)
+	if err != nil {
+		im.report(badLine{Line: l.number, Code: "bad_line", Detail: err.Error()})
+		im.bar.add(0, l.size)
+		return true
+	}
+	select {
+	case batches <- importBatch{numbers: []int{l.number}, schedule: &s, size: l.size}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
 // send creates a batch's tasks and counts what became of them.
 func (im *importer) send(ctx context.Context, b importBatch) error {
+	if b.schedule != nil {
+		return im.putSchedule(ctx, b)
+	}
 	results, err := im.api.Tasks.CreateBatchJSON(ctx, b.texts)
 	var refused *client.Error
 	switch {
@@ -282,8 +308,8 @@ func (im *importer) conclude(stopped error, took time.Duration) error {
 			return err
 		}
 	} else {
-		im.con.sayf("created %d, skipped %d that exist, refused %d, in %.1f s (%s)",
-			t.Created, t.Skipped, t.Refused, took.Seconds(), rate(t.Created, took))
+		im.con.sayf("created %d%s, skipped %d that exist, refused %d, in %.1f s (%s)",
+			t.Created, andSchedules(t.Schedules), t.Skipped, t.Refused, took.Seconds(), rate(t.Created, took))
 	}
 	switch {
 	case stopped != nil:
