@@ -27,8 +27,10 @@ type cli struct {
 	Touch  touchCmd  `cmd:"" group:"tasks" help:"Restart the delay of tasks: a watchdog's heartbeat."`
 	Run    runCmd    `cmd:"" group:"tasks" help:"Make waiting tasks due now."`
 	Retry  retryCmd  `cmd:"" group:"tasks" help:"Give dead tasks a new life."`
-	Import importCmd `cmd:"" group:"tasks" help:"Create tasks from a file, one JSON object a line."`
-	Export exportCmd `cmd:"" group:"tasks" help:"Write tasks to a file that import reads."`
+	Import importCmd `cmd:"" group:"tasks" help:"Create tasks and schedules from a file, one JSON object a line."`
+	Export exportCmd `cmd:"" group:"tasks" help:"Write tasks and schedules to a file that import reads."`
+
+	Cron cronCmd `cmd:"" group:"tasks" help:"Schedules: call a URL again and again."`
 
 	Dead      deadCmd      `cmd:"" group:"admin" help:"Tasks that gave up: list, retry, remove."`
 	Queue     queueCmd     `cmd:"" group:"admin" help:"Limits, pauses and purges of queues."`

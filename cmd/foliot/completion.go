@@ -207,6 +207,13 @@ func valuesOf(v *kong.Value, before, typed string) (kindOfWord, []candidate) {
 	if v.Flag != nil {
 		place = v.Flag.PlaceHolder
 	}
+	if strings.Contains(place, "|") { // the server checks it
+		var list []candidate
+		for word := range strings.SplitSeq(place, "|") {
+			list = append(list, candidate{before + word, ""})
+		}
+		return ofWords, matching(before+typed, list)
+	}
 	switch strings.ToUpper(place) {
 	case "FILE":
 		return ofFiles, nil

@@ -52,6 +52,10 @@ func TestWhatMayStandAtTheCursor(t *testing.T) {
 		"import ":                              "files: ",
 		"import a --batch 1 ":                  "words: ",
 		"add -- --":                            "words: ",
+		"cron p":                               "words: preview pause",
+		"cron import ":                         "files: ",
+		"cron add a b c --misfire ":            "words: fire_once skip fire_all",
+		"add http://x --priority=h":            "words: --priority=high",
 		"config --conf":                        "words: --config",
 	} {
 		if got := completed(line); got != want {

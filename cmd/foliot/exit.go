@@ -29,8 +29,8 @@ const exitCodesHelp = `Exit codes:
   0    done
   1    failed: the message says what, and what to do
   2    bad input: the message names the flag, the argument or the field
-  3    there is no task, queue, token or secret of that name
-  4    the state of things does not allow it, or a task of that name exists
+  3    there is no task, schedule, queue, token or secret of that name
+  4    the state of things does not allow it, or a task or schedule of that name exists
   5    the server cannot be reached, or not with http:// or https:// as given
   6    add --wait, get --wait: the task ended, but was not delivered
   7    doctor egress: tasks may not call that URL

@@ -90,6 +90,51 @@ func TestBadInputIsOneLineThatNamesTheFlag(t *testing.T) {
 		{"ls --due-before noon", "--due-before"},
 		{"ls --due-after 2030", "--due-after"},
 
+		{"cron add", "<name>"},
+		{"cron add a/b @daily http://127.0.0.1:9/", "NAME"},
+		{"cron add " + strings.Repeat("a", task.MaxScheduleName+1) + " @daily http://127.0.0.1:9/", "NAME"},
+		{"cron add a http://127.0.0.1:9/", "CRON"},
+		{"cron add a '0 21 * *'", "URL"},
+		{"cron add a 0 21 x x x http://127.0.0.1:9/", "in quotes"},
+		{"cron add a '0 25 * * *' http://127.0.0.1:9/", "CRON"},
+		{"cron add a '0 0 30 2 *' http://127.0.0.1:9/", "CRON"},
+		{"cron add a @daily 127.0.0.1:9/", "URL"},
+		{"cron add a @daily http://127.0.0.1:9/ --every 5s", "CRON, --every"},
+		{"cron add a http://127.0.0.1:9/ --every 1d", "--every"},
+		{"cron add a http://127.0.0.1:9/ --every 0s", "--every"},
+		{"cron add a http://127.0.0.1:9/ --every 10ms", "--every"},
+		{"cron add a http://127.0.0.1:9/ --every 5s --timezone UTC", "--timezone"},
+		{"cron add a @daily http://127.0.0.1:9/ --timezone Local", "--timezone"},
+		{"cron add a @daily http://127.0.0.1:9/ --dst-gap both", "--dst-gap"},
+		{"cron add a @daily http://127.0.0.1:9/ --dst-overlap next", "--dst-overlap"},
+		{"cron add a @daily http://127.0.0.1:9/ --start noon", "--start"},
+		{"cron add a @daily http://127.0.0.1:9/ --end -1h", "--end"},
+		{"cron add a @daily http://127.0.0.1:9/ --max-runs=-1", "--max-runs"},
+		{"cron add a @daily http://127.0.0.1:9/ --jitter 25h", "--jitter"},
+		{"cron add a @daily http://127.0.0.1:9/ --misfire some", "--misfire"},
+		{"cron add a @daily http://127.0.0.1:9/ --catchup-window 0s", "--catchup-window"},
+		{"cron add a @daily http://127.0.0.1:9/ --catchup-limit 10001", "--catchup-limit"},
+		{"cron add a @daily http://127.0.0.1:9/ --overlap never", "--overlap"},
+		{"cron add a @daily http://127.0.0.1:9/ --queue a/b", "--queue"},
+		{"cron add a @daily http://127.0.0.1:9/ -X BREW", "--method"},
+		{"cron add a @daily http://127.0.0.1:9/ -H 'Host: b'", "--header"},
+		{"cron add a @daily http://127.0.0.1:9/ --timeout 2h", "--timeout"},
+		{"cron get a@1", "NAME"},
+		{"cron pause", "<name>"},
+		{"cron ls --label x", "--label"},
+		{"cron backfill a", "--from"},
+		{"cron backfill a --from noon", "--from"},
+		{"cron backfill a --from -1h --until -2h", "--until"},
+		{"cron preview a/b", "NAME"},
+		{"cron preview a --timezone UTC", "--timezone"},
+		{"cron preview a -n 0", "--limit"},
+		{"cron preview a --from noon", "--from"},
+		{"cron preview '0 21 * *'", "NAME-OR-CRON"},
+		{"cron preview '* * * * *' --dst-gap both", "--dst-gap"},
+		{"cron preview '@every 5s' --timezone UTC", "--timezone"},
+		{"cron import", "<file>"},
+		{"cron import " + filepath.Join(s.dir, "nofile"), "FILE"},
+		{"cron import - --timezone Berlin", "--timezone"},
 		{"import", "<file>"},
 		{"import " + filepath.Join(s.dir, "nofile"), "FILE"},
 		{"import " + s.dir, "FILE"},
@@ -172,15 +217,19 @@ func TestBadInputIsOneLineThatNamesTheFlag(t *testing.T) {
 			}
 		})
 	}
-	if stdout, _, _ := s.run("", "ls"); stdout != "" {
-		t.Errorf("bad input stored tasks:\n%s", stdout)
+	tasks, _, _ := s.run("", "ls")
+	if schedules, _, _ := s.run("", "cron", "ls"); tasks+schedules != "" {
+		t.Errorf("bad input stored tasks or schedules:\n%s%s", tasks, schedules)
 	}
 }
 
 func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
-	for _, name := range []string{"serve", "listen", "add", "get", "ls", "cancel", "move", "touch", "run", "retry", "import", "export"} {
+	for _, name := range []string{"serve", "listen", "add", "get", "ls", "cancel", "move", "touch", "run", "retry", "import", "export",
+		"cron add", "cron ls", "cron get", "cron preview", "cron pause", "cron resume", "cron trigger", "cron backfill", "cron rm", "cron import",
+	} {
 		s := newSession(t)
-		for _, args := range [][]string{{name, "--help"}, {"help", name}} {
+		words := strings.Fields(name)
+		for _, args := range [][]string{append(words, "--help"), append([]string{"help"}, words...)} {
 			stdout, stderr, code := s.runBare(args...)
 			if code != exitOK || stderr != "" || !strings.Contains(stdout, "Example") || !strings.Contains(stdout, "foliot "+name) {
 				t.Errorf("foliot %v ended with %d and printed:\n%s%s", args, code, stdout, stderr)

@@ -42,8 +42,22 @@ func (c *getCmd) Run(ctx context.Context, con *console, api *client.Client) erro
 	if con.json {
 		return con.object(t)
 	}
+	return describe(t).print(con)
+}
+
+// rows are words, each with a value.
+type rows [][]string
+
+// add adds one, where its value is set.
+func (r *rows) add(word, value string) {
+	if value != "" {
+		*r = append(*r, []string{word, value})
+	}
+}
+
+func (r rows) print(con *console) error {
 	out := con.table(nil)
-	for _, row := range describe(t) {
+	for _, row := range r {
 		if err := out.add(row...); err != nil {
 			return err
 		}
@@ -51,8 +65,8 @@ func (c *getCmd) Run(ctx context.Context, con *console, api *client.Client) erro
 	return out.end()
 }
 
-// describe returns a task as rows of a word and its value; what is not set is left out.
-func describe(t *client.Task) [][]string {
+// describe returns a task as rows.
+func describe(t *client.Task) (r rows) {
 	state := string(t.State)
 	if t.Reason != "" && t.Reason != state {
 		state += " (" + t.Reason + ")"
@@ -60,45 +74,48 @@ func describe(t *client.Task) [][]string {
 	if t.CancelRequested {
 		state += ", cancel requested"
 	}
-	rows := [][]string{
-		{"name", t.Name},
-		{"id", t.ID},
-		{"state", state},
-		{"due", instant(t.DueAt)},
-		{"request", strings.TrimSpace(t.HTTP.Method + " " + t.HTTP.URL)},
-	}
-	add := func(word, value string) {
-		if value != "" {
-			rows = append(rows, []string{word, value})
-		}
-	}
-	for _, name := range sortedKeys(t.HTTP.Headers) {
-		add("header", name+": "+t.HTTP.Headers[name])
-	}
-	add("body", bodyWords(t.HTTP.Body))
-	add("queue", t.Queue)
-	add("priority", string(t.Priority))
-	for _, key := range sortedKeys(t.Labels) {
-		add("label", key+"="+t.Labels[key])
-	}
+	r.add("name", t.Name)
+	r.add("id", t.ID)
+	r.add("state", state)
+	r.add("due", instant(t.DueAt))
+	r.add("schedule", t.Schedule)
+	r.add("instant", instantOr(t.Instant, ""))
+	r.addRequest(&t.Spec)
 	if t.At.IsZero() {
-		add("delay", t.Delay.String())
+		r.add("delay", t.Delay.String())
 	}
-	add("timeout", durationWords(t.Timeout))
-	add("expire after", durationWords(t.ExpireAfter))
-	add("retry", retryWords(t.Retry))
-	add("on dead", t.OnDead)
-	add("created", instant(t.CreatedAt))
-	if !t.FinishedAt.IsZero() {
-		add("finished", instant(t.FinishedAt))
-	}
+	r.addLimits(&t.Spec)
+	r.add("created", instant(t.CreatedAt))
+	r.add("finished", instantOr(t.FinishedAt, ""))
 	if t.Reclaims > 0 {
-		add("reclaims", strconv.Itoa(t.Reclaims))
+		r.add("reclaims", strconv.Itoa(t.Reclaims))
 	}
 	for _, a := range t.Attempts {
-		add("attempt", instant(a.StartedAt)+" "+attemptLine(a))
+		r.add("attempt", instant(a.StartedAt)+" "+attemptLine(a))
 	}
-	return rows
+	return r
+}
+
+// addRequest adds what is sent, and where it belongs.
+func (r *rows) addRequest(s *client.Spec) {
+	r.add("request", strings.TrimSpace(s.HTTP.Method+" "+s.HTTP.URL))
+	for _, name := range sortedKeys(s.HTTP.Headers) {
+		r.add("header", name+": "+s.HTTP.Headers[name])
+	}
+	r.add("body", bodyWords(s.HTTP.Body))
+	r.add("queue", s.Queue)
+	r.add("priority", string(s.Priority))
+	for _, key := range sortedKeys(s.Labels) {
+		r.add("label", key+"="+s.Labels[key])
+	}
+}
+
+// addLimits adds how long and how often it is tried.
+func (r *rows) addLimits(s *client.Spec) {
+	r.add("timeout", durationWords(s.Timeout))
+	r.add("expire after", durationWords(s.ExpireAfter))
+	r.add("retry", retryWords(s.Retry))
+	r.add("on dead", s.OnDead)
 }
 
 // bodyWords shows a body as the API does.

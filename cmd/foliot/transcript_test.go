@@ -134,6 +134,7 @@ var varying = []struct {
 }{
 	{regexp.MustCompile(`20[0-2]\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`), "TIME"}, // 2030 is what a transcript asked for
 	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[78][0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`), "ID"},
+	{regexp.MustCompile(`@\d{13}\.t\w+`), "@MILLIS.tRANDOM"},
 	{regexp.MustCompile(`in \d+\.\d s \(\d+ a second\)`), "in SECONDS (RATE)"},
 	{regexp.MustCompile(`"seconds":[0-9.e-]+`), `"seconds":SECONDS`},
 }

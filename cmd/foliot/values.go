@@ -102,6 +102,9 @@ func plainly(err error) error {
 	for _, p := range plainer {
 		text = p.is.ReplaceAllString(text, p.says)
 	}
+	if node := parse.Context.Selected(); node != nil && node.FullPath() == "foliot cron add" && strings.HasPrefix(text, "unexpected argument") {
+		text += `; an expression is one argument, in quotes: "0 21 * * *"`
+	}
 	if m := notOneOf.FindStringSubmatch(text); m != nil {
 		choice := strings.NewReplacer(`"`, "", ",", ", ").Replace(m[2])
 		text = fmt.Sprintf("%s: %s is none of %s", m[1], m[3], choice)

@@ -37,6 +37,7 @@ var reworded = strings.NewReplacer(
 	"leave the field out", "leave it out",
 	"a "+wire.NamespaceHeader+" ", "a namespace ",
 	"GET /v1/queues lists", "`foliot queue ls` lists",
+	"GET /v1/schedules lists", "`foliot cron ls` lists",
 	"GET /v1/cluster lists", "`foliot cluster nodes` lists",
 	`{"namespace": "*", "scope": "admin"}`, "--for operator --scope admin",
 	": authorization: Bearer foliot_…", "",
@@ -78,6 +79,7 @@ func inWords(err error, command *kong.Node) string {
 
 // placeOf returns the flag or the argument of the command that fills a field, "" where none does.
 func placeOf(command *kong.Node, field string) string {
+	field = strings.TrimPrefix(field, "task.") // of a schedule
 	for _, many := range []string{"http.headers", "labels"} {
 		if key, ok := strings.CutPrefix(field, many+"."); ok && takes(command, called[many]) {
 			return called[many] + " " + key

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cron"
+)
+
+type cronAddCmd struct {
+	Name string `arg:"" help:"The schedule's name, unique, of at most 200 characters."`
+	Cron string `arg:"" help:"When, in quotes: minute, hour, day of month, month, day of week; six fields begin with the second; or @daily and the like. With --every it is left out."`
+	URL  string `arg:"" optional:"" help:"The URL to call."`
+
+	ruleFlags
+	taskFlags
+
+	New bool `help:"Only make a schedule: where there is one of that name, exit with 4 and change nothing."`
+}
+
+// Help shows examples below the usage line.
+func (cronAddCmd) Help() string {
+	return `Makes a schedule, or changes all of one that there is, and prints when it fires: in words, and the next three instants, as the zone's clocks show
+them and in UTC. Each instant makes a task, named after the schedule and the instant (nightly@1732309200000); the flags of a task are as in foliot add.
+
+A schedule that is changed keeps its runs and its pause, and what has fired does not fire again, so that a script may repeat the command.
+
+Examples:
+
+    foliot cron add nightly "0 21 * * MON-FRI" https://shop.example/report --timezone Europe/Berlin
+    foliot cron add month-end "30 2 L * *" https://shop.example/invoices --json '{"send": true}' --misfire fire_all
+    foliot cron add poll --every 5s https://shop.example/poll --overlap skip --timeout 4s`
+}
+
+// Run makes the schedule.
+func (c *cronAddCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+	spec, err := c.input(con.in, time.Now())
+	if err != nil {
+		return err
+	}
+	var conds []client.Condition
+	if c.New {
+		conds = append(conds, client.IfNoneMatch())
+	}
+	s, err := api.Schedules.Put(ctx, c.Name, spec, conds...)
+	if errors.Is(err, client.ErrStale) {
+		return &fault{exitConflict, errors.New("add " + c.Name + ": a schedule of that name exists; without --new it is changed")}
+	}
+	if err != nil {
+		return renamed(err, "add "+c.Name)
+	}
+	if con.json {
+		return con.object(s)
+	}
+	con.sayf("%s %s: %s", putWord(s), c.Name, printable(firesWords(s)))
+	if s.NextAt.IsZero() {
+		con.sayf("it is %s", scheduleState(s))
+		return nil
+	}
+	next, err := api.Schedules.Preview(ctx, c.Name, time.Time{}, shownNext)
+	if err != nil {
+		return err
+	}
+	return printInstants(con, next)
+}
+
+// shownNext is how many instants an answer shows unasked.
+const shownNext = 3
+
+// putWord says what a put did.
+func putWord(s *client.Schedule) string {
+	if s.Version == 1 {
+		return "created"
+	}
+	return "changed"
+}
+
+// firesWords is when a schedule fires, as a sentence.
+func firesWords(s *client.Schedule) string {
+	if s.Cron == "" {
+		return s.Words
+	}
+	return s.Words + ", " + s.TimeZone
+}
+
+// input returns the schedule to ask for.
+func (c *cronAddCmd) input(stdin io.Reader, now time.Time) (s client.ScheduleSpec, err error) {
+	if err := checkSchedules(c.Name); err != nil {
+		return s, err
+	}
+	if err := c.place(); err != nil {
+		return s, err
+	}
+	if s.Cron = c.Cron; s.Cron != "" {
+		if _, err := cron.Parse(s.Cron); err != nil {
+			return s, badInput("CRON", "%s", err)
+		}
+	}
+	if c.Timezone != "" {
+		if _, err := cron.LoadZone(c.Timezone); err != nil {
+			return s, badInput("--timezone", "%s", err)
+		}
+	}
+	if err := c.fill(&s, now); err != nil {
+		return s, err
+	}
+	s.Task, err = c.spec(c.URL, stdin)
+	return s, err
+}
+
+// place finds out which arguments were given: with --every there is no expression.
+func (c *cronAddCmd) place() error {
+	isURL := strings.Contains(c.Cron, "://")
+	switch {
+	case c.Every != "" && c.URL == "":
+		c.Cron, c.URL = "", c.Cron
+	case c.Every != "":
+		return badInput("CRON, --every", "give one of them, not both")
+	case c.URL == "" && isURL:
+		return badInput("CRON", `before the URL stands when it is called: "0 21 * * *", or --every 5s`)
+	case c.URL == "":
+		return badInput("URL", "it is missing; an expression stands in quotes, and the URL after it")
+	}
+	return nil
+}

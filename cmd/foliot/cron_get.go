@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/foliot/foliot/client"
+)
+
+type cronGetCmd struct {
+	Name string `arg:"" help:"The schedule's name."`
+}
+
+// Help shows examples below the usage line.
+func (cronGetCmd) Help() string {
+	return `Shows what was asked for, when it fires next, and what it has done: the last instant that made a task, and the last ones that made none, with
+the reason. Its tasks are shown by foliot get.
+
+Examples:
+
+    foliot cron get nightly
+    foliot cron get nightly -o json | jq .last_skipped`
+}
+
+// Run prints the schedule.
+func (c *cronGetCmd) Run(ctx context.Context, con *console, api *client.Client) error {
+	if err := checkSchedules(c.Name); err != nil {
+		return err
+	}
+	s, err := api.Schedules.Get(ctx, c.Name)
+	if err != nil {
+		return err
+	}
+	if con.json {
+		return con.object(s)
+	}
+	return describeSchedule(s).print(con)
+}
+
+// describeSchedule returns a schedule as rows.
+func describeSchedule(s *client.Schedule) (r rows) {
+	r.add("name", s.Name)
+	r.add("id", s.ID)
+	r.add("state", scheduleState(s))
+	r.add("problem", s.Problem)
+	r.add("rule", ruleWords(&s.ScheduleSpec))
+	r.add("fires", s.Words)
+	r.add("next", instantOr(s.NextAt, ""))
+	r.add("waiting", instantOr(s.WaitingAt, ""))
+	r.add("last", instantOr(s.LastAt, ""))
+	r.add("paused since", instantOr(s.PausedAt, ""))
+	r.add("runs", runsWords(s))
+	if k := s.LastSkipped; k != nil {
+		r.add("skipped", skippedWords(k))
+	}
+	r.add("start", instantOr(s.Start, ""))
+	r.add("end", instantOr(s.End, ""))
+	r.add("jitter", durationWords(s.Jitter))
+	r.add("misfire", misfireWords(&s.ScheduleSpec))
+	r.add("overlap", string(s.Overlap))
+	if s.Cron != "" {
+		r.add("dst gap", s.DSTGap)
+		r.add("dst overlap", s.DSTOverlap)
+	}
+	r.addRequest(&s.Task)
+	r.addLimits(&s.Task)
+	r.add("created", instant(s.CreatedAt))
+	return r
+}
+
+func runsWords(s *client.Schedule) string {
+	if s.MaxRuns == 0 {
+		return count(s.Runs)
+	}
+	return fmt.Sprintf("%d of %d", s.Runs, s.MaxRuns)
+}
+
+func skippedWords(k *client.SkippedInstants) string {
+	why := strings.ReplaceAll(k.Why, "_", " ")
+	if k.From.Equal(k.Until) {
+		return fmt.Sprintf("%s (%s)", instant(k.From), why)
+	}
+	return fmt.Sprintf("%s to %s (%s)", instant(k.From), instant(k.Until), why)
+}
+
+// misfireWords is what a schedule makes up for.
+func misfireWords(s *client.ScheduleSpec) string {
+	switch s.Misfire {
+	case client.SkipMissed:
+		return string(s.Misfire)
+	case client.FireAll:
+		return fmt.Sprintf("%s, the latest %d of %v", s.Misfire, s.CatchupLimit, s.CatchupWindow)
+	}
+	return fmt.Sprintf("%s, within %v", s.Misfire, s.CatchupWindow)
+}

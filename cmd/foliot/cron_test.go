@@ -1,0 +1,124 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// must carries out a command line that ends well, and returns what it printed.
+func (s *session) must(stdin, line string) string {
+	s.t.Helper()
+	out, errs, code := s.run(stdin, s.words(line)...)
+	if code != exitOK {
+		s.t.Fatalf("%s ended with %d: %s%s", line, code, out, errs)
+	}
+	return out
+}
+
+func TestATaskShowsTheScheduleThatMadeIt(t *testing.T) {
+	s := newSession(t)
+	s.must("", "cron add nightly @daily http://127.0.0.1:9/")
+	s.must("", "cron backfill nightly --from 2020-01-01T00:00:00Z --until 2020-01-01T12:00:00Z")
+	name, _, _ := strings.Cut(s.must("", "ls"), "\t")
+	if shown := s.must("", "get "+name); !strings.Contains(shown, "\nschedule\tnightly\ninstant\t2020-01-01T00:00:00.000Z\n") {
+		t.Errorf("%s is shown as\n%s", name, shown)
+	}
+}
+
+func TestABackfillIsNotMadeTwice(t *testing.T) {
+	s := newSession(t)
+	s.must("", "cron add hourly @hourly http://127.0.0.1:9/")
+	const line = "cron backfill hourly --from 2020-01-01T00:00:00Z --until 2020-01-01T02:30:00Z"
+	if got, want := s.must("", line), "created 3 tasks of hourly, due now\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got, want := s.must("", line), "created 0 tasks of hourly, due now, 3 were there\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// What a line of a crontab cannot say is decided elsewhere, and an import leaves it.
+func TestAnImportedCrontabLeavesWhatItsLinesDoNotSay(t *testing.T) {
+	s := newSession(t)
+	s.must("@daily http://127.0.0.1:9/a\n", "cron import - --timezone UTC")
+	s.must("", "cron add 127.0.0.1-9-a @daily http://127.0.0.1:9/a --queue slow --overlap skip --max-attempts 2 --on-dead=")
+	s.must("", "cron pause 127.0.0.1-9-a")
+	for stdin, want := range map[string]string{
+		"@daily http://127.0.0.1:9/a\n":      "created 0, changed 0, unchanged 1, refused 0\n",
+		"@every 60s http://127.0.0.1:9/a#\n": "changed 127.0.0.1-9-a: every minute, next paused\ncreated 0, changed 1, unchanged 0, refused 0\n",
+	} {
+		s.must("", "cron add 127.0.0.1-9-a @daily http://127.0.0.1:9/a --queue slow --overlap skip --max-attempts 2 --on-dead=")
+		if got := s.must(stdin, "cron import - --timezone UTC"); got != want {
+			t.Errorf("got\n%swant\n%s", got, want)
+		}
+		shown := s.must("", "cron get 127.0.0.1-9-a")
+		for _, row := range []string{"state\tpaused\n", "queue\tslow\n", "overlap\tskip\n", "retry\tat most 2 attempts"} {
+			if !strings.Contains(shown, row) {
+				t.Errorf("%q is missing in\n%s", row, shown)
+			}
+		}
+	}
+}
+
+func TestADryRunOfACrontabIsALineThatImportReads(t *testing.T) {
+	s := newSession(t)
+	lines := s.must("# name: n\n0 5 * * * curl -d 'a \"b\"' -m 3 http://127.0.0.1:9/a\n", "cron import - --timezone Asia/Tokyo --dry-run -o json")
+	if got := s.must(lines, "import -"); !strings.HasPrefix(got, "created 0 and 1 schedules,") {
+		t.Errorf("got %q", got)
+	}
+	if got := s.must("# name: n\n0 5 * * * curl -d 'a \"b\"' -m 3 http://127.0.0.1:9/a\n", "cron import - --timezone Asia/Tokyo"); got != "created 0, changed 0, unchanged 1, refused 0\n" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestACrontabWhoseServerGoesAwayIsImportedAgain(t *testing.T) {
+	s := newSession(t)
+	const text = "@daily http://127.0.0.1:9/a\n@daily http://127.0.0.1:9/b\n"
+	s.server = "http://127.0.0.1:1"
+	out, errs, code := s.run(text, "cron", "import", "-", "--timezone", "UTC")
+	if code != exitUnreachable || !strings.HasPrefix(out, "created 0,") || !strings.Contains(errs, "start it again to go on: line 1: ") {
+		t.Errorf("it ended with %d: %s%s", code, out, errs)
+	}
+}
+
+func TestAFileThatIsNoCrontabIsRefused(t *testing.T) {
+	s := newSession(t)
+	file := filepath.Join(s.dir, "large")
+	if err := os.WriteFile(file, make([]byte, maxCrontab+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, errs, code := s.run("", "cron", "import", file); code != exitUsage || !strings.Contains(errs, "which no crontab is") {
+		t.Errorf("it ended with %d: %s", code, errs)
+	}
+	out, errs, code := s.run(strings.Repeat("rm -rf /\n", 3*maxReported), "cron", "import", "-")
+	if code != exitUsage || out != "" || strings.Count(errs, "\n") != maxReported+2 {
+		t.Errorf("it ended with %d and %d lines: %s", code, strings.Count(errs, "\n"), out)
+	}
+}
+
+func TestAnExportLeavesOutWhatHasEndedAndServersWithoutSchedules(t *testing.T) {
+	s := newSession(t)
+	s.must("", "cron add once @daily http://127.0.0.1:9/ --queue a --label k=v")
+	s.must("", "cron add poll --every 5s http://127.0.0.1:9/ --queue b")
+	for line, want := range map[string]int{"export": 2, "export --queue a": 1, "export --label k=v": 1, "export --label k=w": 0, "export --due-before 1h": 0} {
+		if got := strings.Count(s.must("", line), `"task":`); got != want {
+			t.Errorf("%s: %d schedules, want %d", line, got, want)
+		}
+	}
+	old := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/schedules") {
+			http.NotFound(w, r)
+			return
+		}
+		_, _ = w.Write([]byte(`{"tasks":[]}`))
+	}))
+	defer old.Close()
+	s.server = old.URL
+	if out, errs, code := s.run("", "export"); code != exitOK || out != "" || !strings.Contains(errs, "older than schedules") {
+		t.Errorf("it ended with %d: %s%s", code, out, errs)
+	}
+}
