@@ -78,7 +78,7 @@ func (s ScheduleSpec) wire() (wire.ScheduleInput, error) {
 	return wire.ScheduleInput{
 		Cron: s.Cron, Timezone: s.TimeZone, DSTGap: s.DSTGap, DSTOverlap: s.DSTOverlap, Every: duration(s.Every),
 		Start: instant(s.Start), End: instant(s.End), MaxRuns: s.MaxRuns, Jitter: duration(s.Jitter),
-		Misfire: string(s.Misfire), CatchupWindow: duration(s.CatchupWindow), CatchupLimit: s.CatchupLimit, Overlap: string(s.Overlap),
+		Misfire: string(s.Misfire), CatchupWindow: limit(s.CatchupWindow), CatchupLimit: s.CatchupLimit, Overlap: string(s.Overlap),
 		Paused: s.Paused,
 		Task: wire.ScheduledTask{
 			Queue: task.Queue, HTTP: task.HTTP, Timeout: task.Timeout, ExpireAfter: task.ExpireAfter,
@@ -91,7 +91,7 @@ func (d *decoder) scheduleSpec(w wire.ScheduleInput) ScheduleSpec {
 	return ScheduleSpec{
 		Cron: w.Cron, TimeZone: w.Timezone, DSTGap: w.DSTGap, DSTOverlap: w.DSTOverlap, Every: d.duration(w.Every),
 		Start: d.instant(w.Start), End: d.instant(w.End), MaxRuns: w.MaxRuns, Jitter: d.duration(w.Jitter),
-		Misfire: Misfire(w.Misfire), CatchupWindow: d.duration(w.CatchupWindow), CatchupLimit: w.CatchupLimit, Overlap: Overlap(w.Overlap),
+		Misfire: Misfire(w.Misfire), CatchupWindow: d.limit(w.CatchupWindow), CatchupLimit: w.CatchupLimit, Overlap: Overlap(w.Overlap),
 		Paused: w.Paused,
 		Task: d.spec(wire.TaskInput{
 			Queue: w.Task.Queue, HTTP: w.Task.HTTP, Timeout: w.Task.Timeout, ExpireAfter: w.Task.ExpireAfter,

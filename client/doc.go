@@ -33,12 +33,13 @@
 // was too busy (429, 502, 503, 504). Only what may be carried out twice is repeated after a request that may have
 // arrived:
 //
-//   - what reads: Get, Poll, Wait, Page, List;
-//   - Create and Publish: they carry an Idempotency-Key, made for each call, by which the server recognises the repeat and answers with the
+//   - what reads: Get, Poll, Wait, Page, List, Preview;
+//   - Create, Publish and Trigger: they carry an Idempotency-Key, made for each call, by which the server recognises the repeat and answers with the
 //     task that the first one made;
+//   - Backfill, which makes nothing twice;
 //   - Pause and Resume of a queue, Revoke and ForceRevoke of a token;
-//   - Put, Cancel and Touch without a condition: they say what is to be, not how to get there. (A Put that is repeated makes a new
-//     incarnation of the task: one that was due at once may already have been sent, under the id before.)
+//   - Put, Cancel, Touch, and Pause and Resume of a schedule, without a condition: they say what is to be, not how to get there. (A Put of
+//     a task that is repeated makes a new incarnation of it: one that was due at once may already have been sent, under the id before.)
 //
 // Everything else (Patch, Run, Retry, CreateBatch, the changes of many, Purge, what makes a token or a secret, what deletes, and every call with
 // a [Condition], whose repeat would fail because of its own success) is repeated only when it certainly was not carried out: no connection could be made, or the server said 429.

@@ -222,3 +222,24 @@ func ExampleQueues_Put() {
 	// Output:
 	// mail 50 10 8
 }
+
+func ExampleSchedules_Put() {
+	url, stop := start()
+	defer stop()
+	c, err := client.New(url, client.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+
+	s, err := c.Schedules.Put(context.Background(), "nightly-report", client.ScheduleSpec{
+		Cron: "0 21 * * MON-FRI", TimeZone: "Europe/Berlin",
+		Overlap: client.SkipOverlap, // not while the one before is unfinished
+		Task:    client.Spec{HTTP: client.HTTP{URL: "https://shop.example/report"}},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(s.Name, "is", s.State+":", s.Words)
+	// Output: nightly-report is active: at 21:00 on weekdays
+}

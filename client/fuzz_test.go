@@ -19,6 +19,8 @@ func FuzzWhatIsReadIsWrittenAgain(f *testing.F) {
 		`{"name":"a","at":"2030-01-01T00:00:00.0001+01:00","http":{"url":"","body":"text","headers":{}},"on_dead":"","expire_after":"0s","id":"1","state":"held","attempts":[{"latency_ms":0.1,"late_ms":-1}]}`,
 		`{"http":{"body_base64":"AP8="},"due_at":"2030-01-01T00:00:00Z","finished_at":"9999-12-31T23:59:59.999Z","version":18446744073709551615}`,
 		`{"http":{"body":null},"retry":{"max_attempts":-1,"min_backoff":"-1ns"},"expire_after":"-1ns","on_dead":"nobody"}`,
+		`{"cron":"0 9 * * *","timezone":"UTC","misfire":"skip","paused":true,"task":{"http":{"url":"http://x/","body":"text"}},"name":"a","next_at":"2030-01-01T00:00:00Z","last_skipped":{"from":"2030-01-01T00:00:00Z","until":"2030-01-01T00:00:00Z","why":"overlap"}}`,
+		`{"every":"90s","catchup_window":"0s","task":{"delay":"1s","http":{"url":""}},"at":"2030-01-01T00:00:00Z","local":"2030-01-01T01:00:00.5+01:00"}`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -27,6 +29,8 @@ func FuzzWhatIsReadIsWrittenAgain(f *testing.F) {
 		roundTrip[client.Spec](t, data)
 		roundTrip[client.Queue](t, data)
 		roundTrip[client.Live](t, data)
+		roundTrip[client.Schedule](t, data)
+		roundTrip[client.Instant](t, data)
 	})
 }
 

@@ -52,7 +52,8 @@ func problem(w http.ResponseWriter, status int, code string) {
 	fmt.Fprintf(w, `{"type":"about:blank","title":"x","status":%d,"detail":"told so","code":%q}`, status, code)
 }
 
-// calls are all that change or read a task "a" that exists, and what the tasks "b" and "p" are made by.
+// calls are all that change or read a task "a" that exists, what the tasks "b" and "p" are made by, and what is done
+// with a schedule "a".
 var calls = map[string]struct {
 	repeated bool
 	call     func(context.Context, *client.Client) error
@@ -95,11 +96,43 @@ var calls = map[string]struct {
 		_, err := c.Tasks.CancelMany(ctx, client.Filter{All: true})
 		return err
 	}},
+	"Put of a schedule": {true, func(ctx context.Context, c *client.Client) error {
+		_, err := c.Schedules.Put(ctx, "a", minutely())
+		return err
+	}},
+	"Put of a schedule with a condition": {false, func(ctx context.Context, c *client.Client) error {
+		_, err := c.Schedules.Put(ctx, "a", minutely(), client.IfMatch("*"))
+		return err
+	}},
+	"Pause of a schedule": {true, func(ctx context.Context, c *client.Client) error {
+		_, err := c.Schedules.Pause(ctx, "a")
+		return err
+	}},
+	"Resume of a schedule": {true, func(ctx context.Context, c *client.Client) error {
+		_, err := c.Schedules.Resume(ctx, "a")
+		return err
+	}},
+	"Delete of a schedule": {false, func(ctx context.Context, c *client.Client) error {
+		_, err := c.Schedules.Delete(ctx, "a")
+		return err
+	}},
+	"Trigger": {true, func(ctx context.Context, c *client.Client) error { _, err := c.Schedules.Trigger(ctx, "a"); return err }},
+	"Backfill": {true, func(ctx context.Context, c *client.Client) error {
+		_, err := c.Schedules.Backfill(ctx, "a", midnight, midnight)
+		return err
+	}},
+	"Preview": {true, func(ctx context.Context, c *client.Client) error {
+		_, err := c.Schedules.Preview(ctx, "a", midnight, 1)
+		return err
+	}},
 	"RetryMany": {false, func(ctx context.Context, c *client.Client) error {
 		_, err := c.Tasks.RetryMany(ctx, client.Filter{All: true})
 		return err
 	}},
 }
+
+// midnight is an instant of minutely.
+var midnight = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // What may be carried out twice is repeated and succeeds, whatever became of its first try; everything else is sent once, and
 // says that it may have been carried out.
@@ -113,6 +146,7 @@ func TestOnlyWhatMayBeCarriedOutTwiceIsRepeated(t *testing.T) {
 				if _, err := c.Tasks.Create(t.Context(), hour("a")); err != nil {
 					t.Fatal(err)
 				}
+				must[*client.Schedule](t)(c.Schedules.Put(t.Context(), "a", minutely()))
 				var tries atomic.Int64
 				s.through = func(api http.Handler, w http.ResponseWriter, r *http.Request) {
 					if tries.Add(1) == 1 {

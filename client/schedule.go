@@ -27,7 +27,7 @@ type ScheduleSpec struct {
 
 	// Misfire is what becomes of instants that passed while nobody could fire them. Default: FireOnce.
 	Misfire Misfire
-	// CatchupWindow is how long ago an instant may have been missed and still be made up for. Default: 24h.
+	// CatchupWindow is how long ago an instant may have been missed and still be made up for. Default: 24h; NoCatchup: none is.
 	CatchupWindow time.Duration
 	// CatchupLimit is how many instants FireAll makes up for, the latest ones. Default: 100.
 	CatchupLimit int
@@ -40,6 +40,9 @@ type ScheduleSpec struct {
 	// filled in from the queue when the schedule is put.
 	Task Spec
 }
+
+// NoCatchup is the CatchupWindow of a schedule that makes up for nothing.
+const NoCatchup = -1
 
 // Misfire is what becomes of instants that passed while nobody could fire them.
 type Misfire string

@@ -130,7 +130,7 @@ func (ts Tasks) one(ctx context.Context, c *call) (*Task, error) {
 	return orNil(t, err)
 }
 
-// Condition is what must hold for a change to be made; otherwise it is refused with ErrStale. Queues and namespaces take them as
+// Condition is what must hold for a change to be made; otherwise it is refused with ErrStale. Schedules, queues and namespaces take them as
 // tasks do.
 type Condition struct{ header, value string }
 
