@@ -1,0 +1,238 @@
+package task
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/cron"
+)
+
+// The page about schedules shows what runs on hard days and what policies do. It is true:
+// each row of its table is fired here, and its pictures are drawn from what schedules do.
+
+func schedulesPage(t *testing.T) string {
+	t.Helper()
+	b, err := os.ReadFile("../../docs/schedules.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// hardDay is a row: zone, day, expression, policy, what runs.
+var hardDay = regexp.MustCompile("^\\| `([A-Za-z_/]+)`, ([0-9]+ [A-Z][a-z]+ [0-9]+).* \\| `(.+?)` \\| (.*?) \\| (.*?) \\|$")
+
+func TestTheHardDaysOfThePageAreTrue(t *testing.T) {
+	_, table, ok := strings.Cut(schedulesPage(t), "## Hard days")
+	table, _, _ = strings.Cut(table, "\n## ")
+	rows := 0
+	for line := range strings.Lines(table) {
+		row := hardDay.FindStringSubmatch(strings.TrimSpace(line))
+		if row == nil {
+			if strings.HasPrefix(line, "| `") {
+				t.Errorf("a row that cannot be read: %s", line)
+			}
+			continue
+		}
+		rows++
+		if got := runsOn(t, row[1], row[2], row[3], row[4]); got != row[5] {
+			t.Errorf("%sruns %s", line, got)
+		}
+	}
+	if !ok || rows < 15 {
+		t.Errorf("the page has %d hard days", rows)
+	}
+}
+
+// runsOn fires a schedule over the days around one, and says what runs on it, as the
+// zone's clocks show it.
+func runsOn(t *testing.T, zone, day, expr, policy string) string {
+	t.Helper()
+	at, err := time.Parse("2 January 2006", day)
+	if err != nil {
+		t.Fatal(err)
+	}
+	where, err := cron.LoadZone(zone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin, end := Millis(at.AddDate(0, 0, -3).UnixMilli()), Millis(at.AddDate(0, 0, 3).UnixMilli())
+	s := putAt(t, begin, nil, everySpec(0, rule(func(r *Rule) {
+		r.Cron, r.Zone = expr, zone
+		switch policy {
+		case "":
+		case "`dst_gap: skip`":
+			r.Gap = cron.GapSkip
+		case "`dst_overlap: both`":
+			r.Fold = cron.OverlapBoth
+		default:
+			t.Fatalf("the policy %q", policy)
+		}
+	})))
+	var runs []string
+	for s.Due < end {
+		now := s.Due
+		r, err := fireOnce(now, s, 0)
+		if err != nil || r.Spawned == nil || r.Spawned.Due != now {
+			t.Fatalf("%s, %s: %v, %+v", zone, expr, err, r)
+		}
+		s = r.Task
+		if local := now.Time().In(where); local.Format("2 January 2006") == day {
+			runs = append(runs, local.Format("15:04-07:00"))
+		}
+	}
+	if runs == nil {
+		return "nothing"
+	}
+	return strings.Join(runs, ", ")
+}
+
+func TestThePicturesOfThePageAreTrue(t *testing.T) {
+	page := schedulesPage(t)
+	for _, picture := range []string{misfirePicture(t), overlapPicture(t)} {
+		if !strings.Contains(page, "```\n"+picture+"```\n") {
+			t.Errorf("the page does not show\n%s", picture)
+		}
+	}
+}
+
+// misfirePicture draws which instants make a run where nobody fired for a while.
+func misfirePicture(t *testing.T) string {
+	start := utc(1, 21, 0)
+	away, back := start+150_000, start+380_000
+	var b bytes.Buffer
+	line := func(label string, cell func(at Millis) string) {
+		text := fmt.Sprintf("%-24s", label)
+		for i := range Millis(8) {
+			text += fmt.Sprintf("%-7s", cell(start+i*60_000))
+		}
+		fmt.Fprintln(&b, strings.TrimRight(text, " "))
+	}
+	line("", func(at Millis) string { return at.Time().Format("15:04") })
+	line("the server", func(at Millis) string {
+		if at > away && at < back {
+			return "-"
+		}
+		return "up"
+	})
+	for _, row := range []struct {
+		label string
+		edit  func(*Rule)
+	}{
+		{"misfire: fire_once", func(*Rule) {}},
+		{"misfire: skip", func(r *Rule) { r.Misfire = SkipMissed }},
+		{"misfire: fire_all", func(r *Rule) { r.Misfire = FireAll }},
+		{"  catchup_limit: 2", func(r *Rule) { r.Misfire, r.CatchupLimit = FireAll, 2 }},
+		{"  catchup_window: 3m", func(r *Rule) { r.Misfire, r.CatchupWindow = FireAll, 3*time.Minute }},
+	} {
+		marks := map[Millis]string{}
+		s := putAt(t, start-60_000, nil, everySpec(time.Minute, rule(func(r *Rule) { r.Start = start }), rule(row.edit)))
+		for now := start; now < start+8*60_000; now += 10_000 {
+			if now < away || now >= back {
+				s = mark(marks, s, now)
+			}
+		}
+		line(row.label, func(at Millis) string { return marks[at] })
+	}
+	fmt.Fprintf(&b, "\n● on time   ◐ at %s, when the server is back   · skipped\n", back.Time().Format("15:04:05"))
+	return b.String()
+}
+
+// mark fires s at now, and notes what becomes of its instants.
+func mark(marks map[Millis]string, s *Task, now Millis) *Task {
+	for {
+		r, err := fireOnce(now, s, 0)
+		if err != nil {
+			return s
+		}
+		for _, skip := range r.Skipped {
+			for at := skip.From; at <= skip.Until; at += 60_000 {
+				marks[at] = "·"
+			}
+		}
+		if s = r.Task; r.Spawned == nil {
+			continue
+		}
+		_, at, _ := OccurrenceOf(r.Spawned.Name)
+		if marks[at] = "●"; at < now {
+			marks[at] = "◐"
+		}
+	}
+}
+
+// overlapChar is the time that a character stands for in a picture, overlapWidth its width.
+const (
+	overlapChar  Millis = 10_000
+	overlapWidth        = 45
+)
+
+// overlapPicture draws runs that take longer than their instants are apart.
+func overlapPicture(t *testing.T) string {
+	start := utc(1, 21, 0)
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%-21s", "")
+	for at := start; at < start+overlapWidth*overlapChar; at += 60_000 {
+		fmt.Fprintf(&b, " %s", at.Time().Format("15:04"))
+	}
+	fmt.Fprintln(&b)
+	for _, o := range []Overlap{AllowOverlap, SkipOverlap, BufferOne} {
+		label := "overlap: " + o.String()
+		s := putAt(t, start-60_000, nil, everySpec(time.Minute, overlap(o), rule(func(r *Rule) { r.Start = start })))
+		for _, line := range overlapLines(s, start) {
+			if text := strings.TrimRight(string(line), " "); text != "" {
+				fmt.Fprintf(&b, "%-22s%s\n", label, text)
+				label = ""
+			}
+		}
+	}
+	fmt.Fprintf(&b, "\n├──┤ a run, with its instant   w waits for the end of the run before   · skipped\n")
+	return b.String()
+}
+
+// overlapLines returns the runs of s, as many in a line as there is room for, and then what
+// became of the other instants.
+func overlapLines(s *Task, start Millis) (lines [][]rune) {
+	const bar = "├%s───────┤" // 14 characters
+	var ends []Millis
+	marks := []rune(strings.Repeat(" ", overlapWidth))
+	for column := range overlapWidth {
+		now := start + Millis(column)*overlapChar
+		ends = slices.DeleteFunc(ends, func(end Millis) bool { return end <= now })
+		for {
+			r, err := fireOnce(now, s, int64(len(ends)))
+			if err != nil {
+				break
+			}
+			if s.Recur.Waiting == 0 && r.Task.Recur.Waiting != 0 {
+				marks[column] = 'w'
+			}
+			for range r.Skipped {
+				marks[column] = '·'
+			}
+			if s = r.Task; r.Spawned != nil {
+				_, at, _ := OccurrenceOf(r.Spawned.Name)
+				ends = append(ends, now+14*overlapChar)
+				lines = draw(lines, column, fmt.Sprintf(bar, at.Time().Format("15:04")))
+			}
+		}
+	}
+	return append(lines, marks)
+}
+
+// draw puts a bar into the first line that has room for it.
+func draw(lines [][]rune, column int, bar string) [][]rune {
+	line := []rune(strings.Repeat(" ", overlapWidth))
+	if i := slices.IndexFunc(lines, func(l []rune) bool { return strings.TrimSpace(string(l[column:])) == "" }); i >= 0 {
+		line = lines[i]
+	} else {
+		lines = append(lines, line)
+	}
+	copy(line[column:], []rune(bar))
+	return lines
+}
