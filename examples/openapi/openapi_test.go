@@ -32,7 +32,8 @@ func TestTheDocumentIsEnough(t *testing.T) {
 	}))
 	defer receiver.Close()
 	document := fetch(t, server+"/openapi.json")
-	const want = "the first is delivered with status 200\nthe second is cancelled before any attempt\nagain: 409 task_finished\n"
+	const want = "the first is delivered with status 200\nthe second is cancelled before any attempt\n" +
+		"the schedule fires at 21:00 on weekdays: 2030-11-20T21:00:00+01:00\nagain: 409 task_finished\n"
 	for i, l := range []struct {
 		lang, module, program, interpreter string
 		prepare                            func(*testing.T, string) string

@@ -20,6 +20,13 @@ foliot.put_task("order-43-python", {"delay": "1h", "http": {"url": receiver + "/
 cancelled = foliot.cancel_task("order-43-python")
 print("the second is", cancelled.body["state"], "after its attempt" if cancelled.status == 202 else "before any attempt")
 
+# Every weekday at nine in the evening, by the clocks of Berlin.
+report = {"http": {"url": receiver + "/hello"}}
+schedule = foliot.put_schedule("report-python", {"cron": "0 21 * * MON-FRI", "timezone": "Europe/Berlin", "task": report}).body
+preview = foliot.preview_schedule("report-python", from_="2030-11-20T00:00:00Z", limit=1).body
+print("the schedule fires", schedule["words"] + ":", preview["instants"][0]["local"])
+foliot.delete_schedule("report-python")
+
 # What is refused says why.
 try:
     foliot.cancel_task("order-43-python")

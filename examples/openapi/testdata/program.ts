@@ -19,6 +19,13 @@ await foliot.putTask("order-43-typescript", { delay: "1h", http: { url: receiver
 const cancelled = await foliot.cancelTask("order-43-typescript");
 console.log("the second is", cancelled.body.state, cancelled.status === 202 ? "after its attempt" : "before any attempt");
 
+// Every weekday at nine in the evening, by the clocks of Berlin.
+const report = { http: { url: receiver + "/hello" } };
+const schedule = await foliot.putSchedule("report-typescript", { cron: "0 21 * * MON-FRI", timezone: "Europe/Berlin", task: report });
+const preview = await foliot.previewSchedule("report-typescript", { from: "2030-11-20T00:00:00Z", limit: 1 });
+console.log("the schedule fires", schedule.body.words + ":", preview.body.instants[0].local);
+await foliot.deleteSchedule("report-typescript");
+
 // What is refused says why.
 try {
   await foliot.cancelTask("order-43-typescript");
