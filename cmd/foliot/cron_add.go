@@ -31,8 +31,8 @@ A schedule that is changed keeps its runs and its pause, and what has fired does
 
 Examples:
 
-    foliot cron add nightly "0 21 * * MON-FRI" https://shop.example/report --timezone Europe/Berlin
-    foliot cron add month-end "30 2 L * *" https://shop.example/invoices --json '{"send": true}' --misfire fire_all
+    foliot cron add nightly '0 21 * * MON-FRI' https://shop.example/report --timezone Europe/Berlin
+    foliot cron add month-end '30 2 L * *' https://shop.example/invoices --json '{"send": true}' --misfire fire_all
     foliot cron add poll --every 5s https://shop.example/poll --overlap skip --timeout 4s`
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/cron"
 	"github.com/foliot/foliot/internal/crontab"
+	"github.com/foliot/foliot/internal/task"
 )
 
 type cronImportCmd struct {
@@ -60,6 +61,11 @@ func (c *cronImportCmd) Run(ctx context.Context, con *console, root *cli) error 
 	if c.Timezone != "" {
 		if _, err := cron.LoadZone(c.Timezone); err != nil {
 			return badInput("--timezone", "%s", err)
+		}
+	}
+	if c.Prefix != "" {
+		if err := task.ValidateName("prefix", c.Prefix); err != nil {
+			return badInput("--prefix", "%q: %s", c.Prefix, detail(err))
 		}
 	}
 	text, err := c.read(con.in)
@@ -129,14 +135,14 @@ func sayNotes(con *console, warnings, errs []crontab.Note) {
 			con.notef("%d more lines are like these", len(all)-i)
 			return
 		}
-		con.notef("line %d: %s", n.Line, printable(n.Text))
+		con.notef("line %d: %s", n.Line, printable(withoutSecrets(n.Text)))
 	}
 }
 
 func badLines(notes []crontab.Note, code string) []badLine {
 	list := make([]badLine, len(notes))
 	for i, n := range notes {
-		list[i] = badLine{Line: n.Line, Code: code, Detail: n.Text}
+		list[i] = badLine{Line: n.Line, Code: code, Detail: withoutSecrets(n.Text)}
 	}
 	return list
 }

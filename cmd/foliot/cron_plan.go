@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -74,10 +75,13 @@ func (p *plannedSchedule) check(now time.Time) error {
 	s.Timeout = cmp.Or(t.Timeout, s.Timeout)
 	err := s.Validate(task.CeilMillis(now))
 	var field *task.FieldError
-	if errors.As(err, &field) {
-		return errors.New(lastOf(field.Path) + ": " + field.Detail)
+	switch {
+	case !errors.As(err, &field):
+		return err
+	case field.Path == "name":
+		return fmt.Errorf("the name %q: %s", p.name, field.Detail)
 	}
-	return err
+	return errors.New(lastOf(field.Path) + ": " + field.Detail)
 }
 
 // next returns the first instant after now.

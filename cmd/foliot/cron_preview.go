@@ -28,8 +28,8 @@ says, within its bounds, whatever was fired, skipped or paused. An expression ha
 Examples:
 
     foliot cron preview nightly
-    foliot cron preview "30 2 * * *" --timezone Europe/Berlin --from 2027-03-27T00:00:00Z -n 3
-    foliot cron preview "0 9 * * MON#1"`
+    foliot cron preview '30 2 * * *' --timezone Europe/Berlin --from 2027-03-27T00:00:00Z -n 3
+    foliot cron preview '0 9 * * MON#1'`
 }
 
 // Run prints the instants.

@@ -134,6 +134,8 @@ func TestBadInputIsOneLineThatNamesTheFlag(t *testing.T) {
 		{"cron preview '@every 5s' --timezone UTC", "--timezone"},
 		{"cron import", "<file>"},
 		{"cron import " + filepath.Join(s.dir, "nofile"), "FILE"},
+		{"cron import - --prefix -a", "--prefix"},
+		{"cron import - --prefix 'a b'", "--prefix"},
 		{"cron import - --timezone Berlin", "--timezone"},
 		{"import", "<file>"},
 		{"import " + filepath.Join(s.dir, "nofile"), "FILE"},

@@ -31,7 +31,10 @@ Examples:
     foliot import tasks.ndjson
     jq -c '{name: .id, at: .closes_at, http: {url: .callback}}' orders.json | foliot import -
 
-A line: {"name": "order-42-close", "delay": "30m", "http": {"url": "https://shop.example/close", "body": {"order": 42}}}`
+A task's line, and a schedule's:
+
+    {"name": "order-42-close", "delay": "30m", "http": {"url": "https://shop.example/close", "body": {"order": 42}}}
+    {"name": "nightly", "cron": "0 21 * * *", "timezone": "Europe/Berlin", "task": {"http": {"url": "https://shop.example/report"}}}`
 }
 
 // maxReported is how many refused lines are printed and kept one by one; the
