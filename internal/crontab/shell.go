@@ -54,20 +54,21 @@ func (s *splitter) redirection() (target string, ok bool) {
 	if !strings.HasPrefix(rest, ">") {
 		return "", false
 	}
-	rest = strings.TrimPrefix(rest[1:], ">")
-	if to, isCopy := strings.CutPrefix(rest, "&"); isCopy {
-		if after := strings.TrimLeft(to, "0123456789-"); after != to {
-			s.text = after
-			return "", true
-		}
-		rest = to
+	rest = rest[1:]
+	after, isCopy := strings.CutPrefix(rest, "&")
+	if !isCopy {
+		after = strings.TrimPrefix(strings.TrimPrefix(rest, ">"), "|")
 	}
-	s.text = strings.TrimPrefix(rest, "|")
+	s.text = after
 	if !s.skipSpace() {
 		s.fail("a file is missing after >")
 		return "", true
 	}
-	return s.plain(), true
+	target = s.plain()
+	if isCopy && strings.Trim(target, "0123456789-") == "" {
+		target = ""
+	}
+	return target, true
 }
 
 // plain reads a word with its quotes.
