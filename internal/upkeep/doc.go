@@ -1,7 +1,10 @@
 // Package upkeep carries out what operators asked for and what takes longer
-// than a request: it ends purges, and notes when tokens were used last.
+// than a request: it ends purges, and notes when tokens were used last. It also
+// computes the next instants of schedules anew where the clock was set or a
+// zone has other rules.
 //
 // Nothing is remembered here. What is to be done stands in the settings, so
 // that whatever is interrupted, by a crash too, is begun again: a purge is a
-// mark in its queue's settings until its last task is cancelled.
+// mark in its queue's settings until its last task is cancelled. Schedules are
+// looked at at each start.
 package upkeep

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/foliot/foliot/internal/task"
@@ -12,6 +13,7 @@ import (
 // Store is what the upkeep needs of one.
 type Store interface {
 	Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]task.Reply, error)
+	Counts(ctx context.Context) (map[task.QueueKey]task.Counts, error)
 	List(ctx context.Context, f task.Filter, page task.Page) (task.Listing, error)
 	Settings() *task.Settings
 	Configure(ctx context.Context, now task.Millis, edits []task.Edit) ([]task.EditReply, error)
@@ -19,8 +21,8 @@ type Store interface {
 
 // Config says how an Upkeep works.
 type Config struct {
-	// Every is how often the settings are looked at, whatever Look said.
-	// Default: 1 s.
+	// Every is how often the settings are looked at, whatever Look said, and the
+	// clocks. Default: 1 s.
 	Every time.Duration
 	// UsesEvery is how often the last uses of tokens are noted. Default: 1 min.
 	UsesEvery time.Duration
@@ -74,9 +76,13 @@ func (u *Upkeep) Look() {
 	}
 }
 
-// Run works until ctx ends, in the caller's goroutine. What is under way then
-// is given up, and begun again by the next Run; the uses of tokens are noted.
+// Run works until ctx ends, in the caller's goroutine and one beside it, for which it
+// waits. What is under way then is given up, and begun again by the next Run; the uses of
+// tokens are noted.
 func (u *Upkeep) Run(ctx context.Context) {
+	var beside sync.WaitGroup
+	defer beside.Wait()
+	beside.Go(func() { u.rounds(ctx) }) // a purge of millions must not hold up what a step of the clock asks for
 	every, uses := time.NewTicker(u.config.Every), time.NewTicker(u.config.UsesEvery)
 	defer every.Stop()
 	defer uses.Stop()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -15,7 +16,20 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain lets package time read zones of our own: it looks for their place once.
+func TestMain(m *testing.M) {
+	var err error
+	if zones, err = os.MkdirTemp("", "foliot-zones-"); err == nil {
+		err = os.Setenv("ZONEINFO", zones)
+	}
+	if err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		_ = os.RemoveAll(zones)
+		os.Exit(code)
+	}))
+}
 
 func now() task.Millis { return task.CeilMillis(time.Now()) }
 

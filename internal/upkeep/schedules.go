@@ -1,0 +1,112 @@
+package upkeep
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// schedulePage is how many schedules one call looks at.
+const schedulePage = 500
+
+// rounds looks at all schedules whenever that is due, until ctx ends. A schedule's next
+// instant was computed from the time and the rules of its zone as they were: where the clock
+// was set back it would stand still until then, and where a zone has other rules it would fire
+// at another time of the day.
+func (u *Upkeep) rounds(ctx context.Context) {
+	base, tick := time.Now(), time.NewTicker(u.config.Every)
+	defer tick.Stop()
+	clocks := func() (wall, steady time.Duration) {
+		return u.config.Now().Round(0).Sub(base.Round(0)), time.Since(base)
+	}
+	for r := newRounds(clocks()); ; {
+		if step, due := r.due(clocks()); due {
+			if step != 0 {
+				u.config.Logger.LogAttrs(ctx, slog.LevelWarn, "the wall clock was set: the next instants of all schedules are computed anew", slog.String("by", step.Round(time.Millisecond).String()))
+			}
+			wall, steady := clocks()
+			r.begin(wall, steady, rand.Float64())
+			if err := u.checkAll(ctx); err != nil {
+				u.complain(ctx, "look at the schedules", err)
+				_, steady = clocks()
+				r.failed(steady)
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// checkAll looks at every schedule.
+func (u *Upkeep) checkAll(ctx context.Context) error {
+	counts, err := u.store.Counts(ctx)
+	if err != nil {
+		return err
+	}
+	moved := 0
+	for key, c := range counts {
+		if key.Queue != task.ScheduleQueue || c.States[task.Scheduled] == 0 {
+			continue
+		}
+		n, err := u.checkNamespace(ctx, key.Namespace)
+		if moved += n; err != nil {
+			return err
+		}
+	}
+	if moved > 0 {
+		u.config.Logger.LogAttrs(ctx, slog.LevelInfo, "schedules have another next instant: the clock was set, or their zones have other rules", slog.Int("schedules", moved))
+	}
+	return nil
+}
+
+// checkNamespace looks at the schedules of a namespace, and returns how many were moved.
+func (u *Upkeep) checkNamespace(ctx context.Context, namespace string) (moved int, err error) {
+	schedules := task.Filter{Namespace: namespace, Queue: task.ScheduleQueue, States: []task.State{task.Scheduled}}
+	for page := (task.Page{Before: task.FirstTaskName, Limit: schedulePage}); ; {
+		listing, err := u.store.List(ctx, schedules, page)
+		if err != nil {
+			return moved, err
+		}
+		n, err := u.check(ctx, listing.Tasks)
+		if moved += n; err != nil || listing.Next == "" {
+			return moved, err
+		}
+		page.After = listing.Next
+	}
+}
+
+// check looks at some schedules. One whose zone is not known any more says so when it is
+// fired.
+func (u *Upkeep) check(ctx context.Context, schedules []*task.Task) (moved int, err error) {
+	if len(schedules) == 0 {
+		return 0, nil
+	}
+	changes := make([]task.Change, len(schedules))
+	for i, t := range schedules {
+		changes[i] = task.CheckSchedule{Key: t.Key()}
+	}
+	replies, err := u.store.Apply(ctx, u.now(), changes)
+	if err != nil {
+		return 0, err
+	}
+	for _, r := range replies {
+		var field *task.FieldError
+		switch {
+		case r.Err == nil:
+			if r.Effect != task.Repeated {
+				moved++
+			}
+		case errors.Is(r.Err, task.ErrNotFound), errors.As(r.Err, &field): // removed meanwhile
+		default:
+			return moved, r.Err
+		}
+	}
+	return moved, nil
+}

@@ -1,0 +1,227 @@
+package upkeep
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/foliot/foliot/internal/dispatch"
+	"github.com/foliot/foliot/internal/store/memstore"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// server is a store, what delivers from it and an Upkeep, by a clock that can be set.
+type server struct {
+	*testing.T
+	store *memstore.Store
+	ahead atomic.Int64 // of our clock
+	log   strings.Builder
+
+	mu   sync.Mutex // guards what follows
+	came []arrival
+}
+
+// arrival is a delivery: what the server's clock showed then, and ours.
+type arrival struct {
+	name    string
+	at, our time.Time
+}
+
+func (s *server) now() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }
+
+// inBubble runs f with a server in a bubble of fake time.
+func inBubble(t *testing.T, f func(*server)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{T: t, store: memstore.New(memstore.Config{})}
+		ctx, stop := context.WithCancel(context.Background())
+		d := dispatch.New(dispatch.Config{Now: s.now, Poll: time.Second}, s.store, s.deliver)
+		u := New(Config{Now: s.now, Logger: slog.New(slog.NewTextHandler(&s.log, nil))}, s.store)
+		var running sync.WaitGroup
+		running.Go(func() {
+			if err := d.Run(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+		running.Go(func() { u.Run(ctx) })
+		synctest.Wait()
+		f(s)
+		stop()
+		running.Wait()
+	})
+}
+
+func (s *server) deliver(_ context.Context, d task.Delivery) task.Outcome {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.came = append(s.came, arrival{d.Task.Name, s.now(), time.Now()})
+	return task.Outcome{Verdict: task.Success, Status: 200, StartedAt: task.FloorMillis(s.now())}
+}
+
+// schedule makes a schedule.
+func (s *server) schedule(name string, rule task.Rule) {
+	s.Helper()
+	spec := task.ScheduleSpec{Spec: task.DefaultSpec(), Rule: rule}
+	spec.Name, spec.ID, spec.Request.URL = name, name, "https://receiver.example/"
+	spec.Rule.CatchupWindow, spec.Rule.CatchupLimit = task.DefaultCatchupWindow, task.DefaultCatchupLimit
+	now := task.CeilMillis(s.now())
+	if err := spec.Validate(now); err != nil {
+		s.Fatal(err)
+	}
+	replies, err := s.store.Apply(s.Context(), now, []task.Change{task.PutSchedule{Spec: spec}})
+	if err != nil || replies[0].Err != nil {
+		s.Fatal(err, replies[0].Err)
+	}
+}
+
+// set sets the clock and lets it be noticed.
+func (s *server) set(by time.Duration) {
+	s.ahead.Add(int64(by))
+	time.Sleep(2 * time.Second)
+	synctest.Wait()
+}
+
+// instants returns how many instants came since our clock showed a time, and checks
+// that none ever came twice, or early.
+func (s *server) instants(since time.Time) (n int) {
+	s.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	seen := map[string]bool{}
+	for _, a := range s.came {
+		_, at, ok := task.OccurrenceOf(a.name)
+		if !ok || seen[a.name] || a.at.Before(at.Time()) {
+			s.Errorf("%s came at %v: twice, or early", a.name, a.at)
+		}
+		seen[a.name] = true
+		if !a.our.Before(since) {
+			n++
+		}
+	}
+	return n
+}
+
+func TestAClockThatIsSetBackFreezesNoScheduleAndRepeatsNone(t *testing.T) {
+	inBubble(t, func(s *server) {
+		s.schedule("every", task.Rule{Every: 5 * time.Second, Start: task.CeilMillis(time.Now().Add(-24 * time.Hour))})
+		s.schedule("cron", task.Rule{Cron: "* * * * *", Zone: "Europe/Berlin"})
+		time.Sleep(10*time.Minute + time.Second)
+		if n := s.instants(time.Time{}); n != 120+10 {
+			t.Fatalf("%d instants in ten minutes", n)
+		}
+		set := time.Now()
+		s.set(-time.Hour)
+		time.Sleep(49 * time.Minute) // these instants were never fired
+		if n := s.instants(set); n < 49*13 || n > 50*13 {
+			t.Errorf("%d instants in the first 49 minutes, want some %d", n, 49*13)
+		}
+		fired := time.Now().Add(2 * time.Minute)
+		time.Sleep(10 * time.Minute)
+		if n := s.instants(fired); n > 13 {
+			t.Errorf("%d instants in the ten minutes that were fired before", n)
+		}
+		on := time.Now()
+		time.Sleep(10 * time.Minute)
+		if n := s.instants(on); n < 9*13 {
+			t.Errorf("%d instants in the next ten minutes", n)
+		}
+		if !strings.Contains(s.log.String(), "by=-1h0m0s") || !strings.Contains(s.log.String(), "schedules=2") {
+			t.Errorf("the log does not say what happened:\n%s", s.log.String())
+		}
+		if log, err := s.store.Audit(t.Context(), task.AuditFilter{}, 0, 10); err != nil || len(log.Entries) != 2 {
+			t.Errorf("the audit log has more than the two creates: %+v, %v", log, err)
+		}
+	})
+}
+
+func TestAClockThatIsSetAheadFiresWhatWasMissedOnceAndGoesOn(t *testing.T) {
+	inBubble(t, func(s *server) {
+		s.schedule("every", task.Rule{Every: 5 * time.Second})
+		s.schedule("nightly", task.Rule{Cron: "0 21 * * *", Zone: "UTC"})
+		time.Sleep(10*time.Minute + time.Second)
+		set := time.Now()
+		s.set(time.Hour)
+		if n := s.instants(set); n != 1 {
+			t.Errorf("%d instants for the hour, want the latest", n)
+		}
+		time.Sleep(time.Minute)
+		if n := s.instants(set); n != 13 {
+			t.Errorf("%d instants after a minute, want 12 more", n)
+		}
+	})
+}
+
+func TestAClockThatIsSetForthAndBackLosesNoInstant(t *testing.T) {
+	inBubble(t, func(s *server) {
+		s.schedule("hourly", task.Rule{Cron: "30 * * * *", Zone: "UTC"})
+		time.Sleep(time.Minute)
+		s.set(24 * time.Hour) // a wrong day
+		s.set(-24 * time.Hour)
+		set := time.Now()
+		time.Sleep(3 * time.Hour)
+		if n := s.instants(set); n != 3 {
+			t.Errorf("%d instants in three hours", n)
+		}
+	})
+}
+
+// TestAnEveningHasOneNineOClock: a zone gets other rules while its schedule waits, and again
+// right after it was fired.
+func TestAnEveningHasOneNineOClock(t *testing.T) {
+	zone := func(offset int) {
+		if err := os.WriteFile(filepath.Join(zones, "Changing"), zoneFile(offset), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	zone(1)
+	inBubble(t, func(s *server) {
+		s.schedule("nightly", task.Rule{Cron: "0 21 * * *", Zone: "Changing"})
+		until := func(day, hour, minute int) {
+			time.Sleep(time.Until(time.Date(2000, 1, day, hour, minute, 0, 0, time.UTC)))
+			synctest.Wait()
+		}
+		until(2, 10, 0)
+		zone(2)
+		until(2, 19, 30) // it is half past nine there, and was half past eight
+		zone(1)
+		until(4, 21, 0)
+		var at []string
+		s.instants(time.Time{})
+		for _, a := range s.came {
+			at = append(at, a.at.UTC().Format("2 15:04"))
+		}
+		if got, want := fmt.Sprint(at), "[1 20:00 2 19:00 3 20:00 4 20:00]"; got != want {
+			t.Errorf("it came at %s, want %s", got, want)
+		}
+	})
+}
+
+// zones is where zones of tests are read from: see TestMain.
+var zones string
+
+// zoneFile returns a zone that is so many hours ahead of UTC, for ever: RFC 9636, version 2.
+func zoneFile(hours int) []byte {
+	var b bytes.Buffer
+	header := func(types, chars uint32) {
+		b.WriteString("TZif2" + string(make([]byte, 15)))
+		for _, n := range []uint32{0, 0, 0, 0, types, chars} {
+			_ = binary.Write(&b, binary.BigEndian, n)
+		}
+	}
+	header(0, 0)
+	header(1, 2)
+	_ = binary.Write(&b, binary.BigEndian, int32(hours*3600))
+	b.WriteString("\x00\x00X\x00")
+	fmt.Fprintf(&b, "\n<X>-%d\n", hours)
+	return b.Bytes()
+}
