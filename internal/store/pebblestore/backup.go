@@ -172,7 +172,7 @@ type inspected struct {
 // inspectCopy reads everything in a copy of a directory, and closes it.
 func inspectCopy(ctx context.Context, db *pebble.DB) (i inspected) {
 	i.err = apart(func() (err error) {
-		i.Contents, err = inspect(ctx, db, func(_, _ []byte) error { return nil })
+		i.Contents, _, err = inspect(ctx, db, func(_, _ []byte) error { return nil })
 		return errors.Join(err, db.Close())
 	})
 	return i

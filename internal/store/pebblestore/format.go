@@ -47,6 +47,9 @@ const (
 	// drop when it rewrites the record, raises formatVersion alone.
 	formatVersion = 3
 	oldestReader  = 3
+
+	// firstIndexed is the first format whose indexes and counts are those of today.
+	firstIndexed = 2
 )
 
 // The first word of each key.

@@ -48,11 +48,11 @@ func apart(use func() error) error {
 	return <-done
 }
 
-// inspect reads everything that db holds.
-func inspect(ctx context.Context, db *pebble.DB, each func(key, value []byte) error) (c Contents, err error) {
+// inspect reads everything that db holds, and counts its records.
+func inspect(ctx context.Context, db *pebble.DB, each func(key, value []byte) error) (c Contents, counts *book, err error) {
 	it, err := db.NewIter(nil)
 	if err != nil {
-		return Contents{}, err
+		return Contents{}, nil, err
 	}
 	defer func() { err = errors.Join(err, it.Close()) }()
 	sum, counts := sha256.New(), newBook()
@@ -60,10 +60,10 @@ func inspect(ctx context.Context, db *pebble.DB, each func(key, value []byte) er
 		key := it.Key()
 		value, err := it.ValueAndErr()
 		if err != nil {
-			return Contents{}, err
+			return Contents{}, nil, err
 		}
 		if c.Entries++; c.Entries%1024 == 0 && ctx.Err() != nil {
-			return Contents{}, ctx.Err()
+			return Contents{}, nil, ctx.Err()
 		}
 		addPart(sum, key)
 		addPart(sum, value)
@@ -71,19 +71,22 @@ func inspect(ctx context.Context, db *pebble.DB, each func(key, value []byte) er
 		case bytes.Equal(key, numberKey) && len(value) >= 8:
 			c.Change = binary.BigEndian.Uint64(value)
 		case bytes.HasPrefix(key, []byte(taskPrefix)):
-			c.Tasks++
 			t, err := countedTask(key, value)
 			if err != nil {
-				return Contents{}, err
+				return Contents{}, nil, err
 			}
-			counts.move(nil, t)
+			if counts.move(nil, t); t.Queue == task.ScheduleQueue {
+				c.Schedules++
+			} else {
+				c.Tasks++
+			}
 		}
 		if err := each(key, value); err != nil {
-			return Contents{}, err
+			return Contents{}, nil, err
 		}
 	}
 	c.Checksum, c.Queues = hex.EncodeToString(sum.Sum(nil)), queueCounts(counts.all())
-	return c, it.Error()
+	return c, counts, it.Error()
 }
 
 func countedTask(key, value []byte) (*task.Task, error) {
@@ -183,18 +186,20 @@ func (r *Report) read(ctx context.Context, fs vfs.FS, dir string, held *pebble.L
 
 // compare looks at everything in db.
 func (r *Report) compare(ctx context.Context, db *pebble.DB) (err error) {
-	if r.Contents, err = inspect(ctx, db, func(key, value []byte) error { return r.examine(db, key, value) }); err != nil {
+	contents, counts, err := inspect(ctx, db, func(key, value []byte) error { return r.examine(db, key, value) })
+	if err != nil {
 		return err
 	}
-	if r.Format < formatVersion {
+	r.Contents = contents
+	if r.Format < firstIndexed {
 		return nil // its counts are made when it is opened
 	}
 	stored, err := loadBook(db)
 	if err != nil {
 		return err
 	}
-	if have := fmt.Sprint(queueCounts(stored.all())); have != fmt.Sprint(r.Queues) {
-		r.add("the counts say %s, and there are %v", have, r.Queues)
+	if have, want := fmt.Sprint(stored.all()), fmt.Sprint(counts.all()); have != want {
+		r.add("the counts say %s, and there are %s", have, want)
 	}
 	_, err = loadSettings(db)
 	return err
@@ -211,7 +216,7 @@ func (r *Report) examine(db *pebble.DB, key, value []byte) error {
 		_, err := parseBlock(key, value)
 		return err
 	case bodyPrefix, duePrefix, runPrefix, deadPrefix, donePrefix, idemPrefix:
-		if r.Format < formatVersion {
+		if r.Format < firstIndexed {
 			return nil // they are made anew when it is opened
 		}
 		if belongs, _, err := belonging(db, key, value); err != nil || !belongs {
@@ -234,7 +239,7 @@ func (r *Report) examineRecord(db *pebble.DB, name, value []byte) error {
 	if err := checkBody(db, t); err != nil {
 		return err
 	}
-	if r.Format < formatVersion {
+	if r.Format < firstIndexed {
 		return nil
 	}
 	lacks, err := lacking(db, t)

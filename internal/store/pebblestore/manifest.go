@@ -35,11 +35,12 @@ type Manifest struct {
 
 // Contents is what a directory holds, however it is laid out on the disk.
 type Contents struct {
-	Change   uint64       `json:"change"`   // the number of the newest change
-	Tasks    int64        `json:"tasks"`    // records of tasks
-	Entries  int64        `json:"entries"`  // keys, of everything
-	Checksum string       `json:"checksum"` // SHA-256 over all keys and values in the order of the keys
-	Queues   []QueueCount `json:"queues"`
+	Change    uint64       `json:"change"` // the number of the newest change
+	Tasks     int64        `json:"tasks"`
+	Schedules int64        `json:"schedules"`
+	Entries   int64        `json:"entries"`  // keys, of everything
+	Checksum  string       `json:"checksum"` // SHA-256 over all keys and values in the order of the keys
+	Queues    []QueueCount `json:"queues"`   // of tasks
 }
 
 // QueueCount is the counts of one queue.
@@ -61,6 +62,9 @@ type BackupFile struct {
 func queueCounts(all map[task.QueueKey]task.Counts) []QueueCount {
 	list := make([]QueueCount, 0, len(all))
 	for key, n := range all {
+		if key.OfOccurrences() || key.Queue == task.ScheduleQueue {
+			continue
+		}
 		q := QueueCount{Namespace: key.Namespace, Queue: key.Queue, States: map[string]int64{}, Bytes: n.Bytes}
 		for state := task.Scheduled; state <= task.Dead; state++ {
 			if n.States[state] != 0 {

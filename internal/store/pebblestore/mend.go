@@ -245,6 +245,13 @@ func (c *committer) countSome(m *mend) (done bool, err error) {
 	return true, errors.Join(err, it.Error())
 }
 
+func wrongCounts(key task.QueueKey) string {
+	if key.OfOccurrences() {
+		return fmt.Sprintf("it was not known how many tasks of schedule %q are unfinished", key.Queue[1:])
+	}
+	return fmt.Sprintf("the counts of queue %q were wrong", key.Queue)
+}
+
 // compare puts right what the counts say otherwise than the tally, in memory or on disk.
 func (c *committer) compare(r *request) error {
 	disk, err := loadBook(c.db)
@@ -264,7 +271,7 @@ func (c *committer) compare(r *request) error {
 		c.touch(r)
 		c.open()
 		c.book.set(key, *n)
-		r.mend.found(task.Key{Namespace: key.Namespace}, fmt.Sprintf("the counts of queue %q were wrong", key.Queue))
+		r.mend.found(task.Key{Namespace: key.Namespace}, wrongCounts(key))
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package pebblestore
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -192,7 +193,9 @@ func wantExactCounts(t testing.TB, s *Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w := fmt.Sprint(want.all()); fmt.Sprint(got) != w || fmt.Sprint(stored.all()) != w {
+	shown := want.all()
+	maps.DeleteFunc(shown, func(key task.QueueKey, _ task.Counts) bool { return key.OfOccurrences() })
+	if w := fmt.Sprint(want.all()); fmt.Sprint(got) != fmt.Sprint(shown) || fmt.Sprint(stored.all()) != w {
 		t.Errorf("counts: %v, on disk %v, want %v", got, stored.all(), w)
 	}
 }

@@ -33,7 +33,7 @@ func (s *Store) upgrade(newest uint64) error {
 			return err
 		}
 	}
-	if newest == 0 || format == 2 {
+	if newest == 0 || format >= firstIndexed {
 		return s.db.Set(formatKey, []byte{formatVersion}, pebble.Sync)
 	}
 	return s.rebuild()

@@ -1,0 +1,280 @@
+package pebblestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/foliot/foliot/internal/store/storetest"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// eachSecond returns the wish for a schedule that fires each second from benchStart on, and
+// makes up for all that it misses.
+func eachSecond(name string, edits ...func(*task.ScheduleSpec)) task.PutSchedule {
+	s := task.ScheduleSpec{Spec: newSpec(name, benchStart), Rule: task.Rule{
+		Every: time.Second, Start: benchStart + 1000, Misfire: task.FireAll, CatchupWindow: task.MaxDuration, CatchupLimit: task.MaxCatchupLimit,
+	}}
+	for _, edit := range edits {
+		edit(&s)
+	}
+	return task.PutSchedule{Spec: s}
+}
+
+func scheduleKey(name string) task.Key { return task.ScheduleKey(task.DefaultNamespace, name) }
+
+// fireOne fires a schedule.
+func fireOne(ctx context.Context, s *Store, now task.Millis, name string) (task.Reply, error) {
+	replies, err := s.Fire(ctx, now, []task.Fire{{Key: scheduleKey(name)}})
+	if err != nil {
+		return task.Reply{}, err
+	}
+	return replies[0], replies[0].Err
+}
+
+// withSchedule gives s a schedule that has fired three times; one of its tasks has ended.
+func withSchedule(t *testing.T, s *Store) {
+	t.Helper()
+	mustApply(t, s, []task.Change{eachSecond("nightly")})
+	for range 3 {
+		if _, err := fireOne(t.Context(), s, benchStart+3000, "nightly"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mustApply(t, s, []task.Change{task.Cancel{Key: clientKey(task.OccurrenceName("nightly", benchStart+1000))}})
+}
+
+// all returns all records, schedules too, with their bodies.
+func all(t *testing.T, s *Store) []*task.Task {
+	t.Helper()
+	l, err := storetest.DrainAll(t.Context(), s, task.DefaultNamespace, task.Page{Limit: 1000, Bodies: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func TestADirectoryOfFormat2IsMarkedAndKeepsAll(t *testing.T) {
+	s := scrubWorld(t)
+	disk := s.config.FS.(*vfs.MemFS)
+	if _, err := s.Reap(t.Context(), benchStart+1000, 10); err != nil { // what opening would do
+		t.Fatal(err)
+	}
+	want := all(t, s)
+	counts, err := s.Counts(t.Context())
+	if err = errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	db, err := pebble.Open("data", &pebble.Options{FS: disk, FormatMajorVersion: pebbleFormat, Logger: discard{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(db.Set(formatKey, []byte{2}, pebble.Sync), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	writeAll(t, disk, "data/"+markerFile, fmt.Appendf(nil, markerText, 2, 2))
+	if r, err := verify(t.Context(), disk, "data"); err != nil || r.Format != 2 || len(r.Problems) > 0 {
+		t.Errorf("Verify: %v, format %d, problems %q", err, r.Format, r.Problems)
+	}
+
+	s = open(t, disk, Config{Now: clock})
+	if d := cmp.Diff(want, all(t, s)); d != "" {
+		t.Error(d)
+	}
+	if got, err := s.Counts(t.Context()); err != nil || !cmp.Equal(got, counts) {
+		t.Errorf("counts %v, error %v, want %v", got, err, counts)
+	}
+	wantHealthy(t, s)
+	withSchedule(t, s)
+	wantHealthy(t, s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if text := string(readAll(t, disk, "data/"+markerFile)); !strings.Contains(text, "format 3\n") || !strings.Contains(text, "oldest-reader 3\n") {
+		t.Errorf("the marker: %s", text)
+	}
+	s = open(t, disk, Config{Now: clock})
+	if format, err := s.storedFormat(); err != nil || format != formatVersion {
+		t.Errorf("format %d, error %v", format, err)
+	}
+}
+
+func TestSchedulesAndWhatIsUnfinishedOutliveARestart(t *testing.T) {
+	disk := vfs.NewMem()
+	s := open(t, disk, Config{Now: clock})
+	withSchedule(t, s)
+	mustApply(t, s, []task.Change{task.PauseSchedule{Key: scheduleKey("nightly")}})
+	want := all(t, s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, disk, Config{Now: clock})
+	if d := cmp.Diff(want, all(t, s)); d != "" {
+		t.Error(d)
+	}
+	if _, err := fireOne(t.Context(), s, benchStart+60_000, "nightly"); !errors.Is(err, task.ErrNotDue) {
+		t.Errorf("paused, and fired: %v", err)
+	}
+	if n := s.counts.m[scheduleKey("nightly").UnfinishedLine()]; n != (task.Counts{}) {
+		t.Errorf("what is unfinished is shown as a queue: %+v", n)
+	}
+	wantHealthy(t, s)
+}
+
+func TestAScrubKnowsWhatIsUnfinished(t *testing.T) {
+	disk := vfs.NewMem()
+	s := open(t, disk, Config{Now: clock})
+	withSchedule(t, s)
+	wantHealthy(t, s)
+	wrong := appendCounts(nil, task.Counts{States: [len(task.Counts{}.States)]int64{task.Scheduled: 7}})
+	if err := errors.Join(s.db.Set(appendCountKey(nil, scheduleKey("nightly").UnfinishedLine()), wrong, pebble.Sync), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := verify(t.Context(), disk, "data"); err != nil || len(r.Problems) != 1 {
+		t.Errorf("Verify: %v, problems %q", err, r.Problems)
+	}
+	s = open(t, disk, Config{Now: clock})
+	repairs, _ := scrubAll(t, s, benchStart, 100)
+	if len(repairs) != 1 || repairs[0].Found != `it was not known how many tasks of schedule "nightly" are unfinished` {
+		t.Errorf("repaired %+v", repairs)
+	}
+	wantHealthy(t, s)
+
+	b := s.db.NewBatch()
+	dropIndex(s, b, "@nightly")
+	if err := s.db.Apply(b, pebble.Sync); err != nil {
+		t.Fatal(err)
+	}
+	if repairs, _ = scrubAll(t, s, benchStart, 100); len(repairs) != 1 || repairs[0].Key.Name != "@nightly" {
+		t.Errorf("repaired %+v", repairs)
+	}
+	wantHealthy(t, s)
+}
+
+func TestABackupCountsSchedulesApart(t *testing.T) {
+	disk := vfs.NewMem()
+	s := open(t, disk, Config{Now: clock})
+	withSchedule(t, s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := verify(t.Context(), disk, "data")
+	if err != nil || r.Tasks != 3 || r.Schedules != 1 || len(r.Queues) != 1 || r.Queues[0].Queue != task.DefaultQueue {
+		t.Errorf("%v: %+v", err, r.Contents)
+	}
+}
+
+// TestAPowerLossLeavesAnInstantsTaskAndItsScheduleOrNeither cuts the power while schedules
+// fire, and goes on with what is on the disk then. No instant that was answered is lost, and
+// none is there without its schedule knowing it, or the other way round.
+func TestAPowerLossLeavesAnInstantsTaskAndItsScheduleOrNeither(t *testing.T) {
+	const schedules = 6
+	fired := 0
+	for seed := range seeds(t) {
+		rng := rand.New(rand.NewPCG(seed, 7))
+		disk := vfs.NewCrashableMem()
+		answered := make([]int64, schedules)
+		for range crashes {
+			disk = fireUntilPowerLoss(t, disk, rng, answered)
+			s, err := Open("data", Config{FS: disk, Policy: storetest.Policy, MemTableSize: 256 << 10})
+			if err != nil {
+				t.Fatalf("seed %d: open after the power failed: %v", seed, err)
+			}
+			for i := range answered {
+				n, err := firedOf(t.Context(), s, fmt.Sprintf("s%d", i))
+				if err != nil || n < answered[i] {
+					t.Errorf("seed %d, schedule %d: %d instants were fired, %d answered: %v", seed, i, n, answered[i], err)
+				}
+				answered[i], fired = n, fired+int(n)
+			}
+			wantExactCounts(t, s)
+			storetest.CheckInvariants(t, s, benchStart, task.DefaultNamespace)
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	t.Logf("%d seeds, %d crash points, %d instants", seeds(t), seeds(t)*crashes, fired)
+}
+
+// fireUntilPowerLoss fires schedules until the power fails, and returns what is then on
+// the disk. answered is how many instants of each are known to have been fired.
+func fireUntilPowerLoss(t *testing.T, disk *vfs.MemFS, rng *rand.Rand, answered []int64) *vfs.MemFS {
+	t.Helper()
+	s := open(t, slowSync(disk, rng.Uint64()), Config{MemTableSize: 256 << 10})
+	defer func() { _ = s.Close() }()
+	ctx, cancel := context.WithCancel(t.Context())
+	var mu sync.Mutex // guards answered, of which nothing may change when the power has failed
+	frozen := false
+	var running sync.WaitGroup
+	answers := make(chan struct{})
+	for i := range answered {
+		running.Go(func() {
+			name := fmt.Sprintf("s%d", i)
+			if answered[i] == 0 {
+				if err := apply(ctx, s, eachSecond(name)); err != nil {
+					return
+				}
+			}
+			for ctx.Err() == nil {
+				if r, err := fireOne(ctx, s, benchStart+5e6, name); err != nil || r.Spawned == nil {
+					return
+				}
+				mu.Lock()
+				if !frozen {
+					answered[i]++
+				}
+				mu.Unlock()
+				select {
+				case answers <- struct{}{}:
+				case <-ctx.Done():
+				}
+			}
+		})
+	}
+	for range 1 + rng.IntN(200) {
+		<-answers
+	}
+	mu.Lock()
+	crashed := disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rand.New(rand.NewPCG(rng.Uint64(), 0))})
+	frozen = true
+	mu.Unlock()
+	cancel()
+	running.Wait()
+	return crashed
+}
+
+// firedOf returns how many instants of a schedule were fired. It is an error if that is not
+// the same in the schedule, and among the tasks: one for each instant from the first on.
+func firedOf(ctx context.Context, s *Store, name string) (int64, error) {
+	record, err := s.Get(ctx, scheduleKey(name))
+	if errors.Is(err, task.ErrNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	runs := record.Recur.Runs
+	for i := range runs + 1 {
+		t, err := s.Get(ctx, clientKey(task.OccurrenceName(name, benchStart+1000+task.Millis(i)*1000)))
+		switch {
+		case i < runs && err != nil:
+			return runs, fmt.Errorf("of %d runs that of instant %d: %w", runs, i, err)
+		case i == runs && !errors.Is(err, task.ErrNotFound):
+			return runs, fmt.Errorf("the schedule has %d runs, and there is one more: %v, %w", runs, t, err)
+		}
+	}
+	if next := benchStart + 1000 + task.Millis(runs)*1000; record.Recur.Next != next {
+		return runs, fmt.Errorf("after %d runs the next instant is %d, not %d", runs, record.Recur.Next, next)
+	}
+	return runs, nil
+}
