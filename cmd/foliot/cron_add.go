@@ -19,7 +19,8 @@ type cronAddCmd struct {
 	ruleFlags
 	taskFlags
 
-	New bool `help:"Only make a schedule: where there is one of that name, exit with 4 and change nothing."`
+	Paused bool `help:"Let it make no tasks until foliot cron resume lets it go on (default: as it is)."`
+	New    bool `help:"Only make a schedule: where there is one of that name, exit with 4 and change nothing."`
 }
 
 // Help shows examples below the usage line.
@@ -107,6 +108,9 @@ func (c *cronAddCmd) input(stdin io.Reader, now time.Time) (s client.ScheduleSpe
 	}
 	if err := c.fill(&s, now); err != nil {
 		return s, err
+	}
+	if c.Paused {
+		s.Paused = &c.Paused
 	}
 	s.Task, err = c.spec(c.URL, stdin)
 	return s, err

@@ -28,7 +28,7 @@ type ruleFlags struct {
 	Jitter  string `placeholder:"DURATION" help:"Spread the tasks: each is due up to this much after its instant, the same for the same instant; at most 24h (default: 0s)."`
 
 	Misfire       string `placeholder:"fire_once|skip|fire_all" help:"Instants that passed while nobody could fire them: the latest makes a task, none does, or each does (default: fire_once)."`
-	CatchupWindow string `placeholder:"DURATION" help:"What was missed longer ago makes no task, whatever --misfire says (default: 24h)."`
+	CatchupWindow string `placeholder:"DURATION" help:"What was missed longer ago makes no task, whatever --misfire says; 0s: nothing is made up for (default: 24h)."`
 	CatchupLimit  int    `placeholder:"N" help:"How many fire_all makes up for, the latest ones, at most 10000 (default: 100)."`
 	Overlap       string `placeholder:"allow|skip|buffer_one" help:"At an instant while a task of the schedule is unfinished, be it that it waits for a retry: make another, make none, or make one when that has ended (default: allow)."`
 }
@@ -41,11 +41,10 @@ func (f *ruleFlags) fill(s *client.ScheduleSpec, now time.Time) error {
 	for _, of := range []struct {
 		flag, value string
 		into        *time.Duration
-		zero        string // what 0s is said by; "": it is the default
 	}{
-		{"--every", f.Every, &s.Every, "it is at least 1s"},
-		{"--jitter", f.Jitter, &s.Jitter, ""},
-		{"--catchup-window", f.CatchupWindow, &s.CatchupWindow, "--misfire skip makes up for nothing"},
+		{"--every", f.Every, &s.Every},
+		{"--jitter", f.Jitter, &s.Jitter},
+		{"--catchup-window", f.CatchupWindow, &s.CatchupWindow},
 	} {
 		if of.value == "" {
 			continue
@@ -54,8 +53,10 @@ func (f *ruleFlags) fill(s *client.ScheduleSpec, now time.Time) error {
 		switch {
 		case err != nil:
 			return err
-		case d == 0 && of.zero != "":
-			return badInput(of.flag, "%q is too short: %s", of.value, of.zero)
+		case d == 0 && of.into == &s.Every:
+			return badInput(of.flag, "%q is too short: it is at least 1s", of.value)
+		case d == 0 && of.into == &s.CatchupWindow:
+			d = client.NoCatchup
 		}
 		*of.into = d
 	}

@@ -86,11 +86,12 @@ func skippedWords(k *client.SkippedInstants) string {
 
 // misfireWords is what a schedule makes up for.
 func misfireWords(s *client.ScheduleSpec) string {
+	window := max(s.CatchupWindow, 0) // client.NoCatchup
 	switch s.Misfire {
 	case client.SkipMissed:
 		return string(s.Misfire)
 	case client.FireAll:
-		return fmt.Sprintf("%s, the latest %d of %v", s.Misfire, s.CatchupLimit, s.CatchupWindow)
+		return fmt.Sprintf("%s, the latest %d of %v", s.Misfire, s.CatchupLimit, window)
 	}
-	return fmt.Sprintf("%s, within %v", s.Misfire, s.CatchupWindow)
+	return fmt.Sprintf("%s, within %v", s.Misfire, window)
 }

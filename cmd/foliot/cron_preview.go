@@ -131,7 +131,7 @@ func printInstants(con *console, list []client.Instant) error {
 		if con.json {
 			err = con.object(i)
 		} else {
-			err = out.add(i.Local.Format(localLayout), instant(i.At), i.Local.Weekday().String())
+			err = out.add(localTime(i.Local), instant(i.At), i.Local.Weekday().String())
 		}
 		if err != nil {
 			return err
@@ -140,5 +140,10 @@ func printInstants(con *console, list []client.Instant) error {
 	return endTable(con, out)
 }
 
-// localLayout is that of a time with its offset, to the second where it is a whole one.
-const localLayout = "2006-01-02T15:04:05.999Z07:00"
+// localTime prints a time with its offset, to the millisecond where it is no whole second.
+func localTime(t time.Time) string {
+	if t.Nanosecond() == 0 {
+		return t.Format(time.RFC3339)
+	}
+	return t.Format("2006-01-02T15:04:05.000Z07:00")
+}

@@ -112,7 +112,7 @@ func TestBadInputIsOneLineThatNamesTheFlag(t *testing.T) {
 		{"cron add a @daily http://127.0.0.1:9/ --max-runs=-1", "--max-runs"},
 		{"cron add a @daily http://127.0.0.1:9/ --jitter 25h", "--jitter"},
 		{"cron add a @daily http://127.0.0.1:9/ --misfire some", "--misfire"},
-		{"cron add a @daily http://127.0.0.1:9/ --catchup-window 0s", "--catchup-window"},
+		{"cron add a @daily http://127.0.0.1:9/ --catchup-window some", "--catchup-window"},
 		{"cron add a @daily http://127.0.0.1:9/ --catchup-limit 10001", "--catchup-limit"},
 		{"cron add a @daily http://127.0.0.1:9/ --overlap never", "--overlap"},
 		{"cron add a @daily http://127.0.0.1:9/ --queue a/b", "--queue"},
