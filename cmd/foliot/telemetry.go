@@ -69,6 +69,7 @@ func (n *node) sources(slots int) metrics.Sources {
 			return metrics.Dispatch{
 				Running: s.Running, Slots: slots, WindowTasks: s.Known, WindowLanes: s.Lanes,
 				Hints: s.Hints, Polls: s.Polls, Granted: s.Claimed, Expired: s.Expired, Moved: s.Moved, Gone: s.Gone,
+				Fired: s.Fired, Skipped: metrics.Skipped(s.Skipped),
 			}
 		},
 		Breakers:    func() int { return n.dispatch.Stats().Breakers },

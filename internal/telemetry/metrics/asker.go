@@ -26,12 +26,21 @@ var (
 	overdueDesc = prometheus.NewDesc("foliot_oldest_overdue_seconds",
 		"How long the oldest task that waits to be sent has been due. 0 where none is; paused queues are left out.", queueLabels, nil)
 
+	schedulesDesc = prometheus.NewDesc("foliot_schedules",
+		"Schedules in the store, with those that are paused or have ended. Of servers that share a store each tells the number of all of it: take the largest, and do not add them up.", []string{"namespace"}, nil)
+	scheduleOverdueDesc = prometheus.NewDesc("foliot_schedule_overdue_seconds",
+		"How long the instant of a schedule has come that was not dealt with. 0 where none is: each is, within milliseconds, as long as the store takes what it makes.", nil, nil)
+	occurrencesDesc = prometheus.NewDesc("foliot_schedule_occurrences_total",
+		"Tasks that schedules made at their instants.", nil, nil)
+	skippedDesc = prometheus.NewDesc("foliot_schedule_skipped_total",
+		"Instants of schedules that made no task, by reason: misfire, catchup_window, catchup_limit (they were missed: no server ran, or its clock was set), overlap (a task of the schedule was unfinished). Where tens of thousands were missed at once not all are counted.", []string{"why"}, nil)
+
 	runningDesc = prometheus.NewDesc("foliot_attempts_running",
 		"Attempts under way, from the claim to the settlement.", nil, nil)
 	freeDesc = prometheus.NewDesc("foliot_slots_free",
 		"How many more attempts may be under way.", nil, nil)
 	windowTasksDesc = prometheus.NewDesc("foliot_window_tasks",
-		"Tasks in the near window: read from the store, waiting in memory for their due time or a slot.", nil, nil)
+		"Tasks and schedules in the near window: read from the store, waiting in memory for their due time or a slot.", nil, nil)
 	windowLanesDesc = prometheus.NewDesc("foliot_window_lanes",
 		"Lanes (queue, priority and destination) in the near window.", nil, nil)
 	claimsDesc = prometheus.NewDesc("foliot_claims_total",
@@ -88,9 +97,9 @@ func (a *asker) Describe(out chan<- *prometheus.Desc) {
 		}
 	}
 	s := a.sources
-	describe(s.Counts != nil, tasksDesc, bodiesDesc)
-	describe(s.Index != nil, overdueDesc)
-	describe(s.Dispatch != nil, runningDesc, freeDesc, windowTasksDesc, windowLanesDesc, claimsDesc, hintsDesc, pollsDesc)
+	describe(s.Counts != nil, tasksDesc, bodiesDesc, schedulesDesc)
+	describe(s.Index != nil, overdueDesc, scheduleOverdueDesc)
+	describe(s.Dispatch != nil, runningDesc, freeDesc, windowTasksDesc, windowLanesDesc, claimsDesc, hintsDesc, pollsDesc, occurrencesDesc, skippedDesc)
 	describe(s.Disk != nil, storeDesc, diskFreeDesc, diskSizeDesc)
 	describe(s.Connections != nil, connectionsDesc)
 	describe(s.Certificate != nil, certificateDesc, brokenDesc)
@@ -139,15 +148,20 @@ func (a *asker) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// counts tells how many tasks there are, under the labels of their queues.
+// counts tells how many tasks there are, under the labels of their queues, and how many
+// schedules.
 func (a *asker) counts(ctx context.Context, to *collection) {
 	counts, err := a.sources.Counts(ctx)
 	if err != nil {
-		to.failed(err, "foliot_tasks", "foliot_task_body_bytes")
+		to.failed(err, "foliot_tasks", "foliot_task_body_bytes", "foliot_schedules")
 		return
 	}
-	sums := map[task.QueueKey]*task.Counts{}
+	sums, schedules := map[task.QueueKey]*task.Counts{}, map[string]int64{}
 	for key, c := range counts {
+		if key.Queue == task.ScheduleQueue {
+			schedules[a.namespace(key.Namespace)] += c.States[task.Scheduled]
+			continue
+		}
 		label, _ := a.deliveries.fold(key)
 		if sums[label] == nil {
 			sums[label] = new(task.Counts)
@@ -160,6 +174,17 @@ func (a *asker) counts(ctx context.Context, to *collection) {
 		}
 		to.gauge(bodiesDesc, float64(c.Bytes), key.Namespace, key.Queue)
 	}
+	for namespace, n := range schedules {
+		to.gauge(schedulesDesc, float64(n), namespace)
+	}
+}
+
+// namespace returns the label of a namespace: one that exists has its own.
+func (a *asker) namespace(name string) string {
+	if a.settings().Namespace(name) == nil {
+		return other
+	}
+	return name
 }
 
 // collection is where the metrics of one scrape go.
@@ -195,6 +220,11 @@ func (c *collection) dispatch(d Dispatch) {
 	c.counter(claimsDesc, d.Gone, "gone")
 	c.counter(hintsDesc, d.Hints)
 	c.counter(pollsDesc, d.Polls)
+	c.counter(occurrencesDesc, d.Fired)
+	c.counter(skippedDesc, d.Skipped.Misfire, task.SkippedMisfire)
+	c.counter(skippedDesc, d.Skipped.Window, task.SkippedWindow)
+	c.counter(skippedDesc, d.Skipped.Limit, task.SkippedLimit)
+	c.counter(skippedDesc, d.Skipped.Overlap, task.SkippedOverlap)
 }
 
 func (c *collection) standing(s task.Standing) {

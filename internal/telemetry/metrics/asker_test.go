@@ -50,6 +50,55 @@ func TestTasksAreThoseOfTheStoreUnderTheLabelsOfTheirQueues(t *testing.T) {
 	}
 }
 
+func TestSchedulesAreCountedByNamespaceAndAreNoTasks(t *testing.T) {
+	m := New(Config{Settings: configured(&task.NamespaceSettings{Name: "shop"})})
+	m.Ask(Sources{
+		Counts: func(context.Context) (map[task.QueueKey]task.Counts, error) {
+			some := func(scheduled, cancelled int64) (c task.Counts) {
+				c.States[task.Scheduled], c.States[task.Cancelled] = scheduled, cancelled
+				return c
+			}
+			return map[task.QueueKey]task.Counts{
+				{Namespace: "default", Queue: task.ScheduleQueue}: some(3, 1),
+				{Namespace: "shop", Queue: task.ScheduleQueue}:    some(4, 0),
+				{Namespace: "made", Queue: task.ScheduleQueue}:    some(1, 0),
+				{Namespace: "up", Queue: task.ScheduleQueue}:      some(1, 0),
+			}, nil
+		},
+		Dispatch: func() Dispatch { return Dispatch{Fired: 7, Skipped: Skipped{1, 2, 3, 4}} },
+	})
+	for namespace, want := range map[string]float64{"default": 3, "shop": 4, other: 2} {
+		if got := value(t, m, "foliot_schedules", "namespace", namespace); got != want {
+			t.Errorf("%s has %v schedules, want %v", namespace, got, want)
+		}
+	}
+	if families := gather(t, m); families["foliot_tasks"] != nil || families["foliot_task_body_bytes"] != nil {
+		t.Errorf("schedules are counted as tasks: %v", families["foliot_tasks"])
+	}
+	for why, want := range map[string]float64{"misfire": 1, "catchup_window": 2, "catchup_limit": 3, "overlap": 4} {
+		if got := value(t, m, "foliot_schedule_skipped_total", "why", why); got != want {
+			t.Errorf("%s: %v, want %v", why, got, want)
+		}
+	}
+	if got := value(t, m, "foliot_schedule_occurrences_total"); got != 7 {
+		t.Errorf("%v occurrences", got)
+	}
+}
+
+func TestAnInstantThatNobodyDealsWithIsOverdueAndNoQueueIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, due := task.ScheduleLane("default"), task.FloorMillis(time.Now()).Add(-time.Minute)
+		m := New(Config{})
+		m.Ask(Sources{Index: &index{heads: []task.LaneHead{{Lane: l, Due: due}}, entries: map[task.Lane]task.Entry{l: {Name: "@nightly", Lane: l, Due: due}}}})
+		if got := value(t, m, "foliot_schedule_overdue_seconds"); got != 60 {
+			t.Errorf("%v, want 60", got)
+		}
+		if list := gather(t, m)["foliot_oldest_overdue_seconds"].GetMetric(); len(list) != 1 || list[0].GetGauge().GetValue() != 0 { // that of default
+			t.Errorf("a queue is overdue: %v", list)
+		}
+	})
+}
+
 // lane is a lane of the default namespace; each number is another destination.
 func lane(queue string, n int) task.Lane {
 	return task.Lane{Namespace: "default", Queue: queue, Destination: string(rune('a'+n)) + ":80"}

@@ -67,10 +67,12 @@ func full(t *testing.T) *Metrics {
 		Counts: func(context.Context) (map[task.QueueKey]task.Counts, error) {
 			c := task.Counts{Bytes: 4096}
 			c.States[task.Scheduled] = 12
-			return map[task.QueueKey]task.Counts{{Namespace: "default", Queue: "default"}: c}, nil
+			return map[task.QueueKey]task.Counts{{Namespace: "default", Queue: "default"}: c, {Namespace: "default", Queue: task.ScheduleQueue}: c}, nil
 		},
-		Index:       &index{},
-		Dispatch:    func() Dispatch { return Dispatch{Running: 3, Slots: 10, Granted: 7} },
+		Index: &index{},
+		Dispatch: func() Dispatch {
+			return Dispatch{Running: 3, Slots: 10, Granted: 7, Fired: 2, Skipped: Skipped{Misfire: 1}}
+		},
 		Disk:        func() (Disk, error) { return Disk{Used: 1 << 20, Free: 1 << 30, Size: 1 << 40}, nil },
 		Connections: func() int { return 5 },
 		Certificate: func() Certificate { return Certificate{NotAfter: time.Unix(1_900_000_000, 0), Broken: true} },

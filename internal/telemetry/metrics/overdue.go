@@ -13,7 +13,8 @@ const (
 	overduePerQueue = 16
 )
 
-// overdue tells how old the oldest overdue task of each queue is. What the
+// overdue tells how old the oldest overdue task of each queue is, and the oldest instant of
+// a schedule. What the
 // lanes say of their heads is only a lower bound of the due time (what was
 // delivered may stand there until the next read), so it looks into those that seem the
 // oldest: a metric that wakes people must not cry for a task that is gone.
@@ -21,24 +22,29 @@ func (a *asker) overdue(ctx context.Context, to *collection) {
 	now := task.FloorMillis(a.sources.Now())
 	heads, err := a.sources.Index.Lanes(ctx, now)
 	if err != nil {
-		to.failed(err, "foliot_oldest_overdue_seconds")
+		to.failed(err, "foliot_oldest_overdue_seconds", "foliot_schedule_overdue_seconds")
 		return
 	}
 	found, err := a.sources.Index.Peek(ctx, a.suspects(heads, now))
 	if err != nil {
-		to.failed(err, "foliot_oldest_overdue_seconds")
+		to.failed(err, "foliot_oldest_overdue_seconds", "foliot_schedule_overdue_seconds")
 		return
 	}
-	ages := map[task.QueueKey]time.Duration{}
+	ages, schedules := map[task.QueueKey]time.Duration{}, time.Duration(0)
 	for key := range a.deliveries.queues.all() {
 		ages[key] = 0
 	}
 	for _, entries := range found {
 		for _, e := range entries {
+			if e.Lane.Queue == task.ScheduleQueue {
+				schedules = max(schedules, now.Sub(e.Due))
+				continue
+			}
 			key, _ := a.deliveries.fold(task.QueueKey{Namespace: e.Lane.Namespace, Queue: e.Lane.Queue})
 			ages[key] = max(ages[key], now.Sub(e.Due))
 		}
 	}
+	to.gauge(scheduleOverdueDesc, schedules.Seconds())
 	for key, age := range ages {
 		to.gauge(overdueDesc, age.Seconds(), key.Namespace, key.Queue)
 	}

@@ -38,7 +38,12 @@ type Dispatch struct {
 	Hints, Polls         uint64
 	Granted              uint64 // claims, by what they found
 	Expired, Moved, Gone uint64
+	Fired                uint64 // instants of schedules that made a task
+	Skipped              Skipped
 }
+
+// Skipped counts instants of schedules that made no task, by why.
+type Skipped struct{ Misfire, Window, Limit, Overlap uint64 }
 
 // Disk is where the store lives, in bytes.
 type Disk struct {
