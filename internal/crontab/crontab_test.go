@@ -11,7 +11,7 @@ import (
 
 func TestACrontabIsRead(t *testing.T) {
 	table := Parse(strings.Join([]string{
-		"# the shop's jobs",
+		"\ufeff# the shop's jobs",
 		"MAILTO=ops@shop.example",
 		"",
 		"CRON_TZ=Europe/Berlin",
@@ -53,15 +53,17 @@ TZ=UTC
 @every 1m http://a.example/5
 CRON_TZ=
 0 6 * * * http://a.example/6
+TZ=UTC
+0 7 * * * http://a.example/7
 `, Config{})
 	var zones []string
 	for _, e := range table.Entries {
 		zones = append(zones, e.Zone)
 	}
-	if got, want := fmt.Sprintf("%q", zones), `["" "America/New_York" "Asia/Tokyo" "Asia/Tokyo" "" ""]`; got != want {
+	if got, want := fmt.Sprintf("%q", zones), `["" "America/New_York" "Asia/Tokyo" "Asia/Tokyo" "" "" "UTC"]`; got != want {
 		t.Errorf("zones %s, want %s", got, want)
 	}
-	if len(table.Warnings) != 1 || table.Warnings[0].Line != 3 || len(table.Errors) != 0 {
+	if len(table.Warnings) != 2 || table.Warnings[0].Line != 3 || table.Warnings[1].Line != 12 || len(table.Errors) != 0 {
 		t.Errorf("warnings %v, errors %v", table.Warnings, table.Errors)
 	}
 }
@@ -109,6 +111,13 @@ func TestNamesAreUniqueAndTheSameEachTime(t *testing.T) {
 	}
 	if diff := cmp.Diff(table, Parse(text, Config{Prefix: "old-"})); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestANameThatIsMadeIsShort(t *testing.T) {
+	table := Parse("@daily http://a.example/"+strings.Repeat("long/", 100), Config{})
+	if len(table.Entries) != 1 || len(table.Entries[0].Name) > longestMade+1 {
+		t.Errorf("%v %v", table.Entries, table.Errors)
 	}
 }
 
@@ -196,6 +205,7 @@ func FuzzParse(f *testing.F) {
 		"0 21 * * * curl -fsSL -d 'a=1' -H \"X: \\\"y\\\"\" https://a.example/x >/dev/null 2>&1 # why",
 		"CRON_TZ=Europe/Berlin\n# name: n\n@daily http://a.example/\\%20?q=1&b=2\r\n\ufeff",
 		"@every 90s wget -nv -qO- --header='A: b' --post-data=x http://[::1]/\nTZ='UTC'\nMAILTO=\"\"",
+		"# name: a\n@daily http://a.example/\n# name: a\n@daily http://b.example/\nwrong",
 		"* * * * * root wget -T 1e3 --method=PUT -O x http://a.example/{}",
 	} {
 		f.Add(seed, false)
