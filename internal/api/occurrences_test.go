@@ -121,8 +121,13 @@ func TestABackfillMakesEachInstantOnce(t *testing.T) {
 	if got := backfill("2040-02-28T20:59:59.9995Z", "2040-02-29T02:59:59.0005Z"); got.Existing != 6 {
 		t.Errorf("%+v", got)
 	}
-	if got := backfill("2040-02-29T02:00:00Z", "2040-02-29T03:00:00Z"); got.Created != 2 || got.Existing != 0 {
-		t.Errorf("another one: %+v", got)
+	for _, other := range []struct {
+		from, until string
+		created     int
+	}{{"2040-02-29T02:00:00Z", "2040-02-29T03:00:00Z", 2}, {from, "2040-02-28T22:00:00Z", 2}, {"2040-02-29T02:00:00Z", until, 1}} {
+		if got := backfill(other.from, other.until); got.Created != other.created || got.Existing != 0 {
+			t.Errorf("another one, %+v: %+v", other, got)
+		}
 	}
 	if got := backfill("2040-02-29T02:00:00.001Z", "2040-02-29T02:59:59.999Z"); got.Instants != 0 || got.Created != 0 {
 		t.Errorf("between two instants: %+v", got)
@@ -242,4 +247,24 @@ func TestAPreviewShowsWhatTheRuleSays(t *testing.T) {
 		s.do("GET", "/v1/schedules/often/preview?"+query, "").problem(400, code, field)
 	}
 	s.do("GET", "/v1/schedules/often/preview?from=now", "").problem(400, "bad_time", "from")
+}
+
+// A server whose database of zones lacks one says so, and goes on with all else.
+func TestAScheduleOfAnUnknownZoneSaysWhatIsWrong(t *testing.T) {
+	s := serve(t)
+	spec := task.ScheduleSpec{Spec: task.DefaultSpec(), Rule: task.Rule{Cron: "0 21 * * *", Zone: "Europe/Atlantis", CatchupWindow: time.Hour, CatchupLimit: 1}}
+	spec.Name, spec.ID, spec.Request.URL = "a", "1", "http://example.com/"
+	if replies, err := s.store.Apply(t.Context(), task.CeilMillis(time.Now()), []task.Change{task.PutSchedule{Spec: spec}}); err != nil || replies[0].Err != nil {
+		t.Fatal(err, replies)
+	}
+	if got := s.do("GET", "/v1/schedules/a", "").schedule(200); got.State != "active" || !strings.Contains(got.Problem, "Atlantis") || got.Words != "at 21:00 every day" || got.NextAt != "" {
+		t.Errorf("%+v", got)
+	}
+	for target, body := range map[string]string{"GET /preview": "", "POST /backfill": `{"from": "2026-01-01T00:00:00Z", "until": "2026-01-02T00:00:00Z"}`} {
+		method, below, _ := strings.Cut(target, " ")
+		if p := s.do(method, "/v1/schedules/a"+below, body).problem(409, "busy", ""); !strings.Contains(p.Detail, "Atlantis") {
+			t.Errorf("%s: %s", target, p.Detail)
+		}
+	}
+	s.do("POST", "/v1/schedules/a/trigger", "").want(201, nil)
 }
