@@ -226,7 +226,8 @@ func TestBadInputIsOneLineThatNamesTheFlag(t *testing.T) {
 }
 
 func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
-	for _, name := range []string{"serve", "listen", "add", "get", "ls", "cancel", "move", "touch", "run", "retry", "import", "export",
+	for _, name := range []string{
+		"serve", "listen", "add", "get", "ls", "cancel", "move", "touch", "run", "retry", "import", "export",
 		"cron add", "cron ls", "cron get", "cron preview", "cron pause", "cron resume", "cron trigger", "cron backfill", "cron rm", "cron import",
 	} {
 		s := newSession(t)

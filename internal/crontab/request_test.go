@@ -29,20 +29,24 @@ func TestWhatALineAsksForIsAskedFor(t *testing.T) {
 		{"curl -X POST -d '' http://a.example/", Request{Method: "POST", URL: "http://a.example/", Headers: h{"Content-Type": form}}, ""},
 		{
 			`curl --json '{"a":' --json '1}' http://a.example/`,
-			Request{Method: "POST", URL: "http://a.example/", Body: `{"a":1}`, Headers: h{"Content-Type": "application/json", "Accept": "application/json"}}, "",
+			Request{Method: "POST", URL: "http://a.example/", Body: `{"a":1}`, Headers: h{"Content-Type": "application/json", "Accept": "application/json"}},
+			"",
 		},
 		{
 			"curl -H 'content-type:text/csv' --data-binary a,b -A me -e http://r.example/ -b s=1 http://a.example/",
-			Request{Method: "POST", URL: "http://a.example/", Body: "a,b", Headers: h{"content-type": "text/csv", "User-Agent": "me", "Referer": "http://r.example/", "Cookie": "s=1"}}, "",
+			Request{Method: "POST", URL: "http://a.example/", Body: "a,b", Headers: h{"content-type": "text/csv", "User-Agent": "me", "Referer": "http://r.example/", "Cookie": "s=1"}},
+			"",
 		},
 		{
 			"curl -fsSLo reply.html -m 2.5 --retry 3 --retry-delay 5 --connect-timeout 3 -w '' http://a.example/ >> log",
-			Request{Method: "GET", URL: "http://a.example/", Headers: h{}, Timeout: 2500 * time.Millisecond}, `"log" redirects reply.html`,
+			Request{Method: "GET", URL: "http://a.example/", Headers: h{}, Timeout: 2500 * time.Millisecond},
+			`"log" redirects reply.html`,
 		},
 		{"curl -m 0 http://a.example/", Request{Method: "GET", URL: "http://a.example/", Headers: h{}}, ""},
 		{
 			"wget -nv -qO- -t 1 -T 10 --header='X: y' --post-data=a=1 http://a.example/",
-			Request{Method: "POST", URL: "http://a.example/", Body: "a=1", Headers: h{"X": "y", "Content-Type": form}, Timeout: 10 * time.Second}, "",
+			Request{Method: "POST", URL: "http://a.example/", Body: "a=1", Headers: h{"X": "y", "Content-Type": form}, Timeout: 10 * time.Second},
+			"",
 		},
 		{"wget --spider http://a.example/ -o wget.log", Request{Method: "HEAD", URL: "http://a.example/", Headers: h{}}, "wget.log"},
 		{"wget --method=DELETE http://a.example/{1}", Request{Method: "DELETE", URL: "http://a.example/{1}", Headers: h{}}, ""},
