@@ -65,6 +65,16 @@ func life(t *testing.T) []deed {
 	idem := &task.Idempotency{Key: strings.Repeat("k", 64), Fingerprint: "f"}
 	moved := specOf(t, "b", began+50_000)
 	moved.ID = "id-b2"
+	fired := func(now task.Millis, names ...string) func(context.Context, *Store) (any, error) {
+		return func(ctx context.Context, s *Store) (any, error) {
+			var fires []task.Fire
+			for _, name := range names {
+				fires = append(fires, task.Fire{Key: task.ScheduleKey(task.DefaultNamespace, name)})
+			}
+			return s.Fire(ctx, now, fires)
+		}
+	}
+	first := task.OccurrenceName("waits", began+1000)
 	return []deed{
 		{"create", applied(began, task.Create{Spec: specOf(t, "a", began)}, task.Create{Spec: specOf(t, "b", began)}, task.Create{Spec: specOf(t, "c", began)})},
 		{"create many", applied(began, many...)},
@@ -87,6 +97,15 @@ func life(t *testing.T) []deed {
 			_, err := s.Reap(ctx, began+2_000, 10)
 			return nil, err
 		}},
+		{"make schedules", applied(began, eachSecond(t, "all"), eachSecond(t, "waits", task.BufferOne))},
+		{"fire them", fired(began+2_000, "all", "waits")},
+		{"fire what else is due", fired(began+2_000, "all", "waits")},
+		{"fire what is due no more", fired(began+2_000, "all", "waits")},
+		{"end what is waited for", applied(began+2_500, task.Cancel{Key: keyed(first)})},
+		{"fire what was freed", fired(began+2_500, "waits")},
+		{"pause", applied(began+2_500, task.PauseSchedule{Key: task.ScheduleKey(task.DefaultNamespace, "all")})},
+		{"look at one", applied(began+2_500, task.CheckSchedule{Key: task.ScheduleKey(task.DefaultNamespace, "waits")})},
+		{"remove", applied(began+2_600, task.RemoveSchedule{Key: task.ScheduleKey(task.DefaultNamespace, "waits")})},
 		{"look before the audit log is swept, too", func(_ context.Context, s *Store) (any, error) { return account(t, s), nil }},
 		{"sweep", func(ctx context.Context, s *Store) (any, error) {
 			_, err := s.Sweep(ctx, began+365*86_400_000, 10_000)
@@ -105,8 +124,12 @@ func account(t *testing.T, s *Store) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	schedules, err := s.List(t.Context(), task.Filter{Namespace: task.DefaultNamespace, Queue: task.ScheduleQueue}, task.Page{Limit: 1000, Bodies: true})
+	if err != nil {
+		t.Fatal(err)
+	}
 	var lines []string
-	for _, one := range l.Tasks {
+	for _, one := range append(schedules.Tasks, l.Tasks...) {
 		lines = append(lines, shownAs(t, one))
 	}
 	counts, err := s.Counts(t.Context())

@@ -136,7 +136,11 @@ func (sc *scrub) correct(ctx context.Context, sh *shard, have, want map[string]i
 		if err != nil {
 			return err
 		}
-		sc.found(task.Key{Namespace: q.Namespace}, fmt.Sprintf("the counts of queue %q were wrong: %q said %d where there are %d", q.Queue, f, have[f], want[f]))
+		what := fmt.Sprintf("the counts of queue %q were wrong", q.Queue)
+		if q.OfOccurrences() {
+			what = fmt.Sprintf("it was not known how many tasks of schedule %q are unfinished", q.Queue[1:])
+		}
+		sc.found(task.Key{Namespace: q.Namespace}, fmt.Sprintf("%s: %q said %d where there are %d", what, f, have[f], want[f]))
 	}
 	return nil
 }

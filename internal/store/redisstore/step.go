@@ -280,7 +280,7 @@ func (s *Store) item(r *request, st *step) item {
 	if st.kind == claim || st.kind == fire || st.kind == reaping || st.kind == removal {
 		it.owner = s.owner(it.shard)
 	}
-	it.more = st.kind == change && st.old.task == nil || st.kind == fire
+	it.more = st.kind == change && st.old.task == nil || st.result.Spawned != nil && st.kind == fire
 	switch st.kind {
 	case claim:
 		it.earliest = st.old.task.Due

@@ -132,6 +132,11 @@ func (w *inspector) shard(sh *shard, lanes []string, claims map[string]string) {
 		c := counts[task.QueueKey{Namespace: t.Namespace, Queue: t.Queue}]
 		c.Move(nil, t)
 		counts[task.QueueKey{Namespace: t.Namespace, Queue: t.Queue}] = c
+		if line, change := task.Unfinished(nil, t); change != 0 {
+			c := counts[line]
+			c.States[task.Scheduled] += change
+			counts[line] = c
+		}
 		if body, ok := bodies[f]; len(body) != t.Request.BodySize || ok && body == "" {
 			w.found("the body of %s has %d bytes, not %d", f, len(body), t.Request.BodySize)
 		}

@@ -1,0 +1,203 @@
+package redisstore
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// eachSecond returns the wish for a schedule that fires each second from began on, and makes
+// up for all that it misses.
+func eachSecond(t testing.TB, name string, overlap ...task.Overlap) task.PutSchedule {
+	t.Helper()
+	s := task.ScheduleSpec{Spec: specOf(t, name, began), Rule: task.Rule{
+		Every: time.Second, Anchor: began, Misfire: task.FireAll, CatchupWindow: task.DefaultCatchupWindow, CatchupLimit: task.MaxCatchupLimit,
+	}}
+	for _, s.Rule.Overlap = range overlap {
+	}
+	return task.PutSchedule{Spec: s}
+}
+
+// fires returns what fires schedules.
+func fires(names ...string) []task.Fire {
+	all := make([]task.Fire, len(names))
+	for i, name := range names {
+		all[i] = task.Fire{Key: task.ScheduleKey(task.DefaultNamespace, name)}
+	}
+	return all
+}
+
+// TestTwoNodesFireAnInstantOnce: both fire whatever is due, all the time, and only the
+// owner of its shard is let.
+func TestTwoNodesFireAnInstantOnce(t *testing.T) {
+	server := redistest.New(t)
+	a, b := openNode(t, "a", server.Addr), openNode(t, "b", server.Addr)
+	eventually(t, 2*time.Second, "they share the shards", func() bool { return divided(a, b) })
+	var names []string
+	var makes []task.Change
+	for i := range 20 {
+		name := fmt.Sprint("s", i)
+		put := eachSecond(t, name)
+		put.Spec.Rule.Anchor = 0
+		names, makes = append(names, name), append(makes, put)
+	}
+	if err := apply(t, a, makes...); err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex // guards made and refused
+	made, refused := map[string]int{}, 0
+	var nodes sync.WaitGroup
+	until := time.Now().Add(2500 * time.Millisecond)
+	for _, s := range []*Store{a, b} {
+		nodes.Go(func() {
+			for time.Now().Before(until) {
+				replies, err := s.Fire(t.Context(), s.now(), fires(names...))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				for _, r := range replies {
+					switch {
+					case r.Err == nil && r.Spawned != nil:
+						made[r.Spawned.Name]++
+					case errors.Is(r.Err, task.ErrLaneChanged):
+						refused++
+					case !errors.Is(r.Err, task.ErrNotDue):
+						t.Errorf("%+v", r)
+					}
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	nodes.Wait()
+	for name, times := range made {
+		if times != 1 {
+			t.Errorf("%s was made %d times", name, times)
+		}
+	}
+	for _, name := range names {
+		s, err := a.Get(t.Context(), task.ScheduleKey(task.DefaultNamespace, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Recur.Runs < 2 {
+			t.Errorf("%s has %d runs", name, s.Recur.Runs)
+		}
+		for i := range s.Recur.Runs {
+			at := s.Recur.Anchor + 1000*task.Millis(i+1)
+			if one, err := b.Get(t.Context(), keyed(task.OccurrenceName(name, at))); err != nil || made[one.Name] != 1 {
+				t.Errorf("%s of %d: %v", name, at, err)
+			}
+		}
+	}
+	if refused == 0 {
+		t.Error("nobody tried to fire what was not its own")
+	}
+	noWreckage(t, a)
+}
+
+// TestTheEndOfAnOccurrenceReachesItsSchedulesOwner, whichever node it came to.
+func TestTheEndOfAnOccurrenceReachesItsSchedulesOwner(t *testing.T) {
+	server := redistest.New(t)
+	// The poll is too slow to be the one that tells.
+	a := openNodeWith(t, Config{Node: "a", LanePoll: time.Hour}, server.Addr)
+	b := openNodeWith(t, Config{Node: "b", LanePoll: time.Hour}, server.Addr)
+	eventually(t, 2*time.Second, "they share the shards", func() bool { return divided(a, b) })
+	listening(t, server.Addr, a, b)
+	var wanted []*task.Task
+	var creates, cancels []task.Change
+	for i := range 30 {
+		name := fmt.Sprint("s", i)
+		spec := specOf(t, "x", task.FloorMillis(time.Now())+3_600_000)
+		spec.Name, spec.Awaited = task.OccurrenceName(name, 1), true
+		creates, cancels = append(creates, task.Create{Spec: spec}), append(cancels, task.Cancel{Key: spec.Key})
+		k := task.ScheduleKey(task.DefaultNamespace, name)
+		wanted = append(wanted, &task.Task{Namespace: k.Namespace, Name: k.Name})
+	}
+	if err := apply(t, a, creates...); err != nil {
+		t.Fatal(err)
+	}
+	heard := [2]*told{watch(a), watch(b)}
+	if err := apply(t, a, cancels...); err != nil {
+		t.Fatal(err)
+	}
+	t.Log("within", heard[0].await(t, a, wanted), heard[1].await(t, b, wanted))
+}
+
+// TestAFullServerMakesSchedulesWait, with its next instant where it was, and it goes on.
+func TestAFullServerMakesSchedulesWait(t *testing.T) {
+	addr := redistest.New(t, "--maxmemory", "20mb").Addr
+	s := openLevel(t, Default, 0, addr)
+	put, skips := eachSecond(t, "nightly"), eachSecond(t, "skips", task.SkipOverlap)
+	put.Spec.Rule.Start, skips.Spec.Rule.Anchor = task.FloorMillis(time.Now())+200, task.FloorMillis(time.Now())-800
+	put.Spec.Rule.Anchor = 0
+	busy := order("x")
+	busy.Spec.Name, busy.Idempotency = task.OccurrenceName("skips", 1), nil
+	if err := apply(t, s, put, skips, busy); err != nil {
+		t.Fatal(err)
+	}
+	fill(t, addr)
+	var got []task.Reply
+	fire := func() (errs [2]error) {
+		t.Helper()
+		replies, err := s.Fire(t.Context(), s.now(), fires("nightly", "skips"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = replies
+		return [2]error{replies[0].Err, replies[1].Err}
+	}
+	eventually(t, 3*time.Second, "the schedule is due, and there is no room", func() bool { return errors.Is(fire()[0], task.ErrFull) })
+	if n := kept(t, s, addr); n != 3 {
+		t.Errorf("%d records", n)
+	}
+	eventually(t, 3*time.Second, "what makes nothing needs no room", func() bool { return fire()[1] == nil && len(got[1].Skipped) > 0 })
+	if reply, err := redistest.Command(t.Context(), addr, "DEL", "fill"); reply != ":1" {
+		t.Fatal(reply, err)
+	}
+	if err := s.servers.look(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if errs := fire(); errs[0] != nil || got[0].Spawned == nil || got[0].Spawned.Due != put.Spec.Rule.Start {
+		t.Errorf("when there is room: %v, %+v", errs[0], got[0])
+	}
+}
+
+func TestAScrubKnowsWhatIsUnfinished(t *testing.T) {
+	server := redistest.New(t)
+	s := emptied(server.Addr)(t).(*Store)
+	defer func() { _ = s.Close() }()
+	if _, err := s.Apply(t.Context(), began, []task.Change{eachSecond(t, "nightly", task.BufferOne)}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := s.Fire(t.Context(), began+2000, fires("nightly")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if found := scrubbed(t, s, 1000); len(found) > 0 {
+		t.Fatalf("repaired %+v", found)
+	}
+	k := task.ScheduleKey(task.DefaultNamespace, "nightly")
+	if reply, err := redistest.Command(t.Context(), server.Addr, "HSET", s.shard(k).counts, unfinishedField(k.UnfinishedLine()), "7"); reply != ":0" {
+		t.Fatal(reply, err)
+	}
+	if counts, err := s.Counts(t.Context()); err != nil || len(counts) != 2 {
+		t.Errorf("counts %v, error %v", counts, err)
+	}
+	found := scrubbed(t, s, 1000)
+	if len(found) != 1 || !strings.Contains(found[0].Found, `unfinished: `) || !strings.Contains(found[0].Found, `"nightly"`) {
+		t.Errorf("repaired %+v", found)
+	}
+	if found := scrubbed(t, s, 1000); len(found) > 0 {
+		t.Errorf("repaired again %+v", found)
+	}
+}
