@@ -49,8 +49,12 @@ func triggeredName(t *task.Task, key string, now task.Millis) string {
 	return task.OccurrenceName(t.ScheduleName(), now) + ".t" + hex.EncodeToString(mark[:])
 }
 
-// maxBackfill bounds the instants of one backfill.
-const maxBackfill = 1000
+const (
+	// maxBackfill bounds the instants of one backfill.
+	maxBackfill = 1000
+	// clientAhead is by how much the clock of a client that says "until now" may be ahead of ours.
+	clientAhead = time.Minute
+)
 
 func (s *Server) backfillSchedule(w http.ResponseWriter, r *request) error {
 	t, err := s.schedule(r)
@@ -61,10 +65,11 @@ func (s *Server) backfillSchedule(w http.ResponseWriter, r *request) error {
 	if err := s.readSetting(w, r, func(rd *reader) error { return rd.decodeSpan(&span) }); err != nil {
 		return err
 	}
-	if span.Until > s.now() {
+	now := s.now()
+	if span.Until > now.Add(clientAhead) {
 		return refuse("out_of_range", "until", "a backfill makes up for what has passed: what is to come comes by itself")
 	}
-	instants, err := t.Recur.Instants(span.From, span.Until, maxBackfill+1)
+	instants, err := t.Recur.Instants(span.From, min(span.Until, now), maxBackfill+1)
 	switch {
 	case err != nil:
 		return unfollowed(t, err)
