@@ -136,14 +136,15 @@ func (r *Recurrence) inherit(now Millis, old *Recurrence) {
 	if r.Overlap != BufferOne {
 		r.giveUp()
 	}
-	switch same := r.same(&old.Rule); {
-	case same:
-		r.Anchor, r.Last, r.Civil, r.Cut, r.Fired = old.Anchor, old.Last, old.Civil, old.Cut, old.Fired
-		if old.Next == 0 {
-			r.Last = max(r.Last, now)
+	if !r.same(&old.Rule) {
+		if old.Last <= now+stepBack { // as the clock of a node had it that is a little ahead
+			r.Last = max(r.Last, old.Last)
 		}
-	case old.Last <= now+stepBack: // as one node's clock has it
-		r.Last = max(r.Last, old.Last)
+		return
+	}
+	r.Anchor, r.Last, r.Civil, r.Cut, r.Fired = old.Anchor, old.Last, old.Civil, old.Cut, old.Fired
+	if old.Next == 0 {
+		r.Last = max(r.Last, now)
 	}
 }
 
