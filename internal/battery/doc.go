@@ -10,6 +10,9 @@
 // its own, whose log is on the disk at its end, and tally judges by number.
 // Memory and processor time are what the system tells of the processes.
 //
+// Schedules (ticks.go, schedules.go) promise one task for each instant: the names of
+// tasks say of which schedule and instant they are, so the same logs tell.
+//
 // The scenarios on Redis start it by themselves, beside several nodes (nodes.go):
 // each has a door (doors.go), and what loads them goes from door to door, as a
 // balancer would. These files are theirs:

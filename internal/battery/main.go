@@ -37,10 +37,12 @@ var scenarios = []scenario{
 	{"rotate", "secrets and tokens replaced under load: nothing rejected, the old ones refused", rotate},
 	{"backup", "a backup under 500 creates a second, restored elsewhere and compared", backedUp},
 	{"watchdog", "touched every 300 ms for a delay of 1 s: silent, then fires once", watchdog},
+	{"ticks", "kill -9 around the ticks of schedules that fire every second: one task for each instant", ticks},
 	{"creates", "64 clients creating single tasks: at least 5,000 a second", creates},
 	{"million", "1,000,000 tasks by import: rate, memory, restart, listing", million},
 	{"second", "-herd tasks due in one second, beside a queue with a few: none lost, memory, rate", second},
 	{"overdue", "down for a day, -overdue tasks due meanwhile: none skipped, in order", overdue},
+	{"schedules", "-schedules of them, over an hour, in a minute and at once: memory, restart, lateness", crowdOfSchedules},
 	{"throughput", "deliveries a second of -drained tasks, with signatures and without", throughput},
 }
 

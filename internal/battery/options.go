@@ -25,6 +25,10 @@ type options struct {
 	backlog int           // fair
 	overdue int           // overdue
 
+	ticks     int           // ticks
+	schedules int           // schedules
+	watched   time.Duration // schedules
+
 	shardLease, taskLease time.Duration // of nodes
 
 	deaths   int           // nodes
@@ -56,6 +60,9 @@ func parse(args []string, opts *options, stderr io.Writer) ([]scenario, error) {
 	flags.IntVar(&opts.drained, "drained", 20_000, "throughput: how many tasks in each of its four drains")
 	flags.IntVar(&opts.backlog, "backlog", 20_000, "fair: how many tasks one queue has before the other")
 	flags.IntVar(&opts.overdue, "overdue", 50_000, "overdue: how many tasks came due while the server was down")
+	flags.IntVar(&opts.ticks, "ticks", 50, "ticks: how often the server is killed, in two seconds each")
+	flags.IntVar(&opts.schedules, "schedules", 20_000, "schedules: how many")
+	flags.DurationVar(&opts.watched, "watched", 20*time.Second, "schedules: how long those are watched that fire over an hour")
 	flags.DurationVar(&opts.shardLease, "shard-lease", time.Second, "redis: how long a silent node keeps its shards")
 	flags.DurationVar(&opts.taskLease, "lease", 2*time.Second, "redis: how long a silent node keeps its attempts")
 	flags.IntVar(&opts.deaths, "deaths", 12, "nodes: how often")
@@ -126,6 +133,7 @@ func list(w io.Writer, all []scenario) {
 // fullSizes are what -full sets.
 var fullSizes = map[string]string{
 	"shard-lease": "6s", "lease": "15s", "deaths": "200", "zombies": "100", "blackout": "1m", "deploys": "10", "spread": "60s", "failovers": "50", "cluster-failovers": "20", "redis-kills": "50", "slot-moves": "20",
+	"ticks": "200", "schedules": "100000", "watched": "2m",
 	"kills": "10000", "stuck": "100000", "phase": "30s", "herd": "1000000", "drained": "300000", "backlog": "100000", "overdue": "5000000",
 }
 
@@ -148,7 +156,7 @@ func enlarge(flags *flag.FlagSet) error {
 func (o *options) check() error {
 	for name, size := range map[string]int{
 		"kills": o.kills, "tasks": o.tasks, "stuck": o.stuck, "hosts": o.hosts, "herd": o.herd / 5,
-		"drained": o.drained, "backlog": o.backlog, "overdue": o.overdue, "deaths": o.deaths, "zombies": o.zombies, "deploys": o.deploys,
+		"drained": o.drained, "backlog": o.backlog, "overdue": o.overdue, "ticks": o.ticks, "schedules": o.schedules, "deaths": o.deaths, "zombies": o.zombies, "deploys": o.deploys,
 		"failovers": o.failovers, "cluster-failovers": o.clusterFailovers, "redis-kills": o.redisKills, "slot-moves": o.slotMoves,
 	} {
 		if size < 1 {
@@ -157,6 +165,9 @@ func (o *options) check() error {
 	}
 	if o.phase < time.Second {
 		return errors.New("-phase is below a second")
+	}
+	if o.watched < time.Second {
+		return errors.New("-watched is below a second")
 	}
 	if o.profile && o.binary != "" {
 		return errors.New("-profile needs a binary that the battery builds: leave -foliot out")

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/foliot/foliot/internal/wire"
+)
+
+const (
+	// A kill comes so long before its tick at most, or after: an instant is dealt with, synced,
+	// sent, answered and settled in this time.
+	killBeforeTick, killAfterTick = 20 * time.Millisecond, 60 * time.Millisecond
+	// A quarter of the kills come so soon after a start, which makes up for what was missed.
+	killAfterStart = 600 * time.Millisecond
+	// After an eighth of them nobody starts the server for up to so long: instants pass.
+	longDown = 3 * time.Second
+)
+
+// tickers are schedules that fire every second, and make up for every instant: one that
+// counts elapsed time, and one that looks at the clock.
+func tickers(start time.Time, callback string) map[string]wire.ScheduleInput {
+	in := wire.ScheduleInput{
+		Start: wire.FormatTime(start), Misfire: "fire_all", CatchupLimit: 10_000,
+		Task: wire.ScheduledTask{HTTP: wire.HTTPInput{URL: callback}},
+	}
+	every, cron := in, in
+	every.Every, cron.Cron = "1s", "* * * * * *"
+	return map[string]wire.ScheduleInput{"every": every, "cron": cron}
+}
+
+// ticks: kill -9 around the ticks of schedules that fire every second.
+func ticks(ctx context.Context, t *trial) error {
+	st, err := t.stage(ctx)
+	if err != nil {
+		return err
+	}
+	defer st.close()
+
+	start := dueIn(3 * time.Second).Truncate(time.Second)
+	for name, in := range tickers(start, st.receiver.url()) {
+		if err := st.client.putSchedule(ctx, name, in); err != nil {
+			return err
+		}
+	}
+	until(ctx, start)
+	if err := st.killAtTicks(ctx, t.opts.ticks); err != nil {
+		return err
+	}
+	pause(ctx, 5*time.Second) // for what is to be made up for
+	for name := range tickers(start, "") {
+		if err := st.promiseInstants(ctx, name, start); err != nil {
+			return err
+		}
+	}
+	return st.concludeTicks(ctx)
+}
+
+// putSchedule makes a schedule.
+func (c *client) putSchedule(ctx context.Context, name string, in wire.ScheduleInput) error {
+	return c.do(ctx, http.MethodPut, "/schedules/"+name, in, nil)
+}
+
+// killAtTicks leaves a running server behind.
+func (st *stage) killAtTicks(ctx context.Context, kills int) error {
+	for i := range kills {
+		at, err := st.aim(ctx)
+		if err != nil {
+			return err
+		}
+		if !until(ctx, at) {
+			return ctx.Err()
+		}
+		if err := st.faults.append(fault{Kind: "kill -9", At: st.server.killNow()}); err != nil {
+			return err
+		}
+		st.server.reap()
+		if st.t.rand.IntN(8) == 0 {
+			pause(ctx, time.Duration(st.t.rand.Int64N(int64(longDown))))
+		}
+		if err := st.server.start(); err != nil {
+			return err
+		}
+		if (i+1)%max(20, kills/20) == 0 {
+			st.t.note("killed %d times", i+1)
+		}
+	}
+	_, err := st.server.ready(ctx, 20*time.Second)
+	return err
+}
+
+// aim returns when the server, which was started just now, is to be killed.
+func (st *stage) aim(ctx context.Context) (time.Time, error) {
+	if st.t.rand.IntN(4) == 0 {
+		return time.Now().Add(time.Duration(st.t.rand.Int64N(int64(killAfterStart)))), nil
+	}
+	if _, err := st.server.ready(ctx, 20*time.Second); err != nil {
+		return time.Time{}, err
+	}
+	tick := time.Now().Add(killBeforeTick + 100*time.Millisecond).Truncate(time.Second).Add(time.Second)
+	return tick.Add(time.Duration(st.t.rand.Int64N(int64(killBeforeTick+killAfterTick))) - killBeforeTick), nil
+}
+
+// promiseInstants ends a schedule, and writes down what it promised: an occurrence for each
+// second from its start until then.
+func (st *stage) promiseInstants(ctx context.Context, name string, start time.Time) error {
+	var s wire.Schedule
+	if err := st.client.do(ctx, http.MethodPost, "/schedules/"+name+"/pause", nil, &s); err != nil {
+		return err
+	}
+	last, err := time.Parse(time.RFC3339Nano, cmp.Or(s.LastAt, wire.FormatTime(start)))
+	if err != nil {
+		return fmt.Errorf("the last instant of %s: %w", name, err)
+	}
+	count := int64(0)
+	for at := start; !at.After(last); at = at.Add(time.Second) {
+		if err := st.promised(name+"@"+strconv.FormatInt(at.UnixMilli(), 10), at); err != nil {
+			return err
+		}
+		count++
+	}
+	behind := time.Since(last)
+	st.t.must(s.Runs == count, "%s: %d instants, %d of them made an occurrence", name, count, s.Runs)
+	st.t.must(behind < 2*time.Second, "%s: the last instant is %s ago", name, ms(behind))
+	st.t.must(s.LastSkipped == nil, "%s: skipped %+v", name, s.LastSkipped)
+	return nil
+}
+
+func (st *stage) concludeTicks(ctx context.Context) error {
+	if err := st.awaitPromised(ctx, 60*time.Second); err != nil {
+		return err
+	}
+	pause(ctx, 2*time.Second) // what comes twice would come by now
+	if err := st.server.stop(25 * time.Second); err != nil {
+		return err
+	}
+	e, err := st.evidence()
+	if err != nil {
+		return err
+	}
+	strangers := e.strangers()
+	v, err := st.judge()
+	if err != nil {
+		return err
+	}
+	t := st.t
+	t.must(len(strangers) == 0, "of no instant %d%s", len(strangers), some(strangers))
+	t.note("kills %d, duplicates %d, by one kill at most %d", v.Faults, v.Duplicates, v.MostPerFault)
+	t.lateness("of first arrivals, downtime included", v.Late)
+	return nil
+}
+
+// strangers returns the names of arrivals that nobody was promised.
+func (e evidence) strangers() (names []string) {
+	known := map[string]bool{}
+	for _, a := range e.Accepted {
+		known[a.Name] = true
+	}
+	for _, a := range e.Arrived {
+		if !known[a.Name] {
+			names = append(names, a.Name)
+		}
+	}
+	return names
+}
