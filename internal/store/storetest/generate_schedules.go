@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/foliot/foliot/internal/cron"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -42,7 +41,7 @@ func (g *generator) scheduleSpec() task.ScheduleSpec {
 		Jitter: g.duration(0, 0, 300*time.Millisecond),
 	}
 	if g.IntN(3) == 0 {
-		s.Rule.Cron, s.Rule.Zone, s.Rule.Gap = g.oneOf([]string{"* * * * * *", "*/2 * * * *"}), g.oneOf([]string{"UTC", "Europe/Berlin"}), cron.GapSkip
+		s.Rule.Cron, s.Rule.Zone = g.oneOf([]string{"* * * * * *", "*/2 * * * *"}), g.oneOf([]string{"UTC", "Europe/Berlin"})
 	} else {
 		s.Rule.Every = g.duration(time.Second, 1300*time.Millisecond, 10*time.Second)
 	}
