@@ -61,7 +61,7 @@ func (u *Upkeep) checkAll(ctx context.Context) error {
 		}
 	}
 	if moved > 0 {
-		u.config.Logger.LogAttrs(ctx, slog.LevelInfo, "schedules have another next instant: the clock was set, or their zones have other rules", slog.Int("schedules", moved))
+		u.config.Logger.LogAttrs(ctx, slog.LevelInfo, "schedules have another next instant, as the clock was set, or their zones have other rules", slog.Int("schedules", moved))
 	}
 	return nil
 }
@@ -82,8 +82,7 @@ func (u *Upkeep) checkNamespace(ctx context.Context, namespace string) (moved in
 	}
 }
 
-// check looks at some schedules. One whose zone is not known any more says so when it is
-// fired.
+// check looks at some schedules, and returns how many it changed.
 func (u *Upkeep) check(ctx context.Context, schedules []*task.Task) (moved int, err error) {
 	if len(schedules) == 0 {
 		return 0, nil
@@ -97,14 +96,10 @@ func (u *Upkeep) check(ctx context.Context, schedules []*task.Task) (moved int, 
 		return 0, err
 	}
 	for _, r := range replies {
-		var field *task.FieldError
 		switch {
-		case r.Err == nil:
-			if r.Effect != task.Repeated {
-				moved++
-			}
-		case errors.Is(r.Err, task.ErrNotFound), errors.As(r.Err, &field): // removed meanwhile
-		default:
+		case r.Err == nil && r.Effect != task.Repeated:
+			moved++
+		case r.Err != nil && !errors.Is(r.Err, task.ErrNotFound): // which was removed meanwhile
 			return moved, r.Err
 		}
 	}
