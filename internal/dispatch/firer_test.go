@@ -235,6 +235,38 @@ func TestAStoreWithoutRoomIsAskedNowAndThenAndLosesNothing(t *testing.T) {
 	})
 }
 
+// slowFires takes a while to fire.
+type slowFires struct{ task.Queue }
+
+func (q slowFires) Fire(ctx context.Context, now task.Millis, fires []task.Fire) ([]task.Reply, error) {
+	time.Sleep(3 * time.Second)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return q.Queue.Fire(ctx, now, fires)
+}
+
+func TestAStopSeesAFireThroughAndBeginsNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBed(t, Config{}, func(q task.Queue) task.Queue { return slowFires{q} }, accept)
+		b.start()
+		synctest.Wait()
+		b.schedule("a", time.Second)
+		b.pass(2 * time.Second) // the first instant's is under way
+		stopped := time.Now()
+		if err := b.end(); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(stopped); took > 3*time.Second {
+			t.Errorf("the stop took %v", took)
+		}
+		if s := b.get("@a"); s.Recur.Runs != 1 || b.Stats().Fired != 1 {
+			t.Errorf("%d runs, %d counted", s.Recur.Runs, b.Stats().Fired)
+		}
+		b.wantCalls(0) // its occurrence waits for the next start
+	})
+}
+
 func TestANamespaceOfManySchedulesHoldsAnotherUpByOneBatch(t *testing.T) {
 	a := newAgenda(rules{5 * time.Second, 100_000, 0, 0}, 1)
 	for i := range 10 * fireBatch {
