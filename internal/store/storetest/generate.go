@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -111,7 +112,17 @@ func (g *generator) edge(otherwise task.Millis) task.Millis {
 	return e + task.Millis(g.IntN(3)-1)
 }
 
+// over reports whether the retention of a record ends about now.
+func (g *generator) over() bool {
+	return slices.ContainsFunc(g.Records, func(t *task.Task) bool {
+		return !t.State.Live() && t.KeepUntil >= g.now-1 && t.KeepUntil <= g.now+1
+	})
+}
+
 func (g *generator) command() command {
+	if g.over() && g.IntN(3) == 0 {
+		return sweep{1 + g.IntN(5)}
+	}
 	switch n := g.IntN(100); {
 	case n < 33:
 		return apply{g.oneOf(universe.actors), several(g, g.change)}

@@ -20,6 +20,7 @@ type saboteur struct {
 	peek   func(context.Context, []task.LaneRead) ([][]task.Entry, error)
 	claim  func(context.Context, task.Millis, []task.Claim) ([]task.Reply, error)
 	settle func(context.Context, task.Millis, []task.Settlement) ([]task.Reply, error)
+	fire   func(context.Context, task.Millis, []task.Fire) ([]task.Reply, error)
 	reap   func(context.Context, task.Millis, int) (int, error)
 	sweep  func(context.Context, task.Millis, int) (int, error)
 
@@ -167,6 +168,9 @@ func TestDifferentialCatchesEverySabotage(t *testing.T) {
 		t.Run(name, func(t *testing.T) { caught(t, subject(sabotage), 6) })
 	}
 	for name, sabotage := range sabotagesOfTheRegistry {
+		t.Run(name, func(t *testing.T) { caught(t, subject(sabotage), 6) })
+	}
+	for name, sabotage := range sabotagesOfSchedules {
 		t.Run(name, func(t *testing.T) { caught(t, subject(sabotage), 6) })
 	}
 }

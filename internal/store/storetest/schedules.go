@@ -175,6 +175,24 @@ var scheduleCases = []testCase{
 		},
 	},
 	{
+		"a quota is no reason to leave an instant out",
+		"A schedule counts as pending, and is refused where there is no room; what it makes when it is there is not.",
+		func(f *fixture) {
+			s := f.schedule("nightly", 5*time.Second)
+			f.quota(task.NamespaceSettings{MaxPending: 1})
+			f.wantFull(task.PutSchedule{Spec: f.scheduleSpec("another", 5*time.Second)}, task.QuotaPending)
+			f.must(start, task.PutSchedule{Spec: f.scheduleSpec("nightly", 5*time.Second)})
+			for now := start + 5000; now <= start+15_000; now += 5000 {
+				if r := f.fire(now, s); r.Err != nil || r.Spawned == nil {
+					f.Errorf("at %d: %+v", now-start, r)
+				}
+			}
+			if n := len(f.list(ns(), task.Page{Limit: 9})); n != 3 {
+				f.Errorf("%d tasks", n)
+			}
+		},
+	},
+	{
 		"a schedule is no task",
 		"What is asked of tasks finds no schedule, whatever its key.",
 		func(f *fixture) {
@@ -222,6 +240,11 @@ var scheduleCases = []testCase{
 // schedule makes a schedule in the queue "mail" whose first instant is every from start.
 func (f *fixture) schedule(name string, every time.Duration, edits ...func(*task.ScheduleSpec)) *task.Task {
 	f.Helper()
+	return f.must(start, task.PutSchedule{Spec: f.scheduleSpec(name, every, edits...)})
+}
+
+func (f *fixture) scheduleSpec(name string, every time.Duration, edits ...func(*task.ScheduleSpec)) task.ScheduleSpec {
+	f.Helper()
 	s := task.ScheduleSpec{
 		Spec: f.spec(name, queue("mail"), onDead),
 		Rule: task.Rule{Every: every, CatchupWindow: task.DefaultCatchupWindow, CatchupLimit: task.DefaultCatchupLimit},
@@ -232,7 +255,7 @@ func (f *fixture) schedule(name string, every time.Duration, edits ...func(*task
 	if err := s.Validate(start); err != nil {
 		f.Fatalf("the case itself is wrong: %v", err)
 	}
-	return f.must(start, task.PutSchedule{Spec: s})
+	return s
 }
 
 func overlap(o task.Overlap) func(*task.ScheduleSpec) {
