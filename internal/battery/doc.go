@@ -19,6 +19,7 @@
 //
 //	deaths.go, blackout.go,   nodes that die, sleep or are restarted;
 //	zombie.go, deploy.go      delays.go judges how late that made tasks
+//	ticks.go                  schedules of nodes that die
 //	balance.go                who delivers how much: socket_linux.go asks the system
 //	rediskill.go, slots.go,   a Redis with faults: underfaults.go is the frame of all but full.go
 //	deaf.go, cut.go, full.go

@@ -49,6 +49,7 @@ var scenarios = []scenario{
 // redisScenarios are those of nodes on Redis, in the order in which they run.
 var redisScenarios = []scenario{
 	{"nodes", "kill -9 of one of three nodes, again and again, under 500 creates a second", nodeDeaths},
+	{"ticks-nodes", "kill -9 of one of three nodes while schedules fire every second: one task for each instant", ticksOfNodes},
 	{"blackout", "all three nodes killed under load and started after a while", blackout},
 	{"zombie", "SIGSTOP of a node until its leases have ended, tasks cancelled, SIGCONT", zombie},
 	{"deploy", "graceful restarts of each of three nodes in turn, and of one that is alone", deploy},

@@ -65,7 +65,7 @@ func parse(args []string, opts *options, stderr io.Writer) ([]scenario, error) {
 	flags.DurationVar(&opts.watched, "watched", 20*time.Second, "schedules: how long those are watched that fire over an hour")
 	flags.DurationVar(&opts.shardLease, "shard-lease", time.Second, "redis: how long a silent node keeps its shards")
 	flags.DurationVar(&opts.taskLease, "lease", 2*time.Second, "redis: how long a silent node keeps its attempts")
-	flags.IntVar(&opts.deaths, "deaths", 12, "nodes: how often")
+	flags.IntVar(&opts.deaths, "deaths", 12, "nodes, ticks-nodes: how often")
 	flags.IntVar(&opts.zombies, "zombies", 6, "zombie: how often")
 	flags.IntVar(&opts.deploys, "deploys", 2, "deploy: how often each node is restarted")
 	flags.DurationVar(&opts.spread, "spread", 20*time.Second, "balance: over how long the tasks are due")

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -21,16 +22,44 @@ const (
 	longDown = 3 * time.Second
 )
 
-// tickers are schedules that fire every second, and make up for every instant: one that
-// counts elapsed time, and one that looks at the clock.
-func tickers(start time.Time, callback string) map[string]wire.ScheduleInput {
+// tickers are schedules that fire every second from their start on, and make up for every
+// instant: some count elapsed time, and as many look at the clock.
+type tickers struct {
+	start time.Time
+	names []string
+}
+
+// startTickers makes 2·pairs of them.
+func (st *stage) startTickers(ctx context.Context, pairs int) (k tickers, err error) {
+	k.start = dueIn(3 * time.Second).Truncate(time.Second)
 	in := wire.ScheduleInput{
-		Start: wire.FormatTime(start), Misfire: "fire_all", CatchupLimit: 10_000,
-		Task: wire.ScheduledTask{HTTP: wire.HTTPInput{URL: callback}},
+		Start: wire.FormatTime(k.start), Misfire: "fire_all", CatchupLimit: 10_000,
+		Task: wire.ScheduledTask{HTTP: wire.HTTPInput{URL: st.receiver.url()}},
 	}
 	every, cron := in, in
 	every.Every, cron.Cron = "1s", "* * * * * *"
-	return map[string]wire.ScheduleInput{"every": every, "cron": cron}
+	for i := range pairs {
+		names := []string{fmt.Sprintf("every-%d", i), fmt.Sprintf("cron-%d", i)}
+		k.names = append(k.names, names...)
+		if err := st.client.putSchedule(ctx, names[0], every); err != nil {
+			return k, err
+		}
+		if err := st.client.putSchedule(ctx, names[1], cron); err != nil {
+			return k, err
+		}
+	}
+	until(ctx, k.start)
+	return k, nil
+}
+
+// stopTickers ends them, and writes down what they promised.
+func (st *stage) stopTickers(ctx context.Context, k tickers) error {
+	for _, name := range k.names {
+		if err := st.promiseInstants(ctx, name, k.start); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ticks: kill -9 around the ticks of schedules that fire every second.
@@ -41,23 +70,58 @@ func ticks(ctx context.Context, t *trial) error {
 	}
 	defer st.close()
 
-	start := dueIn(3 * time.Second).Truncate(time.Second)
-	for name, in := range tickers(start, st.receiver.url()) {
-		if err := st.client.putSchedule(ctx, name, in); err != nil {
-			return err
-		}
+	k, err := st.startTickers(ctx, 1)
+	if err != nil {
+		return err
 	}
-	until(ctx, start)
 	if err := st.killAtTicks(ctx, t.opts.ticks); err != nil {
 		return err
 	}
 	pause(ctx, 5*time.Second) // for what is to be made up for
-	for name := range tickers(start, "") {
-		if err := st.promiseInstants(ctx, name, start); err != nil {
-			return err
-		}
+	if err := st.stopTickers(ctx, k); err != nil {
+		return err
 	}
-	return st.concludeTicks(ctx)
+	if err := st.awaitPromised(ctx, 60*time.Second); err != nil {
+		return err
+	}
+	pause(ctx, 2*time.Second) // what comes twice would come by now
+	if err := st.server.stop(25 * time.Second); err != nil {
+		return err
+	}
+	v, err := st.judge()
+	if err != nil {
+		return err
+	}
+	t.note("kills %d, duplicates %d, by one kill at most %d", v.Faults, v.Duplicates, v.MostPerFault)
+	t.lateness("of first arrivals, downtime included", v.Late)
+	return st.mustKnowAll()
+}
+
+// ticksOfNodes: kill -9 of one of three nodes on Redis, again and again, while schedules of
+// all of them fire every second.
+func ticksOfNodes(ctx context.Context, t *trial) error {
+	n, err := t.onRedis(ctx, ".", 3)
+	if err != nil {
+		return err
+	}
+	defer n.close()
+
+	n.client = newClient(n.list[0].url())
+	k, err := n.startTickers(ctx, 6)
+	if err != nil {
+		return err
+	}
+	if err := n.killRepeatedly(ctx, t.opts.deaths); err != nil {
+		return err
+	}
+	pause(ctx, t.opts.shardLease+5*time.Second)
+	if err := n.stopTickers(ctx, k); err != nil {
+		return err
+	}
+	if _, err := n.conclude(ctx); err != nil {
+		return err
+	}
+	return errors.Join(n.mustKnowAll(), n.mustDelays())
 }
 
 // putSchedule makes a schedule.
@@ -118,39 +182,25 @@ func (st *stage) promiseInstants(ctx context.Context, name string, start time.Ti
 	}
 	count := int64(0)
 	for at := start; !at.After(last); at = at.Add(time.Second) {
-		if err := st.promised(name+"@"+strconv.FormatInt(at.UnixMilli(), 10), at); err != nil {
+		if err := st.accepted.append(accepted{Name: name + "@" + strconv.FormatInt(at.UnixMilli(), 10), Due: at, At: start}); err != nil {
 			return err
 		}
 		count++
 	}
 	behind := time.Since(last)
-	st.t.must(s.Runs == count, "%s: %d instants, %d of them made an occurrence", name, count, s.Runs)
-	st.t.must(behind < 2*time.Second, "%s: the last instant is %s ago", name, ms(behind))
-	st.t.must(s.LastSkipped == nil, "%s: skipped %+v", name, s.LastSkipped)
+	st.t.must(s.Runs == count && behind < 2*time.Second && s.LastSkipped == nil,
+		"%s: %d instants, the last one %s ago; %d made an occurrence, skipped %+v", name, count, ms(behind), s.Runs, s.LastSkipped)
 	return nil
 }
 
-func (st *stage) concludeTicks(ctx context.Context) error {
-	if err := st.awaitPromised(ctx, 60*time.Second); err != nil {
-		return err
-	}
-	pause(ctx, 2*time.Second) // what comes twice would come by now
-	if err := st.server.stop(25 * time.Second); err != nil {
-		return err
-	}
+// mustKnowAll holds the arrivals against the instants: there is no other.
+func (st *stage) mustKnowAll() error {
 	e, err := st.evidence()
 	if err != nil {
 		return err
 	}
 	strangers := e.strangers()
-	v, err := st.judge()
-	if err != nil {
-		return err
-	}
-	t := st.t
-	t.must(len(strangers) == 0, "of no instant %d%s", len(strangers), some(strangers))
-	t.note("kills %d, duplicates %d, by one kill at most %d", v.Faults, v.Duplicates, v.MostPerFault)
-	t.lateness("of first arrivals, downtime included", v.Late)
+	st.t.must(len(strangers) == 0, "of no instant %d%s", len(strangers), some(strangers))
 	return nil
 }
 
