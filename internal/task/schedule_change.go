@@ -133,10 +133,11 @@ func (c PutSchedule) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 // inherit takes over what a schedule has done so far. One that had ended has missed nothing since.
 func (r *Recurrence) inherit(now Millis, old *Recurrence) {
 	r.Paused, r.PausedAt, r.Runs, r.Skipped, r.Waiting = old.Paused, old.PausedAt, old.Runs, old.Skipped, old.Waiting
-	if r.Overlap != BufferOne {
+	same := r.same(&old.Rule)
+	if !same || r.Overlap != BufferOne {
 		r.giveUp()
 	}
-	if !r.same(&old.Rule) {
+	if !same {
 		if old.Last <= now+stepBack { // as the clock of a node had it that is a little ahead
 			r.Last = max(r.Last, old.Last)
 		}

@@ -138,8 +138,8 @@ func TestPauseAndResumeAreIdempotent(t *testing.T) {
 	}
 }
 
-// TestWhatWaitsIsGivenUp by a pause, and where no occurrence is to wait any more: it
-// is no run then, and is told.
+// TestWhatWaitsIsGivenUp by a pause, with another rule, and where no occurrence is to wait any
+// more: it is no run then, and is told.
 func TestWhatWaitsIsGivenUp(t *testing.T) {
 	waits := func() *Task {
 		s := put(t, everySpec(time.Minute, overlap(BufferOne), rule(func(r *Rule) { r.MaxRuns = 2 })))
@@ -150,9 +150,11 @@ func TestWhatWaitsIsGivenUp(t *testing.T) {
 		}
 		return s
 	}
+	two := rule(func(r *Rule) { r.MaxRuns = 2 })
 	for name, s := range map[string]*Task{
 		"pause": resumeAt(t, sec(130), pauseAt(t, sec(130), waits())),
-		"put":   putAt(t, sec(130), waits(), everySpec(time.Minute, overlap(SkipOverlap), rule(func(r *Rule) { r.MaxRuns = 2 }))),
+		"put":   putAt(t, sec(130), waits(), everySpec(time.Minute, overlap(SkipOverlap), two)),
+		"other": putAt(t, sec(120), waits(), everySpec(time.Minute, rule(func(r *Rule) { r.Start = sec(60) }), overlap(BufferOne), two)),
 	} {
 		r := s.Recur
 		if r.Waiting != 0 || r.Runs != 1 || r.Skipped != (Skip{Span{sec(120), sec(120)}, SkippedOverlap}) || s.Due != sec(180) {
@@ -162,8 +164,8 @@ func TestWhatWaitsIsGivenUp(t *testing.T) {
 			t.Errorf("%s: then fired %v", name, at)
 		}
 	}
-	if s := putAt(t, sec(130), waits(), everySpec(2*time.Minute, overlap(BufferOne))); s.Recur.Waiting != sec(120) {
-		t.Errorf("with another rule: %+v", s.Recur)
+	if s := putAt(t, sec(130), waits(), everySpec(time.Minute, overlap(BufferOne))); s.Recur.Waiting != sec(120) {
+		t.Errorf("with the same rule: %+v", s.Recur)
 	}
 }
 

@@ -1,11 +1,8 @@
 package task
 
 import (
-	"fmt"
-	"math/rand/v2"
 	"slices"
 	"sort"
-	"testing"
 	"time"
 
 	"github.com/foliot/foliot/internal/cron"
@@ -13,7 +10,10 @@ import (
 
 // A naive model judges schedules. It is written from the comments of Recurrence, Rule and
 // the changes, and shares nothing with calendar.go, fire.go and spans.go: it walks through
-// all instants of a history, minute by minute, and keeps what became of each in a map.
+// all instants of a history, one by one, and keeps what became of each in a map.
+
+// modelStep divides all instants of the model's expressions, and all that clocks are apart.
+const modelStep = 5 * time.Minute
 
 // modelExpr is an expression and what it means.
 type modelExpr struct {
@@ -67,11 +67,11 @@ func walkThrough(r *Rule, from, until Millis) (all []Millis) {
 	if err != nil {
 		panic(err)
 	}
-	const step = Millis(60_000)
+	const step = Millis(modelStep / time.Millisecond)
 	shown := time.Time{} // the latest that a clock showed
-	for at := (from/step)*step - 3*24*60*step; at <= until; at += step {
-		t := at.Time().In(zone)
-		wall := time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), 0, 0, time.UTC)
+	for at := from/step*step - 3*24*3_600_000; at <= until; at += step {
+		_, ahead := at.Time().In(zone).Zone()
+		wall := at.Add(time.Duration(ahead) * time.Second).Time()
 		if names(expr, r, shown, wall) {
 			keep(at)
 		}
@@ -95,7 +95,7 @@ func names(x modelExpr, r *Rule, shown, wall time.Time) bool {
 	case shown.IsZero() || r.Gap == cron.GapSkip:
 		return false
 	}
-	for swallowed := shown.Add(time.Minute); swallowed.Before(wall); swallowed = swallowed.Add(time.Minute) {
+	for swallowed := shown.Add(modelStep); swallowed.Before(wall); swallowed = swallowed.Add(modelStep) {
 		if x.names(swallowed) {
 			return true
 		}
@@ -263,354 +263,5 @@ func (m *scheduleModel) giveUp() {
 	if m.waiting != 0 {
 		m.runs--
 		m.waiting = 0
-	}
-}
-
-// history is a schedule and its model on their way through a random life.
-type history struct {
-	*rand.Rand
-	t    *testing.T
-	s    *Task
-	m    scheduleModel
-	now  Millis
-	unit Millis // about so far are instants apart
-
-	from, until Millis // between them all instants are known
-
-	unfinished []Millis
-	gone       map[Millis]bool // occurrences that this rule has made
-	joined     bool            // spans were joined: not all that they cover was fired
-	trace      []string
-}
-
-func (h *history) fatalf(format string, args ...any) {
-	h.t.Helper()
-	for _, line := range h.trace[max(0, len(h.trace)-25):] {
-		h.t.Log(line)
-	}
-	h.t.Fatalf(format, args...)
-}
-
-func (h *history) note(format string, args ...any) {
-	h.trace = append(h.trace, fmt.Sprintf("%s: ", stamp(h.now))+fmt.Sprintf(format, args...))
-}
-
-func stamp(m Millis) string {
-	if m == 0 || m >= Never {
-		return "never"
-	}
-	return m.Time().Format("01-02T15:04:05.000")
-}
-
-// one returns one of choices.
-func one[T any](h *history, choices ...T) T { return choices[h.IntN(len(choices))] }
-
-// spec returns a random schedule, and sets unit.
-func (h *history) spec() ScheduleSpec {
-	s := everySpec(0)
-	r := &s.Rule
-	if h.IntN(3) == 0 {
-		r.Every = one(h, time.Second, 1300*time.Millisecond, 5*time.Second, time.Minute, 25*time.Minute)
-		h.unit = Millis(r.Every.Milliseconds())
-	} else {
-		x := modelExprs[h.IntN(len(modelExprs))]
-		r.Cron, r.Zone = x.text, one(h, modelDays...).zone
-		r.Gap, r.Fold = one(h, cron.GapNext, cron.GapSkip), one(h, cron.OverlapFirst, cron.OverlapBoth)
-		h.unit = 20 * 60_000
-		if x.daily {
-			h.unit = 5 * 3_600_000
-		}
-	}
-	if h.IntN(4) == 0 {
-		r.Start = h.now + Millis(h.Int64N(int64(20*h.unit))) - 10*h.unit
-	}
-	if h.IntN(6) == 0 {
-		r.End = max(h.now, r.Start) + Millis(h.Int64N(int64(130*h.unit)))
-	}
-	h.policies(r)
-	return s
-}
-
-// policies chooses what is no matter of instants.
-func (h *history) policies(r *Rule) {
-	r.Misfire, r.Overlap = Misfire(h.IntN(3)), Overlap(h.IntN(3))
-	r.MaxRuns = 0
-	if h.IntN(6) == 0 {
-		r.MaxRuns = 1 + h.Int64N(40)
-	}
-	r.Jitter = one(h, 0, 0, 300*time.Millisecond, time.Hour)
-	r.CatchupLimit = one(h, 1, 3, 10, 100)
-	window := time.Duration(h.unit) * time.Millisecond
-	r.CatchupWindow = one(h, 0, window, 7*window, 50*window, 1000*window)
-}
-
-// put makes the schedule, or gives it another rule.
-func (h *history) put(s ScheduleSpec) {
-	if err := s.Validate(h.now); err != nil || h.s != nil && sameInstants(&s.Rule, &h.m.rule) {
-		return
-	}
-	h.note("PUT %+v", s.Rule)
-	h.do(PutSchedule{Spec: s})
-	before := h.m
-	h.m = scheduleModel{
-		rule: h.s.Recur.Rule, paused: before.paused, waiting: before.waiting, runs: before.runs,
-		floor: h.now, last: h.now, fired: map[Millis]bool{}, skipped: map[Millis]string{}, limited: map[Millis]bool{},
-	}
-	h.from, h.until = h.now-200*h.unit, h.now+500*h.unit
-	h.m.all = walkThrough(&h.m.rule, h.from, h.until)
-	if before.last <= h.now+1000 {
-		h.m.floor, h.m.last = max(h.now, before.last), max(h.now, before.last)
-	}
-	h.gone, h.joined = map[Millis]bool{}, false
-	h.changed()
-}
-
-// sameInstants reports whether a and b differ in policies and bounds alone.
-func sameInstants(a, b *Rule) bool {
-	return a.Cron == b.Cron && a.Every == b.Every && a.Zone == b.Zone && a.Gap == b.Gap && a.Fold == b.Fold && a.Start == b.Start
-}
-
-// putSame changes the policies and bounds alone.
-func (h *history) putSame() {
-	s := everySpec(0)
-	s.Rule = h.m.rule
-	s.Rule.Anchor = 0
-	h.policies(&s.Rule)
-	if h.IntN(3) == 0 {
-		s.Rule.End = one(h, 0, h.now+50*h.unit)
-	}
-	if err := s.Validate(h.now); err != nil {
-		return
-	}
-	h.note("PUT the same %+v", s.Rule)
-	ended := h.m.next() == 0
-	h.do(PutSchedule{Spec: s})
-	if ended {
-		h.m.floor, h.m.last = max(h.m.floor, h.now), max(h.m.last, h.now)
-	}
-	h.m.rule = h.s.Recur.Rule
-	h.m.all = walkThrough(&h.m.rule, h.from, h.until)
-	h.changed()
-}
-
-// changed follows every PUT.
-func (h *history) changed() {
-	if h.m.rule.Overlap != BufferOne {
-		h.m.giveUp()
-	}
-	h.m.rewind(h.now, h.closed)
-	h.m.arrange(h.now)
-	h.compare()
-}
-
-// pause pauses or resumes.
-func (h *history) pause(resume bool) {
-	h.note("pause, or resume: %v", resume)
-	h.do(PauseSchedule{Key: ScheduleKey(DefaultNamespace, "nightly"), Resume: resume})
-	if h.m.paused == resume {
-		h.m.paused = !resume
-		if resume {
-			h.m.floor, h.m.last = max(h.m.floor, h.now), max(h.m.last, h.now)
-		} else {
-			h.m.giveUp()
-		}
-		h.m.rewind(h.now, h.closed)
-		h.m.arrange(h.now)
-	}
-	h.compare()
-}
-
-// check is what upkeep does now and then.
-func (h *history) check() {
-	h.note("check")
-	h.do(CheckSchedule{Key: ScheduleKey(DefaultNamespace, "nightly")})
-	if h.m.due > h.now && !h.m.paused {
-		before := h.m.due
-		h.m.rewind(h.now, h.closed)
-		h.m.arrange(h.now)
-		if h.m.waiting != 0 {
-			h.m.due = min(h.m.due, before)
-		}
-	}
-	h.compare()
-}
-
-func (h *history) do(c Change) {
-	r, err := c.Apply(h.now, h.s, Policy{})
-	if err != nil {
-		h.fatalf("%T: %v", c, err)
-	}
-	body := []byte("{}")
-	h.s = r.Task.Clone()
-	h.s.Request.Body = body
-}
-
-// closed reports whether a join of spans has closed what was skipped.
-func (h *history) closed(at Millis) bool {
-	_, covered := h.s.Recur.firedAt(at)
-	return covered && h.joined
-}
-
-// fireAll fires as a dispatcher does: until nothing is due. most bounds it, as a crash does.
-func (h *history) fireAll(most int) {
-	for range most {
-		if !h.fire() {
-			return
-		}
-	}
-}
-
-func (h *history) fire() bool {
-	r, err := Fire{Key: h.s.Key(), Unfinished: int64(len(h.unfinished))}.Apply(h.now, h.s, Policy{})
-	made, skipped, due := h.m.fire(h.now, len(h.unfinished), h.closed)
-	if due != (err == nil) {
-		h.fatalf("the model says due %v, Fire %v", due, err)
-	}
-	if !due {
-		return false
-	}
-	var got Millis
-	if t := r.Spawned; t != nil {
-		_, got, _ = OccurrenceOf(t.Name)
-		if early := min(got, h.now); t.Due < early || t.Due > early.Add(h.m.rule.Jitter) || t.CreatedAt != h.now {
-			h.fatalf("the occurrence of %s is due %s, created %s", stamp(got), stamp(t.Due), stamp(t.CreatedAt))
-		}
-	}
-	h.note("fired %s, skipped %d, %d unfinished", stamp(got), len(skipped), len(h.unfinished))
-	if got != made {
-		h.fatalf("fired %s, the model says %s", stamp(got), stamp(made))
-	}
-	h.passed(r.Skipped, skipped)
-	if got != 0 {
-		if h.gone[got] {
-			h.fatalf("%s was fired twice", stamp(got))
-		}
-		h.gone[got] = true
-		h.unfinished = append(h.unfinished, got)
-	}
-	h.s = r.Task
-	h.s.Request.Body = []byte("{}")
-	h.compare()
-	return true
-}
-
-// passed compares what was skipped.
-func (h *history) passed(spans []Skip, want map[Millis]string) {
-	got := map[Millis]string{}
-	for _, s := range spans {
-		for _, at := range h.m.all {
-			if s.From <= at && at <= s.Until {
-				got[at] = s.Why
-			}
-		}
-		if got[s.From] == "" || got[s.Until] == "" {
-			h.fatalf("skipped from %s until %s, which are no instants", stamp(s.From), stamp(s.Until))
-		}
-	}
-	if fmt.Sprint(got) != fmt.Sprint(want) {
-		h.fatalf("skipped %v, the model says %v", got, want)
-	}
-}
-
-// compare compares what can be seen of the schedule.
-func (h *history) compare() {
-	r := h.s.Recur
-	if r.Next != h.m.next() || h.s.Due != h.m.due || r.Waiting != h.m.waiting || r.Runs != h.m.runs || r.Paused != h.m.paused {
-		h.fatalf("next %s, due %s, waiting %s, runs %d, paused %v; the model says %s, %s, %s, %d, %v", stamp(r.Next), stamp(h.s.Due), stamp(r.Waiting), r.Runs, r.Paused,
-			stamp(h.m.next()), stamp(h.m.due), stamp(h.m.waiting), h.m.runs, h.m.paused)
-	}
-	runs := 0 // of instants that were fired and follow each other
-	for i, at := range h.m.all {
-		_, covered := r.firedAt(at)
-		if fired := h.m.fired[at]; fired && !covered || covered && !fired && len(r.Fired) < maxSpans && !h.joined {
-			h.fatalf("%s: fired %v, in a span %v: %v", stamp(at), fired, covered, r.Fired)
-		}
-		if h.m.fired[at] && (i == 0 || !h.m.fired[h.m.all[i-1]]) {
-			runs++
-		}
-	}
-	h.joined = h.joined || runs > maxSpans
-	if len(r.Fired) > maxSpans || !h.joined && len(r.Fired) != runs {
-		h.fatalf("%d spans: %v, the model has %d", len(r.Fired), r.Fired, runs)
-	}
-}
-
-// step is the next thing that happens.
-func (h *history) step() {
-	h.unfinished = slices.DeleteFunc(h.unfinished, func(Millis) bool { return h.IntN(3) == 0 })
-	switch n := h.IntN(100); {
-	case n < 55: // on time, or somewhat late
-		if h.m.due < Never {
-			h.now = max(h.now, h.m.due)
-		}
-		h.now += one(h, 0, 0, 0, 3, 1001, 1500, h.unit/11, h.unit/2, 3*h.unit)
-	case n < 62: // nothing is due yet
-		if h.m.due > h.now+1 && h.m.due < Never {
-			h.now = h.m.due - 1
-		}
-	case n < 70: // down
-		h.now += Millis(h.Int64N(int64(40 * h.unit)))
-		h.note("was down")
-	case n < 76:
-		h.now += h.jump()
-		h.note("the clock is set ahead")
-	case n < 84:
-		h.now -= h.jump()
-		h.note("the clock is set back")
-		if h.IntN(4) > 0 {
-			h.check()
-		}
-	case n < 89:
-		h.pause(false)
-	case n < 95:
-		h.pause(true)
-	case n < 98:
-		h.putSame()
-	default:
-		h.put(h.spec())
-	}
-	if h.IntN(10) == 0 {
-		h.check()
-	}
-	h.fireAll(one(h, 1, 1_000_000, 1_000_000))
-}
-
-// jump returns by how much the clock is set: up to an hour, or fifty instants.
-func (h *history) jump() Millis { return Millis(h.Int64N(int64(min(3_600_000, 50*h.unit)))) }
-
-// live runs a history until it has had so many steps, or its time is over.
-func (h *history) live(steps int) {
-	day := one(h, modelDays...)
-	begin, err := time.Parse(time.DateOnly, day.day)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	h.now = Millis(begin.UnixMilli()) - 2*24*3_600_000 + Millis(h.Int64N(3*24*3_600_000))
-	spec := h.spec()
-	for h.s == nil {
-		h.put(spec)
-		spec = h.spec()
-	}
-	for range steps {
-		if h.now > h.until-100*h.unit || h.now < h.from+60*h.unit {
-			return
-		}
-		h.step()
-	}
-}
-
-func TestSchedulesDoWhatANaiveModelSays(t *testing.T) {
-	histories := 100
-	if !testing.Short() {
-		histories = 3000
-	}
-	for seed := range histories {
-		ok := t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			h := &history{Rand: rand.New(rand.NewPCG(uint64(seed), 1)), t: t}
-			h.live(120)
-		})
-		if !ok {
-			return
-		}
 	}
 }

@@ -11,10 +11,10 @@ type Span struct{ From, Until Millis }
 // Which instants a schedule has fired, it keeps in spans, so that none is fired twice when
 // the clock was set back. A span ends where something was skipped.
 //
-// maxSpans is how many there may be. Where there are more, the two that lie closest are
-// joined: what was skipped between them is skipped for good. So what was fired is never
-// forgotten, and an hour that the clock jumped over stays open, as it lies between spans
-// that are far apart.
+// maxSpans is how many there may be. Where there are more, the two of the past that lie
+// closest are joined: what was skipped between them is skipped for good. So what was fired is
+// never forgotten, and an hour that the clock jumped over stays open: it lies ahead, or between
+// spans that are far apart.
 const maxSpans = 16
 
 // fired notes that the instant at was fired.
@@ -26,10 +26,11 @@ func (r *Recurrence) fired(c *calendar, at Millis) {
 		r.join(i)
 	}
 	if i > 0 && c.upTo(at-1) <= r.Fired[i-1].Until {
-		r.join(i - 1)
+		i--
+		r.join(i)
 	}
 	if len(r.Fired) > maxSpans {
-		r.join(r.closest())
+		r.join(r.closest(i))
 	}
 }
 
@@ -39,10 +40,14 @@ func (r *Recurrence) join(i int) {
 	r.Fired = slices.Delete(r.Fired, i+1, i+2)
 }
 
-// closest returns the span that is closest to the next one.
-func (r *Recurrence) closest() (i int) {
+// closest returns the span before the now-th that is closest to the one behind it. If none lies
+// before, which is so where the clock was set back to before them all, it is one of all.
+func (r *Recurrence) closest(now int) (i int) {
 	gap := func(i int) Millis { return r.Fired[i+1].From - r.Fired[i].Until }
-	for j := range len(r.Fired) - 1 {
+	if now == 0 {
+		now = len(r.Fired) - 1
+	}
+	for j := range now {
 		if gap(j) < gap(i) {
 			i = j
 		}
