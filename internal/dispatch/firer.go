@@ -79,13 +79,13 @@ func (a *agenda) fired(l *lane) task.Key {
 // firer fires schedules. It ends when stopping does; a call that is then under
 // way is seen through.
 func (d *Dispatcher) firer(stopping, calls context.Context) {
-	for {
+	for wait := firstWait; ; {
 		select {
 		case <-d.fires:
 		case <-stopping.Done():
 			return
 		}
-		for wait := firstWait; stopping.Err() == nil; {
+		for stopping.Err() == nil {
 			var fires []task.Fire
 			d.update(func(now task.Millis) { fires = d.agenda.takeFires(now, fireBatch) })
 			if len(fires) == 0 {
