@@ -22,9 +22,9 @@ const metaKey = "foliot:meta"
 
 // What this code writes, see metaKey. It uses what has an oldest of its own format
 // or below. The format rises with that of keys, scripts and messages, and with
-// codec.Format.
+// codec.Format. What oldest becomes with the first schedule, admitSchedules says.
 const (
-	format = 1
+	format = scheduleFormat
 	oldest = 1
 )
 

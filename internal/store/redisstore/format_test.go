@@ -12,6 +12,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/task"
 )
 
 // nodeOn returns the configuration of a node that waits for nothing long.
@@ -192,4 +193,38 @@ func TestAServerThatReadsItsFileIsWaitedFor(t *testing.T) {
 	if n := strings.Count(log.String(), "has read its file"); n != 1 {
 		t.Errorf("told %d times:\n%s", n, log.String())
 	}
+}
+
+// TestTheFirstScheduleKeepsOlderVersionsOut: they would take it for a task that is damaged.
+func TestTheFirstScheduleKeepsOlderVersionsOut(t *testing.T) {
+	r := redistest.New(t)
+	redis := func(want string, words ...string) {
+		t.Helper()
+		if reply, err := redistest.Command(t.Context(), r.Addr, words...); err != nil || reply != want {
+			t.Fatalf("%q: %s, %v", words, reply, err)
+		}
+	}
+	s, _ := opened(t, nodeOn(r, nil))
+	redis(":0", "HSET", "foliot:meta", "format", "1") // as an older version has left it
+	if err := apply(t, s, order("a")); err != nil {
+		t.Fatal(err)
+	}
+	redis("1", "HGET", "foliot:meta", "oldest")
+
+	lives := task.FloorMillis(time.Now()).Add(time.Hour) // the node brings that down to its clock
+	redis(":1", "HSET", nodesKey, "older", score(lives)+"/nonce/v0.1.0/1/0/10.0.0.7:8750")
+	if err := apply(t, s, eachSecond(t, "nightly")); !errors.Is(err, task.ErrUnavailable) || !strings.Contains(err.Error(), "older") {
+		t.Errorf("with an older node: %v", err)
+	}
+	if err := apply(t, s, order("b")); err != nil {
+		t.Errorf("a task: %v", err)
+	}
+	redis("1", "HGET", "foliot:meta", "oldest")
+	redis(":1", "HDEL", nodesKey, "older")
+	if err := apply(t, s, eachSecond(t, "nightly")); err != nil {
+		t.Errorf("without one: %v", err)
+	}
+	redis("2", "HGET", "foliot:meta", "oldest")
+	redis("2", "HGET", "foliot:meta", "format")
+	_, _ = opened(t, nodeOn(r, func(c *Config) { c.Node = "another" }))
 }

@@ -124,6 +124,8 @@ type Store struct {
 	watcher  atomic.Pointer[func([]task.Entry)]
 	permits  permits
 
+	schedules atomic.Bool // admitSchedules has succeeded
+
 	configuring sync.Mutex // held while settings are changed and told
 	tell        func(*task.Settings)
 
