@@ -271,6 +271,42 @@ func TestAClockThatIsSetBackRepeatsNothing(t *testing.T) {
 	}
 }
 
+// TestAJoinOfSpansClosesWhatIsPast: what is to come stays open, unless all lies ahead.
+func TestAJoinOfSpansClosesWhatIsPast(t *testing.T) {
+	s := put(t, everySpec(time.Minute))
+	c, err := s.Recur.calendar()
+	if err != nil {
+		t.Fatal(err)
+	}
+	spans := func(minutes ...int64) (all []Span) {
+		for _, m := range minutes {
+			all = append(all, Span{sec(60 * m), sec(60 * m)})
+		}
+		return all
+	}
+	for _, row := range []struct {
+		have []int64 // minutes, a span each
+		at   int64
+		want string // the spans that are joined
+	}{
+		{[]int64{10, 20, 29, 40, 50, 60, 70, 80, 90, 100, 110, 120, 130, 200, 202, 204}, 150, "20-29"},
+		{[]int64{10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110, 120, 130, 145, 202, 204}, 150, "145-150"},
+		{[]int64{10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110, 120, 130, 140, 202, 204}, 5, "202-204"},
+	} {
+		r := &Recurrence{Rule: s.Recur.Rule, Fired: spans(row.have...)}
+		r.fired(&c, sec(60*row.at))
+		got := ""
+		for _, f := range r.Fired {
+			if f.From != f.Until {
+				got += fmt.Sprintf("%d-%d", (f.From-scheduleStart)/60_000, (f.Until-scheduleStart)/60_000)
+			}
+		}
+		if len(r.Fired) != maxSpans || got != row.want {
+			t.Errorf("at %d: joined %q, want %q: %v", row.at, got, row.want, r.Fired)
+		}
+	}
+}
+
 func TestOfInstantsFiredAheadFireOnceTakesTheLatestThatWasNot(t *testing.T) {
 	s := put(t, everySpec(time.Minute))
 	s, _, _ = run(t, s, sec(3600), 0)

@@ -1,0 +1,55 @@
+package task
+
+import (
+	"testing"
+	"time"
+)
+
+// BenchmarkFire is one Fire.Apply, of an instant that has just come or of what an absence has
+// left. A store does it for each instant, in its one writer.
+func BenchmarkFire(b *testing.B) {
+	cron := func(expr string) func(*Rule) {
+		return func(r *Rule) { r.Cron, r.Zone, r.Every = expr, "Europe/Berlin", 0 }
+	}
+	for _, c := range []struct {
+		name string
+		edit func(*Rule)
+		late time.Duration
+	}{
+		{"every", func(*Rule) {}, 0},
+		{"each minute", cron("* * * * *"), 0},
+		{"each night", cron("0 21 * * MON-FRI"), 0},
+		{"each minute, fire_all", func(r *Rule) { cron("* * * * *")(r); r.Misfire = FireAll }, 0},
+		{"each minute, a buffered overlap", func(r *Rule) { cron("* * * * *")(r); r.Overlap = BufferOne }, 0},
+		{"two weeks late", func(*Rule) {}, 14 * 24 * time.Hour},
+		{"each minute, two weeks late", cron("* * * * *"), 14 * 24 * time.Hour},
+		{"each minute, two weeks late, fire_all", func(r *Rule) { cron("* * * * *")(r); r.Misfire, r.CatchupWindow = FireAll, MaxDuration }, 14 * 24 * time.Hour},
+		{"each minute, two weeks late, fire_all of 10,000", func(r *Rule) {
+			cron("* * * * *")(r)
+			r.Misfire, r.CatchupWindow, r.CatchupLimit = FireAll, MaxDuration, MaxCatchupLimit
+		}, 14 * 24 * time.Hour},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			spec := everySpec(5*time.Second, rule(c.edit))
+			if err := spec.Validate(scheduleStart); err != nil {
+				b.Fatal(err)
+			}
+			r, err := PutSchedule{Spec: spec}.Apply(scheduleStart, nil, Policy{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			s := r.Task
+			if r, err = (Fire{}).Apply(s.Due, s, Policy{}); err != nil { // the first span is there
+				b.Fatal(err)
+			}
+			s = r.Task
+			now := s.Due.Add(c.late)
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := (Fire{Unfinished: 1}).Apply(now, s, Policy{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
