@@ -133,6 +133,7 @@ func TestALaterVersionsRecordIsRefused(t *testing.T) {
 
 func FuzzDecodeRecord(f *testing.F) {
 	f.Add(AppendRecord(nil, sample()))
+	f.Add(AppendRecord(nil, nightly()))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, record []byte) {
 		key := task.Key{Namespace: "ns", Name: "a"}
