@@ -121,7 +121,7 @@ func (d *Dispatcher) fire(stopping, calls context.Context, fires []task.Fire) (s
 		}
 		for _, r := range replies {
 			if some = some || !refusedForNow(r.Err); r.Err == nil {
-				d.agenda.goOn(now, r)
+				d.agenda.offer(now, r.Task.Entry()) // its occurrence was told by a hint, and may have begun
 				d.count.fired(r)
 			}
 		}
@@ -146,15 +146,6 @@ func refusedForNow(err error) bool {
 func (a *agenda) fireAnswered(k task.Key) {
 	if _, taken := a.taken[k]; taken {
 		a.answered(k)
-	}
-}
-
-// goOn takes in what a Fire has left behind. The store's hints say the same, but a hint
-// may be lost.
-func (a *agenda) goOn(now task.Millis, r task.Reply) {
-	a.offer(now, r.Task.Entry())
-	if r.Spawned != nil {
-		a.offer(now, r.Spawned.Entry())
 	}
 }
 
