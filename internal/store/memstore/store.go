@@ -25,7 +25,7 @@ type Config struct {
 }
 
 // Store is a task.Store that forgets everything when the process ends. Nothing
-// runs in the background. Lanes, Peek, List, Reap, Sweep, Counts and Scrub cost
+// runs in the background. Lanes, Peek, List, Fire, Reap, Sweep, Counts and Scrub cost
 // O(tasks), and so does a change in a namespace that has quotas.
 type Store struct {
 	policy    task.Policy
