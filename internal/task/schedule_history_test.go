@@ -49,34 +49,34 @@ func stamp(m Millis) string {
 // one returns one of choices.
 func one[T any](h *history, choices ...T) T { return choices[h.IntN(len(choices))] }
 
-// spec returns a random schedule, and sets unit.
-func (h *history) spec() ScheduleSpec {
-	s := everySpec(0)
+// spec returns a random schedule, and about how far its instants are apart.
+func (h *history) spec() (s ScheduleSpec, unit Millis) {
+	s = everySpec(0)
 	r := &s.Rule
 	if h.IntN(3) == 0 {
 		r.Every = one(h, time.Second, 1300*time.Millisecond, 5*time.Second, time.Minute, 25*time.Minute)
-		h.unit = Millis(r.Every.Milliseconds())
+		unit = Millis(r.Every.Milliseconds())
 	} else {
 		x := modelExprs[h.IntN(len(modelExprs))]
 		r.Cron, r.Zone = x.text, one(h, modelDays...).zone
 		r.Gap, r.Fold = one(h, cron.GapNext, cron.GapSkip), one(h, cron.OverlapFirst, cron.OverlapBoth)
-		h.unit = 20 * 60_000
+		unit = 20 * 60_000
 		if x.daily {
-			h.unit = 5 * 3_600_000
+			unit = 5 * 3_600_000
 		}
 	}
 	if h.IntN(4) == 0 {
-		r.Start = h.now + Millis(h.Int64N(int64(20*h.unit))) - 10*h.unit
+		r.Start = h.now + Millis(h.Int64N(int64(20*unit))) - 10*unit
 	}
 	if h.IntN(6) == 0 {
-		r.End = max(h.now, r.Start) + Millis(h.Int64N(int64(130*h.unit)))
+		r.End = max(h.now, r.Start) + Millis(h.Int64N(int64(130*unit)))
 	}
-	h.policies(r)
-	return s
+	h.policies(r, unit)
+	return s, unit
 }
 
 // policies chooses what is no matter of instants.
-func (h *history) policies(r *Rule) {
+func (h *history) policies(r *Rule, unit Millis) {
 	r.Misfire, r.Overlap = Misfire(h.IntN(3)), Overlap(h.IntN(3))
 	r.MaxRuns = 0
 	if h.IntN(6) == 0 {
@@ -84,17 +84,18 @@ func (h *history) policies(r *Rule) {
 	}
 	r.Jitter = one(h, 0, 0, 300*time.Millisecond, time.Hour)
 	r.CatchupLimit = one(h, 1, 3, 10, 100)
-	window := time.Duration(h.unit) * time.Millisecond
+	window := time.Duration(unit) * time.Millisecond
 	r.CatchupWindow = one(h, 0, window, 7*window, 50*window, 1000*window)
 }
 
 // put makes the schedule, or gives it another rule.
-func (h *history) put(s ScheduleSpec) {
+func (h *history) put(s ScheduleSpec, unit Millis) {
 	if err := s.Validate(h.now); err != nil || h.s != nil && sameInstants(&s.Rule, &h.m.rule) {
 		return
 	}
 	h.note("PUT %+v", s.Rule)
 	h.do(PutSchedule{Spec: s})
+	h.unit = unit
 	before := h.m
 	h.m = scheduleModel{
 		rule: h.s.Recur.Rule, paused: before.paused, waiting: before.waiting, runs: before.runs,
@@ -120,7 +121,7 @@ func (h *history) putSame() {
 	s := everySpec(0)
 	s.Rule = h.m.rule
 	s.Rule.Anchor = 0
-	h.policies(&s.Rule)
+	h.policies(&s.Rule, h.unit)
 	if h.IntN(3) == 0 {
 		s.Rule.End = one(h, 0, h.now+50*h.unit)
 	}
@@ -184,9 +185,14 @@ func (h *history) do(c Change) {
 	if err != nil {
 		h.fatalf("%T: %v", c, err)
 	}
-	body := []byte("{}")
-	h.s = r.Task.Clone()
-	h.s.Request.Body = body
+	h.keep(r.Task)
+}
+
+// keep keeps the record as a store does: its body stays.
+func (h *history) keep(t *Task) {
+	kept := *t
+	kept.Request.Body = []byte("{}")
+	h.s = &kept
 }
 
 // closed reports whether a join of spans has closed what was skipped.
@@ -232,8 +238,7 @@ func (h *history) fire() bool {
 		h.gone[got] = true
 		h.unfinished = append(h.unfinished, got)
 	}
-	h.s = r.Task
-	h.s.Request.Body = []byte("{}")
+	h.keep(r.Task)
 	h.takeInJoins()
 	h.compare()
 	return true
@@ -346,10 +351,8 @@ func (h *history) live(steps int) {
 		h.t.Fatal(err)
 	}
 	h.now = Millis(begin.UnixMilli()) - 2*24*3_600_000 + Millis(h.Int64N(3*24*3_600_000))
-	spec := h.spec()
 	for h.s == nil {
-		h.put(spec)
-		spec = h.spec()
+		h.put(h.spec())
 	}
 	for range steps {
 		if h.now > h.until-100*h.unit || h.now < h.from+60*h.unit {
