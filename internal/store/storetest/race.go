@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/foliot/foliot/internal/task"
 )
@@ -198,6 +199,69 @@ var raceCases = []testCase{
 		},
 	},
 	{
+		"an instant is made once, however many fire it",
+		"Of many calls that fire one schedule at the same time as many succeed as instants are due; each makes another one.",
+		func(f *fixture) {
+			s := f.schedule("nightly", time.Second, func(s *task.ScheduleSpec) { s.Rule.Misfire = task.FireAll })
+			var made [crowd]atomic.Int64 // by the second
+			f.together(func(int) {
+				replies, err := f.store.Fire(f.Context(), start+crowd/4*1000, []task.Fire{{Key: s.Key()}})
+				switch {
+				case err != nil:
+					f.Errorf("Fire: %v", err)
+				case replies[0].Err == nil:
+					_, at, _ := task.OccurrenceOf(replies[0].Spawned.Name)
+					made[(at-start)/1000].Add(1)
+				case !errors.Is(replies[0].Err, task.ErrNotDue):
+					f.Errorf("Fire: %v", replies[0].Err)
+				}
+			})
+			for i := range made {
+				if want := i >= 1 && i <= crowd/4; made[i].Load() > 1 || want != (made[i].Load() == 1) {
+					f.Errorf("instant %d was made %d times", i, made[i].Load())
+				}
+			}
+		},
+	},
+	{
+		"what is unfinished stays counted while everything changes",
+		"Occurrences begin, are triggered, cancelled and replaced while their schedule fires, pauses and is put again; when all have ended the next instant is free.",
+		func(f *fixture) {
+			s := f.schedule("nightly", time.Second, overlap(task.SkipOverlap), func(s *task.ScheduleSpec) { s.Rule.CatchupWindow = time.Hour })
+			put, triggered := f.scheduleSpec("nightly", time.Second, overlap(task.SkipOverlap)), make([]task.Spec, crowd)
+			for i := range triggered {
+				triggered[i] = f.triggered("nightly", start+task.Millis(i))
+			}
+			f.together(func(who int) {
+				for round := range 8 {
+					switch (who + round) % 4 {
+					case 0:
+						if _, err := f.store.Fire(f.Context(), start+task.Millis(round*1000), []task.Fire{{Key: s.Key()}}); err != nil {
+							f.Errorf("Fire: %v", err)
+						}
+					case 1:
+						f.one(task.Replace{Spec: triggered[who]})
+					case 2:
+						f.one(task.Cancel{Key: triggered[(who+1)%crowd].Key})
+					case 3:
+						f.one(task.PauseSchedule{Key: s.Key(), Resume: round%2 == 0})
+						f.one(task.PutSchedule{Spec: put})
+					}
+				}
+			})
+			f.must(start, task.PauseSchedule{Key: s.Key(), Resume: true})
+			if r := f.fire(start+3_600_000, s); r.Err != nil || r.Spawned != nil {
+				f.Errorf("with some that are unfinished: %+v", r)
+			}
+			for _, name := range names(f.list(ns(), task.Page{Limit: 1000})) {
+				f.one(task.Cancel{Key: key(name)})
+			}
+			if r := f.fire(start+7_200_000, s); r.Err != nil || r.Spawned == nil {
+				f.Errorf("with none that is unfinished: %+v", r)
+			}
+		},
+	},
+	{
 		"a storm leaves no wreck",
 		"After any mix of calls at the same time every invariant holds: nothing is lost between a record and its index.",
 		func(f *fixture) {
@@ -208,12 +272,14 @@ var raceCases = []testCase{
 			f.together(func(who int) {
 				g := seeds[who]
 				for range 20 {
-					l, err := f.store.List(f.Context(), task.Filter{Namespace: g.oneOf(universe.namespaces)}, task.Page{Limit: 100})
-					if err != nil {
+					namespace := g.oneOf(universe.namespaces)
+					l, err := f.store.List(f.Context(), task.Filter{Namespace: namespace}, task.Page{Limit: 100})
+					schedules, also := f.store.List(f.Context(), task.Filter{Namespace: namespace, Queue: task.ScheduleQueue}, task.Page{Limit: 100, Before: task.FirstTaskName})
+					if err = errors.Join(err, also); err != nil {
 						f.Errorf("List: %v", err)
 						return
 					}
-					g.Records, g.now = l.Tasks, g.now+task.Millis(g.IntN(400))
+					g.Records, g.now = append(schedules.Tasks, l.Tasks...), g.now+task.Millis(g.IntN(400))
 					if _, err := g.command().run(f.Context(), f.store, g.now); err != nil {
 						f.Errorf("%v", err)
 						return
