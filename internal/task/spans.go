@@ -22,10 +22,8 @@ func (r *Recurrence) fired(c *calendar, at Millis) {
 	r.Runs++
 	i, _ := slices.BinarySearchFunc(r.Fired, at, func(s Span, at Millis) int { return cmp.Compare(s.From, at) })
 	r.Fired = slices.Insert(r.Fired, i, Span{at, at})
-	if next := i + 1; next < len(r.Fired) {
-		if after := c.after(at, 0); after == 0 || after >= r.Fired[next].From {
-			r.join(i)
-		}
+	if next := i + 1; next < len(r.Fired) && c.after(at, 0) >= r.Fired[next].From {
+		r.join(i)
 	}
 	if i > 0 && c.upTo(at-1) <= r.Fired[i-1].Until {
 		i--
