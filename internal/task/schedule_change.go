@@ -145,9 +145,12 @@ func (r *Recurrence) inherit(now Millis, old *Recurrence) {
 	}
 	r.Anchor, r.Last, r.Civil, r.Cut, r.Fired = old.Anchor, old.Last, old.Civil, old.Cut, old.Fired
 	if old.Next == 0 {
-		r.Last = max(r.Last, now)
+		r.forgo(now)
 	}
 }
+
+// forgo makes up for nothing until now.
+func (r *Recurrence) forgo(now Millis) { r.Last, r.Cut = max(r.Last, now), min(r.Cut, now) }
 
 // giveUp takes back that an instant waits for the end of an occurrence.
 func (r *Recurrence) giveUp() {
@@ -211,7 +214,7 @@ func (r *Recurrence) pause(now Millis, paused bool) {
 		r.giveUp()
 	default:
 		r.Paused, r.PausedAt = false, 0
-		r.Last = max(r.Last, now)
+		r.forgo(now)
 	}
 }
 

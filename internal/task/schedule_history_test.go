@@ -134,7 +134,7 @@ func (h *history) putSame() {
 	ended := h.m.next() == 0
 	h.do(PutSchedule{Spec: s})
 	if ended {
-		h.m.floor, h.m.last = max(h.m.floor, h.now), max(h.m.last, h.now)
+		h.m.forgo(h.now)
 	}
 	h.m.rule = h.s.Recur.Rule
 	h.changed()
@@ -157,7 +157,7 @@ func (h *history) pause(resume bool) {
 	if h.m.paused == resume {
 		h.m.paused = !resume
 		if resume {
-			h.m.floor, h.m.last = max(h.m.floor, h.now), max(h.m.last, h.now)
+			h.m.forgo(h.now)
 		} else {
 			h.m.giveUp()
 		}

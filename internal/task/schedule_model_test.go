@@ -1,6 +1,7 @@
 package task
 
 import (
+	"maps"
 	"slices"
 	"sort"
 	"time"
@@ -170,11 +171,18 @@ func (m *scheduleModel) rewind(now Millis, closed func(Millis) bool) {
 			delete(m.skipped, at)
 		}
 	}
-	for at := range m.limited {
-		if at > now {
-			delete(m.limited, at)
-		}
-	}
+	m.unlimit(now)
+}
+
+// unlimit forgets that the limit has let through what comes after now.
+func (m *scheduleModel) unlimit(now Millis) {
+	maps.DeleteFunc(m.limited, func(at Millis, _ bool) bool { return at > now })
+}
+
+// forgo makes up for nothing until now.
+func (m *scheduleModel) forgo(now Millis) {
+	m.floor, m.last = max(m.floor, now), max(m.last, now)
+	m.unlimit(now)
 }
 
 // fire returns the instant of the occurrence that begins, 0 for none, and what is skipped.
