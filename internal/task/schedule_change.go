@@ -143,7 +143,7 @@ func (r *Recurrence) inherit(now Millis, old *Recurrence) {
 		}
 		return
 	}
-	r.Anchor, r.Last, r.Civil, r.Cut, r.Fired = old.Anchor, old.Last, old.Civil, old.Cut, old.Fired
+	r.Anchor, r.Last, r.Civil, r.Fired = old.Anchor, old.Last, old.Civil, old.Fired // not Cut: limit and end may be others
 	if old.Next == 0 {
 		r.forgo(now)
 	}

@@ -137,6 +137,7 @@ func (h *history) putSame() {
 		h.m.forgo(h.now)
 	}
 	h.m.rule = h.s.Recur.Rule
+	clear(h.m.limited)
 	h.changed()
 }
 
