@@ -166,11 +166,11 @@ func mark(marks map[Millis]string, s *Task, now Millis) *Task {
 	}
 }
 
-// overlapChar is the time that a character stands for in a picture, overlapWidth its width.
-const (
-	overlapChar  Millis = 10_000
-	overlapWidth        = 45
-)
+// overlapChar is the time that a character of a picture stands for.
+const overlapChar Millis = 10_000
+
+// overlapWidth is how many it has.
+const overlapWidth = 45
 
 // overlapPicture draws runs that take longer than their instants are apart.
 func overlapPicture(t *testing.T) string {

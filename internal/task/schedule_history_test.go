@@ -260,8 +260,12 @@ func (h *history) takeInJoins() {
 			}
 		}
 	}
-	if h.m.due == next {
+	switch {
+	case h.m.due != next || h.m.next() == next:
+	case h.m.waiting == 0:
 		h.m.arrange(h.now)
+	case h.s.Due <= max(h.m.next(), h.now+maxLook): // when it was looked at last nobody can tell here
+		h.m.due = h.s.Due
 	}
 }
 

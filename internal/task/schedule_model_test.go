@@ -39,10 +39,14 @@ var modelExprs = []modelExpr{
 // modelDays are nights in which clocks change.
 var modelDays = []struct{ zone, day string }{
 	{"UTC", "2027-05-01"},
-	{"Europe/Berlin", "2027-03-28"}, {"Europe/Berlin", "2027-10-31"},
-	{"America/New_York", "2027-03-14"}, {"America/New_York", "2027-11-07"},
-	{"Australia/Lord_Howe", "2027-04-04"}, {"Australia/Lord_Howe", "2027-10-03"},
-	{"America/Sao_Paulo", "2018-11-04"}, {"America/Sao_Paulo", "2019-02-17"},
+	{"Europe/Berlin", "2027-03-28"},
+	{"Europe/Berlin", "2027-10-31"},
+	{"America/New_York", "2027-03-14"},
+	{"America/New_York", "2027-11-07"},
+	{"Australia/Lord_Howe", "2027-04-04"},
+	{"Australia/Lord_Howe", "2027-10-03"},
+	{"America/Sao_Paulo", "2018-11-04"},
+	{"America/Sao_Paulo", "2019-02-17"},
 	{"Pacific/Apia", "2011-12-30"},
 }
 

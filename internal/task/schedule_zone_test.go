@@ -80,23 +80,33 @@ func TestAZoneWhoseRulesChange(t *testing.T) {
 			[]Millis{utc(1, 19, 0), utc(2, 19, 0), utc(3, 19, 0), utc(4, 19, 0)},
 		},
 		{
-			"behind: the next evening comes later", "0 21 * * *", []clocks{{utc(2, 12, 0), time.Hour}}, utc(2, 11, 0),
+			"behind: the next evening comes later", "0 21 * * *",
+			[]clocks{{utc(2, 12, 0), time.Hour}},
+			utc(2, 11, 0),
 			[]Millis{utc(1, 19, 0), utc(2, 20, 0), utc(3, 20, 0), utc(4, 20, 0)},
 		},
 		{
-			"ahead: it comes sooner", "0 21 * * *", []clocks{{utc(2, 12, 0), 3 * time.Hour}}, utc(2, 11, 0),
+			"ahead: it comes sooner", "0 21 * * *",
+			[]clocks{{utc(2, 12, 0), 3 * time.Hour}},
+			utc(2, 11, 0),
 			[]Millis{utc(1, 19, 0), utc(2, 18, 0), utc(3, 18, 0), utc(4, 18, 0)},
 		},
 		{
-			"ahead, and known too late: it is made up for", "0 21 * * *", []clocks{{utc(2, 12, 0), 3 * time.Hour}}, utc(2, 18, 30),
+			"ahead, and known too late: it is made up for", "0 21 * * *",
+			[]clocks{{utc(2, 12, 0), 3 * time.Hour}},
+			utc(2, 18, 30),
 			[]Millis{utc(1, 19, 0), utc(2, 18, 0), utc(3, 18, 0), utc(4, 18, 0)},
 		},
 		{
-			"behind, and known when nine o'clock was: an evening has one", "0 21 * * *", []clocks{{utc(2, 12, 0), time.Hour}}, utc(2, 19, 30),
+			"behind, and known when nine o'clock was: an evening has one", "0 21 * * *",
+			[]clocks{{utc(2, 12, 0), time.Hour}},
+			utc(2, 19, 30),
 			[]Millis{utc(1, 19, 0), utc(2, 19, 0), utc(3, 20, 0), utc(4, 20, 0)},
 		},
 		{
-			"each hour is an hour, whatever the clocks show", "0 */12 * * *", []clocks{{utc(2, 12, 30), time.Hour}}, utc(2, 12, 0),
+			"each hour is an hour, whatever the clocks show", "0 */12 * * *",
+			[]clocks{{utc(2, 12, 30), time.Hour}},
+			utc(2, 12, 0),
 			[]Millis{utc(1, 10, 0), utc(1, 22, 0), utc(2, 10, 0), utc(2, 23, 0), utc(3, 11, 0), utc(3, 23, 0), utc(4, 11, 0), utc(4, 23, 0)},
 		},
 	} {
