@@ -432,17 +432,24 @@ func (w *world) verify() {
 			w.Fatalf("%v is to be fired, and was dropped", l.name)
 		}
 	}
-	for k, r := range w.tasks { // no hint was lost, and none came in vain
-		l, p := w.a.lanes[r.lane], task.Position{Due: r.due, Name: k.Name}
-		if w.lossy == 0 && l != nil && !r.running && !l.cursor.Less(p) && l.known[k.Name] == nil && !l.queue.held {
-			w.Fatalf("%v, due %d, lies before the cursor %v of its lane, and is not known", k, r.due, l.cursor)
-		}
+	if w.lossy == 0 {
+		w.verifyKnown()
 	}
 	if total != w.a.total || running+w.a.slots.free != w.a.slots.all || running != len(w.picks) || w.a.slots.free < 0 {
 		w.Fatalf("total %d of %d, running %d of %d, free %d", w.a.total, total, running, len(w.picks), w.a.slots.free)
 	}
 	if limit := w.a.tasks + reserve*len(w.a.lanes) + peekChunk; total > limit {
 		w.Fatalf("%d tasks are known, want at most %d", total, limit)
+	}
+}
+
+// verifyKnown checks that no hint was lost, and none came in vain.
+func (w *world) verifyKnown() {
+	for k, r := range w.tasks {
+		l, p := w.a.lanes[r.lane], task.Position{Due: r.due, Name: k.Name}
+		if l != nil && !r.running && !l.cursor.Less(p) && l.known[k.Name] == nil && !l.queue.held {
+			w.Fatalf("%v, due %d, lies before the cursor %v of its lane, and is not known", k, r.due, l.cursor)
+		}
 	}
 }
 
