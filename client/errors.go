@@ -107,11 +107,11 @@ var (
 func MayBeDone(err error) bool {
 	var refused *Error
 	var silent *NoReplyError
-	switch {
-	case errors.As(err, &refused):
-		return refused.MayBeDone
+	switch { // the silence first: its cause may be why a context ended, which may be another call's error
 	case errors.As(err, &silent):
 		return silent.MayBeDone
+	case errors.As(err, &refused):
+		return refused.MayBeDone
 	}
 	return false
 }
@@ -120,11 +120,11 @@ func MayBeDone(err error) bool {
 func marked(err error, mayBeDone bool) error {
 	var refused *Error
 	var silent *NoReplyError
-	switch {
-	case errors.As(err, &refused):
-		refused.MayBeDone = mayBeDone
+	switch { // as above: another call's error is not ours to change
 	case errors.As(err, &silent):
 		silent.MayBeDone = mayBeDone
+	case errors.As(err, &refused):
+		refused.MayBeDone = mayBeDone
 	}
 	return err
 }

@@ -1,0 +1,35 @@
+package client_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/foliot/foliot/client"
+)
+
+// TestTheErrorOfAnotherCallThatEndsAContextIsLeftAlone: calls side by side share a context
+// that ends with the first one's error. What becomes of the others must not be written into it.
+func TestTheErrorOfAnotherCallThatEndsAContextIsLeftAlone(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	first := &client.Error{Status: http.StatusBadRequest, Code: "bad_name"}
+	over := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		cancel(first)
+		<-over
+	}))
+	defer server.Close()
+	defer close(over)
+	c, err := client.New(server.URL, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Tasks.Get(ctx, "a")
+	if err == nil || !client.MayBeDone(err) {
+		t.Errorf("a call that was sent and not answered: %v, may be done: %v", err, client.MayBeDone(err))
+	}
+	if first.MayBeDone {
+		t.Error("the other call's error says now that it may be done")
+	}
+}
