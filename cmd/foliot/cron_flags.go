@@ -60,21 +60,5 @@ func (f *ruleFlags) fill(s *client.ScheduleSpec, now time.Time) error {
 		}
 		*of.into = d
 	}
-	for _, of := range []struct {
-		flag, value string
-		into        *time.Time
-	}{
-		{"--start", f.Start, &s.Start},
-		{"--end", f.End, &s.End},
-	} {
-		if of.value == "" {
-			continue
-		}
-		t, err := parseBound(of.flag, of.value, now)
-		if err != nil {
-			return err
-		}
-		*of.into = t
-	}
-	return nil
+	return parseBounds(now, bound{"--start", f.Start, &s.Start}, bound{"--end", f.End, &s.End})
 }

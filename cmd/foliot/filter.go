@@ -40,21 +40,7 @@ func (f filterFlags) filter(now time.Time) (chosen client.Filter, err error) {
 	if chosen.Labels, err = parseLabels(f.Label); err != nil {
 		return chosen, err
 	}
-	for _, bound := range []struct {
-		flag, value string
-		into        *time.Time
-	}{
-		{"--due-before", f.DueBefore, &chosen.DueBefore},
-		{"--due-after", f.DueAfter, &chosen.DueAfter},
-	} {
-		if bound.value == "" {
-			continue
-		}
-		if *bound.into, err = parseBound(bound.flag, bound.value, now); err != nil {
-			return chosen, err
-		}
-	}
-	return chosen, nil
+	return chosen, parseBounds(now, bound{"--due-before", f.DueBefore, &chosen.DueBefore}, bound{"--due-after", f.DueAfter, &chosen.DueAfter})
 }
 
 // parseLabels reads key=value pairs.

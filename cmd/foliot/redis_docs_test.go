@@ -20,7 +20,29 @@ func TestThreeServersOnOneMachineAsTheDocsSay(t *testing.T) {
 		t.Skip("it waits for the end of a dead server's lease")
 	}
 	redistest.Need(t)
-	for _, tool := range []string{"bash", "redis-cli"} {
+	script := typed(t, "../../docs/redis.md", "## Three servers on one machine\n")
+	for _, port := range []string{"6390", "8751", "8752", "8753", "9000"} {
+		script = strings.ReplaceAll(script, port, freePort(t))
+	}
+	// Whatever fails, nothing is left running.
+	out, err := shell(t, "redis-cli")("trap 'kill -9 $(jobs -p) 2>/dev/null || true' EXIT\n" + script)
+	if t.Logf("%s", out); err != nil {
+		t.Fatal(err)
+	}
+	for i := 1; i <= 9; i++ {
+		for _, name := range []string{" task-", " again-"} {
+			if n := strings.Count(out, name+strconv.Itoa(i)+" attempt 1 "); n != 1 {
+				t.Errorf("%s%d arrived %d times", name, i, n)
+			}
+		}
+	}
+}
+
+// shell returns what runs a script in which foliot is this binary. Without bash, or one of
+// the tools, the test is skipped.
+func shell(t *testing.T, tools ...string) func(script string, env ...string) (out string, err error) {
+	t.Helper()
+	for _, tool := range append(tools, "bash") {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skip("there is no", tool)
 		}
@@ -33,24 +55,12 @@ func TestThreeServersOnOneMachineAsTheDocsSay(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "foliot"), []byte("#!/bin/sh\nexec '"+self+"' \"$@\"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	script := typed(t, "../../docs/redis.md", "## Three servers on one machine\n")
-	for _, port := range []string{"6390", "8751", "8752", "8753", "9000"} {
-		script = strings.ReplaceAll(script, port, freePort(t))
-	}
-	// Whatever fails, nothing is left running.
-	cmd := exec.CommandContext(t.Context(), "bash", "-e", "-c", "trap 'kill -9 $(jobs -p) 2>/dev/null || true' EXIT\n"+script)
-	cmd.Dir, cmd.WaitDelay = dir, time.Second
-	cmd.Env = append(os.Environ(), asBinary+"=1", "PATH="+dir+":"+os.Getenv("PATH"))
-	out, err := cmd.CombinedOutput()
-	if t.Logf("%s", out); err != nil {
-		t.Fatal(err)
-	}
-	for i := 1; i <= 9; i++ {
-		for _, name := range []string{" task-", " again-"} {
-			if n := strings.Count(string(out), name+strconv.Itoa(i)+" attempt 1 "); n != 1 {
-				t.Errorf("%s%d arrived %d times", name, i, n)
-			}
-		}
+	return func(script string, env ...string) (string, error) {
+		cmd := exec.CommandContext(t.Context(), "bash", "-e", "-c", script)
+		cmd.Dir, cmd.WaitDelay = dir, time.Second
+		cmd.Env = append(append(os.Environ(), asBinary+"=1", "PATH="+dir+":"+os.Getenv("PATH")), env...)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
 	}
 }
 

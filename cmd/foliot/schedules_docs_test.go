@@ -3,9 +3,6 @@ package main
 import (
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,35 +10,19 @@ import (
 
 const schedulesPage = "../../docs/schedules.md"
 
-// shell returns what runs a script in which foliot is this binary, and the server is at url.
-func shell(t *testing.T, url string) func(script string) (out string, err error) {
+// atServer is shell for scripts that speak to the server that the docs name, which is at url here.
+func atServer(t *testing.T, url string) func(script string) (out string, err error) {
 	t.Helper()
-	for _, tool := range []string{"bash", "curl"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skip("there is no", tool)
-		}
-	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "foliot"), []byte("#!/bin/sh\nexec '"+self+"' \"$@\"\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	run := shell(t, "curl")
 	return func(script string) (string, error) {
 		script = strings.ReplaceAll(script, "http://127.0.0.1:8750", url)
-		cmd := exec.CommandContext(t.Context(), "bash", "-e", "-c", strings.ReplaceAll(script, "curl ", "curl -fsS "))
-		cmd.Dir, cmd.WaitDelay = dir, time.Second
-		cmd.Env = append(os.Environ(), asBinary+"=1", "FOLIOT_SERVER="+url, "PATH="+dir+":"+os.Getenv("PATH"))
-		out, err := cmd.CombinedOutput()
-		return string(out), err
+		return run(strings.ReplaceAll(script, "curl ", "curl -fsS "), "FOLIOT_SERVER="+url)
 	}
 }
 
 func TestSchedulesAreMadeAsTheDocsSay(t *testing.T) {
 	_, url := startServer(t)
-	out, err := shell(t, url)(typed(t, schedulesPage, "# Schedules\n"))
+	out, err := atServer(t, url)(typed(t, schedulesPage, "# Schedules\n"))
 	if err != nil || !strings.Contains(out, "created nightly: at 21:00 on weekdays, Europe/Berlin") || strings.Count(out, "T21:00:00+0") < 6 || !strings.Contains(out, `"name":"nightly"`) {
 		t.Errorf("%v:\n%s", err, out)
 	}
@@ -53,7 +34,7 @@ func TestADeadMansSwitchIsWhatTheDocsSay(t *testing.T) {
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { alarms <- r.URL.Path }))
 	defer receiver.Close()
 	_, url := startServer(t)
-	run := shell(t, url)
+	run := atServer(t, url)
 	script := typed(t, schedulesPage, "## When nothing happens: a dead man's switch\n")
 	for _, r := range [][2]string{{"25h", "2s"}, {"https://alerts.example", receiver.URL}} {
 		if !strings.Contains(script, r[0]) {

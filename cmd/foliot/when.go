@@ -61,6 +61,25 @@ func parseBound(flag, s string, now time.Time) (time.Time, error) {
 	return t, nil
 }
 
+// bound is a flag that may hold a time, and where that belongs.
+type bound struct {
+	flag, value string
+	into        *time.Time
+}
+
+// parseBounds reads those of bounds that were given.
+func parseBounds(now time.Time, bounds ...bound) (err error) {
+	for _, b := range bounds {
+		if b.value == "" {
+			continue
+		}
+		if *b.into, err = parseBound(b.flag, b.value, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // instant prints t as the API does.
 func instant(t time.Time) string { return wire.FormatTime(t) }
 
