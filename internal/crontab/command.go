@@ -52,8 +52,7 @@ const noFile = "the reply is not written to %s: `foliot get` shows the beginning
 // program returns the program that a command runs, where it is one that can be read.
 func program(command string) string {
 	word, _ := cutField(command)
-	switch name := path.Base(word); name {
-	case "curl", "wget":
+	if name := path.Base(word); !isURL(word) && (name == "curl" || name == "wget") {
 		return name
 	}
 	return ""

@@ -68,6 +68,15 @@ TZ=UTC
 	}
 }
 
+func TestAURLWhosePathEndsLikeAProgramIsAURL(t *testing.T) {
+	for _, url := range []string{"http://a.example/curl", "http://a.example/bin/wget", "http://curl"} {
+		table := Parse("@daily "+url+"\n", Config{})
+		if len(table.Errors) != 0 || len(table.Entries) != 1 || table.Entries[0].Request.URL != url {
+			t.Errorf("%s is read as %+v", url, table)
+		}
+	}
+}
+
 func TestASystemsCrontabHasUsers(t *testing.T) {
 	const text = "0 1 * * * root curl http://a.example/\n@daily www-data http://a.example/\n@daily curl http://a.example/\n"
 	table := Parse(text, Config{System: true})
@@ -207,6 +216,7 @@ func FuzzParse(f *testing.F) {
 		"@every 90s wget -nv -qO- --header='A: b' --post-data=x http://[::1]/\nTZ='UTC'\nMAILTO=\"\"",
 		"# name: a\n@daily http://a.example/\n# name: a\n@daily http://b.example/\nwrong",
 		"* * * * * root wget -T 1e3 --method=PUT -O x http://a.example/{}",
+		"0 0 1 1 0 curl http://curl",
 	} {
 		f.Add(seed, false)
 		f.Add(seed, true)
