@@ -69,7 +69,8 @@ func (u *Upkeep) checkAll(ctx context.Context) error {
 // checkNamespace looks at the schedules of a namespace, and returns how many were moved.
 func (u *Upkeep) checkNamespace(ctx context.Context, namespace string) (moved int, err error) {
 	schedules := task.Filter{Namespace: namespace, Queue: task.ScheduleQueue, States: []task.State{task.Scheduled}}
-	for page := (task.Page{Before: task.FirstTaskName, Limit: schedulePage}); ; {
+	begin := task.ScheduleKey(namespace, "").Name // before it stand tasks: what was named by its id begins with a digit
+	for page := (task.Page{After: begin, Before: task.FirstTaskName, Limit: schedulePage}); ; {
 		listing, err := u.store.List(ctx, schedules, page)
 		if err != nil {
 			return moved, err

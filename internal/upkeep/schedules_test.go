@@ -175,6 +175,29 @@ func TestAClockThatIsSetForthAndBackLosesNoInstant(t *testing.T) {
 	})
 }
 
+// pages counts the listings.
+type pages struct {
+	*memstore.Store
+	n int
+}
+
+func (p *pages) List(ctx context.Context, f task.Filter, page task.Page) (task.Listing, error) {
+	p.n++
+	return p.Store.List(ctx, f, page)
+}
+
+// TestARoundReadsSchedulesAlone, however many tasks there are: who gives them no names has them
+// called by their ids, which stand before all schedules.
+func TestARoundReadsSchedulesAlone(t *testing.T) {
+	s := &pages{Store: memstore.New(memstore.Config{})}
+	add(t, s, "0", task.MaxPageExamined+1)
+	add(t, s, "x", task.MaxPageExamined+1)
+	(&server{T: t, store: s.Store}).schedule("nightly", task.Rule{Every: time.Hour})
+	if err := New(Config{}, s).checkAll(t.Context()); err != nil || s.n != 1 {
+		t.Errorf("it took %d pages to find one schedule, error %v", s.n, err)
+	}
+}
+
 // TestAnEveningHasOneNineOClock: a zone gets other rules while its schedule waits, and again
 // right after it was fired.
 func TestAnEveningHasOneNineOClock(t *testing.T) {
