@@ -17,7 +17,9 @@ type calendar struct {
 func (r *Rule) calendar() (calendar, error) {
 	c := calendar{Rule: r}
 	if r.Cron == "" {
-		c.every = Millis(r.Every / time.Millisecond)
+		if c.every = Millis(r.Every / time.Millisecond); c.every <= 0 { // a later version may know a third kind
+			return c, &FieldError{"cron", "required", "the schedule has neither cron nor every"}
+		}
 		return c, nil
 	}
 	expr, err := cron.Parse(r.Cron)

@@ -260,6 +260,18 @@ func TestAZoneThatIsNotKnownIsAProblem(t *testing.T) {
 	}
 }
 
+// TestARuleThatThisVersionDoesNotKnowIsAProblem of its schedule alone: whoever fires goes on.
+func TestARuleThatThisVersionDoesNotKnowIsAProblem(t *testing.T) {
+	for _, every := range []time.Duration{0, -time.Second, time.Microsecond} {
+		s := put(t, everySpec(5*time.Second))
+		s.Recur.Every = every
+		r, err := fireOnce(s.Due, s, 0)
+		if err != nil || r.Spawned != nil || r.Task.Due != s.Due+60_000 || r.Task.Recur.Problem == "" {
+			t.Errorf("every %v: %+v, error %v", every, r.Task.Recur, err)
+		}
+	}
+}
+
 // TestUnfinishedOccurrencesAreCounted: each row is what a schedule's count changes by
 // where a task becomes another.
 func TestUnfinishedOccurrencesAreCounted(t *testing.T) {
