@@ -2,6 +2,7 @@ package pebblestore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -10,7 +11,9 @@ import (
 	"fmt"
 	"hash"
 	"log/slog"
+	"maps"
 	"runtime"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -198,11 +201,22 @@ func (r *Report) compare(ctx context.Context, db *pebble.DB) (err error) {
 	if err != nil {
 		return err
 	}
-	if have, want := fmt.Sprint(stored.all()), fmt.Sprint(counts.all()); have != want {
-		r.add("the counts say %s, and there are %s", have, want)
-	}
+	r.compareCounts(stored.all(), counts.all())
 	_, err = loadSettings(db)
 	return err
+}
+
+// compareCounts tells which counts are wrong: of the queues, and of what is unfinished of each schedule.
+func (r *Report) compareCounts(have, want map[task.QueueKey]task.Counts) {
+	all := maps.Clone(have)
+	maps.Copy(all, want)
+	for _, key := range slices.SortedFunc(maps.Keys(all), func(a, b task.QueueKey) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Queue, b.Queue))
+	}) {
+		if have[key] != want[key] {
+			r.add("the counts say %+v, and there are %+v", queueCount(key, have[key]), queueCount(key, want[key]))
+		}
+	}
 }
 
 func (r *Report) examine(db *pebble.DB, key, value []byte) error {

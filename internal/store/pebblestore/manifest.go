@@ -65,18 +65,22 @@ func queueCounts(all map[task.QueueKey]task.Counts) []QueueCount {
 		if key.OfOccurrences() || key.Queue == task.ScheduleQueue {
 			continue
 		}
-		q := QueueCount{Namespace: key.Namespace, Queue: key.Queue, States: map[string]int64{}, Bytes: n.Bytes}
-		for state := task.Scheduled; state <= task.Dead; state++ {
-			if n.States[state] != 0 {
-				q.States[state.String()] = n.States[state]
-			}
-		}
-		list = append(list, q)
+		list = append(list, queueCount(key, n))
 	}
 	slices.SortFunc(list, func(a, b QueueCount) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Queue, b.Queue))
 	})
 	return list
+}
+
+func queueCount(key task.QueueKey, n task.Counts) QueueCount {
+	q := QueueCount{Namespace: key.Namespace, Queue: key.Queue, States: map[string]int64{}, Bytes: n.Bytes}
+	for state := task.Scheduled; state <= task.Dead; state++ {
+		if n.States[state] != 0 {
+			q.States[state.String()] = n.States[state]
+		}
+	}
+	return q
 }
 
 // encode returns the manifest as it stands in a backup.

@@ -139,7 +139,7 @@ func TestAScrubKnowsWhatIsUnfinished(t *testing.T) {
 	if err := errors.Join(s.db.Set(appendCountKey(nil, scheduleKey("nightly").UnfinishedLine()), wrong, pebble.Sync), s.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := verify(t.Context(), disk, "data"); err != nil || len(r.Problems) != 1 {
+	if r, err := verify(t.Context(), disk, "data"); err != nil || len(r.Problems) != 1 || !strings.Contains(r.Problems[0], "map[scheduled:7]") || strings.Contains(r.Problems[0], "Queue:"+task.DefaultQueue) {
 		t.Errorf("Verify: %v, problems %q", err, r.Problems)
 	}
 	s = open(t, disk, Config{Now: clock})
