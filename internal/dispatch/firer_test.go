@@ -131,6 +131,57 @@ func TestSchedulesAreFoundWithoutHints(t *testing.T) {
 	})
 }
 
+// TestWhatIsMadeUpForWaitsForNoPoll, whether or not the store tells of each step.
+func TestWhatIsMadeUpForWaitsForNoPoll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBed(t, Config{}, func(q task.Queue) task.Queue { return deafQueue{q} }, accept)
+		b.schedule("a", time.Minute, func(s *task.ScheduleSpec) { s.Rule.Misfire = task.FireAll })
+		b.pass(100*time.Minute + time.Second)
+		b.start()
+		b.pass(time.Second)
+		if n := b.Stats().Fired; n != 100 {
+			t.Errorf("%d of 100 instants were made up for in a second", n)
+		}
+		if err := b.end(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestMoreSchedulesThanAreKnownAtOnceWaitForNoPoll: the rest is read as the first are fired.
+func TestMoreSchedulesThanAreKnownAtOnceWaitForNoPoll(t *testing.T) {
+	inBubble(t, Config{WindowTasks: 64}, func(q task.Queue) task.Queue { return deafQueue{q} }, accept, func(b *bed) {
+		for i := range 1000 {
+			b.schedule(fmt.Sprint("s", i), time.Minute)
+		}
+		b.pass(61 * time.Second)
+		if n := b.Stats().Fired; n != 1000 {
+			t.Errorf("%d of 1000 were fired within a second", n)
+		}
+	})
+}
+
+// TestALaneThatStandsInLineIsNotForgotten, though its last schedule was paused meanwhile.
+func TestALaneThatStandsInLineIsNotForgotten(t *testing.T) {
+	a := newAgenda(rules{5 * time.Second, 100_000, 0, 0}, 1)
+	e := task.Entry{Name: "@a", Lane: task.ScheduleLane("default"), Due: 1000}
+	a.hint(1000, e)
+	l := a.lanes[e.Lane]
+	e.Due = task.Never
+	a.hint(1000, e)
+	a.check(1000)
+	if a.lanes[e.Lane] != l {
+		t.Error("it was forgotten, and stands in line")
+	}
+	if fires := a.takeFires(1000, fireBatch); len(fires) > 0 {
+		t.Errorf("fired %v", fires)
+	}
+	a.check(1000)
+	if len(a.lanes) > 0 || a.fires() || a.total != 0 {
+		t.Errorf("%d lanes, %d schedules are left", len(a.lanes), a.total)
+	}
+}
+
 // TestTwoWeeksDown: a server that comes back after two weeks makes up for what its
 // schedules say, no more, and its log says what was passed over.
 func TestTwoWeeksDown(t *testing.T) {
