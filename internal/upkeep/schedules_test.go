@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -173,6 +174,36 @@ func TestAClockThatIsSetForthAndBackLosesNoInstant(t *testing.T) {
 			t.Errorf("%d instants in three hours", n)
 		}
 	})
+}
+
+// TestARoundThatFailedIsBegunAgain soon: until it has come to its end a step of the clock may have
+// left schedules standing.
+func TestARoundThatFailedIsBegunAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &failsOnce{Store: memstore.New(memstore.Config{})}
+		ctx, stop := context.WithCancel(context.Background())
+		var running sync.WaitGroup
+		running.Go(func() { New(Config{}, s).Run(ctx) })
+		time.Sleep(2 * roundAgain)
+		if n := s.rounds.Load(); n != 2 {
+			t.Errorf("%d rounds were begun", n)
+		}
+		stop()
+		running.Wait()
+	})
+}
+
+// failsOnce fails the first round.
+type failsOnce struct {
+	*memstore.Store
+	rounds atomic.Int32
+}
+
+func (s *failsOnce) Counts(ctx context.Context) (map[task.QueueKey]task.Counts, error) {
+	if s.rounds.Add(1) == 1 {
+		return nil, errors.New("not now")
+	}
+	return s.Store.Counts(ctx)
 }
 
 // pages counts the listings.
