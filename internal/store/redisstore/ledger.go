@@ -101,12 +101,20 @@ func (s *Store) look(ctx context.Context, steps []*step) error {
 			reads, of = append(reads, read{st.key, st.kind == claim || st.kind == fire}), append(of, st)
 		}
 	}
-	found, err := s.readAll(ctx, reads)
+	found, err := s.readEach(ctx, reads)
 	if err != nil {
 		return err
 	}
 	var fires []*step
 	for i, st := range of {
+		switch err := found[i].err; {
+		case err == nil:
+		case st.kind == fire: // the schedules that it is fired with go on
+			st.answer(task.Result{}, err)
+			continue
+		default:
+			return err
+		}
 		st.old, st.body, st.sight = found[i].record, found[i].body, seen
 		if t := st.old.task; st.kind == fire && t != nil {
 			st.old.task = found[i].withBody()
@@ -157,6 +165,7 @@ type read struct {
 type found struct {
 	record
 	body []byte
+	err  error // it is there, and cannot be read
 }
 
 // withBody returns the task with its body loaded.
@@ -166,8 +175,20 @@ func (f found) withBody() *task.Task {
 	return &t
 }
 
-// readAll reads records, each with its body as they were at one moment.
+// readAll is readEach where all must be read.
 func (s *Store) readAll(ctx context.Context, reads []read) ([]found, error) {
+	all, err := s.readEach(ctx, reads)
+	for _, one := range all {
+		err = cmp.Or(err, one.err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// readEach reads records, each with its body as they were at one moment.
+func (s *Store) readEach(ctx context.Context, reads []read) ([]found, error) {
 	if len(reads) == 0 {
 		return nil, nil
 	}
@@ -195,9 +216,7 @@ func (s *Store) readAll(ctx context.Context, reads []read) ([]found, error) {
 			return nil, err
 		}
 		for n, at := range places[i] {
-			if out[at].record, err = parseRecord(reads[at].key, texts[2*n]); err != nil {
-				return nil, err
-			}
+			out[at].record, out[at].err = parseRecord(reads[at].key, texts[2*n])
 			if t := out[at].task; reads[at].body && t != nil && t.Request.BodySize > 0 {
 				out[at].body = []byte(texts[2*n+1])
 			}
