@@ -26,6 +26,7 @@ type attempt struct {
 	token task.Token
 
 	refused error // why the claim was not granted
+	odd     bool  // it was refused for a reason that no task has that is well
 	apart   bool  // its part of the store is away: it may have been granted all the same
 	lapsed  bool  // it was, and the lease of its permits, or its token, had ended
 	task    *task.Task

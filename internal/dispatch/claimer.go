@@ -151,7 +151,7 @@ func (d *Dispatcher) launch(stopping, attempts context.Context, batch []*attempt
 		for _, a := range batch {
 			d.agenda.answered(a.key)
 			if a.refused != nil {
-				d.count.refused(a.refused)
+				a.odd = !d.count.refused(a.refused) && !a.apart && stopping.Err() == nil
 				d.agenda.release(&a.pick, now, nothing)
 				continue
 			}
@@ -163,6 +163,8 @@ func (d *Dispatcher) launch(stopping, attempts context.Context, batch []*attempt
 	})
 	for _, a := range batch {
 		switch {
+		case a.odd: // found again by each poll
+			d.logs.add("claim a task", a.refused, "task", a.key.Name, "namespace", a.key.Namespace)
 		case a.refused != nil:
 		case stopping.Err() != nil:
 			d.end(a, task.Outcome{Verdict: task.Unsent, Error: "stopped before the request was sent"})
@@ -174,8 +176,9 @@ func (d *Dispatcher) launch(stopping, attempts context.Context, batch []*attempt
 	}
 }
 
-// refused counts a claim that was answered with an error.
-func (c *counters) refused(err error) {
+// refused counts a claim that was answered with an error, and reports whether tasks
+// that are well have such errors.
+func (c *counters) refused(err error) bool {
 	var state *task.StateError
 	switch {
 	case errors.Is(err, task.ErrExpired):
@@ -184,5 +187,8 @@ func (c *counters) refused(err error) {
 		c.Moved++ // the hint that said so was late or lost: the poll finds where it is now
 	case errors.Is(err, task.ErrNotFound), errors.As(err, &state):
 		c.Gone++ // cancelled, mostly
+	default:
+		return false
 	}
+	return true
 }

@@ -1,9 +1,13 @@
 package dispatch
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -93,6 +97,37 @@ func TestWithoutAnyHintNothingIsLaterThanAPoll(t *testing.T) {
 		b.pass(5 * time.Second)
 		b.wantCalls(n)
 		b.wantLate(c.Poll + 10*time.Millisecond)
+	})
+}
+
+// unreadable answers claims of the task "bad" with an error that no task has that is well.
+type unreadable struct{ task.Queue }
+
+func (u *unreadable) Claim(ctx context.Context, now task.Millis, claims []task.Claim) ([]task.Reply, error) {
+	replies, err := u.Queue.Claim(ctx, now, slices.DeleteFunc(slices.Clone(claims), isBad))
+	if i := slices.IndexFunc(claims, isBad); i >= 0 && err == nil {
+		replies = slices.Insert(replies, i, task.Reply{Err: errBroken})
+	}
+	return replies, err
+}
+
+func isBad(c task.Claim) bool { return c.Key.Name == "bad" }
+
+func TestATaskThatCannotBeClaimedIsToldAndHoldsUpNoOther(t *testing.T) {
+	var log bytes.Buffer
+	c := Config{Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	over := func(q task.Queue) task.Queue { return &unreadable{q} }
+	inBubble(t, c, over, accept, func(b *bed) {
+		b.create("bad", 0)
+		for i := range 5 {
+			b.create(fmt.Sprint("a", i), 0)
+			b.pass(time.Second)
+		}
+		b.wantCalls(5)
+		b.wantLate(tick)
+		if n := strings.Count(log.String(), "task=bad"); n != 1 || !strings.Contains(log.String(), errBroken.Error()) {
+			t.Errorf("it was told %d times:\n%s", n, log.String())
+		}
 	})
 }
 

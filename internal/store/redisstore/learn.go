@@ -8,9 +8,9 @@ import (
 
 // learn takes in what became of st's item, and returns the entries that it
 // brought into lanes.
-func (s *Store) learn(r *request, st *step, it *item, o outcome, at task.Millis) ([]task.Entry, error) {
+func (s *Store) learn(r *request, st *step, it *item, o outcome, at task.Millis) []task.Entry {
 	if o.fate == carried || o.fate == repeated {
-		return s.kept(st, it), nil
+		return s.kept(st, it)
 	}
 	s.unadmit(st)
 	switch o.fate {
@@ -31,17 +31,18 @@ func (s *Store) learn(r *request, st *step, it *item, o outcome, at task.Millis)
 		s.held.drop(st.key)
 		old, err := parseRecord(st.key, o.value)
 		if err != nil {
-			return nil, err
+			st.answer(task.Result{}, err)
+			return nil
 		}
 		if o.again && st.made(old.task) {
-			return s.kept(st, it), nil
+			return s.kept(st, it)
 		}
 		st.old, st.sight = old, seen
 		if st.kind == claim || st.kind == fire {
 			st.sight = blind // its body may be another one, too
 		}
 	}
-	return nil, nil
+	return nil
 }
 
 // made reports whether t, which stands where st was to make a task, is what it

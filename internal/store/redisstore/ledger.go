@@ -107,13 +107,9 @@ func (s *Store) look(ctx context.Context, steps []*step) error {
 	}
 	var fires []*step
 	for i, st := range of {
-		switch err := found[i].err; {
-		case err == nil:
-		case st.kind == fire: // the schedules that it is fired with go on
+		if err := found[i].err; err != nil { // what is damaged holds up nothing that it is asked for with
 			st.answer(task.Result{}, err)
 			continue
-		default:
-			return err
 		}
 		st.old, st.body, st.sight = found[i].record, found[i].body, seen
 		if t := st.old.task; st.kind == fire && t != nil {

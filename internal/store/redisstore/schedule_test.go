@@ -171,27 +171,6 @@ func TestAFullServerMakesSchedulesWait(t *testing.T) {
 	}
 }
 
-// TestAScheduleThatCannotBeReadHoldsUpNoOther of those that are fired with it.
-func TestAScheduleThatCannotBeReadHoldsUpNoOther(t *testing.T) {
-	server := redistest.New(t)
-	s := emptied(server.Addr)(t).(*Store)
-	defer func() { _ = s.Close() }()
-	if _, err := s.Apply(t.Context(), began, []task.Change{eachSecond(t, "good"), eachSecond(t, "bad")}); err != nil {
-		t.Fatal(err)
-	}
-	k := task.ScheduleKey(task.DefaultNamespace, "bad")
-	if reply, err := redistest.Command(t.Context(), server.Addr, "HSET", s.shard(k).meta, field(k), "a stamp \x01\xff"); reply != ":0" {
-		t.Fatal(reply, err)
-	}
-	replies, err := s.Fire(t.Context(), began+1000, fires("bad", "good"))
-	if err != nil || !errors.Is(replies[0].Err, errDamaged) || replies[1].Err != nil || replies[1].Spawned == nil {
-		t.Errorf("%+v, error %v", replies, err)
-	}
-	if _, err := s.Get(t.Context(), k); !errors.Is(err, errDamaged) {
-		t.Errorf("it is read: %v", err)
-	}
-}
-
 func TestAScrubKnowsWhatIsUnfinished(t *testing.T) {
 	server := redistest.New(t)
 	s := emptied(server.Addr)(t).(*Store)

@@ -224,11 +224,7 @@ func (s *Store) round(ctx context.Context, r *request, open []*step) error {
 			}
 			continue
 		}
-		e, err := s.learn(r, of[i], &items[i], o, at)
-		if err != nil {
-			return err
-		}
-		entries = append(entries, e...)
+		entries = append(entries, s.learn(r, of[i], &items[i], o, at)...)
 	}
 	s.added(entries)
 	return nil

@@ -1,0 +1,75 @@
+package redisstore
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// damage makes the record of k one that no version can read.
+func damage(t *testing.T, s *Store, addr string, k task.Key) {
+	t.Helper()
+	if reply, err := redistest.Command(t.Context(), addr, "HSET", s.shard(k).meta, field(k), "a stamp \x01\xff"); reply != ":0" {
+		t.Fatal(reply, err)
+	}
+}
+
+// TestATaskThatCannotBeReadHoldsUpNoOther of those that are claimed, settled or reaped with it.
+func TestATaskThatCannotBeReadHoldsUpNoOther(t *testing.T) {
+	server := redistest.New(t)
+	s := emptied(server.Addr)(t).(*Store)
+	defer func() { _ = s.Close() }()
+	var changes []task.Change
+	for _, name := range []string{"bad", "bad-begun", "good", "good-begun"} {
+		changes = append(changes, task.Create{Spec: specOf(t, name, began)})
+	}
+	made, err := s.Apply(t.Context(), began, changes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	claimed := func(which ...int) (claims []task.Claim) {
+		for _, i := range which {
+			claims = append(claims, task.Claim{Key: made[i].Task.Key(), Lane: made[i].Task.Lane(), Token: "1", Until: began + 15_000})
+		}
+		return claims
+	}
+	if _, err := s.Claim(t.Context(), began, claimed(1, 3)); err != nil {
+		t.Fatal(err)
+	}
+	damage(t, s, server.Addr, keyed("bad"))
+	damage(t, s, server.Addr, keyed("bad-begun"))
+
+	replies, err := s.Claim(t.Context(), began, claimed(0, 2))
+	if err != nil || !errors.Is(replies[0].Err, errDamaged) || replies[1].Err != nil {
+		t.Errorf("claims: %+v, error %v", replies, err)
+	}
+	done := task.Outcome{Verdict: task.Success}
+	replies, err = s.Settle(t.Context(), began+100, []task.Settlement{{Key: keyed("bad-begun"), Token: "1", Outcome: done}, {Key: keyed("good-begun"), Token: "1", Outcome: done}})
+	if err != nil || !errors.Is(replies[0].Err, errDamaged) || replies[1].Err != nil {
+		t.Errorf("settlements: %+v, error %v", replies, err)
+	}
+	if n, err := s.Reap(t.Context(), began+20_000, 10); n != 1 || err != nil {
+		t.Errorf("%d reaped, error %v", n, err)
+	}
+}
+
+// TestAScheduleThatCannotBeReadHoldsUpNoOther of those that are fired with it.
+func TestAScheduleThatCannotBeReadHoldsUpNoOther(t *testing.T) {
+	server := redistest.New(t)
+	s := emptied(server.Addr)(t).(*Store)
+	defer func() { _ = s.Close() }()
+	if _, err := s.Apply(t.Context(), began, []task.Change{eachSecond(t, "good"), eachSecond(t, "bad")}); err != nil {
+		t.Fatal(err)
+	}
+	k := task.ScheduleKey(task.DefaultNamespace, "bad")
+	damage(t, s, server.Addr, k)
+	replies, err := s.Fire(t.Context(), began+1000, fires("bad", "good"))
+	if err != nil || !errors.Is(replies[0].Err, errDamaged) || replies[1].Err != nil || replies[1].Spawned == nil {
+		t.Errorf("%+v, error %v", replies, err)
+	}
+	if _, err := s.Get(t.Context(), k); !errors.Is(err, errDamaged) {
+		t.Errorf("it is read: %v", err)
+	}
+}
