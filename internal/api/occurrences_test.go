@@ -254,6 +254,18 @@ func TestAPreviewShowsWhatTheRuleSays(t *testing.T) {
 	s.do("GET", "/v1/schedules/often/preview?from=now", "").problem(400, "bad_time", "from")
 }
 
+// What a client could not read would keep all schedules of a list from it.
+func TestNoTimeOfAScheduleIsBeyondTheYear9999(t *testing.T) {
+	s, _ := serveAt(t, elsewhen)
+	s.do("PUT", "/v1/schedules/a", rule(`"every": "1h", "end": "9999-12-31T23:59:59-23:59"`)).problem(400, "out_of_range", "end")
+	s.do("PUT", "/v1/schedules/a", rule(`"every": "1h", "end": "9999-12-31T23:59:59.9999Z"`)).problem(400, "out_of_range", "end")
+	s.do("PUT", "/v1/schedules/a", rule(`"every": "1h"`)).want(201, nil)
+	var p wire.Preview
+	if s.do("GET", "/v1/schedules/a/preview?from=9999-12-31T22:30:00Z", "").want(200, &p); len(p.Instants) != 1 || p.Instants[0].At != "9999-12-31T23:00:00.000Z" {
+		t.Errorf("%+v", p.Instants)
+	}
+}
+
 // A server whose database of zones lacks one says so, and goes on with all else.
 func TestAScheduleOfAnUnknownZoneSaysWhatIsWrong(t *testing.T) {
 	s := serve(t)

@@ -6,6 +6,10 @@ import (
 	"github.com/foliot/foliot/internal/cron"
 )
 
+// lastInstant is the last that RFC 3339 can write, whose years have four digits:
+// 9999-12-31T23:59:59.999Z.
+const lastInstant Millis = 253_402_300_799_999
+
 // calendar answers which instants a rule has. It knows nothing of what was fired.
 type calendar struct {
 	rule  cron.Rule // valid if every is 0
@@ -49,7 +53,7 @@ func (c *calendar) after(m Millis, done cron.Civil) Millis {
 	} else if at, ok := c.rule.Resume(m.Time(), done); ok {
 		next = Millis(at.UnixMilli())
 	}
-	if c.End != 0 && next > c.End {
+	if next > lastInstant || c.End != 0 && next > c.End {
 		return 0
 	}
 	return next

@@ -55,6 +55,8 @@ func (r *Rule) validate(now Millis) error {
 		return &FieldError{"start", "out_of_range", "a start lies after 1970 and at most 100 years ahead"}
 	case r.End != 0 && r.End < r.Start:
 		return &FieldError{"end", "out_of_range", "the end lies before the start"}
+	case r.End > lastInstant:
+		return &FieldError{"end", "out_of_range", "an end lies before the year 10000: without one, a schedule goes on"}
 	case r.MaxRuns < 0:
 		return &FieldError{"max_runs", "out_of_range", "max_runs is 0 (no limit) or more"}
 	case r.CatchupLimit < 1 || r.CatchupLimit > MaxCatchupLimit:

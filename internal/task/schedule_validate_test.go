@@ -54,7 +54,8 @@ func TestScheduleValidation(t *testing.T) {
 		{"end before 1970", rule(func(r *Rule) { r.End = -1 }), "end", "out_of_range"},
 		{"end at the first instant", rule(func(r *Rule) { r.End = sec(60) }), "", ""},
 		{"end before the first instant", rule(func(r *Rule) { r.End = sec(60) - 1 }), "end", "never_fires"},
-		{"latest end", rule(func(r *Rule) { r.End = math.MaxInt64 }), "", ""},
+		{"latest end", rule(func(r *Rule) { r.End = lastInstant }), "", ""},
+		{"an end of five digits", rule(func(r *Rule) { r.End = lastInstant + 1 }), "end", "out_of_range"},
 
 		{"negative runs", rule(func(r *Rule) { r.MaxRuns = -1 }), "max_runs", "out_of_range"},
 		{"most runs", rule(func(r *Rule) { r.MaxRuns = math.MaxInt64 }), "", ""},
