@@ -37,11 +37,9 @@ func (r *reader) decodeSchedule(s *task.ScheduleSpec, defaults func(queue string
 		case "every":
 			err = r.decodeEvery(rule)
 		case "start":
-			rule.Start, err = r.instant()
+			rule.Start, err = r.bound()
 		case "end":
-			if rule.End, err = r.instant(); rule.End == 0 { // it would be none
-				rule.End = -1
-			}
+			rule.End, err = r.bound()
 		case "max_runs":
 			rule.MaxRuns, err = r.int64()
 		case "jitter":
@@ -75,6 +73,16 @@ func (r *reader) decodeSchedule(s *task.ScheduleSpec, defaults func(queue string
 		rule.Zone = task.DefaultZone
 	}
 	return nil
+}
+
+// bound reads a start or an end. The first instant of 1970 is one before: a zero would mean
+// that there is none.
+func (r *reader) bound() (task.Millis, error) {
+	at, err := r.instant()
+	if at == 0 {
+		at = -1
+	}
+	return at, err
 }
 
 // decodeCron reads an expression; "@every 90s" is every.

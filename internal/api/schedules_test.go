@@ -239,6 +239,16 @@ func TestBadSchedulesAreRefusedByNameAndStoreNothing(t *testing.T) {
 	}
 }
 
+// To begin at the very first instant is refused, and not left out: every would count from
+// when the schedule was made.
+func TestAStartAtTheEpochIsNotForgotten(t *testing.T) {
+	s, _ := serveAt(t, elsewhen)
+	s.do("PUT", "/v1/schedules/a", rule(`"every": "24h", "start": "1970-01-01T00:00:00Z"`)).problem(400, "out_of_range", "start")
+	if got := s.do("PUT", "/v1/schedules/a", rule(`"every": "24h", "start": "1970-01-02T00:00:00Z"`)).schedule(201); got.NextAt != "2040-03-01T00:00:00.000Z" {
+		t.Errorf("next %s", got.NextAt)
+	}
+}
+
 // schedules returns how many the store has.
 func (s *service) schedules() int {
 	s.Helper()

@@ -52,7 +52,7 @@ func (r *Rule) validate(now Millis) error {
 	case r.Cron == "" && (r.Every < MinEvery || r.Every > MaxDuration || r.Every%time.Millisecond != 0):
 		return &FieldError{"every", "out_of_range", "every lies between 1s and 100 years, in whole milliseconds"}
 	case r.Start < 0 || r.Start > latest(now):
-		return &FieldError{"start", "out_of_range", "a start lies after 1970 and at most 100 years ahead"}
+		return &FieldError{"start", "out_of_range", "a start lies after 1970-01-01T00:00:00Z and at most 100 years ahead"}
 	case r.End != 0 && r.End < r.Start:
 		return &FieldError{"end", "out_of_range", "the end lies before the start"}
 	case r.End > lastInstant:
