@@ -157,6 +157,19 @@ func TestABackfillOfTooMuchSaysWhereToEnd(t *testing.T) {
 	}
 }
 
+// From the epoch on is how many say "all": it is not taken for nothing.
+func TestInstantsAreCountedFromTheEpochOn(t *testing.T) {
+	s, _ := serveAt(t, elsewhen)
+	s.do("PUT", "/v1/schedules/m", rule(`"cron": "* * * * *"`)).want(201, nil)
+	s.do("POST", "/v1/schedules/m/backfill", `{"from": "1970-01-01T00:00:00Z", "until": "2040-02-29T12:00:00Z"}`).problem(422, "too_many_instants", "until")
+	var p wire.Preview
+	for _, from := range []string{"1970-01-01T00:00:00Z", "1969-12-31T00:00:00Z"} {
+		if s.do("GET", "/v1/schedules/m/preview?limit=1&from="+from, "").want(200, &p); len(p.Instants) != 1 || p.Instants[0].At != "1970-01-01T00:01:00.000Z" {
+			t.Errorf("from %s: %+v", from, p.Instants)
+		}
+	}
+}
+
 func TestBadBackfillsAreRefused(t *testing.T) {
 	s, _ := serveAt(t, elsewhen)
 	s.do("PUT", "/v1/schedules/a", hourly).want(201, nil)

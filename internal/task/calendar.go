@@ -109,15 +109,15 @@ func (c *calendar) grace(at Millis) Millis {
 	return min(max((next-at)/10, minGrace), maxGrace)
 }
 
-// Instants returns at most limit instants in [from, until], the earliest first. It costs
-// microseconds for each.
+// Instants returns at most limit instants in [from, until], the earliest first; none lies at
+// or before 1970-01-01T00:00:00Z, as 0 is no instant. It costs microseconds for each.
 func (r *Rule) Instants(from, until Millis, limit int) ([]Millis, error) {
 	c, err := r.calendar()
 	if err != nil {
 		return nil, err
 	}
 	var all []Millis
-	for at := c.after(from-1, 0); at != 0 && at <= until && len(all) < limit; at = c.after(at, 0) {
+	for at := c.after(max(from-1, 0), 0); at != 0 && at <= until && len(all) < limit; at = c.after(at, 0) {
 		all = append(all, at)
 	}
 	return all, nil
