@@ -87,6 +87,7 @@ type parser struct {
 	nameLine int
 	zone     string // in force
 	cronTZ   bool   // it is that of CRON_TZ=
+	badZone  int    // the line whose zone would be in force, were it known; 0: none
 }
 
 func (p *parser) wrong(format string, args ...any) {
@@ -144,16 +145,18 @@ func (p *parser) assign(name, value string) {
 	case name == "TZ" && p.cronTZ:
 		return
 	}
+	p.badZone, p.cronTZ = 0, name == "CRON_TZ" && value != ""
 	if value != "" {
 		if _, err := cron.LoadZone(value); err != nil {
 			p.wrong("%s=: %s", name, err)
+			p.badZone = p.line
 			return
 		}
 	}
 	if name == "TZ" && value != "" {
 		p.warn("TZ=%s is taken for the time zone of the lines below; most crons take CRON_TZ alone for it, and call in the machine's", value)
 	}
-	p.zone, p.cronTZ = value, name == "CRON_TZ" && value != ""
+	p.zone = value
 }
 
 // entry reads a line with a time and a command.
@@ -162,6 +165,10 @@ func (p *parser) entry(line string) (Entry, error) {
 	expr, err := cron.Parse(when)
 	if err != nil {
 		return Entry{}, err
+	}
+	_, every := expr.Every()
+	if p.badZone != 0 && !every {
+		return Entry{}, fmt.Errorf("its time zone is that of line %d, which is not known", p.badZone)
 	}
 	if p.config.System {
 		user, rest := cutField(command)
@@ -178,7 +185,7 @@ func (p *parser) entry(line string) (Entry, error) {
 		p.warn("%s", w)
 	}
 	e := Entry{Line: p.line, When: expr.String(), Zone: p.zone, Request: r}
-	if _, every := expr.Every(); every {
+	if every {
 		e.Zone = ""
 	}
 	return e, nil

@@ -77,6 +77,29 @@ func TestAURLWhosePathEndsLikeAProgramIsAURL(t *testing.T) {
 	}
 }
 
+// Whoever skips errors would have the lines below it called at other hours.
+func TestBelowAnUnknownZoneNoTimeIsTaken(t *testing.T) {
+	table := Parse(`
+CRON_TZ=Europe/Berlino
+0 2 * * * http://a.example/2
+@every 1m http://a.example/3
+TZ=UTC
+0 5 * * * http://a.example/5
+CRON_TZ=Asia/Tokyo
+0 7 * * * http://a.example/7
+`, Config{})
+	var got []string
+	for _, e := range table.Entries {
+		got = append(got, fmt.Sprint(e.Line, e.Zone))
+	}
+	for _, e := range table.Errors {
+		got = append(got, fmt.Sprint("error ", e.Line))
+	}
+	if want := "4 8Asia/Tokyo error 2 error 3 error 6"; strings.Join(got, " ") != want {
+		t.Errorf("%s, want %s: %v", got, want, table.Errors)
+	}
+}
+
 func TestASystemsCrontabHasUsers(t *testing.T) {
 	const text = "0 1 * * * root curl http://a.example/\n@daily www-data http://a.example/\n@daily curl http://a.example/\n"
 	table := Parse(text, Config{System: true})
@@ -194,7 +217,7 @@ func TestWhatCannotBeTaken(t *testing.T) {
 		if row.line == "0 21 * * *" {
 			row.line += " "
 		}
-		table := Parse("@daily http://first.example/\n"+row.line+"\n@daily http://last.example/\n", Config{})
+		table := Parse("@daily http://first.example/\n"+row.line+"\n@every 24h http://last.example/\n", Config{})
 		if len(table.Errors) != 1 || table.Errors[0].Line != 2 || !strings.Contains(table.Errors[0].Text, row.why) {
 			t.Errorf("%.80s: %v, want %q", row.line, table.Errors, row.why)
 			continue

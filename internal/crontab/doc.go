@@ -8,9 +8,9 @@
 //
 //   - Blank ones, and comments: # stands first. "# name: nightly" names what the
 //     next line makes.
-//   - CRON_TZ=Europe/Berlin is the time zone of the lines below it. TZ= is, too,
-//     where there is no CRON_TZ=; most crons take it for the command alone, so
-//     that is noted. Other assignments are noted: nothing is run that could read them.
+//   - CRON_TZ=Europe/Berlin is the time zone of the lines below it; where it is
+//     unknown, they cannot be taken. TZ= is, too, where there is no CRON_TZ=;
+//     most crons take it for the command alone, so that is noted. Other assignments are noted: nothing is run that could read them.
 //   - Five fields or a word, such as @daily, as package cron has them, and the
 //     command. In a system's crontab a user stands between them.
 //
