@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -120,5 +121,28 @@ func TestAnExportLeavesOutWhatHasEndedAndServersWithoutSchedules(t *testing.T) {
 	s.server = old.URL
 	if out, errs, code := s.run("", "export"); code != exitOK || out != "" || !strings.Contains(errs, "older than schedules") {
 		t.Errorf("it ended with %d: %s%s", code, out, errs)
+	}
+}
+
+// As a task's line does: a namespace that creates at a rate takes longer, and no more.
+func TestAnImportOfSchedulesWaitsForTheRate(t *testing.T) {
+	s := newSession(t)
+	var puts atomic.Int64
+	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/problem+json")
+		if puts.Add(1) == 1 {
+			w.Header().Set("Retry-After", "3600") // longer than a client waits by itself
+			w.WriteHeader(http.StatusTooManyRequests)
+			_, _ = w.Write([]byte(`{"status":429,"code":"rate_exceeded","field":"create_rate","detail":"slow down"}`))
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusCreated)
+		_, _ = w.Write([]byte(`{"name":"n","every":"1h0m0s","task":{"http":{"url":"http://127.0.0.1:9/"}},"created_at":"2030-01-01T00:00:00.000Z"}`))
+	}))
+	defer slow.Close()
+	s.server = slow.URL
+	if got := s.must(`{"name":"n","every":"1h","task":{"http":{"url":"http://127.0.0.1:9/"}}}`, "import -"); !strings.HasPrefix(got, "created 0 and 1 schedules, skipped 0") {
+		t.Errorf("got %q", got)
 	}
 }

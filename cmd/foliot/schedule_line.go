@@ -73,7 +73,8 @@ func readSchedule(text []byte) (l scheduleLine, err error) {
 	return l, json.Unmarshal(text, &l.spec)
 }
 
-// putSchedule makes the schedule of a batch that is one, unless there is one of that name.
+// putSchedule makes the schedule of a batch that is one, unless there is one of that name. What
+// comes too fast for the namespace's rate waits its turn.
 func (im *importer) putSchedule(ctx context.Context, b importBatch) error {
 	_, err := im.api.Schedules.Put(ctx, b.schedule.name, b.schedule.spec, client.IfNoneMatch())
 	var refused *client.Error
@@ -88,6 +89,11 @@ func (im *importer) putSchedule(ctx context.Context, b importBatch) error {
 			im.total.Skipped++
 		}
 		im.mu.Unlock()
+	case errors.As(err, &refused) && refused.Code == "rate_exceeded":
+		if !pause(ctx, tooFast) {
+			return context.Cause(ctx)
+		}
+		return im.putSchedule(ctx, b)
 	case errors.As(err, &refused) && refusalCode(refused) == exitUsage:
 		im.report(badLine{Line: b.numbers[0], Code: refused.Code, Detail: shorten(refused.Message())})
 	default:
