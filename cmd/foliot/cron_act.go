@@ -130,7 +130,7 @@ func (c *cronTriggerCmd) Run(ctx context.Context, con *console, api *client.Clie
 
 type cronBackfillCmd struct {
 	Name  string `arg:"" help:"The schedule's name."`
-	From  string `required:"" placeholder:"TIME" help:"The first instant, or the time before it: 2026-11-20T20:00:00Z, or a duration from now (-24h)."`
+	From  string `required:"" placeholder:"TIME" help:"The first instant, or the time before it: 2026-11-20T20:00:00Z, a date (2026-11-20), whose midnight in the schedule's time zone it is, or a duration from now (-24h)."`
 	Until string `default:"0s" placeholder:"TIME" help:"The last instant, or the time after it (default: now)."`
 }
 
@@ -142,7 +142,8 @@ makes nothing twice. To see the instants first: foliot cron preview NAME --from 
 
 Examples:
 
-    foliot cron backfill nightly --from 2026-11-01T00:00:00Z --until 2026-11-08T00:00:00Z`
+    foliot cron backfill nightly --from 2026-11-01 --until 2026-11-08
+    foliot cron backfill nightly --from 2026-11-01T20:00:00Z --until 2026-11-08T20:00:00Z`
 }
 
 // Run backfills.
@@ -151,11 +152,12 @@ func (c *cronBackfillCmd) Run(ctx context.Context, con *console, api *client.Cli
 		return err
 	}
 	now := time.Now()
-	from, err := parseBound("--from", c.From, now)
+	zone := zoneOf(ctx, api, c.Name)
+	from, err := parseDay("--from", c.From, now, zone)
 	if err != nil {
 		return err
 	}
-	until, err := parseBound("--until", c.Until, now)
+	until, err := parseDay("--until", c.Until, now, zone)
 	if err != nil {
 		return err
 	}

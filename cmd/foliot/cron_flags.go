@@ -22,7 +22,7 @@ type ruleFlags struct {
 
 	Every string `placeholder:"DURATION" help:"Instead of an expression: each time this long has passed, from --start or from now on; at least 1s."`
 
-	Start   string `placeholder:"TIME" help:"Not before: 2030-01-02T15:04:05Z, or a duration from now. With --every it is the first instant."`
+	Start   string `placeholder:"TIME" help:"Not before: 2030-01-02T15:04:05Z, a date, whose midnight in --timezone it is, or a duration from now. With --every it is the first instant."`
 	End     string `placeholder:"TIME" help:"Not after."`
 	MaxRuns int64  `placeholder:"N" help:"End when so many instants have made a task; 0: no limit (default: 0)."`
 	Jitter  string `placeholder:"DURATION" help:"Spread the tasks: each is due up to this much after its instant, the same for the same instant; at most 24h (default: 0s)."`
@@ -60,5 +60,17 @@ func (f *ruleFlags) fill(s *client.ScheduleSpec, now time.Time) error {
 		}
 		*of.into = d
 	}
-	return parseBounds(now, bound{"--start", f.Start, &s.Start}, bound{"--end", f.End, &s.End})
+	return f.bounds(s, now)
+}
+
+func (f *ruleFlags) bounds(s *client.ScheduleSpec, now time.Time) (err error) {
+	for _, b := range []bound{{"--start", f.Start, &s.Start}, {"--end", f.End, &s.End}} {
+		if b.value == "" {
+			continue
+		}
+		if *b.into, err = parseDay(b.flag, b.value, now, zoneNamed(f.Timezone)); err != nil {
+			return err
+		}
+	}
+	return nil
 }

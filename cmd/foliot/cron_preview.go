@@ -17,7 +17,7 @@ type cronPreviewCmd struct {
 	clockFlags
 
 	Limit int    `short:"n" default:"10" placeholder:"N" help:"How many instants, at most 1000 (default: 10)."`
-	From  string `placeholder:"TIME" help:"From then on: 2030-01-02T15:04:05Z, or a duration from now (-24h) (default: now)."`
+	From  string `placeholder:"TIME" help:"From then on: 2030-01-02T15:04:05Z, a date, whose midnight in the zone it is, or a duration from now (-24h) (default: now)."`
 }
 
 // Help shows examples below the usage line.
@@ -28,7 +28,7 @@ says, within its bounds, whatever was fired, skipped or paused. An expression ha
 Examples:
 
     foliot cron preview nightly
-    foliot cron preview '30 2 * * *' --timezone Europe/Berlin --from 2027-03-27T00:00:00Z -n 3
+    foliot cron preview '30 2 * * *' --timezone Europe/Berlin --from 2027-03-27 -n 3
     foliot cron preview '0 9 * * MON#1'`
 }
 
@@ -37,28 +37,33 @@ func (c *cronPreviewCmd) Run(ctx context.Context, con *console, root *cli) error
 	if c.Limit < 1 || c.Limit > maxPreview {
 		return badInput("--limit", "%d does not lie between 1 and %d", c.Limit, maxPreview)
 	}
-	now := time.Now()
-	var from time.Time
-	if c.From != "" {
-		var err error
-		if from, err = parseBound("--from", c.From, now); err != nil {
+	if strings.ContainsAny(c.Name, " \t*") || strings.HasPrefix(c.Name, "@") {
+		now := time.Now()
+		from, err := c.from(now, zoneNamed(c.Timezone))
+		if err != nil {
 			return err
 		}
-	}
-	if strings.ContainsAny(c.Name, " \t*") || strings.HasPrefix(c.Name, "@") {
 		if from.IsZero() {
 			from = now
 		}
 		return c.compute(con, from)
 	}
-	return c.ask(ctx, con, root, from)
+	return c.ask(ctx, con, root)
+}
+
+// from returns when the list begins, zero for now.
+func (c *cronPreviewCmd) from(now time.Time, zone func() (*time.Location, error)) (time.Time, error) {
+	if c.From == "" {
+		return time.Time{}, nil
+	}
+	return parseDay("--from", c.From, now, zone)
 }
 
 // maxPreview is how many instants a server shows at once.
 const maxPreview = 1000
 
 // ask prints those of a schedule.
-func (c *cronPreviewCmd) ask(ctx context.Context, con *console, root *cli, from time.Time) error {
+func (c *cronPreviewCmd) ask(ctx context.Context, con *console, root *cli) error {
 	if err := checkSchedules(c.Name); err != nil {
 		return err
 	}
@@ -66,6 +71,10 @@ func (c *cronPreviewCmd) ask(ctx context.Context, con *console, root *cli, from 
 		return badInput("--timezone, --dst-gap, --dst-overlap", "they go with an expression; a schedule has its own")
 	}
 	api, err := root.client()
+	if err != nil {
+		return err
+	}
+	from, err := c.from(time.Now(), zoneOf(ctx, api, c.Name))
 	if err != nil {
 		return err
 	}

@@ -30,6 +30,39 @@ func TestATaskShowsTheScheduleThatMadeIt(t *testing.T) {
 	}
 }
 
+// A date is the midnight of the schedule's own clocks, as whoever writes it means it.
+func TestADateIsItsMidnightInTheZoneOfTheSchedule(t *testing.T) {
+	s := newSession(t)
+	s.must("", "cron add n '0 0 * * *' http://127.0.0.1:9/ --timezone Asia/Tokyo --start 2020-01-01 --end 2399-12-31")
+	if got := s.must("", "cron preview n --from 2020-01-02 -n 1"); !strings.HasPrefix(got, "2020-01-02T00:00:00+09:00\t") {
+		t.Errorf("got %q", got)
+	}
+	if got, want := s.must("", "cron backfill n --from 2020-01-01 --until 2020-01-03"), "created 3 tasks of n, due now\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	shown := s.must("", "cron get n")
+	for _, row := range []string{"start\t2019-12-31T15:00:00.000Z\n", "end\t2399-12-30T15:00:00.000Z\n"} {
+		if !strings.Contains(shown, row) {
+			t.Errorf("%q is missing in\n%s", row, shown)
+		}
+	}
+	for line, want := range map[string]string{
+		"cron preview @daily -n 1 --from 2020-05-05":                                       "2020-05-05T00:00:00Z\t",
+		"cron preview '* * * * *' -n 1 --from 2018-11-04 --timezone America/Sao_Paulo":     "2018-11-04T01:00:00-02:00\t", // there is no midnight
+		"cron preview '*/30 * * * *' -n 1 --from 2026-11-01 --timezone America/Havana":     "2026-11-01T00:00:00-04:00\t", // there are two
+		"cron preview '0 * * * *' -n 1 --from 2027-03-28 --timezone Europe/Berlin -o json": `{"at":"2027-03-27T23:00:00.000Z"`,
+	} {
+		if got := s.must("", line); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
+	}
+	for _, line := range []string{"cron preview n --from 2020-02-30", "cron preview n --from 1960-01-01", "cron preview n --from 2020-1-1", "cron preview @daily --from 2020-01-01 --timezone Mars/Olympus"} {
+		if _, errs, code := s.run("", s.words(line)...); code != exitUsage || !strings.Contains(errs, "2020-") && !strings.Contains(errs, "1970 to 2399") && !strings.Contains(errs, "--timezone") {
+			t.Errorf("%s ended with %d: %s", line, code, errs)
+		}
+	}
+}
+
 func TestABackfillIsNotMadeTwice(t *testing.T) {
 	s := newSession(t)
 	s.must("", "cron add hourly @hourly http://127.0.0.1:9/")

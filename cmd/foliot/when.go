@@ -1,9 +1,14 @@
 package main
 
 import (
+	"cmp"
+	"context"
+	"fmt"
 	"strings"
 	"time"
 
+	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cron"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -59,6 +64,49 @@ func parseBound(flag, s string, now time.Time) (time.Time, error) {
 		return t, badInput(flag, "%q is neither a time (2026-11-20T20:00:00Z) nor a duration from now (10m, -1h, 0s)", s)
 	}
 	return t, nil
+}
+
+// parseDay is parseBound for what is about a schedule: a date alone is when that day begins in
+// the schedule's zone, which is asked for then only.
+func parseDay(flag, s string, now time.Time, zone func() (*time.Location, error)) (time.Time, error) {
+	day, err := time.Parse(time.DateOnly, s)
+	if err != nil {
+		return parseBound(flag, s, now)
+	}
+	if y := day.Year(); y < 1970 || y > 2399 {
+		return time.Time{}, badInput(flag, "%q is no day of the years 1970 to 2399", s)
+	}
+	in, err := zone()
+	if err != nil {
+		return time.Time{}, err
+	}
+	return cron.Midnight(day, in), nil
+}
+
+// zoneNamed returns what parseDay asks for the zone of a flag, "" for UTC.
+func zoneNamed(name string) func() (*time.Location, error) {
+	return func() (*time.Location, error) {
+		zone, err := cron.LoadZone(cmp.Or(name, task.DefaultZone))
+		if err != nil {
+			err = badInput("--timezone", "%s", err)
+		}
+		return zone, err
+	}
+}
+
+// zoneOf returns what parseDay asks for the zone of a schedule.
+func zoneOf(ctx context.Context, api *client.Client, name string) func() (*time.Location, error) {
+	return func() (*time.Location, error) {
+		s, err := api.Schedules.Get(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		zone, err := cron.LoadZone(cmp.Or(s.TimeZone, task.DefaultZone))
+		if err != nil {
+			err = fmt.Errorf("schedule %s: %w", name, err)
+		}
+		return zone, err
+	}
 }
 
 // bound is a flag that may hold a time, and where that belongs.

@@ -63,6 +63,13 @@ func (r Rule) Resume(after time.Time, done Civil) (time.Time, bool) {
 	}
 }
 
+// Midnight returns when a day of the years 1970 to 2399 begins in a zone: the first instant
+// whose clock shows its midnight, or what comes after where it has none. Of day, the date counts.
+func Midnight(day time.Time, zone *time.Location) time.Time {
+	y, m, d := day.Date()
+	return time.Unix(Rule{Zone: zone}.reached(date{y, int(m), d}.civil()), 0).In(zone)
+}
+
 // Count returns the number of occurrences from an instant until another, both
 // included, and at most most. Its cost grows with the result.
 func (r Rule) Count(from, until time.Time, most int) int {
