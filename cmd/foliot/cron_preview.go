@@ -129,7 +129,7 @@ func (c *cronPreviewCmd) rule(from task.Millis) (r task.Rule, words string, err 
 	if r.Fold, ok = cron.ParseOverlap(cmp.Or(c.DSTOverlap, cron.OverlapFirst.String())); !ok {
 		return r, "", badInput("--dst-overlap", "%q is none of first, both", c.DSTOverlap)
 	}
-	return r, expr.Words() + ", " + r.Zone, nil
+	return r, cron.Rule{Expr: expr, Gap: r.Gap, Overlap: r.Fold}.Words() + ", " + r.Zone, nil
 }
 
 // printInstants prints instants as rows: as the zone's clocks show it, in UTC, and the day there.

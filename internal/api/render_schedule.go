@@ -91,7 +91,7 @@ func words(r *task.Rule) string {
 	if err != nil { // it was understood when the schedule was put
 		return ""
 	}
-	return expr.Words()
+	return cron.Rule{Expr: expr, Gap: r.Gap, Overlap: r.Fold}.Words()
 }
 
 // showOrigin returns the schedule that made the task of that name, and the instant that it

@@ -96,6 +96,14 @@ func TestAScheduleIsShownAsItWasAskedFor(t *testing.T) {
 	}
 }
 
+func TestTheWordsOfAScheduleTellOfItsHardDays(t *testing.T) {
+	s, _ := serveAt(t, elsewhen)
+	const want = "at 02:30 every day, not when clocks skip it"
+	if got := s.do("PUT", "/v1/schedules/a", rule(`"cron": "30 2 * * *", "timezone": "Europe/Berlin", "dst_gap": "skip"`)).schedule(201); got.Words != want {
+		t.Errorf("%q, want %q", got.Words, want)
+	}
+}
+
 func TestAChangedScheduleGoesOn(t *testing.T) {
 	s, set := serveAt(t, elsewhen)
 	const path = "/v1/schedules/hourly"

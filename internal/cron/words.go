@@ -19,6 +19,22 @@ func (e *Expr) Words() string {
 	return strings.Join(strings.Fields(clock+" "+days+" "+e.days.monthWords()), " ")
 }
 
+// Words is the expression's, with what the rule has chosen for the days when clocks change,
+// where that is not the usual.
+func (r Rule) Words() string {
+	words := r.Expr.Words()
+	if !r.Expr.fixed {
+		return words // what a gap or an overlap holds is no question
+	}
+	if r.Gap == GapSkip {
+		words += ", not when clocks skip it"
+	}
+	if r.Overlap == OverlapBoth {
+		words += ", twice when clocks repeat it"
+	}
+	return words
+}
+
 // durationWords writes an interval in its units: "1 minute 30 seconds", "hour".
 func durationWords(d time.Duration) string {
 	var parts []string

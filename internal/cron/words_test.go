@@ -6,6 +6,31 @@ import (
 	"testing"
 )
 
+// The sentence tells two rules apart that fire on different days, and says nothing that changes nothing.
+func TestWordsTellOfUnusualChoicesForHardDays(t *testing.T) {
+	for _, row := range []struct {
+		text    string
+		gap     Gap
+		overlap Overlap
+		want    string
+	}{
+		{"30 2 * * *", GapNext, OverlapFirst, "at 02:30 every day"},
+		{"30 2 * * *", GapSkip, OverlapFirst, "at 02:30 every day, not when clocks skip it"},
+		{"30 2 * * *", GapNext, OverlapBoth, "at 02:30 every day, twice when clocks repeat it"},
+		{"30 2 * * *", GapSkip, OverlapBoth, "at 02:30 every day, not when clocks skip it, twice when clocks repeat it"},
+		{"*/15 * * * *", GapSkip, OverlapBoth, "every 15 minutes"},
+		{"@every 90s", GapSkip, OverlapBoth, "every 1 minute 30 seconds"},
+	} {
+		e, err := Parse(row.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := (Rule{Expr: e, Gap: row.gap, Overlap: row.overlap}).Words(); got != row.want {
+			t.Errorf("%s: %q, want %q", row.text, got, row.want)
+		}
+	}
+}
+
 func TestWords(t *testing.T) {
 	for _, row := range []struct{ text, want string }{
 		{"0 21 * * *", "at 21:00 every day"},
