@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"path"
+	"regexp"
 	"strings"
 )
 
@@ -35,8 +36,14 @@ func parseCommand(command string) (Request, []string, error) {
 	return b.request(words[1:])
 }
 
+// variable is how a word begins that sets one for a program.
+var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
+
 func noProgram(command string) error {
 	word, rest := cutField(command)
+	if name := variable.FindString(word); name != "" {
+		return fmt.Errorf("%s sets a variable for a program, and none is run: write into the line what needs it", quote(name+"…"))
+	}
 	hint := "put the program behind a URL of yours"
 	if program(rest) != "" || isURL(rest) {
 		hint = "if it is the user of a system's crontab, --system reads those"
@@ -66,6 +73,7 @@ func isURL(s string) bool {
 // alone reads a URL that is all of a command. No shell takes it apart.
 func alone(command string) (Request, error) {
 	if word, rest := cutField(command); rest != "" {
+		rest, _ = cutField(rest) // more of it may be a header's secret
 		return Request{}, fmt.Errorf("%s stands after the URL: nothing may; a line of curl gives headers and a body: curl -d BODY %s", quote(rest), word)
 	}
 	return Request{URL: command}, checkURL(command)

@@ -160,6 +160,23 @@ func TestANameThatBelongsToNoLineIsNoted(t *testing.T) {
 	}
 }
 
+// What a note repeats of a line is read on terminals and in the logs of whoever imports: the name
+// of a header or a variable is, what it holds is not.
+func TestNotesKeepSecretsToThemselves(t *testing.T) {
+	for _, row := range []struct{ line, why string }{
+		{"@daily https://a.example/ -H 'Authorization: Bearer s3cret'", `"-H" stands after the URL`},
+		{"@daily curl -H 'Authorization Bearer s3cret' https://a.example/", `"Authorization …" is no header`},
+		{"@daily curl -H X-Key: s3cret https://a.example/", `"X-Key:" is no header`},
+		{"@daily TOKEN=s3cret curl https://a.example/", `"TOKEN=…" sets a variable`},
+		{"@daily curl -u me:s3cret https://a.example/", "name and password travel in a header"},
+	} {
+		table := Parse(row.line, Config{})
+		if len(table.Errors) != 1 || !strings.Contains(table.Errors[0].Text, row.why) || strings.Contains(table.Errors[0].Text, "s3cret") {
+			t.Errorf("%s: %v, want %s", row.line, table.Errors, row.why)
+		}
+	}
+}
+
 // A line that cannot be taken says why; the others are read.
 func TestWhatCannotBeTaken(t *testing.T) {
 	for _, row := range []struct{ line, why string }{

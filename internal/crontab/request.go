@@ -113,7 +113,11 @@ func (b *builder) addHeader(line string) error {
 	case strings.HasPrefix(line, "@"):
 		return noFileOf(line)
 	case !ok || name == "" || value == "":
-		return fmt.Errorf("%s is no header: write 'Name: value'", quote(line))
+		word, rest := cutField(line)
+		if rest != "" {
+			word += " …" // what a colon is missing before
+		}
+		return fmt.Errorf("%s is no header: write 'Name: value'", quote(word))
 	}
 	return b.setHeader(name, value)
 }
