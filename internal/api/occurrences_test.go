@@ -295,6 +295,10 @@ func TestAScheduleOfAnUnknownZoneSaysWhatIsWrong(t *testing.T) {
 		if p := s.do(method, "/v1/schedules/a"+below, body).problem(409, "busy", ""); !strings.Contains(p.Detail, "Atlantis") {
 			t.Errorf("%s: %s", target, p.Detail)
 		}
+		doc, _ := openAPI(t)
+		if op := doc.Paths["/v1/schedules/{name}"+below][strings.ToLower(method)]; op.Responses["409"] == nil {
+			t.Errorf("%s: 409 is not described", target)
+		}
 	}
 	s.do("POST", "/v1/schedules/a/trigger", "").want(201, nil)
 }

@@ -26,7 +26,7 @@ func (r *route) refusals() []int {
 	if r.extra {
 		list = append(list, http.StatusNotImplemented)
 	}
-	if r.method != http.MethodGet || r.costly {
+	if r.method != http.MethodGet || r.costly || r.unfollowed {
 		list = append(list, http.StatusConflict)
 	}
 	if r.body != nil {

@@ -35,6 +35,7 @@ type route struct {
 
 	optional      bool // the body may be left out
 	unprocessable bool // it may ask for more than is done at once: 422
+	unfollowed    bool // a GET of what the server cannot tell now: 409
 }
 
 // reply is what a route answers when all goes well.

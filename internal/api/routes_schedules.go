@@ -83,8 +83,8 @@ func occurrenceRoutes() []route {
 		{
 			method: "GET", path: schedulePath + "/preview", serve: (*Server).previewSchedule, scope: task.ScopeRead, tag: "schedules",
 			id: "previewSchedule", summary: "See when a schedule fires",
-			about: "What its rule says from now on, or from another time: between start and end, whatever was fired or paused. What max_runs leaves is the most where it begins now.",
-			query: []param{previewParam, fromParam}, replies: []reply{{status: 200, about: "The instants, the earliest first.", body: wire.Preview{}}},
+			about: "What its rule says from now on, or from another time: between start and end, whatever was fired or paused. What max_runs leaves is the most where it begins now. 409 where the server does not know the schedule's time zone any more.",
+			query: []param{previewParam, fromParam}, unfollowed: true, replies: []reply{{status: 200, about: "The instants, the earliest first.", body: wire.Preview{}}},
 		},
 	}
 }
