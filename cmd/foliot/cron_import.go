@@ -27,7 +27,8 @@ type cronImportCmd struct {
 func (cronImportCmd) Help() string {
 	return `Makes a schedule of each line of a crontab that calls a URL: five fields or @daily and the like, then a URL, which is called with POST, or a line of
 curl or wget with the options that are about the request; as these send it, so it is sent. Their options of output and retries are left out: a reply
-that is no 2xx is a failure, and is tried again. A line that is anything else is an error, told with its number, and then nothing is made at all.
+that is no 2xx is a failure, and is tried again. So is a call that takes longer than its --max-time or, where there is none, than its queue allows: 15s
+if nobody has decided. A line that is anything else is an error, told with its number, and then nothing is made at all.
 
     # name: nightly
     0 21 * * MON-FRI  curl -fsS -X POST -H "X-Shop: 7" https://shop.example/report
@@ -79,6 +80,7 @@ func (c *cronImportCmd) Run(ctx context.Context, con *console, root *cli) error 
 		sayNotes(con, table.Warnings, errs)
 	}
 	c.sayZone(con, planned)
+	sayLimit(con, planned)
 	reply := cronReply{Refused: len(errs), Errors: badLines(errs, "bad_line"), Warnings: badLines(table.Warnings, "ignored")}
 	switch {
 	case len(errs) > 0 && !c.SkipErrors:
@@ -120,6 +122,20 @@ func (c *cronImportCmd) sayZone(con *console, planned []plannedSchedule) {
 	open := func(p plannedSchedule) bool { return p.open }
 	if slices.ContainsFunc(planned, open) {
 		con.notef("times without CRON_TZ= are taken as UTC: --timezone names another zone")
+	}
+}
+
+// sayLimit says what becomes of calls that may take their time in cron: a job that is cut
+// off and begun again is worse than a late one.
+func sayLimit(con *console, planned []plannedSchedule) {
+	n := 0
+	for _, p := range planned {
+		if p.spec.Task.Timeout == 0 {
+			n++
+		}
+	}
+	if n > 0 {
+		con.notef("lines without a time limit: %d. Their calls are cut off after %s, or what their queue says, and made again; curl --max-time SECONDS gives more", n, task.DefaultTimeout)
 	}
 }
 

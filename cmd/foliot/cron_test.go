@@ -98,6 +98,18 @@ func TestAnImportedCrontabLeavesWhatItsLinesDoNotSay(t *testing.T) {
 	}
 }
 
+func TestAnImportSaysThatCallsWithoutATimeLimitAreCutOff(t *testing.T) {
+	s := newSession(t)
+	for stdin, want := range map[string]string{
+		"@daily curl http://127.0.0.1:9/a\n@daily curl -m 600 http://127.0.0.1:9/b\n@daily http://127.0.0.1:9/c\n": "lines without a time limit: 2. Their calls are cut off after 15s",
+		"@daily curl -m 600 http://127.0.0.1:9/b\n@daily wget -T 5 http://127.0.0.1:9/c\n":                          "",
+	} {
+		if _, errs, code := s.run(stdin, "cron", "import", "-", "--timezone", "UTC", "--dry-run"); code != 0 || !strings.HasPrefix(errs, want) || want == "" && errs != "" {
+			t.Errorf("it ended with %d and said %q, want %q", code, errs, want)
+		}
+	}
+}
+
 func TestADryRunOfACrontabIsALineThatImportReads(t *testing.T) {
 	s := newSession(t)
 	lines := s.must("# name: n\n0 5 * * * curl -d 'a \"b\"' -m 3 http://127.0.0.1:9/a\n", "cron import - --timezone Asia/Tokyo --dry-run -o json")

@@ -28,6 +28,17 @@ func TestSchedulesAreMadeAsTheDocsSay(t *testing.T) {
 	}
 }
 
+func TestACrontabIsTakenAsTheDocsSay(t *testing.T) {
+	_, url := startServer(t)
+	script := strings.ReplaceAll(typed(t, schedulesPage, "## From a crontab\n"), "crontab -l", "echo '@daily curl http://127.0.0.1:9/a'")
+	out, err := atServer(t, url)(script + "foliot cron get 127.0.0.1-9-a")
+	for _, want := range []string{"created 1,", "timeout\t10m0s\n", "on dead\thttps://ops.example/dead\n", "at 00:00 every day, Europe/Berlin"} {
+		if err != nil || !strings.Contains(out, want) {
+			t.Errorf("%v: %q is missing in\n%s", err, want, out)
+		}
+	}
+}
+
 // TestADeadMansSwitchIsWhatTheDocsSay, but that it does not wait for 25 hours.
 func TestADeadMansSwitchIsWhatTheDocsSay(t *testing.T) {
 	alarms := make(chan string, 9)
