@@ -139,6 +139,9 @@ func unquoted(value string) string {
 // assign takes in NAME=VALUE.
 func (p *parser) assign(name, value string) {
 	switch {
+	case name == "MAILTO" && value != "":
+		p.warn("%s gets no mail from here; on_dead calls a URL when a task gives up: foliot queue set default --on-dead URL, before the import", quote(value))
+		return
 	case name != "CRON_TZ" && name != "TZ":
 		p.warn("%s is set for programs, and none is run: it changes nothing here", quote(name))
 		return

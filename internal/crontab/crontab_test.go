@@ -9,6 +9,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+const mailNote = `"ops@shop.example" gets no mail from here; on_dead calls a URL when a task gives up: foliot queue set default --on-dead URL, before the import`
+
+func TestWhoGotMailIsToldOfOnDead(t *testing.T) {
+	for text, want := range map[string]string{
+		"MAILTO=ops@shop.example": mailNote,
+		"MAILTO=\"\"":             `"MAILTO" is set for programs, and none is run: it changes nothing here`,
+	} {
+		if table := Parse(text, Config{}); len(table.Warnings) != 1 || table.Warnings[0].Text != want {
+			t.Errorf("%s: warnings %v, want %q", text, table.Warnings, want)
+		}
+	}
+}
+
 func TestACrontabIsRead(t *testing.T) {
 	table := Parse(strings.Join([]string{
 		"\ufeff# the shop's jobs",
@@ -34,7 +47,7 @@ func TestACrontabIsRead(t *testing.T) {
 			}},
 			{Line: 10, Name: "shop.example-clean-2", When: "@every 90s", Request: Request{URL: "https://shop.example/clean"}},
 		},
-		Warnings: []Note{{2, `"MAILTO" is set for programs, and none is run: it changes nothing here`}},
+		Warnings: []Note{{2, mailNote}},
 	}
 	if diff := cmp.Diff(want, table); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
