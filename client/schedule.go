@@ -84,9 +84,9 @@ type Schedule struct {
 	State       ScheduleState
 	Words       string    // when it fires, as a sentence
 	NextAt      time.Time // the next instant; zero: it is paused, or has ended
-	LastAt      time.Time // the last instant that made a task, by the rule that it has now; zero: none
+	LastAt      time.Time // the last instant that made a task, or let one wait, by the rule that it has now; zero: none
 	PausedAt    time.Time
-	Runs        int64            // how many instants have made a task
+	Runs        int64            // how many instants have made a task, with the one that waits
 	WaitingAt   time.Time        // the instant whose task waits (BufferOne); zero: none
 	LastSkipped *SkippedInstants // the last that made no task; nil: none
 	Problem     string           // why it cannot be followed now; empty: it can

@@ -48,7 +48,7 @@ type Schedule struct {
 	NextAt      string           `json:"next_at,omitempty" format:"date-time" doc:"The next instant. Absent: it is paused, or has ended."`
 	LastAt      string           `json:"last_at,omitempty" format:"date-time" doc:"The last instant that made a task, or let one wait, by the rule that it has now."`
 	PausedAt    string           `json:"paused_at,omitempty" format:"date-time"`
-	Runs        int64            `json:"runs" doc:"How many instants have made a task. What was triggered or backfilled is not counted."`
+	Runs        int64            `json:"runs" doc:"How many instants have made a task, with the one that waits. What was triggered or backfilled is not counted."`
 	WaitingAt   string           `json:"waiting_at,omitempty" format:"date-time" doc:"The instant whose task waits for the end of those before it (buffer_one)."`
 	LastSkipped *SkippedInstants `json:"last_skipped,omitempty" doc:"The last instants that made no task. Absent: there were none."`
 	Problem     string           `json:"problem,omitempty" doc:"Why it cannot be followed now: its time zone is not known to the server any more. It is tried again each minute."`
