@@ -26,7 +26,8 @@ type exportCmd struct {
 func (exportCmd) Help() string {
 	return `Writes tasks as lines that import reads: by default those that wait or run, with --state dead those that gave up. Each line
 has the time at which the task is due now, so that an import elsewhere keeps it; what was asked for as a delay becomes
-a time and cannot be touched any more. Tasks that are created while the export runs may be missing.
+a time and cannot be touched any more. Tasks that are created while the export runs may be missing. A task that a schedule made, or a death, has a
+name that only the server gives, and goes under its id: on the server where it is, an import makes it a second time.
 
 Schedules come after the tasks, those of --queue and --label; with a filter that is about tasks alone, such as --state, none do. A paused one
 stays paused. What a schedule has done is not moved: its runs, and which instants have fired; where it counts (--every) without a start, it counts from
