@@ -64,7 +64,7 @@ func (s *NamespaceSettings) UnmarshalJSON(data []byte) error {
 func (n Namespace) MarshalJSON() ([]byte, error) {
 	return marshal(wire.Namespace{
 		NamespaceInput: wire.NamespaceInput(n.NamespaceSettings),
-		Name:           n.Name, Version: n.Version, CreatedAt: instant(n.CreatedAt), Counts: wire.Counts(n.Counts),
+		Name:           n.Name, Version: n.Version, CreatedAt: instant(n.CreatedAt), Counts: wire.Counts(n.Counts), Schedules: n.Schedules,
 	})
 }
 
@@ -73,7 +73,7 @@ func (n *Namespace) UnmarshalJSON(data []byte) error {
 	return read(data, n, func(d *decoder, w wire.Namespace) Namespace {
 		return Namespace{
 			NamespaceSettings: NamespaceSettings(w.NamespaceInput),
-			Name:              w.Name, Version: w.Version, CreatedAt: d.instant(w.CreatedAt), Counts: Counts(w.Counts),
+			Name:              w.Name, Version: w.Version, CreatedAt: d.instant(w.CreatedAt), Counts: Counts(w.Counts), Schedules: w.Schedules,
 		}
 	})
 }

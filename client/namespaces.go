@@ -27,6 +27,7 @@ type Namespace struct {
 	Version   uint64    // counts what was decided of it; 0: nothing yet
 	CreatedAt time.Time // zero: nothing was decided of it
 	Counts    Counts
+	Schedules int64 // each counts as a pending task where MaxPending is concerned
 
 	etag string
 }

@@ -16,6 +16,12 @@ type namespaceCmd struct {
 
 type namespaceLsCmd struct{}
 
+// Help explains the columns below the usage line.
+func (namespaceLsCmd) Help() string {
+	return `Lists namespaces: name; how many tasks are scheduled or running, with the schedules, which count as one each, and how many may be (--max-pending);
+how many bytes the bodies that are kept have, and may have (--max-bytes); and how many tasks may be created in a second.`
+}
+
 // Run prints the list.
 func (namespaceLsCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	return listing(con, namespaceHeading, api.Namespaces.List(ctx), namespaceRow)
@@ -28,7 +34,7 @@ func namespaceRow(n *client.Namespace) []string {
 	if n.CreateRate > 0 {
 		rate = number(n.CreateRate)
 	}
-	return []string{n.Name, count(n.Counts.Scheduled + n.Counts.Running), quota(n.MaxPending), count(n.Counts.Bytes), quota(n.MaxBytes), rate}
+	return []string{n.Name, count(n.Counts.Scheduled + n.Counts.Running + n.Schedules), quota(n.MaxPending), count(n.Counts.Bytes), quota(n.MaxBytes), rate}
 }
 
 func quota(n int64) string {

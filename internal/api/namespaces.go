@@ -31,19 +31,26 @@ func (s *Server) listNamespaces(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// totals returns what there is in each namespace, its schedules aside.
-func (s *Server) totals(r *request) (map[string]task.Counts, error) {
+// holdings is what there is in a namespace.
+type holdings struct {
+	task.Counts // of its tasks
+	schedules   int64
+}
+
+// totals returns what there is in each namespace.
+func (s *Server) totals(r *request) (map[string]holdings, error) {
 	queues, err := s.ledger.Counts(r.Context())
 	if err != nil {
 		return nil, err
 	}
-	totals := map[string]task.Counts{}
+	totals := map[string]holdings{}
 	for key, c := range queues {
-		if key.Queue == task.ScheduleQueue {
-			continue
-		}
 		sum := totals[key.Namespace]
-		sum.Add(c)
+		if key.Queue == task.ScheduleQueue {
+			sum.schedules = c.States[task.Scheduled]
+		} else {
+			sum.Add(c)
+		}
 		totals[key.Namespace] = sum
 	}
 	return totals, nil
@@ -98,7 +105,7 @@ func (s *Server) deleteNamespace(w http.ResponseWriter, r *request) error {
 	if _, err := s.configure(r, "namespace", task.DropNamespace{Name: name}); err != nil {
 		return err
 	}
-	s.write(r.Context(), w, jsonType, http.StatusOK, showNamespace(n, task.Counts{}))
+	s.write(r.Context(), w, jsonType, http.StatusOK, showNamespace(n, holdings{}))
 	return nil
 }
 
@@ -154,9 +161,10 @@ func (r *reader) decodeNamespace(n *task.NamespaceSettings) error {
 	})
 }
 
-func showNamespace(n *task.NamespaceSettings, counts task.Counts) wire.Namespace {
+func showNamespace(n *task.NamespaceSettings, has holdings) wire.Namespace {
 	return wire.Namespace{
 		NamespaceInput: wire.NamespaceInput{MaxPending: n.MaxPending, MaxBytes: n.MaxBytes, CreateRate: n.CreateRate, CreateBurst: n.CreateBurst},
-		Name:           n.Name, Version: n.Version, CreatedAt: showOptional(n.CreatedAt), Counts: showCounts(counts),
+		Name:           n.Name, Version: n.Version, CreatedAt: showOptional(n.CreatedAt), Counts: showCounts(has.Counts),
+		Schedules: has.schedules,
 	}
 }

@@ -467,6 +467,10 @@ func TestSchedulesCountInTheQuotas(t *testing.T) {
 	s.do("PUT", "/v1/namespaces/acme", `{"max_pending": 1}`).want(200, nil)
 	s.do("PUT", "/v1/schedules/b", hourly, acme).problem(403, "quota_exceeded", "max_pending")
 	s.do("PUT", "/v1/schedules/a", hourly, acme).want(200, nil)
+	var full wire.Namespace
+	if s.do("GET", "/v1/namespaces/acme", "").want(200, &full); full.Schedules != 1 || full.Counts.Scheduled != 0 {
+		t.Errorf("what fills the quota is not shown: %+v", full)
+	}
 }
 
 // What is taken, and shown, is taken again for the same rule.

@@ -91,7 +91,7 @@ type QuotaError struct {
 func (e *QuotaError) Error() string {
 	switch e.Quota {
 	case QuotaPending:
-		return fmt.Sprintf("the namespace %q has %d pending tasks, as many as it may: cancel some, wait, or ask the operator for more", e.Namespace, e.Limit)
+		return fmt.Sprintf("the namespace %q has %d pending tasks and schedules, as many as it may: cancel some, wait, or ask the operator for more", e.Namespace, e.Limit)
 	case QuotaBytes:
 		return fmt.Sprintf("the namespace %q keeps %d bytes of bodies, as many as it may: cancel tasks, wait, or ask the operator for more", e.Namespace, e.Limit)
 	}

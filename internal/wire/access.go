@@ -66,6 +66,7 @@ type Namespace struct {
 	Version   uint64 `json:"version" doc:"Counts what was decided of it; 0: nothing yet."`
 	CreatedAt string `json:"created_at,omitempty" format:"date-time"`
 	Counts    Counts `json:"counts"`
+	Schedules int64  `json:"schedules" doc:"How many there are. Each counts as a pending task where max_pending is concerned."`
 }
 
 // NamespaceList is one page of namespaces, in the order of their names.
