@@ -137,8 +137,8 @@ type cronBackfillCmd struct {
 // Help shows examples below the usage line.
 func (cronBackfillCmd) Help() string {
 	return `Makes a task for each instant of the schedule's rule between two times, both included, at most 1000: all are due now, in the order of their
-instants where they share a queue of concurrency 1. Whether an instant has fired before does not matter; the same backfill again, with the same two times,
-makes nothing twice. To see the instants first: foliot cron preview NAME --from TIME.
+instants where they share a queue of concurrency 1. Whether an instant has fired before does not matter; the same two times again make nothing twice.
+They are printed, since "now" and "-24h" are other times when they are said again. To see the instants first: foliot cron preview NAME --from TIME.
 
 Examples:
 
@@ -151,7 +151,7 @@ func (c *cronBackfillCmd) Run(ctx context.Context, con *console, api *client.Cli
 	if err := checkSchedules(c.Name); err != nil {
 		return err
 	}
-	now := time.Now()
+	now := time.Now().Truncate(time.Millisecond) // as it is printed
 	zone := zoneOf(ctx, api, c.Name)
 	from, err := parseDay("--from", c.From, now, zone)
 	if err != nil {
@@ -165,6 +165,9 @@ func (c *cronBackfillCmd) Run(ctx context.Context, con *console, api *client.Cli
 		return badInput("--until", "%s lies before %s", instant(until), instant(from))
 	}
 	done, err := api.Schedules.Backfill(ctx, c.Name, from, until)
+	if code := exitCode(err); code == exitUnreachable || code == exitInterrupted {
+		con.notef("some of the tasks may have been made; this makes the others, and none twice: foliot cron backfill %s --from %s --until %s", c.Name, instant(from), instant(until))
+	}
 	if err != nil {
 		return err
 	}
@@ -175,6 +178,6 @@ func (c *cronBackfillCmd) Run(ctx context.Context, con *console, api *client.Cli
 	if done.Existing > 0 {
 		existing = fmt.Sprintf(", %d were there", done.Existing)
 	}
-	con.sayf("created %d tasks of %s, due now%s", done.Created, c.Name, existing)
+	con.sayf("created %d tasks of %s, %s to %s, due now%s", done.Created, c.Name, instant(from), instant(until), existing)
 	return nil
 }

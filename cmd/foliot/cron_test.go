@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -67,11 +68,35 @@ func TestABackfillIsNotMadeTwice(t *testing.T) {
 	s := newSession(t)
 	s.must("", "cron add hourly @hourly http://127.0.0.1:9/")
 	const line = "cron backfill hourly --from 2020-01-01T00:00:00Z --until 2020-01-01T02:30:00Z"
-	if got, want := s.must("", line), "created 3 tasks of hourly, due now\n"; got != want {
+	if got, want := s.must("", line), "created 3 tasks of hourly, 2020-01-01T00:00:00.000Z to 2020-01-01T02:30:00.000Z, due now\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got, want := s.must("", line), "created 0 tasks of hourly, due now, 3 were there\n"; got != want {
+	if got, want := s.must("", line), "created 0 tasks of hourly, 2020-01-01T00:00:00.000Z to 2020-01-01T02:30:00.000Z, due now, 3 were there\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestWhatABackfillPrintsRepeatsIt(t *testing.T) {
+	s := newSession(t)
+	s.must("", "cron add hourly @hourly http://127.0.0.1:9/")
+	var made int
+	var from, until string
+	if _, err := fmt.Sscanf(s.must("", "cron backfill hourly --from -3h"), "created %d tasks of hourly, %s to %s", &made, &from, &until); err != nil || made == 0 {
+		t.Fatal(made, err)
+	}
+	got := s.must("", "cron backfill hourly --from "+from+" --until "+strings.TrimSuffix(until, ","))
+	if !strings.HasSuffix(got, fmt.Sprintf(", %d were there\n", made)) {
+		t.Errorf("from %s until %s: %s", from, until, got)
+	}
+}
+
+// A time that is said from now on is another one when it is said again.
+func TestABackfillThatBreaksOffSaysHowItIsRepeated(t *testing.T) {
+	s := newSession(t)
+	s.server = "http://127.0.0.1:1"
+	const again = "foliot cron backfill hourly --from 2020-01-01T00:00:00.000Z --until 20"
+	if _, errs, code := s.run("", "cron", "backfill", "hourly", "--from", "2020-01-01T00:00:00Z"); code != exitUnreachable || !strings.Contains(errs, again) {
+		t.Errorf("it ended with %d: %s", code, errs)
 	}
 }
 
@@ -102,7 +127,7 @@ func TestAnImportSaysThatCallsWithoutATimeLimitAreCutOff(t *testing.T) {
 	s := newSession(t)
 	for stdin, want := range map[string]string{
 		"@daily curl http://127.0.0.1:9/a\n@daily curl -m 600 http://127.0.0.1:9/b\n@daily http://127.0.0.1:9/c\n": "lines without a time limit: 2. Their calls are cut off after 15s",
-		"@daily curl -m 600 http://127.0.0.1:9/b\n@daily wget -T 5 http://127.0.0.1:9/c\n":                          "",
+		"@daily curl -m 600 http://127.0.0.1:9/b\n@daily wget -T 5 http://127.0.0.1:9/c\n":                         "",
 	} {
 		if _, errs, code := s.run(stdin, "cron", "import", "-", "--timezone", "UTC", "--dry-run"); code != 0 || !strings.HasPrefix(errs, want) || want == "" && errs != "" {
 			t.Errorf("it ended with %d and said %q, want %q", code, errs, want)
