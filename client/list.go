@@ -17,6 +17,7 @@ type Filter struct {
 	States    []State // any of them
 	Reason    string  // why they are dead, expired or cancelled
 	Labels    map[string]string
+	Schedule  string // which made them
 	DueBefore time.Time
 	DueAfter  time.Time
 	// All lets CancelMany and RetryMany go without any of these.
@@ -130,6 +131,9 @@ func (f Filter) values() url.Values {
 	}
 	if f.Reason != "" {
 		v.Set("reason", f.Reason)
+	}
+	if f.Schedule != "" {
+		v.Set("schedule", f.Schedule)
 	}
 	for _, s := range f.States {
 		v.Add("state", string(s))

@@ -38,7 +38,7 @@ type cronLsCmd struct {
 // Help shows examples below the usage line.
 func (cronLsCmd) Help() string {
 	return `Lists schedules in the order of their names: name, state (active, paused, ended), the next instant, how many instants have made a task,
-the rule, and the URL. Their tasks are in foliot ls, each named after its schedule and its instant: nightly@1732309200000.
+the rule, and the URL. Their tasks are in foliot ls --schedule NAME, each named after its schedule and its instant: nightly@1732309200000.
 
 Examples:
 

@@ -15,7 +15,7 @@ type cronGetCmd struct {
 // Help shows examples below the usage line.
 func (cronGetCmd) Help() string {
 	return `Shows what was asked for, when it fires next, and what it has done: the last instant that made a task, and the last ones that made none, with
-the reason. Its tasks are shown by foliot get.
+the reason. Its tasks are in foliot ls --schedule NAME.
 
 Examples:
 

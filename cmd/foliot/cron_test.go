@@ -38,7 +38,7 @@ func TestADateIsItsMidnightInTheZoneOfTheSchedule(t *testing.T) {
 	if got := s.must("", "cron preview n --from 2020-01-02 -n 1"); !strings.HasPrefix(got, "2020-01-02T00:00:00+09:00\t") {
 		t.Errorf("got %q", got)
 	}
-	if got, want := s.must("", "cron backfill n --from 2020-01-01 --until 2020-01-03"), "created 3 tasks of n, due now\n"; got != want {
+	if got, want := s.must("", "cron backfill n --from 2020-01-01 --until 2020-01-03"), "created 3 tasks of n, 2019-12-31T15:00:00.000Z to 2020-01-02T15:00:00.000Z, due now\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	shown := s.must("", "cron get n")
@@ -61,6 +61,24 @@ func TestADateIsItsMidnightInTheZoneOfTheSchedule(t *testing.T) {
 		if _, errs, code := s.run("", s.words(line)...); code != exitUsage || !strings.Contains(errs, "2020-") && !strings.Contains(errs, "1970 to 2399") && !strings.Contains(errs, "--timezone") {
 			t.Errorf("%s ended with %d: %s", line, code, errs)
 		}
+	}
+}
+
+func TestWhatAScheduleMadeIsFoundByItsName(t *testing.T) {
+	s := newSession(t)
+	for _, name := range []string{"hour", "hourly"} {
+		s.must("", "cron add "+name+" @daily http://127.0.0.1:9/")
+		s.must("", "cron trigger "+name)
+	}
+	if got := s.must("", "ls --schedule hour"); strings.Count(got, "\n") != 1 || !strings.HasPrefix(got, "hour@") {
+		t.Errorf("listed are\n%s", got)
+	}
+	if got := s.must("", "export --schedule hour"); strings.Count(got, "\n") != 1 {
+		t.Errorf("exported are\n%s", got)
+	}
+	s.must("", "cancel --schedule hour")
+	if got := s.must("", "ls --state scheduled"); !strings.HasPrefix(got, "hourly@") {
+		t.Errorf("left are\n%s", got)
 	}
 }
 

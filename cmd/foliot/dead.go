@@ -22,12 +22,13 @@ type deadFilter struct {
 	Queue     string   `group:"filter" placeholder:"NAME" help:"Only tasks of this queue."`
 	Reason    string   `group:"filter" placeholder:"REASON" help:"Only tasks that died of this: attempts_exhausted, max_age_exceeded, gone, no_retry, egress_denied or reclaims_exhausted."`
 	Label     []string `group:"filter" sep:"none" placeholder:"KEY=VALUE" help:"Only tasks with this label. Repeat it: all must match."`
+	Schedule  string   `group:"filter" placeholder:"NAME" help:"Only tasks that this schedule made."`
 	DueBefore string   `group:"filter" placeholder:"TIME" help:"Only tasks due before this time, or this long from now (-1h)."`
 	DueAfter  string   `group:"filter" placeholder:"TIME" help:"Only tasks due after this time, or this long from now (-24h)."`
 }
 
 func (f deadFilter) flags() filterFlags {
-	return filterFlags{Queue: f.Queue, State: []string{string(client.Dead)}, Reason: f.Reason, Label: f.Label, DueBefore: f.DueBefore, DueAfter: f.DueAfter}
+	return filterFlags{Queue: f.Queue, State: []string{string(client.Dead)}, Reason: f.Reason, Label: f.Label, Schedule: f.Schedule, DueBefore: f.DueBefore, DueAfter: f.DueAfter}
 }
 
 type deadLsCmd struct {
@@ -98,7 +99,7 @@ func (c *deadRetryCmd) Run(ctx context.Context, con *console, api *client.Client
 // many returns the filter of a command that acts on many: none where tasks are named.
 func (f deadFilter) many(names []string) filterFlags {
 	flags := f.flags()
-	if len(names) > 0 || f.Queue == "" && f.Reason == "" && len(f.Label) == 0 && f.DueBefore == "" && f.DueAfter == "" {
+	if len(names) > 0 || f.Queue == "" && f.Reason == "" && len(f.Label) == 0 && f.Schedule == "" && f.DueBefore == "" && f.DueAfter == "" {
 		flags.State = nil // the state alone must not choose everything
 	}
 	return flags

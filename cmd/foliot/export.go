@@ -41,7 +41,7 @@ Examples:
 
 // Run exports.
 func (c *exportCmd) Run(ctx context.Context, con *console, api *client.Client) error {
-	schedules := len(c.State) == 0 && c.Reason == "" && c.DueBefore == "" && c.DueAfter == ""
+	schedules := len(c.State) == 0 && c.Reason == "" && c.Schedule == "" && c.DueBefore == "" && c.DueAfter == ""
 	if len(c.State) == 0 {
 		c.State = []string{"scheduled", "running"}
 	}

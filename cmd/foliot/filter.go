@@ -14,21 +14,27 @@ type filterFlags struct {
 	State     []string `group:"filter" placeholder:"STATE" help:"Only tasks in this state: scheduled, held (scheduled, in a queue that is paused), running, delivered, cancelled, expired, dead. Repeat it for any of several."`
 	Reason    string   `group:"filter" placeholder:"REASON" help:"Only tasks that are dead, expired or cancelled for this reason: attempts_exhausted, max_age_exceeded, gone, no_retry, egress_denied, reclaims_exhausted, purged …"`
 	Label     []string `group:"filter" sep:"none" placeholder:"KEY=VALUE" help:"Only tasks with this label. Repeat it: all must match."`
+	Schedule  string   `group:"filter" placeholder:"NAME" help:"Only tasks that this schedule made."`
 	DueBefore string   `group:"filter" placeholder:"TIME" help:"Only tasks due before this time, or this long from now (10m, 0s)."`
 	DueAfter  string   `group:"filter" placeholder:"TIME" help:"Only tasks due after this time, or this long from now (10m, -1h)."`
 }
 
 // given reports whether any of them is.
 func (f filterFlags) given() bool {
-	return f.Queue != "" || len(f.State) > 0 || f.Reason != "" || len(f.Label) > 0 || f.DueBefore != "" || f.DueAfter != ""
+	return f.Queue != "" || len(f.State) > 0 || f.Reason != "" || len(f.Label) > 0 || f.Schedule != "" || f.DueBefore != "" || f.DueAfter != ""
 }
 
 // filter returns what the flags choose.
 func (f filterFlags) filter(now time.Time) (chosen client.Filter, err error) {
-	chosen.Queue, chosen.Reason = f.Queue, f.Reason
+	chosen.Queue, chosen.Reason, chosen.Schedule = f.Queue, f.Reason, f.Schedule
 	if f.Queue != "" {
 		if err := task.ValidateName("queue", f.Queue); err != nil {
 			return chosen, badInput("--queue", "%q: %s", f.Queue, detail(err))
+		}
+	}
+	if f.Schedule != "" {
+		if err := task.ValidateName("schedule", f.Schedule); err != nil {
+			return chosen, badInput("--schedule", "%q: %s", f.Schedule, detail(err))
 		}
 	}
 	for _, s := range f.State {

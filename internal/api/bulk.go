@@ -18,7 +18,7 @@ func (s *Server) list(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	listing, err := s.ledger.List(r.Context(), f.Filter, p)
+	listing, err := s.ledger.List(r.Context(), f.Filter, f.Narrow(p))
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (s *Server) changeMany(w http.ResponseWriter, r *request, states []task.Sta
 		if err := s.still(&r.caller); err != nil {
 			return err
 		}
-		listing, err := s.ledger.List(r.Context(), f.Filter, task.Page{After: after, Limit: maxLimit})
+		listing, err := s.ledger.List(r.Context(), f.Filter, f.Narrow(task.Page{After: after, Limit: maxLimit}))
 		if err != nil {
 			return err
 		}

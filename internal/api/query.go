@@ -41,6 +41,7 @@ var (
 		{name: "state", about: "In one of these states; scheduled: the held ones too.", enum: []string{"scheduled", "held", "running", "delivered", "cancelled", "expired", "dead"}, repeated: true},
 		labelParam,
 		{name: "reason", about: "Dead, expired or cancelled for that reason.", enum: reasons},
+		{name: "schedule", about: "Made by that schedule: at its instants, by a trigger or by a backfill."},
 		{name: "due_before", about: "Due earlier than that.", format: "date-time"},
 		{name: "due_after", about: "Due later than that.", format: "date-time"},
 	}
@@ -109,9 +110,12 @@ type chosen struct {
 // filter reads the filters of a list.
 func (r *request) filter() (chosen, error) {
 	q := r.query
-	f := chosen{Filter: task.Filter{Namespace: r.namespace, Queue: q.Get("queue"), Reason: q.Get("reason")}}
-	if q.Has("queue") {
-		if err := task.ValidateName("queue", f.Queue); err != nil {
+	f := chosen{Filter: task.Filter{Namespace: r.namespace, Queue: q.Get("queue"), Reason: q.Get("reason"), Schedule: q.Get("schedule")}}
+	for _, name := range []string{"queue", "schedule"} {
+		if !q.Has(name) {
+			continue
+		}
+		if err := task.ValidateName(name, q.Get(name)); err != nil {
 			return f, err
 		}
 	}

@@ -421,6 +421,30 @@ func TestATaskTellsWhichScheduleMadeIt(t *testing.T) {
 	s.do("PATCH", "/v1/tasks/a", `{"schedule": "hourly"}`).problem(400, "unknown_field", "schedule")
 }
 
+func TestWhatAScheduleMadeIsFoundAndCancelledByItsName(t *testing.T) {
+	s := serve(t)
+	for _, name := range []string{"hour", "hourly"} {
+		s.do("PUT", "/v1/schedules/"+name, hourly).want(201, nil)
+		s.do("POST", "/v1/schedules/"+name+"/trigger", "").want(201, nil)
+	}
+	s.do("POST", "/v1/schedules/hourly/trigger", "").want(201, nil)
+	var found wire.TaskList
+	if s.do("GET", "/v1/tasks?schedule=hourly", "").want(200, &found); len(found.Tasks) != 2 || found.Tasks[0].Schedule != "hourly" {
+		t.Errorf("found %+v", found.Tasks)
+	}
+	if s.do("GET", "/v1/tasks?schedule=nobody", "").want(200, &found); len(found.Tasks) != 0 {
+		t.Errorf("found %+v", found.Tasks)
+	}
+	s.do("GET", "/v1/tasks?schedule=", "").problem(400, "bad_name", "schedule")
+	var reply wire.BulkReply
+	if s.do("POST", "/v1/tasks/cancel?schedule=hourly", "").want(200, &reply); reply.Changed != 2 {
+		t.Errorf("%+v", reply)
+	}
+	if s.do("GET", "/v1/tasks?state=scheduled", "").want(200, &found); len(found.Tasks) != 1 || found.Tasks[0].Schedule != "hour" {
+		t.Errorf("left are %+v", found.Tasks)
+	}
+}
+
 func TestTheAuditLogTellsWhoChangedASchedule(t *testing.T) {
 	s := serve(t)
 	const path = "/v1/schedules/hourly"

@@ -13,6 +13,7 @@ type Filter struct {
 
 	CreatedUntil Millis // inclusive; 0: no bound
 	Reason       string // why it is dead, expired or cancelled
+	Schedule     string // which made it
 }
 
 // Match reports whether t is chosen.
@@ -26,7 +27,8 @@ func (f *Filter) Match(t *Task) bool {
 		f.DueBefore != 0 && t.Due >= f.DueBefore,
 		f.DueAfter != 0 && t.Due <= f.DueAfter,
 		f.CreatedUntil != 0 && t.CreatedAt > f.CreatedUntil,
-		f.Reason != "" && t.EndReason() != f.Reason:
+		f.Reason != "" && t.EndReason() != f.Reason,
+		f.Schedule != "" && !madeBy(f.Schedule, t.Name):
 		return false
 	}
 	for k, v := range f.Labels {
@@ -35,6 +37,19 @@ func (f *Filter) Match(t *Task) bool {
 		}
 	}
 	return true
+}
+
+func madeBy(schedule, name string) bool {
+	s, _, ok := OccurrenceOf(name)
+	return ok && s == schedule
+}
+
+// Narrow returns p, cut to the names that f can choose: those of a schedule's tasks stand together.
+func (f *Filter) Narrow(p Page) Page {
+	if f.Schedule != "" {
+		p.After, p.Before = max(p.After, f.Schedule+"@"), f.Schedule+"A" // which comes after @
+	}
+	return p
 }
 
 // Page says which part of a listing is wanted.

@@ -70,15 +70,15 @@ func Unwrap(src []byte) ([]byte, error) {
 	return src[1:], nil
 }
 
-// MatchRecord reports whether the record src of namespace matches f, having
-// decoded only the fields that f may ask for. It is that of f.Match, for a small
+// MatchRecord reports whether the record src under key matches f, having
+// decoded only the fields that f may ask for. The key's name is asked for where f names a schedule. It is that of f.Match, for a small
 // part of what DecodeRecord costs.
-func MatchRecord(src []byte, namespace string, f *task.Filter) (bool, error) {
+func MatchRecord(src []byte, key task.Key, f *task.Filter) (bool, error) {
 	src, err := Unwrap(src)
 	if err != nil {
 		return false, err
 	}
-	t, last := task.Task{Namespace: namespace}, lastFieldOf(f)
+	t, last := task.Task{Namespace: key.Namespace, Name: key.Name}, lastFieldOf(f)
 	for len(src) > 0 {
 		got, rest, err := nextField(src)
 		if err != nil {

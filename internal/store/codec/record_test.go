@@ -100,7 +100,7 @@ func TestAFilterSeesInTheBytesWhatItSeesInTheRecord(t *testing.T) {
 		if maybe("reason") {
 			f.Reason = rapid.SampledFrom([]string{r.Reason, "gone"}).Draw(t, "of")
 		}
-		got, err := MatchRecord(AppendRecord(nil, r), "ns", &f)
+		got, err := MatchRecord(AppendRecord(nil, r), task.Key{Namespace: "ns"}, &f)
 		if err != nil || got != f.Match(r) {
 			t.Fatalf("got %v, %v, want %v", got, err, f.Match(r))
 		}
@@ -126,7 +126,7 @@ func TestALaterVersionsRecordIsRefused(t *testing.T) {
 	if _, err := DecodeRecord(r.Key(), record); !errors.Is(err, ErrNewerFormat) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := MatchRecord(record, "ns", &task.Filter{}); !errors.Is(err, ErrNewerFormat) {
+	if _, err := MatchRecord(record, task.Key{Namespace: "ns"}, &task.Filter{}); !errors.Is(err, ErrNewerFormat) {
 		t.Errorf("got %v", err)
 	}
 }

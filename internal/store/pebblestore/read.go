@@ -133,7 +133,11 @@ func list(view *pebble.Snapshot, f task.Filter, page task.Page) (listing task.Li
 		if err != nil {
 			return task.Listing{}, err
 		}
-		match, err := codec.MatchRecord(value, f.Namespace, &f)
+		key := task.Key{Namespace: f.Namespace}
+		if f.Schedule != "" { // for all other filters the name need not be copied
+			key.Name = string(last)
+		}
+		match, err := codec.MatchRecord(value, key, &f)
 		if err != nil {
 			return task.Listing{}, fmt.Errorf("record of task %q in namespace %q: %w", last, f.Namespace, err)
 		}

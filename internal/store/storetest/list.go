@@ -40,6 +40,23 @@ var listCases = []testCase{
 		},
 	},
 	{
+		"a schedule's tasks are found by its name",
+		"What a schedule made is listed by the schedule's name, whatever its state, and nothing else is: no schedule, no other one's, none that tells of a death.",
+		func(f *fixture) {
+			for _, name := range []string{"s", "s.a", "s@1000", "s@1000.b5", "s@2000.t7", "s@1000@dead.id.1", "sA", "s-@1000", "r@1000"} {
+				s := f.spec("any")
+				s.Name = name // those with an @ are the server's to give
+				f.must(start, task.Create{Spec: s})
+			}
+			f.must(start, task.Cancel{Key: key("s@1000")})
+			for limit := 1; limit <= 4; limit++ {
+				filter := task.Filter{Namespace: task.DefaultNamespace, Schedule: "s"}
+				f.wantNames("of s", names(f.list(filter, filter.Narrow(task.Page{Limit: limit}))), "s@1000", "s@1000.b5", "s@2000.t7")
+				f.wantNames("of s, in the whole", names(f.list(filter, task.Page{Limit: limit})), "s@1000", "s@1000.b5", "s@2000.t7")
+			}
+		},
+	},
+	{
 		"every filter narrows",
 		"A listed task matches all that the filter names: queue, any of the states, all labels, both due bounds exclusive.",
 		func(f *fixture) {
