@@ -68,23 +68,14 @@ func (r *Rule) validate(now Millis) error {
 	if err := between("catchup_window", r.CatchupWindow, 0, MaxDuration); err != nil {
 		return err
 	}
-	return r.comes(now)
+	_, err := r.calendar()
+	return err
 }
 
-// comes checks that the rule can be followed and has an instant to come.
-func (r *Rule) comes(now Millis) error {
-	anchored := *r
-	if anchored.Anchor == 0 {
-		anchored.Anchor = cmp.Or(r.Start, now)
-	}
-	c, err := anchored.calendar()
-	if err != nil {
-		return err
-	}
-	if c.after(now, 0) == 0 {
-		return &FieldError{"end", "never_fires", "the schedule has no instant between now and its end"}
-	}
-	return nil
+// over reports whether r, which has its anchor, has no instant to come.
+func (r *Rule) over(now Millis) bool {
+	c, err := r.calendar()
+	return err == nil && c.after(now, 0) == 0
 }
 
 // same reports whether r and o have the same instants, bounds aside.
@@ -106,7 +97,9 @@ func (c PutSchedule) Action() string { return "schedule.put" }
 
 // Apply begins a schedule with the first instant after now, or goes on with what one has
 // done: what was fired is not fired again, the runs are counted on, a pause stays. Nothing
-// from before now is made up for where the instants are others now. Errors: ErrPrecondition.
+// from before now is made up for where the instants are others now. Errors: ErrPrecondition;
+// a *FieldError where no instant is left, but not of the schedule that is there already: a
+// deployment that is repeated later finds it ended, and leaves it so.
 func (c PutSchedule) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 	old = presentSchedule(old)
 	if err := c.If.check(old); err != nil {
@@ -124,6 +117,9 @@ func (c PutSchedule) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 	}
 	if r.Anchor == 0 {
 		r.Anchor = cmp.Or(r.Start, now)
+	}
+	if r.over(now) && (old == nil || !r.same(&old.Recur.Rule) || r.End != old.Recur.End) {
+		return Result{}, &FieldError{"end", "never_fires", "the schedule has no instant between now and its end"}
 	}
 	if p := c.Spec.Paused; p != nil {
 		r.pause(now, *p)

@@ -169,6 +169,39 @@ func TestWhatWaitsIsGivenUp(t *testing.T) {
 	}
 }
 
+// TestARuleWithoutAnInstantToComeIsRefused, but where the schedule has it already: a deployment
+// that is repeated after its end is no mistake, and wakes nothing.
+func TestARuleWithoutAnInstantToComeIsRefused(t *testing.T) {
+	until := func(end Millis) ScheduleSpec { return everySpec(time.Minute, rule(func(r *Rule) { r.End = end })) }
+	ended, _, _ := run(t, put(t, until(sec(60))), sec(60), 0)
+	otherRule := until(sec(60))
+	otherRule.Rule.Every = time.Second
+	for name, c := range map[string]struct {
+		old  *Task
+		now  Millis
+		spec ScheduleSpec
+		ok   bool
+	}{
+		"an end at the first instant":     {nil, scheduleStart, until(sec(60)), true},
+		"an end before the first instant": {nil, scheduleStart, until(sec(60) - 1), false},
+		"the same end, later":             {ended, sec(90), until(sec(60)), true},
+		"another end that has passed":     {ended, sec(90), until(sec(70)), false},
+		"another rule that has ended":     {ended, sec(90), otherRule, false},
+		"an end to come":                  {ended, sec(90), until(sec(120)), true},
+	} {
+		r, err := PutSchedule{Spec: c.spec}.Apply(c.now, c.old, policy)
+		if !c.ok {
+			if err := wantField(err, "end", "never_fires"); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		} else if err != nil {
+			t.Errorf("%s: %v", name, err)
+		} else if again := c.old != nil && c.spec.Rule.End == sec(60); again != r.Task.Recur.Ended() || again && r.Task.Recur.Runs != 1 {
+			t.Errorf("%s: %+v", name, r.Task.Recur)
+		}
+	}
+}
+
 func TestARemovedScheduleIsAsGoodAsGone(t *testing.T) {
 	s := put(t, everySpec(time.Minute))
 	gone := apply(t, sec(10), s, RemoveSchedule{Key: s.Key()})

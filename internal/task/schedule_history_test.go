@@ -92,7 +92,7 @@ func (h *history) policies(r *Rule, unit Millis) {
 
 // put makes the schedule, or gives it another rule.
 func (h *history) put(s ScheduleSpec, unit Millis) {
-	if err := s.Validate(h.now); err != nil || h.s != nil && sameInstants(&s.Rule, &h.m.rule) {
+	if !h.takes(s) || h.s != nil && sameInstants(&s.Rule, &h.m.rule) {
 		return
 	}
 	h.note("PUT %+v", s.Rule)
@@ -113,6 +113,12 @@ func (h *history) put(s ScheduleSpec, unit Millis) {
 	h.changed()
 }
 
+// takes reports whether the schedule can be made so.
+func (h *history) takes(s ScheduleSpec) bool {
+	_, err := PutSchedule{Spec: s}.Apply(h.now, h.s, policy)
+	return err == nil && s.Validate(h.now) == nil
+}
+
 // sameInstants reports whether a and b differ in policies and bounds alone.
 func sameInstants(a, b *Rule) bool {
 	return a.Cron == b.Cron && a.Every == b.Every && a.Zone == b.Zone && a.Gap == b.Gap && a.Fold == b.Fold && a.Start == b.Start
@@ -127,7 +133,7 @@ func (h *history) putSame() {
 	if h.IntN(3) == 0 {
 		s.Rule.End = one(h, 0, h.now+50*h.unit)
 	}
-	if err := s.Validate(h.now); err != nil {
+	if !h.takes(s) {
 		return
 	}
 	h.note("PUT the same %+v", s.Rule)
