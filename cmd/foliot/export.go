@@ -29,6 +29,9 @@ has the time at which the task is due now, so that an import elsewhere keeps it;
 a time and cannot be touched any more. Tasks that are created while the export runs may be missing. A task that a schedule made, or a death, has a
 name that only the server gives, and goes under its id: on the server where it is, an import makes it a second time.
 
+A task that the server named itself, as it was made by a schedule or tells of a death, goes under its id: elsewhere it is a task like any
+other, which tells of no schedule and no instant, and where it came from an import makes it a second time.
+
 Schedules come after the tasks, those of --queue and --label; with a filter that is about tasks alone, such as --state, none do. A paused one
 stays paused. What a schedule has done is not moved: its runs, and which instants have fired; where it counts (--every) without a start, it counts from
 the import on; one that has ended is left out. It fires in both places until it is paused or removed in one.
@@ -130,7 +133,7 @@ func andSchedules(n int) string {
 
 // exportLine returns what creates t again, due when t is. What t does without
 // is said, or the queue it comes into would give it what is usual there: an
-// expiry, for one. What tells of a death goes under its id.
+// expiry, for one. What a schedule made, or tells of a death, goes under its id.
 func exportLine(t *client.Task) client.Spec {
 	s := t.Spec
 	s.At, s.Delay = t.DueAt, 0
