@@ -39,7 +39,7 @@ type Dispatcher struct {
 	deliver Deliver
 	steady  *steady // monotonic's
 	logs    complaints
-	passes  passes
+	skips   skips
 
 	// Both wheels fire inline: their callbacks take mu, or none, for a moment.
 	alarms *wheel.Wheel[*bell]    // for what waits for a moment
@@ -78,7 +78,7 @@ func New(config Config, queue task.Queue, deliver Deliver) *Dispatcher {
 	d := &Dispatcher{
 		config: c, queue: queue, deliver: deliver, steady: newSteady(),
 		logs:     complaints{logger: c.Logger},
-		passes:   passes{complaints{logger: c.Logger}},
+		skips:    skips{complaints{logger: c.Logger}},
 		wake:     make(chan struct{}, 1),
 		fires:    make(chan struct{}, 1),
 		hunger:   make(chan struct{}, 1),

@@ -114,7 +114,7 @@ func (d *Dispatcher) fire(stopping, calls context.Context, fires []task.Fire) (s
 			break
 		}
 	}
-	missed := passedBy(replies)
+	skipped := skippedBy(replies)
 	d.update(func(now task.Millis) {
 		for _, f := range fires {
 			d.agenda.fireAnswered(f.Key)
@@ -125,13 +125,13 @@ func (d *Dispatcher) fire(stopping, calls context.Context, fires []task.Fire) (s
 				d.count.fired(r)
 			}
 		}
-		d.count.passed(missed)
+		d.count.skipped(skipped)
 	})
 	for i, r := range replies {
 		d.tellFired(calls, fires[i], r)
 	}
-	for _, m := range missed {
-		d.passes.log(calls, m)
+	for _, s := range skipped {
+		d.skips.log(calls, s)
 	}
 	return some
 }

@@ -183,7 +183,7 @@ func TestALaneThatStandsInLineIsNotForgotten(t *testing.T) {
 }
 
 // TestTwoWeeksDown: a server that comes back after two weeks makes up for what its
-// schedules say, no more, and its log says what was passed over.
+// schedules say, no more, and its log says what was skipped.
 func TestTwoWeeksDown(t *testing.T) {
 	for _, c := range []struct {
 		misfire task.Misfire

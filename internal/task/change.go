@@ -29,7 +29,7 @@ type Result struct {
 	// creates it in the same atomic batch, unless its name is taken.
 	Spawned *Task
 
-	// Skipped is what a schedule passed over, for the log.
+	// Skipped is what a schedule skipped, for the log.
 	Skipped []Skip
 }
 

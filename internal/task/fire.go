@@ -103,9 +103,9 @@ func (r *Recurrence) choose(c *calendar, now Millis, skipped *[]Skip) Millis {
 	case first == 0 || first > now:
 		return 0
 	case r.Misfire == FireAll:
-		if first > r.Cut {
+		if first > r.Limited {
 			first = r.skipTo(c, first, r.back(c, first, latest), SkippedLimit, skipped)
-			r.Cut = now
+			r.Limited = now
 		}
 		at = first
 	case r.Misfire == SkipMissed && now-latest > c.grace(latest):
@@ -184,7 +184,7 @@ func (r *Recurrence) back(c *calendar, first, latest Millis) Millis {
 // ahead come again, those that were fired do not.
 func (r *Recurrence) rewind(now Millis) {
 	if r.Last > now+stepBack {
-		r.Last, r.Civil, r.Cut = now, 0, min(r.Cut, now)
+		r.Last, r.Civil, r.Limited = now, 0, min(r.Limited, now)
 	}
 }
 

@@ -63,7 +63,7 @@ type Recurrence struct {
 	Next    Millis // the next instant; 0: there is none
 	Waiting Millis // the instant whose occurrence waits for the end of those before (BufferOne); 0: none
 	Runs    int64  // occurrences that instants have made, with the one that waits
-	Cut     Millis // up to here CatchupLimit has been applied
+	Limited Millis // up to here CatchupLimit has been applied
 	Fired   []Span // which instants were fired, in order, at most maxSpans
 	Skipped Skip   // the last that were skipped; zero: none
 	Problem string // why its rule cannot be followed now

@@ -141,14 +141,14 @@ func (r *Recurrence) inherit(now Millis, old *Recurrence) {
 		}
 		return
 	}
-	r.Anchor, r.Last, r.Civil, r.Fired = old.Anchor, old.Last, old.Civil, old.Fired // not Cut: limit and end may be others
+	r.Anchor, r.Last, r.Civil, r.Fired = old.Anchor, old.Last, old.Civil, old.Fired // not Limited: limit and end may be others
 	if old.Next == 0 {
 		r.forgo(now)
 	}
 }
 
 // forgo makes up for nothing until now.
-func (r *Recurrence) forgo(now Millis) { r.Last, r.Cut = max(r.Last, now), min(r.Cut, now) }
+func (r *Recurrence) forgo(now Millis) { r.Last, r.Limited = max(r.Last, now), min(r.Limited, now) }
 
 // giveUp takes back that an instant waits for the end of an occurrence.
 func (r *Recurrence) giveUp() {

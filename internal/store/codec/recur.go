@@ -33,7 +33,7 @@ const (
 	recurNext     = 21
 	recurWaiting  = 22
 	recurRuns     = 23
-	recurCut      = 24
+	recurLimited  = 24
 	recurFired    = 25 // repeated: a span
 	recurSkipped  = 26 // a span and why
 	recurProblem  = 27
@@ -71,7 +71,7 @@ func appendRecur(dst []byte, r *task.Recurrence) []byte {
 	dst = appendInt(dst, recurNext, int64(r.Next))
 	dst = appendInt(dst, recurWaiting, int64(r.Waiting))
 	dst = appendInt(dst, recurRuns, r.Runs)
-	dst = appendInt(dst, recurCut, int64(r.Cut))
+	dst = appendInt(dst, recurLimited, int64(r.Limited))
 	for _, s := range r.Fired {
 		dst = appendSpan(dst, recurFired, s, "")
 	}
@@ -147,8 +147,8 @@ func setRecurLife(r *task.Recurrence, f field) error {
 		r.Waiting = f.millis()
 	case recurRuns:
 		r.Runs = int64(f.int())
-	case recurCut:
-		r.Cut = f.millis()
+	case recurLimited:
+		r.Limited = f.millis()
 	case recurFired:
 		s, err := span(f)
 		r.Fired = append(r.Fired, s.Span)
