@@ -1,6 +1,7 @@
 package cron
 
 import (
+	"fmt"
 	"strings"
 	"time"
 )
@@ -58,7 +59,7 @@ func parseWord(text string, words []string) (*Expr, error) {
 		return parseFields(text, strings.Fields(fields))
 	}
 	if word == "@reboot" {
-		return nil, refuse("expression", text, "a schedule follows the calendar: it does not know when a machine starts")
+		return nil, refuse("expression", text, "a schedule follows the calendar: it does not know when a machine starts; let a unit of that machine's init (systemd: Type=oneshot) call the URL once, with curl")
 	}
 	return nil, refuse("expression", text, "the words are @yearly, @monthly, @weekly, @daily, @hourly and \"@every 90s\", alone")
 }
@@ -90,7 +91,11 @@ func checkCount(text string, words []string) error {
 	case n == 7:
 		return refuse("expression", text, "it has 7 fields, and years are not supported: six are second, minute, hour, day-of-month, month and day-of-week")
 	case n != 5 && n != 6:
-		return refuse("expression", text, "it has %d fields: five are minute, hour, day-of-month, month and day-of-week; six have the second before them", n)
+		has := fmt.Sprintf("%d fields", n)
+		if n == 1 {
+			has = "1 field"
+		}
+		return refuse("expression", text, "it has %s: five are minute, hour, day-of-month, month and day-of-week; six have the second before them", has)
 	}
 	return nil
 }

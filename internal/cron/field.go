@@ -109,7 +109,19 @@ func (f *field) span(item string, from, to, step int, named bool) (set, error) {
 	if week {
 		return 0, f.refuse(item, "the range runs backwards: over the week's end it is written with names, FRI-MON")
 	}
-	return 0, f.refuse(item, "the range runs backwards: write two, such as 22-23,0-5 in an hour")
+	return 0, f.refuse(item, "the range runs backwards: write two, such as %s,%s", f.write(from, f.top, named), f.write(f.min, to, named))
+}
+
+// write returns the range that item reads as from to to.
+func (f *field) write(from, to int, named bool) string {
+	first, last := strconv.Itoa(from), strconv.Itoa(to)
+	if named {
+		first, last = f.names[from-f.min], f.names[to-f.min]
+	}
+	if from == to {
+		return first
+	}
+	return first + "-" + last
 }
 
 // value reads a number or a name.
