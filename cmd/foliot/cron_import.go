@@ -216,7 +216,7 @@ func (p *plannedSchedule) put(ctx context.Context, con *console, api *client.Cli
 	default:
 		spec = p.over(old)
 	}
-	s, err := api.Schedules.Put(ctx, p.name, spec)
+	s, err := putInTurn(ctx, api, scheduleLine{p.name, spec})
 	if err != nil {
 		return err
 	}

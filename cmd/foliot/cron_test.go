@@ -214,11 +214,30 @@ func TestAnExportLeavesOutWhatHasEndedAndServersWithoutSchedules(t *testing.T) {
 
 // As a task's line does: a namespace that creates at a rate takes longer, and no more.
 func TestAnImportOfSchedulesWaitsForTheRate(t *testing.T) {
-	s := newSession(t)
+	for _, row := range []struct{ stdin, line, want string }{
+		{`{"name":"n","every":"1h","task":{"http":{"url":"http://127.0.0.1:9/"}}}`, "import -", "created 0 and 1 schedules, skipped 0"},
+		{"# name: n\n@every 1h http://127.0.0.1:9/\n", "cron import -", "created n: every hour, next"},
+	} {
+		s := newSession(t)
+		s.server = slowToCreate(t)
+		if got := s.must(row.stdin, row.line); !strings.HasPrefix(got, row.want) {
+			t.Errorf("%s: got %q", row.line, got)
+		}
+	}
+}
+
+// slowToCreate returns the URL of a server that takes the schedule n at the second time.
+func slowToCreate(t *testing.T) string {
 	var puts atomic.Int64
-	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/problem+json")
+	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			w.Header().Set("Content-Type", "application/problem+json")
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = w.Write([]byte(`{"status":404,"code":"not_found","detail":"there is no schedule n"}`))
+			return
+		}
 		if puts.Add(1) == 1 {
+			w.Header().Set("Content-Type", "application/problem+json")
 			w.Header().Set("Retry-After", "3600") // longer than a client waits by itself
 			w.WriteHeader(http.StatusTooManyRequests)
 			_, _ = w.Write([]byte(`{"status":429,"code":"rate_exceeded","field":"create_rate","detail":"slow down"}`))
@@ -226,11 +245,9 @@ func TestAnImportOfSchedulesWaitsForTheRate(t *testing.T) {
 		}
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusCreated)
-		_, _ = w.Write([]byte(`{"name":"n","every":"1h0m0s","task":{"http":{"url":"http://127.0.0.1:9/"}},"created_at":"2030-01-01T00:00:00.000Z"}`))
+		_, _ = w.Write([]byte(`{"name":"n","version":1,"words":"every hour","state":"active","next_at":"2030-01-01T01:00:00.000Z",` +
+			`"every":"1h0m0s","task":{"http":{"url":"http://127.0.0.1:9/"}},"created_at":"2030-01-01T00:00:00.000Z"}`))
 	}))
-	defer slow.Close()
-	s.server = slow.URL
-	if got := s.must(`{"name":"n","every":"1h","task":{"http":{"url":"http://127.0.0.1:9/"}}}`, "import -"); !strings.HasPrefix(got, "created 0 and 1 schedules, skipped 0") {
-		t.Errorf("got %q", got)
-	}
+	t.Cleanup(slow.Close)
+	return slow.URL
 }

@@ -73,10 +73,24 @@ func readSchedule(text []byte) (l scheduleLine, err error) {
 	return l, json.Unmarshal(text, &l.spec)
 }
 
-// putSchedule makes the schedule of a batch that is one, unless there is one of that name. What
-// comes too fast for the namespace's rate waits its turn.
+// putInTurn makes or changes a schedule. What comes too fast for the namespace's rate waits its
+// turn, however long a client would wait by itself.
+func putInTurn(ctx context.Context, api *client.Client, l scheduleLine, conds ...client.Condition) (*client.Schedule, error) {
+	for {
+		s, err := api.Schedules.Put(ctx, l.name, l.spec, conds...)
+		var refused *client.Error
+		if !errors.As(err, &refused) || refused.Code != "rate_exceeded" {
+			return s, err
+		}
+		if !pause(ctx, tooFast) {
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// putSchedule makes the schedule of a batch that is one, unless there is one of that name.
 func (im *importer) putSchedule(ctx context.Context, b importBatch) error {
-	_, err := im.api.Schedules.Put(ctx, b.schedule.name, b.schedule.spec, client.IfNoneMatch())
+	_, err := putInTurn(ctx, im.api, *b.schedule, client.IfNoneMatch())
 	var refused *client.Error
 	switch {
 	case ctx.Err() != nil:
@@ -89,11 +103,6 @@ func (im *importer) putSchedule(ctx context.Context, b importBatch) error {
 			im.total.Skipped++
 		}
 		im.mu.Unlock()
-	case errors.As(err, &refused) && refused.Code == "rate_exceeded":
-		if !pause(ctx, tooFast) {
-			return context.Cause(ctx)
-		}
-		return im.putSchedule(ctx, b)
 	case errors.As(err, &refused) && refusalCode(refused) == exitUsage:
 		im.report(badLine{Line: b.numbers[0], Code: refused.Code, Detail: shorten(refused.Message())})
 	default:
