@@ -54,6 +54,7 @@ func TestWhatMayStandAtTheCursor(t *testing.T) {
 		"add -- --":                            "words: ",
 		"cron p":                               "words: preview pause",
 		"cron import ":                         "files: ",
+		"cron import f --overlap ":             "words: allow skip buffer_one",
 		"cron add a b c --misfire ":            "words: fire_once skip fire_all",
 		"add http://x --priority=h":            "words: --priority=high",
 		"config --conf":                        "words: --config",

@@ -21,14 +21,20 @@ type cronImportCmd struct {
 	System     bool   `help:"It is a system's crontab, as /etc/crontab: a user stands before each command."`
 	DryRun     bool   `help:"Only show what would be made; no server is asked. With -o json each line is one that foliot import reads."`
 	SkipErrors bool   `help:"Make schedules of the lines that can be taken, although there are others."`
+
+	lineFlags
 }
 
 // Help shows examples below the usage line.
 func (cronImportCmd) Help() string {
 	return `Makes a schedule of each line of a crontab that calls a URL: five fields or @daily and the like, then a URL, which is called with POST, or a line of
 curl or wget with the options that are about the request; as these send it, so it is sent. Their options of output and retries are left out: a reply
-that is no 2xx is a failure, and is tried again. So is a call that takes longer than its --max-time or, where there is none, than its queue allows: 15s
-if nobody has decided. A line that is anything else is an error, told with its number, and then nothing is made at all.
+that is no 2xx is a failure, and is tried again. So is a call that takes longer than its --max-time or, where the line has none, than --timeout or its queue
+allow: 15s if nobody has decided. A line that is anything else is an error, told with its number, and then nothing is made at all.
+
+What a line cannot say is said for all of them: --timeout, --overlap, --misfire, --expire-after, --queue, --on-dead, --label. A line's own curl --max-time
+is stronger than --timeout. While the receiver of a line that runs each five minutes is down its calls pile up, and are sent when it is back, unless
+--overlap skip makes none beside one that is unfinished, or --expire-after drops what comes too late.
 
     # name: nightly
     0 21 * * MON-FRI  curl -fsS -X POST -H "X-Shop: 7" https://shop.example/report
@@ -36,11 +42,12 @@ if nobody has decided. A line that is anything else is an error, told with its n
 
 CRON_TZ= gives the lines below it their time zone. A schedule has the name of a comment "# name: …" before its line, or one made of the URL's host and path.
 What is there already and the same is left alone, so that an import may be repeated; a schedule of the same name that is not the same is changed.
-Schedules of lines that have gone stay: foliot cron rm removes them. Take the lines out of the machine's crontab, or both will call.
+What neither the line nor a flag says of a schedule that is there stays as it is. Schedules of lines that have gone stay: foliot cron rm removes them. Take the lines out of the machine's crontab, or both will call.
 
 Examples:
 
     crontab -l | foliot cron import - --timezone Europe/Berlin --dry-run
+    crontab -l | foliot cron import - --timezone Europe/Berlin --timeout 10m --overlap skip --on-dead https://ops.example/dead
     foliot cron import /etc/crontab --system --timezone Europe/Berlin --prefix web1-`
 }
 
@@ -69,13 +76,17 @@ func (c *cronImportCmd) Run(ctx context.Context, con *console, root *cli) error 
 			return badInput("--prefix", "%q: %s", c.Prefix, detail(err))
 		}
 	}
+	now := time.Now()
+	flags, err := c.spec(now)
+	if err != nil {
+		return err
+	}
 	text, err := c.read(con.in)
 	if err != nil {
 		return err
 	}
 	table := crontab.Parse(text, crontab.Config{System: c.System, Prefix: c.Prefix})
-	now := time.Now()
-	planned, errs := plan(table, c.Timezone, now)
+	planned, errs := plan(table, c.Timezone, flags, now)
 	if c.DryRun || !con.json {
 		sayNotes(con, table.Warnings, errs)
 	}
@@ -135,7 +146,7 @@ func sayLimit(con *console, planned []plannedSchedule) {
 		}
 	}
 	if n > 0 {
-		con.notef("lines without a time limit: %d. Their calls are cut off after %s, or what their queue says, and made again; curl --max-time SECONDS gives more", n, task.DefaultTimeout)
+		con.notef("lines without a time limit: %d. Their calls are cut off after %s, or what their queue says, and made again; --timeout DURATION, or curl --max-time SECONDS in a line, gives more", n, task.DefaultTimeout)
 	}
 }
 

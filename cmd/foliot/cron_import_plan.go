@@ -24,10 +24,10 @@ type plannedSchedule struct {
 
 // plan returns what the lines of a crontab become, and those that cannot be taken, in
 // their order. What the server would refuse is found here, before anything is made.
-func plan(table crontab.Table, zone string, now time.Time) (planned []plannedSchedule, errs []crontab.Note) {
+func plan(table crontab.Table, zone string, flags client.ScheduleSpec, now time.Time) (planned []plannedSchedule, errs []crontab.Note) {
 	errs = slices.Clone(table.Errors)
 	for _, e := range table.Entries {
-		p := planOf(e, zone)
+		p := planOf(e, zone, flags)
 		if err := p.check(now); err != nil {
 			errs = append(errs, crontab.Note{Line: e.Line, Text: err.Error()})
 			continue
@@ -38,13 +38,12 @@ func plan(table crontab.Table, zone string, now time.Time) (planned []plannedSch
 	return planned, errs
 }
 
-func planOf(e crontab.Entry, zone string) plannedSchedule {
+// planOf returns what a line becomes. What it says itself is stronger than the flags.
+func planOf(e crontab.Entry, zone string, flags client.ScheduleSpec) plannedSchedule {
 	r := e.Request
-	p := plannedSchedule{line: e.Line, name: e.Name}
-	p.spec.Task = client.Spec{
-		HTTP:    client.HTTP{URL: r.URL, Method: cmp.Or(r.Method, task.DefaultMethod), Headers: r.Headers},
-		Timeout: r.Timeout,
-	}
+	p := plannedSchedule{line: e.Line, name: e.Name, spec: flags}
+	p.spec.Task.HTTP = client.HTTP{URL: r.URL, Method: cmp.Or(r.Method, task.DefaultMethod), Headers: r.Headers}
+	p.spec.Task.Timeout = cmp.Or(r.Timeout, flags.Task.Timeout)
 	if r.Body != "" {
 		p.spec.Task.HTTP.Body = client.Text(r.Body)
 	}
@@ -66,14 +65,25 @@ func (p *plannedSchedule) rule(now time.Time) task.Rule {
 	}
 }
 
-// check returns what the server would say against the schedule.
-func (p *plannedSchedule) check(now time.Time) error {
+// refusal returns what the server would say against the schedule: a *task.FieldError, or nil.
+func (p *plannedSchedule) refusal(now time.Time) error {
 	t := p.spec.Task
 	s := task.ScheduleSpec{Spec: task.DefaultSpec(), Rule: p.rule(now)}
 	s.Name = p.name
 	s.Request = task.Request{URL: t.HTTP.URL, Method: t.HTTP.Method, Headers: t.HTTP.Headers}
-	s.Timeout = cmp.Or(t.Timeout, s.Timeout)
-	err := s.Validate(task.CeilMillis(now))
+	s.Timeout, s.Queue, s.Labels = cmp.Or(t.Timeout, s.Timeout), cmp.Or(t.Queue, s.Queue), t.Labels
+	if t.ExpireAfter != client.NoLimit {
+		s.ExpireAfter = t.ExpireAfter
+	}
+	if t.OnDead != client.Nobody {
+		s.OnDead = t.OnDead
+	}
+	return s.Validate(task.CeilMillis(now))
+}
+
+// check says what the server would, in the words of a line.
+func (p *plannedSchedule) check(now time.Time) error {
+	err := p.refusal(now)
 	var field *task.FieldError
 	switch {
 	case !errors.As(err, &field):
@@ -106,25 +116,20 @@ func (p *plannedSchedule) words() string {
 	return expr.Words() + ", " + p.spec.TimeZone
 }
 
-// over returns a schedule that is there with what the line says. The rest of it stays:
-// somebody may have given it a queue since.
-func (p *plannedSchedule) over(s *client.Schedule) client.ScheduleSpec {
-	spec := lineOf(s).spec
-	spec.Paused = nil // as it is
-	spec.Cron, spec.TimeZone, spec.Every = p.spec.Cron, p.spec.TimeZone, p.spec.Every
-	if spec.Every != 0 {
-		spec.DSTGap, spec.DSTOverlap = "", ""
-	}
-	spec.Task.HTTP = p.spec.Task.HTTP
-	spec.Task.Timeout = cmp.Or(p.spec.Task.Timeout, spec.Task.Timeout)
-	return spec
+// sameTask reports whether two schedules make the same tasks, as far as an import says what they are.
+func sameTask(a, b client.Spec) bool {
+	return a.HTTP.URL == b.HTTP.URL && a.HTTP.Method == b.HTTP.Method && maps.Equal(a.HTTP.Headers, b.HTTP.Headers) &&
+		string(a.HTTP.Body.Bytes()) == string(b.HTTP.Body.Bytes()) &&
+		a.Timeout == b.Timeout && a.ExpireAfter == b.ExpireAfter && a.OnDead == b.OnDead && a.Queue == b.Queue &&
+		maps.Equal(a.Labels, b.Labels)
 }
 
-// isAs reports whether a schedule is what the line asks for.
-func (p *plannedSchedule) isAs(s *client.Schedule) bool {
-	want, is := p.spec.Task, s.Task
-	return s.Cron == p.spec.Cron && s.TimeZone == p.spec.TimeZone && s.Every == p.spec.Every &&
-		is.HTTP.URL == want.HTTP.URL && is.HTTP.Method == want.HTTP.Method && maps.Equal(is.HTTP.Headers, want.HTTP.Headers) &&
-		string(is.HTTP.Body.Bytes()) == string(want.HTTP.Body.Bytes()) &&
-		(want.Timeout == 0 || is.Timeout == want.Timeout)
+// allLabels returns labels with more, which is stronger.
+func allLabels(labels, more map[string]string) map[string]string {
+	all := maps.Clone(labels)
+	if all == nil {
+		return more
+	}
+	maps.Copy(all, more)
+	return all
 }

@@ -141,6 +141,44 @@ func TestAnImportedCrontabLeavesWhatItsLinesDoNotSay(t *testing.T) {
 	}
 }
 
+// A crontab cannot say what becomes of calls whose receiver is down all night; its import can.
+func TestTheFlagsOfAnImportHoldForAllItsLines(t *testing.T) {
+	s := newSession(t)
+	const text = "*/5 * * * * curl http://127.0.0.1:9/a\n@every 90s curl -m 3 http://127.0.0.1:9/b\n"
+	const line = "cron import - --timezone UTC --timeout 10m --overlap skip --misfire skip --expire-after 4m --queue slow --on-dead https://ops.example/dead --label from=web1"
+	_, errs, code := s.run(text, s.words(line)...)
+	if code != exitOK || errs != "" {
+		t.Fatalf("it ended with %d: %s", code, errs)
+	}
+	for name, timeout := range map[string]string{"a": "10m0s", "b": "3s"} {
+		shown := s.must("", "cron get 127.0.0.1-9-"+name)
+		for _, row := range []string{
+			"timeout\t" + timeout, "overlap\tskip", "misfire\tskip", "expire after\t4m0s", "queue\tslow", "on dead\thttps://ops.example/dead", "from=web1",
+		} {
+			if !strings.Contains(shown, row) {
+				t.Errorf("%q is missing in\n%s", row, shown)
+			}
+		}
+	}
+	for _, again := range []struct{ line, want string }{
+		{line, "created 0, changed 0, unchanged 2, refused 0\n"},
+		{"cron import - --timezone UTC", "created 0, changed 0, unchanged 2, refused 0\n"},
+		{"cron import - --timezone UTC --timeout 9m", "created 0, changed 1, unchanged 1, refused 0\n"},
+		{"cron import - --timezone UTC --label more=1", "created 0, changed 2, unchanged 0, refused 0\n"},
+		{"cron import - --timezone UTC --label from=web1 --label more=1", "created 0, changed 0, unchanged 2, refused 0\n"},
+		{"cron import - --timezone UTC --overlap allow", "created 0, changed 2, unchanged 0, refused 0\n"},
+		{"cron import - --timezone UTC --misfire fire_once", "created 0, changed 2, unchanged 0, refused 0\n"},
+		{"cron import - --timezone UTC --queue default", "created 0, changed 2, unchanged 0, refused 0\n"},
+		{"cron import - --timezone UTC --expire-after 0s", "created 0, changed 2, unchanged 0, refused 0\n"},
+		{"cron import - --timezone UTC --on-dead=", "created 0, changed 2, unchanged 0, refused 0\n"},
+		{"cron import - --timezone UTC --overlap allow --misfire fire_once --queue default --expire-after 0s --on-dead=", "created 0, changed 0, unchanged 2, refused 0\n"},
+	} {
+		if got := s.must(text, again.line); !strings.HasSuffix(got, again.want) {
+			t.Errorf("%s: got\n%swant\n%s", again.line, got, again.want)
+		}
+	}
+}
+
 func TestAnImportSaysThatCallsWithoutATimeLimitAreCutOff(t *testing.T) {
 	s := newSession(t)
 	for stdin, want := range map[string]string{

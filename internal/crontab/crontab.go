@@ -140,7 +140,7 @@ func unquoted(value string) string {
 func (p *parser) assign(name, value string) {
 	switch {
 	case name == "MAILTO" && value != "":
-		p.warn("%s gets no mail from here; on_dead calls a URL when a task gives up: foliot queue set default --on-dead URL, before the import", quote(value))
+		p.warn("%s gets no mail from here: --on-dead URL calls one when a task gives up", quote(value))
 		return
 	case name != "CRON_TZ" && name != "TZ":
 		p.warn("%s is set for programs, and none is run: it changes nothing here", quote(name))

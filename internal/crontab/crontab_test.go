@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-const mailNote = `"ops@shop.example" gets no mail from here; on_dead calls a URL when a task gives up: foliot queue set default --on-dead URL, before the import`
+const mailNote = `"ops@shop.example" gets no mail from here: --on-dead URL calls one when a task gives up`
 
 func TestWhoGotMailIsToldOfOnDead(t *testing.T) {
 	for text, want := range map[string]string{
