@@ -29,11 +29,14 @@ type cronImportCmd struct {
 func (cronImportCmd) Help() string {
 	return `Makes a schedule of each line of a crontab that calls a URL: five fields or @daily and the like, then a URL, which is called with POST, or a line of
 curl or wget with the options that are about the request; as these send it, so it is sent. Their options of output and retries are left out: a reply
-that is no 2xx is a failure, and is tried again. So is a call that takes longer than its --max-time or, where the line has none, than --timeout or its queue
+that is no 2xx is a failure, and is tried again. So is a call that takes longer than its --max-time or, where it has none, than --timeout or its queue
 allow: 15s if nobody has decided. A line that is anything else is an error, told with its number, and then nothing is made at all.
 
-What a line cannot say is said for all of them: --timeout, --overlap, --misfire, --expire-after, --queue, --on-dead, --label. A line's own curl --max-time
-is stronger than --timeout. While the receiver of a line that runs each five minutes is down its calls pile up, and are sent when it is back, unless
+In front of curl, timeout 60 is its --max-time, flock -n is --overlap skip, and nice, ionice, nohup and chronic are left out; so are || true and & at
+the end of a line.
+
+What a line cannot say is said for all of them: --timeout, --overlap, --misfire, --expire-after, --queue, --on-dead, --label. A line's own time limit is
+stronger than --timeout. While the receiver of a line that runs each five minutes is down its calls pile up, and are sent when it is back, unless
 --overlap skip makes none beside one that is unfinished, or --expire-after drops what comes too late.
 
     # name: nightly

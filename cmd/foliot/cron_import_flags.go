@@ -12,7 +12,7 @@ import (
 
 // lineFlags say what the lines of a crontab cannot, of all schedules that they become.
 type lineFlags struct {
-	Timeout     string   `placeholder:"DURATION" help:"Of one attempt, where the line has no --max-time (default: the queue's, or 15s)."`
+	Timeout     string   `placeholder:"DURATION" help:"Of one attempt, where the line has no curl --max-time or timeout of its own (default: the queue's, or 15s)."`
 	Overlap     string   `placeholder:"allow|skip|buffer_one" help:"At an instant while a task of the schedule is unfinished, be it that it waits for a retry: make another, make none, or make one when that has ended; a line with flock -n has skip (default: allow)."`
 	Misfire     string   `placeholder:"fire_once|skip|fire_all" help:"Instants that passed while nobody could fire them: the latest makes a task, none does, or each does (default: fire_once)."`
 	ExpireAfter string   `placeholder:"DURATION" help:"Do not start a task any more when it is this late; 0s: never (default: the queue's, or never)."`

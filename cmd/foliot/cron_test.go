@@ -179,6 +179,27 @@ func TestTheFlagsOfAnImportHoldForAllItsLines(t *testing.T) {
 	}
 }
 
+// What a line says itself is stronger than the flags: timeout and flock -n, as curl -m.
+func TestAnImportTakesWhatRunsCurlForPolicies(t *testing.T) {
+	s := newSession(t)
+	const text = "# name: n\n@daily flock -n /tmp/n.lock timeout 2m curl http://127.0.0.1:9/a || true\n"
+	_, errs, code := s.run(text, s.words("cron import - --timezone UTC --overlap buffer_one --timeout 9m")...)
+	for _, want := range []string{"line 2: warning: flock -n \"/tmp/n.lock\" is taken as --overlap skip", `line 2: warning: "|| true" is left out`} {
+		if code != exitOK || !strings.Contains(errs, want) {
+			t.Errorf("it ended with %d and said %q, want %q", code, errs, want)
+		}
+	}
+	shown := s.must("", "cron get n")
+	for _, row := range []string{"timeout\t2m0s\n", "overlap\tskip\n"} {
+		if !strings.Contains(shown, row) {
+			t.Errorf("%q is missing in\n%s", row, shown)
+		}
+	}
+	if _, errs, code := s.run("@daily timeout 2h curl http://127.0.0.1:9/a\n", "cron", "import", "-"); code != exitUsage || !strings.Contains(errs, "line 1: timeout: ") {
+		t.Errorf("it ended with %d: %s", code, errs)
+	}
+}
+
 func TestAnImportSaysThatCallsWithoutATimeLimitAreCutOff(t *testing.T) {
 	s := newSession(t)
 	for stdin, want := range map[string]string{

@@ -10,30 +10,51 @@ import (
 
 // parseCommand returns the request of a command, and what is to be known about it.
 func parseCommand(command string) (Request, []string, error) {
-	name := program(command)
+	known := readable(command)
 	switch {
 	case command == "":
 		return Request{}, nil, fmt.Errorf("there is no command after the time: %s", takes)
-	case name == "" && !isURL(command):
+	case !known && !isURL(command):
 		return Request{}, nil, noProgram(command)
 	}
 	command, err := percent(command)
 	if err != nil {
 		return Request{}, nil, err
 	}
-	if name == "" {
+	if !known {
 		r, err := alone(command)
 		return r, nil, err
 	}
-	words, files, err := split(command)
+	var b builder
+	words, err := b.split(command)
+	if err == nil {
+		words, err = b.unwrap(words)
+	}
 	if err != nil {
 		return Request{}, nil, err
 	}
-	b := builder{program: name}
-	for _, f := range files {
-		b.warn(noFile, quote(f))
+	if len(words) == 0 {
+		return Request{}, nil, noProgram(command)
+	}
+	if b.program = program(words[0]); b.program == "" || strings.ContainsAny(words[0], " \t") {
+		return Request{}, nil, noProgram(words[0])
 	}
 	return b.request(words[1:])
+}
+
+// split takes a command apart, and notes what is left out of it.
+func (b *builder) split(command string) ([]string, error) {
+	s, err := split(command)
+	for _, f := range s.files {
+		b.warn(noFile, quote(f))
+	}
+	switch {
+	case strings.HasPrefix(s.tail, "|"):
+		b.warn("%s is left out: a call that fails is tried again here", quote(s.tail))
+	case s.tail != "":
+		b.warn("%s is left out: nothing here waits for a call", quote(s.tail))
+	}
+	return s.words, err
 }
 
 // variable is how a word begins that sets one for a program.
@@ -45,7 +66,7 @@ func noProgram(command string) error {
 		return fmt.Errorf("%s sets a variable for a program, and none is run: write into the line what needs it", quote(name+"…"))
 	}
 	hint := "put the program behind a URL of yours"
-	if program(rest) != "" || isURL(rest) {
+	if readable(rest) || isURL(rest) {
 		hint = "if it is the user of a system's crontab, --system reads those"
 	}
 	return fmt.Errorf("%s: foliot calls URLs and runs no programs: %s; %s", quote(word), takes, hint)
@@ -63,6 +84,29 @@ func program(command string) string {
 		return name
 	}
 	return ""
+}
+
+// readable reports whether a command runs a program that can be read, by itself or behind others.
+func readable(command string) bool {
+	return program(command) != "" || wraps(command) && namesProgram(command)
+}
+
+// wraps reports whether the program that a command runs is one that runs another.
+func wraps(command string) bool {
+	word, _ := cutField(command)
+	_, known := wrappers[path.Base(word)]
+	return known && !isURL(word)
+}
+
+// namesProgram reports whether a word of a command is a program that can be read. Where
+// none is, it says nothing to take the rest apart.
+func namesProgram(command string) bool {
+	for word := range strings.FieldsFuncSeq(command, func(r rune) bool { return strings.ContainsRune(" \t'\"", r) }) {
+		if program(word) != "" {
+			return true
+		}
+	}
+	return false
 }
 
 func isURL(s string) bool {

@@ -40,6 +40,7 @@ type Request struct {
 	Headers map[string]string
 	Body    string
 	Timeout time.Duration // 0: not said
+	Alone   bool          // not while a call of the line is unfinished; false: not said
 }
 
 // Note says something about a line to its author.
@@ -175,7 +176,7 @@ func (p *parser) entry(line string) (Entry, error) {
 	}
 	if p.config.System {
 		user, rest := cutField(command)
-		if isURL(user) || program(user) != "" {
+		if isURL(user) || program(user) != "" || wraps(user) {
 			return Entry{}, fmt.Errorf("%s stands where a system's crontab has a user: is it a user's? Leave out --system", quote(user))
 		}
 		command = rest

@@ -122,6 +122,10 @@ func TestASystemsCrontabHasUsers(t *testing.T) {
 	if len(table.Errors) != 1 || table.Errors[0].Line != 3 || !strings.Contains(table.Errors[0].Text, "Leave out --system") {
 		t.Errorf("%v", table.Errors)
 	}
+	wrapped := Parse("@daily timeout 5 curl http://a.example/\n@daily root timeout 5 curl http://a.example/", Config{System: true})
+	if len(wrapped.Entries) != 1 || len(wrapped.Errors) != 1 || !strings.Contains(wrapped.Errors[0].Text, "Leave out --system") {
+		t.Errorf("%+v", wrapped)
+	}
 	table = Parse(text, Config{})
 	if len(table.Errors) != 2 || !strings.Contains(table.Errors[1].Text, "--system reads those") {
 		t.Errorf("%v", table.Errors)
@@ -217,7 +221,28 @@ func TestWhatCannotBeTaken(t *testing.T) {
 		{"@daily curl `cat url`", "in the place of"},
 		{"@daily curl http://a.example/?a=1&b=2", "more than one program"},
 		{"@daily curl http://a.example/ | logger", "more than one program"},
-		{"@daily curl http://a.example/ || true", "more than one program"},
+		{"@daily curl http://a.example/ || true || false", "more than one program"},
+		{"@daily curl http://a.example/ && true", "more than one program"},
+		{"@daily curl http://a.example/ & date", "more than one program"},
+		{"@daily curl http://a.example/ || date", "more than one program"},
+		{"@daily #/curl http://a.example/", "runs no programs"},
+		{"@daily >/curl", "runs no programs"},
+		{"@daily 'x/curl http://a.example/'", "runs no programs"},
+		{"@daily timeout 60 /usr/local/bin/backup.sh $X", `"timeout": foliot calls URLs and runs no programs`},
+		{"@daily timeout 60 backup.sh curl", `"backup.sh": foliot calls URLs and runs no programs`},
+		{"@daily timeout curl http://a.example/", `timeout: "curl" is no duration, such as 60, 90s or 5m`},
+		{"@daily timeout 1e99 curl http://a.example/", "is no duration"},
+		{"@daily timeout --what 5 curl http://a.example/", `"--what" is no option of timeout`},
+		{"@daily nice -n curl", "there is no command behind nice"},
+		{"@daily ionice -p 1 curl http://a.example/", `"-p" is no option of ionice`},
+		{"@daily flock /tmp/x curl http://a.example/", "flock waits without -n"},
+		{"@daily flock /tmp/x curl http://a.example/", "nearest to waiting is --overlap buffer_one"},
+		{"@daily flock -w 5 /tmp/x curl http://a.example/", "-w: nothing waits in a row"},
+		{"@daily flock -ns /tmp/x curl http://a.example/", "-s: a lock that others may share"},
+		{"@daily flock -n /tmp/curl", "there is no command behind flock"},
+		{"@daily flock -n /tmp/x -c curl http://a.example/", "one command, in quotes"},
+		{"@daily flock -n /tmp/x -c 'curl http://a.example/; date'", "more than one program"},
+		{"@daily root timeout 60 curl http://a.example/", "--system reads those"},
 		{"@daily curl http://a.example/; date", "more than one program"},
 		{"@daily curl -d @- http://a.example/ < /etc/hosts", "reads none"},
 		{"@daily curl 'http://a.example/", "no end"},
@@ -268,6 +293,7 @@ func FuzzParse(f *testing.F) {
 		"CRON_TZ=Europe/Berlin\n# name: n\n@daily http://a.example/\\%20?q=1&b=2\r\n\ufeff",
 		"@every 90s wget -nv -qO- --header='A: b' --post-data=x http://[::1]/\nTZ='UTC'\nMAILTO=\"\"",
 		"# name: a\n@daily http://a.example/\n# name: a\n@daily http://b.example/\nwrong",
+		"@daily timeout -k 5 60 nice -5 flock -n f -c 'curl http://a.example/ || true' &",
 		"* * * * * root wget -T 1e3 --method=PUT -O x http://a.example/{}",
 		"0 0 1 1 0 curl http://curl",
 	} {

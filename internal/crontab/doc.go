@@ -18,7 +18,10 @@
 //
 // A command is a URL, or a line of curl or wget that a program can be sure of:
 // one URL, and options that are about the request, or about output, which there
-// is none of. Words are quoted as in a shell. What a shell would put in the place
-// of something ($VAR, `date`), pipes, lists and input are refused; output may be
-// redirected, and goes nowhere. \% is %, which alone would be a newline, as cron has it.
+// is none of. In front of it may stand programs that run another: timeout and
+// flock -n say something of the call, nice and the like nothing. Words are quoted
+// as in a shell. What a shell would put in the place of something ($VAR, `date`),
+// pipes, lists and input are refused, but for "|| true" and & at the end; output
+// may be redirected, and goes nowhere. \% is %, which alone would be a newline, as
+// cron has it.
 package crontab

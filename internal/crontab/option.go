@@ -43,27 +43,29 @@ func tableOf(lists ...[]option) options {
 }
 
 // read takes in a program's arguments.
-func (b *builder) read(table options, args []string) error {
-	for len(args) > 0 {
+func (b *builder) read(table options, args []string) (err error) {
+	for len(args) > 0 && err == nil {
 		arg := args[0]
 		args = args[1:]
-		var err error
 		switch {
 		case arg == "--":
 			b.urls = append(b.urls, args...)
 			return nil
 		case len(arg) < 2 || arg[0] != '-':
 			b.urls = append(b.urls, arg)
-		case table.has(arg) || strings.HasPrefix(arg, "--"):
-			args, err = b.long(table, arg, args)
 		default:
-			args, err = b.short(table, arg[1:], args)
-		}
-		if err != nil {
-			return err
+			args, err = b.option(table, arg, args)
 		}
 	}
-	return nil
+	return err
+}
+
+// option takes in an option, or some letters of them, and returns what is left.
+func (b *builder) option(table options, arg string, rest []string) ([]string, error) {
+	if table.has(arg) || strings.HasPrefix(arg, "--") {
+		return b.long(table, arg, rest)
+	}
+	return b.short(table, arg[1:], rest)
 }
 
 func (t options) has(name string) bool { _, ok := t[name]; return ok }

@@ -12,8 +12,14 @@ var programs = map[string]options{
 
 // known is what errors say of the options.
 var known = map[string]string{
-	"curl": "-X -d --data-raw --data-binary --json -H -A -e -b -m -I --url, and those of output and retries",
-	"wget": "--method --post-data --body-data --header -U --referer -T --spider, and those of output and retries",
+	"curl":    "-X -d --data-raw --data-binary --json -H -A -e -b -m -I --url, and those of output and retries",
+	"timeout": "-k -s -f -v --preserve-status",
+	"flock":   "-n -x -e -o -F -E -c --verbose",
+	"nice":    "-n",
+	"ionice":  "-c -n -t",
+	"nohup":   "none",
+	"chronic": "-v -e",
+	"wget":    "--method --post-data --body-data --header -U --referer -T --spider, and those of output and retries",
 }
 
 func setMethod(b *builder, value string) error {

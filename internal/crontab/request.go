@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// builder collects what a line of curl or wget asks for.
+// builder collects what a line of curl or wget asks for, and what runs that.
 type builder struct {
 	program string
 
@@ -23,6 +23,8 @@ type builder struct {
 	hasData  bool
 	isJSON   bool
 	timeout  time.Duration
+	limit    time.Duration // of a program that runs this one
+	alone    bool
 	warnings []string
 }
 
@@ -56,7 +58,7 @@ func (b *builder) request(args []string) (Request, []string, error) {
 		glue = ""
 	}
 	return Request{
-		Method: b.verb(), URL: address, Headers: b.headers, Body: strings.Join(b.data, glue), Timeout: b.timeout,
+		Method: b.verb(), URL: address, Headers: b.headers, Body: strings.Join(b.data, glue), Timeout: shorter(b.timeout, b.limit), Alone: b.alone,
 	}, b.warnings, nil
 }
 

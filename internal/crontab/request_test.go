@@ -71,11 +71,59 @@ func TestWhatALineAsksForIsAskedFor(t *testing.T) {
 	}
 }
 
+// What a program in front says of a call is taken, or its loss is told.
+func TestAProgramThatRunsCurlIsTakenForWhatItSays(t *testing.T) {
+	for _, row := range []struct {
+		command  string
+		timeout  time.Duration
+		alone    bool
+		warnings string // words of them
+	}{
+		{"timeout 60 curl http://a.example/", time.Minute, false, ""},
+		{"/usr/bin/timeout 5m /usr/bin/curl http://a.example/", 5 * time.Minute, false, ""},
+		{"timeout -k 5 60 curl http://a.example/", time.Minute, false, ""},
+		{"timeout --foreground -sKILL --kill-after=5 1.5h curl http://a.example/", 90 * time.Minute, false, ""},
+		{"timeout -- 2s curl http://a.example/", 2 * time.Second, false, ""},
+		{"timeout 60 curl -m 5 http://a.example/", 5 * time.Second, false, ""},
+		{"timeout 5 curl -m 60 http://a.example/", 5 * time.Second, false, ""},
+		{"timeout 0 curl -m 60 http://a.example/", time.Minute, false, ""},
+		{"timeout 60 timeout 1d curl http://a.example/", time.Minute, false, ""},
+		{"nice curl http://a.example/", 0, false, `nice`},
+		{"nice -n 19 ionice -c3 curl http://a.example/", 0, false, `nice ionice`},
+		{"nice -19 ionice -c 2 -n7 -t curl -m 3 http://a.example/ >/dev/null 2>&1", 3 * time.Second, false, `nice ionice`},
+		{"nohup curl http://a.example/ >/dev/null &", 0, false, `"&"`},
+		{"chronic curl http://a.example/", 0, false, ``},
+		{"flock -n /tmp/x.lock curl http://a.example/", 0, true, `overlap`},
+		{"flock -xn -E 0 /tmp/x.lock timeout 9 curl http://a.example/", 9 * time.Second, true, `overlap`},
+		{"timeout 9 flock --nonblock '/tmp/x y' -c 'curl -o f http://a.example/ || true' > log", 9 * time.Second, true, `log overlap f true`},
+		{"curl http://a.example/ || true", 0, false, `true`},
+		{"curl http://a.example/||/bin/true # why", 0, false, `true`},
+		{"curl http://a.example/ >/dev/null 2>&1 || : &", 0, false, `tried`},
+		{"curl http://a.example/ >/dev/null 2>&1&", 0, false, `waits`},
+		{"timeout 7 curl http://a.example/ || exit 0", 7 * time.Second, false, `exit`},
+	} {
+		got, warnings, err := parseCommand(row.command)
+		if err != nil || got.URL != "http://a.example/" || got.Timeout != row.timeout || got.Alone != row.alone {
+			t.Errorf("%s is read as %+v; %v", row.command, got, err)
+		}
+		words := strings.Fields(row.warnings)
+		if len(warnings) != len(words) {
+			t.Errorf("%s: warnings %q", row.command, warnings)
+		}
+		for _, word := range words {
+			if !strings.Contains(strings.Join(warnings, "\n"), word) {
+				t.Errorf("%s: %q do not say %s", row.command, warnings, word)
+			}
+		}
+	}
+}
+
 // An option that is in two lists would mean one or the other.
 func TestEachOptionStandsOnce(t *testing.T) {
 	for program, lists := range map[string][][]option{
-		"curl": {curlRequest, curlNothing, curlRefused},
-		"wget": {wgetRequest, wgetNothing, wgetRefused},
+		"curl":  {curlRequest, curlNothing, curlRefused},
+		"wget":  {wgetRequest, wgetNothing, wgetRefused},
+		"flock": {flockOptions, flockNothing, flockRefused},
 	} {
 		seen := map[string]bool{}
 		for _, list := range lists {

@@ -3,33 +3,59 @@ package crontab
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 )
 
+// simple is a command that is one program with its arguments.
+type simple struct {
+	words []string
+	files []string // where output went, but for /dev/null
+	tail  string   // what stands behind it that says nothing of it: "|| true", "&"
+}
+
 // split takes a command apart as a POSIX shell does, as far as that is one
-// program with its arguments. Redirected output is left out; files are where it
-// went, but for /dev/null. What is more than that is an error.
-func split(command string) (words, files []string, err error) {
+// program with its arguments. What is more than that is an error.
+func split(command string) (simple, error) {
+	var c simple
 	s := &splitter{text: command}
-	for s.err == nil && s.skipSpace() {
+	for s.err == nil && s.skipSpace() && !s.ends() {
 		word, redirected := s.word()
 		switch {
 		case !redirected:
-			words = append(words, word)
+			c.words = append(c.words, word)
 		case word != "/dev/null" && word != "":
-			files = append(files, word)
+			c.files = append(c.files, word)
 		}
 	}
-	return words, files, s.err
+	c.tail = s.tail
+	return c, s.err
 }
 
 // splitter reads a command from its front.
 type splitter struct {
 	text string // what is left
+	tail string // that was left out at the end
 	err  error
 }
 
 func (s *splitter) fail(format string, args ...any) { s.err = fmt.Errorf(format, args...) }
+
+// endings are what a command may end with, as nobody here reads its exit code or waits for it.
+var endings = regexp.MustCompile(`^(\|\|[ \t]*(?:true|/bin/true|/usr/bin/true|:|exit[ \t]+0))?[ \t]*(&)?[ \t]*(?:[ \t]#.*)?$`)
+
+// ends reports whether all that is left is such an ending, and takes it.
+func (s *splitter) ends() bool {
+	if s.text == "" || s.text[0] != '|' && s.text[0] != '&' {
+		return false
+	}
+	m := endings.FindStringSubmatch(s.text)
+	if m == nil {
+		return false
+	}
+	s.tail, s.text = strings.TrimSpace(m[1]+" "+m[2]), ""
+	return true
+}
 
 // skipSpace goes to the next word, and reports whether there is one.
 func (s *splitter) skipSpace() bool {
@@ -78,6 +104,11 @@ func (s *splitter) plain() string {
 		c := s.text[0]
 		switch c {
 		case ' ', '\t', '>':
+			return b.String()
+		case '|', '&':
+			if !s.ends() {
+				s.refuse(c)
+			}
 			return b.String()
 		case '\'':
 			b.WriteString(s.single())

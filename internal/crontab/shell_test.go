@@ -28,13 +28,13 @@ func TestWordsAreThoseOfAShell(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", line, err)
 		}
-		words, _, err := split(line)
+		c, err := split(line)
 		if err != nil {
 			t.Errorf("%s: %v", line, err)
 			continue
 		}
 		var got strings.Builder
-		for _, w := range words {
+		for _, w := range c.words {
 			got.WriteString("<" + w + ">\n")
 		}
 		if diff := cmp.Diff(string(out), got.String()); diff != "" {
@@ -54,10 +54,10 @@ func TestOutputIsRedirectedToNowhere(t *testing.T) {
 		"curl u >& log":            "curl u | log",
 		"curl u 2>& 1":             "curl u",
 	} {
-		words, files, err := split(line)
-		got := strings.Join(words, " ")
-		if len(files) > 0 {
-			got += " | " + strings.Join(files, " ")
+		c, err := split(line)
+		got := strings.Join(c.words, " ")
+		if len(c.files) > 0 {
+			got += " | " + strings.Join(c.files, " ")
 		}
 		if err != nil || got != want {
 			t.Errorf("%s: %q, want %q; %v", line, got, want, err)
