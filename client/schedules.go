@@ -73,30 +73,31 @@ func (ss Schedules) Resume(ctx context.Context, name string, conds ...Condition)
 }
 
 // Trigger makes a task of a schedule that is due now, also while it is paused or another is unfinished. It returns without the body. The call
-// carries an Idempotency-Key of its own, so that it can be repeated when its answer is lost. Errors: ErrNotFound, ErrFull, ErrTooFast.
-func (ss Schedules) Trigger(ctx context.Context, name string) (*Task, error) {
-	return ss.TriggerOnce(ctx, rand.Text(), name)
+// carries an Idempotency-Key of its own, so that it can be repeated when its answer is lost. Errors: ErrNotFound, ErrStale, ErrQuota, ErrFull, ErrTooFast.
+func (ss Schedules) Trigger(ctx context.Context, name string, conds ...Condition) (*Task, error) {
+	return ss.TriggerOnce(ctx, rand.Text(), name, conds...)
 }
 
-// TriggerOnce is Trigger with a key of the caller's, as CreateOnce is Create: however often it is called, one task is made.
-func (ss Schedules) TriggerOnce(ctx context.Context, key, name string) (*Task, error) {
-	t := new(Task)
-	_, err := ss.conn.named(ctx, "trigger schedule", "/schedules/", name, &call{
-		method: http.MethodPost, path: "/trigger", header: http.Header{"Idempotency-Key": {key}}, repeatable: key != "",
-	}, t)
+// TriggerOnce is Trigger with a key of the caller's, as CreateOnce is Create: however often it is called, one task is made. Once it is, it is
+// returned, whether the conditions hold still or not.
+func (ss Schedules) TriggerOnce(ctx context.Context, key, name string, conds ...Condition) (*Task, error) {
+	t, header := new(Task), headerOf(conds)
+	header.Set("Idempotency-Key", key)
+	_, err := ss.conn.named(ctx, "trigger schedule", "/schedules/", name, &call{method: http.MethodPost, path: "/trigger", header: header, repeatable: key != ""}, t)
 	return orNil(t, err)
 }
 
 // Backfill makes a task for each instant from one time until another, both included, whether or not they fired: all are due now. The same
-// backfill again makes nothing twice. Errors: ErrNotFound, ErrFull, ErrTooFast, an Error of code too_many_instants where there are more than 1000.
-func (ss Schedules) Backfill(ctx context.Context, name string, from, until time.Time) (Backfilled, error) {
+// backfill again makes nothing twice, and what is left where an error broke it off. Errors: ErrNotFound, ErrStale, ErrQuota, ErrFull, ErrTooFast, an
+// Error of code too_many_instants where there are more than 1000.
+func (ss Schedules) Backfill(ctx context.Context, name string, from, until time.Time, conds ...Condition) (Backfilled, error) {
 	body, err := marshal(wire.BackfillInput{From: instant(from), Until: instant(until)})
 	if err != nil {
 		return Backfilled{}, err
 	}
 	var reply Backfilled
 	_, err = ss.conn.named(ctx, "backfill schedule", "/schedules/", name, &call{
-		method: http.MethodPost, path: "/backfill", body: body, extra: backfillTimeout, repeatable: true,
+		method: http.MethodPost, path: "/backfill", header: headerOf(conds), body: body, extra: backfillTimeout, repeatable: true,
 	}, &reply)
 	if err != nil {
 		return Backfilled{}, err

@@ -147,6 +147,25 @@ func TestAScheduleIsToldToMakeTasks(t *testing.T) {
 	}
 }
 
+func TestAScheduleMakesTasksOnItsConditions(t *testing.T) {
+	c := serve(t).client()
+	seen := must[*client.Schedule](t)(c.Schedules.Put(t.Context(), "a", minutely()))
+	first := must[*client.Task](t)(c.Schedules.TriggerOnce(t.Context(), "order-42", "a", client.IfMatch(seen.ETag())))
+	if _, err := c.Schedules.Backfill(t.Context(), "a", time.Now().Add(-time.Minute), time.Now(), client.IfMatch(seen.ETag())); err != nil {
+		t.Error(err)
+	}
+	must[*client.Schedule](t)(c.Schedules.Pause(t.Context(), "a"))
+	if _, err := c.Schedules.Trigger(t.Context(), "a", client.IfMatch(seen.ETag())); !errors.Is(err, client.ErrStale) {
+		t.Error("trigger:", err)
+	}
+	if _, err := c.Schedules.Backfill(t.Context(), "a", time.Now().Add(-time.Minute), time.Now(), client.IfMatch(seen.ETag())); !errors.Is(err, client.ErrStale) {
+		t.Error("backfill:", err)
+	}
+	if again := must[*client.Task](t)(c.Schedules.TriggerOnce(t.Context(), "order-42", "a", client.IfMatch(seen.ETag()))); again.ID != first.ID {
+		t.Errorf("first %+v, again %+v", first, again)
+	}
+}
+
 // A task that would be silently another one than was asked for is refused here.
 func TestAScheduledTaskHasNoNameOrTimeOfItsOwn(t *testing.T) {
 	c := offline(t, client.Options{}, func(*http.Request) (*http.Response, error) {

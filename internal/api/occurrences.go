@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -26,14 +27,30 @@ func (s *Server) triggerSchedule(w http.ResponseWriter, r *request) error {
 	if err := noBody(r.Request); err != nil {
 		return err
 	}
-	t, err := s.schedule(r)
+	t, stale, err := s.condition(r)
 	if err != nil {
 		return err
 	}
 	at := s.now()
-	spec := t.Template(triggeredName(t, key, at), at)
+	spec, idem := t.Template(triggeredName(t, key, at), at), idempotency(key, []byte(schedulePath+"/trigger"), []byte(t.ScheduleName()))
 	spec.Trace = s.trace(r.Request)
-	return s.createSpec(w, r, at, spec, idempotency(key, []byte(schedulePath+"/trigger"), []byte(t.ScheduleName())))
+	if stale != nil {
+		return s.unlessRepeated(w, r, &spec, idem, stale)
+	}
+	return s.createSpec(w, r, at, spec, idem)
+}
+
+// condition returns the schedule that r's path names, and as stale why it is not in the version
+// that r wants it in, nil if it is.
+func (s *Server) condition(r *request) (t *task.Task, stale, err error) {
+	cond, err := precondition(r.Request)
+	if err != nil {
+		return nil, nil, err
+	}
+	if t, err = s.schedule(r); err != nil {
+		return nil, nil, err
+	}
+	return t, ofSchedule(cond.Check(t)), nil
 }
 
 // triggeredName returns the name of the task of a trigger. With a key it is the same each
@@ -57,8 +74,8 @@ const (
 )
 
 func (s *Server) backfillSchedule(w http.ResponseWriter, r *request) error {
-	t, err := s.schedule(r)
-	if err != nil {
+	t, stale, err := s.condition(r)
+	if err := cmp.Or(err, stale); err != nil {
 		return err
 	}
 	var span task.Span

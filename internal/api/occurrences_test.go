@@ -87,6 +87,36 @@ func TestARepeatedTriggerFindsItsTask(t *testing.T) {
 	s.do("POST", path+"/trigger", "", key).problem(422, "idempotency_key_reused", "")
 }
 
+// Who triggers or backfills what was seen makes nothing of a schedule that is another one by now.
+func TestAScheduleMakesTasksInTheVersionThatIsAskedFor(t *testing.T) {
+	s, _ := serveAt(t, elsewhen)
+	const path, span = "/v1/schedules/hourly", `{"from": "2040-02-29T01:00:00Z", "until": "2040-02-29T02:00:00Z"}`
+	made := s.do("PUT", path, hourly).schedule(201)
+	old, now := `If-Match: "`+made.ID+`.1"`, `If-Match: "`+made.ID+`.2"`
+	const key = "Idempotency-Key: order-42"
+	first := s.do("POST", path+"/trigger", "", old, key).task(201)
+	s.do("PUT", path, nightly).want(200, nil)
+	for target, body := range map[string]string{"/trigger": "", "/backfill": span} {
+		for _, stale := range []string{old, `If-Match: W/"` + made.ID + `.2"`, "If-None-Match: *"} {
+			if p := s.do("POST", path+target, body, stale).problem(412, "precondition_failed", ""); !strings.Contains(p.Detail, "schedule") {
+				t.Errorf("%s: %s", target, p.Detail)
+			}
+		}
+		s.do("POST", path+target, body, "If-Match: 5").problem(400, "bad_precondition", "If-Match")
+		s.do("POST", "/v1/schedules/none"+target, body, old).problem(404, "not_found", "")
+	}
+	s.do("POST", path+"/trigger", "", old, key+"3").problem(412, "precondition_failed", "")
+	if n := len(s.all()); n != 1 {
+		t.Errorf("%d tasks", n)
+	}
+	if again := s.do("POST", path+"/trigger", "", old, key).task(201); again.ID != first.ID {
+		t.Errorf("a repeat is answered with %+v", again)
+	}
+	s.do("POST", path+"/trigger", "", now).want(201, nil)
+	s.do("POST", path+"/trigger", "", "If-Match: *").want(201, nil)
+	s.do("POST", path+"/backfill", span, old+`, "`+made.ID+`.2"`).want(200, nil)
+}
+
 func TestABackfillMakesEachInstantOnce(t *testing.T) {
 	s, set := serveAt(t, elsewhen)
 	const path = "/v1/schedules/hourly"

@@ -69,15 +69,15 @@ func occurrenceRoutes() []route {
 			method: "POST", path: schedulePath + "/trigger", serve: (*Server).triggerSchedule, scope: task.ScopeWrite, tag: "schedules",
 			id: "triggerSchedule", summary: "Make a task of a schedule now",
 			about:   "Due now, also while the schedule is paused or has ended, or another task of it is unfinished. It counts as unfinished for the instants that follow, and is none of the schedule's runs.",
-			headers: []param{idempotencyHeader},
-			replies: []reply{shows(201, "Created, and durable. The repeat of a trigger with the same Idempotency-Key is answered with the task it made.")},
+			headers: []param{idempotencyHeader, ifMatchHeader},
+			replies: []reply{shows(201, "Created, and durable. The repeat of a trigger with the same Idempotency-Key is answered with the task it made, whatever If-Match says.")},
 		},
 		{
 			method: "POST", path: schedulePath + "/backfill", serve: (*Server).backfillSchedule, scope: task.ScopeWrite, tag: "schedules",
 			id: "backfillSchedule", summary: "Make the tasks of instants that have passed",
 			about: "One for each instant of the rule from one time until another, whether or not it fired then, at most 1000: all are due now, and each carries its instant. Works while the schedule is paused. " +
 				"Not atomic: a request that breaks off has made a part of them; the same request again makes the rest, and nothing twice.",
-			body: wire.BackfillInput{}, unprocessable: true,
+			headers: []param{ifMatchHeader}, body: wire.BackfillInput{}, unprocessable: true,
 			replies: []reply{{status: 200, about: "How many tasks were made, and durable.", body: wire.BackfillReply{}}},
 		},
 		{

@@ -50,7 +50,8 @@ type Precondition struct {
 	IfNoneMatch bool     // there must be no record
 }
 
-func (c Precondition) check(old *Task) error {
+// Check returns ErrPrecondition if old, nil where there is no record, is not as c asks.
+func (c Precondition) Check(old *Task) error {
 	if c.IfNoneMatch && old != nil {
 		return ErrPrecondition
 	}
@@ -114,7 +115,7 @@ func (c Replace) Action() string { return "task.replace" }
 // the new one starts when that has settled, whatever its outcome: the record
 // is the new task, the lease is still the old one's. Errors: ErrPrecondition.
 func (c Replace) Apply(now Millis, old *Task, _ Policy) (Result, error) {
-	if err := c.If.check(old); err != nil {
+	if err := c.If.Check(old); err != nil {
 		return Result{}, err
 	}
 	t := c.Spec.begin(now)
@@ -390,7 +391,7 @@ func find(old *Task, c Precondition) error {
 	if old == nil || old.Recur != nil {
 		return ErrNotFound
 	}
-	return c.check(old)
+	return c.Check(old)
 }
 
 func finished(op string, t *Task) error {

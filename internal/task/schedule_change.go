@@ -102,7 +102,7 @@ func (c PutSchedule) Action() string { return "schedule.put" }
 // deployment that is repeated later finds it ended, and leaves it so.
 func (c PutSchedule) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 	old = presentSchedule(old)
-	if err := c.If.check(old); err != nil {
+	if err := c.If.Check(old); err != nil {
 		return Result{}, err
 	}
 	t := c.Spec.begin(now)
@@ -283,5 +283,5 @@ func findSchedule(old *Task, c Precondition) error {
 	if old == nil {
 		return ErrNotFound
 	}
-	return c.check(old)
+	return c.Check(old)
 }
