@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -165,10 +166,8 @@ func (c *cronBackfillCmd) Run(ctx context.Context, con *console, api *client.Cli
 		return badInput("--until", "%s lies before %s", instant(until), instant(from))
 	}
 	done, err := api.Schedules.Backfill(ctx, c.Name, from, until)
-	if code := exitCode(err); code == exitUnreachable || code == exitInterrupted {
-		con.notef("some of the tasks may have been made; this makes the others, and none twice: foliot cron backfill %s --from %s --until %s", c.Name, instant(from), instant(until))
-	}
 	if err != nil {
+		noteRest(con, err, fmt.Sprintf("foliot cron backfill %s --from %s --until %s", c.Name, instant(from), instant(until)))
 		return err
 	}
 	if con.json {
@@ -180,4 +179,15 @@ func (c *cronBackfillCmd) Run(ctx context.Context, con *console, api *client.Cli
 	}
 	con.sayf("created %d tasks of %s, %s to %s, due now%s", done.Created, c.Name, instant(from), instant(until), existing)
 	return nil
+}
+
+// noteRest names the command that goes on with a backfill that broke off with err.
+func noteRest(con *console, err error, again string) {
+	code := exitCode(err)
+	switch {
+	case code == exitUnreachable, code == exitInterrupted, client.MayBeDone(err):
+		con.notef("some of the tasks may have been made; this makes the others, and none twice: %s", again)
+	case errors.Is(err, client.ErrQuota), errors.Is(err, client.ErrTooFast), errors.Is(err, client.ErrFull):
+		con.notef("this makes the rest, as soon as they may be made, and none twice: %s", again)
+	}
 }

@@ -118,6 +118,22 @@ func TestABackfillThatBreaksOffSaysHowItIsRepeated(t *testing.T) {
 	}
 }
 
+// How many it has made, and what makes the others, when there is room.
+func TestABackfillThatMeetsAQuotaSaysHowItIsRepeated(t *testing.T) {
+	s := newSession(t)
+	s.must("", "namespace set default --max-pending 4")
+	s.must("", "cron add hourly @hourly http://127.0.0.1:9/")
+	const line = "cron backfill hourly --from 2020-01-01T00:00:00.000Z --until 2020-01-01T09:30:00.000Z"
+	_, errs, code := s.run("", s.words(line)...)
+	if code != exitFailure || !strings.Contains(errs, "made 3 of 10") || !strings.Contains(errs, "foliot "+line+"\n") {
+		t.Errorf("it ended with %d: %s", code, errs)
+	}
+	s.must("", "namespace set default --max-pending 0")
+	if got := s.must("", line); !strings.HasPrefix(got, "created 7 tasks of hourly") || !strings.HasSuffix(got, ", 3 were there\n") {
+		t.Errorf("the command that it names: %s", got)
+	}
+}
+
 // What a line of a crontab cannot say is decided elsewhere, and an import leaves it.
 func TestAnImportedCrontabLeavesWhatItsLinesDoNotSay(t *testing.T) {
 	s := newSession(t)

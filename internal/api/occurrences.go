@@ -94,14 +94,14 @@ func (s *Server) backfillSchedule(w http.ResponseWriter, r *request) error {
 		return refuse("too_many_instants", "until", fmt.Sprintf("a backfill makes at most %d tasks: let this one end at %s, and begin the next one after that",
 			maxBackfill, showTime(instants[maxBackfill-1])))
 	}
-	if err := s.affordAll(w, r, len(instants)); err != nil {
-		return err
-	}
 	reply := wire.BackfillReply{Instants: len(instants), Durability: s.ledger.Durability()}
+	if err := s.affordAll(w, r, len(instants)); err != nil {
+		return &partError{err, reply}
+	}
 	for part := range slices.Chunk(instants, backfillPart(t)) {
 		allow(w, r.Request, time.Minute)
 		if err := s.backfill(r, t, span, part, &reply); err != nil {
-			return err
+			return &partError{err, reply}
 		}
 	}
 	s.write(r.Context(), w, jsonType, http.StatusOK, reply)
@@ -115,7 +115,30 @@ func backfillPart(t *task.Task) int {
 	return max(1, task.MaxBatchBytes/(t.Weight()+record))
 }
 
-// backfill creates the tasks of some instants, and counts them.
+// partError is why a backfill broke off, and what it had done by then.
+type partError struct {
+	err  error
+	done wire.BackfillReply
+}
+
+func (e *partError) Unwrap() error { return e.err }
+func (e *partError) Error() string { return e.about(e.err.Error()) }
+
+// about adds to detail, which is said of err, how far the backfill came and what to do.
+func (e *partError) about(detail string) string {
+	least, there := "at least ", "" // what its last step did is not known
+	var quota *task.QuotaError
+	if errors.As(e.err, &quota) || errors.Is(e.err, task.ErrFull) {
+		least = ""
+	}
+	if e.done.Existing > 0 {
+		there = fmt.Sprintf(", and %d were there", e.done.Existing)
+	}
+	return fmt.Sprintf("%s; made %s%d of %d%s: the same from and until again, later, make the rest, and none twice", detail, least, e.done.Created, e.done.Instants, there)
+}
+
+// backfill creates the tasks of some instants, and counts them. Where one cannot be created it
+// returns why, and the others are.
 func (s *Server) backfill(r *request, t *task.Task, span task.Span, instants []task.Millis, count *wire.BackfillReply) error {
 	if err := s.still(&r.caller); err != nil {
 		return err
@@ -137,11 +160,11 @@ func (s *Server) backfill(r *request, t *task.Task, span task.Span, instants []t
 			count.Created++
 		case errors.Is(reply.Err, task.ErrExists):
 			count.Existing++
-		default:
-			return reply.Err
+		case err == nil:
+			err = reply.Err
 		}
 	}
-	return nil
+	return err
 }
 
 // backfilledName returns the name of the task of an instant in a backfill.

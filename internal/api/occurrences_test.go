@@ -235,14 +235,21 @@ func TestABackfillCountsInTheQuotas(t *testing.T) {
 		if s.do("POST", "/v1/schedules/a/backfill", body(10), acme).want(200, &done); done.Created != 10 {
 			t.Errorf("%+v", done)
 		}
-		if r := s.do("POST", "/v1/schedules/a/backfill", body(10), acme); r.problem(429, "rate_exceeded", "create_rate").Detail == "" || r.header.Get("Retry-After") != "10" {
+		if r := s.do("POST", "/v1/schedules/a/backfill", body(10), acme); !strings.Contains(r.problem(429, "rate_exceeded", "create_rate").Detail, "; made 0 of 10: ") || r.header.Get("Retry-After") != "10" {
 			t.Errorf("Retry-After: %s", r.header.Get("Retry-After"))
 		}
 		s.do("POST", "/v1/schedules/a/trigger", "", acme).problem(429, "rate_exceeded", "create_rate")
 		time.Sleep(10 * time.Second)
 		s.do("POST", "/v1/schedules/a/trigger", "", acme).want(201, nil)
 		time.Sleep(10 * time.Second)
-		s.do("POST", "/v1/schedules/a/backfill", body(8), acme).problem(403, "quota_exceeded", "max_pending")
+		const rest = "the same from and until again, later, make the rest, and none twice"
+		if p := s.do("POST", "/v1/schedules/a/backfill", body(8), acme).problem(403, "quota_exceeded", "max_pending"); !strings.HasSuffix(p.Detail, "; made 3 of 8: "+rest) {
+			t.Error(p.Detail)
+		}
+		time.Sleep(10 * time.Second)
+		if p := s.do("POST", "/v1/schedules/a/backfill", body(8), acme).problem(403, "quota_exceeded", "max_pending"); !strings.HasSuffix(p.Detail, "; made 0 of 8, and 3 were there: "+rest) {
+			t.Error(p.Detail)
+		}
 		var n wire.Namespace
 		if s.do("GET", "/v1/namespaces/acme", "").want(200, &n); n.Counts.Scheduled != 14 { // and the schedule
 			t.Errorf("%+v", n.Counts)

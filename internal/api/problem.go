@@ -155,7 +155,12 @@ func problemOf(err error) wire.Problem {
 	var state *task.StateError
 	var quota *task.QuotaError
 	var short *task.ShortError
+	var part *partError
 	switch {
+	case errors.As(err, &part):
+		p := problemOf(part.err)
+		p.Detail = part.about(p.Detail)
+		return p
 	case errors.As(err, &field):
 		return newProblem(field.Code, field.Detail, field.Path)
 	case errors.As(err, &state):

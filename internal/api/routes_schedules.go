@@ -76,7 +76,7 @@ func occurrenceRoutes() []route {
 			method: "POST", path: schedulePath + "/backfill", serve: (*Server).backfillSchedule, scope: task.ScopeWrite, tag: "schedules",
 			id: "backfillSchedule", summary: "Make the tasks of instants that have passed",
 			about: "One for each instant of the rule from one time until another, whether or not it fired then, at most 1000: all are due now, and each carries its instant. Works while the schedule is paused. " +
-				"Not atomic: a request that breaks off has made a part of them; the same request again makes the rest, and nothing twice.",
+				"Not atomic: a request that breaks off, as at a quota, has made a part of them, and detail says how many; the same request again makes the rest, and nothing twice.",
 			headers: []param{ifMatchHeader}, body: wire.BackfillInput{}, unprocessable: true,
 			replies: []reply{{status: 200, about: "How many tasks were made, and durable.", body: wire.BackfillReply{}}},
 		},

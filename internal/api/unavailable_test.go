@@ -13,6 +13,7 @@ import (
 
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
 )
 
 // ill is a ledger whose changes fail, and which may say so of itself.
@@ -46,6 +47,19 @@ func TestAStoreThatCannotBeReachedIsUnavailableAndNotLogged(t *testing.T) {
 	}
 	if log.Len() > 0 {
 		t.Errorf("each request is logged:\n%s", log.String())
+	}
+}
+
+// What the last step of a backfill did is not known where the store went away under it.
+func TestABackfillSaysHowFarItCame(t *testing.T) {
+	done := wire.BackfillReply{Created: 4, Existing: 2, Instants: 9}
+	for want, err := range map[string]error{
+		"; made at least 4 of 9, and 2 were there: ": fmt.Errorf("%w: the Redis at 192.0.2.1:6379", task.ErrUnavailable),
+		"; made 4 of 9, and 2 were there: ":          fmt.Errorf("%w: no memory at 192.0.2.1:6379", task.ErrFull),
+	} {
+		if p := problemOf(&partError{err, done}); p.Status != 503 || !strings.Contains(p.Detail, want) || strings.Contains(p.Detail, "192.0.2.1") {
+			t.Errorf("%v: %+v", err, p)
+		}
 	}
 }
 
