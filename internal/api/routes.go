@@ -258,7 +258,19 @@ func (s *Server) unrouted(w http.ResponseWriter, r *http.Request) error {
 		return nowhere
 	}
 	w.Header().Set("Allow", strings.Join(allow, ", "))
-	return refuse("method_not_allowed", "", "this path takes "+strings.Join(allow, ", "))
+	return refuse("method_not_allowed", "", "this path takes "+strings.Join(allow, ", ")+s.hintPut(r))
+}
+
+// hintPut says how one of a collection is made that takes no POST, "" where r is about none.
+func (s *Server) hintPut(r *http.Request) string {
+	if r.Method != http.MethodPost {
+		return ""
+	}
+	_, pattern := s.mux.Handler(&http.Request{Method: http.MethodPut, Host: r.Host, URL: &url.URL{Path: r.URL.Path + "/x"}})
+	if pattern == "/" {
+		return ""
+	}
+	return ": to make or change one, " + pattern
 }
 
 // cleanPath reports whether the mux would take r's path as it is. Others it

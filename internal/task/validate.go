@@ -136,7 +136,10 @@ func ValidateName(path, name string) error {
 // ValidateRecordName checks the name of a record that there may be: one that a
 // client gave, or one that was made of it here and has more behind an @.
 func ValidateRecordName(path, name string) error {
-	given, made, _ := strings.Cut(name, "@")
+	given, made, isMade := strings.Cut(name, "@")
+	if isMade && given == "" {
+		given = "@" // that is what it begins with
+	}
 	if err := ValidateName(path, given); err != nil || made == "" {
 		return err
 	}
