@@ -2,9 +2,11 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/redis/rueidis"
 
@@ -46,13 +48,80 @@ func (s *Store) keepOlderOut(ctx context.Context) error {
 	if err := s.nobodyOlder(ctx); err != nil {
 		return err
 	}
-	newer := strconv.Itoa(max(m.format, scheduleFormat))
-	if _, err := s.servers.one(ctx, func(b rueidis.Builder) rueidis.Completed {
-		return b.Hset().Key(metaKey).FieldValue().FieldValue("format", newer).FieldValue("oldest", strconv.Itoa(scheduleFormat)).Build()
-	}); err != nil {
+	if err := s.servers.shutOut(ctx, m); err != nil {
 		return err
 	}
 	return s.nobodyOlder(ctx) // nor has one come meanwhile
+}
+
+// shutOut makes m, which stands in metaKey, say that older code may not use the servers.
+func (s *servers) shutOut(ctx context.Context, m meta) error {
+	newer := strconv.Itoa(max(m.format, scheduleFormat))
+	_, err := s.one(ctx, func(b rueidis.Builder) rueidis.Completed {
+		return b.Hset().Key(metaKey).FieldValue().FieldValue("format", newer).FieldValue("oldest", strconv.Itoa(scheduleFormat)).Build()
+	})
+	return err
+}
+
+const (
+	// guardEvery is how often metaKey is looked at. It is at once where its master is another
+	// one: what the one before had not told it is lost.
+	guardEvery = time.Minute
+	// guardAgain is how soon that is tried again where it failed, and guardFor how long it may
+	// take: what else is polled waits for it.
+	guardAgain = 5 * time.Second
+	guardFor   = lookEvery / 3
+)
+
+// guard is when metaKey is to be looked at.
+type guard struct {
+	addr string // its master
+	next time.Time
+}
+
+// guardOlder makes metaKey say again that older code may not use the servers, where there
+// are schedules and a failover has lost that. Without any it takes in that another node has made
+// the first one: then this one guards it, too.
+func (s *Store) guardOlder(ctx context.Context, g *guard, now time.Time) error {
+	addr := s.servers.masterOf(metaKey)
+	if addr == g.addr && now.Before(g.next) {
+		return nil
+	}
+	g.addr, g.next = addr, now.Add(guardAgain)
+	ctx, stop := context.WithTimeout(ctx, guardFor)
+	defer stop()
+	m, err := s.servers.readMeta(ctx, s.config, "")
+	switch {
+	case err != nil:
+		return err
+	case m.oldest >= scheduleFormat:
+		s.schedules.Store(true)
+	case s.schedules.Load():
+		if err := s.servers.shutOut(ctx, m); err != nil {
+			return err
+		}
+		s.sayLost(ctx)
+	}
+	g.next = now.Add(guardEvery)
+	return nil
+}
+
+// sayLost logs that older nodes were let in for a while, and which have come.
+func (s *Store) sayLost(ctx context.Context) {
+	s.config.Logger.Warn("Redis had lost that servers of older versions, which know no schedules, are kept out: they are again", "key", metaKey, "server", s.servers.masterOf(metaKey))
+	var older olderNodes
+	if errors.As(s.nobodyOlder(ctx), &older) {
+		s.config.Logger.Error("servers of an older version have come meanwhile, and know no schedules: stop them, or bring them up to date", "nodes", strings.Join(older, ", "))
+	}
+}
+
+// masterOf returns the address of the master that has a key without a tag, "" where it has none.
+func (s *servers) masterOf(key string) string {
+	slot := uint16(0)
+	if s.cluster {
+		slot = keySlot(key)
+	}
+	return s.masters.Load().of(slot)
 }
 
 // nobodyOlder returns an error where a node lives that does not know schedules.

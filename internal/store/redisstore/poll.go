@@ -14,6 +14,7 @@ func (s *Store) poll() {
 	defer close(s.polled)
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
+	var older guard
 	for {
 		select {
 		case <-tick.C:
@@ -21,7 +22,8 @@ func (s *Store) poll() {
 			return
 		}
 		ctx, stop := context.WithTimeout(s.servers.life, patience)
-		for name, work := range map[string]func(context.Context) error{"read the settings": s.reload, "raise the bounds of lanes": s.raiseBounds} {
+		guard := func(ctx context.Context) error { return s.guardOlder(ctx, &older, time.Now()) }
+		for name, work := range map[string]func(context.Context) error{"read the settings": s.reload, "raise the bounds of lanes": s.raiseBounds, "keep older versions out": guard} {
 			if err := work(ctx); s.servers.life.Err() == nil {
 				s.servers.trouble.about(name, err)
 			}

@@ -124,7 +124,7 @@ type Store struct {
 	watcher  atomic.Pointer[func([]task.Entry)]
 	permits  permits
 
-	schedules atomic.Bool // admitSchedules has succeeded
+	schedules atomic.Bool // metaKey keeps nodes out that do not know them: guardOlder sees to it that it stays so
 
 	configuring sync.Mutex // held while settings are changed and told
 	tell        func(*task.Settings)

@@ -1,0 +1,106 @@
+package redisstore
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// oldestIn returns the oldest format whose code may use the servers.
+func oldestIn(t *testing.T, r *redistest.Server) string {
+	t.Helper()
+	reply, err := redistest.Command(t.Context(), r.Addr, "HGET", metaKey, "oldest")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reply
+}
+
+// forgetful makes a server as one that did not hear of the first schedule before it took over.
+func forgetful(t *testing.T, r *redistest.Server) {
+	t.Helper()
+	if reply, err := redistest.Command(t.Context(), r.Addr, "HSET", metaKey, "oldest", "1"); reply != ":0" {
+		t.Fatal(reply, err)
+	}
+}
+
+func TestWhatAFailoverLostKeepsOlderVersionsOutAgain(t *testing.T) {
+	r := redistest.New(t)
+	first, _ := opened(t, nodeOn(r, nil))
+	if err := apply(t, first, eachSecond(t, "nightly")); err != nil {
+		t.Fatal(err)
+	}
+	_ = first.Close()
+	var log bytes.Buffer
+	s, _ := opened(t, nodeOn(r, func(c *Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) }))
+	eventually(t, 3*time.Second, "it has looked, and knows that there are schedules", s.schedules.Load)
+
+	var g guard // beside its own, which comes in a minute
+	now := time.Now()
+	look := func(after time.Duration, want string) {
+		t.Helper()
+		now = now.Add(after)
+		if err := s.guardOlder(t.Context(), &g, now); err != nil {
+			t.Fatal(err)
+		}
+		if got := oldestIn(t, r); got != want {
+			t.Errorf("the oldest is %s, want %s", got, want)
+		}
+	}
+	look(0, "2")
+	forgetful(t, r)
+	look(guardEvery-time.Millisecond, "1")
+	lives := task.FloorMillis(time.Now()).Add(time.Hour) // the node brings that down to its clock
+	if reply, err := redistest.Command(t.Context(), r.Addr, "HSET", nodesKey, "older", score(lives)+"/nonce/v0.1.0/1/0/10.0.0.7:8750"); reply != ":1" {
+		t.Fatal(reply, err)
+	}
+	look(time.Millisecond, "2")
+	look(guardEvery, "2")
+	_ = s.Close() // nobody writes into log any more
+	if got := log.String(); strings.Count(got, "had lost") != 1 || !strings.Contains(got, "nodes=older") {
+		t.Errorf("logged is %s", got)
+	}
+}
+
+func TestAnotherMasterIsAskedAtOnceWhetherOlderVersionsAreKeptOut(t *testing.T) {
+	r := redistest.New(t)
+	s, _ := opened(t, nodeOn(r, nil))
+	if err := apply(t, s, eachSecond(t, "nightly")); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	g := guard{"127.0.0.1:1", now.Add(guardEvery)} // that one was asked
+	forgetful(t, r)
+	if err := s.guardOlder(t.Context(), &g, now); err != nil || oldestIn(t, r) != "2" {
+		t.Errorf("the oldest is %s: %v", oldestIn(t, r), err)
+	}
+}
+
+// Whoever did not make the first schedule guards it, too: who did may be gone.
+func TestEachNodeGuardsTheSchedulesOfAnother(t *testing.T) {
+	r := redistest.New(t)
+	first, _ := opened(t, nodeOn(r, func(c *Config) { c.Node = "first" }))
+	other, _ := opened(t, nodeOn(r, func(c *Config) { c.Node = "other" }))
+	var g guard
+	now := time.Now()
+	look := func(want string) {
+		t.Helper()
+		if err := other.guardOlder(t.Context(), &g, now); err != nil || oldestIn(t, r) != want {
+			t.Errorf("the oldest is %s, want %s: %v", oldestIn(t, r), want, err)
+		}
+		now = now.Add(guardEvery)
+	}
+	look("1") // there are none: the way back stays open
+	if err := apply(t, first, eachSecond(t, "nightly")); err != nil {
+		t.Fatal(err)
+	}
+	look("2")
+	_ = first.Close()
+	forgetful(t, r)
+	look("2")
+}
