@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cron"
 )
 
 type cronGetCmd struct {
@@ -59,7 +60,7 @@ func describeSchedule(s *client.Schedule) (r rows) {
 	r.add("jitter", durationWords(s.Jitter))
 	r.add("misfire", misfireWords(&s.ScheduleSpec))
 	r.add("overlap", string(s.Overlap))
-	if s.Cron != "" {
+	if fixedTimes(s.Cron) {
 		r.add("dst gap", s.DSTGap)
 		r.add("dst overlap", s.DSTOverlap)
 	}
@@ -67,6 +68,12 @@ func describeSchedule(s *client.Schedule) (r rows) {
 	r.addLimits(&s.Task)
 	r.add("created", instant(s.CreatedAt))
 	return r
+}
+
+// fixedTimes reports whether an expression names times of the day, of which alone a day may have none or two.
+func fixedTimes(expression string) bool {
+	e, err := cron.Parse(expression)
+	return err == nil && e.Fixed()
 }
 
 func runsWords(s *client.Schedule) string {
