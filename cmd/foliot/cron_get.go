@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/cron"
@@ -16,7 +18,9 @@ type cronGetCmd struct {
 // Help shows examples below the usage line.
 func (cronGetCmd) Help() string {
 	return `Shows what was asked for, when it fires next, and what it has done: the last instant that made a task, and the last ones that made none, with
-the reason. Its tasks are in foliot ls --schedule NAME.
+the reason; and how its last five runs ended: the task that each was, whose attempts foliot get TASK shows, the instant that it stands for, or when it
+was triggered, its state, and of the last attempt its number, the status, and how late it began. A task is shown for as long as it is kept (--keep-finished,
+--keep-dead). All of them are in foliot ls --schedule NAME. With -o json it is the schedule alone.
 
 Examples:
 
@@ -36,7 +40,18 @@ func (c *cronGetCmd) Run(ctx context.Context, con *console, api *client.Client) 
 	if con.json {
 		return con.object(s)
 	}
-	return describeSchedule(s).print(con)
+	shown := describeSchedule(s)
+	runs, complete, err := lastRuns(ctx, api, s, time.Now())
+	for _, t := range runs {
+		shown.add("run", runWords(t))
+	}
+	if err := errors.Join(err, shown.print(con)); err != nil {
+		return err
+	}
+	if !complete {
+		con.notef("it has made too many tasks to look for the last ones: foliot ls --schedule %s --due-after -1h", s.Name)
+	}
+	return nil
 }
 
 // describeSchedule returns a schedule as rows.
