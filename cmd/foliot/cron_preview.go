@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,7 +24,8 @@ type cronPreviewCmd struct {
 // Help shows examples below the usage line.
 func (cronPreviewCmd) Help() string {
 	return `Shows the instants of a schedule's rule, or of an expression: as the zone's clocks show them, in UTC, and the day of the week. It is what the rule
-says, within its bounds, whatever was fired, skipped or paused. An expression has spaces, or begins with @.
+says, within its bounds, whatever was fired, skipped or paused. An expression has spaces, or begins with @. A terminal shows what the clocks show and UTC
+once where they are the same; elsewhere each line has both, and the day, with tabs between them.
 
 Examples:
 
@@ -132,15 +134,24 @@ func (c *cronPreviewCmd) rule(from task.Millis) (r task.Rule, words string, err 
 	return r, cron.Rule{Expr: expr, Gap: r.Gap, Overlap: r.Fold}.Words() + ", " + r.Zone, nil
 }
 
-// printInstants prints instants as rows: as the zone's clocks show it, in UTC, and the day there.
+// printInstants prints instants as rows: as the zone's clocks show it, in UTC, and the day there. Where
+// the clocks show UTC, people read that once; what reads lines finds each column in its place.
 func printInstants(con *console, list []client.Instant) error {
-	out := con.table([]string{"LOCAL", "UTC", "DAY"})
+	once := con.outTerm && !slices.ContainsFunc(list, func(i client.Instant) bool { return localTime(i.Local) != localTime(i.At.UTC()) })
+	heading := []string{"LOCAL", "UTC", "DAY"}
+	if once {
+		heading = []string{"LOCAL, UTC", "DAY"}
+	}
+	out := con.table(heading)
 	for _, i := range list {
 		var err error
-		if con.json {
+		switch day := i.Local.Weekday().String(); {
+		case con.json:
 			err = con.object(i)
-		} else {
-			err = out.add(localTime(i.Local), instant(i.At), i.Local.Weekday().String())
+		case once:
+			err = out.add(instant(i.At), day)
+		default:
+			err = out.add(localTime(i.Local), instant(i.At), day)
 		}
 		if err != nil {
 			return err
