@@ -104,6 +104,7 @@ type restoreReply struct {
 	Data      string    `json:"data"`
 	CreatedAt time.Time `json:"created_at"`
 	Tasks     int64     `json:"tasks"`
+	Schedules int64     `json:"schedules"`
 	Checksum  string    `json:"checksum"`
 
 	Queues []pebblestore.QueueCount `json:"queues"`
@@ -139,9 +140,9 @@ func (c *restoreCmd) Run(ctx context.Context, con *console, parsed *kong.Context
 	case err != nil:
 		return fmt.Errorf("restore %s into %s: %w; nothing was changed", c.File, dir, err)
 	case con.json:
-		return con.object(restoreReply{Data: dir, CreatedAt: m.CreatedAt, Tasks: m.Tasks, Checksum: m.Checksum, Queues: m.Queues})
+		return con.object(restoreReply{Data: dir, CreatedAt: m.CreatedAt, Tasks: m.Tasks, Schedules: m.Schedules, Checksum: m.Checksum, Queues: m.Queues})
 	}
-	con.sayf("restored %d tasks as of %s into %s", m.Tasks, instant(m.CreatedAt), dir)
+	con.sayf("restored %d tasks%s as of %s into %s", m.Tasks, andSchedules(int(m.Schedules)), instant(m.CreatedAt), dir)
 	con.sayf("checksum of all records %s", m.Checksum)
 	con.notef("start the server: foliot serve --data %s", dir)
 	return nil

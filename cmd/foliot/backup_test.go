@@ -17,6 +17,8 @@ func TestABackupIsRestoredElsewhereWithAllThatWasDecided(t *testing.T) {
 	p.must("add", "http://127.0.0.1:9/hook", "--in", "1h", "--name", "kept", "--queue", "mail")
 	p.must("queue", "set", "mail", "--rate", "5")
 	p.must("queue", "pause", "mail")
+	p.must("cron", "add", "nightly", "@daily", "http://127.0.0.1:9/hook", "--start", "2030-01-01")
+	p.must("cron", "add", "poll", "--every", "5s", "http://127.0.0.1:9/hook", "--paused")
 	file := filepath.Join(t.TempDir(), "b.tar")
 	p.must("backup", file)
 	p.must("add", "http://127.0.0.1:9/hook", "--in", "1h", "--name", "later")
@@ -28,13 +30,13 @@ func TestABackupIsRestoredElsewhereWithAllThatWasDecided(t *testing.T) {
 	elsewhere := filepath.Join(t.TempDir(), "new")
 	session := &session{t: t}
 	out, stderr, code := session.runBare("restore", file, "--data", elsewhere)
-	if code != 0 || !strings.HasPrefix(out, "restored 1 tasks as of ") {
+	if code != 0 || !strings.HasPrefix(out, "restored 1 tasks and 2 schedules as of ") {
 		t.Fatalf("%d: %s %s", code, out, stderr)
 	}
 	if out, stderr, code = session.runBare("restore", file, "--data", elsewhere); code != exitUsage || !strings.Contains(stderr, "not empty") {
 		t.Errorf("a second time: %d: %s %s", code, out, stderr)
 	}
-	if out, stderr, code = session.runBare("doctor", "data", elsewhere); code != 0 || !strings.Contains(out, "records, index entries and counts agree") {
+	if out, stderr, code = session.runBare("doctor", "data", elsewhere); code != 0 || !strings.Contains(out, "records, index entries and counts agree") || !strings.Contains(out, "records      1 tasks and 2 schedules, ") {
 		t.Errorf("%d: %s %s", code, out, stderr)
 	}
 	q := serveProcess(t, "--listen", anyPort, "--data", elsewhere)

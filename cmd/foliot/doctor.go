@@ -252,7 +252,7 @@ func (c *doctorDataCmd) Run(ctx context.Context, con *console) error {
 	} else {
 		f.add("closed", true, "not in order: the next start recovers, which is what it is built for")
 	}
-	f.add("records", true, "%d tasks, %d entries, checksum %s", r.Tasks, r.Entries, r.Checksum)
+	f.add("records", true, "%d tasks%s, %d entries, checksum %s", r.Tasks, andSchedules(int(r.Schedules)), r.Entries, r.Checksum)
 	for _, problem := range r.Problems {
 		f.add("problem", false, "%s", problem)
 	}
