@@ -67,7 +67,8 @@ type doctorServerCmd struct{}
 // Help shows examples below the usage line.
 func (doctorServerCmd) Help() string {
 	return `Asks a running server what can be asked from outside, and says what is wrong with the answers: whether it is ready, how far its clock is from
-this machine's, how late attempts start (judged from 100 in the last minute on), what is overdue and why, which destinations fail, which tasks died.
+this machine's, how late attempts start (judged from 100 in the last minute on), what is overdue and why, which destinations fail, which tasks died,
+and of the namespace's schedules (the first 10,000) which cannot be followed, which are overdue, and which skipped instants since yesterday.
 Of servers that share a Redis it also says whether each shard has an owner, and each server a name of its own; what is late or overdue it knows of
 the server alone that it asks, and of tasks nothing while the store is away. Each finding is a line (or an object, with -o json). It exits with 1 when one is bad.
 
@@ -100,6 +101,9 @@ func (doctorServerCmd) Run(ctx context.Context, con *console, api *client.Client
 	f.clock(live.At, began, time.Since(began))
 	shared, err := f.servers(ctx, api)
 	if err == nil {
+		err = f.schedules(ctx, api, live.At)
+	}
+	if err == nil {
 		err = f.dead(ctx, api)
 	}
 	f.live(live)
@@ -113,7 +117,7 @@ func (doctorServerCmd) Run(ctx context.Context, con *console, api *client.Client
 
 // unknown tells what is not known while the store is away.
 func (f *findings) unknown() {
-	for _, check := range []string{"overdue", "dead"} {
+	for _, check := range []string{"overdue", "schedules", "dead"} {
 		f.add(check, false, "not known while the store is away")
 	}
 }

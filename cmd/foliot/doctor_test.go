@@ -45,7 +45,7 @@ func TestDoctorKnowsNothingOfTasksWhileTheStoreIsAway(t *testing.T) {
 	if code != exitFailure || asked.Load() != 2 {
 		t.Errorf("it ended with %d after asking the store %d times", code, asked.Load())
 	}
-	for _, bad := range []string{"BAD  server       it answers, and does not reach its store", "BAD  overdue      not known", "BAD  dead         not known"} {
+	for _, bad := range []string{"BAD  server       it answers, and does not reach its store", "BAD  overdue      not known", "BAD  schedules    not known", "BAD  dead         not known"} {
 		if !strings.Contains(stdout, bad) {
 			t.Errorf("it does not say %q:\n%s", bad, stdout)
 		}
@@ -71,6 +71,8 @@ func TestDoctorDoesNotTakeAFaultForASecret(t *testing.T) {
 				fmt.Fprintf(w, `{"at": %q, "slots": 10, "queues": [], "destinations": []}`, wire.FormatTime(time.Now()))
 			case "/v1/queues":
 				fmt.Fprint(w, `{"queues": []}`)
+			case "/v1/schedules":
+				fmt.Fprint(w, `{"schedules": []}`)
 			default:
 				w.Header().Set("Content-Type", wire.ProblemType)
 				w.WriteHeader(c.status)
