@@ -26,8 +26,7 @@ type exportCmd struct {
 func (exportCmd) Help() string {
 	return `Writes tasks as lines that import reads: by default those that wait or run, with --state dead those that gave up. Each line
 has the time at which the task is due now, so that an import elsewhere keeps it; what was asked for as a delay becomes
-a time and cannot be touched any more. Tasks that are created while the export runs may be missing. A task that a schedule made, or a death, has a
-name that only the server gives, and goes under its id: on the server where it is, an import makes it a second time.
+a time and cannot be touched any more. Tasks that are created while the export runs may be missing.
 
 A task that the server named itself, as it was made by a schedule or tells of a death, goes under its id: elsewhere it is a task like any
 other, which tells of no schedule and no instant, and where it came from an import makes it a second time.
