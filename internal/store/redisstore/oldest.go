@@ -75,8 +75,9 @@ const (
 
 // guard is when metaKey is to be looked at.
 type guard struct {
-	addr string // its master
-	next time.Time
+	addr   string // its master
+	next   time.Time
+	failed error // why it could not be done, but for a server that is away: it stays so until the next try
 }
 
 // guardOlder makes metaKey say again that older code may not use the servers, where there
@@ -85,11 +86,23 @@ type guard struct {
 func (s *Store) guardOlder(ctx context.Context, g *guard, now time.Time) error {
 	addr := s.servers.masterOf(metaKey)
 	if addr == g.addr && now.Before(g.next) {
-		return nil
+		return g.failed
 	}
-	g.addr, g.next = addr, now.Add(guardAgain)
+	g.addr, g.next, g.failed = addr, now.Add(guardAgain), nil
 	ctx, stop := context.WithTimeout(ctx, guardFor)
 	defer stop()
+	err := s.outAgain(ctx)
+	switch {
+	case err == nil:
+		g.next = now.Add(guardEvery)
+	case !away(err):
+		g.failed = err
+	}
+	return err
+}
+
+// outAgain is guardOlder, when the time has come.
+func (s *Store) outAgain(ctx context.Context) error {
 	m, err := s.servers.readMeta(ctx, s.config, "")
 	switch {
 	case err != nil:
@@ -102,7 +115,6 @@ func (s *Store) guardOlder(ctx context.Context, g *guard, now time.Time) error {
 		}
 		s.sayLost(ctx)
 	}
-	g.next = now.Add(guardEvery)
 	return nil
 }
 

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"bytes"
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
@@ -74,7 +75,7 @@ func TestAnotherMasterIsAskedAtOnceWhetherOlderVersionsAreKeptOut(t *testing.T) 
 		t.Fatal(err)
 	}
 	now := time.Now()
-	g := guard{"127.0.0.1:1", now.Add(guardEvery)} // that one was asked
+	g := guard{addr: "127.0.0.1:1", next: now.Add(guardEvery)} // that one was asked
 	forgetful(t, r)
 	if err := s.guardOlder(t.Context(), &g, now); err != nil || oldestIn(t, r) != "2" {
 		t.Errorf("the oldest is %s: %v", oldestIn(t, r), err)
@@ -103,4 +104,32 @@ func TestEachNodeGuardsTheSchedulesOfAnother(t *testing.T) {
 	_ = first.Close()
 	forgetful(t, r)
 	look("2")
+}
+
+// TestWhatCannotBeGuardedIsToldUntilItCan: a poll between two tries knows nothing better.
+func TestWhatCannotBeGuardedIsToldUntilItCan(t *testing.T) {
+	r := redistest.New(t)
+	s, _ := opened(t, nodeOn(r, nil))
+	set := func(lease string) {
+		t.Helper()
+		if reply, err := redistest.Command(t.Context(), r.Addr, "HSET", metaKey, "lease", lease); reply != ":0" {
+			t.Fatal(reply, err)
+		}
+	}
+	var g guard
+	now := time.Now()
+	set("damaged")
+	for range 3 {
+		if err := s.guardOlder(t.Context(), &g, now); !errors.Is(err, errDamaged) {
+			t.Errorf("got %v", err)
+		}
+		now = now.Add(time.Second)
+	}
+	set("1500")
+	if err := s.guardOlder(t.Context(), &g, now.Add(guardAgain)); err != nil {
+		t.Error(err)
+	}
+	if err := s.guardOlder(t.Context(), &g, now.Add(guardAgain)); err != nil {
+		t.Error("it is told although it has ended:", err)
+	}
 }
