@@ -230,6 +230,7 @@ func TestWhatCannotBeTaken(t *testing.T) {
 		{"@daily 'x/curl http://a.example/'", "runs no programs"},
 		{"@daily timeout 60 /usr/local/bin/backup.sh $X", `"timeout": foliot calls URLs and runs no programs`},
 		{"@daily timeout 60 backup.sh curl", `"backup.sh": foliot calls URLs and runs no programs`},
+		{"@daily timeout 60 http://b.example/nice curl http://a.example/", `"http://b.example/nice": foliot calls URLs and runs no programs`},
 		{"@daily timeout curl http://a.example/", `timeout: "curl" is no duration, such as 60, 90s or 5m`},
 		{"@daily timeout 1e99 curl http://a.example/", "is no duration"},
 		{"@daily timeout --what 5 curl http://a.example/", `"--what" is no option of timeout`},

@@ -87,6 +87,7 @@ func TestAProgramThatRunsCurlIsTakenForWhatItSays(t *testing.T) {
 		{"timeout 60 curl -m 5 http://a.example/", 5 * time.Second, false, ""},
 		{"timeout 5 curl -m 60 http://a.example/", 5 * time.Second, false, ""},
 		{"timeout 0 curl -m 60 http://a.example/", time.Minute, false, ""},
+		{"timeout 0.0001 curl http://a.example/", time.Millisecond, false, ""},
 		{"timeout 60 timeout 1d curl http://a.example/", time.Minute, false, ""},
 		{"nice curl http://a.example/", 0, false, `nice`},
 		{"nice -n 19 ionice -c3 curl http://a.example/", 0, false, `nice ionice`},

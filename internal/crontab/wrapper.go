@@ -53,7 +53,7 @@ func (b *builder) unwrap(words []string) ([]string, error) {
 	for len(words) > 0 {
 		name := path.Base(words[0])
 		w, ok := wrappers[name]
-		if !ok {
+		if !ok || isURL(words[0]) {
 			return words, nil
 		}
 		b.program = name
@@ -127,7 +127,7 @@ func period(text string) (time.Duration, error) {
 	}
 	n, err := strconv.ParseFloat(number, 64)
 	if seconds := n * unit; err == nil && seconds >= 0 && seconds <= longestPeriod {
-		return time.Duration(math.Round(seconds*1e3)) * time.Millisecond, nil
+		return time.Duration(math.Ceil(seconds*1e3)) * time.Millisecond, nil // 0 alone is no limit
 	}
 	return 0, fmt.Errorf("timeout: %s is no duration, such as 60, 90s or 5m", quote(text))
 }
