@@ -3,6 +3,7 @@ package redisstore
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/redis/rueidis"
@@ -106,6 +107,7 @@ func (s *Store) retire(ctx context.Context, now task.Millis, limit int, k kind, 
 	if err != nil {
 		return 0, err
 	}
+	s.tellRetired(k, keys, replies)
 	n := 0
 	for _, r := range replies {
 		if r.Err == nil && r.Effect != 0 {
@@ -113,6 +115,22 @@ func (s *Store) retire(ctx context.Context, now task.Millis, limit int, k kind, 
 		}
 	}
 	return n, nil
+}
+
+// tellRetired logs which task could not be retired: it is met again each time, and nobody else
+// learns of it.
+func (s *Store) tellRetired(k kind, keys []task.Key, replies []task.Reply) {
+	what := "remove a task that has been kept for long enough"
+	if k == reaping {
+		what = "take back a task whose lease has ended"
+	}
+	for i, r := range replies {
+		if r.Err != nil && !errors.Is(r.Err, task.ErrStale) && !errors.Is(r.Err, task.ErrLaneChanged) {
+			s.servers.trouble.about(what, r.Err, "task", keys[i].Name, "namespace", keys[i].Namespace)
+			return
+		}
+	}
+	s.servers.trouble.about(what, nil)
 }
 
 // overdue returns the tasks whose score in an index is now or earlier.
