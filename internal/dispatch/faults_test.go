@@ -131,6 +131,31 @@ func TestATaskThatCannotBeClaimedIsToldAndHoldsUpNoOther(t *testing.T) {
 	})
 }
 
+// unsettled answers settlements with an error that no lease has that was lost.
+type unsettled struct{ task.Queue }
+
+func (u *unsettled) Settle(_ context.Context, _ task.Millis, s []task.Settlement) ([]task.Reply, error) {
+	return slices.Repeat([]task.Reply{{Err: errBroken}}, len(s)), nil
+}
+
+// TestWhatBecameOfATaskThatCannotBeSettledIsTold: that its lease was lost would be wrong.
+func TestWhatBecameOfATaskThatCannotBeSettledIsTold(t *testing.T) {
+	var log bytes.Buffer
+	c := Config{Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	over := func(q task.Queue) task.Queue { return &unsettled{q} }
+	inBubble(t, c, over, accept, func(b *bed) {
+		b.create("bad", 0)
+		b.pass(time.Second)
+		b.wantCalls(1)
+		if got := log.String(); !strings.Contains(got, "task=bad") || !strings.Contains(got, errBroken.Error()) || strings.Contains(got, "lease") {
+			t.Errorf("logged is %s", got)
+		}
+		if s := b.Stats(); s.Stale != 0 {
+			t.Errorf("stats: %+v", s)
+		}
+	})
+}
+
 func TestARetryNeedsNoHint(t *testing.T) {
 	f := &faults{deaf: true}
 	fail := func(context.Context, task.Delivery) task.Outcome {

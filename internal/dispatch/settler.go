@@ -85,8 +85,11 @@ func (d *Dispatcher) settled(batch []*attempt, replies []task.Reply, repeated bo
 			d.count.sent(d.monotonic(), a.outcome)
 			d.agenda.release(&a.pick, now, a.evidence())
 			r := replies[i]
-			if r.Err != nil {
+			switch {
+			case errors.Is(r.Err, task.ErrStale):
 				stale++
+				continue
+			case r.Err != nil:
 				continue
 			}
 			d.count.settled(a.outcome, r.Task)
@@ -94,6 +97,11 @@ func (d *Dispatcher) settled(batch []*attempt, replies []task.Reply, repeated bo
 		}
 		d.count.Stale += uint64(stale)
 	})
+	for i, r := range replies {
+		if r.Err != nil && !errors.Is(r.Err, task.ErrStale) { // nothing repeats it
+			d.logs.add("settle a task", r.Err, "task", batch[i].key.Name, "namespace", batch[i].key.Namespace)
+		}
+	}
 	if stale > 0 && !repeated {
 		d.logs.add("settle outcomes", errors.New("a lease was lost before its outcome was settled; its task is delivered again"), "stale", stale)
 	}

@@ -82,8 +82,9 @@ type Queue interface {
 	// store's to set.
 	Fire(ctx context.Context, now Millis, fires []Fire) ([]Reply, error)
 
-	// Settle ends claims; one reply, with a nil error or ErrStale, for each. A
-	// Result's Spawned task is created in the same batch, unless its name is taken.
+	// Settle ends claims; one reply for each, whose error is nil, ErrStale, or why the
+	// task's record cannot be read or written. A Result's Spawned task is created in the
+	// same batch, unless its name is taken.
 	Settle(ctx context.Context, now Millis, settlements []Settlement) ([]Reply, error)
 
 	// Reap takes back at most limit leases that ended at or before now, and
