@@ -26,7 +26,11 @@ func (s *Store) Fire(ctx context.Context, now task.Millis, fires []task.Fire) ([
 	for i, f := range fires {
 		steps[i] = &step{key: f.Key, kind: fire, transition: f}
 	}
-	return s.submitApart(ctx, now, steps)
+	replies, err := s.submitApart(ctx, now, steps)
+	if slices.ContainsFunc(replies, func(r task.Reply) bool { return r.Err == nil }) {
+		s.fired.Store(true)
+	}
+	return replies, err
 }
 
 // Extend implements task.Queue.

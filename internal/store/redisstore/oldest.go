@@ -109,10 +109,11 @@ func (s *Store) outAgain(ctx context.Context) error {
 		return err
 	case m.oldest >= scheduleFormat:
 		s.schedules.Store(true)
-	case s.schedules.Load():
+	case s.schedules.Load() || s.fired.Load():
 		if err := s.servers.shutOut(ctx, m); err != nil {
 			return err
 		}
+		s.schedules.Store(true)
 		s.sayLost(ctx)
 	}
 	return nil

@@ -133,3 +133,22 @@ func TestWhatCannotBeGuardedIsToldUntilItCan(t *testing.T) {
 		t.Error("it is told although it has ended:", err)
 	}
 }
+
+// TestANodeThatCameAfterTheLossGuardsWhatItFires: nothing else tells it that there are schedules.
+func TestANodeThatCameAfterTheLossGuardsWhatItFires(t *testing.T) {
+	r := redistest.New(t)
+	alone := nodeOn(r, func(c *Config) { c.Alone, c.CallersClock = true, true })
+	first, _ := opened(t, alone)
+	if _, err := first.Apply(t.Context(), began, []task.Change{eachSecond(t, "nightly")}); err != nil {
+		t.Fatal(err)
+	}
+	_ = first.Close()
+	forgetful(t, r)
+	s, _ := opened(t, alone)
+	if replies, err := s.Fire(t.Context(), began+1000, fires("nightly")); err != nil || replies[0].Err != nil {
+		t.Fatal(replies, err)
+	}
+	if err := s.guardOlder(t.Context(), &guard{}, time.Now()); err != nil || oldestIn(t, r) != "2" {
+		t.Errorf("the oldest is %s: %v", oldestIn(t, r), err)
+	}
+}

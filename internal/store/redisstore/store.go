@@ -125,6 +125,7 @@ type Store struct {
 	permits  permits
 
 	schedules atomic.Bool // metaKey keeps nodes out that do not know them: guardOlder sees to it that it stays so
+	fired     atomic.Bool // there is a schedule, whatever metaKey says
 
 	configuring sync.Mutex // held while settings are changed and told
 	tell        func(*task.Settings)
