@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/foliot/foliot/internal/task"
@@ -150,13 +151,19 @@ func (p *pair) look(ctx context.Context, s task.Store) (view, error) {
 	v, err := look(ctx, s)
 	if p.subject.OrderOfRecords {
 		slices.SortStableFunc(v.Audit, func(a, b task.AuditEntry) int {
-			return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Target, b.Target))
+			return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Target, b.Target), compareKinds(a, b))
 		})
 		for i := range v.Audit {
 			v.Audit[i].Seq = uint64(i + 1)
 		}
 	}
 	return v, err
+}
+
+// compareKinds orders entries about a schedule and a task of one name: they are of two records.
+func compareKinds(a, b task.AuditEntry) int {
+	kind := func(e task.AuditEntry) string { kind, _, _ := strings.Cut(e.Action, "."); return kind }
+	return cmp.Compare(kind(a), kind(b))
 }
 
 // reopen ends the store and opens it again. The reference is put into the one

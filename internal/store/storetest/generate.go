@@ -45,14 +45,15 @@ func (w world) lanes() []task.Lane {
 type generator struct {
 	*rand.Rand
 	now      task.Millis
-	Contents     // as they stand in the reference
-	serial   int // the last identifier and token
-	ways     int // how many ways there are to reopen
+	Contents      // as they stand in the reference
+	serial   int  // the last identifier and token
+	ways     int  // how many ways there are to reopen
+	apart    bool // the subject has an OrderOfRecords only
 }
 
 // generate returns the script of a seed.
 func generate(s Subject, seed uint64, length int) script {
-	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0x5eed)), now: start, ways: len(s.Reopens)}
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0x5eed)), now: start, ways: len(s.Reopens), apart: s.OrderOfRecords}
 	reference := s.Reference(start, Contents{})
 	ctx := context.Background()
 	sc := make(script, 0, length)
@@ -125,7 +126,7 @@ func (g *generator) command() command {
 	}
 	switch n := g.IntN(100); {
 	case n < 33:
-		return apply{g.oneOf(universe.actors), several(g, g.change)}
+		return apply{g.oneOf(universe.actors), g.decided(several(g, g.change))}
 	case n < 36:
 		return configure{g.oneOf(universe.actors), several(g, g.edit)}
 	case n < 42:
@@ -159,6 +160,37 @@ func several[T any](g *generator, one func() T) []T {
 		out = append(out, one())
 	}
 	return out
+}
+
+// decided returns the changes of one call, or those of its first one's record alone where
+// the order of changes to different records decides what becomes of them: which comes
+// first where there are quotas, and whether a key is given back before another takes it.
+func (g *generator) decided(changes []task.Change) []task.Change {
+	if !g.apart || !slices.ContainsFunc(g.Settings, hasQuota) && !g.contested(changes) {
+		return changes
+	}
+	first := changes[0].Target()
+	return slices.DeleteFunc(changes, func(c task.Change) bool { return c.Target() != first })
+}
+
+func hasQuota(s task.Setting) bool {
+	n, ok := s.(*task.NamespaceSettings)
+	return ok && (n.MaxPending > 0 || n.MaxBytes > 0)
+}
+
+// contested reports whether one of changes wants a key of a record that another changes.
+func (g *generator) contested(changes []task.Change) bool {
+	return slices.ContainsFunc(changes, func(c task.Change) bool {
+		create, ok := c.(task.Create)
+		return ok && create.Idempotency != nil && slices.ContainsFunc(changes, func(other task.Change) bool { return g.hasKey(other.Target(), create) })
+	})
+}
+
+// hasKey reports whether the record k is another one than c makes, and has c's key.
+func (g *generator) hasKey(k task.Key, c task.Create) bool {
+	return k != c.Target() && k.Namespace == c.Target().Namespace && slices.ContainsFunc(g.Records, func(t *task.Task) bool {
+		return t.Key() == k && t.Idempotency != nil && t.Idempotency.Key == c.Idempotency.Key
+	})
 }
 
 func (g *generator) oneOf(words []string) string { return words[g.IntN(len(words))] }
