@@ -20,7 +20,7 @@ var sabotagesOfSchedules = map[string]func(*saboteur){
 			return append(replies, make([]task.Reply, len(fires)-1)...), err
 		}
 	},
-	"forgets what it passed over": func(s *saboteur) {
+	"forgets what it skipped": func(s *saboteur) {
 		s.fire = eachFired(s, func(_ context.Context, _ task.Millis, r *task.Reply) error {
 			r.Skipped = nil
 			return nil
