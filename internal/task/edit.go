@@ -37,9 +37,13 @@ func AuditEdit(now Millis, who Actor, e Edit, changes []SettingChange) (AuditEnt
 		return AuditEntry{}, false
 	}
 	target := e.Target()
+	namespace, queue := target.owner()
 	entry := AuditEntry{
 		At: now, By: who.By, Addr: who.Addr, Action: e.Action(),
-		Namespace: target.Namespace, Target: target.Name,
+		Namespace: namespace, Target: target.Name,
+	}
+	if queue != "" {
+		entry.Detail = "of the queue " + queue
 	}
 	switch r := changes[0].Value.(type) {
 	case *QueueSettings:

@@ -98,7 +98,13 @@ func (e PutNamespace) Apply(now Millis, s *Settings) ([]SettingChange, error) {
 		return nil, err
 	}
 	n.Version, n.CreatedAt = n.Version+1, cmp.Or(n.CreatedAt, now)
-	return change(&n), nil
+	changes := change(&n)
+	if s.Namespace(n.Name) == nil {
+		// A server of an older version may have deleted the namespace of that
+		// name, and does not know queues' secrets. Its former owner knows them.
+		changes = append(changes, s.remove(SecretKind, n.Name)...)
+	}
+	return changes, nil
 }
 
 // DropNamespace removes a namespace of which nothing is left. That no task is
@@ -124,9 +130,15 @@ func (e DropNamespace) Apply(now Millis, s *Settings) ([]SettingChange, error) {
 		}
 	}
 	for _, kind := range []SettingKind{QueueKind, SecretKind} {
-		for _, r := range s.List(kind, e.Name) {
-			changes = append(changes, SettingChange{Key: r.Key()})
-		}
+		changes = append(changes, s.remove(kind, e.Name)...)
 	}
 	return changes, nil
+}
+
+// remove returns the changes that remove all settings of a kind that belong to a namespace.
+func (s *Settings) remove(kind SettingKind, namespace string) (changes []SettingChange) {
+	for _, r := range s.List(kind, namespace) {
+		changes = append(changes, SettingChange{Key: r.Key()})
+	}
+	return changes
 }

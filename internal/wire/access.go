@@ -32,19 +32,23 @@ type TokenList struct {
 
 // SecretInput asks for a signing secret. Without a body, and without fields, one is made.
 type SecretInput struct {
+	Queue   string `json:"queue,omitempty" maxLength:"256" doc:"The queue that it signs for: with a secret of its own, a queue's callbacks are signed with its own alone. Absent: all queues of the namespace without one."`
 	Secret  string `json:"secret,omitempty" maxLength:"128" doc:"Your own, in the form of Standard Webhooks: whsec_ and 24 to 64 bytes in base64. Absent: one is made."`
-	Overlap string `json:"overlap,omitempty" pattern:"duration" example:"24h" doc:"How long the secrets there are go on signing beside this one. Absent: until they are removed."`
+	Overlap string `json:"overlap,omitempty" pattern:"duration" example:"24h" doc:"How long the secrets that have signed until now go on signing beside this one. Absent: until they are removed; but with the first secret of a queue the namespace's stop signing for it at once."`
 }
 
 // Secret is what is shown of a signing secret.
 type Secret struct {
-	ID        string `json:"id"`
-	CreatedAt string `json:"created_at" format:"date-time"`
-	ExpiresAt string `json:"expires_at,omitempty" format:"date-time" doc:"When it stops signing. Absent: when it is removed."`
-	Secret    string `json:"secret,omitempty" doc:"In the reply to the create alone: give it to the receivers, it is not shown again."`
+	ID          string `json:"id"`
+	Queue       string `json:"queue,omitempty" doc:"The queue that it signs for. Absent: all queues of the namespace without a secret of their own."`
+	CreatedAt   string `json:"created_at" format:"date-time"`
+	ExpiresAt   string `json:"expires_at,omitempty" format:"date-time" doc:"When it stops signing. Absent: when it is removed."`
+	BesideUntil string `json:"beside_until,omitempty" format:"date-time" doc:"Of a queue's secret: until then the namespace's secrets sign the queue's callbacks too. Absent: they do not."`
+	Secret      string `json:"secret,omitempty" doc:"In the reply to the create alone: give it to the receivers, it is not shown again."`
 }
 
-// SecretList holds the secrets of a namespace that sign, the newest first.
+// SecretList holds the secrets of a namespace that sign: its own, then those of its
+// queues in the order of their names. Of each, the newest is first.
 type SecretList struct {
 	Secrets []Secret `json:"secrets" nullable:"false"`
 }
