@@ -28,7 +28,7 @@ func (s *Server) createSecret(w http.ResponseWriter, r *request) error {
 	if e.Secret == "" {
 		e.Secret = task.MintSecret()
 	}
-	changes, err := s.configure(r, "secret", e)
+	changes, err := s.configure(w, r, "secret", e)
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (s *Server) deleteSecret(w http.ResponseWriter, r *request) error {
 	if i < 0 {
 		return &task.MissingError{What: "secret", Name: id}
 	}
-	if _, err := s.configure(r, "secret", task.DropSecret{Namespace: r.namespace, Queue: live[i].Queue, ID: id}); err != nil {
+	if _, err := s.configure(w, r, "secret", task.DropSecret{Namespace: r.namespace, Queue: live[i].Queue, ID: id}); err != nil {
 		return err
 	}
 	s.write(r.Context(), w, jsonType, http.StatusOK, showSecret(live[i]))

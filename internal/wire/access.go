@@ -53,13 +53,16 @@ type SecretList struct {
 	Secrets []Secret `json:"secrets" nullable:"false"`
 }
 
-// NamespaceInput is what is decided of a namespace: the body of a PUT, which
-// replaces all of it. 0 and absent: no limit.
+// NamespaceInput is the body of a PUT of a namespace, which replaces all quotas. A quota that is absent or null sets no limit.
 type NamespaceInput struct {
-	MaxPending  int64   `json:"max_pending,omitempty" minimum:"0" doc:"How many tasks may be scheduled or running."`
-	MaxBytes    int64   `json:"max_bytes,omitempty" minimum:"0" doc:"How many bytes the bodies that are kept may have."`
-	CreateRate  float64 `json:"create_rate,omitempty" minimum:"0" maximum:"1000000" doc:"How many tasks may be created in a second, at each server."`
-	CreateBurst int     `json:"create_burst,omitempty" minimum:"0" maximum:"1000000" doc:"How many at once after a silence. 0 or absent: as many as a second brings, at least one. A batch larger than that is never taken whole."`
+	MaxPending  int64   `json:"max_pending,omitempty" minimum:"1" doc:"How many tasks may be scheduled or running; each schedule counts as one. Absent or null, as with the others: no limit."`
+	MaxBytes    int64   `json:"max_bytes,omitempty" minimum:"1" doc:"How many bytes the records that are kept may have, with their bodies."`
+	CreateRate  float64 `json:"create_rate,omitempty" minimum:"0.0000116" maximum:"1000000" doc:"How many tasks may be created in a second, at each server."`
+	CreateBurst int     `json:"create_burst,omitempty" minimum:"0" maximum:"1000000" doc:"How many may be created at once after a silence. 0 or absent: one second's worth, at least one. A batch larger than that is never taken whole."`
+	ChangeRate  float64 `json:"change_rate,omitempty" minimum:"0.0000116" maximum:"1000000" doc:"How many changes of existing tasks and schedules may be made in a second, at each server. Absent: as many as creates."`
+	ReadRate    float64 `json:"read_rate,omitempty" minimum:"0.0000116" maximum:"1000000" doc:"How many reads may be made in a second, at each server."`
+	EditRate    float64 `json:"edit_rate,omitempty" minimum:"0.0000116" maximum:"1000000" doc:"How many edits of queues, tokens and secrets the namespace's own tokens may make in a second, at each server. Absent: 2, and 50 at once."`
+	Suspended   bool    `json:"suspended,omitempty" doc:"The namespace is stopped: nothing of it is created, delivered or fired, and its own tokens only read. Its tasks wait, and spend no attempt."`
 }
 
 // Namespace is a tenant as the API shows it.

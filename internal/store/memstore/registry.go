@@ -70,7 +70,7 @@ func (s *Store) Counts(ctx context.Context) (map[task.QueueKey]task.Counts, erro
 // admitLocked reports whether the namespace's quotas allow that old becomes t.
 func (s *Store) admitLocked(old, t *task.Task) error {
 	n := s.settings.Load().Namespace(t.Namespace)
-	if n == nil || n.MaxPending == 0 && n.MaxBytes == 0 {
+	if n == nil || n.MaxPending == 0 && n.MaxBytes == 0 && !n.Suspended {
 		return nil
 	}
 	var have task.Counts
