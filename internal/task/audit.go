@@ -1,6 +1,9 @@
 package task
 
-import "cmp"
+import (
+	"cmp"
+	"fmt"
+)
 
 // AuditEntry records one mutation: who changed what, and when. A store writes
 // it in the mutation's own atomic batch, so there is none without the other.
@@ -63,4 +66,13 @@ func AuditChange(now Millis, who Actor, c Change, r Result) (AuditEntry, bool) {
 		return AuditEntry{}, false
 	}
 	return audited(now, who, c.Action(), r), true
+}
+
+// AuditDropped returns the entry that records that a store dropped the oldest entries of a
+// namespace before their retention ended, as it had more than limit.
+func AuditDropped(now Millis, namespace string, dropped, limit int64) AuditEntry {
+	return AuditEntry{
+		At: now, By: "sweep", Namespace: namespace, Action: "audit.drop", Target: namespace,
+		Detail: fmt.Sprintf("the oldest %d entries are gone before --audit-keep: the namespace may have %d of this kind here", dropped, limit),
+	}
 }
