@@ -21,6 +21,14 @@ type AuditEntry struct {
 	Detail    string // what else is worth knowing: "accepted", "by filter"
 }
 
+// The actions of entries that belong to no change. See Registry.Record.
+const (
+	ActionBackup       = "backup.take"  // an operator began a backup
+	ActionTokenRefused = "token.refuse" // a token was shown that does not hold, or is unknown
+	ActionScopeRefused = "scope.refuse" // a token was shown on a route that it is not good for
+	ActionDropped      = "audit.drop"   // the store dropped entries before their retention ended
+)
+
 // AuditFilter chooses entries. Zero fields choose all.
 type AuditFilter struct {
 	Namespace string
@@ -72,7 +80,7 @@ func AuditChange(now Millis, who Actor, c Change, r Result) (AuditEntry, bool) {
 // namespace before their retention ended, as it had more than limit.
 func AuditDropped(now Millis, namespace string, dropped, limit int64) AuditEntry {
 	return AuditEntry{
-		At: now, By: "sweep", Namespace: namespace, Action: "audit.drop", Target: namespace,
+		At: now, By: "sweep", Namespace: namespace, Action: ActionDropped, Target: namespace,
 		Detail: fmt.Sprintf("the oldest %d entries are gone before --audit-keep: the namespace may have %d of this kind here", dropped, limit),
 	}
 }

@@ -53,7 +53,7 @@ type stream struct {
 	key       string
 	number    int    // see seqOf
 	shard     *shard // nil: it is not a shard's
-	registry  string // the set that has namespace; "": the stream is in none
+	registry  string // the hash whose field is namespace; "": the stream is in none
 	namespace string
 }
 
@@ -87,7 +87,7 @@ func shardStream(sh *shard, namespace string) stream {
 // streams returns the streams of the settings, of the nodes and of these shards.
 func (s *Store) streams(ctx context.Context, shards []*shard) ([]stream, error) {
 	members := func(key string) command {
-		return func(b rueidis.Builder) rueidis.Completed { return b.Smembers().Key(key).Build() }
+		return func(b rueidis.Builder) rueidis.Completed { return b.Hkeys().Key(key).Build() }
 	}
 	commands := []command{members(settingsLogs)}
 	for _, sh := range shards {
@@ -104,9 +104,11 @@ func (s *Store) streams(ctx context.Context, shards []*shard) ([]stream, error) 
 			return nil, err
 		}
 		for _, namespace := range namespaces {
-			if i == 0 {
+			switch {
+			case namespace == "/": // the clock of the settings' streams
+			case i == 0:
 				all = append(all, s.settingsStream(namespace))
-			} else {
+			default:
 				all = append(all, shardStream(shards[i-1], namespace))
 			}
 		}

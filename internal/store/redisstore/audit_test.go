@@ -98,7 +98,7 @@ func TestEntriesOfOlderVersionsAreReadOnAndGoByAge(t *testing.T) {
 		t.Errorf("swept %d, error %v", n, err)
 	}
 	c := s.servers.client
-	if n, err := c.Do(t.Context(), c.B().Exists().Key(logOf(settingsLog, "acme"), settingsLogs).Build()).AsInt64(); n != 0 || err != nil {
+	if n, err := c.Do(t.Context(), c.B().Exists().Key(logOf(settingsLog, "acme"), logOf(settingsLog, "")).Build()).AsInt64(); n != 0 || err != nil {
 		t.Errorf("%d streams without entries are still there, error %v", n, err)
 	}
 }

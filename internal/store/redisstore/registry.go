@@ -17,7 +17,6 @@ const (
 	settingsSeal = "foliot:{settings}:seal"
 	settingsLog  = "foliot:{settings}:log" // see logOf
 	settingsLogs = "foliot:{settings}:logs"
-	settingsTime = "foliot:{settings}:clock"
 	versionField = "version"
 )
 
@@ -113,7 +112,7 @@ func (s *Store) editRun(now task.Millis, who task.Actor, e task.Edit, version st
 // configureRun returns the run of configure that records entries of a namespace. The
 // caller adds settings.
 func configureRun(namespace, version string, entries []task.AuditEntry) run {
-	keys := []string{settingsKey, logOf(settingsLog, namespace), settingsLogs, settingsTime}
+	keys := []string{settingsKey, logOf(settingsLog, namespace), settingsLogs}
 	args := []string{version, newVersion(), namespace, strconv.Itoa(len(entries))}
 	for i := range entries {
 		args = append(args, encodeEntry(&entries[i]))

@@ -87,9 +87,9 @@ var auditCases = []testCase{
 		func(f *fixture) {
 			f.create("a")
 			want := []task.AuditEntry{
-				{At: start + 1, By: "token:x", Addr: "192.0.2.7", Action: "backup.take"},
-				{At: start + 2, Namespace: "acme", By: "token:y", Action: "token.refused", Target: "y", Detail: "3 times"},
-				{At: start + 3, Action: "backup.take"},
+				{At: start + 1, By: "token:x", Addr: "192.0.2.7", Action: task.ActionBackup},
+				{At: start + 2, Namespace: "acme", By: "token:y", Action: task.ActionTokenRefused, Target: "y", Detail: "3 times"},
+				{At: start + 3, Action: task.ActionBackup},
 			}
 			if err := f.store.Record(f.Context(), want); err != nil {
 				f.Fatal(err)

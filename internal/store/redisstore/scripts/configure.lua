@@ -1,8 +1,8 @@
 -- configure changes settings that are still in the version the caller has read, or writes
 -- entries of the audit log alone.
 --
--- KEYS     the hash of settings, the audit log of the entries' namespace, the set of
---          namespaces that have such a log, the clock of these logs
+-- KEYS     the hash of settings, the audit log of the entries' namespace, the hash whose
+--          fields are the namespaces that have such a log, and '/', the clock of these logs
 -- ARGV     the version expected, the version from now on, the namespace of the entries,
 --          their number (0: there is no log) and the entries, then field and value of each
 --          setting, the value '' to remove it; without settings no version is compared
@@ -26,12 +26,11 @@ end
 if entries > 0 then
   local time = redis.call('TIME')
   -- All logs of settings share one clock that never goes back: their ids order them.
-  local clock = math.max(time[1] * 1000000 + time[2], tonumber(redis.call('GET', KEYS[4]) or 0))
+  local clock = math.max(time[1] * 1000000 + time[2], tonumber(redis.call('HGET', KEYS[3], '/') or 0))
   for i = 5, 4 + entries do
     clock = clock + 1
     redis.call('XADD', KEYS[2], string.format('%.0f-0', clock), 'e', ARGV[i])
   end
-  redis.call('SET', KEYS[4], string.format('%.0f', clock))
-  redis.call('SADD', KEYS[3], ARGV[3])
+  redis.call('HSET', KEYS[3], '/', string.format('%.0f', clock), ARGV[3], '')
 end
 return ARGV[2]

@@ -16,7 +16,7 @@
 --   writes    their number, and for each: its name, the number of its key, the number of
 --             its arguments, the arguments. Redis's own names, and:
 --             LOG entry             adds to a stream, in the order of the server's clock
---             LOGS namespace        after LOG: adds to a set of namespaces if LOG has made the stream
+--             LOGS namespace        after LOG: adds to a hash of namespaces if LOG has made the stream
 --             WAKE id channel message
 --                                   publishes, where somebody else owns the shard
 --
@@ -105,7 +105,7 @@ local function write(name, key, first, n)
     log(key, args[first])
   elseif name == 'LOGS' then
     if made then
-      call('SADD', key, args[first])
+      call('HSET', key, args[first], '')
     end
   elseif name == 'WAKE' then
     wake(key, args[first], args[first + 1], args[first + 2])
