@@ -20,28 +20,30 @@ type Config struct {
 	// address of such a prefix.
 	Deny []netip.Prefix
 
-	// AllowLoopback opens 127.0.0.0/8 and ::1 while it returns true. That is
-	// right as long as whoever may create tasks also has a shell on the machine:
-	// until a token exists. It is asked for each connection and each attempt, by
-	// many goroutines, and must not block. Default: closed.
+	// AllowLoopback opens this machine's own addresses while it returns true:
+	// 127.0.0.0/8, ::1 and those of its interfaces. That is right as long as
+	// everyone who may create tasks also has a shell on the machine: until a token
+	// exists. It is called for each connection and each attempt, by many
+	// goroutines, and must not block. Default: closed.
 	AllowLoopback func() bool
 
-	// Own are the addresses of this server's API and of its store, closed
-	// always: a task that could call the API would act with the server's place
-	// in the network. An unspecified address (0.0.0.0, ::) stands for all
-	// addresses of this machine.
-	Own []netip.AddrPort
+	// Own returns the addresses that are closed always: of this server's API and
+	// of the other nodes', of the store, of the collector of traces. A task that
+	// reached one would act with the server's place in the network. It is called
+	// for each connection and each attempt, by many goroutines, and must not
+	// block. Default: none.
+	Own func() *Own
 
 	// MaxIdle is how many connections are kept open between attempts, each a
 	// descriptor. Default: 4096.
 	MaxIdle int
 
-	// Secrets returns the keys that sign a queue's callbacks, newest first.
+	// Secrets returns the keys that sign a namespace's callbacks, newest first.
 	// Each makes a signature, so that during a rotation receivers with the old
 	// key and receivers with the new one both accept. None: unsigned. It is
 	// called for each attempt, by many goroutines, and must not block; what it
 	// returns is not written to. Default: none.
-	Secrets func(namespace, queue string) [][]byte
+	Secrets func(namespace string) [][]byte
 
 	// Now reads the wall clock by which tasks are due: when an attempt began, and
 	// how late, is said by it. It is asked for each attempt, by many goroutines, and

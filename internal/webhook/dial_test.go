@@ -59,7 +59,7 @@ func TestWhereAnAttemptMayConnectTo(t *testing.T) {
 	cfg := Config{
 		Allow: prefixes("10.20.0.0/16", "fd20:0:0:1::/64", "64:ff9b::/96"),
 		Deny:  prefixes("10.20.30.0/24", "198.51.100.0/24", "93.184.215.0/24", "2606:4700:bad::/48"),
-		Own:   []netip.AddrPort{netip.MustParseAddrPort("10.20.0.1:8750"), netip.MustParseAddrPort("93.184.216.99:8750")},
+		Own:   owning("10.20.0.1:8750", "93.184.216.99:8750"),
 	}
 	// Hosts of a table's row, at port 80 unless they name one; where a name is
 	// followed by "=", what it resolves to follows.

@@ -65,7 +65,7 @@ func TestADeniedAddressIsDeadAtOnceAndNamesTheFlag(t *testing.T) {
 func TestTheServersOwnPortIsDeniedThoughLoopbackIsOpen(t *testing.T) {
 	var requests atomic.Int32
 	port := serveAt(t, "127.0.0.1:0", &requests)
-	s := newSender(t, Config{AllowLoopback: always, Own: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:" + port)}})
+	s := newSender(t, Config{AllowLoopback: always, Own: owning("127.0.0.1:" + port)})
 	for _, host := range []string{"127.0.0.1", "[::ffff:127.0.0.1]"} {
 		if o := s.Deliver(t.Context(), delivery(t, "http://"+host+":"+port+"/v1/tasks")); !denied(o) {
 			t.Errorf("%s: %+v", host, o)

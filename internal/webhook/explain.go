@@ -81,14 +81,14 @@ func (g *Guard) Explain(ctx context.Context, rawURL string, lookup func(ctx cont
 }
 
 func (g *Guard) judge(addr netip.AddrPort) Judgement {
-	j := Judgement{Addr: addr, Is: kind(addr.Addr())}
+	j := Judgement{Addr: addr, Is: g.kind(addr.Addr())}
 	if errors.As(g.Verdict(addr), &j.Denied) {
 		if j.Denied.Addr == addr {
 			j.Is = j.Denied.Is
 		}
 		return j
 	}
-	if public.SafeAddr(addr.Addr()) != nil {
+	if g.isLocal(addr.Addr()) || public.SafeAddr(addr.Addr()) != nil {
 		j.Opener, _ = containing(g.open, addr.Addr())
 	}
 	return j

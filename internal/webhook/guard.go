@@ -3,9 +3,9 @@ package webhook
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/netip"
 	"syscall"
+	"time"
 
 	"code.dny.dev/ssrf"
 )
@@ -16,30 +16,37 @@ const (
 	DenyFlag = "--egress-deny"
 )
 
+// ownKind says what the addresses in Config.Own are.
+const ownKind = "an address of this server itself, of its store, or of another part of it"
+
 // Guard decides which addresses a task's request may reach.
 //
 // Addresses of the public internet are open. Private and other special ones
-// need a prefix in Config.Allow; loopback is open while Config.AllowLoopback
-// says so. Config.Deny closes what would be open. Cloud metadata, this server's
-// own addresses and addresses that are no destination at all are closed
-// whatever the configuration says.
+// need a prefix in Config.Allow. This machine's own addresses, loopback and those
+// of its interfaces, also need one, unless Config.AllowLoopback returns true.
+// Config.Deny closes what would be open. Cloud metadata, Config.Own and
+// addresses that are no destination at all are closed whatever the
+// configuration says.
 //
-// A Guard may be used by many goroutines. It never changes, but for what
-// Config.AllowLoopback says.
+// A Guard may be used by many goroutines. What changes is the result of
+// Config.AllowLoopback and Config.Own, and the list of interfaces.
 type Guard struct {
-	own      []netip.AddrPort
+	own      func() *Own
 	deny     []netip.Prefix
-	open     []netip.Prefix      // what the configuration opens
-	loopback func() bool         // whether loopback is open
-	machine  func() []netip.Addr // the addresses of this machine's interfaces, now
+	open     []netip.Prefix // what the configuration opens
+	loopback func() bool    // whether loopback is open
+	machine  *machine
 	guardian *ssrf.Guardian
 }
 
 // NewGuard returns the guard that cfg describes.
 func NewGuard(cfg Config) *Guard {
-	g := &Guard{machine: interfaceAddrs, open: plainPrefixes(cfg.Allow), deny: plainPrefixes(cfg.Deny)}
+	g := &Guard{machine: newMachine(InterfaceAddrs, time.Now), open: plainPrefixes(cfg.Allow), deny: plainPrefixes(cfg.Deny)}
 	if g.loopback = cfg.AllowLoopback; g.loopback == nil {
 		g.loopback = func() bool { return false }
+	}
+	if g.own = cfg.Own; g.own == nil {
+		g.own = func() *Own { return nil }
 	}
 	var v4, v6 []netip.Prefix
 	for _, p := range g.open {
@@ -50,9 +57,6 @@ func NewGuard(cfg Config) *Guard {
 		}
 	}
 	g.guardian = ssrf.New(ssrf.WithAnyPort(), ssrf.WithAllowedV4Prefixes(v4...), ssrf.WithAllowedV6Prefixes(v6...))
-	for _, own := range cfg.Own {
-		g.own = append(g.own, netip.AddrPortFrom(plain(own.Addr()), own.Port()))
-	}
 	return g
 }
 
@@ -80,25 +84,24 @@ func (e *EgressDenied) remedy() string {
 	return fmt.Sprintf(", which %s does not open", Flag)
 }
 
-// Verdict returns nil where a request may be sent to addr, and otherwise an
-// *EgressDenied. It sends nothing. It costs well under a microsecond, and a
-// look at the machine's interfaces where addr has the port of a server of ours
-// that listens on all of them.
+// Verdict returns nil if a request may be sent to addr, and otherwise an
+// *EgressDenied. It sends nothing. It costs well under a microsecond, and once
+// a second a look at the machine's interfaces.
 func (g *Guard) Verdict(addr netip.AddrPort) error {
 	a := plain(addr.Addr())
 	switch {
 	case !a.IsValid() || a.IsUnspecified() || a.IsMulticast() || a == broadcast:
 		return &EgressDenied{Addr: addr, Is: "no destination"}
 	case g.isOwn(a, addr.Port()):
-		return &EgressDenied{Addr: addr, Is: "an address of this server itself or of its store"}
+		return &EgressDenied{Addr: addr, Is: ownKind}
 	case isMetadata(a):
 		return &EgressDenied{Addr: addr, Is: "a cloud metadata address"}
 	}
 	if p, closed := containing(g.deny, a); closed {
-		return &EgressDenied{Addr: addr, Is: kind(a), Closer: p}
+		return &EgressDenied{Addr: addr, Is: g.kind(a), Closer: p}
 	}
-	if g.guardian.SafeAddr(a) != nil && !(a.IsLoopback() && g.loopback()) {
-		return &EgressDenied{Addr: addr, Is: kind(a), Opener: netip.PrefixFrom(a, a.BitLen())}
+	if !g.isOpen(a) {
+		return &EgressDenied{Addr: addr, Is: g.kind(a), Opener: netip.PrefixFrom(a, a.BitLen())}
 	}
 	// Whoever opens a translator's prefix opens the way to the addresses behind
 	// it: those must be open by themselves.
@@ -110,19 +113,25 @@ func (g *Guard) Verdict(addr netip.AddrPort) error {
 	return nil
 }
 
-// isOwn reports whether a:port is one of ours. A server that listens on every
-// interface is reached by each address of this machine.
-func (g *Guard) isOwn(a netip.Addr, port uint16) bool {
-	for _, own := range g.own {
-		switch {
-		case own.Port() != port:
-		case own.Addr() == a:
-			return true
-		case own.Addr().IsUnspecified() && (a.IsLoopback() || contains(g.machine(), a)):
-			return true
-		}
+// isOpen reports whether the configuration leaves the plain address a open.
+func (g *Guard) isOpen(a netip.Addr) bool {
+	if g.isLocal(a) {
+		return g.loopback() || within(g.open, a)
 	}
-	return false
+	return g.guardian.SafeAddr(a) == nil
+}
+
+// isLocal reports whether the plain address a leads to this machine. Services
+// that listen on all interfaces trust such an address as little, or as much, as
+// they trust loopback.
+func (g *Guard) isLocal(a netip.Addr) bool { return a.IsLoopback() || g.machine.has(a) }
+
+// kind says what the plain address a is, whether it is open or not.
+func (g *Guard) kind(a netip.Addr) string {
+	if !a.IsLoopback() && g.machine.has(a) {
+		return "an address of this machine"
+	}
+	return kind(a)
 }
 
 // control is asked by a net.Dialer before each connect, with the address that
@@ -136,27 +145,4 @@ func (g *Guard) control(_ context.Context, network, address string, _ syscall.Ra
 		return fmt.Errorf("egress denied: %w", err)
 	}
 	return g.Verdict(addr)
-}
-
-func contains(addrs []netip.Addr, a netip.Addr) bool {
-	for _, other := range addrs {
-		if other == a {
-			return true
-		}
-	}
-	return false
-}
-
-func interfaceAddrs() []netip.Addr {
-	nets, err := net.InterfaceAddrs()
-	if err != nil {
-		return nil // loopback is compared without this list
-	}
-	addrs := make([]netip.Addr, 0, len(nets))
-	for _, n := range nets {
-		if p, err := netip.ParsePrefix(n.String()); err == nil {
-			addrs = append(addrs, plain(p.Addr()))
-		}
-	}
-	return addrs
 }

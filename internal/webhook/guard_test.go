@@ -1,10 +1,13 @@
 package webhook
 
 import (
+	"encoding/binary"
 	"errors"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 )
 
 func prefixes(list ...string) []netip.Prefix {
@@ -13,6 +16,21 @@ func prefixes(list ...string) []netip.Prefix {
 		out = append(out, netip.MustParsePrefix(p))
 	}
 	return out
+}
+
+// owning is for Config.Own.
+func owning(list ...string) func() *Own {
+	var addrs []netip.AddrPort
+	for _, a := range list {
+		addrs = append(addrs, netip.MustParseAddrPort(a))
+	}
+	own := NewOwn(addrs)
+	return func() *Own { return own }
+}
+
+// having returns a machine whose interfaces have these addresses.
+func having(list ...string) *machine {
+	return newMachine(func() ([]netip.Addr, error) { return addrs(list...), nil }, time.Now)
 }
 
 func TestSpecialAddressesAreClosedUntilTheFlagNamesThem(t *testing.T) {
@@ -272,11 +290,9 @@ func TestTheServersOwnAddressesAreAlwaysClosed(t *testing.T) {
 	} {
 		t.Run(c.own+" "+c.addr, func(t *testing.T) {
 			cfg := open
-			cfg.Own = []netip.AddrPort{netip.MustParseAddrPort(c.own)}
+			cfg.Own = owning(c.own)
 			guard := NewGuard(cfg)
-			guard.machine = func() []netip.Addr {
-				return []netip.Addr{netip.MustParseAddr("192.0.2.77"), netip.MustParseAddr("2001:db8::77")}
-			}
+			guard.machine = having("192.0.2.77", "2001:db8::77")
 			addr := netip.MustParseAddrPort(c.addr)
 			expect(t, guard.Verdict(addr), addr, c.is)
 		})
@@ -284,8 +300,8 @@ func TestTheServersOwnAddressesAreAlwaysClosed(t *testing.T) {
 }
 
 func TestTheMachinesOwnAddressesAreKnown(t *testing.T) {
-	if !contains(interfaceAddrs(), netip.MustParseAddr("127.0.0.1")) {
-		t.Errorf("127.0.0.1 is not among %v", interfaceAddrs())
+	if m := NewGuard(Config{}).machine; !m.has(netip.MustParseAddr("127.0.0.1")) {
+		t.Errorf("127.0.0.1 is not among %v", m.known.Load().addrs)
 	}
 }
 
@@ -321,7 +337,7 @@ func expect(t *testing.T, err error, addr netip.AddrPort, is string) {
 func BenchmarkVerdict(b *testing.B) {
 	guard := NewGuard(Config{
 		AllowLoopback: always, Allow: prefixes("10.0.0.0/8", "fd00::/8"),
-		Own: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:8750")},
+		Own: owning("127.0.0.1:8750"),
 	})
 	for _, a := range []string{"93.184.216.34:443", "[2606:4700:4700::1111]:443", "127.0.0.1:9000"} {
 		b.Run(a, func(b *testing.B) {
@@ -370,6 +386,132 @@ func FuzzNoCarrierLeadsAround(f *testing.F) {
 			carrier := netip.AddrPortFrom(netip.AddrFrom16(raw), 80)
 			if guard.Verdict(carrier) == nil {
 				t.Errorf("%v is closed, and %v leads to it", v4, carrier)
+			}
+		}
+	})
+}
+
+// TestAddressesOfThisMachineCountAsLoopback: a service on every interface trusts
+// loopback and a public address of its own machine alike.
+func TestAddressesOfThisMachineCountAsLoopback(t *testing.T) {
+	const local = "an address of this machine"
+	var open atomic.Bool
+	guard := NewGuard(Config{AllowLoopback: open.Load, Allow: prefixes("64:ff9b::/96", "10.0.0.0/8")})
+	guard.machine = having("93.184.216.34", "2606:4700::77", "10.1.2.3", "192.168.1.1", "169.254.169.254")
+	for _, c := range []struct{ addr, closed, opened string }{
+		{"93.184.216.34:22", local, ""},
+		{"93.184.216.34:443", local, ""},
+		{"[::ffff:93.184.216.34]:22", local, ""},
+		{"[64:ff9b::93.184.216.34]:22", local, ""},
+		{"[2606:4700::77]:9100", local, ""},
+		{"[2606:4700::77%eth0]:9100", local, ""},
+		{"192.168.1.1:80", local, ""},
+		{"93.184.216.35:22", "", ""},
+		{"[2606:4700::78]:9100", "", ""},
+		{"10.1.2.3:80", "", ""}, // a prefix of Allow contains it
+		{"169.254.169.254:80", "metadata", "metadata"},
+	} {
+		addr := netip.MustParseAddrPort(c.addr)
+		open.Store(false)
+		is := guard.Verdict(addr)
+		if (is == nil) != (c.closed == "") || is != nil && !strings.Contains(is.Error(), c.closed) {
+			t.Errorf("%s: got %v, want %q", c.addr, is, c.closed)
+		}
+		open.Store(true)
+		is = guard.Verdict(addr)
+		if (is == nil) != (c.opened == "") || is != nil && !strings.Contains(is.Error(), c.opened) {
+			t.Errorf("%s while loopback is open: got %v, want %q", c.addr, is, c.opened)
+		}
+	}
+}
+
+func TestAnAddressThatComesToThisMachineIsClosedWithinASecond(t *testing.T) {
+	now, reads, list := time.Unix(1_800_000_000, 0), 0, addrs("127.0.0.1")
+	guard := NewGuard(Config{})
+	guard.machine = newMachine(func() ([]netip.Addr, error) { reads++; return list, nil }, func() time.Time { return now })
+	moving := netip.MustParseAddrPort("93.184.216.34:22")
+	for range 1000 {
+		if err := guard.Verdict(moving); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if reads != 1 {
+		t.Fatalf("1000 verdicts within a second read the interfaces %d times", reads)
+	}
+	list = addrs("127.0.0.1", "93.184.216.34")
+	now = now.Add(interfacesAge)
+	if guard.Verdict(moving) == nil {
+		t.Error("the address has come to this machine and is open")
+	}
+	list = addrs("127.0.0.1")
+	now = now.Add(interfacesAge)
+	if err := guard.Verdict(moving); err != nil {
+		t.Errorf("the address has left this machine: %v", err)
+	}
+	if reads != 3 {
+		t.Errorf("the interfaces were read %d times in two seconds", reads)
+	}
+}
+
+func TestInterfacesThatCannotBeReadStayAsTheyWere(t *testing.T) {
+	now, fails := time.Unix(1_800_000_000, 0), false
+	m := newMachine(func() ([]netip.Addr, error) {
+		if fails {
+			return nil, errors.New("no descriptor left")
+		}
+		return addrs("93.184.216.34"), nil
+	}, func() time.Time { return now })
+	fails, now = true, now.Add(interfacesAge)
+	if !m.has(netip.MustParseAddr("93.184.216.34")) {
+		t.Error("the address is forgotten")
+	}
+}
+
+// TestOwnAddressesAreClosedInEverySpelling: no configuration opens them, and an
+// address that comes later is closed from then on.
+func TestOwnAddressesAreClosedInEverySpelling(t *testing.T) {
+	var own atomic.Pointer[Own]
+	guard := NewGuard(Config{AllowLoopback: always, Allow: prefixes("0.0.0.0/0", "::/0"), Own: own.Load})
+	closed := []string{
+		"10.0.0.7:6379", "[::ffff:10.0.0.7]:6379", "[::ffff:a00:7]:6379", "[64:ff9b::10.0.0.7]:6379", "[2002:a00:7::1]:6379",
+		"[2a00:1450:1:2:3:4:a00:7]:6379", "[::10.0.0.7]:6379", "[fd00::7]:26379", "[fd00::7%eth0]:26379",
+	}
+	verdicts := func(want bool) {
+		t.Helper()
+		for _, a := range closed {
+			if err := guard.Verdict(netip.MustParseAddrPort(a)); (err != nil) != want {
+				t.Errorf("%s: closed %v, want %v: %v", a, err != nil, want, err)
+			}
+		}
+	}
+	verdicts(false)
+	own.Store(owning("[::ffff:10.0.0.7]:6379", "[fd00::7]:26379")())
+	verdicts(true)
+	for _, a := range []string{"10.0.0.7:6380", "10.0.0.8:6379", "[fd00::7]:6379"} {
+		if err := guard.Verdict(netip.MustParseAddrPort(a)); err != nil {
+			t.Errorf("%s is another server: %v", a, err)
+		}
+	}
+}
+
+// FuzzNoCarrierLeadsToOwn: whatever translator an operator opens, it does not
+// lead to an address of ours.
+func FuzzNoCarrierLeadsToOwn(f *testing.F) {
+	f.Add(byte(10), byte(0), byte(0), byte(7), uint64(0x2a00_1450_0000_0000), uint16(6379))
+	f.Add(byte(93), byte(184), byte(216), byte(34), uint64(0x64_ff9b_0001_0000), uint16(443))
+	f.Fuzz(func(t *testing.T, a, b, c, d byte, prefix uint64, port uint16) {
+		v4 := netip.AddrFrom4([4]byte{a, b, c, d})
+		guard := NewGuard(Config{AllowLoopback: always, Allow: prefixes("0.0.0.0/0", "::/0"), Own: func() *Own { return NewOwn([]netip.AddrPort{netip.AddrPortFrom(v4, port)}) }})
+		guard.machine = having()
+		for i, at := range embeddings {
+			var raw [16]byte
+			binary.BigEndian.PutUint64(raw[:], prefix)
+			for n, place := range at {
+				raw[place] = v4.As4()[n]
+			}
+			carrier := netip.AddrPortFrom(netip.AddrFrom16(raw), port)
+			if guard.Verdict(carrier) == nil && !v4.IsUnspecified() {
+				t.Errorf("embedding %d: %v is ours, and %v leads to it", i, v4, carrier)
 			}
 		}
 	})

@@ -45,7 +45,7 @@ func (s *Sender) newRequest(ctx context.Context, d task.Delivery, now time.Time,
 	}
 	var signature string
 	if s.secrets != nil {
-		signature = Sign(s.secrets(t.Namespace, t.Queue), t.ID, now, t.Request.Body)
+		signature = Sign(s.secrets(t.Namespace), t.ID, now, t.Request.Body)
 	}
 	r.Header = headers(d, now, trace, signature)
 	return r, nil

@@ -1,0 +1,82 @@
+package webhook
+
+import (
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// interfacesAge is how old the list of this machine's addresses may be. Reading
+// it takes some ten microseconds, which is too much for each attempt.
+const interfacesAge = time.Second
+
+// machine knows the addresses of this machine's interfaces. They change while
+// a process runs: an address that moves between machines comes and goes.
+type machine struct {
+	read func() ([]netip.Addr, error)
+	now  func() time.Time
+
+	known   atomic.Pointer[interfaces] // the holder of reading writes it, every attempt reads it
+	reading sync.Mutex                 // held while the list is read
+}
+
+// interfaces is the list as it was read once. It never changes.
+type interfaces struct {
+	addrs map[netip.Addr]struct{}
+	at    time.Time
+}
+
+func newMachine(read func() ([]netip.Addr, error), now func() time.Time) *machine {
+	m := &machine{read: read, now: now}
+	m.known.Store(&interfaces{at: now().Add(-2 * interfacesAge)})
+	m.refresh(now())
+	return m
+}
+
+// has reports whether the plain address a belongs to an interface. The answer
+// is at most interfacesAge old, unless another goroutine reads the list now.
+func (m *machine) has(a netip.Addr) bool {
+	if now := m.now(); now.Sub(m.known.Load().at) >= interfacesAge {
+		m.refresh(now)
+	}
+	_, found := m.known.Load().addrs[a]
+	return found
+}
+
+// refresh reads the list. It returns at once if another goroutine does so. A
+// list that cannot be read leaves the last one in place.
+func (m *machine) refresh(now time.Time) {
+	if !m.reading.TryLock() {
+		return
+	}
+	defer m.reading.Unlock()
+	last := m.known.Load()
+	if now.Sub(last.at) < interfacesAge {
+		return // another goroutine was faster
+	}
+	next := &interfaces{addrs: last.addrs, at: now}
+	if list, err := m.read(); err == nil {
+		next.addrs = make(map[netip.Addr]struct{}, len(list))
+		for _, a := range list {
+			next.addrs[plain(a)] = struct{}{}
+		}
+	}
+	m.known.Store(next)
+}
+
+// InterfaceAddrs returns the addresses of this machine's interfaces, now.
+func InterfaceAddrs() ([]netip.Addr, error) {
+	nets, err := net.InterfaceAddrs()
+	if err != nil {
+		return nil, err
+	}
+	addrs := make([]netip.Addr, 0, len(nets))
+	for _, n := range nets {
+		if p, err := netip.ParsePrefix(n.String()); err == nil {
+			addrs = append(addrs, plain(p.Addr()))
+		}
+	}
+	return addrs, nil
+}
