@@ -22,7 +22,8 @@ type connections struct {
 // connection is one of connections, until it is closed.
 type connection struct {
 	net.Conn
-	of *connections
+	of      *connections
+	dialled string // host:port, as the client named it
 }
 
 func newConnections() *connections {
@@ -49,7 +50,7 @@ func (c *connections) open(ctx context.Context, addr string, d *net.Dialer, conf
 	if err != nil {
 		return nil, err
 	}
-	one := &connection{conn, c}
+	one := &connection{conn, c, addr}
 	c.mu.Lock()
 	c.all[one] = struct{}{}
 	c.mu.Unlock()

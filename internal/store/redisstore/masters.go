@@ -35,8 +35,9 @@ var errNoNode = errors.New("the server is not known yet")
 
 // condition is how a master was when it was asked.
 type condition struct {
-	used, limit int64 // bytes of memory; limit 0: none
-	replicas    int   // those that follow
+	used, limit int64    // bytes of memory; limit 0: none
+	replicas    int      // those that follow
+	followers   []string // host:port of all replicas that it reports, whether they follow or not
 }
 
 // masters is what is known of the servers that take writes. It is never
@@ -50,6 +51,7 @@ type masters struct {
 type span struct {
 	first, last uint16
 	addr        string
+	replicas    []string // host:port, as the Cluster reports them
 }
 
 // of returns the address of the slot's master, "" where it has none.
@@ -85,8 +87,12 @@ func conditionOf(info map[string]string, memory int64) condition {
 		c.limit = memory
 	}
 	for i := range number("connected_slaves") {
-		if following(info["slave"+strconv.FormatInt(i, 10)]) {
+		line := info["slave"+strconv.FormatInt(i, 10)]
+		if following(line) {
 			c.replicas++
+		}
+		if at := followerAt(line); at != "" {
+			c.followers = append(c.followers, at)
 		}
 	}
 	return c
@@ -108,6 +114,22 @@ func following(line string) bool {
 		}
 	}
 	return online && lag < awayAfter
+}
+
+// followerAt returns host:port of the replica that INFO's line is about, "" if
+// it does not say.
+func followerAt(line string) string {
+	var host, port string
+	for part := range strings.SplitSeq(line, ",") {
+		name, value, _ := strings.Cut(part, "=")
+		switch name {
+		case "ip":
+			host = value
+		case "port":
+			port = value
+		}
+	}
+	return endpoint(host, port)
 }
 
 // crowded returns what to say of a master that takes no more, "" of another.
@@ -251,13 +273,30 @@ func parseSpan(m rueidis.RedisMessage) (span, error) {
 	}
 	first, err1 := part[0].AsInt64()
 	last, err2 := part[1].AsInt64()
-	master, err3 := part[2].ToArray()
-	if err := errors.Join(err1, err2, err3); err != nil || len(master) < 2 {
+	if err := errors.Join(err1, err2); err != nil {
 		return span{}, errors.Join(errDamaged, err)
 	}
-	host, err1 := master[0].ToString()
-	port, err2 := master[1].AsInt64()
-	return span{uint16(first), uint16(last), net.JoinHostPort(host, strconv.FormatInt(port, 10))}, errors.Join(err1, err2) //nolint:gosec // slots
+	sp := span{first: uint16(first), last: uint16(last)} //nolint:gosec // slots
+	if sp.addr, err = slotServer(part[2]); err != nil {
+		return span{}, err
+	}
+	for _, replica := range part[3:] {
+		if at, err := slotServer(replica); err == nil {
+			sp.replicas = append(sp.replicas, at)
+		}
+	}
+	return sp, nil
+}
+
+// slotServer reads one server of a reply to CLUSTER SLOTS.
+func slotServer(m rueidis.RedisMessage) (string, error) {
+	server, err := m.ToArray()
+	if err != nil || len(server) < 2 {
+		return "", errors.Join(errDamaged, err)
+	}
+	host, err1 := server[0].ToString()
+	port, err2 := server[1].AsInt64()
+	return net.JoinHostPort(host, strconv.FormatInt(port, 10)), errors.Join(err1, err2)
 }
 
 // wants returns how many replicas of the master at addr must confirm a write.
@@ -293,6 +332,7 @@ func (s *servers) watch() {
 			s.trouble.about(reaching, err)
 		}
 		s.inspect(ctx, time.Now())
+		s.findSentinels(ctx, time.Now())
 		stop()
 		if n := s.shorts.Load(); n != told {
 			s.logger.Warn("replicas did not confirm writes in time", "flights", n-told, "durability", string(s.level))

@@ -34,6 +34,8 @@ const (
 type peer struct {
 	name, nonce, version, address string
 
+	more string // where else its API is reached, host:port, separated by commas
+
 	format   int // of what it writes
 	beat     task.Millis
 	started  task.Millis
@@ -51,13 +53,21 @@ func (p *peer) where() string { return cmp.Or(p.address, "an address that it doe
 // about is what a node says of itself, as the hash has it behind heartbeat and nonce.
 func (p *peer) about() string {
 	plain := strings.NewReplacer("/", "-")
-	return fmt.Sprintf("%s/%d/%d/%s", plain.Replace(p.version), p.format, int64(p.started), plain.Replace(p.address))
+	about := fmt.Sprintf("%s/%d/%d/%s", plain.Replace(p.version), p.format, int64(p.started), plain.Replace(p.address))
+	if p.more != "" { // versions that do not know it show it as a part of the address
+		about += "/" + plain.Replace(p.more)
+	}
+	return about
 }
+
+// maxAPIs bounds how many addresses a heartbeat carries: every node reads those
+// of all nodes each second.
+const maxAPIs = 16
 
 // parsePeer reads a field of the hash. What is missing at the end of its value is empty.
 func parsePeer(name, value string) (peer, error) {
-	parts := append(strings.SplitN(value, "/", 6), make([]string, 6)...)
-	p := peer{name: name, nonce: parts[1], version: parts[2], address: parts[5]}
+	parts := append(strings.SplitN(value, "/", 7), make([]string, 7)...)
+	p := peer{name: name, nonce: parts[1], version: parts[2], address: parts[5], more: parts[6]}
 	at, err := strconv.ParseInt(parts[0], 10, 64)
 	if err != nil {
 		return peer{}, fmt.Errorf("heartbeat %q of node %q: %w", value, name, errDamaged)
@@ -103,6 +113,11 @@ func parsePeers(list []string) ([]peer, error) {
 	return peers, nil
 }
 
+// apis is where the peer's API is reached, host:port.
+func (p *peer) apis() []string {
+	return append(strings.FieldsFunc(p.more, func(r rune) bool { return r == ',' }), p.address)
+}
+
 // silence is how long a node may be silent and counts as live.
 func (c Config) silence() time.Duration { return c.ShardLease / 2 }
 
@@ -125,7 +140,11 @@ const (
 // beat says how this process is, and returns all nodes, the server's clock, and
 // what was found of this one. It tries once, but where it only looks.
 func (s *Store) beat(ctx context.Context, how int) (peers []peer, now task.Millis, found int, err error) {
-	self := &s.own.self
+	self := s.own.self
+	if s.config.APIs != nil {
+		more := s.config.APIs()
+		self.more = strings.Join(more[:min(len(more), maxAPIs)], ",")
+	}
 	args := []string{self.name, self.nonce, self.about(), millis(10 * s.config.silence()), millis(s.config.silence())}
 	switch how {
 	case yields:

@@ -50,6 +50,8 @@ type ownership struct {
 	nodes           atomic.Int64 // that live
 	takeovers, lost atomic.Uint64
 
+	apis atomic.Pointer[[]string] // host:port of the APIs of all nodes; the loop writes it
+
 	twin atomic.Bool // another process that lives had this one's name before; the loop writes it
 
 	// The rest is the loop's.

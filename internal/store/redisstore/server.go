@@ -22,6 +22,7 @@ const maxItems = 64
 // servers is the Redis that a store lies in, whether one server or many. start
 // starts the goroutine that watches it, and flights; close waits for both.
 type servers struct {
+	conns    *connections // of client and ears
 	client   rueidis.Client
 	ears     rueidis.Client // for subscriptions; nil where nobody else uses the servers
 	cluster  bool           // a call may touch one slot only
@@ -32,15 +33,17 @@ type servers struct {
 	logger   *slog.Logger
 	trouble  *troubles
 
-	masters    atomic.Pointer[masters]
-	replicated atomic.Bool  // a master had a replica once
-	shorts     atomic.Int64 // flights that too few replicas confirmed
-	clocks     *clocks
-	doubt      chan struct{}         // to the watch: the masters may be others
-	absent     atomic.Pointer[error] // why none of the masters answered the last look; nil: one did
-	config     Config
-	inspected  map[string]inspection // by address; the watch's, after fit
-	awaited    time.Time             // when the log said that a server is waited for; while the store opens
+	masters       atomic.Pointer[masters]
+	sentinels     atomic.Pointer[[]string] // host:port, as a Sentinel reported them; nil: none did
+	replicated    atomic.Bool              // a master had a replica once
+	shorts        atomic.Int64             // flights that too few replicas confirmed
+	clocks        *clocks
+	doubt         chan struct{}         // to the watch: the masters may be others
+	absent        atomic.Pointer[error] // why none of the masters answered the last look; nil: one did
+	config        Config
+	inspected     map[string]inspection // by address; the watch's, after fit
+	nextSentinels time.Time             // the watch's
+	awaited       time.Time             // when the log said that a server is waited for; while the store opens
 
 	mu    sync.Mutex       // guards lines
 	lines map[string]*line // by the master's address, those of the shared client apart
@@ -65,7 +68,7 @@ func newServers(c Config) (*servers, error) {
 		return nil, fmt.Errorf("connect to the Redis at %s: %w", named(o), err)
 	}
 	return &servers{
-		life: conns.life, end: conns.end,
+		conns: conns, life: conns.life, end: conns.end,
 		client: client, ears: ears, cluster: client.Mode() == rueidis.ClientModeCluster,
 		level: c.Durability, word: c.Durability.word(), replicas: c.Replicas, memory: c.Memory, logger: c.Logger, trouble: &troubles{logger: c.Logger},
 		lines: map[string]*line{}, closing: make(chan struct{}), clocks: newClocks(), doubt: make(chan struct{}, 1), config: c, inspected: map[string]inspection{},

@@ -52,10 +52,8 @@ type Config struct {
 	// have the defaults of task.Policy.
 	Policy task.Policy
 
-	// AuditKeep is how long entries of the audit log are kept. AuditLength bounds how many
-	// of them each namespace has; if it has more, its own oldest ones go, and an entry
-	// records that. Defaults: 30 days, a million, or fewer if the servers' memory is small
-	// (see taskEntries); negative: there is no audit log.
+	// AuditKeep is how long entries of the audit log are kept, AuditLength about how
+	// many in each shard. Defaults: 30 days, 1000; negative: there is no audit log.
 	AuditKeep   time.Duration
 	AuditLength int
 
@@ -67,6 +65,11 @@ type Config struct {
 	// Version is that of the program, and Address where it serves the API, host:port,
 	// as the other nodes are to show them. Default: nothing.
 	Version, Address string
+
+	// APIs returns where else the API is reached, host:port: by each address of a
+	// machine on all of which it listens. The other nodes keep tasks away from
+	// there. It is called for each heartbeat and must not block. Default: none.
+	APIs func() []string
 
 	// ShardLease is for how long a node owns a shard without a word from it: so
 	// late are a dead node's tasks. It is renewed every third of it. Heartbeat is
@@ -92,7 +95,7 @@ func (c Config) withDefaults() Config {
 	c.Durability = cmp.Or(c.Durability, Default)
 	c.Policy = c.Policy.WithDefaults()
 	c.AuditKeep = cmp.Or(c.AuditKeep, task.DefaultAuditKeep)
-	c.AuditLength = cmp.Or(c.AuditLength, maxTaskEntries)
+	c.AuditLength = cmp.Or(c.AuditLength, 1000)
 	c.ShardLease = cmp.Or(c.ShardLease, 6*time.Second)
 	c.Heartbeat = cmp.Or(c.Heartbeat, min(c.ShardLease/6, time.Second))
 	c.LanePoll = cmp.Or(c.LanePoll, 250*time.Millisecond)
@@ -103,16 +106,12 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// logs reports whether there is an audit log.
-func (c Config) logs() bool { return c.AuditKeep >= 0 && c.AuditLength >= 0 }
-
-// auditLength returns how many entries a part of the audit log may have: most, unless
-// AuditLength is less. 0: there is no log.
-func (c Config) auditLength(most int) int {
-	if !c.logs() {
+// logLength returns how many entries a shard's log keeps, 0 for none.
+func (c Config) logLength() int {
+	if c.AuditKeep < 0 || c.AuditLength < 0 {
 		return 0
 	}
-	return min(c.AuditLength, most)
+	return c.AuditLength
 }
 
 // Store is a task.Store in Redis.
@@ -129,7 +128,6 @@ type Store struct {
 	settings atomic.Pointer[configuration]
 	watcher  atomic.Pointer[func([]task.Entry)]
 	permits  permits
-	heads    heads
 
 	schedules atomic.Bool // metaKey keeps nodes out that do not know them: guardOlder sees to it that it stays so
 	fired     atomic.Bool // there is a schedule, whatever metaKey says

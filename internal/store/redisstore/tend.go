@@ -149,6 +149,11 @@ func (s *Store) meet(ctx context.Context) {
 	if found == moved || first {
 		s.announce(ctx)
 	}
+	var apis []string
+	for _, p := range peers {
+		apis = append(apis, p.apis()...)
+	}
+	o.apis.Store(&apis)
 	peers = livePeers(peers, now, silence)
 	o.changes.met(o.peers, peers)
 	o.peers = peers

@@ -1,0 +1,116 @@
+package redisstore
+
+import (
+	"context"
+	"net"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+// Endpoints returns host:port of each server that this process knows of: the
+// ones in Config.Client, those that it is connected to (by the name that was
+// dialled and by the address that answered), masters and replicas as a Cluster
+// or a master reports them, and Sentinels as other Sentinels report them. The
+// API of each node follows, as its heartbeat says. The list has no order, and
+// may name a server several times. It costs no request.
+func (s *Store) Endpoints() []string {
+	all := slices.Concat(s.config.Client.InitAddress, s.servers.conns.endpoints())
+	if m := s.servers.masters.Load(); m != nil {
+		all = append(all, m.endpoints()...)
+	}
+	for _, list := range []*[]string{s.servers.sentinels.Load(), s.own.apis.Load()} {
+		if list != nil {
+			all = append(all, *list...)
+		}
+	}
+	return all
+}
+
+// endpoints returns where open connections lead.
+func (c *connections) endpoints() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := make([]string, 0, 2*len(c.all))
+	for one := range c.all {
+		all = append(all, one.dialled, one.RemoteAddr().String())
+	}
+	return all
+}
+
+// endpoints returns the masters and their replicas.
+func (m *masters) endpoints() []string {
+	var all []string
+	for _, sp := range m.spans {
+		all = append(append(all, sp.addr), sp.replicas...)
+	}
+	for _, how := range m.how {
+		all = append(all, how.followers...)
+	}
+	return all
+}
+
+// endpoint returns host:port of a reply's fields, "" if the server does not
+// know it.
+func endpoint(host, port string) string {
+	if n, err := strconv.ParseUint(port, 10, 16); host == "" || host == "?" || err != nil || n == 0 {
+		return ""
+	}
+	return net.JoinHostPort(host, port)
+}
+
+// sentinelsEvery is how often the Sentinels report who the others are.
+const sentinelsEvery = 10 * time.Second
+
+// findSentinels asks the Sentinels for the others that watch the same master,
+// at most every sentinelsEvery. The first that answers is enough.
+func (s *servers) findSentinels(ctx context.Context, now time.Time) {
+	o := s.config.Client
+	if o.Sentinel.MasterSet == "" || now.Before(s.nextSentinels) {
+		return
+	}
+	s.nextSentinels = now.Add(sentinelsEvery)
+	known := slices.Clone(o.InitAddress)
+	if list := s.sentinels.Load(); list != nil {
+		known = append(known, *list...)
+	}
+	for _, addr := range known {
+		if found, err := s.sentinelsAt(ctx, addr); err == nil {
+			s.sentinels.Store(&found)
+			return
+		}
+	}
+}
+
+func (s *servers) sentinelsAt(ctx context.Context, addr string) ([]string, error) {
+	o := s.config.Client
+	o = rueidis.ClientOption{
+		InitAddress: []string{addr}, ForceSingleClient: true, DisableCache: true,
+		Username: o.Sentinel.Username, Password: o.Sentinel.Password, ClientName: o.Sentinel.ClientName,
+		Dialer: o.Sentinel.Dialer, TLSConfig: o.Sentinel.TLSConfig, DialCtxFn: s.conns.open,
+	}
+	client, err := rueidis.NewClient(tuned(o))
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	ctx, stop := context.WithTimeout(ctx, lookEvery)
+	defer stop()
+	list, err := client.Do(ctx, client.B().SentinelSentinels().Master(s.config.Client.Sentinel.MasterSet).Build()).ToArray()
+	if err != nil {
+		return nil, err
+	}
+	found := []string{addr}
+	for _, m := range list {
+		fields, err := m.AsStrMap()
+		if err != nil {
+			return nil, err
+		}
+		if other := endpoint(fields["ip"], fields["port"]); other != "" {
+			found = append(found, other)
+		}
+	}
+	return found, nil
+}

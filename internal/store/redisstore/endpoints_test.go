@@ -1,0 +1,76 @@
+package redisstore
+
+import (
+	"net"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/redistest"
+)
+
+// names reports whether s knows all of addrs as its own parts.
+func (s *Store) names(addrs ...string) bool {
+	known := s.Endpoints()
+	return !slices.ContainsFunc(addrs, func(addr string) bool { return !slices.Contains(known, addr) })
+}
+
+func TestEndpointsNameTheServerAndItsReplicas(t *testing.T) {
+	t.Parallel()
+	server := redistest.New(t)
+	s := openNode(t, "a", net.JoinHostPort("localhost", port(t, server.Addr)))
+	if !s.names(net.JoinHostPort("localhost", port(t, server.Addr)), server.Addr) {
+		t.Errorf("%v does not have the server by its name and by its address %s", s.Endpoints(), server.Addr)
+	}
+	replica := redistest.NewReplica(t, server.Addr)
+	eventually(t, 10*time.Second, "the replica that came later is known", func() bool { return s.names(replica.Addr) })
+}
+
+func TestEndpointsNameTheAPIsOfAllNodes(t *testing.T) {
+	t.Parallel()
+	server := redistest.New(t)
+	a := openNodeWith(t, Config{Node: "a", Address: "alpha.example:8750"}, server.Addr)
+	b := openNodeWith(t, Config{Node: "b", Address: "beta.example:8750", APIs: func() []string { return []string{"10.0.0.7:8750", "[fd00::7]:8750"} }}, server.Addr)
+	eventually(t, 5*time.Second, "each knows the other", func() bool {
+		return a.names("alpha.example:8750", "beta.example:8750", "10.0.0.7:8750", "[fd00::7]:8750") && b.names("alpha.example:8750")
+	})
+	nodes, err := a.Nodes(t.Context())
+	if err != nil || len(nodes) != 2 || nodes[1].Address != "beta.example:8750" {
+		t.Errorf("the nodes are shown as %+v, %v", nodes, err)
+	}
+}
+
+func TestEndpointsNameEverySentinelMasterAndReplica(t *testing.T) {
+	t.Parallel()
+	s := redistest.NewSentinels(t)
+	var all []string
+	for _, one := range append(slices.Clone(s.Servers), s.Sentinels...) {
+		all = append(all, one.Addr)
+	}
+	c := Config{Node: "a"}
+	c.Client.Sentinel = rueidis.SentinelOption{MasterSet: redistest.MasterName}
+	store := openNodeWith(t, c, s.Sentinels[0].Addr) // the others are discovered
+	eventually(t, 15*time.Second, "all are known", func() bool { return store.names(all...) })
+}
+
+func TestEndpointsNameEveryMasterAndReplicaOfACluster(t *testing.T) {
+	t.Parallel()
+	c := redistest.NewCluster(t, 3, 1)
+	store := openNode(t, "a", c.Addrs()[0], c.Addrs()[0])
+	eventually(t, 15*time.Second, "all are known", func() bool { return store.names(c.Addrs()...) })
+}
+
+func port(t *testing.T, addr string) string {
+	t.Helper()
+	_, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := strconv.Atoi(port); err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
