@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/netip"
 	"strconv"
@@ -26,7 +27,8 @@ type doctorEgressCmd struct {
 // Help shows examples below the usage line.
 func (doctorEgressCmd) Help() string {
 	return `Says whether tasks may call a URL, and why: it resolves the host here and now, as the server does for each connection, and judges each
-address. Nothing is connected to. Run it on the server's machine, with the server's flags, variables and --config: it takes what foliot
+address. Nothing is connected to: of the store it knows the servers that --store names, not those that a running server has discovered,
+nor the other nodes. Run it on the server's machine, with the server's flags, variables and --config: it takes what foliot
 serve takes. One open address is enough; the denied ones are left out. A task whose addresses are all denied is dead at once, with the
 reason egress_denied.
 
@@ -84,14 +86,17 @@ func (c *doctorEgressCmd) guard(ctx context.Context) (*webhook.Guard, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg := webhook.Config{
+	var listening []netip.AddrPort
+	for _, a := range own {
+		listening = append(listening, netip.AddrPortFrom(a, uint16(number)))
+	}
+	parts := newOwnAddresses(slog.New(slog.DiscardHandler), listening, server.collectorAddr, server.storeAddrs)
+	parts.refresh(ctx, time.Now())
+	return webhook.NewGuard(webhook.Config{
 		Allow: server.allow, Deny: server.deny,
 		AllowLoopback: func() bool { return c.OpenLoopback && server.private() },
-	}
-	for _, a := range own {
-		cfg.Own = append(cfg.Own, netip.AddrPortFrom(a, uint16(number)))
-	}
-	return webhook.NewGuard(cfg), nil
+		Own:           parts.set.Load,
+	}), nil
 }
 
 // egressReply is what -o json prints.

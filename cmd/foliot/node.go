@@ -39,6 +39,7 @@ type node struct {
 	metrics  *metrics.Metrics
 	tracer   *tracing.Tracer // nil: no tracing
 	store    task.Store
+	own      *ownAddresses
 	sender   *webhook.Sender
 	api      *api.Server
 	dispatch *dispatch.Dispatcher
@@ -81,7 +82,7 @@ func openNode(ctx context.Context, cfg serveConfig, log *slog.Logger) (_ *node, 
 	if !n.store.Settings().Secured() && len(cfg.hosts) > 0 {
 		log.Warn("there is no access token: whoever reaches this server by the names of --host, through a proxy, may do everything", "hosts", cfg.hosts)
 	}
-	n.connect()
+	n.connect(ctx)
 	return n, nil
 }
 
@@ -119,15 +120,17 @@ func (n *node) reapEvery() time.Duration {
 
 // connect builds what stands on the store and tells each part of the others
 // that it has to know.
-func (n *node) connect() {
+func (n *node) connect(ctx context.Context) {
 	cfg := n.cfg
+	n.own = newOwnAddresses(n.log, []netip.AddrPort{n.listener.Addr().(*net.TCPAddr).AddrPort()}, cfg.collectorAddr, n.storeEndpoints)
+	n.own.refresh(ctx, time.Now())
 	n.sender = webhook.New(webhook.Config{
 		Allow:         cfg.allow,
 		Deny:          cfg.deny,
 		AllowLoopback: n.loopbackOpen,
 		Secrets:       n.signingKeys,
 		Now:           n.clock,
-		Own:           []netip.AddrPort{n.listener.Addr().(*net.TCPAddr).AddrPort()},
+		Own:           n.own.set.Load,
 		MaxIdle:       n.files.idle,
 		Trace:         n.tracer.Attempt,
 	})
@@ -243,11 +246,21 @@ func (n *node) release() {
 	}
 }
 
-// keep starts what works beside clients and deliveries until ctx ends: upkeep
-// and the look at the certificates. wait waits for them.
+// storeEndpoints returns host:port of the store's servers and of the other
+// nodes' APIs; none if no servers hold the store.
+func (n *node) storeEndpoints() []string {
+	if s, shared := n.store.(interface{ Endpoints() []string }); shared {
+		return s.Endpoints()
+	}
+	return nil
+}
+
+// keep starts what works beside clients and deliveries until ctx ends: upkeep,
+// the list of own addresses and the look at the certificates. wait waits for them.
 func (n *node) keep(ctx context.Context) (wait func()) {
 	var working sync.WaitGroup
 	working.Go(func() { n.upkeep.Run(ctx) })
+	working.Go(func() { n.own.run(ctx) })
 	if n.certs != nil {
 		hangup := make(chan os.Signal, 1)
 		signal.Notify(hangup, syscall.SIGHUP)

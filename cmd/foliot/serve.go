@@ -42,7 +42,7 @@ type serveFlags struct {
 	RedisUnsafeEviction    bool          `env:"FOLIOT_REDIS_UNSAFE_EVICTION" group:"serve-redis" help:"Take a Redis that throws keys away when its memory ends (maxmemory-policy): tasks may get lost."`
 	RedisUnsafePersistence bool          `env:"FOLIOT_REDIS_UNSAFE_PERSISTENCE" group:"serve-redis" help:"Take a Redis without an append-only file, or one that is not synced as --durability needs it: tasks may get lost when it stops."`
 
-	EgressAllow     []string      `env:"FOLIOT_EGRESS_ALLOW" group:"serve-deliver" placeholder:"CIDR" help:"Let tasks call these addresses, such as 10.0.0.0/8. The public internet is open; so is loopback, until there is a token or --listen, --host or --trusted-proxy let others in."`
+	EgressAllow     []string      `env:"FOLIOT_EGRESS_ALLOW" group:"serve-deliver" placeholder:"CIDR" help:"Let tasks call these addresses, such as 10.0.0.0/8. The public internet is open. This machine's own addresses, loopback and those of its interfaces, are open until there is a token, or --listen, --host or --trusted-proxy let others in."`
 	EgressDeny      []string      `env:"FOLIOT_EGRESS_DENY" group:"serve-deliver" placeholder:"CIDR" help:"Keep tasks from calling these addresses, whatever else allows them."`
 	Concurrency     int           `default:"1024" env:"FOLIOT_CONCURRENCY" group:"serve-deliver" placeholder:"N" help:"How many attempts may be under way at once."`
 	Lease           time.Duration `default:"15s" env:"FOLIOT_LEASE" group:"serve-deliver" placeholder:"DURATION" help:"How long an attempt belongs to a server that says nothing; it is renewed while the attempt goes on. What a server that died had begun is begun again so late."`

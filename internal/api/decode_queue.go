@@ -11,13 +11,13 @@ func (r *reader) decodeQueue(q *task.QueueSettings) error {
 		case "name":
 			err = r.sameName(q.Name)
 		case "rate":
-			q.Rate, err = bound(r, r.float, pauseIt)
+			q.Rate, err = r.float()
 		case "burst":
 			q.Burst, err = r.integer()
 		case "concurrency":
-			q.Concurrency, err = bound(r, r.integer, pauseIt)
+			q.Concurrency, err = r.integer()
 		case "per_destination":
-			q.PerDestination, err = bound(r, r.integer, pauseIt)
+			q.PerDestination, err = r.integer()
 		case "retry":
 			err = r.decodeDefaults(&q.Retry)
 		case "timeout":
@@ -38,8 +38,6 @@ func (r *reader) decodeQueue(q *task.QueueSettings) error {
 		return err
 	})
 }
-
-const pauseIt = "to stop the queue, pause it"
 
 func (r *reader) decodeDefaults(d *task.RetryDefaults) error {
 	return r.object(func(key []byte) (err error) {

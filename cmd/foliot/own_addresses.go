@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/foliot/foliot/internal/webhook"
+)
+
+const (
+	ownEvery     = time.Second      // how often the parts of the server are listed
+	ownNameEvery = 10 * time.Second // how often a name among them is resolved
+	ownNameTime  = 3 * time.Second  // how long that may take
+
+	// ownLinger is how long an address stays closed after the last list that had
+	// it: a master that failed over comes back, and a name with many addresses
+	// gives some of them at a time.
+	ownLinger = 10 * time.Minute
+)
+
+// ownAddresses are the addresses of the server's own parts, which tasks must
+// not reach: its API, its store, the other nodes, the collector. They change:
+// a failover brings another master, a name gets another address.
+//
+// run owns the goroutine that keeps the set. Any goroutine may read the set.
+type ownAddresses struct {
+	fixed   []netip.AddrPort
+	sources []func() []string // each returns host:port of parts; they may name one several times
+	lookup  func(ctx context.Context, network, host string) ([]netip.Addr, error)
+	log     *slog.Logger
+
+	set atomic.Pointer[webhook.Own] // the goroutine of run writes it
+
+	// The rest belongs to the goroutine of run.
+	names map[string]resolution
+	seen  map[netip.AddrPort]time.Time // when it was listed last
+}
+
+// resolution is what a name resolved to.
+type resolution struct {
+	addrs []netip.Addr
+	at    time.Time // when the name was looked up last
+}
+
+// newOwnAddresses returns the set of fixed and of what sources list.
+func newOwnAddresses(log *slog.Logger, fixed []netip.AddrPort, sources ...func() []string) *ownAddresses {
+	return &ownAddresses{
+		fixed: fixed, sources: sources, lookup: net.DefaultResolver.LookupNetIP, log: log,
+		names: map[string]resolution{}, seen: map[netip.AddrPort]time.Time{},
+	}
+}
+
+// run refreshes the set until ctx ends.
+func (o *ownAddresses) run(ctx context.Context) {
+	tick := time.NewTicker(ownEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case now := <-tick.C:
+			o.refresh(ctx, now)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// refresh lists the parts again. Addresses are closed before names are
+// resolved, so a resolver that hangs delays names alone.
+func (o *ownAddresses) refresh(ctx context.Context, now time.Time) {
+	byName := map[string][]uint16{}
+	for _, source := range o.sources {
+		for _, part := range source() {
+			host, port, err := net.SplitHostPort(part)
+			number, err2 := strconv.ParseUint(port, 10, 16)
+			if err != nil || err2 != nil || host == "" || number == 0 {
+				continue // a part that did not say where it is
+			}
+			if a, err := netip.ParseAddr(host); err == nil {
+				o.seen[netip.AddrPortFrom(a, uint16(number))] = now
+			} else {
+				byName[host] = append(byName[host], uint16(number))
+			}
+		}
+	}
+	o.publish(byName, now)
+	if o.resolve(ctx, slices.Collect(maps.Keys(byName)), now) {
+		o.publish(byName, now)
+	}
+}
+
+// publish replaces the set by what is known now.
+func (o *ownAddresses) publish(byName map[string][]uint16, now time.Time) {
+	for name, ports := range byName {
+		for _, a := range o.names[name].addrs {
+			for _, port := range ports {
+				o.seen[netip.AddrPortFrom(a, port)] = now
+			}
+		}
+	}
+	maps.DeleteFunc(o.seen, func(_ netip.AddrPort, at time.Time) bool { return now.Sub(at) > ownLinger })
+	o.set.Store(webhook.NewOwn(slices.AppendSeq(slices.Clone(o.fixed), maps.Keys(o.seen))))
+}
+
+// resolve looks up the names that it is time for, and reports whether there
+// were any. A name that does not resolve keeps its addresses.
+func (o *ownAddresses) resolve(ctx context.Context, names []string, now time.Time) bool {
+	maps.DeleteFunc(o.names, func(name string, _ resolution) bool { return !slices.Contains(names, name) })
+	names = slices.DeleteFunc(names, func(name string) bool {
+		r, known := o.names[name]
+		return known && now.Sub(r.at) < ownNameEvery
+	})
+	if len(names) == 0 {
+		return false
+	}
+	ctx, stop := context.WithTimeout(ctx, ownNameTime)
+	defer stop()
+	found := make([][]netip.Addr, len(names))
+	var all sync.WaitGroup
+	for i, name := range names {
+		all.Go(func() {
+			addrs, err := o.lookup(ctx, "ip", name)
+			if err != nil {
+				o.log.Debug("cannot resolve a part of the server", "host", name, "error", err)
+			}
+			found[i] = addrs
+		})
+	}
+	all.Wait()
+	for i, name := range names {
+		r := resolution{addrs: found[i], at: now}
+		if len(r.addrs) == 0 {
+			r.addrs = o.names[name].addrs
+		}
+		o.names[name] = r
+	}
+	return true
+}
+
+// collectorAddr returns host:port of the collector of traces; none if there is none.
+func (c *serveConfig) collectorAddr() []string {
+	u, err := url.Parse(c.otlp)
+	if c.otlp == "" || err != nil {
+		return nil
+	}
+	port := u.Port()
+	switch {
+	case port != "":
+	case u.Scheme == "https":
+		port = "443"
+	default:
+		port = "80"
+	}
+	return []string{net.JoinHostPort(u.Hostname(), port)}
+}
+
+// storeAddrs returns host:port of the servers that --store names.
+func (c *serveConfig) storeAddrs() []string {
+	if c.redis == nil {
+		return nil
+	}
+	return c.redis.addrs
+}
+
+// apisOf returns where a listener on all addresses of the machine is reached
+// from other machines, host:port.
+func apisOf(at net.Addr) []string {
+	tcp, ok := at.(*net.TCPAddr)
+	if !ok || !tcp.IP.IsUnspecified() {
+		return nil // its own address says it
+	}
+	addrs, err := webhook.InterfaceAddrs()
+	if err != nil {
+		return nil
+	}
+	var apis []string
+	for _, a := range addrs {
+		if a.IsGlobalUnicast() {
+			apis = append(apis, netip.AddrPortFrom(a, uint16(tcp.Port)).String()) //nolint:gosec // a port
+		}
+	}
+	return apis
+}

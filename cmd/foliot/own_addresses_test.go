@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/webhook"
+)
+
+// closedBy reports whether the set closes addr, though all else is open.
+func closedBy(o *ownAddresses, addr string) bool {
+	guard := webhook.NewGuard(webhook.Config{
+		AllowLoopback: func() bool { return true },
+		Allow:         []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")},
+		Own:           o.set.Load,
+	})
+	return guard.Verdict(netip.MustParseAddrPort(addr)) != nil
+}
+
+func TestOwnAddressesFollowFailoversAndNames(t *testing.T) {
+	parts := []string{"10.0.0.1:6379", "redis.internal:6379", ":1", "nonsense", "[::1]:0", "host:"}
+	names := map[string]string{"redis.internal": "10.0.0.2"}
+	lookups := 0
+	o := newOwnAddresses(slog.New(slog.DiscardHandler), []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:8750")}, func() []string { return parts })
+	o.lookup = func(_ context.Context, _, host string) ([]netip.Addr, error) {
+		lookups++
+		if names[host] == "" {
+			return nil, errors.New("the resolver is away")
+		}
+		return []netip.Addr{netip.MustParseAddr(names[host])}, nil
+	}
+	now := time.Unix(1_800_000_000, 0)
+	check := func(after time.Duration, what string, want map[string]bool) {
+		t.Helper()
+		now = now.Add(after)
+		o.refresh(t.Context(), now)
+		for addr, closed := range want {
+			if got := closedBy(o, addr); got != closed {
+				t.Errorf("%s: %s is closed: %v, want %v", what, addr, got, closed)
+			}
+		}
+	}
+	check(0, "at the start", map[string]bool{
+		"127.0.0.1:8750": true, "10.0.0.1:6379": true, "[::ffff:10.0.0.1]:6379": true, "10.0.0.2:6379": true, "10.0.0.3:6379": false, "10.0.0.1:80": false,
+	})
+	parts = []string{"10.0.0.3:6379", "redis.internal:6379", "[fd00::3]:6379"}
+	check(ownEvery, "after a failover", map[string]bool{"10.0.0.3:6379": true, "[fd00::3]:6379": true, "10.0.0.1:6379": true})
+	names["redis.internal"] = "10.0.0.4"
+	check(ownNameEvery, "when the name has another address", map[string]bool{"10.0.0.4:6379": true, "10.0.0.2:6379": true})
+	if lookups != 2 {
+		t.Errorf("the name was looked up %d times within %v", lookups, ownNameEvery)
+	}
+	delete(names, "redis.internal")
+	check(2*ownLinger, "much later, while the resolver is away", map[string]bool{
+		"10.0.0.4:6379": true, "10.0.0.3:6379": true, "10.0.0.1:6379": false, "10.0.0.2:6379": false, "127.0.0.1:8750": true,
+	})
+}
+
+func TestTheCollectorsAddressIsOwn(t *testing.T) {
+	for otlp, want := range map[string]string{
+		"": "", "http://127.0.0.1:4318": "127.0.0.1:4318", "https://otel.example/v1": "otel.example:443", "http://[fd00::1]": "[fd00::1]:80",
+	} {
+		c := serveConfig{otlp: otlp}
+		if got := strings.Join(c.collectorAddr(), " "); got != want {
+			t.Errorf("%q: %q, want %q", otlp, got, want)
+		}
+	}
+}
+
+func TestDoctorEgressKnowsTheStoreAndTheCollector(t *testing.T) {
+	for _, args := range []string{
+		"http://10.0.0.7:6379/ --egress-allow 10.0.0.0/8 --store redis://10.0.0.7:6379",
+		"http://10.0.0.8:26379/ --egress-allow 10.0.0.0/8 --store redis+sentinel://10.0.0.7:26379,10.0.0.8:26379/main",
+		"http://10.0.0.9:4318/ --egress-allow 10.0.0.0/8 --otlp-endpoint http://10.0.0.9:4318",
+	} {
+		if code, out, _ := egress(t, strings.Fields(args)...); code != exitDenied || !strings.Contains(out, "this server itself") {
+			t.Errorf("%s: exit %d, %s", args, code, out)
+		}
+	}
+}
+
+// TestNoTaskReachesAPartOfTheServer opens every range to tasks, and calls the
+// store, a replica that follows it, the other node's API and the collector.
+func TestNoTaskReachesAPartOfTheServer(t *testing.T) {
+	r := redistest.New(t)
+	replica := redistest.NewReplica(t, r.Addr)
+	collector := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer collector.Close()
+	hook := newHook(t)
+	hook.release()
+	args := []string{"--egress-allow", "0.0.0.0/0", "--egress-allow", "::/0", "--otlp-endpoint", collector.URL}
+	a := redisNode(t, "redis://"+r.Addr, args...)
+	b := redisNode(t, "redis://"+strings.Replace(r.Addr, "127.0.0.1", "localhost", 1), args...)
+	until := time.Now().Add(testPatience)
+	for _, c := range []struct{ name, addr string }{
+		{"store", r.Addr}, {"replica", replica.Addr}, {"collector", strings.TrimPrefix(collector.URL, "http://")},
+		{"api-a", strings.TrimPrefix(a.url, "http://")}, {"api-b", strings.TrimPrefix(b.url, "http://")},
+	} {
+		host, port, err := net.SplitHostPort(c.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, spelling := range []string{host, "[::ffff:" + host + "]", "localhost"} {
+			for try := 0; ; try++ { // a part that a node has to discover is closed a second later
+				name := fmt.Sprint(c.name, i, "-", try)
+				a.must("add", "http://"+spelling+":"+port+"/v1/tasks", "--in", "0s", "--name", name, "--max-attempts", "1")
+				_, _, _ = a.foliot("get", name, "--wait")
+				got := a.task(name)
+				if got.State == "dead" && len(got.Attempts) == 1 && strings.Contains(got.Attempts[0].Error, "egress") {
+					break
+				}
+				if time.Now().After(until) {
+					t.Errorf("%s at %s:%s is %s: %+v", c.name, spelling, port, got.State, got.Attempts)
+					break
+				}
+			}
+		}
+	}
+	a.must("add", hook.URL, "--in", "0s", "--name", "elsewhere")
+	if name := hook.next(t); name != "elsewhere" {
+		t.Errorf("%q arrived", name)
+	}
+}
