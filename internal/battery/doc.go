@@ -13,6 +13,9 @@
 // Schedules (ticks.go, schedules.go) promise one task for each instant: the names of
 // tasks say of which schedule and instant they are, so the same logs tell.
 //
+// Attacks on a server beside a victim (tenants.go, attacks.go) run in a process of their own
+// (attacker.go), against a server in a memory cgroup (siege.go); tenants_row.go judges them.
+//
 // The scenarios on Redis start it by themselves, beside several nodes (nodes.go):
 // each has a door (doors.go), and what loads them goes from door to door, as a
 // balancer would. These files are theirs:
@@ -30,4 +33,5 @@
 //	go run ./internal/battery steady kill
 //	go run ./internal/battery -full crowd second overdue
 //	go run ./internal/battery redis
+//	go run ./internal/battery -attack lists,window tenants tenants-redis
 package main

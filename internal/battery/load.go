@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -39,15 +40,19 @@ func inBackground(ctx context.Context, run func(context.Context)) (stop func()) 
 	}
 }
 
+// bystanderDelay is how long before they are due bystanders are created.
+const bystanderDelay = 2 * time.Second
+
 // bystanders are a few tasks a second in a queue of their own, to a receiver of
 // their own, while something else is going on.
 type bystanders struct {
 	st   *stage
 	stop func()
 
-	mu    sync.Mutex // guards everything below
-	names []string   // promised
-	err   error      // of the first create that failed
+	mu      sync.Mutex // guards everything below
+	names   []string   // promised
+	refused offences   // creates without a 2xx
+	err     error      // of the first of them
 }
 
 // bystand starts them; end stops them.
@@ -60,7 +65,7 @@ func (st *stage) bystand(ctx context.Context, perSecond int) *bystanders {
 }
 
 func (b *bystanders) create(ctx context.Context, i int) {
-	due := dueIn(2 * time.Second)
+	due := dueIn(bystanderDelay)
 	in := input(numbered{prefix: "bystander"}.name(i), b.st.receiver.url(), due)
 	in.Queue = "bystanders"
 	_, err := b.st.client.create(ctx, in)
@@ -69,8 +74,9 @@ func (b *bystanders) create(ctx context.Context, i int) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if err != nil && b.err == nil {
-		b.err = err
+	if err != nil {
+		b.refused.add("%v", err)
+		b.err = cmp.Or(b.err, err)
 	}
 	if err == nil {
 		b.names = append(b.names, in.Name)

@@ -43,6 +43,7 @@ var scenarios = []scenario{
 	{"second", "-herd tasks due in one second, beside a queue with a few: none lost, memory, rate", second},
 	{"overdue", "down for a day, -overdue tasks due meanwhile: none skipped, in order", overdue},
 	{"schedules", "-schedules of them, over an hour, in a minute and at once: memory, restart, lateness", crowdOfSchedules},
+	{"tenants", "attacks by one namespace or by a stranger, each beside a namespace with 20 tasks a second", tenants},
 	{"throughput", "deliveries a second of -drained tasks, with signatures and without", throughput},
 }
 
@@ -59,6 +60,7 @@ var redisScenarios = []scenario{
 	{"deaf", "every message between nodes dropped: the poll finds what they would have told", deaf},
 	{"cut", "connections cut instead of the reply to each kind of command", cutReplies},
 	{"full", "a Redis without memory: creates refused, claims, settlements and cancels go on", redisFull},
+	{"tenants-redis", "the same attacks on a node on Redis", tenantsOnRedis},
 	{"failover", "kill -9 of a master that sentinels watch, at each durability level: what was lost", failOverKilled},
 	{"failover-stop", "SIGSTOP of such a master until it has a successor", failOverStopped},
 	{"failover-split", "such a master cut off from all but the nodes: it takes writes while a successor is chosen", failOverSplit},
@@ -75,9 +77,9 @@ func main() {
 // run carries the named scenarios out and returns 0 when all have passed, 1
 // when one failed, 2 on bad input.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	if len(args) == 2 && args[0] == sinkCommand {
-		if err := runSink(args[1], os.Stdin, stdout); err != nil {
-			fmt.Fprintln(stderr, "battery: sink:", err)
+	if helper := helperCommand(args); helper != nil {
+		if err := helper(ctx, os.Stdin, stdout); err != nil {
+			fmt.Fprintf(stderr, "battery: %s: %v\n", args[0], err)
 			return 1
 		}
 		return 0
@@ -109,6 +111,18 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return 1
 	}
 	return 0
+}
+
+// helperCommand returns what the battery does when it has run itself again, nil
+// if these are a user's arguments.
+func helperCommand(args []string) func(ctx context.Context, in io.Reader, out io.Writer) error {
+	switch {
+	case len(args) == 3 && args[0] == sinkCommand:
+		return func(_ context.Context, in io.Reader, out io.Writer) error { return runSink(args[1], args[2], in, out) }
+	case len(args) == 1 && args[0] == attackCommand:
+		return runAttack
+	}
+	return nil
 }
 
 // runAll returns how many scenarios failed. An error is the battery's own.

@@ -25,6 +25,10 @@ type options struct {
 	backlog int           // fair
 	overdue int           // overdue
 
+	attacks   []attack // tenants
+	rivals    int      // tenants
+	rivalCron int      // tenants
+
 	ticks     int           // ticks
 	schedules int           // schedules
 	watched   time.Duration // schedules
@@ -54,12 +58,15 @@ func parse(args []string, opts *options, stderr io.Writer) ([]scenario, error) {
 	flags.IntVar(&opts.tasks, "tasks", 1_000_000, "million: how many")
 	flags.IntVar(&opts.stuck, "stuck", 10_000, "crowd, hosts: how many tasks hang")
 	flags.IntVar(&opts.hosts, "hosts", 150, "hosts: how many hosts hang")
-	flags.DurationVar(&opts.phase, "phase", 10*time.Second, "crowd, hosts: how long lateness is measured, alone and beside")
+	flags.DurationVar(&opts.phase, "phase", 10*time.Second, "crowd, hosts, tenants: how long lateness is measured, alone (tenants: half of it) and beside")
 	flags.StringVar(&opts.timeout, "timeout", "", "crowd, hosts: the timeout of the tasks that hang, such as 5m to outlive the measurement (default: the server's)")
 	flags.IntVar(&opts.herd, "herd", 50_000, "second: how many tasks; first a fifth of them")
 	flags.IntVar(&opts.drained, "drained", 20_000, "throughput: how many tasks in each of its four drains")
 	flags.IntVar(&opts.backlog, "backlog", 20_000, "fair: how many tasks one queue has before the other")
 	flags.IntVar(&opts.overdue, "overdue", 50_000, "overdue: how many tasks came due while the server was down")
+	attackNames := flags.String("attack", "", "tenants: only these `attacks`, as window,lists: see below")
+	flags.IntVar(&opts.rivals, "rivals", 60_000, "tenants: how many hosts, or queues, one namespace has")
+	flags.IntVar(&opts.rivalCron, "rival-schedules", 20_000, "tenants: how many schedules one namespace has")
 	flags.IntVar(&opts.ticks, "ticks", 50, "ticks: how often the server is killed, in two seconds each")
 	flags.IntVar(&opts.schedules, "schedules", 20_000, "schedules: how many")
 	flags.DurationVar(&opts.watched, "watched", 20*time.Second, "schedules: how long those are watched that fire over an hour")
@@ -76,13 +83,17 @@ func parse(args []string, opts *options, stderr io.Writer) ([]scenario, error) {
 	flags.IntVar(&opts.clusterFailovers, "cluster-failovers", 2, "failover-cluster: the same")
 	flags.Uint64Var(&opts.seed, "seed", uint64(time.Now().UnixNano()), "of the random moments (default: another one each time)")
 	flags.BoolVar(&opts.keep, "keep", false, "keep logs and data")
-	flags.BoolVar(&opts.profile, "profile", false, "throughput: show where the server's time goes (not with -foliot)")
+	flags.BoolVar(&opts.profile, "profile", false, "throughput, tenants: show where the server's time goes (not with -foliot)")
 	full := flags.Bool("full", false, "the sizes that are promised, where no flag says otherwise: minutes, and hours for kill")
 	flags.Usage = func() {
 		fmt.Fprintf(stderr, "Usage: battery [flags] [scenario ...]\n\nDrives the foliot binary from outside. Without names all of these run:\n\n")
 		list(stderr, scenarios)
 		fmt.Fprintf(stderr, "\nOn Redis, with the redis-server of the system; %s names all of these:\n\n", redisGroup)
 		list(stderr, redisScenarios)
+		fmt.Fprintf(stderr, "\nThe attacks of tenants:\n\n")
+		for _, a := range attacks {
+			fmt.Fprintf(stderr, "  %-11s %s\n", a.name, a.what)
+		}
 		fmt.Fprintf(stderr, "\nExits with 0 when all have passed, 1 when one failed, 2 on bad input. Flags:\n\n")
 		flags.PrintDefaults()
 	}
@@ -95,6 +106,10 @@ func parse(args []string, opts *options, stderr io.Writer) ([]scenario, error) {
 		}
 	}
 	if err := opts.check(); err != nil {
+		return nil, err
+	}
+	var err error
+	if opts.attacks, err = chooseAttacks(*attackNames); err != nil {
 		return nil, err
 	}
 	if flags.NArg() == 0 {
@@ -133,7 +148,7 @@ func list(w io.Writer, all []scenario) {
 // fullSizes are what -full sets.
 var fullSizes = map[string]string{
 	"shard-lease": "6s", "lease": "15s", "deaths": "200", "zombies": "100", "blackout": "1m", "deploys": "10", "spread": "60s", "failovers": "50", "cluster-failovers": "20", "redis-kills": "50", "slot-moves": "20",
-	"ticks": "200", "schedules": "100000", "watched": "2m",
+	"rivals": "100000", "rival-schedules": "100000", "ticks": "200", "schedules": "100000", "watched": "2m",
 	"kills": "10000", "stuck": "100000", "phase": "30s", "herd": "1000000", "drained": "300000", "backlog": "100000", "overdue": "5000000",
 }
 
@@ -156,7 +171,7 @@ func enlarge(flags *flag.FlagSet) error {
 func (o *options) check() error {
 	for name, size := range map[string]int{
 		"kills": o.kills, "tasks": o.tasks, "stuck": o.stuck, "hosts": o.hosts, "herd": o.herd / 5,
-		"drained": o.drained, "backlog": o.backlog, "overdue": o.overdue, "ticks": o.ticks, "schedules": o.schedules, "deaths": o.deaths, "zombies": o.zombies, "deploys": o.deploys,
+		"drained": o.drained, "backlog": o.backlog, "overdue": o.overdue, "rivals": o.rivals / 5000, "rival-schedules": o.rivalCron, "ticks": o.ticks, "schedules": o.schedules, "deaths": o.deaths, "zombies": o.zombies, "deploys": o.deploys,
 		"failovers": o.failovers, "cluster-failovers": o.clusterFailovers, "redis-kills": o.redisKills, "slot-moves": o.slotMoves,
 	} {
 		if size < 1 {

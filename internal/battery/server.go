@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"net"
 	"net/http"
@@ -20,6 +22,8 @@ type server struct {
 	dir    string
 	log    *os.File
 	flags  []string
+	roots  *x509.CertPool // of its certificate; nil: it speaks plain HTTP
+	group  *memoryGroup   // that its processes belong to; nil: the battery's own
 
 	cmd *exec.Cmd
 }
@@ -72,7 +76,12 @@ func freeAddr() (string, error) {
 // profileFile is where a server that was built for it writes a profile.
 func (s *server) profileFile() string { return s.dir + ".pprof" }
 
-func (s *server) url() string { return "http://" + s.addr }
+func (s *server) url() string {
+	if s.roots != nil {
+		return "https://" + s.addr
+	}
+	return "http://" + s.addr
+}
 
 // start begins a process; it does not wait until that answers.
 func (s *server) start() error {
@@ -84,7 +93,7 @@ func (s *server) start() error {
 	if err := s.cmd.Start(); err != nil {
 		return fmt.Errorf("start the server: %w", err)
 	}
-	return nil
+	return s.group.add(s.pid())
 }
 
 // ready returns when the server answers that it is, and how long that took.
@@ -92,8 +101,10 @@ func (s *server) ready(ctx context.Context, within time.Duration) (time.Duration
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
+	web := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: s.roots}}}
+	defer web.CloseIdleConnections()
 	for {
-		if s.probe(ctx) {
+		if s.probe(ctx, web) {
 			return time.Since(began), nil
 		}
 		if !pause(ctx, 2*time.Millisecond) {
@@ -102,12 +113,12 @@ func (s *server) ready(ctx context.Context, within time.Duration) (time.Duration
 	}
 }
 
-func (s *server) probe(ctx context.Context) bool {
+func (s *server) probe(ctx context.Context, web *http.Client) bool {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url()+"/readyz", nil)
 	if err != nil {
 		return false
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := web.Do(req)
 	if err != nil {
 		return false
 	}

@@ -43,12 +43,13 @@ type sinkCounts struct {
 // while the sink knows a secret.
 const sample = 16
 
-func openSink(path string) (*sink, error) {
+// openSink opens a sink that logs to path and listens at addr.
+func openSink(path, addr string) (*sink, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open the sink's log: %w", err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", addr)
 	if err != nil {
 		f.Close()
 		return nil, fmt.Errorf("open a sink: %w", err)
@@ -63,6 +64,10 @@ func (s *sink) accept() {
 		conn, err := s.listener.Accept()
 		if err != nil {
 			return // closed
+		}
+		if remote, ok := conn.RemoteAddr().(*net.TCPAddr); !ok || !remote.IP.IsLoopback() {
+			conn.Close() // the sink may listen on every address
+			continue
 		}
 		s.mu.Lock()
 		s.conns[conn] = struct{}{}

@@ -59,7 +59,7 @@ func deliver(t *testing.T, client *http.Client, url, name string, h http.Header,
 
 func TestASinkLogsEveryCallbackAndVerifiesSome(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sunk")
-	s, err := openSink(path)
+	s, err := openSink(path, "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestASinkLogsEveryCallbackAndVerifiesSome(t *testing.T) {
 }
 
 func TestASinkRefusesWhatItCannotRead(t *testing.T) {
-	s, err := openSink(filepath.Join(t.TempDir(), "sunk"))
+	s, err := openSink(filepath.Join(t.TempDir(), "sunk"), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,8 +26,8 @@ type sinkGreeting struct {
 }
 
 // runSink is a sink's process. It ends when its input does.
-func runSink(path string, in io.Reader, out io.Writer) error {
-	s, err := openSink(path)
+func runSink(path, addr string, in io.Reader, out io.Writer) error {
+	s, err := openSink(path, addr)
 	if err != nil {
 		return err
 	}
@@ -60,12 +60,15 @@ type sinkProcess struct {
 }
 
 // startSink starts a sink that logs to path.
-func startSink(path string) (*sinkProcess, error) {
+func startSink(path string) (*sinkProcess, error) { return startSinkAt(path, "127.0.0.1:0") }
+
+// startSinkAt starts a sink that logs to path and listens at addr.
+func startSinkAt(path, addr string) (*sinkProcess, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("start a sink: %w", err)
 	}
-	p := &sinkProcess{path: path, cmd: exec.Command(self, sinkCommand, path)}
+	p := &sinkProcess{path: path, cmd: exec.Command(self, sinkCommand, path, addr)}
 	p.cmd.Stderr = os.Stderr
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
 		return nil, fmt.Errorf("start a sink: %w", err)

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// later is when tasks are due that an attack only reads or changes.
+func later() time.Time { return dueIn(24 * time.Hour) }
+
+// seed creates so many tasks that are not due during the attack.
+func (a *attacker) seed(ctx context.Context, count int, edit func(i int, in *wire.TaskInput)) error {
+	tasks := make([]wire.TaskInput, count)
+	for i := range tasks {
+		tasks[i] = input(fmt.Sprintf("seed-%d", i), "http://"+a.order.Callback+"/", later())
+		if edit != nil {
+			edit(i, &tasks[i])
+		}
+	}
+	return a.writer().createAll(ctx, tasks)
+}
+
+// text returns a JSON string of n characters.
+func text(char string, n int) json.RawMessage {
+	data, err := json.Marshal(strings.Repeat(char, n))
+	if err != nil {
+		panic(err) // a string can always be encoded
+	}
+	return data
+}
+
+// bigPages makes tasks whose list is as large as a page can be: each byte of
+// their bodies takes six in a reply.
+func bigPages(ctx context.Context, a *attacker) error {
+	body := text("\x01", 256<<10)
+	for i := range 20 { // one at a time: a batch of them would be too large
+		in := input(fmt.Sprintf("seed-%d", i), "http://"+a.order.Callback+"/", later())
+		in.HTTP.Body = body
+		if _, err := a.writer().create(ctx, in); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fullPages makes a page of 1,000 tasks with 2 KB each.
+func fullPages(ctx context.Context, a *attacker) error {
+	body := text("x", 2000)
+	return a.seed(ctx, 1000, func(_ int, in *wire.TaskInput) { in.HTTP.Body = body })
+}
+
+const listWithBodies = wire.Version + "/tasks?limit=1000&include=body"
+
+func lists(ctx context.Context, a *attacker) {
+	hammer(ctx, 200, func(int, int) bool { return a.ask(ctx, http.MethodGet, listWithBodies, nil) != 0 })
+}
+
+// busyQueues makes 5,000 queues and destinations that the server knows of.
+func busyQueues(ctx context.Context, a *attacker) error {
+	return a.seed(ctx, 5000, func(i int, in *wire.TaskInput) {
+		in.Queue, in.HTTP.URL = fmt.Sprintf("busy-%d", i), hostURL(a.order.Callback, i)
+		in.At = wire.FormatTime(dueIn(2 * time.Minute))
+	})
+}
+
+func live(ctx context.Context, a *attacker) {
+	hammer(ctx, 64, func(int, int) bool { return a.ask(ctx, http.MethodGet, wire.Version+"/live", nil) != 0 })
+}
+
+// manyTasks makes tasks, and entries of the audit log, that searches read in vain.
+func manyTasks(ctx context.Context, a *attacker) error { return a.seed(ctx, 20_000, nil) }
+
+func searches(ctx context.Context, a *attacker) {
+	kinds := []struct{ method, url string }{
+		{http.MethodGet, "/tasks?label=there=none&limit=1000"},
+		{http.MethodGet, "/audit?target=none&limit=1000"},
+		{http.MethodPost, "/tasks/cancel?label=there=none"},
+	}
+	hammer(ctx, 48, func(worker, _ int) bool {
+		k := kinds[worker%len(kinds)]
+		return a.ask(ctx, k.method, wire.Version+k.url, nil) != 0
+	})
+}
+
+func openapi(ctx context.Context, a *attacker) {
+	hammer(ctx, 128, func(int, int) bool { return a.ask(ctx, http.MethodGet, "/openapi.json", nil) != 0 })
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// largeOccurrences makes schedules that fire each second. Their tasks have the
+// largest body there is, and stay: the host that they call never answers.
+func largeOccurrences(ctx context.Context, a *attacker) error {
+	body := text("x", 1<<20-2)
+	for i := range 9 {
+		err := a.writer().putSchedule(ctx, fmt.Sprintf("large-%d", i), wire.ScheduleInput{
+			Every: "1s", Misfire: "fire_all",
+			Task: wire.ScheduledTask{Timeout: "1h", HTTP: wire.HTTPInput{URL: "http://" + a.order.Callback + "/", Body: body}},
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const fewSeeds = 50
+
+// fewTasks makes the tasks that are changed again and again.
+func fewTasks(ctx context.Context, a *attacker) error {
+	return a.seed(ctx, fewSeeds, func(i int, in *wire.TaskInput) {
+		in.At, in.Delay, in.HTTP.Body = "", "24h", patchedBody(i)
+	})
+}
+
+// patchedBody returns one of several bodies of the same length.
+func patchedBody(i int) json.RawMessage { return text(string(rune('a'+i%26)), 8<<10) }
+
+func touches(ctx context.Context, a *attacker) {
+	hammer(ctx, 64, func(worker, i int) bool {
+		return a.ask(ctx, http.MethodPost, fmt.Sprintf("%s/tasks/seed-%d/touch", wire.Version, (worker+i)%fewSeeds), nil) != 0
+	})
+}
+
+func patches(ctx context.Context, a *attacker) {
+	var bodies [26][]byte
+	for i := range bodies {
+		bodies[i] = fmt.Appendf(nil, `{"http":{"body":%s}}`, patchedBody(i))
+	}
+	hammer(ctx, 64, func(worker, i int) bool {
+		url := fmt.Sprintf("%s/tasks/seed-%d", wire.Version, (worker+i)%fewSeeds)
+		return a.ask(ctx, http.MethodPatch, url, bodies[(worker+i)%len(bodies)]) != 0
+	})
+}
+
+// batchBytes is a little less than a request may have.
+const batchBytes = 16<<20 - 1024
+
+// batches sends batches whose single task is far too large, in ways that cost
+// whoever decodes them whole.
+func batches(ctx context.Context, a *attacker) {
+	kinds := [][]byte{
+		wideBatch(`"http":{"url":"http://127.0.0.1/","body":"`, `\u0001`, `"}`),
+		wideBatch(`"labels":{`, `"%07d":"",`, `"":""}`),
+		wideBatch(`"http":{"url":"http://127.0.0.1/","headers":{`, `"x%06d":"",`, `"":""}}`),
+	}
+	hammer(ctx, 16, func(worker, _ int) bool {
+		return a.ask(ctx, http.MethodPost, wire.Version+"/tasks/batch", kinds[worker%len(kinds)]) != 0
+	})
+}
+
+// wideBatch returns a batch whose only task repeats a part, numbered if it has a
+// verb, until the batch is as large as one may be.
+func wideBatch(open, part, end string) []byte {
+	var b bytes.Buffer
+	b.WriteString(`{"tasks":[{"delay":"1h",` + open)
+	for i := 0; b.Len() < batchBytes; i++ {
+		if bytes.Contains([]byte(part), []byte("%")) {
+			fmt.Fprintf(&b, part, i)
+		} else {
+			b.WriteString(part)
+		}
+	}
+	b.WriteString(end + `}]}`)
+	return b.Bytes()
+}

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// attackCommand is the hidden scenario under which the battery runs itself again
+// as an attacker. An attacker in a process of its own does not slow down the
+// victim's clients and clocks by its own garbage and goroutines.
+const attackCommand = "attack"
+
+// attackOrder is the first line of an attacker's standard input. Its second line
+// starts the attack, and the end of the input ends it.
+type attackOrder struct {
+	Attack    string `json:"attack"`
+	Server    string `json:"server"` // host:port
+	Roots     []byte `json:"roots"`  // PEM: the authority of the server's certificate
+	Namespace string `json:"namespace"`
+	Token     string `json:"token,omitempty"`  // absent: a stranger's attack
+	Writer    string `json:"writer,omitempty"` // a token to prepare the attack with
+	Callback  string `json:"callback"`         // host:port that the rival's tasks call
+	Rivals    int    `json:"rivals"`
+	Schedules int    `json:"schedules"`
+}
+
+// attackReady is the first line of its standard output: it is prepared.
+type attackReady struct {
+	Count int       `json:"count"`         // tasks that will arrive
+	Due   time.Time `json:"due,omitempty"` // when they are due
+}
+
+// attackCounts is the second line: what the attacker did, and how it was answered.
+type attackCounts struct {
+	Requests int64         `json:"requests"`
+	Statuses map[int]int64 `json:"statuses"` // replies by status; 0: none came
+	Bytes    int64         `json:"bytes"`    // of the replies
+}
+
+// attacker carries an attack out.
+type attacker struct {
+	order  attackOrder
+	client *client // shows the attack's token
+	tls    *tls.Config
+	from   *net.TCPAddr
+	ready  attackReady // written by prepare
+
+	mu     sync.Mutex // guards counts
+	counts attackCounts
+}
+
+// attackAddr is where attacks come from: bounds for each address must not bind
+// the victim, who is at another one.
+const attackAddr = "127.0.0.66"
+
+// runAttack is an attacker's process. It ends when its input does.
+func runAttack(ctx context.Context, in io.Reader, out io.Writer) error {
+	input, output := json.NewDecoder(in), json.NewEncoder(out)
+	var order attackOrder
+	if err := input.Decode(&order); err != nil {
+		return fmt.Errorf("read the order: %w", err)
+	}
+	chosen, err := chooseAttacks(order.Attack)
+	if err != nil {
+		return err
+	}
+	a, err := newAttacker(order)
+	if err != nil {
+		return err
+	}
+	defer a.client.close()
+	if prepare := chosen[0].prepare; prepare != nil {
+		if err := prepare(ctx, a); err != nil {
+			return fmt.Errorf("prepare the attack: %w", err)
+		}
+	}
+	if err := output.Encode(a.ready); err != nil {
+		return err
+	}
+	var start json.RawMessage
+	if err := input.Decode(&start); err != nil {
+		return fmt.Errorf("await the start: %w", err)
+	}
+	stop := inBackground(ctx, func(ctx context.Context) {
+		if strike := chosen[0].strike; strike != nil {
+			strike(ctx, a)
+		}
+	})
+	if err := input.Decode(&start); !errors.Is(err, io.EOF) {
+		stop()
+		return fmt.Errorf("await the end: %w", err)
+	}
+	stop()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return output.Encode(a.counts)
+}
+
+func newAttacker(order attackOrder) (*attacker, error) {
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(order.Roots) {
+		return nil, errors.New("the order has no certificate")
+	}
+	from := net.ParseIP(attackAddr)
+	a := &attacker{order: order, from: &net.TCPAddr{IP: from}, counts: attackCounts{Statuses: map[int]int64{}}}
+	host, _, err := net.SplitHostPort(order.Server)
+	if err != nil {
+		return nil, err
+	}
+	a.tls = &tls.Config{RootCAs: roots, ServerName: host}
+	a.client = newClientFrom(from, "https://"+order.Server+wire.Version).as(order.Token)
+	a.client.trust(roots)
+	return a, nil
+}
+
+// writer returns a client that may create what an attack needs.
+func (a *attacker) writer() *client { return a.client.as(a.order.Writer) }
+
+// note counts a request and its reply; status 0: none came.
+func (a *attacker) note(status int, bytes int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.counts.Requests++
+	a.counts.Statuses[status]++
+	a.counts.Bytes += bytes
+}
+
+// ask sends a request and reads the reply without keeping it. It returns 0
+// unless a whole reply came.
+func (a *attacker) ask(ctx context.Context, method, url string, body []byte) int {
+	var r io.Reader
+	if body != nil {
+		r = bytes.NewReader(body)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, "https://"+a.order.Server+url, r)
+	if err != nil {
+		return 0
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if a.order.Token != "" {
+		req.Header.Set("Authorization", "Bearer "+a.order.Token)
+	}
+	status, n := 0, int64(0)
+	if resp, err := a.client.http.Do(req); err == nil {
+		if n, err = io.Copy(io.Discard, resp.Body); err == nil {
+			status = resp.StatusCode
+		}
+		resp.Body.Close()
+	}
+	if ctx.Err() == nil { // the end of the attack breaks replies off
+		a.note(status, n)
+	}
+	return status
+}
+
+// hammer calls do from so many goroutines, each again and again until ctx ends.
+// do returns false when the server cannot be reached: then it pauses for a moment.
+func hammer(ctx context.Context, workers int, do func(worker, i int) bool) {
+	var group sync.WaitGroup
+	for worker := range workers {
+		group.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				if !do(worker, i) {
+					pause(ctx, 20*time.Millisecond)
+				}
+			}
+		})
+	}
+	group.Wait()
+}

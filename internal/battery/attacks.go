@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// attack is one attack that the scenario tenants carries out. prepare and strike
+// run in the attacker's process; the other fields say how the battery sets it up.
+type attack struct {
+	name string
+	what string
+
+	scope string              // of the rival's token; "": a stranger without a token
+	quota wire.NamespaceInput // of the rival's namespace
+	flags []string            // of the server, beside those of every attack
+
+	redisMemory string        // maxmemory of the Redis; "": redistest's default
+	redisLasts  time.Duration // on Redis it lasts at least this long
+	onDirectory bool          // it needs a data directory; Redis has no such attack
+
+	hangs    bool // the rival's tasks call a host that never answers
+	drains   bool // it lasts until all the rival's tasks have arrived
+	bounded  bool // the store must not grow faster than maxGrowth
+	tinyDisk bool // the data directory is on a small file system that is nearly full
+
+	prepare func(context.Context, *attacker) error // nil: nothing
+	strike  func(context.Context, *attacker)       // nil: what prepare made is the attack. It returns when its context ends.
+}
+
+// attacks are in the order in which they run.
+var attacks = []attack{
+	{
+		name: "window", what: "one HTTP/2 connection: 100 lists at once under a window of 0",
+		scope: "read", quota: wire.NamespaceInput{MaxPending: 20, MaxBytes: 6 << 20, CreateRate: 5, CreateBurst: 20},
+		prepare: bigPages, strike: func(ctx context.Context, a *attacker) { a.stall(ctx, 1, 100) },
+	}, {
+		name: "windows", what: "the same on 32 connections of one token",
+		scope: "read", quota: wire.NamespaceInput{MaxPending: 20, MaxBytes: 6 << 20, CreateRate: 5, CreateBurst: 20},
+		prepare: bigPages, strike: func(ctx context.Context, a *attacker) { a.stall(ctx, 32, 100) },
+	}, {
+		name: "hosts", what: "-rivals tasks to as many hosts, all due at once",
+		scope: "write", drains: true, prepare: crowdOfHosts,
+	}, {
+		name: "queues", what: "-rivals tasks in as many queues, all due at once",
+		scope: "write", drains: true, prepare: crowdOfQueues,
+	}, {
+		name: "schedules", what: "-rival-schedules schedules, all due at once",
+		scope: "write", drains: true, prepare: rivalSchedules,
+	}, {
+		name: "lists", what: "200 lists with bodies at once, again and again",
+		scope: "read", prepare: fullPages, strike: lists,
+	}, {
+		name: "live", what: "64 × /v1/live at once, again and again",
+		scope: "read", prepare: busyQueues, strike: live,
+	}, {
+		name: "searches", what: "lists and audit searches that find nothing, and bulk cancels of nothing",
+		scope: "admin", prepare: manyTasks, strike: searches,
+	}, {
+		name: "occurrences", what: "9 schedules with large bodies within max_pending 10, to a host that hangs",
+		scope: "write", quota: wire.NamespaceInput{MaxPending: 10}, flags: []string{"--body-limit", "1048576"},
+		redisMemory: "256mb", redisLasts: 30 * time.Second, hangs: true, bounded: true,
+		prepare: largeOccurrences,
+	}, {
+		name: "resets", what: "a stranger: 64 connections of HTTP/2 resets", strike: resets,
+	}, {
+		name: "handshakes", what: "a stranger: 4,900 TLS handshakes at once, again and again", strike: handshakes,
+	}, {
+		name: "openapi", what: "a stranger: 128 × /openapi.json at once, again and again", strike: openapi,
+	}, {
+		name: "touches", what: "touches without a pause, within create_rate 5", bounded: true,
+		scope: "write", quota: wire.NamespaceInput{MaxPending: 100, CreateRate: 5, CreateBurst: 100},
+		prepare: fewTasks, strike: touches,
+	}, {
+		name: "patches", what: "PATCHes without a pause, within create_rate 5", bounded: true,
+		scope: "write", quota: wire.NamespaceInput{MaxPending: 100, CreateRate: 5, CreateBurst: 100},
+		prepare: fewTasks, strike: patches,
+	}, {
+		name: "disk", what: "the same, where the disk is nearly full: the server must not stop", onDirectory: true, tinyDisk: true,
+		scope: "write", quota: wire.NamespaceInput{MaxPending: 100, CreateRate: 5, CreateBurst: 100},
+		prepare: fewTasks, strike: patches,
+	}, {
+		name: "batches", what: "16 batches of 16 MiB at once that are refused, again and again",
+		scope: "write", quota: wire.NamespaceInput{MaxPending: 10, CreateRate: 5}, strike: batches,
+	},
+}
+
+// chooseAttacks returns the attacks of a list of names, all of them for "".
+func chooseAttacks(names string) ([]attack, error) {
+	if names == "" {
+		return attacks, nil
+	}
+	var chosen []attack
+	for name := range strings.SplitSeq(names, ",") {
+		i := slices.IndexFunc(attacks, func(a attack) bool { return a.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("there is no attack %q: see --help", name)
+		}
+		chosen = append(chosen, attacks[i])
+	}
+	return chosen, nil
+}

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// siege is one attack on one server.
+type siege struct {
+	*stage
+	attack attack
+	redis  *redistest.Server // nil: the server has a directory
+	cert   []byte            // the server's, in PEM
+	sink   *sinkProcess      // where the rival's tasks go, unless they hang
+	pit    *pit              // where they hang
+	after  []func()          // to be called at the end, the last one first
+}
+
+func (s *siege) close() {
+	s.stage.close()
+	for i := len(s.after) - 1; i >= 0; i-- {
+		s.after[i]()
+	}
+}
+
+// besiege starts a server for an attack: it speaks TLS, and gets no more than
+// serverMemory.
+func (t *trial) besiege(ctx context.Context, a attack, onRedis bool) (s *siege, err error) {
+	flags := append([]string{"--egress-allow", "127.0.0.0/8"}, a.flags...) // loopback is closed once there is a token
+	s = &siege{attack: a}
+	if onRedis {
+		args := []string{}
+		if a.redisMemory != "" {
+			args = append(args, "--maxmemory", a.redisMemory)
+		}
+		if s.redis, err = redistest.Start(t.path(a.name+"-redis"), args...); err != nil {
+			return nil, fmt.Errorf("start a Redis: %w", err)
+		}
+		s.after = append(s.after, s.redis.Kill)
+		flags = append(flags, "--store", "redis://"+s.redis.Addr, "--node", "n1")
+	}
+	if s.stage, err = t.propsIn(a.name, flags...); err != nil {
+		s.stage = &stage{}
+		s.close()
+		return nil, err
+	}
+	if err := s.prepare(ctx); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// prepare bounds the server, starts it, and starts what the rival's tasks call.
+func (s *siege) prepare(ctx context.Context) (err error) {
+	if s.cert, err = s.server.secure(); err != nil {
+		return err
+	}
+	s.client.close()
+	s.client = newClient(s.server.url())
+	s.client.trust(s.server.roots)
+	group, err := newMemoryGroup(serverMemory)
+	if err != nil {
+		s.t.note("the server runs without a bound of its memory: %v", err)
+	} else {
+		s.server.group = group
+		s.after = append(s.after, func() { _ = group.close() }) // of no use to anybody now
+	}
+	if s.attack.tinyDisk {
+		if err := s.fillDisk(); err != nil {
+			return err
+		}
+	}
+	if s.attack.hangs {
+		if s.pit, err = openPit(); err != nil {
+			return err
+		}
+		s.after = append(s.after, s.pit.close)
+	} else {
+		if s.sink, err = startSinkAt(s.path("sunk"), ":0"); err != nil {
+			return err
+		}
+		s.after = append(s.after, s.sink.end)
+	}
+	return s.server.run(ctx)
+}
+
+const (
+	tinyDisk = 320 << 20
+	tinyRoom = 40 << 20 // of it, for the server
+)
+
+// fillDisk puts the data directory on a small file system, which is 87 % full.
+func (s *siege) fillDisk() error {
+	disk := s.path("disk")
+	unmount, err := mountTiny(disk, tinyDisk)
+	if err != nil {
+		return err
+	}
+	s.after = append(s.after, unmount)
+	s.server.dir = filepath.Join(disk, "data")
+	return os.WriteFile(filepath.Join(disk, "ballast"), make([]byte, tinyDisk-tinyRoom), 0o600)
+}
+
+// admit makes the two namespaces and their tokens, and returns the attacker's order.
+func (s *siege) admit(ctx context.Context) (order attackOrder, err error) {
+	operator, err := s.client.makeToken(ctx, wire.TokenInput{Scope: "admin", Namespace: wire.AllNamespaces})
+	if err != nil {
+		return order, err
+	}
+	operators := s.client.as(operator.Token)
+	for name, quota := range map[string]wire.NamespaceInput{"victim": {}, "rival": s.attack.quota} {
+		if err := operators.do(ctx, "PUT", "/namespaces/"+name, quota, nil); err != nil {
+			return order, err
+		}
+	}
+	token := func(namespace, scope string) string {
+		if err != nil || scope == "" {
+			return ""
+		}
+		var made wire.Token
+		made, err = operators.makeToken(ctx, wire.TokenInput{Scope: scope, Namespace: namespace})
+		return made.Token
+	}
+	order = attackOrder{
+		Attack: s.attack.name, Server: s.server.addr, Roots: s.cert, Namespace: "rival", Rivals: s.t.opts.rivals, Schedules: s.t.opts.rivalCron,
+		Token: token("rival", s.attack.scope), Writer: token("rival", "write"),
+	}
+	s.client = s.client.as(token("victim", "write"))
+	if err != nil {
+		return order, err
+	}
+	order.Callback, err = s.callback()
+	return order, err
+}
+
+// callback returns the address that the rival's tasks call.
+func (s *siege) callback() (string, error) {
+	if s.attack.hangs {
+		return s.pit.listener.Addr().String(), nil
+	}
+	_, port, err := net.SplitHostPort(s.sink.addr)
+	return net.JoinHostPort("127.0.0.1", port), err
+}
+
+// delivered returns how many of the rival's tasks have arrived.
+func (s *siege) delivered() (int, error) {
+	if s.attack.hangs {
+		return s.pit.seen(), nil
+	}
+	c, err := s.sink.counts()
+	return c.Arrived, err
+}
+
+// last lets the attack last as long as it shall.
+func (s *siege) last(ctx context.Context, ready attackReady) error {
+	lasts := s.t.opts.phase
+	if s.redis != nil {
+		lasts = max(lasts, s.attack.redisLasts)
+	}
+	end := time.Now().Add(lasts)
+	if s.attack.drains {
+		ctx, stop := context.WithTimeout(ctx, 6*lasts)
+		defer stop()
+		if err := awaitSunk(ctx, s.sink, ready.Count, ready.Due, 10*time.Second); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			return err
+		}
+	}
+	until(ctx, end)
+	return nil
+}
+
+// storedBytes returns how much the store takes: the directory's files, or
+// Redis's memory. It returns 0 if that cannot be read.
+func (s *siege) storedBytes(ctx context.Context) (sum int64) {
+	if s.redis == nil {
+		_ = filepath.WalkDir(s.server.dir, func(_ string, entry fs.DirEntry, err error) error {
+			if err != nil {
+				return nil // the store removes files meanwhile
+			}
+			if info, err := entry.Info(); err == nil && info.Mode().IsRegular() {
+				sum += info.Size()
+			}
+			return nil
+		})
+		return sum
+	}
+	reply, err := redistest.Command(ctx, s.redis.Addr, "INFO", "memory")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(reply) {
+		if rest, ok := strings.CutPrefix(line, "used_memory:"); ok {
+			sum, _ = strconv.ParseInt(strings.TrimSpace(rest), 10, 64)
+		}
+	}
+	return sum
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// tenants: each attack beside a victim, on a server of its own that keeps its
+// tasks in a directory.
+func tenants(ctx context.Context, t *trial) error { return t.endureAll(ctx, false) }
+
+// tenantsOnRedis: the same on a node of a Redis.
+func tenantsOnRedis(ctx context.Context, t *trial) error { return t.endureAll(ctx, true) }
+
+func (t *trial) endureAll(ctx context.Context, onRedis bool) error {
+	lines := []string{tableHead()}
+	for _, a := range t.opts.attacks {
+		if onRedis && a.onDirectory {
+			continue
+		}
+		t.note("%s: %s", a.name, a.what)
+		row, err := t.endure(ctx, a, onRedis)
+		if err != nil {
+			t.must(false, "%s ended early: %v", a.name, err)
+			lines = append(lines, fmt.Sprintf("%-11s FAIL  %v", a.name, err))
+		} else {
+			t.report(row)
+			lines = append(lines, row.line())
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	for _, line := range lines {
+		t.note("%s", line)
+	}
+	return nil
+}
+
+func (t *trial) report(row *tenantsRow) {
+	t.note("requests %d, replies %v (0: none), %d MB; the rival's deliveries %d", row.attacker.Requests, row.attacker.Statuses, row.attacker.Bytes>>20, row.delivered)
+	for _, s := range []struct {
+		name string
+		spell
+	}{{"alone", row.alone}, {"beside", row.beside}} {
+		t.lateness("of a process that only sleeps, "+s.name, s.sleeper)
+		t.lateness("of the victim, "+s.name, s.victim)
+	}
+	for _, f := range row.findings() {
+		t.must(f.ok, "%s", f.text)
+	}
+}
+
+// endure carries one attack out.
+func (t *trial) endure(ctx context.Context, a attack, onRedis bool) (*tenantsRow, error) {
+	s, err := t.besiege(ctx, a, onRedis)
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	order, err := s.admit(ctx)
+	if err != nil {
+		return nil, err
+	}
+	memory := watchMemory(ctx, s.server.pid())
+	defer memory.end()
+	victim := s.bystand(ctx, 20)
+	defer victim.stop()
+	pause(ctx, bystanderDelay)
+	row := &tenantsRow{attack: a}
+	row.alone = watchSpell(ctx, func() { pause(ctx, t.opts.phase/2) })
+	if err := s.suffer(ctx, order, row); err != nil {
+		return nil, err
+	}
+	victim.stop()
+	_, peak, err := s.server.memory()
+	row.died = err != nil
+	if row.died {
+		t.note("the server died; the system killed it for want of memory: %v", s.server.group.kills() > 0)
+	} else {
+		if err := s.awaitPromised(ctx, 90*time.Second); err != nil {
+			return nil, err
+		}
+	}
+	row.resident = max(memory.end().peak, peak)
+	row.created, row.refused = len(victim.names), victim.refused
+	e, err := s.evidence()
+	if err != nil {
+		return nil, err
+	}
+	row.judge(e)
+	return row, nil
+}
+
+// suffer prepares the attack and lets it last as long as it shall.
+func (s *siege) suffer(ctx context.Context, order attackOrder, row *tenantsRow) error {
+	attacker, err := startAttack(order)
+	if err != nil {
+		return err
+	}
+	defer attacker.close() //nolint:errcheck // end returns it
+	ready, err := attacker.prepared()
+	if err != nil {
+		return err
+	}
+	until(ctx, ready.Due)
+	stored := s.storedBytes(ctx)
+	stopProfile, err := s.profile(row.attack.name)
+	if err != nil {
+		return err
+	}
+	row.beside = watchSpell(ctx, func() {
+		if err = attacker.strike(); err == nil {
+			err = s.last(ctx, ready)
+		}
+	})
+	row.growth = float64(s.storedBytes(ctx)-stored) / row.beside.until.Sub(row.beside.from).Seconds()
+	row.beside.until = time.Time{} // what is due later may still suffer
+	if err = errors.Join(err, stopProfile(ctx)); err != nil {
+		return err
+	}
+	if row.attacker, err = attacker.end(); err != nil {
+		return err
+	}
+	row.delivered, err = s.delivered()
+	return err
+}
+
+// watchSpell watches a process that only sleeps, while do runs.
+func watchSpell(ctx context.Context, do func()) (s spell) {
+	machine := watchJitter(ctx)
+	s.from = time.Now()
+	do()
+	s.until = time.Now()
+	s.sleeper = machine.end()
+	return s
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// What an attack may cost its victim and the server.
+const (
+	maxShift     = 50 * time.Millisecond  // of the victim's p99
+	maxLateness  = 500 * time.Millisecond // of the victim
+	maxResident  = 1 << 30                // bytes of memory
+	maxGrowth    = 1 << 20                // bytes a second, of a bounded attack
+	serverMemory = 2 << 30                // bytes, of its cgroup
+)
+
+// spell is what was seen over a while: how late the victim's tasks arrived that
+// were due then, and how late a process was woken that only sleeps. Both are ascending.
+type spell struct {
+	from, until     time.Time // until zero: without an end
+	victim, sleeper []time.Duration
+}
+
+// tenantsRow is what was seen of one attack.
+type tenantsRow struct {
+	attack        attack
+	alone, beside spell
+	verdict       verdict // of all the victim's tasks
+	created       int     // creates of the victim that were answered 2xx
+	refused       offences
+	died          bool // the server did
+	resident      int64
+	growth        float64 // bytes a second that the store grew by
+	attacker      attackCounts
+	delivered     int // tasks of the rival
+}
+
+// judge fills in what the evidence says.
+func (r *tenantsRow) judge(e evidence) {
+	r.verdict = check(e)
+	for _, s := range []*spell{&r.alone, &r.beside} {
+		s.victim = check(e.dueWithin(s.from, s.until)).Late
+	}
+}
+
+// finding is one criterion of a row, and whether it is met.
+type finding struct {
+	ok   bool
+	text string
+}
+
+// findings holds a row against what is promised. It is a pure function.
+func (r *tenantsRow) findings() (list []finding) {
+	add := func(ok bool, format string, args ...any) {
+		list = append(list, finding{ok, fmt.Sprintf(format, args...)})
+	}
+	shift := percentile(r.beside.victim, 99) - percentile(r.alone.victim, 99)
+	worst := percentile(r.beside.victim, 100)
+	add(r.attacker.Requests > 0 || r.delivered > 0, "the attack took place: %d requests, %d deliveries", r.attacker.Requests, r.delivered)
+	add(!r.died, "the server survived: %v", !r.died)
+	add(len(r.alone.victim) > 0 && len(r.beside.victim) > 0, "tasks of the victim: %d alone, %d beside the attack", len(r.alone.victim), len(r.beside.victim))
+	add(shift <= maxShift, "p99 shifts by %s, at most %s", ms(shift), ms(maxShift))
+	add(worst <= maxLateness, "at most %s late, at most %s", ms(worst), ms(maxLateness))
+	add(r.resident > 0 && r.resident <= maxResident, "memory's peak %d MB, at most %d", r.resident>>20, maxResident>>20)
+	if r.attack.bounded {
+		add(r.growth <= maxGrowth, "the store grows by %.2f MB/s, at most %.2f", r.growth/(1<<20), maxGrowth/float64(1<<20))
+	}
+	if !r.attack.tinyDisk { // there a create may be refused
+		add(r.refused.Count == 0, "creates answered 2xx: %d, others %d%.200s", r.created, r.refused.Count, some(r.refused.First[:min(1, len(r.refused.First))]))
+	}
+	add(len(r.verdict.Lost) == 0, "lost %d%s", len(r.verdict.Lost), some(r.verdict.Lost))
+	add(len(r.verdict.Early) == 0, "early %d%s", len(r.verdict.Early), some(r.verdict.Early))
+	add(len(r.verdict.Unexplained) == 0, "duplicates without a fault %d%s", len(r.verdict.Unexplained), some(r.verdict.Unexplained))
+	return list
+}
+
+// failed returns which criteria are not met.
+func (r *tenantsRow) failed() (list []string) {
+	for _, f := range r.findings() {
+		if !f.ok {
+			list = append(list, f.text)
+		}
+	}
+	return list
+}
+
+const rowFormat = "%-11s %-4s  %-26s %-26s %-14s %-14s %8s %8s %6s %s"
+
+// tableHead is the line above the rows.
+func tableHead() string {
+	return fmt.Sprintf(rowFormat, "attack", "", "alone p50/p99/max ms", "beside p50/p99/max ms", "sleeper p99/max", "beside", "RSS MB", "MB/s", "2xx", "others")
+}
+
+// line shows the row in a table.
+func (r *tenantsRow) line() string {
+	word := "PASS"
+	if len(r.failed()) > 0 {
+		word = "FAIL"
+	}
+	last := fmt.Sprint(r.refused.Count)
+	if r.died {
+		last += ", the server died"
+	}
+	return strings.TrimRight(fmt.Sprintf(rowFormat, r.attack.name, word,
+		percentiles(r.alone.victim, 50, 99, 100), percentiles(r.beside.victim, 50, 99, 100),
+		percentiles(r.alone.sleeper, 99, 100), percentiles(r.beside.sleeper, 99, 100),
+		fmt.Sprint(r.resident>>20), fmt.Sprintf("%.2f", r.growth/(1<<20)), fmt.Sprint(r.created), last), " ")
+}
+
+// percentiles shows some of an ascending list, in milliseconds.
+func percentiles(sorted []time.Duration, of ...float64) string {
+	words := make([]string, len(of))
+	for i, p := range of {
+		words[i] = fmt.Sprintf("%.1f", float64(percentile(sorted, p).Microseconds())/1000)
+	}
+	return strings.Join(words, " / ")
+}
+
+// dueWithin returns the evidence of the tasks that are due from an instant until
+// before another; zero: for ever.
+func (e evidence) dueWithin(from, until time.Time) evidence {
+	part := evidence{Arrived: e.Arrived}
+	for _, a := range e.Accepted {
+		if !a.Due.Before(from) && (until.IsZero() || a.Due.Before(until)) {
+			part.Accepted = append(part.Accepted, a)
+		}
+	}
+	return part
+}

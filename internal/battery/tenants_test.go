@@ -1,0 +1,239 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// goodRow is a row in which everything is as promised.
+func goodRow() tenantsRow {
+	late := func(ms ...int) (list []time.Duration) {
+		for _, v := range ms {
+			list = append(list, time.Duration(v)*time.Millisecond)
+		}
+		return list
+	}
+	return tenantsRow{
+		attack: attack{name: "some", bounded: true}, attacker: attackCounts{Requests: 1}, created: 200, resident: 100 << 20, growth: 1000,
+		alone: spell{victim: late(1, 2, 5)}, beside: spell{victim: late(1, 2, 55)},
+		verdict: verdict{Accepted: 6, Arrived: 6},
+	}
+}
+
+func TestARowFindsWhatAnAttackHasHurt(t *testing.T) {
+	for name, c := range map[string]struct {
+		hurt func(*tenantsRow)
+		says string // in the only criterion that fails; "": none does
+	}{
+		"nothing":            {func(*tenantsRow) {}, ""},
+		"no attack":          {func(r *tenantsRow) { r.attacker.Requests = 0 }, "took place"},
+		"a server that died": {func(r *tenantsRow) { r.died = true }, "survived"},
+		"no task alone":      {func(r *tenantsRow) { r.alone.victim, r.beside.victim[2] = nil, time.Millisecond }, "tasks of the victim"},
+		"no task beside":     {func(r *tenantsRow) { r.beside.victim = nil }, "tasks of the victim"},
+		"a p99 51 ms later":  {func(r *tenantsRow) { r.beside.victim[2] = 56 * time.Millisecond }, "p99 shifts"},
+		"a task 501 ms late": {func(r *tenantsRow) {
+			r.alone.victim[2], r.beside.victim[2] = 480*time.Millisecond, 501*time.Millisecond
+		}, "501.0 ms late"},
+		"memory of 1 GiB and a byte":   {func(r *tenantsRow) { r.resident = 1<<30 + 1 }, "memory's peak"},
+		"memory that was not seen":     {func(r *tenantsRow) { r.resident = 0 }, "memory's peak"},
+		"a store that grows":           {func(r *tenantsRow) { r.growth = 1<<20 + 1 }, "grows"},
+		"growth where none is bounded": {func(r *tenantsRow) { r.growth, r.attack.bounded = 1<<30, false }, ""},
+		"a create refused":             {func(r *tenantsRow) { r.refused.add("create x: status 429") }, "status 429"},
+		"the same on a full disk":      {func(r *tenantsRow) { r.refused.add("create x: status 503"); r.attack.tinyDisk = true }, ""},
+		"a lost task":                  {func(r *tenantsRow) { r.verdict.Lost = []string{"a"} }, "lost 1: [a]"},
+		"an early task":                {func(r *tenantsRow) { r.verdict.Early = []string{"a"} }, "early 1: [a]"},
+		"a task that came twice":       {func(r *tenantsRow) { r.verdict.Unexplained = []string{"a"} }, "duplicates"},
+	} {
+		row := goodRow()
+		c.hurt(&row)
+		failed := row.failed()
+		switch {
+		case c.says == "" && len(failed) > 0:
+			t.Errorf("%s: it finds %q", name, failed)
+		case c.says != "" && (len(failed) != 1 || !strings.Contains(failed[0], c.says)):
+			t.Errorf("%s: it finds %q, want one that says %q", name, failed, c.says)
+		}
+		if pass := strings.Contains(row.line(), "PASS"); pass != (c.says == "") {
+			t.Errorf("%s: its line is %q", name, row.line())
+		}
+	}
+}
+
+func TestAPhaseHasTheTasksThatAreDueInIt(t *testing.T) {
+	e := evidence{
+		Accepted: []accepted{{Name: "a", Due: at(99)}, {Name: "b", Due: at(100)}, {Name: "c", Due: at(199)}, {Name: "d", Due: at(200)}},
+		Arrived:  []arrived{{Name: "a", At: at(101)}, {Name: "b", At: at(103)}, {Name: "c", At: at(204)}, {Name: "d", At: at(206)}},
+	}
+	ms := time.Millisecond
+	if got, want := check(e.dueWithin(at(100), at(200))).Late, []time.Duration{3 * ms, 5 * ms}; !slices.Equal(got, want) {
+		t.Errorf("from 100 to 200: %v, want %v", got, want)
+	}
+	if got, want := check(e.dueWithin(at(200), time.Time{})).Late, []time.Duration{6 * ms}; !slices.Equal(got, want) {
+		t.Errorf("from 200: %v, want %v", got, want)
+	}
+}
+
+func TestAttacksAreChosenByName(t *testing.T) {
+	chosen, err := chooseAttacks("lists,window")
+	if err != nil || len(chosen) != 2 || chosen[0].name != "lists" || chosen[1].name != "window" {
+		t.Errorf("%v, %v", chosen, err)
+	}
+	if _, err := chooseAttacks("lists,windoe"); err == nil || !strings.Contains(err.Error(), "windoe") {
+		t.Errorf("an attack that does not exist: %v", err)
+	}
+	for _, a := range attacks {
+		if a.prepare == nil && a.strike == nil || a.drains && a.prepare == nil {
+			t.Errorf("%s does nothing", a.name)
+		}
+	}
+}
+
+// besieged is a server that counts requests, and an order to attack it.
+func besieged(t *testing.T, handler http.HandlerFunc) attackOrder {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("other systems have one loopback address")
+	}
+	server := httptest.NewUnstartedServer(handler)
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	cert := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	return attackOrder{Server: server.Listener.Addr().String(), Roots: cert, Token: "secret", Callback: "127.0.0.1:9"}
+}
+
+func TestTheAttacksOverHTTP2ReachTheServer(t *testing.T) {
+	for name, strike := range map[string]func(context.Context, *attacker){
+		"resets": resets,
+		"window": func(ctx context.Context, a *attacker) { a.stall(ctx, 1, 20) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
+			defer stop()
+			var held atomic.Int32
+			order := besieged(t, func(w http.ResponseWriter, r *http.Request) {
+				if r.ProtoMajor != 2 || r.Header.Get("Authorization") != "Bearer secret" {
+					t.Errorf("a request by %s, token %q", r.Proto, r.Header.Get("Authorization"))
+				}
+				if held.Add(1) == 20 {
+					stop()
+				}
+				_, _ = w.Write(make([]byte, 64<<10)) // the window attack holds this up
+			})
+			a, err := newAttacker(order)
+			if err != nil {
+				t.Fatal(err)
+			}
+			strike(ctx, a)
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				t.Errorf("only %d requests came", held.Load())
+			}
+		})
+	}
+}
+
+func TestAnAttackerCountsWhatItDidUntilItsInputEnds(t *testing.T) {
+	var asked atomic.Int32
+	enough := make(chan struct{})
+	order := besieged(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/openapi.json" {
+			t.Errorf("it asks for %s", r.URL)
+		}
+		if asked.Add(1) == 1000 {
+			close(enough)
+		}
+		w.WriteHeader(http.StatusTooManyRequests)
+	})
+	order.Attack = "openapi"
+	p, err := startAttack(order)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.prepared(); err != nil {
+		t.Fatal(err)
+	}
+	if n := asked.Load(); n > 0 {
+		t.Errorf("%d requests before the start", n)
+	}
+	if err := p.strike(); err != nil {
+		t.Fatal(err)
+	}
+	<-enough
+	counts, err := p.end()
+	if err != nil || counts.Statuses[http.StatusTooManyRequests] < 500 || counts.Requests < 500 {
+		t.Errorf("it counts %+v, %v", counts, err)
+	}
+}
+
+func TestACrowdIsDueAtOneInstantAfterItsCreation(t *testing.T) {
+	a := &attacker{}
+	var last atomic.Int64
+	seen := make(chan time.Time, 100)
+	err := a.muster(100, func(_ int, due time.Time) error {
+		last.Store(time.Now().UnixNano())
+		seen <- due
+		return nil
+	}, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	close(seen)
+	count := 0
+	for due := range seen {
+		if due.Equal(a.ready.Due) {
+			count += 5
+		} else if due.Before(a.ready.Due.Add(time.Hour)) {
+			t.Errorf("one is due at %v, the crowd at %v", due, a.ready.Due)
+		}
+	}
+	if count != a.ready.Count || count != 450 || a.ready.Due.UnixNano() < last.Load() {
+		t.Errorf("%d are due at %v, promised %+v", count, a.ready.Due, a.ready)
+	}
+}
+
+func TestTheBatchesOfAnAttackAreOneTaskOfTheSizeOfABatch(t *testing.T) {
+	for _, b := range [][]byte{wideBatch(`"http":{"url":"http://127.0.0.1/","body":"`, `\u0001`, `"}`), wideBatch(`"labels":{`, `"%07d":"",`, `"":""}`)} {
+		var in wire.BatchInput
+		if err := json.Unmarshal(b, &in); err != nil || len(in.Tasks) != 1 || len(b) < batchBytes || len(b) > 16<<20 {
+			t.Errorf("%d tasks in %d bytes, %v", len(in.Tasks), len(b), err)
+		}
+	}
+}
+
+func TestAMemoryGroupHoldsAProcess(t *testing.T) {
+	g, err := newMemoryGroup(1 << 30)
+	if err != nil {
+		t.Skipf("this system lets no one make one: %v", err)
+	}
+	p, err := startSink(t.TempDir() + "/sunk")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.end()
+	if err := g.add(p.cmd.Process.Pid); err != nil {
+		t.Error(err)
+	}
+	if g.kills() != 0 {
+		t.Errorf("it has killed %d", g.kills())
+	}
+	if g.close() == nil {
+		t.Error("it was removed while a process is in it")
+	}
+	p.end()
+	if err := g.close(); err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+}
