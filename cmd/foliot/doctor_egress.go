@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
-	"golang.org/x/net/idna"
-
 	"github.com/foliot/foliot/internal/webhook"
 )
 
@@ -53,19 +51,11 @@ func (c *doctorEgressCmd) Run(ctx context.Context, con *console, parsed *kong.Co
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
-	e := guard.Explain(ctx, c.URL, lookup)
+	e := guard.Explain(ctx, c.URL, net.DefaultResolver.LookupNetIP)
 	if e.Host == "" {
 		return badInput("URL", "%s", e.Problem)
 	}
 	return c.report(con, e)
-}
-
-// lookup resolves a host as net/http does, which writes names of other alphabets in ASCII.
-func lookup(ctx context.Context, network, host string) ([]netip.Addr, error) {
-	if ascii, err := idna.Lookup.ToASCII(host); err == nil {
-		host = ascii
-	}
-	return net.DefaultResolver.LookupNetIP(ctx, network, host)
 }
 
 // guard returns the guard that a server with these settings has.

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"net/url"
 	"strings"
 	"testing"
 )
@@ -8,7 +9,7 @@ import (
 // FuzzURL: no URL makes a panic, and an accepted one has a destination that is
 // safe in a key, in a metric and in a dialer.
 func FuzzURL(f *testing.F) {
-	for _, seed := range []string{"http://a", "https://[::1]:8080/x", "http://[fe80::1%25a%00%2f]/", "http://u:p@a:0", "//", "http://%41:80"} {
+	for _, seed := range []string{"http://a", "https://[::1]:8080/x", "http://[fe80::1%25a%00%2f]/", "http://u:p@a:0", "//", "http://%41:80", "http://０x7f.1.:080", "http://b\u00fccher.example.", "http://[::ffff:1.2.3.4]", "http://017700000001"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
@@ -19,6 +20,18 @@ func FuzzURL(f *testing.F) {
 		d := destination(u)
 		if !plainText(d) || strings.ContainsAny(d, "/\\ %@?#") || d != strings.ToLower(d) {
 			t.Errorf("%q has the destination %q", raw, d)
+		}
+		if again, err := url.Parse("http://" + d); err != nil || destination(again) != d {
+			t.Errorf("%q has the destination %q, and that has another one", raw, d)
+		}
+		for _, other := range []string{strings.ToUpper(u.Host), u.Hostname() + ".:" + portOf(u)} {
+			v := *u
+			if v.Host = other; !isASCII(u.Host) || strings.HasSuffix(u.Hostname(), ".") || strings.Contains(u.Host, "[") {
+				continue
+			}
+			if spelled := destination(&v); spelled != d {
+				t.Errorf("%q has the destination %q, and %q has %q", u.Host, d, v.Host, spelled)
+			}
 		}
 	})
 }

@@ -19,7 +19,7 @@ type Lane struct {
 	Namespace   string
 	Queue       string
 	Priority    Priority
-	Destination string // host:port, lower case
+	Destination string // host:port in one spelling; a record of an older version may have another one
 }
 
 // LaneHead is a lane and a lower bound of its earliest due time.

@@ -1,11 +1,6 @@
 package task
 
-import (
-	"net"
-	"net/url"
-	"strings"
-	"time"
-)
+import "time"
 
 // Spec is a task as a client asks for it: everything but what its life adds.
 // DefaultSpec fills what a client leaves out.
@@ -109,16 +104,4 @@ func (s *Spec) record(now Millis) *Task {
 	}
 	t.Request.BodySize = len(s.Request.Body)
 	return t
-}
-
-// destination returns host:port of a valid task URL, in lower case.
-func destination(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		port = "80"
-		if u.Scheme == "https" {
-			port = "443"
-		}
-	}
-	return net.JoinHostPort(strings.ToLower(u.Hostname()), port)
 }

@@ -65,7 +65,7 @@ type Request struct {
 	URL         string
 	Method      string
 	Headers     map[string]string // names as the client wrote them, unique ignoring case
-	Destination string            // host:port of URL, lower case: derived, names the lane
+	Destination string            // host:port of URL in one spelling: derived, names the lane
 
 	BodyKind BodyKind
 	BodySize int // derived from a Spec's Body

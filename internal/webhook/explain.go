@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -104,8 +105,12 @@ func parts(rawURL string) (e Explanation, err error) {
 	} else if err != nil {
 		return e, err
 	}
-	e.Scheme, _, _ = strings.Cut(strings.ToLower(rawURL), ":")
-	host, port, err := net.SplitHostPort(spec.Request.Destination)
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return e, err
+	}
+	e.Scheme = u.Scheme
+	host, port, err := net.SplitHostPort(strings.ToLower(task.Address(u)))
 	if err != nil {
 		return e, err
 	}

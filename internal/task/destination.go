@@ -1,0 +1,118 @@
+package task
+
+import (
+	"net"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/idna"
+)
+
+// Address returns host:port as a connection to u's host needs it: a name of
+// another alphabet in ASCII, and the scheme's port if u names none. u must be a
+// valid URL of a task.
+func Address(u *url.URL) string { return net.JoinHostPort(asciiHost(u.Hostname()), portOf(u)) }
+
+// destination returns what names the receiver of u in a lane: Address in one
+// spelling. Limits and breakers count by it, so a receiver whose host is spelled
+// in another way must not get another lane. What resolves to the same address
+// under different names keeps a lane for each name.
+func destination(u *url.URL) string {
+	return net.JoinHostPort(canonicalHost(asciiHost(u.Hostname())), portOf(u))
+}
+
+// portOf returns u's port without leading zeros.
+func portOf(u *url.URL) string {
+	if n, err := strconv.Atoi(u.Port()); err == nil {
+		return strconv.Itoa(n)
+	}
+	if u.Scheme == "https" {
+		return "443"
+	}
+	return "80"
+}
+
+// asciiHost returns the name that a resolver is asked for, as net/http does. A
+// name that has no form in ASCII stays as it is.
+func asciiHost(host string) string {
+	if isASCII(host) {
+		return host
+	}
+	if ascii, err := idna.Lookup.ToASCII(host); err == nil && validHost(ascii) {
+		return ascii
+	}
+	return host
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
+// canonicalHost returns one spelling of a host: lower case, without the dot at
+// the end of a full name, an address in its usual form.
+func canonicalHost(host string) string {
+	host = strings.ToLower(host)
+	if short := strings.TrimSuffix(host, "."); short != "" && !strings.HasSuffix(short, ".") {
+		host = short
+	}
+	if a, err := netip.ParseAddr(host); err == nil {
+		return a.Unmap().WithZone("").String()
+	}
+	if a, ok := numericHost(host); ok {
+		return a.String()
+	}
+	return host
+}
+
+// numericHost reads an IPv4 address as the C library does: one to four numbers,
+// each decimal, octal after a 0, or hexadecimal after 0x. The last number fills
+// the bytes that are left.
+func numericHost(host string) (netip.Addr, bool) {
+	parts := strings.Split(host, ".")
+	if len(parts) > 4 {
+		return netip.Addr{}, false
+	}
+	var b [4]byte
+	for i, part := range parts {
+		n, ok := cNumber(part)
+		left := 8 * (4 - i) // bits
+		if i < len(parts)-1 {
+			if !ok || n > 0xff {
+				return netip.Addr{}, false
+			}
+			b[i] = byte(n)
+			continue
+		}
+		if !ok || n >= 1<<left {
+			return netip.Addr{}, false
+		}
+		for at := 3; at >= i; at-- {
+			b[at] = byte(n)
+			n >>= 8
+		}
+	}
+	return netip.AddrFrom4(b), true
+}
+
+// cNumber reads a number as the C language writes it.
+func cNumber(text string) (uint64, bool) {
+	base := 10
+	switch {
+	case strings.HasPrefix(text, "0x"):
+		base, text = 16, text[2:]
+	case len(text) > 1 && text[0] == '0':
+		base, text = 8, text[1:]
+	}
+	if strings.HasPrefix(text, "+") || strings.HasPrefix(text, "-") || strings.Contains(text, "_") {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(text, base, 64)
+	return n, err == nil
+}
