@@ -51,7 +51,7 @@ func (s *Sender) Deliver(ctx context.Context, d task.Delivery) task.Outcome {
 
 // send is Deliver without the clock's side of it.
 func (s *Sender) send(g *gate, d task.Delivery, now time.Time, trace string) task.Outcome {
-	request, err := s.newRequest(g.watching(), d, now, trace)
+	request, err := s.newRequest(g, d, now, trace)
 	if err != nil {
 		return task.Outcome{Verdict: task.Failure, Error: err.Error()}
 	}

@@ -85,6 +85,16 @@ func (d *dialer) DialContext(ctx context.Context, network, address string) (net.
 	return nil, err
 }
 
+// dialPlain is DialContext for net/http, which knows the pool of a connection
+// and not its address.
+func (d *dialer) dialPlain(ctx context.Context, network, _ string) (net.Conn, error) {
+	address, err := addressIn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return d.DialContext(ctx, network, address)
+}
+
 // errHandshake is the end of tlsTimeout.
 var errHandshake = errors.New("TLS handshake timeout")
 

@@ -29,6 +29,8 @@ type gate struct {
 	guard  *Guard
 	trace  httptrace.ClientTrace // how net/http tells which connection it means to use
 
+	address string // host:port that a dial on its behalf connects to; newRequest sets it
+
 	passed  time.Time // when the request was let through; zero: nothing was sent
 	refusal error     // why a connection was not used
 }
@@ -48,6 +50,18 @@ func newGate(ctx context.Context, giveUp context.CancelCauseFunc, guard *Guard, 
 // watching returns the context under which net/http asks the gate for each
 // connection that it means to use.
 func (g *gate) watching() context.Context { return httptrace.WithClientTrace(g, &g.trace) }
+
+// addressIn returns the address that a dial under ctx, the context of an
+// attempt, connects to.
+func addressIn(ctx context.Context) (string, error) {
+	g, ok := ctx.Value(gateKey{}).(*gate)
+	if !ok || g.address == "" {
+		return "", errNoAddress
+	}
+	return g.address, nil
+}
+
+var errNoAddress = errors.New("the dial belongs to no attempt")
 
 // gateKey is the key under which the context of an attempt knows its gate.
 type gateKey struct{}

@@ -2,12 +2,12 @@ package webhook
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -27,21 +27,24 @@ var contentTypes = map[task.BodyKind]string{
 }
 
 // newRequest returns the request of a delivery as it is written at now, signed,
-// with trace as its traceparent.
-func (s *Sender) newRequest(ctx context.Context, d task.Delivery, now time.Time, trace string) (*http.Request, error) {
+// with trace as its traceparent. It sets g's address.
+func (s *Sender) newRequest(g *gate, d task.Delivery, now time.Time, trace string) (*http.Request, error) {
 	t := d.Task
 	if len(t.Request.Body) != t.Request.BodySize {
 		return nil, fmt.Errorf("build the request: %d bytes of the body are at hand, it has %d", len(t.Request.Body), t.Request.BodySize)
 	}
-	r, err := http.NewRequestWithContext(ctx, t.Request.Method, t.Request.URL, http.NoBody)
+	r, err := http.NewRequestWithContext(g.watching(), t.Request.Method, t.Request.URL, http.NoBody)
 	if err != nil {
 		return nil, fmt.Errorf("build the request: %w", err)
 	}
+	g.address = task.Address(r.URL)
+	r.URL.Host = pool(t.Namespace, g.address) // r.Host stays what the URL says
 	if len(t.Request.Body) > 0 {
 		// Without GetBody, which NewRequest would have set: what cannot be read
 		// again is not sent again. (See gate for requests without a body.)
 		r.Body = io.NopCloser(bytes.NewReader(t.Request.Body))
 		r.ContentLength = int64(len(t.Request.Body))
+		r.Close = slices.Contains(bodiless, r.Method)
 	}
 	var signature string
 	if s.secrets != nil {
@@ -49,6 +52,23 @@ func (s *Sender) newRequest(ctx context.Context, d task.Delivery, now time.Time,
 	}
 	r.Header = headers(d, now, trace, signature)
 	return r, nil
+}
+
+// bodiless are the methods whose body some receivers leave unread. They take
+// it for the next request on the connection, and its reply for the reply to the
+// request that follows. So that connection is not used again.
+var bodiless = []string{http.MethodGet, http.MethodHead, http.MethodDelete, http.MethodOptions}
+
+// pool names the connections that a namespace keeps to an address, as a host of
+// which net/http keeps connections. Requests of one namespace must not share a
+// connection with those of another: what one of them leaves on it, a receiver
+// that reads it in another way than meant adds to the other's request. The
+// bounds of the transport hold over all pools together.
+func pool(namespace, address string) string {
+	b := make([]byte, 0, 2*(len(namespace)+len(address))+1)
+	b = hex.AppendEncode(b, []byte(namespace))
+	b = hex.AppendEncode(append(b, '.'), []byte(address))
+	return string(b)
 }
 
 // headers returns the task's headers and Foliot's, which nothing can override.

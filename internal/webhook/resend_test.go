@@ -53,7 +53,7 @@ func TestNothingIsResentOnAConnectionThatBreaks(t *testing.T) {
 			var requests atomic.Int32
 			url := cutter(t, &requests)
 			s := newSender(t, Config{})
-			if o := s.Deliver(t.Context(), delivery(t, url, c.edits...)); o.Verdict != task.Success {
+			if o := s.Deliver(t.Context(), delivery(t, url)); o.Verdict != task.Success { // a connection to break
 				t.Fatalf("the first attempt: %+v", o)
 			}
 			o := s.Deliver(t.Context(), delivery(t, url, c.edits...))

@@ -59,7 +59,7 @@ func New(cfg Config) *Sender {
 		close:   cancel,
 		transport: &http.Transport{
 			Proxy:                  nil, // the environment's proxy would decide where requests go, behind the guard's back
-			DialContext:            dialer.DialContext,
+			DialContext:            dialer.dialPlain,
 			Protocols:              &protocols,
 			DisableCompression:     true,
 			MaxIdleConns:           cmp.Or(cfg.MaxIdle, maxIdle),
@@ -71,7 +71,11 @@ func New(cfg Config) *Sender {
 	if s.now == nil {
 		s.now = time.Now
 	}
-	s.transport.DialTLSContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+	s.transport.DialTLSContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
+		address, err := addressIn(ctx)
+		if err != nil {
+			return nil, err
+		}
 		return dialer.dialTLS(ctx, network, address, s.tlsConfig(address))
 	}
 	return s
