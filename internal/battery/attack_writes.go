@@ -66,7 +66,7 @@ func batches(ctx context.Context, a *attacker) {
 		wideBatch(`"labels":{`, `"%07d":"",`, `"":""}`),
 		wideBatch(`"http":{"url":"http://127.0.0.1/","headers":{`, `"x%06d":"",`, `"":""}}`),
 	}
-	hammer(ctx, 16, func(worker, _ int) bool {
+	hammer(ctx, 8, func(worker, _ int) bool {
 		return a.ask(ctx, http.MethodPost, wire.Version+"/tasks/batch", kinds[worker%len(kinds)]) != 0
 	})
 }

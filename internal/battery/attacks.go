@@ -85,7 +85,7 @@ var attacks = []attack{
 		scope: "write", quota: wire.NamespaceInput{MaxPending: 100, CreateRate: 5, CreateBurst: 100},
 		prepare: fewTasks, strike: patches,
 	}, {
-		name: "batches", what: "16 batches of 16 MiB at once that are refused, again and again",
+		name: "batches", what: "8 batches of 16 MiB at once that are refused, again and again",
 		scope: "write", quota: wire.NamespaceInput{MaxPending: 10, CreateRate: 5}, strike: batches,
 	},
 }
