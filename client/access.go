@@ -100,15 +100,22 @@ type Secrets struct{ conn *conn }
 
 // SecretSpec is a signing secret as it is asked for.
 type SecretSpec struct {
-	Secret  string        // of one's own, as Standard Webhooks writes them: whsec_…. Default: one is made
-	Overlap time.Duration // how long the secrets there are go on signing beside this one. Default: until they are removed
+	// Queue is the queue that it signs for. The callbacks of a queue with a secret of its own are signed with its own alone.
+	// Default: it signs for all queues of the namespace without one.
+	Queue  string
+	Secret string // of one's own, as Standard Webhooks writes them: whsec_…. Default: one is made
+	// Overlap is how long the secrets that have signed until now go on signing beside this one. Default: until they are removed. But with the
+	// first secret of a queue the namespace's stop signing for it at once.
+	Overlap time.Duration
 }
 
 // Secret is what is known of a signing secret.
 type Secret struct {
-	ID        string
-	CreatedAt time.Time
-	ExpiresAt time.Time // when it stops signing; zero: when it is removed
+	ID          string
+	Queue       string // the queue that it signs for; "": all queues of the namespace without a secret of their own
+	CreatedAt   time.Time
+	ExpiresAt   time.Time // when it stops signing; zero: when it is removed
+	BesideUntil time.Time // of a queue's secret: until then the namespace's secrets sign for the queue too; zero: they do not
 	// Secret is what to give to the receivers. Only Create returns it: it is not shown again.
 	Secret string
 }
@@ -116,7 +123,7 @@ type Secret struct {
 // String returns what a log may say of a secret: not the secret itself.
 func (s Secret) String() string { return "secret " + s.ID }
 
-// Create makes a signing secret. At most two sign at once. The call is not repeated by itself: where its answer is lost, delete the newest and
+// Create makes a signing secret. At most two of a namespace, and of a queue, sign at once. The call is not repeated by itself: where its answer is lost, delete the newest and
 // make another.
 func (ss Secrets) Create(ctx context.Context, s SecretSpec) (*Secret, error) {
 	body, err := s.MarshalJSON()
@@ -128,7 +135,7 @@ func (ss Secrets) Create(ctx context.Context, s SecretSpec) (*Secret, error) {
 	return orNil(made, err)
 }
 
-// List returns the secrets that sign, the newest first.
+// List returns the secrets that sign: the namespace's own, then those of its queues in the order of their names. Of each, the newest is first.
 func (ss Secrets) List(ctx context.Context) ([]*Secret, error) {
 	var list struct {
 		Secrets []*Secret `json:"secrets"`

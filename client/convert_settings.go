@@ -108,18 +108,22 @@ func (t *Token) UnmarshalJSON(data []byte) error {
 
 // MarshalJSON returns the spec as the API takes it.
 func (s SecretSpec) MarshalJSON() ([]byte, error) {
-	return marshal(wire.SecretInput{Secret: s.Secret, Overlap: duration(s.Overlap)})
+	return marshal(wire.SecretInput{Queue: s.Queue, Secret: s.Secret, Overlap: duration(s.Overlap)})
 }
 
 // MarshalJSON returns the secret as the API shows it: with the secret itself, where it is known.
 func (s Secret) MarshalJSON() ([]byte, error) {
-	return marshal(wire.Secret{ID: s.ID, CreatedAt: instant(s.CreatedAt), ExpiresAt: instant(s.ExpiresAt), Secret: s.Secret})
+	return marshal(wire.Secret{
+		ID: s.ID, Queue: s.Queue, CreatedAt: instant(s.CreatedAt), ExpiresAt: instant(s.ExpiresAt), BesideUntil: instant(s.BesideUntil), Secret: s.Secret,
+	})
 }
 
 // UnmarshalJSON reads a secret as the API shows it.
 func (s *Secret) UnmarshalJSON(data []byte) error {
 	return read(data, s, func(d *decoder, w wire.Secret) Secret {
-		return Secret{ID: w.ID, CreatedAt: d.instant(w.CreatedAt), ExpiresAt: d.instant(w.ExpiresAt), Secret: w.Secret}
+		return Secret{
+			ID: w.ID, Queue: w.Queue, CreatedAt: d.instant(w.CreatedAt), ExpiresAt: d.instant(w.ExpiresAt), BesideUntil: d.instant(w.BesideUntil), Secret: w.Secret,
+		}
 	})
 }
 

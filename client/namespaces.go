@@ -11,12 +11,16 @@ import (
 // Namespaces are a server's tenants. They take an operator's token.
 type Namespaces struct{ conn *conn }
 
-// NamespaceSettings is what is decided of a namespace. 0: no limit.
+// NamespaceSettings are the quotas of a namespace. A zero field sets no limit. To stop a namespace, set Suspended.
 type NamespaceSettings struct {
-	MaxPending  int64   // tasks that may be scheduled or running
-	MaxBytes    int64   // bytes that the bodies which are kept may have
+	MaxPending  int64   // tasks that may be scheduled or running; each schedule counts as one
+	MaxBytes    int64   // bytes that the records which are kept may have, with their bodies
 	CreateRate  float64 // tasks that may be created in a second, at each server
 	CreateBurst int     // and at once after a silence. Default: as many as a second brings, at least one
+	ChangeRate  float64 // changes of existing tasks and schedules in a second, at each server. Default: as many as creates
+	ReadRate    float64 // reads in a second, at each server
+	EditRate    float64 // edits of queues, tokens and secrets by the namespace's own tokens. Default: 2 a second, and 50 at once
+	Suspended   bool    // nothing is created, delivered or fired, and the namespace's own tokens only read
 }
 
 // Namespace is a tenant as the server shows it.

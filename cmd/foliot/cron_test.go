@@ -128,7 +128,7 @@ func TestABackfillThatMeetsAQuotaSaysHowItIsRepeated(t *testing.T) {
 	if code != exitFailure || !strings.Contains(errs, "made 3 of 10") || !strings.Contains(errs, "foliot "+line+"\n") {
 		t.Errorf("it ended with %d: %s", code, errs)
 	}
-	s.must("", "namespace set default --max-pending 0")
+	s.must("", "namespace set default --max-pending unlimited")
 	if got := s.must("", line); !strings.HasPrefix(got, "created 7 tasks of hourly") || !strings.HasSuffix(got, ", 3 were there\n") {
 		t.Errorf("the command that it names: %s", got)
 	}

@@ -19,7 +19,7 @@ type namespaceLsCmd struct{}
 // Help explains the columns below the usage line.
 func (namespaceLsCmd) Help() string {
 	return `Lists namespaces: name; how many tasks are scheduled or running, with the schedules, which count as one each, and how many may be (--max-pending);
-how many bytes the bodies that are kept have, and may have (--max-bytes); and how many tasks may be created in a second.`
+how many bytes the records that are kept have, and may have (--max-bytes); how many tasks may be created in a second; and whether it is suspended.`
 }
 
 // Run prints the list.
@@ -27,14 +27,18 @@ func (namespaceLsCmd) Run(ctx context.Context, con *console, api *client.Client)
 	return listing(con, namespaceHeading, api.Namespaces.List(ctx), namespaceRow)
 }
 
-var namespaceHeading = []string{"NAMESPACE", "PENDING", "MAX", "BYTES", "MAX", "CREATES/S"}
+var namespaceHeading = []string{"NAMESPACE", "PENDING", "MAX", "BYTES", "MAX", "CREATES/S", "STATE"}
 
 func namespaceRow(n *client.Namespace) []string {
 	rate := "-"
 	if n.CreateRate > 0 {
 		rate = number(n.CreateRate)
 	}
-	return []string{n.Name, count(n.Counts.Scheduled + n.Counts.Running + n.Schedules), quota(n.MaxPending), count(n.Counts.Bytes), quota(n.MaxBytes), rate}
+	state := "active"
+	if n.Suspended {
+		state = "suspended"
+	}
+	return []string{n.Name, count(n.Counts.Scheduled + n.Counts.Running + n.Schedules), quota(n.MaxPending), count(n.Counts.Bytes), quota(n.MaxBytes), rate, state}
 }
 
 func quota(n int64) string {
@@ -47,20 +51,28 @@ func quota(n int64) string {
 type namespaceSetCmd struct {
 	Name string `arg:"" name:"namespace" help:"Its name."`
 
-	MaxPending  *int64   `placeholder:"N" help:"How many tasks may be scheduled or running; 0: no limit."`
-	MaxBytes    *int64   `placeholder:"BYTES" help:"How many bytes the bodies that are kept may have; 0: no limit."`
-	CreateRate  *float64 `placeholder:"N" help:"How many tasks may be created in a second, at each server; 0: no limit."`
-	CreateBurst *int     `placeholder:"N" help:"How many at once after a silence (default: as many as a second brings)."`
+	MaxPending  *wholeLimit  `placeholder:"N" help:"How many tasks may be scheduled or running."`
+	MaxBytes    *wholeLimit  `placeholder:"BYTES" help:"How many bytes the records that are kept may have, with their bodies."`
+	CreateRate  *numberLimit `placeholder:"N" help:"How many tasks may be created in a second, at each server."`
+	CreateBurst *int         `placeholder:"N" help:"How many at once after a silence (default: as many as a second brings)."`
+	ChangeRate  *numberLimit `placeholder:"N" help:"How many tasks and schedules may be changed in a second, at each server (default: as --create-rate)."`
+	ReadRate    *numberLimit `placeholder:"N" help:"How many reads may be made in a second, at each server."`
+	EditRate    *numberLimit `placeholder:"N" help:"How many edits of queues, tokens and secrets its own tokens may make in a second (default: 2, and 50 at once)."`
+	Suspended   *bool        `negatable:"" help:"Stop the namespace: nothing of it is created, delivered or fired, and its own tokens only read."`
 }
 
 // Help shows examples below the usage line.
 func (namespaceSetCmd) Help() string {
-	return `Changes what is given and leaves the rest as it is. It takes an operator's token of scope admin.
+	return `Changes what is given and leaves the rest as it is; the value unlimited takes a limit away. It takes an operator's token of scope admin.
+
+While a namespace is suspended its tasks wait and spend no attempt. An operator can still cancel and change them.
 
 Examples:
 
     foliot namespace set acme
-    foliot namespace set acme --max-pending 1000000 --create-rate 500`
+    foliot namespace set acme --max-pending 1000000 --create-rate 500
+    foliot namespace set acme --suspended
+    foliot namespace set acme --no-suspended --max-pending unlimited`
 }
 
 // Run makes or changes the namespace.
@@ -76,10 +88,14 @@ func (c *namespaceSetCmd) Run(ctx context.Context, con *console, api *client.Cli
 		condition = client.IfMatch(n.ETag())
 	}
 	settings := n.NamespaceSettings
-	set(&settings.MaxPending, c.MaxPending)
-	set(&settings.MaxBytes, c.MaxBytes)
-	set(&settings.CreateRate, c.CreateRate)
+	setLimit(&settings.MaxPending, c.MaxPending)
+	setLimit(&settings.MaxBytes, c.MaxBytes)
+	setLimit(&settings.CreateRate, c.CreateRate)
 	set(&settings.CreateBurst, c.CreateBurst)
+	setLimit(&settings.ChangeRate, c.ChangeRate)
+	setLimit(&settings.ReadRate, c.ReadRate)
+	setLimit(&settings.EditRate, c.EditRate)
+	set(&settings.Suspended, c.Suspended)
 	n, err = api.Namespaces.Put(ctx, c.Name, settings, condition)
 	if errors.Is(err, client.ErrStale) {
 		return &fault{exitConflict, errors.New("put namespace " + c.Name + ": somebody else changed it just now; look at it with `foliot namespace ls`, and try again")}

@@ -13,10 +13,10 @@ import (
 type queueSetCmd struct {
 	Queue string `arg:"" help:"The queue's name."`
 
-	Rate           *float64 `placeholder:"N" help:"Attempts that may start in a second; 0.1: one in ten seconds."`
-	Burst          *int     `placeholder:"N" help:"How many may start at once after a silence (default: as many as a second brings)."`
-	Concurrency    *int     `placeholder:"N" help:"Attempts that may be under way at once."`
-	PerDestination *int     `placeholder:"N" help:"How many of them to one host and port."`
+	Rate           *numberLimit `placeholder:"N" help:"Attempts that may start in a second; 0.1: one in ten seconds."`
+	Burst          *int         `placeholder:"N" help:"How many may start at once after a silence (default: as many as a second brings)."`
+	Concurrency    *wholeLimit  `placeholder:"N" help:"Attempts that may be under way at once."`
+	PerDestination *wholeLimit  `placeholder:"N" help:"How many of them to one host and port."`
 
 	MaxAttempts *string        `placeholder:"N" help:"For tasks whose creator does not say: attempts before a task is dead; unlimited: only --max-age ends it."`
 	MinBackoff  *time.Duration `placeholder:"DURATION" help:"The wait after the first failure."`
@@ -32,14 +32,14 @@ type queueSetCmd struct {
 
 // Help shows examples below the usage line.
 func (queueSetCmd) Help() string {
-	return `Changes what is given and leaves the rest as it is; 0, 0s or an empty value takes a limit or a default away. Limits and retention count at once,
+	return `Changes what is given and leaves the rest as it is. The value unlimited takes a limit away; 0, 0s or an empty value takes anything else away. Limits and retention count at once,
 defaults for tasks that are created from now on. A task that waits for its turn spends no attempt.
 
 Examples:
 
     foliot queue set mail --rate 50 --burst 100 --per-destination 4
     foliot queue set mail --max-attempts 8 --on-dead https://ops.example/dead
-    foliot queue set mail --rate 0`
+    foliot queue set mail --rate unlimited`
 }
 
 // Run reads the queue, changes it, and writes it in the version that was read.
@@ -69,13 +69,13 @@ func (c *queueSetCmd) Run(ctx context.Context, con *console, api *client.Client)
 }
 
 func (c *queueSetCmd) merge(s *client.QueueSettings) error {
-	set(&s.Rate, c.Rate)
+	setLimit(&s.Rate, c.Rate)
 	set(&s.Burst, c.Burst)
 	if s.Rate == 0 {
 		s.Burst = 0
 	}
-	set(&s.Concurrency, c.Concurrency)
-	set(&s.PerDestination, c.PerDestination)
+	setLimit(&s.Concurrency, c.Concurrency)
+	setLimit(&s.PerDestination, c.PerDestination)
 	set(&s.Retry.MinBackoff, c.MinBackoff)
 	set(&s.Retry.MaxBackoff, c.MaxBackoff)
 	set(&s.Timeout, c.Timeout)

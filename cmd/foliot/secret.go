@@ -14,13 +14,16 @@ type secretCmd struct {
 }
 
 type secretCreateCmd struct {
-	Overlap time.Duration `placeholder:"DURATION" help:"How long the secrets there are go on signing beside this one (default: until they are removed)."`
+	Queue   string        `placeholder:"QUEUE" help:"Sign the callbacks of this queue alone; its callbacks are then signed with its own secrets alone (default: all queues without a secret of their own)."`
+	Overlap time.Duration `placeholder:"DURATION" help:"How long the secrets that have signed until now go on signing beside this one (default: until they are removed; with the first secret of a queue, not at all)."`
 }
 
 // Help shows examples below the usage line.
 func (secretCreateCmd) Help() string {
 	return `Prints the secret, and nothing else, on standard output: give it to the receivers, it is not shown again. From then on every callback of the
-namespace is signed with it, as Standard Webhooks says; at most two secrets sign at once.
+namespace, or of the queue, is signed with it, as Standard Webhooks says; at most two secrets of each sign at once.
+
+Whoever knows a secret can sign callbacks with it. So give each receiver that you do not trust with the callbacks of the others a queue, and a secret, of its own.
 
 To rotate without a rejected callback: give the receivers a second secret to accept, made with --overlap 24h; both sign until then.
 
@@ -28,6 +31,7 @@ Examples:
 
     foliot secret create
     foliot secret create --overlap 24h
+    foliot secret create --queue billing --overlap 24h
     foliot listen --verify "$(foliot secret create)"`
 }
 
@@ -36,7 +40,7 @@ func (c *secretCreateCmd) Run(ctx context.Context, con *console, api *client.Cli
 	if c.Overlap < 0 {
 		return badInput("--overlap", "%v is negative", c.Overlap)
 	}
-	made, err := api.Secrets.Create(ctx, client.SecretSpec{Overlap: c.Overlap})
+	made, err := api.Secrets.Create(ctx, client.SecretSpec{Queue: c.Queue, Overlap: c.Overlap})
 	if err != nil {
 		return err
 	}
@@ -44,8 +48,16 @@ func (c *secretCreateCmd) Run(ctx context.Context, con *console, api *client.Cli
 		return con.object(made)
 	}
 	con.sayf("%s", made.Secret)
-	con.notef("it signs from now on; its id is %s", made.ID)
+	con.notef("it signs %s from now on; its id is %s", signedBy(made), made.ID)
 	return nil
+}
+
+// signedBy says which callbacks a secret signs.
+func signedBy(s *client.Secret) string {
+	if s.Queue == "" {
+		return "all queues without a secret of their own"
+	}
+	return "the queue " + s.Queue
 }
 
 type secretLsCmd struct{}
@@ -56,12 +68,12 @@ func (secretLsCmd) Run(ctx context.Context, con *console, api *client.Client) er
 	if err != nil {
 		return err
 	}
-	out := con.table([]string{"ID", "CREATED", "SIGNS UNTIL"})
+	out := con.table([]string{"ID", "SIGNS", "CREATED", "SIGNS UNTIL"})
 	for _, s := range list {
 		if con.json {
 			err = con.object(s)
 		} else {
-			err = out.add(s.ID, instant(s.CreatedAt), instantOr(s.ExpiresAt, "it is removed"))
+			err = out.add(s.ID, signedBy(s), instant(s.CreatedAt), instantOr(s.ExpiresAt, "it is removed"))
 		}
 		if err != nil {
 			return err

@@ -6,12 +6,14 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/webhook"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -84,6 +86,48 @@ func TestASecretOfTheAPISignsAtOnce(t *testing.T) {
 	<-b.code
 }
 
+func TestASecretOfAQueueSignsItsCallbacksAlone(t *testing.T) {
+	type received struct {
+		header http.Header
+		body   []byte
+	}
+	arrived := make(chan received, 1)
+	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		arrived <- received{r.Header, body}
+	}))
+	defer hook.Close()
+	b, url := startServer(t)
+	cli, keys := &session{t: t, server: url}, map[string][]byte{}
+	for _, queue := range []string{"", "billing", "mail"} {
+		args := []string{"secret", "create"}
+		if queue != "" {
+			args = append(args, "--queue", queue)
+		}
+		out, errs, code := cli.run("", args...)
+		key, err := webhook.ParseSecret(strings.TrimSpace(out))
+		if code != exitOK || err != nil {
+			t.Fatalf("%v: %d %s", args, code, errs)
+		}
+		keys[queue] = key
+	}
+	for queue, whose := range map[string]string{"billing": "billing", "mail": "mail", "other": ""} {
+		var made wire.Task
+		post(t, url+"/v1/tasks", "", `{"delay":"0s","queue":"`+queue+`","http":{"url":"`+hook.URL+`/x","body":"pay 100"}}`, &made)
+		r := <-arrived
+		for receiver, key := range keys {
+			if err := webhook.Verify([][]byte{key}, r.header, r.body, time.Now()); (err == nil) != (receiver == whose) {
+				t.Errorf("a callback of the queue %q, at a receiver with the secret of %q: %v", queue, receiver, err)
+			}
+		}
+	}
+	if out, _, _ := cli.run("", "secret", "ls"); !strings.Contains(out, "the queue billing") || !strings.Contains(out, "all queues without") {
+		t.Errorf("%s", out)
+	}
+	b.stop()
+	<-b.code
+}
+
 func TestLoopbackClosesToTasksWithTheFirstToken(t *testing.T) {
 	hook := newHook(t)
 	hook.release()
@@ -135,11 +179,11 @@ func TestASecretSignsAsLongAsTheNodesClockSays(t *testing.T) {
 		}
 	}
 	now = now.Add(time.Hour - time.Millisecond)
-	if keys := n.signingKeys(task.DefaultNamespace); len(keys) != 2 {
+	if keys := n.signingKeys(task.DefaultNamespace, ""); len(keys) != 2 {
 		t.Errorf("during the rotation %d secrets sign, want 2", len(keys))
 	}
 	now = now.Add(time.Millisecond)
-	if keys := n.signingKeys(task.DefaultNamespace); len(keys) != 1 {
+	if keys := n.signingKeys(task.DefaultNamespace, ""); len(keys) != 1 {
 		t.Errorf("after the rotation %d secrets sign, want 1", len(keys))
 	}
 }

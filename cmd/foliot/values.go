@@ -21,6 +21,8 @@ const notDuration = "%q is no duration; write 500ms, 20s or 1m30s (no spaces, an
 var readers = []kong.Option{
 	kong.TypeMapper(reflect.TypeFor[time.Duration](), reader(readDuration)),
 	kong.TypeMapper(reflect.TypeFor[shardCount](), reader(readShards)),
+	kong.TypeMapper(reflect.TypeFor[wholeLimit](), reader(readLimit(readWhole))),
+	kong.TypeMapper(reflect.TypeFor[numberLimit](), reader(readLimit(readNumber))),
 	kong.KindMapper(reflect.Int, reader(readWhole)),
 	kong.KindMapper(reflect.Int64, reader(readWhole)),
 	kong.KindMapper(reflect.Float64, reader(readNumber)),
@@ -58,6 +60,35 @@ func readWhole(text string, flag *kong.Flag, into reflect.Value) error {
 	}
 	into.SetInt(n)
 	return nil
+}
+
+// wholeLimit and numberLimit are limits, 0 if there is to be none, which the command line calls
+// unlimited. A 0 is refused there: a script that computes one does not mean "no limit".
+type (
+	wholeLimit  int64
+	numberLimit float64
+)
+
+// readLimit returns read for a limit.
+func readLimit(read func(string, *kong.Flag, reflect.Value) error) func(string, *kong.Flag, reflect.Value) error {
+	return func(text string, flag *kong.Flag, into reflect.Value) error {
+		if text == unlimited {
+			into.SetZero()
+			return nil
+		}
+		err := read(text, flag, into)
+		if err == nil && into.IsZero() {
+			err = fmt.Errorf("%s is not a limit: write %s to take the limit away; to stop a queue, pause it; to stop a namespace, suspend it", text, unlimited)
+		}
+		return err
+	}
+}
+
+// setLimit stores *v in *field if v is given.
+func setLimit[T int | int64 | float64, L wholeLimit | numberLimit](field *T, v *L) {
+	if v != nil {
+		*field = T(*v)
+	}
 }
 
 func readShards(text string, flag *kong.Flag, into reflect.Value) error {

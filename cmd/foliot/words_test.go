@@ -14,7 +14,7 @@ import (
 
 // apiWords are what somebody at a command line need not know.
 var apiWords = regexp.MustCompile(`Foliot-Namespace|Authorization|the header is|the header out|the field|query parameter|\b(GET|POST|PUT|PATCH|DELETE) /|\{"|` +
-	`retry\.|http\.|\b(max_attempts|min_backoff|max_backoff|per_destination|keep_dead|expires_in|max_pending|create_rate)\b`)
+	`retry\.|http\.|\b(max_attempts|min_backoff|max_backoff|per_destination|keep_dead|expires_in|max_pending|(create|change|read|edit)_rate)\b`)
 
 // What the server refuses is told with the flags and arguments that were given.
 func TestARefusalIsToldInTheWordsOfTheCommandLine(t *testing.T) {
@@ -30,7 +30,7 @@ func TestARefusalIsToldInTheWordsOfTheCommandLine(t *testing.T) {
 		{"queue get a/b", "QUEUE: a queue is made of"},
 		{"queue get nothing", "`foliot queue ls` lists"},
 		{"queue pause a --until 2020-01-01T00:00:00Z", "--until: it lies in the future"},
-		{"queue set m --rate 1e9", "--rate: a rate lies between"},
+		{"queue set m --rate 1e9", "--rate: it must be between"},
 		{"queue set m --per-destination -1", "--per-destination: it lies between"},
 		{"queue set m --max-attempts 99999999999", "--max-attempts: it lies between"},
 		{"queue set m --min-backoff 2h --max-backoff 1h", "--max-backoff: it is shorter than --min-backoff"},
@@ -40,8 +40,11 @@ func TestARefusalIsToldInTheWordsOfTheCommandLine(t *testing.T) {
 		{"token create --for operator --scope admin --expires 900000h", "--expires: it lies between"},
 		{"secret create --overlap 900000h", "--overlap: it lies between"},
 		{"namespace set a/b", "NAMESPACE: a namespace is made of"},
-		{"namespace set m --max-pending -1", "--max-pending: it is 0 (no limit) or more"},
-		{"namespace set m --create-rate -1", "--create-rate: it lies between"},
+		{"namespace set m --max-pending 0", "--max-pending: 0 is not a limit"},
+		{"namespace set m --read-rate 1e-400", "--read-rate: 1e-400 is not a limit"},
+		{"queue set m --rate 0", "--rate: 0 is not a limit"},
+		{"namespace set m --max-pending -1", "--max-pending: it must be at least 1"},
+		{"namespace set m --create-rate -1", "--create-rate: it must be between"},
 		{"add http://127.0.0.1/ --in 900000h", "--in: a delay lies between"},
 		{"add http://127.0.0.1/ --in 1s --max-attempts 99999999999", "--max-attempts: it lies between"},
 		{"add http://127.0.0.1/ --in 1s --min-backoff 2h --max-backoff 1h", "--max-backoff: it is shorter than --min-backoff"},

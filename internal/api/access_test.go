@@ -138,7 +138,7 @@ func TestASecretIsRotatedWithoutAGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t)
 		signing := func() (secrets []string) {
-			for _, secret := range s.store.Settings().Secrets("default", task.CeilMillis(time.Now())) {
+			for _, secret := range s.store.Settings().Secrets("default", "", task.CeilMillis(time.Now())) {
 				secrets = append(secrets, secret.Secret)
 			}
 			return secrets
@@ -173,6 +173,38 @@ func TestASecretIsRotatedWithoutAGap(t *testing.T) {
 			t.Errorf("signing %v", got)
 		}
 		if log := s.do("GET", "/v1/audit", "").want(200, nil); strings.Contains(string(log.body), "whsec_") || !strings.Contains(string(log.body), "secret.delete") {
+			t.Errorf("%s", log.body)
+		}
+	})
+}
+
+func TestASecretOfAQueueIsMadeListedAndRemoved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t)
+		var all, first, second wire.Secret
+		s.do("POST", "/v1/secrets", "").want(201, &all)
+		s.do("POST", "/v1/secrets", `{"queue": "billing", "overlap": "1h"}`).want(201, &first)
+		time.Sleep(time.Second)
+		s.do("POST", "/v1/secrets", `{"queue": "billing", "overlap": "1h"}`).want(201, &second)
+		s.do("POST", "/v1/secrets", `{"queue": "billing"}`).problem(409, "busy", "")
+		if first.Queue != "billing" || first.BesideUntil == "" || !strings.HasPrefix(first.Secret, "whsec_") {
+			t.Errorf("%+v", first)
+		}
+		var list wire.SecretList
+		r := s.do("GET", "/v1/secrets", "").want(200, &list)
+		if len(list.Secrets) != 3 || list.Secrets[0].ID != all.ID || list.Secrets[0].Queue != "" || list.Secrets[1].ID != second.ID || list.Secrets[2].ID != first.ID || strings.Contains(string(r.body), "whsec_") {
+			t.Errorf("%s", r.body)
+		}
+		var gone wire.Secret
+		s.do("DELETE", "/v1/secrets/"+second.ID, "").want(200, &gone)
+		s.do("DELETE", "/v1/secrets/"+second.ID, "").problem(404, "not_found", "")
+		if live := s.store.Settings().Secrets("default", "billing", 0); gone.Queue != "billing" || len(live) != 2 || live[0].ID != first.ID || live[1].ID != all.ID {
+			t.Errorf("%+v, signing %d", gone, len(live))
+		}
+		for _, name := range []string{"", "a/b", "@x"} {
+			s.do("POST", "/v1/secrets", `{"queue": "`+name+`"}`).problem(400, "bad_name", "queue")
+		}
+		if log := s.do("GET", "/v1/audit", "").want(200, nil); strings.Count(string(log.body), "of the queue billing") != 3 {
 			t.Errorf("%s", log.body)
 		}
 	})

@@ -14,6 +14,7 @@ var actions = []string{
 	"queue.put", "queue.delete", "queue.pause", "queue.resume", "queue.purge", "queue.purged",
 	"namespace.put", "namespace.delete", "token.create", "token.revoke", "secret.create", "secret.delete",
 	"node.drain", "node.undrain",
+	task.ActionBackup, task.ActionTokenRefused, task.ActionScopeRefused, task.ActionDropped,
 }
 
 var auditParams = []param{

@@ -43,7 +43,19 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request, rt *route) (calle
 			return c, err
 		}
 	}
-	return c, c.choose(r)
+	if err := c.choose(r); err != nil {
+		return c, err
+	}
+	return c, c.checkSuspended(rt)
+}
+
+// checkSuspended refuses what is no read to a token of a suspended namespace. An operator may still
+// cancel and change what is there; what creates, the store refuses to everybody.
+func (c *caller) checkSuspended(rt *route) error {
+	if c.operator || rt.method == http.MethodGet || !c.settings.Namespace(c.namespace).Suspended {
+		return nil
+	}
+	return task.ErrSuspended
 }
 
 // login returns the token that r shows.

@@ -75,8 +75,7 @@ func (e *partError) Error() string { return e.about(e.err.Error()) }
 // about adds to detail, which is said of err, how far the backfill came and what to do.
 func (e *partError) about(detail string) string {
 	least, there := "at least ", "" // what its last step did is not known
-	var quota *task.QuotaError
-	if errors.As(e.err, &quota) || errors.Is(e.err, task.ErrFull) {
+	if refusedWhole(e.err) {
 		least = ""
 	}
 	if e.done.Existing > 0 {

@@ -104,9 +104,9 @@ func (b *batch) item(r *reader, i int) error {
 // last ones, each of which has that as its result.
 func (b *batch) afford() {
 	n := b.request.settings.Namespace(b.request.namespace)
-	taken, _ := b.server.rates.take(n, len(b.changes), time.Now())
+	taken, _ := b.server.rates.take(n, task.CreateRate, len(b.changes), time.Now())
 	for _, place := range b.places[taken:] {
-		b.results[place] = batchResult(task.Reply{Err: overRate(n)})
+		b.results[place] = batchResult(task.Reply{Err: overRate(n, task.CreateRate)})
 	}
 	b.changes, b.places = b.changes[:taken], b.places[:taken]
 }

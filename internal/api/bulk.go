@@ -61,6 +61,9 @@ func (s *Server) changeMany(w http.ResponseWriter, r *request, states []task.Sta
 		f.States = states
 	}
 	reply := wire.BulkReply{Durability: s.ledger.Durability()}
+	if err := s.affordChange(w, r); err != nil {
+		return err
+	}
 	for after := ""; ; {
 		allow(w, r.Request, time.Minute)
 		if err := s.still(&r.caller); err != nil {
@@ -96,6 +99,7 @@ func (s *Server) changePage(r *request, f *task.Filter, tasks []*task.Task, what
 	if err != nil {
 		return err
 	}
+	s.changed(r, len(changes))
 	for _, reply := range replies {
 		if err := tally(reply, count); err != nil {
 			return err

@@ -11,13 +11,13 @@ func (r *reader) decodeQueue(q *task.QueueSettings) error {
 		case "name":
 			err = r.sameName(q.Name)
 		case "rate":
-			q.Rate, err = r.float()
+			q.Rate, err = bound(r, r.float, pauseIt)
 		case "burst":
 			q.Burst, err = r.integer()
 		case "concurrency":
-			q.Concurrency, err = r.integer()
+			q.Concurrency, err = bound(r, r.integer, pauseIt)
 		case "per_destination":
-			q.PerDestination, err = r.integer()
+			q.PerDestination, err = bound(r, r.integer, pauseIt)
 		case "retry":
 			err = r.decodeDefaults(&q.Retry)
 		case "timeout":
@@ -38,6 +38,8 @@ func (r *reader) decodeQueue(q *task.QueueSettings) error {
 		return err
 	})
 }
+
+const pauseIt = "to stop the queue, pause it"
 
 func (r *reader) decodeDefaults(d *task.RetryDefaults) error {
 	return r.object(func(key []byte) (err error) {

@@ -80,7 +80,7 @@ func (s *Server) putNamespace(w http.ResponseWriter, r *request) error {
 	if err := s.readSetting(w, r, func(rd *reader) error { return rd.decodeNamespace(&n) }); err != nil {
 		return err
 	}
-	changes, err := s.configure(r, "namespace", task.PutNamespace{Settings: n, If: cond})
+	changes, err := s.configure(w, r, "namespace", task.PutNamespace{Settings: n, If: cond})
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (s *Server) deleteNamespace(w http.ResponseWriter, r *request) error {
 			return err
 		}
 	}
-	if _, err := s.configure(r, "namespace", task.DropNamespace{Name: name}); err != nil {
+	if _, err := s.configure(w, r, "namespace", task.DropNamespace{Name: name}); err != nil {
 		return err
 	}
 	s.write(r.Context(), w, jsonType, http.StatusOK, showNamespace(n, holdings{}))
@@ -140,31 +140,58 @@ func (s *Server) replyNamespace(w http.ResponseWriter, r *request, status int, n
 	return s.replySetting(w, r, status, n.Version, n.ETag(), showNamespace(n, totals[n.Name]))
 }
 
-// decodeNamespace reads the quotas of a namespace. Absent ones are none.
+// decodeNamespace reads the quotas of a namespace. Absent ones set no limit.
 func (r *reader) decodeNamespace(n *task.NamespaceSettings) error {
 	return r.object(func(key []byte) (err error) {
 		switch string(key) {
 		case "name":
 			err = r.sameName(n.Name)
 		case "max_pending":
-			n.MaxPending, err = r.int64()
+			n.MaxPending, err = bound(r, r.int64, suspendIt)
 		case "max_bytes":
-			n.MaxBytes, err = r.int64()
+			n.MaxBytes, err = bound(r, r.int64, suspendIt)
 		case "create_rate":
-			n.CreateRate, err = r.float()
+			n.CreateRate, err = bound(r, r.float, suspendIt)
 		case "create_burst":
 			n.CreateBurst, err = r.integer()
+		case "change_rate":
+			n.ChangeRate, err = bound(r, r.float, suspendIt)
+		case "read_rate":
+			n.ReadRate, err = bound(r, r.float, suspendIt)
+		case "edit_rate":
+			n.EditRate, err = bound(r, r.float, suspendIt)
+		case "suspended":
+			n.Suspended, err = r.boolean()
 		default:
-			err = refuse("unknown_field", "", "no such field; there are max_pending, max_bytes, create_rate and create_burst")
+			err = refuse("unknown_field", "", "no such field; there are max_pending, max_bytes, create_rate, create_burst, change_rate, read_rate, edit_rate and suspended")
 		}
 		return err
 	})
 }
 
+const suspendIt = "to stop the namespace, set suspended"
+
+// bound reads a limit with read: null sets none, and 0 is refused. Zero is what a computation leaves
+// that went wrong, or a number too small for its type: it must not mean "no limit". stop says how to
+// stop what the limit is about.
+func bound[N int | int64 | float64](r *reader, read func() (N, error), stop string) (N, error) {
+	if r.null() {
+		return 0, nil
+	}
+	n, err := read()
+	if err == nil && n == 0 {
+		err = refuse("out_of_range", "", "0 is not a limit: leave the field out, or null, for no limit; "+stop)
+	}
+	return n, err
+}
+
 func showNamespace(n *task.NamespaceSettings, has holdings) wire.Namespace {
 	return wire.Namespace{
-		NamespaceInput: wire.NamespaceInput{MaxPending: n.MaxPending, MaxBytes: n.MaxBytes, CreateRate: n.CreateRate, CreateBurst: n.CreateBurst},
-		Name:           n.Name, Version: n.Version, CreatedAt: showOptional(n.CreatedAt), Counts: showCounts(has.Counts),
+		NamespaceInput: wire.NamespaceInput{
+			MaxPending: n.MaxPending, MaxBytes: n.MaxBytes, CreateRate: n.CreateRate, CreateBurst: n.CreateBurst,
+			ChangeRate: n.ChangeRate, ReadRate: n.ReadRate, EditRate: n.EditRate, Suspended: n.Suspended,
+		},
+		Name: n.Name, Version: n.Version, CreatedAt: showOptional(n.CreatedAt), Counts: showCounts(has.Counts),
 		Schedules: has.schedules,
 	}
 }

@@ -93,7 +93,8 @@ func (s *Server) limits() string {
 		{"a request that changes a setting", bytesText(settingLimit)},
 		{"the tokens of a namespace, revoked ones included", strconv.Itoa(task.MaxTokens)},
 		{"a token's label", strconv.Itoa(task.MaxLabel) + " bytes"},
-		{"signing secrets of a namespace", strconv.Itoa(task.MaxSecrets)},
+		{"signing secrets of a namespace, and of a queue", strconv.Itoa(task.MaxSecrets)},
+		{"queues of a namespace with signing secrets of their own", strconv.Itoa(task.MaxSecretQueues)},
 		{"failed logins of an address (IPv6: a /64)", strconv.Itoa(loginBurst) + " at once, then 10 a minute"},
 	}
 	var b strings.Builder

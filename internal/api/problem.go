@@ -112,8 +112,9 @@ var problems = []struct {
 	{"last_admin_token", 409, "it is the last operator's token of scope admin that holds: force=true revokes it all the same"},
 	{"last_node", 409, "it is the last node that may own shards: force=true drains it all the same, and nobody delivers then"},
 	{"busy", 409, "as things stand it cannot be changed so: the detail says what to do first"},
-	{"quota_exceeded", 403, "the namespace has as many pending tasks, or bytes of bodies, as it may: field names the quota. Waiting a second does not help"},
-	{"rate_exceeded", 429, "the namespace creates tasks faster than it may: Retry-After says when the next is taken"},
+	{"quota_exceeded", 403, "the namespace has as many pending tasks, or bytes of records, as it may: field names the quota. Waiting a second does not help"},
+	{"rate_exceeded", 429, "the namespace creates, changes, reads or edits faster than it may: field names the rate, Retry-After says when the next request is taken"},
+	{"namespace_suspended", 403, "the operator has suspended the namespace: it can be read, and takes nothing else until it is resumed"},
 
 	// The server.
 	{"unsupported", 501, "this server has no such thing: its store, or its configuration, has none"},
@@ -135,6 +136,7 @@ var sentinels = []struct {
 	{task.ErrLastToken, "last_admin_token"},
 	{task.ErrLastNode, "last_node"},
 	{task.ErrFull, "capacity"},
+	{task.ErrSuspended, "namespace_suspended"},
 	{task.ErrNotDurable, "durability_not_met"},
 	{task.ErrUnavailable, "unavailable"},
 	{task.ErrClosed, "unavailable"},
@@ -154,6 +156,7 @@ func problemOf(err error) wire.Problem {
 	var field *task.FieldError
 	var state *task.StateError
 	var quota *task.QuotaError
+	var rate *task.RateError
 	var short *task.ShortError
 	var part *partError
 	switch {
@@ -166,7 +169,9 @@ func problemOf(err error) wire.Problem {
 	case errors.As(err, &state):
 		return newProblem(state.Code, state.Error(), "")
 	case errors.As(err, &quota):
-		return newProblem(quotaCode(quota), quota.Error(), quota.Quota)
+		return newProblem("quota_exceeded", quota.Error(), quota.Quota)
+	case errors.As(err, &rate):
+		return newProblem("rate_exceeded", rate.Error(), string(rate.Rate))
 	case errors.As(err, &short):
 		return newProblem("durability_not_met", short.Error(), "")
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
@@ -200,13 +205,6 @@ func settingProblem(err error) (wire.Problem, bool) {
 		return newProblem("busy", busy.Error(), ""), true
 	}
 	return wire.Problem{}, false
-}
-
-func quotaCode(q *task.QuotaError) string {
-	if q.Quota == task.QuotaRate {
-		return "rate_exceeded"
-	}
-	return "quota_exceeded"
 }
 
 func newProblem(code, detail, field string) wire.Problem {

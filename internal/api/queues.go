@@ -86,7 +86,7 @@ func (s *Server) putQueue(w http.ResponseWriter, r *request) error {
 	if err := s.readSetting(w, r, func(rd *reader) error { return rd.decodeQueue(&q) }); err != nil {
 		return err
 	}
-	changes, err := s.configure(r, "queue", task.PutQueue{Queue: q, If: cond})
+	changes, err := s.configure(w, r, "queue", task.PutQueue{Queue: q, If: cond})
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (s *Server) editQueue(w http.ResponseWriter, r *request, status int, what f
 	if err := s.knows(r, name); err != nil {
 		return err
 	}
-	changes, err := s.configure(r, "queue", what(name, cond))
+	changes, err := s.configure(w, r, "queue", what(name, cond))
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (s *Server) pauseQueue(w http.ResponseWriter, r *request) error {
 	if err := s.readOptional(w, r, until.decodePause); err != nil {
 		return err
 	}
-	changes, err := s.configure(r, "queue", task.PauseQueue{Namespace: r.namespace, Name: name, Paused: true, Until: until.at, If: cond})
+	changes, err := s.configure(w, r, "queue", task.PauseQueue{Namespace: r.namespace, Name: name, Paused: true, Until: until.at, If: cond})
 	if err != nil {
 		return err
 	}

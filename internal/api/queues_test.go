@@ -95,7 +95,7 @@ func TestQueuesAreListedWithWhatIsInThem(t *testing.T) {
 
 func TestBadQueuesAreRefused(t *testing.T) {
 	for body, want := range map[string]string{
-		`{"rate": -1}`: "out_of_range rate", `{"rate": 1e999}`: "out_of_range rate", `{"rate": "5"}`: "wrong_type rate", `{"rate": null}`: "null_value rate",
+		`{"rate": -1}`: "out_of_range rate", `{"rate": 1e999}`: "out_of_range rate", `{"rate": "5"}`: "wrong_type rate", `{"rate": 0}`: "out_of_range rate", `{"rate": 1e-400}`: "out_of_range rate", `{"rate": 0.0000001}`: "out_of_range rate", `{"concurrency": 0}`: "out_of_range concurrency", `{"per_destination": -0}`: "out_of_range per_destination",
 		`{"burst": 5}`: "out_of_range burst", `{"rate": 1, "burst": 1.5}`: "wrong_type burst", `{"concurrency": -1}`: "out_of_range concurrency",
 		`{"per_destination": 1000001}`: "out_of_range per_destination", `{"timeout": "2h"}`: "out_of_range timeout", `{"timeout": "5"}`: "bad_duration timeout",
 		`{"on_dead": "ftp://x/"}`: "bad_scheme on_dead", `{"retry": {"max_attempts": -1}}`: "out_of_range retry.max_attempts", `{"retry": {"max": 1}}`: "unknown_field retry.max",

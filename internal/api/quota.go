@@ -1,7 +1,7 @@
 package api
 
 import (
-	"math"
+	"errors"
 	"net/http"
 	"sync"
 	"time"
@@ -9,79 +9,140 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// rates bounds how fast each namespace creates tasks at this server. How many
-// tasks and bytes it has is the store's to bound. The zero value is ready.
+// rates bounds how fast each namespace creates, changes, reads and edits at this
+// server. How many tasks and bytes it has is the store's to bound. The zero value is ready.
 type rates struct {
 	mu      sync.Mutex // guards buckets
-	buckets map[string]*bucket
+	buckets map[rateKey]*bucket
 }
 
-// take returns how many of n creates the namespace may make now, and how long
-// it is until the next where those are fewer.
-func (r *rates) take(n *task.NamespaceSettings, creates int, now time.Time) (taken int, wait time.Duration) {
-	if n == nil || n.CreateRate == 0 {
-		return creates, 0
+type rateKey struct {
+	namespace string
+	rate      task.Rate
+}
+
+// take returns how many of n units of a rate the namespace may have now, and how
+// long it is until the next one if those are fewer.
+func (r *rates) take(ns *task.NamespaceSettings, rate task.Rate, n int, now time.Time) (taken int, wait time.Duration) {
+	limit := ns.Limit(rate)
+	if limit.None() {
+		return n, 0
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.bucketLocked(n).take(now, creates, n.CreateRate, createBurst(n))
+	return r.bucketLocked(ns, rate).take(now, n, limit.PerSecond, limit.Burst)
 }
 
-// takeAll takes n creates where there is room for one, and those that come later wait for
-// what was more; otherwise it returns how long it is until there is.
-func (r *rates) takeAll(n *task.NamespaceSettings, creates int, now time.Time) (wait time.Duration) {
-	if n == nil || n.CreateRate == 0 || creates == 0 {
+// wait returns how long it is until there is a unit, without taking it.
+func (r *rates) wait(ns *task.NamespaceSettings, rate task.Rate, now time.Time) time.Duration {
+	limit := ns.Limit(rate)
+	if limit.None() {
 		return 0
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	b := r.bucketLocked(n)
-	taken, wait := b.take(now, 1, n.CreateRate, createBurst(n))
+	return r.bucketLocked(ns, rate).wait(now, limit.PerSecond, limit.Burst)
+}
+
+// debit takes n units whether they are there or not, so that those who come later wait for
+// them, but at most a minute: what one request did must not stop the namespace for a day.
+func (r *rates) debit(ns *task.NamespaceSettings, rate task.Rate, n int, now time.Time) {
+	const longest = 60 // seconds
+	limit := ns.Limit(rate)
+	if limit.None() || n == 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	b := r.bucketLocked(ns, rate)
+	b.refill(now, limit.PerSecond)
+	most := limit.Burst + longest*limit.PerSecond
+	b.missing = max(b.missing, min(b.missing+float64(n), most))
+}
+
+// takeAll takes n units if there is room for one; those who come later wait for the rest.
+// Otherwise it returns how long it is until there is.
+func (r *rates) takeAll(ns *task.NamespaceSettings, rate task.Rate, n int, now time.Time) (wait time.Duration) {
+	limit := ns.Limit(rate)
+	if limit.None() || n == 0 {
+		return 0
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	b := r.bucketLocked(ns, rate)
+	taken, wait := b.take(now, 1, limit.PerSecond, limit.Burst)
 	if taken == 1 {
-		b.missing += float64(creates - 1)
+		b.missing += float64(n - 1)
 	}
 	return wait
 }
 
-func (r *rates) bucketLocked(n *task.NamespaceSettings) *bucket {
-	b := r.buckets[n.Name]
+func (r *rates) bucketLocked(ns *task.NamespaceSettings, rate task.Rate) *bucket {
+	key := rateKey{ns.Name, rate}
+	b := r.buckets[key]
 	if b == nil {
 		if r.buckets == nil {
-			r.buckets = map[string]*bucket{}
+			r.buckets = map[rateKey]*bucket{}
 		}
 		b = new(bucket)
-		r.buckets[n.Name] = b
+		r.buckets[key] = b
 	}
 	return b
 }
 
-// createBurst is how many creates a namespace may make at once after a silence.
-func createBurst(n *task.NamespaceSettings) float64 {
-	if n.CreateBurst > 0 {
-		return float64(n.CreateBurst)
-	}
-	return max(1, math.Ceil(n.CreateRate))
-}
+// quotas returns the settings of r's namespace.
+func (r *request) quotas() *task.NamespaceSettings { return r.settings.Namespace(r.namespace) }
 
-// afford takes one create out of the namespace's rate, or says when to come again.
-func (s *Server) afford(w http.ResponseWriter, r *request) error {
-	n := r.settings.Namespace(r.namespace)
-	if taken, wait := s.rates.take(n, 1, time.Now()); taken == 0 {
-		return waitFor(w, wait, overRate(n))
+// afford takes one unit of a rate of r's namespace, or says when to come again.
+func (s *Server) afford(w http.ResponseWriter, r *request, rate task.Rate) error {
+	n := r.quotas()
+	if taken, wait := s.rates.take(n, rate, 1, time.Now()); taken == 0 {
+		return waitFor(w, wait, overRate(n, rate))
 	}
 	return nil
 }
 
-// affordAll is afford for a request that makes many: it is let in where one would be, as it
-// could never be repeated where they are more than come at once.
+// affordAll is afford for a request that creates many: it is let in if one create would be, as it
+// could never be repeated if they are more than the burst.
 func (s *Server) affordAll(w http.ResponseWriter, r *request, creates int) error {
-	n := r.settings.Namespace(r.namespace)
-	if wait := s.rates.takeAll(n, creates, time.Now()); wait > 0 {
-		return waitFor(w, wait, overRate(n))
+	n := r.quotas()
+	if wait := s.rates.takeAll(n, task.CreateRate, creates, time.Now()); wait > 0 {
+		return waitFor(w, wait, overRate(n, task.CreateRate))
 	}
 	return nil
 }
 
-func overRate(n *task.NamespaceSettings) error {
-	return &task.QuotaError{Namespace: n.Name, Quota: task.QuotaRate, Limit: int64(math.Ceil(n.CreateRate))}
+// affordPut is afford for a PUT, which creates or replaces: it takes a create. One that replaced
+// something takes a change as well, by changed, so it waits while there is no change to be had.
+func (s *Server) affordPut(w http.ResponseWriter, r *request) error {
+	if err := s.affordChange(w, r); err != nil {
+		return err
+	}
+	return s.afford(w, r, task.CreateRate)
+}
+
+// affordChange is afford for a request that learns only later how many changes it makes. It takes
+// none: changed does.
+func (s *Server) affordChange(w http.ResponseWriter, r *request) error {
+	n := r.quotas()
+	if wait := s.rates.wait(n, task.ChangeRate, time.Now()); wait > 0 {
+		return waitFor(w, wait, overRate(n, task.ChangeRate))
+	}
+	return nil
+}
+
+// changed takes n changes that were made.
+func (s *Server) changed(r *request, n int) {
+	s.rates.debit(r.quotas(), task.ChangeRate, n, time.Now())
+}
+
+func overRate(n *task.NamespaceSettings, rate task.Rate) error {
+	return &task.RateError{Namespace: n.Name, Rate: rate, Limit: n.Limit(rate).PerSecond}
+}
+
+// refusedWhole reports whether err says that a store took nothing of a change.
+func refusedWhole(err error) bool {
+	var quota *task.QuotaError
+	var rate *task.RateError
+	return errors.As(err, &quota) || errors.As(err, &rate) || errors.Is(err, task.ErrFull) || errors.Is(err, task.ErrSuspended)
 }

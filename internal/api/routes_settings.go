@@ -47,7 +47,7 @@ func queueRoutes() []route {
 		{
 			method: "DELETE", path: queuePath, serve: (*Server).deleteQueue, scope: task.ScopeAdmin, tag: "queues",
 			id: "deleteQueue", summary: "Forget what was decided of a queue",
-			about:   "Its tasks stay, with the server's defaults; a paused queue goes on. 409 while a purge is under way.",
+			about:   "Its tasks stay, with the server's defaults; a paused queue goes on. Its signing secrets stay too: remove them by themselves. 409 while a purge is under way.",
 			headers: []param{ifMatchHeader}, replies: []reply{showsQueue(200, "Forgotten: what is left of the queue.")},
 		},
 		{
@@ -103,19 +103,20 @@ func accessRoutes() []route {
 		{
 			method: "GET", path: secretsPath, serve: (*Server).listSecrets, scope: task.ScopeAdmin, tag: "access",
 			id: "listSecrets", summary: "List the signing secrets that sign",
-			replies: []reply{{status: 200, about: "The newest first, none of them itself.", body: wire.SecretList{}}},
+			replies: []reply{{status: 200, about: "Those of the namespace first, then those of its queues; of each the newest first. No reply shows the secrets themselves.", body: wire.SecretList{}}},
 		},
 		{
 			method: "POST", path: secretsPath, serve: (*Server).createSecret, scope: task.ScopeAdmin, tag: "access",
 			id: "createSecret", summary: "Make a signing secret",
-			about: "Deliveries of the namespace are signed with it from now on, and with the one before it for overlap, or until that is removed. At most two sign at once. " +
+			about: "Deliveries of the namespace, or of the queue that is named, are signed with it from now on, and with the one before it for overlap, or until that is removed. " +
+				"At most two of a namespace, and of a queue, sign at once. A queue with a secret of its own is signed with its own alone: so its receiver can neither forge callbacks for the receivers of other queues, nor relay to them. " +
 				"The reply is the only one that shows the secret.",
 			body: wire.SecretInput{}, optional: true, replies: []reply{{status: 201, about: "The secret, and what is known of it.", body: wire.Secret{}, placed: true}},
 		},
 		{
 			method: "DELETE", path: secretsPath + "/{id}", serve: (*Server).deleteSecret, scope: task.ScopeAdmin, tag: "access",
 			id: "deleteSecret", summary: "Remove a signing secret",
-			replies: []reply{{status: 200, about: "Removed, and durable: it signs nothing any more.", body: wire.Secret{}}},
+			replies: []reply{{status: 200, about: "Removed, and durable: it signs nothing any more. When it was the last of a queue, the namespace's sign for the queue again.", body: wire.Secret{}}},
 		},
 		{
 			method: "GET", path: wire.Version + "/audit", serve: (*Server).audit, scope: task.ScopeAdmin, tag: "access",

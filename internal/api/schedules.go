@@ -89,16 +89,18 @@ func (s *Server) putSchedule(w http.ResponseWriter, r *request) error {
 	if err := spec.Validate(at); err != nil {
 		return err
 	}
-	if err := s.afford(w, r); err != nil {
+	if err := s.affordPut(w, r); err != nil {
 		return err
 	}
 	done, err := s.apply(r, at, task.PutSchedule{Spec: spec, If: cond})
 	if err != nil {
 		return ofSchedule(err)
 	}
-	status := http.StatusOK
-	if done.Effect == task.Created {
-		status = http.StatusCreated
+	status := http.StatusCreated
+	if done.Effect != task.Created {
+		status = http.StatusOK
+		s.changed(r, 1)
+	} else {
 		w.Header().Set("Location", schedulesPath+"/"+strings.TrimPrefix(key.Name, "@"))
 	}
 	s.replyScheduleChange(w, r, status, done.Task)
@@ -127,6 +129,9 @@ func (s *Server) actOnSchedule(w http.ResponseWriter, r *request, what func(task
 		return err
 	}
 	if err := noBody(r.Request); err != nil {
+		return err
+	}
+	if err := s.afford(w, r, task.ChangeRate); err != nil {
 		return err
 	}
 	done, err := s.apply(r, s.now(), what(key, cond))

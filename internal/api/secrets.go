@@ -11,7 +11,7 @@ import (
 )
 
 func (s *Server) listSecrets(w http.ResponseWriter, r *request) error {
-	live := r.settings.Secrets(r.namespace, s.now())
+	live := r.settings.AllSecrets(r.namespace, s.now())
 	reply := wire.SecretList{Secrets: make([]wire.Secret, len(live))}
 	for i, secret := range live {
 		reply.Secrets[i] = showSecret(secret)
@@ -28,7 +28,7 @@ func (s *Server) createSecret(w http.ResponseWriter, r *request) error {
 	if e.Secret == "" {
 		e.Secret = task.MintSecret()
 	}
-	changes, err := s.configure(r, "secret", e)
+	changes, err := s.configure(w, r, "secret", e)
 	if err != nil {
 		return err
 	}
@@ -44,19 +44,19 @@ func (s *Server) deleteSecret(w http.ResponseWriter, r *request) error {
 	if err := noBody(r.Request); err != nil {
 		return err
 	}
-	live, id := r.settings.Secrets(r.namespace, s.now()), r.id()
+	live, id := r.settings.AllSecrets(r.namespace, s.now()), r.id()
 	i := slices.IndexFunc(live, func(secret *task.SigningSecret) bool { return secret.ID == id })
 	if i < 0 {
 		return &task.MissingError{What: "secret", Name: id}
 	}
-	if _, err := s.configure(r, "secret", task.DropSecret{Namespace: r.namespace, ID: id}); err != nil {
+	if _, err := s.configure(w, r, "secret", task.DropSecret{Namespace: r.namespace, Queue: live[i].Queue, ID: id}); err != nil {
 		return err
 	}
 	s.write(r.Context(), w, jsonType, http.StatusOK, showSecret(live[i]))
 	return nil
 }
 
-// decodeSecret reads what secret is asked for.
+// decodeSecret reads the request for a secret.
 func (r *reader) decodeSecret(e *task.AddSecret) error {
 	return r.object(func(key []byte) (err error) {
 		switch string(key) {
@@ -64,8 +64,12 @@ func (r *reader) decodeSecret(e *task.AddSecret) error {
 			e.Secret, err = r.secret()
 		case "overlap":
 			e.Overlap, err = r.ahead(0)
+		case "queue":
+			if e.Queue, err = r.text(); err == nil && e.Queue == "" { // which AddSecret takes for the namespace
+				err = refuse("bad_name", "", "the name of the queue is empty: leave queue out for a secret of the namespace")
+			}
 		default:
-			err = refuse("unknown_field", "", "no such field; there are secret and overlap")
+			err = refuse("unknown_field", "", "no such field; there are secret, overlap and queue")
 		}
 		return err
 	})
@@ -88,5 +92,5 @@ func (r *reader) secret() (string, error) {
 
 // showSecret shows everything of a secret but itself.
 func showSecret(secret *task.SigningSecret) wire.Secret {
-	return wire.Secret{ID: secret.ID, CreatedAt: showTime(secret.CreatedAt), ExpiresAt: showOptional(secret.ExpiresAt)}
+	return wire.Secret{ID: secret.ID, Queue: secret.Queue, BesideUntil: showOptional(secret.BesideUntil), CreatedAt: showTime(secret.CreatedAt), ExpiresAt: showOptional(secret.ExpiresAt)}
 }

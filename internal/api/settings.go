@@ -14,10 +14,15 @@ import (
 const settingLimit = 64 << 10
 
 // configure carries out one edit and returns what it left behind. noun is what
-// it is about.
-func (s *Server) configure(r *request, noun string, e task.Edit) ([]task.SettingChange, error) {
+// it is about. A namespace's own tokens are bound by its rate of edits, operators are not.
+func (s *Server) configure(w http.ResponseWriter, r *request, noun string, e task.Edit) ([]task.SettingChange, error) {
 	if err := s.still(&r.caller); err != nil {
 		return nil, err
+	}
+	if !r.operator {
+		if err := s.afford(w, r, task.EditRate); err != nil {
+			return nil, err
+		}
 	}
 	replies, err := s.ledger.Configure(r.Context(), s.now(), []task.Edit{e})
 	if err != nil {

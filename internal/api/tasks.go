@@ -80,7 +80,7 @@ func idempotency(key string, parts ...[]byte) *task.Idempotency {
 
 // createSpec creates a task and answers.
 func (s *Server) createSpec(w http.ResponseWriter, r *request, at task.Millis, spec task.Spec, idem *task.Idempotency) error {
-	if err := s.afford(w, r); err != nil {
+	if err := s.afford(w, r, task.CreateRate); err != nil {
 		return err
 	}
 	done, err := s.apply(r, at, task.Create{Spec: spec, Idempotency: idem})
@@ -113,16 +113,17 @@ func (s *Server) put(w http.ResponseWriter, r *request) error {
 	if err := s.complete(r, &spec, "", at); err != nil {
 		return err
 	}
-	if err := s.afford(w, r); err != nil {
+	if err := s.affordPut(w, r); err != nil {
 		return err
 	}
 	done, err := s.apply(r, at, task.Replace{Spec: spec, If: cond})
 	if err != nil {
 		return err
 	}
-	status := http.StatusOK
-	if done.Effect == task.Created {
-		status = http.StatusCreated
+	status := http.StatusCreated
+	if done.Effect != task.Created {
+		status = http.StatusOK
+		s.changed(r, 1)
 	}
 	s.replyChange(w, r, status, done.Task)
 	return nil
@@ -226,6 +227,9 @@ func (s *Server) target(r *request) (task.Key, task.Precondition, error) {
 
 // change carries out a change to an existing task and answers.
 func (s *Server) change(w http.ResponseWriter, r *request, at task.Millis, c task.Change) error {
+	if err := s.afford(w, r, task.ChangeRate); err != nil {
+		return err
+	}
 	done, err := s.apply(r, at, c)
 	if err != nil {
 		return err

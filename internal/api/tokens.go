@@ -53,7 +53,7 @@ func (s *Server) createToken(w http.ResponseWriter, r *request) error {
 		// From the first token on every request needs one.
 		return refuse("first_token", "", `the first token is an operator's, {"namespace": "*", "scope": "admin"}: without one nobody could manage the server any more`)
 	}
-	changes, err := s.configure(r, "token", e)
+	changes, err := s.configure(w, r, "token", e)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (s *Server) revokeToken(w http.ResponseWriter, r *request) error {
 		return &task.MissingError{What: "token", Name: id}
 	}
 	key := list[i].Key()
-	if _, err := s.configure(r, "token", task.RevokeToken{Namespace: key.Namespace, ID: key.Name, Force: force}); err != nil {
+	if _, err := s.configure(w, r, "token", task.RevokeToken{Namespace: key.Namespace, ID: key.Name, Force: force}); err != nil {
 		return err
 	}
 	s.write(r.Context(), w, jsonType, http.StatusOK, showToken(r.settings.Get(key).(*task.AccessToken), s.now()))

@@ -21,6 +21,9 @@ func TestAFilterTakesTheWordsThereAreAndNoOthers(t *testing.T) {
 		return nil
 	}
 	actions := func(d ast.Node) (found []ast.Expr) {
+		if spec, ok := d.(*ast.ValueSpec); ok && strings.HasPrefix(spec.Names[0].Name, "Action") {
+			return spec.Values
+		}
 		f, ok := d.(*ast.FuncDecl)
 		if !ok || f.Name.Name != "Action" {
 			return nil

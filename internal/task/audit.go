@@ -1,6 +1,9 @@
 package task
 
-import "cmp"
+import (
+	"cmp"
+	"fmt"
+)
 
 // AuditEntry records one mutation: who changed what, and when. A store writes
 // it in the mutation's own atomic batch, so there is none without the other.
@@ -17,6 +20,14 @@ type AuditEntry struct {
 	Version   uint64 // that the change left behind, of a task or of a setting
 	Detail    string // what else is worth knowing: "accepted", "by filter"
 }
+
+// The actions of entries that belong to no change. See Registry.Record.
+const (
+	ActionBackup       = "backup.take"  // an operator began a backup
+	ActionTokenRefused = "token.refuse" // a token was shown that does not hold, or is unknown
+	ActionScopeRefused = "scope.refuse" // a token was shown on a route that it is not good for
+	ActionDropped      = "audit.drop"   // the store dropped entries before their retention ended
+)
 
 // AuditFilter chooses entries. Zero fields choose all.
 type AuditFilter struct {
@@ -63,4 +74,13 @@ func AuditChange(now Millis, who Actor, c Change, r Result) (AuditEntry, bool) {
 		return AuditEntry{}, false
 	}
 	return audited(now, who, c.Action(), r), true
+}
+
+// AuditDropped returns the entry that records that a store dropped the oldest entries of a
+// namespace before their retention ended, as it had more than limit.
+func AuditDropped(now Millis, namespace string, dropped, limit int64) AuditEntry {
+	return AuditEntry{
+		At: now, By: "sweep", Namespace: namespace, Action: ActionDropped, Target: namespace,
+		Detail: fmt.Sprintf("the oldest %d entries are gone before --audit-keep: the namespace may have %d of this kind here", dropped, limit),
+	}
 }

@@ -3,6 +3,7 @@ package task
 import (
 	"fmt"
 	"slices"
+	"strconv"
 )
 
 // Edit is one change of the settings that an operator asks for. Apply is pure:
@@ -37,9 +38,13 @@ func AuditEdit(now Millis, who Actor, e Edit, changes []SettingChange) (AuditEnt
 		return AuditEntry{}, false
 	}
 	target := e.Target()
+	namespace, queue := target.owner()
 	entry := AuditEntry{
 		At: now, By: who.By, Addr: who.Addr, Action: e.Action(),
-		Namespace: target.Namespace, Target: target.Name,
+		Namespace: namespace, Target: target.Name,
+	}
+	if queue != "" {
+		entry.Detail = "of the queue " + queue
 	}
 	switch r := changes[0].Value.(type) {
 	case *QueueSettings:
@@ -83,24 +88,34 @@ func (e *BusyError) Error() string { return fmt.Sprintf("the %s %q: %s", e.What,
 // QuotaError says that a namespace has all it may have.
 type QuotaError struct {
 	Namespace string
-	Quota     string // "max_pending", "max_bytes", "create_rate"
+	Quota     string // QuotaPending or QuotaBytes
 	Limit     int64
-}
-
-// Error returns a sentence with what to do.
-func (e *QuotaError) Error() string {
-	switch e.Quota {
-	case QuotaPending:
-		return fmt.Sprintf("the namespace %q has %d pending tasks and schedules, as many as it may: cancel some, wait, or ask the operator for more", e.Namespace, e.Limit)
-	case QuotaBytes:
-		return fmt.Sprintf("the namespace %q keeps %d bytes of bodies, as many as it may: cancel tasks, wait, or ask the operator for more", e.Namespace, e.Limit)
-	}
-	return fmt.Sprintf("the namespace %q creates more than %d tasks a second: slow down, or ask the operator for more", e.Namespace, e.Limit)
 }
 
 // The quotas of a namespace.
 const (
 	QuotaPending = "max_pending"
 	QuotaBytes   = "max_bytes"
-	QuotaRate    = "create_rate"
 )
+
+// Error returns a sentence with the remedy.
+func (e *QuotaError) Error() string {
+	if e.Quota == QuotaPending {
+		return fmt.Sprintf("the namespace %q has %d pending tasks and schedules, as many as it may: cancel some, wait, or ask the operator for more", e.Namespace, e.Limit)
+	}
+	return fmt.Sprintf("the records of the namespace %q have %d bytes, as many as they may: cancel tasks, wait, or ask the operator for more", e.Namespace, e.Limit)
+}
+
+// RateError says that a namespace does something faster than it may.
+type RateError struct {
+	Namespace string
+	Rate      Rate
+	Limit     float64 // a second
+}
+
+// Error returns a sentence with the remedy.
+func (e *RateError) Error() string {
+	things := map[Rate]string{CreateRate: "creates of tasks", ChangeRate: "changes", ReadRate: "reads", EditRate: "edits of settings"}[e.Rate]
+	return fmt.Sprintf("the namespace %q has used up its rate of %s, %s a second: slow down, or ask the operator for a higher %s",
+		e.Namespace, things, strconv.FormatFloat(e.Limit, 'g', 6, 64), e.Rate)
+}

@@ -3,7 +3,6 @@ package task
 import (
 	"cmp"
 	"fmt"
-	"math"
 )
 
 // AllNamespaces is the namespace of an operator's token.
@@ -13,17 +12,26 @@ const AllNamespaces = "*"
 // name would be handed the whole server.
 const reservedNamespace = "operator"
 
-// NamespaceSettings is a tenant and its quotas. Zero quotas are none.
+// NamespaceSettings is a tenant and its quotas. Absent fields set no limit. Records that older
+// versions wrote may have zeros, which mean the same.
 type NamespaceSettings struct {
 	Name      string `json:"name"`
 	Version   uint64 `json:"version"`
 	CreatedAt Millis `json:"created_at"`
 
-	MaxPending int64 `json:"max_pending,omitempty"` // tasks scheduled or running
-	MaxBytes   int64 `json:"max_bytes,omitempty"`   // of the bodies that are kept
+	MaxPending int64 `json:"max_pending,omitempty"` // tasks scheduled or running, and schedules
+	MaxBytes   int64 `json:"max_bytes,omitempty"`   // of the records that are kept
 
-	CreateRate  float64 `json:"create_rate,omitempty"` // creates a second, by each server
+	// Rates are requests a second at each server. See Limit for what applies if one is absent.
+	CreateRate  float64 `json:"create_rate,omitempty"`
 	CreateBurst int     `json:"create_burst,omitempty"`
+	ChangeRate  float64 `json:"change_rate,omitempty"`
+	ReadRate    float64 `json:"read_rate,omitempty"`
+	EditRate    float64 `json:"edit_rate,omitempty"`
+
+	// Suspended stops the namespace: nothing of it is created, delivered or fired, and its own
+	// tokens only read.
+	Suspended bool `json:"suspended,omitempty"`
 }
 
 // Key implements Setting.
@@ -41,20 +49,26 @@ func (n *NamespaceSettings) Validate() error {
 	case n.Name == reservedNamespace:
 		return &FieldError{"namespace", "bad_name", fmt.Sprintf("%q is a word for whoever runs the whole server: give the namespace another name", n.Name)}
 	case n.MaxPending < 0:
-		return &FieldError{"max_pending", "out_of_range", "max_pending is 0 (no limit) or more"}
+		return &FieldError{"max_pending", "out_of_range", "max_pending must be at least 1"}
 	case n.MaxBytes < 0:
-		return &FieldError{"max_bytes", "out_of_range", "max_bytes is 0 (no limit) or more"}
-	case math.IsNaN(n.CreateRate) || n.CreateRate < 0 || n.CreateRate > MaxRate:
-		return &FieldError{"create_rate", "out_of_range", fmt.Sprintf("create_rate lies between 0 (no limit) and %d a second", int(MaxRate))}
+		return &FieldError{"max_bytes", "out_of_range", "max_bytes must be at least 1"}
 	case n.CreateBurst < 0 || n.CreateBurst > MaxConcurrency:
-		return &FieldError{"create_burst", "out_of_range", fmt.Sprintf("create_burst lies between 0 and %d", MaxConcurrency)}
+		return &FieldError{"create_burst", "out_of_range", fmt.Sprintf("create_burst must be between 0 (one second's worth) and %d", MaxConcurrency)}
+	}
+	for _, r := range []struct {
+		field Rate
+		value float64
+	}{{CreateRate, n.CreateRate}, {ChangeRate, n.ChangeRate}, {ReadRate, n.ReadRate}, {EditRate, n.EditRate}} {
+		if err := validateRate(string(r.field), r.value, "suspend the namespace"); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
 // Admit reports whether a change from old, nil where there was no record, to t
 // stays within the quotas, given what the namespace has now. Only what makes
-// more is refused. Errors: *QuotaError.
+// more is refused. Errors: *QuotaError, ErrSuspended.
 func (n *NamespaceSettings) Admit(have Counts, old, t *Task) error {
 	if n == nil {
 		return nil
@@ -62,6 +76,8 @@ func (n *NamespaceSettings) Admit(have Counts, old, t *Task) error {
 	var diff Counts
 	diff.Move(old, t)
 	switch {
+	case n.Suspended && diff.Pending() > 0:
+		return ErrSuspended
 	case n.MaxPending > 0 && diff.Pending() > 0 && have.Pending()+diff.Pending() > n.MaxPending:
 		return &QuotaError{t.Namespace, QuotaPending, n.MaxPending}
 	case n.MaxBytes > 0 && diff.Bytes > 0 && have.Bytes+diff.Bytes > n.MaxBytes:
@@ -98,7 +114,13 @@ func (e PutNamespace) Apply(now Millis, s *Settings) ([]SettingChange, error) {
 		return nil, err
 	}
 	n.Version, n.CreatedAt = n.Version+1, cmp.Or(n.CreatedAt, now)
-	return change(&n), nil
+	changes := change(&n)
+	if s.Namespace(n.Name) == nil {
+		// A server of an older version may have deleted the namespace of that
+		// name, and does not know queues' secrets. Its former owner knows them.
+		changes = append(changes, s.remove(SecretKind, n.Name)...)
+	}
+	return changes, nil
 }
 
 // DropNamespace removes a namespace of which nothing is left. That no task is
@@ -124,9 +146,15 @@ func (e DropNamespace) Apply(now Millis, s *Settings) ([]SettingChange, error) {
 		}
 	}
 	for _, kind := range []SettingKind{QueueKind, SecretKind} {
-		for _, r := range s.List(kind, e.Name) {
-			changes = append(changes, SettingChange{Key: r.Key()})
-		}
+		changes = append(changes, s.remove(kind, e.Name)...)
 	}
 	return changes, nil
+}
+
+// remove returns the changes that remove all settings of a kind that belong to a namespace.
+func (s *Settings) remove(kind SettingKind, namespace string) (changes []SettingChange) {
+	for _, r := range s.List(kind, namespace) {
+		changes = append(changes, SettingChange{Key: r.Key()})
+	}
+	return changes
 }

@@ -101,11 +101,10 @@ func (q *QueueSettings) Validate() error {
 	if err := ValidateName("queue", q.Name); err != nil {
 		return err
 	}
+	if err := validateRate("rate", q.Rate, "pause the queue"); err != nil {
+		return err
+	}
 	switch {
-	case math.IsNaN(q.Rate) || q.Rate < 0 || q.Rate > MaxRate:
-		return &FieldError{"rate", "out_of_range", fmt.Sprintf("a rate lies between 0 (no limit) and %d attempts a second", int(MaxRate))}
-	case q.Rate > 0 && q.Rate < 1.0/(24*3600):
-		return &FieldError{"rate", "out_of_range", "a rate is at least one attempt a day; to stop a queue, pause it"}
 	case q.Burst < 0 || q.Burst > MaxConcurrency:
 		return &FieldError{"burst", "out_of_range", fmt.Sprintf("a burst lies between 0 (one second's worth) and %d", MaxConcurrency)}
 	case q.Burst > 0 && q.Rate == 0:

@@ -25,6 +25,11 @@ type Registry interface {
 	// Settings shows them.
 	Configure(ctx context.Context, now Millis, edits []Edit) ([]EditReply, error)
 
+	// Record appends entries to the audit log that belong to no change: a backup was
+	// taken, tokens were refused. Seq is the store's to set. If it fails, some may have
+	// been written.
+	Record(ctx context.Context, entries []AuditEntry) error
+
 	// Counts returns the counts of every queue that has records. O(queues), no I/O.
 	Counts(ctx context.Context) (map[QueueKey]Counts, error)
 

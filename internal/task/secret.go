@@ -3,21 +3,75 @@ package task
 import (
 	"crypto/rand"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
+	"strings"
 )
 
-// SigningSecret signs the deliveries of a namespace, as Standard Webhooks says.
-// It is kept as it is: whoever signs must know it.
+// SigningSecret signs the callbacks of a namespace, or of one of its queues, as
+// Standard Webhooks defines. The store keeps it in clear, because signing needs it.
 type SigningSecret struct {
 	ID        string `json:"id"`
-	Namespace string `json:"namespace"`
+	Namespace string `json:"namespace"`            // with the queue behind it, see secretScope
+	Queue     string `json:"-"`                    // "": it signs for all queues without a secret of their own
 	Secret    string `json:"key"`                  // "whsec_" and the key in base64
 	CreatedAt Millis `json:"created_at"`           //
 	ExpiresAt Millis `json:"expires_at,omitempty"` // when it stops signing; 0: when it is removed
+
+	// BesideUntil is set on a queue's first secret only: until then the
+	// namespace's secrets sign the queue's callbacks too. 0: they stopped at once.
+	BesideUntil Millis `json:"beside_until,omitempty"`
 }
 
 // Key implements Setting.
-func (s *SigningSecret) Key() SettingKey { return SettingKey{SecretKind, s.Namespace, s.ID} }
+func (s *SigningSecret) Key() SettingKey {
+	return SettingKey{SecretKind, secretScope(s.Namespace, s.Queue), s.ID}
+}
+
+// scopeMark separates namespace and queue in the scope of a queue's secret. No
+// name can contain it.
+const scopeMark = "/"
+
+// secretScope returns the namespace that a secret is stored under. For a queue's
+// secret it is "acme/orders", which is the name of no namespace. Versions before
+// queues had secrets ignore the queue of a record, and sign with all secrets that
+// are stored under a namespace. So they never sign with a queue's.
+func secretScope(namespace, queue string) string {
+	if queue == "" {
+		return namespace
+	}
+	return namespace + scopeMark + queue
+}
+
+// owner returns the namespace that the setting belongs to, and the queue if it is
+// a queue's secret.
+func (k SettingKey) owner() (namespace, queue string) {
+	if k.Kind != SecretKind {
+		return k.Namespace, ""
+	}
+	namespace, queue, _ = strings.Cut(k.Namespace, scopeMark)
+	return namespace, queue
+}
+
+// plainSecret is a SigningSecret without its methods.
+type plainSecret SigningSecret
+
+// MarshalJSON returns the record as stores keep it.
+func (s SigningSecret) MarshalJSON() ([]byte, error) {
+	s.Namespace = secretScope(s.Namespace, s.Queue)
+	return json.Marshal(plainSecret(s))
+}
+
+// UnmarshalJSON is the inverse of MarshalJSON.
+func (s *SigningSecret) UnmarshalJSON(data []byte) error {
+	var read plainSecret
+	if err := json.Unmarshal(data, &read); err != nil {
+		return err
+	}
+	read.Namespace, read.Queue, _ = strings.Cut(read.Namespace, scopeMark)
+	*s = SigningSecret(read)
+	return nil
+}
 
 // Live reports whether the secret signs at now.
 func (s *SigningSecret) Live(now Millis) bool { return s.ExpiresAt == 0 || now < s.ExpiresAt }
@@ -27,9 +81,13 @@ const (
 	SecretPrefix = "whsec_"
 	secretBytes  = 32
 
-	// MaxSecrets is how many secrets of a namespace sign at once: the new one and
-	// the one that it follows.
+	// MaxSecrets is how many secrets of a namespace, and of each queue, sign at
+	// once: the new one and the one before it.
 	MaxSecrets = 2
+
+	// MaxSecretQueues is how many queues of a namespace may have secrets of their
+	// own: each edit of a setting copies all settings.
+	MaxSecretQueues = 1000
 )
 
 // MintSecret returns a new secret of 256 random bits.
@@ -39,13 +97,16 @@ func MintSecret() string {
 	return SecretPrefix + base64.StdEncoding.EncodeToString(raw[:])
 }
 
-// AddSecret makes a secret that signs from now on, beside the one before it.
+// AddSecret makes a secret that signs from now on.
 type AddSecret struct {
 	Namespace string
+	Queue     string // "": for all queues of the namespace without a secret of their own
 	ID        string // from NewID
 	Secret    string // from MintSecret, or a client's own
-	// Overlap, where it is not 0, is how long the secrets there are go on
-	// signing: a rotation in one step. 0: until they are removed.
+	// Overlap is how long the secrets that have signed until now go on signing: a
+	// rotation in one step. If it is 0, they sign until they are removed. But with
+	// the first secret of a queue the namespace's stop signing for the queue at
+	// once: all receivers of the namespace know them.
 	Overlap Millis
 }
 
@@ -53,42 +114,77 @@ type AddSecret struct {
 func (e AddSecret) Action() string { return "secret.create" }
 
 // Target implements Edit.
-func (e AddSecret) Target() SettingKey { return SettingKey{SecretKind, e.Namespace, e.ID} }
+func (e AddSecret) Target() SettingKey {
+	return SettingKey{SecretKind, secretScope(e.Namespace, e.Queue), e.ID}
+}
 
-// Apply implements Edit. Secrets that no longer sign go. Errors: *MissingError
-// for the namespace, *BusyError where two sign already.
+// Apply implements Edit. The secret itself comes first in the changes. Secrets
+// that no longer sign are removed. Errors: *MissingError for the namespace,
+// *FieldError, *BusyError if too many secrets, or queues with secrets, exist.
 func (e AddSecret) Apply(now Millis, s *Settings) ([]SettingChange, error) {
 	if s.Namespace(e.Namespace) == nil {
 		return nil, &MissingError{"namespace", e.Namespace}
 	}
-	changes := change(&SigningSecret{ID: e.ID, Namespace: e.Namespace, Secret: e.Secret, CreatedAt: now})
+	what, name, own := "namespace", e.Namespace, s.secrets[QueueKey{e.Namespace, e.Queue}]
+	if e.Queue != "" {
+		if err := ValidateName("queue", e.Queue); err != nil {
+			return nil, err
+		}
+		if len(own) == 0 && s.secretQueues(e.Namespace) >= MaxSecretQueues {
+			return nil, &BusyError{"namespace", e.Namespace, fmt.Sprintf("%d of its queues have secrets of their own, as many as may: remove secrets of other queues first", MaxSecretQueues)}
+		}
+		what, name = "queue", e.Queue
+	}
+	made := &SigningSecret{ID: e.ID, Namespace: e.Namespace, Queue: e.Queue, Secret: e.Secret, CreatedAt: now}
+	changes := change(made)
 	live := 0
-	for _, r := range s.List(SecretKind, e.Namespace) {
-		old := *r.(*SigningSecret)
+	for _, r := range own {
+		old := *r
 		if !old.Live(now) {
 			changes = append(changes, SettingChange{Key: old.Key()})
 			continue
 		}
 		live++
+		made.BesideUntil = max(made.BesideUntil, old.BesideUntil)
 		if e.Overlap > 0 && (old.ExpiresAt == 0 || old.ExpiresAt > now+e.Overlap) {
 			old.ExpiresAt = now + e.Overlap
 			changes = append(changes, SettingChange{Key: old.Key(), Value: &old})
 		}
 	}
-	if live >= MaxSecrets {
-		return nil, &BusyError{"namespace", e.Namespace, fmt.Sprintf("it has %d secrets that sign, as many as it may: remove the oldest first", MaxSecrets)}
+	switch {
+	case live >= MaxSecrets:
+		return nil, &BusyError{what, name, fmt.Sprintf("it has %d secrets that sign, as many as it may: remove the oldest first", MaxSecrets)}
+	case live == 0 && e.Queue != "" && e.Overlap > 0:
+		made.BesideUntil = now + e.Overlap
 	}
 	return changes, nil
 }
 
-// DropSecret removes a secret: it signs nothing any more.
-type DropSecret struct{ Namespace, ID string }
+// secretQueues returns how many queues of a namespace have secrets of their own.
+func (s *Settings) secretQueues(namespace string) (n int) {
+	for key := range s.secrets {
+		if key.Namespace == namespace && key.Queue != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// DropSecret removes a secret: it signs nothing any more. When a queue's last
+// secret is removed, the namespace's secrets sign its callbacks again.
+type DropSecret struct {
+	Namespace string
+	Queue     string // whose secret it is; "": the namespace's
+	ID        string
+}
 
 // Action implements Edit.
 func (e DropSecret) Action() string { return "secret.delete" }
 
 // Target implements Edit.
-func (e DropSecret) Target() SettingKey { return SettingKey{SecretKind, e.Namespace, e.ID} }
+func (e DropSecret) Target() SettingKey {
+	return SettingKey{SecretKind, secretScope(e.Namespace, e.Queue), e.ID}
+}
 
 // Apply implements Edit. Errors: *MissingError.
 func (e DropSecret) Apply(_ Millis, s *Settings) ([]SettingChange, error) {

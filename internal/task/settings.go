@@ -40,8 +40,8 @@ type Setting interface {
 // millions: an edit copies the map.
 type Settings struct {
 	records map[SettingKey]Setting
-	hashes  map[string]*AccessToken // by AccessToken.Hash
-	secrets map[string][]*SigningSecret
+	hashes  map[string]*AccessToken       // by AccessToken.Hash
+	secrets map[QueueKey][]*SigningSecret // the newest first; the namespace's own under the queue ""
 }
 
 // NewSettings returns the settings that consist of these records.
@@ -56,13 +56,14 @@ func NewSettings(records ...Setting) *Settings {
 
 // index derives what is looked up otherwise than by key.
 func (s *Settings) index() {
-	s.hashes, s.secrets = map[string]*AccessToken{}, map[string][]*SigningSecret{}
+	s.hashes, s.secrets = map[string]*AccessToken{}, map[QueueKey][]*SigningSecret{}
 	for _, r := range s.records {
 		switch r := r.(type) {
 		case *AccessToken:
 			s.hashes[r.Hash] = r
 		case *SigningSecret:
-			s.secrets[r.Namespace] = append(s.secrets[r.Namespace], r)
+			key := QueueKey{r.Namespace, r.Queue}
+			s.secrets[key] = append(s.secrets[key], r)
 		}
 	}
 	for _, list := range s.secrets {
@@ -94,7 +95,7 @@ func (s *Settings) Get(key SettingKey) Setting { return s.records[key] }
 func (s *Settings) List(kind SettingKind, namespace string) []Setting {
 	var list []Setting
 	for key, r := range s.records {
-		if key.Kind == kind && (namespace == "" || key.Namespace == namespace) {
+		if owner, _ := key.owner(); key.Kind == kind && (namespace == "" || owner == namespace) {
 			list = append(list, r)
 		}
 	}
@@ -140,10 +141,42 @@ func (s *Settings) Token(hash string, now Millis) *AccessToken {
 	return nil
 }
 
-// Secrets returns a namespace's signing secrets that are live at now, the
-// newest first.
-func (s *Settings) Secrets(namespace string, now Millis) []*SigningSecret {
-	list := s.secrets[namespace]
+// Secrets returns the secrets that sign the callbacks of a queue at now, the
+// newest first: the queue's own if it has one that is live, otherwise the
+// namespace's. With "" for the queue it returns the namespace's.
+func (s *Settings) Secrets(namespace, queue string, now Millis) []*SigningSecret {
+	if queue == "" {
+		return s.liveSecrets(namespace, "", now)
+	}
+	own := s.liveSecrets(namespace, queue, now)
+	if len(own) == 0 {
+		return s.liveSecrets(namespace, "", now)
+	}
+	if slices.ContainsFunc(own, func(secret *SigningSecret) bool { return now < secret.BesideUntil }) {
+		return slices.Concat(own, s.liveSecrets(namespace, "", now))
+	}
+	return own
+}
+
+// AllSecrets returns all secrets of a namespace that are live at now: its own, then
+// those of its queues in the order of their names. Of each, the newest is first.
+func (s *Settings) AllSecrets(namespace string, now Millis) (all []*SigningSecret) {
+	var queues []string
+	for key := range s.secrets {
+		if key.Namespace == namespace {
+			queues = append(queues, key.Queue)
+		}
+	}
+	slices.Sort(queues)
+	for _, queue := range queues {
+		all = append(all, s.liveSecrets(namespace, queue, now)...)
+	}
+	return all
+}
+
+// liveSecrets returns the secrets that a queue, or with "" the namespace, has itself.
+func (s *Settings) liveSecrets(namespace, queue string, now Millis) []*SigningSecret {
+	list := s.secrets[QueueKey{namespace, queue}]
 	for _, secret := range list {
 		if !secret.Live(now) {
 			return slices.DeleteFunc(slices.Clone(list), func(s *SigningSecret) bool { return !s.Live(now) })

@@ -40,9 +40,10 @@ func TestASettingIsReadBackAsItWasWritten(t *testing.T) {
 			Retry: RetryDefaults{MaxAttempts: &n, MinBackoff: &ms, MaxBackoff: &ms, MaxAge: &ms}, Timeout: ms, ExpireAfter: ms,
 			OnDead: "https://a.example/", KeepFinished: ms, KeepDead: ms, Paused: true, PausedUntil: t0, PurgeBefore: t0,
 		},
-		&NamespaceSettings{Name: "n", Version: 1, CreatedAt: t0, MaxPending: 5, MaxBytes: 6, CreateRate: 7.5, CreateBurst: 8},
+		&NamespaceSettings{Name: "n", Version: 1, CreatedAt: t0, MaxPending: 5, MaxBytes: 6, CreateRate: 7.5, CreateBurst: 8, ChangeRate: 9, ReadRate: 10, EditRate: 11, Suspended: true},
 		&AccessToken{ID: "i", Namespace: "*", Scope: ScopeAdmin, Label: "l", Hash: "h", CreatedAt: t0, ExpiresAt: 2, RevokedAt: 3, LastUsedAt: 4},
 		&SigningSecret{ID: "i", Namespace: "n", Secret: "whsec_x", CreatedAt: t0, ExpiresAt: 5},
+		&SigningSecret{ID: "i", Namespace: "n", Queue: "q", Secret: "whsec_x", CreatedAt: t0, ExpiresAt: 5, BesideUntil: 6},
 	} {
 		raw, err := EncodeSetting(r)
 		if err != nil {
@@ -327,7 +328,7 @@ func TestRotationsDoNotUseUpTheRoomForTokens(t *testing.T) {
 
 func TestTwoSecretsSignDuringARotation(t *testing.T) {
 	ids := func(s *Settings, now Millis) (ids []string) {
-		for _, secret := range s.Secrets("default", now) {
+		for _, secret := range s.Secrets("default", "", now) {
 			ids = append(ids, secret.ID)
 		}
 		return ids
@@ -348,8 +349,8 @@ func TestTwoSecretsSignDuringARotation(t *testing.T) {
 	if got := ids(s, t0+2+minute); !slices.Equal(got, []string{"c", "b"}) || len(s.List(SecretKind, "default")) != 2 {
 		t.Errorf("%v sign", got)
 	}
-	s = edit(t, t0, s, DropSecret{"default", "b"})
-	_ = refused[*MissingError](t, t0, s, DropSecret{"default", "b"})
+	s = edit(t, t0, s, DropSecret{Namespace: "default", ID: "b"})
+	_ = refused[*MissingError](t, t0, s, DropSecret{Namespace: "default", ID: "b"})
 	if got := ids(s, t0+2+minute); !slices.Equal(got, []string{"c"}) {
 		t.Errorf("%v sign", got)
 	}
@@ -359,12 +360,13 @@ func TestANamespaceGoesWithAllThatWasDecidedOfIt(t *testing.T) {
 	s := edit(t, t0, NewSettings(), PutNamespace{Settings: NamespaceSettings{Name: "n", MaxPending: 5}})
 	s = edit(t, t0, s, PutQueue{Queue: QueueSettings{Namespace: "n", Name: "q"}})
 	s = edit(t, t0, s, AddSecret{Namespace: "n", ID: "a", Secret: MintSecret()})
+	s = edit(t, t0, s, AddSecret{Namespace: "n", Queue: "q", ID: "b", Secret: MintSecret()})
 	_, hash := MintToken()
 	s = edit(t, t0, s, AddToken{Namespace: "n", Scope: ScopeRead, Hash: hash})
 	_ = refused[*BusyError](t, t0, s, DropNamespace{"n"})
 	s = edit(t, t0, s, RevokeToken{Namespace: "n", ID: hash[:16]})
 	s = edit(t, t0, s, DropNamespace{"n"})
-	if s.Namespace("n") != nil || len(s.List(QueueKind, "")) != 0 || len(s.Secrets("n", t0)) != 0 {
+	if s.Namespace("n") != nil || len(s.List(QueueKind, "")) != 0 || len(s.AllSecrets("n", t0)) != 0 {
 		t.Error("something of it was left")
 	}
 	if s.Namespace("default") == nil {

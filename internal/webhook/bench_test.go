@@ -64,7 +64,7 @@ func BenchmarkAttemptsAtOnce(b *testing.B) {
 	defer secure.Close()
 	for _, c := range []struct{ name, url string }{{"bare", answerer(b)}, {"http", plain.URL}, {"https", secure.URL}} {
 		b.Run(c.name, func(b *testing.B) {
-			s := newSender(b, Config{Secrets: func(string) [][]byte { return [][]byte{older} }})
+			s := newSender(b, Config{Secrets: func(string, string) [][]byte { return [][]byte{older} }})
 			d := delivery(b, c.url, body(task.JSONBody, `{"order":42}`))
 			d.Live = func() error { return nil }
 			trust(s, secure)

@@ -38,12 +38,12 @@ type Config struct {
 	// descriptor. Default: 4096.
 	MaxIdle int
 
-	// Secrets returns the keys that sign a namespace's callbacks, newest first.
+	// Secrets returns the keys that sign a queue's callbacks, newest first.
 	// Each makes a signature, so that during a rotation receivers with the old
 	// key and receivers with the new one both accept. None: unsigned. It is
 	// called for each attempt, by many goroutines, and must not block; what it
 	// returns is not written to. Default: none.
-	Secrets func(namespace string) [][]byte
+	Secrets func(namespace, queue string) [][]byte
 
 	// Now reads the wall clock by which tasks are due: when an attempt began, and
 	// how late, is said by it. It is asked for each attempt, by many goroutines, and

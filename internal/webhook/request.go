@@ -48,7 +48,7 @@ func (s *Sender) newRequest(g *gate, d task.Delivery, now time.Time, trace strin
 	}
 	var signature string
 	if s.secrets != nil {
-		signature = Sign(s.secrets(t.Namespace), t.ID, now, t.Request.Body)
+		signature = Sign(s.secrets(t.Namespace, t.Queue), t.ID, now, t.Request.Body)
 	}
 	r.Header = headers(d, now, trace, signature)
 	return r, nil

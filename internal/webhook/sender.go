@@ -31,7 +31,7 @@ const (
 // connections between attempts; their goroutines belong to net/http and end
 // with the connections, at the latest by Close and idleTimeout.
 type Sender struct {
-	secrets   func(namespace string) [][]byte
+	secrets   func(namespace, queue string) [][]byte
 	now       func() time.Time
 	tracer    func(context.Context, task.Delivery) (context.Context, string, func(task.Outcome))
 	transport *http.Transport

@@ -58,7 +58,7 @@ func TestTheStandardsExampleHasItsSignature(t *testing.T) {
 func TestTheOfficialLibraryAcceptsEveryCallback(t *testing.T) {
 	url, requests := receiver(t)
 	secrets := [][]byte{newer, older}
-	s := newSender(t, Config{Secrets: func(namespace string) [][]byte {
+	s := newSender(t, Config{Secrets: func(namespace, queue string) [][]byte {
 		if namespace != "default" {
 			t.Errorf("asked for the secrets of %q", namespace)
 		}
@@ -99,10 +99,10 @@ func TestTheOfficialLibraryAcceptsEveryCallback(t *testing.T) {
 }
 
 func TestANamespaceWithoutASecretIsNotSigned(t *testing.T) {
-	for name, secrets := range map[string]func(string) [][]byte{
+	for name, secrets := range map[string]func(string, string) [][]byte{
 		"no function": nil,
-		"nil":         func(string) [][]byte { return nil },
-		"none":        func(string) [][]byte { return [][]byte{} },
+		"nil":         func(string, string) [][]byte { return nil },
+		"none":        func(string, string) [][]byte { return [][]byte{} },
 	} {
 		url, requests := receiver(t)
 		newSender(t, Config{Secrets: secrets}).Deliver(t.Context(), delivery(t, url))
@@ -112,12 +112,50 @@ func TestANamespaceWithoutASecretIsNotSigned(t *testing.T) {
 	}
 }
 
+// A receiver can pass on, or sign itself, whatever its secret is good for. With
+// a secret for each queue that is nothing at the receiver of another queue.
+func TestAQueuesReceiverCanNeitherRelayNorForgeToAnother(t *testing.T) {
+	url, requests := receiver(t)
+	settings := task.NewSettings()
+	secrets := map[string][]byte{}
+	for i, queue := range []string{"", "billing", "mail"} {
+		secrets[queue] = key(byte(i+1), 32)
+		changes, err := task.AddSecret{Namespace: "default", Queue: queue, ID: fmt.Sprint(i), Secret: FormatSecret(secrets[queue])}.Apply(1, settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		settings = settings.With(changes...)
+	}
+	s := newSender(t, Config{Secrets: func(namespace, queue string) (keys [][]byte) {
+		for _, secret := range settings.Secrets(namespace, queue, 2) {
+			k, err := ParseSecret(secret.Secret)
+			if err != nil {
+				t.Error(err)
+			}
+			keys = append(keys, k)
+		}
+		return keys
+	}})
+	for queue, whose := range map[string]string{"billing": "billing", "mail": "mail", "default": "", "on_dead": ""} {
+		o := s.Deliver(t.Context(), delivery(t, url, body(task.TextBody, "pay 100"), func(spec *task.Spec) { spec.Queue = queue }))
+		if o.Verdict != task.Success {
+			t.Fatalf("%+v", o)
+		}
+		r := <-requests
+		for receiver, secret := range secrets {
+			if err := officially(t, secret, r.Header, []byte(r.body)); (err == nil) != (receiver == whose) {
+				t.Errorf("a callback of the queue %q, at a receiver with the secret of %q: %v", queue, receiver, err)
+			}
+		}
+	}
+}
+
 // TestARotationRejectsNothing: one receiver has the old secret all along, one
 // changes to the new one in the middle of it.
 func TestARotationRejectsNothing(t *testing.T) {
 	url, requests := receiver(t)
 	var live [][]byte
-	s := newSender(t, Config{Secrets: func(string) [][]byte { return live }})
+	s := newSender(t, Config{Secrets: func(string, string) [][]byte { return live }})
 	for _, step := range []struct {
 		signs    [][]byte
 		receiver [][]byte // each of them has to accept
@@ -152,7 +190,7 @@ func sentAt(t *testing.T, h http.Header) time.Time {
 
 func TestEachAttemptIsSignedForItsOwnTime(t *testing.T) {
 	d := delivery(t, "http://127.0.0.1/", body(task.TextBody, "hello"))
-	s := New(Config{Secrets: func(string) [][]byte { return [][]byte{older} }})
+	s := New(Config{Secrets: func(string, string) [][]byte { return [][]byte{older} }})
 	defer s.Close()
 	for _, now := range []time.Time{time.Unix(1_800_000_000, 999), time.Unix(1_800_003_600, 0)} {
 		r, err := s.newRequest(newGate(t.Context(), nil, s.dialer.guard, nil), d, now, "")

@@ -32,30 +32,37 @@ type TokenList struct {
 
 // SecretInput asks for a signing secret. Without a body, and without fields, one is made.
 type SecretInput struct {
+	Queue   string `json:"queue,omitempty" maxLength:"256" doc:"The queue that it signs for: with a secret of its own, a queue's callbacks are signed with its own alone. Absent: all queues of the namespace without one."`
 	Secret  string `json:"secret,omitempty" maxLength:"128" doc:"Your own, in the form of Standard Webhooks: whsec_ and 24 to 64 bytes in base64. Absent: one is made."`
-	Overlap string `json:"overlap,omitempty" pattern:"duration" example:"24h" doc:"How long the secrets there are go on signing beside this one. Absent: until they are removed."`
+	Overlap string `json:"overlap,omitempty" pattern:"duration" example:"24h" doc:"How long the secrets that have signed until now go on signing beside this one. Absent: until they are removed; but with the first secret of a queue the namespace's stop signing for it at once."`
 }
 
 // Secret is what is shown of a signing secret.
 type Secret struct {
-	ID        string `json:"id"`
-	CreatedAt string `json:"created_at" format:"date-time"`
-	ExpiresAt string `json:"expires_at,omitempty" format:"date-time" doc:"When it stops signing. Absent: when it is removed."`
-	Secret    string `json:"secret,omitempty" doc:"In the reply to the create alone: give it to the receivers, it is not shown again."`
+	ID          string `json:"id"`
+	Queue       string `json:"queue,omitempty" doc:"The queue that it signs for. Absent: all queues of the namespace without a secret of their own."`
+	CreatedAt   string `json:"created_at" format:"date-time"`
+	ExpiresAt   string `json:"expires_at,omitempty" format:"date-time" doc:"When it stops signing. Absent: when it is removed."`
+	BesideUntil string `json:"beside_until,omitempty" format:"date-time" doc:"Of a queue's secret: until then the namespace's secrets sign the queue's callbacks too. Absent: they do not."`
+	Secret      string `json:"secret,omitempty" doc:"In the reply to the create alone: give it to the receivers, it is not shown again."`
 }
 
-// SecretList holds the secrets of a namespace that sign, the newest first.
+// SecretList holds the secrets of a namespace that sign: its own, then those of its
+// queues in the order of their names. Of each, the newest is first.
 type SecretList struct {
 	Secrets []Secret `json:"secrets" nullable:"false"`
 }
 
-// NamespaceInput is what is decided of a namespace: the body of a PUT, which
-// replaces all of it. 0 and absent: no limit.
+// NamespaceInput is the body of a PUT of a namespace, which replaces all quotas. A quota that is absent or null sets no limit.
 type NamespaceInput struct {
-	MaxPending  int64   `json:"max_pending,omitempty" minimum:"0" doc:"How many tasks may be scheduled or running."`
-	MaxBytes    int64   `json:"max_bytes,omitempty" minimum:"0" doc:"How many bytes the bodies that are kept may have."`
-	CreateRate  float64 `json:"create_rate,omitempty" minimum:"0" maximum:"1000000" doc:"How many tasks may be created in a second, at each server."`
-	CreateBurst int     `json:"create_burst,omitempty" minimum:"0" maximum:"1000000" doc:"How many at once after a silence. 0 or absent: as many as a second brings, at least one. A batch larger than that is never taken whole."`
+	MaxPending  int64   `json:"max_pending,omitempty" minimum:"1" doc:"How many tasks may be scheduled or running; each schedule counts as one. Absent or null, as with the others: no limit."`
+	MaxBytes    int64   `json:"max_bytes,omitempty" minimum:"1" doc:"How many bytes the records that are kept may have, with their bodies."`
+	CreateRate  float64 `json:"create_rate,omitempty" minimum:"0.0000116" maximum:"1000000" doc:"How many tasks may be created in a second, at each server."`
+	CreateBurst int     `json:"create_burst,omitempty" minimum:"0" maximum:"1000000" doc:"How many may be created at once after a silence. 0 or absent: one second's worth, at least one. A batch larger than that is never taken whole."`
+	ChangeRate  float64 `json:"change_rate,omitempty" minimum:"0.0000116" maximum:"1000000" doc:"How many changes of existing tasks and schedules may be made in a second, at each server. Absent: as many as creates."`
+	ReadRate    float64 `json:"read_rate,omitempty" minimum:"0.0000116" maximum:"1000000" doc:"How many reads may be made in a second, at each server."`
+	EditRate    float64 `json:"edit_rate,omitempty" minimum:"0.0000116" maximum:"1000000" doc:"How many edits of queues, tokens and secrets the namespace's own tokens may make in a second, at each server. Absent: 2, and 50 at once."`
+	Suspended   bool    `json:"suspended,omitempty" doc:"The namespace is stopped: nothing of it is created, delivered or fired, and its own tokens only read. Its tasks wait, and spend no attempt."`
 }
 
 // Namespace is a tenant as the API shows it.

@@ -11,10 +11,10 @@ const AllNamespaces = "*"
 // QueueInput is what is decided of a queue: the body of a PUT, which replaces
 // all of it. Absent fields decide nothing.
 type QueueInput struct {
-	Rate           float64 `json:"rate,omitempty" minimum:"0" maximum:"1000000" example:"50" doc:"How many attempts may start in a second, 0.1 for one in ten seconds. A task that waits for its turn spends no attempt. 0 or absent: no limit."`
+	Rate           float64 `json:"rate,omitempty" minimum:"0.0000116" maximum:"1000000" example:"50" doc:"How many attempts may start in a second, 0.1 for one in ten seconds. A task that waits for its turn spends no attempt. Absent: no limit. To stop a queue, pause it."`
 	Burst          int     `json:"burst,omitempty" minimum:"0" maximum:"1000000" doc:"How many may start at once after a silence; needs a rate. 0 or absent: as many as a second brings, at least one."`
-	Concurrency    int     `json:"concurrency,omitempty" minimum:"0" maximum:"1000000" doc:"How many attempts may be under way at once. 0 or absent: no limit."`
-	PerDestination int     `json:"per_destination,omitempty" minimum:"0" maximum:"1000000" doc:"How many of them to one host and port. 0 or absent: no limit."`
+	Concurrency    int     `json:"concurrency,omitempty" minimum:"1" maximum:"1000000" doc:"How many attempts may be under way at once. Absent: no limit. To stop a queue, pause it."`
+	PerDestination int     `json:"per_destination,omitempty" minimum:"1" maximum:"1000000" doc:"How many of them to one host and port. Absent: no limit. To stop a queue, pause it."`
 
 	Retry       *Retry `json:"retry,omitempty" doc:"For tasks whose creator does not say."`
 	Timeout     string `json:"timeout,omitempty" pattern:"duration" example:"15s" doc:"For tasks whose creator does not say."`

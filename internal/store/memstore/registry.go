@@ -51,6 +51,18 @@ func (s *Store) editLocked(now task.Millis, who task.Actor, e task.Edit) task.Ed
 	return task.EditReply{Changes: changes}
 }
 
+// Record appends entries to the audit log.
+func (s *Store) Record(ctx context.Context, entries []task.AuditEntry) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.leave()
+	for _, e := range entries {
+		s.auditLocked(e)
+	}
+	return nil
+}
+
 // Counts counts the records of every queue.
 func (s *Store) Counts(ctx context.Context) (map[task.QueueKey]task.Counts, error) {
 	if err := s.enter(ctx); err != nil {
@@ -70,7 +82,7 @@ func (s *Store) Counts(ctx context.Context) (map[task.QueueKey]task.Counts, erro
 // admitLocked reports whether the namespace's quotas allow that old becomes t.
 func (s *Store) admitLocked(old, t *task.Task) error {
 	n := s.settings.Load().Namespace(t.Namespace)
-	if n == nil || n.MaxPending == 0 && n.MaxBytes == 0 {
+	if n == nil || n.MaxPending == 0 && n.MaxBytes == 0 && !n.Suspended {
 		return nil
 	}
 	var have task.Counts

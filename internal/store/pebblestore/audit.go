@@ -38,6 +38,15 @@ func (c *committer) record(e task.AuditEntry) {
 	c.log.add(&e)
 }
 
+// Record implements task.Registry.
+func (s *Store) Record(ctx context.Context, entries []task.AuditEntry) error {
+	if len(entries) == 0 {
+		return ctx.Err()
+	}
+	_, err := s.submit(ctx, &request{log: entries})
+	return err
+}
+
 func (b *block) add(e *task.AuditEntry) {
 	if b.entries == 0 {
 		b.value = append(b.value[:0], codec.Format)

@@ -172,6 +172,15 @@ func (c *committer) serve(r *request) error {
 		if err := c.mend(r); err != nil {
 			return err
 		}
+	case r.log != nil:
+		if err := c.makeRoom(true); err != nil {
+			return err
+		}
+		c.touch(r)
+		for _, e := range r.log {
+			c.record(e)
+		}
+		c.filling.steps++
 	case r.edits != nil:
 		if err := c.configure(r); err != nil {
 			return err

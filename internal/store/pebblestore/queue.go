@@ -19,9 +19,10 @@ type request struct {
 	urgent  bool         // dispatch's: taken before those of clients
 
 	// Instead of steps.
-	edits  []task.Edit      // settings
-	edited []task.EditReply // of the edits carried out so far
-	sweep  int              // not 0: at most so many records to be swept
+	edits  []task.Edit       // settings
+	edited []task.EditReply  // of the edits carried out so far
+	log    []task.AuditEntry // that belong to no change
+	sweep  int               // not 0: at most so many records to be swept
 	swept  int
 	mend   *mend // what a scrub doubts
 

@@ -15,12 +15,18 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// The audit log is a stream in every shard, one of the settings and one of the nodes. An entry's
-// id is the server's clock in microseconds when it was written, so that the
-// streams can be merged; its Seq is made of that and of the stream's number.
+// The audit log is streams: of each namespace one in every shard and one of the
+// settings, and one of the nodes. So no namespace can push out the entries of another,
+// and a namespace reads nothing of others. An entry's id is the server's clock in
+// microseconds when it was written, so that the streams can be merged; its Seq is made of
+// that and of the stream's number. The streams of the settings share a clock; those of a
+// shard share the server's, so their Seqs differ unless that was set back.
+//
+// Versions before kept one stream for all namespaces of a shard, and one for all settings,
+// of some 1000 entries each. These are read on, and go by age.
 const (
 	seqEpoch  = 1_577_836_800_000_000 // 2020, in microseconds: 50 bits last until 2055
-	seqStream = 13                    // bits of the stream's number: 4096 shards, and two
+	seqStream = 13                    // bits of the stream's number: 4096 shards, and three
 	maxSeq    = 1<<63 - 1
 )
 
@@ -39,38 +45,102 @@ func seqOf(id string, stream int) (uint64, error) {
 	return (m+n-seqEpoch)<<seqStream | uint64(stream), nil
 }
 
-// logs returns the keys of the streams, by number.
-func (s *Store) logs() []string {
-	keys := make([]string, 0, len(s.shards)+2)
-	for _, sh := range s.shards {
-		keys = append(keys, sh.log)
+// logOf returns the key of the stream of a namespace: "" for what belongs to the server.
+func logOf(log, namespace string) string { return log + ":" + namespace }
+
+// stream is one stream of the audit log.
+type stream struct {
+	key       string
+	number    int    // see seqOf
+	shard     *shard // nil: it is not a shard's
+	registry  string // the hash whose field is namespace; "": the stream is in none
+	namespace string
+}
+
+// shared returns the streams of several namespaces: that of the nodes, and what older
+// versions wrote.
+func (s *Store) shared(shards []*shard) []stream {
+	all := []stream{{key: settingsLog, number: len(s.shards)}, {key: nodesLog, number: len(s.shards) + 1}}
+	for _, sh := range shards {
+		all = append(all, stream{key: sh.log, number: sh.number, shard: sh})
 	}
-	return append(keys, settingsLog, nodesLog)
+	return all
 }
 
-// entry is an entry of the audit log and the stream's own name for it.
-type entry struct {
-	task.AuditEntry
-	stream int
-	id     string
+// streamsOf returns the streams that may hold entries of a namespace.
+func (s *Store) streamsOf(namespace string) []stream {
+	all := append(s.shared(s.shards), s.settingsStream(namespace))
+	for _, sh := range s.shards {
+		all = append(all, shardStream(sh, namespace))
+	}
+	return all
 }
 
-// readLogs reads a part of each of the streams, "" for none, and returns them in the same order.
-func (s *Store) readLogs(ctx context.Context, keys []string, part func(b rueidis.Builder, key string) rueidis.Completed) ([][]entry, error) {
-	var commands []command
-	var of []int
-	for i, key := range keys {
-		if key != "" {
-			commands, of = append(commands, func(b rueidis.Builder) rueidis.Completed { return part(b, key) }), append(of, i)
-		}
+func (s *Store) settingsStream(namespace string) stream {
+	return stream{logOf(settingsLog, namespace), len(s.shards) + 2, nil, settingsLogs, namespace}
+}
+
+func shardStream(sh *shard, namespace string) stream {
+	return stream{logOf(sh.log, namespace), sh.number, sh, sh.logs, namespace}
+}
+
+// streams returns the streams of the settings, of the nodes and of these shards.
+func (s *Store) streams(ctx context.Context, shards []*shard) ([]stream, error) {
+	members := func(key string) command {
+		return func(b rueidis.Builder) rueidis.Completed { return b.Hkeys().Key(key).Build() }
+	}
+	commands := []command{members(settingsLogs)}
+	for _, sh := range shards {
+		commands = append(commands, members(sh.logs))
 	}
 	results, err := s.servers.ask(ctx, commands...)
 	if err != nil {
 		return nil, err
 	}
-	parts := make([][]entry, len(keys))
-	for n, r := range results {
-		i := of[n]
+	all := s.shared(shards)
+	for i, r := range results {
+		namespaces, err := r.AsStrSlice()
+		if err != nil {
+			return nil, err
+		}
+		for _, namespace := range namespaces {
+			switch {
+			case namespace == "/": // the clock of the settings' streams
+			case i == 0:
+				all = append(all, s.settingsStream(namespace))
+			default:
+				all = append(all, shardStream(shards[i-1], namespace))
+			}
+		}
+	}
+	return all, nil
+}
+
+// entry is an entry of the audit log and the stream's own name for it.
+type entry struct {
+	task.AuditEntry
+	stream stream
+	id     string
+}
+
+// part is what is wanted of a stream.
+type part struct {
+	stream
+	read func(b rueidis.Builder, key string) rueidis.Completed
+}
+
+// readLogs reads parts of streams.
+func (s *Store) readLogs(ctx context.Context, parts []part) ([][]entry, error) {
+	commands := make([]command, len(parts))
+	for i, p := range parts {
+		commands[i] = func(b rueidis.Builder) rueidis.Completed { return p.read(b, p.key) }
+	}
+	results, err := s.servers.ask(ctx, commands...)
+	if err != nil {
+		return nil, err
+	}
+	lists := make([][]entry, len(parts))
+	for i, r := range results {
 		found, err := r.AsXRange()
 		if err != nil {
 			return nil, err
@@ -80,13 +150,13 @@ func (s *Store) readLogs(ctx context.Context, keys []string, part func(b rueidis
 			if err != nil {
 				return nil, err
 			}
-			if e.Seq, err = seqOf(x.ID, i); err != nil {
+			if e.Seq, err = seqOf(x.ID, parts[i].number); err != nil {
 				return nil, err
 			}
-			parts[i] = append(parts[i], entry{e, i, x.ID})
+			lists[i] = append(lists[i], entry{e, parts[i].stream, x.ID})
 		}
 	}
-	return parts, nil
+	return lists, nil
 }
 
 func encodeEntry(e *task.AuditEntry) string {
@@ -113,8 +183,14 @@ func (s *Store) Audit(ctx context.Context, f task.AuditFilter, before uint64, li
 }
 
 func (s *Store) audit(ctx context.Context, f task.AuditFilter, before uint64, limit int) (page task.AuditPage, err error) {
+	streams := s.streamsOf(f.Namespace)
+	if f.Namespace == "" {
+		if streams, err = s.streams(ctx, s.shards); err != nil {
+			return task.AuditPage{}, err
+		}
+	}
 	for examined, part := 0, max(limit, 100); examined < task.MaxPageExamined; part = max(part, 1000) {
-		newest, more, err := s.newest(ctx, before, min(part, task.MaxPageExamined-examined))
+		newest, more, err := s.newest(ctx, streams, before, min(part, task.MaxPageExamined-examined))
 		if err != nil {
 			return task.AuditPage{}, err
 		}
@@ -136,103 +212,58 @@ func (s *Store) audit(ctx context.Context, f task.AuditFilter, before uint64, li
 	return page, nil
 }
 
-// newest returns the newest entries whose Seq is below before, at most limit,
+// newest returns the newest entries of streams whose Seq is below before, at most limit,
 // and whether there are more. Each stream is asked for somewhat more than its part, and
-// on where that was not all.
-func (s *Store) newest(ctx context.Context, before uint64, limit int) ([]entry, bool, error) {
+// asked again if that was too few.
+func (s *Store) newest(ctx context.Context, streams []stream, before uint64, limit int) ([]entry, bool, error) {
 	end := "+"
 	if before != maxSeq {
 		end = strconv.FormatUint(before>>seqStream+seqEpoch, 10)
 	}
-	keys := s.logs()
-	open, lists := slices.Clone(keys), make([][]entry, len(keys)) // open: "" where nothing of the stream is wanted any more
-	for ask := min(limit+2, 8+2*limit/len(keys)); ; ask = min(2*ask, limit+2) {
-		behind := map[string]string{}
-		for i, list := range lists {
-			if n := len(list); n > 0 {
-				behind[keys[i]] = "(" + list[n-1].id
+	open, lists := make([]bool, len(streams)), make([][]entry, len(streams)) // open: more of the stream may be wanted
+	for i := range open {
+		open[i] = true
+	}
+	for ask := min(limit+2, 2+2*limit/len(streams)); ; ask = min(4*ask, limit+2) {
+		var parts []part
+		var of []int
+		for i, st := range streams {
+			if !open[i] {
+				continue
 			}
+			from := end
+			if n := len(lists[i]); n > 0 {
+				from = "(" + lists[i][n-1].id
+			}
+			parts, of = append(parts, part{st, func(b rueidis.Builder, key string) rueidis.Completed {
+				return b.Xrevrange().Key(key).End(from).Start("-").Count(int64(ask)).Build()
+			}}), append(of, i)
 		}
-		parts, err := s.readLogs(ctx, open, func(b rueidis.Builder, key string) rueidis.Completed {
-			return b.Xrevrange().Key(key).End(cmp.Or(behind[key], end)).Start("-").Count(int64(ask)).Build()
-		})
+		found, err := s.readLogs(ctx, parts)
 		if err != nil {
 			return nil, false, err
 		}
+		for n, list := range found {
+			lists[of[n]] = append(lists[of[n]], list...)
+			open[of[n]] = len(list) == ask
+		}
 		var all []entry
-		for i, part := range parts {
-			lists[i] = append(lists[i], part...)
-			if len(part) < ask {
-				open[i] = ""
-			}
-			for _, e := range lists[i] {
+		for _, list := range lists {
+			for _, e := range list {
 				if e.Seq < before {
 					all = append(all, e)
 				}
 			}
 		}
 		slices.SortFunc(all, func(a, b entry) int { return cmp.Compare(b.Seq, a.Seq) })
-		more, on := len(all) > limit, false
-		for i, key := range open {
-			if key != "" && more && lists[i][len(lists[i])-1].Seq < all[limit].Seq {
-				open[i] = ""
+		more := len(all) > limit
+		for i := range open {
+			if open[i] && more && lists[i][len(lists[i])-1].Seq < all[limit].Seq {
+				open[i] = false
 			}
-			on = on || open[i] != ""
 		}
-		if !on {
+		if !slices.Contains(open, true) {
 			return all[:min(len(all), limit)], more, nil
 		}
-	}
-}
-
-// trimLog removes at most limit entries from the beginning of the audit log whose
-// retention ended at or before now. It stops at the first that is to stay. Costs a
-// read of the first entry of each stream, and more only of those that begin with
-// one that goes.
-func (s *Store) trimLog(ctx context.Context, now task.Millis, limit int) (int, error) {
-	if s.config.logLength() == 0 || limit <= 0 {
-		return 0, nil
-	}
-	keys := s.logs()
-	goes := func(e *entry) bool { return e.At.Add(s.config.AuditKeep) <= now }
-	heads, err := s.readLogs(ctx, keys, firstOf(1))
-	if err != nil {
-		return 0, s.failure(err)
-	}
-	stays, begin := uint64(maxSeq), make([]string, len(keys)) // the first that stays; the streams that begin with one that goes
-	for i, head := range heads {
-		switch {
-		case len(head) == 0:
-		case goes(&head[0]):
-			begin[i] = keys[i]
-		default:
-			stays = min(stays, head[0].Seq)
-		}
-	}
-	parts, err := s.readLogs(ctx, begin, firstOf(limit+1))
-	if err != nil {
-		return 0, s.failure(err)
-	}
-	all := slices.Concat(parts...)
-	slices.SortFunc(all, func(a, b entry) int { return cmp.Compare(a.Seq, b.Seq) })
-	var commands []command
-	for _, e := range all[:min(limit, len(all))] {
-		if !goes(&e) || e.Seq > stays {
-			break
-		}
-		commands = append(commands, func(b rueidis.Builder) rueidis.Completed {
-			return b.Xdel().Key(keys[e.stream]).Id(e.id).Build()
-		})
-	}
-	if _, err := s.servers.ask(ctx, commands...); err != nil {
-		return 0, s.failure(err)
-	}
-	return len(commands), nil
-}
-
-// firstOf returns what reads the first n entries of a stream.
-func firstOf(n int) func(rueidis.Builder, string) rueidis.Completed {
-	return func(b rueidis.Builder, key string) rueidis.Completed {
-		return b.Xrange().Key(key).Start("-").End("+").Count(int64(n)).Build()
 	}
 }

@@ -187,7 +187,7 @@ func (s *Store) Drain(ctx context.Context, now task.Millis, d task.Drain) error 
 		verb = "force"
 	}
 	one := run{[]string{nodesKey, nodesLog}, []string{
-		d.Node, verb, strconv.FormatInt(s.config.silence().Milliseconds(), 10), strconv.Itoa(s.config.logLength()), encodeEntry(&entry),
+		d.Node, verb, strconv.FormatInt(s.config.silence().Milliseconds(), 10), strconv.Itoa(s.config.auditLength(maxSettingsEntries)), encodeEntry(&entry),
 	}}
 	replies, err := s.servers.write(ctx, drain, []*shard{nodesShard}, []run{one})
 	if err != nil {

@@ -21,7 +21,7 @@ type shard struct {
 	prefix string // "foliot:{tag}:"
 	slot   uint16
 
-	meta, body, names, lanes, running, dead, gone, own, counts, log, idem, wake string
+	meta, body, names, lanes, running, dead, gone, own, counts, log, logs, idem, wake string
 }
 
 // newShards returns the n shards. Their slots are spread evenly, so that any
@@ -45,7 +45,7 @@ func newShard(number int, tag string, slot uint16) *shard {
 		number: number, prefix: p, slot: slot,
 		meta: p + "meta", body: p + "body", names: p + "names",
 		lanes: p + "idx", running: p + "fly", dead: p + "dead", gone: p + "gone",
-		own: p + "own", counts: p + "cnt", log: p + "log", idem: p + "idem", wake: p + "wake",
+		own: p + "own", counts: p + "cnt", log: p + "log", logs: p + "logs", idem: p + "idem", wake: p + "wake",
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -381,9 +380,8 @@ func (s *Store) readNames(ctx context.Context, parts []*names, namespace, after,
 	return nil
 }
 
-// log appends an entry to the audit log.
-func (it *item) log(e task.AuditEntry, length int) {
-	if length > 0 {
-		it.write("LOG", it.shard.log, encodeEntry(&e), strconv.Itoa(length))
-	}
+// log appends an entry to the audit log of its namespace.
+func (it *item) log(e task.AuditEntry) {
+	it.write("LOG", logOf(it.shard.log, e.Namespace), encodeEntry(&e))
+	it.write("LOGS", it.shard.logs, e.Namespace)
 }

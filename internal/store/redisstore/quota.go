@@ -30,7 +30,7 @@ type usage struct {
 
 func limits(s *task.Settings, namespace string) *task.NamespaceSettings {
 	n, ok := s.Get(task.SettingKey{Kind: task.NamespaceKind, Name: namespace}).(*task.NamespaceSettings)
-	if !ok || n.MaxPending == 0 && n.MaxBytes == 0 {
+	if !ok || n.MaxPending == 0 && n.MaxBytes == 0 && !n.Suspended {
 		return nil
 	}
 	return n

@@ -15,7 +15,8 @@ import (
 const (
 	settingsKey  = "foliot:{settings}:all"
 	settingsSeal = "foliot:{settings}:seal"
-	settingsLog  = "foliot:{settings}:log"
+	settingsLog  = "foliot:{settings}:log" // see logOf
+	settingsLogs = "foliot:{settings}:logs"
 	versionField = "version"
 )
 
@@ -65,11 +66,11 @@ func (s *Store) editLocked(ctx context.Context, now task.Millis, e task.Edit) (t
 			}
 			continue
 		}
-		args, err := s.editArgs(now, task.ActorOf(ctx), e, have.version, changes)
+		one, err := s.editRun(now, task.ActorOf(ctx), e, have.version, changes)
 		if err != nil {
 			return task.EditReply{}, err
 		}
-		replies, err := s.servers.write(ctx, configure, []*shard{nil}, []run{{[]string{settingsKey, settingsLog}, args}})
+		replies, err := s.servers.write(ctx, configure, []*shard{nil}, []run{one})
 		if err != nil {
 			return task.EditReply{}, err
 		}
@@ -77,7 +78,7 @@ func (s *Store) editLocked(ctx context.Context, now task.Millis, e task.Edit) (t
 		if err != nil {
 			return task.EditReply{}, err
 		}
-		if version == args[1] {
+		if version == one.args[1] {
 			s.adoptLocked(&configuration{version, have.settings.With(changes...)})
 			return task.EditReply{Changes: changes}, nil
 		}
@@ -88,25 +89,61 @@ func (s *Store) editLocked(ctx context.Context, now task.Millis, e task.Edit) (t
 	return task.EditReply{}, fmt.Errorf("%s: others changed settings %d times meanwhile: try again", e.Action(), maxRounds)
 }
 
-func (s *Store) editArgs(now task.Millis, who task.Actor, e task.Edit, version string, changes []task.SettingChange) ([]string, error) {
-	args := []string{version, newVersion(), strconv.Itoa(s.config.logLength())}
-	if entry, ok := task.AuditEdit(now, who, e, changes); ok {
-		args = append(args, "1", encodeEntry(&entry))
-	} else {
-		args = append(args, "0")
+func (s *Store) editRun(now task.Millis, who task.Actor, e task.Edit, version string, changes []task.SettingChange) (run, error) {
+	var entries []task.AuditEntry
+	if entry, ok := task.AuditEdit(now, who, e, changes); ok && s.config.logs() {
+		entries = append(entries, entry)
 	}
+	one := configureRun(e.Target().Namespace, version, entries)
 	for _, change := range changes {
 		value := ""
 		if change.Value != nil {
 			data, err := task.EncodeSetting(change.Value)
 			if err != nil {
-				return nil, err
+				return run{}, err
 			}
 			value = string(data)
 		}
-		args = append(args, settingField(change.Key), value)
+		one.args = append(one.args, settingField(change.Key), value)
 	}
-	return args, nil
+	return one, nil
+}
+
+// configureRun returns the run of configure that records entries of a namespace. The
+// caller adds settings.
+func configureRun(namespace, version string, entries []task.AuditEntry) run {
+	keys := []string{settingsKey, logOf(settingsLog, namespace), settingsLogs}
+	args := []string{version, newVersion(), namespace, strconv.Itoa(len(entries))}
+	for i := range entries {
+		args = append(args, encodeEntry(&entries[i]))
+	}
+	return run{keys, args}
+}
+
+// Record implements task.Registry.
+func (s *Store) Record(ctx context.Context, entries []task.AuditEntry) error {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return s.failure(s.record(ctx, entries))
+}
+
+func (s *Store) record(ctx context.Context, entries []task.AuditEntry) error {
+	if !s.config.logs() || len(entries) == 0 {
+		return nil
+	}
+	var runs []run
+	for rest := entries; len(rest) > 0; { // a run for each stretch of one namespace
+		n := 1
+		for n < len(rest) && rest[n].Namespace == rest[0].Namespace {
+			n++
+		}
+		runs, rest = append(runs, configureRun(rest[0].Namespace, "", rest[:n])), rest[n:]
+	}
+	_, err := s.servers.write(ctx, configure, make([]*shard, len(runs)), runs)
+	return err
 }
 
 func newVersion() string { return fmt.Sprintf("%x", newStamp()) }

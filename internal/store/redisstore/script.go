@@ -38,6 +38,7 @@ var (
 	lanes     = newScript(reads, "lanes")
 	decide    = newScript(goes, "meta")
 	seal      = newScript(goes, "seal")
+	unlog     = newScript(goes, "unlog")
 )
 
 // script is a Lua script. Servers know it by its hash once they have seen it.

@@ -289,8 +289,8 @@ func (s *Store) item(r *request, st *step) item {
 	case removal:
 		it.earliest = st.old.task.KeepUntil
 	case change:
-		if e, ok := task.AuditChange(r.now, r.who, st.transition.(task.Change), st.result); ok {
-			it.log(e, s.config.logLength())
+		if e, ok := task.AuditChange(r.now, r.who, st.transition.(task.Change), st.result); ok && s.config.logs() {
+			it.log(e)
 		}
 	}
 	return it

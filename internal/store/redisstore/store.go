@@ -52,8 +52,10 @@ type Config struct {
 	// have the defaults of task.Policy.
 	Policy task.Policy
 
-	// AuditKeep is how long entries of the audit log are kept, AuditLength about how
-	// many in each shard. Defaults: 30 days, 1000; negative: there is no audit log.
+	// AuditKeep is how long entries of the audit log are kept. AuditLength bounds how many
+	// of them each namespace has; if it has more, its own oldest ones go, and an entry
+	// records that. Defaults: 30 days, a million, or fewer if the servers' memory is small
+	// (see taskEntries); negative: there is no audit log.
 	AuditKeep   time.Duration
 	AuditLength int
 
@@ -95,7 +97,7 @@ func (c Config) withDefaults() Config {
 	c.Durability = cmp.Or(c.Durability, Default)
 	c.Policy = c.Policy.WithDefaults()
 	c.AuditKeep = cmp.Or(c.AuditKeep, task.DefaultAuditKeep)
-	c.AuditLength = cmp.Or(c.AuditLength, 1000)
+	c.AuditLength = cmp.Or(c.AuditLength, maxTaskEntries)
 	c.ShardLease = cmp.Or(c.ShardLease, 6*time.Second)
 	c.Heartbeat = cmp.Or(c.Heartbeat, min(c.ShardLease/6, time.Second))
 	c.LanePoll = cmp.Or(c.LanePoll, 250*time.Millisecond)
@@ -106,12 +108,16 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// logLength returns how many entries a shard's log keeps, 0 for none.
-func (c Config) logLength() int {
-	if c.AuditKeep < 0 || c.AuditLength < 0 {
+// logs reports whether there is an audit log.
+func (c Config) logs() bool { return c.AuditKeep >= 0 && c.AuditLength >= 0 }
+
+// auditLength returns how many entries a part of the audit log may have: most, unless
+// AuditLength is less. 0: there is no log.
+func (c Config) auditLength(most int) int {
+	if !c.logs() {
 		return 0
 	}
-	return c.AuditLength
+	return min(c.AuditLength, most)
 }
 
 // Store is a task.Store in Redis.
@@ -128,6 +134,7 @@ type Store struct {
 	settings atomic.Pointer[configuration]
 	watcher  atomic.Pointer[func([]task.Entry)]
 	permits  permits
+	heads    heads
 
 	schedules atomic.Bool // metaKey keeps nodes out that do not know them: guardOlder sees to it that it stays so
 	fired     atomic.Bool // there is a schedule, whatever metaKey says

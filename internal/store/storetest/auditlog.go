@@ -82,6 +82,75 @@ var auditCases = []testCase{
 		},
 	},
 	{
+		"what belongs to no change is recorded on request",
+		"Record appends entries in their order, durable with the reply, and they go by age as all others do.",
+		func(f *fixture) {
+			f.create("a")
+			want := []task.AuditEntry{
+				{At: start + 1, By: "token:x", Addr: "192.0.2.7", Action: task.ActionBackup},
+				{At: start + 2, Namespace: "acme", By: "token:y", Action: task.ActionTokenRefused, Target: "y", Detail: "3 times"},
+				{At: start + 3, Action: task.ActionBackup},
+			}
+			if err := f.store.Record(f.Context(), want); err != nil {
+				f.Fatal(err)
+			}
+			got := f.log(task.AuditFilter{})[1:]
+			for i := range got {
+				if i > 0 && got[i].Seq <= got[i-1].Seq {
+					f.Errorf("entry %d has the number %d, the one before %d", i, got[i].Seq, got[i-1].Seq)
+				}
+				got[i].Seq = 0
+			}
+			if d := diff(want, got); d != "" {
+				f.Error(d)
+			}
+			if got := f.log(task.AuditFilter{Namespace: "acme"}); len(got) != 1 || got[0].Target != "y" {
+				f.Errorf("of the namespace: %+v", got)
+			}
+			f.sweep(start.Add(AuditKeep)+3, 4)
+		},
+	},
+	{
+		"nothing but age ends the retention of an entry",
+		"However much one namespace changes, the entries of others and of the operator stay for AuditKeep, of tasks and of settings, and so do its own.",
+		func(f *fixture) {
+			f.edit(task.PutNamespace{Settings: task.NamespaceSettings{Name: "default2"}})
+			f.edit(task.PutNamespace{Settings: task.NamespaceSettings{Name: "other"}})
+			f.edit(task.PauseQueue{Namespace: "default2", Name: "q", Paused: true})
+			f.must(start, task.Replace{Spec: f.spec("a", namespace("default2"))})
+			quiet := f.log(task.AuditFilter{Namespace: "default2"})
+			const edits, changes = 1200, 3000
+			all := make([]task.Edit, edits)
+			for i := range all {
+				all[i] = task.PauseQueue{Namespace: "other", Name: "q", Paused: i%2 == 0}
+			}
+			f.edits(all...)
+			for range changes / 500 {
+				batch := make([]task.Change, 500)
+				for i := range batch {
+					batch[i] = task.Replace{Spec: f.spec("x", namespace("other"))}
+				}
+				if _, err := f.store.Apply(f.Context(), start, batch); err != nil {
+					f.Fatal(err)
+				}
+			}
+			f.sweep(start.Add(AuditKeep)-1, 0)
+			if d := diff(quiet, f.log(task.AuditFilter{Namespace: "default2"})); d != "" {
+				f.Errorf("of the other namespace:\n%s", d)
+			}
+			if n := len(f.log(task.AuditFilter{Action: "namespace.put"})); n != 2 {
+				f.Errorf("%d entries of the operator's", n)
+			}
+			if n := len(f.log(task.AuditFilter{Namespace: "other"})); n != edits+changes {
+				f.Errorf("%d entries of the loud namespace, want %d", n, edits+changes)
+			}
+			f.sweep(start.Add(AuditKeep), 4+edits+changes)
+			if left := f.log(task.AuditFilter{}); len(left) != 0 {
+				f.Errorf("%d entries are left after their retention", len(left))
+			}
+		},
+	},
+	{
 		"the log is read in parts, the newest first",
 		"Pages that follow each other miss nothing and repeat nothing, with any filter and any limit.",
 		func(f *fixture) {

@@ -75,9 +75,9 @@ func (g *generator) credential(namespace string) task.Edit {
 		return task.UseToken{Namespace: t.Namespace, ID: t.ID, At: g.now}
 	case n == 2 && len(secrets) > 0:
 		s := secrets[g.IntN(len(secrets))]
-		return task.DropSecret{Namespace: s.Namespace, ID: s.ID}
+		return task.DropSecret{Namespace: s.Namespace, Queue: s.Queue, ID: s.ID}
 	case n == 3:
-		return task.AddSecret{Namespace: namespace, ID: g.next("s"), Secret: g.next("whsec_"), Overlap: task.Millis(g.IntN(2) * 1000)}
+		return task.AddSecret{Namespace: namespace, Queue: g.oneOf(append(universe.queues, "")), ID: g.next("s"), Secret: g.next("whsec_"), Overlap: task.Millis(g.IntN(2) * 1000)}
 	}
 	hash := fmt.Sprintf("%x", sha256.Sum256([]byte(g.next("token"))))
 	return task.AddToken{Namespace: g.oneOf(append(universe.namespaces, task.AllNamespaces)), Scope: task.Scope(g.IntN(4)), Hash: hash, ExpiresAt: g.now + task.Millis(g.IntN(900)-100)}

@@ -78,8 +78,35 @@ var settingsCases = []testCase{
 			if t := s.Token(hash, start); t == nil || t.Scope != task.ScopeAdmin || t.Label != "Käthe" || t.ExpiresAt != start+1000 || !t.Operator() {
 				f.Errorf("the token: %+v", t)
 			}
-			if live := s.Secrets("acme", start); len(live) != 1 || live[0].ID != "s1" || len(live[0].Secret) < 40 {
+			if live := s.Secrets("acme", "", start); len(live) != 1 || live[0].ID != "s1" || len(live[0].Secret) < 40 {
 				f.Errorf("the secrets: %d", len(live))
+			}
+		},
+	},
+	{
+		"a queue's secret signs for its queue alone",
+		"The secret of a queue comes back as its own; it is never among those of the namespace, and goes with the namespace.",
+		func(f *fixture) {
+			f.edits(
+				task.PutNamespace{Settings: task.NamespaceSettings{Name: "acme"}},
+				task.AddSecret{Namespace: "acme", ID: "all", Secret: task.MintSecret()},
+				task.AddSecret{Namespace: "acme", Queue: "billing", ID: "own", Secret: task.MintSecret(), Overlap: 1000},
+			)
+			signing := func(queue string, now task.Millis) (ids string) {
+				for _, s := range f.store.Settings().Secrets("acme", queue, now) {
+					ids += s.ID + " "
+				}
+				return ids
+			}
+			if got := fmt.Sprint(signing("billing", start), ",", signing("billing", start+1000), ",", signing("mail", start), ",", signing("", start)); got != "own all ,own ,all ,all " {
+				f.Errorf("there sign %s", got)
+			}
+			if log := f.log(task.AuditFilter{Namespace: "acme", Action: "secret.create", Target: "own"}); len(log) != 1 {
+				f.Errorf("the log of the namespace: %+v", log)
+			}
+			f.edit(task.DropNamespace{Name: "acme"})
+			if left := f.store.Settings().List(task.SecretKind, ""); len(left) != 0 {
+				f.Errorf("%d secrets are left", len(left))
 			}
 		},
 	},

@@ -15,8 +15,8 @@
 --   earliest  not before this time in milliseconds
 --   writes    their number, and for each: its name, the number of its key, the number of
 --             its arguments, the arguments. Redis's own names, and:
---             LOG entry length      adds to a stream that keeps about so many, in the order of
---                                   the server's clock
+--             LOG entry             adds to a stream, in the order of the server's clock
+--             LOGS namespace        after LOG: adds to a hash of namespaces if LOG has made the stream
 --             WAKE id channel message
 --                                   publishes, where somebody else owns the shard
 --
@@ -75,11 +75,17 @@ local function replace()
   return 0
 end
 
-local function log(key, entry, length)
+local made = false -- the last LOG has made its stream
+
+local function log(key, entry)
   clock = clock + 1 -- those of one call have an order, too
   local id = string.format('%d-0', clock)
-  if type(redis.pcall('XADD', key, 'MAXLEN', '~', length, id, 'e', entry)) == 'table' then
-    call('XADD', key, 'MAXLEN', '~', length, '*', 'e', entry) -- the server's clock was set back
+  local added = redis.pcall('XADD', key, 'NOMKSTREAM', id, 'e', entry)
+  made = not added
+  if made then
+    call('XADD', key, id, 'e', entry)
+  elseif type(added) == 'table' then
+    call('XADD', key, '*', 'e', entry) -- the server's clock was set back
   end
 end
 
@@ -92,10 +98,14 @@ end
 
 local function write(name, key, first, n)
   if n == 2 then
-    if name == 'LOG' then
-      log(key, args[first], args[first + 1])
-    elseif call(name, key, args[first], args[first + 1]) == 0 and name == 'HINCRBY' then
+    if call(name, key, args[first], args[first + 1]) == 0 and name == 'HINCRBY' then
       call('HDEL', key, args[first]) -- of queues that are gone nothing stays: anybody names new ones
+    end
+  elseif name == 'LOG' then
+    log(key, args[first])
+  elseif name == 'LOGS' then
+    if made then
+      call('HSET', key, args[first], '')
     end
   elseif name == 'WAKE' then
     wake(key, args[first], args[first + 1], args[first + 2])

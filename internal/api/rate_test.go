@@ -1,0 +1,166 @@
+package api_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+func TestAQuotaOfZeroIsRefusedAndNullSetsNone(t *testing.T) {
+	s := serve(t)
+	for _, field := range []string{"max_pending", "max_bytes", "create_rate", "change_rate", "read_rate", "edit_rate"} {
+		zeros := []string{"0", "-0"}
+		if strings.HasSuffix(field, "_rate") {
+			zeros = append(zeros, "0.0", "1e-400", "0.0000001")
+		}
+		for _, zero := range zeros {
+			r := s.do("PUT", "/v1/namespaces/acme", fmt.Sprintf(`{%q: %s}`, field, zero))
+			r.problem(400, "out_of_range", field)
+			if !strings.Contains(string(r.body), "suspend") {
+				t.Errorf("%s %s: the refusal does not say how to stop a namespace: %s", field, zero, r.body)
+			}
+		}
+	}
+	s.do("GET", "/v1/namespaces/acme", "").problem(404, "unknown_namespace", "")
+	var n wire.Namespace
+	s.do("PUT", "/v1/namespaces/acme", `{"max_pending": null, "max_bytes": null, "create_rate": null, "change_rate": null, "read_rate": null, "edit_rate": null}`).want(201, &n)
+	if n.NamespaceInput != (wire.NamespaceInput{}) {
+		t.Errorf("%+v", n)
+	}
+	s.do("POST", "/v1/tasks", hour, "Foliot-Namespace: acme").want(201, nil)
+}
+
+// A record that an older version wrote with zeros has no limits.
+func TestZerosOfOlderRecordsAreNoLimits(t *testing.T) {
+	old, err := task.DecodeSetting(task.NamespaceKind, []byte(`{"name":"acme","version":1,"created_at":1,"max_pending":0,"create_rate":0}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := old.(*task.NamespaceSettings)
+	if !n.Limit(task.CreateRate).None() || n.Admit(task.Counts{}, nil, &task.Task{State: task.Scheduled}) != nil {
+		t.Errorf("%+v", n)
+	}
+}
+
+func TestTheChangeRateBoundsEveryWayToChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t)
+		acme := "Foliot-Namespace: acme"
+		for _, quotas := range []string{`{"change_rate": 1}`, `{"create_rate": 1}`} { // without a change_rate, the rate of creates
+			s.do("PUT", "/v1/namespaces/acme", `{}`)
+			s.do("PUT", "/v1/tasks/a", named("a"), acme)
+			s.do("PUT", "/v1/schedules/n", `{"cron": "0 9 * * *", "task": {"http": {"url": "http://example.com/"}}}`, acme)
+			s.do("PUT", "/v1/namespaces/acme", quotas).want(200, nil)
+			ways := []func() reply{
+				func() reply { return s.do("PATCH", "/v1/tasks/a", `{"timeout": "1s"}`, acme) },
+				func() reply { return s.do("POST", "/v1/tasks/a/touch", "", acme) },
+				func() reply { return s.do("POST", "/v1/tasks/a/run", "", acme) },
+				func() reply { return s.do("PUT", "/v1/tasks/a", named("a"), acme) },
+				func() reply { return s.do("POST", "/v1/schedules/n/pause", "", acme) },
+				func() reply { return s.do("POST", "/v1/schedules/n/resume", "", acme) },
+				func() reply {
+					return s.do("PUT", "/v1/schedules/n", `{"cron": "0 9 * * *", "task": {"http": {"url": "http://example.com/"}}}`, acme)
+				},
+				func() reply { return s.do("POST", "/v1/tasks/cancel?all=true", "", acme) },
+				func() reply { return s.do("DELETE", "/v1/schedules/n", "", acme) },
+			}
+			for i, way := range ways {
+				time.Sleep(2 * time.Second)
+				way().want(200, nil)
+				for j, other := range ways {
+					if r := other(); r.status != http.StatusTooManyRequests || r.header.Get("Retry-After") != "1" {
+						t.Errorf("%s: way %d after way %d: %d %s", quotas, j, i, r.status, r.body)
+					} else if quotas != `{"create_rate": 1}` {
+						r.problem(429, "rate_exceeded", "change_rate")
+					}
+				}
+			}
+			s.do("GET", "/v1/tasks", "", acme).want(200, nil)
+		}
+	})
+}
+
+// A change by filter is one request and many changes: those that come later pay, a minute at most.
+func TestAChangeByFilterCountsEachTaskThatItChanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t)
+		acme := "Foliot-Namespace: acme"
+		s.do("PUT", "/v1/namespaces/acme", `{"change_rate": 2}`).want(201, nil)
+		for i := range 500 {
+			s.do("POST", "/v1/tasks", named(fmt.Sprint("t", i)), acme).want(201, nil)
+		}
+		s.do("POST", "/v1/tasks/cancel?name_prefix=t", "", acme)
+		s.do("POST", "/v1/tasks/cancel?all=true", "", acme)
+		if r := s.do("POST", "/v1/tasks/cancel?all=true", "", acme); r.status != 429 || r.header.Get("Retry-After") != "61" {
+			t.Errorf("%d, Retry-After %s", r.status, r.header.Get("Retry-After"))
+		}
+	})
+}
+
+func TestEditsOfANamespacesOwnTokensHaveARate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t)
+		operator := s.token(task.AllNamespaces, task.ScopeAdmin)
+		s.namespace("acme")
+		own := s.token("acme", task.ScopeAdmin)
+		edits := []func() reply{
+			func() reply { return s.do("PUT", "/v1/queues/q", `{"concurrency": 1}`, own) },
+			func() reply { return s.do("POST", "/v1/queues/q/pause", "", own) },
+			func() reply { return s.do("POST", "/v1/tokens", `{"scope": "read"}`, own) },
+			func() reply { return s.do("DELETE", "/v1/queues/q", "", own) },
+		}
+		made := 0
+		for s.do("POST", "/v1/queues/q/pause", "", own).status < 300 {
+			made++
+		}
+		if made != int(task.DefaultEdits.Burst) {
+			t.Errorf("%d edits at once, want %v", made, task.DefaultEdits.Burst)
+		}
+		for _, edit := range edits {
+			edit().problem(429, "rate_exceeded", "edit_rate")
+		}
+		s.do("POST", "/v1/queues/q/pause", "", operator, "Foliot-Namespace: acme").want(200, nil)
+		s.do("PUT", "/v1/namespaces/acme", `{"edit_rate": 0.1}`, operator).want(200, nil)
+		time.Sleep(time.Hour)
+		s.do("POST", "/v1/queues/q/pause", "", own).want(200, nil)
+		if r := s.do("POST", "/v1/queues/q/pause", "", own); r.status != 429 || r.header.Get("Retry-After") != "10" {
+			t.Errorf("%d, Retry-After %s: %s", r.status, r.header.Get("Retry-After"), r.body)
+		}
+	})
+}
+
+func TestASuspendedNamespaceIsReadAndNothingElse(t *testing.T) {
+	s := serve(t)
+	operator := s.token(task.AllNamespaces, task.ScopeAdmin)
+	s.namespace("acme")
+	own, acme := s.token("acme", task.ScopeAdmin), "Foliot-Namespace: acme"
+	s.do("POST", "/v1/tasks", named("a"), own).want(201, nil)
+	s.do("POST", "/v1/tasks", named("b"), own).want(201, nil)
+	s.do("PUT", "/v1/schedules/n", `{"cron": "0 9 * * *", "task": {"http": {"url": "http://example.com/"}}}`, own).want(201, nil)
+	s.do("PUT", "/v1/namespaces/acme", `{"suspended": true}`, operator).want(200, nil)
+	for _, path := range []string{"/v1/tasks", "/v1/tasks/a", "/v1/queues", "/v1/schedules/n", "/v1/tokens", "/v1/audit"} {
+		s.do("GET", path, "", own).want(200, nil)
+	}
+	for way, body := range map[string]string{
+		"POST /v1/tasks": named("c"), "PUT /v1/tasks/c": named("c"), "POST /v1/publish?url=http%3A%2F%2Fexample.com%2F": "x", "POST /v1/tasks/batch": `{"tasks": []}`,
+		"PATCH /v1/tasks/a": `{"timeout": "1s"}`, "DELETE /v1/tasks/a": "", "POST /v1/tasks/a/run": "", "POST /v1/tasks/cancel?all=true": "",
+		"POST /v1/schedules/n/trigger": "", "PUT /v1/queues/q": `{}`, "POST /v1/tokens": `{"scope": "read"}`, "POST /v1/secrets": "",
+	} {
+		method, target, _ := strings.Cut(way, " ")
+		s.do(method, target, body, own).problem(403, "namespace_suspended", "")
+	}
+	// An operator creates nothing either, and may take away what is there.
+	s.do("POST", "/v1/tasks", named("c"), operator, acme).problem(403, "namespace_suspended", "")
+	s.do("POST", "/v1/schedules/n/trigger", "", operator, acme).problem(403, "namespace_suspended", "")
+	s.do("PATCH", "/v1/tasks/a", `{"timeout": "1s"}`, operator, acme).want(200, nil)
+	s.do("DELETE", "/v1/tasks/a", "", operator, acme).want(200, nil)
+	s.do("POST", "/v1/queues/q/pause", "", operator, acme).want(201, nil)
+	s.do("PUT", "/v1/namespaces/acme", `{}`, operator).want(200, nil)
+	s.do("POST", "/v1/tasks", named("c"), own).want(201, nil)
+}

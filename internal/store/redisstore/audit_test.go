@@ -1,0 +1,104 @@
+package redisstore
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store/storetest"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// auditOf returns the actions and targets of the log, the newest first.
+func auditOf(t *testing.T, s *Store, f task.AuditFilter) (lines []string) {
+	t.Helper()
+	var before uint64
+	for {
+		page, err := s.Audit(t.Context(), f, before, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range page.Entries {
+			lines = append(lines, e.Namespace+" "+e.Action+" "+e.Target)
+		}
+		if before = page.Next; before == 0 {
+			return lines
+		}
+	}
+}
+
+func TestANamespaceBeyondItsBoundLosesItsOwnOldestEntriesAndSaysSo(t *testing.T) {
+	t.Parallel()
+	s := openAt(t, redistest.New(t).Addr)
+	defer func() { _ = s.Close() }()
+	s.config.AuditLength = 100
+	const now task.Millis = 1_800_000_000_000
+	configure := func(edits ...task.Edit) {
+		t.Helper()
+		if _, err := s.Configure(t.Context(), now, edits); err != nil {
+			t.Fatal(err)
+		}
+	}
+	configure(task.PutNamespace{Settings: task.NamespaceSettings{Name: "quiet"}}, task.PutNamespace{Settings: task.NamespaceSettings{Name: "loud"}},
+		task.PauseQueue{Namespace: "quiet", Name: "q", Paused: true})
+	before := fmt.Sprint(auditOf(t, s, task.AuditFilter{}))
+	edits := make([]task.Edit, 150)
+	for i := range edits {
+		edits[i] = task.PauseQueue{Namespace: "loud", Name: fmt.Sprint("q", i), Paused: true}
+	}
+	configure(edits...)
+	if n, err := s.Sweep(t.Context(), now, 1000); n != 0 || err != nil {
+		t.Fatalf("swept %d, error %v", n, err)
+	}
+	all := auditOf(t, s, task.AuditFilter{})
+	if len(all) != 3+90+1 || fmt.Sprint(all[91:]) != before {
+		t.Errorf("%d entries, the last ones %v, want %v", len(all), all[max(0, len(all)-3):], before)
+	}
+	page, err := s.Audit(t.Context(), task.AuditFilter{Namespace: "loud"}, 0, 1000)
+	if err != nil || len(page.Entries) != 91 {
+		t.Fatalf("%d entries, error %v", len(page.Entries), err)
+	}
+	if e := page.Entries[0]; e.Action != "audit.drop" || !strings.Contains(e.Detail, "oldest 60 entries") {
+		t.Errorf("the newest entry: %+v", e)
+	}
+	if oldest := page.Entries[90]; oldest.Target != "q60" {
+		t.Errorf("the oldest entry that is left: %+v", oldest)
+	}
+}
+
+// TestEntriesOfOlderVersionsAreReadOnAndGoByAge: they are in streams that all namespaces share.
+func TestEntriesOfOlderVersionsAreReadOnAndGoByAge(t *testing.T) {
+	t.Parallel()
+	s := openAt(t, redistest.New(t).Addr)
+	defer func() { _ = s.Close() }()
+	const now task.Millis = 1_800_000_000_000
+	// An id is in microseconds, as put.lua and configure.lua write them.
+	raw := func(key, id, namespace, target string) {
+		t.Helper()
+		e := task.AuditEntry{At: now, Namespace: namespace, Action: "queue.put", Target: target}
+		c := s.servers.client
+		if err := c.Do(t.Context(), c.B().Xadd().Key(key).Id(id).FieldValue().FieldValue("e", encodeEntry(&e)).Build()).Error(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	raw(settingsLog, "1700000000000001-0", "acme", "old")
+	raw(settingsLog, "1700000000000002-0", "other", "old")
+	raw(s.shards[3].log, "1700000000000003-0", "acme", "older task")
+	if _, err := s.Configure(t.Context(), now, []task.Edit{task.PutNamespace{Settings: task.NamespaceSettings{Name: "acme"}}, task.PauseQueue{Namespace: "acme", Name: "new", Paused: true}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(auditOf(t, s, task.AuditFilter{Namespace: "acme"})); got != "[acme queue.pause new acme queue.put older task acme queue.put old]" {
+		t.Errorf("of the namespace: %s", got)
+	}
+	if got := len(auditOf(t, s, task.AuditFilter{})); got != 5 {
+		t.Errorf("%d entries of all", got)
+	}
+	if n, err := s.Sweep(t.Context(), now.Add(storetest.AuditKeep), 100); n != 5 || err != nil {
+		t.Errorf("swept %d, error %v", n, err)
+	}
+	c := s.servers.client
+	if n, err := c.Do(t.Context(), c.B().Exists().Key(logOf(settingsLog, "acme"), logOf(settingsLog, "")).Build()).AsInt64(); n != 0 || err != nil {
+		t.Errorf("%d streams without entries are still there, error %v", n, err)
+	}
+}

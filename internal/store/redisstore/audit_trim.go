@@ -1,0 +1,260 @@
+package redisstore
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// How many entries of the audit log a namespace may have. Its own oldest entries go if it
+// has more, and an entry records how many.
+const (
+	// maxTaskEntries bounds those of its tasks, maxSettingsEntries those of its settings:
+	// however many tasks a namespace changes, what its admins did stays.
+	maxTaskEntries     = 1_000_000
+	maxSettingsEntries = 100_000
+
+	// entryBytes is about what an entry takes in a stream, and auditShare the part of the
+	// servers' memory that the entries of all tasks may take. It is divided evenly between
+	// the namespaces that exist, so only an operator, who makes namespaces, can make a share
+	// smaller. minTaskEntries is the least share.
+	entryBytes     = 128
+	auditShare     = 0.2
+	minTaskEntries = 10_000
+
+	// boundEvery is how often the bounds are enforced. Rates bound what comes in between.
+	boundEvery = 30 * time.Second
+)
+
+// heads remembers the oldest entry of streams, so that a sweep reads only those whose
+// oldest entry goes.
+type heads struct {
+	mu      sync.Mutex // guards everything below
+	oldest  map[string]head
+	bounded time.Time // when the bounds were enforced last
+}
+
+type head struct {
+	at  task.Millis
+	seq uint64
+}
+
+// trimLog removes at most limit entries from the beginning of the audit log whose
+// retention ended at or before now, of the shards that this node owns, of settings and of
+// nodes. It stops at the first that is to stay. It reads the streams whose oldest entry
+// goes, or is not known.
+func (s *Store) trimLog(ctx context.Context, now task.Millis, limit int) (int, error) {
+	if !s.config.logs() || limit <= 0 {
+		return 0, nil
+	}
+	var own []*shard
+	for _, h := range s.owned() {
+		own = append(own, h.shard)
+	}
+	streams, err := s.streams(ctx, own)
+	if err != nil {
+		return 0, s.failure(err)
+	}
+	s.heads.mu.Lock()
+	defer s.heads.mu.Unlock()
+	n, err := s.trimLocked(ctx, now, streams, limit)
+	if err == nil && n < limit && time.Since(s.heads.bounded) >= boundEvery {
+		s.heads.bounded = time.Now()
+		err = s.bound(ctx, now, streams)
+	}
+	return n, s.failure(err)
+}
+
+func (s *Store) trimLocked(ctx context.Context, now task.Millis, streams []stream, limit int) (int, error) {
+	begin, stays, err := s.expired(ctx, now, streams)
+	if err != nil {
+		return 0, err
+	}
+	parts := make([]part, len(begin))
+	for i, st := range begin {
+		parts[i] = part{st, firstOf(limit + 1)}
+	}
+	lists, err := s.readLogs(ctx, parts)
+	if err != nil {
+		return 0, err
+	}
+	all := slices.Concat(lists...)
+	slices.SortFunc(all, func(a, b entry) int { return cmp.Compare(a.Seq, b.Seq) })
+	n, gone := 0, map[string][]string{}
+	for _, e := range all[:min(limit, len(all))] {
+		if !s.ended(now, e.At) || e.Seq > stays {
+			break
+		}
+		gone[e.stream.key] = append(gone[e.stream.key], e.id)
+		n++
+	}
+	var commands []command
+	for key, ids := range gone {
+		delete(s.heads.oldest, key)
+		commands = append(commands, func(b rueidis.Builder) rueidis.Completed { return b.Xdel().Key(key).Id(ids...).Build() })
+	}
+	if _, err := s.servers.ask(ctx, commands...); err != nil {
+		return 0, err
+	}
+	return n, s.unlog(ctx, begin, lists, gone)
+}
+
+// ended reports whether the retention of an entry of that instant has ended.
+func (s *Store) ended(now, at task.Millis) bool { return at.Add(s.config.AuditKeep) <= now }
+
+// expired returns the streams whose oldest entry goes, and the Seq of the first entry that
+// stays, as far as that is known.
+func (s *Store) expired(ctx context.Context, now task.Millis, streams []stream) (begin []stream, stays uint64, err error) {
+	if s.heads.oldest == nil {
+		s.heads.oldest = map[string]head{}
+	}
+	stays = maxSeq
+	var unknown []part
+	for _, st := range streams {
+		switch h, known := s.heads.oldest[st.key]; {
+		case known && !s.ended(now, h.at):
+			stays = min(stays, h.seq)
+		default: // another node may have removed it meanwhile
+			unknown = append(unknown, part{st, firstOf(1)})
+		}
+	}
+	lists, err := s.readLogs(ctx, unknown)
+	if err != nil {
+		return nil, 0, err
+	}
+	for i, list := range lists {
+		switch {
+		case len(list) == 0:
+		case s.ended(now, list[0].At):
+			begin = append(begin, unknown[i].stream)
+		default:
+			s.heads.oldest[unknown[i].key] = head{list[0].At, list[0].Seq}
+			stays = min(stays, list[0].Seq)
+		}
+	}
+	return begin, stays, nil
+}
+
+// unlog removes streams that have no entries any more.
+func (s *Store) unlog(ctx context.Context, streams []stream, had [][]entry, gone map[string][]string) error {
+	var empty []run
+	for i, st := range streams {
+		if st.registry != "" && len(gone[st.key]) == len(had[i]) {
+			empty = append(empty, run{[]string{st.key, st.registry}, []string{st.namespace}})
+		}
+	}
+	_, err := s.servers.repeat(ctx, unlog, empty...)
+	return err
+}
+
+// firstOf returns what reads the first n entries of a stream.
+func firstOf(n int) func(rueidis.Builder, string) rueidis.Completed {
+	return func(b rueidis.Builder, key string) rueidis.Completed {
+		return b.Xrange().Key(key).Start("-").End("+").Count(int64(n)).Build()
+	}
+}
+
+// taskEntries returns how many entries of tasks a namespace may have in all shards.
+func (s *Store) taskEntries() int {
+	var memory int64
+	for _, how := range s.servers.masters.Load().how {
+		memory += how.limit
+	}
+	if memory == 0 {
+		return s.config.auditLength(maxTaskEntries)
+	}
+	share := auditShare * float64(memory) / entryBytes / float64(1+len(s.Settings().List(task.NamespaceKind, "")))
+	return s.config.auditLength(min(maxTaskEntries, max(minTaskEntries, int(share))))
+}
+
+// bound removes the oldest entries of each namespace that has more than it may, and
+// records that. Each node bounds its own shards by their part of the whole.
+func (s *Store) bound(ctx context.Context, now task.Millis, streams []stream) error {
+	var commands []command
+	var own []stream
+	for _, st := range streams {
+		if st.registry != "" {
+			own, commands = append(own, st), append(commands, func(b rueidis.Builder) rueidis.Completed { return b.Xlen().Key(st.key).Build() })
+		}
+	}
+	results, err := s.servers.ask(ctx, commands...)
+	if err != nil {
+		return err
+	}
+	kinds := [2]map[string]*excess{{}, {}} // of settings, of tasks; by namespace
+	most := [2]int{s.config.auditLength(maxSettingsEntries), s.taskEntries() * max(len(s.owned()), 1) / len(s.shards)}
+	for i, r := range results {
+		n, err := r.AsInt64()
+		if err != nil {
+			return err
+		}
+		kind := kinds[0]
+		if own[i].shard != nil {
+			kind = kinds[1]
+		}
+		x := kind[own[i].namespace]
+		if x == nil {
+			x = &excess{namespace: own[i].namespace}
+			kind[own[i].namespace] = x
+		}
+		x.streams, x.lengths, x.total = append(x.streams, own[i].key), append(x.lengths, n), x.total+n
+	}
+	for i, kind := range kinds {
+		for _, x := range kind {
+			if int(x.total) <= most[i] {
+				continue
+			}
+			if err := s.shed(ctx, now, x, int64(most[i])); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// excess is the streams of a namespace that may have too many entries.
+type excess struct {
+	namespace string
+	streams   []string
+	lengths   []int64
+	total     int64
+}
+
+// shed removes the oldest entries of x until it has somewhat fewer than most, the same
+// part of each stream: names are spread over shards by chance.
+func (s *Store) shed(ctx context.Context, now task.Millis, x *excess, most int64) error {
+	keep := most - most/10
+	commands := make([]command, len(x.streams))
+	for i, key := range x.streams {
+		delete(s.heads.oldest, key)
+		commands[i] = func(b rueidis.Builder) rueidis.Completed {
+			return b.Xtrim().Key(key).Maxlen().Threshold(fmt.Sprint(x.lengths[i] * keep / x.total)).Build()
+		}
+	}
+	results, err := s.servers.ask(ctx, commands...)
+	if err != nil {
+		return err
+	}
+	var gone int64
+	for _, r := range results {
+		n, err := r.AsInt64()
+		if err != nil {
+			return err
+		}
+		gone += n
+	}
+	if gone == 0 {
+		return nil
+	}
+	s.config.Logger.LogAttrs(ctx, slog.LevelWarn, "dropped the oldest audit entries of a namespace that has more than it may",
+		slog.String("namespace", x.namespace), slog.Int64("dropped", gone), slog.Int64("limit", most))
+	return s.record(ctx, []task.AuditEntry{task.AuditDropped(now, x.namespace, gone, most)})
+}

@@ -1,0 +1,69 @@
+package task
+
+import (
+	"fmt"
+	"math"
+)
+
+// Rate names a rate of a namespace by its field in the API.
+type Rate string
+
+// The rates of a namespace.
+const (
+	CreateRate Rate = "create_rate" // tasks created
+	ChangeRate Rate = "change_rate" // changes of existing tasks and schedules
+	ReadRate   Rate = "read_rate"   // reads
+	EditRate   Rate = "edit_rate"   // edits of settings by the namespace's own tokens
+)
+
+// RateLimit is a token bucket: PerSecond units flow in, up to Burst. The zero value sets no limit.
+type RateLimit struct{ PerSecond, Burst float64 }
+
+// None reports whether l sets no limit.
+func (l RateLimit) None() bool { return l.PerSecond == 0 }
+
+// DefaultEdits bounds the edits of a namespace without an edit_rate: each edit copies all settings
+// of the server, and stays in the audit log.
+var DefaultEdits = RateLimit{PerSecond: 2, Burst: 50}
+
+// minRate is the lowest rate: one a day. A lower one would be a stop in disguise.
+const minRate = 1.0 / (24 * 3600)
+
+// Limit returns the limit that applies to n at a rate. Without a change_rate, the limit of
+// creates applies to changes: both are as costly. The burst of a rate is one second's worth, at
+// least 1, unless create_burst says otherwise. A nil n has no limits.
+func (n *NamespaceSettings) Limit(r Rate) RateLimit {
+	if n == nil {
+		return RateLimit{}
+	}
+	switch {
+	case r == EditRate && n.EditRate == 0:
+		return DefaultEdits
+	case r == ChangeRate && n.ChangeRate == 0, r == CreateRate:
+		l := rateLimit(n.CreateRate)
+		if n.CreateBurst > 0 && !l.None() {
+			l.Burst = float64(n.CreateBurst)
+		}
+		return l
+	case r == ChangeRate:
+		return rateLimit(n.ChangeRate)
+	case r == ReadRate:
+		return rateLimit(n.ReadRate)
+	}
+	return rateLimit(n.EditRate)
+}
+
+func rateLimit(perSecond float64) RateLimit {
+	return RateLimit{PerSecond: perSecond, Burst: max(1, math.Ceil(perSecond))}
+}
+
+// validateRate checks a rate, 0 if it is absent. stop says how to stop what it limits.
+func validateRate(field string, rate float64, stop string) error {
+	switch {
+	case math.IsNaN(rate) || rate < 0 || rate > MaxRate:
+		return &FieldError{field, "out_of_range", fmt.Sprintf("%s must be between one a day and %d a second", field, int(MaxRate))}
+	case rate > 0 && rate < minRate:
+		return &FieldError{field, "out_of_range", fmt.Sprintf("%s must be at least one a day (0.0000116); to stop everything, %s", field, stop)}
+	}
+	return nil
+}

@@ -1,0 +1,114 @@
+package task
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// signing returns the ids of the secrets that sign a queue's callbacks.
+func signing(s *Settings, namespace, queue string, now Millis) (ids []string) {
+	for _, secret := range s.Secrets(namespace, queue, now) {
+		ids = append(ids, secret.ID)
+	}
+	return ids
+}
+
+func TestAQueueWithASecretOfItsOwnIsSignedWithItAlone(t *testing.T) {
+	add := func(queue, id string, overlap Millis) AddSecret {
+		return AddSecret{Namespace: "default", Queue: queue, ID: id, Secret: MintSecret(), Overlap: overlap}
+	}
+	s := edit(t, t0, NewSettings(), add("", "all", 0))
+	s = edit(t, t0, s, add("billing", "b1", 0))
+	s = edit(t, t0, s, add("mail", "m1", minute))
+	expect := func(at Millis, queue string, want ...string) {
+		t.Helper()
+		if got := signing(s, "default", queue, at); !slices.Equal(got, want) {
+			t.Errorf("%d ms on, %q: %v sign, want %v", at-t0, queue, got, want)
+		}
+	}
+	expect(t0, "billing", "b1") // the namespace's stops at once: the other receivers know it
+	expect(t0, "mail", "m1", "all")
+	expect(t0+minute, "mail", "m1")
+	expect(t0, "other", "all")
+	expect(t0, "", "all")
+	if got := signing(s, "acme", "billing", t0); got != nil {
+		t.Errorf("another namespace's queue of that name: %v", got)
+	}
+
+	s = edit(t, t0+1, s, add("mail", "m2", minute/2)) // a rotation before the first one's overlap is over
+	expect(t0+2, "mail", "m2", "m1", "all")
+	expect(t0+1+minute/2, "mail", "m2", "all")
+	expect(t0+minute, "mail", "m2")
+	_ = refused[*BusyError](t, t0+2, s, add("mail", "m3", 0))
+
+	s = edit(t, t0, s, PutQueue{Queue: QueueSettings{Namespace: "default", Name: "mail", Rate: 1}})
+	s = edit(t, t0, s, DropQueue{Namespace: "default", Name: "mail"}) // it forgets limits, not keys
+	expect(t0+minute, "mail", "m2")
+	s = edit(t, t0, s, DropSecret{Namespace: "default", Queue: "mail", ID: "m2"})
+	expect(t0+minute, "mail", "all")
+	_ = refused[*MissingError](t, t0, s, DropSecret{Namespace: "default", ID: "b1"}) // it is the queue's
+	_ = refused[*FieldError](t, t0, s, add("no/name", "x", 0))
+}
+
+// Versions before queues had secrets sign with every secret whose record names
+// the namespace. The record of a queue's secret names none that can exist.
+func TestAnOlderVersionNeverSignsWithAQueuesSecret(t *testing.T) {
+	data, err := EncodeSetting(&SigningSecret{ID: "b", Namespace: "default", Queue: "billing", Secret: MintSecret(), CreatedAt: t0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var older struct { // what such a version reads
+		ID        string `json:"id"`
+		Namespace string `json:"namespace"`
+	}
+	if err := json.Unmarshal(data, &older); err != nil {
+		t.Fatal(err)
+	}
+	if ValidateName("namespace", older.Namespace) == nil {
+		t.Errorf("an older version signs all callbacks of the namespace %q with it", older.Namespace)
+	}
+	// It also compares the record with the key that it is stored under.
+	if key := (&SigningSecret{ID: "b", Namespace: "default", Queue: "billing"}).Key(); key != (SettingKey{SecretKind, older.Namespace, older.ID}) {
+		t.Errorf("an older version takes the record for damaged: it is under %+v", key)
+	}
+}
+
+// An older version that deletes a namespace leaves the secrets of its queues.
+func TestANewNamespaceHasNoSecretsOfTheOneBefore(t *testing.T) {
+	s := NewSettings(&SigningSecret{ID: "b", Namespace: "acme", Queue: "billing", Secret: MintSecret(), CreatedAt: t0},
+		&SigningSecret{ID: "d", Namespace: "default", Queue: "billing", Secret: MintSecret(), CreatedAt: t0})
+	s = edit(t, t0, s, PutNamespace{Settings: NamespaceSettings{Name: "acme"}})
+	if got := signing(s, "acme", "billing", t0); got != nil {
+		t.Errorf("%v sign", got)
+	}
+	s = edit(t, t0, s, PutNamespace{Settings: NamespaceSettings{Name: "default"}})
+	if got := signing(s, "default", "billing", t0); len(got) != 1 {
+		t.Error("the default namespace always existed: its secrets stay")
+	}
+}
+
+func TestQueuesWithSecretsAreBounded(t *testing.T) {
+	var records []Setting
+	for i := range MaxSecretQueues {
+		records = append(records, &SigningSecret{ID: "i", Namespace: "default", Queue: fmt.Sprint("q", i), Secret: MintSecret(), CreatedAt: t0})
+	}
+	s := NewSettings(records...)
+	_ = refused[*BusyError](t, t0, s, AddSecret{Namespace: "default", Queue: "one-more", ID: "x", Secret: MintSecret()})
+	edit(t, t0, s, AddSecret{Namespace: "default", Queue: "q7", ID: "x", Secret: MintSecret()})
+	edit(t, t0, s, AddSecret{Namespace: "default", ID: "x", Secret: MintSecret()})
+}
+
+func TestTheAuditLogSaysWhoseASecretIs(t *testing.T) {
+	e := AddSecret{Namespace: "default", Queue: "billing", ID: "b", Secret: MintSecret()}
+	changes, err := e.Apply(t0, NewSettings())
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry, ok := AuditEdit(t0, Actor{}, e, changes)
+	if !ok || entry.Namespace != "default" || entry.Target != "b" || !strings.Contains(entry.Detail, "billing") {
+		t.Errorf("%+v", entry)
+	}
+}
