@@ -27,9 +27,10 @@ const AllNamespaces = "*"
 // TokenSpec is a token as it is asked for.
 type TokenSpec struct {
 	Scope     Scope
-	Namespace string        // whom it is for. Default: the client's namespace
-	Label     string        // to know it by
-	ExpiresIn time.Duration // zero, as ExpiresAt: it is good until it is revoked
+	Namespace string // whom it is for. Default: the client's namespace
+	Label     string // to know it by
+	// ExpiresIn or ExpiresAt end it by itself, no later than the client's own token. If both are zero, it expires when that does.
+	ExpiresIn time.Duration
 	ExpiresAt time.Time
 }
 
@@ -39,11 +40,14 @@ type Token struct {
 	Namespace  string
 	Scope      Scope
 	Label      string
+	Parent     string // the ID of the token that made it; "": none did
 	State      string // "active", "expired" or "revoked"
 	CreatedAt  time.Time
 	ExpiresAt  time.Time // zero: it does not expire
 	RevokedAt  time.Time // zero: it is not revoked
 	LastUsedAt time.Time // to about a minute; zero: never
+	// ActiveChildren is how many tokens that it made, or that these made, still hold. Only a revoke returns it.
+	ActiveChildren int
 	// Token is what to give to Options.Token. Only Create returns it: it cannot be shown again.
 	Token string
 }
@@ -87,6 +91,25 @@ func (ts Tokens) Revoke(ctx context.Context, id string) (*Token, error) {
 // `foliot token create --data` has made another one while it is stopped.
 func (ts Tokens) ForceRevoke(ctx context.Context, id string) (*Token, error) {
 	return ts.revoke(ctx, id, url.Values{"force": {"true"}})
+}
+
+// RevokeOptions say what a revoke ends beside the token.
+type RevokeOptions struct {
+	Force    bool // revoke the last operator's token of scope admin too: see ForceRevoke
+	Children bool // revoke also the tokens that it made, and those that they made
+}
+
+// RevokeWith is Revoke with options. If a token leaked, revoke its children too: whoever had it may have made some. Without Children they hold
+// on, so that a token can be replaced.
+func (ts Tokens) RevokeWith(ctx context.Context, id string, o RevokeOptions) (*Token, error) {
+	query := url.Values{}
+	if o.Force {
+		query.Set("force", "true")
+	}
+	if o.Children {
+		query.Set("children", "true")
+	}
+	return ts.revoke(ctx, id, query)
 }
 
 func (ts Tokens) revoke(ctx context.Context, id string, query url.Values) (*Token, error) {

@@ -89,9 +89,9 @@ func (s TokenSpec) MarshalJSON() ([]byte, error) {
 // MarshalJSON returns the token as the API shows it: with the token itself, where it is known.
 func (t Token) MarshalJSON() ([]byte, error) {
 	return marshal(wire.Token{
-		ID: t.ID, Namespace: t.Namespace, Scope: string(t.Scope), Label: t.Label, State: t.State,
+		ID: t.ID, Namespace: t.Namespace, Scope: string(t.Scope), Label: t.Label, Parent: t.Parent, State: t.State,
 		CreatedAt: instant(t.CreatedAt), ExpiresAt: instant(t.ExpiresAt), RevokedAt: instant(t.RevokedAt), LastUsedAt: instant(t.LastUsedAt),
-		Token: t.Token,
+		ActiveChildren: t.ActiveChildren, Token: t.Token,
 	})
 }
 
@@ -99,9 +99,9 @@ func (t Token) MarshalJSON() ([]byte, error) {
 func (t *Token) UnmarshalJSON(data []byte) error {
 	return read(data, t, func(d *decoder, w wire.Token) Token {
 		return Token{
-			ID: w.ID, Namespace: w.Namespace, Scope: Scope(w.Scope), Label: w.Label, State: w.State,
+			ID: w.ID, Namespace: w.Namespace, Scope: Scope(w.Scope), Label: w.Label, Parent: w.Parent, State: w.State,
 			CreatedAt: d.instant(w.CreatedAt), ExpiresAt: d.instant(w.ExpiresAt), RevokedAt: d.instant(w.RevokedAt), LastUsedAt: d.instant(w.LastUsedAt),
-			Token: w.Token,
+			ActiveChildren: w.ActiveChildren, Token: w.Token,
 		}
 	})
 }

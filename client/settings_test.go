@@ -141,6 +141,9 @@ func TestTokensOpenWhatTheyAreFor(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 	}
+	if got := must[*client.Token](t)(root.Tokens.RevokeWith(t.Context(), writer.ID, client.RevokeOptions{Children: true, Force: true})); got.State != "revoked" || got.Parent != operator.ID {
+		t.Errorf("%+v", got)
+	}
 	if _, err := acme.Tasks.Get(t.Context(), "a"); !errors.Is(err, client.ErrUnauthorized) {
 		t.Errorf("a revoked token: %v", err)
 	}

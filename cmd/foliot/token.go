@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,7 @@ type tokenCreateCmd struct {
 	Scope   string        `default:"write" enum:"read,write,admin" placeholder:"SCOPE" help:"read: see tasks and queues. write: change tasks too. admin: change queues, tokens and secrets too (default: write)."`
 	For     string        `placeholder:"NAMESPACE" help:"Whom it is for; operator: good for all namespaces, and for what belongs to the server (default: the namespace of the request)."`
 	Label   string        `placeholder:"TEXT" help:"To know it by."`
-	Expires time.Duration `placeholder:"DURATION" help:"How long it is good (default: until it is revoked)."`
+	Expires time.Duration `placeholder:"DURATION" help:"How long it is good, no longer than the token that makes it (default: as long as that one, or until it is revoked)."`
 	Data    string        `placeholder:"DIR" help:"Write it into this data directory, while no server runs on it: the first token of a server that is to listen beyond loopback."`
 }
 
@@ -138,9 +139,9 @@ type tokenLsCmd struct{}
 
 // Run prints the list.
 func (tokenLsCmd) Run(ctx context.Context, con *console, api *client.Client) error {
-	heading := []string{"ID", "NAMESPACE", "SCOPE", "STATE", "CREATED", "EXPIRES", "LAST USED", "LABEL"}
+	heading := []string{"ID", "NAMESPACE", "SCOPE", "STATE", "CREATED", "EXPIRES", "LAST USED", "PARENT", "LABEL"}
 	return listing(con, heading, api.Tokens.List(ctx), func(t *client.Token) []string {
-		return []string{t.ID, t.Namespace, string(t.Scope), t.State, instant(t.CreatedAt), instantOr(t.ExpiresAt, "never"), instantOr(t.LastUsedAt, "never"), t.Label}
+		return []string{t.ID, t.Namespace, string(t.Scope), t.State, instant(t.CreatedAt), instantOr(t.ExpiresAt, "never"), instantOr(t.LastUsedAt, "never"), cmp.Or(t.Parent, "-"), t.Label}
 	})
 }
 
@@ -153,13 +154,15 @@ func instantOr(t time.Time, word string) string {
 }
 
 type tokenRevokeCmd struct {
-	IDs []string `arg:"" name:"id" help:"The tokens' ids, as foliot token ls shows them."`
-	Yes bool     `short:"y" help:"Do not ask: revoke the last operator's token of scope admin too."`
+	IDs      []string `arg:"" name:"id" help:"The tokens' ids, as foliot token ls shows them."`
+	Children bool     `help:"Revoke also the tokens that they made, and those that these made."`
+	Yes      bool     `short:"y" help:"Do not ask: revoke the last operator's token of scope admin too."`
 }
 
 // Help shows examples below the usage line.
 func (tokenRevokeCmd) Help() string {
-	return `A revoked token is refused from the reply on. It stays in the list, so that the audit log's ids go on meaning something; and a server that had a
+	return `A revoked token is refused from the reply on. It stays in the list as long as the audit log keeps entries, so that the log's ids go on meaning
+something. The tokens that it made hold on, so that it can be replaced. If it leaked, end them with --children. A server that had a
 token never opens again because its last one was revoked. Without an operator's token of scope admin nobody can manage it, so the last of those is
 revoked only after a question, or with --yes; foliot token create --data makes another while the server is stopped, unless its tasks are in a Redis.
 
@@ -167,13 +170,14 @@ To rotate a token: create the new one, give it to its users, see in foliot token
 
 Examples:
 
-    foliot token revoke 3f29a1c05b7d8e64`
+    foliot token revoke 3f29a1c05b7d8e64
+    foliot token revoke 3f29a1c05b7d8e64 --children`
 }
 
 // Run revokes.
 func (c *tokenRevokeCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	return eachName(ctx, con, c.IDs, func(id string) error {
-		t, err := api.Tokens.Revoke(ctx, id)
+		t, err := api.Tokens.RevokeWith(ctx, id, client.RevokeOptions{Children: c.Children})
 		if errors.Is(err, client.ErrLastToken) {
 			t, err = c.revokeLast(ctx, con, api, id)
 		}
@@ -184,6 +188,9 @@ func (c *tokenRevokeCmd) Run(ctx context.Context, con *console, api *client.Clie
 			return con.object(t)
 		}
 		con.sayf("revoked %s", id)
+		if t.ActiveChildren > 0 {
+			con.notef("%d tokens that it made, or that these made, still hold: if it leaked, revoke it again with --children", t.ActiveChildren)
+		}
 		return nil
 	})
 }
@@ -196,5 +203,5 @@ func (c *tokenRevokeCmd) revokeLast(ctx context.Context, con *console, api *clie
 			return nil, err
 		}
 	}
-	return api.Tokens.ForceRevoke(ctx, id)
+	return api.Tokens.RevokeWith(ctx, id, client.RevokeOptions{Force: true, Children: c.Children})
 }

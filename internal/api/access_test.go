@@ -65,6 +65,56 @@ func TestTheLastTokenThatManagesTheServerIsNotRevokedByAccident(t *testing.T) {
 	})
 }
 
+// TestWhatALeakedTokenMadeEndsWithItOnRequest, and not before: so a token can be replaced without
+// ending all that it made.
+func TestWhatALeakedTokenMadeEndsWithItOnRequest(t *testing.T) {
+	s := serve(t)
+	make := func(by, spec string) (made wire.Token) {
+		headers := []string{}
+		if by != "" {
+			headers = append(headers, "Authorization: Bearer "+by)
+		}
+		s.do("POST", "/v1/tokens", spec, headers...).want(201, &made)
+		return made
+	}
+	status := func(token wire.Token) int {
+		return s.do("GET", "/v1/tasks", "", "Authorization: Bearer "+token.Token).status
+	}
+	root := make("", `{"namespace": "*", "scope": "admin"}`)
+	other := make(root.Token, `{"namespace": "*", "scope": "admin"}`)
+	s.do("PUT", "/v1/namespaces/acme", `{}`, "Authorization: Bearer "+root.Token).want(201, nil)
+	admin := make(root.Token, `{"namespace": "acme", "scope": "admin", "expires_in": "1h"}`)
+	child := make(admin.Token, `{"scope": "admin"}`)
+	grandchild := make(child.Token, `{"scope": "read", "expires_in": "30m"}`)
+	if child.Parent != admin.ID || child.ExpiresAt != admin.ExpiresAt || grandchild.Parent != child.ID || root.Parent != "" {
+		t.Errorf("child %+v, grandchild %+v", child, grandchild)
+	}
+	s.do("POST", "/v1/tokens", `{"scope": "read", "expires_in": "61m"}`, "Authorization: Bearer "+child.Token).problem(400, "out_of_range", "expires_at")
+
+	var gone wire.Token
+	s.do("DELETE", "/v1/tokens/"+admin.ID, "", "Authorization: Bearer "+root.Token).want(200, &gone)
+	if gone.ActiveChildren != 2 || status(admin) != 401 || status(child) != 200 || status(grandchild) != 200 {
+		t.Errorf("replaced: %+v, then %d, %d, %d", gone, status(admin), status(child), status(grandchild))
+	}
+	s.do("DELETE", "/v1/tokens/"+admin.ID+"?children=maybe", "", "Authorization: Bearer "+root.Token).problem(400, "bad_parameter", "children")
+	var ended wire.Token
+	s.do("DELETE", "/v1/tokens/"+admin.ID+"?children=true", "", "Authorization: Bearer "+root.Token).want(200, &ended)
+	if ended.ActiveChildren != 0 || status(child) != 401 || status(grandchild) != 401 || status(other) != 200 {
+		t.Errorf("leaked: %+v, then %d, %d, %d", ended, status(child), status(grandchild), status(other))
+	}
+	var log wire.AuditList
+	s.do("GET", "/v1/audit?action=token.revoke", "", "Authorization: Bearer "+root.Token, "Foliot-Namespace: acme").want(200, &log)
+	if len(log.Entries) != 3 || log.Entries[0].Target != grandchild.ID || log.Entries[0].By != "token:"+root.ID {
+		t.Errorf("the audit log: %+v", log.Entries)
+	}
+	// All that can manage the server, one by the other: not by accident, and also by the token that asks.
+	s.do("DELETE", "/v1/tokens/"+root.ID+"?children=true", "", "Authorization: Bearer "+other.Token).problem(409, "last_admin_token", "")
+	s.do("DELETE", "/v1/tokens/"+root.ID+"?children=true&force=true", "", "Authorization: Bearer "+other.Token).want(200, nil)
+	if status(root) != 401 || status(other) != 401 {
+		t.Errorf("then %d, %d", status(root), status(other))
+	}
+}
+
 // Whoever revokes at the same time: it is decided where the settings change.
 func TestOneOfTheTokensThatManageTheServerIsLeft(t *testing.T) {
 	const n = 16

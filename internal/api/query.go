@@ -48,6 +48,7 @@ var (
 	labelParam     = param{name: "label", about: "With all of these labels, each as key=value.", repeated: true}
 	allParam       = param{name: "all", about: "true: also without a filter.", format: "boolean"}
 	forceNodeParam = param{name: "force", about: "true: also where no other node could take its shards. Nobody delivers their tasks then.", format: "boolean"}
+	childrenParam  = param{name: "children", about: "true: revoke also the tokens that it made, and those that they made.", format: "boolean"}
 	forceParam     = param{name: "force", about: "true: also the last operator's token of scope admin that holds.", format: "boolean"}
 	limitParam     = param{name: "limit", about: "At most that many; 100 by default.", format: "integer", low: 1, high: maxLimit}
 	cursorParam    = param{name: "cursor", about: "A page's next_cursor. Keep the filters as they were."}

@@ -83,21 +83,23 @@ func accessRoutes() []route {
 		{
 			method: "GET", path: tokensPath, serve: (*Server).listTokens, scope: task.ScopeAdmin, tag: "access",
 			id: "listTokens", summary: "List tokens",
-			about: "Revoked and expired ones too, but no token itself. An operator who names no namespace sees those of all.",
+			about: "Revoked and expired ones too, as long as the audit log is kept (--audit-keep), but no token itself. An operator who names no namespace sees those of all.",
 			query: pageParams, replies: []reply{{status: 200, about: "A page of tokens, in the order of their ids.", body: wire.TokenList{}}},
 		},
 		{
 			method: "POST", path: tokensPath, serve: (*Server).createToken, scope: task.ScopeAdmin, tag: "access",
 			id: "createToken", summary: "Make a token",
-			about: "The reply is the only one that shows the token. From the first token on every request needs one; that must be an operator's, of scope admin.",
-			body:  wire.TokenInput{}, replies: []reply{{status: 201, about: "The token, and what is known of it.", body: wire.Token{}, placed: true}},
+			about: "The reply is the only one that shows the token. From the first token on every request needs one; that must be an operator's, of scope admin. " +
+				"A token expires no later than the one that makes it: without expires_at and expires_in, at the same instant.",
+			body: wire.TokenInput{}, replies: []reply{{status: 201, about: "The token, and what is known of it.", body: wire.Token{}, placed: true}},
 		},
 		{
 			method: "DELETE", path: tokensPath + "/{id}", serve: (*Server).revokeToken, scope: task.ScopeAdmin, tag: "access",
 			id: "revokeToken", summary: "Revoke a token",
 			about: "It is refused from this reply on; on other servers of the same store within a second. A long poll that waits with it ends. Revoking again is fine. " +
+				"The tokens that it made hold on, unless children=true: so a token can be replaced. The reply says how many do. If it leaked, revoke them too. " +
 				"409 last_admin_token where it is the last operator's of scope admin that is neither revoked nor expired: nobody could manage the server any more.",
-			query:   []param{forceParam},
+			query:   []param{childrenParam, forceParam},
 			replies: []reply{{status: 200, about: "Revoked, and durable.", body: wire.Token{}}},
 		},
 		{

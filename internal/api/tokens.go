@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"errors"
 	"net/http"
 	"slices"
 
@@ -31,18 +32,23 @@ func (r *request) tokens(now task.Millis) (list []*task.AccessToken) {
 	if r.all {
 		namespace = ""
 	}
-	since := r.since()
 	for _, setting := range r.settings.List(task.TokenKind, namespace) {
-		if t := setting.(*task.AccessToken); t.CreatedAt >= since || t.Holds(now) {
+		if t := setting.(*task.AccessToken); r.seesToken(t, now) {
 			list = append(list, t)
 		}
 	}
 	return list
 }
 
+// seesToken reports whether t is one of those that r is about. One that ended before the
+// namespace was made belonged to another of that name.
+func (r *request) seesToken(t *task.AccessToken, now task.Millis) bool {
+	return (r.all || t.Namespace == r.namespace) && (t.CreatedAt >= r.since() || t.Holds(now))
+}
+
 func (s *Server) createToken(w http.ResponseWriter, r *request) error {
 	token, hash := task.MintToken()
-	e := task.AddToken{Namespace: r.namespace, Hash: hash}
+	e := task.AddToken{Namespace: r.namespace, Hash: hash, Parent: r.tokenID()}
 	if err := s.readSetting(w, r, func(rd *reader) error { return rd.decodeToken(&e, s.now) }); err != nil {
 		return err
 	}
@@ -73,18 +79,59 @@ func (s *Server) revokeToken(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	id := r.id()
-	list := r.tokens(s.now())
-	i := slices.IndexFunc(list, func(t *task.AccessToken) bool { return t.ID == id })
-	if i < 0 {
-		return &task.MissingError{What: "token", Name: id}
-	}
-	key := list[i].Key()
-	if _, err := s.configure(w, r, "token", task.RevokeToken{Namespace: key.Namespace, ID: key.Name, Force: force}); err != nil {
+	children, err := boolean(r.query, "children")
+	if err != nil {
 		return err
 	}
-	s.write(r.Context(), w, jsonType, http.StatusOK, showToken(r.settings.Get(key).(*task.AccessToken), s.now()))
+	id := r.id()
+	t := r.settings.TokenByID(id)
+	if t == nil || !r.seesToken(t, s.now()) {
+		return &task.MissingError{What: "token", Name: id}
+	}
+	if _, err := s.configure(w, r, "token", task.RevokeToken{Namespace: t.Namespace, ID: id, Force: force, With: children}); err != nil {
+		return err
+	}
+	if children {
+		if err := s.revokeDescendants(r, id); err != nil {
+			return err
+		}
+	}
+	now := s.now()
+	shown := showToken(r.settings.Get(t.Key()).(*task.AccessToken), now)
+	for _, d := range r.settings.Descendants(id) {
+		if d.Holds(now) {
+			shown.ActiveChildren++
+		}
+	}
+	s.write(r.Context(), w, jsonType, http.StatusOK, shown)
 	return nil
+}
+
+// revokeDescendants revokes the tokens that a revoked one made, and those that they made. A
+// token comes after the one that made it, so it makes no more after they were listed: a few
+// rounds find all. The edits go past the token that asks, which may be among them.
+func (s *Server) revokeDescendants(r *request, id string) error {
+	for {
+		var edits []task.Edit
+		for _, t := range r.settings.Descendants(id) {
+			if t.RevokedAt == 0 && (r.operator || t.Namespace == r.namespace) {
+				edits = append(edits, task.RevokeToken{Namespace: t.Namespace, ID: t.ID, Force: true})
+			}
+		}
+		if len(edits) == 0 {
+			return nil
+		}
+		replies, err := s.ledger.Configure(r.Context(), s.now(), edits)
+		if err != nil {
+			return err
+		}
+		for _, reply := range replies {
+			if missing := (*task.MissingError)(nil); reply.Err != nil && !errors.As(reply.Err, &missing) {
+				return reply.Err
+			}
+		}
+		r.settings = s.ledger.Settings()
+	}
 }
 
 // id returns the id that r's path names, as far as any is long: errors repeat it.
@@ -146,7 +193,7 @@ func (r *reader) namespace() (string, error) {
 // showToken returns t as the API shows it now.
 func showToken(t *task.AccessToken, now task.Millis) wire.Token {
 	shown := wire.Token{
-		ID: t.ID, Namespace: t.Namespace, Scope: t.Scope.String(), Label: t.Label, State: "active",
+		ID: t.ID, Namespace: t.Namespace, Scope: t.Scope.String(), Label: t.Label, Parent: t.Parent, State: "active",
 		CreatedAt: showTime(t.CreatedAt), ExpiresAt: showOptional(t.ExpiresAt),
 		RevokedAt: showOptional(t.RevokedAt), LastUsedAt: showOptional(t.LastUsedAt),
 	}

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
@@ -9,7 +10,9 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"slices"
 	"strings"
+	"time"
 )
 
 // Scope is what an access token allows. Each includes the ones before it.
@@ -52,6 +55,11 @@ type AccessToken struct {
 	Scope     Scope  `json:"scope"`
 	Label     string `json:"label,omitempty"`
 	Hash      string `json:"hash"` // SHA-256 of the token, hexadecimal
+
+	// Parent is the ID of the token that made this one, "" if none did. A token expires no
+	// later than its parent. Revoking the parent ends it only on request (Descendants), so
+	// that an operator can replace the token that made all others without ending these.
+	Parent string `json:"parent,omitempty"`
 
 	CreatedAt  Millis `json:"created_at"`
 	ExpiresAt  Millis `json:"expires_at,omitempty"` // 0: never
@@ -107,10 +115,14 @@ func hashToken(token string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// MaxTokens bounds the tokens of one namespace that hold, and MaxLabel their labels.
+// MaxTokens bounds the tokens of one namespace, also those that do not hold any more, and
+// MaxLabel their labels.
 const (
 	MaxTokens = 10_000
 	MaxLabel  = 256
+
+	// forgetAtOnce is how many tokens that ended a full namespace forgets for a new one.
+	forgetAtOnce = 100
 )
 
 // AddToken makes a token.
@@ -119,7 +131,8 @@ type AddToken struct {
 	Scope     Scope
 	Label     string
 	Hash      string // from MintToken
-	ExpiresAt Millis
+	ExpiresAt Millis // 0: when its parent does, or never
+	Parent    string // the ID of the token that makes it; "": none does
 }
 
 // Action implements Edit.
@@ -141,34 +154,47 @@ func (e AddToken) Apply(now Millis, s *Settings) ([]SettingChange, error) {
 		return nil, &FieldError{"label", "bad_label", fmt.Sprintf("a label has at most %d bytes of text without control characters", MaxLabel)}
 	case e.ExpiresAt != 0 && e.ExpiresAt <= now:
 		return nil, &FieldError{"expires_at", "out_of_range", "the token would have expired already"}
-	case s.holding(e.Namespace, now) >= MaxTokens:
-		return nil, &BusyError{"namespace", e.Namespace, fmt.Sprintf("it has %d tokens that hold, as many as it may: revoke some", MaxTokens)}
 	}
-	return change(&AccessToken{
-		ID: e.Target().Name, Namespace: e.Namespace, Scope: e.Scope, Label: e.Label,
-		Hash: e.Hash, CreatedAt: now, ExpiresAt: e.ExpiresAt,
-	}), nil
-}
-
-// holding returns how many tokens of a namespace hold at now.
-func (s *Settings) holding(namespace string, now Millis) (n int) {
-	for _, t := range s.hashes {
-		if t.Namespace == namespace && t.Holds(now) {
-			n++
+	if e.Parent != "" {
+		parent := s.TokenByID(e.Parent)
+		switch {
+		case parent == nil || !parent.Holds(now):
+			return nil, &MissingError{"token", e.Parent}
+		case e.ExpiresAt == 0:
+			e.ExpiresAt = parent.ExpiresAt
+		case parent.ExpiresAt != 0 && e.ExpiresAt > parent.ExpiresAt:
+			return nil, &FieldError{"expires_at", "out_of_range", "a token expires no later than the one that makes it, which ends at " + parent.ExpiresAt.Time().UTC().Format(time.RFC3339)}
 		}
 	}
-	return n
+	changes := change(&AccessToken{
+		ID: e.Target().Name, Namespace: e.Namespace, Scope: e.Scope, Label: e.Label,
+		Hash: e.Hash, Parent: e.Parent, CreatedAt: now, ExpiresAt: e.ExpiresAt,
+	})
+	if s.count(TokenKind, e.Namespace) < MaxTokens {
+		return changes, nil
+	}
+	ended := s.ended(e.Namespace, now)
+	if len(ended) == 0 {
+		return nil, &BusyError{"namespace", e.Namespace, fmt.Sprintf("it has %d tokens, as many as it may: revoke some", MaxTokens)}
+	}
+	for _, t := range ended[:min(len(ended), forgetAtOnce)] {
+		changes = append(changes, SettingChange{Key: t.Key()})
+	}
+	return changes, nil
 }
 
 // ErrLastToken says that without the token nobody could manage the server.
 var ErrLastToken = errors.New("this is the last operator's token of scope admin that holds: make another before you revoke it, " +
 	"or say force=true; then only who has the data directory can make one, while the server is stopped")
 
-// RevokeToken ends a token. Its record stays, so that the audit log's ids go on
-// meaning something.
+// RevokeToken ends a token. Its record stays until ForgetTokens, so that the audit log's
+// ids go on meaning something.
 type RevokeToken struct {
 	Namespace, ID string
 	Force         bool // also the last one that can manage the server
+	// With says that the caller revokes the descendants next: if they are all that could
+	// manage the server, this is the last one.
+	With bool
 }
 
 // Action implements Edit.
@@ -180,17 +206,40 @@ func (e RevokeToken) Target() SettingKey { return SettingKey{TokenKind, e.Namesp
 // Apply implements Edit. Revoking twice is fine. Errors: *MissingError, ErrLastToken.
 func (e RevokeToken) Apply(now Millis, s *Settings) ([]SettingChange, error) {
 	old, ok := s.Get(e.Target()).(*AccessToken)
-	switch {
-	case !ok:
+	if !ok {
 		return nil, &MissingError{"token", e.ID}
+	}
+	revoked := []*AccessToken{old}
+	if e.With {
+		revoked = append(revoked, s.Descendants(e.ID)...)
+	}
+	switch {
+	case !e.Force && s.lastManagers(revoked, now):
+		return nil, ErrLastToken
 	case old.RevokedAt != 0:
 		return nil, nil
-	case !e.Force && s.lastManager(old, now):
-		return nil, ErrLastToken
 	}
 	t := *old
 	t.RevokedAt = now
 	return change(&t), nil
+}
+
+// Descendants returns the tokens that the token of that ID made, and those that they made,
+// each after the one that made it.
+func (s *Settings) Descendants(id string) (all []*AccessToken) {
+	for next := 0; ; next++ {
+		s.children.walk(childKey(id, ""), func(key SettingKey, t *AccessToken) bool {
+			if key.Namespace != id {
+				return false
+			}
+			all = append(all, t)
+			return true
+		})
+		if next == len(all) {
+			return all
+		}
+		id = all[next].ID
+	}
 }
 
 // manages reports whether the token may do everything at now.
@@ -198,17 +247,112 @@ func (t *AccessToken) manages(now Millis) bool {
 	return t.Operator() && t.Scope == ScopeAdmin && t.Holds(now)
 }
 
-// lastManager reports whether t manages the server at now, and no other token does.
-func (s *Settings) lastManager(t *AccessToken, now Millis) bool {
-	if !t.manages(now) {
+// lastManagers reports whether one of revoked manages the server at now, and no other token does.
+func (s *Settings) lastManagers(revoked []*AccessToken, now Millis) bool {
+	if !slices.ContainsFunc(revoked, func(t *AccessToken) bool { return t.manages(now) }) {
 		return false
 	}
-	for _, other := range s.hashes {
-		if other.ID != t.ID && other.manages(now) {
+	last, gone := true, map[string]bool{}
+	for _, t := range revoked {
+		gone[t.ID] = true
+	}
+	s.records.walk(SettingKey{Kind: TokenKind, Namespace: AllNamespaces}, func(key SettingKey, r Setting) bool {
+		t, ok := r.(*AccessToken)
+		if !ok || key.Namespace != AllNamespaces {
 			return false
 		}
+		last = gone[t.ID] || !t.manages(now)
+		return last
+	})
+	return last
+}
+
+// EndedAt returns when the token ceased to hold, 0 if it holds at now.
+func (t *AccessToken) EndedAt(now Millis) Millis {
+	switch {
+	case t.Holds(now):
+		return 0
+	case t.RevokedAt == 0 || t.ExpiresAt != 0 && t.ExpiresAt < t.RevokedAt:
+		return t.ExpiresAt
 	}
-	return true
+	return t.RevokedAt
+}
+
+// ended returns the tokens of a namespace that may be forgotten at now, the one that ended
+// first before the others: those that neither hold nor made a token that is still known.
+// Of all tokens that there are one stays: see Secured.
+func (s *Settings) ended(namespace string, now Millis) (list []*AccessToken) {
+	for _, r := range s.List(TokenKind, namespace) {
+		if t := r.(*AccessToken); s.forgettable(t, now) {
+			list = append(list, t)
+		}
+	}
+	slices.SortFunc(list, func(a, b *AccessToken) int {
+		return cmp.Or(cmp.Compare(a.EndedAt(now), b.EndedAt(now)), cmp.Compare(a.ID, b.ID))
+	})
+	if len(list) == s.hashes.len() {
+		list = list[:max(0, len(list)-1)]
+	}
+	return list
+}
+
+func (s *Settings) forgettable(t *AccessToken, now Millis) bool {
+	made := false
+	s.children.walk(childKey(t.ID, ""), func(key SettingKey, _ *AccessToken) bool {
+		made = key.Namespace == t.ID
+		return false
+	})
+	return !made && !t.Holds(now)
+}
+
+// OldTokens returns the tokens that ForgetTokens may forget: those that ended at or before
+// until, and of a namespace that has more than MaxTokens those that ended first. It costs a
+// walk over all tokens.
+func (s *Settings) OldTokens(now, until Millis) (old []SettingKey) {
+	after := ""
+	for {
+		namespace, more := s.nextTokens(after)
+		if !more {
+			return old
+		}
+		over := s.count(TokenKind, namespace) - MaxTokens
+		for i, t := range s.ended(namespace, now) {
+			if i < over || t.EndedAt(now) <= until {
+				old = append(old, t.Key())
+			}
+		}
+		after = namespace
+	}
+}
+
+// nextTokens returns the next namespace after one that has tokens.
+func (s *Settings) nextTokens(after string) (namespace string, more bool) {
+	s.records.walk(SettingKey{Kind: TokenKind, Namespace: after + "\x00"}, func(key SettingKey, _ Setting) bool {
+		namespace, more = key.Namespace, key.Kind == TokenKind
+		return false
+	})
+	return namespace, more
+}
+
+// ForgetTokens removes the records of tokens that ended, a few at a time. It is no mutation:
+// they were revoked, or expired, long ago.
+type ForgetTokens struct{ Keys []SettingKey } // from OldTokens
+
+// Action implements Edit.
+func (e ForgetTokens) Action() string { return "" }
+
+// Target implements Edit.
+func (e ForgetTokens) Target() SettingKey { return SettingKey{Kind: TokenKind} }
+
+// Apply implements Edit. It never fails, and never forgets the last token there is: its
+// record says that requests need a token (Secured).
+func (e ForgetTokens) Apply(now Millis, s *Settings) (changes []SettingChange, _ error) {
+	for _, key := range e.Keys {
+		if t, ok := s.Get(key).(*AccessToken); ok && s.forgettable(t, now) && len(changes)+1 < s.hashes.len() {
+			changes = append(changes, SettingChange{Key: key})
+		}
+	}
+	return changes, nil
 }
 
 // UseToken notes when a token was used last. It is no mutation: nobody asked

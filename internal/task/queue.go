@@ -54,8 +54,7 @@ const (
 	MaxRate        = 1e6
 	MaxConcurrency = 1_000_000
 
-	// MaxQueues bounds the queues of one namespace of which something was decided:
-	// each edit of anybody's copies all settings.
+	// MaxQueues bounds the queues of one namespace of which something was decided.
 	MaxQueues = 10_000
 )
 
@@ -289,20 +288,10 @@ func (e EndPurge) Apply(_ Millis, s *Settings) ([]SettingChange, error) {
 
 // roomForQueue refuses another queue to a namespace that has all it may. Errors: *BusyError.
 func (s *Settings) roomForQueue(old *QueueSettings, namespace string) error {
-	if old.Version != 0 || s.queues(namespace) < MaxQueues {
+	if old.Version != 0 || s.count(QueueKind, namespace) < MaxQueues {
 		return nil
 	}
 	return &BusyError{"namespace", namespace, fmt.Sprintf("it has decided about %d queues, as many as it may: delete what was decided of others", MaxQueues)}
-}
-
-// queues returns of how many queues of a namespace something was decided.
-func (s *Settings) queues(namespace string) (n int) {
-	for key := range s.records {
-		if key.Kind == QueueKind && key.Namespace == namespace {
-			n++
-		}
-	}
-	return n
 }
 
 // editQueue returns a copy of a queue's settings to be changed, new ones where

@@ -86,7 +86,7 @@ const (
 	MaxSecrets = 2
 
 	// MaxSecretQueues is how many queues of a namespace may have secrets of their
-	// own: each edit of a setting copies all settings.
+	// own.
 	MaxSecretQueues = 1000
 )
 
@@ -125,7 +125,7 @@ func (e AddSecret) Apply(now Millis, s *Settings) ([]SettingChange, error) {
 	if s.Namespace(e.Namespace) == nil {
 		return nil, &MissingError{"namespace", e.Namespace}
 	}
-	what, name, own := "namespace", e.Namespace, s.secrets[QueueKey{e.Namespace, e.Queue}]
+	what, name, own := "namespace", e.Namespace, s.secretsOf(e.Namespace, e.Queue)
 	if e.Queue != "" {
 		if err := ValidateName("queue", e.Queue); err != nil {
 			return nil, err
@@ -161,13 +161,15 @@ func (e AddSecret) Apply(now Millis, s *Settings) ([]SettingChange, error) {
 }
 
 // secretQueues returns how many queues of a namespace have secrets of their own.
-func (s *Settings) secretQueues(namespace string) (n int) {
-	for key := range s.secrets {
-		if key.Namespace == namespace && key.Queue != "" {
-			n++
-		}
-	}
-	return n
+func (s *Settings) secretQueues(namespace string) int {
+	after := namespace + string(scopeMark[0]+1)
+	return s.secrets.rank(secretsKey(after)) - s.secrets.rank(secretsKey(namespace+scopeMark))
+}
+
+// secretsOf returns the secrets that a queue, or with "" the namespace, has itself.
+func (s *Settings) secretsOf(namespace, queue string) []*SigningSecret {
+	list, _ := s.secrets.get(secretsKey(secretScope(namespace, queue)))
+	return list
 }
 
 // DropSecret removes a secret: it signs nothing any more. When a queue's last

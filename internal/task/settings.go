@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
+	"strings"
 )
 
 // SettingKind says what a setting is about. The numbers are part of the disk format.
@@ -36,73 +36,134 @@ type Setting interface {
 
 // Settings is all that operators have decided, at one moment. It never
 // changes, so it may be read by many goroutines, and kept for as long as an
-// answer of that moment will do. There are thousands of settings, not
-// millions: an edit copies the map.
+// answer of that moment will do. An edit costs as much as the settings that it
+// changes, however many others there are.
 type Settings struct {
-	records map[SettingKey]Setting
-	hashes  map[string]*AccessToken       // by AccessToken.Hash
-	secrets map[QueueKey][]*SigningSecret // the newest first; the namespace's own under the queue ""
+	records  tree[Setting]
+	hashes   tree[*AccessToken]     // by hashKey
+	children tree[*AccessToken]     // by childKey: tokens that a token made
+	secrets  tree[[]*SigningSecret] // by secretsKey, the newest first
 }
+
+// hashKey is where Settings finds a token by its hash, whose beginning is the token's ID.
+func hashKey(hash string) SettingKey { return SettingKey{Kind: TokenKind, Name: hash} }
+
+// childKey is where Settings finds the token of that ID among those that parent made.
+func childKey(parent, id string) SettingKey { return SettingKey{TokenKind, parent, id} }
 
 // NewSettings returns the settings that consist of these records.
 func NewSettings(records ...Setting) *Settings {
-	s := &Settings{records: make(map[SettingKey]Setting, len(records))}
-	for _, r := range records {
-		s.records[r.Key()] = r
-	}
-	s.index()
-	return s
-}
-
-// index derives what is looked up otherwise than by key.
-func (s *Settings) index() {
-	s.hashes, s.secrets = map[string]*AccessToken{}, map[QueueKey][]*SigningSecret{}
-	for _, r := range s.records {
-		switch r := r.(type) {
-		case *AccessToken:
-			s.hashes[r.Hash] = r
-		case *SigningSecret:
-			key := QueueKey{r.Namespace, r.Queue}
-			s.secrets[key] = append(s.secrets[key], r)
+	all := make([]treeEntry[Setting], len(records))
+	var hashes, children []treeEntry[*AccessToken]
+	scopes := map[string]bool{}
+	for i, r := range records {
+		key := r.Key()
+		all[i] = treeEntry[Setting]{key, r}
+		if key.Kind == SecretKind {
+			scopes[key.Namespace] = true
+		}
+		if t, ok := r.(*AccessToken); ok {
+			hashes = append(hashes, treeEntry[*AccessToken]{hashKey(t.Hash), t})
+			if t.Parent != "" {
+				children = append(children, treeEntry[*AccessToken]{childKey(t.Parent, t.ID), t})
+			}
 		}
 	}
-	for _, list := range s.secrets {
-		slices.SortFunc(list, func(a, b *SigningSecret) int {
-			return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(b.ID, a.ID))
-		})
+	s := &Settings{records: newTree(all), hashes: newTree(hashes), children: newTree(children)}
+	for scope := range scopes {
+		s.indexSecrets(scope)
 	}
+	return s
 }
 
 // With returns the settings after changes, in their order.
 func (s *Settings) With(changes ...SettingChange) *Settings {
-	n := &Settings{records: maps.Clone(s.records)}
+	n := *s
 	for _, c := range changes {
-		if c.Value == nil {
-			delete(n.records, c.Key)
-		} else {
-			n.records[c.Key] = c.Value
+		n.set(c.Key, c.Value)
+	}
+	return &n
+}
+
+// set puts a record in the place of another, nil: removes it. s is not shared yet.
+func (s *Settings) set(key SettingKey, r Setting) {
+	old, _ := s.records.get(key)
+	if t, ok := old.(*AccessToken); ok {
+		s.hashes, s.children = s.hashes.remove(hashKey(t.Hash)), s.children.remove(childKey(t.Parent, t.ID))
+	}
+	if r == nil {
+		s.records = s.records.remove(key)
+	} else {
+		s.records = s.records.put(key, r)
+	}
+	if t, ok := r.(*AccessToken); ok {
+		s.hashes = s.hashes.put(hashKey(t.Hash), t)
+		if t.Parent != "" {
+			s.children = s.children.put(childKey(t.Parent, t.ID), t)
 		}
 	}
-	n.index()
-	return n
+	if key.Kind == SecretKind {
+		s.indexSecrets(key.Namespace)
+	}
+}
+
+// secretsKey is where Settings finds the secrets of a scope (secretScope).
+func secretsKey(scope string) SettingKey { return SettingKey{Kind: SecretKind, Namespace: scope} }
+
+// indexSecrets sorts the secrets of a scope anew: there are few.
+func (s *Settings) indexSecrets(scope string) {
+	var list []*SigningSecret
+	s.records.walk(secretsKey(scope), func(key SettingKey, r Setting) bool {
+		secret, ok := r.(*SigningSecret)
+		if ok = ok && key.Namespace == scope; ok {
+			list = append(list, secret)
+		}
+		return ok
+	})
+	slices.SortFunc(list, func(a, b *SigningSecret) int {
+		return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(b.ID, a.ID))
+	})
+	if list == nil {
+		s.secrets = s.secrets.remove(secretsKey(scope))
+	} else {
+		s.secrets = s.secrets.put(secretsKey(scope), list)
+	}
 }
 
 // Get returns the setting of that key, or nil.
-func (s *Settings) Get(key SettingKey) Setting { return s.records[key] }
+func (s *Settings) Get(key SettingKey) Setting {
+	r, _ := s.records.get(key)
+	return r
+}
 
 // List returns the settings of a kind in the order of their namespaces and
 // names; namespace "" chooses those of all.
-func (s *Settings) List(kind SettingKind, namespace string) []Setting {
-	var list []Setting
-	for key, r := range s.records {
-		if owner, _ := key.owner(); key.Kind == kind && (namespace == "" || owner == namespace) {
-			list = append(list, r)
-		}
+func (s *Settings) List(kind SettingKind, namespace string) (list []Setting) {
+	collect := func(first string, mine func(namespace string) bool) {
+		s.records.walk(SettingKey{Kind: kind, Namespace: first}, func(key SettingKey, r Setting) bool {
+			ok := key.Kind == kind && mine(key.Namespace)
+			if ok {
+				list = append(list, r)
+			}
+			return ok
+		})
 	}
-	slices.SortFunc(list, func(a, b Setting) int {
-		return cmp.Or(cmp.Compare(a.Key().Namespace, b.Key().Namespace), cmp.Compare(a.Key().Name, b.Key().Name))
-	})
+	if namespace == "" {
+		collect("", func(string) bool { return true })
+		return list
+	}
+	collect(namespace, func(n string) bool { return n == namespace })
+	if kind == SecretKind { // and those of its queues
+		queues := namespace + scopeMark
+		collect(queues, func(n string) bool { return strings.HasPrefix(n, queues) })
+	}
 	return list
+}
+
+// count returns how many settings of a kind a namespace has, which is not "". No name has a
+// zero byte, so all that begins with namespace stands before it with that byte.
+func (s *Settings) count(kind SettingKind, namespace string) int {
+	return s.records.rank(SettingKey{Kind: kind, Namespace: namespace + "\x00"}) - s.records.rank(SettingKey{Kind: kind, Namespace: namespace})
 }
 
 // unset is the queue of which nothing was decided.
@@ -111,7 +172,7 @@ var unset = new(QueueSettings)
 // Queue returns what was decided of a queue; where that is nothing, a value
 // without name and limits. Never nil.
 func (s *Settings) Queue(namespace, name string) *QueueSettings {
-	if q, ok := s.records[SettingKey{QueueKind, namespace, name}].(*QueueSettings); ok {
+	if q, ok := s.Get(SettingKey{QueueKind, namespace, name}).(*QueueSettings); ok {
 		return q
 	}
 	return unset
@@ -120,7 +181,7 @@ func (s *Settings) Queue(namespace, name string) *QueueSettings {
 // Namespace returns what was decided of a namespace, nil where it does not
 // exist. The default namespace always does.
 func (s *Settings) Namespace(name string) *NamespaceSettings {
-	if n, ok := s.records[SettingKey{Kind: NamespaceKind, Name: name}].(*NamespaceSettings); ok {
+	if n, ok := s.Get(SettingKey{Kind: NamespaceKind, Name: name}).(*NamespaceSettings); ok {
 		return n
 	}
 	if name == DefaultNamespace {
@@ -129,16 +190,35 @@ func (s *Settings) Namespace(name string) *NamespaceSettings {
 	return nil
 }
 
-// Secured reports whether requests need a token: once there was one, for ever,
-// so that revoking the last does not open the server to everybody.
-func (s *Settings) Secured() bool { return len(s.hashes) > 0 }
+// Secured reports whether requests need a token: once there was one, for ever, so that
+// revoking the last does not open the server to everybody. The mark of that is the record
+// of a token, which holds or not: ForgetTokens keeps the last one, and versions that know
+// no other mark stay closed, too.
+func (s *Settings) Secured() bool { return s.hashes.len() > 0 }
 
 // Token returns the access token whose hash this is and that holds at now, or nil.
 func (s *Settings) Token(hash string, now Millis) *AccessToken {
-	if t := s.hashes[hash]; t != nil && t.Holds(now) {
+	if t, _ := s.hashes.get(hashKey(hash)); t != nil && t.Holds(now) {
 		return t
 	}
 	return nil
+}
+
+// TokenByHash returns the access token whose hash this is, also one that does not hold, or nil.
+func (s *Settings) TokenByHash(hash string) *AccessToken {
+	t, _ := s.hashes.get(hashKey(hash))
+	return t
+}
+
+// TokenByID returns the access token of that ID, of any namespace, or nil.
+func (s *Settings) TokenByID(id string) (found *AccessToken) {
+	s.hashes.walk(hashKey(id), func(_ SettingKey, t *AccessToken) bool {
+		if t.ID == id {
+			found = t
+		}
+		return false
+	})
+	return found
 }
 
 // Secrets returns the secrets that sign the callbacks of a queue at now, the
@@ -160,23 +240,26 @@ func (s *Settings) Secrets(namespace, queue string, now Millis) []*SigningSecret
 
 // AllSecrets returns all secrets of a namespace that are live at now: its own, then
 // those of its queues in the order of their names. Of each, the newest is first.
-func (s *Settings) AllSecrets(namespace string, now Millis) (all []*SigningSecret) {
-	var queues []string
-	for key := range s.secrets {
-		if key.Namespace == namespace {
-			queues = append(queues, key.Queue)
+func (s *Settings) AllSecrets(namespace string, now Millis) []*SigningSecret {
+	all := s.liveSecrets(namespace, "", now)
+	prefix := secretScope(namespace, "") + scopeMark
+	s.secrets.walk(secretsKey(prefix), func(key SettingKey, list []*SigningSecret) bool {
+		if !strings.HasPrefix(key.Namespace, prefix) {
+			return false
 		}
-	}
-	slices.Sort(queues)
-	for _, queue := range queues {
-		all = append(all, s.liveSecrets(namespace, queue, now)...)
-	}
+		all = append(slices.Clip(all), live(list, now)...)
+		return true
+	})
 	return all
 }
 
 // liveSecrets returns the secrets that a queue, or with "" the namespace, has itself.
 func (s *Settings) liveSecrets(namespace, queue string, now Millis) []*SigningSecret {
-	list := s.secrets[QueueKey{namespace, queue}]
+	return live(s.secretsOf(namespace, queue), now)
+}
+
+// live returns those of list that are live at now.
+func live(list []*SigningSecret, now Millis) []*SigningSecret {
 	for _, secret := range list {
 		if !secret.Live(now) {
 			return slices.DeleteFunc(slices.Clone(list), func(s *SigningSecret) bool { return !s.Live(now) })

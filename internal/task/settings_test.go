@@ -314,7 +314,9 @@ func TestATokenHoldsUntilItIsRevokedOrExpires(t *testing.T) {
 	_ = refused[*FieldError](t, t0, s, AddToken{Namespace: "default", Scope: ScopeRead, Hash: hash, Label: "a\nb"})
 }
 
-func TestRotationsDoNotUseUpTheRoomForTokens(t *testing.T) {
+// TestEndedTokensMakeRoomAndHoldingOnesDoNot: all tokens of a namespace count, so that nobody fills
+// the settings with tokens that ended.
+func TestEndedTokensMakeRoomAndHoldingOnesDoNot(t *testing.T) {
 	records := make([]Setting, MaxTokens)
 	for i := range records {
 		records[i] = &AccessToken{ID: fmt.Sprint(i), Namespace: "default", Hash: fmt.Sprint(i), CreatedAt: t0}
@@ -322,8 +324,95 @@ func TestRotationsDoNotUseUpTheRoomForTokens(t *testing.T) {
 	_, hash := MintToken()
 	add := AddToken{Namespace: "default", Scope: ScopeRead, Hash: hash}
 	_ = refused[*BusyError](t, t0, NewSettings(records...), add)
-	records[7] = &AccessToken{ID: "7", Namespace: "default", Hash: "7", CreatedAt: t0, RevokedAt: t0}
-	edit(t, t0, NewSettings(records...), add)
+	for i := range 2 * forgetAtOnce {
+		records[i] = &AccessToken{ID: fmt.Sprint(i), Namespace: "default", Hash: fmt.Sprint(i), CreatedAt: t0, RevokedAt: t0 + Millis(i)}
+	}
+	s := edit(t, t0+minute, NewSettings(records...), add)
+	if n := s.count(TokenKind, "default"); n != MaxTokens+1-forgetAtOnce {
+		t.Errorf("%d tokens", n)
+	}
+	if s.TokenByID("99") != nil || s.TokenByID("100") == nil {
+		t.Error("the tokens that ended first were to go")
+	}
+}
+
+// TestForgettingTokensNeverOpensTheServer: the last record of a token says that requests need one.
+func TestForgettingTokensNeverOpensTheServer(t *testing.T) {
+	s := NewSettings()
+	var ids []string
+	for i := range 5 {
+		_, hash := MintToken()
+		ids = append(ids, hash[:16])
+		s = edit(t, t0, s, AddToken{Namespace: AllNamespaces, Scope: ScopeAdmin, Hash: hash, ExpiresAt: t0 + minute + Millis(i)})
+	}
+	s = edit(t, t0+1, s, RevokeToken{Namespace: AllNamespaces, ID: ids[4]})
+	if old := s.OldTokens(t0+1, t0); len(old) != 0 {
+		t.Errorf("to be forgotten too early: %v", old)
+	}
+	if old := s.OldTokens(t0+1, t0+1); len(old) != 1 || old[0].Name != ids[4] {
+		t.Errorf("to be forgotten: %v", old)
+	}
+	later := t0 + 2*minute
+	s = edit(t, later, s, ForgetTokens{s.OldTokens(later, later)})
+	all := s.List(TokenKind, "")
+	if len(all) != 1 || all[0].Key().Name != ids[3] || !s.Secured() {
+		t.Errorf("left: %v; want the one that ended last", all)
+	}
+	// Whatever is asked for, also by another node that knows other settings.
+	s = edit(t, later, s, ForgetTokens{[]SettingKey{all[0].Key()}})
+	if !s.Secured() {
+		t.Error("the last token was forgotten, and the server opened")
+	}
+	holding := edit(t, t0, NewSettings(), AddToken{Namespace: AllNamespaces, Scope: ScopeAdmin, Hash: mintHash()})
+	if s := edit(t, later, holding, ForgetTokens{[]SettingKey{holding.List(TokenKind, "")[0].Key()}}); len(s.List(TokenKind, "")) != 1 {
+		t.Error("a token that holds was forgotten")
+	}
+}
+
+// mintHash returns the hash of a token that nobody knows.
+func mintHash() string {
+	_, hash := MintToken()
+	return hash
+}
+
+func TestATokenNeverOutlivesTheOneThatMadeIt(t *testing.T) {
+	make := func(s *Settings, parent string, expires Millis) (*Settings, string) {
+		hash := mintHash()
+		return edit(t, t0, s, AddToken{Namespace: AllNamespaces, Scope: ScopeAdmin, Hash: hash, Parent: parent, ExpiresAt: expires}), hash[:16]
+	}
+	s, root := make(NewSettings(), "", 0)
+	s, brief := make(s, root, t0+minute)
+	s, child := make(s, brief, 0)
+	s, grandchild := make(s, child, t0+1)
+	for id, want := range map[string]Millis{root: 0, brief: t0 + minute, child: t0 + minute, grandchild: t0 + 1} {
+		if got := s.TokenByID(id).ExpiresAt; got != want {
+			t.Errorf("it expires at %d, want %d", got, want)
+		}
+	}
+	add := AddToken{Namespace: AllNamespaces, Scope: ScopeAdmin, Hash: mintHash(), Parent: child, ExpiresAt: t0 + minute + 1}
+	_ = refused[*FieldError](t, t0, s, add)
+	add.ExpiresAt, add.Parent = 0, "nobody"
+	_ = refused[*MissingError](t, t0, s, add)
+	// Made after the parent has ended, but asked for before.
+	add.Parent = brief
+	_ = refused[*MissingError](t, t0, edit(t, t0, s, RevokeToken{Namespace: AllNamespaces, ID: brief}), add)
+	_ = refused[*MissingError](t, t0+minute, s, add)
+
+	if all := s.Descendants(root); len(all) != 3 || all[0].ID != brief || all[1].ID != child || all[2].ID != grandchild {
+		t.Errorf("descendants: %v", all)
+	}
+	// Whoever is known to have made a token that is known is not forgotten: its descendants could be ended no more.
+	s = edit(t, t0+1, s, RevokeToken{Namespace: AllNamespaces, ID: brief})
+	if old := s.OldTokens(t0+1, t0+1); len(old) != 1 || old[0].Name != grandchild {
+		t.Errorf("to be forgotten: %v", old)
+	}
+	// With all that it made, a token may be the last that can manage the server.
+	s, only := make(NewSettings(), "", 0)
+	s, _ = make(s, only, 0)
+	edit(t, t0, s, RevokeToken{Namespace: AllNamespaces, ID: only})
+	if _, err := (RevokeToken{Namespace: AllNamespaces, ID: only, With: true}).Apply(t0, s); !errors.Is(err, ErrLastToken) {
+		t.Errorf("error %v", err)
+	}
 }
 
 func TestTwoSecretsSignDuringARotation(t *testing.T) {

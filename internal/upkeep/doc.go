@@ -1,5 +1,6 @@
 // Package upkeep carries out what operators asked for and what takes longer
-// than a request: it ends purges, and notes when tokens were used last. It also
+// than a request: it ends purges, notes when tokens were used last, and forgets
+// those that ended long ago. It also
 // computes the next instants of schedules anew where the clock was set or a
 // zone has other rules.
 //

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -29,6 +30,10 @@ type Config struct {
 	// Uses returns, and forgets, the uses of tokens since it was called last.
 	// Default: none.
 	Uses func() []task.Edit
+	// ForgetEvery is how often tokens that ended are looked for, and KeepTokens how long
+	// their records are kept: as long as the audit log, which names their ids. Defaults:
+	// 10 min; task.DefaultAuditKeep, below zero not at all.
+	ForgetEvery, KeepTokens time.Duration
 	// Now reads the wall clock, which must be the one that the store's other callers
 	// go by. Default: time.Now.
 	Now func() time.Time
@@ -43,6 +48,13 @@ func (c Config) withDefaults() Config {
 	if c.UsesEvery == 0 {
 		c.UsesEvery = time.Minute
 	}
+	if c.ForgetEvery == 0 {
+		c.ForgetEvery = 10 * time.Minute
+	}
+	if c.KeepTokens == 0 {
+		c.KeepTokens = task.DefaultAuditKeep
+	}
+	c.KeepTokens = max(c.KeepTokens, 0)
 	if c.Uses == nil {
 		c.Uses = func() []task.Edit { return nil }
 	}
@@ -83,9 +95,10 @@ func (u *Upkeep) Run(ctx context.Context) {
 	var beside sync.WaitGroup
 	defer beside.Wait()
 	beside.Go(func() { u.rounds(ctx) }) // a purge of millions must not hold up what a step of the clock asks for
-	every, uses := time.NewTicker(u.config.Every), time.NewTicker(u.config.UsesEvery)
+	every, uses, forget := time.NewTicker(u.config.Every), time.NewTicker(u.config.UsesEvery), time.NewTicker(u.config.ForgetEvery)
 	defer every.Stop()
 	defer uses.Stop()
+	defer forget.Stop()
 	for {
 		select {
 		case <-u.look:
@@ -94,6 +107,8 @@ func (u *Upkeep) Run(ctx context.Context) {
 			u.purges(ctx)
 		case <-uses.C:
 			u.noteUses(ctx)
+		case <-forget.C:
+			u.forgetTokens(ctx)
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 			defer cancel()
@@ -110,6 +125,20 @@ func (u *Upkeep) noteUses(ctx context.Context) {
 	if edits := u.config.Uses(); len(edits) > 0 {
 		if _, err := u.store.Configure(ctx, u.now(), edits); err != nil {
 			u.complain(ctx, "note when tokens were used", err)
+		}
+	}
+}
+
+// forgetPage is how many records of tokens one edit removes.
+const forgetPage = 500
+
+// forgetTokens removes the records of tokens that ended long ago.
+func (u *Upkeep) forgetTokens(ctx context.Context) {
+	now := u.now()
+	for keys := range slices.Chunk(u.store.Settings().OldTokens(now, now.Add(-u.config.KeepTokens)), forgetPage) {
+		if _, err := u.store.Configure(ctx, u.now(), []task.Edit{task.ForgetTokens{Keys: keys}}); err != nil {
+			u.complain(ctx, "forget tokens that ended", err)
+			return
 		}
 	}
 }

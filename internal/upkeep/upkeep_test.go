@@ -228,6 +228,36 @@ func TestUsesOfTokensAreNotedOnceAMinuteAndAtTheEnd(t *testing.T) {
 	})
 }
 
+func TestTokensThatEndedAreForgottenAfterTheAuditLogsRetention(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := memstore.New(memstore.Config{})
+		const many = 2*forgetPage + 7
+		for range many {
+			_, hash := task.MintToken()
+			configure(t, s, task.AddToken{Namespace: task.DefaultNamespace, Scope: task.ScopeRead, Hash: hash, ExpiresAt: now() + 1})
+		}
+		_, hash := task.MintToken()
+		configure(t, s, task.AddToken{Namespace: task.AllNamespaces, Scope: task.ScopeAdmin, Hash: hash})
+		u := New(Config{KeepTokens: 24 * time.Hour}, s)
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); u.Run(ctx) }()
+		left := func() int { return len(s.Settings().List(task.TokenKind, "")) }
+		time.Sleep(23 * time.Hour)
+		synctest.Wait()
+		if n := left(); n != many+1 {
+			t.Errorf("before the end: %d records", n)
+		}
+		time.Sleep(time.Hour + 11*time.Minute)
+		synctest.Wait()
+		if n := left(); n != 1 || !s.Settings().Secured() {
+			t.Errorf("after the end: %d records", n)
+		}
+		stop()
+		<-done
+	})
+}
+
 // timed notes what time its callers say it is.
 type timed struct {
 	*memstore.Store

@@ -16,12 +16,15 @@ type Token struct {
 	Namespace  string `json:"namespace"`
 	Scope      string `json:"scope" enum:"read,write,admin"`
 	Label      string `json:"label,omitempty"`
+	Parent     string `json:"parent,omitempty" doc:"The id of the token that made it. It expires no later than that one."`
 	State      string `json:"state" enum:"active,expired,revoked"`
 	CreatedAt  string `json:"created_at" format:"date-time"`
 	ExpiresAt  string `json:"expires_at,omitempty" format:"date-time"`
 	RevokedAt  string `json:"revoked_at,omitempty" format:"date-time"`
 	LastUsedAt string `json:"last_used_at,omitempty" format:"date-time" doc:"To about a minute."`
-	Token      string `json:"token,omitempty" doc:"In the reply to the create alone: keep it, it cannot be shown again."`
+	// ActiveChildren is set in the reply to a revoke.
+	ActiveChildren int    `json:"active_children,omitempty" doc:"In the reply to a revoke alone: how many tokens that it made, or that these made, still hold."`
+	Token          string `json:"token,omitempty" doc:"In the reply to the create alone: keep it, it cannot be shown again."`
 }
 
 // TokenList is one page of tokens, in the order of their ids.

@@ -94,7 +94,7 @@ func (s *Store) editRun(now task.Millis, who task.Actor, e task.Edit, version st
 	if entry, ok := task.AuditEdit(now, who, e, changes); ok && s.config.logs() {
 		entries = append(entries, entry)
 	}
-	one := configureRun(e.Target().Namespace, version, entries)
+	one := configureRun(version, entries)
 	for _, change := range changes {
 		value := ""
 		if change.Value != nil {
@@ -109,9 +109,13 @@ func (s *Store) editRun(now task.Millis, who task.Actor, e task.Edit, version st
 	return one, nil
 }
 
-// configureRun returns the run of configure that records entries of a namespace. The
-// caller adds settings.
-func configureRun(namespace, version string, entries []task.AuditEntry) run {
+// configureRun returns the run of configure that records entries, which are all of one
+// namespace. The caller adds settings.
+func configureRun(version string, entries []task.AuditEntry) run {
+	namespace := ""
+	if len(entries) > 0 {
+		namespace = entries[0].Namespace
+	}
 	keys := []string{settingsKey, logOf(settingsLog, namespace), settingsLogs}
 	args := []string{version, newVersion(), namespace, strconv.Itoa(len(entries))}
 	for i := range entries {
@@ -140,7 +144,7 @@ func (s *Store) record(ctx context.Context, entries []task.AuditEntry) error {
 		for n < len(rest) && rest[n].Namespace == rest[0].Namespace {
 			n++
 		}
-		runs, rest = append(runs, configureRun(rest[0].Namespace, "", rest[:n])), rest[n:]
+		runs, rest = append(runs, configureRun("", rest[:n])), rest[n:]
 	}
 	_, err := s.servers.write(ctx, configure, make([]*shard, len(runs)), runs)
 	return err

@@ -58,6 +58,7 @@ var settingsCases = []testCase{
 		"A queue, a namespace, a token and a secret come back with every field.",
 		func(f *fixture) {
 			_, hash := task.MintToken()
+			_, childHash := task.MintToken()
 			attempts, backoff := 7, time.Minute
 			q := task.QueueSettings{
 				Namespace: task.DefaultNamespace, Name: "q", Rate: 1.5, Burst: 3, Concurrency: 4, PerDestination: 2,
@@ -68,6 +69,7 @@ var settingsCases = []testCase{
 			f.edits(
 				task.PutQueue{Queue: q}, task.PutNamespace{Settings: n},
 				task.AddToken{Namespace: task.AllNamespaces, Scope: task.ScopeAdmin, Label: "Käthe", Hash: hash, ExpiresAt: start + 1000},
+				task.AddToken{Namespace: "acme", Scope: task.ScopeRead, Hash: childHash, Parent: hash[:16]},
 				task.AddSecret{Namespace: "acme", ID: "s1", Secret: task.MintSecret(), Overlap: 0},
 			)
 			q.Version, q.CreatedAt, n.Version, n.CreatedAt = 1, start, 1, start
@@ -77,6 +79,9 @@ var settingsCases = []testCase{
 			}
 			if t := s.Token(hash, start); t == nil || t.Scope != task.ScopeAdmin || t.Label != "Käthe" || t.ExpiresAt != start+1000 || !t.Operator() {
 				f.Errorf("the token: %+v", t)
+			}
+			if t := s.Token(childHash, start); t == nil || t.Parent != hash[:16] || t.ExpiresAt != start+1000 {
+				f.Errorf("the token that it made: %+v", t)
 			}
 			if live := s.Secrets("acme", "", start); len(live) != 1 || live[0].ID != "s1" || len(live[0].Secret) < 40 {
 				f.Errorf("the secrets: %d", len(live))
@@ -107,6 +112,31 @@ var settingsCases = []testCase{
 			f.edit(task.DropNamespace{Name: "acme"})
 			if left := f.store.Settings().List(task.SecretKind, ""); len(left) != 0 {
 				f.Errorf("%d secrets are left", len(left))
+			}
+		},
+	},
+	{
+		"tokens that ended are forgotten, and the store stays secured",
+		"ForgetTokens removes the records of tokens that ended, with many in one edit, but the last one there is: requests need a token for ever.",
+		func(f *fixture) {
+			const many = 1200
+			edits := []task.Edit{}
+			for range many {
+				_, hash := task.MintToken()
+				edits = append(edits, task.AddToken{Namespace: task.DefaultNamespace, Scope: task.ScopeRead, Hash: hash, ExpiresAt: start + 1})
+			}
+			_, hash := task.MintToken()
+			f.edits(append(edits, task.AddToken{Namespace: task.AllNamespaces, Scope: task.ScopeAdmin, Hash: hash, ExpiresAt: start + 2})...)
+			r, err := f.store.Configure(f.Context(), start+2, []task.Edit{task.ForgetTokens{Keys: f.store.Settings().OldTokens(start+2, start+1)}})
+			if err != nil || r[0].Err != nil || len(r[0].Changes) != many {
+				f.Fatalf("forgot %d: %v, %v", len(r[0].Changes), err, r[0].Err)
+			}
+			last := []task.SettingKey{{Kind: task.TokenKind, Namespace: task.AllNamespaces, Name: hash[:16]}}
+			if r, err := f.store.Configure(f.Context(), start+2, []task.Edit{task.ForgetTokens{Keys: last}}); err != nil || len(r[0].Changes) != 0 {
+				f.Errorf("forgot the last one: %+v, %v", r, err)
+			}
+			if s := f.store.Settings(); !s.Secured() || len(s.List(task.TokenKind, "")) != 1 {
+				f.Errorf("%d tokens are left, secured: %v", len(s.List(task.TokenKind, "")), s.Secured())
 			}
 		},
 	},

@@ -1,0 +1,115 @@
+package task
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+)
+
+// TestATreeIsASortedMapThatNeverChanges compares it with a map, and old trees with what they were.
+func TestATreeIsASortedMapThatNeverChanges(t *testing.T) {
+	type moment struct {
+		tree  tree[int]
+		model map[SettingKey]int
+	}
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		var now tree[int]
+		model := map[SettingKey]int{}
+		var moments []moment
+		names := 1 << (2 + r.IntN(12))
+		for i := range 6000 {
+			key := SettingKey{SettingKind(r.IntN(3)), fmt.Sprint(r.IntN(3)), fmt.Sprint(r.IntN(names))}
+			if r.IntN(5) < 1+3*(i/1000%2) { // grows and shrinks by turns
+				now = now.remove(key)
+				delete(model, key)
+			} else {
+				now = now.put(key, i)
+				model[key] = i
+			}
+			if i == 3000 { // from here on as it would have been read
+				var entries []treeEntry[int]
+				for k, v := range model {
+					entries = append(entries, treeEntry[int]{k, -1}, treeEntry[int]{k, v})
+				}
+				now = newTree(entries)
+			}
+			if i%997 == 0 || i == 5999 {
+				moments = append(moments, moment{now, maps.Clone(model)})
+			}
+		}
+		for _, m := range moments {
+			keys := slices.SortedFunc(maps.Keys(m.model), SettingKey.compare)
+			if m.tree.len() != len(keys) {
+				t.Fatalf("seed %d: %d entries, want %d", seed, m.tree.len(), len(keys))
+			}
+			for from := 0; from <= len(keys); from += 1 + len(keys)/7 {
+				var first SettingKey
+				if from < len(keys) {
+					first = keys[from]
+				} else {
+					first = SettingKey{Kind: 9}
+				}
+				if rank := m.tree.rank(first); rank != from {
+					t.Fatalf("seed %d: rank %d of entry %d", seed, rank, from)
+				}
+				at := from
+				m.tree.walk(first, func(k SettingKey, v int) bool {
+					if at >= len(keys) || k != keys[at] || v != m.model[k] {
+						t.Fatalf("seed %d: entry %d is %v: %d", seed, at, k, v)
+					}
+					at++
+					return true
+				})
+				if at != len(keys) {
+					t.Fatalf("seed %d: the walk ended at %d of %d", seed, at, len(keys))
+				}
+			}
+			for _, k := range keys {
+				if v, ok := m.tree.get(k); !ok || v != m.model[k] {
+					t.Fatalf("seed %d: %v is %d, %v", seed, k, v, ok)
+				}
+			}
+			if _, ok := m.tree.get(SettingKey{5, "", ""}); ok {
+				t.Fatal("found what was never put")
+			}
+		}
+	}
+}
+
+// TestAnEditCostsTheSameHoweverManySettingsThereAre: the tokens and queues of some namespaces make
+// the edits of others no slower.
+func TestAnEditCostsTheSameHoweverManySettingsThereAre(t *testing.T) {
+	const namespaces, each = 10, 10_000
+	var records []Setting
+	for n := range namespaces {
+		name := fmt.Sprint("n", n)
+		records = append(records, &NamespaceSettings{Name: name, Version: 1})
+		for i := range each {
+			id := fmt.Sprintf("%08x%08x", n, i)
+			records = append(records, &AccessToken{ID: id, Namespace: name, Hash: id, RevokedAt: 1})
+		}
+	}
+	cost := func(s *Settings) (bytes uint64) {
+		s = edit(t, t0, s, AddToken{Namespace: AllNamespaces, Scope: ScopeAdmin, Hash: mintHash()})
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		const edits = 200
+		for i := range edits {
+			hash := mintHash()
+			s = edit(t, t0, s, PutQueue{Queue: QueueSettings{Namespace: "default", Name: fmt.Sprint("q", i%10)}})
+			s = edit(t, t0, s, AddToken{Namespace: "default", Scope: ScopeRead, Hash: hash})
+			s = edit(t, t0, s, RevokeToken{Namespace: "default", ID: hash[:16]})
+		}
+		runtime.ReadMemStats(&after)
+		return (after.TotalAlloc - before.TotalAlloc) / edits
+	}
+	few, many := cost(NewSettings()), cost(NewSettings(records...))
+	t.Logf("three edits allocate %d bytes beside few settings, %d beside %d", few, many, len(records))
+	if many > 64<<10 {
+		t.Errorf("three edits allocate %d bytes", many)
+	}
+}
