@@ -144,3 +144,32 @@ func FuzzOccurrenceOf(f *testing.F) {
 		}
 	})
 }
+
+// FuzzHeaderName: no name that a task may set becomes, where a receiver reads
+// headers as CGI variables do, one that Foliot or the connection sets.
+func FuzzHeaderName(f *testing.F) {
+	for _, seed := range []string{"X-Shop", "webhook_id", "foliot.task", "Proxy", "proxy~x", "content!length", "Host", "-host", "h\u00f6st"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		if validateHeaders(map[string]string{name: "x"}) != nil {
+			return
+		}
+		variable := strings.Map(func(r rune) rune {
+			if r < 0x80 && alphanumeric(byte(r)) {
+				return r
+			}
+			return '_'
+		}, strings.ToUpper(name))
+		for _, reserved := range []string{"HOST", "PROXY", "CONTENT_LENGTH", "CONNECTION", "TRANSFER_ENCODING", "TE", "UPGRADE", "EXPECT", "TRAILER", "KEEP_ALIVE"} {
+			if variable == reserved {
+				t.Errorf("%q is taken for %s", name, reserved)
+			}
+		}
+		for _, prefix := range []string{"FOLIOT_", "WEBHOOK_", "PROXY_"} {
+			if strings.HasPrefix(variable, prefix) {
+				t.Errorf("%q is taken for one of %s*", name, prefix)
+			}
+		}
+	})
+}

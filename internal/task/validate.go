@@ -242,9 +242,10 @@ func validHost(host string) bool {
 	return true
 }
 
-// forbiddenHeaders belong to the connection, or to Foliot.
+// forbiddenHeaders belong to the connection, or to Foliot. CGI makes of Proxy the
+// variable HTTP_PROXY, by which programs choose where their own requests go.
 var forbiddenHeaders = []string{
-	"host", "te", "content-length", "connection", "transfer-encoding", "expect", "upgrade", "trailer", "keep-alive",
+	"host", "proxy", "te", "content-length", "connection", "transfer-encoding", "expect", "upgrade", "trailer", "keep-alive",
 }
 
 var forbiddenPrefixes = []string{"proxy-", "foliot-", "webhook-"}
@@ -275,11 +276,23 @@ func validateHeaders(headers map[string]string) error {
 }
 
 // ForbiddenHeader reports whether a task may not set the header of that name, or
-// one that a receiver may take for it: CGI, WSGI and PHP read _ as -.
+// one that a receiver may take for it: CGI, WSGI and PHP read _ as -, and some
+// servers any character that is no letter and no digit.
 func ForbiddenHeader(name string) bool {
-	lower := strings.ReplaceAll(strings.ToLower(name), "_", "-")
+	lower := strings.Map(plainHeaderRune, name)
 	return slices.Contains(forbiddenHeaders, lower) ||
 		slices.ContainsFunc(forbiddenPrefixes, func(p string) bool { return strings.HasPrefix(lower, p) })
+}
+
+// plainHeaderRune returns r in lower case, and - for all but letters and digits.
+func plainHeaderRune(r rune) rune {
+	switch {
+	case r >= 'A' && r <= 'Z':
+		return r + 'a' - 'A'
+	case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+		return r
+	}
+	return '-'
 }
 
 func validHeaderName(name string) bool {
