@@ -98,7 +98,7 @@ func TestAPublicationCannotReplaceTheToken(t *testing.T) {
 			if token != "" {
 				want = "Bearer " + token
 			}
-			if got := r.Header.Values("Authorization"); strings.Join(got, "") != want || r.Header.Get("Foliot-Namespace") != "acme" || r.Header.Get("X-Shop") != "7" {
+			if got := r.Header.Values("Authorization"); strings.Join(got, "") != want || r.Header.Get("Foliot-Namespace") != "acme" || r.Header.Get("Foliot-Forward-X-Shop") != "7" {
 				t.Errorf("sent %v", r.Header)
 			}
 			return reply(201, nil, `{}`), nil
@@ -179,5 +179,26 @@ func TestStrangeRepliesAreErrors(t *testing.T) {
 	got, err := c.Tasks.Get(t.Context(), "a")
 	if err != nil || got.State != "resting" || got.Attempts[0].Late != time.Millisecond || got.Attempts[0].Latency != 123*time.Microsecond {
 		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestAPublicationForwardsWhatItsCallerGave(t *testing.T) {
+	c := offline(t, client.Options{Token: secret}, func(r *http.Request) (*http.Response, error) {
+		for name, want := range map[string]string{
+			"Content-Type": "text/csv", "Foliot-Forward-X-Shop": "7", "Foliot-Forward-User-Agent": "shop/1", "Foliot-Forward-Authorization": "Bearer theirs",
+			"Authorization": "Bearer " + secret, "Cookie": "", "Foliot-Forward-Cookie": "", "Foliot-Forward-Connection": "", "Foliot-Forward-Proxy": "", "Foliot-Forward-Foliot-Task": "",
+		} {
+			if got := strings.Join(r.Header.Values(name), ","); got != want {
+				t.Errorf("%s: %q, want %q", name, got, want)
+			}
+		}
+		return reply(201, nil, `{}`), nil
+	})
+	_, err := c.Tasks.Publish(t.Context(), client.Publication{URL: "http://x/", Header: http.Header{
+		"content-type": {"text/csv"}, "x-shop": {"7"}, "User-Agent": {"shop/1"}, "Authorization": {"Bearer other"}, "Cookie": {"a=b"}, "Connection": {"close"}, "Proxy": {"x"},
+		"Foliot-Task": {"x"}, "foliot-forward-authorization": {"Bearer theirs"},
+	}})
+	if err != nil {
+		t.Error(err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,8 +14,9 @@ import (
 // Publication is a request to forward, later, as it is: a POST to URL with that body and those headers.
 type Publication struct {
 	URL string
-	// Header goes with it, except what is between the caller and the server: Authorization, Cookie, Foliot-… and the headers of the
-	// connection.
+	// Header goes with it, except headers of the connection, Foliot-… and webhook-…, and those that are between the caller and the server:
+	// Authorization, Cookie, Origin, Sec-…, Accept-Encoding, Idempotency-Key and Traceparent. One of these that the receiver must get is
+	// given under its name with Foliot-Forward- before it.
 	Header http.Header
 	Body   []byte
 
@@ -48,13 +50,32 @@ func (ts Tasks) PublishOnce(ctx context.Context, key string, p Publication) (*Ta
 	})
 }
 
+// forwardPrefix begins the headers that the server hands on without it.
+const forwardPrefix = "Foliot-Forward-"
+
+// contentHeaders are handed on as they are.
+var contentHeaders = []string{"Content-Type", "Content-Encoding", "Content-Language", "Content-Disposition", "Content-Digest"}
+
+// ownHeaders belong to the request that publishes, or to a connection.
+var (
+	ownHeaders = []string{
+		"Authorization", "Cookie", "Origin", "Accept-Encoding", "Idempotency-Key", "Traceparent",
+		"Host", "Te", "Content-Length", "Connection", "Transfer-Encoding", "Expect", "Upgrade", "Trailer", "Keep-Alive", "Proxy",
+	}
+	ownPrefixes = []string{"Foliot-", "Webhook-", "Proxy-", "Sec-"}
+)
+
 // header returns what is forwarded and what says when.
 func (p Publication) header() http.Header {
-	h := http.Header{"User-Agent": {""}} // that of this client is not for the receiver
+	h := http.Header{}
 	for name, values := range p.Header {
 		name = http.CanonicalHeaderKey(name)
-		if name != "Authorization" && !strings.HasPrefix(name, "Foliot-") {
+		switch {
+		case slices.Contains(contentHeaders, name), strings.HasPrefix(name, forwardPrefix):
 			h[name] = values
+		case slices.Contains(ownHeaders, name), slices.ContainsFunc(ownPrefixes, func(p string) bool { return strings.HasPrefix(name, p) }):
+		default:
+			h[forwardPrefix+name] = values
 		}
 	}
 	set := func(name, value string) {

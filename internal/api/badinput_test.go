@@ -225,7 +225,7 @@ func TestBadInputIsRefusedByNameAndStoresNothing(t *testing.T) {
 		{"publish: a typing error", publish, "x", 400, "unknown_header", "Foliot-Dealy", []string{"Foliot-Dealy: 1h"}},
 		{"publish: two delays", publish, "x", 400, "repeated_parameter", "Foliot-Delay", []string{"Foliot-Delay: 1s", "Foliot-Delay: 2s"}},
 		{"publish: too large", publish, strings.Repeat("x", small+1), 413, "body_too_large", "", nil},
-		{"publish: headers too large", publish, "x", 413, "too_large", "", []string{"X-Large: " + strings.Repeat("x", 16<<10)}},
+		{"publish: headers too large", publish, "x", 413, "too_large", "", []string{"Foliot-Forward-X-Large: " + strings.Repeat("x", 16<<10)}},
 
 		{"get: a bad name", "GET /v1/tasks/%00", "", 400, "bad_name", "name", nil},
 		{"get: a long name", "GET /v1/tasks/" + strings.Repeat("a", 257), "", 400, "bad_name", "name", nil},

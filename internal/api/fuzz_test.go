@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -106,6 +107,27 @@ func FuzzCursor(f *testing.F) {
 		if after, err := parseCursor(text); err == nil && after != "" {
 			if again, err := parseCursor(cursor(after)); err != nil || again != after {
 				t.Fatalf("%q is taken for %q", text, after)
+			}
+		}
+	})
+}
+
+// Whatever headers a request has, its task sends those that say what the body
+// is, and those that the caller named for it.
+func FuzzForwarded(f *testing.F) {
+	for _, seed := range []string{"X-Forwarded-For", "Foliot-Forward-X-Shop", "foliot-forward-", "Content-Type", "Content_Type", "Foliot-Forward-Content-Type", "Foliot-Forwardx"} {
+		f.Add(seed, "x")
+	}
+	f.Fuzz(func(t *testing.T, name, value string) {
+		name = http.CanonicalHeaderKey(name)
+		for sent, got := range forwarded(http.Header{name: {value}}) {
+			switch {
+			case got != value:
+				t.Errorf("%q: %q is sent as %q", name, value, got)
+			case slices.Contains(contentHeaders, name) && sent == name:
+			case strings.EqualFold(name, forwardPrefix+sent):
+			default:
+				t.Errorf("%q is sent as %q", name, sent)
 			}
 		}
 	})

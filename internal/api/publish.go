@@ -55,7 +55,7 @@ func (s *Server) publish(w http.ResponseWriter, r *request) error {
 func instructions(r *http.Request, spec *task.Spec, given *given) error {
 	spec.When = task.When{Relative: true}
 	for name := range r.Header {
-		if !strings.HasPrefix(name, "Foliot-") || name == wire.NamespaceHeader {
+		if !strings.HasPrefix(name, "Foliot-") || strings.HasPrefix(name, forwardPrefix) || name == wire.NamespaceHeader {
 			continue
 		}
 		value, err := header(r, name)
@@ -83,7 +83,7 @@ func instructions(r *http.Request, spec *task.Spec, given *given) error {
 			}
 			spec.Retry.MaxAttempts, given.maxAttempts = 1+n, true
 		default:
-			err = refuse("unknown_header", name, "there are Foliot-Delay, Foliot-At, Foliot-Name, Foliot-Queue and Foliot-Retries")
+			err = refuse("unknown_header", name, "there are Foliot-Delay, Foliot-At, Foliot-Name, Foliot-Queue, Foliot-Retries and "+forwardPrefix+"<header>")
 		}
 		if err != nil {
 			return err
@@ -92,25 +92,27 @@ func instructions(r *http.Request, spec *task.Spec, given *given) error {
 	return nil
 }
 
-// ourHeaders are between the caller and this server: credentials for it, what
-// a browser says about the request, what the caller wants to read of our reply,
-// and the span of this request, which the task keeps as its own.
-var ourHeaders = []string{"Authorization", "Cookie", "Origin", "Idempotency-Key", "Accept-Encoding", "Traceparent"}
+// forwardPrefix begins the headers that the caller wants the task to send,
+// without the prefix. No proxy between the caller and this server adds one.
+const forwardPrefix = "Foliot-Forward-"
+
+// contentHeaders say what the body is: the task sends them as they are. All
+// others belong to this request. Proxies add some of those: who the caller is,
+// where it comes from, tokens and certificates, which no receiver must see.
+var contentHeaders = []string{"Content-Type", "Content-Encoding", "Content-Language", "Content-Disposition", "Content-Digest"}
 
 // forwarded returns the headers of a published request that its task sends.
 func forwarded(h http.Header) map[string]string {
-	var hop []string // named by Connection: of this connection, not of the message
-	for _, list := range h["Connection"] {
-		for name := range strings.SplitSeq(list, ",") {
-			hop = append(hop, textproto.CanonicalMIMEHeaderKey(strings.TrimSpace(name)))
+	sent := map[string]string{}
+	for _, name := range contentHeaders {
+		if values := h[name]; len(values) > 0 {
+			sent[name] = strings.Join(values, ", ")
 		}
 	}
-	sent := map[string]string{}
 	for name, values := range h {
-		if task.ForbiddenHeader(name) || slices.Contains(hop, name) || slices.Contains(ourHeaders, name) || strings.HasPrefix(name, "Sec-") {
-			continue
+		if given, ok := strings.CutPrefix(name, forwardPrefix); ok {
+			sent[textproto.CanonicalMIMEHeaderKey(given)] = strings.Join(values, ", ") // in place of a content header
 		}
-		sent[name] = strings.Join(values, ", ")
 	}
 	return sent
 }
@@ -157,7 +159,11 @@ func published(err error) error {
 	case "at":
 		path = "Foliot-At"
 	default:
-		path = strings.TrimPrefix(path, "http.headers.")
+		if name, ok := strings.CutPrefix(path, "http.headers."); ok && !slices.Contains(contentHeaders, name) {
+			path = forwardPrefix + name
+		} else if ok {
+			path = name
+		}
 	}
 	return refuse(field.Code, path, field.Detail)
 }

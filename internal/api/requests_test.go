@@ -227,16 +227,50 @@ func TestPublishForwardsBodyAndHeaders(t *testing.T) {
 	got := s.do("POST", "/v1/publish?url=http%3A%2F%2Fexample.com%2F", `{"n": 1}`,
 		"Content-Type: application/json; charset=utf-8", "X-Shop: 7", "X-Many: a", "X-Many: b", "User-Agent: shop/1",
 		"Authorization: Bearer ours", "Cookie: session=ours", "Origin: http://localhost:8750", "Accept-Encoding: gzip", "Sec-Fetch-Site: same-origin",
-		"Connection: close, X-Hop", "X-Hop: 1", "Keep-Alive: 5", "Te: trailers", "Proxy-Authorization: x", "Webhook-Id: x",
+		"Connection: close", "Keep-Alive: 5", "Te: trailers", "Proxy-Authorization: x", "Webhook-Id: x",
+		"Content-Encoding: identity", "Content-Language: en", "Content-Disposition: inline", "Content-Digest: sha-256=:eA==:",
+		"Foliot-Forward-X-Shop: 7", "Foliot-Forward-X-Many: a", "Foliot-Forward-X-Many: b", "Foliot-Forward-User-Agent: shop/2", "Foliot-Forward-Authorization: Bearer theirs",
 		"Foliot-Delay: 30m", "Foliot-Name: p", "Foliot-Queue: q", "Foliot-Retries: 2", "Idempotency-Key: k").task(201)
 	if got.Name != "p" || got.Queue != "q" || *got.Retry.MaxAttempts != 3 || got.Delay != "30m0s" || got.HTTP.Method != "POST" {
 		t.Errorf("got %+v", got)
 	}
-	if want := "map[Content-Type:application/json; charset=utf-8 User-Agent:shop/1 X-Many:a, b X-Shop:7]"; fmt.Sprint(got.HTTP.Headers) != want {
+	if want := "map[Authorization:Bearer theirs Content-Digest:sha-256=:eA==: Content-Disposition:inline Content-Encoding:identity Content-Language:en " +
+		"Content-Type:application/json; charset=utf-8 User-Agent:shop/2 X-Many:a, b X-Shop:7]"; fmt.Sprint(got.HTTP.Headers) != want {
 		t.Errorf("headers %v, want %s", got.HTTP.Headers, want)
 	}
 	if r := s.record("p").Request; r.BodyKind != task.JSONBody || string(r.Body) != `{"n": 1}` {
 		t.Errorf("body %q of kind %d", r.Body, r.BodyKind)
+	}
+}
+
+// TestPublishForwardsNothingThatAProxyAdded: what proxies say of a caller is
+// for this server, and receivers must not get it.
+func TestPublishForwardsNothingThatAProxyAdded(t *testing.T) {
+	s := serve(t)
+	got := s.do("POST", "/v1/publish?url=http%3A%2F%2Fexample.com%2F", "x", "Content-Type: text/plain",
+		"X-Forwarded-For: 203.0.113.7", "X-Forwarded-Host: inside", "X-Forwarded-Client-Cert: Hash=1", "Forwarded: for=203.0.113.7", "X-Real-Ip: 203.0.113.7", "Via: 1.1 proxy",
+		"X-Amzn-Oidc-Data: eyJ", "X-Amzn-Oidc-Accesstoken: eyJ", "X-Amzn-Trace-Id: Root=1", "Cf-Access-Jwt-Assertion: eyJ", "Cf-Connecting-Ip: 203.0.113.7", "X-Goog-Iap-Jwt-Assertion: eyJ",
+		"X-Goog-Authenticated-User-Email: a@example.com", "X-Ms-Client-Principal: e30=", "X-Ms-Token-Aad-Access-Token: eyJ", "X-Auth-Request-Access-Token: eyJ", "X-Remote-User: a",
+		"Ssl-Client-Cert: MII", "X-Ssl-Client-S-Dn: CN=a", "X-Client-Cert: MII", "X-Request-Id: 1", "X-Envoy-Original-Path: /", "Tailscale-User-Login: a@example.com", "X-Vault-Token: s.1",
+		"X-Api-Key: k", "Tracestate: a=b", "Baggage: user=a", "Priority: u=1", "Early-Data: 1", "User-Agent: shop/1", "Accept: */*", "Referer: http://inside/", "Content-Location: /inside").task(201)
+	if want := "map[Content-Type:text/plain]"; fmt.Sprint(got.HTTP.Headers) != want {
+		t.Errorf("headers %v, want %s", got.HTTP.Headers, want)
+	}
+}
+
+func TestPublishRefusesHeadersThatNoTaskMaySend(t *testing.T) {
+	s := serve(t)
+	for _, c := range []struct{ header, code string }{
+		{"Foliot-Forward-Host: inside", "forbidden_header"},
+		{"Foliot-Forward-Proxy: x", "forbidden_header"},
+		{"Foliot-Forward-Webhook-Id: x", "forbidden_header"},
+		{"Foliot-Forward-Foliot-Task: x", "forbidden_header"},
+		{"Foliot-Forward-Connection: x", "forbidden_header"},
+		{"Foliot-Forward-: x", "bad_header"},
+		{"Foliot-Forwarded: x", "unknown_header"},
+	} {
+		name, _, _ := strings.Cut(c.header, ":")
+		s.do("POST", "/v1/publish?url=http%3A%2F%2Fexample.com%2F", "x", c.header).problem(400, c.code, name)
 	}
 }
 

@@ -99,8 +99,9 @@ func createRoutes() []route {
 		{
 			method: "POST", path: wire.Version + "/publish", serve: (*Server).publish, scope: task.ScopeWrite, tag: "tasks",
 			id: "publish", summary: "Forward this request, later",
-			about: "The body, of any content type, and the headers of this request become the task's: a POST to url. Left behind are the headers " +
-				"of the connection, those no task may have, and what is between the caller and this server: Authorization, Cookie, Origin, Sec-*, Accept-Encoding, Idempotency-Key, Foliot-*. " +
+			about: "The body, of any content type, becomes the task's: a POST to url. The task sends the headers that say what the body is " +
+				"(Content-Type, Content-Encoding, Content-Language, Content-Disposition, Content-Digest), and each Foliot-Forward-<header> without that prefix, " +
+				"which wins: Foliot-Forward-Authorization: Bearer x is sent as Authorization: Bearer x. All other headers stay here: proxies add some, which no receiver must see. " +
 				"Without Foliot-Delay and Foliot-At it is due now.",
 			query: publishQuery, headers: append(slices.Clone(publishHeaders), idempotencyHeader),
 			body: []byte(nil), bodies: []string{"*/*"}, replies: []reply{created},
