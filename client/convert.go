@@ -60,7 +60,7 @@ func (t Task) wire() (wire.Task, error) {
 	in, err := t.Spec.wire()
 	shown := wire.Task{
 		TaskInput: in,
-		ID:        t.ID, State: string(t.State), Reason: t.Reason,
+		ID:        t.ID, State: string(t.State), HeldBy: t.HeldBy, Reason: t.Reason,
 		DueAt: instant(t.DueAt), Version: t.Version, CreatedAt: instant(t.CreatedAt), FinishedAt: instant(t.FinishedAt),
 		CancelRequested: t.CancelRequested, BodySize: t.BodySize, Reclaims: t.Reclaims,
 		Schedule: t.Schedule, Instant: instant(t.Instant),
@@ -209,7 +209,7 @@ func (d *decoder) retry(w *wire.Retry) (r Retry) {
 func (d *decoder) task(shown wire.Task) Task {
 	t := Task{
 		Spec: d.spec(shown.TaskInput),
-		ID:   shown.ID, State: State(shown.State), Reason: shown.Reason,
+		ID:   shown.ID, State: State(shown.State), HeldBy: shown.HeldBy, Reason: shown.Reason,
 		DueAt: d.instant(shown.DueAt), Version: shown.Version, CreatedAt: d.instant(shown.CreatedAt), FinishedAt: d.instant(shown.FinishedAt),
 		CancelRequested: shown.CancelRequested, BodySize: shown.BodySize, Reclaims: shown.Reclaims, Traceparent: shown.Traceparent, Durability: shown.Durability,
 		Schedule: shown.Schedule, Instant: d.instant(shown.Instant),

@@ -78,7 +78,7 @@ type State string
 // The states.
 const (
 	Scheduled State = "scheduled" // waits for its due time
-	Held      State = "held"      // scheduled, in a queue that is paused or being purged
+	Held      State = "held"      // scheduled, and held by what HeldBy says
 	Running   State = "running"   // an attempt is under way
 	Delivered State = "delivered"
 	Cancelled State = "cancelled"
@@ -96,6 +96,7 @@ type Task struct {
 
 	ID              string // new for each incarnation of the name; the webhook-id of every attempt
 	State           State
+	HeldBy          string // of a held task: "suspended" (its namespace is), "purge" or "pause"
 	Reason          string // why it is dead, expired or cancelled: a stable code
 	DueAt           time.Time
 	Version         uint64 // counts what clients changed; attempts do not change it

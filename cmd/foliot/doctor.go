@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/foliot/foliot/client"
@@ -145,6 +146,9 @@ func (f *findings) live(l *client.Live) {
 	if l.Slots > 0 {
 		f.add("slots", l.Running < l.Slots, "%d of %d in use; when all are, attempts wait (--concurrency)", l.Running, l.Slots)
 	}
+	if len(l.Suspended) > 0 {
+		f.add("suspended", true, "nothing of these namespaces is delivered or fired: %s; resume one with foliot namespace set NAME --no-suspended", strings.Join(l.Suspended, ", "))
+	}
 	for _, d := range l.Destinations {
 		if d.Breaker != "" && d.Breaker != "closed" {
 			f.add("breaker", false, "%s failed again and again: %s; its tasks wait and spend no attempts", qualified(d.Namespace, d.Destination), d.Breaker)
@@ -161,7 +165,7 @@ func (f *findings) overdue(l *client.Live, shared bool) {
 			continue
 		}
 		overdue++
-		held := q.LimitedBy == "pause" || q.LimitedBy == "purge"
+		held := q.LimitedBy == "suspended" || q.LimitedBy == "pause" || q.LimitedBy == "purge"
 		f.add("overdue", held, "%d tasks of %s, the oldest for %v; they wait for: %s", q.Overdue, qualified(q.Namespace, q.Queue), age(q.Oldest), orWord(q.LimitedBy, "their turn"))
 	}
 	where := ""

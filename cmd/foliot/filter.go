@@ -11,7 +11,7 @@ import (
 // filterFlags choose tasks, for listing and for acting on many.
 type filterFlags struct {
 	Queue     string   `group:"filter" placeholder:"NAME" help:"Only tasks of this queue."`
-	State     []string `group:"filter" placeholder:"STATE" help:"Only tasks in this state: scheduled, held (scheduled, in a queue that is paused), running, delivered, cancelled, expired, dead. Repeat it for any of several."`
+	State     []string `group:"filter" placeholder:"STATE" help:"Only tasks in this state: scheduled, held (scheduled, in a queue that is paused or a namespace that is suspended), running, delivered, cancelled, expired, dead. Repeat it for any of several."`
 	Reason    string   `group:"filter" placeholder:"REASON" help:"Only tasks that are dead, expired or cancelled for this reason: attempts_exhausted, max_age_exceeded, gone, no_retry, egress_denied, reclaims_exhausted, purged …"`
 	Label     []string `group:"filter" sep:"none" placeholder:"KEY=VALUE" help:"Only tasks with this label. Repeat it: all must match."`
 	Schedule  string   `group:"filter" placeholder:"NAME" help:"Only tasks that this schedule made."`

@@ -71,6 +71,9 @@ func describe(t *client.Task) (r rows) {
 	if t.Reason != "" && t.Reason != state {
 		state += " (" + t.Reason + ")"
 	}
+	if t.HeldBy != "" {
+		state += " (" + heldWords(t.HeldBy) + ")"
+	}
 	if t.CancelRequested {
 		state += ", cancel requested"
 	}
@@ -94,6 +97,19 @@ func describe(t *client.Task) (r rows) {
 		r.add("attempt", instant(a.StartedAt)+" "+attemptLine(a))
 	}
 	return r
+}
+
+// heldWords says what holds a task. A newer server may know more reasons.
+func heldWords(by string) string {
+	switch by {
+	case "suspended":
+		return "the namespace is suspended"
+	case "purge":
+		return "the queue is being purged"
+	case "pause":
+		return "the queue is paused"
+	}
+	return by
 }
 
 // addRequest adds what is sent, and where it belongs.

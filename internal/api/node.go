@@ -21,6 +21,11 @@ func (s *Server) live(w http.ResponseWriter, r *request) error {
 	}
 	l.Queues = slices.DeleteFunc(slices.Clone(l.Queues), func(q wire.LiveQueue) bool { return !r.sees(q.Namespace) })
 	l.Destinations = slices.DeleteFunc(slices.Clone(l.Destinations), func(d wire.LiveDestination) bool { return !r.sees(d.Namespace) })
+	for _, n := range r.settings.List(task.NamespaceKind, "") {
+		if n := n.(*task.NamespaceSettings); n.Suspended && r.sees(n.Name) {
+			l.Suspended = append(l.Suspended, n.Name)
+		}
+	}
 	s.write(r.Context(), w, jsonType, http.StatusOK, l)
 	return nil
 }

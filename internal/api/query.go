@@ -182,7 +182,7 @@ func (f *chosen) keep(s *task.Settings, now task.Millis, page []*task.Task) []*t
 	if !f.heldOnly {
 		return page
 	}
-	return slices.DeleteFunc(page, func(t *task.Task) bool { return t.State == task.Scheduled && !isHeld(s, now, t) })
+	return slices.DeleteFunc(page, func(t *task.Task) bool { return t.State == task.Scheduled && holdOf(s, now, t) == task.NotHeld })
 }
 
 // dueBounds reads due_before and due_after. Tasks are due at whole

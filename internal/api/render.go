@@ -64,16 +64,19 @@ func (s *Server) show(r *request, t *task.Task) wire.Task {
 	}
 	shown.FinishedAt = showOptional(t.FinishedAt)
 	shown.Schedule, shown.Instant = showOrigin(t.Name)
-	if isHeld(r.settings, s.now(), t) {
-		shown.State = held
+	if hold := holdOf(r.settings, s.now(), t); hold != task.NotHeld {
+		shown.State, shown.HeldBy = held, string(hold)
 	}
 	showBody(&shown.HTTP, t.Request)
 	return shown
 }
 
-// isHeld reports whether t waits for its queue alone.
-func isHeld(s *task.Settings, now task.Millis, t *task.Task) bool {
-	return t.State == task.Scheduled && t.Lane().Priority != task.Urgent && s.Queue(t.Namespace, t.Queue).Held(now)
+// holdOf returns what keeps t from being claimed, however due it is.
+func holdOf(s *task.Settings, now task.Millis, t *task.Task) task.Hold {
+	if t.State != task.Scheduled {
+		return task.NotHeld
+	}
+	return s.Hold(t.Lane(), now)
 }
 
 // showBody shows a body the way it was given.

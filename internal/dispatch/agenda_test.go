@@ -22,15 +22,16 @@ type world struct {
 	steady time.Duration
 	a      *agenda
 
-	tasks   map[task.Key]*record
-	lanes   []task.Lane
-	queues  map[task.SettingKey]task.Setting
-	picks   []*pick // claimed and running
-	names   int
-	claims  int
-	freed   map[task.Key]int // schedules of which it was told that an occurrence has ended, how often
-	lossy   float64          // the part of hints and timers that is lost
-	failing float64          // the part of reads that fail
+	tasks     map[task.Key]*record
+	lanes     []task.Lane
+	queues    map[task.SettingKey]task.Setting
+	suspended map[string]bool
+	picks     []*pick // claimed and running
+	names     int
+	claims    int
+	freed     map[task.Key]int // schedules of which it was told that an occurrence has ended, how often
+	lossy     float64          // the part of hints and timers that is lost
+	failing   float64          // the part of reads that fail
 }
 
 type record struct {
@@ -42,7 +43,7 @@ type record struct {
 func newWorld(t *testing.T, seed uint64, lossy float64) *world {
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	w := &world{T: t, rnd: rnd, now: 1_000_000_000, tasks: map[task.Key]*record{}, freed: map[task.Key]int{}, lossy: lossy, failing: lossy / 10}
-	w.queues = map[task.SettingKey]task.Setting{}
+	w.queues, w.suspended = map[task.SettingKey]task.Setting{}, map[string]bool{}
 	w.a = newAgenda(rules{5 * time.Second, 50 + rnd.IntN(500), rnd.IntN(4), 8 * time.Second}, 1+rnd.IntN(60))
 	for i := range rnd.IntN(3) {
 		w.lanes = append(w.lanes, task.ScheduleLane(fmt.Sprint("ns", i)))
@@ -220,6 +221,10 @@ func sorted[K comparable, V any](m map[K]V) []V {
 // decide changes what was decided of a queue.
 func (w *world) decide() {
 	lane := w.lanes[w.rnd.IntN(len(w.lanes))]
+	if w.chance(0.1) {
+		w.suspended[lane.Namespace] = !w.suspended[lane.Namespace]
+		w.configure()
+	}
 	if lane.Queue == task.ScheduleQueue { // of which nothing can be decided
 		return
 	}
@@ -242,7 +247,15 @@ func (w *world) decide() {
 		q.PurgeBefore = w.now
 	}
 	w.queues[q.Key()] = q
-	w.a.configure(w.now, task.NewSettings(slices.Collect(maps.Values(w.queues))...))
+	w.configure()
+}
+
+func (w *world) configure() {
+	settings := slices.Collect(maps.Values(w.queues))
+	for name, suspended := range w.suspended {
+		settings = append(settings, &task.NamespaceSettings{Name: name, Suspended: suspended})
+	}
+	w.a.configure(w.now, task.NewSettings(settings...))
 }
 
 // take claims what the agenda picks, one at a time, so that each choice can be
@@ -447,7 +460,7 @@ func (w *world) verify() {
 func (w *world) verifyKnown() {
 	for k, r := range w.tasks {
 		l, p := w.a.lanes[r.lane], task.Position{Due: r.due, Name: k.Name}
-		if l != nil && !r.running && !l.cursor.Less(p) && l.known[k.Name] == nil && !l.queue.held {
+		if l != nil && !r.running && !l.cursor.Less(p) && l.known[k.Name] == nil && !l.queue.holds(l.name.Priority) {
 			w.Fatalf("%v, due %d, lies before the cursor %v of its lane, and is not known", k, r.due, l.cursor)
 		}
 	}
@@ -513,6 +526,7 @@ func TestTheAgendaAgreesWithAJudgeWhoLooksAtEverything(t *testing.T) {
 				w.verify()
 			}
 			w.lossy, w.failing = 1, 0 // no hint and no timer helps from here on
+			clear(w.suspended)
 			w.a.configure(w.now, nil)
 			w.drain()
 		})

@@ -12,8 +12,11 @@ func (a *agenda) configure(now task.Millis, s *task.Settings) {
 		s = none
 	}
 	a.settings = s
+	for name, t := range a.spaces {
+		t.suspended = s.Suspended(name)
+	}
 	for key, q := range a.queues {
-		if next := s.Queue(key.namespace, key.name); next != q.settings {
+		if next := s.Queue(key.namespace, key.name); next != q.settings || q.stopped != q.tenant.suspended {
 			a.reconfigure(q, next, now)
 		}
 	}

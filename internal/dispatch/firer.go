@@ -48,7 +48,9 @@ func (a *agenda) fires() bool { return len(a.ended) > 0 || len(a.firing) > 0 }
 func (a *agenda) takeFires(now task.Millis, limit int) (fires []task.Fire) {
 	n := min(limit/2, len(a.ended))
 	for _, key := range a.ended[:n] {
-		fires = append(fires, task.Fire{Key: key})
+		if !a.settings.Suspended(key.Namespace) { // it is due again soon after it is resumed
+			fires = append(fires, task.Fire{Key: key})
+		}
 	}
 	a.ended = a.ended[n:]
 	for len(a.firing) > 0 && len(fires) < limit {

@@ -56,6 +56,8 @@ func (w *world) mayRunButForSlots(l *lane) bool {
 		return false
 	case w.steady < t.rested, !urgent && (w.steady < t.asked || t.breaker.open && (w.steady < t.breaker.until || t.breaker.probe != 0)):
 		return false
+	case w.suspended[l.name.Namespace]:
+		return false
 	case !urgent && (l.queue.held || w.lossy == 0 && s.Held(w.now)):
 		return false
 	case !urgent && s.Rate > 0 && l.queue.bucket.next(w.steady) > w.steady:

@@ -10,7 +10,7 @@ import (
 // open returns a new lane, nil if nothing is to be known of it: its queue is held.
 func (a *agenda) open(name task.Lane, now task.Millis) *lane {
 	q := a.queueOf(queueKey{name.Namespace, name.Queue}, now)
-	if q.held && name.Priority != task.Urgent {
+	if q.holds(name.Priority) {
 		return nil
 	}
 	l := &lane{name: name, number: a.next(), queue: q, known: map[string]*item{}, allowance: a.slots.base()}
@@ -42,7 +42,7 @@ func (a *agenda) queueOf(key queueKey, now task.Millis) *queue {
 	}
 	t := a.spaces[key.namespace]
 	if t == nil {
-		t = &tenant{name: key.namespace, turns: turns{number: a.next()}}
+		t = &tenant{name: key.namespace, suspended: a.settings.Suspended(key.namespace), turns: turns{number: a.next()}}
 		t.seat.owner = t
 		a.spaces[key.namespace] = t
 	}
@@ -140,10 +140,10 @@ func (a *agenda) check(now task.Millis) {
 
 func (a *agenda) checkQueues(now task.Millis) {
 	for key, q := range a.queues {
-		if q.bell.set() || q.held != q.settings.Held(now) { // for others time changes nothing
+		if q.bell.set() || q.held != q.settings.Held(now) || q.stopped != q.tenant.suspended { // for others time changes nothing
 			a.refresh(q, now)
 		}
-		if len(q.lanes) > 0 || q.held || q.bucket.debt(a.steady) > 0 || q.stake != nil && !q.stake.spent() {
+		if len(q.lanes) > 0 || q.held || q.stopped || q.bucket.debt(a.steady) > 0 || q.stake != nil && !q.stake.spent() {
 			continue
 		}
 		a.arm(&q.bell, 0, 0)

@@ -15,6 +15,8 @@ type tenant struct {
 	busy   int         // lanes with a task that is due
 	seat   seat[*tenant]
 	turns
+
+	suspended bool // nothing of it is claimed or fired: see queue.stopped
 }
 
 // queue is what is known of a queue: its limits, and its lanes by priority.
@@ -28,6 +30,7 @@ type queue struct {
 	bell     bell // for the next token, or the end of a pause
 
 	held    bool // nothing is claimed but what was run by hand, and nothing else is known
+	stopped bool // nothing at all is claimed, fired or known: its namespace is suspended
 	bucket  bucket
 	stake   *stake // nil: the limits are this node's alone, or there are none
 	running int
@@ -230,7 +233,7 @@ func (q *queue) routine() needs {
 // is: a limited queue starts only so many in the time of a window.
 func (a *agenda) depth(l *lane) int {
 	switch q := l.queue; {
-	case q.held && !l.urgent():
+	case q.holds(l.name.Priority):
 		return 0
 	case l.target.breaker.open:
 		return reserve
@@ -255,8 +258,8 @@ func (q *queue) look(a *agenda, now task.Millis) { a.refresh(q, now) }
 
 // refresh takes in what time has done to q.
 func (a *agenda) refresh(q *queue, now task.Millis) {
-	if held := q.settings.Held(now); held != q.held {
-		a.hold(q, now, held)
+	if held, stopped := q.settings.Held(now), q.tenant.suspended; held != q.held || stopped != q.stopped {
+		a.hold(q, now, held, stopped)
 	}
 	if until := q.settings.PausedUntil; q.held && until > now {
 		a.arm(&q.bell, until, 0)
@@ -266,18 +269,19 @@ func (a *agenda) refresh(q *queue, now task.Millis) {
 
 // hold stops q, or lets it go on. What is held is not known of: it would take
 // the room of others, however long. It is read again afterwards.
-func (a *agenda) hold(q *queue, now task.Millis, held bool) {
-	q.held = held
+func (a *agenda) hold(q *queue, now task.Millis, held, stopped bool) {
+	a.unread = a.unread || q.held && !held || q.stopped && !stopped
+	q.held, q.stopped = held, stopped
 	for _, l := range q.lanes {
-		if l.urgent() {
-			continue
-		}
-		if held {
+		if q.holds(l.name.Priority) {
 			a.total -= l.clear()
 		} else {
 			a.want(l)
 		}
 		a.place(l, now)
 	}
-	a.unread = a.unread || !held
 }
+
+// holds reports whether tasks of q that have this priority must wait, for as long as q is held
+// or its namespace is suspended.
+func (q *queue) holds(p task.Priority) bool { return q.stopped || q.held && p != task.Urgent }

@@ -30,6 +30,7 @@ type Limit string
 // The limits. The first one that applies is named.
 const (
 	NoLimit          Limit = ""            // nothing is due, or it waits for its turn alone: it is just about to start, or in quarantine
+	LimitSuspended   Limit = "suspended"   // its namespace is
 	LimitPurge       Limit = "purge"       // a purge is under way
 	LimitPause       Limit = "pause"       // it is paused
 	LimitConcurrency Limit = "concurrency" // as many are under way as may be
@@ -133,6 +134,8 @@ func (a *agenda) queueState(q *queue, now time.Time) QueueState {
 // limitOf returns what keeps the tasks of q waiting, and until when.
 func (a *agenda) limitOf(q *queue, now time.Time) (Limit, time.Time) {
 	switch at := q.token(a.steady); {
+	case q.stopped:
+		return LimitSuspended, time.Time{}
 	case q.settings.PurgeBefore != 0:
 		return LimitPurge, time.Time{}
 	case q.settings.PausedAt(task.FloorMillis(now)):

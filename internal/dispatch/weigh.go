@@ -126,7 +126,7 @@ func (a *agenda) wanting(s *stake) bool {
 		return s.outlet.running >= s.held && s.held < s.limit() && (soon || s.outlet.waits())
 	}
 	q := s.queue
-	hand, routine := q.shelves[task.Urgent].lanes.size > 0, !q.held && (soon || q.quarantined() || q.routine() != nobody)
+	hand, routine := q.shelves[task.Urgent].lanes.size > 0, !q.holds(task.Normal) && (soon || q.quarantined() || q.routine() != nobody)
 	if s.rated() && routine && s.tokens-s.reserved <= s.low && (s.reserved == 0 || s.tokens > s.reserved) && (q.settings.Concurrency == 0 || q.running < q.settings.Concurrency) {
 		return true
 	}

@@ -8,6 +8,7 @@ type Live struct {
 	Slots        int               `json:"slots,omitempty" doc:"How many may be."`
 	Late         *Lateness         `json:"late,omitempty"`
 	Attempts     *AttemptTotals    `json:"attempts,omitempty"`
+	Suspended    []string          `json:"suspended,omitempty" doc:"Namespaces that are suspended: nothing of them starts."`
 	Queues       []LiveQueue       `json:"queues" nullable:"false" doc:"Those that have something running or overdue."`
 	Destinations []LiveDestination `json:"destinations" nullable:"false" doc:"Those that have something running or overdue, or whose breaker is not closed."`
 }
@@ -39,7 +40,7 @@ type LiveQueue struct {
 	Running   int     `json:"running"`
 	Overdue   int     `json:"overdue" doc:"Tasks that are due and wait, as far as this server has read them."`
 	OldestMS  float64 `json:"oldest_ms,omitempty" doc:"For how long the oldest of them has been due."`
-	LimitedBy string  `json:"limited_by,omitempty" enum:"pause,purge,rate,concurrency,destination,slots" doc:"What they wait for. destination: breakers, wishes of receivers, or the limit for each destination. slots: the server has none left."`
+	LimitedBy string  `json:"limited_by,omitempty" enum:"suspended,pause,purge,rate,concurrency,destination,slots" doc:"What they wait for. destination: breakers, wishes of receivers, or the limit for each destination. slots: the server has none left."`
 }
 
 // LiveDestination is what goes on between a namespace and a destination.

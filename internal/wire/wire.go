@@ -94,7 +94,8 @@ type Task struct {
 	TaskInput
 
 	ID              string    `json:"id" doc:"New for each incarnation of the name; the webhook-id of every attempt."`
-	State           string    `json:"state" enum:"scheduled,held,running,delivered,cancelled,expired,dead" doc:"held: scheduled, in a queue that is paused or being purged."`
+	State           string    `json:"state" enum:"scheduled,held,running,delivered,cancelled,expired,dead" doc:"held: scheduled, in a queue that is paused or being purged, or in a suspended namespace."`
+	HeldBy          string    `json:"held_by,omitempty" enum:"suspended,purge,pause" doc:"Of a held task: what holds it. suspended: the operator has suspended the namespace."`
 	Reason          string    `json:"reason,omitempty" doc:"Why it is dead, expired or cancelled: a stable code."`
 	DueAt           string    `json:"due_at" format:"date-time" doc:"When the next attempt starts, or the last one was to."`
 	Version         uint64    `json:"version" doc:"Counts what clients changed; attempts do not change it."`

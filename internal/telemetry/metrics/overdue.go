@@ -57,7 +57,7 @@ func (a *asker) suspects(heads []task.LaneHead, now task.Millis) []task.LaneRead
 	taken := map[task.QueueKey]int{}
 	for _, h := range heads {
 		key := task.QueueKey{Namespace: h.Lane.Namespace, Queue: h.Lane.Queue}
-		if taken[key] == overduePerQueue || settings.Queue(key.Namespace, key.Queue).Held(now) {
+		if taken[key] == overduePerQueue || settings.Hold(h.Lane, now) != task.NotHeld {
 			continue
 		}
 		taken[key]++

@@ -1,0 +1,95 @@
+package dispatch
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// suspended is what stops the namespace of these tests.
+var suspended = task.NewSettings(&task.NamespaceSettings{Name: task.DefaultNamespace, Suspended: true})
+
+func TestOfASuspendedNamespaceNothingStartsAlsoByHand(t *testing.T) {
+	inBubble(t, Config{}, nil, accept, func(b *bed) {
+		b.Configure(suspended)
+		b.create("t", time.Second)
+		b.create("hand", time.Hour)
+		b.apply(task.Run{Key: key("hand")})
+		b.pass(time.Minute)
+		b.wantCalls(0)
+		if s := b.Stats(); s.Known != 0 {
+			t.Errorf("a suspended namespace takes room of the window: %+v", s)
+		}
+		if r := b.get("t"); r.State != task.Scheduled || r.Tries != 0 {
+			t.Errorf("waiting spent an attempt: %+v", r)
+		}
+		b.Configure(nil)
+		b.pass(tick)
+		b.wantCalls(2)
+	})
+}
+
+// What is known when the namespace is suspended is held, and comes back with no poll.
+func TestASuspensionHoldsWhatIsKnown(t *testing.T) {
+	inBubble(t, Config{Poll: time.Hour}, nil, accept, func(b *bed) {
+		b.create("t", time.Second)
+		b.create("hand", time.Hour)
+		b.Configure(suspended)
+		b.apply(task.Run{Key: key("hand")})
+		b.pass(30 * time.Minute)
+		b.wantCalls(0)
+		b.Configure(nil)
+		b.pass(tick)
+		b.wantCalls(2)
+	})
+}
+
+func TestSchedulesOfASuspendedNamespaceAreNotFired(t *testing.T) {
+	inBubble(t, Config{}, nil, accept, func(b *bed) {
+		b.schedule("a", time.Minute, func(s *task.ScheduleSpec) { s.Rule.Misfire = task.SkipMissed })
+		b.pass(150 * time.Second)
+		b.wantCalls(2)
+		b.Configure(suspended)
+		b.pass(time.Hour)
+		b.wantCalls(2)
+		b.Configure(nil)
+		b.pass(2 * time.Minute)
+		b.wantCalls(4)
+	})
+}
+
+// The end of an occurrence must not start the one that waits for it.
+func TestAnOccurrenceThatWaitsIsNotBegunWhileItsNamespaceIsSuspended(t *testing.T) {
+	slow := func(ctx context.Context, d task.Delivery) task.Outcome {
+		time.Sleep(2500 * time.Millisecond)
+		return accept(ctx, d)
+	}
+	inBubble(t, Config{}, nil, slow, func(b *bed) {
+		b.schedule("a", time.Second, func(s *task.ScheduleSpec) { s.Rule.Overlap = task.BufferOne })
+		b.pass(2500 * time.Millisecond)
+		b.wantCalls(1)
+		b.Configure(suspended)
+		b.pass(time.Hour)
+		b.wantCalls(1)
+		b.Configure(nil)
+		b.pass(31 * time.Second)
+		if len(b.seen()) < 2 {
+			t.Error("a resumed namespace's schedule does not go on")
+		}
+	})
+}
+
+func TestASuspendedQueueSaysSo(t *testing.T) {
+	inBubble(t, Config{}, nil, hang, func(b *bed) {
+		b.create("t", 0)
+		b.pass(tick)
+		b.Configure(suspended)
+		for _, q := range b.Queues() {
+			if q.Limit != LimitSuspended {
+				t.Errorf("%+v", q)
+			}
+		}
+	})
+}

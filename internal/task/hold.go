@@ -1,0 +1,36 @@
+package task
+
+// Suspended reports whether a namespace is suspended: nothing of it is claimed or fired, also
+// what was run by hand.
+func (s *Settings) Suspended(namespace string) bool {
+	n, ok := s.Get(SettingKey{Kind: NamespaceKind, Name: namespace}).(*NamespaceSettings)
+	return ok && n.Suspended
+}
+
+// Hold says what keeps the tasks of a lane from being claimed.
+type Hold string
+
+// The holds. If several apply, the first one is named.
+const (
+	NotHeld     Hold = ""
+	Suspension  Hold = "suspended"
+	HeldByPurge Hold = "purge"
+	HeldByPause Hold = "pause"
+)
+
+// Hold returns what keeps the tasks of a lane from being claimed at now. A pause and a purge let
+// through what was run by hand.
+func (s *Settings) Hold(l Lane, now Millis) Hold {
+	q := s.Queue(l.Namespace, l.Queue)
+	switch {
+	case s.Suspended(l.Namespace):
+		return Suspension
+	case l.Priority == Urgent:
+		return NotHeld
+	case q.PurgeBefore != 0:
+		return HeldByPurge
+	case q.PausedAt(now):
+		return HeldByPause
+	}
+	return NotHeld
+}
