@@ -58,16 +58,20 @@ func patches(ctx context.Context, a *attacker) {
 // batchBytes is a little less than a request may have.
 const batchBytes = 16<<20 - 1024
 
-// batches sends batches whose single task is far too large, in ways that cost
-// whoever decodes them whole.
-func batches(ctx context.Context, a *attacker) {
-	kinds := [][]byte{
+// wideBatches makes batches whose single task is far too large, in ways that are
+// costly to decode whole.
+func wideBatches(_ context.Context, a *attacker) error {
+	a.batches = [][]byte{
 		wideBatch(`"http":{"url":"http://127.0.0.1/","body":"`, `\u0001`, `"}`),
 		wideBatch(`"labels":{`, `"%07d":"",`, `"":""}`),
 		wideBatch(`"http":{"url":"http://127.0.0.1/","headers":{`, `"x%06d":"",`, `"":""}}`),
 	}
+	return nil
+}
+
+func sendBatches(ctx context.Context, a *attacker) {
 	hammer(ctx, 8, func(worker, _ int) bool {
-		return a.ask(ctx, http.MethodPost, wire.Version+"/tasks/batch", kinds[worker%len(kinds)]) != 0
+		return a.ask(ctx, http.MethodPost, wire.Version+"/tasks/batch", a.batches[worker%len(a.batches)]) != 0
 	})
 }
 

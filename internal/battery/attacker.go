@@ -55,7 +55,10 @@ type attacker struct {
 	client *client // shows the attack's token
 	tls    *tls.Config
 	from   *net.TCPAddr
-	ready  attackReady // written by prepare
+
+	// Written by prepare, before the attack starts.
+	ready   attackReady
+	batches [][]byte
 
 	mu     sync.Mutex // guards counts
 	counts attackCounts

@@ -86,7 +86,8 @@ var attacks = []attack{
 		prepare: fewTasks, strike: patches,
 	}, {
 		name: "batches", what: "8 batches of 16 MiB at once that are refused, again and again",
-		scope: "write", quota: wire.NamespaceInput{MaxPending: 10, CreateRate: 5}, strike: batches,
+		scope: "write", quota: wire.NamespaceInput{MaxPending: 10, CreateRate: 5},
+		prepare: wideBatches, strike: sendBatches,
 	},
 }
 
