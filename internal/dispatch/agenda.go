@@ -8,8 +8,9 @@ import (
 
 const (
 	// reserve is what every lane may know of, however full the window is: lanes
-	// that hang must not keep others from being read.
-	reserve = 32
+	// that hang must not keep others from being read. A namespace of very many lanes
+	// has leastReserve for each: otherwise it could fill the memory.
+	reserve, leastReserve = 32, 4
 	// farChunk and scanChunk bound one read of one lane, firstChunk the one
 	// that finds out whether there is much: where a namespace calls a hundred
 	// thousand hosts, most lanes have a task or two, and reads for which 512
@@ -26,7 +27,9 @@ const (
 //
 // Of a lane it knows of another task only while it knows of fewer than there
 // is room left: one lane alone comes to half of the window, k lanes to one part
-// in k+1 each, and as much is left for the next one. For slots see there.
+// in k+1 each, and as much is left for the next one. A namespace may use the whole
+// window while the others do not need it. It always has its share, however many
+// tasks of others are known: see room. For slots see there.
 type agenda struct {
 	rules
 	settings *task.Settings
@@ -38,22 +41,25 @@ type agenda struct {
 	broken  int               // of them, with a breaker that is not closed
 	taken   map[task.Key]bool // picked, and a read may still see it waiting; true: its claim was answered
 	number  uint64
-	seq     uint64 // counts what is learnt
-	total   int    // tasks known
-	checked task.Millis
+	seq     uint64      // counts what is learnt
+	total   int         // tasks known
+	checked task.Millis // when rounds were begun last
 
 	slots   slots
 	gate    gate
 	tenants row[*tenant] // that may start something
 	spaces  map[string]*tenant
-	turn    uint64  // counts picks
-	hungry  []*lane // want to be read
-	unread  bool    // a survey is wanted: there are lanes that nothing was to be known of
-	stirred []*bell // whose moment has changed
-	heard   []heard // what hints told of lanes that are being read, and nothing is known of yet
+	turn    uint64    // counts picks
+	holders int       // of them, those of which tasks are known
+	hungry  []*tenant // that have lanes which want to be read, in turns
+	rounds  []*tenant // whose survey is under way, in turns: see round
+	polls   uint64    // counts beginRounds
+	unread  bool      // a survey is wanted: there are lanes that nothing was to be known of
+	stirred []*bell   // whose moment has changed
+	heard   []heard   // what hints told of lanes that are being read, and nothing is known of yet
 
-	firing []*lane    // of schedules that are due, or were
-	ended  []task.Key // schedules whose occurrences have ended, and who may wait for that
+	firing []*lane   // of schedules that are due, or were
+	ended  []*tenant // that have schedules which may wait for an end, in turns
 
 	shared   bool     // limits hold over many nodes: see stake
 	eager    []*stake // want to ask
@@ -128,7 +134,7 @@ func (a *agenda) learn(l *lane, e task.Entry, seq uint64) bool {
 		return false
 	}
 	if a.room(l) < 1 {
-		a.total -= l.shed((l.order.len() + 1) / 2)
+		a.gone(l, l.shed((l.order.len()+1)/2))
 		if l.left(e.Position()) {
 			return false
 		}
@@ -136,7 +142,7 @@ func (a *agenda) learn(l *lane, e task.Entry, seq uint64) bool {
 	it := &item{name: e.Name, due: e.Due, seq: seq}
 	l.known[e.Name] = it
 	l.order.push(it)
-	a.total++
+	a.learnt(l)
 	return true
 }
 
@@ -161,14 +167,43 @@ func (a *agenda) correct(l *lane, it *item, due task.Millis, seq uint64) bool {
 func (a *agenda) forget(l *lane, it *item) {
 	l.order.remove(it)
 	delete(l.known, it.name)
-	a.total--
+	a.gone(l, 1)
+}
+
+// learnt counts one more task of l.
+func (a *agenda) learnt(l *lane) {
+	t := l.queue.tenant
+	if t.known == 0 {
+		a.holders++
+	}
+	t.known++
+	a.total++
+}
+
+// gone notes that n tasks of l are not known any more.
+func (a *agenda) gone(l *lane, n int) {
+	if n == 0 {
+		return
+	}
+	t := l.queue.tenant
+	t.known -= n
+	a.total -= n
+	if t.known == 0 {
+		a.holders--
+	}
 }
 
 // room returns how many more tasks l may know of.
+//
+// A namespace that holds more than its share gives way by attrition: it learns
+// nothing new until enough of its tasks have started. Meanwhile the others take
+// their shares, so for a while up to twice the window may be known.
 func (a *agenda) room(l *lane) int {
 	n, depth := l.order.len(), a.depth(l)
 	if depth == 0 {
 		return 0
 	}
-	return max(min((a.tasks-a.total-n)/2, depth-n), reserve-n, 0)
+	t := l.queue.tenant
+	free := max(a.tasks-a.total, a.tasks/max(a.holders, 1)-t.known)
+	return max(min((free-n)/2, depth-n), t.reserve(a.tasks)-n, 0)
 }

@@ -153,30 +153,90 @@ func (w *world) peek(r task.LaneRead) []task.Entry {
 
 // poll is what the poller does; disturb happens while its reads are under way.
 func (w *world) poll(disturb func()) {
-	heads := w.heads(w.now.Add(w.a.window))
-	disturb()
-	w.a.check(w.now)
-	w.a.survey(w.now, heads)
+	var names []string
+	for _, h := range w.heads(math.MaxInt64) {
+		names = append(names, h.Lane.Namespace)
+	}
+	w.a.beginAllRounds(w.now, names)
+	for step := 0; len(w.a.rounds) > 0; step++ {
+		if step > 1000 {
+			w.Fatal("the rounds never end")
+		}
+		pages := w.a.pages(w.now)
+		shown := make([]task.LanePage, len(pages))
+		for i, p := range pages {
+			shown[i] = w.page(p.LanePageRead)
+		}
+		disturb()
+		if w.chance(w.failing) {
+			shown = nil
+		}
+		w.a.absorbPages(w.now, pages, shown)
+		w.readOnce(disturb)
+	}
 	w.reads(disturb)
+}
+
+// page is LanePages for one page, of a few lanes.
+func (w *world) page(r task.LanePageRead) (p task.LanePage) {
+	heads := w.heads(w.now.Add(w.a.window))
+	heads = slices.DeleteFunc(heads, func(h task.LaneHead) bool { return h.Lane.Namespace != r.Namespace })
+	place := func(h task.LaneHead) int { return slices.Index(w.lanes, h.Lane) + 1 } // which stays while lanes come and go
+	slices.SortFunc(heads, func(a, b task.LaneHead) int { return place(a) - place(b) })
+	for _, h := range heads {
+		if place(h) <= r.From.Left {
+			continue
+		}
+		if p.Next.Left = place(h); len(p.Heads) == 1+w.rnd.IntN(5) {
+			p.Next.Left--
+			return p
+		}
+		p.Heads = append(p.Heads, h)
+	}
+	p.Last = true
+	return p
+}
+
+// beginAllRounds begins the round of each namespace, whenever the last one was.
+func (a *agenda) beginAllRounds(now task.Millis, names []string) {
+	for _, t := range a.spaces {
+		t.round.next = 0
+	}
+	a.beginRounds(now, names)
+}
+
+// check makes whole rounds, in which the store names no lanes.
+func (a *agenda) check(now task.Millis) {
+	for a.beginAllRounds(now, nil); len(a.rounds) > 0; {
+		a.absorbPages(now, a.pages(now), nil)
+	}
 }
 
 func (w *world) reads(disturb func()) {
 	for range 1000 {
-		reads := w.a.plan(w.now)
-		if len(reads) == 0 {
+		if !w.readOnce(disturb) {
 			return
 		}
-		found := make([][]task.Entry, len(reads))
-		for i, r := range reads {
-			found[i] = w.peek(r.LaneRead)
-		}
-		disturb()
-		if w.chance(w.failing) {
-			found = nil // the read failed
-		}
-		w.a.absorb(w.now, reads, found)
 	}
 	w.Fatal("the reads never end")
+}
+
+// readOnce carries out what one plan wants, and reports whether that was anything.
+func (w *world) readOnce(disturb func()) bool {
+	reads := w.a.plan(w.now)
+	if len(reads) == 0 {
+		return false
+	}
+	found := make([][]task.Entry, len(reads))
+	for i, r := range reads {
+		found[i] = w.peek(r.LaneRead)
+	}
+	disturb()
+	if w.chance(w.failing) {
+		found = nil // the read failed
+	}
+	w.a.absorb(w.now, reads, found)
+	return true
 }
 
 // pass lets time pass, and bells ring, or not.

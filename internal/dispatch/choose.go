@@ -115,7 +115,7 @@ func (a *agenda) pick(l *lane, now task.Millis) pick {
 	}
 	a.replace(l, now)
 	if l.behind && a.wantsMore(l, now) {
-		a.want(l)
+		a.want(l, l.next())
 	}
 	return p
 }

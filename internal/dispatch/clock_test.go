@@ -39,9 +39,9 @@ func (q *told) note(op string, now task.Millis) {
 	q.calls[op][now.Sub(millis())]++
 }
 
-func (q *told) Lanes(ctx context.Context, until task.Millis) ([]task.LaneHead, error) {
+func (q *told) LanePages(ctx context.Context, until task.Millis, reads []task.LanePageRead) ([]task.LanePage, error) {
 	q.note("lanes", until)
-	return q.Queue.Lanes(ctx, until)
+	return q.Queue.LanePages(ctx, until, reads)
 }
 
 func (q *told) Claim(ctx context.Context, now task.Millis, claims []task.Claim) ([]task.Reply, error) {

@@ -59,8 +59,8 @@ func around[T any](f *faults, op string, do func() (T, error)) (T, error) {
 	return v, err
 }
 
-func (f *faults) Lanes(ctx context.Context, until task.Millis) ([]task.LaneHead, error) {
-	return around(f, "lanes", func() ([]task.LaneHead, error) { return f.Queue.Lanes(ctx, until) })
+func (f *faults) LanePages(ctx context.Context, until task.Millis, reads []task.LanePageRead) ([]task.LanePage, error) {
+	return around(f, "lanes", func() ([]task.LanePage, error) { return f.Queue.LanePages(ctx, until, reads) })
 }
 
 func (f *faults) Peek(ctx context.Context, reads []task.LaneRead) ([][]task.Entry, error) {

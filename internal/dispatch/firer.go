@@ -15,6 +15,9 @@ import (
 // becomes due gathers for the next.
 const fireBatch = 256
 
+// fireTurn is how many schedules of one namespace are fired in its turn.
+const fireTurn = 16
+
 // schedules reports whether what stands in l is schedules.
 func (l *lane) schedules() bool { return l.name.Queue == task.ScheduleQueue }
 
@@ -38,7 +41,13 @@ func (a *agenda) placeSchedules(l *lane, now task.Millis) {
 }
 
 // endedOne takes in that an occurrence has ended for whose end its schedule may wait.
-func (a *agenda) endedOne(e task.Entry) { a.ended = append(a.ended, e.Key()) }
+func (a *agenda) endedOne(e task.Entry) {
+	t := a.tenantOf(e.Lane.Namespace)
+	if len(t.ended) == 0 {
+		a.ended = append(a.ended, t)
+	}
+	t.ended = append(t.ended, e.Key())
+}
 
 // fires reports whether there is a schedule to be fired.
 func (a *agenda) fires() bool { return len(a.ended) > 0 || len(a.firing) > 0 }
@@ -46,24 +55,31 @@ func (a *agenda) fires() bool { return len(a.ended) > 0 || len(a.firing) > 0 }
 // takeFires returns at most limit schedules that are due or were freed. Namespaces take
 // turns: one of many schedules does not hold up another's few by more than a batch.
 func (a *agenda) takeFires(now task.Millis, limit int) (fires []task.Fire) {
-	n := min(limit/2, len(a.ended))
-	for _, key := range a.ended[:n] {
-		if !a.settings.Suspended(key.Namespace) { // it is due again soon after it is resumed
-			fires = append(fires, task.Fire{Key: key})
+	for len(a.ended) > 0 && len(fires) < limit/2 {
+		t := a.ended[0]
+		a.ended[0] = nil
+		a.ended = a.ended[1:]
+		n := min(fireTurn, limit/2-len(fires), len(t.ended))
+		for _, key := range t.ended[:n] {
+			if !t.suspended { // it is due again soon after it is resumed
+				fires = append(fires, task.Fire{Key: key})
+			}
+		}
+		if t.ended = t.ended[n:]; len(t.ended) > 0 {
+			a.ended = append(a.ended, t)
 		}
 	}
-	a.ended = a.ended[n:]
 	for len(a.firing) > 0 && len(fires) < limit {
 		l := a.firing[0]
 		a.firing[0] = nil
 		a.firing = a.firing[1:]
-		for len(fires) < limit && l.earliest() <= now { // none is, where the clock stepped back, or all were paused
+		for n := fireTurn; n > 0 && len(fires) < limit && l.earliest() <= now; n-- { // none is due if the clock stepped back, or all were paused
 			fires = append(fires, task.Fire{Key: a.fired(l)})
 		}
 		l.firing = false
 		a.place(l, now) // behind the others, where more is due
 		if l.behind && a.wantsMore(l, now) {
-			a.want(l)
+			a.want(l, l.next())
 		}
 	}
 	return fires

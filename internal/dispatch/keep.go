@@ -27,6 +27,7 @@ func (a *agenda) open(name task.Lane, now task.Millis) *lane {
 	l.outlet.lanes = append(l.outlet.lanes, l)
 	l.inQueue, q.lanes = len(q.lanes), append(q.lanes, l)
 	l.inTarget, l.target.lanes = len(l.target.lanes), append(l.target.lanes, l)
+	l.inTenant, q.tenant.lanes = len(q.tenant.lanes), append(q.tenant.lanes, l)
 	a.lanes[name] = l
 	return l
 }
@@ -40,27 +41,33 @@ func (a *agenda) queueOf(key queueKey, now task.Millis) *queue {
 	if q := a.queues[key]; q != nil {
 		return q
 	}
-	t := a.spaces[key.namespace]
-	if t == nil {
-		t = &tenant{name: key.namespace, suspended: a.settings.Suspended(key.namespace), turns: turns{number: a.next()}}
-		t.seat.owner = t
-		a.spaces[key.namespace] = t
-	}
-	t.count++
+	t := a.tenantOf(key.namespace)
 	q := &queue{key: key, tenant: t, settings: a.settings.Queue(key.namespace, key.name), outlets: map[string]*outlet{}, turns: turns{number: a.next()}}
 	q.seat.owner, q.pass.owner, q.bell.owner = q, q, q
 	q.bucket.configure(q.settings, a.steady)
 	a.stakeOut(q)
 	a.queues[key] = q
+	q.inTenant, t.all = len(t.all), append(t.all, q)
 	a.refresh(q, now)
 	return q
+}
+
+func (a *agenda) tenantOf(name string) *tenant {
+	t := a.spaces[name]
+	if t == nil {
+		t = &tenant{name: name, suspended: a.settings.Suspended(name), turns: turns{number: a.next()}, round: round{checked: a.checked}}
+		t.seat.owner = t
+		a.spaces[name] = t
+	}
+	return t
 }
 
 func (a *agenda) targetOf(key targetKey) *target {
 	t := a.targets[key]
 	if t == nil {
 		t = &target{key: key, number: a.next(), class: unknown}
-		t.bell.owner = t
+		t.bell.owner, t.tenant = t, a.tenantOf(key.namespace)
+		t.inTenant, t.tenant.targets = len(t.tenant.targets), append(t.tenant.targets, t)
 		a.targets[key] = t
 	}
 	return t
@@ -70,18 +77,26 @@ func (a *agenda) targetOf(key targetKey) *target {
 func (a *agenda) drop(l *lane) {
 	delete(a.lanes, l.name)
 	q, t, o := l.queue, l.target, l.outlet
-	last := q.lanes[len(q.lanes)-1]
-	q.lanes[l.inQueue], last.inQueue = last, l.inQueue
-	q.lanes[len(q.lanes)-1], q.lanes = nil, q.lanes[:len(q.lanes)-1]
-	last = t.lanes[len(t.lanes)-1]
-	t.lanes[l.inTarget], last.inTarget = last, l.inTarget
-	t.lanes[len(t.lanes)-1], t.lanes = nil, t.lanes[:len(t.lanes)-1]
+	q.lanes = without(q.lanes, l.inQueue, func(l *lane) *int { return &l.inQueue })
+	t.lanes = without(t.lanes, l.inTarget, func(l *lane) *int { return &l.inTarget })
+	q.tenant.lanes = without(q.tenant.lanes, l.inTenant, func(l *lane) *int { return &l.inTenant })
 	i := slices.Index(o.lanes, l)
 	o.lanes = slices.Delete(o.lanes, i, i+1)
 	if len(o.lanes) == 0 {
 		a.unstake(o.stake)
 		delete(q.outlets, l.name.Destination)
 	}
+}
+
+// without returns list without the member at a place, which the last one takes.
+// place returns where a member keeps its place.
+func without[T any](list []T, at int, place func(T) *int) []T {
+	last := len(list) - 1
+	list[at] = list[last]
+	*place(list[at]) = at
+	var none T
+	list[last] = none
+	return list[:last]
 }
 
 // withdraw makes the window end where it ends now that the clock has stepped
@@ -91,8 +106,8 @@ func (a *agenda) withdraw(l *lane, now task.Millis) {
 	if end.Less(l.cursor) {
 		l.cursor = end
 	}
-	a.total -= l.trim(end)
-	l.served = min(l.served, now)
+	a.gone(l, l.trim(end))
+	l.served, l.read = min(l.served, now), min(l.read, now)
 	a.place(l, now)
 }
 
@@ -101,7 +116,7 @@ const (
 	// that its next task does not begin from nothing.
 	rememberLane = time.Minute
 	// rememberTarget is how long it is kept what is known of a receiver, and
-	// rememberTargets of how many that have no tasks.
+	// rememberTargets of how many that have no tasks: namespaces share them evenly.
 	rememberTarget  = 10 * time.Minute
 	rememberTargets = 10_000
 )
@@ -115,59 +130,4 @@ func (a *agenda) remember(l *lane, now task.Millis) bool {
 		return true // who gives it back must not be forgotten
 	}
 	return l.allowance > a.slots.base() && max(now-l.emptied, l.emptied-now) < task.Millis(rememberLane.Milliseconds())
-}
-
-// check looks at everything that a wake-up was to bring, whatever became of it:
-// the wall clock may have stepped. It also lets go of what is empty. It must
-// not be called while reads are under way.
-func (a *agenda) check(now task.Millis) {
-	back := a.checked > now
-	a.checked = now
-	for _, l := range a.lanes {
-		if back {
-			a.withdraw(l, now)
-		}
-		switch {
-		case l.state == waiting && l.bell.wall <= now:
-			a.ring(&l.bell, now)
-		case l.state == idle && l.running == 0 && !l.hungry && !l.firing && !a.remember(l, now):
-			a.drop(l)
-		}
-	}
-	a.checkQueues(now)
-	a.checkTargets(now)
-}
-
-func (a *agenda) checkQueues(now task.Millis) {
-	for key, q := range a.queues {
-		if q.bell.set() || q.held != q.settings.Held(now) || q.stopped != q.tenant.suspended { // for others time changes nothing
-			a.refresh(q, now)
-		}
-		if len(q.lanes) > 0 || q.held || q.stopped || q.bucket.debt(a.steady) > 0 || q.stake != nil && !q.stake.spent() {
-			continue
-		}
-		a.arm(&q.bell, 0, 0)
-		a.unstake(q.stake)
-		delete(a.queues, key)
-		if q.tenant.count--; q.tenant.count == 0 {
-			delete(a.spaces, key.namespace)
-		}
-	}
-}
-
-func (a *agenda) checkTargets(now task.Millis) {
-	kept := 0
-	for key, t := range a.targets {
-		if t.bell.set() && t.bell.steady <= a.steady {
-			a.ring(&t.bell, now)
-		}
-		if len(t.lanes) > 0 || t.closedUntil() > a.steady {
-			continue
-		}
-		if kept++; t.heard == 0 || a.steady-t.heard > rememberTarget || kept > rememberTargets {
-			a.broken -= t.broken()
-			a.arm(&t.bell, 0, 0)
-			delete(a.targets, key)
-		}
-	}
 }

@@ -26,12 +26,12 @@ func (it *item) place() *int             { return &it.at }
 // true there was more than there was room for: what lies after cursor is not
 // taken in, it will be read in its turn.
 type lane struct {
-	name              task.Lane
-	number            uint64 // lanes that are equal otherwise run in the order they were met
-	target            *target
-	queue             *queue
-	outlet            *outlet
-	inQueue, inTarget int // its places in their lists
+	name                        task.Lane
+	number                      uint64 // lanes that are equal otherwise run in the order they were met
+	target                      *target
+	queue                       *queue
+	outlet                      *outlet
+	inQueue, inTarget, inTenant int // its places in their lists
 
 	known  map[string]*item
 	order  heap[*item] // the same, the earliest first
@@ -43,9 +43,13 @@ type lane struct {
 	// far, for as long as that brings to light anything new.
 	scan    bool
 	scanned task.Position
-	hungry  bool // stands in agenda.hungry
-	reading bool // it is being read on from its cursor
-	firing  bool // stands in agenda.firing
+	hungry  bool        // stands in tenant.hungry
+	inLine  int         // its place there
+	wanted  task.Millis // since when it waits there: see want
+	asked   uint64      // of lanes that wait equally long the first is read first
+	read    task.Millis // when a read of it was planned last, 0: never
+	reading bool        // it is being read on from its cursor
+	firing  bool        // stands in agenda.firing
 
 	running   int // attempts, from the claim to the settlement
 	allowance int // see slots
@@ -84,6 +88,21 @@ func (l *lane) earliest() task.Millis {
 	}
 	return l.order.min().due
 }
+
+// next returns when the earliest task is due that is known, or may be left for a read.
+func (l *lane) next() task.Millis {
+	if l.behind {
+		return min(l.earliest(), l.cursor.Due)
+	}
+	return l.earliest()
+}
+
+// before and place keep l in the line of those that want to be read.
+func (l *lane) before(other *lane) bool {
+	return l.wanted < other.wanted || l.wanted == other.wanted && l.asked < other.asked
+}
+
+func (l *lane) place() *int { return &l.inLine }
 
 // left reports whether p lies in the part that was left for a later read.
 func (l *lane) left(p task.Position) bool { return l.behind && l.cursor.Less(p) }

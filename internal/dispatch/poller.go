@@ -7,8 +7,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// poller keeps the agenda filled, and true: every Poll it compares the agenda
-// with the store, and in between it reads on for lanes that run low.
+// poller keeps the agenda filled, and true: every Poll it begins to compare the
+// agenda with the store, namespace by namespace, and in between it reads on for
+// lanes that run low.
 func (d *Dispatcher) poller(ctx context.Context) {
 	tick := time.NewTicker(d.config.Poll)
 	defer tick.Stop()
@@ -23,7 +24,7 @@ func (d *Dispatcher) poller(ctx context.Context) {
 			case <-tick.C: // of two that are ready select takes any
 				d.survey(ctx)
 			default:
-				d.read(ctx)
+				d.look(ctx)
 			}
 		case <-ctx.Done():
 			return
@@ -31,39 +32,74 @@ func (d *Dispatcher) poller(ctx context.Context) {
 	}
 }
 
+// survey begins the rounds of the namespaces whose turn has come.
 func (d *Dispatcher) survey(ctx context.Context) {
-	heads, err := d.queue.Lanes(ctx, task.FloorMillis(d.config.Now().Add(d.config.Window)))
+	names, err := d.queue.LaneNamespaces(ctx)
 	if err != nil {
 		d.complain(ctx, "read the lanes", err)
 	}
 	d.update(func(now task.Millis) {
 		d.count.Polls++
-		d.agenda.check(now)
-		d.agenda.survey(now, heads)
+		d.agenda.beginRounds(now, names)
 	})
-	d.read(ctx)
+	d.look(ctx)
 }
 
-// read carries out the reads that the agenda wants, until it wants no more or
-// the next survey is due: reads of many lanes can take long, and the survey
-// looks at everything else.
-func (d *Dispatcher) read(ctx context.Context) {
+// look takes the steps of rounds, and carries out the reads that the agenda wants,
+// until it wants no more or the next survey is due.
+func (d *Dispatcher) look(ctx context.Context) {
 	for began := d.monotonic(); d.monotonic()-began < d.config.Poll; {
+		var pages []page
 		var reads []read
-		d.update(func(now task.Millis) { reads = d.agenda.plan(now) })
-		if len(reads) == 0 {
+		busy := false
+		d.update(func(now task.Millis) {
+			pages = d.agenda.pages(now)
+			reads = d.agenda.plan(now)
+			busy = len(d.agenda.rounds) > 0
+		})
+		if len(pages) == 0 && len(reads) == 0 && !busy {
 			return
 		}
-		found, err := d.queue.Peek(ctx, laneReads(reads))
-		if err != nil {
-			d.complain(ctx, "read the due index", err)
-			found = nil
-		}
-		d.update(func(now task.Millis) { d.agenda.absorb(now, reads, found) })
-		if err != nil {
+		shown, failed := d.show(ctx, pages)
+		found, err := d.peek(ctx, reads)
+		d.update(func(now task.Millis) {
+			d.agenda.absorbPages(now, pages, shown)
+			d.agenda.absorb(now, reads, found)
+		})
+		if failed != nil || err != nil {
 			return
 		}
 	}
+}
+
+// show reads pages of lanes.
+func (d *Dispatcher) show(ctx context.Context, pages []page) ([]task.LanePage, error) {
+	if len(pages) == 0 {
+		return nil, nil
+	}
+	asked := make([]task.LanePageRead, len(pages))
+	for i, p := range pages {
+		asked[i] = p.LanePageRead
+	}
+	shown, err := d.queue.LanePages(ctx, task.FloorMillis(d.config.Now().Add(d.config.Window)), asked)
+	if err != nil {
+		d.complain(ctx, "read the lanes", err)
+		return nil, err
+	}
+	return shown, nil
+}
+
+// peek reads parts of lanes.
+func (d *Dispatcher) peek(ctx context.Context, reads []read) ([][]task.Entry, error) {
+	if len(reads) == 0 {
+		return nil, nil
+	}
+	found, err := d.queue.Peek(ctx, laneReads(reads))
+	if err != nil {
+		d.complain(ctx, "read the due index", err)
+		return nil, err
+	}
+	return found, nil
 }
 
 func laneReads(reads []read) []task.LaneRead {

@@ -11,12 +11,28 @@ import (
 type tenant struct {
 	name   string
 	queues row[*queue] // that may start something
-	count  int         // of queues, those included that may not
 	busy   int         // lanes with a task that is due
 	seat   seat[*tenant]
 	turns
 
 	suspended bool // nothing of it is claimed or fired: see queue.stopped
+
+	// All of it that is known, in no order.
+	lanes   []*lane
+	all     []*queue
+	targets []*target
+
+	known  int         // tasks
+	hungry heap[*lane] // lanes that want to be read
+	heard  int         // hints of it in agenda.heard
+	ended  []task.Key  // schedules whose occurrences have ended, and that may wait for that
+	round  round
+}
+
+// reserve returns how many tasks of each lane of t may be known, however full the
+// window is.
+func (t *tenant) reserve(window int) int {
+	return min(reserve, max(2*window/max(len(t.lanes), 1), leastReserve))
 }
 
 // queue is what is known of a queue: its limits, and its lanes by priority.
@@ -27,6 +43,7 @@ type queue struct {
 	shelves  [task.Quarantine + 1]shelf // by priority
 	outlets  map[string]*outlet
 	lanes    []*lane
+	inTenant int  // its place in the tenant's list
 	bell     bell // for the next token, or the end of a pause
 
 	held    bool // nothing is claimed but what was run by hand, and nothing else is known
@@ -246,10 +263,10 @@ func (a *agenda) depth(l *lane) int {
 // fathom takes in that the depth of l may have changed.
 func (a *agenda) fathom(l *lane, now task.Millis) {
 	if depth := a.depth(l); l.order.len() > depth {
-		a.total -= l.shed(depth)
+		a.gone(l, l.shed(depth))
 	}
 	if l.behind && a.wantsMore(l, now) {
-		a.want(l)
+		a.want(l, l.next())
 	}
 }
 
@@ -270,13 +287,16 @@ func (a *agenda) refresh(q *queue, now task.Millis) {
 // hold stops q, or lets it go on. What is held is not known of: it would take
 // the room of others, however long. It is read again afterwards.
 func (a *agenda) hold(q *queue, now task.Millis, held, stopped bool) {
-	a.unread = a.unread || q.held && !held || q.stopped && !stopped
+	if q.held && !held || q.stopped && !stopped {
+		a.unread = true
+		q.tenant.round.hurry()
+	}
 	q.held, q.stopped = held, stopped
 	for _, l := range q.lanes {
 		if q.holds(l.name.Priority) {
-			a.total -= l.clear()
+			a.gone(l, l.clear())
 		} else {
-			a.want(l)
+			a.want(l, l.next())
 		}
 		a.place(l, now)
 	}

@@ -30,7 +30,7 @@ func (a *agenda) survey(now task.Millis, heads []task.LaneHead) {
 			l.scan, l.scanned = true, task.Position{}
 		}
 		if l.scan || a.wantsMore(l, now) {
-			a.want(l)
+			a.want(l, h.Due)
 		}
 	}
 }
@@ -45,11 +45,35 @@ func (a *agenda) wantsMore(l *lane, now task.Millis) bool {
 	return l.cursor.Due <= now.Add(a.window/2)
 }
 
-func (a *agenda) want(l *lane) {
-	if !l.hungry {
-		l.hungry = true
-		a.hungry = append(a.hungry, l)
+// want puts l, of which something may be due at an instant, into the line of its
+// namespace. The lane that has waited longest is first: since that instant, or since
+// it was read last.
+func (a *agenda) want(l *lane, due task.Millis) {
+	if l.hungry {
+		return
 	}
+	t := l.queue.tenant
+	if t.hungry.len() == 0 {
+		a.hungry = append(a.hungry, t)
+	}
+	l.hungry, l.wanted, l.asked = true, max(due, l.read), a.next()
+	t.hungry.push(l)
+}
+
+// nextToRead takes the lane out of the lines that is read next. Namespaces take
+// turns, lane by lane: however many lanes one of them has, the first of another is
+// in the next Peek.
+func (a *agenda) nextToRead(now task.Millis) *lane {
+	t := a.hungry[0]
+	a.hungry[0] = nil
+	a.hungry = a.hungry[1:]
+	l := t.hungry.min()
+	t.hungry.remove(l)
+	if t.hungry.len() > 0 {
+		a.hungry = append(a.hungry, t)
+	}
+	l.hungry, l.read = false, now
+	return l
 }
 
 // plan returns the reads that are wanted now, at most what one Peek may bring;
@@ -63,10 +87,7 @@ func (a *agenda) plan(now task.Millis) []read {
 	var reads []read
 	budget, horizon := peekChunk, now.Add(a.window)
 	for len(a.hungry) > 0 && budget > 0 {
-		l := a.hungry[0]
-		a.hungry[0] = nil
-		a.hungry = a.hungry[1:]
-		l.hungry = false
+		l := a.nextToRead(now)
 		if l.scan {
 			reads = append(reads, a.request(l, true, l.scanned, min(l.cursor.Due, horizon), scanChunk))
 			budget -= scanChunk
@@ -122,9 +143,10 @@ type heard struct {
 // remind keeps a hint of which nothing is known because it lies in the part that was left
 // for a read. If that is under way it may not see the task, which could be younger: without
 // this the poll would find it, and of a burst into one lane that is read in parts many were
-// a poll late. So many at most, as one Peek may bring.
+// a poll late. So many at most of each namespace, as one Peek may bring.
 func (a *agenda) remind(l *lane, e task.Entry) {
-	if l.reading && l.known[e.Name] == nil && len(a.heard) < peekChunk {
+	if t := l.queue.tenant; l.reading && l.known[e.Name] == nil && t.heard < peekChunk {
+		t.heard++
 		a.heard = append(a.heard, heard{e, a.seq})
 	}
 }
@@ -135,6 +157,9 @@ func (a *agenda) recall(now task.Millis) {
 	kept := a.heard
 	a.heard = nil
 	for _, h := range kept {
+		if t := a.spaces[h.Lane.Namespace]; t != nil {
+			t.heard = 0
+		}
 		l := a.lanes[h.Lane]
 		if _, old := a.taken[h.Key()]; l != nil && !old && l.known[h.Name] == nil && a.depth(l) > 0 {
 			a.learn(l, h.Entry, h.seq)
@@ -159,7 +184,7 @@ func (a *agenda) absorbScan(r read, found []task.Entry) {
 	l.scan = news > 0 && len(found) == r.Limit
 	if l.scan {
 		l.scanned = found[len(found)-1].Position()
-		a.want(l)
+		a.want(l, l.scanned.Due)
 	}
 }
 
@@ -181,9 +206,9 @@ func (a *agenda) absorbFar(now task.Millis, r read, found []task.Entry) {
 		l.behind, l.cursor = true, found[len(found)-1].Position()
 	}
 	if full && !a.wantsMore(l, now) { // hints have filled the room with what is later: the earliest come first
-		a.total -= l.trim(l.cursor)
+		a.gone(l, l.trim(l.cursor))
 	}
 	if full && a.wantsMore(l, now) {
-		a.want(l)
+		a.want(l, l.next())
 	}
 }

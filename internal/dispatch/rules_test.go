@@ -103,7 +103,7 @@ func TestAReadThatIsOlderThanAClaimDoesNotBringItBack(t *testing.T) {
 		a.hint(noon, entry("host", "t", noon))
 		l := a.lanes[laneOf("host")]
 		l.cursor, l.scan = task.Position{Due: noon + 1}, true
-		a.want(l)
+		a.want(l, l.next())
 		reads := a.plan(noon)
 		p := a.take(noon, 1)[0]
 		if answer {

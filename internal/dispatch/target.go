@@ -8,8 +8,11 @@ import "time"
 type target struct {
 	key    targetKey
 	number uint64
+	tenant *tenant
 	lanes  []*lane
-	bell   bell // for the next moment at which one of the waits below ends
+
+	inTenant int  // its place in the tenant's list
+	bell     bell // for the next moment at which one of the waits below ends
 
 	class    class
 	silences int // attempts in a row that ended without a reply

@@ -58,6 +58,17 @@ type Queue interface {
 	// or before until, the earliest first. Costs O(lanes), no I/O.
 	Lanes(ctx context.Context, until Millis) ([]LaneHead, error)
 
+	// LaneNamespaces returns the namespaces that have, or may have, a scheduled
+	// task, in no order. It costs O(namespaces), for each shard.
+	LaneNamespaces(ctx context.Context) ([]string, error)
+
+	// LanePages is Lanes for one namespace after the other, in pages, so that no
+	// call costs more than the pages it asks for. It returns one page for each
+	// read. The heads are in no order, and a lane may be named more than once. The
+	// pages from the zero LaneCursor to Last name each lane that has a task due at or
+	// before until throughout; a lane that is added meanwhile may be missing.
+	LanePages(ctx context.Context, until Millis, reads []LanePageRead) ([]LanePage, error)
+
 	// Peek reads lanes' indexes without taking anything: for each read, its
 	// entries in order.
 	Peek(ctx context.Context, reads []LaneRead) ([][]Entry, error)
@@ -105,6 +116,24 @@ type Queue interface {
 	// watcher; nil removes it.
 	Watch(hint func([]Entry))
 }
+
+// LanePageRead asks for a page of the lanes of a namespace.
+type LanePageRead struct {
+	Namespace string
+	From      LaneCursor // zero: the first page
+	Limit     int        // about how many lanes the call looks at
+}
+
+// LanePage is a page of the lanes of a namespace.
+type LanePage struct {
+	Heads []LaneHead
+	Next  LaneCursor // where the next page begins, valid unless Last
+	Last  bool       // there is no further page
+}
+
+// LaneCursor is a place among the lanes of a namespace. Only the store that made
+// it can read it.
+type LaneCursor struct{ Shard, Left int }
 
 // LaneRead asks for a part of a lane.
 type LaneRead struct {

@@ -27,9 +27,16 @@ import (
 type Set struct {
 	mu sync.Mutex // guards everything below
 	m  map[task.Lane]*lane
+
+	// namespaces has the same lanes by namespace, in no order. A lane that goes
+	// leaves its place to the last one: see Page.
+	namespaces map[string][]*lane
 }
 
 type lane struct {
+	key task.Lane
+	at  int // its place among the lanes of its namespace
+
 	low   task.Position // no entry is below
 	reads int           // that have begun and not ended
 
@@ -41,7 +48,9 @@ type lane struct {
 
 // New returns the marks of an index that is empty. Of one that is not, the first
 // entry of each lane is to be told to Added before anybody reads.
-func New() *Set { return &Set{m: make(map[task.Lane]*lane)} }
+func New() *Set {
+	return &Set{m: make(map[task.Lane]*lane), namespaces: make(map[string][]*lane)}
+}
 
 // Added notes entries that were applied to the index.
 func (s *Set) Added(entries []task.Entry) {
@@ -58,7 +67,9 @@ func (s *Set) Added(entries []task.Entry) {
 func (s *Set) addLocked(key task.Lane, p task.Position) {
 	l := s.m[key]
 	if l == nil {
-		s.m[key] = &lane{low: p}
+		l = &lane{key: key, at: len(s.namespaces[key.Namespace]), low: p}
+		s.m[key] = l
+		s.namespaces[key.Namespace] = append(s.namespaces[key.Namespace], l)
 		return
 	}
 	if p.Less(l.low) {
@@ -100,13 +111,26 @@ func (s *Set) End(key task.Lane, f Finding) {
 	if f.Conclusive {
 		l.raise(f)
 		if f.Empty && !l.added && l.reads == 0 {
-			delete(s.m, key)
+			s.removeLocked(l)
 			return
 		}
 	}
 	if l.reads == 0 {
 		l.added = false
 	}
+}
+
+func (s *Set) removeLocked(l *lane) {
+	delete(s.m, l.key)
+	lanes := s.namespaces[l.key.Namespace]
+	last := len(lanes) - 1
+	if last == 0 {
+		delete(s.namespaces, l.key.Namespace)
+		return
+	}
+	lanes[l.at], lanes[last].at = lanes[last], l.at
+	lanes[last] = nil
+	s.namespaces[l.key.Namespace] = lanes[:last]
 }
 
 func (l *lane) raise(f Finding) {
@@ -122,19 +146,55 @@ func (l *lane) raise(f Finding) {
 	}
 }
 
+// pageSize is how many lanes Heads looks at while it holds the lock once.
+const pageSize = 1024
+
 // Heads returns the lanes that may have an entry due at or before until, the
-// earliest first. It costs O(lanes), and no I/O.
+// earliest first. It costs O(lanes), and no I/O. It holds the lock for a page of
+// lanes at a time: of lanes that come or go meanwhile some may be missing.
 func (s *Set) Heads(until task.Millis) []task.LaneHead {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	var heads []task.LaneHead
-	for key, l := range s.m {
-		if l.low.Due <= until {
-			heads = append(heads, task.LaneHead{Lane: key, Due: l.low.Due})
+	for _, namespace := range s.Namespaces() {
+		for left, more := 0, true; more; {
+			heads, left = s.Page(heads, namespace, until, left, pageSize)
+			more = left > 0
 		}
 	}
 	slices.SortFunc(heads, func(a, b task.LaneHead) int { return cmp.Compare(a.Due, b.Due) })
 	return heads
+}
+
+// Namespaces returns the namespaces that have lanes, in no order.
+func (s *Set) Namespaces() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make([]string, 0, len(s.namespaces))
+	for name := range s.namespaces {
+		all = append(all, name)
+	}
+	return all
+}
+
+// Page looks at no more than limit lanes of a namespace, and appends to heads those
+// that may have an entry due at or before until. left is what the page before
+// returned, or 0 for the first page. Page returns 0 if it was the last one.
+//
+// Pages go from the last lane to the first. When a lane goes, the last one takes
+// its place: that one was in a page before, so no lane is left out.
+func (s *Set) Page(heads []task.LaneHead, namespace string, until task.Millis, left, limit int) ([]task.LaneHead, int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	lanes := s.namespaces[namespace]
+	if left == 0 || left > len(lanes) {
+		left = len(lanes)
+	}
+	for ; left > 0 && limit > 0; limit-- {
+		left--
+		if l := lanes[left]; l.low.Due <= until {
+			heads = append(heads, task.LaneHead{Lane: l.key, Due: l.low.Due})
+		}
+	}
+	return heads, left
 }
 
 // Covers reports whether e would be found: whether its lane's mark is not above it.

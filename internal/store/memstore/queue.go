@@ -3,7 +3,9 @@ package memstore
 import (
 	"cmp"
 	"context"
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/foliot/foliot/internal/task"
 )
@@ -24,6 +26,37 @@ func (s *Store) Lanes(ctx context.Context, until task.Millis) ([]task.LaneHead, 
 		}
 	}
 	return heads, nil
+}
+
+// LaneNamespaces returns the namespaces that have a scheduled task.
+func (s *Store) LaneNamespaces(ctx context.Context) ([]string, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	names := map[string]bool{}
+	for _, t := range s.scheduledLocked(math.MaxInt64) {
+		names[t.Namespace] = true
+	}
+	return slices.Collect(maps.Keys(names)), nil
+}
+
+// LanePages returns all lanes of a namespace in one page.
+func (s *Store) LanePages(ctx context.Context, until task.Millis, reads []task.LanePageRead) ([]task.LanePage, error) {
+	heads, err := s.Lanes(ctx, until)
+	if err != nil {
+		return nil, err
+	}
+	pages := make([]task.LanePage, len(reads))
+	for i, r := range reads {
+		pages[i].Last = true
+		for _, h := range heads {
+			if h.Lane.Namespace == r.Namespace {
+				pages[i].Heads = append(pages[i].Heads, h)
+			}
+		}
+	}
+	return pages, nil
 }
 
 // Peek reads lanes without taking anything.

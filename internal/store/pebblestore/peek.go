@@ -21,6 +21,37 @@ func (s *Store) Lanes(ctx context.Context, until task.Millis) ([]task.LaneHead, 
 	return heads, err
 }
 
+// LaneNamespaces implements task.Queue. As LanePages, it does not wait for a sync:
+// that a lane exists is no promise, and Peek waits before it shows an entry.
+func (s *Store) LaneNamespaces(ctx context.Context) ([]string, error) {
+	var names []string
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	err := s.locked("read the lanes", func() error {
+		names = s.lanes.Namespaces()
+		return nil
+	})
+	return names, err
+}
+
+// LanePages implements task.Queue.
+func (s *Store) LanePages(ctx context.Context, until task.Millis, reads []task.LanePageRead) ([]task.LanePage, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	pages := make([]task.LanePage, len(reads))
+	err := s.locked("read the lanes", func() error {
+		for i, r := range reads {
+			p := &pages[i]
+			p.Heads, p.Next.Left = s.lanes.Page(nil, r.Namespace, until, r.From.Left, r.Limit)
+			p.Last = p.Next.Left == 0
+		}
+		return nil
+	})
+	return pages, err
+}
+
 // Peek implements task.Queue.
 func (s *Store) Peek(ctx context.Context, reads []task.LaneRead) ([][]task.Entry, error) {
 	found := make([][]task.Entry, len(reads))

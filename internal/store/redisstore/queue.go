@@ -3,6 +3,7 @@ package redisstore
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -33,6 +34,60 @@ func (s *Store) Lanes(ctx context.Context, until task.Millis) ([]task.LaneHead, 
 	}
 	slices.SortFunc(all, func(a, b task.LaneHead) int { return cmp.Compare(a.Due, b.Due) })
 	return all, nil
+}
+
+// LaneNamespaces implements task.Queue: of the shards that this node owns.
+func (s *Store) LaneNamespaces(ctx context.Context) ([]string, error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	names := map[string]struct{}{}
+	for _, h := range s.owned() {
+		for _, name := range h.marks.Namespaces() {
+			names[name] = struct{}{}
+		}
+	}
+	return slices.Collect(maps.Keys(names)), nil
+}
+
+// LanePages implements task.Queue: of the shards that this node owns. A cursor is a
+// shard's number, and a place among the lanes of the namespace in that shard.
+func (s *Store) LanePages(ctx context.Context, until task.Millis, reads []task.LanePageRead) ([]task.LanePage, error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	owned := s.owned()
+	pages := make([]task.LanePage, len(reads))
+	for i, r := range reads {
+		pages[i] = pageOf(owned, until, r)
+	}
+	return pages, nil
+}
+
+func pageOf(owned []*holding, until task.Millis, r task.LanePageRead) (p task.LanePage) {
+	left := r.From.Left
+	for _, h := range owned {
+		if h.number < r.From.Shard {
+			continue
+		}
+		if h.number > r.From.Shard {
+			left = 0 // the shard of the cursor is done, or another node's by now
+		}
+		if len(p.Heads) >= r.Limit {
+			p.Next = task.LaneCursor{Shard: h.number}
+			return p
+		}
+		if p.Heads, left = h.marks.Page(p.Heads, r.Namespace, until, left, r.Limit); left > 0 {
+			p.Next = task.LaneCursor{Shard: h.number, Left: left}
+			return p
+		}
+	}
+	p.Last = true
+	return p
 }
 
 // Peek implements task.Queue. It asks those shards of this node whose marks say
