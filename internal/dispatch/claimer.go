@@ -4,14 +4,23 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"runtime"
 	"sync"
 
 	"github.com/foliot/foliot/internal/task"
 )
 
 // claimBatch is how many tasks one Claim takes: while it is under way, what
-// becomes due gathers for the next.
-const claimBatch = 256
+// becomes due gathers for the next. What becomes due then waits for these to be
+// claimed and launched, so it is not large.
+const claimBatch = 64
+
+// launchGroup is how many goroutines launch starts for each processor before it
+// waits for them to run. With a processor that is busy the goroutines of a thousand
+// attempts stand in one line, and each step of another attempt waits for that line
+// to pass, whose turn it may be. So the line must stay short. Goroutines that wait for
+// the network do not stand in it: receivers that are slow hold nothing up.
+const launchGroup = 8
 
 // claimer claims what the agenda picks and starts the attempts. It ends when
 // stopping does; a claim that is then under way is seen through.
@@ -161,6 +170,8 @@ func (d *Dispatcher) launch(stopping, attempts context.Context, batch []*attempt
 			d.held[a] = struct{}{}
 		}
 	})
+	var group sync.WaitGroup
+	started, most := 0, launchGroup*runtime.GOMAXPROCS(0)
 	for _, a := range batch {
 		switch {
 		case a.odd: // found again by each poll
@@ -171,9 +182,14 @@ func (d *Dispatcher) launch(stopping, attempts context.Context, batch []*attempt
 		case a.lapsed:
 			d.end(a, task.Outcome{Verdict: task.Unsent, Error: ErrPermitLost.Error()})
 		default:
-			d.running.Go(func() { d.attempt(a) })
+			group.Add(1)
+			d.running.Go(func() { group.Done(); d.attempt(a) })
+			if started++; started%most == 0 {
+				group.Wait()
+			}
 		}
 	}
+	group.Wait()
 }
 
 // refused counts a claim that was answered with an error, and reports whether tasks

@@ -13,7 +13,7 @@ import (
 
 // fireBatch is how many schedules one Fire fires: while it is under way, what
 // becomes due gathers for the next.
-const fireBatch = 256
+const fireBatch = 128
 
 // fireTurn is how many schedules of one namespace are fired in its turn.
 const fireTurn = 16

@@ -9,7 +9,7 @@ import (
 )
 
 // settleBatch is how many outcomes one Settle carries.
-const settleBatch = 512
+const settleBatch = 256
 
 // settler settles what has gathered while its last call was under way: alone
 // an outcome is settled at once, under load many share one sync. It ends when
