@@ -17,10 +17,15 @@ type wire struct {
 	// next is the gate of the request that the next write begins; nil: none. The
 	// gate sets it, on the goroutine of the attempt, and net/http's writer takes it.
 	next atomic.Pointer[gate]
+
+	closed atomic.Bool // by the first Close; a Write that begins later fails
 }
 
 // Write implements net.Conn.
 func (w *wire) Write(b []byte) (int, error) {
+	if w.closed.Load() {
+		return 0, net.ErrClosed
+	}
 	if g := w.next.Swap(nil); g != nil {
 		if err := g.ask(); err != nil {
 			g.giveUp(err) // before net/http hears of it: it would look for another connection
@@ -28,6 +33,20 @@ func (w *wire) Write(b []byte) (int, error) {
 		}
 	}
 	return w.Conn.Write(b)
+}
+
+// Close implements net.Conn. It does not wait until the connection is closed.
+//
+// The Close of package net waits for the goroutine that reads, which net/http always
+// has. When too many connections are idle, net/http closes the oldest one while it
+// holds the lock of its whole pool. On a busy machine that goroutine takes many
+// milliseconds to run, and every attempt of every namespace waited for that lock.
+func (w *wire) Close() error {
+	if w.closed.Swap(true) {
+		return net.ErrClosed
+	}
+	go w.Conn.Close()
+	return nil
 }
 
 // ask asks for the lease. It may be called on any goroutine.
