@@ -15,13 +15,6 @@ import (
 // claimed and launched, so it is not large.
 const claimBatch = 64
 
-// launchGroup is how many goroutines launch starts for each processor before it
-// waits for them to run. With a processor that is busy the goroutines of a thousand
-// attempts stand in one line, and each step of another attempt waits for that line
-// to pass, whose turn it may be. So the line must stay short. Goroutines that wait for
-// the network do not stand in it: receivers that are slow hold nothing up.
-const launchGroup = 8
-
 // claimer claims what the agenda picks and starts the attempts. It ends when
 // stopping does; a claim that is then under way is seen through.
 func (d *Dispatcher) claimer(stopping, calls, attempts context.Context) {
@@ -150,6 +143,12 @@ func (d *Dispatcher) giveBack(stopping, calls context.Context, batch []*attempt)
 
 // launch starts the attempts of the tasks that were claimed, and gives back
 // the slots of the others.
+//
+// It starts as many goroutines as there are processors, and waits for them to run
+// before it starts more. On a busy machine the goroutines of a thousand attempts
+// would otherwise stand in one line, and each step of every other attempt, whose turn
+// may have come long ago, waits for that line to pass. Goroutines that wait for the
+// network do not stand in it: a receiver that is slow holds nothing up.
 func (d *Dispatcher) launch(stopping, attempts context.Context, batch []*attempt) {
 	for _, a := range batch {
 		if a.refused == nil {
@@ -171,7 +170,7 @@ func (d *Dispatcher) launch(stopping, attempts context.Context, batch []*attempt
 		}
 	})
 	var group sync.WaitGroup
-	started, most := 0, launchGroup*runtime.GOMAXPROCS(0)
+	started, most := 0, runtime.GOMAXPROCS(0)
 	for _, a := range batch {
 		switch {
 		case a.odd: // found again by each poll
