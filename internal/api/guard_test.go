@@ -55,6 +55,29 @@ func TestOtherSitesPagesAreRefused(t *testing.T) {
 	s.do("POST", "/v1/tasks", hour, "Origin: http://localhost:8750", "Sec-Fetch-Site: same-origin").want(201, nil)
 }
 
+// On a server without tokens a page of another site may not even read. With
+// tokens a page has none to show. What holds no secret stays open to links.
+func TestOtherSitesPagesReadNothingWithoutTokens(t *testing.T) {
+	reads := []string{"/v1/tasks", "/v1/tasks/a", "/v1/queues", "/v1/live", "/v1/audit", "/v1/schedules", "/v1/tokens", "/v1/secrets", "/v1/namespaces", "/metrics"}
+	for _, header := range []string{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Site: same-site", "Origin: https://evil.example", "Origin: null"} {
+		s := serve(t)
+		for _, path := range reads {
+			s.do("GET", path, "", header).problem(403, "cross_origin", "")
+			if got := s.do("HEAD", path, "", header).status; got != 403 {
+				t.Errorf("HEAD %s, %s: %d", path, header, got)
+			}
+		}
+		for _, path := range []string{"/", "/healthz", "/readyz", "/openapi.json"} {
+			s.do("GET", path, "", header).want(200, nil)
+		}
+		s.token("*", task.ScopeAdmin)
+		s.do("GET", "/v1/tasks", "", header).problem(401, "token_required", "Authorization")
+	}
+	s := serve(t)
+	s.do("GET", "/v1/tasks", "", "Sec-Fetch-Site: none").want(200, nil) // typed into the address bar
+	s.do("GET", "/v1/tasks", "", "Sec-Fetch-Site: same-origin").want(200, nil)
+}
+
 // No other site may read us, and nobody guesses at what a reply is.
 func TestEveryReplyHasTheSafeHeaders(t *testing.T) {
 	s := serve(t)

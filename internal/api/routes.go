@@ -221,7 +221,9 @@ func (s *Server) handler(rt route) http.Handler {
 
 // serve asks who sent r before anything else of it is looked at.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt *route) error {
-	if rt.costly {
+	if rt.costly || !rt.public && !s.ledger.Settings().Secured() {
+		// Without tokens a page needs no more than to reach the server: it must not
+		// make it work, nor read it by a side channel.
 		if err := s.guard.checkOrigin(r); err != nil {
 			return err
 		}
