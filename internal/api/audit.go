@@ -44,12 +44,7 @@ func (s *Server) audit(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	reply := wire.AuditList{Entries: make([]wire.AuditEntry, len(page.Entries)), NextCursor: s.cursors.seal(f.Namespace, page.Next)}
-	for i, e := range page.Entries {
-		reply.Entries[i] = showEntry(e)
-	}
-	s.write(r.Context(), w, jsonType, http.StatusOK, reply)
-	return nil
+	return s.writeItems(w, "entries", len(page.Entries), func(i int) any { return showEntry(page.Entries[i]) }, s.cursors.seal(f.Namespace, page.Next))
 }
 
 // auditFilter reads what is wanted of the audit log: of r's namespace; for an

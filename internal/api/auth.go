@@ -188,10 +188,11 @@ func (c *caller) sees(namespace string) bool { return c.all || namespace == c.na
 
 // Context returns the context in which changes are recorded as the caller's.
 func (r *request) Context() context.Context {
+	ctx := context.WithValue(r.Request.Context(), responseKey{}, r.out)
 	if r.scope <= task.ScopeRead { // nothing is changed
-		return r.Request.Context()
+		return ctx
 	}
-	return task.WithActor(r.Request.Context(), r.actor())
+	return task.WithActor(ctx, r.actor())
 }
 
 // challenge says with err how one logs in here.

@@ -24,7 +24,7 @@ func (s *Server) batch(w http.ResponseWriter, r *request) error {
 	}
 	defer s.release(buf)
 	b := batch{server: s, request: r, now: s.now()}
-	if err := document(buf.Bytes(), b.decode); err != nil {
+	if err := r.document(buf.Bytes(), b.decode); err != nil {
 		return err
 	}
 	if err := s.still(&r.caller); err != nil {

@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/foliot/foliot/internal/task"
@@ -23,12 +24,11 @@ func (s *Server) list(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	tasks := f.keep(r.settings, s.now(), listing.Tasks)
-	reply := wire.TaskList{Tasks: make([]wire.Task, len(tasks)), NextCursor: cursor(pastSchedules(listing.Next))}
-	for i, t := range tasks {
-		reply.Tasks[i] = s.show(r, t)
-	}
-	s.write(r.Context(), w, jsonType, http.StatusOK, reply)
-	return nil
+	return s.writeItems(w, "tasks", len(tasks), func(i int) any {
+		t := tasks[i]
+		tasks[i] = nil
+		return s.show(r, t)
+	}, cursor(pastSchedules(listing.Next)))
 }
 
 func (s *Server) cancelMany(w http.ResponseWriter, r *request) error {
@@ -43,6 +43,13 @@ func (s *Server) retryMany(w http.ResponseWriter, r *request) error {
 		return task.Revive{Key: key, Only: only}
 	})
 }
+
+// bulkStep is how many tasks are changed at once: changes of other requests come
+// in between.
+const bulkStep = 100
+
+// bulkSize is about what a change by filter holds, in bytes.
+const bulkSize = 2 << 20
 
 // changeMany changes the tasks that match, page by page, and answers with their
 // number. Each is asked again, inside its change, whether it still matches.
@@ -60,6 +67,10 @@ func (s *Server) changeMany(w http.ResponseWriter, r *request, states []task.Sta
 	if len(f.States) == 0 {
 		f.States = states
 	}
+	if !s.replies.take(r.namespace, bulkSize) {
+		return tooManyAtOnce("", "too many changes by filter of this namespace are under way")
+	}
+	defer s.replies.give(r.namespace, bulkSize)
 	reply := wire.BulkReply{Durability: s.ledger.Durability()}
 	if err := s.affordChange(w, r); err != nil {
 		return err
@@ -95,14 +106,20 @@ func (s *Server) changePage(r *request, f *task.Filter, tasks []*task.Task, what
 		keys[i] = t.Key()
 		changes[i] = what(keys[i], f)
 	}
-	replies, err := s.ledger.Apply(r.Context(), s.now(), changes) // later pages, later clock
-	if err != nil {
-		return err
-	}
-	s.changed(r, len(changes))
-	for _, reply := range replies {
-		if err := tally(reply, count); err != nil {
+	for step := range slices.Chunk(changes, bulkStep) {
+		var replies []task.Reply
+		err := inTurn(r.Context(), func() (err error) {
+			replies, err = s.ledger.Apply(r.Context(), s.now(), step) // later steps, later clock
 			return err
+		})
+		if err != nil {
+			return err
+		}
+		s.changed(r, len(step))
+		for _, reply := range replies {
+			if err := tally(reply, count); err != nil {
+				return err
+			}
 		}
 	}
 	s.waiting.notify(keys...)

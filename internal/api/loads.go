@@ -8,10 +8,12 @@ import (
 const (
 	// maxLoad bounds the bodies of all requests together, in bytes, from when they
 	// come in until they are answered.
-	maxLoad = 256 << 20
-	// loadStep is what they are counted in; the first is not counted: most
-	// requests have no more, and connections bound the number of those.
+	maxLoad = 128 << 20
+	// loadStep is what they are counted in.
 	loadStep = 64 << 10
+	// freeLoad is what is not counted of a body: most requests have no more, and
+	// maxUnderWay bounds the number of those.
+	freeLoad = 8 << 10
 )
 
 // shares divides what there is of something among those who ask. A namespace may
@@ -38,6 +40,24 @@ func (l *shares) take(namespace string, n int) bool {
 	l.total += n
 	l.of[namespace] += n
 	return true
+}
+
+// room reports whether namespace may have any more.
+func (l *shares) room(namespace string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.of[namespace] < l.most-l.total
+}
+
+// add notes another n of namespace, also where it may have none.
+func (l *shares) add(namespace string, n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.of == nil {
+		l.of = map[string]int{}
+	}
+	l.total += n
+	l.of[namespace] += n
 }
 
 // give gives n back.

@@ -4,31 +4,10 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/foliot/foliot/internal/task"
-	"github.com/foliot/foliot/internal/wire"
 )
-
-func (s *Server) live(w http.ResponseWriter, r *request) error {
-	if s.cfg.Live == nil {
-		return unsupported("this server does not tell what it is doing")
-	}
-	l := s.cfg.Live()
-	if !r.operator {
-		l.Running, l.Slots, l.Late, l.Attempts = 0, 0, nil, nil
-	}
-	l.Queues = slices.DeleteFunc(slices.Clone(l.Queues), func(q wire.LiveQueue) bool { return !r.sees(q.Namespace) })
-	l.Destinations = slices.DeleteFunc(slices.Clone(l.Destinations), func(d wire.LiveDestination) bool { return !r.sees(d.Namespace) })
-	for _, n := range r.settings.List(task.NamespaceKind, "") {
-		if n := n.(*task.NamespaceSettings); n.Suspended && r.sees(n.Name) {
-			l.Suspended = append(l.Suspended, n.Name)
-		}
-	}
-	s.write(r.Context(), w, jsonType, http.StatusOK, l)
-	return nil
-}
 
 func (s *Server) metrics(w http.ResponseWriter, r *request) error {
 	if s.cfg.Metrics == nil {
@@ -51,7 +30,9 @@ func (s *Server) backup(w http.ResponseWriter, r *request) (err error) {
 	if r.Method == http.MethodHead {
 		return nil
 	}
-	out := &stream{w: w, rc: http.NewResponseController(w), still: func() error { return s.still(&r.caller) }}
+	r.out.endless()
+	r.out.pause() // it runs for long, mostly on the store's own goroutines
+	out := &stream{w: w, still: func() error { return s.still(&r.caller) }}
 	whole := false
 	defer func() {
 		if !whole && out.begun {
@@ -65,24 +46,15 @@ func (s *Server) backup(w http.ResponseWriter, r *request) (err error) {
 	}
 	whole = true
 	if writeTimeout(r.Request) == 0 { // otherwise the next request on the connection has its own
-		_ = out.rc.SetWriteDeadline(time.Time{})
+		_ = r.out.control.SetWriteDeadline(time.Time{})
 	}
 	return nil
 }
-
-const (
-	// stalled is how long a client may take nothing of a stream: what it keeps
-	// open, others wait for.
-	stalled = 30 * time.Second
-	// streamStep is what counts as something, in bytes.
-	streamStep = 32 << 10
-)
 
 // stream is a reply that takes as long as it takes, while it goes on and its
 // reader may still read it.
 type stream struct {
 	w     http.ResponseWriter
-	rc    *http.ResponseController
 	still func() error
 	begun bool
 }
@@ -91,7 +63,7 @@ type stream struct {
 func (s *stream) Write(b []byte) (written int, err error) {
 	for written < len(b) && err == nil {
 		var n int
-		n, err = s.step(b[written:min(len(b), written+streamStep)])
+		n, err = s.step(b[written:min(len(b), written+replyStep)])
 		written += n
 	}
 	return written, err
@@ -101,7 +73,6 @@ func (s *stream) step(b []byte) (int, error) {
 	if err := s.still(); err != nil {
 		return 0, err
 	}
-	_ = s.rc.SetWriteDeadline(time.Now().Add(stalled)) // a writer that has none needs none moved
 	s.begun = true
 	return s.w.Write(b)
 }

@@ -115,6 +115,7 @@ var problems = []struct {
 	{"quota_exceeded", 403, "the namespace has as many pending tasks, or bytes of records, as it may: field names the quota. Waiting a second does not help"},
 	{"rate_exceeded", 429, "the namespace creates, changes, reads or edits faster than it may: field names the rate, Retry-After says when the next request is taken"},
 	{"namespace_suspended", 403, "the operator has suspended the namespace: it can be read, and takes nothing else until it is resumed"},
+	{"too_many_at_once", 429, "too many requests of the namespace are under way, too many lists and searches wait for their turn, or too many replies have yet to be taken: Retry-After says when to come again"},
 
 	// The server.
 	{"unsupported", 501, "this server has no such thing: its store, or its configuration, has none"},
@@ -265,7 +266,8 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		s.cfg.Log.LogAttrs(r.Context(), slog.LevelError, "request failed",
 			slog.String("method", r.Method), slog.String("path", r.URL.Path), slog.String("code", p.Code), slog.Any("error", err))
 	}
-	if p.Status == http.StatusServiceUnavailable {
+	soon := p.Status == http.StatusServiceUnavailable || p.Code == "too_many_at_once"
+	if soon && w.Header().Get("Retry-After") == "" {
 		w.Header().Set("Retry-After", "1")
 	}
 	s.write(r.Context(), w, wire.ProblemType, p.Status, p)

@@ -41,9 +41,10 @@ func (s *Server) readBody(w http.ResponseWriter, r *request, limit int, buf *byt
 		w.Header().Set("Connection", "close") // the rest is not read to get to the next request
 		return requestTooLarge(limit)
 	}
-	const trusted = 256 << 10 // of what is announced; beyond it, the buffer grows with what arrives
-	buf.Grow(int(min(max(r.ContentLength, 0), trusted)) + bytes.MinRead)
-	_, err := buf.ReadFrom(&counted{http.MaxBytesReader(w, r.Body, int64(limit)), &s.loads, r, loadStep})
+	// The buffer is as large as what is announced only where that is not counted;
+	// beyond it, the buffer grows with what arrives.
+	buf.Grow(int(min(max(r.ContentLength, 0), freeLoad)) + bytes.MinRead)
+	_, err := buf.ReadFrom(&counted{http.MaxBytesReader(w, r.Body, int64(limit)), &s.loads, r, freeLoad})
 	var over *http.MaxBytesError
 	var refusal *task.FieldError
 	switch {

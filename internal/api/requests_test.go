@@ -421,7 +421,7 @@ func TestBodiesTakeBoundedMemoryTogether(t *testing.T) {
 		go func() { replies <- s.upload(acme, half) }()
 		select { // one after the other: of those that grow together, two may meet the bound
 		case <-read:
-			if i >= 8 {
+			if i >= 4 {
 				t.Errorf("%d bodies were read", i+1)
 			}
 		case r := <-replies:
@@ -433,7 +433,7 @@ func TestBodiesTakeBoundedMemoryTogether(t *testing.T) {
 	s.upload(other, io.MultiReader(io.LimitReader(spaces{}, 1<<20), strings.NewReader(`{"tasks": []}`))).want(200, nil)
 	s.do("POST", "/v1/tasks", hour, acme).want(201, nil)
 	close(stuck)
-	for range 8 {
+	for range 4 {
 		(<-replies).problem(400, "empty_body", "")
 	}
 	s.upload(acme, io.MultiReader(io.LimitReader(spaces{}, 1<<20), strings.NewReader(`{"tasks": []}`))).want(200, nil)

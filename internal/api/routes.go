@@ -60,6 +60,7 @@ type request struct {
 	scope task.Scope // of its route
 	query url.Values
 	load  int // bytes of its body that are counted in Server.loads
+	out   *response
 }
 
 const (
@@ -239,7 +240,13 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt *route) error 
 	if err != nil {
 		return err
 	}
-	asked := &request{Request: r, caller: caller, scope: rt.scope, query: query}
+	out := w.(*response)
+	if !rt.public {
+		if err := out.admit(caller.namespace, rt.scope <= task.ScopeRead); err != nil {
+			return err
+		}
+	}
+	asked := &request{Request: r, caller: caller, scope: rt.scope, query: query, out: out}
 	defer func() { s.loads.give(asked.namespace, asked.load) }()
 	return rt.serve(s, w, asked)
 }

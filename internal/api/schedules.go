@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/foliot/foliot/internal/task"
-	"github.com/foliot/foliot/internal/wire"
 )
 
 func (s *Server) listSchedules(w http.ResponseWriter, r *request) error {
@@ -25,12 +24,11 @@ func (s *Server) listSchedules(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	reply := wire.ScheduleList{Schedules: make([]wire.Schedule, len(listing.Tasks)), NextCursor: cursor(strings.TrimPrefix(listing.Next, "@"))}
-	for i, t := range listing.Tasks {
-		reply.Schedules[i] = showSchedule(t)
-	}
-	s.write(r.Context(), w, jsonType, http.StatusOK, reply)
-	return nil
+	return s.writeItems(w, "schedules", len(listing.Tasks), func(i int) any {
+		t := listing.Tasks[i]
+		listing.Tasks[i] = nil
+		return showSchedule(t)
+	}, cursor(strings.TrimPrefix(listing.Next, "@")))
 }
 
 func (s *Server) getSchedule(w http.ResponseWriter, r *request) error {
@@ -81,7 +79,7 @@ func (s *Server) putSchedule(w http.ResponseWriter, r *request) error {
 	}
 	defer s.release(buf)
 	spec := newSchedule(task.Key{Namespace: r.namespace, Name: r.PathValue("name")})
-	if err := document(buf.Bytes(), func(rd *reader) error { return rd.decodeSchedule(&spec, r.defaults, s.cfg.BodyLimit) }); err != nil {
+	if err := r.document(buf.Bytes(), func(rd *reader) error { return rd.decodeSchedule(&spec, r.defaults, s.cfg.BodyLimit) }); err != nil {
 		return err
 	}
 	at := s.now()

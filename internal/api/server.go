@@ -104,7 +104,7 @@ func (c Config) withDefaults() Config {
 // be called by many goroutines.
 type Server struct {
 	cfg     Config
-	ledger  Ledger
+	ledger  *boundLedger
 	nodes   task.Cluster // nil: the store is this server's own
 	guard   *guard
 	mux     *http.ServeMux
@@ -116,7 +116,12 @@ type Server struct {
 	uses     uses
 	rates    rates
 	loads    shares // of memory for bodies
+	replies  shares // of memory for replies that clients have yet to take
 	polls    shares // of the long polls that wait
+	underWay shares // of requests
+	turns    turns  // of lists, searches and large bodies
+	samples  samples
+	places   chan struct{} // has an element for each handler that runs
 	waiting  waiters
 	failures failures
 	buffers  sync.Pool // *bytes.Buffer, for requests and replies
@@ -129,9 +134,13 @@ type Server struct {
 // bound headers and whole requests in time (ReadHeaderTimeout, ReadTimeout);
 // routes that take longer by nature extend their own deadlines.
 func New(cfg Config, ledger Ledger) *Server {
-	s := &Server{cfg: cfg.withDefaults(), ledger: ledger, cursors: newSealer(), started: time.Now(), stop: make(chan struct{})}
-	s.loads.most, s.polls.most = maxLoad, maxPolls
-	s.nodes, _ = ledger.(task.Cluster)
+	s := &Server{cfg: cfg.withDefaults(), cursors: newSealer(), started: time.Now(), stop: make(chan struct{}), places: newPlaces()}
+	s.loads.most, s.replies.most, s.polls.most, s.underWay.most = maxLoad, maxReplies, maxPolls, maxUnderWay
+	if nodes, ok := ledger.(task.Cluster); ok {
+		s.nodes = boundCluster{nodes}
+	}
+	s.ledger = &boundLedger{Ledger: ledger, remote: s.nodes != nil}
+	s.turns = newTurns(s.ledger.remote)
 	s.guard = newGuard(s.cfg.AllowedHosts)
 	s.buffers.New = func() any { return new(bytes.Buffer) }
 	s.openAPI = sync.OnceValue(func() []byte { return s.describe(routes()) })
@@ -155,10 +164,16 @@ func (s *Server) Notify(keys ...task.Key) { s.waiting.notify(keys...) }
 // ServeHTTP answers one request. What a handler panics with is logged and
 // answered as an internal problem.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if s.cfg.Observe != nil {
-		seen := &observed{ResponseWriter: w}
-		w = seen
-		defer s.observe(r, seen, time.Now())
+	began, out := time.Now(), s.newResponse(w, r)
+	w = out
+	defer func() {
+		out.finish()
+		if s.cfg.Observe != nil {
+			s.observe(r, out.status, began)
+		}
+	}()
+	if r.Context().Err() != nil { // the client took the request back while it waited for a place
+		return
 	}
 	defer func() {
 		switch v := recover(); v {
@@ -198,6 +213,14 @@ func (s *Server) write(ctx context.Context, w http.ResponseWriter, mediaType str
 		p := problemOf(err)
 		s.write(ctx, w, wire.ProblemType, p.Status, p)
 		return
+	}
+	if out, ok := w.(*response); ok {
+		if err := out.hold(buf.Cap()); err != nil && status < http.StatusBadRequest {
+			w.Header().Set("Retry-After", "1")
+			p := problemOf(err)
+			s.write(ctx, w, wire.ProblemType, p.Status, p)
+			return
+		}
 	}
 	w.Header().Set("Content-Type", mediaType)
 	w.WriteHeader(status)

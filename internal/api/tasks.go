@@ -45,7 +45,7 @@ func (s *Server) unlessRepeated(w http.ResponseWriter, r *request, spec *task.Sp
 // readSpec reads the task that a whole document is.
 func (s *Server) readSpec(r *request, data []byte) (task.Spec, error) {
 	spec := task.DefaultSpec()
-	err := document(data, func(rd *reader) error { return rd.decodeTask(&spec, r.defaults, s.cfg.BodyLimit) })
+	err := r.document(data, func(rd *reader) error { return rd.decodeTask(&spec, r.defaults, s.cfg.BodyLimit) })
 	return spec, err
 }
 
@@ -156,7 +156,7 @@ func (s *Server) patch(w http.ResponseWriter, r *request) error {
 	}
 	defer s.release(buf)
 	p, defaults := task.Patch{Key: key, If: cond}, task.DefaultSpec()
-	if err := document(buf.Bytes(), func(rd *reader) error { return rd.decodePatch(&p, &defaults, s.cfg.BodyLimit) }); err != nil {
+	if err := r.document(buf.Bytes(), func(rd *reader) error { return rd.decodePatch(&p, &defaults, s.cfg.BodyLimit) }); err != nil {
 		return err
 	}
 	if ofQueue(&p, &defaults) {

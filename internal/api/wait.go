@@ -42,6 +42,7 @@ func settled(t *task.Task) bool { return t.State.Finished() || t.State == task.D
 // requests: this one may come d later. (That for reading ends with the request.)
 func allow(w http.ResponseWriter, r *http.Request, d time.Duration) {
 	if most := writeTimeout(r); most > 0 {
+		w.(*response).end = time.Now().Add(d + most)
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(d + most)) // a writer that has none needs none moved
 	}
 }
@@ -92,6 +93,8 @@ func (s *Server) await(r *request, key task.Key, wait time.Duration) (*task.Task
 			look.Reset(pause)
 			pause = min(2*pause, latest)
 		}
+		_ = r.out.hold(0) // the task is read again
+		r.out.pause()
 		select {
 		case <-changed:
 		case <-look.C:
@@ -104,6 +107,7 @@ func (s *Server) await(r *request, key task.Key, wait time.Duration) (*task.Task
 			return nil, ctx.Err()
 		}
 		leave()
+		r.out.resume()
 	}
 }
 

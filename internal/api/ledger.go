@@ -1,0 +1,172 @@
+package api
+
+import (
+	"context"
+	"errors"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// boundLedger is a store whose callers are requests. A request that waits for the
+// store has no place among the handlers that run, pages are read in turns, and
+// what they hold is counted.
+type boundLedger struct {
+	Ledger
+	remote bool // reads of one record wait for another machine
+}
+
+// outside runs call without a place, if there is a request and it has one.
+func outside(ctx context.Context, call func()) {
+	if o := responseOf(ctx); o != nil && o.running {
+		o.pause()
+		defer o.resume()
+	}
+	call()
+}
+
+// Get implements task.Ledger.
+func (l *boundLedger) Get(ctx context.Context, key task.Key) (t *task.Task, err error) {
+	if l.remote {
+		outside(ctx, func() { t, err = l.Ledger.Get(ctx, key) })
+	} else {
+		t, err = l.Ledger.Get(ctx, key)
+	}
+	if o := responseOf(ctx); err == nil && o != nil && o.reads {
+		err = o.hold(t.Weight())
+	}
+	return t, err
+}
+
+// Apply implements task.Ledger.
+func (l *boundLedger) Apply(ctx context.Context, now task.Millis, changes []task.Change) (replies []task.Reply, err error) {
+	outside(ctx, func() { replies, err = l.Ledger.Apply(ctx, now, changes) })
+	return replies, err
+}
+
+// Configure implements task.Registry.
+func (l *boundLedger) Configure(ctx context.Context, now task.Millis, edits []task.Edit) (replies []task.EditReply, err error) {
+	outside(ctx, func() { replies, err = l.Ledger.Configure(ctx, now, edits) })
+	return replies, err
+}
+
+// Counts implements task.Registry.
+func (l *boundLedger) Counts(ctx context.Context) (counts map[task.QueueKey]task.Counts, err error) {
+	err = inTurn(ctx, func() (err error) {
+		counts, err = l.Ledger.Counts(ctx)
+		return err
+	})
+	return counts, err
+}
+
+// maxPage is about what a page has at most, in bytes, when it comes from the store.
+const maxPage = task.MaxPageBytes + task.MaxBody
+
+// List implements task.Ledger.
+func (l *boundLedger) List(ctx context.Context, f task.Filter, page task.Page) (listing task.Listing, err error) {
+	err = inTurn(ctx, func() error {
+		o := responseOf(ctx)
+		if o == nil || !o.reads {
+			listing, err = l.Ledger.List(ctx, f, page)
+			return err
+		}
+		if err := o.hold(maxPage); err != nil {
+			return err
+		}
+		if listing, err = l.Ledger.List(ctx, f, page); err != nil {
+			return errors.Join(err, o.hold(0))
+		}
+		return o.hold(pageSize(listing.Tasks))
+	})
+	return listing, err
+}
+
+// Audit implements task.Registry.
+func (l *boundLedger) Audit(ctx context.Context, f task.AuditFilter, before uint64, limit int) (page task.AuditPage, err error) {
+	err = inTurn(ctx, func() error {
+		page, err = l.Ledger.Audit(ctx, f, before, limit)
+		if o := responseOf(ctx); err == nil && o != nil {
+			err = o.hold(auditSize(page.Entries))
+		}
+		return err
+	})
+	return page, err
+}
+
+// inTurn runs work that takes milliseconds of a processor: in turn, and without a
+// place. A request that changes something waits as long as it takes.
+func inTurn(ctx context.Context, work func() error) (err error) {
+	o := responseOf(ctx)
+	if o == nil {
+		return work()
+	}
+	outside(ctx, func() {
+		turns := &o.server.turns
+		if !turns.enter(ctx, o.namespace, !o.reads) {
+			if err = ctx.Err(); err == nil {
+				err = tooManyAtOnce("", "too many lists and searches of this namespace are under way")
+			}
+			return
+		}
+		defer turns.leave(o.namespace)
+		err = work()
+	})
+	return err
+}
+
+// boundCluster is a store's other nodes: requests that ask them have no place.
+type boundCluster struct{ task.Cluster }
+
+// Nodes implements task.Cluster.
+func (c boundCluster) Nodes(ctx context.Context) (nodes []task.Node, err error) {
+	outside(ctx, func() { nodes, err = c.Cluster.Nodes(ctx) })
+	return nodes, err
+}
+
+// Shards implements task.Cluster.
+func (c boundCluster) Shards(ctx context.Context) (shards []task.Shard, err error) {
+	outside(ctx, func() { shards, err = c.Cluster.Shards(ctx) })
+	return shards, err
+}
+
+// Drain implements task.Cluster.
+func (c boundCluster) Drain(ctx context.Context, now task.Millis, d task.Drain) (err error) {
+	outside(ctx, func() { err = c.Cluster.Drain(ctx, now, d) })
+	return err
+}
+
+// largeDocument is from what size on JSON is decoded in turn, in bytes.
+const largeDocument = 256 << 10
+
+// document is document for the body of r.
+func (r *request) document(data []byte, read func(*reader) error) error {
+	if len(data) < largeDocument {
+		return document(data, read)
+	}
+	return inTurn(r.Context(), func() error { return document(data, read) })
+}
+
+// escaped is by how much JSON can lengthen a text: \u0000 for one byte.
+const escaped = len(`\u0000`)
+
+// recordSize is about what a task has beside its texts, decoded or encoded.
+const recordSize = 1 << 10
+
+// pageSize returns about how many bytes a page of tasks takes, with the JSON of
+// its largest one: they are encoded one by one.
+func pageSize(tasks []*task.Task) (size int) {
+	largest := 0
+	for _, t := range tasks {
+		weight := t.Weight()
+		size += recordSize + weight
+		largest = max(largest, weight)
+	}
+	return size + escaped*largest
+}
+
+func auditSize(entries []task.AuditEntry) (size int) {
+	const others = 256
+	for i := range entries {
+		size += others + len(entries[i].Detail) + len(entries[i].Target)
+	}
+	return size
+}

@@ -1,0 +1,123 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// liveFor is how long all viewers are shown the same sample of live data: what it
+// costs to take one does not grow with their number.
+const liveFor = time.Second
+
+// samples is the last sample of live data. The zero value is ready.
+type samples struct {
+	last   atomic.Pointer[liveSample] // written by the request that takes it
+	taking sync.Mutex
+}
+
+// liveSample is what the server was doing at one moment.
+type liveSample struct {
+	at    time.Time
+	live  wire.Live // of all namespaces
+	views sync.Map  // of view to []byte: its JSON
+}
+
+// view is what part of a sample a caller sees.
+type view struct {
+	namespace string // "": all
+	operator  bool
+}
+
+func (s *Server) live(w http.ResponseWriter, r *request) error {
+	if s.cfg.Live == nil {
+		return unsupported("this server does not tell what it is doing")
+	}
+	v := view{r.namespace, r.operator}
+	if r.all {
+		v.namespace = ""
+	}
+	body, err := s.samples.read(r, v, s.cfg.Live)
+	if err != nil {
+		return err
+	}
+	if err := r.out.hold(len(body)); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", jsonType)
+	_, _ = w.Write(body) // the client went away: nobody is left to be told
+	return nil
+}
+
+// read returns the JSON of a view. While one request takes a sample, others are shown
+// the one before, unless it is much older.
+func (s *samples) read(r *request, v view, take func() wire.Live) ([]byte, error) {
+	const stale = 3 * liveFor
+	now, last := time.Now(), s.last.Load()
+	if last != nil && now.Sub(last.at) < liveFor {
+		return s.render(r, last, v)
+	}
+	if !s.taking.TryLock() {
+		if last != nil && now.Sub(last.at) < stale {
+			return s.render(r, last, v)
+		}
+		outside(r.Context(), s.taking.Lock)
+	}
+	if last = s.last.Load(); last == nil || time.Since(last.at) >= liveFor {
+		outside(r.Context(), func() { last = &liveSample{at: time.Now(), live: take()} })
+		s.last.Store(last)
+	}
+	s.taking.Unlock()
+	return s.render(r, last, v)
+}
+
+// render returns the JSON of a view of a sample. It is made once, in turn if it is large.
+func (s *samples) render(r *request, from *liveSample, v view) (body []byte, err error) {
+	if body, ok := from.views.Load(v); ok {
+		return body.([]byte), nil
+	}
+	work := func() error {
+		if made, ok := from.views.Load(v); ok { // while it waited for its turn
+			body = made.([]byte)
+			return nil
+		}
+		var buf bytes.Buffer
+		enc := json.NewEncoder(&buf)
+		enc.SetEscapeHTML(false)
+		err := enc.Encode(v.of(from.live, r.settings))
+		body = bytes.Clone(buf.Bytes())
+		from.views.Store(v, body)
+		return err
+	}
+	const few = 100
+	if len(from.live.Queues)+len(from.live.Destinations) < few {
+		err = work()
+	} else {
+		err = inTurn(r.Context(), work)
+	}
+	return body, err
+}
+
+// of returns what v sees of l.
+func (v view) of(l wire.Live, settings *task.Settings) wire.Live {
+	if !v.operator {
+		l.Running, l.Slots, l.Late, l.Attempts = 0, 0, nil, nil
+	}
+	for _, n := range settings.List(task.NamespaceKind, "") {
+		if n := n.(*task.NamespaceSettings); n.Suspended && (v.namespace == "" || v.namespace == n.Name) {
+			l.Suspended = append(l.Suspended, n.Name)
+		}
+	}
+	if v.namespace != "" {
+		l.Queues = slices.DeleteFunc(slices.Clone(l.Queues), func(q wire.LiveQueue) bool { return q.Namespace != v.namespace })
+		l.Destinations = slices.DeleteFunc(slices.Clone(l.Destinations), func(d wire.LiveDestination) bool { return d.Namespace != v.namespace })
+	}
+	return l
+}
