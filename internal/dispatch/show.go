@@ -3,6 +3,7 @@ package dispatch
 import (
 	"cmp"
 	"math"
+	"runtime"
 	"slices"
 	"time"
 
@@ -54,16 +55,15 @@ type QueueState struct {
 
 // Destinations returns what is known of every destination that has tasks in the
 // window, or had some of late, by namespace and host. It costs some 200 ns for
-// each, and some for each task that is overdue, while nothing is picked: for people and for a scrape each few seconds.
+// each, and some for each task that is overdue. Deliveries go on meanwhile: see glance.
 func (d *Dispatcher) Destinations() []Destination {
-	d.mu.Lock()
-	now := d.lookLocked()
-	list := make([]Destination, 0, len(d.agenda.targets))
+	var list []Destination
+	g := d.glance()
 	for _, t := range d.agenda.targets {
 		if t.key.destination == "" { // of schedules
 			continue
 		}
-		list = append(list, d.agenda.destination(t, now))
+		list = append(list, d.agenda.destination(t, g))
 	}
 	d.mu.Unlock()
 	slices.SortFunc(list, func(a, b Destination) int {
@@ -75,20 +75,50 @@ func (d *Dispatcher) Destinations() []Destination {
 // Queues returns what is known of every queue that has tasks in the window, or
 // is held, by namespace and name. For its costs see Destinations.
 func (d *Dispatcher) Queues() []QueueState {
-	d.mu.Lock()
-	now := d.lookLocked()
-	list := make([]QueueState, 0, len(d.agenda.queues))
+	var list []QueueState
+	g := d.glance()
 	for _, q := range d.agenda.queues {
 		if q.key.name == task.ScheduleQueue {
 			continue
 		}
-		list = append(list, d.agenda.queueState(q, now))
+		list = append(list, d.agenda.queueState(q, g))
 	}
 	d.mu.Unlock()
 	slices.SortFunc(list, func(a, b QueueState) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	return list
+}
+
+// glance is a walk over one of the agenda's maps that holds mu only for a step at
+// a time: deliveries never wait for all of it. What is shown is of one moment for
+// each member, not for all of them. A map may change between two steps of its
+// iteration: members that are gone are not met, and those that are new may be.
+type glance struct {
+	d    *Dispatcher
+	now  time.Time
+	cost int // of the present step
+}
+
+// glanceStep is the cost of one step; a unit is about 100 ns.
+const glanceStep = 1000
+
+// glance begins a walk. It returns with mu held.
+func (d *Dispatcher) glance() *glance {
+	d.mu.Lock()
+	return &glance{d: d, now: d.lookLocked()}
+}
+
+// spent counts what the walk has done, and lets others have mu when a step is over.
+func (g *glance) spent(cost int) {
+	if g.cost += cost; g.cost < glanceStep {
+		return
+	}
+	g.cost = 0
+	g.d.mu.Unlock()
+	runtime.Gosched() // those that wait for mu run now, and have it
+	g.d.mu.Lock()
+	g.now = g.d.lookLocked()
 }
 
 // lookLocked tells the agenda what time it is, and returns what the wall clock shows.
@@ -103,31 +133,37 @@ func (a *agenda) wallAt(steady time.Duration, now time.Time) time.Time {
 	return now.Add(steady - a.steady).Round(0)
 }
 
-func (a *agenda) destination(t *target, now time.Time) Destination {
+func (a *agenda) destination(t *target, g *glance) Destination {
 	d := Destination{
 		Namespace: t.key.namespace, Host: t.key.destination,
 		Breaker: t.breaker.state(a.steady), Failures: t.failures, Running: t.running,
 	}
 	if until := t.closedUntil(); until > a.steady {
-		d.Until = a.wallAt(until, now)
+		d.Until = a.wallAt(until, g.now)
 	}
-	for _, l := range t.lanes {
+	for i := 0; i < len(t.lanes); i++ { // it may change in spent
+		l := t.lanes[i]
 		d.Waiting += l.order.len()
 		d.Allowance += l.allowance
-		overdue, oldest := l.overdue(task.FloorMillis(now))
+		overdue, oldest := l.overdue(task.FloorMillis(g.now))
 		d.Overdue, d.Oldest = d.Overdue+overdue, max(d.Oldest, oldest)
+		g.spent(1 + overdue)
 	}
+	g.spent(1)
 	return d
 }
 
-func (a *agenda) queueState(q *queue, now time.Time) QueueState {
+func (a *agenda) queueState(q *queue, g *glance) QueueState {
 	s := QueueState{Namespace: q.key.namespace, Name: q.key.name, Running: q.running, Lanes: len(q.lanes)}
-	for _, l := range q.lanes {
+	for i := 0; i < len(q.lanes); i++ { // it may change in spent
+		l := q.lanes[i]
 		s.Waiting += l.order.len()
-		overdue, oldest := l.overdue(task.FloorMillis(now))
+		overdue, oldest := l.overdue(task.FloorMillis(g.now))
 		s.Overdue, s.Oldest = s.Overdue+overdue, max(s.Oldest, oldest)
+		g.spent(1 + overdue)
 	}
-	s.Limit, s.Next = a.limitOf(q, now)
+	g.spent(1)
+	s.Limit, s.Next = a.limitOf(q, g.now)
 	return s
 }
 
