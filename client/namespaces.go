@@ -18,7 +18,7 @@ type NamespaceSettings struct {
 	CreateRate  float64 // tasks that may be created in a second, at each server
 	CreateBurst int     // and at once after a silence. Default: as many as a second brings, at least one
 	ChangeRate  float64 // changes of existing tasks and schedules in a second, at each server. Default: as many as creates
-	ReadRate    float64 // reads in a second, at each server
+	ReadRate    float64 // reads in a second, at each server; 0: the server's default, 1000
 	EditRate    float64 // edits of queues, tokens and secrets by the namespace's own tokens. Default: 2 a second, and 50 at once
 	Suspended   bool    // nothing is created, delivered or fired, and the namespace's own tokens only read
 }

@@ -248,6 +248,11 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt *route) error 
 	}
 	asked := &request{Request: r, caller: caller, scope: rt.scope, query: query, out: out}
 	defer func() { s.loads.give(asked.namespace, asked.load) }()
+	if out.reads {
+		if err := s.afford(w, asked, task.ReadRate); err != nil {
+			return err
+		}
+	}
 	return rt.serve(s, w, asked)
 }
 

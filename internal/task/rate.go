@@ -26,6 +26,10 @@ func (l RateLimit) None() bool { return l.PerSecond == 0 }
 // of the server, and stays in the audit log.
 var DefaultEdits = RateLimit{PerSecond: 2, Burst: 50}
 
+// DefaultReads bounds the reads of a namespace without a read_rate: as many as take a tenth of a
+// processor.
+var DefaultReads = RateLimit{PerSecond: 1000, Burst: 2000}
+
 // minRate is the lowest rate: one a day. A lower one would be a stop in disguise.
 const minRate = 1.0 / (24 * 3600)
 
@@ -47,6 +51,8 @@ func (n *NamespaceSettings) Limit(r Rate) RateLimit {
 		return l
 	case r == ChangeRate:
 		return rateLimit(n.ChangeRate)
+	case r == ReadRate && n.ReadRate == 0:
+		return DefaultReads
 	case r == ReadRate:
 		return rateLimit(n.ReadRate)
 	}
