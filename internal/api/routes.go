@@ -242,13 +242,13 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt *route) error 
 	}
 	out := w.(*response)
 	if !rt.public {
-		if err := out.admit(caller.namespace, rt.scope <= task.ScopeRead); err != nil {
+		if err := out.admit(caller.namespace, rt.method == http.MethodGet); err != nil {
 			return err
 		}
 	}
 	asked := &request{Request: r, caller: caller, scope: rt.scope, query: query, out: out}
 	defer func() { s.loads.give(asked.namespace, asked.load) }()
-	if out.reads {
+	if out.reads && !rt.operator {
 		if err := s.afford(w, asked, task.ReadRate); err != nil {
 			return err
 		}

@@ -205,7 +205,7 @@ func (s *Server) now() task.Millis { return task.CeilMillis(s.cfg.Now()) }
 // a status of its own.
 func (s *Server) write(ctx context.Context, w http.ResponseWriter, mediaType string, status int, v any) {
 	buf := s.buffer()
-	defer s.release(buf)
+	defer func() { s.release(buf) }()
 	enc := json.NewEncoder(buf)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
@@ -216,6 +216,9 @@ func (s *Server) write(ctx context.Context, w http.ResponseWriter, mediaType str
 	}
 	if out, ok := w.(*response); ok {
 		if err := out.hold(buf.Cap()); err != nil && status < http.StatusBadRequest {
+			s.release(buf)
+			buf = s.buffer() // the large one must not wait for the client
+			w.Header().Del("ETag")
 			w.Header().Set("Retry-After", "1")
 			p := problemOf(err)
 			s.write(ctx, w, wire.ProblemType, p.Status, p)

@@ -3,6 +3,7 @@ package dispatch
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/foliot/foliot/internal/task"
 )
@@ -37,25 +38,33 @@ func TestALookAtManyLanesLetsDeliveriesThrough(t *testing.T) {
 			func(d *Dispatcher) int { return d.Destinations()[0].Waiting },
 		},
 	} {
-		d := New(Config{}, nil, nil)
+		var asked func() // is called with the lock held when a look begins
+		d := New(Config{Now: func() time.Time {
+			if asked != nil {
+				asked()
+			}
+			return time.Now()
+		}}, nil, nil)
 		for i := range many {
 			d.agenda.hint(1000, task.Entry{Name: fmt.Sprint(i), Lane: test.lane(i), Due: 1})
 		}
 		if n := test.look(d); n != many {
 			t.Fatalf("%s: %d are shown, not %d", name, n, many)
 		}
-		shown := make(chan int)
-		d.mu.Lock()
-		go func() { shown <- test.look(d) }()
 		cut := make(chan struct{})
-		go func() {
-			d.mu.Lock()
-			test.cut(d.agenda)
-			d.mu.Unlock()
-			close(cut)
-		}()
-		d.mu.Unlock()
-		n := <-shown
+		asked = func() {
+			asked = nil
+			waits := make(chan struct{})
+			go func() {
+				close(waits)
+				d.mu.Lock()
+				test.cut(d.agenda)
+				d.mu.Unlock()
+				close(cut)
+			}()
+			<-waits
+		}
+		n := test.look(d)
 		<-cut
 		if n == many {
 			t.Errorf("%s: a change waited for the whole look", name)

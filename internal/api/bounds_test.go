@@ -1,0 +1,323 @@
+package api_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/store/memstore"
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// untaken is a client that takes nothing until taken is closed.
+type untaken struct {
+	*httptest.ResponseRecorder
+	taken chan struct{}
+}
+
+func (u untaken) Write(b []byte) (int, error) {
+	<-u.taken
+	return u.ResponseRecorder.Write(b)
+}
+
+// ask sends a GET and returns its reply when all of it was written.
+func (s *service) ask(u untaken, path string, headers ...string) int {
+	r := httptest.NewRequest("GET", path, nil)
+	r.Host = "localhost"
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		r.Header.Set(name, value)
+	}
+	s.ServeHTTP(u, r)
+	return u.Code
+}
+
+// fill creates tasks whose bodies are n bytes each, the worst to encode.
+func (s *service) fill(namespace string, tasks, n int) {
+	s.Helper()
+	body := strings.Repeat(`\u0000`, n)
+	for i := range tasks {
+		s.do("PUT", fmt.Sprintf("/v1/tasks/t%d", i), `{"delay": "1h", "http": {"url": "http://example.com/", "body": "`+body+`"}}`, "Foliot-Namespace: "+namespace).want(201, nil)
+	}
+}
+
+// One namespace asks for more than it may hold, and takes nothing of it. The memory stays
+// bounded, the rest is refused, and another namespace reads on.
+func TestRepliesThatNobodyTakesAreCounted(t *testing.T) {
+	for _, path := range []string{"/v1/tasks?include=body", "/v1/tasks/t0"} {
+		synctest.Test(t, func(t *testing.T) {
+			s := serve(t)
+			s.namespace("acme")
+			s.namespace("other")
+			s.fill("acme", 10, 256<<10)
+			runtime.GC()
+			runtime.GC()
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			taken := make(chan struct{})
+			var refused atomic.Int64
+			var asking sync.WaitGroup
+			for range 200 {
+				asking.Go(func() {
+					u := untaken{httptest.NewRecorder(), taken}
+					if s.ask(u, path, "Foliot-Namespace: acme") == http.StatusTooManyRequests {
+						if refused.Add(1); u.Header().Get("Retry-After") == "" {
+							t.Error("no Retry-After")
+						}
+						u.Body.Reset()
+					}
+				})
+				synctest.Wait()
+			}
+			runtime.GC()
+			runtime.GC() // pools are emptied by the second
+			runtime.ReadMemStats(&after)
+			if held := (int64(after.HeapAlloc) - int64(before.HeapAlloc)) >> 20; held > 80 {
+				t.Errorf("%s: the replies hold %d MB", path, held)
+			}
+			s.do("GET", "/v1/tasks", "", "Foliot-Namespace: other").want(200, nil)
+			s.do("GET", "/healthz", "").want(200, nil)
+			close(taken)
+			asking.Wait()
+			if n := refused.Load(); n == 0 || n == 200 {
+				t.Errorf("%s: %d of 200 were refused", path, n)
+			}
+			s.do("GET", path, "", "Foliot-Namespace: acme").want(200, nil) // all is given back
+		})
+	}
+}
+
+// busy is a store that counts its calls at once.
+type busy struct {
+	*memstore.Store
+	gate          chan struct{} // a list waits for it; nil: none does
+	now, most     atomic.Int64
+	steps, inStep atomic.Int64 // of Apply, and the most changes of one
+}
+
+func (b *busy) enter() (leave func()) {
+	n := b.now.Add(1)
+	for {
+		most := b.most.Load()
+		if n <= most || b.most.CompareAndSwap(most, n) {
+			break
+		}
+	}
+	return func() { b.now.Add(-1) }
+}
+
+func (b *busy) Get(ctx context.Context, key task.Key) (*task.Task, error) {
+	defer b.enter()()
+	runtime.Gosched()
+	return b.Store.Get(ctx, key)
+}
+
+func (b *busy) List(ctx context.Context, f task.Filter, page task.Page) (task.Listing, error) {
+	defer b.enter()()
+	if b.gate != nil {
+		<-b.gate
+	}
+	return b.Store.List(ctx, f, page)
+}
+
+func (b *busy) Audit(ctx context.Context, f task.AuditFilter, before uint64, limit int) (task.AuditPage, error) {
+	defer b.enter()()
+	if b.gate != nil {
+		<-b.gate
+	}
+	return b.Store.Audit(ctx, f, before, limit)
+}
+
+func (b *busy) Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]task.Reply, error) {
+	b.steps.Add(1)
+	b.inStep.Store(max(b.inStep.Load(), int64(len(changes))))
+	return b.Store.Apply(ctx, now, changes)
+}
+
+func serveBusy(t *testing.T, b *busy, configure ...func(*api.Config)) *service {
+	s := serve(t, configure...)
+	b.Store = s.store
+	cfg := api.Config{Version: "test"}
+	for _, c := range configure {
+		c(&cfg)
+	}
+	s.Server = api.New(cfg, b)
+	return s
+}
+
+// Of 200 lists at once few run, a bounded number waits, for a bounded time, and the list of
+// another namespace comes next.
+func TestListsTakeTurns(t *testing.T) {
+	for _, path := range []string{"/v1/tasks?label=a%3Db", "/v1/audit?target=x"} {
+		synctest.Test(t, func(t *testing.T) {
+			b := &busy{gate: make(chan struct{})}
+			s := serveBusy(t, b)
+			s.namespace("acme")
+			s.namespace("other")
+			statuses := make(chan int, 300)
+			for range 200 {
+				go func() { statuses <- s.do("GET", path, "", "Foliot-Namespace: acme").status }()
+			}
+			synctest.Wait()
+			running := b.most.Load()
+			if most := int64(max(1, runtime.GOMAXPROCS(0)/2)); running > most {
+				t.Errorf("%s: %d lists ran at once, not %d", path, running, most)
+			}
+			if n := len(statuses); n < 200-64-int(running) {
+				t.Errorf("%s: %d lists wait", path, 200-n)
+			}
+			other := make(chan int, 1)
+			go func() { other <- s.do("GET", path, "", "Foliot-Namespace: other").status }()
+			synctest.Wait()
+			for range running + 2 { // those that run, the next, and then
+				b.gate <- struct{}{}
+				synctest.Wait()
+			}
+			select {
+			case status := <-other:
+				if status != 200 {
+					t.Errorf("%s: the other namespace's list: %d", path, status)
+				}
+			default:
+				t.Errorf("%s: the other namespace's list waits for more than two turns", path)
+			}
+			time.Sleep(3 * time.Second)
+			synctest.Wait()
+			close(b.gate)
+			synctest.Wait()
+			count := map[int]int{}
+			for range 200 {
+				count[<-statuses]++
+			}
+			if count[200]+count[429] != 200 || count[429] < 190 {
+				t.Errorf("%s: %v", path, count)
+			}
+			s.do("GET", path, "", "Foliot-Namespace: acme").want(200, nil)
+		})
+	}
+}
+
+func TestHandlersThatRunAtOnceAreBounded(t *testing.T) {
+	b := new(busy)
+	s := serveBusy(t, b)
+	s.do("POST", "/v1/tasks", named("a")).want(201, nil)
+	var asking sync.WaitGroup
+	for range 500 {
+		asking.Go(func() { s.do("GET", "/v1/tasks/a", "").want(200, nil) })
+	}
+	asking.Wait()
+	if most, bound := b.most.Load(), int64(max(8, 4*runtime.GOMAXPROCS(0))); most > bound {
+		t.Errorf("%d handlers ran at once, not %d", most, bound)
+	}
+}
+
+// A client that waits, for its body's rest or for its task, keeps no other from being served.
+func TestHandlersThatWaitKeepNoOthersOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t)
+		s.do("POST", "/v1/tasks", named("a")).want(201, nil)
+		rest := make(chan struct{})
+		var waiting sync.WaitGroup
+		for range 100 {
+			waiting.Go(func() { s.do("GET", "/v1/tasks/a?wait=1m", "").want(200, nil) })
+			waiting.Go(func() {
+				r := httptest.NewRequest("POST", "/v1/tasks/a/touch", during(func() { <-rest }))
+				r.Host = "localhost"
+				s.send(r)
+			})
+		}
+		synctest.Wait()
+		s.do("GET", "/v1/tasks/a", "").want(200, nil)
+		close(rest)
+		waiting.Wait()
+	})
+}
+
+func TestViewersShareASampleOfLiveData(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var taken atomic.Int64
+		s := serve(t, func(c *api.Config) {
+			c.Live = func() wire.Live {
+				taken.Add(1)
+				l := wire.Live{At: "2030-01-01T00:00:00Z", Running: 7, Destinations: []wire.LiveDestination{}}
+				for _, n := range []string{"acme", "other"} {
+					l.Queues = append(l.Queues, wire.LiveQueue{Namespace: n, Queue: "q", Running: 1})
+				}
+				return l
+			}
+		})
+		s.namespace("acme")
+		operator, tenant := s.token("*", task.ScopeRead), s.token("acme", task.ScopeRead)
+		s.token("*", task.ScopeAdmin)
+		var viewing sync.WaitGroup
+		for range 64 {
+			viewing.Go(func() {
+				var all, ours wire.Live
+				s.do("GET", "/v1/live", "", operator).want(200, &all)
+				s.do("GET", "/v1/live", "", tenant).want(200, &ours)
+				if all.Running != 7 || len(all.Queues) != 2 || ours.Running != 0 || len(ours.Queues) != 1 || ours.Queues[0].Namespace != "acme" {
+					t.Errorf("%+v, and of acme %+v", all, ours)
+				}
+			})
+		}
+		viewing.Wait()
+		if n := taken.Load(); n != 1 {
+			t.Errorf("%d samples were taken for 128 viewers", n)
+		}
+		time.Sleep(time.Second)
+		s.do("GET", "/v1/live", "", operator).want(200, nil)
+		if n := taken.Load(); n != 2 {
+			t.Errorf("%d samples, a second later", n)
+		}
+	})
+}
+
+func TestReadsHaveARate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t)
+		s.namespace("acme")
+		s.namespace("other")
+		read := func(namespace string) reply { return s.do("GET", "/v1/tasks", "", "Foliot-Namespace: "+namespace) }
+		for range 2000 {
+			read("acme").want(200, nil)
+		}
+		r := read("acme")
+		if r.problem(429, "rate_exceeded", "read_rate"); r.header.Get("Retry-After") != "1" {
+			t.Error(r.header)
+		}
+		read("other").want(200, nil)
+		time.Sleep(time.Second)
+		for range 1000 {
+			read("acme").want(200, nil)
+		}
+		read("acme").problem(429, "rate_exceeded", "read_rate")
+		s.do("PUT", "/v1/namespaces/slow", `{"read_rate": 1}`).want(201, nil)
+		read("slow").want(200, nil)
+		read("slow").problem(429, "rate_exceeded", "read_rate")
+	})
+}
+
+// A change by filter goes in steps, so that changes of others come in between.
+func TestChangesByFilterGoInSteps(t *testing.T) {
+	b := new(busy)
+	s := serveBusy(t, b)
+	for i := range 1050 {
+		s.do("POST", "/v1/tasks", named(fmt.Sprint("t", i))).want(201, nil)
+	}
+	b.steps.Store(0)
+	var done wire.BulkReply
+	s.do("POST", "/v1/tasks/cancel?all=true", "").want(200, &done)
+	if done.Changed != 1050 || b.inStep.Load() > 100 || b.steps.Load() < 11 {
+		t.Errorf("%d changes in %d steps, the largest of %d", done.Changed, b.steps.Load(), b.inStep.Load())
+	}
+}
