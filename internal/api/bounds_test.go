@@ -288,7 +288,7 @@ func TestReadsHaveARate(t *testing.T) {
 		s.namespace("acme")
 		s.namespace("other")
 		read := func(namespace string) reply { return s.do("GET", "/v1/tasks", "", "Foliot-Namespace: "+namespace) }
-		for range 2000 {
+		for range 10_000 {
 			read("acme").want(200, nil)
 		}
 		r := read("acme")

@@ -28,7 +28,7 @@ var DefaultEdits = RateLimit{PerSecond: 2, Burst: 50}
 
 // DefaultReads bounds the reads of a namespace without a read_rate: as many as take a tenth of a
 // processor.
-var DefaultReads = RateLimit{PerSecond: 1000, Burst: 2000}
+var DefaultReads = RateLimit{PerSecond: 1000, Burst: 10_000}
 
 // minRate is the lowest rate: one a day. A lower one would be a stop in disguise.
 const minRate = 1.0 / (24 * 3600)

@@ -63,7 +63,7 @@ type NamespaceInput struct {
 	CreateRate  float64 `json:"create_rate,omitempty" minimum:"0.0000116" maximum:"1000000" doc:"How many tasks may be created in a second, at each server."`
 	CreateBurst int     `json:"create_burst,omitempty" minimum:"0" maximum:"1000000" doc:"How many may be created at once after a silence. 0 or absent: one second's worth, at least one. A batch larger than that is never taken whole."`
 	ChangeRate  float64 `json:"change_rate,omitempty" minimum:"0.0000116" maximum:"1000000" doc:"How many changes of existing tasks and schedules may be made in a second, at each server. Absent: as many as creates."`
-	ReadRate    float64 `json:"read_rate,omitempty" minimum:"0.0000116" maximum:"1000000" doc:"How many reads may be made in a second, at each server. Without it: 1000, and 2000 at once."`
+	ReadRate    float64 `json:"read_rate,omitempty" minimum:"0.0000116" maximum:"1000000" doc:"How many reads may be made in a second, at each server. Without it: 1000, and 10,000 at once."`
 	EditRate    float64 `json:"edit_rate,omitempty" minimum:"0.0000116" maximum:"1000000" doc:"How many edits of queues, tokens and secrets the namespace's own tokens may make in a second, at each server. Absent: 2, and 50 at once."`
 	Suspended   bool    `json:"suspended,omitempty" doc:"The namespace is stopped: nothing of it is created, delivered or fired, and its own tokens only read. Its tasks wait, and spend no attempt."`
 }
