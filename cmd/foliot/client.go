@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -95,7 +94,7 @@ func (f *serverFlags) token() (string, error) {
 	case f.Token != "":
 		return "", badInput("--token, --token-file", "give one of them, not both (FOLIOT_TOKEN and FOLIOT_TOKEN_FILE count too)")
 	}
-	data, err := os.ReadFile(f.TokenFile)
+	data, err := readChecked(f.TokenFile, secretFile)
 	if err != nil {
 		return "", badInput("--token-file", "%v", err)
 	}
@@ -111,7 +110,7 @@ func (f *serverFlags) tls() (*tls.Config, error) {
 	if f.CACert == "" {
 		return nil, nil
 	}
-	pem, err := os.ReadFile(f.CACert)
+	pem, err := readChecked(f.CACert, unaltered)
 	if err != nil {
 		return nil, badInput("--ca-cert", "%v", err)
 	}

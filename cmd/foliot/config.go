@@ -26,7 +26,7 @@ Examples:
 
     foliot config
     foliot config --config /etc/foliot.yaml
-    foliot config --example > foliot.yaml`
+    (umask 077; foliot config --example > foliot.yaml)`
 }
 
 // Run prints the configuration.
@@ -145,7 +145,11 @@ func duration(d time.Duration) string {
 // with credentials in it, or with a query, which may hold some.
 func holdsSecret(f *kong.Flag) bool {
 	s, ok := f.Target.Interface().(string)
-	return ok && strings.Contains(s, "://") && strings.ContainsAny(s, "@?")
+	return ok && mayHoldPassword(s)
+}
+
+func mayHoldPassword(s string) bool {
+	return strings.Contains(s, "://") && strings.ContainsAny(s, "@?")
 }
 
 // exampleConfig returns a file that says everything and sets nothing.

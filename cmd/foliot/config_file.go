@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"maps"
 	"os"
 	"reflect"
 	"slices"
@@ -31,7 +33,7 @@ func (configFile) BeforeResolve(ctx *kong.Context, trace *kong.Path, values *con
 	if path == "" {
 		return nil
 	}
-	data, err := readConfig(path)
+	data, info, err := readConfig(path)
 	if err != nil {
 		return fmt.Errorf("--config: %w", err)
 	}
@@ -39,25 +41,47 @@ func (configFile) BeforeResolve(ctx *kong.Context, trace *kong.Path, values *con
 	if err != nil {
 		return err // names the file itself
 	}
+	if err := read.checkSecrets(info); err != nil {
+		return badInput("--config", "%v", err)
+	}
 	*values = read
 	ctx.AddResolver(values)
 	return nil
 }
 
-func readConfig(path string) ([]byte, error) {
+// readConfig returns what the file holds, and what the system says about it. It
+// refuses one that other users may write to.
+func readConfig(path string) ([]byte, fs.FileInfo, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, nil, err
 	case len(data) > maxConfig:
-		return nil, fmt.Errorf("%s is longer than %d bytes: is it a configuration?", path, maxConfig)
+		return nil, nil, fmt.Errorf("%s is longer than %d bytes: is it a configuration?", path, maxConfig)
 	}
-	return data, nil
+	info, err := f.Stat()
+	if err != nil {
+		return nil, nil, err
+	}
+	return data, info, unaltered.check(path, info)
+}
+
+// checkSecrets returns an error if other users may read the file and a value in
+// it may hold a password.
+func (v *configValues) checkSecrets(info fs.FileInfo) error {
+	for _, key := range slices.Sorted(maps.Keys(v.keys)) {
+		if s, ok := v.keys[key].value.(string); ok && mayHoldPassword(s) {
+			if err := secretFile.check(v.path, info); err != nil {
+				return fmt.Errorf("%s may hold a password, and %w", key, err)
+			}
+		}
+	}
+	return nil
 }
 
 // fileFlags returns the flags of a command that a file may set, by name.

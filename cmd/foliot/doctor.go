@@ -242,7 +242,8 @@ func (c *doctorDataCmd) Run(ctx context.Context, con *console) error {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(dir); err != nil {
+	info, err := os.Stat(dir)
+	if err != nil {
 		return badInput("DIR", "%v", err)
 	}
 	slog.SetDefault(slog.New(slog.DiscardHandler)) // what the database tells its log is no finding
@@ -255,6 +256,9 @@ func (c *doctorDataCmd) Run(ctx context.Context, con *console) error {
 	}
 	f := &findings{con: con}
 	f.add("format", true, "%d", r.Format)
+	if err := secretDir.check(dir, info); err != nil {
+		f.add("access", false, "%v", err)
+	}
 	if r.Clean {
 		f.add("closed", true, "in order")
 	} else {

@@ -95,6 +95,9 @@ func (n *node) openStore(ctx context.Context) (err error) {
 		n.store = memstore.New(memstore.Config{Policy: n.cfg.keep, AuditKeep: n.cfg.auditKeep})
 		return nil
 	}
+	if err := checkDataDir("--data", n.cfg.dir); err != nil {
+		return err
+	}
 	var reaped []*task.Task
 	n.store, err = pebblestore.Open(n.cfg.dir, pebblestore.Config{
 		Policy:    n.cfg.keep,

@@ -94,7 +94,7 @@ func (u *redisURL) options() (rueidis.ClientOption, error) {
 func (u *redisURL) tlsConfig() (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: u.serverName}
 	if u.ca != "" {
-		data, err := os.ReadFile(u.ca)
+		data, err := readChecked(u.ca, unaltered)
 		if err != nil {
 			return nil, badInput("--store", "ca: %v", err)
 		}
@@ -104,7 +104,15 @@ func (u *redisURL) tlsConfig() (*tls.Config, error) {
 		}
 	}
 	if u.cert != "" {
-		pair, err := tls.LoadX509KeyPair(u.cert, u.key)
+		cert, err := readChecked(u.cert, unaltered)
+		if err != nil {
+			return nil, badInput("--store", "cert: %v", err)
+		}
+		key, err := readChecked(u.key, secretFile)
+		if err != nil {
+			return nil, badInput("--store", "key: %v", err)
+		}
+		pair, err := tls.X509KeyPair(cert, key)
 		if err != nil {
 			return nil, badInput("--store", "cert and key: %v", err)
 		}

@@ -211,7 +211,10 @@ func TestADirectoryThatIsNotOursIsRefused(t *testing.T) {
 		"with other files":   {"letter.txt", "dear", "not a foliot data directory"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
+			dir := filepath.Join(t.TempDir(), "data")
+			if err := os.Mkdir(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
 			if err := os.WriteFile(filepath.Join(dir, c.file), []byte(c.text), 0o600); err != nil {
 				t.Fatal(err)
 			}

@@ -28,11 +28,14 @@ func storeSaid(root *kong.Node) (store, from string, err error) {
 	if path == "" {
 		return "", "", nil
 	}
-	data, err := readConfig(path)
+	data, info, err := readConfig(path)
 	if err != nil {
 		return "", "", badInput("FOLIOT_CONFIG", "%v", err)
 	}
 	file, err := parseConfig(path, data, fileFlags(commandNamed(root, "serve")))
+	if err == nil {
+		err = file.checkSecrets(info)
+	}
 	if err != nil {
 		return "", "", badInput("FOLIOT_CONFIG", "%v", err)
 	}

@@ -2,12 +2,24 @@
 
 package main
 
-import "syscall"
+import (
+	"io/fs"
+	"syscall"
+)
 
 // keepPrivate has all files that this process makes be its user's alone: a data
 // directory that was there before may stand open, and its files hold bodies,
 // headers and signing secrets.
 func keepPrivate() { syscall.Umask(0o077) }
+
+// accessOf returns who may use a file, and whether the system knows that.
+func accessOf(info fs.FileInfo) (access, bool) {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return access{}, false
+	}
+	return access{mode: info.Mode(), owner: int(stat.Uid)}, true
+}
 
 // fileLimit returns how many descriptors this process may have open. Go's
 // runtime has raised the soft limit to the hard one by now.

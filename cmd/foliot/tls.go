@@ -139,16 +139,17 @@ type tlsContent struct{ cert, key, clientCA []byte }
 func (c *certificates) read() (content tlsContent, err error) {
 	for _, f := range []struct {
 		flag, path string
+		keep       secrecy
 		into       *[]byte
 	}{
-		{"--tls-cert", c.files.cert, &content.cert},
-		{"--tls-key", c.files.key, &content.key},
-		{"--tls-client-ca", c.files.clientCA, &content.clientCA},
+		{"--tls-cert", c.files.cert, unaltered, &content.cert},
+		{"--tls-key", c.files.key, secretFile, &content.key},
+		{"--tls-client-ca", c.files.clientCA, unaltered, &content.clientCA}, // it says who may connect
 	} {
 		if f.path == "" {
 			continue
 		}
-		data, readErr := os.ReadFile(f.path)
+		data, readErr := readChecked(f.path, f.keep)
 		*f.into = data
 		if readErr != nil && err == nil {
 			err = badInput(f.flag, "%v", readErr)

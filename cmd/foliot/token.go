@@ -81,6 +81,9 @@ func (c *tokenCreateCmd) offline(ctx context.Context, con *console, parsed *kong
 	if err == nil {
 		err = checkRead(parsed, withRedis)
 	}
+	if err == nil {
+		err = checkDataDir("--data", dir)
+	}
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"net/http"
-	"os"
 	"strings"
 	"time"
 
@@ -33,7 +32,7 @@ func verifyKeys(secrets []string) ([][]byte, error) {
 		list := []string{s}
 		name, isFile := strings.CutPrefix(s, "@")
 		if isFile {
-			text, err := os.ReadFile(name)
+			text, err := readChecked(name, secretFile)
 			if err != nil {
 				return nil, badInput("--verify", "%v", err)
 			}

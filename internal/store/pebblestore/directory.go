@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -122,6 +123,12 @@ func checkMarker(fs vfs.FS, dir string) (format int, err error) {
 		return 0, fmt.Errorf("%w: %s has format %d, which needs a version that reads format %d; this one reads format %d and has changed nothing", ErrNewerFormat, dir, format, oldest, formatVersion)
 	}
 	return format, nil
+}
+
+// Marked reports whether dir is a data directory, of any version.
+func Marked(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, markerFile))
+	return err == nil
 }
 
 func readFile(fs vfs.FS, path string) (string, error) {

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/user"
+	"strconv"
+	"strings"
+
+	"github.com/foliot/foliot/internal/store/pebblestore"
+)
+
+// A file that other users may write to decides for the server without its
+// operator: a configuration, an authority's certificate. One that they may read
+// gives them its secrets. Such files are refused, as ssh and PostgreSQL do.
+
+// secrecy is what other users may do with a file.
+type secrecy int
+
+const (
+	unaltered  secrecy = iota // they may read it
+	secretFile                // nothing; but the group may read a file of root's, as keys are often kept
+	secretDir                 // nothing
+)
+
+// access is what the system says about a file.
+type access struct {
+	mode  fs.FileMode
+	owner int // a user's id
+}
+
+// problem returns what other users than self may do although keep forbids it, and
+// the command that ends that; "" if it is nothing. Root may use files of all
+// users: as ssh, it is not asked whose they are.
+func (a access) problem(path string, self int, keep secrecy) (problem, remedy string) {
+	allowed, mode := fs.FileMode(0o755), "go-w"
+	switch {
+	case keep == secretDir:
+		allowed, mode = 0o700, "700"
+	case keep == secretFile && a.owner == 0:
+		allowed, mode = 0o740, "640"
+	case keep == secretFile:
+		allowed, mode = 0o700, "600"
+	}
+	excess := a.mode.Perm() &^ allowed & 0o077
+	remedy = "chmod " + mode + " " + shellWord(path)
+	switch {
+	case a.owner != self && a.owner != 0 && self != 0:
+		recursive := ""
+		if keep == secretDir {
+			recursive = "-R "
+		}
+		return "another user owns it, and can change it", "chown " + recursive + userName(self) + " " + shellWord(path) + " && " + remedy
+	case excess == 0:
+		return "", ""
+	case excess&0o022 != 0:
+		return "other users may write to it", remedy
+	}
+	return "other users may read it", remedy
+}
+
+// check returns an error if other users may do more with the file than keep
+// allows. Pipes and devices are not checked: whoever passes one decides.
+func (s secrecy) check(path string, info fs.FileInfo) error {
+	a, known := accessOf(info)
+	if !known || !info.Mode().IsRegular() && !info.IsDir() {
+		return nil
+	}
+	problem, remedy := a.problem(path, os.Geteuid(), s)
+	if problem == "" {
+		return nil
+	}
+	return fmt.Errorf("%s has mode %04o and belongs to %s: %s. Run `%s`", path, a.mode.Perm(), userName(a.owner), problem, remedy)
+}
+
+// readChecked returns what a file holds, and an error if other users may do more
+// with it than keep allows. It checks the file that it reads, behind all links.
+func readChecked(path string, keep secrecy) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(f)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return data, keep.check(path, info)
+}
+
+// checkDataDir returns a fault that names the flag if other users may read or
+// write the data directory. One that does not exist is made for this user alone.
+// An empty one of this user, such as the root of a new volume, is closed to the
+// others here, as initdb does. The files below need no check: nobody else reaches
+// them. A directory of something else is not judged: the store refuses it, and
+// nobody should change its mode.
+func checkDataDir(flag, dir string) error {
+	info, err := os.Stat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return badInput(flag, "%v", err)
+	}
+	err = secretDir.check(dir, info)
+	switch fresh := isFresh(dir); {
+	case err == nil, !fresh && !pebblestore.Marked(dir):
+		return nil
+	case fresh && os.Chmod(dir, 0o700) == nil:
+		return nil
+	}
+	return badInput(flag, "%v, or name a new directory below it", err)
+}
+
+// isFresh reports whether a directory is empty, as a new file system is.
+func isFresh(dir string) bool {
+	f, err := os.Open(dir)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	names, err := f.Readdirnames(2)
+	return errors.Is(err, io.EOF) || len(names) == 1 && names[0] == "lost+found"
+}
+
+// userName returns how a user is called, the number if that is not known.
+func userName(id int) string {
+	number := strconv.Itoa(id)
+	if u, err := user.LookupId(number); err == nil {
+		return u.Username
+	}
+	return number
+}
+
+// shellWord returns s as a shell takes it for one word.
+func shellWord(s string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:@%", r)
+	}
+	if s != "" && s[0] != '-' && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+		return s
+	}
+	if strings.HasPrefix(s, "-") {
+		s = "./" + s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
