@@ -166,7 +166,7 @@ func (n *node) connect(ctx context.Context) {
 		Now:             n.clock,
 		Logger:          n.log,
 	}, notifying{n.metrics.Watch(n.store), n.api.Notify}, n.sender.Deliver)
-	n.upkeep = upkeep.New(upkeep.Config{Uses: n.api.TokenUses, KeepTokens: n.cfg.auditKeep, Now: n.requestClock, Logger: n.log}, n.store)
+	n.upkeep = upkeep.New(upkeep.Config{Uses: n.api.TokenUses, Refusals: n.api.Refusals, KeepTokens: n.cfg.auditKeep, Now: n.requestClock, Logger: n.log}, n.store)
 	n.store.WatchSettings(n.configured)
 	n.configured(n.store.Settings())
 	n.openHTTP()

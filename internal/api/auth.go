@@ -35,15 +35,19 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request, rt *route) (calle
 	c.addr = s.cfg.ClientAddr(r)
 	if c.settings.Secured() {
 		var err error
-		if c.token, err = s.login(w, r, c.settings, c.addr); err != nil {
+		if c.token, err = s.login(w, r, rt, c.settings, c.addr); err != nil {
 			return c, err
 		}
 		c.operator = c.token.Operator()
 		if err := permit(w, rt, c.token); err != nil {
+			s.noteRefusal(r, rt, task.ActionScopeRefused, c.token, c.addr, err)
 			return c, err
 		}
 	}
 	if err := c.choose(r); err != nil {
+		if !c.operator {
+			s.noteRefusal(r, rt, task.ActionScopeRefused, c.token, c.addr, err)
+		}
 		return c, err
 	}
 	return c, c.checkSuspended(rt)
@@ -59,7 +63,7 @@ func (c *caller) checkSuspended(rt *route) error {
 }
 
 // login returns the token that r shows.
-func (s *Server) login(w http.ResponseWriter, r *http.Request, settings *task.Settings, addr netip.Addr) (*task.AccessToken, error) {
+func (s *Server) login(w http.ResponseWriter, r *http.Request, rt *route, settings *task.Settings, addr netip.Addr) (_ *task.AccessToken, err error) {
 	if _, given := r.Header["Authorization"]; !given {
 		return nil, challenge(w, r, "", refuse("token_required", "Authorization", "this server wants a token: authorization: Bearer foliot_…"))
 	}
@@ -73,6 +77,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request, settings *task.Se
 		s.uses.note(token, now)
 		return token, nil
 	}
+	defer func() { s.noteRefusal(r, rt, task.ActionTokenRefused, settings.TokenByHash(hash), addr, err) }()
 	if wait := s.logins.wait(addr, at); wait > 0 {
 		closing(w, r)
 		return nil, waitFor(w, wait, refuse("too_many_logins", "Authorization", "too many tokens from this address were none of ours, and this one is none either: wait before the next"))

@@ -37,6 +37,8 @@ func (devNull) Configure(context.Context, task.Millis, []task.Edit) ([]task.Edit
 	return nil, nil
 }
 
+func (devNull) Record(context.Context, []task.AuditEntry) error { return nil }
+
 func (devNull) Counts(context.Context) (map[task.QueueKey]task.Counts, error) { return nil, nil }
 
 func (devNull) Audit(context.Context, task.AuditFilter, uint64, int) (task.AuditPage, error) {

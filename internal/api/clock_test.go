@@ -66,10 +66,10 @@ func TestWhatIsHeldOrExpiredIsSoByTheGivenClock(t *testing.T) {
 	s.do("POST", "/v1/tasks", `{"name": "a", "delay": "0s", "http": {"url": "https://r.example/"}}`).want(201, nil)
 	s.do("POST", "/v1/queues/default/pause", `{"for": "1h"}`).want(201, nil)
 	var made, lasting wire.Token
-	s.do("POST", "/v1/tokens", `{"scope": "admin", "namespace": "*", "expires_in": "2h"}`).want(201, &made)
-	short := "Authorization: Bearer " + made.Token
-	s.do("POST", "/v1/tokens", `{"scope": "admin", "namespace": "*"}`, short).want(201, &lasting)
+	s.do("POST", "/v1/tokens", `{"scope": "admin", "namespace": "*"}`).want(201, &lasting)
 	token := "Authorization: Bearer " + lasting.Token
+	s.do("POST", "/v1/tokens", `{"scope": "admin", "namespace": "*", "expires_in": "2h"}`, token).want(201, &made)
+	short := "Authorization: Bearer " + made.Token
 
 	state := func() string { return s.do("GET", "/v1/tasks/a", "", token).task(200).State }
 	held := func() int {

@@ -30,6 +30,13 @@ func (s *Server) backup(w http.ResponseWriter, r *request) (err error) {
 	if r.Method == http.MethodHead {
 		return nil
 	}
+	// Recorded before the first byte: who takes everything is known, whatever becomes of it.
+	who := r.actor()
+	entry := task.AuditEntry{At: s.now(), By: who.By, Addr: who.Addr, Action: task.ActionBackup}
+	if err := s.ledger.Record(r.Context(), []task.AuditEntry{entry}); err != nil {
+		h.Del("Content-Disposition")
+		return err
+	}
 	r.out.endless()
 	r.out.pause() // it runs for long, mostly on the store's own goroutines
 	out := &stream{w: w, still: func() error { return s.still(&r.caller) }}

@@ -23,6 +23,7 @@ type Ledger interface {
 	Configure(ctx context.Context, now task.Millis, edits []task.Edit) ([]task.EditReply, error)
 	Counts(ctx context.Context) (map[task.QueueKey]task.Counts, error)
 	Audit(ctx context.Context, f task.AuditFilter, before uint64, limit int) (task.AuditPage, error)
+	Record(ctx context.Context, entries []task.AuditEntry) error
 	Durability() string
 	Err() error
 }
@@ -113,6 +114,7 @@ type Server struct {
 	started time.Time
 
 	logins   logins
+	refusals refusals
 	uses     uses
 	rates    rates
 	loads    shares // of memory for bodies

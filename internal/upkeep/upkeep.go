@@ -18,6 +18,7 @@ type Store interface {
 	List(ctx context.Context, f task.Filter, page task.Page) (task.Listing, error)
 	Settings() *task.Settings
 	Configure(ctx context.Context, now task.Millis, edits []task.Edit) ([]task.EditReply, error)
+	Record(ctx context.Context, entries []task.AuditEntry) error
 }
 
 // Config says how an Upkeep works.
@@ -30,6 +31,9 @@ type Config struct {
 	// Uses returns, and forgets, the uses of tokens since it was called last.
 	// Default: none.
 	Uses func() []task.Edit
+	// Refusals returns, and forgets, entries of the audit log that were collected since it
+	// was called last. They are recorded as often as the uses of tokens. Default: none.
+	Refusals func() []task.AuditEntry
 	// ForgetEvery is how often tokens that ended are looked for, and KeepTokens how long
 	// their records are kept: as long as the audit log, which names their ids. Defaults:
 	// 10 min; task.DefaultAuditKeep, below zero not at all.
@@ -57,6 +61,9 @@ func (c Config) withDefaults() Config {
 	c.KeepTokens = max(c.KeepTokens, 0)
 	if c.Uses == nil {
 		c.Uses = func() []task.Edit { return nil }
+	}
+	if c.Refusals == nil {
+		c.Refusals = func() []task.AuditEntry { return nil }
 	}
 	if c.Now == nil {
 		c.Now = time.Now
@@ -125,6 +132,11 @@ func (u *Upkeep) noteUses(ctx context.Context) {
 	if edits := u.config.Uses(); len(edits) > 0 {
 		if _, err := u.store.Configure(ctx, u.now(), edits); err != nil {
 			u.complain(ctx, "note when tokens were used", err)
+		}
+	}
+	if entries := u.config.Refusals(); len(entries) > 0 {
+		if err := u.store.Record(ctx, entries); err != nil {
+			u.complain(ctx, "record which tokens were refused", err)
 		}
 	}
 }

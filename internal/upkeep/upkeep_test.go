@@ -258,6 +258,24 @@ func TestTokensThatEndedAreForgottenAfterTheAuditLogsRetention(t *testing.T) {
 	})
 }
 
+func TestRefusalsAreRecordedOnceAMinuteAndAtTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := memstore.New(memstore.Config{})
+		refusals := func() []task.AuditEntry {
+			return []task.AuditEntry{{At: now(), Action: task.ActionTokenRefused}}
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); New(Config{Refusals: refusals}, s).Run(ctx) }()
+		time.Sleep(2*time.Minute + time.Second)
+		stop()
+		<-done
+		if page, err := s.Audit(t.Context(), task.AuditFilter{}, 0, 10); err != nil || len(page.Entries) != 3 {
+			t.Errorf("%d entries after two minutes and the end, error %v", len(page.Entries), err)
+		}
+	})
+}
+
 // timed notes what time its callers say it is.
 type timed struct {
 	*memstore.Store

@@ -48,6 +48,18 @@ func seqOf(id string, stream int) (uint64, error) {
 // logOf returns the key of the stream of a namespace: "" for what belongs to the server.
 func logOf(log, namespace string) string { return log + ":" + namespace }
 
+// refusedMark ends what stands for the namespace in the key of a stream of refused tokens.
+// They have streams of their own, so that who guesses tokens pushes out nothing else.
+const refusedMark = "/refused"
+
+// settingsPart returns the stream that an entry belongs to which is no task's.
+func settingsPart(e *task.AuditEntry) string {
+	if e.Action == task.ActionTokenRefused || e.Action == task.ActionScopeRefused {
+		return e.Namespace + refusedMark
+	}
+	return e.Namespace
+}
+
 // stream is one stream of the audit log.
 type stream struct {
 	key       string
@@ -69,7 +81,7 @@ func (s *Store) shared(shards []*shard) []stream {
 
 // streamsOf returns the streams that may hold entries of a namespace.
 func (s *Store) streamsOf(namespace string) []stream {
-	all := append(s.shared(s.shards), s.settingsStream(namespace))
+	all := append(s.shared(s.shards), s.settingsStream(namespace), s.settingsStream(namespace+refusedMark))
 	for _, sh := range s.shards {
 		all = append(all, shardStream(sh, namespace))
 	}

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -64,6 +65,36 @@ func TestANamespaceBeyondItsBoundLosesItsOwnOldestEntriesAndSaysSo(t *testing.T)
 	}
 	if oldest := page.Entries[90]; oldest.Target != "q60" {
 		t.Errorf("the oldest entry that is left: %+v", oldest)
+	}
+}
+
+// TestRefusedTokensPushOutNoOtherEntries: whoever guesses tokens, or shows one that ended, must not
+// erase what admins did.
+func TestRefusedTokensPushOutNoOtherEntries(t *testing.T) {
+	t.Parallel()
+	s := openAt(t, redistest.New(t).Addr)
+	defer func() { _ = s.Close() }()
+	s.config.AuditLength = 100
+	const now task.Millis = 1_800_000_000_000
+	if _, err := s.Configure(t.Context(), now, []task.Edit{task.PutNamespace{Settings: task.NamespaceSettings{Name: "acme"}}, task.PauseQueue{Namespace: "acme", Name: "q", Paused: true}}); err != nil {
+		t.Fatal(err)
+	}
+	var refused []task.AuditEntry
+	for i := range 600 {
+		refused = append(refused, task.AuditEntry{At: now, Namespace: []string{"", "acme"}[i%2], Action: []string{task.ActionTokenRefused, task.ActionScopeRefused}[i/2%2]})
+	}
+	if err := s.Record(t.Context(), refused); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(auditOf(t, s, task.AuditFilter{})); n != 602 {
+		t.Fatalf("%d entries", n)
+	}
+	if _, err := s.Sweep(t.Context(), now, 1000); err != nil {
+		t.Fatal(err)
+	}
+	left := auditOf(t, s, task.AuditFilter{})
+	if !slices.Contains(left, " namespace.put acme") || !slices.Contains(left, "acme queue.pause q") || !slices.Contains(left, "acme audit.drop acme") || len(left) != 2+2*90+2 {
+		t.Errorf("%d are left: %v", len(left), left)
 	}
 }
 

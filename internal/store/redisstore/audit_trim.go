@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -256,5 +257,5 @@ func (s *Store) shed(ctx context.Context, now task.Millis, x *excess, most int64
 	}
 	s.config.Logger.LogAttrs(ctx, slog.LevelWarn, "dropped the oldest audit entries of a namespace that has more than it may",
 		slog.String("namespace", x.namespace), slog.Int64("dropped", gone), slog.Int64("limit", most))
-	return s.record(ctx, []task.AuditEntry{task.AuditDropped(now, x.namespace, gone, most)})
+	return s.record(ctx, []task.AuditEntry{task.AuditDropped(now, strings.TrimSuffix(x.namespace, refusedMark), gone, most)})
 }

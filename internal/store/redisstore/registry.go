@@ -110,11 +110,11 @@ func (s *Store) editRun(now task.Millis, who task.Actor, e task.Edit, version st
 }
 
 // configureRun returns the run of configure that records entries, which are all of one
-// namespace. The caller adds settings.
+// stream (settingsPart). The caller adds settings.
 func configureRun(version string, entries []task.AuditEntry) run {
 	namespace := ""
 	if len(entries) > 0 {
-		namespace = entries[0].Namespace
+		namespace = settingsPart(&entries[0])
 	}
 	keys := []string{settingsKey, logOf(settingsLog, namespace), settingsLogs}
 	args := []string{version, newVersion(), namespace, strconv.Itoa(len(entries))}
@@ -139,9 +139,9 @@ func (s *Store) record(ctx context.Context, entries []task.AuditEntry) error {
 		return nil
 	}
 	var runs []run
-	for rest := entries; len(rest) > 0; { // a run for each stretch of one namespace
+	for rest := entries; len(rest) > 0; { // a run for each stretch of one stream
 		n := 1
-		for n < len(rest) && rest[n].Namespace == rest[0].Namespace {
+		for n < len(rest) && settingsPart(&rest[n]) == settingsPart(&rest[0]) {
 			n++
 		}
 		runs, rest = append(runs, configureRun("", rest[:n])), rest[n:]
