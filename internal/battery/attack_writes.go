@@ -3,8 +3,10 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 
 	"github.com/foliot/foliot/internal/wire"
@@ -13,7 +15,7 @@ import (
 // largeOccurrences makes schedules that fire each second. Their tasks have the
 // largest body there is, and stay: the host that they call never answers.
 func largeOccurrences(ctx context.Context, a *attacker) error {
-	body := text("x", 1<<20-2)
+	body := noise(0, 1<<20)
 	for i := range 9 {
 		err := a.writer().putSchedule(ctx, fmt.Sprintf("large-%d", i), wire.ScheduleInput{
 			Every: "1s", Misfire: "fire_all",
@@ -36,7 +38,18 @@ func fewTasks(ctx context.Context, a *attacker) error {
 }
 
 // patchedBody returns one of several bodies of the same length.
-func patchedBody(i int) json.RawMessage { return text(string(rune('a'+i%26)), 8<<10) }
+func patchedBody(i int) json.RawMessage { return noise(i%26, 8<<10) }
+
+// noise returns a JSON string of n characters that does not compress to less
+// than half. One seed makes one string.
+func noise(seed, n int) json.RawMessage {
+	random := rand.New(rand.NewPCG(uint64(seed), 0)) //nolint:gosec // nothing is secret
+	data := make([]byte, n/2)
+	for i := range data {
+		data[i] = byte(random.Uint32())
+	}
+	return json.RawMessage(`"` + hex.EncodeToString(data) + `"`)
+}
 
 func touches(ctx context.Context, a *attacker) {
 	hammer(ctx, 64, func(worker, i int) bool {
@@ -53,6 +66,17 @@ func patches(ctx context.Context, a *attacker) {
 		url := fmt.Sprintf("%s/tasks/seed-%d", wire.Version, (worker+i)%fewSeeds)
 		return a.ask(ctx, http.MethodPatch, url, bodies[(worker+i)%len(bodies)]) != 0
 	})
+}
+
+// fillDisk creates and changes tasks, half of each.
+func fillDisk(ctx context.Context, a *attacker) {
+	stop := inBackground(ctx, func(ctx context.Context) { patches(ctx, a) })
+	defer stop()
+	body, err := json.Marshal(wire.TaskInput{Delay: "24h", HTTP: wire.HTTPInput{URL: "http://" + a.order.Callback + "/", Body: noise(0, 16<<10)}})
+	if err != nil {
+		panic(err) // nothing in it can fail to be encoded
+	}
+	hammer(ctx, 64, func(int, int) bool { return a.ask(ctx, http.MethodPost, wire.Version+"/tasks", body) != 0 })
 }
 
 // batchBytes is a little less than a request may have.

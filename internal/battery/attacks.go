@@ -81,9 +81,8 @@ var attacks = []attack{
 		scope: "write", quota: wire.NamespaceInput{MaxPending: 100, CreateRate: 5, CreateBurst: 100},
 		prepare: fewTasks, strike: patches,
 	}, {
-		name: "disk", what: "the same, where the disk is nearly full: the server must not stop", onDirectory: true, tinyDisk: true,
-		scope: "write", quota: wire.NamespaceInput{MaxPending: 100, CreateRate: 5, CreateBurst: 100},
-		prepare: fewTasks, strike: patches,
+		name: "disk", what: "creates and PATCHes without quotas, where the disk is nearly full: the server must not stop", onDirectory: true, tinyDisk: true,
+		scope: "write", prepare: fewTasks, strike: fillDisk,
 	}, {
 		name: "batches", what: "8 batches of 16 MiB at once that are refused, again and again",
 		scope: "write", quota: wire.NamespaceInput{MaxPending: 10, CreateRate: 5},

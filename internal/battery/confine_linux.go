@@ -71,14 +71,23 @@ func (g *memoryGroup) close() error {
 	return os.Remove(g.dir)
 }
 
-// mountTiny makes dir a file system of that many bytes in memory, which is gone
-// after unmount. It takes root's rights.
-func mountTiny(dir string, bytes int64) (unmount func(), err error) {
+// mountFull makes dir a file system in memory of which room bytes are left. It is
+// gone after unmount. It takes root's rights.
+func mountFull(dir string, bytes, room int64) (unmount func(), err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d,mode=0700", bytes)); err != nil {
 		return nil, fmt.Errorf("mount a small file system: %w", err)
 	}
-	return func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) }, nil
+	unmount = func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) } // what fails leaves it to the next boot
+	ballast, err := os.Create(filepath.Join(dir, "ballast"))
+	if err == nil {
+		err = errors.Join(syscall.Fallocate(int(ballast.Fd()), 0, 0, bytes-room), ballast.Close())
+	}
+	if err != nil {
+		unmount()
+		return nil, fmt.Errorf("fill a small file system: %w", err)
+	}
+	return unmount, nil
 }

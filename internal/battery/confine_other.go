@@ -15,4 +15,4 @@ func (g *memoryGroup) add(int) error { return nil }
 func (g *memoryGroup) kills() int    { return 0 }
 func (g *memoryGroup) close() error  { return nil }
 
-func mountTiny(string, int64) (unmount func(), err error) { return nil, errNotLinux }
+func mountFull(string, int64, int64) (unmount func(), err error) { return nil, errNotLinux }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -97,20 +96,20 @@ func (s *siege) prepare(ctx context.Context) (err error) {
 }
 
 const (
-	tinyDisk = 320 << 20
-	tinyRoom = 40 << 20 // of it, for the server
+	diskBytes = 1 << 30
+	diskRoom  = 160 << 20 // of it, for the server
 )
 
-// fillDisk puts the data directory on a small file system, which is 87 % full.
+// fillDisk puts the data directory on a small file system, which is 84 % full.
 func (s *siege) fillDisk() error {
 	disk := s.path("disk")
-	unmount, err := mountTiny(disk, tinyDisk)
+	unmount, err := mountFull(disk, diskBytes, diskRoom)
 	if err != nil {
 		return err
 	}
 	s.after = append(s.after, unmount)
 	s.server.dir = filepath.Join(disk, "data")
-	return os.WriteFile(filepath.Join(disk, "ballast"), make([]byte, tinyDisk-tinyRoom), 0o600)
+	return nil
 }
 
 // admit makes the two namespaces and their tokens, and returns the attacker's order.
