@@ -103,7 +103,7 @@ func (s *Schedule) ETag() string { return `"` + s.ID + "." + strconv.FormatUint(
 type SkippedInstants struct {
 	From  time.Time
 	Until time.Time
-	Why   string // "misfire", "catchup_window", "catchup_limit" or "overlap"
+	Why   string // "misfire", "catchup_window", "catchup_limit", "quota" or "overlap"
 }
 
 // Instant is when a schedule fires.

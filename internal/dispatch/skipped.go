@@ -19,7 +19,7 @@ const (
 
 // Skipped counts instants of schedules that made no occurrence, by reason. Where very
 // many were skipped at once not all are counted.
-type Skipped struct{ Misfire, Window, Limit, Overlap uint64 }
+type Skipped struct{ Misfire, Window, Limit, Quota, Overlap uint64 }
 
 // stretch is instants that a schedule skipped.
 type stretch struct {
@@ -56,6 +56,8 @@ func (c *counters) skipped(all []stretch) {
 			c.Skipped.Window += n
 		case task.SkippedLimit:
 			c.Skipped.Limit += n
+		case task.SkippedQuota:
+			c.Skipped.Quota += n
 		case task.SkippedOverlap:
 			c.Skipped.Overlap += n
 		}
@@ -75,6 +77,9 @@ type skips struct{ complaints }
 
 func (s *skips) log(ctx context.Context, m stretch) {
 	kind, lines := "missed", missedLogged
+	if m.Why == task.SkippedQuota {
+		kind = m.Why
+	}
 	if m.Why == task.SkippedOverlap {
 		kind, lines = m.Why, overlapsLogged
 	}

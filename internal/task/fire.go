@@ -14,6 +14,10 @@ type Fire struct {
 
 	// Unfinished is how many occurrences of the schedule are unfinished. The store sets it.
 	Unfinished int64
+
+	// Quota is that of the schedule's namespace. The store sets it. An instant that finds no room
+	// is skipped: it must not wait, as all those after it would wait too.
+	Quota Quota
 }
 
 const (
@@ -34,6 +38,9 @@ func (f Fire) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 	if old = presentSchedule(old); old == nil {
 		return Result{}, ErrNotFound
 	}
+	if s := f.Quota.Settings; s != nil && s.Suspended {
+		return Result{}, ErrNotDue
+	}
 	freed := old.Recur.Waiting != 0 && f.Unfinished == 0
 	if old.Due > now && !freed {
 		return Result{}, ErrNotDue
@@ -43,10 +50,10 @@ func (f Fire) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 	if c, ok := t.instants(now); ok {
 		t.Recur.rewind(now)
 		if freed {
-			r.Spawned = t.occurrence(t.Recur.Waiting, now)
+			r.Spawned = f.admit(t.occurrence(t.Recur.Waiting, now), t.Recur.Waiting, &r.Skipped)
 			t.Recur.Waiting = 0
 		} else if at := t.Recur.choose(&c, now, &r.Skipped); at != 0 {
-			r.Spawned = t.begin(&c, at, now, f.Unfinished, &r.Skipped)
+			r.Spawned = t.begin(&c, at, now, f, &r.Skipped)
 		}
 		if n := len(r.Skipped); n > 0 {
 			t.Recur.Skipped = r.Skipped[n-1]
@@ -55,6 +62,16 @@ func (f Fire) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 	}
 	t.Request.Body = nil // it is kept already
 	return r, nil
+}
+
+// admit returns o, the occurrence of an instant, or nil if the quota has no room for it: then
+// the instant is skipped.
+func (f *Fire) admit(o *Task, at Millis, skipped *[]Skip) *Task {
+	if err := f.Quota.Admit(nil, o); err != nil {
+		*skipped = append(*skipped, Skip{Span{at, at}, SkippedQuota})
+		return nil
+	}
+	return o
 }
 
 // instants returns the instants of t's rule. False: its zone is not known any more, which t
@@ -74,9 +91,9 @@ func (t *Task) instants(now Millis) (calendar, bool) {
 
 // begin deals with an instant whose time has come, and returns its occurrence, nil
 // where it makes none now.
-func (t *Task) begin(c *calendar, at, now Millis, unfinished int64, skipped *[]Skip) *Task {
+func (t *Task) begin(c *calendar, at, now Millis, f Fire, skipped *[]Skip) *Task {
 	r := t.Recur
-	if r.Overlap != AllowOverlap && unfinished > 0 {
+	if r.Overlap != AllowOverlap && f.Unfinished > 0 {
 		if r.Overlap == BufferOne && r.Waiting == 0 {
 			r.Waiting = at
 			r.fired(c, at)
@@ -85,8 +102,11 @@ func (t *Task) begin(c *calendar, at, now Millis, unfinished int64, skipped *[]S
 		}
 		return nil
 	}
-	r.fired(c, at)
-	return t.occurrence(at, now)
+	o := f.admit(t.occurrence(at, now), at, skipped)
+	if o != nil {
+		r.fired(c, at)
+	}
+	return o
 }
 
 // choose returns which of the instants that have come is dealt with now, and passes

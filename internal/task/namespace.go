@@ -86,6 +86,15 @@ func (n *NamespaceSettings) Admit(have Counts, old, t *Task) error {
 	return nil
 }
 
+// Quota is what a namespace may have, and what it has. The zero value sets no limit.
+type Quota struct {
+	Settings *NamespaceSettings
+	Have     Counts
+}
+
+// Admit is NamespaceSettings.Admit.
+func (q *Quota) Admit(old, t *Task) error { return q.Settings.Admit(q.Have, old, t) }
+
 // PutNamespace makes a namespace or sets its quotas.
 type PutNamespace struct {
 	Settings NamespaceSettings

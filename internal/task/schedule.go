@@ -154,6 +154,7 @@ const (
 	SkippedMisfire = "misfire"        // they were missed, and the policy of misfires says so
 	SkippedWindow  = "catchup_window" // they were missed longer ago than is made up for
 	SkippedLimit   = "catchup_limit"  // more were missed than are made up for
+	SkippedQuota   = "quota"          // the namespace had as many pending tasks or bytes as it may
 	SkippedOverlap = "overlap"        // an occurrence was unfinished
 )
 

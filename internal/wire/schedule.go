@@ -62,7 +62,7 @@ type Schedule struct {
 type SkippedInstants struct {
 	From  string `json:"from" format:"date-time"`
 	Until string `json:"until" format:"date-time"`
-	Why   string `json:"why" enum:"misfire,catchup_window,catchup_limit,overlap" doc:"overlap: a task of the schedule was unfinished. The others: they were missed, and that field says so."`
+	Why   string `json:"why" enum:"misfire,catchup_window,catchup_limit,quota,overlap" doc:"quota: the namespace had as many pending tasks or bytes as it may. overlap: a task of the schedule was unfinished. The others: they were missed, and that field says so."`
 }
 
 // ScheduleList is one page of schedules, in the order of their names.

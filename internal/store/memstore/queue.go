@@ -100,7 +100,7 @@ func (s *Store) Fire(ctx context.Context, now task.Millis, fires []task.Fire) ([
 	defer s.leave()
 	replies := make([]task.Reply, len(fires))
 	for i, f := range fires {
-		f.Unfinished = s.unfinishedLocked(f.Key)
+		f.Unfinished, f.Quota = s.unfinishedLocked(f.Key), s.quotaLocked(f.Key.Namespace)
 		old := s.records[f.Key]
 		if old != nil {
 			old = s.withBodyLocked(old)

@@ -81,17 +81,22 @@ func (s *Store) Counts(ctx context.Context) (map[task.QueueKey]task.Counts, erro
 
 // admitLocked reports whether the namespace's quotas allow that old becomes t.
 func (s *Store) admitLocked(old, t *task.Task) error {
-	n := s.settings.Load().Namespace(t.Namespace)
-	if n == nil || n.MaxPending == 0 && n.MaxBytes == 0 && !n.Suspended {
-		return nil
+	q := s.quotaLocked(t.Namespace)
+	return q.Admit(old, t)
+}
+
+// quotaLocked returns what a namespace may have, and what it has if that matters.
+func (s *Store) quotaLocked(namespace string) task.Quota {
+	q := task.Quota{Settings: s.settings.Load().Namespace(namespace)}
+	if q.Settings == nil || q.Settings.MaxPending == 0 && q.Settings.MaxBytes == 0 {
+		return q
 	}
-	var have task.Counts
 	for _, r := range s.records {
-		if r.Namespace == t.Namespace {
-			have.Move(nil, r)
+		if r.Namespace == namespace {
+			q.Have.Move(nil, r)
 		}
 	}
-	return n.Admit(have, old, t)
+	return q
 }
 
 // auditLocked appends e to the audit log.

@@ -25,7 +25,7 @@ func (c *committer) step(r *request, st *step) (task.Reply, error) {
 		if old, err = c.withBody(old); err != nil {
 			return task.Reply{}, err
 		}
-		apply = task.Fire{Key: st.key, Unfinished: c.book.unfinished(st.key)}
+		apply = task.Fire{Key: st.key, Unfinished: c.book.unfinished(st.key), Quota: c.quota(st.key.Namespace)}
 	}
 	result, refusal := apply.Apply(r.now, old, c.policyOf(old))
 	if refusal == nil && st.kind == change && result.Task != old {
@@ -75,15 +75,21 @@ func (c *committer) policyOf(t *task.Task) task.Policy {
 
 // admit reports whether the namespace's quotas allow that old becomes t.
 func (c *committer) admit(r *request, old, t *task.Task) error {
-	n, ok := c.newest.Get(task.SettingKey{Kind: task.NamespaceKind, Name: t.Namespace}).(*task.NamespaceSettings)
-	if !ok {
-		return nil
-	}
-	err := n.Admit(c.book.namespace(t.Namespace), old, t)
+	q := c.quota(t.Namespace)
+	err := q.Admit(old, t)
 	if err != nil {
 		r.wait = max(r.wait, c.dirty()) // for what fills the quota
 	}
 	return err
+}
+
+// quota returns what a namespace may have, and what it has with the steps before.
+func (c *committer) quota(namespace string) task.Quota {
+	n, ok := c.newest.Get(task.SettingKey{Kind: task.NamespaceKind, Name: namespace}).(*task.NamespaceSettings)
+	if !ok {
+		return task.Quota{}
+	}
+	return task.Quota{Settings: n, Have: c.book.namespace(namespace)}
 }
 
 // dirty returns the number of the newest batch that is to be synced.

@@ -60,6 +60,17 @@ func (s *Store) unadmit(st *step) {
 	}
 }
 
+// unspawn ends what was counted as under way for what fires make: by now it is counted, or was
+// not made.
+func (s *Store) unspawn(steps []*step) {
+	for _, st := range steps {
+		if st.spawns != nil {
+			s.quotas.settled(nil, st.spawns)
+			st.spawns = nil
+		}
+	}
+}
+
 // kept takes in that st's item was carried out.
 func (s *Store) kept(st *step, it *item) []task.Entry {
 	t, old := st.result.Task, st.old.task

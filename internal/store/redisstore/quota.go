@@ -73,7 +73,7 @@ func (q *quotas) anyStale(s *task.Settings, steps []*step) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, st := range steps {
-		if st.kind != change || limits(s, st.key.Namespace) == nil {
+		if st.kind != change && st.kind != fire || limits(s, st.key.Namespace) == nil {
 			continue
 		}
 		if u := q.have[st.key.Namespace]; u == nil || time.Since(u.read) > quotaFresh {
@@ -109,6 +109,27 @@ func (q *quotas) admit(s *task.Settings, old, t *task.Task) (counted bool, err e
 	}
 	u.underWay.Move(old, t)
 	return true, nil
+}
+
+// of returns what a namespace may have, and what it has with all that is under way.
+func (q *quotas) of(s *task.Settings, namespace string) task.Quota {
+	n := limits(s, namespace)
+	if n == nil {
+		return task.Quota{}
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	u := q.usageLocked(namespace)
+	have := u.counts
+	have.Add(u.underWay)
+	return task.Quota{Settings: n, Have: have}
+}
+
+// spawn counts t, which a Fire makes, as under way.
+func (q *quotas) spawn(t *task.Task) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.usageLocked(t.Namespace).underWay.Move(nil, t)
 }
 
 // settled ends what admit has counted as under way.

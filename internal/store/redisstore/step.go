@@ -55,10 +55,11 @@ type step struct {
 	result   task.Result
 	note     error // task.ErrExpired: carried out, and an error all the same
 	reply    task.Reply
-	asked    bool // for its Idempotency-Key
-	fresh    bool // and it was taken for this step
-	admitted bool // counted into its namespace's quotas before it was put
-	put      bool // its item was carried out
+	asked    bool       // for its Idempotency-Key
+	fresh    bool       // and it was taken for this step
+	spawns   *task.Task // of a fire: counted into its namespace's quotas before it was put
+	admitted bool       // counted into its namespace's quotas before it was put
+	put      bool       // its item was carried out
 	done     bool
 }
 
@@ -208,6 +209,7 @@ func (s *Store) round(ctx context.Context, r *request, open []*step) error {
 	if len(items) == 0 {
 		return nil
 	}
+	defer s.unspawn(open)
 	outcomes, at, err := s.put(ctx, r, items)
 	if err != nil {
 		for _, st := range open {
@@ -236,7 +238,12 @@ func (s *Store) apply(r *request, st *step) bool {
 	if st.done || st.sight == blind {
 		return false
 	}
-	result, err := st.transition.Apply(r.now, st.old.task, s.policyOf(st.old.task))
+	transition := st.transition
+	if f, ok := transition.(task.Fire); ok {
+		f.Quota = s.quotas.of(s.Settings(), st.key.Namespace)
+		transition = f
+	}
+	result, err := transition.Apply(r.now, st.old.task, s.policyOf(st.old.task))
 	st.note = nil
 	if errors.Is(err, task.ErrExpired) {
 		st.note, err = err, nil
@@ -261,7 +268,10 @@ func (s *Store) apply(r *request, st *step) bool {
 		st.answer(s.shown(st, result), nil)
 		return false
 	}
-	st.result = result
+	if st.result = result; st.kind == fire && result.Spawned != nil && limits(s.Settings(), st.key.Namespace) != nil {
+		st.spawns = result.Spawned
+		s.quotas.spawn(st.spawns)
+	}
 	return true
 }
 

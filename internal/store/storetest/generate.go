@@ -175,7 +175,7 @@ func (g *generator) decided(changes []task.Change) []task.Change {
 
 func hasQuota(s task.Setting) bool {
 	n, ok := s.(*task.NamespaceSettings)
-	return ok && (n.MaxPending > 0 || n.MaxBytes > 0)
+	return ok && (n.MaxPending > 0 || n.MaxBytes > 0 || n.Suspended)
 }
 
 // contested reports whether one of changes wants a key of a record that another changes.

@@ -24,7 +24,7 @@ func (g *generator) edit() task.Edit {
 	case n < 11:
 		return task.EndPurge{Namespace: namespace, Name: name, Before: g.now}
 	case n < 15:
-		return task.PutNamespace{Settings: task.NamespaceSettings{Name: namespace, MaxPending: int64(g.IntN(5)), MaxBytes: int64(g.IntN(3) * 20_000)}}
+		return task.PutNamespace{Settings: task.NamespaceSettings{Name: namespace, MaxPending: int64(g.IntN(5)), MaxBytes: int64(g.IntN(3) * 20_000), Suspended: g.IntN(6) == 0}}
 	case n < 16:
 		return task.DropNamespace{Name: namespace}
 	}

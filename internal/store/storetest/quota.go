@@ -69,6 +69,27 @@ var quotaCases = []testCase{
 		},
 	},
 	{
+		"a suspended namespace takes nothing new",
+		"What would pend is refused; what is there can be cancelled and changed.",
+		func(f *fixture) {
+			f.create("a")
+			b := f.create("b", at(start))
+			f.claim(start, b, "token")
+			f.settle(start, b, "token", task.Outcome{Verdict: task.Refusal, Reason: "gone"})
+			f.quota(task.NamespaceSettings{Suspended: true})
+			for _, c := range []task.Change{task.Create{Spec: f.spec("c")}, task.Replace{Spec: f.spec("c")}, task.Revive{Key: key("b")}} {
+				if r := f.apply(start, c); !errors.Is(r.Err, task.ErrSuspended) {
+					f.Errorf("%T: %v", c, r.Err)
+				}
+			}
+			f.must(start, task.Replace{Spec: f.spec("a")})
+			f.must(start, task.Cancel{Key: key("a")})
+			f.create("elsewhere", namespace("other"))
+			f.quota(task.NamespaceSettings{})
+			f.create("c")
+		},
+	},
+	{
 		"a refused change leaves nothing",
 		"A change beyond the quota is refused as a whole: no record, no body, no key, no audit entry, and no harm to its batch.",
 		func(f *fixture) {

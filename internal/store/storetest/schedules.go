@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/foliot/foliot/internal/task"
@@ -175,20 +176,89 @@ var scheduleCases = []testCase{
 		},
 	},
 	{
-		"a quota is no reason to leave an instant out",
-		"A schedule counts as pending, and is refused where there is no room; what it makes when it is there is not.",
+		"a schedule passes no quota",
+		"An instant that finds its namespace at a quota, of tasks or bytes, makes no task: it is skipped with that reason, and the schedule goes on.",
 		func(f *fixture) {
-			s := f.schedule("nightly", 5*time.Second)
-			f.quota(task.NamespaceSettings{MaxPending: 1})
-			f.wantFull(task.PutSchedule{Spec: f.scheduleSpec("another", 5*time.Second)}, task.QuotaPending)
-			f.must(start, task.PutSchedule{Spec: f.scheduleSpec("nightly", 5*time.Second)})
-			for now := start + 5000; now <= start+15_000; now += 5000 {
-				if r := f.fire(now, s); r.Err != nil || r.Spawned == nil {
-					f.Errorf("at %d: %+v", now-start, r)
+			for i, n := range []task.NamespaceSettings{{MaxPending: 3}, {MaxBytes: 1}} {
+				name := fmt.Sprintf("s%d", i)
+				f.quota(task.NamespaceSettings{})
+				s := f.schedule(name, 5*time.Second, func(s *task.ScheduleSpec) {
+					s.Request.Body = []byte("two")
+					s.Request.BodyKind, s.Request.BodySize = task.TextBody, 3
+				})
+				if i == 0 {
+					n.MaxPending = 1 // the schedule, and two of its tasks
+					f.quota(n)
+					f.wantFull(task.PutSchedule{Spec: f.scheduleSpec("another", 5*time.Second)}, task.QuotaPending)
+					f.must(start, task.PutSchedule{Spec: f.scheduleSpec(name, 5*time.Second)})
+					n.MaxPending = 3
+				}
+				f.quota(n)
+				var made []bool
+				for now := start + 5000; now <= start+20_000; now += 5000 {
+					r := f.fire(now, s)
+					made = append(made, r.Spawned != nil)
+					skipped := len(r.Skipped) == 1 && r.Skipped[0] == task.Skip{Span: task.Span{From: now, Until: now}, Why: task.SkippedQuota}
+					if r.Err != nil || skipped == (r.Spawned != nil) || r.Task.Due != now+5000 {
+						f.Errorf("%s at %d: %+v", name, now-start, r)
+					}
+					if skipped && r.Task.Recur.Skipped != r.Skipped[0] {
+						f.Errorf("%s at %d: the schedule does not say what it skipped: %+v", name, now-start, r.Task.Recur)
+					}
+				}
+				if want := []bool{i == 0, i == 0, false, false}; !slices.Equal(made, want) {
+					f.Errorf("%s: instants made tasks: %v, want %v", name, made, want)
+				}
+				for _, t := range f.list(ns(), task.Page{Limit: 9}) {
+					if t.Recur == nil && t.State == task.Scheduled {
+						f.must(start+20_000, task.Cancel{Key: t.Key()})
+					}
+				}
+				f.quota(task.NamespaceSettings{})
+				if r := f.fire(start+25_000, s); r.Spawned == nil { // there is room again
+					f.Errorf("%s: %+v", name, r)
+				}
+				f.must(start+25_000, task.RemoveSchedule{Key: s.Key()})
+				f.must(start+25_000, task.Cancel{Key: key(task.OccurrenceName(name, start+25_000))})
+			}
+		},
+	},
+	{
+		"of many schedules at once no more pass than there is room",
+		"The instants of one call count for those after them.",
+		func(f *fixture) {
+			var fires []task.Fire
+			for i := range 20 {
+				fires = append(fires, task.Fire{Key: f.schedule(fmt.Sprintf("s%02d", i), time.Second).Key()})
+			}
+			f.quota(task.NamespaceSettings{MaxPending: 25})
+			replies, err := f.store.Fire(f.Context(), start+1000, fires)
+			if err != nil {
+				f.Fatal(err)
+			}
+			made := 0
+			for _, r := range replies {
+				if r.Spawned != nil {
+					made++
 				}
 			}
-			if n := len(f.list(ns(), task.Page{Limit: 9})); n != 3 {
-				f.Errorf("%d tasks", n)
+			if made != 5 {
+				f.Errorf("%d tasks were made, there was room for 5", made)
+			}
+		},
+	},
+	{
+		"a suspended namespace's schedules are not fired",
+		"Fire refuses, and what was missed is dealt with after the namespace is resumed.",
+		func(f *fixture) {
+			s := f.schedule("nightly", 5*time.Second)
+			f.quota(task.NamespaceSettings{Suspended: true})
+			if r := f.fire(start+5000, s); !errors.Is(r.Err, task.ErrNotDue) {
+				f.Errorf("fire: %+v", r)
+			}
+			f.quota(task.NamespaceSettings{})
+			if r := f.fire(start+5000, s); r.Spawned == nil {
+				f.Errorf("fire: %+v", r)
 			}
 		},
 	},

@@ -33,7 +33,7 @@ var (
 	occurrencesDesc = prometheus.NewDesc("foliot_schedule_occurrences_total",
 		"Tasks that schedules made at their instants.", nil, nil)
 	skippedDesc = prometheus.NewDesc("foliot_schedule_skipped_total",
-		"Instants of schedules that made no task, by reason: misfire, catchup_window, catchup_limit (they were missed: no server ran, or its clock was set), overlap (a task of the schedule was unfinished). Where tens of thousands were missed at once not all are counted.", []string{"why"}, nil)
+		"Instants of schedules that made no task, by reason: misfire, catchup_window, catchup_limit (they were missed: no server ran, or its clock was set), quota (the namespace had as much as it may), overlap (a task of the schedule was unfinished). Where tens of thousands were missed at once not all are counted.", []string{"why"}, nil)
 
 	runningDesc = prometheus.NewDesc("foliot_attempts_running",
 		"Attempts under way, from the claim to the settlement.", nil, nil)
@@ -224,6 +224,7 @@ func (c *collection) dispatch(d Dispatch) {
 	c.counter(skippedDesc, d.Skipped.Misfire, task.SkippedMisfire)
 	c.counter(skippedDesc, d.Skipped.Window, task.SkippedWindow)
 	c.counter(skippedDesc, d.Skipped.Limit, task.SkippedLimit)
+	c.counter(skippedDesc, d.Skipped.Quota, task.SkippedQuota)
 	c.counter(skippedDesc, d.Skipped.Overlap, task.SkippedOverlap)
 }
 

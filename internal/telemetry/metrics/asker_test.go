@@ -65,7 +65,7 @@ func TestSchedulesAreCountedByNamespaceAndAreNoTasks(t *testing.T) {
 				{Namespace: "up", Queue: task.ScheduleQueue}:      some(1, 0),
 			}, nil
 		},
-		Dispatch: func() Dispatch { return Dispatch{Fired: 7, Skipped: Skipped{1, 2, 3, 4}} },
+		Dispatch: func() Dispatch { return Dispatch{Fired: 7, Skipped: Skipped{1, 2, 3, 5, 4}} },
 	})
 	for namespace, want := range map[string]float64{"default": 3, "shop": 4, other: 2} {
 		if got := value(t, m, "foliot_schedules", "namespace", namespace); got != want {
@@ -75,7 +75,7 @@ func TestSchedulesAreCountedByNamespaceAndAreNoTasks(t *testing.T) {
 	if families := gather(t, m); families["foliot_tasks"] != nil || families["foliot_task_body_bytes"] != nil {
 		t.Errorf("schedules are counted as tasks: %v", families["foliot_tasks"])
 	}
-	for why, want := range map[string]float64{"misfire": 1, "catchup_window": 2, "catchup_limit": 3, "overlap": 4} {
+	for why, want := range map[string]float64{"misfire": 1, "catchup_window": 2, "catchup_limit": 3, "quota": 5, "overlap": 4} {
 		if got := value(t, m, "foliot_schedule_skipped_total", "why", why); got != want {
 			t.Errorf("%s: %v, want %v", why, got, want)
 		}

@@ -43,7 +43,7 @@ type Dispatch struct {
 }
 
 // Skipped counts instants of schedules that made no task, by why.
-type Skipped struct{ Misfire, Window, Limit, Overlap uint64 }
+type Skipped struct{ Misfire, Window, Limit, Quota, Overlap uint64 }
 
 // Disk is where the store lives, in bytes.
 type Disk struct {
