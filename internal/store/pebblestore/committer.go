@@ -79,6 +79,7 @@ type committer struct {
 	log    block
 
 	suspects              suspects
+	reserve               reserve
 	oldKey, newKey, value []byte // scratch
 }
 

@@ -56,6 +56,9 @@ type Config struct {
 	// FS is the file system. Default: the operating system's.
 	FS vfs.FS
 
+	// eagerSpace asks for the free space before each change. Only tests set it.
+	eagerSpace bool
+
 	// await waits until a batch is synced and frees it. Only the proof that the
 	// power loss test can fail sets it.
 	await func(*pebble.Batch) error

@@ -31,6 +31,9 @@ func (c *committer) step(r *request, st *step) (task.Reply, error) {
 	if refusal == nil && st.kind == change && result.Task != old {
 		refusal = c.admit(r, old, result.Task)
 	}
+	if refusal == nil && result.Task != old && (st.kind == change || st.kind == fire) {
+		refusal = c.room(st, old, result)
+	}
 	if refusal != nil && !errors.Is(refusal, task.ErrExpired) {
 		return task.Reply{Err: refusal}, nil
 	}

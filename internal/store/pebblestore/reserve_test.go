@@ -1,0 +1,106 @@
+package pebblestore
+
+import (
+	"errors"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// sized is a disk in memory of which a test says how much is free.
+type sized struct {
+	vfs.FS
+	free, total atomic.Uint64
+}
+
+func (d *sized) GetDiskUsage(string) (vfs.DiskUsage, error) {
+	return vfs.DiskUsage{AvailBytes: d.free.Load(), TotalBytes: d.total.Load()}, nil
+}
+
+func TestANearlyFullDiskRefusesCreatesAndLetsAllElseGoOn(t *testing.T) {
+	disk := &sized{FS: vfs.NewMem()}
+	disk.total.Store(1000 << 20)
+	disk.free.Store(500 << 20)
+	s := open(t, disk, Config{eagerSpace: true})
+	now := benchStart
+	one := func(c task.Change) error {
+		t.Helper()
+		replies, err := s.Apply(t.Context(), now, []task.Change{c})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return replies[0].Err
+	}
+	create := func(name string) error { return one(task.Create{Spec: newSpec(name, now)}) }
+	patch := task.Patch{Key: clientKey("a"), Labels: map[string]*string{"x": new(string)}}
+	mustApply(t, s, []task.Change{eachSecond("nightly"), task.Create{Spec: newSpec("a", now)}, task.Create{Spec: newSpec("b", now)}, task.Create{Spec: newSpec("c", now)}})
+	deliver := func(name string) {
+		t.Helper()
+		got, err := s.Get(t.Context(), clientKey(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		claims, err := s.Claim(t.Context(), now, []task.Claim{{Key: got.Key(), Lane: got.Lane(), Token: "token", Until: now.Add(1e9)}})
+		if err != nil || claims[0].Err != nil {
+			t.Fatal(err, claims)
+		}
+		settled, err := s.Settle(t.Context(), now, []task.Settlement{{Key: got.Key(), Token: "token", Outcome: task.Outcome{Verdict: task.Success, Status: 200}}})
+		if err != nil || settled[0].Err != nil {
+			t.Fatal(err, settled)
+		}
+	}
+	fire := func() error {
+		t.Helper()
+		_, err := fireOne(t.Context(), s, benchStart+1000, "nightly")
+		return err
+	}
+
+	disk.free.Store(99 << 20) // less than a tenth
+	if err := create("new"); !errors.Is(err, task.ErrFull) {
+		t.Errorf("a create at 90 %% of the disk: %v", err)
+	}
+	if err := fire(); !errors.Is(err, task.ErrFull) {
+		t.Errorf("a schedule at 90 %% of the disk: %v", err)
+	}
+	if err := one(patch); err != nil {
+		t.Errorf("a patch at 90 %% of the disk: %v", err)
+	}
+	deliver("a")
+
+	disk.free.Store(49 << 20) // less than a twentieth
+	if err := one(task.Patch{Key: clientKey("b"), Labels: map[string]*string{"x": new(string)}}); !errors.Is(err, task.ErrFull) {
+		t.Errorf("a patch at 95 %% of the disk: %v", err)
+	}
+	if err := one(task.Cancel{Key: clientKey("b")}); err != nil {
+		t.Errorf("a cancel at 95 %% of the disk: %v", err)
+	}
+	deliver("c")
+	if err := s.Err(); err != nil {
+		t.Error(err)
+	}
+
+	disk.free.Store(500 << 20)
+	if err := create("new"); err != nil {
+		t.Errorf("a create when there is room again: %v", err)
+	}
+	if err := fire(); err != nil { // nothing of it was lost
+		t.Error(err)
+	}
+}
+
+// Of a large disk a tenth would be far more than the store needs to go on.
+func TestOfALargeDiskTheReserveIsTenGiB(t *testing.T) {
+	for free, short := range map[uint64]bool{11 << 30: false, 9 << 30: true} {
+		r := reserve{space: Space{Free: free, Total: 4 << 40}}
+		if r.short(1) != short {
+			t.Errorf("%d bytes free of 4 TiB: short is %v", free, r.short(1))
+		}
+	}
+	r := reserve{unsure: true}
+	if r.short(1) {
+		t.Error("a file system that does not say how full it is refuses nothing")
+	}
+}
