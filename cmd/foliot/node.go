@@ -40,6 +40,7 @@ type node struct {
 	tracer   *tracing.Tracer // nil: no tracing
 	store    task.Store
 	own      *ownAddresses
+	refusals refusals
 	sender   *webhook.Sender
 	api      *api.Server
 	dispatch *dispatch.Dispatcher
@@ -125,6 +126,7 @@ func (n *node) reapEvery() time.Duration {
 // that it has to know.
 func (n *node) connect(ctx context.Context) {
 	cfg := n.cfg
+	n.refusals.log = n.log
 	n.own = newOwnAddresses(n.log, []netip.AddrPort{n.listener.Addr().(*net.TCPAddr).AddrPort()}, cfg.collectorAddr, n.storeEndpoints)
 	n.own.refresh(ctx, time.Now())
 	n.sender = webhook.New(webhook.Config{

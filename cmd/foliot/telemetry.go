@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/foliot/foliot/internal/dispatch"
 	"github.com/foliot/foliot/internal/store/pebblestore"
@@ -55,6 +56,7 @@ func (n *node) newTracer() (*tracing.Tracer, error) {
 
 // settled is told of each attempt, after its settlement.
 func (n *node) settled(e dispatch.Event) {
+	n.refusals.note(e, time.Now())
 	n.metrics.Attempt(e.Claimed.Namespace, e.Claimed.Queue, e.Outcome, e.After)
 }
 

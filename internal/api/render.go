@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
+	"strings"
 
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
@@ -49,7 +50,7 @@ func (s *Server) show(r *request, t *task.Task) wire.Task {
 		BodySize:        t.Request.BodySize,
 		Reclaims:        t.Reclaims,
 		Traceparent:     t.Trace,
-		Attempts:        showAttempts(t.History),
+		Attempts:        showAttempts(r, t.History),
 	}
 	if t.Relative {
 		shown.Delay = t.Delay.String()
@@ -104,20 +105,36 @@ func showRetry(r task.Retry) *wire.Retry {
 	}
 }
 
-func showAttempts(history []task.Attempt) []wire.Attempt {
+func showAttempts(r *request, history []task.Attempt) []wire.Attempt {
 	shown := make([]wire.Attempt, len(history))
 	for i, a := range history {
 		shown[i] = wire.Attempt{
 			Number:    a.Number,
 			StartedAt: showTime(a.StartedAt),
 			Status:    a.Status,
-			Error:     a.Error,
+			Error:     showError(r, a),
 			Reply:     a.Reply,
 			LatencyMS: float64(a.Latency.Microseconds()) / 1000,
 			LateMS:    a.Late.Milliseconds(),
 		}
 	}
 	return shown
+}
+
+// namingDenials begins the errors of the egress guard that versions before this
+// one stored: they name the address to everybody.
+const namingDenials = "egress denied: "
+
+// showError returns why an attempt failed, as far as the caller may know it: a
+// namespace's own token must not learn addresses of the internal network.
+func showError(r *request, a task.Attempt) string {
+	switch {
+	case r.operator && a.Detail != "":
+		return a.Error + " (" + a.Detail + ")"
+	case !r.operator && strings.HasPrefix(a.Error, namingDenials):
+		return task.EgressRefused
+	}
+	return a.Error
 }
 
 func showTime(m task.Millis) string { return wire.FormatTime(m.Time()) }

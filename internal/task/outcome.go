@@ -31,6 +31,7 @@ type Outcome struct {
 	Reason     string        // of a Refusal: a stable code, "gone", "no_retry", "egress_denied"
 	Status     int           // 0: no reply came
 	Error      string        // a sentence for people; "" for a Success
+	Detail     string        // what operators alone may read beside Error: an address of the internal network
 	StartedAt  Millis        // when the request began to be written
 	Latency    time.Duration // from StartedAt to the reply's end, or to the error
 	Late       time.Duration // from the task's due time to the start, which StartedAt has in whole milliseconds only
@@ -59,6 +60,14 @@ const (
 	ReasonPurged    = "purged"
 )
 
+// ReasonEgressDenied is the reason of a Refusal by the egress guard, and
+// EgressRefused its error. The error names no address: a namespace's own token
+// reads it, and names could be resolved by it one after another.
+const (
+	ReasonEgressDenied = "egress_denied"
+	EgressRefused      = "refused by the egress policy: tasks may not call the receiver's address. An operator can open addresses with --egress-allow, except those that are always closed"
+)
+
 // attempt returns o as the task's history keeps it.
 func (o Outcome) attempt(number int) Attempt {
 	return Attempt{
@@ -66,6 +75,7 @@ func (o Outcome) attempt(number int) Attempt {
 		StartedAt: o.StartedAt,
 		Status:    o.Status,
 		Error:     o.Error,
+		Detail:    o.Detail,
 		Latency:   o.Latency,
 		Late:      o.Late,
 		Reply:     o.Reply,

@@ -214,7 +214,7 @@ func TestWhereAnAttemptMayConnectTo(t *testing.T) {
 				t.Errorf("it is open, but: %+v", o)
 			case c.is == unresolved && (o.Verdict != task.Failure || !strings.Contains(o.Error, unresolved)):
 				t.Errorf("it has no address, but: %+v", o)
-			case c.is != open && c.is != unresolved && (!denied(o) || !strings.Contains(o.Error, c.is)):
+			case c.is != open && c.is != unresolved && (!denied(o) || !strings.Contains(o.Detail, c.is)):
 				t.Errorf("it is %s, but: %+v", c.is, o)
 			case c.is != open && len(reached()) > 0:
 				t.Errorf("it would have connected to %v", reached())

@@ -43,7 +43,7 @@ func addrs(list ...string) []netip.Addr {
 }
 
 func denied(o task.Outcome) bool {
-	return o.Verdict == task.Refusal && o.Reason == ReasonEgressDenied && (strings.Contains(o.Error, Flag) || strings.Contains(o.Error, DenyFlag))
+	return o.Verdict == task.Refusal && o.Reason == ReasonEgressDenied && o.Error == task.EgressRefused && (strings.Contains(o.Detail, Flag) || strings.Contains(o.Detail, DenyFlag))
 }
 
 func TestADeniedAddressIsDeadAtOnceAndNamesTheFlag(t *testing.T) {

@@ -27,7 +27,7 @@ func failed(g *gate, err error, t *task.Task) task.Outcome {
 	case errors.Is(g.refusal, errRepeat):
 		return task.Outcome{Verdict: task.Failure, Error: errRepeat.Error()}
 	case errors.As(g.refusal, &denied), errors.As(err, &denied):
-		return task.Outcome{Verdict: task.Refusal, Reason: ReasonEgressDenied, Error: denied.Error()}
+		return task.Outcome{Verdict: task.Refusal, Reason: ReasonEgressDenied, Error: task.EgressRefused, Detail: clip(denied.detail())}
 	case errors.Is(cause, errTimeout):
 		return task.Outcome{Verdict: task.Failure, Error: timedOut(t, g)}
 	case cause != nil && g.passed.IsZero():

@@ -68,10 +68,13 @@ type EgressDenied struct {
 	Closer netip.Prefix // what DenyFlag names; not valid: it is not closed by that
 }
 
-// Error returns a sentence that names the address and the flag.
+// Error returns a sentence that names the address and the flag. It is for
+// operators: the address may be one of the internal network.
 func (e *EgressDenied) Error() string {
-	return fmt.Sprintf("egress denied: %s is %s%s", e.Addr, e.Is, e.remedy())
+	return "egress denied: " + e.detail()
 }
+
+func (e *EgressDenied) detail() string { return fmt.Sprintf("%s is %s%s", e.Addr, e.Is, e.remedy()) }
 
 // remedy says what would open the address: it goes on from what that is.
 func (e *EgressDenied) remedy() string {

@@ -14,9 +14,9 @@ import (
 
 // The reasons of a Refusal.
 const (
-	ReasonGone         = "gone"          // 410
-	ReasonNoRetry      = "no_retry"      // the reply says Foliot-No-Retry: true
-	ReasonEgressDenied = "egress_denied" // the guard denies every address of the host
+	ReasonGone         = "gone"                  // 410
+	ReasonNoRetry      = "no_retry"              // the reply says Foliot-No-Retry: true
+	ReasonEgressDenied = task.ReasonEgressDenied // the guard denies every address of the host
 )
 
 // maxReplyRead is how much of a reply's body is read, so that the connection

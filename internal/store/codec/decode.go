@@ -279,6 +279,8 @@ func attemptField(a *task.Attempt) func(field) error {
 			a.Late = f.duration()
 		case attemptReply:
 			a.Reply = string(f.bytes)
+		case attemptDetail:
+			a.Detail = string(f.bytes)
 		}
 		return nil
 	}

@@ -75,6 +75,7 @@ const (
 	attemptLatency   = 5
 	attemptLate      = 6
 	attemptReply     = 7
+	attemptDetail    = 8 // versions that do not know it leave it out
 )
 
 // The fields of a lease.
@@ -158,7 +159,8 @@ func appendAttempt(dst []byte, a *task.Attempt) []byte {
 	dst = appendString(dst, attemptError, a.Error)
 	dst = appendDuration(dst, attemptLatency, a.Latency)
 	dst = appendDuration(dst, attemptLate, a.Late)
-	return appendString(dst, attemptReply, a.Reply)
+	dst = appendString(dst, attemptReply, a.Reply)
+	return appendString(dst, attemptDetail, a.Detail)
 }
 
 func appendLease(dst []byte, l *task.Lease) []byte {

@@ -47,6 +47,7 @@ func drawTask(t *rapid.T) *task.Task {
 		r.History = append(r.History, task.Attempt{
 			Number: count.Draw(t, "number"), StartedAt: millis.Draw(t, "started"), Status: count.Draw(t, "status"),
 			Error: text.Draw(t, "error"), Latency: length.Draw(t, "latency"), Late: length.Draw(t, "late"), Reply: text.Draw(t, "reply"),
+			Detail: text.Draw(t, "detail"),
 		})
 	}
 	if r.State == task.Running {

@@ -138,7 +138,7 @@ func (g *generator) settlement() task.Settlement {
 	}
 	o.Late = o.Latency / 7
 	if o.Verdict != task.Success {
-		o.Error = g.oneOf([]string{"", "it failed"})
+		o.Error, o.Detail = g.oneOf([]string{"", "it failed"}), g.oneOf([]string{"", "for operators"})
 	}
 	if o.Verdict == task.Refusal {
 		o.Reason = g.oneOf([]string{"gone", "no_retry"})

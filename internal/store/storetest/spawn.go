@@ -37,6 +37,26 @@ var spawnCases = []testCase{
 		},
 	},
 	{
+		"the detail of an error is kept, and no callback has it",
+		"What operators alone may read of a refusal stays with the attempt: the on_dead task, which a tenant's receiver gets, has the error without it.",
+		func(f *fixture) {
+			made := f.create("a", at(start), onDead)
+			f.claim(start, made, "token")
+			r := f.trySettle(start+7, made, "token", task.Outcome{
+				Verdict: task.Refusal, Reason: task.ReasonEgressDenied, Error: task.EgressRefused, Detail: "10.0.0.7:6379 is a private address",
+			})
+			if r.Err != nil || r.Spawned == nil {
+				f.Fatalf("spawned %v, error %v", r.Spawned, r.Err)
+			}
+			if h := f.get("a").History; len(h) != 1 || h[0].Error != task.EgressRefused || h[0].Detail != "10.0.0.7:6379 is a private address" {
+				f.Errorf("the attempts: %+v", h)
+			}
+			if body := string(f.load(r.Spawned.Key()).Request.Body); !strings.Contains(body, "refused by the egress policy") || strings.Contains(body, "10.0.0.7") {
+				f.Errorf("the body of the on_dead task: %s", body)
+			}
+		},
+	},
+	{
 		"a death by lost leases is told too",
 		"Reap creates the on_dead task of a task that it makes dead.",
 		func(f *fixture) {
