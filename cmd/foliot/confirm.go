@@ -17,7 +17,7 @@ func (c *console) confirm(question string, args ...any) error {
 	if !ok || !c.errTerm || !term.IsTerminal(int(in.Fd())) {
 		return badInput("--yes", "nobody can be asked here: %s Pass --yes if that is what you want", fmt.Sprintf(question, args...))
 	}
-	fmt.Fprintf(c.err, question+" [y/N] ", args...)
+	fmt.Fprint(c.err, printable(fmt.Sprintf(question, args...))+" [y/N] ")
 	line, _ := bufio.NewReader(in).ReadString('\n') // the end of the input is a no
 	switch strings.ToLower(strings.TrimSpace(line)) {
 	case "y", "yes":

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
 	"golang.org/x/term"
@@ -39,22 +42,57 @@ func isTerminal(w io.Writer) bool {
 }
 
 // sayf prints a line of result.
-func (c *console) sayf(format string, args ...any) { fmt.Fprintf(c.out, format+"\n", args...) }
+func (c *console) sayf(format string, args ...any) {
+	fmt.Fprintln(c.out, printableLines(fmt.Sprintf(format, args...)))
+}
 
 // notef prints a line about the command.
-func (c *console) notef(format string, args ...any) { fmt.Fprintf(c.err, format+"\n", args...) }
+func (c *console) notef(format string, args ...any) {
+	fmt.Fprintln(c.err, printableLines(fmt.Sprintf(format, args...)))
+}
 
 // why returns err as it is told.
 func (c *console) why(err error) string { return oneLine(err, c.command) }
 
 // object prints v as one line of JSON. Characters that HTML would mind stay as
 // they are: a body is shown as it was given.
-func (c *console) object(v any) error { return writeJSON(c.out, v) }
+func (c *console) object(v any) error { return writeJSON(c.out, v, c.outTerm) }
 
-func writeJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
+// writeJSON writes v as one line of JSON, for a terminal with escapes in the place
+// of what would act on it. Both lines mean the same to a program.
+func writeJSON(w io.Writer, v any, terminal bool) error {
+	if !terminal {
+		enc := json.NewEncoder(w)
+		enc.SetEscapeHTML(false)
+		return enc.Encode(v)
+	}
+	var line bytes.Buffer
+	if err := writeJSON(&line, v, false); err != nil {
+		return err
+	}
+	_, err := w.Write(escapeJSON(line.Bytes()))
+	return err
+}
+
+// escapeJSON returns a line of JSON with \u escapes for all characters that do not
+// print: control characters, those of C1, and those that change the direction of
+// text. They stand in strings only, where the escape is the same character.
+func escapeJSON(line []byte) []byte {
+	escaped := make([]byte, 0, len(line)+len(line)/8)
+	for len(line) > 0 {
+		r, n := utf8.DecodeRune(line)
+		switch {
+		case r == '\n' || unicode.IsPrint(r) && (r != utf8.RuneError || n > 1):
+			escaped = append(escaped, line[:n]...)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			escaped = fmt.Appendf(escaped, `\u%04x\u%04x`, high, low)
+		default: // a byte that is no UTF-8 becomes \ufffd, as readers of JSON take it
+			escaped = fmt.Appendf(escaped, `\u%04x`, r)
+		}
+		line = line[n:]
+	}
+	return escaped
 }
 
 // table prints rows: aligned under a heading on a terminal, and otherwise
@@ -115,6 +153,27 @@ func printable(s string) string {
 	}
 	quoted := strconv.Quote(s)
 	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
+}
+
+// printableLines is printable for a text that may have several lines, and tabs
+// between its fields. It is the last step before a line is printed, so that no
+// command can forget it.
+func printableLines(s string) string {
+	keep := func(r rune) bool { return r == '\n' || r == '\t' }
+	var b strings.Builder
+	for len(s) > 0 {
+		n := strings.IndexFunc(s, keep)
+		if n < 0 {
+			n = len(s)
+		}
+		b.WriteString(printable(s[:n]))
+		if n < len(s) {
+			b.WriteByte(s[n])
+			n++
+		}
+		s = s[n:]
+	}
+	return b.String()
 }
 
 // longest is how many bytes of a text that a stranger chose are shown.

@@ -51,7 +51,7 @@ func (c *exportCmd) Run(ctx context.Context, con *console, api *client.Client) e
 	if err != nil {
 		return err
 	}
-	x := exporter{con: con, api: api, bar: newProgress(con, "exported", -1)}
+	x := exporter{con: con, api: api, bar: newProgress(con, "exported", -1), terminal: con.outTerm && c.File == "-"}
 	write := func(w io.Writer) error {
 		if err := x.tasks(ctx, w, filter); err != nil || !schedules {
 			return err
@@ -80,6 +80,8 @@ type exporter struct {
 	api *client.Client
 	bar *progress
 
+	terminal bool // the lines go to one
+
 	count, schedules, ended int
 }
 
@@ -87,7 +89,7 @@ func (x *exporter) tasks(ctx context.Context, w io.Writer, filter client.Filter)
 	_, _, err := eachTask(ctx, x.api, client.Query{Filter: filter, Bodies: true}, 0, func(t *client.Task) error {
 		x.count++
 		x.bar.add(1, 0)
-		return writeJSON(w, exportLine(t))
+		return writeJSON(w, exportLine(t), x.terminal)
 	})
 	return err
 }
@@ -109,7 +111,7 @@ func (x *exporter) allSchedules(ctx context.Context, w io.Writer, filter client.
 		}
 		x.schedules++
 		x.bar.add(1, 0)
-		if err := writeJSON(w, lineOf(s)); err != nil {
+		if err := writeJSON(w, lineOf(s), x.terminal); err != nil {
 			return err
 		}
 	}

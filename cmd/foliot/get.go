@@ -143,7 +143,7 @@ func bodyWords(b client.Body) string {
 		return string(b.Bytes())
 	case b.IsText():
 		var quoted strings.Builder
-		_ = writeJSON(&quoted, string(b.Bytes())) // a string always has a form
+		_ = writeJSON(&quoted, string(b.Bytes()), false) // a string always has a form
 		return strings.TrimSpace(quoted.String())
 	}
 	return "base64 " + base64.StdEncoding.EncodeToString(b.Bytes())

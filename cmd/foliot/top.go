@@ -117,7 +117,7 @@ func (c *topCmd) draw(con *console, live, before *client.Live, err error) {
 			lines[i] = string(runes[:width])
 		}
 	}
-	fmt.Fprint(con.out, clearScreen, strings.Join(lines, "\n"))
+	fmt.Fprint(con.out, clearScreen, printableLines(strings.Join(lines, "\n")))
 }
 
 // topScreen returns what is shown: a pure function of the last two looks.
