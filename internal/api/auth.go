@@ -33,6 +33,9 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request, rt *route) (calle
 		return c, nil
 	}
 	c.addr = s.cfg.ClientAddr(r)
+	if err := s.closed(c.settings, rt); err != nil {
+		return c, err
+	}
 	if c.settings.Secured() {
 		var err error
 		if c.token, err = s.login(w, r, rt, c.settings, c.addr); err != nil {

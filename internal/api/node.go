@@ -93,11 +93,16 @@ func (s *Server) ready() error {
 		return refuse("unavailable", "", "the server is stopping")
 	default:
 	}
+	if err := s.latch.lost(s.ledger.Settings()); err != nil {
+		return err
+	}
 	switch err := s.ledger.Err(); { // its text may name what only the operator should read
 	case err == nil && s.nodes != nil && s.nodes.Standing().NameTaken:
 		return refuse("unavailable", "", "another server that lives has the node's name of this one, which delivers nothing until that ends: start it with a --node of its own")
 	case err == nil:
 		return nil
+	case storeLost(err) != nil:
+		return err // it becomes a problem with a text of its own
 	case errors.Is(err, task.ErrUnavailable):
 		return task.ErrUnavailable
 	}

@@ -122,6 +122,8 @@ var problems = []struct {
 	{"capacity", 503, "the store takes no new tasks until there is room again: what is there goes on"},
 	{"durability_not_met", 503, "the change was made, and too few servers confirmed it: repeat the request; a create without a name or an Idempotency-Key may be made twice then"},
 	{"unavailable", 503, "the store cannot be reached or stopped, the server is stopping, or it has too much to do at once: Retry-After says when to come again. A change may have been made all the same"},
+	{"store_replaced", 503, "the store was emptied or replaced, or a part of it was: the server stays closed until the data is back, or until the loss is accepted. Repeating the request does not help"},
+	{"settings_lost", 503, "the store has lost the settings, access tokens among them: the server stays closed until they are back, or until it is started again. Repeating the request does not help"},
 	{"internal", 500, "our fault: the server's log says more"},
 }
 
@@ -139,6 +141,8 @@ var sentinels = []struct {
 	{task.ErrFull, "capacity"},
 	{task.ErrSuspended, "namespace_suspended"},
 	{task.ErrNotDurable, "durability_not_met"},
+	{task.ErrStoreReplaced, "store_replaced"},
+	{task.ErrSettingsLost, "settings_lost"},
 	{task.ErrUnavailable, "unavailable"},
 	{task.ErrClosed, "unavailable"},
 }

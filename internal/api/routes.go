@@ -23,6 +23,7 @@ type route struct {
 	public   bool // needs no token, and is about no namespace
 	costly   bool // refused to other sites' pages although it changes nothing
 	extra    bool // the server may not have it: 501
+	watches  bool // serves those who watch the server, also while its store is closed
 
 	id, summary, about string
 	tag                string
@@ -188,7 +189,7 @@ func publicRoutes() []route {
 		{
 			method: "GET", path: "/readyz", serve: (*Server).readyz, public: true, tag: "server",
 			id: "readyz", summary: "Does it take requests?",
-			about: "503 when the store stopped or is away, the server is stopping, or its node's name is another's that lives.", replies: []reply{{status: 200, about: "It does.", body: wire.Health{}}},
+			about: "503 when the store stopped or is away, was emptied or replaced, the server is stopping, or its node's name is another's that lives.", replies: []reply{{status: 200, about: "It does.", body: wire.Health{}}},
 		},
 		{
 			method: "GET", path: "/openapi.json", serve: (*Server).document, public: true, tag: "server",

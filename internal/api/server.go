@@ -113,6 +113,7 @@ type Server struct {
 	cursors sealer
 	started time.Time
 
+	latch    latch
 	logins   logins
 	refusals refusals
 	uses     uses
@@ -143,6 +144,7 @@ func New(cfg Config, ledger Ledger) *Server {
 	}
 	s.ledger = &boundLedger{Ledger: ledger, remote: s.nodes != nil}
 	s.turns = newTurns(s.ledger.remote)
+	_ = s.latch.lost(ledger.Settings()) // they are the first: nothing is lost yet
 	s.guard = newGuard(s.cfg.AllowedHosts)
 	s.buffers.New = func() any { return new(bytes.Buffer) }
 	s.openAPI = sync.OnceValue(func() []byte { return s.describe(routes()) })

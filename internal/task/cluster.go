@@ -89,4 +89,5 @@ type Standing struct {
 	Takeovers uint64 // shards that it took when the leases of others had ended
 	Lost      uint64 // its own leases that ended before they could be renewed
 	NameTaken bool   // another process that lives had its name before: it is to own none until that ends
+	Closed    bool   // the store was emptied or replaced: ErrStoreReplaced, ErrSettingsLost
 }

@@ -38,9 +38,27 @@ var (
 	// with moving, loading or replacing what they keep, for longer than the store
 	// waits. Whether a change was made is not known; repeating it is safe.
 	ErrUnavailable = errors.New("the store cannot be reached now")
+	// ErrStoreReplaced: the servers that keep the tasks were emptied, or are others, or
+	// a part of them is, since this process opened the store. It changes nothing there.
+	// It is an ErrUnavailable: the data may come back.
+	ErrStoreReplaced error = &lossError{"the store was emptied or replaced, or a part of it was, so this server stays closed: restore the Redis from a backup, " +
+		"and the server goes on by itself; or accept the loss with `foliot redis accept-loss` and then restart every server"}
+	// ErrSettingsLost: the store has lost the settings, the access tokens among them.
+	// It is an ErrUnavailable, as ErrStoreReplaced is.
+	ErrSettingsLost error = &lossError{"the store has lost the settings, access tokens among them, so this server stays closed: restore the Redis from a backup, " +
+		"and the server goes on by itself; or accept the loss with `foliot redis accept-loss` and then restart every server"}
 	// ErrClosed: the store was closed, or stopped after an error of its medium.
 	ErrClosed = errors.New("the store is closed")
 )
+
+// lossError is an ErrUnavailable that ends when the data is back.
+type lossError struct{ text string }
+
+// Error returns what was lost, and the remedies.
+func (e *lossError) Error() string { return e.text }
+
+// Unwrap makes e an ErrUnavailable.
+func (e *lossError) Unwrap() error { return ErrUnavailable }
 
 // StateError says that a task's state does not allow what was asked.
 type StateError struct {

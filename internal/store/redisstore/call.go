@@ -20,13 +20,14 @@ type clock struct {
 	behind, ahead task.Millis
 }
 
-func newCall(c clock) *call {
+// newCall returns a call at c, for the store of that identity, which the key bears.
+func newCall(c clock, identity, bearer string) *call {
 	call := &call{numbers: map[string]int{}}
 	now := ""
 	if c.now != 0 {
 		now = score(c.now)
 	}
-	call.args = append(call.args, now, score(c.behind), score(c.ahead))
+	call.args = append(call.args, now, score(c.behind), score(c.ahead), identity, call.key(bearer))
 	return call
 }
 

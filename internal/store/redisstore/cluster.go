@@ -17,7 +17,7 @@ var _ task.Cluster = (*Store)(nil)
 func (s *Store) Standing() task.Standing {
 	return task.Standing{
 		Shards: len(s.shards), Owned: len(s.owned()), Nodes: int(s.own.nodes.Load()),
-		Takeovers: s.own.takeovers.Load(), Lost: s.own.lost.Load(), NameTaken: s.own.twin.Load(),
+		Takeovers: s.own.takeovers.Load(), Lost: s.own.lost.Load(), NameTaken: s.own.twin.Load(), Closed: s.lost() != nil,
 	}
 }
 

@@ -27,6 +27,7 @@ type ride struct {
 	slot   uint16 // 0 outside a cluster
 	loose  bool   // no replica needs to confirm it
 	clock  clock
+	store  string // its identity, for items
 	items  []*item
 	run    run
 
@@ -148,7 +149,7 @@ func (p *passage) run() run {
 			latest = r.clock // the others waited longer: it is the same node's
 		}
 	}
-	c := newCall(latest)
+	c := newCall(latest, p.rides[0].store, p.rides[0].shard.own)
 	for _, r := range p.rides {
 		for _, it := range r.items {
 			c.add(it)

@@ -1,12 +1,18 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/task"
 )
 
 // metaKey is the hash of what nodes have to agree on: the first that opens a
@@ -18,6 +24,8 @@ import (
 //	lease    Config.ShardLease in milliseconds: as long as any node lives. From it
 //	         follows after how long a node counts as dead, so that nodes that differ
 //	         would take shards from each other without end
+//	identity which store this is (identity.go); one of an older version has none
+//	whole    "1": every part bears the identity, and replicas have it
 const metaKey = "foliot:meta"
 
 // What this code writes, see metaKey. It uses what has an oldest of its own format
@@ -39,6 +47,8 @@ var ErrDiffers = errors.New("this server does not fit to what is there")
 type meta struct {
 	format, oldest, shards int
 	lease                  time.Duration
+	identity               string
+	whole                  bool
 }
 
 // parseMeta reads fields and values. What a newer format has besides is not looked at.
@@ -50,7 +60,7 @@ func parseMeta(fields map[string]string) (m meta, err error) {
 		}
 		return n
 	}
-	m = meta{format: number("format"), oldest: number("oldest"), shards: number("shards")}
+	m = meta{format: number("format"), oldest: number("oldest"), shards: number("shards"), identity: fields["identity"], whole: fields["whole"] != ""}
 	m.lease = time.Duration(number("lease")) * time.Millisecond
 	return m, err
 }
@@ -63,46 +73,63 @@ func (m meta) readable() error {
 	return nil
 }
 
-// agree compares what nodes have to agree on with what c says, and returns into how
-// many shards the tasks are divided. Where nothing is written yet, c decides.
-func (s *servers) agree(ctx context.Context, c Config) (shards int, err error) {
+// agree compares what nodes have to agree on with what c says, and returns what is
+// so. If nothing is written yet, c decides.
+func (s *servers) agree(ctx context.Context, c Config) (meta, error) {
+	if err := s.refuseLostMeta(ctx, cmp.Or(c.Shards, DefaultShards)); err != nil {
+		return meta{}, err
+	}
 	for replaces := ""; ; {
-		m, err := s.readMeta(ctx, c, replaces)
+		m, err := s.decideMeta(ctx, c, replaces)
 		if err == nil {
 			err = m.readable()
 		}
 		switch {
 		case err != nil:
-			return 0, err
+			return meta{}, err
 		case c.Shards != 0 && c.Shards != m.shards:
-			return 0, fmt.Errorf("%w: the tasks there are divided into %d shards, for good: take --shards %d, or none; or another database, or --store", ErrDiffers, m.shards, m.shards)
+			return meta{}, fmt.Errorf("%w: the tasks there are divided into %d shards, for good: take --shards %d, or none; or another database, or --store", ErrDiffers, m.shards, m.shards)
 		case c.Alone || c.ShardLease == m.lease:
-			return m.shards, nil
+			return m, nil
 		case replaces != "":
-			return 0, fmt.Errorf("%w: another server, that starts too, takes the shard lease %v, and this one %v: all must take the same", ErrDiffers, m.lease, c.ShardLease)
+			return meta{}, fmt.Errorf("%w: another server, that starts too, takes the shard lease %v, and this one %v: all must take the same", ErrDiffers, m.lease, c.ShardLease)
 		}
 		others, err := s.liveOnes(ctx, m.lease)
 		if err != nil {
-			return 0, err
+			return meta{}, err
 		}
 		if len(others) > 0 {
-			return 0, fmt.Errorf("%w: the shard lease there is %v, and here %v: take --shard-lease %v, or stop all other servers first, at least for %v (there are: %s)",
+			return meta{}, fmt.Errorf("%w: the shard lease there is %v, and here %v: take --shard-lease %v, or stop all other servers first, at least for %v (there are: %s)",
 				ErrDiffers, m.lease, c.ShardLease, m.lease, m.lease, strings.Join(others, ", "))
 		}
 		replaces = millis(m.lease)
 	}
 }
 
-// readMeta returns what stands in metaKey, after it was written if it was not
-// there, or had a lease that may be replaced.
-func (s *servers) readMeta(ctx context.Context, c Config, replaces string) (meta, error) {
-	shards := c.Shards
-	if shards == 0 {
-		shards = DefaultShards
+// readMeta returns what stands in metaKey. Errors: task.ErrStoreReplaced if that is
+// nothing.
+func (s *servers) readMeta(ctx context.Context) (meta, error) {
+	reply, err := s.one(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hgetall().Key(metaKey).Build() })
+	if err != nil {
+		return meta{}, err
 	}
+	fields, err := reply.AsStrMap()
+	switch {
+	case err != nil:
+		return meta{}, err
+	case fields[metaBearer.field] != s.identity:
+		return meta{}, &loss{task.ErrStoreReplaced, metaBearer.differs(fields[metaBearer.field])}
+	}
+	return parseMeta(fields)
+}
+
+// decideMeta returns what stands in metaKey, after it was written if it was not
+// there, had no identity, or had a lease that may be replaced.
+func (s *servers) decideMeta(ctx context.Context, c Config, replaces string) (meta, error) {
+	shards := cmp.Or(c.Shards, DefaultShards)
 	lease := millis(c.ShardLease)
 	replies, err := s.repeat(ctx, decide, run{[]string{metaKey}, []string{
-		replaces, lease, "format", strconv.Itoa(format), "oldest", strconv.Itoa(oldest), "shards", strconv.Itoa(shards), "lease", lease,
+		replaces, lease, rand.Text(), "format", strconv.Itoa(format), "oldest", strconv.Itoa(oldest), "shards", strconv.Itoa(shards), "lease", lease,
 	}})
 	if err != nil {
 		return meta{}, err

@@ -26,13 +26,14 @@ func (s *Store) grips(ctx context.Context, verb string, shards []int) []grip {
 	parts, places := group(s.servers.cluster, shards, func(i int) *shard { return s.shards[i] })
 	runs := make([]run, len(parts))
 	for n, part := range parts {
-		runs[n].args = []string{verb, s.own.who, strconv.FormatInt(s.config.ShardLease.Milliseconds(), 10)}
+		runs[n].args = []string{verb, s.own.who, strconv.FormatInt(s.config.ShardLease.Milliseconds(), 10), s.servers.identity}
 		for _, i := range part {
 			runs[n].keys = append(runs[n].keys, s.shards[i].own)
 		}
 	}
 	out := make([]grip, len(shards))
 	for n, r := range own.do(ctx, s.servers.client, runs) {
+		s.suspect(r.Error())
 		for k, g := range readGrips(r, len(parts[n])) {
 			out[places[n][k]] = g
 		}

@@ -95,11 +95,13 @@ func (s *Store) take(ctx context.Context, asks []ask) ([]holder, error) {
 	runs, shards := make([]run, len(groups)), make([]*shard, len(groups))
 	for i, g := range groups {
 		shards[i] = s.idemShard(g[0].st.key.Namespace, g[0].digest)
+		runs[i].args = []string{s.servers.identity}
 		for _, a := range g {
 			namespace := a.st.key.Namespace
 			runs[i].keys = append(runs[i].keys, s.idemShard(namespace, a.digest).idem)
 			runs[i].args = append(runs[i].args, "take", namespace+"/"+a.digest, a.st.key.Name, a.from)
 		}
+		runs[i].keys = append(runs[i].keys, shards[i].own)
 	}
 	replies, err := s.servers.write(ctx, idem, shards, runs)
 	if err != nil {
@@ -163,11 +165,13 @@ func (s *Store) giveBack(ctx context.Context, steps []*step) {
 	groups, _ := group(s.servers.cluster, of, func(st *step) *shard { return s.idemShard(st.key.Namespace, st.unused()) })
 	runs := make([]run, len(groups))
 	for i, g := range groups {
+		runs[i].args = []string{s.servers.identity}
 		for _, st := range g {
 			digest := st.unused()
 			runs[i].keys = append(runs[i].keys, s.idemShard(st.key.Namespace, digest).idem)
 			runs[i].args = append(runs[i].args, "drop", st.key.Namespace+"/"+digest, st.key.Name, "")
 		}
+		runs[i].keys = append(runs[i].keys, s.idemShard(g[0].key.Namespace, g[0].unused()).own)
 	}
 	if len(runs) > 0 {
 		_, _ = s.servers.repeat(ctx, idem, runs...)

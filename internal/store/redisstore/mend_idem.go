@@ -19,7 +19,8 @@ func (sc *scrub) claim(ctx context.Context, t *task.Task) error {
 	if t.Idempotency == nil {
 		return nil
 	}
-	digest, key := t.Namespace+"/"+t.Idempotency.Key, sc.idemShard(t.Namespace, t.Idempotency.Key).idem
+	sh := sc.idemShard(t.Namespace, t.Idempotency.Key)
+	digest, key := t.Namespace+"/"+t.Idempotency.Key, sh.idem
 	r, err := sc.servers.one(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hget().Key(key).Field(digest).Build() })
 	if err != nil {
 		return err
@@ -34,7 +35,7 @@ func (sc *scrub) claim(ctx context.Context, t *task.Task) error {
 	if now := got[0].task; now == nil || now.Idempotency == nil || now.Idempotency.Key != t.Idempotency.Key {
 		return nil // it has been replaced or removed meanwhile
 	}
-	changed, err := sc.keep(ctx, "take", key, digest, t.Name, "")
+	changed, err := sc.keep(ctx, "take", sh, digest, t.Name, "")
 	if err == nil && changed {
 		sc.found(t.Key(), "its Idempotency-Key was not known: a repeat of its create would have made another task")
 	}
@@ -42,8 +43,8 @@ func (sc *scrub) claim(ctx context.Context, t *task.Task) error {
 }
 
 // keep runs the script idem, and reports whether it has taken a key just now.
-func (sc *scrub) keep(ctx context.Context, verb, key, digest, name, from string) (bool, error) {
-	results, err := sc.servers.repeat(ctx, idem, run{[]string{key}, []string{verb, digest, name, from}})
+func (sc *scrub) keep(ctx context.Context, verb string, sh *shard, digest, name, from string) (bool, error) {
+	results, err := sc.servers.repeat(ctx, idem, run{[]string{sh.idem, sh.own}, []string{sc.servers.identity, verb, digest, name, from}})
 	if err != nil {
 		return false, err
 	}
@@ -68,7 +69,7 @@ func (sc *scrub) claims(ctx context.Context, sh *shard, part []member) error {
 		if t := g.task; t != nil && t.Idempotency != nil && t.Namespace+"/"+t.Idempotency.Key == part[i].name {
 			continue
 		}
-		if _, err := sc.keep(ctx, "drop", sh.idem, part[i].name, reads[i].key.Name, strconv.FormatInt(claimKept.Milliseconds(), 10)); err != nil {
+		if _, err := sc.keep(ctx, "drop", sh, part[i].name, reads[i].key.Name, strconv.FormatInt(claimKept.Milliseconds(), 10)); err != nil {
 			return err
 		}
 	}

@@ -21,6 +21,7 @@ import (
 const (
 	nodesKey = "foliot:nodes"
 	nodesLog = "foliot:{foliot:nodes}:log"
+	nodesID  = "foliot:{foliot:nodes}:id" // bears the store's identity
 )
 
 // drainField begins the field of a drain, twinField that of a process whose node's
@@ -145,7 +146,7 @@ func (s *Store) beat(ctx context.Context, how int) (peers []peer, now task.Milli
 		more := s.config.APIs()
 		self.more = strings.Join(more[:min(len(more), maxAPIs)], ",")
 	}
-	args := []string{self.name, self.nonce, self.about(), millis(10 * s.config.silence()), millis(s.config.silence())}
+	args := []string{self.name, self.nonce, self.about(), millis(10 * s.config.silence()), millis(s.config.silence()), s.servers.identity}
 	switch how {
 	case yields:
 		args[4] = args[3]
@@ -156,9 +157,11 @@ func (s *Store) beat(ctx context.Context, how int) (peers []peer, now task.Milli
 	case looks:
 		args[0], args[2] = "", ""
 	}
-	one := run{[]string{nodesKey}, args}
+	one := run{[]string{nodesKey, nodesID}, args}
 	if how != looks {
-		return readBeat(beat.do(ctx, s.servers.client, []run{one})[0])
+		peers, now, found, err = readBeat(beat.do(ctx, s.servers.client, []run{one})[0])
+		s.suspect(err)
+		return peers, now, found, err
 	}
 	results, err := s.servers.repeat(ctx, beat, one)
 	if err != nil {

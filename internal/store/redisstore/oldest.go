@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/rueidis"
-
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -41,7 +39,7 @@ func (s *Store) admitSchedules(ctx context.Context, changes []task.Change) error
 // keepOlderOut makes metaKey say that older code may not use the servers, unless a node
 // that has such is there.
 func (s *Store) keepOlderOut(ctx context.Context) error {
-	m, err := s.servers.readMeta(ctx, s.config, "")
+	m, err := s.servers.readMeta(ctx)
 	if err != nil || m.oldest >= scheduleFormat {
 		return err
 	}
@@ -56,10 +54,9 @@ func (s *Store) keepOlderOut(ctx context.Context) error {
 
 // shutOut makes m, which stands in metaKey, say that older code may not use the servers.
 func (s *servers) shutOut(ctx context.Context, m meta) error {
-	newer := strconv.Itoa(max(m.format, scheduleFormat))
-	_, err := s.one(ctx, func(b rueidis.Builder) rueidis.Completed {
-		return b.Hset().Key(metaKey).FieldValue().FieldValue("format", newer).FieldValue("oldest", strconv.Itoa(scheduleFormat)).Build()
-	})
+	r := &repair{keys: []string{metaKey}, args: []string{metaBearer.field, "-1", s.identity}}
+	r.write("HSET", metaKey, "format", strconv.Itoa(max(m.format, scheduleFormat)), "oldest", strconv.Itoa(scheduleFormat))
+	_, err := s.repeat(ctx, mend, run{r.keys, r.args})
 	return err
 }
 
@@ -103,7 +100,7 @@ func (s *Store) guardOlder(ctx context.Context, g *guard, now time.Time) error {
 
 // outAgain is guardOlder, when the time has come.
 func (s *Store) outAgain(ctx context.Context) error {
-	m, err := s.servers.readMeta(ctx, s.config, "")
+	m, err := s.servers.readMeta(ctx)
 	switch {
 	case err != nil:
 		return err

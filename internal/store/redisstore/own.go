@@ -105,7 +105,7 @@ func newOwnership(c Config) *ownership {
 // holding returns what makes sh this process's, or nil.
 func (s *Store) holding(sh *shard) *holding {
 	h := s.own.holdings[sh.number].Load()
-	if h == nil || time.Since(s.own.base) >= time.Duration(h.until.Load()) {
+	if h == nil || s.lost() != nil || time.Since(s.own.base) >= time.Duration(h.until.Load()) {
 		return nil
 	}
 	return h

@@ -191,7 +191,7 @@ func TestShardsWhoseOwnersTheServerForgotHaveOneOwnerAgain(t *testing.T) {
 	a, b := openNode(t, "a", server.Addr), openNode(t, "b", server.Addr)
 	eventually(t, 2*time.Second, "they share the shards", func() bool { return divided(a, b) })
 	for _, sh := range a.shards {
-		if _, err := redistest.Command(t.Context(), server.Addr, "DEL", sh.own); err != nil {
+		if _, err := redistest.Command(t.Context(), server.Addr, "HDEL", sh.own, "id", "until", "epoch"); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -16,14 +16,25 @@ func (s *Store) poll() {
 	defer tick.Stop()
 	var older guard
 	for {
+		doubt := false
 		select {
 		case <-tick.C:
+		case <-s.watchman.doubt:
+			doubt = true
 		case <-s.closing:
 			return
 		}
 		ctx, stop := context.WithTimeout(s.servers.life, patience)
 		guard := func(ctx context.Context) error { return s.guardOlder(ctx, &older, time.Now()) }
-		for name, work := range map[string]func(context.Context) error{"read the settings": s.reload, "raise the bounds of lanes": s.raiseBounds, "keep older versions out": guard} {
+		err := s.verify(ctx, time.Now(), doubt)
+		if s.servers.life.Err() == nil {
+			s.servers.trouble.about("read the settings and the identity of the store", err)
+		}
+		if s.lost() != nil {
+			stop()
+			continue
+		}
+		for name, work := range map[string]func(context.Context) error{"raise the bounds of lanes": s.raiseBounds, "keep older versions out": guard} {
 			if err := work(ctx); s.servers.life.Err() == nil {
 				s.servers.trouble.about(name, err)
 			}

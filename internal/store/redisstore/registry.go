@@ -17,6 +17,7 @@ const (
 	settingsSeal = "foliot:{settings}:seal"
 	settingsLog  = "foliot:{settings}:log" // see logOf
 	settingsLogs = "foliot:{settings}:logs"
+	settingsID   = "foliot:{settings}:id" // bears the store's identity
 	versionField = "version"
 )
 
@@ -94,7 +95,7 @@ func (s *Store) editRun(now task.Millis, who task.Actor, e task.Edit, version st
 	if entry, ok := task.AuditEdit(now, who, e, changes); ok && s.config.logs() {
 		entries = append(entries, entry)
 	}
-	one := configureRun(version, entries)
+	one := configureRun(s.servers.identity, version, entries)
 	for _, change := range changes {
 		value := ""
 		if change.Value != nil {
@@ -111,13 +112,13 @@ func (s *Store) editRun(now task.Millis, who task.Actor, e task.Edit, version st
 
 // configureRun returns the run of configure that records entries, which are all of one
 // stream (settingsPart). The caller adds settings.
-func configureRun(version string, entries []task.AuditEntry) run {
+func configureRun(identity, version string, entries []task.AuditEntry) run {
 	namespace := ""
 	if len(entries) > 0 {
 		namespace = settingsPart(&entries[0])
 	}
-	keys := []string{settingsKey, logOf(settingsLog, namespace), settingsLogs}
-	args := []string{version, newVersion(), namespace, strconv.Itoa(len(entries))}
+	keys := []string{settingsKey, logOf(settingsLog, namespace), settingsLogs, settingsID}
+	args := []string{version, newVersion(), namespace, strconv.Itoa(len(entries)), identity}
 	for i := range entries {
 		args = append(args, encodeEntry(&entries[i]))
 	}
@@ -144,7 +145,7 @@ func (s *Store) record(ctx context.Context, entries []task.AuditEntry) error {
 		for n < len(rest) && settingsPart(&rest[n]) == settingsPart(&rest[0]) {
 			n++
 		}
-		runs, rest = append(runs, configureRun("", rest[:n])), rest[n:]
+		runs, rest = append(runs, configureRun(s.servers.identity, "", rest[:n])), rest[n:]
 	}
 	_, err := s.servers.write(ctx, configure, make([]*shard, len(runs)), runs)
 	return err
@@ -156,41 +157,44 @@ func settingField(k task.SettingKey) string {
 	return strconv.Itoa(int(k.Kind)) + "/" + k.Namespace + "/" + k.Name
 }
 
-// reloadLocked reads the settings where they are in another version than ours,
-// and reports whether they were.
+// reloadLocked reads the settings if they are in another version than ours,
+// and reports whether they were. Settings of another store, and settings that were
+// lost, it does not adopt. Errors: task.ErrStoreReplaced, task.ErrSettingsLost.
 func (s *Store) reloadLocked(ctx context.Context) (bool, error) {
-	r, err := s.servers.one(ctx, func(b rueidis.Builder) rueidis.Completed {
-		return b.Hget().Key(settingsKey).Field(versionField).Build()
-	})
+	have := s.settings.Load()
+	replies, err := s.servers.repeat(ctx, settings, run{[]string{settingsKey, settingsID}, []string{have.version}})
 	if err != nil {
 		return false, err
 	}
-	version, err := r.ToString()
-	if rueidis.IsRedisNil(err) {
-		version, err = "", nil
-	}
-	if err != nil || version == s.settings.Load().version {
+	texts, err := replies[0].AsStrSlice()
+	switch {
+	case err != nil:
 		return false, err
+	case len(texts) < 3:
+		return false, errDamaged
+	case texts[0] != s.servers.identity:
+		return false, &loss{task.ErrStoreReplaced, bearer{name: "the settings", key: settingsID}.differs(texts[0])}
+	case texts[1] != "" && texts[2] == "":
+		return false, &loss{task.ErrSettingsLost, "the key " + settingsKey + " is gone"}
+	case texts[2] == have.version:
+		return false, nil
 	}
-	if r, err = s.servers.one(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hgetall().Key(settingsKey).Build() }); err != nil {
-		return false, err
-	}
-	all, err := r.AsStrMap()
-	if err != nil {
-		return false, err
-	}
-	var records []task.Setting
-	for field, value := range all {
-		if field == versionField {
+	records := make([]task.Setting, 0, len(texts)/2)
+	for i := 3; i+1 < len(texts); i += 2 {
+		if texts[i] == versionField {
 			continue
 		}
-		r, err := parseSetting(field, value)
+		r, err := parseSetting(texts[i], texts[i+1])
 		if err != nil {
 			return false, err
 		}
 		records = append(records, r)
 	}
-	s.adoptLocked(&configuration{all[versionField], task.NewSettings(records...)})
+	next := &configuration{texts[2], task.NewSettings(records...)}
+	if have.settings.Secured() && !next.settings.Secured() {
+		return false, &loss{task.ErrSettingsLost, "the key " + settingsKey + " has no access tokens any more"}
+	}
+	s.adoptLocked(next)
 	return true, nil
 }
 

@@ -29,6 +29,7 @@ var (
 	peek      = newScript(reads, "peek")
 	idem      = newScript(adds, "idem")
 	configure = newScript(goes, "configure")
+	settings  = newScript(reads, "settings")
 	raise     = newScript(goes, "raise")
 	walk      = newScript(reads, "walk")
 	mend      = newScript(goes, "mend")

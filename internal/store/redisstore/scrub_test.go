@@ -146,7 +146,7 @@ func TestAScrubDropsIdempotencyKeysOfNobody(t *testing.T) {
 }
 
 func idemTake(ctx context.Context, s *Store, sh *shard, digest, name string) (bool, error) {
-	return (&scrub{Store: s}).keep(ctx, "take", sh.idem, digest, name, "")
+	return (&scrub{Store: s}).keep(ctx, "take", sh, digest, name, "")
 }
 
 // Counts are compared also where others write meanwhile, and no right ones are touched.

@@ -41,6 +41,7 @@ type servers struct {
 	doubt         chan struct{}         // to the watch: the masters may be others
 	absent        atomic.Pointer[error] // why none of the masters answered the last look; nil: one did
 	config        Config
+	identity      string                // of the store that lies here; "" until it is known, and never changed then
 	inspected     map[string]inspection // by address; the watch's, after fit
 	nextSentinels time.Time             // the watch's
 	awaited       time.Time             // when the log said that a server is waited for; while the store opens
@@ -193,7 +194,7 @@ func (s *servers) divide(c clock, items []item) (rides []*ride, places [][]int) 
 }
 
 func (s *servers) ride(sc *script, sh *shard) *ride {
-	return &ride{script: sc, shard: sh, slot: s.slot(sh), done: make(chan landing, 1)}
+	return &ride{script: sc, shard: sh, slot: s.slot(sh), store: s.identity, done: make(chan landing, 1)}
 }
 
 // slot returns the slot of a shard, nil for the settings. Where there is no

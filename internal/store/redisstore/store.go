@@ -135,6 +135,7 @@ type Store struct {
 	watcher  atomic.Pointer[func([]task.Entry)]
 	permits  permits
 	heads    heads
+	watchman watchman
 
 	schedules atomic.Bool // metaKey keeps nodes out that do not know them: guardOlder sees to it that it stays so
 	fired     atomic.Bool // there is a schedule, whatever metaKey says
@@ -200,17 +201,22 @@ func link(ctx context.Context, c Config) (*servers, error) {
 // open reads what a store must know of its servers, and begins to work. After
 // an error nothing does.
 func open(ctx context.Context, c Config, servers *servers) (*Store, error) {
-	var err error
-	if c.Shards, err = servers.agree(ctx, c); err != nil {
+	m, err := servers.agree(ctx, c)
+	if err != nil {
 		return nil, err
 	}
+	c.Shards = m.shards
 	s := &Store{
 		config: c, servers: servers,
 		shards: newShards(c.Shards), own: newOwnership(c),
 		held: held{m: map[task.Key]record{}}, quotas: quotas{have: map[string]*usage{}}, strays: strays{m: map[task.Key]stray{}}, bounds: bounds{low: map[*shard]map[task.Lane]struct{}{}},
-		closing: make(chan struct{}), polled: make(chan struct{}),
+		watchman: watchman{doubt: make(chan struct{}, 1)},
+		closing:  make(chan struct{}), polled: make(chan struct{}),
 	}
 	s.settings.Store(&configuration{settings: task.NewSettings()})
+	if err := s.identify(ctx, m); err != nil {
+		return nil, err
+	}
 	if err := s.load(ctx); err != nil {
 		return nil, err
 	}
@@ -306,6 +312,9 @@ func (s *Store) Err() error {
 	if s.closed {
 		return task.ErrClosed
 	}
+	if l := s.lost(); l != nil {
+		return l
+	}
 	if why := s.servers.absent.Load(); why != nil {
 		return fmt.Errorf("%w: %w", task.ErrUnavailable, *why)
 	}
@@ -322,6 +331,10 @@ func (s *Store) enter(ctx context.Context) (leave func(), err error) {
 		s.gate.RUnlock()
 		return nil, task.ErrClosed
 	}
+	if l := s.lost(); l != nil {
+		s.gate.RUnlock()
+		return nil, l
+	}
 	return s.gate.RUnlock, nil
 }
 
@@ -330,6 +343,8 @@ func (s *Store) failure(err error) error {
 	switch {
 	case err == nil:
 		return nil
+	case s.suspect(err):
+		return lossOf(err)
 	case outOfMemory(err):
 		return fmt.Errorf("%w: Redis has no memory left: %w", task.ErrFull, err)
 	case errors.Is(err, rueidis.ErrClosing) && !errors.Is(err, task.ErrUnavailable): // the client has closed a connection that it replaces

@@ -85,6 +85,11 @@ func (s *Store) tend(ctx context.Context, eager bool) time.Time {
 	defer stop()
 	defer context.AfterFunc(s.own.hasty, stop)()
 	o, now := s.own, time.Now()
+	if s.lost() != nil {
+		s.giveUp()
+		o.nextBeat = time.Time{}
+		return now.Add(s.config.Heartbeat)
+	}
 	s.forget(now)
 	if eager || !now.Before(o.nextBeat) {
 		o.nextBeat = now.Add(s.config.Heartbeat)
@@ -213,6 +218,13 @@ func (o *ownership) wants(now time.Time) []bool {
 		all[i] = true
 	}
 	return all
+}
+
+// giveUp drops all shards, without a word to servers that hold another store.
+func (s *Store) giveUp() {
+	for i := range s.own.states {
+		s.drop(i, claimState{})
+	}
 }
 
 // forget drops the shards whose leases have ended.

@@ -42,6 +42,9 @@ type trouble struct {
 
 // about notes that what was tried failed with err, or did not. args stand in the log, too.
 func (t *troubles) about(what string, err error, args ...any) {
+	if lossOf(err) != nil {
+		return // the poll logs it, once for all that it makes fail
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err != nil && away(err) {

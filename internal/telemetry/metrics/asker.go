@@ -73,6 +73,8 @@ var (
 		"Servers that share the store and live, as this one last heard.", nil, nil)
 	takeoversDesc = prometheus.NewDesc("foliot_shard_takeovers_total",
 		"Shards that this server took over when the leases of others had ended: they died, stood still, or could not reach Redis.", nil, nil)
+	closedDesc = prometheus.NewDesc("foliot_store_closed",
+		"1 while this server refuses everything because the shared store was emptied or replaced, or has lost its settings; 0 otherwise.", nil, nil)
 	lostDesc = prometheus.NewDesc("foliot_shard_leases_lost_total",
 		"Leases of shards that ended before this server could renew them: it stood still, or could not reach Redis.", nil, nil)
 	spansDesc = prometheus.NewDesc("foliot_spans_total",
@@ -105,7 +107,7 @@ func (a *asker) Describe(out chan<- *prometheus.Desc) {
 	describe(s.Certificate != nil, certificateDesc, brokenDesc)
 	describe(s.Breakers != nil, breakersDesc)
 	describe(s.Spans != nil, spansDesc)
-	describe(s.Standing != nil, shardsDesc, ownedDesc, nodesDesc, takeoversDesc, lostDesc)
+	describe(s.Standing != nil, shardsDesc, ownedDesc, nodesDesc, takeoversDesc, lostDesc, closedDesc)
 }
 
 // Collect implements prometheus.Collector.
@@ -234,6 +236,11 @@ func (c *collection) standing(s task.Standing) {
 	c.gauge(nodesDesc, float64(s.Nodes))
 	c.counter(takeoversDesc, s.Takeovers)
 	c.counter(lostDesc, s.Lost)
+	closed := 0.0
+	if s.Closed {
+		closed = 1
+	}
+	c.gauge(closedDesc, closed)
 }
 
 func (c *collection) certificate(cert Certificate) {

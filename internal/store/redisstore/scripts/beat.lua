@@ -1,16 +1,20 @@
 -- beat says that a process lives, or that it goes, and who else does.
 --
--- KEYS     the hash of nodes:
+-- KEYS     the hash of nodes, and the hash beside it that bears the store's identity. The first:
 --            <node>        <last heartbeat, milliseconds of the server's clock>/<nonce of the process>/<about it>
 --            drain/<node>  <nonce of the process that is drained>, '!' before it where that was forced
 --            twin/<node>   as of a node, of a process that found another one of its name alive
 -- ARGV     the node ('' to change nothing), the nonce of its process, what is known about it
 --          ('' where it goes), after how many milliseconds without a heartbeat a node is forgotten,
---          and after how many it has lost its name to another process ('': this one takes none that it has not)
+--          and after how many it has lost its name to another process ('': this one takes none that it has not),
+--          and the identity of the store ('' or none: it is not known yet). Nothing is changed in another store
 -- Replies  the server's clock, then 1 where the process is new here or has gone just now, 2 where
 --          another process of that name lives, or may, otherwise 0, then field and value of each
 -- A name belongs to the process that had it first, until that goes or is silent. A drain goes with
 -- its process. Idempotent.
+if (ARGV[6] or '') ~= '' and redis.call('HGET', KEYS[2], 'store') ~= ARGV[6] then
+  return redis.error_reply('FOLIOT_STORE ' .. KEYS[2])
+end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local news = 0

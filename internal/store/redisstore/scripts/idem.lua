@@ -1,7 +1,8 @@
 -- idem says who has an Idempotency-Key.
 --
--- KEYS     the hash of keys, of each question the same or another
--- ARGV     for each: 'take' or 'drop', the key's digest, the name of the task
+-- KEYS     the hash of keys, of each question the same or another; then the ownership of
+--          one of their shards
+-- ARGV     the identity of the store, which that ownership must bear; then for each question: 'take' or 'drop', the key's digest, the name of the task
 --          that is to have it or gives it back, and whom a take may take it from ('' nobody),
 --          or how many milliseconds it must be old to be given back ('' any)
 -- Replies  for each: the name that has it now, '' for none, and for how many
@@ -10,8 +11,11 @@
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local out = {}
-for i = 1, #KEYS do
-  local verb, digest, name, from = ARGV[4 * i - 3], ARGV[4 * i - 2], ARGV[4 * i - 1], ARGV[4 * i]
+if redis.call('HGET', KEYS[#KEYS], 'store') ~= ARGV[1] then
+  return redis.error_reply('FOLIOT_STORE ' .. KEYS[#KEYS])
+end
+for i = 1, #KEYS - 1 do
+  local verb, digest, name, from = ARGV[4 * i - 2], ARGV[4 * i - 1], ARGV[4 * i], ARGV[4 * i + 1]
   local value = redis.call('HGET', KEYS[i], digest)
   local has, age = '', 0
   if value then

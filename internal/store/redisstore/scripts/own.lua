@@ -1,8 +1,9 @@
 -- own takes, keeps or releases shards.
 --
 -- KEYS     the shards' ownership: each a hash of id (<node>/<nonce>/<epoch>), until
---          (milliseconds), and epoch, which stays where nobody owns it
--- ARGV     'hold', 'release' or 'look', which changes nothing, <node>/<nonce> of the process, and the lease in milliseconds
+--          (milliseconds), and of epoch and store, which stay where nobody owns it
+-- ARGV     'hold', 'release' or 'look', which changes nothing, <node>/<nonce> of the process, the lease in milliseconds,
+--          and the identity of the store: where the field store of a key is not that, nothing is changed
 -- Replies  for each shard: the owner's id now, '' for nobody, for how many milliseconds
 --          yet, and the id of the owner whose lease had ended, '' where it was not taken over
 --
@@ -14,6 +15,11 @@
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local out = {}
+for i = 1, #KEYS do
+  if redis.call('HGET', KEYS[i], 'store') ~= ARGV[4] then
+    return redis.error_reply('FOLIOT_STORE ' .. KEYS[i])
+  end
+end
 for i = 1, #KEYS do
   local own = redis.call('HMGET', KEYS[i], 'id', 'until')
   local id, ends, before = own[1] or '', tonumber(own[2] or '0'), ''

@@ -7,6 +7,8 @@
 -- KEYS     the keys of all items, each once
 -- ARGV[1]  the caller's clock in milliseconds, '' to ask no clock at all (tests)
 -- ARGV[2]  how far that may lie behind the server's, ARGV[3]: how far ahead
+-- ARGV[4]  the identity of the store, and ARGV[5] the number of the key that bears it: the
+--          ownership of a shard. Where it is missing or another one, nothing is carried out
 -- then the items, each:
 --   owner     the number of the shard's ownership key and the field id that it must
 --             have; 0 and '': whoever owns it. -1: only if the item before was carried out
@@ -36,13 +38,16 @@ local clock = time[1] * 1000000 + time[2]
 local now = math.floor(clock / 1000)
 local out = {clock}
 local misdated = false
+if call('HGET', keys[number(args[5])], 'store') ~= args[4] then
+  return redis.error_reply('FOLIOT_STORE ' .. keys[number(args[5])])
+end
 if args[1] == '' then
   now = 9007199254740991
 else
   misdated = now - args[1] > number(args[2]) or args[1] - now > number(args[3])
 end
 
-local at, carried = 4, false -- where we are in args; whether the item before was carried out
+local at, carried = 6, false -- where we are in args; whether the item before was carried out
 
 local function owned()
   local key = number(args[at])

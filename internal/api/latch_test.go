@@ -1,0 +1,119 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/foliot/foliot/internal/store/memstore"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// forgetful is a ledger that loses what it has.
+type forgetful struct {
+	Ledger
+	settings atomic.Pointer[task.Settings] // nil: those that it has
+	why      atomic.Pointer[error]
+}
+
+func (f *forgetful) Settings() *task.Settings {
+	if s := f.settings.Load(); s != nil {
+		return s
+	}
+	return f.Ledger.Settings()
+}
+
+func (f *forgetful) Err() error {
+	if why := f.why.Load(); why != nil {
+		return *why
+	}
+	return f.Ledger.Err()
+}
+
+// secured returns a ledger with an operator's token, and the token.
+func secured(t *testing.T) (*forgetful, string) {
+	t.Helper()
+	store := memstore.New(memstore.Config{})
+	token, hash := task.MintToken()
+	replies, err := store.Configure(t.Context(), 1, []task.Edit{
+		task.AddToken{Namespace: task.AllNamespaces, Scope: task.ScopeAdmin, Hash: hash},
+		task.PauseQueue{Namespace: task.DefaultNamespace, Name: "q", Paused: true},
+	})
+	if err != nil || replies[0].Err != nil || replies[1].Err != nil {
+		t.Fatal(replies, err)
+	}
+	return &forgetful{Ledger: store}, token
+}
+
+// withoutTokens returns settings that are a part of others.
+func withoutTokens(s *task.Settings) *task.Settings {
+	return task.NewSettings(s.List(task.QueueKind, "")...)
+}
+
+// every calls each route that is not public, with a token and without, and returns the
+// statuses that it saw.
+func every(s *Server, token string) map[int]string {
+	seen := map[int]string{}
+	for _, rt := range routes() {
+		for _, shown := range []string{"", token} {
+			if rt.public || rt.watches && shown != "" {
+				continue
+			}
+			path := strings.NewReplacer("{name}", "x", "{id}", "x", "{instant}", "x", "{node}", "x", "{namespace}", "x").Replace(rt.path)
+			r := httptest.NewRequest(rt.method, "http://localhost"+path, strings.NewReader("{}"))
+			r.Header.Set("Content-Type", "application/json")
+			if shown != "" {
+				r.Header.Set("Authorization", "Bearer "+shown)
+			}
+			w := httptest.NewRecorder()
+			s.ServeHTTP(w, r)
+			seen[w.Code] += fmt.Sprintf("%s %s (token: %v) %s\n", rt.method, path, shown != "", w.Body)
+		}
+	}
+	return seen
+}
+
+func TestAServerThatWasSecuredStaysClosedWhenItsSettingsAreLost(t *testing.T) {
+	replaced := fmt.Errorf("at 192.0.2.1: %w", task.ErrStoreReplaced)
+	for name, c := range map[string]struct {
+		lose func(*forgetful)
+		code string
+	}{
+		"no settings at all":        {func(f *forgetful) { f.settings.Store(task.NewSettings()) }, "settings_lost"},
+		"the tokens alone are gone": {func(f *forgetful) { f.settings.Store(withoutTokens(f.Ledger.Settings())) }, "settings_lost"},
+		"another store":             {func(f *forgetful) { f.why.Store(&replaced) }, "store_replaced"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, token := secured(t)
+			s := New(Config{Metrics: http.NotFoundHandler()}, f) // and no request comes before the loss
+			c.lose(f)
+			for status, which := range every(s, token) {
+				if status != 503 && (status != 401 || !strings.Contains(which, "/metrics")) || strings.Contains(which, "192.0.2.1") {
+					t.Errorf("status %d:\n%s", status, which)
+				}
+			}
+			w := httptest.NewRecorder()
+			s.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/readyz", http.NoBody))
+			if text := w.Body.String(); w.Code != 503 || !strings.Contains(text, `"`+c.code+`"`) || !strings.Contains(text, "foliot redis accept-loss") {
+				t.Errorf("/readyz: %d %s", w.Code, text)
+			}
+			f.settings.Store(nil)
+			f.why.Store(nil)
+			if seen := every(s, token); seen[200] == "" || strings.Contains(seen[200], "(token: false)") {
+				t.Errorf("when all is back it serves those who show a token: %v", seen)
+			}
+		})
+	}
+}
+
+func TestAServerThatWasNeverSecuredStaysOpen(t *testing.T) {
+	s := New(Config{}, memstore.New(memstore.Config{}))
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/v1/tasks", http.NoBody))
+	if w.Code != 200 {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}

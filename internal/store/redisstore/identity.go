@@ -1,0 +1,343 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// A store has an identity: a random word, made once with metaKey. It lies in every
+// part of the store, beside what the part is about, and in the memory of every node.
+// A Redis that was emptied, or another one in its place, does not bear it. A node
+// that finds that closes the store: it changes nothing there, and serves nobody.
+//
+// Scripts that write compare the identity in the run that writes (put, idem, own,
+// beat, configure), so nothing reaches another store at any moment. The poll
+// compares all parts, so every node closes within a poll, whatever it is doing.
+//
+// The identity of a store that an older version made comes with the first node of
+// this version. Until every part bears it, and every replica that follows has it,
+// the field "whole" of metaKey is missing, and a part without the identity gets it.
+// From then on a part without it is lost.
+
+// bearer is a hash that bears the identity of the store in a field.
+type bearer struct {
+	name       string // for people
+	key, field string
+}
+
+// differs says that a bearer has found instead of the identity.
+func (b bearer) differs(found string) string {
+	if found == "" {
+		return fmt.Sprintf("the identity of the store is missing in %s (key %s)", b.name, b.key)
+	}
+	return fmt.Sprintf("another store lies in %s (key %s bears the identity %s)", b.name, b.key, found)
+}
+
+var metaBearer = bearer{"the format", metaKey, "identity"}
+
+// bearersOf returns the hashes that bear the identity of a store with these shards,
+// but for metaKey.
+func bearersOf(shards []*shard) []bearer {
+	all := make([]bearer, 0, 2+len(shards))
+	all = append(all, bearer{"the settings", settingsID, "store"}, bearer{"the nodes", nodesID, "store"})
+	for _, sh := range shards {
+		all = append(all, bearer{"shard " + strconv.Itoa(sh.number), sh.own, "store"})
+	}
+	return all
+}
+
+// loss says that the store is not the one that this process has opened.
+type loss struct {
+	kind  error // task.ErrStoreReplaced or task.ErrSettingsLost
+	found string
+}
+
+func (l *loss) Error() string { return fmt.Sprintf("%v: %s", l.kind, l.found) }
+func (l *loss) Unwrap() error { return l.kind }
+
+// otherStore begins what a script says that found another identity than its caller's.
+const otherStore = "FOLIOT_STORE"
+
+// lossOf returns err as a loss, nil if it is none.
+func lossOf(err error) *loss {
+	var l *loss
+	if errors.As(err, &l) {
+		return l
+	}
+	if reply, ok := rueidis.IsRedisErr(err); ok {
+		if key, is := strings.CutPrefix(reply.Error(), otherStore+" "); is {
+			return &loss{task.ErrStoreReplaced, "the key " + key + " does not bear the identity of the store"}
+		}
+	}
+	return nil
+}
+
+// watchman is what a node knows of the identity of its store. The poll changes it.
+type watchman struct {
+	loss  atomic.Pointer[loss] // why the store is closed; nil: it is not
+	doubt chan struct{}        // to the poll: compare all parts now
+
+	// The rest is the poll's.
+	whole bool      // see above: a part without the identity is lost
+	tried time.Time // when it was last tried to make it so
+	full  time.Time // when all parts were compared last
+	since time.Time // the store is closed
+}
+
+// lost returns why the store is closed, nil if it is not. It costs one atomic load.
+func (s *Store) lost() *loss { return s.watchman.loss.Load() }
+
+// suspect makes the poll compare all parts now, if err says that a script has found
+// another store, and reports whether it does.
+func (s *Store) suspect(err error) bool {
+	if err == nil || lossOf(err) == nil {
+		return false
+	}
+	select {
+	case s.watchman.doubt <- struct{}{}:
+	default:
+	}
+	return true
+}
+
+const (
+	compareEvery = time.Second     // all parts, in a Cluster
+	settleEvery  = 5 * time.Second // the identity is confirmed by replicas, until it was
+	settleTime   = time.Second     // so long they have
+)
+
+// verify compares the identity of the store with the one that this process has
+// opened, reads the settings, and closes or opens the store. It returns why it could
+// not find out.
+func (s *Store) verify(ctx context.Context, now time.Time, doubt bool) error {
+	w := &s.watchman
+	all := doubt || w.loss.Load() != nil || s.servers.cluster && now.Sub(w.full) >= compareEvery
+	err := s.compare(ctx, all)
+	if err == nil {
+		err = s.reload(ctx)
+	}
+	if all && err == nil {
+		w.full = now
+	}
+	switch l := lossOf(err); {
+	case l != nil:
+		s.shut(l, now)
+		return nil
+	case err != nil:
+		return err
+	case all:
+		s.reopen(now)
+	}
+	if !w.whole && now.Sub(w.tried) >= settleEvery && w.loss.Load() == nil {
+		w.tried = now
+		w.whole = s.settle(ctx)
+	}
+	return nil
+}
+
+// compare returns a *loss where a part of the store bears another identity, or none.
+// A part that is away is not compared: its error is returned if no other part is lost.
+func (s *Store) compare(ctx context.Context, all bool) error {
+	shards := s.shards
+	if !all && !s.servers.cluster { // one server has all of them
+		shards = shards[:1]
+	} else if !all {
+		shards = nil
+	}
+	bearers := append([]bearer{metaBearer}, bearersOf(shards)...)
+	found, away := s.servers.borne(ctx, bearers)
+	var missing []int
+	for i, b := range bearers {
+		switch id := found[i]; {
+		case id == nil || *id == s.servers.identity:
+		case *id == "" && !s.watchman.whole:
+			missing = append(missing, i)
+		default:
+			return &loss{task.ErrStoreReplaced, b.differs(*id)}
+		}
+	}
+	if len(missing) == 0 {
+		return away
+	}
+	return s.bearAgain(ctx, bearers[missing[0]])
+}
+
+// bearAgain writes an identity again that a failover has lost, before replicas
+// had confirmed it: the store that it belongs to must be there.
+func (s *Store) bearAgain(ctx context.Context, first bearer) error {
+	n := strconv.Itoa(len(s.shards))
+	again := &repair{keys: []string{metaKey}, args: []string{"shards", "-1", n}}
+	again.write("HSETNX", metaKey, metaBearer.field, s.servers.identity)
+	results, err := s.servers.repeat(ctx, mend, run{again.keys, again.args})
+	if err != nil {
+		return err
+	}
+	if there, err := results[0].AsInt64(); err != nil {
+		return err
+	} else if there < 0 {
+		return &loss{task.ErrStoreReplaced, first.differs("")}
+	}
+	if err := s.servers.bear(ctx, s.shards); err != nil {
+		return err
+	}
+	s.config.Logger.Warn("a failover has lost the identity of the store, which was new: it was written again", "identity", s.servers.identity)
+	return nil
+}
+
+// shut closes the store.
+func (s *Store) shut(l *loss, now time.Time) {
+	w := &s.watchman
+	before := w.loss.Swap(l)
+	if before == nil {
+		w.since = now
+	}
+	if before == nil || before.kind != l.kind {
+		s.config.Logger.Error("the store is closed: requests are refused, and no task is sent", "found", l.found, "identity", s.servers.identity, "reason", l.kind)
+		s.nudge()
+	}
+}
+
+// reopen opens the store, if it was closed.
+func (s *Store) reopen(now time.Time) {
+	if s.watchman.loss.Swap(nil) == nil {
+		return
+	}
+	s.config.Logger.Info("the store is open again: its data is back", "identity", s.servers.identity, "after", now.Sub(s.watchman.since).Round(time.Millisecond).String())
+	s.nudge()
+}
+
+// settle makes every part bear the identity, and says so in metaKey once every
+// replica that follows has it. It reports whether that is so.
+func (s *Store) settle(ctx context.Context) bool {
+	err := s.servers.bear(ctx, s.shards)
+	if err == nil && s.servers.confirmed(ctx) {
+		r := &repair{keys: []string{metaKey}, args: []string{metaBearer.field, "-1", s.servers.identity}}
+		r.write("HSETNX", metaKey, "whole", "1")
+		_, err = s.mend(ctx, r)
+		return err == nil
+	}
+	return false
+}
+
+// identify compares the identity of the store with what its parts bear, when it is
+// opened, and gives it to those that have none yet. Errors: task.ErrStoreReplaced,
+// task.ErrSettingsLost.
+func (s *Store) identify(ctx context.Context, m meta) error {
+	s.servers.identity, s.watchman.whole = m.identity, m.whole
+	bearers := bearersOf(s.shards)
+	found, _ := s.servers.borne(ctx, bearers) // the poll compares a part that is away
+	for i, b := range bearers {
+		if id := found[i]; id != nil && *id != m.identity && (*id != "" || m.whole) {
+			return &loss{task.ErrStoreReplaced, b.differs(*id)}
+		}
+	}
+	if !m.whole {
+		s.watchman.tried = time.Now()
+		s.watchman.whole = s.settle(ctx)
+	}
+	return nil
+}
+
+// refuseLostMeta returns an error if metaKey is gone, and parts of a store bear an
+// identity still: that is no empty Redis. It reads metaKey last, as whoever makes a store
+// writes that first.
+func (s *servers) refuseLostMeta(ctx context.Context, shards int) error {
+	bearers := bearersOf(newShards(shards))
+	found, _ := s.borne(ctx, bearers)
+	meta, err := s.one(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Exists().Key(metaKey).Build() })
+	if err != nil {
+		return err
+	}
+	if there, err := meta.AsBool(); err != nil || there {
+		return err
+	}
+	for i, b := range bearers {
+		if id := found[i]; id != nil && *id != "" {
+			return &loss{task.ErrStoreReplaced, fmt.Sprintf("the key %s is gone, and %s bears the identity %s", metaKey, b.key, *id)}
+		}
+	}
+	return nil
+}
+
+// borne reads the identities of bearers, each once: "" for none, and nil where the server
+// did not answer. The error is why not, of the first.
+func (s *servers) borne(ctx context.Context, bearers []bearer) (found []*string, away error) {
+	commands := make(rueidis.Commands, len(bearers))
+	for i, b := range bearers {
+		commands[i] = s.client.B().Hget().Key(b.key).Field(b.field).Build()
+	}
+	ctx, stop := s.once(ctx, tryTime)
+	defer stop()
+	found = make([]*string, len(bearers))
+	for i, r := range s.client.DoMulti(ctx, commands...) {
+		id, err := r.ToString()
+		switch {
+		case err == nil, rueidis.IsRedisNil(err):
+			found[i] = &id
+		case away == nil:
+			away = err
+		}
+	}
+	return found, away
+}
+
+// bear gives the identity to parts that have none.
+func (s *servers) bear(ctx context.Context, shards []*shard) error {
+	made, err := s.one(ctx, func(b rueidis.Builder) rueidis.Completed {
+		return b.Hexists().Key(settingsKey).Field(versionField).Build()
+	})
+	if err != nil {
+		return err
+	}
+	has, err := made.AsBool()
+	if err != nil {
+		return err
+	}
+	bearers := bearersOf(shards)
+	runs := make([]run, len(bearers))
+	for i, b := range bearers {
+		r := &repair{keys: []string{b.key}, args: []string{b.field, "-1", ""}}
+		r.write("HSET", b.key, b.field, s.identity)
+		if b.key == settingsID || b.key == nodesID { // for who has lost metaKey
+			r.write("HSET", b.key, "shards", strconv.Itoa(len(shards)))
+		}
+		if b.key == settingsID && has {
+			r.write("HSET", b.key, "made", "1")
+		}
+		runs[i] = run{r.keys, r.args}
+	}
+	_, err = s.repeat(ctx, mend, runs...)
+	return err
+}
+
+// confirmed reports whether every replica that follows has all that its master
+// was sent until now.
+func (s *servers) confirmed(ctx context.Context) bool {
+	m := s.masters.Load()
+	for addr, how := range m.how {
+		node, ok := s.client.Nodes()[addr]
+		if how.replicas == 0 {
+			continue
+		}
+		if !ok {
+			return false
+		}
+		conn, release := node.Dedicate()
+		results := conn.DoMulti(ctx, conn.B().Set().Key(keyIn(m.spanOf(addr))).Value("").Build(), conn.B().Wait().Numreplicas(int64(how.replicas)).Timeout(settleTime.Milliseconds()).Build())
+		n, err := results[1].AsInt64()
+		release()
+		if err = errors.Join(results[0].Error(), err); err != nil || int(n) < how.replicas {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,16 @@
+-- settings reads the settings, and which store they belong to, at one moment.
+--
+-- KEYS     the hash of settings, the hash that bears the store's identity
+-- ARGV     the version that the caller has
+-- Replies  the identity, '' for none; '1' where settings were made ever; the version, '' for
+--          none; then, where that is another one, fields and values
+-- Writes nothing.
+local about = redis.call('HMGET', KEYS[2], 'store', 'made')
+local version = redis.call('HGET', KEYS[1], 'version') or ''
+local out = {about[1] or '', about[2] or '', version}
+if version ~= ARGV[1] then
+  for _, text in ipairs(redis.call('HGETALL', KEYS[1])) do
+    out[#out + 1] = text
+  end
+end
+return out
