@@ -38,6 +38,7 @@ type cli struct {
 	Secret    secretCmd    `cmd:"" group:"admin" help:"Secrets that sign callbacks."`
 	Namespace namespaceCmd `cmd:"" group:"admin" help:"Tenants and their quotas."`
 	Cluster   clusterCmd   `cmd:"" group:"admin" help:"Servers that share a Redis: who has what, and drains."`
+	Redis     redisCmd     `cmd:"" group:"admin" help:"A Redis that lost a part of the store."`
 	Audit     auditCmd     `cmd:"" group:"admin" help:"Who changed what."`
 	Backup    backupCmd    `cmd:"" group:"admin" help:"Copy everything a running server keeps into a file."`
 	Restore   restoreCmd   `cmd:"" group:"admin" help:"Make a data directory of a backup."`

@@ -30,24 +30,33 @@ Examples:
     foliot doctor redis --config /etc/foliot.yaml`
 }
 
+// redisAt returns the servers that url names, or --store without it, and how they
+// are shared.
+func (f *serveFlags) redisAt(url string, parsed *kong.Context, file *configValues) (*redisURL, redisSharing, redisstore.Config, error) {
+	what := "--store"
+	if url != "" {
+		what, f.Store = "URL", url
+	}
+	var config redisstore.Config
+	if !isRedisURL(f.Store) {
+		return nil, redisSharing{}, config, badInput(what, "it names no Redis, such as %s", redisForms[redisAlone].example)
+	}
+	u, sharing, err := f.redisStore()
+	if err != nil {
+		return nil, sharing, config, originsOf(parsed, file).locate(err)
+	}
+	config = sharing.config()
+	config.Client, err = u.options()
+	return u, sharing, config, err
+}
+
 // doctorRedisTime bounds an examination.
 const doctorRedisTime = 30 * time.Second
 
 // Run examines.
 func (c *doctorRedisCmd) Run(ctx context.Context, con *console, parsed *kong.Context, file *configValues) error {
-	what := "--store"
-	if c.URL != "" {
-		what, c.Store = "URL", c.URL
-	}
-	if !isRedisURL(c.Store) {
-		return badInput(what, "it names no Redis, such as %s", redisForms[redisAlone].example)
-	}
-	u, sharing, err := c.redisStore()
+	u, sharing, config, err := c.redisAt(c.URL, parsed, file)
 	if err != nil {
-		return originsOf(parsed, file).locate(err)
-	}
-	config := sharing.config()
-	if config.Client, err = u.options(); err != nil {
 		return err
 	}
 	ctx, stop := context.WithTimeout(ctx, doctorRedisTime)
@@ -62,6 +71,7 @@ func (c *doctorRedisCmd) Run(ctx context.Context, con *console, parsed *kong.Con
 	}
 	f.clocks(x.Masters)
 	f.layout(x.Layout, sharing)
+	f.identity(x.Layout.Store)
 	return f.end()
 }
 
@@ -178,5 +188,15 @@ func (f *findings) layout(l redisstore.Layout, said redisSharing) {
 		f.add("format", false, "tasks are divided into %d shards, and --shards says %d: leave it out", l.Shards, said.shards)
 	default:
 		f.add("format", true, "tasks are kept in format %d, in %d shards; others take those of a server that says nothing for %v", l.Format, l.Shards, l.Lease)
+	}
+}
+
+// identity tells which store lies there, and what of it is lost.
+func (f *findings) identity(s *redisstore.Found) {
+	switch {
+	case !s.Whole():
+		f.add("identity", false, "%s; servers refuse everything until the data is back: restore it, or accept the loss with foliot redis accept-loss", lossesOf(s))
+	case s.Identity != "":
+		f.add("identity", true, "the store is %s, in all of its %d parts", s.Identity, s.Parts)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store/redisstore"
+	"github.com/foliot/foliot/internal/task"
 )
 
 const (
@@ -146,7 +147,7 @@ func (u *redisURL) advice(err error) string {
 	var plain tls.RecordHeaderError
 	var broken *net.OpError
 	switch {
-	case errors.Is(err, redisstore.ErrUnfit), errors.Is(err, redisstore.ErrDiffers):
+	case errors.Is(err, redisstore.ErrUnfit), errors.Is(err, redisstore.ErrDiffers), errors.Is(err, task.ErrStoreReplaced), errors.Is(err, task.ErrSettingsLost):
 		return "" // it says what to do
 	case errors.Is(err, redisstore.ErrCluster):
 		return "name it by " + u.as(redisCluster)

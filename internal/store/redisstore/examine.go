@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/redis/rueidis"
 )
 
 // Examination is what can be said of the servers of a store.
@@ -24,6 +22,7 @@ type Layout struct {
 	Format, Shards int
 	Lease          time.Duration
 	Unreadable     error // why this program cannot use it; nil: it can
+	Store          *Found
 }
 
 // Examined is what one master says of itself.
@@ -134,16 +133,16 @@ func replicasOf(info map[string]string) (all []Replica) {
 	}
 }
 
-// layout reads what stands in metaKey.
+// layout reads how tasks are kept, and which store lies there.
 func (s *servers) layout(ctx context.Context) (Layout, error) {
-	reply, err := s.one(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hgetall().Key(metaKey).Build() })
-	if err != nil {
+	f, err := s.find(ctx, s.config.Shards)
+	if f == nil {
 		return Layout{}, err
 	}
-	fields, err := reply.AsStrMap()
-	if err != nil || len(fields) == 0 {
-		return Layout{}, err
+	l := Layout{Store: f}
+	if len(f.meta) > 0 {
+		m, err := parseMeta(f.meta)
+		l.Format, l.Shards, l.Lease, l.Unreadable = m.format, m.shards, m.lease, errors.Join(err, m.readable())
 	}
-	m, err := parseMeta(fields)
-	return Layout{Format: m.format, Shards: m.shards, Lease: m.lease, Unreadable: errors.Join(err, m.readable())}, nil
+	return l, nil
 }

@@ -1,0 +1,146 @@
+package redisstore
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/redis/rueidis"
+)
+
+// Found is which store lies in the servers, and what of it is lost.
+type Found struct {
+	Identity string // "": there is no store, or one of an older version, which has none
+	Parts    int    // that bear the identity
+	Lost     []string
+	// SettingsLost: settings were made, and are gone.
+	SettingsLost bool
+
+	servers *servers
+	meta    map[string]string // fields of metaKey
+	shards  int               // 0: not known
+	parts   []bearer          // that are lost
+	borne   []string          // what each of them bears instead
+}
+
+// Whole reports whether nothing is lost.
+func (f *Found) Whole() bool { return len(f.Lost) == 0 && !f.SettingsLost }
+
+// AcceptLoss makes a store of what is left in the servers that c names, if agreed
+// returns nil for it. The parts that were lost get the identity of those that are left, so that
+// servers go on with what is there. It must be asked for by a person: nothing that was
+// lost comes back.
+func AcceptLoss(ctx context.Context, c Config, agreed func(*Found) error) (*Found, error) {
+	c = c.withDefaults()
+	s, err := link(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	if err := s.checkMode(ctx); err != nil {
+		return nil, err
+	}
+	f, err := s.find(ctx, c.Shards)
+	if err != nil || f.Whole() {
+		return f, err
+	}
+	if f.shards == 0 {
+		return f, fmt.Errorf("%w: the key %s is lost, and nothing that is left tells how many shards there were: pass --shards as the servers had it", errConfig, metaKey)
+	}
+	if err := agreed(f); err != nil {
+		return f, err
+	}
+	return f, f.accept(ctx, c)
+}
+
+// find reads which store lies in the servers. shards is how many there were, 0 if that
+// is not known. With an error it returns what it could read, nil if that is nothing.
+func (s *servers) find(ctx context.Context, shards int) (*Found, error) {
+	f := &Found{servers: s}
+	var made bool
+	for _, key := range []string{metaKey, settingsID, nodesID} {
+		reply, err := s.one(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hgetall().Key(key).Build() })
+		if err != nil {
+			return nil, err
+		}
+		fields, err := reply.AsStrMap()
+		if err != nil {
+			return nil, err
+		}
+		if key == metaKey {
+			f.meta = fields
+		}
+		made = made || key == settingsID && fields["made"] != ""
+		n, _ := strconv.Atoi(fields["shards"]) // what is missing is 0
+		f.shards = cmp.Or(f.shards, n)
+	}
+	f.shards = cmp.Or(f.shards, shards)
+	if made {
+		reply, err := s.one(ctx, func(b rueidis.Builder) rueidis.Completed {
+			return b.Hexists().Key(settingsKey).Field(versionField).Build()
+		})
+		if err != nil {
+			return nil, err
+		}
+		there, err := reply.AsBool()
+		if err != nil {
+			return nil, err
+		}
+		f.SettingsLost = !there
+	}
+	return f, f.compare(ctx)
+}
+
+// compare finds the parts that are lost.
+func (f *Found) compare(ctx context.Context) error {
+	bearers := append([]bearer{metaBearer}, bearersOf(newShards(cmp.Or(f.shards, DefaultShards)))...)
+	found, away := f.servers.borne(ctx, bearers)
+	count, most := map[string]int{}, ""
+	for _, id := range found {
+		if id == nil || *id == "" {
+			continue
+		}
+		if count[*id]++; count[*id] > count[most] {
+			most = *id
+		}
+	}
+	f.Identity = cmp.Or(f.meta[metaBearer.field], most)
+	if f.Identity == "" {
+		return away
+	}
+	f.Parts = count[f.Identity]
+	begun := f.meta[metaBearer.field] != "" && f.meta["whole"] == "" // the next server gives it to those that have none
+	for i, b := range bearers {
+		if id := found[i]; id != nil && *id != f.Identity && (*id != "" || !begun) {
+			f.Lost, f.parts, f.borne = append(f.Lost, b.differs(*id)), append(f.parts, b), append(f.borne, *id)
+		}
+	}
+	return away
+}
+
+// accept gives the identity to the parts that are lost.
+func (f *Found) accept(ctx context.Context, c Config) error {
+	shards := strconv.Itoa(f.shards)
+	runs := make([]run, 0, len(f.parts)+1)
+	for i, b := range f.parts {
+		r := &repair{keys: []string{b.key}, args: []string{b.field, "-1", f.borne[i]}}
+		r.write("HSET", b.key, b.field, f.Identity)
+		switch {
+		case b.key == metaKey && f.meta["format"] == "": // older versions are kept out: there may be schedules
+			r.write("HSET", b.key, "format", strconv.Itoa(format), "oldest", strconv.Itoa(scheduleFormat), "shards", shards, "lease", millis(c.ShardLease), "whole", "1")
+		case b.key == metaKey:
+			r.write("HSET", b.key, "whole", "1")
+		case b.key == settingsID, b.key == nodesID:
+			r.write("HSET", b.key, "shards", shards)
+		}
+		runs = append(runs, run{r.keys, r.args})
+	}
+	if f.SettingsLost {
+		r := &repair{keys: []string{settingsID}, args: []string{"made", "-1", "1"}}
+		r.write("HDEL", settingsID, "made")
+		runs = append(runs, run{r.keys, r.args})
+	}
+	_, err := f.servers.repeat(ctx, mend, runs...)
+	return err
+}

@@ -1,0 +1,375 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// text is a log that may be read while it is written.
+type text struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (t *text) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.b.Write(p)
+}
+
+func (t *text) count(line string) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.Count(t.b.String(), line)
+}
+
+// redis sends a command that must not fail, and returns its reply.
+func redis(t *testing.T, s *redistest.Server, words ...string) string {
+	t.Helper()
+	reply, err := redistest.Command(t.Context(), s.Addr, words...)
+	if err != nil || strings.HasPrefix(reply, "-") {
+		t.Fatalf("%v: %s, %v", words, reply, err)
+	}
+	return reply
+}
+
+// known is a node on a store that was secured, with a task that is due, and its log.
+type known struct {
+	*Store
+	log      *text
+	unsecure atomic.Int64 // so often settings without tokens were seen
+	due      []*task.Task
+}
+
+func knownNode(t *testing.T, c Config, addrs ...string) *known {
+	t.Helper()
+	k := &known{log: &text{}}
+	c.Logger = slog.New(slog.NewTextHandler(k.log, nil))
+	k.Store = openNodeWith(t, c, addrs...)
+	eventually(t, 5*time.Second, "it owns the shards", func() bool { return divided(k.Store) })
+	secure(t, k.Store)
+	k.WatchSettings(func(s *task.Settings) {
+		if !s.Secured() {
+			k.unsecure.Add(1)
+		}
+	})
+	k.due = soon(t, k.Store, "due", 20, -time.Minute)
+	return k
+}
+
+func secure(t *testing.T, s *Store) {
+	t.Helper()
+	_, hash := task.MintToken()
+	replies, err := s.Configure(t.Context(), 1, []task.Edit{task.AddToken{Namespace: task.AllNamespaces, Scope: task.ScopeAdmin, Hash: hash}})
+	if err != nil || replies[0].Err != nil {
+		t.Fatal(replies, err)
+	}
+}
+
+// refuses fails the test unless the node changes nothing, whatever it is asked for.
+func (k *known) refuses(t *testing.T, kind error) {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context())
+	spec := specOf(t, "new", task.CeilMillis(time.Now()))
+	for what, call := range map[string]func() error{
+		"create": func() error {
+			_, err := k.Apply(ctx, task.CeilMillis(time.Now()), []task.Change{task.Create{Spec: spec}})
+			return err
+		},
+		"create with a key": func() error {
+			_, err := k.Apply(ctx, task.CeilMillis(time.Now()), []task.Change{task.Create{Spec: spec, Idempotency: &task.Idempotency{Key: strings.Repeat("k", 64), Fingerprint: "f"}}})
+			return err
+		},
+		"configure": func() error {
+			_, err := k.Configure(ctx, 1, []task.Edit{task.PauseQueue{Namespace: task.DefaultNamespace, Name: "q", Paused: true}})
+			return err
+		},
+	} {
+		if err := call(); !errors.Is(err, kind) || !errors.Is(err, task.ErrUnavailable) {
+			t.Errorf("%s: %v, want %v", what, err, kind)
+		}
+	}
+	replies, err := k.Claim(ctx, task.FloorMillis(time.Now()), claimsOf('k', k.due))
+	for _, r := range replies {
+		if r.Err == nil {
+			t.Errorf("it claimed %s", r.Task.Name)
+		}
+	}
+	if len(replies) == 0 && !errors.Is(err, kind) {
+		t.Errorf("claim: %v, want %v", err, kind)
+	}
+}
+
+// closes fails the test unless the node closes in time, stays closed, and never shows settings
+// without tokens.
+func (k *known) closes(t *testing.T, since time.Time, kind error) {
+	t.Helper()
+	eventually(t, 2*time.Second-time.Since(since), "it has noticed", func() bool { return errors.Is(k.Err(), kind) })
+	t.Logf("noticed after %v: %v", time.Since(since).Round(time.Millisecond), k.Err())
+	k.refuses(t, kind)
+	eventually(t, 2*time.Second, "it owns nothing", func() bool { return k.Standing().Owned == 0 && k.Standing().Closed })
+	if !k.Settings().Secured() || k.unsecure.Load() > 0 {
+		t.Error("it shows settings that let strangers in")
+	}
+	eventually(t, time.Second, "the log says so", func() bool { return k.log.count("the store is closed") > 0 })
+	if n := k.log.count("the store is closed"); n != 1 {
+		t.Errorf("the log says %d times that the store is closed", n)
+	}
+}
+
+// What becomes of one server, and that a node of before stays closed and writes nothing back.
+func TestANodeClosesWhenItsRedisIsEmptiedOrReplaced(t *testing.T) {
+	for name, c := range map[string]struct {
+		lose  func(*testing.T, *redistest.Server)
+		kind  error
+		empty bool // nothing is to be there afterwards
+	}{
+		"DEL of the settings":           {func(t *testing.T, r *redistest.Server) { redis(t, r, "DEL", settingsKey) }, task.ErrSettingsLost, false},
+		"the tokens alone are gone":     {dropTokens, task.ErrSettingsLost, false},
+		"FLUSHALL":                      {func(t *testing.T, r *redistest.Server) { redis(t, r, "FLUSHALL") }, task.ErrStoreReplaced, true},
+		"DEL of the format":             {func(t *testing.T, r *redistest.Server) { redis(t, r, "DEL", metaKey) }, task.ErrStoreReplaced, false},
+		"DEL of one shard":              {func(t *testing.T, r *redistest.Server) { redis(t, r, "DEL", newShards(16)[11].own) }, task.ErrStoreReplaced, false},
+		"restarted empty":               {func(t *testing.T, r *redistest.Server) { r.Kill(); restart(t, r, "--dir", t.TempDir()) }, task.ErrStoreReplaced, true},
+		"another installation is there": {anotherStore, task.ErrStoreReplaced, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := redistest.New(t)
+			k := knownNode(t, Config{Node: "k"}, r.Addr)
+			other := sharingNode(t, k, r.Addr)
+			c.lose(t, r)
+			since := time.Now()
+			if c.empty {
+				k.refuses(t, c.kind) // at once, whether it has noticed or not
+			}
+			k.closes(t, since, c.kind)
+			eventually(t, 2*time.Second, "the other node has noticed, too", func() bool { return errors.Is(other.Err(), c.kind) })
+			if c.empty {
+				<-time.After(3 * k.config.Heartbeat) // so often it would have written itself back
+				if n := redis(t, r, "DBSIZE"); n != ":0" {
+					t.Errorf("the nodes wrote %s keys into an emptied Redis: %s", n, redis(t, r, "RANDOMKEY"))
+				}
+			}
+		})
+	}
+}
+
+// sharingNode opens a second node beside k, which asks for its part.
+func sharingNode(t *testing.T, k *known, addr string) *Store {
+	t.Helper()
+	other := openNode(t, "other", addr)
+	eventually(t, 5*time.Second, "they share the shards", func() bool { return divided(k.Store, other) })
+	return other
+}
+
+func restart(t *testing.T, r *redistest.Server, args ...string) {
+	t.Helper()
+	if err := r.Restart(args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// dropTokens replaces the settings by others that have a queue and no tokens.
+func dropTokens(t *testing.T, r *redistest.Server) {
+	redis(t, r, "DEL", settingsKey)
+	redis(t, r, "HSET", settingsKey, versionField, "another", "1/default/q", `{"namespace":"default","name":"q"}`)
+}
+
+// anotherStore puts another installation there, which has tokens of its own.
+func anotherStore(t *testing.T, r *redistest.Server) {
+	redis(t, r, "FLUSHALL")
+	fresh := openNode(t, "fresh", r.Addr) // an empty Redis is a fresh installation to it
+	secure(t, fresh)
+}
+
+func TestANodeClosesWhenAnEmptyReplicaIsPromoted(t *testing.T) {
+	s := redistest.NewSentinels(t)
+	c := Config{Node: "k"}
+	c.Client.Sentinel = rueidis.SentinelOption{MasterSet: redistest.MasterName}
+	k := knownNode(t, c, s.Sentinels[0].Addr, s.Sentinels[1].Addr, s.Sentinels[2].Addr)
+	redis(t, s.Servers[0], "ACL", "SETUSER", "default", "-psync", "-sync")
+	redis(t, s.Servers[0], "CLIENT", "KILL", "TYPE", "replica")
+	for _, r := range s.Servers[1:] {
+		redis(t, r, "CONFIG", "SET", "replica-read-only", "no")
+		redis(t, r, "FLUSHALL")
+	}
+	s.Servers[0].Kill()
+	eventually(t, 20*time.Second, "one of them is the master", func() bool { return s.Master(t.Context()) > 0 })
+	eventually(t, 5*time.Second, "it has noticed", func() bool { return errors.Is(k.Err(), task.ErrStoreReplaced) })
+	k.closes(t, time.Now(), task.ErrStoreReplaced)
+}
+
+func TestEveryNodeClosesWhenOneMasterOfAClusterIsLost(t *testing.T) {
+	cluster := redistest.NewCluster(t, 3, 0)
+	k := knownNode(t, Config{Node: "k"}, cluster.Addrs()...)
+	other := openNode(t, "other", cluster.Addrs()...)
+	lost := 0 // the master that has neither the settings nor the format
+	for _, key := range []string{metaKey, settingsKey} {
+		for i, r := range cluster.Servers {
+			if redis(t, r, "CLUSTER", "COUNTKEYSINSLOT", redis(t, r, "CLUSTER", "KEYSLOT", key)[1:]) != ":0" && lost == i {
+				lost++
+			}
+		}
+	}
+	if lost > 2 {
+		lost = 0
+	}
+	cluster.Servers[lost].Kill()
+	restart(t, cluster.Servers[lost], "--appendonly", "no")
+	if err := cluster.Await(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	k.closes(t, time.Now(), task.ErrStoreReplaced)
+	eventually(t, 3*time.Second, "the other node has noticed, too", func() bool { return errors.Is(other.Err(), task.ErrStoreReplaced) })
+
+	c := Config{Client: rueidis.ClientOption{InitAddress: cluster.Addrs(), DisableCache: true}, UnsafePersistence: true, ShardLease: 1500 * time.Millisecond, Heartbeat: 200 * time.Millisecond}
+	if _, err := Open(t.Context(), c); !errors.Is(err, task.ErrStoreReplaced) {
+		t.Fatalf("a server that is started opens a store that is lost in part: %v", err)
+	}
+	found, err := AcceptLoss(t.Context(), c, func(*Found) error { return nil })
+	if err != nil || found.Whole() {
+		t.Fatal(found, err)
+	}
+	eventually(t, 3*time.Second, "both go on with what is left", func() bool { return k.Err() == nil && other.Err() == nil && divided(k.Store, other) })
+	soon(t, k.Store, "after", 20, time.Hour)
+	if found, err = AcceptLoss(t.Context(), c, nil); err != nil || !found.Whole() {
+		t.Errorf("%+v, %v", found, err)
+	}
+}
+
+func TestANodeGoesOnWhenItsStoreIsBack(t *testing.T) {
+	r := redistest.New(t)
+	k := knownNode(t, Config{Node: "k"}, r.Addr)
+	for _, key := range []string{settingsKey, metaKey} {
+		redis(t, r, "RENAME", key, key+"kept")
+		eventually(t, 2*time.Second, "it has noticed", func() bool { return k.Err() != nil })
+		redis(t, r, "RENAME", key+"kept", key)
+		eventually(t, 2*time.Second, "it goes on", func() bool { return k.Err() == nil && divided(k.Store) })
+	}
+	soon(t, k.Store, "after", 5, time.Hour)
+	if n := k.log.count("the store is open again"); n != 2 {
+		t.Errorf("the log says %d times that it goes on, not twice", n)
+	}
+}
+
+func TestAServerThatIsStartedRefusesAStoreThatIsLostInPartUntilTheLossIsAccepted(t *testing.T) {
+	for name, c := range map[string]struct {
+		key   string
+		kind  error
+		shows string
+	}{
+		"the settings": {settingsKey, task.ErrSettingsLost, ""},
+		"the format":   {metaKey, task.ErrStoreReplaced, metaKey},
+		"a shard":      {newShards(16)[3].own, task.ErrStoreReplaced, "shard 3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := redistest.New(t)
+			k := knownNode(t, Config{Node: "k"}, r.Addr)
+			_ = k.Close()
+			redis(t, r, "DEL", c.key)
+			config := Config{Node: "k", Client: rueidis.ClientOption{InitAddress: []string{r.Addr}, DisableCache: true}, ShardLease: 1500 * time.Millisecond, Heartbeat: 200 * time.Millisecond}
+			if s, err := Open(t.Context(), config); !errors.Is(err, c.kind) || !strings.Contains(err.Error(), "foliot redis accept-loss") {
+				t.Fatal(s, err)
+			}
+			no := errors.New("no")
+			if _, err := AcceptLoss(t.Context(), config, func(*Found) error { return no }); !errors.Is(err, no) {
+				t.Fatal(err)
+			}
+			if _, err := Open(t.Context(), config); !errors.Is(err, c.kind) {
+				t.Fatal("a loss that was not accepted is gone:", err)
+			}
+			found, err := AcceptLoss(t.Context(), config, func(*Found) error { return nil })
+			if err != nil || !strings.Contains(strings.Join(found.Lost, " "), c.shows) {
+				t.Fatal(found, err)
+			}
+			s, err := Open(t.Context(), config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = s.Close() }()
+			if s.servers.identity != k.servers.identity || len(s.shards) != 16 {
+				t.Errorf("it has the identity %s and %d shards, not %s and 16", s.servers.identity, len(s.shards), k.servers.identity)
+			}
+		})
+	}
+}
+
+// older makes of a store what a version before identities left.
+func older(t *testing.T, r *redistest.Server, s *Store) {
+	t.Helper()
+	redis(t, r, "HDEL", metaKey, "identity", "whole")
+	redis(t, r, "DEL", settingsID, nodesID)
+	for _, sh := range s.shards {
+		redis(t, r, "HDEL", sh.own, "store")
+	}
+}
+
+func TestAStoreOfAnOlderVersionGetsOneIdentityFromManyNodes(t *testing.T) {
+	r := redistest.New(t)
+	first := openNode(t, "first", r.Addr)
+	secure(t, first)
+	soon(t, first, "kept", 20, time.Hour)
+	_ = first.Close()
+	older(t, r, first)
+	nodes := make([]*Store, 6)
+	var all sync.WaitGroup
+	for i := range nodes {
+		all.Go(func() { nodes[i] = openNode(t, "n"+string(rune('0'+i)), r.Addr) })
+	}
+	all.Wait()
+	for _, s := range nodes {
+		if s.servers.identity == "" || s.servers.identity != nodes[0].servers.identity || !s.Settings().Secured() {
+			t.Errorf("%s has the identity %s, another %s", s.own.self.name, s.servers.identity, nodes[0].servers.identity)
+		}
+	}
+	eventually(t, 5*time.Second, "every part bears it", func() bool { return redis(t, r, "HEXISTS", metaKey, "whole") == ":1" })
+	for _, b := range append(bearersOf(nodes[0].shards), metaBearer) {
+		if id := redis(t, r, "HGET", b.key, b.field); id != nodes[0].servers.identity {
+			t.Errorf("%s bears %s", b.key, id)
+		}
+	}
+	eventually(t, 5*time.Second, "they share the shards", func() bool { return divided(nodes...) })
+	redis(t, r, "DEL", settingsKey) // which an older version had written
+	eventually(t, 2*time.Second, "all have noticed", func() bool {
+		for _, s := range nodes {
+			if !errors.Is(s.Err(), task.ErrSettingsLost) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// A replica that never saw the identity takes over: the store is there, so the nodes go on.
+func TestAFailoverRightAfterTheFirstIdentityClosesNoNode(t *testing.T) {
+	r := redistest.New(t)
+	first := openNode(t, "first", r.Addr)
+	soon(t, first, "kept", 20, time.Hour)
+	_ = first.Close()
+	older(t, r, first)
+	replica := redistest.NewReplica(t, r.Addr)
+	replica.Pause() // so that it confirms nothing
+	defer replica.Resume()
+	k := knownNode(t, Config{Node: "k", Replicas: -1}, r.Addr)
+	if k.log.count("closed") > 0 || redis(t, r, "HEXISTS", metaKey, "whole") != ":0" {
+		t.Fatal("the replica confirmed the identity")
+	}
+	older(t, r, first)
+	eventually(t, 3*time.Second, "the identity is there again", func() bool { return redis(t, r, "HEXISTS", newShards(16)[7].own, "store") == ":1" })
+	eventually(t, 3*time.Second, "it goes on", func() bool { return k.Err() == nil && divided(k.Store) })
+	if k.log.count("the store is closed") > 0 || redis(t, r, "HGET", metaKey, "identity") != k.servers.identity {
+		t.Errorf("it was closed, or has another identity")
+	}
+}
