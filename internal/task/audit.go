@@ -54,6 +54,31 @@ type AuditPage struct {
 	Next    uint64 // the Seq below which to go on; 0: there is no more
 }
 
+// What the quota of bytes of a namespace leaves for the entries of its tasks.
+const (
+	// AuditEntryBytes is what an entry counts as: about what it takes in the largest store.
+	// One number for all makes the count exact and cheap.
+	AuditEntryBytes = 100
+	// MinAuditEntries stay, whatever else a namespace keeps.
+	MinAuditEntries = 1000
+)
+
+// OfTask reports whether e is about a task or a schedule. Entries about settings do not
+// count in a quota, so that no churn of tasks pushes out what admins did.
+func (e *AuditEntry) OfTask() bool { return e.ID != "" }
+
+// AuditRoom returns how many entries of its tasks a namespace may have whose records take
+// that many bytes, and false if there is no limit. Entries take what records leave of the
+// quota, and the oldest ones go if they are more. (To refuse creates instead was not
+// built: a namespace would be stopped for as long as entries are kept, by what it did well
+// within its rates.)
+func (n *NamespaceSettings) AuditRoom(records int64) (entries int64, limited bool) {
+	if n == nil || n.MaxBytes == 0 {
+		return 0, false
+	}
+	return max(MinAuditEntries, (n.MaxBytes-records)/AuditEntryBytes), true
+}
+
 // audited returns the entry of a change to a task. The store sets Seq.
 func audited(now Millis, who Actor, action string, r Result) AuditEntry {
 	e := AuditEntry{
@@ -76,11 +101,15 @@ func AuditChange(now Millis, who Actor, c Change, r Result) (AuditEntry, bool) {
 	return audited(now, who, c.Action(), r), true
 }
 
+// AuditKept returns how many of limit entries stay when the oldest ones are dropped: fewer,
+// so that it is not done again at once.
+func AuditKept(limit int64) int64 { return limit - limit/10 }
+
 // AuditDropped returns the entry that records that a store dropped the oldest entries of a
 // namespace before their retention ended, as it had more than limit.
 func AuditDropped(now Millis, namespace string, dropped, limit int64) AuditEntry {
 	return AuditEntry{
 		At: now, By: "sweep", Namespace: namespace, Action: ActionDropped, Target: namespace,
-		Detail: fmt.Sprintf("the oldest %d entries are gone before --audit-keep: the namespace may have %d of this kind here", dropped, limit),
+		Detail: fmt.Sprintf("the oldest %d entries are gone before --audit-keep: the namespace may have %d of them here", dropped, limit),
 	}
 }

@@ -182,7 +182,9 @@ func (s *Store) Sweep(ctx context.Context, now task.Millis, limit int) (int, err
 	for _, t := range over {
 		s.removeLocked(t)
 	}
-	return len(over) + s.trimLocked(now, limit-len(over)), nil
+	n := len(over) + s.trimLocked(now, limit-len(over))
+	s.boundLogLocked(now)
+	return n, nil
 }
 
 // Watch sets the function that is told of tasks that may have become due. It

@@ -121,6 +121,44 @@ func (s *Store) trimLocked(now task.Millis, limit int) int {
 	return n
 }
 
+// boundLogLocked removes the oldest entries of the tasks of each namespace that has more
+// than its quota of bytes leaves for them.
+func (s *Store) boundLogLocked(now task.Millis) {
+	for _, setting := range s.settings.Load().List(task.NamespaceKind, "") {
+		n := setting.(*task.NamespaceSettings)
+		var records task.Counts
+		for _, r := range s.records {
+			if r.Namespace == n.Name {
+				records.Move(nil, r)
+			}
+		}
+		room, limited := n.AuditRoom(records.Bytes)
+		if !limited {
+			continue
+		}
+		of := func(e task.AuditEntry) bool { return e.Namespace == n.Name && e.OfTask() }
+		var have int64
+		for _, e := range s.log {
+			if of(e) {
+				have++
+			}
+		}
+		if have <= room {
+			continue
+		}
+		dropped := have - task.AuditKept(room)
+		left := dropped
+		s.log = slices.DeleteFunc(slices.Clone(s.log), func(e task.AuditEntry) bool {
+			drop := left > 0 && of(e)
+			if drop {
+				left--
+			}
+			return drop
+		})
+		s.auditLocked(task.AuditDropped(now, n.Name, dropped, room))
+	}
+}
+
 // Audit returns one page of the audit log.
 func (s *Store) Audit(ctx context.Context, f task.AuditFilter, before uint64, limit int) (task.AuditPage, error) {
 	if err := s.enter(ctx); err != nil {

@@ -36,6 +36,8 @@ func (c *committer) record(e task.AuditEntry) {
 	}
 	c.open()
 	c.log.add(&e)
+	e.Seq = c.log.last
+	c.bound.count(&e, 1)
 }
 
 // Record implements task.Registry.
@@ -174,6 +176,7 @@ func (c *committer) sweepLog(r *request, limit int) (n int, err error) {
 		}
 		over := 0
 		for over < min(len(entries), limit-n) && entries[over].At.Add(max(c.config.AuditKeep, 0)) <= r.now {
+			c.bound.count(&entries[over], -1)
 			over++
 		}
 		n += over

@@ -77,6 +77,7 @@ type committer struct {
 	book   *book
 	tally  *tally // of the scrub that is under way; nil: there is none
 	log    block
+	bound  logBound
 
 	suspects              suspects
 	reserve               reserve

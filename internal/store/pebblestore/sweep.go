@@ -32,7 +32,10 @@ func (c *committer) sweep(r *request) error {
 	}
 	r.swept += n
 	c.filling.steps += r.swept
-	return nil
+	if n > 0 { // the batch changes the oldest blocks: the next sweep bounds the log
+		return nil
+	}
+	return c.boundLog(r)
 }
 
 func (c *committer) sweepIndex(r *request, prefix string, limit int) (n int, err error) {

@@ -208,17 +208,50 @@ func (s *Store) bound(ctx context.Context, now task.Millis, streams []stream) er
 		}
 		x.streams, x.lengths, x.total = append(x.streams, own[i].key), append(x.lengths, n), x.total+n
 	}
+	rooms, err := s.auditRooms(ctx)
+	if err != nil {
+		return err
+	}
 	for i, kind := range kinds {
 		for _, x := range kind {
-			if int(x.total) <= most[i] {
+			limit := int64(most[i])
+			if room, limited := rooms[x.namespace]; limited && i == 1 {
+				limit = min(limit, room*int64(max(len(s.owned()), 1))/int64(len(s.shards)))
+			}
+			if x.total <= limit {
 				continue
 			}
-			if err := s.shed(ctx, now, x, int64(most[i])); err != nil {
+			if err := s.shed(ctx, now, x, limit); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// auditRooms returns how many entries of its tasks each namespace may have that has a quota of bytes.
+func (s *Store) auditRooms(ctx context.Context) (map[string]int64, error) {
+	rooms, records := map[string]int64{}, map[string]int64{}
+	var quotas []*task.NamespaceSettings
+	for _, setting := range s.Settings().List(task.NamespaceKind, "") {
+		if n := setting.(*task.NamespaceSettings); n.MaxBytes > 0 {
+			quotas = append(quotas, n)
+		}
+	}
+	if len(quotas) == 0 {
+		return rooms, nil
+	}
+	counts, err := s.readCounts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for q, c := range counts {
+		records[q.Namespace] += c.Bytes
+	}
+	for _, n := range quotas {
+		rooms[n.Name], _ = n.AuditRoom(records[n.Name])
+	}
+	return rooms, nil
 }
 
 // excess is the streams of a namespace that may have too many entries.
@@ -232,7 +265,7 @@ type excess struct {
 // shed removes the oldest entries of x until it has somewhat fewer than most, the same
 // part of each stream: names are spread over shards by chance.
 func (s *Store) shed(ctx context.Context, now task.Millis, x *excess, most int64) error {
-	keep := most - most/10
+	keep := task.AuditKept(most)
 	commands := make([]command, len(x.streams))
 	for i, key := range x.streams {
 		delete(s.heads.oldest, key)

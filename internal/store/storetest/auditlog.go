@@ -151,6 +151,41 @@ var auditCases = []testCase{
 		},
 	},
 	{
+		"a namespace with a quota of bytes loses its own oldest entries",
+		"What records leave of max_bytes bounds the entries of a namespace's tasks: the oldest ones go, the newest, those of settings and those of others stay, and an entry says so.",
+		func(f *fixture) {
+			f.must(start, task.Replace{Spec: f.spec("a")})
+			f.edit(task.PutNamespace{Settings: task.NamespaceSettings{Name: "other", MaxBytes: 1 << 16}})
+			f.edit(task.PauseQueue{Namespace: "other", Name: "q", Paused: true})
+			f.must(start, task.Replace{Spec: f.spec("a", namespace("default2"))})
+			others := f.log(task.AuditFilter{Namespace: "default2"})
+			const changes = 2 * task.MinAuditEntries
+			for i := range changes {
+				f.must(start+task.Millis(i), task.Replace{Spec: f.spec("x", namespace("other"), body(""))})
+			}
+			for range 5 {
+				f.sweep(start+changes, 0)
+			}
+			if d := diff(others, f.log(task.AuditFilter{Namespace: "default2"})); d != "" {
+				f.Errorf("of another namespace:\n%s", d)
+			}
+			if n := len(f.log(task.AuditFilter{Namespace: task.DefaultNamespace})); n != 1 {
+				f.Errorf("%d entries of the default namespace", n)
+			}
+			if n := len(f.log(task.AuditFilter{Namespace: "other", Action: "queue.pause"})); n != 1 {
+				f.Errorf("%d entries of its settings", n)
+			}
+			left := f.log(task.AuditFilter{Namespace: "other", Target: "x"})
+			if n := int64(len(left)); n != task.AuditKept(task.MinAuditEntries) || left[0].At != start+changes-task.Millis(n) || left[n-1].At != start+changes-1 {
+				f.Errorf("%d entries of its task are left, from %d to %d", n, left[0].At-start, left[len(left)-1].At-start)
+			}
+			if said := f.log(task.AuditFilter{Action: task.ActionDropped}); len(said) != 1 || said[0].Namespace != "other" || !strings.Contains(said[0].Detail, fmt.Sprint(changes-len(left))) {
+				f.Errorf("the log says %+v", said)
+			}
+			f.edit(task.DropQueue{Namespace: "other", Name: "q"})
+		},
+	},
+	{
 		"the log is read in parts, the newest first",
 		"Pages that follow each other miss nothing and repeat nothing, with any filter and any limit.",
 		func(f *fixture) {

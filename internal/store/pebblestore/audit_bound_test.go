@@ -1,0 +1,84 @@
+package pebblestore
+
+import (
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/foliot/foliot/internal/store/storetest"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// TestTheAuditLogIsCountedAnewAfterACrash: counts of its entries are not on disk, so nothing that a
+// crash, or a version that did not count, left behind makes them wrong.
+func TestTheAuditLogIsCountedAnewAfterACrash(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	s := open(t, fs, Config{})
+	const now task.Millis = 1_800_000_000_000
+	churn := func(s *Store, n int) {
+		t.Helper()
+		for range n {
+			spec := task.DefaultSpec()
+			spec.Name, spec.ID, spec.Namespace = "x", task.NewID(now), "acme"
+			spec.Request.URL, spec.When = "https://receiver.example/", task.When{At: now}
+			if r, err := s.Apply(t.Context(), now, []task.Change{task.Replace{Spec: spec}}); err != nil || r[0].Err != nil {
+				t.Fatal(err, r[0].Err)
+			}
+		}
+	}
+	quota := func(s *Store, bytes int64) {
+		t.Helper()
+		if _, err := s.Configure(t.Context(), now, []task.Edit{task.PutNamespace{Settings: task.NamespaceSettings{Name: "acme", MaxBytes: bytes}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sweep := func(s *Store) {
+		t.Helper()
+		for range 4 {
+			if _, err := s.Sweep(t.Context(), now, 1000); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	counted := func(s *Store) (entries int64) {
+		t.Helper()
+		for before := uint64(0); ; {
+			page, err := s.Audit(t.Context(), task.AuditFilter{Namespace: "acme"}, before, 1000)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range page.Entries {
+				if e.OfTask() {
+					entries++
+				}
+			}
+			if before = page.Next; before == 0 {
+				return entries
+			}
+		}
+	}
+	const room = task.MinAuditEntries
+	churn(s, room) // without a quota: nothing is counted
+	for _, step := range []struct{ changes, left int64 }{
+		{0, room}, {1, task.AuditKept(room)}, {room - task.AuditKept(room), room}, {1, task.AuditKept(room)},
+	} {
+		s = open(t, powerOff(fs), Config{})
+		fs = s.config.FS.(*vfs.MemFS)
+		quota(s, 1<<16)
+		churn(s, int(step.changes/2))
+		sweep(s)
+		churn(s, int(step.changes-step.changes/2))
+		sweep(s)
+		if n := counted(s); n != step.left {
+			t.Errorf("after %d more: %d entries are left, want %d", step.changes, n, step.left)
+		}
+	}
+	if _, err := s.Sweep(t.Context(), now.Add(storetest.AuditKeep), 10_000); err != nil {
+		t.Fatal(err)
+	}
+	churn(s, room)
+	sweep(s)
+	if n := counted(s); n != room {
+		t.Errorf("after others went by age: %d entries", n)
+	}
+}
