@@ -50,7 +50,7 @@ func (f *serverFlags) client() (*client.Client, error) {
 	}
 	api, err := client.New(f.Server, client.Options{
 		Token: token, Namespace: f.Namespace,
-		HTTPClient: &http.Client{Transport: &retelling{next: transport, notes: f.notes}},
+		HTTPClient: &http.Client{Transport: &retelling{next: &exposure{next: transport, proxy: transport.Proxy, notes: f.notes}, notes: f.notes}},
 		Retries:    cliRetries,
 		UserAgent:  "foliot/" + version(),
 	})
