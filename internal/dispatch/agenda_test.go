@@ -48,9 +48,13 @@ func newWorld(t *testing.T, seed uint64, lossy float64) *world {
 	for i := range rnd.IntN(3) {
 		w.lanes = append(w.lanes, task.ScheduleLane(fmt.Sprint("ns", i)))
 	}
-	for i := range 1 + rnd.IntN(20) {
+	namespaces, lanes := 1+rnd.IntN(3), 1+rnd.IntN(20)
+	if rnd.IntN(5) == 0 { // many of both, so that rounds have many pages
+		namespaces, lanes = 1+rnd.IntN(10), 1+rnd.IntN(100)
+	}
+	for i := range lanes {
 		lane := task.Lane{
-			Namespace: fmt.Sprint("ns", i%2), Queue: fmt.Sprint("q", rnd.IntN(4)),
+			Namespace: fmt.Sprint("ns", i%namespaces), Queue: fmt.Sprint("q", rnd.IntN(4)),
 			Priority: task.Priority(rnd.IntN(5)), Destination: fmt.Sprint("host", rnd.IntN(4)),
 		}
 		if !slices.Contains(w.lanes, lane) {

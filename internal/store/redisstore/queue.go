@@ -98,9 +98,9 @@ func (s *Store) Peek(ctx context.Context, reads []task.LaneRead) ([][]task.Entry
 		return nil, err
 	}
 	defer leave()
-	all := make([]*merge, len(reads))
+	all, owned := make([]*merge, len(reads)), s.owned()
 	for i, r := range reads {
-		all[i] = s.begin(r)
+		all[i] = begin(owned, r)
 	}
 	defer func() {
 		for _, m := range all {
@@ -147,12 +147,12 @@ type merge struct {
 }
 
 // begin announces the read of a lane in each shard that may have part in it.
-func (s *Store) begin(r task.LaneRead) *merge {
+func begin(owned []*holding, r task.LaneRead) *merge {
 	m := &merge{LaneRead: r}
 	if r.Limit <= 0 {
 		return m
 	}
-	for _, h := range s.owned() {
+	for _, h := range owned {
 		low, ok := h.marks.Begin(r.Lane)
 		if !ok {
 			continue

@@ -23,10 +23,15 @@ var closeCases = []testCase{
 			}
 			s, ctx := f.store, f.Context()
 			calls := map[string]func() error{
-				"Apply": func() error { _, err := s.Apply(ctx, start, []task.Change{task.Cancel{Key: made.Key()}}); return err },
-				"Get":   func() error { _, err := s.Get(ctx, made.Key()); return err },
-				"List":  func() error { _, err := s.List(ctx, ns(), task.Page{Limit: 1}); return err },
-				"Lanes": func() error { _, err := s.Lanes(ctx, forever); return err },
+				"Apply":          func() error { _, err := s.Apply(ctx, start, []task.Change{task.Cancel{Key: made.Key()}}); return err },
+				"Get":            func() error { _, err := s.Get(ctx, made.Key()); return err },
+				"List":           func() error { _, err := s.List(ctx, ns(), task.Page{Limit: 1}); return err },
+				"Lanes":          func() error { _, err := s.Lanes(ctx, forever); return err },
+				"LaneNamespaces": func() error { _, err := s.LaneNamespaces(ctx); return err },
+				"LanePages": func() error {
+					_, err := s.LanePages(ctx, forever, []task.LanePageRead{{Namespace: "n", Limit: 1}})
+					return err
+				},
 				"Peek": func() error {
 					_, err := s.Peek(ctx, []task.LaneRead{{Lane: made.Lane(), Until: forever, Limit: 1}})
 					return err

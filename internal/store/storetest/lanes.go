@@ -127,6 +127,37 @@ var laneCases = []testCase{
 		},
 	},
 	{
+		"lanes are read in pages, namespace by namespace",
+		"The pages of a namespace name each of its lanes that has a task due throughout, whatever comes and goes meanwhile, and none of another namespace.",
+		func(f *fixture) {
+			var stay, other []*task.Task
+			for i := range 20 {
+				stay = append(stay, f.create(fmt.Sprintf("stays%d", i), queue(fmt.Sprintf("stays%d", i)), at(start+task.Millis(i))))
+				f.create(fmt.Sprintf("goes%d", i), queue(fmt.Sprintf("goes%d", i)), at(start))
+				f.create(fmt.Sprintf("late%d", i), queue(fmt.Sprintf("late%d", i)), at(start+5000))
+			}
+			for i := range 3 {
+				other = append(other, f.create(fmt.Sprintf("other%d", i), namespace("other"), queue(fmt.Sprintf("other%d", i)), at(start)))
+			}
+			names, err := f.store.LaneNamespaces(f.Context())
+			if err != nil || !slices.Contains(names, "other") || !slices.Contains(names, stay[0].Namespace) {
+				f.Fatalf("namespaces %q, error %v", names, err)
+			}
+			gone := 0
+			f.wantPages(stay, start+1000, func() { // a lane goes and another comes between two pages
+				if gone < 20 {
+					key := key(fmt.Sprintf("goes%d", gone))
+					lane := f.get(key.Name).Lane()
+					f.must(start, task.Cancel{Key: key})
+					f.peek(lane, forever)
+					f.create(fmt.Sprintf("comes%d", gone), queue(fmt.Sprintf("comes%d", gone)), at(start))
+					gone++
+				}
+			})
+			f.wantPages(other, start+1000, func() {})
+		},
+	},
+	{
 		"a lane's head follows an earlier task",
 		"A write below a lane's known head lowers it: created, moved, run, retried or given back.",
 		func(f *fixture) {
@@ -264,6 +295,32 @@ func checkLanes(lanes []task.LaneHead, until task.Millis, heads []*task.Task) er
 		}
 	}
 	return nil
+}
+
+// wantPages fails the case unless the pages of a namespace name the lanes of these
+// tasks. between is called between two pages.
+func (f *fixture) wantPages(tasks []*task.Task, until task.Millis, between func()) {
+	f.Helper()
+	namespace, named := tasks[0].Namespace, map[task.Lane]task.Millis{}
+	read := task.LanePageRead{Namespace: namespace, Limit: 3}
+	for last := false; !last; between() {
+		pages, err := f.store.LanePages(f.Context(), until, []task.LanePageRead{read})
+		if err != nil || len(pages) != 1 {
+			f.Fatalf("LanePages: %d pages, error %v", len(pages), err)
+		}
+		for _, h := range pages[0].Heads {
+			if h.Lane.Namespace != namespace || h.Due > until {
+				f.Fatalf("a page of %q until %d names %+v at %d", namespace, until, h.Lane, h.Due)
+			}
+			named[h.Lane] = h.Due
+		}
+		read.From, last = pages[0].Next, pages[0].Last
+	}
+	for _, t := range tasks {
+		if due, ok := named[t.Lane()]; !ok || due > t.Due {
+			f.Fatalf("the pages of %q name the lane of %q, due at %d: %v, at %d", namespace, t.Name, t.Due, ok, due)
+		}
+	}
 }
 
 // wantHead fails the case unless t is the first of its lane, and known as such.
