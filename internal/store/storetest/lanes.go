@@ -144,14 +144,15 @@ var laneCases = []testCase{
 				f.Fatalf("namespaces %q, error %v", names, err)
 			}
 			gone := 0
-			f.wantPages(stay, start+1000, func() { // a lane goes and another comes between two pages
+			f.wantPages(stay, start+1000, func() { // lanes go, and now and then another comes
 				if gone < 20 {
 					key := key(fmt.Sprintf("goes%d", gone))
 					lane := f.get(key.Name).Lane()
 					f.must(start, task.Cancel{Key: key})
 					f.peek(lane, forever)
-					f.create(fmt.Sprintf("comes%d", gone), queue(fmt.Sprintf("comes%d", gone)), at(start))
-					gone++
+					if gone++; gone%8 == 0 {
+						f.create(fmt.Sprintf("comes%d", gone), queue(fmt.Sprintf("comes%d", gone)), at(start))
+					}
 				}
 			})
 			f.wantPages(other, start+1000, func() {})
