@@ -54,6 +54,8 @@ type agenda struct {
 	hungry  []*tenant // that have lanes which want to be read, in turns
 	rounds  []*tenant // whose survey is under way, in turns: see round
 	polls   uint64    // counts beginRounds
+	chores  []*chore  // that are not done, in turns
+	pieces  int       // lanes of a piece
 	unread  bool      // a survey is wanted: there are lanes that nothing was to be known of
 	stirred []*bell   // whose moment has changed
 	heard   []heard   // what hints told of lanes that are being read, and nothing is known of yet
@@ -78,7 +80,7 @@ type rules struct {
 
 func newAgenda(r rules, slots int) *agenda {
 	a := &agenda{
-		rules: r, slots: newSlots(slots), settings: none,
+		rules: r, pieces: pieceLanes, slots: newSlots(slots), settings: none,
 		lanes: map[task.Lane]*lane{}, queues: map[queueKey]*queue{}, targets: map[targetKey]*target{},
 		spaces: map[string]*tenant{}, taken: map[task.Key]bool{},
 	}
@@ -130,7 +132,7 @@ func (a *agenda) learn(l *lane, e task.Entry, seq uint64) bool {
 	if it := l.known[e.Name]; it != nil {
 		return a.correct(l, it, e.Due, seq)
 	}
-	if l.left(e.Position()) {
+	if l.left(e.Position()) || a.depth(l) == 0 {
 		return false
 	}
 	if a.room(l) < 1 {

@@ -45,6 +45,7 @@ func newWorld(t *testing.T, seed uint64, lossy float64) *world {
 	w := &world{T: t, rnd: rnd, now: 1_000_000_000, tasks: map[task.Key]*record{}, freed: map[task.Key]int{}, lossy: lossy, failing: lossy / 10}
 	w.queues, w.suspended = map[task.SettingKey]task.Setting{}, map[string]bool{}
 	w.a = newAgenda(rules{5 * time.Second, 50 + rnd.IntN(500), rnd.IntN(4), 8 * time.Second}, 1+rnd.IntN(60))
+	w.a.pieces = 1 + rnd.IntN(40)
 	for i := range rnd.IntN(3) {
 		w.lanes = append(w.lanes, task.ScheduleLane(fmt.Sprint("ns", i)))
 	}
@@ -456,7 +457,10 @@ func (w *world) step() {
 	case 13:
 		w.fire(1 + w.rnd.IntN(30))
 	}
-	if w.a.unread && w.lossy == 0 { // as the shell does
+	for len(w.a.chores) > 0 { // as the shell does, this and what follows
+		w.a.work(w.now)
+	}
+	if w.a.unread && w.lossy == 0 {
 		w.a.unread = false
 		w.poll(func() {})
 	}

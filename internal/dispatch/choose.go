@@ -73,18 +73,28 @@ func (l *lane) standing() order {
 // of their turns. Each holds a slot until release.
 func (a *agenda) take(now task.Millis, limit int) []pick {
 	var picks []pick
-	for len(picks) < limit {
+	for looks := limit + a.pieces; len(picks) < limit && looks > 0; looks-- {
 		l := a.first()
 		if l == nil {
 			break
 		}
-		if l.earliest() > now { // the clock stepped back
-			a.place(l, now)
+		if a.moved(l, now) {
 			continue
 		}
 		picks = append(picks, a.pick(l, now))
 	}
 	return picks
+}
+
+// moved reports whether l, which is ready, stood where it does not belong any more: the
+// clock stepped back, or a chore is left.
+func (a *agenda) moved(l *lane, now task.Millis) bool {
+	if l.earliest() <= now && !l.stale() {
+		return false
+	}
+	was := l.seat.need
+	a.place(l, now)
+	return l.state != ready || l.seat.need != was
 }
 
 // pick takes the first task of l, which is ready.
@@ -111,7 +121,7 @@ func (a *agenda) pick(l *lane, now task.Millis) pick {
 	}
 	if t.breaker.open && !l.urgent() {
 		p.probe, t.breaker.probe = a.turn, a.turn
-		a.placeAll(t.lanes, now)
+		a.redo(&t.chore, now)
 	}
 	a.replace(l, now)
 	if l.behind && a.wantsMore(l, now) {
@@ -210,13 +220,11 @@ func (a *agenda) rest(l *lane, now task.Millis, wait time.Duration) {
 	}
 }
 
-// reopen takes in that a target lets its lanes run, or no longer. It costs O(lanes).
+// reopen takes in that a target lets its lanes run, or no longer. What follows for
+// its lanes is a chore.
 func (a *agenda) reopen(t *target, now task.Millis) {
 	a.arm(&t.bell, 0, t.next(a.steady))
-	a.placeAll(t.lanes, now)
-	for _, l := range t.lanes {
-		a.fathom(l, now)
-	}
+	a.redo(&t.chore, now)
 }
 
 // look is called when a wait of t ends.

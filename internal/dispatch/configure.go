@@ -5,8 +5,8 @@ import "github.com/foliot/foliot/internal/task"
 // none is what was decided where nothing was.
 var none = task.NewSettings()
 
-// configure puts settings into force. It costs O(queues with lanes), and
-// O(lanes) of those that have changed.
+// configure puts settings into force. It costs O(queues with lanes). What follows for
+// the lanes of those that have changed is a chore.
 func (a *agenda) configure(now task.Millis, s *task.Settings) {
 	if s == nil {
 		s = none
@@ -30,14 +30,11 @@ func (a *agenda) reconfigure(q *queue, next *task.QueueSettings, now task.Millis
 	}
 	a.stakeOut(q)
 	a.refresh(q, now)
-	for _, l := range q.lanes {
-		a.fathom(l, now)
-		a.place(l, now)
-	}
+	a.redo(&q.chore, now)
 }
 
 // Configure puts settings into force, at once; nil: there are none. It is what
-// a task.Registry tells, and costs O(lanes) of the queues that changed.
+// a task.Registry tells, and costs O(queues with lanes).
 func (d *Dispatcher) Configure(s *task.Settings) {
 	d.update(func(now task.Millis) { d.agenda.configure(now, s) })
 }

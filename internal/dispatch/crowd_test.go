@@ -126,3 +126,38 @@ func TestSchedulesOfANamespaceThatWereFreedAreFiredInTurnsWithThoseOfOthers(t *t
 		}
 	}
 }
+
+// TestAChangeForAHundredThousandLanesIsTakenInPieceByPiece: all of them lead to one
+// receiver, which asks for patience. Nothing may start from then on.
+func TestAChangeForAHundredThousandLanesIsTakenInPieceByPiece(t *testing.T) {
+	const now, most = 1_000_000, 1000
+	a := crowdedAgenda(now, queueOfCrowd)
+	for i := range manyLanes {
+		a.hint(now, task.Entry{Name: fmt.Sprint("t", i), Lane: queueOfCrowd(i), Due: now})
+	}
+	ready := func() (n int) {
+		for _, l := range a.lanes {
+			if l.state == ready {
+				n++
+			}
+		}
+		return n
+	}
+	before := ready()
+	a.slow(a.lanes[queueOfCrowd(0)], now, time.Minute)
+	if n := before - ready(); before != manyLanes || n > most {
+		t.Fatalf("of %d lanes that are ready %d are looked at under the lock, at most %d", before, n, most)
+	}
+	if picks := a.take(now, claimBatch); len(picks) > 0 {
+		t.Errorf("%d tasks start, though their receiver wants nothing for a minute", len(picks))
+	}
+	for steps := 0; len(a.chores) > 0; steps++ {
+		was := ready()
+		if a.work(now); was-ready() > most || steps > manyLanes {
+			t.Fatalf("in step %d %d lanes are looked at", steps, was-ready())
+		}
+	}
+	if n := ready(); n > 0 {
+		t.Errorf("%d lanes are ready in the end", n)
+	}
+}

@@ -113,11 +113,12 @@ func (d *Dispatcher) update(change func(now task.Millis)) {
 	d.agenda.tick(d.monotonic())
 	clock := d.config.Now()
 	change(task.FloorMillis(clock))
+	d.agenda.work(task.FloorMillis(clock))
 	if d.agenda.gate.giveUp(d.agenda.steady) {
 		d.openGateLocked()
 	}
 	d.armLocked(clock)
-	startable, hungry, unread := d.agenda.first() != nil, len(d.agenda.hungry) > 0, d.agenda.unread
+	startable, hungry, unread := d.agenda.first() != nil, len(d.agenda.hungry)+len(d.agenda.chores) > 0, d.agenda.unread
 	eager, fires := len(d.agenda.eager) > 0, d.agenda.fires()
 	d.agenda.unread = false
 	d.mu.Unlock()

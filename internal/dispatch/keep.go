@@ -44,6 +44,7 @@ func (a *agenda) queueOf(key queueKey, now task.Millis) *queue {
 	t := a.tenantOf(key.namespace)
 	q := &queue{key: key, tenant: t, settings: a.settings.Queue(key.namespace, key.name), outlets: map[string]*outlet{}, turns: turns{number: a.next()}}
 	q.seat.owner, q.pass.owner, q.bell.owner = q, q, q
+	q.chore.lanes = func() []*lane { return q.lanes }
 	q.bucket.configure(q.settings, a.steady)
 	a.stakeOut(q)
 	a.queues[key] = q
@@ -67,6 +68,7 @@ func (a *agenda) targetOf(key targetKey) *target {
 	if t == nil {
 		t = &target{key: key, number: a.next(), class: unknown}
 		t.bell.owner, t.tenant = t, a.tenantOf(key.namespace)
+		t.chore.lanes = func() []*lane { return t.lanes }
 		t.inTenant, t.tenant.targets = len(t.tenant.targets), append(t.tenant.targets, t)
 		a.targets[key] = t
 	}

@@ -45,7 +45,7 @@ func (d *Dispatcher) survey(ctx context.Context) {
 	d.look(ctx)
 }
 
-// look takes the steps of rounds, and carries out the reads that the agenda wants,
+// look takes the steps of rounds, does what is left of chores, and carries out the reads that the agenda wants,
 // until it wants no more or the next survey is due.
 func (d *Dispatcher) look(ctx context.Context) {
 	for began := d.monotonic(); d.monotonic()-began < d.config.Poll; {
@@ -55,7 +55,7 @@ func (d *Dispatcher) look(ctx context.Context) {
 		d.update(func(now task.Millis) {
 			pages = d.agenda.pages(now)
 			reads = d.agenda.plan(now)
-			busy = len(d.agenda.rounds) > 0
+			busy = len(d.agenda.rounds)+len(d.agenda.chores) > 0
 		})
 		if len(pages) == 0 && len(reads) == 0 && !busy {
 			return

@@ -43,7 +43,8 @@ type queue struct {
 	shelves  [task.Quarantine + 1]shelf // by priority
 	outlets  map[string]*outlet
 	lanes    []*lane
-	inTenant int  // its place in the tenant's list
+	inTenant int // its place in the tenant's list
+	chore    chore
 	bell     bell // for the next token, or the end of a pause
 
 	held    bool // nothing is claimed but what was run by hand, and nothing else is known
@@ -176,7 +177,7 @@ func (a *agenda) reseat(q *queue) {
 			}
 		}
 	}
-	if q.full(a.steady) {
+	if q.stopped || q.full(a.steady) {
 		need, open, next = nobody, false, 0
 	}
 	for c, n := range q.tried {
@@ -262,6 +263,10 @@ func (a *agenda) depth(l *lane) int {
 
 // fathom takes in that the depth of l may have changed.
 func (a *agenda) fathom(l *lane, now task.Millis) {
+	if l.queue.holds(l.name.Priority) {
+		a.gone(l, l.clear())
+		return
+	}
 	if depth := a.depth(l); l.order.len() > depth {
 		a.gone(l, l.shed(depth))
 	}
@@ -292,14 +297,7 @@ func (a *agenda) hold(q *queue, now task.Millis, held, stopped bool) {
 		q.tenant.round.hurry()
 	}
 	q.held, q.stopped = held, stopped
-	for _, l := range q.lanes {
-		if q.holds(l.name.Priority) {
-			a.gone(l, l.clear())
-		} else {
-			a.want(l, l.next())
-		}
-		a.place(l, now)
-	}
+	a.redo(&q.chore, now)
 }
 
 // holds reports whether tasks of q that have this priority must wait, for as long as q is held

@@ -11,7 +11,8 @@ type target struct {
 	tenant *tenant
 	lanes  []*lane
 
-	inTenant int  // its place in the tenant's list
+	inTenant int // its place in the tenant's list
+	chore    chore
 	bell     bell // for the next moment at which one of the waits below ends
 
 	class    class
