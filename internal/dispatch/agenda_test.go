@@ -50,8 +50,8 @@ func newWorld(t *testing.T, seed uint64, lossy float64) *world {
 		w.lanes = append(w.lanes, task.ScheduleLane(fmt.Sprint("ns", i)))
 	}
 	namespaces, lanes := 1+rnd.IntN(3), 1+rnd.IntN(20)
-	if rnd.IntN(5) == 0 { // many of both, so that rounds have many pages
-		namespaces, lanes = 1+rnd.IntN(10), 1+rnd.IntN(100)
+	if rnd.IntN(20) == 0 { // many of both, so that rounds have many pages
+		namespaces, lanes = 1+rnd.IntN(10), 1+rnd.IntN(60)
 	}
 	for i := range lanes {
 		lane := task.Lane{

@@ -11,12 +11,14 @@ import (
 type Config struct {
 	// Window is how far ahead tasks are read, and WindowTasks about how many
 	// may be known at once (each lane may have a few beyond): more make bursts
-	// smoother and cost some 250 bytes each. Defaults: 5 s, 100,000.
+	// smoother and cost some 250 bytes each. Each namespace has its share of the
+	// window: while one holds more, twice as many may be known. Defaults: 5 s, 100,000.
 	Window      time.Duration
 	WindowTasks int
 
 	// Poll is how often the store is asked what is due, whatever the hints
-	// said: the longest time by which a lost hint delays a task. Default: 250 ms.
+	// said: the longest time by which a lost hint delays a task, of a namespace with
+	// no more than 25,000 lanes. Default: 250 ms.
 	Poll time.Duration
 
 	// Slots is how many attempts may be under way: more serve more receivers

@@ -6,7 +6,7 @@
 // the choice of what may start. Around it stands Dispatcher with one mutex and
 // one goroutine for each role, which alone read the clock and call the store:
 //
-//	poller    every Poll, and when a lane runs low: Lanes, Peek ──► agenda
+//	poller    every Poll, and when a lane runs low: LanePages, Peek ──► agenda
 //	(hints)   from the store, as it happens                     ──► agenda
 //	(wheel)   a lane's next due time has come                   ──► agenda
 //	firer     agenda ──► Fire: schedules make their occurrences
@@ -27,5 +27,6 @@
 //     was about, at most Poll and one read later.
 //   - A claim whose fate is unknown is repeated with the same token until it
 //     is known. Only the end of the process leaves one behind, to be reaped.
-//   - The lock is never held during a call of the store or of Deliver.
+//   - The lock is never held during a call of the store or of Deliver, nor for work
+//     on all lanes: that is done in pages and pieces, and namespaces take turns.
 package dispatch
