@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/foliot/foliot/internal/task"
@@ -32,6 +33,10 @@ func (b *bounds) take() map[*shard]map[task.Lane]struct{} {
 	return all
 }
 
+// maxRaised is how many bounds one run of the script raises: while it runs, Redis
+// answers nobody, and a burst to very many destinations leaves as many bounds behind.
+const maxRaised = 128
+
 // raiseBounds sets the bounds that are too low to the lanes' true heads, and
 // removes those of empty lanes. What fails is found again by the next reads.
 func (s *Store) raiseBounds(ctx context.Context) error {
@@ -46,11 +51,15 @@ func (s *Store) raiseBounds(ctx context.Context) error {
 		}
 	}
 	parts, _ := group(s.servers.cluster, all, func(l low) *shard { return l.shard })
-	runs := make([]run, len(parts))
-	for i, part := range parts {
-		for _, l := range part {
-			runs[i].keys = append(runs[i].keys, l.shard.lanes, l.shard.due(l.lane))
-			runs[i].args = append(runs[i].args, l.lane)
+	var runs []run
+	for _, part := range parts {
+		for some := range slices.Chunk(part, maxRaised) {
+			var r run
+			for _, l := range some {
+				r.keys = append(r.keys, l.shard.lanes, l.shard.due(l.lane))
+				r.args = append(r.args, l.lane)
+			}
+			runs = append(runs, r)
 		}
 	}
 	if len(runs) == 0 {

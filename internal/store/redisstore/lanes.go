@@ -110,7 +110,11 @@ func (s *Store) pollLanes(ctx context.Context) {
 			continue
 		}
 		once, stop := context.WithTimeout(ctx, patience)
-		err := s.discover(once, hs, false)
+		// A lane that is empty by now, and whose bound is still there, would be read in vain.
+		err := s.raiseBounds(once)
+		if err == nil {
+			err = s.discover(once, hs, false)
+		}
 		stop()
 		if ctx.Err() == nil {
 			s.servers.trouble.about("look for what other nodes have scheduled", err)
