@@ -42,7 +42,7 @@ func TestATreeIsASortedMapThatNeverChanges(t *testing.T) {
 			}
 		}
 		for _, m := range moments {
-			keys := slices.SortedFunc(maps.Keys(m.model), SettingKey.compare)
+			keys := slices.SortedFunc(maps.Keys(m.model), func(a, b SettingKey) int { return a.compare(&b) })
 			if m.tree.len() != len(keys) {
 				t.Fatalf("seed %d: %d entries, want %d", seed, m.tree.len(), len(keys))
 			}
