@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -19,6 +20,7 @@ import (
 type server struct {
 	binary string
 	addr   string
+	listen string // "": addr
 	dir    string
 	log    *os.File
 	flags  []string
@@ -85,7 +87,7 @@ func (s *server) url() string {
 
 // start begins a process; it does not wait until that answers.
 func (s *server) start() error {
-	args := append([]string{"serve", "--listen", s.addr, "--data", s.dir, "--log-level", "warn"}, s.flags...)
+	args := append([]string{"serve", "--listen", cmp.Or(s.listen, s.addr), "--data", s.dir, "--log-level", "warn"}, s.flags...)
 	s.cmd = exec.Command(s.binary, args...)
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
 	s.cmd.SysProcAttr = childAttr()

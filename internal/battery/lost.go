@@ -1,0 +1,333 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// lostSettings: a store that was secured is emptied, or is lost in part, under three
+// servers: one on loopback, one on all addresses with TLS, one behind a proxy. Strangers
+// and the holder of a token ask all of them 100 times a second.
+func lostSettings(ctx context.Context, t *trial) error {
+	for _, l := range storeLosses {
+		if err := t.lose(ctx, l); err != nil {
+			return fmt.Errorf("%s: %w", l.name, err)
+		}
+	}
+	return nil
+}
+
+// storeLoss is what becomes of a store. strike returns when its servers answer again.
+type storeLoss struct {
+	name, dir string
+	open      func(dir string) (url string, strike func(context.Context) (emptied *redistest.Server, err error), end func(), err error)
+}
+
+var storeLosses = []storeLoss{
+	{"DEL of the settings", "del", oneRedis(func(ctx context.Context, r *redistest.Server, _ string) (*redistest.Server, error) {
+		return nil, order(ctx, r, "DEL", "foliot:{settings}:all")
+	})},
+	{"FLUSHALL", "flushall", oneRedis(func(ctx context.Context, r *redistest.Server, _ string) (*redistest.Server, error) {
+		return r, order(ctx, r, "FLUSHALL")
+	})},
+	{"an empty restart", "restart", oneRedis(func(_ context.Context, r *redistest.Server, dir string) (*redistest.Server, error) {
+		r.Kill()
+		empty := filepath.Join(dir, "empty")
+		if err := os.Mkdir(empty, 0o700); err != nil {
+			return nil, err
+		}
+		return r, r.Restart("--dir", empty)
+	})},
+	{"an empty replica is promoted", "replica", sentinelRedis},
+	{"one master of a Cluster comes back empty", "cluster", clusterRedis},
+}
+
+type opener = func(dir string) (string, func(context.Context) (*redistest.Server, error), func(), error)
+
+func oneRedis(strike func(ctx context.Context, r *redistest.Server, dir string) (*redistest.Server, error)) opener {
+	return func(dir string) (string, func(context.Context) (*redistest.Server, error), func(), error) {
+		r, err := redistest.Start(dir)
+		if err != nil {
+			return "", nil, func() {}, err
+		}
+		return "redis://" + r.Addr, func(ctx context.Context) (*redistest.Server, error) { return strike(ctx, r, dir) }, r.Kill, nil
+	}
+}
+
+// sentinelRedis empties the replicas of a master behind its back, and kills it.
+func sentinelRedis(dir string) (string, func(context.Context) (*redistest.Server, error), func(), error) {
+	s, err := redistest.StartSentinels(dir, false)
+	if err != nil {
+		return "", nil, s.Close, err
+	}
+	w := &watched{Sentinels: s}
+	return w.url(), func(ctx context.Context) (*redistest.Server, error) {
+		if err := desert(ctx, s.Servers[0]); err != nil {
+			return nil, err
+		}
+		for _, r := range s.Servers[1:] {
+			if err := errors.Join(order(ctx, r, "CONFIG", "SET", "replica-read-only", "no"), order(ctx, r, "FLUSHALL")); err != nil {
+				return nil, err
+			}
+		}
+		s.Servers[0].Kill()
+		ctx, stop := context.WithTimeout(ctx, strikeWithin)
+		defer stop()
+		if err := redistest.Poll(ctx, w.promoted); err != nil {
+			return nil, err
+		}
+		return s.Servers[w.next], nil
+	}, s.Close, nil
+}
+
+// clusterRedis starts one of three masters again without its file.
+func clusterRedis(dir string) (string, func(context.Context) (*redistest.Server, error), func(), error) {
+	c, err := redistest.StartCluster(dir, 3, 0)
+	if err != nil {
+		return "", nil, c.Close, err
+	}
+	return "redis+cluster://" + strings.Join(c.Addrs(), ","), func(ctx context.Context) (*redistest.Server, error) {
+		c.Servers[1].Kill()
+		if err := c.Servers[1].Restart("--appendonly", "no"); err != nil {
+			return nil, err
+		}
+		return nil, c.Await(ctx)
+	}, c.Close, nil
+}
+
+// lose lets one loss happen.
+func (t *trial) lose(ctx context.Context, l storeLoss) error {
+	dir := t.path(l.dir)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	url, strike, end, err := l.open(dir)
+	defer end()
+	if err != nil {
+		return err
+	}
+	st, err := t.logsIn(l.dir + "/logs")
+	if err != nil {
+		return err
+	}
+	defer st.close()
+	group, err := st.startKinds(ctx, url)
+	defer func() {
+		for _, n := range group {
+			n.end()
+		}
+	}()
+	if err != nil {
+		return err
+	}
+	const closedFor = 5 * time.Second
+	for _, n := range group {
+		n.ask(ctx)
+	}
+	pause(ctx, time.Second)
+	due := time.Now().Add(4 * time.Second) // by then the loss is noticed, or the Redis is away
+	names := make([]string, 20)
+	for i := range names {
+		names[i] = fmt.Sprintf("due-%d", i)
+		if _, err := group[0].client.create(ctx, input(names[i], st.receiver.url(), due)); err != nil {
+			return err
+		}
+	}
+	emptied, err := strike(ctx)
+	if err != nil {
+		return err
+	}
+	back := time.Now()
+	pause(ctx, closedFor)
+	t.note("%s:", l.name)
+	for _, n := range group {
+		n.judge(t, back, emptied != nil)
+	}
+	sent := 0
+	for _, name := range names {
+		sent += st.receiver.arrivals(name)
+	}
+	t.must(sent == 0, "of %d tasks that came due since then, sent %d", len(names), sent)
+	if emptied != nil {
+		size, err := redistest.Command(ctx, emptied.Addr, "DBSIZE")
+		t.must(err == nil && size == ":0", "what the servers wrote into the emptied Redis: keys %s", size)
+	}
+	return nil
+}
+
+// lossNode is a server, and what asks it.
+type lossNode struct {
+	*server
+	kind     string
+	client   *client // shows a token
+	fields   map[string]string
+	stopping []func()
+
+	strangers, welcome []answer // of their goroutines until judge
+	ready              []answer
+}
+
+// answer is what one request got.
+type answer struct {
+	what   string
+	sent   time.Time
+	status int
+	body   string // of a refusal by /readyz, and of what a stranger got
+}
+
+// startKinds starts a server of each kind, with an operator's token. It returns those that
+// were started also with an error.
+func (st *stage) startKinds(ctx context.Context, url string) (all []*lossNode, err error) {
+	var token string
+	for i, kind := range []string{"on loopback", "on 0.0.0.0 with TLS", "behind a proxy"} {
+		dir := filepath.Join(st.dir, fmt.Sprintf("n%d", i+1))
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return all, err
+		}
+		s, err := newServer(st.t.opts.binary, dir, "--store", url, "--node", fmt.Sprintf("n%d", i+1), "--egress-allow", "127.0.0.0/8")
+		if err != nil {
+			return all, err
+		}
+		n := &lossNode{server: s, kind: kind}
+		all = append(all, n)
+		switch i {
+		case 1:
+			_, port, _ := strings.Cut(s.addr, ":")
+			s.listen = "0.0.0.0:" + port
+			if _, err := s.secure(); err != nil {
+				return all, err
+			}
+		case 2:
+			s.flags = append(s.flags, "--trusted-proxy", "127.0.0.0/8", "--host", "foliot.example")
+			n.fields = map[string]string{"X-Forwarded-For": "198.51.100.7", "X-Forwarded-Proto": "https"}
+		}
+		if err := s.run(ctx); err != nil {
+			return all, err
+		}
+		n.client = newClient(s.url())
+		if s.roots != nil {
+			n.client.trust(s.roots)
+		}
+		if i == 0 {
+			made, err := n.client.makeToken(ctx, wire.TokenInput{Scope: "admin", Namespace: wire.AllNamespaces, Label: "operator"})
+			if err != nil {
+				return all, err
+			}
+			token = made.Token
+		}
+		n.client = n.client.as(token)
+	}
+	return all, nil
+}
+
+// strangersAsk are the requests without a token.
+var strangersAsk = []struct {
+	method, path string
+	body         any
+}{
+	{http.MethodGet, "/tokens", nil}, {http.MethodGet, "/tasks", nil}, {http.MethodGet, "/tasks/due-1", nil},
+	{http.MethodPost, "/tokens", wire.TokenInput{Scope: "admin", Namespace: wire.AllNamespaces}},
+	{http.MethodPost, "/tasks", input("stranger", "http://127.0.0.1:9/", time.Now().Add(time.Hour))},
+	{http.MethodGet, "/queues", nil}, {http.MethodGet, "/audit", nil}, {http.MethodGet, "/secrets", nil}, {http.MethodGet, "/cluster", nil},
+}
+
+// ask begins to ask, 100 times a second each: strangers, the holder of the token, and
+// a balancer that asks /readyz.
+func (n *lossNode) ask(ctx context.Context) {
+	each := func(list *[]answer, one func(ctx context.Context, i int) answer) {
+		n.stopping = append(n.stopping, inBackground(ctx, func(ctx context.Context) {
+			tick := time.NewTicker(10 * time.Millisecond)
+			defer tick.Stop()
+			for i := 0; ctx.Err() == nil; i++ {
+				*list = append(*list, one(context.WithoutCancel(ctx), i))
+				select {
+				case <-tick.C:
+				case <-ctx.Done():
+				}
+			}
+		}))
+	}
+	stranger, balancer := n.client.as(""), n.client.as("")
+	balancer.base = strings.TrimSuffix(balancer.base, wire.Version)
+	call := func(c *client, ctx context.Context, method, path string, body any) answer {
+		a := answer{what: method + " " + path, sent: time.Now()}
+		status, reply, err := c.callWith(ctx, n.fields, method, path, body)
+		if err == nil {
+			a.status, a.body = status, string(bytes.TrimSpace(reply))
+		}
+		return a
+	}
+	each(&n.strangers, func(ctx context.Context, i int) answer {
+		r := strangersAsk[i%len(strangersAsk)]
+		return call(stranger, ctx, r.method, r.path, r.body)
+	})
+	each(&n.welcome, func(ctx context.Context, i int) answer {
+		if i%2 == 0 {
+			return call(n.client, ctx, http.MethodGet, "/tasks?limit=1", nil)
+		}
+		in := input(fmt.Sprintf("%s-%d", filepath.Base(filepath.Dir(n.dir)), i), "http://127.0.0.1:9/", time.Now().Add(time.Hour))
+		return call(n.client, ctx, http.MethodPost, "/tasks", in)
+	})
+	each(&n.ready, func(ctx context.Context, _ int) answer { return call(balancer, ctx, http.MethodGet, "/readyz", nil) })
+}
+
+// judge ends the asking, and says how it went since the store was back. Where all of it is
+// gone nothing may be created at any moment; where the settings alone are, until that is noticed.
+func (n *lossNode) judge(t *trial, back time.Time, emptied bool) {
+	for _, stop := range n.stopping {
+		stop()
+	}
+	n.stopping = nil
+	let := 0
+	var first answer
+	for _, a := range n.strangers {
+		if a.status/100 == 2 {
+			if let++; let == 1 {
+				first = a
+			}
+		}
+	}
+	t.must(let == 0, "%s: requests without a token %d, answered with 2xx %d%s", n.kind, len(n.strangers), let, quoted(first))
+	created := 0
+	served := time.Duration(0) // the last one
+	for _, a := range n.welcome {
+		if a.sent.After(back) && a.status/100 == 2 {
+			served = max(served, a.sent.Sub(back))
+			if strings.HasPrefix(a.what, http.MethodPost) {
+				created++
+			}
+		}
+	}
+	t.must((created == 0 || !emptied) && served <= 2*time.Second, "%s: with the token: created after the loss %d, served for %v", n.kind, created, served.Round(time.Millisecond))
+	var noticed answer
+	for _, a := range n.ready {
+		if noticed.status == 0 && a.status == http.StatusServiceUnavailable && (strings.Contains(a.body, `"store_replaced"`) || strings.Contains(a.body, `"settings_lost"`)) {
+			noticed = a
+		}
+	}
+	after := max(noticed.sent.Sub(back), 0)
+	t.must(noticed.status != 0 && after <= 2*time.Second, "%s: not ready %v after the store was back%s", n.kind, after.Round(time.Millisecond), quoted(noticed))
+	if last := n.ready[len(n.ready)-1]; noticed.status != 0 {
+		t.must(last.status == http.StatusServiceUnavailable, "%s: it stays so", n.kind)
+	}
+	log, err := os.ReadFile(n.log.Name())
+	lines := bytes.Count(log, []byte("the store is closed"))
+	t.must(err == nil && lines == 1, "%s: errors in its log %d", n.kind, lines)
+}
+
+func quoted(a answer) string {
+	if a.status == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %s: %d %.260s", a.what, a.status, a.body)
+}
