@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,8 +34,15 @@ const (
 type connections struct {
 	group *idle.Group[net.Conn]
 
-	mu        sync.Mutex // guards strangers
-	strangers list.List  // of *clientConn, on which nobody was let in yet; the oldest first
+	// exempt reports whether an address passes the connections of many clients on,
+	// so that no bound for one address applies. Set before the first connection.
+	exempt func(netip.Addr) bool
+
+	mu        sync.Mutex                // guards strangers and byAddr
+	strangers list.List                 // of *clientConn, on which nobody was let in yet; the oldest first
+	byAddr    map[netip.Addr]*list.List // the same by network, without those exempt
+
+	handshakes chan struct{} // has an element for each TLS handshake that computes
 
 	slots chan struct{} // has an element for each connection, and for the one that is awaited
 	batch int           // how many are closed to make room
@@ -48,7 +56,11 @@ type connections struct {
 // most. timeout is how long one may be without a request; how long its first
 // one may take is srv.ReadHeaderTimeout's.
 func watchConnections(srv *http.Server, most int, timeout time.Duration) *connections {
-	c := &connections{slots: make(chan struct{}, most), batch: max(1, most/32)}
+	c := &connections{
+		slots: make(chan struct{}, most), batch: max(1, most/32),
+		exempt: func(netip.Addr) bool { return false }, byAddr: map[netip.Addr]*list.List{},
+		handshakes: newHandshakes(),
+	}
 	c.group = idle.New(idle.Config{AllIdle: timeout, Resolution: time.Second}, c.judge)
 	srv.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
 		return context.WithValue(ctx, connKey{}, clientOf(conn))
@@ -78,6 +90,9 @@ func (c *connections) saysGoodbye(next http.Handler) http.Handler {
 			w.Header().Set("Connection", "close")
 		}
 		next.ServeHTTP(w, r)
+		if client != nil && r.ProtoMajor == 2 && r.Context().Err() != nil {
+			client.tookBack(time.Now())
+		}
 	})
 }
 
@@ -145,20 +160,51 @@ func (c *connections) enter(closed <-chan struct{}) bool {
 // take returns conn as a stranger's connection, which has a slot.
 func (c *connections) take(conn net.Conn) *clientConn {
 	now := time.Now()
-	client := &clientConn{Conn: conn, born: now, last: now.Add(connAge - rand.N(connAge/10))}
+	client := &clientConn{Conn: conn, born: now, last: now.Add(connAge - rand.N(connAge/10)), gone: make(chan struct{}), handshakes: c.handshakes}
+	leaves := c.meet(client)
+	client.leave = sync.OnceFunc(func() {
+		close(client.gone)
+		client.meet()
+		<-c.slots
+	})
+	if leaves != nil {
+		_ = leaves.Close() // nobody is there to be told
+	}
+	return client
+}
+
+// meet notes a stranger. It returns the oldest one of its address if those are too many.
+func (c *connections) meet(client *clientConn) (leaves *clientConn) {
+	addr, bound := addressOf(client)
+	bound = bound && !c.exempt(addr)
+	addr = networkOf(addr)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	place := c.strangers.PushBack(client)
+	var same *list.List
+	var among *list.Element
+	if bound {
+		if same = c.byAddr[addr]; same == nil {
+			same = list.New()
+			c.byAddr[addr] = same
+		}
+		among = same.PushBack(client)
+		if same.Len() > maxStrangers {
+			leaves = same.Front().Value.(*clientConn)
+		}
+	}
 	client.meet = sync.OnceFunc(func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.strangers.Remove(place)
+		if same == nil {
+			return
+		}
+		if same.Remove(among); same.Len() == 0 && c.byAddr[addr] == same {
+			delete(c.byAddr, addr)
+		}
 	})
-	client.leave = sync.OnceFunc(func() {
-		client.meet()
-		<-c.slots
-	})
-	return client
+	return leaves
 }
 
 // welcome notes that somebody was let in on the connection of a request's context.
@@ -193,12 +239,27 @@ type clientConn struct {
 	born, last time.Time // the first reply after last is the connection's last
 	meet       func()    // its client is a stranger no longer
 	leave      func()
+	gone       chan struct{} // closed when it is closed
+
+	handshakes chan struct{} // connections.handshakes
+	computing  atomic.Bool   // its handshake has an element there
+
+	mu     sync.Mutex // guards resets and at
+	resets float64    // requests that were taken back, less those forgotten by at
+	at     time.Time
 }
 
 // Close closes the connection. Twice is fine.
 func (c *clientConn) Close() error {
 	defer c.leave()
+	defer c.computed()
 	return c.Conn.Close()
+}
+
+// Write sends b. The first of a handshake's ends what its server computes.
+func (c *clientConn) Write(b []byte) (int, error) {
+	c.computed()
+	return c.Conn.Write(b)
 }
 
 // CloseWrite says that nothing more will be sent: net/http does so before it

@@ -99,6 +99,7 @@ func isOver(end <-chan struct{}) bool {
 // bed is a server of at most so many connections in a bubble of fake time.
 type bed struct {
 	*pipes
+	srv     *http.Server
 	conns   *connections
 	release chan struct{} // a slow request waits for it
 }
@@ -109,6 +110,7 @@ func inBubble(t *testing.T, most int, test func(*testing.T, *bed)) {
 		b := &bed{pipes: newPipes(), release: make(chan struct{})}
 		srv := newServer(slog.New(slog.DiscardHandler))
 		srv.WriteTimeout = 0 // a slow request is as slow as the test wants
+		b.srv = srv
 		b.conns = watchConnections(srv, most, 2*time.Minute)
 		srv.Handler = b.conns.saysGoodbye(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			if r.Header.Get("Stranger") == "" {

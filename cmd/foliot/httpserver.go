@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"strings"
 	"syscall"
@@ -20,6 +21,12 @@ const (
 	replyTimeout  = bodyTimeout + 60*time.Second // both count from the headers
 	idleTimeout   = 2 * time.Minute
 	drainTimeout  = 5 * time.Second // for replies under way when a server stops
+
+	// unsentTimeout is how long a client may take nothing that it was sent over
+	// HTTP/2, such as the end of a stream; a reply has a deadline of its own.
+	unsentTimeout = 30 * time.Second
+	// maxStreams bounds the requests under way on one connection.
+	maxStreams = 32
 )
 
 // listenAddr completes an address: "9000" and ":9000" are on loopback.
@@ -99,6 +106,7 @@ func newServer(log *slog.Logger) *http.Server {
 		WriteTimeout:      replyTimeout,
 		IdleTimeout:       -1, // package idle sees to that
 		MaxHeaderBytes:    maxHeader,
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams, WriteByteTimeout: unsentTimeout},
 		// The API looks at the Host of every request, of OPTIONS * too.
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(complaints{log.Handler()}, slog.LevelWarn),
@@ -117,6 +125,7 @@ func (n *node) openHTTP() {
 		idleness += headerTimeout
 	}
 	n.conns = watchConnections(n.http, n.files.clients, idleness)
+	n.conns.exempt = func(addr netip.Addr) bool { return within(n.cfg.proxies, addr) }
 	// The log stands next to the API: spans hand on a copy of the request, and
 	// the API tells the request that it gets by which route it went.
 	access := accessLog{n.log, clientAddr(n.cfg.proxies)}

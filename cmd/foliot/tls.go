@@ -69,7 +69,7 @@ func (c *certificates) config() *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS12,
 		NextProtos:         []string{"h2", "http/1.1"},
-		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return c.live.Load().config, nil },
+		GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) { return c.live.Load().config, compute(hello) },
 	}
 }
 
@@ -169,9 +169,10 @@ func (t tlsContent) parse(files tlsFiles) (*liveTLS, error) {
 		return nil, badInput("--tls-cert", "%s and the key %s: %v", files.cert, files.key, err)
 	}
 	live := &liveTLS{notAfter: pair.Leaf.NotAfter, config: &tls.Config{
-		MinVersion:   tls.VersionTLS12,
-		NextProtos:   []string{"h2", "http/1.1"},
-		Certificates: []tls.Certificate{pair},
+		MinVersion: tls.VersionTLS12,
+		NextProtos: []string{"h2", "http/1.1"},
+		// It is asked again after a client was told to choose another key.
+		GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) { return &pair, compute(hello) },
 	}}
 	if files.clientCA != "" {
 		live.config.ClientAuth = tls.RequireAndVerifyClientCert

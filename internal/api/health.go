@@ -1,9 +1,15 @@
 package api
 
 import (
+	"bytes"
+	"compress/gzip"
+	"encoding/hex"
 	"io"
 	"net/http"
+	"strconv"
+	"strings"
 
+	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -19,10 +25,49 @@ func (s *Server) readyz(w http.ResponseWriter, r *request) error {
 	return s.healthz(w, r)
 }
 
-func (s *Server) document(w http.ResponseWriter, _ *request) error {
-	w.Header().Set("Content-Type", jsonType)
-	_, _ = w.Write(s.openAPI()) // the client went away: nobody is left to be told
+func (s *Server) document(w http.ResponseWriter, r *request) error {
+	doc, h := s.openAPI(), w.Header()
+	h.Set("ETag", doc.tag)
+	h.Set("Vary", "Accept-Encoding")
+	if strings.Contains(r.Header.Get("If-None-Match"), doc.tag) {
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	h.Set("Content-Type", jsonType)
+	body := doc.plain
+	if takesGzip(r.Header.Get("Accept-Encoding")) {
+		h.Set("Content-Encoding", "gzip")
+		body = doc.gzipped
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	_, _ = w.Write(body) // the client went away: nobody is left to be told
 	return nil
+}
+
+// openAPI is the document, made once: whoever reaches the server may ask for it.
+type openAPI struct {
+	plain, gzipped []byte
+	tag            string
+}
+
+func newOpenAPI(plain []byte) openAPI {
+	var buf bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&buf, gzip.BestCompression) // it is a level
+	_, _ = w.Write(plain)                                   // a buffer takes everything
+	_ = w.Close()
+	return openAPI{plain, buf.Bytes(), `"` + hex.EncodeToString([]byte(task.Digest(plain))[:8]) + `"`}
+}
+
+// takesGzip reports whether an Accept-Encoding header takes gzip.
+func takesGzip(header string) bool {
+	for item := range strings.SplitSeq(header, ",") {
+		coding, weight, _ := strings.Cut(strings.TrimSpace(item), ";")
+		weight = strings.ReplaceAll(weight, " ", "")
+		if strings.EqualFold(strings.TrimSpace(coding), "gzip") {
+			return weight != "q=0" && !strings.HasPrefix(weight, "q=0.000") && weight != "q=0.0" && weight != "q=0.00"
+		}
+	}
+	return false
 }
 
 // root tells a person with a browser or curl what this is.

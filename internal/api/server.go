@@ -109,7 +109,7 @@ type Server struct {
 	nodes   task.Cluster // nil: the store is this server's own
 	guard   *guard
 	mux     *http.ServeMux
-	openAPI func() []byte // built when first asked for
+	openAPI func() openAPI // built when first asked for
 	cursors sealer
 	started time.Time
 
@@ -147,7 +147,7 @@ func New(cfg Config, ledger Ledger) *Server {
 	_ = s.latch.lost(ledger.Settings()) // they are the first: nothing is lost yet
 	s.guard = newGuard(s.cfg.AllowedHosts)
 	s.buffers.New = func() any { return new(bytes.Buffer) }
-	s.openAPI = sync.OnceValue(func() []byte { return s.describe(routes()) })
+	s.openAPI = sync.OnceValue(func() openAPI { return newOpenAPI(s.describe(routes())) })
 	s.mux = s.route(routes())
 	return s
 }

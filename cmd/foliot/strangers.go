@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/netip"
+	"runtime"
+	"time"
+)
+
+// What those can do who show no token is bounded for each connection and each
+// address, so that deliveries find a processor.
+const (
+	// maxStrangers bounds the connections of one address on which nobody was let in
+	// yet. For a further one the oldest goes: a client with a token is let in with its
+	// first request, in a few milliseconds.
+	maxStrangers = 256
+	// resetBurst and resetRate bound the requests that a client takes back on one
+	// HTTP/2 connection, at once and a second. A connection with more is closed.
+	resetBurst, resetRate = 100, 10
+)
+
+// newHandshakes returns room for the TLS handshakes that compute at once: each takes
+// a processor for about a millisecond, and half of them are for deliveries.
+func newHandshakes() chan struct{} {
+	return make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
+}
+
+var errHandshakes = errors.New("too many handshakes at once")
+
+// compute waits for room for the handshake of hello. The handshake has it until it
+// writes, or its connection is closed.
+func compute(hello *tls.ClientHelloInfo) error {
+	client := clientOf(hello.Conn)
+	if client == nil {
+		return nil
+	}
+	return client.compute(hello.Context())
+}
+
+func (c *clientConn) compute(ctx context.Context) error {
+	if c.computing.Load() {
+		return nil
+	}
+	over := time.NewTimer(headerTimeout)
+	defer over.Stop()
+	select {
+	case c.handshakes <- struct{}{}:
+		c.computing.Store(true)
+	case <-c.gone:
+		return net.ErrClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-over.C:
+		return errHandshakes
+	}
+	select {
+	case <-c.gone: // meanwhile: nothing ends it any more
+		c.computed()
+	default:
+	}
+	return nil
+}
+
+// computed gives back what compute took, if anything.
+func (c *clientConn) computed() {
+	if c.computing.Load() && c.computing.CompareAndSwap(true, false) {
+		<-c.handshakes
+	}
+}
+
+// tookBack counts a request that the client took back, and closes a connection that
+// has too many.
+func (c *clientConn) tookBack(now time.Time) {
+	c.mu.Lock()
+	c.resets = max(0, c.resets-now.Sub(c.at).Seconds()*resetRate) + 1
+	c.at = now
+	over := c.resets > resetBurst
+	c.mu.Unlock()
+	if over {
+		_ = c.Close() // nobody is there to be told
+	}
+}
+
+// addressOf returns the other end of a connection; false if it has none.
+func addressOf(conn net.Conn) (netip.Addr, bool) {
+	tcp, ok := conn.RemoteAddr().(*net.TCPAddr)
+	if !ok {
+		return netip.Addr{}, false
+	}
+	return tcp.AddrPort().Addr().Unmap().WithZone(""), true
+}
+
+// networkOf is what counts as one address: one machine has 2^64 of IPv6.
+func networkOf(addr netip.Addr) netip.Addr {
+	if !addr.Is6() {
+		return addr
+	}
+	p, _ := addr.Prefix(64) // fits every IPv6 address
+	return p.Addr()
+}

@@ -1,0 +1,277 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+
+	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/store/memstore"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// from is a connection from an address.
+type from struct {
+	net.Conn
+	addr string
+}
+
+func (f from) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.ParseIP(f.addr), Port: 1} }
+
+// dialFrom returns the client's end of a connection from an address.
+func (p *pipes) dialFrom(addr string) net.Conn {
+	ours, theirs := net.Pipe()
+	p.dialled <- from{theirs, addr}
+	return ours
+}
+
+// Strangers of one address, or of one network of IPv6, leave room for others; those of other
+// addresses, and those who were let in, stay.
+func TestStrangersOfOneAddressAreBounded(t *testing.T) {
+	inBubble(t, 4*maxStrangers, func(t *testing.T, b *bed) {
+		ended := func(c net.Conn) <-chan struct{} { return (&peer{c, t, bufio.NewReader(c)}).ended() }
+		known := b.dialFrom("192.0.2.1")
+		go func() { _, _ = io.WriteString(known, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n") }()
+		knownEnd := ended(known)
+		other := ended(b.dialFrom("192.0.2.2"))
+		synctest.Wait()
+		var ends []<-chan struct{}
+		for range maxStrangers + 10 {
+			ends = append(ends, ended(b.dialFrom("192.0.2.1")))
+		}
+		synctest.Wait()
+		over := 0
+		for i, end := range ends {
+			if isOver(end) {
+				if over++; i >= 10 {
+					t.Errorf("connection %d was closed, and an older one was not", i)
+				}
+			}
+		}
+		if over != 10 || isOver(knownEnd) || isOver(other) {
+			t.Errorf("%d connections of strangers were closed, not 10; one that was let in: %v, one of another address: %v", over, isOver(knownEnd), isOver(other))
+		}
+		var six []<-chan struct{}
+		for i := range maxStrangers + 1 {
+			six = append(six, ended(b.dialFrom("2001:db8::"+string("0123456789abcdef"[i%16]))))
+		}
+		synctest.Wait()
+		if !isOver(six[0]) {
+			t.Error("a network of IPv6 has more strangers than one address may have")
+		}
+		b.conns.exempt = func(a netip.Addr) bool { return a.String() == "192.0.2.9" }
+		var proxied []<-chan struct{}
+		for range maxStrangers + 10 {
+			proxied = append(proxied, ended(b.dialFrom("192.0.2.9")))
+		}
+		synctest.Wait()
+		if isOver(proxied[0]) {
+			t.Error("connections of a trusted proxy are bounded as one address")
+		}
+	})
+}
+
+// A handshake computes only when there is room, waits no longer than its connection lives,
+// and gives back what it took.
+func TestHandshakesThatComputeAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &connections{slots: make(chan struct{}, 10), exempt: func(netip.Addr) bool { return false }, byAddr: nil, handshakes: make(chan struct{}, 1)}
+		open := func() *clientConn {
+			_, theirs := net.Pipe()
+			c.slots <- struct{}{}
+			return c.take(theirs)
+		}
+		first, second, third := open(), open(), open()
+		if err := first.compute(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error, 3)
+		go func() { done <- second.compute(t.Context()) }()
+		synctest.Wait()
+		if len(done) != 0 {
+			t.Error("two handshakes compute at once")
+		}
+		second.Close()
+		if err := <-done; err == nil {
+			t.Error("a handshake computes whose connection was closed")
+		}
+		go func() { done <- third.compute(t.Context()) }()
+		synctest.Wait()
+		first.computed()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		third.Close()
+		if len(c.handshakes) != 0 {
+			t.Error("a connection that was closed keeps its room")
+		}
+		first.compute(context.Background())
+		began := time.Now()
+		if err := open().compute(t.Context()); err == nil || time.Since(began) != headerTimeout {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+	})
+}
+
+// frames is a client of HTTP/2 that does what it likes.
+type frames struct {
+	*http2.Framer
+	t    *testing.T
+	conn net.Conn
+	next uint32
+	goes <-chan struct{} // closed when the server has closed the connection
+	ends chan uint32     // of streams that the server ended before their time
+}
+
+// speak begins HTTP/2 on a connection, with a window for each stream.
+func speak(t *testing.T, conn net.Conn, window uint32) *frames {
+	gone := make(chan struct{})
+	f := &frames{http2.NewFramer(conn, conn), t, conn, 1, gone, make(chan uint32, 1000)}
+	go func() {
+		defer close(gone)
+		for {
+			frame, err := f.ReadFrame()
+			if err != nil {
+				return
+			}
+			switch frame := frame.(type) {
+			case *http2.RSTStreamFrame:
+				f.ends <- frame.StreamID
+			case *http2.SettingsFrame:
+				if v, ok := frame.Value(http2.SettingMaxConcurrentStreams); ok && v != maxStreams {
+					t.Errorf("%d streams may be open", v)
+				}
+			}
+		}
+	}()
+	_, _ = io.WriteString(conn, http2.ClientPreface)
+	_ = f.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: window})
+	return f
+}
+
+// get begins a request on a stream of its own.
+func (f *frames) get(path string) (stream uint32, err error) {
+	var block bytes.Buffer
+	enc := hpack.NewEncoder(&block)
+	for _, h := range [][2]string{{":method", "GET"}, {":scheme", "http"}, {":authority", "localhost"}, {":path", path}} {
+		_ = enc.WriteField(hpack.HeaderField{Name: h[0], Value: h[1]})
+	}
+	stream = f.next
+	f.next += 2
+	return stream, f.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: block.Bytes(), EndStream: true, EndHeaders: true})
+}
+
+// clearHTTP2 lets srv speak HTTP/2 without TLS, as tests do.
+func clearHTTP2(srv *http.Server) {
+	srv.Protocols = new(http.Protocols)
+	srv.Protocols.SetHTTP1(true)
+	srv.Protocols.SetUnencryptedHTTP2(true)
+}
+
+// A client that takes requests back as fast as it makes them loses its connection; one that
+// takes some back does not.
+func TestAConnectionOfRapidResetsIsClosed(t *testing.T) {
+	inBubble(t, 10, func(t *testing.T, b *bed) {
+		clearHTTP2(b.srv)
+		b.srv.Handler = b.conns.saysGoodbye(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+		calm, rapid := speak(t, b.dialFrom("192.0.2.1"), 1<<16), speak(t, b.dialFrom("192.0.2.1"), 1<<16)
+		for range resetBurst {
+			stream, _ := calm.get("/")
+			_ = calm.WriteRSTStream(stream, http2.ErrCodeCancel)
+			synctest.Wait()
+		}
+		made := 0
+		for range 10 * resetBurst {
+			stream, err := rapid.get("/")
+			if err != nil || rapid.WriteRSTStream(stream, http2.ErrCodeCancel) != nil {
+				break
+			}
+			synctest.Wait()
+			made++
+		}
+		if !isOver(rapid.goes) || made > resetBurst+1 {
+			t.Errorf("%d requests were taken back, and the connection is closed: %v", made, isOver(rapid.goes))
+		}
+		time.Sleep(5 * time.Second)
+		if isOver(calm.goes) {
+			t.Error("a client that takes some requests back lost its connection")
+		}
+		calm.conn.Close()
+	})
+}
+
+// A reply that nobody takes ends after 30 seconds: over HTTP/2 with a window of 0, and over
+// HTTP/1 to a client that does not read. One that is taken slowly goes on.
+func TestAReplyThatNobodyTakesEnds(t *testing.T) {
+	inBubble(t, 10, func(t *testing.T, b *bed) {
+		clearHTTP2(b.srv)
+		b.srv.WriteTimeout = replyTimeout
+		store := memstore.New(memstore.Config{})
+		var changes []task.Change
+		for i := range 200 {
+			spec := task.DefaultSpec()
+			spec.Namespace, spec.ID, spec.Name = task.DefaultNamespace, task.NewID(task.Millis(i+1)), string(rune('a'+i%26))+time.Duration(i).String()
+			spec.Request = task.Request{URL: "http://example.com/", Method: "POST", BodyKind: task.TextBody, Body: bytes.Repeat([]byte("x"), 2000), BodySize: 2000}
+			spec.When.Delay, spec.When.Relative = time.Hour, true
+			changes = append(changes, task.Create{Spec: spec})
+		}
+		replies, err := store.Apply(t.Context(), task.CeilMillis(time.Now()), changes)
+		for _, r := range replies {
+			if err == nil {
+				err = r.Err
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.srv.Handler = b.conns.saysGoodbye(api.New(api.Config{Log: slog.New(slog.DiscardHandler)}, store))
+		const path = "/v1/tasks?limit=1000&include=body"
+		began := time.Now()
+		two := speak(t, b.dialFrom("192.0.2.1"), 0)
+		for range maxStreams {
+			_, _ = two.get(path)
+		}
+		one := b.dialFrom("192.0.2.1")
+		_, _ = io.WriteString(one, "GET "+path+" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		slow := b.dialFrom("192.0.2.1")
+		_, _ = io.WriteString(slow, "GET "+path+" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+		whole := make(chan int)
+		go func() {
+			n, buf := 0, make([]byte, 64<<10)
+			for {
+				got, err := slow.Read(buf)
+				if n += got; err != nil {
+					whole <- n
+					return
+				}
+				time.Sleep(100 * time.Millisecond)
+			}
+		}()
+		for range maxStreams {
+			<-two.ends
+		}
+		if d := time.Since(began); d < 30*time.Second || d > 32*time.Second {
+			t.Errorf("streams with a window of 0 ended after %v", d)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if n, _ := io.Copy(io.Discard, one); n > 0 {
+			t.Errorf("%d bytes came after 32 s", n)
+		}
+		if n := <-whole; n < 400_000 {
+			t.Errorf("a client that takes some all the time got %d bytes", n)
+		}
+		two.conn.Close()
+	})
+}
