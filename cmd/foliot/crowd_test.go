@@ -38,7 +38,7 @@ func dialKept(t *testing.T, p *process) *keptConn {
 
 // ask sends a request and reads its reply.
 func (c *keptConn) ask() error {
-	if _, err := io.WriteString(c, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+	if _, err := io.WriteString(c, "GET /v1/tasks/none HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
 		return err
 	}
 	reply, err := http.ReadResponse(c.read, nil)

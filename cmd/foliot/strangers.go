@@ -16,7 +16,7 @@ const (
 	// maxStrangers bounds the connections of one address on which nobody was let in
 	// yet. For a further one the oldest goes: a client with a token is let in with its
 	// first request, in a few milliseconds.
-	maxStrangers = 256
+	maxStrangers = 1024
 	// resetBurst and resetRate bound the requests that a client takes back on one
 	// HTTP/2 connection, at once and a second. A connection with more is closed.
 	resetBurst, resetRate = 100, 10
