@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -178,7 +179,9 @@ func (b *bodyReader) read(r *reader, key []byte, limit int) (err error) {
 		b.body = task.Body{Kind: task.TextBody, Bytes: []byte(s)}
 	default:
 		var raw []byte
-		raw, err = r.raw()
+		if raw, err = r.raw(limit); errors.Is(err, errOver) {
+			return bodyTooLarge("", limit)
+		}
 		b.body = task.Body{Kind: task.JSONBody, Bytes: bytes.Clone(raw)} // the document is not kept
 	}
 	if err == nil && len(b.body.Bytes) > limit {
@@ -213,8 +216,13 @@ func (r *reader) name() (string, error) {
 }
 
 func (r *reader) textMap() (map[string]string, error) {
+	// More than these have no room in a task: its bytes are bounded, and every name is another.
+	const most = task.MaxHeaderBytes
 	m := map[string]string{}
 	err := r.object(func(key []byte) (err error) {
+		if len(m) == most {
+			return refuse("too_many", "", fmt.Sprintf("there are more than %d names", most))
+		}
 		m[string(key)], err = r.text()
 		return err
 	})

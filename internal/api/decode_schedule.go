@@ -194,7 +194,7 @@ func choice[T any](r *reader, parse func(string) (T, bool), words string) (polic
 func (r *reader) boolean() (bool, error) {
 	switch r.next() {
 	case 't', 'f':
-		word, err := r.raw()
+		word, err := r.raw(len(r.data))
 		return string(word) == "true", err
 	}
 	return false, r.mismatch("true or false")

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -21,6 +22,7 @@ type reader struct {
 	pos   int
 	depth int
 	keys  [][]byte // of the objects that are open, the innermost last
+	until int      // where a value must have ended that is merely kept; 0: no bound
 
 	// lenient is for finding the end of a value that was already refused:
 	// only what would hide the end is an error then.
@@ -63,6 +65,9 @@ func (r *reader) object(member func(key []byte) error) error {
 		if err != nil {
 			return err
 		}
+		if err := r.inBounds(); err != nil {
+			return within(key, err)
+		}
 		if r.repeated(base, key, &many) {
 			return within(key, refuse("duplicate_key", "", "the key is given twice"))
 		}
@@ -75,6 +80,17 @@ func (r *reader) object(member func(key []byte) error) error {
 	}
 	r.keys = r.keys[:base]
 	r.depth--
+	return nil
+}
+
+// errOver is why a value is given up that is longer than it may be: nothing more of it
+// is taken apart.
+var errOver = errors.New("over the limit")
+
+func (r *reader) inBounds() error {
+	if r.until > 0 && r.pos > r.until {
+		return errOver
+	}
 	return nil
 }
 
@@ -216,11 +232,17 @@ func (r *reader) null() bool {
 	return true
 }
 
-// raw reads any value and returns its bytes, which are the document's.
-func (r *reader) raw() ([]byte, error) {
+// raw reads any value and returns its bytes, which are the document's. Of one with more
+// than limit bytes it returns errOver, about as soon as it has read those.
+func (r *reader) raw(limit int) ([]byte, error) {
 	r.space()
 	start := r.pos
+	r.until = start + limit
 	err := r.skip()
+	r.until = 0
+	if err == nil && r.pos-start > limit {
+		err = errOver
+	}
 	return r.data[start:r.pos], err
 }
 

@@ -33,7 +33,7 @@ func FuzzReaderAgreesWithEncodingJSON(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var raw []byte
 		err := document(data, func(r *reader) (err error) {
-			raw, err = r.raw()
+			raw, err = r.raw(len(r.data))
 			return err
 		})
 		valid := json.Valid(data)
