@@ -279,8 +279,8 @@ func TestBadSecretsAreRefused(t *testing.T) {
 func TestANamespaceIsMadeAndRemovedByOperators(t *testing.T) {
 	s := serve(t)
 	var n wire.Namespace
-	s.do("PUT", "/v1/namespaces/acme", `{"max_pending": 2, "max_bytes": 10, "create_rate": 0.5, "create_burst": 3}`, "If-None-Match: *").want(201, &n)
-	if n.MaxPending != 2 || n.MaxBytes != 10 || n.CreateRate != 0.5 || n.CreateBurst != 3 || n.Version != 1 {
+	s.do("PUT", "/v1/namespaces/acme", `{"max_pending": 2, "max_bytes": 1000, "create_rate": 0.5, "create_burst": 3}`, "If-None-Match: *").want(201, &n)
+	if n.MaxPending != 2 || n.MaxBytes != 1000 || n.CreateRate != 0.5 || n.CreateBurst != 3 || n.Version != 1 {
 		t.Errorf("%+v", n)
 	}
 	var list wire.NamespaceList

@@ -11,7 +11,7 @@ import (
 
 func TestQuotasBoundANamespace(t *testing.T) {
 	s := serve(t)
-	s.do("PUT", "/v1/namespaces/acme", `{"max_pending": 2, "max_bytes": 10}`).want(201, nil)
+	s.do("PUT", "/v1/namespaces/acme", `{"max_pending": 2, "max_bytes": 562}`).want(201, nil)
 	acme := "Foliot-Namespace: acme"
 	with := func(name, body string) string {
 		return `{"name": "` + name + `", "delay": "1h", "http": {"url": "http://example.com/", "body": "` + body + `"}}`
@@ -28,6 +28,8 @@ func TestQuotasBoundANamespace(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	s.do("DELETE", "/v1/tasks/a", "", acme).want(200, nil)
+	s.do("POST", "/v1/tasks", with("e", "12345"), acme).problem(403, "quota_exceeded", "max_bytes") // its record is kept for a while
+	s.do("PUT", "/v1/namespaces/acme", `{"max_pending": 2, "max_bytes": 843}`).want(200, nil)
 	s.do("POST", "/v1/tasks", with("e", "12345"), acme).want(201, nil)
 	s.do("POST", "/v1/tasks", hour).want(201, nil) // another namespace's is its own
 }

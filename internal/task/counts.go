@@ -1,7 +1,7 @@
 package task
 
-// Counts is how many records there are, by state, and how many bytes their
-// bodies have. A store keeps it for each queue, in the same atomic batch as the
+// Counts is how many records there are, by state, and how many bytes they have
+// with their bodies (Task.Stored). A store keeps it for each queue, in the same atomic batch as the
 // records themselves, so that it is always exact.
 type Counts struct {
 	States [Dead + 1]int64 // by State
@@ -15,11 +15,11 @@ type QueueKey struct{ Namespace, Queue string }
 func (c *Counts) Move(old, t *Task) {
 	if old != nil {
 		c.States[old.State]--
-		c.Bytes -= int64(old.Request.BodySize)
+		c.Bytes -= old.Stored()
 	}
 	if t != nil {
 		c.States[t.State]++
-		c.Bytes += int64(t.Request.BodySize)
+		c.Bytes += t.Stored()
 	}
 }
 
@@ -40,4 +40,21 @@ func (c *Counts) Total() (n int64) {
 		n += k
 	}
 	return n
+}
+
+// recordBytes is about what a record takes beside its texts: keys, an index entry, numbers.
+const recordBytes = 256
+
+// Stored returns about how many bytes t takes in a store, at most MaxBody. The result must be the
+// same for a record that was read back, and whether or not t carries its body: what is added to
+// the counts when a record comes is taken off when it goes.
+func (t *Task) Stored() int64 {
+	return int64(min(recordBytes+len(t.Name)+t.Request.BodySize+t.Weight()-len(t.Request.Body), MaxBody))
+}
+
+// Remains returns what counts need of a finished or dead task that takes so many bytes.
+func Remains(k Key, queue string, state State, stored int64) *Task {
+	t := &Task{Namespace: k.Namespace, Name: k.Name, Queue: queue, State: state}
+	t.Request.BodySize = int(stored - t.Stored())
+	return t
 }

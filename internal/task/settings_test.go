@@ -216,11 +216,12 @@ func TestNoNamespaceIsCalledAsOperatorsAre(t *testing.T) {
 }
 
 func TestQuotasRefuseOnlyWhatMakesMore(t *testing.T) {
-	n := &NamespaceSettings{Name: "default", MaxPending: 2, MaxBytes: 10}
-	fresh := create(t) // 4 bytes
+	n := &NamespaceSettings{Name: "default", MaxPending: 2, MaxBytes: 0}
+	fresh := create(t) // a body of 4 bytes
+	n.MaxBytes = 2*fresh.Stored() + 2
 	var full, room Counts
-	full.States[Scheduled], full.Bytes = 2, 8
-	room.States[Running], room.Bytes = 1, 4
+	full.States[Scheduled], full.Bytes = 2, 2*fresh.Stored()
+	room.States[Running], room.Bytes = 1, fresh.Stored()
 	cancelled := apply(t, t0, fresh, Cancel{Key: fresh.Key()})
 	bigger := apply(t, t0, fresh, Patch{Key: fresh.Key(), Body: &Body{TextBody, []byte("1234567890")}})
 	for _, c := range []struct {
@@ -255,7 +256,7 @@ func TestCountsFollowEveryStep(t *testing.T) {
 	for _, step := range [][2]*Task{{nil, made}, {made, runs}, {runs, made}, {made, done}} {
 		c.Move(step[0], step[1])
 	}
-	if c.States[Cancelled] != 1 || c.Pending() != 0 || c.Bytes != 0 || c.Total() != 1 {
+	if c.States[Cancelled] != 1 || c.Pending() != 0 || c.Bytes != done.Stored() || c.Total() != 1 {
 		t.Errorf("%+v", c)
 	}
 	c.Move(done, nil)

@@ -39,7 +39,7 @@ type Queue struct {
 	Counts      Counts `json:"counts"`
 }
 
-// Counts is how many tasks there are, by state, and how many bytes their bodies have.
+// Counts is how many tasks there are, by state, and how many bytes they take.
 type Counts struct {
 	Scheduled int64 `json:"scheduled" doc:"The held ones among them."`
 	Running   int64 `json:"running"`
@@ -47,7 +47,7 @@ type Counts struct {
 	Cancelled int64 `json:"cancelled"`
 	Expired   int64 `json:"expired"`
 	Dead      int64 `json:"dead"`
-	Bytes     int64 `json:"bytes" doc:"Of the bodies that are kept."`
+	Bytes     int64 `json:"bytes" doc:"About how many bytes the records take that are kept, with their bodies."`
 }
 
 // QueueList is one page of queues, in the order of their names.

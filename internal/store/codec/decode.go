@@ -105,32 +105,6 @@ func MatchRecord(src []byte, key task.Key, f *task.Filter) (bool, error) {
 	return f.Match(&t), nil
 }
 
-// DecodeCounted returns as much of the record src as counts need: its state,
-// its queue, the size of its body, and what key says.
-func DecodeCounted(key task.Key, src []byte) (*task.Task, error) {
-	src, err := Unwrap(src)
-	if err != nil {
-		return nil, err
-	}
-	t := &task.Task{Namespace: key.Namespace, Name: key.Name}
-	for len(src) > 0 {
-		got, rest, err := nextField(src)
-		if err != nil {
-			return nil, err
-		}
-		switch {
-		case got.num > fieldBodySize:
-			return t, nil
-		case got.num == fieldState, got.num == fieldQueue, got.num == fieldBodySize:
-			if err := setField(t, got); err != nil {
-				return nil, err
-			}
-		}
-		src = rest
-	}
-	return t, nil
-}
-
 // lastFieldOf returns the last field that f asks for.
 func lastFieldOf(f *task.Filter) protowire.Number {
 	switch {

@@ -65,6 +65,8 @@ type book struct {
 	queues map[task.QueueKey]*line
 	spaces map[string]*task.Counts // by namespace; not on disk
 
+	stale bool // an older version wrote some of the counts: see countMark
+
 	last    *line   // that was looked up: a batch is mostly about one queue
 	touched []*line // by the batch being filled
 }
@@ -223,7 +225,8 @@ func loadBook(db *pebble.DB) (b *book, err error) {
 		if err != nil {
 			return nil, err
 		}
-		n, err := parseCounts(value)
+		n, marked, err := parseCounts(value)
+		b.stale = b.stale || !marked
 		if err != nil {
 			return nil, fmt.Errorf("the counts of queue %q in namespace %q: %w", key.Name, key.Namespace, err)
 		}
@@ -237,22 +240,27 @@ func appendCountKey(dst []byte, q task.QueueKey) []byte {
 	return appendTaskKey(dst, countPrefix, task.Key{Namespace: q.Namespace, Name: q.Queue})
 }
 
+// countMark stands behind counts whose bytes are those of whole records. Versions before counted
+// bodies alone, and write counts without it, also where they wrote after this one: then all that
+// is derived from the records is made anew.
+const countMark = 1
+
 // appendCounts appends n as it is on disk: a format byte, the bytes and the
-// number of each state from Scheduled on, varints. A later version's states
-// follow behind.
+// number of each state from Scheduled on, varints, and countMark. What a later
+// version adds follows behind.
 func appendCounts(dst []byte, n task.Counts) []byte {
 	dst = append(dst, codec.Format)
 	dst = binary.AppendVarint(dst, n.Bytes)
 	for _, k := range n.States[task.Scheduled:] {
 		dst = binary.AppendVarint(dst, k)
 	}
-	return dst
+	return append(dst, countMark)
 }
 
-func parseCounts(src []byte) (n task.Counts, err error) {
+func parseCounts(src []byte) (n task.Counts, marked bool, err error) {
 	src, err = codec.Unwrap(src)
 	if err != nil {
-		return n, err
+		return n, false, err
 	}
 	fields := []*int64{&n.Bytes}
 	for s := task.Scheduled; s <= task.Dead; s++ {
@@ -261,8 +269,9 @@ func parseCounts(src []byte) (n task.Counts, err error) {
 	r := bytes.NewReader(src)
 	for _, field := range fields {
 		if *field, err = binary.ReadVarint(r); err != nil {
-			return task.Counts{}, fmt.Errorf("%w: %w", errDamaged, err)
+			return task.Counts{}, false, fmt.Errorf("%w: %w", errDamaged, err)
 		}
 	}
-	return n, nil
+	mark, err := r.ReadByte()
+	return n, err == nil && mark == countMark, nil
 }

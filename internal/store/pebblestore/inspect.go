@@ -97,7 +97,7 @@ func countedTask(key, value []byte) (*task.Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	return codec.DecodeCounted(name, value)
+	return codec.DecodeRecord(name, value)
 }
 
 // addPart adds b behind its length, which keeps ("ab", "c") and ("a", "bc") apart.
@@ -201,7 +201,9 @@ func (r *Report) compare(ctx context.Context, db *pebble.DB) (err error) {
 	if err != nil {
 		return err
 	}
-	r.compareCounts(stored.all(), counts.all())
+	if !stored.stale { // otherwise they are made anew when it is opened
+		r.compareCounts(stored.all(), counts.all())
+	}
 	_, err = loadSettings(db)
 	return err
 }

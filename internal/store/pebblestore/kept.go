@@ -9,25 +9,22 @@ import (
 
 // kept is the value of an entry among the dead or the finished: what a sweep
 // has to know of a record, so that it need not read it. On disk: the state, 1
-// byte; the size of its body and the length of its queue's name, varints; that
+// byte; how many bytes it takes (Task.Stored) and the length of its queue's name, varints; that
 // name; the digest of its Idempotency-Key.
 type kept struct {
 	state  task.State
-	size   int // of the body
+	size   int64 // Task.Stored
 	queue  string
 	digest string
 }
 
 func keptOf(t *task.Task) kept {
-	return kept{state: t.State, size: t.Request.BodySize, queue: t.Queue, digest: digest(t)}
+	return kept{state: t.State, size: t.Stored(), queue: t.Queue, digest: digest(t)}
 }
 
 // task returns as much of the record as counts need.
 func (k kept) task(key task.Key) *task.Task {
-	return &task.Task{
-		Namespace: key.Namespace, Name: key.Name, Queue: k.queue, State: k.state,
-		Request: task.Request{BodySize: k.size},
-	}
+	return task.Remains(key, k.queue, k.state, k.size)
 }
 
 func (k kept) append(dst []byte) []byte {
@@ -48,7 +45,7 @@ func parseKept(src []byte) (kept, error) {
 	if n <= 0 || size > task.MaxBody {
 		return kept{}, damaged
 	}
-	k.size, src = int(size), src[1+n:]
+	k.size, src = int64(size), src[1+n:]
 	length, n := binary.Uvarint(src)
 	if n <= 0 || length > uint64(len(src)-n) {
 		return kept{}, damaged

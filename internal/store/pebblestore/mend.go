@@ -232,7 +232,7 @@ func (c *committer) countSome(m *mend) (done bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		t, err := codec.DecodeCounted(key, value)
+		t, err := codec.DecodeRecord(key, value)
 		if err != nil {
 			return false, err
 		}

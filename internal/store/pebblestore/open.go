@@ -106,7 +106,7 @@ func (s *Store) load() (l loaded, err error) {
 		return l, err
 	}
 	s.settings.Store(settings)
-	if l.book, err = loadBook(s.db); err != nil {
+	if l.book, err = s.loadCounts(); err != nil {
 		return l, err
 	}
 	s.counts.publish(l.book.all())

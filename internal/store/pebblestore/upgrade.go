@@ -39,6 +39,20 @@ func (s *Store) upgrade(newest uint64) error {
 	return s.rebuild()
 }
 
+// loadCounts reads the counts, and makes all that is derived from the records anew first if an
+// older version has written some of it.
+func (s *Store) loadCounts() (*book, error) {
+	b, err := loadBook(s.db)
+	if err != nil || !b.stale {
+		return b, err
+	}
+	s.config.Logger.Info("counting the records anew: an older version counted the bytes of bodies alone")
+	if err := s.rebuild(); err != nil {
+		return nil, err
+	}
+	return loadBook(s.db)
+}
+
 // storedFormat returns the format of what is in the database; 0: none was noted.
 func (s *Store) storedFormat() (int, error) {
 	value, closer, err := s.db.Get(formatKey)

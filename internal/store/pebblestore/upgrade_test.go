@@ -140,3 +140,52 @@ func TestAnOlderVersionIsToldBeforeAnythingIsChanged(t *testing.T) {
 		t.Errorf("the marker: %s", text)
 	}
 }
+
+// Versions before counted the bytes of bodies alone, and kept those of what ended. What is counted
+// now must not be taken off from that.
+func TestCountsOfAnOlderVersionAreMadeAnew(t *testing.T) {
+	disk := vfs.NewCrashableMem()
+	s := open(t, disk, Config{Now: clock})
+	mustApply(t, s, creates(0, 3, func(int64) task.Millis { return benchStart }))
+	mustApply(t, s, []task.Change{task.Cancel{Key: clientKey(newName(0))}})
+	want, err := s.Counts(t.Context())
+	if err = errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	db, err := pebble.Open("data", &pebble.Options{FS: disk, FormatMajorVersion: pebbleFormat, Logger: discard{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := db.NewBatch()
+	for q, n := range want {
+		n.Bytes = 2 * 57
+		value := appendCounts(nil, n)
+		err = errors.Join(err, b.Set(appendCountKey(nil, q), value[:len(value)-1], nil))
+	}
+	err = errors.Join(err, eachRecord(db, func(r *task.Task) error {
+		if r.State.Live() {
+			return nil
+		}
+		k := keptOf(r)
+		k.size = 0
+		key, _ := appendIndexEntry(nil, nil, r)
+		return b.Set(key, k.append(nil), nil)
+	}))
+	if err = errors.Join(err, db.Apply(b, pebble.Sync), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, disk, Config{Now: clock})
+	if got, err := s.Counts(t.Context()); err != nil || !cmp.Equal(got, want) {
+		t.Errorf("%v, error %v, want %v", got, err, want)
+	}
+	wantHealthy(t, s)
+	for _, name := range []string{newName(1), newName(2)} {
+		mustApply(t, s, []task.Change{task.Cancel{Key: clientKey(name)}})
+	}
+	if _, err := s.Sweep(t.Context(), benchStart.Add(storetest.Policy.KeepDead), 100); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.Counts(t.Context()); err != nil || len(got) != 0 {
+		t.Errorf("after a sweep of everything: %v, %v", got, err)
+	}
+}

@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"sync/atomic"
+	"time"
 
 	"github.com/foliot/foliot/internal/task"
 )
@@ -55,17 +56,55 @@ var quotaCases = []testCase{
 	},
 	{
 		"bytes are counted",
-		"MaxBytes bounds the bodies that are kept: also those that a patch makes longer.",
+		"MaxBytes bounds the records that are kept, as they are stored: bodies, and URLs, headers, labels and finished tasks too.",
 		func(f *fixture) {
-			f.quota(task.NamespaceSettings{MaxBytes: 20})
-			f.create("a", body("0123456789"))
+			limit := func(n int64) { f.quota(task.NamespaceSettings{MaxBytes: n}) }
+			n := f.create("a", body("0123456789")).Stored()
+			limit(2 * n)
 			f.wantFull(task.Create{Spec: f.spec("b", body("0123456789+"))}, task.QuotaBytes)
 			f.create("b", body("012345678"))
 			f.must(start, task.Patch{Key: key("b"), Body: &task.Body{Kind: task.TextBody, Bytes: []byte("0123456789")}})
 			f.wantFull(task.Patch{Key: key("b"), Body: &task.Body{Kind: task.TextBody, Bytes: []byte("0123456789+")}}, task.QuotaBytes)
-			f.create("c", noBody)
-			f.must(start, task.Cancel{Key: key("a")})
+			long := "a label"
+			f.wantFull(task.Patch{Key: key("b"), Labels: map[string]*string{"x": &long}}, task.QuotaBytes)
+			f.wantFull(task.Patch{Key: key("b"), Headers: map[string]*string{"x-more": &long}}, task.QuotaBytes)
+			f.must(start, task.Cancel{Key: key("a")}) // its body goes, its record stays
+			f.wantFull(task.Create{Spec: f.spec("c", noBody)}, task.QuotaBytes)
+			limit(3*n - 10)
 			f.create("d", body("9876543210"))
+		},
+	},
+	{
+		"what is counted when a record comes is taken off when it goes",
+		"After all records are swept the counts are empty, whatever became of the tasks.",
+		func(f *fixture) {
+			a := f.create("a", body("0123456789"), at(start), func(s *task.Spec) {
+				s.Labels, s.Request.Headers = map[string]string{"a": "label"}, map[string]string{"x-a": "header"}
+			})
+			b := f.create("b", at(start))
+			f.create("c", body("x"))
+			f.claim(start, a, "token")
+			f.settle(start, a, "token", task.Outcome{Verdict: task.Refusal, Reason: "gone", Error: "an error", Reply: "a reply"})
+			f.claim(start, b, "token")
+			f.settle(start, b, "token", task.Outcome{Verdict: task.Success, Status: 200, Reply: "a reply"})
+			f.must(start, task.Cancel{Key: key("c")})
+			later := start.Add(365 * 24 * time.Hour)
+			for {
+				n, err := f.store.Sweep(f.Context(), later, 100)
+				if err != nil {
+					f.Fatal(err)
+				}
+				if n == 0 {
+					break
+				}
+			}
+			if counts, err := f.store.Counts(f.Context()); err != nil || len(counts) != 0 {
+				f.Errorf("%+v, error %v", counts, err)
+			}
+			f.quota(task.NamespaceSettings{MaxBytes: a.Stored()})
+			f.create("a", body("0123456789"), at(start), func(s *task.Spec) {
+				s.Labels, s.Request.Headers = map[string]string{"a": "label"}, map[string]string{"x-a": "header"}
+			})
 		},
 	},
 	{

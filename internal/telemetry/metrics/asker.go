@@ -22,7 +22,7 @@ var (
 	tasksDesc = prometheus.NewDesc("foliot_tasks",
 		"Tasks in the store, by state. Of servers that share a store each tells the number of all of it: take the largest, and do not add them up.", append(queueLabels, "state"), nil)
 	bodiesDesc = prometheus.NewDesc("foliot_task_body_bytes",
-		"Bytes of the bodies of tasks in the store. Of servers that share a store each tells the number of all of it: take the largest, and do not add them up.", queueLabels, nil)
+		"Bytes of tasks in the store, records with their bodies. Of servers that share a store each tells the number of all of it: take the largest, and do not add them up.", queueLabels, nil)
 	overdueDesc = prometheus.NewDesc("foliot_oldest_overdue_seconds",
 		"How long the oldest task that waits to be sent has been due. 0 where none is; paused queues are left out.", queueLabels, nil)
 
