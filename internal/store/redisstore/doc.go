@@ -37,7 +37,11 @@
 //	foliot:{tag}:own           HASH    id of the owner, until when it owns the shard, and epoch, how often the
 //	                                   shard was acquired
 //	foliot:{tag}:wake          channel of what others put into the shard that is due soon
-//	foliot:meta                HASH    format, oldest reader, shards, lease: what nodes must agree on (format.go)
+//	foliot:meta                HASH    format, oldest reader, shards, lease: what nodes must agree on (format.go);
+//	                                   and the identity of the store (identity.go)
+//	foliot:{settings}:id, foliot:{foliot:nodes}:id
+//	                           HASH    the same identity as store, and how many shards there are; the field store of
+//	                                   each foliot:{tag}:own bears it, too
 //	foliot:nodes               HASH    node → its last heartbeat, its process and what that is (nodes.go); twin/<node> → the
 //	                                   same of a process that found its name taken; drain/<node> → the
 //	                                   process that is drained; and the channel of who came, went, released shards, or is drained
