@@ -160,7 +160,7 @@ func (c *connections) enter(closed <-chan struct{}) bool {
 // take returns conn as a stranger's connection, which has a slot.
 func (c *connections) take(conn net.Conn) *clientConn {
 	now := time.Now()
-	client := &clientConn{Conn: conn, born: now, last: now.Add(connAge - rand.N(connAge/10)), gone: make(chan struct{}), handshakes: c.handshakes}
+	client := &clientConn{Conn: conn, born: now, last: now.Add(connAge - rand.N(connAge/10)), gone: make(chan struct{}), known: make(chan struct{}), handshakes: c.handshakes}
 	leaves := c.meet(client)
 	client.leave = sync.OnceFunc(func() {
 		close(client.gone)
@@ -194,6 +194,7 @@ func (c *connections) meet(client *clientConn) (leaves *clientConn) {
 		}
 	}
 	client.meet = sync.OnceFunc(func() {
+		close(client.known)
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.strangers.Remove(place)
@@ -240,13 +241,14 @@ type clientConn struct {
 	meet       func()    // its client is a stranger no longer
 	leave      func()
 	gone       chan struct{} // closed when it is closed
+	known      chan struct{} // closed when its client is a stranger no longer
+	sent       spending      // of a stranger; for Read alone
 
 	handshakes chan struct{} // connections.handshakes
 	computing  atomic.Bool   // its handshake has an element there
 
-	mu     sync.Mutex // guards resets and at
-	resets float64    // requests that were taken back, less those forgotten by at
-	at     time.Time
+	mu     sync.Mutex // guards resets
+	resets spending   // requests that were taken back
 }
 
 // Close closes the connection. Twice is fine.
@@ -254,6 +256,13 @@ func (c *clientConn) Close() error {
 	defer c.leave()
 	defer c.computed()
 	return c.Conn.Close()
+}
+
+// Read receives into b. A stranger who sends too much has to wait.
+func (c *clientConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.hinder(n)
+	return n, err
 }
 
 // Write sends b. The first of a handshake's ends what its server computes.

@@ -20,6 +20,10 @@ const (
 	// resetBurst and resetRate bound the requests that a client takes back on one
 	// HTTP/2 connection, at once and a second. A connection with more is closed.
 	resetBurst, resetRate = 100, 10
+	// sentBurst and sentRate bound the bytes that are read from a stranger, at once
+	// and a second. A first request is a few kilobytes long. Frames of HTTP/2 are
+	// short, and each costs some processor time, also those that end a request.
+	sentBurst, sentRate = 32 << 10, 16 << 10
 )
 
 // newHandshakes returns room for the TLS handshakes that compute at once: each takes
@@ -75,12 +79,44 @@ func (c *clientConn) computed() {
 // has too many.
 func (c *clientConn) tookBack(now time.Time) {
 	c.mu.Lock()
-	c.resets = max(0, c.resets-now.Sub(c.at).Seconds()*resetRate) + 1
-	c.at = now
-	over := c.resets > resetBurst
+	over := c.resets.use(1, now, resetBurst, resetRate) > 0
 	c.mu.Unlock()
 	if over {
 		_ = c.Close() // nobody is there to be told
+	}
+}
+
+// spending counts what is used of something that refills at a steady rate.
+type spending struct {
+	used float64
+	at   time.Time // of used
+}
+
+// use notes n at now, and returns how long it takes until used is back at burst.
+func (b *spending) use(n int, now time.Time, burst, rate float64) time.Duration {
+	b.used = max(0, b.used-now.Sub(b.at).Seconds()*rate) + float64(n)
+	b.at = now
+	return max(0, time.Duration((b.used-burst)/rate*float64(time.Second)))
+}
+
+// hinder waits after a stranger has sent n bytes, if these are too many. It ends
+// when the client is let in, or the connection is closed.
+func (c *clientConn) hinder(n int) {
+	select {
+	case <-c.known:
+		return
+	default:
+	}
+	wait := c.sent.use(n, time.Now(), sentBurst, sentRate)
+	if wait == 0 {
+		return
+	}
+	over := time.NewTimer(wait)
+	defer over.Stop()
+	select {
+	case <-over.C:
+	case <-c.known:
+	case <-c.gone:
 	}
 }
 
