@@ -110,6 +110,7 @@ func inBubble(t *testing.T, most int, test func(*testing.T, *bed)) {
 		b := &bed{pipes: newPipes(), release: make(chan struct{})}
 		srv := newServer(slog.New(slog.DiscardHandler))
 		srv.WriteTimeout = 0 // a slow request is as slow as the test wants
+		clearHTTP2(srv)
 		b.srv = srv
 		b.conns = watchConnections(srv, most, 2*time.Minute)
 		srv.Handler = b.conns.saysGoodbye(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

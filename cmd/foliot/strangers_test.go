@@ -183,7 +183,6 @@ func clearHTTP2(srv *http.Server) {
 // takes some back does not.
 func TestAConnectionOfRapidResetsIsClosed(t *testing.T) {
 	inBubble(t, 10, func(t *testing.T, b *bed) {
-		clearHTTP2(b.srv)
 		b.srv.Handler = b.conns.saysGoodbye(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 		calm, rapid := speak(t, b.dialFrom("192.0.2.1"), 1<<16), speak(t, b.dialFrom("192.0.2.1"), 1<<16)
 		for range resetBurst {
@@ -215,7 +214,6 @@ func TestAConnectionOfRapidResetsIsClosed(t *testing.T) {
 // HTTP/1 to a client that does not read. One that is taken slowly goes on.
 func TestAReplyThatNobodyTakesEnds(t *testing.T) {
 	inBubble(t, 10, func(t *testing.T, b *bed) {
-		clearHTTP2(b.srv)
 		b.srv.WriteTimeout = replyTimeout
 		store := memstore.New(memstore.Config{})
 		var changes []task.Change
