@@ -516,3 +516,25 @@ func FuzzNoCarrierLeadsToOwn(f *testing.F) {
 		}
 	})
 }
+
+// TestAPublicAddressIsOursOnlyIfItLeadsToUs: a server that listens on all addresses
+// at port 443 calls receivers at that port, whose IPv6 addresses have bytes of all
+// kinds in the places of a translator.
+func TestAPublicAddressIsOursOnlyIfItLeadsToUs(t *testing.T) {
+	for _, own := range []string{"0.0.0.0:443", "[::]:443"} {
+		guard := NewGuard(Config{Own: owning(own), Allow: prefixes("64:ff9b::/96")})
+		guard.machine = having("127.0.0.1", "192.0.2.77")
+		for _, a := range []string{
+			"2606:4700:4700::1111", "2a00:1450:4001:81b::200e", "2a00:7f12:4001::1", "2a00:147f:3:4::1", "2606:4700:7f12::6816:1",
+			"2606:4700:127f:300:1:200::1", "2606:4700:0:1:7f:100:2::", "2606:4700::6812:7f05:1",
+		} {
+			if err := guard.Verdict(netip.AddrPortFrom(netip.MustParseAddr(a), 443)); err != nil {
+				t.Errorf("%s listens: %v", own, err)
+			}
+		}
+		for _, a := range []string{"::1", "127.8.8.8", "192.0.2.77", "64:ff9b::127.8.8.8", "64:ff9b::192.0.2.77", "2a00:1450:1:2:3:4:192.0.2.77", "2a00:1450:1:2:3:4:127.0.0.1"} {
+			addr := netip.AddrPortFrom(netip.MustParseAddr(a), 443)
+			expect(t, guard.Verdict(addr), addr, ownKind)
+		}
+	}
+}

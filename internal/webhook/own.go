@@ -16,8 +16,8 @@ type Own struct {
 
 // onPort is what a port's addresses are.
 type onPort struct {
-	addrs map[netip.Addr]struct{}
-	local bool // an address of this machine is one of them, whichever it is
+	addrs map[netip.Addr]struct{} // none of them is unspecified
+	local bool                    // every address of this machine is one of them
 }
 
 // NewOwn returns the set of the addresses in list.
@@ -28,8 +28,11 @@ func NewOwn(list []netip.AddrPort) *Own {
 		if p.addrs == nil {
 			p.addrs = map[netip.Addr]struct{}{}
 		}
-		p.addrs[a] = struct{}{}
-		p.local = p.local || a.IsUnspecified()
+		if a.IsUnspecified() {
+			p.local = true
+		} else {
+			p.addrs[a] = struct{}{}
+		}
 		o.ports[addr.Port()] = p
 	}
 	return o
@@ -37,7 +40,10 @@ func NewOwn(list []netip.AddrPort) *Own {
 
 // isOwn reports whether the plain address a leads to an address of ours at
 // port: by itself, or through a translator. Operators choose the prefixes of
-// their translators, so an address of ours counts in each place of a.
+// their translators, so an address of ours counts in each place of a. All of
+// 127.0.0.0/8 counts as this machine only where a itself is loopback, or stands
+// for it by a well-known translation (see carried): one public IPv6 address in a
+// hundred has the byte 127 in one of these places.
 func (g *Guard) isOwn(a netip.Addr, port uint16) bool {
 	own := g.own()
 	if own == nil {
@@ -47,13 +53,18 @@ func (g *Guard) isOwn(a netip.Addr, port uint16) bool {
 	if !used { // mostly
 		return false
 	}
-	if g.isAt(at, a) {
+	if at.has(a) || at.local && g.isLocal(a) {
 		return true
 	}
-	return !a.Is4() && !a.IsLoopback() && slices.ContainsFunc(embeddings, func(place [4]int) bool { return g.isAt(at, embedded(a, place)) })
+	return !a.Is4() && !a.IsLoopback() && slices.ContainsFunc(embeddings, func(place [4]int) bool {
+		inner := embedded(a, place)
+		return at.has(inner) || at.local && g.machine.has(inner)
+	})
 }
 
-func (g *Guard) isAt(p onPort, a netip.Addr) bool {
+// has reports whether a is one of the addresses itself. An unspecified one never
+// is: most IPv6 addresses have four zeros in one of the places.
+func (p onPort) has(a netip.Addr) bool {
 	_, found := p.addrs[a]
-	return found || p.local && g.isLocal(a)
+	return found
 }
