@@ -117,5 +117,5 @@ func (d *dialer) dialTLS(ctx context.Context, network, address string, config *t
 		}
 		return nil, err
 	}
-	return conn, nil
+	return secure{conn}, nil
 }

@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"net"
 	"net/http/httptrace"
@@ -100,7 +99,7 @@ func (g *gate) gotConn(info httptrace.GotConnInfo) {
 
 // bare returns what lies below TLS.
 func bare(conn net.Conn) net.Conn {
-	if t, ok := conn.(*tls.Conn); ok {
+	if t, ok := conn.(secure); ok {
 		return t.NetConn()
 	}
 	return conn

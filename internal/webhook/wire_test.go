@@ -1,9 +1,16 @@
 package webhook
 
 import (
+	"crypto/tls"
 	"errors"
+	"io"
+	"log"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // slowToClose is a connection whose Close waits, as that of package net waits for
@@ -38,4 +45,45 @@ func TestACloseDoesNotHoldUpThePool(t *testing.T) {
 	}
 	close(inner.may)
 	<-inner.closed
+}
+
+// TestAFarewellDoesNotHoldUpThePool: the last alert of TLS waits until there is room
+// for it, which a receiver that reads nothing does not make. net/http closes idle
+// connections under the lock that every attempt needs.
+func TestAFarewellDoesNotHoldUpThePool(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.NotFoundHandler())
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // no request comes
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	s := newSender(t, Config{})
+	trust(s, server)
+	dialled, err := s.dialer.dialTLS(t.Context(), "tcp", server.Listener.Addr().String(), s.tlsConfig("127.0.0.1:443"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := dialled.(secure); !ok {
+		t.Errorf("a connection to a receiver is a %T", dialled)
+	}
+	_ = dialled.Close()
+
+	synctest.Test(t, func(t *testing.T) {
+		here, there := net.Pipe() // a write waits for its reader
+		receiver := tls.Server(there, server.TLS)
+		shaken := make(chan error, 1)
+		go func() { shaken <- receiver.Handshake() }()
+		conn := secure{tls.Client(&wire{Conn: here}, s.tlsConfig("127.0.0.1:443"))}
+		if err := errors.Join(conn.Handshake(), <-shaken); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if err := conn.Close(); err != nil || time.Since(began) != 0 {
+			t.Errorf("Close took %v: %v", time.Since(began), err)
+		}
+		time.Sleep(farewell)
+		synctest.Wait()
+		_ = there.SetReadDeadline(time.Now()) // what is closed says EOF, and not that
+		if _, err := there.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+			t.Errorf("the connection is not closed after %v: %v", farewell, err)
+		}
+	})
 }
