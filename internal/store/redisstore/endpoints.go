@@ -64,15 +64,22 @@ func endpoint(host, port string) string {
 // sentinelsEvery is how often the Sentinels report who the others are.
 const sentinelsEvery = 10 * time.Second
 
-// findSentinels asks the Sentinels for the others that watch the same master,
-// at most every sentinelsEvery. The first that answers is enough.
-func (s *servers) findSentinels(ctx context.Context, now time.Time) {
-	o := s.config.Client
-	if o.Sentinel.MasterSet == "" || now.Before(s.nextSentinels) {
-		return
+// watchSentinels asks who the Sentinels are, until the servers are closed. It does
+// so beside watch: a Sentinel that is dead takes dialTime each time, often because it
+// died with the master that watch has to find a successor for.
+func (s *servers) watchSentinels() {
+	for {
+		s.findSentinels(s.life)
+		if !s.pause(s.life, sentinelsEvery) {
+			return
+		}
 	}
-	s.nextSentinels = now.Add(sentinelsEvery)
-	known := slices.Clone(o.InitAddress)
+}
+
+// findSentinels asks the Sentinels for the others that watch the same master. The
+// first that answers is enough.
+func (s *servers) findSentinels(ctx context.Context) {
+	known := slices.Clone(s.config.Client.InitAddress)
 	if list := s.sentinels.Load(); list != nil {
 		known = append(known, *list...)
 	}

@@ -1,9 +1,12 @@
 package redisstore
 
 import (
+	"context"
+	"crypto/tls"
 	"net"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -54,6 +57,35 @@ func TestEndpointsNameEverySentinelMasterAndReplica(t *testing.T) {
 	c.Client.Sentinel = rueidis.SentinelOption{MasterSet: redistest.MasterName}
 	store := openNodeWith(t, c, s.Sentinels[0].Addr) // the others are discovered
 	eventually(t, 15*time.Second, "all are known", func() bool { return store.names(all...) })
+}
+
+// TestASentinelThatHangsHoldsUpNoLookAtTheMasters: it may have died with the master.
+func TestASentinelThatHangsHoldsUpNoLookAtTheMasters(t *testing.T) {
+	t.Parallel()
+	s := redistest.NewSentinels(t)
+	var hang atomic.Bool
+	hung, release := make(chan struct{}, 100), make(chan struct{})
+	c := Config{Node: "a"}
+	c.Client.Sentinel = rueidis.SentinelOption{MasterSet: redistest.MasterName}
+	c.Client.DialCtxFn = func(ctx context.Context, addr string, d *net.Dialer, config *tls.Config) (net.Conn, error) {
+		if hang.Load() && slices.ContainsFunc(s.Sentinels, func(one *redistest.Server) bool { return one.Addr == addr }) {
+			hung <- struct{}{}
+			<-release
+		}
+		return dial(ctx, addr, d, config)
+	}
+	store := openNodeWith(t, c, s.Sentinels[0].Addr)
+	t.Cleanup(func() { close(release) }) // before the store closes
+	hang.Store(true)
+	select {
+	case <-hung:
+	case <-time.After(2 * sentinelsEvery):
+		t.Fatal("no Sentinel is asked")
+	}
+	for range 3 {
+		last := store.servers.masters.Load()
+		eventually(t, 5*time.Second, "a look at the masters", func() bool { return store.servers.masters.Load() != last })
+	}
 }
 
 func TestEndpointsNameEveryMasterAndReplicaOfACluster(t *testing.T) {

@@ -332,7 +332,6 @@ func (s *servers) watch() {
 			s.trouble.about(reaching, err)
 		}
 		s.inspect(ctx, time.Now())
-		s.findSentinels(ctx, time.Now())
 		stop()
 		if n := s.shorts.Load(); n != told {
 			s.logger.Warn("replicas did not confirm writes in time", "flights", n-told, "durability", string(s.level))

@@ -33,23 +33,22 @@ type servers struct {
 	logger   *slog.Logger
 	trouble  *troubles
 
-	masters       atomic.Pointer[masters]
-	sentinels     atomic.Pointer[[]string] // host:port, as a Sentinel reported them; nil: none did
-	replicated    atomic.Bool              // a master had a replica once
-	shorts        atomic.Int64             // flights that too few replicas confirmed
-	clocks        *clocks
-	doubt         chan struct{}         // to the watch: the masters may be others
-	absent        atomic.Pointer[error] // why none of the masters answered the last look; nil: one did
-	config        Config
-	identity      string                // of the store that lies here; "" until it is known, and never changed then
-	inspected     map[string]inspection // by address; the watch's, after fit
-	nextSentinels time.Time             // the watch's
-	awaited       time.Time             // when the log said that a server is waited for; while the store opens
+	masters    atomic.Pointer[masters]
+	sentinels  atomic.Pointer[[]string] // host:port, as a Sentinel reported them; nil: none did
+	replicated atomic.Bool              // a master had a replica once
+	shorts     atomic.Int64             // flights that too few replicas confirmed
+	clocks     *clocks
+	doubt      chan struct{}         // to the watch: the masters may be others
+	absent     atomic.Pointer[error] // why none of the masters answered the last look; nil: one did
+	config     Config
+	identity   string                // of the store that lies here; "" until it is known, and never changed then
+	inspected  map[string]inspection // by address; the watch's, after fit
+	awaited    time.Time             // when the log said that a server is waited for; while the store opens
 
 	mu    sync.Mutex       // guards lines
 	lines map[string]*line // by the master's address, those of the shared client apart
 
-	work     sync.WaitGroup // flights, and the watch
+	work     sync.WaitGroup // flights, and the watches
 	stopping sync.Once
 	closing  chan struct{}   // closed by stop: no try is repeated any more
 	life     context.Context // ends after stop: what is under way is given up, and connections close
@@ -93,8 +92,13 @@ func dialClients(o rueidis.ClientOption, listen bool) (client, ears rueidis.Clie
 	return client, ears, err
 }
 
-// start keeps looking at the masters.
-func (s *servers) start() { s.work.Go(s.watch) }
+// start keeps looking at the masters, and the Sentinels.
+func (s *servers) start() {
+	s.work.Go(s.watch)
+	if s.config.Client.Sentinel.MasterSet != "" {
+		s.work.Go(s.watchSentinels)
+	}
+}
 
 // A store that stops waits for servers that are away: for what tends its shards,
 // then for the release of these, and for calls under way. In all two seconds.
