@@ -38,7 +38,7 @@ type certificates struct {
 	broken atomic.Bool             // the files, as they are now, are of no use; for metrics
 
 	// Of the goroutine that loads: openNode's, and then watch's.
-	seen   [sha256.Size]byte // of the contents that were read last, in order or not
+	seen   [sha256.Size]byte // of what was read last, in order or not
 	warned time.Time         // of the certificate's end
 }
 
@@ -58,7 +58,7 @@ func loadCertificates(files tlsFiles, log *slog.Logger, now time.Time) (*certifi
 	if err != nil {
 		return nil, err
 	}
-	c.seen = content.sum()
+	c.seen = content.sum(nil)
 	c.live.Store(live)
 	c.remind(now)
 	return c, nil
@@ -100,7 +100,7 @@ func (c *certificates) watch(ctx context.Context, hangup <-chan os.Signal) {
 func (c *certificates) reload(now time.Time, asked bool) {
 	defer c.remind(now)
 	content, err := c.read()
-	sum := content.sum()
+	sum := content.sum(err)
 	if sum == c.seen && !asked {
 		return
 	}
@@ -158,8 +158,10 @@ func (c *certificates) read() (content tlsContent, err error) {
 	return content, err
 }
 
-func (t tlsContent) sum() [sha256.Size]byte {
-	return sha256.Sum256(bytes.Join([][]byte{t.cert, t.key, t.clientCA}, []byte{0}))
+// sum returns what differs if the files do, or the reason that they cannot be used:
+// a mode can be mended without a change of the content.
+func (t tlsContent) sum(problem error) [sha256.Size]byte {
+	return sha256.Sum256(bytes.Join([][]byte{t.cert, t.key, t.clientCA, []byte(fmt.Sprint(problem))}, []byte{0}))
 }
 
 // parse returns the configuration of a server with these files.

@@ -10,12 +10,14 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"io/fs"
 	"log/slog"
 	"math/big"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -233,6 +235,35 @@ func TestABrokenCertificateKeepsTheOldOneAndIsToldOfOnce(t *testing.T) {
 				t.Errorf("mended, the certificate ends %v, want %v; broken: %v", now.NotAfter, later, now.Broken)
 			}
 		})
+	}
+}
+
+// TestANewKeyIsTakenWhenItIsClosedToOthers: many programs write a key first, and
+// close it then. The server may read it in between.
+func TestANewKeyIsTakenWhenItIsClosedToOthers(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("files have no modes")
+	}
+	a, j := newAuthority(t), newJournal()
+	end := inAYear()
+	files := a.files(end)
+	c, err := loadCertificates(files, j.log(), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	later := end.Add(time.Hour)
+	a.renew(files, later)
+	for _, step := range []struct {
+		mode   fs.FileMode
+		broken bool
+	}{{0o644, true}, {0o600, false}} {
+		if err := os.Chmod(files.key, step.mode); err != nil {
+			t.Fatal(err)
+		}
+		c.reload(time.Now(), false)
+		if now := c.state(); now.Broken != step.broken || now.NotAfter.Equal(later) == step.broken {
+			t.Errorf("with mode %v: broken %v, the certificate ends %v", step.mode, now.Broken, now.NotAfter)
+		}
 	}
 }
 
