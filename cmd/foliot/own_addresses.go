@@ -36,6 +36,7 @@ type ownAddresses struct {
 	fixed   []netip.AddrPort
 	sources []func() []string // each returns host:port of parts; they may name one several times
 	lookup  func(ctx context.Context, network, host string) ([]netip.Addr, error)
+	machine func() ([]netip.Addr, error) // the addresses of this machine
 	log     *slog.Logger
 
 	set atomic.Pointer[webhook.Own] // the goroutine of run writes it
@@ -54,7 +55,7 @@ type resolution struct {
 // newOwnAddresses returns the set of fixed and of what sources list.
 func newOwnAddresses(log *slog.Logger, fixed []netip.AddrPort, sources ...func() []string) *ownAddresses {
 	return &ownAddresses{
-		fixed: fixed, sources: sources, lookup: net.DefaultResolver.LookupNetIP, log: log,
+		fixed: fixed, sources: sources, lookup: net.DefaultResolver.LookupNetIP, machine: webhook.InterfaceAddrs, log: log,
 		names: map[string]resolution{}, seen: map[netip.AddrPort]time.Time{},
 	}
 }
@@ -107,7 +108,24 @@ func (o *ownAddresses) publish(byName map[string][]uint16, now time.Time) {
 		}
 	}
 	maps.DeleteFunc(o.seen, func(_ netip.AddrPort, at time.Time) bool { return now.Sub(at) > ownLinger })
-	o.set.Store(webhook.NewOwn(slices.AppendSeq(slices.Clone(o.fixed), maps.Keys(o.seen))))
+	o.set.Store(webhook.NewOwn(slices.Concat(o.fixed, slices.Collect(maps.Keys(o.seen)), o.here())))
+}
+
+// here returns an address that stands for all of this machine, for each port at
+// which a part is on this machine. A part may listen on more addresses than the one
+// by which the server knows it: a Redis at 127.0.0.1 is mostly at ::1 too, and one in
+// a container at every address of the machine.
+func (o *ownAddresses) here() (all []netip.AddrPort) {
+	machine, err := o.machine()
+	if err != nil {
+		o.log.Debug("cannot read the addresses of this machine", "error", err)
+	}
+	for part := range o.seen {
+		if a := part.Addr().Unmap().WithZone(""); a.IsLoopback() || slices.Contains(machine, a) {
+			all = append(all, netip.AddrPortFrom(netip.IPv6Unspecified(), part.Port()))
+		}
+	}
+	return all
 }
 
 // resolve looks up the names that it is time for, and reports whether there

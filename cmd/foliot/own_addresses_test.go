@@ -66,6 +66,37 @@ func TestOwnAddressesFollowFailoversAndNames(t *testing.T) {
 	})
 }
 
+// TestAPartOnThisMachineIsClosedAtEachOfItsAddresses: the store's URL names one of
+// the addresses that a Redis listens on.
+func TestAPartOnThisMachineIsClosedAtEachOfItsAddresses(t *testing.T) {
+	machine, err := webhook.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	machine = append(machine, netip.MustParseAddr("10.0.0.5"))
+	parts := []string{"127.0.0.1:6379", "10.0.0.5:4318", "10.0.0.6:26379"}
+	o := newOwnAddresses(slog.New(slog.DiscardHandler), []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:8750")}, func() []string { return parts })
+	o.machine = func() ([]netip.Addr, error) { return machine, nil }
+	o.refresh(t.Context(), time.Unix(1_800_000_000, 0))
+	for _, a := range machine {
+		if a.IsLoopback() || a.String() == "10.0.0.5" {
+			continue
+		}
+		if addr := netip.AddrPortFrom(a, 6379).String(); !closedBy(o, addr) {
+			t.Errorf("the store at 127.0.0.1 is reached at %s", addr)
+		}
+	}
+	for addr, closed := range map[string]bool{
+		"127.0.0.1:6379": true, "[::1]:6379": true, "127.0.0.2:6379": true, "127.0.0.1:4318": true, "10.0.0.5:4318": true,
+		"127.0.0.1:26379": false, "127.0.0.1:80": false, // no part is there
+		"127.0.0.1:8750": true, "127.0.0.2:8750": false, // the server knows where it listens itself
+	} {
+		if got := closedBy(o, addr); got != closed {
+			t.Errorf("%s is closed: %v, want %v", addr, got, closed)
+		}
+	}
+}
+
 func TestTheCollectorsAddressIsOwn(t *testing.T) {
 	for otlp, want := range map[string]string{
 		"": "", "http://127.0.0.1:4318": "127.0.0.1:4318", "https://otel.example/v1": "otel.example:443", "http://[fd00::1]": "[fd00::1]:80",
