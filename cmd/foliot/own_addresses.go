@@ -44,6 +44,7 @@ type ownAddresses struct {
 	// The rest belongs to the goroutine of run.
 	names map[string]resolution
 	seen  map[netip.AddrPort]time.Time // when it was listed last
+	blind bool                         // the addresses of this machine cannot be read; the log says so
 }
 
 // resolution is what a name resolved to.
@@ -117,10 +118,14 @@ func (o *ownAddresses) publish(byName map[string][]uint16, now time.Time) {
 // a container at every address of the machine.
 func (o *ownAddresses) here() (all []netip.AddrPort) {
 	machine, err := o.machine()
-	if err != nil {
-		o.log.Debug("cannot read the addresses of this machine", "error", err)
+	if err != nil && !o.blind {
+		o.log.Warn("cannot read the addresses of this machine, so tasks may reach its services there: let the server open netlink sockets (AF_NETLINK in RestrictAddressFamilies of systemd), or close the addresses with --egress-deny", "error", err)
 	}
+	o.blind = err != nil
 	for part := range o.seen {
+		if slices.Contains(o.fixed, part) {
+			continue // the server knows where it listens itself
+		}
 		if a := part.Addr().Unmap().WithZone(""); a.IsLoopback() || slices.Contains(machine, a) {
 			all = append(all, netip.AddrPortFrom(netip.IPv6Unspecified(), part.Port()))
 		}

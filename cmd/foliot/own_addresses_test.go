@@ -74,7 +74,7 @@ func TestAPartOnThisMachineIsClosedAtEachOfItsAddresses(t *testing.T) {
 		t.Fatal(err)
 	}
 	machine = append(machine, netip.MustParseAddr("10.0.0.5"))
-	parts := []string{"127.0.0.1:6379", "10.0.0.5:4318", "10.0.0.6:26379"}
+	parts := []string{"127.0.0.1:6379", "10.0.0.5:4318", "10.0.0.6:26379", "127.0.0.1:8750"}
 	o := newOwnAddresses(slog.New(slog.DiscardHandler), []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:8750")}, func() []string { return parts })
 	o.machine = func() ([]netip.Addr, error) { return machine, nil }
 	o.refresh(t.Context(), time.Unix(1_800_000_000, 0))
@@ -89,11 +89,28 @@ func TestAPartOnThisMachineIsClosedAtEachOfItsAddresses(t *testing.T) {
 	for addr, closed := range map[string]bool{
 		"127.0.0.1:6379": true, "[::1]:6379": true, "127.0.0.2:6379": true, "127.0.0.1:4318": true, "10.0.0.5:4318": true,
 		"127.0.0.1:26379": false, "127.0.0.1:80": false, // no part is there
-		"127.0.0.1:8750": true, "127.0.0.2:8750": false, // the server knows where it listens itself
+		"127.0.0.1:8750": true, "127.0.0.2:8750": false, // the server knows where it listens
 	} {
 		if got := closedBy(o, addr); got != closed {
 			t.Errorf("%s is closed: %v, want %v", addr, got, closed)
 		}
+	}
+}
+
+// TestAServerThatCannotReadItsAddressesSaysSo: a sandbox may keep it from that.
+func TestAServerThatCannotReadItsAddressesSaysSo(t *testing.T) {
+	j := newJournal()
+	o := newOwnAddresses(j.log(), nil, func() []string { return []string{"127.0.0.1:6379"} })
+	now, refused := time.Unix(1_800_000_000, 0), errors.New("address family not supported by protocol")
+	for i, is := range []error{refused, refused, nil, refused} {
+		o.machine = func() ([]netip.Addr, error) { return nil, is }
+		o.refresh(t.Context(), now.Add(time.Duration(i)*ownEvery))
+		if !closedBy(o, "127.0.0.2:6379") {
+			t.Error("the store is open")
+		}
+	}
+	if said := strings.Count(j.String(), "level=WARN"); said != 2 || !strings.Contains(j.String(), "AF_NETLINK") {
+		t.Errorf("it was said %d times, want 2:\n%s", said, j)
 	}
 }
 
