@@ -35,7 +35,7 @@ func TestAnExplanationSaysWhatAnAttemptWouldMeet(t *testing.T) {
 		{"https://SHOP.test:8443/x?y", "93.184.216.34", true, "93.184.216.34:8443 a public address"},
 		{"https://10.20.1.1", "", true, "10.20.1.1:443 a private address, in 10.20.0.0/16, which the configuration opens"},
 		{"http://localhost:9000/", "127.0.0.1", true, "127.0.0.1:9000 a loopback address"},
-		{"http://127.0.0.1:8750/v1/tasks", "", false, "127.0.0.1:8750 an address of this server itself, of its store, or of another part of it, which --egress-allow does not open"},
+		{"http://127.0.0.1:8750/v1/tasks", "", false, "127.0.0.1:8750 an address of this server itself, of another node, of the store, or of the collector of traces, which --egress-allow does not open"},
 		{"http://10.1.2.3/", "", false, "10.1.2.3:80 a private address; --egress-allow 10.1.2.3/32 opens it"},
 		{"http://[::ffff:10.1.2.3]/", "", false, "10.1.2.3:80 a private address; --egress-allow 10.1.2.3/32 opens it"},
 		{"http://[fd00::1]/", "", false, "[fd00::1]:80 a private address; --egress-allow fd00::1/128 opens it"},

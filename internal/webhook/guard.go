@@ -17,7 +17,7 @@ const (
 )
 
 // ownKind says what the addresses in Config.Own are.
-const ownKind = "an address of this server itself, of its store, or of another part of it"
+const ownKind = "an address of this server itself, of another node, of the store, or of the collector of traces"
 
 // Guard decides which addresses a task's request may reach.
 //
