@@ -160,8 +160,8 @@ func (s *Settings) List(kind SettingKind, namespace string) (list []Setting) {
 	return list
 }
 
-// count returns how many settings of a kind a namespace has, which is not "". No name has a
-// zero byte, so all that begins with namespace stands before it with that byte.
+// count returns how many settings of a kind a namespace has. Namespaces themselves are those of "".
+// No name has a zero byte, so all that begins with namespace stands before it with that byte.
 func (s *Settings) count(kind SettingKind, namespace string) int {
 	return s.records.rank(SettingKey{Kind: kind, Namespace: namespace + "\x00"}) - s.records.rank(SettingKey{Kind: kind, Namespace: namespace})
 }
@@ -188,6 +188,15 @@ func (s *Settings) Namespace(name string) *NamespaceSettings {
 		return &NamespaceSettings{Name: name}
 	}
 	return nil
+}
+
+// Shared reports whether there is more than one namespace.
+func (s *Settings) Shared() bool {
+	own := 0
+	if s.Get(SettingKey{Kind: NamespaceKind, Name: DefaultNamespace}) != nil {
+		own = 1
+	}
+	return s.count(NamespaceKind, "") > own
 }
 
 // Secured reports whether requests need a token: once there was one, for ever, so that

@@ -140,6 +140,20 @@ func (c condition) crowded(addr string) string {
 	return fmt.Sprintf("the Redis at %s uses %d of %d MB of memory, and new tasks are taken up to %.0f %% only", addr, c.used>>20, c.limit>>20, 100*crowdedAt)
 }
 
+// free returns how many bytes the masters take in new tasks, and whether that is less than what
+// they hold: only then can one namespace have more than that.
+func (s *servers) free() (bytes int64, scarce bool) {
+	var used int64
+	for _, c := range s.masters.Load().how {
+		if c.limit == 0 {
+			return 0, false
+		}
+		used += c.used
+		bytes += max(0, int64(crowdedAt*float64(c.limit))-c.used)
+	}
+	return bytes, used > bytes
+}
+
 // look asks who the masters are, and how.
 func (s *servers) look(ctx context.Context) error {
 	answered, err := s.lookAt(ctx)

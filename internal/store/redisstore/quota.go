@@ -15,7 +15,8 @@ const quotaFresh = time.Second
 
 // quotas knows what the namespaces that have quotas have.
 type quotas struct {
-	reading sync.Mutex // held while counts are read: others wait for them
+	free    func() (bytes int64, scarce bool) // see masters.free
+	reading sync.Mutex                        // held while counts are read: others wait for them
 
 	mu   sync.Mutex // guards everything below
 	have map[string]*usage
@@ -28,9 +29,23 @@ type usage struct {
 	read             time.Time
 }
 
-func limits(s *task.Settings, namespace string) *task.NamespaceSettings {
-	n, ok := s.Get(task.SettingKey{Kind: task.NamespaceKind, Name: namespace}).(*task.NamespaceSettings)
-	if !ok || n.MaxPending == 0 && n.MaxBytes == 0 && !n.Suspended {
+// limits returns the quotas of a namespace, nil if it has none. A namespace without max_bytes
+// beside others has a share of the servers: its records may have as many bytes as are still free.
+// So it leaves half to the others, and half of the rest to each that comes after. A fixed share
+// for each namespace was the simpler idea: thousands of small ones would have had nothing.
+func (q *quotas) limits(s *task.Settings, namespace string) *task.NamespaceSettings {
+	n := s.Namespace(namespace)
+	if n == nil {
+		return nil
+	}
+	if n.MaxBytes == 0 {
+		if free, scarce := q.free(); scarce && s.Shared() {
+			share := *n
+			share.MaxBytes = max(free, 1)
+			return &share
+		}
+	}
+	if n.MaxPending == 0 && n.MaxBytes == 0 && !n.Suspended {
 		return nil
 	}
 	return n
@@ -73,7 +88,7 @@ func (q *quotas) anyStale(s *task.Settings, steps []*step) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, st := range steps {
-		if st.kind != change && st.kind != fire || limits(s, st.key.Namespace) == nil {
+		if st.kind != change && st.kind != fire || q.limits(s, st.key.Namespace) == nil {
 			continue
 		}
 		if u := q.have[st.key.Namespace]; u == nil || time.Since(u.read) > quotaFresh {
@@ -95,7 +110,7 @@ func (q *quotas) usageLocked(namespace string) *usage {
 // admit reports whether the quotas allow that old becomes t, and counts it as
 // under way where there are any. Errors: *task.QuotaError.
 func (q *quotas) admit(s *task.Settings, old, t *task.Task) (counted bool, err error) {
-	n := limits(s, t.Namespace)
+	n := q.limits(s, t.Namespace)
 	if n == nil {
 		return false, nil
 	}
@@ -113,7 +128,7 @@ func (q *quotas) admit(s *task.Settings, old, t *task.Task) (counted bool, err e
 
 // of returns what a namespace may have, and what it has with all that is under way.
 func (q *quotas) of(s *task.Settings, namespace string) task.Quota {
-	n := limits(s, namespace)
+	n := q.limits(s, namespace)
 	if n == nil {
 		return task.Quota{}
 	}

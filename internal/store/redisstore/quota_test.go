@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/foliot/foliot/internal/redistest"
@@ -30,4 +31,51 @@ func TestAQuotaIsNotFilledByACreateThatIsRefused(t *testing.T) {
 	if !errors.Is(r[0].Err, task.ErrExists) || r[1].Err != nil || !errors.As(r[2].Err, &quota) {
 		t.Errorf("a name that is taken: %v; the second of two: %v; the third: %v", r[0].Err, r[1].Err, r[2].Err)
 	}
+}
+
+// A namespace without quotas leaves half of the servers' free memory to its neighbours.
+func TestANamespaceWithoutQuotasCannotFillTheServersOfAll(t *testing.T) {
+	fillAs := func(t *testing.T, s *Store, namespace string) error {
+		t.Helper()
+		for i := range 1000 {
+			spec := specOf(t, fmt.Sprint("fill", i), began)
+			spec.Namespace, spec.Request.Body, spec.Request.BodySize = namespace, make([]byte, 64<<10), 64<<10
+			replies, err := s.Apply(t.Context(), began, []task.Change{task.Create{Spec: spec}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := replies[0].Err; err != nil {
+				return err
+			}
+			if err := s.servers.look(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		t.Fatal("the server is never full")
+		return nil
+	}
+	t.Run("beside others", func(t *testing.T) {
+		s := openLevel(t, Default, 0, redistest.New(t, "--maxmemory", "20mb").Addr)
+		if _, err := s.Configure(t.Context(), began, []task.Edit{task.PutNamespace{Settings: task.NamespaceSettings{Name: "victim"}}}); err != nil {
+			t.Fatal(err)
+		}
+		var quota *task.QuotaError
+		if err := fillAs(t, s, task.DefaultNamespace); !errors.As(err, &quota) || quota.Quota != task.QuotaBytes {
+			t.Fatalf("the namespace that fills the server: %v, want its share as max_bytes", err)
+		}
+		if free, _ := s.servers.free(); free < 5<<20 {
+			t.Errorf("%d bytes are left to others", free)
+		}
+		spec := specOf(t, "mine", began)
+		spec.Namespace = "victim"
+		if err := apply(t, s, task.Create{Spec: spec}); err != nil {
+			t.Errorf("a create of its neighbour: %v", err)
+		}
+	})
+	t.Run("alone", func(t *testing.T) {
+		s := openLevel(t, Default, 0, redistest.New(t, "--maxmemory", "20mb").Addr)
+		if err := fillAs(t, s, task.DefaultNamespace); !errors.Is(err, task.ErrFull) {
+			t.Errorf("the only namespace: %v, want it to have the whole server", err)
+		}
+	})
 }

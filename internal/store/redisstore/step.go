@@ -268,7 +268,7 @@ func (s *Store) apply(r *request, st *step) bool {
 		st.answer(s.shown(st, result), nil)
 		return false
 	}
-	if st.result = result; st.kind == fire && result.Spawned != nil && limits(s.Settings(), st.key.Namespace) != nil {
+	if st.result = result; st.kind == fire && result.Spawned != nil && s.quotas.limits(s.Settings(), st.key.Namespace) != nil {
 		st.spawns = result.Spawned
 		s.quotas.spawn(st.spawns)
 	}

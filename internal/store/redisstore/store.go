@@ -209,7 +209,7 @@ func open(ctx context.Context, c Config, servers *servers) (*Store, error) {
 	s := &Store{
 		config: c, servers: servers,
 		shards: newShards(c.Shards), own: newOwnership(c),
-		held: held{m: map[task.Key]record{}}, quotas: quotas{have: map[string]*usage{}}, strays: strays{m: map[task.Key]stray{}}, bounds: bounds{low: map[*shard]map[task.Lane]struct{}{}},
+		held: held{m: map[task.Key]record{}}, quotas: quotas{free: servers.free, have: map[string]*usage{}}, strays: strays{m: map[task.Key]stray{}}, bounds: bounds{low: map[*shard]map[task.Lane]struct{}{}},
 		watchman: watchman{doubt: make(chan struct{}, 1)},
 		closing:  make(chan struct{}), polled: make(chan struct{}),
 	}
