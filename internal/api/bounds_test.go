@@ -173,6 +173,8 @@ func TestListsTakeTurns(t *testing.T) {
 			if most := int64(max(1, runtime.GOMAXPROCS(0)/2)); running > most {
 				t.Errorf("%s: %d lists ran at once, not %d", path, running, most)
 			}
+			time.Sleep(1100 * time.Millisecond) // refused requests are answered after a second
+			synctest.Wait()
 			if n := len(statuses); n < 200-64-int(running) {
 				t.Errorf("%s: %d lists wait", path, 200-n)
 			}
@@ -320,4 +322,40 @@ func TestChangesByFilterGoInSteps(t *testing.T) {
 	if done.Changed != 1050 || b.inStep.Load() > 100 || b.steps.Load() < 11 {
 		t.Errorf("%d changes in %d steps, the largest of %d", done.Changed, b.steps.Load(), b.inStep.Load())
 	}
+}
+
+// A client that does not heed refusals gets few of them a second, so they cost next to nothing.
+func TestRefusalsAreAnsweredSlowlyToAClientThatDoesNotHeedThem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t)
+		s.namespace("acme")
+		s.do("PUT", "/v1/namespaces/slow", `{"read_rate": 1}`).want(201, nil)
+		statuses := make(chan int, 2000)
+		for range 100 { // connections, each of which repeats at once
+			go func() {
+				for range 10 {
+					statuses <- s.do("GET", "/v1/tasks", "", "Foliot-Namespace: slow").status
+				}
+			}()
+		}
+		synctest.Wait()
+		if n := len(statuses); n > 25 {
+			t.Errorf("%d of 1000 requests are answered at once", n)
+		}
+		before := time.Now()
+		s.do("GET", "/v1/tasks", "", "Foliot-Namespace: acme").want(200, nil)
+		if d := time.Since(before); d != 0 {
+			t.Errorf("a request of another namespace takes %v", d)
+		}
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if n := len(statuses); n < 300 || n > 700 {
+			t.Errorf("%d of 1000 requests are answered within 5 s", n)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if n := len(statuses); n != 1000 {
+			t.Errorf("%d of 1000 requests are answered", n)
+		}
+	})
 }

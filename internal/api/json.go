@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"runtime"
 	"strconv"
 
 	"github.com/foliot/foliot/internal/task"
@@ -23,6 +24,7 @@ type reader struct {
 	depth int
 	keys  [][]byte // of the objects that are open, the innermost last
 	until int      // where a value must have ended that is merely kept; 0: no bound
+	yield int      // where other goroutines run next
 
 	// lenient is for finding the end of a value that was already refused:
 	// only what would hide the end is an error then.
@@ -87,7 +89,16 @@ func (r *reader) object(member func(key []byte) error) error {
 // is taken apart.
 var errOver = errors.New("over the limit")
 
+// yieldStep is how many bytes are read before other goroutines run, about a millisecond. The
+// scheduler by itself lets one that computes run for ten: deliveries would wait for that at each
+// step.
+const yieldStep = 64 << 10
+
 func (r *reader) inBounds() error {
+	if r.pos >= r.yield+yieldStep {
+		r.yield = r.pos
+		runtime.Gosched()
+	}
 	if r.until > 0 && r.pos > r.until {
 		return errOver
 	}

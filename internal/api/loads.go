@@ -2,6 +2,7 @@ package api
 
 import (
 	"io"
+	"runtime"
 	"sync"
 )
 
@@ -86,9 +87,10 @@ func (c *counted) Read(p []byte) (int, error) {
 	n, err := c.Reader.Read(p)
 	for c.free -= n; c.free < 0; c.free += loadStep {
 		if !c.loads.take(c.r.namespace, loadStep) {
-			return n, refuse("unavailable", "", "the requests that are under way are too large together: send smaller batches, or fewer at once")
+			return n, tooManyAtOnce("", "the requests of this namespace that are under way are too large together: send smaller batches, or fewer at once")
 		}
 		c.r.load += loadStep
+		runtime.Gosched() // see yieldStep: a client that sends fast never lets its reader wait
 	}
 	return n, err
 }

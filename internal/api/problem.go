@@ -274,8 +274,41 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if soon && w.Header().Get("Retry-After") == "" {
 		w.Header().Set("Retry-After", "1")
 	}
+	if p.Status == http.StatusTooManyRequests {
+		s.brake(r.Context(), w, p.Code)
+	}
 	s.write(r.Context(), w, wire.ProblemType, p.Status, p)
 }
+
+// brake delays a reply that says "too many": a client that does not heed it would use up a
+// processor with requests that are refused. Retry-After is never shorter. Some refusals by a rate are
+// free, as they cost little.
+func (s *Server) brake(ctx context.Context, w http.ResponseWriter, code string) {
+	out, ok := w.(*response)
+	if !ok || s.braked.Load() >= maxBraked || code != "too_many_at_once" && s.rates.refuse(out.namespace, time.Now()) {
+		return
+	}
+	s.braked.Add(1)
+	defer s.braked.Add(-1)
+	if out.running {
+		out.pause()
+		defer out.resume()
+	}
+	timer := time.NewTimer(refusalDelay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	case <-s.stop:
+	}
+}
+
+const (
+	// refusalDelay is how long a refused request waits beyond the refusals that are free.
+	refusalDelay = time.Second
+	// maxBraked bounds the requests that wait so.
+	maxBraked = 1 << 12
+)
 
 // failures is when failures that last were logged, by code.
 type failures struct {

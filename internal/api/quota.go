@@ -30,7 +30,7 @@ func (r *rates) take(ns *task.NamespaceSettings, rate task.Rate, n int, now time
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.bucketLocked(ns, rate).take(now, n, limit.PerSecond, limit.Burst)
+	return r.bucketLocked(rateKey{ns.Name, rate}).take(now, n, limit.PerSecond, limit.Burst)
 }
 
 // wait returns how long it is until there is a unit, without taking it.
@@ -41,7 +41,17 @@ func (r *rates) wait(ns *task.NamespaceSettings, rate task.Rate, now time.Time) 
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.bucketLocked(ns, rate).wait(now, limit.PerSecond, limit.Burst)
+	return r.bucketLocked(rateKey{ns.Name, rate}).wait(now, limit.PerSecond, limit.Burst)
+}
+
+// refuse takes one of the refusals that namespace gets at once: 20 a second. It reports false if
+// there is none.
+func (r *rates) refuse(namespace string, now time.Time) bool {
+	const each = 20
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	taken, _ := r.bucketLocked(rateKey{namespace, "refusals"}).take(now, 1, each, each)
+	return taken == 1
 }
 
 // debit takes n units whether they are there or not, so that those who come later wait for
@@ -54,7 +64,7 @@ func (r *rates) debit(ns *task.NamespaceSettings, rate task.Rate, n int, now tim
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	b := r.bucketLocked(ns, rate)
+	b := r.bucketLocked(rateKey{ns.Name, rate})
 	b.refill(now, limit.PerSecond)
 	most := limit.Burst + longest*limit.PerSecond
 	b.missing = max(b.missing, min(b.missing+float64(n), most))
@@ -69,7 +79,7 @@ func (r *rates) takeAll(ns *task.NamespaceSettings, rate task.Rate, n int, now t
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	b := r.bucketLocked(ns, rate)
+	b := r.bucketLocked(rateKey{ns.Name, rate})
 	taken, wait := b.take(now, 1, limit.PerSecond, limit.Burst)
 	if taken == 1 {
 		b.missing += float64(n - 1)
@@ -77,8 +87,7 @@ func (r *rates) takeAll(ns *task.NamespaceSettings, rate task.Rate, n int, now t
 	return wait
 }
 
-func (r *rates) bucketLocked(ns *task.NamespaceSettings, rate task.Rate) *bucket {
-	key := rateKey{ns.Name, rate}
+func (r *rates) bucketLocked(key rateKey) *bucket {
 	b := r.buckets[key]
 	if b == nil {
 		if r.buckets == nil {

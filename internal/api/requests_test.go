@@ -425,7 +425,7 @@ func TestBodiesTakeBoundedMemoryTogether(t *testing.T) {
 				t.Errorf("%d bodies were read", i+1)
 			}
 		case r := <-replies:
-			if r.problem(503, "unavailable", ""); r.header.Get("Retry-After") == "" {
+			if r.problem(429, "too_many_at_once", ""); r.header.Get("Retry-After") == "" {
 				t.Error("it was not told when to come again")
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/foliot/foliot/internal/task"
@@ -118,11 +119,12 @@ type Server struct {
 	refusals refusals
 	uses     uses
 	rates    rates
-	loads    shares // of memory for bodies
-	replies  shares // of memory for replies that clients have yet to take
-	polls    shares // of the long polls that wait
-	underWay shares // of requests
-	turns    turns  // of lists, searches and large bodies
+	loads    shares       // of memory for bodies
+	replies  shares       // of memory for replies that clients have yet to take
+	polls    shares       // of the long polls that wait
+	underWay shares       // of requests
+	turns    turns        // of lists, searches and large bodies
+	braked   atomic.Int32 // refused requests that wait before they are answered
 	samples  samples
 	places   chan struct{} // has an element for each handler that runs
 	waiting  waiters
