@@ -10,10 +10,23 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// claimBatch is how many tasks one Claim takes: while it is under way, what
-// becomes due gathers for the next. What becomes due then waits for these to be
-// claimed and launched, so it is not large.
-const claimBatch = 64
+// batchSize is how many items one call of the store carries. Large batches cost least. But tasks
+// of another namespace that become due wait until a batch is claimed, launched or settled. So
+// batches are small while several namespaces have tasks in the near window.
+type batchSize struct{ alone, beside int }
+
+var (
+	claimBatch  = batchSize{alone: 256, beside: 24}
+	settleBatch = batchSize{alone: 512, beside: 64}
+)
+
+// now returns the size for this moment.
+func (b batchSize) now(d *Dispatcher) int {
+	if d.several.Load() {
+		return b.beside
+	}
+	return b.alone
+}
 
 // claimer claims what the agenda picks and starts the attempts. It ends when
 // stopping does; a claim that is then under way is seen through.
@@ -43,7 +56,10 @@ func (d *Dispatcher) claimer(stopping, calls, attempts context.Context) {
 // take picks what is to be claimed now. Each pick holds its slot.
 func (d *Dispatcher) take() []*attempt {
 	var picks []pick
-	d.update(func(now task.Millis) { picks = d.agenda.take(now, claimBatch) })
+	d.update(func(now task.Millis) {
+		d.several.Store(len(d.agenda.spaces) > 1)
+		picks = d.agenda.take(now, claimBatch.now(d))
+	})
 	batch := make([]*attempt, len(picks))
 	for i, p := range picks {
 		batch[i] = &attempt{pick: p, key: p.key(), token: task.Token(rand.Text())}
@@ -144,8 +160,8 @@ func (d *Dispatcher) giveBack(stopping, calls context.Context, batch []*attempt)
 // launch starts the attempts of the tasks that were claimed, and gives back
 // the slots of the others.
 //
-// It starts as many goroutines as there are processors, and waits for them to run
-// before it starts more. On a busy machine the goroutines of a thousand attempts
+// Beside other namespaces it starts as many goroutines as there are processors, and waits
+// for them to run before it starts more. On a busy machine the goroutines of a thousand attempts
 // would otherwise stand in one line, and each step of every other attempt, whose turn
 // may have come long ago, waits for that line to pass. Goroutines that wait for the
 // network do not stand in it: a receiver that is slow holds nothing up.
@@ -170,7 +186,10 @@ func (d *Dispatcher) launch(stopping, attempts context.Context, batch []*attempt
 		}
 	})
 	var group sync.WaitGroup
-	started, most := 0, runtime.GOMAXPROCS(0)
+	started, most := 0, len(batch)+1
+	if d.several.Load() {
+		most = runtime.GOMAXPROCS(0)
+	}
 	for _, a := range batch {
 		switch {
 		case a.odd: // found again by each poll

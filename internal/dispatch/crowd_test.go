@@ -148,7 +148,7 @@ func TestAChangeForAHundredThousandLanesIsTakenInPieceByPiece(t *testing.T) {
 	if n := before - ready(); before != manyLanes || n > most {
 		t.Fatalf("of %d lanes that are ready %d are looked at under the lock, at most %d", before, n, most)
 	}
-	if picks := a.take(now, claimBatch); len(picks) > 0 {
+	if picks := a.take(now, claimBatch.alone); len(picks) > 0 {
 		t.Errorf("%d tasks start, though their receiver wants nothing for a minute", len(picks))
 	}
 	for steps := 0; len(a.chores) > 0; steps++ {

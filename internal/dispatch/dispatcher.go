@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/foliot/foliot/internal/task"
@@ -53,6 +54,7 @@ type Dispatcher struct {
 	asked    chan struct{} // to seeOut: no stake wants to ask any more
 	outcomes chan *attempt // to the settler: has room for every slot, so sending never blocks
 	running  sync.WaitGroup
+	several  atomic.Bool // tasks of several namespaces are known; the claimer writes it, the settler reads it
 
 	mu      sync.Mutex // guards everything below; before a wheel's locks, never during a call of the store
 	agenda  *agenda

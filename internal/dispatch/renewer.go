@@ -26,7 +26,7 @@ func (d *Dispatcher) renewer(calls context.Context) {
 func (d *Dispatcher) renew(calls context.Context) {
 	aged := d.aged()
 	for len(aged) > 0 {
-		batch := aged[:min(len(aged), settleBatch)]
+		batch := aged[:min(len(aged), settleBatch.now(d))]
 		aged = aged[len(batch):]
 		d.extend(calls, batch)
 	}

@@ -8,9 +8,6 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// settleBatch is how many outcomes one Settle carries.
-const settleBatch = 256
-
 // settler settles what has gathered while its last call was under way: alone
 // an outcome is settled at once, under load many share one sync. It ends when
 // outcomes is closed and empty.
@@ -19,7 +16,7 @@ func (d *Dispatcher) settler(calls context.Context) {
 	defer apart.Wait()
 	for a := range d.outcomes {
 		batch := []*attempt{a}
-		for more := true; more && len(batch) < settleBatch; {
+		for more := true; more && len(batch) < settleBatch.now(d); {
 			select {
 			case next, ok := <-d.outcomes:
 				if more = ok; ok {
