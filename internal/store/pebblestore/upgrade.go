@@ -72,10 +72,14 @@ func (s *Store) storedFormat() (int, error) {
 // rebuildBytes bounds the batches of a rebuild.
 const rebuildBytes = 1 << 20
 
-// rebuild makes everything that is derived from the records.
+// rebuild makes everything that is derived from the records. Its first batch removes formatKey and
+// its last one sets it, so the next start begins again if the process ends in between.
 func (s *Store) rebuild() (err error) {
 	b := s.db.NewBatch()
 	defer func() { err = errors.Join(err, b.Close()) }()
+	if err := b.Delete(formatKey, nil); err != nil {
+		return err
+	}
 	for _, prefix := range []string{duePrefix, runPrefix, deadPrefix, donePrefix, idemPrefix, countPrefix} {
 		if err := b.DeleteRange([]byte(prefix), prefixEnd([]byte(prefix)), nil); err != nil {
 			return err

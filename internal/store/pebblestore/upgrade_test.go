@@ -189,3 +189,48 @@ func TestCountsOfAnOlderVersionAreMadeAnew(t *testing.T) {
 		t.Errorf("after a sweep of everything: %v, %v", got, err)
 	}
 }
+
+// What ends the process while the counts are made anew, a supervisor that finds the start too slow for
+// example, comes between two batches: the first one has removed all indexes.
+func TestAStopWhileTheCountsAreMadeAnewLosesNoTask(t *testing.T) {
+	const n = 20_000 // more than one batch
+	disk := vfs.NewMem()
+	s := open(t, disk, Config{Now: clock})
+	for first := int64(0); first < n; first += 1000 {
+		mustApply(t, s, creates(first, 1000, func(int64) task.Millis { return benchStart }))
+	}
+	want, err := s.Counts(t.Context())
+	if err = errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	raw := func(change func(*pebble.Batch) error) {
+		t.Helper()
+		db, err := pebble.Open("data", &pebble.Options{FS: disk, FormatMajorVersion: pebbleFormat, Logger: discard{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := db.NewBatch()
+		if err := errors.Join(change(b), db.Apply(b, pebble.Sync), db.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop := appendTaskKey(nil, taskPrefix, clientKey("zzz")) // a record that ends it: the last one
+	raw(func(b *pebble.Batch) error {
+		err := b.Set(stop, []byte{0xff}, nil)
+		for q, counts := range want {
+			value := appendCounts(nil, counts)
+			err = errors.Join(err, b.Set(appendCountKey(nil, q), value[:len(value)-1], nil)) // as an older version wrote them
+		}
+		return err
+	})
+	if s, err := Open("data", Config{FS: disk, Now: clock}); err == nil {
+		_ = s.Close()
+		t.Fatal("it was not stopped")
+	}
+	raw(func(b *pebble.Batch) error { return b.Delete(stop, nil) })
+	s = open(t, disk, Config{Now: clock})
+	if got, err := s.Counts(t.Context()); err != nil || !cmp.Equal(got, want) {
+		t.Errorf("%v, error %v, want %v", got, err, want)
+	}
+	wantHealthy(t, s)
+}
