@@ -82,3 +82,50 @@ func TestTheAuditLogIsCountedAnewAfterACrash(t *testing.T) {
 		t.Errorf("after others went by age: %d entries", n)
 	}
 }
+
+// TestTheAuditLogIsBoundedWhileOldEntriesGoByAge: on a server that has worked for longer than the log
+// is kept, each sweep finds entries that are too old.
+func TestTheAuditLogIsBoundedWhileOldEntriesGoByAge(t *testing.T) {
+	s := open(t, vfs.NewMem(), Config{})
+	const now task.Millis = 1_800_000_000_000
+	if _, err := s.Configure(t.Context(), now-1, []task.Edit{task.PutNamespace{Settings: task.NamespaceSettings{Name: "acme", MaxBytes: 1 << 16}}}); err != nil {
+		t.Fatal(err)
+	}
+	replace := func(namespace string, at task.Millis) {
+		t.Helper()
+		spec := newSpec("x", now)
+		spec.Namespace = namespace
+		if r, err := s.Apply(t.Context(), at, []task.Change{task.Replace{Spec: spec}}); err != nil || r[0].Err != nil {
+			t.Fatal(err, r)
+		}
+	}
+	const sweeps = 5
+	for i := range sweeps {
+		replace(task.DefaultNamespace, now+task.Millis(i))
+	}
+	for range task.MinAuditEntries + 1 {
+		replace("acme", now+1000)
+	}
+	if _, err := s.Sweep(t.Context(), now.Add(storetest.AuditKeep)-1, 1000); err != nil { // the entry of the quota
+		t.Fatal(err)
+	}
+	for i := range sweeps {
+		if n, err := s.Sweep(t.Context(), now.Add(storetest.AuditKeep)+task.Millis(i), 1000); err != nil || n != 1 {
+			t.Fatalf("swept %d, error %v", n, err)
+		}
+	}
+	left := 0
+	for before := uint64(0); ; {
+		page, err := s.Audit(t.Context(), task.AuditFilter{Namespace: "acme", Target: "x"}, before, 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		left += len(page.Entries)
+		if before = page.Next; before == 0 {
+			break
+		}
+	}
+	if want := task.AuditKept(task.MinAuditEntries); int64(left) != want {
+		t.Errorf("%d entries of its task are left, want %d", left, want)
+	}
+}

@@ -32,8 +32,10 @@ func (c *committer) sweep(r *request) error {
 	}
 	r.swept += n
 	c.filling.steps += r.swept
-	if n > 0 { // the batch changes the oldest blocks: the next sweep bounds the log
-		return nil
+	if n > 0 { // the batch changes the oldest blocks, and the bound reads them
+		if err := c.commit(); err != nil {
+			return err
+		}
 	}
 	return c.boundLog(r)
 }
