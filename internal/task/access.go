@@ -1,7 +1,6 @@
 package task
 
 import (
-	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
@@ -173,14 +172,18 @@ func (e AddToken) Apply(now Millis, s *Settings) ([]SettingChange, error) {
 	if s.count(TokenKind, e.Namespace) < MaxTokens {
 		return changes, nil
 	}
+	var forgotten []SettingChange
 	ended := s.ended(e.Namespace, now)
+	for _, t := range ended[:min(len(ended), forgetAtOnce)] {
+		forgotten = append(forgotten, SettingChange{Key: t.Key()})
+	}
 	if len(ended) == 0 {
+		forgotten = s.forgetParents(e.Namespace, now)
+	}
+	if len(forgotten) == 0 {
 		return nil, &BusyError{"namespace", e.Namespace, fmt.Sprintf("it has %d tokens, as many as it may: revoke some", MaxTokens)}
 	}
-	for _, t := range ended[:min(len(ended), forgetAtOnce)] {
-		changes = append(changes, SettingChange{Key: t.Key()})
-	}
-	return changes, nil
+	return append(changes, forgotten...), nil
 }
 
 // ErrLastToken says that without the token nobody could manage the server.
@@ -265,94 +268,6 @@ func (s *Settings) lastManagers(revoked []*AccessToken, now Millis) bool {
 		return last
 	})
 	return last
-}
-
-// EndedAt returns when the token ceased to hold, 0 if it holds at now.
-func (t *AccessToken) EndedAt(now Millis) Millis {
-	switch {
-	case t.Holds(now):
-		return 0
-	case t.RevokedAt == 0 || t.ExpiresAt != 0 && t.ExpiresAt < t.RevokedAt:
-		return t.ExpiresAt
-	}
-	return t.RevokedAt
-}
-
-// ended returns the tokens of a namespace that may be forgotten at now, the one that ended
-// first before the others: those that neither hold nor made a token that is still known.
-// Of all tokens that there are one stays: see Secured.
-func (s *Settings) ended(namespace string, now Millis) (list []*AccessToken) {
-	for _, r := range s.List(TokenKind, namespace) {
-		if t := r.(*AccessToken); s.forgettable(t, now) {
-			list = append(list, t)
-		}
-	}
-	slices.SortFunc(list, func(a, b *AccessToken) int {
-		return cmp.Or(cmp.Compare(a.EndedAt(now), b.EndedAt(now)), cmp.Compare(a.ID, b.ID))
-	})
-	if len(list) == s.hashes.len() {
-		list = list[:max(0, len(list)-1)]
-	}
-	return list
-}
-
-func (s *Settings) forgettable(t *AccessToken, now Millis) bool {
-	made := false
-	s.children.walk(childKey(t.ID, ""), func(key SettingKey, _ *AccessToken) bool {
-		made = key.Namespace == t.ID
-		return false
-	})
-	return !made && !t.Holds(now)
-}
-
-// OldTokens returns the tokens that ForgetTokens may forget: those that ended at or before
-// until, and of a namespace that has more than MaxTokens those that ended first. It costs a
-// walk over all tokens.
-func (s *Settings) OldTokens(now, until Millis) (old []SettingKey) {
-	after := ""
-	for {
-		namespace, more := s.nextTokens(after)
-		if !more {
-			return old
-		}
-		over := s.count(TokenKind, namespace) - MaxTokens
-		for i, t := range s.ended(namespace, now) {
-			if i < over || t.EndedAt(now) <= until {
-				old = append(old, t.Key())
-			}
-		}
-		after = namespace
-	}
-}
-
-// nextTokens returns the next namespace after one that has tokens.
-func (s *Settings) nextTokens(after string) (namespace string, more bool) {
-	s.records.walk(SettingKey{Kind: TokenKind, Namespace: after + "\x00"}, func(key SettingKey, _ Setting) bool {
-		namespace, more = key.Namespace, key.Kind == TokenKind
-		return false
-	})
-	return namespace, more
-}
-
-// ForgetTokens removes the records of tokens that ended, a few at a time. It is no mutation:
-// they were revoked, or expired, long ago.
-type ForgetTokens struct{ Keys []SettingKey } // from OldTokens
-
-// Action implements Edit.
-func (e ForgetTokens) Action() string { return "" }
-
-// Target implements Edit.
-func (e ForgetTokens) Target() SettingKey { return SettingKey{Kind: TokenKind} }
-
-// Apply implements Edit. It never fails, and never forgets the last token there is: its
-// record says that requests need a token (Secured).
-func (e ForgetTokens) Apply(now Millis, s *Settings) (changes []SettingChange, _ error) {
-	for _, key := range e.Keys {
-		if t, ok := s.Get(key).(*AccessToken); ok && s.forgettable(t, now) && len(changes)+1 < s.hashes.len() {
-			changes = append(changes, SettingChange{Key: key})
-		}
-	}
-	return changes, nil
 }
 
 // UseToken notes when a token was used last. It is no mutation: nobody asked

@@ -337,6 +337,33 @@ func TestEndedTokensMakeRoomAndHoldingOnesDoNot(t *testing.T) {
 	}
 }
 
+// TestAProgramThatReplacesItsOwnTokenIsNeverLockedOut: each token is made by the one before it, which
+// is then revoked. What a token made can be found all the same.
+func TestAProgramThatReplacesItsOwnTokenIsNeverLockedOut(t *testing.T) {
+	records := make([]Setting, MaxTokens)
+	for i := range records {
+		token := &AccessToken{ID: fmt.Sprintf("%05d", i), Namespace: "default", Hash: fmt.Sprintf("%05d", i), CreatedAt: t0, Parent: "maker"}
+		if i > 0 {
+			token.Parent = fmt.Sprintf("%05d", i-1)
+		}
+		if i+1 < len(records) {
+			token.RevokedAt = t0 + Millis(i)
+		}
+		records[i] = token
+	}
+	last := fmt.Sprintf("%05d", MaxTokens-1)
+	maker := &AccessToken{ID: "maker", Namespace: AllNamespaces, Scope: ScopeAdmin, Hash: "maker", CreatedAt: t0}
+	hash := mintHash()
+	s := edit(t, t0+minute, NewSettings(append(records, maker)...), AddToken{Namespace: "default", Scope: ScopeRead, Hash: hash, Parent: last})
+	if n := s.count(TokenKind, "default"); n != MaxTokens+1-forgetAtOnce {
+		t.Errorf("%d tokens", n)
+	}
+	all := s.Descendants("maker")
+	if len(all) != MaxTokens+1-forgetAtOnce || all[0].ID != "00100" || all[len(all)-1].ID != hash[:16] {
+		t.Errorf("%d descendants", len(all))
+	}
+}
+
 // TestForgettingTokensNeverOpensTheServer: the last record of a token says that requests need one.
 func TestForgettingTokensNeverOpensTheServer(t *testing.T) {
 	s := NewSettings()

@@ -1,0 +1,134 @@
+package task
+
+import (
+	"cmp"
+	"slices"
+)
+
+// EndedAt returns when the token ceased to hold, 0 if it holds at now.
+func (t *AccessToken) EndedAt(now Millis) Millis {
+	switch {
+	case t.Holds(now):
+		return 0
+	case t.RevokedAt == 0 || t.ExpiresAt != 0 && t.ExpiresAt < t.RevokedAt:
+		return t.ExpiresAt
+	}
+	return t.RevokedAt
+}
+
+// ended returns the tokens of a namespace that may be forgotten at now, the one that ended
+// first before the others: those that neither hold nor made a token that is still known.
+// Of all tokens that there are one stays: see Secured.
+func (s *Settings) ended(namespace string, now Millis) (list []*AccessToken) {
+	for _, r := range s.List(TokenKind, namespace) {
+		if t := r.(*AccessToken); s.forgettable(t, now) {
+			list = append(list, t)
+		}
+	}
+	slices.SortFunc(list, func(a, b *AccessToken) int {
+		return cmp.Or(cmp.Compare(a.EndedAt(now), b.EndedAt(now)), cmp.Compare(a.ID, b.ID))
+	})
+	if len(list) == s.hashes.len() {
+		list = list[:max(0, len(list)-1)]
+	}
+	return list
+}
+
+func (s *Settings) forgettable(t *AccessToken, now Millis) bool {
+	made := false
+	s.children.walk(childKey(t.ID, ""), func(key SettingKey, _ *AccessToken) bool {
+		made = key.Namespace == t.ID
+		return false
+	})
+	return !made && !t.Holds(now)
+}
+
+// OldTokens returns the tokens that ForgetTokens may forget: those that ended at or before
+// until, and of a namespace that has more than MaxTokens those that ended first. It costs a
+// walk over all tokens.
+func (s *Settings) OldTokens(now, until Millis) (old []SettingKey) {
+	after := ""
+	for {
+		namespace, more := s.nextTokens(after)
+		if !more {
+			return old
+		}
+		over := s.count(TokenKind, namespace) - MaxTokens
+		for i, t := range s.ended(namespace, now) {
+			if i < over || t.EndedAt(now) <= until {
+				old = append(old, t.Key())
+			}
+		}
+		after = namespace
+	}
+}
+
+// nextTokens returns the next namespace after one that has tokens.
+func (s *Settings) nextTokens(after string) (namespace string, more bool) {
+	s.records.walk(SettingKey{Kind: TokenKind, Namespace: after + "\x00"}, func(key SettingKey, _ Setting) bool {
+		namespace, more = key.Namespace, key.Kind == TokenKind
+		return false
+	})
+	return namespace, more
+}
+
+// ForgetTokens removes the records of tokens that ended, a few at a time. It is no mutation:
+// they were revoked, or expired, long ago.
+type ForgetTokens struct{ Keys []SettingKey } // from OldTokens
+
+// Action implements Edit.
+func (e ForgetTokens) Action() string { return "" }
+
+// Target implements Edit.
+func (e ForgetTokens) Target() SettingKey { return SettingKey{Kind: TokenKind} }
+
+// Apply implements Edit. It never fails, and never forgets the last token there is: its
+// record says that requests need a token (Secured).
+func (e ForgetTokens) Apply(now Millis, s *Settings) (changes []SettingChange, _ error) {
+	for _, key := range e.Keys {
+		if t, ok := s.Get(key).(*AccessToken); ok && s.forgettable(t, now) && len(changes)+1 < s.hashes.len() {
+			changes = append(changes, SettingChange{Key: key})
+		}
+	}
+	return changes, nil
+}
+
+// forgetParents removes tokens of a namespace that ended although tokens that they made are known.
+// Those count from now on as made by the parent of the one that is removed, so Descendants still
+// finds them. Without it a program that replaces its own token, again and again, fills its
+// namespace with ended tokens, each the parent of the next.
+func (s *Settings) forgetParents(namespace string, now Millis) (changes []SettingChange) {
+	type parent struct {
+		key      SettingKey
+		children int
+		ended    Millis
+	}
+	var parents []parent
+	for _, r := range s.List(TokenKind, namespace) {
+		if t := r.(*AccessToken); !t.Holds(now) {
+			n := s.children.rank(childKey(t.ID+"\x00", "")) - s.children.rank(childKey(t.ID, ""))
+			parents = append(parents, parent{t.Key(), n, t.EndedAt(now)})
+		}
+	}
+	slices.SortFunc(parents, func(a, b parent) int { // few children first: each is written anew
+		return cmp.Or(cmp.Compare(a.children, b.children), cmp.Compare(a.ended, b.ended), cmp.Compare(a.key.Name, b.key.Name))
+	})
+	for _, p := range parents[:min(len(parents), forgetAtOnce)] {
+		if len(changes)+p.children > 2*forgetAtOnce && len(changes) > 0 {
+			break
+		}
+		t := s.Get(p.key).(*AccessToken) // its parent may be another one by now
+		begin := len(changes)
+		s.children.walk(childKey(t.ID, ""), func(key SettingKey, child *AccessToken) bool {
+			if key.Namespace == t.ID {
+				c := *child
+				c.Parent = t.Parent
+				changes = append(changes, SettingChange{c.Key(), &c})
+			}
+			return key.Namespace == t.ID
+		})
+		changes = append(changes, SettingChange{Key: p.key})
+		s = s.With(changes[begin:]...)
+	}
+	return changes
+}
