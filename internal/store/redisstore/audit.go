@@ -48,14 +48,21 @@ func seqOf(id string, stream int) (uint64, error) {
 // logOf returns the key of the stream of a namespace: "" for what belongs to the server.
 func logOf(log, namespace string) string { return log + ":" + namespace }
 
-// refusedMark ends what stands for the namespace in the key of a stream of refused tokens.
-// They have streams of their own, so that who guesses tokens pushes out nothing else.
-const refusedMark = "/refused"
+// These end what stands for the namespace in the key of streams that have a bound of their own: of
+// refused tokens, and of what sweeps dropped. So who guesses tokens pushes out nothing else, and who
+// changes tasks without end does not push out what admins did. No namespace has a slash.
+const (
+	refusedMark = "/refused"
+	droppedMark = "/dropped"
+)
 
 // settingsPart returns the stream that an entry belongs to which is no task's.
 func settingsPart(e *task.AuditEntry) string {
-	if e.Action == task.ActionTokenRefused || e.Action == task.ActionScopeRefused {
+	switch e.Action {
+	case task.ActionTokenRefused, task.ActionScopeRefused:
 		return e.Namespace + refusedMark
+	case task.ActionDropped:
+		return e.Namespace + droppedMark
 	}
 	return e.Namespace
 }
@@ -81,7 +88,7 @@ func (s *Store) shared(shards []*shard) []stream {
 
 // streamsOf returns the streams that may hold entries of a namespace.
 func (s *Store) streamsOf(namespace string) []stream {
-	all := append(s.shared(s.shards), s.settingsStream(namespace), s.settingsStream(namespace+refusedMark))
+	all := append(s.shared(s.shards), s.settingsStream(namespace), s.settingsStream(namespace+refusedMark), s.settingsStream(namespace+droppedMark))
 	for _, sh := range s.shards {
 		all = append(all, shardStream(sh, namespace))
 	}
@@ -141,13 +148,30 @@ type part struct {
 	read func(b rueidis.Builder, key string) rueidis.Completed
 }
 
+// streamsAtOnce bounds the commands of one pipeline. Streams are as many as namespaces and shards
+// make: all at once would take longer than a try may, and keep other calls waiting behind them.
+const streamsAtOnce = 4096
+
+// askMany is servers.ask for as many commands as there are streams.
+func (s *Store) askMany(ctx context.Context, commands []command) ([]rueidis.RedisResult, error) {
+	all := make([]rueidis.RedisResult, 0, len(commands))
+	for some := range slices.Chunk(commands, streamsAtOnce) {
+		results, err := s.servers.ask(ctx, some...)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, results...)
+	}
+	return all, nil
+}
+
 // readLogs reads parts of streams.
 func (s *Store) readLogs(ctx context.Context, parts []part) ([][]entry, error) {
 	commands := make([]command, len(parts))
 	for i, p := range parts {
 		commands[i] = func(b rueidis.Builder) rueidis.Completed { return p.read(b, p.key) }
 	}
-	results, err := s.servers.ask(ctx, commands...)
+	results, err := s.askMany(ctx, commands)
 	if err != nil {
 		return nil, err
 	}

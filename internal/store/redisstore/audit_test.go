@@ -3,6 +3,7 @@ package redisstore
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -98,6 +99,31 @@ func TestRefusedTokensPushOutNoOtherEntries(t *testing.T) {
 	}
 }
 
+// TestChurnOfTasksPushesOutNothingOfWhatAdminsDid: a namespace that changes tasks without end loses
+// entries of these at each sweep, and each time an entry says so.
+func TestChurnOfTasksPushesOutNothingOfWhatAdminsDid(t *testing.T) {
+	t.Parallel()
+	s := openAt(t, redistest.New(t).Addr)
+	defer func() { _ = s.Close() }()
+	s.config.AuditLength = 100
+	const now task.Millis = 1_800_000_000_000
+	if _, err := s.Configure(t.Context(), now, []task.Edit{task.PutNamespace{Settings: task.NamespaceSettings{Name: "acme"}}, task.PauseQueue{Namespace: "acme", Name: "q", Paused: true}}); err != nil {
+		t.Fatal(err)
+	}
+	for range 200 {
+		if err := s.Record(t.Context(), []task.AuditEntry{task.AuditDropped(now, "acme", 10, 100)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Sweep(t.Context(), now, 1000); err != nil {
+		t.Fatal(err)
+	}
+	left := auditOf(t, s, task.AuditFilter{Namespace: "acme"})
+	if !slices.Contains(left, "acme queue.pause q") || len(left) != 1+90+1 {
+		t.Errorf("%d are left: %v", len(left), left)
+	}
+}
+
 // TestEntriesOfOlderVersionsAreReadOnAndGoByAge: they are in streams that all namespaces share.
 func TestEntriesOfOlderVersionsAreReadOnAndGoByAge(t *testing.T) {
 	t.Parallel()
@@ -131,5 +157,56 @@ func TestEntriesOfOlderVersionsAreReadOnAndGoByAge(t *testing.T) {
 	c := s.servers.client
 	if n, err := c.Do(t.Context(), c.B().Exists().Key(logOf(settingsLog, "acme"), logOf(settingsLog, "")).Build()).AsInt64(); n != 0 || err != nil {
 		t.Errorf("%d streams without entries are still there, error %v", n, err)
+	}
+}
+
+// TestASweepReadsAboutAsManyEntriesAsItRemoves, however many streams have entries that go: each node
+// sweeps every ten seconds.
+func TestASweepReadsAboutAsManyEntriesAsItRemoves(t *testing.T) {
+	t.Parallel()
+	r := redistest.New(t)
+	s := openAt(t, r.Addr)
+	defer func() { _ = s.Close() }()
+	const now, changes, batch, limit = task.Millis(1_800_000_000_000), 8000, 500, 400
+	for first := 0; first < changes; first += batch {
+		list := make([]task.Change, batch)
+		for i := range list {
+			list[i] = task.Replace{Spec: specOf(t, fmt.Sprint("t", (first+i)%64), now.Add(storetest.AuditKeep)+1000)}
+		}
+		if _, err := s.Apply(t.Context(), now, list); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sent := func() (bytes int64) {
+		t.Helper()
+		for line := range strings.Lines(redis(t, r, "INFO", "stats")) {
+			if n, ok := strings.CutPrefix(line, "total_net_output_bytes:"); ok {
+				bytes, _ = strconv.ParseInt(strings.TrimSpace(n), 10, 64)
+			}
+		}
+		return bytes
+	}
+	var parts []part
+	for _, sh := range s.shards {
+		parts = append(parts, part{shardStream(sh, task.DefaultNamespace), firstOf(changes)})
+	}
+	before := sent()
+	lists, err := s.readLogs(t.Context(), parts)
+	if n := len(slices.Concat(lists...)); n != changes || err != nil {
+		t.Fatalf("%d entries, error %v", n, err)
+	}
+	all := sent() - before
+	over := now.Add(storetest.AuditKeep)
+	before = sent()
+	if n, err := s.Sweep(t.Context(), over, limit); n != limit || err != nil {
+		t.Errorf("swept %d, error %v", n, err)
+	}
+	if read := (sent() - before) * changes / all; read > 4*limit {
+		t.Errorf("a sweep of %d entries read about %d", limit, read)
+	}
+	for left := changes - limit; left > 0; left -= limit {
+		if n, err := s.Sweep(t.Context(), over, limit); n != min(limit, left) || err != nil {
+			t.Fatalf("swept %d, error %v", n, err)
+		}
 	}
 }

@@ -74,24 +74,46 @@ func (s *Store) trimLog(ctx context.Context, now task.Millis, limit int) (int, e
 	return n, s.failure(err)
 }
 
-func (s *Store) trimLocked(ctx context.Context, now task.Millis, streams []stream, limit int) (int, error) {
-	begin, stays, err := s.expired(ctx, now, streams)
-	if err != nil {
-		return 0, err
+func (s *Store) trimLocked(ctx context.Context, now task.Millis, streams []stream, limit int) (n int, err error) {
+	for more := true; more && n < limit && err == nil; {
+		var gone int
+		gone, more, err = s.trimSome(ctx, now, streams, limit-n)
+		n += gone
 	}
-	parts := make([]part, len(begin))
+	return n, err
+}
+
+// trimSome is trimLocked for a part of what goes. It reads about as many entries as it may
+// remove, however many streams there are, and reports whether more may go.
+func (s *Store) trimSome(ctx context.Context, now task.Millis, streams []stream, limit int) (n int, more bool, err error) {
+	begin, stays, err := s.expired(ctx, now, streams)
+	if err != nil || len(begin) == 0 {
+		return 0, false, err
+	}
+	parts, each := make([]part, len(begin)), min(limit, 1+2*limit/len(begin))
 	for i, st := range begin {
-		parts[i] = part{st, firstOf(limit + 1)}
+		parts[i] = part{st, firstOf(each)}
 	}
 	lists, err := s.readLogs(ctx, parts)
 	if err != nil {
-		return 0, err
+		return 0, false, err
+	}
+	unread := uint64(maxSeq) // what was not read is behind it
+	for _, list := range lists {
+		if len(list) == each {
+			unread = min(unread, list[each-1].Seq)
+		}
 	}
 	all := slices.Concat(lists...)
 	slices.SortFunc(all, func(a, b entry) int { return cmp.Compare(a.Seq, b.Seq) })
-	n, gone := 0, map[string][]string{}
+	gone := map[string][]string{}
+	more = unread != maxSeq
 	for _, e := range all[:min(limit, len(all))] {
 		if !s.ended(now, e.At) || e.Seq > stays {
+			more = false
+			break
+		}
+		if e.Seq > unread {
 			break
 		}
 		gone[e.stream.key] = append(gone[e.stream.key], e.id)
@@ -103,9 +125,9 @@ func (s *Store) trimLocked(ctx context.Context, now task.Millis, streams []strea
 		commands = append(commands, func(b rueidis.Builder) rueidis.Completed { return b.Xdel().Key(key).Id(ids...).Build() })
 	}
 	if _, err := s.servers.ask(ctx, commands...); err != nil {
-		return 0, err
+		return 0, false, err
 	}
-	return n, s.unlog(ctx, begin, lists, gone)
+	return n, more, s.unlog(ctx, begin, lists, gone)
 }
 
 // ended reports whether the retention of an entry of that instant has ended.
@@ -186,7 +208,7 @@ func (s *Store) bound(ctx context.Context, now task.Millis, streams []stream) er
 			own, commands = append(own, st), append(commands, func(b rueidis.Builder) rueidis.Completed { return b.Xlen().Key(st.key).Build() })
 		}
 	}
-	results, err := s.servers.ask(ctx, commands...)
+	results, err := s.askMany(ctx, commands)
 	if err != nil {
 		return err
 	}
@@ -290,5 +312,6 @@ func (s *Store) shed(ctx context.Context, now task.Millis, x *excess, most int64
 	}
 	s.config.Logger.LogAttrs(ctx, slog.LevelWarn, "dropped the oldest audit entries of a namespace that has more than it may",
 		slog.String("namespace", x.namespace), slog.Int64("dropped", gone), slog.Int64("limit", most))
-	return s.record(ctx, []task.AuditEntry{task.AuditDropped(now, strings.TrimSuffix(x.namespace, refusedMark), gone, most)})
+	namespace, _, _ := strings.Cut(x.namespace, "/") // without a mark
+	return s.record(ctx, []task.AuditEntry{task.AuditDropped(now, namespace, gone, most)})
 }
