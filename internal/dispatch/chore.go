@@ -9,15 +9,18 @@ const pieceLanes = 512
 // for all of them. A namespace can have a hundred thousand queues that lead to one
 // destination, so the work is done in pieces, and chores take turns.
 //
-// Until its piece is done, a lane may stand in its row as it was before. So take
-// looks at it again before it picks from it, and nothing starts that must not.
+// Until it is done, a lane may stand in its row as it was before. So take looks at it
+// again before it picks from it, and nothing starts that must not.
 type chore struct {
 	lanes   func() []*lane
-	left    int  // the lanes at the places below are not done
+	at      int  // the lane before this place is the next; before 0 comes the last one
+	left    int  // how many are to be done; 0: none
 	waiting bool // it stands in agenda.chores
 }
 
-// redo does the first piece of a chore, or begins it once more.
+// redo does the first piece of a chore, or begins it once more. It goes on where it stands.
+// If a receiver opens and closes faster than all its lanes are looked at, they still have
+// their turns; from the same end each time, those at the other end would never start.
 func (a *agenda) redo(c *chore, now task.Millis) {
 	c.left = len(c.lanes())
 	a.piece(c, now)
@@ -41,19 +44,37 @@ func (a *agenda) work(now task.Millis) {
 	}
 }
 
-// piece does a piece of c. It goes from the last lane to the first: when a lane goes,
-// the last one takes its place, and that one is done.
+// piece does a piece of c.
 func (a *agenda) piece(c *chore, now task.Millis) {
+	lanes := c.lanes()
+	c.left = min(c.left, len(lanes))
 	for n := a.pieces; n > 0 && c.left > 0; n-- {
-		c.left--
-		if lanes := c.lanes(); c.left < len(lanes) {
-			a.fathom(lanes[c.left], now)
-			a.place(lanes[c.left], now)
+		if c.at == 0 || c.at > len(lanes) {
+			c.at = len(lanes)
 		}
+		c.at--
+		c.left--
+		a.fathom(lanes[c.at], now)
+		a.place(lanes[c.at], now)
+	}
+}
+
+// grown notes that a lane has come, behind the others. It needs no work, but the others
+// begin one place further on from the end.
+func (c *chore) grown() {
+	if c.left > 0 {
+		c.left++
+	}
+}
+
+// filled does the lane that stands at a place now, as another one has left it: the chore
+// may have been at the place, and not at the lane.
+func (a *agenda) filled(c *chore, at int, now task.Millis) {
+	if lanes := c.lanes(); c.left > 0 && at < len(lanes) {
+		a.fathom(lanes[at], now)
+		a.place(lanes[at], now)
 	}
 }
 
 // stale reports whether a chore is left that may change where l stands.
-func (l *lane) stale() bool {
-	return l.inTarget < l.target.chore.left || l.inQueue < l.queue.chore.left
-}
+func (l *lane) stale() bool { return l.target.chore.left > 0 || l.queue.chore.left > 0 }

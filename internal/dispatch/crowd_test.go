@@ -161,3 +161,33 @@ func TestAChangeForAHundredThousandLanesIsTakenInPieceByPiece(t *testing.T) {
 		t.Errorf("%d lanes are ready in the end", n)
 	}
 }
+
+// TestOfManyQueuesEachHasItsTurnHoweverOftenTheirReceiverAsksForPatience: it takes a batch
+// and then asks for patience, each time before all lanes have been looked at.
+func TestOfManyQueuesEachHasItsTurnHoweverOftenTheirReceiverAsksForPatience(t *testing.T) {
+	const lanes, each, batch = 5000, 8, 64
+	now := task.Millis(1_000_000)
+	a := newAgenda(rules{window: 5 * time.Second, tasks: 100_000}, 1024)
+	for i := range lanes * each {
+		a.hint(now, task.Entry{Name: fmt.Sprint("t", i), Lane: queueOfCrowd(i % lanes), Due: now})
+	}
+	seen := map[task.Lane]bool{}
+	target := a.lanes[queueOfCrowd(0)].target
+	for range 2 * lanes / batch {
+		a.tick(a.steady + 2*time.Second)
+		now = now.Add(2 * time.Second)
+		a.reopen(target, now) // its wait has ended
+		picks := a.take(now, batch)
+		for i := range picks {
+			seen[picks[i].lane.name] = true
+			a.release(&picks[i], now, replied)
+		}
+		a.slow(target.lanes[0], now, time.Second)
+		for len(a.chores) > 0 {
+			a.work(now)
+		}
+	}
+	if len(seen) < lanes {
+		t.Errorf("tasks of %d queues of %d have started", len(seen), lanes)
+	}
+}

@@ -28,6 +28,8 @@ func (a *agenda) open(name task.Lane, now task.Millis) *lane {
 	l.inQueue, q.lanes = len(q.lanes), append(q.lanes, l)
 	l.inTarget, l.target.lanes = len(l.target.lanes), append(l.target.lanes, l)
 	l.inTenant, q.tenant.lanes = len(q.tenant.lanes), append(q.tenant.lanes, l)
+	q.chore.grown()
+	l.target.chore.grown()
 	a.lanes[name] = l
 	return l
 }
@@ -76,7 +78,7 @@ func (a *agenda) targetOf(key targetKey) *target {
 }
 
 // drop forgets a lane that is idle.
-func (a *agenda) drop(l *lane) {
+func (a *agenda) drop(l *lane, now task.Millis) {
 	delete(a.lanes, l.name)
 	q, t, o := l.queue, l.target, l.outlet
 	q.lanes = without(q.lanes, l.inQueue, func(l *lane) *int { return &l.inQueue })
@@ -88,6 +90,8 @@ func (a *agenda) drop(l *lane) {
 		a.unstake(o.stake)
 		delete(q.outlets, l.name.Destination)
 	}
+	a.filled(&q.chore, l.inQueue, now)
+	a.filled(&t.chore, l.inTarget, now)
 }
 
 // without returns list without the member at a place, which the last one takes.

@@ -169,7 +169,7 @@ func (a *agenda) checkLane(l *lane, now task.Millis) {
 	case l.state == waiting && l.bell.wall <= now:
 		a.ring(&l.bell, now)
 	case l.state == idle && l.running == 0 && !l.hungry && !l.firing && !a.remember(l, now):
-		a.drop(l)
+		a.drop(l, now)
 	}
 }
 
