@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -116,8 +115,19 @@ func (v view) of(l wire.Live, settings *task.Settings) wire.Live {
 		}
 	}
 	if v.namespace != "" {
-		l.Queues = slices.DeleteFunc(slices.Clone(l.Queues), func(q wire.LiveQueue) bool { return q.Namespace != v.namespace })
-		l.Destinations = slices.DeleteFunc(slices.Clone(l.Destinations), func(d wire.LiveDestination) bool { return d.Namespace != v.namespace })
+		l.Queues = only(l.Queues, func(q *wire.LiveQueue) bool { return q.Namespace == v.namespace })
+		l.Destinations = only(l.Destinations, func(d *wire.LiveDestination) bool { return d.Namespace == v.namespace })
 	}
 	return l
+}
+
+// only returns the items to be kept, and copies no others: there may be very many.
+func only[T any](all []T, keep func(*T) bool) []T {
+	some := []T{}
+	for i := range all {
+		if keep(&all[i]) {
+			some = append(some, all[i])
+		}
+	}
+	return some
 }
