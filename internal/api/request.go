@@ -44,7 +44,9 @@ func (s *Server) readBody(w http.ResponseWriter, r *request, limit int, buf *byt
 	// The buffer is as large as what is announced only where that is not counted;
 	// beyond it, the buffer grows with what arrives.
 	buf.Grow(int(min(max(r.ContentLength, 0), freeLoad)) + bytes.MinRead)
+	r.out.pause() // once for all of it: the line for a place may be long
 	_, err := buf.ReadFrom(&counted{http.MaxBytesReader(w, r.Body, int64(limit)), &s.loads, r, freeLoad})
+	r.out.resume()
 	var over *http.MaxBytesError
 	var refusal *task.FieldError
 	switch {
