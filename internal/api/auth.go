@@ -144,6 +144,16 @@ func (c *caller) choose(r *http.Request) error {
 	return nil
 }
 
+// account is whose the request counts as while it is under way. What is about the whole
+// server has an account of its own: no namespace can take the room from those who would
+// suspend it, revoke its tokens or watch the server.
+func (c *caller) account(rt *route) string {
+	if c.all || rt.operator {
+		return task.AllNamespaces
+	}
+	return c.namespace
+}
+
 // still says whether the caller of a request that was let in may still be served:
 // one that goes on for long, and one that changes something, as its body may have
 // come long after its headers.

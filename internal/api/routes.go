@@ -243,7 +243,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt *route) error 
 	}
 	out := w.(*response)
 	if !rt.public {
-		if err := out.admit(caller.namespace, rt.method == http.MethodGet); err != nil {
+		if err := out.admit(caller.account(rt), rt.method == http.MethodGet); err != nil {
 			return err
 		}
 	}
