@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -101,6 +102,7 @@ func TestRepliesThatNobodyTakesAreCounted(t *testing.T) {
 type busy struct {
 	*memstore.Store
 	gate          chan struct{} // a list waits for it; nil: none does
+	disk          chan struct{} // a Get and a Record wait for it; nil: none does
 	now, most     atomic.Int64
 	steps, inStep atomic.Int64 // of Apply, and the most changes of one
 }
@@ -117,9 +119,17 @@ func (b *busy) enter() (leave func()) {
 }
 
 func (b *busy) Get(ctx context.Context, key task.Key) (*task.Task, error) {
-	defer b.enter()()
-	runtime.Gosched()
+	if b.disk != nil {
+		<-b.disk
+	}
 	return b.Store.Get(ctx, key)
+}
+
+func (b *busy) Record(ctx context.Context, entries []task.AuditEntry) error {
+	if b.disk != nil {
+		<-b.disk
+	}
+	return b.Store.Record(ctx, entries)
 }
 
 func (b *busy) List(ctx context.Context, f task.Filter, page task.Page) (task.Listing, error) {
@@ -211,7 +221,12 @@ func TestListsTakeTurns(t *testing.T) {
 
 func TestHandlersThatRunAtOnceAreBounded(t *testing.T) {
 	b := new(busy)
-	s := serveBusy(t, b)
+	s := serveBusy(t, b, func(c *api.Config) {
+		c.Admitted = func(context.Context, string, string) {
+			defer b.enter()()
+			runtime.Gosched()
+		}
+	})
 	s.do("POST", "/v1/tasks", named("a")).want(201, nil)
 	var asking sync.WaitGroup
 	for range 500 {
@@ -243,6 +258,39 @@ func TestHandlersThatWaitKeepNoOthersOut(t *testing.T) {
 		close(rest)
 		waiting.Wait()
 	})
+}
+
+// While the store waits for its disk, or for another machine, what needs no store is answered.
+func TestHandlersThatWaitForTheStoreKeepNoOthersOut(t *testing.T) {
+	for _, path := range []string{"/v1/tasks/a", "/v1/backup", "/metrics"} {
+		synctest.Test(t, func(t *testing.T) {
+			b := &busy{disk: make(chan struct{})}
+			s := serveBusy(t, b, func(c *api.Config) {
+				c.Metrics = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-b.disk })
+				c.Backup = func(_ context.Context, w io.Writer) error {
+					_, err := io.WriteString(w, "backup")
+					return err
+				}
+			})
+			s.do("POST", "/v1/tasks", named("a")).want(201, nil)
+			var waiting sync.WaitGroup
+			for range 200 {
+				waiting.Go(func() { s.do("GET", path, "").want(200, nil) })
+			}
+			synctest.Wait()
+			health := make(chan int, 1)
+			go func() { health <- s.do("GET", "/healthz", "").status }()
+			synctest.Wait()
+			if len(health) == 0 {
+				t.Errorf("%s: /healthz waits for those who wait for the store", path)
+			}
+			close(b.disk)
+			waiting.Wait()
+			if status := <-health; status != 200 {
+				t.Errorf("/healthz: %d", status)
+			}
+		})
+	}
 }
 
 func TestViewersShareASampleOfLiveData(t *testing.T) {

@@ -10,10 +10,7 @@ import (
 // boundLedger is a store whose callers are requests. A request that waits for the
 // store has no place among the handlers that run, pages are read in turns, and
 // what they hold is counted.
-type boundLedger struct {
-	Ledger
-	remote bool // reads of one record wait for another machine
-}
+type boundLedger struct{ Ledger }
 
 // outside runs call without a place, if there is a request and it has one.
 func outside(ctx context.Context, call func()) {
@@ -24,13 +21,10 @@ func outside(ctx context.Context, call func()) {
 	call()
 }
 
-// Get implements task.Ledger.
+// Get implements task.Ledger. It may wait: for another machine, or until the disk has
+// synced what it shows.
 func (l *boundLedger) Get(ctx context.Context, key task.Key) (t *task.Task, err error) {
-	if l.remote {
-		outside(ctx, func() { t, err = l.Ledger.Get(ctx, key) })
-	} else {
-		t, err = l.Ledger.Get(ctx, key)
-	}
+	outside(ctx, func() { t, err = l.Ledger.Get(ctx, key) })
 	if o := responseOf(ctx); err == nil && o != nil && o.reads {
 		err = o.hold(t.Weight())
 	}
@@ -47,6 +41,12 @@ func (l *boundLedger) Apply(ctx context.Context, now task.Millis, changes []task
 func (l *boundLedger) Configure(ctx context.Context, now task.Millis, edits []task.Edit) (replies []task.EditReply, err error) {
 	outside(ctx, func() { replies, err = l.Ledger.Configure(ctx, now, edits) })
 	return replies, err
+}
+
+// Record implements task.Registry.
+func (l *boundLedger) Record(ctx context.Context, entries []task.AuditEntry) (err error) {
+	outside(ctx, func() { err = l.Ledger.Record(ctx, entries) })
+	return err
 }
 
 // Counts implements task.Registry.

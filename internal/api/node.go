@@ -13,7 +13,7 @@ func (s *Server) metrics(w http.ResponseWriter, r *request) error {
 	if s.cfg.Metrics == nil {
 		return unsupported("this server has no metrics")
 	}
-	s.cfg.Metrics.ServeHTTP(w, r.Request)
+	outside(r.Context(), func() { s.cfg.Metrics.ServeHTTP(w, r.Request) }) // it asks the store; few scrapes run at once
 	return nil
 }
 

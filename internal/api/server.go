@@ -144,8 +144,8 @@ func New(cfg Config, ledger Ledger) *Server {
 	if nodes, ok := ledger.(task.Cluster); ok {
 		s.nodes = boundCluster{nodes}
 	}
-	s.ledger = &boundLedger{Ledger: ledger, remote: s.nodes != nil}
-	s.turns = newTurns(s.ledger.remote)
+	s.ledger = &boundLedger{ledger}
+	s.turns = newTurns(s.nodes != nil)
 	_ = s.latch.lost(ledger.Settings()) // they are the first: nothing is lost yet
 	s.guard = newGuard(s.cfg.AllowedHosts)
 	s.buffers.New = func() any { return new(bytes.Buffer) }
