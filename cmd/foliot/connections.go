@@ -90,7 +90,7 @@ func (c *connections) saysGoodbye(next http.Handler) http.Handler {
 			w.Header().Set("Connection", "close")
 		}
 		next.ServeHTTP(w, r)
-		if client != nil && r.ProtoMajor == 2 && r.Context().Err() != nil {
+		if client != nil && !client.exempt && r.ProtoMajor == 2 && r.Context().Err() != nil {
 			client.tookBack(time.Now())
 		}
 	})
@@ -161,6 +161,8 @@ func (c *connections) enter(closed <-chan struct{}) bool {
 func (c *connections) take(conn net.Conn) *clientConn {
 	now := time.Now()
 	client := &clientConn{Conn: conn, born: now, last: now.Add(connAge - rand.N(connAge/10)), gone: make(chan struct{}), known: make(chan struct{}), handshakes: c.handshakes}
+	addr, known := addressOf(client)
+	client.exempt = known && c.exempt(addr)
 	leaves := c.meet(client)
 	client.leave = sync.OnceFunc(func() {
 		close(client.gone)
@@ -176,7 +178,7 @@ func (c *connections) take(conn net.Conn) *clientConn {
 // meet notes a stranger. It returns the oldest one of its address if those are too many.
 func (c *connections) meet(client *clientConn) (leaves *clientConn) {
 	addr, bound := addressOf(client)
-	bound = bound && !c.exempt(addr)
+	bound = bound && !client.exempt
 	addr = networkOf(addr)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -238,6 +240,7 @@ func (c *connections) dismiss(most int) int {
 type clientConn struct {
 	net.Conn
 	born, last time.Time // the first reply after last is the connection's last
+	exempt     bool      // see connections.exempt
 	meet       func()    // its client is a stranger no longer
 	leave      func()
 	gone       chan struct{} // closed when it is closed

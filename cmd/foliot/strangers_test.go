@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -207,6 +208,27 @@ func TestAConnectionOfRapidResetsIsClosed(t *testing.T) {
 			t.Error("a client that takes some requests back lost its connection")
 		}
 		calm.conn.Close()
+	})
+}
+
+// The requests of many clients come on one connection of a trusted proxy: what one of them
+// takes back, or sends too much of, ends or delays those of none.
+func TestAConnectionOfATrustedProxyIsNotBoundAsOfOneClient(t *testing.T) {
+	inBubble(t, 10, func(t *testing.T, b *bed) {
+		b.conns.exempt = func(a netip.Addr) bool { return a.String() == "192.0.2.9" }
+		b.srv.Handler = b.conns.saysGoodbye(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+		proxy, began := speak(t, b.dialFrom("192.0.2.9"), 1<<16), time.Now()
+		for range 3 * resetBurst {
+			stream, err := proxy.get("/?" + strings.Repeat("x", 1000))
+			if err != nil || proxy.WriteRSTStream(stream, http2.ErrCodeCancel) != nil {
+				break
+			}
+			synctest.Wait()
+		}
+		if took := time.Since(began); isOver(proxy.goes) || took > 0 {
+			t.Errorf("after %v the connection is closed: %v", took, isOver(proxy.goes))
+		}
+		proxy.conn.Close()
 	})
 }
 
