@@ -52,18 +52,18 @@ type namespaceSetCmd struct {
 	Name string `arg:"" name:"namespace" help:"Its name."`
 
 	MaxPending  *wholeLimit  `placeholder:"N" help:"How many tasks may be scheduled or running."`
-	MaxBytes    *wholeLimit  `placeholder:"BYTES" help:"How many bytes the records that are kept may have, with their bodies."`
+	MaxBytes    *wholeLimit  `placeholder:"BYTES" help:"How many bytes all kept records may take, bodies included."`
 	CreateRate  *numberLimit `placeholder:"N" help:"How many tasks may be created in a second, at each server."`
 	CreateBurst *int         `placeholder:"N" help:"How many at once after a silence (default: as many as a second brings)."`
-	ChangeRate  *numberLimit `placeholder:"N" help:"How many tasks and schedules may be changed in a second, at each server (default: as --create-rate)."`
-	ReadRate    *numberLimit `placeholder:"N" help:"How many reads may be made in a second, at each server."`
-	EditRate    *numberLimit `placeholder:"N" help:"How many edits of queues, tokens and secrets its own tokens may make in a second (default: 2, and 50 at once)."`
-	Suspended   *bool        `negatable:"" help:"Stop the namespace: nothing of it is created, delivered or fired, and its own tokens only read."`
+	ChangeRate  *numberLimit `placeholder:"N" help:"How many tasks and schedules may be changed in a second, at each server (default: same as --create-rate)."`
+	ReadRate    *numberLimit `placeholder:"N" help:"How many reads may be made in a second, at each server (default: 1000, and 10000 at once)."`
+	EditRate    *numberLimit `placeholder:"N" help:"How many edits of queues, tokens and secrets its own tokens may make in a second, at each server (default: 2, and 50 at once)."`
+	Suspended   *bool        `negatable:"" help:"Stop the namespace: no task is created or delivered, no schedule fires, and its own tokens can only read."`
 }
 
 // Help shows examples below the usage line.
 func (namespaceSetCmd) Help() string {
-	return `Changes what is given and leaves the rest as it is; the value unlimited takes a limit away. It takes an operator's token of scope admin.
+	return `Changes only the values that are given. The value unlimited removes a limit, or restores its default. It takes an operator's token of scope admin.
 
 While a namespace is suspended its tasks wait and spend no attempt. An operator can still cancel and change them.
 

@@ -11,7 +11,7 @@ import (
 )
 
 type redisCmd struct {
-	AcceptLoss redisAcceptCmd `cmd:"" help:"Go on with what is left of a store that lost a part of itself."`
+	AcceptLoss redisAcceptCmd `cmd:"" help:"Accept the loss of a part of the store, and go on with the rest."`
 }
 
 type redisAcceptCmd struct {
@@ -25,10 +25,10 @@ type redisAcceptCmd struct {
 func (redisAcceptCmd) Help() string {
 	return `A store in Redis has an identity, which lies in each of its parts and in the memory of each server. When a part loses it (a master of a Cluster came
 back empty, the settings were deleted), all servers refuse everything and send nothing, and no server starts. Restore the data if you can: the
-servers go on by themselves. If you cannot, this command gives the identity to the parts that lost it. It prints what is lost, and asks.
+servers go on by themselves. If you cannot, this command gives the identity to the parts that lost it. It lists the lost parts, and asks.
 
 What was lost stays lost: the tasks of those parts, and the settings with all access tokens and signing secrets. Restart every server afterwards.
-If the settings are lost, start one server on loopback first and make a token there, before any other server can be reached from beyond it.
+If the settings are lost, start one server on loopback first and make a token there, before any server listens beyond loopback.
 
 A Redis that is empty, or that holds another store, needs no command: servers that are started take it as it is. Those that run know another
 store and stay closed until they are restarted.
@@ -50,7 +50,7 @@ func (c *redisAcceptCmd) Run(ctx context.Context, con *console, parsed *kong.Con
 	var refused error
 	found, err := redisstore.AcceptLoss(ctx, config, func(f *redisstore.Found) error {
 		if !c.Yes {
-			refused = con.confirm("%s. Nothing of that comes back. Go on with what is left?", lossesOf(f))
+			refused = con.confirm("%s. This loss is final. Go on with the rest of the store?", lossesOf(f))
 		}
 		return refused
 	})
@@ -58,14 +58,14 @@ func (c *redisAcceptCmd) Run(ctx context.Context, con *console, parsed *kong.Con
 	case refused != nil:
 		return refused
 	case err != nil:
-		return u.explain("accept what is lost of", err)
+		return u.explain("accept the loss in", err)
 	case con.json:
 		return con.object(acceptReply{found.Identity, !found.Whole(), found.Lost, found.SettingsLost})
 	case !found.Whole():
 		con.sayf("accepted: %s", lossesOf(found))
 		con.sayf("restart every server now")
 		if found.SettingsLost {
-			con.sayf("the settings are gone: start one server on loopback first, and make a token there (foliot token create)")
+			con.sayf("the settings are lost: start one server on loopback first, and make a token there (foliot token create)")
 		}
 	case found.Identity == "":
 		con.sayf("there is no store there that has an identity, so there is nothing to accept: restart every server; the first makes a store")

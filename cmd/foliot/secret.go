@@ -14,8 +14,8 @@ type secretCmd struct {
 }
 
 type secretCreateCmd struct {
-	Queue   string        `placeholder:"QUEUE" help:"Sign the callbacks of this queue alone; its callbacks are then signed with its own secrets alone (default: all queues without a secret of their own)."`
-	Overlap time.Duration `placeholder:"DURATION" help:"How long the secrets that have signed until now go on signing beside this one (default: until they are removed; with the first secret of a queue, not at all)."`
+	Queue   string        `placeholder:"QUEUE" help:"Sign only callbacks of this queue, which then uses only its own secrets (default: all queues without a secret of their own)."`
+	Overlap time.Duration `placeholder:"DURATION" help:"How long the present secrets also sign (default: until they are removed; with the first secret of a queue, not at all)."`
 }
 
 // Help shows examples below the usage line.
@@ -23,7 +23,7 @@ func (secretCreateCmd) Help() string {
 	return `Prints the secret, and nothing else, on standard output: give it to the receivers, it is not shown again. From then on every callback of the
 namespace, or of the queue, is signed with it, as Standard Webhooks says; at most two secrets of each sign at once.
 
-Whoever knows a secret can sign callbacks with it. So give each receiver that you do not trust with the callbacks of the others a queue, and a secret, of its own.
+A receiver that knows a secret can sign callbacks with it. So give each receiver a queue and a secret of its own, unless all trust each other.
 
 To rotate without a rejected callback: give the receivers a second secret to accept, made with --overlap 24h; both sign until then.
 

@@ -158,14 +158,14 @@ func instantOr(t time.Time, word string) string {
 
 type tokenRevokeCmd struct {
 	IDs      []string `arg:"" name:"id" help:"The tokens' ids, as foliot token ls shows them."`
-	Children bool     `help:"Revoke also the tokens that they made, and those that these made."`
+	Children bool     `help:"Also revoke their children: the tokens made with them, and with those in turn."`
 	Yes      bool     `short:"y" help:"Do not ask: revoke the last operator's token of scope admin too."`
 }
 
 // Help shows examples below the usage line.
 func (tokenRevokeCmd) Help() string {
 	return `A revoked token is refused from the reply on. It stays in the list as long as the audit log keeps entries, so that the log's ids go on meaning
-something. The tokens that it made hold on, so that it can be replaced. If it leaked, end them with --children. A server that had a
+something. Its children, the tokens made with it, stay valid, so that it can be replaced. If it leaked, end them with --children. A server that had a
 token never opens again because its last one was revoked. Without an operator's token of scope admin nobody can manage it, so the last of those is
 revoked only after a question, or with --yes; foliot token create --data makes another while the server is stopped, unless its tasks are in a Redis.
 
@@ -192,7 +192,7 @@ func (c *tokenRevokeCmd) Run(ctx context.Context, con *console, api *client.Clie
 		}
 		con.sayf("revoked %s", id)
 		if t.ActiveChildren > 0 {
-			con.notef("%d tokens that it made, or that these made, still hold: if it leaked, revoke it again with --children", t.ActiveChildren)
+			con.notef("%d of its children are still valid: if it leaked, revoke it again with --children", t.ActiveChildren)
 		}
 		return nil
 	})

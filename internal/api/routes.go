@@ -101,7 +101,7 @@ func createRoutes() []route {
 		{
 			method: "POST", path: wire.Version + "/publish", serve: (*Server).publish, scope: task.ScopeWrite, tag: "tasks",
 			id: "publish", summary: "Forward this request, later",
-			about: "The body, of any content type, becomes the task's: a POST to url. The task sends the headers that say what the body is " +
+			about: "The body, of any content type, becomes the task's: a POST to url. The task sends the headers that describe the body " +
 				"(Content-Type, Content-Encoding, Content-Language, Content-Disposition, Content-Digest), and each Foliot-Forward-<header> without that prefix, " +
 				"which wins: Foliot-Forward-Authorization: Bearer x is sent as Authorization: Bearer x. All other headers stay here: proxies add some, which no receiver must see. " +
 				"Without Foliot-Delay and Foliot-At it is due now.",

@@ -97,7 +97,7 @@ func accessRoutes() []route {
 			method: "DELETE", path: tokensPath + "/{id}", serve: (*Server).revokeToken, scope: task.ScopeAdmin, tag: "access",
 			id: "revokeToken", summary: "Revoke a token",
 			about: "It is refused from this reply on; on other servers of the same store within a second. A long poll that waits with it ends. Revoking again is fine. " +
-				"The tokens that it made hold on, unless children=true: so a token can be replaced. The reply says how many do. If it leaked, revoke them too. " +
+				"Its children stay valid, unless children=true, so that a token can be replaced. The reply counts them. If the token leaked, revoke them too. " +
 				"409 last_admin_token where it is the last operator's of scope admin that is neither revoked nor expired: nobody could manage the server any more.",
 			query:   []param{childrenParam, forceParam},
 			replies: []reply{{status: 200, about: "Revoked, and durable.", body: wire.Token{}}},
@@ -111,14 +111,14 @@ func accessRoutes() []route {
 			method: "POST", path: secretsPath, serve: (*Server).createSecret, scope: task.ScopeAdmin, tag: "access",
 			id: "createSecret", summary: "Make a signing secret",
 			about: "Deliveries of the namespace, or of the queue that is named, are signed with it from now on, and with the one before it for overlap, or until that is removed. " +
-				"At most two of a namespace, and of a queue, sign at once. A queue with a secret of its own is signed with its own alone: so its receiver can neither forge callbacks for the receivers of other queues, nor relay to them. " +
+				"At most two of a namespace, and of a queue, sign at once. If a queue has a secret of its own, only that signs its callbacks. So its receiver can neither forge nor relay callbacks to receivers of other queues. " +
 				"The reply is the only one that shows the secret.",
 			body: wire.SecretInput{}, optional: true, replies: []reply{{status: 201, about: "The secret, and what is known of it.", body: wire.Secret{}, placed: true}},
 		},
 		{
 			method: "DELETE", path: secretsPath + "/{id}", serve: (*Server).deleteSecret, scope: task.ScopeAdmin, tag: "access",
 			id: "deleteSecret", summary: "Remove a signing secret",
-			replies: []reply{{status: 200, about: "Removed, and durable: it signs nothing any more. When it was the last of a queue, the namespace's sign for the queue again.", body: wire.Secret{}}},
+			replies: []reply{{status: 200, about: "Removed, and durable: it signs nothing any more. After the last secret of a queue is removed, the namespace's secrets sign for the queue again.", body: wire.Secret{}}},
 		},
 		{
 			method: "GET", path: wire.Version + "/audit", serve: (*Server).audit, scope: task.ScopeAdmin, tag: "access",

@@ -110,6 +110,6 @@ func AuditKept(limit int64) int64 { return limit - limit/10 }
 func AuditDropped(now Millis, namespace string, dropped, limit int64) AuditEntry {
 	return AuditEntry{
 		At: now, By: "sweep", Namespace: namespace, Action: ActionDropped, Target: namespace,
-		Detail: fmt.Sprintf("the oldest %d entries are gone before --audit-keep: the namespace may have %d of them here", dropped, limit),
+		Detail: fmt.Sprintf("dropped the oldest %d entries before --audit-keep: the namespace may have %d of them here", dropped, limit),
 	}
 }

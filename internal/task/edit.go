@@ -103,7 +103,7 @@ func (e *QuotaError) Error() string {
 	if e.Quota == QuotaPending {
 		return fmt.Sprintf("the namespace %q has %d pending tasks and schedules, as many as it may: cancel some, wait, or ask the operator for more", e.Namespace, e.Limit)
 	}
-	return fmt.Sprintf("the records of the namespace %q have %d bytes, as many as they may: cancel tasks, wait, or ask the operator for more", e.Namespace, e.Limit)
+	return fmt.Sprintf("the records of the namespace %q have %d bytes, their limit: cancel tasks, wait, or ask the operator for more", e.Namespace, e.Limit)
 }
 
 // RateError says that a namespace does something faster than it may.

@@ -30,7 +30,7 @@ var (
 	// ErrFull: the store refuses to take more.
 	ErrFull = errors.New("the store is full")
 	// ErrSuspended: the namespace takes nothing new, or its own token may only read.
-	ErrSuspended = errors.New("the namespace is suspended: it can be read, and nothing of it is created, delivered or fired until the operator resumes it")
+	ErrSuspended = errors.New("the namespace is suspended: no task is created or delivered, and its tokens can only read, until an operator resumes it")
 	// ErrNotDurable: the change was made, and is not as durable as the store
 	// promises: the servers that were to confirm it did not, as a *ShortError says. Repeating it is safe, where it says which task it means.
 	ErrNotDurable = errors.New("the change is not durable yet")

@@ -16,14 +16,14 @@ type Token struct {
 	Namespace  string `json:"namespace"`
 	Scope      string `json:"scope" enum:"read,write,admin"`
 	Label      string `json:"label,omitempty"`
-	Parent     string `json:"parent,omitempty" doc:"The id of the token that made it. It expires no later than that one."`
+	Parent     string `json:"parent,omitempty" doc:"The id of the token that made this one, which expires no later."`
 	State      string `json:"state" enum:"active,expired,revoked"`
 	CreatedAt  string `json:"created_at" format:"date-time"`
 	ExpiresAt  string `json:"expires_at,omitempty" format:"date-time"`
 	RevokedAt  string `json:"revoked_at,omitempty" format:"date-time"`
 	LastUsedAt string `json:"last_used_at,omitempty" format:"date-time" doc:"To about a minute."`
 	// ActiveChildren is set in the reply to a revoke.
-	ActiveChildren int    `json:"active_children,omitempty" doc:"In the reply to a revoke alone: how many tokens that it made, or that these made, still hold."`
+	ActiveChildren int    `json:"active_children,omitempty" doc:"Only in the reply to a revoke: how many of its descendants are still valid."`
 	Token          string `json:"token,omitempty" doc:"In the reply to the create alone: keep it, it cannot be shown again."`
 }
 
@@ -35,9 +35,9 @@ type TokenList struct {
 
 // SecretInput asks for a signing secret. Without a body, and without fields, one is made.
 type SecretInput struct {
-	Queue   string `json:"queue,omitempty" maxLength:"256" doc:"The queue that it signs for: with a secret of its own, a queue's callbacks are signed with its own alone. Absent: all queues of the namespace without one."`
+	Queue   string `json:"queue,omitempty" maxLength:"256" doc:"The queue that it signs for. If a queue has secrets of its own, only those sign its callbacks. Absent: all queues of the namespace without one."`
 	Secret  string `json:"secret,omitempty" maxLength:"128" doc:"Your own, in the form of Standard Webhooks: whsec_ and 24 to 64 bytes in base64. Absent: one is made."`
-	Overlap string `json:"overlap,omitempty" pattern:"duration" example:"24h" doc:"How long the secrets that have signed until now go on signing beside this one. Absent: until they are removed; but with the first secret of a queue the namespace's stop signing for it at once."`
+	Overlap string `json:"overlap,omitempty" pattern:"duration" example:"24h" doc:"How long the present secrets also sign. Absent: until they are removed. With the first secret of a queue, the namespace's secrets stop signing for it at once."`
 }
 
 // Secret is what is shown of a signing secret.

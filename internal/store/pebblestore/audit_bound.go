@@ -149,7 +149,7 @@ func (c *committer) dropEntries(r *request, namespace string, n, room int64) (bo
 	if err != nil || dropped == 0 {
 		return false, err
 	}
-	c.config.Logger.Warn("dropped the oldest audit entries of a namespace that has more than its quota of bytes leaves",
+	c.config.Logger.Warn("dropped the oldest audit entries of a namespace: no room in max_bytes",
 		slog.String("namespace", namespace), slog.Int64("dropped", dropped), slog.Int64("limit", room))
 	c.touch(r)
 	c.record(task.AuditDropped(r.now, namespace, dropped, room))

@@ -46,7 +46,7 @@ func (s *Store) loadCounts() (*book, error) {
 	if err != nil || !b.stale {
 		return b, err
 	}
-	s.config.Logger.Info("counting the records anew: an older version counted the bytes of bodies alone")
+	s.config.Logger.Info("counting the records again: an older version counted only the bytes of bodies")
 	if err := s.rebuild(); err != nil {
 		return nil, err
 	}

@@ -46,7 +46,7 @@ func AcceptLoss(ctx context.Context, c Config, agreed func(*Found) error) (*Foun
 		return f, err
 	}
 	if f.shards == 0 {
-		return f, fmt.Errorf("%w: the key %s is lost, and nothing that is left tells how many shards there were: pass --shards as the servers had it", errConfig, metaKey)
+		return f, fmt.Errorf("%w: the key %s is lost, and the number of shards cannot be read: pass --shards with the value of the servers", errConfig, metaKey)
 	}
 	if err := agreed(f); err != nil {
 		return f, err

@@ -310,7 +310,7 @@ func (s *Store) shed(ctx context.Context, now task.Millis, x *excess, most int64
 	if gone == 0 {
 		return nil
 	}
-	s.config.Logger.LogAttrs(ctx, slog.LevelWarn, "dropped the oldest audit entries of a namespace that has more than it may",
+	s.config.Logger.LogAttrs(ctx, slog.LevelWarn, "dropped the oldest audit entries of a namespace: over its bound",
 		slog.String("namespace", x.namespace), slog.Int64("dropped", gone), slog.Int64("limit", most))
 	namespace, _, _ := strings.Cut(x.namespace, "/") // without a mark
 	return s.record(ctx, []task.AuditEntry{task.AuditDropped(now, namespace, gone, most)})

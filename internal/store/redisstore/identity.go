@@ -189,7 +189,7 @@ func (s *Store) bearAgain(ctx context.Context, first bearer) error {
 	if err := s.servers.bear(ctx, s.shards); err != nil {
 		return err
 	}
-	s.config.Logger.Warn("a failover has lost the identity of the store, which was new: it was written again", "identity", s.servers.identity)
+	s.config.Logger.Warn("a failover lost the new identity of the store: wrote it again", "identity", s.servers.identity)
 	return nil
 }
 

@@ -22,7 +22,7 @@ var (
 	tasksDesc = prometheus.NewDesc("foliot_tasks",
 		"Tasks in the store, by state. Of servers that share a store each tells the number of all of it: take the largest, and do not add them up.", append(queueLabels, "state"), nil)
 	bodiesDesc = prometheus.NewDesc("foliot_task_body_bytes",
-		"Bytes of tasks in the store, records with their bodies. Of servers that share a store each tells the number of all of it: take the largest, and do not add them up.", queueLabels, nil)
+		"Bytes of task records in the store, bodies included. Servers that share a store all report its total: take the largest, do not add them up.", queueLabels, nil)
 	overdueDesc = prometheus.NewDesc("foliot_oldest_overdue_seconds",
 		"How long the oldest task that waits to be sent has been due. 0 where none is; paused queues are left out.", queueLabels, nil)
 
@@ -33,7 +33,7 @@ var (
 	occurrencesDesc = prometheus.NewDesc("foliot_schedule_occurrences_total",
 		"Tasks that schedules made at their instants.", nil, nil)
 	skippedDesc = prometheus.NewDesc("foliot_schedule_skipped_total",
-		"Instants of schedules that made no task, by reason: misfire, catchup_window, catchup_limit (they were missed: no server ran, or its clock was set), quota (the namespace had as much as it may), overlap (a task of the schedule was unfinished). Where tens of thousands were missed at once not all are counted.", []string{"why"}, nil)
+		"Instants of schedules that made no task, by reason: misfire, catchup_window, catchup_limit (they were missed: no server ran, or its clock was set), quota (the namespace had no room), overlap (a task of the schedule was unfinished). If tens of thousands were missed at once, some are not counted.", []string{"why"}, nil)
 
 	runningDesc = prometheus.NewDesc("foliot_attempts_running",
 		"Attempts under way, from the claim to the settlement.", nil, nil)
