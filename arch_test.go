@@ -48,7 +48,7 @@ var layers = []layer{
 	},
 	{
 		path: "internal/task", may: []string{"internal/cron"}, // a schedule's rule: which instant comes is decided inside a transition
-		tech: []string{"golang.org/x/net/idna"}, // a receiver has one lane, in whatever alphabet its name is written
+		tech: []string{"golang.org/x/net/idna"}, // a receiver has one lane, in every alphabet of its name
 		why:  "the domain stands below everything: an import here would tie each store and each layer to it",
 	},
 	{

@@ -27,7 +27,7 @@ const AllNamespaces = "*"
 // TokenSpec is a token as it is asked for.
 type TokenSpec struct {
 	Scope     Scope
-	Namespace string // whom it is for. Default: the client's namespace
+	Namespace string // the namespace of the token. Default: the client's namespace
 	Label     string // to know it by
 	// ExpiresIn or ExpiresAt end it by itself, no later than the client's own token. If both are zero, it expires when that does.
 	ExpiresIn time.Duration
@@ -93,13 +93,13 @@ func (ts Tokens) ForceRevoke(ctx context.Context, id string) (*Token, error) {
 	return ts.revoke(ctx, id, url.Values{"force": {"true"}})
 }
 
-// RevokeOptions say what a revoke ends beside the token.
+// RevokeOptions are the options of a revoke.
 type RevokeOptions struct {
 	Force    bool // revoke the last operator's token of scope admin too: see ForceRevoke
 	Children bool // revoke also the tokens that it made, and those that they made
 }
 
-// RevokeWith is Revoke with options. If a token leaked, revoke its children too: whoever had it may have made some. Without Children they hold
+// RevokeWith is Revoke with options. If a token leaked, revoke its children too: its holder may have made some. Without Children they hold
 // on, so that a token can be replaced.
 func (ts Tokens) RevokeWith(ctx context.Context, id string, o RevokeOptions) (*Token, error) {
 	query := url.Values{}
@@ -127,7 +127,7 @@ type SecretSpec struct {
 	// Default: it signs for all queues of the namespace without one.
 	Queue  string
 	Secret string // of one's own, as Standard Webhooks writes them: whsec_…. Default: one is made
-	// Overlap is how long the secrets that have signed until now go on signing beside this one. Default: until they are removed. But with the
+	// Overlap is how long the present secrets also sign. Default: until they are removed. But with the
 	// first secret of a queue the namespace's stop signing for it at once.
 	Overlap time.Duration
 }

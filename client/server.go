@@ -17,7 +17,7 @@ type Live struct {
 	Slots        int           // how many may be
 	Late         Lateness      // over the last minute
 	Attempts     AttemptTotals // since the server started
-	Suspended    []string      // namespaces of which nothing starts
+	Suspended    []string      // suspended: none of their tasks start
 	Queues       []LiveQueue   // those that have something running or overdue
 	Destinations []LiveDestination
 }

@@ -78,7 +78,7 @@ type State string
 // The states.
 const (
 	Scheduled State = "scheduled" // waits for its due time
-	Held      State = "held"      // scheduled, and held by what HeldBy says
+	Held      State = "held"      // scheduled, and held for the reason in HeldBy
 	Running   State = "running"   // an attempt is under way
 	Delivered State = "delivered"
 	Cancelled State = "cancelled"

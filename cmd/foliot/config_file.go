@@ -49,7 +49,7 @@ func (configFile) BeforeResolve(ctx *kong.Context, trace *kong.Path, values *con
 	return nil
 }
 
-// readConfig returns what the file holds, and what the system says about it. It
+// readConfig returns the content of the file, and its access from the system. It
 // refuses one that other users may write to.
 func readConfig(path string) ([]byte, fs.FileInfo, error) {
 	f, err := os.Open(path)

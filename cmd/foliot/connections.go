@@ -39,7 +39,7 @@ type connections struct {
 	exempt func(netip.Addr) bool
 
 	mu        sync.Mutex                // guards strangers and byAddr
-	strangers list.List                 // of *clientConn, on which nobody was let in yet; the oldest first
+	strangers list.List                 // of *clientConn, not authenticated yet; the oldest first
 	byAddr    map[netip.Addr]*list.List // the same by network, without those exempt
 
 	handshakes chan struct{} // has an element for each TLS handshake that computes
@@ -170,7 +170,7 @@ func (c *connections) take(conn net.Conn) *clientConn {
 		<-c.slots
 	})
 	if leaves != nil {
-		_ = leaves.Close() // nobody is there to be told
+		_ = leaves.Close() // there is no reader of the error
 	}
 	return client
 }
@@ -261,14 +261,14 @@ func (c *clientConn) Close() error {
 	return c.Conn.Close()
 }
 
-// Read receives into b. A stranger who sends too much has to wait.
+// Read receives into b. A stranger that sends too much has to wait.
 func (c *clientConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	c.hinder(n)
 	return n, err
 }
 
-// Write sends b. The first of a handshake's ends what its server computes.
+// Write sends b. The first write of a handshake ends its computation.
 func (c *clientConn) Write(b []byte) (int, error) {
 	c.computed()
 	return c.Conn.Write(b)

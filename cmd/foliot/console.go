@@ -59,7 +59,7 @@ func (c *console) why(err error) string { return oneLine(err, c.command) }
 func (c *console) object(v any) error { return writeJSON(c.out, v, c.outTerm) }
 
 // writeJSON writes v as one line of JSON, for a terminal with escapes in the place
-// of what would act on it. Both lines mean the same to a program.
+// of characters that would act on it. Both lines mean the same to a program.
 func writeJSON(w io.Writer, v any, terminal bool) error {
 	if !terminal {
 		enc := json.NewEncoder(w)

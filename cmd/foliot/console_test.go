@@ -57,7 +57,7 @@ func TestWhatStrangersSentCannotMoveTheCursor(t *testing.T) {
 	}
 }
 
-// hostile is what a stranger may send: it clears a screen, sets a title, begins a
+// hostile is text that a stranger may send: it clears a screen, sets a title, begins a
 // control sequence of C1, turns text around, and hides or splits it.
 const hostile = "\x1b[2J\x1b]0;x\a \u009b2J \u0090 \x7f \u202eto left\u202c \u2066\u2069 \u200f \u061c \u2028 \ufeff \U000e0041 \r\n\t é 日本 😀 <&>"
 

@@ -191,7 +191,7 @@ func (f *findings) layout(l redisstore.Layout, said redisSharing) {
 	}
 }
 
-// identity tells which store lies there, and what of it is lost.
+// identity reports which store the Redis holds, and which parts are lost.
 func (f *findings) identity(s *redisstore.Found) {
 	switch {
 	case !s.Whole():

@@ -13,7 +13,7 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// elsewhere is a connection whose other end says that it is at an address.
+// elsewhere is a connection with another end that claims an address.
 type elsewhere struct {
 	net.Conn
 	at net.Addr

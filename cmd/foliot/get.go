@@ -99,7 +99,7 @@ func describe(t *client.Task) (r rows) {
 	return r
 }
 
-// heldWords says what holds a task. A newer server may know more reasons.
+// heldWords says why a task is held. A newer server may know more reasons.
 func heldWords(by string) string {
 	switch by {
 	case "suspended":

@@ -260,7 +260,7 @@ func (n *node) storeEndpoints() []string {
 	return nil
 }
 
-// keep starts what works beside clients and deliveries until ctx ends: upkeep,
+// keep starts the background work until ctx ends: upkeep,
 // the list of own addresses and the look at the certificates. wait waits for them.
 func (n *node) keep(ctx context.Context) (wait func()) {
 	var working sync.WaitGroup

@@ -47,13 +47,13 @@ type ownAddresses struct {
 	blind bool                         // the addresses of this machine cannot be read; the log says so
 }
 
-// resolution is what a name resolved to.
+// resolution is the result of resolving a name.
 type resolution struct {
 	addrs []netip.Addr
 	at    time.Time // when the name was looked up last
 }
 
-// newOwnAddresses returns the set of fixed and of what sources list.
+// newOwnAddresses returns the set of fixed and of the sources' addresses.
 func newOwnAddresses(log *slog.Logger, fixed []netip.AddrPort, sources ...func() []string) *ownAddresses {
 	return &ownAddresses{
 		fixed: fixed, sources: sources, lookup: net.DefaultResolver.LookupNetIP, machine: webhook.InterfaceAddrs, log: log,
@@ -99,7 +99,7 @@ func (o *ownAddresses) refresh(ctx context.Context, now time.Time) {
 	}
 }
 
-// publish replaces the set by what is known now.
+// publish replaces the set by the present one.
 func (o *ownAddresses) publish(byName map[string][]uint16, now time.Time) {
 	for name, ports := range byName {
 		for _, a := range o.names[name].addrs {

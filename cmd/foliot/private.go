@@ -17,7 +17,7 @@ import (
 // operator: a configuration, an authority's certificate. One that they may read
 // gives them its secrets. Such files are refused, as ssh and PostgreSQL do.
 
-// secrecy is what other users may do with a file.
+// secrecy says what other users may do with a file.
 type secrecy int
 
 const (
@@ -26,15 +26,15 @@ const (
 	secretDir                 // nothing
 )
 
-// access is what the system says about a file.
+// access is the owner and the mode of a file.
 type access struct {
 	mode  fs.FileMode
 	owner int // a user's id
 }
 
-// problem returns what other users than self may do although keep forbids it, and
+// problem returns the access of users other than self that keep forbids, and
 // the command that ends that; "" if it is nothing. Root may use files of all
-// users: as ssh, it is not asked whose they are.
+// users: as for ssh, any owner will do.
 func (a access) problem(path string, self int, keep secrecy) (problem, remedy string) {
 	allowed, mode := fs.FileMode(0o755), "go-w"
 	switch {
@@ -63,7 +63,7 @@ func (a access) problem(path string, self int, keep secrecy) (problem, remedy st
 }
 
 // check returns an error if other users may do more with the file than keep
-// allows. Pipes and devices are not checked: whoever passes one decides.
+// allows. Pipes and devices are not checked: the user that passes one decides.
 func (s secrecy) check(path string, info fs.FileInfo) error {
 	a, known := accessOf(info)
 	if !known || !info.Mode().IsRegular() && !info.IsDir() {
@@ -76,7 +76,7 @@ func (s secrecy) check(path string, info fs.FileInfo) error {
 	return fmt.Errorf("%s has mode %04o and belongs to %s: %s. Run `%s`", path, a.mode.Perm(), userName(a.owner), problem, remedy)
 }
 
-// readChecked returns what a file holds, and an error if other users may do more
+// readChecked returns the content of a file, and an error if other users may do more
 // with it than keep allows. It checks the file that it reads, behind all links.
 func readChecked(path string, keep secrecy) ([]byte, error) {
 	f, err := os.Open(path)
@@ -98,9 +98,9 @@ func readChecked(path string, keep secrecy) ([]byte, error) {
 // checkDataDir returns a fault that names the flag if other users may read or
 // write the data directory. One that does not exist is made for this user alone.
 // An empty one of this user, such as the root of a new volume, is closed to the
-// others here, as initdb does. The files below need no check: nobody else reaches
+// others here, as initdb does. The files below need no check: no other user reaches
 // them. A directory of something else is not judged: the store refuses it, and
-// nobody should change its mode.
+// its mode must not be changed.
 func checkDataDir(flag, dir string) error {
 	info, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) {

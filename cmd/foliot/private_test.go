@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The table is that of PostgreSQL: who else may use a file, by whose it is.
+// The table is that of PostgreSQL: the other users of a file, by its owner.
 func TestWhoElseMayUseAFile(t *testing.T) {
 	const me, other, root = 1000, 1001, 0
 	for _, c := range []struct {

@@ -39,7 +39,7 @@ Examples:
     FOLIOT_STORE=redis+cluster://foliot:PASSWORD@10.0.0.1,10.0.0.2 foliot redis accept-loss --yes`
 }
 
-// Run finds what is lost, asks, and accepts it.
+// Run finds the lost parts, asks, and accepts the loss.
 func (c *redisAcceptCmd) Run(ctx context.Context, con *console, parsed *kong.Context, file *configValues) error {
 	u, _, config, err := c.redisAt(c.URL, parsed, file)
 	if err != nil {
@@ -75,7 +75,7 @@ func (c *redisAcceptCmd) Run(ctx context.Context, con *console, parsed *kong.Con
 	return nil
 }
 
-// acceptReply is what -o json prints.
+// acceptReply is the output of -o json.
 type acceptReply struct {
 	Identity     string   `json:"identity"`
 	Accepted     bool     `json:"accepted"` // something was lost
@@ -83,7 +83,7 @@ type acceptReply struct {
 	SettingsLost bool     `json:"settings_lost,omitempty"`
 }
 
-// lossesOf says what of a store is lost.
+// lossesOf lists the lost parts of a store.
 func lossesOf(f *redisstore.Found) string {
 	const shown = 3
 	all := f.Lost

@@ -17,7 +17,7 @@ const refusalEvery = time.Second
 type refusals struct {
 	log *slog.Logger
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	last   time.Time  // when one was logged last
 	silent int        // not logged since then
 }

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// What those can do who show no token is bounded for each connection and each
+// Clients that show no token are bounded for each connection and each
 // address, so that deliveries find a processor.
 const (
-	// maxStrangers bounds the connections of one address on which nobody was let in
+	// maxStrangers bounds the connections of one address that are not authenticated
 	// yet. For a further one the oldest goes: a client with a token is let in with its
 	// first request, in a few milliseconds.
 	maxStrangers = 1024
@@ -61,14 +61,14 @@ func (c *clientConn) compute(ctx context.Context) error {
 		return errHandshakes
 	}
 	select {
-	case <-c.gone: // meanwhile: nothing ends it any more
+	case <-c.gone: // closed before: nothing ends it any more
 		c.computed()
 	default:
 	}
 	return nil
 }
 
-// computed gives back what compute took, if anything.
+// computed gives back the place that compute took, if anything.
 func (c *clientConn) computed() {
 	if c.computing.Load() && c.computing.CompareAndSwap(true, false) {
 		<-c.handshakes
@@ -82,11 +82,11 @@ func (c *clientConn) tookBack(now time.Time) {
 	over := c.resets.use(1, now, resetBurst, resetRate) > 0
 	c.mu.Unlock()
 	if over {
-		_ = c.Close() // nobody is there to be told
+		_ = c.Close() // there is no reader of the error
 	}
 }
 
-// spending counts what is used of something that refills at a steady rate.
+// spending counts the use of an allowance that refills at a steady rate.
 type spending struct {
 	used float64
 	at   time.Time // of used
@@ -132,7 +132,7 @@ func addressOf(conn net.Conn) (netip.Addr, bool) {
 	return tcp.AddrPort().Addr().Unmap().WithZone(""), true
 }
 
-// networkOf is what counts as one address: one machine has 2^64 of IPv6.
+// networkOf is the range that counts as one address: one machine has 2^64 of IPv6.
 func networkOf(addr netip.Addr) netip.Addr {
 	if !addr.Is6() {
 		return addr

@@ -38,7 +38,7 @@ func (p *pipes) dialFrom(addr string) net.Conn {
 }
 
 // Strangers of one address, or of one network of IPv6, leave room for others; those of other
-// addresses, and those who were let in, stay.
+// addresses, and authenticated clients, stay.
 func TestStrangersOfOneAddressAreBounded(t *testing.T) {
 	inBubble(t, 4*maxStrangers, func(t *testing.T, b *bed) {
 		ended := func(c net.Conn) <-chan struct{} { return (&peer{c, t, bufio.NewReader(c)}).ended() }
@@ -84,7 +84,7 @@ func TestStrangersOfOneAddressAreBounded(t *testing.T) {
 }
 
 // A handshake computes only when there is room, waits no longer than its connection lives,
-// and gives back what it took.
+// and gives back its place.
 func TestHandshakesThatComputeAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &connections{slots: make(chan struct{}, 10), exempt: func(netip.Addr) bool { return false }, byAddr: nil, handshakes: make(chan struct{}, 1)}
@@ -125,7 +125,7 @@ func TestHandshakesThatComputeAreBounded(t *testing.T) {
 	})
 }
 
-// frames is a client of HTTP/2 that does what it likes.
+// frames is a client of HTTP/2 without rules.
 type frames struct {
 	*http2.Framer
 	t    *testing.T
@@ -232,7 +232,7 @@ func TestAConnectionOfATrustedProxyIsNotBoundAsOfOneClient(t *testing.T) {
 	})
 }
 
-// A reply that nobody takes ends after 30 seconds: over HTTP/2 with a window of 0, and over
+// A reply that its client does not take ends after 30 seconds: over HTTP/2 with a window of 0, and over
 // HTTP/1 to a client that does not read. One that is taken slowly goes on.
 func TestAReplyThatNobodyTakesEnds(t *testing.T) {
 	inBubble(t, 10, func(t *testing.T, b *bed) {

@@ -12,7 +12,7 @@ import (
 // headers and signing secrets.
 func keepPrivate() { syscall.Umask(0o077) }
 
-// accessOf returns who may use a file, and whether the system knows that.
+// accessOf returns the users of a file, and whether the system knows that.
 func accessOf(info fs.FileInfo) (access, bool) {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -42,7 +42,7 @@ func TestNobodyElseReadsTheFilesOfAServer(t *testing.T) {
 	}
 }
 
-// Each file that says what a server or a command goes by is refused while others
+// Each file that a server or a command trusts is refused while others
 // may change it, and each that holds a secret while they may read it.
 func TestFilesThatOthersMayReadOrWriteAreRefused(t *testing.T) {
 	dir := t.TempDir()

@@ -38,7 +38,7 @@ type certificates struct {
 	broken atomic.Bool             // the files, as they are now, are of no use; for metrics
 
 	// Of the goroutine that loads: openNode's, and then watch's.
-	seen   [sha256.Size]byte // of what was read last, in order or not
+	seen   [sha256.Size]byte // of the last reading, in order or not
 	warned time.Time         // of the certificate's end
 }
 
@@ -144,7 +144,7 @@ func (c *certificates) read() (content tlsContent, err error) {
 	}{
 		{"--tls-cert", c.files.cert, unaltered, &content.cert},
 		{"--tls-key", c.files.key, secretFile, &content.key},
-		{"--tls-client-ca", c.files.clientCA, unaltered, &content.clientCA}, // it says who may connect
+		{"--tls-client-ca", c.files.clientCA, unaltered, &content.clientCA}, // it decides which clients may connect
 	} {
 		if f.path == "" {
 			continue
@@ -158,7 +158,7 @@ func (c *certificates) read() (content tlsContent, err error) {
 	return content, err
 }
 
-// sum returns what differs if the files do, or the reason that they cannot be used:
+// sum returns a value that differs if the files do, or the reason that they cannot be used:
 // a mode can be mended without a change of the content.
 func (t tlsContent) sum(problem error) [sha256.Size]byte {
 	return sha256.Sum256(bytes.Join([][]byte{t.cert, t.key, t.clientCA, []byte(fmt.Sprint(problem))}, []byte{0}))
@@ -173,7 +173,7 @@ func (t tlsContent) parse(files tlsFiles) (*liveTLS, error) {
 	live := &liveTLS{notAfter: pair.Leaf.NotAfter, config: &tls.Config{
 		MinVersion: tls.VersionTLS12,
 		NextProtos: []string{"h2", "http/1.1"},
-		// It is asked again after a client was told to choose another key.
+		// It is asked again after a client had to choose another key.
 		GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) { return &pair, compute(hello) },
 	}}
 	if files.clientCA != "" {

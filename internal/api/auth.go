@@ -56,8 +56,8 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request, rt *route) (calle
 	return c, c.checkSuspended(rt)
 }
 
-// checkSuspended refuses what is no read to a token of a suspended namespace. An operator may still
-// cancel and change what is there; what creates, the store refuses to everybody.
+// checkSuspended refuses all but reads to a token of a suspended namespace. An operator may still
+// cancel and change tasks that exist; the store refuses creates of every caller.
 func (c *caller) checkSuspended(rt *route) error {
 	if c.operator || rt.method == http.MethodGet || !c.settings.Namespace(c.namespace).Suspended {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// What is refused for its size is not taken apart first: a batch of 16 MiB costs no more than
-// its bytes, whatever stands in it.
+// A batch that is too large is refused before it is parsed: one of 16 MiB costs no more than
+// its bytes, with any content.
 func TestWhatIsTooLargeIsNotDecoded(t *testing.T) {
 	const whole = 15 << 20
 	keys := func(value string) string {

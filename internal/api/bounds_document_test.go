@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The document is compressed once, and not sent again to those who have it.
+// The document is compressed once, and not sent again to clients that have it.
 func TestTheDocumentIsCompressedAndTagged(t *testing.T) {
 	s := serve(t)
 	plain := s.do("GET", "/openapi.json", "").want(200, nil)

@@ -43,7 +43,7 @@ func (s *service) ask(u untaken, path string, headers ...string) int {
 	return u.Code
 }
 
-// fill creates tasks whose bodies are n bytes each, the worst to encode.
+// fill creates tasks with bodies of n bytes each, the worst to encode.
 func (s *service) fill(namespace string, tasks, n int) {
 	s.Helper()
 	body := strings.Repeat(`\u0000`, n)
@@ -379,7 +379,7 @@ func TestRefusalsAreAnsweredSlowlyToAClientThatDoesNotHeedThem(t *testing.T) {
 		s.namespace("acme")
 		s.do("PUT", "/v1/namespaces/slow", `{"read_rate": 1}`).want(201, nil)
 		statuses := make(chan int, 2000)
-		for range 100 { // connections, each of which repeats at once
+		for range 100 { // connections, and each repeats at once
 			go func() {
 				for range 10 {
 					statuses <- s.do("GET", "/v1/tasks", "", "Foliot-Namespace: slow").status

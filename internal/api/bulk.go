@@ -48,7 +48,7 @@ func (s *Server) retryMany(w http.ResponseWriter, r *request) error {
 // in between.
 const bulkStep = 100
 
-// bulkSize is about what a change by filter holds, in bytes.
+// bulkSize is about the memory of a change by filter, in bytes.
 const bulkSize = 2 << 20
 
 // changeMany changes the tasks that match, page by page, and answers with their

@@ -112,8 +112,8 @@ func FuzzCursor(f *testing.F) {
 	})
 }
 
-// Whatever headers a request has, its task sends those that say what the body
-// is, and those that the caller named for it.
+// For all headers of a request, its task sends those that describe the body
+// and those that the caller named for it.
 func FuzzForwarded(f *testing.F) {
 	for _, seed := range []string{"X-Forwarded-For", "Foliot-Forward-X-Shop", "foliot-forward-", "Content-Type", "Content_Type", "Foliot-Forward-Content-Type", "Foliot-Forwardx"} {
 		f.Add(seed, "x")

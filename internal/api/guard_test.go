@@ -56,7 +56,7 @@ func TestOtherSitesPagesAreRefused(t *testing.T) {
 }
 
 // On a server without tokens a page of another site may not even read. With
-// tokens a page has none to show. What holds no secret stays open to links.
+// tokens a page has none to show. Routes without secrets stay open to links.
 func TestOtherSitesPagesReadNothingWithoutTokens(t *testing.T) {
 	reads := []string{"/v1/tasks", "/v1/tasks/a", "/v1/queues", "/v1/live", "/v1/audit", "/v1/schedules", "/v1/tokens", "/v1/secrets", "/v1/namespaces", "/metrics"}
 	for _, header := range []string{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Site: same-site", "Origin: https://evil.example", "Origin: null"} {

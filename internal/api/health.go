@@ -40,11 +40,11 @@ func (s *Server) document(w http.ResponseWriter, r *request) error {
 		body = doc.gzipped
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
-	_, _ = w.Write(body) // the client went away: nobody is left to be told
+	_, _ = w.Write(body) // the client went away: there is nobody to answer
 	return nil
 }
 
-// openAPI is the document, made once: whoever reaches the server may ask for it.
+// openAPI is the document, made once: any client may ask for it.
 type openAPI struct {
 	plain, gzipped []byte
 	tag            string

@@ -34,7 +34,7 @@ func storeLost(err error) error {
 	return nil
 }
 
-// closed returns why r is refused whatever token it shows: the store, or its settings, are
+// closed returns why r is refused with any token: the store, or its settings, are
 // lost. Metrics are not refused while the settings hold: the alert comes from there.
 func (s *Server) closed(settings *task.Settings, rt *route) error {
 	if err := s.latch.lost(settings); err != nil || rt.watches {

@@ -12,7 +12,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// forgetful is a ledger that loses what it has.
+// forgetful is a ledger that loses its content.
 type forgetful struct {
 	Ledger
 	settings atomic.Pointer[task.Settings] // nil: those that it has

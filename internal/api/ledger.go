@@ -9,7 +9,7 @@ import (
 
 // boundLedger is a store whose callers are requests. A request that waits for the
 // store has no place among the handlers that run, pages are read in turns, and
-// what they hold is counted.
+// the memory that they hold is counted.
 type boundLedger struct{ Ledger }
 
 // outside runs call without a place, if there is a request and it has one.
@@ -58,7 +58,7 @@ func (l *boundLedger) Counts(ctx context.Context) (counts map[task.QueueKey]task
 	return counts, err
 }
 
-// maxPage is about what a page has at most, in bytes, when it comes from the store.
+// maxPage is about the largest size of a page, in bytes, when it comes from the store.
 const maxPage = task.MaxPageBytes + task.MaxBody
 
 // List implements task.Ledger.
@@ -134,7 +134,7 @@ func (c boundCluster) Drain(ctx context.Context, now task.Millis, d task.Drain) 
 	return err
 }
 
-// largeDocument is from what size on JSON is decoded in turn, in bytes.
+// largeDocument is the size from which JSON is decoded in turn, in bytes.
 const largeDocument = 256 << 10
 
 // document is document for the body of r.
@@ -148,7 +148,7 @@ func (r *request) document(data []byte, read func(*reader) error) error {
 // escaped is by how much JSON can lengthen a text: \u0000 for one byte.
 const escaped = len(`\u0000`)
 
-// recordSize is about what a task has beside its texts, decoded or encoded.
+// recordSize is about the size of a task without its texts, decoded or encoded.
 const recordSize = 1 << 10
 
 // pageSize returns about how many bytes a page of tasks takes, with the JSON of

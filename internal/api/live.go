@@ -22,14 +22,14 @@ type samples struct {
 	taking sync.Mutex
 }
 
-// liveSample is what the server was doing at one moment.
+// liveSample is the activity of the server at one moment.
 type liveSample struct {
 	at    time.Time
 	live  wire.Live // of all namespaces
 	views sync.Map  // of view to []byte: its JSON
 }
 
-// view is what part of a sample a caller sees.
+// view is the part of a sample that a caller sees.
 type view struct {
 	namespace string // "": all
 	operator  bool
@@ -51,7 +51,7 @@ func (s *Server) live(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	w.Header().Set("Content-Type", jsonType)
-	_, _ = w.Write(body) // the client went away: nobody is left to be told
+	_, _ = w.Write(body) // the client went away: there is no reader of the error
 	return nil
 }
 
@@ -104,7 +104,7 @@ func (s *samples) render(r *request, from *liveSample, v view) (body []byte, err
 	return body, err
 }
 
-// of returns what v sees of l.
+// of returns the part of l that v sees.
 func (v view) of(l wire.Live, settings *task.Settings) wire.Live {
 	if !v.operator {
 		l.Running, l.Slots, l.Late, l.Attempts = 0, 0, nil, nil

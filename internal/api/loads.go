@@ -10,9 +10,9 @@ const (
 	// maxLoad bounds the bodies of all requests together, in bytes, from when they
 	// come in until they are answered.
 	maxLoad = 128 << 20
-	// loadStep is what they are counted in.
+	// loadStep is the unit in which they are counted.
 	loadStep = 64 << 10
-	// freeLoad is what is not counted of a body: most requests have no more, and
+	// freeLoad is the part of a body that is not counted: most requests have no more, and
 	// maxUnderWay bounds the number of those.
 	freeLoad = 8 << 10
 )

@@ -171,9 +171,9 @@ func (r *reader) decodeNamespace(n *task.NamespaceSettings) error {
 
 const suspendIt = "to stop the namespace, set suspended"
 
-// bound reads a limit with read: null sets none, and 0 is refused. Zero is what a computation leaves
+// bound reads a limit with read: null sets none, and 0 is refused. Zero may come from a computation
 // that went wrong, or a number too small for its type: it must not mean "no limit". stop says how to
-// stop what the limit is about.
+// stop the limited work.
 func bound[N int | int64 | float64](r *reader, read func() (N, error), stop string) (N, error) {
 	if r.null() {
 		return 0, nil

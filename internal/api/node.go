@@ -30,7 +30,7 @@ func (s *Server) backup(w http.ResponseWriter, r *request) (err error) {
 	if r.Method == http.MethodHead {
 		return nil
 	}
-	// Recorded before the first byte: who takes everything is known, whatever becomes of it.
+	// Recorded before the first byte: the caller is known even if the backup fails.
 	who := r.actor()
 	entry := task.AuditEntry{At: s.now(), By: who.By, Addr: who.Addr, Action: task.ActionBackup}
 	if err := s.ledger.Record(r.Context(), []task.AuditEntry{entry}); err != nil {

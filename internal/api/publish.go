@@ -96,8 +96,8 @@ func instructions(r *http.Request, spec *task.Spec, given *given) error {
 // without the prefix. No proxy between the caller and this server adds one.
 const forwardPrefix = "Foliot-Forward-"
 
-// contentHeaders say what the body is: the task sends them as they are. All
-// others belong to this request. Proxies add some of those: who the caller is,
+// contentHeaders describe the body: the task sends them as they are. All
+// others belong to this request. Proxies add some of those: the caller's identity,
 // where it comes from, tokens and certificates, which no receiver must see.
 var contentHeaders = []string{"Content-Type", "Content-Encoding", "Content-Language", "Content-Disposition", "Content-Digest"}
 

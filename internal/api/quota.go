@@ -54,8 +54,8 @@ func (r *rates) refuse(namespace string, now time.Time) bool {
 	return taken == 1
 }
 
-// debit takes n units whether they are there or not, so that those who come later wait for
-// them, but at most a minute: what one request did must not stop the namespace for a day.
+// debit takes n units whether they are there or not, so that later requests wait for
+// them, but at most a minute: one request must not stop the namespace for a day.
 func (r *rates) debit(ns *task.NamespaceSettings, rate task.Rate, n int, now time.Time) {
 	const longest = 60 // seconds
 	limit := ns.Limit(rate)
@@ -70,7 +70,7 @@ func (r *rates) debit(ns *task.NamespaceSettings, rate task.Rate, n int, now tim
 	b.missing = max(b.missing, min(b.missing+float64(n), most))
 }
 
-// takeAll takes n units if there is room for one; those who come later wait for the rest.
+// takeAll takes n units if there is room for one; later requests wait for the rest.
 // Otherwise it returns how long it is until there is.
 func (r *rates) takeAll(ns *task.NamespaceSettings, rate task.Rate, n int, now time.Time) (wait time.Duration) {
 	limit := ns.Limit(rate)

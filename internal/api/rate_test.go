@@ -155,7 +155,7 @@ func TestASuspendedNamespaceIsReadAndNothingElse(t *testing.T) {
 		method, target, _ := strings.Cut(way, " ")
 		s.do(method, target, body, own).problem(403, "namespace_suspended", "")
 	}
-	// An operator creates nothing either, and may take away what is there.
+	// An operator creates nothing either, and may cancel existing tasks.
 	s.do("POST", "/v1/tasks", named("c"), operator, acme).problem(403, "namespace_suspended", "")
 	s.do("POST", "/v1/schedules/n/trigger", "", operator, acme).problem(403, "namespace_suspended", "")
 	s.do("PATCH", "/v1/tasks/a", `{"timeout": "1s"}`, operator, acme).want(200, nil)

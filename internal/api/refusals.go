@@ -13,8 +13,8 @@ import (
 )
 
 // How many entries of the audit log the refusals of a minute can make: of each namespace
-// and of unknown tokens so many, and so many of all. What comes beyond is counted, in one
-// entry of the namespace, so nobody can fill the log or the disk with guesses.
+// and of unknown tokens so many, and so many of all. Further refusals are counted, in one
+// entry of the namespace, so no client can fill the log or the disk with guesses.
 const (
 	refusalsOfOne = 10
 	refusalsOfAll = 50
@@ -29,7 +29,7 @@ type refusals struct {
 	beyond map[refusal]*refused // with namespace and action alone
 }
 
-// refusal is what the refusals of one entry have in common.
+// refusal is the common part of the refusals of one entry.
 type refusal struct {
 	action    string
 	namespace string // the token's; "" if the token is unknown
@@ -66,7 +66,7 @@ func (l *refusals) note(k refusal, now time.Time) {
 	r.times++
 }
 
-// take returns the entries of what was counted since the last call, and forgets it.
+// take returns the entries of refusals since the last call, and forgets these.
 func (l *refusals) take(now task.Millis) (entries []task.AuditEntry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

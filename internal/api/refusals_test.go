@@ -15,7 +15,7 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// recordRefusals records what was refused until now, as the upkeep does each minute.
+// recordRefusals records the refusals until now, as the upkeep does each minute.
 func (s *service) recordRefusals() {
 	s.Helper()
 	if err := s.store.Record(s.Context(), s.Refusals()); err != nil {
@@ -89,7 +89,7 @@ func TestRefusedTokensAndScopesAreInTheAuditLog(t *testing.T) {
 	}
 }
 
-// TestAStrangerDoesNotFillTheAuditLog, from however many addresses: what is beyond is counted.
+// TestAStrangerDoesNotFillTheAuditLog, from however many addresses: further refusals are counted.
 func TestAStrangerDoesNotFillTheAuditLog(t *testing.T) {
 	n := 0
 	s := serve(t, func(c *api.Config) {

@@ -72,7 +72,7 @@ func (s *Server) show(r *request, t *task.Task) wire.Task {
 	return shown
 }
 
-// holdOf returns what keeps t from being claimed, however due it is.
+// holdOf returns the reason that t is not claimed even if it is due.
 func holdOf(s *task.Settings, now task.Millis, t *task.Task) task.Hold {
 	if t.State != task.Scheduled {
 		return task.NotHeld

@@ -41,8 +41,8 @@ func (s *Server) readBody(w http.ResponseWriter, r *request, limit int, buf *byt
 		w.Header().Set("Connection", "close") // the rest is not read to get to the next request
 		return requestTooLarge(limit)
 	}
-	// The buffer is as large as what is announced only where that is not counted;
-	// beyond it, the buffer grows with what arrives.
+	// The buffer is as large as announced only if that is not counted;
+	// beyond it, the buffer grows as bytes arrive.
 	buf.Grow(int(min(max(r.ContentLength, 0), freeLoad)) + bytes.MinRead)
 	r.out.pause() // once for all of it: the line for a place may be long
 	_, err := buf.ReadFrom(&counted{http.MaxBytesReader(w, r.Body, int64(limit)), &s.loads, r, freeLoad})

@@ -243,7 +243,7 @@ func TestPublishForwardsBodyAndHeaders(t *testing.T) {
 	}
 }
 
-// TestPublishForwardsNothingThatAProxyAdded: what proxies say of a caller is
+// TestPublishForwardsNothingThatAProxyAdded: headers of proxies about a caller are
 // for this server, and receivers must not get it.
 func TestPublishForwardsNothingThatAProxyAdded(t *testing.T) {
 	s := serve(t)

@@ -13,17 +13,17 @@ const (
 	// stalled is how long a client may take nothing of a reply: others wait for
 	// what it keeps open.
 	stalled = 30 * time.Second
-	// replyStep is what counts as something, in bytes.
+	// replyStep is the unit of counting, in bytes.
 	replyStep = 32 << 10
 	// maxReplies bounds the bytes of all replies that clients have yet to take.
 	maxReplies = 128 << 20
-	// freeReply is what is not counted of a reply: no more than its connection costs.
+	// freeReply is the part of a reply that is not counted: no more than its connection costs.
 	freeReply = 4 << 10
 	// maxUnderWay bounds the requests that are under way, at about 20 KB each.
 	maxUnderWay = 1 << 14
 )
 
-// response writes one reply, and knows what its request holds: a place among the
+// response writes one reply, and knows the places of its request: a place among the
 // handlers that run, bytes of memory, and a deadline that moves while the client
 // takes something.
 //
@@ -42,7 +42,7 @@ type response struct {
 	counted   bool   // in Server.underWay
 
 	status int       // 0: nothing was written yet
-	paced  bool      // deadlines move with what is written
+	paced  bool      // deadlines move with the bytes written
 	end    time.Time // when all must be written; zero: whenever that is
 }
 
@@ -166,7 +166,7 @@ func (o *response) Write(b []byte) (written int, err error) {
 	}
 }
 
-// extend moves the deadline for what is written next.
+// extend moves the deadline for the next write.
 func (o *response) extend() {
 	if !o.paced {
 		return
@@ -181,7 +181,7 @@ func (o *response) extend() {
 // endless lets a reply take as long as it takes, while its client takes something.
 func (o *response) endless() { o.paced, o.end = true, time.Time{} }
 
-// Unwrap lets http.ResponseController reach what the writer can do.
+// Unwrap lets http.ResponseController reach the writer's methods.
 func (o *response) Unwrap() http.ResponseWriter { return o.ResponseWriter }
 
 type responseKey struct{}
@@ -193,7 +193,7 @@ func responseOf(ctx context.Context) *response {
 }
 
 // writeItems sends a page of a list item by item: {"name": [items], "next_cursor": next}.
-// What is encoded, and not yet taken by the client, is one item at most, or a few small ones.
+// Encoded but not yet sent is one item at most, or a few small ones.
 func (s *Server) writeItems(w http.ResponseWriter, name string, items int, item func(i int) any, next string) error {
 	buf := s.buffer()
 	defer s.release(buf)
@@ -216,7 +216,7 @@ func (s *Server) writeItems(w http.ResponseWriter, name string, items int, item 
 			buf.WriteByte(',')
 		}
 		if err := enc.Encode(item(i)); err != nil {
-			if begun { // nobody must take a part for the whole
+			if begun { // a client must not take a part for the whole
 				panic(http.ErrAbortHandler)
 			}
 			return err
@@ -226,7 +226,7 @@ func (s *Server) writeItems(w http.ResponseWriter, name string, items int, item 
 			continue
 		}
 		if flush() != nil {
-			return nil // the client went away: nobody is left to be told
+			return nil // the client went away: there is no reader of the error
 		}
 	}
 	buf.WriteByte(']')

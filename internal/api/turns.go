@@ -72,7 +72,7 @@ func (t *turns) enter(ctx context.Context, namespace string, patient bool) bool 
 	case <-ctx.Done():
 	case <-over:
 	}
-	if !t.abandon(namespace, granted) { // the turn came meanwhile
+	if !t.abandon(namespace, granted) { // the turn has come since
 		t.leave(namespace)
 	}
 	return false

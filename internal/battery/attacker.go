@@ -42,7 +42,7 @@ type attackReady struct {
 	Due   time.Time `json:"due,omitempty"` // when they are due
 }
 
-// attackCounts is the second line: what the attacker did, and how it was answered.
+// attackCounts is the second line: the attacker's requests and their replies.
 type attackCounts struct {
 	Requests int64         `json:"requests"`
 	Statuses map[int]int64 `json:"statuses"` // replies by status; 0: none came
@@ -65,7 +65,7 @@ type attacker struct {
 }
 
 // attackAddr is where attacks come from: bounds for each address must not bind
-// the victim, who is at another one.
+// the victim, which is at another one.
 const attackAddr = "127.0.0.66"
 
 // runAttack is an attacker's process. It ends when its input does.
@@ -128,7 +128,7 @@ func newAttacker(order attackOrder) (*attacker, error) {
 	return a, nil
 }
 
-// writer returns a client that may create what an attack needs.
+// writer returns a client that may create the tasks of an attack.
 func (a *attacker) writer() *client { return a.client.as(a.order.Writer) }
 
 // note counts a request and its reply; status 0: none came.

@@ -18,7 +18,7 @@ type attack struct {
 
 	scope string              // of the rival's token; "": a stranger without a token
 	quota wire.NamespaceInput // of the rival's namespace
-	flags []string            // of the server, beside those of every attack
+	flags []string            // of the server, added to those of every attack
 
 	redisMemory string        // maxmemory of the Redis; "": redistest's default
 	redisLasts  time.Duration // on Redis it lasts at least this long
@@ -30,7 +30,7 @@ type attack struct {
 	tinyDisk bool // the data directory is on a small file system that is nearly full
 
 	prepare func(context.Context, *attacker) error // nil: nothing
-	strike  func(context.Context, *attacker)       // nil: what prepare made is the attack. It returns when its context ends.
+	strike  func(context.Context, *attacker)       // nil: the work of prepare is the attack. It returns when its context ends.
 }
 
 // attacks are in the order in which they run.

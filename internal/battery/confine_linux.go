@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// memoryGroup is a memory cgroup, whose processes get no more memory than its
+// memoryGroup is a memory cgroup: its processes get no more memory than its
 // limit. A nil group is none. close removes it once its processes have ended.
 type memoryGroup struct {
 	dir string
@@ -71,7 +71,7 @@ func (g *memoryGroup) close() error {
 	return os.Remove(g.dir)
 }
 
-// mountFull makes dir a file system in memory of which room bytes are left. It is
+// mountFull makes dir a file system in memory with room bytes left. It is
 // gone after unmount. It takes root's rights.
 func mountFull(dir string, bytes, room int64) (unmount func(), err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -80,7 +80,7 @@ func mountFull(dir string, bytes, room int64) (unmount func(), err error) {
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d,mode=0700", bytes)); err != nil {
 		return nil, fmt.Errorf("mount a small file system: %w", err)
 	}
-	unmount = func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) } // what fails leaves it to the next boot
+	unmount = func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) } // after a failure it goes at the next boot
 	ballast, err := os.Create(filepath.Join(dir, "ballast"))
 	if err == nil {
 		err = errors.Join(syscall.Fallocate(int(ballast.Fd()), 0, 0, bytes-room), ballast.Close())

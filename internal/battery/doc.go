@@ -13,7 +13,7 @@
 // Schedules (ticks.go, schedules.go) promise one task for each instant: the names of
 // tasks say of which schedule and instant they are, so the same logs tell.
 //
-// Attacks on a server beside a victim (tenants.go, attacks.go) run in a process of their own
+// Attacks on a server next to a victim (tenants.go, attacks.go) run in a process of their own
 // (attacker.go), against a server in a memory cgroup (siege.go); tenants_row.go judges them.
 //
 // The scenarios on Redis start it by themselves, beside several nodes (nodes.go):

@@ -27,7 +27,7 @@ func lostSettings(ctx context.Context, t *trial) error {
 	return nil
 }
 
-// storeLoss is what becomes of a store. strike returns when its servers answer again.
+// storeLoss is a way to lose a store. strike returns when its servers answer again.
 type storeLoss struct {
 	name, dir string
 	open      func(dir string) (url string, strike func(context.Context) (emptied *redistest.Server, err error), end func(), err error)
@@ -165,7 +165,7 @@ func (t *trial) lose(ctx context.Context, l storeLoss) error {
 	return nil
 }
 
-// lossNode is a server, and what asks it.
+// lossNode is a server and its clients.
 type lossNode struct {
 	*server
 	kind     string
@@ -177,12 +177,12 @@ type lossNode struct {
 	ready              []answer
 }
 
-// answer is what one request got.
+// answer is the reply to one request.
 type answer struct {
 	what   string
 	sent   time.Time
 	status int
-	body   string // of a refusal by /readyz, and of what a stranger got
+	body   string // of a refusal by /readyz, and of the reply to a stranger
 }
 
 // startKinds starts a server of each kind, with an operator's token. It returns those that

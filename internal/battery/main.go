@@ -114,7 +114,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// helperCommand returns what the battery does when it has run itself again, nil
+// helperCommand returns the command of a process that the battery started, nil
 // if these are a user's arguments.
 func helperCommand(args []string) func(ctx context.Context, in io.Reader, out io.Writer) error {
 	switch {

@@ -15,7 +15,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if helperCommand(os.Args[1:]) != nil { // startSink and startAttack run whatever program it is part of
+	if helperCommand(os.Args[1:]) != nil { // startSink and startAttack run their own program
 		os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
 	}
 	goleak.VerifyTestMain(m)

@@ -61,7 +61,7 @@ func (t *trial) besiege(ctx context.Context, a attack, onRedis bool) (s *siege, 
 	return s, nil
 }
 
-// prepare bounds the server, starts it, and starts what the rival's tasks call.
+// prepare bounds the server, starts it, and starts the receiver of the rival's tasks.
 func (s *siege) prepare(ctx context.Context) (err error) {
 	if s.cert, err = s.server.secure(); err != nil {
 		return err
@@ -186,7 +186,7 @@ func (s *siege) storedBytes(ctx context.Context) (sum int64) {
 	if s.redis == nil {
 		_ = filepath.WalkDir(s.server.dir, func(_ string, entry fs.DirEntry, err error) error {
 			if err != nil {
-				return nil // the store removes files meanwhile
+				return nil // the store may remove files during the walk
 			}
 			if info, err := entry.Info(); err == nil && info.Mode().IsRegular() {
 				sum += info.Size()

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// tenants: each attack beside a victim, on a server of its own that keeps its
+// tenants: each attack next to a victim, on a server of its own that keeps its
 // tasks in a directory.
 func tenants(ctx context.Context, t *trial) error { return t.endureAll(ctx, false) }
 
@@ -117,7 +117,7 @@ func (s *siege) suffer(ctx context.Context, order attackOrder, row *tenantsRow) 
 		}
 	})
 	row.growth = float64(s.storedBytes(ctx)-stored) / row.beside.until.Sub(row.beside.from).Seconds()
-	row.beside.until = time.Time{} // what is due later may still suffer
+	row.beside.until = time.Time{} // later tasks may still suffer
 	if err = errors.Join(err, stopProfile(ctx)); err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// What an attack may cost its victim and the server.
+// Bounds of the cost of an attack for its victim and the server.
 const (
 	maxShift     = 50 * time.Millisecond  // of the victim's p99
 	maxLateness  = 500 * time.Millisecond // of the victim
@@ -15,14 +15,14 @@ const (
 	serverMemory = 2 << 30                // bytes, of its cgroup
 )
 
-// spell is what was seen over a while: how late the victim's tasks arrived that
+// spell is a measurement over a while: how late the victim's tasks arrived that
 // were due then, and how late a process was woken that only sleeps. Both are ascending.
 type spell struct {
 	from, until     time.Time // until zero: without an end
 	victim, sleeper []time.Duration
 }
 
-// tenantsRow is what was seen of one attack.
+// tenantsRow is the measurement of one attack.
 type tenantsRow struct {
 	attack        attack
 	alone, beside spell
@@ -36,7 +36,7 @@ type tenantsRow struct {
 	delivered     int // tasks of the rival
 }
 
-// judge fills in what the evidence says.
+// judge fills in the findings.
 func (r *tenantsRow) judge(e evidence) {
 	r.verdict = check(e)
 	for _, s := range []*spell{&r.alone, &r.beside} {
@@ -50,7 +50,7 @@ type finding struct {
 	text string
 }
 
-// findings holds a row against what is promised. It is a pure function.
+// findings holds a row against the promises. It is a pure function.
 func (r *tenantsRow) findings() (list []finding) {
 	add := func(ok bool, format string, args ...any) {
 		list = append(list, finding{ok, fmt.Sprintf(format, args...)})

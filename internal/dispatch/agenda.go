@@ -41,7 +41,7 @@ type agenda struct {
 	broken  int               // of them, with a breaker that is not closed
 	taken   map[task.Key]bool // picked, and a read may still see it waiting; true: its claim was answered
 	number  uint64
-	seq     uint64      // counts what is learnt
+	seq     uint64      // counts changes of knowledge
 	total   int         // tasks known
 	checked task.Millis // when rounds were begun last
 
@@ -50,15 +50,15 @@ type agenda struct {
 	tenants row[*tenant] // that may start something
 	spaces  map[string]*tenant
 	turn    uint64    // counts picks
-	holders int       // of them, those of which tasks are known
+	holders int       // those of them with known tasks
 	hungry  []*tenant // that have lanes which want to be read, in turns
-	rounds  []*tenant // whose survey is under way, in turns: see round
+	rounds  []*tenant // with a survey under way, in turns: see round
 	polls   uint64    // counts beginRounds
 	chores  []*chore  // that are not done, in turns
 	pieces  int       // lanes of a piece
 	unread  bool      // a survey is wanted: there are lanes that nothing was to be known of
-	stirred []*bell   // whose moment has changed
-	heard   []heard   // what hints told of lanes that are being read, and nothing is known of yet
+	stirred []*bell   // with a changed moment
+	heard   []heard   // hints of unknown tasks in lanes that are being read
 
 	firing []*lane   // of schedules that are due, or were
 	ended  []*tenant // that have schedules which may wait for an end, in turns
@@ -198,7 +198,7 @@ func (a *agenda) gone(l *lane, n int) {
 // room returns how many more tasks l may know of.
 //
 // A namespace that holds more than its share gives way by attrition: it learns
-// nothing new until enough of its tasks have started. Meanwhile the others take
+// nothing new until enough of its tasks have started. Until then the others take
 // their shares, so for a while up to twice the window may be known.
 func (a *agenda) room(l *lane) int {
 	n, depth := l.order.len(), a.depth(l)

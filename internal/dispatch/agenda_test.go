@@ -29,7 +29,7 @@ type world struct {
 	picks     []*pick // claimed and running
 	names     int
 	claims    int
-	freed     map[task.Key]int // schedules of which it was told that an occurrence has ended, how often
+	freed     map[task.Key]int // schedules notified that an occurrence has ended, how often
 	lossy     float64          // the part of hints and timers that is lost
 	failing   float64          // the part of reads that fail
 }
@@ -226,7 +226,7 @@ func (w *world) reads(disturb func()) {
 	w.Fatal("the reads never end")
 }
 
-// readOnce carries out what one plan wants, and reports whether that was anything.
+// readOnce carries out one plan, and reports whether that was anything.
 func (w *world) readOnce(disturb func()) bool {
 	reads := w.a.plan(w.now)
 	if len(reads) == 0 {
@@ -457,7 +457,7 @@ func (w *world) step() {
 	case 13:
 		w.fire(1 + w.rnd.IntN(30))
 	}
-	for len(w.a.chores) > 0 { // as the shell does, this and what follows
+	for len(w.a.chores) > 0 { // as the shell does, this step and the next ones
 		w.a.work(w.now)
 	}
 	if w.a.unread && w.lossy == 0 {

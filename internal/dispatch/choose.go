@@ -220,7 +220,7 @@ func (a *agenda) rest(l *lane, now task.Millis, wait time.Duration) {
 	}
 }
 
-// reopen takes in that a target lets its lanes run, or no longer. What follows for
+// reopen takes in that a target lets its lanes run, or no longer. The change for
 // its lanes is a chore.
 func (a *agenda) reopen(t *target, now task.Millis) {
 	a.arm(&t.bell, 0, t.next(a.steady))

@@ -160,7 +160,7 @@ func (d *Dispatcher) giveBack(stopping, calls context.Context, batch []*attempt)
 // launch starts the attempts of the tasks that were claimed, and gives back
 // the slots of the others.
 //
-// Beside other namespaces it starts as many goroutines as there are processors, and waits
+// If other namespaces have tasks, it starts as many goroutines as there are processors, and waits
 // for them to run before it starts more. On a busy machine the goroutines of a thousand attempts
 // would otherwise stand in one line, and each step of every other attempt, whose turn
 // may have come long ago, waits for that line to pass. Goroutines that wait for the

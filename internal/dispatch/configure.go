@@ -5,7 +5,7 @@ import "github.com/foliot/foliot/internal/task"
 // none is what was decided where nothing was.
 var none = task.NewSettings()
 
-// configure puts settings into force. It costs O(queues with lanes). What follows for
+// configure puts settings into force. It costs O(queues with lanes). The change for
 // the lanes of those that have changed is a chore.
 func (a *agenda) configure(now task.Millis, s *task.Settings) {
 	if s == nil {
@@ -34,7 +34,7 @@ func (a *agenda) reconfigure(q *queue, next *task.QueueSettings, now task.Millis
 }
 
 // Configure puts settings into force, at once; nil: there are none. It is what
-// a task.Registry tells, and costs O(queues with lanes).
+// a task.Registry reports, and costs O(queues with lanes).
 func (d *Dispatcher) Configure(s *task.Settings) {
 	d.update(func(now task.Millis) { d.agenda.configure(now, s) })
 }

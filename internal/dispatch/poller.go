@@ -32,7 +32,7 @@ func (d *Dispatcher) poller(ctx context.Context) {
 	}
 }
 
-// survey begins the rounds of the namespaces whose turn has come.
+// survey begins the rounds of the namespaces that have their turn.
 func (d *Dispatcher) survey(ctx context.Context) {
 	names, err := d.queue.LaneNamespaces(ctx)
 	if err != nil {
@@ -45,7 +45,7 @@ func (d *Dispatcher) survey(ctx context.Context) {
 	d.look(ctx)
 }
 
-// look takes the steps of rounds, does what is left of chores, and carries out the reads that the agenda wants,
+// look takes the steps of rounds, goes on with chores, and carries out the reads that the agenda wants,
 // until it wants no more or the next survey is due.
 func (d *Dispatcher) look(ctx context.Context) {
 	for began := d.monotonic(); d.monotonic()-began < d.config.Poll; {

@@ -25,7 +25,7 @@ type tenant struct {
 	known  int         // tasks
 	hungry heap[*lane] // lanes that want to be read
 	heard  int         // hints of it in agenda.heard
-	ended  []task.Key  // schedules whose occurrences have ended, and that may wait for that
+	ended  []task.Key  // schedules with ended occurrences, which may wait for that
 	round  round
 }
 

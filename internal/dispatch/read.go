@@ -45,7 +45,7 @@ func (a *agenda) wantsMore(l *lane, now task.Millis) bool {
 	return l.cursor.Due <= now.Add(a.window/2)
 }
 
-// want puts l, of which something may be due at an instant, into the line of its
+// want puts l, which may have a task due at an instant, into the line of its
 // namespace. The lane that has waited longest is first: since that instant, or since
 // it was read last.
 func (a *agenda) want(l *lane, due task.Millis) {

@@ -16,8 +16,8 @@ const (
 	lanePause = 10 * time.Microsecond
 )
 
-// round is the survey of a namespace: it compares what is known with the store's
-// lanes, and looks at everything that a wake-up was to bring, whatever became of
+// round is the survey of a namespace: it compares known lanes with the store's
+// lanes, and looks at everything that a wake-up was to bring, even after the loss of
 // it. It goes on in pages, and the rounds of all namespaces take turns, page by
 // page: so one of a hundred thousand lanes does not hold up the others, nor the lock.
 type round struct {
@@ -92,7 +92,7 @@ func (a *agenda) pages(now task.Millis) (pages []page) {
 	return pages
 }
 
-// absorbPages takes in what the pages of a step have shown. found is nil if they
+// absorbPages takes in the lanes in the pages of a step. found is nil if they
 // failed: these rounds end, and begin again with the next poll.
 func (a *agenda) absorbPages(now task.Millis, pages []page, found []task.LanePage) {
 	for i, p := range pages {
@@ -123,7 +123,7 @@ func (a *agenda) turnRound(t *tenant, now task.Millis) {
 	a.letGo(t)
 }
 
-// letGo forgets a namespace of which nothing is known.
+// letGo forgets a namespace without known lanes.
 func (a *agenda) letGo(t *tenant) {
 	if len(t.all) == 0 && len(t.targets) == 0 && len(t.ended) == 0 && t.round.poll != a.polls {
 		delete(a.spaces, t.name)
@@ -131,7 +131,7 @@ func (a *agenda) letGo(t *tenant) {
 }
 
 // checkSome looks at the next lanes of t, or queues and destinations if there are no
-// more lanes: limit of each at most. What is let go of leaves its place to one that
+// more lanes: limit of each at most. A lane that is let go leaves its place to one that
 // was looked at before, as the places are visited from the last one down.
 func (a *agenda) checkSome(t *tenant, now task.Millis, limit int) {
 	r := &t.round
@@ -159,7 +159,7 @@ func (a *agenda) checkSome(t *tenant, now task.Millis, limit int) {
 	}
 }
 
-// checkLane makes good what a lost wake-up has left undone, and lets go of a lane
+// checkLane repairs the effect of a lost wake-up, and lets go of a lane
 // that is empty.
 func (a *agenda) checkLane(l *lane, now task.Millis) {
 	if l.queue.tenant.round.back {

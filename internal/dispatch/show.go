@@ -55,7 +55,7 @@ type QueueState struct {
 
 // Destinations returns what is known of every destination that has tasks in the
 // window, or had some of late, by namespace and host. It costs some 200 ns for
-// each, and some for each task that is overdue. Deliveries go on meanwhile: see glance.
+// each, and some for each task that is overdue. Deliveries go on during the walk: see glance.
 func (d *Dispatcher) Destinations() []Destination {
 	var list []Destination
 	g := d.glance()
@@ -91,7 +91,7 @@ func (d *Dispatcher) Queues() []QueueState {
 }
 
 // glance is a walk over one of the agenda's maps that holds mu only for a step at
-// a time: deliveries never wait for all of it. What is shown is of one moment for
+// a time: deliveries never wait for all of it. The result is of one moment for
 // each member, not for all of them. A map may change between two steps of its
 // iteration: members that are gone are not met, and those that are new may be.
 type glance struct {
@@ -109,7 +109,7 @@ func (d *Dispatcher) glance() *glance {
 	return &glance{d: d, now: d.lookLocked()}
 }
 
-// spent counts what the walk has done, and lets others have mu when a step is over.
+// spent counts the steps of the walk, and lets others have mu when a step is over.
 func (g *glance) spent(cost int) {
 	if g.cost += cost; g.cost < glanceStep {
 		return

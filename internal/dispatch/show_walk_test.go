@@ -8,8 +8,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// A change that waits for the lock while somebody looks at 20,000 lanes has it before
-// the look is over: it takes away what was not yet looked at, and that is not shown.
+// A change that waits for the lock during a walk over 20,000 lanes has it before
+// the look is over: it removes lanes not yet visited, and that is not shown.
 func TestALookAtManyLanesLetsDeliveriesThrough(t *testing.T) {
 	const many = 20_000
 	for name, test := range map[string]struct {

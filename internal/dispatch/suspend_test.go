@@ -8,7 +8,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// suspended is what stops the namespace of these tests.
+// suspended is the setting that stops the namespace of these tests.
 var suspended = task.NewSettings(&task.NamespaceSettings{Name: task.DefaultNamespace, Suspended: true})
 
 func TestOfASuspendedNamespaceNothingStartsAlsoByHand(t *testing.T) {
@@ -31,7 +31,7 @@ func TestOfASuspendedNamespaceNothingStartsAlsoByHand(t *testing.T) {
 	})
 }
 
-// What is known when the namespace is suspended is held, and comes back with no poll.
+// Tasks known when the namespace is suspended are held, and come back with no poll.
 func TestASuspensionHoldsWhatIsKnown(t *testing.T) {
 	inBubble(t, Config{Poll: time.Hour}, nil, accept, func(b *bed) {
 		b.create("t", time.Second)

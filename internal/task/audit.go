@@ -54,23 +54,23 @@ type AuditPage struct {
 	Next    uint64 // the Seq below which to go on; 0: there is no more
 }
 
-// What the quota of bytes of a namespace leaves for the entries of its tasks.
+// The rest of a namespace's quota of bytes, for the entries of its tasks.
 const (
-	// AuditEntryBytes is what an entry counts as: about what it takes in the largest store.
+	// AuditEntryBytes is the size that an entry counts as: about its size in the largest store.
 	// One number for all makes the count exact and cheap.
 	AuditEntryBytes = 100
-	// MinAuditEntries stay, whatever else a namespace keeps.
+	// MinAuditEntries stay, however much else a namespace keeps.
 	MinAuditEntries = 1000
 )
 
 // OfTask reports whether e is about a task or a schedule. Entries about settings do not
-// count in a quota, so that no churn of tasks pushes out what admins did.
+// count in a quota, so that no churn of tasks pushes out entries of admins.
 func (e *AuditEntry) OfTask() bool { return e.ID != "" }
 
-// AuditRoom returns how many entries of its tasks a namespace may have whose records take
-// that many bytes, and false if there is no limit. Entries take what records leave of the
+// AuditRoom returns how many entries of its tasks a namespace may have if its records take
+// that many bytes, and false if there is no limit. Entries take the bytes that records leave of the
 // quota, and the oldest ones go if they are more. (To refuse creates instead was not
-// built: a namespace would be stopped for as long as entries are kept, by what it did well
+// built: a namespace would be stopped for as long as entries are kept, though it kept
 // within its rates.)
 func (n *NamespaceSettings) AuditRoom(records int64) (entries int64, limited bool) {
 	if n == nil || n.MaxBytes == 0 {

@@ -42,17 +42,17 @@ func (c *Counts) Total() (n int64) {
 	return n
 }
 
-// recordBytes is about what a record takes beside its texts: keys, an index entry, numbers.
+// recordBytes is about the size of a record without its texts: keys, an index entry, numbers.
 const recordBytes = 256
 
 // Stored returns about how many bytes t takes in a store, at most MaxBody. The result must be the
-// same for a record that was read back, and whether or not t carries its body: what is added to
+// same for a record that was read back, and whether or not t carries its body: the number added to
 // the counts when a record comes is taken off when it goes.
 func (t *Task) Stored() int64 {
 	return int64(min(recordBytes+len(t.Name)+t.Request.BodySize+t.Weight()-len(t.Request.Body), MaxBody))
 }
 
-// Remains returns what counts need of a finished or dead task that takes so many bytes.
+// Remains returns the part for the counts of a finished or dead task that takes so many bytes.
 func Remains(k Key, queue string, state State, stored int64) *Task {
 	t := &Task{Namespace: k.Namespace, Name: k.Name, Queue: queue, State: state}
 	t.Request.BodySize = int(stored - t.Stored())

@@ -15,10 +15,10 @@ import (
 // valid URL of a task.
 func Address(u *url.URL) string { return net.JoinHostPort(asciiHost(u.Hostname()), portOf(u)) }
 
-// destination returns what names the receiver of u in a lane: Address in one
-// spelling. Limits and breakers count by it, so a receiver whose host is spelled
-// in another way must not get another lane. What resolves to the same address
-// under different names keeps a lane for each name.
+// destination returns the name of the receiver of u in a lane: Address in one
+// spelling. Limits and breakers count by it, so a receiver with its host spelled
+// in another way must not get another lane. An address with
+// several names keeps a lane for each name.
 func destination(u *url.URL) string {
 	return net.JoinHostPort(canonicalHost(asciiHost(u.Hostname())), portOf(u))
 }

@@ -54,7 +54,7 @@ var (
 // lossError is an ErrUnavailable that ends when the data is back.
 type lossError struct{ text string }
 
-// Error returns what was lost, and the remedies.
+// Error returns the loss and the remedies.
 func (e *lossError) Error() string { return e.text }
 
 // Unwrap makes e an ErrUnavailable.

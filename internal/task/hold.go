@@ -1,13 +1,13 @@
 package task
 
 // Suspended reports whether a namespace is suspended: nothing of it is claimed or fired, also
-// what was run by hand.
+// tasks that were run by hand.
 func (s *Settings) Suspended(namespace string) bool {
 	n, ok := s.Get(SettingKey{Kind: NamespaceKind, Name: namespace}).(*NamespaceSettings)
 	return ok && n.Suspended
 }
 
-// Hold says what keeps the tasks of a lane from being claimed.
+// Hold is the reason that keeps the tasks of a lane from being claimed.
 type Hold string
 
 // The holds. If several apply, the first one is named.
@@ -18,8 +18,8 @@ const (
 	HeldByPause Hold = "pause"
 )
 
-// Hold returns what keeps the tasks of a lane from being claimed at now. A pause and a purge let
-// through what was run by hand.
+// Hold returns the reason that keeps the tasks of a lane from being claimed at now. A pause and a purge let
+// through tasks that were run by hand.
 func (s *Settings) Hold(l Lane, now Millis) Hold {
 	q := s.Queue(l.Namespace, l.Queue)
 	switch {

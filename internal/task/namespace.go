@@ -22,7 +22,7 @@ type NamespaceSettings struct {
 	MaxPending int64 `json:"max_pending,omitempty"` // tasks scheduled or running, and schedules
 	MaxBytes   int64 `json:"max_bytes,omitempty"`   // of the records that are kept
 
-	// Rates are requests a second at each server. See Limit for what applies if one is absent.
+	// Rates are requests a second at each server. See Limit for the defaults.
 	CreateRate  float64 `json:"create_rate,omitempty"`
 	CreateBurst int     `json:"create_burst,omitempty"`
 	ChangeRate  float64 `json:"change_rate,omitempty"`
@@ -86,7 +86,7 @@ func (n *NamespaceSettings) Admit(have Counts, old, t *Task) error {
 	return nil
 }
 
-// Quota is what a namespace may have, and what it has. The zero value sets no limit.
+// Quota holds the limits of a namespace and its counts. The zero value sets no limit.
 type Quota struct {
 	Settings *NamespaceSettings
 	Have     Counts

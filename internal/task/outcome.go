@@ -31,7 +31,7 @@ type Outcome struct {
 	Reason     string        // of a Refusal: a stable code, "gone", "no_retry", "egress_denied"
 	Status     int           // 0: no reply came
 	Error      string        // a sentence for people; "" for a Success
-	Detail     string        // what operators alone may read beside Error: an address of the internal network
+	Detail     string        // for operators only: an address of the internal network
 	StartedAt  Millis        // when the request began to be written
 	Latency    time.Duration // from StartedAt to the reply's end, or to the error
 	Late       time.Duration // from the task's due time to the start, which StartedAt has in whole milliseconds only

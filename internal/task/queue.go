@@ -54,7 +54,7 @@ const (
 	MaxRate        = 1e6
 	MaxConcurrency = 1_000_000
 
-	// MaxQueues bounds the queues of one namespace of which something was decided.
+	// MaxQueues bounds the queues with settings of one namespace.
 	MaxQueues = 10_000
 )
 

@@ -63,7 +63,7 @@ func rateLimit(perSecond float64) RateLimit {
 	return RateLimit{PerSecond: perSecond, Burst: max(1, math.Ceil(perSecond))}
 }
 
-// validateRate checks a rate, 0 if it is absent. stop says how to stop what it limits.
+// validateRate checks a rate, 0 if it is absent. stop says how to stop the limited work.
 func validateRate(field string, rate float64, stop string) error {
 	switch {
 	case math.IsNaN(rate) || rate < 0 || rate > MaxRate:

@@ -176,7 +176,7 @@ func (s *Settings) secretsOf(namespace, queue string) []*SigningSecret {
 // secret is removed, the namespace's secrets sign its callbacks again.
 type DropSecret struct {
 	Namespace string
-	Queue     string // whose secret it is; "": the namespace's
+	Queue     string // the owner of the secret; "": the namespace
 	ID        string
 }
 

@@ -53,14 +53,14 @@ func TestAQueueWithASecretOfItsOwnIsSignedWithItAlone(t *testing.T) {
 	_ = refused[*FieldError](t, t0, s, add("no/name", "x", 0))
 }
 
-// Versions before queues had secrets sign with every secret whose record names
+// Versions before queues had secrets sign with every secret with a record that names
 // the namespace. The record of a queue's secret names none that can exist.
 func TestAnOlderVersionNeverSignsWithAQueuesSecret(t *testing.T) {
 	data, err := EncodeSetting(&SigningSecret{ID: "b", Namespace: "default", Queue: "billing", Secret: MintSecret(), CreatedAt: t0})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var older struct { // what such a version reads
+	var older struct { // the fields that such a version reads
 		ID        string `json:"id"`
 		Namespace string `json:"namespace"`
 	}

@@ -45,7 +45,7 @@ type Settings struct {
 	secrets  tree[[]*SigningSecret] // by secretsKey, the newest first
 }
 
-// hashKey is where Settings finds a token by its hash, whose beginning is the token's ID.
+// hashKey is where Settings finds a token by its hash, which begins with the token's ID.
 func hashKey(hash string) SettingKey { return SettingKey{Kind: TokenKind, Name: hash} }
 
 // childKey is where Settings finds the token of that ID among those that parent made.
@@ -110,7 +110,7 @@ func (s *Settings) set(key SettingKey, r Setting) {
 // secretsKey is where Settings finds the secrets of a scope (secretScope).
 func secretsKey(scope string) SettingKey { return SettingKey{Kind: SecretKind, Namespace: scope} }
 
-// indexSecrets sorts the secrets of a scope anew: there are few.
+// indexSecrets sorts the secrets of a scope again: there are few.
 func (s *Settings) indexSecrets(scope string) {
 	var list []*SigningSecret
 	s.records.walk(secretsKey(scope), func(key SettingKey, r Setting) bool {
@@ -213,7 +213,7 @@ func (s *Settings) Token(hash string, now Millis) *AccessToken {
 	return nil
 }
 
-// TokenByHash returns the access token whose hash this is, also one that does not hold, or nil.
+// TokenByHash returns the access token with this hash, also one that does not hold, or nil.
 func (s *Settings) TokenByHash(hash string) *AccessToken {
 	t, _ := s.hashes.get(hashKey(hash))
 	return t

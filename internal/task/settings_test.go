@@ -315,7 +315,7 @@ func TestATokenHoldsUntilItIsRevokedOrExpires(t *testing.T) {
 	_ = refused[*FieldError](t, t0, s, AddToken{Namespace: "default", Scope: ScopeRead, Hash: hash, Label: "a\nb"})
 }
 
-// TestEndedTokensMakeRoomAndHoldingOnesDoNot: all tokens of a namespace count, so that nobody fills
+// TestEndedTokensMakeRoomAndHoldingOnesDoNot: all tokens of a namespace count, so that no client fills
 // the settings with tokens that ended.
 func TestEndedTokensMakeRoomAndHoldingOnesDoNot(t *testing.T) {
 	records := make([]Setting, MaxTokens)
@@ -386,7 +386,7 @@ func TestForgettingTokensNeverOpensTheServer(t *testing.T) {
 	if len(all) != 1 || all[0].Key().Name != ids[3] || !s.Secured() {
 		t.Errorf("left: %v; want the one that ended last", all)
 	}
-	// Whatever is asked for, also by another node that knows other settings.
+	// For all requests, also by another node that knows other settings.
 	s = edit(t, later, s, ForgetTokens{[]SettingKey{all[0].Key()}})
 	if !s.Secured() {
 		t.Error("the last token was forgotten, and the server opened")
@@ -397,7 +397,7 @@ func TestForgettingTokensNeverOpensTheServer(t *testing.T) {
 	}
 }
 
-// mintHash returns the hash of a token that nobody knows.
+// mintHash returns the hash of an unknown token.
 func mintHash() string {
 	_, hash := MintToken()
 	return hash
@@ -429,7 +429,7 @@ func TestATokenNeverOutlivesTheOneThatMadeIt(t *testing.T) {
 	if all := s.Descendants(root); len(all) != 3 || all[0].ID != brief || all[1].ID != child || all[2].ID != grandchild {
 		t.Errorf("descendants: %v", all)
 	}
-	// Whoever is known to have made a token that is known is not forgotten: its descendants could be ended no more.
+	// A token with a known child is not forgotten: its descendants could be ended no more.
 	s = edit(t, t0+1, s, RevokeToken{Namespace: AllNamespaces, ID: brief})
 	if old := s.OldTokens(t0+1, t0+1); len(old) != 1 || old[0].Name != grandchild {
 		t.Errorf("to be forgotten: %v", old)

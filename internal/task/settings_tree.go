@@ -15,11 +15,11 @@ const leafSize = 64
 // copies was built first: with 100,000 settings all tenants together had 22 edits a second.)
 // The zero tree is empty.
 //
-// It is a B+ tree whose nodes are split when they are full and removed when they are empty.
+// It is a B+ tree: nodes are split when they are full and removed when they are empty.
 // Nodes that have few entries are not joined: they cost some memory, and no correctness.
 type tree[V any] struct{ root *treeNode[V] }
 
-// treeNode is a leaf, which has keys and values, or has children, whose keys are the least
+// treeNode is a leaf, which has keys and values, or has children with keys that are the least
 // that each may hold.
 type treeNode[V any] struct {
 	keys   []SettingKey
@@ -268,7 +268,7 @@ func inserted[E any](list []E, i int, x E) []E {
 	return append(append(append(c, list[:i]...), x), list[i:]...)
 }
 
-// without returns a copy of list without what is at i.
+// without returns a copy of list without element i.
 func without[E any](list []E, i int) []E {
 	c := make([]E, 0, len(list)-1)
 	return append(append(c, list[:i]...), list[i+1:]...)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestATreeIsASortedMapThatNeverChanges compares it with a map, and old trees with what they were.
+// TestATreeIsASortedMapThatNeverChanges compares it with a map, and old trees with their earlier content.
 func TestATreeIsASortedMapThatNeverChanges(t *testing.T) {
 	type moment struct {
 		tree  tree[int]

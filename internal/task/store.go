@@ -66,7 +66,7 @@ type Queue interface {
 	// call costs more than the pages it asks for. It returns one page for each
 	// read. The heads are in no order, and a lane may be named more than once. The
 	// pages from the zero LaneCursor to Last name each lane that has a task due at or
-	// before until throughout; a lane that is added meanwhile may be missing.
+	// before until throughout; a lane that is added during the read may be missing.
 	LanePages(ctx context.Context, until Millis, reads []LanePageRead) ([]LanePage, error)
 
 	// Peek reads lanes' indexes without taking anything: for each read, its

@@ -112,7 +112,7 @@ type Attempt struct {
 	StartedAt Millis
 	Status    int           // 0: no reply came
 	Error     string        // "" for a 2xx
-	Detail    string        // what operators alone may read beside Error; mostly ""
+	Detail    string        // for operators only; mostly ""
 	Latency   time.Duration // from the start to the reply's end, or to the error
 	Late      time.Duration // from the due time to the start
 	Reply     string        // the reply's first bytes, at most MaxReplyKept

@@ -22,7 +22,7 @@ type Config struct {
 
 	// AllowLoopback opens this machine's own addresses while it returns true:
 	// 127.0.0.0/8, ::1 and those of its interfaces. That is right as long as
-	// everyone who may create tasks also has a shell on the machine: until a token
+	// every client that may create tasks also has a shell on the machine: until a token
 	// exists. It is called for each connection and each attempt, by many
 	// goroutines, and must not block. Default: closed.
 	AllowLoopback func() bool

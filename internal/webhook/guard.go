@@ -16,7 +16,7 @@ const (
 	DenyFlag = "--egress-deny"
 )
 
-// ownKind says what the addresses in Config.Own are.
+// ownKind describes the addresses in Config.Own.
 const ownKind = "an address of this server itself, of another node, of the store, or of the collector of traces"
 
 // Guard decides which addresses a task's request may reach.
@@ -24,16 +24,16 @@ const ownKind = "an address of this server itself, of another node, of the store
 // Addresses of the public internet are open. Private and other special ones
 // need a prefix in Config.Allow. This machine's own addresses, loopback and those
 // of its interfaces, also need one, unless Config.AllowLoopback returns true.
-// Config.Deny closes what would be open. Cloud metadata, Config.Own and
+// Config.Deny closes addresses that would be open. Cloud metadata, Config.Own and
 // addresses that are no destination at all are closed whatever the
 // configuration says.
 //
-// A Guard may be used by many goroutines. What changes is the result of
+// A Guard may be used by many goroutines. Only this changes: the result of
 // Config.AllowLoopback and Config.Own, and the list of interfaces.
 type Guard struct {
 	own      func() *Own
 	deny     []netip.Prefix
-	open     []netip.Prefix // what the configuration opens
+	open     []netip.Prefix // opened by the configuration
 	loopback func() bool    // whether loopback is open
 	machine  *machine
 	guardian *ssrf.Guardian
@@ -129,7 +129,7 @@ func (g *Guard) isOpen(a netip.Addr) bool {
 // they trust loopback.
 func (g *Guard) isLocal(a netip.Addr) bool { return a.IsLoopback() || g.machine.has(a) }
 
-// kind says what the plain address a is, whether it is open or not.
+// kind describes the plain address a, whether it is open or not.
 func (g *Guard) kind(a netip.Addr) string {
 	if !a.IsLoopback() && g.machine.has(a) {
 		return "an address of this machine"

@@ -28,7 +28,7 @@ func owning(list ...string) func() *Own {
 	return func() *Own { return own }
 }
 
-// having returns a machine whose interfaces have these addresses.
+// having returns a machine with these addresses.
 func having(list ...string) *machine {
 	return newMachine(func() ([]netip.Addr, error) { return addrs(list...), nil }, time.Now)
 }
@@ -494,7 +494,7 @@ func TestOwnAddressesAreClosedInEverySpelling(t *testing.T) {
 	}
 }
 
-// FuzzNoCarrierLeadsToOwn: whatever translator an operator opens, it does not
+// FuzzNoCarrierLeadsToOwn: for all translators that an operator opens, it does not
 // lead to an address of ours.
 func FuzzNoCarrierLeadsToOwn(f *testing.F) {
 	f.Add(byte(10), byte(0), byte(0), byte(7), uint64(0x2a00_1450_0000_0000), uint16(6379))
@@ -518,7 +518,7 @@ func FuzzNoCarrierLeadsToOwn(f *testing.F) {
 }
 
 // TestAPublicAddressIsOursOnlyIfItLeadsToUs: a server that listens on all addresses
-// at port 443 calls receivers at that port, whose IPv6 addresses have bytes of all
+// at port 443 calls receivers at that port, with IPv6 addresses that have bytes of all
 // kinds in the places of a translator.
 func TestAPublicAddressIsOursOnlyIfItLeadsToUs(t *testing.T) {
 	for _, own := range []string{"0.0.0.0:443", "[::]:443"} {

@@ -14,7 +14,7 @@ type Own struct {
 	ports map[uint16]onPort
 }
 
-// onPort is what a port's addresses are.
+// onPort describes the addresses of a port.
 type onPort struct {
 	addrs map[netip.Addr]struct{} // none of them is unspecified
 	local bool                    // every address of this machine is one of them

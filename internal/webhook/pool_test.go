@@ -67,7 +67,7 @@ func TestAKeptConnectionServesOneNamespaceOnly(t *testing.T) {
 }
 
 // deafToBodies answers each request without reading its body, as some receivers
-// do with GET: what follows a header is the next request to it. It answers with
+// do with GET: it takes the bytes after a header for the next request. It answers with
 // the X-Secret that it read last.
 func deafToBodies(t *testing.T, closes *atomic.Int32) string {
 	return rawServer(t, func(_ int, c net.Conn) {
@@ -77,7 +77,7 @@ func deafToBodies(t *testing.T, closes *atomic.Int32) string {
 			if err != nil {
 				return
 			}
-			if r.Close { // it is told not to use the connection again, and does not obey
+			if r.Close { // it must not use the connection again, and does
 				closes.Add(1)
 			}
 			_, _ = fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(r.Header.Get("X-Secret")), r.Header.Get("X-Secret"))

@@ -38,7 +38,7 @@ func (s *Sender) newRequest(g *gate, d task.Delivery, now time.Time, trace strin
 		return nil, fmt.Errorf("build the request: %w", err)
 	}
 	g.address = task.Address(r.URL)
-	r.URL.Host = pool(t.Namespace, g.address) // r.Host stays what the URL says
+	r.URL.Host = pool(t.Namespace, g.address) // r.Host stays as in the URL
 	if len(t.Request.Body) > 0 {
 		// Without GetBody, which NewRequest would have set: what cannot be read
 		// again is not sent again. (See gate for requests without a body.)
@@ -54,14 +54,14 @@ func (s *Sender) newRequest(g *gate, d task.Delivery, now time.Time, trace strin
 	return r, nil
 }
 
-// bodiless are the methods whose body some receivers leave unread. They take
+// bodiless are the methods with a body that some receivers leave unread. They take
 // it for the next request on the connection, and its reply for the reply to the
 // request that follows. So that connection is not used again.
 var bodiless = []string{http.MethodGet, http.MethodHead, http.MethodDelete, http.MethodOptions}
 
 // pool names the connections that a namespace keeps to an address, as a host of
 // which net/http keeps connections. Requests of one namespace must not share a
-// connection with those of another: what one of them leaves on it, a receiver
+// connection with those of another: the bytes that one of them leaves on it, a receiver
 // that reads it in another way than meant adds to the other's request. The
 // bounds of the transport hold over all pools together.
 func pool(namespace, address string) string {

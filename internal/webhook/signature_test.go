@@ -112,7 +112,7 @@ func TestANamespaceWithoutASecretIsNotSigned(t *testing.T) {
 	}
 }
 
-// A receiver can pass on, or sign itself, whatever its secret is good for. With
+// A receiver can pass on, or sign itself, any callback that its secret is good for. With
 // a secret for each queue that is nothing at the receiver of another queue.
 func TestAQueuesReceiverCanNeitherRelayNorForgeToAnother(t *testing.T) {
 	url, requests := receiver(t)

@@ -16,9 +16,9 @@ import (
 	"time"
 )
 
-// A server decides what verify sees: it joins headers, and may have parsed the
-// body. So the snippets also run behind real ones, which answer what they would
-// go on to use. Whatever they trust must be what was signed, and nothing else.
+// A server decides which bytes verify sees: it joins headers, and may have parsed the
+// body. So the snippets also run behind real ones, which answer with the data they would
+// go on to use. All trusted data must be signed data, and nothing else.
 func TestBehindARealServerOnlyWhatWasSignedIsTrusted(t *testing.T) {
 	for _, c := range []struct {
 		language      string
@@ -96,7 +96,7 @@ func serveSnippet(t *testing.T, dir string, command []string) string {
 type rawCall struct {
 	name, text string
 	signed     string // the body that was signed for callID
-	trusted    bool   // whether it must be; none of the others may be unless it is what was signed
+	trusted    bool   // whether it must be; none of the others may be unless it was signed
 }
 
 // check sends the request and judges the answer.
@@ -162,7 +162,7 @@ func rawCalls(now time.Time) (list []rawCall) {
 	add("nothing signed", "POST", "", false, length(form)+multipart, form)
 	add("another body", "POST", "", false, head("")+length(text), text)
 	add("GET with a body", "GET", "", false, head("")+length(text), text)
-	// Nobody signed the form: a callback without a body is sent again with it.
+	// The form is not signed: a callback without a body is sent again with it.
 	add("multipart", "POST", "", false, head("")+multipart+length(form), form)
 	add("multipart in capitals", "POST", "", false, head("")+strings.ToUpper(multipart[:34])+multipart[34:]+length(form), form)
 	add("multipart in chunks", "POST", "", false, head("")+multipart+chunked, chunks(form))
@@ -174,7 +174,7 @@ func rawCalls(now time.Time) (list []rawCall) {
 	add("multipart in chunks and with a length", "POST", "", false, head("")+multipart+"Content-Length: 0\r\n"+chunked, chunks(form))
 	add("an encoded form", "POST", "", false, head("")+encoded+length("pay=100"), "pay=100")
 	add("an encoded form in chunks", "POST", "", false, head("")+encoded+chunked, chunks("pay=100"))
-	// Headers that are there twice: the program uses what it has verified.
+	// Headers that are there twice: the program uses the verified one.
 	const evil = "webhook-id: evil\r\n"
 	add("another id behind it", "POST", text, false, head(text)+evil+length(text), text)
 	add("another id before it", "POST", text, false, evil+head(text)+length(text), text)

@@ -38,7 +38,7 @@ type call struct {
 	body                   string
 	shape                  string // of the body in Node: see main.mjs.txt
 	trusted                bool
-	only                   string // the languages whose verify can know; "": all
+	only                   string // the languages with a verify that can know; "": all
 }
 
 // absent is the value of a header that the request does not have.

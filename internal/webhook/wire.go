@@ -67,7 +67,7 @@ func (w *wire) SetWriteDeadline(t time.Time) error {
 type secure struct{ *tls.Conn }
 
 // Close implements net.Conn. It does not wait until TLS has written its last alert,
-// for the reason that wire's Close has: a receiver that does not read what it was
+// for the reason that wire's Close has: a receiver that does not read the bytes it was
 // sent decides how long that takes.
 func (s secure) Close() error {
 	go s.Conn.Close()

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// slowToClose is a connection whose Close waits, as that of package net waits for
+// slowToClose is a connection: its Close waits, as that of package net waits for
 // the goroutine that reads.
 type slowToClose struct {
 	net.Conn
@@ -81,7 +81,7 @@ func TestAFarewellDoesNotHoldUpThePool(t *testing.T) {
 		}
 		time.Sleep(farewell)
 		synctest.Wait()
-		_ = there.SetReadDeadline(time.Now()) // what is closed says EOF, and not that
+		_ = there.SetReadDeadline(time.Now()) // a closed connection reports EOF, and not that
 		if _, err := there.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 			t.Errorf("the connection is not closed after %v: %v", farewell, err)
 		}

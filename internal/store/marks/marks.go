@@ -151,7 +151,7 @@ const pageSize = 1024
 
 // Heads returns the lanes that may have an entry due at or before until, the
 // earliest first. It costs O(lanes), and no I/O. It holds the lock for a page of
-// lanes at a time: of lanes that come or go meanwhile some may be missing.
+// lanes at a time: lanes that come or go during the read may be missing.
 func (s *Set) Heads(until task.Millis) []task.LaneHead {
 	var heads []task.LaneHead
 	for _, namespace := range s.Namespaces() {
@@ -176,7 +176,7 @@ func (s *Set) Namespaces() []string {
 }
 
 // Page looks at no more than limit lanes of a namespace, and appends to heads those
-// that may have an entry due at or before until. left is what the page before
+// that may have an entry due at or before until. left is the state that the page before
 // returned, or 0 for the first page. Page returns 0 if it was the last one.
 //
 // Pages go from the last lane to the first. When a lane goes, the last one takes

@@ -85,7 +85,7 @@ func (s *Store) admitLocked(old, t *task.Task) error {
 	return q.Admit(old, t)
 }
 
-// quotaLocked returns what a namespace may have, and what it has if that matters.
+// quotaLocked returns the limits of a namespace, and its counts if they matter.
 func (s *Store) quotaLocked(namespace string) task.Quota {
 	q := task.Quota{Settings: s.settings.Load().Namespace(namespace)}
 	if q.Settings == nil || q.Settings.MaxPending == 0 && q.Settings.MaxBytes == 0 {

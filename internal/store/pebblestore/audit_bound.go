@@ -11,12 +11,12 @@ import (
 )
 
 // boundStep is how many entries of the audit log one sweep reads at most to count them, or
-// to drop some: the committer does nothing else meanwhile.
+// to drop some: the committer waits for that.
 const boundStep = 20_000
 
 // logBound counts the entries of tasks by namespace, for those that have a quota of bytes.
 // The counts are not on disk: after a start they are taken from the log itself, a part at
-// each sweep, so that they are what is there after any crash, and whatever an older version
+// each sweep, so that they are right after any crash, and after all that an older version
 // wrote. It counts only while some namespace has such a quota.
 type logBound struct {
 	counting bool
@@ -68,7 +68,7 @@ func (c *committer) boundLog(r *request) error {
 	return nil
 }
 
-// blocks calls f with the blocks of the log whose last entry is behind a number, the oldest
+// blocks calls f with the blocks of the log that end behind a number, the oldest
 // first, until f returns false, and reports whether it saw all of them.
 func (c *committer) blocks(behind uint64, f func(key []byte, entries []task.AuditEntry) (bool, error)) (all bool, err error) {
 	it, err := c.db.NewIter(&pebble.IterOptions{LowerBound: appendAuditKey(nil, behind+1), UpperBound: prefixEnd([]byte(auditPrefix))})
@@ -92,7 +92,7 @@ func (c *committer) blocks(behind uint64, f func(key []byte, entries []task.Audi
 	return true, it.Error()
 }
 
-// countLog counts a part of what was in the log when counting began.
+// countLog counts a part of the entries in the log when counting began.
 func (c *committer) countLog() error {
 	b, seen := &c.bound, 0
 	all, err := c.blocks(b.walked, func(key []byte, entries []task.AuditEntry) (bool, error) {

@@ -240,9 +240,9 @@ func appendCountKey(dst []byte, q task.QueueKey) []byte {
 	return appendTaskKey(dst, countPrefix, task.Key{Namespace: q.Namespace, Name: q.Queue})
 }
 
-// countMark stands behind counts whose bytes are those of whole records. Versions before counted
+// countMark stands behind counts of the bytes of whole records. Versions before counted
 // bodies alone, and write counts without it, also where they wrote after this one: then all that
-// is derived from the records is made anew.
+// is derived from the records is made again.
 const countMark = 1
 
 // appendCounts appends n as it is on disk: a format byte, the bytes and the

@@ -201,7 +201,7 @@ func (r *Report) compare(ctx context.Context, db *pebble.DB) (err error) {
 	if err != nil {
 		return err
 	}
-	if !stored.stale { // otherwise they are made anew when it is opened
+	if !stored.stale { // otherwise they are made again when it is opened
 		r.compareCounts(stored.all(), counts.all())
 	}
 	_, err = loadSettings(db)

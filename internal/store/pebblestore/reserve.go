@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// A full disk would stop the store, so a part of it is kept for what must go on:
+	// A full disk would stop the store, so a part of it is kept for work that must go on:
 	// deliveries, settlements, cancels and compactions. That part is a tenth of the disk, and of
 	// a large disk 10 GiB.
 	reservePart       = 10
@@ -26,7 +26,7 @@ type reserve struct {
 	told   bool // that creates are refused
 }
 
-// look reads the free space if what is known is too old: one system call a second.
+// look reads the free space if the last reading is too old: one system call a second.
 func (r *reserve) look(s *Store, now time.Time) {
 	if !r.read.IsZero() && now.Sub(r.read).Abs() < spaceFresh && !s.config.eagerSpace {
 		return
@@ -50,8 +50,8 @@ func (r *reserve) most() int64 { return min(int64(r.space.Total/reservePart), re
 // short reports whether less than one part in n of the reserve is free.
 func (r *reserve) short(n int64) bool { return !r.unsure && int64(r.space.Free) < r.most()/n }
 
-// room refuses what the disk has no room for. What makes more tasks may not use the reserve;
-// other changes, each of which leaves an audit entry, may use half of it; what ends tasks may
+// room refuses steps that the disk has no room for. Steps that make tasks may not use the reserve;
+// other changes, which leave audit entries, may use half of it; steps that end tasks may
 // use all. Errors: task.ErrFull.
 func (c *committer) room(st *step, old *task.Task, result task.Result) error {
 	c.reserve.look(c.Store, time.Now())

@@ -10,7 +10,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// sized is a disk in memory of which a test says how much is free.
+// sized is a disk in memory: a test sets its free space.
 type sized struct {
 	vfs.FS
 	free, total atomic.Uint64

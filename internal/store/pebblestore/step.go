@@ -86,7 +86,7 @@ func (c *committer) admit(r *request, old, t *task.Task) error {
 	return err
 }
 
-// quota returns what a namespace may have, and what it has with the steps before.
+// quota returns the limits of a namespace, and its counts after the steps before.
 func (c *committer) quota(namespace string) task.Quota {
 	n, ok := c.newest.Get(task.SettingKey{Kind: task.NamespaceKind, Name: namespace}).(*task.NamespaceSettings)
 	if !ok {

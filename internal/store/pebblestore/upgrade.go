@@ -39,7 +39,7 @@ func (s *Store) upgrade(newest uint64) error {
 	return s.rebuild()
 }
 
-// loadCounts reads the counts, and makes all that is derived from the records anew first if an
+// loadCounts reads the counts, and makes all that is derived from the records again first if an
 // older version has written some of it.
 func (s *Store) loadCounts() (*book, error) {
 	b, err := loadBook(s.db)

@@ -141,7 +141,7 @@ func TestAnOlderVersionIsToldBeforeAnythingIsChanged(t *testing.T) {
 	}
 }
 
-// Versions before counted the bytes of bodies alone, and kept those of what ended. What is counted
+// Versions before counted the bytes of bodies alone, and kept those of ended tasks. What is counted
 // now must not be taken off from that.
 func TestCountsOfAnOlderVersionAreMadeAnew(t *testing.T) {
 	disk := vfs.NewCrashableMem()

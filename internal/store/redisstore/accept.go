@@ -9,7 +9,7 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// Found is which store lies in the servers, and what of it is lost.
+// Found says which store the servers hold, and which parts are lost.
 type Found struct {
 	Identity string // "": there is no store, or one of an older version, which has none
 	Parts    int    // that bear the identity
@@ -21,15 +21,15 @@ type Found struct {
 	meta    map[string]string // fields of metaKey
 	shards  int               // 0: not known
 	parts   []bearer          // that are lost
-	borne   []string          // what each of them bears instead
+	borne   []string          // the identity that each bears instead
 }
 
 // Whole reports whether nothing is lost.
 func (f *Found) Whole() bool { return len(f.Lost) == 0 && !f.SettingsLost }
 
-// AcceptLoss makes a store of what is left in the servers that c names, if agreed
+// AcceptLoss makes a store of the rest in the servers that c names, if agreed
 // returns nil for it. The parts that were lost get the identity of those that are left, so that
-// servers go on with what is there. It must be asked for by a person: nothing that was
+// servers go on with the rest. It must be asked for by a person: nothing that was
 // lost comes back.
 func AcceptLoss(ctx context.Context, c Config, agreed func(*Found) error) (*Found, error) {
 	c = c.withDefaults()
@@ -55,7 +55,7 @@ func AcceptLoss(ctx context.Context, c Config, agreed func(*Found) error) (*Foun
 }
 
 // find reads which store lies in the servers. shards is how many there were, 0 if that
-// is not known. With an error it returns what it could read, nil if that is nothing.
+// is not known. With an error it returns the part that it could read, or nil.
 func (s *servers) find(ctx context.Context, shards int) (*Found, error) {
 	f := &Found{servers: s}
 	var made bool
@@ -72,7 +72,7 @@ func (s *servers) find(ctx context.Context, shards int) (*Found, error) {
 			f.meta = fields
 		}
 		made = made || key == settingsID && fields["made"] != ""
-		n, _ := strconv.Atoi(fields["shards"]) // what is missing is 0
+		n, _ := strconv.Atoi(fields["shards"]) // a missing field is 0
 		f.shards = cmp.Or(f.shards, n)
 	}
 	f.shards = cmp.Or(f.shards, shards)

@@ -45,7 +45,7 @@ func seqOf(id string, stream int) (uint64, error) {
 	return (m+n-seqEpoch)<<seqStream | uint64(stream), nil
 }
 
-// logOf returns the key of the stream of a namespace: "" for what belongs to the server.
+// logOf returns the key of the stream of a namespace: "" for entries of the server.
 func logOf(log, namespace string) string { return log + ":" + namespace }
 
 // These end what stands for the namespace in the key of streams that have a bound of their own: of
@@ -72,11 +72,11 @@ type stream struct {
 	key       string
 	number    int    // see seqOf
 	shard     *shard // nil: it is not a shard's
-	registry  string // the hash whose field is namespace; "": the stream is in none
+	registry  string // the hash with the field namespace; "": the stream is in none
 	namespace string
 }
 
-// shared returns the streams of several namespaces: that of the nodes, and what older
+// shared returns the streams of several namespaces: that of the nodes, and those that older
 // versions wrote.
 func (s *Store) shared(shards []*shard) []stream {
 	all := []stream{{key: settingsLog, number: len(s.shards)}, {key: nodesLog, number: len(s.shards) + 1}}
@@ -142,7 +142,7 @@ type entry struct {
 	id     string
 }
 
-// part is what is wanted of a stream.
+// part is a range of a stream.
 type part struct {
 	stream
 	read func(b rueidis.Builder, key string) rueidis.Completed
@@ -248,7 +248,7 @@ func (s *Store) audit(ctx context.Context, f task.AuditFilter, before uint64, li
 	return page, nil
 }
 
-// newest returns the newest entries of streams whose Seq is below before, at most limit,
+// newest returns the newest entries of streams with a Seq below before, at most limit,
 // and whether there are more. Each stream is asked for somewhat more than its part, and
 // asked again if that was too few.
 func (s *Store) newest(ctx context.Context, streams []stream, before uint64, limit int) ([]entry, bool, error) {

@@ -69,8 +69,8 @@ func TestANamespaceBeyondItsBoundLosesItsOwnOldestEntriesAndSaysSo(t *testing.T)
 	}
 }
 
-// TestRefusedTokensPushOutNoOtherEntries: whoever guesses tokens, or shows one that ended, must not
-// erase what admins did.
+// TestRefusedTokensPushOutNoOtherEntries: a client that guesses tokens, or shows an ended one, must not
+// erase the entries of admins.
 func TestRefusedTokensPushOutNoOtherEntries(t *testing.T) {
 	t.Parallel()
 	s := openAt(t, redistest.New(t).Addr)

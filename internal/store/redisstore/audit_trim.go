@@ -19,24 +19,24 @@ import (
 // has more, and an entry records how many.
 const (
 	// maxTaskEntries bounds those of its tasks, maxSettingsEntries those of its settings:
-	// however many tasks a namespace changes, what its admins did stays.
+	// however many tasks a namespace changes, the entries of its admins stay.
 	maxTaskEntries     = 1_000_000
 	maxSettingsEntries = 100_000
 
-	// entryBytes is about what an entry takes in a stream, and auditShare the part of the
+	// entryBytes is about the memory of an entry in a stream, and auditShare the part of the
 	// servers' memory that the entries of all tasks may take. It is divided evenly between
-	// the namespaces that exist, so only an operator, who makes namespaces, can make a share
+	// the namespaces that exist, so only an operator, by making namespaces, can make a share
 	// smaller. minTaskEntries is the least share.
 	entryBytes     = 128
 	auditShare     = 0.2
 	minTaskEntries = 10_000
 
-	// boundEvery is how often the bounds are enforced. Rates bound what comes in between.
+	// boundEvery is how often the bounds are enforced. Rates bound the entries in between.
 	boundEvery = 30 * time.Second
 )
 
-// heads remembers the oldest entry of streams, so that a sweep reads only those whose
-// oldest entry goes.
+// heads remembers the oldest entry of streams, so that a sweep reads only streams that
+// lose their oldest entry.
 type heads struct {
 	mu      sync.Mutex // guards everything below
 	oldest  map[string]head
@@ -48,9 +48,9 @@ type head struct {
 	seq uint64
 }
 
-// trimLog removes at most limit entries from the beginning of the audit log whose
-// retention ended at or before now, of the shards that this node owns, of settings and of
-// nodes. It stops at the first that is to stay. It reads the streams whose oldest entry
+// trimLog removes at most limit entries from the beginning of the audit log if their
+// retention ended at or before now: entries of this node's shards, of settings and of
+// nodes. It stops at the first that is to stay. It reads the streams if their oldest entry
 // goes, or is not known.
 func (s *Store) trimLog(ctx context.Context, now task.Millis, limit int) (int, error) {
 	if !s.config.logs() || limit <= 0 {
@@ -133,7 +133,7 @@ func (s *Store) trimSome(ctx context.Context, now task.Millis, streams []stream,
 // ended reports whether the retention of an entry of that instant has ended.
 func (s *Store) ended(now, at task.Millis) bool { return at.Add(s.config.AuditKeep) <= now }
 
-// expired returns the streams whose oldest entry goes, and the Seq of the first entry that
+// expired returns the streams that lose their oldest entry, and the Seq of the first entry that
 // stays, as far as that is known.
 func (s *Store) expired(ctx context.Context, now task.Millis, streams []stream) (begin []stream, stays uint64, err error) {
 	if s.heads.oldest == nil {
@@ -145,7 +145,7 @@ func (s *Store) expired(ctx context.Context, now task.Millis, streams []stream) 
 		switch h, known := s.heads.oldest[st.key]; {
 		case known && !s.ended(now, h.at):
 			stays = min(stays, h.seq)
-		default: // another node may have removed it meanwhile
+		default: // another node may have removed it already
 			unknown = append(unknown, part{st, firstOf(1)})
 		}
 	}
@@ -178,7 +178,7 @@ func (s *Store) unlog(ctx context.Context, streams []stream, had [][]entry, gone
 	return err
 }
 
-// firstOf returns what reads the first n entries of a stream.
+// firstOf returns the command that reads the first n entries of a stream.
 func firstOf(n int) func(rueidis.Builder, string) rueidis.Completed {
 	return func(b rueidis.Builder, key string) rueidis.Completed {
 		return b.Xrange().Key(key).Start("-").End("+").Count(int64(n)).Build()

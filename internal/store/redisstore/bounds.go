@@ -34,7 +34,7 @@ func (b *bounds) take() map[*shard]map[task.Lane]struct{} {
 }
 
 // maxRaised is how many bounds one run of the script raises: while it runs, Redis
-// answers nobody, and a burst to very many destinations leaves as many bounds behind.
+// sends no reply, and a burst to very many destinations leaves as many bounds behind.
 const maxRaised = 128
 
 // raiseBounds sets the bounds that are too low to the lanes' true heads, and

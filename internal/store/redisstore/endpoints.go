@@ -61,11 +61,11 @@ func endpoint(host, port string) string {
 	return net.JoinHostPort(host, port)
 }
 
-// sentinelsEvery is how often the Sentinels report who the others are.
+// sentinelsEvery is how often the Sentinels list the others.
 const sentinelsEvery = 10 * time.Second
 
-// watchSentinels asks who the Sentinels are, until the servers are closed. It does
-// so beside watch: a Sentinel that is dead takes dialTime each time, often because it
+// watchSentinels asks for the list of Sentinels, until the servers are closed. It does
+// so in parallel to watch: a Sentinel that is dead takes dialTime each time, often because it
 // died with the master that watch has to find a successor for.
 func (s *servers) watchSentinels() {
 	for {

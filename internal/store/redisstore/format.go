@@ -73,8 +73,8 @@ func (m meta) readable() error {
 	return nil
 }
 
-// agree compares what nodes have to agree on with what c says, and returns what is
-// so. If nothing is written yet, c decides.
+// agree compares c with the values that all nodes must share, and returns the
+// stored ones. If nothing is written yet, c decides.
 func (s *servers) agree(ctx context.Context, c Config) (meta, error) {
 	if err := s.refuseLostMeta(ctx, cmp.Or(c.Shards, DefaultShards)); err != nil {
 		return meta{}, err
@@ -106,7 +106,7 @@ func (s *servers) agree(ctx context.Context, c Config) (meta, error) {
 	}
 }
 
-// readMeta returns what stands in metaKey. Errors: task.ErrStoreReplaced if that is
+// readMeta returns the content of metaKey. Errors: task.ErrStoreReplaced if that is
 // nothing.
 func (s *servers) readMeta(ctx context.Context) (meta, error) {
 	reply, err := s.one(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hgetall().Key(metaKey).Build() })
@@ -123,7 +123,7 @@ func (s *servers) readMeta(ctx context.Context) (meta, error) {
 	return parseMeta(fields)
 }
 
-// decideMeta returns what stands in metaKey, after it was written if it was not
+// decideMeta returns the content of metaKey, after it was written if it was not
 // there, had no identity, or had a lease that may be replaced.
 func (s *servers) decideMeta(ctx context.Context, c Config, replaces string) (meta, error) {
 	shards := cmp.Or(c.Shards, DefaultShards)

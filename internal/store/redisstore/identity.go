@@ -15,13 +15,13 @@ import (
 )
 
 // A store has an identity: a random word, made once with metaKey. It lies in every
-// part of the store, beside what the part is about, and in the memory of every node.
+// part of the store, next to the data of the part, and in the memory of every node.
 // A Redis that was emptied, or another one in its place, does not bear it. A node
-// that finds that closes the store: it changes nothing there, and serves nobody.
+// that finds a difference closes the store: it changes nothing there, and serves no client.
 //
 // Scripts that write compare the identity in the run that writes (put, idem, own,
 // beat, configure), so nothing reaches another store at any moment. The poll
-// compares all parts, so every node closes within a poll, whatever it is doing.
+// compares all parts, so every node closes within a poll, in any state.
 //
 // The identity of a store that an older version made comes with the first node of
 // this version. Until every part bears it, and every replica that follows has it,
@@ -64,7 +64,7 @@ type loss struct {
 func (l *loss) Error() string { return fmt.Sprintf("%v: %s", l.kind, l.found) }
 func (l *loss) Unwrap() error { return l.kind }
 
-// otherStore begins what a script says that found another identity than its caller's.
+// otherStore begins the reply of a script that found another identity than its caller's.
 const otherStore = "FOLIOT_STORE"
 
 // lossOf returns err as a loss, nil if it is none.
@@ -81,7 +81,7 @@ func lossOf(err error) *loss {
 	return nil
 }
 
-// watchman is what a node knows of the identity of its store. The poll changes it.
+// watchman holds a node's knowledge of the identity of its store. The poll changes it.
 type watchman struct {
 	loss  atomic.Pointer[loss] // why the store is closed; nil: it is not
 	doubt chan struct{}        // to the poll: compare all parts now
@@ -228,7 +228,7 @@ func (s *Store) settle(ctx context.Context) bool {
 	return false
 }
 
-// identify compares the identity of the store with what its parts bear, when it is
+// identify compares the identity of the store with that of its parts, when it is
 // opened, and gives it to those that have none yet. Errors: task.ErrStoreReplaced,
 // task.ErrSettingsLost.
 func (s *Store) identify(ctx context.Context, m meta) error {
@@ -248,7 +248,7 @@ func (s *Store) identify(ctx context.Context, m meta) error {
 }
 
 // refuseLostMeta returns an error if metaKey is gone, and parts of a store bear an
-// identity still: that is no empty Redis. It reads metaKey last, as whoever makes a store
+// identity still: that is no empty Redis. It reads metaKey last, as a node that makes a store
 // writes that first.
 func (s *servers) refuseLostMeta(ctx context.Context, shards int) error {
 	bearers := bearersOf(newShards(shards))
@@ -307,7 +307,7 @@ func (s *servers) bear(ctx context.Context, shards []*shard) error {
 	for i, b := range bearers {
 		r := &repair{keys: []string{b.key}, args: []string{b.field, "-1", ""}}
 		r.write("HSET", b.key, b.field, s.identity)
-		if b.key == settingsID || b.key == nodesID { // for who has lost metaKey
+		if b.key == settingsID || b.key == nodesID { // for a reader that has lost metaKey
 			r.write("HSET", b.key, "shards", strconv.Itoa(len(shards)))
 		}
 		if b.key == settingsID && has {

@@ -77,7 +77,7 @@ func secure(t *testing.T, s *Store) {
 	}
 }
 
-// refuses fails the test unless the node changes nothing, whatever it is asked for.
+// refuses fails the test unless the node changes nothing, for any request.
 func (k *known) refuses(t *testing.T, kind error) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
@@ -128,7 +128,7 @@ func (k *known) closes(t *testing.T, since time.Time, kind error) {
 	}
 }
 
-// What becomes of one server, and that a node of before stays closed and writes nothing back.
+// The loss of one server, and that an earlier node stays closed and writes nothing back.
 func TestANodeClosesWhenItsRedisIsEmptiedOrReplaced(t *testing.T) {
 	for name, c := range map[string]struct {
 		lose  func(*testing.T, *redistest.Server)
@@ -165,7 +165,7 @@ func TestANodeClosesWhenItsRedisIsEmptiedOrReplaced(t *testing.T) {
 	}
 }
 
-// sharingNode opens a second node beside k, which asks for its part.
+// sharingNode opens a second node next to k, which asks for its part.
 func sharingNode(t *testing.T, k *known, addr string) *Store {
 	t.Helper()
 	other := openNode(t, "other", addr)
@@ -306,7 +306,7 @@ func TestAServerThatIsStartedRefusesAStoreThatIsLostInPartUntilTheLossIsAccepted
 	}
 }
 
-// older makes of a store what a version before identities left.
+// older turns a store into one from before identities.
 func older(t *testing.T, r *redistest.Server, s *Store) {
 	t.Helper()
 	redis(t, r, "HDEL", metaKey, "identity", "whole")

@@ -110,7 +110,7 @@ func (s *Store) pollLanes(ctx context.Context) {
 			continue
 		}
 		once, stop := context.WithTimeout(ctx, patience)
-		// A lane that is empty by now, and whose bound is still there, would be read in vain.
+		// A lane that is empty by now, but still has a bound, would be read in vain.
 		err := s.raiseBounds(once)
 		if err == nil {
 			err = s.discover(once, hs, false)

@@ -60,7 +60,7 @@ func (s *Store) unadmit(st *step) {
 	}
 }
 
-// unspawn ends what was counted as under way for what fires make: by now it is counted, or was
+// unspawn ends the count of tasks under way that fires make: by now it is counted, or was
 // not made.
 func (s *Store) unspawn(steps []*step) {
 	for _, st := range steps {

@@ -30,7 +30,7 @@ type usage struct {
 }
 
 // limits returns the quotas of a namespace, nil if it has none. A namespace without max_bytes
-// beside others has a share of the servers: its records may have as many bytes as are still free.
+// next to others has a share of the servers: its records may have as many bytes as are still free.
 // So it leaves half to the others, and half of the rest to each that comes after. A fixed share
 // for each namespace was the simpler idea: thousands of small ones would have had nothing.
 func (q *quotas) limits(s *task.Settings, namespace string) *task.NamespaceSettings {
@@ -126,7 +126,7 @@ func (q *quotas) admit(s *task.Settings, old, t *task.Task) (counted bool, err e
 	return true, nil
 }
 
-// of returns what a namespace may have, and what it has with all that is under way.
+// of returns the limits of a namespace, and its counts with all that is under way.
 func (q *quotas) of(s *task.Settings, namespace string) task.Quota {
 	n := q.limits(s, namespace)
 	if n == nil {

@@ -254,7 +254,7 @@ func (s *Store) readCounts(ctx context.Context) (map[task.QueueKey]task.Counts, 
 	for key, c := range counts {
 		if c.Total() == 0 || key.OfOccurrences() {
 			delete(counts, key)
-		} else if c.Bytes < 0 { // older versions counted bodies alone: the next scrub counts anew
+		} else if c.Bytes < 0 { // older versions counted bodies alone: the next scrub counts again
 			c.Bytes = 0
 			counts[key] = c
 		}
