@@ -211,8 +211,8 @@ func TestAConnectionOfRapidResetsIsClosed(t *testing.T) {
 	})
 }
 
-// The requests of many clients come on one connection of a trusted proxy: what one of them
-// takes back, or sends too much of, ends or delays those of none.
+// The requests of many clients come on one connection of a trusted proxy: resets or floods of
+// one client neither end nor delay the requests of the others.
 func TestAConnectionOfATrustedProxyIsNotBoundAsOfOneClient(t *testing.T) {
 	inBubble(t, 10, func(t *testing.T, b *bed) {
 		b.conns.exempt = func(a netip.Addr) bool { return a.String() == "192.0.2.9" }

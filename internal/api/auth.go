@@ -144,7 +144,7 @@ func (c *caller) choose(r *http.Request) error {
 	return nil
 }
 
-// account is whose the request counts as while it is under way. What is about the whole
+// account is the account of a request that is under way. A request about the whole
 // server has an account of its own: no namespace can take the room from those who would
 // suspend it, revoke its tokens or watch the server.
 func (c *caller) account(rt *route) string {

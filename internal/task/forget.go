@@ -110,7 +110,7 @@ func (s *Settings) forgetParents(namespace string, now Millis) (changes []Settin
 			parents = append(parents, parent{t.Key(), n, t.EndedAt(now)})
 		}
 	}
-	slices.SortFunc(parents, func(a, b parent) int { // few children first: each is written anew
+	slices.SortFunc(parents, func(a, b parent) int { // few children first: each is written again
 		return cmp.Or(cmp.Compare(a.children, b.children), cmp.Compare(a.ended, b.ended), cmp.Compare(a.key.Name, b.key.Name))
 	})
 	for _, p := range parents[:min(len(parents), forgetAtOnce)] {

@@ -48,9 +48,9 @@ func seqOf(id string, stream int) (uint64, error) {
 // logOf returns the key of the stream of a namespace: "" for entries of the server.
 func logOf(log, namespace string) string { return log + ":" + namespace }
 
-// These end what stands for the namespace in the key of streams that have a bound of their own: of
-// refused tokens, and of what sweeps dropped. So who guesses tokens pushes out nothing else, and who
-// changes tasks without end does not push out what admins did. No namespace has a slash.
+// These end the namespace's part in the keys of streams that have a bound of their own: of
+// refused tokens, and of entries that sweeps dropped. So guesses of tokens push out nothing else, and
+// endless changes of tasks do not push out the entries of admins. No namespace has a slash.
 const (
 	refusedMark = "/refused"
 	droppedMark = "/dropped"

@@ -83,7 +83,7 @@ func (s *Store) trimLocked(ctx context.Context, now task.Millis, streams []strea
 	return n, err
 }
 
-// trimSome is trimLocked for a part of what goes. It reads about as many entries as it may
+// trimSome is trimLocked for a part of the entries that go. It reads about as many entries as it may
 // remove, however many streams there are, and reports whether more may go.
 func (s *Store) trimSome(ctx context.Context, now task.Millis, streams []stream, limit int) (n int, more bool, err error) {
 	begin, stays, err := s.expired(ctx, now, streams)
@@ -98,7 +98,7 @@ func (s *Store) trimSome(ctx context.Context, now task.Millis, streams []stream,
 	if err != nil {
 		return 0, false, err
 	}
-	unread := uint64(maxSeq) // what was not read is behind it
+	unread := uint64(maxSeq) // entries not read are behind it
 	for _, list := range lists {
 		if len(list) == each {
 			unread = min(unread, list[each-1].Seq)
