@@ -68,7 +68,7 @@ func TestNodesTellWhoTheyAreAndWhatTheyOwn(t *testing.T) {
 func TestAShardTellsWhatIsDueAndWhatIsRunning(t *testing.T) {
 	server := redistest.New(t)
 	s := openNode(t, "a", server.Addr)
-	tasks := soon(t, s, "t", 2, 0)
+	tasks := soon(t, s, "t", 2, -time.Second)
 	later := soon(t, s, "l", 1, time.Hour)[0]
 	replies, err := s.Claim(t.Context(), task.FloorMillis(time.Now()), claimsOf('a', tasks[:1]))
 	if err != nil || replies[0].Err != nil {
