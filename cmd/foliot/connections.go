@@ -175,7 +175,9 @@ func (c *connections) take(conn net.Conn) *clientConn {
 	return client
 }
 
-// meet notes a stranger. It returns the oldest one of its address if those are too many.
+// meet notes a stranger. If its address has too many, it returns the one that leaves: the oldest, or
+// client itself while the oldest is new. Thousands of clients of one address that reconnect at
+// once would otherwise end each other just before their first request.
 func (c *connections) meet(client *clientConn) (leaves *clientConn) {
 	addr, bound := addressOf(client)
 	bound = bound && !client.exempt
@@ -192,7 +194,9 @@ func (c *connections) meet(client *clientConn) (leaves *clientConn) {
 		}
 		among = same.PushBack(client)
 		if same.Len() > maxStrangers {
-			leaves = same.Front().Value.(*clientConn)
+			if leaves = same.Front().Value.(*clientConn); time.Since(leaves.born) < evictAfter {
+				leaves = client
+			}
 		}
 	}
 	client.meet = sync.OnceFunc(func() {

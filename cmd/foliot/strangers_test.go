@@ -48,7 +48,16 @@ func TestStrangersOfOneAddressAreBounded(t *testing.T) {
 		other := ended(b.dialFrom("192.0.2.2"))
 		synctest.Wait()
 		var ends []<-chan struct{}
-		for range maxStrangers + 10 {
+		for range maxStrangers {
+			ends = append(ends, ended(b.dialFrom("192.0.2.1")))
+		}
+		burst := ended(b.dialFrom("192.0.2.1"))
+		synctest.Wait()
+		if !isOver(burst) || isOver(ends[0]) {
+			t.Error("connections that are new, and may be about to send a request, are closed for newer ones")
+		}
+		time.Sleep(evictAfter)
+		for range 10 {
 			ends = append(ends, ended(b.dialFrom("192.0.2.1")))
 		}
 		synctest.Wait()
@@ -65,6 +74,9 @@ func TestStrangersOfOneAddressAreBounded(t *testing.T) {
 		}
 		var six []<-chan struct{}
 		for i := range maxStrangers + 1 {
+			if i == maxStrangers {
+				time.Sleep(evictAfter)
+			}
 			six = append(six, ended(b.dialFrom("2001:db8::"+string("0123456789abcdef"[i%16]))))
 		}
 		synctest.Wait()
