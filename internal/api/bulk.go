@@ -61,7 +61,7 @@ func (s *Server) changeMany(w http.ResponseWriter, r *request, states []task.Sta
 	if err := wanted(r); err != nil {
 		return err
 	}
-	if err := noBody(r.Request); err != nil {
+	if err := noBody(r); err != nil {
 		return err
 	}
 	if len(f.States) == 0 {

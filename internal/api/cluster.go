@@ -113,7 +113,7 @@ func (s *Server) undrainNode(w http.ResponseWriter, r *request) error {
 
 // drain carries out d for the node that r names, and answers with that.
 func (s *Server) drain(w http.ResponseWriter, r *request, d task.Drain) error {
-	if err := noBody(r.Request); err != nil {
+	if err := noBody(r); err != nil {
 		return err
 	}
 	if s.nodes == nil {

@@ -93,7 +93,7 @@ func (s *Server) deleteNamespace(w http.ResponseWriter, r *request) error {
 	if err := task.ValidateName("namespace", name); err != nil {
 		return err
 	}
-	if err := noBody(r.Request); err != nil {
+	if err := noBody(r); err != nil {
 		return err
 	}
 	n := r.settings.Namespace(name)

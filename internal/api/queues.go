@@ -119,7 +119,7 @@ func (s *Server) editQueue(w http.ResponseWriter, r *request, status int, what f
 	if err != nil {
 		return err
 	}
-	if err := noBody(r.Request); err != nil {
+	if err := noBody(r); err != nil {
 		return err
 	}
 	if err := s.knows(r, name); err != nil {

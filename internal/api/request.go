@@ -44,8 +44,10 @@ func (s *Server) readBody(w http.ResponseWriter, r *request, limit int, buf *byt
 	// The buffer is as large as announced only if that is not counted;
 	// beyond it, the buffer grows as bytes arrive.
 	buf.Grow(int(min(max(r.ContentLength, 0), freeLoad)) + bytes.MinRead)
+	// If bytes are left unread, net/http closes the connection slowly, so that a reset does not
+	// take the reply away. It does so only if the writer here and r.Body are its own.
 	r.out.pause() // once for all of it: the line for a place may be long
-	_, err := buf.ReadFrom(&counted{http.MaxBytesReader(w, r.Body, int64(limit)), &s.loads, r, freeLoad})
+	_, err := buf.ReadFrom(&counted{http.MaxBytesReader(r.out.ResponseWriter, r.Body, int64(limit)), &s.loads, r, freeLoad})
 	r.out.resume()
 	var over *http.MaxBytesError
 	var refusal *task.FieldError
@@ -87,11 +89,13 @@ func checkEncoding(r *http.Request) error {
 
 // noBody refuses a body on a route that would ignore it. An empty object is
 // what some clients send for "nothing".
-func noBody(r *http.Request) error {
+func noBody(r *request) error {
 	if r.Body == nil || r.ContentLength == 0 {
 		return nil
 	}
+	r.out.pause()
 	b, err := io.ReadAll(io.LimitReader(r.Body, 64))
+	r.out.resume()
 	if err != nil {
 		return refuse("unreadable_body", "", "the request's body broke off")
 	}

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"encoding/json"
-	"io"
 	"net/http"
 	"runtime"
 	"time"
@@ -55,26 +54,8 @@ func (s *Server) newResponse(w http.ResponseWriter, r *http.Request) *response {
 	if most := writeTimeout(r); most > 0 {
 		o.paced, o.end = true, time.Now().Add(most)
 	}
-	if r.Body != nil && r.Body != http.NoBody {
-		r.Body = body{r.Body, o}
-	}
 	o.resume()
 	return o
-}
-
-// body is a request's body. While it waits for the client the handler has no place.
-type body struct {
-	io.ReadCloser
-	out *response
-}
-
-// Read implements io.Reader.
-func (b body) Read(p []byte) (int, error) {
-	if b.out.running {
-		b.out.pause()
-		defer b.out.resume()
-	}
-	return b.ReadCloser.Read(p)
 }
 
 // finish gives everything back.

@@ -126,7 +126,7 @@ func (s *Server) actOnSchedule(w http.ResponseWriter, r *request, what func(task
 	if err != nil {
 		return err
 	}
-	if err := noBody(r.Request); err != nil {
+	if err := noBody(r); err != nil {
 		return err
 	}
 	if err := s.afford(w, r, task.ChangeRate); err != nil {

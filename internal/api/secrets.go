@@ -41,7 +41,7 @@ func (s *Server) createSecret(w http.ResponseWriter, r *request) error {
 }
 
 func (s *Server) deleteSecret(w http.ResponseWriter, r *request) error {
-	if err := noBody(r.Request); err != nil {
+	if err := noBody(r); err != nil {
 		return err
 	}
 	live, id := r.settings.AllSecrets(r.namespace, s.now()), r.id()

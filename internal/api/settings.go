@@ -49,7 +49,7 @@ func (s *Server) readSetting(w http.ResponseWriter, r *request, decode func(*rea
 
 // readOptional is readSetting for a body that may be left out.
 func (s *Server) readOptional(w http.ResponseWriter, r *request, decode func(*reader) error) error {
-	if r.ContentLength == 0 || r.Header.Get("Content-Type") == "" && noBody(r.Request) == nil {
+	if r.ContentLength == 0 || r.Header.Get("Content-Type") == "" && noBody(r) == nil {
 		return nil
 	}
 	buf, err := s.readJSON(w, r, settingLimit)

@@ -209,7 +209,7 @@ func (s *Server) act(w http.ResponseWriter, r *request, what func(task.Key, task
 	if err != nil {
 		return err
 	}
-	if err := noBody(r.Request); err != nil {
+	if err := noBody(r); err != nil {
 		return err
 	}
 	return s.change(w, r, s.now(), what(key, cond))

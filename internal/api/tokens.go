@@ -72,7 +72,7 @@ func (s *Server) createToken(w http.ResponseWriter, r *request) error {
 }
 
 func (s *Server) revokeToken(w http.ResponseWriter, r *request) error {
-	if err := noBody(r.Request); err != nil {
+	if err := noBody(r); err != nil {
 		return err
 	}
 	force, err := boolean(r.query, "force")
