@@ -254,6 +254,14 @@ func TestAClaimMayBeLostWhereThatIsAllowed(t *testing.T) {
 			kept = nil
 			return s.Store.Sweep(ctx, now, limit)
 		}
+		s.fire = func(ctx context.Context, now task.Millis, f []task.Fire) ([]task.Reply, error) {
+			kept = nil
+			return s.Store.Fire(ctx, now, f)
+		}
+		s.configure = func(ctx context.Context, now task.Millis, e []task.Edit) ([]task.EditReply, error) {
+			kept = nil
+			return s.Store.Configure(ctx, now, e)
+		}
 	}, Reopen{Name: "power loss", LosesClaims: true, Do: func(t *testing.T, s task.Store, now task.Millis) task.Store {
 		if records := kept; records != nil {
 			kept = nil
