@@ -285,7 +285,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 // free, as they cost little.
 func (s *Server) brake(ctx context.Context, w http.ResponseWriter, code string) {
 	out, ok := w.(*response)
-	if !ok || s.braked.Load() >= maxBraked || code != "too_many_at_once" && s.rates.refuse(out.namespace, time.Now()) {
+	if !ok || s.braked.Load() >= maxBraked || code != "too_many_at_once" && s.rates.freeRefusal(out.namespace, time.Now()) {
 		return
 	}
 	s.braked.Add(1)

@@ -44,9 +44,9 @@ func (r *rates) wait(ns *task.NamespaceSettings, rate task.Rate, now time.Time) 
 	return r.bucketLocked(rateKey{ns.Name, rate}).wait(now, limit.PerSecond, limit.Burst)
 }
 
-// refuse takes one of the refusals that namespace gets at once: 20 a second. It reports false if
+// freeRefusal takes one of the refusals that namespace gets at once: 20 a second. It reports false if
 // there is none.
-func (r *rates) refuse(namespace string, now time.Time) bool {
+func (r *rates) freeRefusal(namespace string, now time.Time) bool {
 	const each = 20
 	r.mu.Lock()
 	defer r.mu.Unlock()
