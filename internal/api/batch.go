@@ -84,7 +84,7 @@ func (b *batch) item(r *reader, i int) error {
 		err = b.server.complete(b.request, &spec, "", b.now)
 	}
 	if err != nil {
-		r.pos, r.depth, r.keys = start, 0, r.keys[:keys]
+		r.pos, r.yield, r.depth, r.keys = start, start, 0, r.keys[:keys]
 		r.lenient = true
 		broken := r.skip()
 		r.lenient = false

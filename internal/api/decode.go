@@ -172,19 +172,17 @@ func (b *bodyReader) read(r *reader, key []byte, limit int) (err error) {
 	case null:
 		b.body = task.Body{}
 	case string(key) == "body_base64":
-		b.body, err = r.base64()
+		b.body, err = r.base64(limit)
 	case r.next() == '"':
 		var s string
-		s, err = r.text()
+		s, err = r.textUpTo(limit)
 		b.body = task.Body{Kind: task.TextBody, Bytes: []byte(s)}
 	default:
 		var raw []byte
-		if raw, err = r.raw(limit); errors.Is(err, errOver) {
-			return bodyTooLarge("", limit)
-		}
+		raw, err = r.raw(limit)
 		b.body = task.Body{Kind: task.JSONBody, Bytes: bytes.Clone(raw)} // the document is not kept
 	}
-	if err == nil && len(b.body.Bytes) > limit {
+	if errors.Is(err, errOver) || err == nil && len(b.body.Bytes) > limit {
 		err = bodyTooLarge("", limit)
 	}
 	return err
@@ -194,8 +192,8 @@ func bodyTooLarge(field string, limit int) error {
 	return refuse("body_too_large", field, fmt.Sprintf("a task's body has at most %d bytes here", limit))
 }
 
-func (r *reader) base64() (task.Body, error) {
-	s, err := r.text()
+func (r *reader) base64(limit int) (task.Body, error) {
+	s, err := r.textUpTo(base64.StdEncoding.EncodedLen(limit))
 	if err != nil {
 		return task.Body{}, err
 	}

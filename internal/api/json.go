@@ -94,6 +94,10 @@ var errOver = errors.New("over the limit")
 // step.
 const yieldStep = 64 << 10
 
+// maxText bounds a string that is no part of a task's body, in bytes of JSON. It is far
+// beyond what any of them may have: a longer one is not worth its unescaping.
+const maxText = 1 << 20
+
 func (r *reader) inBounds() error {
 	if r.pos >= r.yield+yieldStep {
 		r.yield = r.pos
@@ -212,6 +216,15 @@ func (r *reader) text() (string, error) {
 		raw, err = unescape(raw)
 	}
 	return string(raw), err
+}
+
+// textUpTo reads a string. Of one that has more than limit bytes in any spelling it
+// returns errOver, about as soon as it has read those.
+func (r *reader) textUpTo(limit int) (string, error) {
+	r.until = r.pos + escaped*limit + len(`""`)
+	s, err := r.text()
+	r.until = 0
+	return s, err
 }
 
 // integer reads a number without fraction and exponent.

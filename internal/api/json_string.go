@@ -1,7 +1,7 @@
 package api
 
 import (
-	"strconv"
+	"fmt"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -11,8 +11,23 @@ import (
 func (r *reader) span() (raw []byte, escaped bool, err error) {
 	r.pos++
 	start, wide := r.pos, false
-	for ; r.pos < len(r.data); r.pos++ {
-		switch c := r.data[r.pos]; {
+	for {
+		if r.pos >= r.yield+yieldStep {
+			if err := r.longText(start); err != nil {
+				return nil, false, err
+			}
+		}
+		near := r.data[:min(len(r.data), r.yield+yieldStep)]
+		for r.pos < len(near) && plain[near[r.pos]] {
+			r.pos++
+		}
+		if r.pos == len(r.data) {
+			return nil, false, r.broken("a string does not end")
+		}
+		if r.pos == len(near) {
+			continue
+		}
+		switch c := near[r.pos]; {
 		case c == '"':
 			raw = r.data[start:r.pos]
 			r.pos++
@@ -27,11 +42,28 @@ func (r *reader) span() (raw []byte, escaped bool, err error) {
 			}
 		case c < ' ':
 			return nil, false, r.broken("a control character stands in a string")
-		case c >= utf8.RuneSelf:
+		default:
 			wide = true
 		}
+		r.pos++
 	}
-	return nil, false, r.broken("a string does not end")
+}
+
+// plain has the bytes that mean themselves in a string.
+var plain = func() (is [256]bool) {
+	for c := ' '; c < utf8.RuneSelf; c++ {
+		is[c] = c != '"' && c != '\\'
+	}
+	return is
+}()
+
+// longText lets other goroutines run in the middle of a string from start. It returns
+// an error if the string is longer than it may be.
+func (r *reader) longText(start int) error {
+	if r.until == 0 && !r.lenient && r.pos > start+maxText {
+		return refuse("too_long", "", fmt.Sprintf("a text has at most %d bytes of JSON here", maxText))
+	}
+	return r.inBounds()
 }
 
 // escape passes all but the last byte of an escape.
@@ -57,12 +89,27 @@ func hex4(s []byte) rune {
 	if len(s) < 4 {
 		return -1
 	}
-	n, err := strconv.ParseUint(string(s[:4]), 16, 16)
-	if err != nil {
-		return -1
+	var n rune
+	for _, c := range s[:4] {
+		digit := hexDigits[c]
+		if digit == 0 {
+			return -1
+		}
+		n = n<<4 | rune(digit-1)
 	}
-	return rune(n)
+	return n
 }
+
+// hexDigits has one more than the value of each hexadecimal digit, and 0 for other bytes.
+var hexDigits = func() (of [256]byte) {
+	for i, c := range []byte("0123456789abcdef") {
+		of[c] = byte(i) + 1
+	}
+	for i, c := range []byte("ABCDEF") {
+		of[c] = byte(i) + 11
+	}
+	return of
+}()
 
 var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 

@@ -41,13 +41,17 @@ func (s *Server) readBody(w http.ResponseWriter, r *request, limit int, buf *byt
 		w.Header().Set("Connection", "close") // the rest is not read to get to the next request
 		return requestTooLarge(limit)
 	}
-	// The buffer is as large as announced only if that is not counted;
-	// beyond it, the buffer grows as bytes arrive.
-	buf.Grow(int(min(max(r.ContentLength, 0), freeLoad)) + bytes.MinRead)
+	body := &counted{loads: &s.loads, r: r, free: freeLoad}
+	if err := body.expect(r.ContentLength); err != nil {
+		closing(w, r.Request)
+		return err
+	}
+	enlarge(buf, int(max(r.ContentLength, 0))+bytes.MinRead)
 	// If bytes are left unread, net/http closes the connection slowly, so that a reset does not
 	// take the reply away. It does so only if the writer here and r.Body are its own.
 	r.out.pause() // once for all of it: the line for a place may be long
-	_, err := buf.ReadFrom(&counted{http.MaxBytesReader(r.out.ResponseWriter, r.Body, int64(limit)), &s.loads, r, freeLoad})
+	body.Reader = http.MaxBytesReader(r.out.ResponseWriter, r.Body, int64(limit))
+	err := receive(buf, body)
 	r.out.resume()
 	var over *http.MaxBytesError
 	var refusal *task.FieldError
