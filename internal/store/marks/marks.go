@@ -31,6 +31,8 @@ type Set struct {
 	// namespaces has the same lanes by namespace, in no order. A lane that goes
 	// leaves its place to the last one: see Page.
 	namespaces map[string][]*lane
+
+	group *Group // that s belongs to, or nil
 }
 
 type lane struct {
@@ -70,6 +72,7 @@ func (s *Set) addLocked(key task.Lane, p task.Position) {
 		l = &lane{key: key, at: len(s.namespaces[key.Namespace]), low: p}
 		s.m[key] = l
 		s.namespaces[key.Namespace] = append(s.namespaces[key.Namespace], l)
+		s.group.add(key, s)
 		return
 	}
 	if p.Less(l.low) {
@@ -122,6 +125,7 @@ func (s *Set) End(key task.Lane, f Finding) {
 
 func (s *Set) removeLocked(l *lane) {
 	delete(s.m, l.key)
+	s.group.remove(l.key, s)
 	lanes := s.namespaces[l.key.Namespace]
 	last := len(lanes) - 1
 	if last == 0 {

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
-
-	"github.com/foliot/foliot/internal/store/marks"
 )
 
 // grip is the reply of the script own on one shard.
@@ -134,7 +132,7 @@ func (s *Store) accept(i int, g grip, sent time.Time) *holding {
 }
 
 func (s *Store) newHolding(sh *shard, id string) *holding {
-	h := &holding{shard: sh, id: id, marks: marks.New()}
+	h := &holding{shard: sh, id: id, marks: s.own.marks.New()}
 	ctx, stop := context.WithCancel(context.Background())
 	h.stop = stop
 	s.own.listeners.Go(func() { s.listen(ctx, sh.wake, func(message string) { s.woken(h, message) }) })

@@ -36,6 +36,7 @@ type ownership struct {
 	who      string // self's process
 	base     time.Time
 	holdings []atomic.Pointer[holding] // by shard; nil: not ours
+	marks    *marks.Group              // of the holdings
 
 	news      chan struct{}   // something has changed among the nodes
 	leaving   chan struct{}   // closed by Release
@@ -94,7 +95,8 @@ func newOwnership(c Config) *ownership {
 		self.name = "node-" + strings.ToLower(nonce[:8])
 	}
 	o := &ownership{
-		self: self, who: self.process(), base: now, holdings: make([]atomic.Pointer[holding], c.Shards), states: make([]claimState, c.Shards),
+		self: self, who: self.process(), base: now, states: make([]claimState, c.Shards),
+		holdings: make([]atomic.Pointer[holding], c.Shards), marks: marks.NewGroup(),
 		orphans: map[int]bool{}, adopted: map[int]time.Time{},
 		news: make(chan struct{}, 1), leaving: make(chan struct{}), ended: make(chan struct{}),
 	}
@@ -133,7 +135,7 @@ func (s *Store) owner(sh *shard) string {
 // takeAll makes every shard this process's, without leases.
 func (s *Store) takeAll(ctx context.Context) error {
 	for _, sh := range s.shards {
-		h := &holding{shard: sh, marks: marks.New(), stop: func() {}}
+		h := &holding{shard: sh, marks: s.own.marks.New(), stop: func() {}}
 		h.until.Store(1<<63 - 1)
 		s.own.holdings[sh.number].Store(h)
 	}
@@ -155,6 +157,7 @@ func (s *Store) all() (all []*holding) {
 func (s *Store) drop(i int, state claimState) {
 	if h := s.own.holdings[i].Swap(nil); h != nil {
 		h.stop()
+		h.marks.Leave()
 	}
 	s.own.states[i] = state
 }

@@ -98,9 +98,12 @@ func (s *Store) Peek(ctx context.Context, reads []task.LaneRead) ([][]task.Entry
 		return nil, err
 	}
 	defer leave()
-	all, owned := make([]*merge, len(reads)), s.owned()
+	all, owned := make([]*merge, len(reads)), make(map[*marks.Set]*holding, len(s.shards))
+	for _, h := range s.owned() {
+		owned[h.marks] = h
+	}
 	for i, r := range reads {
-		all[i] = begin(owned, r)
+		all[i] = s.begin(owned, r)
 	}
 	defer func() {
 		for _, m := range all {
@@ -147,17 +150,21 @@ type merge struct {
 }
 
 // begin announces the read of a lane in each shard that may have part in it.
-func begin(owned []*holding, r task.LaneRead) *merge {
+func (s *Store) begin(owned map[*marks.Set]*holding, r task.LaneRead) *merge {
 	m := &merge{LaneRead: r}
 	if r.Limit <= 0 {
 		return m
 	}
-	for _, h := range owned {
-		low, ok := h.marks.Begin(r.Lane)
+	for _, set := range s.own.marks.Having(r.Lane) {
+		h := owned[set]
+		if h == nil {
+			continue
+		}
+		low, ok := set.Begin(r.Lane)
 		if !ok {
 			continue
 		}
-		st := &strand{read: m, shard: h.shard, marks: h.marks, from: r.After, low: low, atMark: r.After.Less(low), more: low.Due <= r.Until}
+		st := &strand{read: m, shard: h.shard, marks: set, from: r.After, low: low, atMark: r.After.Less(low), more: low.Due <= r.Until}
 		if st.atMark {
 			st.from = task.Position{Due: low.Due}
 		}

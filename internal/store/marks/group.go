@@ -1,0 +1,66 @@
+package marks
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// Group is the sets of an index that has many parts, and knows which of them have a
+// lane. Most lanes are in few parts: a read that asked each set would look into hundreds
+// of maps to find one entry. All methods may be called by many goroutines.
+type Group struct {
+	mu   sync.Mutex // guards sets; taken while a set's lock is held
+	sets map[task.Lane][]*Set
+}
+
+// NewGroup returns a group without sets.
+func NewGroup() *Group { return &Group{sets: make(map[task.Lane][]*Set)} }
+
+// New returns the marks of one more part, which is empty. See New for one that is not.
+func (g *Group) New() *Set {
+	s := New()
+	s.group = g
+	return s
+}
+
+// Having returns the sets that have a lane, in no order.
+func (g *Group) Having(key task.Lane) []*Set {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Clone(g.sets[key])
+}
+
+// Leave takes s out of its group, which must not be asked to find entries of s any more.
+func (s *Set) Leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key := range s.m {
+		s.group.remove(key, s)
+	}
+	s.group = nil
+}
+
+func (g *Group) add(key task.Lane, s *Set) {
+	if g == nil {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.sets[key] = append(g.sets[key], s)
+}
+
+func (g *Group) remove(key task.Lane, s *Set) {
+	if g == nil {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	left := slices.DeleteFunc(g.sets[key], func(other *Set) bool { return other == s })
+	if len(left) == 0 {
+		delete(g.sets, key)
+		return
+	}
+	g.sets[key] = left
+}
