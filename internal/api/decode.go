@@ -179,8 +179,9 @@ func (b *bodyReader) read(r *reader, key []byte, limit int) (err error) {
 		b.body = task.Body{Kind: task.TextBody, Bytes: []byte(s)}
 	default:
 		var raw []byte
-		raw, err = r.raw(limit)
-		b.body = task.Body{Kind: task.JSONBody, Bytes: bytes.Clone(raw)} // the document is not kept
+		if raw, err = r.raw(limit); err == nil {
+			b.body = task.Body{Kind: task.JSONBody, Bytes: bytes.Clone(raw)} // the document is not kept
+		}
 	}
 	if errors.Is(err, errOver) || err == nil && len(b.body.Bytes) > limit {
 		err = bodyTooLarge("", limit)

@@ -98,15 +98,22 @@ const yieldStep = 64 << 10
 // beyond what any of them may have: a longer one is not worth its unescaping.
 const maxText = 1 << 20
 
+// inBounds lets other goroutines run if it is their turn. It returns an error if the value
+// is longer than it may be.
 func (r *reader) inBounds() error {
-	if r.pos >= r.yield+yieldStep {
-		r.yield = r.pos
-		runtime.Gosched()
-	}
+	r.rest()
 	if r.until > 0 && r.pos > r.until {
 		return errOver
 	}
 	return nil
+}
+
+// rest lets other goroutines run if a step has been read since they could.
+func (r *reader) rest() {
+	if r.pos >= r.yield+yieldStep {
+		r.yield = r.pos
+		runtime.Gosched()
+	}
 }
 
 // array reads an array. item is called at each value and reads it.
@@ -119,6 +126,9 @@ func (r *reader) array(item func(i int) error) error {
 			if err := r.expect(','); err != nil {
 				return err
 			}
+		}
+		if err := r.inBounds(); err != nil {
+			return err
 		}
 		if err := item(i); err != nil {
 			return within([]byte("["+strconv.Itoa(i)+"]"), err)
@@ -218,8 +228,9 @@ func (r *reader) text() (string, error) {
 	return string(raw), err
 }
 
-// textUpTo reads a string. Of one that has more than limit bytes in any spelling it
-// returns errOver, about as soon as it has read those.
+// textUpTo reads a string that may have up to limit bytes. It gives up with errOver about
+// where the JSON is too long for these, however they are escaped. The caller checks the
+// length of a string that it returns.
 func (r *reader) textUpTo(limit int) (string, error) {
 	r.until = r.pos + escaped*limit + len(`""`)
 	s, err := r.text()
@@ -326,6 +337,7 @@ func (r *reader) digits() int {
 	start := r.pos
 	for r.pos < len(r.data) && r.data[r.pos] >= '0' && r.data[r.pos] <= '9' {
 		r.pos++
+		r.rest()
 	}
 	return r.pos - start
 }
@@ -344,6 +356,7 @@ func (r *reader) space() {
 		switch r.data[r.pos] {
 		case ' ', '\t', '\r', '\n':
 			r.pos++
+			r.rest()
 		default:
 			return
 		}

@@ -56,3 +56,20 @@ func TestABodyAsLongAsItMayBeIsTaken(t *testing.T) {
 		}
 	}
 }
+
+func TestABodyIsReadNoFurtherThanItMayReach(t *testing.T) {
+	const whole, limit = 8 << 20, 10_000
+	for name, value := range map[string]string{
+		"array":  "[0" + strings.Repeat(",0", whole/2) + "]",
+		"object": `{"a":0` + strings.Repeat(`,"a":0`, whole/6) + "}",
+		"text":   `["` + strings.Repeat("x", whole) + `"]`,
+	} {
+		r := &reader{data: []byte(value), lenient: name == "object"} // which has one key again and again
+		if err := body("body", limit)(r); codeOf(err) != "body_too_large" {
+			t.Errorf("%s: %v", name, err)
+		}
+		if r.pos > limit+2*yieldStep {
+			t.Errorf("%s: it was read up to byte %d of %d", name, r.pos, len(value))
+		}
+	}
+}

@@ -81,52 +81,34 @@ type counted struct {
 	io.Reader
 	loads *shares
 	r     *request
-	free  int // bytes that may come before more are counted
+	free  int // of what was counted, and the first step
 }
 
-// expect counts n bytes before they come, where their number is announced. It fails
-// where there is no room for them.
-func (c *counted) expect(n int64) error {
-	if n <= int64(c.free) {
-		return nil
-	}
-	return c.count((int(n) - c.free + loadStep - 1) / loadStep * loadStep)
-}
-
-// count takes room for another n bytes.
-func (c *counted) count(n int) error {
-	if !c.loads.take(c.r.namespace, n) {
-		return tooManyAtOnce("", "the requests of this namespace that are under way are too large together: send smaller batches, or fewer at once")
-	}
-	c.r.load += n
-	c.free += n
-	return nil
-}
-
-// Read implements io.Reader. It fails where there is no room for what it read.
+// Read implements io.Reader. It fails if there is no room for what it read.
 func (c *counted) Read(p []byte) (int, error) {
 	n, err := c.Reader.Read(p)
-	for c.free -= n; c.free < 0; {
-		if err := c.count(loadStep); err != nil {
-			return n, err
+	for c.free -= n; c.free < 0; c.free += loadStep {
+		if !c.loads.take(c.r.namespace, loadStep) {
+			return n, tooManyAtOnce("", "the requests of this namespace that are under way are too large together: send smaller batches, or fewer at once")
 		}
+		c.r.load += loadStep
 	}
 	return n, err
 }
 
-// receive appends all of body to buf. Other goroutines run after each yieldStep: a client
-// that sends fast never lets its reader wait.
-func receive(buf *bytes.Buffer, body io.Reader) error {
+// receive appends all of body, which should have at most most bytes, to buf. Other goroutines
+// run after each yieldStep, even if the client sends so fast that the reader never waits.
+func receive(buf *bytes.Buffer, body io.Reader, most int) error {
 	for since := 0; ; {
 		if buf.Available() < bytes.MinRead {
-			enlarge(buf, 2*buf.Cap())
+			enlarge(buf, max(buf.Len(), min(4*buf.Cap(), most))+bytes.MinRead)
 		}
 		n, err := body.Read(buf.AvailableBuffer()[:min(buf.Available(), yieldStep)])
 		buf.Write(buf.AvailableBuffer()[:n])
+		if err == io.EOF {
+			return nil
+		}
 		if err != nil {
-			if err == io.EOF {
-				err = nil
-			}
 			return err
 		}
 		if since += n; since >= yieldStep {
@@ -136,13 +118,10 @@ func receive(buf *bytes.Buffer, body io.Reader) error {
 	}
 }
 
-// enlarge gives buf room for n bytes in all. bytes.Buffer clears or copies megabytes
-// at once: no goroutine can be stopped there, and the garbage collector would wait for it
-// with all processors. make and small copies do not have this fault.
+// enlarge gives buf room for n bytes in all. bytes.Buffer would clear or copy megabytes in
+// one step. A goroutine cannot be stopped within that, and the garbage collector waits for it
+// with all processors. make clears in small steps.
 func enlarge(buf *bytes.Buffer, n int) {
-	if n <= buf.Cap() {
-		return
-	}
 	larger := bytes.NewBuffer(make([]byte, 0, n))
 	for piece := range slices.Chunk(buf.Bytes(), yieldStep) {
 		larger.Write(piece)

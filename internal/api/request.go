@@ -41,17 +41,18 @@ func (s *Server) readBody(w http.ResponseWriter, r *request, limit int, buf *byt
 		w.Header().Set("Connection", "close") // the rest is not read to get to the next request
 		return requestTooLarge(limit)
 	}
-	body := &counted{loads: &s.loads, r: r, free: freeLoad}
-	if err := body.expect(r.ContentLength); err != nil {
-		closing(w, r.Request)
-		return err
+	most := limit
+	if r.ContentLength >= 0 {
+		most = int(r.ContentLength)
 	}
-	enlarge(buf, int(max(r.ContentLength, 0))+bytes.MinRead)
+	// The buffer is as large as announced only if that is not counted;
+	// beyond it, the buffer grows as bytes arrive.
+	buf.Grow(min(most, freeLoad) + bytes.MinRead)
 	// If bytes are left unread, net/http closes the connection slowly, so that a reset does not
 	// take the reply away. It does so only if the writer here and r.Body are its own.
 	r.out.pause() // once for all of it: the line for a place may be long
-	body.Reader = http.MaxBytesReader(r.out.ResponseWriter, r.Body, int64(limit))
-	err := receive(buf, body)
+	body := &counted{http.MaxBytesReader(r.out.ResponseWriter, r.Body, int64(limit)), &s.loads, r, freeLoad}
+	err := receive(buf, body, most)
 	r.out.resume()
 	var over *http.MaxBytesError
 	var refusal *task.FieldError

@@ -439,35 +439,11 @@ func TestBodiesTakeBoundedMemoryTogether(t *testing.T) {
 	s.upload(acme, io.MultiReader(io.LimitReader(spaces{}, 1<<20), strings.NewReader(`{"tasks": []}`))).want(200, nil)
 }
 
-func TestAnAnnouncedBodyIsCountedBeforeItComes(t *testing.T) {
-	s := serve(t)
-	s.namespace("acme")
-	acme := s.token("acme", task.ScopeWrite)
-	read, stuck := make(chan struct{}), make(chan struct{})
-	replies := make(chan reply)
-	for range 4 { // which is all that acme may have
-		go func() { replies <- s.announce(acme, 16<<20, during(func() { read <- struct{}{}; <-stuck })) }()
-		<-read
-	}
-	s.announce(acme, 16<<20, during(func() { t.Error("a body was read that had no room") })).problem(429, "too_many_at_once", "")
-	close(stuck)
-	for range 4 {
-		<-replies
-	}
-	s.announce(acme, int64(len(`{"tasks": []}`)), strings.NewReader(`{"tasks": []}`)).want(200, nil)
-}
-
 // upload sends a batch whose length is not announced.
 func (s *service) upload(header string, body io.Reader) reply {
 	s.Helper()
-	return s.announce(header, -1, body)
-}
-
-// announce sends a batch of so many bytes; -1 announces nothing.
-func (s *service) announce(header string, length int64, body io.Reader) reply {
-	s.Helper()
 	r := httptest.NewRequest("POST", "/v1/tasks/batch", body)
-	r.Host, r.ContentLength = "localhost", length
+	r.Host, r.ContentLength = "localhost", -1
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Authorization", strings.TrimPrefix(header, "Authorization: "))
 	return s.send(r)

@@ -7,9 +7,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// Group is the sets of an index that has many parts, and knows which of them have a
-// lane. Most lanes are in few parts: a read that asked each set would look into hundreds
-// of maps to find one entry. All methods may be called by many goroutines.
+// Group is the sets of an index that has many parts. It knows which of them have a lane.
+// Most lanes are in few parts. A read that asked each set would look into hundreds of maps
+// to find one entry. All methods may be called by many goroutines.
 type Group struct {
 	mu   sync.Mutex // guards sets; taken while a set's lock is held
 	sets map[task.Lane][]*Set
@@ -18,7 +18,8 @@ type Group struct {
 // NewGroup returns a group without sets.
 func NewGroup() *Group { return &Group{sets: make(map[task.Lane][]*Set)} }
 
-// New returns the marks of one more part, which is empty. See New for one that is not.
+// New returns the marks of one more part. If the part has entries, the same holds as for
+// the function New.
 func (g *Group) New() *Set {
 	s := New()
 	s.group = g
@@ -32,7 +33,7 @@ func (g *Group) Having(key task.Lane) []*Set {
 	return slices.Clone(g.sets[key])
 }
 
-// Leave takes s out of its group, which must not be asked to find entries of s any more.
+// Leave takes s out of its group: Having does not return it any more.
 func (s *Set) Leave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

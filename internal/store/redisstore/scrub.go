@@ -42,7 +42,7 @@ type position struct {
 	after        string // the last member that was examined of what it returns; "": none
 }
 
-// String returns p as a cursor. Lanes and members have no NUL.
+// String returns p as a cursor. Lanes have no NUL; a member may have some.
 func (p position) String() string {
 	return strings.Join([]string{strconv.Itoa(p.shard), strconv.Itoa(p.space), p.lane, p.scan, p.after}, "\x00")
 }
@@ -51,7 +51,7 @@ func parsePosition(cursor string) (p position, err error) {
 	if cursor == "" {
 		return position{scan: "0"}, nil
 	}
-	parts := strings.Split(cursor, "\x00")
+	parts := strings.SplitN(cursor, "\x00", 5)
 	if len(parts) != 5 {
 		return p, fmt.Errorf("scrub: %q is no cursor", cursor)
 	}
