@@ -20,6 +20,8 @@ type Error struct {
 	Field  string // the path of the field, parameter or header that is wrong, where there is one
 	Detail string // a sentence for people
 
+	// Count is how many tasks match the filter of a call that is refused with ErrCount.
+	Count int
 	// RetryAfter is how long the server asks to wait; 0: it did not say.
 	RetryAfter time.Duration
 	// MayBeDone says that this try of the call, or one before it, may have been carried out.
@@ -87,6 +89,7 @@ var (
 	ErrNotFound     error = &sentinel{code: "not_found", text: "there is nothing of that name"}
 	ErrExists       error = &sentinel{code: "exists", text: "a task of that name exists"}
 	ErrStale        error = &sentinel{code: "precondition_failed", text: "the condition does not hold"}
+	ErrCount        error = &sentinel{code: "count_differs", text: "another number of tasks matches than was expected"}
 	ErrKeyReused    error = &sentinel{code: "idempotency_key_reused", text: "the idempotency key was used with another request"}
 	ErrConflict     error = &sentinel{status: http.StatusConflict, text: "the task's state does not allow it"} // and ErrExists
 	ErrFull         error = &sentinel{code: "capacity", text: "the store takes no more"}                       // and ErrUnavailable
@@ -135,7 +138,11 @@ func problemError(p wire.Problem) *Error {
 	if detail == "" {
 		detail = p.Title
 	}
-	return &Error{Status: p.Status, Code: p.Code, Field: p.Field, Detail: strings.TrimPrefix(detail, p.Field+": ")}
+	e := &Error{Status: p.Status, Code: p.Code, Field: p.Field, Detail: strings.TrimPrefix(detail, p.Field+": ")}
+	if p.Count != nil {
+		e.Count = *p.Count
+	}
+	return e
 }
 
 // refused is the error of what is refused here, before anything is sent.

@@ -22,6 +22,9 @@ type Filter struct {
 	DueAfter  time.Time
 	// All lets CancelMany and RetryMany go without any of these.
 	All bool
+	// Expect lets CancelMany and RetryMany change nothing unless exactly so many tasks match: they return ErrCount then, and the
+	// Error's Count is how many do. Tasks that begin to match after the count are left alone. At most a million; nil: any number.
+	Expect *int
 }
 
 // Query is what to list.
@@ -97,7 +100,7 @@ type Changed struct {
 }
 
 // CancelMany cancels the tasks that match: without States, all that are not finished. It goes through them in pages: a call that breaks off has changed
-// a part, and can be repeated. It may take long.
+// a part, and can be repeated. It may take long. Errors: ErrCount, if f expects a count.
 func (ts Tasks) CancelMany(ctx context.Context, f Filter) (Changed, error) {
 	return ts.many(ctx, "cancel", f)
 }
@@ -114,6 +117,9 @@ func (ts Tasks) many(ctx context.Context, verb string, f Filter) (Changed, error
 	values := f.values()
 	if f.All {
 		values.Set("all", "true")
+	}
+	if f.Expect != nil {
+		values.Set("expect", strconv.Itoa(*f.Expect))
 	}
 	var reply Changed
 	c := &call{op: verb + " tasks", method: http.MethodPost, path: "/tasks/" + verb, query: values, extra: manyTimeout, into: &reply}

@@ -91,7 +91,11 @@ func TestAFilterChooses(t *testing.T) {
 	if _, err := c.Tasks.CancelMany(t.Context(), client.Filter{}); !errors.As(err, &e) || e.Code != "no_filter" {
 		t.Errorf("without a filter: %v", err)
 	}
-	if changed, err := c.Tasks.CancelMany(t.Context(), client.Filter{All: true}); err != nil || changed.Changed != 6 {
+	five, six := 5, 6
+	if _, err := c.Tasks.CancelMany(t.Context(), client.Filter{All: true, Expect: &five}); !errors.Is(err, client.ErrCount) || !errors.As(err, &e) || e.Count != 6 {
+		t.Errorf("another number: %v", err)
+	}
+	if changed, err := c.Tasks.CancelMany(t.Context(), client.Filter{All: true, Expect: &six}); err != nil || changed.Changed != 6 {
 		t.Errorf("all: %+v, %v", changed, err)
 	}
 	if changed, err := c.Tasks.RetryMany(t.Context(), client.Filter{All: true}); err != nil || changed.Changed != 0 {

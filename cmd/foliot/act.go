@@ -8,6 +8,7 @@ import (
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
 )
 
 // sayTask prints a task: the sentence, or the object with -o json.
@@ -52,6 +53,13 @@ type manyFlags struct {
 	filterFlags
 
 	All bool `group:"filter" help:"Every task that the command applies to."`
+
+	yesFlag
+}
+
+// yesFlag lets a command change many tasks without a question.
+type yesFlag struct {
+	Yes bool `short:"y" help:"Do not ask before tasks are changed by a filter."`
 }
 
 // byFilter reports whether a filter chooses, and not names; exactly one must.
@@ -68,13 +76,20 @@ func (f manyFlags) byFilter() (bool, error) {
 	return filtered, nil
 }
 
-// bulk does act to everything the filter chooses and prints what became of it.
-func (f manyFlags) bulk(ctx context.Context, con *console, act func(context.Context, client.Filter) (client.Changed, error), done string) error {
+// bulkAct is one of the client's, on all tasks that a filter chooses.
+type bulkAct func(context.Context, client.Filter) (client.Changed, error)
+
+// bulk does act to everything the filter chooses, after a question, and prints
+// what became of it. The verb is for the question: "cancel".
+func (f manyFlags) bulk(ctx context.Context, con *console, act bulkAct, verb, done string) error {
 	filter, err := f.filter(time.Now())
 	if err != nil {
 		return err
 	}
 	filter.All = f.All
+	if !f.Yes {
+		act = asking(con, act, verb)
+	}
 	reply, err := act(ctx, filter)
 	if err != nil {
 		return err
@@ -84,6 +99,46 @@ func (f manyFlags) bulk(ctx context.Context, con *console, act func(context.Cont
 	}
 	con.sayf("%s %d%s", done, reply.Changed, bulkRest(reply))
 	return nil
+}
+
+// asking returns act with a question before it that names the number of tasks. If
+// the number changes before the answer, it asks again: no more tasks are
+// changed than the person agreed to.
+func asking(con *console, act bulkAct, verb string) bulkAct {
+	return func(ctx context.Context, filter client.Filter) (client.Changed, error) {
+		for agreed := 0; ; {
+			filter.Expect = &agreed // of 0 tasks, none is changed: the first call only counts
+			reply, err := act(ctx, filter)
+			var differs *client.Error
+			switch {
+			case err == nil && agreed == 0 && !con.canAsk: // a script must not depend on the number
+				return reply, con.confirm("%s 0 tasks?", verb)
+			case !errors.Is(err, client.ErrCount) || !errors.As(err, &differs):
+				return reply, err
+			}
+			if agreed > 0 {
+				con.notef("the number of tasks has changed")
+			}
+			if agreed = differs.Count; agreed == 0 {
+				continue
+			}
+			if err := con.confirm("%s %s?", verb, tasksWord(agreed)); err != nil {
+				return reply, err
+			}
+			if agreed > wire.MaxExpect {
+				filter.Expect = nil
+				return act(ctx, filter)
+			}
+		}
+	}
+}
+
+// tasksWord returns "1 task" or "2 tasks".
+func tasksWord(n int) string {
+	if n == 1 {
+		return "1 task"
+	}
+	return fmt.Sprintf("%d tasks", n)
 }
 
 func bulkRest(r client.Changed) string {

@@ -13,10 +13,13 @@ func (cancelCmd) Help() string {
 	return `Cancels tasks by name, or all that a filter chooses. "cancelled" means that no attempt starts any more. "accepted"
 means that an attempt is under way: it is the last one, and the task ends delivered or cancelled.
 
+With a filter, or with --all, it counts the tasks and asks first. Without a terminal it needs --yes.
+
 Examples:
 
     foliot cancel order-42-close order-43-close
-    foliot cancel --label tenant=acme --state scheduled`
+    foliot cancel --label tenant=acme --state scheduled
+    foliot cancel --queue mail --yes`
 }
 
 // Run cancels.
@@ -26,7 +29,7 @@ func (c *cancelCmd) Run(ctx context.Context, con *console, api *client.Client) e
 		return err
 	}
 	if filtered {
-		return c.bulk(ctx, con, api.Tasks.CancelMany, "cancelled")
+		return c.bulk(ctx, con, api.Tasks.CancelMany, "cancel", "cancelled")
 	}
 	return eachName(ctx, con, c.Names, func(name string) error {
 		t, pending, err := api.Tasks.Cancel(ctx, name)

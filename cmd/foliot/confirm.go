@@ -1,27 +1,37 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
-	"os"
+	"io"
 	"strings"
-
-	"golang.org/x/term"
 )
 
-// confirm asks a person; anything but yes is no. Where nobody can be asked it
-// is an error that says so.
+// confirm asks the person at the terminal; anything but yes is a no. It returns an
+// error that names --yes if there is no terminal.
 func (c *console) confirm(question string, args ...any) error {
-	in, ok := c.in.(*os.File)
-	if !ok || !c.errTerm || !term.IsTerminal(int(in.Fd())) {
-		return badInput("--yes", "nobody can be asked here: %s Pass --yes if that is what you want", fmt.Sprintf(question, args...))
+	asked := fmt.Sprintf(question, args...)
+	if !c.canAsk {
+		return badInput("--yes", "not a terminal, so this cannot be confirmed: %s Pass --yes if that is what you want", asked)
 	}
-	fmt.Fprint(c.err, printable(fmt.Sprintf(question, args...))+" [y/N] ")
-	line, _ := bufio.NewReader(in).ReadString('\n') // the end of the input is a no
-	switch strings.ToLower(strings.TrimSpace(line)) {
+	fmt.Fprint(c.err, printable(asked)+" [y/N] ")
+	switch strings.ToLower(strings.TrimSpace(readAnswer(c.in))) {
 	case "y", "yes":
 		return nil
 	}
 	return &fault{exitInterrupted, errors.New("nothing was done")}
+}
+
+// readAnswer reads a line, and nothing after it: the next answer may follow.
+func readAnswer(in io.Reader) string {
+	var line []byte
+	for one := make([]byte, 1); ; {
+		n, err := in.Read(one)
+		if n > 0 && one[0] != '\n' {
+			line = append(line, one[0])
+		}
+		if err != nil || n > 0 && one[0] == '\n' { // the end of the input is a no
+			return string(line)
+		}
+	}
 }

@@ -28,16 +28,20 @@ type console struct {
 	json     bool // results as JSON, one object a line
 	outTerm  bool // out is a terminal: aligned tables with a heading
 	errTerm  bool // err is a terminal: progress may be redrawn in place
+	canAsk   bool // in is a terminal too: a person can answer
 
 	command *kong.Node // in whose words errors are told; nil: in their own
 }
 
 func newConsole(in io.Reader, out, err io.Writer, asJSON bool) *console {
-	return &console{in: in, out: out, err: err, json: asJSON, outTerm: isTerminal(out), errTerm: isTerminal(err)}
+	c := &console{in: in, out: out, err: err, json: asJSON, outTerm: isTerminal(out), errTerm: isTerminal(err)}
+	c.canAsk = c.errTerm && isTerminal(in)
+	return c
 }
 
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+// isTerminal reports whether a reader or writer is a terminal.
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 

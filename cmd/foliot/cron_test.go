@@ -76,7 +76,7 @@ func TestWhatAScheduleMadeIsFoundByItsName(t *testing.T) {
 	if got := s.must("", "export --schedule hour"); strings.Count(got, "\n") != 1 {
 		t.Errorf("exported are\n%s", got)
 	}
-	s.must("", "cancel --schedule hour")
+	s.must("", "cancel --schedule hour --yes")
 	if got := s.must("", "ls --state scheduled"); !strings.HasPrefix(got, "hourly@") {
 		t.Errorf("left are\n%s", got)
 	}

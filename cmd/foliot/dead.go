@@ -78,22 +78,25 @@ type deadRetryCmd struct {
 	Names []string `arg:"" optional:"" name:"name" help:"The tasks' names."`
 	deadFilter
 	All bool `group:"filter" help:"All dead tasks."`
+	yesFlag
 }
 
 // Help shows examples below the usage line.
 func (deadRetryCmd) Help() string {
 	return `Makes dead tasks due now, with all their attempts again and the same id: by name, or all that a filter chooses.
 
+With a filter, or with --all, it counts the tasks and asks first. Without a terminal it needs --yes.
+
 Examples:
 
     foliot dead retry order-42-close
     foliot dead retry --queue mail --due-after -24h
-    foliot dead retry --reason egress_denied`
+    foliot dead retry --reason egress_denied --yes`
 }
 
 // Run retries.
 func (c *deadRetryCmd) Run(ctx context.Context, con *console, api *client.Client) error {
-	return (&retryCmd{manyFlags{Names: c.Names, filterFlags: c.many(c.Names), All: c.All}}).Run(ctx, con, api)
+	return (&retryCmd{manyFlags{Names: c.Names, filterFlags: c.many(c.Names), All: c.All, yesFlag: c.yesFlag}}).Run(ctx, con, api)
 }
 
 // many returns the filter of a command that acts on many: none where tasks are named.
@@ -109,11 +112,14 @@ type deadRmCmd struct {
 	Names []string `arg:"" optional:"" name:"name" help:"The tasks' names."`
 	deadFilter
 	All bool `group:"filter" help:"All dead tasks."`
+	yesFlag
 }
 
 // Help shows examples below the usage line.
 func (deadRmCmd) Help() string {
 	return `Cancels dead tasks: by name, or all that a filter chooses.
+
+With a filter, or with --all, it counts the tasks and asks first. Without a terminal it needs --yes.
 
 Examples:
 
@@ -128,13 +134,13 @@ func (c *deadRmCmd) Run(ctx context.Context, con *console, api *client.Client) e
 	if c.All {
 		flags.State = []string{string(client.Dead)}
 	}
-	chosen := manyFlags{Names: c.Names, filterFlags: flags}
+	chosen := manyFlags{Names: c.Names, filterFlags: flags, yesFlag: c.yesFlag}
 	filtered, err := chosen.byFilter()
 	if err != nil {
 		return err
 	}
 	if filtered {
-		return chosen.bulk(ctx, con, api.Tasks.CancelMany, "cancelled")
+		return chosen.bulk(ctx, con, api.Tasks.CancelMany, "cancel", "cancelled")
 	}
 	return eachName(ctx, con, c.Names, func(name string) error {
 		t, err := api.Tasks.Get(ctx, name)

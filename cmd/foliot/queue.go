@@ -241,7 +241,7 @@ type queuePurgeCmd struct {
 func (queuePurgeCmd) Help() string {
 	return `Cancels every task of the queue that exists now and is not finished, in the background: the server remembers it, and goes on with it after a
 restart. Nothing of the queue starts until that is done; tasks created from now on are not touched. An attempt under way is the last of its
-task. On a terminal it asks first.
+task. It asks first; without a terminal it needs --yes.
 
 Examples:
 
@@ -256,7 +256,7 @@ func (c *queuePurgeCmd) Run(ctx context.Context, con *console, api *client.Clien
 		if err != nil {
 			return err
 		}
-		if err := con.confirm("cancel %d tasks of %s?", q.Counts.Scheduled+q.Counts.Running+q.Counts.Dead, c.Queue); err != nil {
+		if err := con.confirm("cancel %s of %s?", tasksWord(int(q.Counts.Scheduled+q.Counts.Running+q.Counts.Dead)), c.Queue); err != nil {
 			return err
 		}
 	}

@@ -12,11 +12,13 @@ type retryCmd struct{ manyFlags }
 func (retryCmd) Help() string {
 	return `Makes dead tasks due now, with all their attempts again and the same id: by name, or all that a filter chooses.
 
+With a filter, or with --all, it counts the tasks and asks first. Without a terminal it needs --yes.
+
 Examples:
 
     foliot retry order-42-close
     foliot retry --queue mail
-    foliot retry --all`
+    foliot retry --all --yes`
 }
 
 // Run retries.
@@ -26,7 +28,7 @@ func (c *retryCmd) Run(ctx context.Context, con *console, api *client.Client) er
 		return err
 	}
 	if filtered {
-		return c.bulk(ctx, con, api.Tasks.RetryMany, "retried")
+		return c.bulk(ctx, con, api.Tasks.RetryMany, "retry", "retried")
 	}
 	return eachName(ctx, con, c.Names, func(name string) error {
 		t, err := api.Tasks.Retry(ctx, name)

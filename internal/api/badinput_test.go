@@ -262,6 +262,10 @@ func TestBadInputIsRefusedByNameAndStoresNothing(t *testing.T) {
 		{"cancel by filter: not all", "POST /v1/tasks/cancel?all=false", "", 400, "no_filter", "", nil},
 		{"cancel by filter: a bad all", "POST /v1/tasks/cancel?all=yes", "", 400, "bad_parameter", "all", nil},
 		{"cancel by filter: in the body", "POST /v1/tasks/cancel?all=true", `{"queue": "a"}`, 400, "unexpected_body", "", nil},
+		{"cancel by filter: a bad expect", "POST /v1/tasks/cancel?all=true&expect=some", "", 400, "bad_parameter", "expect", nil},
+		{"cancel by filter: a negative expect", "POST /v1/tasks/cancel?all=true&expect=-1", "", 400, "bad_parameter", "expect", nil},
+		{"cancel by filter: an expect alone", "POST /v1/tasks/cancel?expect=1", "", 400, "no_filter", "", nil},
+		{"list: an expect", "GET /v1/tasks?expect=1", "", 400, "unknown_parameter", "expect", nil},
 		{"retry by filter: none", "POST /v1/tasks/retry", "", 400, "no_filter", "", nil},
 		{"retry by filter: a page of it", "POST /v1/tasks/retry?all=true&limit=5", "", 400, "unknown_parameter", "limit", nil},
 	} {

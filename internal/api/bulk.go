@@ -52,7 +52,8 @@ const bulkStep = 100
 const bulkSize = 2 << 20
 
 // changeMany changes the tasks that match, page by page, and answers with their
-// number. Each is asked again, inside its change, whether it still matches.
+// number. Each is asked again, inside its change, whether it still matches. If
+// the request says how many it expects, a first pass counts them.
 func (s *Server) changeMany(w http.ResponseWriter, r *request, states []task.State, what func(task.Key, *task.Filter) task.Change) error {
 	f, err := r.filter()
 	if err != nil {
@@ -64,17 +65,43 @@ func (s *Server) changeMany(w http.ResponseWriter, r *request, states []task.Sta
 	if err := noBody(r); err != nil {
 		return err
 	}
+	expected, err := readExpectation(r.query)
+	if err != nil {
+		return err
+	}
 	if len(f.States) == 0 {
 		f.States = states
 	}
-	if !s.replies.take(r.namespace, bulkSize) {
+	size := bulkSize + expected.size()
+	if !s.replies.take(r.namespace, size) {
 		return tooManyAtOnce("", "too many changes by filter of this namespace are under way")
 	}
-	defer s.replies.give(r.namespace, bulkSize)
+	defer s.replies.give(r.namespace, size)
 	reply := wire.BulkReply{Durability: s.ledger.Durability()}
 	if err := s.affordChange(w, r); err != nil {
 		return err
 	}
+	if expected != nil {
+		err := s.eachPage(w, r, &f, func(tasks []*task.Task) error {
+			expected.count(tasks)
+			return nil
+		})
+		if err = errors.Join(err, expected.differs()); err != nil {
+			return err
+		}
+	}
+	err = s.eachPage(w, r, &f, func(tasks []*task.Task) error {
+		return s.changePage(r, &f.Filter, expected.keep(tasks), what, &reply)
+	})
+	if err != nil {
+		return err
+	}
+	s.write(r.Context(), w, jsonType, http.StatusOK, reply)
+	return nil
+}
+
+// eachPage calls do with the tasks that f chooses, page by page.
+func (s *Server) eachPage(w http.ResponseWriter, r *request, f *chosen, do func([]*task.Task) error) error {
 	for after := ""; ; {
 		allow(w, r.Request, time.Minute)
 		if err := s.still(&r.caller); err != nil {
@@ -84,16 +111,13 @@ func (s *Server) changeMany(w http.ResponseWriter, r *request, states []task.Sta
 		if err != nil {
 			return err
 		}
-		tasks := f.keep(r.settings, s.now(), listing.Tasks)
-		if err := s.changePage(r, &f.Filter, tasks, what, &reply); err != nil {
+		if err := do(f.keep(r.settings, s.now(), listing.Tasks)); err != nil {
 			return err
 		}
 		if after = pastSchedules(listing.Next); after == "" {
-			break
+			return nil
 		}
 	}
-	s.write(r.Context(), w, jsonType, http.StatusOK, reply)
-	return nil
 }
 
 func (s *Server) changePage(r *request, f *task.Filter, tasks []*task.Task, what func(task.Key, *task.Filter) task.Change, count *wire.BulkReply) error {

@@ -35,7 +35,7 @@ func (r *route) refusals() []int {
 	has := func(p param) bool {
 		return slices.ContainsFunc(r.headers, func(h param) bool { return h.name == p.name })
 	}
-	if has(ifMatchHeader) {
+	if has(ifMatchHeader) || slices.ContainsFunc(r.query, func(p param) bool { return p.name == expectParam.name }) {
 		list = append(list, http.StatusPreconditionFailed)
 	}
 	if has(idempotencyHeader) || r.unprocessable {

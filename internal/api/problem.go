@@ -101,6 +101,7 @@ var problems = []struct {
 	{"not_found", 404, "nothing of that name or id"},
 	{"exists", 409, "a task of that name exists"},
 	{"precondition_failed", 412, "it is not in the version that If-Match names, or exists although If-None-Match says *"},
+	{"count_differs", 412, "another number of tasks matches than expect says: count is how many do"},
 	{"too_many_instants", 422, "a backfill has more instants than it may: detail says until when to let it go"},
 	{"idempotency_key_reused", 422, "the Idempotency-Key came with another request before"},
 	{task.CodeRunning, 409, "an attempt is under way"},
@@ -164,6 +165,7 @@ func problemOf(err error) wire.Problem {
 	var rate *task.RateError
 	var short *task.ShortError
 	var part *partError
+	var count *countError
 	switch {
 	case errors.As(err, &part):
 		p := problemOf(part.err)
@@ -177,6 +179,8 @@ func problemOf(err error) wire.Problem {
 		return newProblem("quota_exceeded", quota.Error(), quota.Quota)
 	case errors.As(err, &rate):
 		return newProblem("rate_exceeded", rate.Error(), string(rate.Rate))
+	case errors.As(err, &count):
+		return count.problem()
 	case errors.As(err, &short):
 		return newProblem("durability_not_met", short.Error(), "")
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):

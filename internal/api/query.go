@@ -47,6 +47,7 @@ var (
 	}
 	labelParam     = param{name: "label", about: "With all of these labels, each as key=value.", repeated: true}
 	allParam       = param{name: "all", about: "true: also without a filter.", format: "boolean"}
+	expectParam    = param{name: "expect", about: "Change nothing, 412, unless exactly so many tasks match: the problem's count is how many do.", format: "integer", low: 0, high: wire.MaxExpect}
 	forceNodeParam = param{name: "force", about: "true: also where no other node could take its shards. Nobody delivers their tasks then.", format: "boolean"}
 	childrenParam  = param{name: "children", about: "true: revoke also the tokens that it made, and those that they made.", format: "boolean"}
 	forceParam     = param{name: "force", about: "true: also the last operator's token of scope admin that holds.", format: "boolean"}

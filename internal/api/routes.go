@@ -157,7 +157,8 @@ func taskRoutes() []route {
 
 func filterRoutes() []route {
 	const about = "By the filters of the list; all given must match. Names at least one, or all=true. " +
-		"Goes through the tasks in pages, each durable before the next: a request that breaks off has changed a part, and can be repeated. "
+		"Goes through the tasks in pages, each durable before the next: a request that breaks off has changed a part, and can be repeated. " +
+		"With expect the tasks are counted first, and tasks that begin to match after the count are left alone. "
 	bulk := []reply{{status: 200, about: "How many tasks were changed.", body: wire.BulkReply{}}}
 	return []route{
 		{
@@ -170,12 +171,12 @@ func filterRoutes() []route {
 		{
 			method: "POST", path: tasksPath + "/cancel", serve: (*Server).cancelMany, scope: task.ScopeWrite, tag: "tasks",
 			id: "cancelTasks", summary: "Cancel the tasks that match", about: about + "Without state: all that are not finished.",
-			query: append(slices.Clone(filterParams), allParam), replies: bulk,
+			query: append(slices.Clone(filterParams), allParam, expectParam), replies: bulk,
 		},
 		{
 			method: "POST", path: tasksPath + "/retry", serve: (*Server).retryMany, scope: task.ScopeWrite, tag: "tasks",
 			id: "retryTasks", summary: "Retry the dead tasks that match", about: about + "Without state: the dead ones, the only ones that can be.",
-			query: append(slices.Clone(filterParams), allParam), replies: bulk,
+			query: append(slices.Clone(filterParams), allParam, expectParam), replies: bulk,
 		},
 	}
 }

@@ -175,7 +175,11 @@ type Problem struct {
 	Detail string `json:"detail" doc:"A sentence for people."`
 	Code   string `json:"code" doc:"Stable, for machines. A later version may have more of them."`
 	Field  string `json:"field,omitempty" doc:"The path of the field, query parameter or header that is wrong: http.headers.host, limit, Idempotency-Key."`
+	Count  *int   `json:"count,omitempty" doc:"Of count_differs: how many tasks match."`
 }
+
+// MaxExpect is the largest count that a change by filter can expect.
+const MaxExpect = 1_000_000
 
 // ProblemType is the media type of a Problem.
 const ProblemType = "application/problem+json"
