@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"strings"
 
@@ -13,7 +15,8 @@ type addCmd struct {
 
 	whenFlags
 
-	Name string `placeholder:"NAME" help:"The task's name, unique (default: its id)."`
+	Name    string `placeholder:"NAME" help:"The task's name, unique (default: its id)."`
+	Replace bool   `help:"Put the task in the place of one of that name, whatever its state."`
 
 	taskFlags
 
@@ -28,9 +31,11 @@ Examples:
 
     foliot add http://127.0.0.1:9000/hello --in 5s
     foliot add https://shop.example/orders/42/close --at 2026-11-20T20:00:00Z --name order-42-close --json '{"order": 42}'
+    foliot add https://alerts.example/backup-missing --in 25h --name backup --replace
     foliot add http://127.0.0.1:9000/report --in 1s -d @report.csv -H 'Content-Type: text/csv' --wait
 
-Creating a second task of the same name is refused with exit code 4, so a script that gives names may be repeated.`
+A second task of the same name is refused with exit code 4, also when the first one is finished, for as long as its record is kept. So a script
+that gives names may be repeated. With --replace the new task takes the place of the first one, which is not sent any more.`
 }
 
 // Run creates the task.
@@ -39,8 +44,15 @@ func (c *addCmd) Run(ctx context.Context, con *console, api *client.Client) erro
 	if err != nil {
 		return err
 	}
-	t, err := api.Tasks.Create(ctx, in)
-	if err != nil {
+	create := api.Tasks.Create
+	if c.Replace {
+		create = func(ctx context.Context, in client.Spec) (*client.Task, error) { return api.Tasks.Put(ctx, in) }
+	}
+	t, err := create(ctx, in)
+	switch {
+	case errors.Is(err, client.ErrExists):
+		return nameTaken(ctx, api, c.Name, err)
+	case err != nil:
 		return renamed(err, strings.TrimSpace("add "+c.Name))
 	}
 	if !c.Wait {
@@ -58,7 +70,20 @@ func (c *addCmd) input(stdin io.Reader) (in client.Spec, err error) {
 	if err != nil {
 		return in, err
 	}
+	if c.Replace && c.Name == "" {
+		return in, badInput("--replace", "it needs --name: only a task that has the same name is replaced")
+	}
 	in, err = c.spec(c.URL, stdin)
 	in.Name, in.At, in.Delay = c.Name, at, delay
 	return in, err
+}
+
+// nameTaken returns why a task could not be created under a name, with the state
+// and the id of the task that has it.
+func nameTaken(ctx context.Context, api *client.Client, name string, err error) error {
+	has := ""
+	if t, err := api.Tasks.Get(ctx, name); err == nil {
+		has = fmt.Sprintf(" (%s, id %s)", t.State, t.ID)
+	}
+	return &fault{exitCode(err), fmt.Errorf("add %s: a task of that name exists%s: --replace puts this one in its place", name, has)}
 }

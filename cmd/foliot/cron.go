@@ -9,7 +9,8 @@ import (
 )
 
 type cronCmd struct {
-	Add      cronAddCmd      `cmd:"" help:"Call a URL again and again: make a schedule, or change one."`
+	Add      cronAddCmd      `cmd:"" help:"Call a URL again and again: make a schedule."`
+	Set      cronSetCmd      `cmd:"" help:"Change single fields of a schedule."`
 	Ls       cronLsCmd       `cmd:"" help:"List schedules: when they fire next, and what they call."`
 	Get      cronGetCmd      `cmd:"" help:"Show one schedule."`
 	Preview  cronPreviewCmd  `cmd:"" help:"Show when a schedule, or an expression, fires."`

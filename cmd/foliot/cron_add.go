@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"time"
@@ -19,22 +20,24 @@ type cronAddCmd struct {
 	ruleFlags
 	taskFlags
 
-	Paused bool `help:"Let it make no tasks until foliot cron resume lets it go on (default: as it is)."`
-	New    bool `help:"Only make a schedule: where there is one of that name, exit with 4 and change nothing."`
+	Paused  bool `help:"Let it make no tasks until foliot cron resume lets it go on (default: as it is)."`
+	Replace bool `help:"Change all of a schedule that has that name: what is not given has its default."`
+	New     bool `hidden:"" help:"Refuse a name that exists. This is the default."`
 }
 
 // Help shows examples below the usage line.
 func (cronAddCmd) Help() string {
-	return `Makes a schedule, or changes all of one that there is, and prints when it fires: in words, and the next three instants, as the zone's clocks show
-them and in UTC. Each instant makes a task, named after the schedule and the instant (nightly@1732309200000); the flags of a task are as in foliot add.
+	return `Makes a schedule, and prints when it fires: in words, and the next three instants, as the zone's clocks show them and in UTC. Each instant makes
+a task, named after the schedule and the instant (nightly@1732309200000); the flags of a task are as in foliot add.
 
-A schedule that is changed keeps its runs and its pause, and what has fired does not fire again, so that a script may repeat the command.
+A name that exists is refused with exit code 4. foliot cron set changes single fields of a schedule. With --replace all of it is changed: a flag that
+is not given has its default again. It keeps its runs and its pause, and what has fired does not fire again, so that a script may repeat the command.
 
 Examples:
 
     foliot cron add nightly '0 21 * * MON-FRI' https://shop.example/report --timezone Europe/Berlin
     foliot cron add month-end '30 2 L * *' https://shop.example/invoices --json '{"send": true}' --misfire fire_all
-    foliot cron add poll --every 5s https://shop.example/poll --overlap skip --timeout 4s`
+    foliot cron add poll --every 5s https://shop.example/poll --overlap skip --timeout 4s --replace`
 }
 
 // Run makes the schedule.
@@ -43,26 +46,31 @@ func (c *cronAddCmd) Run(ctx context.Context, con *console, api *client.Client) 
 	if err != nil {
 		return err
 	}
-	var conds []client.Condition
-	if c.New {
-		conds = append(conds, client.IfNoneMatch())
+	conds := []client.Condition{client.IfNoneMatch()}
+	if c.Replace {
+		conds = nil
 	}
 	s, err := api.Schedules.Put(ctx, c.Name, spec, conds...)
 	if errors.Is(err, client.ErrStale) {
-		return &fault{exitConflict, errors.New("add " + c.Name + ": a schedule of that name exists; without --new it is changed")}
+		return &fault{exitConflict, fmt.Errorf("add %s: a schedule of that name exists: `foliot cron set %[1]s` changes single fields of it, --replace changes all", c.Name)}
 	}
 	if err != nil {
 		return renamed(err, "add "+c.Name)
 	}
+	return sayPut(ctx, con, api, s)
+}
+
+// sayPut prints a schedule that was made or changed, and when it fires next.
+func sayPut(ctx context.Context, con *console, api *client.Client, s *client.Schedule) error {
 	if con.json {
 		return con.object(s)
 	}
-	con.sayf("%s %s: %s", putWord(s), c.Name, printable(firesWords(s)))
+	con.sayf("%s %s: %s", putWord(s), s.Name, printable(firesWords(s)))
 	if s.NextAt.IsZero() {
 		con.sayf("it is %s", scheduleState(s))
 		return nil
 	}
-	next, err := api.Schedules.Preview(ctx, c.Name, time.Time{}, shownNext)
+	next, err := api.Schedules.Preview(ctx, s.Name, time.Time{}, shownNext)
 	if err != nil {
 		return err
 	}
@@ -93,18 +101,14 @@ func (c *cronAddCmd) input(stdin io.Reader, now time.Time) (s client.ScheduleSpe
 	if err := checkSchedules(c.Name); err != nil {
 		return s, err
 	}
+	if c.New && c.Replace {
+		return s, badInput("--new, --replace", "give one of them, not both")
+	}
 	if err := c.place(); err != nil {
 		return s, err
 	}
-	if s.Cron = c.Cron; s.Cron != "" {
-		if _, err := cron.Parse(s.Cron); err != nil {
-			return s, badInput("CRON", "%s", err)
-		}
-	}
-	if c.Timezone != "" {
-		if _, err := cron.LoadZone(c.Timezone); err != nil {
-			return s, badInput("--timezone", "%s", err)
-		}
+	if err := setCron(&s, "CRON", c.Cron); err != nil {
+		return s, err
 	}
 	if err := c.fill(&s, now); err != nil {
 		return s, err
@@ -114,6 +118,18 @@ func (c *cronAddCmd) input(stdin io.Reader, now time.Time) (s client.ScheduleSpe
 	}
 	s.Task, err = c.spec(c.URL, stdin)
 	return s, err
+}
+
+// setCron sets a schedule's expression, which stands at that place of the command line.
+func setCron(s *client.ScheduleSpec, place, expression string) error {
+	s.Cron = expression
+	if expression == "" {
+		return nil
+	}
+	if _, err := cron.Parse(expression); err != nil {
+		return badInput(place, "%s", err)
+	}
+	return nil
 }
 
 // place finds out which arguments were given: with --every there is no expression.

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/cron"
+	"github.com/foliot/foliot/internal/task"
 )
 
 // clockFlags say whose clocks an expression is about.
@@ -24,19 +26,28 @@ type ruleFlags struct {
 
 	Start   string `placeholder:"TIME" help:"Not before: 2030-01-02T15:04:05Z, a date, whose midnight in --timezone it is, or a duration from now. With --every it is the first instant."`
 	End     string `placeholder:"TIME" help:"Not after."`
-	MaxRuns int64  `placeholder:"N" help:"End when so many instants have made a task; 0: no limit (default: 0)."`
+	MaxRuns *int64 `placeholder:"N" help:"End when so many instants have made a task; 0: no limit (default: 0)."`
 	Jitter  string `placeholder:"DURATION" help:"Spread the tasks: each is due up to this much after its instant, the same for the same instant; at most 24h (default: 0s)."`
 
 	Misfire       string `placeholder:"fire_once|skip|fire_all" help:"Instants that passed while nobody could fire them: the latest makes a task, none does, or each does (default: fire_once)."`
 	CatchupWindow string `placeholder:"DURATION" help:"What was missed longer ago makes no task, whatever --misfire says; 0s: nothing is made up for (default: 24h)."`
-	CatchupLimit  int    `placeholder:"N" help:"How many fire_all makes up for, the latest ones, at most 10000 (default: 100)."`
+	CatchupLimit  *int   `placeholder:"N" help:"How many fire_all makes up for, the latest ones, at most 10000 (default: 100)."`
 	Overlap       string `placeholder:"allow|skip|buffer_one" help:"At an instant while a task of the schedule is unfinished, be it that it waits for a retry: make another, make none, or make one when that has ended (default: allow)."`
 }
 
 // fill writes what the flags say into a schedule.
 func (f *ruleFlags) fill(s *client.ScheduleSpec, now time.Time) error {
+	if f.Timezone != "" {
+		if _, err := cron.LoadZone(f.Timezone); err != nil {
+			return badInput("--timezone", "%s", err)
+		}
+	}
+	if n := f.CatchupLimit; n != nil && *n == 0 {
+		return badInput("--catchup-limit", "it lies between 1 and %d; --catchup-window 0s makes up for nothing", task.MaxCatchupLimit)
+	}
 	s.TimeZone, s.DSTGap, s.DSTOverlap = f.Timezone, f.DSTGap, f.DSTOverlap
-	s.MaxRuns, s.CatchupLimit = f.MaxRuns, f.CatchupLimit
+	set(&s.MaxRuns, f.MaxRuns)
+	set(&s.CatchupLimit, f.CatchupLimit)
 	s.Misfire, s.Overlap = client.Misfire(f.Misfire), client.Overlap(f.Overlap)
 	for _, of := range []struct {
 		flag, value string

@@ -115,6 +115,12 @@ func TestBadInputIsOneLineThatNamesTheFlag(t *testing.T) {
 		{"cron add a @daily http://127.0.0.1:9/ --catchup-window some", "--catchup-window"},
 		{"cron add a @daily http://127.0.0.1:9/ --catchup-limit 10001", "--catchup-limit"},
 		{"cron add a @daily http://127.0.0.1:9/ --overlap never", "--overlap"},
+		{"cron add a @daily http://127.0.0.1:9/ --catchup-limit 0", "--catchup-limit"},
+		{"cron add a @daily http://127.0.0.1:9/ --new --replace", "--new, --replace"},
+		{"cron set", "<name>"},
+		{"cron set a/b --timeout 1s", "NAME"},
+		{"cron set a", "give what to change"},
+		{"add http://127.0.0.1:9/ --in 1s --replace", "--replace"},
 		{"cron add a @daily http://127.0.0.1:9/ --queue a/b", "--queue"},
 		{"cron add a @daily http://127.0.0.1:9/ -X BREW", "--method"},
 		{"cron add a @daily http://127.0.0.1:9/ -H 'Host: b'", "--header"},
@@ -237,7 +243,7 @@ func TestBadInputIsOneLineThatNamesTheFlag(t *testing.T) {
 func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 	for _, name := range []string{
 		"serve", "listen", "add", "get", "ls", "cancel", "move", "touch", "run", "retry", "import", "export",
-		"cron add", "cron ls", "cron get", "cron preview", "cron pause", "cron resume", "cron trigger", "cron backfill", "cron rm", "cron import",
+		"cron add", "cron ls", "cron get", "cron preview", "cron pause", "cron resume", "cron trigger", "cron backfill", "cron rm", "cron set", "cron import",
 	} {
 		s := newSession(t)
 		words := strings.Fields(name)

@@ -14,7 +14,7 @@ type queueSetCmd struct {
 	Queue string `arg:"" help:"The queue's name."`
 
 	Rate           *numberLimit `placeholder:"N" help:"Attempts that may start in a second; 0.1: one in ten seconds."`
-	Burst          *int         `placeholder:"N" help:"How many may start at once after a silence (default: as many as a second brings)."`
+	Burst          *int         `placeholder:"N" help:"How many may start at once after a silence; needs a rate (default: as many as a second brings)."`
 	Concurrency    *wholeLimit  `placeholder:"N" help:"Attempts that may be under way at once."`
 	PerDestination *wholeLimit  `placeholder:"N" help:"How many of them to one host and port."`
 
@@ -70,10 +70,10 @@ func (c *queueSetCmd) Run(ctx context.Context, con *console, api *client.Client)
 
 func (c *queueSetCmd) merge(s *client.QueueSettings) error {
 	setLimit(&s.Rate, c.Rate)
-	set(&s.Burst, c.Burst)
 	if s.Rate == 0 {
-		s.Burst = 0
+		s.Burst = 0 // it goes with the rate
 	}
+	set(&s.Burst, c.Burst) // the server refuses one without a rate
 	setLimit(&s.Concurrency, c.Concurrency)
 	setLimit(&s.PerDestination, c.PerDestination)
 	set(&s.Retry.MinBackoff, c.MinBackoff)
