@@ -56,8 +56,12 @@ var layers = []layer{
 		why:  "the JSON's shapes are linked into the client: they know neither rules nor the server",
 	},
 	{
-		path: "internal/cron",
-		why:  "a calendar is a pure function of the time and a rule: it knows neither tasks nor stores",
+		path: "internal/spelling",
+		why:  "which of some words was meant is a pure function of the words",
+	},
+	{
+		path: "internal/cron", may: []string{"internal/spelling"},
+		why: "a calendar is a pure function of the time and a rule: it knows neither tasks nor stores",
 	},
 	{
 		path: "internal/crontab", may: []string{"internal/cron"},
@@ -78,7 +82,7 @@ var layers = []layer{
 		why: "an attempt is a function from a task to an outcome: where tasks come from and go to is not its business",
 	},
 	{
-		path: "internal/api", may: []string{"internal/task", "internal/wire", "internal/cron"}, tech: []string{"github.com/danielgtaylor/huma/v2"},
+		path: "internal/api", may: []string{"internal/task", "internal/wire", "internal/cron", "internal/spelling"}, tech: []string{"github.com/danielgtaylor/huma/v2"},
 		why: "the API speaks to the domain's contracts: a store or the dispatcher named here could not be exchanged",
 	},
 	{

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/foliot/foliot/client"
 )
@@ -30,7 +31,7 @@ func (addCmd) Help() string {
 Examples:
 
     foliot add http://127.0.0.1:9000/hello --in 5s
-    foliot add https://shop.example/orders/42/close --at 2026-11-20T20:00:00Z --name order-42-close --json '{"order": 42}'
+    foliot add https://shop.example/orders/42/close --at 2030-11-20T20:00:00Z --name order-42-close --json '{"order": 42}'
     foliot add https://alerts.example/backup-missing --in 25h --name backup --replace
     foliot add http://127.0.0.1:9000/report --in 1s -d @report.csv -H 'Content-Type: text/csv' --wait
 
@@ -66,7 +67,7 @@ func (c *addCmd) Run(ctx context.Context, con *console, api *client.Client) erro
 
 // input returns the task to ask for.
 func (c *addCmd) input(stdin io.Reader) (in client.Spec, err error) {
-	at, delay, err := c.resolve()
+	at, delay, err := c.resolve(time.Now())
 	if err != nil {
 		return in, err
 	}

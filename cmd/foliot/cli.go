@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -94,7 +95,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err := parsed.BindToProvider(flags.client); err != nil { // asked by the commands that speak to a server
 		panic(err)
 	}
-	err = parsed.Run(con)
+	if err = checkLine(parsed); err == nil {
+		err = parsed.Run(con)
+	}
 	flags.close()
 	if !errors.Is(err, errSaid) {
 		for _, one := range parts(err) {
@@ -102,6 +105,17 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		}
 	}
 	return exitCode(err)
+}
+
+// checkLine refuses what the parser lets pass. Completion must not fail.
+func checkLine(parsed *kong.Context) error {
+	if _, completes := parsed.Selected().Target.Interface().(completeCmd); completes {
+		return nil
+	}
+	if err := checkEnvironment(parsed.Model.Node, os.Environ()); err != nil {
+		return err
+	}
+	return checkEmpty(parsed)
 }
 
 func newParser(flags *cli, stdout, stderr io.Writer) *kong.Kong {

@@ -205,7 +205,11 @@ func unknownKey(key *yaml.Node, flags []*kong.Flag) string {
 			return said + fmt.Sprintf("; it is called %q", f.Name)
 		}
 	}
-	return said + "; `foliot config --example` prints them all"
+	names := make([]string, len(flags))
+	for i, f := range flags {
+		names[i] = f.Name
+	}
+	return said + didYouMean(key.Value, names) + "; `foliot config --example` prints them all"
 }
 
 // readValue returns what a node says for flag, as kong takes it, once it is

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"github.com/foliot/foliot/client"
 )
@@ -19,7 +20,7 @@ func (moveCmd) Help() string {
 Examples:
 
     foliot move order-42-close --in 30m
-    foliot move order-42-close --at 2026-11-20T21:00:00Z`
+    foliot move order-42-close --at 2030-11-20T21:00:00Z`
 }
 
 // Run moves the task.
@@ -27,7 +28,7 @@ func (c *moveCmd) Run(ctx context.Context, con *console, api *client.Client) err
 	if err := checkNames([]string{c.Name}); err != nil {
 		return err
 	}
-	at, delay, err := c.resolve()
+	at, delay, err := c.resolve(time.Now())
 	if err != nil {
 		return err
 	}

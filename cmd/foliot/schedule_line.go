@@ -7,9 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
+	"regexp"
 	"strings"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/spelling"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -64,13 +67,45 @@ func readSchedule(text []byte) (l scheduleLine, err error) {
 	known := json.NewDecoder(bytes.NewReader(text))
 	known.DisallowUnknownFields()
 	if err := known.Decode(&in); err != nil {
-		return l, errors.New(strings.TrimPrefix(err.Error(), "json: "))
+		return l, errors.New(suggesting(strings.TrimPrefix(err.Error(), "json: ")))
 	}
 	if in.Name == "" {
 		return l, errors.New("name: a schedule needs one")
 	}
 	l.name = in.Name
 	return l, json.Unmarshal(text, &l.spec)
+}
+
+// unknownInLine is what encoding/json says of a field that a schedule's line does not have.
+var unknownInLine = regexp.MustCompile(`^unknown field "(.*)"$`)
+
+// suggesting adds to an error about an unknown field the one that was probably meant.
+func suggesting(text string) string {
+	if m := unknownInLine.FindStringSubmatch(text); m != nil {
+		text += didYouMean(m[1], fieldsOfLine)
+	}
+	return text
+}
+
+// fieldsOfLine are the fields of a schedule's line, and of its task.
+var fieldsOfLine = func() (names []string) {
+	for _, t := range []reflect.Type{reflect.TypeFor[wire.ScheduleInput](), reflect.TypeFor[wire.TaskInput](), reflect.TypeFor[wire.HTTPInput](), reflect.TypeFor[wire.Retry]()} {
+		for _, f := range reflect.VisibleFields(t) {
+			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}()
+
+// didYouMean returns the end of a sentence about an unknown word: the nearest of
+// the known ones, "" if none is near.
+func didYouMean(word string, known []string) string {
+	if near := spelling.Nearest(word, known); near != "" {
+		return "; did you mean " + near + "?"
+	}
+	return ""
 }
 
 // putInTurn makes or changes a schedule. What comes too fast for the namespace's rate waits its

@@ -114,8 +114,8 @@ func (s *session) replay(script string) string {
 	return b.String()
 }
 
-// words splits a command line; single quotes keep spaces. $DIR is a directory
-// of the session's own.
+// words splits a command line; single quotes keep spaces, and two of them are an
+// empty word. $DIR is a directory of the session's own.
 func (s *session) words(line string) []string {
 	var words []string
 	for i, part := range strings.Split(strings.ReplaceAll(line, "$DIR", s.dir), "'") {

@@ -19,8 +19,13 @@ type whenFlags struct {
 	At string `placeholder:"TIME" help:"Due at this time, in RFC 3339: 2026-11-20T20:00:00Z."`
 }
 
-// resolve checks the flags and returns them in the API's words.
-func (f whenFlags) resolve() (at time.Time, delay time.Duration, err error) {
+// longPast is how long ago --at may be: the time is taken from a clock that
+// differs from this one, or the command was typed a moment ago.
+const longPast = time.Minute
+
+// resolve checks the flags and returns them in the API's words. A time that is long
+// past is a mistake more often than a wish.
+func (f whenFlags) resolve(now time.Time) (at time.Time, delay time.Duration, err error) {
 	switch {
 	case f.In != "" && f.At != "":
 		return at, 0, badInput("--in, --at", "give one of them, not both")
@@ -29,9 +34,12 @@ func (f whenFlags) resolve() (at time.Time, delay time.Duration, err error) {
 		return at, delay, err
 	case f.At != "":
 		at, err = parseTime("--at", f.At)
+		if ago := now.Sub(at); err == nil && ago > longPast {
+			err = badInput("--at", "%s is past, %v ago; for a task that is due now, write --in 0s", f.At, ago.Round(time.Second))
+		}
 		return at, 0, err
 	}
-	return at, 0, badInput("--in, --at", "give one of them: --in 5s, or --at 2026-11-20T20:00:00Z")
+	return at, 0, badInput("--in, --at", "give one of them: --in 5s, or --at 2030-11-20T20:00:00Z")
 }
 
 func parseDuration(flag, s string) (time.Duration, error) {

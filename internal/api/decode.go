@@ -127,7 +127,7 @@ func (r *reader) decodeRequest(q *task.Request, bodyLimit int) error {
 		case "body", "body_base64":
 			err = b.read(r, key, bodyLimit)
 		default:
-			err = unknownField(key)
+			err = noSuchField(key, requestFields)
 		}
 		return err
 	})
@@ -151,7 +151,7 @@ func (r *reader) decodeRetry(p *task.Retry, given *given) error {
 			given.maxAge = true
 			p.MaxAge, err = r.duration()
 		default:
-			err = unknownField(key)
+			err = noSuchField(key, retryFields)
 		}
 		return err
 	})
@@ -302,5 +302,5 @@ func unknownField(key []byte) error {
 	case name == "url" || name == "method" || name == "headers" || name == "body" || name == "body_base64":
 		return refuse("unknown_field", "", "this field belongs into http")
 	}
-	return refuse("unknown_field", "", "no such field")
+	return noSuchField(key, taskFieldNames)
 }

@@ -66,7 +66,7 @@ func (r *reader) patchRequest(p *task.Patch, defaults *task.Request, bodyLimit i
 		case "body", "body_base64":
 			err = b.read(r, key, bodyLimit)
 		default:
-			err = unknownField(key)
+			err = noSuchField(key, requestFields)
 		}
 		return err
 	})
@@ -88,7 +88,7 @@ func (r *reader) patchRetry(p *task.Patch, defaults *task.Retry) error {
 		case "max_age":
 			p.MaxAge, err = orNull(r, &defaults.MaxAge, (*reader).duration)
 		default:
-			err = unknownField(key)
+			err = noSuchField(key, retryFields)
 		}
 		return err
 	})

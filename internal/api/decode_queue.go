@@ -33,7 +33,7 @@ func (r *reader) decodeQueue(q *task.QueueSettings) error {
 		case "paused", "paused_until", "purging", "version", "created_at", "counts":
 			err = refuse("unknown_field", "", "this is not set here; leave it out: a queue is paused, resumed and purged by routes of their own")
 		default:
-			err = refuse("unknown_field", "", "no such field")
+			err = noSuchField(key, queueFields)
 		}
 		return err
 	})
@@ -53,7 +53,7 @@ func (r *reader) decodeDefaults(d *task.RetryDefaults) error {
 		case "max_age":
 			d.MaxAge, err = pointed(r.duration())
 		default:
-			err = refuse("unknown_field", "", "no such field")
+			err = noSuchField(key, retryFields)
 		}
 		return err
 	})

@@ -212,7 +212,7 @@ func unknownScheduleField(key []byte) error {
 	case slices.Contains(scheduledFields, name):
 		return refuse("unknown_field", "", "this field belongs into task")
 	}
-	return refuse("unknown_field", "", "no such field")
+	return noSuchField(key, scheduleFields)
 }
 
 // scheduledFields are the fields of a schedule's task.

@@ -3,6 +3,8 @@ package cron
 import (
 	_ "embed"
 	"strings"
+
+	"github.com/foliot/foliot/internal/spelling"
 )
 
 // names are the database's, one in a line: nothing in the standard library
@@ -29,32 +31,10 @@ func nearest(name string) string {
 		case strings.HasSuffix(lower, "/"+name):
 			best, fewest = known, 0
 		case fewest > 0:
-			if d := differing(lower, name); d < fewest {
+			if d := spelling.Distance(lower, name); d < fewest {
 				best, fewest = known, d
 			}
 		}
 	}
 	return best
-}
-
-// differing is the number of letters to insert, delete or replace to make one
-// of the other (Levenshtein).
-func differing(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
