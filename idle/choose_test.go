@@ -65,7 +65,7 @@ func TestTheIdlestAreEvictedAndThoseThatAreUsedMeanwhileAreSpared(t *testing.T) 
 		release := make(chan struct{})
 		var mu sync.Mutex
 		var evicted []*conn
-		g := New(Config{Workers: 1, Resolution: 100 * time.Millisecond}, func(c *conn, r Reason) Verdict {
+		g := New(Config{AllIdle: Never, Workers: 1, Resolution: 100 * time.Millisecond}, func(c *conn, r Reason) Verdict {
 			<-release
 			mu.Lock()
 			defer mu.Unlock()
@@ -113,7 +113,7 @@ func TestTheIdlestAreEvictedAndThoseThatAreUsedMeanwhileAreSpared(t *testing.T) 
 func TestAllTellsForHowLongEachIsIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const resolution = 100 * time.Millisecond
-		g := New(Config{Resolution: resolution}, closing)
+		g := New(Config{AllIdle: Never, Resolution: resolution}, closing)
 		start := map[*conn]time.Time{}
 		for range 2000 {
 			c := newConn()
@@ -142,7 +142,7 @@ func TestDrainSpreadsTheClosesTheIdlestFirst(t *testing.T) {
 		tracked := map[*conn]time.Time{}
 		var perSecond [12]int
 		var drained time.Time
-		g := New(Config{Resolution: 100 * time.Millisecond}, func(c *conn, r Reason) Verdict {
+		g := New(Config{AllIdle: Never, Resolution: 100 * time.Millisecond}, func(c *conn, r Reason) Verdict {
 			mu.Lock()
 			defer mu.Unlock()
 			order = append(order, tracked[c].Sub(start))
@@ -180,7 +180,7 @@ func TestDrainAsksAgainAboutThoseThatAreKeptAndEndsWithItsContext(t *testing.T) 
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
 		keep := true
-		g := New(Config{Resolution: 100 * time.Millisecond}, func(*conn, Reason) Verdict {
+		g := New(Config{AllIdle: Never, Resolution: 100 * time.Millisecond}, func(*conn, Reason) Verdict {
 			if asked++; keep {
 				return Keep
 			}
@@ -209,7 +209,7 @@ func TestDrainLeavesAloneForAsLongAsTheVerdictSays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []time.Duration
 		start := time.Now()
-		g := New(Config{Resolution: 100 * time.Millisecond}, func(*conn, Reason) Verdict {
+		g := New(Config{AllIdle: Never, Resolution: 100 * time.Millisecond}, func(*conn, Reason) Verdict {
 			if asked = append(asked, time.Since(start)); len(asked) == 1 {
 				return KeepFor(30 * time.Second)
 			}
@@ -228,7 +228,7 @@ func TestDrainLeavesAloneForAsLongAsTheVerdictSays(t *testing.T) {
 
 func TestDrainEndsWhenTheOwnersHaveClosedAndDoesNotWaitForTheGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := New(Config{}, func(net.Conn, Reason) Verdict { return Close })
+		g := New(Config{AllIdle: Never}, func(net.Conn, Reason) Verdict { return Close })
 		here, there := net.Pipe()
 		c := Wrap(here, g)
 		go func() {
@@ -255,7 +255,7 @@ func TestDrainEndsWhenTheOwnersHaveClosedAndDoesNotWaitForTheGrace(t *testing.T)
 
 func TestDrainWaitsForTheGraceOfThoseThatDoNotClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := New(Config{Resolution: 100 * time.Millisecond}, func(net.Conn, Reason) Verdict { return Close })
+		g := New(Config{AllIdle: Never, Resolution: 100 * time.Millisecond}, func(net.Conn, Reason) Verdict { return Close })
 		here, there := net.Pipe()
 		c := Wrap(here, g)
 		go func() { _, _ = c.Read(make([]byte, 1)) }()

@@ -18,8 +18,12 @@ var (
 	ErrFull = errors.New("idle: 2^28 connections are tracked: use a second group")
 )
 
-// Config says when a Group asks about a connection. The zero Config never does, unless told by EvictIdlest or Drain. A timeout of
-// zero or less is off.
+// Never is a timeout that is off. New takes no Config without a timeout, unless one of them is Never: such a group asks about a
+// connection only after EvictIdlest and Drain.
+const Never time.Duration = -1
+
+// Config says when a Group asks about a connection. A timeout of zero or less is off. At least one must be set: ReadIdle, WriteIdle,
+// AllIdle, MaxAge, Handshake or PingEvery.
 type Config struct {
 	ReadIdle  time.Duration // without a TouchRead
 	WriteIdle time.Duration // without a TouchWrite
@@ -86,6 +90,11 @@ func (s Source) String() string {
 		return "kernel"
 	}
 	return fmt.Sprintf("Source(%d)", uint8(s))
+}
+
+// timed reports whether a timeout is set, or one is Never.
+func (c Config) timed() bool {
+	return c.ReadIdle != 0 || c.WriteIdle != 0 || c.AllIdle != 0 || c.MaxAge != 0 || c.Handshake != 0 || c.PingEvery != 0
 }
 
 // limits is a Config with its defaults, and without jitter and pressure in mind.

@@ -1,6 +1,7 @@
 package idle
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -66,12 +67,35 @@ func TestVerdictsAndSourcesHaveNames(t *testing.T) {
 	}
 }
 
+func TestAGroupWithoutATimeoutIsRefused(t *testing.T) {
+	for _, c := range []struct {
+		config  Config
+		refused bool
+	}{
+		{Config{}, true},
+		{Config{Resolution: time.Second, PongWait: time.Second, MaxMissed: 2, Jitter: 0.5, Workers: 1, Activity: Kernel}, true},
+		{Config{AllIdle: Never}, false},
+		{Config{MaxAge: time.Hour}, false},
+		{Config{PingEvery: time.Second}, false},
+	} {
+		func() {
+			defer func() {
+				got, _ := recover().(string)
+				if refused := strings.HasPrefix(got, "idle: New without a timeout: set AllIdle"); refused != c.refused {
+					t.Errorf("%+v: %q", c.config, got)
+				}
+			}()
+			New(c.config, closing)
+		}()
+	}
+}
+
 func TestWhatIsMissingIsNamed(t *testing.T) {
-	g := New(Config{}, closing)
+	g := New(Config{AllIdle: Never}, closing)
 	for want, f := range map[string]func(){
 		"idle: New without a function to ask":    func() { New[*conn](Config{}, nil) },
 		"idle: Track without an Entry":           func() { _ = g.Track(newConn(), nil) },
-		"idle: HTTP without a server or a group": func() { HTTP(nil, New(Config{}, closingConns)) },
+		"idle: HTTP without a server or a group": func() { HTTP(nil, New(Config{AllIdle: Never}, closingConns)) },
 		"idle: Listener without a group":         func() { Listener(nil, nil) },
 		"idle: Wrap without a group":             func() { Wrap(nil, nil) },
 	} {

@@ -22,7 +22,7 @@ func isExpired(err error) bool {
 
 func TestWhoIsBlockedInReadLearnsAtOnceThatTheGroupCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := New(Config{}, closingConns)
+		g := New(Config{AllIdle: Never}, closingConns)
 		here, there := piped(t, g)
 		var told time.Time
 		go func() {
@@ -61,7 +61,7 @@ func TestWhoIsBlockedInReadLearnsAtOnceThatTheGroupCloses(t *testing.T) {
 
 func TestWhoIsBlockedInWriteLearnsAtOnceThatTheGroupCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := New(Config{}, closingConns)
+		g := New(Config{AllIdle: Never}, closingConns)
 		end, _ := net.Pipe()
 		inner := &blocking{Conn: end}
 		here := Wrap(inner, g)
@@ -82,7 +82,7 @@ func TestWhoIsBlockedInWriteLearnsAtOnceThatTheGroupCloses(t *testing.T) {
 func TestTheGraceEnds(t *testing.T) {
 	for _, stubborn := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			g := New(Config{Resolution: 10 * time.Millisecond}, closingConns)
+			g := New(Config{AllIdle: Never, Resolution: 10 * time.Millisecond}, closingConns)
 			here, there := piped(t, g)
 			inner := here.(*wrapped).Conn
 			go func() {
@@ -105,7 +105,7 @@ func TestTheGraceEnds(t *testing.T) {
 
 func TestWhereNobodyIsBlockedTheConnectionIsClosedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := New(Config{}, closingConns)
+		g := New(Config{AllIdle: Never}, closingConns)
 		here, there := piped(t, g)
 		start := time.Now()
 		g.EvictIdlest(1)
@@ -124,7 +124,7 @@ func TestWhereNobodyIsBlockedTheConnectionIsClosedAtOnce(t *testing.T) {
 
 func TestAConnectionWithoutDeadlinesIsClosedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := New(Config{}, closingConns)
+		g := New(Config{AllIdle: Never}, closingConns)
 		end, there := net.Pipe()
 		here := Wrap(deadlineless{end}, g)
 		go func() {
@@ -148,7 +148,7 @@ func (deadlineless) SetDeadline(time.Time) error { return os.ErrNoDeadline }
 
 func TestWhatThePeerEndedHasEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := New(Config{}, keeping)
+		g := New(Config{AllIdle: Never}, keeping)
 		here, there := piped(t, g)
 		there.Close()
 		here.(*wrapped).state.Or(expired) // in the same instant
@@ -200,7 +200,7 @@ func TestOnMayCloseTheConnectionItself(t *testing.T) {
 // The caller, the group and its grace meet in every order; some callers are blocked in a Read, some close twice.
 func TestEachConnectionIsClosedOnce(t *testing.T) {
 	var asked atomic.Int64
-	g := New(Config{Resolution: time.Millisecond}, func(c net.Conn, _ Reason) Verdict {
+	g := New(Config{AllIdle: Never, Resolution: time.Millisecond}, func(c net.Conn, _ Reason) Verdict {
 		asked.Add(1)
 		if rand.IntN(8) == 0 {
 			c.Close()
@@ -261,7 +261,7 @@ func (b *blocking) Close() error {
 }
 
 func TestAConnectionThatCannotBeTrackedIsClosedAndSaysWhy(t *testing.T) {
-	g := New(Config{}, closingConns)
+	g := New(Config{AllIdle: Never}, closingConns)
 	g.Close()
 	end, there := net.Pipe()
 	c := Wrap(end, g)
@@ -293,12 +293,12 @@ func (s stream) NetConn() net.Conn { return s.session }
 
 func TestWhatStreamsShareIsNotClosedWithOneOfThem(t *testing.T) {
 	session, one, other := &scripted{}, &scripted{}, &scripted{}
-	g := New(Config{}, func(io.Closer, Reason) Verdict { return Close })
+	g := New(Config{AllIdle: Never}, func(io.Closer, Reason) Verdict { return Close })
 	defer g.Close()
 	track(t, g, io.Closer(stream{one, session}), new(Entry))
 	g.EvictIdlest(1)
 	await(t, "it is closed", func() bool { return one.closedTimes() > 0 })
-	Wrap(stream{other, session}, New(Config{}, closingConns)).(*wrapped).kill()
+	Wrap(stream{other, session}, New(Config{AllIdle: Never}, closingConns)).(*wrapped).kill()
 	if other.closedTimes() != 1 || session.closedTimes() != 0 {
 		t.Errorf("closed %d times, and what it shares %d times", other.closedTimes(), session.closedTimes())
 	}
@@ -334,7 +334,7 @@ func TestAFullTLSConnectionIsClosedWithoutWaitingForItsPeer(t *testing.T) {
 		"tracked": func(g *Group[net.Conn], c *tls.Conn) error { return g.Track(c, new(Entry)) },
 	} {
 		secure := full(t)
-		g := New(Config{Workers: 1, Resolution: time.Millisecond}, closingConns)
+		g := New(Config{AllIdle: Never, Workers: 1, Resolution: time.Millisecond}, closingConns)
 		if err := begin(g, secure); err != nil {
 			t.Fatal(err)
 		}
@@ -355,7 +355,7 @@ func TestATLSConnectionThatStreamsShareIsNotClosedWithOneOfThem(t *testing.T) {
 	below := &scripted{}
 	session := tls.Server(below, &tls.Config{})
 	one := &scripted{}
-	w := Wrap(stream{one, session}, New(Config{}, closingConns))
+	w := Wrap(stream{one, session}, New(Config{AllIdle: Never}, closingConns))
 	w.(*wrapped).kill()
 	if one.closedTimes() != 1 || below.closedTimes() != 0 {
 		t.Errorf("closed %d times, and the socket of the shared TLS session %d times", one.closedTimes(), below.closedTimes())

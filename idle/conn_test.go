@@ -25,7 +25,7 @@ func piped(t testing.TB, g *Group[net.Conn]) (here, there net.Conn) {
 }
 
 func TestAWrapperHasTheMethodsOfWhatItWraps(t *testing.T) {
-	g := New(Config{}, keeping)
+	g := New(Config{AllIdle: Never}, keeping)
 	defer g.Close()
 	tcp, _ := pair(t)
 	pipe, other := net.Pipe()
@@ -181,7 +181,7 @@ func TestAWriteThatIsNotCutCounts(t *testing.T) {
 
 func TestTheBytesOfConcurrentWritesDoNotMix(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := New(Config{}, keeping)
+		g := New(Config{AllIdle: Never}, keeping)
 		s := &scripted{network: "unix", pause: time.Millisecond}
 		c := Wrap(s, g)
 		var wg sync.WaitGroup
@@ -247,7 +247,7 @@ func (s *scripted) closedTimes() int {
 }
 
 func TestOnlyAStreamIsCutIntoPieces(t *testing.T) {
-	g := New(Config{}, keeping)
+	g := New(Config{AllIdle: Never}, keeping)
 	defer g.Close()
 	for network, want := range map[string]int{"unix": 3, "tcp": 3, "pipe": 3, "unixgram": 1, "unixpacket": 1, "udp": 1, "websocket": 1} {
 		s := &scripted{network: network}
@@ -266,7 +266,7 @@ func TestOnlyAStreamIsCutIntoPieces(t *testing.T) {
 }
 
 func TestAShortWriteIsAnError(t *testing.T) {
-	g := New(Config{}, keeping)
+	g := New(Config{AllIdle: Never}, keeping)
 	defer g.Close()
 	w := Wrap(&scripted{network: "unix", accepts: 10}, g)
 	if n, err := w.Write(make([]byte, 2*piece)); n != 10 || !errors.Is(err, io.ErrShortWrite) {

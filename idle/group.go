@@ -61,10 +61,13 @@ type Group[C any] struct {
 // New returns a group that asks `on`, which says whether to close or to keep. Config.Workers goroutines at most call it, without any
 // lock, and never two at a time for one connection. It may call the group's methods but Drain; Untrack of the connection that it was
 // called for returns false, and has the group forget it afterwards. If C is no io.Closer, `on` closes the connection itself, or nobody
-// does. A *tls.Conn is closed without a close_notify, which might block.
+// does. A *tls.Conn is closed without a close_notify, which might block. New panics if `on` is nil or cfg has no timeout.
 func New[C any](cfg Config, on func(C, Reason) Verdict) *Group[C] {
 	if on == nil {
 		panic("idle: New without a function to ask")
+	}
+	if !cfg.timed() {
+		panic("idle: New without a timeout: set AllIdle or another one, or AllIdle: Never for a group that only drains and evicts")
 	}
 	g := &Group[C]{clock: new(clock), on: on, limits: cfg.limits(), kernel: cfg.Activity == Kernel, start: time.Now()}
 	g.grid.step = g.limits.step

@@ -57,7 +57,7 @@ func ExampleGroup_Drain() {
 // A server that is short of something, descriptors for instance, asks those to go that were silent for longest.
 func ExampleGroup_EvictIdlest() {
 	gone := make(chan string)
-	g := idle.New(idle.Config{Resolution: 10 * time.Millisecond}, func(name string, why idle.Reason) idle.Verdict {
+	g := idle.New(idle.Config{AllIdle: idle.Never, Resolution: 10 * time.Millisecond}, func(name string, why idle.Reason) idle.Verdict {
 		gone <- fmt.Sprint(name, " ", why)
 		return idle.Close
 	})

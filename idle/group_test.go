@@ -189,7 +189,7 @@ func TestAPingThatIsAnsweredIsFollowedByAnotherAndOneThatIsNotByTheEnd(t *testin
 
 func TestTrackSaysWhyNot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, other := New(Config{}, closing), New(Config{}, closing)
+		g, other := New(Config{AllIdle: Never}, closing), New(Config{AllIdle: Never}, closing)
 		c := newConn()
 		track(t, g, c, &c.Entry)
 		for _, again := range []*Group[*conn]{g, other} {

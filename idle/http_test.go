@@ -125,7 +125,7 @@ func TestAgeAndEvictionWaitForTheEndOfARequest(t *testing.T) {
 		"drain":    func(g *Group[net.Conn]) { _ = g.Drain(context.Background(), 0) },
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			config := Config{Jitter: -1}
+			config := Config{AllIdle: Never, Jitter: -1}
 			if what == "age" {
 				config.MaxAge = httpTimeout
 			}
@@ -252,7 +252,7 @@ func TestTheServersOwnTimeoutsKeepTheirMeaning(t *testing.T) {
 
 func TestAnHTTPConnectionIsClosedIfTheGroupIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := New(Config{}, closingConns)
+		g := New(Config{AllIdle: Never}, closingConns)
 		g.Close()
 		if took := newBrowser(serve(t, g, &http.Server{})).goneAfter(t); took != 0 {
 			t.Errorf("gone after %v", took)
@@ -329,7 +329,7 @@ func TestEveryProtocolIsWatchedAlike(t *testing.T) {
 
 // The states come as net/http and its HTTP/2 report them: some twice.
 func TestARequestIsCountedOnceHoweverOftenItIsReported(t *testing.T) {
-	g := New(Config{}, keeping)
+	g := New(Config{AllIdle: Never}, keeping)
 	defer g.Close()
 	h := &httpConns{group: g}
 	c, other := &scripted{network: "unix"}, &scripted{network: "unix"}

@@ -160,7 +160,7 @@ func TestARealServersSilentClientsGoAndItsTalkingOnesStay(t *testing.T) {
 
 func TestAListenerOfAClosedGroupAcceptsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := New(Config{}, closingConns)
+		g := New(Config{AllIdle: Never}, closingConns)
 		l := newPipes()
 		watched := Listener(l, g)
 		g.Close()

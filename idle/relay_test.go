@@ -165,7 +165,7 @@ func TestAConnectionMayBeCopiedToItself(t *testing.T) {
 }
 
 func TestTheEndOfATransferIsAUse(t *testing.T) {
-	g := New(Config{Resolution: time.Millisecond}, keeping)
+	g := New(Config{AllIdle: Never, Resolution: time.Millisecond}, keeping)
 	defer g.Close()
 	for _, judged := range []bool{true, false} {
 		origin, in := pair(t)
@@ -192,7 +192,7 @@ func TestTheEndOfATransferIsAUse(t *testing.T) {
 
 func TestATransferThatTheGroupEndsSaysSo(t *testing.T) {
 	for _, judged := range []bool{true, false} {
-		g := New(Config{Resolution: time.Millisecond}, closingConns)
+		g := New(Config{AllIdle: Never, Resolution: time.Millisecond}, closingConns)
 		here, _ := pair(t)
 		c := Wrap(here, g)
 		if !judged {

@@ -287,7 +287,7 @@ func BenchmarkAges(b *testing.B) {
 // Two looks at an age that grows tell of slightly different times.
 func TestWhatIsIdleByTheKernelsWordIsEvicted(t *testing.T) {
 	for range 20 {
-		g := New(Config{Resolution: time.Millisecond, Activity: Kernel}, func(*net.TCPConn, Reason) Verdict { return Close })
+		g := New(Config{AllIdle: Never, Resolution: time.Millisecond, Activity: Kernel}, func(*net.TCPConn, Reason) Verdict { return Close })
 		began := g.clock.now.Load()
 		for range 10 {
 			here, _ := pair(t)

@@ -114,6 +114,9 @@ type restoreReply struct {
 func (c *restoreCmd) Run(ctx context.Context, con *console, parsed *kong.Context) error {
 	dir, err := localDir("--data", c.Data)
 	if err == nil {
+		err = checkPlace("--data", dir)
+	}
+	if err == nil {
 		err = checkRead(parsed, "a Redis is restored from its own files; tasks of a directory come into it by `foliot export` and `foliot import`")
 	}
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -93,6 +94,9 @@ func (c *cronImportCmd) Run(ctx context.Context, con *console, root *cli) error 
 	if c.DryRun || !con.json {
 		sayNotes(con, table.Warnings, errs)
 	}
+	if len(planned) == 0 && len(errs) == 0 {
+		con.notef("no line of it calls a URL")
+	}
 	c.sayZone(con, planned)
 	sayLimit(con, planned)
 	reply := cronReply{Refused: len(errs), Errors: badLines(errs, "bad_line"), Warnings: badLines(table.Warnings, "ignored")}
@@ -127,6 +131,8 @@ func (c *cronImportCmd) read(stdin io.Reader) (string, error) {
 		return "", badInput("FILE", "%v", err)
 	case len(text) > maxCrontab:
 		return "", badInput("FILE", "it is longer than %d bytes, which no crontab is", maxCrontab)
+	case len(bytes.TrimSpace(text)) == 0:
+		return "", badInput("FILE", "it is empty: `crontab -l` prints nothing for a user who has no crontab; -u USER names another")
 	}
 	return string(text), nil
 }

@@ -326,3 +326,15 @@ func slowToCreate(t *testing.T) string {
 	t.Cleanup(slow.Close)
 	return slow.URL
 }
+
+func TestAnEmptyCrontabIsCalledThat(t *testing.T) {
+	s := newSession(t)
+	for _, in := range []string{"", "\n \n"} {
+		if out, errs, code := s.run(in, "cron", "import", "-"); code != exitUsage || out != "" || !strings.Contains(errs, "FILE: it is empty") {
+			t.Errorf("%q ended with %d: %s%s", in, code, out, errs)
+		}
+	}
+	if _, errs, code := s.run("# nothing here\nMAILTO=ops\n", "cron", "import", "-"); code != exitOK || !strings.Contains(errs, "no line of it calls a URL") {
+		t.Errorf("comments ended with %d: %s", code, errs)
+	}
+}

@@ -246,13 +246,16 @@ func (c *doctorDataCmd) Run(ctx context.Context, con *console) error {
 	if err != nil {
 		return badInput("DIR", "%v", err)
 	}
+	if !info.IsDir() {
+		return badInput("DIR", "%s is a file: name a directory", dir)
+	}
 	slog.SetDefault(slog.New(slog.DiscardHandler)) // what the database tells its log is no finding
 	r, err := pebblestore.Verify(ctx, dir)
 	switch {
 	case errors.Is(err, pebblestore.ErrInUse):
 		return fmt.Errorf("%s: a server has it open; ask that one: foliot doctor", dir)
 	case err != nil:
-		return err
+		return placed("DIR", err)
 	}
 	f := &findings{con: con}
 	f.add("format", true, "%d", r.Format)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -174,7 +175,7 @@ func (im *importer) read(ctx context.Context, lines *lineReader, batches chan<- 
 			return false
 		}
 	}
-	for {
+	for first := true; ; first = false {
 		l, err := lines.next()
 		if errors.Is(err, io.EOF) {
 			pass()
@@ -182,6 +183,9 @@ func (im *importer) read(ctx context.Context, lines *lineReader, batches chan<- 
 		}
 		if err != nil {
 			return fmt.Errorf("read line %d: %w", lines.number, err)
+		}
+		if problem := formProblem(l.text); first && problem != "" {
+			return badInput("FILE", "%s", problem)
 		}
 		if l.err == nil && isSchedule(l.text) {
 			if !im.passSchedule(ctx, l, batches) {
@@ -197,6 +201,27 @@ func (im *importer) read(ctx context.Context, lines *lineReader, batches chan<- 
 		}
 	}
 }
+
+// formProblem returns why a file with that first line has another form than one
+// object a line, and what makes that of it; "" if it may have.
+func formProblem(first []byte) string {
+	switch {
+	case len(first) == 0: // it is too long, and reported as such
+		return ""
+	case first[0] == '[':
+		return "it is a JSON array, and import reads one JSON object a line: `jq -c '.[]' FILE | foliot import -`"
+	case string(first) == "{":
+		return "its objects take several lines, and import reads one JSON object a line: `jq -c . FILE | foliot import -`"
+	case first[0] != '{' && bytes.ContainsAny(first, ",;\t"):
+		return fmt.Sprintf("its first line, %q, looks like CSV, and import reads one JSON object a line, such as %s", shorten(string(first)), exampleLine)
+	case first[0] != '{':
+		return fmt.Sprintf("its first line, %q, is no JSON, and import reads one JSON object a line, such as %s", shorten(string(first)), exampleLine)
+	}
+	return ""
+}
+
+// exampleLine is a task's line.
+const exampleLine = `{"name": "order-42-close", "delay": "30m", "http": {"url": "https://shop.example/close"}}`
 
 // passSchedule passes a line that is a schedule on, by itself.
 func (im *importer) passSchedule(ctx context.Context, l line, batches chan<- importBatch) bool {
@@ -306,6 +331,10 @@ func (im *importer) conclude(stopped error, took time.Duration) error {
 	t := im.total
 	im.mu.Unlock()
 	t.Seconds = took.Seconds()
+	var form *inputError
+	if errors.As(stopped, &form) { // nothing was sent
+		return stopped
+	}
 	if im.con.json {
 		if err := im.con.object(t); err != nil {
 			return err

@@ -283,3 +283,20 @@ func (a announced) Read(p []byte) (int, error) {
 	a.reading()
 	return a.Reader.Read(p)
 }
+
+func TestAFileOfAnotherFormIsRefusedWithWhatMakesLinesOfIt(t *testing.T) {
+	s := newSession(t)
+	for in, says := range map[string]string{
+		`[{"name":"a","delay":"1h","http":{"url":"http://127.0.0.1:9/"}}]`: "jq -c '.[]'",
+		"\n[\n  {\"name\": \"a\"}\n]":                                      "jq -c '.[]'",
+		"{\n  \"name\": \"a\"\n}":                                          "jq -c . FILE",
+		"name,delay,url\na,1h,http://127.0.0.1:9/\n":                       "looks like CSV",
+		"name;delay\n":      "looks like CSV",
+		"tasks of Monday\n": "is no JSON",
+	} {
+		stdout, stderr, code := s.run(in, "import", "-")
+		if code != exitUsage || stdout != "" || !strings.Contains(stderr, says) || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%q ended with %d, %q: %q", in, code, stderr, stdout)
+		}
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
 
 func main() {
@@ -22,19 +23,33 @@ func main() {
 	os.Exit(code)
 }
 
+// sameSignal is how soon after the first signal another one is part of it: a
+// terminal signals all processes of a group, and a wrapper passes its signal on.
+const sameSignal = 200 * time.Millisecond
+
 // interruptible returns a context that the first SIGINT or SIGTERM ends. The
-// second one ends the process at once: whoever asks twice does not want to
+// second one ends the process at once: a user who asks twice does not want to
 // wait for what the first one began. The goroutine lives as long as the process.
 func interruptible() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
-		<-signals
-		cancel()
-		<-signals
+		obey(signals, cancel)
 		fmt.Fprintln(os.Stderr, "foliot: stopped at once by a second signal")
 		os.Exit(exitFailure)
 	}()
 	return ctx, cancel
+}
+
+// obey calls stop at the first signal, and returns at the second.
+func obey(signals <-chan os.Signal, stop func()) {
+	<-signals
+	stop()
+	first := time.Now()
+	for range signals {
+		if time.Since(first) >= sameSignal {
+			return
+		}
+	}
 }

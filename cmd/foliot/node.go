@@ -108,10 +108,11 @@ func (n *node) openStore(ctx context.Context) (err error) {
 		OnFatal:   func(err error) { n.fatal <- err }, // once: there is room for it
 		Logger:    n.log,
 	})
-	if err == nil {
-		n.metrics.Reaped(reaped)
+	if err != nil {
+		return placed("--data", err)
 	}
-	return err
+	n.metrics.Reaped(reaped)
+	return nil
 }
 
 // reapEvery returns how often leases are taken back that nobody holds any more.

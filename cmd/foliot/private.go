@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"os/user"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -95,13 +96,64 @@ func readChecked(path string, keep secrecy) ([]byte, error) {
 	return data, keep.check(path, info)
 }
 
-// checkDataDir returns a fault that names the flag if other users may read or
-// write the data directory. One that does not exist is made for this user alone.
+// checkPlace returns a fault that names the flag if dir is no directory that this
+// process can write to, and cannot become one.
+func checkPlace(flag, dir string) error {
+	if problem := placeProblem(dir, mayWrite); problem != "" {
+		return badInput(flag, "%s", problem)
+	}
+	return nil
+}
+
+// placeProblem returns why dir cannot be a directory of this process; "" if it can.
+// What exists decides: dir itself, or the nearest one above it.
+func placeProblem(dir string, mayWrite func(dir string) bool) string {
+	for path := dir; ; path = filepath.Dir(path) {
+		info, err := os.Stat(path)
+		if err != nil {
+			if path == filepath.Dir(path) {
+				return err.Error()
+			}
+			continue // it does not exist, or cannot be seen from here
+		}
+		if info.IsDir() && mayWrite(path) {
+			return ""
+		}
+		made, self := "", userName(os.Geteuid())
+		remedy := "chown -R " + self + " " + shellWord(dir)
+		if path != dir {
+			made = dir + " cannot be made or read: "
+			remedy = "install -d -m 700 -o " + self + " " + shellWord(dir)
+		}
+		if !info.IsDir() {
+			return made + path + " is a file: name a directory"
+		}
+		owner := "another user"
+		if a, known := accessOf(info); known {
+			owner = userName(a.owner)
+		}
+		return fmt.Sprintf("%s%s belongs to %s, and this process, which runs as %s, may not write to it. Run `%s` as root, or name another directory", made, path, owner, self, remedy)
+	}
+}
+
+// placed names the flag of a directory that holds the files of another program.
+func placed(flag string, err error) error {
+	if errors.Is(err, pebblestore.ErrForeign) {
+		return badInput(flag, "%v", err)
+	}
+	return err
+}
+
+// checkDataDir returns a fault that names the flag if the data directory cannot be
+// used, or if other users may read or write it. One that does not exist is made for this user alone.
 // An empty one of this user, such as the root of a new volume, is closed to the
 // others here, as initdb does. The files below need no check: no other user reaches
 // them. A directory of something else is not judged: the store refuses it, and
 // its mode must not be changed.
 func checkDataDir(flag, dir string) error {
+	if err := checkPlace(flag, dir); err != nil {
+		return err
+	}
 	info, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -2,6 +2,8 @@ package main
 
 import (
 	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -56,6 +58,46 @@ func TestARemedyCanBePasted(t *testing.T) {
 	} {
 		if got := shellWord(path); got != want {
 			t.Errorf("%q: %s, want %s", path, got, want)
+		}
+	}
+}
+
+func TestADirectoryThatCannotBeUsedIsToldWithItsOwner(t *testing.T) {
+	dir, self := t.TempDir(), userName(os.Geteuid())
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	fresh := filepath.Join(dir, "a", "b")
+	for _, c := range []struct {
+		dir  string
+		ours bool // this process may write everywhere
+		says []string
+	}{
+		{dir, true, nil},
+		{fresh, true, nil},
+		{file, true, []string{file + " is a file"}},
+		{filepath.Join(file, "x"), true, []string{"cannot be made", file + " is a file"}},
+		{dir, false, []string{dir + " belongs to " + self, "runs as " + self, "`chown -R " + self + " " + dir + "`"}},
+		{fresh, false, []string{fresh + " cannot be made", dir + " belongs to " + self, "`install -d -m 700 -o " + self + " " + fresh + "`"}},
+	} {
+		problem := placeProblem(c.dir, func(string) bool { return c.ours })
+		if (problem == "") != (c.says == nil) {
+			t.Errorf("%s: %q", c.dir, problem)
+		}
+		for _, words := range c.says {
+			if !strings.Contains(problem, words) {
+				t.Errorf("%s: %q does not say %q", c.dir, problem, words)
+			}
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "backup"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := &session{t: t, server: "http://127.0.0.1:1", dir: dir}
+	for _, line := range []string{"serve --listen 127.0.0.1:0 --data $DIR/file", "token create --data $DIR/file/x", "restore $DIR/backup --data $DIR/file", "doctor data $DIR/file", "serve --listen 127.0.0.1:0 --data $DIR"} {
+		if _, stderr, code := s.run("", s.words(line)...); code != exitUsage || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("foliot %s ended with %d and said %q", line, code, stderr)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -140,12 +141,16 @@ func (u *redisURL) explainOne(doing string, err error) error {
 	return err
 }
 
+// foreignReply is what the client says of a reply in another protocol: it names the first byte.
+var foreignReply = regexp.MustCompile(`unknown message type: (\d+)`)
+
 func (u *redisURL) advice(err error) string {
 	var reply *rueidis.RedisError
 	text := err.Error()
 	var unknown x509.UnknownAuthorityError
 	var plain tls.RecordHeaderError
 	var broken *net.OpError
+	foreign := foreignReply.FindStringSubmatch(text)
 	switch {
 	case errors.Is(err, redisstore.ErrUnfit), errors.Is(err, redisstore.ErrDiffers), errors.Is(err, task.ErrStoreReplaced), errors.Is(err, task.ErrSettingsLost):
 		return "" // it says what to do
@@ -161,6 +166,12 @@ func (u *redisURL) advice(err error) string {
 		return "give a user and a password that are good there, USER:PASSWORD@ before the address, or :PASSWORD@ for its default user"
 	case strings.Contains(text, "NOPERM"):
 		return "its user lacks a right; docs/redis.md has the rule that gives all that are needed"
+	case foreign != nil && foreign[1] == "21": // the type of TLS's alerts
+		return "it speaks TLS on that port; begin with rediss in the place of redis"
+	case foreign != nil && foreign[1] == "72": // the H of HTTP/1.1
+		return "a server that speaks HTTP listens on that port, and no Redis; see that the address is right"
+	case foreign != nil:
+		return "another program listens on that port, and no Redis; see that the address is right"
 	case errors.As(err, &reply):
 		return "what it says is Redis's own: look into its log"
 	case errors.As(err, &unknown):
@@ -172,7 +183,7 @@ func (u *redisURL) advice(err error) string {
 	case errors.As(err, &plain), u.tls && errors.Is(err, context.DeadlineExceeded):
 		return "see that it runs and speaks TLS on that port; without TLS begin with redis in the place of rediss"
 	case !u.tls && (errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)):
-		return "it breaks connections off; if it speaks TLS on that port, begin with rediss in the place of redis"
+		return "it breaks connections off: either it speaks TLS on that port, then begin with rediss in the place of redis, or it is no Redis"
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &broken):
 		return "see that it runs, that the address is right, and that nothing on the way keeps connections from it"
 	}

@@ -21,6 +21,12 @@ func accessOf(info fs.FileInfo) (access, bool) {
 	return access{mode: info.Mode(), owner: int(stat.Uid)}, true
 }
 
+// mayWrite reports whether this process may make files in a directory.
+func mayWrite(dir string) bool {
+	const write, search = 2, 1
+	return syscall.Access(dir, write|search) == nil
+}
+
 // fileLimit returns how many descriptors this process may have open. Go's
 // runtime has raised the soft limit to the hard one by now.
 func fileLimit() uint64 {

@@ -89,7 +89,7 @@ func (c *tokenCreateCmd) offline(ctx context.Context, con *console, parsed *kong
 	}
 	store, err := pebblestore.Open(dir, pebblestore.Config{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
-		return err
+		return placed("--data", err)
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	scope, _ := task.ParseScope(c.Scope) // kong has checked the word

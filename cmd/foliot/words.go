@@ -42,7 +42,6 @@ var reworded = strings.NewReplacer(
 	`{"namespace": "*", "scope": "admin"}`, "--for operator --scope admin",
 	": authorization: Bearer foliot_…", "",
 	"the header is Bearer and a token, which begins", "a token begins",
-	"or tell it to allow the host", "or let it answer to this one by `foliot serve --host`",
 )
 
 // snake is the form of a name in the API that is several words.

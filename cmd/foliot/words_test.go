@@ -78,7 +78,7 @@ func TestAForeignNameOfTheServerIsToldWithItsFlags(t *testing.T) {
 		guard.ServeHTTP(w, r)
 	}))
 	defer srv.Close()
-	told(t, &session{t: t, server: srv.URL}, "ls", "list tasks: --server: this server is not called that: use its own address, or let it answer to this one by `foliot serve --host`")
+	told(t, &session{t: t, server: srv.URL}, "ls", "list tasks: --server: this server is not called that: use its own address, or start it with `foliot serve --host NAME`")
 }
 
 func told(t *testing.T, s *session, line, says string) {

@@ -33,7 +33,7 @@ func newGuard(hosts []string) *guard {
 // check returns the problem with where r comes from or goes to, or nil.
 func (g *guard) check(r *http.Request) error {
 	if !g.allowed(r) {
-		return refuse("host_not_allowed", "Host", "this server is not called that: use its own address, or tell it to allow the host")
+		return refuse("host_not_allowed", "Host", "this server is not called that: use its own address, or start it with `foliot serve --host NAME`")
 	}
 	return crossOrigin(g.crossOrigin.Check(r))
 }

@@ -35,7 +35,9 @@ func TestOnlyOurOwnHostsAreServed(t *testing.T) {
 			if got := s.send(r); (got.status != 421) != allowed {
 				t.Errorf("%s with Host %q: %d %s", target, host, got.status, got.body)
 			} else if !allowed {
-				got.problem(421, "host_not_allowed", "Host")
+				if p := got.problem(421, "host_not_allowed", "Host"); !strings.Contains(p.Detail, "--host NAME") {
+					t.Errorf("it does not name the flag: %q", p.Detail)
+				}
 			}
 		}
 	}
