@@ -17,7 +17,7 @@ import (
 type serveFlags struct {
 	Config configFile `env:"FOLIOT_CONFIG" group:"serve-file" placeholder:"FILE" file:"-" help:"Read what is not said by a flag or a variable from this YAML file; its keys are the names of the flags."`
 
-	Listen         string        `default:"127.0.0.1:8750" env:"FOLIOT_LISTEN" group:"serve-listen" placeholder:"HOST:PORT" help:"Where to listen; port 0 takes a free one. Beyond loopback there must be an access token first."`
+	Listen         string        `default:"127.0.0.1:8750" env:"FOLIOT_LISTEN" group:"serve-listen" placeholder:"HOST:PORT" help:"Where to listen; without a host, on loopback alone; port 0 takes a free one. Beyond loopback there must be an access token first."`
 	Host           []string      `env:"FOLIOT_HOST" group:"serve-listen" placeholder:"NAME" help:"Answer requests for this host name too, as a proxy in front sends it. Addresses and localhost are always answered."`
 	TLSCert        string        `env:"FOLIOT_TLS_CERT" group:"serve-listen" placeholder:"FILE" help:"Speak TLS, and HTTP/2, with this certificate and those that it needs, in PEM. The file is read again when it changes, and on SIGHUP."`
 	TLSKey         string        `env:"FOLIOT_TLS_KEY" group:"serve-listen" placeholder:"FILE" help:"The private key of --tls-cert, in PEM."`

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"sync"
@@ -19,7 +20,7 @@ type room struct {
 func newRoom(c config) *room {
 	r := &room{config: c}
 	// Only what comes from a client counts: PingEvery is for that, and without ReadIdle or AllIdle nobody has to talk to stay.
-	r.clients = idle.New(idle.Config{PingEvery: c.ping, PongWait: c.pong, MaxMissed: c.missed}, r.judge)
+	r.clients = idle.New(idle.Config{PingEvery: cmp.Or(c.ping, idle.Never), PongWait: c.pong, MaxMissed: c.missed}, r.judge)
 	return r
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -21,7 +22,7 @@ type limits struct {
 
 // serve echoes until ctx ends, then closes every connection and waits for what serves them. It closes l.
 func serve(ctx context.Context, l net.Listener, limit limits) error {
-	conns := idle.New(idle.Config{AllIdle: limit.idle, Handshake: limit.first},
+	conns := idle.New(idle.Config{AllIdle: cmp.Or(limit.idle, idle.Never), Handshake: limit.first},
 		func(c net.Conn, why idle.Reason) idle.Verdict {
 			log.Printf("echo: closing %s: %v", c.RemoteAddr(), why)
 			return idle.Close

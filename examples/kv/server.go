@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +32,7 @@ func listen(ctx context.Context, address string) (*net.TCPListener, error) {
 
 // serve answers until ctx ends, then closes every connection and waits for what serves them. It closes l.
 func serve(ctx context.Context, l *net.TCPListener, silence time.Duration) error {
-	sessions := idle.New(idle.Config{AllIdle: silence, Activity: idle.Kernel},
+	sessions := idle.New(idle.Config{AllIdle: cmp.Or(silence, idle.Never), Activity: idle.Kernel},
 		func(s *session, why idle.Reason) idle.Verdict {
 			log.Printf("kv: closing %s: %v", s.RemoteAddr(), why)
 			return idle.Close

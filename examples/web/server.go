@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,7 +27,7 @@ const (
 
 // serve answers requests until ctx ends, and finishes those under way. It closes l.
 func serve(ctx context.Context, l net.Listener, limit limits) error {
-	conns := idle.New(idle.Config{AllIdle: limit.idle, MaxAge: limit.age},
+	conns := idle.New(idle.Config{AllIdle: cmp.Or(limit.idle, idle.Never), MaxAge: limit.age},
 		func(c net.Conn, why idle.Reason) idle.Verdict {
 			log.Printf("web: closing %s: %v", c.RemoteAddr(), why)
 			return idle.Close
