@@ -112,7 +112,7 @@ func asking(con *console, act bulkAct, verb string) bulkAct {
 			var differs *client.Error
 			switch {
 			case err == nil && agreed == 0 && !con.canAsk: // a script must not depend on the number
-				return reply, con.confirm("%s 0 tasks?", verb)
+				return reply, con.confirm(ctx, "%s 0 tasks?", verb)
 			case !errors.Is(err, client.ErrCount) || !errors.As(err, &differs):
 				return reply, err
 			}
@@ -122,7 +122,7 @@ func asking(con *console, act bulkAct, verb string) bulkAct {
 			if agreed = differs.Count; agreed == 0 {
 				continue
 			}
-			if err := con.confirm("%s %s?", verb, tasksWord(agreed)); err != nil {
+			if err := con.confirm(ctx, "%s %s?", verb, tasksWord(agreed)); err != nil {
 				return reply, err
 			}
 			if agreed > wire.MaxExpect {

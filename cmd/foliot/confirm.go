@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,17 +10,24 @@ import (
 
 // confirm asks the person at the terminal; anything but yes is a no. It returns an
 // error that names --yes if there is no terminal.
-func (c *console) confirm(question string, args ...any) error {
+func (c *console) confirm(ctx context.Context, question string, args ...any) error {
 	asked := fmt.Sprintf(question, args...)
 	if !c.canAsk {
 		return badInput("--yes", "not a terminal, so this cannot be confirmed: %s Pass --yes if that is what you want", asked)
 	}
 	fmt.Fprint(c.err, printable(asked)+" [y/N] ")
-	switch strings.ToLower(strings.TrimSpace(readAnswer(c.in))) {
-	case "y", "yes":
-		return nil
+	answers := make(chan string, 1)
+	go func() { answers <- readAnswer(c.in) }() // after an interrupt it lives on: nothing ends a read from a terminal
+	select {
+	case answer := <-answers:
+		if a := strings.ToLower(strings.TrimSpace(answer)); a == "y" || a == "yes" {
+			return nil
+		}
+		return &fault{exitInterrupted, errors.New("nothing was done")}
+	case <-ctx.Done():
+		fmt.Fprintln(c.err)
+		return ctx.Err()
 	}
-	return &fault{exitInterrupted, errors.New("nothing was done")}
 }
 
 // readAnswer reads a line, and nothing after it: the next answer may follow.

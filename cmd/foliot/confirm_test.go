@@ -104,3 +104,17 @@ func TestAYesIsForTheNumberThatWasNamed(t *testing.T) {
 		t.Errorf("left are\n%s", got)
 	}
 }
+
+func TestAnInterruptEndsAQuestion(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	silent, end := io.Pipe() // a person who does not answer
+	defer end.Close()
+	con := newConsole(readerFunc(func(p []byte) (int, error) {
+		interrupt()
+		return silent.Read(p)
+	}), io.Discard, io.Discard, false)
+	con.canAsk = true
+	if err := con.confirm(ctx, "go on?"); exitCode(err) != exitInterrupted {
+		t.Errorf("it ended with %v", err)
+	}
+}

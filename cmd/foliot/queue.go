@@ -256,7 +256,7 @@ func (c *queuePurgeCmd) Run(ctx context.Context, con *console, api *client.Clien
 		if err != nil {
 			return err
 		}
-		if err := con.confirm("cancel %s of %s?", tasksWord(int(q.Counts.Scheduled+q.Counts.Running+q.Counts.Dead)), c.Queue); err != nil {
+		if err := con.confirm(ctx, "cancel %s of %s?", tasksWord(int(q.Counts.Scheduled+q.Counts.Running+q.Counts.Dead)), c.Queue); err != nil {
 			return err
 		}
 	}

@@ -45,12 +45,13 @@ func (c *redisAcceptCmd) Run(ctx context.Context, con *console, parsed *kong.Con
 	if err != nil {
 		return err
 	}
+	person := ctx // an answer may take longer than a Redis
 	ctx, stop := context.WithTimeout(ctx, doctorRedisTime)
 	defer stop()
 	var refused error
 	found, err := redisstore.AcceptLoss(ctx, config, func(f *redisstore.Found) error {
 		if !c.Yes {
-			refused = con.confirm("%s. This loss is final. Go on with the rest of the store?", lossesOf(f))
+			refused = con.confirm(person, "%s. This loss is final. Go on with the rest of the store?", lossesOf(f))
 		}
 		return refused
 	})
