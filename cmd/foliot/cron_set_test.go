@@ -43,18 +43,18 @@ func TestCronSetChangesWhatIsGivenAndNothingElse(t *testing.T) {
 		{"--overlap allow", `"overlap":"skip"`, `"overlap":"allow"`},
 		{"--url http://127.0.0.1:9/b", `:9/a"`, `:9/b"`},
 		{"-X POST", `"method":"PUT"`, `"method":"POST"`},
-		{"-H x-a:2", `"x-a":"1"`, `"x-a":"2"`},
+		{"-H x-a:2", `"X-A":"1"`, `"x-a":"2"`},
 		{"--json {\"b\":2}", `{"a":1}`, `{"b":2}`},
 		{"--queue r", `"queue":"q"`, `"queue":"r"`},
 		{"--priority low", `"priority":"high"`, `"priority":"low"`},
 		{"--label l=w", `{"k":"v"}`, `{"k":"v","l":"w"}`},
 		{"--timeout ''", `"timeout":"3s"`, `"timeout":"15s"`},
-		{"--expire-after 0s", `"expire_after":"4h0m0s",`, ``},
+		{"--expire-after 0s", `"expire_after":"4h0m0s"`, `"expire_after":"0s"`},
 		{"--max-attempts 0", `"max_attempts":5`, `"max_attempts":0`},
 		{"--min-backoff 7s", `"min_backoff":"6s"`, `"min_backoff":"7s"`},
 		{"--max-backoff 8m", `"max_backoff":"7m0s"`, `"max_backoff":"8m0s"`},
 		{"--max-age 0s", `"max_age":"8h0m0s"`, `"max_age":"0s"`},
-		{"--on-dead=", `,"on_dead":"http://127.0.0.1:9/dead"`, ``},
+		{"--on-dead=", `"on_dead":"http://127.0.0.1:9/dead"`, `"on_dead":""`},
 	} {
 		t.Run(c.flags, func(t *testing.T) {
 			s := newSession(t)

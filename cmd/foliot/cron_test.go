@@ -138,13 +138,13 @@ func TestABackfillThatMeetsAQuotaSaysHowItIsRepeated(t *testing.T) {
 func TestAnImportedCrontabLeavesWhatItsLinesDoNotSay(t *testing.T) {
 	s := newSession(t)
 	s.must("@daily http://127.0.0.1:9/a\n", "cron import - --timezone UTC")
-	s.must("", "cron add 127.0.0.1-9-a @daily http://127.0.0.1:9/a --queue slow --overlap skip --max-attempts 2 --on-dead=")
+	s.must("", "cron add 127.0.0.1-9-a @daily http://127.0.0.1:9/a --queue slow --overlap skip --max-attempts 2 --on-dead= --replace")
 	s.must("", "cron pause 127.0.0.1-9-a")
 	for stdin, want := range map[string]string{
 		"@daily http://127.0.0.1:9/a\n":      "created 0, changed 0, unchanged 1, refused 0\n",
 		"@every 60s http://127.0.0.1:9/a#\n": "changed 127.0.0.1-9-a: every minute, next paused\ncreated 0, changed 1, unchanged 0, refused 0\n",
 	} {
-		s.must("", "cron add 127.0.0.1-9-a @daily http://127.0.0.1:9/a --queue slow --overlap skip --max-attempts 2 --on-dead=")
+		s.must("", "cron add 127.0.0.1-9-a @daily http://127.0.0.1:9/a --queue slow --overlap skip --max-attempts 2 --on-dead= --replace")
 		if got := s.must(stdin, "cron import - --timezone UTC"); got != want {
 			t.Errorf("got\n%swant\n%s", got, want)
 		}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"regexp"
 	"slices"
 	"strings"

@@ -59,7 +59,7 @@ func TestAnEmptyNameOnTheCommandLineIsRefused(t *testing.T) {
 		"export --queue ''":                                     "--queue",
 		"cron add n @daily http://127.0.0.1:9/ --queue ''":      "--queue",
 		"token create --scope write --for ''":                   "--for",
-		"queue set '' --rate 5":                                 "QUEUE",
+		"queue set '' --rate 5":                                 "name",
 		"get ''":                                                "NAME",
 		"cancel ''":                                             "NAME",
 		"cron add '' @daily http://127.0.0.1:9/":                "NAME",

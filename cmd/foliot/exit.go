@@ -79,6 +79,8 @@ func exitCode(err error) int {
 // refusalCode translates a server's refusal.
 func refusalCode(e *client.Error) int {
 	switch e.Status {
+	case 0: // the client has sent nothing: what was given is wrong
+		return exitUsage
 	case http.StatusNotFound:
 		if errors.Is(e, client.ErrNotFound) {
 			return exitNotFound

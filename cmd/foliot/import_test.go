@@ -245,7 +245,7 @@ func TestALineThatSpoilsItsBatchIsFound(t *testing.T) {
 
 func TestRefusedLinesArePrintedUpToALimit(t *testing.T) {
 	s := newSession(t)
-	out, errs, code := s.run(strings.Repeat("no json\n", 3*maxReported), "import", "-")
+	out, errs, code := s.run(strings.Repeat("{no json\n", 3*maxReported), "import", "-")
 	if code != exitFailure || !strings.Contains(out, fmt.Sprintf("refused %d,", 3*maxReported)) {
 		t.Errorf("the import ended with %d: %s", code, out)
 	}

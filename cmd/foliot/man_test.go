@@ -39,7 +39,7 @@ func TestTheManualPageHasEveryCommandAndFlag(t *testing.T) {
 			t.Errorf("%s is missing", leaf.FullPath())
 		}
 		each(leaf.Flags, func(f *kong.Flag) {
-			if !strings.Contains(page, "--"+f.Name) && f.Tag.Negatable == "" {
+			if !strings.Contains(page, "--"+f.Name) && f.Tag.Negatable == "" && !f.Hidden {
 				t.Errorf("%s: --%s is missing", leaf.FullPath(), f.Name)
 			}
 		})

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// speak answers the first bytes of each connection with a text, and returns its address.
-func speak(t *testing.T, text string) string {
+// answering answers the first bytes of each connection with a text, and returns its address.
+func answering(t *testing.T, text string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -40,7 +40,7 @@ func TestAPortThatSpeaksAnotherProtocolIsNamed(t *testing.T) {
 		"none": {"", "it is no Redis"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			at := speak(t, c.reply)
+			at := answering(t, c.reply)
 			for _, line := range []string{"serve --listen 127.0.0.1:0 --store redis://" + at, "doctor redis redis://" + at} {
 				_, stderr, code := newSession(t).run("", strings.Fields(line)...)
 				if code == exitOK || !strings.Contains(stderr, c.says) || !strings.Contains(stderr, at) {

@@ -183,7 +183,7 @@ func (u *redisURL) advice(err error) string {
 	case errors.As(err, &plain), u.tls && errors.Is(err, context.DeadlineExceeded):
 		return "see that it runs and speaks TLS on that port; without TLS begin with redis in the place of rediss"
 	case !u.tls && (errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)):
-		return "it breaks connections off: either it speaks TLS on that port, then begin with rediss in the place of redis, or it is no Redis"
+		return "it breaks connections off; if it speaks TLS on that port, begin with rediss in the place of redis; if not, it is no Redis"
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &broken):
 		return "see that it runs, that the address is right, and that nothing on the way keeps connections from it"
 	}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -126,7 +127,8 @@ func TestASecondSignalStopsAtOnce(t *testing.T) {
 	hook.next(t)
 	p.signal(terminate)
 	p.await("stopping")
-	p.signal(os.Interrupt)
+	second := time.AfterFunc(sameSignal+10*time.Millisecond, func() { _ = p.cmd.Process.Signal(os.Interrupt) })
+	defer second.Stop()
 	if code, log := p.exit(); code != exitFailure || !strings.Contains(log, "second signal") {
 		t.Errorf("it ended with %d:\n%s", code, log)
 	}
@@ -173,10 +175,16 @@ func TestAddWaitOutlivesARestart(t *testing.T) {
 // refused runs serve as a process that must not start, and returns its words.
 func refused(t *testing.T, args ...string) string {
 	t.Helper()
+	return refusedWith(t, exitFailure, args...)
+}
+
+// refusedWith is refused with another exit code.
+func refusedWith(t *testing.T, code int, args ...string) string {
+	t.Helper()
 	cmd := foliotCommand(t, append([]string{"serve"}, args...)...)
 	out, err := cmd.CombinedOutput()
-	if cmd.ProcessState.ExitCode() != exitFailure || strings.Count(string(out), "\n") != 1 || !strings.HasPrefix(string(out), "foliot: ") {
-		t.Errorf("serve %v ended with %v and said %q, want exit code 1 and one line", args, err, out)
+	if cmd.ProcessState.ExitCode() != code || strings.Count(string(out), "\n") != 1 || !strings.HasPrefix(string(out), "foliot: ") {
+		t.Errorf("serve %v ended with %v and said %q, want exit code %d and one line", args, err, out, code)
 	}
 	return string(out)
 }
@@ -206,9 +214,12 @@ func TestAServerOnATakenPortIsRefused(t *testing.T) {
 }
 
 func TestADirectoryThatIsNotOursIsRefused(t *testing.T) {
-	for name, c := range map[string]struct{ file, text, says string }{
-		"of a newer version": {"FOLIOT", "This is a foliot data directory. Keep all of its files together and do not edit them.\nformat 99\noldest-reader 99\n", "newer version"},
-		"with other files":   {"letter.txt", "dear", "not a foliot data directory"},
+	for name, c := range map[string]struct {
+		file, text, says string
+		code             int
+	}{
+		"of a newer version": {"FOLIOT", "This is a foliot data directory. Keep all of its files together and do not edit them.\nformat 99\noldest-reader 99\n", "newer version", exitFailure},
+		"with other files":   {"letter.txt", "dear", "not a foliot data directory", exitUsage},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "data")
@@ -218,7 +229,7 @@ func TestADirectoryThatIsNotOursIsRefused(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, c.file), []byte(c.text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if said := refused(t, "--listen", anyPort, "--data", dir); !strings.Contains(said, c.says) || !strings.Contains(said, dir) {
+			if said := refusedWith(t, c.code, "--listen", anyPort, "--data", dir); !strings.Contains(said, c.says) || !strings.Contains(said, dir) {
 				t.Errorf("it said %q", said)
 			}
 			entries, err := os.ReadDir(dir)
