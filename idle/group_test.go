@@ -113,7 +113,7 @@ func TestEachReasonComesAtItsTime(t *testing.T) {
 		{"ping", Config{PingEvery: 5 * time.Second, Jitter: -1}, every(time.Second, (*Entry).TouchWrite), Ping, 5 * time.Second},
 		{"ping, read", Config{PingEvery: 5 * time.Second}, every(time.Second, (*Entry).TouchRead), 0, never},
 		{"ping, ponged", Config{PingEvery: 5 * time.Second}, every(time.Second, (*Entry).Pong), 0, never},
-		{"zero", Config{}, func(*Entry) {}, 0, never},
+		{"never", Config{AllIdle: Never}, func(*Entry) {}, 0, never},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

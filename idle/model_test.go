@@ -1,6 +1,7 @@
 package idle
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -207,7 +208,7 @@ func playModel(t *testing.T, r *rand.Rand) {
 		return time.Duration(1+r.Int64N(int64(10*time.Second))) + 100*time.Millisecond
 	}
 	m := &model{t: t, rand: r, cfg: Config{
-		ReadIdle: some(), WriteIdle: some(), AllIdle: some(), MaxAge: some() * 10, Handshake: some(),
+		ReadIdle: some(), WriteIdle: some(), AllIdle: cmp.Or(some(), Never), MaxAge: some() * 10, Handshake: some(),
 		PingEvery: some(), PongWait: some() + time.Second, MaxMissed: 1 + r.IntN(3), Jitter: -1,
 		Resolution: time.Duration(5+r.IntN(200)) * time.Millisecond, Workers: 1 + r.IntN(3),
 	}}
