@@ -91,3 +91,38 @@ func mountFull(dir string, bytes, room int64) (unmount func(), err error) {
 	}
 	return unmount, nil
 }
+
+// fillUp makes a file that leaves room bytes of its file system free, or changes its size.
+func fillUp(path string, room int64) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("fill a file system: %w", err)
+	}
+	defer f.Close()
+	for {
+		var fs syscall.Statfs_t
+		if err := syscall.Fstatfs(int(f.Fd()), &fs); err != nil {
+			return fmt.Errorf("fill a file system: %w", err)
+		}
+		info, err := f.Stat()
+		if err != nil {
+			return err
+		}
+		more := int64(fs.Bavail)*fs.Bsize - room
+		if more <= 0 {
+			return f.Truncate(max(0, info.Size()+more))
+		}
+		err = syscall.Fallocate(int(f.Fd()), 0, info.Size(), more)
+		if err != nil && !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EINTR) { // others write at the same time
+			return fmt.Errorf("fill a file system: %w", err)
+		}
+	}
+}
+
+// enlargeDisk gives a file system that mountFull made another size.
+func enlargeDisk(dir string, bytes int64) error {
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, fmt.Sprintf("size=%d", bytes)); err != nil {
+		return fmt.Errorf("enlarge a small file system: %w", err)
+	}
+	return nil
+}

@@ -16,3 +16,7 @@ func (g *memoryGroup) kills() int    { return 0 }
 func (g *memoryGroup) close() error  { return nil }
 
 func mountFull(string, int64, int64) (unmount func(), err error) { return nil, errNotLinux }
+
+func fillUp(string, int64) error { return errNotLinux }
+
+func enlargeDisk(string, int64) error { return errNotLinux }

@@ -13,6 +13,9 @@
 // Schedules (ticks.go, schedules.go) promise one task for each instant: the names of
 // tasks say of which schedule and instant they are, so the same logs tell.
 //
+// A disk that is full (full_disk.go) ends the server in the middle of a change. So its log has
+// each request with its answer, and each task's record at the end; full_disk_verdict.go judges them.
+//
 // Attacks on a server next to a victim (tenants.go, attacks.go) run in a process of their own
 // (attacker.go), against a server in a memory cgroup (siege.go); tenants_row.go judges them.
 //

@@ -26,6 +26,7 @@ type scenario struct {
 var scenarios = []scenario{
 	{"steady", "2,000 tasks due over 5 s: lost, early, duplicates, lateness", steady},
 	{"kill", "kill -9 at random moments under 500 creates a second, some tasks cancelled", killed},
+	{"full-disk", "a disk that fills up under creates, patches, cancels and deliveries, -fills times: what was answered is kept", fullDisk},
 	{"cancel", "10,000 cancels at due ±5 ms: none delivered after a 200", cancels},
 	{"poison", "a receiver that kills the server with each attempt: dead after 10 reclaims", poison},
 	{"hang", "10,000 tasks to a host that hangs, beside 200 a second to one that answers", hang},

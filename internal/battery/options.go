@@ -35,6 +35,7 @@ type options struct {
 
 	shardLease, taskLease time.Duration // of nodes
 
+	fills    int           // full-disk
 	deaths   int           // nodes
 	zombies  int           // zombie
 	blackout time.Duration // blackout
@@ -64,6 +65,7 @@ func parse(args []string, opts *options, stderr io.Writer) ([]scenario, error) {
 	flags.IntVar(&opts.drained, "drained", 20_000, "throughput: how many tasks in each of its four drains")
 	flags.IntVar(&opts.backlog, "backlog", 20_000, "fair: how many tasks one queue has before the other")
 	flags.IntVar(&opts.overdue, "overdue", 50_000, "overdue: how many tasks came due while the server was down")
+	flags.IntVar(&opts.fills, "fills", 4, "full-disk: how often")
 	attackNames := flags.String("attack", "", "tenants: only these `attacks`, as window,lists: see below")
 	flags.IntVar(&opts.rivals, "rivals", 60_000, "tenants: how many hosts, or queues, one namespace has")
 	flags.IntVar(&opts.rivalCron, "rival-schedules", 20_000, "tenants: how many schedules one namespace has")
@@ -149,7 +151,7 @@ func list(w io.Writer, all []scenario) {
 var fullSizes = map[string]string{
 	"shard-lease": "6s", "lease": "15s", "deaths": "200", "zombies": "100", "blackout": "1m", "deploys": "10", "spread": "60s", "failovers": "50", "cluster-failovers": "20", "redis-kills": "50", "slot-moves": "20",
 	"rivals": "100000", "rival-schedules": "100000", "ticks": "200", "schedules": "100000", "watched": "2m",
-	"kills": "10000", "stuck": "100000", "phase": "30s", "herd": "1000000", "drained": "300000", "backlog": "100000", "overdue": "5000000",
+	"kills": "10000", "fills": "200", "stuck": "100000", "phase": "30s", "herd": "1000000", "drained": "300000", "backlog": "100000", "overdue": "5000000",
 }
 
 // enlarge sets the flags that were not given to their full sizes.
@@ -171,7 +173,7 @@ func enlarge(flags *flag.FlagSet) error {
 func (o *options) check() error {
 	for name, size := range map[string]int{
 		"kills": o.kills, "tasks": o.tasks, "stuck": o.stuck, "hosts": o.hosts, "herd": o.herd / 5,
-		"drained": o.drained, "backlog": o.backlog, "overdue": o.overdue, "rivals": o.rivals / 5000, "rival-schedules": o.rivalCron, "ticks": o.ticks, "schedules": o.schedules, "deaths": o.deaths, "zombies": o.zombies, "deploys": o.deploys,
+		"drained": o.drained, "backlog": o.backlog, "overdue": o.overdue, "rivals": o.rivals / 5000, "rival-schedules": o.rivalCron, "ticks": o.ticks, "fills": o.fills, "schedules": o.schedules, "deaths": o.deaths, "zombies": o.zombies, "deploys": o.deploys,
 		"failovers": o.failovers, "cluster-failovers": o.clusterFailovers, "redis-kills": o.redisKills, "slot-moves": o.slotMoves,
 	} {
 		if size < 1 {

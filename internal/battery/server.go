@@ -147,6 +147,26 @@ func (s *server) killNow() time.Time {
 // reap waits for the process that was killed.
 func (s *server) reap() { _ = s.cmd.Wait() } // "signal: killed" is no news
 
+// outlast waits until the process has ended, and returns its exit code. If that takes longer
+// than within it kills the process, and alone is false.
+func (s *server) outlast(ctx context.Context, within time.Duration) (code int, alone bool) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = s.cmd.Wait() // the exit code says it
+	}()
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	select {
+	case <-done:
+		return s.cmd.ProcessState.ExitCode(), true
+	case <-ctx.Done():
+		s.killNow()
+		<-done
+		return s.cmd.ProcessState.ExitCode(), false
+	}
+}
+
 // stop ends the server by SIGTERM; it must exit with 0.
 func (s *server) stop(within time.Duration) error {
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {

@@ -158,7 +158,7 @@ func (st *stage) awaitPromised(ctx context.Context, patience time.Duration) erro
 	}
 	silent := map[string]bool{} // need not arrive
 	for _, c := range e.Cancelled {
-		silent[c.Name] = c.Status == 0 || c.Status == 200 || c.Status == 202
+		silent[c.Name] = c.mayHold()
 	}
 	var names []string
 	for _, a := range e.Accepted {

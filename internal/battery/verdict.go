@@ -22,6 +22,12 @@ type cancelled struct {
 	At     time.Time `json:"at"`
 }
 
+// mayHold reports whether the cancel was carried out, or may have been. A server that stops
+// in the middle of a change answers with 503, and the change may be on its disk.
+func (c cancelled) mayHold() bool {
+	return c.Status == 0 || c.Status == 200 || c.Status == 202 || c.Status >= 500
+}
+
 // arrived is a line of the receiver's log: a callback, before it was answered.
 type arrived struct {
 	Name string    `json:"name"`
@@ -105,7 +111,7 @@ func (v *verdict) cancels(cancels []cancelled, arrivals map[string][]arrived) {
 func (v *verdict) deliveries(e evidence, arrivals map[string][]arrived) {
 	maybe := map[string]bool{} // whose cancel took effect, or may have
 	for _, c := range e.Cancelled {
-		if c.Status == 0 || c.Status == 200 || c.Status == 202 {
+		if c.mayHold() {
 			maybe[c.Name] = true
 		}
 	}

@@ -85,6 +85,11 @@ func TestTheCheckerCatchesWhatItIsFor(t *testing.T) {
 			counts{},
 		},
 		{
+			"a cancel answered by a server that was stopping may have happened",
+			evidence{Accepted: []accepted{promised("a", 100)}, Cancelled: []cancelled{{"a", 503, at(50)}}},
+			counts{},
+		},
+		{
 			"doubled without a fault",
 			evidence{Accepted: []accepted{promised("a", 100)}, Arrived: []arrived{callback("a", 101), callback("a", 150)}},
 			counts{duplicates: 1, unexplained: 1},

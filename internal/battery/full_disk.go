@@ -1,0 +1,323 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// fullDisk fills the disk of a directory while tasks are created, changed, cancelled and
+// delivered. The server ends, is started on the full disk in some runs, and goes on when the
+// disk is larger. Each run has a new server and a new disk.
+func fullDisk(ctx context.Context, t *trial) error {
+	var all diskVerdict
+	for i := range t.opts.fills {
+		r, err := t.openDiskRun(ctx, i)
+		if err != nil {
+			return err
+		}
+		v, err := r.run(ctx)
+		r.close()
+		if err != nil {
+			return fmt.Errorf("run %d: %w", i, err)
+		}
+		all.add(v)
+		if (i+1)%25 == 0 {
+			t.note("%d runs, %d tasks accepted", i+1, all.Accepted)
+		}
+	}
+	all.report(t)
+	return nil
+}
+
+const (
+	fullDiskBytes = 32 << 20 // of the small file system
+	freedBytes    = 4 << 30  // of it, when it is enlarged
+	fullDiskRate  = 150      // creates a second
+	fullDiskDue   = 3 * time.Second
+)
+
+// diskRun is one run of fullDisk. Its directory holds the server's log and the requests;
+// the store lies on the small file system.
+type diskRun struct {
+	*stage
+	disk     string
+	dice     *rand.Rand
+	requests *journal
+	after    []func() // called by close, the last one first
+}
+
+func (t *trial) openDiskRun(ctx context.Context, i int) (r *diskRun, err error) {
+	r = &diskRun{dice: rand.New(rand.NewPCG(t.opts.seed, uint64(i)))}
+	if r.stage, err = t.propsIn(fmt.Sprintf("%04d", i)); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			r.close()
+		}
+	}()
+	if r.requests, err = openJournal(r.path("requests")); err != nil {
+		return nil, err
+	}
+	r.after = append(r.after, func() { _ = r.requests.close() }) // each line was synced when it was written
+	r.disk = r.path("disk")
+	unmount, err := mountFull(r.disk, fullDiskBytes, r.room())
+	if err != nil {
+		return nil, err
+	}
+	r.after = append(r.after, unmount)
+	if slow := time.Duration(r.dice.IntN(4)) * 100 * time.Millisecond; slow > 0 { // so that attempts are under way when the server ends
+		r.receiver.before = func(string) { pause(ctx, slow) }
+	}
+	r.server.dir = filepath.Join(r.disk, "data")
+	return r, nil
+}
+
+func (r *diskRun) close() {
+	r.stage.close()
+	for i := len(r.after) - 1; i >= 0; i-- {
+		r.after[i]()
+	}
+}
+
+// room returns how many bytes the server has at first. The least is too small for the space
+// that a log reserves for itself, so that single writes fail. The most is enough for some logs.
+func (r *diskRun) room() int64 {
+	const least, most = 5 << 20, 30 << 20
+	return least + r.dice.Int64N(most-least)
+}
+
+// left returns how many bytes remain when another program has filled the disk.
+func (r *diskRun) left() int64 {
+	return r.dice.Int64N([]int64{1, 64 << 10, 1 << 20}[r.dice.IntN(3)])
+}
+
+// run fills the disk once, and judges.
+func (r *diskRun) run(ctx context.Context) (diskVerdict, error) {
+	if err := r.server.run(ctx); err != nil {
+		return diskVerdict{}, err
+	}
+	seed := r.dice.Uint64()
+	stop := inBackground(ctx, func(ctx context.Context) {
+		atRate(ctx, fullDiskRate, func(i int) { r.live(context.WithoutCancel(ctx), seed, i) })
+	})
+	defer stop()
+	ends, err := r.fill(ctx)
+	if err != nil {
+		return diskVerdict{}, err
+	}
+	stop()
+	again, err := r.restart(ctx)
+	if err != nil {
+		return diskVerdict{}, err
+	}
+	if err := r.recover(ctx); err != nil {
+		return diskVerdict{}, err
+	}
+	v, err := r.judge(ctx)
+	v.Runs, v.Ended, v.Restarts = 1, ends+again, again
+	return v, err
+}
+
+// fill lets the disk become full, and returns 1 if the server ended by itself. In one run of
+// four the load alone fills the disk.
+func (r *diskRun) fill(ctx context.Context) (ended int, err error) {
+	pause(ctx, 300*time.Millisecond+time.Duration(r.dice.Int64N(int64(1200*time.Millisecond))))
+	if r.dice.IntN(4) > 0 {
+		if err := fillUp(filepath.Join(r.disk, "filler"), r.left()); err != nil {
+			return 0, err
+		}
+	}
+	return r.outlast(ctx, 2500*time.Millisecond)
+}
+
+// restart starts the server on the full disk: not at all, a few times, or more often than a
+// task may be reclaimed. It returns how often the server ended by itself.
+func (r *diskRun) restart(ctx context.Context) (ended int, err error) {
+	for range []int{0, 0, 1, 2, 3, 13}[r.dice.IntN(6)] {
+		one, err := r.restartOnce(ctx)
+		if err != nil {
+			return ended, err
+		}
+		ended += one
+	}
+	return ended, nil
+}
+
+// restartOnce starts the server on the full disk. In two of three times the server finds some
+// space, begins to deliver, and then loses the space again.
+func (r *diskRun) restartOnce(ctx context.Context) (ended int, err error) {
+	filler, roomy := filepath.Join(r.disk, "filler"), r.dice.IntN(3) > 0
+	room := r.left()
+	if roomy {
+		room += 6 << 20
+	}
+	if err := errors.Join(fillUp(filler, room), r.server.start()); err != nil {
+		return 0, err
+	}
+	if roomy {
+		pause(ctx, 100*time.Millisecond+time.Duration(r.dice.Int64N(int64(300*time.Millisecond))))
+		if err := fillUp(filler, r.left()/16); err != nil {
+			return 0, err
+		}
+	}
+	return r.outlast(ctx, 100*time.Millisecond+time.Duration(r.dice.Int64N(int64(400*time.Millisecond))))
+}
+
+// outlast waits until the server has ended, kills it if that takes longer than within, and
+// returns 1 if it ended by itself.
+func (r *diskRun) outlast(ctx context.Context, within time.Duration) (ended int, err error) {
+	code, alone := r.server.outlast(ctx, within)
+	kind := "kill -9"
+	if alone {
+		kind, ended = fmt.Sprintf("exit %d", code), 1
+	}
+	return ended, errors.Join(ctx.Err(), r.faults.append(fault{Kind: kind, At: time.Now()}))
+}
+
+// recover makes room, starts the server and waits until no task is open.
+func (r *diskRun) recover(ctx context.Context) error {
+	if err := enlargeDisk(r.disk, freedBytes); err != nil {
+		return err
+	}
+	if err := r.server.run(ctx); err != nil {
+		return err
+	}
+	requests, err := readJournal[diskRequest](r.path("requests"))
+	if err != nil {
+		return err
+	}
+	records, err := openJournal(r.path("records"))
+	if err != nil {
+		return err
+	}
+	defer records.close()
+	deadline := time.Now().Add(20 * time.Second)
+	for _, q := range requests {
+		if q.Op != createTask {
+			continue
+		}
+		record, err := r.lastRecord(ctx, q.Name, deadline)
+		if err != nil {
+			return err
+		}
+		if err := records.append(record); err != nil {
+			return err
+		}
+	}
+	pause(ctx, 200*time.Millisecond) // a second callback would come by now
+	if err := r.server.stop(10 * time.Second); err != nil {
+		return err
+	}
+	if err := r.foliot(ctx, nil, "doctor", "data", r.server.dir); err != nil {
+		return fmt.Errorf("the directory has faults: %w", err)
+	}
+	return nil
+}
+
+// lastRecord reads a task until it has ended, or until deadline.
+func (r *diskRun) lastRecord(ctx context.Context, name string, deadline time.Time) (diskRecord, error) {
+	for {
+		status, reply, err := r.client.call(ctx, http.MethodGet, "/tasks/"+url.PathEscape(name), nil)
+		if err != nil {
+			return diskRecord{}, err
+		}
+		if status == http.StatusNotFound {
+			return diskRecord{Name: name, State: missingTask}, nil
+		}
+		var task wire.Task
+		if err := json.Unmarshal(reply, &task); err != nil || status != http.StatusOK {
+			return diskRecord{}, fmt.Errorf("get %s: status %d: %.300s", name, status, reply)
+		}
+		open := task.State == "scheduled" || task.State == "running"
+		if !open || time.Now().After(deadline) || !pause(ctx, 20*time.Millisecond) {
+			patch, _ := strconv.Atoi(task.Labels[patchLabel]) // no label: 0
+			return diskRecord{Name: name, State: task.State, Reason: task.Reason, Patch: patch, Reclaims: task.Reclaims}, ctx.Err()
+		}
+	}
+}
+
+// live creates one task, and changes and cancels some. What a task is to go through depends
+// on the seed alone.
+func (r *diskRun) live(ctx context.Context, seed uint64, i int) {
+	dice := rand.New(rand.NewPCG(seed, uint64(i)))
+	name := fmt.Sprintf("disk-%d", i)
+	later := func() time.Time { return dueIn(100*time.Millisecond + time.Duration(dice.Int64N(int64(fullDiskDue)))) }
+	body := func() json.RawMessage { return noise(i%26, 2*(1+dice.IntN(32<<10))) }
+	wait := func() { pause(ctx, time.Duration(dice.Int64N(int64(500*time.Millisecond)))) }
+
+	due := later()
+	in := input(name, r.receiver.url(), due)
+	in.HTTP.Body = body()
+	if r.request(ctx, diskRequest{Name: name, Op: createTask, Due: due}, http.MethodPost, "/tasks", in)/100 != 2 {
+		return
+	}
+	path := "/tasks/" + name
+	for n := range dice.IntN(3) {
+		wait()
+		due, label := later(), strconv.Itoa(n+1)
+		patch := wire.TaskPatch{At: wire.FormatTime(due), HTTP: &wire.HTTPPatch{Body: body()}, Labels: map[string]*string{patchLabel: &label}}
+		r.request(ctx, diskRequest{Name: name, Op: patchTask, Due: due, Patch: n + 1}, http.MethodPatch, path, patch)
+	}
+	if dice.IntN(2) == 0 {
+		wait()
+		r.request(ctx, diskRequest{Name: name, Op: cancelTask}, http.MethodDelete, path, nil)
+	}
+}
+
+// request makes a request, logs it with its answer, and returns the status; 0: none came.
+func (r *diskRun) request(ctx context.Context, q diskRequest, method, path string, body any) int {
+	q.Sent = time.Now()
+	status, reply, err := r.client.call(ctx, method, path, body)
+	q.Status, q.At = status, time.Now()
+	if err != nil {
+		q.Error = err.Error()
+		q.Unsent = errors.Is(err, syscall.ECONNREFUSED)
+	}
+	if status/100 != 2 {
+		var p wire.Problem
+		_ = json.Unmarshal(reply, &p) // without a reply there is no code
+		q.Code = p.Code
+	}
+	if err := r.requests.append(q); err != nil {
+		return 0 // what is not logged was not promised
+	}
+	return status
+}
+
+// judge reads the logs. If a task is in a wrong state it keeps the store too.
+func (r *diskRun) judge(ctx context.Context) (diskVerdict, error) {
+	var e diskEvidence
+	var err error
+	if e.evidence, err = r.evidence(); err != nil {
+		return diskVerdict{}, err
+	}
+	if e.Requests, err = readJournal[diskRequest](r.path("requests")); err != nil {
+		return diskVerdict{}, err
+	}
+	if e.Records, err = readJournal[diskRecord](r.path("records")); err != nil {
+		return diskVerdict{}, err
+	}
+	v := judgeDisk(e)
+	if len(v.Wrong) == 0 && len(v.Lost) == 0 {
+		return v, ctx.Err()
+	}
+	kept := r.path("data")
+	if err := os.CopyFS(kept, os.DirFS(r.server.dir)); err != nil {
+		return v, err
+	}
+	r.t.note("the store of %s is kept in %s", filepath.Base(r.dir), kept)
+	return v, ctx.Err()
+}
