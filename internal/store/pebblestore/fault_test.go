@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -137,38 +138,63 @@ func TestEveryCallAfterCloseIsErrClosed(t *testing.T) {
 
 // A full disk, or one that fails in the background, leaves Pebble in the middle
 // of a step, so it is the process that has to end: the test runs one of its own.
+// A second process, started while the disk is still full, must not change that.
 func TestAProcessWhoseDiskFailsEndsAndLosesNothing(t *testing.T) {
-	for _, fault := range []string{"full", "full-log", "full-tables", "new-log", "sync", "manifest", "full-at-close"} {
+	// The first change on the full disk is a cancel. If it was not answered, it holds if the log has it.
+	either := []task.State{task.Scheduled, task.Cancelled}
+	for fault, unanswered := range map[string][]task.State{
+		"full": {task.Scheduled}, "full-log": {task.Scheduled}, "torn-log": {task.Scheduled}, "full-at-close": {task.Scheduled},
+		"sync":        {task.Cancelled},
+		"full-tables": either, "new-log": either, "manifest": either,
+	} {
 		t.Run(fault, func(t *testing.T) {
 			dir := t.TempDir() + "/data"
 			out, err := runChild(t, fault, dir)
 			if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != childFailed {
 				t.Fatalf("the child ended with %v, want exit code %d\n%s", err, childFailed, out)
 			}
-			var names []string
-			said := false
-			for line := range strings.Lines(out) {
-				if name, ok := strings.CutPrefix(line, "answered "); ok {
-					names = append(names, strings.TrimSpace(name))
-				}
-				said = said || strings.Contains(line, "no space left on device") && strings.Contains(line, dir)
+			if !strings.Contains(out, "no space left on device") || !strings.Contains(out, dir) {
+				t.Errorf("the reason and the directory are not named:\n%s", out[max(0, len(out)-500):])
 			}
-			if !said || len(names) == 0 {
-				t.Errorf("%d answered; the reason and the directory were named: %v\n%s", len(names), said, out[max(0, len(out)-500):])
+			if out, err := runChild(t, "full-at-open", dir); err == nil {
+				t.Errorf("a process started on the full disk: %s", out)
 			}
 			s, err := Open(dir, Config{})
 			if err != nil {
 				t.Fatalf("open again: %v", err)
 			}
 			defer func() { _ = s.Close() }()
-			for _, name := range names {
-				if _, err := s.Get(t.Context(), clientKey(name)); err != nil {
-					t.Errorf("%s was answered: %v", name, err)
+			states := answeredStates(out)
+			for name, want := range states {
+				if name == newName(fullAt-1) && want != task.Cancelled {
+					continue
+				}
+				if got, err := s.Get(t.Context(), clientKey(name)); err != nil || got.State != want {
+					t.Errorf("%s was answered as %v: it is %+v, %v", name, want, got, err)
 				}
 			}
-			t.Logf("%d answered, none missing", len(names))
+			cut, err := s.Get(t.Context(), clientKey(newName(fullAt-1)))
+			if err != nil || states[cut.Name] != task.Cancelled && !slices.Contains(unanswered, cut.State) {
+				t.Errorf("the cancel on the full disk left %+v, %v", cut, err)
+			}
+			t.Logf("%d answered, none missing", len(states))
 		})
 	}
+}
+
+// answeredStates returns the states of the tasks as the child was answered.
+func answeredStates(out string) map[string]task.State {
+	states := map[string]task.State{}
+	for line := range strings.Lines(out) {
+		word, name, _ := strings.Cut(strings.TrimSpace(line), " ")
+		switch word {
+		case "created":
+			states[name] = task.Scheduled
+		case "cancelled":
+			states[name] = task.Cancelled
+		}
+	}
+	return states
 }
 
 // Pebble would try for ever to write what the log holds.
@@ -213,12 +239,15 @@ func TestChildWithAFailingDisk(t *testing.T) {
 	}
 	var broken atomic.Bool
 	broken.Store(fault == "full-at-open")
-	fs := errorfs.Wrap(vfs.Default, errorfs.InjectorFunc(func(op errorfs.Op) error {
+	var fs vfs.FS = errorfs.Wrap(vfs.Default, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if broken.Load() && meets(fault, op) {
 			return &os.PathError{Op: "write", Path: op.Path, Err: syscall.ENOSPC}
 		}
 		return nil
 	}))
+	if fault == "torn-log" {
+		fs = tornFS{fs, &broken}
+	}
 	s, err := Open(os.Getenv("FOLIOT_TEST_DIR"), Config{FS: fs, MemTableSize: 256 << 10, OnFatal: func(err error) {
 		fmt.Println(err)
 		os.Exit(childFailed)
@@ -230,19 +259,61 @@ func TestChildWithAFailingDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	apply := func(word string, id int64, changes ...task.Change) {
+		if _, err := s.Apply(t.Context(), benchStart, changes); err != nil {
+			<-t.Context().Done() // OnFatal ends the process
+		}
+		fmt.Println(word, newName(id))
+	}
 	for id := range int64(20_000) {
-		if id == 500 {
+		if id == fullAt {
 			broken.Store(true)
 			if fault == "full-at-close" {
 				t.Fatalf("Close returned before the process ended: %v", s.Close())
 			}
 		}
-		if _, err := s.Apply(t.Context(), benchStart, creates(id, 1, later)); err != nil {
-			<-t.Context().Done() // OnFatal ends the process
+		if id == fullAt { // the first change on the full disk
+			apply("cancelled", id-1, task.Cancel{Key: clientKey(newName(id - 1))})
 		}
-		fmt.Println("answered", newName(id))
+		apply("created", id, creates(id, 1, later)...)
 	}
 	t.Error("the failure went unnoticed")
+}
+
+// fullAt is how many tasks the child makes before its disk fails.
+const fullAt = 500
+
+// tornFS is a disk that is full in the middle of a write to the log.
+type tornFS struct {
+	vfs.FS
+	full *atomic.Bool
+}
+
+func (d tornFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	f, err := d.FS.Create(name, category)
+	if err != nil || !strings.HasSuffix(name, ".log") {
+		return f, err
+	}
+	return tornFile{f, d.full}, nil
+}
+
+type tornFile struct {
+	vfs.File
+	full *atomic.Bool
+}
+
+// Fd keeps Pebble from writing past this type.
+func (f tornFile) Fd() uintptr { return vfs.InvalidFd }
+
+func (f tornFile) Write(p []byte) (int, error) {
+	if !f.full.Load() {
+		return f.File.Write(p)
+	}
+	n, err := f.File.Write(p[:len(p)/2])
+	if err == nil {
+		err = &os.PathError{Op: "write", Path: "the log", Err: syscall.ENOSPC}
+	}
+	return n, err
 }
 
 // meets reports whether op is what the fault hits.
