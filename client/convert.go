@@ -61,7 +61,7 @@ func (t Task) wire() (wire.Task, error) {
 	shown := wire.Task{
 		TaskInput: in,
 		ID:        t.ID, State: string(t.State), HeldBy: t.HeldBy, Reason: t.Reason,
-		DueAt: instant(t.DueAt), Version: t.Version, CreatedAt: instant(t.CreatedAt), FinishedAt: instant(t.FinishedAt),
+		DueAt: instant(t.DueAt), NextAt: instant(t.NextAt), Version: t.Version, CreatedAt: instant(t.CreatedAt), FinishedAt: instant(t.FinishedAt),
 		CancelRequested: t.CancelRequested, BodySize: t.BodySize, Reclaims: t.Reclaims,
 		Schedule: t.Schedule, Instant: instant(t.Instant),
 		Attempts: make([]wire.Attempt, len(t.Attempts)), Traceparent: t.Traceparent, Durability: t.Durability,
@@ -210,7 +210,7 @@ func (d *decoder) task(shown wire.Task) Task {
 	t := Task{
 		Spec: d.spec(shown.TaskInput),
 		ID:   shown.ID, State: State(shown.State), HeldBy: shown.HeldBy, Reason: shown.Reason,
-		DueAt: d.instant(shown.DueAt), Version: shown.Version, CreatedAt: d.instant(shown.CreatedAt), FinishedAt: d.instant(shown.FinishedAt),
+		DueAt: d.instant(shown.DueAt), NextAt: d.instant(shown.NextAt), Version: shown.Version, CreatedAt: d.instant(shown.CreatedAt), FinishedAt: d.instant(shown.FinishedAt),
 		CancelRequested: shown.CancelRequested, BodySize: shown.BodySize, Reclaims: shown.Reclaims, Traceparent: shown.Traceparent, Durability: shown.Durability,
 		Schedule: shown.Schedule, Instant: d.instant(shown.Instant),
 	}

@@ -18,7 +18,7 @@ type Filter struct {
 	Reason    string  // why they are dead, expired or cancelled
 	Labels    map[string]string
 	Schedule  string // which made them
-	DueBefore time.Time
+	DueBefore time.Time // by DueAt, which retries do not move
 	DueAfter  time.Time
 	// All lets CancelMany and RetryMany go without any of these.
 	All bool

@@ -138,6 +138,9 @@ func andSchedules(n int) string {
 func exportLine(t *client.Task) client.Spec {
 	s := t.Spec
 	s.At, s.Delay = t.DueAt, 0
+	if t.NextAt.After(s.At) {
+		s.At = t.NextAt
+	}
 	s.ExpireAfter = cmp.Or(s.ExpireAfter, client.NoLimit)
 	s.OnDead = cmp.Or(s.OnDead, client.Nobody)
 	if strings.Contains(s.Name, "@") { // made by the server, and no name for a client to give

@@ -19,7 +19,8 @@ type getCmd struct {
 
 // Help shows examples below the usage line.
 func (getCmd) Help() string {
-	return `Shows what was asked for and what has happened so far: state, due time, the last 20 attempts.
+	return `Shows what was asked for and what has happened so far: state, due time, the last 20 attempts. The due time is the one that was
+asked for. If the task is tried again, the next attempt has a line of its own.
 
 Examples:
 
@@ -81,6 +82,9 @@ func describe(t *client.Task) (r rows) {
 	r.add("id", t.ID)
 	r.add("state", state)
 	r.add("due", instant(t.DueAt))
+	if !t.NextAt.Equal(t.DueAt) {
+		r.add("next attempt", instantOr(t.NextAt, ""))
+	}
 	r.add("schedule", t.Schedule)
 	r.add("instant", instantOr(t.Instant, ""))
 	r.addRequest(&t.Spec)

@@ -18,7 +18,8 @@ type lsCmd struct {
 // Help shows examples below the usage line.
 func (lsCmd) Help() string {
 	return `Lists tasks, in no particular order. On a terminal they stand in a table; elsewhere each is a line of
-name, state, due time, queue, attempts and URL with a tab between them, and -o json prints each as an object.
+name, state, due time, queue, attempts, URL and next attempt with a tab between them, and -o json prints each as an object. The due time is
+the one that was asked for: retries do not move it.
 
 Examples:
 
@@ -39,7 +40,7 @@ func (c *lsCmd) Run(ctx context.Context, con *console, api *client.Client) error
 	if err != nil {
 		return err
 	}
-	out := con.table([]string{"NAME", "STATE", "DUE", "QUEUE", "ATTEMPTS", "URL"})
+	out := con.table([]string{"NAME", "STATE", "DUE", "QUEUE", "ATTEMPTS", "URL", "NEXT"})
 	shown, more, err := eachTask(ctx, api, client.Query{Filter: filter}, c.Limit, func(t *client.Task) error {
 		if con.json {
 			return con.object(t)
@@ -63,7 +64,7 @@ func listRow(t *client.Task) []string {
 	if n := len(t.Attempts); n > 0 {
 		tries = t.Attempts[n-1].Number
 	}
-	return []string{t.Name, string(t.State), instant(t.DueAt), t.Queue, strconv.Itoa(tries), t.HTTP.URL}
+	return []string{t.Name, string(t.State), instant(t.DueAt), t.Queue, strconv.Itoa(tries), t.HTTP.URL, instantOr(t.NextAt, "-")}
 }
 
 // eachTask calls visit with the tasks that query chooses, at most limit of

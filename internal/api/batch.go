@@ -119,5 +119,5 @@ func batchResult(reply task.Reply) wire.BatchResult {
 	if reply.Task == nil { // not yet tried
 		return wire.BatchResult{}
 	}
-	return wire.BatchResult{Status: http.StatusCreated, Name: reply.Task.Name, ID: reply.Task.ID, DueAt: showTime(reply.Task.Due)}
+	return wire.BatchResult{Status: http.StatusCreated, Name: reply.Task.Name, ID: reply.Task.ID, DueAt: showTime(reply.Task.OriginalDue)}
 }

@@ -290,7 +290,7 @@ func parseDuration(field, s string) (time.Duration, error) {
 
 // ours are the fields of a task that a reply has and a request cannot set.
 var ours = map[string]bool{
-	"id": true, "state": true, "reason": true, "due_at": true, "version": true, "created_at": true, "finished_at": true,
+	"id": true, "state": true, "reason": true, "due_at": true, "next_at": true, "version": true, "created_at": true, "finished_at": true,
 	"cancel_requested": true, "under_way": true, "body_size": true, "reclaims": true, "attempts": true, "durability": true, "traceparent": true,
 	"schedule": true, "instant": true,
 }

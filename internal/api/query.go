@@ -42,8 +42,8 @@ var (
 		labelParam,
 		{name: "reason", about: "Dead, expired or cancelled for that reason.", enum: reasons},
 		{name: "schedule", about: "Made by that schedule: at its instants, by a trigger or by a backfill."},
-		{name: "due_before", about: "Due earlier than that.", format: "date-time"},
-		{name: "due_after", about: "Due later than that.", format: "date-time"},
+		{name: "due_before", about: "due_at is earlier than that. Retries do not move due_at.", format: "date-time"},
+		{name: "due_after", about: "due_at is later than that.", format: "date-time"},
 	}
 	labelParam     = param{name: "label", about: "With all of these labels, each as key=value.", repeated: true}
 	allParam       = param{name: "all", about: "true: also without a filter.", format: "boolean"}

@@ -43,7 +43,7 @@ func (s *Server) show(r *request, t *task.Task) wire.Task {
 		ID:              t.ID,
 		State:           t.State.String(),
 		Reason:          t.EndReason(),
-		DueAt:           showTime(t.Due),
+		DueAt:           showTime(t.OriginalDue),
 		Version:         t.Version,
 		CreatedAt:       showTime(t.CreatedAt),
 		CancelRequested: t.CancelRequested,
@@ -63,7 +63,7 @@ func (s *Server) show(r *request, t *task.Task) wire.Task {
 	if t.OnDead != "" {
 		shown.OnDead = &t.OnDead
 	}
-	shown.FinishedAt = showOptional(t.FinishedAt)
+	shown.NextAt, shown.FinishedAt = showOptional(t.NextAttempt()), showOptional(t.FinishedAt)
 	shown.Schedule, shown.Instant = showOrigin(t.Name)
 	if hold := holdOf(r.settings, s.now(), t); hold != task.NotHeld {
 		shown.State, shown.HeldBy = held, string(hold)

@@ -8,7 +8,7 @@ type Filter struct {
 	Queue     string
 	States    []State           // any of them
 	Labels    map[string]string // all of them
-	DueBefore Millis            // exclusive; 0: no bound
+	DueBefore Millis            // exclusive; 0: no bound. The due time is the one that was asked for
 	DueAfter  Millis            // exclusive; 0: no bound
 
 	CreatedUntil Millis // inclusive; 0: no bound
@@ -24,8 +24,8 @@ func (f *Filter) Match(t *Task) bool {
 	case f.Namespace != "" && t.Namespace != f.Namespace,
 		t.Queue != f.Queue && (f.Queue != "" || t.Queue == ScheduleQueue), // schedules must be asked for
 		len(f.States) > 0 && !slices.Contains(f.States, t.State),
-		f.DueBefore != 0 && t.Due >= f.DueBefore,
-		f.DueAfter != 0 && t.Due <= f.DueAfter,
+		f.DueBefore != 0 && t.OriginalDue >= f.DueBefore,
+		f.DueAfter != 0 && t.OriginalDue <= f.DueAfter,
 		f.CreatedUntil != 0 && t.CreatedAt > f.CreatedUntil,
 		f.Reason != "" && t.EndReason() != f.Reason,
 		f.Schedule != "" && !madeBy(f.Schedule, t.Name):

@@ -137,6 +137,15 @@ func (t *Task) Lane() Lane {
 // Entry returns the task as its lane's index shows it.
 func (t *Task) Entry() Entry { return Entry{Name: t.Name, Lane: t.Lane(), Due: t.Due} }
 
+// NextAttempt returns when the next attempt is to start, 0 if none is known to
+// follow: the task has ended, or the attempt under way may be its last.
+func (t *Task) NextAttempt() Millis {
+	if t.State == Scheduled || t.Superseded() {
+		return t.Due
+	}
+	return 0
+}
+
 // Superseded reports whether the attempt under way belongs to an incarnation
 // that was replaced meanwhile.
 func (t *Task) Superseded() bool { return t.Lease != nil && t.Lease.TaskID != t.ID }

@@ -97,7 +97,8 @@ type Task struct {
 	State           string    `json:"state" enum:"scheduled,held,running,delivered,cancelled,expired,dead" doc:"held: scheduled, in a queue that is paused or being purged, or in a suspended namespace."`
 	HeldBy          string    `json:"held_by,omitempty" enum:"suspended,purge,pause" doc:"Of a held task: what holds it. suspended: the operator has suspended the namespace."`
 	Reason          string    `json:"reason,omitempty" doc:"Why it is dead, expired or cancelled: a stable code."`
-	DueAt           string    `json:"due_at" format:"date-time" doc:"When the next attempt starts, or the last one was to."`
+	DueAt           string    `json:"due_at" format:"date-time" doc:"The due time that was asked for last; retries do not move it."`
+	NextAt          string    `json:"next_at,omitempty" format:"date-time" doc:"When the next attempt starts: at due_at, or later when the task is tried again. Absent: none follows, or one is under way."`
 	Version         uint64    `json:"version" doc:"Counts what clients changed; attempts do not change it."`
 	CreatedAt       string    `json:"created_at" format:"date-time"`
 	FinishedAt      string    `json:"finished_at,omitempty" format:"date-time" doc:"When it became finished or dead."`

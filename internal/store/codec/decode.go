@@ -88,7 +88,7 @@ func MatchRecord(src []byte, key task.Key, f *task.Filter) (bool, error) {
 			break
 		}
 		switch {
-		case got.num > lastFilterNum && got.num != fieldCreatedAt && got.num != fieldReason:
+		case got.num > lastFilterNum && got.num != fieldCreatedAt && got.num != fieldOriginalDue && got.num != fieldReason:
 		case got.num == fieldQueue:
 			if schedule := string(got.bytes) == task.ScheduleQueue; string(got.bytes) != f.Queue && (f.Queue != "" || schedule) {
 				return false, nil
@@ -110,6 +110,8 @@ func lastFieldOf(f *task.Filter) protowire.Number {
 	switch {
 	case f.Reason != "":
 		return fieldReason
+	case f.DueBefore != 0, f.DueAfter != 0:
+		return fieldOriginalDue
 	case f.CreatedUntil != 0:
 		return fieldCreatedAt
 	}

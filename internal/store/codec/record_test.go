@@ -93,7 +93,7 @@ func TestAFilterSeesInTheBytesWhatItSeesInTheRecord(t *testing.T) {
 			f.Labels = rapid.SampledFrom([]map[string]string{r.Labels, {"k": "v"}}).Draw(t, "of")
 		}
 		if maybe("due") {
-			f.DueBefore, f.DueAfter = r.Due+task.Millis(rapid.IntRange(-1, 1).Draw(t, "of")), task.Millis(rapid.Int64().Draw(t, "of"))
+			f.DueBefore, f.DueAfter = r.OriginalDue+task.Millis(rapid.IntRange(-1, 1).Draw(t, "of")), task.Millis(rapid.Int64().Draw(t, "of"))
 		}
 		if maybe("creation") {
 			f.CreatedUntil = rapid.SampledFrom([]task.Millis{r.CreatedAt, r.CreatedAt - 1}).Draw(t, "of")

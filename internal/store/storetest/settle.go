@@ -46,6 +46,31 @@ var settleCases = []testCase{
 		},
 	},
 	{
+		"a retry does not move the due time that was asked for",
+		"A failed attempt moves the next attempt alone: lists find the task by the time its client asked for.",
+		func(f *fixture) {
+			made := f.create("a", at(start))
+			f.claim(start, made, "token")
+			f.settle(start+9, made, "token", task.Outcome{Verdict: task.Failure, Status: 500})
+			got := f.get("a")
+			if got.OriginalDue != start || got.Due <= start+9 || got.NextAttempt() != got.Due {
+				f.Fatalf("asked for start%+d, next attempt at start%+d", got.OriginalDue-start, got.NextAttempt()-start)
+			}
+			filter := task.Filter{Namespace: task.DefaultNamespace, DueAfter: start - 1, DueBefore: start + 1}
+			f.wantNames("due then", names(f.list(filter, task.Page{Limit: 9})), "a")
+			filter = task.Filter{Namespace: task.DefaultNamespace, DueAfter: start}
+			f.wantNames("due later", names(f.list(filter, task.Page{Limit: 9})))
+			done := f.claim(got.Due, got, "token2")
+			if done.NextAttempt() != 0 {
+				f.Errorf("an attempt is under way, and the next one is at start%+d", done.NextAttempt()-start)
+			}
+			done = f.settle(got.Due+1, done, "token2", task.Outcome{Verdict: task.Success, Status: 200})
+			if done.OriginalDue != start || done.NextAttempt() != 0 {
+				f.Errorf("delivered: asked for start%+d, next attempt %d", done.OriginalDue-start, done.NextAttempt())
+			}
+		},
+	},
+	{
 		"a death is kept whole",
 		"A dead task keeps its body, so that it can be retried by hand, and is in no lane until then.",
 		func(f *fixture) {
