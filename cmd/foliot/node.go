@@ -41,6 +41,7 @@ type node struct {
 	store    task.Store
 	own      *ownAddresses
 	refusals refusals
+	deaths   deaths
 	sender   *webhook.Sender
 	api      *api.Server
 	dispatch *dispatch.Dispatcher
@@ -53,7 +54,7 @@ type node struct {
 // before run, but connections wait from here on: a restart refuses nobody. ctx
 // ends the wait for a Redis that reads its file.
 func openNode(ctx context.Context, cfg serveConfig, log *slog.Logger) (_ *node, err error) {
-	n := &node{cfg: cfg, log: log, now: time.Now, fatal: make(chan error, 1)}
+	n := &node{cfg: cfg, log: log, now: time.Now, fatal: make(chan error, 1), deaths: deaths{log: log}}
 	if n.files, err = budget(cfg.concurrency, log); err != nil {
 		return nil, err
 	}
@@ -111,8 +112,17 @@ func (n *node) openStore(ctx context.Context) (err error) {
 	if err != nil {
 		return placed("--data", err)
 	}
-	n.metrics.Reaped(reaped)
+	n.metrics.Reclaimed(len(reaped))
+	n.reaped(reaped)
 	return nil
+}
+
+// reaped is told of the tasks whose leases the store took back: some may have died of it.
+func (n *node) reaped(left []*task.Task) {
+	n.metrics.Died(left)
+	for _, t := range left {
+		n.deaths.note(t)
+	}
 }
 
 // reapEvery returns how often leases are taken back that nobody holds any more.
@@ -301,6 +311,7 @@ func (n *node) close(ended <-chan error, stopKeeping func()) error {
 	err = errors.Join(err, served(<-ended))
 	n.conns.close()
 	stopKeeping()
+	n.deaths.flush()
 	n.sender.Close()
 	n.closeTracer()
 	return errors.Join(err, n.store.Close())

@@ -45,6 +45,7 @@ func (n *node) openRedis(ctx context.Context) error {
 	c := n.cfg.sharing.config()
 	c.Client, c.Policy, c.AuditKeep, c.Logger = client, n.cfg.keep, n.cfg.auditKeep, n.log
 	c.Version, c.Address = version(), advertised(n.listener.Addr())
+	c.OnReap = n.reaped
 	c.APIs = func() []string { return apisOf(n.listener.Addr()) }
 	s, err := redisstore.Open(ctx, c)
 	if err != nil {

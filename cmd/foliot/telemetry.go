@@ -57,6 +57,7 @@ func (n *node) newTracer() (*tracing.Tracer, error) {
 // settled is told of each attempt, after its settlement.
 func (n *node) settled(e dispatch.Event) {
 	n.refusals.note(e, time.Now())
+	n.deaths.note(e.After)
 	n.metrics.Attempt(e.Claimed.Namespace, e.Claimed.Queue, e.Outcome, e.After)
 }
 

@@ -39,6 +39,7 @@ type agenda struct {
 	queues  map[queueKey]*queue
 	targets map[targetKey]*target
 	broken  int               // of them, with a breaker that is not closed
+	changes []breakerChange   // breakers that opened or closed, to be logged
 	taken   map[task.Key]bool // picked, and a read may still see it waiting; true: its claim was answered
 	number  uint64
 	seq     uint64      // counts changes of knowledge

@@ -33,6 +33,7 @@ const firstRest = time.Second
 // at a time try, after waits that double, until one brings a reply.
 type breaker struct {
 	open   bool
+	since  time.Duration // valid while open: when it opened
 	opened int           // times in a row
 	until  time.Duration // valid while open: no attempt before
 	probe  uint64        // the number of the pick that decides, 0: none is under way
@@ -55,6 +56,9 @@ func (b *breaker) trip(now, limit time.Duration, chance float64) {
 	rest := limit
 	if b.opened < 32 {
 		rest = min(firstRest<<b.opened, limit)
+	}
+	if !b.open {
+		b.since = now
 	}
 	b.open, b.probe = true, 0
 	b.opened++

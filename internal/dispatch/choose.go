@@ -194,9 +194,9 @@ func (a *agenda) release(p *pick, now task.Millis, e evidence) {
 	l.outlet.running--
 	t.running--
 	l.running--
-	broken := t.broken()
+	before := t.breaker
 	if t.learn(p, e, a.steady, a.rules) {
-		a.broken += t.broken() - broken
+		a.brokenSince(t, before)
 		a.reopen(t, now)
 	}
 	a.replace(l, now)

@@ -123,7 +123,10 @@ func (d *Dispatcher) update(change func(now task.Millis)) {
 	startable, hungry, unread := d.agenda.first() != nil, len(d.agenda.hungry)+len(d.agenda.chores) > 0, d.agenda.unread
 	eager, fires := len(d.agenda.eager) > 0, d.agenda.fires()
 	d.agenda.unread = false
+	changes := d.agenda.changes
+	d.agenda.changes = nil
 	d.mu.Unlock()
+	d.logBreakers(changes)
 	if unread {
 		signal(d.unread)
 	}

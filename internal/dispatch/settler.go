@@ -80,7 +80,9 @@ func (d *Dispatcher) settled(batch []*attempt, replies []task.Reply, repeated bo
 		for i, a := range batch {
 			delete(d.held, a)
 			d.count.sent(d.monotonic(), a.outcome)
+			changes := len(d.agenda.changes)
 			d.agenda.release(&a.pick, now, a.evidence())
+			d.agenda.caused(changes, &a.outcome)
 			r := replies[i]
 			switch {
 			case errors.Is(r.Err, task.ErrStale):

@@ -70,14 +70,6 @@ func (t *target) closedUntil() time.Duration {
 	return until
 }
 
-// broken returns 1 if t's breaker is not closed, otherwise 0.
-func (t *target) broken() int {
-	if t.breaker.open {
-		return 1
-	}
-	return 0
-}
-
 // learn takes in the end of an attempt, and reports whether its lanes stand
 // differently now.
 func (t *target) learn(p *pick, e evidence, now time.Duration, r rules) bool {

@@ -113,10 +113,15 @@ func (s *Store) retire(ctx context.Context, now task.Millis, limit int, k kind, 
 	}
 	s.tellRetired(k, keys, replies)
 	n := 0
+	var left []*task.Task
 	for _, r := range replies {
 		if r.Err == nil && r.Effect != 0 {
 			n++
+			left = append(left, r.Task)
 		}
+	}
+	if k == reaping && n > 0 && s.config.OnReap != nil {
+		s.config.OnReap(left)
 	}
 	return n, nil
 }

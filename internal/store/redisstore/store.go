@@ -89,6 +89,10 @@ type Config struct {
 	// clocks decide.
 	CallersClock bool
 
+	// OnReap is called with the tasks whose leases Reap took back, as that left
+	// them: some may have died of it. It must not call the store. Default: none.
+	OnReap func(left []*task.Task)
+
 	// Logger is told of what goes wrong. Default: none.
 	Logger *slog.Logger
 }

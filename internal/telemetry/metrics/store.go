@@ -57,10 +57,9 @@ func (m *Metrics) Sync(d time.Duration, changes int) {
 // Reclaimed counts leases that were taken back.
 func (m *Metrics) Reclaimed(n int) { m.store.reclaims.Add(float64(n)) }
 
-// Reaped counts leases that were taken back when the store was opened, and the
-// tasks that this killed. The Settings must be there by then.
-func (m *Metrics) Reaped(left []*task.Task) {
-	m.Reclaimed(len(left))
+// Died counts those tasks, of some whose leases the store took back, that died of
+// it. The Settings must be there by then.
+func (m *Metrics) Died(left []*task.Task) {
 	for _, t := range left {
 		m.deliveries.of(t.Namespace, t.Queue).ended(t)
 	}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"cmp"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+const (
+	// deathWindow is the time in which at most deathLines deaths of one kind are
+	// logged one by one, and at most deathKinds kinds are counted apart.
+	deathWindow = 10 * time.Second
+	deathLines  = 5
+	deathKinds  = 20
+)
+
+// deaths logs the tasks that gave up, and why. A receiver that is down can kill
+// thousands a second: at the end of a window one line for each kind counts the
+// tasks that had no line of their own, so the log is short and misses nothing.
+type deaths struct {
+	log *slog.Logger
+
+	mu    sync.Mutex // guards the fields below
+	kinds map[deathKind]*deathCount
+	timer *time.Timer // ends the window; nil: there is no window
+}
+
+// deathKind is what the deaths that share a limit have in common. The zero
+// value stands for all kinds beyond the first deathKinds.
+type deathKind struct{ namespace, queue, reason string }
+
+type deathCount struct{ lines, silent int }
+
+// note logs the death that t may be.
+func (d *deaths) note(t *task.Task) {
+	if t == nil || t.State != task.Dead {
+		return
+	}
+	if d.turn(deathKind{t.Namespace, t.Queue, t.Reason}) {
+		d.write(t)
+	}
+}
+
+// turn counts a death of that kind and reports whether it has a line of its own.
+func (d *deaths) turn(kind deathKind) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.timer == nil {
+		d.kinds = map[deathKind]*deathCount{}
+		d.timer = time.AfterFunc(deathWindow, d.flush)
+	}
+	if d.kinds[kind] == nil && len(d.kinds) >= deathKinds {
+		kind = deathKind{}
+	}
+	count := d.kinds[kind]
+	if count == nil {
+		count = &deathCount{}
+		d.kinds[kind] = count
+	}
+	if kind == (deathKind{}) || count.lines == deathLines {
+		count.silent++
+		return false
+	}
+	count.lines++
+	return true
+}
+
+func (d *deaths) write(t *task.Task) {
+	attrs := []any{
+		"namespace", t.Namespace, "queue", t.Queue, "task", t.Name, "id", t.ID, "reason", t.Reason,
+		"destination", t.Request.Destination, "due", t.OriginalDue.Time().UTC(), "attempts", t.Tries,
+	}
+	if n := len(t.History); n > 0 {
+		last := t.History[n-1]
+		attrs = append(attrs, "status", last.Status, "error", last.Error)
+		if last.Detail != "" {
+			attrs = append(attrs, "detail", last.Detail)
+		}
+	}
+	d.log.Warn("a task died", attrs...)
+}
+
+// flush ends the window: it logs how many deaths had no line of their own.
+func (d *deaths) flush() {
+	d.mu.Lock()
+	if d.timer != nil {
+		d.timer.Stop()
+	}
+	kinds := d.kinds
+	d.kinds, d.timer = nil, nil
+	d.mu.Unlock()
+	sorted := make([]deathKind, 0, len(kinds))
+	for kind, count := range kinds {
+		if count.silent > 0 {
+			sorted = append(sorted, kind)
+		}
+	}
+	slices.SortFunc(sorted, func(a, b deathKind) int {
+		return cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.queue, b.queue), cmp.Compare(a.reason, b.reason))
+	})
+	for _, kind := range sorted {
+		if kind == (deathKind{}) {
+			d.log.Warn("more tasks of other queues died", "tasks", kinds[kind].silent)
+			continue
+		}
+		d.log.Warn("more tasks died", "namespace", kind.namespace, "queue", kind.queue, "reason", kind.reason, "tasks", kinds[kind].silent)
+	}
+}
