@@ -54,6 +54,12 @@ func Text(s string) Body {
 // Bytes returns b as a body, without a content type unless a header gives one.
 func Bytes(b []byte) Body { return Body{kind: binaryBody, data: append([]byte{}, b...)} }
 
+// asValue reports whether JSON is sent byte for byte as the value of the API's field: it keeps no white space around a value, and would
+// send the text of a string, and nothing for null.
+func (b Body) asValue() bool {
+	return b.data[0] != '"' && string(b.data) != "null" && len(bytes.TrimSpace(b.data)) == len(b.data)
+}
+
 // IsZero reports whether there is no body.
 func (b Body) IsZero() bool { return b.kind == noBody && b.err == nil }
 

@@ -20,7 +20,7 @@ func (s Spec) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return encodeTask(in)
+	return marshal(in)
 }
 
 // UnmarshalJSON reads a task as the API takes it.
@@ -48,6 +48,7 @@ func (s Spec) wire() (wire.TaskInput, error) {
 		At: instant(s.At), Delay: duration(s.Delay),
 		Timeout: duration(s.Timeout), ExpireAfter: limit(s.ExpireAfter),
 		Priority: string(s.Priority), Labels: s.Labels, Retry: s.Retry.wire(), OnDead: onDead(s.OnDead),
+		NextAt: instant(s.FirstAttempt), Traceparent: s.Parent,
 		HTTP: wire.HTTPInput{URL: s.HTTP.URL, Method: s.HTTP.Method, Headers: s.HTTP.Headers},
 	}
 	if in.At == "" && in.Delay == "" {
@@ -58,13 +59,14 @@ func (s Spec) wire() (wire.TaskInput, error) {
 
 func (t Task) wire() (wire.Task, error) {
 	in, err := t.Spec.wire()
+	in.NextAt, in.Traceparent = instant(t.NextAt), t.Traceparent
 	shown := wire.Task{
 		TaskInput: in,
 		ID:        t.ID, State: string(t.State), HeldBy: t.HeldBy, Reason: t.Reason,
-		DueAt: instant(t.DueAt), NextAt: instant(t.NextAt), Version: t.Version, CreatedAt: instant(t.CreatedAt), FinishedAt: instant(t.FinishedAt),
+		DueAt: instant(t.DueAt), Version: t.Version, CreatedAt: instant(t.CreatedAt), FinishedAt: instant(t.FinishedAt),
 		CancelRequested: t.CancelRequested, BodySize: t.BodySize, Reclaims: t.Reclaims,
 		Schedule: t.Schedule, Instant: instant(t.Instant),
-		Attempts: make([]wire.Attempt, len(t.Attempts)), Traceparent: t.Traceparent, Durability: t.Durability,
+		Attempts: make([]wire.Attempt, len(t.Attempts)), Durability: t.Durability,
 	}
 	for i, a := range t.Attempts {
 		shown.Attempts[i] = wire.Attempt{
@@ -93,10 +95,9 @@ func (b Body) put(h *wire.HTTPInput) (err error) {
 	switch {
 	case b.err != nil:
 		return b.err
-	case b.kind == jsonBody && b.data[0] != '"' && string(b.data) != "null":
+	case b.kind == jsonBody && b.asValue():
 		h.Body = b.data
 	case b.kind == jsonBody:
-		// The API would send what is between a string's quotes, and nothing for null.
 		h.BodyBase64 = base64Of(b.data)
 		h.Headers = withContentType(h.Headers, "application/json")
 	case b.kind == textBody:
@@ -182,6 +183,7 @@ func (d *decoder) spec(in wire.TaskInput) Spec {
 		At: d.instant(in.At), Delay: d.duration(in.Delay),
 		Timeout: d.duration(in.Timeout), ExpireAfter: d.limit(in.ExpireAfter),
 		Priority: Priority(in.Priority), Labels: in.Labels, Retry: d.retry(in.Retry),
+		FirstAttempt: d.instant(in.NextAt), Parent: in.Traceparent,
 		HTTP: HTTP{URL: in.HTTP.URL, Method: in.HTTP.Method, Headers: in.HTTP.Headers, Body: d.body(in.HTTP)},
 	}
 	if u := in.OnDead; u != nil {
@@ -214,6 +216,7 @@ func (d *decoder) task(shown wire.Task) Task {
 		CancelRequested: shown.CancelRequested, BodySize: shown.BodySize, Reclaims: shown.Reclaims, Traceparent: shown.Traceparent, Durability: shown.Durability,
 		Schedule: shown.Schedule, Instant: d.instant(shown.Instant),
 	}
+	t.FirstAttempt, t.Parent = time.Time{}, "" // what is shown is no wish
 	for _, a := range shown.Attempts {
 		t.Attempts = append(t.Attempts, Attempt{
 			Number: a.Number, StartedAt: d.instant(a.StartedAt), Status: a.Status, Error: a.Error, Reply: a.Reply,
@@ -228,6 +231,9 @@ func (d *decoder) body(h wire.HTTPInput) Body {
 	case h.BodyBase64 != nil:
 		data, err := base64.StdEncoding.DecodeString(*h.BodyBase64)
 		d.note("body_base64", err)
+		if len(h.Body) > 0 && json.Valid(data) { // JSON whose bytes no JSON value shows
+			return Body{kind: jsonBody, data: data}
+		}
 		return Body{kind: binaryBody, data: data}
 	case len(h.Body) == 0 || string(h.Body) == "null":
 		return Body{}

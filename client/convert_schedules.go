@@ -15,7 +15,7 @@ func (s ScheduleSpec) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return encodeSchedule(in)
+	return marshal(in)
 }
 
 // UnmarshalJSON reads a schedule as the API takes it.
@@ -29,10 +29,11 @@ func (s Schedule) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	in.Runs = &s.Runs
 	shown := wire.Schedule{
 		ScheduleInput: in,
 		Name:          s.Name, ID: s.ID, State: string(s.State), Words: s.Words,
-		NextAt: instant(s.NextAt), LastAt: instant(s.LastAt), PausedAt: instant(s.PausedAt), Runs: s.Runs, WaitingAt: instant(s.WaitingAt),
+		NextAt: instant(s.NextAt), LastAt: instant(s.LastAt), PausedAt: instant(s.PausedAt), WaitingAt: instant(s.WaitingAt),
 		Problem: s.Problem, BodySize: s.BodySize, Version: s.Version, CreatedAt: instant(s.CreatedAt), Durability: s.Durability,
 	}
 	if k := s.LastSkipped; k != nil {
@@ -47,8 +48,12 @@ func (s *Schedule) UnmarshalJSON(data []byte) error {
 		shown := Schedule{
 			ScheduleSpec: d.scheduleSpec(w.ScheduleInput),
 			Name:         w.Name, ID: w.ID, State: ScheduleState(w.State), Words: w.Words,
-			NextAt: d.instant(w.NextAt), LastAt: d.instant(w.LastAt), PausedAt: d.instant(w.PausedAt), Runs: w.Runs, WaitingAt: d.instant(w.WaitingAt),
+			NextAt: d.instant(w.NextAt), LastAt: d.instant(w.LastAt), PausedAt: d.instant(w.PausedAt), WaitingAt: d.instant(w.WaitingAt),
 			Problem: w.Problem, BodySize: w.BodySize, Version: w.Version, CreatedAt: d.instant(w.CreatedAt), Durability: w.Durability,
+		}
+		shown.SetRuns = nil // what is shown is no wish
+		if n := w.Runs; n != nil {
+			shown.Runs = *n
 		}
 		if k := w.LastSkipped; k != nil {
 			shown.LastSkipped = &SkippedInstants{From: d.instant(k.From), Until: d.instant(k.Until), Why: k.Why}
@@ -71,13 +76,17 @@ func (i Instant) MarshalJSON() ([]byte, error) {
 
 func (s ScheduleSpec) wire() (wire.ScheduleInput, error) {
 	t := s.Task
-	if t.Name != "" || !t.At.IsZero() || t.Delay != 0 {
-		return wire.ScheduleInput{}, errors.New("the task of a schedule has no name, time or delay of its own: the schedule gives them to each")
+	if t.Name != "" || !t.At.IsZero() || t.Delay != 0 || !t.FirstAttempt.IsZero() || t.Parent != "" {
+		return wire.ScheduleInput{}, errors.New("the task of a schedule has no name, time, delay or parent of its own: the schedule gives them to each")
+	}
+	anchor := s.Anchor
+	if s.Every == 0 || !s.Start.IsZero() {
+		anchor = time.Time{}
 	}
 	task, err := t.wire()
 	return wire.ScheduleInput{
 		Cron: s.Cron, Timezone: s.TimeZone, DSTGap: s.DSTGap, DSTOverlap: s.DSTOverlap, Every: duration(s.Every),
-		Start: instant(s.Start), End: instant(s.End), MaxRuns: s.MaxRuns, Jitter: duration(s.Jitter),
+		Start: instant(s.Start), End: instant(s.End), Anchor: instant(anchor), MaxRuns: s.MaxRuns, Runs: s.SetRuns, Jitter: duration(s.Jitter),
 		Misfire: string(s.Misfire), CatchupWindow: limit(s.CatchupWindow), CatchupLimit: s.CatchupLimit, Overlap: string(s.Overlap),
 		Paused: s.Paused,
 		Task: wire.ScheduledTask{
@@ -90,7 +99,7 @@ func (s ScheduleSpec) wire() (wire.ScheduleInput, error) {
 func (d *decoder) scheduleSpec(w wire.ScheduleInput) ScheduleSpec {
 	return ScheduleSpec{
 		Cron: w.Cron, TimeZone: w.Timezone, DSTGap: w.DSTGap, DSTOverlap: w.DSTOverlap, Every: d.duration(w.Every),
-		Start: d.instant(w.Start), End: d.instant(w.End), MaxRuns: w.MaxRuns, Jitter: d.duration(w.Jitter),
+		Start: d.instant(w.Start), End: d.instant(w.End), Anchor: d.instant(w.Anchor), MaxRuns: w.MaxRuns, SetRuns: w.Runs, Jitter: d.duration(w.Jitter),
 		Misfire: Misfire(w.Misfire), CatchupWindow: d.limit(w.CatchupWindow), CatchupLimit: w.CatchupLimit, Overlap: Overlap(w.Overlap),
 		Paused: w.Paused,
 		Task: d.spec(wire.TaskInput{

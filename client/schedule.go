@@ -20,6 +20,10 @@ type ScheduleSpec struct {
 	// Every is from one instant to the next, counted from Start, or from when the schedule was made; at least 1s.
 	Every time.Duration
 
+	// Anchor is what Every counts from where there is no Start. With Cron or Start it says nothing. Default: when the schedule was made, or as
+	// it is.
+	Anchor time.Time
+
 	Start   time.Time     // no instant lies before; zero: no bound
 	End     time.Time     // no instant lies after; zero: no bound
 	MaxRuns int64         // it ends when so many instants have made a task; 0: no limit
@@ -34,6 +38,8 @@ type ScheduleSpec struct {
 	// Overlap is what happens at an instant while a task of the schedule is unfinished. Default: AllowOverlap.
 	Overlap Overlap
 
+	// SetRuns sets how many of MaxRuns are used up: of a schedule that comes from elsewhere. nil: as it is; a new one has used none.
+	SetRuns *int64
 	// Paused lets it make no tasks. nil: as it is; a new one is not paused.
 	Paused *bool
 	// Task is what its tasks are. Name, At and Delay are the schedule's to say: a Task that has one is refused. What is left open is

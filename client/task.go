@@ -32,6 +32,12 @@ type Spec struct {
 	Retry Retry
 	// OnDead is a URL that is told, by a task of its own, when the task dies. Default: the queue's; Nobody: none.
 	OnDead string
+
+	// FirstAttempt is when its first attempt starts, if that is later than At: of a task that comes from elsewhere, where it waited for a retry.
+	// ExpireAfter counts from At all the same. Default: At.
+	FirstAttempt time.Time
+	// Parent is the span that the spans of its attempts are linked to, in W3C's form. Default: that of the request that creates it.
+	Parent string
 }
 
 // Nobody is the OnDead of a task whose death nobody is told of, whatever its queue says.

@@ -3,15 +3,19 @@ package main
 import (
 	"bufio"
 	"cmp"
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/foliot/foliot/client"
 )
@@ -25,15 +29,16 @@ type exportCmd struct {
 // Help shows examples below the usage line.
 func (exportCmd) Help() string {
 	return `Writes tasks as lines that import reads: by default those that wait or run, with --state dead those that gave up. Each line
-has the time at which the task is due now, so that an import elsewhere keeps it; what was asked for as a delay becomes
-a time and cannot be touched any more. Tasks that are created while the export runs may be missing.
+has the time that was asked for, from which expire_after counts, and, if the task is tried again, the time of its next attempt; what was asked
+for as a delay becomes a time and cannot be touched any more. A dead task is due when it is imported. Bodies stay byte for byte as they are: JSON with line
+breaks is written as a text whose content type is JSON. Tasks that are created while the export runs may be missing.
 
 A task that the server named itself, as it was made by a schedule or tells of a death, goes under its id: elsewhere it is a task like any
 other, which tells of no schedule and no instant, and where it came from an import makes it a second time.
 
 Schedules come after the tasks, those of --queue and --label; with a filter that is about tasks alone, such as --state, none do. A paused one
-stays paused. What a schedule has done is not moved: its runs, and which instants have fired; where it counts (--every) without a start, it counts from
-the import on; one that has ended is left out. It fires in both places until it is paused or removed in one.
+stays paused; the number of its runs stays, for --max-runs, and so does the time from which --every counts. Which instants have fired is not moved: those before the import
+are not made up for. A schedule that has ended is left out. It fires in both places until it is paused or removed in one.
 
 Examples:
 
@@ -89,7 +94,7 @@ func (x *exporter) tasks(ctx context.Context, w io.Writer, filter client.Filter)
 	_, _, err := eachTask(ctx, x.api, client.Query{Filter: filter, Bodies: true}, 0, func(t *client.Task) error {
 		x.count++
 		x.bar.add(1, 0)
-		return writeJSON(w, exportLine(t), x.terminal)
+		return x.line(w, exportLine(t))
 	})
 	return err
 }
@@ -111,11 +116,48 @@ func (x *exporter) allSchedules(ctx context.Context, w io.Writer, filter client.
 		}
 		x.schedules++
 		x.bar.add(1, 0)
-		if err := writeJSON(w, lineOf(s), x.terminal); err != nil {
+		if err := x.line(w, scheduleToMove(s)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// line writes a line whose body keeps its bytes. A terminal shows it, and gets no
+// character that would act on it.
+func (x *exporter) line(w io.Writer, v json.Marshaler) error {
+	if x.terminal {
+		return writeJSON(w, v, true)
+	}
+	line, err := v.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(line, '\n'))
+	return err
+}
+
+// onOneLine returns h with a body that a line of JSON holds byte for byte. JSON
+// that has line breaks, or whose bytes no JSON value shows, is written as a text
+// with the content type of JSON: the receiver gets the same request.
+func onOneLine(h client.HTTP) client.HTTP {
+	data := h.Body.Bytes()
+	if !h.Body.IsJSON() || data[0] != '"' && string(data) != "null" && !bytes.Contains(data, []byte{'\n'}) &&
+		len(bytes.TrimSpace(data)) == len(data) && utf8.Valid(data) {
+		return h
+	}
+	h.Body = client.Text(string(data))
+	for name := range h.Headers {
+		if strings.EqualFold(name, "Content-Type") {
+			return h
+		}
+	}
+	h.Headers = maps.Clone(h.Headers)
+	if h.Headers == nil {
+		h.Headers = map[string]string{}
+	}
+	h.Headers["content-type"] = "application/json"
+	return h
 }
 
 // noSchedules reports whether a server answers that it has no such route.
@@ -132,15 +174,21 @@ func andSchedules(n int) string {
 	return fmt.Sprintf(" and %d schedules", n)
 }
 
-// exportLine returns what creates t again, due when t is. What t does without
-// is said, or the queue it comes into would give it what is usual there: an
-// expiry, for one. What a schedule made, or tells of a death, goes under its id.
+// exportLine returns the spec that creates t again, with the due time that was
+// asked for and the time of its next attempt. A dead task begins anew when it is
+// imported, as it does when it is retried. Limits that t does not have are
+// written too: otherwise the queue's defaults would fill them in. A task that a
+// schedule made, or that tells of a death, goes under its id.
 func exportLine(t *client.Task) client.Spec {
 	s := t.Spec
-	s.At, s.Delay = t.DueAt, 0
-	if t.NextAt.After(s.At) {
-		s.At = t.NextAt
+	s.At, s.Delay, s.Parent = t.DueAt, 0, t.Traceparent
+	switch {
+	case t.State == client.Dead:
+		s.At = time.Time{} // due at the import
+	case t.NextAt.After(t.DueAt):
+		s.FirstAttempt = t.NextAt
 	}
+	s.HTTP = onOneLine(s.HTTP)
 	s.ExpireAfter = cmp.Or(s.ExpireAfter, client.NoLimit)
 	s.OnDead = cmp.Or(s.OnDead, client.Nobody)
 	if strings.Contains(s.Name, "@") { // made by the server, and no name for a client to give

@@ -46,6 +46,20 @@ func lineOf(s *client.Schedule) scheduleLine {
 	return l
 }
 
+// scheduleToMove returns the line that makes s elsewhere, and goes on counting its runs there.
+func scheduleToMove(s *client.Schedule) scheduleLine {
+	l := lineOf(s)
+	runs := s.Runs
+	if !s.WaitingAt.IsZero() { // counted, and not moved
+		runs--
+	}
+	if runs > 0 {
+		l.spec.SetRuns = &runs
+	}
+	l.spec.Task.HTTP = onOneLine(l.spec.Task.HTTP)
+	return l
+}
+
 // isSchedule reports whether a line is a schedule's. Most are not, and cost a search.
 func isSchedule(text []byte) bool {
 	if !bytes.Contains(text, []byte(`"task"`)) {

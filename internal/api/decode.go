@@ -27,6 +27,10 @@ func (r *reader) decodeTask(s *task.Spec, defaults func(queue string) task.Spec,
 		case "delay":
 			delay = true
 			s.When.Delay, err = r.duration()
+		case "next_at":
+			s.When.Next, err = r.instant()
+		case "traceparent":
+			s.Trace, err = r.traceparent()
 		default:
 			err = f.read(r, key)
 		}
@@ -212,6 +216,19 @@ func (r *reader) name() (string, error) {
 		err = refuse("bad_name", "", "a name is not empty: leave it out, and the id becomes the name")
 	}
 	return s, err
+}
+
+// traceparent reads a span in the form of W3C Trace Context.
+func (r *reader) traceparent() (string, error) {
+	s, err := r.text()
+	if err != nil {
+		return "", err
+	}
+	span := traceparent(s)
+	if span == "" {
+		err = refuse("bad_traceparent", "", "a traceparent is written as in W3C Trace Context: 00-, 32 and 16 lower case hexadecimal digits, and two for flags, with a - between them")
+	}
+	return span, err
 }
 
 func (r *reader) textMap() (map[string]string, error) {

@@ -40,6 +40,10 @@ func (r *reader) decodeSchedule(s *task.ScheduleSpec, defaults func(queue string
 			rule.Start, err = r.bound()
 		case "end":
 			rule.End, err = r.bound()
+		case "anchor":
+			rule.Anchor, err = r.bound()
+		case "runs":
+			s.Runs, err = pointed(r.int64())
 		case "max_runs":
 			rule.MaxRuns, err = r.int64()
 		case "jitter":
@@ -201,7 +205,7 @@ func (r *reader) boolean() (bool, error) {
 }
 
 // shownOfSchedule are the fields of a schedule that a reply has and a request cannot set.
-var shownOfSchedule = strings.Fields("id state words next_at last_at paused_at runs waiting_at last_skipped problem body_size version created_at durability")
+var shownOfSchedule = strings.Fields("id state words next_at last_at paused_at waiting_at last_skipped problem body_size version created_at durability")
 
 func unknownScheduleField(key []byte) error {
 	switch name := string(key); {

@@ -264,7 +264,7 @@ func (d describer) open() {
 		d.registry.Schema(reflect.TypeOf(v), false, "").AdditionalProperties = nil
 	}
 	d.always(wire.Task{}, "name", "queue", "timeout", "priority", "retry")
-	d.always(wire.Schedule{}, "misfire", "catchup_window", "catchup_limit", "overlap", "paused")
+	d.always(wire.Schedule{}, "misfire", "catchup_window", "catchup_limit", "overlap", "paused", "runs")
 }
 
 // always says of fields that may be left out when something is created that it has them afterwards.

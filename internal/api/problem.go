@@ -75,6 +75,7 @@ var problems = []struct {
 	{"bad_name", 400, "a name has other characters, or is too long"},
 	{"bad_time", 400, "a time is not RFC 3339"},
 	{"bad_duration", 400, "a duration is not as Go writes them"},
+	{"bad_traceparent", 400, "a traceparent is not as W3C Trace Context has it"},
 	{"bad_priority", 400, "a priority is not high, normal or low"},
 	{"bad_base64", 400, "body_base64 is not base64"},
 	{"two_times", 400, "a time and a duration are given, where either is enough"},

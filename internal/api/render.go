@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
@@ -49,7 +50,6 @@ func (s *Server) show(r *request, t *task.Task) wire.Task {
 		CancelRequested: t.CancelRequested,
 		BodySize:        t.Request.BodySize,
 		Reclaims:        t.Reclaims,
-		Traceparent:     t.Trace,
 		Attempts:        showAttempts(r, t.History),
 	}
 	if t.Relative {
@@ -63,7 +63,8 @@ func (s *Server) show(r *request, t *task.Task) wire.Task {
 	if t.OnDead != "" {
 		shown.OnDead = &t.OnDead
 	}
-	shown.NextAt, shown.FinishedAt = showOptional(t.NextAttempt()), showOptional(t.FinishedAt)
+	shown.NextAt, shown.Traceparent = showOptional(t.NextAttempt()), t.Trace
+	shown.FinishedAt = showOptional(t.FinishedAt)
 	shown.Schedule, shown.Instant = showOrigin(t.Name)
 	if hold := holdOf(r.settings, s.now(), t); hold != task.NotHeld {
 		shown.State, shown.HeldBy = held, string(hold)
@@ -80,14 +81,19 @@ func holdOf(s *task.Settings, now task.Millis, t *task.Task) task.Hold {
 	return s.Hold(t.Lane(), now)
 }
 
-// showBody shows a body the way it was given.
+// showBody shows a body the way it was given. White space around JSON, and what
+// makes a JSON string or null a body of its own, no JSON value can show: then the bytes are shown beside it.
 func showBody(h *wire.HTTPInput, r task.Request) {
 	if r.Body == nil && r.BodySize > 0 { // not loaded
 		return
 	}
 	switch r.BodyKind {
 	case task.JSONBody:
-		h.Body = r.Body
+		h.Body = bytes.TrimSpace(r.Body)
+		if len(h.Body) < len(r.Body) || bytes.HasPrefix(h.Body, []byte{'"'}) || string(h.Body) == "null" {
+			s := base64.StdEncoding.EncodeToString(r.Body)
+			h.BodyBase64 = &s
+		}
 	case task.TextBody:
 		h.Body, _ = json.Marshal(string(r.Body)) // a string always has a form
 	case task.BinaryBody:

@@ -27,10 +27,10 @@ func showSchedule(t *task.Task) wire.Schedule {
 	shown := wire.Schedule{
 		ScheduleInput: showRule(&r.Rule),
 		Name:          t.ScheduleName(), ID: t.ID, State: scheduleState(r), Words: words(&r.Rule),
-		PausedAt: showOptional(r.PausedAt), Runs: r.Runs, WaitingAt: showOptional(r.Waiting),
+		PausedAt: showOptional(r.PausedAt), WaitingAt: showOptional(r.Waiting),
 		Problem: r.Problem, BodySize: t.Request.BodySize, Version: t.Version, CreatedAt: showTime(t.CreatedAt),
 	}
-	shown.Paused = &r.Paused
+	shown.Paused, shown.Runs = &r.Paused, &r.Runs
 	shown.Task = showScheduled(t)
 	if !r.Paused {
 		shown.NextAt = showOptional(r.Next)
@@ -61,6 +61,9 @@ func showRule(r *task.Rule) wire.ScheduleInput {
 	}
 	if r.Cron == "" {
 		shown.Every = r.Every.String()
+		if r.Start == 0 {
+			shown.Anchor = showOptional(r.Anchor)
+		}
 	} else {
 		shown.Cron, shown.Timezone, shown.DSTGap, shown.DSTOverlap = r.Cron, r.Zone, r.Gap.String(), r.Fold.String()
 	}

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"runtime"
 	"time"
+
+	"github.com/foliot/foliot/internal/wire"
 )
 
 const (
@@ -178,8 +180,6 @@ func responseOf(ctx context.Context) *response {
 func (s *Server) writeItems(w http.ResponseWriter, name string, items int, item func(i int) any, next string) error {
 	buf := s.buffer()
 	defer s.release(buf)
-	enc := json.NewEncoder(buf)
-	enc.SetEscapeHTML(false)
 	begun := false
 	flush := func() error {
 		if !begun {
@@ -196,13 +196,12 @@ func (s *Server) writeItems(w http.ResponseWriter, name string, items int, item 
 		if i > 0 {
 			buf.WriteByte(',')
 		}
-		if err := enc.Encode(item(i)); err != nil {
+		if err := wire.Encode(buf, item(i)); err != nil {
 			if begun { // a client must not take a part for the whole
 				panic(http.ErrAbortHandler)
 			}
 			return err
 		}
-		buf.Truncate(buf.Len() - 1) // the encoder ends each with a new line
 		if buf.Len() < replyStep {
 			continue
 		}

@@ -212,14 +212,13 @@ func (s *Server) now() task.Millis { return task.CeilMillis(s.cfg.Now()) }
 func (s *Server) write(ctx context.Context, w http.ResponseWriter, mediaType string, status int, v any) {
 	buf := s.buffer()
 	defer func() { s.release(buf) }()
-	enc := json.NewEncoder(buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	if err := wire.Encode(buf, v); err != nil {
 		s.cfg.Log.LogAttrs(ctx, slog.LevelError, "encode a reply", slog.Any("error", err))
 		p := problemOf(err)
 		s.write(ctx, w, wire.ProblemType, p.Status, p)
 		return
 	}
+	buf.WriteByte('\n')
 	if out, ok := w.(*response); ok {
 		if err := out.hold(buf.Cap()); err != nil && status < http.StatusBadRequest {
 			s.release(buf)

@@ -57,7 +57,10 @@ func (r *request) defaults(queue string) task.Spec {
 // complete gives spec its namespace, span and id, and a name where it has none,
 // and validates it.
 func (s *Server) complete(r *request, spec *task.Spec, idempotencyKey string, now task.Millis) error {
-	spec.Namespace, spec.Trace = r.namespace, s.trace(r.Request)
+	spec.Namespace = r.namespace
+	if spec.Trace == "" {
+		spec.Trace = s.trace(r.Request)
+	}
 	if idempotencyKey != "" && spec.Name == "" {
 		spec.ID = task.DeriveID(spec.Namespace, idempotencyKey)
 	} else {

@@ -12,7 +12,8 @@ import (
 type ScheduleSpec struct {
 	Spec
 	Rule   Rule
-	Paused *bool // nil: as it is
+	Paused *bool  // nil: as it is
+	Runs   *int64 // sets Recurrence.Runs: of a schedule that comes from elsewhere; nil: as it is
 }
 
 // Validate checks everything that can be said of a spec without a store. It returns
@@ -26,6 +27,9 @@ func (s *ScheduleSpec) Validate(now Millis) error {
 	}
 	if err := s.Rule.validate(now); err != nil {
 		return err
+	}
+	if s.Runs != nil && *s.Runs < 0 {
+		return &FieldError{"runs", "out_of_range", "runs is 0 or more"}
 	}
 	t := s.record(now)
 	return within("task", t.validate())
@@ -51,6 +55,10 @@ func (r *Rule) validate(now Millis) error {
 		return &FieldError{"timezone", "conflict", "a time zone belongs to cron; every counts seconds, which are the same everywhere"}
 	case r.Cron == "" && (r.Every < MinEvery || r.Every > MaxDuration || r.Every%time.Millisecond != 0):
 		return &FieldError{"every", "out_of_range", "every lies between 1s and 100 years, in whole milliseconds"}
+	case r.Anchor != 0 && (r.Cron != "" || r.Start != 0):
+		return &FieldError{"anchor", "conflict", "an anchor belongs to every without start; with one, every counts from that"}
+	case r.Anchor < 0 || r.Anchor > latest(now):
+		return &FieldError{"anchor", "out_of_range", "an anchor lies after 1970-01-01T00:00:00Z and at most 100 years ahead"}
 	case r.Start < 0 || r.Start > latest(now):
 		return &FieldError{"start", "out_of_range", "a start lies after 1970-01-01T00:00:00Z and at most 100 years ahead"}
 	case r.End != 0 && r.End < r.Start:
@@ -78,9 +86,10 @@ func (r *Rule) over(now Millis) bool {
 	return err == nil && c.after(now, 0) == 0
 }
 
-// same reports whether r and o have the same instants, bounds aside.
+// same reports whether r, of which a client may have left the anchor open, and o
+// have the same instants, bounds aside.
 func (r *Rule) same(o *Rule) bool {
-	return r.Cron == o.Cron && r.Zone == o.Zone && r.Gap == o.Gap && r.Fold == o.Fold && r.Every == o.Every && r.Start == o.Start
+	return (r.Anchor == 0 || r.Anchor == o.Anchor) && r.Cron == o.Cron && r.Zone == o.Zone && r.Gap == o.Gap && r.Fold == o.Fold && r.Every == o.Every && r.Start == o.Start
 }
 
 // PutSchedule makes a schedule, or changes everything about one.
@@ -120,6 +129,9 @@ func (c PutSchedule) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 	}
 	if r.over(now) && (old == nil || !r.same(&old.Recur.Rule) || r.End != old.Recur.End) {
 		return Result{}, &FieldError{"end", "never_fires", "the schedule has no instant between now and its end"}
+	}
+	if n := c.Spec.Runs; n != nil {
+		r.Runs = *n
 	}
 	if p := c.Spec.Paused; p != nil {
 		r.pause(now, *p)

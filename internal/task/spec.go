@@ -27,6 +27,7 @@ type When struct {
 	At       Millis        // valid if not Relative; a past time is due now
 	Relative bool          //
 	Delay    time.Duration // valid if Relative
+	Next     Millis        // the first attempt starts no earlier, if not Relative; 0: at the due time
 }
 
 // due resolves w at now, which a ledger's caller rounds up (CeilMillis), so that
@@ -99,7 +100,7 @@ func (s *Spec) record(now Millis) *Task {
 		Queue: s.Queue, Priority: s.Priority, Labels: s.Labels, Request: s.Request,
 		Timeout: s.Timeout, ExpireAfter: s.ExpireAfter, Retry: s.Retry, OnDead: s.OnDead, Trace: s.Trace, Awaited: s.Awaited,
 		Relative: s.When.Relative, Delay: s.When.Delay,
-		CreatedAt: now, OriginalDue: due, Due: due,
+		CreatedAt: now, OriginalDue: due, Due: max(due, s.When.Next),
 		State: Scheduled,
 	}
 	t.Request.BodySize = len(s.Request.Body)

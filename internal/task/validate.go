@@ -54,6 +54,10 @@ func (w When) validate(now Millis) error {
 		return &FieldError{"at", "out_of_range", "a due time lies at most 100 years ahead"}
 	case !w.Relative && w.At < 0:
 		return &FieldError{"at", "out_of_range", "a due time lies after 1970"}
+	case w.Relative && w.Next != 0:
+		return &FieldError{"next_at", "conflict", "next_at goes with at, not with delay"}
+	case w.Next < 0 || w.Next > latest(now):
+		return &FieldError{"next_at", "out_of_range", "next_at lies after 1970 and at most 100 years ahead"}
 	}
 	return nil
 }

@@ -10,8 +10,10 @@ type ScheduleInput struct {
 	Every      string `json:"every,omitempty" pattern:"duration" example:"5m" doc:"It fires each time this long has passed, counted from start, or from when the schedule was made: 1s to 100 years, in whole milliseconds."`
 
 	Start   string `json:"start,omitempty" format:"date-time" doc:"No instant lies before; of every, it is the first one."`
+	Anchor  string `json:"anchor,omitempty" format:"date-time" doc:"Of every without start: the time that it counts from. Absent: when the schedule was made, or as it is."`
 	End     string `json:"end,omitempty" format:"date-time" doc:"No instant lies after."`
 	MaxRuns int64  `json:"max_runs,omitempty" minimum:"0" doc:"It ends when so many instants have made a task. 0 or absent: no limit."`
+	Runs    *int64 `json:"runs,omitempty" minimum:"0" doc:"How many instants have made a task, with the one that waits. What was triggered or backfilled is not counted. In a PUT it sets that number, as export writes it. Absent: as it is; a new one has none."`
 	Jitter  string `json:"jitter,omitempty" pattern:"duration" example:"30s" doc:"Each task is due up to that much later than its instant, always the same for one instant; at most 24h. Absent: none."`
 
 	Misfire       string `json:"misfire,omitempty" enum:"fire_once,skip,fire_all" doc:"What becomes of instants that passed while nobody could fire them. fire_once: the latest of them makes a task; skip: none does; fire_all: each does, up to catchup_limit of the latest. Absent: fire_once."`
@@ -48,7 +50,6 @@ type Schedule struct {
 	NextAt      string           `json:"next_at,omitempty" format:"date-time" doc:"The next instant. Absent: it is paused, or has ended."`
 	LastAt      string           `json:"last_at,omitempty" format:"date-time" doc:"The last instant that made a task, or let one wait, by the rule that it has now."`
 	PausedAt    string           `json:"paused_at,omitempty" format:"date-time"`
-	Runs        int64            `json:"runs" doc:"How many instants have made a task, with the one that waits. What was triggered or backfilled is not counted."`
 	WaitingAt   string           `json:"waiting_at,omitempty" format:"date-time" doc:"The instant whose task waits for the end of those before it (buffer_one)."`
 	LastSkipped *SkippedInstants `json:"last_skipped,omitempty" doc:"The last instants that made no task. Absent: there were none."`
 	Problem     string           `json:"problem,omitempty" doc:"Why it cannot be followed now: its time zone is not known to the server any more. It is tried again each minute."`

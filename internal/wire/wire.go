@@ -34,6 +34,8 @@ type TaskInput struct {
 	Labels      map[string]string `json:"labels,omitempty" maxProperties:"64" doc:"To find it by; keys to 128 bytes, values to 256."`
 	Retry       *Retry            `json:"retry,omitempty" doc:"When it is tried again."`
 	OnDead      *string           `json:"on_dead,omitempty" format:"uri" maxLength:"8192" example:"https://shop.internal/dead" doc:"A URL that is told, by a POST that is a task of its own, when the task dies. Absent: the queue's; an empty string: none."`
+	NextAt      string            `json:"next_at,omitempty" format:"date-time" doc:"When the next attempt starts: at due_at, or later when the task is tried again. Absent: none follows, or one is under way. In a create, beside at: its first attempt starts no earlier, as export writes it of a task that is tried again; expire_after counts from at."`
+	Traceparent string            `json:"traceparent,omitempty" maxLength:"512" example:"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" doc:"The span that created it (W3C Trace Context), which the spans of its attempts are linked to. Absent in a create: that of the request."`
 }
 
 // HTTPInput is the request to send. At most one of Body and BodyBase64 is given.
@@ -98,7 +100,6 @@ type Task struct {
 	HeldBy          string    `json:"held_by,omitempty" enum:"suspended,purge,pause" doc:"Of a held task: what holds it. suspended: the operator has suspended the namespace."`
 	Reason          string    `json:"reason,omitempty" doc:"Why it is dead, expired or cancelled: a stable code."`
 	DueAt           string    `json:"due_at" format:"date-time" doc:"The due time that was asked for last; retries do not move it."`
-	NextAt          string    `json:"next_at,omitempty" format:"date-time" doc:"When the next attempt starts: at due_at, or later when the task is tried again. Absent: none follows, or one is under way."`
 	Version         uint64    `json:"version" doc:"Counts what clients changed; attempts do not change it."`
 	CreatedAt       string    `json:"created_at" format:"date-time"`
 	FinishedAt      string    `json:"finished_at,omitempty" format:"date-time" doc:"When it became finished or dead."`
@@ -106,7 +107,6 @@ type Task struct {
 	UnderWay        bool      `json:"under_way,omitempty" doc:"In the reply to a cancel: an attempt is, or may be, under way (202). Absent: none starts any more (200)."`
 	BodySize        int       `json:"body_size,omitempty" doc:"Bytes of its body; a finished task keeps none."`
 	Reclaims        int       `json:"reclaims,omitempty" doc:"Attempts that were lost with the process that made them; 10 are the end."`
-	Traceparent     string    `json:"traceparent,omitempty" doc:"The span of the request that created it (W3C Trace Context), which the spans of its attempts are linked to."`
 	Schedule        string    `json:"schedule,omitempty" doc:"The schedule that made it."`
 	Instant         string    `json:"instant,omitempty" format:"date-time" doc:"The schedule's instant that it stands for. Absent: it was triggered."`
 	Attempts        []Attempt `json:"attempts" nullable:"false" doc:"The last 20, oldest first; a finished task keeps one."`

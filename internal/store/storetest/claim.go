@@ -133,6 +133,25 @@ var claimCases = []testCase{
 		},
 	},
 	{
+		"a task that comes with the time of its next attempt waits for it",
+		"Its due time stays what was asked for, and expire_after counts from that.",
+		func(f *fixture) {
+			next := func(s *task.Spec) { s.When = task.When{At: start - 60_000, Next: start + 5000} }
+			made := f.create("a", next, expireAfter(70*time.Second))
+			if made.OriginalDue != start-60_000 || made.Due != start+5000 {
+				f.Fatalf("due start%+d, next attempt start%+d", made.OriginalDue-start, made.Due-start)
+			}
+			if r := f.tryClaim(start+4999, made, "early"); !errors.Is(r.Err, task.ErrNotDue) {
+				f.Errorf("claim before its next attempt: %v", r.Err)
+			}
+			f.claim(start+5000, made, "token")
+			late := f.create("late", next, expireAfter(70*time.Second))
+			if r := f.tryClaim(start+10_001, late, "token"); !errors.Is(r.Err, task.ErrExpired) {
+				f.Errorf("claim 70,001 ms after the due time: %v", r.Err)
+			}
+		},
+	},
+	{
 		"a lease is extended by its token alone",
 		"Extend moves the end for the token that holds the lease, and is ErrStale for every other.",
 		func(f *fixture) {

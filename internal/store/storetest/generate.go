@@ -236,7 +236,11 @@ func (g *generator) when() task.When {
 	if g.IntN(2) == 0 {
 		return task.When{Relative: true, Delay: time.Duration(g.IntN(1500)) * time.Millisecond}
 	}
-	return task.When{At: g.now + task.Millis(g.IntN(2000)-500)}
+	w := task.When{At: g.now + task.Millis(g.IntN(2000)-500)}
+	if g.IntN(6) == 0 {
+		w.Next = w.At + task.Millis(g.IntN(1000)-200)
+	}
+	return w
 }
 
 func (g *generator) duration(choices ...time.Duration) time.Duration {

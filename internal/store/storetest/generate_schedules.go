@@ -45,11 +45,17 @@ func (g *generator) scheduleSpec() task.ScheduleSpec {
 	} else {
 		s.Rule.Every = g.duration(time.Second, 1300*time.Millisecond, 10*time.Second)
 	}
-	if g.IntN(6) == 0 {
+	if s.Rule.Cron == "" && g.IntN(6) == 0 {
+		s.Rule.Anchor = g.now - task.Millis(g.IntN(4000))
+	} else if g.IntN(6) == 0 {
 		s.Rule.Start = g.now + task.Millis(g.IntN(4000)-2000)
 	}
 	if g.IntN(6) == 0 {
 		s.Rule.End = max(g.now, s.Rule.Start) + 20_000
+	}
+	if g.IntN(8) == 0 {
+		runs := int64(g.IntN(3))
+		s.Runs = &runs
 	}
 	if g.IntN(4) == 0 {
 		paused := g.IntN(2) == 0

@@ -38,6 +38,27 @@ var scheduleCases = []testCase{
 		},
 	},
 	{
+		"a schedule that comes from elsewhere keeps its phase and its count",
+		"An anchor says what every counts from, and runs how many instants have made a task; a PUT without them changes neither.",
+		func(f *fixture) {
+			moved := func(s *task.ScheduleSpec) {
+				runs := int64(2)
+				s.Rule.Anchor, s.Rule.MaxRuns, s.Runs = start-3000, 3, &runs
+			}
+			s := f.schedule("nightly", 5*time.Second, moved)
+			if s.Due != start+2000 || s.Recur.Runs != 2 {
+				f.Fatalf("due start%+d, %d runs", s.Due-start, s.Recur.Runs)
+			}
+			plain := f.scheduleSpec("nightly", 5*time.Second, func(s *task.ScheduleSpec) { s.Rule.MaxRuns = 3 })
+			if s = f.must(start+1000, task.PutSchedule{Spec: plain}); s.Due != start+2000 || s.Recur.Runs != 2 {
+				f.Fatalf("after another PUT: due start%+d, %d runs", s.Due-start, s.Recur.Runs)
+			}
+			if r := f.fire(start+2000, s); r.Spawned == nil || !r.Task.Recur.Ended() || r.Task.Recur.Runs != 3 {
+				f.Errorf("the last run: %+v", r)
+			}
+		},
+	},
+	{
 		"no instant is early",
 		"Before its instant a schedule makes nothing, and says so.",
 		func(f *fixture) {

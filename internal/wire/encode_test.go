@@ -1,0 +1,52 @@
+package wire_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/foliot/foliot/internal/wire"
+)
+
+func TestABodyIsEncodedByteForByte(t *testing.T) {
+	const body = "{ \"a\" : [1,\n\t2.0e0 ],\"b\":\"<&>\" }"
+	// Names and texts that look like the place of a body.
+	tricks := map[string]string{"body": "0", `"body":0`: `"body":0`}
+	in := wire.TaskInput{Name: "a", Labels: tricks, HTTP: wire.HTTPInput{URL: "http://example.com/", Headers: tricks, Body: json.RawMessage(body)}}
+	scheduled := wire.ScheduleInput{Every: "1m0s", Task: wire.ScheduledTask{HTTP: in.HTTP, Labels: tricks}}
+	for name, v := range map[string]any{
+		"task": wire.Task{TaskInput: in, Reason: `"body":0`}, "input": in,
+		"schedule": wire.Schedule{ScheduleInput: scheduled}, "schedule input": scheduled,
+	} {
+		t.Run(name, func(t *testing.T) {
+			buf := bytes.NewBufferString(`"body":0,`) // what was there before is not touched
+			if err := wire.Encode(buf, v); err != nil {
+				t.Fatal(err)
+			}
+			got, _ := strings.CutPrefix(buf.String(), `"body":0,`)
+			if !strings.Contains(got, `"body":`+body) || !json.Valid([]byte(got)) {
+				t.Errorf("encoded as %s", got)
+			}
+			plain, err := json.Marshal(v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var compact bytes.Buffer
+			if err := json.Compact(&compact, []byte(got)); err != nil {
+				t.Fatal(err)
+			}
+			var a, b any
+			if json.Unmarshal(plain, &a) != nil || json.Unmarshal(compact.Bytes(), &b) != nil || !equal(t, a, b) {
+				t.Errorf("encoding/json has\n%s\nwe have\n%s", plain, compact.Bytes())
+			}
+		})
+	}
+}
+
+func equal(t *testing.T, a, b any) bool {
+	t.Helper()
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return errX == nil && errY == nil && bytes.Equal(x, y)
+}
