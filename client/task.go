@@ -114,7 +114,7 @@ type Task struct {
 	Reclaims        int       // attempts that were lost with the process that made them
 	Schedule        string    // the schedule that made it; empty: none did
 	Instant         time.Time // the schedule's instant that it stands for; zero: none
-	Attempts        []Attempt // the last 20, oldest first; a finished task keeps one
+	Attempts        []Attempt // the last 20, oldest first; a finished task keeps the reply of the last one alone
 	Traceparent     string    // the span of the request that created it, in W3C's form
 	Durability      string    // in the reply to a change: what it survives. "synced": a power loss
 }

@@ -2,6 +2,7 @@ package task
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 )
@@ -331,18 +332,19 @@ func TestCancelOfAReplacementEndsIt(t *testing.T) {
 	}
 }
 
-func TestAFinishedTaskKeepsItsLastAttemptAndNoBody(t *testing.T) {
-	old := attempt(t, attempt(t, create(t), Outcome{Verdict: Failure, Status: 500}), Outcome{Verdict: Failure, Status: 502})
+func TestAFinishedTaskKeepsItsAttemptsAndNoBody(t *testing.T) {
+	old := attempt(t, attempt(t, create(t), Outcome{Verdict: Failure, Status: 500, Reply: "500"}), Outcome{Verdict: Failure, Status: 502, Reply: "502"})
 	end := old.Due
 	for name, got := range map[string]*Task{
 		"delivered": attempt(t, old, Outcome{Verdict: Success, Status: 204}),
 		"cancelled": apply(t, end, old, Cancel{Key: old.Key()}),
 	} {
-		if n := len(got.History); n != 1 {
-			t.Fatalf("%s: %d attempts", name, n)
+		var kept []string
+		for _, a := range got.History {
+			kept = append(kept, fmt.Sprint(a.Number, a.Status, a.Reply))
 		}
-		if last := got.History[0].Status; last != map[string]int{"delivered": 204, "cancelled": 502}[name] {
-			t.Errorf("%s: kept the attempt with status %d", name, last)
+		if want := map[string]string{"delivered": "[1 500 2 502 3 204]", "cancelled": "[1 500 2 502502]"}[name]; fmt.Sprint(kept) != want {
+			t.Errorf("%s: kept %v, want %s", name, kept, want)
 		}
 		if got.Request.BodySize != 0 || got.Request.Body != nil || got.Request.BodyKind != NoBody {
 			t.Errorf("%s: body of %d bytes", name, got.Request.BodySize)

@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	// MaxHistory is how many attempts a task's record keeps.
+	// MaxHistory is how many attempts a task's record keeps, also when it has ended.
 	MaxHistory = 20
 	// MaxReclaims is how many claims in a row may end without a settlement
 	// before the task is dead: a task that kills the process must not do so for ever.
@@ -215,13 +215,14 @@ func (t *Task) record(a Attempt) {
 	}
 }
 
-// finish ends t for good: it keeps its record and last attempt, not its body.
+// finish ends t for good. It keeps its record and the last attempts, which say
+// why it was late; of their replies only the last one, and no body.
 func (t *Task) finish(now Millis, s State, reason string, p Policy) {
 	t.end(now, s, reason)
 	t.KeepUntil = now.Add(p.KeepFinished)
 	t.Request.Body, t.Request.BodySize, t.Request.BodyKind = nil, 0, NoBody
-	if n := len(t.History); n > 1 {
-		t.History = slices.Clone(t.History[n-1:])
+	for i := range len(t.History) - 1 {
+		t.History[i].Reply = ""
 	}
 }
 

@@ -41,7 +41,7 @@ type Task struct {
 	Spent          int       // attempts that count against Retry.MaxAttempts
 	Reclaims       int       // claims in a row that ended without a settlement: the process died, or the lease
 	FirstAttemptAt Millis    // Retry.MaxAge counts from here; 0: none yet
-	History        []Attempt // the last MaxHistory, oldest first; a finished task keeps one
+	History        []Attempt // the last MaxHistory, oldest first; a finished task keeps the reply of the last one alone
 	Reason         string    // why it is dead, expired or cancelled, or will be (CancelRequested): then "" is ReasonCancelled; "" otherwise
 
 	Lease           *Lease // exactly while Running

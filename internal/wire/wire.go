@@ -109,7 +109,7 @@ type Task struct {
 	Reclaims        int       `json:"reclaims,omitempty" doc:"Attempts that were lost with the process that made them; 10 are the end."`
 	Schedule        string    `json:"schedule,omitempty" doc:"The schedule that made it."`
 	Instant         string    `json:"instant,omitempty" format:"date-time" doc:"The schedule's instant that it stands for. Absent: it was triggered."`
-	Attempts        []Attempt `json:"attempts" nullable:"false" doc:"The last 20, oldest first; a finished task keeps one."`
+	Attempts        []Attempt `json:"attempts" nullable:"false" doc:"The last 20, oldest first. A finished task keeps the reply of the last one alone."`
 	Durability      string    `json:"durability,omitempty" doc:"In the reply to a mutation: what survives. synced: a power loss."`
 }
 

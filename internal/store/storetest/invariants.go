@@ -131,8 +131,10 @@ func whole(t *task.Task) error {
 		return fmt.Errorf("%v with reason %q", t.State, t.Reason)
 	case ended != (t.FinishedAt != 0) || ended != (t.KeepUntil != 0):
 		return fmt.Errorf("%v, ended at %d, kept until %d", t.State, t.FinishedAt, t.KeepUntil)
-	case t.State.Finished() && (t.Request.BodySize != 0 || len(t.History) > 1):
-		return fmt.Errorf("%v with a body of %d bytes and %d attempts", t.State, t.Request.BodySize, len(t.History))
+	case t.State.Finished() && t.Request.BodySize != 0:
+		return fmt.Errorf("%v with a body of %d bytes", t.State, t.Request.BodySize)
+	case t.State.Finished() && slices.ContainsFunc(t.History[:max(0, len(t.History)-1)], func(a task.Attempt) bool { return a.Reply != "" }):
+		return fmt.Errorf("%v with replies of attempts before the last one", t.State)
 	case len(t.History) > task.MaxHistory:
 		return fmt.Errorf("%d attempts", len(t.History))
 	case t.Spent > t.Tries || t.Reclaims > task.MaxReclaims:

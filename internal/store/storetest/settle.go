@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/foliot/foliot/internal/task"
@@ -12,7 +13,7 @@ import (
 var settleCases = []testCase{
 	{
 		"a success delivers",
-		"A delivered task is in no lane, keeps its record and last attempt, and loses its body.",
+		"A delivered task is in no lane, keeps its record and last attempts, and loses its body.",
 		func(f *fixture) {
 			made := f.create("a", at(start))
 			f.claim(start, made, "token")
@@ -24,6 +25,32 @@ var settleCases = []testCase{
 				f.Fatalf("%+v", got)
 			}
 			f.wantNames("its lane", waiting(f.peek(made.Lane(), forever)))
+		},
+	},
+	{
+		"a task that was delivered late says why",
+		"Its last attempts stay with their times, statuses and errors, at most MaxHistory; the reply of the last one stays alone.",
+		func(f *fixture) {
+			now, t := start, f.create("a", at(start))
+			for i := range task.MaxHistory + 3 {
+				t = f.claim(now, t, task.Token(fmt.Sprint(i)))
+				t = f.settle(now+1, t, task.Token(fmt.Sprint(i)), task.Outcome{Verdict: task.Failure, Status: 503, Error: "busy", Reply: "later", StartedAt: now})
+				now = t.Due
+			}
+			t = f.claim(now, t, "last")
+			f.settle(now+1, t, "last", task.Outcome{Verdict: task.Success, Status: 200, Reply: "fine", StartedAt: now})
+			got := f.get("a")
+			if n := len(got.History); got.State != task.Delivered || n != task.MaxHistory {
+				f.Fatalf("%v with %d attempts", got.State, n)
+			}
+			for i, a := range got.History[:task.MaxHistory-1] {
+				if a.Number != i+5 || a.Status != 503 || a.Error != "busy" || a.StartedAt < start || a.Reply != "" {
+					f.Errorf("attempt %d: %+v", i+5, a)
+				}
+			}
+			if last := got.History[task.MaxHistory-1]; last.Number != task.MaxHistory+4 || last.Status != 200 || last.Reply != "fine" {
+				f.Errorf("the last attempt: %+v", last)
+			}
 		},
 	},
 	{
