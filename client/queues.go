@@ -28,6 +28,7 @@ type QueueSettings struct {
 
 	KeepFinished time.Duration // how long finished tasks are kept for reading. Default: the server's
 	KeepDead     time.Duration // how long dead tasks are kept. Default: the server's
+	KeepBodies   bool          // finished tasks keep their bodies as long, so that Retry can send them again
 }
 
 // Queue is a queue as the server shows it. One of which nothing was decided has version 0.

@@ -112,6 +112,7 @@ func sayQueue(con *console, q *client.Queue) error {
 		{"on dead", q.OnDead},
 		{"keep finished", durationWords(q.KeepFinished)},
 		{"keep dead", durationWords(q.KeepDead)},
+		{"keep bodies", map[bool]string{true: "yes"}[q.KeepBodies]},
 		{"scheduled", count(q.Counts.Scheduled)},
 		{"running", count(q.Counts.Running)},
 		{"delivered", count(q.Counts.Delivered)},

@@ -28,6 +28,7 @@ type queueSetCmd struct {
 
 	KeepFinished *time.Duration `placeholder:"DURATION" help:"How long finished tasks are kept for reading."`
 	KeepDead     *time.Duration `placeholder:"DURATION" help:"How long dead tasks are kept."`
+	KeepBodies   *bool          `negatable:"" help:"Keep the bodies of finished tasks as long as their records, so that foliot retry can send them again."`
 }
 
 // Help shows examples below the usage line.
@@ -39,7 +40,8 @@ Examples:
 
     foliot queue set mail --rate 50 --burst 100 --per-destination 4
     foliot queue set mail --max-attempts 8 --on-dead https://ops.example/dead
-    foliot queue set mail --rate unlimited`
+    foliot queue set mail --rate unlimited
+    foliot queue set orders --keep-bodies --keep-finished 72h`
 }
 
 // Run reads the queue, changes it, and writes it in the version that was read.
@@ -83,6 +85,7 @@ func (c *queueSetCmd) merge(s *client.QueueSettings) error {
 	set(&s.OnDead, c.OnDead)
 	set(&s.KeepFinished, c.KeepFinished)
 	set(&s.KeepDead, c.KeepDead)
+	set(&s.KeepBodies, c.KeepBodies)
 	if c.MaxAttempts != nil {
 		n, err := attemptsOf(*c.MaxAttempts)
 		if err != nil {

@@ -30,6 +30,8 @@ func (r *reader) decodeQueue(q *task.QueueSettings) error {
 			q.KeepFinished, err = r.duration()
 		case "keep_dead":
 			q.KeepDead, err = r.duration()
+		case "keep_bodies":
+			q.KeepBodies, err = r.boolean()
 		case "paused", "paused_until", "purging", "version", "created_at", "counts":
 			err = refuse("unknown_field", "", "this is not set here; leave it out: a queue is paused, resumed and purged by routes of their own")
 		default:

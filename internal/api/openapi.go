@@ -27,7 +27,7 @@ operator's, which is good for all: it names one by the header Foliot-Namespace, 
 On a server without tokens, which serves its own machine only, everybody is an operator.
 
 A task is scheduled, then running while an attempt is made, then finished: delivered, cancelled or expired. One that gave up is dead, and can be retried.
-Finished tasks are kept for reading, without their body, for 24 hours; dead ones for 30 days, with all they have; their queue may say otherwise. What a
+Finished tasks are kept for reading, without their body unless their queue keeps bodies, for 24 hours; dead ones for 30 days, with all they have; their queue may say otherwise. What a
 task's creator leaves open (timeout, expire_after, on_dead, retry) is as its queue has it at that moment.
 
 A schedule makes tasks again and again, by an expression of cron in a time zone, or after each interval. At an instant one task is made, in the same durable step in which

@@ -107,8 +107,8 @@ var problems = []struct {
 	{"idempotency_key_reused", 422, "the Idempotency-Key came with another request before"},
 	{task.CodeRunning, 409, "an attempt is under way"},
 	{task.CodeDead, 409, "the task gave up: retry it first"},
-	{task.CodeNotDead, 409, "only dead tasks are retried"},
-	{task.CodeFinished, 409, "the task is delivered, cancelled or expired"},
+	{task.CodeNotDead, 409, "only dead tasks are retried, and finished ones whose queue keeps bodies"},
+	{task.CodeFinished, 409, "the task is delivered, cancelled or expired; it can be retried only if its queue kept its body"},
 	{task.CodeNoDelay, 409, "the task was created with an absolute time"},
 
 	{"last_admin_token", 409, "it is the last operator's token of scope admin that holds: force=true revokes it all the same"},

@@ -195,7 +195,7 @@ func showQueue(q *task.QueueSettings, name string, counts task.Counts, now task.
 		QueueInput: wire.QueueInput{
 			Rate: q.Rate, Burst: q.Burst, Concurrency: q.Concurrency, PerDestination: q.PerDestination,
 			Retry: showDefaults(q.Retry), Timeout: showDuration(q.Timeout), ExpireAfter: showDuration(q.ExpireAfter), OnDead: q.OnDead,
-			KeepFinished: showDuration(q.KeepFinished), KeepDead: showDuration(q.KeepDead),
+			KeepFinished: showDuration(q.KeepFinished), KeepDead: showDuration(q.KeepDead), KeepBodies: q.KeepBodies,
 		},
 		Name: name, Paused: q.PausedAt(now), Purging: q.PurgeBefore != 0,
 		Version: q.Version, CreatedAt: showOptional(q.CreatedAt), Counts: showCounts(counts),

@@ -140,7 +140,7 @@ func taskRoutes() []route {
 		},
 		{
 			method: "POST", path: taskPath + "/retry", serve: (*Server).retry, scope: task.ScopeWrite, tag: "tasks",
-			id: "retryTask", summary: "Give a dead task a new life",
+			id: "retryTask", summary: "Give a dead task a new life, or send a finished one again whose queue keeps bodies",
 			headers: conditions, replies: []reply{shows(200, "Due now, attempts back to 0, with the same id.")},
 		},
 		{
@@ -175,7 +175,7 @@ func filterRoutes() []route {
 		},
 		{
 			method: "POST", path: tasksPath + "/retry", serve: (*Server).retryMany, scope: task.ScopeWrite, tag: "tasks",
-			id: "retryTasks", summary: "Retry the dead tasks that match", about: about + "Without state: the dead ones, the only ones that can be.",
+			id: "retryTasks", summary: "Retry the dead tasks that match", about: about + "Without state: the dead ones. Finished ones can be retried if their queue kept their bodies; the others are skipped.",
 			query: append(slices.Clone(filterParams), allParam, expectParam), replies: bulk,
 		},
 	}

@@ -302,7 +302,7 @@ func (c Run) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 	return Result{Task: t, Effect: Updated}, nil
 }
 
-// Revive gives a dead task a new life: the API's "retry".
+// Revive gives a task that has ended a new life: the API's "retry".
 type Revive struct {
 	Key  Key
 	If   Precondition
@@ -315,8 +315,9 @@ func (c Revive) Target() Key { return c.Key }
 // Action implements Change.
 func (c Revive) Action() string { return "task.retry" }
 
-// Apply makes the dead task due now, with its attempts back to 0 and the same
-// id. Errors: ErrNotFound, ErrPrecondition, *StateError.
+// Apply makes the task due now, with its attempts back to 0 and the same id: a
+// dead one, or a finished one whose body was kept. Errors: ErrNotFound,
+// ErrPrecondition, *StateError.
 func (c Revive) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 	if err := find(old, c.If); err != nil {
 		return Result{}, err
@@ -325,14 +326,14 @@ func (c Revive) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 		return Result{}, ErrPrecondition
 	}
 	switch {
-	case old.State.Finished():
-		return Result{}, finished("retry", old)
-	case old.State != Dead:
+	case old.State.Finished() && !old.Whole:
+		return Result{}, &StateError{Op: "retry", State: old.State, Code: CodeFinished, Hint: "its body was not kept: put a new one in its place, and let its queue keep bodies (keep_bodies) if later ones are to be sent again"}
+	case old.State.Live():
 		return Result{}, &StateError{Op: "retry", State: old.State, Code: CodeNotDead, Hint: "it is tried again by itself; run it to make it due now"}
 	}
 	t := old.Clone()
 	t.Version++
-	t.State, t.Reason, t.FinishedAt, t.KeepUntil = Scheduled, "", 0, 0
+	t.State, t.Reason, t.FinishedAt, t.KeepUntil, t.Whole = Scheduled, "", 0, 0, false
 	t.forgetAttempts()
 	t.reschedule(now)
 	return Result{Task: t, Effect: Updated}, nil

@@ -84,7 +84,7 @@ func (e *StateError) Error() string {
 const (
 	CodeRunning  = "task_running"  // an attempt is under way
 	CodeDead     = "task_dead"     // it gave up; retry it first
-	CodeNotDead  = "task_not_dead" // only dead tasks are retried
+	CodeNotDead  = "task_not_dead" // only tasks that have ended are retried
 	CodeFinished = "task_finished" // delivered, cancelled or expired
 	CodeNoDelay  = "no_delay"      // it was created with an absolute time
 )

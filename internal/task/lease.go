@@ -216,11 +216,14 @@ func (t *Task) record(a Attempt) {
 }
 
 // finish ends t for good. It keeps its record and the last attempts, which say
-// why it was late; of their replies only the last one, and no body.
+// why it was late; of their replies only the last one, and no body unless its
+// queue keeps them.
 func (t *Task) finish(now Millis, s State, reason string, p Policy) {
 	t.end(now, s, reason)
 	t.KeepUntil = now.Add(p.KeepFinished)
-	t.Request.Body, t.Request.BodySize, t.Request.BodyKind = nil, 0, NoBody
+	if t.Whole = p.KeepBodies; !t.Whole {
+		t.Request.Body, t.Request.BodySize, t.Request.BodyKind = nil, 0, NoBody
+	}
 	for i := range len(t.History) - 1 {
 		t.History[i].Reply = ""
 	}

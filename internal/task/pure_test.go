@@ -68,7 +68,7 @@ func whole(t *Task) error {
 		return fmt.Errorf("%v because of %q", t.State, t.Reason)
 	case t.Tries < 0, t.Spent < 0, t.Spent > t.Tries, t.Reclaims > MaxReclaims, len(t.History) > MaxHistory:
 		return fmt.Errorf("tries %d, spent %d, reclaims %d, history %d", t.Tries, t.Spent, t.Reclaims, len(t.History))
-	case t.State.Finished() && t.Request.BodySize != 0:
+	case t.State.Finished() && t.Request.BodySize != 0 && !t.Whole:
 		return fmt.Errorf("%v keeps a body of %d bytes", t.State, t.Request.BodySize)
 	case t.Request.Body != nil && len(t.Request.Body) != t.Request.BodySize:
 		return fmt.Errorf("%d bytes said to be %d", len(t.Request.Body), t.Request.BodySize)

@@ -32,6 +32,9 @@ type QueueSettings struct {
 
 	KeepFinished time.Duration `json:"keep_finished,omitempty"`
 	KeepDead     time.Duration `json:"keep_dead,omitempty"`
+	// KeepBodies lets finished tasks keep their bodies until their retention ends,
+	// so that a delivered one can be sent again. It counts for tasks that end from now on.
+	KeepBodies bool `json:"keep_bodies,omitempty"`
 
 	Paused      bool   `json:"paused,omitempty"`
 	PausedUntil Millis `json:"paused_until,omitempty"` // 0: until it is resumed

@@ -281,7 +281,7 @@ func live(list []*SigningSecret, now Millis) []*SigningSecret {
 // queue does not say otherwise.
 func (s *Settings) Policy(base Policy, namespace, queue string) Policy {
 	q := s.Queue(namespace, queue)
-	return Policy{KeepFinished: cmp.Or(q.KeepFinished, base.KeepFinished), KeepDead: cmp.Or(q.KeepDead, base.KeepDead)}
+	return Policy{KeepFinished: cmp.Or(q.KeepFinished, base.KeepFinished), KeepDead: cmp.Or(q.KeepDead, base.KeepDead), KeepBodies: q.KeepBodies}
 }
 
 // EncodeSetting returns r as a store keeps it, behind its key: JSON, whose

@@ -68,6 +68,7 @@ func DefaultSpec() Spec {
 type Policy struct {
 	KeepFinished time.Duration
 	KeepDead     time.Duration
+	KeepBodies   bool // of finished tasks, until their retention ends
 }
 
 // The retention of the embedded store.

@@ -53,6 +53,7 @@ type Task struct {
 
 	FinishedAt Millis // when it became finished or dead
 	KeepUntil  Millis // when a finished or dead record may be swept
+	Whole      bool   // of a finished task: its queue kept the body, so it can be sent again
 
 	Idempotency *Idempotency // how the create can be recognised when it is repeated
 
@@ -71,7 +72,7 @@ type Request struct {
 	BodySize int // derived from a Spec's Body
 	// Body is stored apart from the record, so that a claim does not rewrite
 	// it. Where it was not loaded it is nil although BodySize is not 0; where
-	// it is set it has BodySize bytes. A finished task keeps none.
+	// it is set it has BodySize bytes. A finished task keeps none, unless it is Whole.
 	Body []byte
 }
 

@@ -23,6 +23,7 @@ type QueueInput struct {
 
 	KeepFinished string `json:"keep_finished,omitempty" pattern:"duration" example:"24h" doc:"How long finished tasks are kept for reading. Absent: the server's default."`
 	KeepDead     string `json:"keep_dead,omitempty" pattern:"duration" example:"720h" doc:"How long dead tasks are kept. Absent: the server's default."`
+	KeepBodies   bool   `json:"keep_bodies,omitempty" doc:"true: tasks that are delivered, cancelled or expired from now on keep their bodies until their retention ends, so that they can be retried, which sends them again under the same id."`
 }
 
 // Queue is a queue as the API shows it. One of which nothing was decided has

@@ -105,7 +105,7 @@ type Task struct {
 	FinishedAt      string    `json:"finished_at,omitempty" format:"date-time" doc:"When it became finished or dead."`
 	CancelRequested bool      `json:"cancel_requested,omitempty" doc:"Cancelled while an attempt was under way: no retry follows."`
 	UnderWay        bool      `json:"under_way,omitempty" doc:"In the reply to a cancel: an attempt is, or may be, under way (202). Absent: none starts any more (200)."`
-	BodySize        int       `json:"body_size,omitempty" doc:"Bytes of its body; a finished task keeps none."`
+	BodySize        int       `json:"body_size,omitempty" doc:"Bytes of its body; a finished task keeps none, unless its queue keeps bodies."`
 	Reclaims        int       `json:"reclaims,omitempty" doc:"Attempts that were lost with the process that made them; 10 are the end."`
 	Schedule        string    `json:"schedule,omitempty" doc:"The schedule that made it."`
 	Instant         string    `json:"instant,omitempty" format:"date-time" doc:"The schedule's instant that it stands for. Absent: it was triggered."`

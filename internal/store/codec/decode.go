@@ -231,6 +231,8 @@ func setLifeField(t *task.Task, f field) error {
 		t.Trace = string(f.bytes)
 	case fieldAwaited:
 		t.Awaited = f.bool()
+	case fieldWhole:
+		t.Whole = f.bool()
 	case fieldRecur:
 		t.Recur = &task.Recurrence{}
 		return eachField(f.bytes, recurField(t.Recur))

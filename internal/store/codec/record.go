@@ -58,6 +58,7 @@ const (
 	fieldTrace           = 38
 	fieldAwaited         = 39
 	fieldRecur           = 40 // of a schedule: the fields in recur.go
+	fieldWhole           = 41 // versions that do not know it cannot retry the task
 )
 
 // The fields of a pair: a label, a header, an idempotency mark.
@@ -149,7 +150,7 @@ func appendLife(dst []byte, t *task.Task) []byte {
 	if r := t.Recur; r != nil {
 		dst = appendMessage(dst, fieldRecur, func(dst []byte) []byte { return appendRecur(dst, r) })
 	}
-	return dst
+	return appendBool(dst, fieldWhole, t.Whole)
 }
 
 func appendAttempt(dst []byte, a *task.Attempt) []byte {

@@ -35,6 +35,7 @@ func (g *generator) queueSettings(namespace, name string) task.QueueSettings {
 	q := task.QueueSettings{Namespace: namespace, Name: name, Rate: float64(g.IntN(3)), Concurrency: g.IntN(3) - 1}
 	q.KeepFinished = g.duration(0, time.Second, 90*time.Second)
 	q.KeepDead = g.duration(0, time.Second, 90*time.Second)
+	q.KeepBodies = g.IntN(2) == 0
 	return q
 }
 

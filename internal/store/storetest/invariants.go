@@ -131,7 +131,9 @@ func whole(t *task.Task) error {
 		return fmt.Errorf("%v with reason %q", t.State, t.Reason)
 	case ended != (t.FinishedAt != 0) || ended != (t.KeepUntil != 0):
 		return fmt.Errorf("%v, ended at %d, kept until %d", t.State, t.FinishedAt, t.KeepUntil)
-	case t.State.Finished() && t.Request.BodySize != 0:
+	case t.Whole && !t.State.Finished():
+		return fmt.Errorf("%v and whole", t.State)
+	case t.State.Finished() && t.Request.BodySize != 0 && !t.Whole:
 		return fmt.Errorf("%v with a body of %d bytes", t.State, t.Request.BodySize)
 	case t.State.Finished() && slices.ContainsFunc(t.History[:max(0, len(t.History)-1)], func(a task.Attempt) bool { return a.Reply != "" }):
 		return fmt.Errorf("%v with replies of attempts before the last one", t.State)

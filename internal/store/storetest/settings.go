@@ -63,7 +63,7 @@ var settingsCases = []testCase{
 			q := task.QueueSettings{
 				Namespace: task.DefaultNamespace, Name: "q", Rate: 1.5, Burst: 3, Concurrency: 4, PerDestination: 2,
 				Retry:   task.RetryDefaults{MaxAttempts: &attempts, MaxBackoff: &backoff},
-				Timeout: time.Second, ExpireAfter: time.Hour, OnDead: "https://dead.example/", KeepFinished: time.Minute, KeepDead: time.Hour,
+				Timeout: time.Second, ExpireAfter: time.Hour, OnDead: "https://dead.example/", KeepFinished: time.Minute, KeepDead: time.Hour, KeepBodies: true,
 			}
 			n := task.NamespaceSettings{Name: "acme", MaxPending: 5, MaxBytes: 6, CreateRate: 7.5, CreateBurst: 8}
 			f.edits(
@@ -220,6 +220,50 @@ var settingsCases = []testCase{
 			f.sweep(start+2000, 1)
 			f.sweep(start.Add(Policy.KeepFinished)+5, 2)
 			f.wantNames("left", names(f.list(ns(), task.Page{Limit: 9})), "dead-other")
+		},
+	},
+	{
+		"a delivered task of a queue that keeps bodies can be sent again",
+		"Finished tasks keep their bodies until retention ends, as the queue says when they end; a retry sends the same body under the same id.",
+		func(f *fixture) {
+			f.edit(task.PutQueue{Queue: queueOf("kept", func(q *task.QueueSettings) { q.KeepBodies = true })})
+			for _, name := range []string{"kept", "empty", "other"} {
+				q := "kept"
+				if name == "other" {
+					q = name
+				}
+				made := f.create(name, queue(q), at(start), expireAfter(time.Minute))
+				if name == "empty" {
+					made = f.must(start, task.Patch{Key: made.Key(), Body: &task.Body{}})
+				}
+				f.claim(start, made, "token")
+				f.settle(start, made, "token", task.Outcome{Verdict: task.Success, Status: 200})
+			}
+			f.edit(task.PutQueue{Queue: queueOf("kept")}) // counts for tasks that end from now on
+			if got := f.get("kept"); got.State != task.Delivered || string(got.Request.Body) != "body of kept" || got.Request.BodyKind != task.TextBody {
+				f.Fatalf("%v, body %q", got.State, got.Request.Body)
+			}
+			if r := f.apply(start+1, task.Revive{Key: key("other")}); !isStateError(r.Err) {
+				f.Errorf("retry without the body: %v", r.Err)
+			}
+			late := start + 90_000/2
+			for _, name := range []string{"kept", "empty"} {
+				made := f.get(name)
+				again := f.must(late, task.Revive{Key: key(name)})
+				if again.ID != made.ID || again.Due != late || again.State != task.Scheduled {
+					f.Errorf("%s: id %s, %v, due start%+d", name, again.ID, again.State, again.Due-start)
+				}
+			}
+			f.wantCounts()
+			f.sweep(start.Add(Policy.KeepFinished), 1) // the other one
+			again := f.claim(late, f.get("kept"), "again")
+			if string(again.Request.Body) != "body of kept" || again.Tries != 2 {
+				f.Errorf("sent again: body %q, attempt %d", again.Request.Body, again.Tries)
+			}
+			f.settle(late+1, again, "again", task.Outcome{Verdict: task.Success})
+			if got := f.get("kept"); got.Request.BodySize != 0 || got.Request.Body != nil {
+				f.Errorf("the queue keeps no bodies any more, and the task has %q", got.Request.Body)
+			}
 		},
 	},
 }
