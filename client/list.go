@@ -105,7 +105,8 @@ func (ts Tasks) CancelMany(ctx context.Context, f Filter) (Changed, error) {
 	return ts.many(ctx, "cancel", f)
 }
 
-// RetryMany retries the dead tasks that match, as CancelMany cancels.
+// RetryMany retries the tasks that match, as CancelMany cancels: without States, those that are dead. Finished ones whose queue did not keep
+// their bodies are skipped.
 func (ts Tasks) RetryMany(ctx context.Context, f Filter) (Changed, error) {
 	return ts.many(ctx, "retry", f)
 }

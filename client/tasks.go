@@ -84,7 +84,8 @@ func (ts Tasks) Run(ctx context.Context, name string, conds ...Condition) (*Task
 	return ts.act(ctx, name, "run", false, conds)
 }
 
-// Retry gives a dead task a new life: due now, with all its attempts again and the same id. Errors: ErrNotFound, ErrStale, ErrConflict.
+// Retry gives a dead task a new life: due now, with all its attempts again and the same id. It sends a delivered, cancelled or expired one
+// again, under the same id, if its queue kept its body (QueueSettings.KeepBodies). Errors: ErrNotFound, ErrStale, ErrConflict.
 func (ts Tasks) Retry(ctx context.Context, name string, conds ...Condition) (*Task, error) {
 	return ts.act(ctx, name, "retry", false, conds)
 }

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/foliot/foliot/internal/task"
@@ -30,4 +31,64 @@ func TestDueAtKeepsTheTimeThatWasAskedFor(t *testing.T) {
 	if got := s.do("GET", "/v1/tasks/a", "").task(200); got.NextAt <= asked {
 		t.Errorf("the retry is at %q", got.NextAt)
 	}
+}
+
+func TestADeliveredTaskOfAQueueThatKeepsBodiesIsSentAgain(t *testing.T) {
+	s := serve(t)
+	s.do("PUT", "/v1/queues/default", `{"keep_bodies": true}`).want(201, nil)
+	var q wire.Queue
+	if s.do("GET", "/v1/queues/default", "").want(200, &q); !q.KeepBodies {
+		t.Errorf("the queue: %+v", q)
+	}
+	s.do("POST", "/v1/tasks", `{"name": "a", "at": "2020-01-01T00:00:00Z", "http": {"url": "http://example.com/", "body": {"order": 42}}}`).want(201, nil)
+	s.claim("a")(task.Success)
+	done := s.do("GET", "/v1/tasks/a", "").task(200)
+	if done.State != "delivered" || string(done.HTTP.Body) != `{"order": 42}` || done.BodySize != 13 {
+		t.Fatalf("delivered: %+v", done)
+	}
+	var bulk wire.BulkReply
+	if s.do("POST", "/v1/tasks/retry?all=true", "").want(200, &bulk); bulk.Changed != 0 {
+		t.Errorf("a retry of all that are dead sends what was delivered: %+v", bulk)
+	}
+	if s.do("POST", "/v1/tasks/retry?state=delivered", "").want(200, &bulk); bulk.Changed != 1 {
+		t.Errorf("%+v", bulk)
+	}
+	again := s.do("GET", "/v1/tasks/a", "").task(200)
+	if again.ID != done.ID || again.State != "scheduled" || string(again.HTTP.Body) != `{"order": 42}` || len(again.Attempts) != 1 {
+		t.Errorf("again: %+v", again)
+	}
+	s.do("PUT", "/v1/queues/default", `{}`).want(200, nil)
+	for s.record("a").Due > task.FloorMillis(nowTime()) { // it is due in the millisecond that has begun
+	}
+	s.claim("a")(task.Success)
+	s.do("POST", "/v1/tasks/a/retry", "").problem(409, "task_finished", "")
+}
+
+func TestABodyIsShownByteForByte(t *testing.T) {
+	s := serve(t)
+	const body = "{ \"a\" : [1,\n\t2.0e0 ],\"b\":\"<&>\" }"
+	s.do("POST", "/v1/tasks", `{"name": "a", "delay": "1h", "http": {"url": "http://example.com/", "body": `+body+`}}`).want(201, nil)
+	s.do("PUT", "/v1/schedules/s", `{"every": "1h", "task": {"http": {"url": "http://example.com/", "body": `+body+`}}}`).want(201, nil)
+	for _, path := range []string{"/v1/tasks/a", "/v1/tasks?include=body", "/v1/schedules/s", "/v1/schedules?include=body"} {
+		if got := s.do("GET", path, ""); !strings.Contains(string(got.body), `"body":`+body) {
+			t.Errorf("GET %s: %s", path, got.body)
+		}
+	}
+}
+
+func TestACreateTakesWhatAnExportWrites(t *testing.T) {
+	s := serve(t)
+	const span = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	const head = `{"name": "a", "http": {"url": "http://example.com/"}, `
+	got := s.do("POST", "/v1/tasks", head+`"at": "2030-01-01T00:00:00Z", "next_at": "2030-01-01T01:00:00Z", "traceparent": "`+span+`"}`,
+		"Traceparent: 00-11111111111111111111111111111111-1111111111111111-01").task(201)
+	if got.DueAt != "2030-01-01T00:00:00.000Z" || got.NextAt != "2030-01-01T01:00:00.000Z" || got.Traceparent != span {
+		t.Errorf("%+v", got)
+	}
+	s.do("PUT", "/v1/tasks/a", head+`"delay": "1h", "next_at": "2030-01-01T01:00:00Z"}`).problem(400, "conflict", "next_at")
+	s.do("PUT", "/v1/tasks/a", head+`"delay": "1h", "traceparent": "00-0-0-0"}`).problem(400, "bad_traceparent", "traceparent")
+	s.do("PATCH", "/v1/tasks/a", `{"next_at": "2030-01-01T01:00:00Z"}`).problem(400, "unknown_field", "next_at")
+	const rest = `"task": {"http": {"url": "http://example.com/"}}}`
+	s.do("PUT", "/v1/schedules/s", `{"cron": "* * * * *", "anchor": "2030-01-01T01:00:00Z", `+rest).problem(400, "conflict", "anchor")
+	s.do("PUT", "/v1/schedules/s", `{"every": "1h", "runs": -1, `+rest).problem(400, "out_of_range", "runs")
 }
