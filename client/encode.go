@@ -15,7 +15,6 @@ func marshal(v any) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-
 // object is a JSON object that is written field by field, with values that stay byte for byte as they are.
 type object struct {
 	buf []byte

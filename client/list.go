@@ -17,7 +17,7 @@ type Filter struct {
 	States    []State // any of them
 	Reason    string  // why they are dead, expired or cancelled
 	Labels    map[string]string
-	Schedule  string // which made them
+	Schedule  string    // which made them
 	DueBefore time.Time // by DueAt, which retries do not move
 	DueAfter  time.Time
 	// All lets CancelMany and RetryMany go without any of these.

@@ -102,11 +102,11 @@ type Task struct {
 
 	ID              string // new for each incarnation of the name; the webhook-id of every attempt
 	State           State
-	HeldBy          string // of a held task: "suspended" (its namespace is), "purge" or "pause"
-	Reason          string // why it is dead, expired or cancelled: a stable code
+	HeldBy          string    // of a held task: "suspended" (its namespace is), "purge" or "pause"
+	Reason          string    // why it is dead, expired or cancelled: a stable code
 	DueAt           time.Time // the due time that was asked for last; retries do not move it
 	NextAt          time.Time // when the next attempt starts; zero: none follows, or one is under way
-	Version         uint64 // counts what clients changed; attempts do not change it
+	Version         uint64    // counts what clients changed; attempts do not change it
 	CreatedAt       time.Time
 	FinishedAt      time.Time // when it became finished or dead; zero: it is neither
 	CancelRequested bool      // cancelled while an attempt was under way: no retry follows
