@@ -62,10 +62,14 @@ func planOf(e crontab.Entry, zone string, flags client.ScheduleSpec) plannedSche
 
 // rule returns the schedule's rule, as the server takes it.
 func (p *plannedSchedule) rule(now time.Time) task.Rule {
-	return task.Rule{
-		Cron: p.spec.Cron, Zone: p.spec.TimeZone, Every: p.spec.Every, Anchor: task.CeilMillis(now),
+	r := task.Rule{
+		Cron: p.spec.Cron, Zone: p.spec.TimeZone, Every: p.spec.Every,
 		CatchupWindow: task.DefaultCatchupWindow, CatchupLimit: task.DefaultCatchupLimit,
 	}
+	if r.Every != 0 {
+		r.Anchor = task.CeilMillis(now)
+	}
+	return r
 }
 
 // refusal returns what the server would say against the schedule: a *task.FieldError, or nil.

@@ -203,7 +203,7 @@ func TestABodyIsKeptByteForByte(t *testing.T) {
 		stored      string
 		shown       string
 	}{
-		{"object", `"body": {"n":  12345678901234567890123, "s": "\u00e4<", "f": 1.10}`, task.JSONBody, `{"n":  12345678901234567890123, "s": "\u00e4<", "f": 1.10}`, `"body":{"n":12345678901234567890123,"s":"\u00e4<","f":1.10}`},
+		{"object", `"body": {"n":  12345678901234567890123, "s": "\u00e4<", "f": 1.10}`, task.JSONBody, `{"n":  12345678901234567890123, "s": "\u00e4<", "f": 1.10}`, `"body":{"n":  12345678901234567890123, "s": "\u00e4<", "f": 1.10}`},
 		{"number", `"body": 1e400`, task.JSONBody, `1e400`, `"body":1e400`},
 		{"false", `"body":false `, task.JSONBody, `false`, `"body":false`},
 		{"lone surrogate", `"body": ["\ud800"]`, task.JSONBody, `["\ud800"]`, `"body":["\ud800"]`},

@@ -37,7 +37,7 @@ func TestATriggeredTaskIsDueNowWhateverTheScheduleDoes(t *testing.T) {
 	if string(kept.Request.Body) != `{"n":  1}` || kept.Request.Destination != "example.com:80" || kept.Lane() != first.Lane() || kept.ID == first.ID {
 		t.Errorf("kept %+v", kept)
 	}
-	if shown := s.do("GET", path, "").schedule(200); shown.Runs != 1 || shown.State != "paused" {
+	if shown := s.do("GET", path, "").schedule(200); *shown.Runs != 1 || shown.State != "paused" {
 		t.Errorf("the schedule: %+v", shown)
 	}
 	s.do("DELETE", "/v1/tasks/"+first.Name, "").want(200, nil)
@@ -167,7 +167,7 @@ func TestABackfillMakesEachInstantOnce(t *testing.T) {
 	if got := backfill("2040-02-29T12:00:00Z", "2040-02-29T13:00:00Z"); got.Created != 1 || got.Instants != 1 {
 		t.Errorf("by a clock that is ahead: %+v", got)
 	}
-	if shown := s.do("GET", path, "").schedule(200); shown.Runs != 0 || shown.State != "paused" || shown.Version != 1 {
+	if shown := s.do("GET", path, "").schedule(200); *shown.Runs != 0 || shown.State != "paused" || shown.Version != 1 {
 		t.Errorf("the schedule: %+v", shown)
 	}
 }

@@ -82,7 +82,7 @@ func TestAPatchMerges(t *testing.T) {
 		"http": {"url": "http://example.com/", "method": "PUT", "headers": {"X-A": "1", "X-B": "2"}, "body": "x"}, "retry": {"max_attempts": 3, "max_age": "1h"}}`).want(201, nil)
 	s.do("PATCH", "/v1/tasks/a", `{"labels": {"a": null, "c": "3"}, "http": {"headers": {"x-a": null, "x-b": "3"}, "body": {"a": null}}, "retry": {"max_attempts": 5}}`).want(200, nil)
 	got := s.do("GET", "/v1/tasks/a", "").task(200)
-	if fmt.Sprint(got.Labels) != "map[b:2 c:3]" || fmt.Sprint(got.HTTP.Headers) != "map[x-b:3]" || string(got.HTTP.Body) != `{"a":null}` ||
+	if fmt.Sprint(got.Labels) != "map[b:2 c:3]" || fmt.Sprint(got.HTTP.Headers) != "map[x-b:3]" || string(got.HTTP.Body) != `{"a": null}` ||
 		*got.Retry.MaxAttempts != 5 || got.Retry.MaxAge != "1h0m0s" || got.Queue != "q" || got.HTTP.Method != "PUT" {
 		t.Errorf("merged: %+v", got)
 	}

@@ -13,7 +13,6 @@ type ScheduleInput struct {
 	Anchor  string `json:"anchor,omitempty" format:"date-time" doc:"Of every without start: the time that it counts from. Absent: when the schedule was made, or as it is."`
 	End     string `json:"end,omitempty" format:"date-time" doc:"No instant lies after."`
 	MaxRuns int64  `json:"max_runs,omitempty" minimum:"0" doc:"It ends when so many instants have made a task. 0 or absent: no limit."`
-	Runs    *int64 `json:"runs,omitempty" minimum:"0" doc:"How many instants have made a task, with the one that waits. What was triggered or backfilled is not counted. In a PUT it sets that number, as export writes it. Absent: as it is; a new one has none."`
 	Jitter  string `json:"jitter,omitempty" pattern:"duration" example:"30s" doc:"Each task is due up to that much later than its instant, always the same for one instant; at most 24h. Absent: none."`
 
 	Misfire       string `json:"misfire,omitempty" enum:"fire_once,skip,fire_all" doc:"What becomes of instants that passed while nobody could fire them. fire_once: the latest of them makes a task; skip: none does; fire_all: each does, up to catchup_limit of the latest. Absent: fire_once."`
@@ -23,6 +22,7 @@ type ScheduleInput struct {
 
 	Paused *bool         `json:"paused,omitempty" doc:"true: it makes no task until it is resumed. Absent: as it is; a new one is not paused."`
 	Task   ScheduledTask `json:"task" doc:"What its tasks are."`
+	Runs   *int64        `json:"runs,omitempty" minimum:"0" doc:"How many instants have made a task, with the one that waits. What was triggered or backfilled is not counted. In a PUT it sets that number, as export writes it. Absent: as it is; a new one has none."`
 }
 
 // ScheduledTask is what the tasks of a schedule are made of. What is left open is

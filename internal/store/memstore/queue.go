@@ -85,7 +85,7 @@ func (s *Store) Claim(ctx context.Context, now task.Millis, claims []task.Claim)
 	replies := make([]task.Reply, len(claims))
 	for i, c := range claims {
 		replies[i] = s.stepLocked(now, c.Key, c)
-		if t := replies[i].Task; t != nil {
+		if t := replies[i].Task; t != nil && replies[i].Err == nil {
 			replies[i].Task = s.withBodyLocked(t)
 		}
 	}
