@@ -175,7 +175,7 @@ func (cn *conn) refusal(c *call, resp *http.Response) error {
 	}
 	e := problemError(p)
 	e.Op, e.Status, e.RetryAfter = c.op, resp.StatusCode, retryAfter(resp.Header, time.Now())
-	e.MayBeDone = resp.StatusCode >= http.StatusInternalServerError && !errors.Is(e, ErrFull)
+	e.MayBeDone = resp.StatusCode >= http.StatusInternalServerError && !errors.Is(e, ErrFull) && e.Code != "store_unfit"
 	return e
 }
 

@@ -101,7 +101,7 @@ func (s *Server) ready() error {
 		return refuse("unavailable", "", "another server that lives has the node's name of this one, which delivers nothing until that ends: start it with a --node of its own")
 	case err == nil:
 		return nil
-	case storeLost(err) != nil:
+	case storeLost(err) != nil, errors.Is(err, task.ErrStoreUnfit):
 		return err // it becomes a problem with a text of its own
 	case errors.Is(err, task.ErrUnavailable):
 		return task.ErrUnavailable

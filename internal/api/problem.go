@@ -122,6 +122,7 @@ var problems = []struct {
 	// The server.
 	{"unsupported", 501, "this server has no such thing: its store, or its configuration, has none"},
 	{"capacity", 503, "the store takes no new tasks until there is room again: what is there goes on"},
+	{"store_unfit", 503, "a setting of the Redis may lose tasks: the store takes no new tasks until the setting is corrected; what is there goes on. Repeating the request does not help"},
 	{"durability_not_met", 503, "the change was made, and too few servers confirmed it: repeat the request; a create without a name or an Idempotency-Key may be made twice then"},
 	{"unavailable", 503, "the store cannot be reached or stopped, the server is stopping, or it has too much to do at once: Retry-After says when to come again. A change may have been made all the same"},
 	{"store_replaced", 503, "the store was emptied or replaced, or a part of it was: the server stays closed until the data is back, or until the loss is accepted. Repeating the request does not help"},
@@ -140,6 +141,7 @@ var sentinels = []struct {
 	{task.ErrPrecondition, "precondition_failed"},
 	{task.ErrLastToken, "last_admin_token"},
 	{task.ErrLastNode, "last_node"},
+	{task.ErrStoreUnfit, "store_unfit"}, // it is an ErrFull
 	{task.ErrFull, "capacity"},
 	{task.ErrSuspended, "namespace_suspended"},
 	{task.ErrNotDurable, "durability_not_met"},
@@ -270,7 +272,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := problemOf(err)
 	// A store that stopped or is away has said why; each request after that is no news.
 	// One that is full says so to every request for as long as it is.
-	lasting := p.Code == "capacity" || p.Code == "durability_not_met"
+	lasting := p.Code == "capacity" || p.Code == "store_unfit" || p.Code == "durability_not_met"
 	if p.Status == http.StatusInternalServerError || lasting && s.failures.due(p.Code, time.Now()) {
 		s.cfg.Log.LogAttrs(r.Context(), slog.LevelError, "request failed",
 			slog.String("method", r.Method), slog.String("path", r.URL.Path), slog.String("code", p.Code), slog.Any("error", err))

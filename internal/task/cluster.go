@@ -89,5 +89,7 @@ type Standing struct {
 	Takeovers uint64 // shards that it took when the leases of others had ended
 	Lost      uint64 // its own leases that ended before they could be renewed
 	NameTaken bool   // another process that lives had its name before: it is to own none until that ends
+	Rollbacks uint64 // times that the store went back in time: it was restored from an older copy, or a replica that was behind took over
 	Closed    bool   // the store was emptied or replaced: ErrStoreReplaced, ErrSettingsLost
+	Unfit     bool   // the store takes no new tasks, since it may lose them: ErrStoreUnfit
 }

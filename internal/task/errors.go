@@ -41,24 +41,32 @@ var (
 	// ErrStoreReplaced: the servers that keep the tasks were emptied, or are others, or
 	// a part of them is, since this process opened the store. It changes nothing there.
 	// It is an ErrUnavailable: the data may come back.
-	ErrStoreReplaced error = &lossError{"the store was emptied or replaced, or a part of it was, so this server stays closed: restore the Redis from a backup, " +
+	ErrStoreReplaced error = &remedyError{ErrUnavailable, "the store was emptied or replaced, or a part of it was, so this server stays closed: restore the Redis from a backup, " +
 		"and the server goes on by itself; or accept the loss with `foliot redis accept-loss` and then restart every server"}
 	// ErrSettingsLost: the store has lost the settings, the access tokens among them.
 	// It is an ErrUnavailable, as ErrStoreReplaced is.
-	ErrSettingsLost error = &lossError{"the store has lost the settings, access tokens among them, so this server stays closed: restore the Redis from a backup, " +
+	ErrSettingsLost error = &remedyError{ErrUnavailable, "the store has lost the settings, access tokens among them, so this server stays closed: restore the Redis from a backup, " +
 		"and the server goes on by itself; or accept the loss with `foliot redis accept-loss` and then restart every server"}
+	// ErrStoreUnfit: a setting of a server that keeps the tasks may lose tasks, and was
+	// changed after this process opened the store, or after a failover. Tasks that exist go
+	// on. It is an ErrFull: the store takes no new tasks.
+	ErrStoreUnfit error = &remedyError{ErrFull, "a setting of the Redis may lose tasks, so this server takes no new tasks; tasks that exist go on: " +
+		"the server's log and `foliot doctor` name the setting and the remedy"}
 	// ErrClosed: the store was closed, or stopped after an error of its medium.
 	ErrClosed = errors.New("the store is closed")
 )
 
-// lossError is an ErrUnavailable that ends when the data is back.
-type lossError struct{ text string }
+// remedyError is an error of another kind that says what to do.
+type remedyError struct {
+	kind error
+	text string
+}
 
-// Error returns the loss and the remedies.
-func (e *lossError) Error() string { return e.text }
+// Error returns the failure and the remedies.
+func (e *remedyError) Error() string { return e.text }
 
-// Unwrap makes e an ErrUnavailable.
-func (e *lossError) Unwrap() error { return ErrUnavailable }
+// Unwrap returns the kind.
+func (e *remedyError) Unwrap() error { return e.kind }
 
 // StateError says that a task's state does not allow what was asked.
 type StateError struct {

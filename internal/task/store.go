@@ -20,7 +20,8 @@ type Store interface {
 	Durability() string
 
 	// Err returns nil while the store works, and otherwise why it does not:
-	// ErrUnavailable where that may end by itself, else it stopped for good.
+	// ErrUnavailable if that may end by itself, ErrStoreUnfit if it takes no new tasks
+	// until its servers are configured as before, else it stopped for good.
 	Err() error
 
 	// Close waits for what is under way and releases the medium. Twice is fine.

@@ -21,14 +21,34 @@ type facts struct {
 	file    string // "1": there is an append-only file
 	fsync   string // when it is synced; "": the user may not know
 	limit   string // of memory, in bytes
+	machine int64  // bytes of memory that its machine has; 0: unknown
+	config  string // the configuration file that it was started with; "": none
+
+	replicas    int64 // that are connected
+	minReplicas int64 // that it needs to take writes; below 0: the user may not know
+	maxLag      int64 // seconds after which it does not count a silent replica; below 0: the user may not know
 }
 
-func factsOf(addr string, info map[string]string, fsync string) facts {
-	return facts{addr, info["redis_version"], info["maxmemory_policy"], info["aof_enabled"], fsync, info["maxmemory"]}
+func factsOf(addr string, info, config map[string]string) facts {
+	return facts{
+		addr: addr, version: info["redis_version"], policy: info["maxmemory_policy"], file: info["aof_enabled"], fsync: config["appendfsync"],
+		limit: info["maxmemory"], machine: number(info, "total_system_memory", 0), config: info["config_file"],
+		replicas: number(info, "connected_slaves", 0), minReplicas: number(config, "min-replicas-to-write", -1), maxLag: number(config, "min-replicas-max-lag", -1),
+	}
 }
 
-// refusals returns what makes a server unfit under c: what was found, where, what
-// to set there, and what allows it all the same. What INFO does not show
+// remedy says how to set settings ("appendonly yes") so that they survive a
+// restart of the server.
+func (f facts) remedy(settings ...string) string {
+	set := "CONFIG SET " + strings.Join(settings, " ")
+	if f.config == "" {
+		return fmt.Sprintf("write %q into the redis.conf that it is started with (it has none now, so a restart undoes %s)", strings.Join(settings, "\n"), set)
+	}
+	return fmt.Sprintf("%s and then CONFIG REWRITE, which writes %s (without it a restart undoes the change)", set, f.config)
+}
+
+// refusals returns what makes a server unfit under c: the setting that was found,
+// its remedy, and the flag that accepts it. What INFO does not show
 // is not refused, but for the fsync of Strict, which promises it.
 func (c Config) refusals(f facts) (all []error) {
 	refuse := func(format string, args ...any) {
@@ -38,23 +58,45 @@ func (c Config) refusals(f facts) (all []error) {
 		refuse("the version %q is older than 7.0: install a newer Redis, or Valkey", f.version)
 	}
 	if f.policy != "" && f.policy != "noeviction" && !c.UnsafeEviction {
-		refuse("maxmemory-policy is %s, so that tasks are thrown away when memory ends: CONFIG SET maxmemory-policy noeviction (--redis-unsafe-eviction takes it as it is)", f.policy)
+		refuse("maxmemory-policy is %s, so Redis deletes tasks when its memory is full: %s; --redis-unsafe-eviction accepts the server as it is", f.policy, f.remedy("maxmemory-policy noeviction"))
 	}
-	if f.limit == "0" && c.Memory <= 0 {
-		refuse("maxmemory is 0, so that nobody knows when to take no more: CONFIG SET maxmemory to what it may use; or say it by --redis-memory")
+	if f.limit == "0" && c.Memory <= 0 && f.machine == 0 {
+		refuse("maxmemory is 0 and the memory of its machine is unknown, so Foliot cannot tell when to refuse new tasks: set maxmemory in redis.conf, or pass --redis-memory")
 	}
 	if c.UnsafePersistence {
 		return all
 	}
+	const accept = "; --redis-unsafe-persistence accepts the server as it is"
 	switch {
 	case f.file == "0":
-		refuse("appendonly is no, so that a restart loses tasks: CONFIG SET appendonly yes (--redis-unsafe-persistence takes it as it is)")
+		refuse("appendonly is no, so a restart loses tasks: %s%s", f.remedy("appendonly yes"), accept)
 	case f.fsync == "no":
-		refuse("appendfsync is no, so that a power loss costs more than a second of tasks: CONFIG SET appendfsync everysec, or always (--redis-unsafe-persistence takes it as it is)")
+		refuse("appendfsync is no, so a power loss may lose much more than a second of tasks: %s%s", f.remedy("appendfsync everysec"), accept)
 	case c.Durability == Strict && f.fsync == "":
-		refuse("appendfsync cannot be known, and the durability strict needs always: let the user run CONFIG GET (ACL: +config|get), or take a lower level (--redis-unsafe-persistence takes it as it is)")
+		refuse("appendfsync is unknown, and the durability strict needs always: let the user run CONFIG GET (ACL: +config|get), or choose a lower level%s", accept)
 	case c.Durability == Strict && f.fsync != "always":
-		refuse("appendfsync is %s, and the durability strict needs always: CONFIG SET appendfsync always, or take a lower level (--redis-unsafe-persistence takes it as it is)", f.fsync)
+		refuse("appendfsync is %s, and the durability strict needs always: %s, or choose a lower level%s", f.fsync, f.remedy("appendfsync always"), accept)
+	}
+	return all
+}
+
+// Settings that make a master stop by itself when it is cut off from its replicas.
+const (
+	minReplicasSetting = "min-replicas-to-write 1"
+	maxLagSetting      = "min-replicas-max-lag 2"
+)
+
+// risks returns the settings of a master that may lose tasks under c, and their
+// remedies. Such a master is used nevertheless.
+func (c Config) risks(how condition) (all []string) {
+	f := how.facts
+	if how.derived {
+		all = append(all, fmt.Sprintf("maxmemory is 0, so Foliot assumes %d MB, half of the machine's memory, and refuses new tasks from %.0f %% of it on: %s, or pass --redis-memory",
+			how.limit>>20, 100*crowdedAt, f.remedy(fmt.Sprintf("maxmemory %dmb", how.limit>>20))))
+	}
+	if c.Durability != Strict && f.replicas > 0 && f.minReplicas == 0 {
+		all = append(all, fmt.Sprintf("it has replicas, min-replicas-to-write is 0 and the durability is %s: in a network split this master goes on taking writes after another took its place, and they are lost: %s, on the replicas too; or use --durability strict",
+			c.Durability, f.remedy(minReplicasSetting, maxLagSetting)))
 	}
 	return all
 }
@@ -65,61 +107,54 @@ func atLeast7(version string) bool {
 	return err == nil && n >= 7
 }
 
-// inspectEvery is how often a master is looked at in full. One that was not a
-// master before is at once: a replica that was promoted has a configuration of
-// its own, and who runs it may change any.
-const inspectEvery = time.Minute
-
-// inspection is when a master was looked at, and what was wrong.
-type inspection struct {
-	at   time.Time
-	said string
-}
-
 // fit looks at the masters, and refuses servers that are not as the store needs them.
 func (s *servers) fit(ctx context.Context) error {
 	if err := s.checkMode(ctx); err != nil {
 		return err
 	}
-	if err := s.look(ctx); err != nil {
+	if err := s.lookLoaded(ctx); err != nil {
 		return err
 	}
 	var all []error
 	for addr, how := range s.masters.Load().how {
-		f, err := s.loaded(ctx, addr)
-		if err != nil {
-			return err
-		}
 		if needed := s.wants(addr); s.level == Strict && how.replicas < needed {
 			s.logger.Warn("fewer replicas follow than must confirm each change: all are refused until they do (durability_not_met)", "server", addr, "follow", how.replicas, "needed", needed)
 		}
-		if f.fsync == "" {
+		if how.facts.fsync == "" {
 			s.logger.Warn("appendfsync cannot be known: the user may not run CONFIG GET", "server", addr)
 		}
-		wrong := s.config.refusals(f)
-		s.inspected[addr] = inspection{time.Now(), fmt.Sprint(wrong)}
-		all = append(all, wrong...)
+		all = append(all, how.unfit...)
+	}
+	if len(all) == 0 {
+		s.tellFitness()
 	}
 	return errors.Join(all...)
 }
 
-// loaded is facts of a server that has read its file: until then it does not say
-// how it is, such as that it has an append-only file. It waits for that as long as
-// it takes, and says so in the log.
-func (s *servers) loaded(ctx context.Context, addr string) (facts, error) {
+// lookLoaded looks at the masters when all have read their files: until then they
+// do not report all facts, such as that they have an append-only file. It waits for that
+// as long as it takes, and says so in the log.
+func (s *servers) lookLoaded(ctx context.Context) error {
 	for {
-		f, info, err := s.facts(ctx, addr)
-		if err != nil || !loading(info) {
-			return f, err
+		if err := s.look(ctx); err != nil {
+			return err
 		}
-		if err := s.awaitLoading(ctx, fmt.Sprintf("%s %%, %s s to go", info["loading_loaded_perc"], info["loading_eta_seconds"])); err != nil {
-			return f, err
+		state := ""
+		for addr, how := range s.masters.Load().how {
+			switch {
+			case how.loading != "":
+				state = how.loading
+			case how.facts.addr == "":
+				return fmt.Errorf("ask the Redis at %s how it is: %w", addr, errNoNode)
+			}
+		}
+		if state == "" {
+			return nil
+		}
+		if err := s.awaitLoading(ctx, state); err != nil {
+			return err
 		}
 	}
-}
-
-func loading(info map[string]string) bool {
-	return info["loading"] == "1" || info["async_loading"] == "1"
 }
 
 // awaitLoading waits before a server that is reading its file is asked again.
@@ -137,43 +172,29 @@ func (s *servers) awaitLoading(ctx context.Context, state string) error {
 // awaitEvery is how often the log says that a server is waited for.
 const awaitEvery = 10 * time.Second
 
-// inspect looks at masters that were not for a while, and logs what has become
-// wrong with one: tasks are there, so it is used all the same.
-func (s *servers) inspect(ctx context.Context, now time.Time) {
-	for addr := range s.masters.Load().how {
-		before, known := s.inspected[addr]
-		if known && now.Sub(before.at) < inspectEvery {
-			continue
-		}
-		f, info, err := s.facts(ctx, addr)
-		if err != nil || loading(info) {
-			continue // it is away, which look tells, or will say how it is later
-		}
-		wrong := s.config.refusals(f)
-		s.inspected[addr] = inspection{now, fmt.Sprint(wrong)}
-		if s.inspected[addr].said == before.said {
-			continue
-		}
-		for _, err := range wrong {
-			s.logger.Error("tasks may get lost: a server would not be taken as it is now", "server", addr, "error", err)
-		}
-		if known && len(wrong) == 0 {
-			s.logger.Info("the server is fit for tasks again", "server", addr)
-		}
-	}
-}
+// fitness is what the log said last of a master.
+type fitness struct{ unfit, risks string }
 
-// facts asks the server at addr how it is configured, and returns its INFO, too.
-func (s *servers) facts(ctx context.Context, addr string) (facts, map[string]string, error) {
-	node, ok := s.client.Nodes()[addr]
-	if !ok {
-		return facts{}, nil, fmt.Errorf("ask the Redis at %s what it is: %w", addr, errNoNode)
+// tellFitness logs masters whose refusals or risks have changed.
+func (s *servers) tellFitness() {
+	for addr, how := range s.masters.Load().how {
+		if how.facts.addr == "" {
+			continue
+		}
+		before, now := s.said[addr], fitness{fmt.Sprint(how.unfit), strings.Join(how.risks, "\n")}
+		s.said[addr] = now
+		if now.unfit != before.unfit {
+			for _, err := range how.unfit {
+				s.logger.Error("tasks may get lost: this server is not ready, and takes no new tasks", "server", addr, "error", err)
+			}
+			if len(how.unfit) == 0 && before.unfit != "" {
+				s.logger.Info("the Redis is fit for tasks again", "server", addr)
+			}
+		}
+		if now.risks != before.risks {
+			for _, risk := range how.risks {
+				s.logger.Warn("tasks may get lost: a setting of Redis is risky", "server", addr, "risk", risk)
+			}
+		}
 	}
-	text, err := node.Do(ctx, node.B().Info().Build()).ToString()
-	if err != nil {
-		return facts{}, nil, fmt.Errorf("ask the Redis at %s what it is: %w", addr, err)
-	}
-	config, _ := node.Do(ctx, node.B().ConfigGet().Parameter("appendfsync").Build()).AsStrMap() // the user may not ask
-	info := infoFields(text)
-	return factsOf(addr, info, config["appendfsync"]), info, nil
 }

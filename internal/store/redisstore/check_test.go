@@ -14,7 +14,7 @@ import (
 )
 
 func TestWhatMakesAServerUnfit(t *testing.T) {
-	fit := facts{"a:1", "7.0.15", "noeviction", "1", "everysec", "1000"}
+	fit := facts{addr: "a:1", version: "7.0.15", policy: "noeviction", file: "1", fsync: "everysec", limit: "1000", machine: 1 << 30}
 	synced := fit
 	synced.fsync = "always"
 	with := func(f facts, edit func(*facts)) facts { edit(&f); return f }
@@ -30,13 +30,14 @@ func TestWhatMakesAServerUnfit(t *testing.T) {
 		{Config{}, with(fit, func(f *facts) { f.version = "" }), "older"},
 		{Config{}, with(fit, func(f *facts) { f.policy = "allkeys-lru" }), "allkeys-lru"},
 		{Config{UnsafeEviction: true}, with(fit, func(f *facts) { f.policy = "allkeys-lru" }), ""},
-		{Config{}, with(fit, func(f *facts) { f.limit = "0" }), "maxmemory is 0"},
-		{Config{Memory: 1}, with(fit, func(f *facts) { f.limit = "0" }), ""},
+		{Config{}, with(fit, func(f *facts) { f.limit = "0" }), ""},
+		{Config{}, with(fit, func(f *facts) { f.limit, f.machine = "0", 0 }), "maxmemory is 0"},
+		{Config{Memory: 1}, with(fit, func(f *facts) { f.limit, f.machine = "0", 0 }), ""},
 		{Config{}, with(fit, func(f *facts) { f.file = "0" }), "appendonly is no"},
 		{Config{UnsafePersistence: true}, with(fit, func(f *facts) { f.file, f.fsync = "0", "" }), ""},
 		{Config{}, with(fit, func(f *facts) { f.fsync = "no" }), "appendfsync is no"},
 		{Config{}, with(fit, func(f *facts) { f.fsync = "" }), ""},
-		{Config{Durability: Strict}, with(fit, func(f *facts) { f.fsync = "" }), "cannot be known"},
+		{Config{Durability: Strict}, with(fit, func(f *facts) { f.fsync = "" }), "is unknown"},
 		{Config{Durability: Strict}, fit, "everysec"},
 	} {
 		got := fmt.Sprint(errors.Join(c.config.refusals(c.facts)...))
@@ -46,11 +47,38 @@ func TestWhatMakesAServerUnfit(t *testing.T) {
 	}
 }
 
+// CONFIG SET alone is undone by a restart: all tasks that were accepted since are lost then.
+func TestEachRemedySurvivesARestartOfRedis(t *testing.T) {
+	unfit := facts{addr: "a:1", version: "7.0.15", policy: "allkeys-lru", file: "0", fsync: "no", limit: "0", machine: 1 << 30, replicas: 1}
+	for _, config := range []string{"", "/etc/redis/redis.conf"} {
+		f := unfit
+		f.config = config
+		remedies := Config{Durability: Default}.risks(condition{facts: f, limit: 1 << 29, derived: true})
+		synced := f
+		synced.file = "1"
+		for _, level := range []Durability{Default, Strict} {
+			for _, f := range []facts{f, synced, {addr: "a:1", version: "7.0.15", policy: "noeviction", file: "1", fsync: "everysec", limit: "1", config: config}} {
+				for _, err := range (Config{Durability: level}).refusals(f) {
+					remedies = append(remedies, err.Error())
+				}
+			}
+		}
+		if len(remedies) < 8 {
+			t.Errorf("%d remedies", len(remedies))
+		}
+		for _, text := range remedies {
+			if config == "" && !strings.Contains(text, "into the redis.conf that it is started with") || config != "" && !strings.Contains(text, "CONFIG REWRITE, which writes "+config) {
+				t.Error(text)
+			}
+		}
+	}
+}
+
 func TestAServerThatWouldLoseTasksIsRefused(t *testing.T) {
 	addr := redistest.New(t, "--maxmemory-policy", "allkeys-lru", "--appendonly", "no", "--maxmemory", "0").Addr
 	c := Config{Client: rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true}, Alone: true}
 	_, err := Open(t.Context(), c)
-	for _, part := range []string{"allkeys-lru", "appendonly is no", "maxmemory is 0", addr} {
+	for _, part := range []string{"allkeys-lru", "appendonly is no", addr} {
 		if !errors.Is(err, ErrUnfit) || !strings.Contains(err.Error(), part) {
 			t.Fatalf("without %q: %v", part, err)
 		}

@@ -17,7 +17,7 @@ var _ task.Cluster = (*Store)(nil)
 func (s *Store) Standing() task.Standing {
 	return task.Standing{
 		Shards: len(s.shards), Owned: len(s.owned()), Nodes: int(s.own.nodes.Load()),
-		Takeovers: s.own.takeovers.Load(), Lost: s.own.lost.Load(), NameTaken: s.own.twin.Load(), Closed: s.lost() != nil,
+		Takeovers: s.own.takeovers.Load(), Lost: s.own.lost.Load(), Rollbacks: s.own.rollbacks.Load(), NameTaken: s.own.twin.Load(), Closed: s.lost() != nil, Unfit: s.servers.unfit.Load() != nil,
 	}
 }
 
@@ -31,7 +31,7 @@ func (s *Store) Nodes(ctx context.Context) ([]task.Node, error) {
 	if s.config.Alone {
 		return []task.Node{s.alone()}, nil
 	}
-	peers, now, _, err := s.beat(ctx, looks)
+	h, err := s.beat(ctx, looks)
 	if err != nil {
 		return nil, s.failure(err)
 	}
@@ -39,7 +39,8 @@ func (s *Store) Nodes(ctx context.Context) ([]task.Node, error) {
 	if err != nil {
 		return nil, s.failure(err)
 	}
-	peers = slices.DeleteFunc(peers, func(p peer) bool { return p.twin && !p.lives(now, s.config.silence()) }) // nothing waits for its end
+	now := h.now
+	peers := slices.DeleteFunc(h.peers, func(p peer) bool { return p.twin && !p.lives(now, s.config.silence()) }) // nothing waits for its end
 	wanted, owned := map[string]int{}, map[string]int{}
 	for _, node := range allot(takers(livePeers(peers, now, s.config.silence())), len(s.shards)) {
 		wanted[node]++

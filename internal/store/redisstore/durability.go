@@ -86,13 +86,7 @@ func (s *Store) confirm(ctx context.Context, steps []*step) error {
 	if len(shards) == 0 {
 		return nil
 	}
-	return s.servers.confirm(ctx, shards)
-}
-
-// room returns nil where the master of st's task takes new ones.
-func (s *Store) room(st *step) error {
-	if why := s.servers.room(s.shard(st.key)); why != "" {
-		return fmt.Errorf("%w: %s", task.ErrFull, why)
-	}
-	return nil
+	unconfirmed, err := s.servers.confirm(ctx, shards)
+	r.unconfirmed = r.unconfirmed || unconfirmed
+	return err
 }

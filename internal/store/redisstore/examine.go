@@ -1,13 +1,14 @@
 package redisstore
 
 import (
-	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"net"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -30,8 +31,9 @@ type Examined struct {
 	Addr    string
 	Failed  error // it could not be asked; nothing else is known then
 	Version string
-	Mode    string  // standalone, sentinel or cluster
-	Unfit   []error // why a store as Config says would not open there
+	Mode    string   // standalone, sentinel or cluster
+	Unfit   []error  // why a store as Config says would not open there
+	Risks   []string // settings that may lose tasks, and do not keep a store from opening
 
 	Policy      string // what is done when memory ends
 	File        bool   // there is an append-only file
@@ -39,7 +41,8 @@ type Examined struct {
 	Used, Limit int64  // bytes of memory; no limit: 0
 
 	Replicas    []Replica
-	MinReplicas int // how many it needs to take writes; below 0: the user may not know
+	MinReplicas int           // how many it needs to take writes; below 0: the user may not know
+	MaxLag      time.Duration // a replica that is silent for longer does not count among these
 
 	// Ahead is by how much its clock is ahead of this machine's, exact to Unsure.
 	Ahead, Unsure time.Duration
@@ -77,11 +80,23 @@ func Examine(ctx context.Context, c Config) (*Examination, error) {
 			return nil, err
 		}
 	}
-	var x Examination
-	for addr := range s.masters.Load().how {
-		x.Masters = append(x.Masters, s.examine(ctx, addr))
+	return s.examineAll(ctx)
+}
+
+// Examine is the function Examine for the servers of s, also while s is closed.
+func (s *Store) Examine(ctx context.Context) (*Examination, error) { return s.servers.examineAll(ctx) }
+
+// examineAll asks the masters that the last look found. After an error the masters are
+// known, and the layout is not.
+func (s *servers) examineAll(ctx context.Context) (*Examination, error) {
+	addrs := slices.Sorted(maps.Keys(s.masters.Load().how))
+	x := Examination{Masters: make([]Examined, len(addrs))}
+	var all sync.WaitGroup
+	for i, addr := range addrs {
+		all.Go(func() { x.Masters[i] = s.examine(ctx, addr) }) // one that hangs must not keep the others from being asked
 	}
-	slices.SortFunc(x.Masters, func(a, b Examined) int { return cmp.Compare(a.Addr, b.Addr) })
+	all.Wait()
+	var err error
 	x.Layout, err = s.layout(ctx)
 	return &x, err
 }
@@ -91,23 +106,27 @@ var errLoading = errors.New("it is reading its file after a start: ask again whe
 
 func (s *servers) examine(ctx context.Context, addr string) Examined {
 	x := Examined{Addr: addr}
-	f, info, err := s.facts(ctx, addr)
-	if err == nil && loading(info) {
+	node, known := s.client.Nodes()[addr]
+	if !known {
+		x.Failed = errNoNode
+		return x
+	}
+	ctx, stop := context.WithTimeout(ctx, tryTime)
+	defer stop()
+	info, config, err := report(ctx, addr, node)
+	if err == nil && loading(info) != "" {
 		err = errLoading
 	}
 	if err != nil {
 		x.Failed = err
 		return x
 	}
-	how := conditionOf(info, s.memory)
-	x.Version, x.Mode, x.Unfit = f.version, info["redis_mode"], s.config.refusals(f)
+	how := conditionOf(addr, info, config, s.memory).deriveLimit(s.masters.Load().onHost(addr))
+	f := how.facts
+	x.Version, x.Mode, x.Unfit, x.Risks = f.version, info["redis_mode"], s.config.refusals(f), s.config.risks(how)
 	x.Policy, x.File, x.Sync = f.policy, f.file == "1", f.fsync
 	x.Used, x.Limit = how.used, how.limit
-	x.Replicas, x.MinReplicas = replicasOf(info), -1
-	node := s.client.Nodes()[addr]
-	if config, err := node.Do(ctx, node.B().ConfigGet().Parameter("min-replicas-to-write").Build()).AsStrMap(); err == nil {
-		x.MinReplicas, _ = strconv.Atoi(config["min-replicas-to-write"])
-	}
+	x.Replicas, x.MinReplicas, x.MaxLag = replicasOf(info), int(f.minReplicas), time.Duration(f.maxLag)*time.Second
 	x.Ahead, x.Unsure = s.clocks.ahead(addr, time.Now())
 	return x
 }

@@ -149,13 +149,13 @@ func (s *servers) liveOnes(ctx context.Context, lease time.Duration) ([]string, 
 	if err != nil {
 		return nil, err
 	}
-	peers, now, _, err := readBeat(replies[0])
+	h, err := readBeat(replies[0])
 	if err != nil {
 		return nil, err
 	}
 	var live []string
-	for _, p := range peers {
-		if now.Sub(p.beat) <= lease {
+	for _, p := range h.peers {
+		if h.now.Sub(p.beat) <= lease {
 			live = append(live, p.name)
 		}
 	}

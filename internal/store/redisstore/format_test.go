@@ -123,43 +123,6 @@ func TestANewerFormatIsRefusedUnlessItSaysThatItCanBeRead(t *testing.T) {
 	}
 }
 
-func TestAMasterThatBecomesUnfitIsLogged(t *testing.T) {
-	r := redistest.New(t)
-	var log bytes.Buffer
-	s := &servers{
-		config: Config{}.withDefaults(), logger: slog.New(slog.NewTextHandler(&log, nil)), clocks: newClocks(), inspected: map[string]inspection{}, closing: make(chan struct{}),
-	}
-	client, err := rueidis.NewClient(tuned(rueidis.ClientOption{InitAddress: []string{r.Addr}, DisableCache: true}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	s.client = client
-	if err := s.fit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if reply, err := redistest.Command(t.Context(), r.Addr, "CONFIG", "SET", "maxmemory-policy", "allkeys-lru"); reply != "+OK" {
-		t.Fatal(reply, err)
-	}
-	now := time.Now()
-	s.inspect(t.Context(), now)
-	if log.Len() > 0 {
-		t.Error("it was looked at before it was time:", log.String())
-	}
-	for range 2 {
-		now = now.Add(2 * inspectEvery)
-		s.inspect(t.Context(), now)
-	}
-	if n := strings.Count(log.String(), "allkeys-lru"); n != 1 {
-		t.Errorf("it was told %d times:\n%s", n, log.String())
-	}
-	_, _ = redistest.Command(t.Context(), r.Addr, "CONFIG", "SET", "maxmemory-policy", "noeviction")
-	s.inspect(t.Context(), now.Add(2*inspectEvery))
-	if !strings.Contains(log.String(), "fit for tasks again") {
-		t.Error(log.String())
-	}
-}
-
 // A Redis that reads its file says that it has none.
 func TestAServerThatReadsItsFileIsWaitedFor(t *testing.T) {
 	long(t)

@@ -241,6 +241,7 @@ func TestEveryNodeClosesWhenOneMasterOfAClusterIsLost(t *testing.T) {
 	if err != nil || found.Whole() {
 		t.Fatal(found, err)
 	}
+	redis(t, cluster.Servers[lost], "CONFIG", "SET", "appendonly", "yes") // it is unfit otherwise
 	eventually(t, 3*time.Second, "both go on with what is left", func() bool { return k.Err() == nil && other.Err() == nil && divided(k.Store, other) })
 	soon(t, k.Store, "after", 20, time.Hour)
 	if found, err = AcceptLoss(t.Context(), c, nil); err != nil || !found.Whole() {

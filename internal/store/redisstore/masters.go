@@ -8,11 +8,12 @@ import (
 	"net"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/task"
 )
 
 const (
@@ -32,13 +33,6 @@ const (
 
 // errNoNode: the client does not know a server yet that the cluster has named.
 var errNoNode = errors.New("the server is not known yet")
-
-// condition is how a master was when it was asked.
-type condition struct {
-	used, limit int64    // bytes of memory; limit 0: none
-	replicas    int      // those that follow
-	followers   []string // host:port of all replicas that it reports, whether they follow or not
-}
 
 // masters is what is known of the servers that take writes. It is never
 // changed, but replaced.
@@ -62,82 +56,6 @@ func (m *masters) of(slot uint16) string {
 		}
 	}
 	return ""
-}
-
-// infoFields returns the fields of a reply to INFO.
-func infoFields(text string) map[string]string {
-	fields := map[string]string{}
-	for line := range strings.Lines(text) {
-		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
-			fields[name] = value
-		}
-	}
-	return fields
-}
-
-// conditionOf reads a master's condition from its INFO. memory is its limit
-// where it has none itself.
-func conditionOf(info map[string]string, memory int64) condition {
-	number := func(name string) int64 {
-		n, _ := strconv.ParseInt(info[name], 10, 64) // what is missing is 0
-		return n
-	}
-	c := condition{used: number("used_memory") - number("mem_not_counted_for_evict"), limit: number("maxmemory")}
-	if c.limit == 0 {
-		c.limit = memory
-	}
-	for i := range number("connected_slaves") {
-		line := info["slave"+strconv.FormatInt(i, 10)]
-		if following(line) {
-			c.replicas++
-		}
-		if at := followerAt(line); at != "" {
-			c.followers = append(c.followers, at)
-		}
-	}
-	return c
-}
-
-// following reports whether INFO's line on a replica says that it follows:
-// "ip=…,port=…,state=online,offset=…,lag=0".
-func following(line string) bool {
-	online, lag := false, awayAfter
-	for part := range strings.SplitSeq(line, ",") {
-		name, value, _ := strings.Cut(part, "=")
-		switch name {
-		case "state":
-			online = value == "online"
-		case "lag":
-			if n, err := strconv.Atoi(value); err == nil {
-				lag = n
-			}
-		}
-	}
-	return online && lag < awayAfter
-}
-
-// followerAt returns host:port of the replica that INFO's line is about, "" if
-// it does not say.
-func followerAt(line string) string {
-	var host, port string
-	for part := range strings.SplitSeq(line, ",") {
-		name, value, _ := strings.Cut(part, "=")
-		switch name {
-		case "ip":
-			host = value
-		case "port":
-			port = value
-		}
-	}
-	return endpoint(host, port)
-}
-
-// crowded returns what to say of a master that takes no more, "" of another.
-func (c condition) crowded(addr string) string {
-	if c.limit == 0 || float64(c.used) < crowdedAt*float64(c.limit) {
-		return ""
-	}
-	return fmt.Sprintf("the Redis at %s uses %d of %d MB of memory, and new tasks are taken up to %.0f %% only", addr, c.used>>20, c.limit>>20, 100*crowdedAt)
 }
 
 // free returns how many bytes the masters take in new tasks, and whether that is less than what
@@ -204,13 +122,14 @@ func (s *servers) lookAt(ctx context.Context) (answered int, err error) {
 				return
 			}
 			answered++
-			m.how[addr] = how
+			m.how[addr] = how.after(m.how[addr])
 			if how.replicas > 0 {
 				s.replicated.Store(true)
 			}
 		})
 	}
 	all.Wait()
+	s.judge(m)
 	s.masters.Store(m)
 	s.clocks.keep(func(addr string) bool { _, is := m.how[addr]; return is })
 	return answered, err
@@ -221,15 +140,14 @@ func (s *servers) conditionAt(ctx context.Context, addr string, node rueidis.Cli
 	ctx, stop := context.WithTimeout(ctx, lookEvery)
 	defer stop()
 	sent := s.clocks.steady()
-	text, err := node.Do(ctx, node.B().Info().Section("server", "memory", "replication").Build()).ToString()
+	info, config, err := report(ctx, addr, node)
 	if err != nil {
-		return condition{}, fmt.Errorf("ask the Redis at %s how it is: %w", addr, err)
+		return condition{}, err
 	}
-	received, info := s.clocks.steady(), infoFields(text)
 	if micros, err := strconv.ParseInt(info["server_time_usec"], 10, 64); err == nil {
-		s.clocks.heard(addr, micros, sent, received)
+		s.clocks.heard(addr, micros, sent, s.clocks.steady())
 	}
-	return conditionOf(info, s.memory), nil
+	return conditionOf(addr, info, config, s.memory), nil
 }
 
 // spanOf returns a span of the master at addr, which has one.
@@ -318,15 +236,23 @@ func (s *servers) wants(addr string) int {
 	return s.level.wants(s.replicas, s.masters.Load().how[addr].replicas, s.replicated.Load())
 }
 
-// room returns "" where the shard's master takes new tasks, and otherwise why not.
-func (s *servers) room(sh *shard) string {
+// room returns why the shard's master takes no new tasks, nil if it takes them.
+// Errors: task.ErrStoreUnfit, task.ErrFull.
+func (s *servers) room(sh *shard) error {
 	m := s.masters.Load()
 	slot := uint16(0)
 	if s.cluster {
 		slot = sh.slot
 	}
 	addr := m.of(slot)
-	return m.how[addr].crowded(addr)
+	how := m.how[addr]
+	if len(how.unfit) > 0 {
+		return fmt.Errorf("%w: %w", task.ErrStoreUnfit, how.unfit[0])
+	}
+	if why := how.crowded(addr); why != "" {
+		return fmt.Errorf("%w: %s", task.ErrFull, why)
+	}
+	return nil
 }
 
 // watch looks at the masters until the servers are closed.
@@ -345,7 +271,7 @@ func (s *servers) watch() {
 		if err := s.look(ctx); s.life.Err() == nil {
 			s.trouble.about(reaching, err)
 		}
-		s.inspect(ctx, time.Now())
+		s.tellFitness()
 		stop()
 		if n := s.shorts.Load(); n != told {
 			s.logger.Warn("replicas did not confirm writes in time", "flights", n-told, "durability", string(s.level))

@@ -138,9 +138,16 @@ const (
 	other // another process of its name lives, and was there before
 )
 
-// beat says how this process is, and returns all nodes, the server's clock, and
-// what was found of this one. It tries once, but where it only looks.
-func (s *Store) beat(ctx context.Context, how int) (peers []peer, now task.Millis, found int, err error) {
+// heard is the reply to a heartbeat.
+type heard struct {
+	peers []peer      // all nodes
+	now   task.Millis // the server's clock
+	found int         // what was found of this process
+	beats int64       // so many heartbeats the store has counted; 0 if this process only looks
+}
+
+// beat says how this process is. It tries once, but where it only looks.
+func (s *Store) beat(ctx context.Context, how int) (heard, error) {
 	self := s.own.self
 	if s.config.APIs != nil {
 		more := s.config.APIs()
@@ -159,35 +166,37 @@ func (s *Store) beat(ctx context.Context, how int) (peers []peer, now task.Milli
 	}
 	one := run{[]string{nodesKey, nodesID}, args}
 	if how != looks {
-		peers, now, found, err = readBeat(beat.do(ctx, s.servers.client, []run{one})[0])
+		h, err := readBeat(beat.do(ctx, s.servers.client, []run{one})[0])
 		s.suspect(err)
-		return peers, now, found, err
+		return h, err
 	}
 	results, err := s.servers.repeat(ctx, beat, one)
 	if err != nil {
-		return nil, 0, stood, err
+		return heard{}, err
 	}
 	return readBeat(results[0])
 }
 
-func readBeat(r rueidis.RedisResult) (peers []peer, now task.Millis, found int, err error) {
+func readBeat(r rueidis.RedisResult) (h heard, err error) {
 	list, err := r.ToArray()
-	if err == nil && len(list) < 2 {
+	if err == nil && len(list) < 3 {
 		err = errDamaged
 	}
 	if err != nil {
-		return nil, 0, stood, err
+		return heard{}, err
 	}
 	at, err1 := list[0].AsInt64()
 	news, err2 := list[1].AsInt64()
-	texts := make([]string, len(list)-2)
+	beats, err3 := list[2].AsInt64()
+	texts := make([]string, len(list)-3)
 	for i := range texts {
-		if texts[i], err = list[2+i].ToString(); err != nil {
-			return nil, 0, stood, err
+		if texts[i], err = list[3+i].ToString(); err != nil {
+			return heard{}, err
 		}
 	}
-	peers, err = parsePeers(texts)
-	return peers, task.Millis(at), int(news), errors.Join(err1, err2, err)
+	h = heard{now: task.Millis(at), found: int(news), beats: beats}
+	h.peers, err = parsePeers(texts)
+	return h, errors.Join(err1, err2, err3, err)
 }
 
 // announce makes the other nodes look. It may get lost: they look now and then anyway.

@@ -136,13 +136,13 @@ func (s *servers) masterOf(key string) string {
 
 // nobodyOlder returns an error where a node lives that does not know schedules.
 func (s *Store) nobodyOlder(ctx context.Context) error {
-	peers, now, _, err := s.beat(ctx, looks)
+	h, err := s.beat(ctx, looks)
 	if err != nil {
 		return err
 	}
 	var older olderNodes
-	for _, p := range peers {
-		if p.format < scheduleFormat && now.Sub(p.beat) <= s.config.ShardLease {
+	for _, p := range h.peers {
+		if p.format < scheduleFormat && h.now.Sub(p.beat) <= s.config.ShardLease {
 			older = append(older, p.name)
 		}
 	}

@@ -50,6 +50,7 @@ type ownership struct {
 	// What the loop has counted, for who wants to know.
 	nodes           atomic.Int64 // that live
 	takeovers, lost atomic.Uint64
+	rollbacks       atomic.Uint64 // see rolledBack
 
 	apis atomic.Pointer[[]string] // host:port of the APIs of all nodes; the loop writes it
 
@@ -65,6 +66,7 @@ type ownership struct {
 	orphans  map[int]bool      // nobody owned them then, though another was to
 	adopted  map[int]time.Time // that this process owns all the same, until then
 	met      bool              // others have heard of this process
+	beats    int64             // so many heartbeats the store had counted at the last one
 	away     time.Time         // when a heartbeat failed last
 	holder   peer              // that had this process's name before, as it was last heard of
 	silent   time.Time         // it is, for too long: from then on a twin may take its name; zero: it speaks

@@ -44,6 +44,10 @@ func tuned(o rueidis.ClientOption) rueidis.ClientOption {
 	// back into their pool (rueidis 1.0.79; a data race). A command that failed it leaves
 	// alone. So what is repeated is repeated here, by again, with commands of its own.
 	o.DisableRetry = true
+	// Without pipelining the client closes a connection when a call's time ends. Heartbeats
+	// and leases would then wait for a new connection to a server that hangs, which no
+	// context ends.
+	o.AlwaysPipelining = true
 	o.ClusterOption.MaxMovedRedirections = cmp.Or(o.ClusterOption.MaxMovedRedirections, maxRedirects)
 	o.Dialer.Timeout = cmp.Or(o.Dialer.Timeout, dialTime)
 	o.ConnWriteTimeout = cmp.Or(o.ConnWriteTimeout, tryTime)

@@ -40,10 +40,11 @@ type servers struct {
 	clocks     *clocks
 	doubt      chan struct{}         // to the watch: the masters may be others
 	absent     atomic.Pointer[error] // why none of the masters answered the last look; nil: one did
+	unfit      atomic.Pointer[error] // why tasks may get lost in one of the masters; nil: all are fit
 	config     Config
-	identity   string                // of the store that lies here; "" until it is known, and never changed then
-	inspected  map[string]inspection // by address; the watch's, after fit
-	awaited    time.Time             // when the log said that a server is waited for; while the store opens
+	identity   string             // of the store that lies here; "" until it is known, and never changed then
+	said       map[string]fitness // by address; the watch's, after fit
+	awaited    time.Time          // when the log said that a server is waited for; while the store opens
 
 	mu    sync.Mutex       // guards lines
 	lines map[string]*line // by the master's address, those of the shared client apart
@@ -71,7 +72,7 @@ func newServers(c Config) (*servers, error) {
 		conns: conns, life: conns.life, end: conns.end,
 		client: client, ears: ears, cluster: client.Mode() == rueidis.ClientModeCluster,
 		level: c.Durability, word: c.Durability.word(), replicas: c.Replicas, memory: c.Memory, logger: c.Logger, trouble: &troubles{logger: c.Logger},
-		lines: map[string]*line{}, closing: make(chan struct{}), clocks: newClocks(), doubt: make(chan struct{}, 1), config: c, inspected: map[string]inspection{},
+		lines: map[string]*line{}, closing: make(chan struct{}), clocks: newClocks(), doubt: make(chan struct{}, 1), config: c, said: map[string]fitness{},
 	}, nil
 }
 

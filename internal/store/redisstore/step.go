@@ -249,7 +249,7 @@ func (s *Store) apply(r *request, st *step) bool {
 		st.note, err = err, nil
 	}
 	if err == nil && (st.kind == change && st.old.task == nil || result.Spawned != nil && st.kind == fire) {
-		err = s.room(st)
+		err = s.servers.room(s.shard(st.key))
 	}
 	if err == nil && st.kind == change && result.Task != st.old.task {
 		st.admitted, err = s.quotas.admit(s.Settings(), st.old.task, result.Task)

@@ -322,6 +322,9 @@ func (s *Store) Err() error {
 	if why := s.servers.absent.Load(); why != nil {
 		return fmt.Errorf("%w: %w", task.ErrUnavailable, *why)
 	}
+	if why := s.servers.unfit.Load(); why != nil {
+		return fmt.Errorf("%w: %w", task.ErrStoreUnfit, *why)
+	}
 	return nil
 }
 

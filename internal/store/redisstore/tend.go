@@ -70,7 +70,7 @@ func (s *Store) leave(ctx context.Context) {
 		held = append(held, h.number)
 	}
 	// First: who hears of the release is to know.
-	_, _, _, err := s.beat(ctx, leaves)
+	_, err := s.beat(ctx, leaves)
 	s.servers.trouble.about("tell the other nodes that this one goes", err)
 	if s.release(ctx, held) {
 		s.config.Logger.Info("released all shards", "shards", len(held))
@@ -137,7 +137,7 @@ func (s *Store) within(ctx context.Context, do func(context.Context)) {
 func (s *Store) meet(ctx context.Context) {
 	o := s.own
 	silence := s.config.silence()
-	peers, now, found, err := s.beat(ctx, o.manner(time.Now(), silence))
+	h, err := s.beat(ctx, o.manner(time.Now(), silence))
 	s.servers.trouble.about("tell the other nodes that this one lives", err)
 	if err != nil {
 		o.away, o.silent = time.Now(), time.Time{}
@@ -146,6 +146,8 @@ func (s *Store) meet(ctx context.Context) {
 		}
 		return
 	}
+	peers, now, found := h.peers, h.now, h.found
+	s.noteRollback(o.rolledBack(h.beats, len(o.peers)))
 	first := !o.met
 	o.met = true
 	if twin := o.clash(peers, now, found, silence); twin != nil || !o.uncertain(silence) {

@@ -75,6 +75,10 @@ var (
 		"Shards that this server took over when the leases of others had ended: they died, stood still, or could not reach Redis.", nil, nil)
 	closedDesc = prometheus.NewDesc("foliot_store_closed",
 		"1 while this server refuses everything because the shared store was emptied or replaced, or has lost its settings; 0 otherwise.", nil, nil)
+	unfitDesc = prometheus.NewDesc("foliot_store_unfit",
+		"1 while this server takes no new tasks because a setting of its Redis may lose tasks; 0 otherwise.", nil, nil)
+	rollbacksDesc = prometheus.NewDesc("foliot_store_rollbacks_total",
+		"Times that the shared store went back in time, as this server saw it: it was restored from an older copy, or a replica that was behind took over.", nil, nil)
 	lostDesc = prometheus.NewDesc("foliot_shard_leases_lost_total",
 		"Leases of shards that ended before this server could renew them: it stood still, or could not reach Redis.", nil, nil)
 	spansDesc = prometheus.NewDesc("foliot_spans_total",
@@ -107,7 +111,7 @@ func (a *asker) Describe(out chan<- *prometheus.Desc) {
 	describe(s.Certificate != nil, certificateDesc, brokenDesc)
 	describe(s.Breakers != nil, breakersDesc)
 	describe(s.Spans != nil, spansDesc)
-	describe(s.Standing != nil, shardsDesc, ownedDesc, nodesDesc, takeoversDesc, lostDesc, closedDesc)
+	describe(s.Standing != nil, shardsDesc, ownedDesc, nodesDesc, takeoversDesc, lostDesc, closedDesc, unfitDesc, rollbacksDesc)
 }
 
 // Collect implements prometheus.Collector.
@@ -236,18 +240,20 @@ func (c *collection) standing(s task.Standing) {
 	c.gauge(nodesDesc, float64(s.Nodes))
 	c.counter(takeoversDesc, s.Takeovers)
 	c.counter(lostDesc, s.Lost)
-	closed := 0.0
-	if s.Closed {
-		closed = 1
+	c.gauge(closedDesc, oneIf(s.Closed))
+	c.gauge(unfitDesc, oneIf(s.Unfit))
+	c.counter(rollbacksDesc, s.Rollbacks)
+}
+
+func oneIf(is bool) float64 {
+	if is {
+		return 1
 	}
-	c.gauge(closedDesc, closed)
+	return 0
 }
 
 func (c *collection) certificate(cert Certificate) {
-	broken := 0.0
-	if cert.Broken {
-		broken = 1
-	}
+	broken := oneIf(cert.Broken)
 	c.gauge(certificateDesc, float64(cert.NotAfter.Unix()))
 	c.gauge(brokenDesc, broken)
 }

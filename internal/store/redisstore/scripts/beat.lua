@@ -9,7 +9,8 @@
 --          and after how many it has lost its name to another process ('': this one takes none that it has not),
 --          and the identity of the store ('' or none: it is not known yet). Nothing is changed in another store
 -- Replies  the server's clock, then 1 where the process is new here or has gone just now, 2 where
---          another process of that name lives, or may, otherwise 0, then field and value of each
+--          another process of that name lives, or may, otherwise 0, then how many heartbeats the store
+--          has counted (in the field beats of the second hash; 0 if it changes nothing), then field and value of each
 -- A name belongs to the process that had it first, until that goes or is silent. A drain goes with
 -- its process. Idempotent.
 if (ARGV[6] or '') ~= '' and redis.call('HGET', KEYS[2], 'store') ~= ARGV[6] then
@@ -18,7 +19,9 @@ end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local news = 0
+local beats = 0
 if ARGV[1] ~= '' then
+  beats = redis.call('HINCRBY', KEYS[2], 'beats', 1)
   local at, nonce = string.match(redis.call('HGET', KEYS[1], ARGV[1]) or '', '^(%d+)/([^/]*)')
   local twin = 'twin/' .. ARGV[1]
   if string.match(redis.call('HGET', KEYS[1], twin) or '', '^%d+/([^/]*)') == ARGV[2] then
@@ -51,7 +54,7 @@ for i = 1, #all, 2 do
     process[all[i]] = nonce
   end
 end
-local out = {string.format('%.0f', now), news}
+local out = {string.format('%.0f', now), news, beats}
 for i = 1, #all, 2 do
   local drained = string.match(all[i], '^drain/(.*)$')
   local keep = process[all[i]]

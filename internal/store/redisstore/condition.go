@@ -1,0 +1,192 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redis/rueidis"
+)
+
+// condition is the state of a master at the last look that it answered.
+type condition struct {
+	facts   facts
+	loading string // how far it is with reading its file; until then it does not report all facts. "": it has
+
+	used, limit int64    // bytes of memory; limit 0: none
+	derived     bool     // limit follows from the machine's memory, since no limit is set
+	replicas    int      // those that follow
+	followers   []string // host:port of all replicas that it reports, whether they follow or not
+
+	unfit []error  // why a store would not be opened there
+	risks []string // settings that may lose tasks, and are accepted
+}
+
+// after returns c with the verdict of the look before, if c is of a server that
+// does not report all facts yet.
+func (c condition) after(before condition) condition {
+	if c.loading != "" {
+		c.facts, c.unfit, c.risks = before.facts, before.unfit, before.risks
+	}
+	return c
+}
+
+// report asks the server at addr for its INFO, and for the settings that INFO does
+// not show. These are missing if the user may not run CONFIG GET.
+func report(ctx context.Context, addr string, node rueidis.Client) (info, config map[string]string, err error) {
+	replies := node.DoMulti(ctx,
+		node.B().Info().Section("server", "memory", "persistence", "replication").Build(),
+		node.B().ConfigGet().Parameter("appendfsync", "min-replicas-to-write", "min-replicas-max-lag").Build(),
+	)
+	text, err := replies[0].ToString()
+	if err != nil {
+		return nil, nil, fmt.Errorf("ask the Redis at %s how it is: %w", addr, err)
+	}
+	config, _ = replies[1].AsStrMap()
+	return infoFields(text), config, nil
+}
+
+// infoFields returns the fields of a reply to INFO.
+func infoFields(text string) map[string]string {
+	fields := map[string]string{}
+	for line := range strings.Lines(text) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			fields[name] = value
+		}
+	}
+	return fields
+}
+
+// number returns a field of INFO or CONFIG GET as a number, or missing if it has none.
+func number(fields map[string]string, name string, missing int64) int64 {
+	n, err := strconv.ParseInt(fields[name], 10, 64)
+	if err != nil {
+		return missing
+	}
+	return n
+}
+
+// conditionOf reads a master's condition from its report. memory is its limit
+// if it has none itself.
+func conditionOf(addr string, info, config map[string]string, memory int64) condition {
+	c := condition{
+		facts: factsOf(addr, info, config), loading: loading(info),
+		used:  number(info, "used_memory", 0) - number(info, "mem_not_counted_for_evict", 0),
+		limit: number(info, "maxmemory", 0),
+	}
+	if c.limit == 0 {
+		c.limit = memory
+	}
+	for i := range number(info, "connected_slaves", 0) {
+		line := info["slave"+strconv.FormatInt(i, 10)]
+		if following(line) {
+			c.replicas++
+		}
+		if at := followerAt(line); at != "" {
+			c.followers = append(c.followers, at)
+		}
+	}
+	return c
+}
+
+// loading says how far a server is with reading its file after a start, "" if it has.
+func loading(info map[string]string) string {
+	if info["loading"] != "1" && info["async_loading"] != "1" {
+		return ""
+	}
+	return fmt.Sprintf("%s %%, %s s to go", info["loading_loaded_perc"], info["loading_eta_seconds"])
+}
+
+// deriveLimit sets the limit of c if neither the server nor Config.Memory has one:
+// half of the machine's memory, divided among the masters on that machine. Redis
+// needs the other half while it rewrites its file.
+func (c condition) deriveLimit(masters int) condition {
+	if c.limit == 0 && c.facts.machine > 0 {
+		c.limit, c.derived = c.facts.machine/2/int64(max(masters, 1)), true
+	}
+	return c
+}
+
+// onHost returns how many masters have the host of addr.
+func (m *masters) onHost(addr string) (n int) {
+	host, _, _ := net.SplitHostPort(addr)
+	for other := range m.how {
+		if h, _, _ := net.SplitHostPort(other); h == host {
+			n++
+		}
+	}
+	return n
+}
+
+// judge sets the limits, refusals and risks of the masters in m, and closes the
+// store to new tasks while one of them is unfit.
+func (s *servers) judge(m *masters) {
+	var wrong []error
+	for addr, how := range m.how {
+		if how.facts.addr == "" { // it did not answer yet
+			continue
+		}
+		how = how.deriveLimit(m.onHost(addr))
+		if how.loading == "" {
+			how.unfit = s.config.refusals(how.facts)
+			how.risks = s.config.risks(how)
+		}
+		m.how[addr] = how
+		wrong = append(wrong, how.unfit...)
+	}
+	if len(wrong) == 0 {
+		s.unfit.Store(nil)
+		return
+	}
+	slices.SortFunc(wrong, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	s.unfit.Store(&wrong[0])
+}
+
+// following reports whether INFO's line on a replica says that it follows:
+// "ip=…,port=…,state=online,offset=…,lag=0".
+func following(line string) bool {
+	online, lag := false, awayAfter
+	for part := range strings.SplitSeq(line, ",") {
+		name, value, _ := strings.Cut(part, "=")
+		switch name {
+		case "state":
+			online = value == "online"
+		case "lag":
+			if n, err := strconv.Atoi(value); err == nil {
+				lag = n
+			}
+		}
+	}
+	return online && lag < awayAfter
+}
+
+// followerAt returns host:port of the replica that INFO's line is about, "" if
+// it does not say.
+func followerAt(line string) string {
+	var host, port string
+	for part := range strings.SplitSeq(line, ",") {
+		name, value, _ := strings.Cut(part, "=")
+		switch name {
+		case "ip":
+			host = value
+		case "port":
+			port = value
+		}
+	}
+	return endpoint(host, port)
+}
+
+// crowded returns what to say of a master that takes no more, "" of another.
+func (c condition) crowded(addr string) string {
+	if c.limit == 0 || float64(c.used) < crowdedAt*float64(c.limit) {
+		return ""
+	}
+	of := ""
+	if c.derived {
+		of = " (its maxmemory is 0: this is half of the machine's memory)"
+	}
+	return fmt.Sprintf("the Redis at %s uses %d of %d MB of memory%s, and new tasks are taken up to %.0f %% only", addr, c.used>>20, c.limit>>20, of, 100*crowdedAt)
+}

@@ -1,0 +1,169 @@
+package redisstore
+
+import (
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// noticed is within how long a node must know that its Redis became unfit.
+const noticed = 2 * time.Second
+
+// A Redis that was fit when the store was opened may be configured anew, started again
+// with other options, or replaced by a replica that has others.
+func TestARedisThatBecomesUnfitTakesNoNewTasksAndIsNotReady(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		level        Durability
+		change, undo []string // a setting and its value
+		found        string
+	}{
+		"eviction":   {Default, []string{"maxmemory-policy", "allkeys-lru"}, []string{"maxmemory-policy", "noeviction"}, "allkeys-lru"},
+		"no file":    {Default, []string{"appendonly", "no"}, []string{"appendonly", "yes"}, "appendonly is no"},
+		"no sync":    {Default, []string{"appendfsync", "no"}, []string{"appendfsync", "everysec"}, "appendfsync is no"},
+		"rare syncs": {Strict, []string{"appendfsync", "everysec"}, []string{"appendfsync", "always"}, "needs always"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := redistest.New(t, "--appendfsync", "always")
+			k := fitNode(t, Config{Durability: c.level}, r.Addr)
+			due := soon(t, k.Store, "due", 1, -time.Minute)
+			redis(t, r, append([]string{"CONFIG", "SET"}, c.change...)...)
+			took := eventually(t, noticed, "it is not ready", func() bool { return errors.Is(k.Err(), task.ErrStoreUnfit) })
+			t.Logf("noticed after %v: %v", took.Round(time.Millisecond), k.Err())
+			if !k.Standing().Unfit || !strings.Contains(k.Err().Error(), c.found) {
+				t.Errorf("%+v, %v", k.Standing(), k.Err())
+			}
+			if err := apply(t, k.Store, order("new")); !errors.Is(err, task.ErrStoreUnfit) || !errors.Is(err, task.ErrFull) {
+				t.Errorf("create: %v", err)
+			}
+			replies, err := k.Claim(t.Context(), task.FloorMillis(time.Now()), claimsOf('k', due))
+			if err != nil || replies[0].Err != nil {
+				t.Errorf("claim of a task that exists: %v, %+v", err, replies)
+			}
+			if n := k.log.count("level=ERROR"); n != 1 {
+				t.Errorf("%d errors in its log:\n%s", n, k.log.b.String())
+			}
+			redis(t, r, append([]string{"CONFIG", "SET"}, c.undo...)...)
+			eventually(t, noticed, "it is ready again", func() bool { return k.Err() == nil && !k.Standing().Unfit })
+			if err := apply(t, k.Store, order("new")); err != nil || k.log.count("fit for tasks again") != 1 {
+				t.Errorf("create: %v; its log:\n%s", err, k.log.b.String())
+			}
+		})
+	}
+}
+
+// The story of a remedy that is not in redis.conf: the store has its data, and the next crash
+// would lose it.
+func TestARedisThatCameBackWithoutItsFileIsUnfitAfterTheReconnect(t *testing.T) {
+	t.Parallel()
+	r := redistest.New(t)
+	k := fitNode(t, Config{}, r.Addr)
+	redis(t, r, "SAVE")
+	r.Kill()
+	eventually(t, 10*time.Second, "it knows that Redis is away", func() bool { return errors.Is(k.Err(), task.ErrUnavailable) })
+	if err := r.Restart("--appendonly", "no"); err != nil {
+		t.Fatal(err)
+	}
+	took := eventually(t, noticed, "it is not ready", func() bool { return errors.Is(k.Err(), task.ErrStoreUnfit) })
+	t.Logf("noticed %v after Redis was back: %v", took.Round(time.Millisecond), k.Err())
+	if k.lost() != nil {
+		t.Error("the data is there:", k.lost())
+	}
+	if err := apply(t, k.Store, order("new")); !errors.Is(err, task.ErrStoreUnfit) {
+		t.Errorf("create: %v", err)
+	}
+}
+
+// fitNode is a node on a store that is fit, and its log.
+func fitNode(t *testing.T, c Config, addr string) *known {
+	t.Helper()
+	k := &known{log: &text{}}
+	c.Logger = slog.New(slog.NewTextHandler(k.log, nil))
+	k.Store = openNodeWith(t, c, addr)
+	eventually(t, 5*time.Second, "it owns the shards", func() bool { return divided(k.Store) })
+	if k.Err() != nil {
+		t.Fatal(k.Err())
+	}
+	return k
+}
+
+// TestARedisWithoutMaxmemoryHasABoundThatFollowsFromItsMachine: such a Redis is what a
+// package installs. The bound is a part of the machine's memory, and masters of one machine share it.
+func TestARedisWithoutMaxmemoryHasABoundThatFollowsFromItsMachine(t *testing.T) {
+	t.Parallel()
+	r := redistest.New(t, "--maxmemory", "0")
+	log := &text{}
+	s, err := Open(t.Context(), Config{Client: rueidis.ClientOption{InitAddress: []string{r.Addr}, DisableCache: true}, Shards: 8, Alone: true, Logger: slog.New(slog.NewTextHandler(log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := apply(t, s, order("a")); err != nil {
+		t.Fatal(err)
+	}
+	how := s.servers.masters.Load().how[r.Addr]
+	if how.facts.machine < 64<<20 || how.limit != how.facts.machine/2 || !how.derived {
+		t.Errorf("%+v", how)
+	}
+	if s.Err() != nil || log.count("maxmemory is 0") != 1 || log.count("redis.conf") != 1 {
+		t.Errorf("%v; its log:\n%s", s.Err(), log.b.String())
+	}
+	if free, _ := s.servers.free(); free > how.facts.machine/2 || free == 0 {
+		t.Errorf("%d bytes are free", free)
+	}
+}
+
+func TestABoundThatFollowsFromTheMachineIsSharedByItsMasters(t *testing.T) {
+	const machine = 8 << 30
+	none := condition{facts: facts{machine: machine}}
+	m := &masters{how: map[string]condition{"10.0.0.1:1": none, "10.0.0.1:2": none, "10.0.0.2:1": none}}
+	for addr, want := range map[string]int64{"10.0.0.1:1": machine / 4, "10.0.0.1:2": machine / 4, "10.0.0.2:1": machine / 2} {
+		if got := none.deriveLimit(m.onHost(addr)); got.limit != want || !got.derived {
+			t.Errorf("%s: %d MB", addr, got.limit>>20)
+		}
+	}
+	set := condition{facts: facts{machine: machine}, limit: 1 << 20}
+	if got := set.deriveLimit(1); got.limit != 1<<20 || got.derived {
+		t.Errorf("a limit that is set became %d", got.limit)
+	}
+	full := none.deriveLimit(2)
+	full.used = full.limit * 9 / 10
+	if why := full.crowded("10.0.0.1:1"); !strings.Contains(why, "maxmemory is 0") {
+		t.Error(why)
+	}
+}
+
+// A replicated Redis whose master goes on alone after a network split loses what it takes then.
+func TestARiskOfANetworkSplitIsWarnedOf(t *testing.T) {
+	t.Parallel()
+	p := newPair(t)
+	for _, c := range []struct {
+		min   string
+		level Durability
+		warns int
+	}{{"0", Default, 1}, {"0", Async, 1}, {"1", Default, 0}} {
+		redis(t, p.master, "CONFIG", "SET", "min-replicas-to-write", c.min)
+		log := &text{}
+		k := Config{Client: rueidis.ClientOption{InitAddress: []string{p.master.Addr}, DisableCache: true}, Shards: 8, Alone: true, Durability: c.level, Logger: slog.New(slog.NewTextHandler(log, nil))}
+		s, err := Open(t.Context(), k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := s.Examine(t.Context())
+		if err != nil || len(x.Masters) != 1 || len(x.Masters[0].Risks) != c.warns {
+			t.Errorf("%+v: %+v, %v", c, x, err)
+		}
+		_ = s.Close()
+		if n := log.count("min-replicas-to-write 1 min-replicas-max-lag 2"); n != c.warns {
+			t.Errorf("%+v: %d warnings:\n%s", c, n, log.b.String())
+		}
+	}
+}
