@@ -116,7 +116,7 @@ type Task struct {
 	Instant         time.Time // the schedule's instant that it stands for; zero: none
 	Attempts        []Attempt // the last 20, oldest first; a finished task keeps the reply of the last one alone
 	Traceparent     string    // the span of the request that created it, in W3C's form
-	Durability      string    // in the reply to a change: what it survives. "synced": a power loss
+	Durability      string    // in the reply to a change: what it survives. "synced": a power loss; "async", "default" and "strict": the level of a shared store that it reached
 }
 
 // ETag returns the entity tag that IfMatch takes.

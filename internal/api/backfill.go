@@ -42,7 +42,7 @@ func (s *Server) backfillSchedule(w http.ResponseWriter, r *request) error {
 		return refuse("too_many_instants", "until", fmt.Sprintf("a backfill makes at most %d tasks: let this one end at %s, and begin the next one after that",
 			maxBackfill, showTime(instants[maxBackfill-1])))
 	}
-	reply := wire.BackfillReply{Instants: len(instants), Durability: s.ledger.Durability()}
+	reply := wire.BackfillReply{Instants: len(instants)}
 	if err := s.affordAll(w, r, len(instants)); err != nil {
 		return &partError{err, reply}
 	}
@@ -52,6 +52,7 @@ func (s *Server) backfillSchedule(w http.ResponseWriter, r *request) error {
 			return &partError{err, reply}
 		}
 	}
+	reply.Durability = s.durability(r)
 	s.write(r.Context(), w, jsonType, http.StatusOK, reply)
 	return nil
 }
@@ -101,6 +102,7 @@ func (s *Server) backfill(r *request, t *task.Task, span task.Span, instants []t
 	if err != nil {
 		return err
 	}
+	r.reached(replies)
 	for _, reply := range replies {
 		switch {
 		case reply.Err == nil:

@@ -35,10 +35,11 @@ func (s *Server) batch(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
+	r.reached(replies)
 	for i, reply := range replies {
 		b.results[b.places[i]] = batchResult(reply)
 	}
-	s.write(r.Context(), w, jsonType, http.StatusOK, wire.BatchReply{Results: b.results, Durability: s.ledger.Durability()})
+	s.write(r.Context(), w, jsonType, http.StatusOK, wire.BatchReply{Results: b.results, Durability: s.durability(r)})
 	return nil
 }
 

@@ -77,7 +77,7 @@ func (s *Server) changeMany(w http.ResponseWriter, r *request, states []task.Sta
 		return tooManyAtOnce("", "too many changes by filter of this namespace are under way")
 	}
 	defer s.replies.give(r.namespace, size)
-	reply := wire.BulkReply{Durability: s.ledger.Durability()}
+	var reply wire.BulkReply
 	if err := s.affordChange(w, r); err != nil {
 		return err
 	}
@@ -96,6 +96,7 @@ func (s *Server) changeMany(w http.ResponseWriter, r *request, states []task.Sta
 	if err != nil {
 		return err
 	}
+	reply.Durability = s.durability(r)
 	s.write(r.Context(), w, jsonType, http.StatusOK, reply)
 	return nil
 }
@@ -140,6 +141,7 @@ func (s *Server) changePage(r *request, f *task.Filter, tasks []*task.Task, what
 			return err
 		}
 		s.changed(r, len(step))
+		r.reached(replies)
 		for _, reply := range replies {
 			if err := tally(reply, count); err != nil {
 				return err

@@ -21,7 +21,7 @@ func (s *Server) replyTask(w http.ResponseWriter, r *request, status int, t wire
 // did not ask for.
 func (s *Server) replyChange(w http.ResponseWriter, r *request, status int, t *task.Task) {
 	shown := s.show(r, t.WithoutBody())
-	shown.Durability = s.ledger.Durability()
+	shown.Durability = s.durability(r)
 	shown.UnderWay = status == http.StatusAccepted
 	if status == http.StatusCreated {
 		w.Header().Set("Location", tasksPath+"/"+t.Name)

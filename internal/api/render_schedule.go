@@ -17,7 +17,7 @@ func (s *Server) replySchedule(w http.ResponseWriter, r *request, status int, sh
 // replyScheduleChange is replyChange for a schedule.
 func (s *Server) replyScheduleChange(w http.ResponseWriter, r *request, status int, t *task.Task) {
 	shown := showSchedule(t.WithoutBody())
-	shown.Durability = s.ledger.Durability()
+	shown.Durability = s.durability(r)
 	s.replySchedule(w, r, status, shown, t.ETag())
 }
 

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"path"
@@ -60,9 +61,20 @@ type request struct {
 	caller
 	scope task.Scope // of its route
 	query url.Values
-	load  int // bytes of its body that are counted in Server.loads
+	load  int    // bytes of its body that are counted in Server.loads
+	lower string // the durability that its changes reached, if that is lower than the store's
 	out   *response
 }
+
+// reached notes how durable changes of r are.
+func (r *request) reached(replies []task.Reply) {
+	for i := range replies {
+		r.lower = cmp.Or(replies[i].Durability, r.lower)
+	}
+}
+
+// durability returns the level that all changes of r have reached.
+func (s *Server) durability(r *request) string { return cmp.Or(r.lower, s.ledger.Durability()) }
 
 const (
 	tasksPath = wire.Version + "/tasks"

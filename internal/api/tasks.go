@@ -257,6 +257,7 @@ func (s *Server) apply(r *request, at task.Millis, c task.Change) (task.Result, 
 	if err := replies[0].Err; err != nil {
 		return task.Result{}, err
 	}
+	r.reached(replies)
 	s.waiting.notify(c.Target())
 	return replies[0].Result, nil
 }

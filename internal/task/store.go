@@ -6,7 +6,7 @@ import "context"
 // called by many goroutines; time is always an argument.
 //
 // A nil error means that what was done, or seen, is durable at the level that
-// Durability names. A call that fails as a whole (the context ended, the
+// Durability names, or the Reply if that names a lower one. A call that fails as a whole (the context ended, the
 // medium failed, ErrClosed) may have been carried out or not; repeating it is
 // safe. After Close every method returns ErrClosed.
 type Store interface {
@@ -16,7 +16,7 @@ type Store interface {
 	Scrubber
 
 	// Durability is the word for what a nil error of a mutation means:
-	// "memory", "synced", ....
+	// "memory", "synced", .... A Reply says if a change reached a lower level.
 	Durability() string
 
 	// Err returns nil while the store works, and otherwise why it does not:
@@ -148,4 +148,8 @@ type LaneRead struct {
 type Reply struct {
 	Result
 	Err error
+
+	// Durability is the level that the change reached, if that is lower than the
+	// level that the store's Durability names; otherwise "".
+	Durability string
 }

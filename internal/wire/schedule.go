@@ -56,7 +56,7 @@ type Schedule struct {
 	BodySize    int              `json:"body_size,omitempty" doc:"Bytes of the body of its tasks."`
 	Version     uint64           `json:"version" doc:"Counts what clients changed; what it does by itself does not change it."`
 	CreatedAt   string           `json:"created_at" format:"date-time"`
-	Durability  string           `json:"durability,omitempty" doc:"In the reply to a mutation: what survives. synced: a power loss."`
+	Durability  string           `json:"durability,omitempty" doc:"In the reply to a mutation: what survives. synced: a power loss. async, default, strict: the level of a shared store that the change reached."`
 }
 
 // SkippedInstants are instants that follow each other, both ends included, and made no task.

@@ -110,7 +110,7 @@ type Task struct {
 	Schedule        string    `json:"schedule,omitempty" doc:"The schedule that made it."`
 	Instant         string    `json:"instant,omitempty" format:"date-time" doc:"The schedule's instant that it stands for. Absent: it was triggered."`
 	Attempts        []Attempt `json:"attempts" nullable:"false" doc:"The last 20, oldest first. A finished task keeps the reply of the last one alone."`
-	Durability      string    `json:"durability,omitempty" doc:"In the reply to a mutation: what survives. synced: a power loss."`
+	Durability      string    `json:"durability,omitempty" doc:"In the reply to a mutation: what survives. synced: a power loss. async, default, strict: the level of a shared store that the change reached."`
 }
 
 // Attempt is one HTTP request that was made for a task.

@@ -74,7 +74,8 @@ const (
 
 // outcome is what became of an item, and of its record where that is another one.
 type outcome struct {
-	fate  fate
-	value string
-	again bool // it was sent more than once: it may have been carried out before
+	fate        fate
+	value       string
+	unconfirmed bool // see landing
+	again       bool // it was sent more than once: it may have been carried out before
 }

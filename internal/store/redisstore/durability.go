@@ -17,7 +17,8 @@ const (
 	Async Durability = "async"
 
 	// Default: as Async, and where the master has replicas one of them has it, too.
-	// One that does not answer within wordOfDefault is not waited for any longer.
+	// One that does not answer within wordOfDefault is not waited for any longer: the
+	// reply then names Async, as it does while no replica follows.
 	Default Durability = "default"
 
 	// Strict: the master's file has it, synced (appendfsync always), and where
@@ -76,7 +77,7 @@ func (d Durability) short(addr string, confirmed, wanted int, word time.Duration
 
 // confirm makes durable what steps without an error found to be as they want it:
 // another call wrote it, perhaps one that was told it is not durable.
-func (s *Store) confirm(ctx context.Context, steps []*step) error {
+func (s *Store) confirm(ctx context.Context, r *request, steps []*step) error {
 	var shards []*shard
 	for _, st := range steps {
 		if st.reply.Err == nil && !st.put && st.kind == change {

@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -157,17 +158,64 @@ func TestStrictSaysWhatNoReplicaHasAndRepeatingIsSafe(t *testing.T) {
 	}
 }
 
-func TestDefaultGoesOnWithoutItsReplica(t *testing.T) {
+// levelOf carries out changes that must not fail, and returns the level that the replies name.
+func levelOf(t *testing.T, s *Store, changes ...task.Change) string {
+	t.Helper()
+	replies, err := s.Apply(t.Context(), task.CeilMillis(time.Now()), changes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	level := s.Durability()
+	for _, r := range replies {
+		if r.Err != nil {
+			t.Fatal(r.Err)
+		}
+		level = cmp.Or(r.Durability, level)
+	}
+	return level
+}
+
+func TestAReplyNamesTheDurabilityThatWasReached(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)
 	s := openLevel(t, Default, 0, p.master.Addr)
 	s.servers.word = 100 * time.Millisecond
-	p.between.Freeze()
-	if err := apply(t, s, order("a")); err != nil {
-		t.Fatal(err)
+	expect := func(when string, want Durability, changes ...task.Change) {
+		t.Helper()
+		if got := levelOf(t, s, changes...); got != string(want) {
+			t.Errorf("%s: %s, not %s", when, got, want)
+		}
 	}
+	expect("with a replica", Default, order("a"), order("b"))
+	p.replica.Pause()
+	expect("its replica stands still", Async, order("c"), order("d"))
 	if s.servers.shorts.Load() == 0 {
 		t.Error("nobody counted that the replica did not confirm it")
+	}
+	expect("a repeat", Async, order("c"))
+	expect("a cancel", Async, task.Cancel{Key: order("a").Target()})
+	eventually(t, 10*time.Second, "the replica counts as away", func() bool { return s.servers.wants(p.master.Addr) == 0 })
+	expect("its replica is away", Async, order("e"))
+	expect("a repeat without replica", Async, order("e"))
+	p.replica.Resume()
+	eventually(t, 10*time.Second, "the replica follows", func() bool { return s.servers.wants(p.master.Addr) == 1 })
+	s.servers.word = 10 * time.Second
+	expect("its replica is back", Default, order("f"))
+	expect("a repeat of an unconfirmed create", Default, order("c"))
+	if got := kept(t, s, p.replica.Addr); got != 6 {
+		t.Errorf("the replica has %d tasks", got)
+	}
+}
+
+func TestTheDurabilityOfLevelsWithoutReplicas(t *testing.T) {
+	t.Parallel()
+	addr := redistest.New(t, "--appendfsync", "always").Addr
+	for level, want := range map[Durability]Durability{Async: Async, Default: Async, Strict: Strict} {
+		s := openLevel(t, level, 0, addr)
+		if got := levelOf(t, s, order("at "+string(level))); got != string(want) {
+			t.Errorf("%s: %s", level, got)
+		}
+		_ = s.Close()
 	}
 }
 

@@ -38,8 +38,9 @@ type ride struct {
 
 // landing is what became of a ride.
 type landing struct {
-	values []rueidis.RedisMessage // the reply, or its part for the ride: of put the clock, then the items' outcomes
-	err    error
+	values      []rueidis.RedisMessage // the reply, or its part for the ride: of put the clock, then the items' outcomes
+	unconfirmed bool                   // the level is Default, and no replica confirmed it: only the master has it for sure
+	err         error
 }
 
 // Error returns why the ride failed.
@@ -159,7 +160,7 @@ func (p *passage) run() run {
 }
 
 // land tells p's rides what became of them.
-func (p *passage) land(r rueidis.RedisResult, err error) {
+func (p *passage) land(r rueidis.RedisResult, unconfirmed bool, err error) {
 	m, replied := r.ToMessage()
 	if replied != nil {
 		err = replied
@@ -181,11 +182,11 @@ func (p *passage) land(r rueidis.RedisResult, err error) {
 			}
 			one.done <- landing{err: err}
 		case p.items == 0:
-			one.done <- landing{values: values}
+			one.done <- landing{values: values, unconfirmed: unconfirmed}
 		default:
 			own := append(values[:1:1], values[at:at+len(one.items)]...)
 			at += len(one.items)
-			one.done <- landing{values: own}
+			one.done <- landing{values: own, unconfirmed: unconfirmed}
 		}
 	}
 }
@@ -198,40 +199,40 @@ func (l *line) carry(all []*passage) {
 	if l.addr == "" {
 		results, _ := fly(ctx, l.servers.client, all, 0, 0)
 		for i, p := range all {
-			p.land(results[i], nil)
+			p.land(results[i], l.servers.level == Default, nil)
 		}
 		return
 	}
 	conn, err := l.connection(ctx)
 	if err != nil {
 		for _, p := range all {
-			p.land(rueidis.RedisResult{}, err)
+			p.land(rueidis.RedisResult{}, false, err)
 		}
 		return
 	}
 	wanted := max(l.servers.wants(l.addr), 1)
 	results, tail := fly(ctx, conn, all, wanted, l.servers.word)
 	l.release(conn, append(results, tail...))
-	err = l.confirmed(tail, wanted)
+	short, err := l.confirmed(tail, wanted)
 	for i, p := range all {
-		p.land(results[i], err)
+		p.land(results[i], short, err)
 	}
 }
 
-// confirmed returns nil if the end of a flight says that its writes are as
-// durable as the level wants them.
-func (l *line) confirmed(tail []rueidis.RedisResult, wanted int) error {
+// confirmed reads the end of a flight. It reports whether too few replicas confirmed
+// its writes, and returns an error if the level does not accept that.
+func (l *line) confirmed(tail []rueidis.RedisResult, wanted int) (short bool, err error) {
 	for _, r := range tail {
 		if err := r.Error(); err != nil {
-			return err
+			return false, err
 		}
 	}
 	n, err := tail[len(tail)-1].AsInt64()
 	if err != nil || int(n) >= wanted {
-		return err
+		return false, err
 	}
 	l.servers.shorts.Add(1)
-	return l.servers.level.short(l.addr, int(n), wanted, l.servers.word)
+	return true, l.servers.level.short(l.addr, int(n), wanted, l.servers.word)
 }
 
 // connection returns a connection that nobody else uses.

@@ -32,8 +32,14 @@ func (s *Store) submit(ctx context.Context, now task.Millis, steps []*step) ([]t
 		return nil, err
 	}
 	defer leave()
-	if err := s.carryOut(ctx, &request{now: now, who: task.ActorOf(ctx), steps: steps}); err != nil {
+	r := &request{now: now, who: task.ActorOf(ctx), steps: steps}
+	if err := s.carryOut(ctx, r); err != nil {
 		return nil, s.failure(err)
+	}
+	for _, st := range steps {
+		if r.unconfirmed && st.kind == change {
+			st.reply.Durability = string(Async)
+		}
 	}
 	return repliesOf(steps), nil
 }

@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -159,7 +160,7 @@ func (s *servers) put(ctx context.Context, c clock, items []item, loose bool) ([
 			return nil, 0, fmt.Errorf("reply of the script put: %w", err)
 		}
 		for _, at := range places[i] {
-			outcomes[at].again = rides[i].tries > 1
+			outcomes[at].again, outcomes[at].unconfirmed = rides[i].tries > 1, l.unconfirmed
 		}
 		now = max(now, at)
 	}
@@ -217,12 +218,7 @@ func (s *servers) slot(sh *shard) uint16 {
 // write runs a script that writes, once for each of runs, and returns the replies.
 // What lies in a shard of shards is durable then; a nil one stands for the settings.
 func (s *servers) write(ctx context.Context, sc *script, shards []*shard, runs []run) ([][]rueidis.RedisMessage, error) {
-	rides := make([]*ride, len(runs))
-	for i, one := range runs {
-		rides[i] = s.ride(sc, shards[i])
-		rides[i].run = one
-	}
-	landings, err := s.send(ctx, rides)
+	landings, err := s.send(ctx, s.ridesOf(sc, shards, runs))
 	if err != nil {
 		return nil, err
 	}
@@ -236,25 +232,43 @@ func (s *servers) write(ctx context.Context, sc *script, shards []*shard, runs [
 	return out, nil
 }
 
+// ridesOf returns a ride for each of runs.
+func (s *servers) ridesOf(sc *script, shards []*shard, runs []run) []*ride {
+	rides := make([]*ride, len(runs))
+	for i, one := range runs {
+		rides[i] = s.ride(sc, shards[i])
+		rides[i].run = one
+	}
+	return rides
+}
+
 // confirm makes sure that all that shards have now is as durable as the level
-// wants it: where a mutation found that there was nothing left to do.
-func (s *servers) confirm(ctx context.Context, shards []*shard) error {
+// wants it: where a mutation found that there was nothing left to do. It reports
+// whether the level is Default, and no replica confirmed some of it.
+func (s *servers) confirm(ctx context.Context, shards []*shard) (unconfirmed bool, err error) {
 	var of []*shard
 	var runs []run
 	met := map[string]bool{}
 	for _, sh := range shards {
 		addr := s.masters.Load().of(s.slot(sh))
-		if met[addr] || s.wants(addr) == 0 {
+		switch {
+		case met[addr]:
+			continue
+		case s.wants(addr) == 0:
+			unconfirmed = s.level == Default
 			continue
 		}
 		met[addr] = true
 		of, runs = append(of, sh), append(runs, run{keys: []string{sh.prefix + "seal"}})
 	}
 	if len(runs) == 0 {
-		return nil
+		return unconfirmed, nil
 	}
-	_, err := s.write(ctx, seal, of, runs)
-	return err
+	landings, err := s.send(ctx, s.ridesOf(seal, of, runs))
+	for _, l := range landings {
+		unconfirmed, err = unconfirmed || l.unconfirmed, cmp.Or(err, l.err)
+	}
+	return unconfirmed, err
 }
 
 // send lets rides fly until their servers took them, for as long as patience

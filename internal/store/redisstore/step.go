@@ -91,7 +91,8 @@ type request struct {
 	who   task.Actor
 	steps []*step
 
-	hopes int // steps that quotas have admitted on a guess in this round
+	hopes       int  // steps that quotas have admitted on a guess in this round
+	unconfirmed bool // the level is Default, and no replica confirmed some of its writes
 }
 
 func (st *step) answer(r task.Result, err error) {
@@ -123,7 +124,7 @@ func (s *Store) carryOut(ctx context.Context, r *request) error {
 			}
 			open = undone(open)
 		}
-		if err := s.confirm(ctx, wave); err != nil {
+		if err := s.confirm(ctx, r, wave); err != nil {
 			return err
 		}
 		s.giveBack(ctx, wave)
@@ -219,6 +220,7 @@ func (s *Store) round(ctx context.Context, r *request, open []*step) error {
 	}
 	var entries []task.Entry
 	for i, o := range outcomes {
+		r.unconfirmed = r.unconfirmed || o.unconfirmed
 		if of[i] == nil {
 			if t := of[i-1].result.Spawned; o.fate == carried || outcomes[i-1].fate == repeated {
 				s.quotas.moved(nil, t)

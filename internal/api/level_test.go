@@ -1,0 +1,96 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/store/memstore"
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// weak is a store that reaches a lower level for the tasks named weak.
+type weak struct {
+	*memstore.Store
+	err error
+}
+
+func (w *weak) Durability() string { return "default" }
+
+func (w *weak) Err() error { return w.err }
+
+func (w *weak) Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]task.Reply, error) {
+	replies, err := w.Store.Apply(ctx, now, changes)
+	for i := range replies {
+		if changes[i].Target().Name == "weak" || changes[i].Target().Name == "@weak" {
+			replies[i].Durability = "async"
+		}
+	}
+	return replies, err
+}
+
+func serveWeak(t *testing.T) (*service, *weak) {
+	w := &weak{Store: memstore.New(memstore.Config{})}
+	return &service{T: t, Server: api.New(api.Config{Version: "test"}, w), store: w.Store}, w
+}
+
+func TestEachReplyNamesTheDurabilityThatWasReached(t *testing.T) {
+	s, _ := serveWeak(t)
+	const body = `{"delay": "1h", "http": {"url": "https://example.com/"}`
+	for name, want := range map[string]string{"strong": "default", "weak": "async"} {
+		tasks, schedules := "/v1/tasks/"+name, "/v1/schedules/"+name
+		if got := s.do("PUT", tasks, body+"}").task(201); got.Durability != want {
+			t.Errorf("PUT %s: %s", name, got.Durability)
+		}
+		if got := s.do("PATCH", tasks, `{"labels": {"a": "b"}}`).task(200); got.Durability != want {
+			t.Errorf("PATCH %s: %s", name, got.Durability)
+		}
+		if got := s.do("GET", tasks, "").task(200); got.Durability != "" {
+			t.Errorf("GET %s: %s", name, got.Durability)
+		}
+		var made wire.Schedule
+		s.do("PUT", schedules, `{"every": "1h", "task": {"http": {"url": "https://example.com/"}}}`).want(201, &made)
+		if made.Durability != want {
+			t.Errorf("PUT schedule %s: %s", name, made.Durability)
+		}
+	}
+	s, _ = serveWeak(t)
+	batch := func(queue string, names ...string) string {
+		text := ""
+		for _, name := range names {
+			text += fmt.Sprintf(`,%s, "queue": %q, "name": %q}`, body, queue, name)
+		}
+		return `{"tasks": [` + text[1:] + `]}`
+	}
+	for _, c := range []struct {
+		method, path, body string
+		want               string
+	}{
+		{"POST", "/v1/tasks/batch", batch("one", "a", "b"), "default"},
+		{"POST", "/v1/tasks/cancel?queue=one", "", "default"},
+		{"POST", "/v1/tasks/batch", batch("two", "c", "weak", "d"), "async"},
+		{"POST", "/v1/tasks/cancel?queue=two", "", "async"},
+	} {
+		var got struct {
+			Durability string `json:"durability"`
+		}
+		r := s.do(c.method, c.path, c.body)
+		if err := json.Unmarshal(r.body, &got); err != nil || r.status != 200 || got.Durability != c.want {
+			t.Errorf("%s %s: %d %s", c.method, c.path, r.status, r.body)
+		}
+	}
+}
+
+// A store that may lose tasks is no place for new ones, and tasks that exist go on.
+func TestAServerWhoseStoreIsUnfitIsNotReady(t *testing.T) {
+	s, w := serveWeak(t)
+	s.do("PUT", "/v1/tasks/a", `{"delay": "1h", "http": {"url": "https://example.com/"}}`).task(201)
+	w.err = fmt.Errorf("%w: at 192.0.2.1", task.ErrStoreUnfit)
+	s.do("GET", "/readyz", "").problem(503, "store_unfit", "")
+	s.do("GET", "/v1/tasks/a", "").task(200)
+	s.do("PATCH", "/v1/tasks/a", fmt.Sprintf(`{"labels": {"at": %q}}`, time.Now().Format(time.Kitchen))).task(200)
+}
