@@ -76,6 +76,25 @@ func (c *Client) Undrain(ctx context.Context, node string) (*Node, error) {
 	return c.drain(ctx, "undrain node", http.MethodDelete, node, nil)
 }
 
+// Finding is one thing that a server has examined.
+type Finding struct {
+	Check string // what was examined: "fit", "memory"
+	OK    bool
+	Says  string // for people: what was found, and the remedy if it is not OK
+}
+
+// ExamineStore makes a server of a shared store examine the servers that keep the tasks, as `foliot doctor redis` does. It takes an operator's token.
+// The Code of the error is unsupported if the server has its store for itself.
+func (c *Client) ExamineStore(ctx context.Context) ([]Finding, error) {
+	var x wire.Examination
+	_, err := c.conn.do(ctx, &call{op: "examine the store", method: http.MethodGet, path: "/cluster/store", repeatable: true, into: &x})
+	all := make([]Finding, len(x.Findings))
+	for i, f := range x.Findings {
+		all[i] = Finding(f)
+	}
+	return all, err
+}
+
 func (c *Client) drain(ctx context.Context, verb, method, node string, query url.Values) (*Node, error) {
 	n := new(Node)
 	_, err := c.conn.named(ctx, verb, "/cluster/nodes/", node, &call{method: method, path: "/drain", query: query, repeatable: true}, n)

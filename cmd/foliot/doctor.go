@@ -11,6 +11,7 @@ import (
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/store/pebblestore"
+	"github.com/foliot/foliot/internal/wire"
 )
 
 type doctorCmd struct {
@@ -20,18 +21,12 @@ type doctorCmd struct {
 	Egress doctorEgressCmd `cmd:"" help:"Say whether tasks may call a URL, and why."`
 }
 
-// finding is one thing that was examined.
-type finding struct {
-	Check string `json:"check"`
-	OK    bool   `json:"ok"`
-	Says  string `json:"says"` // what was found, and what to do where it is not OK
-}
-
-// findings gathers and prints.
+// findings gathers and prints what was examined.
 type findings struct {
-	con *console
-	bad int
-	err error
+	con  *console       // nil: they are kept in list
+	list []wire.Finding // without con
+	bad  int
+	err  error
 }
 
 func (f *findings) add(check string, ok bool, format string, args ...any) {
@@ -39,8 +34,13 @@ func (f *findings) add(check string, ok bool, format string, args ...any) {
 		f.bad++
 	}
 	says := fmt.Sprintf(format, args...)
-	if f.con.json {
-		f.err = errors.Join(f.err, f.con.object(finding{check, ok, says}))
+	found := wire.Finding{Check: check, OK: ok, Says: says}
+	switch {
+	case f.con == nil:
+		f.list = append(f.list, found)
+		return
+	case f.con.json:
+		f.err = errors.Join(f.err, f.con.object(found))
 		return
 	}
 	word := "ok  "
@@ -70,8 +70,8 @@ func (doctorServerCmd) Help() string {
 	return `Asks a running server what can be asked from outside, and says what is wrong with the answers: whether it is ready, how far its clock is from
 this machine's, how late attempts start (judged from 100 in the last minute on), what is overdue and why, which destinations fail, which tasks died,
 and of the namespace's schedules (the first 10,000) which cannot be followed, which are overdue, and which skipped instants since yesterday.
-Of servers that share a Redis it also says whether each shard has an owner, and each server a name of its own; what is late or overdue it knows of
-the server alone that it asks, and of tasks nothing while the store is away. Each finding is a line (or an object, with -o json). It exits with 1 when one is bad.
+Of servers that share a Redis it also says whether each shard has an owner, and each server a name of its own, and it includes what foliot doctor redis
+finds, as the server finds it by its own settings; what is late or overdue it knows of the server alone that it asks, and of tasks nothing while the store is away. Each finding is a line (or an object, with -o json). It exits with 1 when one is bad.
 
 Examples:
 
@@ -101,6 +101,9 @@ func (doctorServerCmd) Run(ctx context.Context, con *console, api *client.Client
 	}
 	f.clock(live.At, began, time.Since(began))
 	shared, err := f.servers(ctx, api)
+	if shared || err != nil {
+		f.store(ctx, api)
+	}
 	if err == nil {
 		err = f.schedules(ctx, api, live.At)
 	}

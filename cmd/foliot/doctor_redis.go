@@ -8,6 +8,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/foliot/foliot/internal/store/redisstore"
+	"github.com/foliot/foliot/internal/wire"
 )
 
 type doctorRedisCmd struct {
@@ -50,8 +51,11 @@ func (f *serveFlags) redisAt(url string, parsed *kong.Context, file *configValue
 	return u, sharing, config, err
 }
 
-// doctorRedisTime bounds an examination.
-const doctorRedisTime = 30 * time.Second
+// doctorRedisTime bounds an examination, examineTime one by a server that runs.
+const (
+	doctorRedisTime = 30 * time.Second
+	examineTime     = 5 * time.Second
+)
 
 // Run examines.
 func (c *doctorRedisCmd) Run(ctx context.Context, con *console, parsed *kong.Context, file *configValues) error {
@@ -66,13 +70,41 @@ func (c *doctorRedisCmd) Run(ctx context.Context, con *console, parsed *kong.Con
 		return u.explain("examine", err)
 	}
 	f := &findings{con: con}
+	f.redis(x, sharing)
+	return f.end()
+}
+
+// redis reports an examination, judged by the settings of a server.
+func (f *findings) redis(x *redisstore.Examination, sharing redisSharing) {
+	config := sharing.config()
 	for i := range x.Masters {
 		f.master(&x.Masters[i], config.Durability, config.Replicas)
 	}
 	f.clocks(x.Masters)
-	f.layout(x.Layout, sharing)
-	f.identity(x.Layout.Store)
-	return f.end()
+	if x.Layout.Store != nil {
+		f.layout(x.Layout, sharing)
+		f.identity(x.Layout.Store)
+	}
+}
+
+// examiner returns the function by which the API examines the store's servers, nil if
+// there are none.
+func (n *node) examiner() func(context.Context) []wire.Finding {
+	s, shared := n.store.(*redisstore.Store)
+	if !shared {
+		return nil
+	}
+	return func(ctx context.Context) []wire.Finding {
+		ctx, stop := context.WithTimeout(ctx, examineTime)
+		defer stop()
+		var f findings
+		x, err := s.Examine(ctx)
+		f.redis(x, n.cfg.sharing)
+		if err != nil {
+			f.add("format", false, "it cannot be read how tasks are kept: %v", err)
+		}
+		return f.list
+	}
 }
 
 // master tells how one master is.
@@ -96,6 +128,9 @@ func (f *findings) master(m *redisstore.Examined, level redisstore.Durability, e
 	default:
 		f.add("memory", true, "%s: %s of %s used", m.Addr, megabytes(m.Used), megabytes(m.Limit))
 	}
+	for _, risk := range m.Risks {
+		f.add("risk", false, "%s: %s", m.Addr, risk)
+	}
 	f.replicas(m, level, expected)
 }
 
@@ -108,6 +143,10 @@ func persistence(m *redisstore.Examined) string {
 	}
 	return "an append-only file with appendfsync " + m.Sync
 }
+
+// cutOffBound is how long a master that is cut off may go on taking writes before that
+// is worth a word.
+const cutOffBound = 3 * time.Second
 
 // replicas tells how a master's replicas are, of which so many are expected to
 // confirm what is strict.
@@ -127,7 +166,9 @@ func (f *findings) replicas(m *redisstore.Examined, level redisstore.Durability,
 	case len(m.Replicas) == 0:
 		f.add("replicas", true, "%s has none: if it is lost, so are the tasks that are not in its file", m.Addr)
 	case level == redisstore.Strict && m.MinReplicas == 0:
-		f.add("replicas", false, "%s takes writes without any replica, and a master that was replaced does so for a while: CONFIG SET min-replicas-to-write 1", m.Addr)
+		f.add("replicas", false, "%s takes writes without any replica, and a master that was replaced does so for a while: write min-replicas-to-write 1 into redis.conf, or CONFIG SET it and run CONFIG REWRITE", m.Addr)
+	case m.MinReplicas > 0 && m.MaxLag > cutOffBound:
+		f.add("replicas", true, "%s: a master that is cut off from its replicas stops taking writes after %v; min-replicas-max-lag 2 makes that 2s", m.Addr, m.MaxLag)
 	}
 }
 
@@ -146,7 +187,7 @@ func (f *findings) clocks(masters []redisstore.Examined) {
 			last = m
 		}
 		near := m.Ahead.Abs() <= clockBound+m.Unsure
-		f.add("clock", near, "%s is %s%s", m.Addr, apart(m.Ahead, m.Unsure), adviceUnless(near,
+		f.add("clock", near, "%s is %s%s", m.Addr, apart(m.Ahead, m.Unsure, f.machine()), adviceUnless(near,
 			": absolute times mean another moment there; synchronise both (chrony, systemd-timesyncd)"))
 	}
 	if first == nil || first == last {
@@ -158,16 +199,24 @@ func (f *findings) clocks(masters []redisstore.Examined) {
 		": tasks are late by as much, and where one takes the other's place leases end early and attempts are repeated; synchronise them"))
 }
 
+// machine returns whose clock the masters' clocks are compared with.
+func (f *findings) machine() string {
+	if f.con == nil { // a server examines its Redis
+		return "the server's clock"
+	}
+	return "this machine's clock"
+}
+
 // apart says how far a clock is from ours.
-func apart(ahead, unsure time.Duration) string {
+func apart(ahead, unsure time.Duration, ours string) string {
 	if ahead.Abs()+unsure < time.Millisecond {
-		return "within a millisecond of this machine's clock"
+		return "within a millisecond of " + ours
 	}
-	word := "ahead of this machine's clock"
+	word := "ahead of"
 	if ahead < 0 {
-		word = "behind this machine's clock"
+		word = "behind"
 	}
-	return fmt.Sprintf("%v %s (± %v)", ahead.Abs().Round(100*time.Microsecond), word, unsure.Round(100*time.Microsecond))
+	return fmt.Sprintf("%v %s %s (± %v)", ahead.Abs().Round(100*time.Microsecond), word, ours, unsure.Round(100*time.Microsecond))
 }
 
 func adviceUnless(ok bool, advice string) string {

@@ -36,6 +36,21 @@ func (f *findings) servers(ctx context.Context, api *client.Client) (shared bool
 	return c.Store == "shared", nil
 }
 
+// store reports what the server finds when it examines its Redis.
+func (f *findings) store(ctx context.Context, api *client.Client) {
+	all, err := api.ExamineStore(ctx)
+	var refused *client.Error
+	switch {
+	case errors.As(err, &refused) && (refused.Code == "unsupported" || refused.Code == "no_route"):
+		return // the store is its own; or it is of an older version, which cannot
+	case err != nil:
+		f.add("redis", false, "the server does not say how its Redis is (%s): foliot doctor redis URL asks the Redis itself", f.con.why(err))
+	}
+	for _, found := range all {
+		f.add(found.Check, found.OK, "%s", found.Says)
+	}
+}
+
 func (f *findings) cluster(c *client.Cluster) {
 	for _, n := range c.Nodes {
 		f.node(&n)

@@ -159,6 +159,7 @@ func (n *node) connect(ctx context.Context) {
 		Trace:        tracing.Parent,
 		Metrics:      n.metricsHandler(),
 		Backup:       n.backup(),
+		Examine:      n.examiner(),
 		Live:         n.live,
 		Version:      version(),
 		Now:          n.requestClock,

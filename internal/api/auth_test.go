@@ -95,6 +95,7 @@ var access = map[string]string{
 	"DELETE /v1/namespaces/{name}": "admin operator",
 	"GET /v1/cluster":              "read operator",
 	"GET /v1/cluster/shards":       "read operator",
+	"GET /v1/cluster/store":        "read operator",
 
 	"POST /v1/cluster/nodes/{node}/drain":   "admin operator",
 	"DELETE /v1/cluster/nodes/{node}/drain": "admin operator",

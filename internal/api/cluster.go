@@ -32,6 +32,13 @@ func clusterRoutes() []route {
 			replies: []reply{{status: 200, about: "The shards.", body: wire.ShardList{}}},
 		},
 		{
+			method: "GET", path: clusterPath + "/store", serve: (*Server).examineStore, scope: task.ScopeRead, operator: true, extra: true, watches: true, tag: "server",
+			id: "examineStore", summary: "Examine the servers of a shared store",
+			about: "What foliot doctor redis finds, by the settings of the server that answers: fitness, memory, replicas, clocks, format and identity. " +
+				"It changes nothing, and works while the store is closed (store_replaced).",
+			replies: []reply{{status: 200, about: "The findings.", body: wire.Examination{}}},
+		},
+		{
 			method: "POST", path: nodePath + "/drain", serve: (*Server).drainNode, scope: task.ScopeAdmin, operator: true, extra: true, tag: "server",
 			id: "drainNode", summary: "Make a node give its shards to the others",
 			about: "Within a heartbeat, mostly at once, and for as long as its process lives, or until that is undone: a restart ends it. It finishes what it has begun, and goes on serving this API. " +
@@ -92,6 +99,16 @@ func (s *Server) listShards(w http.ResponseWriter, r *request) error {
 		}
 	}
 	s.write(r.Context(), w, jsonType, http.StatusOK, reply)
+	return nil
+}
+
+func (s *Server) examineStore(w http.ResponseWriter, r *request) error {
+	if s.cfg.Examine == nil {
+		return unsupported("this server has its store for itself: there are no servers of a store to examine")
+	}
+	var x wire.Examination
+	outside(r.Context(), func() { x.Findings = s.cfg.Examine(r.Context()) }) // the store's servers answer in their time
+	s.write(r.Context(), w, jsonType, http.StatusOK, x)
 	return nil
 }
 

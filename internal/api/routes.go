@@ -24,7 +24,7 @@ type route struct {
 	public   bool // needs no token, and is about no namespace
 	costly   bool // refused to other sites' pages although it changes nothing
 	extra    bool // the server may not have it: 501
-	watches  bool // serves monitoring, also while its store is closed
+	watches  bool // serves monitoring and diagnosis, also while its store is closed
 
 	id, summary, about string
 	tag                string

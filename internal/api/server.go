@@ -74,6 +74,8 @@ type Config struct {
 	// Backup writes a backup of the store. It may be called several times at
 	// once. Default: the server has none, and says so.
 	Backup func(context.Context, io.Writer) error
+	// Examine examines the servers of the store. Default: the store has none.
+	Examine func(context.Context) []wire.Finding
 	// Metrics serves /metrics. Default: the server has none, and says so.
 	Metrics http.Handler
 	// Live returns what the server is doing, of all namespaces. Default: the

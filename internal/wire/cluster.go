@@ -31,6 +31,18 @@ type ShardList struct {
 	Shards []Shard `json:"shards" nullable:"false"`
 }
 
+// Examination is what a server finds when it examines its shared store.
+type Examination struct {
+	Findings []Finding `json:"findings" nullable:"false"`
+}
+
+// Finding is one thing that was examined.
+type Finding struct {
+	Check string `json:"check" example:"fit"`
+	OK    bool   `json:"ok"`
+	Says  string `json:"says" doc:"For people: what was found, and the remedy if it is not ok."`
+}
+
 // Shard is a part of all tasks.
 type Shard struct {
 	Shard   int    `json:"shard" doc:"Its number, from 0."`
