@@ -63,6 +63,7 @@ var redisScenarios = []scenario{
 	{"full", "a Redis without memory: creates refused, claims, settlements and cancels go on", redisFull},
 	{"tenants-redis", "the same attacks on a node on Redis", tenantsOnRedis},
 	{"lost-settings", "the settings or the store are lost under servers that were secured: no stranger is served", lostSettings},
+	{"lost-store", "Redis emptied, restarted without its file, restored, replaced, turned to eviction: what three nodes do, and when", lostStore},
 	{"failover", "kill -9 of a master that sentinels watch, at each durability level: what was lost", failOverKilled},
 	{"failover-stop", "SIGSTOP of such a master until it has a successor", failOverStopped},
 	{"failover-split", "such a master cut off from all but the nodes: it takes writes while a successor is chosen", failOverSplit},
