@@ -108,7 +108,7 @@ func (s *Server) resumeQueue(w http.ResponseWriter, r *request) error {
 
 func (s *Server) purgeQueue(w http.ResponseWriter, r *request) error {
 	return s.editQueue(w, r, http.StatusAccepted, func(name string, cond task.Precondition) task.Edit {
-		return task.PurgeQueue{Namespace: r.namespace, Name: name, If: cond}
+		return task.PurgeQueue{Namespace: r.namespace, Name: name, ID: task.NewID(s.now()), If: cond}
 	})
 }
 
@@ -130,10 +130,6 @@ func (s *Server) editQueue(w http.ResponseWriter, r *request, status int, what f
 		return err
 	}
 	made := queueAfter(changes)
-	// What is created after the reply is younger than a purge. Times are rounded
-	// up to the millisecond, so that is true as soon as the purge's has passed. It
-	// lies further ahead only where the clock was set back: nobody waits for that.
-	time.Sleep(min(made.PurgeBefore.Time().Sub(s.cfg.Now())+1, 2*time.Millisecond))
 	return s.replyQueue(w, r, status, name, made)
 }
 

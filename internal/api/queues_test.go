@@ -275,19 +275,19 @@ func TestAPurgeIsAcceptedAndHoldsTheQueue(t *testing.T) {
 }
 
 func TestWhatIsCreatedAfterAPurgeIsNoPartOfIt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for _, into := range []time.Duration{0, 1, 400 * time.Microsecond, time.Millisecond - 1} {
-			time.Sleep(into)
-			s := serve(t)
-			s.do("PUT", "/v1/queues/default", `{}`).want(201, nil)
-			s.do("POST", "/v1/queues/default/purge", "").queue(202)
-			s.do("POST", "/v1/tasks", hour).want(201, nil)
-			mark := s.store.Settings().Queue("default", "default").PurgeBefore
-			if created := s.record("a").CreatedAt; created <= mark {
-				t.Errorf("a task created right after the reply to a purge is of %v, and all up to %v is to be cancelled", created, mark)
-			}
+	for _, step := range []time.Duration{0, -500 * time.Millisecond, -time.Hour, time.Hour} {
+		s, set := serveAt(t, elsewhen)
+		s.do("POST", "/v1/tasks", `{"name": "before", "delay": "1h", "http": {"url": "http://example.com/"}}`).want(201, nil)
+		s.do("PUT", "/v1/queues/default", `{}`).want(201, nil)
+		s.do("POST", "/v1/queues/default/purge", "").queue(202)
+		set(elsewhen.Add(step))
+		s.do("POST", "/v1/tasks", hour).want(201, nil)
+		doomed := s.store.Settings().Queue("default", "default").Doomed()
+		if !doomed.Match(s.record("before")) || doomed.Match(s.record("a")) {
+			t.Errorf("after a step of %v the purge cancels the task from before it: %v, the task from after its reply: %v",
+				step, doomed.Match(s.record("before")), doomed.Match(s.record("a")))
 		}
-	})
+	}
 }
 
 func TestATaskHasTheDefaultsOfItsQueue(t *testing.T) {

@@ -12,6 +12,7 @@ type Filter struct {
 	DueAfter  Millis            // exclusive; 0: no bound
 
 	CreatedUntil Millis // inclusive; 0: no bound
+	Purge        string // tasks that the purge with this ID does not spare; "": all
 	Reason       string // why it is dead, expired or cancelled
 	Schedule     string // which made it
 }
@@ -27,6 +28,7 @@ func (f *Filter) Match(t *Task) bool {
 		f.DueBefore != 0 && t.OriginalDue >= f.DueBefore,
 		f.DueAfter != 0 && t.OriginalDue <= f.DueAfter,
 		f.CreatedUntil != 0 && t.CreatedAt > f.CreatedUntil,
+		f.Purge != "" && t.SparedBy == f.Purge,
 		f.Reason != "" && t.EndReason() != f.Reason,
 		f.Schedule != "" && !madeBy(f.Schedule, t.Name):
 		return false

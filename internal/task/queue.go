@@ -39,9 +39,13 @@ type QueueSettings struct {
 	Paused      bool   `json:"paused,omitempty"`
 	PausedUntil Millis `json:"paused_until,omitempty"` // 0: until it is resumed
 
-	// PurgeBefore marks a purge under way: tasks created before or at it are to
-	// be cancelled. Until that is done nothing of the queue is claimed.
+	// PurgeBefore is when the purge under way was asked for, 0: there is none. Until
+	// the purge is done nothing of the queue is claimed. PurgeID names the purge: the
+	// store marks each task that comes into the queue meanwhile with it (Task.SparedBy),
+	// and the purge cancels all others. Without an ID, of a purge that an older version
+	// began, the tasks created until PurgeBefore are cancelled.
 	PurgeBefore Millis `json:"purge_before,omitempty"`
+	PurgeID     string `json:"purge_id,omitempty"`
 }
 
 // RetryDefaults is a Retry of which each field may be left open.
@@ -170,7 +174,8 @@ func (e PutQueue) Apply(now Millis, s *Settings) ([]SettingChange, error) {
 		return nil, err
 	}
 	q.Version, q.CreatedAt = old.Version+1, cmp.Or(old.CreatedAt, now)
-	q.Paused, q.PausedUntil, q.PurgeBefore = old.Paused, old.PausedUntil, old.PurgeBefore
+	q.Paused, q.PausedUntil = old.Paused, old.PausedUntil
+	q.PurgeBefore, q.PurgeID = old.PurgeBefore, old.PurgeID
 	return change(&q), nil
 }
 
@@ -240,53 +245,6 @@ func (e PauseQueue) Apply(now Millis, s *Settings) ([]SettingChange, error) {
 		q.PausedUntil = e.Until
 	}
 	return change(q), nil
-}
-
-// PurgeQueue begins a purge: everything of the queue that was created until now
-// is to be cancelled, in the background.
-type PurgeQueue struct {
-	Namespace, Name string
-	If              Precondition
-}
-
-// Action implements Edit.
-func (e PurgeQueue) Action() string { return "queue.purge" }
-
-// Target implements Edit.
-func (e PurgeQueue) Target() SettingKey { return SettingKey{QueueKind, e.Namespace, e.Name} }
-
-// Apply implements Edit. Errors: *MissingError for the namespace, *FieldError, ErrPrecondition, *BusyError.
-func (e PurgeQueue) Apply(now Millis, s *Settings) ([]SettingChange, error) {
-	q, err := s.editQueue(now, e.Namespace, e.Name, e.If)
-	if err != nil {
-		return nil, err
-	}
-	q.PurgeBefore = now
-	return change(q), nil
-}
-
-// EndPurge notes that a purge is done, unless another was asked for meanwhile.
-type EndPurge struct {
-	Namespace, Name string
-	Before          Millis // as the purge that was carried out had it
-}
-
-// Action implements Edit.
-func (e EndPurge) Action() string { return "queue.purged" }
-
-// Target implements Edit.
-func (e EndPurge) Target() SettingKey { return SettingKey{QueueKind, e.Namespace, e.Name} }
-
-// Apply implements Edit. It never fails.
-func (e EndPurge) Apply(_ Millis, s *Settings) ([]SettingChange, error) {
-	old := s.Queue(e.Namespace, e.Name)
-	if old.Version == 0 || old.PurgeBefore != e.Before {
-		return nil, nil
-	}
-	q := *old
-	q.PurgeBefore = 0
-	q.Version++
-	return change(&q), nil
 }
 
 // roomForQueue refuses another queue to a namespace that has all it may. Errors: *BusyError.

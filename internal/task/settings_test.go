@@ -38,7 +38,7 @@ func TestASettingIsReadBackAsItWasWritten(t *testing.T) {
 		&QueueSettings{
 			Namespace: "n", Name: "q", Version: 3, CreatedAt: t0, Rate: 0.5, Burst: 2, Concurrency: 4, PerDestination: 5,
 			Retry: RetryDefaults{MaxAttempts: &n, MinBackoff: &ms, MaxBackoff: &ms, MaxAge: &ms}, Timeout: ms, ExpireAfter: ms,
-			OnDead: "https://a.example/", KeepFinished: ms, KeepDead: ms, Paused: true, PausedUntil: t0, PurgeBefore: t0,
+			OnDead: "https://a.example/", KeepFinished: ms, KeepDead: ms, Paused: true, PausedUntil: t0, PurgeBefore: t0, PurgeID: "p",
 		},
 		&NamespaceSettings{Name: "n", Version: 1, CreatedAt: t0, MaxPending: 5, MaxBytes: 6, CreateRate: 7.5, CreateBurst: 8, ChangeRate: 9, ReadRate: 10, EditRate: 11, Suspended: true},
 		&AccessToken{ID: "i", Namespace: "*", Scope: ScopeAdmin, Label: "l", Hash: "h", CreatedAt: t0, ExpiresAt: 2, RevokedAt: 3, LastUsedAt: 4},
@@ -76,22 +76,22 @@ func TestSettingsOfOneMomentNeverChange(t *testing.T) {
 
 func TestPausesAndPurgesOutliveANewPut(t *testing.T) {
 	s := edit(t, t0, NewSettings(), PauseQueue{Namespace: "default", Name: "q", Paused: true, Until: t0 + minute})
-	s = edit(t, t0+1, s, PurgeQueue{Namespace: "default", Name: "q"})
+	s = edit(t, t0+1, s, PurgeQueue{Namespace: "default", Name: "q", ID: "p"})
 	s = edit(t, t0+2, s, PutQueue{Queue: QueueSettings{Namespace: "default", Name: "q", Concurrency: 3}})
 	q := s.Queue("default", "q")
-	if !q.Paused || q.PausedUntil != t0+minute || q.PurgeBefore != t0+1 || q.Concurrency != 3 || q.CreatedAt != t0 || q.Version != 3 {
+	if !q.Paused || q.PausedUntil != t0+minute || q.PurgeBefore != t0+1 || q.PurgeID != "p" || q.Concurrency != 3 || q.CreatedAt != t0 || q.Version != 3 {
 		t.Errorf("%+v", q)
 	}
 	_ = refused[*BusyError](t, t0, s, DropQueue{Namespace: "default", Name: "q"})
 	if !q.Held(t0 + minute) {
 		t.Error("a purge under way holds the queue")
 	}
-	s = edit(t, t0, s, EndPurge{"default", "q", t0}) // an older one
+	s = edit(t, t0, s, EndPurge{"default", "q", t0 + 1, "o"}) // an older one
 	if s.Queue("default", "q").PurgeBefore != t0+1 {
 		t.Error("the end of another purge ended this one")
 	}
-	s = edit(t, t0, s, EndPurge{"default", "q", t0 + 1})
-	if q := s.Queue("default", "q"); q.PurgeBefore != 0 || !q.Held(t0+minute-1) || q.Held(t0+minute) {
+	s = edit(t, t0, s, EndPurge{"default", "q", t0 + 1, "p"})
+	if q := s.Queue("default", "q"); q.PurgeBefore != 0 || q.PurgeID != "" || !q.Held(t0+minute-1) || q.Held(t0+minute) {
 		t.Errorf("%+v: a pause ends at its time", q)
 	}
 	s = edit(t, t0, s, PauseQueue{Namespace: "default", Name: "q"})

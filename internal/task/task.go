@@ -57,6 +57,10 @@ type Task struct {
 
 	Idempotency *Idempotency // how the create can be recognised when it is repeated
 
+	// SparedBy is the purge that was under way when the task came into its queue. That
+	// purge does not cancel it. "": there was none.
+	SparedBy string
+
 	Recur   *Recurrence // of a schedule, nil for a task
 	Awaited bool        // an occurrence for whose end its schedule may wait: tell it
 }

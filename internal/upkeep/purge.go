@@ -30,8 +30,8 @@ func (u *Upkeep) purges(ctx context.Context) {
 			}
 			open++
 			p := begun[key]
-			if p == nil || p.doomed.CreatedUntil != q.PurgeBefore { // another was asked for: from the start
-				p = &purge{doomed: doomed(q)}
+			if p == nil || p.id != q.PurgeID || p.before != q.PurgeBefore { // another was asked for: from the start
+				p = &purge{id: q.PurgeID, before: q.PurgeBefore, doomed: q.Doomed()}
 				begun[key] = p
 			}
 			if err := u.step(ctx, p); err != nil {
@@ -47,22 +47,17 @@ func (u *Upkeep) purges(ctx context.Context) {
 
 // purge is one that is under way.
 type purge struct {
+	id        string
+	before    task.Millis
 	doomed    task.Filter
 	after     string // the name of the last task that was looked at
 	cancelled int
 }
 
-func doomed(q *task.QueueSettings) task.Filter {
-	return task.Filter{
-		Namespace: q.Namespace, Queue: q.Name, CreatedUntil: q.PurgeBefore,
-		States: []task.State{task.Scheduled, task.Running, task.Dead},
-	}
-}
-
 // step cancels a page of what p is about; after the last it takes the queue's
-// mark away. Nothing of the queue is claimed meanwhile, and what is created
-// meanwhile is younger than the mark, so one round through the queue sees
-// everything.
+// mark away. Nothing of the queue is claimed meanwhile, and the store marks the
+// tasks that come into the queue meanwhile, so one round through the queue sees
+// every task that the purge cancels.
 func (u *Upkeep) step(ctx context.Context, p *purge) error {
 	page, err := u.store.List(ctx, p.doomed, task.Page{After: p.after, Limit: purgePage})
 	if err != nil {
@@ -77,7 +72,7 @@ func (u *Upkeep) step(ctx context.Context, p *purge) error {
 		return nil
 	}
 	f := &p.doomed
-	if _, err := u.store.Configure(ctx, u.now(), []task.Edit{task.EndPurge{Namespace: f.Namespace, Name: f.Queue, Before: f.CreatedUntil}}); err != nil {
+	if _, err := u.store.Configure(ctx, u.now(), []task.Edit{task.EndPurge{Namespace: f.Namespace, Name: f.Queue, Before: p.before, ID: p.id}}); err != nil {
 		return err
 	}
 	u.config.Logger.LogAttrs(ctx, slog.LevelInfo, "purged a queue",

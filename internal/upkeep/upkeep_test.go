@@ -87,12 +87,11 @@ func TestAPurgeCancelsWhatWasThereAndNothingElse(t *testing.T) {
 		s := memstore.New(memstore.Config{})
 		add(t, s, "doomed", 3*purgePage/2)
 		add(t, s, "other", 3)
-		configure(t, s, task.PurgeQueue{Namespace: "default", Name: "doomed"})
-		time.Sleep(2 * time.Millisecond)
+		configure(t, s, task.PurgeQueue{Namespace: "default", Name: "doomed", ID: "purge"})
 		young := task.DefaultSpec()
 		young.Name, young.ID, young.Queue, young.Request.URL = "young", "young", "doomed", "https://receiver.example/"
 		young.When = task.When{Relative: true, Delay: time.Hour}
-		if _, err := s.Apply(t.Context(), now(), []task.Change{task.Create{Spec: young}}); err != nil {
+		if _, err := s.Apply(t.Context(), now().Add(-time.Hour), []task.Change{task.Create{Spec: young}}); err != nil { // the clock was set back
 			t.Fatal(err)
 		}
 		run(t, Config{}, s).Look()

@@ -88,7 +88,7 @@ func MatchRecord(src []byte, key task.Key, f *task.Filter) (bool, error) {
 			break
 		}
 		switch {
-		case got.num > lastFilterNum && got.num != fieldCreatedAt && got.num != fieldOriginalDue && got.num != fieldReason:
+		case got.num > lastFilterNum && got.num != fieldCreatedAt && got.num != fieldOriginalDue && got.num != fieldReason && got.num != fieldSparedBy:
 		case got.num == fieldQueue:
 			if schedule := string(got.bytes) == task.ScheduleQueue; string(got.bytes) != f.Queue && (f.Queue != "" || schedule) {
 				return false, nil
@@ -108,6 +108,8 @@ func MatchRecord(src []byte, key task.Key, f *task.Filter) (bool, error) {
 // lastFieldOf returns the last field that f asks for.
 func lastFieldOf(f *task.Filter) protowire.Number {
 	switch {
+	case f.Purge != "":
+		return fieldSparedBy
 	case f.Reason != "":
 		return fieldReason
 	case f.DueBefore != 0, f.DueAfter != 0:
@@ -236,6 +238,8 @@ func setLifeField(t *task.Task, f field) error {
 	case fieldRecur:
 		t.Recur = &task.Recurrence{}
 		return eachField(f.bytes, recurField(t.Recur))
+	case fieldSparedBy:
+		t.SparedBy = string(f.bytes)
 	}
 	return nil
 }

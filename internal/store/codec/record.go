@@ -59,6 +59,7 @@ const (
 	fieldAwaited         = 39
 	fieldRecur           = 40 // of a schedule: the fields in recur.go
 	fieldWhole           = 41 // versions that do not know it cannot retry the task
+	fieldSparedBy        = 45
 )
 
 // The fields of a pair: a label, a header, an idempotency mark.
@@ -150,7 +151,8 @@ func appendLife(dst []byte, t *task.Task) []byte {
 	if r := t.Recur; r != nil {
 		dst = appendMessage(dst, fieldRecur, func(dst []byte) []byte { return appendRecur(dst, r) })
 	}
-	return appendBool(dst, fieldWhole, t.Whole)
+	dst = appendBool(dst, fieldWhole, t.Whole)
+	return appendString(dst, fieldSparedBy, t.SparedBy)
 }
 
 func appendAttempt(dst []byte, a *task.Attempt) []byte {

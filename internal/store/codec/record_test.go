@@ -41,7 +41,7 @@ func drawTask(t *rapid.T) *task.Task {
 		Reclaims: count.Draw(t, "reclaims"), FirstAttemptAt: millis.Draw(t, "first"), Reason: text.Draw(t, "reason"),
 		CancelRequested: rapid.Bool().Draw(t, "cancel"), ZombieUntil: millis.Draw(t, "zombie"),
 		FinishedAt: millis.Draw(t, "finished"), KeepUntil: millis.Draw(t, "keep"),
-		OnDead: text.Draw(t, "on dead"), Trace: text.Draw(t, "trace"), Whole: rapid.Bool().Draw(t, "whole"),
+		OnDead: text.Draw(t, "on dead"), Trace: text.Draw(t, "trace"), SparedBy: text.Draw(t, "spared"), Whole: rapid.Bool().Draw(t, "whole"),
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "history") {
 		r.History = append(r.History, task.Attempt{
@@ -97,6 +97,9 @@ func TestAFilterSeesInTheBytesWhatItSeesInTheRecord(t *testing.T) {
 		}
 		if maybe("creation") {
 			f.CreatedUntil = rapid.SampledFrom([]task.Millis{r.CreatedAt, r.CreatedAt - 1}).Draw(t, "of")
+		}
+		if maybe("purge") {
+			f.Purge = rapid.SampledFrom([]string{r.SparedBy, "purge"}).Draw(t, "of")
 		}
 		if maybe("reason") {
 			f.Reason = rapid.SampledFrom([]string{r.Reason, "gone"}).Draw(t, "of")

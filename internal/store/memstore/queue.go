@@ -164,7 +164,9 @@ func (s *Store) Reap(ctx context.Context, now task.Millis, limit int) (int, erro
 }
 
 func (s *Store) reapLocked(now task.Millis, t *task.Task, gone bool) {
-	s.keepLocked(t.Reap(now, gone, s.policyOf(t)))
+	result := t.Reap(now, gone, s.policyOf(t))
+	s.settings.Load().Spare(t, result)
+	s.keepLocked(result)
 }
 
 // Sweep removes tasks whose retention ended at or before now, the longest ended

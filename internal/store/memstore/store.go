@@ -128,6 +128,7 @@ func (s *Store) changeLocked(now task.Millis, who task.Actor, c task.Change) tas
 	if err != nil {
 		return task.Reply{Err: err}
 	}
+	s.settings.Load().Spare(old, result)
 	s.keepLocked(result)
 	if e, ok := task.AuditChange(now, who, c, result); ok {
 		s.auditLocked(e)
@@ -243,6 +244,7 @@ func (s *Store) transitLocked(now task.Millis, old *task.Task, tr transition) ta
 	if err != nil && !errors.Is(err, task.ErrExpired) {
 		return task.Reply{Err: err}
 	}
+	s.settings.Load().Spare(old, result)
 	s.keepLocked(result)
 	return task.Reply{Result: result, Err: err}
 }

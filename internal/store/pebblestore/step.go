@@ -37,6 +37,7 @@ func (c *committer) step(r *request, st *step) (task.Reply, error) {
 	if refusal != nil && !errors.Is(refusal, task.ErrExpired) {
 		return task.Reply{Err: refusal}, nil
 	}
+	c.newest.Spare(old, result)
 	reply := task.Reply{Result: result, Err: refusal}
 	if result.Task != old {
 		if err := c.put(r, old, result.Task, c.mustSync(st, result.Task, refusal)); err != nil {

@@ -20,14 +20,15 @@ type clock struct {
 	behind, ahead task.Millis
 }
 
-// newCall returns a call at c, for the store of that identity, which the key bears.
-func newCall(c clock, identity, bearer string) *call {
+// newCall returns a call at c, for the store of that identity, which the key bears,
+// from a node whose settings know of the purge that fence names.
+func newCall(c clock, identity, bearer, fence string) *call {
 	call := &call{numbers: map[string]int{}}
 	now := ""
 	if c.now != 0 {
 		now = score(c.now)
 	}
-	call.args = append(call.args, now, score(c.behind), score(c.ahead), identity, call.key(bearer))
+	call.args = append(call.args, now, score(c.behind), score(c.ahead), identity, call.key(bearer), fence)
 	return call
 }
 
@@ -69,6 +70,7 @@ const (
 	skipped               // the item before was not carried out
 	different             // the record is another one
 	misdated              // the clock differs by too much: the item was not carried out, neither now nor before
+	outdated              // the caller's settings lack a purge: likewise
 	full                  // the server has no memory left: nothing of the call was done
 )
 

@@ -28,6 +28,7 @@ type ride struct {
 	loose  bool   // no replica needs to confirm it
 	clock  clock
 	store  string // its identity, for items
+	fence  string // the purge that the caller's settings know of, for items
 	items  []*item
 	run    run
 
@@ -121,11 +122,12 @@ func pack(rides []*ride) []*passage {
 		script *script
 		slot   uint16
 		asked  string
+		fence  string
 	}
 	var all []*passage
 	open := map[place]*passage{}
 	for _, r := range rides {
-		at := place{r.script, r.slot, r.asked}
+		at := place{r.script, r.slot, r.asked, r.fence}
 		p := open[at]
 		if p == nil || len(r.items) == 0 || p.items+len(r.items) > maxItems {
 			p = &passage{script: r.script}
@@ -150,7 +152,7 @@ func (p *passage) run() run {
 			latest = r.clock // the others waited longer: it is the same node's
 		}
 	}
-	c := newCall(latest, p.rides[0].store, p.rides[0].shard.own)
+	c := newCall(latest, p.rides[0].store, p.rides[0].shard.own, p.rides[0].fence)
 	for _, r := range p.rides {
 		for _, it := range r.items {
 			c.add(it)

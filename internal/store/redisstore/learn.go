@@ -27,6 +27,7 @@ func (s *Store) learn(r *request, st *step, it *item, o outcome, at task.Millis)
 	case misdated:
 		r.now = at
 		st.sight = blind
+	case outdated: // applied again, by newer settings: see passFences
 	default:
 		s.held.drop(st.key)
 		old, err := parseRecord(st.key, o.value)

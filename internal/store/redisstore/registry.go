@@ -81,7 +81,10 @@ func (s *Store) editLocked(ctx context.Context, now task.Millis, e task.Edit) (t
 		}
 		if version == one.args[1] {
 			s.adoptLocked(&configuration{version, have.settings.With(changes...)})
-			return task.EditReply{Changes: changes}, nil
+			if _, purges := e.(task.PurgeQueue); purges {
+				err = s.raiseFences(ctx)
+			}
+			return task.EditReply{Changes: changes}, err
 		}
 		if _, err := s.reloadLocked(ctx); err != nil {
 			return task.EditReply{}, err

@@ -35,7 +35,7 @@ func TestACallThatIsRepeatedForLongLearnsWhatBecameOfIt(t *testing.T) {
 		{"ten seconds later, for the first time", second, 10_000, misdated},
 	} {
 		at := clock{now: now - c.age, behind: 2000, ahead: 1000}
-		outcomes, _, err := s.servers.put(t.Context(), at, []item{c.item}, false)
+		outcomes, _, err := s.servers.put(t.Context(), at, []item{c.item}, nil, false)
 		if err != nil || outcomes[0].fate != c.want {
 			t.Errorf("%s: %v, %v; want the fate %d", c.what, outcomes, err, c.want)
 		}

@@ -40,6 +40,7 @@ var (
 	decide    = newScript(goes, "meta")
 	seal      = newScript(goes, "seal")
 	unlog     = newScript(goes, "unlog")
+	fence     = newScript(goes, "fence")
 )
 
 // script is a Lua script. Servers know it by its hash once they have seen it.

@@ -134,12 +134,13 @@ func (s *servers) close() {
 }
 
 // put carries out items and returns what became of each, and the server's
-// clock. loose: no replica needs to confirm it. An error leaves it open what was
+// clock. known are the fences that the caller's settings have passed. loose: no
+// replica needs to confirm it. An error leaves it open what was
 // carried out; it is safe to repeat.
-func (s *servers) put(ctx context.Context, c clock, items []item, loose bool) ([]outcome, task.Millis, error) {
+func (s *servers) put(ctx context.Context, c clock, items []item, known fenceTokens, loose bool) ([]outcome, task.Millis, error) {
 	rides, places := s.divide(c, items)
 	for _, r := range rides {
-		r.loose = loose
+		r.loose, r.fence = loose, known[r.slot]
 	}
 	sent := s.clocks.steady()
 	landings, err := s.send(ctx, rides)

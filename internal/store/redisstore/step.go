@@ -91,8 +91,9 @@ type request struct {
 	who   task.Actor
 	steps []*step
 
-	hopes       int  // steps that quotas have admitted on a guess in this round
-	unconfirmed bool // the level is Default, and no replica confirmed some of its writes
+	hopes       int         // steps that quotas have admitted on a guess in this round
+	unconfirmed bool        // the level is Default, and no replica confirmed some of its writes
+	known       fenceTokens // the fences that the settings of this round have passed
 }
 
 func (st *step) answer(r task.Result, err error) {
@@ -192,7 +193,7 @@ func (s *Store) round(ctx context.Context, r *request, open []*step) error {
 	if err := s.quotas.refresh(ctx, s.Settings(), open, s.readCounts); err != nil {
 		return err
 	}
-	r.hopes = 0
+	r.hopes, r.known = 0, s.fences.known() // before the settings are read: they are no older
 	var items []item
 	var of []*step // whose they are; nil: the one before's spawned task
 	for _, st := range open {
@@ -231,7 +232,7 @@ func (s *Store) round(ctx context.Context, r *request, open []*step) error {
 		entries = append(entries, s.learn(r, of[i], &items[i], o, at)...)
 	}
 	s.added(entries)
-	return nil
+	return s.passFences(ctx, outcomes, items)
 }
 
 // apply decides what becomes of st's record, and reports whether there is
@@ -270,6 +271,7 @@ func (s *Store) apply(r *request, st *step) bool {
 		st.answer(s.shown(st, result), nil)
 		return false
 	}
+	s.Settings().Spare(st.old.task, result)
 	if st.result = result; st.kind == fire && result.Spawned != nil && s.quotas.limits(s.Settings(), st.key.Namespace) != nil {
 		st.spawns = result.Spawned
 		s.quotas.spawn(st.spawns)

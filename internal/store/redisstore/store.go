@@ -132,6 +132,7 @@ type Store struct {
 	own     *ownership
 
 	held     held
+	fences   fences
 	quotas   quotas
 	strays   strays
 	bounds   bounds
@@ -272,7 +273,7 @@ func (s *Store) policyOf(t *task.Task) task.Policy {
 // put carries out items for r.
 func (s *Store) put(ctx context.Context, r *request, items []item) ([]outcome, task.Millis, error) {
 	k := r.steps[0].kind
-	return s.servers.put(ctx, s.clock(r.now), items, k == claim || k == extension)
+	return s.servers.put(ctx, s.clock(r.now), items, r.known, k == claim || k == extension)
 }
 
 // clock returns what the server is told of our time.

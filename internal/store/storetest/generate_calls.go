@@ -157,6 +157,9 @@ func (g *generator) filter() task.Filter {
 	if g.IntN(4) == 0 {
 		f.Labels = g.labels()
 	}
+	if g.IntN(6) == 0 {
+		f.Purge = g.oneOf(universePurges)
+	}
 	if g.IntN(4) == 0 {
 		f.DueBefore = g.edge(g.now)
 	}

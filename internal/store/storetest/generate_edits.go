@@ -8,6 +8,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
+// universePurges are the purges' IDs, "" for a purge that an older version began.
+var universePurges = []string{"", "purge-1", "purge-2"}
+
 // edit returns an edit of a setting: of a queue, mostly.
 func (g *generator) edit() task.Edit {
 	namespace, name := g.oneOf(universe.namespaces), g.oneOf(universe.queues)
@@ -20,9 +23,10 @@ func (g *generator) edit() task.Edit {
 	case n < 9:
 		return task.PauseQueue{Namespace: namespace, Name: name, Paused: g.IntN(2) == 0, Until: g.now + 500, If: g.tag(key)}
 	case n < 10:
-		return task.PurgeQueue{Namespace: namespace, Name: name, If: g.tag(key)}
+		return task.PurgeQueue{Namespace: namespace, Name: name, ID: g.oneOf(universePurges), If: g.tag(key)}
 	case n < 11:
-		return task.EndPurge{Namespace: namespace, Name: name, Before: g.now}
+		q := task.NewSettings(g.Settings...).Queue(namespace, name)
+		return task.EndPurge{Namespace: namespace, Name: name, Before: q.PurgeBefore, ID: g.oneOf(universePurges)}
 	case n < 15:
 		return task.PutNamespace{Settings: task.NamespaceSettings{Name: namespace, MaxPending: int64(g.IntN(5)), MaxBytes: int64(g.IntN(3) * 20_000), Suspended: g.IntN(6) == 0}}
 	case n < 16:

@@ -46,6 +46,7 @@ func Run(t *testing.T, open func(t *testing.T) task.Store) {
 		{"watch", watchCases},
 		{"batch", batchCases},
 		{"settings", settingsCases},
+		{"purge", purgeCases},
 		{"quota", quotaCases},
 		{"counts", countCases},
 		{"audit", auditCases},

@@ -9,6 +9,7 @@
 -- ARGV[2]  how far that may lie behind the server's, ARGV[3]: how far ahead
 -- ARGV[4]  the identity of the store, and ARGV[5] the number of the key that bears it: the
 --          ownership of a shard. Where it is missing or another one, nothing is carried out
+-- ARGV[6]  the newest purge that the caller's settings know of, as fence.lua wrote it beside the identity
 -- then the items, each:
 --   owner     the number of the shard's ownership key and the field id that it must
 --             have; 0 and '': whoever owns it. -1: only if the item before was carried out
@@ -29,6 +30,7 @@
 --   6  all would be well, but the caller's clock differs by too much. Of such a
 --      call nothing is carried out; what was before says so: who repeats a call for
 --      as long as a server is away learns what became of it.
+--   7  all would be well, but the caller's settings lack a purge. Nothing of the call is carried out, as with 6
 --
 -- All checks of an item come before its first write, and every key is in KEYS, so
 -- nothing ends halfway. Idempotent: a stamp is never used for two values.
@@ -38,16 +40,18 @@ local clock = time[1] * 1000000 + time[2]
 local now = math.floor(clock / 1000)
 local out = {clock}
 local misdated = false
-if call('HGET', keys[number(args[5])], 'store') ~= args[4] then
+local bearer = call('HMGET', keys[number(args[5])], 'store', 'purge')
+if bearer[1] ~= args[4] then
   return redis.error_reply('FOLIOT_STORE ' .. keys[number(args[5])])
 end
+local outdated = (bearer[2] or '') ~= args[6]
 if args[1] == '' then
   now = 9007199254740991
 else
   misdated = now - args[1] > number(args[2]) or args[1] - now > number(args[3])
 end
 
-local at, carried = 6, false -- where we are in args; whether the item before was carried out
+local at, carried = 7, false -- where we are in args; whether the item before was carried out
 
 local function owned()
   local key = number(args[at])
@@ -57,7 +61,7 @@ end
 local function replace()
   local key, field, expected, new = keys[number(args[at + 2])], args[at + 3], args[at + 4], args[at + 5]
   local free = args[at] == '0' or args[at] == '-1' -- of owners
-  if free and expected == '' and new ~= '' and args[at + 6] == '0' and not misdated and call('HSETNX', key, field, new) == 1 then
+  if free and expected == '' and new ~= '' and args[at + 6] == '0' and not misdated and not outdated and call('HSETNX', key, field, new) == 1 then
     return 0 -- all that was to be checked: one command instead of two
   end
   local old = call('HGET', key, field) or ''
@@ -70,6 +74,8 @@ local function replace()
     return old
   elseif misdated then
     return 6
+  elseif outdated then
+    return 7
   elseif number(args[at + 6]) > now then
     return 2
   elseif new == '' then

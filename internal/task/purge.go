@@ -1,0 +1,86 @@
+package task
+
+// PurgeQueue begins a purge: everything that is in the queue is to be cancelled, in
+// the background, and nothing that comes into it later.
+//
+// No clock decides which is which, but the store's own order of changes: a task that
+// comes into the queue after this edit is marked with the purge's ID (Settings.Spare).
+// So a clock that steps, or that differs between nodes, dooms no later task.
+type PurgeQueue struct {
+	Namespace, Name string
+	ID              string // of the purge, from NewID
+	If              Precondition
+}
+
+// Action implements Edit.
+func (e PurgeQueue) Action() string { return "queue.purge" }
+
+// Target implements Edit.
+func (e PurgeQueue) Target() SettingKey { return SettingKey{QueueKind, e.Namespace, e.Name} }
+
+// Apply implements Edit. Errors: *MissingError for the namespace, *FieldError, ErrPrecondition, *BusyError.
+func (e PurgeQueue) Apply(now Millis, s *Settings) ([]SettingChange, error) {
+	q, err := s.editQueue(now, e.Namespace, e.Name, e.If)
+	if err != nil {
+		return nil, err
+	}
+	q.PurgeBefore, q.PurgeID = now, e.ID
+	return change(q), nil
+}
+
+// EndPurge notes that a purge is done, unless another was asked for meanwhile.
+type EndPurge struct {
+	Namespace, Name string
+
+	// Before and ID are those of the purge that was carried out.
+	Before Millis
+	ID     string
+}
+
+// Action implements Edit.
+func (e EndPurge) Action() string { return "queue.purged" }
+
+// Target implements Edit.
+func (e EndPurge) Target() SettingKey { return SettingKey{QueueKind, e.Namespace, e.Name} }
+
+// Apply implements Edit. It never fails.
+func (e EndPurge) Apply(_ Millis, s *Settings) ([]SettingChange, error) {
+	old := s.Queue(e.Namespace, e.Name)
+	if old.Version == 0 || old.PurgeBefore != e.Before || old.PurgeID != e.ID {
+		return nil, nil
+	}
+	q := *old
+	q.PurgeBefore, q.PurgeID = 0, ""
+	q.Version++
+	return change(&q), nil
+}
+
+// Doomed returns the filter of the tasks that the purge under way cancels.
+func (q *QueueSettings) Doomed() Filter {
+	f := Filter{
+		Namespace: q.Namespace, Queue: q.Name, Purge: q.PurgeID,
+		States: []State{Scheduled, Running, Dead},
+	}
+	if q.PurgeID == "" {
+		f.CreatedUntil = q.PurgeBefore
+	}
+	return f
+}
+
+// Spare marks the tasks that a step brings into a queue whose purge is under way: the
+// purge spares them. r is the step's result, which nobody else has seen yet, and old the
+// record before it, nil for none. Every store calls it for every step, with
+// the settings that are in force at the step's place in the order of changes.
+func (s *Settings) Spare(old *Task, r Result) {
+	if t := r.Task; t != nil && t != old && entersQueue(old, t) {
+		t.SparedBy = s.Queue(t.Namespace, t.Queue).PurgeID
+	}
+	if t := r.Spawned; t != nil {
+		t.SparedBy = s.Queue(t.Namespace, t.Queue).PurgeID
+	}
+}
+
+// entersQueue reports whether t, which takes the place of old, was not in its queue before.
+func entersQueue(old, t *Task) bool {
+	return old == nil || old.ID != t.ID || old.Queue != t.Queue || old.State.Finished()
+}
