@@ -61,7 +61,8 @@ type Retry struct {
 	// MinBackoff is the wait after the first failure, and the shortest; the waits double up to MaxBackoff.
 	MinBackoff time.Duration
 	MaxBackoff time.Duration
-	// MaxAge is when it gives up, counted from the first attempt; NoLimit: never.
+	// MaxAge is how long attempts and the waits between them may last in all. The time in which the
+	// server was down or the queue was paused does not count. NoLimit: no limit.
 	MaxAge time.Duration
 }
 

@@ -18,10 +18,11 @@ type pick struct {
 	// nodes share no limit.
 	shared [2]*stake
 
-	class   class // of its target
-	began   bool  // its claim was granted, and the token charged
-	permit  bool  // it is under way under a permit of its queue
-	charges bool  // the token is the stake's, not the bucket's
+	barred  time.Duration // see task.Outcome
+	class   class         // of its target
+	began   bool          // its claim was granted, and the token charged
+	permit  bool          // it is under way under a permit of its queue
+	charges bool          // the token is the stake's, not the bucket's
 }
 
 func (p *pick) key() task.Key { return task.Key{Namespace: p.lane.name.Namespace, Name: p.name} }
@@ -100,7 +101,7 @@ func (a *agenda) moved(l *lane, now task.Millis) bool {
 // pick takes the first task of l, which is ready.
 func (a *agenda) pick(l *lane, now task.Millis) pick {
 	it, q, t := l.order.min(), l.queue, l.target
-	p := pick{lane: l, name: it.name, class: t.class}
+	p := pick{lane: l, name: it.name, class: t.class, barred: t.barredFor(q, a.steady)}
 	a.forget(l, it)
 	a.taken[p.key()] = false
 	a.slots.take(t.class)

@@ -44,7 +44,7 @@ func (a *agenda) queueOf(key queueKey, now task.Millis) *queue {
 		return q
 	}
 	t := a.tenantOf(key.namespace)
-	q := &queue{key: key, tenant: t, settings: a.settings.Queue(key.namespace, key.name), outlets: map[string]*outlet{}, turns: turns{number: a.next()}}
+	q := &queue{key: key, tenant: t, settings: a.settings.Queue(key.namespace, key.name), outlets: map[string]*outlet{}, turns: turns{number: a.next()}, free: a.steady}
 	q.seat.owner, q.pass.owner, q.bell.owner = q, q, q
 	q.chore.lanes = func() []*lane { return q.lanes }
 	q.bucket.configure(q.settings, a.steady)

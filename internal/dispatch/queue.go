@@ -47,8 +47,9 @@ type queue struct {
 	chore    chore
 	bell     bell // for the next token, or the end of a pause
 
-	held    bool // nothing is claimed but what was run by hand, and nothing else is known
-	stopped bool // nothing at all is claimed, fired or known: its namespace is suspended
+	free    time.Duration // valid unless it is held or stopped: since when, or since when it is known
+	held    bool          // nothing is claimed but what was run by hand, and nothing else is known
+	stopped bool          // nothing at all is claimed, fired or known: its namespace is suspended
 	bucket  bucket
 	stake   *stake // nil: the limits are this node's alone, or there are none
 	running int
@@ -296,7 +297,7 @@ func (a *agenda) hold(q *queue, now task.Millis, held, stopped bool) {
 		a.unread = true
 		q.tenant.round.hurry()
 	}
-	q.held, q.stopped = held, stopped
+	q.held, q.stopped, q.free = held, stopped, a.steady
 	a.redo(&q.chore, now)
 }
 

@@ -44,6 +44,15 @@ func (t *target) barred(l *lane, now time.Duration) bool {
 	return now < t.asked || t.breaker.open && (now < t.breaker.until || t.breaker.probe != 0)
 }
 
+// barredFor returns for how long nothing but its breaker has kept the tasks of q back: a
+// queue that was paused while the breaker was open counts from its end.
+func (t *target) barredFor(q *queue, now time.Duration) time.Duration {
+	if !t.breaker.open {
+		return 0
+	}
+	return now - max(t.breaker.since, q.free)
+}
+
 // next returns when the next wait ends, 0 for never.
 func (t *target) next(now time.Duration) time.Duration {
 	next := time.Duration(0)

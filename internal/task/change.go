@@ -192,7 +192,7 @@ func (c Patch) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 func (c Patch) merge(now Millis, t *Task) {
 	if c.When != nil {
 		t.Relative, t.Delay = c.When.Relative, c.When.Delay
-		t.reschedule(c.When.due(now))
+		t.reschedule(now, c.When.due(now))
 	}
 	set(&t.Queue, c.Queue)
 	set(&t.Priority, c.Priority)
@@ -265,7 +265,7 @@ func (c Touch) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 	t := old.Clone()
 	t.Version++
 	t.forgetAttempts()
-	t.reschedule(When{Relative: true, Delay: t.Delay}.due(now))
+	t.reschedule(now, When{Relative: true, Delay: t.Delay}.due(now))
 	return Result{Task: t, Effect: Updated}, nil
 }
 
@@ -297,7 +297,7 @@ func (c Run) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 	}
 	t := old.Clone()
 	t.Version++
-	t.reschedule(now)
+	t.reschedule(now, now)
 	t.Urgent = true
 	return Result{Task: t, Effect: Updated}, nil
 }
@@ -335,7 +335,7 @@ func (c Revive) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 	t.Version++
 	t.State, t.Reason, t.FinishedAt, t.KeepUntil, t.Whole = Scheduled, "", 0, 0, false
 	t.forgetAttempts()
-	t.reschedule(now)
+	t.reschedule(now, now)
 	return Result{Task: t, Effect: Updated}, nil
 }
 
@@ -399,10 +399,14 @@ func finished(op string, t *Task) error {
 	return &StateError{Op: op, State: t.State, Code: CodeFinished, Hint: "it is kept for reading only; put a new one in its place"}
 }
 
-// reschedule moves t to a due time that a client asked for.
-func (t *Task) reschedule(due Millis) {
+// reschedule moves t to a due time that a client asked for. What is left of the wait
+// after a failure does not count against its age.
+func (t *Task) reschedule(now, due Millis) {
+	if t.Due != t.OriginalDue {
+		t.Aged = max(t.Aged-max(t.Due.Sub(now), 0), 0)
+	}
 	t.OriginalDue, t.Due, t.Urgent = due, due, false
 }
 
 // forgetAttempts gives t its full attempts and age again. History and numbers stay.
-func (t *Task) forgetAttempts() { t.Spent, t.Reclaims, t.FirstAttemptAt = 0, 0, 0 }
+func (t *Task) forgetAttempts() { t.Spent, t.Reclaims, t.FirstAttemptAt, t.Aged = 0, 0, 0, 0 }

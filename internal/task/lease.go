@@ -105,7 +105,7 @@ func (s Settlement) Apply(now Millis, old *Task, p Policy) (Result, error) {
 		return Result{}, ErrStale
 	}
 	t := old.Clone()
-	lease, superseded := t.Lease, t.Superseded()
+	lease, superseded := *t.Lease, t.Superseded()
 	t.State, t.Lease = Scheduled, nil
 	if superseded {
 		if t.CancelRequested {
@@ -121,6 +121,7 @@ func (s Settlement) Apply(now Millis, old *Task, p Policy) (Result, error) {
 			t.Reclaims = 0 // it can be settled: it kills nobody
 		}
 		t.record(s.Outcome.attempt(t.Tries))
+		t.age(&lease, &s.Outcome)
 	}
 	t.follow(now, s.Outcome, p)
 	return t.ended(now), nil
@@ -163,10 +164,26 @@ func (t *Task) follow(now Millis, o Outcome, p Policy) {
 	switch {
 	case o.Verdict == Failure && t.Retry.MaxAttempts > 0 && t.Spent >= t.Retry.MaxAttempts:
 		t.die(now, ReasonAttempts, p)
-	case t.Retry.MaxAge > 0 && now.Sub(t.FirstAttemptAt) >= t.Retry.MaxAge:
+	case t.Retry.MaxAge > 0 && t.Aged >= t.Retry.MaxAge:
 		t.die(now, ReasonAge, p)
 	default:
 		t.Due = now.Add(wait)
+		t.Aged += wait
+	}
+}
+
+// age counts the attempt that ended against Retry.MaxAge, if it was made for the receiver's
+// answer: how long it took, and for how long the receiver's breaker alone kept it back
+// since it was due. follow adds the wait that the failure brings. All other time is
+// that of the server: it was down, or the queue was paused, purged or at its limits, so
+// that no attempt could be made. Each part is measured by a clock that never steps.
+func (t *Task) age(lease *Lease, o *Outcome) {
+	if o.Verdict != Failure && o.Verdict != Deferral {
+		return
+	}
+	t.Aged += max(o.Latency, 0)
+	if t.FirstAttemptAt != lease.Since { // nothing ages before its first attempt
+		t.Aged += max(min(o.Barred, lease.Since.Sub(t.Due)), 0)
 	}
 }
 

@@ -204,24 +204,70 @@ func TestAttemptsAreExhausted(t *testing.T) {
 	}
 }
 
-func TestMaxAgeCountsFromTheFirstAttempt(t *testing.T) {
-	old := create(t, func(s *Spec) { s.Retry.MaxAge = time.Hour })
-	late := old.Due + 1000*minute // we were down for long
-	got := settle(t, late, claim(t, late, old, "token"), Outcome{Verdict: Failure})
-	if got.State != Scheduled || got.FirstAttemptAt != late {
-		t.Fatalf("%v, first attempt %+d", got.State, got.FirstAttemptAt-late)
+// day is longer than the default MaxAge.
+const day = 25 * 60 * minute
+
+func TestDowntimeNeverKillsATask(t *testing.T) {
+	late := create(t)
+	late.Due += day // its first attempt comes late, too
+	got := attempt(t, late, Outcome{Verdict: Failure})
+	for _, verdict := range []Verdict{Failure, Deferral, Failure, Failure} {
+		again := got.Due + day // the server was down, the queue paused, or the clock was ahead
+		got = settle(t, again+day, claim(t, again, got, "token"), Outcome{Verdict: verdict, Latency: time.Second})
+		if got.State != Scheduled {
+			t.Fatalf("%v, %s, aged %v", got.State, got.Reason, got.Aged)
+		}
+		got = settle(t, got.Due+day, claim(t, got.Due, got, "token"), Outcome{Verdict: Interrupted, Latency: time.Hour})
 	}
-	end := late + 60*minute
+}
+
+func TestAttemptsAndTheirWaitsMakeATaskOld(t *testing.T) {
 	for _, verdict := range []Verdict{Failure, Deferral} {
-		if again := settle(t, end-1, claim(t, end-1, got, "token"), Outcome{Verdict: verdict}); again.State != Scheduled {
-			t.Errorf("verdict %d just before: %v", verdict, again.State)
+		got := create(t, func(s *Spec) { s.Retry = Retry{MaxAge: time.Hour, MinBackoff: time.Minute, MaxBackoff: time.Minute} })
+		began := got.Due
+		for got.State == Scheduled {
+			end := got.Due + minute // an attempt takes a minute, and so does each wait
+			got = settle(t, end, claim(t, got.Due, got, "token"), Outcome{Verdict: verdict, Latency: time.Minute, RetryAfter: time.Minute})
 		}
-		if again := settle(t, end, claim(t, end, got, "token"), Outcome{Verdict: verdict}); again.State != Dead || again.Reason != ReasonAge {
-			t.Errorf("verdict %d: %v, %s", verdict, again.State, again.Reason)
+		if age := got.FinishedAt - began; got.State != Dead || got.Reason != ReasonAge || age < 60*minute || age > 61*minute {
+			t.Errorf("verdict %d: %v, %s, after %v", verdict, got.State, got.Reason, got.FinishedAt.Sub(began))
 		}
 	}
-	if again := settle(t, end, claim(t, end, got, "token"), Outcome{Verdict: Success}); again.State != Delivered {
-		t.Errorf("a late success: %v", again.State)
+	old := create(t, func(s *Spec) { s.Retry.MaxAge = time.Hour })
+	if got := settle(t, old.Due, claim(t, old.Due, old, "token"), Outcome{Verdict: Success, Latency: 2 * time.Hour}); got.State != Delivered {
+		t.Errorf("a late success: %v", got.State)
+	}
+}
+
+func TestAReceiverWhoseBreakerIsOpenMakesATaskOld(t *testing.T) {
+	first := create(t, func(s *Spec) { s.Retry.MaxAge = time.Hour })
+	barred := Outcome{Verdict: Failure, Barred: 2 * time.Hour}
+	again := settle(t, first.Due+day, claim(t, first.Due+day, first, "token"), barred)
+	if again.State != Scheduled {
+		t.Fatalf("it died of its first attempt: %s", again.Reason)
+	}
+	if got := settle(t, again.Due+day, claim(t, again.Due+day, again, "token"), barred); got.State != Dead || got.Reason != ReasonAge {
+		t.Errorf("%v after two hours behind a breaker, aged %v", got.State, got.Aged)
+	}
+	if got := settle(t, again.Due, claim(t, again.Due, again, "token"), barred); got.State != Scheduled {
+		t.Errorf("%v: the breaker was open, but the task was not due then", got.State)
+	}
+}
+
+func TestAWaitThatIsCutShortDoesNotAge(t *testing.T) {
+	failed := attempt(t, create(t, func(s *Spec) { s.Retry.MinBackoff = time.Hour }), Outcome{Verdict: Failure})
+	if failed.Aged < time.Hour {
+		t.Fatalf("aged %v", failed.Aged)
+	}
+	early := failed.Due - 60*minute
+	for name, change := range map[string]Change{"run": Run{Key: failed.Key()}, "move": Patch{Key: failed.Key(), When: &When{At: early + day}}} {
+		got := apply(t, early, failed, change)
+		if got.Aged != failed.Aged-time.Hour {
+			t.Errorf("%s: aged %v, before %v", name, got.Aged, failed.Aged)
+		}
+		if again := apply(t, early, got, Run{Key: failed.Key()}); again.Aged != got.Aged {
+			t.Errorf("%s, and run again: aged %v, before %v", name, again.Aged, got.Aged)
+		}
 	}
 }
 

@@ -11,7 +11,7 @@ type Retry struct {
 	MaxAttempts int           // 0: no limit, MaxAge decides
 	MinBackoff  time.Duration // before the second attempt; no wait is shorter
 	MaxBackoff  time.Duration // the waits double up to this
-	MaxAge      time.Duration // counts from the first attempt, so that downtime alone kills nothing; 0: no limit
+	MaxAge      time.Duration // of attempts and the waits between them (Task.Aged), so that downtime kills nothing; 0: no limit
 }
 
 // Backoff returns the wait before attempt n+1 of the task with the given id,

@@ -37,12 +37,15 @@ type Task struct {
 	State  State
 	Urgent bool // run by hand: waits in the lane that passes pause and rate, unless it is in quarantine
 
-	Tries          int       // attempts ever started in this incarnation; the last one's number
-	Spent          int       // attempts that count against Retry.MaxAttempts
-	Reclaims       int       // claims in a row that ended without a settlement: the process died, or the lease
-	FirstAttemptAt Millis    // Retry.MaxAge counts from here; 0: none yet
-	History        []Attempt // the last MaxHistory, oldest first; a finished task keeps the reply of the last one alone
-	Reason         string    // why it is dead, expired or cancelled, or will be (CancelRequested): then "" is ReasonCancelled; "" otherwise
+	Tries          int    // attempts ever started in this incarnation; the last one's number
+	Spent          int    // attempts that count against Retry.MaxAttempts
+	Reclaims       int    // claims in a row that ended without a settlement: the process died, or the lease
+	FirstAttemptAt Millis // when the attempts that count began; 0: none yet
+	// Aged is what counts against Retry.MaxAge: the attempts that failed and the waits
+	// after them. No clock that can be set goes into it, and no downtime: see age.
+	Aged    time.Duration
+	History []Attempt // the last MaxHistory, oldest first; a finished task keeps the reply of the last one alone
+	Reason  string    // why it is dead, expired or cancelled, or will be (CancelRequested): then "" is ReasonCancelled; "" otherwise
 
 	Lease           *Lease // exactly while Running
 	CancelRequested bool   // cancelled while running: no retry follows

@@ -240,6 +240,8 @@ func setLifeField(t *task.Task, f field) error {
 		return eachField(f.bytes, recurField(t.Recur))
 	case fieldSparedBy:
 		t.SparedBy = string(f.bytes)
+	case fieldAged:
+		t.Aged = f.duration()
 	}
 	return nil
 }

@@ -60,6 +60,7 @@ const (
 	fieldRecur           = 40 // of a schedule: the fields in recur.go
 	fieldWhole           = 41 // versions that do not know it cannot retry the task
 	fieldSparedBy        = 45
+	fieldAged            = 46
 )
 
 // The fields of a pair: a label, a header, an idempotency mark.
@@ -152,7 +153,8 @@ func appendLife(dst []byte, t *task.Task) []byte {
 		dst = appendMessage(dst, fieldRecur, func(dst []byte) []byte { return appendRecur(dst, r) })
 	}
 	dst = appendBool(dst, fieldWhole, t.Whole)
-	return appendString(dst, fieldSparedBy, t.SparedBy)
+	dst = appendString(dst, fieldSparedBy, t.SparedBy)
+	return appendDuration(dst, fieldAged, t.Aged)
 }
 
 func appendAttempt(dst []byte, a *task.Attempt) []byte {

@@ -41,7 +41,7 @@ func drawTask(t *rapid.T) *task.Task {
 		Reclaims: count.Draw(t, "reclaims"), FirstAttemptAt: millis.Draw(t, "first"), Reason: text.Draw(t, "reason"),
 		CancelRequested: rapid.Bool().Draw(t, "cancel"), ZombieUntil: millis.Draw(t, "zombie"),
 		FinishedAt: millis.Draw(t, "finished"), KeepUntil: millis.Draw(t, "keep"),
-		OnDead: text.Draw(t, "on dead"), Trace: text.Draw(t, "trace"), SparedBy: text.Draw(t, "spared"), Whole: rapid.Bool().Draw(t, "whole"),
+		OnDead: text.Draw(t, "on dead"), Trace: text.Draw(t, "trace"), SparedBy: text.Draw(t, "spared"), Whole: rapid.Bool().Draw(t, "whole"), Aged: length.Draw(t, "aged"),
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "history") {
 		r.History = append(r.History, task.Attempt{

@@ -98,6 +98,29 @@ var settleCases = []testCase{
 		},
 	},
 	{
+		"downtime never kills a task",
+		"Only attempts and the waits between them count against max_age. A task that failed, and could not be tried again for 25 hours, is tried again.",
+		func(f *fixture) {
+			f.create("a", at(start), func(s *task.Spec) {
+				s.Retry = task.Retry{MaxAge: time.Hour, MinBackoff: 20 * time.Minute, MaxBackoff: 20 * time.Minute}
+			})
+			now, failure := start, task.Outcome{Verdict: task.Failure, Status: 500, Latency: time.Second}
+			for i, want := range []task.State{task.Scheduled, task.Scheduled, task.Scheduled, task.Dead} {
+				token := task.Token(fmt.Sprint(i))
+				f.claim(now, f.get("a"), token)
+				t := f.settle(now+1000, f.get("a"), token, failure)
+				if t.State != want {
+					f.Fatalf("after failure %d: %v, %s, aged %v", i+1, t.State, t.Reason, t.Aged)
+				}
+				f.same("the record", f.get("a").WithoutBody(), t.WithoutBody())
+				now = t.Due.Add(25 * time.Hour)
+			}
+			if got := f.get("a"); got.Reason != task.ReasonAge {
+				f.Fatalf("it died of %s", got.Reason)
+			}
+		},
+	},
+	{
 		"a death is kept whole",
 		"A dead task keeps its body, so that it can be retried by hand, and is in no lane until then.",
 		func(f *fixture) {
