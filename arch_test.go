@@ -68,13 +68,17 @@ var layers = []layer{
 		why: "what a file of another program says is judged by itself: what becomes of it is the command line's business",
 	},
 	{
+		path: "internal/trusted",
+		why:  "a clock is a function of two others: what ends by it is its callers' business",
+	},
+	{
 		path: "internal/dispatch", may: []string{"wheel", "internal/task"},
-		tests: []string{"internal/store/redisstore"}, // limits that several dispatchers share
+		tests: []string{"internal/store/redisstore", "internal/trusted"}, // limits that several dispatchers share; a clock as the server has it
 		why:   "dispatch knows the engine and the domain; stores and deliveries reach it as interfaces and functions, so that each can be replaced in a test",
 	},
 	{
 		path: "internal/upkeep", may: []string{"internal/task"},
-		tests: []string{"internal/dispatch"}, // what becomes of schedules when the clock is set
+		tests: []string{"internal/dispatch", "internal/trusted"}, // what becomes of schedules and tokens when the clock is set
 		why:   "what runs in the background works through the store's contract, like everybody else",
 	},
 	{
@@ -116,7 +120,7 @@ var layers = []layer{
 		why:  "a store is the domain's contract in one technology; the rules that two stores share belong to internal/task, the rest to codec and marks",
 	},
 	{
-		path: "internal/store/redisstore", may: []string{"internal/task", "internal/store/codec", "internal/store/marks"},
+		path: "internal/store/redisstore", may: []string{"internal/task", "internal/trusted", "internal/store/codec", "internal/store/marks"},
 		tech: []string{"github.com/redis/rueidis"},
 		why:  "a store is the domain's contract in one technology; the rules that two stores share belong to internal/task, the rest to codec and marks",
 	},

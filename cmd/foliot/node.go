@@ -21,6 +21,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/telemetry/metrics"
 	"github.com/foliot/foliot/internal/telemetry/tracing"
+	"github.com/foliot/foliot/internal/trusted"
 	"github.com/foliot/foliot/internal/upkeep"
 	"github.com/foliot/foliot/internal/webhook"
 )
@@ -33,6 +34,7 @@ type node struct {
 	files    descriptors
 	now      func() time.Time // see clock
 	latest   func() time.Time // see requestClock; nil: now
+	trusted  func() time.Time // see connect; the time by which things end
 	fatal    chan error       // the store's medium failed: at most one error, sent by the store
 	certs    *certificates    // nil: no TLS
 	listener net.Listener
@@ -70,6 +72,7 @@ func openNode(ctx context.Context, cfg serveConfig, log *slog.Logger) (_ *node, 
 		return nil, listenError("--listen", cfg.addr, err)
 	}
 	n.metrics = n.newMetrics()
+	n.trusted = trusted.New(n.clock, trusted.Warn(log)).Now
 	if err := n.openStore(ctx); err != nil {
 		n.listener.Close()
 		return nil, err
@@ -163,6 +166,7 @@ func (n *node) connect(ctx context.Context) {
 		Live:         n.live,
 		Version:      version(),
 		Now:          n.requestClock,
+		Trusted:      n.trusted,
 		Log:          n.log,
 	}, n.store)
 	permits, _ := n.store.(task.Permits)
@@ -178,9 +182,10 @@ func (n *node) connect(ctx context.Context) {
 		OnScrub:         n.metrics.Scrubbed,
 		Permits:         permits,
 		Now:             n.clock,
+		Trusted:         n.trusted,
 		Logger:          n.log,
 	}, notifying{n.metrics.Watch(n.store), n.api.Notify}, n.sender.Deliver)
-	n.upkeep = upkeep.New(upkeep.Config{Uses: n.api.TokenUses, Refusals: n.api.Refusals, KeepTokens: n.cfg.auditKeep, Now: n.requestClock, Logger: n.log}, n.store)
+	n.upkeep = upkeep.New(upkeep.Config{Uses: n.api.TokenUses, Refusals: n.api.Refusals, KeepTokens: n.cfg.auditKeep, Now: n.requestClock, Trusted: n.trusted, Logger: n.log}, n.store)
 	n.store.WatchSettings(n.configured)
 	n.configured(n.store.Settings())
 	n.openHTTP()

@@ -51,7 +51,7 @@ func (n *node) openRedis(ctx context.Context) error {
 	if err != nil {
 		return u.explain("open", err)
 	}
-	n.store, n.now, n.latest = s, s.Now, s.Latest
+	n.store, n.now, n.latest, n.trusted = s, s.Now, s.Latest, s.Trusted
 	return nil
 }
 

@@ -56,6 +56,9 @@ type Config struct {
 	// by. Limits and deadlines of connections have a clock of their own. It must not
 	// block. Default: time.Now.
 	Now func() time.Time
+	// Trusted is the time by which a full namespace forgets tokens that ended: Now, but behind
+	// it while Now may be wrong. Default: Now.
+	Trusted func() time.Time
 	// Log is told of what went wrong here. Default: slog.Default().
 	Log *slog.Logger
 
@@ -96,6 +99,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.Trusted == nil {
+		c.Trusted = c.Now
 	}
 	if c.Log == nil {
 		c.Log = slog.Default()

@@ -48,7 +48,7 @@ func (r *request) seesToken(t *task.AccessToken, now task.Millis) bool {
 
 func (s *Server) createToken(w http.ResponseWriter, r *request) error {
 	token, hash := task.MintToken()
-	e := task.AddToken{Namespace: r.namespace, Hash: hash, Parent: r.tokenID()}
+	e := task.AddToken{Namespace: r.namespace, Hash: hash, Parent: r.tokenID(), Trusted: task.FloorMillis(s.cfg.Trusted())}
 	if err := s.readSetting(w, r, func(rd *reader) error { return rd.decodeToken(&e, s.now) }); err != nil {
 		return err
 	}

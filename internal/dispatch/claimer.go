@@ -73,10 +73,10 @@ func (d *Dispatcher) take() []*attempt {
 // tokens, until it is answered or until we stop.
 func (d *Dispatcher) claim(stopping, calls context.Context, batch []*attempt) {
 	for wait, repeated := firstWait, false; ; wait, repeated = nextWait(wait), true {
-		start, now := d.monotonic(), d.now()
+		start, now, trusted := d.monotonic(), d.now(), d.trusted()
 		claims := make([]task.Claim, len(batch))
 		for i, a := range batch {
-			claims[i] = task.Claim{Key: a.key, Lane: a.lane.name, Token: a.token, Until: now.Add(d.config.LeaseFor)}
+			claims[i] = task.Claim{Key: a.key, Lane: a.lane.name, Token: a.token, Until: now.Add(d.config.LeaseFor), Trusted: trusted}
 		}
 		replies, err := d.queue.Claim(calls, now, claims)
 		if err == nil {

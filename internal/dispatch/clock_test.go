@@ -8,10 +8,15 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/trusted"
 )
 
 // shifted is a wall clock that is ahead of ours by so much, or behind.
-type shifted struct{ by atomic.Int64 }
+type shifted struct {
+	by       atomic.Int64
+	once     sync.Once
+	follower *trusted.Clock
+}
 
 func (s *shifted) set(by time.Duration) { s.by.Store(int64(by)) }
 func (s *shifted) now() time.Time       { return time.Now().Add(time.Duration(s.by.Load())) }

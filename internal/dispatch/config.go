@@ -77,6 +77,10 @@ type Config struct {
 	// block. Default: time.Now.
 	Now func() time.Time
 
+	// Trusted is the time by which tasks expire, records are removed and lost leases
+	// are taken back: Now, but behind it while Now may be wrong. Default: Now.
+	Trusted func() time.Time
+
 	// Logger is told of failures, at most once in ten seconds for each kind.
 	// Default: none.
 	Logger *slog.Logger
@@ -95,6 +99,9 @@ func (c Config) withDefaults() Config {
 	fill(&c.ScrubEvery, time.Hour)
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.Trusted == nil {
+		c.Trusted = c.Now
 	}
 	fill(&c.Logger, slog.New(slog.DiscardHandler))
 	return c

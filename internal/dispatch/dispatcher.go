@@ -195,6 +195,9 @@ func (d *Dispatcher) hint(entries []task.Entry) {
 // now returns what the wall clock shows: what is due by then may be claimed.
 func (d *Dispatcher) now() task.Millis { return task.FloorMillis(d.config.Now()) }
 
+// trusted returns the time by which things end, which cannot be undone.
+func (d *Dispatcher) trusted() task.Millis { return task.FloorMillis(d.config.Trusted()) }
+
 // monotonic returns the time since New by the clock that never goes back.
 func (d *Dispatcher) monotonic() time.Duration { return d.steady.now() }
 

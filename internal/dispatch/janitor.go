@@ -40,7 +40,7 @@ func (d *Dispatcher) janitor(ctx context.Context) {
 // drain repeats work until it finds less than it may take.
 func (d *Dispatcher) drain(ctx context.Context, name string, work func(context.Context, task.Millis, int) (int, error)) {
 	for {
-		n, err := work(ctx, d.now(), janitorBatch)
+		n, err := work(ctx, d.trusted(), janitorBatch)
 		if err != nil {
 			d.complain(ctx, name, err)
 			return

@@ -105,7 +105,7 @@ func (s *Sentinels) startServer(dir string, proxied bool, args []string) error {
 		host, port, _ := net.SplitHostPort(s.Addr(0))
 		own = append(own, "--replicaof", host+" "+port)
 	}
-	one, err := startAt(port, dir, append(own, args...))
+	one, err := startAt(port, dir, nil, append(own, args...))
 	if one != nil {
 		s.Servers = append(s.Servers, one)
 	}

@@ -43,6 +43,7 @@ type Server struct {
 	Port int
 
 	dir  string
+	env  []string // nil: this process's
 	args []string
 	cmd  *exec.Cmd
 	done chan struct{} // closed when cmd has ended
@@ -51,16 +52,19 @@ type Server struct {
 // Start starts a server that keeps its data below dir, with arguments after
 // ours ("--appendfsync", "always"), and waits until it answers. Kill what it
 // returns, unless that is nil, also where it comes with an error.
-func Start(dir string, args ...string) (*Server, error) {
+func Start(dir string, args ...string) (*Server, error) { return start(dir, nil, args...) }
+
+// start is Start in an environment; nil: this process's.
+func start(dir string, env []string, args ...string) (*Server, error) {
 	port, err := freePort()
 	if err != nil {
 		return nil, err
 	}
-	return startAt(port, dir, args)
+	return startAt(port, dir, env, args)
 }
 
-func startAt(port int, dir string, args []string) (*Server, error) {
-	s := &Server{Port: port, Addr: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), dir: filepath.Join(dir, strconv.Itoa(port))}
+func startAt(port int, dir string, env, args []string) (*Server, error) {
+	s := &Server{Port: port, env: env, Addr: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), dir: filepath.Join(dir, strconv.Itoa(port))}
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -105,7 +109,7 @@ func (s *Server) Restart(args ...string) error {
 	}
 	defer func() { _ = log.Close() }()
 	s.cmd = exec.Command("redis-server", append(s.args[:len(s.args):len(s.args)], args...)...) //nolint:gosec // arguments of the test's own
-	s.cmd.Stdout, s.cmd.Stderr = log, log
+	s.cmd.Stdout, s.cmd.Stderr, s.cmd.Env = log, log, s.env
 	s.cmd.SysProcAttr = childAttr()
 	if err := s.cmd.Start(); err != nil {
 		return fmt.Errorf("start redis-server: %w", err)

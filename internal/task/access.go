@@ -1,6 +1,7 @@
 package task
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
@@ -132,6 +133,7 @@ type AddToken struct {
 	Hash      string // from MintToken
 	ExpiresAt Millis // 0: when its parent does, or never
 	Parent    string // the ID of the token that makes it; "": none does
+	Trusted   Millis // a full namespace forgets tokens that ended by then; 0: now
 }
 
 // Action implements Edit.
@@ -173,12 +175,13 @@ func (e AddToken) Apply(now Millis, s *Settings) ([]SettingChange, error) {
 		return changes, nil
 	}
 	var forgotten []SettingChange
-	ended := s.ended(e.Namespace, now)
+	by := cmp.Or(e.Trusted, now)
+	ended := s.ended(e.Namespace, by)
 	for _, t := range ended[:min(len(ended), forgetAtOnce)] {
 		forgotten = append(forgotten, SettingChange{Key: t.Key()})
 	}
 	if len(ended) == 0 {
-		forgotten = s.forgetParents(e.Namespace, now)
+		forgotten = s.forgetParents(e.Namespace, by)
 	}
 	if len(forgotten) == 0 {
 		return nil, &BusyError{"namespace", e.Namespace, fmt.Sprintf("it has %d tokens, as many as it may: revoke some", MaxTokens)}

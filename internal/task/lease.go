@@ -30,6 +30,10 @@ type Claim struct {
 	Lane  Lane // as the entry named it; a claim counts against its limits
 	Token Token
 	Until Millis
+
+	// Trusted is the time by which the task may expire, which is not later than now:
+	// a clock that was just set ahead ends nothing. 0: now.
+	Trusted Millis
 }
 
 // Apply gives the lease to the claim's token. Where it returns ErrExpired the
@@ -51,7 +55,7 @@ func (c Claim) Apply(now Millis, old *Task, p Policy) (Result, error) {
 		return Result{}, ErrLaneChanged
 	}
 	t := old.Clone()
-	if end := t.ExpiresAt(); end != 0 && now > end {
+	if end := t.ExpiresAt(); end != 0 && now > end && cmp.Or(c.Trusted, now) > end {
 		t.finish(now, Expired, ReasonExpired, p)
 		return Result{Task: t, Effect: Updated}, ErrExpired
 	}

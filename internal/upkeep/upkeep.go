@@ -41,6 +41,9 @@ type Config struct {
 	// Now reads the wall clock, which must be the one that the store's other callers
 	// go by. Default: time.Now.
 	Now func() time.Time
+	// Trusted is the time by which tokens are forgotten: Now, but behind it while Now
+	// may be wrong. Default: Now.
+	Trusted func() time.Time
 	// Logger is told what was done, and what failed. Default: none.
 	Logger *slog.Logger
 }
@@ -67,6 +70,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.Trusted == nil {
+		c.Trusted = c.Now
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
@@ -146,9 +152,9 @@ const forgetPage = 500
 
 // forgetTokens removes the records of tokens that ended long ago.
 func (u *Upkeep) forgetTokens(ctx context.Context) {
-	now := u.now()
+	now := task.FloorMillis(u.config.Trusted())
 	for keys := range slices.Chunk(u.store.Settings().OldTokens(now, now.Add(-u.config.KeepTokens)), forgetPage) {
-		if _, err := u.store.Configure(ctx, u.now(), []task.Edit{task.ForgetTokens{Keys: keys}}); err != nil {
+		if _, err := u.store.Configure(ctx, now, []task.Edit{task.ForgetTokens{Keys: keys}}); err != nil {
 			u.complain(ctx, "forget tokens that ended", err)
 			return
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/trusted"
 )
 
 // TestMain lets package time read zones of our own: it looks for their place once.
@@ -254,6 +256,33 @@ func TestTokensThatEndedAreForgottenAfterTheAuditLogsRetention(t *testing.T) {
 		}
 		stop()
 		<-done
+	})
+}
+
+func TestAClockThatIsAheadForAMomentForgetsNoToken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ahead atomic.Int64
+		clock := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+		s := memstore.New(memstore.Config{})
+		_, operator := task.MintToken()
+		_, hash := task.MintToken()
+		configure(t, s, task.AddToken{Namespace: task.AllNamespaces, Scope: task.ScopeAdmin, Hash: operator},
+			task.AddToken{Namespace: task.DefaultNamespace, Scope: task.ScopeRead, Hash: hash, ExpiresAt: now().Add(time.Hour)})
+		run(t, Config{Now: clock, Trusted: trusted.New(clock, nil).Now, KeepTokens: time.Hour, ForgetEvery: time.Second}, s)
+		time.Sleep(10 * time.Second)
+		ahead.Store(int64(365 * 24 * time.Hour))
+		time.Sleep(1500 * time.Millisecond)
+		ahead.Store(0)
+		synctest.Wait()
+		if s.Settings().Token(hash, now()) == nil {
+			t.Error("a token that holds was forgotten")
+		}
+		ahead.Store(int64(365 * 24 * time.Hour))
+		time.Sleep(trusted.Lasts + 2*time.Second)
+		synctest.Wait()
+		if s.Settings().TokenByHash(hash) != nil {
+			t.Error("a token that ended was never forgotten")
+		}
 	})
 }
 

@@ -169,5 +169,15 @@ func (s *Store) Latest() time.Time {
 	return latest
 }
 
+// Trusted returns the time by which tasks expire, records are removed and lost leases
+// are taken back. It is Now, but for a while after the servers' clocks have stepped ahead,
+// or servers that are ahead have become masters: then attempts under way keep their
+// leases, which their nodes renew by the new time meanwhile. A node that was started only
+// after the step learns of it from the others' heartbeats.
+func (s *Store) Trusted() time.Time {
+	lag := max(s.trusted.Lag(), time.Duration(s.own.lag.Load()))
+	return s.Now().Add(-lag)
+}
+
 // now returns Now in milliseconds.
 func (s *Store) now() task.Millis { return task.FloorMillis(s.Now()) }

@@ -37,6 +37,8 @@ type peer struct {
 
 	more string // where else its API is reached, host:port, separated by commas
 
+	lag time.Duration // by how much its trusted time is behind the servers' clocks: they stepped ahead
+
 	format   int // of what it writes
 	beat     task.Millis
 	started  task.Millis
@@ -55,11 +57,18 @@ func (p *peer) where() string { return cmp.Or(p.address, "an address that it doe
 func (p *peer) about() string {
 	plain := strings.NewReplacer("/", "-")
 	about := fmt.Sprintf("%s/%d/%d/%s", plain.Replace(p.version), p.format, int64(p.started), plain.Replace(p.address))
-	if p.more != "" { // versions that do not know it show it as a part of the address
-		about += "/" + plain.Replace(p.more)
+	more := p.more
+	if p.lag > 0 { // versions that do not know it take it for an address
+		more = strings.TrimPrefix(fmt.Sprint(more, ",", lagPrefix, p.lag.Milliseconds()), ",")
+	}
+	if more != "" { // versions that do not know it show it as a part of the address
+		about += "/" + plain.Replace(more)
 	}
 	return about
 }
+
+// lagPrefix begins the last of the addresses of a peer whose trusted time lags: it is followed by milliseconds.
+const lagPrefix = "lag="
 
 // maxAPIs bounds how many addresses a heartbeat carries: every node reads those
 // of all nodes each second.
@@ -72,6 +81,10 @@ func parsePeer(name, value string) (peer, error) {
 	at, err := strconv.ParseInt(parts[0], 10, 64)
 	if err != nil {
 		return peer{}, fmt.Errorf("heartbeat %q of node %q: %w", value, name, errDamaged)
+	}
+	if before, lag, lags := strings.Cut(p.more, lagPrefix); lags {
+		ms, _ := strconv.ParseInt(lag, 10, 64)
+		p.more, p.lag = strings.TrimSuffix(before, ","), time.Duration(ms)*time.Millisecond
 	}
 	started, _ := strconv.ParseInt(parts[4], 10, 64)
 	p.beat, p.started = task.Millis(at), task.Millis(started)
@@ -153,6 +166,7 @@ func (s *Store) beat(ctx context.Context, how int) (heard, error) {
 		more := s.config.APIs()
 		self.more = strings.Join(more[:min(len(more), maxAPIs)], ",")
 	}
+	self.lag = s.trusted.Lag()
 	args := []string{self.name, self.nonce, self.about(), millis(10 * s.config.silence()), millis(s.config.silence()), s.servers.identity}
 	switch how {
 	case yields:

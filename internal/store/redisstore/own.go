@@ -52,6 +52,7 @@ type ownership struct {
 	takeovers, lost atomic.Uint64
 	rollbacks       atomic.Uint64 // see rolledBack
 
+	lag  atomic.Int64             // the most by which the trusted time of another node lags; the loop writes it
 	apis atomic.Pointer[[]string] // host:port of the APIs of all nodes; the loop writes it
 
 	twin atomic.Bool // another process that lives had this one's name before; the loop writes it

@@ -15,6 +15,7 @@ import (
 
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/trusted"
 )
 
 var _ task.Store = (*Store)(nil)
@@ -133,6 +134,7 @@ type Store struct {
 
 	held     held
 	fences   fences
+	trusted  *trusted.Clock // of Now
 	quotas   quotas
 	strays   strays
 	bounds   bounds
@@ -218,6 +220,7 @@ func open(ctx context.Context, c Config, servers *servers) (*Store, error) {
 		watchman: watchman{doubt: make(chan struct{}, 1)},
 		closing:  make(chan struct{}), polled: make(chan struct{}),
 	}
+	s.trusted = trusted.New(s.Now, trusted.Warn(c.Logger))
 	s.settings.Store(&configuration{settings: task.NewSettings()})
 	if err := s.identify(ctx, m); err != nil {
 		return nil, err

@@ -157,10 +157,15 @@ func (s *Store) meet(ctx context.Context) {
 		s.announce(ctx)
 	}
 	var apis []string
+	var lag time.Duration
 	for _, p := range peers {
 		apis = append(apis, p.apis()...)
+		if p.nonce != o.self.nonce {
+			lag = max(lag, p.lag)
+		}
 	}
 	o.apis.Store(&apis)
+	o.lag.Store(int64(lag))
 	peers = livePeers(peers, now, silence)
 	o.changes.met(o.peers, peers)
 	o.peers = peers

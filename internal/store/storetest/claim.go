@@ -116,6 +116,24 @@ var claimCases = []testCase{
 		},
 	},
 	{
+		"a clock that was just set ahead expires nothing",
+		"A task expires by the claim's trusted time, which a step of the clock does not move: until then it is claimed, however late it is by the clock.",
+		func(f *fixture) {
+			made := f.create("a", at(start), expireAfter(time.Second))
+			const blip = start + 3_600_000
+			claim := func(trusted task.Millis, token task.Token) task.Reply {
+				return f.claims(blip, task.Claim{Key: made.Key(), Lane: made.Lane(), Token: token, Until: blip + 30_000, Trusted: trusted})[0]
+			}
+			if r := claim(start+1000, "1"); r.Err != nil || r.Task.State != task.Running {
+				f.Fatalf("claim: %v, %+v", r.Err, r.Task)
+			}
+			f.settle(blip, made, "1", task.Outcome{Verdict: task.Unsent})
+			if r := claim(start+1001, "2"); !errors.Is(r.Err, task.ErrExpired) || f.get("a").State != task.Expired {
+				f.Fatalf("claim when the step is believed: %v", r.Err)
+			}
+		},
+	},
+	{
 		"claims of one batch are judged one by one",
 		"A refused claim takes nothing from its neighbours, and replies stand in the order of the claims.",
 		func(f *fixture) {

@@ -1,0 +1,67 @@
+package redistest
+
+import (
+	_ "embed"
+	"encoding/binary"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+//go:embed testdata/clock.c
+var clockSource []byte
+
+// Clock is the wall clock of servers that were started with it.
+type Clock struct {
+	testing.TB
+	file string
+	env  []string
+}
+
+// NewClock returns a clock that shows the right time. It skips the test if there is no C
+// compiler: the clock is a library that is loaded into redis-server.
+func NewClock(t testing.TB) *Clock {
+	t.Helper()
+	Need(t)
+	compiler, err := exec.LookPath("cc")
+	if err != nil {
+		t.Skip("there is no C compiler: install one (Debian: apt-get install gcc) and run this again")
+	}
+	dir := t.TempDir()
+	source, library := filepath.Join(dir, "clock.c"), filepath.Join(dir, "clock.so")
+	if err := os.WriteFile(source, clockSource, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(compiler, "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl").CombinedOutput(); err != nil { //nolint:gosec // the test's own source
+		t.Skipf("%s makes no library of the clock: %v\n%s", compiler, err, out)
+	}
+	c := &Clock{TB: t, file: filepath.Join(dir, "ahead")}
+	c.env = append(os.Environ(), "LD_PRELOAD="+library, "FOLIOT_TEST_CLOCK="+c.file)
+	c.Set(0)
+	return c
+}
+
+// Set makes the clock be ahead of the right time, or behind it.
+func (c *Clock) Set(ahead time.Duration) {
+	c.Helper()
+	f, err := os.OpenFile(c.file, os.O_CREATE|os.O_WRONLY, 0o600) // in place: the servers have mapped it
+	if err != nil {
+		c.Fatal(err)
+	}
+	_, err = f.WriteAt(binary.NativeEndian.AppendUint64(nil, uint64(ahead.Milliseconds())), 0) //nolint:gosec // two's complement
+	if err := f.Close(); err != nil {
+		c.Fatal(err)
+	}
+	if err != nil {
+		c.Fatal(err)
+	}
+}
+
+// New is New for a server that goes by the clock.
+func (c *Clock) New(args ...string) *Server {
+	c.Helper()
+	s, err := start(c.TempDir(), c.env, args...)
+	return s.until(c, err)
+}

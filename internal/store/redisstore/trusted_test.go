@@ -1,0 +1,113 @@
+package redisstore
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// The clock of a real server steps ahead while attempts are under way on two nodes. A third
+// node starts after the step.
+func TestLeasesSurviveAStepOfTheServersClock(t *testing.T) {
+	t.Parallel()
+	for _, step := range []time.Duration{20 * time.Second, 48 * time.Hour} {
+		t.Run(fmt.Sprint(step), func(t *testing.T) {
+			clock := redistest.NewClock(t)
+			server := clock.New()
+			nodes := []*Store{openNode(t, "a", server.Addr), openNode(t, "b", server.Addr)}
+			eventually(t, 5*time.Second, "both own shards", func() bool { return divided(nodes...) })
+			tasks := soon(t, nodes[0], "t", 32, 0)
+			expires := tasks[0]
+			expiry := 10 * time.Second
+			apply(t, nodes[0], task.Patch{Key: expires.Key(), ExpireAfter: &expiry})
+			ended := soon(t, nodes[0], "ended", 1, time.Hour)[0]
+			apply(t, nodes[0], task.Cancel{Key: ended.Key()})
+
+			holder := make([]*Store, len(tasks))
+			for i, one := range tasks[1:] {
+				eventually(t, 2*time.Second, "it is claimed", func() bool {
+					for n, s := range nodes {
+						if claimed(t, s, claimsOf(byte('a'+n), []*task.Task{one})[0]) == nil {
+							holder[i+1] = s
+							return true
+						}
+					}
+					return false
+				})
+			}
+			clock.Set(step)
+			for _, s := range nodes {
+				eventually(t, 5*time.Second, "the step is noticed", func() bool { return time.Until(s.Now()) > step/2 && s.trusted.Lag() > step/2 })
+			}
+			fresh := openNode(t, "fresh", server.Addr)
+			nodes = append(nodes, fresh)
+			eventually(t, 10*time.Second, "all three own shards", func() bool { return divided(nodes...) })
+			eventually(t, 5*time.Second, "the new node knows of the step", func() bool { return time.Until(fresh.Trusted()) < step/2 })
+
+			for _, s := range nodes {
+				by := task.FloorMillis(s.Trusted())
+				if n, err := s.Reap(t.Context(), by, 100); n != 0 || err != nil {
+					t.Errorf("node %s took back %d leases, error %v", s.own.self.name, n, err)
+				}
+				if n, err := s.Sweep(t.Context(), by, 100); n != 0 || err != nil {
+					t.Errorf("node %s removed %d records, error %v", s.own.self.name, n, err)
+				}
+			}
+			eventually(t, 2*time.Second, "the task that has not expired is claimed", func() bool {
+				for n, s := range nodes {
+					c := claimsOf(byte('a'+n), []*task.Task{expires})[0]
+					c.Trusted = task.FloorMillis(s.Trusted())
+					err := claimed(t, s, c)
+					if errors.Is(err, task.ErrExpired) {
+						t.Fatal("it has expired")
+					}
+					if err == nil {
+						holder[0] = s
+						return true
+					}
+				}
+				return false
+			})
+			for i, one := range tasks[1:] {
+				s := holder[i+1]
+				token := claimsOf('a', []*task.Task{one})[0].Token
+				if s == nodes[1] {
+					token = claimsOf('b', []*task.Task{one})[0].Token
+				}
+				now := s.now()
+				if errs, err := s.Extend(t.Context(), now, []task.Extension{{Key: one.Key(), Token: token, Until: now.Add(15 * time.Second)}}); err != nil || errs[0] != nil {
+					t.Errorf("extend %s: %v, %v", one.Name, errs, err)
+				}
+				replies, err := s.Settle(t.Context(), s.now(), []task.Settlement{{Key: one.Key(), Token: token, Outcome: task.Outcome{Verdict: task.Success}}})
+				if err != nil || replies[0].Err != nil {
+					t.Errorf("settle %s: %v, %v", one.Name, replies, err)
+				}
+			}
+		})
+	}
+}
+
+// apply carries out one change.
+func apply(t *testing.T, s *Store, c task.Change) {
+	t.Helper()
+	replies, err := s.Apply(t.Context(), task.CeilMillis(s.Latest()), []task.Change{c})
+	if err != nil || replies[0].Err != nil {
+		t.Fatal(err, replies)
+	}
+}
+
+// claimed claims one task.
+func claimed(t *testing.T, s *Store, c task.Claim) error {
+	t.Helper()
+	now := s.now()
+	c.Until = now.Add(15 * time.Second)
+	replies, err := s.Claim(t.Context(), now, []task.Claim{c})
+	if err != nil {
+		return err
+	}
+	return replies[0].Err
+}
