@@ -23,9 +23,10 @@ func TestLeasesSurviveAStepOfTheServersClock(t *testing.T) {
 			tasks := soon(t, nodes[0], "t", 32, 0)
 			expires := tasks[0]
 			expiry := 10 * time.Second
-			apply(t, nodes[0], task.Patch{Key: expires.Key(), ExpireAfter: &expiry})
 			ended := soon(t, nodes[0], "ended", 1, time.Hour)[0]
-			apply(t, nodes[0], task.Cancel{Key: ended.Key()})
+			if err := apply(t, nodes[0], task.Patch{Key: expires.Key(), ExpireAfter: &expiry}, task.Cancel{Key: ended.Key()}); err != nil {
+				t.Fatal(err)
+			}
 
 			holder := make([]*Store, len(tasks))
 			for i, one := range tasks[1:] {
@@ -88,15 +89,6 @@ func TestLeasesSurviveAStepOfTheServersClock(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// apply carries out one change.
-func apply(t *testing.T, s *Store, c task.Change) {
-	t.Helper()
-	replies, err := s.Apply(t.Context(), task.CeilMillis(s.Latest()), []task.Change{c})
-	if err != nil || replies[0].Err != nil {
-		t.Fatal(err, replies)
 	}
 }
 
