@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -130,6 +131,10 @@ func TestATaskThatDiesAsTheStoreOpensIsCounted(t *testing.T) {
 	const series = `foliot_dead_total{namespace="default",queue="default",reason="reclaims_exhausted"}`
 	if n := scraped(t, text, series); n != 1 {
 		t.Errorf("%s is %v, want 1", series, n)
+	}
+	p.signal(os.Interrupt)
+	if _, log := p.exit(); !strings.Contains(log, `msg="a task died" namespace=default queue=default task=poison`) || !strings.Contains(log, "reason=reclaims_exhausted") {
+		t.Errorf("the log does not say that it died:\n%s", log)
 	}
 }
 

@@ -88,6 +88,15 @@ func TestTheBreakerIsAsConfigured(t *testing.T) {
 	}
 }
 
+func TestTheServersLogSaysWhatDiedAndWhichBreakerOpened(t *testing.T) {
+	cfg, j := testConfig(), newJournal()
+	cfg.breakerFailures, cfg.breakerMax = 1, time.Hour
+	n := runNodeWith(t, cfg, j.log(), nil)
+	n.put(t, "a", `{"delay": "0s", "http": {"url": "http://127.0.0.1:1/"}, "retry": {"max_attempts": 1}}`)
+	j.await(t, `msg="a task died" namespace=default queue=default task=a`)
+	j.await(t, `msg="breaker opened" namespace=default destination=127.0.0.1:1 failures=1`)
+}
+
 func TestMetricsTellOfTheCertificate(t *testing.T) {
 	n := secureNode(t, newAuthority(t), func(c *serveConfig) { c.metrics = true })
 	w, r := httptest.NewRecorder(), httptest.NewRequest("GET", "http://localhost/metrics", nil)

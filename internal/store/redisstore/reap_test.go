@@ -28,7 +28,10 @@ func TestADeathByLostLeasesIsReported(t *testing.T) {
 			t.Fatalf("took back %d leases, %v", n, err)
 		}
 	}
-	if n := len(left); n != task.MaxReclaims || left[0].State != task.Scheduled || left[n-1].State != task.Dead || left[n-1].Reason != task.ReasonReclaims {
-		t.Errorf("reported are %d tasks, the last one: %+v", n, left[max(0, n-1)])
+	if len(left) != task.MaxReclaims {
+		t.Fatalf("%d tasks are reported", len(left))
+	}
+	if n := len(left); left[0].State != task.Scheduled || left[n-1].State != task.Dead || left[n-1].Reason != task.ReasonReclaims {
+		t.Errorf("reported are %d tasks, the last one: %+v", n, left[n-1])
 	}
 }
