@@ -339,3 +339,50 @@ func meets(fault string, op errorfs.Op) bool {
 	}
 	return strings.Contains(op.Path, "MANIFEST") && grows
 }
+
+// A long attempt may be under way each time that a full disk stops the server.
+// Only a process that dies without such a reason counts against it.
+func TestAFullDiskCountsAgainstNoTask(t *testing.T) {
+	disk := vfs.NewCrashableMem()
+	var full atomic.Bool
+	fs := errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if full.Load() && (isLogSync(op) || meets("full", op)) {
+			return &os.PathError{Op: "write", Path: op.Path, Err: syscall.ENOSPC}
+		}
+		return nil
+	}))
+	now := benchStart
+	attempt := func(s *Store) *task.Task {
+		t.Helper()
+		got, err := s.Get(t.Context(), clientKey("a"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		now += 1000
+		if err := claimTask(t.Context(), s, got, max(now, got.Due)); err != nil {
+			t.Fatalf("the attempt after %d reclaims: %v, %+v", got.Reclaims, err, got)
+		}
+		return got
+	}
+	s := open(t, fs, Config{})
+	mustApply(t, s, []task.Change{task.Create{Spec: newSpec("a", benchStart)}})
+	for range task.MaxReclaims + 2 {
+		attempt(s)
+		mustApply(t, s, creates(int64(now), 1, later)) // syncs the claim
+		full.Store(true)
+		if err := settleOne(t.Context(), s, "a"); !errors.Is(err, task.ErrClosed) {
+			t.Fatalf("a settlement on a full disk: %v", err)
+		}
+		_ = s.Close() // the failure, again
+		full.Store(false)
+		s = open(t, fs, Config{})
+	}
+	if got := attempt(s); got.Reclaims != 0 || len(got.History) == 0 {
+		t.Errorf("full disks count against the task: %+v", got)
+	}
+	mustApply(t, s, creates(0, 1, later))
+	s = open(t, powerOff(disk), Config{}) // the process dies, and nobody knows why
+	if got := attempt(s); got.Reclaims != 1 {
+		t.Errorf("after a crash the task has %d reclaims, want 1", got.Reclaims)
+	}
+}

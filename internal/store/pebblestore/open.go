@@ -211,8 +211,17 @@ func (s *Store) markOpen() (clean bool, err error) {
 }
 
 // reapAll takes back the leases of the process before, which is known to be gone.
+// If a failure of the medium ended it, no task is to blame: otherwise a full disk
+// would kill a long attempt that is under way at each of ten starts.
 func (s *Store) reapAll() error {
-	left, err := s.reap(context.Background(), openedAt(s.config), math.MaxInt64, true, math.MaxInt)
+	blameless, err := s.watermark.failed()
+	if err != nil {
+		return err
+	}
+	left, err := s.reap(context.Background(), openedAt(s.config), math.MaxInt64, reaping{gone: true, blameless: blameless}, math.MaxInt)
+	if err == nil && blameless {
+		err = errors.Join(s.watermark.setFailed(false), s.watermark.file.Sync())
+	}
 	if len(left) > 0 {
 		s.config.Logger.Info("took back tasks whose attempt was under way when the server stopped", "tasks", len(left))
 	}

@@ -186,6 +186,7 @@ func (s *Store) fail(op string, cause error) {
 		tell := s.config.OnFatal != nil && s.running.Load() // before a Close can see the failure and give up
 		err := fmt.Errorf("the data directory %s failed: %s: %w; nothing more is accepted or sent; free or replace the disk and start again: what was answered is kept", s.dir, op, cause)
 		s.failure.Store(&err)
+		_ = s.watermark.setFailed(true) // on a medium that takes nothing the tasks are blamed
 		if tell {
 			s.config.OnFatal(err)
 		}

@@ -118,19 +118,27 @@ func leases(db *pebble.DB, now task.Millis, limit int) (keys []task.Key, err err
 }
 
 // reaping takes back a lease that ended at or before now.
-type reaping struct{ gone bool }
+type reaping struct {
+	gone      bool // the process that had the lease is gone
+	blameless bool // the process ended because of its medium, not because of an attempt
+}
 
 // Apply implements transition. Errors: task.ErrStale.
 func (g reaping) Apply(now task.Millis, old *task.Task, p task.Policy) (task.Result, error) {
 	if old == nil || old.State != task.Running || !g.gone && old.Lease.Until > now {
 		return task.Result{}, task.ErrStale
 	}
+	if g.blameless {
+		before := *old
+		before.Reclaims-- // Reap adds it again
+		old = &before
+	}
 	return old.Reap(now, g.gone, p), nil
 }
 
 // reap takes back leases that ended at or before until, at most limit, and
 // returns the tasks as that leaves them.
-func (s *Store) reap(ctx context.Context, now, until task.Millis, gone bool, limit int) ([]*task.Task, error) {
+func (s *Store) reap(ctx context.Context, now, until task.Millis, how reaping, limit int) ([]*task.Task, error) {
 	var keys []task.Key
 	err := s.locked("read the leases", func() (err error) {
 		keys, err = leases(s.db, until, limit)
@@ -141,7 +149,7 @@ func (s *Store) reap(ctx context.Context, now, until task.Millis, gone bool, lim
 	}
 	steps := make([]step, len(keys))
 	for i, key := range keys {
-		steps[i] = step{key: key, kind: reap, transition: reaping{gone: gone}}
+		steps[i] = step{key: key, kind: reap, transition: how}
 	}
 	replies, err := s.submit(ctx, &request{now: now, steps: steps, urgent: true})
 	if err != nil {

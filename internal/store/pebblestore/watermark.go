@@ -14,7 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// watermark is a file of two notes that let Open notice what Pebble does not:
+// watermark is a file of notes. Two of them let Open notice what Pebble does not:
 // that the end of its log, or of its manifest, is gone.
 //
 // Pebble reads both until something does not look right, and takes that for a
@@ -30,15 +30,20 @@ import (
 // The notes are written when what they speak of is synced, and are not synced
 // themselves. So they survive the end of the process; after a power loss they
 // may be behind, never ahead, and the check is as strict as what is left of them.
+//
+// The third note says that the medium failed, so Open does not blame the attempts that were
+// under way. The notes lie in the file's first block, so a full disk takes them.
 type watermark struct{ file vfs.File }
 
 const (
 	watermarkFile   = "SYNCED"
 	numberNote      = 0  // at this offset: the number, 8 bytes, and the note's checksum
 	manifestNote    = 16 // at this offset: file number, length, 8 bytes each, checksum, 4 bytes, and the note's
+	failureNote     = 40 // at this offset: 1 if the medium has failed, 1 byte, and the note's checksum
 	checksumLen     = 4
 	numberNoteLen   = 8 + checksumLen
 	manifestNoteLen = 8 + 8 + 4 + checksumLen
+	failureNoteLen  = 1 + checksumLen
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -99,6 +104,21 @@ func (w *watermark) read(offset int64, length int) ([]byte, error) {
 // set notes that batch n is synced.
 func (w *watermark) set(n uint64) error {
 	return w.write(numberNote, binary.BigEndian.AppendUint64(make([]byte, 0, numberNoteLen), n))
+}
+
+// setFailed notes whether the medium has failed.
+func (w *watermark) setFailed(failed bool) error {
+	note := make([]byte, 1, failureNoteLen)
+	if failed {
+		note[0] = 1
+	}
+	return w.write(failureNote, note)
+}
+
+// failed reports whether the medium failed, and no Open has succeeded since.
+func (w *watermark) failed() (bool, error) {
+	note, err := w.read(failureNote, failureNoteLen)
+	return note != nil && note[0] == 1, err
 }
 
 // checkEnd is readEnd that notes what it has found.

@@ -62,7 +62,7 @@ func (s *Store) Settle(ctx context.Context, now task.Millis, settlements []task.
 // Reap implements task.Queue. Open has reaped the leases of the process before;
 // this one's own are lost only if its dispatcher forgot them.
 func (s *Store) Reap(ctx context.Context, now task.Millis, limit int) (int, error) {
-	left, err := s.reap(ctx, now, now, false, limit)
+	left, err := s.reap(ctx, now, now, reaping{}, limit)
 	return len(left), err
 }
 
