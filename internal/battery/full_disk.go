@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -55,7 +56,9 @@ type diskRun struct {
 	disk     string
 	dice     *rand.Rand
 	requests *journal
-	after    []func() // called by close, the last one first
+	slow     atomic.Int64 // how long the receiver takes, so that attempts are under way when the server ends
+	spares   int          // spare tasks that were cancelled
+	after    []func()     // called by close, the last one first
 }
 
 func (t *trial) openDiskRun(ctx context.Context, i int) (r *diskRun, err error) {
@@ -78,9 +81,8 @@ func (t *trial) openDiskRun(ctx context.Context, i int) (r *diskRun, err error) 
 		return nil, err
 	}
 	r.after = append(r.after, unmount)
-	if slow := time.Duration(r.dice.IntN(4)) * 100 * time.Millisecond; slow > 0 { // so that attempts are under way when the server ends
-		r.receiver.before = func(string) { pause(ctx, slow) }
-	}
+	r.slow.Store(int64([]time.Duration{0, 100 * time.Millisecond, 300 * time.Millisecond, 4 * time.Second}[r.dice.IntN(4)]))
+	r.receiver.before = func(string) { pause(ctx, time.Duration(r.slow.Load())) }
 	r.server.dir = filepath.Join(r.disk, "data")
 	return r, nil
 }
@@ -107,6 +109,9 @@ func (r *diskRun) left() int64 {
 // run fills the disk once, and judges.
 func (r *diskRun) run(ctx context.Context) (diskVerdict, error) {
 	if err := r.server.run(ctx); err != nil {
+		return diskVerdict{}, err
+	}
+	if err := r.makeSpares(ctx); err != nil {
 		return diskVerdict{}, err
 	}
 	seed := r.dice.Uint64()
@@ -169,11 +174,36 @@ func (r *diskRun) restartOnce(ctx context.Context) (ended int, err error) {
 	}
 	if roomy {
 		pause(ctx, 100*time.Millisecond+time.Duration(r.dice.Int64N(int64(300*time.Millisecond))))
-		if err := fillUp(filler, r.left()/16); err != nil {
+		if err := fillUp(filler, 0); err != nil {
 			return 0, err
 		}
+		r.cancelSpares(ctx)
 	}
 	return r.outlast(ctx, 100*time.Millisecond+time.Duration(r.dice.Int64N(int64(400*time.Millisecond))))
+}
+
+// A start on the full disk writes only if an attempt begins or ends. Spare tasks are there to be
+// cancelled: each cancel is a write, and the server ends when the log's last page is full.
+const spareTasks = 400
+
+func spareTask(i int) string { return fmt.Sprintf("spare-%d", i) }
+
+func (r *diskRun) makeSpares(ctx context.Context) error {
+	spares := make([]wire.TaskInput, spareTasks)
+	for i := range spares {
+		spares[i] = input(spareTask(i), r.receiver.url(), dueIn(24*time.Hour))
+	}
+	return r.client.createAll(ctx, spares)
+}
+
+// cancelSpares cancels spare tasks until the server does not answer any more.
+func (r *diskRun) cancelSpares(ctx context.Context) {
+	for range 30 {
+		r.spares++
+		if status := r.client.cancel(ctx, spareTask(r.spares%spareTasks)); status == 0 || status >= 500 {
+			return
+		}
+	}
 }
 
 // outlast waits until the server has ended, kills it if that takes longer than within, and
@@ -189,6 +219,7 @@ func (r *diskRun) outlast(ctx context.Context, within time.Duration) (ended int,
 
 // recover makes room, starts the server and waits until no task is open.
 func (r *diskRun) recover(ctx context.Context) error {
+	r.slow.Store(0)
 	if err := enlargeDisk(r.disk, freedBytes); err != nil {
 		return err
 	}
