@@ -101,9 +101,7 @@ func (c *tokenCreateCmd) offline(ctx context.Context, con *console, parsed *kong
 	case operatorWord:
 		e.Namespace = task.AllNamespaces
 	}
-	if !store.Settings().Secured() && (e.Namespace != task.AllNamespaces || scope != task.ScopeAdmin) {
-		return badInput("--for", "the first token is an operator's, --for operator --scope admin: without one nobody could manage the server")
-	}
+	e.First = !store.Settings().Secured()
 	now := task.CeilMillis(time.Now())
 	if c.Expires > 0 {
 		e.ExpiresAt = now.Add(c.Expires)
@@ -112,7 +110,10 @@ func (c *tokenCreateCmd) offline(ctx context.Context, con *console, parsed *kong
 	if err != nil {
 		return err
 	}
-	if err := replies[0].Err; err != nil {
+	switch err := replies[0].Err; {
+	case errors.Is(err, task.ErrFirstToken):
+		return badInput("--for", "%v: pass --for operator --scope admin", err)
+	case err != nil:
 		return fmt.Errorf("create a token: %w", err)
 	}
 	if con.json {

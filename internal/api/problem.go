@@ -140,6 +140,8 @@ var sentinels = []struct {
 	{task.ErrIdempotencyReuse, "idempotency_key_reused"},
 	{task.ErrPrecondition, "precondition_failed"},
 	{task.ErrLastToken, "last_admin_token"},
+	{task.ErrFirstToken, "first_token"},
+	{task.ErrSecured, "token_required"},
 	{task.ErrLastNode, "last_node"},
 	{task.ErrStoreUnfit, "store_unfit"}, // it is an ErrFull
 	{task.ErrFull, "capacity"},

@@ -48,16 +48,12 @@ func (r *request) seesToken(t *task.AccessToken, now task.Millis) bool {
 
 func (s *Server) createToken(w http.ResponseWriter, r *request) error {
 	token, hash := task.MintToken()
-	e := task.AddToken{Namespace: r.namespace, Hash: hash, Parent: r.tokenID(), Trusted: task.FloorMillis(s.cfg.Trusted())}
+	e := task.AddToken{Namespace: r.namespace, Hash: hash, Parent: r.tokenID(), First: r.token == nil, Trusted: task.FloorMillis(s.cfg.Trusted())}
 	if err := s.readSetting(w, r, func(rd *reader) error { return rd.decodeToken(&e, s.now) }); err != nil {
 		return err
 	}
-	switch {
-	case !r.operator && e.Namespace != r.namespace:
+	if !r.operator && e.Namespace != r.namespace {
 		return refuse("wrong_namespace", "namespace", "the token that asks belongs to another namespace: leave the field out")
-	case !r.settings.Secured() && (e.Namespace != task.AllNamespaces || e.Scope != task.ScopeAdmin):
-		// From the first token on every request needs one.
-		return refuse("first_token", "", `the first token is an operator's, {"namespace": "*", "scope": "admin"}: without one nobody could manage the server any more`)
 	}
 	changes, err := s.configure(w, r, "token", e)
 	if err != nil {

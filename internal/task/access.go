@@ -134,7 +134,19 @@ type AddToken struct {
 	ExpiresAt Millis // 0: when its parent does, or never
 	Parent    string // the ID of the token that makes it; "": none does
 	Trusted   Millis // a full namespace forgets tokens that ended by then; 0: now
+
+	// First says that the caller has no token. Such a caller may make the first token only,
+	// and of many that do so at once one succeeds.
+	First bool
 }
+
+// The errors of AddToken.First.
+var (
+	// ErrSecured: the caller has no token, and the server has had one since the caller was let in.
+	ErrSecured = errors.New("another request made the first token: from then on every request needs a token")
+	// ErrFirstToken: the first token must be able to manage the server.
+	ErrFirstToken = errors.New("the first token must be an operator's, of scope admin: otherwise nobody could manage the server")
+)
 
 // Action implements Edit.
 func (e AddToken) Action() string { return "token.create" }
@@ -144,9 +156,12 @@ func (e AddToken) Target() SettingKey {
 	return SettingKey{TokenKind, e.Namespace, e.Hash[:tokenIDLen]}
 }
 
-// Apply implements Edit. Errors: *MissingError for the namespace, *FieldError, *BusyError.
+// Apply implements Edit. Errors: *MissingError for the namespace, *FieldError, *BusyError,
+// ErrSecured, ErrFirstToken.
 func (e AddToken) Apply(now Millis, s *Settings) ([]SettingChange, error) {
 	switch {
+	case e.First && s.Secured():
+		return nil, ErrSecured
 	case e.Namespace != AllNamespaces && s.Namespace(e.Namespace) == nil:
 		return nil, &MissingError{"namespace", e.Namespace}
 	case !e.Scope.Valid():
@@ -155,6 +170,8 @@ func (e AddToken) Apply(now Millis, s *Settings) ([]SettingChange, error) {
 		return nil, &FieldError{"label", "bad_label", fmt.Sprintf("a label has at most %d bytes of text without control characters", MaxLabel)}
 	case e.ExpiresAt != 0 && e.ExpiresAt <= now:
 		return nil, &FieldError{"expires_at", "out_of_range", "the token would have expired already"}
+	case e.First && (e.Namespace != AllNamespaces || e.Scope != ScopeAdmin):
+		return nil, ErrFirstToken
 	}
 	if e.Parent != "" {
 		parent := s.TokenByID(e.Parent)

@@ -73,6 +73,30 @@ var raceCases = []testCase{
 		},
 	},
 	{
+		"of many first tokens one is made",
+		"Callers without a token may make the first one. Of many that do so at once one succeeds, the others are ErrSecured.",
+		func(f *fixture) {
+			var made atomic.Int64
+			f.together(func(int) {
+				_, hash := task.MintToken()
+				replies, err := f.store.Configure(f.Context(), start, []task.Edit{
+					task.AddToken{Namespace: task.AllNamespaces, Scope: task.ScopeAdmin, Hash: hash, First: true},
+				})
+				switch {
+				case err != nil:
+					f.Errorf("Configure: %v", err)
+				case replies[0].Err == nil:
+					made.Add(1)
+				case !errors.Is(replies[0].Err, task.ErrSecured):
+					f.Errorf("AddToken: %v", replies[0].Err)
+				}
+			})
+			if n := len(f.store.Settings().List(task.TokenKind, "")); made.Load() != 1 || n != 1 {
+				f.Errorf("%d first tokens were answered, %d are kept, want 1", made.Load(), n)
+			}
+		},
+	},
+	{
 		"a task is claimed by exactly one token",
 		"However many ask at the same time, one token gets the lease; it alone settles.",
 		func(f *fixture) {
