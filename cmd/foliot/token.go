@@ -112,7 +112,7 @@ func (c *tokenCreateCmd) offline(ctx context.Context, con *console, parsed *kong
 	}
 	switch err := replies[0].Err; {
 	case errors.Is(err, task.ErrFirstToken):
-		return badInput("--for", "%v: pass --for operator --scope admin", err)
+		return badInput("--for", "the first token is an operator's, --for operator --scope admin: otherwise nobody could manage the server")
 	case err != nil:
 		return fmt.Errorf("create a token: %w", err)
 	}

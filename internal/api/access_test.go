@@ -2,14 +2,18 @@ package api_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -30,6 +34,40 @@ func TestTheFirstTokenIsAnOperators(t *testing.T) {
 	// Revoking it does not open the server again.
 	s.do("DELETE", "/v1/tokens/"+made.ID+"?force=true", "", "Authorization: Bearer "+made.Token).want(200, nil)
 	s.do("GET", "/v1/tasks", "").problem(401, "token_required", "Authorization")
+}
+
+// gathering is a store that carries out no edit before as many have come as it waits for.
+type gathering struct {
+	*memstore.Store
+	awaited sync.WaitGroup
+}
+
+func (g *gathering) Configure(ctx context.Context, now task.Millis, edits []task.Edit) ([]task.EditReply, error) {
+	g.awaited.Done()
+	g.awaited.Wait()
+	return g.Store.Configure(ctx, now, edits)
+}
+
+// TestOfTenFirstTokensOneIsMade: all ten requests are let in while there is no token.
+func TestOfTenFirstTokensOneIsMade(t *testing.T) {
+	store := &gathering{Store: memstore.New(memstore.Config{})}
+	store.awaited.Add(10)
+	s := &service{T: t, Server: api.New(api.Config{Log: slog.New(slog.DiscardHandler)}, store), store: store.Store}
+	replies := make(chan reply)
+	for range 10 {
+		go func() { replies <- s.do("POST", "/v1/tokens", `{"scope": "admin", "namespace": "*"}`) }()
+	}
+	made := 0
+	for range 10 {
+		if r := <-replies; r.status == 201 {
+			made++
+		} else {
+			r.problem(401, "token_required", "")
+		}
+	}
+	if kept := len(s.store.Settings().List(task.TokenKind, "")); made != 1 || kept != 1 {
+		t.Errorf("%d first tokens were answered, %d are kept, want 1", made, kept)
+	}
 }
 
 func TestTheLastTokenThatManagesTheServerIsNotRevokedByAccident(t *testing.T) {

@@ -56,6 +56,9 @@ func (s *Server) createToken(w http.ResponseWriter, r *request) error {
 		return refuse("wrong_namespace", "namespace", "the token that asks belongs to another namespace: leave the field out")
 	}
 	changes, err := s.configure(w, r, "token", e)
+	if errors.Is(err, task.ErrSecured) {
+		return challenge(w, r.Request, "", err)
+	}
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,46 @@
+package redisstore
+
+import (
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// TestOfFirstTokensOnManyNodesOneIsMade: nodes do not share a lock, so the servers decide.
+func TestOfFirstTokensOnManyNodesOneIsMade(t *testing.T) {
+	r := redistest.New(t)
+	nodes := []*Store{openNode(t, "a", r.Addr), openNode(t, "b", r.Addr), openNode(t, "c", r.Addr)}
+	errs := make([]error, 10)
+	begin := make(chan struct{})
+	var all sync.WaitGroup
+	for i := range errs {
+		_, hash := task.MintToken()
+		first := task.AddToken{Namespace: task.AllNamespaces, Scope: task.ScopeAdmin, Hash: hash, First: true}
+		all.Go(func() {
+			<-begin
+			replies, err := nodes[i%len(nodes)].Configure(t.Context(), 1, []task.Edit{first})
+			if err != nil {
+				t.Errorf("Configure: %v", err)
+				return
+			}
+			errs[i] = replies[0].Err
+		})
+	}
+	close(begin)
+	all.Wait()
+	made := 0
+	for _, err := range errs {
+		if err == nil {
+			made++
+		} else if !errors.Is(err, task.ErrSecured) {
+			t.Errorf("AddToken: %v", err)
+		}
+	}
+	again := openNode(t, "d", r.Addr)
+	if kept := len(again.Settings().List(task.TokenKind, "")); made != 1 || kept != 1 {
+		t.Errorf("%d first tokens were answered, %d are kept, want 1", made, kept)
+	}
+}
