@@ -34,7 +34,9 @@ type Config struct {
 	// Run says where callbacks run: Go, Inline, the Run of a Pool, or a function of your own. It is called on the driver's
 	// goroutine of a shard, one call at a time, and must have f called, at any time and on any goroutine; only the first call
 	// of f counts, and none after Run has panicked. Run may block, but that shard fires nothing meanwhile, and Close waits
-	// (for a Pool it does not). It must not call Close. Default: Go.
+	// (for a Pool it does not). If Run may wait for callbacks, as Inline and a Pool that blocks do, then a callback must not
+	// wait for another timer of the wheel: that timer may be in the shard that waits. Timers.Sleep is the exception. Run must
+	// not call Close. Default: Go.
 	Run func(f func())
 
 	// OnPanic is told of a panic in a callback, with the stack, on the goroutine where it happened; the wheel goes on.
@@ -59,6 +61,7 @@ type settings[T any] struct {
 	inline    bool   // run is Inline
 	closing   func() // if not nil, called when the wheel closes, before Close waits
 	trusted   bool   // run is Go or a Pool: it calls f once, or never if it refuses f
+	detached  bool   // run is Go or a Pool that does not block: it waits for no callback
 	onPanic   func(any, []byte)
 	limit     *limit           // nil: none
 	wallNow   func() time.Time // the wall clock; time.Now but in tests
@@ -98,12 +101,13 @@ func newSettings[T any](cfg Config) (s *settings[T], shards int) {
 		run:      func(f func()) bool { cfg.Run(f); return true },
 		inline:   code(cfg.Run) == code(Inline),
 		trusted:  code(cfg.Run) == code(Go),
+		detached: code(cfg.Run) == code(Go),
 		onPanic:  cfg.OnPanic,
 		wallNow:  time.Now,
 	}
 	if p := poolOf(cfg.Run); p != nil {
 		g := &guest{pool: p}
-		s.run, s.closing, s.trusted = g.offer, g.leave, true
+		s.run, s.closing, s.trusted, s.detached = g.offer, g.leave, true, p.full != Block
 	}
 	if cfg.MaxPending > 0 {
 		s.limit = &limit{max: int64(cfg.MaxPending)}

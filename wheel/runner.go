@@ -9,7 +9,8 @@ import (
 func Go(f func()) { go f() }
 
 // Inline runs the callbacks on the driver's own goroutine, one at a time for each shard: the cheapest way, for
-// callbacks that are short. One that blocks delays the rest of its shard.
+// callbacks that are short. One that blocks delays the rest of its shard. One that waits for a timer of its own wheel may
+// wait for ever: for a channel of After or NewTimer, for the end of a context, for another callback. Timers.Sleep returns.
 func Inline(f func()) { f() }
 
 // A hand-over begins when a timer is claimed, and ends when Run has returned or the callback has begun, whichever is

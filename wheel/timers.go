@@ -87,6 +87,8 @@ func (t *Timers) After(d time.Duration) <-chan time.Time { return t.NewTimer(d).
 
 // Sleep waits for d, and then returns nil; at once if d ≤ 0. It returns ctx.Err() once ctx is done, ErrClosed once the
 // Timers is closed, also if that happens meanwhile, and ErrFull if there is no room for another timer.
+//
+// Sleep may be called from within a callback, wherever that runs. Inline, the callback's shard fires nothing meanwhile.
 func (t *Timers) Sleep(ctx context.Context, d time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -100,9 +102,20 @@ func (t *Timers) Sleep(ctx context.Context, d time.Duration) error {
 	if err := timer.start(d); err != nil {
 		return err
 	}
+	// The shard fires nothing while Run waits for a callback, and that callback may be the one that sleeps here. So a
+	// timer of package time ends the sleep if the wheel has not done it in time.
+	var spare <-chan time.Time
+	if !w.detached {
+		alarm := time.NewTimer(max(d, d+2*w.shards[0].tick)) // max: the sum may overflow
+		defer alarm.Stop()
+		spare = alarm.C
+	}
 	select {
 	case err := <-over:
 		return err
+	case <-spare:
+		timer.halt()
+		return nil
 	case <-ctx.Done():
 		timer.halt()
 		return ctx.Err()

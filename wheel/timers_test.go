@@ -74,6 +74,44 @@ func TestNonPositiveDelaysFireAtOnceAndFarOnesNever(t *testing.T) {
 	})
 }
 
+// TestSleepReturnsInACallback: the callback holds up its shard, or all workers of its Pool and with them the shard, and
+// the sleeper's own timer may be there.
+func TestSleepReturnsInACallback(t *testing.T) {
+	runs := map[string]func() func(func()){
+		"inline":                func() func(func()) { return Inline },
+		"a function that calls": func() func(func()) { return func(f func()) { f() } },
+		"a pool that blocks":    func() func(func()) { return NewPool(1, 0, Block).Run },
+		"go":                    func() func(func()) { return Go },
+	}
+	for name, run := range runs {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tm, start := NewTimers(Config{Shards: 1, Run: run()}), time.Now()
+				ctx, cancel := context.WithTimeout(t.Context(), time.Hour) // of package time
+				defer cancel()
+				slept := make(chan time.Duration, 3)
+				for range cap(slept) {
+					tm.AfterFunc(time.Second, func() {
+						before := time.Now()
+						if err := tm.Sleep(ctx, time.Minute); err != nil {
+							t.Errorf("Sleep = %v", err)
+						}
+						slept <- time.Since(before)
+					})
+				}
+				for range cap(slept) {
+					if d := <-slept; d < time.Minute || d > time.Minute+2*defaultTick {
+						t.Errorf("Sleep(1m) took %v", d)
+					}
+				}
+				if took := time.Since(start); tm.Len() != 0 || took > time.Hour {
+					t.Errorf("%d pending after %v", tm.Len(), took)
+				}
+			})
+		})
+	}
+}
+
 func TestSleepEndsByItsContextOrByClose(t *testing.T) {
 	inBubble(t, func(t *testing.T, cfg Config) {
 		cfg.MaxPending = 3
