@@ -236,9 +236,6 @@ Examples:
     foliot doctor data ./foliot-data`
 }
 
-// minFree is what a directory should have left: compactions write before they delete.
-const minFree = 1 << 30
-
 // Run examines.
 func (c *doctorDataCmd) Run(ctx context.Context, con *console) error {
 	dir, err := localDir("DIR", c.Dir)
@@ -281,7 +278,17 @@ func (c *doctorDataCmd) Run(ctx context.Context, con *console) error {
 		f.add("consistency", true, "records, index entries and counts agree")
 	}
 	if space, err := pebblestore.SpaceOf(dir); err == nil {
-		f.add("space", space.Free >= minFree, "%s free of %s", megabytes(int64(space.Free)), megabytes(int64(space.Total)))
+		f.space(space)
 	}
 	return f.end()
+}
+
+// space reports whether a server would take tasks on the disk.
+func (f *findings) space(s pebblestore.Space) {
+	enough, advice := int64(s.Free) >= s.Reserve(), ""
+	if !enough {
+		advice = ": make room, or give it more"
+	}
+	f.add("space", enough, "%s free of %s; with less than %s a server takes no new tasks%s",
+		megabytes(int64(s.Free)), megabytes(int64(s.Total)), megabytes(s.Reserve()), advice)
 }

@@ -8,9 +8,7 @@ import (
 )
 
 const (
-	// A full disk would stop the store, so a part of it is kept for work that must go on:
-	// deliveries, settlements, cancels and compactions. That part is a tenth of the disk, and of
-	// a large disk 10 GiB.
+	// See Space.Reserve.
 	reservePart       = 10
 	reserveMost int64 = 10 << 30
 
@@ -37,18 +35,15 @@ func (r *reserve) look(s *Store, now time.Time) {
 	if full != r.told {
 		r.told = full
 		if full {
-			s.config.Logger.Error("the disk is nearly full: no new tasks are taken until there is room", "free_bytes", space.Free, "reserve_bytes", r.most())
+			s.config.Logger.Error("the disk is nearly full: no new tasks are taken until there is room", "free_bytes", space.Free, "reserve_bytes", r.space.Reserve())
 		} else {
 			s.config.Logger.Info("the disk has room again: new tasks are taken", "free_bytes", space.Free)
 		}
 	}
 }
 
-// most returns how many bytes the reserve has.
-func (r *reserve) most() int64 { return min(int64(r.space.Total/reservePart), reserveMost) }
-
 // short reports whether less than one part in n of the reserve is free.
-func (r *reserve) short(n int64) bool { return !r.unsure && int64(r.space.Free) < r.most()/n }
+func (r *reserve) short(n int64) bool { return !r.unsure && int64(r.space.Free) < r.space.Reserve()/n }
 
 // room refuses steps that the disk has no room for. Steps that make tasks may not use the reserve;
 // other changes, which leave audit entries, may use half of it; steps that end tasks may

@@ -12,6 +12,11 @@ type Space struct {
 	Total uint64
 }
 
+// Reserve returns how many bytes a store keeps free: with less it takes no new tasks. A full
+// disk would stop it, so a part of the disk is kept for work that must go on: deliveries,
+// settlements, cancels and compactions. That part is a tenth, and at most 10 GiB.
+func (s Space) Reserve() int64 { return min(int64(s.Total/reservePart), reserveMost) }
+
 // Space asks the file system that holds the directory: one system call.
 func (s *Store) Space() (Space, error) { return spaceOf(s.config.FS, s.dir) }
 
