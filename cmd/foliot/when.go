@@ -55,7 +55,10 @@ func parseDuration(flag, s string) (time.Duration, error) {
 
 func parseTime(flag, s string) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339Nano, s)
-	if err != nil {
+	switch {
+	case err != nil && wire.IsLeapSecond(s):
+		return t, badInput(flag, "%q is a leap second, which is not accepted: write the next second, 00:00:00", s)
+	case err != nil:
 		return t, badInput(flag, "%q is no time in RFC 3339; write 2026-11-20T20:00:00Z or 2026-11-20T20:00:00.250+01:00", s)
 	}
 	return t, nil

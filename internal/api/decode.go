@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/wire"
 )
 
 // decodeTask reads a task as a client asks for it. Fields that are absent get
@@ -276,7 +277,10 @@ func (r *reader) priority() (task.Priority, error) {
 
 func parseTime(field, s string) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339, s)
-	if err != nil || !isRFC3339(s) {
+	switch {
+	case err != nil && wire.IsLeapSecond(s):
+		return t, refuse("bad_time", field, "leap seconds are not accepted: write the next second, 00:00:00")
+	case err != nil || !isRFC3339(s):
 		return t, refuse("bad_time", field, "a time is written as in RFC 3339: 2030-01-02T15:04:05.250Z")
 	}
 	return t, nil

@@ -50,6 +50,53 @@ func TestTheHardDaysOfThePageAreTrue(t *testing.T) {
 	}
 }
 
+// TestTheRefusalsOfThePageAreTrue: each expression in the table of refusals is refused, and
+// each in the table of the grammar is taken.
+func TestTheRefusalsOfThePageAreTrue(t *testing.T) {
+	_, section, ok := strings.Cut(schedulesPage(t), "## Expressions")
+	section, _, _ = strings.Cut(section, "\n## ")
+	taken, refused, split := strings.Cut(section, "| refused |")
+	for table, want := range map[string]bool{taken: true, refused: false} {
+		rows := 0
+		for line := range strings.Lines(table) {
+			first, _, isRow := strings.Cut(strings.TrimPrefix(line, "| "), " | ")
+			if !isRow || !strings.HasPrefix(line, "| `") {
+				continue
+			}
+			rows++
+			for _, quoted := range regexp.MustCompile("`(.+?)`").FindAllStringSubmatch(first, -1) {
+				if text, err := parseOnPage(quoted[1]); (err == nil) != want {
+					t.Errorf("%q is taken: %v (%v)", text, err == nil, err)
+				}
+			}
+		}
+		if rows < 5 {
+			t.Errorf("a table has %d rows", rows)
+		}
+	}
+	if !ok || !split {
+		t.Error("the page has not both tables")
+	}
+}
+
+// parseOnPage parses what the page shows: an expression, or one field of it. A field is taken
+// where any of the five is.
+func parseOnPage(text string) (whole string, err error) {
+	if strings.Contains(text, " ") || text[0] == '@' {
+		_, err := cron.Parse(text)
+		return text, err
+	}
+	for i := range 5 {
+		fields := []string{"*", "*", "*", "*", "*"}
+		fields[i] = text
+		whole = strings.Join(fields, " ")
+		if _, err = cron.Parse(whole); err == nil {
+			break
+		}
+	}
+	return whole, err
+}
+
 // runsOn fires a schedule over the days around one, and says what runs on it, as the
 // zone's clocks show it.
 func runsOn(t *testing.T, zone, day, expr, policy string) string {

@@ -20,12 +20,19 @@ const TimeLayout = "2006-01-02T15:04:05.000Z07:00"
 // FormatTime writes t as the API does.
 func FormatTime(t time.Time) string { return t.UTC().Format(TimeLayout) }
 
+// IsLeapSecond reports whether s is written as RFC 3339 writes a leap second. Unix time,
+// in which tasks are due, has none.
+func IsLeapSecond(s string) bool {
+	const minutes, seconds = len("2006-01-02T15:04"), len("2006-01-02T15:04:05")
+	return len(s) > seconds && s[minutes:seconds] == ":60"
+}
+
 // TaskInput is a task as a client asks for it: the body of a create and of a
 // replace. Absent fields have defaults.
 type TaskInput struct {
 	Name        string            `json:"name,omitempty" maxLength:"256" pattern:"^[0-9A-Za-z][0-9A-Za-z._:-]*$" example:"order-42-close" doc:"Unique in the namespace. None given: the task's id. The character @ is reserved."`
 	Queue       string            `json:"queue,omitempty" maxLength:"256" pattern:"^[0-9A-Za-z][0-9A-Za-z._:-]*$" default:"default" doc:"The set of tasks it shares limits with."`
-	At          string            `json:"at,omitempty" format:"date-time" example:"2030-01-02T15:04:05.250Z" doc:"When it is due; rounded up to the millisecond, a past time is due now. Exactly one of at and delay is given."`
+	At          string            `json:"at,omitempty" format:"date-time" example:"2030-01-02T15:04:05.250Z" doc:"When it is due; rounded up to the millisecond, a past time is due now; after 1970-01-01T00:00:00Z, and no leap second. Exactly one of at and delay is given."`
 	Delay       string            `json:"delay,omitempty" pattern:"duration" example:"30m" doc:"Due that long after it is accepted, as Go writes durations; at most 100 years. Touch repeats it."`
 	HTTP        HTTPInput         `json:"http" doc:"The request to send."`
 	Timeout     string            `json:"timeout,omitempty" pattern:"duration" example:"15s" doc:"Of one attempt, 1ms to 1h. Absent: the queue's, or 15s."`
