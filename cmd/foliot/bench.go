@@ -28,7 +28,11 @@ func (benchCmd) Help() string {
 lost, early or doubled. What it counts is what arrived here, not what the server says of itself; the clocks of the two machines count too where
 there are two. Tasks that are left when it is interrupted are cancelled.
 
-Exits with 1 when a task was lost, early or doubled.
+When a task is late it asks the server why, and prints the reason at once. If no callback arrives at all it stops there. On a server with
+tokens it needs one of scope write (FOLIOT_TOKEN_FILE), and the server must allow tasks to call loopback (foliot serve --egress-allow
+127.0.0.1/32).
+
+Exits with 1 when a task was lost, early or doubled, and with 6 when none was delivered.
 
 Examples:
 
@@ -108,15 +112,21 @@ func (c *benchCmd) measure(ctx context.Context, con *console, api *client.Client
 	bar := newProgress(con, "received", int64(c.Tasks))
 	patience := time.NewTimer(time.Until(due[len(due)-1].Add(benchPatience)))
 	defer patience.Stop()
-	look := time.NewTicker(200 * time.Millisecond)
-	defer look.Stop()
+	ticker := time.NewTicker(lookEvery)
+	defer ticker.Stop()
+	late := &benchLate{con: con, api: api, target: target, due: due, name: func(i int) string { return benchName(run, i) }}
 	for seen, waiting := 0, true; waiting; {
 		select {
 		case <-target.all:
 			waiting = false
 		case <-patience.C:
 			waiting = false
-		case <-look.C:
+		case <-ticker.C:
+			if err := late.look(ctx); err != nil {
+				bar.done()
+				return err
+			}
+			waiting = target.count()+late.lost < c.Tasks
 		case <-ctx.Done():
 			bar.done()
 			return context.Canceled
@@ -140,7 +150,7 @@ func (c *benchCmd) create(ctx context.Context, con *console, api *client.Client,
 	for i := range specs {
 		due[i] = start.Add(c.Over * time.Duration(i) / time.Duration(c.Tasks)).Truncate(time.Millisecond)
 		specs[i] = client.Spec{
-			Name: fmt.Sprintf("bench-%s-%d", run, i), Queue: c.Queue, At: due[i],
+			Name: benchName(run, i), Queue: c.Queue, At: due[i],
 			Labels: map[string]string{"foliot-bench": run},
 			HTTP:   client.HTTP{URL: url},
 		}
@@ -157,6 +167,60 @@ func (c *benchCmd) create(ctx context.Context, con *console, api *client.Client,
 	}
 	return due, nil
 }
+
+func benchName(run string, i int) string { return fmt.Sprintf("bench-%s-%d", run, i) }
+
+// benchLate finds out why callbacks are late. It looks at the tasks in the order of
+// their due times, and at no task before the ones due earlier have arrived or are lost.
+type benchLate struct {
+	con    *console
+	api    *client.Client
+	target *benchTarget
+	due    []time.Time
+	name   func(i int) string
+
+	next    int             // all tasks before it have arrived or are lost
+	lost    int             // tasks that ended and have not arrived
+	printed map[string]bool // reasons
+}
+
+// maxLooks bounds the requests of one look, which takes processor time from what is measured.
+const maxLooks = 20
+
+// look prints why the next tasks are late. It returns an error if no callback arrives at all.
+func (l *benchLate) look(ctx context.Context) error {
+	for range maxLooks {
+		for l.next < len(l.due) && l.target.has(l.next) {
+			l.next++
+		}
+		if l.next == len(l.due) || time.Since(l.due[l.next]) < lookAfter {
+			return nil
+		}
+		o := look(ctx, l.api, l.name(l.next), l.due[l.next])
+		switch {
+		case ctx.Err() != nil || l.target.has(l.next):
+			return nil
+		case o.failed && l.target.count() == 0:
+			return notDelivered(l.name(l.next), o)
+		}
+		if o.why != "" && !l.printed[o.why] && len(l.printed) < maxReasons {
+			if l.printed == nil {
+				l.printed = map[string]bool{}
+			}
+			l.printed[o.why] = true
+			l.con.notef("%s", o.about(l.name(l.next)))
+		}
+		if !o.ended {
+			return nil
+		}
+		l.next++
+		l.lost++
+	}
+	return nil
+}
+
+// maxReasons bounds what is printed: a reason may differ for each task.
+const maxReasons = 10
 
 // clean cancels what is left, also after an interrupt. What it cannot cancel
 // fails against a receiver that is gone: that the queue's retries end.
@@ -210,6 +274,13 @@ func (b *benchTarget) count() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.first)
+}
+
+// has reports whether a task has arrived.
+func (b *benchTarget) has(i int) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.first[i]
 }
 
 // judge compares what arrived with when it was due.

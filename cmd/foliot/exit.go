@@ -32,7 +32,7 @@ const exitCodesHelp = `Exit codes:
   3    there is no task, schedule, queue, token or secret of that name
   4    the state of things does not allow it, or a task or schedule of that name exists
   5    the server cannot be reached, or not with http:// or https:// as given
-  6    add, get or cron trigger with --wait: the task ended, but was not delivered
+  6    add, get or cron trigger with --wait, listen with --try: the task was not delivered; bench: none was
   7    doctor egress: tasks may not call that URL
   130  interrupted`
 

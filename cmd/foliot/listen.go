@@ -23,7 +23,7 @@ type listenCmd struct {
 	Status int           `default:"200" placeholder:"CODE" help:"Answer with this status (default: 200)."`
 	Delay  time.Duration `placeholder:"DURATION" help:"Answer after this long (default: at once)."`
 	Count  int           `placeholder:"N" help:"Stop after so many callbacks (default: never)."`
-	Try    time.Duration `placeholder:"DURATION" help:"Create a task that calls this receiver after that long, print it, and stop."`
+	Try    time.Duration `placeholder:"DURATION" help:"Create a task that calls this receiver after that long, print it, and stop; or say why it was not delivered."`
 	Quiet  bool          `short:"q" help:"Do not print bodies."`
 	Verify []string      `env:"FOLIOT_VERIFY_SECRET" placeholder:"SECRET" help:"Accept only callbacks signed with this secret (whsec_…), or with one of those in @FILE, and answer 401 to others. May be repeated."`
 }
@@ -35,6 +35,10 @@ how late it is against its due time by this machine's clock, and its body.
 
 With --verify it does what a receiver should do: it prints whether the signature holds, and answers 401 where it does not. What stands
 on the command line is seen by every user of the machine; a secret is better kept in FOLIOT_VERIFY_SECRET or, one a line, in a file.
+
+With --try it also watches its own task. If the callback does not come, it prints the server's reason at once, cancels the task and
+exits with 6. On a server with tokens it needs one of scope write (FOLIOT_TOKEN_FILE), and the server must allow tasks to call
+loopback (foliot serve --egress-allow 127.0.0.1/32).
 
 Examples:
 
@@ -84,12 +88,16 @@ func (c *listenCmd) Run(ctx context.Context, con *console, api *client.Client) e
 	defer stop()
 	rc := &receiver{cmd: c, con: con, keys: keys, stop: stop}
 	con.notef("receiving callbacks on http://%s; Ctrl-C stops", l.Addr())
+	watched := func() error { return nil }
 	if c.Try > 0 {
 		if rc.awaited, err = c.try(ctx, con, api, l.Addr()); err != nil {
 			return errors.Join(err, l.Close())
 		}
+		watched = rc.watch(ctx, api)
 	}
-	return serveUntil(ctx, &http.Server{Handler: rc, ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout, IdleTimeout: idleTimeout}, l)
+	err = serveUntil(ctx, &http.Server{Handler: rc, ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout, IdleTimeout: idleTimeout}, l)
+	stop() // serveUntil may have failed
+	return errors.Join(err, watched())
 }
 
 // try creates a task that calls addr, and returns its name.
@@ -113,6 +121,58 @@ func (c *listenCmd) try(ctx context.Context, con *console, api *client.Client, a
 	return t.Name, nil
 }
 
+// watch starts a goroutine that looks at the awaited task from its due time on, and
+// stops the receiver if the callback will not come. wait waits for the goroutine and
+// returns why the callback did not come; nil: it came, or the user gave up. A task
+// whose callback did not come is cancelled, as nobody receives it any more.
+func (rc *receiver) watch(ctx context.Context, api *client.Client) (wait func() error) {
+	ended := make(chan error, 1)
+	due := time.Now().Add(rc.cmd.Try)
+	go func() {
+		defer rc.stop()
+		o, failed := rc.lookUntilFailed(ctx, api, due)
+		if rc.arrived() {
+			ended <- nil
+			return
+		}
+		cleaning, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTimeout)
+		defer cancel()
+		_, _, _ = api.Tasks.Cancel(cleaning, rc.awaited) // it may have ended; if not, its retries end
+		if failed {
+			ended <- notDelivered(rc.awaited, o)
+			return
+		}
+		ended <- nil
+	}()
+	return func() error { return <-ended }
+}
+
+// lookUntilFailed looks at the awaited task until an attempt fails, the task ends or
+// ctx ends, and prints what the task waits for.
+func (rc *receiver) lookUntilFailed(ctx context.Context, api *client.Client, due time.Time) (_ obstacle, failed bool) {
+	printed := ""
+	for next := time.Until(due) + lookAfter; pause(ctx, next); next = lookEvery {
+		o := look(ctx, api, rc.awaited, due)
+		switch {
+		case ctx.Err() != nil || rc.arrived():
+			return obstacle{}, false
+		case o.failed:
+			return o, true
+		case o.why != "" && o.why != printed:
+			printed = o.why
+			rc.con.notef("%s", o.about(rc.awaited))
+		}
+	}
+	return obstacle{}, false
+}
+
+// arrived reports whether the awaited callback has come.
+func (rc *receiver) arrived() bool {
+	rc.mu.Lock()
+	defer rc.mu.Unlock()
+	return rc.came
+}
+
 // receiver answers callbacks and prints them.
 type receiver struct {
 	cmd     *listenCmd
@@ -121,11 +181,15 @@ type receiver struct {
 	stop    context.CancelFunc
 	awaited string // the task after whose callback it stops; "" for none
 
-	mu   sync.Mutex // guards seen, and keeps lines whole
+	mu   sync.Mutex // guards seen and came, and keeps lines whole
 	seen int
+	came bool // the awaited callback
 }
 
 const (
+	// cleanTimeout bounds the cancel of what a trial leaves behind.
+	cleanTimeout = 2 * time.Second
+
 	maxShown = 64 << 10         // of a body
 	maxRead  = task.MaxBody + 1 // a signature covers all of it
 )
@@ -163,7 +227,8 @@ func (rc *receiver) show(c callback) bool {
 	} else {
 		rc.con.sayf("%s", c.line())
 	}
-	if rc.seen == rc.cmd.Count || rc.awaited != "" && c.Task == rc.awaited {
+	rc.came = rc.came || rc.awaited != "" && c.Task == rc.awaited
+	if rc.seen == rc.cmd.Count || rc.came {
 		rc.stop()
 	}
 	return true
