@@ -25,6 +25,9 @@ JOBS     ?= 1
 BENCH    ?= .
 COUNT    ?= 1
 
+# The parts of a build that `make build` and `go run ./cmd/foliot` share come from one build cache only if both have the same
+# flags: so build has none.
+#
 # -buildvcs=false: a test must not depend on git trusting the directory's owner.
 # The race build is also the vet and the build that is checked: one set of
 # compiled dependencies instead of two halves the time on a fresh machine.
@@ -135,8 +138,10 @@ cover: ## statement coverage by function, and bin/cover.html
 	@$(GO) tool cover -func=bin/cover.out
 
 .PHONY: build
-build: ## bin/foliot
-	@$(GO) build -trimpath -o bin/foliot ./cmd/foliot
+build: ## bin/foliot; names each package that it compiles
+	@echo "make: building bin/foliot; the first build compiles all dependencies and takes minutes" >&2
+	@$(GO) build -v -o bin/foliot ./cmd/foliot
+	@echo "make: bin/foliot is ready" >&2
 
 .PHONY: man
 man: build ## bin/foliot.1, the man page

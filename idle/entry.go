@@ -28,7 +28,7 @@ type Entry struct {
 	pinged uint32 // the step of the last ping, at first that of Track
 }
 
-// TouchRead says that something was received. It takes a nanosecond or two: a number is copied, if it has changed.
+// TouchRead says that something was received. It takes under 2 ns: a number is copied, if it has changed.
 func (e *Entry) TouchRead() {
 	if c := e.clock.Load(); c != nil {
 		copyStep(&e.read, c)

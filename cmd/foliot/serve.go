@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -106,6 +107,7 @@ func (c *serveCmd) Run(ctx context.Context, con *console, parsed *kong.Context, 
 // serveReply is what -o json prints when the server is ready.
 type serveReply struct {
 	URL        string `json:"url"`
+	PID        int    `json:"pid"` // of the server's process
 	Data       string `json:"data,omitempty"`
 	Store      string `json:"store,omitempty"` // a Redis, without its password
 	Durability string `json:"durability"`
@@ -119,7 +121,7 @@ func (c *serveCmd) greet(con *console, n *node) {
 	}
 	url := scheme + reachable(n.listener.Addr())
 	if con.json {
-		reply := serveReply{URL: url, Data: n.cfg.dir, Durability: n.store.Durability()}
+		reply := serveReply{URL: url, PID: os.Getpid(), Data: n.cfg.dir, Durability: n.store.Durability()}
 		if n.cfg.redis != nil {
 			reply.Store = n.cfg.redis.String()
 		}
@@ -135,6 +137,7 @@ func (c *serveCmd) greet(con *console, n *node) {
 	default:
 		con.sayf("tasks in %s", n.cfg.dir)
 	}
+	con.sayf("process %d; Ctrl-C, or kill %d, stops it", os.Getpid(), os.Getpid())
 	server := ""
 	if c.Listen != "127.0.0.1:8750" {
 		server = " --server " + url

@@ -37,8 +37,11 @@ func TestServeSaysWhereItListensWhereItsDataIsAndWhatToTry(t *testing.T) {
 		if got := b.line(t, b.stdout); got != c.data {
 			t.Errorf("the second line is %q, want %q", got, c.data)
 		}
+		if got, want := b.line(t, b.stdout), fmt.Sprintf("process %d; Ctrl-C, or kill %[1]d, stops it", os.Getpid()); got != want {
+			t.Errorf("the third line is %q, want %q", got, want)
+		}
 		if got := b.line(t, b.stdout); got != "try, in another terminal: foliot listen --try 3s --server "+url {
-			t.Errorf("the third line is %q", got)
+			t.Errorf("the last line is %q", got)
 		}
 		tryIt(t, url)
 		b.stop()

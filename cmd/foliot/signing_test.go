@@ -24,6 +24,7 @@ func startServer(t *testing.T) (b *background, url string) {
 	url = urlPattern.FindString(b.line(t, b.stdout))
 	b.line(t, b.stdout)
 	b.line(t, b.stdout)
+	b.line(t, b.stdout)
 	return b, url
 }
 

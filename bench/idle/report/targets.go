@@ -12,7 +12,7 @@ func (r *Run) targets() (list []page.Target) {
 	one, allocs := r.net("idle-touch", 1, false)
 	many, _ := r.net("idle-touch", 64, false)
 	list = append(list,
-		page.Most("a touch", one, 2, "ns"),
+		page.Most("a touch, added to a read", one, 2, "ns"),
 		page.Most("the same, 64 goroutines", many, 2, "ns"),
 		page.Most("allocations of it", math.Round(allocs*1000), 0, "in a thousand"),
 	)
