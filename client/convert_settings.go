@@ -194,6 +194,26 @@ func (d *decoder) live(w wire.Live) Live {
 	return l
 }
 
+// MarshalJSON returns the verdict as the API shows it.
+func (e Egress) MarshalJSON() ([]byte, error) {
+	w := wire.Egress{URL: e.URL, Scheme: e.Scheme, Host: e.Host, Port: e.Port, Open: e.Open, Problem: e.Problem, Addresses: make([]wire.EgressAddress, len(e.Addresses))}
+	for i, a := range e.Addresses {
+		w.Addresses[i] = wire.EgressAddress(a)
+	}
+	return marshal(w)
+}
+
+// UnmarshalJSON reads a verdict as the API shows it.
+func (e *Egress) UnmarshalJSON(data []byte) error {
+	return read(data, e, func(_ *decoder, w wire.Egress) Egress {
+		e := Egress{URL: w.URL, Scheme: w.Scheme, Host: w.Host, Port: w.Port, Open: w.Open, Problem: w.Problem}
+		for _, a := range w.Addresses {
+			e.Addresses = append(e.Addresses, EgressAddress(a))
+		}
+		return e
+	})
+}
+
 // read decodes what the API wrote, in its words W, into v.
 func read[W, T any](data []byte, v *T, convert func(*decoder, W) T) error {
 	var w W

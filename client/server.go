@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"time"
 )
 
@@ -59,6 +60,31 @@ type LiveDestination struct {
 func (c *Client) Live(ctx context.Context) (*Live, error) {
 	v := new(Live)
 	_, err := c.conn.do(ctx, &call{op: "ask what goes on", method: http.MethodGet, path: "/live", repeatable: true, into: v})
+	return orNil(v, err)
+}
+
+// Egress is whether tasks may call a URL, as one server sees it.
+type Egress struct {
+	URL, Scheme, Host string
+	Port              uint16
+	Open              bool            // one open address is enough
+	Problem           string          // why there is no address; empty: there are some
+	Addresses         []EgressAddress // what the host is, or resolves to on the server
+}
+
+// EgressAddress is the verdict on one address.
+type EgressAddress struct {
+	Address string
+	Open    bool
+	Reason  string // why, in words
+	Opener  string // what --egress-allow must name to open it, or what it names that opens it; may be empty
+}
+
+// Egress returns whether tasks may call a URL, by the egress policy of the server that answers. The server resolves the host, and
+// connects to nothing. It takes an operator's token.
+func (c *Client) Egress(ctx context.Context, rawURL string) (*Egress, error) {
+	v := new(Egress)
+	_, err := c.conn.do(ctx, &call{op: "ask for the egress policy", method: http.MethodGet, path: "/egress", query: url.Values{"url": {rawURL}}, repeatable: true, into: v})
 	return orNil(v, err)
 }
 

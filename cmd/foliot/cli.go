@@ -95,6 +95,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err := parsed.BindToProvider(flags.client); err != nil { // asked by the commands that speak to a server
 		panic(err)
 	}
+	parsed.Bind(dialer(flags.client)) // asked by those that may do without
 	if err = checkLine(parsed); err == nil {
 		err = parsed.Run(con)
 	}

@@ -33,6 +33,9 @@ type serverFlags struct {
 // Redis takes not much longer.
 var cliRetries = client.Retries{Attempts: 3, MinBackoff: 100 * time.Millisecond, MaxBackoff: 5 * time.Second, Within: 4 * time.Second}
 
+// dialer returns a client of the server that the flags name.
+type dialer func() (*client.Client, error)
+
 // client returns a client of the server that the flags name; close ends its connections.
 func (f *serverFlags) client() (*client.Client, error) {
 	u, err := url.Parse(f.Server)

@@ -7,28 +7,34 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/webhook"
+	"github.com/foliot/foliot/internal/wire"
 )
 
 type doctorEgressCmd struct {
 	URL string `arg:"" help:"The URL that a task would call."`
 
-	OpenLoopback bool `file:"-" help:"Judge like a server that has no token: loopback is open, unless --listen, --host or --trusted-proxy let others in."`
+	Offline      bool `file:"-" help:"Ask no server: judge by the flags, variables and --config given here, as a server that starts with them would."`
+	OpenLoopback bool `file:"-" help:"Judge like a server that has no token: loopback is open, unless --listen, --host or --trusted-proxy let others in. Implies --offline."`
 
 	serveFlags
 }
 
 // Help shows examples below the usage line.
 func (doctorEgressCmd) Help() string {
-	return `Says whether tasks may call a URL, and why: it resolves the host here and now, as the server does for each connection, and judges each
-address. Nothing is connected to: of the store it knows the servers that --store names, not those that a running server has discovered,
-nor the other nodes. Run it on the server's machine, with the server's flags, variables and --config: it takes what foliot
-serve takes. One open address is enough; the denied ones are left out. A task whose addresses are all denied is dead at once, with the
-reason egress_denied.
+	return `Says whether tasks may call a URL, and why. It asks the running server (--server, and an operator's token if the server has tokens), which
+resolves the host as for an attempt and judges each address by its own settings. Nothing is connected to. One open address is enough: an
+attempt leaves the denied ones out. A task whose addresses are all denied is dead at once, with the reason egress_denied.
+
+With --offline, or with any flag of foliot serve on the command line, it asks no server. It then judges as a server would that starts here
+with these flags, variables and --config: of the store it knows only the servers that --store names, and it knows no other nodes.
 
 It exits with 0 when tasks may call the URL, with 7 when they may not, and with 1 when the host does not resolve.
 
@@ -40,11 +46,43 @@ Examples:
     foliot doctor egress http://169.254.169.254/latest/meta-data -o json | jq .addresses`
 }
 
-// lookupTimeout is how long a name may take to resolve.
-const lookupTimeout = 10 * time.Second
+// Run prints the verdict on the URL.
+func (c *doctorEgressCmd) Run(ctx context.Context, con *console, dial dialer, parsed *kong.Context, file *configValues) error {
+	if c.Offline || givesOwnFlag(parsed) {
+		return c.judge(ctx, con, parsed, file)
+	}
+	api, err := dial()
+	if err != nil {
+		return err
+	}
+	verdict, err := api.Egress(ctx, c.URL)
+	var refused *client.Error
+	var silent *client.NoReplyError
+	switch {
+	case errors.As(err, &silent):
+		return fmt.Errorf("%w; with --offline no server is asked", err)
+	case errors.As(err, &refused) && refused.Code == "no_route":
+		return errors.New("the server is of a version that does not explain its egress policy: update it, or pass --offline and its settings")
+	case err != nil:
+		return err
+	}
+	shown := wire.Egress{URL: c.URL, Scheme: verdict.Scheme, Host: verdict.Host, Port: verdict.Port, Open: verdict.Open, Problem: verdict.Problem, Addresses: []wire.EgressAddress{}}
+	for _, a := range verdict.Addresses {
+		shown.Addresses = append(shown.Addresses, wire.EgressAddress(a))
+	}
+	return reportEgress(con, shown)
+}
 
-// Run explains the verdict on the URL.
-func (c *doctorEgressCmd) Run(ctx context.Context, con *console, parsed *kong.Context, file *configValues) error {
+// givesOwnFlag reports whether a flag of the command itself stands on its line.
+// Variables do not count: they may be those of another server's shell.
+func givesOwnFlag(parsed *kong.Context) bool {
+	return slices.ContainsFunc(parsed.Path, func(p *kong.Path) bool {
+		return p.Flag != nil && !p.Resolved && slices.Contains(parsed.Selected().Flags, p.Flag)
+	})
+}
+
+// judge prints the verdict of a server that would start with these settings.
+func (c *doctorEgressCmd) judge(ctx context.Context, con *console, parsed *kong.Context, file *configValues) error {
 	guard, err := c.guard(ctx)
 	if err != nil {
 		return originsOf(parsed, file).locate(err)
@@ -55,7 +93,7 @@ func (c *doctorEgressCmd) Run(ctx context.Context, con *console, parsed *kong.Co
 	if e.Host == "" {
 		return badInput("URL", "%s", e.Problem)
 	}
-	return c.report(con, e)
+	return reportEgress(con, showEgress(c.URL, e))
 }
 
 // guard returns the guard that a server with these settings has.
@@ -89,56 +127,29 @@ func (c *doctorEgressCmd) guard(ctx context.Context) (*webhook.Guard, error) {
 	}), nil
 }
 
-// egressReply is what -o json prints.
-type egressReply struct {
-	URL       string          `json:"url"`
-	Scheme    string          `json:"scheme"`
-	Host      string          `json:"host"`
-	Port      uint16          `json:"port"`
-	Open      bool            `json:"open"`
-	Problem   string          `json:"problem,omitempty"` // why there is no address
-	Addresses []egressAddress `json:"addresses"`
-}
-
-type egressAddress struct {
-	Address string `json:"address"`
-	Open    bool   `json:"open"`
-	Reason  string `json:"reason"`
-	Opener  string `json:"opener,omitempty"` // what --egress-allow must name, or what it names that opens it
-}
-
-// report prints e, and returns the error that chooses the exit code.
-func (c *doctorEgressCmd) report(con *console, e webhook.Explanation) error {
-	reply := egressReply{URL: c.URL, Scheme: e.Scheme, Host: e.Host, Port: e.Port, Open: e.Open(), Problem: e.Problem, Addresses: []egressAddress{}}
-	for _, j := range e.Addresses {
-		opener := j.Opener
-		if j.Denied != nil {
-			opener = j.Denied.Opener
-		}
-		a := egressAddress{Address: j.Addr.Addr().String(), Open: j.Open(), Reason: j.Reason()}
-		if opener.IsValid() {
-			a.Opener = opener.String()
-		}
-		reply.Addresses = append(reply.Addresses, a)
-	}
-	if err := reply.print(con); err != nil {
+// reportEgress prints a verdict, and returns the error that chooses the exit code.
+func reportEgress(con *console, e wire.Egress) error {
+	if err := printEgress(con, e); err != nil {
 		return err
 	}
 	switch {
 	case e.Problem != "":
 		return &fault{exitFailure, errors.New(e.Problem)}
-	case !e.Open():
-		return &fault{exitDenied, fmt.Errorf("%s: tasks may not call it: they would be dead at once, with the reason %s", c.URL, webhook.ReasonEgressDenied)}
+	case !e.Open:
+		return &fault{exitDenied, fmt.Errorf("%s: tasks may not call it: they would be dead at once, with the reason %s", e.URL, webhook.ReasonEgressDenied)}
 	}
 	return nil
 }
 
-func (r egressReply) print(con *console) error {
+func printEgress(con *console, e wire.Egress) error {
 	if con.json {
-		return con.object(r)
+		return con.object(e)
+	}
+	if len(e.Addresses) == 0 {
+		return nil
 	}
 	out := con.table([]string{"ADDRESS", "VERDICT", "WHY"})
-	for _, a := range r.Addresses {
+	for _, a := range e.Addresses {
 		verdict := "denied"
 		if a.Open {
 			verdict = "open"
@@ -146,9 +157,6 @@ func (r egressReply) print(con *console) error {
 		if err := out.add(a.Address, verdict, a.Reason); err != nil {
 			return err
 		}
-	}
-	if len(r.Addresses) == 0 {
-		return nil
 	}
 	return out.end()
 }

@@ -6,12 +6,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/foliot/foliot/internal/wire"
 )
 
-// egress runs foliot doctor egress with args.
+// egress runs foliot doctor egress with args, and asks no server.
 func egress(t *testing.T, args ...string) (code int, out, errs string) {
 	t.Helper()
-	out, errs, code = (&session{t: t}).runBare(append([]string{"doctor", "egress"}, args...)...)
+	out, errs, code = (&session{t: t}).runBare(append([]string{"doctor", "egress", "--offline"}, args...)...)
 	return code, out, errs
 }
 
@@ -44,9 +46,52 @@ func TestDoctorEgressExplainsAVerdict(t *testing.T) {
 	}
 }
 
+// TestDoctorEgressGivesTheVerdictOfTheServerItAsks, whatever the settings of the shell that it runs in.
+func TestDoctorEgressGivesTheVerdictOfTheServerItAsks(t *testing.T) {
+	dir := t.TempDir()
+	token := makeToken(t, dir)
+	p := serveProcess(t, "--listen", anyPort, "--data", dir, "--egress-allow", "10.0.0.0/8")
+	t.Setenv("FOLIOT_TOKEN", token)
+	t.Setenv("FOLIOT_EGRESS_ALLOW", "192.168.0.0/16")
+	t.Setenv("FOLIOT_EGRESS_DENY", "10.0.0.0/8")
+	for _, c := range []struct {
+		url  string
+		code int
+		out  string
+		errs string
+	}{
+		{"http://10.1.2.3/", exitOK, "10.1.2.3\topen\ta private address, in 10.0.0.0/8, which the configuration opens\n", ""},
+		{"http://192.168.7.7/", exitDenied, "192.168.7.7\tdenied\ta private address; --egress-allow 192.168.7.7/32 opens it\n", "egress_denied"},
+		{"http://127.0.0.1:9000/", exitDenied, "127.0.0.1\tdenied\ta loopback address", "egress_denied"},
+		{p.url, exitDenied, "this server itself", "egress_denied"},
+		{"ftp://shop.test/", exitUsage, "", "URL: a URL begins with http:// or https://"},
+	} {
+		if out, errs, code := p.foliot("doctor", "egress", c.url); code != c.code || !strings.Contains(out, c.out) || !strings.Contains(errs, c.errs) || (errs == "") != (c.errs == "") {
+			t.Errorf("%s: exit %d, %q, %q", c.url, code, out, errs)
+		}
+	}
+	var got wire.Egress
+	out, _, code := p.foliot("doctor", "egress", "http://10.1.2.3/", "-o", "json")
+	if err := json.Unmarshal([]byte(out), &got); err != nil || code != exitOK || !got.Open || got.Addresses[0].Opener != "10.0.0.0/8" {
+		t.Errorf("exit %d, %q: %v", code, out, err)
+	}
+	// Settings on the command line are judged by themselves.
+	if out, _, code := p.foliot("doctor", "egress", "http://192.168.7.7/", "--config", ""); code != exitOK {
+		t.Errorf("exit %d, %q", code, out)
+	}
+	t.Setenv("FOLIOT_TOKEN", "")
+	if _, errs, code := p.foliot("doctor", "egress", "http://10.1.2.3/"); code != exitFailure || !strings.Contains(errs, "token") {
+		t.Errorf("without a token: exit %d, %q", code, errs)
+	}
+	p.kill()
+	if _, errs, code := p.foliot("doctor", "egress", "http://10.1.2.3/"); code != exitUnreachable || !strings.Contains(errs, "--offline") {
+		t.Errorf("without a server: exit %d, %q", code, errs)
+	}
+}
+
 func TestDoctorEgressPrintsObjects(t *testing.T) {
 	code, out, _ := egress(t, "-o", "json", "http://[::ffff:10.1.2.3]:9000/", "--egress-allow", "10.0.0.0/8")
-	var got egressReply
+	var got wire.Egress
 	if err := json.Unmarshal([]byte(out), &got); err != nil {
 		t.Fatal(err)
 	}

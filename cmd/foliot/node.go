@@ -164,6 +164,7 @@ func (n *node) connect(ctx context.Context) {
 		Backup:       n.backup(),
 		Examine:      n.examiner(),
 		Live:         n.live,
+		Egress:       n.egress,
 		Version:      version(),
 		Now:          n.requestClock,
 		Trusted:      n.trusted,

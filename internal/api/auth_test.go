@@ -101,6 +101,7 @@ var access = map[string]string{
 	"DELETE /v1/cluster/nodes/{node}/drain": "admin operator",
 
 	"GET /v1/backup": "admin operator",
+	"GET /v1/egress": "read operator",
 	"GET /metrics":   "read operator",
 
 	"GET /healthz":      "",

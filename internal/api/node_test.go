@@ -205,6 +205,27 @@ func (l *oneConn) Close() error {
 
 func (l *oneConn) Addr() net.Addr { return l.LocalAddr() }
 
+// TestOperatorsReadTheServersOwnEgressVerdict: it names addresses, so a namespace's token does not.
+func TestOperatorsReadTheServersOwnEgressVerdict(t *testing.T) {
+	serve(t).do("GET", "/v1/egress?url=http://10.1.2.3/", "").problem(501, "unsupported", "")
+	s := serve(t, func(c *api.Config) {
+		c.Egress = func(_ context.Context, url string) wire.Egress {
+			if url == "nonsense" {
+				return wire.Egress{URL: url, Problem: "a URL begins with http:// or https://"}
+			}
+			return wire.Egress{URL: url, Host: "10.1.2.3", Open: true, Addresses: []wire.EgressAddress{{Address: "10.1.2.3", Open: true}}}
+		}
+	})
+	operator, tenant := s.token("*", task.ScopeRead), s.token("default", task.ScopeAdmin)
+	var got wire.Egress
+	if s.do("GET", "/v1/egress?url=http://10.1.2.3/", "", operator).want(200, &got); !got.Open || got.URL != "http://10.1.2.3/" || len(got.Addresses) != 1 {
+		t.Errorf("%+v", got)
+	}
+	s.do("GET", "/v1/egress?url=http://10.1.2.3/", "", tenant).problem(403, "operator_only", "Authorization")
+	s.do("GET", "/v1/egress?url=nonsense", "", operator).problem(400, "bad_url", "url")
+	s.do("GET", "/v1/egress", "", operator).problem(400, "required", "url")
+}
+
 func TestMetricsAndTheClusterAreTheOperators(t *testing.T) {
 	serve(t).do("GET", "/metrics", "").problem(501, "unsupported", "")
 	serve(t).do("GET", "/v1/live", "").problem(501, "unsupported", "")

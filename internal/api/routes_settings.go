@@ -169,6 +169,13 @@ func serverRoutes() []route {
 			replies: []reply{{status: 200, about: "As it is at this moment.", body: wire.Live{}}},
 		},
 		{
+			method: "GET", path: wire.Version + "/egress", serve: (*Server).egress, scope: task.ScopeRead, operator: true, costly: true, extra: true, tag: "server",
+			id: "explainEgress", summary: "Say whether tasks may call a URL",
+			about:   "By the egress policy of the server that answers. It resolves the host now, as for an attempt, and connects to nothing.",
+			query:   []param{{name: "url", about: "The URL that a task would call.", required: true}},
+			replies: []reply{{status: 200, about: "The verdict on each address.", body: wire.Egress{}}},
+		},
+		{
 			method: "GET", path: wire.Version + "/backup", serve: (*Server).backup, scope: task.ScopeAdmin, operator: true, costly: true, extra: true, tag: "server",
 			id: "backup", summary: "Take a backup",
 			about: "Of all there is, signing secrets included, as it is at one moment. The server goes on meanwhile. A transfer that breaks off is no backup: the connection ends without the last chunk. " +

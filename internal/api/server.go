@@ -84,6 +84,10 @@ type Config struct {
 	// Live returns what the server is doing, of all namespaces. Default: the
 	// server does not tell.
 	Live func() wire.Live
+	// Egress returns whether tasks may call a URL; without a host in the reply the URL
+	// is none that a task may have. It may wait for a resolver. Default: the server
+	// does not explain.
+	Egress func(ctx context.Context, url string) wire.Egress
 }
 
 func (c Config) withDefaults() Config {

@@ -62,6 +62,11 @@ func (j Judgement) Reason() string {
 	return j.Is + j.Denied.remedy()
 }
 
+// Explain is Guard.Explain with the resolver that attempts use.
+func (s *Sender) Explain(ctx context.Context, rawURL string) Explanation {
+	return s.dialer.guard.Explain(ctx, rawURL, net.DefaultResolver.LookupNetIP)
+}
+
 // Explain judges each address of a URL's host, as of now. lookup is asked for
 // the addresses of a name, as net.Resolver's LookupNetIP with the network "ip".
 func (g *Guard) Explain(ctx context.Context, rawURL string, lookup func(ctx context.Context, network, host string) ([]netip.Addr, error)) Explanation {
@@ -99,6 +104,7 @@ func (g *Guard) judge(addr netip.AddrPort) Judgement {
 func parts(rawURL string) (e Explanation, err error) {
 	spec := task.DefaultSpec()
 	spec.Name, spec.ID, spec.Request.URL = "explained", "explained", rawURL
+	spec.When = task.When{Relative: true}
 	var field *task.FieldError
 	if err := spec.Validate(0); errors.As(err, &field) {
 		return e, errors.New(field.Detail)

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/foliot/foliot/internal/webhook"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// lookupTimeout is how long a name may take to resolve.
+const lookupTimeout = 10 * time.Second
+
+// egress explains to an operator what this server's guard thinks of a URL.
+func (n *node) egress(ctx context.Context, url string) wire.Egress {
+	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
+	defer cancel()
+	return showEgress(url, n.sender.Explain(ctx, url))
+}
+
+// showEgress returns e as the API shows it.
+func showEgress(url string, e webhook.Explanation) wire.Egress {
+	shown := wire.Egress{URL: url, Scheme: e.Scheme, Host: e.Host, Port: e.Port, Open: e.Open(), Problem: e.Problem, Addresses: []wire.EgressAddress{}}
+	for _, j := range e.Addresses {
+		opener := j.Opener
+		if j.Denied != nil {
+			opener = j.Denied.Opener
+		}
+		a := wire.EgressAddress{Address: j.Addr.Addr().String(), Open: j.Open(), Reason: j.Reason()}
+		if opener.IsValid() {
+			a.Opener = opener.String()
+		}
+		shown.Addresses = append(shown.Addresses, a)
+	}
+	return shown
+}

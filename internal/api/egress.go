@@ -1,0 +1,26 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// egress answers whether tasks may call a URL. The server resolves the host, which may
+// take seconds, and connects to nothing.
+func (s *Server) egress(w http.ResponseWriter, r *request) error {
+	if s.cfg.Egress == nil {
+		return unsupported("this server does not explain its egress policy")
+	}
+	url := r.query.Get("url")
+	if url == "" {
+		return refuse("required", "url", "the query parameter url names the URL that a task would call")
+	}
+	var verdict wire.Egress
+	outside(r.Context(), func() { verdict = s.cfg.Egress(r.Context(), url) })
+	if verdict.Host == "" {
+		return refuse("bad_url", "url", verdict.Problem)
+	}
+	s.write(r.Context(), w, jsonType, http.StatusOK, verdict)
+	return nil
+}
