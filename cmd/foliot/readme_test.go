@@ -14,7 +14,7 @@ var (
 	// folded is where a command goes on in the next line.
 	folded = regexp.MustCompile(`\\\n +`)
 	// demo is a command that changes tasks or schedules.
-	demo = regexp.MustCompile(`(?m)^(?:\$ )?(foliot (?:add|move|cancel|touch|cron add|cron set) .*|curl [^']*(?:'[^']*')?.*)$`)
+	demo = regexp.MustCompile(`(?m)^(?:\$ )?(bin/foliot (?:add|move|cancel|touch|cron add|cron set) .*|curl [^']*(?:'[^']*')?.*)$`)
 )
 
 // The tasks of the first time are finished at the second.
@@ -42,11 +42,25 @@ func TestTheDemosOfTheReadmeCanBeRunTwice(t *testing.T) {
 	}
 }
 
+// TestTheReadmeCallsTheBinaryThatItBuilds: nothing has put foliot on the PATH.
+func TestTheReadmeCallsTheBinaryThatItBuilds(t *testing.T) {
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bare := regexp.MustCompile(`(?m)^(?:.*[$;|] ?)?foliot [a-z]+.*$`)
+	for _, block := range fence.FindAllStringSubmatch(string(text), -1) {
+		if line := bare.FindString(block[2]); line != "" && (block[1] == "" || block[1] == "sh") {
+			t.Errorf("the README calls foliot, not bin/foliot: %s", line)
+		}
+	}
+}
+
 // demo runs a command of the README.
 func (s *session) demo(round int, line string) {
 	s.t.Helper()
 	words := s.words(line)
-	if words[0] == "foliot" {
+	if words[0] == "bin/foliot" {
 		if _, stderr, code := s.run("", words[1:]...); code != exitOK {
 			s.t.Errorf("round %d: %s ended with %d: %s", round, line, code, stderr)
 		}

@@ -100,7 +100,7 @@ func TestEveryDescribedRouteIsServed(t *testing.T) {
 			}
 		}
 	}
-	if n != 51 {
+	if n != 52 {
 		t.Errorf("%d routes are described", n)
 	}
 }
