@@ -51,6 +51,20 @@ func TestServeSaysWhereItListensWhereItsDataIsAndWhatToTry(t *testing.T) {
 	}
 }
 
+func TestAListenAddressWithoutAHostSaysThatItMeansLoopback(t *testing.T) {
+	for _, addr := range []string{":0", "0"} {
+		b := start(t, "serve", "--listen", addr, "--store", "memory:", "--log-level", "error")
+		b.line(t, b.stdout)
+		b.line(t, b.stdout)
+		if got := b.line(t, b.stdout); !strings.HasPrefix(got, "--listen "+addr+" names no host, so it means this machine alone; 0.0.0.0:") {
+			t.Errorf("the third line is %q", got)
+		}
+		b.line(t, b.stdout)
+		b.stop()
+		<-b.code
+	}
+}
+
 // tryIt does what the last line says, in less time: it ends by itself.
 func tryIt(t *testing.T, url string) {
 	t.Helper()

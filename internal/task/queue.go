@@ -114,7 +114,7 @@ func (q *QueueSettings) Validate() error {
 	case q.Burst < 0 || q.Burst > MaxConcurrency:
 		return &FieldError{"burst", "out_of_range", fmt.Sprintf("a burst lies between 0 (one second's worth) and %d", MaxConcurrency)}
 	case q.Burst > 0 && q.Rate == 0:
-		return &FieldError{"burst", "out_of_range", "a burst says something only beside a rate"}
+		return &FieldError{"burst", "out_of_range", "a burst needs a rate"}
 	case q.Concurrency < 0 || q.Concurrency > MaxConcurrency:
 		return &FieldError{"concurrency", "out_of_range", fmt.Sprintf("concurrency lies between 0 (no limit) and %d", MaxConcurrency)}
 	case q.PerDestination < 0 || q.PerDestination > MaxConcurrency:
