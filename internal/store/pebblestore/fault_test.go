@@ -366,8 +366,15 @@ func TestAFullDiskCountsAgainstNoTask(t *testing.T) {
 	}
 	s := open(t, fs, Config{})
 	mustApply(t, s, []task.Change{task.Create{Spec: newSpec("a", benchStart)}})
-	for range task.MaxReclaims + 2 {
-		attempt(s)
+	for i := range task.MaxReclaims + 2 {
+		if got := attempt(s); got.Reclaims != 0 {
+			t.Fatalf("after %d full disks: %+v", i, got)
+		}
+		if i == 0 { // replaced while its attempt is under way
+			replaced := newSpec("a", benchStart)
+			replaced.ID = "a2"
+			mustApply(t, s, []task.Change{task.Replace{Spec: replaced}})
+		}
 		mustApply(t, s, creates(int64(now), 1, later)) // syncs the claim
 		full.Store(true)
 		if err := settleOne(t.Context(), s, "a"); !errors.Is(err, task.ErrClosed) {

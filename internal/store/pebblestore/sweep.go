@@ -128,7 +128,7 @@ func (g reaping) Apply(now task.Millis, old *task.Task, p task.Policy) (task.Res
 	if old == nil || old.State != task.Running || !g.gone && old.Lease.Until > now {
 		return task.Result{}, task.ErrStale
 	}
-	if g.blameless {
+	if g.blameless && !old.Superseded() { // Reap does not count the attempt of a task that was replaced
 		before := *old
 		before.Reclaims-- // Reap adds it again
 		old = &before
