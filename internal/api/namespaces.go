@@ -1,7 +1,6 @@
 package api
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 
@@ -97,37 +96,13 @@ func (s *Server) deleteNamespace(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	n := r.settings.Namespace(name)
-	if n != nil {
-		if err := s.empty(r, name); err != nil {
-			return err
-		}
+	if n == nil { // unless it was made just now
+		n = &task.NamespaceSettings{Name: name}
 	}
 	if _, err := s.configure(w, r, "namespace", task.DropNamespace{Name: name}); err != nil {
 		return err
 	}
 	s.write(r.Context(), w, jsonType, http.StatusOK, showNamespace(n, holdings{}))
-	return nil
-}
-
-// empty refuses to remove a namespace that has tasks or schedules.
-func (s *Server) empty(r *request, name string) error {
-	counts, err := s.ledger.Counts(r.Context())
-	if err != nil {
-		return err
-	}
-	schedules := counts[task.QueueKey{Namespace: name, Queue: task.ScheduleQueue}].States[task.Scheduled]
-	var tasks int64
-	for key, c := range counts {
-		if key.Namespace == name && key.Queue != task.ScheduleQueue {
-			tasks += c.Total()
-		}
-	}
-	switch {
-	case schedules > 0:
-		return &task.BusyError{What: "namespace", Name: name, Why: fmt.Sprintf("it has %d schedules: delete them", schedules)}
-	case tasks > 0:
-		return &task.BusyError{What: "namespace", Name: name, Why: fmt.Sprintf("it has %d tasks, the finished ones among them: cancel them, and wait until their retention ends", tasks)}
-	}
 	return nil
 }
 

@@ -32,6 +32,8 @@ type NamespaceSettings struct {
 	// Suspended stops the namespace: nothing of it is created, delivered or fired, and its own
 	// tokens only read.
 	Suspended bool `json:"suspended,omitempty"`
+
+	Closing string `json:"closing,omitempty"` // see CloseNamespace; "": no mark
 }
 
 // Key implements Setting.
@@ -132,10 +134,18 @@ func (e PutNamespace) Apply(now Millis, s *Settings) ([]SettingChange, error) {
 	return changes, nil
 }
 
-// DropNamespace removes a namespace of which nothing is left. That no task is
-// left the caller has seen; what comes in between keeps its records and is
-// seen again when the namespace is made again.
-type DropNamespace struct{ Name string }
+// DropNamespace removes a namespace that has no tasks, no schedules and no tokens that hold.
+type DropNamespace struct {
+	Name string
+
+	// Tasks and Schedules are how many the namespace has. The store sets them, in the step
+	// that makes the edit: no task can be created in between.
+	Tasks, Schedules int64
+
+	// Closing is the mark that CloseNamespace left. Only a store that needs several steps
+	// sets it.
+	Closing string
+}
 
 // Action implements Edit.
 func (e DropNamespace) Action() string { return "namespace.delete" }
@@ -145,19 +155,104 @@ func (e DropNamespace) Target() SettingKey { return SettingKey{Kind: NamespaceKi
 
 // Apply implements Edit. Errors: *MissingError, *BusyError.
 func (e DropNamespace) Apply(now Millis, s *Settings) ([]SettingChange, error) {
-	if s.Get(e.Target()) == nil {
-		return nil, &MissingError{"namespace", e.Name}
+	old, err := s.droppable(now, e.Name)
+	switch {
+	case err != nil:
+		return nil, err
+	case e.Schedules > 0:
+		return nil, &BusyError{"namespace", e.Name, fmt.Sprintf("it has %d schedules: delete them", e.Schedules)}
+	case e.Tasks > 0:
+		return nil, &BusyError{"namespace", e.Name, fmt.Sprintf("it has %d tasks, the finished ones among them: cancel them, and wait until their retention ends", e.Tasks)}
+	case e.Closing != old.Closing:
+		return nil, &BusyError{"namespace", e.Name, "another request created a task or changed the namespace at the same time: try again"}
 	}
 	changes := []SettingChange{{Key: e.Target()}}
-	for _, r := range s.List(TokenKind, e.Name) {
-		if r.(*AccessToken).Holds(now) {
-			return nil, &BusyError{"namespace", e.Name, "tokens of it hold: revoke them first"}
-		}
-	}
 	for _, kind := range []SettingKind{QueueKind, SecretKind} {
 		changes = append(changes, s.remove(kind, e.Name)...)
 	}
 	return changes, nil
+}
+
+// Count adds the counts of one of the namespace's queues. A removed schedule leaves a record
+// until the next sweep, which does not count.
+func (e *DropNamespace) Count(queue string, c Counts) {
+	if queue == ScheduleQueue {
+		e.Schedules += c.States[Scheduled]
+	} else {
+		e.Tasks += c.Total()
+	}
+}
+
+// droppable returns the record of a namespace that has no tokens that hold. Errors:
+// *MissingError, *BusyError.
+func (s *Settings) droppable(now Millis, name string) (*NamespaceSettings, error) {
+	n, ok := s.Get(SettingKey{Kind: NamespaceKind, Name: name}).(*NamespaceSettings)
+	if !ok {
+		return nil, &MissingError{"namespace", name}
+	}
+	for _, r := range s.List(TokenKind, name) {
+		if r.(*AccessToken).Holds(now) {
+			return nil, &BusyError{"namespace", name, "tokens of it hold: revoke them first"}
+		}
+	}
+	return n, nil
+}
+
+// CloseNamespace marks a namespace that a store is about to remove in several steps. The
+// mark refuses nothing. A store that makes a task in a marked namespace removes the mark
+// first (ReopenNamespace), and then DropNamespace fails.
+type CloseNamespace struct{ Name, Mark string }
+
+// Action implements Edit.
+func (e CloseNamespace) Action() string { return "" }
+
+// Target implements Edit.
+func (e CloseNamespace) Target() SettingKey { return SettingKey{Kind: NamespaceKind, Name: e.Name} }
+
+// Apply implements Edit. Errors: *MissingError, *BusyError.
+func (e CloseNamespace) Apply(now Millis, s *Settings) ([]SettingChange, error) {
+	old, err := s.droppable(now, e.Name)
+	if err != nil {
+		return nil, err
+	}
+	n := *old
+	n.Closing = e.Mark
+	return change(&n), nil
+}
+
+// ReopenNamespace removes the mark of CloseNamespace.
+type ReopenNamespace struct{ Name string }
+
+// Action implements Edit.
+func (e ReopenNamespace) Action() string { return "" }
+
+// Target implements Edit.
+func (e ReopenNamespace) Target() SettingKey { return SettingKey{Kind: NamespaceKind, Name: e.Name} }
+
+// Apply implements Edit. It never fails.
+func (e ReopenNamespace) Apply(_ Millis, s *Settings) ([]SettingChange, error) {
+	old, ok := s.Get(e.Target()).(*NamespaceSettings)
+	if !ok || old.Closing == "" {
+		return nil, nil
+	}
+	n := *old
+	n.Closing = ""
+	return change(&n), nil
+}
+
+// Closing reports whether a namespace bears the mark of CloseNamespace.
+func (s *Settings) Closing(namespace string) bool {
+	n, ok := s.Get(SettingKey{Kind: NamespaceKind, Name: namespace}).(*NamespaceSettings)
+	return ok && n.Closing != ""
+}
+
+// Takes returns nil if a record of old, nil for none, may become t: nothing is made in a
+// namespace that does not exist. A store asks in the step that makes t. Errors: *MissingError.
+func (s *Settings) Takes(old, t *Task) error {
+	if old != nil || t == nil || t.Namespace == DefaultNamespace || s.Get(SettingKey{Kind: NamespaceKind, Name: t.Namespace}) != nil {
+		return nil
+	}
+	return &MissingError{"namespace", t.Namespace}
 }
 
 // remove returns the changes that remove all settings of a kind that belong to a namespace.

@@ -22,7 +22,8 @@ type Registry interface {
 	// Configure carries out edits, each atomic by itself, in their order, and
 	// returns one reply for each: its error is one of the Edit's own, and there
 	// is an audit entry for each that changed something. After a nil error
-	// Settings shows them.
+	// Settings shows them. Of a DropNamespace the store sets the counts, so that a
+	// namespace is never removed with a task in it, whatever others create meanwhile.
 	Configure(ctx context.Context, now Millis, edits []Edit) ([]EditReply, error)
 
 	// Record appends entries to the audit log that belong to no change: a backup was

@@ -480,16 +480,16 @@ func TestANamespaceGoesWithAllThatWasDecidedOfIt(t *testing.T) {
 	s = edit(t, t0, s, AddSecret{Namespace: "n", Queue: "q", ID: "b", Secret: MintSecret()})
 	_, hash := MintToken()
 	s = edit(t, t0, s, AddToken{Namespace: "n", Scope: ScopeRead, Hash: hash})
-	_ = refused[*BusyError](t, t0, s, DropNamespace{"n"})
+	_ = refused[*BusyError](t, t0, s, DropNamespace{Name: "n"})
 	s = edit(t, t0, s, RevokeToken{Namespace: "n", ID: hash[:16]})
-	s = edit(t, t0, s, DropNamespace{"n"})
+	s = edit(t, t0, s, DropNamespace{Name: "n"})
 	if s.Namespace("n") != nil || len(s.List(QueueKind, "")) != 0 || len(s.AllSecrets("n", t0)) != 0 {
 		t.Error("something of it was left")
 	}
 	if s.Namespace("default") == nil {
 		t.Error("the default namespace is always there")
 	}
-	_ = refused[*MissingError](t, t0, s, DropNamespace{"n"})
+	_ = refused[*MissingError](t, t0, s, DropNamespace{Name: "n"})
 }
 
 func TestADeathIsToldToWhoeverWantsToKnow(t *testing.T) {

@@ -40,7 +40,8 @@ type Ledger interface {
 	// A Create whose Idempotency key was used under another name of the same
 	// namespace, by a record that is still kept, fails with ErrIdempotencyReuse,
 	// whatever the name it asks for holds. A change that makes more than its
-	// namespace's quotas allow fails with *QuotaError (NamespaceSettings.Admit).
+	// namespace's quotas allow fails with *QuotaError (NamespaceSettings.Admit), and one
+	// that makes a record in a namespace that does not exist with *MissingError (Settings.Takes).
 	// What a change did is recorded in the audit log (AuditChange) as ActorOf(ctx)'s.
 	Apply(ctx context.Context, now Millis, changes []Change) ([]Reply, error)
 

@@ -40,6 +40,9 @@ func (s *Store) Configure(ctx context.Context, now task.Millis, edits []task.Edi
 
 func (s *Store) editLocked(now task.Millis, who task.Actor, e task.Edit) task.EditReply {
 	settings := s.settings.Load()
+	if d, ok := e.(task.DropNamespace); ok {
+		e = s.countedLocked(d)
+	}
 	changes, err := e.Apply(now, settings)
 	if err != nil || len(changes) == 0 {
 		return task.EditReply{Err: err}
@@ -49,6 +52,18 @@ func (s *Store) editLocked(now task.Millis, who task.Actor, e task.Edit) task.Ed
 		s.auditLocked(entry)
 	}
 	return task.EditReply{Changes: changes}
+}
+
+// countedLocked returns d with the counts of its namespace.
+func (s *Store) countedLocked(d task.DropNamespace) task.DropNamespace {
+	for _, t := range s.records {
+		if t.Namespace == d.Name {
+			var one task.Counts
+			one.Move(nil, t)
+			d.Count(t.Queue, one)
+		}
+	}
+	return d
 }
 
 // Record appends entries to the audit log.
@@ -79,8 +94,11 @@ func (s *Store) Counts(ctx context.Context) (map[task.QueueKey]task.Counts, erro
 	return counts, nil
 }
 
-// admitLocked reports whether the namespace's quotas allow that old becomes t.
+// admitLocked reports whether the namespace exists, and its quotas allow that old becomes t.
 func (s *Store) admitLocked(old, t *task.Task) error {
+	if err := s.settings.Load().Takes(old, t); err != nil {
+		return err
+	}
 	q := s.quotaLocked(t.Namespace)
 	return q.Admit(old, t)
 }

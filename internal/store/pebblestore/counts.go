@@ -164,6 +164,15 @@ func (b *book) namespace(name string) task.Counts {
 	return task.Counts{}
 }
 
+// count adds the counts of d's namespace to d. Costs O(queues).
+func (b *book) count(d *task.DropNamespace) {
+	for key, l := range b.queues {
+		if key.Namespace == d.Name && !key.OfOccurrences() {
+			d.Count(key.Queue, l.counts)
+		}
+	}
+}
+
 // write writes what was touched into the batch.
 func (b *book) write(batch *pebble.Batch) error {
 	for _, l := range b.touched {

@@ -62,6 +62,11 @@ func (c *committer) configure(r *request) error {
 
 // edit carries out one edit. Its error is the medium's; the edit's own is in the reply.
 func (c *committer) edit(r *request, e task.Edit) (task.EditReply, error) {
+	if d, ok := e.(task.DropNamespace); ok {
+		c.book.count(&d)
+		r.wait = max(r.wait, c.dirty()) // for the records that are counted
+		e = d
+	}
 	changes, refusal := e.Apply(r.now, c.newest)
 	if refusal != nil || len(changes) == 0 {
 		return task.EditReply{Err: refusal}, nil

@@ -77,8 +77,12 @@ func (c *committer) policyOf(t *task.Task) task.Policy {
 	return c.newest.Policy(c.config.Policy, t.Namespace, t.Queue)
 }
 
-// admit reports whether the namespace's quotas allow that old becomes t.
+// admit reports whether the namespace exists, and its quotas allow that old becomes t.
 func (c *committer) admit(r *request, old, t *task.Task) error {
+	if err := c.newest.Takes(old, t); err != nil {
+		r.wait = max(r.wait, c.edited)
+		return err
+	}
 	q := c.quota(t.Namespace)
 	err := q.Admit(old, t)
 	if err != nil {

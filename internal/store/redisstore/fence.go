@@ -21,7 +21,8 @@ import (
 //     A caller that is refused reads the token, then the settings, which are no older
 //     than the token, and applies its changes again (passFences).
 //
-// So after the reply to a purge no server accepts a change from settings without it.
+// So after the reply to a purge no server accepts a change from settings without it. The
+// removal of a namespace raises the fence, too (removal.go).
 
 // fenceTokens are the tokens by slot. Once they are published they are never written to.
 type fenceTokens map[uint16]string
@@ -72,7 +73,7 @@ func (s *Store) raiseFences(ctx context.Context) error {
 		tokens[slot] = token
 	}
 	if _, err := s.servers.write(ctx, fence, shards, runs); err != nil {
-		return fmt.Errorf("purge: tell all shards: %w", err)
+		return fmt.Errorf("raise the fence of every shard: %w", err)
 	}
 	s.fences.pass(tokens)
 	return nil

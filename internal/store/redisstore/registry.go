@@ -48,7 +48,11 @@ func (s *Store) Configure(ctx context.Context, now task.Millis, edits []task.Edi
 	defer s.configuring.Unlock()
 	replies := make([]task.EditReply, len(edits))
 	for i, e := range edits {
-		if replies[i], err = s.editLocked(ctx, now, e); err != nil {
+		edit := s.editLocked
+		if _, ok := e.(task.DropNamespace); ok {
+			edit = s.dropLocked
+		}
+		if replies[i], err = edit(ctx, now, e); err != nil {
 			return nil, s.failure(err)
 		}
 	}

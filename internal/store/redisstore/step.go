@@ -194,6 +194,9 @@ func (s *Store) round(ctx context.Context, r *request, open []*step) error {
 		return err
 	}
 	r.hopes, r.known = 0, s.fences.known() // before the settings are read: they are no older
+	if err := s.unmark(ctx, r.now, open); err != nil {
+		return err
+	}
 	var items []item
 	var of []*step // whose they are; nil: the one before's spawned task
 	for _, st := range open {
@@ -253,6 +256,9 @@ func (s *Store) apply(r *request, st *step) bool {
 	}
 	if err == nil && (st.kind == change && st.old.task == nil || result.Spawned != nil && st.kind == fire) {
 		err = s.servers.room(s.shard(st.key))
+	}
+	if err == nil && st.kind == change {
+		err = s.Settings().Takes(st.old.task, result.Task)
 	}
 	if err == nil && st.kind == change && result.Task != st.old.task {
 		st.admitted, err = s.quotas.admit(s.Settings(), st.old.task, result.Task)

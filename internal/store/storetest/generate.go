@@ -56,7 +56,11 @@ func generate(s Subject, seed uint64, length int) script {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0x5eed)), now: start, ways: len(s.Reopens), apart: s.OrderOfRecords}
 	reference := s.Reference(start, Contents{})
 	ctx := context.Background()
-	sc := make(script, 0, length)
+	first := line{at: g.now, command: configure{Edits: []task.Edit{task.PutNamespace{Settings: task.NamespaceSettings{Name: universe.namespaces[1]}}}}}
+	if _, err := first.command.run(ctx, reference, first.at); err != nil {
+		panic(fmt.Sprintf("storetest: the reference failed: %v", err))
+	}
+	sc := append(make(script, 0, length+1), first)
 	for range length {
 		g.wait()
 		v, err := look(ctx, reference)

@@ -47,6 +47,7 @@ func Run(t *testing.T, open func(t *testing.T) task.Store) {
 		{"batch", batchCases},
 		{"settings", settingsCases},
 		{"purge", purgeCases},
+		{"namespaces", namespaceCases},
 		{"quota", quotaCases},
 		{"counts", countCases},
 		{"audit", auditCases},
@@ -95,7 +96,8 @@ type fixture struct {
 // namespaces are those that cases use; one is a prefix of another.
 var namespaces = []string{task.DefaultNamespace, "default2", "other"}
 
-// spec returns a valid spec due a second after start, with a body.
+// spec returns a valid spec due a second after start, with a body. It makes the
+// namespace if there is none.
 func (f *fixture) spec(name string, edits ...func(*task.Spec)) task.Spec {
 	f.Helper()
 	f.ids++
@@ -106,6 +108,9 @@ func (f *fixture) spec(name string, edits ...func(*task.Spec)) task.Spec {
 	setBody(&s, "body of "+name)
 	for _, edit := range edits {
 		edit(&s)
+	}
+	if f.store.Settings().Namespace(s.Namespace) == nil {
+		f.edit(task.PutNamespace{Settings: task.NamespaceSettings{Name: s.Namespace}})
 	}
 	if err := s.Validate(start); err != nil {
 		f.Fatalf("the case itself is wrong: spec of %q: %v", name, err)

@@ -1,0 +1,86 @@
+package redisstore
+
+import (
+	"context"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// A namespace is removed in steps, because its records lie in other slots than the settings:
+//
+//	marked   the namespace's record gets a mark (task.CloseNamespace)
+//	fenced   every shard gets a new fence (fence.go). From then on put accepts changes only
+//	         from a node that read the settings after it saw this fence. So that node has
+//	         seen the mark
+//	counted  the namespace's records, in each shard
+//	removed  if there are none, and the namespace still has the same mark
+//
+// A node that makes a task in a namespace with a mark removes the mark first (unmark), and
+// then the last step fails. So every create happens before the count, which sees it, or
+// after it sees the mark and ends the removal, or finds no namespace. No step depends on
+// a clock. A node that dies between two steps leaves a mark that refuses nothing.
+//
+// Versions that know no fences do not compare them. While such a node runs, a create of
+// its own may still meet a removal.
+
+// dropLocked removes a namespace.
+func (s *Store) dropLocked(ctx context.Context, now task.Millis, e task.Edit) (task.EditReply, error) {
+	drop := e.(task.DropNamespace)
+	if err := s.count(ctx, &drop); err != nil {
+		return task.EditReply{}, err
+	}
+	if drop.Tasks+drop.Schedules > 0 {
+		return s.editLocked(ctx, now, drop) // which refuses it
+	}
+	drop.Closing = newVersion()
+	reply, err := s.editLocked(ctx, now, task.CloseNamespace{Name: drop.Name, Mark: drop.Closing})
+	if err != nil || reply.Err != nil {
+		return reply, err
+	}
+	if err := s.raiseFences(ctx); err != nil {
+		return task.EditReply{}, err
+	}
+	if err := s.count(ctx, &drop); err != nil {
+		return task.EditReply{}, err
+	}
+	reply, err = s.editLocked(ctx, now, drop)
+	if err == nil && reply.Err != nil {
+		_, err = s.editLocked(ctx, now, task.ReopenNamespace{Name: drop.Name})
+	}
+	return reply, err
+}
+
+// count sets the counts of d.
+func (s *Store) count(ctx context.Context, d *task.DropNamespace) error {
+	counts, err := s.readCounts(ctx)
+	if err != nil {
+		return err
+	}
+	d.Tasks, d.Schedules = 0, 0
+	for key, c := range counts {
+		if key.Namespace == d.Name {
+			d.Count(key.Queue, c)
+		}
+	}
+	return nil
+}
+
+// unmark removes the marks of namespaces in which steps may make tasks.
+func (s *Store) unmark(ctx context.Context, now task.Millis, steps []*step) error {
+	for _, st := range steps {
+		if st.kind != change || st.done || st.old.task != nil || !s.Settings().Closing(st.key.Namespace) {
+			continue
+		}
+		if err := s.reopenNamespace(ctx, now, st.key.Namespace); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) reopenNamespace(ctx context.Context, now task.Millis, namespace string) error {
+	s.configuring.Lock()
+	defer s.configuring.Unlock()
+	_, err := s.editLocked(ctx, now, task.ReopenNamespace{Name: namespace})
+	return err
+}

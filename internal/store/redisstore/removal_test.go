@@ -1,0 +1,142 @@
+package redisstore
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// twoNodes returns two nodes on one store.
+func twoNodes(t *testing.T, cluster bool) (a, b *Store) {
+	t.Helper()
+	addrs := []string{}
+	if cluster {
+		addrs = redistest.NewCluster(t, 3, 0).Addrs()
+	} else {
+		addrs = append(addrs, redistest.New(t).Addr)
+	}
+	return openNode(t, "a", addrs...), openNode(t, "b", addrs...)
+}
+
+// decideOn carries out one edit.
+func decideOn(t *testing.T, s *Store, e task.Edit) error {
+	t.Helper()
+	replies, err := s.Configure(t.Context(), task.CeilMillis(time.Now()), []task.Edit{e})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return replies[0].Err
+}
+
+// makeIn creates a task in a namespace.
+func makeIn(t *testing.T, s *Store, namespace, name string) error {
+	t.Helper()
+	now := task.CeilMillis(time.Now())
+	spec := specOf(t, name, now.Add(time.Hour))
+	spec.Namespace = namespace
+	replies, err := s.Apply(t.Context(), now, []task.Change{task.Create{Spec: spec}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return replies[0].Err
+}
+
+// stale gives a node the settings that it had before others changed them, as if its next poll
+// were still to come.
+func stale(s *Store, before *configuration) {
+	s.configuring.Lock()
+	defer s.configuring.Unlock()
+	s.settings.Store(before)
+}
+
+func TestANodeWithOldSettingsMakesNothingInANamespaceThatWasRemoved(t *testing.T) {
+	t.Parallel()
+	a, b := twoNodes(t, false)
+	if err := decideOn(t, b, task.PutNamespace{Settings: task.NamespaceSettings{Name: "acme"}}); err != nil {
+		t.Fatal(err)
+	}
+	before := b.settings.Load()
+	if err := decideOn(t, a, task.DropNamespace{Name: "acme"}); err != nil {
+		t.Fatal(err)
+	}
+	stale(b, before)
+	var missing *task.MissingError
+	if err := makeIn(t, b, "acme", "late"); !errors.As(err, &missing) {
+		t.Errorf("a create on a node that has not heard of the removal: %v", err)
+	}
+	if err := makeIn(t, b, "default", "other"); err != nil {
+		t.Errorf("a create in another namespace: %v", err)
+	}
+	counts, err := b.Counts(t.Context())
+	if key := (task.QueueKey{Namespace: "acme", Queue: "default"}); err != nil || counts[key].States[task.Scheduled] != 0 {
+		t.Errorf("the namespace has %+v, %v", counts[key], err)
+	}
+}
+
+func TestACreateOnAnotherNodeEndsARemoval(t *testing.T) {
+	t.Parallel()
+	a, b := twoNodes(t, false)
+	if err := decideOn(t, a, task.PutNamespace{Settings: task.NamespaceSettings{Name: "acme"}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := decideOn(t, a, task.CloseNamespace{Name: "acme", Mark: "m"}); err != nil { // and the node dies
+		t.Fatal(err)
+	}
+	if err := a.raiseFences(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := makeIn(t, b, "acme", "x"); err != nil {
+		t.Errorf("a create after a removal that broke off: %v", err)
+	}
+	var busy *task.BusyError
+	if err := decideOn(t, a, task.DropNamespace{Name: "acme", Closing: "m"}); !errors.As(err, &busy) {
+		t.Errorf("the removal goes on: %v", err)
+	}
+}
+
+func TestANamespaceIsNeverRemovedWithATaskInItWhicheverNodeIsAsked(t *testing.T) {
+	t.Parallel()
+	for _, cluster := range []bool{false, true} {
+		t.Run(map[bool]string{false: "one server", true: "cluster"}[cluster], func(t *testing.T) {
+			a, b := twoNodes(t, cluster)
+			removed, kept := 0, 0
+			for i := range 60 {
+				name := fmt.Sprint("space", i)
+				if err := decideOn(t, a, task.PutNamespace{Settings: task.NamespaceSettings{Name: name}}); err != nil {
+					t.Fatal(err)
+				}
+				if err := b.reload(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				var made, gone error
+				var both sync.WaitGroup
+				both.Go(func() {
+					for range i % 12 { // another moment of the removal each time
+						_, _ = b.Get(t.Context(), task.Key{Namespace: name, Name: "x"})
+					}
+					made = makeIn(t, b, name, "x")
+				})
+				both.Go(func() { gone = decideOn(t, a, task.DropNamespace{Name: name}) })
+				both.Wait()
+				_, err := a.Get(t.Context(), task.Key{Namespace: name, Name: "x"})
+				switch {
+				case made == nil && gone != nil && err == nil:
+					kept++
+				case made != nil && gone == nil && errors.Is(err, task.ErrNotFound):
+					removed++
+				default:
+					t.Fatalf("round %d: the create: %v, the removal: %v, the task: %v", i, made, gone, err)
+				}
+			}
+			t.Logf("%d removed, %d kept", removed, kept)
+		})
+	}
+}

@@ -1,0 +1,107 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// namespaceCases: whoever gets a namespace that was removed must find nothing of its owner
+// before, and no task may lose its namespace.
+var namespaceCases = []testCase{
+	{
+		"a namespace is never removed with a task in it",
+		"The check and the edit are one step: of a create and a removal at the same time one fails.",
+		func(f *fixture) {
+			for i := range 40 {
+				name := fmt.Sprintf("space%d", i)
+				spec := f.spec("a", namespace(name))
+				var create task.Change = task.Create{Spec: spec}
+				if i%2 == 0 {
+					create = task.PutSchedule{Spec: f.scheduleSpec("a", time.Minute, scheduleIn(name))}
+				}
+				var made []task.Reply
+				var gone []task.EditReply
+				var err1, err2 error
+				var both sync.WaitGroup
+				both.Go(func() { made, err1 = f.store.Apply(f.Context(), start, []task.Change{create}) })
+				both.Go(func() {
+					gone, err2 = f.store.Configure(f.Context(), start, []task.Edit{task.DropNamespace{Name: name}})
+				})
+				both.Wait()
+				if err := errors.Join(err1, err2); err != nil {
+					f.Fatal(err)
+				}
+				_, missing := errors.AsType[*task.MissingError](made[0].Err)
+				_, busy := errors.AsType[*task.BusyError](gone[0].Err)
+				if _, err := f.store.Get(f.Context(), create.Target()); (err == nil) == missing || missing == busy || (f.store.Settings().Namespace(name) == nil) != missing {
+					f.Fatalf("round %d: the create: %v, the removal: %v, the record: %v", i, made[0].Err, gone[0].Err, err)
+				}
+			}
+		},
+	},
+	{
+		"a namespace with records is not removed",
+		"Live, finished and dead tasks and schedules keep it: *BusyError, and nothing is changed.",
+		func(f *fixture) {
+			f.create("a", namespace("other"))
+			f.must(start, task.Cancel{Key: task.Key{Namespace: "other", Name: "a"}})
+			f.wantBusy("other")
+			f.sweep(start.Add(Policy.KeepFinished), 1)
+			s := f.must(start, task.PutSchedule{Spec: f.scheduleSpec("s", time.Minute, scheduleIn("other"))})
+			f.wantBusy("other")
+			f.must(start, task.RemoveSchedule{Key: s.Key()})
+			f.create("elsewhere", namespace("default2"))
+			f.edit(task.DropNamespace{Name: "other"})
+		},
+	},
+	{
+		"nothing is made in a namespace that does not exist",
+		"A create, a replace and a schedule there are *MissingError and leave nothing.",
+		func(f *fixture) {
+			spec, schedule := f.spec("a", namespace("other")), f.scheduleSpec("a", time.Minute, scheduleIn("other"))
+			f.edit(task.DropNamespace{Name: "other"})
+			changes := []task.Change{task.Create{Spec: spec}, task.Replace{Spec: spec}, task.Create{Spec: spec, Idempotency: idem("k", "r")}, task.PutSchedule{Spec: schedule}}
+			for i, r := range f.batch(start, changes...) {
+				if _, ok := errors.AsType[*task.MissingError](r.Err); !ok || r.Task != nil {
+					f.Errorf("change %d: %v", i, r.Err)
+				}
+			}
+			if counts, err := f.store.Counts(f.Context()); err != nil || len(counts) != 0 {
+				f.Errorf("%+v, error %v", counts, err)
+			}
+			f.edit(task.PutNamespace{Settings: task.NamespaceSettings{Name: "other"}})
+			f.must(start, task.Create{Spec: spec, Idempotency: idem("k", "r")})
+		},
+	},
+	{
+		"a removal that broke off stands in nobody's way",
+		"A store that removes a namespace in steps may end between two of them. The mark that it leaves refuses no create and no removal.",
+		func(f *fixture) {
+			spec := f.spec("a", namespace("other"))
+			f.edit(task.CloseNamespace{Name: "other", Mark: "left"})
+			f.must(start, task.Create{Spec: spec})
+			f.wantBusy("other")
+			f.must(start, task.Cancel{Key: spec.Key})
+			f.sweep(start.Add(Policy.KeepFinished), 1)
+			f.edit(task.ReopenNamespace{Name: "other"})
+			f.edit(task.DropNamespace{Name: "other"})
+		},
+	},
+}
+
+func scheduleIn(namespace string) func(*task.ScheduleSpec) {
+	return func(s *task.ScheduleSpec) { s.Namespace = namespace }
+}
+
+// wantBusy fails the case unless a namespace cannot be removed.
+func (f *fixture) wantBusy(name string) {
+	f.Helper()
+	r := f.edits(task.DropNamespace{Name: name})[0]
+	if _, ok := errors.AsType[*task.BusyError](r.Err); !ok || f.store.Settings().Namespace(name) == nil {
+		f.Fatalf("removing %q: %v", name, r.Err)
+	}
+}
