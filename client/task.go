@@ -7,7 +7,7 @@ import (
 
 // Spec is a task as it is asked for. Zero fields have their defaults. It marshals to the API's JSON and back.
 type Spec struct {
-	// Name is unique in the namespace: letters, digits and . _ : - and at most 256 of them. Default: the task's id.
+	// Name is unique in the namespace: letters, digits and . _ : - and at most 256 of them. Default: the task's id, or with CreateOnce a name that derives from the key.
 	Name string
 	// Queue is the set of tasks it shares limits with. Default: "default".
 	Queue string
@@ -101,7 +101,7 @@ func (s State) Ended() bool { return s != Scheduled && s != Held && s != Running
 type Task struct {
 	Spec
 
-	ID              string // new for each incarnation of the name; the webhook-id of every attempt
+	ID              string // new for each incarnation of the name, never given twice; the webhook-id of every attempt
 	State           State
 	HeldBy          string    // of a held task: "suspended" (its namespace is), "purge" or "pause"
 	Reason          string    // why it is dead, expired or cancelled: a stable code

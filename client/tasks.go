@@ -12,7 +12,7 @@ import (
 type Tasks struct{ conn *conn }
 
 // Create makes a task. It returns without the body. The call carries an Idempotency-Key of its own, so that it can be repeated
-// when its answer is lost; a task without a name has an id that derives from it.
+// when its answer is lost; a task without a name has a name that derives from it.
 //
 // Errors: ErrExists, ErrFull, ErrTooFast, and an Error with the field of the spec that is wrong.
 func (ts Tasks) Create(ctx context.Context, s Spec) (*Task, error) {

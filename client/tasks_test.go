@@ -217,7 +217,7 @@ func TestAKeyMakesOneTask(t *testing.T) {
 	nameless := hour("")
 	first := ok(c.Tasks.CreateOnce(t.Context(), "key", nameless))
 	again := ok(c.Tasks.CreateOnce(t.Context(), "key", nameless))
-	if first.ID != again.ID || first.Name != first.ID {
+	if first.ID != again.ID || first.Name != again.Name || first.Name == first.ID {
 		t.Errorf("%s (%s) and %s", first.ID, first.Name, again.ID)
 	}
 	if other := ok(c.Tasks.Create(t.Context(), nameless)); other.ID == first.ID {

@@ -94,7 +94,7 @@ func (s *Server) backfill(r *request, t *task.Task, span task.Span, instants []t
 	now, trace := s.now(), s.trace(r.Request)
 	changes := make([]task.Change, len(instants))
 	for i, at := range instants {
-		spec := t.Template(backfilledName(t, at, span), now)
+		spec := t.Template(backfilledName(t, at, span), task.NewID(now), now)
 		spec.Trace = trace
 		changes[i] = task.Create{Spec: spec}
 	}

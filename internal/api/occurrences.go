@@ -27,7 +27,7 @@ func (s *Server) triggerSchedule(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	at := s.now()
-	spec, idem := t.Template(triggeredName(t, key, at), at), idempotency(key, []byte(schedulePath+"/trigger"), []byte(t.ScheduleName()))
+	spec, idem := t.Template(triggeredName(t, key, at), task.NewID(at), at), idempotency(key, []byte(schedulePath+"/trigger"), []byte(t.ScheduleName()))
 	spec.Trace = s.trace(r.Request)
 	if stale != nil {
 		return s.unlessRepeated(w, r, &spec, idem, stale)

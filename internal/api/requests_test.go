@@ -23,7 +23,7 @@ func TestAnIdempotencyKeyCreatesOnce(t *testing.T) {
 	nameless := `{"delay": "1h", "http": {"url": "http://example.com/", "body": "x"}}`
 	first := s.do("POST", "/v1/tasks", nameless, "Idempotency-Key: k1").task(201)
 	again := s.do("POST", "/v1/tasks", nameless, "Idempotency-Key: k1").task(201)
-	if first.ID != again.ID || first.DueAt != again.DueAt || first.Name != first.ID || first.ID != task.DeriveID("default", "k1") {
+	if first.ID != again.ID || first.DueAt != again.DueAt || first.Name == first.ID || first.Name != task.DeriveName("default", "k1") {
 		t.Errorf("first %+v, again %+v", first, again)
 	}
 	s.do("POST", "/v1/tasks", strings.Replace(nameless, "1h", "2h", 1), "Idempotency-Key: k1").problem(422, "idempotency_key_reused", "")

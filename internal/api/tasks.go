@@ -61,12 +61,12 @@ func (s *Server) complete(r *request, spec *task.Spec, idempotencyKey string, no
 	if spec.Trace == "" {
 		spec.Trace = s.trace(r.Request)
 	}
-	if idempotencyKey != "" && spec.Name == "" {
-		spec.ID = task.DeriveID(spec.Namespace, idempotencyKey)
-	} else {
-		spec.ID = task.NewID(now)
-	}
-	if spec.Name == "" {
+	spec.ID = task.NewID(now)
+	switch {
+	case spec.Name != "":
+	case idempotencyKey != "":
+		spec.Name = task.DeriveName(spec.Namespace, idempotencyKey)
+	default:
 		spec.Name = spec.ID
 	}
 	return spec.Validate(now)

@@ -3,6 +3,7 @@ package task
 import (
 	"hash/fnv"
 	"net/url"
+	"strconv"
 	"time"
 )
 
@@ -225,19 +226,20 @@ func (t *Task) arrange(c *calendar, now Millis) {
 }
 
 // occurrence returns the task that an instant makes. Its name and id follow from the
-// instant, so that whatever is repeated makes the same. An instant that waited while the
+// schedule and the instant, so that whatever is repeated makes the same. An instant that waited while the
 // clock was set back is not waited for again.
 func (t *Task) occurrence(at, now Millis) *Task {
-	s := t.Template(OccurrenceName(t.ScheduleName(), at), min(at, now).Add(t.jitter(at)))
+	id := deriveID("occurrence", t, strconv.FormatInt(int64(at), 10))
+	s := t.Template(OccurrenceName(t.ScheduleName(), at), id, min(at, now).Add(t.jitter(at)))
 	return s.record(now) // shares t's maps: nobody writes to them
 }
 
-// Template returns all that a task of the schedule is created with, of a name of its own and
+// Template returns all that a task of the schedule is created with, of a name and an id of its own and
 // due when the caller wants: an occurrence, one that was triggered, or one that makes up for
 // the past. t carries its body.
-func (t *Task) Template(name string, due Millis) Spec {
+func (t *Task) Template(name, id string, due Millis) Spec {
 	s := Spec{
-		Key: Key{Namespace: t.Namespace, Name: name}, ID: DeriveID(t.Namespace, name),
+		Key: Key{Namespace: t.Namespace, Name: name}, ID: id,
 		Queue: t.Recur.Queue, Priority: t.Recur.Priority, Labels: t.Labels, Request: t.Request,
 		When: When{At: due}, Timeout: t.Timeout, ExpireAfter: t.ExpireAfter, Retry: t.Retry, OnDead: t.OnDead,
 		Awaited: t.Recur.Overlap == BufferOne,

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"strconv"
 )
 
 // NewID returns a UUID of version 7 (RFC 9562, section 5.7): the first 48 bits
@@ -18,11 +19,24 @@ func NewID(now Millis) string {
 	return formatUUID(b, 7)
 }
 
-// DeriveID returns the identifier of a task that is created with an
+// DeriveName returns the name of a task that is created with an
 // Idempotency-Key and without a name: a UUID of version 8 from the digest of
-// both, so that a repeat comes to the same name on any node.
-func DeriveID(namespace, key string) string {
+// both, so that a repeat comes to the same name on any node. It is not the task's
+// identifier: the key may be used again when the record is gone, or by another installation.
+func DeriveName(namespace, key string) string {
 	sum := sha256.Sum256([]byte(namespace + "\x00" + key))
+	return formatUUID([16]byte(sum[:16]), 8)
+}
+
+// deriveID returns the identifier of a task that another record makes: a UUID of version 8
+// from the digest of the kind, the maker's identifier and creation, and what the maker makes
+// it for. NewID gives an identifier once in all installations, so this one is unique as
+// well. The creation tells makers apart whose identifier an older version derived from a
+// key. A maker that a backup or a failover took back makes the same identifier again, so that
+// receivers recognise what they have carried out.
+func deriveID(kind string, maker *Task, what string) string {
+	created := strconv.FormatInt(int64(maker.CreatedAt), 10)
+	sum := sha256.Sum256([]byte(kind + "\x00" + maker.ID + "\x00" + created + "\x00" + what))
 	return formatUUID([16]byte(sum[:16]), 8)
 }
 

@@ -39,17 +39,17 @@ func TestIDsOfOneMillisecondDiffer(t *testing.T) {
 	}
 }
 
-func TestDeriveIDIsAFunctionOfNamespaceAndKey(t *testing.T) {
-	id := DeriveID("default", "key")
+func TestADerivedNameIsAFunctionOfNamespaceAndKey(t *testing.T) {
+	id := DeriveName("default", "key")
 	if m := uuid.FindStringSubmatch(id); m == nil || m[1] != "8" {
 		t.Errorf("%q is no UUIDv8", id)
 	}
-	if id != DeriveID("default", "key") {
-		t.Error("a repeat comes to another id")
+	if id != DeriveName("default", "key") {
+		t.Error("a repeat comes to another name")
 	}
 	seen := map[string]bool{id: true}
 	for _, pair := range [][2]string{{"default", "key2"}, {"other", "key"}, {"defaultk", "ey"}, {"", "defaultkey"}} {
-		seen[DeriveID(pair[0], pair[1])] = true
+		seen[DeriveName(pair[0], pair[1])] = true
 	}
 	if len(seen) != 5 {
 		t.Errorf("%d different ids of 5", len(seen))

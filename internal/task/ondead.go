@@ -3,6 +3,7 @@ package task
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
 )
 
@@ -52,7 +53,7 @@ func (t *Task) obituary(now Millis) *Task {
 	body, _ := json.Marshal(deadNotice{"task.dead", now.Time().UTC().Format(time.RFC3339Nano), d}) // plain fields: cannot fail
 	name := fmt.Sprintf("%s@dead.%s.%d", t.Name, t.ID, t.Tries)
 	s := DefaultSpec()
-	s.Key, s.ID = Key{Namespace: t.Namespace, Name: name}, DeriveID(t.Namespace, name)
+	s.Key, s.ID = Key{Namespace: t.Namespace, Name: name}, deriveID("on_dead", t, strconv.Itoa(t.Tries))
 	s.Queue, s.Priority, s.Trace = DeadQueue, t.Priority, t.Trace
 	s.Request.URL, s.Request.BodyKind, s.Request.Body = t.OnDead, JSONBody, body
 	s.When = When{At: now}

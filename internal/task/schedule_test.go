@@ -417,10 +417,34 @@ func TestAnOccurrenceIsMadeOfItsSchedule(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := spec.Spec
-	want.Name, want.ID = OccurrenceName("nightly", at), DeriveID(DefaultNamespace, OccurrenceName("nightly", at))
+	want.Name, want.ID = OccurrenceName("nightly", at), r.Spawned.ID
 	want.When, want.Awaited, want.Request.Destination = When{At: at}, true, "receiver.example:443"
 	if d := diff(want.begin(at+7), r.Spawned); d != "" {
 		t.Errorf("-want +got:\n%s", d)
+	}
+}
+
+// A schedule that a failover or a backup took back makes the same occurrence again, and receivers
+// must recognise it. Another schedule of that name, or one of another installation, must not be mistaken for it.
+func TestAnOccurrencesIDIsThatOfItsScheduleAndInstant(t *testing.T) {
+	seen := map[string]int{}
+	made := func(id string, created Millis, at, now Millis) {
+		t.Helper()
+		s := put(t, everySpec(time.Minute, func(s *ScheduleSpec) { s.ID = id }))
+		s.CreatedAt = created
+		r, err := fireOnce(now, s, 0)
+		if err != nil || r.Spawned == nil || r.Spawned.Name != OccurrenceName("nightly", at) {
+			t.Fatalf("%+v, %v", r.Spawned, err)
+		}
+		seen[r.Spawned.ID]++
+	}
+	made("one", t0, sec(60), sec(60))
+	made("one", t0, sec(60), sec(60)+9)
+	made("two", t0, sec(60), sec(60))
+	made("one", t0+1, sec(60), sec(60))
+	made("one", t0, sec(120), sec(120))
+	if len(seen) != 4 {
+		t.Errorf("%d different ids of 4: %v", len(seen), seen)
 	}
 }
 

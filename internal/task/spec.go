@@ -6,7 +6,7 @@ import "time"
 // DefaultSpec fills what a client leaves out.
 type Spec struct {
 	Key
-	ID string // of the incarnation that the spec begins; see NewID and DeriveID
+	ID string // of the incarnation that the spec begins; see NewID and deriveID
 
 	Queue    string
 	Priority Priority

@@ -30,7 +30,7 @@ func IsLeapSecond(s string) bool {
 // TaskInput is a task as a client asks for it: the body of a create and of a
 // replace. Absent fields have defaults.
 type TaskInput struct {
-	Name        string            `json:"name,omitempty" maxLength:"256" pattern:"^[0-9A-Za-z][0-9A-Za-z._:-]*$" example:"order-42-close" doc:"Unique in the namespace. None given: the task's id. The character @ is reserved."`
+	Name        string            `json:"name,omitempty" maxLength:"256" pattern:"^[0-9A-Za-z][0-9A-Za-z._:-]*$" example:"order-42-close" doc:"Unique in the namespace. None given: the task's id, or with an Idempotency-Key a name that derives from the key. The character @ is reserved."`
 	Queue       string            `json:"queue,omitempty" maxLength:"256" pattern:"^[0-9A-Za-z][0-9A-Za-z._:-]*$" default:"default" doc:"The set of tasks it shares limits with."`
 	At          string            `json:"at,omitempty" format:"date-time" example:"2030-01-02T15:04:05.250Z" doc:"When it is due; rounded up to the millisecond, a past time is due now; after 1970-01-01T00:00:00Z, and no leap second. Exactly one of at and delay is given."`
 	Delay       string            `json:"delay,omitempty" pattern:"duration" example:"30m" doc:"Due that long after it is accepted, as Go writes durations; at most 100 years. Touch repeats it."`
@@ -102,7 +102,7 @@ type RetryPatch struct {
 type Task struct {
 	TaskInput
 
-	ID              string    `json:"id" doc:"New for each incarnation of the name; the webhook-id of every attempt."`
+	ID              string    `json:"id" doc:"New for each incarnation of the name, and never given twice; the webhook-id of every attempt."`
 	State           string    `json:"state" enum:"scheduled,held,running,delivered,cancelled,expired,dead" doc:"held: scheduled, in a queue that is paused or being purged, or in a suspended namespace."`
 	HeldBy          string    `json:"held_by,omitempty" enum:"suspended,purge,pause" doc:"Of a held task: what holds it. suspended: the operator has suspended the namespace."`
 	Reason          string    `json:"reason,omitempty" doc:"Why it is dead, expired or cancelled: a stable code."`
