@@ -34,15 +34,15 @@
 // arrived:
 //
 //   - what reads: Get, Poll, Wait, Page, List, Preview;
-//   - Create, Publish and Trigger: they carry an Idempotency-Key, made for each call, by which the server recognises the repeat and answers with the
+//   - Create, Put of a task, Publish and Trigger: they carry an Idempotency-Key, made for each call, by which the server recognises the repeat and answers with the
 //     task that the first one made;
 //   - Backfill, which makes nothing twice;
 //   - Pause and Resume of a queue, Revoke and ForceRevoke of a token;
-//   - Put, Cancel, Touch, and Pause and Resume of a schedule, without a condition: they say what is to be, not how to get there. (A Put of
-//     a task that is repeated makes a new incarnation of it: one that was due at once may already have been sent, under the id before.)
+//   - Put of a schedule, a queue or a namespace, Cancel, Touch, and Pause and Resume of a schedule, without a condition: they say what is to be, not
+//     how to get there.
 //
 // Everything else (Patch, Run, Retry, CreateBatch, the changes of many, Purge, what makes a token or a secret, what deletes, and every call with
-// a [Condition], whose repeat would fail because of its own success) is repeated only when it certainly was not carried out: no connection could be made, or the server said 429.
+// a [Condition] but Put of a task, whose repeat would fail because of its own success) is repeated only when it certainly was not carried out: no connection could be made, or the server said 429.
 // Retry-After is obeyed. Context and [Retries] bound it all: what would not be tried before the context's deadline returns at once.
 //
 // # Tokens

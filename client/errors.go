@@ -22,6 +22,11 @@ type Error struct {
 
 	// Count is how many tasks match the filter of a call that is refused with ErrCount.
 	Count int
+	// ID and State are those of the task whose state does not allow the call: the one that
+	// exists (ErrExists), or is finished or running (ErrConflict). Empty in other errors.
+	ID    string
+	State State
+
 	// RetryAfter is how long the server asks to wait; 0: it did not say.
 	RetryAfter time.Duration
 	// MayBeDone says that this try of the call, or one before it, may have been carried out.
@@ -138,7 +143,7 @@ func problemError(p wire.Problem) *Error {
 	if detail == "" {
 		detail = p.Title
 	}
-	e := &Error{Status: p.Status, Code: p.Code, Field: p.Field, Detail: strings.TrimPrefix(detail, p.Field+": ")}
+	e := &Error{Status: p.Status, Code: p.Code, Field: p.Field, ID: p.ID, State: State(p.State), Detail: strings.TrimPrefix(detail, p.Field+": ")}
 	if p.Count != nil {
 		e.Count = *p.Count
 	}

@@ -2,11 +2,13 @@ package client_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -74,7 +76,7 @@ var calls = map[string]struct {
 	"Put":    {true, func(ctx context.Context, c *client.Client) error { _, err := c.Tasks.Put(ctx, hour("a")); return err }},
 	"Touch":  {true, func(ctx context.Context, c *client.Client) error { _, err := c.Tasks.Touch(ctx, "a"); return err }},
 	"Cancel": {true, func(ctx context.Context, c *client.Client) error { _, _, err := c.Tasks.Cancel(ctx, "a"); return err }},
-	"Put with a condition": {false, func(ctx context.Context, c *client.Client) error {
+	"Put with a condition": {true, func(ctx context.Context, c *client.Client) error {
 		_, err := c.Tasks.Put(ctx, hour("a"), client.IfMatch("*"))
 		return err
 	}},
@@ -213,8 +215,8 @@ func TestWhatWasCertainlyNotCarriedOutIsRepeated(t *testing.T) {
 	}
 }
 
-// The repeat of a cancel that was carried out finds a task that is finished. Which answer was lost nobody knows: the careful one is given.
-func TestACancelWhoseAnswerIsLostSaysTheCarefulThing(t *testing.T) {
+// The repeat of a cancel that was carried out finds a task that is cancelled, and says so.
+func TestACancelWhoseAnswerIsLostSaysThatTheTaskWasCancelled(t *testing.T) {
 	s := serve(t)
 	c := s.client()
 	if _, err := c.Tasks.Create(t.Context(), hour("a")); err != nil {
@@ -228,11 +230,38 @@ func TestACancelWhoseAnswerIsLostSaysTheCarefulThing(t *testing.T) {
 		api.ServeHTTP(w, r)
 	}
 	got, pending, err := c.Tasks.Cancel(t.Context(), "a")
-	if err != nil || !pending || got.State != client.Cancelled {
+	if err != nil || pending || !got.Already || got.State != client.Cancelled {
 		t.Errorf("%+v, %v, %v", got, pending, err)
 	}
-	if _, _, err := c.Tasks.Cancel(t.Context(), "a"); !errors.Is(err, client.ErrConflict) {
-		t.Errorf("a second cancel: %v", err)
+	if got, pending, err := c.Tasks.Cancel(t.Context(), "a"); err != nil || pending || !got.Already {
+		t.Errorf("a second cancel: %+v, %v, %v", got, pending, err)
+	}
+}
+
+// The repeat of a put that was carried out finds its task delivered, and makes no other one.
+func TestAPutWhoseAnswerIsLostIsDeliveredOnce(t *testing.T) {
+	s := serve(t)
+	c := s.client()
+	var tries atomic.Int64
+	var first string
+	s.through = func(api http.Handler, w http.ResponseWriter, r *http.Request) {
+		if tries.Add(1) > 1 {
+			api.ServeHTTP(w, r)
+			return
+		}
+		recorded := httptest.NewRecorder()
+		api.ServeHTTP(recorded, r)
+		var made client.Task
+		if err := json.Unmarshal(recorded.Body.Bytes(), &made); err != nil {
+			t.Error(err)
+		}
+		first = made.ID
+		s.claim("a")(task.Success)
+		panic(http.ErrAbortHandler)
+	}
+	got, err := c.Tasks.Put(t.Context(), client.Spec{Name: "a", HTTP: client.HTTP{URL: "http://127.0.0.1:9/"}})
+	if err != nil || tries.Load() != 2 || got.ID != first || got.State != client.Delivered {
+		t.Errorf("%d tries, the first made %s: %+v, %v", tries.Load(), first, got, err)
 	}
 }
 

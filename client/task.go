@@ -111,6 +111,8 @@ type Task struct {
 	CreatedAt       time.Time
 	FinishedAt      time.Time // when it became finished or dead; zero: it is neither
 	CancelRequested bool      // cancelled while an attempt was under way: no retry follows
+	UnderWay        bool      // in the reply to Cancel, Put or Patch: an attempt is, or may be, under way, or may still begin
+	Already         bool      // in the reply to Cancel: it was cancelled before
 	BodySize        int
 	Reclaims        int       // attempts that were lost with the process that made them
 	Schedule        string    // the schedule that made it; empty: none did

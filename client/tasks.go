@@ -41,8 +41,16 @@ func (s Spec) nameOr(words string) string {
 }
 
 // Put creates the task that s names, or replaces it. Where an attempt of the old task is under way, the new one starts when that has settled. It
-// returns without the body. Errors: ErrStale, and those of Create.
+// returns without the body. The call carries an Idempotency-Key of its own, so that a repeat of it changes nothing and sends nothing twice. Errors:
+// ErrStale, and those of Create.
 func (ts Tasks) Put(ctx context.Context, s Spec, conds ...Condition) (*Task, error) {
+	return ts.PutOnce(ctx, rand.Text(), s, conds...)
+}
+
+// PutOnce is Put with a key of the caller's, as CreateOnce is Create: the first call puts the task, and each later one changes nothing and returns the
+// task as it is then, also if it is finished or another Put has replaced it. The server remembers the keys of the last few Puts of a name, as long
+// as it keeps the task's record. The same key with another spec is refused with ErrKeyReused.
+func (ts Tasks) PutOnce(ctx context.Context, key string, s Spec, conds ...Condition) (*Task, error) {
 	op := "put " + s.nameOr("a task")
 	path, err := taskPath(op, s.Name)
 	if err != nil {
@@ -52,7 +60,9 @@ func (ts Tasks) Put(ctx context.Context, s Spec, conds ...Condition) (*Task, err
 	if err != nil {
 		return nil, refused(op, "bad_body", "http.body", err.Error())
 	}
-	return ts.one(ctx, &call{op: op, method: http.MethodPut, path: path, body: body, header: headerOf(conds), repeatable: len(conds) == 0})
+	header := headerOf(conds)
+	header.Set("Idempotency-Key", key)
+	return ts.one(ctx, &call{op: op, method: http.MethodPut, path: path, body: body, header: header, repeatable: key != ""})
 }
 
 // Get returns a task, with its body. Errors: ErrNotFound.
@@ -100,7 +110,8 @@ func (ts Tasks) act(ctx context.Context, name, verb string, repeatable bool, con
 }
 
 // Cancel takes a task back. Where pending is false no attempt starts any more. Where it is true an attempt is, or may be, under way: it is the last one,
-// and the task ends delivered or cancelled. Errors: ErrNotFound, ErrStale, ErrConflict (the task is finished).
+// and the task ends delivered or cancelled. A task that was cancelled before stays as it is (Task.Already). Errors: ErrNotFound, ErrStale, ErrConflict (the task
+// is delivered or expired).
 func (ts Tasks) Cancel(ctx context.Context, name string, conds ...Condition) (t *Task, pending bool, err error) {
 	op := "cancel " + name
 	path, err := taskPath(op, name)
@@ -112,8 +123,8 @@ func (ts Tasks) Cancel(ctx context.Context, name string, conds ...Condition) (t 
 	if err == nil {
 		return t, got.status == http.StatusAccepted, nil
 	}
-	// A try before may have done it, and the repeat found the task finished. Which of the two answers that try had is lost: the
-	// careful one holds in any case.
+	// A server of an older version refuses to cancel what is cancelled. A try before may have done it, and which of the two answers
+	// that try had is lost: the careful one holds in any case.
 	var e *Error
 	if errors.As(err, &e) && e.Status == http.StatusConflict && e.MayBeDone {
 		if now, err := ts.Get(ctx, name); err == nil && now.State == Cancelled {

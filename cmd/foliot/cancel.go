@@ -36,6 +36,8 @@ func (c *cancelCmd) Run(ctx context.Context, con *console, api *client.Client) e
 		switch {
 		case err != nil:
 			return err
+		case t.Already:
+			return sayTask(con, t, "%s was cancelled already", name)
 		case pending:
 			return sayTask(con, t, "accepted: an attempt of %s is under way, no other follows", name)
 		}

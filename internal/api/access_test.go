@@ -314,6 +314,22 @@ func TestBadSecretsAreRefused(t *testing.T) {
 	s.do("POST", "/v1/secrets", `{"key": "x"}`).problem(400, "unknown_field", "key")
 }
 
+func TestANamespaceIsNeverDeletedWithATaskInIt(t *testing.T) {
+	s := serve(t)
+	for i := range 60 {
+		name := fmt.Sprint("space", i)
+		s.do("PUT", "/v1/namespaces/"+name, "{}").want(201, nil)
+		var made, gone int
+		var both sync.WaitGroup
+		both.Go(func() { made = s.do("POST", "/v1/tasks", hour, "Foliot-Namespace: "+name).status })
+		both.Go(func() { gone = s.do("DELETE", "/v1/namespaces/"+name, "").status })
+		both.Wait()
+		if (made != 201 || gone != 409) && (made != 404 || gone != 200) {
+			t.Fatalf("round %d: the create was answered %d, the DELETE %d", i, made, gone)
+		}
+	}
+}
+
 func TestANamespaceIsMadeAndRemovedByOperators(t *testing.T) {
 	s := serve(t)
 	var n wire.Namespace

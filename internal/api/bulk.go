@@ -157,6 +157,8 @@ func (s *Server) changePage(r *request, f *task.Filter, tasks []*task.Task, what
 func tally(reply task.Reply, count *wire.BulkReply) error {
 	var state *task.StateError
 	switch err := reply.Err; {
+	case reply.Already:
+		count.Skipped++
 	case err == nil && reply.Effect == task.Accepted:
 		count.Accepted++
 	case err == nil:

@@ -30,7 +30,7 @@ func (s *Server) triggerSchedule(w http.ResponseWriter, r *request) error {
 	spec, idem := t.Template(triggeredName(t, key, at), task.NewID(at), at), idempotency(key, []byte(schedulePath+"/trigger"), []byte(t.ScheduleName()))
 	spec.Trace = s.trace(r.Request)
 	if stale != nil {
-		return s.unlessRepeated(w, r, &spec, idem, stale)
+		return s.unlessRepeated(w, r, http.StatusCreated, &spec, idem, stale)
 	}
 	return s.createSpec(w, r, at, spec, idem)
 }

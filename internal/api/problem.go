@@ -169,6 +169,7 @@ func problemOf(err error) wire.Problem {
 	var quota *task.QuotaError
 	var rate *task.RateError
 	var short *task.ShortError
+	var exists *task.ExistsError
 	var part *partError
 	var count *countError
 	switch {
@@ -179,7 +180,13 @@ func problemOf(err error) wire.Problem {
 	case errors.As(err, &field):
 		return newProblem(field.Code, field.Detail, field.Path)
 	case errors.As(err, &state):
-		return newProblem(state.Code, state.Error(), "")
+		p := newProblem(state.Code, state.Error(), "")
+		p.ID, p.State = state.ID, state.State.String()
+		return p
+	case errors.As(err, &exists):
+		p := newProblem("exists", exists.Error(), "")
+		p.ID, p.State = exists.ID, exists.State.String()
+		return p
 	case errors.As(err, &quota):
 		return newProblem("quota_exceeded", quota.Error(), quota.Quota)
 	case errors.As(err, &rate):

@@ -56,10 +56,11 @@ var (
 	includeParam   = param{name: "include", about: "body: with the tasks' bodies.", enum: []string{"body"}}
 	waitParam      = param{name: "wait", about: "Answer when the task is finished or dead, at the latest after this duration (5m at most) with what it is then.", format: "duration"}
 
-	idempotencyHeader = param{name: "Idempotency-Key", about: "1 to 256 printable ASCII characters. The same key with the same body creates nothing new; with another body it is refused. Without a name, the task's name derives from the key."}
-	namespaceHeader   = param{name: wire.NamespaceHeader, about: "For an operator's token: the namespace that the request is about; \"default\" without it. Any other token has its own."}
-	ifMatchHeader     = param{name: "If-Match", about: "Entity tags, or *: 412 unless it has one of them."}
-	ifNoneMatchHeader = param{name: "If-None-Match", about: "*: 412 if it exists.", enum: []string{"*"}}
+	idempotencyHeader    = param{name: "Idempotency-Key", about: "1 to 256 printable ASCII characters. The same key with the same body creates nothing new; with another body it is refused. Without a name, the task's name derives from the key."}
+	idempotencyPutHeader = param{name: "Idempotency-Key", about: "1 to 256 printable ASCII characters. The same key with the same request changes nothing, also if the task is finished or was replaced since; with another request it is refused."}
+	namespaceHeader      = param{name: wire.NamespaceHeader, about: "For an operator's token: the namespace that the request is about; \"default\" without it. Any other token has its own."}
+	ifMatchHeader        = param{name: "If-Match", about: "Entity tags, or *: 412 unless it has one of them."}
+	ifNoneMatchHeader    = param{name: "If-None-Match", about: "*: 412 if it exists.", enum: []string{"*"}}
 )
 
 // readQuery parses r's query and refuses what the route does not know.

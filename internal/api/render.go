@@ -19,10 +19,11 @@ func (s *Server) replyTask(w http.ResponseWriter, r *request, status int, t wire
 
 // replyChange answers a mutation: without the body, which the client knows or
 // did not ask for.
-func (s *Server) replyChange(w http.ResponseWriter, r *request, status int, t *task.Task) {
+func (s *Server) replyChange(w http.ResponseWriter, r *request, status int, done task.Result) {
+	t := done.Task
 	shown := s.show(r, t.WithoutBody())
 	shown.Durability = s.durability(r)
-	shown.UnderWay = status == http.StatusAccepted
+	shown.UnderWay, shown.Already = done.UnderWay, done.Already
 	if status == http.StatusCreated {
 		w.Header().Set("Location", tasksPath+"/"+t.Name)
 	}

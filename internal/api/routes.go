@@ -106,9 +106,13 @@ func createRoutes() []route {
 		{
 			method: "PUT", path: taskPath, serve: (*Server).put, scope: task.ScopeWrite, tag: "tasks",
 			id: "putTask", summary: "Create or replace a task",
-			about:   "Where an attempt of the old task is under way, the new one starts when that has settled, whatever its outcome.",
-			headers: []param{ifMatchHeader, ifNoneMatchHeader}, body: wire.TaskInput{},
-			replies: []reply{shows(200, "Replaced, and durable."), shows(201, "Created, and durable.")},
+			about: "Where an attempt of the old task is under way, the new one starts when that has settled, whatever its outcome. " +
+				"Without an Idempotency-Key each PUT makes a new task, so a repeat by a client or a proxy can be delivered again.",
+			headers: []param{ifMatchHeader, ifNoneMatchHeader, idempotencyPutHeader}, body: wire.TaskInput{},
+			replies: []reply{
+				shows(200, "Replaced, and durable. under_way is true if an attempt of the old task may be under way, or may still begin. The repeat of a PUT with the same Idempotency-Key changes nothing and is answered with the task as it is now, whatever If-Match and If-None-Match say."),
+				shows(201, "Created, and durable."),
+			},
 		},
 		{
 			method: "POST", path: wire.Version + "/publish", serve: (*Server).publish, scope: task.ScopeWrite, tag: "tasks",
@@ -138,7 +142,7 @@ func taskRoutes() []route {
 			id: "patchTask", summary: "Change some fields of a task",
 			about: "A merge patch (RFC 7396) in two respects more careful: labels and headers as a whole cannot be null, and a JSON body is replaced, not merged. " +
 				"While an attempt is under way its due time cannot change, and the rest counts from the next attempt on. A dead task stays dead.",
-			headers: conditions, body: wire.TaskPatch{}, bodies: []string{jsonType, mergePatchType}, replies: []reply{shows(200, "Changed, and durable.")},
+			headers: conditions, body: wire.TaskPatch{}, bodies: []string{jsonType, mergePatchType}, replies: []reply{shows(200, "Changed, and durable. under_way is true if an attempt of the task as it was may be under way, or may still begin.")},
 		},
 		{
 			method: "POST", path: taskPath + "/touch", serve: (*Server).touch, scope: task.ScopeWrite, tag: "tasks",
@@ -160,7 +164,7 @@ func taskRoutes() []route {
 			id: "cancelTask", summary: "Cancel a task",
 			headers: conditions,
 			replies: []reply{
-				shows(200, "Cancelled: no attempt starts after this reply. The body has no under_way."),
+				shows(200, "Cancelled: no attempt starts after this reply. The body has no under_way. Of a task that was cancelled before, already is true."),
 				shows(202, "An attempt is, or may be, under way, and under_way is true: no retry follows it; the task ends delivered or cancelled."),
 			},
 		},

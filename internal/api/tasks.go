@@ -22,23 +22,26 @@ func (s *Server) create(w http.ResponseWriter, r *request) error {
 	}
 	at, idem := s.now(), idempotency(key, []byte(tasksPath), buf.Bytes())
 	if err := s.complete(r, &spec, key, at); err != nil {
-		return s.unlessRepeated(w, r, &spec, idem, err)
+		return s.unlessRepeated(w, r, http.StatusCreated, &spec, idem, err)
 	}
 	return s.createSpec(w, r, at, spec, idem)
 }
 
-// unlessRepeated answers the repeat of a create with the task that it made, and
+// unlessRepeated answers the repeat of a request with the task that it made, and
 // returns err where it is none: what was valid when it came first need not be
 // valid with the defaults that its queue has now.
-func (s *Server) unlessRepeated(w http.ResponseWriter, r *request, spec *task.Spec, idem *task.Idempotency, err error) error {
+func (s *Server) unlessRepeated(w http.ResponseWriter, r *request, status int, spec *task.Spec, idem *task.Idempotency, err error) error {
 	if idem == nil {
 		return err
 	}
 	made, missing := s.ledger.Get(r.Context(), spec.Key)
-	if missing != nil || made.Idempotency == nil || *made.Idempotency != *idem {
+	if missing != nil {
 		return err
 	}
-	s.replyChange(w, r, http.StatusCreated, made)
+	if repeated, reused := made.Repeats(idem); !repeated || reused != nil {
+		return err
+	}
+	s.replyChange(w, r, status, task.Result{Task: made, UnderWay: status == http.StatusOK && made.UnderWay(s.now())})
 	return nil
 }
 
@@ -90,12 +93,16 @@ func (s *Server) createSpec(w http.ResponseWriter, r *request, at task.Millis, s
 	if err != nil {
 		return err
 	}
-	s.replyChange(w, r, http.StatusCreated, done.Task)
+	s.replyChange(w, r, http.StatusCreated, done)
 	return nil
 }
 
 func (s *Server) put(w http.ResponseWriter, r *request) error {
 	key, cond, err := s.target(r)
+	if err != nil {
+		return err
+	}
+	once, err := idempotencyKey(r.Request)
 	if err != nil {
 		return err
 	}
@@ -112,23 +119,25 @@ func (s *Server) put(w http.ResponseWriter, r *request) error {
 		return refuse("name_mismatch", "name", "the path names the task: leave the name out, or give the same")
 	}
 	spec.Name = key.Name
-	at := s.now()
+	at, idem := s.now(), idempotency(once, []byte(taskPath), []byte(key.Name), buf.Bytes())
 	if err := s.complete(r, &spec, "", at); err != nil {
-		return err
+		return s.unlessRepeated(w, r, http.StatusOK, &spec, idem, err)
 	}
 	if err := s.affordPut(w, r); err != nil {
 		return err
 	}
-	done, err := s.apply(r, at, task.Replace{Spec: spec, If: cond})
+	done, err := s.apply(r, at, task.Replace{Spec: spec, If: cond, Idempotency: idem})
 	if err != nil {
 		return err
 	}
-	status := http.StatusCreated
-	if done.Effect != task.Created {
-		status = http.StatusOK
+	status := http.StatusOK
+	switch done.Effect {
+	case task.Created:
+		status = http.StatusCreated
+	case task.Updated:
 		s.changed(r, 1)
 	}
-	s.replyChange(w, r, status, done.Task)
+	s.replyChange(w, r, status, done)
 	return nil
 }
 
@@ -241,7 +250,7 @@ func (s *Server) change(w http.ResponseWriter, r *request, at task.Millis, c tas
 	if done.Effect == task.Accepted {
 		status = http.StatusAccepted
 	}
-	s.replyChange(w, r, status, done.Task)
+	s.replyChange(w, r, status, done)
 	return nil
 }
 

@@ -108,7 +108,7 @@ func TestEveryCallInEveryState(t *testing.T) {
 		{cancel, "running", 202, "", "running"},
 		{cancel, "dead", 200, "", "cancelled"},
 		{cancel, "delivered", 409, "task_finished", "delivered"},
-		{cancel, "cancelled", 409, "task_finished", "cancelled"},
+		{cancel, "cancelled", 200, "", "cancelled"},
 	} {
 		t.Run(c.call+" "+c.state, func(t *testing.T) {
 			s := serve(t)
@@ -116,7 +116,10 @@ func TestEveryCallInEveryState(t *testing.T) {
 			parts := strings.SplitN(c.call, " ", 3)
 			r := s.do(parts[0], parts[1], parts[2])
 			if c.code != "" {
-				r.problem(c.status, c.code, "")
+				p := r.problem(c.status, c.code, "")
+				if c.status == 409 && (p.State != s.record("a").State.String() || p.ID != s.record("a").ID) {
+					t.Errorf("the problem is about %s, %s", p.ID, p.State)
+				}
 			} else if got := r.task(c.status); got.State != c.after || got.Durability != "memory" || r.header.Get("ETag") == "" {
 				t.Errorf("answered %+v", got)
 			}
@@ -165,6 +168,53 @@ func TestARetryKeepsTheID(t *testing.T) {
 	}
 	if got := s.do("POST", "/v1/tasks/a/retry", "{}").task(200); got.ID != dead.ID || got.Version != dead.Version+1 || got.FinishedAt != "" {
 		t.Errorf("retried: %+v", got)
+	}
+}
+
+func TestARepeatedCancelIsAnsweredWithTheCancelledTask(t *testing.T) {
+	s := serve(t)
+	s.do("POST", "/v1/tasks", hour).want(201, nil)
+	tag := s.do("GET", "/v1/tasks/a", "").header.Get("ETag")
+	if got := s.do("DELETE", "/v1/tasks/a", "", "If-Match: "+tag).task(200); got.Already || got.State != "cancelled" {
+		t.Errorf("the first: %+v", got)
+	}
+	for _, headers := range [][]string{nil, {"If-Match: " + tag}, {"If-Match: *"}} {
+		if got := s.do("DELETE", "/v1/tasks/a", "", headers...).task(200); !got.Already || got.UnderWay || got.State != "cancelled" || got.Version != 2 {
+			t.Errorf("again with %v: %+v", headers, got)
+		}
+	}
+	if n := s.audited("task.cancel"); n != 1 {
+		t.Errorf("%d entries in the audit log", n)
+	}
+}
+
+func TestAPutOrPatchSaysThatAnOldAttemptMayStillBegin(t *testing.T) {
+	const put, patch = `{"delay": "2h", "http": {"url": "http://example.com/"}}`, `{"labels": {"x": "y"}}`
+	for _, c := range []struct {
+		reach, method, body string
+		lost                bool // the process that made the attempt: it may go on
+		status              int
+		underWay            bool
+	}{
+		{"scheduled", "PUT", put, false, 200, false},
+		{"scheduled", "PATCH", patch, false, 200, false},
+		{"running", "PUT", put, false, 200, true},
+		{"running", "PATCH", patch, false, 200, true},
+		{"running", "PUT", put, true, 200, true},
+		{"running", "PATCH", patch, true, 200, true},
+		{"delivered", "PUT", put, false, 201, false},
+		{"absent", "PUT", put, false, 201, false},
+	} {
+		s := serve(t)
+		s.reach(c.reach)
+		if c.lost {
+			if n, err := s.store.Reap(t.Context(), task.CeilMillis(nowTime().Add(time.Minute)), 10); err != nil || n != 1 {
+				t.Fatal(n, err)
+			}
+		}
+		if got := s.do(c.method, "/v1/tasks/a", c.body).task(c.status); got.UnderWay != c.underWay {
+			t.Errorf("%s of a task that is %s, lost %v: under_way %v", c.method, c.reach, c.lost, got.UnderWay)
+		}
 	}
 }
 

@@ -130,8 +130,17 @@ func (b *bed) create(name string, delay time.Duration, edits ...edit) {
 	b.apply(task.Create{Spec: spec(b.t, name, delay, edits...)})
 }
 
+// apply carries out changes. It makes their namespaces if there are none.
 func (b *bed) apply(changes ...task.Change) {
 	b.t.Helper()
+	for _, c := range changes {
+		if name := c.Target().Namespace; b.store.Settings().Namespace(name) == nil {
+			edit := task.PutNamespace{Settings: task.NamespaceSettings{Name: name}}
+			if _, err := b.store.Configure(context.Background(), task.CeilMillis(time.Now()), []task.Edit{edit}); err != nil {
+				b.t.Fatalf("make the namespace %s: %v", name, err)
+			}
+		}
+	}
 	replies, err := b.store.Apply(context.Background(), task.CeilMillis(time.Now()), changes)
 	if err != nil {
 		b.t.Fatalf("apply: %v", err)

@@ -92,10 +92,10 @@ func audited(now Millis, who Actor, action string, r Result) AuditEntry {
 }
 
 // AuditChange returns the entry that records what c did, and false where there
-// is nothing to record: a create that was repeated changed nothing, and a schedule that was
+// is nothing to record: a create or a cancel that was repeated changed nothing, and a schedule that was
 // looked at is still what its client made.
 func AuditChange(now Millis, who Actor, c Change, r Result) (AuditEntry, bool) {
-	if _, looked := c.(CheckSchedule); looked || r.Effect == Repeated {
+	if _, looked := c.(CheckSchedule); looked || r.Effect == Repeated || r.Already {
 		return AuditEntry{}, false
 	}
 	return audited(now, who, c.Action(), r), true

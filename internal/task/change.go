@@ -2,6 +2,7 @@ package task
 
 import (
 	"cmp"
+	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -24,6 +25,14 @@ type Change interface {
 type Result struct {
 	Task   *Task // the record as it is now
 	Effect Effect
+
+	// Already says that an earlier change had done it: nothing changed. The effect is the
+	// earlier one's, Repeated for Updated.
+	Already bool
+
+	// UnderWay says, of a change that a client asked for, that an attempt of the task is or may be
+	// under way, or may still begin: Task.UnderWay.
+	UnderWay bool
 
 	// Spawned is a task that begins with this change, nil: none. The store
 	// creates it in the same atomic batch, unless its name is taken.
@@ -83,26 +92,25 @@ func (c Create) Action() string { return "task.create" }
 // Errors: ErrExists, ErrIdempotencyReuse.
 func (c Create) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 	if old != nil {
-		if c.Idempotency == nil || old.Idempotency == nil || old.Idempotency.Key != c.Idempotency.Key {
-			return Result{}, ErrExists
+		if old.Idempotency == nil {
+			return Result{}, old.exists()
 		}
-		if old.Idempotency.Fingerprint != c.Idempotency.Fingerprint {
-			return Result{}, ErrIdempotencyReuse
+		switch repeated, err := c.Idempotency.repeats(*old.Idempotency); {
+		case err != nil:
+			return Result{}, err
+		case !repeated:
+			return Result{}, old.exists()
 		}
 		return Result{Task: old, Effect: Repeated}, nil
 	}
-	t := c.Spec.begin(now)
-	if c.Idempotency != nil {
-		idem := *c.Idempotency
-		t.Idempotency = &idem
-	}
-	return Result{Task: t, Effect: Created}, nil
+	return Result{Task: c.Spec.beginOnce(now, c.Idempotency), Effect: Created}, nil
 }
 
 // Replace creates a task or puts a new incarnation in the place of the old one.
 type Replace struct {
-	Spec Spec
-	If   Precondition
+	Spec        Spec
+	If          Precondition
+	Idempotency *Idempotency // nil: a repeat is another replace
 }
 
 // Target returns the key of the task to replace.
@@ -113,24 +121,32 @@ func (c Replace) Action() string { return "task.replace" }
 
 // Apply begins a new incarnation. Where an attempt of the old one is under way
 // the new one starts when that has settled, whatever its outcome: the record
-// is the new task, the lease is still the old one's. Errors: ErrPrecondition.
+// is the new task, the lease is still the old one's. The repeat of a replace that
+// carried the same key changes nothing, even if another replace came in between or the
+// task is finished: it is recognised before the precondition is checked. Errors:
+// ErrPrecondition, ErrIdempotencyReuse.
 func (c Replace) Apply(now Millis, old *Task, _ Policy) (Result, error) {
+	if repeated, err := old.Repeats(c.Idempotency); err != nil {
+		return Result{}, err
+	} else if repeated {
+		return Result{Task: old, Effect: Repeated, UnderWay: old.UnderWay(now)}, nil
+	}
 	if err := c.If.Check(old); err != nil {
 		return Result{}, err
 	}
-	t := c.Spec.begin(now)
+	t := c.Spec.beginOnce(now, c.Idempotency)
 	if old == nil {
 		return Result{Task: t, Effect: Created}, nil
 	}
-	t.ZombieUntil = old.ZombieUntil
+	t.ZombieUntil, t.Replaced = old.ZombieUntil, old.replacedMarks()
 	if old.State.Finished() {
-		return Result{Task: t, Effect: Created}, nil
+		return Result{Task: t, Effect: Created, UnderWay: t.UnderWay(now)}, nil
 	}
 	if old.State == Running {
 		lease := *old.Lease
 		t.State, t.Lease = Running, &lease
 	}
-	return Result{Task: t, Effect: Updated}, nil
+	return Result{Task: t, Effect: Updated, UnderWay: t.UnderWay(now)}, nil
 }
 
 // Patch changes some fields of a live or dead task. Nil fields stay as they are.
@@ -178,7 +194,7 @@ func (c Patch) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 	case old.State.Finished():
 		return Result{}, finished("patch", old)
 	case old.State == Running && c.When != nil:
-		return Result{}, &StateError{Op: "move", State: Running, Code: CodeRunning, Hint: "its due time cannot change while an attempt is under way; wait for it, or replace the task"}
+		return Result{}, &StateError{Op: "move", ID: old.ID, State: Running, Code: CodeRunning, Hint: "its due time cannot change while an attempt is under way; wait for it, or replace the task"}
 	}
 	t := old.Clone()
 	t.Version++
@@ -186,7 +202,7 @@ func (c Patch) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 	if err := t.validate(); err != nil {
 		return Result{}, err
 	}
-	return Result{Task: t, Effect: Updated}, nil
+	return Result{Task: t, Effect: Updated, UnderWay: t.UnderWay(now)}, nil
 }
 
 func (c Patch) merge(now Millis, t *Task) {
@@ -256,11 +272,11 @@ func (c Touch) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 	case old.State.Finished():
 		return Result{}, finished("touch", old)
 	case old.State == Running:
-		return Result{}, &StateError{Op: "touch", State: Running, Code: CodeRunning, Hint: "an attempt is under way"}
+		return Result{}, &StateError{Op: "touch", ID: old.ID, State: Running, Code: CodeRunning, Hint: "an attempt is under way"}
 	case old.State == Dead:
-		return Result{}, &StateError{Op: "touch", State: Dead, Code: CodeDead, Hint: "retry it first"}
+		return Result{}, &StateError{Op: "touch", ID: old.ID, State: Dead, Code: CodeDead, Hint: "retry it first"}
 	case !old.Relative:
-		return Result{}, &StateError{Op: "touch", State: old.State, Code: CodeNoDelay, Hint: "it was created with an absolute time; move it instead"}
+		return Result{}, &StateError{Op: "touch", ID: old.ID, State: old.State, Code: CodeNoDelay, Hint: "it was created with an absolute time; move it instead"}
 	}
 	t := old.Clone()
 	t.Version++
@@ -291,9 +307,9 @@ func (c Run) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 	case old.State.Finished():
 		return Result{}, finished("run", old)
 	case old.State == Running:
-		return Result{}, &StateError{Op: "run", State: Running, Code: CodeRunning, Hint: "an attempt is under way"}
+		return Result{}, &StateError{Op: "run", ID: old.ID, State: Running, Code: CodeRunning, Hint: "an attempt is under way"}
 	case old.State == Dead:
-		return Result{}, &StateError{Op: "run", State: Dead, Code: CodeDead, Hint: "retry it instead"}
+		return Result{}, &StateError{Op: "run", ID: old.ID, State: Dead, Code: CodeDead, Hint: "retry it instead"}
 	}
 	t := old.Clone()
 	t.Version++
@@ -327,9 +343,9 @@ func (c Revive) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 	}
 	switch {
 	case old.State.Finished() && !old.Whole:
-		return Result{}, &StateError{Op: "retry", State: old.State, Code: CodeFinished, Hint: "its body was not kept: put a new one in its place, and let its queue keep bodies (keep_bodies) if later ones are to be sent again"}
+		return Result{}, &StateError{Op: "retry", ID: old.ID, State: old.State, Code: CodeFinished, Hint: "its body was not kept: put a new one in its place, and let its queue keep bodies (keep_bodies) if later ones are to be sent again"}
 	case old.State.Live():
-		return Result{}, &StateError{Op: "retry", State: old.State, Code: CodeNotDead, Hint: "it is tried again by itself; run it to make it due now"}
+		return Result{}, &StateError{Op: "retry", ID: old.ID, State: old.State, Code: CodeNotDead, Hint: "it is tried again by itself; run it to make it due now"}
 	}
 	t := old.Clone()
 	t.Version++
@@ -360,14 +376,28 @@ func (c Cancel) Action() string {
 }
 
 // Apply cancels. Updated means that no attempt starts any more. Accepted means
-// that one is under way, or may be: no retry follows it. Errors: ErrNotFound,
-// ErrPrecondition, *StateError.
+// that one is under way, or may be: no retry follows it. A task that is cancelled
+// stays as it is (Result.Already), also if the precondition names the version before. Errors:
+// ErrNotFound, ErrPrecondition, *StateError.
 func (c Cancel) Apply(now Millis, old *Task, p Policy) (Result, error) {
-	if err := find(old, c.If); err != nil {
+	err := find(old, c.If)
+	if errors.Is(err, ErrPrecondition) && old.State == Cancelled { // the cancel itself made this version
+		before := *old
+		before.Version--
+		err = c.If.Check(&before)
+	}
+	if err != nil {
 		return Result{}, err
 	}
 	if !c.Only.Match(old) {
 		return Result{}, ErrPrecondition
+	}
+	if old.State == Cancelled {
+		r := Result{Task: old, Effect: Repeated, Already: true, UnderWay: old.UnderWay(now)}
+		if r.UnderWay {
+			r.Effect = Accepted
+		}
+		return r, nil
 	}
 	if old.State.Finished() {
 		return Result{}, finished("cancel", old)
@@ -378,11 +408,11 @@ func (c Cancel) Apply(now Millis, old *Task, p Policy) (Result, error) {
 		if !old.CancelRequested { // whose wish was first counts
 			t.CancelRequested, t.Reason = true, c.Reason
 		}
-		return Result{Task: t, Effect: Accepted}, nil
+		return Result{Task: t, Effect: Accepted, UnderWay: true}, nil
 	}
 	t.finish(now, Cancelled, cmp.Or(c.Reason, ReasonCancelled), p)
-	if now < old.ZombieUntil {
-		return Result{Task: t, Effect: Accepted}, nil
+	if t.UnderWay(now) {
+		return Result{Task: t, Effect: Accepted, UnderWay: true}, nil
 	}
 	return Result{Task: t, Effect: Updated}, nil
 }
@@ -396,7 +426,7 @@ func find(old *Task, c Precondition) error {
 }
 
 func finished(op string, t *Task) error {
-	return &StateError{Op: op, State: t.State, Code: CodeFinished, Hint: "it is kept for reading only; put a new one in its place"}
+	return &StateError{Op: op, ID: t.ID, State: t.State, Code: CodeFinished, Hint: "it is kept for reading only; put a new one in its place"}
 }
 
 // reschedule moves t to a due time that a client asked for. What is left of the wait

@@ -68,9 +68,24 @@ func (e *remedyError) Error() string { return e.text }
 // Unwrap returns the kind.
 func (e *remedyError) Unwrap() error { return e.kind }
 
+// ExistsError is an ErrExists that says what is there.
+type ExistsError struct {
+	ID    string
+	State State
+}
+
+// Error returns a sentence.
+func (e *ExistsError) Error() string { return fmt.Sprintf("%v: it is %s", ErrExists, e.State) }
+
+// Unwrap makes e an ErrExists.
+func (e *ExistsError) Unwrap() error { return ErrExists }
+
+func (t *Task) exists() error { return &ExistsError{t.ID, t.State} }
+
 // StateError says that a task's state does not allow what was asked.
 type StateError struct {
 	Op    string // "touch", "run", "retry", "patch", "cancel", "claim"
+	ID    string // of the task
 	State State
 	Code  string // stable, for machines: one of the codes below
 	Hint  string // what to do instead; may be empty

@@ -48,7 +48,7 @@ func (c Claim) Apply(now Millis, old *Task, p Policy) (Result, error) {
 	case old.holds(c.Token) && !old.Superseded():
 		return Result{Task: old, Effect: Repeated}, nil
 	case old.State != Scheduled:
-		return Result{}, &StateError{Op: "claim", State: old.State, Code: claimCode(old.State)}
+		return Result{}, &StateError{Op: "claim", ID: old.ID, State: old.State, Code: claimCode(old.State)}
 	case old.Due > now:
 		return Result{}, ErrNotDue
 	case old.Lane() != c.Lane:

@@ -93,6 +93,16 @@ func (s *Spec) begin(now Millis) *Task {
 	return s.record(now).Clone() // the maps are the caller's
 }
 
+// beginOnce is begin for a request that is marked with i, nil for none.
+func (s *Spec) beginOnce(now Millis, i *Idempotency) *Task {
+	t := s.begin(now)
+	if i != nil {
+		mark := *i
+		t.Idempotency = &mark
+	}
+	return t
+}
+
 // record is begin, sharing the spec's maps.
 func (s *Spec) record(now Millis) *Task {
 	due := s.When.due(now)

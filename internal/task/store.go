@@ -37,7 +37,7 @@ type Ledger interface {
 	// errors or ErrFull. The records it returns carry their bodies only where
 	// the change set them.
 	//
-	// A Create whose Idempotency key was used under another name of the same
+	// A Create or Replace whose Idempotency key was used under another name of the same
 	// namespace, by a record that is still kept, fails with ErrIdempotencyReuse,
 	// whatever the name it asks for holds. A change that makes more than its
 	// namespace's quotas allow fails with *QuotaError (NamespaceSettings.Admit), and one

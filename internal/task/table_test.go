@@ -57,6 +57,9 @@ func TestTransitionTable(t *testing.T) {
 			"absent": row.absent, "scheduled": row.scheduled, "running": row.running, "superseded": row.running,
 			"dead": row.dead, "delivered": row.finished, "cancelled": row.finished, "expired": row.finished,
 		}
+		if row.call == "DELETE" { // again
+			cells["cancelled"] = cell{effect: Repeated, state: Cancelled}
+		}
 		for state, want := range cells {
 			t.Run(row.call+"/"+state, func(t *testing.T) {
 				if err := want.check(row.change.Apply(t0+5, tasks[state], policy)); err != nil {

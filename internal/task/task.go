@@ -58,7 +58,8 @@ type Task struct {
 	KeepUntil  Millis // when a finished or dead record may be swept
 	Whole      bool   // of a finished task: its queue kept the body, so it can be sent again
 
-	Idempotency *Idempotency // how the create can be recognised when it is repeated
+	Idempotency *Idempotency  // recognises a repeat of the request that made it; nil: there was no key
+	Replaced    []Idempotency // of the incarnations before: the newest first, at most maxReplaced
 
 	// SparedBy is the purge that was under way when the task came into its queue. That
 	// purge does not cancel it. "": there was none.
@@ -108,12 +109,6 @@ type Lease struct {
 // Token is a claim's secret, unique for each claim.
 type Token string
 
-// Idempotency marks a task whose create carried an Idempotency-Key.
-type Idempotency struct {
-	Key         string // digest of the key
-	Fingerprint string // digest of the request: the same key with another one is an error
-}
-
 // Attempt is one HTTP request that was made for a task, and how it ended.
 type Attempt struct {
 	Number    int
@@ -158,6 +153,10 @@ func (t *Task) NextAttempt() Millis {
 // that was replaced meanwhile.
 func (t *Task) Superseded() bool { return t.Lease != nil && t.Lease.TaskID != t.ID }
 
+// UnderWay reports whether an attempt may be under way at now, or may still begin although
+// the task was changed: one that has claimed the task, or one whose lease was lost.
+func (t *Task) UnderWay(now Millis) bool { return t.State == Running || now < t.ZombieUntil }
+
 // ExpiresAt returns when the task expires, 0 for never.
 func (t *Task) ExpiresAt() Millis {
 	if t.ExpireAfter == 0 {
@@ -181,6 +180,7 @@ func (t *Task) Clone() *Task {
 		idem := *t.Idempotency
 		c.Idempotency = &idem
 	}
+	c.Replaced = slices.Clone(t.Replaced)
 	if t.Recur != nil {
 		c.Recur = t.Recur.clone()
 	}

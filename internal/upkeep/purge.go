@@ -96,6 +96,7 @@ func (u *Upkeep) cancel(ctx context.Context, still *task.Filter, tasks []*task.T
 	for _, r := range replies {
 		var state *task.StateError
 		switch {
+		case r.Already:
 		case r.Err == nil:
 			n++
 		case errors.Is(r.Err, task.ErrNotFound), errors.Is(r.Err, task.ErrPrecondition), errors.As(r.Err, &state): // ended, or replaced, meanwhile

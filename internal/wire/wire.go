@@ -111,7 +111,8 @@ type Task struct {
 	CreatedAt       string    `json:"created_at" format:"date-time"`
 	FinishedAt      string    `json:"finished_at,omitempty" format:"date-time" doc:"When it became finished or dead."`
 	CancelRequested bool      `json:"cancel_requested,omitempty" doc:"Cancelled while an attempt was under way: no retry follows."`
-	UnderWay        bool      `json:"under_way,omitempty" doc:"In the reply to a cancel: an attempt is, or may be, under way (202). Absent: none starts any more (200)."`
+	UnderWay        bool      `json:"under_way,omitempty" doc:"In the reply to a DELETE, PUT or PATCH: an attempt of the task as it was may be under way, or may still begin. Absent in the reply to a cancel (200): none starts any more."`
+	Already         bool      `json:"already,omitempty" doc:"In the reply to a cancel: the task was cancelled before, and this request changed nothing."`
 	BodySize        int       `json:"body_size,omitempty" doc:"Bytes of its body; a finished task keeps none, unless its queue keeps bodies."`
 	Reclaims        int       `json:"reclaims,omitempty" doc:"Attempts that were lost with the process that made them; 10 are the end."`
 	Schedule        string    `json:"schedule,omitempty" doc:"The schedule that made it."`
@@ -184,6 +185,8 @@ type Problem struct {
 	Code   string `json:"code" doc:"Stable, for machines. A later version may have more of them."`
 	Field  string `json:"field,omitempty" doc:"The path of the field, query parameter or header that is wrong: http.headers.host, limit, Idempotency-Key."`
 	Count  *int   `json:"count,omitempty" doc:"Of count_differs: how many tasks match."`
+	ID     string `json:"id,omitempty" doc:"Of the task whose state does not allow the request: exists, task_finished, task_running and the like."`
+	State  string `json:"state,omitempty" doc:"Of that task."`
 }
 
 // MaxExpect is the largest count that a change by filter can expect.

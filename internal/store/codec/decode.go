@@ -227,6 +227,10 @@ func setLifeField(t *task.Task, f field) error {
 		key, fingerprint, err := pair(f)
 		t.Idempotency = &task.Idempotency{Key: key, Fingerprint: fingerprint}
 		return err
+	case fieldReplaced:
+		key, fingerprint, err := pair(f)
+		t.Replaced = append(t.Replaced, task.Idempotency{Key: key, Fingerprint: fingerprint})
+		return err
 	case fieldOnDead:
 		t.OnDead = string(f.bytes)
 	case fieldTrace:

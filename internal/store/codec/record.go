@@ -59,6 +59,7 @@ const (
 	fieldAwaited         = 39
 	fieldRecur           = 40 // of a schedule: the fields in recur.go
 	fieldWhole           = 41 // versions that do not know it cannot retry the task
+	fieldReplaced        = 42 // repeated: key, fingerprint; versions that do not know it leave it out
 	fieldSparedBy        = 45
 	fieldAged            = 46
 )
@@ -153,6 +154,9 @@ func appendLife(dst []byte, t *task.Task) []byte {
 		dst = appendMessage(dst, fieldRecur, func(dst []byte) []byte { return appendRecur(dst, r) })
 	}
 	dst = appendBool(dst, fieldWhole, t.Whole)
+	for _, i := range t.Replaced {
+		dst = appendPair(dst, fieldReplaced, i.Key, i.Fingerprint)
+	}
 	dst = appendString(dst, fieldSparedBy, t.SparedBy)
 	return appendDuration(dst, fieldAged, t.Aged)
 }

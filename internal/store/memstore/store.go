@@ -302,15 +302,15 @@ func (s *Store) forgetKeyLocked(t *task.Task) {
 	}
 }
 
-// reusesKeyLocked reports whether c is a create with an Idempotency-Key that
+// reusesKeyLocked reports whether c carries an Idempotency-Key that
 // made a task of another name, which is still kept.
 func (s *Store) reusesKeyLocked(c task.Change) bool {
-	create, ok := c.(task.Create)
-	if !ok || create.Idempotency == nil {
+	digest := task.KeyOf(c)
+	if digest == "" {
 		return false
 	}
-	name, used := s.idem[idemKey{create.Spec.Namespace, create.Idempotency.Key}]
-	return used && name != create.Spec.Name
+	name, used := s.idem[idemKey{c.Target().Namespace, digest}]
+	return used && name != c.Target().Name
 }
 
 // withBodyLocked returns t with its body loaded.

@@ -15,6 +15,9 @@ func TestTheAuditLogIsCountedAnewAfterACrash(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	s := open(t, fs, Config{})
 	const now task.Millis = 1_800_000_000_000
+	if _, err := s.Configure(t.Context(), now, []task.Edit{task.PutNamespace{Settings: task.NamespaceSettings{Name: "acme"}}}); err != nil {
+		t.Fatal(err)
+	}
 	churn := func(s *Store, n int) {
 		t.Helper()
 		for range n {

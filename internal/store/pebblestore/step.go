@@ -144,14 +144,14 @@ func (c *committer) withBody(t *task.Task) (*task.Task, error) {
 	return &loaded, nil
 }
 
-// reusesKey reports whether the step is a create with an Idempotency-Key that
+// reusesKey reports whether the step carries an Idempotency-Key that
 // made a task of another name, which is still kept.
 func (c *committer) reusesKey(r *request, st *step) (bool, error) {
-	create, ok := st.transition.(task.Create)
-	if !ok || create.Idempotency == nil {
+	used := task.KeyOf(st.transition)
+	if used == "" {
 		return false, nil
 	}
-	name, err := c.keyOwner(idemKey{st.key.Namespace, create.Idempotency.Key})
+	name, err := c.keyOwner(idemKey{st.key.Namespace, used})
 	if err != nil || name == "" || name == st.key.Name {
 		return false, err
 	}

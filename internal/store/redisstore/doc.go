@@ -35,7 +35,7 @@
 //	foliot:{tag}:log           STREAM  audit entries, about AuditLength of them
 //	foliot:{tag}:idem          HASH    Idempotency-Key → since when, and the name of its task
 //	foliot:{tag}:own           HASH    id of the owner, until when it owns the shard, and epoch, how often the
-//	                                   shard was acquired; purge, the newest purge (fence.go)
+//	                                   shard was acquired; purge, the newest fence (fence.go)
 //	foliot:{tag}:wake          channel of what others put into the shard that is due soon
 //	foliot:meta                HASH    format, oldest reader, shards, lease: what nodes must agree on (format.go);
 //	                                   and the identity of the store (identity.go)

@@ -32,13 +32,8 @@ type ask struct {
 	from   string // whom it may be taken from; "": nobody
 }
 
-// digestOf returns the Idempotency-Key of a create, "" for none.
-func digestOf(tr transition) string {
-	if c, ok := tr.(task.Create); ok && c.Idempotency != nil {
-		return c.Idempotency.Key
-	}
-	return ""
-}
+// digestOf returns the Idempotency-Key of a create or a replace, "" for none.
+func digestOf(tr transition) string { return task.KeyOf(tr) }
 
 // reserve takes the keys of those creates among steps that have none yet, and
 // refuses those whose keys others have.
@@ -143,8 +138,8 @@ func (s *Store) abandoned(ctx context.Context, a ask, h holder) (bool, error) {
 // task: its own, if it was refused, or that of the record it has replaced or
 // removed. "": none.
 func (st *step) unused() string {
-	if st.fresh && st.reply.Err != nil {
-		return digestOf(st.transition)
+	if t := st.reply.Task; st.fresh && (st.reply.Err != nil || t == nil || t.Idempotency == nil || t.Idempotency.Key != digestOf(st.transition)) {
+		return digestOf(st.transition) // refused, or the repeat of a replace that another one followed
 	}
 	old, t := st.old.task, st.result.Task
 	if !st.put || old == nil || old.Idempotency == nil || t != nil && t.Idempotency != nil && t.Idempotency.Key == old.Idempotency.Key {

@@ -185,15 +185,14 @@ func hasQuota(s task.Setting) bool {
 // contested reports whether one of changes wants a key of a record that another changes.
 func (g *generator) contested(changes []task.Change) bool {
 	return slices.ContainsFunc(changes, func(c task.Change) bool {
-		create, ok := c.(task.Create)
-		return ok && create.Idempotency != nil && slices.ContainsFunc(changes, func(other task.Change) bool { return g.hasKey(other.Target(), create) })
+		return task.KeyOf(c) != "" && slices.ContainsFunc(changes, func(other task.Change) bool { return g.hasKey(other.Target(), c) })
 	})
 }
 
 // hasKey reports whether the record k is another one than c makes, and has c's key.
-func (g *generator) hasKey(k task.Key, c task.Create) bool {
+func (g *generator) hasKey(k task.Key, c task.Change) bool {
 	return k != c.Target() && k.Namespace == c.Target().Namespace && slices.ContainsFunc(g.Records, func(t *task.Task) bool {
-		return t.Key() == k && t.Idempotency != nil && t.Idempotency.Key == c.Idempotency.Key
+		return t.Key() == k && t.Idempotency != nil && t.Idempotency.Key == task.KeyOf(c)
 	})
 }
 

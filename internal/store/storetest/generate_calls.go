@@ -14,7 +14,11 @@ func (g *generator) change() task.Change {
 	case n < 7:
 		return g.create()
 	case n < 10:
-		return task.Replace{Spec: g.spec(), If: g.precondition()}
+		c := task.Replace{Spec: g.spec(), If: g.precondition()}
+		if g.IntN(2) == 0 {
+			c.Idempotency = idem(g.oneOf(universe.keys), g.oneOf([]string{"r1", "r1", "r2"}))
+		}
+		return c
 	case n < 13:
 		return g.patch()
 	case n < 14:

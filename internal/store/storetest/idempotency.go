@@ -87,6 +87,46 @@ var idempotencyCases = []testCase{
 		},
 	},
 	{
+		"the repeat of a replace changes nothing",
+		"The same key and request again: Repeated, with the record as it is, also after the task was delivered or another replace came in between. So it is never delivered twice.",
+		func(f *fixture) {
+			first := func() task.Change {
+				return task.Replace{Spec: f.spec("a", at(start)), If: task.Precondition{IfNoneMatch: true}, Idempotency: idem("k", "request")}
+			}
+			made := f.must(start, first())
+			f.wantRepeated(first(), made.ID, task.Scheduled)
+			f.claim(start, made, "token")
+			f.wantRepeated(first(), made.ID, task.Running)
+			f.settle(start, made, "token", task.Outcome{Verdict: task.Success, Status: 200})
+			f.wantRepeated(first(), made.ID, task.Delivered)
+			second := f.must(start, task.Replace{Spec: f.spec("a", at(start)), Idempotency: idem("k2", "request")})
+			f.wantRepeated(first(), second.ID, task.Scheduled)
+			third := f.must(start, task.Replace{Spec: f.spec("a", at(start))})
+			f.wantRepeated(first(), third.ID, task.Scheduled)
+			f.same("the record", f.get("a"), third)
+			f.must(start, task.Create{Spec: f.spec("b"), Idempotency: idem("k", "request")}) // no record has the key: it is free
+		},
+	},
+	{
+		"a replace does not take the key of another request",
+		"With the key of another name, or of another request for the name, a replace is ErrIdempotencyReuse and changes nothing.",
+		func(f *fixture) {
+			made := f.must(start, task.Replace{Spec: f.spec("a"), Idempotency: idem("k", "request")})
+			f.must(start, task.Create{Spec: f.spec("b"), Idempotency: idem("k2", "request")})
+			for _, c := range []task.Change{
+				task.Replace{Spec: f.spec("a"), Idempotency: idem("k", "another")},
+				task.Replace{Spec: f.spec("a"), Idempotency: idem("k2", "request")},
+				task.Create{Spec: f.spec("c"), Idempotency: idem("k", "request")},
+				task.Replace{Spec: f.spec("c"), Idempotency: idem("k", "request")},
+			} {
+				if r := f.apply(start, c); !errors.Is(r.Err, task.ErrIdempotencyReuse) {
+					f.Errorf("%T of %q: %v", c, c.Target().Name, r.Err)
+				}
+			}
+			f.same("the record", f.get("a"), made)
+		},
+	},
+	{
 		"a repeat within one batch is a repeat",
 		"Changes of one batch are carried out in order and see each other.",
 		func(f *fixture) {
@@ -98,6 +138,14 @@ var idempotencyCases = []testCase{
 			}
 		},
 	},
+}
+
+// wantRepeated fails the case unless c is the repeat of a change whose task has that id and state now.
+func (f *fixture) wantRepeated(c task.Change, id string, s task.State) {
+	f.Helper()
+	if r := f.apply(start+9, c); r.Err != nil || r.Effect != task.Repeated || r.Task.ID != id || r.Task.State != s {
+		f.Fatalf("repeat: effect %d, error %v, task %+v, want id %s, %v", r.Effect, r.Err, r.Task, id, s)
+	}
 }
 
 // idem marks a create with the digests of a key and of a request.

@@ -72,6 +72,69 @@ var ledgerCases = []testCase{
 		},
 	},
 	{
+		"a repeated cancel changes nothing and says so",
+		"A cancel of a cancelled task is Repeated and Already, also with the precondition of the first one. It writes nothing, to the audit log neither.",
+		func(f *fixture) {
+			made := f.create("a")
+			first := task.Cancel{Key: key("a"), If: task.Precondition{IfMatch: []string{made.ETag()}}}
+			cancelled := f.must(start, first)
+			entries := len(f.log(task.AuditFilter{}))
+			for _, again := range []task.Change{task.Cancel{Key: key("a")}, first} {
+				if r := f.apply(start+5, again); r.Err != nil || r.Effect != task.Repeated || !r.Already || r.UnderWay {
+					f.Errorf("again: %+v", r)
+				}
+			}
+			f.same("the record", f.get("a"), cancelled)
+			if n := len(f.log(task.AuditFilter{})); n != entries {
+				f.Errorf("%d audit entries, want %d", n, entries)
+			}
+			older := task.Cancel{Key: key("a"), If: task.Precondition{IfMatch: []string{"id.0"}}}
+			if r := f.apply(start+5, older); !errors.Is(r.Err, task.ErrPrecondition) {
+				f.Errorf("with another version: %+v", r)
+			}
+		},
+	},
+	{
+		"a refusal says what is there",
+		"ErrExists and *StateError carry the id and the state of the record.",
+		func(f *fixture) {
+			made := f.create("a", at(start))
+			f.claim(start, made, "token")
+			f.settle(start, made, "token", task.Outcome{Verdict: task.Success, Status: 200})
+			exists, ok := errors.AsType[*task.ExistsError](f.apply(start, task.Create{Spec: f.spec("a")}).Err)
+			if !ok || exists.ID != made.ID || exists.State != task.Delivered {
+				f.Errorf("a create: %+v", exists)
+			}
+			state, ok := errors.AsType[*task.StateError](f.apply(start, task.Cancel{Key: key("a")}).Err)
+			if !ok || state.ID != made.ID || state.State != task.Delivered {
+				f.Errorf("a cancel: %+v", state)
+			}
+		},
+	},
+	{
+		"a change says that an old attempt may still begin",
+		"A replace and a patch of a task that is claimed, or whose lease was lost, are UnderWay; of a task that waits they are not.",
+		func(f *fixture) {
+			patch := task.Patch{Key: key("a"), Labels: map[string]*string{"k": nil}}
+			both := func(want bool) {
+				f.Helper()
+				for _, c := range []task.Change{patch, task.Replace{Spec: f.spec("a", at(start)), Idempotency: idem("k", "r")}} {
+					if r := f.apply(start+100, c); r.Err != nil || r.UnderWay != want {
+						f.Errorf("%T: under way %v, error %v, want %v", c, r.UnderWay, r.Err, want)
+					}
+				}
+			}
+			f.create("a", at(start))
+			both(false)
+			f.claim(start, f.get("a"), "token")
+			both(true)
+			if n, err := f.store.Reap(f.Context(), start+30_000, 9); err != nil || n != 1 {
+				f.Fatalf("Reap: %d, %v", n, err)
+			}
+			both(true)
+		},
+	},
+	{
 		"a replace brings its own body",
 		"A new incarnation takes over nothing of the old one: id, version, body and labels are its own.",
 		func(f *fixture) {

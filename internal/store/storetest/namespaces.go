@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -17,11 +16,12 @@ var namespaceCases = []testCase{
 		"The check and the edit are one step: of a create and a removal at the same time one fails.",
 		func(f *fixture) {
 			for i := range 40 {
-				name := fmt.Sprintf("space%d", i)
-				spec := f.spec("a", namespace(name))
+				spec := f.spec("a", namespace("other"))
 				var create task.Change = task.Create{Spec: spec}
+				var undo task.Change = task.Cancel{Key: spec.Key}
 				if i%2 == 0 {
-					create = task.PutSchedule{Spec: f.scheduleSpec("a", time.Minute, scheduleIn(name))}
+					create = task.PutSchedule{Spec: f.scheduleSpec("a", time.Minute, scheduleIn("other"))}
+					undo = task.RemoveSchedule{Key: create.Target()}
 				}
 				var made []task.Reply
 				var gone []task.EditReply
@@ -29,7 +29,7 @@ var namespaceCases = []testCase{
 				var both sync.WaitGroup
 				both.Go(func() { made, err1 = f.store.Apply(f.Context(), start, []task.Change{create}) })
 				both.Go(func() {
-					gone, err2 = f.store.Configure(f.Context(), start, []task.Edit{task.DropNamespace{Name: name}})
+					gone, err2 = f.store.Configure(f.Context(), start, []task.Edit{task.DropNamespace{Name: "other"}})
 				})
 				both.Wait()
 				if err := errors.Join(err1, err2); err != nil {
@@ -37,8 +37,12 @@ var namespaceCases = []testCase{
 				}
 				_, missing := errors.AsType[*task.MissingError](made[0].Err)
 				_, busy := errors.AsType[*task.BusyError](gone[0].Err)
-				if _, err := f.store.Get(f.Context(), create.Target()); (err == nil) == missing || missing == busy || (f.store.Settings().Namespace(name) == nil) != missing {
+				if _, err := f.store.Get(f.Context(), create.Target()); (err == nil) == missing || missing == busy || (f.store.Settings().Namespace("other") == nil) != missing {
 					f.Fatalf("round %d: the create: %v, the removal: %v, the record: %v", i, made[0].Err, gone[0].Err, err)
+				}
+				if !missing {
+					f.must(start, undo)
+					f.sweep(start.Add(Policy.KeepFinished), 1)
 				}
 			}
 		},

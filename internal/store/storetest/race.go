@@ -171,12 +171,12 @@ var raceCases = []testCase{
 						continue
 					}
 					switch reply := f.one(task.Cancel{Key: made[i].Key()}); {
-					case reply.Err == nil && reply.Effect == task.Updated:
-						cancelled[i].Store(true)
-					case reply.Err == nil:
-						accepted[i].Add(1)
-					case !isStateError(reply.Err):
+					case reply.Err != nil:
 						f.Errorf("cancel: %v", reply.Err)
+					case reply.Effect == task.Updated, reply.Already:
+						cancelled[i].Store(true)
+					default:
+						accepted[i].Add(1)
 					}
 				}
 			})

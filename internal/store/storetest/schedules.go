@@ -59,6 +59,29 @@ var scheduleCases = []testCase{
 		},
 	},
 	{
+		"an id is never given twice",
+		"A schedule that was removed and made again, and one of another namespace, make occurrences of the same name under other ids.",
+		func(f *fixture) {
+			ids := map[string]bool{}
+			for range 2 {
+				s := f.schedule("nightly", 5*time.Second)
+				made := f.fire(start+5000, s).Spawned
+				ids[made.ID] = true
+				f.spec("x", namespace("other")) // makes it
+				other := f.must(start, task.PutSchedule{Spec: f.scheduleSpec("nightly", 5*time.Second, scheduleIn("other"))})
+				ids[f.fire(start+5000, other).Spawned.ID] = true
+				for _, t := range []*task.Task{s, other} {
+					f.must(start+6000, task.RemoveSchedule{Key: t.Key()})
+					f.must(start+6000, task.Cancel{Key: task.Key{Namespace: t.Namespace, Name: made.Name}})
+				}
+				f.sweep(start.Add(2*Policy.KeepFinished), 4)
+			}
+			if len(ids) != 4 {
+				f.Errorf("%d different ids of 4 occurrences", len(ids))
+			}
+		},
+	},
+	{
 		"no instant is early",
 		"Before its instant a schedule makes nothing, and says so.",
 		func(f *fixture) {

@@ -84,6 +84,7 @@ func plain(t *task.Task) *task.Task {
 type reply struct {
 	Task    *task.Task
 	Effect  task.Effect
+	Marks   [2]bool // Already, UnderWay
 	Spawned *task.Task
 	Skipped []task.Skip
 	Err     string
@@ -96,7 +97,7 @@ func views(replies []task.Reply, bodies bool) []reply {
 		if t != nil && !bodies {
 			t = t.WithoutBody()
 		}
-		out[i] = reply{Task: t, Effect: r.Effect, Spawned: plain(r.Spawned), Skipped: r.Skipped, Err: word(r.Err)}
+		out[i] = reply{Task: t, Effect: r.Effect, Marks: [2]bool{r.Already, r.UnderWay}, Spawned: plain(r.Spawned), Skipped: r.Skipped, Err: word(r.Err)}
 	}
 	return out
 }
@@ -114,6 +115,9 @@ func word(err error) string {
 	}
 	if e, ok := errors.AsType[*task.StateError](err); ok {
 		return fmt.Sprintf("StateError%+v", *e)
+	}
+	if e, ok := errors.AsType[*task.ExistsError](err); ok {
+		return fmt.Sprintf("ExistsError%+v", *e)
 	}
 	if e, ok := errors.AsType[*task.FieldError](err); ok {
 		return fmt.Sprintf("FieldError%+v", *e)
