@@ -52,7 +52,7 @@ func (c *addCmd) Run(ctx context.Context, con *console, api *client.Client) erro
 	t, err := create(ctx, in)
 	switch {
 	case errors.Is(err, client.ErrExists):
-		return nameTaken(ctx, api, c.Name, err)
+		return nameTaken(c.Name, err)
 	case err != nil:
 		return renamed(err, strings.TrimSpace("add "+c.Name))
 	}
@@ -81,10 +81,10 @@ func (c *addCmd) input(stdin io.Reader) (in client.Spec, err error) {
 
 // nameTaken returns why a task could not be created under a name, with the state
 // and the id of the task that has it.
-func nameTaken(ctx context.Context, api *client.Client, name string, err error) error {
+func nameTaken(name string, err error) error {
 	has := ""
-	if t, err := api.Tasks.Get(ctx, name); err == nil {
-		has = fmt.Sprintf(" (%s, id %s)", t.State, t.ID)
+	if e, ok := errors.AsType[*client.Error](err); ok && e.ID != "" {
+		has = fmt.Sprintf(" (%s, id %s)", e.State, e.ID)
 	}
 	return &fault{exitCode(err), fmt.Errorf("add %s: a task of that name exists%s: --replace puts this one in its place", name, has)}
 }
