@@ -34,7 +34,7 @@ func TestAnUnknownVariableIsRefusedWithTheNearestOne(t *testing.T) {
 	}
 	t.Setenv("FOLIOT_LOGLEVEL", "debug")
 	s := newSession(t)
-	for _, line := range []string{"ls", "serve --store memory:", "version"} {
+	for _, line := range []string{"ls", "config", "version"} {
 		if _, stderr, code := s.run("", s.words(line)...); code != exitUsage || !strings.Contains(stderr, "did you mean FOLIOT_LOG_LEVEL?") {
 			t.Errorf("foliot %s ended with %d and said %q", line, code, stderr)
 		}
