@@ -216,7 +216,7 @@ func (d *decoder) task(shown wire.Task) Task {
 		CancelRequested: shown.CancelRequested, UnderWay: shown.UnderWay, Already: shown.Already, BodySize: shown.BodySize, Reclaims: shown.Reclaims, Traceparent: shown.Traceparent, Durability: shown.Durability,
 		Schedule: shown.Schedule, Instant: d.instant(shown.Instant),
 	}
-	t.FirstAttempt, t.Parent = time.Time{}, "" // what is shown is no wish
+	t.FirstAttempt, t.Parent = time.Time{}, "" // a reply asks for nothing
 	for _, a := range shown.Attempts {
 		t.Attempts = append(t.Attempts, Attempt{
 			Number: a.Number, StartedAt: d.instant(a.StartedAt), Status: a.Status, Error: a.Error, Reply: a.Reply,

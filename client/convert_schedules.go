@@ -51,7 +51,7 @@ func (s *Schedule) UnmarshalJSON(data []byte) error {
 			NextAt: d.instant(w.NextAt), LastAt: d.instant(w.LastAt), PausedAt: d.instant(w.PausedAt), WaitingAt: d.instant(w.WaitingAt),
 			Problem: w.Problem, BodySize: w.BodySize, Version: w.Version, CreatedAt: d.instant(w.CreatedAt), Durability: w.Durability,
 		}
-		shown.SetRuns = nil // what is shown is no wish
+		shown.SetRuns = nil // a reply asks for nothing
 		if n := w.Runs; n != nil {
 			shown.Runs = *n
 		}

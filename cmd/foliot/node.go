@@ -120,7 +120,7 @@ func (n *node) openStore(ctx context.Context) (err error) {
 	return nil
 }
 
-// reaped is told of the tasks whose leases the store took back: some may have died of it.
+// reaped counts and logs the deaths among tasks whose leases the store took back.
 func (n *node) reaped(left []*task.Task) {
 	n.metrics.Died(left)
 	for _, t := range left {
