@@ -378,3 +378,11 @@ func TestAQueryIsForwardedToTheURLOnlyEncoded(t *testing.T) {
 		t.Errorf("got %s", got.HTTP.URL)
 	}
 }
+
+// TestALeapSecondIsRefusedAsOne: RFC 3339 has them, so "not RFC 3339" would be wrong.
+func TestALeapSecondIsRefusedAsOne(t *testing.T) {
+	p := serve(t).do("POST", "/v1/tasks", `{"at": "2016-12-31T23:59:60Z", "http": {"url": "http://example.com/"}}`).problem(400, "bad_time", "at")
+	if !strings.Contains(p.Detail, "leap seconds are not accepted: write the next second") {
+		t.Errorf("it says %q", p.Detail)
+	}
+}
