@@ -129,6 +129,9 @@ func (c *serveCmd) greet(con *console, n *node) {
 		return
 	}
 	con.sayf("listening on %s%s", scheme, n.listener.Addr())
+	if host, _, err := net.SplitHostPort(c.Listen); err != nil || host == "" {
+		con.sayf("--listen %s names no host, so it means this machine alone; 0.0.0.0:%d means all of its addresses", c.Listen, n.listener.Addr().(*net.TCPAddr).Port)
+	}
 	switch {
 	case n.cfg.redis != nil:
 		con.sayf("tasks in %s", n.cfg.redis)
@@ -141,9 +144,6 @@ func (c *serveCmd) greet(con *console, n *node) {
 	server := ""
 	if c.Listen != "127.0.0.1:8750" {
 		server = " --server " + url
-	}
-	if host, _, err := net.SplitHostPort(c.Listen); err != nil || host == "" {
-		con.sayf("--listen %s names no host, so it means this machine alone; 0.0.0.0:%d means all of its addresses", c.Listen, n.listener.Addr().(*net.TCPAddr).Port)
 	}
 	con.sayf("try, in another terminal: foliot listen --try 3s%s", server)
 }
