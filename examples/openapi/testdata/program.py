@@ -29,6 +29,6 @@ foliot.delete_schedule("report-python")
 
 # What is refused says why.
 try:
-    foliot.cancel_task("order-43-python")
+    foliot.touch_task("order-43-python")
 except ProblemError as error:
     print("again:", error.status, error.problem and error.problem["code"])

@@ -28,7 +28,7 @@ await foliot.deleteSchedule("report-typescript");
 
 // What is refused says why.
 try {
-  await foliot.cancelTask("order-43-typescript");
+  await foliot.touchTask("order-43-typescript");
 } catch (error) {
   if (!(error instanceof ProblemError)) throw error;
   console.log("again:", error.status, error.problem?.code);
