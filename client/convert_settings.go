@@ -149,7 +149,7 @@ func (e *AuditEntry) UnmarshalJSON(data []byte) error {
 func (l Live) MarshalJSON() ([]byte, error) {
 	totals := wire.AttemptTotals(l.Attempts)
 	w := wire.Live{
-		At: instant(l.At), Running: l.Running, Slots: l.Slots, Attempts: &totals, Suspended: l.Suspended,
+		Now: instant(l.Now), At: instant(l.At), Running: l.Running, Slots: l.Slots, Attempts: &totals, Suspended: l.Suspended,
 		Late:   &wire.Lateness{Count: l.Late.Count, P50MS: inMS(l.Late.P50), P90MS: inMS(l.Late.P90), P99MS: inMS(l.Late.P99), MaxMS: inMS(l.Late.Max)},
 		Queues: make([]wire.LiveQueue, len(l.Queues)), Destinations: make([]wire.LiveDestination, len(l.Destinations)),
 	}
@@ -171,7 +171,7 @@ func (l Live) MarshalJSON() ([]byte, error) {
 func (l *Live) UnmarshalJSON(data []byte) error { return read(data, l, (*decoder).live) }
 
 func (d *decoder) live(w wire.Live) Live {
-	l := Live{At: d.instant(w.At), Running: w.Running, Slots: w.Slots, Suspended: w.Suspended}
+	l := Live{Now: d.instant(w.Now), At: d.instant(w.At), Running: w.Running, Slots: w.Slots, Suspended: w.Suspended}
 	if late := w.Late; late != nil {
 		l.Late = Lateness{
 			Count: late.Count, P50: milliseconds(late.P50MS), P90: milliseconds(late.P90MS), P99: milliseconds(late.P99MS), Max: milliseconds(late.MaxMS),

@@ -13,7 +13,8 @@ import (
 // Live is what a server is doing at one moment. A namespace's own token sees its queues and destinations alone: what concerns the whole server is
 // zero then.
 type Live struct {
-	At           time.Time
+	Now          time.Time     // the server's clock when it answered; zero: an older server
+	At           time.Time     // when the sample was taken, a second ago or less
 	Running      int           // attempts under way, of all namespaces
 	Slots        int           // how many may be
 	Late         Lateness      // over the last minute

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -99,7 +100,7 @@ func (doctorServerCmd) Run(ctx context.Context, con *console, api *client.Client
 	if err != nil {
 		return err
 	}
-	f.clock(live.At, began, time.Since(began))
+	f.clock(cmp.Or(live.Now, live.At), began, time.Since(began))
 	shared, err := f.servers(ctx, api)
 	if shared || err != nil {
 		f.store(ctx, api)

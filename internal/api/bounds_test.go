@@ -407,3 +407,19 @@ func TestRefusalsAreAnsweredSlowlyToAClientThatDoesNotHeedThem(t *testing.T) {
 		}
 	})
 }
+
+func TestLiveDataTellTheTimeOfTheAnswer(t *testing.T) {
+	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	s := serve(t, func(c *api.Config) {
+		c.Now = func() time.Time { return now }
+		c.Live = func() wire.Live { return wire.Live{At: wire.FormatTime(now)} }
+	})
+	for _, want := range []string{"2030-01-01T00:00:00.000Z", "2030-01-01T00:00:00.400Z"} {
+		var l wire.Live
+		s.do("GET", "/v1/live", "").want(200, &l)
+		if l.Now != want || l.At != "2030-01-01T00:00:00.000Z" {
+			t.Errorf("the answer of %s has the time %s, and its sample %s", want, l.Now, l.At)
+		}
+		now = now.Add(400 * time.Millisecond)
+	}
+}

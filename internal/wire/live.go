@@ -3,7 +3,8 @@ package wire
 // Live is what a server is doing at this moment. A namespace's own token sees
 // its queues and destinations alone; fields about the whole server are absent then.
 type Live struct {
-	At           string            `json:"at" format:"date-time"`
+	Now          string            `json:"now,omitempty" format:"date-time" doc:"The server's clock when it answered."`
+	At           string            `json:"at" format:"date-time" doc:"When the sample was taken. All viewers are shown the same one for a second."`
 	Running      int               `json:"running,omitempty" doc:"Attempts under way, of all namespaces."`
 	Slots        int               `json:"slots,omitempty" doc:"How many may be."`
 	Late         *Lateness         `json:"late,omitempty"`
