@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/foliot/foliot/internal/store/pebblestore"
 )
@@ -107,33 +108,55 @@ func checkPlace(flag, dir string) error {
 
 // placeProblem returns why dir cannot be a directory of this process; "" if it can.
 // What exists decides: dir itself, or the nearest one above it.
-func placeProblem(dir string, mayWrite func(dir string) bool) string {
+func placeProblem(dir string, mayWrite func(dir string) error) string {
+	missing := false
 	for path := dir; ; path = filepath.Dir(path) {
 		info, err := os.Stat(path)
 		if err != nil {
+			missing = missing || path == dir && errors.Is(err, fs.ErrNotExist)
 			if path == filepath.Dir(path) {
 				return err.Error()
 			}
 			continue // it does not exist, or cannot be seen from here
 		}
-		if info.IsDir() && mayWrite(path) {
-			return ""
-		}
-		made, self := "", userName(os.Geteuid())
-		remedy := "chown -R " + self + " " + shellWord(dir)
+		made := ""
 		if path != dir {
 			made = dir + " cannot be made or read: "
-			remedy = "install -d -m 700 -o " + self + " " + shellWord(dir)
 		}
 		if !info.IsDir() {
 			return made + path + " is a file: name a directory"
 		}
-		owner := "another user"
+		err = mayWrite(path)
+		switch {
+		case err == nil:
+			return ""
+		case errors.Is(err, syscall.EROFS):
+			return made + path + " is on a read-only file system: name a directory on another one, or mount this one for writing"
+		case !errors.Is(err, fs.ErrPermission):
+			return made + path + " cannot be written to: " + err.Error()
+		}
+		owner, self := "another user", userName(os.Geteuid())
 		if a, known := accessOf(info); known {
 			owner = userName(a.owner)
 		}
-		return fmt.Sprintf("%s%s belongs to %s, and this process, which runs as %s, may not write to it. Run `%s` as root, or name another directory", made, path, owner, self, remedy)
+		return fmt.Sprintf("%s%s belongs to %s, and this process, which runs as %s, may not write to it. %s", made, path, owner, self, placeRemedy(dir, self, missing))
 	}
+}
+
+// placeRemedy returns what helps if self may not write to dir, or may not make it.
+// Only a directory that is missing, is empty or is a store may change its owner:
+// the files of another program must keep theirs.
+func placeRemedy(dir, self string, missing bool) string {
+	command := ""
+	switch {
+	case missing:
+		command = "install -d -m 700 -o " + self + " " + shellWord(dir)
+	case isFresh(dir), pebblestore.Marked(dir):
+		command = "chown -R " + self + " " + shellWord(dir)
+	default:
+		return "Name another directory"
+	}
+	return "Run `" + command + "` as root, or name another directory"
 }
 
 // placed names the flag of a directory that holds the files of another program.

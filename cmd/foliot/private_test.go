@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -70,18 +71,18 @@ func TestADirectoryThatCannotBeUsedIsToldWithItsOwner(t *testing.T) {
 	}
 	fresh := filepath.Join(dir, "a", "b")
 	for _, c := range []struct {
-		dir  string
-		ours bool // this process may write everywhere
-		says []string
+		dir     string
+		refused error // why this process may not write; nil if it may
+		says    []string
 	}{
-		{dir, true, nil},
-		{fresh, true, nil},
-		{file, true, []string{file + " is a file"}},
-		{filepath.Join(file, "x"), true, []string{"cannot be made", file + " is a file"}},
-		{dir, false, []string{dir + " belongs to " + self, "runs as " + self, "`chown -R " + self + " " + dir + "`"}},
-		{fresh, false, []string{fresh + " cannot be made", dir + " belongs to " + self, "`install -d -m 700 -o " + self + " " + fresh + "`"}},
+		{dir, nil, nil},
+		{fresh, nil, nil},
+		{file, nil, []string{file + " is a file"}},
+		{filepath.Join(file, "x"), nil, []string{"cannot be made", file + " is a file"}},
+		{dir, syscall.EACCES, []string{dir + " belongs to " + self, "runs as " + self, "Name another directory"}},
+		{fresh, syscall.EACCES, []string{fresh + " cannot be made", dir + " belongs to " + self, "`install -d -m 700 -o " + self + " " + fresh + "`"}},
 	} {
-		problem := placeProblem(c.dir, func(string) bool { return c.ours })
+		problem := placeProblem(c.dir, func(string) error { return c.refused })
 		if (problem == "") != (c.says == nil) {
 			t.Errorf("%s: %q", c.dir, problem)
 		}
@@ -98,6 +99,38 @@ func TestADirectoryThatCannotBeUsedIsToldWithItsOwner(t *testing.T) {
 	for _, line := range []string{"token create --data $DIR/file", "token create --data $DIR/file/x", "restore $DIR/backup --data $DIR/file", "doctor data $DIR/file", "token create --data $DIR"} {
 		if _, stderr, code := s.run("", s.words(line)...); code != exitUsage || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("foliot %s ended with %d and said %q", line, code, stderr)
+		}
+	}
+}
+
+// The files of another program must keep their owner: nobody is to paste a command
+// that takes a directory of the system away from it.
+func TestOnlyAnEmptyDirectoryOrAStoreIsAdvisedToChangeItsOwner(t *testing.T) {
+	refused := func(string) error { return syscall.EACCES }
+	empty, store, foreign := t.TempDir(), t.TempDir(), t.TempDir()
+	for _, path := range []string{filepath.Join(store, "FOLIOT"), filepath.Join(store, "x.sst"), filepath.Join(foreign, "passwd")} {
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for dir, advised := range map[string]bool{empty: true, store: true, foreign: false, "/": false} {
+		problem := placeProblem(dir, refused)
+		if strings.Contains(problem, "chown -R ") != advised || !strings.Contains(problem, "ame another directory") {
+			t.Errorf("%s: %q", dir, problem)
+		}
+	}
+	// What cannot be looked at may exist: install -d would change its owner.
+	if remedy := placeRemedy("/hidden/store", "alice", false); strings.Contains(remedy, "`") {
+		t.Errorf("a directory that cannot be looked at: %q", remedy)
+	}
+}
+
+func TestAReadOnlyFileSystemIsNamedAndNotItsOwner(t *testing.T) {
+	dir := t.TempDir()
+	for _, place := range []string{dir, filepath.Join(dir, "a")} {
+		problem := placeProblem(place, func(string) error { return syscall.EROFS })
+		if !strings.Contains(problem, dir+" is on a read-only file system") || strings.Contains(problem, "chown") || strings.Contains(problem, "belongs") {
+			t.Errorf("%s: %q", place, problem)
 		}
 	}
 }

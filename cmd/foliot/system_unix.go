@@ -21,10 +21,10 @@ func accessOf(info fs.FileInfo) (access, bool) {
 	return access{mode: info.Mode(), owner: int(stat.Uid)}, true
 }
 
-// mayWrite reports whether this process may make files in a directory.
-func mayWrite(dir string) bool {
+// mayWrite returns why this process may not make files in a directory; nil if it may.
+func mayWrite(dir string) error {
 	const write, search = 2, 1
-	return syscall.Access(dir, write|search) == nil
+	return syscall.Access(dir, write|search)
 }
 
 // fileLimit returns how many descriptors this process may have open. Go's
