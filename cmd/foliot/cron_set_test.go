@@ -68,6 +68,18 @@ func TestCronSetChangesWhatIsGivenAndNothingElse(t *testing.T) {
 	}
 }
 
+func TestAnEmptyQueueGivesAScheduleTheDefaultOne(t *testing.T) {
+	s := newSession(t)
+	s.must("", "cron add n @daily http://127.0.0.1:9/ --queue q")
+	s.must("", "cron set n --queue ''")
+	if got := scheduleOf(s, "n"); strings.Contains(got, `"queue":"q"`) {
+		t.Errorf("it is\n%s", got)
+	}
+	if _, stderr, code := s.run("", s.words("cron set n --timeout 3s --namespace ''")...); code != exitUsage || !strings.Contains(stderr, "--namespace: ") {
+		t.Errorf("with an empty namespace it ended with %d and said %q", code, stderr)
+	}
+}
+
 // scheduleOf returns a schedule as an export writes it.
 func scheduleOf(s *session, name string) string {
 	s.t.Helper()

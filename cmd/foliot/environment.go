@@ -57,9 +57,15 @@ func variablesOf(node *kong.Node) []string {
 
 // checkEmpty refuses empty names on the command line: a script whose variable is
 // empty would create a task under another name, or act on other tasks than meant.
+// For foliot cron set, an empty value gives a field of the schedule its default.
 func checkEmpty(parsed *kong.Context) error {
+	selected := parsed.Selected()
+	resets := selected != nil && selected.FullPath() == "foliot cron set"
 	for _, p := range parsed.Path {
 		if p.Flag == nil || p.Resolved || !slices.Contains(neverEmpty, p.Flag.Name) {
+			continue
+		}
+		if resets && slices.ContainsFunc(scheduleFields, func(f scheduleField) bool { return f.flag == p.Flag.Name }) {
 			continue
 		}
 		if text, ok := p.Flag.Target.Interface().(string); ok && text == "" {
