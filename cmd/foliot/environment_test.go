@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -72,6 +73,24 @@ func TestAnEmptyNameOnTheCommandLineIsRefused(t *testing.T) {
 	}
 	if got := s.must("", "ls --state scheduled"); strings.Count(got, "\n") != 3 {
 		t.Errorf("left are\n%s", got)
+	}
+}
+
+func TestATimeThatAMessageRecommendsLiesAhead(t *testing.T) {
+	s := newSession(t)
+	s.addThree()
+	example := regexp.MustCompile(`20\d\d-\d\d-\d\dT[0-9:.]+(Z|\+\d\d:\d\d)`)
+	for _, line := range []string{"move a", "move a --at tomorrow", "queue pause mail --until tomorrow", "ls --due-before tomorrow", "move --help"} {
+		stdout, stderr, _ := s.run("", s.words(line)...)
+		times := example.FindAllString(stdout+stderr, -1)
+		if len(times) == 0 {
+			t.Errorf("foliot %s names no time: %q", line, stdout+stderr)
+		}
+		for _, text := range times {
+			if at, err := time.Parse(time.RFC3339Nano, text); err != nil || at.Year() < 2030 {
+				t.Errorf("foliot %s recommends %s", line, text)
+			}
+		}
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 // whenFlags say when a task is due: exactly one of them is given.
 type whenFlags struct {
 	In string `placeholder:"DURATION" help:"Due this long from now: 500ms, 90s, 1h30m."`
-	At string `placeholder:"TIME" help:"Due at this time, in RFC 3339: 2026-11-20T20:00:00Z."`
+	At string `placeholder:"TIME" help:"Due at this time, in RFC 3339: 2030-11-20T20:00:00Z."`
 }
 
 // longPast is how long ago --at may be: the time is taken from a clock that
@@ -59,7 +59,7 @@ func parseTime(flag, s string) (time.Time, error) {
 	case err != nil && wire.IsLeapSecond(s):
 		return t, badInput(flag, "%q is a leap second, which is not accepted: write the next second, 00:00:00", s)
 	case err != nil:
-		return t, badInput(flag, "%q is no time in RFC 3339; write 2026-11-20T20:00:00Z or 2026-11-20T20:00:00.250+01:00", s)
+		return t, badInput(flag, "%q is no time in RFC 3339; write 2030-11-20T20:00:00Z or 2030-11-20T20:00:00.250+01:00", s)
 	}
 	return t, nil
 }
@@ -72,7 +72,7 @@ func parseBound(flag, s string, now time.Time) (time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339Nano, s)
 	if err != nil {
-		return t, badInput(flag, "%q is neither a time (2026-11-20T20:00:00Z) nor a duration from now (10m, -1h, 0s)", s)
+		return t, badInput(flag, "%q is neither a time (2030-11-20T20:00:00Z) nor a duration from now (10m, -1h, 0s)", s)
 	}
 	return t, nil
 }
