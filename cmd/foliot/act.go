@@ -103,7 +103,8 @@ func (f manyFlags) bulk(ctx context.Context, con *console, act bulkAct, verb, do
 
 // asking returns act with a question before it that names the number of tasks. If
 // the number changes before the answer, it asks again: no more tasks are
-// changed than the person agreed to.
+// changed than the person agreed to. Above wire.MaxExpect the question says that
+// more may be.
 func asking(con *console, act bulkAct, verb string) bulkAct {
 	return func(ctx context.Context, filter client.Filter) (client.Changed, error) {
 		for agreed := 0; ; {
@@ -122,12 +123,15 @@ func asking(con *console, act bulkAct, verb string) bulkAct {
 			if agreed = differs.Count; agreed == 0 {
 				continue
 			}
-			if err := con.confirm(ctx, "%s %s?", verb, tasksWord(agreed)); err != nil {
-				return reply, err
-			}
-			if agreed > wire.MaxExpect {
+			if agreed > wire.MaxExpect { // the server compares no larger number
+				if err := con.confirm(ctx, "%s %s, and those that match by the time of your answer?", verb, tasksWord(agreed)); err != nil {
+					return reply, err
+				}
 				filter.Expect = nil
 				return act(ctx, filter)
+			}
+			if err := con.confirm(ctx, "%s %s?", verb, tasksWord(agreed)); err != nil {
+				return reply, err
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/wire"
 )
 
 // terminal runs a command that a person can answer, whose words are answer's, and
@@ -102,6 +103,41 @@ func TestAYesIsForTheNumberThatWasNamed(t *testing.T) {
 	}
 	if got := s.must("", "ls --state scheduled"); strings.Count(got, "\n") != 4 {
 		t.Errorf("left are\n%s", got)
+	}
+}
+
+// Above a million tasks the server does not compare the number: the question must not promise it.
+func TestTheQuestionSaysWhenMoreTasksMayBeChangedThanItNames(t *testing.T) {
+	for _, c := range []struct {
+		count  int
+		expect bool // the change that follows the answer is for that number only
+	}{{wire.MaxExpect, true}, {wire.MaxExpect + 1, false}} {
+		var asked bytes.Buffer
+		con := newConsole(strings.NewReader("y\n"), io.Discard, &asked, false)
+		con.canAsk = true
+		calls := 0
+		act := func(_ context.Context, f client.Filter) (client.Changed, error) {
+			if calls++; calls == 1 {
+				return client.Changed{}, &client.Error{Code: "count_differs", Count: c.count}
+			}
+			if (f.Expect != nil) != c.expect {
+				t.Errorf("%d tasks: the change expects %v", c.count, f.Expect)
+			}
+			return client.Changed{}, nil
+		}
+		if _, err := asking(con, act, "cancel")(t.Context(), client.Filter{}); err != nil || calls != 2 {
+			t.Errorf("%d tasks: %d calls, %v", c.count, calls, err)
+		}
+		if warned := strings.Contains(asked.String(), "those that match by the time of your answer"); warned == c.expect {
+			t.Errorf("%d tasks: it asked %q", c.count, asked.String())
+		}
+	}
+}
+
+func TestTheHelpOfAPurgeSaysThatTasksCreatedBeforeTheAnswerAreCancelledToo(t *testing.T) {
+	help := strings.Join(strings.Fields(newSession(t).must("", "queue purge --help")), " ")
+	if !strings.Contains(help, "those that are created until you answer are cancelled too") {
+		t.Errorf("it says\n%s", help)
 	}
 }
 

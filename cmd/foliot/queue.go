@@ -240,9 +240,9 @@ type queuePurgeCmd struct {
 
 // Help shows examples below the usage line.
 func (queuePurgeCmd) Help() string {
-	return `Cancels every task of the queue that exists now and is not finished, in the background: the server remembers it, and goes on with it after a
-restart. Nothing of the queue starts until that is done; tasks created from now on are not touched. An attempt under way is the last of its
-task. It asks first; without a terminal it needs --yes.
+	return `Cancels every task of the queue that exists then and is not finished, in the background: the server remembers it, and goes on with it after a
+restart. Nothing of the queue starts until that is done; tasks created later are not touched. An attempt under way is the last of its task.
+It asks first, with the number of tasks; those that are created until you answer are cancelled too. Without a terminal it needs --yes.
 
 Examples:
 
