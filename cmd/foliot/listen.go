@@ -22,7 +22,7 @@ type listenCmd struct {
 	Addr   string        `arg:"" optional:"" default:"127.0.0.1:9000" help:"Where to listen: host:port, or a port alone (default: 127.0.0.1:9000)."`
 	Status int           `default:"200" placeholder:"CODE" help:"Answer with this status (default: 200)."`
 	Delay  time.Duration `placeholder:"DURATION" help:"Answer after this long (default: at once)."`
-	Count  int           `placeholder:"N" help:"Stop after so many callbacks (default: never)."`
+	Count  int           `placeholder:"N" help:"Stop after so many callbacks (default: never). With --try, only that of its own task counts."`
 	Try    time.Duration `placeholder:"DURATION" help:"Create a task that calls this receiver after that long, print it, and stop; or say why it was not delivered."`
 	Quiet  bool          `short:"q" help:"Do not print bodies."`
 	Verify []string      `env:"FOLIOT_VERIFY_SECRET" placeholder:"SECRET" help:"Accept only callbacks signed with this secret (whsec_…), or with one of those in @FILE, and answer 401 to others. May be repeated."`
@@ -211,14 +211,18 @@ func (rc *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(status)
 }
 
-// show prints one callback, unless --count was reached.
+// show prints one callback, unless --count was reached. While a callback is awaited,
+// the others do not count.
 func (rc *receiver) show(c callback) bool {
 	rc.mu.Lock()
 	defer rc.mu.Unlock()
 	if rc.cmd.Count > 0 && rc.seen >= rc.cmd.Count {
 		return false
 	}
-	rc.seen++
+	own := rc.awaited == "" || c.Task == rc.awaited
+	if own {
+		rc.seen++
+	}
 	if rc.cmd.Quiet {
 		c.Body = ""
 	}
@@ -227,8 +231,8 @@ func (rc *receiver) show(c callback) bool {
 	} else {
 		rc.con.sayf("%s", c.line())
 	}
-	rc.came = rc.came || rc.awaited != "" && c.Task == rc.awaited
-	if rc.seen == rc.cmd.Count || rc.came {
+	rc.came = rc.came || rc.awaited != "" && own
+	if own && rc.seen == rc.cmd.Count || rc.came {
 		rc.stop()
 	}
 	return true

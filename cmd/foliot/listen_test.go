@@ -101,6 +101,21 @@ func TestListenPrintsWhatItReceives(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
+// Another callback must not end a trial with success and without a reason.
+func TestATrialEndsWithItsOwnCallbackWhateverTheCount(t *testing.T) {
+	stopped := 0
+	con := newConsole(strings.NewReader(""), io.Discard, io.Discard, false)
+	rc := &receiver{cmd: &listenCmd{Count: 1}, con: con, awaited: "own", stop: func() { stopped++ }}
+	for range 2 {
+		if !rc.show(callback{Task: "other"}) || stopped != 0 || rc.arrived() {
+			t.Fatal("the callback of another task ended the trial, or was refused")
+		}
+	}
+	if !rc.show(callback{Task: "own"}) || stopped != 1 || !rc.arrived() {
+		t.Error("its own callback did not end the trial")
+	}
+}
+
 func TestListenPrintsObjects(t *testing.T) {
 	l := start(t, "listen", "127.0.0.1:0", "-o", "json", "--quiet")
 	url := urlPattern.FindString(l.line(t, l.stderr))
