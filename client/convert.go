@@ -48,7 +48,7 @@ func (s Spec) wire() (wire.TaskInput, error) {
 		At: instant(s.At), Delay: duration(s.Delay),
 		Timeout: duration(s.Timeout), ExpireAfter: limit(s.ExpireAfter),
 		Priority: string(s.Priority), Labels: s.Labels, Retry: s.Retry.wire(), OnDead: onDead(s.OnDead),
-		NextAt: instant(s.FirstAttempt), Traceparent: s.Parent,
+		FirstAttemptAt: instant(s.FirstAttempt), Traceparent: s.Parent,
 		HTTP: wire.HTTPInput{URL: s.HTTP.URL, Method: s.HTTP.Method, Headers: s.HTTP.Headers},
 	}
 	if in.At == "" && in.Delay == "" {
@@ -59,11 +59,11 @@ func (s Spec) wire() (wire.TaskInput, error) {
 
 func (t Task) wire() (wire.Task, error) {
 	in, err := t.Spec.wire()
-	in.NextAt, in.Traceparent = instant(t.NextAt), t.Traceparent
+	in.FirstAttemptAt, in.Traceparent = "", t.Traceparent // a reply asks for nothing
 	shown := wire.Task{
 		TaskInput: in,
 		ID:        t.ID, State: string(t.State), HeldBy: t.HeldBy, Reason: t.Reason,
-		DueAt: instant(t.DueAt), Version: t.Version, CreatedAt: instant(t.CreatedAt), FinishedAt: instant(t.FinishedAt),
+		DueAt: instant(t.DueAt), NextAt: instant(t.NextAt), Version: t.Version, CreatedAt: instant(t.CreatedAt), FinishedAt: instant(t.FinishedAt),
 		CancelRequested: t.CancelRequested, UnderWay: t.UnderWay, Already: t.Already, BodySize: t.BodySize, Reclaims: t.Reclaims,
 		Schedule: t.Schedule, Instant: instant(t.Instant),
 		Attempts: make([]wire.Attempt, len(t.Attempts)), Durability: t.Durability,
@@ -183,7 +183,7 @@ func (d *decoder) spec(in wire.TaskInput) Spec {
 		At: d.instant(in.At), Delay: d.duration(in.Delay),
 		Timeout: d.duration(in.Timeout), ExpireAfter: d.limit(in.ExpireAfter),
 		Priority: Priority(in.Priority), Labels: in.Labels, Retry: d.retry(in.Retry),
-		FirstAttempt: d.instant(in.NextAt), Parent: in.Traceparent,
+		FirstAttempt: d.instant(in.FirstAttemptAt), Parent: in.Traceparent,
 		HTTP: HTTP{URL: in.HTTP.URL, Method: in.HTTP.Method, Headers: in.HTTP.Headers, Body: d.body(in.HTTP)},
 	}
 	if u := in.OnDead; u != nil {

@@ -20,8 +20,8 @@ type ScheduleSpec struct {
 	// Every is from one instant to the next, counted from Start, or from when the schedule was made; at least 1s.
 	Every time.Duration
 
-	// Anchor is what Every counts from where there is no Start. With Cron or Start it says nothing. Default: when the schedule was made, or as
-	// it is.
+	// Anchor is what Every counts from if there is no Start. With Cron or Start it says nothing. Only a Put that makes the schedule takes it;
+	// one that exists keeps its own. Default: when the schedule is made.
 	Anchor time.Time
 
 	Start   time.Time     // no instant lies before; zero: no bound
@@ -38,7 +38,8 @@ type ScheduleSpec struct {
 	// Overlap is what happens at an instant while a task of the schedule is unfinished. Default: AllowOverlap.
 	Overlap Overlap
 
-	// SetRuns sets how many of MaxRuns are used up: of a schedule that comes from elsewhere. nil: as it is; a new one has used none.
+	// SetRuns is how many of MaxRuns are used up, for a schedule that comes from elsewhere. Only a Put that makes the schedule takes it; one that
+	// exists keeps its own count. nil: none.
 	SetRuns *int64
 	// Paused lets it make no tasks. nil: as it is; a new one is not paused.
 	Paused *bool

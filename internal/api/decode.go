@@ -3,10 +3,13 @@ package api
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
@@ -28,7 +31,7 @@ func (r *reader) decodeTask(s *task.Spec, defaults func(queue string) task.Spec,
 		case "delay":
 			delay = true
 			s.When.Delay, err = r.duration()
-		case "next_at":
+		case "first_attempt_at":
 			s.When.Next, err = r.instant()
 		case "traceparent":
 			s.Trace, err = r.traceparent()
@@ -169,29 +172,69 @@ type bodyReader struct {
 }
 
 func (b *bodyReader) read(r *reader, key []byte, limit int) (err error) {
-	if b.given {
-		return refuse("two_bodies", "", "give either body or body_base64, not both")
-	}
-	b.given = true
+	var body task.Body
 	switch null := r.null(); {
 	case null:
-		b.body = task.Body{}
 	case string(key) == "body_base64":
-		b.body, err = r.base64(limit)
+		body, err = r.base64(limit)
 	case r.next() == '"':
 		var s string
 		s, err = r.textUpTo(limit)
-		b.body = task.Body{Kind: task.TextBody, Bytes: []byte(s)}
+		body = task.Body{Kind: task.TextBody, Bytes: []byte(s)}
 	default:
 		var raw []byte
 		if raw, err = r.raw(limit); err == nil {
-			b.body = task.Body{Kind: task.JSONBody, Bytes: bytes.Clone(raw)} // the document is not kept
+			body = task.Body{Kind: task.JSONBody, Bytes: bytes.Clone(raw)} // the document is not kept
 		}
 	}
-	if errors.Is(err, errOver) || err == nil && len(b.body.Bytes) > limit {
+	if errors.Is(err, errOver) || err == nil && len(body.Bytes) > limit {
 		err = bodyTooLarge("", limit)
 	}
+	if b.given && err == nil {
+		body, err = oneBody(b.body, body)
+	}
+	b.given, b.body = true, body
 	return err
+}
+
+// oneBody returns the body that was given in both ways, as showBody shows JSON whose bytes
+// no JSON value shows. The bytes are those of body_base64; the two must be the same value.
+func oneBody(value, exact task.Body) (task.Body, error) {
+	if value.Kind == task.BinaryBody {
+		value, exact = exact, value
+	}
+	shown := value.Bytes
+	switch value.Kind {
+	case task.NoBody:
+		shown = []byte("null")
+	case task.TextBody:
+		shown, _ = json.Marshal(string(value.Bytes)) // a string always has a form
+	}
+	if exact.Kind != task.BinaryBody || !sameJSON(shown, exact.Bytes) {
+		return task.Body{}, refuse("two_bodies", "", "give either body or body_base64, not both: they are not the same JSON value")
+	}
+	return task.Body{Kind: task.JSONBody, Bytes: exact.Bytes}, nil
+}
+
+// sameJSON reports whether b is JSON and has the tokens of a, which is. Numbers are the same
+// if they are written the same way.
+func sameJSON(a, b []byte) bool {
+	if !utf8.Valid(b) || !json.Valid(b) {
+		return false
+	}
+	x, y := json.NewDecoder(bytes.NewReader(a)), json.NewDecoder(bytes.NewReader(b))
+	x.UseNumber()
+	y.UseNumber()
+	for {
+		s, errX := x.Token()
+		t, errY := y.Token()
+		if errX != nil || errY != nil {
+			return errors.Is(errX, io.EOF) && errors.Is(errY, io.EOF)
+		}
+		if s != t {
+			return false
+		}
+	}
 }
 
 func bodyTooLarge(field string, limit int) error {
@@ -311,13 +354,15 @@ func parseDuration(field, s string) (time.Duration, error) {
 
 // ours are the fields of a task that a reply has and a request cannot set.
 var ours = map[string]bool{
-	"id": true, "state": true, "reason": true, "due_at": true, "next_at": true, "version": true, "created_at": true, "finished_at": true,
+	"id": true, "state": true, "reason": true, "due_at": true, "version": true, "created_at": true, "finished_at": true,
 	"cancel_requested": true, "under_way": true, "body_size": true, "reclaims": true, "attempts": true, "durability": true, "traceparent": true,
 	"schedule": true, "instant": true,
 }
 
 func unknownField(key []byte) error {
 	switch name := string(key); {
+	case name == "next_at":
+		return refuse("unknown_field", "", "the server sets this field; leave it out: at or delay says when the task is due")
 	case ours[name]:
 		return refuse("unknown_field", "", "the server sets this field; leave it out")
 	case name == "url" || name == "method" || name == "headers" || name == "body" || name == "body_base64":

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -80,15 +81,77 @@ func TestACreateTakesWhatAnExportWrites(t *testing.T) {
 	s := serve(t)
 	const span = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	const head = `{"name": "a", "http": {"url": "http://example.com/"}, `
-	got := s.do("POST", "/v1/tasks", head+`"at": "2030-01-01T00:00:00Z", "next_at": "2030-01-01T01:00:00Z", "traceparent": "`+span+`"}`,
+	got := s.do("POST", "/v1/tasks", head+`"at": "2030-01-01T00:00:00Z", "first_attempt_at": "2030-01-01T01:00:00Z", "traceparent": "`+span+`"}`,
 		"Traceparent: 00-11111111111111111111111111111111-1111111111111111-01").task(201)
 	if got.DueAt != "2030-01-01T00:00:00.000Z" || got.NextAt != "2030-01-01T01:00:00.000Z" || got.Traceparent != span {
 		t.Errorf("%+v", got)
 	}
-	s.do("PUT", "/v1/tasks/a", head+`"delay": "1h", "next_at": "2030-01-01T01:00:00Z"}`).problem(400, "conflict", "next_at")
+	s.do("PUT", "/v1/tasks/a", head+`"delay": "1h", "first_attempt_at": "2030-01-01T01:00:00Z"}`).problem(400, "conflict", "first_attempt_at")
 	s.do("PUT", "/v1/tasks/a", head+`"delay": "1h", "traceparent": "00-0-0-0"}`).problem(400, "bad_traceparent", "traceparent")
-	s.do("PATCH", "/v1/tasks/a", `{"next_at": "2030-01-01T01:00:00Z"}`).problem(400, "unknown_field", "next_at")
+	s.do("PATCH", "/v1/tasks/a", `{"first_attempt_at": "2030-01-01T01:00:00Z"}`).problem(400, "unknown_field", "first_attempt_at")
 	const rest = `"task": {"http": {"url": "http://example.com/"}}}`
-	s.do("PUT", "/v1/schedules/s", `{"cron": "* * * * *", "anchor": "2030-01-01T01:00:00Z", `+rest).problem(400, "conflict", "anchor")
 	s.do("PUT", "/v1/schedules/s", `{"every": "1h", "runs": -1, `+rest).problem(400, "out_of_range", "runs")
+}
+
+// TestARequestDoesNotTakeTheNextAttemptOfAReply: a client that reads a task, moves at forward
+// and puts it back would get the old time, without a word.
+func TestARequestDoesNotTakeTheNextAttemptOfAReply(t *testing.T) {
+	s := serve(t)
+	const head = `{"name": "a", "http": {"url": "http://example.com/"}, `
+	shown := s.do("POST", "/v1/tasks", head+`"at": "2030-01-02T00:00:00Z"}`).task(201)
+	again := head + `"at": "2030-01-01T00:00:00Z"`
+	for _, request := range []string{"PUT /v1/tasks/a", "POST /v1/tasks", "PATCH /v1/tasks/a"} {
+		method, path, _ := strings.Cut(request, " ")
+		body := again
+		if method == "PATCH" {
+			body = `{"at": "2030-01-01T00:00:00Z"`
+		}
+		p := s.do(method, path, body+`, "next_at": "`+shown.NextAt+`"}`).problem(400, "unknown_field", "next_at")
+		if !strings.Contains(p.Detail, "leave it out") {
+			t.Errorf("%s: %s", request, p.Detail)
+		}
+	}
+	if got := s.do("PUT", "/v1/tasks/a", again+"}").task(200); got.NextAt != "2030-01-01T00:00:00.000Z" || s.record("a").Due != s.record("a").OriginalDue {
+		t.Errorf("next_at %s", got.NextAt)
+	}
+}
+
+func TestAScheduleThatWasReadCanBePutWithAnotherRule(t *testing.T) {
+	s := serve(t)
+	const rest = `"max_runs": 9, "task": {"http": {"url": "http://example.com/"}}}`
+	var shown, got wire.Schedule
+	s.do("PUT", "/v1/schedules/s", `{"every": "1h", "runs": 3, `+rest).want(201, &shown)
+	s.do("PUT", "/v1/schedules/s", `{"cron": "0 9 * * *", "runs": 2, "anchor": "`+shown.Anchor+`", `+rest).want(200, &got)
+	if shown.Anchor == "" || got.Anchor != "" || *got.Runs != 3 {
+		t.Errorf("anchor %q, then %q, %d runs", shown.Anchor, got.Anchor, *got.Runs)
+	}
+}
+
+// TestABodyIsTakenAsAReadShowsIt: both ways together, if they are the same value.
+func TestABodyIsTakenAsAReadShowsIt(t *testing.T) {
+	for _, body := range []string{" {\"a\": [1.50, \"<\u00e9\", true]}\n", `"text"`, "null", " 7 "} {
+		s := serve(t)
+		s.do("POST", "/v1/publish?url=http%3A%2F%2Fexample.com%2F", body, "Foliot-Name: a", "Foliot-Delay: 1h").want(201, nil)
+		shown := s.do("GET", "/v1/tasks/a", "").task(200)
+		var both map[string]json.RawMessage
+		request, err := json.Marshal(shown.HTTP)
+		if err != nil || json.Unmarshal(request, &both) != nil || both["body"] == nil || both["body_base64"] == nil {
+			t.Fatalf("%s: %v", request, err)
+		}
+		for _, c := range []struct{ method, document string }{
+			{"PUT", `{"delay": "1h", "http": ` + string(request) + `}`},
+			{"PUT", `{"delay": "1h", "http": {"url": "http://example.com/", "body_base64": ` + string(both["body_base64"]) + `, "body": ` + string(both["body"]) + `}}`},
+			{"PATCH", `{"http": {"body": ` + string(both["body"]) + `, "body_base64": ` + string(both["body_base64"]) + `}}`},
+		} {
+			if got := s.do(c.method, "/v1/tasks/a", c.document); got.status != 200 {
+				t.Fatalf("%s %s: %s", c.method, c.document, got.body)
+			}
+			if got := s.record("a").Request; got.BodyKind != task.JSONBody || string(got.Body) != body {
+				t.Errorf("%s %s: kind %d, %q", c.method, c.document, got.BodyKind, got.Body)
+			}
+		}
+		for _, other := range []string{`{"a": [1.50, "<\u00e9"]}`, `{"a": [1.50, "<\u00e9", true], "b": 1}`, `"other"`, `8`, "[null]"} {
+			s.do("PATCH", "/v1/tasks/a", `{"http": {"body": `+other+`, "body_base64": `+string(both["body_base64"])+`}}`).problem(400, "two_bodies", "http.body_base64")
+		}
+	}
 }

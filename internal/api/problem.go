@@ -70,7 +70,7 @@ var problems = []struct {
 	{"required", 400, "a field is missing"},
 	{"two_due_times", 400, "both at and delay are given"},
 	{"no_due_time", 400, "neither at nor delay is given"},
-	{"two_bodies", 400, "both body and body_base64 are given"},
+	{"two_bodies", 400, "both body and body_base64 are given, and are not the same JSON value"},
 	{"name_mismatch", 400, "the name in the body is not the one in the path"},
 	{"bad_name", 400, "a name has other characters, or is too long"},
 	{"bad_time", 400, "a time is not RFC 3339"},

@@ -13,7 +13,7 @@ type ScheduleSpec struct {
 	Spec
 	Rule   Rule
 	Paused *bool  // nil: as it is
-	Runs   *int64 // sets Recurrence.Runs: of a schedule that comes from elsewhere; nil: as it is
+	Runs   *int64 // Recurrence.Runs of a schedule that is made: it comes from elsewhere; nil: 0
 }
 
 // Validate checks everything that can be said of a spec without a store. It returns
@@ -55,8 +55,6 @@ func (r *Rule) validate(now Millis) error {
 		return &FieldError{"timezone", "conflict", "a time zone belongs to cron; every counts seconds, which are the same everywhere"}
 	case r.Cron == "" && (r.Every < MinEvery || r.Every > MaxDuration || r.Every%time.Millisecond != 0):
 		return &FieldError{"every", "out_of_range", "every lies between 1s and 100 years, in whole milliseconds"}
-	case r.Anchor != 0 && (r.Cron != "" || r.Start != 0):
-		return &FieldError{"anchor", "conflict", "an anchor belongs to every without start; with one, every counts from that"}
 	case r.Anchor < 0 || r.Anchor > latest(now):
 		return &FieldError{"anchor", "out_of_range", "an anchor lies after 1970-01-01T00:00:00Z and at most 100 years ahead"}
 	case r.Start < 0 || r.Start > latest(now):
@@ -108,7 +106,9 @@ func (c PutSchedule) Action() string { return "schedule.put" }
 // done: what was fired is not fired again, the runs are counted on, a pause stays. Nothing
 // from before now is made up for where the instants are others now. Errors: ErrPrecondition;
 // a *FieldError where no instant is left, but not of the schedule that is there already: a
-// deployment that is repeated later finds it ended, and leaves it so.
+// deployment that is repeated later finds it ended, and leaves it so. An anchor and runs in
+// the spec count only for a schedule that is made: one that exists keeps its own, so that a
+// client may put what it has read before an instant.
 func (c PutSchedule) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 	old = presentSchedule(old)
 	if err := c.If.Check(old); err != nil {
@@ -119,6 +119,12 @@ func (c PutSchedule) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 	t.Name, t.Queue, t.Priority, t.Recur = c.Target().Name, ScheduleQueue, Normal, r
 	t.Request.Destination = "" // one lane for all of a namespace
 	effect := Created
+	if old != nil || r.Cron != "" || r.Start != 0 {
+		r.Anchor = 0
+	}
+	if n := c.Spec.Runs; n != nil {
+		r.Runs = *n
+	}
 	if old != nil {
 		effect = Updated
 		t.ID, t.Version, t.CreatedAt = old.ID, old.Version+1, old.CreatedAt
@@ -129,9 +135,6 @@ func (c PutSchedule) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 	}
 	if r.over(now) && (old == nil || !r.same(&old.Recur.Rule) || r.End != old.Recur.End) {
 		return Result{}, &FieldError{"end", "never_fires", "the schedule has no instant between now and its end"}
-	}
-	if n := c.Spec.Runs; n != nil {
-		r.Runs = *n
 	}
 	if p := c.Spec.Paused; p != nil {
 		r.pause(now, *p)

@@ -55,6 +55,31 @@ func TestTheSameRuleGoesOn(t *testing.T) {
 	}
 }
 
+// TestAPutTakesNoRunBack: what a client read before an instant is put after it.
+func TestAPutTakesNoRunBack(t *testing.T) {
+	three := rule(func(r *Rule) { r.MaxRuns = 3 })
+	s := put(t, everySpec(time.Minute, three))
+	s, _, _ = run(t, s, sec(60), 0)
+	read := s.Recur
+	s, _, _ = run(t, s, sec(120), 0)
+	asRead := func(s *ScheduleSpec) { s.Runs, s.Rule.Anchor = ptr(read.Runs), read.Anchor }
+	for name, edit := range map[string]func(*Rule){
+		"the same rule": func(*Rule) {},
+		"another every": func(r *Rule) { r.Every = time.Hour },
+		"cron":          func(r *Rule) { r.Every, r.Cron, r.Zone = 0, "* * * * *", "UTC" },
+		"a start":       func(r *Rule) { r.Start = sec(600) },
+	} {
+		got := putAt(t, sec(130), s, everySpec(time.Minute, three, asRead, rule(edit))).Recur
+		if got.Runs != 2 {
+			t.Errorf("%s: %d runs", name, got.Runs)
+		}
+	}
+	moved := putAt(t, sec(130), s, everySpec(time.Minute, three, rule(func(r *Rule) { r.Anchor = sec(7) })))
+	if moved.Recur.Anchor != scheduleStart || moved.Recur.Next != sec(180) {
+		t.Errorf("another anchor: counts from %d, next %d", moved.Recur.Anchor-scheduleStart, moved.Recur.Next-scheduleStart)
+	}
+}
+
 func TestAnotherRuleMakesUpForNothing(t *testing.T) {
 	s := put(t, everySpec(time.Minute))
 	s = putAt(t, sec(600), s, everySpec(7*time.Second, misfire(FireAll))) // ten were due and not fired

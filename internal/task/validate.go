@@ -55,9 +55,9 @@ func (w When) validate(now Millis) error {
 	case !w.Relative && w.At <= 0: // in a record, 0 is no time
 		return &FieldError{"at", "out_of_range", `a due time lies after 1970-01-01T00:00:00Z: what is due at once has "delay": "0s"`}
 	case w.Relative && w.Next != 0:
-		return &FieldError{"next_at", "conflict", "next_at goes with at, not with delay"}
+		return &FieldError{"first_attempt_at", "conflict", "first_attempt_at goes with at, not with delay"}
 	case w.Next < 0 || w.Next > latest(now):
-		return &FieldError{"next_at", "out_of_range", "next_at lies after 1970 and at most 100 years ahead"}
+		return &FieldError{"first_attempt_at", "out_of_range", "first_attempt_at lies after 1970 and at most 100 years ahead"}
 	}
 	return nil
 }

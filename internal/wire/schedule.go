@@ -10,7 +10,7 @@ type ScheduleInput struct {
 	Every      string `json:"every,omitempty" pattern:"duration" example:"5m" doc:"It fires each time this long has passed, counted from start, or from when the schedule was made: 1s to 100 years, in whole milliseconds."`
 
 	Start   string `json:"start,omitempty" format:"date-time" doc:"No instant lies before; of every, it is the first one."`
-	Anchor  string `json:"anchor,omitempty" format:"date-time" doc:"Of every without start: the time that it counts from. Absent: when the schedule was made, or as it is."`
+	Anchor  string `json:"anchor,omitempty" format:"date-time" doc:"Of every without start: the time that it counts from. A PUT takes it only if it makes the schedule; absent: that moment. A schedule that exists keeps its own."`
 	End     string `json:"end,omitempty" format:"date-time" doc:"No instant lies after."`
 	MaxRuns int64  `json:"max_runs,omitempty" minimum:"0" doc:"It ends when so many instants have made a task. 0 or absent: no limit."`
 	Jitter  string `json:"jitter,omitempty" pattern:"duration" example:"30s" doc:"Each task is due up to that much later than its instant, always the same for one instant; at most 24h. Absent: none."`
@@ -22,7 +22,7 @@ type ScheduleInput struct {
 
 	Paused *bool         `json:"paused,omitempty" doc:"true: it makes no task until it is resumed. Absent: as it is; a new one is not paused."`
 	Task   ScheduledTask `json:"task" doc:"What its tasks are."`
-	Runs   *int64        `json:"runs,omitempty" minimum:"0" doc:"How many instants have made a task, with the one that waits. What was triggered or backfilled is not counted. In a PUT it sets that number, as export writes it. Absent: as it is; a new one has none."`
+	Runs   *int64        `json:"runs,omitempty" minimum:"0" doc:"How many instants have made a task, with the one that waits. What was triggered or backfilled is not counted. A PUT takes it, as export writes it, only if it makes the schedule; absent: 0. A schedule that exists keeps its own count."`
 }
 
 // ScheduledTask is what the tasks of a schedule are made of. What is left open is

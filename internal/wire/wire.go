@@ -41,17 +41,18 @@ type TaskInput struct {
 	Labels      map[string]string `json:"labels,omitempty" maxProperties:"64" doc:"To find it by; keys to 128 bytes, values to 256."`
 	Retry       *Retry            `json:"retry,omitempty" doc:"When it is tried again."`
 	OnDead      *string           `json:"on_dead,omitempty" format:"uri" maxLength:"8192" example:"https://shop.internal/dead" doc:"A URL that is told, by a POST that is a task of its own, when the task dies. Absent: the queue's; an empty string: none."`
-	NextAt      string            `json:"next_at,omitempty" format:"date-time" doc:"When the next attempt starts: at due_at, or later when the task is tried again. Absent: none follows, or one is under way. In a create, beside at: its first attempt starts no earlier, as export writes it of a task that is tried again; expire_after counts from at."`
 	Traceparent string            `json:"traceparent,omitempty" maxLength:"512" example:"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" doc:"The span that created it (W3C Trace Context), which the spans of its attempts are linked to. Absent in a create: that of the request."`
+
+	FirstAttemptAt string `json:"first_attempt_at,omitempty" format:"date-time" doc:"In a request only, beside at: the first attempt starts no earlier, and expire_after counts from at. An export writes it for a task that waits for a retry; no reply has it."`
 }
 
-// HTTPInput is the request to send. At most one of Body and BodyBase64 is given.
+// HTTPInput is the request to send. Body and BodyBase64 are given together only as a read shows them.
 type HTTPInput struct {
 	URL        string            `json:"url" format:"uri" maxLength:"8192" example:"https://shop.internal/orders/42/close"`
 	Method     string            `json:"method,omitempty" enum:"GET,HEAD,POST,PUT,PATCH,DELETE,OPTIONS" default:"POST"`
 	Headers    map[string]string `json:"headers,omitempty" doc:"At most 16 KiB together. Not Host, TE, Content-Length, Connection, Transfer-Encoding, Expect, Upgrade, Trailer, Keep-Alive, Proxy-*, Foliot-* or webhook-*."`
 	Body       json.RawMessage   `json:"body,omitempty" doc:"A string is sent as it is (text/plain unless a header says otherwise), any other JSON value as JSON, byte for byte as it came. null: none."`
-	BodyBase64 *string           `json:"body_base64,omitempty" encoding:"base64" doc:"Bytes to send, in place of body."`
+	BodyBase64 *string           `json:"body_base64,omitempty" encoding:"base64" doc:"Bytes to send, in place of body. A read shows both of a JSON body whose bytes no JSON value shows. A request may give both back: these bytes are sent, as JSON. It is refused if body is another value."`
 }
 
 // Retry is a retry policy; absent fields have the queue's defaults, and in a
@@ -85,7 +86,7 @@ type HTTPPatch struct {
 	Method     *string            `json:"method,omitempty" nullable:"true"`
 	Headers    map[string]*string `json:"headers,omitempty" doc:"Merged into the headers there are, names ignoring case; null removes one."`
 	Body       json.RawMessage    `json:"body,omitempty" doc:"Replaced as a whole, never merged; null removes it."`
-	BodyBase64 *string            `json:"body_base64,omitempty" nullable:"true" encoding:"base64"`
+	BodyBase64 *string            `json:"body_base64,omitempty" nullable:"true" encoding:"base64" doc:"Bytes to send, in place of body, or beside it as a read shows both."`
 }
 
 // RetryPatch changes a retry policy.
@@ -107,6 +108,7 @@ type Task struct {
 	HeldBy          string    `json:"held_by,omitempty" enum:"suspended,purge,pause" doc:"Of a held task: what holds it. suspended: the operator has suspended the namespace."`
 	Reason          string    `json:"reason,omitempty" doc:"Why it is dead, expired or cancelled: a stable code."`
 	DueAt           string    `json:"due_at" format:"date-time" doc:"The due time that was asked for last; retries do not move it."`
+	NextAt          string    `json:"next_at,omitempty" format:"date-time" doc:"When the next attempt starts: at due_at, or later when the task is tried again. Absent: none follows, or one is under way. A request does not take it."`
 	Version         uint64    `json:"version" doc:"Counts what clients changed; attempts do not change it."`
 	CreatedAt       string    `json:"created_at" format:"date-time"`
 	FinishedAt      string    `json:"finished_at,omitempty" format:"date-time" doc:"When it became finished or dead."`

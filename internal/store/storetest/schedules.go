@@ -39,7 +39,7 @@ var scheduleCases = []testCase{
 	},
 	{
 		"a schedule that comes from elsewhere keeps its phase and its count",
-		"An anchor says what every counts from, and runs how many instants have made a task; a PUT without them changes neither.",
+		"An anchor says what every counts from, and runs how many instants have made a task; a PUT of the schedule that is there changes neither.",
 		func(f *fixture) {
 			moved := func(s *task.ScheduleSpec) {
 				runs := int64(2)
@@ -52,6 +52,11 @@ var scheduleCases = []testCase{
 			plain := f.scheduleSpec("nightly", 5*time.Second, func(s *task.ScheduleSpec) { s.Rule.MaxRuns = 3 })
 			if s = f.must(start+1000, task.PutSchedule{Spec: plain}); s.Due != start+2000 || s.Recur.Runs != 2 {
 				f.Fatalf("after another PUT: due start%+d, %d runs", s.Due-start, s.Recur.Runs)
+			}
+			none := int64(0)
+			lower := f.scheduleSpec("nightly", 5*time.Second, func(s *task.ScheduleSpec) { s.Rule.Anchor, s.Rule.MaxRuns, s.Runs = start-4000, 3, &none })
+			if s = f.must(start+1500, task.PutSchedule{Spec: lower}); s.Due != start+2000 || s.Recur.Runs != 2 {
+				f.Fatalf("after a PUT with an anchor and runs: due start%+d, %d runs", s.Due-start, s.Recur.Runs)
 			}
 			if r := f.fire(start+2000, s); r.Spawned == nil || !r.Task.Recur.Ended() || r.Task.Recur.Runs != 3 {
 				f.Errorf("the last run: %+v", r)
