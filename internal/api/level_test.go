@@ -16,7 +16,8 @@ import (
 // weak is a store that reaches a lower level for the tasks named weak.
 type weak struct {
 	*memstore.Store
-	err error
+	err   error
+	short bool // too few servers confirm what Apply finds
 }
 
 func (w *weak) Durability() string { return "default" }
@@ -24,6 +25,9 @@ func (w *weak) Durability() string { return "default" }
 func (w *weak) Err() error { return w.err }
 
 func (w *weak) Apply(ctx context.Context, now task.Millis, changes []task.Change) ([]task.Reply, error) {
+	if w.short {
+		return nil, task.ErrNotDurable
+	}
 	replies, err := w.Store.Apply(ctx, now, changes)
 	for i := range replies {
 		if changes[i].Target().Name == "weak" || changes[i].Target().Name == "@weak" {
@@ -81,6 +85,45 @@ func TestEachReplyNamesTheDurabilityThatWasReached(t *testing.T) {
 		r := s.do(c.method, c.path, c.body)
 		if err := json.Unmarshal(r.body, &got); err != nil || r.status != 200 || got.Durability != c.want {
 			t.Errorf("%s %s: %d %s", c.method, c.path, r.status, r.body)
+		}
+	}
+}
+
+// A repeat whose request is invalid by now is answered with the task, which is as durable as the reply says.
+func TestARepeatThatIsInvalidByNowNamesTheDurabilityThatWasReached(t *testing.T) {
+	for name, want := range map[string]string{"strong": "default", "weak": "async"} {
+		s, w := serveWeak(t)
+		put := func() reply {
+			return s.do("PUT", "/v1/tasks/"+name, `{"delay": "1h", "retry": {"max_backoff": "2s"}, "http": {"url": "https://example.com/"}}`, "Idempotency-Key: k")
+		}
+		put().task(201)
+		s.do("PUT", "/v1/queues/default", `{"retry": {"min_backoff": "1m"}}`).want(201, nil)
+		if got := put().task(200); got.Durability != want {
+			t.Errorf("the repeat of %s: %q", name, got.Durability)
+		}
+		w.short = true
+		put().problem(503, "durability_not_met", "")
+	}
+}
+
+func TestAReplyThatChangedNothingNamesNoDurability(t *testing.T) {
+	s, _ := serveWeak(t)
+	s.do("POST", "/v1/tasks", `{"delay": "1h", "name": "a", "http": {"url": "https://example.com/"}}`).task(201)
+	s.do("PUT", "/v1/schedules/s", `{"cron": "* * * * *", "timezone": "UTC", "task": {"http": {"url": "https://example.com/"}}}`).want(201, nil)
+	until := time.Now()
+	span := fmt.Sprintf(`{"from": %q, "until": %q}`, until.Add(-5*time.Minute).Format(time.RFC3339), until.Format(time.RFC3339))
+	for _, c := range []struct{ path, body, want string }{
+		{"/v1/tasks/batch", `{"tasks": [{"delay": "1h", "name": "a", "http": {"url": "https://example.com/"}}]}`, ""},
+		{"/v1/tasks/cancel?queue=other", "", ""},
+		{"/v1/schedules/s/backfill", span, "default"},
+		{"/v1/schedules/s/backfill", span, ""},
+	} {
+		var got struct {
+			Durability string `json:"durability"`
+		}
+		r := s.do("POST", c.path, c.body)
+		if err := json.Unmarshal(r.body, &got); err != nil || r.status != 200 || got.Durability != c.want {
+			t.Errorf("%s: %d %s, want %q", c.path, r.status, r.body, c.want)
 		}
 	}
 }

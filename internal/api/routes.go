@@ -62,6 +62,7 @@ type request struct {
 	scope task.Scope // of its route
 	query url.Values
 	load  int    // bytes of its body that are counted in Server.loads
+	made  bool   // a change of it was made, or the store confirmed an earlier one
 	lower string // the durability that its changes reached, if that is lower than the store's
 	out   *response
 }
@@ -69,12 +70,20 @@ type request struct {
 // reached notes how durable changes of r are.
 func (r *request) reached(replies []task.Reply) {
 	for i := range replies {
-		r.lower = cmp.Or(replies[i].Durability, r.lower)
+		if replies[i].Err == nil {
+			r.made, r.lower = true, cmp.Or(replies[i].Durability, r.lower)
+		}
 	}
 }
 
-// durability returns the level that all changes of r have reached.
-func (s *Server) durability(r *request) string { return cmp.Or(r.lower, s.ledger.Durability()) }
+// durability returns the level that all changes of r have reached, "" if it made none:
+// the store confirms nothing that it refuses.
+func (s *Server) durability(r *request) string {
+	if !r.made {
+		return ""
+	}
+	return cmp.Or(r.lower, s.ledger.Durability())
+}
 
 const (
 	tasksPath = wire.Version + "/tasks"

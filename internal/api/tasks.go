@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"net/http"
 
 	"github.com/foliot/foliot/internal/task"
@@ -28,20 +29,22 @@ func (s *Server) create(w http.ResponseWriter, r *request) error {
 }
 
 // unlessRepeated answers the repeat of a request with the task that it made, and
-// returns err where it is none: what was valid when it came first need not be
-// valid with the defaults that its queue has now.
-func (s *Server) unlessRepeated(w http.ResponseWriter, r *request, status int, spec *task.Spec, idem *task.Idempotency, err error) error {
+// returns refused if it is none: what was valid when it came first need not be
+// valid with the defaults that its queue has now. The store confirms the task, as
+// it does for any repeat: the first request may have failed because it could not.
+func (s *Server) unlessRepeated(w http.ResponseWriter, r *request, status int, spec *task.Spec, idem *task.Idempotency, refused error) error {
 	if idem == nil {
+		return refused
+	}
+	done, err := s.apply(r, s.now(), task.Repeat{Key: spec.Key, Idempotency: idem})
+	switch {
+	case errors.Is(err, task.ErrNotFound), errors.Is(err, task.ErrIdempotencyReuse):
+		return refused
+	case err != nil:
 		return err
 	}
-	made, missing := s.ledger.Get(r.Context(), spec.Key)
-	if missing != nil {
-		return err
-	}
-	if repeated, reused := made.Repeats(idem); !repeated || reused != nil {
-		return err
-	}
-	s.replyChange(w, r, status, task.Result{Task: made, UnderWay: status == http.StatusOK && made.UnderWay(s.now())})
+	done.UnderWay = done.UnderWay && status == http.StatusOK
+	s.replyChange(w, r, status, done)
 	return nil
 }
 

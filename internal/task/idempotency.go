@@ -61,3 +61,28 @@ func KeyOf(change any) string {
 	}
 	return i.Key
 }
+
+// Repeat finds out whether a request is the repeat of one that made a task. It changes nothing, and
+// a store answers it as durably as a change.
+type Repeat struct {
+	Key         Key
+	Idempotency *Idempotency
+}
+
+// Target returns the key of the task that the request would make.
+func (c Repeat) Target() Key { return c.Key }
+
+// Action implements Change. What changes nothing has no entry in the audit log.
+func (c Repeat) Action() string { return "task.create" }
+
+// Apply returns the task that the request made, as it is now. Errors: ErrNotFound if the request
+// made none, ErrIdempotencyReuse.
+func (c Repeat) Apply(now Millis, old *Task, _ Policy) (Result, error) {
+	switch repeated, err := old.Repeats(c.Idempotency); {
+	case err != nil:
+		return Result{}, err
+	case !repeated:
+		return Result{}, ErrNotFound
+	}
+	return Result{Task: old, Effect: Repeated, UnderWay: old.UnderWay(now)}, nil
+}

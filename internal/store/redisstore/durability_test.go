@@ -192,7 +192,11 @@ func TestAReplyNamesTheDurabilityThatWasReached(t *testing.T) {
 	if s.servers.shorts.Load() == 0 {
 		t.Error("nobody counted that the replica did not confirm it")
 	}
+	lookup := func(name string) task.Change {
+		return task.Repeat{Key: order(name).Target(), Idempotency: order(name).Idempotency}
+	}
 	expect("a repeat", Async, order("c"))
+	expect("a repeat without the request", Async, lookup("c"))
 	expect("a cancel", Async, task.Cancel{Key: order("a").Target()})
 	eventually(t, 10*time.Second, "the replica counts as away", func() bool { return s.servers.wants(p.master.Addr) == 0 })
 	expect("its replica is away", Async, order("e"))
@@ -202,6 +206,7 @@ func TestAReplyNamesTheDurabilityThatWasReached(t *testing.T) {
 	s.servers.word = 10 * time.Second
 	expect("its replica is back", Default, order("f"))
 	expect("a repeat of an unconfirmed create", Default, order("c"))
+	expect("the same without the request", Default, lookup("d"))
 	if got := kept(t, s, p.replica.Addr); got != 6 {
 		t.Errorf("the replica has %d tasks", got)
 	}

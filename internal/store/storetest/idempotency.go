@@ -87,6 +87,28 @@ var idempotencyCases = []testCase{
 		},
 	},
 	{
+		"a repeat is found without the request",
+		"Repeat returns the record of the request that made it, whatever became of that, and writes nothing. A request that made none is ErrNotFound, one with the key of another ErrIdempotencyReuse.",
+		func(f *fixture) {
+			repeat := func(name, key, print string) task.Change {
+				return task.Repeat{Key: f.spec(name).Key, Idempotency: idem(key, print)}
+			}
+			fails := func(c task.Change, want error) {
+				if r := f.apply(start+9, c); !errors.Is(r.Err, want) {
+					f.Fatalf("%+v: %v, not %v", c, r.Err, want)
+				}
+			}
+			fails(repeat("a", "k", "request"), task.ErrNotFound)
+			made := f.must(start, task.Create{Spec: f.spec("a", at(start)), Idempotency: idem("k", "request")})
+			f.wantRepeated(repeat("a", "k", "request"), made.ID, task.Scheduled)
+			fails(repeat("a", "k2", "request"), task.ErrNotFound)
+			fails(repeat("a", "k", "other"), task.ErrIdempotencyReuse)
+			f.claim(start, made, "token")
+			f.wantRepeated(repeat("a", "k", "request"), made.ID, task.Running)
+			f.must(start, task.Create{Spec: f.spec("b"), Idempotency: idem("k2", "request")}) // a Repeat takes no key
+		},
+	},
+	{
 		"the repeat of a replace changes nothing",
 		"The same key and request again: Repeated, with the record as it is, also after the task was delivered or another replace came in between. So it is never delivered twice.",
 		func(f *fixture) {
