@@ -41,8 +41,12 @@ func (s Spec) nameOr(words string) string {
 }
 
 // Put creates the task that s names, or replaces it. Where an attempt of the old task is under way, the new one starts when that has settled. It
-// returns without the body. The call carries an Idempotency-Key of its own, so that a repeat of it changes nothing and sends nothing twice. Errors:
-// ErrStale, and those of Create.
+// returns without the body. The call carries an Idempotency-Key of its own, so that a repeat of it changes nothing and sends nothing twice.
+//
+// A server of an older version ignores the key. A repeat there puts the task again, and with a condition it is refused because of the first try's
+// success: if [MayBeDone] is true of an ErrStale, look at the task.
+//
+// Errors: ErrStale, and those of Create.
 func (ts Tasks) Put(ctx context.Context, s Spec, conds ...Condition) (*Task, error) {
 	return ts.PutOnce(ctx, rand.Text(), s, conds...)
 }

@@ -1,5 +1,6 @@
 import os
 import sys
+import uuid
 
 from foliot import Client, ProblemError
 
@@ -16,7 +17,11 @@ while "finished_at" not in task:
 print("the first is", task["state"], "with status", task["attempts"][0]["status"])
 
 # One that is not needed any more.
-foliot.put_task("order-43-python", {"delay": "1h", "http": {"url": receiver + "/hello"}})
+foliot.put_task(
+    "order-43-python",
+    {"delay": "1h", "http": {"url": receiver + "/hello"}},
+    idempotency_key=str(uuid.uuid4()),
+)
 cancelled = foliot.cancel_task("order-43-python")
 print("the second is", cancelled.body["state"], "after its attempt" if cancelled.status == 202 else "before any attempt")
 

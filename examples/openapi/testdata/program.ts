@@ -15,7 +15,11 @@ while (!task.finished_at) {
 console.log("the first is", task.state, "with status", task.attempts[0].status);
 
 // One that is not needed any more.
-await foliot.putTask("order-43-typescript", { delay: "1h", http: { url: receiver + "/hello" } });
+await foliot.putTask(
+  "order-43-typescript",
+  { delay: "1h", http: { url: receiver + "/hello" } },
+  { idempotencyKey: crypto.randomUUID() },
+);
 const cancelled = await foliot.cancelTask("order-43-typescript");
 console.log("the second is", cancelled.body.state, cancelled.status === 202 ? "after its attempt" : "before any attempt");
 
