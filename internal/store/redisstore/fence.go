@@ -51,6 +51,17 @@ func (f *fences) pass(tokens fenceTokens) {
 	f.tokens.Store(&next)
 }
 
+// passed reports whether the settings have passed all these fences.
+func (f *fences) passed(tokens fenceTokens) bool {
+	known := f.known()
+	for slot, token := range tokens {
+		if have, ok := known[slot]; !ok || have != token {
+			return false
+		}
+	}
+	return true
+}
+
 // bySlot returns the ownership keys of all shards, by slot, and one shard of each slot.
 func (s *Store) bySlot() (keys map[uint16][]string, one map[uint16]*shard) {
 	keys, one = map[uint16][]string{}, map[uint16]*shard{}
@@ -106,7 +117,12 @@ func (s *Store) passFences(ctx context.Context, outcomes []outcome, items []item
 			return err
 		}
 	}
-	if err := s.reload(ctx); err != nil {
+	s.configuring.Lock()
+	defer s.configuring.Unlock()
+	if s.fences.passed(tokens) { // by another round, while this one waited
+		return nil
+	}
+	if _, err := s.reloadLocked(ctx); err != nil {
 		return err
 	}
 	s.fences.pass(tokens)

@@ -65,3 +65,32 @@ func TestAPurgeEndsAtItsReplyForTasksOfAnotherNode(t *testing.T) {
 		})
 	}
 }
+
+// The rounds that a fence refused at one moment need the settings once, not once each.
+func TestTheSettingsAreReadOnceForAFence(t *testing.T) {
+	t.Parallel()
+	addr := redistest.New(t).Addr
+	a, b := openNode(t, "a", addr), openNode(t, "b", addr)
+	purge := func(id string) {
+		replies, err := a.Configure(t.Context(), a.now(), []task.Edit{task.PurgeQueue{Namespace: "default", Name: "default", ID: id}})
+		if err != nil || replies[0].Err != nil {
+			t.Fatal(err, replies)
+		}
+	}
+	stale := b.settings.Load()
+	reads := func() bool {
+		b.settings.Store(stale)
+		if err := b.passFences(t.Context(), []outcome{{fate: outdated}}, []item{{shard: b.shards[0]}}); err != nil {
+			t.Fatal(err)
+		}
+		return b.settings.Load() != stale
+	}
+	for _, id := range []string{"first", "second"} {
+		if purge(id); !reads() {
+			t.Errorf("after the %s purge a refused round does not read the settings", id)
+		}
+		if reads() {
+			t.Errorf("after the %s purge each refused round reads the settings", id)
+		}
+	}
+}
