@@ -75,28 +75,39 @@ type doubt struct {
 	believed time.Duration // by how much the wall clock is ahead, as far as that is believed
 	seen     time.Duration // the same, at the last look
 	at       time.Duration // of the steady clock, at the last look
-	since    time.Duration // of the steady clock, at the last step ahead; valid while seen > believed
+	steps    []step        // ahead, not believed yet, the oldest first: each by less than the next
 }
+
+// step is a step ahead.
+type step struct {
+	to time.Duration // by how much the wall clock is ahead since
+	at time.Duration // of the steady clock
+}
+
+// maxSteps bounds how many steps are in doubt one by one. One more counts as one with the last.
+const maxSteps = 16
 
 func newDoubt(gap, steady time.Duration) doubt { return doubt{believed: gap, seen: gap, at: steady} }
 
-// look takes in that the wall clock is ahead by gap when the steady one shows steady.
+// look takes in that the wall clock is ahead by gap when the steady one shows steady. Each
+// step is believed by itself, however many follow it.
 func (d *doubt) look(gap, steady time.Duration) {
-	tolerance := stepSeen + (steady-d.at)/drift
-	stepped := gap-d.seen > tolerance
-	if !stepped && !d.doubts() { // corrected, or set back
-		d.believed = gap
-	}
-	if stepped {
-		d.since = steady
+	if tolerance := stepSeen + (steady-d.at)/drift; gap-d.seen > tolerance {
+		d.steps = append(d.steps[:min(len(d.steps), maxSteps-1)], step{gap, steady})
 	}
 	d.seen, d.at = gap, steady
-	if gap-d.believed <= stepSeen || steady-d.since >= Lasts {
-		d.believed = gap
+	for len(d.steps) > 0 && steady-d.steps[0].at >= Lasts {
+		d.believed, d.steps = d.steps[0].to, d.steps[1:]
+	}
+	for n := len(d.steps); n > 1 && gap <= d.steps[n-2].to; n = len(d.steps) { // set back
+		d.steps = d.steps[:n-1]
+	}
+	if n := len(d.steps); n > 0 { // corrected, or set back by a part of the step
+		d.steps[n-1].to = gap
+	}
+	if len(d.steps) == 0 || gap-d.believed <= stepSeen {
+		d.believed, d.steps = gap, nil
 	}
 }
-
-// doubts reports whether there was a step ahead that is not believed yet.
-func (d *doubt) doubts() bool { return d.seen > d.believed }
 
 func (d *doubt) lag() time.Duration { return d.seen - d.believed }

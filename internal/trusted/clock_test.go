@@ -16,7 +16,10 @@ func TestAStepAheadIsBelievedWhenItHasLasted(t *testing.T) {
 		{"never set", [][3]time.Duration{{0, 0, 0}, {h, 0, 0}, {48 * h, 0, 0}}},
 		{"ahead for 1.5 s", [][3]time.Duration{{10 * s, 0, 0}, {11 * s, h, h}, {12 * s, h, h}, {12*s + s/2, 0, 0}, {h, 0, 0}}},
 		{"ahead for good", [][3]time.Duration{{10 * s, h, h}, {10*s + Lasts - 1, h, h}, {10*s + Lasts, h, 0}, {11*s + Lasts, h, 0}}},
-		{"a second step begins anew", [][3]time.Duration{{10 * s, h, h}, {10*s + Lasts - 1, 3 * h, 3 * h}, {10*s + Lasts, 3 * h, 3 * h}, {10*s + 2*Lasts, 3 * h, 0}}},
+		{"a second step lasts by itself", [][3]time.Duration{{10 * s, h, h}, {10*s + Lasts - 1, 3 * h, 3 * h}, {10*s + Lasts, 3 * h, 2 * h}, {10*s + 2*Lasts - 1, 3 * h, 0}}},
+		{"a second step, and it back", [][3]time.Duration{{10 * s, h, h}, {20 * s, 3 * h, 3 * h}, {30 * s, h, h}, {10*s + Lasts, h, 0}}},
+		{"two steps, and both back", [][3]time.Duration{{10 * s, h, h}, {20 * s, 3 * h, 3 * h}, {30 * s, 0, 0}, {h, 0, 0}}},
+		{"set back behind a step that is believed", [][3]time.Duration{{10 * s, h, h}, {20 * s, 3 * h, 3 * h}, {10*s + Lasts, 0, 0}, {h, 0, 0}}},
 		{"ahead, and half of it back", [][3]time.Duration{{10 * s, 2 * h, 2 * h}, {20 * s, h, h}, {10*s + Lasts, h, 0}}},
 		{"set back", [][3]time.Duration{{10 * s, -h, 0}, {20 * s, -h, 0}}},
 		{"set back, and ahead again", [][3]time.Duration{{10 * s, -h, 0}, {12 * s, 0, h}, {12*s + Lasts, 0, 0}}},
@@ -32,6 +35,20 @@ func TestAStepAheadIsBelievedWhenItHasLasted(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A clock that is set again and again is followed all the same, and what is kept of it is bounded.
+func TestEachStepIsBelievedHoweverManyFollow(t *testing.T) {
+	const by = time.Minute
+	for _, every := range []time.Duration{time.Second, 10 * time.Second, time.Minute, Lasts - 1} {
+		d := newDoubt(0, 0)
+		for i := range time.Duration(2000) {
+			d.look((i+1)*by, (i+1)*every)
+			if most := (2*Lasts/every + 1) * by; d.lag() > most || d.lag() < by || len(d.steps) > maxSteps {
+				t.Fatalf("after %d steps, %v apart: it lags by %v, at most %v, with %d in doubt", i+1, every, d.lag(), most, len(d.steps))
+			}
+		}
 	}
 }
 
