@@ -55,3 +55,62 @@ func TestTheTasksOfAReceiverThatIsGoneDie(t *testing.T) {
 		}
 	})
 }
+
+// Each task is attempted rarely: the wishes of the receiver hold all of them back, and after each one attempt
+// brings the next.
+func TestTheTasksOfAReceiverThatAlwaysAsksForPatienceDie(t *testing.T) {
+	const tasks, maxAge, wish = 50, time.Hour, time.Minute
+	ask := func(context.Context, task.Delivery) task.Outcome {
+		time.Sleep(2 * promptly) // the receiver takes its time
+		return task.Outcome{Verdict: task.Deferral, Status: 429, RetryAfter: wish, StartedAt: millis(), Latency: 2 * promptly}
+	}
+	inBubble(t, Config{Poll: time.Minute}, nil, ask, func(b *bed) {
+		b.Configure(limit("default", task.QueueSettings{PerDestination: 1}))
+		for i := range tasks {
+			b.create(fmt.Sprint(i), 0, retry(task.Retry{MaxAge: maxAge, MinBackoff: time.Second, MaxBackoff: time.Hour}))
+		}
+		b.pass(maxAge + 3*tasks*wish)
+		for i := range tasks {
+			if got := b.get(fmt.Sprint(i)); got.State != task.Dead || got.Reason != task.ReasonAge {
+				t.Errorf("%d is %v (%s) after %d attempts, aged %v", i, got.State, got.Reason, got.Tries, got.Aged)
+			}
+		}
+	})
+}
+
+func TestATaskAgesWhileItsReceiverAloneKeepsItBack(t *testing.T) {
+	const s = time.Second
+	a := newAgenda(rules{window: 5 * s, tasks: 1000, breakAfter: 1, breakMost: time.Minute}, 10)
+	a.tick(10 * s)
+	a.hint(noon, entry("host", "t", noon))
+	l := a.lanes[laneOf("host")]
+	want := func(what string, at, barred time.Duration) {
+		t.Helper()
+		if got := l.target.barredFor(l.queue, at); got != barred {
+			t.Errorf("%s: kept back for %v, want %v", what, got, barred)
+		}
+		a.tick(at)
+	}
+	want("no wish yet", 20*s, 0)
+	a.slow(l, 19*s, noon, 60*s)
+	want("a wish", 80*s, 60*s)
+	a.tick(90 * s)
+	a.slow(l, 80*s, noon, 60*s)
+	want("a wish that follows", 150*s, 130*s)
+	want("long after the wish: something else kept it back", 160*s, 0)
+	a.slow(l, 160*s, noon, 60*s)
+	want("a wish anew", 220*s, 60*s)
+	l.target.learn(&pick{}, deferred, 220*s, a.rules)
+	want("after the reply that wished", 220*s, 60*s)
+	l.target.learn(&pick{}, replied, 215*s, a.rules)
+	want("the receiver took something", 220*s, 5*s)
+	a.tick(300 * s)
+	l.target.learn(&pick{}, failing, 300*s, a.rules)
+	want("a breaker", 400*s, 100*s)
+	a.slow(l, 400*s, noon, 60*s)
+	l.target.learn(&pick{}, deferred, 400*s, a.rules)
+	want("a wish that closes the breaker", 460*s, 160*s)
+	a.hold(l.queue, noon, true, false)
+	a.hold(l.queue, noon, false, false)
+	want("after a pause", 460*s, 0)
+}

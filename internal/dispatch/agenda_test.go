@@ -421,7 +421,7 @@ func (w *world) settle() {
 	i := w.rnd.IntN(len(w.picks))
 	p := w.picks[i]
 	w.picks = slices.Delete(w.picks, i, i+1)
-	w.a.release(p, w.now, evidence(w.rnd.IntN(5)))
+	w.a.release(p, w.now, evidence(w.rnd.IntN(6)))
 	r := w.tasks[p.key()]
 	if w.chance(0.7) {
 		delete(w.tasks, p.key())
@@ -478,7 +478,7 @@ func (w *world) meanwhile(edit func()) func() {
 func (w *world) disturb() {
 	switch {
 	case w.chance(0.3) && len(w.picks) > 0:
-		w.a.slow(w.picks[0].lane, w.now, time.Duration(w.rnd.IntN(5000))*time.Millisecond)
+		w.a.slow(w.picks[0].lane, w.a.steady, w.now, time.Duration(w.rnd.IntN(5000))*time.Millisecond)
 	case w.chance(0.3) && len(w.picks) > 0:
 		w.a.rest(w.picks[0].lane, w.now, unsentPause)
 	case w.lossy > 0 && w.chance(0.3):

@@ -89,7 +89,7 @@ func (d *Dispatcher) end(a *attempt, o task.Outcome) {
 	a.cancel(nil)
 	switch o.Verdict {
 	case task.Deferral:
-		d.update(func(now task.Millis) { d.agenda.slow(a.lane, now, a.wish()) })
+		d.update(func(now task.Millis) { d.agenda.slow(a.lane, a.picked, now, a.wish()) })
 	case task.Unsent:
 		d.update(func(now task.Millis) { d.agenda.rest(a.lane, now, unsentPause) })
 	}
@@ -119,6 +119,8 @@ func (a *attempt) evidence() evidence {
 		return silent
 	case o.Verdict == task.Failure && o.Status >= 500:
 		return failing
+	case o.Verdict == task.Deferral:
+		return deferred
 	case o.Status != 0:
 		return replied
 	}

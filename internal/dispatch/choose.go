@@ -18,6 +18,7 @@ type pick struct {
 	// nodes share no limit.
 	shared [2]*stake
 
+	picked  time.Duration // when, by the steady clock
 	barred  time.Duration // see task.Outcome
 	class   class         // of its target
 	began   bool          // its claim was granted, and the token charged
@@ -101,7 +102,7 @@ func (a *agenda) moved(l *lane, now task.Millis) bool {
 // pick takes the first task of l, which is ready.
 func (a *agenda) pick(l *lane, now task.Millis) pick {
 	it, q, t := l.order.min(), l.queue, l.target
-	p := pick{lane: l, name: it.name, class: t.class, barred: t.barredFor(q, a.steady)}
+	p := pick{lane: l, name: it.name, class: t.class, picked: a.steady, barred: t.barredFor(q, a.steady)}
 	a.forget(l, it)
 	a.taken[p.key()] = false
 	a.slots.take(t.class)
@@ -204,10 +205,11 @@ func (a *agenda) release(p *pick, now task.Millis, e evidence) {
 	a.freed()
 }
 
-// slow holds the lanes of l's target back for a while, as the receiver wished.
-func (a *agenda) slow(l *lane, now task.Millis, wait time.Duration) {
+// slow holds the lanes of l's target back for a while, as the receiver wished in its reply
+// to an attempt that began at a time.
+func (a *agenda) slow(l *lane, began time.Duration, now task.Millis, wait time.Duration) {
 	if until := a.steady + wait; until > l.target.asked {
-		l.target.asked = until
+		l.target.heed(began, a.steady, until)
 		a.reopen(l.target, now)
 	}
 }

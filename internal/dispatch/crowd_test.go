@@ -144,7 +144,7 @@ func TestAChangeForAHundredThousandLanesIsTakenInPieceByPiece(t *testing.T) {
 		return n
 	}
 	before := ready()
-	a.slow(a.lanes[queueOfCrowd(0)], now, time.Minute)
+	a.slow(a.lanes[queueOfCrowd(0)], a.steady, now, time.Minute)
 	if n := before - ready(); before != manyLanes || n > most {
 		t.Fatalf("of %d lanes that are ready %d are looked at under the lock, at most %d", before, n, most)
 	}
@@ -182,7 +182,7 @@ func TestOfManyQueuesEachHasItsTurnHoweverOftenTheirReceiverAsksForPatience(t *t
 			seen[picks[i].lane.name] = true
 			a.release(&picks[i], now, replied)
 		}
-		a.slow(target.lanes[0], now, time.Second)
+		a.slow(target.lanes[0], a.steady, now, time.Second)
 		for len(a.chores) > 0 {
 			a.work(now)
 		}

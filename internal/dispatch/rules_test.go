@@ -210,7 +210,7 @@ func TestALostBellCostsAPollAndNotATask(t *testing.T) {
 			a.hint(noon, entry("host", "t1", noon))
 			names(a, noon, 1)
 			if name == "wishes" {
-				a.slow(a.lanes[laneOf("host")], noon, time.Second)
+				a.slow(a.lanes[laneOf("host")], a.steady, noon, time.Second)
 			}
 			want(t, "before", names(a, noon, 10))
 			a.tick(time.Second)

@@ -122,10 +122,11 @@ func (s *slots) give(c class) {
 type evidence uint8
 
 const (
-	nothing evidence = iota // the claim was refused, or we ended the attempt
-	unsent                  // nothing was written to the network
-	replied                 // with whatever status, but
-	failing                 // with one that speaks of the receiver, not of the task
+	nothing  evidence = iota // the claim was refused, or we ended the attempt
+	unsent                   // nothing was written to the network
+	replied                  // with whatever status, but
+	deferred                 // with one that asks for patience
+	failing                  // with one that speaks of the receiver, not of the task
 	silent
 )
 
@@ -134,7 +135,7 @@ func (s *slots) heed(l *lane, e evidence) {
 	switch {
 	case e == silent:
 		l.allowance = max(l.allowance/2, 1)
-	case (e == replied || e == failing) && l.running >= l.allowance:
+	case (e == replied || e == deferred || e == failing) && l.running >= l.allowance:
 		l.allowance = min(max(l.allowance+1, s.base()), s.most())
 	}
 }

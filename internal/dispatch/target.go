@@ -21,6 +21,7 @@ type target struct {
 	running  int
 	breaker  breaker
 	asked    time.Duration // the receiver wants nothing before
+	wished   time.Duration // valid if asked is set: since when its wishes have followed each other
 	rested   time.Duration // we could not send, and try no earlier
 	heard    time.Duration // when an attempt ended last
 }
@@ -44,13 +45,39 @@ func (t *target) barred(l *lane, now time.Duration) bool {
 	return now < t.asked || t.breaker.open && (now < t.breaker.until || t.breaker.probe != 0)
 }
 
-// barredFor returns for how long nothing but its breaker has kept the tasks of q back: a
-// queue that was paused while the breaker was open counts from its end.
+// promptly is how soon after the end of a wish an attempt begins, if nothing but the wish
+// kept it back.
+const promptly = time.Second
+
+// barredFor returns for how long nothing but its receiver has kept the tasks of q back: an
+// open breaker, or wishes one after the other. After a pause of q it counts from the
+// end of the pause.
 func (t *target) barredFor(q *queue, now time.Duration) time.Duration {
-	if !t.breaker.open {
-		return 0
+	since := now
+	if t.breaker.open {
+		since = t.breaker.since
 	}
-	return now - max(t.breaker.since, q.free)
+	if t.wishes(now) {
+		since = min(since, t.wished)
+	}
+	return max(now-max(since, q.free), 0)
+}
+
+// wishes reports whether an attempt that begins at a time had to wait for a wish until then.
+func (t *target) wishes(began time.Duration) bool { return t.asked != 0 && began <= t.asked+promptly }
+
+// heed takes in that the receiver wants nothing before until. It said so to an attempt that
+// began at a time. A wish that follows the one before prolongs it: the attempts between
+// them brought nothing else.
+func (t *target) heed(began, now, until time.Duration) {
+	switch {
+	case t.wishes(began):
+	case t.breaker.open: // this reply closes it
+		t.wished = t.breaker.since
+	default:
+		t.wished = now
+	}
+	t.asked = until
 }
 
 // next returns when the next wait ends, 0 for never.
@@ -85,8 +112,11 @@ func (t *target) learn(p *pick, e evidence, now time.Duration, r rules) bool {
 	class, before := t.class, t.breaker
 	t.heard = now
 	switch e {
-	case replied:
+	case replied, deferred:
 		t.failures, t.silences, t.class = 0, 0, proven
+		if e == replied {
+			t.wished = now // it takes something again
+		}
 	case failing:
 		t.failures, t.silences, t.class = t.failures+1, 0, proven
 	case silent:
@@ -108,7 +138,7 @@ func (t *target) decide(p *pick, e evidence, now time.Duration, r rules) breaker
 		b.probe = 0
 	}
 	switch {
-	case e == replied:
+	case e == replied || e == deferred:
 		return breaker{}
 	case e != failing && e != silent:
 		return b // another may try

@@ -35,7 +35,7 @@ type Outcome struct {
 	StartedAt  Millis        // when the request began to be written
 	Latency    time.Duration // from StartedAt to the reply's end, or to the error
 	Late       time.Duration // from the task's due time to the start, which StartedAt has in whole milliseconds only
-	Barred     time.Duration // for how long before the claim the receiver's breaker was open, and nothing else kept the task back
+	Barred     time.Duration // for how long before the claim nothing but the receiver kept the task back: its breaker, or its wishes
 	RetryAfter time.Duration // of a Deferral
 	Reply      string        // the reply's first bytes, at most MaxReplyKept, valid UTF-8
 	GaveWay    bool          // of an Interrupted: to others in quarantine, so that nothing is known of it yet
