@@ -175,7 +175,7 @@ func andSchedules(n int) string {
 }
 
 // exportLine returns the spec that creates t again, with the due time that was
-// asked for and the time of its next attempt. A dead task begins anew when it is
+// asked for and the time of its next attempt. A dead task starts again when it is
 // imported, as it does when it is retried. Limits that t does not have are
 // written too: otherwise the queue's defaults would fill them in. A task that a
 // schedule made, or that tells of a death, goes under its id.

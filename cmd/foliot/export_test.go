@@ -154,7 +154,7 @@ func TestExportAndImportKeepTheTimesAndTheSpanOfATask(t *testing.T) {
 			before.OriginalDue.Time(), before.Due.Time(), before.ExpiresAt().Time())
 	}
 	m.move("--state", "dead")
-	// It begins anew, as a retry does: it does not expire before its first attempt.
+	// It starts from the beginning, as a retry does: it does not expire before its first attempt.
 	if after := m.load(m.target, keyOf("dead")); after.State != task.Scheduled || time.Since(after.OriginalDue.Time()) > time.Minute {
 		t.Errorf("the dead one: %+v", after)
 	}

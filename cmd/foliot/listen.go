@@ -124,7 +124,7 @@ func (c *listenCmd) try(ctx context.Context, con *console, api *client.Client, a
 // watch starts a goroutine that looks at the awaited task from its due time on, and
 // stops the receiver if the callback will not come. wait waits for the goroutine and
 // returns why the callback did not come; nil: it came, or the user gave up. A task
-// whose callback did not come is cancelled, as nobody receives it any more.
+// whose callback did not come is cancelled, because its receiver is gone.
 func (rc *receiver) watch(ctx context.Context, api *client.Client) (wait func() error) {
 	ended := make(chan error, 1)
 	due := time.Now().Add(rc.cmd.Try)

@@ -96,7 +96,7 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// receive appends all of body, which should have at most most bytes, to buf. Other goroutines
+// receive appends body to buf. The caller expects no more than most bytes. Other goroutines
 // run after each yieldStep, even if the client sends so fast that the reader never waits.
 func receive(buf *bytes.Buffer, body io.Reader, most int) error {
 	for since := 0; ; {
