@@ -243,6 +243,19 @@ func TestRunIsDueNowAndUrgentUntilItsAttempt(t *testing.T) {
 	}
 }
 
+func TestWhatWasRunByHandWaitsInALaneOfItsOwn(t *testing.T) {
+	made := create(t)
+	urgent := apply(t, t0, made, Run{Key: made.Key()})
+	if urgent.Lane().Priority != Urgent || urgent.Priority != Normal {
+		t.Errorf("%+v", urgent.Lane())
+	}
+	runs := claim(t, t0, urgent, "x")
+	r, err := Settlement{Key: runs.Key(), Token: "x", Outcome: Outcome{Verdict: Failure}}.Apply(t0, runs, policy)
+	if err != nil || r.Task.Lane() != made.Lane() {
+		t.Errorf("%+v, %v: a retry is no longer urgent", r.Task.Lane(), err)
+	}
+}
+
 func TestReviveGivesADeadTaskANewLife(t *testing.T) {
 	dead := standing(t)["dead"]
 	got := apply(t, dead.Due+9, dead, Revive{Key: dead.Key()})

@@ -16,6 +16,31 @@ func signing(s *Settings, namespace, queue string, now Millis) (ids []string) {
 	return ids
 }
 
+func TestTwoSecretsSignDuringARotation(t *testing.T) {
+	ids := func(s *Settings, now Millis) []string { return signing(s, "default", "", now) }
+	add := func(id string, overlap Millis) AddSecret {
+		return AddSecret{Namespace: "default", ID: id, Secret: MintSecret(), Overlap: overlap}
+	}
+	s := edit(t, t0, NewSettings(), add("a", 0))
+	s = edit(t, t0+1, s, add("b", minute))
+	if got := ids(s, t0+2); !slices.Equal(got, []string{"b", "a"}) {
+		t.Errorf("during the rotation %v sign", got)
+	}
+	_ = refused[*BusyError](t, t0+2, s, add("c", minute))
+	if got := ids(s, t0+1+minute); !slices.Equal(got, []string{"b"}) {
+		t.Errorf("after it %v sign", got)
+	}
+	s = edit(t, t0+1+minute, s, add("c", 0))
+	if got := ids(s, t0+2+minute); !slices.Equal(got, []string{"c", "b"}) || len(s.List(SecretKind, "default")) != 2 {
+		t.Errorf("%v sign", got)
+	}
+	s = edit(t, t0, s, DropSecret{Namespace: "default", ID: "b"})
+	_ = refused[*MissingError](t, t0, s, DropSecret{Namespace: "default", ID: "b"})
+	if got := ids(s, t0+2+minute); !slices.Equal(got, []string{"c"}) {
+		t.Errorf("%v sign", got)
+	}
+}
+
 func TestAQueueWithASecretOfItsOwnIsSignedWithItAlone(t *testing.T) {
 	add := func(queue, id string, overlap Millis) AddSecret {
 		return AddSecret{Namespace: "default", Queue: queue, ID: id, Secret: MintSecret(), Overlap: overlap}

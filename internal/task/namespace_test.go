@@ -1,0 +1,68 @@
+package task
+
+import (
+	"errors"
+	"testing"
+)
+
+func TestNoNamespaceIsCalledAsOperatorsAre(t *testing.T) {
+	var refused *FieldError
+	if err := (&NamespaceSettings{Name: "operator"}).Validate(); !errors.As(err, &refused) || refused.Path != "namespace" {
+		t.Errorf("got %v", err)
+	}
+	if err := (&NamespaceSettings{Name: "operators"}).Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestQuotasRefuseOnlyWhatMakesMore(t *testing.T) {
+	n := &NamespaceSettings{Name: "default", MaxPending: 2, MaxBytes: 0}
+	fresh := create(t) // a body of 4 bytes
+	n.MaxBytes = 2*fresh.Stored() + 2
+	var full, room Counts
+	full.States[Scheduled], full.Bytes = 2, 2*fresh.Stored()
+	room.States[Running], room.Bytes = 1, fresh.Stored()
+	cancelled := apply(t, t0, fresh, Cancel{Key: fresh.Key()})
+	bigger := apply(t, t0, fresh, Patch{Key: fresh.Key(), Body: &Body{TextBody, []byte("1234567890")}})
+	for _, c := range []struct {
+		name   string
+		have   Counts
+		old, t *Task
+		quota  string
+	}{
+		{"room for one", room, nil, fresh, ""},
+		{"no room", full, nil, fresh, QuotaPending},
+		{"a cancel frees", full, fresh, cancelled, ""},
+		{"a finished name used again", full, cancelled, fresh, QuotaPending},
+		{"a patch of the body", full, fresh, bigger, QuotaBytes},
+		{"a patch that makes no more", full, bigger, fresh, ""},
+	} {
+		err := n.Admit(c.have, c.old, c.t)
+		var quota *QuotaError
+		if errors.As(err, &quota) != (c.quota != "") || quota != nil && quota.Quota != c.quota {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+	if err := (*NamespaceSettings)(nil).Admit(full, nil, fresh); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestANamespaceGoesWithAllThatWasDecidedOfIt(t *testing.T) {
+	s := edit(t, t0, NewSettings(), PutNamespace{Settings: NamespaceSettings{Name: "n", MaxPending: 5}})
+	s = edit(t, t0, s, PutQueue{Queue: QueueSettings{Namespace: "n", Name: "q"}})
+	s = edit(t, t0, s, AddSecret{Namespace: "n", ID: "a", Secret: MintSecret()})
+	s = edit(t, t0, s, AddSecret{Namespace: "n", Queue: "q", ID: "b", Secret: MintSecret()})
+	_, hash := MintToken()
+	s = edit(t, t0, s, AddToken{Namespace: "n", Scope: ScopeRead, Hash: hash})
+	_ = refused[*BusyError](t, t0, s, DropNamespace{Name: "n"})
+	s = edit(t, t0, s, RevokeToken{Namespace: "n", ID: hash[:16]})
+	s = edit(t, t0, s, DropNamespace{Name: "n"})
+	if s.Namespace("n") != nil || len(s.List(QueueKind, "")) != 0 || len(s.AllSecrets("n", t0)) != 0 {
+		t.Error("something of it was left")
+	}
+	if s.Namespace("default") == nil {
+		t.Error("the default namespace is always there")
+	}
+	_ = refused[*MissingError](t, t0, s, DropNamespace{Name: "n"})
+}
