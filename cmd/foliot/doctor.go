@@ -97,6 +97,12 @@ func (doctorServerCmd) Run(ctx context.Context, con *console, api *client.Client
 	f := &findings{con: con}
 	began := time.Now()
 	live, err := api.Live(ctx)
+	if errors.Is(err, client.ErrUnavailable) {
+		f.add("ready", false, "the server refuses requests: %s", con.why(err))
+		f.store(ctx, api) // a server answers this even while its store is closed
+		f.unknown()
+		return f.end()
+	}
 	if err != nil {
 		return err
 	}
@@ -120,7 +126,7 @@ func (doctorServerCmd) Run(ctx context.Context, con *console, api *client.Client
 	return f.end()
 }
 
-// unknown tells what is not known while the store is away.
+// unknown reports what cannot be known while the store is away or closed.
 func (f *findings) unknown() {
 	for _, check := range []string{"overdue", "schedules", "dead"} {
 		f.add(check, false, "not known while the store is away")

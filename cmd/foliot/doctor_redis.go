@@ -83,8 +83,8 @@ func (f *findings) redis(x *redisstore.Examination, sharing redisSharing) {
 	f.clocks(x.Masters)
 	if x.Layout.Store != nil {
 		f.layout(x.Layout, sharing)
-		f.identity(x.Layout.Store)
 	}
+	f.identity(x.Layout.Store, x.Closed)
 }
 
 // examiner returns the function by which the API examines the store's servers, nil if
@@ -240,12 +240,16 @@ func (f *findings) layout(l redisstore.Layout, said redisSharing) {
 	}
 }
 
-// identity reports which store the Redis holds, and which parts are lost.
-func (f *findings) identity(s *redisstore.Found) {
+// identity reports which store the Redis holds, and which parts are lost. found is
+// nil if that cannot be read. closed says why the server that examines is closed:
+// it knows its store, which a Redis that is empty or holds another store does not show.
+func (f *findings) identity(found *redisstore.Found, closed string) {
 	switch {
-	case !s.Whole():
-		f.add("identity", false, "%s; servers refuse everything until the data is back: restore it, or accept the loss with foliot redis accept-loss", lossesOf(s))
-	case s.Identity != "":
-		f.add("identity", true, "the store is %s, in all of its %d parts", s.Identity, s.Parts)
+	case found != nil && !found.Whole():
+		f.add("identity", false, "%s; servers refuse everything until the data is back: restore it, or accept the loss with foliot redis accept-loss", lossesOf(found))
+	case closed != "":
+		f.add("identity", false, "the server is closed: %s. If you restore the data, the server goes on by itself. If you cannot, stop every server and start them again: they take the Redis as it is", closed)
+	case found != nil && found.Identity != "":
+		f.add("identity", true, "the store is %s, in all of its %d parts", found.Identity, found.Parts)
 	}
 }

@@ -64,7 +64,39 @@ func TestDoctorIncludesAllThatDoctorRedisFinds(t *testing.T) {
 	examine(bad("fit", "redis.conf"))
 	set("CONFIG", "SET", "appendonly", "yes")
 	set("HSET", "foliot:meta", "identity", "of-another-store")
-	examine(bad("identity", "accept-loss")) // the server is closed by then
+	closes(t, p)
+	examine(bad("identity", "accept-loss"))
+}
+
+// closes waits until the server of p refuses requests because its store was replaced.
+func closes(t *testing.T, p *process) {
+	t.Helper()
+	redistest.Until(t, 5*time.Second, "the server is closed", func() bool {
+		resp, err := http.Get(p.url + "/readyz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		text, _ := io.ReadAll(resp.Body)
+		return strings.Contains(string(text), "store_replaced")
+	})
+}
+
+func TestDoctorSaysThatTheStoreWasEmptied(t *testing.T) {
+	r := redistest.New(t)
+	p := redisNode(t, "redis://"+r.Addr, "--shards", "16")
+	if reply, err := redistest.Command(t.Context(), r.Addr, "FLUSHALL"); reply != "+OK" {
+		t.Fatal(reply, err)
+	}
+	closes(t, p)
+	out, errs, code := p.foliot("-o", "json", "doctor")
+	found := findingsOf(t, out)
+	if says := found["identity"]; code != exitFailure || says.OK || !strings.Contains(says.Says, "foliot:meta") || !strings.Contains(says.Says, "start them again") {
+		t.Errorf("it ended with %d: %s\n%s", code, out, errs)
+	}
+	if found["ready"].OK || found["dead"].OK {
+		t.Error(out)
+	}
 }
 
 func TestAServerOnARedisThatBecameUnfitIsNotReadyAndHasAMetric(t *testing.T) {

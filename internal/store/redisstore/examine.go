@@ -16,6 +16,7 @@ import (
 type Examination struct {
 	Masters []Examined // by address
 	Layout  Layout
+	Closed  string // why the Store that examines is closed; "": it is open, or none examines
 }
 
 // Layout is how tasks are kept in the servers. The zero Layout: nothing is yet.
@@ -84,7 +85,13 @@ func Examine(ctx context.Context, c Config) (*Examination, error) {
 }
 
 // Examine is the function Examine for the servers of s, also while s is closed.
-func (s *Store) Examine(ctx context.Context) (*Examination, error) { return s.servers.examineAll(ctx) }
+func (s *Store) Examine(ctx context.Context) (*Examination, error) {
+	x, err := s.servers.examineAll(ctx)
+	if l := s.lost(); l != nil {
+		x.Closed = l.found
+	}
+	return x, err
+}
 
 // examineAll asks the masters that the last look found. After an error the masters are
 // known, and the layout is not.
