@@ -6,10 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
@@ -214,27 +212,6 @@ func oneBody(value, exact task.Body) (task.Body, error) {
 		return task.Body{}, refuse("two_bodies", "", "give either body or body_base64, not both: they are not the same JSON value")
 	}
 	return task.Body{Kind: task.JSONBody, Bytes: exact.Bytes}, nil
-}
-
-// sameJSON reports whether b is JSON and has the tokens of a, which is. Numbers are the same
-// if they are written the same way.
-func sameJSON(a, b []byte) bool {
-	if !utf8.Valid(b) || !json.Valid(b) {
-		return false
-	}
-	x, y := json.NewDecoder(bytes.NewReader(a)), json.NewDecoder(bytes.NewReader(b))
-	x.UseNumber()
-	y.UseNumber()
-	for {
-		s, errX := x.Token()
-		t, errY := y.Token()
-		if errX != nil || errY != nil {
-			return errors.Is(errX, io.EOF) && errors.Is(errY, io.EOF)
-		}
-		if s != t {
-			return false
-		}
-	}
 }
 
 func bodyTooLarge(field string, limit int) error {
