@@ -86,6 +86,37 @@ func TestTheChangeRateBoundsEveryWayToChange(t *testing.T) {
 	})
 }
 
+// With an Idempotency-Key the store is asked whether an invalid request is a repeat.
+func TestAnInvalidRequestWithAKeyTakesACreate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t)
+		acme := "Foliot-Namespace: acme"
+		s.do("PUT", "/v1/namespaces/acme", `{"create_rate": 1}`).want(201, nil)
+		const invalid = `{"delay": "1h", "timeout": "1000h", "http": {"url": "http://example.com/"}}`
+		for _, way := range []func(header ...string) reply{
+			func(header ...string) reply { return s.do("POST", "/v1/tasks", invalid, header...) },
+			func(header ...string) reply { return s.do("PUT", "/v1/tasks/a", invalid, header...) },
+			func(header ...string) reply {
+				return s.do("POST", "/v1/publish?url=http%3A%2F%2Fexample.com%2F", "", append(header, "Foliot-Delay: 2000000h")...)
+			},
+		} {
+			time.Sleep(2 * time.Second)
+			for want := range 3 {
+				code := 400
+				if want > 0 {
+					code = http.StatusTooManyRequests
+				}
+				if r := way(acme, "Idempotency-Key: k"); r.status != code {
+					t.Errorf("%d: %s", r.status, r.body)
+				}
+			}
+			if r := way(acme); r.status != 400 {
+				t.Errorf("without a key: %d %s", r.status, r.body)
+			}
+		}
+	})
+}
+
 // A change by filter is one request and many changes: those that come later pay, a minute at most.
 func TestAChangeByFilterCountsEachTaskThatItChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

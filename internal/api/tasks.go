@@ -31,10 +31,14 @@ func (s *Server) create(w http.ResponseWriter, r *request) error {
 // unlessRepeated answers the repeat of a request with the task that it made, and
 // returns refused if it is none: what was valid when it came first need not be
 // valid with the defaults that its queue has now. The store confirms the task, as
-// it does for any repeat: the first request may have failed because it could not.
+// it does for any repeat: the first request may have failed because it could not. So a
+// refused request with a key takes a create, as a repeat that is valid does.
 func (s *Server) unlessRepeated(w http.ResponseWriter, r *request, status int, spec *task.Spec, idem *task.Idempotency, refused error) error {
 	if idem == nil {
 		return refused
+	}
+	if err := s.afford(w, r, task.CreateRate); err != nil {
+		return err
 	}
 	done, err := s.apply(r, s.now(), task.Repeat{Key: spec.Key, Idempotency: idem})
 	switch {
