@@ -1,9 +1,11 @@
 package api_test
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
@@ -152,6 +154,33 @@ func TestABodyIsTakenAsAReadShowsIt(t *testing.T) {
 		}
 		for _, other := range []string{`{"a": [1.50, "<\u00e9"]}`, `{"a": [1.50, "<\u00e9", true], "b": 1}`, `"other"`, `8`, "[null]"} {
 			s.do("PATCH", "/v1/tasks/a", `{"http": {"body": `+other+`, "body_base64": `+string(both["body_base64"])+`}}`).problem(400, "two_bodies", "http.body_base64")
+		}
+	}
+}
+
+// A reply must be JSON for every client: some refuse a whole page because of one byte.
+func TestAPublishedBodyThatIsNoUTF8IsShownAsBytes(t *testing.T) {
+	const body = "{\"a\": \"\xff\"}"
+	for name, keep := range map[string]func(s *service){
+		"now": func(s *service) {
+			s.do("POST", "/v1/publish?url=http%3A%2F%2Fexample.com%2F", body, "Foliot-Name: a", "Foliot-Delay: 1h", "Content-Type: application/json").want(201, nil)
+		},
+		"by an older version": func(s *service) {
+			spec := task.DefaultSpec()
+			spec.Namespace, spec.Name, spec.ID = task.DefaultNamespace, "a", task.NewID(1)
+			spec.Request = task.Request{URL: "http://example.com/", Method: "POST", BodyKind: task.JSONBody, BodySize: len(body), Body: []byte(body)}
+			if replies, err := s.store.Apply(s.Context(), 1, []task.Change{task.Create{Spec: spec}}); err != nil || replies[0].Err != nil {
+				s.Fatal(err, replies)
+			}
+		},
+	} {
+		s := serve(t)
+		keep(s)
+		for _, path := range []string{"/v1/tasks/a", "/v1/tasks?include=body"} {
+			got := s.do("GET", path, "")
+			if got.status != 200 || !utf8.Valid(got.body) || !strings.Contains(string(got.body), base64.StdEncoding.EncodeToString([]byte(body))) {
+				t.Errorf("kept %s, %s: %d %q", name, path, got.status, got.body)
+			}
 		}
 	}
 }

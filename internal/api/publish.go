@@ -132,7 +132,7 @@ func (s *Server) publishedBody(w http.ResponseWriter, r *request, q *task.Reques
 	switch mediaType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); {
 	case buf.Len() == 0:
 		q.Body, q.BodyKind = nil, task.NoBody
-	case mediaType == jsonType && json.Valid(q.Body):
+	case mediaType == jsonType && utf8.Valid(q.Body) && json.Valid(q.Body):
 		q.BodyKind = task.JSONBody
 	case strings.HasPrefix(mediaType, "text/") && utf8.Valid(q.Body):
 		q.BodyKind = task.TextBody

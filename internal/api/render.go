@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
@@ -88,18 +89,18 @@ func showBody(h *wire.HTTPInput, r task.Request) {
 	if r.Body == nil && r.BodySize > 0 { // not loaded
 		return
 	}
-	switch r.BodyKind {
-	case task.JSONBody:
+	switch kind := r.BodyKind; {
+	case kind == task.BinaryBody, kind == task.JSONBody && !utf8.Valid(r.Body): // such JSON is in records of older versions
+		s := base64.StdEncoding.EncodeToString(r.Body)
+		h.BodyBase64 = &s
+	case kind == task.TextBody:
+		h.Body, _ = json.Marshal(string(r.Body)) // a string always has a form
+	case kind == task.JSONBody:
 		h.Body = bytes.TrimSpace(r.Body)
 		if len(h.Body) < len(r.Body) || bytes.HasPrefix(h.Body, []byte{'"'}) || string(h.Body) == "null" {
 			s := base64.StdEncoding.EncodeToString(r.Body)
 			h.BodyBase64 = &s
 		}
-	case task.TextBody:
-		h.Body, _ = json.Marshal(string(r.Body)) // a string always has a form
-	case task.BinaryBody:
-		s := base64.StdEncoding.EncodeToString(r.Body)
-		h.BodyBase64 = &s
 	}
 }
 
