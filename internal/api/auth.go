@@ -201,9 +201,6 @@ func (c *caller) since() task.Millis {
 	return c.settings.Namespace(c.namespace).CreatedAt
 }
 
-// sees reports whether records of namespace are the caller's to list.
-func (c *caller) sees(namespace string) bool { return c.all || namespace == c.namespace }
-
 // Context returns the context in which changes are recorded as the caller's.
 func (r *request) Context() context.Context {
 	ctx := context.WithValue(r.Request.Context(), responseKey{}, r.out)

@@ -41,19 +41,18 @@ type storeFault struct {
 	code   string // of /readyz
 	logged string // by each node, once
 	closes bool   // nothing is created or sent; otherwise tasks that are left go on
-	gone   bool   // the tasks that were accepted are
 	mend   []string
 	away   time.Duration // how long prepare takes
 }
 
 var storeFaults = []storeFault{
 	{
-		name: "emptied (FLUSHALL)", dir: "emptied", code: "store_replaced", logged: "the store is closed", closes: true, gone: true,
+		name: "emptied (FLUSHALL)", dir: "emptied", code: "store_replaced", logged: "the store is closed", closes: true,
 		strike: func(ctx context.Context, r *redistest.Server, _ string) error { return order(ctx, r, "FLUSHALL") },
 	},
 	{
 		name: "CONFIG SET appendonly yes without redis.conf, then kill -9", dir: "restarted", args: []string{"--appendonly", "no"},
-		code: "store_replaced", logged: "the store is closed", closes: true, gone: true,
+		code: "store_replaced", logged: "the store is closed", closes: true,
 		prepare: func(ctx context.Context, r *redistest.Server, _ *trial, _ string) error {
 			return order(ctx, r, "CONFIG", "SET", "appendonly", "yes")
 		},
@@ -72,7 +71,7 @@ var storeFaults = []storeFault{
 		mend: []string{"CONFIG", "SET", "appendonly", "yes"},
 	},
 	{
-		name: "replaced by another instance at its address", dir: "replaced", code: "store_replaced", logged: "the store is closed", closes: true, gone: true,
+		name: "replaced by another instance at its address", dir: "replaced", code: "store_replaced", logged: "the store is closed", closes: true,
 		prepare: otherStore,
 		strike: func(_ context.Context, r *redistest.Server, dir string) error {
 			r.Kill()

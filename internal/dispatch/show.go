@@ -14,9 +14,8 @@ import (
 type Destination struct {
 	Namespace, Host string // host:port
 
-	Breaker  Breaker
-	Failures int       // attempts in a row that speak of trouble with it
-	Until    time.Time // nothing is sent before: its breaker is open, or it asked for that; zero: nothing stands in the way
+	Breaker Breaker
+	Until   time.Time // nothing is sent before: its breaker is open, or it asked for that; zero: nothing stands in the way
 
 	Running   int           // attempts under way
 	Waiting   int           // tasks of the window
@@ -50,7 +49,6 @@ type QueueState struct {
 	Waiting int           // tasks of the window; of one that is paused or purged only those that were run by hand
 	Overdue int           // those of them that are due
 	Oldest  time.Duration // for how long the first of them has been due
-	Lanes   int           // of the window
 }
 
 // Destinations returns what is known of every destination that has tasks in the
@@ -136,7 +134,7 @@ func (a *agenda) wallAt(steady time.Duration, now time.Time) time.Time {
 func (a *agenda) destination(t *target, g *glance) Destination {
 	d := Destination{
 		Namespace: t.key.namespace, Host: t.key.destination,
-		Breaker: t.breaker.state(a.steady), Failures: t.failures, Running: t.running,
+		Breaker: t.breaker.state(a.steady), Running: t.running,
 	}
 	if until := t.closedUntil(); until > a.steady {
 		d.Until = a.wallAt(until, g.now)
@@ -154,7 +152,7 @@ func (a *agenda) destination(t *target, g *glance) Destination {
 }
 
 func (a *agenda) queueState(q *queue, g *glance) QueueState {
-	s := QueueState{Namespace: q.key.namespace, Name: q.key.name, Running: q.running, Lanes: len(q.lanes)}
+	s := QueueState{Namespace: q.key.namespace, Name: q.key.name, Running: q.running}
 	for i := 0; i < len(q.lanes); i++ { // it may change in spent
 		l := q.lanes[i]
 		s.Waiting += l.order.len()
