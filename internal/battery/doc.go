@@ -29,7 +29,8 @@
 //	balance.go                who delivers how much: socket_linux.go asks the system
 //	rediskill.go, slots.go,   a Redis with faults: underfaults.go is the frame of all but full.go
 //	deaf.go, cut.go, full.go
-//	lost.go                   a Redis that is emptied under servers that were secured
+//	lost.go, lost_store.go    a Redis that is emptied, or otherwise lost, under its servers;
+//	                          answers.go asks them all the while
 //	failover.go               masters that lose their place: failover_sentinel.go and
 //	                          failover_cluster.go see to that, losses.go judges
 //

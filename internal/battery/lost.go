@@ -177,14 +177,6 @@ type lossNode struct {
 	ready              []answer
 }
 
-// answer is the reply to one request.
-type answer struct {
-	what   string
-	sent   time.Time
-	status int
-	body   string // of a refusal by /readyz, and of the reply to a stranger
-}
-
 // startKinds starts a server of each kind, with an operator's token. It returns those that
 // were started also with an error.
 func (st *stage) startKinds(ctx context.Context, url string) (all []*lossNode, err error) {
@@ -245,40 +237,23 @@ var strangersAsk = []struct {
 // a balancer that asks /readyz.
 func (n *lossNode) ask(ctx context.Context) {
 	each := func(list *[]answer, one func(ctx context.Context, i int) answer) {
-		n.stopping = append(n.stopping, inBackground(ctx, func(ctx context.Context) {
-			tick := time.NewTicker(10 * time.Millisecond)
-			defer tick.Stop()
-			for i := 0; ctx.Err() == nil; i++ {
-				*list = append(*list, one(context.WithoutCancel(ctx), i))
-				select {
-				case <-tick.C:
-				case <-ctx.Done():
-				}
-			}
-		}))
+		n.stopping = append(n.stopping, askEach(ctx, 10*time.Millisecond, list, one))
 	}
-	stranger, balancer := n.client.as(""), n.client.as("")
-	balancer.base = strings.TrimSuffix(balancer.base, wire.Version)
-	call := func(c *client, ctx context.Context, method, path string, body any) answer {
-		a := answer{what: method + " " + path, sent: time.Now()}
-		status, reply, err := c.callWith(ctx, n.fields, method, path, body)
-		if err == nil {
-			a.status, a.body = status, string(bytes.TrimSpace(reply))
-		}
-		return a
-	}
+	stranger, balancer := n.client.as(""), n.client.balancer()
 	each(&n.strangers, func(ctx context.Context, i int) answer {
 		r := strangersAsk[i%len(strangersAsk)]
-		return call(stranger, ctx, r.method, r.path, r.body)
+		return stranger.ask(ctx, n.fields, r.method, r.path, r.body)
 	})
 	each(&n.welcome, func(ctx context.Context, i int) answer {
 		if i%2 == 0 {
-			return call(n.client, ctx, http.MethodGet, "/tasks?limit=1", nil)
+			return n.client.ask(ctx, n.fields, http.MethodGet, "/tasks?limit=1", nil)
 		}
 		in := input(fmt.Sprintf("%s-%d", filepath.Base(filepath.Dir(n.dir)), i), "http://127.0.0.1:9/", time.Now().Add(time.Hour))
-		return call(n.client, ctx, http.MethodPost, "/tasks", in)
+		return n.client.ask(ctx, n.fields, http.MethodPost, "/tasks", in)
 	})
-	each(&n.ready, func(ctx context.Context, _ int) answer { return call(balancer, ctx, http.MethodGet, "/readyz", nil) })
+	each(&n.ready, func(ctx context.Context, _ int) answer {
+		return balancer.ask(ctx, n.fields, http.MethodGet, "/readyz", nil)
+	})
 }
 
 // judge ends the asking, and says how it went since the store was back. Where all of it is
@@ -297,7 +272,7 @@ func (n *lossNode) judge(t *trial, back time.Time, emptied bool) {
 			}
 		}
 	}
-	t.must(let == 0, "%s: requests without a token %d, answered with 2xx %d%s", n.kind, len(n.strangers), let, quoted(first))
+	t.must(let == 0, "%s: requests without a token %d, answered with 2xx %d%s", n.kind, len(n.strangers), let, first.quoted())
 	created := 0
 	served := time.Duration(0) // the last one
 	for _, a := range n.welcome {
@@ -308,26 +283,13 @@ func (n *lossNode) judge(t *trial, back time.Time, emptied bool) {
 			}
 		}
 	}
-	t.must((created == 0 || !emptied) && served <= 2*time.Second, "%s: with the token: created after the loss %d, served for %v", n.kind, created, served.Round(time.Millisecond))
-	var noticed answer
-	for _, a := range n.ready {
-		if noticed.status == 0 && a.status == http.StatusServiceUnavailable && (strings.Contains(a.body, `"store_replaced"`) || strings.Contains(a.body, `"settings_lost"`)) {
-			noticed = a
-		}
-	}
-	after := max(noticed.sent.Sub(back), 0)
-	t.must(noticed.status != 0 && after <= 2*time.Second, "%s: not ready %v after the store was back%s", n.kind, after.Round(time.Millisecond), quoted(noticed))
+	t.must((created == 0 || !emptied) && served <= noticedIn, "%s: with the token: created after the loss %d, served for %v", n.kind, created, served.Round(time.Millisecond))
+	noticed, after := firstUnready(n.ready, back, "store_replaced", "settings_lost")
+	t.must(noticed.status != 0 && after <= noticedIn, "%s: not ready %v after the store was back%s", n.kind, after.Round(time.Millisecond), noticed.quoted())
 	if last := n.ready[len(n.ready)-1]; noticed.status != 0 {
 		t.must(last.status == http.StatusServiceUnavailable, "%s: it stays so", n.kind)
 	}
 	log, err := os.ReadFile(n.log.Name())
 	lines := bytes.Count(log, []byte("the store is closed"))
 	t.must(err == nil && lines == 1, "%s: errors in its log %d", n.kind, lines)
-}
-
-func quoted(a answer) string {
-	if a.status == 0 {
-		return ""
-	}
-	return fmt.Sprintf("; %s: %d %.260s", a.what, a.status, a.body)
 }

@@ -3,10 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -14,7 +12,6 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
-	"github.com/foliot/foliot/internal/wire"
 )
 
 // lostStore: what an operator, or a package's configuration, does to a Redis under
@@ -266,42 +263,14 @@ type storeWatch struct {
 func (n *nodes) watchStore(ctx context.Context, s *server, place int) *storeWatch {
 	w := &storeWatch{name: fmt.Sprintf("n%d", place+1)}
 	c := newClient(s.url())
-	ask := func(list *[]answer, every time.Duration, one func(ctx context.Context, i int) answer) func() {
-		return inBackground(ctx, func(ctx context.Context) {
-			tick := time.NewTicker(every)
-			defer tick.Stop()
-			for i := 0; ctx.Err() == nil; i++ {
-				*list = append(*list, one(context.WithoutCancel(ctx), i))
-				select {
-				case <-tick.C:
-				case <-ctx.Done():
-				}
-			}
-		})
-	}
+	balancer := c.balancer()
 	stops := []func(){
-		ask(&w.ready, 10*time.Millisecond, func(ctx context.Context, _ int) answer {
-			a := answer{what: "GET /readyz", sent: time.Now()}
-			req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url()+"/readyz", nil)
-			if err != nil {
-				return a
-			}
-			resp, err := c.http.Do(req)
-			if err != nil {
-				return a
-			}
-			defer resp.Body.Close()
-			text, _ := io.ReadAll(resp.Body)
-			a.status, a.body = resp.StatusCode, string(bytes.TrimSpace(text))
-			return a
+		askEach(ctx, 10*time.Millisecond, &w.ready, func(ctx context.Context, _ int) answer {
+			return balancer.ask(ctx, nil, http.MethodGet, "/readyz", nil)
 		}),
-		ask(&w.made, 20*time.Millisecond, func(ctx context.Context, i int) answer {
-			a := answer{what: "POST /tasks", sent: time.Now()}
+		askEach(ctx, 20*time.Millisecond, &w.made, func(ctx context.Context, i int) answer {
 			name := fmt.Sprintf("%s-%d", w.name, i)
-			if status, reply, err := c.call(ctx, http.MethodPost, "/tasks", input(name, "http://127.0.0.1:9/", time.Now().Add(time.Hour))); err == nil {
-				a.status, a.body = status, string(bytes.TrimSpace(reply))
-			}
-			return a
+			return c.ask(ctx, nil, http.MethodPost, "/tasks", input(name, "http://127.0.0.1:9/", time.Now().Add(time.Hour)))
 		}),
 	}
 	w.stop = func() {
@@ -316,14 +285,7 @@ func (n *nodes) watchStore(ctx context.Context, s *server, place int) *storeWatc
 // judge ends the asking, and says how it went since the Redis was back.
 func (w *storeWatch) judge(t *trial, c storeFault, back time.Time) {
 	w.stop()
-	var noticed answer
-	for _, a := range w.ready {
-		var p wire.Problem
-		if noticed.status == 0 && a.status == http.StatusServiceUnavailable && json.Unmarshal([]byte(a.body), &p) == nil && p.Code == c.code {
-			noticed = a
-		}
-	}
-	took := max(noticed.sent.Sub(back), 0)
+	noticed, took := firstUnready(w.ready, back, c.code)
 	t.must(noticed.status != 0 && took <= noticedIn, "%s: /readyz says %s after %v", w.name, c.code, took.Round(time.Millisecond))
 	before, after, unaware := 0, 0, 0
 	for _, a := range w.made {

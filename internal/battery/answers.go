@@ -1,0 +1,75 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// answer is the reply to one request. Its status is 0 if no whole reply came.
+type answer struct {
+	what   string
+	sent   time.Time
+	status int
+	body   string
+}
+
+// quoted returns a as the end of a line of the report, or "" if there is none.
+func (a answer) quoted() string {
+	if a.status == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %s: %d %.260s", a.what, a.status, a.body)
+}
+
+// ask sends one request, as callWith does.
+func (c *client) ask(ctx context.Context, fields map[string]string, method, path string, body any) answer {
+	a := answer{what: method + " " + path, sent: time.Now()}
+	if status, reply, err := c.callWith(ctx, fields, method, path, body); err == nil {
+		a.status, a.body = status, string(bytes.TrimSpace(reply))
+	}
+	return a
+}
+
+// balancer returns a client without a token for paths outside the API, such as
+// /readyz. It shares the connections.
+func (c *client) balancer() *client {
+	other := c.as("")
+	other.base = strings.TrimSuffix(other.base, wire.Version)
+	return other
+}
+
+// askEach appends an answer to list at each tick. list must not be read before
+// stop returns. stop lets the last request end.
+func askEach(ctx context.Context, every time.Duration, list *[]answer, one func(ctx context.Context, i int) answer) (stop func()) {
+	return inBackground(ctx, func(ctx context.Context) {
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for i := 0; ctx.Err() == nil; i++ {
+			*list = append(*list, one(context.WithoutCancel(ctx), i))
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+			}
+		}
+	})
+}
+
+// firstUnready returns the first answer of /readyz that has one of the codes, and
+// how long after back it was asked for. Without such an answer the status is 0.
+func firstUnready(ready []answer, back time.Time, codes ...string) (noticed answer, after time.Duration) {
+	for _, a := range ready {
+		var p wire.Problem
+		if a.status == http.StatusServiceUnavailable && json.Unmarshal([]byte(a.body), &p) == nil && slices.Contains(codes, p.Code) {
+			return a, max(a.sent.Sub(back), 0)
+		}
+	}
+	return noticed, 0
+}
