@@ -7,16 +7,10 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"time"
 )
 
-// attackProcess is an attacker's process as its parent sees it. One goroutine
-// drives it.
-type attackProcess struct {
-	cmd *exec.Cmd
-	in  io.WriteCloser
-	out *json.Decoder
-}
+// attackProcess is an attacker's process.
+type attackProcess struct{ *child }
 
 // startAttack starts an attacker, which prepares its attack at once. The process
 // has less claim on the processor than the server: a real attacker would not run
@@ -30,20 +24,13 @@ func startAttack(order attackOrder) (*attackProcess, error) {
 	if nice, err := exec.LookPath("nice"); err == nil {
 		args = append([]string{nice, "-n", "10"}, args...)
 	}
-	p := &attackProcess{cmd: exec.Command(args[0], args[1:]...)}
-	p.cmd.Stderr = os.Stderr
-	p.cmd.SysProcAttr = childAttr()
-	if p.in, err = p.cmd.StdinPipe(); err != nil {
-		return nil, fmt.Errorf("start the attacker: %w", err)
-	}
-	out, err := p.cmd.StdoutPipe()
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.SysProcAttr = childAttr()
+	c, err := startChild("the attacker", cmd)
 	if err != nil {
-		return nil, fmt.Errorf("start the attacker: %w", err)
+		return nil, err
 	}
-	p.out = json.NewDecoder(out)
-	if err := p.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start the attacker: %w", err)
-	}
+	p := &attackProcess{c}
 	if err := json.NewEncoder(p.in).Encode(order); err != nil {
 		return nil, errors.Join(fmt.Errorf("send the order: %w", err), p.close())
 	}
@@ -73,18 +60,4 @@ func (p *attackProcess) end() (counts attackCounts, err error) {
 		return counts, fmt.Errorf("end the attack: %w", errors.Join(err, p.close()))
 	}
 	return counts, p.close()
-}
-
-// close ends the process and waits for it. Twice is fine.
-func (p *attackProcess) close() error {
-	if p.cmd.ProcessState != nil {
-		return nil
-	}
-	p.in.Close()
-	timer := time.AfterFunc(time.Minute, func() { _ = p.cmd.Process.Kill() }) // it is stuck: Wait says so
-	defer timer.Stop()
-	if err := p.cmd.Wait(); err != nil {
-		return fmt.Errorf("the attacker ended with %w", err)
-	}
-	return nil
 }

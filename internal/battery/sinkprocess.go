@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"time"
 )
 
 // sinkCommand is the hidden scenario under which the battery runs itself again
@@ -50,13 +49,11 @@ func runSink(path, addr string, in io.Reader, out io.Writer) error {
 	return errors.Join(err, s.close())
 }
 
-// sinkProcess is that process as its parent sees it. One goroutine drives it.
+// sinkProcess is that process. Its log is on the disk when close returns.
 type sinkProcess struct {
+	*child
 	path string
 	addr string
-	cmd  *exec.Cmd
-	in   io.WriteCloser
-	out  *json.Decoder
 }
 
 // startSink starts a sink that logs to path.
@@ -66,24 +63,16 @@ func startSink(path string) (*sinkProcess, error) { return startSinkAt(path, "12
 func startSinkAt(path, addr string) (*sinkProcess, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("start a sink: %w", err)
+		return nil, fmt.Errorf("start the sink: %w", err)
 	}
-	p := &sinkProcess{path: path, cmd: exec.Command(self, sinkCommand, path, addr)}
-	p.cmd.Stderr = os.Stderr
-	if p.in, err = p.cmd.StdinPipe(); err != nil {
-		return nil, fmt.Errorf("start a sink: %w", err)
-	}
-	out, err := p.cmd.StdoutPipe()
+	c, err := startChild("the sink", exec.Command(self, sinkCommand, path, addr))
 	if err != nil {
-		return nil, fmt.Errorf("start a sink: %w", err)
+		return nil, err
 	}
-	p.out = json.NewDecoder(out)
-	if err := p.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start a sink: %w", err)
-	}
+	p := &sinkProcess{child: c, path: path}
 	var hello sinkGreeting
 	if err := p.out.Decode(&hello); err != nil {
-		return nil, errors.Join(fmt.Errorf("start a sink: %w", err), p.close())
+		return nil, errors.Join(fmt.Errorf("start the sink: %w", err), p.close())
 	}
 	p.addr = hello.Addr
 	return p, nil
@@ -110,17 +99,3 @@ func (p *sinkProcess) order(o sinkOrder) (c sinkCounts, err error) {
 
 // end makes sure that no process is left, whatever it has logged.
 func (p *sinkProcess) end() { _ = p.close() }
-
-// close ends the process and waits for it; its log is on the disk then. Twice is fine.
-func (p *sinkProcess) close() error {
-	if p.cmd.ProcessState != nil {
-		return nil
-	}
-	p.in.Close()
-	timer := time.AfterFunc(time.Minute, func() { _ = p.cmd.Process.Kill() }) // it is stuck: Wait says so
-	defer timer.Stop()
-	if err := p.cmd.Wait(); err != nil {
-		return fmt.Errorf("the sink ended with %w", err)
-	}
-	return nil
-}
