@@ -21,7 +21,7 @@ type BatchResult struct {
 	Name  string
 	ID    string
 	DueAt time.Time
-	Err   error // an *Error: ErrExists where there is a task of that name, ErrTooFast where it may be sent again in a moment
+	Err   error // an *Error: ErrExists, with ID and State, where there is a task of that name, ErrTooFast where it may be sent again in a moment
 }
 
 // CreateBatch makes tasks, any number of them, each by itself: one that is refused does not keep the others back. They go out in
@@ -131,7 +131,7 @@ func (b *batch) send(ctx context.Context) ([]wire.BatchResult, error) {
 
 func batchResult(r wire.BatchResult) (BatchResult, error) {
 	if r.Status >= http.StatusMultipleChoices {
-		return BatchResult{Err: problemError(wire.Problem{Status: r.Status, Code: r.Code, Detail: r.Detail, Field: r.Field})}, nil
+		return BatchResult{Err: problemError(wire.Problem{Status: r.Status, Code: r.Code, Detail: r.Detail, Field: r.Field, ID: r.ID, State: r.State})}, nil
 	}
 	var d decoder
 	result := BatchResult{Name: r.Name, ID: r.ID, DueAt: d.instant(r.DueAt)}

@@ -47,6 +47,9 @@ func TestABatchOfAnyLengthHasItsResultsInOrder(t *testing.T) {
 			if !errors.As(r.Err, &e) || e.Code != code || errors.Is(r.Err, client.ErrExists) != (i == 2000) {
 				t.Errorf("item %d: %v", i, r.Err)
 			}
+			if i == 2000 && (e.ID != results[1999].ID || e.State != client.Scheduled) {
+				t.Errorf("the error of a name that exists has the id %q and the state %q, want those of its task, %s", e.ID, e.State, results[1999].ID)
+			}
 		default:
 			if r.Err != nil || r.Name != specs[i].Name || r.ID == "" || r.DueAt.IsZero() {
 				t.Errorf("item %d: %+v", i, r)

@@ -360,7 +360,7 @@ func TestABadItemOfABatchIsRefusedAlone(t *testing.T) {
 			if len(got.Results) != 3 || got.Results[0].Status != 201 || got.Results[2].Status != 201 || got.Results[2].ID == "" {
 				t.Fatalf("the neighbours: %+v", got.Results)
 			}
-			if bad := got.Results[1]; bad.Status != c.status || bad.Code != c.code || bad.Field != c.field || bad.Detail == "" || bad.ID != "" {
+			if bad := got.Results[1]; bad.Status != c.status || bad.Code != c.code || bad.Field != c.field || bad.Detail == "" || (bad.ID != "") != (c.code == "exists") {
 				t.Errorf("got %+v", bad)
 			}
 			if stored := s.all(); len(stored) != 2 {

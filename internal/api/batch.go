@@ -115,7 +115,7 @@ func (b *batch) afford() {
 func batchResult(reply task.Reply) wire.BatchResult {
 	if reply.Err != nil {
 		p := problemOf(reply.Err)
-		return wire.BatchResult{Status: p.Status, Code: p.Code, Detail: p.Detail, Field: p.Field}
+		return wire.BatchResult{Status: p.Status, Code: p.Code, Detail: p.Detail, Field: p.Field, ID: p.ID, State: p.State}
 	}
 	if reply.Task == nil { // not yet tried
 		return wire.BatchResult{}

@@ -113,8 +113,8 @@ func TestABatchAnswersInOrder(t *testing.T) {
 	}
 	for i, r := range got.Results {
 		if i == 500 {
-			if r.Status != 409 || r.Code != "exists" {
-				t.Errorf("a name twice: %+v", r)
+			if r.Status != 409 || r.Code != "exists" || r.ID != got.Results[499].ID || r.State != "scheduled" {
+				t.Errorf("a name twice, want the id %s and the state: %+v", got.Results[499].ID, r)
 			}
 		} else if r.Status != 201 || r.Name != fmt.Sprintf("t%d", i) || r.ID == "" || r.DueAt == "" {
 			t.Errorf("item %d: %+v", i, r)

@@ -151,12 +151,13 @@ type BatchReply struct {
 	Durability string        `json:"durability,omitempty"`
 }
 
-// BatchResult is what became of one item: name and id where it was created, a
-// problem's code, detail and field where it was not.
+// BatchResult is what became of one item: name and id if it was created, the
+// members of a problem if it was not.
 type BatchResult struct {
 	Status int    `json:"status" doc:"As a create of its own would have been answered: 201, 400, 409 …"`
 	Name   string `json:"name,omitempty"`
-	ID     string `json:"id,omitempty"`
+	ID     string `json:"id,omitempty" doc:"Of the task that was made, or of the one that exists."`
+	State  string `json:"state,omitempty" doc:"Of exists: the state of the task that has the name."`
 	DueAt  string `json:"due_at,omitempty" format:"date-time"`
 	Code   string `json:"code,omitempty"`
 	Detail string `json:"detail,omitempty"`
