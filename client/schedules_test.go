@@ -119,7 +119,7 @@ func TestAScheduleIsToldToMakeTasks(t *testing.T) {
 		t.Errorf("%+v, %+v, %+v", first, again, other)
 	}
 	from, until := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC)
-	for _, want := range []client.Backfilled{{Created: 4, Instants: 4, Durability: "memory"}, {Existing: 4, Instants: 4}} {
+	for _, want := range []client.Backfilled{{Created: 4, Instants: 4, Durability: "memory"}, {Existing: 4, Instants: 4, Durability: "memory"}} {
 		if got, err := c.Schedules.Backfill(t.Context(), "noon", from, until); err != nil || got != want {
 			t.Errorf("%+v, %v", got, err)
 		}

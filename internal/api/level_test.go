@@ -106,17 +106,43 @@ func TestARepeatThatIsInvalidByNowNamesTheDurabilityThatWasReached(t *testing.T)
 	}
 }
 
+// The store confirms the tasks that a repeated batch or backfill finds, so the reply names the level that they have.
+func TestARepeatedBatchOrBackfillNamesTheDurabilityThatWasReached(t *testing.T) {
+	const span = `{"from": "2026-01-01T00:00:00Z", "until": "2026-01-01T00:04:00Z"}`
+	batch := func(name string) string {
+		return fmt.Sprintf(`{"tasks": [{"delay": "1h", "name": "a", "http": {"url": "https://example.com/"}}, {"delay": "1h", "name": %q, "http": {"url": "https://example.com/"}}]}`, name)
+	}
+	s, w := serveWeak(t)
+	s.do("PUT", "/v1/schedules/s", `{"cron": "* * * * *", "timezone": "UTC", "task": {"http": {"url": "https://example.com/"}}}`).want(201, nil)
+	for _, c := range []struct{ path, body, want string }{
+		{"/v1/tasks/batch", batch("strong"), "default"},
+		{"/v1/tasks/batch", batch("weak"), "async"},
+		{"/v1/schedules/s/backfill", span, "default"},
+	} {
+		for _, round := range []string{"first", "repeat"} {
+			var got struct {
+				Durability string `json:"durability"`
+			}
+			r := s.do("POST", c.path, c.body)
+			if err := json.Unmarshal(r.body, &got); err != nil || r.status != 200 || got.Durability != c.want {
+				t.Errorf("%s, %s: %d %s, want %q", c.path, round, r.status, r.body, c.want)
+			}
+		}
+		w.short = true
+		s.do("POST", c.path, c.body).problem(503, "durability_not_met", "")
+		w.short = false
+	}
+}
+
 func TestAReplyThatChangedNothingNamesNoDurability(t *testing.T) {
 	s, _ := serveWeak(t)
 	s.do("POST", "/v1/tasks", `{"delay": "1h", "name": "a", "http": {"url": "https://example.com/"}}`).task(201)
 	s.do("PUT", "/v1/schedules/s", `{"cron": "* * * * *", "timezone": "UTC", "task": {"http": {"url": "https://example.com/"}}}`).want(201, nil)
-	until := time.Now()
-	span := fmt.Sprintf(`{"from": %q, "until": %q}`, until.Add(-5*time.Minute).Format(time.RFC3339), until.Format(time.RFC3339))
+	none := `{"from": "2026-01-01T00:00:01Z", "until": "2026-01-01T00:00:02Z"}`
 	for _, c := range []struct{ path, body, want string }{
-		{"/v1/tasks/batch", `{"tasks": [{"delay": "1h", "name": "a", "http": {"url": "https://example.com/"}}]}`, ""},
+		{"/v1/tasks/batch", `{"tasks": [{"delay": "1h", "name": "", "http": {}}]}`, ""},
 		{"/v1/tasks/cancel?queue=other", "", ""},
-		{"/v1/schedules/s/backfill", span, "default"},
-		{"/v1/schedules/s/backfill", span, ""},
+		{"/v1/schedules/s/backfill", none, ""},
 	} {
 		var got struct {
 			Durability string `json:"durability"`

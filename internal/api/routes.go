@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"errors"
 	"net/http"
 	"net/url"
 	"path"
@@ -70,14 +71,15 @@ type request struct {
 // reached notes how durable changes of r are.
 func (r *request) reached(replies []task.Reply) {
 	for i := range replies {
-		if replies[i].Err == nil {
+		if err := replies[i].Err; err == nil || errors.Is(err, task.ErrExists) {
 			r.made, r.lower = true, cmp.Or(replies[i].Durability, r.lower)
 		}
 	}
 }
 
-// durability returns the level that all changes of r have reached, "" if it made none:
-// the store confirms nothing that it refuses.
+// durability returns the level that all changes of r have reached, "" if it made none.
+// A task that exists counts as one: the store confirms it before it refuses the create.
+// It confirms nothing for other refusals.
 func (s *Server) durability(r *request) string {
 	if !r.made {
 		return ""

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -75,12 +76,16 @@ func (d Durability) short(addr string, confirmed, wanted int, word time.Duration
 	return fmt.Errorf("the Redis at %s: %w", addr, &task.ShortError{Confirmed: confirmed, Wanted: wanted, Within: word})
 }
 
-// confirm makes durable what steps without an error found to be as they want it:
-// another call wrote it, perhaps one that was told it is not durable.
+// confirm makes durable what another call wrote, perhaps one that returned
+// task.ErrNotDurable: the records of steps that had nothing left to write, and those
+// that creates have read in their place. The repeat of a create by its name alone is
+// task.ErrExists, and its caller takes that as proof of the first create. A put that
+// shows a record has waited for the replicas by itself.
 func (s *Store) confirm(ctx context.Context, r *request, steps []*step) error {
 	var shards []*shard
 	for _, st := range steps {
-		if st.reply.Err == nil && !st.put && st.kind == change {
+		found := st.reply.Err == nil || errors.Is(st.reply.Err, task.ErrExists) && !st.shown
+		if found && !st.put && st.kind == change {
 			shards = append(shards, s.shard(st.key))
 		}
 	}

@@ -212,6 +212,56 @@ func TestAReplyNamesTheDurabilityThatWasReached(t *testing.T) {
 	}
 }
 
+// unmarked returns order's create without an Idempotency-Key, as batches and backfills send it: the
+// repeat is task.ErrExists.
+func unmarked(name string) task.Create {
+	c := order(name)
+	c.Idempotency = nil
+	return c
+}
+
+// A create over the quota reads its record before it is refused, so it puts nothing that replicas confirm.
+func TestARepeatByNameIsAsDurableAsItsReplySays(t *testing.T) {
+	for _, level := range []Durability{Default, Strict} {
+		for _, full := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, quota full %v", level, full), func(t *testing.T) {
+				t.Parallel()
+				p := newPair(t, "--appendfsync", "always")
+				one, other := openLevel(t, level, 0, p.master.Addr), openLevel(t, level, 0, p.master.Addr)
+				if full {
+					if _, err := other.Configure(t.Context(), began, []task.Edit{task.PutNamespace{Settings: task.NamespaceSettings{Name: task.DefaultNamespace, MaxPending: 1}}}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				repeat := func(s *Store) (task.Reply, error) {
+					r, err := s.Apply(t.Context(), task.CeilMillis(time.Now()), []task.Change{unmarked("a")})
+					if err != nil {
+						return task.Reply{}, err
+					}
+					return r[0], nil
+				}
+				one.servers.word, other.servers.word = 100*time.Millisecond, 100*time.Millisecond
+				p.between.Freeze()
+				for _, s := range []*Store{one, other} {
+					got, err := repeat(s)
+					if level == Strict && !errors.Is(err, task.ErrNotDurable) || level == Default && (err != nil || got.Durability != string(Async)) {
+						t.Errorf("while no replica has it: %+v, %v", got, err)
+					}
+				}
+				p.between.Thaw()
+				one.servers.word, other.servers.word = 10*time.Second, 10*time.Second
+				eventually(t, 10*time.Second, "the replica follows", func() bool { return other.servers.wants(p.master.Addr) == 1 })
+				if got, err := repeat(other); err != nil || !errors.Is(got.Err, task.ErrExists) || got.Durability != "" {
+					t.Errorf("with a replica: %+v, %v", got, err)
+				}
+				if got := kept(t, other, p.replica.Addr); got != 1 {
+					t.Errorf("the replica has %d tasks", got)
+				}
+			})
+		}
+	}
+}
+
 func TestTheDurabilityOfLevelsWithoutReplicas(t *testing.T) {
 	t.Parallel()
 	addr := redistest.New(t, "--appendfsync", "always").Addr

@@ -38,7 +38,7 @@ func (s *Store) learn(r *request, st *step, it *item, o outcome, at task.Millis)
 		if o.again && st.made(old.task) {
 			return s.kept(st, it)
 		}
-		st.old, st.sight = old, seen
+		st.old, st.sight, st.shown = old, seen, true
 		if st.kind == claim || st.kind == fire {
 			st.sight = blind // its body may be another one, too
 		}

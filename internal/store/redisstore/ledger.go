@@ -116,7 +116,7 @@ func (s *Store) look(ctx context.Context, steps []*step) error {
 			st.answer(task.Result{}, err)
 			continue
 		}
-		st.old, st.body, st.sight = found[i].record, found[i].body, seen
+		st.old, st.body, st.sight, st.shown = found[i].record, found[i].body, seen, false
 		if t := st.old.task; st.kind == fire && t != nil {
 			st.old.task = found[i].withBody()
 			fires = append(fires, st)

@@ -60,6 +60,7 @@ type step struct {
 	spawns   *task.Task // of a fire: counted into its namespace's quotas before it was put
 	admitted bool       // counted into its namespace's quotas before it was put
 	put      bool       // its item was carried out
+	shown    bool       // a put has shown old, so what the replicas confirmed includes it
 	done     bool
 }
 
