@@ -103,27 +103,30 @@ func TestTheLastTokenThatManagesTheServerIsNotRevokedByAccident(t *testing.T) {
 	})
 }
 
+// makeToken makes a token by the API with the token by, or with none if by is "".
+func (s *service) makeToken(by, spec string) (made wire.Token) {
+	s.Helper()
+	var headers []string
+	if by != "" {
+		headers = []string{"Authorization: Bearer " + by}
+	}
+	s.do("POST", "/v1/tokens", spec, headers...).want(201, &made)
+	return made
+}
+
 // TestWhatALeakedTokenMadeEndsWithItOnRequest, and not before: so a token can be replaced without
 // ending all that it made.
 func TestWhatALeakedTokenMadeEndsWithItOnRequest(t *testing.T) {
 	s := serve(t)
-	make := func(by, spec string) (made wire.Token) {
-		headers := []string{}
-		if by != "" {
-			headers = append(headers, "Authorization: Bearer "+by)
-		}
-		s.do("POST", "/v1/tokens", spec, headers...).want(201, &made)
-		return made
-	}
 	status := func(token wire.Token) int {
 		return s.do("GET", "/v1/tasks", "", "Authorization: Bearer "+token.Token).status
 	}
-	root := make("", `{"namespace": "*", "scope": "admin"}`)
-	other := make(root.Token, `{"namespace": "*", "scope": "admin"}`)
+	root := s.makeToken("", `{"namespace": "*", "scope": "admin"}`)
+	other := s.makeToken(root.Token, `{"namespace": "*", "scope": "admin"}`)
 	s.do("PUT", "/v1/namespaces/acme", `{}`, "Authorization: Bearer "+root.Token).want(201, nil)
-	admin := make(root.Token, `{"namespace": "acme", "scope": "admin", "expires_in": "1h"}`)
-	child := make(admin.Token, `{"scope": "admin"}`)
-	grandchild := make(child.Token, `{"scope": "read", "expires_in": "30m"}`)
+	admin := s.makeToken(root.Token, `{"namespace": "acme", "scope": "admin", "expires_in": "1h"}`)
+	child := s.makeToken(admin.Token, `{"scope": "admin"}`)
+	grandchild := s.makeToken(child.Token, `{"scope": "read", "expires_in": "30m"}`)
 	if child.Parent != admin.ID || child.ExpiresAt != admin.ExpiresAt || grandchild.Parent != child.ID || root.Parent != "" {
 		t.Errorf("child %+v, grandchild %+v", child, grandchild)
 	}

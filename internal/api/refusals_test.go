@@ -41,19 +41,11 @@ func (s *service) auditLog(action, token string, headers ...string) (lines []str
 
 func TestRefusedTokensAndScopesAreInTheAuditLog(t *testing.T) {
 	s := serve(t)
-	make := func(by, spec string) (made wire.Token) {
-		headers := []string{}
-		if by != "" {
-			headers = append(headers, "Authorization: Bearer "+by)
-		}
-		s.do("POST", "/v1/tokens", spec, headers...).want(201, &made)
-		return made
-	}
-	root := make("", `{"namespace": "*", "scope": "admin"}`)
+	root := s.makeToken("", `{"namespace": "*", "scope": "admin"}`)
 	s.do("PUT", "/v1/namespaces/acme", `{}`, "Authorization: Bearer "+root.Token).want(201, nil)
-	admin := make(root.Token, `{"namespace": "acme", "scope": "admin"}`)
-	reader := make(root.Token, `{"namespace": "acme", "scope": "read"}`)
-	old := make(root.Token, `{"namespace": "acme", "scope": "read"}`)
+	admin := s.makeToken(root.Token, `{"namespace": "acme", "scope": "admin"}`)
+	reader := s.makeToken(root.Token, `{"namespace": "acme", "scope": "read"}`)
+	old := s.makeToken(root.Token, `{"namespace": "acme", "scope": "read"}`)
 	s.do("DELETE", "/v1/tokens/"+old.ID, "", "Authorization: Bearer "+root.Token).want(200, nil)
 	unknown, _ := task.MintToken()
 

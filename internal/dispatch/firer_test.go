@@ -85,11 +85,7 @@ func TestSchedulesNeedNoSlot(t *testing.T) {
 }
 
 func TestAnOccurrenceThatWaitsBeginsWhenTheOneBeforeEnds(t *testing.T) {
-	slow := func(ctx context.Context, d task.Delivery) task.Outcome {
-		time.Sleep(2500 * time.Millisecond)
-		return accept(ctx, d)
-	}
-	inBubble(t, Config{}, nil, slow, func(b *bed) {
+	inBubble(t, Config{}, nil, after(2500*time.Millisecond), func(b *bed) {
 		b.schedule("a", time.Second, func(s *task.ScheduleSpec) { s.Rule.Overlap = task.BufferOne })
 		began := time.Now()
 		b.pass(9 * time.Second)
@@ -104,12 +100,8 @@ func TestAnOccurrenceThatWaitsBeginsWhenTheOneBeforeEnds(t *testing.T) {
 }
 
 func TestALostHintOfAnEndDelaysTheOneThatWaitsByASecondOrTwo(t *testing.T) {
-	slow := func(ctx context.Context, d task.Delivery) task.Outcome {
-		time.Sleep(2500 * time.Millisecond)
-		return accept(ctx, d)
-	}
 	deaf := func(q task.Queue) task.Queue { return deafQueue{q} }
-	inBubble(t, Config{}, deaf, slow, func(b *bed) {
+	inBubble(t, Config{}, deaf, after(2500*time.Millisecond), func(b *bed) {
 		b.schedule("a", time.Second, func(s *task.ScheduleSpec) { s.Rule.Overlap = task.BufferOne })
 		b.pass(time.Minute)
 		if n := len(b.seen()); n < 12 {

@@ -1,7 +1,6 @@
 package dispatch
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -62,11 +61,7 @@ func TestSchedulesOfASuspendedNamespaceAreNotFired(t *testing.T) {
 
 // The end of an occurrence must not start the one that waits for it.
 func TestAnOccurrenceThatWaitsIsNotBegunWhileItsNamespaceIsSuspended(t *testing.T) {
-	slow := func(ctx context.Context, d task.Delivery) task.Outcome {
-		time.Sleep(2500 * time.Millisecond)
-		return accept(ctx, d)
-	}
-	inBubble(t, Config{}, nil, slow, func(b *bed) {
+	inBubble(t, Config{}, nil, after(2500*time.Millisecond), func(b *bed) {
 		b.schedule("a", time.Second, func(s *task.ScheduleSpec) { s.Rule.Overlap = task.BufferOne })
 		b.pass(2500 * time.Millisecond)
 		b.wantCalls(1)

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -21,32 +20,16 @@ import (
 // go on to use. All trusted data must be signed data, and nothing else.
 func TestBehindARealServerOnlyWhatWasSignedIsTrusted(t *testing.T) {
 	for _, c := range []struct {
-		language      string
-		files         [2]string // the snippet's and the server's
-		edit          *strings.Replacer
-		command       []string
+		harnessed
 		readsNoChunks bool
 	}{
-		{"php", [2]string{"verify.php", "server.php"}, nil, []string{"php", "-S", "127.0.0.1:PORT", "server.php"}, false},
-		{"ts", [2]string{"verify.mjs", "server.mjs"}, typesOf, []string{"node", "server.mjs"}, false},
-		{"python", [2]string{"verify.py", "server.py"}, nil, []string{"python3", "server.py"}, true},
+		{harnessed{"php", [2]string{"verify.php", "server.php"}, nil, []string{"php", "-S", "127.0.0.1:PORT", "server.php"}}, false},
+		{harnessed{"ts", [2]string{"verify.mjs", "server.mjs"}, typesOf, []string{"node", "server.mjs"}}, false},
+		{harnessed{"python", [2]string{"verify.py", "server.py"}, nil, []string{"python3", "server.py"}}, true},
 	} {
 		t.Run(c.language, func(t *testing.T) {
 			t.Parallel()
-			if _, err := exec.LookPath(c.command[0]); err != nil {
-				t.Skipf("NOT TESTED: %s is not on this machine, so the snippet in %s of docs/webhooks.md is not verified here", c.command[0], c.language)
-			}
-			text := snippet(t, c.language)
-			if c.edit != nil {
-				text = c.edit.Replace(text)
-			}
-			harness, err := os.ReadFile(filepath.Join("testdata", c.files[1]+".txt"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			dir := t.TempDir()
-			write(t, dir, c.files[0], text)
-			write(t, dir, c.files[1], string(harness))
+			dir, _ := c.write(t)
 			addr := serveSnippet(t, dir, c.command)
 			for _, r := range rawCalls(time.Now()) {
 				if c.readsNoChunks && strings.Contains(r.text, "chunked") {

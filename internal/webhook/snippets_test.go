@@ -184,16 +184,44 @@ func calls(now time.Time) []call {
 var typesOf = strings.NewReplacer("import type { IncomingHttpHeaders } from \"node:http\";", "",
 	": string", "", ": IncomingHttpHeaders", "", ": unknown", "", ": boolean", "")
 
+// harnessed is a snippet with the program in testdata that calls it.
+type harnessed struct {
+	language string
+	files    [2]string // the snippet's and the harness's
+	edit     *strings.Replacer
+	command  []string
+}
+
+// write writes both into a new folder. It returns that folder and the path of the
+// command. Without the command it skips the test.
+func (h *harnessed) write(t *testing.T) (dir, path string) {
+	t.Helper()
+	path, err := exec.LookPath(h.command[0])
+	if err != nil {
+		t.Skipf("NOT TESTED: %s is not on this machine, so the snippet in %s of docs/webhooks.md is not verified here", h.command[0], h.language)
+	}
+	text := snippet(t, h.language)
+	if h.edit != nil {
+		text = h.edit.Replace(text)
+	}
+	harness, err := os.ReadFile(filepath.Join("testdata", h.files[1]+".txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h.language == "java" { // it runs a single file by its first class
+		harness, text = []byte(strings.Replace(text, "class Webhooks", string(harness)+"\nclass Webhooks", 1)), ""
+	}
+	dir = t.TempDir()
+	write(t, dir, h.files[0], text)
+	write(t, dir, h.files[1], string(harness))
+	return dir, path
+}
+
 // TestTheSnippetsOfTheDocumentation runs each with a harness in testdata that
 // reads callbacks from its standard input, one a line, and answers true or
 // false to each. The secret is its argument.
 func TestTheSnippetsOfTheDocumentation(t *testing.T) {
-	for _, c := range []struct {
-		language string
-		files    [2]string // the snippet's and the harness's
-		edit     *strings.Replacer
-		command  []string
-	}{
+	for _, c := range []harnessed{
 		{"go", [2]string{"verify.go", "main.go"}, strings.NewReplacer("package receiver", "package main"), []string{"go"}},
 		{"python", [2]string{"verify.py", "main.py"}, nil, []string{"python3", "main.py"}},
 		{"ts", [2]string{"verify.mjs", "main.mjs"}, typesOf, []string{"node", "main.mjs"}},
@@ -203,24 +231,7 @@ func TestTheSnippetsOfTheDocumentation(t *testing.T) {
 	} {
 		t.Run(c.language, func(t *testing.T) {
 			t.Parallel()
-			path, err := exec.LookPath(c.command[0])
-			if err != nil {
-				t.Skipf("NOT TESTED: %s is not on this machine, so the snippet in %s of docs/webhooks.md is not verified here", c.command[0], c.language)
-			}
-			text := snippet(t, c.language)
-			if c.edit != nil {
-				text = c.edit.Replace(text)
-			}
-			harness, err := os.ReadFile(filepath.Join("testdata", c.files[1]+".txt"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if c.language == "java" { // it runs a single file by its first class
-				harness, text = []byte(strings.Replace(text, "class Webhooks", string(harness)+"\nclass Webhooks", 1)), ""
-			}
-			dir := t.TempDir()
-			write(t, dir, c.files[0], text)
-			write(t, dir, c.files[1], string(harness))
+			dir, path := c.write(t)
 			if c.language == "go" { // what it takes to compile must not make the callbacks older
 				cmd := exec.CommandContext(t.Context(), path, append([]string{"build", "-o", "verify"}, c.files[:]...)...)
 				cmd.Dir = dir

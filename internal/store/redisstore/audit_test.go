@@ -30,26 +30,32 @@ func auditOf(t *testing.T, s *Store, f task.AuditFilter) (lines []string) {
 	}
 }
 
+// boundedLog opens a store whose audit log keeps 100 entries of a namespace, and carries out edits.
+func boundedLog(t *testing.T, now task.Millis, edits ...task.Edit) *Store {
+	t.Helper()
+	s := openAt(t, redistest.New(t).Addr)
+	t.Cleanup(func() { _ = s.Close() })
+	s.config.AuditLength = 100
+	edit(t, s, now, edits...)
+	return s
+}
+
+// acme is a namespace whose admin pauses a queue.
+func acme(queue string) []task.Edit {
+	return []task.Edit{task.PutNamespace{Settings: task.NamespaceSettings{Name: "acme"}}, task.PauseQueue{Namespace: "acme", Name: queue, Paused: true}}
+}
+
 func TestANamespaceBeyondItsBoundLosesItsOwnOldestEntriesAndSaysSo(t *testing.T) {
 	t.Parallel()
-	s := openAt(t, redistest.New(t).Addr)
-	defer func() { _ = s.Close() }()
-	s.config.AuditLength = 100
 	const now task.Millis = 1_800_000_000_000
-	configure := func(edits ...task.Edit) {
-		t.Helper()
-		if _, err := s.Configure(t.Context(), now, edits); err != nil {
-			t.Fatal(err)
-		}
-	}
-	configure(task.PutNamespace{Settings: task.NamespaceSettings{Name: "quiet"}}, task.PutNamespace{Settings: task.NamespaceSettings{Name: "loud"}},
+	s := boundedLog(t, now, task.PutNamespace{Settings: task.NamespaceSettings{Name: "quiet"}}, task.PutNamespace{Settings: task.NamespaceSettings{Name: "loud"}},
 		task.PauseQueue{Namespace: "quiet", Name: "q", Paused: true})
 	before := fmt.Sprint(auditOf(t, s, task.AuditFilter{}))
 	edits := make([]task.Edit, 150)
 	for i := range edits {
 		edits[i] = task.PauseQueue{Namespace: "loud", Name: fmt.Sprint("q", i), Paused: true}
 	}
-	configure(edits...)
+	edit(t, s, now, edits...)
 	if n, err := s.Sweep(t.Context(), now, 1000); n != 0 || err != nil {
 		t.Fatalf("swept %d, error %v", n, err)
 	}
@@ -73,13 +79,8 @@ func TestANamespaceBeyondItsBoundLosesItsOwnOldestEntriesAndSaysSo(t *testing.T)
 // erase the entries of admins.
 func TestRefusedTokensPushOutNoOtherEntries(t *testing.T) {
 	t.Parallel()
-	s := openAt(t, redistest.New(t).Addr)
-	defer func() { _ = s.Close() }()
-	s.config.AuditLength = 100
 	const now task.Millis = 1_800_000_000_000
-	if _, err := s.Configure(t.Context(), now, []task.Edit{task.PutNamespace{Settings: task.NamespaceSettings{Name: "acme"}}, task.PauseQueue{Namespace: "acme", Name: "q", Paused: true}}); err != nil {
-		t.Fatal(err)
-	}
+	s := boundedLog(t, now, acme("q")...)
 	var refused []task.AuditEntry
 	for i := range 600 {
 		refused = append(refused, task.AuditEntry{At: now, Namespace: []string{"", "acme"}[i%2], Action: []string{task.ActionTokenRefused, task.ActionScopeRefused}[i/2%2]})
@@ -103,13 +104,8 @@ func TestRefusedTokensPushOutNoOtherEntries(t *testing.T) {
 // entries of these at each sweep, and each time an entry says so.
 func TestChurnOfTasksPushesOutNothingOfWhatAdminsDid(t *testing.T) {
 	t.Parallel()
-	s := openAt(t, redistest.New(t).Addr)
-	defer func() { _ = s.Close() }()
-	s.config.AuditLength = 100
 	const now task.Millis = 1_800_000_000_000
-	if _, err := s.Configure(t.Context(), now, []task.Edit{task.PutNamespace{Settings: task.NamespaceSettings{Name: "acme"}}, task.PauseQueue{Namespace: "acme", Name: "q", Paused: true}}); err != nil {
-		t.Fatal(err)
-	}
+	s := boundedLog(t, now, acme("q")...)
 	for range 200 {
 		if err := s.Record(t.Context(), []task.AuditEntry{task.AuditDropped(now, "acme", 10, 100)}); err != nil {
 			t.Fatal(err)
@@ -142,9 +138,7 @@ func TestEntriesOfOlderVersionsAreReadOnAndGoByAge(t *testing.T) {
 	raw(settingsLog, "1700000000000001-0", "acme", "old")
 	raw(settingsLog, "1700000000000002-0", "other", "old")
 	raw(s.shards[3].log, "1700000000000003-0", "acme", "older task")
-	if _, err := s.Configure(t.Context(), now, []task.Edit{task.PutNamespace{Settings: task.NamespaceSettings{Name: "acme"}}, task.PauseQueue{Namespace: "acme", Name: "new", Paused: true}}); err != nil {
-		t.Fatal(err)
-	}
+	edit(t, s, now, acme("new")...)
 	if got := fmt.Sprint(auditOf(t, s, task.AuditFilter{Namespace: "acme"})); got != "[acme queue.pause new acme queue.put older task acme queue.put old]" {
 		t.Errorf("of the namespace: %s", got)
 	}

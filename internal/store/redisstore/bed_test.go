@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -33,6 +34,20 @@ func openNodeWith(t *testing.T, c Config, addrs ...string) *Store {
 func eventually(t *testing.T, patience time.Duration, what string, so func() bool) time.Duration {
 	t.Helper()
 	return redistest.Until(t, patience, what, so)
+}
+
+// edit carries out edits that must succeed.
+func edit(t *testing.T, s *Store, now task.Millis, edits ...task.Edit) {
+	t.Helper()
+	replies, err := s.Configure(t.Context(), now, edits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range replies {
+		if r.Err != nil {
+			t.Fatal(r.Err)
+		}
+	}
 }
 
 // divided reports whether every shard is owned by one of nodes, and each of these owns some.
@@ -135,3 +150,23 @@ func (w *told) await(t *testing.T, s *Store, tasks []*task.Task) time.Duration {
 		return true
 	})
 }
+
+// lockedBuffer is a log that may be read while it is written.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func (l *lockedBuffer) count(line string) int { return strings.Count(l.String(), line) }

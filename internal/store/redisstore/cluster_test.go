@@ -1,13 +1,11 @@
 package redisstore
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"log/slog"
 	"reflect"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -514,24 +512,6 @@ func TestAProcessThatLostItsNameWhileItSleptGivesUpWhatItHad(t *testing.T) {
 	if !divided(next) || len(sleeper.owned()) != 0 {
 		t.Errorf("%+v, and who slept %+v", next.Standing(), sleeper.Standing())
 	}
-}
-
-// lockedBuffer is a buffer for several writers.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 // A Redis that is away is tried ten times a second: the log says that once.

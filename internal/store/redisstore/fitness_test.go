@@ -85,7 +85,7 @@ func TestARedisThatCameBackWithoutItsFileIsUnfitAfterTheReconnect(t *testing.T) 
 // fitNode is a node on a store that is fit, and its log.
 func fitNode(t *testing.T, c Config, addr string) *known {
 	t.Helper()
-	k := &known{log: &text{}}
+	k := &known{log: &lockedBuffer{}}
 	c.Logger = slog.New(slog.NewTextHandler(k.log, nil))
 	k.Store = openNodeWith(t, c, addr)
 	eventually(t, 5*time.Second, "it owns the shards", func() bool { return divided(k.Store) })
@@ -100,7 +100,7 @@ func fitNode(t *testing.T, c Config, addr string) *known {
 func TestARedisWithoutMaxmemoryHasABoundThatFollowsFromItsMachine(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t, "--maxmemory", "0")
-	log := &text{}
+	log := &lockedBuffer{}
 	s, err := Open(t.Context(), Config{Client: rueidis.ClientOption{InitAddress: []string{r.Addr}, DisableCache: true}, Shards: 8, Alone: true, Logger: slog.New(slog.NewTextHandler(log, nil))})
 	if err != nil {
 		t.Fatal(err)
@@ -151,7 +151,7 @@ func TestARiskOfANetworkSplitIsWarnedOf(t *testing.T) {
 		warns int
 	}{{"0", Default, 1}, {"0", Async, 1}, {"1", Default, 0}} {
 		redis(t, p.master, "CONFIG", "SET", "min-replicas-to-write", c.min)
-		log := &text{}
+		log := &lockedBuffer{}
 		k := Config{Client: rueidis.ClientOption{InitAddress: []string{p.master.Addr}, DisableCache: true}, Shards: 8, Alone: true, Durability: c.level, Logger: slog.New(slog.NewTextHandler(log, nil))}
 		s, err := Open(t.Context(), k)
 		if err != nil {

@@ -16,24 +16,6 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// text is a log that may be read while it is written.
-type text struct {
-	mu sync.Mutex
-	b  strings.Builder
-}
-
-func (t *text) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.b.Write(p)
-}
-
-func (t *text) count(line string) int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return strings.Count(t.b.String(), line)
-}
-
 // redis sends a command that must not fail, and returns its reply.
 func redis(t *testing.T, s *redistest.Server, words ...string) string {
 	t.Helper()
@@ -47,14 +29,14 @@ func redis(t *testing.T, s *redistest.Server, words ...string) string {
 // known is a node on a store that was secured, with a task that is due, and its log.
 type known struct {
 	*Store
-	log      *text
+	log      *lockedBuffer
 	unsecure atomic.Int64 // so often settings without tokens were seen
 	due      []*task.Task
 }
 
 func knownNode(t *testing.T, c Config, addrs ...string) *known {
 	t.Helper()
-	k := &known{log: &text{}}
+	k := &known{log: &lockedBuffer{}}
 	c.Logger = slog.New(slog.NewTextHandler(k.log, nil))
 	k.Store = openNodeWith(t, c, addrs...)
 	eventually(t, 5*time.Second, "it owns the shards", func() bool { return divided(k.Store) })
@@ -71,10 +53,7 @@ func knownNode(t *testing.T, c Config, addrs ...string) *known {
 func secure(t *testing.T, s *Store) {
 	t.Helper()
 	_, hash := task.MintToken()
-	replies, err := s.Configure(t.Context(), 1, []task.Edit{task.AddToken{Namespace: task.AllNamespaces, Scope: task.ScopeAdmin, Hash: hash}})
-	if err != nil || replies[0].Err != nil {
-		t.Fatal(replies, err)
-	}
+	edit(t, s, 1, task.AddToken{Namespace: task.AllNamespaces, Scope: task.ScopeAdmin, Hash: hash})
 }
 
 // refuses fails the test unless the node changes nothing, for any request.

@@ -13,9 +13,7 @@ import (
 func TestAQuotaIsNotFilledByACreateThatIsRefused(t *testing.T) {
 	s := openAt(t, redistest.New(t).Addr)
 	defer func() { _ = s.Close() }()
-	if _, err := s.Configure(t.Context(), began, []task.Edit{task.PutNamespace{Settings: task.NamespaceSettings{Name: task.DefaultNamespace, MaxPending: 2}}}); err != nil {
-		t.Fatal(err)
-	}
+	edit(t, s, began, task.PutNamespace{Settings: task.NamespaceSettings{Name: task.DefaultNamespace, MaxPending: 2}})
 	apply := func(changes ...task.Change) []task.Reply {
 		replies, err := s.Apply(t.Context(), began, changes)
 		if err != nil {
@@ -56,9 +54,7 @@ func TestANamespaceWithoutQuotasCannotFillTheServersOfAll(t *testing.T) {
 	}
 	t.Run("beside others", func(t *testing.T) {
 		s := openLevel(t, Default, 0, redistest.New(t, "--maxmemory", "20mb").Addr)
-		if _, err := s.Configure(t.Context(), began, []task.Edit{task.PutNamespace{Settings: task.NamespaceSettings{Name: "victim"}}}); err != nil {
-			t.Fatal(err)
-		}
+		edit(t, s, began, task.PutNamespace{Settings: task.NamespaceSettings{Name: "victim"}})
 		var quota *task.QuotaError
 		if err := fillAs(t, s, task.DefaultNamespace); !errors.As(err, &quota) || quota.Quota != task.QuotaBytes {
 			t.Fatalf("the namespace that fills the server: %v, want its share as max_bytes", err)

@@ -40,7 +40,7 @@ func TestARollbackIsMoreThanAFailoverLoses(t *testing.T) {
 func TestEveryNodeNoticesThatItsRedisWasRestoredFromAnOlderCopy(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t, "--appendonly", "no")
-	a, b := fitNode(t, Config{Node: "a", UnsafePersistence: true}, r.Addr), &known{log: &text{}}
+	a, b := fitNode(t, Config{Node: "a", UnsafePersistence: true}, r.Addr), &known{log: &lockedBuffer{}}
 	b.Store = openNodeWith(t, Config{Node: "b", UnsafePersistence: true, Logger: slog.New(slog.NewTextHandler(b.log, nil))}, r.Addr)
 	redis(t, r, "SAVE")
 	count := func() int {
