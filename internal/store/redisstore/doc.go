@@ -35,7 +35,8 @@
 //	foliot:{tag}:log           STREAM  audit entries, about AuditLength of them
 //	foliot:{tag}:idem          HASH    Idempotency-Key → since when, and the name of its task
 //	foliot:{tag}:own           HASH    id of the owner, until when it owns the shard, and epoch, how often the
-//	                                   shard was acquired; purge, the newest fence (fence.go)
+//	                                   shard was acquired; purge, the newest fence, and fences, how many were
+//	                                   raised in the slot (fence.go)
 //	foliot:{tag}:wake          channel of what others put into the shard that is due soon
 //	foliot:meta                HASH    format, oldest reader, shards, lease: what nodes must agree on (format.go);
 //	                                   and the identity of the store (identity.go)

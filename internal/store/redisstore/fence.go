@@ -23,6 +23,12 @@ import (
 //
 // So after the reply to a purge no server accepts a change from settings without it. The
 // removal of a namespace raises the fence, too (removal.go).
+//
+// The node that raises a fence passes it like every other node. Its own settings may
+// lack a purge whose fence another node raised before on the same server.
+//
+// Nothing is locked while a fence is raised. A server that hangs delays the purge or
+// the removal, but no change on another server and no other edit.
 
 // fenceTokens are the tokens by slot. Once they are published they are never written to.
 type fenceTokens map[uint16]string
@@ -31,6 +37,9 @@ type fenceTokens map[uint16]string
 type fences struct {
 	tokens atomic.Pointer[fenceTokens] // written under mu, read without it: one word
 	mu     sync.Mutex
+
+	begun atomic.Uint64 // reads of the settings by passFences; written under Store.configuring
+	read  uint64        // the newest of them that succeeded; guarded by Store.configuring
 }
 
 // known returns the tokens of the fences that the settings, if they are read after this call, have passed.
@@ -73,20 +82,19 @@ func (s *Store) bySlot() (keys map[uint16][]string, one map[uint16]*shard) {
 }
 
 // raiseFences makes all servers refuse what comes from settings that are older than this
-// node's. The settings are written already.
+// node's. The settings are written already. It must be called without locks: it
+// waits for every server.
 func (s *Store) raiseFences(ctx context.Context) error {
-	token, tokens := newVersion(), fenceTokens{}
 	var runs []run
 	var shards []*shard
+	token := newVersion()
 	keys, one := s.bySlot()
 	for slot := range keys {
 		runs, shards = append(runs, run{keys[slot], []string{token, s.servers.identity}}), append(shards, one[slot])
-		tokens[slot] = token
 	}
 	if _, err := s.servers.write(ctx, fence, shards, runs); err != nil {
 		return fmt.Errorf("raise the fence of every shard: %w", err)
 	}
-	s.fences.pass(tokens)
 	return nil
 }
 
@@ -117,14 +125,26 @@ func (s *Store) passFences(ctx context.Context, outcomes []outcome, items []item
 			return err
 		}
 	}
+	return s.catchUp(ctx, tokens, s.fences.begun.Load())
+}
+
+// catchUp makes the settings at least as new as tokens. begun is the number of reads of
+// the settings that had begun when the tokens had been read: a later read serves
+// all rounds that waited for it.
+func (s *Store) catchUp(ctx context.Context, tokens fenceTokens, begun uint64) error {
 	s.configuring.Lock()
 	defer s.configuring.Unlock()
-	if s.fences.passed(tokens) { // by another round, while this one waited
+	f := &s.fences
+	if f.passed(tokens) { // by another round, while this one waited
 		return nil
 	}
-	if _, err := s.reloadLocked(ctx); err != nil {
-		return err
+	if f.read <= begun {
+		read := f.begun.Add(1)
+		if _, err := s.reloadLocked(ctx); err != nil {
+			return err
+		}
+		f.read = read
 	}
-	s.fences.pass(tokens)
+	f.pass(tokens)
 	return nil
 }

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/task"
@@ -92,5 +93,135 @@ func TestTheSettingsAreReadOnceForAFence(t *testing.T) {
 		if reads() {
 			t.Errorf("after the %s purge each refused round reads the settings", id)
 		}
+	}
+}
+
+// A purge or a removal waits for each master, and so for one that hangs. A change on another
+// master and an edit of a queue need neither.
+func TestAMasterThatHangsDelaysOnlyWhatNeedsIt(t *testing.T) {
+	t.Parallel()
+	const most = 500 * time.Millisecond
+	for name, e := range map[string]task.Edit{
+		"a purge":                    task.PurgeQueue{Namespace: "default", Name: "default", ID: "p"},
+		"the removal of a namespace": task.DropNamespace{Name: "acme"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cluster := redistest.NewCluster(t, 3, 0, "--cluster-require-full-coverage", "no")
+			a := openNode(t, "a", cluster.Addrs()...)
+			if err := decideOn(t, a, task.PutNamespace{Settings: task.NamespaceSettings{Name: "acme"}}); err != nil {
+				t.Fatal(err)
+			}
+			hangs := (masterOf(keySlot("settings")) + 1) % 3
+			soon(t, a, "before", 30, time.Hour) // each connection is there
+			cluster.Servers[hangs].Pause()
+			defer cluster.Servers[hangs].Resume()
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				_, _ = a.Configure(t.Context(), a.now(), []task.Edit{e})
+			}()
+			began := time.Now()
+			for i := 0; time.Since(began) < 2*most; i++ {
+				one := time.Now()
+				if name := fmt.Sprint("t", i); masterOf(a.shard(task.Key{Namespace: "default", Name: name}).slot) != hangs {
+					if err := makeIn(t, a, "default", name); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if took := time.Since(one); took > most {
+					t.Fatalf("a create on another master took %v", took)
+				}
+				one = time.Now()
+				if err := decideOn(t, a, task.PauseQueue{Namespace: "default", Name: "other", Paused: i%2 == 0}); err != nil {
+					t.Fatal(err)
+				}
+				if took := time.Since(one); took > most {
+					t.Fatalf("an edit of a queue took %v", took)
+				}
+			}
+			select {
+			case <-ended:
+				t.Error("it did not wait for the master that hangs")
+			default:
+			}
+			cluster.Servers[hangs].Resume()
+			<-ended
+		})
+	}
+}
+
+// The settings of the node whose fence is the newest lack the other node's purge.
+func TestAPurgeHoldsAfterANodeWithOlderSettingsRaisedItsFence(t *testing.T) {
+	t.Parallel()
+	a, b := twoNodes(t, false)
+	if _, err := a.edit(t.Context(), a.now(), task.PurgeQueue{Namespace: "default", Name: "first", ID: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	before := a.settings.Load()
+	if err := decideOn(t, b, task.PurgeQueue{Namespace: "default", Name: "default", ID: "b"}); err != nil {
+		t.Fatal(err)
+	}
+	stale(a, before)
+	if err := a.raiseFences(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	stale(a, before)
+	wantSpared(t, a, "b")
+}
+
+// A server may carry out a fence twice: its first reply was lost, or it hung.
+func TestAFenceThatIsRepeatedBringsNoTokenBack(t *testing.T) {
+	t.Parallel()
+	a, b := twoNodes(t, false)
+	repeated := run{args: []string{newVersion(), b.servers.identity}}
+	for _, sh := range b.shards {
+		repeated.keys = append(repeated.keys, sh.own)
+	}
+	again := func() {
+		if _, err := b.servers.write(t.Context(), fence, []*shard{b.shards[0]}, []run{repeated}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	again()
+	if err := makeIn(t, a, "default", "passes"); err != nil {
+		t.Fatal(err)
+	}
+	before := a.settings.Load()
+	if err := decideOn(t, b, task.PurgeQueue{Namespace: "default", Name: "default", ID: "b"}); err != nil {
+		t.Fatal(err)
+	}
+	again()
+	stale(a, before)
+	wantSpared(t, a, "b")
+}
+
+// wantSpared makes a task and wants that the purge spares it.
+func wantSpared(t *testing.T, s *Store, purge string) {
+	t.Helper()
+	if err := makeIn(t, s, "default", "later"); err != nil {
+		t.Fatal(err)
+	}
+	later, err := s.Get(t.Context(), task.Key{Namespace: "default", Name: "later"})
+	if err != nil || later.SparedBy != purge {
+		t.Errorf("a task that was made after the purge is spared by %q, %v, want %q", later.SparedBy, err, purge)
+	}
+}
+
+// Rounds that were refused in many slots at one moment share a read, too.
+func TestARoundThatWaitedForAReadOfTheSettingsNeedsNone(t *testing.T) {
+	t.Parallel()
+	b := openNode(t, "b", redistest.New(t).Addr)
+	begun := b.fences.begun.Load()
+	for slot := range uint16(3) { // each read its token before the first read began
+		if err := b.catchUp(t.Context(), fenceTokens{slot: "token"}, begun); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := b.fences.begun.Load() - begun; n != 1 {
+		t.Errorf("three rounds read the settings %d times", n)
+	}
+	if err := b.catchUp(t.Context(), fenceTokens{0: "newer"}, b.fences.begun.Load()); err != nil || b.fences.begun.Load()-begun != 2 {
+		t.Errorf("a round whose token is newer than the read: %v, %d reads", err, b.fences.begun.Load()-begun)
 	}
 }

@@ -44,19 +44,37 @@ func (s *Store) Configure(ctx context.Context, now task.Millis, edits []task.Edi
 		return nil, err
 	}
 	defer leave()
-	s.configuring.Lock()
-	defer s.configuring.Unlock()
 	replies := make([]task.EditReply, len(edits))
 	for i, e := range edits {
-		edit := s.editLocked
-		if _, ok := e.(task.DropNamespace); ok {
-			edit = s.dropLocked
+		switch e := e.(type) {
+		case task.DropNamespace:
+			replies[i], err = s.dropNamespace(ctx, now, e)
+		case task.PurgeQueue:
+			replies[i], err = s.purgeQueue(ctx, now, e)
+		default:
+			replies[i], err = s.edit(ctx, now, e)
 		}
-		if replies[i], err = edit(ctx, now, e); err != nil {
+		if err != nil {
 			return nil, s.failure(err)
 		}
 	}
 	return replies, nil
+}
+
+// edit carries out one edit that needs the server of the settings and no other.
+func (s *Store) edit(ctx context.Context, now task.Millis, e task.Edit) (task.EditReply, error) {
+	s.configuring.Lock()
+	defer s.configuring.Unlock()
+	return s.editLocked(ctx, now, e)
+}
+
+// purgeQueue begins a purge (fence.go).
+func (s *Store) purgeQueue(ctx context.Context, now task.Millis, e task.PurgeQueue) (task.EditReply, error) {
+	reply, err := s.edit(ctx, now, e)
+	if err != nil || reply.Err != nil {
+		return reply, err
+	}
+	return reply, s.raiseFences(ctx)
 }
 
 // editLocked carries out one edit on the settings as they are now.
@@ -85,10 +103,7 @@ func (s *Store) editLocked(ctx context.Context, now task.Millis, e task.Edit) (t
 		}
 		if version == one.args[1] {
 			s.adoptLocked(&configuration{version, have.settings.With(changes...)})
-			if _, purges := e.(task.PurgeQueue); purges {
-				err = s.raiseFences(ctx)
-			}
-			return task.EditReply{Changes: changes}, err
+			return task.EditReply{Changes: changes}, nil
 		}
 		if _, err := s.reloadLocked(ctx); err != nil {
 			return task.EditReply{}, err

@@ -23,17 +23,19 @@ import (
 // Versions that know no fences do not compare them. While such a node runs, a create of
 // its own may still meet a removal.
 
-// dropLocked removes a namespace.
-func (s *Store) dropLocked(ctx context.Context, now task.Millis, e task.Edit) (task.EditReply, error) {
-	drop := e.(task.DropNamespace)
+// dropNamespace removes a namespace. Removals wait for each other, as each needs every
+// server; nothing else waits for them.
+func (s *Store) dropNamespace(ctx context.Context, now task.Millis, drop task.DropNamespace) (task.EditReply, error) {
+	s.removing.Lock()
+	defer s.removing.Unlock()
 	if err := s.count(ctx, &drop); err != nil {
 		return task.EditReply{}, err
 	}
 	if drop.Tasks+drop.Schedules > 0 {
-		return s.editLocked(ctx, now, drop) // which refuses it
+		return s.edit(ctx, now, drop) // which refuses it
 	}
 	drop.Closing = newVersion()
-	reply, err := s.editLocked(ctx, now, task.CloseNamespace{Name: drop.Name, Mark: drop.Closing})
+	reply, err := s.edit(ctx, now, task.CloseNamespace{Name: drop.Name, Mark: drop.Closing})
 	if err != nil || reply.Err != nil {
 		return reply, err
 	}
@@ -43,9 +45,9 @@ func (s *Store) dropLocked(ctx context.Context, now task.Millis, e task.Edit) (t
 	if err := s.count(ctx, &drop); err != nil {
 		return task.EditReply{}, err
 	}
-	reply, err = s.editLocked(ctx, now, drop)
+	reply, err = s.edit(ctx, now, drop)
 	if err == nil && reply.Err != nil {
-		_, err = s.editLocked(ctx, now, task.ReopenNamespace{Name: drop.Name})
+		_, err = s.edit(ctx, now, task.ReopenNamespace{Name: drop.Name})
 	}
 	return reply, err
 }
@@ -71,16 +73,9 @@ func (s *Store) unmark(ctx context.Context, now task.Millis, steps []*step) erro
 		if st.kind != change || st.done || st.old.task != nil || !s.Settings().Closing(st.key.Namespace) {
 			continue
 		}
-		if err := s.reopenNamespace(ctx, now, st.key.Namespace); err != nil {
+		if _, err := s.edit(ctx, now, task.ReopenNamespace{Name: st.key.Namespace}); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func (s *Store) reopenNamespace(ctx context.Context, now task.Millis, namespace string) error {
-	s.configuring.Lock()
-	defer s.configuring.Unlock()
-	_, err := s.editLocked(ctx, now, task.ReopenNamespace{Name: namespace})
-	return err
 }

@@ -147,6 +147,7 @@ type Store struct {
 	schedules atomic.Bool // metaKey keeps nodes out that do not know them: guardOlder sees to it that it stays so
 	fired     atomic.Bool // there is a schedule, whatever metaKey says
 
+	removing    sync.Mutex // held while a namespace is removed; taken before configuring
 	configuring sync.Mutex // held while settings are changed and told
 	tell        func(*task.Settings)
 

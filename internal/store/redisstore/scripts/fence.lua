@@ -1,15 +1,18 @@
 -- fence makes put refuse the calls of nodes whose settings lack a purge.
 --
--- KEYS     the ownership of the shards of one slot, each a hash; the field purge is written
--- ARGV     the token of the purge, the identity of the store
+-- KEYS     the ownership of the shards of one slot, each a hash; the field purge is written.
+--          The first of them counts the runs, in the field fences
+-- ARGV     a token of the purge, the identity of the store
 -- Replies  OK
--- Idempotent.
+-- Each run writes a token that no other run writes. A run that is repeated, or that a
+-- server carries out late, must not bring a token back which nodes with old settings know.
 for i = 1, #KEYS do
   if redis.call('HGET', KEYS[i], 'store') ~= ARGV[2] then
     return redis.error_reply('FOLIOT_STORE ' .. KEYS[i])
   end
 end
+local token = ARGV[1] .. '/' .. redis.call('HINCRBY', KEYS[1], 'fences', 1)
 for i = 1, #KEYS do
-  redis.call('HSET', KEYS[i], 'purge', ARGV[1])
+  redis.call('HSET', KEYS[i], 'purge', token)
 end
 return 'OK'
