@@ -1,11 +1,15 @@
 package trusted
 
 import (
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 )
+
+// exactly is a reading of a wall clock that is known exactly.
+func exactly(ahead, steady time.Duration) reading { return reading{steady, ahead, ahead} }
 
 func TestAStepAheadIsBelievedWhenItHasLasted(t *testing.T) {
 	const h, s = time.Hour, time.Second
@@ -28,9 +32,9 @@ func TestAStepAheadIsBelievedWhenItHasLasted(t *testing.T) {
 		{"clocks that drift", [][3]time.Duration{{20 * h, 20 * h / drift, 0}, {40 * h, 40 * h / drift, 0}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d := newDoubt(7*h, 0)
+			d := newDoubt(exactly(7*h, 0))
 			for _, look := range c.looks {
-				if d.look(7*h+look[1], look[0]); d.lag() != look[2] {
+				if d.look(exactly(7*h+look[1], look[0])); d.lag() != look[2] {
 					t.Errorf("at %v, set by %v: it lags by %v, want %v", look[0], look[1], d.lag(), look[2])
 				}
 			}
@@ -42,14 +46,88 @@ func TestAStepAheadIsBelievedWhenItHasLasted(t *testing.T) {
 func TestEachStepIsBelievedHoweverManyFollow(t *testing.T) {
 	const by = time.Minute
 	for _, every := range []time.Duration{time.Second, 10 * time.Second, time.Minute, Lasts - 1} {
-		d := newDoubt(0, 0)
+		d := newDoubt(reading{})
 		for i := range time.Duration(2000) {
-			d.look((i+1)*by, (i+1)*every)
+			d.look(exactly((i+1)*by, (i+1)*every))
 			if most := (2*Lasts/every + 1) * by; d.lag() > most || d.lag() < by || len(d.steps) > maxSteps {
 				t.Fatalf("after %d steps, %v apart: it lags by %v, at most %v, with %d in doubt", i+1, every, d.lag(), most, len(d.steps))
 			}
 		}
 	}
+}
+
+// A server's clock is not heard for a while, and what is known of it becomes less exact.
+// Looks go on all the time.
+func TestTimeWithoutNewsIsNoStep(t *testing.T) {
+	const every = time.Second
+	for _, away := range []time.Duration{time.Minute, 17 * time.Minute, 2 * time.Hour, 30 * time.Hour} {
+		for _, c := range []struct {
+			name string
+			set  time.Duration
+			step bool
+		}{
+			{"not set", 0, false},
+			{"a sound clock that went fast", away / (drift + 1), false},
+			{"a sound clock that went slowly", -away / (drift + 1), false},
+			{"set ahead", 10*time.Second + 3*away/drift, true},
+			{"set ahead by 24 h", 24 * time.Hour, true},
+			{"set back", -24 * time.Hour, false},
+		} {
+			t.Run(fmt.Sprint(away, ", ", c.name), func(t *testing.T) {
+				d := newDoubt(exactly(0, 0))
+				for at := time.Duration(0); at < away; at += every {
+					if ahead := d.look(reading{at, -at / drift, at / drift}); ahead != 0 || d.lag() != 0 {
+						t.Fatalf("after %v without news: a step of %v, and it lags by %v", at, ahead, d.lag())
+					}
+				}
+				ahead := d.look(exactly(c.set, away))
+				if most := c.set + away/drift + every; !c.step && (ahead != 0 || d.lag() != 0) || c.step && (ahead != d.lag() || ahead < c.set || ahead > most) {
+					t.Errorf("a step of %v, and it lags by %v", ahead, d.lag())
+				}
+				d.look(exactly(c.set, away+Lasts))
+				if d.lag() != 0 {
+					t.Errorf("when it has lasted it lags by %v", d.lag())
+				}
+			})
+		}
+	}
+}
+
+// The wall clock steps between two readings: there is no moment at which the trusted time has.
+func TestTheTrustedTimeDoesNotStepWithTheWallClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for steps := range 8 {
+			readings := 0
+			c := New(func() time.Time {
+				if readings++; readings > steps+1 {
+					return time.Now().Add(time.Hour)
+				}
+				return time.Now()
+			}, nil)
+			for range 8 {
+				if now := c.Now(); !now.Equal(time.Now()) {
+					t.Errorf("a step after %d readings: it is %v ahead", steps, now.Sub(time.Now()))
+				}
+			}
+		}
+	})
+}
+
+// Real clocks are never read at quite the same moment.
+func TestAStepIsNoticedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		noticed := 0
+		ahead := time.Duration(0)
+		c := New(func() time.Time { return time.Now().Add(ahead) }, func(time.Duration) { noticed++ })
+		ahead = time.Hour
+		for range 100 {
+			c.Now()
+			ahead += time.Microsecond
+		}
+		if noticed != 1 {
+			t.Errorf("noticed %d times", noticed)
+		}
+	})
 }
 
 func TestTheTrustedTimeGoesOnDuringAStep(t *testing.T) {

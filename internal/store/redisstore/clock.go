@@ -28,8 +28,9 @@ type clocks struct {
 
 	earliest, latest atomic.Int64 // of all bands; written under mu, read without it: each is right by itself
 
-	mu sync.Mutex // guards of
-	of map[string]band
+	mu      sync.Mutex // guards of and slowest
+	of      map[string]band
+	slowest band // of the clock that is behind the others, whichever it is
 }
 
 const (
@@ -106,13 +107,14 @@ func (c *clocks) keep(counts func(addr string) bool) {
 }
 
 func (c *clocks) mergeLocked() {
-	low, high := int64(math.MaxInt64), int64(math.MinInt64)
+	low, high, slowest := int64(math.MaxInt64), int64(math.MinInt64), int64(math.MaxInt64)
 	for _, b := range c.of {
-		low, high = min(low, b.low), max(high, b.high)
+		low, high, slowest = min(low, b.low), max(high, b.high), min(slowest, b.high)
 	}
 	if len(c.of) == 0 { // nobody was heard
-		low, high = c.base.UnixNano(), c.base.UnixNano()
+		low, high, slowest = c.base.UnixNano(), c.base.UnixNano(), c.base.UnixNano()
 	}
+	c.slowest = band{low: low, high: slowest}
 	c.earliest.Store(low)
 	c.latest.Store(high)
 }
@@ -121,6 +123,15 @@ func (c *clocks) mergeLocked() {
 // shows m.
 func (c *clocks) at(m time.Duration) (earliest, latest time.Time) {
 	return time.Unix(0, int64(m-m/drift)+c.earliest.Load()), time.Unix(0, int64(m+m/drift)+c.latest.Load())
+}
+
+// within returns between which times the clock of the servers that is behind the others is
+// when the steady one shows m. The earliest of them is that of at.
+func (c *clocks) within(m time.Duration) (earliest, latest time.Time) {
+	c.mu.Lock()
+	b := c.slowest
+	c.mu.Unlock()
+	return time.Unix(0, int64(m-m/drift)+b.low), time.Unix(0, int64(m+m/drift)+b.high)
 }
 
 // ahead returns by how much a server's clock is ahead of a wall clock that shows
@@ -175,8 +186,20 @@ func (s *Store) Latest() time.Time {
 // leases, which their nodes renew by the new time meanwhile. A node that was started only
 // after the step learns of it from the others' heartbeats.
 func (s *Store) Trusted() time.Time {
-	lag := max(s.trusted.Lag(), time.Duration(s.own.lag.Load()))
-	return s.Now().Add(-lag)
+	now, others := s.trusted.Now(), s.Now().Add(-time.Duration(s.own.lag.Load()))
+	if others.Before(now) {
+		return others
+	}
+	return now
+}
+
+// nowWithin returns between which times the clock lies whose earliest time Now returns.
+func (s *Store) nowWithin() (earliest, latest time.Time) {
+	if s.config.CallersClock {
+		now := time.Now()
+		return now, now
+	}
+	return s.servers.clocks.within(s.servers.clocks.steady())
 }
 
 // now returns Now in milliseconds.

@@ -5,9 +5,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/trusted"
 )
 
 // fakeClock is a clock that is so far from a steady one, and drifts.
@@ -78,6 +80,40 @@ func TestAServersStepIsFollowedWithItsNextAnswer(t *testing.T) {
 		earliest, latest := c.at(2*time.Second + 2*time.Millisecond)
 		if is := after.at(2*time.Second + 2*time.Millisecond); earliest.After(is) || latest.Before(is) || latest.Sub(earliest) > 5*time.Millisecond {
 			t.Errorf("after a step of %v it is %v, and not from %v to %v", step, is, earliest, latest)
+		}
+	}
+}
+
+// Redis does not answer for a while. Its clock, and the nodes', may drift meanwhile as sound clocks do.
+func TestAnOutageIsNoStepOfTheClock(t *testing.T) {
+	for _, away := range []time.Duration{time.Minute, 17 * time.Minute, 3 * time.Hour, 24 * time.Hour} {
+		for _, drift := range []float64{0, 0.0004, -0.0004} {
+			for _, set := range []time.Duration{0, 10 * time.Minute, 24 * time.Hour, -24 * time.Hour} {
+				synctest.Test(t, func(t *testing.T) {
+					c := newClocks()
+					servers := map[string]fakeClock{"a": {drift: drift}, "b": {ahead: 20 * time.Millisecond, drift: -drift}}
+					answer := func() {
+						for addr, f := range servers {
+							f.ask(c, addr, c.steady(), time.Millisecond, time.Millisecond)
+						}
+						c.keep(func(addr string) bool { _, is := servers[addr]; return is })
+					}
+					answer()
+					followed := trusted.NewWithin(func() (earliest, latest time.Time) { return c.within(c.steady()) }, nil)
+					for ended := time.Now().Add(away); time.Now().Before(ended); time.Sleep(time.Second) {
+						if lag := followed.Lag(); lag != 0 {
+							t.Fatalf("nothing is heard of Redis: the trusted time lags by %v", lag)
+						}
+					}
+					for addr, f := range servers {
+						servers[addr] = fakeClock{f.ahead + set, f.drift}
+					}
+					answer()
+					if lag := followed.Lag(); max(set, 0) == 0 && lag != 0 || lag < set || lag > max(set, 0)+away/500 {
+						t.Errorf("Redis was away for %v (drift %v), its clock was set by %v: the trusted time lags by %v", away, drift, set, lag)
+					}
+				})
+			}
 		}
 	}
 }

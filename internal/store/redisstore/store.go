@@ -221,7 +221,7 @@ func open(ctx context.Context, c Config, servers *servers) (*Store, error) {
 		watchman: watchman{doubt: make(chan struct{}, 1)},
 		closing:  make(chan struct{}), polled: make(chan struct{}),
 	}
-	s.trusted = trusted.New(s.Now, trusted.Warn(c.Logger))
+	s.trusted = trusted.NewWithin(s.nowWithin, trusted.Warn(c.Logger))
 	s.settings.Store(&configuration{settings: task.NewSettings()})
 	if err := s.identify(ctx, m); err != nil {
 		return nil, err
