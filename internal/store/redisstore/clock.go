@@ -90,13 +90,18 @@ func (c *clocks) heard(addr string, micros int64, sent, received time.Duration) 
 }
 
 // keep forgets the servers that are none of those that count any more, and those
-// that say nothing while others do.
+// that say nothing while others do. It keeps all until one that counts was heard: a
+// replica that takes a master's place may not have answered yet.
 func (c *clocks) keep(counts func(addr string) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var last time.Duration
-	for _, b := range c.of {
-		last = max(last, b.heard)
+	known := false
+	for addr, b := range c.of {
+		last, known = max(last, b.heard), known || counts(addr)
+	}
+	if !known {
+		return
 	}
 	for addr, b := range c.of {
 		if !counts(addr) || last-b.heard > silentFor {

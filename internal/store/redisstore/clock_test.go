@@ -154,6 +154,10 @@ func TestAServerThatSaysNothingOrIsNoMasterDoesNotHoldTheOthers(t *testing.T) {
 	if now, _ := c.at(silentFor + time.Second); now.Before(epoch) {
 		t.Error("one that is no master holds the others:", now)
 	}
+	c.keep(func(addr string) bool { return addr == "promoted" })
+	if now, _ := c.at(silentFor + time.Second); now.Before(epoch) || now.After(epoch.Add(silentFor+time.Second)) {
+		t.Error("the new master has not answered yet, and the time is not that of the old one:", now)
+	}
 }
 
 func TestTheStoresTimeIsItsServers(t *testing.T) {
