@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -11,21 +12,24 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// blip is how long a clock is ahead: several times as long as the time between two looks for
-// leases that have ended.
-const blip = 4 * redisReap
-
 // clockTasks gives a server the tasks that a wrong clock could end.
 func clockTasks(p *process, url string) {
-	p.must("queue", "pause", "paused") // which every server knows within a second
+	p.must("queue", "pause", "paused")
 	p.must("add", url, "--in", "1s", "--name", "never-tried", "--queue", "paused", "--expire-after", "1h")
 	p.must("add", url, "--in", "1h", "--name", "done")
 	p.must("cancel", "done")
+	p.must("add", "http://127.0.0.1:9/", "--in", "0s", "--name", "retried", "--max-age", "30m", "--min-backoff", "25m", "--max-backoff", "25m")
+	eventually(p.t, "the first attempt has failed", func() bool { return len(p.task("retried").Attempts) == 1 })
 }
 
 // wantClockTasks checks that none of clockTasks has ended.
 func wantClockTasks(p *process) {
 	p.t.Helper()
+	p.foliot("run", "retried") // refused if the retry is due by the new time, and under way
+	eventually(p.t, "the second attempt has failed", func() bool { return len(p.task("retried").Attempts) > 1 })
+	if got := p.task("retried"); got.State != "scheduled" {
+		p.t.Errorf("a task that is tried again is %s (%s)", got.State, got.Reason)
+	}
 	if out := p.must("get", "done"); out == "" {
 		p.t.Error("the record of a task that was cancelled a moment ago is gone")
 	}
@@ -39,47 +43,81 @@ func wantClockTasks(p *process) {
 	}
 }
 
-// Two servers have attempts under way when Redis's clock goes ahead. A third one starts meanwhile.
 func TestNothingEndsOrIsSentTwiceWhenTheClockOfRedisGoesAhead(t *testing.T) {
-	const attempts = 8
 	for _, ahead := range []time.Duration{20 * time.Second, 48 * time.Hour} {
 		t.Run(fmt.Sprint(ahead), func(t *testing.T) {
-			clock, hook := redistest.NewClock(t), newHook(t)
+			clock := redistest.NewClock(t)
 			r := clock.New()
-			url := "redis://" + r.Addr
-			nodes := []*process{redisNode(t, url, "--node", "a", "--lease", "5s"), redisNode(t, url, "--node", "b", "--lease", "5s")}
-			a := nodes[0]
-			clockTasks(a, hook.URL)
-			for i := range attempts {
-				a.must("add", hook.URL, "--in", "0s", "--name", fmt.Sprint("t", i), "--timeout", "2m")
-			}
-			seen := map[string]int{}
-			for range attempts {
-				seen[hook.next(t)]++
-			}
-			clock.Set(ahead)
-			for _, p := range nodes {
-				p.await("the clock went ahead")
-			}
-			late := redisNode(t, url, "--node", "late", "--lease", "5s")
-			time.Sleep(blip) // by it something could be taken back
-			hook.release()
-			for i := range attempts {
-				late.must("get", fmt.Sprint("t", i), "--wait")
-			}
-			for _, name := range drained(hook) {
-				seen[name]++
-			}
-			for i := range attempts {
-				name := fmt.Sprint("t", i)
-				if got := late.task(name); got.State != "delivered" || seen[name] != 1 || got.Reclaims != 0 {
-					t.Errorf("%s is %s, came %d times, and was taken back %d times", name, got.State, seen[name], got.Reclaims)
-				}
-			}
-			clock.Set(0)
-			wantClockTasks(late)
+			clockGoesAhead(t, "redis://"+r.Addr, "5s", func() { clock.Set(ahead) })
 		})
 	}
+}
+
+func TestNothingEndsOrIsSentTwiceWhenAPromotedReplicasClockIsAhead(t *testing.T) {
+	for _, ahead := range []time.Duration{time.Hour, 24 * time.Hour} {
+		t.Run(fmt.Sprint(ahead), func(t *testing.T) {
+			t.Parallel()
+			clock := redistest.NewClock(t)
+			clock.Set(ahead)
+			s := clock.NewSentinels()
+			url := "redis+sentinel://" + s.Sentinels[0].Addr + "," + s.Sentinels[1].Addr + "/" + redistest.MasterName
+			clockGoesAhead(t, url, "30s", func() { s.Servers[0].Kill() })
+		})
+	}
+}
+
+// clockGoesAhead makes Redis's clock go ahead while two servers have attempts under way, and
+// checks that no attempt is made again and nothing ends. A third server starts meanwhile. One has
+// just died: its attempts are taken back by the old time, which shows that leases are looked at.
+func clockGoesAhead(t *testing.T, url, lease string, goAhead func()) {
+	const attempts = 8
+	hook := newHook(t)
+	seen := map[string]int{}
+	add := func(p *process, prefix string) {
+		for i := range attempts {
+			p.must("add", hook.URL, "--in", "0s", "--name", fmt.Sprint(prefix, i), "--timeout", "2m")
+		}
+		for range attempts {
+			seen[hook.next(t)]++
+		}
+	}
+	dies := redisNode(t, url, "--node", "dies", "--lease", "5s")
+	add(dies, "lost")
+	nodes := []*process{redisNode(t, url, "--node", "a", "--lease", lease), redisNode(t, url, "--node", "b", "--lease", lease)}
+	a := nodes[0]
+	a.must("cluster", "drain", "dies")
+	eventually(t, "the drained server has no shards", func() bool { return !strings.Contains(a.must("cluster", "shards"), "dies") })
+	add(a, "t")
+	clockTasks(a, hook.URL)
+	for _, p := range nodes {
+		eventually(t, "the server knows of the pause", func() bool { return strings.Contains(p.must("queue", "get", "paused", "-o", "json"), `"paused":true`) })
+	}
+	dies.kill()
+	goAhead()
+	for _, p := range nodes {
+		p.await("the clock went ahead")
+	}
+	late := redisNode(t, url, "--node", "late", "--lease", lease)
+	for range attempts {
+		seen[hook.next(t)]++
+	}
+	hook.release()
+	for i := range attempts {
+		late.must("get", fmt.Sprint("t", i), "--wait")
+	}
+	for _, name := range drained(hook) {
+		seen[name]++
+	}
+	for i := range attempts {
+		name := fmt.Sprint("t", i)
+		if got := late.task(name); got.State != "delivered" || seen[name] != 1 || got.Reclaims != 0 {
+			t.Errorf("%s is %s, came %d times, and was taken back %d times", name, got.State, seen[name], got.Reclaims)
+		}
+		if name := fmt.Sprint("lost", i); seen[name] != 2 {
+			t.Errorf("%s, whose server died, came %d times", name, seen[name])
+		}
+	}
+	wantClockTasks(late)
 }
 
 // drained returns the names of the callbacks that have come by now.

@@ -65,3 +65,10 @@ func (c *Clock) New(args ...string) *Server {
 	s, err := start(c.TempDir(), c.env, args...)
 	return s.until(c, err)
 }
+
+// NewSentinels is NewSentinels with replicas that go by the clock. The first master shows
+// the right time.
+func (c *Clock) NewSentinels(args ...string) *Sentinels {
+	c.Helper()
+	return newSentinels(c, c.env, args)
+}

@@ -28,12 +28,18 @@ type Sentinels struct {
 // unreachable master for dead after a second and a half, and ends them with the test.
 func NewSentinels(t testing.TB, args ...string) *Sentinels {
 	t.Helper()
+	return newSentinels(t, nil, args)
+}
+
+// newSentinels is NewSentinels with replicas that run in an environment; nil: this process's.
+func newSentinels(t testing.TB, env, args []string) *Sentinels {
+	t.Helper()
 	Need(t)
 	dir, err := os.MkdirTemp("", "foliot-sentinel-")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := StartSentinels(dir, false, args...)
+	s, err := startSentinels(dir, false, env, args)
 	t.Cleanup(func() {
 		s.Close()
 		_ = os.RemoveAll(dir)
@@ -49,9 +55,18 @@ func NewSentinels(t testing.TB, args ...string) *Sentinels {
 // follow and that sentinels name. Close what it returns also where that comes
 // with an error.
 func StartSentinels(dir string, proxied bool, args ...string) (*Sentinels, error) {
+	return startSentinels(dir, proxied, nil, args)
+}
+
+// startSentinels is StartSentinels with replicas that run in an environment; nil: this process's.
+func startSentinels(dir string, proxied bool, env, args []string) (*Sentinels, error) {
 	s := &Sentinels{}
-	for range 3 {
-		if err := s.startServer(dir, proxied, args); err != nil {
+	for place := range 3 {
+		own := env
+		if place == 0 {
+			own = nil
+		}
+		if err := s.startServer(dir, proxied, own, args); err != nil {
 			return s, err
 		}
 	}
@@ -86,7 +101,7 @@ func (s *Sentinels) Close() {
 }
 
 // startServer starts the master, where there is none, or a replica of it.
-func (s *Sentinels) startServer(dir string, proxied bool, args []string) error {
+func (s *Sentinels) startServer(dir string, proxied bool, env, args []string) error {
 	port, err := freePort()
 	if err != nil {
 		return err
@@ -105,7 +120,7 @@ func (s *Sentinels) startServer(dir string, proxied bool, args []string) error {
 		host, port, _ := net.SplitHostPort(s.Addr(0))
 		own = append(own, "--replicaof", host+" "+port)
 	}
-	one, err := startAt(port, dir, nil, append(own, args...))
+	one, err := startAt(port, dir, env, append(own, args...))
 	if one != nil {
 		s.Servers = append(s.Servers, one)
 	}
