@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,6 +34,89 @@ func TestNoPauseKillsATask(t *testing.T) {
 				b.pass(5 * time.Minute)
 				if got := b.get("t"); got.Tries == before || got.State != task.Scheduled {
 					t.Fatalf("%v (%s) after %d attempts, aged %v", got.State, got.Reason, got.Tries, got.Aged)
+				}
+			})
+		})
+	}
+}
+
+// closed is a queue whose store can be away, as a Redis.
+type closed struct {
+	task.Queue
+	away atomic.Bool
+}
+
+func (c *closed) over(q task.Queue) task.Queue { c.Queue = q; return c }
+
+func (c *closed) err() error {
+	if c.away.Load() {
+		return task.ErrUnavailable
+	}
+	return nil
+}
+
+func (c *closed) LaneNamespaces(ctx context.Context) ([]string, error) {
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	return c.Queue.LaneNamespaces(ctx)
+}
+
+func (c *closed) Claim(ctx context.Context, now task.Millis, claims []task.Claim) ([]task.Reply, error) {
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	return c.Queue.Claim(ctx, now, claims)
+}
+
+func (c *closed) Settle(ctx context.Context, now task.Millis, all []task.Settlement) ([]task.Reply, error) {
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	return c.Queue.Settle(ctx, now, all)
+}
+
+func (c *closed) Peek(ctx context.Context, reads []task.LaneRead) ([][]task.Entry, error) {
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	return c.Queue.Peek(ctx, reads)
+}
+
+// The tasks wait behind an open breaker when the store goes away. Then a claim is under way, a
+// settlement, or neither; or a part of the store goes away, with all these tasks.
+func TestNoOutageOfTheStoreKillsATask(t *testing.T) {
+	const outage = 25 * time.Hour
+	slow := func(ctx context.Context, d task.Delivery) task.Outcome {
+		time.Sleep(30 * time.Second)
+		return refuse(ctx, d)
+	}
+	whole, part := &closed{}, &partly{}
+	for name, c := range map[string]struct {
+		over  func(task.Queue) task.Queue
+		away  *atomic.Bool
+		reply receiver
+	}{
+		"the store, before a claim":      {whole.over, &whole.away, refuse},
+		"the store, before a settlement": {whole.over, &whole.away, slow},
+		"a part of the store":            {part.over, &part.away, refuse},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, Config{BreakerFailures: 1}, c.over, c.reply, func(b *bed) {
+				const tasks = 5
+				for i := range tasks {
+					b.create(fmt.Sprint("away", i), 0, retry(task.Retry{MaxAge: 4 * time.Hour, MinBackoff: time.Second, MaxBackoff: time.Minute}))
+				}
+				b.pass(20 * time.Minute)
+				before := b.get("away0").Tries
+				c.away.Store(true)
+				b.pass(outage)
+				c.away.Store(false)
+				b.pass(20 * time.Minute)
+				for i := range tasks {
+					if got := b.get(fmt.Sprint("away", i)); got.State != task.Scheduled && got.State != task.Running || got.Tries <= before || before == 0 {
+						t.Errorf("%d is %v (%s) after %d attempts, %d before the outage, aged %v", i, got.State, got.Reason, got.Tries, before, got.Aged)
+					}
 				}
 			})
 		})
@@ -86,7 +170,7 @@ func TestATaskAgesWhileItsReceiverAloneKeepsItBack(t *testing.T) {
 	l := a.lanes[laneOf("host")]
 	want := func(what string, at, barred time.Duration) {
 		t.Helper()
-		if got := l.target.barredFor(l.queue, at); got != barred {
+		if got := l.target.barredFor(l.queue.free, at); got != barred {
 			t.Errorf("%s: kept back for %v, want %v", what, got, barred)
 		}
 		a.tick(at)

@@ -34,6 +34,7 @@ type agenda struct {
 	rules
 	settings *task.Settings
 	steady   time.Duration // now, by the clock that never steps: what tick was told last
+	away     time.Duration // when the store last gave no answer to a claim or settlement
 
 	lanes   map[task.Lane]*lane
 	queues  map[queueKey]*queue

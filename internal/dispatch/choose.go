@@ -102,7 +102,7 @@ func (a *agenda) moved(l *lane, now task.Millis) bool {
 // pick takes the first task of l, which is ready.
 func (a *agenda) pick(l *lane, now task.Millis) pick {
 	it, q, t := l.order.min(), l.queue, l.target
-	p := pick{lane: l, name: it.name, class: t.class, picked: a.steady, barred: t.barredFor(q, a.steady)}
+	p := pick{lane: l, name: it.name, class: t.class, picked: a.steady, barred: t.barredFor(max(q.free, a.away), a.steady)}
 	a.forget(l, it)
 	a.taken[p.key()] = false
 	a.slots.take(t.class)

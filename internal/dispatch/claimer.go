@@ -46,6 +46,7 @@ func (d *Dispatcher) claimer(stopping, calls, attempts context.Context) {
 			}
 			d.claim(stopping, calls, batch)
 			if away := unanswered(batch); len(away) > 0 {
+				d.storeAway()
 				apart.Go(func() { d.unclaim(stopping, away) })
 			}
 			d.launch(stopping, attempts, batch)
@@ -88,6 +89,7 @@ func (d *Dispatcher) claim(stopping, calls context.Context, batch []*attempt) {
 			}
 			return
 		}
+		d.storeAway()
 		if d.complain(calls, "claim due tasks", err) || !pause(stopping, wait) {
 			for _, a := range batch {
 				a.refused = err
@@ -95,6 +97,12 @@ func (d *Dispatcher) claim(stopping, calls context.Context, batch []*attempt) {
 			return
 		}
 	}
+}
+
+// storeAway notes that the store, or a part of it, gave no answer. While it is away, no task
+// waits for its receiver alone.
+func (d *Dispatcher) storeAway() {
+	d.update(func(task.Millis) { d.agenda.away = d.agenda.steady })
 }
 
 // unanswered returns the attempts whose part of the store is away, where that of

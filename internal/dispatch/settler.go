@@ -43,6 +43,7 @@ func (d *Dispatcher) settle(calls context.Context, apart *sync.WaitGroup, batch 
 		if err == nil {
 			done, answers, away := answered(batch, replies)
 			if len(away) > 0 {
+				d.storeAway()
 				apart.Go(func() {
 					if pause(calls, lastWait) {
 						d.settle(calls, apart, away, true)
@@ -53,6 +54,7 @@ func (d *Dispatcher) settle(calls context.Context, apart *sync.WaitGroup, batch 
 			d.observe(done, answers)
 			return
 		}
+		d.storeAway()
 		if d.complain(calls, "settle outcomes", err) || !pause(calls, wait) {
 			return
 		}

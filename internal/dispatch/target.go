@@ -49,10 +49,10 @@ func (t *target) barred(l *lane, now time.Duration) bool {
 // kept it back.
 const promptly = time.Second
 
-// barredFor returns for how long nothing but its receiver has kept the tasks of q back: an
-// open breaker, or wishes one after the other. After a pause of q it counts from the
-// end of the pause.
-func (t *target) barredFor(q *queue, now time.Duration) time.Duration {
+// barredFor returns for how long nothing but its receiver has kept tasks back: an open
+// breaker, or wishes one after the other. It counts from free on: until then something else
+// kept them back, a pause of their queue or a store that was away.
+func (t *target) barredFor(free, now time.Duration) time.Duration {
 	since := now
 	if t.breaker.open {
 		since = t.breaker.since
@@ -60,7 +60,7 @@ func (t *target) barredFor(q *queue, now time.Duration) time.Duration {
 	if t.wishes(now) {
 		since = min(since, t.wished)
 	}
-	return max(now-max(since, q.free), 0)
+	return max(now-max(since, free), 0)
 }
 
 // wishes reports whether an attempt that begins at a time had to wait for a wish until then.
