@@ -176,6 +176,11 @@ func TestATaskAgesWhileItsReceiverAloneKeepsItBack(t *testing.T) {
 		a.tick(at)
 	}
 	want("no wish yet", 20*s, 0)
+	for at := 11 * s; at <= 20*s; at += s {
+		a.tick(at)
+		a.slow(l, at, noon, 0)
+	}
+	want("Retry-After: 0, again and again: a rate kept it back", 20*s, 0)
 	a.slow(l, 19*s, noon, 60*s)
 	want("a wish", 80*s, 60*s)
 	a.tick(90 * s)

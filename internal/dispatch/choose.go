@@ -208,7 +208,7 @@ func (a *agenda) release(p *pick, now task.Millis, e evidence) {
 // slow holds the lanes of l's target back for a while, as the receiver wished in its reply
 // to an attempt that began at a time.
 func (a *agenda) slow(l *lane, began time.Duration, now task.Millis, wait time.Duration) {
-	if until := a.steady + wait; until > l.target.asked {
+	if until := a.steady + wait; wait > 0 && until > l.target.asked {
 		l.target.heed(began, a.steady, until)
 		a.reopen(l.target, now)
 	}
