@@ -44,23 +44,26 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// Distance returns how many letters to insert, delete or replace to make one of
-// the other (Levenshtein).
+// Distance returns how many letters to insert, delete or replace, or neighbours to
+// swap, to make one of the other.
 func Distance(a, b string) int {
-	row := make([]int, len(b)+1)
+	n := len(b) + 1
+	before, above, row := make([]int, n), make([]int, n), make([]int, n)
 	for j := range row {
 		row[j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
+		before, above, row = above, row, before
 		row[0] = i + 1
 		for j := range len(b) {
-			cost := diagonal
+			cost := above[j]
 			if a[i] != b[j] {
 				cost++
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				cost = min(cost, before[j-1]+1)
+			}
+			row[j+1] = min(cost, row[j]+1, above[j+1]+1)
 		}
 	}
 	return row[len(b)]
