@@ -42,7 +42,7 @@ func factsOf(addr string, info, config map[string]string) facts {
 func (f facts) remedy(settings ...string) string {
 	set := "CONFIG SET " + strings.Join(settings, " ")
 	if f.config == "" {
-		return fmt.Sprintf("write %q into the redis.conf that it is started with (it has none now, so a restart undoes %s)", strings.Join(settings, "\n"), set)
+		return fmt.Sprintf("write \"%s\" into the redis.conf that it is started with (it has none now, so a restart undoes %s)", strings.Join(settings, `" and "`), set)
 	}
 	return fmt.Sprintf("%s and then CONFIG REWRITE, which writes %s (without it a restart undoes the change)", set, f.config)
 }
