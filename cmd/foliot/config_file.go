@@ -209,7 +209,7 @@ func unknownKey(key *yaml.Node, flags []*kong.Flag) string {
 	for i, f := range flags {
 		names[i] = f.Name
 	}
-	return said + didYouMean(key.Value, names) + "; `foliot config --example` prints them all"
+	return said + didYouMean(key.Value, names) + "; `foliot config --example` prints all keys"
 }
 
 // readValue returns what a node says for flag, as kong takes it, once it is

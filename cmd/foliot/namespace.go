@@ -10,7 +10,7 @@ import (
 
 type namespaceCmd struct {
 	Ls  namespaceLsCmd  `cmd:"" help:"List namespaces: what they have and what they may."`
-	Set namespaceSetCmd `cmd:"" help:"Make a namespace, or change its quotas."`
+	Set namespaceSetCmd `cmd:"" help:"Make a namespace, change its quotas, or suspend it."`
 	Rm  namespaceRmCmd  `cmd:"" help:"Remove a namespace of which nothing is left."`
 }
 

@@ -202,7 +202,7 @@ func (c *tokenRevokeCmd) Run(ctx context.Context, con *console, api *client.Clie
 // revokeLast revokes the token without which nobody can manage the server, if that is what somebody wants.
 func (c *tokenRevokeCmd) revokeLast(ctx context.Context, con *console, api *client.Client, id string) (*client.Token, error) {
 	if !c.Yes {
-		err := con.confirm(ctx, "revoke %s, the last operator's token of scope admin that holds? Nobody can manage the server then, until `foliot token create --data` makes another while it is stopped; where the tasks are in a Redis nothing does", id)
+		err := con.confirm(ctx, "revoke %s, the last operator's token of scope admin that holds? Nobody can manage the server then, until `foliot token create --data` makes another while it is stopped; where the tasks are in a Redis nothing does.", id)
 		if err != nil {
 			return nil, err
 		}

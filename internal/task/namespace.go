@@ -192,7 +192,7 @@ func (s *Settings) droppable(now Millis, name string) (*NamespaceSettings, error
 	}
 	for _, r := range s.List(TokenKind, name) {
 		if r.(*AccessToken).Holds(now) {
-			return nil, &BusyError{"namespace", name, "tokens of it hold: revoke them first"}
+			return nil, &BusyError{"namespace", name, "it still has valid tokens: revoke them first"}
 		}
 	}
 	return n, nil
