@@ -221,7 +221,11 @@ func open(ctx context.Context, c Config, servers *servers) (*Store, error) {
 		watchman: watchman{doubt: make(chan struct{}, 1)},
 		closing:  make(chan struct{}), polled: make(chan struct{}),
 	}
-	s.trusted = trusted.NewWithin(s.nowWithin, trusted.Warn(c.Logger))
+	warn := trusted.Warn(c.Logger)
+	s.trusted = trusted.NewWithin(s.nowWithin, func(ahead time.Duration) {
+		warn(ahead)
+		s.nudge() // a heartbeat: nodes that start now must know
+	})
 	s.settings.Store(&configuration{settings: task.NewSettings()})
 	if err := s.identify(ctx, m); err != nil {
 		return nil, err

@@ -3,8 +3,11 @@ package redisstore
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/task"
@@ -90,6 +93,23 @@ func TestLeasesSurviveAStepOfTheServersClock(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A node that starts right after the step learns of it from the heartbeats that it finds.
+func TestAStepIsInAHeartbeatAtOnce(t *testing.T) {
+	t.Parallel()
+	clock := redistest.NewClock(t)
+	server := clock.New()
+	c := Config{Node: "a", Client: rueidis.ClientOption{InitAddress: []string{server.Addr}, DisableCache: true, DisableRetry: true}}
+	c.Shards, c.ShardLease, c.Heartbeat = 16, 5*time.Minute, time.Minute
+	s, err := Open(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	clock.Set(24 * time.Hour)
+	eventually(t, 5*time.Second, "the step is noticed", func() bool { return s.trusted.Lag() > 0 })
+	eventually(t, 2*time.Second, "the step is in the heartbeat", func() bool { return strings.Contains(redis(t, server, "HGET", nodesKey, "a"), lagPrefix) })
 }
 
 // claimed claims one task.
