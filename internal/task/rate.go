@@ -22,8 +22,8 @@ type RateLimit struct{ PerSecond, Burst float64 }
 // None reports whether l sets no limit.
 func (l RateLimit) None() bool { return l.PerSecond == 0 }
 
-// DefaultEdits bounds the edits of a namespace without an edit_rate: each edit copies all settings
-// of the server, and stays in the audit log.
+// DefaultEdits bounds the edits of a namespace without an edit_rate: each edit is a write of its
+// own that other edits wait for, and it stays in the audit log.
 var DefaultEdits = RateLimit{PerSecond: 2, Burst: 50}
 
 // DefaultReads bounds the reads of a namespace without a read_rate: as many as take a tenth of a

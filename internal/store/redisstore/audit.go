@@ -15,8 +15,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// The audit log is streams: of each namespace one in every shard and one of the
-// settings, and one of the nodes. So no namespace can push out the entries of another,
+// The audit log is streams: each namespace has one in every shard, and those of the
+// settings (settingsPart). The nodes have one. So no namespace can push out the entries of another,
 // and a namespace reads nothing of others. An entry's id is the server's clock in
 // microseconds when it was written, so that the streams can be merged; its Seq is made of
 // that and of the stream's number. The streams of the settings share a clock; those of a

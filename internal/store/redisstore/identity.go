@@ -19,9 +19,14 @@ import (
 // A Redis that was emptied, or another one in its place, does not bear it. A node
 // that finds a difference closes the store: it changes nothing there, and serves no client.
 //
-// Scripts that write compare the identity in the run that writes (put, idem, own,
-// beat, configure), so nothing reaches another store at any moment. The poll
-// compares all parts, so every node closes within a poll, in any state.
+// Scripts that write tasks, settings or ownership compare the identity in the run
+// that writes (put, idem, own, beat, fence, configure), so none of these reaches
+// another store at any moment. Others do not compare it, such as seal and permits:
+// they may leave a key there until the node closes the store.
+//
+// The poll compares the identity too, so a node without any work closes as well. One
+// server has all parts, so the poll compares some of them. In a Cluster the poll
+// compares the shards once a second (compareEvery).
 //
 // The identity of a store that an older version made comes with the first node of
 // this version. Until every part bears it, and every replica that follows has it,
