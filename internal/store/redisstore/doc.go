@@ -32,7 +32,9 @@
 //	foliot:{tag}:fly           ZSET    task → when its lease ends
 //	foliot:{tag}:dead, :gone   ZSET    task → until when it is kept
 //	foliot:{tag}:cnt           HASH    <ns>/<queue>/<state> → how many
-//	foliot:{tag}:log           STREAM  audit entries, about AuditLength of them
+//	foliot:{tag}:log:<ns>      STREAM  audit entries of the namespace's tasks (audit.go); foliot:{tag}:log has those of
+//	                                   all namespaces that older versions wrote
+//	foliot:{tag}:logs          HASH    the namespaces that have such a stream
 //	foliot:{tag}:idem          HASH    Idempotency-Key → since when, and the name of its task
 //	foliot:{tag}:own           HASH    id of the owner, until when it owns the shard, and epoch, how often the
 //	                                   shard was acquired; purge, the newest fence, and fences, how many were
@@ -48,6 +50,7 @@
 //	                                   process that is drained; and the channel of who came, went, released shards, or is drained
 //	foliot:{foliot:nodes}:log  STREAM  audit entries of drains
 //	foliot:{settings}:all      HASH    settings, and their version
+//	foliot:{settings}:log:<ns>, :logs  the same as of a shard, for entries of settings
 //	foliot:{q:<scope>}:sem     HASH    process → its part of a limit of attempts under way (permits.lua); scope is
 //	                                   <ns>/<queue>, or with /<destination> behind it
 //	foliot:{q:<scope>}:rl      HASH    process → its tokens of a rate, and when the bucket is full again
