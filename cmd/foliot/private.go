@@ -139,24 +139,37 @@ func placeProblem(dir string, mayWrite func(dir string) error) string {
 		if a, known := accessOf(info); known {
 			owner = userName(a.owner)
 		}
-		return fmt.Sprintf("%s%s belongs to %s, and this process, which runs as %s, may not write to it. %s", made, path, owner, self, placeRemedy(dir, self, missing))
+		return fmt.Sprintf("%s%s belongs to %s, and this process, which runs as %s, may not write to it. %s", made, path, owner, self, placeRemedy(dir, self, missing, path == dir && isHidden(dir)))
 	}
 }
 
 // placeRemedy returns what helps if self may not write to dir, or may not make it.
 // Only a directory that is missing, is empty or is a store may change its owner:
-// the files of another program must keep theirs.
-func placeRemedy(dir, self string, missing bool) string {
+// the files of another program must keep theirs. A store is closed to other users, so
+// self may not see that dir is one. Then the command looks first.
+func placeRemedy(dir, self string, missing, hidden bool) string {
 	command := ""
 	switch {
 	case missing:
 		command = "install -d -m 700 -o " + self + " " + shellWord(dir)
 	case isFresh(dir), pebblestore.Marked(dir):
 		command = "chown -R " + self + " " + shellWord(dir)
+	case hidden:
+		command = "test -e " + shellWord(pebblestore.MarkerOf(dir)) + " && chown -R " + self + " " + shellWord(dir)
+		return "If it is a store, its tasks stay in it: run `" + command + "` as root. Otherwise name another directory"
 	default:
 		return "Name another directory"
 	}
 	return "Run `" + command + "` as root, or name another directory"
+}
+
+// isHidden reports whether this process may not look into dir.
+func isHidden(dir string) bool {
+	f, err := os.Open(dir)
+	if err == nil {
+		f.Close()
+	}
+	return errors.Is(err, fs.ErrPermission)
 }
 
 // placed names the flag of a directory that holds the files of another program.

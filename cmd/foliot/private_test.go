@@ -120,8 +120,27 @@ func TestOnlyAnEmptyDirectoryOrAStoreIsAdvisedToChangeItsOwner(t *testing.T) {
 		}
 	}
 	// What cannot be looked at may exist: install -d would change its owner.
-	if remedy := placeRemedy("/hidden/store", "alice", false); strings.Contains(remedy, "`") {
+	if remedy := placeRemedy("/hidden/store", "alice", false, false); strings.Contains(remedy, "`") {
 		t.Errorf("a directory that cannot be looked at: %q", remedy)
+	}
+}
+
+// A store that root made is closed to the user of a service. Another directory would leave its tasks behind.
+func TestAStoreThatIsHiddenIsAdvisedToChangeItsOwnerIfItIsOne(t *testing.T) {
+	remedy := placeRemedy("/var/lib/foliot", "alice", false, true)
+	if !strings.Contains(remedy, "`test -e /var/lib/foliot/FOLIOT && chown -R alice /var/lib/foliot`") || !strings.Contains(remedy, "its tasks stay in it") {
+		t.Errorf("%q", remedy)
+	}
+	if os.Geteuid() == 0 {
+		t.Skip("nothing is hidden from root")
+	}
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Chmod(dir, 0o700)
+	if problem := placeProblem(dir, func(string) error { return syscall.EACCES }); !strings.Contains(problem, "`test -e ") {
+		t.Errorf("%q", problem)
 	}
 }
 

@@ -127,9 +127,12 @@ func checkMarker(fs vfs.FS, dir string) (format int, err error) {
 
 // Marked reports whether dir is a data directory, of any version.
 func Marked(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, markerFile))
+	_, err := os.Stat(MarkerOf(dir))
 	return err == nil
 }
+
+// MarkerOf returns the path of the marker of a store in dir.
+func MarkerOf(dir string) string { return filepath.Join(dir, markerFile) }
 
 func readFile(fs vfs.FS, path string) (string, error) {
 	f, err := fs.Open(path)
