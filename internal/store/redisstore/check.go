@@ -27,6 +27,7 @@ type facts struct {
 	replicas    int64 // that are connected
 	minReplicas int64 // that it needs to take writes; below 0: the user may not know
 	maxLag      int64 // seconds after which it does not count a silent replica; below 0: the user may not know
+	stale       bool  // the settings that INFO does not show were read too long ago for Strict
 }
 
 func factsOf(addr string, info, config map[string]string) facts {
@@ -72,10 +73,10 @@ func (c Config) refusals(f facts) (all []error) {
 		refuse("appendonly is no, so a restart loses tasks: %s%s", f.remedy("appendonly yes"), accept)
 	case f.fsync == "no":
 		refuse("appendfsync is no, so a power loss may lose much more than a second of tasks: %s%s", f.remedy("appendfsync everysec"), accept)
-	case c.Durability == Strict && f.fsync == "":
-		refuse("appendfsync is unknown, and the durability strict needs always: let the user run CONFIG GET (ACL: +config|get), or choose a lower level%s", accept)
-	case c.Durability == Strict && f.fsync != "always":
+	case c.Durability == Strict && f.fsync != "always" && f.fsync != "":
 		refuse("appendfsync is %s, and the durability strict needs always: %s, or choose a lower level%s", f.fsync, f.remedy("appendfsync always"), accept)
+	case c.Durability == Strict && (f.fsync == "" || f.stale):
+		refuse("appendfsync is unknown, and the durability strict needs always: let the user run CONFIG GET (ACL: +config|get), or choose a lower level%s", accept)
 	}
 	return all
 }

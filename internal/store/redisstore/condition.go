@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/redis/rueidis"
 )
@@ -21,21 +22,41 @@ type condition struct {
 	replicas    int      // those that follow
 	followers   []string // host:port of all replicas that it reports, whether they follow or not
 
+	run         string        // the ID of its process; "": the facts are those of an earlier process
+	unread      bool          // CONFIG GET failed
+	asked, read time.Duration // of the steady clock: the look, and the last one that read CONFIG GET
+	silent      bool          // a later look had no answer
+
 	unfit []error  // why a store would not be opened there
 	risks []string // settings that may lose tasks, and are accepted
 }
 
-// after returns c with the verdict of the look before, if c is of a server that
-// does not report all facts yet.
+// settingsHold is how long the settings that CONFIG GET reported hold for Strict if it
+// fails. One failed CONFIG GET refuses nothing. The next look comes too late for it, so a
+// setting that is changed meanwhile is noticed within two looks, as it is when none fails.
+const settingsHold = 2 * lookEvery
+
+// after returns c with what is known from before, the look before that. A server
+// that reads its file does not report all facts yet, so it keeps its facts and verdict. If
+// CONFIG GET failed, the settings that the same process reported last are kept. They
+// are stale after settingsHold, and if the server did not answer a look meanwhile.
 func (c condition) after(before condition) condition {
-	if c.loading != "" {
-		c.facts, c.unfit, c.risks = before.facts, before.unfit, before.risks
+	switch {
+	case c.loading != "":
+		c.facts, c.unfit, c.risks, c.run = before.facts, before.unfit, before.risks, ""
+	case !c.unread:
+		c.read = c.asked
+	case c.run != "" && c.run == before.run:
+		f, known := &c.facts, before.facts
+		f.fsync, f.minReplicas, f.maxLag = known.fsync, known.minReplicas, known.maxLag
+		c.read = before.read
+		f.stale = known.stale || before.silent || c.asked-c.read >= settingsHold
 	}
 	return c
 }
 
 // report asks the server at addr for its INFO, and for the settings that INFO does
-// not show. These are missing if the user may not run CONFIG GET.
+// not show. config is nil if CONFIG GET failed, as it does if the user may not run it.
 func report(ctx context.Context, addr string, node rueidis.Client) (info, config map[string]string, err error) {
 	replies := node.DoMulti(ctx,
 		node.B().Info().Section("server", "memory", "persistence", "replication").Build(),
@@ -45,7 +66,9 @@ func report(ctx context.Context, addr string, node rueidis.Client) (info, config
 	if err != nil {
 		return nil, nil, fmt.Errorf("ask the Redis at %s how it is: %w", addr, err)
 	}
-	config, _ = replies[1].AsStrMap()
+	if config, err = replies[1].AsStrMap(); err != nil {
+		return infoFields(text), nil, nil
+	}
 	return infoFields(text), config, nil
 }
 
@@ -75,7 +98,7 @@ func conditionOf(addr string, info, config map[string]string, memory int64) cond
 	c := condition{
 		facts: factsOf(addr, info, config), loading: loading(info),
 		used:  number(info, "used_memory", 0) - number(info, "mem_not_counted_for_evict", 0),
-		limit: number(info, "maxmemory", 0),
+		limit: number(info, "maxmemory", 0), run: info["run_id"], unread: config == nil,
 	}
 	if c.limit == 0 {
 		c.limit = memory

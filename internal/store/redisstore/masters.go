@@ -116,6 +116,9 @@ func (s *servers) lookAt(ctx context.Context) (answered int, err error) {
 			mu.Lock()
 			defer mu.Unlock()
 			if failed != nil {
+				before := m.how[addr]
+				before.silent = true
+				m.how[addr] = before
 				if err == nil { // one tells enough
 					err = failed
 				}
@@ -147,7 +150,9 @@ func (s *servers) conditionAt(ctx context.Context, addr string, node rueidis.Cli
 	if micros, err := strconv.ParseInt(info["server_time_usec"], 10, 64); err == nil {
 		s.clocks.heard(addr, micros, sent, s.clocks.steady())
 	}
-	return conditionOf(addr, info, config, s.memory), nil
+	how := conditionOf(addr, info, config, s.memory)
+	how.asked = sent
+	return how, nil
 }
 
 // spanOf returns a span of the master at addr, which has one.
