@@ -186,12 +186,32 @@ func (s *Store) fail(op string, cause error) {
 		tell := s.config.OnFatal != nil && s.running.Load() // before a Close can see the failure and give up
 		err := fmt.Errorf("the data directory %s failed: %s: %w; nothing more is accepted or sent; free or replace the disk and start again: what was answered is kept", s.dir, op, cause)
 		s.failure.Store(&err)
-		_ = s.watermark.setFailed(true) // on a medium that takes nothing the tasks are blamed
+		s.noteFailure()
 		if tell {
 			s.config.OnFatal(err)
 		}
 		close(s.failed)
 	})
+}
+
+// noteWait is how long a store that has failed waits for its note of the failure.
+const noteWait = time.Second
+
+// noteFailure notes in the directory that the medium failed, so that the next start
+// counts the stop against no task. The process ends after that, with or without the
+// note: on a frozen file system the write does not return.
+func (s *Store) noteFailure() {
+	noted := make(chan struct{})
+	go func() {
+		defer close(noted)
+		_ = s.watermark.setFailed(true) // without the note the tasks are blamed
+	}()
+	late := time.NewTimer(noteWait)
+	defer late.Stop()
+	select {
+	case <-noted:
+	case <-late.C:
+	}
 }
 
 // wedge notes that Pebble is left in the middle of a step.
