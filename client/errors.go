@@ -20,7 +20,7 @@ type Error struct {
 	Field  string // the path of the field, parameter or header that is wrong, where there is one
 	Detail string // a sentence for people
 
-	// Count is how many tasks match the filter of a call that is refused with ErrCount.
+	// Count is how many tasks match the filter, or are in the queue, of a call that is refused with ErrCount.
 	Count int
 	// ID and State are those of the task whose state does not allow the call: the one that
 	// exists (ErrExists), or is finished or running (ErrConflict). Empty in other errors.

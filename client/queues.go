@@ -5,6 +5,7 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
@@ -127,6 +128,13 @@ func (qs Queues) Resume(ctx context.Context, name string) (*Queue, error) {
 // be cancelled too.)
 func (qs Queues) Purge(ctx context.Context, name string) (*Queue, error) {
 	return qs.one(ctx, "purge queue", name, &call{method: http.MethodPost, path: "/purge"})
+}
+
+// PurgeExactly is Purge if the queue has exactly n unfinished tasks. Otherwise nothing is cancelled: it returns ErrCount, and the Error's Count is
+// how many the queue has. A task that comes into the queue between this count and the reply is cancelled too. At most a million.
+func (qs Queues) PurgeExactly(ctx context.Context, name string, n int) (*Queue, error) {
+	query := url.Values{"expect": {strconv.Itoa(n)}}
+	return qs.one(ctx, "purge queue", name, &call{method: http.MethodPost, path: "/purge", query: query})
 }
 
 // one sends a call that is about one queue; its path is what comes after the queue's.

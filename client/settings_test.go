@@ -74,6 +74,16 @@ func TestAQueueIsDecidedAndRead(t *testing.T) {
 	if got := ok(c.Queues.Resume(t.Context(), "mail")); got.Paused || got.Counts.Scheduled != 1 {
 		t.Errorf("%+v", got)
 	}
+	var differs *client.Error
+	if _, err := c.Queues.PurgeExactly(t.Context(), "mail", 2); !errors.Is(err, client.ErrCount) || !errors.As(err, &differs) || differs.Count != 1 {
+		t.Errorf("a purge of 2 tasks in a queue of 1: %v", err)
+	}
+	if got := ok(c.Queues.Get(t.Context(), "mail")); got.Purging {
+		t.Errorf("a purge that was refused began: %+v", got)
+	}
+	if got := ok(c.Queues.PurgeExactly(t.Context(), "mail", 1)); !got.Purging {
+		t.Errorf("%+v", got)
+	}
 	if got := ok(c.Queues.Purge(t.Context(), "mail")); !got.Purging {
 		t.Errorf("%+v", got)
 	}

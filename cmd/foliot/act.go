@@ -101,40 +101,57 @@ func (f manyFlags) bulk(ctx context.Context, con *console, act bulkAct, verb, do
 	return nil
 }
 
-// asking returns act with a question before it that names the number of tasks. If
-// the number changes before the answer, it asks again: no more tasks are
-// changed than the person agreed to. Above wire.MaxExpect the question says that
-// more may be.
+// asking returns act with a question before it that names the number of tasks. See agreed.
 func asking(con *console, act bulkAct, verb string) bulkAct {
 	return func(ctx context.Context, filter client.Filter) (client.Changed, error) {
-		for agreed := 0; ; {
-			filter.Expect = &agreed // of 0 tasks, none is changed: the first call only counts
-			reply, err := act(ctx, filter)
-			var differs *client.Error
-			switch {
-			case err == nil && agreed == 0 && !con.canAsk: // a script must not depend on the number
-				return reply, con.confirm(ctx, "%s 0 tasks?", verb)
-			case !errors.Is(err, client.ErrCount) || !errors.As(err, &differs):
-				return reply, err
-			}
-			if agreed > 0 {
-				con.notef("the number of tasks has changed")
-			}
-			if agreed = differs.Count; agreed == 0 {
-				continue
-			}
-			if agreed > wire.MaxExpect { // the server compares no larger number
-				if err := con.confirm(ctx, "%s %s, and those that match by the time of your answer?", verb, tasksWord(agreed)); err != nil {
-					return reply, err
-				}
-				filter.Expect = nil
-				return act(ctx, filter)
-			}
-			if err := con.confirm(ctx, "%s %s?", verb, tasksWord(agreed)); err != nil {
-				return reply, err
-			}
+		expecting := func(n *int) (client.Changed, error) {
+			filter.Expect = n
+			return act(ctx, filter)
 		}
+		reply, err := expecting(new(int)) // of 0 tasks, none is changed: this call only counts
+		n, differs := otherCount(err)
+		switch {
+		case differs:
+			return agreed(ctx, con, n, func(tasks string) string { return verb + " " + tasks }, expecting)
+		case err == nil && !con.canAsk: // a script must not depend on the number
+			return reply, con.confirm(ctx, "%s 0 tasks?", verb)
+		}
+		return reply, err
 	}
+}
+
+// agreed asks whether n tasks may be changed, and calls act with the number that the
+// person agreed to. If the number changes before the answer, it asks again: no more
+// tasks are changed than the person agreed to. Above wire.MaxExpect the question says
+// that more may be, and act gets nil.
+func agreed[T any](ctx context.Context, con *console, n int, question func(tasks string) string, act func(expect *int) (T, error)) (T, error) {
+	for {
+		text, expect := "%s?", &n
+		if n > wire.MaxExpect { // the server compares no larger number
+			text, expect = "%s, and those that match by the time of your answer?", nil
+		}
+		if err := con.confirm(ctx, text, question(tasksWord(n))); err != nil {
+			var none T
+			return none, err
+		}
+		reply, err := act(expect)
+		found, differs := otherCount(err)
+		if !differs {
+			return reply, err
+		}
+		con.notef("the number of tasks has changed")
+		n = found
+	}
+}
+
+// otherCount reports whether err says that another number of tasks matches than
+// expected, and returns that number.
+func otherCount(err error) (int, bool) {
+	var differs *client.Error
+	if !errors.Is(err, client.ErrCount) || !errors.As(err, &differs) {
+		return 0, false
+	}
+	return differs.Count, true
 }
 
 // tasksWord returns "1 task" or "2 tasks".

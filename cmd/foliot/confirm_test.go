@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -134,10 +135,28 @@ func TestTheQuestionSaysWhenMoreTasksMayBeChangedThanItNames(t *testing.T) {
 	}
 }
 
-func TestTheHelpOfAPurgeSaysThatTasksCreatedBeforeTheAnswerAreCancelledToo(t *testing.T) {
-	help := strings.Join(strings.Fields(newSession(t).must("", "queue purge --help")), " ")
-	if !strings.Contains(help, "those that are created until you answer are cancelled too") {
-		t.Errorf("it says\n%s", help)
+func TestAYesToAPurgeIsForTheNumberThatWasNamed(t *testing.T) {
+	s := newSession(t)
+	s.addThree()
+	for _, code := range []int{exitInterrupted, exitOK} {
+		answer := map[int]string{exitInterrupted: "n\n", exitOK: "y\n"}[code]
+		answers, joined := strings.NewReader("y\n"+answer), false
+		person := readerFunc(func(p []byte) (int, error) {
+			if !joined {
+				joined = true
+				s.must("", "add http://127.0.0.1:9/ --in 1h --queue mail --name late"+fmt.Sprint(code))
+			}
+			return answers.Read(p)
+		})
+		before := strings.Count(s.must("", "ls --queue mail"), "\n")
+		_, asked, err := s.terminal(person, &queuePurgeCmd{Queue: "mail"})
+		want := fmt.Sprintf("cancel %d tasks of mail? [y/N] the number of tasks has changed\ncancel %d tasks of mail? [y/N] ", before, before+1)
+		if asked != want || exitCode(err) != code {
+			t.Errorf("it asked %q, want %q, and ended with %v", asked, want, err)
+		}
+		if got := s.must("", "queue get mail"); strings.Contains(got, "purging") != (code == exitOK) {
+			t.Errorf("after %q the queue is\n%s", answer, got)
+		}
 	}
 }
 

@@ -242,7 +242,7 @@ type queuePurgeCmd struct {
 func (queuePurgeCmd) Help() string {
 	return `Cancels every task of the queue that exists then and is not finished, in the background: the server remembers it, and goes on with it after a
 restart. Nothing of the queue starts until that is done; tasks created later are not touched. An attempt under way is the last of its task.
-It asks first, with the number of tasks; those that are created until you answer are cancelled too. Without a terminal it needs --yes.
+It asks first, with the number of tasks, and asks again if this number has changed by your answer. Without a terminal it needs --yes.
 
 Examples:
 
@@ -252,17 +252,26 @@ Examples:
 
 // Run purges.
 func (c *queuePurgeCmd) Run(ctx context.Context, con *console, api *client.Client) error {
-	if !c.Yes {
-		q, err := api.Queues.Get(ctx, c.Queue)
-		if err != nil {
-			return err
-		}
-		if err := con.confirm(ctx, "cancel %s of %s?", tasksWord(int(q.Counts.Scheduled+q.Counts.Running+q.Counts.Dead)), c.Queue); err != nil {
-			return err
-		}
-	}
-	q, err := api.Queues.Purge(ctx, c.Queue)
+	q, err := c.purge(ctx, con, api)
 	return saidOf(con, q, err, "%s is %s: what was in it is being cancelled", c.Queue, queueState)
+}
+
+func (c *queuePurgeCmd) purge(ctx context.Context, con *console, api *client.Client) (*client.Queue, error) {
+	if c.Yes {
+		return api.Queues.Purge(ctx, c.Queue)
+	}
+	q, err := api.Queues.Get(ctx, c.Queue)
+	if err != nil {
+		return nil, err
+	}
+	unfinished := int(q.Counts.Scheduled + q.Counts.Running + q.Counts.Dead)
+	question := func(tasks string) string { return "cancel " + tasks + " of " + c.Queue }
+	return agreed(ctx, con, unfinished, question, func(expect *int) (*client.Queue, error) {
+		if expect == nil {
+			return api.Queues.Purge(ctx, c.Queue)
+		}
+		return api.Queues.PurgeExactly(ctx, c.Queue, *expect)
+	})
 }
 
 type queueRmCmd struct {

@@ -107,14 +107,30 @@ func (s *Server) resumeQueue(w http.ResponseWriter, r *request) error {
 }
 
 func (s *Server) purgeQueue(w http.ResponseWriter, r *request) error {
-	return s.editQueue(w, r, http.StatusAccepted, func(name string, cond task.Precondition) task.Edit {
+	expected, err := readExpectation(r.query)
+	if err != nil {
+		return err
+	}
+	purge := func(name string, cond task.Precondition) task.Edit {
 		return task.PurgeQueue{Namespace: r.namespace, Name: name, ID: task.NewID(s.now()), If: cond}
+	}
+	if expected == nil {
+		return s.editQueue(w, r, http.StatusAccepted, purge)
+	}
+	return s.editQueue(w, r, http.StatusAccepted, purge, func() error {
+		counts, err := s.counts(r.Context(), r.namespace)
+		if err != nil {
+			return err
+		}
+		n := counts[r.PathValue("queue")].States
+		expected.found = int(n[task.Scheduled] + n[task.Running] + n[task.Dead]) // as QueueSettings.Doomed
+		return expected.differs()
 	})
 }
 
-// editQueue carries out an edit of a queue there is that is said by path and
-// headers alone.
-func (s *Server) editQueue(w http.ResponseWriter, r *request, status int, what func(string, task.Precondition) task.Edit) error {
+// editQueue carries out an edit of a queue that exists. The edit depends on path, query and
+// headers alone. checks may refuse it.
+func (s *Server) editQueue(w http.ResponseWriter, r *request, status int, what func(string, task.Precondition) task.Edit, checks ...func() error) error {
 	name, cond, err := r.queue()
 	if err != nil {
 		return err
@@ -125,7 +141,7 @@ func (s *Server) editQueue(w http.ResponseWriter, r *request, status int, what f
 	if err := s.knows(r, name); err != nil {
 		return err
 	}
-	changes, err := s.configure(w, r, "queue", what(name, cond))
+	changes, err := s.configure(w, r, "queue", what(name, cond), checks...)
 	if err != nil {
 		return err
 	}

@@ -274,6 +274,26 @@ func TestAPurgeIsAcceptedAndHoldsTheQueue(t *testing.T) {
 	s.do("POST", "/v1/queues/default/purge", `{"now": true}`).problem(400, "unexpected_body", "")
 }
 
+func TestAPurgeCancelsNothingUnlessTheQueueHasAsManyTasksAsExpected(t *testing.T) {
+	s := serve(t)
+	createTasks(s, 5) // t0, t2 and t4 in q0
+	s.do("DELETE", "/v1/tasks/t0", "").want(200, nil)
+	for _, expect := range []string{"0", "1", "3", "5"} {
+		p := s.do("POST", "/v1/queues/q0/purge?expect="+expect, "").problem(412, "count_differs", "expect")
+		if p.Count == nil || *p.Count != 2 {
+			t.Errorf("expect=%s: the problem is %+v, want count 2", expect, p)
+		}
+	}
+	s.do("POST", "/v1/queues/q0/purge?expect=-1", "").problem(400, "bad_parameter", "expect")
+	s.do("POST", "/v1/queues/none/purge?expect=0", "").problem(404, "not_found", "")
+	if q := s.do("GET", "/v1/queues/q0", "").queue(200); q.Purging || q.Version != 0 || q.Counts.Scheduled != 2 {
+		t.Errorf("after refused purges: %+v", q)
+	}
+	if q := s.do("POST", "/v1/queues/q0/purge?expect=2", "").queue(202); !q.Purging {
+		t.Errorf("with the right number: %+v", q)
+	}
+}
+
 func TestWhatIsCreatedAfterAPurgeIsNoPartOfIt(t *testing.T) {
 	for _, step := range []time.Duration{0, -500 * time.Millisecond, -time.Hour, time.Hour} {
 		s, set := serveAt(t, elsewhen)

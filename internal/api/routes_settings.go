@@ -71,8 +71,9 @@ func queueRoutes() []route {
 			method: "POST", path: queuePath + "/purge", serve: (*Server).purgeQueue, scope: task.ScopeAdmin, tag: "queues",
 			id: "purgeQueue", summary: "Cancel everything in a queue",
 			about: "Everything of it that was created before this reply and is not finished is cancelled in the background, the dead tasks too; " +
-				"nothing of the queue starts until that is done. An attempt under way goes on, and no retry follows it. 404 where nothing was decided of it and it has no tasks.",
-			headers: []param{ifMatchHeader},
+				"nothing of the queue starts until that is done. An attempt under way goes on, and no retry follows it. 404 where nothing was decided of it and it has no tasks. " +
+				"With expect the unfinished tasks of the queue are counted first; a task that comes into the queue between the count and the reply is cancelled too.",
+			query: []param{expectParam}, headers: []param{ifMatchHeader},
 			replies: []reply{showsQueue(202, "Durable: it will be done, also after a restart. The queue's purging says whether it is.")},
 		},
 	}

@@ -15,12 +15,18 @@ const settingLimit = 64 << 10
 
 // configure carries out one edit and returns what it left behind. noun is what
 // it is about. A namespace's own tokens are bound by its rate of edits, operators are not.
-func (s *Server) configure(w http.ResponseWriter, r *request, noun string, e task.Edit) ([]task.SettingChange, error) {
+// checks may refuse the edit; they count as an edit of that rate.
+func (s *Server) configure(w http.ResponseWriter, r *request, noun string, e task.Edit, checks ...func() error) ([]task.SettingChange, error) {
 	if err := s.still(&r.caller); err != nil {
 		return nil, err
 	}
 	if !r.operator {
 		if err := s.afford(w, r, task.EditRate); err != nil {
+			return nil, err
+		}
+	}
+	for _, check := range checks {
+		if err := check(); err != nil {
 			return nil, err
 		}
 	}
