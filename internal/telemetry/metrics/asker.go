@@ -33,7 +33,7 @@ var (
 	occurrencesDesc = prometheus.NewDesc("foliot_schedule_occurrences_total",
 		"Tasks that schedules made at their instants.", nil, nil)
 	skippedDesc = prometheus.NewDesc("foliot_schedule_skipped_total",
-		"Instants of schedules that made no task, by reason: misfire, catchup_window, catchup_limit (they were missed: no server ran, or its clock was set), quota (the namespace had no room), overlap (a task of the schedule was unfinished). If tens of thousands were missed at once, some are not counted.", []string{"why"}, nil)
+		"Instants of schedules that made no task, by reason. misfire, catchup_window, catchup_limit: no server ran, or its clock was set. quota: the namespace had no room. overlap: a task of the schedule was unfinished. If tens of thousands were missed at once, some are not counted.", []string{"why"}, nil)
 
 	runningDesc = prometheus.NewDesc("foliot_attempts_running",
 		"Attempts under way, from the claim to the settlement.", nil, nil)
@@ -76,9 +76,9 @@ var (
 	closedDesc = prometheus.NewDesc("foliot_store_closed",
 		"1 while this server refuses everything because the shared store was emptied or replaced, or has lost its settings; 0 otherwise.", nil, nil)
 	unfitDesc = prometheus.NewDesc("foliot_store_unfit",
-		"1 while this server takes no new tasks because a setting of its Redis may lose tasks; 0 otherwise.", nil, nil)
+		"1 while this server refuses new tasks because a setting of its Redis may lose tasks; 0 otherwise.", nil, nil)
 	rollbacksDesc = prometheus.NewDesc("foliot_store_rollbacks_total",
-		"Times that the shared store went back in time, as this server saw it: it was restored from an older copy, or a replica that was behind took over.", nil, nil)
+		"How often this server saw the shared store go back in time. It was restored from an older copy, or a replica that was behind took over.", nil, nil)
 	lostDesc = prometheus.NewDesc("foliot_shard_leases_lost_total",
 		"Leases of shards that ended before this server could renew them: it stood still, or could not reach Redis.", nil, nil)
 	spansDesc = prometheus.NewDesc("foliot_spans_total",
