@@ -21,7 +21,7 @@ type ScheduleSpec struct {
 	Every time.Duration
 
 	// Anchor is what Every counts from if there is no Start. With Cron or Start it says nothing. Only a Put that makes the schedule takes it;
-	// one that exists keeps its own. Default: when the schedule is made.
+	// one that exists keeps its own, or counts from the Put that changes Every. Default: when the schedule is made.
 	Anchor time.Time
 
 	Start   time.Time     // no instant lies before; zero: no bound

@@ -108,7 +108,8 @@ func (c PutSchedule) Action() string { return "schedule.put" }
 // a *FieldError where no instant is left, but not of the schedule that is there already: a
 // deployment that is repeated later finds it ended, and leaves it so. An anchor and runs in
 // the spec count only for a schedule that is made: one that exists keeps its own, so that a
-// client may put what it has read before an instant.
+// client may put what it has read before an instant. If its instants become others, it
+// counts from now.
 func (c PutSchedule) Apply(now Millis, old *Task, _ Policy) (Result, error) {
 	old = presentSchedule(old)
 	if err := c.If.Check(old); err != nil {

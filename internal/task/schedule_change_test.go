@@ -74,6 +74,10 @@ func TestAPutTakesNoRunBack(t *testing.T) {
 			t.Errorf("%s: %d runs", name, got.Runs)
 		}
 	}
+	hourly := putAt(t, sec(130), s, everySpec(time.Hour, three, asRead))
+	if hourly.Recur.Anchor != sec(130) {
+		t.Errorf("another every counts from %d, not from its PUT", hourly.Recur.Anchor-scheduleStart)
+	}
 	moved := putAt(t, sec(130), s, everySpec(time.Minute, three, rule(func(r *Rule) { r.Anchor = sec(7) })))
 	if moved.Recur.Anchor != scheduleStart || moved.Recur.Next != sec(180) {
 		t.Errorf("another anchor: counts from %d, next %d", moved.Recur.Anchor-scheduleStart, moved.Recur.Next-scheduleStart)

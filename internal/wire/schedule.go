@@ -10,7 +10,7 @@ type ScheduleInput struct {
 	Every      string `json:"every,omitempty" pattern:"duration" example:"5m" doc:"It fires each time this long has passed, counted from start, or from when the schedule was made: 1s to 100 years, in whole milliseconds."`
 
 	Start   string `json:"start,omitempty" format:"date-time" doc:"No instant lies before; of every, it is the first one."`
-	Anchor  string `json:"anchor,omitempty" format:"date-time" doc:"Of every without start: the time that it counts from. A PUT takes it only if it makes the schedule; absent: that moment. A schedule that exists keeps its own."`
+	Anchor  string `json:"anchor,omitempty" format:"date-time" doc:"Of every without start: the time that it counts from. A PUT takes it only if it makes the schedule; absent: that moment. A schedule that exists keeps its own, or counts from the PUT that changes every."`
 	End     string `json:"end,omitempty" format:"date-time" doc:"No instant lies after."`
 	MaxRuns int64  `json:"max_runs,omitempty" minimum:"0" doc:"It ends when so many instants have made a task. 0 or absent: no limit."`
 	Jitter  string `json:"jitter,omitempty" pattern:"duration" example:"30s" doc:"Each task is due up to that much later than its instant, always the same for one instant; at most 24h. Absent: none."`
