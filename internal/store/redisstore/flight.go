@@ -47,12 +47,12 @@ type landing struct {
 // Error returns why the ride failed.
 func (l landing) Error() error { return l.err }
 
-// sealKey returns a key of the ride's slot that nobody reads.
-func (r *ride) sealKey() string {
+// seal returns the run that seals a flight in the ride's slot.
+func (r *ride) seal() run {
 	if r.shard == nil {
-		return settingsSeal
+		return run{[]string{settingsSeal, settingsID}, []string{r.store}}
 	}
-	return r.shard.prefix + "seal"
+	return run{[]string{r.shard.prefix + "seal", r.shard.own}, []string{r.store}}
 }
 
 // line is the flights to one server whose replicas confirm, or those of the
@@ -293,7 +293,7 @@ func fly(ctx context.Context, c rueidis.CoreClient, all []*passage, wanted int, 
 	if wanted == 0 {
 		return execute(ctx, c, executions, nil)
 	}
-	sealing := execution{script: seal, run: run{keys: []string{all[0].rides[0].sealKey()}}}
+	sealing := execution{script: seal, run: all[0].rides[0].seal()}
 	return execute(ctx, c, executions, func(b rueidis.Builder) rueidis.Commands {
 		var last rueidis.Commands
 		if executions[0].asking {

@@ -21,8 +21,8 @@ import (
 //
 // Scripts that write tasks, settings or ownership compare the identity in the run
 // that writes (put, idem, own, beat, fence, configure), so none of these reaches
-// another store at any moment. Others do not compare it, such as seal and permits:
-// they may leave a key there until the node closes the store.
+// another store at any moment. So does seal, which follows them. Others do not compare it,
+// such as permits: they may leave a key there until the node closes the store.
 //
 // The poll compares the identity too, so a node without any work closes as well. One
 // server has all parts, so the poll compares some of them. In a Cluster the poll

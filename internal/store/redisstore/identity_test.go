@@ -144,6 +144,22 @@ func TestANodeClosesWhenItsRedisIsEmptiedOrReplaced(t *testing.T) {
 	}
 }
 
+// A write that waits for a replica is followed by a seal, which writes a key of its own.
+func TestAWriteThatWaitsForAReplicaLeavesNoKeyInAnEmptiedRedis(t *testing.T) {
+	p := newPair(t)
+	s := openLevel(t, Default, 0, p.master.Addr)
+	redis(t, p.master, "FLUSHALL")
+	if err := apply(t, s, order("one")); !errors.Is(err, task.ErrStoreReplaced) {
+		t.Errorf("a create: %v, want %v", err, task.ErrStoreReplaced)
+	}
+	if _, err := s.servers.confirm(t.Context(), s.shards); lossOf(err) == nil {
+		t.Errorf("a confirmation: %v, want the loss of the store", err)
+	}
+	if n := redis(t, p.master, "DBSIZE"); n != ":0" {
+		t.Errorf("the emptied Redis has keys: %s, such as %s", n, redis(t, p.master, "RANDOMKEY"))
+	}
+}
+
 // sharingNode opens a second node next to k, which asks for its part.
 func sharingNode(t *testing.T, k *known, addr string) *Store {
 	t.Helper()

@@ -260,7 +260,7 @@ func (s *servers) confirm(ctx context.Context, shards []*shard) (unconfirmed boo
 			continue
 		}
 		met[addr] = true
-		of, runs = append(of, sh), append(runs, run{keys: []string{sh.prefix + "seal"}})
+		of, runs = append(of, sh), append(runs, s.ride(seal, sh).seal())
 	}
 	if len(runs) == 0 {
 		return unconfirmed, nil
