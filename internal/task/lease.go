@@ -179,8 +179,9 @@ func (t *Task) follow(now Millis, o Outcome, p Policy) {
 // age counts the attempt that ended against Retry.MaxAge, if it was made for the receiver's
 // answer: how long it took, and for how long the receiver alone kept it back since it was
 // due, by an open breaker or by its wishes to wait. follow adds the wait that the failure
-// brings. Time in which the server was down, the store was away, or the queue was paused,
-// purged or at its limits, does not count. Each part is measured by a clock that never steps.
+// brings. Time in which the server was down, the store was away, or the queue was paused or
+// purged, does not count. Nor does time at the limits of the queue, but while a breaker is
+// open the limits are not told from it. Each part is measured by a clock that never steps.
 func (t *Task) age(lease *Lease, o *Outcome) {
 	if o.Verdict != Failure && o.Verdict != Deferral {
 		return
