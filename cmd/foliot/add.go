@@ -17,7 +17,7 @@ type addCmd struct {
 	whenFlags
 
 	Name    string `placeholder:"NAME" help:"The task's name, unique (default: its id)."`
-	Replace bool   `help:"Put the task in the place of one of that name, whatever its state."`
+	Replace bool   `help:"Replace a task of that name, in any state."`
 
 	taskFlags
 

@@ -13,7 +13,7 @@ import (
 func (c *console) confirm(ctx context.Context, question string, args ...any) error {
 	asked := fmt.Sprintf(question, args...)
 	if !c.canAsk {
-		return badInput("--yes", "not a terminal, so this cannot be confirmed: %s Pass --yes if that is what you want", asked)
+		return badInput("--yes", "not a terminal, so this cannot be confirmed: %s Pass --yes to confirm", asked)
 	}
 	fmt.Fprint(c.err, printable(asked)+" [y/N] ")
 	answers := make(chan string, 1)

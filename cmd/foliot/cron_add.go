@@ -21,7 +21,7 @@ type cronAddCmd struct {
 	taskFlags
 
 	Paused  bool `help:"Let it make no tasks until foliot cron resume lets it go on (default: as it is)."`
-	Replace bool `help:"Change all of a schedule that has that name: what is not given has its default."`
+	Replace bool `help:"If a schedule has that name, replace all of it: absent flags have their defaults."`
 	New     bool `hidden:"" help:"Refuse a name that exists. This is the default."`
 }
 

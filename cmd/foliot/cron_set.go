@@ -46,7 +46,7 @@ func (c *cronSetCmd) Run(ctx context.Context, con *console, api *client.Client, 
 	}
 	given := c.given(parsed)
 	if len(given) == 0 {
-		return badInput("--cron, --url, …", "give what to change; `foliot cron set --help` lists the flags")
+		return badInput("--cron, --url, …", "no field to change; `foliot cron set --help` lists the flags")
 	}
 	old, err := api.Schedules.Get(ctx, c.Name)
 	if err != nil {

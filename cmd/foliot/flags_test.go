@@ -119,7 +119,7 @@ func TestBadInputIsOneLineThatNamesTheFlag(t *testing.T) {
 		{"cron add a @daily http://127.0.0.1:9/ --new --replace", "--new, --replace"},
 		{"cron set", "<name>"},
 		{"cron set a/b --timeout 1s", "NAME"},
-		{"cron set a", "give what to change"},
+		{"cron set a", "no field to change"},
 		{"add http://127.0.0.1:9/ --in 1s --replace", "--replace"},
 		{"cron add a @daily http://127.0.0.1:9/ --queue a/b", "--queue"},
 		{"cron add a @daily http://127.0.0.1:9/ -X BREW", "--method"},

@@ -112,7 +112,7 @@ func (c *tokenCreateCmd) offline(ctx context.Context, con *console, parsed *kong
 	}
 	switch err := replies[0].Err; {
 	case errors.Is(err, task.ErrFirstToken):
-		return badInput("--for", "the first token is an operator's, --for operator --scope admin: otherwise nobody could manage the server")
+		return badInput("--for", "the first token is an operator's, --for operator --scope admin: otherwise no token could manage the server")
 	case err != nil:
 		return fmt.Errorf("create a token: %w", err)
 	}
@@ -202,7 +202,7 @@ func (c *tokenRevokeCmd) Run(ctx context.Context, con *console, api *client.Clie
 // revokeLast revokes the token without which nobody can manage the server, if that is what somebody wants.
 func (c *tokenRevokeCmd) revokeLast(ctx context.Context, con *console, api *client.Client, id string) (*client.Token, error) {
 	if !c.Yes {
-		err := con.confirm(ctx, "revoke %s, the last operator's token of scope admin that holds? Nobody can manage the server then, until `foliot token create --data` makes another while it is stopped; where the tasks are in a Redis nothing does.", id)
+		err := con.confirm(ctx, "revoke %s, the last valid operator's token of scope admin? No token can manage the server then. With a directory, stop the server and make another with `foliot token create --data`. With Redis there is no way back.", id)
 		if err != nil {
 			return nil, err
 		}

@@ -95,7 +95,7 @@ func unstarted(ctx context.Context, api *client.Client, t *client.Task) string {
 	}
 	live, err := api.Live(ctx)
 	if err != nil {
-		return oneLine(renamed(err, "ask what the server is doing"), nil)
+		return oneLine(renamed(err, "read the server's live data"), nil)
 	}
 	for _, q := range live.Queues {
 		if q.Queue == t.Queue && q.LimitedBy != "" {
@@ -105,7 +105,7 @@ func unstarted(ctx context.Context, api *client.Client, t *client.Task) string {
 	if live.Slots > 0 && live.Running >= live.Slots {
 		return fmt.Sprintf("it waits: all %d slots of the server are in use", live.Slots)
 	}
-	return "it is due, and the server has not started an attempt: foliot doctor says what is wrong with the server"
+	return "it is due, and the server has not started an attempt: foliot doctor lists the server's problems"
 }
 
 // notDelivered is the error of a command whose task was not delivered.

@@ -34,7 +34,7 @@ func clusterRoutes() []route {
 		{
 			method: "GET", path: clusterPath + "/store", serve: (*Server).examineStore, scope: task.ScopeRead, operator: true, extra: true, watches: true, tag: "server",
 			id: "examineStore", summary: "Examine the servers of a shared store",
-			about: "What foliot doctor redis finds, by the settings of the server that answers: fitness, memory, replicas, clocks, format and identity. " +
+			about: "The findings of foliot doctor redis, by the settings of the server that answers: fitness, memory, replicas, clocks, format and identity. " +
 				"It changes nothing, and works while the store is closed (store_replaced).",
 			replies: []reply{{status: 200, about: "The findings.", body: wire.Examination{}}},
 		},

@@ -38,7 +38,7 @@ type view struct {
 
 func (s *Server) live(w http.ResponseWriter, r *request) error {
 	if s.cfg.Live == nil {
-		return unsupported("this server does not tell what it is doing")
+		return unsupported("this server has no live data")
 	}
 	v := view{r.namespace, r.operator}
 	if r.all {

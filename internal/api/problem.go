@@ -107,7 +107,7 @@ var problems = []struct {
 	{"idempotency_key_reused", 422, "the Idempotency-Key came with another request before"},
 	{task.CodeRunning, 409, "an attempt is under way"},
 	{task.CodeDead, 409, "the task gave up: retry it first"},
-	{task.CodeNotDead, 409, "only dead tasks are retried, and finished ones whose queue keeps bodies"},
+	{task.CodeNotDead, 409, "only dead tasks can be retried, and finished ones if their queue keeps bodies"},
 	{task.CodeFinished, 409, "the task is delivered, cancelled or expired; it can be retried only if its queue kept its body"},
 	{task.CodeNoDelay, 409, "the task was created with an absolute time"},
 
@@ -122,7 +122,7 @@ var problems = []struct {
 	// The server.
 	{"unsupported", 501, "this server has no such thing: its store, or its configuration, has none"},
 	{"capacity", 503, "the store takes no new tasks until there is room again: what is there goes on"},
-	{"store_unfit", 503, "a setting of the Redis may lose tasks: the store takes no new tasks until the setting is corrected; what is there goes on. Repeating the request does not help"},
+	{"store_unfit", 503, "a setting of the Redis may lose tasks: the store refuses new tasks until the setting is corrected. Existing tasks go on. Repeating the request does not help"},
 	{"durability_not_met", 503, "the change was made, and too few servers confirmed it: repeat the request; a create without a name or an Idempotency-Key may be made twice then"},
 	{"unavailable", 503, "the store cannot be reached or stopped, the server is stopping, or it has too much to do at once: Retry-After says when to come again. A change may have been made all the same"},
 	{"store_replaced", 503, "the store was emptied or replaced, or a part of it was: the server stays closed until the data is back, or until the loss is accepted. Repeating the request does not help"},

@@ -117,11 +117,11 @@ func createRoutes() []route {
 		{
 			method: "PUT", path: taskPath, serve: (*Server).put, scope: task.ScopeWrite, tag: "tasks",
 			id: "putTask", summary: "Create or replace a task",
-			about: "Where an attempt of the old task is under way, the new one starts when that has settled, whatever its outcome. " +
+			about: "If an attempt of the old task is under way, the new one starts when that has settled, whatever its outcome. " +
 				"Without an Idempotency-Key each PUT makes a new task, so a repeat by a client or a proxy can be delivered again.",
 			headers: []param{ifMatchHeader, ifNoneMatchHeader, idempotencyPutHeader}, body: wire.TaskInput{},
 			replies: []reply{
-				shows(200, "Replaced, and durable. under_way is true if an attempt of the old task may be under way, or may still begin. The repeat of a PUT with the same Idempotency-Key changes nothing and is answered with the task as it is now, whatever If-Match and If-None-Match say."),
+				shows(200, "Replaced, and durable. under_way is true if an attempt of the old task may be under way, or may still begin. A repeat of a PUT with the same Idempotency-Key changes nothing: the reply is the task as it is now, whatever If-Match and If-None-Match say."),
 				shows(201, "Created, and durable."),
 			},
 		},
@@ -167,7 +167,7 @@ func taskRoutes() []route {
 		},
 		{
 			method: "POST", path: taskPath + "/retry", serve: (*Server).retry, scope: task.ScopeWrite, tag: "tasks",
-			id: "retryTask", summary: "Give a dead task a new life, or send a finished one again whose queue keeps bodies",
+			id: "retryTask", summary: "Give a dead task all its attempts again, or send a finished one again if its queue keeps bodies",
 			headers: conditions, replies: []reply{shows(200, "Due now, attempts back to 0, with the same id.")},
 		},
 		{

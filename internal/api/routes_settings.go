@@ -84,7 +84,7 @@ func accessRoutes() []route {
 		{
 			method: "GET", path: tokensPath, serve: (*Server).listTokens, scope: task.ScopeAdmin, tag: "access",
 			id: "listTokens", summary: "List tokens",
-			about: "Revoked and expired ones too, as long as the audit log is kept (--audit-keep), but no token itself. An operator who names no namespace sees those of all.",
+			about: "Includes revoked and expired ones, for as long as the audit log is kept (--audit-keep), but no token itself. Without a namespace, an operator sees those of all.",
 			query: pageParams, replies: []reply{{status: 200, about: "A page of tokens, in the order of their ids.", body: wire.TokenList{}}},
 		},
 		{
@@ -92,7 +92,7 @@ func accessRoutes() []route {
 			id: "createToken", summary: "Make a token",
 			about: "The reply is the only one that shows the token. From the first token on every request needs one; that must be an operator's, of scope admin. " +
 				"A token expires no later than the one that makes it: without expires_at and expires_in, at the same instant.",
-			body: wire.TokenInput{}, replies: []reply{{status: 201, about: "The token, and what is known of it.", body: wire.Token{}, placed: true}},
+			body: wire.TokenInput{}, replies: []reply{{status: 201, about: "The token and its record.", body: wire.Token{}, placed: true}},
 		},
 		{
 			method: "DELETE", path: tokensPath + "/{id}", serve: (*Server).revokeToken, scope: task.ScopeAdmin, tag: "access",

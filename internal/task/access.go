@@ -145,7 +145,7 @@ var (
 	// ErrSecured: the caller has no token, and the server has had one since the caller was let in.
 	ErrSecured = errors.New("another request made the first token: from then on every request needs a token")
 	// ErrFirstToken: the first token must be able to manage the server.
-	ErrFirstToken = errors.New(`the first token is an operator's, {"namespace": "*", "scope": "admin"}: otherwise nobody could manage the server`)
+	ErrFirstToken = errors.New(`the first token is an operator's, {"namespace": "*", "scope": "admin"}: otherwise no token could manage the server`)
 )
 
 // Action implements Edit.

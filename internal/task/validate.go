@@ -53,7 +53,7 @@ func (w When) validate(now Millis) error {
 	case !w.Relative && w.At > latest(now):
 		return &FieldError{"at", "out_of_range", "a due time lies at most 100 years ahead"}
 	case !w.Relative && w.At <= 0: // in a record, 0 is no time
-		return &FieldError{"at", "out_of_range", `a due time lies after 1970-01-01T00:00:00Z: what is due at once has "delay": "0s"`}
+		return &FieldError{"at", "out_of_range", `a due time must be after 1970-01-01T00:00:00Z; for a task that is due at once, write "delay": "0s"`}
 	case w.Relative && w.Next != 0:
 		return &FieldError{"first_attempt_at", "conflict", "first_attempt_at goes with at, not with delay"}
 	case w.Next < 0 || w.Next > latest(now):

@@ -40,7 +40,7 @@ type Examination struct {
 type Finding struct {
 	Check string `json:"check" example:"fit"`
 	OK    bool   `json:"ok"`
-	Says  string `json:"says" doc:"For people: what was found, and the remedy if it is not ok."`
+	Says  string `json:"says" doc:"For people: the finding, and the remedy if it is not ok."`
 }
 
 // Shard is a part of all tasks.

@@ -9,7 +9,7 @@ type Egress struct {
 	Port      uint16          `json:"port"`
 	Open      bool            `json:"open" doc:"Tasks may call it: one open address is enough."`
 	Problem   string          `json:"problem,omitempty" doc:"Why there is no address: the host does not resolve."`
-	Addresses []EgressAddress `json:"addresses" nullable:"false" doc:"What the host is or resolves to on the server."`
+	Addresses []EgressAddress `json:"addresses" nullable:"false" doc:"The addresses of the host, as the server resolves it."`
 }
 
 // EgressAddress is the verdict on one address.
@@ -17,5 +17,5 @@ type EgressAddress struct {
 	Address string `json:"address"`
 	Open    bool   `json:"open"`
 	Reason  string `json:"reason" doc:"Why, in words."`
-	Opener  string `json:"opener,omitempty" doc:"What --egress-allow must name to open it, or what it names that opens it."`
+	Opener  string `json:"opener,omitempty" doc:"The entry of --egress-allow that opens it, or that would open it."`
 }

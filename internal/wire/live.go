@@ -41,7 +41,7 @@ type LiveQueue struct {
 	Running   int     `json:"running"`
 	Overdue   int     `json:"overdue" doc:"Tasks that are due and wait, as far as this server has read them."`
 	OldestMS  float64 `json:"oldest_ms,omitempty" doc:"For how long the oldest of them has been due."`
-	LimitedBy string  `json:"limited_by,omitempty" enum:"suspended,pause,purge,rate,concurrency,destination,slots" doc:"What they wait for. destination: breakers, wishes of receivers, or the limit for each destination. slots: the server has none left."`
+	LimitedBy string  `json:"limited_by,omitempty" enum:"suspended,pause,purge,rate,concurrency,destination,slots" doc:"The reason why they wait. destination: breakers, waits that receivers ask for, or the limit for each destination. slots: the server has none left."`
 }
 
 // LiveDestination is what goes on between a namespace and a destination.

@@ -22,7 +22,7 @@ type ScheduleInput struct {
 
 	Paused *bool         `json:"paused,omitempty" doc:"true: it makes no task until it is resumed. Absent: as it is; a new one is not paused."`
 	Task   ScheduledTask `json:"task" doc:"What its tasks are."`
-	Runs   *int64        `json:"runs,omitempty" minimum:"0" doc:"How many instants have made a task, with the one that waits. What was triggered or backfilled is not counted. A PUT takes it, as export writes it, only if it makes the schedule; absent: 0. A schedule that exists keeps its own count."`
+	Runs   *int64        `json:"runs,omitempty" minimum:"0" doc:"How many instants have made a task, with the one that waits. Triggers and backfills do not count. A PUT takes it, as export writes it, only if it makes the schedule; absent: 0. A schedule that exists keeps its own count."`
 }
 
 // ScheduledTask is what the tasks of a schedule are made of. What is left open is
@@ -56,7 +56,7 @@ type Schedule struct {
 	BodySize    int              `json:"body_size,omitempty" doc:"Bytes of the body of its tasks."`
 	Version     uint64           `json:"version" doc:"Counts what clients changed; what it does by itself does not change it."`
 	CreatedAt   string           `json:"created_at" format:"date-time"`
-	Durability  string           `json:"durability,omitempty" doc:"In the reply to a mutation: what survives. synced: a power loss. async, default, strict: the level of a shared store that the change reached."`
+	Durability  string           `json:"durability,omitempty" doc:"In the reply to a mutation: the loss that it survives. synced: a power loss. async, default, strict: the level of a shared store that the change reached."`
 }
 
 // SkippedInstants are instants that follow each other, both ends included, and made no task.

@@ -43,7 +43,7 @@ type TaskInput struct {
 	OnDead      *string           `json:"on_dead,omitempty" format:"uri" maxLength:"8192" example:"https://shop.internal/dead" doc:"A URL that is told, by a POST that is a task of its own, when the task dies. Absent: the queue's; an empty string: none."`
 	Traceparent string            `json:"traceparent,omitempty" maxLength:"512" example:"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" doc:"The span that created it (W3C Trace Context), which the spans of its attempts are linked to. Absent in a create: that of the request."`
 
-	FirstAttemptAt string `json:"first_attempt_at,omitempty" format:"date-time" doc:"In a request only, beside at: the first attempt starts no earlier, and expire_after counts from at. An export writes it for a task that waits for a retry; no reply has it."`
+	FirstAttemptAt string `json:"first_attempt_at,omitempty" format:"date-time" doc:"In a request only, with at: the first attempt starts no earlier, and expire_after counts from at. An export writes it for a task that waits for a retry; no reply has it."`
 }
 
 // HTTPInput is the request to send. Body and BodyBase64 are given together only as a read shows them.
@@ -52,7 +52,7 @@ type HTTPInput struct {
 	Method     string            `json:"method,omitempty" enum:"GET,HEAD,POST,PUT,PATCH,DELETE,OPTIONS" default:"POST"`
 	Headers    map[string]string `json:"headers,omitempty" doc:"At most 16 KiB together. Not Host, TE, Content-Length, Connection, Transfer-Encoding, Expect, Upgrade, Trailer, Keep-Alive, Proxy-*, Foliot-* or webhook-*."`
 	Body       json.RawMessage   `json:"body,omitempty" doc:"A string is sent as it is (text/plain unless a header says otherwise), any other JSON value as JSON, byte for byte as it came. null: none."`
-	BodyBase64 *string           `json:"body_base64,omitempty" encoding:"base64" doc:"Bytes to send, in place of body. A read shows both of a JSON body whose bytes no JSON value shows. A request may give both back: these bytes are sent, as JSON. It is refused if body is another value."`
+	BodyBase64 *string           `json:"body_base64,omitempty" encoding:"base64" doc:"Bytes to send, in place of body. A read shows both if no JSON value shows the bytes of a JSON body. A request may have both: these bytes are sent, as JSON. It is refused if body is another value."`
 }
 
 // Retry is a retry policy; absent fields have the queue's defaults, and in a
@@ -86,7 +86,7 @@ type HTTPPatch struct {
 	Method     *string            `json:"method,omitempty" nullable:"true"`
 	Headers    map[string]*string `json:"headers,omitempty" doc:"Merged into the headers there are, names ignoring case; null removes one."`
 	Body       json.RawMessage    `json:"body,omitempty" doc:"Replaced as a whole, never merged; null removes it."`
-	BodyBase64 *string            `json:"body_base64,omitempty" nullable:"true" encoding:"base64" doc:"Bytes to send, in place of body, or beside it as a read shows both."`
+	BodyBase64 *string            `json:"body_base64,omitempty" nullable:"true" encoding:"base64" doc:"Bytes to send, in place of body, or together with it as a read shows both."`
 }
 
 // RetryPatch changes a retry policy.
@@ -105,7 +105,7 @@ type Task struct {
 
 	ID              string    `json:"id" doc:"New for each incarnation of the name, and never given twice; the webhook-id of every attempt."`
 	State           string    `json:"state" enum:"scheduled,held,running,delivered,cancelled,expired,dead" doc:"held: scheduled, in a queue that is paused or being purged, or in a suspended namespace."`
-	HeldBy          string    `json:"held_by,omitempty" enum:"suspended,purge,pause" doc:"Of a held task: what holds it. suspended: the operator has suspended the namespace."`
+	HeldBy          string    `json:"held_by,omitempty" enum:"suspended,purge,pause" doc:"Of a held task: the reason. suspended: the operator has suspended the namespace."`
 	Reason          string    `json:"reason,omitempty" doc:"Why it is dead, expired or cancelled: a stable code."`
 	DueAt           string    `json:"due_at" format:"date-time" doc:"The due time that was asked for last; retries do not move it."`
 	NextAt          string    `json:"next_at,omitempty" format:"date-time" doc:"When the next attempt starts: at due_at, or later when the task is tried again. Absent: none follows, or one is under way. A request does not take it."`
@@ -120,7 +120,7 @@ type Task struct {
 	Schedule        string    `json:"schedule,omitempty" doc:"The schedule that made it."`
 	Instant         string    `json:"instant,omitempty" format:"date-time" doc:"The schedule's instant that it stands for. Absent: it was triggered."`
 	Attempts        []Attempt `json:"attempts" nullable:"false" doc:"The last 20, oldest first. A finished task keeps the reply of the last one alone."`
-	Durability      string    `json:"durability,omitempty" doc:"In the reply to a mutation: what survives. synced: a power loss. async, default, strict: the level of a shared store that the change reached."`
+	Durability      string    `json:"durability,omitempty" doc:"In the reply to a mutation: the loss that it survives. synced: a power loss. async, default, strict: the level of a shared store that the change reached."`
 }
 
 // Attempt is one HTTP request that was made for a task.
@@ -188,7 +188,7 @@ type Problem struct {
 	Code   string `json:"code" doc:"Stable, for machines. A later version may have more of them."`
 	Field  string `json:"field,omitempty" doc:"The path of the field, query parameter or header that is wrong: http.headers.host, limit, Idempotency-Key."`
 	Count  *int   `json:"count,omitempty" doc:"Of count_differs: how many tasks match."`
-	ID     string `json:"id,omitempty" doc:"Of the task whose state does not allow the request: exists, task_finished, task_running and the like."`
+	ID     string `json:"id,omitempty" doc:"Of the task, if its state does not allow the request: exists, task_finished, task_running and the like."`
 	State  string `json:"state,omitempty" doc:"Of that task."`
 }
 
