@@ -141,6 +141,9 @@ func (c *serveCmd) greet(con *console, n *node) {
 		con.sayf("tasks in %s", n.cfg.dir)
 	}
 	con.sayf("process %d; Ctrl-C, or kill %d, stops it", os.Getpid(), os.Getpid())
+	if !n.loopbackOpen() {
+		return // the trial's task would be refused
+	}
 	server := ""
 	if c.Listen != "127.0.0.1:8750" {
 		server = " --server " + url

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -48,6 +49,19 @@ func TestServeSaysWhereItListensWhereItsDataIsAndWhatToTry(t *testing.T) {
 		if code := <-b.code; code != exitOK {
 			t.Errorf("interrupted, it ended with %d", code)
 		}
+	}
+}
+
+// Tasks of a secured server may not call loopback, and the trial lacks the token.
+func TestServeProposesNoTrialThatWouldBeRefused(t *testing.T) {
+	dir := t.TempDir()
+	makeToken(t, dir)
+	b := start(t, "serve", "--listen", anyPort, "--data", dir, "--log-level", "error")
+	for !strings.HasPrefix(b.line(t, b.stdout), "process ") {
+	}
+	b.stop()
+	if rest, err := io.ReadAll(b.stdout); err != nil || len(rest) > 0 {
+		t.Errorf("it says %q, %v", rest, err)
 	}
 }
 
