@@ -46,6 +46,9 @@ func readGrips(r rueidis.RedisResult, n int) []grip {
 	if err == nil && len(reply) != 3*n {
 		err = errDamaged
 	}
+	if l := lossOf(err); l != nil {
+		err = l // in words, for the log
+	}
 	for i := range out {
 		if err != nil {
 			out[i].err = err

@@ -131,6 +131,9 @@ func TestANodeClosesWhenItsRedisIsEmptiedOrReplaced(t *testing.T) {
 			since := time.Now()
 			if c.empty {
 				k.refuses(t, c.kind) // at once, whether it has noticed or not
+				if g := k.grips(t.Context(), "hold", []int{0})[0]; g.err == nil || strings.Contains(g.err.Error(), otherStore) {
+					t.Errorf("the log of a claim for a shard shows no words: %v", g.err)
+				}
 			}
 			k.closes(t, since, c.kind)
 			eventually(t, 2*time.Second, "the other node has noticed, too", func() bool { return errors.Is(other.Err(), c.kind) })
