@@ -129,7 +129,7 @@ func (doctorServerCmd) Run(ctx context.Context, con *console, api *client.Client
 // unknown reports what cannot be known while the store is away or closed.
 func (f *findings) unknown() {
 	for _, check := range []string{"overdue", "schedules", "dead"} {
-		f.add(check, false, "not known while the store is away")
+		f.add(check, false, "not known while the store is away or closed")
 	}
 }
 

@@ -83,7 +83,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request, rt *route, settin
 	defer func() { s.noteRefusal(r, rt, task.ActionTokenRefused, settings.TokenByHash(hash), addr, err) }()
 	if wait := s.logins.wait(addr, at); wait > 0 {
 		closing(w, r)
-		return nil, waitFor(w, wait, refuse("too_many_logins", "Authorization", "too many tokens from this address were none of ours, and this one is none either: wait before the next"))
+		return nil, waitFor(w, wait, refuse("too_many_logins", "Authorization", "too many invalid tokens from this address, and this one is invalid too: send a valid one, or wait before the next"))
 	}
 	s.logins.failed(addr, at)
 	if !ok {
