@@ -78,9 +78,9 @@ func (c *Client) Undrain(ctx context.Context, node string) (*Node, error) {
 
 // Finding is one thing that a server has examined.
 type Finding struct {
-	Check string // what was examined: "fit", "memory"
+	Check string // the subject of the examination: "fit", "memory"
 	OK    bool
-	Says  string // for people: what was found, and the remedy if it is not OK
+	Says  string // for people: the finding, and the remedy if it is not OK
 }
 
 // ExamineStore makes a server of a shared store examine the servers that keep the tasks, as `foliot doctor redis` does. It takes an operator's token.

@@ -231,7 +231,7 @@ func (d *decoder) body(h wire.HTTPInput) Body {
 	case h.BodyBase64 != nil:
 		data, err := base64.StdEncoding.DecodeString(*h.BodyBase64)
 		d.note("body_base64", err)
-		if len(h.Body) > 0 && json.Valid(data) { // JSON whose bytes no JSON value shows
+		if len(h.Body) > 0 && json.Valid(data) { // JSON with bytes that no JSON value shows
 			return Body{kind: jsonBody, data: data}
 		}
 		return Body{kind: binaryBody, data: data}

@@ -100,7 +100,7 @@ type Schedule struct {
 	BodySize    int
 	Version     uint64 // counts what clients changed
 	CreatedAt   time.Time
-	Durability  string // in the reply to a change: what it survives. "synced": a power loss; "async", "default" and "strict": the level of a shared store that it reached
+	Durability  string // in the reply to a change: the loss that it survives. "synced": a power loss; "async", "default" and "strict": the level of a shared store that it reached
 }
 
 // ETag returns the entity tag that IfMatch takes.

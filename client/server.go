@@ -70,7 +70,7 @@ type Egress struct {
 	Port              uint16
 	Open              bool            // one open address is enough
 	Problem           string          // why there is no address; empty: there are some
-	Addresses         []EgressAddress // what the host is, or resolves to on the server
+	Addresses         []EgressAddress // the addresses of the host, as the server resolves it
 }
 
 // EgressAddress is the verdict on one address.
@@ -78,7 +78,7 @@ type EgressAddress struct {
 	Address string
 	Open    bool
 	Reason  string // why, in words
-	Opener  string // what --egress-allow must name to open it, or what it names that opens it; may be empty
+	Opener  string // the entry of --egress-allow that opens it, or that would open it; may be empty
 }
 
 // Egress returns whether tasks may call a URL, by the egress policy of the server that answers. The server resolves the host, and

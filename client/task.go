@@ -107,7 +107,7 @@ type Task struct {
 	Reason          string    // why it is dead, expired or cancelled: a stable code
 	DueAt           time.Time // the due time that was asked for last; retries do not move it
 	NextAt          time.Time // when the next attempt starts; zero: none follows, or one is under way
-	Version         uint64    // counts what clients changed; attempts do not change it
+	Version         uint64    // counts changes by clients; attempts do not change it
 	CreatedAt       time.Time
 	FinishedAt      time.Time // when it became finished or dead; zero: it is neither
 	CancelRequested bool      // cancelled while an attempt was under way: no retry follows
@@ -119,7 +119,7 @@ type Task struct {
 	Instant         time.Time // the schedule's instant that it stands for; zero: none
 	Attempts        []Attempt // the last 20, oldest first; a finished task keeps the reply of the last one alone
 	Traceparent     string    // the span of the request that created it, in W3C's form
-	Durability      string    // in the reply to a change: what it survives. "synced": a power loss; "async", "default" and "strict": the level of a shared store that it reached
+	Durability      string    // in the reply to a change: the loss that it survives. "synced": a power loss; "async", "default" and "strict": the level of a shared store that it reached
 }
 
 // ETag returns the entity tag that IfMatch takes.

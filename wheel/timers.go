@@ -88,7 +88,7 @@ func (t *Timers) After(d time.Duration) <-chan time.Time { return t.NewTimer(d).
 // Sleep waits for d, and then returns nil; at once if d ≤ 0. It returns ctx.Err() once ctx is done, ErrClosed once the
 // Timers is closed, also if that happens meanwhile, and ErrFull if there is no room for another timer.
 //
-// Sleep may be called from within a callback, wherever that runs. Inline, the callback's shard fires nothing meanwhile.
+// Sleep may be called from within a callback, wherever that runs. Inline, the callback's shard fires nothing during the sleep.
 func (t *Timers) Sleep(ctx context.Context, d time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -184,7 +184,7 @@ type benchLate struct {
 	printed map[string]bool // reasons
 }
 
-// maxLooks bounds the requests of one look, which takes processor time from what is measured.
+// maxLooks bounds the requests of one look, because a look takes processor time from the measurement.
 const maxLooks = 20
 
 // look prints why the next tasks are late. It returns an error if no callback arrives at all.
@@ -219,7 +219,7 @@ func (l *benchLate) look(ctx context.Context) error {
 	return nil
 }
 
-// maxReasons bounds what is printed: a reason may differ for each task.
+// maxReasons bounds the printed reasons: each task may have another one.
 const maxReasons = 10
 
 // clean cancels what is left, also after an interrupt. What it cannot cancel

@@ -108,7 +108,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return exitCode(err)
 }
 
-// checkLine refuses what the parser lets pass. Completion must not fail.
+// checkLine refuses lines that the parser accepts. Completion must not fail.
 func checkLine(parsed *kong.Context) error {
 	if _, completes := parsed.Selected().Target.Interface().(completeCmd); completes {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/foliot/foliot/client"
 )
 
-// cronSetCmd changes what is given and leaves the rest as it is.
+// cronSetCmd changes the given fields of a schedule and keeps the others.
 type cronSetCmd struct {
 	Name string `arg:"" help:"The schedule's name."`
 
@@ -66,7 +66,7 @@ func (c *cronSetCmd) Run(ctx context.Context, con *console, api *client.Client, 
 	return sayPut(ctx, con, api, s)
 }
 
-// given returns the fields whose flags stand on the command line.
+// given returns the fields with a flag on the command line.
 func (c *cronSetCmd) given(parsed *kong.Context) []scheduleField {
 	var given []scheduleField
 	for _, field := range scheduleFields {

@@ -22,7 +22,7 @@ type doctorCmd struct {
 	Egress doctorEgressCmd `cmd:"" help:"Say whether tasks may call a URL, and why."`
 }
 
-// findings gathers and prints what was examined.
+// findings collects and prints the results of the examination.
 type findings struct {
 	con  *console       // nil: they are kept in list
 	list []wire.Finding // without con
@@ -126,7 +126,7 @@ func (doctorServerCmd) Run(ctx context.Context, con *console, api *client.Client
 	return f.end()
 }
 
-// unknown reports what cannot be known while the store is away or closed.
+// unknown reports findings that are unavailable while the store is away or closed.
 func (f *findings) unknown() {
 	for _, check := range []string{"overdue", "schedules", "dead"} {
 		f.add(check, false, "not known while the store is away or closed")

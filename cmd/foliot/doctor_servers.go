@@ -36,7 +36,7 @@ func (f *findings) servers(ctx context.Context, api *client.Client) (shared bool
 	return c.Store == "shared", nil
 }
 
-// store reports what the server finds when it examines its Redis.
+// store reports the findings of the server about its Redis.
 func (f *findings) store(ctx context.Context, api *client.Client) {
 	all, err := api.ExamineStore(ctx)
 	var refused *client.Error

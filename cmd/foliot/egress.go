@@ -11,7 +11,7 @@ import (
 // lookupTimeout is how long a name may take to resolve.
 const lookupTimeout = 10 * time.Second
 
-// egress explains to an operator what this server's guard thinks of a URL.
+// egress explains the verdict of this server's guard on a URL to an operator.
 func (n *node) egress(ctx context.Context, url string) wire.Egress {
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()

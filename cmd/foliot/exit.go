@@ -79,7 +79,7 @@ func exitCode(err error) int {
 // refusalCode translates a server's refusal.
 func refusalCode(e *client.Error) int {
 	switch e.Status {
-	case 0: // the client has sent nothing: what was given is wrong
+	case 0: // the client has sent nothing: its input is wrong
 		return exitUsage
 	case http.StatusNotFound:
 		if errors.Is(e, client.ErrNotFound) {

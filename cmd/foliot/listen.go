@@ -187,7 +187,7 @@ type receiver struct {
 }
 
 const (
-	// cleanTimeout bounds the cancel of what a trial leaves behind.
+	// cleanTimeout bounds the cancel of tasks that a trial leaves behind.
 	cleanTimeout = 2 * time.Second
 
 	maxShown = 64 << 10         // of a body

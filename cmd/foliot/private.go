@@ -19,7 +19,7 @@ import (
 // operator: a configuration, an authority's certificate. One that they may read
 // gives them its secrets. Such files are refused, as ssh and PostgreSQL do.
 
-// secrecy says what other users may do with a file.
+// secrecy is the access that other users have to a file.
 type secrecy int
 
 const (
@@ -107,7 +107,7 @@ func checkPlace(flag, dir string) error {
 }
 
 // placeProblem returns why dir cannot be a directory of this process; "" if it can.
-// What exists decides: dir itself, or the nearest one above it.
+// The nearest existing directory decides: dir itself, or one above it.
 func placeProblem(dir string, mayWrite func(dir string) error) string {
 	missing := false
 	for path := dir; ; path = filepath.Dir(path) {
@@ -143,7 +143,7 @@ func placeProblem(dir string, mayWrite func(dir string) error) string {
 	}
 }
 
-// placeRemedy returns what helps if self may not write to dir, or may not make it.
+// placeRemedy returns the remedy if self may not write to dir, or may not make it.
 // Only a directory that is missing, is empty or is a store may change its owner:
 // the files of another program must keep theirs. A store is closed to other users, so
 // self may not see that dir is one. Then the command looks first.

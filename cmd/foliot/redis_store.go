@@ -142,7 +142,7 @@ func (u *redisURL) explainOne(doing string, err error) error {
 	return err
 }
 
-// foreignReply is what the client says of a reply in another protocol: it names the first byte.
+// foreignReply matches the client's error for a reply in another protocol. The error names the first byte.
 var foreignReply = regexp.MustCompile(`unknown message type: (\d+)`)
 
 func (u *redisURL) advice(err error) string {

@@ -90,7 +90,7 @@ func readSchedule(text []byte) (l scheduleLine, err error) {
 	return l, json.Unmarshal(text, &l.spec)
 }
 
-// unknownInLine is what encoding/json says of a field that a schedule's line does not have.
+// unknownInLine matches the error of encoding/json for an unknown field in a schedule's line.
 var unknownInLine = regexp.MustCompile(`^unknown field "(.*)"$`)
 
 // suggesting adds to an error about an unknown field the one that was probably meant.

@@ -199,7 +199,7 @@ func (c *tokenRevokeCmd) Run(ctx context.Context, con *console, api *client.Clie
 	})
 }
 
-// revokeLast revokes the token without which nobody can manage the server, if that is what somebody wants.
+// revokeLast revokes the last token that can manage the server, after a confirmation.
 func (c *tokenRevokeCmd) revokeLast(ctx context.Context, con *console, api *client.Client, id string) (*client.Token, error) {
 	if !c.Yes {
 		err := con.confirm(ctx, "revoke %s, the last valid operator's token of scope admin? No token can manage the server then. With a directory, stop the server and make another with `foliot token create --data`. With Redis there is no way back.", id)

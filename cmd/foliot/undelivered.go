@@ -49,7 +49,7 @@ func ended(format string, args ...any) obstacle {
 
 func waits(format string, args ...any) obstacle { return obstacle{why: fmt.Sprintf(format, args...)} }
 
-// obstacleOf returns what the task itself says.
+// obstacleOf returns the obstacle that the task itself names.
 func obstacleOf(t *client.Task) obstacle {
 	switch {
 	case t.State == client.Delivered:
@@ -80,7 +80,7 @@ func lastFailure(t *client.Task) string {
 	return ": " + a.Error
 }
 
-// denialAdvice returns what opens a loopback receiver to the tasks of a server with tokens.
+// denialAdvice returns the flag that opens a loopback receiver to the tasks of a server with tokens.
 func denialAdvice(t *client.Task) string {
 	if t.Reason != "egress_denied" {
 		return ""
@@ -108,7 +108,7 @@ func unstarted(ctx context.Context, api *client.Client, t *client.Task) string {
 	return "it is due, and the server has not started an attempt: foliot doctor lists the server's problems"
 }
 
-// notDelivered is the error of a command whose task was not delivered.
+// notDelivered is the error of a command if its task was not delivered.
 func notDelivered(name string, o obstacle) error {
 	return &fault{exitUndelivered, errors.New(o.about(name))}
 }

@@ -40,7 +40,7 @@ func (s *Server) document(w http.ResponseWriter, r *request) error {
 		body = doc.gzipped
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
-	_, _ = w.Write(body) // the client went away: there is nobody to answer
+	_, _ = w.Write(body) // the client went away: no reply is possible
 	return nil
 }
 

@@ -36,7 +36,7 @@ func storeLost(err error) error {
 
 // closed returns why r is refused with any token: the store, or its settings, are
 // lost. Metrics and examinations are not refused while the settings hold: they
-// say what was lost.
+// name the loss.
 func (s *Server) closed(settings *task.Settings, rt *route) error {
 	if err := s.latch.lost(settings); err != nil || rt.watches {
 		return err

@@ -84,7 +84,7 @@ type counted struct {
 	free  int // of what was counted, and the first step
 }
 
-// Read implements io.Reader. It fails if there is no room for what it read.
+// Read implements io.Reader. It fails if there is no room for the bytes read.
 func (c *counted) Read(p []byte) (int, error) {
 	n, err := c.Reader.Read(p)
 	for c.free -= n; c.free < 0; c.free += loadStep {

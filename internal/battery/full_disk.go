@@ -323,7 +323,7 @@ func (r *diskRun) request(ctx context.Context, q diskRequest, method, path strin
 		q.Code = p.Code
 	}
 	if err := r.requests.append(q); err != nil {
-		return 0 // what is not logged was not promised
+		return 0 // a change without a log entry was not promised
 	}
 	return status
 }

@@ -54,7 +54,7 @@ func (q diskRequest) answer() string {
 	return fmt.Sprint(q.Status)
 }
 
-// diskRecord is what the server showed of a task at the end.
+// diskRecord is the state of a task that the server showed at the end.
 type diskRecord struct {
 	Name     string `json:"name"`
 	State    string `json:"state"`
@@ -71,7 +71,7 @@ type diskEvidence struct {
 	Records  []diskRecord
 }
 
-// diskVerdict says what became of the tasks of some runs.
+// diskVerdict is the outcome of the tasks of some runs.
 type diskVerdict struct {
 	verdict
 	Runs, Ended, Restarts int // runs; how often the server ended by itself, and how often of that at a start
@@ -117,7 +117,7 @@ func judgeDisk(e diskEvidence) diskVerdict {
 	return v
 }
 
-// promises derives what check judges from the requests.
+// promises derives the input of check from the requests.
 func promises(tasks map[string][]diskRequest) (made []accepted, cancels []cancelled) {
 	for name, requests := range tasks {
 		first := requests[0]
@@ -192,7 +192,7 @@ func (v *diskVerdict) add(o diskVerdict) {
 	}
 }
 
-// report prints the table and what is promised.
+// report prints the table and the promises.
 func (v *diskVerdict) report(t *trial) {
 	t.note("runs %d, the server ended %d times by itself, %d of them at a start on the full disk", v.Runs, v.Ended, v.Restarts)
 	t.note("accepted %d, arrived %d, duplicates %d", v.Accepted, v.Arrived, v.Duplicates)

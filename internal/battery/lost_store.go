@@ -28,7 +28,7 @@ func lostStore(ctx context.Context, t *trial) error {
 // noticedIn is within how long every node must notice.
 const noticedIn = 2 * time.Second
 
-// storeFault is what happens to a Redis, and what nodes must do.
+// storeFault is damage to a Redis, and the required reaction of nodes.
 type storeFault struct {
 	name, dir string
 	args      []string // of the Redis at first
@@ -251,7 +251,7 @@ func (n *nodes) logged(t *trial, c storeFault) error {
 	return nil
 }
 
-// storeWatch is what a node answers while its Redis is struck.
+// storeWatch holds the answers of a node while its Redis is damaged.
 type storeWatch struct {
 	name  string
 	stop  func()

@@ -56,7 +56,7 @@ var (
 	ErrClosed = errors.New("the store is closed")
 )
 
-// remedyError is an error of another kind that says what to do.
+// remedyError is an error of another kind with a remedy.
 type remedyError struct {
 	kind error
 	text string
@@ -68,7 +68,7 @@ func (e *remedyError) Error() string { return e.text }
 // Unwrap returns the kind.
 func (e *remedyError) Unwrap() error { return e.kind }
 
-// ExistsError is an ErrExists that says what is there.
+// ExistsError is an ErrExists that names the existing task.
 type ExistsError struct {
 	ID    string
 	State State

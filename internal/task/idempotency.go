@@ -72,7 +72,7 @@ type Repeat struct {
 // Target returns the key of the task that the request would make.
 func (c Repeat) Target() Key { return c.Key }
 
-// Action implements Change. What changes nothing has no entry in the audit log.
+// Action implements Change. A change without effect has no entry in the audit log.
 func (c Repeat) Action() string { return "task.create" }
 
 // Apply returns the task that the request made, as it is now. Errors: ErrNotFound if the request

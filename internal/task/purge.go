@@ -28,7 +28,7 @@ func (e PurgeQueue) Apply(now Millis, s *Settings) ([]SettingChange, error) {
 	return change(q), nil
 }
 
-// EndPurge notes that a purge is done, unless another was asked for meanwhile.
+// EndPurge notes that a purge is done, unless another one was requested since.
 type EndPurge struct {
 	Namespace, Name string
 

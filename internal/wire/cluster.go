@@ -31,7 +31,7 @@ type ShardList struct {
 	Shards []Shard `json:"shards" nullable:"false"`
 }
 
-// Examination is what a server finds when it examines its shared store.
+// Examination holds the findings of a server about its shared store.
 type Examination struct {
 	Findings []Finding `json:"findings" nullable:"false"`
 }

@@ -151,7 +151,7 @@ type BatchReply struct {
 	Durability string        `json:"durability,omitempty"`
 }
 
-// BatchResult is what became of one item: name and id if it was created, the
+// BatchResult is the outcome of one item: name and id if it was created, the
 // members of a problem if it was not.
 type BatchResult struct {
 	Status int    `json:"status" doc:"As a create of its own would have been answered: 201, 400, 409 …"`

@@ -173,7 +173,7 @@ func (s *servers) awaitLoading(ctx context.Context, state string) error {
 // awaitEvery is how often the log says that a server is waited for.
 const awaitEvery = 10 * time.Second
 
-// fitness is what the log said last of a master.
+// fitness is the state of a master that was logged last.
 type fitness struct{ unfit, risks string }
 
 // tellFitness logs masters whose refusals or risks have changed.

@@ -202,7 +202,7 @@ func followerAt(line string) string {
 	return endpoint(host, port)
 }
 
-// crowded returns what to say of a master that takes no more, "" of another.
+// crowded returns the message for a master that is full, "" for another.
 func (c condition) crowded(addr string) string {
 	if c.limit == 0 || float64(c.used) < crowdedAt*float64(c.limit) {
 		return ""

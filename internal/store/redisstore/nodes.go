@@ -155,7 +155,7 @@ const (
 type heard struct {
 	peers []peer      // all nodes
 	now   task.Millis // the server's clock
-	found int         // what was found of this process
+	found int         // what this scan found of this process
 	beats int64       // so many heartbeats the store has counted; 0 if this process only looks
 }
 

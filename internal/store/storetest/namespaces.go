@@ -8,7 +8,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// namespaceCases: whoever gets a namespace that was removed must find nothing of its owner
+// namespaceCases: the new owner of a removed namespace must find nothing of the old owner
 // before, and no task may lose its namespace.
 var namespaceCases = []testCase{
 	{

@@ -7,7 +7,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// purgeCases: what a purge cancels is decided by the order of changes, never by a clock.
+// purgeCases: the order of changes decides which tasks a purge cancels, never a clock.
 var purgeCases = []testCase{
 	{
 		"a purge ends at its reply, whatever the clock says",
