@@ -8,8 +8,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// namespaceCases: the new owner of a removed namespace must find nothing of the old owner
-// before, and no task may lose its namespace.
+// namespaceCases: the new owner of a removed namespace must find nothing
+// of the old owner, and no task may lose its namespace.
 var namespaceCases = []testCase{
 	{
 		"a namespace is never removed with a task in it",
