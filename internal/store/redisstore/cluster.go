@@ -169,8 +169,9 @@ func (s *Store) readShards(ctx context.Context) ([]task.Shard, error) {
 	return all, nil
 }
 
-// nodesShard stands for the slot of the nodes' keys. It is no shard of tasks.
-var nodesShard = newShard(-1, nodesKey, keySlot(nodesKey))
+// nodesShard stands for the slot of the nodes' keys. It is no shard of tasks: of its
+// keys there are the seal and the bearer of the identity alone.
+var nodesShard = &shard{number: -1, prefix: "foliot:{" + nodesKey + "}:", slot: keySlot(nodesKey), own: nodesID}
 
 // Drain implements task.Cluster.
 func (s *Store) Drain(ctx context.Context, now task.Millis, d task.Drain) error {

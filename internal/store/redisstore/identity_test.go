@@ -163,6 +163,27 @@ func TestAWriteThatWaitsForAReplicaLeavesNoKeyInAnEmptiedRedis(t *testing.T) {
 	}
 }
 
+// Each kind of write that waits for a replica names the hash that bears its identity.
+func TestEachWriteThatWaitsForAReplicaIsSealedInItsOwnStore(t *testing.T) {
+	s := openLevel(t, Default, 0, newPair(t).master.Addr)
+	if err := apply(t, s, order("one")); err != nil {
+		t.Error("a create:", err)
+	}
+	if _, err := s.servers.confirm(t.Context(), s.shards); err != nil {
+		t.Error("a confirmation:", err)
+	}
+	if err := decideOn(t, s, task.PauseQueue{Namespace: task.DefaultNamespace, Name: "q", Paused: true}); err != nil {
+		t.Error("an edit of the settings:", err)
+	}
+	var missing *task.MissingError
+	if err := s.drainNode(t, task.Drain{Node: "absent"}); !errors.As(err, &missing) {
+		t.Errorf("a drain of a node that does not exist: %v", err)
+	}
+	if err := s.Err(); err != nil {
+		t.Error("the store is closed:", err)
+	}
+}
+
 // sharingNode opens a second node next to k, which asks for its part.
 func sharingNode(t *testing.T, k *known, addr string) *Store {
 	t.Helper()
