@@ -142,6 +142,7 @@ func runAll(ctx context.Context, chosen []scenario, opts options, dir string, st
 			return failed, err
 		}
 		fmt.Fprintf(stdout, "\n%s: %s\n", s.name, s.what)
+		syscall.Sync() // what a compiler or the scenario before wrote must not hold up the syncs that are measured
 		began := time.Now()
 		err := s.run(ctx, t)
 		if err != nil {

@@ -33,9 +33,9 @@ func (s *siege) close() {
 	}
 }
 
-// besiege starts a server for an attack: it speaks TLS, and gets no more than
-// serverMemory.
-func (t *trial) besiege(ctx context.Context, a attack, onRedis bool) (s *siege, err error) {
+// besiege starts a server for an attack, in a directory of that name: it speaks TLS,
+// and gets no more than serverMemory.
+func (t *trial) besiege(ctx context.Context, a attack, dir string, onRedis bool) (s *siege, err error) {
 	flags := append([]string{"--egress-allow", "127.0.0.0/8"}, a.flags...) // loopback is closed once there is a token
 	s = &siege{attack: a}
 	if onRedis {
@@ -43,13 +43,13 @@ func (t *trial) besiege(ctx context.Context, a attack, onRedis bool) (s *siege, 
 		if a.redisMemory != "" {
 			args = append(args, "--maxmemory", a.redisMemory)
 		}
-		if s.redis, err = redistest.Start(t.path(a.name+"-redis"), args...); err != nil {
+		if s.redis, err = redistest.Start(t.path(dir+"-redis"), args...); err != nil {
 			return nil, fmt.Errorf("start a Redis: %w", err)
 		}
 		s.after = append(s.after, s.redis.Kill)
 		flags = append(flags, "--store", "redis://"+s.redis.Addr, "--node", "n1")
 	}
-	if s.stage, err = t.propsIn(a.name, flags...); err != nil {
+	if s.stage, err = t.propsIn(dir, flags...); err != nil {
 		s.stage = &stage{}
 		s.close()
 		return nil, err

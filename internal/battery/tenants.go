@@ -26,7 +26,9 @@ func (t *trial) endureAll(ctx context.Context, onRedis bool) error {
 			t.must(false, "%s ended early: %v", a.name, err)
 			lines = append(lines, fmt.Sprintf("%-11s FAIL  %v", a.name, err))
 		} else {
-			t.report(row)
+			for _, f := range row.findings() {
+				t.must(f.ok, "%s", f.text)
+			}
 			lines = append(lines, row.line())
 		}
 		if ctx.Err() != nil {
@@ -39,7 +41,23 @@ func (t *trial) endureAll(ctx context.Context, onRedis bool) error {
 	return nil
 }
 
-func (t *trial) report(row *tenantsRow) {
+// endure measures one attack, in as many turns as deciding asks for.
+func (t *trial) endure(ctx context.Context, a attack, onRedis bool) (*tenantsRow, error) {
+	for turns := []*tenantsRow{}; ; {
+		row, err := t.endureOnce(ctx, a, fmt.Sprintf("%s-%d", a.name, len(turns)+1), onRedis)
+		if err != nil {
+			return nil, err
+		}
+		t.describe(row)
+		turns = append(turns, row)
+		if counts := deciding(turns); counts != nil {
+			return counts, nil
+		}
+	}
+}
+
+// describe prints what a turn measured.
+func (t *trial) describe(row *tenantsRow) {
 	t.note("requests %d, replies %v (0: none), %d MB; the rival's deliveries %d", row.attacker.Requests, row.attacker.Statuses, row.attacker.Bytes>>20, row.delivered)
 	for _, s := range []struct {
 		name string
@@ -48,14 +66,11 @@ func (t *trial) report(row *tenantsRow) {
 		t.lateness("of a process that only sleeps, "+s.name, s.sleeper)
 		t.lateness("of the victim, "+s.name, s.victim)
 	}
-	for _, f := range row.findings() {
-		t.must(f.ok, "%s", f.text)
-	}
 }
 
-// endure carries one attack out.
-func (t *trial) endure(ctx context.Context, a attack, onRedis bool) (*tenantsRow, error) {
-	s, err := t.besiege(ctx, a, onRedis)
+// endureOnce carries one attack out, in a directory of that name.
+func (t *trial) endureOnce(ctx context.Context, a attack, dir string, onRedis bool) (*tenantsRow, error) {
+	s, err := t.besiege(ctx, a, dir, onRedis)
 	if err != nil {
 		return nil, err
 	}

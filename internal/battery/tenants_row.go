@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -44,6 +46,28 @@ func (r *tenantsRow) judge(e evidence) {
 	}
 }
 
+// shift is how much later the victim's p99 is beside the attack.
+func (r *tenantsRow) shift() time.Duration {
+	return percentile(r.beside.victim, 99) - percentile(r.alone.victim, 99)
+}
+
+// deciding returns the turn of an attack that counts; nil: another turn is needed. A
+// spell has some 200 tasks, so one pause of the machine can decide its p99. If
+// nothing but the shift misses its bound, the median of three turns counts.
+func deciding(turns []*tenantsRow) *tenantsRow {
+	last := turns[len(turns)-1]
+	failed := len(last.failed())
+	shifted := last.shift() > maxShift
+	if failed > 1 || failed == 1 && !shifted || len(turns) == 1 && !shifted {
+		return last
+	}
+	if len(turns) < 3 {
+		return nil
+	}
+	ascending := slices.SortedFunc(slices.Values(turns), func(a, b *tenantsRow) int { return cmp.Compare(a.shift(), b.shift()) })
+	return ascending[len(ascending)/2]
+}
+
 // finding is one criterion of a row, and whether it is met.
 type finding struct {
 	ok   bool
@@ -55,7 +79,7 @@ func (r *tenantsRow) findings() (list []finding) {
 	add := func(ok bool, format string, args ...any) {
 		list = append(list, finding{ok, fmt.Sprintf(format, args...)})
 	}
-	shift := percentile(r.beside.victim, 99) - percentile(r.alone.victim, 99)
+	shift := r.shift()
 	worst := percentile(r.beside.victim, 100)
 	add(r.attacker.Requests > 0 || r.delivered > 0, "the attack took place: %d requests, %d deliveries", r.attacker.Requests, r.delivered)
 	add(!r.died, "the server survived: %v", !r.died)

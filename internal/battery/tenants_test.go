@@ -72,6 +72,35 @@ func TestARowFindsWhatAnAttackHasHurt(t *testing.T) {
 	}
 }
 
+func TestOnePauseOfTheMachineDecidesNoAttack(t *testing.T) {
+	turn := func(shift time.Duration, lost ...string) *tenantsRow {
+		r := goodRow()
+		r.beside.victim[2] = r.alone.victim[2] + shift
+		r.verdict.Lost = lost
+		return &r
+	}
+	const ms = time.Millisecond
+	for name, c := range map[string]struct {
+		turns  []*tenantsRow
+		counts int // index; -1: another turn is needed
+	}{
+		"a good turn":                  {[]*tenantsRow{turn(50 * ms)}, 0},
+		"a turn with a pause":          {[]*tenantsRow{turn(51 * ms)}, -1},
+		"and a good one":               {[]*tenantsRow{turn(51 * ms), turn(1 * ms)}, -1},
+		"and another good one":         {[]*tenantsRow{turn(51 * ms), turn(1 * ms), turn(2 * ms)}, 2},
+		"two turns that miss":          {[]*tenantsRow{turn(51 * ms), turn(1 * ms), turn(60 * ms)}, 0},
+		"a lost task":                  {[]*tenantsRow{turn(1*ms, "a")}, 0},
+		"a lost task and a pause":      {[]*tenantsRow{turn(51*ms, "a")}, 0},
+		"a lost task in another turn":  {[]*tenantsRow{turn(51 * ms), turn(1*ms, "a")}, 1},
+		"a lost task in the last turn": {[]*tenantsRow{turn(51 * ms), turn(1 * ms), turn(1*ms, "a")}, 2},
+	} {
+		got := deciding(c.turns)
+		if c.counts < 0 && got != nil || c.counts >= 0 && got != c.turns[c.counts] {
+			t.Errorf("%s: the turn %d counts, want %d", name, slices.Index(c.turns, got), c.counts)
+		}
+	}
+}
+
 func TestAPhaseHasTheTasksThatAreDueInIt(t *testing.T) {
 	e := evidence{
 		Accepted: []accepted{{Name: "a", Due: at(99)}, {Name: "b", Due: at(100)}, {Name: "c", Due: at(199)}, {Name: "d", Due: at(200)}},
