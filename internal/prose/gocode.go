@@ -16,8 +16,9 @@ import (
 // descriptions of the API.
 var tags = []string{"help", "doc", "placeholder", "group"}
 
-// directive is a comment for a tool: //go:embed, //nolint.
-var directive = regexp.MustCompile(`^//[a-z]+(:|$)`)
+// directive is a comment for a tool: //go:embed, //nolint. A reason may follow
+// it, after a second //.
+var directive = regexp.MustCompile(`^//[a-z]+(:.*?)?( //|$)`)
 
 // Go returns the texts and the names of a Go file.
 func Go(name string, src []byte) ([]Text, []Name, error) {
@@ -58,11 +59,7 @@ func (r *reader) comment(group *ast.CommentGroup) {
 	first := r.line(group.Pos())
 	var body strings.Builder
 	for _, c := range group.List {
-		text := c.Text
-		if directive.MatchString(text) {
-			text = ""
-		}
-		text = strings.TrimPrefix(text, "//")
+		text := strings.TrimPrefix(directive.ReplaceAllString(c.Text, ""), "//")
 		if block, found := strings.CutPrefix(text, "/*"); found {
 			text = strings.TrimSuffix(block, "*/")
 		}
