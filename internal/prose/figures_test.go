@@ -87,8 +87,8 @@ func TestATreeIsMeasuredByPlaceAndKind(t *testing.T) {
 	file := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
 	tree, err := Read(fstest.MapFS{
 		"README.md":             file("What is this"),
-		"internal/a/x.go":       file("package a // who\nvar x = \"told %s\"\n"),
-		"internal/a/x_test.go":  file("package a // somebody\n"),
+		"internal/a/x.go":       file("package a /* who */\nvar x = \"told %s\"\n"),
+		"internal/a/x_test.go":  file("package a /* somebody */\n"),
 		"internal/a/run.lua":    file("-- nobody\n"),
 		"internal/a/testdata/x": file("what"),
 		"testdata/x.md":         file("what"),

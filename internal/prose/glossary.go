@@ -19,8 +19,8 @@ type Entry struct {
 	Banned   []string
 }
 
-// ParseGlossary reads the tables of a page whose first column is headed Word:
-// word, meaning, packages and banned synonyms.
+// ParseGlossary reads the tables of a page in which the heading of the first
+// column is Word. The columns are word, meaning, packages and banned synonyms.
 //
 // A banned synonym is a word of a name (`gate` bans gate.go, Gate and OpenGates),
 // a file (`linger.go`) or one identifier of a package (`client.ErrStale`).

@@ -60,6 +60,9 @@ func (r *reader) comment(group *ast.CommentGroup) {
 	var body strings.Builder
 	for _, c := range group.List {
 		text := strings.TrimPrefix(directive.ReplaceAllString(c.Text, ""), "//")
+		if strings.HasPrefix(text, "\t") { // code in a doc comment
+			text = ""
+		}
 		if block, found := strings.CutPrefix(text, "/*"); found {
 			text = strings.TrimSuffix(block, "*/")
 		}

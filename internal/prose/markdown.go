@@ -66,8 +66,8 @@ var marker = map[string]string{
 	".lua": "--", ".py": "#", ".sh": "#", ".yaml": "#", ".yml": "#", ".c": "//", ".ts": "//", ".mod": "//", "Makefile": "#", "run": "#",
 }
 
-// Lines returns the comments of a file whose comments end with the line. It
-// returns none for a kind of file that it does not know.
+// Lines returns the comments of a file in a language with line comments. It
+// returns none for an unknown language.
 func Lines(name string, src []byte) []Text {
 	start, known := marker[path.Ext(name)]
 	if !known {

@@ -1,6 +1,7 @@
 package prose
 
 import (
+	_ "embed"
 	"slices"
 	"strings"
 	"testing"
@@ -84,38 +85,25 @@ func lineOf(f Text, h Hit) string {
 	return string(rune('0'+f.line(h.Offset)/10)) + string(rune('0'+f.line(h.Offset)%10))
 }
 
-const goFile = "package x // what\n" + // 1
-	"\n" +
-	"// T is of\n" + // 3
-	"// which `what` https://x.org/what is known.\n" +
-	"//go:embed what //nolint:all // whom\n" + // 5
-	"type T struct {\n" +
-	"\tA int `json:\"what\" help:\"Who may.\" name:\"what now\"`\n" + // 7
-	"\tB int `doc:\"Told %s.\"` // whose\n" +
-	"}\n" +
-	"\n" +
-	"var a = \"what\" + \"ever\"\n" + // 11: no prose
-	"var b = \"what \" + a + \" of \" +\n" +
-	"\t\"which\"\n" + // 13
-	"var c = f(\"%v of what: %w\", `raw\n" +
-	"and nobody`)\n" + // 15
-	"\n" +
-	"/* anew\n" +
-	"   likewise */\n" // 18
+//go:embed testdata/gofile.txt
+var goFile []byte
+
+//go:embed testdata/page.txt
+var page []byte
 
 func TestGoFindsCommentsAndMessages(t *testing.T) {
 	want := []string{
-		"comments 01 what", "comments 03 of which", "comments 05 whom", "comments 08 whose", "comments 17 anew", "comments 18 likewise",
-		"strings 07 who", "strings 08 told", "strings 12 what", "strings 12 of which", "strings 14 what", "strings 15 nobody",
+		"comments 01 what", "comments 03 of which", "comments 06 whom", "comments 09 whose", "comments 18 anew", "comments 19 likewise",
+		"strings 08 who", "strings 09 told", "strings 13 what", "strings 13 of which", "strings 15 what", "strings 16 nobody",
 	}
-	texts, _, err := Go("a/x.go", []byte(goFile))
+	texts, _, err := Go("a/x.go", goFile)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := found(texts); !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
-	inTest, _, err := Go("a/x_test.go", []byte(goFile))
+	inTest, _, err := Go("a/x_test.go", goFile)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,20 +116,8 @@ func TestGoFindsCommentsAndMessages(t *testing.T) {
 }
 
 func TestMarkdownLeavesOutCode(t *testing.T) {
-	page := strings.Join([]string{
-		"# What", // 1
-		"A `what` and ``a ` what`` and [told](what.md \"who\") of", // 2
-		"which <b what>nobody</b>, `who",                           // 3
-		"who` and whose.",                                          // 4
-		"",                                                         // 5
-		"```sh", "what", "```",                                     // 8
-		"| of | which |", "|---|---|", "| who | x |", // 11
-		"[ref]: what.md",                    // 12
-		"- ~~~ is text, tells",              // 13
-		"~~~", "```", "what", "~~~", "anew", // 18
-	}, "\n")
 	want := []string{"page 01 what", "page 02 told", "page 02 of which", "page 03 nobody", "page 04 whose", "page 11 who", "page 13 tells", "page 18 anew"}
-	texts := Markdown("docs/x.md", []byte(page))
+	texts := Markdown("docs/x.md", page)
 	if got := found(texts); !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
