@@ -191,7 +191,7 @@ func CheckNames(listed []string, offenders []Offender) []string {
 	}
 	for _, line := range listed {
 		if !found[line] {
-			wrong = append(wrong, line+": no such name any more: delete the stale line")
+			wrong = append(wrong, line+": the name is gone or no longer banned: delete the line")
 		}
 	}
 	return wrong

@@ -108,7 +108,7 @@ func TestTheListOfNamesOnlyShrinks(t *testing.T) {
 		t.Errorf("%q", wrong)
 	}
 	wrong := strings.Join(CheckNames([]string{"a/gone.go flight"}, []Offender{o}), "\n")
-	for _, want := range []string{`a/flight.go:1: a/flight.go: the glossary bans "flight": use batch`, "a/gone.go flight: no such name any more"} {
+	for _, want := range []string{`a/flight.go:1: a/flight.go: the glossary bans "flight": use batch`, "a/gone.go flight: the name is gone"} {
 		if !strings.Contains(wrong, want) {
 			t.Errorf("got %q, want %q", wrong, want)
 		}

@@ -1,6 +1,7 @@
 package prose
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"maps"
@@ -138,10 +139,7 @@ func shrink(listed []string, offenders []Offender) []string {
 // summary is the whole table, highest figures first, as Markdown.
 func summary(figures map[Key]Figure) string {
 	keys := slices.SortedFunc(maps.Keys(figures), func(a, b Key) int {
-		if ra, rb := figures[a].Rate(), figures[b].Rate(); ra != rb {
-			return int(1000 * (rb - ra))
-		}
-		return compareKeys(a, b)
+		return cmp.Or(cmp.Compare(figures[b].Rate(), figures[a].Rate()), compareKeys(a, b))
 	})
 	var b strings.Builder
 	fmt.Fprintf(&b, "| %-34s | %-8s | %7s | %7s | %9s |\n|---|---|---|---|---|\n", "place", "kind", "words", "dialect", "per 1,000")
