@@ -168,28 +168,33 @@ func above(key Key, f Figure, allowed float64) string {
 	return b.String()
 }
 
-// Lower returns the rows for the figures of today. A place without a row gets
-// one only if it is new and the total of its kind has not risen: a package that
-// was moved or split may keep its figure.
+// Lower returns the rows without stale ones, each no higher than its figure
+// needs. No row rises, and none is added.
 func Lower(rows Rows, figures map[Key]Figure) Rows {
-	old := map[string]bool{}
-	for key := range rows {
-		old[key.Place] = true
-	}
 	lowered := Rows{}
-	for key, f := range figures {
-		if f.Rate() <= Aim {
-			continue
-		}
-		row, has := rows[key]
-		total := Key{Total, key.Kind}
-		risen := len(rows) > 0 && figures[total].Rate() > max(rows[total], Aim)
-		switch {
-		case has:
+	for key, row := range rows {
+		if f := figures[key]; f.Rate() > Aim {
 			lowered[key] = min(row, rowFor(f))
-		case !old[key.Place] && !risen:
-			lowered[key] = rowFor(f)
 		}
 	}
 	return lowered
+}
+
+// Moved returns rows for the figures of today. A package that was moved or split
+// keeps its dialect in other places, so only the totals count: it fails if the
+// total of a kind is above its row.
+func Moved(rows Rows, figures map[Key]Figure) (Rows, error) {
+	moved := Rows{}
+	for key, f := range figures {
+		if allowed := max(rows[key], Aim); key.Place == Total && f.Rate() > allowed {
+			return nil, fmt.Errorf("%s: %.1f dialect words per 1,000 in total, allowed are %.1f", key.Kind, f.Rate(), allowed)
+		}
+		if f.Rate() > Aim {
+			moved[key] = rowFor(f)
+			if key.Place == Total {
+				moved[key] = min(rows[key], rowFor(f))
+			}
+		}
+	}
+	return moved, nil
 }

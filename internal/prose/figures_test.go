@@ -46,6 +46,29 @@ func TestTheRatchetRefuses(t *testing.T) {
 
 // TestLowerNeverRaises: rows before, figures, rows afterwards.
 func TestLowerNeverRaises(t *testing.T) {
+	a, b := Key{"a", Page}, Key{"b", Page}
+	for _, c := range []struct {
+		name string
+		rows Rows
+		now  map[Key]Figure
+		want Rows
+	}{
+		{"fallen", Rows{a: 20}, map[Key]Figure{a: figure(1000, 17)}, Rows{a: 17}},
+		{"rounded up to a half", Rows{a: 20}, map[Key]Figure{a: figure(10000, 171)}, Rows{a: 17.5}},
+		{"risen", Rows{a: 20}, map[Key]Figure{a: figure(1000, 25)}, Rows{a: 20}},
+		{"at the aim", Rows{a: 20}, map[Key]Figure{a: figure(1000, 3)}, Rows{}},
+		{"stale", Rows{a: 20}, nil, Rows{}},
+		{"a new place", Rows{a: 20}, map[Key]Figure{a: figure(1000, 20), b: figure(1000, 20)}, Rows{a: 20}},
+	} {
+		if got := Lower(c.rows, c.now); !maps.Equal(got, c.want) {
+			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// TestAMoveRaisesNoTotal: rows before, figures, rows afterwards; nil if the move
+// is refused.
+func TestAMoveRaisesNoTotal(t *testing.T) {
 	a, b, total := Key{"a", Page}, Key{"b", Page}, Key{Total, Page}
 	for _, c := range []struct {
 		name string
@@ -53,17 +76,15 @@ func TestLowerNeverRaises(t *testing.T) {
 		now  map[Key]Figure
 		want Rows
 	}{
-		{"the first time", Rows{}, map[Key]Figure{a: figure(1000, 20)}, Rows{a: 20}},
-		{"rounded up to a half", Rows{a: 20}, map[Key]Figure{a: figure(10000, 171)}, Rows{a: 17.5}},
-		{"risen", Rows{a: 20}, map[Key]Figure{a: figure(1000, 25)}, Rows{a: 20}},
-		{"at the aim", Rows{a: 20}, map[Key]Figure{a: figure(1000, 3)}, Rows{}},
-		{"stale", Rows{a: 20}, nil, Rows{}},
-		{"a package moved", Rows{a: 20, total: 20}, map[Key]Figure{b: figure(1000, 20), total: figure(1000, 20)}, Rows{b: 20, total: 20}},
-		{"a new package with dialect", Rows{a: 20, total: 20}, map[Key]Figure{a: figure(1000, 20), b: figure(1000, 40), total: figure(2000, 60)}, Rows{a: 20, total: 20}},
-		{"a place with a row of another kind", Rows{{"a", Strings}: 20, total: 20}, map[Key]Figure{a: figure(1000, 20), total: figure(1000, 20)}, Rows{total: 20}},
+		{"moved", Rows{a: 20, total: 20}, map[Key]Figure{b: figure(1000, 20), total: figure(1000, 20)}, Rows{b: 20, total: 20}},
+		{"split", Rows{a: 20, total: 20}, map[Key]Figure{a: figure(500, 15), b: figure(500, 1), total: figure(1000, 16)}, Rows{a: 30, total: 16}},
+		{"risen within the half", Rows{a: 19, total: 20}, map[Key]Figure{a: figure(1000, 20), total: figure(1000, 20)}, Rows{a: 20, total: 20}},
+		{"new dialect", Rows{a: 20, total: 20}, map[Key]Figure{a: figure(1000, 20), b: figure(1000, 40), total: figure(2000, 60)}, nil},
+		{"no rows left", Rows{}, map[Key]Figure{a: figure(1000, 4), total: figure(1000, 4)}, nil},
 	} {
-		if got := Lower(c.rows, c.now); !maps.Equal(got, c.want) {
-			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
+		got, err := Moved(c.rows, c.now)
+		if !maps.Equal(got, c.want) || (err != nil) != (c.want == nil) {
+			t.Errorf("%s: got %v and %v, want %v", c.name, got, err, c.want)
 		}
 	}
 }
