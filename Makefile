@@ -153,8 +153,8 @@ run: build ## build, then foliot serve with ARGS
 
 .PHONY: battery
 battery: ## drive the binary from outside: kill -9 under load, and count what was lost
-	@$(GO) run ./internal/battery $(ARGS)
+	@$(GO) run ./test/battery $(ARGS)
 
 .PHONY: battery-redis
 battery-redis: tooled ## nodes on Redis under kill -9, SIGSTOP, restarts and failovers, with a redis-server of the system (15 minutes; ARGS=-full: 3 hours)
-	@$(GO) run ./internal/battery $(ARGS) redis
+	@$(GO) run ./test/battery $(ARGS) redis

@@ -45,9 +45,9 @@ func (l layer) forbids(from, to string) string {
 	}
 	to = relative(to)
 	switch {
-	case slices.Contains(unlinked, to) && from != "internal/battery": // which is a test itself
+	case slices.Contains(unlinked, to) && from != "test/battery": // which is a test itself
 		return "it is for tests, and reaches package testing"
-	case strings.HasPrefix(to, stores) && !slices.Contains(shared, to) && !slices.Contains([]string{"cmd/foliot", "internal/battery"}, from):
+	case strings.HasPrefix(to, stores) && !slices.Contains(shared, to) && !slices.Contains([]string{"cmd/foliot", "test/battery"}, from):
 		return "cmd/foliot is the only place that names stores"
 	case allows(l.may, to):
 		return ""
@@ -170,7 +170,7 @@ func TestTheCheckerSeesEachForbiddenArrow(t *testing.T) {
 		{"suite in production", "internal/store/memstore", "internal/store/storetest", false, "for tests"},
 		{"suite in the binary", "cmd/foliot", "internal/store/storetest", false, "for tests"},
 		{"binary names stores", "cmd/foliot", "internal/store/pebblestore", false, ""},
-		{"battery names stores", "internal/battery", "internal/store/pebblestore", false, ""},
+		{"battery names stores", "test/battery", "internal/store/pebblestore", false, ""},
 		{"example looks inside", "examples/idle-http", "internal/task", false, "cannot import internal"},
 		{"suite in a store's test", "internal/store/memstore", "internal/store/storetest", true, ""},
 		{"reference as the fake", "internal/api", "internal/store/memstore", true, ""},

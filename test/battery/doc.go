@@ -34,9 +34,9 @@
 //	failover.go               masters that lose their place: failover_sentinel.go and
 //	                          failover_cluster.go see to that, losses.go judges
 //
-//	go run ./internal/battery --help
-//	go run ./internal/battery steady kill
-//	go run ./internal/battery -full crowd second overdue
-//	go run ./internal/battery redis
-//	go run ./internal/battery -attack lists,window tenants tenants-redis
+//	go run ./test/battery --help
+//	go run ./test/battery steady kill
+//	go run ./test/battery -full crowd second overdue
+//	go run ./test/battery redis
+//	go run ./test/battery -attack lists,window tenants tenants-redis
 package main
