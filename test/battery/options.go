@@ -25,9 +25,9 @@ type options struct {
 	backlog int           // fair
 	overdue int           // overdue
 
-	attacks   []attack // tenants
-	rivals    int      // tenants
-	rivalCron int      // tenants
+	attacks   string // tenants: names, "" for all
+	rivals    int    // tenants
+	rivalCron int    // tenants
 
 	ticks     int           // ticks
 	schedules int           // schedules
@@ -66,7 +66,7 @@ func parse(args []string, opts *options, stderr io.Writer) ([]scenario, error) {
 	flags.IntVar(&opts.backlog, "backlog", 20_000, "fair: how many tasks one queue has before the other")
 	flags.IntVar(&opts.overdue, "overdue", 50_000, "overdue: how many tasks came due while the server was down")
 	flags.IntVar(&opts.fills, "fills", 4, "full-disk: how often")
-	attackNames := flags.String("attack", "", "tenants: only these `attacks`, as window,lists: see below")
+	flags.StringVar(&opts.attacks, "attack", "", "tenants: only these `attacks`, as window,lists: see below")
 	flags.IntVar(&opts.rivals, "rivals", 60_000, "tenants: how many hosts, or queues, one namespace has")
 	flags.IntVar(&opts.rivalCron, "rival-schedules", 20_000, "tenants: how many schedules one namespace has")
 	flags.IntVar(&opts.ticks, "ticks", 50, "ticks: how often the server is killed, in two seconds each")
@@ -110,8 +110,7 @@ func parse(args []string, opts *options, stderr io.Writer) ([]scenario, error) {
 	if err := opts.check(); err != nil {
 		return nil, err
 	}
-	var err error
-	if opts.attacks, err = chooseAttacks(*attackNames); err != nil {
+	if _, err := chooseAttacks(opts.attacks); err != nil {
 		return nil, err
 	}
 	if flags.NArg() == 0 {

@@ -15,8 +15,12 @@ func tenants(ctx context.Context, t *trial) error { return t.endureAll(ctx, fals
 func tenantsOnRedis(ctx context.Context, t *trial) error { return t.endureAll(ctx, true) }
 
 func (t *trial) endureAll(ctx context.Context, onRedis bool) error {
+	chosen, err := chooseAttacks(t.opts.attacks)
+	if err != nil {
+		return err
+	}
 	lines := []string{tableHead()}
-	for _, a := range t.opts.attacks {
+	for _, a := range chosen {
 		if onRedis && a.onDirectory {
 			continue
 		}
