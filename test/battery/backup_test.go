@@ -3,9 +3,15 @@ package main
 import (
 	"io"
 	"testing"
+	"time"
 
 	"github.com/foliot/foliot/internal/wire"
 )
+
+// restoredTask is a task of a backup.
+func restoredTask(name, url string, due time.Time) wire.TaskInput {
+	return wire.TaskInput{Name: name, At: wire.FormatTime(due), HTTP: wire.HTTPInput{URL: url}}
+}
 
 func TestTheVerdictOnABackupCatchesWhatItIsFor(t *testing.T) {
 	const url = "http://127.0.0.1:1/"
@@ -16,7 +22,7 @@ func TestTheVerdictOnABackupCatchesWhatItIsFor(t *testing.T) {
 		}
 		return a
 	}
-	restored := func(name string, due float64) wire.TaskInput { return input(name, url, at(due)) }
+	restored := func(name string, due float64) wire.TaskInput { return restoredTask(name, url, at(due)) }
 	type counts struct{ missing, changed, later, unknown int }
 	for name, c := range map[string]struct {
 		asked    asked
@@ -26,7 +32,7 @@ func TestTheVerdictOnABackupCatchesWhatItIsFor(t *testing.T) {
 		"accepted before, and there":           {ask("keep-1", 10, 20), []wire.TaskInput{restored("keep-1", 1e6)}, counts{}},
 		"accepted before, and missing":         {ask("keep-1", 10, 20), nil, counts{missing: 1}},
 		"accepted before, and due then":        {ask("keep-1", 10, 20), []wire.TaskInput{restored("keep-1", 999_999)}, counts{changed: 1}},
-		"accepted before, for another URL":     {ask("keep-1", 10, 20), []wire.TaskInput{input("keep-1", url+"x", at(1e6))}, counts{changed: 1}},
+		"accepted before, for another URL":     {ask("keep-1", 10, 20), []wire.TaskInput{restoredTask("keep-1", url+"x", at(1e6))}, counts{changed: 1}},
 		"accepted meanwhile, and there":        {ask("keep-1", 110, 120), []wire.TaskInput{restored("keep-1", 1e6)}, counts{}},
 		"accepted meanwhile, and missing":      {ask("keep-1", 110, 120), nil, counts{}},
 		"asked for before, accepted meanwhile": {ask("keep-1", 90, 120), nil, counts{}},
@@ -43,10 +49,12 @@ func TestTheVerdictOnABackupCatchesWhatItIsFor(t *testing.T) {
 }
 
 func TestABackupOfOtherCountsOrChecksumsFails(t *testing.T) {
+	start := time.Date(2026, 11, 20, 20, 0, 0, 0, time.UTC)
+	at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
 	whole := backupEvidence{
 		Began: at(100), Ended: at(200),
-		Asked:    []asked{{Name: "keep-1", URL: "http://127.0.0.1:1/", Due: at(1e6), Sent: at(10), At: at(20)}, {Name: "keep-2", Sent: at(300), At: at(301)}},
-		Restored: []wire.TaskInput{input("keep-1", "http://127.0.0.1:1/", at(1e6))},
+		Asked:    []asked{{Name: "keep-1", URL: "http://127.0.0.1:1/", Due: at(1_000_000), Sent: at(10), At: at(20)}, {Name: "keep-2", Sent: at(300), At: at(301)}},
+		Restored: []wire.TaskInput{input("keep-1", "http://127.0.0.1:1/", at(1_000_000))},
 		Taken:    backupReport{1, "abc"}, Given: backupReport{1, "abc"},
 	}
 	for name, c := range map[string]struct {

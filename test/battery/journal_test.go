@@ -7,6 +7,8 @@ import (
 	"testing"
 )
 
+type testLine struct{ Name string }
+
 func TestAJournalKeepsEveryLineThatWasAppended(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	j, err := openJournal(path)
@@ -17,7 +19,7 @@ func TestAJournalKeepsEveryLineThatWasAppended(t *testing.T) {
 	for w := range 8 {
 		writers.Go(func() {
 			for i := range 25 {
-				if err := j.append(accepted{Name: strconv.Itoa(w*25 + i)}); err != nil {
+				if err := j.append(testLine{Name: strconv.Itoa(w*25 + i)}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -25,7 +27,7 @@ func TestAJournalKeepsEveryLineThatWasAppended(t *testing.T) {
 	}
 	writers.Wait()
 	// Before close: what was appended is in the file already.
-	lines, err := readJournal[accepted](path)
+	lines, err := readJournal[testLine](path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +41,7 @@ func TestAJournalKeepsEveryLineThatWasAppended(t *testing.T) {
 	if err := j.close(); err != nil {
 		t.Error(err)
 	}
-	if err := j.append(accepted{}); err == nil {
+	if err := j.append(testLine{}); err == nil {
 		t.Error("append to a closed journal succeeded")
 	}
 }

@@ -1,23 +1,50 @@
 package main
 
 import (
+	"fmt"
 	"net/http"
 	"testing"
 	"time"
+
+	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
+
+const (
+	oldSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+	newSecret = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"
+)
+
+// signedBy returns the headers of a callback that a secret has signed.
+func signedBy(t *testing.T, secret string, body []byte) http.Header {
+	t.Helper()
+	w, err := webhooks.NewWebhook(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	signature, err := w.Sign("id", now, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := http.Header{}
+	h.Set("Webhook-Id", "id")
+	h.Set("Webhook-Timestamp", fmt.Sprint(now.Unix()))
+	h.Set("Webhook-Signature", signature)
+	return h
+}
 
 func TestARingAcceptsWhatTheSecretOfTheMomentSigned(t *testing.T) {
 	body := []byte(`{"order":42}`)
 	by := func(secrets ...string) http.Header {
-		h := signedHeader(t, secrets[0], "id", body)
+		h := signedBy(t, secrets[0], body)
 		for _, s := range secrets[1:] {
-			h.Set("Webhook-Signature", h.Get("Webhook-Signature")+" "+signedHeader(t, s, "id", body).Get("Webhook-Signature"))
+			h.Set("Webhook-Signature", h.Get("Webhook-Signature")+" "+signedBy(t, s, body).Get("Webhook-Signature"))
 		}
 		return h
 	}
 	newRing := func() *ring {
 		r := &ring{}
-		for _, s := range []string{aSecret, anotherSecret} {
+		for _, s := range []string{oldSecret, newSecret} {
 			if err := r.replace(s); err != nil {
 				t.Fatal(err)
 			}
@@ -30,12 +57,12 @@ func TestARingAcceptsWhatTheSecretOfTheMomentSigned(t *testing.T) {
 		ended  time.Duration // ago, when the retired secret ended; 0: it goes on
 		want   counts
 	}{
-		"by the new one":              {by(anotherSecret), 0, counts{accepted: 1}},
-		"by both":                     {by(anotherSecret, aSecret), 0, counts{accepted: 1, double: 1}},
-		"by the old one alone":        {by(aSecret), 0, counts{rejected: 1}},
+		"by the new one":              {by(newSecret), 0, counts{accepted: 1}},
+		"by both":                     {by(newSecret, oldSecret), 0, counts{accepted: 1, double: 1}},
+		"by the old one alone":        {by(oldSecret), 0, counts{rejected: 1}},
 		"by nobody":                   {http.Header{}, 0, counts{rejected: 1}},
-		"by both after the old's end": {by(anotherSecret, aSecret), time.Second, counts{accepted: 1, stale: 1, double: 1}},
-		"by both before it":           {by(anotherSecret, aSecret), -time.Hour, counts{accepted: 1, double: 1}},
+		"by both after the old's end": {by(newSecret, oldSecret), time.Second, counts{accepted: 1, stale: 1, double: 1}},
+		"by both before it":           {by(newSecret, oldSecret), -time.Hour, counts{accepted: 1, double: 1}},
 	} {
 		r := newRing()
 		if c.ended != 0 {

@@ -132,6 +132,7 @@ func TestASinkRefusesWhatItCannotRead(t *testing.T) {
 }
 
 func TestASinkInAProcessOfItsOwnTakesOrdersUntilItIsClosed(t *testing.T) {
+	start := time.Now()
 	p, err := startSink(filepath.Join(t.TempDir(), "sunk"))
 	if err != nil {
 		t.Fatal(err)
@@ -157,7 +158,7 @@ func TestASinkInAProcessOfItsOwnTakesOrdersUntilItIsClosed(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Error(err)
 	}
-	n := numbered{prefix: "a", count: sample, due: func(int) time.Time { return epoch }}
+	n := numbered{prefix: "a", count: sample, due: func(int) time.Time { return start }}
 	if v, err := n.tally(readSunk(p.path)); err != nil || v.Lost.Count != 0 {
 		t.Errorf("after its end the log tells %+v, %v", v, err)
 	}
