@@ -80,14 +80,14 @@ func (st *stage) drain(ctx context.Context, sink *sinkProcess, name string) (d d
 	if err != nil {
 		return d, err
 	}
-	server, err := cpuOf(st.server.pid())
-	receiver, err2 := cpuOf(sink.cmd.Process.Pid)
+	serverBefore, err := cpuOf(st.server.pid())
+	receiverBefore, err2 := cpuOf(sink.cmd.Process.Pid)
 	if err := errors.Join(err, err2, awaitSunk(ctx, sink, before.Arrived+count, due, 30*time.Second)); err != nil {
 		return d, err
 	}
 	serverAfter, err := cpuOf(st.server.pid())
 	receiverAfter, err2 := cpuOf(sink.cmd.Process.Pid)
-	d.server, d.sink = serverAfter-server, receiverAfter-receiver
+	d.server, d.sink = serverAfter-serverBefore, receiverAfter-receiverBefore
 	after, err3 := sink.counts()
 	d.counts = after.since(before)
 	return d, errors.Join(err, err2, err3, stop(ctx))
