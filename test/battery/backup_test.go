@@ -55,7 +55,7 @@ func TestABackupOfOtherCountsOrChecksumsFails(t *testing.T) {
 		Began: at(100), Ended: at(200),
 		Asked:    []asked{{Name: "keep-1", URL: "http://127.0.0.1:1/", Due: at(1_000_000), Sent: at(10), At: at(20)}, {Name: "keep-2", Sent: at(300), At: at(301)}},
 		Restored: []wire.TaskInput{input("keep-1", "http://127.0.0.1:1/", at(1_000_000))},
-		Taken:    backupReport{1, "abc"}, Given: backupReport{1, "abc"},
+		Taken:    backupReport{Tasks: 1, Checksum: "abc"}, Given: backupReport{Tasks: 1, Checksum: "abc"},
 	}
 	for name, c := range map[string]struct {
 		change func(*backupEvidence)

@@ -53,7 +53,7 @@ func (k *keeper) bulk(ctx context.Context, count int) error {
 	}
 	at := time.Now()
 	return inParallel(count, 64, func(i int) error {
-		return k.log.append(asked{tasks[i].Name, tasks[i].HTTP.URL, k.due, sent, at})
+		return k.log.append(asked{Name: tasks[i].Name, URL: tasks[i].HTTP.URL, Due: k.due, Sent: sent, At: at})
 	})
 }
 

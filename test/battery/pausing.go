@@ -24,7 +24,7 @@ func paused(ctx context.Context, st *stage) error {
 	}
 	from := time.Now()
 	pause(ctx, 2*time.Second)
-	silences = append(silences, silence{from, time.Now()})
+	silences = append(silences, silence{from: from, to: time.Now()})
 	if err := st.client.resumeQueue(ctx, "paused"); err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func paused(ctx context.Context, st *stage) error {
 	if err := st.client.pauseQueue(ctx, "paused", "2s"); err != nil {
 		return err
 	}
-	silences = append(silences, silence{time.Now(), asked.Add(2 * time.Second)})
+	silences = append(silences, silence{from: time.Now(), to: asked.Add(2 * time.Second)})
 	missing := st.receiver.awaitAll(ctx, names, lasts+10*time.Second)
 	st.t.must(missing == 0, "delivered %d of %d", len(names)-missing, len(names))
 	e, err := st.evidence()

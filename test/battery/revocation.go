@@ -64,7 +64,7 @@ func (c *client) probe(ctx context.Context, token string) *prober {
 			if err != nil {
 				status = 0
 			}
-			p.probes = append(p.probes, probe{sent, status})
+			p.probes = append(p.probes, probe{Sent: sent, Status: status})
 		}
 	})
 	return p

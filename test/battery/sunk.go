@@ -130,5 +130,5 @@ func parseSunk(line []byte) (sunkLine, error) {
 	if err != nil {
 		return sunkLine{}, fmt.Errorf("a sink's log holds the line %q: %w", line, err)
 	}
-	return sunkLine{fields[0], fields[1], at}, nil
+	return sunkLine{name: fields[0], id: fields[1], at: at}, nil
 }
