@@ -45,9 +45,9 @@ func (l layer) forbids(from, to string) string {
 	}
 	to = relative(to)
 	switch {
-	case slices.Contains(unlinked, to) && from != "test/battery": // which is a test itself
+	case allows(unlinked, to) && !inBattery(from):
 		return "it is for tests, and reaches package testing"
-	case strings.HasPrefix(to, stores) && !slices.Contains(shared, to) && !slices.Contains([]string{"cmd/foliot", "test/battery"}, from):
+	case strings.HasPrefix(to, stores) && !slices.Contains(shared, to) && from != "cmd/foliot" && !inBattery(from):
 		return "cmd/foliot is the only place that names stores"
 	case allows(l.may, to):
 		return ""
@@ -70,6 +70,9 @@ func (l layer) forbidsInTests(from, to string) string {
 	}
 	return l.forbids(from, to)
 }
+
+// inBattery reports whether path is a package of the battery, which is a test itself.
+func inBattery(path string) bool { return path == battery || strings.HasPrefix(path, battery+"/") }
 
 func allows(list []string, path string) bool {
 	return slices.ContainsFunc(list, func(p string) bool {
@@ -170,7 +173,10 @@ func TestTheCheckerSeesEachForbiddenArrow(t *testing.T) {
 		{"suite in production", "internal/store/memstore", "internal/store/storetest", false, "for tests"},
 		{"suite in the binary", "cmd/foliot", "internal/store/storetest", false, "for tests"},
 		{"binary names stores", "cmd/foliot", "internal/store/pebblestore", false, ""},
-		{"battery names stores", "test/battery", "internal/store/pebblestore", false, ""},
+		{"a scenario names stores", battery + "/scenario/scale", "internal/store/pebblestore", false, ""},
+		{"the harness names stores", battery + "/harness", "internal/store/pebblestore", false, "knows no scenario"},
+		{"a verdict starts something", battery + "/verify", battery + "/harness", false, "pure function"},
+		{"the battery in the binary", "cmd/foliot", battery + "/verify", false, "for tests"},
 		{"example looks inside", "examples/idle-http", "internal/task", false, "cannot import internal"},
 		{"suite in a store's test", "internal/store/memstore", "internal/store/storetest", true, ""},
 		{"reference as the fake", "internal/api", "internal/store/memstore", true, ""},

@@ -142,8 +142,37 @@ var layers = []layer{
 		why:   "what was there before is measured beside ours and seen failing: neither knows the other",
 	},
 	{
-		path: "test/battery", may: []string{"any"}, tech: []string{"any"},
+		path: battery, may: []string{"any"}, tech: []string{"any"},
 		why: "the battery drives the binary from outside",
+	},
+	{
+		path: battery + "/verify", may: []string{"internal/wire"},
+		why: "a verdict is a pure function of the logs: it starts nothing and knows no server",
+	},
+	{
+		path: battery + "/harness/timing",
+		why:  "waiting and repeating know nothing of what is waited for",
+	},
+	{
+		path: battery + "/harness/journal",
+		why:  "a journal is lines on a disk: what they mean is its callers' business",
+	},
+	{
+		path: battery + "/harness/system", may: []string{battery + "/harness/timing"},
+		why: "the operating system is asked about any process",
+	},
+	{
+		path: battery + "/harness/receiver", tech: testTools,
+		may: []string{battery + "/verify", battery + "/harness/timing", battery + "/harness/journal", battery + "/harness/system"},
+		why: "a receiver is a server for callbacks: it knows neither the binary nor the scenarios",
+	},
+	{
+		path: battery + "/harness", may: []string{"internal/wire", "internal/redistest", battery + "/verify", battery + "/harness"},
+		why: "the harness starts what scenarios need: it knows no scenario, and no package of the server but the JSON's shapes",
+	},
+	{
+		path: battery + "/scenario/...", may: []string{"any"}, tech: []string{"any"},
+		why: "a scenario drives the binary from outside, or fills a store as the binary would",
 	},
 	{
 		path: "cmd/foliot", may: []string{"any"}, tech: []string{"any"}, shipped: true,
@@ -161,6 +190,10 @@ var testTools = []string{
 	"github.com/standard-webhooks/standard-webhooks/libraries",
 }
 
+// battery is the test program that drives the binary from outside. It links what
+// only tests may use.
+const battery = "test/battery"
+
 // stores are named by the binary and the battery alone, whatever the importer's
 // own line says. In tests the reference store is the fake everybody uses, and
 // the suite is there to be run.
@@ -173,7 +206,7 @@ var fakes = []string{"internal/store/memstore", "internal/store/storetest", "int
 var shared = []string{"internal/store/codec", "internal/store/marks"}
 
 // unlinked may be imported by tests alone.
-var unlinked = []string{"internal/store/storetest", "test/battery", "internal/redistest", "internal/original", "internal/prose"}
+var unlinked = []string{"internal/store/storetest", battery, "internal/redistest", "internal/original", "internal/prose"}
 
 // pkg is what `go list -json` says about a package, and what check needs.
 type pkg struct {

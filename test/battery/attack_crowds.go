@@ -25,7 +25,7 @@ func crowdOfQueues(ctx context.Context, a *attacker) error {
 	return a.crowd(ctx, func(i int, in *wire.TaskInput) { in.Queue = fmt.Sprintf("crowd-%d", i) })
 }
 
-const crowdWorkers = 4 // that create a crowd
+const crowdWorkers = 4
 
 // crowd creates tasks that are all due at one instant, soon after the last was created.
 func (a *attacker) crowd(ctx context.Context, edit func(i int, in *wire.TaskInput)) error {

@@ -6,6 +6,8 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"github.com/foliot/foliot/test/battery/verify"
 )
 
 // backedUp: a backup while tasks are created and delivered, restored into
@@ -32,7 +34,7 @@ func backedUp(ctx context.Context, t *trial) error {
 	defer beside.stop()
 	pause(ctx, 3*time.Second)
 
-	file, e := t.path("foliot.backup"), backupEvidence{Began: time.Now()}
+	file, e := t.path("foliot.backup"), verify.BackupEvidence{Began: time.Now()}
 	if err := st.foliot(ctx, nil, "backup", file, "--server", st.server.url()); err != nil {
 		return err
 	}
@@ -66,7 +68,7 @@ func backedUp(ctx context.Context, t *trial) error {
 }
 
 // restore restores a backup, starts a server on it and lists what it has.
-func (t *trial) restore(ctx context.Context, file string, e *backupEvidence) error {
+func (t *trial) restore(ctx context.Context, file string, e *verify.BackupEvidence) error {
 	st, err := t.propsIn("restored")
 	if err != nil {
 		return err
@@ -118,14 +120,14 @@ func (t *trial) mustRefuseDamage(ctx context.Context, file string) error {
 }
 
 // mustBeBackup prints the verdict on a backup.
-func (t *trial) mustBeBackup(e backupEvidence) {
-	v := checkBackup(e)
-	t.note("the backup took %s:", ms(e.Ended.Sub(e.Began)))
+func (t *trial) mustBeBackup(e verify.BackupEvidence) {
+	v := verify.CheckBackup(e)
+	t.note("the backup took %s:", verify.Millis(e.Ended.Sub(e.Began)))
 	t.must(e.Taken == e.Given && e.Taken.Tasks > 0 && e.Taken.Checksum != "", "the backup says %+v, restore says %+v", e.Taken, e.Given)
-	t.must(v.Before > 0 && len(v.Missing) == 0, "accepted before it began %d, missing %d%s", v.Before, len(v.Missing), some(v.Missing))
-	t.must(len(v.Changed) == 0, "restored with another due time or URL %d%s", len(v.Changed), some(v.Changed))
-	t.must(len(v.Later) == 0, "asked for after it had ended, and in it: %d%s", len(v.Later), some(v.Later))
-	t.must(len(v.Unknown) == 0, "restored and never asked for %d%s", len(v.Unknown), some(v.Unknown))
+	t.must(v.Before > 0 && len(v.Missing) == 0, "accepted before it began %d, missing %d%s", v.Before, len(v.Missing), verify.Examples(v.Missing))
+	t.must(len(v.Changed) == 0, "restored with another due time or URL %d%s", len(v.Changed), verify.Examples(v.Changed))
+	t.must(len(v.Later) == 0, "asked for after it had ended, and in it: %d%s", len(v.Later), verify.Examples(v.Later))
+	t.must(len(v.Unknown) == 0, "restored and never asked for %d%s", len(v.Unknown), verify.Examples(v.Unknown))
 	t.must(v.Since > 0, "accepted by the original since it ended %d", v.Since)
 	t.note("accepted while it ran %d, of which it has %d", v.During, v.DuringRestored)
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"time"
+
+	"github.com/foliot/foliot/test/battery/verify"
 )
 
 const (
@@ -43,7 +45,7 @@ func blackout(ctx context.Context, t *trial) error {
 	if err := n.startAll(ctx); err != nil {
 		return err
 	}
-	t.note("all nodes ready after %s", ms(time.Since(began)))
+	t.note("all nodes ready after %s", verify.Millis(time.Since(began)))
 	ended()
 	v, err := n.conclude(ctx)
 	if err != nil {
@@ -74,6 +76,6 @@ func (n *nodes) mustWake(began time.Time) error {
 		}
 		last = max(last, since)
 	}
-	n.t.must(count > 0 && first <= blackoutWake, "the first of %d overdue tasks came %s after the start, at most %v; the last %s", count, ms(first), blackoutWake, ms(last))
+	n.t.must(count > 0 && first <= blackoutWake, "the first of %d overdue tasks came %s after the start, at most %v; the last %s", count, verify.Millis(first), blackoutWake, verify.Millis(last))
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/foliot/foliot/test/battery/verify"
 )
 
 // cancels: the race between a cancel and its task's due time, many times over.
@@ -41,7 +43,7 @@ func cancels(ctx context.Context, t *trial) error {
 	t.note("cancels answered 200: %d, 202: %d, 409: %d", statuses[http.StatusOK], statuses[http.StatusAccepted], statuses[http.StatusConflict])
 	t.must(statuses[http.StatusOK]+statuses[http.StatusAccepted]+statuses[http.StatusConflict] == count, "cancels answered by one of these %d", count)
 	t.must(statuses[http.StatusOK] > count/20 && statuses[http.StatusOK] < count, "the race was a race: some cancels won, some lost")
-	t.must(len(v.AfterCancel) == 0, "delivered after a cancel's 200: %d%s", len(v.AfterCancel), some(v.AfterCancel))
+	t.must(len(v.AfterCancel) == 0, "delivered after a cancel's 200: %d%s", len(v.AfterCancel), verify.Examples(v.AfterCancel))
 	t.must(v.Duplicates == 0, "duplicates %d", v.Duplicates)
 	return nil
 }
@@ -65,7 +67,7 @@ func (st *stage) cancelAround(ctx context.Context, names []string, dues []time.T
 			mu.Lock()
 			statuses[status]++
 			mu.Unlock()
-			if err := st.cancelled.append(cancelled{Name: names[i], Status: status, At: at}); err != nil {
+			if err := st.cancelled.append(verify.Cancelled{Name: names[i], Status: status, At: at}); err != nil {
 				return err
 			}
 		}

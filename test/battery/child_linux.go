@@ -1,6 +1,8 @@
 package main
 
-import "syscall"
+import (
+	"syscall"
+)
 
 // childAttr makes the kernel kill a process whose battery has died, however that
 // came about.

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"time"
+
+	"github.com/foliot/foliot/test/battery/verify"
 )
 
 const (
@@ -27,7 +29,7 @@ func deaf(ctx context.Context, t *trial) error {
 	}
 	t.mustKeep(v)
 	t.must(p.Muted() > 0, "messages dropped: %d", p.Muted())
-	worst := percentile(v.Late, 100)
-	t.must(worst <= mutePoll+muteMargin, "at most %s late, where a poll every %v finds what nobody told", ms(worst), mutePoll)
+	worst := verify.Percentile(v.Late, 100)
+	t.must(worst <= mutePoll+muteMargin, "at most %s late, where a poll every %v finds what nobody told", verify.Millis(worst), mutePoll)
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"github.com/foliot/foliot/test/battery/verify"
 )
 
 const (
@@ -52,9 +54,9 @@ func (t *trial) deployOf(ctx context.Context, sub string, count int) error {
 	}
 	slices.SortFunc(gaps, func(a, b gap) int { return cmp.Compare(a.stop+a.start, b.stop+b.start) })
 	longest := gaps[len(gaps)-1]
-	t.note("%d restarts; longest from the signal until the process had ended %s, and until the next was ready %s more", len(gaps), ms(longest.stop), ms(longest.start))
-	machines := percentile(n.idle, 100) // how late whatever runs here may be
-	t.mustCome("over restarts", e.delays().Untouched, deployLate+machines)
+	t.note("%d restarts; longest from the signal until the process had ended %s, and until the next was ready %s more", len(gaps), verify.Millis(longest.stop), verify.Millis(longest.start))
+	machines := verify.Percentile(n.idle, 100) // how late whatever runs here may be
+	t.mustCome("over restarts", e.Delays().Untouched, deployLate+machines)
 	return nil
 }
 

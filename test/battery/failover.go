@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/test/battery/verify"
 )
 
 // ward is servers with replicas, one master of which is struck again and again.
@@ -49,15 +50,15 @@ var levels = []string{"async", "default", "strict"}
 // Duplicates are counted and not judged: claims wait for no replica, and a create
 // without an answer may be made again where the first was lost.
 func failOver(ctx context.Context, t *trial, fault string, runs int, open func(dir, level string) (ward, error)) error {
-	var table []losses
+	var table []verify.Losses
 	for _, level := range levels {
 		struck, e, err := t.failOverAt(ctx, level, fault, runs, open)
 		if err != nil {
 			return fmt.Errorf("durability %s: %w", level, err)
 		}
-		attended, alone := e.split(struck[runs].began)
-		l := judgeLosses(level, fault, struck[:runs], attended)
-		control := judgeLosses(level, fault+", without replicas", struck[runs:], alone)
+		attended, alone := e.Split(struck[runs].Began)
+		l := verify.JudgeLosses(level, fault, struck[:runs], attended)
+		control := verify.JudgeLosses(level, fault+", without replicas", struck[runs:], alone)
 		t.mustHold(l)
 		t.mustHold(control)
 		if level == "async" {
@@ -69,7 +70,7 @@ func failOver(ctx context.Context, t *trial, fault string, runs int, open func(d
 	t.note("| level | fault | runs | answered | lost | in how many runs | worst run | cancels undone | duplicates | without service, median and longest |")
 	t.note("|---|---|---|---|---|---|---|---|---|---|")
 	for _, l := range table {
-		t.note("%s", l.row())
+		t.note("%s", l.Row())
 	}
 	return nil
 }
@@ -79,18 +80,18 @@ func failOver(ctx context.Context, t *trial, fault string, runs int, open func(d
 // elected is printed. Of cancels docs/redis.md admits what could be seen here: a task
 // that a node sends by a claim that only the old master had, while the new one
 // answers its cancel.
-func (t *trial) mustHold(l losses) {
-	t.must(len(l.Early) == 0, "%s: early %d%s", l, len(l.Early), some(l.Early))
-	if l.level != "strict" {
+func (t *trial) mustHold(l verify.Losses) {
+	t.must(len(l.Early) == 0, "%s: early %d%s", l, len(l.Early), verify.Examples(l.Early))
+	if l.Level != "strict" {
 		t.note("%s: lost %d of %d answered, delivered after a cancel's 200: %d", l, len(l.Lost), l.Accepted, len(l.AfterCancel))
 		return
 	}
-	t.must(l.Accepted >= serviceAgain && len(l.Lost) == 0, "%s: lost %d of %d answered%s", l, len(l.Lost), l.Accepted, some(l.Lost))
-	t.must(len(l.AfterCancel) == 0, "%s: delivered after a cancel's 200: %d%s", l, len(l.AfterCancel), some(l.AfterCancel))
+	t.must(l.Accepted >= serviceAgain && len(l.Lost) == 0, "%s: lost %d of %d answered%s", l, len(l.Lost), l.Accepted, verify.Examples(l.Lost))
+	t.must(len(l.AfterCancel) == 0, "%s: delivered after a cancel's 200: %d%s", l, len(l.AfterCancel), verify.Examples(l.AfterCancel))
 }
 
 // failOverAt strikes at one level: so many runs, and then those of the control.
-func (t *trial) failOverAt(ctx context.Context, level, fault string, runs int, open func(dir, level string) (ward, error)) (struck []stricken, e evidence, err error) {
+func (t *trial) failOverAt(ctx context.Context, level, fault string, runs int, open func(dir, level string) (ward, error)) (struck []verify.FailoverRun, e verify.Evidence, err error) {
 	sub := level + "-" + fault
 	w, err := open(t.path(sub+"-redis"), level)
 	if err != nil {
@@ -126,8 +127,8 @@ func (t *trial) failOverAt(ctx context.Context, level, fault string, runs int, o
 
 // strikeOnce strikes a master, once creates are answered as before, and returns
 // when they are again, and all replicas follow. Alone, it has lost these before.
-func (n *nodes) strikeOnce(ctx context.Context, w ward, alone bool) (r stricken, err error) {
-	r.began = time.Now()
+func (n *nodes) strikeOnce(ctx context.Context, w ward, alone bool) (r verify.FailoverRun, err error) {
+	r.Began = time.Now()
 	quiet := time.Second + time.Duration(n.t.rand.Int64N(int64(time.Second)))
 	if alone {
 		quiet += failoverDue // what this one costs is none of the tasks from before it
@@ -147,8 +148,8 @@ func (n *nodes) strikeOnce(ctx context.Context, w ward, alone bool) (r stricken,
 		}
 		pause(ctx, deserted)
 	}
-	r.at = time.Now()
-	if err := n.fault("strike", r.at); err != nil {
+	r.At = time.Now()
+	if err := n.fault("strike", r.At); err != nil {
 		return r, err
 	}
 	w.strike()

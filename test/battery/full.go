@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/test/battery/verify"
 )
 
 // redisFull: a Redis whose memory ends refuses creates, and nothing else.
@@ -36,7 +37,7 @@ func redisFull(ctx context.Context, t *trial) error {
 	if err != nil {
 		return err
 	}
-	t.must(len(v.AfterCancel) == 0, "delivered after a cancel's 200: %d%s", len(v.AfterCancel), some(v.AfterCancel))
+	t.must(len(v.AfterCancel) == 0, "delivered after a cancel's 200: %d%s", len(v.AfterCancel), verify.Examples(v.AfterCancel))
 	return nil
 }
 
@@ -107,7 +108,7 @@ func (f *fullness) goesOn(ctx context.Context) error {
 	for i := range fullCancels {
 		name := fmt.Sprintf("full-%d", fullTasks+i)
 		status := f.doors.cancel(ctx, name)
-		if err := f.cancelled.append(cancelled{Name: name, Status: status, At: time.Now()}); err != nil {
+		if err := f.cancelled.append(verify.Cancelled{Name: name, Status: status, At: time.Now()}); err != nil {
 			return err
 		}
 		if status == http.StatusOK {
@@ -142,6 +143,6 @@ func (f *fullness) empty(ctx context.Context) error {
 		return err
 	}
 	took := time.Since(began)
-	f.t.must(took < 5*time.Second, "creates are taken again %s after there is memory", ms(took))
+	f.t.must(took < 5*time.Second, "creates are taken again %s after there is memory", verify.Millis(took))
 	return f.promised("afterwards", due)
 }

@@ -16,13 +16,14 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/verify"
 )
 
 // fullDisk fills the disk of a directory while tasks are created, changed, cancelled and
 // delivered. The server ends, is started on the full disk in some runs, and goes on when the
 // disk is larger. Each run has a new server and a new disk.
 func fullDisk(ctx context.Context, t *trial) error {
-	var all diskVerdict
+	var all verify.DiskVerdict
 	for i := range t.opts.fills {
 		r, err := t.openDiskRun(ctx, i)
 		if err != nil {
@@ -33,12 +34,12 @@ func fullDisk(ctx context.Context, t *trial) error {
 		if err != nil {
 			return fmt.Errorf("run %d: %w", i, err)
 		}
-		all.add(v)
+		all.Add(v)
 		if (i+1)%25 == 0 {
 			t.note("%d runs, %d tasks accepted", i+1, all.Accepted)
 		}
 	}
-	all.report(t)
+	reportDisk(&all, t)
 	return nil
 }
 
@@ -107,12 +108,12 @@ func (r *diskRun) left() int64 {
 }
 
 // run fills the disk once, and judges.
-func (r *diskRun) run(ctx context.Context) (diskVerdict, error) {
+func (r *diskRun) run(ctx context.Context) (verify.DiskVerdict, error) {
 	if err := r.server.run(ctx); err != nil {
-		return diskVerdict{}, err
+		return verify.DiskVerdict{}, err
 	}
 	if err := r.makeSpares(ctx); err != nil {
-		return diskVerdict{}, err
+		return verify.DiskVerdict{}, err
 	}
 	seed := r.dice.Uint64()
 	stop := inBackground(ctx, func(ctx context.Context) {
@@ -121,15 +122,15 @@ func (r *diskRun) run(ctx context.Context) (diskVerdict, error) {
 	defer stop()
 	ends, err := r.fill(ctx)
 	if err != nil {
-		return diskVerdict{}, err
+		return verify.DiskVerdict{}, err
 	}
 	stop()
 	again, err := r.restart(ctx)
 	if err != nil {
-		return diskVerdict{}, err
+		return verify.DiskVerdict{}, err
 	}
 	if err := r.recover(ctx); err != nil {
-		return diskVerdict{}, err
+		return verify.DiskVerdict{}, err
 	}
 	v, err := r.judge(ctx)
 	v.Runs, v.Ended, v.Restarts = 1, ends+again, again
@@ -214,7 +215,7 @@ func (r *diskRun) outlast(ctx context.Context, within time.Duration) (ended int,
 	if alone {
 		kind, ended = fmt.Sprintf("exit %d", code), 1
 	}
-	return ended, errors.Join(ctx.Err(), r.faults.append(fault{Kind: kind, At: time.Now()}))
+	return ended, errors.Join(ctx.Err(), r.faults.append(verify.Fault{Kind: kind, At: time.Now()}))
 }
 
 // recover makes room, starts the server and waits until no task is open.
@@ -226,7 +227,7 @@ func (r *diskRun) recover(ctx context.Context) error {
 	if err := r.server.run(ctx); err != nil {
 		return err
 	}
-	requests, err := readJournal[diskRequest](r.path("requests"))
+	requests, err := readJournal[verify.DiskRequest](r.path("requests"))
 	if err != nil {
 		return err
 	}
@@ -237,7 +238,7 @@ func (r *diskRun) recover(ctx context.Context) error {
 	defer records.close()
 	deadline := time.Now().Add(20 * time.Second)
 	for _, q := range requests {
-		if q.Op != createTask {
+		if q.Op != verify.CreateTask {
 			continue
 		}
 		record, err := r.lastRecord(ctx, q.Name, deadline)
@@ -259,23 +260,23 @@ func (r *diskRun) recover(ctx context.Context) error {
 }
 
 // lastRecord reads a task until it has ended, or until deadline.
-func (r *diskRun) lastRecord(ctx context.Context, name string, deadline time.Time) (diskRecord, error) {
+func (r *diskRun) lastRecord(ctx context.Context, name string, deadline time.Time) (verify.DiskRecord, error) {
 	for {
 		status, reply, err := r.client.call(ctx, http.MethodGet, "/tasks/"+url.PathEscape(name), nil)
 		if err != nil {
-			return diskRecord{}, err
+			return verify.DiskRecord{}, err
 		}
 		if status == http.StatusNotFound {
-			return diskRecord{Name: name, State: missingTask}, nil
+			return verify.DiskRecord{Name: name, State: verify.MissingTask}, nil
 		}
 		var task wire.Task
 		if err := json.Unmarshal(reply, &task); err != nil || status != http.StatusOK {
-			return diskRecord{}, fmt.Errorf("get %s: status %d: %.300s", name, status, reply)
+			return verify.DiskRecord{}, fmt.Errorf("get %s: status %d: %.300s", name, status, reply)
 		}
 		open := task.State == "scheduled" || task.State == "running"
 		if !open || time.Now().After(deadline) || !pause(ctx, 20*time.Millisecond) {
-			patch, _ := strconv.Atoi(task.Labels[patchLabel]) // no label: 0
-			return diskRecord{Name: name, State: task.State, Reason: task.Reason, Patch: patch, Reclaims: task.Reclaims}, ctx.Err()
+			patch, _ := strconv.Atoi(task.Labels[verify.PatchLabel]) // no label: 0
+			return verify.DiskRecord{Name: name, State: task.State, Reason: task.Reason, Patch: patch, Reclaims: task.Reclaims}, ctx.Err()
 		}
 	}
 }
@@ -292,24 +293,24 @@ func (r *diskRun) live(ctx context.Context, seed uint64, i int) {
 	due := later()
 	in := input(name, r.receiver.url(), due)
 	in.HTTP.Body = body()
-	if r.request(ctx, diskRequest{Name: name, Op: createTask, Due: due}, http.MethodPost, "/tasks", in)/100 != 2 {
+	if r.request(ctx, verify.DiskRequest{Name: name, Op: verify.CreateTask, Due: due}, http.MethodPost, "/tasks", in)/100 != 2 {
 		return
 	}
 	path := "/tasks/" + name
 	for n := range dice.IntN(3) {
 		wait()
 		due, label := later(), strconv.Itoa(n+1)
-		patch := wire.TaskPatch{At: wire.FormatTime(due), HTTP: &wire.HTTPPatch{Body: body()}, Labels: map[string]*string{patchLabel: &label}}
-		r.request(ctx, diskRequest{Name: name, Op: patchTask, Due: due, Patch: n + 1}, http.MethodPatch, path, patch)
+		patch := wire.TaskPatch{At: wire.FormatTime(due), HTTP: &wire.HTTPPatch{Body: body()}, Labels: map[string]*string{verify.PatchLabel: &label}}
+		r.request(ctx, verify.DiskRequest{Name: name, Op: verify.PatchTask, Due: due, Patch: n + 1}, http.MethodPatch, path, patch)
 	}
 	if dice.IntN(2) == 0 {
 		wait()
-		r.request(ctx, diskRequest{Name: name, Op: cancelTask}, http.MethodDelete, path, nil)
+		r.request(ctx, verify.DiskRequest{Name: name, Op: verify.CancelTask}, http.MethodDelete, path, nil)
 	}
 }
 
 // request makes a request, logs it with its answer, and returns the status; 0: none came.
-func (r *diskRun) request(ctx context.Context, q diskRequest, method, path string, body any) int {
+func (r *diskRun) request(ctx context.Context, q verify.DiskRequest, method, path string, body any) int {
 	q.Sent = time.Now()
 	status, reply, err := r.client.call(ctx, method, path, body)
 	q.Status, q.At = status, time.Now()
@@ -329,19 +330,19 @@ func (r *diskRun) request(ctx context.Context, q diskRequest, method, path strin
 }
 
 // judge reads the logs. If a task is in a wrong state it keeps the store too.
-func (r *diskRun) judge(ctx context.Context) (diskVerdict, error) {
-	var e diskEvidence
+func (r *diskRun) judge(ctx context.Context) (verify.DiskVerdict, error) {
+	var e verify.DiskEvidence
 	var err error
-	if e.evidence, err = r.evidence(); err != nil {
-		return diskVerdict{}, err
+	if e.Evidence, err = r.evidence(); err != nil {
+		return verify.DiskVerdict{}, err
 	}
-	if e.Requests, err = readJournal[diskRequest](r.path("requests")); err != nil {
-		return diskVerdict{}, err
+	if e.Requests, err = readJournal[verify.DiskRequest](r.path("requests")); err != nil {
+		return verify.DiskVerdict{}, err
 	}
-	if e.Records, err = readJournal[diskRecord](r.path("records")); err != nil {
-		return diskVerdict{}, err
+	if e.Records, err = readJournal[verify.DiskRecord](r.path("records")); err != nil {
+		return verify.DiskVerdict{}, err
 	}
-	v := judgeDisk(e)
+	v := verify.JudgeDisk(e)
 	if len(v.Wrong) == 0 && len(v.Lost) == 0 {
 		return v, ctx.Err()
 	}

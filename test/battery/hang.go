@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/verify"
 )
 
 // hang: one host accepts and never answers, another one answers.
@@ -76,7 +77,7 @@ func (t *trial) besideHanging(ctx context.Context, h hanging) error {
 		return err
 	}
 	shift := t.lateness("beside what hangs", crowded) - t.lateness("alone", alone)
-	t.must(shift <= 50*time.Millisecond, "p99 shifts by %s, at most 50 ms", ms(shift))
+	t.must(shift <= 50*time.Millisecond, "p99 shifts by %s, at most 50 ms", verify.Millis(shift))
 	return nil
 }
 
@@ -111,13 +112,13 @@ func (st *stage) latenessByPhase(before, beside []string) (alone, crowded []time
 		for _, n := range names {
 			chosen[n] = true
 		}
-		part := evidence{Arrived: e.Arrived}
+		part := verify.Evidence{Arrived: e.Arrived}
 		for _, a := range e.Accepted {
 			if chosen[a.Name] {
 				part.Accepted = append(part.Accepted, a)
 			}
 		}
-		return check(part).Late
+		return verify.Check(part).Late
 	}
 	return of(before), of(beside), nil
 }

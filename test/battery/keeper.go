@@ -11,17 +11,8 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/verify"
 )
-
-// asked is a line of the log of tasks that a backup is to keep: they were asked
-// for, and perhaps accepted.
-type asked struct {
-	Name string    `json:"name"`
-	URL  string    `json:"url"`
-	Due  time.Time `json:"due"`
-	Sent time.Time `json:"sent"`
-	At   time.Time `json:"at"` // when it was accepted; zero: no 2xx came
-}
 
 // keeper creates tasks that nobody delivers before a backup is judged.
 type keeper struct {
@@ -45,7 +36,7 @@ func (k *keeper) input(name string) wire.TaskInput { return input(name, k.st.rec
 func (k *keeper) bulk(ctx context.Context, count int) error {
 	tasks := make([]wire.TaskInput, count)
 	for i := range tasks {
-		tasks[i] = k.input(numbered{prefix: "bulk"}.name(i))
+		tasks[i] = k.input(verify.Numbered{Prefix: "bulk"}.Name(i))
 	}
 	sent := time.Now()
 	if err := k.st.client.createAll(ctx, tasks); err != nil {
@@ -53,14 +44,14 @@ func (k *keeper) bulk(ctx context.Context, count int) error {
 	}
 	at := time.Now()
 	return inParallel(count, 64, func(i int) error {
-		return k.log.append(asked{Name: tasks[i].Name, URL: tasks[i].HTTP.URL, Due: k.due, Sent: sent, At: at})
+		return k.log.append(verify.SeededTask{Name: tasks[i].Name, URL: tasks[i].HTTP.URL, Due: k.due, Sent: sent, At: at})
 	})
 }
 
 // create makes one task and writes down what came of it.
 func (k *keeper) create(ctx context.Context, i int) {
-	in := k.input(numbered{prefix: "keep"}.name(i))
-	line := asked{Name: in.Name, URL: in.HTTP.URL, Due: k.due, Sent: time.Now()}
+	in := k.input(verify.Numbered{Prefix: "keep"}.Name(i))
+	line := verify.SeededTask{Name: in.Name, URL: in.HTTP.URL, Due: k.due, Sent: time.Now()}
 	if ok, _ := k.st.client.create(ctx, in); ok { // no answer is an answer too: At stays zero
 		line.At = time.Now()
 	}
@@ -72,14 +63,14 @@ func (k *keeper) create(ctx context.Context, i int) {
 }
 
 // end returns what the log says.
-func (k *keeper) end() ([]asked, error) {
+func (k *keeper) end() ([]verify.SeededTask, error) {
 	if err := k.log.close(); err != nil {
 		return nil, err
 	}
 	if k.err != nil {
 		return nil, k.err
 	}
-	return readJournal[asked](k.st.path("asked"))
+	return readJournal[verify.SeededTask](k.st.path("asked"))
 }
 
 // foliot runs a command of the binary and reads what it prints as JSON into

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/verify"
 )
 
 const (
@@ -41,7 +42,7 @@ func (st *stage) killRepeatedly(ctx context.Context, kills int) error {
 		if !pause(ctx, lives) {
 			return ctx.Err()
 		}
-		if err := st.faults.append(fault{Kind: "kill -9", At: st.server.killNow()}); err != nil {
+		if err := st.faults.append(verify.Fault{Kind: "kill -9", At: st.server.killNow()}); err != nil {
 			return err
 		}
 		st.server.reap()
@@ -140,7 +141,7 @@ func (l *killLoad) create(ctx context.Context, name string, due time.Time) {
 
 func (l *killLoad) cancel(ctx context.Context, name string) {
 	status := l.to.cancel(ctx, name)
-	if err := l.st.cancelled.append(cancelled{Name: name, Status: status, At: time.Now()}); err != nil {
+	if err := l.st.cancelled.append(verify.Cancelled{Name: name, Status: status, At: time.Now()}); err != nil {
 		return
 	}
 	l.mu.Lock()
@@ -149,8 +150,8 @@ func (l *killLoad) cancel(ctx context.Context, name string) {
 }
 
 // report prints what was answered, and judges the cancels.
-func (l *killLoad) report(t *trial, v verdict) {
+func (l *killLoad) report(t *trial, v verify.Verdict) {
 	t.note("creates without an answer %d", l.unanswered)
 	t.note("cancels answered 200: %d, 202: %d, 409: %d, not at all: %d", l.cancels[200], l.cancels[202], l.cancels[409], l.cancels[0])
-	t.must(len(v.AfterCancel) == 0, "delivered after a cancel's 200: %d%s", len(v.AfterCancel), some(v.AfterCancel))
+	t.must(len(v.AfterCancel) == 0, "delivered after a cancel's 200: %d%s", len(v.AfterCancel), verify.Examples(v.AfterCancel))
 }

@@ -3,10 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/verify"
 )
 
 // limits: what a queue is limited to, as the receiver sees it.
@@ -53,49 +53,19 @@ func limitedRate(ctx context.Context, st *stage) error {
 	}
 	machine := watchJitter(ctx)
 	missing := st.receiver.awaitAll(ctx, names, 30*time.Second)
-	jitter := percentile(machine.end(), 100)
+	jitter := verify.Percentile(machine.end(), 100)
 	e, err := st.evidence()
 	if err != nil {
 		return err
 	}
-	arrivals := arrivalsOf(e)
+	arrivals := verify.ArrivalTimes(e)
 	// How much nearer two requests may arrive to each other than they were
 	// sent: one of them was late, by what this machine is late at its worst.
 	allowed := 1 + rate*(jitter+5*time.Millisecond).Seconds()
-	over := beyondRate(arrivals, rate, burst)
+	over := verify.RateExcess(arrivals, rate, burst)
 	st.t.must(missing == 0, "delivered %d of %d", count-missing, count)
-	st.t.must(over <= allowed, "beyond burst + rate x time, in the worst window: %.2f, at most %.2f by this machine's jitter of %s", over, allowed, ms(jitter))
+	st.t.must(over <= allowed, "beyond burst + rate x time, in the worst window: %.2f, at most %.2f by this machine's jitter of %s", over, allowed, verify.Millis(jitter))
 	took, wanted := arrivals[len(arrivals)-1].Sub(arrivals[0]), time.Duration(count-burst)*time.Second/rate
 	st.t.must(took <= wanted+wanted/20, "delivered over %.2f s; at the full rate it is %.2f s", took.Seconds(), wanted.Seconds())
 	return nil
-}
-
-// beyondRate returns by how many arrivals the worst window holds more than a
-// bucket of burst that is refilled at rate allows: at most 0 for a perfect one.
-// arrivals are ascending.
-//
-// A window from the i-th to the j-th arrival holds j-i+1 of them and allows
-// burst + rate*(t[j]-t[i]). With f(k) = k - rate*t[k] the excess is
-// f(j) - f(i) + 1 - burst, so the smallest f so far decides.
-func beyondRate(arrivals []time.Time, rate float64, burst int) float64 {
-	worst := float64(-burst)
-	var least float64
-	for k, at := range arrivals {
-		f := float64(k) - rate*at.Sub(arrivals[0]).Seconds()
-		if k == 0 || f < least {
-			least = f
-		}
-		worst = max(worst, f-least+1-float64(burst))
-	}
-	return worst
-}
-
-// arrivalsOf returns when callbacks came, ascending.
-func arrivalsOf(e evidence) []time.Time {
-	list := make([]time.Time, len(e.Arrived))
-	for i, a := range e.Arrived {
-		list[i] = a.At
-	}
-	slices.SortFunc(list, time.Time.Compare)
-	return list
 }

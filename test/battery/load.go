@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/verify"
 )
 
 // atRate calls do(0), do(1) … at a fixed rate, each from a goroutine of its own,
@@ -49,10 +50,10 @@ type bystanders struct {
 	st   *stage
 	stop func()
 
-	mu      sync.Mutex // guards everything below
-	names   []string   // promised
-	refused offences   // creates without a 2xx
-	err     error      // of the first of them
+	mu      sync.Mutex      // guards everything below
+	names   []string        // promised
+	refused verify.Offences // creates without a 2xx
+	err     error           // of the first of them
 }
 
 // bystand starts them; end stops them.
@@ -66,7 +67,7 @@ func (st *stage) bystand(ctx context.Context, perSecond int) *bystanders {
 
 func (b *bystanders) create(ctx context.Context, i int) {
 	due := dueIn(bystanderDelay)
-	in := input(numbered{prefix: "bystander"}.name(i), b.st.receiver.url(), due)
+	in := input(verify.Numbered{Prefix: "bystander"}.Name(i), b.st.receiver.url(), due)
 	in.Queue = "bystanders"
 	_, err := b.st.client.create(ctx, in)
 	if err == nil {
@@ -75,7 +76,7 @@ func (b *bystanders) create(ctx context.Context, i int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err != nil {
-		b.refused.add("%v", err)
+		b.refused.Add("%v", err)
 		b.err = cmp.Or(b.err, err)
 	}
 	if err == nil {
@@ -92,10 +93,10 @@ func (b *bystanders) end(ctx context.Context) error {
 }
 
 // importNumbered brings tasks in before they are due, as a user would.
-func (st *stage) importNumbered(ctx context.Context, n numbered, queue, callback string) error {
-	file := st.path(n.prefix + ".ndjson")
-	err := writeInputs(file, n.count, func(i int) wire.TaskInput {
-		in := input(n.name(i), callback, n.due(i))
+func (st *stage) importNumbered(ctx context.Context, n verify.Numbered, queue, callback string) error {
+	file := st.path(n.Prefix + ".ndjson")
+	err := writeInputs(file, n.Count, func(i int) wire.TaskInput {
+		in := input(n.Name(i), callback, n.Due(i))
 		in.Queue = queue
 		return in
 	})
@@ -106,9 +107,9 @@ func (st *stage) importNumbered(ctx context.Context, n numbered, queue, callback
 	if err != nil {
 		return err
 	}
-	st.t.note("%s: imported %d in %.1f s, %.0f a second", n.prefix, created, seconds, float64(created)/seconds)
-	ahead := time.Until(n.due(0))
-	st.t.must(created == n.count && ahead > 0, "created %d of %d, %s before the first is due", created, n.count, ms(ahead))
+	st.t.note("%s: imported %d in %.1f s, %.0f a second", n.Prefix, created, seconds, float64(created)/seconds)
+	ahead := time.Until(n.Due(0))
+	st.t.must(created == n.Count && ahead > 0, "created %d of %d, %s before the first is due", created, n.Count, verify.Millis(ahead))
 	return nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/verify"
 )
 
 // million: many tasks due over the next day, as a user would bring them in.
@@ -69,7 +70,7 @@ func (st *stage) mustRestart(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	st.t.must(took <= 3*time.Second, "restarted and ready in %s, at most 3 s", ms(took))
+	st.t.must(took <= 3*time.Second, "restarted and ready in %s, at most 3 s", verify.Millis(took))
 	return nil
 }
 
@@ -148,7 +149,7 @@ func (st *stage) mustList(ctx context.Context) error {
 		query.Set("cursor", page.NextCursor)
 	}
 	slices.Sort(times)
-	slowest := percentile(times, 100)
-	st.t.must(slowest < promised, "%d pages of %d: p50 %s, the slowest took %s, promised under 50 ms", pages, size, ms(percentile(times, 50)), ms(slowest))
+	slowest := verify.Percentile(times, 100)
+	st.t.must(slowest < promised, "%d pages of %d: p50 %s, the slowest took %s, promised under 50 ms", pages, size, verify.Millis(verify.Percentile(times, 50)), verify.Millis(slowest))
 	return nil
 }

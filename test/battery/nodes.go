@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/test/battery/verify"
 )
 
 // nodes are foliot processes that share a Redis, and what a stage has beside
@@ -120,21 +121,21 @@ func (n *nodes) each(do func(*server) error) error {
 }
 
 // concludeUnder concludes a load that goes on while do does.
-func (n *nodes) concludeUnder(ctx context.Context, load *killLoad, do func() error) (verdict, error) {
+func (n *nodes) concludeUnder(ctx context.Context, load *killLoad, do func() error) (verify.Verdict, error) {
 	if err := load.during(ctx, do); err != nil {
-		return verdict{}, err
+		return verify.Verdict{}, err
 	}
 	return n.conclude(ctx)
 }
 
 // conclude waits for what is outstanding, stops all nodes and judges.
-func (n *nodes) conclude(ctx context.Context) (verdict, error) {
+func (n *nodes) conclude(ctx context.Context) (verify.Verdict, error) {
 	if err := n.awaitPromised(ctx, 60*time.Second); err != nil {
-		return verdict{}, err
+		return verify.Verdict{}, err
 	}
 	pause(ctx, n.t.opts.taskLease+2*time.Second) // what comes twice or after its cancel would come by now
 	if err := n.stopAll(25 * time.Second); err != nil {
-		return verdict{}, err
+		return verify.Verdict{}, err
 	}
 	n.rest()
 	v, err := n.judge()
@@ -146,7 +147,7 @@ func (n *nodes) conclude(ctx context.Context) (verdict, error) {
 
 // fault writes down what was done at that moment.
 func (n *nodes) fault(kind string, at time.Time) error {
-	return n.faults.append(fault{Kind: kind, At: at})
+	return n.faults.append(verify.Fault{Kind: kind, At: at})
 }
 
 // rest ends the look at the machine. Twice is fine.

@@ -107,7 +107,7 @@ func parse(args []string, opts *options, stderr io.Writer) ([]scenario, error) {
 			return nil, err
 		}
 	}
-	if err := opts.check(); err != nil {
+	if err := opts.checkOptions(); err != nil {
 		return nil, err
 	}
 	if _, err := chooseAttacks(opts.attacks); err != nil {
@@ -168,8 +168,8 @@ func enlarge(flags *flag.FlagSet) error {
 	return nil
 }
 
-// check refuses what no scenario can run with.
-func (o *options) check() error {
+// checkOptions refuses what no scenario can run with.
+func (o *options) checkOptions() error {
 	for name, size := range map[string]int{
 		"kills": o.kills, "tasks": o.tasks, "stuck": o.stuck, "hosts": o.hosts, "herd": o.herd / 5,
 		"drained": o.drained, "backlog": o.backlog, "overdue": o.overdue, "rivals": o.rivals / 5000, "rival-schedules": o.rivalCron, "ticks": o.ticks, "fills": o.fills, "schedules": o.schedules, "deaths": o.deaths, "zombies": o.zombies, "deploys": o.deploys,

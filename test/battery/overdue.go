@@ -7,6 +7,7 @@ import (
 
 	"github.com/foliot/foliot/internal/store/pebblestore"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/test/battery/verify"
 )
 
 // overdue: a server that comes back after a day, with everything of that day
@@ -26,7 +27,7 @@ func overdue(ctx context.Context, t *trial) error {
 
 	const down = 24 * time.Hour
 	stopped := time.Now().Add(-down).Truncate(time.Millisecond)
-	n := numbered{prefix: "overdue", count: t.opts.overdue, due: func(i int) time.Time {
+	n := verify.Numbered{Prefix: "overdue", Count: t.opts.overdue, Due: func(i int) time.Time {
 		return spreadOver(stopped, down, i, t.opts.overdue).Truncate(time.Millisecond)
 	}}
 	if err := fill(ctx, st.server.dir, n, sink.url(), stopped); err != nil {
@@ -42,7 +43,7 @@ func overdue(ctx context.Context, t *trial) error {
 	if err != nil {
 		return err
 	}
-	if err := awaitSunk(ctx, sink, n.count, began, 30*time.Second); err != nil {
+	if err := awaitSunk(ctx, sink, n.Count, began, 30*time.Second); err != nil {
 		return err
 	}
 	seen := memory.end()
@@ -56,23 +57,23 @@ func overdue(ctx context.Context, t *trial) error {
 	if err != nil {
 		return err
 	}
-	t.note("ready after %s; drained in %.1f s, %.0f deliveries a second; memory %v", ms(ready), v.Last.Sub(v.First).Seconds(), v.Rate, seen)
+	t.note("ready after %s; drained in %.1f s, %.0f deliveries a second; memory %v", verify.Millis(ready), v.Last.Sub(v.First).Seconds(), v.Rate, seen)
 	first := v.First.Sub(began)
-	t.must(first <= 2*time.Second, "the first one came %s after the start, at most 2 s", ms(first))
+	t.must(first <= 2*time.Second, "the first one came %s after the start, at most 2 s", verify.Millis(first))
 	t.mustKeepOrder(v)
 	return nil
 }
 
 // mustKeepOrder holds a drain against the order of the dues. So many attempts
 // are under way at once that the receiver sees neighbours change places.
-func (t *trial) mustKeepOrder(v tally) {
-	p999 := percentile(v.Displaced, 99.9)
-	t.must(p999 <= maxInFlight, "places out of the order of the dues: p99.9 %d, at most the %d that may be in flight; the worst %d", p999, maxInFlight, percentile(v.Displaced, 100))
+func (t *trial) mustKeepOrder(v verify.Tally) {
+	p999 := verify.Percentile(v.Displaced, 99.9)
+	t.must(p999 <= maxInFlight, "places out of the order of the dues: p99.9 %d, at most the %d that may be in flight; the worst %d", p999, maxInFlight, verify.Percentile(v.Displaced, 100))
 }
 
 // fill makes a store in dir that has accepted tasks by the clock of an instant
 // in the past, and was stopped then.
-func fill(ctx context.Context, dir string, n numbered, callback string, accepted time.Time) error {
+func fill(ctx context.Context, dir string, n verify.Numbered, callback string, accepted time.Time) error {
 	now := task.CeilMillis(accepted)
 	store, err := pebblestore.Open(dir, pebblestore.Config{Now: func() time.Time { return accepted }})
 	if err != nil {
@@ -80,13 +81,13 @@ func fill(ctx context.Context, dir string, n numbered, callback string, accepted
 	}
 	defer func() { _ = store.Close() }() // again, unless something went wrong before
 	const most = 1000
-	err = inParallel((n.count+most-1)/most, 4, func(b int) error {
+	err = inParallel((n.Count+most-1)/most, 4, func(b int) error {
 		var changes []task.Change
-		for i := b * most; i < min((b+1)*most, n.count); i++ {
+		for i := b * most; i < min((b+1)*most, n.Count); i++ {
 			spec := task.DefaultSpec()
-			spec.Name, spec.ID = n.name(i), task.NewID(now)
+			spec.Name, spec.ID = n.Name(i), task.NewID(now)
 			spec.Request.URL = callback
-			spec.When = task.When{At: task.CeilMillis(n.due(i))}
+			spec.When = task.When{At: task.CeilMillis(n.Due(i))}
 			if err := spec.Validate(now); err != nil {
 				return err
 			}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/foliot/foliot/test/battery/verify"
 )
 
 // poison: a task whose attempt kills the server, again and again, beside tasks
@@ -99,7 +101,7 @@ func (st *stage) surviveKills(ctx context.Context, name string, attempts <-chan 
 		select {
 		case at := <-attempts:
 			kills++
-			if err := st.faults.append(fault{Kind: "kill -9 by " + name, At: at}); err != nil {
+			if err := st.faults.append(verify.Fault{Kind: "kill -9 by " + name, At: at}); err != nil {
 				return kills, err
 			}
 			st.server.reap()

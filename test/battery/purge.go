@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/verify"
 )
 
 // purge: a queue is purged while it delivers: nothing of it starts after the
@@ -61,53 +62,13 @@ func purge(ctx context.Context, t *trial) error {
 	if err != nil {
 		return err
 	}
-	v := checkPurge(e, asked, purged, doomed)
-	t.note("the purge was answered after %s, and done %s later", ms(purged.Sub(asked)), ms(took))
-	t.must(len(v.Lost) == 0, "due before the purge and lost %d%s", len(v.Lost), some(v.Lost))
-	t.must(len(v.After) == 0, "arrived later than %s after the answer %d%s", ms(wireDelay), len(v.After), some(v.After))
+	v := verify.CheckPurge(e, asked, purged, doomed)
+	t.note("the purge was answered after %s, and done %s later", verify.Millis(purged.Sub(asked)), verify.Millis(took))
+	t.must(len(v.Lost) == 0, "due before the purge and lost %d%s", len(v.Lost), verify.Examples(v.Lost))
+	t.must(len(v.After) == 0, "arrived later than %s after the answer %d%s", verify.Millis(verify.WireDelay), len(v.After), verify.Examples(v.After))
 	t.must(v.Before > 0 && v.Before < count, "delivered before the purge %d of %d; under way during it %d", v.Before, count, v.UnderWay)
 	t.must(v.Duplicates == 0, "duplicates %d", v.Duplicates)
 	return nil
-}
-
-// purgeVerdict is what the logs say about a purge.
-type purgeVerdict struct {
-	Lost       []string // due a second before the purge was asked for, never arrived
-	After      []string // arrived when nothing that was under way could any more
-	Before     int      // arrived before it was answered
-	UnderWay   int      // arrived soon after
-	Duplicates int
-}
-
-// checkPurge judges the tasks of a queue whose purge was asked for and answered
-// at these moments. It is a pure function of the logs.
-func checkPurge(e evidence, asked, answered time.Time, doomed []string) (v purgeVerdict) {
-	arrival := map[string]time.Time{}
-	for _, a := range e.Arrived {
-		if !arrival[a.Name].IsZero() {
-			v.Duplicates++
-		}
-		arrival[a.Name] = a.At
-	}
-	dues := map[string]time.Time{}
-	for _, a := range e.Accepted {
-		dues[a.Name] = a.Due
-	}
-	for _, name := range doomed {
-		at, came := arrival[name]
-		switch {
-		case !came && dues[name].Before(asked.Add(-time.Second)):
-			v.Lost = append(v.Lost, name)
-		case !came:
-		case at.After(answered.Add(wireDelay)):
-			v.After = append(v.After, fmt.Sprintf("%s, %v after the answer", name, at.Sub(answered)))
-		case at.After(answered):
-			v.UnderWay++
-		default:
-			v.Before++
-		}
-	}
-	return v
 }
 
 // awaitPurge returns how long after the answer the purge was done.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/foliot/foliot/test/battery/verify"
 )
 
 // receiver is where the callbacks go. It writes each into its journal, synced,
@@ -65,7 +67,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			return
 		}
 	}
-	if err := r.log.append(arrived{Name: name, ID: req.Header.Get("Webhook-Id"), At: at}); err != nil {
+	if err := r.log.append(verify.Arrived{Name: name, ID: req.Header.Get("Webhook-Id"), At: at}); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/test/battery/verify"
 )
 
 // redisKilled: Redis killed -9 and started again, with a file that is synced
@@ -22,8 +23,8 @@ func redisKilled(ctx context.Context, t *trial) error {
 		if err != nil {
 			return err
 		}
-		t.must(fsync != "always" || len(v.Lost) == 0, "appendfsync %s: lost %d%s", fsync, len(v.Lost), some(v.Lost))
-		t.must(fsync != "always" || len(v.AfterCancel) == 0, "appendfsync %s: delivered after a cancel's 200: %d%s", fsync, len(v.AfterCancel), some(v.AfterCancel))
+		t.must(fsync != "always" || len(v.Lost) == 0, "appendfsync %s: lost %d%s", fsync, len(v.Lost), verify.Examples(v.Lost))
+		t.must(fsync != "always" || len(v.AfterCancel) == 0, "appendfsync %s: delivered after a cancel's 200: %d%s", fsync, len(v.AfterCancel), verify.Examples(v.AfterCancel))
 	}
 	return nil
 }

@@ -5,51 +5,15 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/foliot/foliot/test/battery/verify"
 )
-
-// probe is one request that showed a token.
-type probe struct {
-	Sent   time.Time
-	Status int // 0: no reply came
-}
-
-// revocation is what probes say about the revocation of a token.
-type revocation struct {
-	Before, RefusedBefore int           // answered before it was asked for
-	After, Accepted       int           // sent later than a second after its answer
-	Last                  time.Duration // from that answer to the last probe that was sent and accepted
-}
-
-// checkRevocation judges probes of a token whose revocation was asked for and
-// answered at these moments. It is a pure function.
-func checkRevocation(probes []probe, asked, answered time.Time) (v revocation) {
-	for _, p := range probes {
-		accepted := p.Status == http.StatusOK
-		switch {
-		case p.Sent.Before(asked):
-			v.Before++
-			// One that is under way while it is revoked may be refused.
-			if !accepted && p.Sent.Before(asked.Add(-wireDelay/2)) {
-				v.RefusedBefore++
-			}
-		case p.Sent.After(answered.Add(time.Second)):
-			v.After++
-			if p.Status != http.StatusUnauthorized && p.Status != http.StatusTooManyRequests { // refused, or not even looked at
-				v.Accepted++
-			}
-		}
-		if accepted {
-			v.Last = max(v.Last, p.Sent.Sub(answered))
-		}
-	}
-	return v
-}
 
 // prober shows a token every few milliseconds, from an address of its own; end
 // stops it and waits.
 type prober struct {
 	stop   func()
-	probes []probe // of its goroutine until end
+	probes []verify.Probe // of its goroutine until end
 }
 
 func (c *client) probe(ctx context.Context, token string) *prober {
@@ -64,13 +28,13 @@ func (c *client) probe(ctx context.Context, token string) *prober {
 			if err != nil {
 				status = 0
 			}
-			p.probes = append(p.probes, probe{Sent: sent, Status: status})
+			p.probes = append(p.probes, verify.Probe{Sent: sent, Status: status})
 		}
 	})
 	return p
 }
 
-func (p *prober) end() []probe {
+func (p *prober) end() []verify.Probe {
 	p.stop()
 	return p.probes
 }

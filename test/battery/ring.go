@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/foliot/foliot/test/battery/verify"
 	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
@@ -26,9 +27,9 @@ type ring struct {
 // ringCounts is what a ring has seen.
 type ringCounts struct {
 	Accepted int
-	Rejected offences // the known secret had not signed them
-	Stale    offences // the retired secret signed them after its end
-	Double   int      // that carried two signatures
+	Rejected verify.Offences // the known secret had not signed them
+	Stale    verify.Offences // the retired secret signed them after its end
+	Double   int             // that carried two signatures
 }
 
 // replace makes the ring trust another secret and nothing else.
@@ -69,13 +70,13 @@ func (r *ring) judge(name string, h http.Header, body []byte, now time.Time) int
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if stale {
-		r.counts.Stale.add("%s, %v after its end", name, now.Sub(ended))
+		r.counts.Stale.Add("%s, %v after its end", name, now.Sub(ended))
 	}
 	if strings.Contains(h.Get(webhooks.HeaderWebhookSignature), " ") {
 		r.counts.Double++
 	}
 	if err != nil {
-		r.counts.Rejected.add("%s: %v", name, err)
+		r.counts.Rejected.Add("%s: %v", name, err)
 		return http.StatusUnauthorized
 	}
 	r.counts.Accepted++

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/verify"
 )
 
 // rotate: secrets and tokens are replaced, one after the other and again, while
@@ -56,7 +57,7 @@ type rotation struct {
 	mu      sync.Mutex // guards everything below
 	token   *heldToken // that creates show
 	created []string
-	refused offences // were not created
+	refused verify.Offences // were not created
 }
 
 // heldToken is a token and the creates under way that show it.
@@ -86,7 +87,7 @@ func (r *rotation) create(ctx context.Context, i int) {
 	r.mu.Unlock()
 	defer token.uses.Done()
 	due := dueIn(time.Second)
-	in := input(numbered{prefix: "rotate"}.name(i), r.st.receiver.url(), due)
+	in := input(verify.Numbered{Prefix: "rotate"}.Name(i), r.st.receiver.url(), due)
 	_, err := r.st.client.as(token.Token.Token).create(ctx, in)
 	if err == nil {
 		err = r.st.promised(in.Name, due)
@@ -94,7 +95,7 @@ func (r *rotation) create(ctx context.Context, i int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err != nil {
-		r.refused.add("%v", err)
+		r.refused.Add("%v", err)
 		return
 	}
 	r.created = append(r.created, in.Name)
@@ -114,7 +115,7 @@ func (r *rotation) replaceSecret(ctx context.Context) error {
 	if err := r.ring.replace(next.Secret); err != nil {
 		return err
 	}
-	end := answered.Add(overlap + wireDelay)
+	end := answered.Add(overlap + verify.WireDelay)
 	r.ring.retire(end)
 	until(ctx, end.Add(time.Second))
 	return ctx.Err()
@@ -136,11 +137,11 @@ func (r *rotation) replaceToken(ctx context.Context) (old *heldToken, err error)
 	}
 	answered := time.Now()
 	pause(ctx, 2*time.Second)
-	v := checkRevocation(p.end(), asked, answered)
+	v := verify.CheckRevocation(p.end(), asked, answered)
 	t := r.st.t
 	t.must(v.Before > 0 && v.RefusedBefore == 0, "a token before its revocation: used %d times, refused %d", v.Before, v.RefusedBefore)
 	t.must(v.After > 0 && v.Accepted == 0, "later than 1 s after its revocation: used %d times, accepted %d", v.After, v.Accepted)
-	t.note("accepted for the last time %s after the revocation was answered", ms(v.Last))
+	t.note("accepted for the last time %s after the revocation was answered", verify.Millis(v.Last))
 	return old, nil
 }
 

@@ -78,28 +78,3 @@ func TestARingAcceptsWhatTheSecretOfTheMomentSigned(t *testing.T) {
 		}
 	}
 }
-
-func TestTheVerdictOnARevocationCatchesWhatItIsFor(t *testing.T) {
-	for name, c := range map[string]struct {
-		ms     float64
-		status int
-		want   revocation
-	}{
-		"accepted before":                {100, 200, revocation{Before: 1, Last: -4900 * time.Millisecond}},
-		"refused before":                 {100, 401, revocation{Before: 1, RefusedBefore: 1}},
-		"no answer before":               {100, 0, revocation{Before: 1, RefusedBefore: 1}},
-		"refused while it was revoked":   {4970, 401, revocation{Before: 1}},
-		"accepted within the second":     {5500, 200, revocation{Last: 500 * time.Millisecond}},
-		"refused after it":               {6001, 401, revocation{After: 1}},
-		"accepted after it":              {6001, 200, revocation{After: 1, Accepted: 1, Last: 1001 * time.Millisecond}},
-		"not looked at after it":         {6001, 429, revocation{After: 1}},
-		"no clear answer after it":       {6001, 500, revocation{After: 1, Accepted: 1}},
-		"found, but forbidden, after it": {6001, 403, revocation{After: 1, Accepted: 1}},
-	} {
-		got := checkRevocation([]probe{{at(c.ms), c.status}}, at(4990), at(5000))
-		c.want.Last = max(c.want.Last, 0)
-		if got != c.want {
-			t.Errorf("%s: the verdict is %+v, want %+v", name, got, c.want)
-		}
-	}
-}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/foliot/foliot/test/battery/verify"
 )
 
 // second: a herd of tasks that are all due within one second, beside another
@@ -53,7 +55,7 @@ func (t *trial) herd(ctx context.Context, name string, count int) (memorySeen, e
 	defer memory.end()
 
 	start := dueIn(leadFor(count))
-	herd := numbered{prefix: name, count: count, due: func(i int) time.Time {
+	herd := verify.Numbered{Prefix: name, Count: count, Due: func(i int) time.Time {
 		return start.Add(time.Duration(i%1000) * time.Millisecond)
 	}}
 	if err := st.importNumbered(ctx, herd, "herd", sink.url()); err != nil {
@@ -69,7 +71,7 @@ func (t *trial) herd(ctx context.Context, name string, count int) (memorySeen, e
 	return seen, st.concludeHerd(herd, sink, seen)
 }
 
-func (st *stage) concludeHerd(herd numbered, sink *sinkProcess, seen memorySeen) error {
+func (st *stage) concludeHerd(herd verify.Numbered, sink *sinkProcess, seen memorySeen) error {
 	if err := st.server.stop(20 * time.Second); err != nil {
 		return err
 	}
@@ -89,6 +91,6 @@ func (st *stage) concludeHerd(herd numbered, sink *sinkProcess, seen memorySeen)
 		return err
 	}
 	p99 := t.lateness("of the bystanders", beside.Late)
-	t.must(p99 <= time.Second, "bystanders' p99 %s, at most 1 s", ms(p99))
+	t.must(p99 <= time.Second, "bystanders' p99 %s, at most 1 s", verify.Millis(p99))
 	return nil
 }

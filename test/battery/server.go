@@ -145,7 +145,7 @@ func (s *server) killNow() time.Time {
 }
 
 // reap waits for the process that was killed.
-func (s *server) reap() { _ = s.cmd.Wait() } // "signal: killed" is no news
+func (s *server) reap() { _ = s.cmd.Wait() }
 
 // outlast waits until the process has ended, and returns its exit code. If that takes longer
 // than within it kills the process, and alone is false.

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/test/battery/verify"
 	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
@@ -91,9 +92,9 @@ func TestASinkLogsEveryCallbackAndVerifiesSome(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		at := time.Unix(0, l.at)
-		if string(l.name) != fmt.Sprintf("a-%d", n) || string(l.id) != "id" || at.Before(began) || at.After(time.Now()) {
-			t.Errorf("line %d is %s %s at %v", n, l.name, l.id, at)
+		at := time.Unix(0, l.At)
+		if string(l.Name) != fmt.Sprintf("a-%d", n) || string(l.ID) != "id" || at.Before(began) || at.After(time.Now()) {
+			t.Errorf("line %d is %s %s at %v", n, l.Name, l.ID, at)
 		}
 		n++
 	}
@@ -158,8 +159,8 @@ func TestASinkInAProcessOfItsOwnTakesOrdersUntilItIsClosed(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Error(err)
 	}
-	n := numbered{prefix: "a", count: sample, due: func(int) time.Time { return start }}
-	if v, err := n.tally(readSunk(p.path)); err != nil || v.Lost.Count != 0 {
+	n := verify.Numbered{Prefix: "a", Count: sample, Due: func(int) time.Time { return start }}
+	if v, err := n.Tally(readSunk(p.path)); err != nil || v.Lost.Count != 0 {
 		t.Errorf("after its end the log tells %+v, %v", v, err)
 	}
 }

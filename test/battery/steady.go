@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/verify"
 )
 
 // steady: a quiet server, some load, nothing goes wrong.
@@ -37,7 +38,7 @@ func steady(ctx context.Context, t *trial) error {
 	t.must(v.Duplicates == 0, "duplicates %d", v.Duplicates)
 	t.lateness("of a process that only sleeps, meanwhile", idle)
 	p99 := t.lateness("of all", v.Late)
-	t.must(p99 <= 10*time.Millisecond, "lateness p99 %s, at most 10 ms", ms(p99))
+	t.must(p99 <= 10*time.Millisecond, "lateness p99 %s, at most 10 ms", verify.Millis(p99))
 	return nil
 }
 

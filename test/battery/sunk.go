@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/foliot/foliot/test/battery/verify"
 	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
@@ -94,11 +95,11 @@ func (c sunk) appendLine(b []byte) []byte {
 // readSunk yields the callbacks of a sink's log, without their bodies and
 // signatures, in the order in which they were logged. The name and id of one
 // are valid until the next.
-func readSunk(path string) iter.Seq2[sunkLine, error] {
-	return func(yield func(sunkLine, error) bool) {
+func readSunk(path string) iter.Seq2[verify.Delivery, error] {
+	return func(yield func(verify.Delivery, error) bool) {
 		f, err := os.Open(path)
 		if err != nil {
-			yield(sunkLine{}, fmt.Errorf("read a sink's log: %w", err))
+			yield(verify.Delivery{}, fmt.Errorf("read a sink's log: %w", err))
 			return
 		}
 		defer f.Close()
@@ -110,25 +111,19 @@ func readSunk(path string) iter.Seq2[sunkLine, error] {
 			}
 		}
 		if err := lines.Err(); err != nil {
-			yield(sunkLine{}, fmt.Errorf("read a sink's log: %w", err))
+			yield(verify.Delivery{}, fmt.Errorf("read a sink's log: %w", err))
 		}
 	}
 }
 
-// sunkLine is one line of a sink's log.
-type sunkLine struct {
-	name, id []byte
-	at       int64 // nanoseconds since 1970
-}
-
-func parseSunk(line []byte) (sunkLine, error) {
+func parseSunk(line []byte) (verify.Delivery, error) {
 	fields := bytes.Split(line, []byte{' '})
 	if len(fields) != 3 {
-		return sunkLine{}, fmt.Errorf("a sink's log holds the line %q", line)
+		return verify.Delivery{}, fmt.Errorf("a sink's log holds the line %q", line)
 	}
 	at, err := strconv.ParseInt(string(fields[2]), 10, 64)
 	if err != nil {
-		return sunkLine{}, fmt.Errorf("a sink's log holds the line %q: %w", line, err)
+		return verify.Delivery{}, fmt.Errorf("a sink's log holds the line %q: %w", line, err)
 	}
-	return sunkLine{name: fields[0], id: fields[1], at: at}, nil
+	return verify.Delivery{Name: fields[0], ID: fields[1], At: at}, nil
 }

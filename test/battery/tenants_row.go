@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/foliot/foliot/test/battery/verify"
 )
 
 // Bounds of the cost of an attack for its victim and the server.
@@ -28,9 +30,9 @@ type spell struct {
 type tenantsRow struct {
 	attack        attack
 	alone, beside spell
-	verdict       verdict // of all the victim's tasks
-	created       int     // creates of the victim that were answered 2xx
-	refused       offences
+	verdict       verify.Verdict // of all the victim's tasks
+	created       int            // creates of the victim that were answered 2xx
+	refused       verify.Offences
 	died          bool // the server did
 	resident      int64
 	growth        float64 // bytes a second that the store grew by
@@ -39,16 +41,16 @@ type tenantsRow struct {
 }
 
 // judge fills in the findings.
-func (r *tenantsRow) judge(e evidence) {
-	r.verdict = check(e)
+func (r *tenantsRow) judge(e verify.Evidence) {
+	r.verdict = verify.Check(e)
 	for _, s := range []*spell{&r.alone, &r.beside} {
-		s.victim = check(e.dueWithin(s.from, s.until)).Late
+		s.victim = verify.Check(e.DueWithin(s.from, s.until)).Late
 	}
 }
 
 // shift is how much later the victim's p99 is beside the attack.
 func (r *tenantsRow) shift() time.Duration {
-	return percentile(r.beside.victim, 99) - percentile(r.alone.victim, 99)
+	return verify.Percentile(r.beside.victim, 99) - verify.Percentile(r.alone.victim, 99)
 }
 
 // deciding returns the turn of an attack that counts; nil: another turn is needed. A
@@ -80,22 +82,22 @@ func (r *tenantsRow) findings() (list []finding) {
 		list = append(list, finding{ok, fmt.Sprintf(format, args...)})
 	}
 	shift := r.shift()
-	worst := percentile(r.beside.victim, 100)
+	worst := verify.Percentile(r.beside.victim, 100)
 	add(r.attacker.Requests > 0 || r.delivered > 0, "the attack took place: %d requests, %d deliveries", r.attacker.Requests, r.delivered)
 	add(!r.died, "the server survived: %v", !r.died)
 	add(len(r.alone.victim) > 0 && len(r.beside.victim) > 0, "tasks of the victim: %d alone, %d beside the attack", len(r.alone.victim), len(r.beside.victim))
-	add(shift <= maxShift, "p99 shifts by %s, at most %s", ms(shift), ms(maxShift))
-	add(worst <= maxLateness, "at most %s late, at most %s", ms(worst), ms(maxLateness))
+	add(shift <= maxShift, "p99 shifts by %s, at most %s", verify.Millis(shift), verify.Millis(maxShift))
+	add(worst <= maxLateness, "at most %s late, at most %s", verify.Millis(worst), verify.Millis(maxLateness))
 	add(r.resident > 0 && r.resident <= maxResident, "memory's peak %d MB, at most %d", r.resident>>20, maxResident>>20)
 	if r.attack.bounded {
 		add(r.growth <= maxGrowth, "the store grows by %.2f MB/s, at most %.2f", r.growth/(1<<20), maxGrowth/float64(1<<20))
 	}
 	if !r.attack.tinyDisk { // there a create may be refused
-		add(r.refused.Count == 0, "creates answered 2xx: %d, others %d%.200s", r.created, r.refused.Count, some(r.refused.First[:min(1, len(r.refused.First))]))
+		add(r.refused.Count == 0, "creates answered 2xx: %d, others %d%.200s", r.created, r.refused.Count, verify.Examples(r.refused.First[:min(1, len(r.refused.First))]))
 	}
-	add(len(r.verdict.Lost) == 0, "lost %d%s", len(r.verdict.Lost), some(r.verdict.Lost))
-	add(len(r.verdict.Early) == 0, "early %d%s", len(r.verdict.Early), some(r.verdict.Early))
-	add(len(r.verdict.Unexplained) == 0, "duplicates without a fault %d%s", len(r.verdict.Unexplained), some(r.verdict.Unexplained))
+	add(len(r.verdict.Lost) == 0, "lost %d%s", len(r.verdict.Lost), verify.Examples(r.verdict.Lost))
+	add(len(r.verdict.Early) == 0, "early %d%s", len(r.verdict.Early), verify.Examples(r.verdict.Early))
+	add(len(r.verdict.Unexplained) == 0, "duplicates without a fault %d%s", len(r.verdict.Unexplained), verify.Examples(r.verdict.Unexplained))
 	return list
 }
 
@@ -136,19 +138,7 @@ func (r *tenantsRow) line() string {
 func percentiles(sorted []time.Duration, of ...float64) string {
 	words := make([]string, len(of))
 	for i, p := range of {
-		words[i] = fmt.Sprintf("%.1f", float64(percentile(sorted, p).Microseconds())/1000)
+		words[i] = fmt.Sprintf("%.1f", float64(verify.Percentile(sorted, p).Microseconds())/1000)
 	}
 	return strings.Join(words, " / ")
-}
-
-// dueWithin returns the evidence of the tasks that are due from an instant until
-// before another; zero: for ever.
-func (e evidence) dueWithin(from, until time.Time) evidence {
-	part := evidence{Arrived: e.Arrived}
-	for _, a := range e.Accepted {
-		if !a.Due.Before(from) && (until.IsZero() || a.Due.Before(until)) {
-			part.Accepted = append(part.Accepted, a)
-		}
-	}
-	return part
 }

@@ -10,13 +10,13 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/verify"
 )
 
 // goodRow is a row in which everything is as promised.
@@ -30,7 +30,7 @@ func goodRow() tenantsRow {
 	return tenantsRow{
 		attack: attack{name: "some", bounded: true}, attacker: attackCounts{Requests: 1}, created: 200, resident: 100 << 20, growth: 1000,
 		alone: spell{victim: late(1, 2, 5)}, beside: spell{victim: late(1, 2, 55)},
-		verdict: verdict{Accepted: 6, Arrived: 6},
+		verdict: verify.Verdict{Accepted: 6, Arrived: 6},
 	}
 }
 
@@ -52,8 +52,8 @@ func TestARowFindsWhatAnAttackHasHurt(t *testing.T) {
 		"memory that was not seen":     {func(r *tenantsRow) { r.resident = 0 }, "memory's peak"},
 		"a store that grows":           {func(r *tenantsRow) { r.growth = 1<<20 + 1 }, "grows"},
 		"growth where none is bounded": {func(r *tenantsRow) { r.growth, r.attack.bounded = 1<<30, false }, ""},
-		"a create refused":             {func(r *tenantsRow) { r.refused.add("create x: status 429") }, "status 429"},
-		"the same on a full disk":      {func(r *tenantsRow) { r.refused.add("create x: status 503"); r.attack.tinyDisk = true }, ""},
+		"a create refused":             {func(r *tenantsRow) { r.refused.Add("create x: status 429") }, "status 429"},
+		"the same on a full disk":      {func(r *tenantsRow) { r.refused.Add("create x: status 503"); r.attack.tinyDisk = true }, ""},
 		"a lost task":                  {func(r *tenantsRow) { r.verdict.Lost = []string{"a"} }, "lost 1: [a]"},
 		"an early task":                {func(r *tenantsRow) { r.verdict.Early = []string{"a"} }, "early 1: [a]"},
 		"a task that came twice":       {func(r *tenantsRow) { r.verdict.Unexplained = []string{"a"} }, "duplicates"},
@@ -99,20 +99,6 @@ func TestOnePauseOfTheMachineDecidesNoAttack(t *testing.T) {
 		if c.counts < 0 && got != nil || c.counts >= 0 && got != c.turns[c.counts] {
 			t.Errorf("%s: the turn %d counts, want %d", name, slices.Index(c.turns, got), c.counts)
 		}
-	}
-}
-
-func TestAPhaseHasTheTasksThatAreDueInIt(t *testing.T) {
-	e := evidence{
-		Accepted: []accepted{{Name: "a", Due: at(99)}, {Name: "b", Due: at(100)}, {Name: "c", Due: at(199)}, {Name: "d", Due: at(200)}},
-		Arrived:  []arrived{{Name: "a", At: at(101)}, {Name: "b", At: at(103)}, {Name: "c", At: at(204)}, {Name: "d", At: at(206)}},
-	}
-	ms := time.Millisecond
-	if got, want := check(e.dueWithin(at(100), at(200))).Late, []time.Duration{3 * ms, 5 * ms}; !slices.Equal(got, want) {
-		t.Errorf("from 100 to 200: %v, want %v", got, want)
-	}
-	if got, want := check(e.dueWithin(at(200), time.Time{})).Late, []time.Duration{6 * ms}; !slices.Equal(got, want) {
-		t.Errorf("from 200: %v, want %v", got, want)
 	}
 }
 

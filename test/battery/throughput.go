@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/verify"
 )
 
 // throughput: deliveries a second from a backlog, with signatures and without,
@@ -58,7 +59,7 @@ func throughput(ctx context.Context, t *trial) error {
 
 // drain is the delivery of a backlog and what it cost.
 type drain struct {
-	tasks        numbered
+	tasks        verify.Numbered
 	signed       bool
 	server, sink time.Duration // processor time
 	counts       sinkCounts    // of this drain alone
@@ -68,7 +69,7 @@ type drain struct {
 func (st *stage) drain(ctx context.Context, sink *sinkProcess, name string) (d drain, err error) {
 	count := st.t.opts.drained
 	due := dueIn(leadFor(count))
-	d.tasks = numbered{prefix: name, count: count, due: func(int) time.Time { return due }}
+	d.tasks = verify.Numbered{Prefix: name, Count: count, Due: func(int) time.Time { return due }}
 	if err := st.importNumbered(ctx, d.tasks, "", sink.url()); err != nil {
 		return d, err
 	}
@@ -125,7 +126,7 @@ func (t *trial) mustDrain(d drain, log string) (float64, error) {
 	} else {
 		t.must(d.counts.Signed == 0, "signed although there is no secret: %d", d.counts.Signed)
 	}
-	t.note("%s: %.0f deliveries a second; processor time of each: %.1f us server, %.1f us receiver", d.tasks.prefix, v.Rate, each(d.server, v.Arrived), each(d.sink, v.Arrived))
+	t.note("%s: %.0f deliveries a second; processor time of each: %.1f us server, %.1f us receiver", d.tasks.Prefix, v.Rate, each(d.server, v.Arrived), each(d.sink, v.Arrived))
 	return v.Rate, nil
 }
 

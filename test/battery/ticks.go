@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/verify"
 )
 
 const (
@@ -139,7 +140,7 @@ func (st *stage) killAtTicks(ctx context.Context, kills int) error {
 		if !until(ctx, at) {
 			return ctx.Err()
 		}
-		if err := st.faults.append(fault{Kind: "kill -9", At: st.server.killNow()}); err != nil {
+		if err := st.faults.append(verify.Fault{Kind: "kill -9", At: st.server.killNow()}); err != nil {
 			return err
 		}
 		st.server.reap()
@@ -182,7 +183,7 @@ func (st *stage) promiseInstants(ctx context.Context, name string, start time.Ti
 	}
 	count := int64(0)
 	for at := start; !at.After(last); at = at.Add(time.Second) {
-		if err := st.accepted.append(accepted{Name: name + "@" + strconv.FormatInt(at.UnixMilli(), 10), Due: at, At: start}); err != nil {
+		if err := st.accepted.append(verify.Accepted{Name: name + "@" + strconv.FormatInt(at.UnixMilli(), 10), Due: at, At: start}); err != nil {
 			return err
 		}
 		count++
@@ -193,7 +194,7 @@ func (st *stage) promiseInstants(ctx context.Context, name string, start time.Ti
 		runs = *s.Runs
 	}
 	st.t.must(runs == count && behind < 2*time.Second && s.LastSkipped == nil,
-		"%s: %d instants, the last one %s ago; %d made an occurrence, skipped %+v", name, count, ms(behind), runs, s.LastSkipped)
+		"%s: %d instants, the last one %s ago; %d made an occurrence, skipped %+v", name, count, verify.Millis(behind), runs, s.LastSkipped)
 	return nil
 }
 
@@ -203,21 +204,7 @@ func (st *stage) mustKnowAll() error {
 	if err != nil {
 		return err
 	}
-	strangers := e.strangers()
-	st.t.must(len(strangers) == 0, "of no instant %d%s", len(strangers), some(strangers))
+	strangers := e.Unexpected()
+	st.t.must(len(strangers) == 0, "of no instant %d%s", len(strangers), verify.Examples(strangers))
 	return nil
-}
-
-// strangers returns the names of arrivals that nobody was promised.
-func (e evidence) strangers() (names []string) {
-	known := map[string]bool{}
-	for _, a := range e.Accepted {
-		known[a.Name] = true
-	}
-	for _, a := range e.Arrived {
-		if !known[a.Name] {
-			names = append(names, a.Name)
-		}
-	}
-	return names
 }

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"time"
+
+	"github.com/foliot/foliot/test/battery/verify"
 )
 
 // trial is one run of a scenario: its directory, its randomness, its report.
@@ -135,17 +137,17 @@ func (st *stage) close() {
 }
 
 // evidence reads the logs from the disk.
-func (st *stage) evidence() (e evidence, err error) {
-	if e.Accepted, err = readJournal[accepted](st.path("accepted")); err != nil {
+func (st *stage) evidence() (e verify.Evidence, err error) {
+	if e.Accepted, err = readJournal[verify.Accepted](st.path("accepted")); err != nil {
 		return e, err
 	}
-	if e.Cancelled, err = readJournal[cancelled](st.path("cancelled")); err != nil {
+	if e.Cancelled, err = readJournal[verify.Cancelled](st.path("cancelled")); err != nil {
 		return e, err
 	}
-	if e.Arrived, err = readJournal[arrived](st.path("arrived")); err != nil {
+	if e.Arrived, err = readJournal[verify.Arrived](st.path("arrived")); err != nil {
 		return e, err
 	}
-	e.Faults, err = readJournal[fault](st.path("faults"))
+	e.Faults, err = readJournal[verify.Fault](st.path("faults"))
 	return e, err
 }
 
@@ -158,7 +160,7 @@ func (st *stage) awaitPromised(ctx context.Context, patience time.Duration) erro
 	}
 	silent := map[string]bool{} // need not arrive
 	for _, c := range e.Cancelled {
-		silent[c.Name] = c.mayHold()
+		silent[c.Name] = c.MayHold()
 	}
 	var names []string
 	for _, a := range e.Accepted {
@@ -173,43 +175,31 @@ func (st *stage) awaitPromised(ctx context.Context, patience time.Duration) erro
 // promised writes down that the server accepted tasks.
 func (st *stage) promised(name string, due time.Time) error {
 	st.promises.Add(1)
-	return st.accepted.append(accepted{Name: name, Due: due, At: time.Now()})
+	return st.accepted.append(verify.Accepted{Name: name, Due: due, At: time.Now()})
 }
 
 // judge reads the logs, prints what every scenario promises, and returns the
 // verdict for what it promises beside that.
-func (st *stage) judge() (verdict, error) {
+func (st *stage) judge() (verify.Verdict, error) {
 	e, err := st.evidence()
 	if err != nil {
-		return verdict{}, err
+		return verify.Verdict{}, err
 	}
-	v := check(e)
+	v := verify.Check(e)
 	t := st.t
 	t.note("accepted %d, arrived %d", v.Accepted, v.Arrived)
-	t.must(len(v.Lost) == 0, "lost %d%s", len(v.Lost), some(v.Lost))
-	t.must(len(v.Early) == 0, "early %d%s", len(v.Early), some(v.Early))
-	t.must(len(v.Unexplained) == 0, "duplicates without a fault %d%s", len(v.Unexplained), some(v.Unexplained))
-	t.must(len(v.OtherID) == 0, "duplicates under another webhook-id %d%s", len(v.OtherID), some(v.OtherID))
+	t.must(len(v.Lost) == 0, "lost %d%s", len(v.Lost), verify.Examples(v.Lost))
+	t.must(len(v.Early) == 0, "early %d%s", len(v.Early), verify.Examples(v.Early))
+	t.must(len(v.Unexplained) == 0, "duplicates without a fault %d%s", len(v.Unexplained), verify.Examples(v.Unexplained))
+	t.must(len(v.OtherID) == 0, "duplicates under another webhook-id %d%s", len(v.OtherID), verify.Examples(v.OtherID))
 	return v, nil
-}
-
-// some shows the first of what went wrong.
-func some(list []string) string {
-	if len(list) == 0 {
-		return ""
-	}
-	return fmt.Sprintf(": %v", list[:min(5, len(list))])
 }
 
 // lateness prints how late the callbacks were and returns the 99th percentile.
 func (t *trial) lateness(of string, late []time.Duration) time.Duration {
-	p99 := percentile(late, 99)
-	t.note("lateness %s: p50 %s, p99 %s, max %s", of, ms(percentile(late, 50)), ms(p99), ms(percentile(late, 100)))
+	p99 := verify.Percentile(late, 99)
+	t.note("lateness %s: p50 %s, p99 %s, max %s", of, verify.Millis(verify.Percentile(late, 50)), verify.Millis(p99), verify.Millis(verify.Percentile(late, 100)))
 	return p99
-}
-
-func ms(d time.Duration) string {
-	return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000)
 }
 
 // dueIn returns the instant that far from now, in whole milliseconds: what the

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"time"
+
+	"github.com/foliot/foliot/test/battery/verify"
 )
 
 const (
@@ -12,21 +14,21 @@ const (
 )
 
 // underFaults creates tasks while fault goes on, and judges when all have come that will.
-func (t *trial) underFaults(ctx context.Context, sub, url string, fault func(context.Context, *nodes) error) (v verdict, err error) {
+func (t *trial) underFaults(ctx context.Context, sub, url string, fault func(context.Context, *nodes) error) (v verify.Verdict, err error) {
 	e, load, err := t.evidenceOf(ctx, sub, url, faultAhead, fault)
 	if err != nil {
 		return v, err
 	}
-	v = check(e)
+	v = verify.Check(e)
 	t.note("faults %d, creates answered %d, not at all %d, duplicates %d", v.Faults, v.Accepted, load.unanswered, v.Duplicates)
 	t.lateness("of first arrivals, after faults too", v.Late)
-	t.must(len(v.Early) == 0, "early %d%s", len(v.Early), some(v.Early))
+	t.must(len(v.Early) == 0, "early %d%s", len(v.Early), verify.Examples(v.Early))
 	return v, nil
 }
 
 // evidenceOf runs two nodes on the store at url with their logs below sub, and
 // creates tasks at both, due up to ahead from then, while fault goes on.
-func (t *trial) evidenceOf(ctx context.Context, sub, url string, ahead time.Duration, fault func(context.Context, *nodes) error, flags ...string) (e evidence, load *killLoad, err error) {
+func (t *trial) evidenceOf(ctx context.Context, sub, url string, ahead time.Duration, fault func(context.Context, *nodes) error, flags ...string) (e verify.Evidence, load *killLoad, err error) {
 	n, err := t.nodesIn(sub, 2, url, append([]string{"--shard-lease", "1s", "--lease", "2s"}, flags...)...)
 	if err != nil {
 		return e, nil, err
@@ -55,8 +57,8 @@ func (t *trial) evidenceOf(ctx context.Context, sub, url string, ahead time.Dura
 }
 
 // mustKeep holds v against what is promised while Redis itself loses nothing.
-func (t *trial) mustKeep(v verdict) {
-	t.must(v.Accepted > 0 && len(v.Lost) == 0, "lost %d of %d%s", len(v.Lost), v.Accepted, some(v.Lost))
-	t.must(len(v.AfterCancel) == 0, "delivered after a cancel's 200: %d%s", len(v.AfterCancel), some(v.AfterCancel))
-	t.must(len(v.OtherID) == 0, "duplicates under another webhook-id %d%s", len(v.OtherID), some(v.OtherID))
+func (t *trial) mustKeep(v verify.Verdict) {
+	t.must(v.Accepted > 0 && len(v.Lost) == 0, "lost %d of %d%s", len(v.Lost), v.Accepted, verify.Examples(v.Lost))
+	t.must(len(v.AfterCancel) == 0, "delivered after a cancel's 200: %d%s", len(v.AfterCancel), verify.Examples(v.AfterCancel))
+	t.must(len(v.OtherID) == 0, "duplicates under another webhook-id %d%s", len(v.OtherID), verify.Examples(v.OtherID))
 }

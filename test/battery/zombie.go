@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/verify"
 )
 
 const (
@@ -54,7 +55,7 @@ func zombie(ctx context.Context, t *trial) error {
 	if err != nil {
 		return err
 	}
-	t.must(len(v.AfterCancel) == 0, "delivered after a cancel's 200: %d%s", len(v.AfterCancel), some(v.AfterCancel))
+	t.must(len(v.AfterCancel) == 0, "delivered after a cancel's 200: %d%s", len(v.AfterCancel), verify.Examples(v.AfterCancel))
 	return z.mustStaySilent()
 }
 
@@ -92,7 +93,7 @@ func (z *zombies) round(ctx context.Context, i int) error {
 	defer wake() // also where something fails: a stopped process would not end
 	victim.shut.Store(true)
 	defer victim.shut.Store(false)
-	pause(ctx, wireDelay)
+	pause(ctx, verify.WireDelay)
 	if err := other.pauseQueue(ctx, zombieQueue, ""); err != nil {
 		return err
 	}
@@ -174,7 +175,7 @@ func (z *zombies) cancelHalf(ctx context.Context, at *door, names []string, told
 		}
 		status := at.cancel(ctx, name)
 		now := time.Now()
-		if err := z.stage.cancelled.append(cancelled{Name: name, Status: status, At: now}); err != nil {
+		if err := z.stage.cancelled.append(verify.Cancelled{Name: name, Status: status, At: now}); err != nil {
 			return err
 		}
 		if status != http.StatusOK && status != http.StatusAccepted {
@@ -200,7 +201,7 @@ func (z *zombies) mustStayCancelled(ctx context.Context) error {
 			changed = append(changed, name+" is "+t.State)
 		}
 	}
-	z.t.must(len(changed) == 0, "cancelled tasks that were settled otherwise: %d of %d%s", len(changed), len(z.silent), some(changed))
+	z.t.must(len(changed) == 0, "cancelled tasks that were settled otherwise: %d of %d%s", len(changed), len(z.silent), verify.Examples(changed))
 	return nil
 }
 
@@ -216,6 +217,6 @@ func (z *zombies) mustStaySilent() error {
 			sent = append(sent, a.Name)
 		}
 	}
-	z.t.must(len(sent) == 0, "cancelled tasks that a woken node sent: %d%s", len(sent), some(sent))
+	z.t.must(len(sent) == 0, "cancelled tasks that a woken node sent: %d%s", len(sent), verify.Examples(sent))
 	return nil
 }

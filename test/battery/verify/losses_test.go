@@ -1,4 +1,4 @@
-package main
+package verify
 
 import (
 	"testing"
@@ -9,9 +9,9 @@ import (
 func TestLossesBelongToTheirRuns(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	at := func(seconds float64) time.Time { return start.Add(time.Duration(seconds * float64(time.Second))) }
-	runs := []stricken{{began: at(0), at: at(1)}, {began: at(10), at: at(11)}, {began: at(20), at: at(21)}}
-	e := evidence{
-		Accepted: []accepted{
+	runs := []FailoverRun{{Began: at(0), At: at(1)}, {Began: at(10), At: at(11)}, {Began: at(20), At: at(21)}}
+	e := Evidence{
+		Accepted: []Accepted{
 			{Name: "a", At: at(0.5)},
 			{Name: "b", At: at(0.9)},
 			{Name: "c", At: at(3)},
@@ -21,10 +21,10 @@ func TestLossesBelongToTheirRuns(t *testing.T) {
 			{Name: "g", At: at(20)},
 			{Name: "h", At: at(22)},
 		},
-		Cancelled: []cancelled{{Name: "g", Status: 200, At: at(20.5)}},
-		Arrived:   []arrived{{Name: "a", At: at(4)}, {Name: "c", At: at(4)}, {Name: "d", At: at(4)}, {Name: "h", At: at(23)}, {Name: "h", At: at(24)}},
+		Cancelled: []Cancelled{{Name: "g", Status: 200, At: at(20.5)}},
+		Arrived:   []Arrived{{Name: "a", At: at(4)}, {Name: "c", At: at(4)}, {Name: "d", At: at(4)}, {Name: "h", At: at(23)}, {Name: "h", At: at(24)}},
 	}
-	l := judgeLosses("async", "kill -9", runs, e)
+	l := JudgeLosses("async", "kill -9", runs, e)
 	if len(l.Lost) != 3 || l.hurt != 2 || l.worst != 2 {
 		t.Errorf("lost %v in %d runs, %d in the worst; want b in the first and e, f in the second", l.Lost, l.hurt, l.worst)
 	}
@@ -42,16 +42,16 @@ func TestLossesBelongToTheirRuns(t *testing.T) {
 func TestEvidenceIsSplitByTasks(t *testing.T) {
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	before, after := at.Add(-time.Second), at.Add(time.Second)
-	e := evidence{
-		Accepted:  []accepted{{Name: "a", At: before}, {Name: "b", At: after}, {Name: "c", At: after}},
-		Cancelled: []cancelled{{Name: "a", Status: 200, At: after}, {Name: "b", Status: 200, At: after}},
-		Arrived:   []arrived{{Name: "a", At: after.Add(time.Second)}, {Name: "b", At: after.Add(time.Second)}, {Name: "unanswered", At: before}},
+	e := Evidence{
+		Accepted:  []Accepted{{Name: "a", At: before}, {Name: "b", At: after}, {Name: "c", At: after}},
+		Cancelled: []Cancelled{{Name: "a", Status: 200, At: after}, {Name: "b", Status: 200, At: after}},
+		Arrived:   []Arrived{{Name: "a", At: after.Add(time.Second)}, {Name: "b", At: after.Add(time.Second)}, {Name: "unanswered", At: before}},
 	}
-	first, second := e.split(at)
-	if v := check(first); v.Accepted != 1 || len(v.AfterCancel) != 1 || v.Arrived != 2 || len(v.Lost) != 0 {
+	first, second := e.Split(at)
+	if v := Check(first); v.Accepted != 1 || len(v.AfterCancel) != 1 || v.Arrived != 2 || len(v.Lost) != 0 {
 		t.Errorf("of the first: %+v", v)
 	}
-	if v := check(second); v.Accepted != 2 || len(v.AfterCancel) != 1 || v.Arrived != 1 || len(v.Lost) != 1 {
+	if v := Check(second); v.Accepted != 2 || len(v.AfterCancel) != 1 || v.Arrived != 1 || len(v.Lost) != 1 {
 		t.Errorf("of the second: %+v", v)
 	}
 }

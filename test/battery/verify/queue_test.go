@@ -1,4 +1,4 @@
-package main
+package verify
 
 import (
 	"math"
@@ -33,7 +33,7 @@ func TestARateIsHeldOverEveryWindow(t *testing.T) {
 		"too much after a long silence":     {append(every(0, 0, 1), every(10_000, 0, 20)...), 10},
 		"a second burst after a silence":    {append(burstThenRate, every(2220, 0, burst)...), 0},
 	} {
-		got := beyondRate(c.arrivals, rate, burst)
+		got := RateExcess(c.arrivals, rate, burst)
 		if math.Abs(got-c.over) > 0.01 {
 			t.Errorf("%s: %.2f beyond what is allowed, want %.2f", name, got, c.over)
 		}
@@ -41,9 +41,9 @@ func TestARateIsHeldOverEveryWindow(t *testing.T) {
 }
 
 func TestASilenceIsBrokenByWhatWasNotUnderWay(t *testing.T) {
-	silences := []silence{{at(1000), at(3000)}, {at(4000), at(6000)}}
+	silences := []QueuePause{{at(1000), at(3000)}, {at(4000), at(6000)}}
 	for name, c := range map[string]struct {
-		ms                         float64
+		millis                     float64
 		forbidden, underWay, after int
 	}{
 		"before":                     {999, 0, 0, 0},
@@ -55,7 +55,7 @@ func TestASilenceIsBrokenByWhatWasNotUnderWay(t *testing.T) {
 		"in the second one":          {5999, 1, 0, 0},
 		"after the second has ended": {6001, 0, 0, 1},
 	} {
-		forbidden, underWay, after := broken(silences, []time.Time{at(c.ms)})
+		forbidden, underWay, after := CheckPauses(silences, []time.Time{at(c.millis)})
 		if len(forbidden) != c.forbidden || underWay != c.underWay || after != c.after {
 			t.Errorf("%s: forbidden %v, under way %d, after %d", name, forbidden, underWay, after)
 		}
@@ -63,21 +63,21 @@ func TestASilenceIsBrokenByWhatWasNotUnderWay(t *testing.T) {
 }
 
 func TestThePurgeVerdictCatchesWhatItIsFor(t *testing.T) {
-	accepted := []accepted{promised("early", 500), promised("late", 60_000)}
+	accepted := []Accepted{promised("early", 500), promised("late", 60_000)}
 	doomed := []string{"early", "late"}
 	type counts struct{ lost, after, before, underWay, duplicates int }
 	for name, c := range map[string]struct {
-		arrived []arrived
+		arrived []Arrived
 		want    counts
 	}{
-		"as it should be":               {[]arrived{callback("early", 501)}, counts{before: 1}},
+		"as it should be":               {[]Arrived{callback("early", 501)}, counts{before: 1}},
 		"lost what was due before":      {nil, counts{lost: 1}},
-		"under way":                     {[]arrived{callback("early", 501), callback("late", 5100)}, counts{before: 1, underWay: 1}},
-		"delivered although purged":     {[]arrived{callback("early", 501), callback("late", 60_001)}, counts{before: 1, after: 1}},
-		"twice":                         {[]arrived{callback("early", 501), callback("early", 502)}, counts{before: 1, duplicates: 1}},
-		"another queue's is not judged": {[]arrived{callback("early", 501), callback("other", 60_001)}, counts{before: 1}},
+		"under way":                     {[]Arrived{callback("early", 501), callback("late", 5100)}, counts{before: 1, underWay: 1}},
+		"delivered although purged":     {[]Arrived{callback("early", 501), callback("late", 60_001)}, counts{before: 1, after: 1}},
+		"twice":                         {[]Arrived{callback("early", 501), callback("early", 502)}, counts{before: 1, duplicates: 1}},
+		"another queue's is not judged": {[]Arrived{callback("early", 501), callback("other", 60_001)}, counts{before: 1}},
 	} {
-		v := checkPurge(evidence{Accepted: accepted, Arrived: c.arrived}, at(4990), at(5000), doomed)
+		v := CheckPurge(Evidence{Accepted: accepted, Arrived: c.arrived}, at(4990), at(5000), doomed)
 		if got := (counts{len(v.Lost), len(v.After), v.Before, v.UnderWay, v.Duplicates}); got != c.want {
 			t.Errorf("%s: the verdict is %+v, want %+v", name, got, c.want)
 		}

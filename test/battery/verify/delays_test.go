@@ -1,4 +1,4 @@
-package main
+package verify
 
 import (
 	"slices"
@@ -24,11 +24,11 @@ func TestDelaysAreSortedByWhatCanHaveCausedThem(t *testing.T) {
 		{"accepted after it was due", 1000, 3000, 2000, nil, []time.Duration{s}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			e := evidence{Accepted: []accepted{{"a", at(c.due), at(c.acceptedAt)}, promised("lost", 0)}, Arrived: []arrived{callback("a", c.came+9000), callback("a", c.came)}}
+			e := Evidence{Accepted: []Accepted{{"a", at(c.due), at(c.acceptedAt)}, promised("lost", 0)}, Arrived: []Arrived{callback("a", c.came+9000), callback("a", c.came)}}
 			for _, f := range c.faults {
 				e.Faults = append(e.Faults, kill(f))
 			}
-			d := e.delays()
+			d := e.Delays()
 			if !slices.Equal(d.Untouched, c.untouched) || !slices.Equal(d.Touched, c.touched) {
 				t.Errorf("the delays are %+v, want %v and %v", d, c.untouched, c.touched)
 			}

@@ -1,0 +1,89 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// BackupReport is what a backup says of itself, and what foliot restore prints
+// after it has counted again.
+type BackupReport struct {
+	Tasks    int    `json:"tasks"`
+	Checksum string `json:"checksum"`
+}
+
+// BackupEvidence is all that the verdict on a backup may look at.
+type BackupEvidence struct {
+	Began, Ended time.Time // of the command that took it
+	Asked        []SeededTask
+	Restored     []wire.TaskInput // exported by a server that was started on it
+	Taken, Given BackupReport     // by backup and by restore
+}
+
+// BackupVerdict is what the evidence says.
+type BackupVerdict struct {
+	Before, During, Since int // accepted, by when that was
+	DuringRestored        int
+
+	Missing []string // accepted before it began, not restored
+	Changed []string // restored as something else
+	Later   []string // asked for after it had ended, and restored
+	Unknown []string // restored, never asked for
+}
+
+// CheckBackup judges. It is a pure function. Of the restored tasks it looks at
+// those that a seeder creates: others come and go meanwhile.
+func CheckBackup(e BackupEvidence) (v BackupVerdict) {
+	restored := map[string]wire.TaskInput{}
+	for _, r := range e.Restored {
+		restored[r.Name] = r
+	}
+	known := map[string]bool{}
+	for _, a := range e.Asked {
+		known[a.Name] = true
+		r, there := restored[a.Name]
+		if there && (r.HTTP.URL != a.URL || r.At != wire.FormatTime(a.Due)) {
+			v.Changed = append(v.Changed, fmt.Sprintf("%s due %s", a.Name, r.At))
+		}
+		if there && a.Sent.After(e.Ended) {
+			v.Later = append(v.Later, a.Name)
+		}
+		switch {
+		case a.At.IsZero(): // it may have been accepted or not
+		case a.At.Before(e.Began):
+			v.Before++
+			if !there {
+				v.Missing = append(v.Missing, a.Name)
+			}
+		case a.At.After(e.Ended):
+			v.Since++
+		default:
+			v.During++
+			if there {
+				v.DuringRestored++
+			}
+		}
+	}
+	for name := range restored {
+		kept := strings.HasPrefix(name, "keep-") || strings.HasPrefix(name, "bulk-")
+		if kept && !known[name] {
+			v.Unknown = append(v.Unknown, name)
+		}
+	}
+	slices.Sort(v.Unknown) // maps have no order, reports should
+	return v
+}
+
+// SeededTask is a line of the log of tasks that a backup is to keep: they were asked
+// for, and perhaps accepted.
+type SeededTask struct {
+	Name string    `json:"name"`
+	URL  string    `json:"url"`
+	Due  time.Time `json:"due"`
+	Sent time.Time `json:"sent"`
+	At   time.Time `json:"at"` // when it was accepted; zero: no 2xx came
+}

@@ -1,0 +1,15 @@
+package verify
+
+import (
+	"cmp"
+)
+
+// Percentile returns the p-th percentile of an ascending list, 0 of none.
+func Percentile[T cmp.Ordered](sorted []T, p float64) T {
+	var zero T
+	if len(sorted) == 0 {
+		return zero
+	}
+	i := int(p / 100 * float64(len(sorted)))
+	return sorted[min(i, len(sorted)-1)]
+}

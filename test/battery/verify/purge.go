@@ -1,0 +1,46 @@
+package verify
+
+import (
+	"fmt"
+	"time"
+)
+
+// PurgeVerdict is what the logs say about a purge.
+type PurgeVerdict struct {
+	Lost       []string // due a second before the purge was asked for, never arrived
+	After      []string // arrived when nothing that was under way could any more
+	Before     int      // arrived before it was answered
+	UnderWay   int      // arrived soon after
+	Duplicates int
+}
+
+// CheckPurge judges the tasks of a queue whose purge was asked for and answered
+// at these moments. It is a pure function of the logs.
+func CheckPurge(e Evidence, asked, answered time.Time, doomed []string) (v PurgeVerdict) {
+	arrival := map[string]time.Time{}
+	for _, a := range e.Arrived {
+		if !arrival[a.Name].IsZero() {
+			v.Duplicates++
+		}
+		arrival[a.Name] = a.At
+	}
+	dues := map[string]time.Time{}
+	for _, a := range e.Accepted {
+		dues[a.Name] = a.Due
+	}
+	for _, name := range doomed {
+		at, came := arrival[name]
+		switch {
+		case !came && dues[name].Before(asked.Add(-time.Second)):
+			v.Lost = append(v.Lost, name)
+		case !came:
+		case at.After(answered.Add(WireDelay)):
+			v.After = append(v.After, fmt.Sprintf("%s, %v after the answer", name, at.Sub(answered)))
+		case at.After(answered):
+			v.UnderWay++
+		default:
+			v.Before++
+		}
+	}
+	return v
+}

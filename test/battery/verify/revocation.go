@@ -1,0 +1,44 @@
+package verify
+
+import (
+	"net/http"
+	"time"
+)
+
+// Probe is one request that showed a token.
+type Probe struct {
+	Sent   time.Time
+	Status int // 0: no reply came
+}
+
+// Revocation is what probes say about the revocation of a token.
+type Revocation struct {
+	Before, RefusedBefore int           // answered before it was asked for
+	After, Accepted       int           // sent later than a second after its answer
+	Last                  time.Duration // from that answer to the last probe that was sent and accepted
+}
+
+// CheckRevocation judges probes of a token whose revocation was asked for and
+// answered at these moments. It is a pure function.
+func CheckRevocation(probes []Probe, asked, answered time.Time) (v Revocation) {
+	for _, p := range probes {
+		accepted := p.Status == http.StatusOK
+		switch {
+		case p.Sent.Before(asked):
+			v.Before++
+			// One that is under way while it is revoked may be refused.
+			if !accepted && p.Sent.Before(asked.Add(-WireDelay/2)) {
+				v.RefusedBefore++
+			}
+		case p.Sent.After(answered.Add(time.Second)):
+			v.After++
+			if p.Status != http.StatusUnauthorized && p.Status != http.StatusTooManyRequests { // refused, or not even looked at
+				v.Accepted++
+			}
+		}
+		if accepted {
+			v.Last = max(v.Last, p.Sent.Sub(answered))
+		}
+	}
+	return v
+}
