@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
 // answer is the reply to one request. Its status is 0 if no whole reply came.
@@ -49,7 +50,7 @@ func (c *client) balancer() *client {
 // askEach appends an answer to list at each tick. list must not be read before
 // stop returns. stop lets the last request end.
 func askEach(ctx context.Context, every time.Duration, list *[]answer, one func(ctx context.Context, i int) answer) (stop func()) {
-	return inBackground(ctx, func(ctx context.Context) {
+	return timing.InBackground(ctx, func(ctx context.Context) {
 		tick := time.NewTicker(every)
 		defer tick.Stop()
 		for i := 0; ctx.Err() == nil; i++ {

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/foliot/foliot/test/battery/harness/timing"
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 )
@@ -55,7 +56,7 @@ func handshakes(ctx context.Context, a *attacker) {
 			})
 		}
 		round.Wait()
-		pause(ctx, held)
+		timing.Pause(ctx, held)
 		close(shaken)
 		for conn := range shaken {
 			conn.NetConn().Close()
@@ -180,7 +181,7 @@ func (a *attacker) hold(ctx context.Context, c *http2Conn, streams int) {
 			if c.framer.WriteRSTStream(stream, http2.ErrCodeCancel) != nil {
 				return
 			}
-			pause(ctx, time.Millisecond) // a refused stream costs little: no use in a busy loop
+			timing.Pause(ctx, time.Millisecond) // a refused stream costs little: no use in a busy loop
 		case <-ctx.Done():
 			return
 		}

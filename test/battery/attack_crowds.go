@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
 // hostURL returns the i-th of many hosts: loopback addresses that all lead to the
@@ -56,10 +57,10 @@ func rivalSchedules(ctx context.Context, a *attacker) error {
 func (a *attacker) muster(n int, create func(i int, due time.Time) error, size int) error {
 	const ahead = 3 * time.Second
 	trial, began := max(1, n/10), time.Now()
-	if err := inParallel(trial, crowdWorkers, func(i int) error { return create(i, later()) }); err != nil {
+	if err := timing.InParallel(trial, crowdWorkers, func(i int) error { return create(i, later()) }); err != nil {
 		return err
 	}
 	left := time.Since(began) * time.Duration(n-trial) / time.Duration(trial)
-	a.ready = attackReady{Count: (n - trial) * size, Due: dueIn(left*5/4 + ahead)}
-	return inParallel(n-trial, crowdWorkers, func(i int) error { return create(trial+i, a.ready.Due) })
+	a.ready = attackReady{Count: (n - trial) * size, Due: timing.DueIn(left*5/4 + ahead)}
+	return timing.InParallel(n-trial, crowdWorkers, func(i int) error { return create(trial+i, a.ready.Due) })
 }

@@ -7,10 +7,12 @@ import (
 	"io"
 	"os"
 	"os/exec"
+
+	"github.com/foliot/foliot/test/battery/harness/system"
 )
 
 // attackProcess is an attacker's process.
-type attackProcess struct{ *child }
+type attackProcess struct{ *system.Child }
 
 // startAttack starts an attacker, which prepares its attack at once. The process
 // has less claim on the processor than the server: a real attacker would not run
@@ -25,29 +27,29 @@ func startAttack(order attackOrder) (*attackProcess, error) {
 		args = append([]string{nice, "-n", "10"}, args...)
 	}
 	cmd := exec.Command(args[0], args[1:]...)
-	cmd.SysProcAttr = childAttr()
-	c, err := startChild("the attacker", cmd)
+	cmd.SysProcAttr = system.ChildAttributes()
+	c, err := system.StartChild("the attacker", cmd)
 	if err != nil {
 		return nil, err
 	}
 	p := &attackProcess{c}
-	if err := json.NewEncoder(p.in).Encode(order); err != nil {
-		return nil, errors.Join(fmt.Errorf("send the order: %w", err), p.close())
+	if err := json.NewEncoder(p.In).Encode(order); err != nil {
+		return nil, errors.Join(fmt.Errorf("send the order: %w", err), p.Close())
 	}
 	return p, nil
 }
 
 // prepared waits until the attack is prepared.
 func (p *attackProcess) prepared() (ready attackReady, err error) {
-	if err := p.out.Decode(&ready); err != nil {
-		return ready, fmt.Errorf("prepare the attack: %w", errors.Join(err, p.close()))
+	if err := p.Out.Decode(&ready); err != nil {
+		return ready, fmt.Errorf("prepare the attack: %w", errors.Join(err, p.Close()))
 	}
 	return ready, nil
 }
 
 // strike starts the attack.
 func (p *attackProcess) strike() error {
-	if _, err := io.WriteString(p.in, "{}\n"); err != nil {
+	if _, err := io.WriteString(p.In, "{}\n"); err != nil {
 		return fmt.Errorf("start the attack: %w", err)
 	}
 	return nil
@@ -55,9 +57,9 @@ func (p *attackProcess) strike() error {
 
 // end ends the attack and its process, and returns the attacker's counts.
 func (p *attackProcess) end() (counts attackCounts, err error) {
-	p.in.Close()
-	if err := p.out.Decode(&counts); err != nil {
-		return counts, fmt.Errorf("end the attack: %w", errors.Join(err, p.close()))
+	p.In.Close()
+	if err := p.Out.Decode(&counts); err != nil {
+		return counts, fmt.Errorf("end the attack: %w", errors.Join(err, p.Close()))
 	}
-	return counts, p.close()
+	return counts, p.Close()
 }

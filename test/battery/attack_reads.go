@@ -9,10 +9,11 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
 // later is when tasks are due that an attack only reads or changes.
-func later() time.Time { return dueIn(24 * time.Hour) }
+func later() time.Time { return timing.DueIn(24 * time.Hour) }
 
 // seed creates so many tasks that are not due during the attack.
 func (a *attacker) seed(ctx context.Context, count int, edit func(i int, in *wire.TaskInput)) error {
@@ -65,7 +66,7 @@ func lists(ctx context.Context, a *attacker) {
 // knows in memory: the port that they call is closed.
 func busyQueues(ctx context.Context, a *attacker) error {
 	return a.seed(ctx, 20_000, func(i int, in *wire.TaskInput) {
-		in.Queue, in.HTTP.URL, in.At = fmt.Sprintf("busy-%d", i%5000), "http://127.0.0.1:1/", wire.FormatTime(dueIn(0))
+		in.Queue, in.HTTP.URL, in.At = fmt.Sprintf("busy-%d", i%5000), "http://127.0.0.1:1/", wire.FormatTime(timing.DueIn(0))
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"net/http"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
 // largeOccurrences makes schedules that fire each second. Their tasks have the
@@ -70,7 +71,7 @@ func patches(ctx context.Context, a *attacker) {
 
 // fillDisk creates and changes tasks, half of each.
 func fillDisk(ctx context.Context, a *attacker) {
-	stop := inBackground(ctx, func(ctx context.Context) { patches(ctx, a) })
+	stop := timing.InBackground(ctx, func(ctx context.Context) { patches(ctx, a) })
 	defer stop()
 	body, err := json.Marshal(wire.TaskInput{Delay: "24h", HTTP: wire.HTTPInput{URL: "http://" + a.order.Callback + "/", Body: noise(0, 16<<10)}})
 	if err != nil {

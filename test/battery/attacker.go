@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
 // attackCommand is the hidden scenario under which the battery runs itself again
@@ -96,7 +97,7 @@ func runAttack(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err := input.Decode(&start); err != nil {
 		return fmt.Errorf("await the start: %w", err)
 	}
-	stop := inBackground(ctx, func(ctx context.Context) {
+	stop := timing.InBackground(ctx, func(ctx context.Context) {
 		if strike := chosen[0].strike; strike != nil {
 			strike(ctx, a)
 		}
@@ -178,7 +179,7 @@ func hammer(ctx context.Context, workers int, do func(worker, i int) bool) {
 		group.Go(func() {
 			for i := 0; ctx.Err() == nil; i++ {
 				if !do(worker, i) {
-					pause(ctx, 20*time.Millisecond)
+					timing.Pause(ctx, 20*time.Millisecond)
 				}
 			}
 		})

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
@@ -26,13 +27,13 @@ func backedUp(ctx context.Context, t *trial) error {
 		return err
 	}
 	const perSecond = 500
-	stop := inBackground(ctx, func(ctx context.Context) {
-		atRate(ctx, perSecond, func(i int) { keep.create(context.WithoutCancel(ctx), i) })
+	stop := timing.InBackground(ctx, func(ctx context.Context) {
+		timing.AtRate(ctx, perSecond, func(i int) { keep.create(context.WithoutCancel(ctx), i) })
 	})
 	defer stop()
 	beside := st.bystand(ctx, 50)
 	defer beside.stop()
-	pause(ctx, 3*time.Second)
+	timing.Pause(ctx, 3*time.Second)
 
 	file, e := t.path("foliot.backup"), verify.BackupEvidence{Began: time.Now()}
 	if err := st.foliot(ctx, nil, "backup", file, "--server", st.server.url()); err != nil {
@@ -42,7 +43,7 @@ func backedUp(ctx context.Context, t *trial) error {
 	if e.Taken, err = readManifest(file); err != nil {
 		return err
 	}
-	pause(ctx, 3*time.Second)
+	timing.Pause(ctx, 3*time.Second)
 	stop()
 	if err := beside.end(ctx); err != nil {
 		return err

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/test/battery/harness/system"
+	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
 const (
@@ -43,7 +45,7 @@ func balance(ctx context.Context, t *trial) error {
 	}
 	count := balanceRate * int(t.opts.spread/time.Second)
 	n.client = n.doors.list[0].client
-	start := dueIn(time.Duration(count)*time.Millisecond/2 + 3*time.Second)
+	start := timing.DueIn(time.Duration(count)*time.Millisecond/2 + 3*time.Second)
 	names, err := n.schedule(ctx, count, "balance", func(i int) time.Time {
 		return start.Add(time.Duration(i) * time.Second / balanceRate)
 	})
@@ -130,7 +132,7 @@ func (by *senders) askLocked(addr string) int {
 	for i, pid := range by.pids {
 		var holds bool
 		if err == nil {
-			holds, err = holdsSocket(pid, from, by.to)
+			holds, err = system.HoldsSocket(pid, from, by.to)
 		}
 		if holds {
 			return i

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
@@ -23,10 +24,10 @@ func blackout(ctx context.Context, t *trial) error {
 
 	load := &killLoad{st: n.stage, to: n.doors, rate: killRate, ahead: blackoutLoad + t.opts.blackout, share: t.opts.cancel}
 	loading, quit := context.WithCancel(ctx)
-	ended := inBackground(loading, load.run)
+	ended := timing.InBackground(loading, load.run)
 	defer ended()
 	defer quit()
-	if !pause(ctx, blackoutLoad) {
+	if !timing.Pause(ctx, blackoutLoad) {
 		return ctx.Err()
 	}
 	quit() // what is under way meets dead nodes
@@ -38,7 +39,7 @@ func blackout(ctx context.Context, t *trial) error {
 	for _, s := range n.list {
 		s.reap()
 	}
-	if !pause(ctx, t.opts.blackout) {
+	if !timing.Pause(ctx, t.opts.blackout) {
 		return ctx.Err()
 	}
 	began := time.Now()

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
@@ -19,7 +20,7 @@ func cancels(ctx context.Context, t *trial) error {
 	defer st.close()
 
 	const count, spread = 10_000, 20 * time.Second
-	start := dueIn(3 * time.Second)
+	start := timing.DueIn(3 * time.Second)
 	dues := make([]time.Time, count)
 	names, err := st.schedule(ctx, count, "cancel", func(i int) time.Time {
 		dues[i] = start.Add(time.Duration(i) * spread / count).Truncate(time.Millisecond)
@@ -32,7 +33,7 @@ func cancels(ctx context.Context, t *trial) error {
 	if err != nil {
 		return err
 	}
-	pause(ctx, 2*time.Second) // what comes after its cancel would come by now
+	timing.Pause(ctx, 2*time.Second) // what comes after its cancel would come by now
 	if err := st.server.stop(10 * time.Second); err != nil {
 		return err
 	}
@@ -56,10 +57,10 @@ func (st *stage) cancelAround(ctx context.Context, names []string, dues []time.T
 	// Each worker has every 512th task: they are due a second apart, so that no
 	// cancel waits for the one before it.
 	const workers = 512
-	err := inParallel(workers, workers, func(w int) error {
+	err := timing.InParallel(workers, workers, func(w int) error {
 		dice := rand.New(rand.NewPCG(st.t.opts.seed, uint64(w)))
 		for i := w; i < len(names); i += workers {
-			if !until(ctx, dues[i].Add(time.Duration(dice.Int64N(int64(2*within)))-within)) {
+			if !timing.Until(ctx, dues[i].Add(time.Duration(dice.Int64N(int64(2*within)))-within)) {
 				return ctx.Err()
 			}
 			status := st.client.cancel(ctx, names[i])
@@ -67,7 +68,7 @@ func (st *stage) cancelAround(ctx context.Context, names []string, dues []time.T
 			mu.Lock()
 			statuses[status]++
 			mu.Unlock()
-			if err := st.cancelled.append(verify.Cancelled{Name: names[i], Status: status, At: at}); err != nil {
+			if err := st.cancelled.Append(verify.Cancelled{Name: names[i], Status: status, At: at}); err != nil {
 				return err
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
 // limitedConcurrency: so many at once.
@@ -13,8 +14,8 @@ func limitedConcurrency(ctx context.Context, st *stage) error {
 	if err := st.client.putQueue(ctx, "narrow", wire.QueueInput{Concurrency: concurrency}); err != nil {
 		return err
 	}
-	st.receiver.before = func(string) { pause(ctx, each) }
-	start := dueIn(time.Second)
+	st.receiver.before = func(string) { timing.Pause(ctx, each) }
+	start := timing.DueIn(time.Second)
 	names, err := st.scheduleIn(ctx, "narrow", count, "narrow", func(int) time.Time { return start })
 	if err != nil {
 		return err
@@ -38,10 +39,10 @@ func limitedPerDestination(ctx context.Context, st *stage) error {
 	if err := st.client.putQueue(ctx, "split", wire.QueueInput{PerDestination: perDestination}); err != nil {
 		return err
 	}
-	start := dueIn(time.Second)
+	start := timing.DueIn(time.Second)
 	due := func(int) time.Time { return start }
 	for _, r := range []*receiver{st.receiver, other} {
-		r.before = func(string) { pause(ctx, each) }
+		r.before = func(string) { timing.Pause(ctx, each) }
 	}
 	here, err := st.scheduleTo(ctx, st.receiver, "split", count, "here", due)
 	if err != nil {

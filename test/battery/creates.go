@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync/atomic"
 	"time"
+
+	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
 // creates: how many single creates a second, each durable before its answer.
@@ -16,12 +18,12 @@ func creates(ctx context.Context, t *trial) error {
 	defer st.close()
 
 	const clients, lasts, promised = 64, 10 * time.Second, 5000
-	due := dueIn(24 * time.Hour)
+	due := timing.DueIn(24 * time.Hour)
 	ctx, stop := context.WithTimeout(ctx, lasts+30*time.Second)
 	defer stop()
 	var created atomic.Int64 // added to by every client, read when all have ended
 	began := time.Now()
-	err = inParallel(clients, clients, func(c int) error {
+	err = timing.InParallel(clients, clients, func(c int) error {
 		for i := 0; time.Since(began) < lasts; i++ {
 			if _, err := st.client.create(ctx, input(fmt.Sprintf("create-%d-%d", c, i), st.receiver.url(), due)); err != nil {
 				return err

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
 const (
@@ -27,7 +29,7 @@ func cutReplies(ctx context.Context, t *trial) error {
 	p.CutAt(cuts.doomed)
 	v, err := t.underFaults(ctx, ".", "redis://"+p.Addr, func(ctx context.Context, n *nodes) error {
 		cuts.on.Store(true)
-		pause(ctx, cutting)
+		timing.Pause(ctx, cutting)
 		cuts.on.Store(false)
 		return errors.Join(ctx.Err(), n.fault("cut", time.Now()))
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
@@ -21,7 +22,7 @@ func deaf(ctx context.Context, t *trial) error {
 	defer end()
 	p.Mute()
 	v, err := t.underFaults(ctx, ".", "redis://"+p.Addr, func(ctx context.Context, n *nodes) error {
-		pause(ctx, 10*time.Second)
+		timing.Pause(ctx, 10*time.Second)
 		return ctx.Err()
 	})
 	if err != nil {

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"time"
+
+	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
 // nodeDeaths: kill -9 of one node after another, in the middle of a start too,
@@ -30,13 +32,13 @@ func (n *nodes) killRepeatedly(ctx context.Context, deaths int) error {
 	o := n.t.opts
 	for i := range deaths {
 		victim := n.list[n.t.rand.IntN(len(n.list))]
-		if !pause(ctx, n.between(1, 1.5, o.shardLease+time.Second)) {
+		if !timing.Pause(ctx, n.between(1, 1.5, o.shardLease+time.Second)) {
 			return ctx.Err()
 		}
 		if err := n.kill(victim); err != nil {
 			return err
 		}
-		if !pause(ctx, n.between(0, 1.5, o.shardLease)) {
+		if !timing.Pause(ctx, n.between(0, 1.5, o.shardLease)) {
 			return ctx.Err()
 		}
 		if err := n.revive(ctx, victim, i%starts == 0); err != nil {
@@ -61,7 +63,7 @@ func (n *nodes) revive(ctx context.Context, victim *server, again bool) error {
 		if err := victim.start(); err != nil {
 			return err
 		}
-		pause(ctx, n.between(0, 1, startLife))
+		timing.Pause(ctx, n.between(0, 1, startLife))
 		if err := n.kill(victim); err != nil {
 			return err
 		}

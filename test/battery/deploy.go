@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
@@ -69,7 +70,7 @@ type gap struct{ stop, start time.Duration }
 func (n *nodes) restartInTurn(ctx context.Context, times int) (gaps []gap, err error) {
 	for range times {
 		for _, s := range n.list {
-			if !pause(ctx, deployLives) {
+			if !timing.Pause(ctx, deployLives) {
 				return nil, ctx.Err()
 			}
 			began := time.Now()
@@ -83,6 +84,6 @@ func (n *nodes) restartInTurn(ctx context.Context, times int) (gaps []gap, err e
 			gaps = append(gaps, gap{stop: ended.Sub(began), start: time.Since(ended)})
 		}
 	}
-	pause(ctx, deployLives)
+	timing.Pause(ctx, deployLives)
 	return gaps, nil
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
 // doors are the addresses of several nodes. Each call goes to the next of them,
@@ -64,7 +65,7 @@ func (ds *doors) create(ctx context.Context, in wire.TaskInput) (bool, error) {
 				return false, err
 			}
 		}
-		if !pause(ctx, callPause) {
+		if !timing.Pause(ctx, callPause) {
 			return false, errors.Join(err, ctx.Err())
 		}
 	}
@@ -82,7 +83,7 @@ func (ds *doors) cancel(ctx context.Context, name string) int {
 		switch {
 		case err == nil && status < http.StatusInternalServerError:
 			return status
-		case errors.As(err, &op) && op.Op == "dial" && pause(ctx, callPause):
+		case errors.As(err, &op) && op.Op == "dial" && timing.Pause(ctx, callPause):
 			continue // nobody was asked
 		}
 		return 0

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
@@ -133,7 +134,7 @@ func (n *nodes) strikeOnce(ctx context.Context, w ward, alone bool) (r verify.Fa
 	if alone {
 		quiet += failoverDue // what this one costs is none of the tasks from before it
 	}
-	if !pause(ctx, quiet) {
+	if !timing.Pause(ctx, quiet) {
 		return r, ctx.Err()
 	}
 	ctx, stop := context.WithTimeout(ctx, strikeWithin)
@@ -146,7 +147,7 @@ func (n *nodes) strikeOnce(ctx context.Context, w ward, alone bool) (r verify.Fa
 		if err := desert(ctx, victim); err != nil {
 			return r, err
 		}
-		pause(ctx, deserted)
+		timing.Pause(ctx, deserted)
 	}
 	r.At = time.Now()
 	if err := n.fault("strike", r.At); err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
 // errNoSuccessor: the old master has no successor yet.
@@ -69,7 +70,7 @@ const reign = 2 * time.Second
 
 // depose tells an old master, after a while, of its successor.
 func (w *watched) depose(ctx context.Context) error {
-	pause(ctx, reign)
+	timing.Pause(ctx, reign)
 	host, port, err := net.SplitHostPort(w.Addr(w.next))
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
@@ -24,7 +25,7 @@ func fair(ctx context.Context, t *trial) error {
 	defer sink.end()
 
 	const few, after = 100, 200 * time.Millisecond
-	start := dueIn(leadFor(t.opts.backlog))
+	start := timing.DueIn(leadFor(t.opts.backlog))
 	big := verify.Numbered{Prefix: "big", Count: t.opts.backlog, Due: func(int) time.Time { return start }}
 	small := verify.Numbered{Prefix: "small", Count: few, Due: func(int) time.Time { return start.Add(after) }}
 	if err := st.importNumbered(ctx, small, "small", sink.url()); err != nil {
@@ -39,7 +40,7 @@ func fair(ctx context.Context, t *trial) error {
 	if err := st.server.stop(20 * time.Second); err != nil {
 		return err
 	}
-	if err := sink.close(); err != nil {
+	if err := sink.Close(); err != nil {
 		return err
 	}
 	backlog, err := t.mustTally(big, sink.path)

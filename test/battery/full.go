@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
@@ -57,9 +58,9 @@ const (
 // cancelled then.
 func (f *fullness) prepare(ctx context.Context) error {
 	for i := range fullTasks + fullCancels {
-		name, due := fmt.Sprintf("full-%d", i), dueIn(4*time.Second+time.Duration(i)*10*time.Millisecond)
+		name, due := fmt.Sprintf("full-%d", i), timing.DueIn(4*time.Second+time.Duration(i)*10*time.Millisecond)
 		if i >= fullTasks {
-			due = dueIn(30 * time.Second)
+			due = timing.DueIn(30 * time.Second)
 		} else {
 			f.names = append(f.names, name)
 		}
@@ -79,7 +80,7 @@ func (f *fullness) fill(ctx context.Context) error {
 	if err != nil || !strings.HasPrefix(reply, ":") {
 		return fmt.Errorf("fill Redis: it said %q, error %w", reply, err)
 	}
-	pause(ctx, 1500*time.Millisecond)
+	timing.Pause(ctx, 1500*time.Millisecond)
 	return ctx.Err()
 }
 
@@ -88,7 +89,7 @@ func (f *fullness) refused(ctx context.Context) error {
 	refused := 0
 	const tries = 20
 	for i := range tries {
-		status, reply, err := f.doors.next().call(ctx, http.MethodPost, "/tasks", input(fmt.Sprintf("refused-%d", i), f.receiver.url(), dueIn(time.Second)))
+		status, reply, err := f.doors.next().call(ctx, http.MethodPost, "/tasks", input(fmt.Sprintf("refused-%d", i), f.receiver.url(), timing.DueIn(time.Second)))
 		if err != nil {
 			return err
 		}
@@ -108,7 +109,7 @@ func (f *fullness) goesOn(ctx context.Context) error {
 	for i := range fullCancels {
 		name := fmt.Sprintf("full-%d", fullTasks+i)
 		status := f.doors.cancel(ctx, name)
-		if err := f.cancelled.append(verify.Cancelled{Name: name, Status: status, At: time.Now()}); err != nil {
+		if err := f.cancelled.Append(verify.Cancelled{Name: name, Status: status, At: time.Now()}); err != nil {
 			return err
 		}
 		if status == http.StatusOK {
@@ -138,7 +139,7 @@ func (f *fullness) empty(ctx context.Context) error {
 		return err
 	}
 	began := time.Now()
-	due := dueIn(2 * time.Second)
+	due := timing.DueIn(2 * time.Second)
 	if _, err := f.doors.create(ctx, input("afterwards", f.receiver.url(), due)); err != nil {
 		return err
 	}

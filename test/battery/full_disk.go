@@ -16,6 +16,9 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/harness/journal"
+	"github.com/foliot/foliot/test/battery/harness/system"
+	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
@@ -56,7 +59,7 @@ type diskRun struct {
 	*stage
 	disk     string
 	dice     *rand.Rand
-	requests *journal
+	requests *journal.Journal
 	slow     atomic.Int64 // how long the receiver takes, so that attempts are under way when the server ends
 	spares   int          // spare tasks that were cancelled
 	after    []func()     // called by close, the last one first
@@ -72,18 +75,18 @@ func (t *trial) openDiskRun(ctx context.Context, i int) (r *diskRun, err error) 
 			r.close()
 		}
 	}()
-	if r.requests, err = openJournal(r.path("requests")); err != nil {
+	if r.requests, err = journal.Open(r.path("requests")); err != nil {
 		return nil, err
 	}
-	r.after = append(r.after, func() { _ = r.requests.close() }) // each line was synced when it was written
+	r.after = append(r.after, func() { _ = r.requests.Close() }) // each line was synced when it was written
 	r.disk = r.path("disk")
-	unmount, err := mountFull(r.disk, fullDiskBytes, r.room())
+	unmount, err := system.MountNearlyFull(r.disk, fullDiskBytes, r.room())
 	if err != nil {
 		return nil, err
 	}
 	r.after = append(r.after, unmount)
 	r.slow.Store(int64([]time.Duration{0, 100 * time.Millisecond, 300 * time.Millisecond, 4 * time.Second}[r.dice.IntN(4)]))
-	r.receiver.before = func(string) { pause(ctx, time.Duration(r.slow.Load())) }
+	r.receiver.before = func(string) { timing.Pause(ctx, time.Duration(r.slow.Load())) }
 	r.server.dir = filepath.Join(r.disk, "data")
 	return r, nil
 }
@@ -116,8 +119,8 @@ func (r *diskRun) run(ctx context.Context) (verify.DiskVerdict, error) {
 		return verify.DiskVerdict{}, err
 	}
 	seed := r.dice.Uint64()
-	stop := inBackground(ctx, func(ctx context.Context) {
-		atRate(ctx, fullDiskRate, func(i int) { r.live(context.WithoutCancel(ctx), seed, i) })
+	stop := timing.InBackground(ctx, func(ctx context.Context) {
+		timing.AtRate(ctx, fullDiskRate, func(i int) { r.live(context.WithoutCancel(ctx), seed, i) })
 	})
 	defer stop()
 	ends, err := r.fill(ctx)
@@ -140,9 +143,9 @@ func (r *diskRun) run(ctx context.Context) (verify.DiskVerdict, error) {
 // fill lets the disk become full, and returns 1 if the server ended by itself. In one run of
 // four the load alone fills the disk.
 func (r *diskRun) fill(ctx context.Context) (ended int, err error) {
-	pause(ctx, 300*time.Millisecond+time.Duration(r.dice.Int64N(int64(1200*time.Millisecond))))
+	timing.Pause(ctx, 300*time.Millisecond+time.Duration(r.dice.Int64N(int64(1200*time.Millisecond))))
 	if r.dice.IntN(4) > 0 {
-		if err := fillUp(filepath.Join(r.disk, "filler"), r.left()); err != nil {
+		if err := system.FillDisk(filepath.Join(r.disk, "filler"), r.left()); err != nil {
 			return 0, err
 		}
 	}
@@ -170,12 +173,12 @@ func (r *diskRun) restartOnce(ctx context.Context) (ended int, err error) {
 	if roomy {
 		room += 6 << 20
 	}
-	if err := errors.Join(fillUp(filler, room), r.server.start()); err != nil {
+	if err := errors.Join(system.FillDisk(filler, room), r.server.start()); err != nil {
 		return 0, err
 	}
 	if roomy {
-		pause(ctx, 100*time.Millisecond+time.Duration(r.dice.Int64N(int64(300*time.Millisecond))))
-		if err := fillUp(filler, 0); err != nil {
+		timing.Pause(ctx, 100*time.Millisecond+time.Duration(r.dice.Int64N(int64(300*time.Millisecond))))
+		if err := system.FillDisk(filler, 0); err != nil {
 			return 0, err
 		}
 		r.cancelSpares(ctx)
@@ -192,7 +195,7 @@ func spareTask(i int) string { return fmt.Sprintf("spare-%d", i) }
 func (r *diskRun) makeSpares(ctx context.Context) error {
 	spares := make([]wire.TaskInput, spareTasks)
 	for i := range spares {
-		spares[i] = input(spareTask(i), r.receiver.url(), dueIn(24*time.Hour))
+		spares[i] = input(spareTask(i), r.receiver.url(), timing.DueIn(24*time.Hour))
 	}
 	return r.client.createAll(ctx, spares)
 }
@@ -215,27 +218,27 @@ func (r *diskRun) outlast(ctx context.Context, within time.Duration) (ended int,
 	if alone {
 		kind, ended = fmt.Sprintf("exit %d", code), 1
 	}
-	return ended, errors.Join(ctx.Err(), r.faults.append(verify.Fault{Kind: kind, At: time.Now()}))
+	return ended, errors.Join(ctx.Err(), r.faults.Append(verify.Fault{Kind: kind, At: time.Now()}))
 }
 
 // recover makes room, starts the server and waits until no task is open.
 func (r *diskRun) recover(ctx context.Context) error {
 	r.slow.Store(0)
-	if err := enlargeDisk(r.disk, freedBytes); err != nil {
+	if err := system.EnlargeDisk(r.disk, freedBytes); err != nil {
 		return err
 	}
 	if err := r.server.run(ctx); err != nil {
 		return err
 	}
-	requests, err := readJournal[verify.DiskRequest](r.path("requests"))
+	requests, err := journal.Read[verify.DiskRequest](r.path("requests"))
 	if err != nil {
 		return err
 	}
-	records, err := openJournal(r.path("records"))
+	records, err := journal.Open(r.path("records"))
 	if err != nil {
 		return err
 	}
-	defer records.close()
+	defer records.Close()
 	deadline := time.Now().Add(20 * time.Second)
 	for _, q := range requests {
 		if q.Op != verify.CreateTask {
@@ -245,11 +248,11 @@ func (r *diskRun) recover(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := records.append(record); err != nil {
+		if err := records.Append(record); err != nil {
 			return err
 		}
 	}
-	pause(ctx, 200*time.Millisecond) // a second callback would come by now
+	timing.Pause(ctx, 200*time.Millisecond) // a second callback would come by now
 	if err := r.server.stop(10 * time.Second); err != nil {
 		return err
 	}
@@ -274,7 +277,7 @@ func (r *diskRun) lastRecord(ctx context.Context, name string, deadline time.Tim
 			return verify.DiskRecord{}, fmt.Errorf("get %s: status %d: %.300s", name, status, reply)
 		}
 		open := task.State == "scheduled" || task.State == "running"
-		if !open || time.Now().After(deadline) || !pause(ctx, 20*time.Millisecond) {
+		if !open || time.Now().After(deadline) || !timing.Pause(ctx, 20*time.Millisecond) {
 			patch, _ := strconv.Atoi(task.Labels[verify.PatchLabel]) // no label: 0
 			return verify.DiskRecord{Name: name, State: task.State, Reason: task.Reason, Patch: patch, Reclaims: task.Reclaims}, ctx.Err()
 		}
@@ -286,9 +289,11 @@ func (r *diskRun) lastRecord(ctx context.Context, name string, deadline time.Tim
 func (r *diskRun) live(ctx context.Context, seed uint64, i int) {
 	dice := rand.New(rand.NewPCG(seed, uint64(i)))
 	name := fmt.Sprintf("disk-%d", i)
-	later := func() time.Time { return dueIn(100*time.Millisecond + time.Duration(dice.Int64N(int64(fullDiskDue)))) }
+	later := func() time.Time {
+		return timing.DueIn(100*time.Millisecond + time.Duration(dice.Int64N(int64(fullDiskDue))))
+	}
 	body := func() json.RawMessage { return noise(i%26, 2*(1+dice.IntN(32<<10))) }
-	wait := func() { pause(ctx, time.Duration(dice.Int64N(int64(500*time.Millisecond)))) }
+	wait := func() { timing.Pause(ctx, time.Duration(dice.Int64N(int64(500*time.Millisecond)))) }
 
 	due := later()
 	in := input(name, r.receiver.url(), due)
@@ -323,7 +328,7 @@ func (r *diskRun) request(ctx context.Context, q verify.DiskRequest, method, pat
 		_ = json.Unmarshal(reply, &p) // without a reply there is no code
 		q.Code = p.Code
 	}
-	if err := r.requests.append(q); err != nil {
+	if err := r.requests.Append(q); err != nil {
 		return 0 // a change without a log entry was not promised
 	}
 	return status
@@ -336,10 +341,10 @@ func (r *diskRun) judge(ctx context.Context) (verify.DiskVerdict, error) {
 	if e.Evidence, err = r.evidence(); err != nil {
 		return verify.DiskVerdict{}, err
 	}
-	if e.Requests, err = readJournal[verify.DiskRequest](r.path("requests")); err != nil {
+	if e.Requests, err = journal.Read[verify.DiskRequest](r.path("requests")); err != nil {
 		return verify.DiskVerdict{}, err
 	}
-	if e.Records, err = readJournal[verify.DiskRecord](r.path("records")); err != nil {
+	if e.Records, err = journal.Read[verify.DiskRecord](r.path("records")); err != nil {
 		return verify.DiskVerdict{}, err
 	}
 	v := verify.JudgeDisk(e)

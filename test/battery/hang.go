@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/harness/system"
+	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
@@ -60,9 +62,9 @@ func (t *trial) besideHanging(ctx context.Context, h hanging) error {
 	if err != nil {
 		return err
 	}
-	machine := watchJitter(ctx)
+	machine := system.WatchJitter(ctx)
 	missing += st.receiver.awaitAll(ctx, beside, h.phase+20*time.Second)
-	t.lateness("of a process that only sleeps, meanwhile", machine.end())
+	t.lateness("of a process that only sleeps, meanwhile", machine.End())
 	if err := st.server.stop(10 * time.Second); err != nil {
 		return err
 	}
@@ -84,7 +86,7 @@ func (t *trial) besideHanging(ctx context.Context, h hanging) error {
 // healthy schedules 200 tasks a second to the receiver.
 func (st *stage) healthy(ctx context.Context, prefix string, phase time.Duration) ([]string, error) {
 	const perSecond = 200
-	start := dueIn(3 * time.Second)
+	start := timing.DueIn(3 * time.Second)
 	return st.schedule(ctx, perSecond*int(phase/time.Second), prefix, func(i int) time.Time {
 		return start.Add(time.Duration(i) * time.Second / perSecond).Truncate(time.Millisecond)
 	})
@@ -92,7 +94,7 @@ func (st *stage) healthy(ctx context.Context, prefix string, phase time.Duration
 
 // inputs are due at once: by the time that they are all created many hang.
 func (h hanging) inputs(pits []*pit) []wire.TaskInput {
-	due := dueIn(0)
+	due := timing.DueIn(0)
 	tasks := make([]wire.TaskInput, h.tasks)
 	for i := range tasks {
 		tasks[i] = input(fmt.Sprintf("stuck-%d", i), pits[i%len(pits)].url(), due)

@@ -11,13 +11,15 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/harness/journal"
+	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
 // keeper creates tasks that nobody delivers before a backup is judged.
 type keeper struct {
 	st  *stage
-	log *journal
+	log *journal.Journal
 	due time.Time
 
 	mu  sync.Mutex // guards err
@@ -26,8 +28,8 @@ type keeper struct {
 
 // keep prepares a keeper, whose log end closes.
 func (st *stage) keep() (*keeper, error) {
-	log, err := openJournal(st.path("asked"))
-	return &keeper{st: st, log: log, due: dueIn(24 * time.Hour)}, err
+	log, err := journal.Open(st.path("asked"))
+	return &keeper{st: st, log: log, due: timing.DueIn(24 * time.Hour)}, err
 }
 
 func (k *keeper) input(name string) wire.TaskInput { return input(name, k.st.receiver.url(), k.due) }
@@ -43,8 +45,8 @@ func (k *keeper) bulk(ctx context.Context, count int) error {
 		return err
 	}
 	at := time.Now()
-	return inParallel(count, 64, func(i int) error {
-		return k.log.append(verify.SeededTask{Name: tasks[i].Name, URL: tasks[i].HTTP.URL, Due: k.due, Sent: sent, At: at})
+	return timing.InParallel(count, 64, func(i int) error {
+		return k.log.Append(verify.SeededTask{Name: tasks[i].Name, URL: tasks[i].HTTP.URL, Due: k.due, Sent: sent, At: at})
 	})
 }
 
@@ -55,7 +57,7 @@ func (k *keeper) create(ctx context.Context, i int) {
 	if ok, _ := k.st.client.create(ctx, in); ok { // no answer is an answer too: At stays zero
 		line.At = time.Now()
 	}
-	if err := k.log.append(line); err != nil {
+	if err := k.log.Append(line); err != nil {
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		k.err = err
@@ -64,13 +66,13 @@ func (k *keeper) create(ctx context.Context, i int) {
 
 // end returns what the log says.
 func (k *keeper) end() ([]verify.SeededTask, error) {
-	if err := k.log.close(); err != nil {
+	if err := k.log.Close(); err != nil {
 		return nil, err
 	}
 	if k.err != nil {
 		return nil, k.err
 	}
-	return readJournal[verify.SeededTask](k.st.path("asked"))
+	return journal.Read[verify.SeededTask](k.st.path("asked"))
 }
 
 // foliot runs a command of the binary and reads what it prints as JSON into
@@ -96,5 +98,5 @@ func readExport(path string) (lines []wire.TaskInput, err error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, err // to readJournal a file that is not there is an empty one
 	}
-	return readJournal[wire.TaskInput](path)
+	return journal.Read[wire.TaskInput](path)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
@@ -39,10 +40,10 @@ func killed(ctx context.Context, t *trial) error {
 func (st *stage) killRepeatedly(ctx context.Context, kills int) error {
 	for i := range kills {
 		lives := time.Duration(st.t.rand.Int64N(int64(killPause)))
-		if !pause(ctx, lives) {
+		if !timing.Pause(ctx, lives) {
 			return ctx.Err()
 		}
-		if err := st.faults.append(verify.Fault{Kind: "kill -9", At: st.server.killNow()}); err != nil {
+		if err := st.faults.Append(verify.Fault{Kind: "kill -9", At: st.server.killNow()}); err != nil {
 			return err
 		}
 		st.server.reap()
@@ -65,7 +66,7 @@ func (st *stage) concludeKills(ctx context.Context, load *killLoad) error {
 	if err := st.awaitPromised(ctx, 60*time.Second); err != nil {
 		return err
 	}
-	pause(ctx, 2*time.Second) // what comes twice or after its cancel would come by now
+	timing.Pause(ctx, 2*time.Second) // what comes twice or after its cancel would come by now
 	if err := st.server.stop(25 * time.Second); err != nil {
 		return err
 	}
@@ -104,12 +105,12 @@ type killLoad struct {
 // run goes on until ctx ends.
 func (l *killLoad) run(ctx context.Context) {
 	l.cancels = map[int]int{}
-	atRate(ctx, l.rate, func(i int) { l.live(ctx, i) })
+	timing.AtRate(ctx, l.rate, func(i int) { l.live(ctx, i) })
 }
 
 // during is run while do goes on.
 func (l *killLoad) during(ctx context.Context, do func() error) error {
-	stop := inBackground(ctx, l.run)
+	stop := timing.InBackground(ctx, l.run)
 	defer stop()
 	return do()
 }
@@ -118,12 +119,12 @@ func (l *killLoad) during(ctx context.Context, do func() error) error {
 // does depends on the seed alone.
 func (l *killLoad) live(ctx context.Context, i int) {
 	dice := rand.New(rand.NewPCG(l.st.t.opts.seed, uint64(i)))
-	name, due := fmt.Sprintf("kill-%d", i), dueIn(time.Duration(dice.Int64N(int64(cmp.Or(l.ahead, killDue)))))
+	name, due := fmt.Sprintf("kill-%d", i), timing.DueIn(time.Duration(dice.Int64N(int64(cmp.Or(l.ahead, killDue)))))
 	l.create(context.WithoutCancel(ctx), name, due)
 	if dice.Float64() >= l.share {
 		return
 	}
-	until(ctx, due.Add(-time.Duration(dice.Int64N(int64(time.Second)))))
+	timing.Until(ctx, due.Add(-time.Duration(dice.Int64N(int64(time.Second)))))
 	l.cancel(context.WithoutCancel(ctx), name)
 }
 
@@ -141,7 +142,7 @@ func (l *killLoad) create(ctx context.Context, name string, due time.Time) {
 
 func (l *killLoad) cancel(ctx context.Context, name string) {
 	status := l.to.cancel(ctx, name)
-	if err := l.st.cancelled.append(verify.Cancelled{Name: name, Status: status, At: time.Now()}); err != nil {
+	if err := l.st.cancelled.Append(verify.Cancelled{Name: name, Status: status, At: time.Now()}); err != nil {
 		return
 	}
 	l.mu.Lock()

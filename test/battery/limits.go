@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/harness/system"
+	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
@@ -46,14 +48,14 @@ func limitedRate(ctx context.Context, st *stage) error {
 	if err := st.client.putQueue(ctx, "rate", wire.QueueInput{Rate: rate, Burst: burst}); err != nil {
 		return err
 	}
-	start := dueIn(2 * time.Second)
+	start := timing.DueIn(2 * time.Second)
 	names, err := st.scheduleIn(ctx, "rate", count, "rate", func(int) time.Time { return start })
 	if err != nil {
 		return err
 	}
-	machine := watchJitter(ctx)
+	machine := system.WatchJitter(ctx)
 	missing := st.receiver.awaitAll(ctx, names, 30*time.Second)
-	jitter := verify.Percentile(machine.end(), 100)
+	jitter := verify.Percentile(machine.End(), 100)
 	e, err := st.evidence()
 	if err != nil {
 		return err

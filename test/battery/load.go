@@ -7,39 +7,9 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
-
-// atRate calls do(0), do(1) … at a fixed rate, each from a goroutine of its own,
-// until ctx ends, and waits for them. Beyond 1024 calls under way it waits: the
-// load is no longer open-loop then, but memory is bounded.
-func atRate(ctx context.Context, perSecond int, do func(i int)) {
-	var calls sync.WaitGroup
-	defer calls.Wait()
-	open := make(chan struct{}, 1024)
-	began := time.Now()
-	for i := 0; until(ctx, began.Add(time.Duration(i)*time.Second/time.Duration(perSecond))); i++ {
-		open <- struct{}{}
-		calls.Go(func() {
-			defer func() { <-open }()
-			do(i)
-		})
-	}
-}
-
-// inBackground starts run; the function it returns ends run's context and waits.
-func inBackground(ctx context.Context, run func(context.Context)) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		run(ctx)
-	}()
-	return func() {
-		cancel()
-		<-done
-	}
-}
 
 // bystanderDelay is how long before they are due bystanders are created.
 const bystanderDelay = 2 * time.Second
@@ -59,14 +29,14 @@ type bystanders struct {
 // bystand starts them; end stops them.
 func (st *stage) bystand(ctx context.Context, perSecond int) *bystanders {
 	b := &bystanders{st: st}
-	b.stop = inBackground(ctx, func(ctx context.Context) {
-		atRate(ctx, perSecond, func(i int) { b.create(context.WithoutCancel(ctx), i) })
+	b.stop = timing.InBackground(ctx, func(ctx context.Context) {
+		timing.AtRate(ctx, perSecond, func(i int) { b.create(context.WithoutCancel(ctx), i) })
 	})
 	return b
 }
 
 func (b *bystanders) create(ctx context.Context, i int) {
-	due := dueIn(bystanderDelay)
+	due := timing.DueIn(bystanderDelay)
 	in := input(verify.Numbered{Prefix: "bystander"}.Name(i), b.st.receiver.url(), due)
 	in.Queue = "bystanders"
 	_, err := b.st.client.create(ctx, in)
@@ -132,7 +102,7 @@ func awaitSunk(ctx context.Context, sink *sinkProcess, count int, due time.Time,
 		if c.Arrived != last && now.After(progress) {
 			last, progress = c.Arrived, now
 		}
-		if now.Sub(progress) > patience || !pause(ctx, 50*time.Millisecond) {
+		if now.Sub(progress) > patience || !timing.Pause(ctx, 50*time.Millisecond) {
 			return ctx.Err() // what is missing, the tally says
 		}
 	}

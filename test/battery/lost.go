@@ -13,6 +13,7 @@ import (
 
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
 // lostSettings: a store that was secured is emptied, or is lost in part, under three
@@ -134,7 +135,7 @@ func (t *trial) lose(ctx context.Context, l storeLoss) error {
 	for _, n := range group {
 		n.ask(ctx)
 	}
-	pause(ctx, time.Second)
+	timing.Pause(ctx, time.Second)
 	due := time.Now().Add(4 * time.Second) // by then the loss is noticed, or the Redis is away
 	names := make([]string, 20)
 	for i := range names {
@@ -148,7 +149,7 @@ func (t *trial) lose(ctx context.Context, l storeLoss) error {
 		return err
 	}
 	back := time.Now()
-	pause(ctx, closedFor)
+	timing.Pause(ctx, closedFor)
 	t.note("%s:", l.name)
 	for _, n := range group {
 		n.judge(t, back, emptied != nil)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
 // lostStore: what an operator, or a package's configuration, does to a Redis under
@@ -93,7 +94,7 @@ func oldDump(ctx context.Context, r *redistest.Server, _ *trial, dir string) err
 	if err != nil {
 		return err
 	}
-	pause(ctx, 20*time.Second)
+	timing.Pause(ctx, 20*time.Second)
 	return os.WriteFile(filepath.Join(dir, "dump", "dump.rdb"), data, 0o600)
 }
 
@@ -164,12 +165,12 @@ func (t *trial) strikeStore(ctx context.Context, c storeFault) error {
 	for i, s := range n.list {
 		watched[i] = n.watchStore(ctx, s, i)
 	}
-	pause(ctx, time.Second)
+	timing.Pause(ctx, time.Second)
 	if err := c.strike(ctx, r, dir); err != nil {
 		return err
 	}
 	back := time.Now()
-	pause(ctx, 6*time.Second)
+	timing.Pause(ctx, 6*time.Second)
 	t.note("%s:", c.name)
 	for _, w := range watched {
 		w.judge(t, c, back)
@@ -181,7 +182,7 @@ func (t *trial) strikeStore(ctx context.Context, c storeFault) error {
 	}
 	sentSoon, sentOld := n.sent(soon), 0
 	if !c.closes {
-		until(ctx, due)
+		timing.Until(ctx, due)
 		n.receiver.awaitAll(ctx, old, 10*time.Second)
 	}
 	sentOld = n.sent(old)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
@@ -77,9 +78,9 @@ func (st *stage) mustRestart(ctx context.Context) error {
 // writeTasks writes a file for import: due over a day that begins in an hour,
 // so that nothing is delivered meanwhile.
 func writeTasks(path string, count int, callback string) error {
-	start := dueIn(time.Hour)
+	start := timing.DueIn(time.Hour)
 	return writeInputs(path, count, func(i int) wire.TaskInput {
-		in := input(fmt.Sprintf("order-%07d", i), callback, spreadOver(start, 24*time.Hour, i, count))
+		in := input(fmt.Sprintf("order-%07d", i), callback, timing.SpreadOver(start, 24*time.Hour, i, count))
 		in.HTTP.Body = json.RawMessage(fmt.Sprintf(`{"order":%d}`, i))
 		return in
 	})
@@ -100,13 +101,6 @@ func writeInputs(path string, count int, of func(i int) wire.TaskInput) error {
 		}
 	}
 	return w.Flush()
-}
-
-// spreadOver returns the i-th of count instants that divide a span evenly. The
-// step is divided first: i times a day in nanoseconds overflows at i = 106,752,
-// and what is then due lies in the past.
-func spreadOver(start time.Time, span time.Duration, i, count int) time.Time {
-	return start.Add(time.Duration(i) * (span / time.Duration(count)))
 }
 
 // importFile runs foliot import and returns what it says; the time is ours.

@@ -3,6 +3,8 @@ package main
 import (
 	"testing"
 	"time"
+
+	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
 func TestAMillionTasksAreAllDueWithinTheDay(t *testing.T) {
@@ -10,7 +12,7 @@ func TestAMillionTasksAreAllDueWithinTheDay(t *testing.T) {
 	start := time.Date(2026, 11, 20, 20, 0, 0, 0, time.UTC)
 	last := start.Add(-1)
 	for i := range count {
-		due := spreadOver(start, span, i, count)
+		due := timing.SpreadOver(start, span, i, count)
 		if !due.After(last) || due.Before(start) || !due.Before(start.Add(span)) {
 			t.Fatalf("task %d is due at %v, after one at %v", i, due, last)
 		}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/test/battery/harness/system"
+	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
@@ -21,7 +23,7 @@ type nodes struct {
 	doors  *doors
 	after  []func() // to be called when the nodes have ended
 
-	machine *jitter         // while they run; nil: they were judged
+	machine *system.Jitter  // while they run; nil: they were judged
 	idle    []time.Duration // how late this machine woke it; ascending
 }
 
@@ -78,7 +80,7 @@ func (t *trial) nodesIn(sub string, count int, url string, flags ...string) (*no
 	if err != nil {
 		return nil, err
 	}
-	n := &nodes{stage: st, doors: &doors{}, machine: watchJitter(context.Background())} // close ends it
+	n := &nodes{stage: st, doors: &doors{}, machine: system.WatchJitter(context.Background())} // close ends it
 	for i := range count {
 		name := fmt.Sprintf("n%d", i+1)
 		dir := filepath.Join(st.dir, name)
@@ -133,7 +135,7 @@ func (n *nodes) conclude(ctx context.Context) (verify.Verdict, error) {
 	if err := n.awaitPromised(ctx, 60*time.Second); err != nil {
 		return verify.Verdict{}, err
 	}
-	pause(ctx, n.t.opts.taskLease+2*time.Second) // what comes twice or after its cancel would come by now
+	timing.Pause(ctx, n.t.opts.taskLease+2*time.Second) // what comes twice or after its cancel would come by now
 	if err := n.stopAll(25 * time.Second); err != nil {
 		return verify.Verdict{}, err
 	}
@@ -147,13 +149,13 @@ func (n *nodes) conclude(ctx context.Context) (verify.Verdict, error) {
 
 // fault writes down what was done at that moment.
 func (n *nodes) fault(kind string, at time.Time) error {
-	return n.faults.append(verify.Fault{Kind: kind, At: at})
+	return n.faults.Append(verify.Fault{Kind: kind, At: at})
 }
 
 // rest ends the look at the machine. Twice is fine.
 func (n *nodes) rest() {
 	if n.machine != nil {
-		n.idle, n.machine = n.machine.end(), nil
+		n.idle, n.machine = n.machine.End(), nil
 	}
 }
 

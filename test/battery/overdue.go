@@ -7,6 +7,8 @@ import (
 
 	"github.com/foliot/foliot/internal/store/pebblestore"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/test/battery/harness/system"
+	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
@@ -28,7 +30,7 @@ func overdue(ctx context.Context, t *trial) error {
 	const down = 24 * time.Hour
 	stopped := time.Now().Add(-down).Truncate(time.Millisecond)
 	n := verify.Numbered{Prefix: "overdue", Count: t.opts.overdue, Due: func(i int) time.Time {
-		return spreadOver(stopped, down, i, t.opts.overdue).Truncate(time.Millisecond)
+		return timing.SpreadOver(stopped, down, i, t.opts.overdue).Truncate(time.Millisecond)
 	}}
 	if err := fill(ctx, st.server.dir, n, sink.url(), stopped); err != nil {
 		return err
@@ -37,8 +39,8 @@ func overdue(ctx context.Context, t *trial) error {
 	if err := st.server.start(); err != nil {
 		return err
 	}
-	memory := watchMemory(ctx, st.server.pid())
-	defer memory.end()
+	memory := system.WatchMemory(ctx, st.server.pid())
+	defer memory.End()
 	ready, err := st.server.ready(ctx, 30*time.Second)
 	if err != nil {
 		return err
@@ -46,11 +48,11 @@ func overdue(ctx context.Context, t *trial) error {
 	if err := awaitSunk(ctx, sink, n.Count, began, 30*time.Second); err != nil {
 		return err
 	}
-	seen := memory.end()
+	seen := memory.End()
 	if err := st.server.stop(20 * time.Second); err != nil {
 		return err
 	}
-	if err := sink.close(); err != nil {
+	if err := sink.Close(); err != nil {
 		return err
 	}
 	v, err := t.mustTally(n, sink.path)
@@ -81,7 +83,7 @@ func fill(ctx context.Context, dir string, n verify.Numbered, callback string, a
 	}
 	defer func() { _ = store.Close() }() // again, unless something went wrong before
 	const most = 1000
-	err = inParallel((n.Count+most-1)/most, 4, func(b int) error {
+	err = timing.InParallel((n.Count+most-1)/most, 4, func(b int) error {
 		var changes []task.Change
 		for i := b * most; i < min((b+1)*most, n.Count); i++ {
 			spec := task.DefaultSpec()

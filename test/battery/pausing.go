@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
@@ -11,7 +12,7 @@ import (
 // while, so that it resumes by itself. What waits meanwhile comes afterwards.
 func paused(ctx context.Context, st *stage) error {
 	const perSecond, lasts = 200, 9 * time.Second
-	start := dueIn(time.Second)
+	start := timing.DueIn(time.Second)
 	names, err := st.scheduleIn(ctx, "paused", perSecond*int(lasts/time.Second), "paused", func(i int) time.Time {
 		return start.Add(time.Duration(i) * time.Second / perSecond)
 	})
@@ -19,17 +20,17 @@ func paused(ctx context.Context, st *stage) error {
 		return err
 	}
 	var silences []verify.QueuePause
-	until(ctx, start.Add(2*time.Second))
+	timing.Until(ctx, start.Add(2*time.Second))
 	if err := st.client.pauseQueue(ctx, "paused", ""); err != nil {
 		return err
 	}
 	from := time.Now()
-	pause(ctx, 2*time.Second)
+	timing.Pause(ctx, 2*time.Second)
 	silences = append(silences, verify.QueuePause{From: from, To: time.Now()})
 	if err := st.client.resumeQueue(ctx, "paused"); err != nil {
 		return err
 	}
-	pause(ctx, time.Second)
+	timing.Pause(ctx, time.Second)
 	asked := time.Now()
 	if err := st.client.pauseQueue(ctx, "paused", "2s"); err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
@@ -24,15 +25,15 @@ func poison(ctx context.Context, t *trial) error {
 	st.receiver.before = func(task string) {
 		switch {
 		case task == name:
-			pause(ctx, 50*time.Millisecond) // those that are slow are under way by now
+			timing.Pause(ctx, 50*time.Millisecond) // those that are slow are under way by now
 			attempts <- st.server.killNow()
 		case strings.HasPrefix(task, slow):
-			pause(ctx, 500*time.Millisecond)
+			timing.Pause(ctx, 500*time.Millisecond)
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
-	start := dueIn(time.Second)
+	start := timing.DueIn(time.Second)
 	if err := st.client.createAll(ctx, oneTask(name, st.receiver.url(), start)); err != nil {
 		return err
 	}
@@ -85,7 +86,7 @@ func (st *stage) fates(ctx context.Context, names []string, patience time.Durati
 				delivered++
 				break
 			}
-			if time.Now().After(deadline) || !pause(ctx, 50*time.Millisecond) {
+			if time.Now().After(deadline) || !timing.Pause(ctx, 50*time.Millisecond) {
 				break
 			}
 		}
@@ -101,7 +102,7 @@ func (st *stage) surviveKills(ctx context.Context, name string, attempts <-chan 
 		select {
 		case at := <-attempts:
 			kills++
-			if err := st.faults.append(verify.Fault{Kind: "kill -9 by " + name, At: at}); err != nil {
+			if err := st.faults.Append(verify.Fault{Kind: "kill -9 by " + name, At: at}); err != nil {
 				return kills, err
 			}
 			st.server.reap()

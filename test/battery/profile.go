@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
 // A profile needs the help of the process it is of, and the server has no door
@@ -55,7 +57,7 @@ func (st *stage) profile(name string) (stop func(context.Context) error, err err
 		if err := st.server.cmd.Process.Signal(syscall.SIGUSR2); err != nil {
 			return fmt.Errorf("end the profile: %w", err)
 		}
-		pause(ctx, time.Second) // it is written meanwhile
+		timing.Pause(ctx, time.Second) // it is written meanwhile
 		kept := filepath.Join(st.t.dir, name+".pprof")
 		if err := os.Rename(st.server.profileFile(), kept); err != nil {
 			return fmt.Errorf("keep the profile: %w", err)

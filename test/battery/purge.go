@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
@@ -22,7 +23,7 @@ func purge(ctx context.Context, t *trial) error {
 	defer st.close()
 
 	const count, perSecond = 20_000, 1000
-	start := dueIn(5 * time.Second)
+	start := timing.DueIn(5 * time.Second)
 	doomed, err := st.scheduleIn(ctx, "doomed", count, "doomed", func(i int) time.Time { return start.Add(time.Duration(i) * time.Second / perSecond) })
 	if err != nil {
 		return err
@@ -31,7 +32,7 @@ func purge(ctx context.Context, t *trial) error {
 	if err != nil {
 		return err
 	}
-	if !until(ctx, start.Add(3*time.Second)) {
+	if !timing.Until(ctx, start.Add(3*time.Second)) {
 		return ctx.Err()
 	}
 	asked := time.Now()
@@ -39,7 +40,7 @@ func purge(ctx context.Context, t *trial) error {
 		return err
 	}
 	purged := time.Now()
-	late, err := st.scheduleIn(ctx, "doomed", 1000, "later", func(int) time.Time { return dueIn(time.Second) })
+	late, err := st.scheduleIn(ctx, "doomed", 1000, "later", func(int) time.Time { return timing.DueIn(time.Second) })
 	if err != nil {
 		return err
 	}
@@ -82,7 +83,7 @@ func (st *stage) awaitPurge(ctx context.Context, queue string) (time.Duration, e
 		if !q.Purging {
 			return time.Since(began), nil
 		}
-		if !pause(ctx, 10*time.Millisecond) {
+		if !timing.Pause(ctx, 10*time.Millisecond) {
 			return 0, ctx.Err()
 		}
 	}
@@ -110,7 +111,7 @@ func (st *stage) mustBePurged(ctx context.Context, names []string) error {
 func (st *stage) purgeRounds(ctx context.Context, rounds int) error {
 	var names []string
 	for i := range rounds {
-		in := input(fmt.Sprintf("right-after-%d", i), st.receiver.url(), dueIn(0))
+		in := input(fmt.Sprintf("right-after-%d", i), st.receiver.url(), timing.DueIn(0))
 		in.Queue = fmt.Sprintf("purged-%d", i)
 		if err := st.client.putQueue(ctx, in.Queue, wire.QueueInput{}); err != nil { // one that nobody knows is not purged
 			return err

@@ -8,13 +8,15 @@ import (
 	"sync"
 	"time"
 
+	"github.com/foliot/foliot/test/battery/harness/journal"
+	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
 // receiver is where the callbacks go. It writes each into its journal, synced,
 // before it answers 200. close stops its server and waits.
 type receiver struct {
-	log  *journal
+	log  *journal.Journal
 	http *http.Server
 	addr string
 	done chan struct{}
@@ -33,13 +35,13 @@ type receiver struct {
 }
 
 func openReceiver(path string) (*receiver, error) {
-	log, err := openJournal(path)
+	log, err := journal.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		_ = log.close() // the listener's error is the one to tell
+		_ = log.Close() // the listener's error is the one to tell
 		return nil, err
 	}
 	r := &receiver{log: log, addr: l.Addr().String(), done: make(chan struct{}), seen: map[string]int{}}
@@ -67,7 +69,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			return
 		}
 	}
-	if err := r.log.append(verify.Arrived{Name: name, ID: req.Header.Get("Webhook-Id"), At: at}); err != nil {
+	if err := r.log.Append(verify.Arrived{Name: name, ID: req.Header.Get("Webhook-Id"), At: at}); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
@@ -111,7 +113,7 @@ func (r *receiver) awaitAll(ctx context.Context, names []string, patience time.D
 	missing := slices.Clone(names)
 	for {
 		missing = r.missing(missing)
-		if len(missing) == 0 || time.Now().After(deadline) || !pause(ctx, 20*time.Millisecond) {
+		if len(missing) == 0 || time.Now().After(deadline) || !timing.Pause(ctx, 20*time.Millisecond) {
 			return len(missing)
 		}
 	}
@@ -127,5 +129,5 @@ func (r *receiver) missing(names []string) []string {
 func (r *receiver) close() error {
 	r.http.Close()
 	<-r.done
-	return r.log.close()
+	return r.log.Close()
 }

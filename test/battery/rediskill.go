@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
@@ -31,14 +32,14 @@ func redisKilled(ctx context.Context, t *trial) error {
 
 func (n *nodes) killRedis(ctx context.Context, r *redistest.Server) error {
 	for range n.t.opts.redisKills {
-		if !pause(ctx, time.Second+time.Duration(n.t.rand.Int64N(int64(time.Second)))) {
+		if !timing.Pause(ctx, time.Second+time.Duration(n.t.rand.Int64N(int64(time.Second)))) {
 			return ctx.Err()
 		}
 		if err := n.fault("kill -9 of Redis", time.Now()); err != nil {
 			return err
 		}
 		r.Kill()
-		if !pause(ctx, time.Duration(n.t.rand.Int64N(int64(2*time.Second)))) {
+		if !timing.Pause(ctx, time.Duration(n.t.rand.Int64N(int64(2*time.Second)))) {
 			return ctx.Err()
 		}
 		if err := r.Restart(); err != nil {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
@@ -20,9 +21,9 @@ func (c *client) probe(ctx context.Context, token string) *prober {
 	p := &prober{}
 	shown := newClientFrom(net.IPv4(127, 0, 0, 2), c.base)
 	shown.token = token
-	p.stop = inBackground(ctx, func(ctx context.Context) {
+	p.stop = timing.InBackground(ctx, func(ctx context.Context) {
 		defer shown.close()
-		for pause(ctx, 10*time.Millisecond) {
+		for timing.Pause(ctx, 10*time.Millisecond) {
 			sent := time.Now()
 			status, _, err := shown.call(context.WithoutCancel(ctx), http.MethodGet, "/tasks?limit=1", nil)
 			if err != nil {

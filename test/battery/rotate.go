@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
@@ -29,8 +30,8 @@ func rotate(ctx context.Context, t *trial) error {
 		return err
 	}
 	const perSecond, rounds = 300, 3
-	stop := inBackground(ctx, func(ctx context.Context) {
-		atRate(ctx, perSecond, func(i int) { r.create(context.WithoutCancel(ctx), i) })
+	stop := timing.InBackground(ctx, func(ctx context.Context) {
+		timing.AtRate(ctx, perSecond, func(i int) { r.create(context.WithoutCancel(ctx), i) })
 	})
 	defer stop()
 	var last *heldToken // revoked
@@ -86,7 +87,7 @@ func (r *rotation) create(ctx context.Context, i int) {
 	token.uses.Add(1) // under mu: nobody waits for a token that is still the one of the moment
 	r.mu.Unlock()
 	defer token.uses.Done()
-	due := dueIn(time.Second)
+	due := timing.DueIn(time.Second)
 	in := input(verify.Numbered{Prefix: "rotate"}.Name(i), r.st.receiver.url(), due)
 	_, err := r.st.client.as(token.Token.Token).create(ctx, in)
 	if err == nil {
@@ -111,13 +112,13 @@ func (r *rotation) replaceSecret(ctx context.Context) error {
 		return err
 	}
 	answered := time.Now() // the old one may sign until this and the overlap, at the latest
-	pause(ctx, overlap/2)
+	timing.Pause(ctx, overlap/2)
 	if err := r.ring.replace(next.Secret); err != nil {
 		return err
 	}
 	end := answered.Add(overlap + verify.WireDelay)
 	r.ring.retire(end)
-	until(ctx, end.Add(time.Second))
+	timing.Until(ctx, end.Add(time.Second))
 	return ctx.Err()
 }
 
@@ -129,14 +130,14 @@ func (r *rotation) replaceToken(ctx context.Context) (old *heldToken, err error)
 	}
 	old.uses.Wait()
 	p := r.st.client.probe(ctx, old.Token.Token)
-	pause(ctx, 300*time.Millisecond)
+	timing.Pause(ctx, 300*time.Millisecond)
 	asked := time.Now()
 	if err := r.st.client.revokeToken(ctx, old.ID); err != nil {
 		p.end()
 		return nil, err
 	}
 	answered := time.Now()
-	pause(ctx, 2*time.Second)
+	timing.Pause(ctx, 2*time.Second)
 	v := verify.CheckRevocation(p.end(), asked, answered)
 	t := r.st.t
 	t.must(v.Before > 0 && v.RefusedBefore == 0, "a token before its revocation: used %d times, refused %d", v.Before, v.RefusedBefore)
@@ -159,7 +160,7 @@ func (r *rotation) nextToken(ctx context.Context) (old *heldToken, err error) {
 
 func (r *rotation) conclude(ctx context.Context) error {
 	r.st.receiver.awaitAll(ctx, r.created, 20*time.Second)
-	pause(ctx, time.Second) // what comes twice would come by now
+	timing.Pause(ctx, time.Second) // what comes twice would come by now
 	if err := r.st.server.stop(10 * time.Second); err != nil {
 		return err
 	}

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/harness/system"
+	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
@@ -47,9 +49,9 @@ func (t *trial) fireCrowd(ctx context.Context, c scheduleCrowd) error {
 	defer sink.end()
 
 	const slowest = 2000 // schedules made in a second
-	start := dueIn(20*time.Second + time.Duration(t.opts.schedules)*time.Second/slowest)
+	start := timing.DueIn(20*time.Second + time.Duration(t.opts.schedules)*time.Second/slowest)
 	all := verify.Numbered{Prefix: "s", Count: t.opts.schedules, Due: func(i int) time.Time {
-		return spreadOver(start, c.spread, i, t.opts.schedules).Truncate(time.Millisecond)
+		return timing.SpreadOver(start, c.spread, i, t.opts.schedules).Truncate(time.Millisecond)
 	}}
 	if err := st.makeCrowd(ctx, all, sink.url()); err != nil {
 		return err
@@ -59,27 +61,27 @@ func (t *trial) fireCrowd(ctx context.Context, c scheduleCrowd) error {
 	}
 	t.must(time.Now().Before(start), "%s: the first instant is %s ahead", c.name, verify.Millis(time.Until(start)))
 	seen := all.Before(start.Add(c.watched))
-	memory := watchMemory(ctx, st.server.pid())
-	defer memory.end()
-	before, err := cpuOf(st.server.pid())
+	memory := system.WatchMemory(ctx, st.server.pid())
+	defer memory.End()
+	before, err := system.CPUOf(st.server.pid())
 	if err != nil {
 		return err
 	}
 	if err := awaitSunk(ctx, sink, seen.Count, start.Add(c.watched), 30*time.Second); err != nil {
 		return err
 	}
-	after, err := cpuOf(st.server.pid())
+	after, err := system.CPUOf(st.server.pid())
 	if err != nil {
 		return err
 	}
-	t.note("memory while they fire: %v; processor time %.1f s for %d", memory.end(), (after - before).Seconds(), seen.Count)
+	t.note("memory while they fire: %v; processor time %.1f s for %d", memory.End(), (after - before).Seconds(), seen.Count)
 	return st.concludeCrowd(c, all, seen, sink)
 }
 
 // makeCrowd makes the schedules, one request each.
 func (st *stage) makeCrowd(ctx context.Context, all verify.Numbered, callback string) error {
 	began := time.Now()
-	err := inParallel(all.Count, 64, func(i int) error {
+	err := timing.InParallel(all.Count, 64, func(i int) error {
 		return st.client.putSchedule(ctx, all.Name(i), wire.ScheduleInput{
 			Every: "1h", Start: wire.FormatTime(all.Due(i)), Task: wire.ScheduledTask{HTTP: wire.HTTPInput{URL: callback}},
 		})
@@ -103,7 +105,7 @@ func (st *stage) concludeCrowd(c scheduleCrowd, all, seen verify.Numbered, sink 
 	if err := st.server.stop(20 * time.Second); err != nil {
 		return err
 	}
-	if err := sink.close(); err != nil {
+	if err := sink.Close(); err != nil {
 		return err
 	}
 	v, err := seen.Tally(all.Occurrences(readSunk(sink.path), seen.Count))

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/foliot/foliot/test/battery/harness/system"
+	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
@@ -25,13 +27,13 @@ func second(ctx context.Context, t *trial) error {
 }
 
 // mustBeFlat compares the memory that a herd took with that of a fifth of it.
-func (t *trial) mustBeFlat(small, large memorySeen) {
+func (t *trial) mustBeFlat(small, large system.MemoryUse) {
 	const known = 100_000 // tasks that a server may know in memory: up to these it grows
 	if t.opts.herd/5 < known {
-		t.note("memory's peak %d MB with %d tasks, %d MB with %d; too few to judge by", small.peak>>20, t.opts.herd/5, large.peak>>20, t.opts.herd)
+		t.note("memory's peak %d MB with %d tasks, %d MB with %d; too few to judge by", small.Peak>>20, t.opts.herd/5, large.Peak>>20, t.opts.herd)
 		return
 	}
-	t.must(flat(small.peak, large.peak), "memory's peak %d MB with %d tasks, %d MB with %d", small.peak>>20, t.opts.herd/5, large.peak>>20, t.opts.herd)
+	t.must(flat(small.Peak, large.Peak), "memory's peak %d MB with %d tasks, %d MB with %d", small.Peak>>20, t.opts.herd/5, large.Peak>>20, t.opts.herd)
 }
 
 // flat reports whether a peak does not grow with the backlog, but for a quarter
@@ -40,42 +42,42 @@ func flat(small, large int64) bool { return large <= small+small/4+32<<20 }
 
 // herd runs one herd on a server of its own and returns that server's memory,
 // from before the import until all was delivered.
-func (t *trial) herd(ctx context.Context, name string, count int) (memorySeen, error) {
+func (t *trial) herd(ctx context.Context, name string, count int) (system.MemoryUse, error) {
 	st, err := t.stageIn(ctx, name)
 	if err != nil {
-		return memorySeen{}, err
+		return system.MemoryUse{}, err
 	}
 	defer st.close()
 	sink, err := startSink(st.path("sunk"))
 	if err != nil {
-		return memorySeen{}, err
+		return system.MemoryUse{}, err
 	}
 	defer sink.end()
-	memory := watchMemory(ctx, st.server.pid())
-	defer memory.end()
+	memory := system.WatchMemory(ctx, st.server.pid())
+	defer memory.End()
 
-	start := dueIn(leadFor(count))
+	start := timing.DueIn(leadFor(count))
 	herd := verify.Numbered{Prefix: name, Count: count, Due: func(i int) time.Time {
 		return start.Add(time.Duration(i%1000) * time.Millisecond)
 	}}
 	if err := st.importNumbered(ctx, herd, "herd", sink.url()); err != nil {
-		return memorySeen{}, err
+		return system.MemoryUse{}, err
 	}
 	beside := st.bystand(ctx, 10)
 	err = awaitSunk(ctx, sink, count, start, 30*time.Second)
 	err = errors.Join(err, beside.end(ctx))
-	seen := memory.end()
+	seen := memory.End()
 	if err != nil {
 		return seen, err
 	}
 	return seen, st.concludeHerd(herd, sink, seen)
 }
 
-func (st *stage) concludeHerd(herd verify.Numbered, sink *sinkProcess, seen memorySeen) error {
+func (st *stage) concludeHerd(herd verify.Numbered, sink *sinkProcess, seen system.MemoryUse) error {
 	if err := st.server.stop(20 * time.Second); err != nil {
 		return err
 	}
-	if err := sink.close(); err != nil {
+	if err := sink.Close(); err != nil {
 		return err
 	}
 	t := st.t

@@ -13,6 +13,9 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/foliot/foliot/test/battery/harness/system"
+	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
 // server is one foliot process after another on the same address and
@@ -24,8 +27,8 @@ type server struct {
 	dir    string
 	log    *os.File
 	flags  []string
-	roots  *x509.CertPool // of its certificate; nil: it speaks plain HTTP
-	group  *memoryGroup   // that its processes belong to; nil: the battery's own
+	roots  *x509.CertPool      // of its certificate; nil: it speaks plain HTTP
+	group  *system.MemoryGroup // that its processes belong to; nil: the battery's own
 
 	cmd *exec.Cmd
 }
@@ -90,12 +93,12 @@ func (s *server) start() error {
 	args := append([]string{"serve", "--listen", cmp.Or(s.listen, s.addr), "--data", s.dir, "--log-level", "warn"}, s.flags...)
 	s.cmd = exec.Command(s.binary, args...)
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
-	s.cmd.SysProcAttr = childAttr()
+	s.cmd.SysProcAttr = system.ChildAttributes()
 	s.cmd.Env = append(os.Environ(), profileVariable+"="+s.profileFile())
 	if err := s.cmd.Start(); err != nil {
 		return fmt.Errorf("start the server: %w", err)
 	}
-	return s.group.add(s.pid())
+	return s.group.Add(s.pid())
 }
 
 // ready returns when the server answers that it is, and how long that took.
@@ -109,7 +112,7 @@ func (s *server) ready(ctx context.Context, within time.Duration) (time.Duration
 		if s.probe(ctx, web) {
 			return time.Since(began), nil
 		}
-		if !pause(ctx, 2*time.Millisecond) {
+		if !timing.Pause(ctx, 2*time.Millisecond) {
 			return 0, fmt.Errorf("the server was not ready within %v; its log is %s", within, s.log.Name())
 		}
 	}
@@ -198,21 +201,6 @@ func (s *server) end() {
 }
 
 // memory returns the process's resident memory now and at its peak, in bytes.
-func (s *server) memory() (now, peak int64, err error) { return memoryOf(s.pid()) }
+func (s *server) memory() (now, peak int64, err error) { return system.MemoryOf(s.pid()) }
 
 func (s *server) pid() int { return s.cmd.Process.Pid }
-
-// pause returns after d, or with false as soon as ctx ends.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-// until pauses up to an instant.
-func until(ctx context.Context, t time.Time) bool { return pause(ctx, time.Until(t)) }

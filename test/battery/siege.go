@@ -13,6 +13,8 @@ import (
 
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/harness/system"
+	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
 // siege is one attack on one server.
@@ -69,12 +71,12 @@ func (s *siege) prepare(ctx context.Context) (err error) {
 	s.client.close()
 	s.client = newClient(s.server.url())
 	s.client.trust(s.server.roots)
-	group, err := newMemoryGroup(serverMemory)
+	group, err := system.NewMemoryGroup(serverMemory)
 	if err != nil {
 		s.t.note("the server runs without a bound of its memory: %v", err)
 	} else {
 		s.server.group = group
-		s.after = append(s.after, func() { _ = group.close() }) // of no use to anybody now
+		s.after = append(s.after, func() { _ = group.Close() }) // of no use to anybody now
 	}
 	if s.attack.tinyDisk {
 		if err := s.fillDisk(); err != nil {
@@ -103,7 +105,7 @@ const (
 // fillDisk puts the data directory on a small file system, which is 84 % full.
 func (s *siege) fillDisk() error {
 	disk := s.path("disk")
-	unmount, err := mountFull(disk, diskBytes, diskRoom)
+	unmount, err := system.MountNearlyFull(disk, diskBytes, diskRoom)
 	if err != nil {
 		return err
 	}
@@ -176,7 +178,7 @@ func (s *siege) last(ctx context.Context, ready attackReady) error {
 			return err
 		}
 	}
-	until(ctx, end)
+	timing.Until(ctx, end)
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/test/battery/harness/system"
 	"github.com/foliot/foliot/test/battery/verify"
 	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
@@ -150,13 +151,13 @@ func TestASinkInAProcessOfItsOwnTakesOrdersUntilItIsClosed(t *testing.T) {
 	if got, err := p.counts(); err != nil || got != (sinkCounts{Arrived: sample, Signed: sample, Verified: 1}) {
 		t.Errorf("it counts %+v, %v", got, err)
 	}
-	if used, err := cpuOf(p.cmd.Process.Pid); err != nil || used < 0 {
+	if used, err := system.CPUOf(p.Cmd.Process.Pid); err != nil || used < 0 {
 		t.Errorf("its processor time is %v, %v", used, err)
 	}
-	if now, peak, err := memoryOf(p.cmd.Process.Pid); err != nil || now <= 0 || peak < now {
+	if now, peak, err := system.MemoryOf(p.Cmd.Process.Pid); err != nil || now <= 0 || peak < now {
 		t.Errorf("its memory is %d, %d at its peak, %v", now, peak, err)
 	}
-	if err := p.close(); err != nil {
+	if err := p.Close(); err != nil {
 		t.Error(err)
 	}
 	n := verify.Numbered{Prefix: "a", Count: sample, Due: func(int) time.Time { return start }}

@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
+
+	"github.com/foliot/foliot/test/battery/harness/system"
 )
 
 // sinkCommand is the hidden scenario under which the battery runs itself again
@@ -51,7 +53,7 @@ func runSink(path, addr string, in io.Reader, out io.Writer) error {
 
 // sinkProcess is that process. Its log is on the disk when close returns.
 type sinkProcess struct {
-	*child
+	*system.Child
 	path string
 	addr string
 }
@@ -65,14 +67,14 @@ func startSinkAt(path, addr string) (*sinkProcess, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the sink: %w", err)
 	}
-	c, err := startChild("the sink", exec.Command(self, sinkCommand, path, addr))
+	c, err := system.StartChild("the sink", exec.Command(self, sinkCommand, path, addr))
 	if err != nil {
 		return nil, err
 	}
-	p := &sinkProcess{child: c, path: path}
+	p := &sinkProcess{Child: c, path: path}
 	var hello sinkGreeting
-	if err := p.out.Decode(&hello); err != nil {
-		return nil, errors.Join(fmt.Errorf("start the sink: %w", err), p.close())
+	if err := p.Out.Decode(&hello); err != nil {
+		return nil, errors.Join(fmt.Errorf("start the sink: %w", err), p.Close())
 	}
 	p.addr = hello.Addr
 	return p, nil
@@ -88,14 +90,14 @@ func (p *sinkProcess) know(secrets ...string) (sinkCounts, error) {
 func (p *sinkProcess) counts() (sinkCounts, error) { return p.order(sinkOrder{}) }
 
 func (p *sinkProcess) order(o sinkOrder) (c sinkCounts, err error) {
-	if err := json.NewEncoder(p.in).Encode(o); err != nil {
+	if err := json.NewEncoder(p.In).Encode(o); err != nil {
 		return c, fmt.Errorf("speak to the sink: %w", err)
 	}
-	if err := p.out.Decode(&c); err != nil {
+	if err := p.Out.Decode(&c); err != nil {
 		return c, fmt.Errorf("listen to the sink: %w", err)
 	}
 	return c, nil
 }
 
 // end makes sure that no process is left, whatever it has logged.
-func (p *sinkProcess) end() { _ = p.close() }
+func (p *sinkProcess) end() { _ = p.Close() }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/harness/system"
+	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
@@ -19,15 +21,15 @@ func steady(ctx context.Context, t *trial) error {
 
 	const count, spread = 2000, 5 * time.Second
 	names, err := st.schedule(ctx, count, "steady", func(i int) time.Time {
-		return dueIn(2*time.Second + time.Duration(t.rand.Int64N(int64(spread))))
+		return timing.DueIn(2*time.Second + time.Duration(t.rand.Int64N(int64(spread))))
 	})
 	if err != nil {
 		return err
 	}
-	machine := watchJitter(ctx)
+	machine := system.WatchJitter(ctx)
 	st.receiver.awaitAll(ctx, names, 30*time.Second)
-	pause(ctx, time.Second) // a duplicate would come about now
-	idle := machine.end()
+	timing.Pause(ctx, time.Second) // a duplicate would come about now
+	idle := machine.End()
 	if err := st.server.stop(10 * time.Second); err != nil {
 		return err
 	}
@@ -65,5 +67,5 @@ func (st *stage) scheduleTo(ctx context.Context, to *receiver, queue string, cou
 	if err := st.client.createAll(ctx, tasks); err != nil {
 		return nil, err
 	}
-	return names, inParallel(count, 64, func(i int) error { return st.promised(names[i], dues[i]) })
+	return names, timing.InParallel(count, 64, func(i int) error { return st.promised(names[i], dues[i]) })
 }

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/foliot/foliot/test/battery/harness/system"
+	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
 // tenants: each attack next to a victim, on a server of its own that keeps its
@@ -83,13 +86,13 @@ func (t *trial) endureOnce(ctx context.Context, a attack, dir string, onRedis bo
 	if err != nil {
 		return nil, err
 	}
-	memory := watchMemory(ctx, s.server.pid())
-	defer memory.end()
+	memory := system.WatchMemory(ctx, s.server.pid())
+	defer memory.End()
 	victim := s.bystand(ctx, 20)
 	defer victim.stop()
-	pause(ctx, bystanderDelay)
+	timing.Pause(ctx, bystanderDelay)
 	row := &tenantsRow{attack: a}
-	row.alone = watchSpell(ctx, func() { pause(ctx, t.opts.phase/2) })
+	row.alone = watchSpell(ctx, func() { timing.Pause(ctx, t.opts.phase/2) })
 	if err := s.suffer(ctx, order, row); err != nil {
 		return nil, err
 	}
@@ -97,13 +100,13 @@ func (t *trial) endureOnce(ctx context.Context, a attack, dir string, onRedis bo
 	_, peak, err := s.server.memory()
 	row.died = err != nil
 	if row.died {
-		t.note("the server died; the system killed it for want of memory: %v", s.server.group.kills() > 0)
+		t.note("the server died; the system killed it for want of memory: %v", s.server.group.Kills() > 0)
 	} else {
 		if err := s.awaitPromised(ctx, 90*time.Second); err != nil {
 			return nil, err
 		}
 	}
-	row.resident = max(memory.end().peak, peak)
+	row.resident = max(memory.End().Peak, peak)
 	row.created, row.refused = len(victim.names), victim.refused
 	e, err := s.evidence()
 	if err != nil {
@@ -119,12 +122,12 @@ func (s *siege) suffer(ctx context.Context, order attackOrder, row *tenantsRow) 
 	if err != nil {
 		return err
 	}
-	defer attacker.close() //nolint:errcheck // end returns it
+	defer attacker.Close() //nolint:errcheck // end returns it
 	ready, err := attacker.prepared()
 	if err != nil {
 		return err
 	}
-	until(ctx, ready.Due)
+	timing.Until(ctx, ready.Due)
 	stored := s.storedBytes(ctx)
 	stopProfile, err := s.profile(row.attack.name)
 	if err != nil {
@@ -149,10 +152,10 @@ func (s *siege) suffer(ctx context.Context, order attackOrder, row *tenantsRow) 
 
 // watchSpell watches a process that only sleeps, while do runs.
 func watchSpell(ctx context.Context, do func()) (s spell) {
-	machine := watchJitter(ctx)
+	machine := system.WatchJitter(ctx)
 	s.from = time.Now()
 	do()
 	s.until = time.Now()
-	s.sleeper = machine.end()
+	s.sleeper = machine.End()
 	return s
 }

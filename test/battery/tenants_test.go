@@ -7,8 +7,6 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -226,30 +224,5 @@ func TestTheBatchesOfAnAttackAreOneTaskOfTheSizeOfABatch(t *testing.T) {
 		if err := json.Unmarshal(b, &in); err != nil || len(in.Tasks) != 1 || len(b) < batchBytes || len(b) > 16<<20 {
 			t.Errorf("%d tasks in %d bytes, %v", len(in.Tasks), len(b), err)
 		}
-	}
-}
-
-func TestAMemoryGroupHoldsAProcess(t *testing.T) {
-	g, err := newMemoryGroup(1 << 30)
-	if err != nil {
-		t.Skipf("this system lets no one make one: %v", err)
-	}
-	cmd := exec.Command("sleep", "60")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if err := g.add(cmd.Process.Pid); err != nil {
-		t.Error(err)
-	}
-	if g.kills() != 0 {
-		t.Errorf("it has killed %d", g.kills())
-	}
-	if g.close() == nil {
-		t.Error("it was removed while a process is in it")
-	}
-	_ = cmd.Process.Kill()
-	_ = cmd.Wait() // "signal: killed"
-	if err := g.close(); err != nil && !errors.Is(err, os.ErrNotExist) {
-		t.Error(err)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/harness/system"
+	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
@@ -40,7 +42,7 @@ func throughput(ctx context.Context, t *trial) error {
 	if err := st.server.stop(20 * time.Second); err != nil {
 		return err
 	}
-	if err := sink.close(); err != nil {
+	if err := sink.Close(); err != nil {
 		return err
 	}
 	slowest := 0.0
@@ -68,26 +70,26 @@ type drain struct {
 // drain imports tasks that are due at one instant and awaits their delivery.
 func (st *stage) drain(ctx context.Context, sink *sinkProcess, name string) (d drain, err error) {
 	count := st.t.opts.drained
-	due := dueIn(leadFor(count))
+	due := timing.DueIn(leadFor(count))
 	d.tasks = verify.Numbered{Prefix: name, Count: count, Due: func(int) time.Time { return due }}
 	if err := st.importNumbered(ctx, d.tasks, "", sink.url()); err != nil {
 		return d, err
 	}
 	before, err := sink.counts()
-	if err != nil || !until(ctx, due.Add(-500*time.Millisecond)) {
+	if err != nil || !timing.Until(ctx, due.Add(-500*time.Millisecond)) {
 		return d, errors.Join(err, ctx.Err())
 	}
 	stop, err := st.profile(name)
 	if err != nil {
 		return d, err
 	}
-	serverBefore, err := cpuOf(st.server.pid())
-	receiverBefore, err2 := cpuOf(sink.cmd.Process.Pid)
+	serverBefore, err := system.CPUOf(st.server.pid())
+	receiverBefore, err2 := system.CPUOf(sink.Cmd.Process.Pid)
 	if err := errors.Join(err, err2, awaitSunk(ctx, sink, before.Arrived+count, due, 30*time.Second)); err != nil {
 		return d, err
 	}
-	serverAfter, err := cpuOf(st.server.pid())
-	receiverAfter, err2 := cpuOf(sink.cmd.Process.Pid)
+	serverAfter, err := system.CPUOf(st.server.pid())
+	receiverAfter, err2 := system.CPUOf(sink.Cmd.Process.Pid)
 	d.server, d.sink = serverAfter-serverBefore, receiverAfter-receiverBefore
 	after, err3 := sink.counts()
 	d.counts = after.since(before)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
@@ -32,7 +33,7 @@ type tickers struct {
 
 // startTickers makes 2·pairs of them.
 func (st *stage) startTickers(ctx context.Context, pairs int) (k tickers, err error) {
-	k.start = dueIn(3 * time.Second).Truncate(time.Second)
+	k.start = timing.DueIn(3 * time.Second).Truncate(time.Second)
 	in := wire.ScheduleInput{
 		Start: wire.FormatTime(k.start), Misfire: "fire_all", CatchupLimit: 10_000,
 		Task: wire.ScheduledTask{HTTP: wire.HTTPInput{URL: st.receiver.url()}},
@@ -49,7 +50,7 @@ func (st *stage) startTickers(ctx context.Context, pairs int) (k tickers, err er
 			return k, err
 		}
 	}
-	until(ctx, k.start)
+	timing.Until(ctx, k.start)
 	return k, nil
 }
 
@@ -78,14 +79,14 @@ func ticks(ctx context.Context, t *trial) error {
 	if err := st.killAtTicks(ctx, t.opts.ticks); err != nil {
 		return err
 	}
-	pause(ctx, 5*time.Second) // for what is to be made up for
+	timing.Pause(ctx, 5*time.Second) // for what is to be made up for
 	if err := st.stopTickers(ctx, k); err != nil {
 		return err
 	}
 	if err := st.awaitPromised(ctx, 60*time.Second); err != nil {
 		return err
 	}
-	pause(ctx, 2*time.Second) // what comes twice would come by now
+	timing.Pause(ctx, 2*time.Second) // what comes twice would come by now
 	if err := st.server.stop(25 * time.Second); err != nil {
 		return err
 	}
@@ -115,7 +116,7 @@ func ticksOfNodes(ctx context.Context, t *trial) error {
 	if err := n.killRepeatedly(ctx, t.opts.deaths); err != nil {
 		return err
 	}
-	pause(ctx, t.opts.shardLease+5*time.Second)
+	timing.Pause(ctx, t.opts.shardLease+5*time.Second)
 	if err := n.stopTickers(ctx, k); err != nil {
 		return err
 	}
@@ -137,15 +138,15 @@ func (st *stage) killAtTicks(ctx context.Context, kills int) error {
 		if err != nil {
 			return err
 		}
-		if !until(ctx, at) {
+		if !timing.Until(ctx, at) {
 			return ctx.Err()
 		}
-		if err := st.faults.append(verify.Fault{Kind: "kill -9", At: st.server.killNow()}); err != nil {
+		if err := st.faults.Append(verify.Fault{Kind: "kill -9", At: st.server.killNow()}); err != nil {
 			return err
 		}
 		st.server.reap()
 		if st.t.rand.IntN(8) == 0 {
-			pause(ctx, time.Duration(st.t.rand.Int64N(int64(longDown))))
+			timing.Pause(ctx, time.Duration(st.t.rand.Int64N(int64(longDown))))
 		}
 		if err := st.server.start(); err != nil {
 			return err
@@ -183,7 +184,7 @@ func (st *stage) promiseInstants(ctx context.Context, name string, start time.Ti
 	}
 	count := int64(0)
 	for at := start; !at.After(last); at = at.Add(time.Second) {
-		if err := st.accepted.append(verify.Accepted{Name: name + "@" + strconv.FormatInt(at.UnixMilli(), 10), Due: at, At: start}); err != nil {
+		if err := st.accepted.Append(verify.Accepted{Name: name + "@" + strconv.FormatInt(at.UnixMilli(), 10), Due: at, At: start}); err != nil {
 			return err
 		}
 		count++

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/foliot/foliot/test/battery/harness/journal"
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
@@ -53,9 +54,9 @@ type stage struct {
 	server    *server
 	receiver  *receiver
 	client    *client
-	accepted  *journal
-	cancelled *journal
-	faults    *journal
+	accepted  *journal.Journal
+	cancelled *journal.Journal
+	faults    *journal.Journal
 	t         *trial
 
 	promises atomic.Int64 // calls of promised, for who waits for more of them
@@ -108,9 +109,9 @@ func (t *trial) logsIn(sub string) (st *stage, err error) {
 	}
 	for _, log := range []struct {
 		name string
-		j    **journal
+		j    **journal.Journal
 	}{{"accepted", &st.accepted}, {"cancelled", &st.cancelled}, {"faults", &st.faults}} {
-		if *log.j, err = openJournal(st.path(log.name)); err != nil {
+		if *log.j, err = journal.Open(st.path(log.name)); err != nil {
 			return st, err
 		}
 	}
@@ -129,25 +130,25 @@ func (st *stage) close() {
 	if st.receiver != nil {
 		_ = st.receiver.close() // each line was synced when it was written
 	}
-	for _, j := range []*journal{st.accepted, st.cancelled, st.faults} {
+	for _, j := range []*journal.Journal{st.accepted, st.cancelled, st.faults} {
 		if j != nil {
-			_ = j.close()
+			_ = j.Close()
 		}
 	}
 }
 
 // evidence reads the logs from the disk.
 func (st *stage) evidence() (e verify.Evidence, err error) {
-	if e.Accepted, err = readJournal[verify.Accepted](st.path("accepted")); err != nil {
+	if e.Accepted, err = journal.Read[verify.Accepted](st.path("accepted")); err != nil {
 		return e, err
 	}
-	if e.Cancelled, err = readJournal[verify.Cancelled](st.path("cancelled")); err != nil {
+	if e.Cancelled, err = journal.Read[verify.Cancelled](st.path("cancelled")); err != nil {
 		return e, err
 	}
-	if e.Arrived, err = readJournal[verify.Arrived](st.path("arrived")); err != nil {
+	if e.Arrived, err = journal.Read[verify.Arrived](st.path("arrived")); err != nil {
 		return e, err
 	}
-	e.Faults, err = readJournal[verify.Fault](st.path("faults"))
+	e.Faults, err = journal.Read[verify.Fault](st.path("faults"))
 	return e, err
 }
 
@@ -175,7 +176,7 @@ func (st *stage) awaitPromised(ctx context.Context, patience time.Duration) erro
 // promised writes down that the server accepted tasks.
 func (st *stage) promised(name string, due time.Time) error {
 	st.promises.Add(1)
-	return st.accepted.append(verify.Accepted{Name: name, Due: due, At: time.Now()})
+	return st.accepted.Append(verify.Accepted{Name: name, Due: due, At: time.Now()})
 }
 
 // judge reads the logs, prints what every scenario promises, and returns the
@@ -201,7 +202,3 @@ func (t *trial) lateness(of string, late []time.Duration) time.Duration {
 	t.note("lateness %s: p50 %s, p99 %s, max %s", of, verify.Millis(verify.Percentile(late, 50)), verify.Millis(p99), verify.Millis(verify.Percentile(late, 100)))
 	return p99
 }
-
-// dueIn returns the instant that far from now, in whole milliseconds: what the
-// API keeps, so that nothing is judged against a time that was never asked for.
-func dueIn(d time.Duration) time.Time { return time.Now().Add(d).Truncate(time.Millisecond) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
@@ -39,7 +40,7 @@ func (t *trial) evidenceOf(ctx context.Context, sub, url string, ahead time.Dura
 	}
 	load = &killLoad{st: n.stage, to: n.doors, rate: faultRate, ahead: ahead, share: faultShare}
 	err = load.during(ctx, func() error {
-		pause(ctx, time.Second) // they share the shards by then
+		timing.Pause(ctx, time.Second) // they share the shards by then
 		return fault(ctx, n)
 	})
 	if err != nil {
@@ -48,7 +49,7 @@ func (t *trial) evidenceOf(ctx context.Context, sub, url string, ahead time.Dura
 	if err := n.awaitPromised(ctx, 15*time.Second); err != nil {
 		return e, nil, err
 	}
-	pause(ctx, 4*time.Second) // what comes twice or after its cancel would come by now
+	timing.Pause(ctx, 4*time.Second) // what comes twice or after its cancel would come by now
 	if err := n.stopAll(25 * time.Second); err != nil {
 		return e, nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
 // watchdog: a task is touched more often than its delay, then no more.
@@ -24,7 +25,7 @@ func watchdog(ctx context.Context, t *trial) error {
 	}
 	var last time.Time // no touch was answered after it, and it is due no earlier than a delay from when that was asked
 	for i := range touches {
-		if !pause(ctx, every) {
+		if !timing.Pause(ctx, every) {
 			return ctx.Err()
 		}
 		last = time.Now()
@@ -40,7 +41,7 @@ func watchdog(ctx context.Context, t *trial) error {
 	if err := st.promised(name, last.Add(delay)); err != nil {
 		return err
 	}
-	pause(ctx, 3*delay)
+	timing.Pause(ctx, 3*delay)
 	t.must(st.receiver.arrivals(name) == 1, "fired %d times after they stopped", st.receiver.arrivals(name))
 	if err := st.server.stop(10 * time.Second); err != nil {
 		return err

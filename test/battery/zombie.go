@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
@@ -73,7 +74,7 @@ type zombies struct {
 func (z *zombies) round(ctx context.Context, i int) error {
 	index := z.t.rand.IntN(len(z.list))
 	victim, other := z.doors.list[index], z.doors.list[(index+1)%len(z.list)]
-	due := dueIn(zombieAhead)
+	due := timing.DueIn(zombieAhead)
 	tasks := make([]wire.TaskInput, zombieHerd)
 	for k := range tasks {
 		tasks[k] = input(fmt.Sprintf("zombie-%d-%d", i, k), z.receiver.url(), due)
@@ -85,7 +86,7 @@ func (z *zombies) round(ctx context.Context, i int) error {
 	if err := z.promise(ctx, other, tasks, due); err != nil {
 		return err
 	}
-	until(ctx, due.Add(time.Duration(z.t.rand.Int64N(int64(zombieStop)))))
+	timing.Until(ctx, due.Add(time.Duration(z.t.rand.Int64N(int64(zombieStop)))))
 	wake, err := z.stopNode(index)
 	if err != nil {
 		return err
@@ -93,7 +94,7 @@ func (z *zombies) round(ctx context.Context, i int) error {
 	defer wake() // also where something fails: a stopped process would not end
 	victim.shut.Store(true)
 	defer victim.shut.Store(false)
-	pause(ctx, verify.WireDelay)
+	timing.Pause(ctx, verify.WireDelay)
 	if err := other.pauseQueue(ctx, zombieQueue, ""); err != nil {
 		return err
 	}
@@ -101,7 +102,7 @@ func (z *zombies) round(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
-	if !pause(ctx, max(z.t.opts.shardLease, z.t.opts.taskLease)+zombieShort+time.Second) {
+	if !timing.Pause(ctx, max(z.t.opts.shardLease, z.t.opts.taskLease)+zombieShort+time.Second) {
 		return ctx.Err()
 	}
 	if err := z.cancelHalf(ctx, other, claimed, func(status int) { z.fromHands[status]++ }); err != nil {
@@ -111,14 +112,14 @@ func (z *zombies) round(ctx context.Context, i int) error {
 		return err
 	}
 	wake()
-	pause(ctx, zombieQuiet)
+	timing.Pause(ctx, zombieQuiet)
 	if err := other.resumeQueue(ctx, zombieQueue); err != nil {
 		return err
 	}
 	if _, err := z.list[index].ready(ctx, 20*time.Second); err != nil {
 		return err
 	}
-	pause(ctx, time.Second+z.t.opts.shardLease/2) // it has its part again: the next one to be stopped may be this one
+	timing.Pause(ctx, time.Second+z.t.opts.shardLease/2) // it has its part again: the next one to be stopped may be this one
 	return nil
 }
 
@@ -127,7 +128,7 @@ func (z *zombies) promise(ctx context.Context, at *door, tasks []wire.TaskInput,
 	if err := at.createAll(ctx, tasks); err != nil {
 		return err
 	}
-	return inParallel(len(tasks), 64, func(i int) error { return z.promised(tasks[i].Name, due) })
+	return timing.InParallel(len(tasks), 64, func(i int) error { return z.promised(tasks[i].Name, due) })
 }
 
 // stopNode stops a node; wake lets it go on, once.
@@ -148,7 +149,7 @@ func (z *zombies) stopNode(i int) (wake func(), err error) {
 // node has claimed, and others.
 func (z *zombies) outstanding(ctx context.Context, at *door, tasks []wire.TaskInput) (claimed, others []string, err error) {
 	states := make([]string, len(tasks))
-	err = inParallel(len(tasks), 16, func(i int) error {
+	err = timing.InParallel(len(tasks), 16, func(i int) error {
 		t, err := at.get(ctx, tasks[i].Name)
 		states[i] = t.State
 		return err
@@ -175,7 +176,7 @@ func (z *zombies) cancelHalf(ctx context.Context, at *door, names []string, told
 		}
 		status := at.cancel(ctx, name)
 		now := time.Now()
-		if err := z.stage.cancelled.append(verify.Cancelled{Name: name, Status: status, At: now}); err != nil {
+		if err := z.stage.cancelled.Append(verify.Cancelled{Name: name, Status: status, At: now}); err != nil {
 			return err
 		}
 		if status != http.StatusOK && status != http.StatusAccepted {

@@ -1,13 +1,13 @@
-package main
+package timing
 
 import (
 	"errors"
 	"sync"
 )
 
-// inParallel calls do(0) … do(n-1) from so many goroutines, waits for them and
+// InParallel calls do(0) … do(n-1) from so many goroutines, waits for them and
 // returns their errors, joined.
-func inParallel(n, workers int, do func(i int) error) error {
+func InParallel(n, workers int, do func(i int) error) error {
 	var (
 		group sync.WaitGroup
 		mu    sync.Mutex // guards errs

@@ -1,4 +1,4 @@
-package main
+package journal
 
 import (
 	"bufio"
@@ -10,11 +10,11 @@ import (
 	"sync"
 )
 
-// journal is an append-only log of JSON lines on disk. append returns when the
+// Journal is an append-only log of JSON lines on disk. Append returns when the
 // line is synced; lines that arrive while a sync runs share the next one.
 //
-// The syncer is its only goroutine: openJournal starts it, close stops it and waits.
-type journal struct {
+// The syncer is its only goroutine: Open starts it, Close stops it and waits.
+type Journal struct {
 	file *os.File
 	done chan struct{}
 
@@ -31,20 +31,21 @@ type syncBatch struct {
 	err  error
 }
 
-func openJournal(path string) (*journal, error) {
+// Open opens the journal at path and appends to it.
+func Open(path string) (*Journal, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open the journal: %w", err)
 	}
-	j := &journal{file: f, done: make(chan struct{}), waiting: make(chan struct{}, 1), batch: newSyncBatch()}
+	j := &Journal{file: f, done: make(chan struct{}), waiting: make(chan struct{}, 1), batch: newSyncBatch()}
 	go j.sync()
 	return j, nil
 }
 
 func newSyncBatch() *syncBatch { return &syncBatch{done: make(chan struct{})} }
 
-// append writes v as a line and returns when it is on the disk.
-func (j *journal) append(v any) error {
+// Append writes v as a line and returns when it is on the disk.
+func (j *Journal) Append(v any) error {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("encode a journal's line: %w", err)
@@ -65,7 +66,7 @@ func (j *journal) append(v any) error {
 	return batch.err
 }
 
-func (j *journal) sync() {
+func (j *Journal) sync() {
 	defer close(j.done)
 	for range j.waiting {
 		j.mu.Lock()
@@ -77,7 +78,7 @@ func (j *journal) sync() {
 	}
 }
 
-func (j *journal) write(lines []byte) error {
+func (j *Journal) write(lines []byte) error {
 	if _, err := j.file.Write(lines); err != nil {
 		return fmt.Errorf("write the journal: %w", err)
 	}
@@ -87,8 +88,8 @@ func (j *journal) write(lines []byte) error {
 	return nil
 }
 
-// close ends the journal after the lines that wait. Twice is fine.
-func (j *journal) close() error {
+// Close ends the journal after the lines that wait. Twice is fine.
+func (j *Journal) Close() error {
 	j.mu.Lock()
 	if j.closed {
 		j.mu.Unlock()
@@ -105,9 +106,9 @@ func (j *journal) close() error {
 	return j.file.Close()
 }
 
-// readJournal returns a journal's lines. What the battery judges is what
+// Read returns a journal's lines. What the battery judges is what
 // stands on the disk, not what it remembers.
-func readJournal[T any](path string) ([]T, error) {
+func Read[T any](path string) ([]T, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil

@@ -1,4 +1,4 @@
-package main
+package timing
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 func TestALoadKeepsItsRateWhateverItMeets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int32
-		stop := inBackground(t.Context(), func(ctx context.Context) {
-			atRate(ctx, 100, func(int) {
+		stop := InBackground(t.Context(), func(ctx context.Context) {
+			AtRate(ctx, 100, func(int) {
 				calls.Add(1)
 				time.Sleep(3 * time.Second) // longer than the load lasts
 			})
@@ -32,8 +32,8 @@ func TestALoadKeepsItsRateWhateverItMeets(t *testing.T) {
 func TestALoadIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int32
-		stop := inBackground(t.Context(), func(ctx context.Context) {
-			atRate(ctx, 10_000, func(int) {
+		stop := InBackground(t.Context(), func(ctx context.Context) {
+			AtRate(ctx, 10_000, func(int) {
 				calls.Add(1)
 				time.Sleep(time.Minute)
 			})

@@ -1,4 +1,4 @@
-package main
+package system
 
 import (
 	"net"
@@ -23,13 +23,13 @@ func TestTheSystemTellsWhoHoldsASocket(t *testing.T) {
 	}
 	defer conn.Close()
 	from, to := netip.MustParseAddrPort(conn.LocalAddr().String()), netip.MustParseAddrPort(l.Addr().String())
-	if ours, err := holdsSocket(os.Getpid(), from, to); !ours || err != nil {
+	if ours, err := HoldsSocket(os.Getpid(), from, to); !ours || err != nil {
 		t.Errorf("this process does not hold it: %v", err)
 	}
-	if its, err := holdsSocket(os.Getppid(), from, to); its || err != nil {
+	if its, err := HoldsSocket(os.Getppid(), from, to); its || err != nil {
 		t.Errorf("the parent holds it: %v, %v", its, err)
 	}
-	if _, err := holdsSocket(os.Getpid(), netip.AddrPortFrom(from.Addr(), 1), to); err == nil {
+	if _, err := HoldsSocket(os.Getpid(), netip.AddrPortFrom(from.Addr(), 1), to); err == nil {
 		t.Error("a socket was found where there is none")
 	}
 }

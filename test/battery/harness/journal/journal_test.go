@@ -1,4 +1,4 @@
-package main
+package journal
 
 import (
 	"path/filepath"
@@ -11,7 +11,7 @@ type testLine struct{ Name string }
 
 func TestAJournalKeepsEveryLineThatWasAppended(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
-	j, err := openJournal(path)
+	j, err := Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -19,7 +19,7 @@ func TestAJournalKeepsEveryLineThatWasAppended(t *testing.T) {
 	for w := range 8 {
 		writers.Go(func() {
 			for i := range 25 {
-				if err := j.append(testLine{Name: strconv.Itoa(w*25 + i)}); err != nil {
+				if err := j.Append(testLine{Name: strconv.Itoa(w*25 + i)}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -27,7 +27,7 @@ func TestAJournalKeepsEveryLineThatWasAppended(t *testing.T) {
 	}
 	writers.Wait()
 	// Before close: what was appended is in the file already.
-	lines, err := readJournal[testLine](path)
+	lines, err := Read[testLine](path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,10 +38,10 @@ func TestAJournalKeepsEveryLineThatWasAppended(t *testing.T) {
 	if len(lines) != 200 || len(seen) != 200 {
 		t.Errorf("the journal has %d lines with %d names, want 200 of both", len(lines), len(seen))
 	}
-	if err := j.close(); err != nil {
+	if err := j.Close(); err != nil {
 		t.Error(err)
 	}
-	if err := j.append(testLine{}); err == nil {
+	if err := j.Append(testLine{}); err == nil {
 		t.Error("append to a closed journal succeeded")
 	}
 }

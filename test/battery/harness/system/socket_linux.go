@@ -1,4 +1,4 @@
-package main
+package system
 
 import (
 	"encoding/binary"
@@ -10,9 +10,9 @@ import (
 	"syscall"
 )
 
-// holdsSocket reports whether a process has the TCP socket that is connected
+// HoldsSocket reports whether a process has the TCP socket that is connected
 // from one IPv4 address to another, as the system tells it.
-func holdsSocket(pid int, from, to netip.AddrPort) (bool, error) {
+func HoldsSocket(pid int, from, to netip.AddrPort) (bool, error) {
 	inode, err := socketInode(from, to)
 	if err != nil {
 		return false, fmt.Errorf("ask for the socket from %v to %v: %w", from, to, err)

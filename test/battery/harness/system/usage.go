@@ -1,8 +1,7 @@
-package main
+package system
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -11,9 +10,9 @@ import (
 	"time"
 )
 
-// memoryOf returns a process's resident memory now and at its peak, in bytes,
+// MemoryOf returns a process's resident memory now and at its peak, in bytes,
 // as the system tells it.
-func memoryOf(pid int) (now, peak int64, err error) {
+func MemoryOf(pid int) (now, peak int64, err error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0, 0, fmt.Errorf("read the memory of process %d: %w", pid, err)
@@ -40,8 +39,8 @@ func memoryOf(pid int) (now, peak int64, err error) {
 	return now, peak, nil
 }
 
-// cpuOf returns the processor time that a process has used so far.
-func cpuOf(pid int) (time.Duration, error) {
+// CPUOf returns the processor time that a process has used so far.
+func CPUOf(pid int) (time.Duration, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0, fmt.Errorf("read the processor time of process %d: %w", pid, err)
@@ -67,49 +66,4 @@ func parseCPU(stat []byte) (time.Duration, error) {
 		sum += time.Duration(ticks) * tick
 	}
 	return sum, nil
-}
-
-// memoryWatch samples a process's memory while something is measured. Its
-// goroutine is stopped and awaited by end.
-type memoryWatch struct {
-	stop context.CancelFunc
-	done chan struct{}
-	seen memorySeen // of the goroutine until done is closed
-}
-
-// memorySeen is what a memoryWatch has seen, in bytes.
-type memorySeen struct{ start, peak, end int64 }
-
-func (m memorySeen) String() string {
-	return fmt.Sprintf("%d MB at the start, %d at the peak, %d at the end", m.start>>20, m.peak>>20, m.end>>20)
-}
-
-func watchMemory(ctx context.Context, pid int) *memoryWatch {
-	ctx, stop := context.WithCancel(ctx)
-	w := &memoryWatch{stop: stop, done: make(chan struct{})}
-	go func() {
-		defer close(w.done)
-		for more := true; more; more = pause(ctx, 100*time.Millisecond) {
-			w.look(pid)
-		}
-	}()
-	return w
-}
-
-func (w *memoryWatch) look(pid int) {
-	now, _, err := memoryOf(pid)
-	if err != nil {
-		return // it is gone: what was seen so far stands
-	}
-	if w.seen.start == 0 {
-		w.seen.start = now
-	}
-	w.seen.peak, w.seen.end = max(w.seen.peak, now), now
-}
-
-// end returns what was seen. Twice is fine.
-func (w *memoryWatch) end() memorySeen {
-	w.stop()
-	<-w.done
-	return w.seen
 }

@@ -1,0 +1,55 @@
+package system
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/foliot/foliot/test/battery/harness/timing"
+)
+
+// MemoryWatch samples a process's memory while something is measured. Its
+// goroutine is stopped and awaited by End.
+type MemoryWatch struct {
+	stop context.CancelFunc
+	done chan struct{}
+	seen MemoryUse // of the goroutine until done is closed
+}
+
+// MemoryUse is what a MemoryWatch has seen, in bytes.
+type MemoryUse struct{ start, Peak, end int64 }
+
+func (m MemoryUse) String() string {
+	return fmt.Sprintf("%d MB at the start, %d at the peak, %d at the end", m.start>>20, m.Peak>>20, m.end>>20)
+}
+
+// WatchMemory starts to sample the memory of a process.
+func WatchMemory(ctx context.Context, pid int) *MemoryWatch {
+	ctx, stop := context.WithCancel(ctx)
+	w := &MemoryWatch{stop: stop, done: make(chan struct{})}
+	go func() {
+		defer close(w.done)
+		for more := true; more; more = timing.Pause(ctx, 100*time.Millisecond) {
+			w.look(pid)
+		}
+	}()
+	return w
+}
+
+func (w *MemoryWatch) look(pid int) {
+	now, _, err := MemoryOf(pid)
+	if err != nil {
+		return // it is gone: what was seen so far stands
+	}
+	if w.seen.start == 0 {
+		w.seen.start = now
+	}
+	w.seen.Peak, w.seen.end = max(w.seen.Peak, now), now
+}
+
+// End returns what was seen. Twice is fine.
+func (w *MemoryWatch) End() MemoryUse {
+	w.stop()
+	<-w.done
+	return w.seen
+}
