@@ -58,7 +58,7 @@ func balance(ctx context.Context, t *trial) error {
 	if err := t.mustSpread(ctx, c, count); err != nil {
 		return err
 	}
-	n.receiver.awaitAll(ctx, names, time.Until(start)+t.opts.spread+20*time.Second)
+	n.receiver.AwaitAll(ctx, names, time.Until(start)+t.opts.spread+20*time.Second)
 	v, err := n.conclude(ctx)
 	if err != nil {
 		return err
@@ -103,8 +103,8 @@ type senders struct {
 
 // newSenders makes n's receiver count.
 func newSenders(n *nodes) *senders {
-	by := &senders{to: netip.MustParseAddrPort(n.receiver.addr), known: map[string]int{}, counts: make([]int, len(n.list))}
-	n.receiver.accept = func(req *http.Request) int {
+	by := &senders{to: netip.MustParseAddrPort(n.receiver.Addr), known: map[string]int{}, counts: make([]int, len(n.list))}
+	n.receiver.Accept = func(req *http.Request) int {
 		by.count(req.RemoteAddr)
 		return http.StatusOK
 	}

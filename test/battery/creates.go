@@ -25,7 +25,7 @@ func creates(ctx context.Context, t *trial) error {
 	began := time.Now()
 	err = timing.InParallel(clients, clients, func(c int) error {
 		for i := 0; time.Since(began) < lasts; i++ {
-			if _, err := st.client.create(ctx, input(fmt.Sprintf("create-%d-%d", c, i), st.receiver.url(), due)); err != nil {
+			if _, err := st.client.create(ctx, input(fmt.Sprintf("create-%d-%d", c, i), st.receiver.URL(), due)); err != nil {
 				return err
 			}
 			created.Add(1)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/foliot/foliot/test/battery/harness/receiver"
 	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
@@ -18,23 +19,23 @@ func fair(ctx context.Context, t *trial) error {
 		return err
 	}
 	defer st.close()
-	sink, err := startSink(st.path("sunk"))
+	sink, err := receiver.StartFast(st.path("sunk"))
 	if err != nil {
 		return err
 	}
-	defer sink.end()
+	defer sink.End()
 
 	const few, after = 100, 200 * time.Millisecond
 	start := timing.DueIn(leadFor(t.opts.backlog))
 	big := verify.Numbered{Prefix: "big", Count: t.opts.backlog, Due: func(int) time.Time { return start }}
 	small := verify.Numbered{Prefix: "small", Count: few, Due: func(int) time.Time { return start.Add(after) }}
-	if err := st.importNumbered(ctx, small, "small", sink.url()); err != nil {
+	if err := st.importNumbered(ctx, small, "small", sink.URL()); err != nil {
 		return err
 	}
-	if err := st.importNumbered(ctx, big, "big", sink.url()); err != nil {
+	if err := st.importNumbered(ctx, big, "big", sink.URL()); err != nil {
 		return err
 	}
-	if err := awaitSunk(ctx, sink, big.Count+small.Count, start, 30*time.Second); err != nil {
+	if err := receiver.AwaitDeliveries(ctx, sink, big.Count+small.Count, start, 30*time.Second); err != nil {
 		return err
 	}
 	if err := st.server.stop(20 * time.Second); err != nil {
@@ -43,18 +44,18 @@ func fair(ctx context.Context, t *trial) error {
 	if err := sink.Close(); err != nil {
 		return err
 	}
-	backlog, err := t.mustTally(big, sink.path)
+	backlog, err := t.mustTally(big, sink.Path)
 	if err != nil {
 		return err
 	}
-	little, err := t.mustTally(small, sink.path)
+	little, err := t.mustTally(small, sink.Path)
 	if err != nil {
 		return err
 	}
 	t.lateness("of the few", little.Late)
 	t.note("the backlog was worked off %s after it was due", verify.Millis(verify.Percentile(backlog.Late, 100)))
 	t.must(verify.Percentile(backlog.Late, 100) > after, "there was still a backlog when the few came due")
-	first, err := big.Between(readSunk(sink.path), small.Due(0), little.Last)
+	first, err := big.Between(receiver.ReadDeliveries(sink.Path), small.Due(0), little.Last)
 	if err != nil {
 		return err
 	}

@@ -64,7 +64,7 @@ func (f *fullness) prepare(ctx context.Context) error {
 		} else {
 			f.names = append(f.names, name)
 		}
-		if _, err := f.doors.create(ctx, input(name, f.receiver.url(), due)); err != nil {
+		if _, err := f.doors.create(ctx, input(name, f.receiver.URL(), due)); err != nil {
 			return err
 		}
 		if err := f.promised(name, due); err != nil {
@@ -89,7 +89,7 @@ func (f *fullness) refused(ctx context.Context) error {
 	refused := 0
 	const tries = 20
 	for i := range tries {
-		status, reply, err := f.doors.next().call(ctx, http.MethodPost, "/tasks", input(fmt.Sprintf("refused-%d", i), f.receiver.url(), timing.DueIn(time.Second)))
+		status, reply, err := f.doors.next().call(ctx, http.MethodPost, "/tasks", input(fmt.Sprintf("refused-%d", i), f.receiver.URL(), timing.DueIn(time.Second)))
 		if err != nil {
 			return err
 		}
@@ -117,7 +117,7 @@ func (f *fullness) goesOn(ctx context.Context) error {
 		}
 	}
 	f.t.must(cancels == fullCancels, "cancels answered 200 while it is full: %d of %d", cancels, fullCancels)
-	missing := f.receiver.awaitAll(ctx, f.names, 15*time.Second)
+	missing := f.receiver.AwaitAll(ctx, f.names, 15*time.Second)
 	f.t.must(missing == 0, "delivered while it is full: %d of %d", fullTasks-missing, fullTasks)
 	open := 0
 	for _, name := range f.names {
@@ -140,7 +140,7 @@ func (f *fullness) empty(ctx context.Context) error {
 	}
 	began := time.Now()
 	due := timing.DueIn(2 * time.Second)
-	if _, err := f.doors.create(ctx, input("afterwards", f.receiver.url(), due)); err != nil {
+	if _, err := f.doors.create(ctx, input("afterwards", f.receiver.URL(), due)); err != nil {
 		return err
 	}
 	took := time.Since(began)

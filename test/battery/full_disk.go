@@ -86,7 +86,7 @@ func (t *trial) openDiskRun(ctx context.Context, i int) (r *diskRun, err error) 
 	}
 	r.after = append(r.after, unmount)
 	r.slow.Store(int64([]time.Duration{0, 100 * time.Millisecond, 300 * time.Millisecond, 4 * time.Second}[r.dice.IntN(4)]))
-	r.receiver.before = func(string) { timing.Pause(ctx, time.Duration(r.slow.Load())) }
+	r.receiver.Before = func(string) { timing.Pause(ctx, time.Duration(r.slow.Load())) }
 	r.server.dir = filepath.Join(r.disk, "data")
 	return r, nil
 }
@@ -195,7 +195,7 @@ func spareTask(i int) string { return fmt.Sprintf("spare-%d", i) }
 func (r *diskRun) makeSpares(ctx context.Context) error {
 	spares := make([]wire.TaskInput, spareTasks)
 	for i := range spares {
-		spares[i] = input(spareTask(i), r.receiver.url(), timing.DueIn(24*time.Hour))
+		spares[i] = input(spareTask(i), r.receiver.URL(), timing.DueIn(24*time.Hour))
 	}
 	return r.client.createAll(ctx, spares)
 }
@@ -296,7 +296,7 @@ func (r *diskRun) live(ctx context.Context, seed uint64, i int) {
 	wait := func() { timing.Pause(ctx, time.Duration(dice.Int64N(int64(500*time.Millisecond)))) }
 
 	due := later()
-	in := input(name, r.receiver.url(), due)
+	in := input(name, r.receiver.URL(), due)
 	in.HTTP.Body = body()
 	if r.request(ctx, verify.DiskRequest{Name: name, Op: verify.CreateTask, Due: due}, http.MethodPost, "/tasks", in)/100 != 2 {
 		return

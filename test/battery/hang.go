@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/harness/receiver"
 	"github.com/foliot/foliot/test/battery/harness/system"
 	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
@@ -44,17 +45,17 @@ func (t *trial) besideHanging(ctx context.Context, h hanging) error {
 		return err
 	}
 	defer st.close()
-	pits, err := openPits(h.hosts)
+	pits, err := receiver.OpenHangServers(h.hosts)
 	if err != nil {
 		return err
 	}
-	defer closePits(pits)
+	defer receiver.CloseHangServers(pits)
 
 	before, err := st.healthy(ctx, "before", h.phase)
 	if err != nil {
 		return err
 	}
-	missing := st.receiver.awaitAll(ctx, before, h.phase+10*time.Second)
+	missing := st.receiver.AwaitAll(ctx, before, h.phase+10*time.Second)
 	if err := st.client.createAll(ctx, h.inputs(pits)); err != nil {
 		return err
 	}
@@ -63,7 +64,7 @@ func (t *trial) besideHanging(ctx context.Context, h hanging) error {
 		return err
 	}
 	machine := system.WatchJitter(ctx)
-	missing += st.receiver.awaitAll(ctx, beside, h.phase+20*time.Second)
+	missing += st.receiver.AwaitAll(ctx, beside, h.phase+20*time.Second)
 	t.lateness("of a process that only sleeps, meanwhile", machine.End())
 	if err := st.server.stop(10 * time.Second); err != nil {
 		return err
@@ -73,7 +74,7 @@ func (t *trial) besideHanging(ctx context.Context, h hanging) error {
 		return err
 	}
 	t.must(missing == 0 && v.Duplicates == 0, "not delivered in time %d, duplicates %d", missing, v.Duplicates)
-	t.must(allSeen(pits), "requests that hung %d, some at each of %d hosts", seenBy(pits), len(pits))
+	t.must(receiver.AllConnected(pits), "requests that hung %d, some at each of %d hosts", receiver.Connections(pits), len(pits))
 	alone, crowded, err := st.latenessByPhase(before, beside)
 	if err != nil {
 		return err
@@ -93,11 +94,11 @@ func (st *stage) healthy(ctx context.Context, prefix string, phase time.Duration
 }
 
 // inputs are due at once: by the time that they are all created many hang.
-func (h hanging) inputs(pits []*pit) []wire.TaskInput {
+func (h hanging) inputs(pits []*receiver.HangServer) []wire.TaskInput {
 	due := timing.DueIn(0)
 	tasks := make([]wire.TaskInput, h.tasks)
 	for i := range tasks {
-		tasks[i] = input(fmt.Sprintf("stuck-%d", i), pits[i%len(pits)].url(), due)
+		tasks[i] = input(fmt.Sprintf("stuck-%d", i), pits[i%len(pits)].URL(), due)
 		tasks[i].Queue, tasks[i].Timeout = h.queue, h.timeout
 	}
 	return tasks

@@ -32,7 +32,7 @@ func (st *stage) keep() (*keeper, error) {
 	return &keeper{st: st, log: log, due: timing.DueIn(24 * time.Hour)}, err
 }
 
-func (k *keeper) input(name string) wire.TaskInput { return input(name, k.st.receiver.url(), k.due) }
+func (k *keeper) input(name string) wire.TaskInput { return input(name, k.st.receiver.URL(), k.due) }
 
 // bulk creates tasks in batches.
 func (k *keeper) bulk(ctx context.Context, count int) error {

@@ -129,7 +129,7 @@ func (l *killLoad) live(ctx context.Context, i int) {
 }
 
 func (l *killLoad) create(ctx context.Context, name string, due time.Time) {
-	ok, err := l.to.create(ctx, input(name, l.st.receiver.url(), due))
+	ok, err := l.to.create(ctx, input(name, l.st.receiver.URL(), due))
 	if ok {
 		err = l.st.promised(name, due)
 	}

@@ -54,7 +54,7 @@ func limitedRate(ctx context.Context, st *stage) error {
 		return err
 	}
 	machine := system.WatchJitter(ctx)
-	missing := st.receiver.awaitAll(ctx, names, 30*time.Second)
+	missing := st.receiver.AwaitAll(ctx, names, 30*time.Second)
 	jitter := verify.Percentile(machine.End(), 100)
 	e, err := st.evidence()
 	if err != nil {

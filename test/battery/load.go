@@ -37,7 +37,7 @@ func (st *stage) bystand(ctx context.Context, perSecond int) *bystanders {
 
 func (b *bystanders) create(ctx context.Context, i int) {
 	due := timing.DueIn(bystanderDelay)
-	in := input(verify.Numbered{Prefix: "bystander"}.Name(i), b.st.receiver.url(), due)
+	in := input(verify.Numbered{Prefix: "bystander"}.Name(i), b.st.receiver.URL(), due)
 	in.Queue = "bystanders"
 	_, err := b.st.client.create(ctx, in)
 	if err == nil {
@@ -58,7 +58,7 @@ func (b *bystanders) create(ctx context.Context, i int) {
 // error that a create had.
 func (b *bystanders) end(ctx context.Context) error {
 	b.stop()
-	b.st.receiver.awaitAll(ctx, b.names, 20*time.Second)
+	b.st.receiver.AwaitAll(ctx, b.names, 20*time.Second)
 	return b.err
 }
 
@@ -87,23 +87,4 @@ func (st *stage) importNumbered(ctx context.Context, n verify.Numbered, queue, c
 func leadFor(count int) time.Duration {
 	const slowest = 20_000 // a second: what million promises
 	return 5*time.Second + time.Duration(count)*time.Second/slowest
-}
-
-// awaitSunk returns when so many callbacks have come to a sink, or when none
-// came for as long as patience since they were due.
-func awaitSunk(ctx context.Context, sink *sinkProcess, count int, due time.Time, patience time.Duration) error {
-	last, progress := 0, due
-	for {
-		c, err := sink.counts()
-		if err != nil || c.Arrived >= count {
-			return err
-		}
-		now := time.Now()
-		if c.Arrived != last && now.After(progress) {
-			last, progress = c.Arrived, now
-		}
-		if now.Sub(progress) > patience || !timing.Pause(ctx, 50*time.Millisecond) {
-			return ctx.Err() // what is missing, the tally says
-		}
-	}
 }

@@ -140,7 +140,7 @@ func (t *trial) lose(ctx context.Context, l storeLoss) error {
 	names := make([]string, 20)
 	for i := range names {
 		names[i] = fmt.Sprintf("due-%d", i)
-		if _, err := group[0].client.create(ctx, input(names[i], st.receiver.url(), due)); err != nil {
+		if _, err := group[0].client.create(ctx, input(names[i], st.receiver.URL(), due)); err != nil {
 			return err
 		}
 	}
@@ -156,7 +156,7 @@ func (t *trial) lose(ctx context.Context, l storeLoss) error {
 	}
 	sent := 0
 	for _, name := range names {
-		sent += st.receiver.arrivals(name)
+		sent += st.receiver.Arrivals(name)
 	}
 	t.must(sent == 0, "of %d tasks that came due since then, sent %d", len(names), sent)
 	if emptied != nil {

@@ -183,7 +183,7 @@ func (t *trial) strikeStore(ctx context.Context, c storeFault) error {
 	sentSoon, sentOld := n.sent(soon), 0
 	if !c.closes {
 		timing.Until(ctx, due)
-		n.receiver.awaitAll(ctx, old, 10*time.Second)
+		n.receiver.AwaitAll(ctx, old, 10*time.Second)
 	}
 	sentOld = n.sent(old)
 	t.note("%d accepted long before, sent %d; %d accepted just before, sent %d", len(old), sentOld, len(soon), sentSoon)
@@ -220,7 +220,7 @@ func (n *nodes) accept(ctx context.Context, prefix string, count int, due time.T
 	for i := range names {
 		names[i] = fmt.Sprintf("%s-%d", prefix, i)
 		c := newClient(n.list[i%len(n.list)].url())
-		_, err := c.create(ctx, input(names[i], n.receiver.url(), due))
+		_, err := c.create(ctx, input(names[i], n.receiver.URL(), due))
 		c.close()
 		if err != nil {
 			return nil, err
@@ -231,7 +231,7 @@ func (n *nodes) accept(ctx context.Context, prefix string, count int, due time.T
 
 func (n *nodes) sent(names []string) (count int) {
 	for _, name := range names {
-		count += min(n.receiver.arrivals(name), 1)
+		count += min(n.receiver.Arrivals(name), 1)
 	}
 	return count
 }

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/foliot/foliot/test/battery/harness/receiver"
 )
 
 // scenario is one line of what must be shown. Its run ends in bounded time,
@@ -120,8 +122,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 // if these are a user's arguments.
 func helperCommand(args []string) func(ctx context.Context, in io.Reader, out io.Writer) error {
 	switch {
-	case len(args) == 3 && args[0] == sinkCommand:
-		return func(_ context.Context, in io.Reader, out io.Writer) error { return runSink(args[1], args[2], in, out) }
+	case len(args) == 3 && args[0] == receiver.FastCommand:
+		return func(_ context.Context, in io.Reader, out io.Writer) error {
+			return receiver.RunFast(args[1], args[2], in, out)
+		}
 	case len(args) == 1 && args[0] == attackCommand:
 		return runAttack
 	}

@@ -25,7 +25,7 @@ func million(ctx context.Context, t *trial) error {
 	defer st.close()
 
 	file := t.path("tasks.ndjson")
-	if err := writeTasks(file, t.opts.tasks, st.receiver.url()); err != nil {
+	if err := writeTasks(file, t.opts.tasks, st.receiver.URL()); err != nil {
 		return err
 	}
 	created, seconds, err := st.importFile(ctx, file)

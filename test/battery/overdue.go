@@ -7,6 +7,7 @@ import (
 
 	"github.com/foliot/foliot/internal/store/pebblestore"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/test/battery/harness/receiver"
 	"github.com/foliot/foliot/test/battery/harness/system"
 	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
@@ -21,18 +22,18 @@ func overdue(ctx context.Context, t *trial) error {
 		return err
 	}
 	defer st.close()
-	sink, err := startSink(st.path("sunk"))
+	sink, err := receiver.StartFast(st.path("sunk"))
 	if err != nil {
 		return err
 	}
-	defer sink.end()
+	defer sink.End()
 
 	const down = 24 * time.Hour
 	stopped := time.Now().Add(-down).Truncate(time.Millisecond)
 	n := verify.Numbered{Prefix: "overdue", Count: t.opts.overdue, Due: func(i int) time.Time {
 		return timing.SpreadOver(stopped, down, i, t.opts.overdue).Truncate(time.Millisecond)
 	}}
-	if err := fill(ctx, st.server.dir, n, sink.url(), stopped); err != nil {
+	if err := fill(ctx, st.server.dir, n, sink.URL(), stopped); err != nil {
 		return err
 	}
 	began := time.Now()
@@ -45,7 +46,7 @@ func overdue(ctx context.Context, t *trial) error {
 	if err != nil {
 		return err
 	}
-	if err := awaitSunk(ctx, sink, n.Count, began, 30*time.Second); err != nil {
+	if err := receiver.AwaitDeliveries(ctx, sink, n.Count, began, 30*time.Second); err != nil {
 		return err
 	}
 	seen := memory.End()
@@ -55,7 +56,7 @@ func overdue(ctx context.Context, t *trial) error {
 	if err := sink.Close(); err != nil {
 		return err
 	}
-	v, err := t.mustTally(n, sink.path)
+	v, err := t.mustTally(n, sink.Path)
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ func paused(ctx context.Context, st *stage) error {
 		return err
 	}
 	silences = append(silences, verify.QueuePause{From: time.Now(), To: asked.Add(2 * time.Second)})
-	missing := st.receiver.awaitAll(ctx, names, lasts+10*time.Second)
+	missing := st.receiver.AwaitAll(ctx, names, lasts+10*time.Second)
 	st.t.must(missing == 0, "delivered %d of %d", len(names)-missing, len(names))
 	e, err := st.evidence()
 	if err != nil {

@@ -22,7 +22,7 @@ func poison(ctx context.Context, t *trial) error {
 
 	const name, slow, reclaims = "poison", "slow", 10
 	attempts := make(chan time.Time)
-	st.receiver.before = func(task string) {
+	st.receiver.Before = func(task string) {
 		switch {
 		case task == name:
 			timing.Pause(ctx, 50*time.Millisecond) // those that are slow are under way by now
@@ -34,7 +34,7 @@ func poison(ctx context.Context, t *trial) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	start := timing.DueIn(time.Second)
-	if err := st.client.createAll(ctx, oneTask(name, st.receiver.url(), start)); err != nil {
+	if err := st.client.createAll(ctx, oneTask(name, st.receiver.URL(), start)); err != nil {
 		return err
 	}
 	neighbours, err := st.schedule(ctx, 50, "neighbour", func(i int) time.Time {
@@ -51,7 +51,7 @@ func poison(ctx context.Context, t *trial) error {
 	if err != nil {
 		return err
 	}
-	missing := st.receiver.awaitAll(ctx, neighbours, 20*time.Second)
+	missing := st.receiver.AwaitAll(ctx, neighbours, 20*time.Second)
 	task, err := st.client.get(ctx, name)
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func (st *stage) fates(ctx context.Context, names []string, patience time.Durati
 				break
 			}
 		}
-		arrivals = append(arrivals, st.receiver.arrivals(name))
+		arrivals = append(arrivals, st.receiver.Arrivals(name))
 	}
 	return delivered, arrivals
 }

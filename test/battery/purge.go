@@ -48,7 +48,7 @@ func purge(ctx context.Context, t *trial) error {
 	if err != nil {
 		return err
 	}
-	missing := st.receiver.awaitAll(ctx, append(late, neighbours...), 20*time.Second)
+	missing := st.receiver.AwaitAll(ctx, append(late, neighbours...), 20*time.Second)
 	t.must(missing == 0, "delivered although the queue was purged, as they came later or are not of it: %d of %d", len(late)+len(neighbours)-missing, len(late)+len(neighbours))
 	if err := st.mustBePurged(ctx, doomed[count-100:]); err != nil {
 		return err
@@ -111,7 +111,7 @@ func (st *stage) mustBePurged(ctx context.Context, names []string) error {
 func (st *stage) purgeRounds(ctx context.Context, rounds int) error {
 	var names []string
 	for i := range rounds {
-		in := input(fmt.Sprintf("right-after-%d", i), st.receiver.url(), timing.DueIn(0))
+		in := input(fmt.Sprintf("right-after-%d", i), st.receiver.URL(), timing.DueIn(0))
 		in.Queue = fmt.Sprintf("purged-%d", i)
 		if err := st.client.putQueue(ctx, in.Queue, wire.QueueInput{}); err != nil { // one that nobody knows is not purged
 			return err
@@ -124,7 +124,7 @@ func (st *stage) purgeRounds(ctx context.Context, rounds int) error {
 		}
 		names = append(names, in.Name)
 	}
-	missing := st.receiver.awaitAll(ctx, names, 10*time.Second)
+	missing := st.receiver.AwaitAll(ctx, names, 10*time.Second)
 	st.t.must(missing == 0, "created right after a purge and delivered: %d of %d", rounds-missing, rounds)
 	return nil
 }

@@ -25,7 +25,7 @@ func rotate(ctx context.Context, t *trial) error {
 	}
 	st.client = st.client.as(operator.Token)
 	r := &rotation{st: st, ring: &ring{}}
-	st.receiver.accept = r.ring.accept
+	st.receiver.Accept = r.ring.accept
 	if err := r.begin(ctx); err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (r *rotation) create(ctx context.Context, i int) {
 	r.mu.Unlock()
 	defer token.uses.Done()
 	due := timing.DueIn(time.Second)
-	in := input(verify.Numbered{Prefix: "rotate"}.Name(i), r.st.receiver.url(), due)
+	in := input(verify.Numbered{Prefix: "rotate"}.Name(i), r.st.receiver.URL(), due)
 	_, err := r.st.client.as(token.Token.Token).create(ctx, in)
 	if err == nil {
 		err = r.st.promised(in.Name, due)
@@ -159,7 +159,7 @@ func (r *rotation) nextToken(ctx context.Context) (old *heldToken, err error) {
 }
 
 func (r *rotation) conclude(ctx context.Context) error {
-	r.st.receiver.awaitAll(ctx, r.created, 20*time.Second)
+	r.st.receiver.AwaitAll(ctx, r.created, 20*time.Second)
 	timing.Pause(ctx, time.Second) // what comes twice would come by now
 	if err := r.st.server.stop(10 * time.Second); err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/harness/receiver"
 	"github.com/foliot/foliot/test/battery/harness/system"
 	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
@@ -42,18 +43,18 @@ func (t *trial) fireCrowd(ctx context.Context, c scheduleCrowd) error {
 		return err
 	}
 	defer st.close()
-	sink, err := startSink(st.path("sunk"))
+	sink, err := receiver.StartFast(st.path("sunk"))
 	if err != nil {
 		return err
 	}
-	defer sink.end()
+	defer sink.End()
 
 	const slowest = 2000 // schedules made in a second
 	start := timing.DueIn(20*time.Second + time.Duration(t.opts.schedules)*time.Second/slowest)
 	all := verify.Numbered{Prefix: "s", Count: t.opts.schedules, Due: func(i int) time.Time {
 		return timing.SpreadOver(start, c.spread, i, t.opts.schedules).Truncate(time.Millisecond)
 	}}
-	if err := st.makeCrowd(ctx, all, sink.url()); err != nil {
+	if err := st.makeCrowd(ctx, all, sink.URL()); err != nil {
 		return err
 	}
 	if err := st.restartCrowd(ctx); err != nil {
@@ -67,7 +68,7 @@ func (t *trial) fireCrowd(ctx context.Context, c scheduleCrowd) error {
 	if err != nil {
 		return err
 	}
-	if err := awaitSunk(ctx, sink, seen.Count, start.Add(c.watched), 30*time.Second); err != nil {
+	if err := receiver.AwaitDeliveries(ctx, sink, seen.Count, start.Add(c.watched), 30*time.Second); err != nil {
 		return err
 	}
 	after, err := system.CPUOf(st.server.pid())
@@ -101,14 +102,14 @@ func (st *stage) restartCrowd(ctx context.Context) error {
 	return st.mustFit("after the restart")
 }
 
-func (st *stage) concludeCrowd(c scheduleCrowd, all, seen verify.Numbered, sink *sinkProcess) error {
+func (st *stage) concludeCrowd(c scheduleCrowd, all, seen verify.Numbered, sink *receiver.Fast) error {
 	if err := st.server.stop(20 * time.Second); err != nil {
 		return err
 	}
 	if err := sink.Close(); err != nil {
 		return err
 	}
-	v, err := seen.Tally(all.Occurrences(readSunk(sink.path), seen.Count))
+	v, err := seen.Tally(all.Occurrences(receiver.ReadDeliveries(sink.Path), seen.Count))
 	if err != nil {
 		return err
 	}

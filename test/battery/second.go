@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/foliot/foliot/test/battery/harness/receiver"
 	"github.com/foliot/foliot/test/battery/harness/system"
 	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
@@ -48,11 +49,11 @@ func (t *trial) herd(ctx context.Context, name string, count int) (system.Memory
 		return system.MemoryUse{}, err
 	}
 	defer st.close()
-	sink, err := startSink(st.path("sunk"))
+	sink, err := receiver.StartFast(st.path("sunk"))
 	if err != nil {
 		return system.MemoryUse{}, err
 	}
-	defer sink.end()
+	defer sink.End()
 	memory := system.WatchMemory(ctx, st.server.pid())
 	defer memory.End()
 
@@ -60,11 +61,11 @@ func (t *trial) herd(ctx context.Context, name string, count int) (system.Memory
 	herd := verify.Numbered{Prefix: name, Count: count, Due: func(i int) time.Time {
 		return start.Add(time.Duration(i%1000) * time.Millisecond)
 	}}
-	if err := st.importNumbered(ctx, herd, "herd", sink.url()); err != nil {
+	if err := st.importNumbered(ctx, herd, "herd", sink.URL()); err != nil {
 		return system.MemoryUse{}, err
 	}
 	beside := st.bystand(ctx, 10)
-	err = awaitSunk(ctx, sink, count, start, 30*time.Second)
+	err = receiver.AwaitDeliveries(ctx, sink, count, start, 30*time.Second)
 	err = errors.Join(err, beside.end(ctx))
 	seen := memory.End()
 	if err != nil {
@@ -73,7 +74,7 @@ func (t *trial) herd(ctx context.Context, name string, count int) (system.Memory
 	return seen, st.concludeHerd(herd, sink, seen)
 }
 
-func (st *stage) concludeHerd(herd verify.Numbered, sink *sinkProcess, seen system.MemoryUse) error {
+func (st *stage) concludeHerd(herd verify.Numbered, sink *receiver.Fast, seen system.MemoryUse) error {
 	if err := st.server.stop(20 * time.Second); err != nil {
 		return err
 	}
@@ -81,7 +82,7 @@ func (st *stage) concludeHerd(herd verify.Numbered, sink *sinkProcess, seen syst
 		return err
 	}
 	t := st.t
-	v, err := t.mustTally(herd, sink.path)
+	v, err := t.mustTally(herd, sink.Path)
 	if err != nil {
 		return err
 	}

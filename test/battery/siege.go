@@ -13,6 +13,7 @@ import (
 
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/harness/receiver"
 	"github.com/foliot/foliot/test/battery/harness/system"
 	"github.com/foliot/foliot/test/battery/harness/timing"
 )
@@ -21,11 +22,11 @@ import (
 type siege struct {
 	*stage
 	attack attack
-	redis  *redistest.Server // nil: the server has a directory
-	cert   []byte            // the server's, in PEM
-	sink   *sinkProcess      // where the rival's tasks go, unless they hang
-	pit    *pit              // where they hang
-	after  []func()          // to be called at the end, the last one first
+	redis  *redistest.Server    // nil: the server has a directory
+	cert   []byte               // the server's, in PEM
+	sink   *receiver.Fast       // where the rival's tasks go, unless they hang
+	pit    *receiver.HangServer // where they hang
+	after  []func()             // to be called at the end, the last one first
 }
 
 func (s *siege) close() {
@@ -84,15 +85,15 @@ func (s *siege) prepare(ctx context.Context) (err error) {
 		}
 	}
 	if s.attack.hangs {
-		if s.pit, err = openPit(); err != nil {
+		if s.pit, err = receiver.OpenHangServer(); err != nil {
 			return err
 		}
-		s.after = append(s.after, s.pit.close)
+		s.after = append(s.after, s.pit.Close)
 	} else {
-		if s.sink, err = startSinkAt(s.path("sunk"), ":0"); err != nil {
+		if s.sink, err = receiver.StartFastAt(s.path("sunk"), ":0"); err != nil {
 			return err
 		}
-		s.after = append(s.after, s.sink.end)
+		s.after = append(s.after, s.sink.End)
 	}
 	return s.server.run(ctx)
 }
@@ -149,18 +150,18 @@ func (s *siege) admit(ctx context.Context) (order attackOrder, err error) {
 // callback returns the address that the rival's tasks call.
 func (s *siege) callback() (string, error) {
 	if s.attack.hangs {
-		return s.pit.listener.Addr().String(), nil
+		return s.pit.Listener.Addr().String(), nil
 	}
-	_, port, err := net.SplitHostPort(s.sink.addr)
+	_, port, err := net.SplitHostPort(s.sink.Addr)
 	return net.JoinHostPort("127.0.0.1", port), err
 }
 
 // delivered returns how many of the rival's tasks have arrived.
 func (s *siege) delivered() (int, error) {
 	if s.attack.hangs {
-		return s.pit.seen(), nil
+		return s.pit.Seen(), nil
 	}
-	c, err := s.sink.counts()
+	c, err := s.sink.Counts()
 	return c.Arrived, err
 }
 
@@ -174,7 +175,7 @@ func (s *siege) last(ctx context.Context, ready attackReady) error {
 	if s.attack.drains {
 		ctx, stop := context.WithTimeout(ctx, 6*lasts)
 		defer stop()
-		if err := awaitSunk(ctx, s.sink, ready.Count, ready.Due, 10*time.Second); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		if err := receiver.AwaitDeliveries(ctx, s.sink, ready.Count, ready.Due, 10*time.Second); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 			return err
 		}
 	}

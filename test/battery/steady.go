@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/harness/receiver"
 	"github.com/foliot/foliot/test/battery/harness/system"
 	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
@@ -27,7 +28,7 @@ func steady(ctx context.Context, t *trial) error {
 		return err
 	}
 	machine := system.WatchJitter(ctx)
-	st.receiver.awaitAll(ctx, names, 30*time.Second)
+	st.receiver.AwaitAll(ctx, names, 30*time.Second)
 	timing.Pause(ctx, time.Second) // a duplicate would come about now
 	idle := machine.End()
 	if err := st.server.stop(10 * time.Second); err != nil {
@@ -55,13 +56,13 @@ func (st *stage) scheduleIn(ctx context.Context, queue string, count int, prefix
 }
 
 // scheduleTo is scheduleIn to another receiver than the stage's own.
-func (st *stage) scheduleTo(ctx context.Context, to *receiver, queue string, count int, prefix string, due func(i int) time.Time) ([]string, error) {
+func (st *stage) scheduleTo(ctx context.Context, to *receiver.Receiver, queue string, count int, prefix string, due func(i int) time.Time) ([]string, error) {
 	names := make([]string, count)
 	tasks := make([]wire.TaskInput, count)
 	dues := make([]time.Time, count)
 	for i := range count {
 		names[i], dues[i] = fmt.Sprintf("%s-%d", prefix, i), due(i).Truncate(time.Millisecond)
-		tasks[i] = input(names[i], to.url(), dues[i])
+		tasks[i] = input(names[i], to.URL(), dues[i])
 		tasks[i].Queue = queue
 	}
 	if err := st.client.createAll(ctx, tasks); err != nil {

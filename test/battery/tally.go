@@ -1,13 +1,14 @@
 package main
 
 import (
+	"github.com/foliot/foliot/test/battery/harness/receiver"
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
 // mustTally prints what a sink's log says of tasks, and holds it against what
 // every scenario promises.
 func (t *trial) mustTally(n verify.Numbered, path string) (verify.Tally, error) {
-	v, err := n.Tally(readSunk(path))
+	v, err := n.Tally(receiver.ReadDeliveries(path))
 	if err != nil {
 		return v, err
 	}

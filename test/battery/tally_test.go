@@ -46,19 +46,6 @@ func TestALogThatBreaksAPromiseFails(t *testing.T) {
 	}
 }
 
-func TestTheTallyReportsALogThatIsDamaged(t *testing.T) {
-	for _, line := range []string{"a-0 id", "a-0 id soon", "a-0  id 5"} {
-		if _, err := parseSunk([]byte(line)); err == nil || !strings.Contains(err.Error(), line) {
-			t.Errorf("the line %q: %v", line, err)
-		}
-	}
-	for _, err := range readSunk("there is no such file") {
-		if err == nil {
-			t.Error("a log that is not there was read")
-		}
-	}
-}
-
 func TestADrainOutOfOrderFails(t *testing.T) {
 	for displaced, fails := range map[int]bool{maxInFlight: false, maxInFlight + 1: true} {
 		var out strings.Builder

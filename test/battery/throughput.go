@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/harness/receiver"
 	"github.com/foliot/foliot/test/battery/harness/system"
 	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
@@ -20,11 +21,11 @@ func throughput(ctx context.Context, t *trial) error {
 		return err
 	}
 	defer st.close()
-	sink, err := startSink(st.path("sunk"))
+	sink, err := receiver.StartFast(st.path("sunk"))
 	if err != nil {
 		return err
 	}
-	defer sink.end()
+	defer sink.End()
 
 	const turns, promised = 2, 15_000
 	var drains []drain
@@ -47,7 +48,7 @@ func throughput(ctx context.Context, t *trial) error {
 	}
 	slowest := 0.0
 	for _, d := range drains {
-		rate, err := t.mustDrain(d, sink.path)
+		rate, err := t.mustDrain(d, sink.Path)
 		if err != nil {
 			return err
 		}
@@ -63,19 +64,19 @@ func throughput(ctx context.Context, t *trial) error {
 type drain struct {
 	tasks        verify.Numbered
 	signed       bool
-	server, sink time.Duration // processor time
-	counts       sinkCounts    // of this drain alone
+	server, sink time.Duration   // processor time
+	counts       receiver.Counts // of this drain alone
 }
 
 // drain imports tasks that are due at one instant and awaits their delivery.
-func (st *stage) drain(ctx context.Context, sink *sinkProcess, name string) (d drain, err error) {
+func (st *stage) drain(ctx context.Context, sink *receiver.Fast, name string) (d drain, err error) {
 	count := st.t.opts.drained
 	due := timing.DueIn(leadFor(count))
 	d.tasks = verify.Numbered{Prefix: name, Count: count, Due: func(int) time.Time { return due }}
-	if err := st.importNumbered(ctx, d.tasks, "", sink.url()); err != nil {
+	if err := st.importNumbered(ctx, d.tasks, "", sink.URL()); err != nil {
 		return d, err
 	}
-	before, err := sink.counts()
+	before, err := sink.Counts()
 	if err != nil || !timing.Until(ctx, due.Add(-500*time.Millisecond)) {
 		return d, errors.Join(err, ctx.Err())
 	}
@@ -85,24 +86,24 @@ func (st *stage) drain(ctx context.Context, sink *sinkProcess, name string) (d d
 	}
 	serverBefore, err := system.CPUOf(st.server.pid())
 	receiverBefore, err2 := system.CPUOf(sink.Cmd.Process.Pid)
-	if err := errors.Join(err, err2, awaitSunk(ctx, sink, before.Arrived+count, due, 30*time.Second)); err != nil {
+	if err := errors.Join(err, err2, receiver.AwaitDeliveries(ctx, sink, before.Arrived+count, due, 30*time.Second)); err != nil {
 		return d, err
 	}
 	serverAfter, err := system.CPUOf(st.server.pid())
 	receiverAfter, err2 := system.CPUOf(sink.Cmd.Process.Pid)
 	d.server, d.sink = serverAfter-serverBefore, receiverAfter-receiverBefore
-	after, err3 := sink.counts()
-	d.counts = after.since(before)
+	after, err3 := sink.Counts()
+	d.counts = after.Since(before)
 	return d, errors.Join(err, err2, err3, stop(ctx))
 }
 
 // drainSigned is drain while the namespace has a secret that the sink knows.
-func (st *stage) drainSigned(ctx context.Context, sink *sinkProcess, name string) (d drain, err error) {
+func (st *stage) drainSigned(ctx context.Context, sink *receiver.Fast, name string) (d drain, err error) {
 	secret, err := st.client.makeSecret(ctx, wire.SecretInput{})
 	if err != nil {
 		return d, err
 	}
-	if _, err := sink.know(secret.Secret); err != nil {
+	if _, err := sink.Know(secret.Secret); err != nil {
 		return d, err
 	}
 	d, err = st.drain(ctx, sink, name)
@@ -110,7 +111,7 @@ func (st *stage) drainSigned(ctx context.Context, sink *sinkProcess, name string
 	if err != nil {
 		return d, err
 	}
-	if _, err := sink.know(); err != nil {
+	if _, err := sink.Know(); err != nil {
 		return d, err
 	}
 	return d, st.client.dropSecret(ctx, secret.ID)
@@ -124,21 +125,12 @@ func (t *trial) mustDrain(d drain, log string) (float64, error) {
 		return 0, err
 	}
 	if d.signed {
-		t.must(d.counts.rightlySigned(), "signed %d of %d; of those verified, %d were right and %d wrong", d.counts.Signed, d.counts.Arrived, d.counts.Verified, d.counts.Rejected)
+		t.must(d.counts.RightlySigned(), "signed %d of %d; of those verified, %d were right and %d wrong", d.counts.Signed, d.counts.Arrived, d.counts.Verified, d.counts.Rejected)
 	} else {
 		t.must(d.counts.Signed == 0, "signed although there is no secret: %d", d.counts.Signed)
 	}
 	t.note("%s: %.0f deliveries a second; processor time of each: %.1f us server, %.1f us receiver", d.tasks.Prefix, v.Rate, each(d.server, v.Arrived), each(d.sink, v.Arrived))
 	return v.Rate, nil
-}
-
-// rightlySigned reports whether all were signed, and the sample by the right secret.
-func (c sinkCounts) rightlySigned() bool {
-	return c.Arrived > 0 && c.Signed == c.Arrived && c.Rejected == 0 && c.Verified >= c.Arrived/(2*sample)
-}
-
-func (c sinkCounts) since(before sinkCounts) sinkCounts {
-	return sinkCounts{c.Arrived - before.Arrived, c.Signed - before.Signed, c.Verified - before.Verified, c.Rejected - before.Rejected}
 }
 
 // each returns a share in microseconds.

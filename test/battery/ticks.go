@@ -36,7 +36,7 @@ func (st *stage) startTickers(ctx context.Context, pairs int) (k tickers, err er
 	k.start = timing.DueIn(3 * time.Second).Truncate(time.Second)
 	in := wire.ScheduleInput{
 		Start: wire.FormatTime(k.start), Misfire: "fire_all", CatchupLimit: 10_000,
-		Task: wire.ScheduledTask{HTTP: wire.HTTPInput{URL: st.receiver.url()}},
+		Task: wire.ScheduledTask{HTTP: wire.HTTPInput{URL: st.receiver.URL()}},
 	}
 	every, cron := in, in
 	every.Every, cron.Cron = "1s", "* * * * * *"

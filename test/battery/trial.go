@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/test/battery/harness/journal"
+	"github.com/foliot/foliot/test/battery/harness/receiver"
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
@@ -52,7 +53,7 @@ func (t *trial) path(name string) string { return filepath.Join(t.dir, name) }
 type stage struct {
 	dir       string
 	server    *server
-	receiver  *receiver
+	receiver  *receiver.Receiver
 	client    *client
 	accepted  *journal.Journal
 	cancelled *journal.Journal
@@ -104,7 +105,7 @@ func (t *trial) logsIn(sub string) (st *stage, err error) {
 	if err := os.MkdirAll(st.dir, 0o700); err != nil {
 		return st, err
 	}
-	if st.receiver, err = openReceiver(st.path("arrived")); err != nil {
+	if st.receiver, err = receiver.Open(st.path("arrived")); err != nil {
 		return st, err
 	}
 	for _, log := range []struct {
@@ -128,7 +129,7 @@ func (st *stage) close() {
 		st.client.close()
 	}
 	if st.receiver != nil {
-		_ = st.receiver.close() // each line was synced when it was written
+		_ = st.receiver.Close() // each line was synced when it was written
 	}
 	for _, j := range []*journal.Journal{st.accepted, st.cancelled, st.faults} {
 		if j != nil {
@@ -169,7 +170,7 @@ func (st *stage) awaitPromised(ctx context.Context, patience time.Duration) erro
 			names = append(names, a.Name)
 		}
 	}
-	st.receiver.awaitAll(ctx, names, patience)
+	st.receiver.AwaitAll(ctx, names, patience)
 	return nil
 }
 

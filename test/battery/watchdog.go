@@ -19,7 +19,7 @@ func watchdog(ctx context.Context, t *trial) error {
 	defer st.close()
 
 	const name, delay, every, touches = "watchdog", time.Second, 300 * time.Millisecond, 30
-	in := wire.TaskInput{Name: name, Delay: delay.String(), HTTP: wire.HTTPInput{URL: st.receiver.url()}}
+	in := wire.TaskInput{Name: name, Delay: delay.String(), HTTP: wire.HTTPInput{URL: st.receiver.URL()}}
 	if err := st.client.createAll(ctx, []wire.TaskInput{in}); err != nil {
 		return err
 	}
@@ -37,12 +37,12 @@ func watchdog(ctx context.Context, t *trial) error {
 			return fmt.Errorf("touch %d: status %d: %s", i+1, status, reply)
 		}
 	}
-	t.must(st.receiver.arrivals(name) == 0, "fired %d times during %d touches", st.receiver.arrivals(name), touches)
+	t.must(st.receiver.Arrivals(name) == 0, "fired %d times during %d touches", st.receiver.Arrivals(name), touches)
 	if err := st.promised(name, last.Add(delay)); err != nil {
 		return err
 	}
 	timing.Pause(ctx, 3*delay)
-	t.must(st.receiver.arrivals(name) == 1, "fired %d times after they stopped", st.receiver.arrivals(name))
+	t.must(st.receiver.Arrivals(name) == 1, "fired %d times after they stopped", st.receiver.Arrivals(name))
 	if err := st.server.stop(10 * time.Second); err != nil {
 		return err
 	}

@@ -77,7 +77,7 @@ func (z *zombies) round(ctx context.Context, i int) error {
 	due := timing.DueIn(zombieAhead)
 	tasks := make([]wire.TaskInput, zombieHerd)
 	for k := range tasks {
-		tasks[k] = input(fmt.Sprintf("zombie-%d-%d", i, k), z.receiver.url(), due)
+		tasks[k] = input(fmt.Sprintf("zombie-%d-%d", i, k), z.receiver.URL(), due)
 		tasks[k].Queue = zombieQueue
 		if k%2 == 0 {
 			tasks[k].Timeout = zombieShort.String()
@@ -156,7 +156,7 @@ func (z *zombies) outstanding(ctx context.Context, at *door, tasks []wire.TaskIn
 	})
 	for i, in := range tasks {
 		switch {
-		case states[i] == "running" && z.receiver.arrivals(in.Name) == 0:
+		case states[i] == "running" && z.receiver.Arrivals(in.Name) == 0:
 			claimed = append(claimed, in.Name)
 		case states[i] != "delivered":
 			others = append(others, in.Name)

@@ -1,4 +1,4 @@
-package main
+package receiver
 
 import (
 	"context"
@@ -13,20 +13,20 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// receiver is where the callbacks go. It writes each into its journal, synced,
-// before it answers 200. close stops its server and waits.
-type receiver struct {
+// Receiver is where the callbacks go. It writes each into its journal, synced,
+// before it answers 200. Close stops its server and waits.
+type Receiver struct {
 	log  *journal.Journal
 	http *http.Server
-	addr string
+	Addr string
 	done chan struct{}
 
-	// before is called with each callback before it is logged; nil does nothing.
-	before func(name string)
+	// Before is called with each callback before it is logged; nil does nothing.
+	Before func(name string)
 
-	// accept returns the status to answer; what it does not accept is not
+	// Accept returns the status to answer; what it does not accept is not
 	// logged. nil accepts everything, with a 200.
-	accept func(req *http.Request) int
+	Accept func(req *http.Request) int
 
 	mu   sync.Mutex // guards everything below
 	seen map[string]int
@@ -34,7 +34,8 @@ type receiver struct {
 	most int // of them at once
 }
 
-func openReceiver(path string) (*receiver, error) {
+// Open starts a receiver on a free loopback port. It logs to path.
+func Open(path string) (*Receiver, error) {
 	log, err := journal.Open(path)
 	if err != nil {
 		return nil, err
@@ -44,27 +45,29 @@ func openReceiver(path string) (*receiver, error) {
 		_ = log.Close() // the listener's error is the one to tell
 		return nil, err
 	}
-	r := &receiver{log: log, addr: l.Addr().String(), done: make(chan struct{}), seen: map[string]int{}}
+	r := &Receiver{log: log, Addr: l.Addr().String(), done: make(chan struct{}), seen: map[string]int{}}
 	r.http = &http.Server{Handler: r, ReadHeaderTimeout: 10 * time.Second}
 	go func() {
 		defer close(r.done)
-		_ = r.http.Serve(l) // ErrServerClosed, by close
+		_ = r.http.Serve(l) // ErrServerClosed, by Close
 	}()
 	return r, nil
 }
 
-func (r *receiver) url() string { return "http://" + r.addr + "/" }
+// URL returns the URL that callbacks go to.
+func (r *Receiver) URL() string { return "http://" + r.Addr + "/" }
 
-func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+// ServeHTTP logs a callback and answers it.
+func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	at := time.Now()
 	r.enter()
 	defer r.leave() // before the reply is written: the next request comes after that
 	name := req.Header.Get("Foliot-Task")
-	if r.before != nil {
-		r.before(name)
+	if r.Before != nil {
+		r.Before(name)
 	}
-	if r.accept != nil {
-		if status := r.accept(req); status != http.StatusOK {
+	if r.Accept != nil {
+		if status := r.Accept(req); status != http.StatusOK {
 			w.WriteHeader(status)
 			return
 		}
@@ -79,36 +82,36 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	w.WriteHeader(http.StatusOK)
 }
 
-func (r *receiver) enter() {
+func (r *Receiver) enter() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.open++
 	r.most = max(r.most, r.open)
 }
 
-func (r *receiver) leave() {
+func (r *Receiver) leave() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.open--
 }
 
-// mostOpen returns how many requests were under way at once, at most.
-func (r *receiver) mostOpen() int {
+// MostOpen returns how many requests were under way at once, at most.
+func (r *Receiver) MostOpen() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.most
 }
 
-// arrivals returns how often a task has arrived so far.
-func (r *receiver) arrivals(name string) int {
+// Arrivals returns how often a task has arrived so far.
+func (r *Receiver) Arrivals(name string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.seen[name]
 }
 
-// awaitAll returns when every name has arrived, or when ctx ends or patience
+// AwaitAll returns when every name has arrived, or when ctx ends or patience
 // does, with how many are missing.
-func (r *receiver) awaitAll(ctx context.Context, names []string, patience time.Duration) int {
+func (r *Receiver) AwaitAll(ctx context.Context, names []string, patience time.Duration) int {
 	deadline := time.Now().Add(patience)
 	missing := slices.Clone(names)
 	for {
@@ -120,13 +123,14 @@ func (r *receiver) awaitAll(ctx context.Context, names []string, patience time.D
 }
 
 // missing removes from names those that have arrived.
-func (r *receiver) missing(names []string) []string {
+func (r *Receiver) missing(names []string) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.DeleteFunc(names, func(name string) bool { return r.seen[name] > 0 })
 }
 
-func (r *receiver) close() error {
+// Close stops the server and closes the log.
+func (r *Receiver) Close() error {
 	r.http.Close()
 	<-r.done
 	return r.log.Close()

@@ -1,4 +1,4 @@
-package main
+package receiver
 
 import (
 	"bufio"
@@ -12,13 +12,13 @@ import (
 	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// sink is a receiver that takes as little of the machine as it can: where a
+// fastServer is a receiver that takes as little of the machine as it can: where a
 // rate is measured, the server is what should be the limit. It reads as much of
 // HTTP as a delivery needs, answers 200, and logs every callback, but unlike
 // receiver it does not wait for the disk: nobody kills it.
 //
 // serve runs a goroutine for each connection; close ends and awaits all.
-type sink struct {
+type fastServer struct {
 	listener net.Listener
 	file     *os.File
 	group    sync.WaitGroup
@@ -26,25 +26,13 @@ type sink struct {
 	mu      sync.Mutex // guards everything below
 	lines   *bufio.Writer
 	failed  error // of the log: the first
-	counts  sinkCounts
+	counts  Counts
 	secrets []*webhooks.Webhook
 	conns   map[net.Conn]struct{}
 }
 
-// sinkCounts is what a sink has seen so far.
-type sinkCounts struct {
-	Arrived  int `json:"arrived"`
-	Signed   int `json:"signed"`   // that carried a signature
-	Verified int `json:"verified"` // of the sample: signed by a secret that is known
-	Rejected int `json:"rejected"` // of the sample: not so
-}
-
-// sample is how many callbacks there are to one whose signature is verified,
-// while the sink knows a secret.
-const sample = 16
-
-// openSink opens a sink that logs to path and listens at addr.
-func openSink(path, addr string) (*sink, error) {
+// openFastServer opens a server that logs to path and listens at addr.
+func openFastServer(path, addr string) (*fastServer, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open the sink's log: %w", err)
@@ -54,19 +42,19 @@ func openSink(path, addr string) (*sink, error) {
 		f.Close()
 		return nil, fmt.Errorf("open a sink: %w", err)
 	}
-	s := &sink{listener: l, file: f, lines: bufio.NewWriterSize(f, 1<<20), conns: map[net.Conn]struct{}{}}
+	s := &fastServer{listener: l, file: f, lines: bufio.NewWriterSize(f, 1<<20), conns: map[net.Conn]struct{}{}}
 	s.group.Go(s.accept)
 	return s, nil
 }
 
-func (s *sink) accept() {
+func (s *fastServer) accept() {
 	for {
 		conn, err := s.listener.Accept()
 		if err != nil {
 			return // closed
 		}
 		if remote, ok := conn.RemoteAddr().(*net.TCPAddr); !ok || !remote.IP.IsLoopback() {
-			conn.Close() // the sink may listen on every address
+			conn.Close() // the server may listen on every address
 			continue
 		}
 		s.mu.Lock()
@@ -88,11 +76,11 @@ const (
 )
 
 // serve answers one request after another until the connection ends.
-func (s *sink) serve(conn net.Conn) {
+func (s *fastServer) serve(conn net.Conn) {
 	r := bufio.NewReaderSize(conn, 16<<10)
 	for {
 		c, err := readCallback(r)
-		if errors.Is(err, errNoCallback) {
+		if errors.Is(err, errInvalidRequest) {
 			_, _ = io.WriteString(conn, badReply) // the connection ends here in any case
 			return
 		}
@@ -106,7 +94,7 @@ func (s *sink) serve(conn net.Conn) {
 }
 
 // note counts and logs a callback, and verifies one in sample.
-func (s *sink) note(c sunk) error {
+func (s *fastServer) note(c callback) error {
 	s.mu.Lock()
 	s.counts.Arrived++
 	if c.signature != "" {
@@ -137,7 +125,7 @@ func (s *sink) note(c sunk) error {
 }
 
 // know replaces the secrets that signatures are verified with.
-func (s *sink) know(secrets []string) error {
+func (s *fastServer) know(secrets []string) error {
 	var list []*webhooks.Webhook
 	for _, secret := range secrets {
 		w, err := webhooks.NewWebhook(secret)
@@ -152,14 +140,14 @@ func (s *sink) know(secrets []string) error {
 	return nil
 }
 
-func (s *sink) seen() sinkCounts {
+func (s *fastServer) seen() Counts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.counts
 }
 
 // close returns when the log is on the disk.
-func (s *sink) close() error {
+func (s *fastServer) close() error {
 	s.listener.Close()
 	s.mu.Lock()
 	for conn := range s.conns {

@@ -1,4 +1,4 @@
-package main
+package receiver
 
 import (
 	"fmt"
@@ -61,7 +61,7 @@ func deliver(t *testing.T, client *http.Client, url, name string, h http.Header,
 
 func TestASinkLogsEveryCallbackAndVerifiesSome(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sunk")
-	s, err := openSink(path, "127.0.0.1:0")
+	s, err := openFastServer(path, "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,14 +82,14 @@ func TestASinkLogsEveryCallbackAndVerifiesSome(t *testing.T) {
 			t.Fatalf("the sink answered %d", status)
 		}
 	}
-	if got, want := s.seen(), (sinkCounts{Arrived: 3 * sample, Signed: 3 * sample, Verified: 2, Rejected: 1}); got != want {
+	if got, want := s.seen(), (Counts{Arrived: 3 * sample, Signed: 3 * sample, Verified: 2, Rejected: 1}); got != want {
 		t.Errorf("it counts %+v, want %+v", got, want)
 	}
 	if err := s.close(); err != nil {
 		t.Fatal(err)
 	}
 	n := 0
-	for l, err := range readSunk(path) {
+	for l, err := range ReadDeliveries(path) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +105,7 @@ func TestASinkLogsEveryCallbackAndVerifiesSome(t *testing.T) {
 }
 
 func TestASinkRefusesWhatItCannotRead(t *testing.T) {
-	s, err := openSink(filepath.Join(t.TempDir(), "sunk"), "127.0.0.1:0")
+	s, err := openFastServer(filepath.Join(t.TempDir(), "sunk"), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,27 +128,27 @@ func TestASinkRefusesWhatItCannotRead(t *testing.T) {
 			t.Errorf("%.60q… was answered with %q", request, reply)
 		}
 	}
-	if got := s.seen(); got != (sinkCounts{}) {
+	if got := s.seen(); got != (Counts{}) {
 		t.Errorf("it counts %+v", got)
 	}
 }
 
 func TestASinkInAProcessOfItsOwnTakesOrdersUntilItIsClosed(t *testing.T) {
 	start := time.Now()
-	p, err := startSink(filepath.Join(t.TempDir(), "sunk"))
+	p, err := StartFast(filepath.Join(t.TempDir(), "sunk"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer p.end()
-	if _, err := p.know(aSecret); err != nil {
+	defer p.End()
+	if _, err := p.Know(aSecret); err != nil {
 		t.Fatal(err)
 	}
 	client := &http.Client{}
 	defer client.CloseIdleConnections()
 	for i := range sample {
-		deliver(t, client, p.url(), fmt.Sprintf("a-%d", i), signedHeader(t, aSecret, "id", nil), "")
+		deliver(t, client, p.URL(), fmt.Sprintf("a-%d", i), signedHeader(t, aSecret, "id", nil), "")
 	}
-	if got, err := p.counts(); err != nil || got != (sinkCounts{Arrived: sample, Signed: sample, Verified: 1}) {
+	if got, err := p.Counts(); err != nil || got != (Counts{Arrived: sample, Signed: sample, Verified: 1}) {
 		t.Errorf("it counts %+v, %v", got, err)
 	}
 	if used, err := system.CPUOf(p.Cmd.Process.Pid); err != nil || used < 0 {
@@ -161,26 +161,26 @@ func TestASinkInAProcessOfItsOwnTakesOrdersUntilItIsClosed(t *testing.T) {
 		t.Error(err)
 	}
 	n := verify.Numbered{Prefix: "a", Count: sample, Due: func(int) time.Time { return start }}
-	if v, err := n.Tally(readSunk(p.path)); err != nil || v.Lost.Count != 0 {
+	if v, err := n.Tally(ReadDeliveries(p.Path)); err != nil || v.Lost.Count != 0 {
 		t.Errorf("after its end the log tells %+v, %v", v, err)
 	}
 }
 
 func TestWrongSignaturesAreNoRightOnes(t *testing.T) {
-	whole := sinkCounts{Arrived: 1600, Signed: 1600, Verified: 100}
-	for name, change := range map[string]func(*sinkCounts){
-		"one was not signed":             func(c *sinkCounts) { c.Signed-- },
-		"one was signed by another one":  func(c *sinkCounts) { c.Rejected++ },
-		"hardly any was verified at all": func(c *sinkCounts) { c.Verified = 10 },
-		"nothing came":                   func(c *sinkCounts) { *c = sinkCounts{} },
+	whole := Counts{Arrived: 1600, Signed: 1600, Verified: 100}
+	for name, change := range map[string]func(*Counts){
+		"one was not signed":             func(c *Counts) { c.Signed-- },
+		"one was signed by another one":  func(c *Counts) { c.Rejected++ },
+		"hardly any was verified at all": func(c *Counts) { c.Verified = 10 },
+		"nothing came":                   func(c *Counts) { *c = Counts{} },
 	} {
 		c := whole
 		change(&c)
-		if c.rightlySigned() {
+		if c.RightlySigned() {
 			t.Errorf("%s, and all is well: %+v", name, c)
 		}
 	}
-	if !whole.rightlySigned() {
+	if !whole.RightlySigned() {
 		t.Errorf("nothing is wrong with %+v", whole)
 	}
 }

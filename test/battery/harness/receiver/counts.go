@@ -1,0 +1,23 @@
+package receiver
+
+// Counts is what a fast receiver has seen so far.
+type Counts struct {
+	Arrived  int `json:"arrived"`
+	Signed   int `json:"signed"`   // that carried a signature
+	Verified int `json:"verified"` // of the sample: signed by a secret that is known
+	Rejected int `json:"rejected"` // of the sample: not so
+}
+
+// sample is how many callbacks there are to one whose signature is verified,
+// while the receiver knows a secret.
+const sample = 16
+
+// RightlySigned reports whether all were signed, and the sample by the right secret.
+func (c Counts) RightlySigned() bool {
+	return c.Arrived > 0 && c.Signed == c.Arrived && c.Rejected == 0 && c.Verified >= c.Arrived/(2*sample)
+}
+
+// Since returns the counts since an earlier moment.
+func (c Counts) Since(before Counts) Counts {
+	return Counts{c.Arrived - before.Arrived, c.Signed - before.Signed, c.Verified - before.Verified, c.Rejected - before.Rejected}
+}

@@ -1,0 +1,127 @@
+package receiver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"time"
+
+	"github.com/foliot/foliot/test/battery/harness/system"
+	"github.com/foliot/foliot/test/battery/harness/timing"
+)
+
+// FastCommand is the hidden scenario under which the battery runs itself again
+// as a fast receiver: in a process of its own it shares no scheduler and no collector
+// with what measures, and the system says what it costs.
+const FastCommand = "sink"
+
+// fastOrder is a line of its standard input; it answers each with its counts.
+type fastOrder struct {
+	Know *[]string `json:"know,omitempty"` // the secrets from now on; nil changes nothing
+}
+
+// fastGreeting is the first line of its standard output.
+type fastGreeting struct {
+	Addr string `json:"addr"`
+}
+
+// RunFast is the process of a fast receiver. It ends when its input does.
+func RunFast(path, addr string, in io.Reader, out io.Writer) error {
+	s, err := openFastServer(path, addr)
+	if err != nil {
+		return err
+	}
+	enc := json.NewEncoder(out)
+	err = enc.Encode(fastGreeting{s.listener.Addr().String()})
+	for dec := json.NewDecoder(in); err == nil; {
+		var order fastOrder
+		if err = dec.Decode(&order); errors.Is(err, io.EOF) {
+			return s.close()
+		} else if err != nil {
+			break
+		}
+		if order.Know != nil {
+			err = s.know(*order.Know)
+		}
+		if err == nil {
+			err = enc.Encode(s.seen())
+		}
+	}
+	return errors.Join(err, s.close())
+}
+
+// Fast is that process, as its parent sees it. Its log is on the disk when Close returns.
+type Fast struct {
+	*system.Child
+	Path string
+	Addr string
+}
+
+// StartFast starts a fast receiver that logs to path.
+func StartFast(path string) (*Fast, error) { return StartFastAt(path, "127.0.0.1:0") }
+
+// StartFastAt starts a fast receiver that logs to path and listens at addr.
+func StartFastAt(path, addr string) (*Fast, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("start the sink: %w", err)
+	}
+	c, err := system.StartChild("the sink", exec.Command(self, FastCommand, path, addr))
+	if err != nil {
+		return nil, err
+	}
+	p := &Fast{Child: c, Path: path}
+	var hello fastGreeting
+	if err := p.Out.Decode(&hello); err != nil {
+		return nil, errors.Join(fmt.Errorf("start the sink: %w", err), p.Close())
+	}
+	p.Addr = hello.Addr
+	return p, nil
+}
+
+// URL returns the URL that callbacks go to.
+func (p *Fast) URL() string { return "http://" + p.Addr + "/" }
+
+// Know replaces the secrets that the receiver verifies with.
+func (p *Fast) Know(secrets ...string) (Counts, error) {
+	return p.order(fastOrder{Know: &secrets})
+}
+
+// Counts returns what the receiver has seen so far.
+func (p *Fast) Counts() (Counts, error) { return p.order(fastOrder{}) }
+
+func (p *Fast) order(o fastOrder) (c Counts, err error) {
+	if err := json.NewEncoder(p.In).Encode(o); err != nil {
+		return c, fmt.Errorf("speak to the sink: %w", err)
+	}
+	if err := p.Out.Decode(&c); err != nil {
+		return c, fmt.Errorf("listen to the sink: %w", err)
+	}
+	return c, nil
+}
+
+// End makes sure that no process is left, whatever it has logged.
+func (p *Fast) End() { _ = p.Close() }
+
+// AwaitDeliveries returns when so many callbacks have come to a fast receiver, or when none
+// came for as long as patience since they were due.
+func AwaitDeliveries(ctx context.Context, sink *Fast, count int, due time.Time, patience time.Duration) error {
+	last, progress := 0, due
+	for {
+		c, err := sink.Counts()
+		if err != nil || c.Arrived >= count {
+			return err
+		}
+		now := time.Now()
+		if c.Arrived != last && now.After(progress) {
+			last, progress = c.Arrived, now
+		}
+		if now.Sub(progress) > patience || !timing.Pause(ctx, 50*time.Millisecond) {
+			return ctx.Err() // what is missing, the tally says
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package receiver
+
+import (
+	"io"
+	"net"
+	"slices"
+	"sync"
+)
+
+// HangServer is a host that accepts connections, reads, and never answers. Close ends
+// its goroutines and waits for them.
+type HangServer struct {
+	Listener net.Listener
+	group    sync.WaitGroup
+
+	mu    sync.Mutex // guards everything below
+	conns []net.Conn
+}
+
+// OpenHangServer opens a host on a free loopback port.
+func OpenHangServer() (*HangServer, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	p := &HangServer{Listener: l}
+	p.group.Go(p.accept)
+	return p, nil
+}
+
+// URL returns the URL that callbacks go to.
+func (p *HangServer) URL() string { return "http://" + p.Listener.Addr().String() + "/" }
+
+func (p *HangServer) accept() {
+	for {
+		conn, err := p.Listener.Accept()
+		if err != nil {
+			return // closed
+		}
+		p.mu.Lock()
+		p.conns = append(p.conns, conn)
+		p.mu.Unlock()
+		p.group.Go(func() {
+			_, _ = io.Copy(io.Discard, conn) // until one side has enough
+			conn.Close()
+		})
+	}
+}
+
+// Seen returns how many connections came.
+func (p *HangServer) Seen() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.conns)
+}
+
+// Close closes all connections and waits for the goroutines.
+func (p *HangServer) Close() {
+	p.Listener.Close()
+	p.mu.Lock()
+	for _, c := range p.conns {
+		c.Close()
+	}
+	p.mu.Unlock()
+	p.group.Wait()
+}
+
+// OpenHangServers opens n of them, or none.
+func OpenHangServers(n int) ([]*HangServer, error) {
+	var pits []*HangServer
+	for range n {
+		p, err := OpenHangServer()
+		if err != nil {
+			CloseHangServers(pits)
+			return nil, err
+		}
+		pits = append(pits, p)
+	}
+	return pits, nil
+}
+
+// CloseHangServers closes all of them.
+func CloseHangServers(pits []*HangServer) {
+	for _, p := range pits {
+		p.Close()
+	}
+}
+
+// Connections returns how many connections came to all of them.
+func Connections(pits []*HangServer) int {
+	sum := 0
+	for _, p := range pits {
+		sum += p.Seen()
+	}
+	return sum
+}
+
+// AllConnected reports whether each of them has seen a connection.
+func AllConnected(pits []*HangServer) bool {
+	return !slices.ContainsFunc(pits, func(p *HangServer) bool { return p.Seen() == 0 })
+}
