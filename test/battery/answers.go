@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/harness"
 	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
@@ -31,20 +31,12 @@ func (a answer) quoted() string {
 }
 
 // ask sends one request, as callWith does.
-func (c *client) ask(ctx context.Context, fields map[string]string, method, path string, body any) answer {
+func ask(ctx context.Context, c *harness.Client, fields map[string]string, method, path string, body any) answer {
 	a := answer{what: method + " " + path, sent: time.Now()}
-	if status, reply, err := c.callWith(ctx, fields, method, path, body); err == nil {
+	if status, reply, err := c.CallWith(ctx, fields, method, path, body); err == nil {
 		a.status, a.body = status, string(bytes.TrimSpace(reply))
 	}
 	return a
-}
-
-// balancer returns a client without a token for paths outside the API, such as
-// /readyz. It shares the connections.
-func (c *client) balancer() *client {
-	other := c.as("")
-	other.base = strings.TrimSuffix(other.base, wire.Version)
-	return other
 }
 
 // askEach appends an answer to list at each tick. list must not be read before

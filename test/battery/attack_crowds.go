@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/harness"
 	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
@@ -36,16 +37,16 @@ func (a *attacker) crowd(ctx context.Context, edit func(i int, in *wire.TaskInpu
 		tasks := make([]wire.TaskInput, batch)
 		for i := range tasks {
 			n := b*batch + i
-			tasks[i] = input(fmt.Sprintf("rival-%d", n), callback, due)
+			tasks[i] = harness.Task(fmt.Sprintf("rival-%d", n), callback, due)
 			edit(n, &tasks[i])
 		}
-		return a.writer().createAll(ctx, tasks)
+		return a.writer().CreateAll(ctx, tasks)
 	}, batch)
 }
 
 func rivalSchedules(ctx context.Context, a *attacker) error {
 	return a.muster(a.order.Schedules, func(i int, due time.Time) error {
-		return a.writer().putSchedule(ctx, fmt.Sprintf("rival-%d", i), wire.ScheduleInput{
+		return a.writer().PutSchedule(ctx, fmt.Sprintf("rival-%d", i), wire.ScheduleInput{
 			Every: "24h", Start: wire.FormatTime(due), Task: wire.ScheduledTask{HTTP: wire.HTTPInput{URL: "http://" + a.order.Callback + "/"}},
 		})
 	}, 1)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/harness"
 	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
@@ -19,12 +20,12 @@ func later() time.Time { return timing.DueIn(24 * time.Hour) }
 func (a *attacker) seed(ctx context.Context, count int, edit func(i int, in *wire.TaskInput)) error {
 	tasks := make([]wire.TaskInput, count)
 	for i := range tasks {
-		tasks[i] = input(fmt.Sprintf("seed-%d", i), "http://"+a.order.Callback+"/", later())
+		tasks[i] = harness.Task(fmt.Sprintf("seed-%d", i), "http://"+a.order.Callback+"/", later())
 		if edit != nil {
 			edit(i, &tasks[i])
 		}
 	}
-	return a.writer().createAll(ctx, tasks)
+	return a.writer().CreateAll(ctx, tasks)
 }
 
 // text returns a JSON string of n characters.
@@ -41,9 +42,9 @@ func text(char string, n int) json.RawMessage {
 func bigPages(ctx context.Context, a *attacker) error {
 	body := text("\x01", 256<<10)
 	for i := range 20 { // one at a time: a batch of them would be too large
-		in := input(fmt.Sprintf("seed-%d", i), "http://"+a.order.Callback+"/", later())
+		in := harness.Task(fmt.Sprintf("seed-%d", i), "http://"+a.order.Callback+"/", later())
 		in.HTTP.Body = body
-		if _, err := a.writer().create(ctx, in); err != nil {
+		if _, err := a.writer().Create(ctx, in); err != nil {
 			return err
 		}
 	}

@@ -3,22 +3,21 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/harness"
 	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
 // largeOccurrences makes schedules that fire each second. Their tasks have the
 // largest body there is, and stay: the host that they call never answers.
 func largeOccurrences(ctx context.Context, a *attacker) error {
-	body := noise(0, 1<<20)
+	body := harness.RandomString(0, 1<<20)
 	for i := range 9 {
-		err := a.writer().putSchedule(ctx, fmt.Sprintf("large-%d", i), wire.ScheduleInput{
+		err := a.writer().PutSchedule(ctx, fmt.Sprintf("large-%d", i), wire.ScheduleInput{
 			Every: "1s", Misfire: "fire_all",
 			Task: wire.ScheduledTask{Timeout: "1h", HTTP: wire.HTTPInput{URL: "http://" + a.order.Callback + "/", Body: body}},
 		})
@@ -39,18 +38,7 @@ func fewTasks(ctx context.Context, a *attacker) error {
 }
 
 // patchedBody returns one of several bodies of the same length.
-func patchedBody(i int) json.RawMessage { return noise(i%26, 8<<10) }
-
-// noise returns a JSON string of n characters that does not compress to less
-// than half. One seed makes one string.
-func noise(seed, n int) json.RawMessage {
-	random := rand.New(rand.NewPCG(uint64(seed), 0)) //nolint:gosec // nothing is secret
-	data := make([]byte, n/2)
-	for i := range data {
-		data[i] = byte(random.Uint32())
-	}
-	return json.RawMessage(`"` + hex.EncodeToString(data) + `"`)
-}
+func patchedBody(i int) json.RawMessage { return harness.RandomString(i%26, 8<<10) }
 
 func touches(ctx context.Context, a *attacker) {
 	hammer(ctx, 64, func(worker, i int) bool {
@@ -73,7 +61,7 @@ func patches(ctx context.Context, a *attacker) {
 func fillDisk(ctx context.Context, a *attacker) {
 	stop := timing.InBackground(ctx, func(ctx context.Context) { patches(ctx, a) })
 	defer stop()
-	body, err := json.Marshal(wire.TaskInput{Delay: "24h", HTTP: wire.HTTPInput{URL: "http://" + a.order.Callback + "/", Body: noise(0, 16<<10)}})
+	body, err := json.Marshal(wire.TaskInput{Delay: "24h", HTTP: wire.HTTPInput{URL: "http://" + a.order.Callback + "/", Body: harness.RandomString(0, 16<<10)}})
 	if err != nil {
 		panic(err) // nothing in it can fail to be encoded
 	}

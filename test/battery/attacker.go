@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/harness"
 	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
@@ -53,7 +54,7 @@ type attackCounts struct {
 // attacker carries an attack out.
 type attacker struct {
 	order  attackOrder
-	client *client // shows the attack's token
+	client *harness.Client // shows the attack's token
 	tls    *tls.Config
 	from   *net.TCPAddr
 
@@ -84,7 +85,7 @@ func runAttack(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer a.client.close()
+	defer a.client.Close()
 	if prepare := chosen[0].prepare; prepare != nil {
 		if err := prepare(ctx, a); err != nil {
 			return fmt.Errorf("prepare the attack: %w", err)
@@ -124,13 +125,13 @@ func newAttacker(order attackOrder) (*attacker, error) {
 		return nil, err
 	}
 	a.tls = &tls.Config{RootCAs: roots, ServerName: host}
-	a.client = newClientFrom(from, "https://"+order.Server+wire.Version).as(order.Token)
-	a.client.trust(roots)
+	a.client = harness.NewClientFrom(from, "https://"+order.Server+wire.Version).WithToken(order.Token)
+	a.client.Trust(roots)
 	return a, nil
 }
 
 // writer returns a client that may create the tasks of an attack.
-func (a *attacker) writer() *client { return a.client.as(a.order.Writer) }
+func (a *attacker) writer() *harness.Client { return a.client.WithToken(a.order.Writer) }
 
 // note counts a request and its reply; status 0: none came.
 func (a *attacker) note(status int, bytes int64) {
@@ -159,7 +160,7 @@ func (a *attacker) ask(ctx context.Context, method, url string, body []byte) int
 		req.Header.Set("Authorization", "Bearer "+a.order.Token)
 	}
 	status, n := 0, int64(0)
-	if resp, err := a.client.http.Do(req); err == nil {
+	if resp, err := a.client.HTTP.Do(req); err == nil {
 		if n, err = io.Copy(io.Discard, resp.Body); err == nil {
 			status = resp.StatusCode
 		}

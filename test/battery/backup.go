@@ -7,19 +7,20 @@ import (
 	"slices"
 	"time"
 
+	"github.com/foliot/foliot/test/battery/harness"
 	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
 // backedUp: a backup while tasks are created and delivered, restored into
 // another directory, and compared with what clients were promised.
-func backedUp(ctx context.Context, t *trial) error {
-	st, err := t.stageIn(ctx, "original")
+func backedUp(ctx context.Context, t *harness.Run) error {
+	st, err := t.NewEnvironmentIn(ctx, "original")
 	if err != nil {
 		return err
 	}
-	defer st.close()
-	keep, err := st.keep()
+	defer st.Close()
+	keep, err := newSeeder(st)
 	if err != nil {
 		return err
 	}
@@ -31,12 +32,12 @@ func backedUp(ctx context.Context, t *trial) error {
 		timing.AtRate(ctx, perSecond, func(i int) { keep.create(context.WithoutCancel(ctx), i) })
 	})
 	defer stop()
-	beside := st.bystand(ctx, 50)
-	defer beside.stop()
+	beside := st.StartBystanders(ctx, 50)
+	defer beside.Stop()
 	timing.Pause(ctx, 3*time.Second)
 
-	file, e := t.path("foliot.backup"), verify.BackupEvidence{Began: time.Now()}
-	if err := st.foliot(ctx, nil, "backup", file, "--server", st.server.url()); err != nil {
+	file, e := t.Path("foliot.backup"), verify.BackupEvidence{Began: time.Now()}
+	if err := st.RunFoliot(ctx, nil, "backup", file, "--server", st.Server.URL()); err != nil {
 		return err
 	}
 	e.Ended = time.Now()
@@ -45,54 +46,54 @@ func backedUp(ctx context.Context, t *trial) error {
 	}
 	timing.Pause(ctx, 3*time.Second)
 	stop()
-	if err := beside.end(ctx); err != nil {
+	if err := beside.End(ctx); err != nil {
 		return err
 	}
-	if err := st.server.stop(20 * time.Second); err != nil {
+	if err := st.Server.Stop(20 * time.Second); err != nil {
 		return err
 	}
-	t.note("the original, which goes on:")
-	v, err := st.judge()
+	t.Note("the original, which goes on:")
+	v, err := st.Judge()
 	if err != nil {
 		return err
 	}
-	t.must(v.Duplicates == 0, "duplicates %d", v.Duplicates)
-	t.lateness("of its deliveries meanwhile", v.Late)
+	t.Must(v.Duplicates == 0, "duplicates %d", v.Duplicates)
+	t.Lateness("of its deliveries meanwhile", v.Late)
 	if e.Asked, err = keep.end(); err != nil {
 		return err
 	}
-	if err := t.restore(ctx, file, &e); err != nil {
+	if err := restoreBackup(ctx, t, file, &e); err != nil {
 		return err
 	}
-	t.mustBeBackup(e)
-	return t.mustRefuseDamage(ctx, file)
+	mustBeBackup(t, e)
+	return mustRefuseDamage(ctx, t, file)
 }
 
-// restore restores a backup, starts a server on it and lists what it has.
-func (t *trial) restore(ctx context.Context, file string, e *verify.BackupEvidence) error {
-	st, err := t.propsIn("restored")
+// restoreBackup restores a backup, starts a server on it and lists what it has.
+func restoreBackup(ctx context.Context, t *harness.Run, file string, e *verify.BackupEvidence) error {
+	st, err := t.PrepareEnvironment("restored")
 	if err != nil {
 		return err
 	}
-	defer st.close()
-	if err := st.foliot(ctx, &e.Given, "restore", file, "--data", st.server.dir); err != nil {
+	defer st.Close()
+	if err := st.RunFoliot(ctx, &e.Given, "restore", file, "--data", st.Server.Dir); err != nil {
 		return err
 	}
-	if err := st.server.run(ctx); err != nil {
+	if err := st.Server.Run(ctx); err != nil {
 		return err
 	}
-	exported := st.path("export.ndjson")
-	if err := st.foliot(ctx, nil, "export", exported, "--server", st.server.url()); err != nil {
+	exported := st.Path("export.ndjson")
+	if err := st.RunFoliot(ctx, nil, "export", exported, "--server", st.Server.URL()); err != nil {
 		return err
 	}
 	if e.Restored, err = readExport(exported); err != nil {
 		return err
 	}
-	return st.server.stop(20 * time.Second)
+	return st.Server.Stop(20 * time.Second)
 }
 
 // mustRefuseDamage restores the backup with one bit changed, and without its end.
-func (t *trial) mustRefuseDamage(ctx context.Context, file string) error {
+func mustRefuseDamage(ctx context.Context, t *harness.Run, file string) error {
 	whole, err := os.ReadFile(file)
 	if err != nil {
 		return err
@@ -104,31 +105,31 @@ func (t *trial) mustRefuseDamage(ctx context.Context, file string) error {
 	}
 	flipped[at] ^= 1
 	for name, data := range map[string][]byte{"flipped": flipped, "cut": whole[:len(whole)*9/10]} {
-		st, err := t.propsIn(name)
+		st, err := t.PrepareEnvironment(name)
 		if err != nil {
 			return err
 		}
-		defer st.close()
-		damaged := st.path("foliot.backup")
+		defer st.Close()
+		damaged := st.Path("foliot.backup")
 		if err := os.WriteFile(damaged, data, 0o600); err != nil {
 			return err
 		}
-		refused := st.foliot(ctx, nil, "restore", damaged, "--data", st.server.dir)
-		_, left := os.Stat(st.server.dir)
-		t.must(refused != nil && errors.Is(left, os.ErrNotExist), "%s: refused is %t, nothing left is %t", name, refused != nil, errors.Is(left, os.ErrNotExist))
+		refused := st.RunFoliot(ctx, nil, "restore", damaged, "--data", st.Server.Dir)
+		_, left := os.Stat(st.Server.Dir)
+		t.Must(refused != nil && errors.Is(left, os.ErrNotExist), "%s: refused is %t, nothing left is %t", name, refused != nil, errors.Is(left, os.ErrNotExist))
 	}
 	return nil
 }
 
 // mustBeBackup prints the verdict on a backup.
-func (t *trial) mustBeBackup(e verify.BackupEvidence) {
+func mustBeBackup(t *harness.Run, e verify.BackupEvidence) {
 	v := verify.CheckBackup(e)
-	t.note("the backup took %s:", verify.Millis(e.Ended.Sub(e.Began)))
-	t.must(e.Taken == e.Given && e.Taken.Tasks > 0 && e.Taken.Checksum != "", "the backup says %+v, restore says %+v", e.Taken, e.Given)
-	t.must(v.Before > 0 && len(v.Missing) == 0, "accepted before it began %d, missing %d%s", v.Before, len(v.Missing), verify.Examples(v.Missing))
-	t.must(len(v.Changed) == 0, "restored with another due time or URL %d%s", len(v.Changed), verify.Examples(v.Changed))
-	t.must(len(v.Later) == 0, "asked for after it had ended, and in it: %d%s", len(v.Later), verify.Examples(v.Later))
-	t.must(len(v.Unknown) == 0, "restored and never asked for %d%s", len(v.Unknown), verify.Examples(v.Unknown))
-	t.must(v.Since > 0, "accepted by the original since it ended %d", v.Since)
-	t.note("accepted while it ran %d, of which it has %d", v.During, v.DuringRestored)
+	t.Note("the backup took %s:", verify.Millis(e.Ended.Sub(e.Began)))
+	t.Must(e.Taken == e.Given && e.Taken.Tasks > 0 && e.Taken.Checksum != "", "the backup says %+v, restore says %+v", e.Taken, e.Given)
+	t.Must(v.Before > 0 && len(v.Missing) == 0, "accepted before it began %d, missing %d%s", v.Before, len(v.Missing), verify.Examples(v.Missing))
+	t.Must(len(v.Changed) == 0, "restored with another due time or URL %d%s", len(v.Changed), verify.Examples(v.Changed))
+	t.Must(len(v.Later) == 0, "asked for after it had ended, and in it: %d%s", len(v.Later), verify.Examples(v.Later))
+	t.Must(len(v.Unknown) == 0, "restored and never asked for %d%s", len(v.Unknown), verify.Examples(v.Unknown))
+	t.Must(v.Since > 0, "accepted by the original since it ended %d", v.Since)
+	t.Note("accepted while it ran %d, of which it has %d", v.During, v.DuringRestored)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/harness"
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
@@ -15,7 +16,7 @@ func TestABackupOfOtherCountsOrChecksumsFails(t *testing.T) {
 	whole := verify.BackupEvidence{
 		Began: at(100), Ended: at(200),
 		Asked:    []verify.SeededTask{{Name: "keep-1", URL: "http://127.0.0.1:1/", Due: at(1_000_000), Sent: at(10), At: at(20)}, {Name: "keep-2", Sent: at(300), At: at(301)}},
-		Restored: []wire.TaskInput{input("keep-1", "http://127.0.0.1:1/", at(1_000_000))},
+		Restored: []wire.TaskInput{harness.Task("keep-1", "http://127.0.0.1:1/", at(1_000_000))},
 		Taken:    verify.BackupReport{Tasks: 1, Checksum: "abc"}, Given: verify.BackupReport{Tasks: 1, Checksum: "abc"},
 	}
 	for name, c := range map[string]struct {
@@ -33,10 +34,10 @@ func TestABackupOfOtherCountsOrChecksumsFails(t *testing.T) {
 	} {
 		e := whole
 		c.change(&e)
-		tr := &trial{out: io.Discard}
-		tr.mustBeBackup(e)
-		if tr.failed != c.fails {
-			t.Errorf("%s: failed is %v", name, tr.failed)
+		tr := &harness.Run{Out: io.Discard}
+		mustBeBackup(tr, e)
+		if tr.Failed != c.fails {
+			t.Errorf("%s: failed is %v", name, tr.Failed)
 		}
 	}
 }

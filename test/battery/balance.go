@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/test/battery/harness"
 	"github.com/foliot/foliot/test/battery/harness/system"
 	"github.com/foliot/foliot/test/battery/harness/timing"
 )
@@ -24,29 +25,29 @@ const (
 
 // balance: tasks that are due within a minute, on three masters, by three nodes.
 // Which process sent a callback the system tells.
-func balance(ctx context.Context, t *trial) error {
-	c, err := redistest.StartCluster(t.path("redis"), 3, 0)
+func balance(ctx context.Context, t *harness.Run) error {
+	c, err := redistest.StartCluster(t.Path("redis"), 3, 0)
 	if err != nil {
 		c.Close()
 		return fmt.Errorf("start a Cluster: %w", err)
 	}
 	defer c.Close()
-	n, err := t.nodesIn(".", 3, "redis+cluster://"+c.Servers[0].Addr)
+	n, err := t.PrepareNodes(".", 3, "redis+cluster://"+c.Servers[0].Addr)
 	if err != nil {
 		return err
 	}
-	defer n.close()
+	defer n.Close()
 	by := newSenders(n)
-	if err := n.startAll(ctx); err != nil {
+	if err := n.StartAll(ctx); err != nil {
 		return err
 	}
-	for _, s := range n.list {
-		by.pids = append(by.pids, s.pid())
+	for _, s := range n.Servers {
+		by.pids = append(by.pids, s.PID())
 	}
-	count := balanceRate * int(t.opts.spread/time.Second)
-	n.client = n.doors.list[0].client
+	count := balanceRate * int(t.Options.Spread/time.Second)
+	n.Client = n.Endpoints.List[0].Client
 	start := timing.DueIn(time.Duration(count)*time.Millisecond/2 + 3*time.Second)
-	names, err := n.schedule(ctx, count, "balance", func(i int) time.Time {
+	names, err := n.Schedule(ctx, count, "balance", func(i int) time.Time {
 		return start.Add(time.Duration(i) * time.Second / balanceRate)
 	})
 	if err != nil {
@@ -55,21 +56,21 @@ func balance(ctx context.Context, t *trial) error {
 	if ahead := time.Until(start); ahead < 0 {
 		return fmt.Errorf("the tasks were created %v after the first was due", -ahead)
 	}
-	if err := t.mustSpread(ctx, c, count); err != nil {
+	if err := mustSpread(ctx, t, c, count); err != nil {
 		return err
 	}
-	n.receiver.AwaitAll(ctx, names, time.Until(start)+t.opts.spread+20*time.Second)
-	v, err := n.conclude(ctx)
+	n.Receiver.AwaitAll(ctx, names, time.Until(start)+t.Options.Spread+20*time.Second)
+	v, err := n.Conclude(ctx)
 	if err != nil {
 		return err
 	}
-	t.must(v.Duplicates == 0, "duplicates %d", v.Duplicates)
+	t.Must(v.Duplicates == 0, "duplicates %d", v.Duplicates)
 	by.must(t)
 	return nil
 }
 
 // mustSpread asks each master how many tasks it holds.
-func (t *trial) mustSpread(ctx context.Context, c *redistest.Cluster, count int) error {
+func mustSpread(ctx context.Context, t *harness.Run, c *redistest.Cluster, count int) error {
 	const held = `local n = 0 for _, key in ipairs(redis.call('KEYS', 'foliot:{*}:meta')) do n = n + redis.call('HLEN', key) end return n`
 	var parts []int
 	for _, s := range c.Servers {
@@ -85,7 +86,7 @@ func (t *trial) mustSpread(ctx context.Context, c *redistest.Cluster, count int)
 	}
 	third := float64(count) / 3
 	low, high := float64(slices.Min(parts)), float64(slices.Max(parts))
-	t.must(low >= third*(1-masterStray) && high <= third*(1+masterStray), "tasks of the masters: %v, each within %.0f %% of a third", parts, 100*masterStray)
+	t.Must(low >= third*(1-masterStray) && high <= third*(1+masterStray), "tasks of the masters: %v, each within %.0f %% of a third", parts, 100*masterStray)
 	return nil
 }
 
@@ -102,9 +103,9 @@ type senders struct {
 }
 
 // newSenders makes n's receiver count.
-func newSenders(n *nodes) *senders {
-	by := &senders{to: netip.MustParseAddrPort(n.receiver.Addr), known: map[string]int{}, counts: make([]int, len(n.list))}
-	n.receiver.Accept = func(req *http.Request) int {
+func newSenders(n *harness.Nodes) *senders {
+	by := &senders{to: netip.MustParseAddrPort(n.Receiver.Addr), known: map[string]int{}, counts: make([]int, len(n.Servers))}
+	n.Receiver.Accept = func(req *http.Request) int {
 		by.count(req.RemoteAddr)
 		return http.StatusOK
 	}
@@ -144,19 +145,19 @@ func (by *senders) askLocked(addr string) int {
 	return -1
 }
 
-func (by *senders) must(t *trial) {
+func (by *senders) must(t *harness.Run) {
 	by.mu.Lock()
 	defer by.mu.Unlock()
 	all := by.others
 	for _, n := range by.counts {
 		all += n
 	}
-	t.must(by.others == 0, "callbacks of no node: %d", by.others)
+	t.Must(by.others == 0, "callbacks of no node: %d", by.others)
 	if by.err != nil {
-		t.note("the system says: %v", by.err)
+		t.Note("the system says: %v", by.err)
 	}
 	for i, n := range by.counts {
 		share := float64(n) / float64(max(all, 1))
-		t.must(share >= leastShare && share <= mostShare, "n%d delivered %d, %.1f %% of all", i+1, n, 100*share)
+		t.Must(share >= leastShare && share <= mostShare, "n%d delivered %d, %.1f %% of all", i+1, n, 100*share)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/foliot/foliot/test/battery/harness"
 	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
@@ -15,50 +16,50 @@ const (
 
 // blackout: all nodes are killed at once under load, and started after a while,
 // in which tasks come due.
-func blackout(ctx context.Context, t *trial) error {
-	n, err := t.onRedis(ctx, ".", 3)
+func blackout(ctx context.Context, t *harness.Run) error {
+	n, err := t.StartNodes(ctx, ".", 3)
 	if err != nil {
 		return err
 	}
-	defer n.close()
+	defer n.Close()
 
-	load := &killLoad{st: n.stage, to: n.doors, rate: killRate, ahead: blackoutLoad + t.opts.blackout, share: t.opts.cancel}
+	load := &harness.Load{Environment: n.Environment, Target: n.Endpoints, Rate: harness.LoadRate, DueWithin: blackoutLoad + t.Options.Blackout, CancelShare: t.Options.Cancel}
 	loading, quit := context.WithCancel(ctx)
-	ended := timing.InBackground(loading, load.run)
+	ended := timing.InBackground(loading, load.Run)
 	defer ended()
 	defer quit()
 	if !timing.Pause(ctx, blackoutLoad) {
 		return ctx.Err()
 	}
 	quit() // what is under way meets dead nodes
-	for _, s := range n.list {
-		if err := n.fault("kill -9", s.killNow()); err != nil {
+	for _, s := range n.Servers {
+		if err := n.RecordFault("kill -9", s.KillNow()); err != nil {
 			return err
 		}
 	}
-	for _, s := range n.list {
-		s.reap()
+	for _, s := range n.Servers {
+		s.Reap()
 	}
-	if !timing.Pause(ctx, t.opts.blackout) {
+	if !timing.Pause(ctx, t.Options.Blackout) {
 		return ctx.Err()
 	}
 	began := time.Now()
-	if err := n.startAll(ctx); err != nil {
+	if err := n.StartAll(ctx); err != nil {
 		return err
 	}
-	t.note("all nodes ready after %s", verify.Millis(time.Since(began)))
+	t.Note("all nodes ready after %s", verify.Millis(time.Since(began)))
 	ended()
-	v, err := n.conclude(ctx)
+	v, err := n.Conclude(ctx)
 	if err != nil {
 		return err
 	}
-	load.report(t, v)
-	return n.mustWake(began)
+	load.Report(t, v)
+	return mustWake(n, began)
 }
 
 // mustWake judges how soon overdue tasks came after the nodes were started.
-func (n *nodes) mustWake(began time.Time) error {
-	e, err := n.evidence()
+func mustWake(n *harness.Nodes, began time.Time) error {
+	e, err := n.Evidence()
 	if err != nil {
 		return err
 	}
@@ -77,6 +78,6 @@ func (n *nodes) mustWake(began time.Time) error {
 		}
 		last = max(last, since)
 	}
-	n.t.must(count > 0 && first <= blackoutWake, "the first of %d overdue tasks came %s after the start, at most %v; the last %s", count, verify.Millis(first), blackoutWake, verify.Millis(last))
+	n.Run.Must(count > 0 && first <= blackoutWake, "the first of %d overdue tasks came %s after the start, at most %v; the last %s", count, verify.Millis(first), blackoutWake, verify.Millis(last))
 	return nil
 }

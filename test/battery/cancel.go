@@ -7,68 +7,69 @@ import (
 	"sync"
 	"time"
 
+	"github.com/foliot/foliot/test/battery/harness"
 	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
 // cancels: the race between a cancel and its task's due time, many times over.
-func cancels(ctx context.Context, t *trial) error {
-	st, err := t.stage(ctx)
+func cancels(ctx context.Context, t *harness.Run) error {
+	st, err := t.NewEnvironment(ctx)
 	if err != nil {
 		return err
 	}
-	defer st.close()
+	defer st.Close()
 
 	const count, spread = 10_000, 20 * time.Second
 	start := timing.DueIn(3 * time.Second)
 	dues := make([]time.Time, count)
-	names, err := st.schedule(ctx, count, "cancel", func(i int) time.Time {
+	names, err := st.Schedule(ctx, count, "cancel", func(i int) time.Time {
 		dues[i] = start.Add(time.Duration(i) * spread / count).Truncate(time.Millisecond)
 		return dues[i]
 	})
 	if err != nil {
 		return err
 	}
-	statuses, err := st.cancelAround(ctx, names, dues, 5*time.Millisecond)
+	statuses, err := cancelAround(ctx, st, names, dues, 5*time.Millisecond)
 	if err != nil {
 		return err
 	}
 	timing.Pause(ctx, 2*time.Second) // what comes after its cancel would come by now
-	if err := st.server.stop(10 * time.Second); err != nil {
+	if err := st.Server.Stop(10 * time.Second); err != nil {
 		return err
 	}
-	v, err := st.judge()
+	v, err := st.Judge()
 	if err != nil {
 		return err
 	}
-	t.note("cancels answered 200: %d, 202: %d, 409: %d", statuses[http.StatusOK], statuses[http.StatusAccepted], statuses[http.StatusConflict])
-	t.must(statuses[http.StatusOK]+statuses[http.StatusAccepted]+statuses[http.StatusConflict] == count, "cancels answered by one of these %d", count)
-	t.must(statuses[http.StatusOK] > count/20 && statuses[http.StatusOK] < count, "the race was a race: some cancels won, some lost")
-	t.must(len(v.AfterCancel) == 0, "delivered after a cancel's 200: %d%s", len(v.AfterCancel), verify.Examples(v.AfterCancel))
-	t.must(v.Duplicates == 0, "duplicates %d", v.Duplicates)
+	t.Note("cancels answered 200: %d, 202: %d, 409: %d", statuses[http.StatusOK], statuses[http.StatusAccepted], statuses[http.StatusConflict])
+	t.Must(statuses[http.StatusOK]+statuses[http.StatusAccepted]+statuses[http.StatusConflict] == count, "cancels answered by one of these %d", count)
+	t.Must(statuses[http.StatusOK] > count/20 && statuses[http.StatusOK] < count, "the race was a race: some cancels won, some lost")
+	t.Must(len(v.AfterCancel) == 0, "delivered after a cancel's 200: %d%s", len(v.AfterCancel), verify.Examples(v.AfterCancel))
+	t.Must(v.Duplicates == 0, "duplicates %d", v.Duplicates)
 	return nil
 }
 
 // cancelAround cancels each task at its due time, give or take within, and
 // returns how often each status was answered.
-func (st *stage) cancelAround(ctx context.Context, names []string, dues []time.Time, within time.Duration) (map[int]int, error) {
+func cancelAround(ctx context.Context, st *harness.Environment, names []string, dues []time.Time, within time.Duration) (map[int]int, error) {
 	var mu sync.Mutex // guards statuses
 	statuses := map[int]int{}
 	// Each worker has every 512th task: they are due a second apart, so that no
 	// cancel waits for the one before it.
 	const workers = 512
 	err := timing.InParallel(workers, workers, func(w int) error {
-		dice := rand.New(rand.NewPCG(st.t.opts.seed, uint64(w)))
+		dice := rand.New(rand.NewPCG(st.Run.Options.Seed, uint64(w)))
 		for i := w; i < len(names); i += workers {
 			if !timing.Until(ctx, dues[i].Add(time.Duration(dice.Int64N(int64(2*within)))-within)) {
 				return ctx.Err()
 			}
-			status := st.client.cancel(ctx, names[i])
+			status := st.Client.Cancel(ctx, names[i])
 			at := time.Now()
 			mu.Lock()
 			statuses[status]++
 			mu.Unlock()
-			if err := st.cancelled.Append(verify.Cancelled{Name: names[i], Status: status, At: at}); err != nil {
+			if err := st.Cancelled.Append(verify.Cancelled{Name: names[i], Status: status, At: at}); err != nil {
 				return err
 			}
 		}

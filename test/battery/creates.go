@@ -6,16 +6,17 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/foliot/foliot/test/battery/harness"
 	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
 // creates: how many single creates a second, each durable before its answer.
-func creates(ctx context.Context, t *trial) error {
-	st, err := t.stage(ctx)
+func creates(ctx context.Context, t *harness.Run) error {
+	st, err := t.NewEnvironment(ctx)
 	if err != nil {
 		return err
 	}
-	defer st.close()
+	defer st.Close()
 
 	const clients, lasts, promised = 64, 10 * time.Second, 5000
 	due := timing.DueIn(24 * time.Hour)
@@ -25,7 +26,7 @@ func creates(ctx context.Context, t *trial) error {
 	began := time.Now()
 	err = timing.InParallel(clients, clients, func(c int) error {
 		for i := 0; time.Since(began) < lasts; i++ {
-			if _, err := st.client.create(ctx, input(fmt.Sprintf("create-%d-%d", c, i), st.receiver.URL(), due)); err != nil {
+			if _, err := st.Client.Create(ctx, harness.Task(fmt.Sprintf("create-%d-%d", c, i), st.Receiver.URL(), due)); err != nil {
 				return err
 			}
 			created.Add(1)
@@ -37,6 +38,6 @@ func creates(ctx context.Context, t *trial) error {
 		return err
 	}
 	rate := float64(created.Load()) / took.Seconds()
-	t.must(rate >= promised, "%d clients: %d creates in %.1f s, %.0f a second, at least %d", clients, created.Load(), took.Seconds(), rate, promised)
-	return st.server.stop(10 * time.Second)
+	t.Must(rate >= promised, "%d clients: %d creates in %.1f s, %.0f a second, at least %d", clients, created.Load(), took.Seconds(), rate, promised)
+	return st.Server.Stop(10 * time.Second)
 }

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/foliot/foliot/test/battery/harness"
 	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
@@ -19,28 +20,28 @@ const (
 
 // cutReplies: connections are cut instead of the reply to each kind of command,
 // the first of it, the second, the fourth, and so on.
-func cutReplies(ctx context.Context, t *trial) error {
-	p, end, err := t.proxied()
+func cutReplies(ctx context.Context, t *harness.Run) error {
+	p, end, err := t.StartProxiedRedis()
 	if err != nil {
 		return err
 	}
 	defer end()
 	cuts := &cutter{seen: map[string]int{}}
 	p.CutAt(cuts.doomed)
-	v, err := t.underFaults(ctx, ".", "redis://"+p.Addr, func(ctx context.Context, n *nodes) error {
+	v, err := underFaults(ctx, t, ".", "redis://"+p.Addr, func(ctx context.Context, n *harness.Nodes) error {
 		cuts.on.Store(true)
 		timing.Pause(ctx, cutting)
 		cuts.on.Store(false)
-		return errors.Join(ctx.Err(), n.fault("cut", time.Now()))
+		return errors.Join(ctx.Err(), n.RecordFault("cut", time.Now()))
 	})
 	if err != nil {
 		return err
 	}
-	t.mustKeep(v)
+	mustKeep(t, v)
 	cuts.mu.Lock()
 	defer cuts.mu.Unlock()
-	t.must(cuts.count > 0, "replies cut: %d, of %d kinds of commands", cuts.count, len(cuts.seen))
-	t.must(v.Duplicates <= cuts.count, "duplicates %d, at most one for each cut", v.Duplicates)
+	t.Must(cuts.count > 0, "replies cut: %d, of %d kinds of commands", cuts.count, len(cuts.seen))
+	t.Must(v.Duplicates <= cuts.count, "duplicates %d, at most one for each cut", v.Duplicates)
 	return nil
 }
 

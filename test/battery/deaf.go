@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/foliot/foliot/test/battery/harness"
 	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
@@ -14,23 +15,23 @@ const (
 )
 
 // deaf: no node hears of what another has put into its shards, and finds it all the same.
-func deaf(ctx context.Context, t *trial) error {
-	p, end, err := t.proxied()
+func deaf(ctx context.Context, t *harness.Run) error {
+	p, end, err := t.StartProxiedRedis()
 	if err != nil {
 		return err
 	}
 	defer end()
 	p.Mute()
-	v, err := t.underFaults(ctx, ".", "redis://"+p.Addr, func(ctx context.Context, n *nodes) error {
+	v, err := underFaults(ctx, t, ".", "redis://"+p.Addr, func(ctx context.Context, n *harness.Nodes) error {
 		timing.Pause(ctx, 10*time.Second)
 		return ctx.Err()
 	})
 	if err != nil {
 		return err
 	}
-	t.mustKeep(v)
-	t.must(p.Muted() > 0, "messages dropped: %d", p.Muted())
+	mustKeep(t, v)
+	t.Must(p.Muted() > 0, "messages dropped: %d", p.Muted())
 	worst := verify.Percentile(v.Late, 100)
-	t.must(worst <= mutePoll+muteMargin, "at most %s late, where a poll every %v finds what nobody told", verify.Millis(worst), mutePoll)
+	t.Must(worst <= mutePoll+muteMargin, "at most %s late, where a poll every %v finds what nobody told", verify.Millis(worst), mutePoll)
 	return nil
 }

@@ -4,48 +4,49 @@ import (
 	"context"
 	"time"
 
+	"github.com/foliot/foliot/test/battery/harness"
 	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
 // nodeDeaths: kill -9 of one node after another, in the middle of a start too,
 // while tasks are created at all of them, delivered and cancelled.
-func nodeDeaths(ctx context.Context, t *trial) error {
-	n, err := t.onRedis(ctx, ".", 3)
+func nodeDeaths(ctx context.Context, t *harness.Run) error {
+	n, err := t.StartNodes(ctx, ".", 3)
 	if err != nil {
 		return err
 	}
-	defer n.close()
+	defer n.Close()
 
-	load := &killLoad{st: n.stage, to: n.doors, rate: killRate, share: t.opts.cancel}
-	v, err := n.concludeUnder(ctx, load, func() error { return n.killRepeatedly(ctx, t.opts.deaths) })
+	load := &harness.Load{Environment: n.Environment, Target: n.Endpoints, Rate: harness.LoadRate, CancelShare: t.Options.Cancel}
+	v, err := n.ConcludeUnder(ctx, load, func() error { return killNodesRepeatedly(ctx, n, t.Options.Deaths) })
 	if err != nil {
 		return err
 	}
-	load.report(t, v)
-	return n.mustDelays()
+	load.Report(t, v)
+	return mustDelays(n)
 }
 
-// killRepeatedly kills one node at a time, and starts it again. Between two
+// killNodesRepeatedly kills one node at a time, and starts it again. Between two
 // deaths there is time for what the first has delayed that nobody had in his
 // hands, so that its lateness has one cause.
-func (n *nodes) killRepeatedly(ctx context.Context, deaths int) error {
-	o := n.t.opts
+func killNodesRepeatedly(ctx context.Context, n *harness.Nodes, deaths int) error {
+	o := n.Run.Options
 	for i := range deaths {
-		victim := n.list[n.t.rand.IntN(len(n.list))]
-		if !timing.Pause(ctx, n.between(1, 1.5, o.shardLease+time.Second)) {
+		victim := n.Servers[n.Run.Rand.IntN(len(n.Servers))]
+		if !timing.Pause(ctx, randomBetween(n, 1, 1.5, o.ShardLease+time.Second)) {
 			return ctx.Err()
 		}
-		if err := n.kill(victim); err != nil {
+		if err := killNode(n, victim); err != nil {
 			return err
 		}
-		if !timing.Pause(ctx, n.between(0, 1.5, o.shardLease)) {
+		if !timing.Pause(ctx, randomBetween(n, 0, 1.5, o.ShardLease)) {
 			return ctx.Err()
 		}
-		if err := n.revive(ctx, victim, i%starts == 0); err != nil {
+		if err := restartNode(ctx, n, victim, i%starts == 0); err != nil {
 			return err
 		}
 		if (i+1)%max(4, deaths/20) == 0 {
-			n.t.note("killed %d times", i+1)
+			n.Run.Note("killed %d times", i+1)
 		}
 	}
 	return nil
@@ -56,29 +57,29 @@ const (
 	startLife = 50 * time.Millisecond
 )
 
-// revive starts a node that was killed, and returns when it is ready. With
+// restartNode starts a node that was killed, and returns when it is ready. With
 // again, the first process that it starts is killed at once.
-func (n *nodes) revive(ctx context.Context, victim *server, again bool) error {
+func restartNode(ctx context.Context, n *harness.Nodes, victim *harness.Server, again bool) error {
 	if again {
-		if err := victim.start(); err != nil {
+		if err := victim.Start(); err != nil {
 			return err
 		}
-		timing.Pause(ctx, n.between(0, 1, startLife))
-		if err := n.kill(victim); err != nil {
+		timing.Pause(ctx, randomBetween(n, 0, 1, startLife))
+		if err := killNode(n, victim); err != nil {
 			return err
 		}
 	}
-	return victim.run(ctx)
+	return victim.Run(ctx)
 }
 
-// kill kills a node and writes that down.
-func (n *nodes) kill(victim *server) error {
-	at := victim.killNow()
-	victim.reap()
-	return n.fault("kill -9", at)
+// killNode kills a node and writes that down.
+func killNode(n *harness.Nodes, victim *harness.Server) error {
+	at := victim.KillNow()
+	victim.Reap()
+	return n.RecordFault("kill -9", at)
 }
 
-// between returns a time between two multiples of d.
-func (n *nodes) between(low, high float64, d time.Duration) time.Duration {
-	return time.Duration((low + n.t.rand.Float64()*(high-low)) * float64(d))
+// randomBetween returns a time between two multiples of d.
+func randomBetween(n *harness.Nodes, low, high float64, d time.Duration) time.Duration {
+	return time.Duration((low + n.Run.Rand.Float64()*(high-low)) * float64(d))
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/foliot/foliot/test/battery/harness"
 	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
@@ -19,45 +20,45 @@ const (
 
 // deploy: an operator restarts each of three nodes in turn, and then one that is
 // alone. Nobody dies: nothing comes twice, and nothing waits for a lease.
-func deploy(ctx context.Context, t *trial) error {
+func deploy(ctx context.Context, t *harness.Run) error {
 	for _, of := range []struct {
 		sub   string
 		count int
 	}{{"three", 3}, {"one", 1}} {
-		t.note("%s: %d restarts of each", of.sub, t.opts.deploys)
-		if err := t.deployOf(ctx, of.sub, of.count); err != nil {
+		t.Note("%s: %d restarts of each", of.sub, t.Options.Deploys)
+		if err := deployOf(ctx, t, of.sub, of.count); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (t *trial) deployOf(ctx context.Context, sub string, count int) error {
-	n, err := t.onRedis(ctx, sub, count)
+func deployOf(ctx context.Context, t *harness.Run, sub string, count int) error {
+	n, err := t.StartNodes(ctx, sub, count)
 	if err != nil {
 		return err
 	}
-	defer n.close()
-	load := &killLoad{st: n.stage, to: n.doors, rate: deployRate}
+	defer n.Close()
+	load := &harness.Load{Environment: n.Environment, Target: n.Endpoints, Rate: deployRate}
 	var gaps []gap
-	v, err := n.concludeUnder(ctx, load, func() (err error) {
-		gaps, err = n.restartInTurn(ctx, t.opts.deploys)
+	v, err := n.ConcludeUnder(ctx, load, func() (err error) {
+		gaps, err = restartInTurn(ctx, n, t.Options.Deploys)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	t.must(load.unanswered == 0, "creates without an answer %d", load.unanswered)
-	t.must(v.Duplicates == 0, "duplicates %d", v.Duplicates)
-	e, err := n.evidence()
+	t.Must(load.Unanswered == 0, "creates without an answer %d", load.Unanswered)
+	t.Must(v.Duplicates == 0, "duplicates %d", v.Duplicates)
+	e, err := n.Evidence()
 	if err != nil {
 		return err
 	}
 	slices.SortFunc(gaps, func(a, b gap) int { return cmp.Compare(a.stop+a.start, b.stop+b.start) })
 	longest := gaps[len(gaps)-1]
-	t.note("%d restarts; longest from the signal until the process had ended %s, and until the next was ready %s more", len(gaps), verify.Millis(longest.stop), verify.Millis(longest.start))
-	machines := verify.Percentile(n.idle, 100) // how late whatever runs here may be
-	t.mustCome("over restarts", e.Delays().Untouched, deployLate+machines)
+	t.Note("%d restarts; longest from the signal until the process had ended %s, and until the next was ready %s more", len(gaps), verify.Millis(longest.stop), verify.Millis(longest.start))
+	machines := verify.Percentile(n.Idle, 100) // how late whatever runs here may be
+	mustArriveWithin(t, "over restarts", e.Delays().Untouched, deployLate+machines)
 	return nil
 }
 
@@ -67,18 +68,18 @@ type gap struct{ stop, start time.Duration }
 
 // restartInTurn stops one node after another as an operator does, and starts
 // each again, so many times.
-func (n *nodes) restartInTurn(ctx context.Context, times int) (gaps []gap, err error) {
+func restartInTurn(ctx context.Context, n *harness.Nodes, times int) (gaps []gap, err error) {
 	for range times {
-		for _, s := range n.list {
+		for _, s := range n.Servers {
 			if !timing.Pause(ctx, deployLives) {
 				return nil, ctx.Err()
 			}
 			began := time.Now()
-			if err := s.stop(deployStop); err != nil {
+			if err := s.Stop(deployStop); err != nil {
 				return nil, err
 			}
 			ended := time.Now()
-			if err := s.run(ctx); err != nil {
+			if err := s.Run(ctx); err != nil {
 				return nil, err
 			}
 			gaps = append(gaps, gap{stop: ended.Sub(began), start: time.Since(ended)})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/test/battery/harness"
 	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
@@ -50,28 +51,28 @@ var levels = []string{"async", "default", "strict"}
 //
 // Duplicates are counted and not judged: claims wait for no replica, and a create
 // without an answer may be made again where the first was lost.
-func failOver(ctx context.Context, t *trial, fault string, runs int, open func(dir, level string) (ward, error)) error {
+func failOver(ctx context.Context, t *harness.Run, fault string, runs int, open func(dir, level string) (ward, error)) error {
 	var table []verify.Losses
 	for _, level := range levels {
-		struck, e, err := t.failOverAt(ctx, level, fault, runs, open)
+		struck, e, err := failoverAt(ctx, t, level, fault, runs, open)
 		if err != nil {
 			return fmt.Errorf("durability %s: %w", level, err)
 		}
 		attended, alone := e.Split(struck[runs].Began)
 		l := verify.JudgeLosses(level, fault, struck[:runs], attended)
 		control := verify.JudgeLosses(level, fault+", without replicas", struck[runs:], alone)
-		t.mustHold(l)
-		t.mustHold(control)
+		mustHold(t, l)
+		mustHold(t, control)
 		if level == "async" {
-			t.must(len(control.Lost) > 0, "%s: lost %d: the control, such losses are seen", control, len(control.Lost))
+			t.Must(len(control.Lost) > 0, "%s: lost %d: the control, such losses are seen", control, len(control.Lost))
 		}
 		table = append(table, l, control)
 	}
-	t.note("")
-	t.note("| level | fault | runs | answered | lost | in how many runs | worst run | cancels undone | duplicates | without service, median and longest |")
-	t.note("|---|---|---|---|---|---|---|---|---|---|")
+	t.Note("")
+	t.Note("| level | fault | runs | answered | lost | in how many runs | worst run | cancels undone | duplicates | without service, median and longest |")
+	t.Note("|---|---|---|---|---|---|---|---|---|---|")
 	for _, l := range table {
-		t.note("%s", l.Row())
+		t.Note("%s", l.Row())
 	}
 	return nil
 }
@@ -81,38 +82,38 @@ func failOver(ctx context.Context, t *trial, fault string, runs int, open func(d
 // elected is printed. Of cancels docs/redis.md admits what could be seen here: a task
 // that a node sends by a claim that only the old master had, while the new one
 // answers its cancel.
-func (t *trial) mustHold(l verify.Losses) {
-	t.must(len(l.Early) == 0, "%s: early %d%s", l, len(l.Early), verify.Examples(l.Early))
+func mustHold(t *harness.Run, l verify.Losses) {
+	t.Must(len(l.Early) == 0, "%s: early %d%s", l, len(l.Early), verify.Examples(l.Early))
 	if l.Level != "strict" {
-		t.note("%s: lost %d of %d answered, delivered after a cancel's 200: %d", l, len(l.Lost), l.Accepted, len(l.AfterCancel))
+		t.Note("%s: lost %d of %d answered, delivered after a cancel's 200: %d", l, len(l.Lost), l.Accepted, len(l.AfterCancel))
 		return
 	}
-	t.must(l.Accepted >= serviceAgain && len(l.Lost) == 0, "%s: lost %d of %d answered%s", l, len(l.Lost), l.Accepted, verify.Examples(l.Lost))
-	t.must(len(l.AfterCancel) == 0, "%s: delivered after a cancel's 200: %d%s", l, len(l.AfterCancel), verify.Examples(l.AfterCancel))
+	t.Must(l.Accepted >= serviceAgain && len(l.Lost) == 0, "%s: lost %d of %d answered%s", l, len(l.Lost), l.Accepted, verify.Examples(l.Lost))
+	t.Must(len(l.AfterCancel) == 0, "%s: delivered after a cancel's 200: %d%s", l, len(l.AfterCancel), verify.Examples(l.AfterCancel))
 }
 
-// failOverAt strikes at one level: so many runs, and then those of the control.
-func (t *trial) failOverAt(ctx context.Context, level, fault string, runs int, open func(dir, level string) (ward, error)) (struck []verify.FailoverRun, e verify.Evidence, err error) {
+// failoverAt strikes at one level: so many runs, and then those of the control.
+func failoverAt(ctx context.Context, t *harness.Run, level, fault string, runs int, open func(dir, level string) (ward, error)) (struck []verify.FailoverRun, e verify.Evidence, err error) {
 	sub := level + "-" + fault
-	w, err := open(t.path(sub+"-redis"), level)
+	w, err := open(t.Path(sub+"-redis"), level)
 	if err != nil {
 		return nil, e, err
 	}
 	defer w.close()
 	var elected int
-	e, load, err := t.evidenceOf(ctx, sub, w.url(), failoverDue, func(ctx context.Context, n *nodes) error {
+	e, load, err := evidenceOf(ctx, t, sub, w.url(), failoverDue, func(ctx context.Context, n *harness.Nodes) error {
 		before, err := w.promotions(ctx)
 		if err != nil {
 			return err
 		}
 		for i := range runs + max(1, runs/10) {
-			r, err := n.strikeOnce(ctx, w, i >= runs)
+			r, err := strikeOnce(ctx, n, w, i >= runs)
 			if err != nil {
 				return fmt.Errorf("run %d: %w", i+1, err)
 			}
 			struck = append(struck, r)
 			if (i+1)%max(5, runs/10) == 0 {
-				t.note("%s: struck %d times", level, i+1)
+				t.Note("%s: struck %d times", level, i+1)
 			}
 		}
 		elected, err = w.promotions(ctx)
@@ -122,15 +123,15 @@ func (t *trial) failOverAt(ctx context.Context, level, fault string, runs int, o
 	if err != nil {
 		return nil, e, err
 	}
-	t.note("%s: strikes %d, masters elected %d, creates answered %d, not at all %d, 5xx or no answer to cancels %d", level, len(struck), elected, len(e.Accepted), load.unanswered, load.cancels[0])
+	t.Note("%s: strikes %d, masters elected %d, creates answered %d, not at all %d, 5xx or no answer to cancels %d", level, len(struck), elected, len(e.Accepted), load.Unanswered, load.Cancels[0])
 	return struck, e, nil
 }
 
 // strikeOnce strikes a master, once creates are answered as before, and returns
 // when they are again, and all replicas follow. Alone, it has lost these before.
-func (n *nodes) strikeOnce(ctx context.Context, w ward, alone bool) (r verify.FailoverRun, err error) {
+func strikeOnce(ctx context.Context, n *harness.Nodes, w ward, alone bool) (r verify.FailoverRun, err error) {
 	r.Began = time.Now()
-	quiet := time.Second + time.Duration(n.t.rand.Int64N(int64(time.Second)))
+	quiet := time.Second + time.Duration(n.Run.Rand.Int64N(int64(time.Second)))
 	if alone {
 		quiet += failoverDue // what this one costs is none of the tasks from before it
 	}
@@ -150,14 +151,14 @@ func (n *nodes) strikeOnce(ctx context.Context, w ward, alone bool) (r verify.Fa
 		timing.Pause(ctx, deserted)
 	}
 	r.At = time.Now()
-	if err := n.fault("strike", r.At); err != nil {
+	if err := n.RecordFault("strike", r.At); err != nil {
 		return r, err
 	}
 	w.strike()
 	if err := redistest.Poll(ctx, w.promoted); err != nil {
 		return r, err
 	}
-	if err := n.served(ctx); err != nil {
+	if err := awaitService(ctx, n); err != nil {
 		return r, err
 	}
 	return r, w.heal(ctx)
@@ -189,12 +190,12 @@ func order(ctx context.Context, s *redistest.Server, words ...string) error {
 	return nil
 }
 
-// served returns when so many creates more were answered, which is once the
+// awaitService returns when so many creates more were answered, which is once the
 // successor takes them.
-func (n *nodes) served(ctx context.Context) error {
-	goal := n.promises.Load() + serviceAgain
+func awaitService(ctx context.Context, n *harness.Nodes) error {
+	goal := n.Promises.Load() + serviceAgain
 	return redistest.Poll(ctx, func(context.Context) error {
-		if missing := goal - n.promises.Load(); missing > 0 {
+		if missing := goal - n.Promises.Load(); missing > 0 {
 			return fmt.Errorf("creates are not answered any more: %d to go", missing)
 		}
 		return nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/test/battery/harness"
 )
 
 // masters is a ward of three masters with a replica each, in a Cluster.
@@ -17,8 +18,8 @@ type masters struct {
 	turn   int
 }
 
-func failOverCluster(ctx context.Context, t *trial) error {
-	return failOver(ctx, t, "kill -9 in a Cluster", t.opts.clusterFailovers, openMasters)
+func failOverCluster(ctx context.Context, t *harness.Run) error {
+	return failOver(ctx, t, "kill -9 in a Cluster", t.Options.ClusterFailovers, openMasters)
 }
 
 func openMasters(dir, level string) (ward, error) {

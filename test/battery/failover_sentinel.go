@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/test/battery/harness"
 	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
@@ -81,16 +82,16 @@ func (w *watched) depose(ctx context.Context) error {
 	return order(ctx, w.Servers[w.master], "REPLICAOF", host, port)
 }
 
-func failOverKilled(ctx context.Context, t *trial) error {
-	return failOver(ctx, t, "kill -9", t.opts.failovers, openWatched(killing))
+func failOverKilled(ctx context.Context, t *harness.Run) error {
+	return failOver(ctx, t, "kill -9", t.Options.Failovers, openWatched(killing))
 }
 
-func failOverStopped(ctx context.Context, t *trial) error {
-	return failOver(ctx, t, "SIGSTOP", t.opts.failovers, openWatched(stopping))
+func failOverStopped(ctx context.Context, t *harness.Run) error {
+	return failOver(ctx, t, "SIGSTOP", t.Options.Failovers, openWatched(stopping))
 }
 
-func failOverSplit(ctx context.Context, t *trial) error {
-	return failOver(ctx, t, "split", t.opts.failovers, openWatched(splitting))
+func failOverSplit(ctx context.Context, t *harness.Run) error {
+	return failOver(ctx, t, "split", t.Options.Failovers, openWatched(splitting))
 }
 
 // redisArgs are those of a server that a level wants.

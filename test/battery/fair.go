@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/foliot/foliot/test/battery/harness"
 	"github.com/foliot/foliot/test/battery/harness/receiver"
 	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
@@ -12,55 +13,55 @@ import (
 
 // fair: a queue with a backlog, and one with a few tasks that come due while it
 // is worked off. Both go to the same receiver, through few slots.
-func fair(ctx context.Context, t *trial) error {
+func fair(ctx context.Context, t *harness.Run) error {
 	const slots = 64
-	st, err := t.stage(ctx, "--concurrency", fmt.Sprint(slots))
+	st, err := t.NewEnvironment(ctx, "--concurrency", fmt.Sprint(slots))
 	if err != nil {
 		return err
 	}
-	defer st.close()
-	sink, err := receiver.StartFast(st.path("sunk"))
+	defer st.Close()
+	sink, err := receiver.StartFast(st.Path("sunk"))
 	if err != nil {
 		return err
 	}
 	defer sink.End()
 
 	const few, after = 100, 200 * time.Millisecond
-	start := timing.DueIn(leadFor(t.opts.backlog))
-	big := verify.Numbered{Prefix: "big", Count: t.opts.backlog, Due: func(int) time.Time { return start }}
+	start := timing.DueIn(harness.LeadFor(t.Options.Backlog))
+	big := verify.Numbered{Prefix: "big", Count: t.Options.Backlog, Due: func(int) time.Time { return start }}
 	small := verify.Numbered{Prefix: "small", Count: few, Due: func(int) time.Time { return start.Add(after) }}
-	if err := st.importNumbered(ctx, small, "small", sink.URL()); err != nil {
+	if err := st.ImportNumbered(ctx, small, "small", sink.URL()); err != nil {
 		return err
 	}
-	if err := st.importNumbered(ctx, big, "big", sink.URL()); err != nil {
+	if err := st.ImportNumbered(ctx, big, "big", sink.URL()); err != nil {
 		return err
 	}
 	if err := receiver.AwaitDeliveries(ctx, sink, big.Count+small.Count, start, 30*time.Second); err != nil {
 		return err
 	}
-	if err := st.server.stop(20 * time.Second); err != nil {
+	if err := st.Server.Stop(20 * time.Second); err != nil {
 		return err
 	}
 	if err := sink.Close(); err != nil {
 		return err
 	}
-	backlog, err := t.mustTally(big, sink.Path)
+	backlog, err := t.MustTally(big, sink.Path)
 	if err != nil {
 		return err
 	}
-	little, err := t.mustTally(small, sink.Path)
+	little, err := t.MustTally(small, sink.Path)
 	if err != nil {
 		return err
 	}
-	t.lateness("of the few", little.Late)
-	t.note("the backlog was worked off %s after it was due", verify.Millis(verify.Percentile(backlog.Late, 100)))
-	t.must(verify.Percentile(backlog.Late, 100) > after, "there was still a backlog when the few came due")
+	t.Lateness("of the few", little.Late)
+	t.Note("the backlog was worked off %s after it was due", verify.Millis(verify.Percentile(backlog.Late, 100)))
+	t.Must(verify.Percentile(backlog.Late, 100) > after, "there was still a backlog when the few came due")
 	first, err := big.Between(receiver.ReadDeliveries(sink.Path), small.Due(0), little.Last)
 	if err != nil {
 		return err
 	}
 	// In turns it is as many as the few, and what was under way when they came due.
 	const atMost = 2*few + 2*slots
-	t.must(first <= atMost, "of the backlog came %d before the last of the few %d, at most %d", first, few, atMost)
+	t.Must(first <= atMost, "of the backlog came %d before the last of the few %d, at most %d", first, few, atMost)
 	return nil
 }

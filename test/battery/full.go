@@ -9,42 +9,43 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/test/battery/harness"
 	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
 // redisFull: a Redis whose memory ends refuses creates, and nothing else.
-func redisFull(ctx context.Context, t *trial) error {
-	r, end, err := t.redis("--maxmemory", "64mb")
+func redisFull(ctx context.Context, t *harness.Run) error {
+	r, end, err := t.StartRedis("--maxmemory", "64mb")
 	if err != nil {
 		return err
 	}
 	defer end()
-	n, err := t.nodesIn(".", 2, "redis://"+r.Addr)
+	n, err := t.PrepareNodes(".", 2, "redis://"+r.Addr)
 	if err != nil {
 		return err
 	}
-	defer n.close()
-	if err := n.startAll(ctx); err != nil {
+	defer n.Close()
+	if err := n.StartAll(ctx); err != nil {
 		return err
 	}
-	f := &fullness{nodes: n, addr: r.Addr}
+	f := &fullness{Nodes: n, addr: r.Addr}
 	for _, step := range []func(context.Context) error{f.prepare, f.fill, f.refused, f.goesOn, f.empty} {
 		if err := step(ctx); err != nil {
 			return err
 		}
 	}
-	v, err := n.conclude(ctx)
+	v, err := n.Conclude(ctx)
 	if err != nil {
 		return err
 	}
-	t.must(len(v.AfterCancel) == 0, "delivered after a cancel's 200: %d%s", len(v.AfterCancel), verify.Examples(v.AfterCancel))
+	t.Must(len(v.AfterCancel) == 0, "delivered after a cancel's 200: %d%s", len(v.AfterCancel), verify.Examples(v.AfterCancel))
 	return nil
 }
 
 // fullness is the state of redisFull.
 type fullness struct {
-	*nodes
+	*harness.Nodes
 	addr  string
 	names []string // due while it is full
 }
@@ -64,10 +65,10 @@ func (f *fullness) prepare(ctx context.Context) error {
 		} else {
 			f.names = append(f.names, name)
 		}
-		if _, err := f.doors.create(ctx, input(name, f.receiver.URL(), due)); err != nil {
+		if _, err := f.Endpoints.Create(ctx, harness.Task(name, f.Receiver.URL(), due)); err != nil {
 			return err
 		}
-		if err := f.promised(name, due); err != nil {
+		if err := f.Promised(name, due); err != nil {
 			return err
 		}
 	}
@@ -89,17 +90,17 @@ func (f *fullness) refused(ctx context.Context) error {
 	refused := 0
 	const tries = 20
 	for i := range tries {
-		status, reply, err := f.doors.next().call(ctx, http.MethodPost, "/tasks", input(fmt.Sprintf("refused-%d", i), f.receiver.URL(), timing.DueIn(time.Second)))
+		status, reply, err := f.Endpoints.Next().Call(ctx, http.MethodPost, "/tasks", harness.Task(fmt.Sprintf("refused-%d", i), f.Receiver.URL(), timing.DueIn(time.Second)))
 		if err != nil {
 			return err
 		}
 		if status == http.StatusServiceUnavailable && strings.Contains(string(reply), `"capacity"`) {
 			refused++
 		} else {
-			f.t.note("a create was answered %d: %.200s", status, reply)
+			f.Run.Note("a create was answered %d: %.200s", status, reply)
 		}
 	}
-	f.t.must(refused == tries, "creates refused with 503 and capacity: %d of %d", refused, tries)
+	f.Run.Must(refused == tries, "creates refused with 503 and capacity: %d of %d", refused, tries)
 	return nil
 }
 
@@ -108,20 +109,20 @@ func (f *fullness) goesOn(ctx context.Context) error {
 	cancels := 0
 	for i := range fullCancels {
 		name := fmt.Sprintf("full-%d", fullTasks+i)
-		status := f.doors.cancel(ctx, name)
-		if err := f.cancelled.Append(verify.Cancelled{Name: name, Status: status, At: time.Now()}); err != nil {
+		status := f.Endpoints.Cancel(ctx, name)
+		if err := f.Cancelled.Append(verify.Cancelled{Name: name, Status: status, At: time.Now()}); err != nil {
 			return err
 		}
 		if status == http.StatusOK {
 			cancels++
 		}
 	}
-	f.t.must(cancels == fullCancels, "cancels answered 200 while it is full: %d of %d", cancels, fullCancels)
-	missing := f.receiver.AwaitAll(ctx, f.names, 15*time.Second)
-	f.t.must(missing == 0, "delivered while it is full: %d of %d", fullTasks-missing, fullTasks)
+	f.Run.Must(cancels == fullCancels, "cancels answered 200 while it is full: %d of %d", cancels, fullCancels)
+	missing := f.Receiver.AwaitAll(ctx, f.names, 15*time.Second)
+	f.Run.Must(missing == 0, "delivered while it is full: %d of %d", fullTasks-missing, fullTasks)
 	open := 0
 	for _, name := range f.names {
-		task, err := f.doors.next().get(ctx, name)
+		task, err := f.Endpoints.Next().Get(ctx, name)
 		if err != nil {
 			return err
 		}
@@ -129,7 +130,7 @@ func (f *fullness) goesOn(ctx context.Context) error {
 			open++
 		}
 	}
-	f.t.must(open == 0, "delivered and not settled: %d", open)
+	f.Run.Must(open == 0, "delivered and not settled: %d", open)
 	return nil
 }
 
@@ -140,10 +141,10 @@ func (f *fullness) empty(ctx context.Context) error {
 	}
 	began := time.Now()
 	due := timing.DueIn(2 * time.Second)
-	if _, err := f.doors.create(ctx, input("afterwards", f.receiver.URL(), due)); err != nil {
+	if _, err := f.Endpoints.Create(ctx, harness.Task("afterwards", f.Receiver.URL(), due)); err != nil {
 		return err
 	}
 	took := time.Since(began)
-	f.t.must(took < 5*time.Second, "creates are taken again %s after there is memory", verify.Millis(took))
-	return f.promised("afterwards", due)
+	f.Run.Must(took < 5*time.Second, "creates are taken again %s after there is memory", verify.Millis(took))
+	return f.Promised("afterwards", due)
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/harness"
 	"github.com/foliot/foliot/test/battery/harness/journal"
 	"github.com/foliot/foliot/test/battery/harness/system"
 	"github.com/foliot/foliot/test/battery/harness/timing"
@@ -25,10 +26,10 @@ import (
 // fullDisk fills the disk of a directory while tasks are created, changed, cancelled and
 // delivered. The server ends, is started on the full disk in some runs, and goes on when the
 // disk is larger. Each run has a new server and a new disk.
-func fullDisk(ctx context.Context, t *trial) error {
+func fullDisk(ctx context.Context, t *harness.Run) error {
 	var all verify.DiskVerdict
-	for i := range t.opts.fills {
-		r, err := t.openDiskRun(ctx, i)
+	for i := range t.Options.Fills {
+		r, err := openDiskRun(ctx, t, i)
 		if err != nil {
 			return err
 		}
@@ -39,7 +40,7 @@ func fullDisk(ctx context.Context, t *trial) error {
 		}
 		all.Add(v)
 		if (i+1)%25 == 0 {
-			t.note("%d runs, %d tasks accepted", i+1, all.Accepted)
+			t.Note("%d runs, %d tasks accepted", i+1, all.Accepted)
 		}
 	}
 	reportDisk(&all, t)
@@ -56,7 +57,7 @@ const (
 // diskRun is one run of fullDisk. Its directory holds the server's log and the requests;
 // the store lies on the small file system.
 type diskRun struct {
-	*stage
+	*harness.Environment
 	disk     string
 	dice     *rand.Rand
 	requests *journal.Journal
@@ -65,9 +66,9 @@ type diskRun struct {
 	after    []func()     // called by close, the last one first
 }
 
-func (t *trial) openDiskRun(ctx context.Context, i int) (r *diskRun, err error) {
-	r = &diskRun{dice: rand.New(rand.NewPCG(t.opts.seed, uint64(i)))}
-	if r.stage, err = t.propsIn(fmt.Sprintf("%04d", i)); err != nil {
+func openDiskRun(ctx context.Context, t *harness.Run, i int) (r *diskRun, err error) {
+	r = &diskRun{dice: rand.New(rand.NewPCG(t.Options.Seed, uint64(i)))}
+	if r.Environment, err = t.PrepareEnvironment(fmt.Sprintf("%04d", i)); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -75,24 +76,24 @@ func (t *trial) openDiskRun(ctx context.Context, i int) (r *diskRun, err error) 
 			r.close()
 		}
 	}()
-	if r.requests, err = journal.Open(r.path("requests")); err != nil {
+	if r.requests, err = journal.Open(r.Path("requests")); err != nil {
 		return nil, err
 	}
 	r.after = append(r.after, func() { _ = r.requests.Close() }) // each line was synced when it was written
-	r.disk = r.path("disk")
+	r.disk = r.Path("disk")
 	unmount, err := system.MountNearlyFull(r.disk, fullDiskBytes, r.room())
 	if err != nil {
 		return nil, err
 	}
 	r.after = append(r.after, unmount)
 	r.slow.Store(int64([]time.Duration{0, 100 * time.Millisecond, 300 * time.Millisecond, 4 * time.Second}[r.dice.IntN(4)]))
-	r.receiver.Before = func(string) { timing.Pause(ctx, time.Duration(r.slow.Load())) }
-	r.server.dir = filepath.Join(r.disk, "data")
+	r.Receiver.Before = func(string) { timing.Pause(ctx, time.Duration(r.slow.Load())) }
+	r.Server.Dir = filepath.Join(r.disk, "data")
 	return r, nil
 }
 
 func (r *diskRun) close() {
-	r.stage.close()
+	r.Environment.Close()
 	for i := len(r.after) - 1; i >= 0; i-- {
 		r.after[i]()
 	}
@@ -112,7 +113,7 @@ func (r *diskRun) left() int64 {
 
 // run fills the disk once, and judges.
 func (r *diskRun) run(ctx context.Context) (verify.DiskVerdict, error) {
-	if err := r.server.run(ctx); err != nil {
+	if err := r.Server.Run(ctx); err != nil {
 		return verify.DiskVerdict{}, err
 	}
 	if err := r.makeSpares(ctx); err != nil {
@@ -173,7 +174,7 @@ func (r *diskRun) restartOnce(ctx context.Context) (ended int, err error) {
 	if roomy {
 		room += 6 << 20
 	}
-	if err := errors.Join(system.FillDisk(filler, room), r.server.start()); err != nil {
+	if err := errors.Join(system.FillDisk(filler, room), r.Server.Start()); err != nil {
 		return 0, err
 	}
 	if roomy {
@@ -195,16 +196,16 @@ func spareTask(i int) string { return fmt.Sprintf("spare-%d", i) }
 func (r *diskRun) makeSpares(ctx context.Context) error {
 	spares := make([]wire.TaskInput, spareTasks)
 	for i := range spares {
-		spares[i] = input(spareTask(i), r.receiver.URL(), timing.DueIn(24*time.Hour))
+		spares[i] = harness.Task(spareTask(i), r.Receiver.URL(), timing.DueIn(24*time.Hour))
 	}
-	return r.client.createAll(ctx, spares)
+	return r.Client.CreateAll(ctx, spares)
 }
 
 // cancelSpares cancels spare tasks until the server does not answer any more.
 func (r *diskRun) cancelSpares(ctx context.Context) {
 	for range 30 {
 		r.spares++
-		if status := r.client.cancel(ctx, spareTask(r.spares%spareTasks)); status == 0 || status >= 500 {
+		if status := r.Client.Cancel(ctx, spareTask(r.spares%spareTasks)); status == 0 || status >= 500 {
 			return
 		}
 	}
@@ -213,12 +214,12 @@ func (r *diskRun) cancelSpares(ctx context.Context) {
 // outlast waits until the server has ended, kills it if that takes longer than within, and
 // returns 1 if it ended by itself.
 func (r *diskRun) outlast(ctx context.Context, within time.Duration) (ended int, err error) {
-	code, alone := r.server.outlast(ctx, within)
+	code, alone := r.Server.Outlast(ctx, within)
 	kind := "kill -9"
 	if alone {
 		kind, ended = fmt.Sprintf("exit %d", code), 1
 	}
-	return ended, errors.Join(ctx.Err(), r.faults.Append(verify.Fault{Kind: kind, At: time.Now()}))
+	return ended, errors.Join(ctx.Err(), r.Faults.Append(verify.Fault{Kind: kind, At: time.Now()}))
 }
 
 // recover makes room, starts the server and waits until no task is open.
@@ -227,14 +228,14 @@ func (r *diskRun) recover(ctx context.Context) error {
 	if err := system.EnlargeDisk(r.disk, freedBytes); err != nil {
 		return err
 	}
-	if err := r.server.run(ctx); err != nil {
+	if err := r.Server.Run(ctx); err != nil {
 		return err
 	}
-	requests, err := journal.Read[verify.DiskRequest](r.path("requests"))
+	requests, err := journal.Read[verify.DiskRequest](r.Path("requests"))
 	if err != nil {
 		return err
 	}
-	records, err := journal.Open(r.path("records"))
+	records, err := journal.Open(r.Path("records"))
 	if err != nil {
 		return err
 	}
@@ -253,10 +254,10 @@ func (r *diskRun) recover(ctx context.Context) error {
 		}
 	}
 	timing.Pause(ctx, 200*time.Millisecond) // a second callback would come by now
-	if err := r.server.stop(10 * time.Second); err != nil {
+	if err := r.Server.Stop(10 * time.Second); err != nil {
 		return err
 	}
-	if err := r.foliot(ctx, nil, "doctor", "data", r.server.dir); err != nil {
+	if err := r.RunFoliot(ctx, nil, "doctor", "data", r.Server.Dir); err != nil {
 		return fmt.Errorf("the directory has faults: %w", err)
 	}
 	return nil
@@ -265,7 +266,7 @@ func (r *diskRun) recover(ctx context.Context) error {
 // lastRecord reads a task until it has ended, or until deadline.
 func (r *diskRun) lastRecord(ctx context.Context, name string, deadline time.Time) (verify.DiskRecord, error) {
 	for {
-		status, reply, err := r.client.call(ctx, http.MethodGet, "/tasks/"+url.PathEscape(name), nil)
+		status, reply, err := r.Client.Call(ctx, http.MethodGet, "/tasks/"+url.PathEscape(name), nil)
 		if err != nil {
 			return verify.DiskRecord{}, err
 		}
@@ -292,11 +293,11 @@ func (r *diskRun) live(ctx context.Context, seed uint64, i int) {
 	later := func() time.Time {
 		return timing.DueIn(100*time.Millisecond + time.Duration(dice.Int64N(int64(fullDiskDue))))
 	}
-	body := func() json.RawMessage { return noise(i%26, 2*(1+dice.IntN(32<<10))) }
+	body := func() json.RawMessage { return harness.RandomString(i%26, 2*(1+dice.IntN(32<<10))) }
 	wait := func() { timing.Pause(ctx, time.Duration(dice.Int64N(int64(500*time.Millisecond)))) }
 
 	due := later()
-	in := input(name, r.receiver.URL(), due)
+	in := harness.Task(name, r.Receiver.URL(), due)
 	in.HTTP.Body = body()
 	if r.request(ctx, verify.DiskRequest{Name: name, Op: verify.CreateTask, Due: due}, http.MethodPost, "/tasks", in)/100 != 2 {
 		return
@@ -317,7 +318,7 @@ func (r *diskRun) live(ctx context.Context, seed uint64, i int) {
 // request makes a request, logs it with its answer, and returns the status; 0: none came.
 func (r *diskRun) request(ctx context.Context, q verify.DiskRequest, method, path string, body any) int {
 	q.Sent = time.Now()
-	status, reply, err := r.client.call(ctx, method, path, body)
+	status, reply, err := r.Client.Call(ctx, method, path, body)
 	q.Status, q.At = status, time.Now()
 	if err != nil {
 		q.Error = err.Error()
@@ -338,23 +339,23 @@ func (r *diskRun) request(ctx context.Context, q verify.DiskRequest, method, pat
 func (r *diskRun) judge(ctx context.Context) (verify.DiskVerdict, error) {
 	var e verify.DiskEvidence
 	var err error
-	if e.Evidence, err = r.evidence(); err != nil {
+	if e.Evidence, err = r.Evidence(); err != nil {
 		return verify.DiskVerdict{}, err
 	}
-	if e.Requests, err = journal.Read[verify.DiskRequest](r.path("requests")); err != nil {
+	if e.Requests, err = journal.Read[verify.DiskRequest](r.Path("requests")); err != nil {
 		return verify.DiskVerdict{}, err
 	}
-	if e.Records, err = journal.Read[verify.DiskRecord](r.path("records")); err != nil {
+	if e.Records, err = journal.Read[verify.DiskRecord](r.Path("records")); err != nil {
 		return verify.DiskVerdict{}, err
 	}
 	v := verify.JudgeDisk(e)
 	if len(v.Wrong) == 0 && len(v.Lost) == 0 {
 		return v, ctx.Err()
 	}
-	kept := r.path("data")
-	if err := os.CopyFS(kept, os.DirFS(r.server.dir)); err != nil {
+	kept := r.Path("data")
+	if err := os.CopyFS(kept, os.DirFS(r.Server.Dir)); err != nil {
 		return v, err
 	}
-	r.t.note("the store of %s is kept in %s", filepath.Base(r.dir), kept)
+	r.Run.Note("the store of %s is kept in %s", filepath.Base(r.Dir), kept)
 	return v, ctx.Err()
 }

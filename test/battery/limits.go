@@ -6,57 +6,58 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/harness"
 	"github.com/foliot/foliot/test/battery/harness/system"
 	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
 // limits: what a queue is limited to, as the receiver sees it.
-func limits(ctx context.Context, t *trial) error {
+func limits(ctx context.Context, t *harness.Run) error {
 	for _, part := range []struct {
 		name string
-		run  func(context.Context, *stage) error
+		run  func(context.Context, *harness.Environment) error
 	}{{"rate", limitedRate}, {"concurrency", limitedConcurrency}, {"destinations", limitedPerDestination}, {"pause", paused}} {
-		if err := t.limit(ctx, part.name, part.run); err != nil {
+		if err := runLimit(ctx, t, part.name, part.run); err != nil {
 			return fmt.Errorf("%s: %w", part.name, err)
 		}
 	}
 	return nil
 }
 
-// limit runs one part on a stage of its own, and judges what every scenario is judged by.
-func (t *trial) limit(ctx context.Context, name string, run func(context.Context, *stage) error) error {
-	st, err := t.stageIn(ctx, name)
+// runLimit runs one part on a stage of its own, and judges what every scenario is judged by.
+func runLimit(ctx context.Context, t *harness.Run, name string, run func(context.Context, *harness.Environment) error) error {
+	st, err := t.NewEnvironmentIn(ctx, name)
 	if err != nil {
 		return err
 	}
-	defer st.close()
-	t.note("%s:", name)
+	defer st.Close()
+	t.Note("%s:", name)
 	if err := run(ctx, st); err != nil {
 		return err
 	}
-	if err := st.server.stop(10 * time.Second); err != nil {
+	if err := st.Server.Stop(10 * time.Second); err != nil {
 		return err
 	}
-	_, err = st.judge()
+	_, err = st.Judge()
 	return err
 }
 
 // limitedRate: so many a second, after a burst, over any window.
-func limitedRate(ctx context.Context, st *stage) error {
+func limitedRate(ctx context.Context, st *harness.Environment) error {
 	const rate, burst, count = 50, 10, 600
-	if err := st.client.putQueue(ctx, "rate", wire.QueueInput{Rate: rate, Burst: burst}); err != nil {
+	if err := st.Client.PutQueue(ctx, "rate", wire.QueueInput{Rate: rate, Burst: burst}); err != nil {
 		return err
 	}
 	start := timing.DueIn(2 * time.Second)
-	names, err := st.scheduleIn(ctx, "rate", count, "rate", func(int) time.Time { return start })
+	names, err := st.ScheduleIn(ctx, "rate", count, "rate", func(int) time.Time { return start })
 	if err != nil {
 		return err
 	}
 	machine := system.WatchJitter(ctx)
-	missing := st.receiver.AwaitAll(ctx, names, 30*time.Second)
+	missing := st.Receiver.AwaitAll(ctx, names, 30*time.Second)
 	jitter := verify.Percentile(machine.End(), 100)
-	e, err := st.evidence()
+	e, err := st.Evidence()
 	if err != nil {
 		return err
 	}
@@ -65,9 +66,9 @@ func limitedRate(ctx context.Context, st *stage) error {
 	// sent: one of them was late, by what this machine is late at its worst.
 	allowed := 1 + rate*(jitter+5*time.Millisecond).Seconds()
 	over := verify.RateExcess(arrivals, rate, burst)
-	st.t.must(missing == 0, "delivered %d of %d", count-missing, count)
-	st.t.must(over <= allowed, "beyond burst + rate x time, in the worst window: %.2f, at most %.2f by this machine's jitter of %s", over, allowed, verify.Millis(jitter))
+	st.Run.Must(missing == 0, "delivered %d of %d", count-missing, count)
+	st.Run.Must(over <= allowed, "beyond burst + rate x time, in the worst window: %.2f, at most %.2f by this machine's jitter of %s", over, allowed, verify.Millis(jitter))
 	took, wanted := arrivals[len(arrivals)-1].Sub(arrivals[0]), time.Duration(count-burst)*time.Second/rate
-	st.t.must(took <= wanted+wanted/20, "delivered over %.2f s; at the full rate it is %.2f s", took.Seconds(), wanted.Seconds())
+	st.Run.Must(took <= wanted+wanted/20, "delivered over %.2f s; at the full rate it is %.2f s", took.Seconds(), wanted.Seconds())
 	return nil
 }

@@ -13,15 +13,16 @@ import (
 
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/harness"
 	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
 // lostSettings: a store that was secured is emptied, or is lost in part, under three
 // servers: one on loopback, one on all addresses with TLS, one behind a proxy. Strangers
 // and the holder of a token ask all of them 100 times a second.
-func lostSettings(ctx context.Context, t *trial) error {
+func lostSettings(ctx context.Context, t *harness.Run) error {
 	for _, l := range storeLosses {
-		if err := t.lose(ctx, l); err != nil {
+		if err := loseStore(ctx, t, l); err != nil {
 			return fmt.Errorf("%s: %w", l.name, err)
 		}
 	}
@@ -106,9 +107,9 @@ func clusterRedis(dir string) (string, func(context.Context) (*redistest.Server,
 	}, c.Close, nil
 }
 
-// lose lets one loss happen.
-func (t *trial) lose(ctx context.Context, l storeLoss) error {
-	dir := t.path(l.dir)
+// loseStore lets one loss happen.
+func loseStore(ctx context.Context, t *harness.Run, l storeLoss) error {
+	dir := t.Path(l.dir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
@@ -117,15 +118,15 @@ func (t *trial) lose(ctx context.Context, l storeLoss) error {
 	if err != nil {
 		return err
 	}
-	st, err := t.logsIn(l.dir + "/logs")
+	st, err := t.OpenLogs(l.dir + "/logs")
 	if err != nil {
 		return err
 	}
-	defer st.close()
-	group, err := st.startKinds(ctx, url)
+	defer st.Close()
+	group, err := startKinds(ctx, st, url)
 	defer func() {
 		for _, n := range group {
-			n.end()
+			n.End()
 		}
 	}()
 	if err != nil {
@@ -140,7 +141,7 @@ func (t *trial) lose(ctx context.Context, l storeLoss) error {
 	names := make([]string, 20)
 	for i := range names {
 		names[i] = fmt.Sprintf("due-%d", i)
-		if _, err := group[0].client.create(ctx, input(names[i], st.receiver.URL(), due)); err != nil {
+		if _, err := group[0].client.Create(ctx, harness.Task(names[i], st.Receiver.URL(), due)); err != nil {
 			return err
 		}
 	}
@@ -150,27 +151,27 @@ func (t *trial) lose(ctx context.Context, l storeLoss) error {
 	}
 	back := time.Now()
 	timing.Pause(ctx, closedFor)
-	t.note("%s:", l.name)
+	t.Note("%s:", l.name)
 	for _, n := range group {
 		n.judge(t, back, emptied != nil)
 	}
 	sent := 0
 	for _, name := range names {
-		sent += st.receiver.Arrivals(name)
+		sent += st.Receiver.Arrivals(name)
 	}
-	t.must(sent == 0, "of %d tasks that came due since then, sent %d", len(names), sent)
+	t.Must(sent == 0, "of %d tasks that came due since then, sent %d", len(names), sent)
 	if emptied != nil {
 		size, err := redistest.Command(ctx, emptied.Addr, "DBSIZE")
-		t.must(err == nil && size == ":0", "what the servers wrote into the emptied Redis: keys %s", size)
+		t.Must(err == nil && size == ":0", "what the servers wrote into the emptied Redis: keys %s", size)
 	}
 	return nil
 }
 
 // lossNode is a server and its clients.
 type lossNode struct {
-	*server
+	*harness.Server
 	kind     string
-	client   *client // shows a token
+	client   *harness.Client // shows a token
 	fields   map[string]string
 	stopping []func()
 
@@ -180,45 +181,45 @@ type lossNode struct {
 
 // startKinds starts a server of each kind, with an operator's token. It returns those that
 // were started also with an error.
-func (st *stage) startKinds(ctx context.Context, url string) (all []*lossNode, err error) {
+func startKinds(ctx context.Context, st *harness.Environment, url string) (all []*lossNode, err error) {
 	var token string
 	for i, kind := range []string{"on loopback", "on 0.0.0.0 with TLS", "behind a proxy"} {
-		dir := filepath.Join(st.dir, fmt.Sprintf("n%d", i+1))
+		dir := filepath.Join(st.Dir, fmt.Sprintf("n%d", i+1))
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			return all, err
 		}
-		s, err := newServer(st.t.opts.binary, dir, "--store", url, "--node", fmt.Sprintf("n%d", i+1), "--egress-allow", "127.0.0.0/8")
+		s, err := harness.NewServer(st.Run.Options.Binary, dir, "--store", url, "--node", fmt.Sprintf("n%d", i+1), "--egress-allow", "127.0.0.0/8")
 		if err != nil {
 			return all, err
 		}
-		n := &lossNode{server: s, kind: kind}
+		n := &lossNode{Server: s, kind: kind}
 		all = append(all, n)
 		switch i {
 		case 1:
-			_, port, _ := strings.Cut(s.addr, ":")
-			s.listen = "0.0.0.0:" + port
-			if _, err := s.secure(); err != nil {
+			_, port, _ := strings.Cut(s.Addr, ":")
+			s.Listen = "0.0.0.0:" + port
+			if _, err := s.Secure(); err != nil {
 				return all, err
 			}
 		case 2:
-			s.flags = append(s.flags, "--trusted-proxy", "127.0.0.0/8", "--host", "foliot.example")
+			s.Flags = append(s.Flags, "--trusted-proxy", "127.0.0.0/8", "--host", "foliot.example")
 			n.fields = map[string]string{"X-Forwarded-For": "198.51.100.7", "X-Forwarded-Proto": "https"}
 		}
-		if err := s.run(ctx); err != nil {
+		if err := s.Run(ctx); err != nil {
 			return all, err
 		}
-		n.client = newClient(s.url())
-		if s.roots != nil {
-			n.client.trust(s.roots)
+		n.client = harness.NewClient(s.URL())
+		if s.Roots != nil {
+			n.client.Trust(s.Roots)
 		}
 		if i == 0 {
-			made, err := n.client.makeToken(ctx, wire.TokenInput{Scope: "admin", Namespace: wire.AllNamespaces, Label: "operator"})
+			made, err := n.client.MakeToken(ctx, wire.TokenInput{Scope: "admin", Namespace: wire.AllNamespaces, Label: "operator"})
 			if err != nil {
 				return all, err
 			}
 			token = made.Token
 		}
-		n.client = n.client.as(token)
+		n.client = n.client.WithToken(token)
 	}
 	return all, nil
 }
@@ -230,7 +231,7 @@ var strangersAsk = []struct {
 }{
 	{http.MethodGet, "/tokens", nil}, {http.MethodGet, "/tasks", nil}, {http.MethodGet, "/tasks/due-1", nil},
 	{http.MethodPost, "/tokens", wire.TokenInput{Scope: "admin", Namespace: wire.AllNamespaces}},
-	{http.MethodPost, "/tasks", input("stranger", "http://127.0.0.1:9/", time.Now().Add(time.Hour))},
+	{http.MethodPost, "/tasks", harness.Task("stranger", "http://127.0.0.1:9/", time.Now().Add(time.Hour))},
 	{http.MethodGet, "/queues", nil}, {http.MethodGet, "/audit", nil}, {http.MethodGet, "/secrets", nil}, {http.MethodGet, "/cluster", nil},
 }
 
@@ -240,26 +241,26 @@ func (n *lossNode) ask(ctx context.Context) {
 	each := func(list *[]answer, one func(ctx context.Context, i int) answer) {
 		n.stopping = append(n.stopping, askEach(ctx, 10*time.Millisecond, list, one))
 	}
-	stranger, balancer := n.client.as(""), n.client.balancer()
+	stranger, balancer := n.client.WithToken(""), n.client.OutsideAPI()
 	each(&n.strangers, func(ctx context.Context, i int) answer {
 		r := strangersAsk[i%len(strangersAsk)]
-		return stranger.ask(ctx, n.fields, r.method, r.path, r.body)
+		return ask(ctx, stranger, n.fields, r.method, r.path, r.body)
 	})
 	each(&n.welcome, func(ctx context.Context, i int) answer {
 		if i%2 == 0 {
-			return n.client.ask(ctx, n.fields, http.MethodGet, "/tasks?limit=1", nil)
+			return ask(ctx, n.client, n.fields, http.MethodGet, "/tasks?limit=1", nil)
 		}
-		in := input(fmt.Sprintf("%s-%d", filepath.Base(filepath.Dir(n.dir)), i), "http://127.0.0.1:9/", time.Now().Add(time.Hour))
-		return n.client.ask(ctx, n.fields, http.MethodPost, "/tasks", in)
+		in := harness.Task(fmt.Sprintf("%s-%d", filepath.Base(filepath.Dir(n.Dir)), i), "http://127.0.0.1:9/", time.Now().Add(time.Hour))
+		return ask(ctx, n.client, n.fields, http.MethodPost, "/tasks", in)
 	})
 	each(&n.ready, func(ctx context.Context, _ int) answer {
-		return balancer.ask(ctx, n.fields, http.MethodGet, "/readyz", nil)
+		return ask(ctx, balancer, n.fields, http.MethodGet, "/readyz", nil)
 	})
 }
 
 // judge ends the asking, and says how it went since the store was back. Where all of it is
 // gone nothing may be created at any moment; where the settings alone are, until that is noticed.
-func (n *lossNode) judge(t *trial, back time.Time, emptied bool) {
+func (n *lossNode) judge(t *harness.Run, back time.Time, emptied bool) {
 	for _, stop := range n.stopping {
 		stop()
 	}
@@ -273,7 +274,7 @@ func (n *lossNode) judge(t *trial, back time.Time, emptied bool) {
 			}
 		}
 	}
-	t.must(let == 0, "%s: requests without a token %d, answered with 2xx %d%s", n.kind, len(n.strangers), let, first.quoted())
+	t.Must(let == 0, "%s: requests without a token %d, answered with 2xx %d%s", n.kind, len(n.strangers), let, first.quoted())
 	created := 0
 	served := time.Duration(0) // the last one
 	for _, a := range n.welcome {
@@ -284,13 +285,13 @@ func (n *lossNode) judge(t *trial, back time.Time, emptied bool) {
 			}
 		}
 	}
-	t.must((created == 0 || !emptied) && served <= noticedIn, "%s: with the token: created after the loss %d, served for %v", n.kind, created, served.Round(time.Millisecond))
+	t.Must((created == 0 || !emptied) && served <= noticedIn, "%s: with the token: created after the loss %d, served for %v", n.kind, created, served.Round(time.Millisecond))
 	noticed, after := firstUnready(n.ready, back, "store_replaced", "settings_lost")
-	t.must(noticed.status != 0 && after <= noticedIn, "%s: not ready %v after the store was back%s", n.kind, after.Round(time.Millisecond), noticed.quoted())
+	t.Must(noticed.status != 0 && after <= noticedIn, "%s: not ready %v after the store was back%s", n.kind, after.Round(time.Millisecond), noticed.quoted())
 	if last := n.ready[len(n.ready)-1]; noticed.status != 0 {
-		t.must(last.status == http.StatusServiceUnavailable, "%s: it stays so", n.kind)
+		t.Must(last.status == http.StatusServiceUnavailable, "%s: it stays so", n.kind)
 	}
-	log, err := os.ReadFile(n.log.Name())
+	log, err := os.ReadFile(n.Log.Name())
 	lines := bytes.Count(log, []byte("the store is closed"))
-	t.must(err == nil && lines == 1, "%s: errors in its log %d", n.kind, lines)
+	t.Must(err == nil && lines == 1, "%s: errors in its log %d", n.kind, lines)
 }

@@ -12,14 +12,15 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/test/battery/harness"
 	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
 // lostStore: what an operator, or a package's configuration, does to a Redis under
 // three nodes. Each must notice within noticedIn after the Redis is back.
-func lostStore(ctx context.Context, t *trial) error {
+func lostStore(ctx context.Context, t *harness.Run) error {
 	for _, c := range storeFaults {
-		if err := t.strikeStore(ctx, c); err != nil {
+		if err := strikeStore(ctx, t, c); err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
 	}
@@ -33,7 +34,7 @@ const noticedIn = 2 * time.Second
 type storeFault struct {
 	name, dir string
 	args      []string // of the Redis at first
-	prepare   func(ctx context.Context, r *redistest.Server, t *trial, dir string) error
+	prepare   func(ctx context.Context, r *redistest.Server, t *harness.Run, dir string) error
 	strike    func(ctx context.Context, r *redistest.Server, dir string) error
 
 	code   string // of /readyz
@@ -51,7 +52,7 @@ var storeFaults = []storeFault{
 	{
 		name: "CONFIG SET appendonly yes without redis.conf, then kill -9", dir: "restarted", args: []string{"--appendonly", "no"},
 		code: "store_replaced", logged: "the store is closed", closes: true,
-		prepare: func(ctx context.Context, r *redistest.Server, _ *trial, _ string) error {
+		prepare: func(ctx context.Context, r *redistest.Server, _ *harness.Run, _ string) error {
 			return order(ctx, r, "CONFIG", "SET", "appendonly", "yes")
 		},
 		strike: func(_ context.Context, r *redistest.Server, _ string) error {
@@ -86,7 +87,7 @@ var storeFaults = []storeFault{
 }
 
 // oldDump keeps a dump of the store as it is now, and waits until it is old.
-func oldDump(ctx context.Context, r *redistest.Server, _ *trial, dir string) error {
+func oldDump(ctx context.Context, r *redistest.Server, _ *harness.Run, dir string) error {
 	if err := errors.Join(os.Mkdir(filepath.Join(dir, "dump"), 0o700), order(ctx, r, "SAVE")); err != nil {
 		return err
 	}
@@ -99,21 +100,21 @@ func oldDump(ctx context.Context, r *redistest.Server, _ *trial, dir string) err
 }
 
 // otherStore makes another store below dir.
-func otherStore(ctx context.Context, _ *redistest.Server, t *trial, dir string) error {
+func otherStore(ctx context.Context, _ *redistest.Server, t *harness.Run, dir string) error {
 	other, err := redistest.Start(filepath.Join(dir, "tmp"))
 	if err != nil {
 		return err
 	}
 	defer other.Kill()
-	n, err := t.nodesIn(filepath.Join(filepath.Base(dir), "logs-of-other"), 1, "redis://"+other.Addr)
+	n, err := t.PrepareNodes(filepath.Join(filepath.Base(dir), "logs-of-other"), 1, "redis://"+other.Addr)
 	if err != nil {
 		return err
 	}
-	defer n.close()
-	if err := n.startAll(ctx); err != nil {
+	defer n.Close()
+	if err := n.StartAll(ctx); err != nil {
 		return err
 	}
-	if err := n.stopAll(25 * time.Second); err != nil {
+	if err := n.StopAll(25 * time.Second); err != nil {
 		return err
 	}
 	other.Stop()
@@ -121,8 +122,8 @@ func otherStore(ctx context.Context, _ *redistest.Server, t *trial, dir string) 
 }
 
 // strikeStore lets one fault happen.
-func (t *trial) strikeStore(ctx context.Context, c storeFault) error {
-	dir := t.path(c.dir)
+func strikeStore(ctx context.Context, t *harness.Run, c storeFault) error {
+	dir := t.Path(c.dir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
@@ -138,17 +139,17 @@ func (t *trial) strikeStore(ctx context.Context, c storeFault) error {
 			return err
 		}
 	}
-	n, err := t.nodesIn(c.dir+"/logs", 3, "redis://"+r.Addr, "--egress-allow", "127.0.0.0/8")
+	n, err := t.PrepareNodes(c.dir+"/logs", 3, "redis://"+r.Addr, "--egress-allow", "127.0.0.0/8")
 	if err != nil {
 		return err
 	}
-	defer n.close()
-	if err := n.startAll(ctx); err != nil {
+	defer n.Close()
+	if err := n.StartAll(ctx); err != nil {
 		return err
 	}
 	// These are in any copy. They come due when all is over.
 	due := time.Now().Add(c.away + 15*time.Second)
-	old, err := n.accept(ctx, "old", 20, due)
+	old, err := createAtAll(ctx, n, "old", 20, due)
 	if err != nil {
 		return err
 	}
@@ -157,13 +158,13 @@ func (t *trial) strikeStore(ctx context.Context, c storeFault) error {
 			return err
 		}
 	}
-	soon, err := n.accept(ctx, "new", 20, time.Now().Add(4*time.Second))
+	soon, err := createAtAll(ctx, n, "new", 20, time.Now().Add(4*time.Second))
 	if err != nil {
 		return err
 	}
-	watched := make([]*storeWatch, len(n.list))
-	for i, s := range n.list {
-		watched[i] = n.watchStore(ctx, s, i)
+	watched := make([]*storeWatch, len(n.Servers))
+	for i, s := range n.Servers {
+		watched[i] = watchStore(ctx, n, s, i)
 	}
 	timing.Pause(ctx, time.Second)
 	if err := c.strike(ctx, r, dir); err != nil {
@@ -171,57 +172,57 @@ func (t *trial) strikeStore(ctx context.Context, c storeFault) error {
 	}
 	back := time.Now()
 	timing.Pause(ctx, 6*time.Second)
-	t.note("%s:", c.name)
+	t.Note("%s:", c.name)
 	for _, w := range watched {
 		w.judge(t, c, back)
 	}
 	if c.mend != nil {
-		if err := t.mendStore(ctx, c, n, r); err != nil {
+		if err := mendStore(ctx, t, c, n, r); err != nil {
 			return err
 		}
 	}
-	sentSoon, sentOld := n.sent(soon), 0
+	sentSoon, sentOld := countSent(n, soon), 0
 	if !c.closes {
 		timing.Until(ctx, due)
-		n.receiver.AwaitAll(ctx, old, 10*time.Second)
+		n.Receiver.AwaitAll(ctx, old, 10*time.Second)
 	}
-	sentOld = n.sent(old)
-	t.note("%d accepted long before, sent %d; %d accepted just before, sent %d", len(old), sentOld, len(soon), sentSoon)
+	sentOld = countSent(n, old)
+	t.Note("%d accepted long before, sent %d; %d accepted just before, sent %d", len(old), sentOld, len(soon), sentSoon)
 	switch {
 	case c.closes:
-		t.must(sentSoon+sentOld == 0, "a closed store sends nothing")
+		t.Must(sentSoon+sentOld == 0, "a closed store sends nothing")
 	case c.dir == "restored": // what was accepted after the copy is lost, as it says
-		t.must(sentOld == len(old), "what is in the copy is delivered")
+		t.Must(sentOld == len(old), "what is in the copy is delivered")
 	default:
-		t.must(sentOld == len(old) && sentSoon == len(soon), "nothing that was accepted is lost")
+		t.Must(sentOld == len(old) && sentSoon == len(soon), "nothing that was accepted is lost")
 	}
-	return n.logged(t, c)
+	return mustLogOnce(n, t, c)
 }
 
 // mendStore corrects the setting, and says when the nodes are ready again.
-func (t *trial) mendStore(ctx context.Context, c storeFault, n *nodes, r *redistest.Server) error {
+func mendStore(ctx context.Context, t *harness.Run, c storeFault, n *harness.Nodes, r *redistest.Server) error {
 	if err := order(ctx, r, c.mend...); err != nil {
 		return err
 	}
 	began := time.Now()
-	for _, s := range n.list {
-		if _, err := s.ready(ctx, noticedIn); err != nil {
-			t.must(false, "ready again: %v", err)
+	for _, s := range n.Servers {
+		if _, err := s.Ready(ctx, noticedIn); err != nil {
+			t.Must(false, "ready again: %v", err)
 			return nil
 		}
 	}
-	t.must(true, "%s: all ready again after %v", strings.Join(c.mend, " "), time.Since(began).Round(time.Millisecond))
+	t.Must(true, "%s: all ready again after %v", strings.Join(c.mend, " "), time.Since(began).Round(time.Millisecond))
 	return nil
 }
 
-// accept creates tasks by all nodes in turn, and returns their names.
-func (n *nodes) accept(ctx context.Context, prefix string, count int, due time.Time) ([]string, error) {
+// createAtAll creates tasks by all nodes in turn, and returns their names.
+func createAtAll(ctx context.Context, n *harness.Nodes, prefix string, count int, due time.Time) ([]string, error) {
 	names := make([]string, count)
 	for i := range names {
 		names[i] = fmt.Sprintf("%s-%d", prefix, i)
-		c := newClient(n.list[i%len(n.list)].url())
-		_, err := c.create(ctx, input(names[i], n.receiver.URL(), due))
-		c.close()
+		c := harness.NewClient(n.Servers[i%len(n.Servers)].URL())
+		_, err := c.Create(ctx, harness.Task(names[i], n.Receiver.URL(), due))
+		c.Close()
 		if err != nil {
 			return nil, err
 		}
@@ -229,26 +230,26 @@ func (n *nodes) accept(ctx context.Context, prefix string, count int, due time.T
 	return names, nil
 }
 
-func (n *nodes) sent(names []string) (count int) {
+func countSent(n *harness.Nodes, names []string) (count int) {
 	for _, name := range names {
-		count += min(n.receiver.Arrivals(name), 1)
+		count += min(n.Receiver.Arrivals(name), 1)
 	}
 	return count
 }
 
-// logged checks that each node has logged the fault once.
-func (n *nodes) logged(t *trial, c storeFault) error {
+// mustLogOnce checks that each node has logged the fault once.
+func mustLogOnce(n *harness.Nodes, t *harness.Run, c storeFault) error {
 	var counts []int
 	once := true
-	for _, s := range n.list {
-		log, err := os.ReadFile(s.log.Name())
+	for _, s := range n.Servers {
+		log, err := os.ReadFile(s.Log.Name())
 		if err != nil {
 			return err
 		}
 		counts = append(counts, bytes.Count(log, []byte(c.logged)))
 		once = once && counts[len(counts)-1] == 1
 	}
-	t.must(once, "lines %q in the logs: %v", c.logged, counts)
+	t.Must(once, "lines %q in the logs: %v", c.logged, counts)
 	return nil
 }
 
@@ -261,33 +262,33 @@ type storeWatch struct {
 }
 
 // watchStore begins to ask a node.
-func (n *nodes) watchStore(ctx context.Context, s *server, place int) *storeWatch {
+func watchStore(ctx context.Context, n *harness.Nodes, s *harness.Server, place int) *storeWatch {
 	w := &storeWatch{name: fmt.Sprintf("n%d", place+1)}
-	c := newClient(s.url())
-	balancer := c.balancer()
+	c := harness.NewClient(s.URL())
+	balancer := c.OutsideAPI()
 	stops := []func(){
 		askEach(ctx, 10*time.Millisecond, &w.ready, func(ctx context.Context, _ int) answer {
-			return balancer.ask(ctx, nil, http.MethodGet, "/readyz", nil)
+			return ask(ctx, balancer, nil, http.MethodGet, "/readyz", nil)
 		}),
 		askEach(ctx, 20*time.Millisecond, &w.made, func(ctx context.Context, i int) answer {
 			name := fmt.Sprintf("%s-%d", w.name, i)
-			return c.ask(ctx, nil, http.MethodPost, "/tasks", input(name, "http://127.0.0.1:9/", time.Now().Add(time.Hour)))
+			return ask(ctx, c, nil, http.MethodPost, "/tasks", harness.Task(name, "http://127.0.0.1:9/", time.Now().Add(time.Hour)))
 		}),
 	}
 	w.stop = func() {
 		for _, stop := range stops {
 			stop()
 		}
-		c.close()
+		c.Close()
 	}
 	return w
 }
 
 // judge ends the asking, and says how it went since the Redis was back.
-func (w *storeWatch) judge(t *trial, c storeFault, back time.Time) {
+func (w *storeWatch) judge(t *harness.Run, c storeFault, back time.Time) {
 	w.stop()
 	noticed, took := firstUnready(w.ready, back, c.code)
-	t.must(noticed.status != 0 && took <= noticedIn, "%s: /readyz says %s after %v", w.name, c.code, took.Round(time.Millisecond))
+	t.Must(noticed.status != 0 && took <= noticedIn, "%s: /readyz says %s after %v", w.name, c.code, took.Round(time.Millisecond))
 	before, after, unaware := 0, 0, 0
 	for _, a := range w.made {
 		switch {
@@ -300,5 +301,5 @@ func (w *storeWatch) judge(t *trial, c storeFault, back time.Time) {
 			unaware++
 		}
 	}
-	t.must(after == 0 && (unaware == 0 || !c.closes), "%s: created before %d, between the strike and the notice %d, after that %d", w.name, before, unaware, after)
+	t.Must(after == 0 && (unaware == 0 || !c.closes), "%s: created before %d, between the strike and the notice %d, after that %d", w.name, before, unaware, after)
 }

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/foliot/foliot/test/battery/harness"
 	"github.com/foliot/foliot/test/battery/harness/receiver"
 )
 
@@ -21,7 +22,7 @@ import (
 type scenario struct {
 	name string
 	what string
-	run  func(context.Context, *trial) error
+	run  func(context.Context, *harness.Run) error
 }
 
 // scenarios are in the order in which they run.
@@ -89,7 +90,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		}
 		return 0
 	}
-	var opts options
+	var opts harness.Options
 	chosen, err := parse(args, &opts, stderr)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -107,7 +108,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err != nil {
 		fmt.Fprintln(stderr, "battery:", err)
 	}
-	if opts.keep || failed > 0 || err != nil {
+	if opts.Keep || failed > 0 || err != nil {
 		fmt.Fprintf(stdout, "logs and data are kept in %s\n", dir)
 	} else if err := os.RemoveAll(dir); err != nil {
 		fmt.Fprintln(stderr, "battery:", err)
@@ -133,16 +134,16 @@ func helperCommand(args []string) func(ctx context.Context, in io.Reader, out io
 }
 
 // runAll returns how many scenarios failed. An error is the battery's own.
-func runAll(ctx context.Context, chosen []scenario, opts options, dir string, stdout io.Writer) (failed int, err error) {
-	if opts.binary == "" {
-		if opts.binary, err = build(ctx, dir, opts.profile); err != nil {
+func runAll(ctx context.Context, chosen []scenario, opts harness.Options, dir string, stdout io.Writer) (failed int, err error) {
+	if opts.Binary == "" {
+		if opts.Binary, err = harness.Build(ctx, dir, opts.Profile); err != nil {
 			return 0, err
 		}
 	}
-	fmt.Fprintf(stdout, "seed %d\n", opts.seed)
+	fmt.Fprintf(stdout, "seed %d\n", opts.Seed)
 	for _, s := range chosen {
-		t := &trial{opts: opts, dir: filepath.Join(dir, s.name), out: stdout, rand: rand.New(rand.NewPCG(opts.seed, 0))}
-		if err := os.Mkdir(t.dir, 0o700); err != nil {
+		t := &harness.Run{Options: opts, Dir: filepath.Join(dir, s.name), Out: stdout, Rand: rand.New(rand.NewPCG(opts.Seed, 0))}
+		if err := os.Mkdir(t.Dir, 0o700); err != nil {
 			return failed, err
 		}
 		fmt.Fprintf(stdout, "\n%s: %s\n", s.name, s.what)
@@ -150,10 +151,10 @@ func runAll(ctx context.Context, chosen []scenario, opts options, dir string, st
 		began := time.Now()
 		err := s.run(ctx, t)
 		if err != nil {
-			t.must(false, "the trial ended early: %v", err)
+			t.Must(false, "the trial ended early: %v", err)
 		}
-		fmt.Fprintf(stdout, "  %s in %.1f s\n", t.word(), time.Since(began).Seconds())
-		if t.failed {
+		fmt.Fprintf(stdout, "  %s in %.1f s\n", t.Result(), time.Since(began).Seconds())
+		if t.Failed {
 			failed++
 		}
 		if ctx.Err() != nil {

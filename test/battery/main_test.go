@@ -4,13 +4,12 @@ import (
 	"context"
 	"io"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/test/battery/harness"
 	"go.uber.org/goleak"
 )
 
@@ -43,26 +42,11 @@ func TestBadInputIsRefusedBeforeAnythingRuns(t *testing.T) {
 }
 
 func TestFullSizesDoNotOverruleWhatIsGiven(t *testing.T) {
-	var opts options
+	var opts harness.Options
 	if _, err := parse([]string{"-full", "-kills", "7"}, &opts, io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	if opts.kills != 7 || opts.herd != 1_000_000 || opts.phase != 30*time.Second || opts.overdue != 5_000_000 {
+	if opts.Kills != 7 || opts.Herd != 1_000_000 || opts.Phase != 30*time.Second || opts.Overdue != 5_000_000 {
 		t.Errorf("the options are %+v", opts)
-	}
-}
-
-func TestTheProfilerFitsIntoTheServer(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it compiles the server")
-	}
-	dir := t.TempDir()
-	list, err := overlay(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-overlay", list, "-o", filepath.Join(dir, "foliot"), serverPackage)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
 	}
 }

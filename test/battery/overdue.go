@@ -7,6 +7,7 @@ import (
 
 	"github.com/foliot/foliot/internal/store/pebblestore"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/test/battery/harness"
 	"github.com/foliot/foliot/test/battery/harness/receiver"
 	"github.com/foliot/foliot/test/battery/harness/system"
 	"github.com/foliot/foliot/test/battery/harness/timing"
@@ -16,13 +17,13 @@ import (
 // overdue: a server that comes back after a day, with everything of that day
 // overdue. The day is not waited for: the store, which is told the time, is
 // filled as the server would have filled it yesterday.
-func overdue(ctx context.Context, t *trial) error {
-	st, err := t.propsIn(".")
+func overdue(ctx context.Context, t *harness.Run) error {
+	st, err := t.PrepareEnvironment(".")
 	if err != nil {
 		return err
 	}
-	defer st.close()
-	sink, err := receiver.StartFast(st.path("sunk"))
+	defer st.Close()
+	sink, err := receiver.StartFast(st.Path("sunk"))
 	if err != nil {
 		return err
 	}
@@ -30,19 +31,19 @@ func overdue(ctx context.Context, t *trial) error {
 
 	const down = 24 * time.Hour
 	stopped := time.Now().Add(-down).Truncate(time.Millisecond)
-	n := verify.Numbered{Prefix: "overdue", Count: t.opts.overdue, Due: func(i int) time.Time {
-		return timing.SpreadOver(stopped, down, i, t.opts.overdue).Truncate(time.Millisecond)
+	n := verify.Numbered{Prefix: "overdue", Count: t.Options.Overdue, Due: func(i int) time.Time {
+		return timing.SpreadOver(stopped, down, i, t.Options.Overdue).Truncate(time.Millisecond)
 	}}
-	if err := fill(ctx, st.server.dir, n, sink.URL(), stopped); err != nil {
+	if err := fill(ctx, st.Server.Dir, n, sink.URL(), stopped); err != nil {
 		return err
 	}
 	began := time.Now()
-	if err := st.server.start(); err != nil {
+	if err := st.Server.Start(); err != nil {
 		return err
 	}
-	memory := system.WatchMemory(ctx, st.server.pid())
+	memory := system.WatchMemory(ctx, st.Server.PID())
 	defer memory.End()
-	ready, err := st.server.ready(ctx, 30*time.Second)
+	ready, err := st.Server.Ready(ctx, 30*time.Second)
 	if err != nil {
 		return err
 	}
@@ -50,28 +51,28 @@ func overdue(ctx context.Context, t *trial) error {
 		return err
 	}
 	seen := memory.End()
-	if err := st.server.stop(20 * time.Second); err != nil {
+	if err := st.Server.Stop(20 * time.Second); err != nil {
 		return err
 	}
 	if err := sink.Close(); err != nil {
 		return err
 	}
-	v, err := t.mustTally(n, sink.Path)
+	v, err := t.MustTally(n, sink.Path)
 	if err != nil {
 		return err
 	}
-	t.note("ready after %s; drained in %.1f s, %.0f deliveries a second; memory %v", verify.Millis(ready), v.Last.Sub(v.First).Seconds(), v.Rate, seen)
+	t.Note("ready after %s; drained in %.1f s, %.0f deliveries a second; memory %v", verify.Millis(ready), v.Last.Sub(v.First).Seconds(), v.Rate, seen)
 	first := v.First.Sub(began)
-	t.must(first <= 2*time.Second, "the first one came %s after the start, at most 2 s", verify.Millis(first))
-	t.mustKeepOrder(v)
+	t.Must(first <= 2*time.Second, "the first one came %s after the start, at most 2 s", verify.Millis(first))
+	mustKeepOrder(t, v)
 	return nil
 }
 
 // mustKeepOrder holds a drain against the order of the dues. So many attempts
 // are under way at once that the receiver sees neighbours change places.
-func (t *trial) mustKeepOrder(v verify.Tally) {
+func mustKeepOrder(t *harness.Run, v verify.Tally) {
 	p999 := verify.Percentile(v.Displaced, 99.9)
-	t.must(p999 <= maxInFlight, "places out of the order of the dues: p99.9 %d, at most the %d that may be in flight; the worst %d", p999, maxInFlight, verify.Percentile(v.Displaced, 100))
+	t.Must(p999 <= harness.MaxInFlight, "places out of the order of the dues: p99.9 %d, at most the %d that may be in flight; the worst %d", p999, harness.MaxInFlight, verify.Percentile(v.Displaced, 100))
 }
 
 // fill makes a store in dir that has accepted tasks by the clock of an instant

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/harness"
 	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
@@ -15,20 +16,20 @@ import (
 // purge: a queue is purged while it delivers: nothing of it starts after the
 // answer, what is created after the answer is delivered, and a neighbour does
 // not notice.
-func purge(ctx context.Context, t *trial) error {
-	st, err := t.stage(ctx)
+func purge(ctx context.Context, t *harness.Run) error {
+	st, err := t.NewEnvironment(ctx)
 	if err != nil {
 		return err
 	}
-	defer st.close()
+	defer st.Close()
 
 	const count, perSecond = 20_000, 1000
 	start := timing.DueIn(5 * time.Second)
-	doomed, err := st.scheduleIn(ctx, "doomed", count, "doomed", func(i int) time.Time { return start.Add(time.Duration(i) * time.Second / perSecond) })
+	doomed, err := st.ScheduleIn(ctx, "doomed", count, "doomed", func(i int) time.Time { return start.Add(time.Duration(i) * time.Second / perSecond) })
 	if err != nil {
 		return err
 	}
-	neighbours, err := st.scheduleIn(ctx, "neighbours", 1000, "neighbour", func(i int) time.Time { return start.Add(time.Duration(i) * 6 * time.Millisecond) })
+	neighbours, err := st.ScheduleIn(ctx, "neighbours", 1000, "neighbour", func(i int) time.Time { return start.Add(time.Duration(i) * 6 * time.Millisecond) })
 	if err != nil {
 		return err
 	}
@@ -36,47 +37,47 @@ func purge(ctx context.Context, t *trial) error {
 		return ctx.Err()
 	}
 	asked := time.Now()
-	if err := st.client.purgeQueue(ctx, "doomed"); err != nil {
+	if err := st.Client.PurgeQueue(ctx, "doomed"); err != nil {
 		return err
 	}
 	purged := time.Now()
-	late, err := st.scheduleIn(ctx, "doomed", 1000, "later", func(int) time.Time { return timing.DueIn(time.Second) })
+	late, err := st.ScheduleIn(ctx, "doomed", 1000, "later", func(int) time.Time { return timing.DueIn(time.Second) })
 	if err != nil {
 		return err
 	}
-	took, err := st.awaitPurge(ctx, "doomed")
+	took, err := awaitPurge(ctx, st, "doomed")
 	if err != nil {
 		return err
 	}
-	missing := st.receiver.AwaitAll(ctx, append(late, neighbours...), 20*time.Second)
-	t.must(missing == 0, "delivered although the queue was purged, as they came later or are not of it: %d of %d", len(late)+len(neighbours)-missing, len(late)+len(neighbours))
-	if err := st.mustBePurged(ctx, doomed[count-100:]); err != nil {
+	missing := st.Receiver.AwaitAll(ctx, append(late, neighbours...), 20*time.Second)
+	t.Must(missing == 0, "delivered although the queue was purged, as they came later or are not of it: %d of %d", len(late)+len(neighbours)-missing, len(late)+len(neighbours))
+	if err := mustBePurged(ctx, st, doomed[count-100:]); err != nil {
 		return err
 	}
-	if err := st.purgeRounds(ctx, 200); err != nil {
+	if err := purgeRounds(ctx, st, 200); err != nil {
 		return err
 	}
-	if err := st.server.stop(10 * time.Second); err != nil {
+	if err := st.Server.Stop(10 * time.Second); err != nil {
 		return err
 	}
-	e, err := st.evidence()
+	e, err := st.Evidence()
 	if err != nil {
 		return err
 	}
 	v := verify.CheckPurge(e, asked, purged, doomed)
-	t.note("the purge was answered after %s, and done %s later", verify.Millis(purged.Sub(asked)), verify.Millis(took))
-	t.must(len(v.Lost) == 0, "due before the purge and lost %d%s", len(v.Lost), verify.Examples(v.Lost))
-	t.must(len(v.After) == 0, "arrived later than %s after the answer %d%s", verify.Millis(verify.WireDelay), len(v.After), verify.Examples(v.After))
-	t.must(v.Before > 0 && v.Before < count, "delivered before the purge %d of %d; under way during it %d", v.Before, count, v.UnderWay)
-	t.must(v.Duplicates == 0, "duplicates %d", v.Duplicates)
+	t.Note("the purge was answered after %s, and done %s later", verify.Millis(purged.Sub(asked)), verify.Millis(took))
+	t.Must(len(v.Lost) == 0, "due before the purge and lost %d%s", len(v.Lost), verify.Examples(v.Lost))
+	t.Must(len(v.After) == 0, "arrived later than %s after the answer %d%s", verify.Millis(verify.WireDelay), len(v.After), verify.Examples(v.After))
+	t.Must(v.Before > 0 && v.Before < count, "delivered before the purge %d of %d; under way during it %d", v.Before, count, v.UnderWay)
+	t.Must(v.Duplicates == 0, "duplicates %d", v.Duplicates)
 	return nil
 }
 
 // awaitPurge returns how long after the answer the purge was done.
-func (st *stage) awaitPurge(ctx context.Context, queue string) (time.Duration, error) {
+func awaitPurge(ctx context.Context, st *harness.Environment, queue string) (time.Duration, error) {
 	began := time.Now()
 	for time.Since(began) < 30*time.Second {
-		q, err := st.client.getQueue(ctx, queue)
+		q, err := st.Client.GetQueue(ctx, queue)
 		if err != nil {
 			return 0, err
 		}
@@ -91,10 +92,10 @@ func (st *stage) awaitPurge(ctx context.Context, queue string) (time.Duration, e
 }
 
 // mustBePurged asks what became of tasks that were not due yet.
-func (st *stage) mustBePurged(ctx context.Context, names []string) error {
+func mustBePurged(ctx context.Context, st *harness.Environment, names []string) error {
 	purged := 0
 	for _, name := range names {
-		task, err := st.client.get(ctx, name)
+		task, err := st.Client.Get(ctx, name)
 		if err != nil {
 			return err
 		}
@@ -102,29 +103,29 @@ func (st *stage) mustBePurged(ctx context.Context, names []string) error {
 			purged++
 		}
 	}
-	st.t.must(purged == len(names), "shown as cancelled, purged: %d of %d", purged, len(names))
+	st.Run.Must(purged == len(names), "shown as cancelled, purged: %d of %d", purged, len(names))
 	return nil
 }
 
 // purgeRounds creates a task right after the answer to a purge, again and
 // again: each is younger than its purge, be it by less than a millisecond.
-func (st *stage) purgeRounds(ctx context.Context, rounds int) error {
+func purgeRounds(ctx context.Context, st *harness.Environment, rounds int) error {
 	var names []string
 	for i := range rounds {
-		in := input(fmt.Sprintf("right-after-%d", i), st.receiver.URL(), timing.DueIn(0))
+		in := harness.Task(fmt.Sprintf("right-after-%d", i), st.Receiver.URL(), timing.DueIn(0))
 		in.Queue = fmt.Sprintf("purged-%d", i)
-		if err := st.client.putQueue(ctx, in.Queue, wire.QueueInput{}); err != nil { // one that nobody knows is not purged
+		if err := st.Client.PutQueue(ctx, in.Queue, wire.QueueInput{}); err != nil { // one that nobody knows is not purged
 			return err
 		}
-		if err := st.client.purgeQueue(ctx, in.Queue); err != nil {
+		if err := st.Client.PurgeQueue(ctx, in.Queue); err != nil {
 			return err
 		}
-		if err := st.client.do(ctx, http.MethodPost, "/tasks", in, nil); err != nil {
+		if err := st.Client.Do(ctx, http.MethodPost, "/tasks", in, nil); err != nil {
 			return err
 		}
 		names = append(names, in.Name)
 	}
-	missing := st.receiver.AwaitAll(ctx, names, 10*time.Second)
-	st.t.must(missing == 0, "created right after a purge and delivered: %d of %d", rounds-missing, rounds)
+	missing := st.Receiver.AwaitAll(ctx, names, 10*time.Second)
+	st.Run.Must(missing == 0, "created right after a purge and delivered: %d of %d", rounds-missing, rounds)
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/foliot/foliot/test/battery/harness"
 	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
@@ -17,15 +18,15 @@ type prober struct {
 	probes []verify.Probe // of its goroutine until end
 }
 
-func (c *client) probe(ctx context.Context, token string) *prober {
+func startProber(ctx context.Context, c *harness.Client, token string) *prober {
 	p := &prober{}
-	shown := newClientFrom(net.IPv4(127, 0, 0, 2), c.base)
-	shown.token = token
+	shown := harness.NewClientFrom(net.IPv4(127, 0, 0, 2), c.Base)
+	shown.Token = token
 	p.stop = timing.InBackground(ctx, func(ctx context.Context) {
-		defer shown.close()
+		defer shown.Close()
 		for timing.Pause(ctx, 10*time.Millisecond) {
 			sent := time.Now()
-			status, _, err := shown.call(context.WithoutCancel(ctx), http.MethodGet, "/tasks?limit=1", nil)
+			status, _, err := shown.Call(context.WithoutCancel(ctx), http.MethodGet, "/tasks?limit=1", nil)
 			if err != nil {
 				status = 0
 			}
@@ -43,17 +44,17 @@ func (p *prober) end() []verify.Probe {
 // mustPassBeside shows a revoked token as a client does that nobody told of the
 // revocation: again and again, from an address that others share, as all do
 // who come through a proxy. A good token must pass meanwhile.
-func (t *trial) mustPassBeside(ctx context.Context, revoked, good *client) error {
+func mustPassBeside(ctx context.Context, t *harness.Run, revoked, good *harness.Client) error {
 	const shown = 50
 	var last int
 	for range shown {
-		status, _, err := revoked.call(ctx, http.MethodGet, "/tasks?limit=1", nil)
+		status, _, err := revoked.Call(ctx, http.MethodGet, "/tasks?limit=1", nil)
 		if err != nil {
 			return err
 		}
 		last = status
 	}
-	status, _, err := good.call(ctx, http.MethodGet, "/tasks?limit=1", nil)
-	t.must(status == http.StatusOK, "a good token right after a revoked one was shown %d times from the same address: status %d; the revoked one: %d", shown, status, last)
+	status, _, err := good.Call(ctx, http.MethodGet, "/tasks?limit=1", nil)
+	t.Must(status == http.StatusOK, "a good token right after a revoked one was shown %d times from the same address: status %d; the revoked one: %d", shown, status, last)
 	return err
 }

@@ -6,26 +6,27 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/harness"
 	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
 // rotate: secrets and tokens are replaced, one after the other and again, while
 // tasks are created with the token and delivered with signatures.
-func rotate(ctx context.Context, t *trial) error {
+func rotate(ctx context.Context, t *harness.Run) error {
 	// Loopback is reached by permission alone as soon as there is a token.
-	st, err := t.stage(ctx, "--egress-allow", "127.0.0.0/8")
+	st, err := t.NewEnvironment(ctx, "--egress-allow", "127.0.0.0/8")
 	if err != nil {
 		return err
 	}
-	defer st.close()
-	operator, err := st.client.makeToken(ctx, wire.TokenInput{Scope: "admin", Namespace: wire.AllNamespaces, Label: "operator"})
+	defer st.Close()
+	operator, err := st.Client.MakeToken(ctx, wire.TokenInput{Scope: "admin", Namespace: wire.AllNamespaces, Label: "operator"})
 	if err != nil {
 		return err
 	}
-	st.client = st.client.as(operator.Token)
+	st.Client = st.Client.WithToken(operator.Token)
 	r := &rotation{st: st, ring: &ring{}}
-	st.receiver.Accept = r.ring.accept
+	st.Receiver.Accept = r.ring.accept
 	if err := r.begin(ctx); err != nil {
 		return err
 	}
@@ -44,7 +45,7 @@ func rotate(ctx context.Context, t *trial) error {
 		}
 	}
 	stop()
-	if err := t.mustPassBeside(ctx, st.client.as(last.Token.Token), st.client); err != nil {
+	if err := mustPassBeside(ctx, t, st.Client.WithToken(last.Token.Token), st.Client); err != nil {
 		return err
 	}
 	return r.conclude(ctx)
@@ -52,7 +53,7 @@ func rotate(ctx context.Context, t *trial) error {
 
 // rotation is the load and what it has met. conclude is called when the load has ended.
 type rotation struct {
-	st   *stage
+	st   *harness.Environment
 	ring *ring
 
 	mu      sync.Mutex // guards everything below
@@ -69,7 +70,7 @@ type heldToken struct {
 
 // begin makes the first secret and the first token.
 func (r *rotation) begin(ctx context.Context) error {
-	secret, err := r.st.client.makeSecret(ctx, wire.SecretInput{})
+	secret, err := r.st.Client.MakeSecret(ctx, wire.SecretInput{})
 	if err != nil {
 		return err
 	}
@@ -88,10 +89,10 @@ func (r *rotation) create(ctx context.Context, i int) {
 	r.mu.Unlock()
 	defer token.uses.Done()
 	due := timing.DueIn(time.Second)
-	in := input(verify.Numbered{Prefix: "rotate"}.Name(i), r.st.receiver.URL(), due)
-	_, err := r.st.client.as(token.Token.Token).create(ctx, in)
+	in := harness.Task(verify.Numbered{Prefix: "rotate"}.Name(i), r.st.Receiver.URL(), due)
+	_, err := r.st.Client.WithToken(token.Token.Token).Create(ctx, in)
 	if err == nil {
-		err = r.st.promised(in.Name, due)
+		err = r.st.Promised(in.Name, due)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -107,7 +108,7 @@ func (r *rotation) create(ctx context.Context, i int) {
 // knows both.
 func (r *rotation) replaceSecret(ctx context.Context) error {
 	const overlap = 3 * time.Second
-	next, err := r.st.client.makeSecret(ctx, wire.SecretInput{Overlap: overlap.String()})
+	next, err := r.st.Client.MakeSecret(ctx, wire.SecretInput{Overlap: overlap.String()})
 	if err != nil {
 		return err
 	}
@@ -129,26 +130,26 @@ func (r *rotation) replaceToken(ctx context.Context) (old *heldToken, err error)
 		return nil, err
 	}
 	old.uses.Wait()
-	p := r.st.client.probe(ctx, old.Token.Token)
+	p := startProber(ctx, r.st.Client, old.Token.Token)
 	timing.Pause(ctx, 300*time.Millisecond)
 	asked := time.Now()
-	if err := r.st.client.revokeToken(ctx, old.ID); err != nil {
+	if err := r.st.Client.RevokeToken(ctx, old.ID); err != nil {
 		p.end()
 		return nil, err
 	}
 	answered := time.Now()
 	timing.Pause(ctx, 2*time.Second)
 	v := verify.CheckRevocation(p.end(), asked, answered)
-	t := r.st.t
-	t.must(v.Before > 0 && v.RefusedBefore == 0, "a token before its revocation: used %d times, refused %d", v.Before, v.RefusedBefore)
-	t.must(v.After > 0 && v.Accepted == 0, "later than 1 s after its revocation: used %d times, accepted %d", v.After, v.Accepted)
-	t.note("accepted for the last time %s after the revocation was answered", verify.Millis(v.Last))
+	t := r.st.Run
+	t.Must(v.Before > 0 && v.RefusedBefore == 0, "a token before its revocation: used %d times, refused %d", v.Before, v.RefusedBefore)
+	t.Must(v.After > 0 && v.Accepted == 0, "later than 1 s after its revocation: used %d times, accepted %d", v.After, v.Accepted)
+	t.Note("accepted for the last time %s after the revocation was answered", verify.Millis(v.Last))
 	return old, nil
 }
 
 // nextToken makes a token and gives it to the load. It returns the one before.
 func (r *rotation) nextToken(ctx context.Context) (old *heldToken, err error) {
-	next, err := r.st.client.makeToken(ctx, wire.TokenInput{Scope: "write", Namespace: "default"})
+	next, err := r.st.Client.MakeToken(ctx, wire.TokenInput{Scope: "write", Namespace: "default"})
 	if err != nil {
 		return nil, err
 	}
@@ -159,20 +160,20 @@ func (r *rotation) nextToken(ctx context.Context) (old *heldToken, err error) {
 }
 
 func (r *rotation) conclude(ctx context.Context) error {
-	r.st.receiver.AwaitAll(ctx, r.created, 20*time.Second)
+	r.st.Receiver.AwaitAll(ctx, r.created, 20*time.Second)
 	timing.Pause(ctx, time.Second) // what comes twice would come by now
-	if err := r.st.server.stop(10 * time.Second); err != nil {
+	if err := r.st.Server.Stop(10 * time.Second); err != nil {
 		return err
 	}
-	v, err := r.st.judge()
+	v, err := r.st.Judge()
 	if err != nil {
 		return err
 	}
-	t, c := r.st.t, r.ring.seen()
-	t.must(r.refused.Count == 0, "creates %d, refused %v", len(r.created), r.refused)
-	t.must(c.Accepted > 0 && c.Rejected.Count == 0, "deliveries whose signature was right %d, rejected %v", c.Accepted, c.Rejected)
-	t.must(c.Stale.Count == 0, "signed by a secret after its end %v", c.Stale)
-	t.must(c.Double > 0 && c.Double < c.Accepted, "signed by two secrets, during the overlaps: %d", c.Double)
-	t.lateness("of all", v.Late)
+	t, c := r.st.Run, r.ring.seen()
+	t.Must(r.refused.Count == 0, "creates %d, refused %v", len(r.created), r.refused)
+	t.Must(c.Accepted > 0 && c.Rejected.Count == 0, "deliveries whose signature was right %d, rejected %v", c.Accepted, c.Rejected)
+	t.Must(c.Stale.Count == 0, "signed by a secret after its end %v", c.Stale)
+	t.Must(c.Double > 0 && c.Double < c.Accepted, "signed by two secrets, during the overlaps: %d", c.Double)
+	t.Lateness("of all", v.Late)
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/harness"
 	"github.com/foliot/foliot/test/battery/harness/receiver"
 	"github.com/foliot/foliot/test/battery/harness/system"
 	"github.com/foliot/foliot/test/battery/harness/timing"
@@ -20,7 +21,7 @@ import (
 
 // siege is one attack on one server.
 type siege struct {
-	*stage
+	*harness.Environment
 	attack attack
 	redis  *redistest.Server    // nil: the server has a directory
 	cert   []byte               // the server's, in PEM
@@ -30,15 +31,15 @@ type siege struct {
 }
 
 func (s *siege) close() {
-	s.stage.close()
+	s.Environment.Close()
 	for i := len(s.after) - 1; i >= 0; i-- {
 		s.after[i]()
 	}
 }
 
-// besiege starts a server for an attack, in a directory of that name: it speaks TLS,
-// and gets no more than serverMemory.
-func (t *trial) besiege(ctx context.Context, a attack, dir string, onRedis bool) (s *siege, err error) {
+// prepareAttack starts a server for an attack, in a directory of that name: it speaks
+// TLS, and gets no more than serverMemory.
+func prepareAttack(ctx context.Context, t *harness.Run, a attack, dir string, onRedis bool) (s *siege, err error) {
 	flags := append([]string{"--egress-allow", "127.0.0.0/8"}, a.flags...) // loopback is closed once there is a token
 	s = &siege{attack: a}
 	if onRedis {
@@ -46,14 +47,14 @@ func (t *trial) besiege(ctx context.Context, a attack, dir string, onRedis bool)
 		if a.redisMemory != "" {
 			args = append(args, "--maxmemory", a.redisMemory)
 		}
-		if s.redis, err = redistest.Start(t.path(dir+"-redis"), args...); err != nil {
+		if s.redis, err = redistest.Start(t.Path(dir+"-redis"), args...); err != nil {
 			return nil, fmt.Errorf("start a Redis: %w", err)
 		}
 		s.after = append(s.after, s.redis.Kill)
 		flags = append(flags, "--store", "redis://"+s.redis.Addr, "--node", "n1")
 	}
-	if s.stage, err = t.propsIn(dir, flags...); err != nil {
-		s.stage = &stage{}
+	if s.Environment, err = t.PrepareEnvironment(dir, flags...); err != nil {
+		s.Environment = &harness.Environment{}
 		s.close()
 		return nil, err
 	}
@@ -66,17 +67,17 @@ func (t *trial) besiege(ctx context.Context, a attack, dir string, onRedis bool)
 
 // prepare bounds the server, starts it, and starts the receiver of the rival's tasks.
 func (s *siege) prepare(ctx context.Context) (err error) {
-	if s.cert, err = s.server.secure(); err != nil {
+	if s.cert, err = s.Server.Secure(); err != nil {
 		return err
 	}
-	s.client.close()
-	s.client = newClient(s.server.url())
-	s.client.trust(s.server.roots)
+	s.Client.Close()
+	s.Client = harness.NewClient(s.Server.URL())
+	s.Client.Trust(s.Server.Roots)
 	group, err := system.NewMemoryGroup(serverMemory)
 	if err != nil {
-		s.t.note("the server runs without a bound of its memory: %v", err)
+		s.Run.Note("the server runs without a bound of its memory: %v", err)
 	} else {
-		s.server.group = group
+		s.Server.Group = group
 		s.after = append(s.after, func() { _ = group.Close() }) // of no use to anybody now
 	}
 	if s.attack.tinyDisk {
@@ -90,12 +91,12 @@ func (s *siege) prepare(ctx context.Context) (err error) {
 		}
 		s.after = append(s.after, s.pit.Close)
 	} else {
-		if s.sink, err = receiver.StartFastAt(s.path("sunk"), ":0"); err != nil {
+		if s.sink, err = receiver.StartFastAt(s.Path("sunk"), ":0"); err != nil {
 			return err
 		}
 		s.after = append(s.after, s.sink.End)
 	}
-	return s.server.run(ctx)
+	return s.Server.Run(ctx)
 }
 
 const (
@@ -105,25 +106,25 @@ const (
 
 // fillDisk puts the data directory on a small file system, which is 84 % full.
 func (s *siege) fillDisk() error {
-	disk := s.path("disk")
+	disk := s.Path("disk")
 	unmount, err := system.MountNearlyFull(disk, diskBytes, diskRoom)
 	if err != nil {
 		return err
 	}
 	s.after = append(s.after, unmount)
-	s.server.dir = filepath.Join(disk, "data")
+	s.Server.Dir = filepath.Join(disk, "data")
 	return nil
 }
 
 // admit makes the two namespaces and their tokens, and returns the attacker's order.
 func (s *siege) admit(ctx context.Context) (order attackOrder, err error) {
-	operator, err := s.client.makeToken(ctx, wire.TokenInput{Scope: "admin", Namespace: wire.AllNamespaces})
+	operator, err := s.Client.MakeToken(ctx, wire.TokenInput{Scope: "admin", Namespace: wire.AllNamespaces})
 	if err != nil {
 		return order, err
 	}
-	operators := s.client.as(operator.Token)
+	operators := s.Client.WithToken(operator.Token)
 	for name, quota := range map[string]wire.NamespaceInput{"victim": {}, "rival": s.attack.quota} {
-		if err := operators.do(ctx, "PUT", "/namespaces/"+name, quota, nil); err != nil {
+		if err := operators.Do(ctx, "PUT", "/namespaces/"+name, quota, nil); err != nil {
 			return order, err
 		}
 	}
@@ -132,14 +133,14 @@ func (s *siege) admit(ctx context.Context) (order attackOrder, err error) {
 			return ""
 		}
 		var made wire.Token
-		made, err = operators.makeToken(ctx, wire.TokenInput{Scope: scope, Namespace: namespace})
+		made, err = operators.MakeToken(ctx, wire.TokenInput{Scope: scope, Namespace: namespace})
 		return made.Token
 	}
 	order = attackOrder{
-		Attack: s.attack.name, Server: s.server.addr, Roots: s.cert, Namespace: "rival", Rivals: s.t.opts.rivals, Schedules: s.t.opts.rivalCron,
+		Attack: s.attack.name, Server: s.Server.Addr, Roots: s.cert, Namespace: "rival", Rivals: s.Run.Options.Rivals, Schedules: s.Run.Options.RivalCron,
 		Token: token("rival", s.attack.scope), Writer: token("rival", "write"),
 	}
-	s.client = s.client.as(token("victim", "write"))
+	s.Client = s.Client.WithToken(token("victim", "write"))
 	if err != nil {
 		return order, err
 	}
@@ -167,7 +168,7 @@ func (s *siege) delivered() (int, error) {
 
 // last lets the attack last as long as it shall.
 func (s *siege) last(ctx context.Context, ready attackReady) error {
-	lasts := s.t.opts.phase
+	lasts := s.Run.Options.Phase
 	if s.redis != nil {
 		lasts = max(lasts, s.attack.redisLasts)
 	}
@@ -187,7 +188,7 @@ func (s *siege) last(ctx context.Context, ready attackReady) error {
 // Redis's memory. It returns 0 if that cannot be read.
 func (s *siege) storedBytes(ctx context.Context) (sum int64) {
 	if s.redis == nil {
-		_ = filepath.WalkDir(s.server.dir, func(_ string, entry fs.DirEntry, err error) error {
+		_ = filepath.WalkDir(s.Server.Dir, func(_ string, entry fs.DirEntry, err error) error {
 			if err != nil {
 				return nil // the store may remove files during the walk
 			}

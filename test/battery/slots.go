@@ -5,19 +5,20 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/test/battery/harness"
 )
 
 // slotsMoved: slots go from one master to another while two nodes work.
-func slotsMoved(ctx context.Context, t *trial) error {
-	c, err := redistest.StartCluster(t.path("redis"), 3, 0)
+func slotsMoved(ctx context.Context, t *harness.Run) error {
+	c, err := redistest.StartCluster(t.Path("redis"), 3, 0)
 	if err != nil {
 		c.Close()
 		return err
 	}
 	defer c.Close()
-	v, err := t.underFaults(ctx, ".", "redis+cluster://"+c.Servers[0].Addr, func(ctx context.Context, n *nodes) error {
-		for i := range t.opts.slotMoves {
-			if err := n.fault("slots moved", time.Now()); err != nil {
+	v, err := underFaults(ctx, t, ".", "redis+cluster://"+c.Servers[0].Addr, func(ctx context.Context, n *harness.Nodes) error {
+		for i := range t.Options.SlotMoves {
+			if err := n.RecordFault("slots moved", time.Now()); err != nil {
 				return err
 			}
 			if err := reshard(ctx, c, i%3, (i+1)%3); err != nil {
@@ -29,7 +30,7 @@ func slotsMoved(ctx context.Context, t *trial) error {
 	if err != nil {
 		return err
 	}
-	t.mustKeep(v)
+	mustKeep(t, v)
 	return nil
 }
 

@@ -6,19 +6,20 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/foliot/foliot/test/battery/harness"
 	"github.com/foliot/foliot/test/battery/harness/system"
 	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
 // tenants: each attack next to a victim, on a server of its own that keeps its
 // tasks in a directory.
-func tenants(ctx context.Context, t *trial) error { return t.endureAll(ctx, false) }
+func tenants(ctx context.Context, t *harness.Run) error { return runAttacks(ctx, t, false) }
 
 // tenantsOnRedis: the same on a node of a Redis.
-func tenantsOnRedis(ctx context.Context, t *trial) error { return t.endureAll(ctx, true) }
+func tenantsOnRedis(ctx context.Context, t *harness.Run) error { return runAttacks(ctx, t, true) }
 
-func (t *trial) endureAll(ctx context.Context, onRedis bool) error {
-	chosen, err := chooseAttacks(t.opts.attacks)
+func runAttacks(ctx context.Context, t *harness.Run, onRedis bool) error {
+	chosen, err := chooseAttacks(t.Options.Attacks)
 	if err != nil {
 		return err
 	}
@@ -27,14 +28,14 @@ func (t *trial) endureAll(ctx context.Context, onRedis bool) error {
 		if onRedis && a.onDirectory {
 			continue
 		}
-		t.note("%s: %s", a.name, a.what)
-		row, err := t.endure(ctx, a, onRedis)
+		t.Note("%s: %s", a.name, a.what)
+		row, err := carryOutAttack(ctx, t, a, onRedis)
 		if err != nil {
-			t.must(false, "%s ended early: %v", a.name, err)
+			t.Must(false, "%s ended early: %v", a.name, err)
 			lines = append(lines, fmt.Sprintf("%-11s FAIL  %v", a.name, err))
 		} else {
 			for _, f := range row.findings() {
-				t.must(f.ok, "%s", f.text)
+				t.Must(f.ok, "%s", f.text)
 			}
 			lines = append(lines, row.line())
 		}
@@ -43,19 +44,19 @@ func (t *trial) endureAll(ctx context.Context, onRedis bool) error {
 		}
 	}
 	for _, line := range lines {
-		t.note("%s", line)
+		t.Note("%s", line)
 	}
 	return nil
 }
 
-// endure measures one attack, in as many turns as deciding asks for.
-func (t *trial) endure(ctx context.Context, a attack, onRedis bool) (*tenantsRow, error) {
+// carryOutAttack measures one attack, in as many turns as deciding asks for.
+func carryOutAttack(ctx context.Context, t *harness.Run, a attack, onRedis bool) (*tenantsRow, error) {
 	for turns := []*tenantsRow{}; ; {
-		row, err := t.endureOnce(ctx, a, fmt.Sprintf("%s-%d", a.name, len(turns)+1), onRedis)
+		row, err := carryOutOnce(ctx, t, a, fmt.Sprintf("%s-%d", a.name, len(turns)+1), onRedis)
 		if err != nil {
 			return nil, err
 		}
-		t.describe(row)
+		reportRow(t, row)
 		turns = append(turns, row)
 		if counts := deciding(turns); counts != nil {
 			return counts, nil
@@ -63,21 +64,21 @@ func (t *trial) endure(ctx context.Context, a attack, onRedis bool) (*tenantsRow
 	}
 }
 
-// describe prints what a turn measured.
-func (t *trial) describe(row *tenantsRow) {
-	t.note("requests %d, replies %v (0: none), %d MB; the rival's deliveries %d", row.attacker.Requests, row.attacker.Statuses, row.attacker.Bytes>>20, row.delivered)
+// reportRow prints what a turn measured.
+func reportRow(t *harness.Run, row *tenantsRow) {
+	t.Note("requests %d, replies %v (0: none), %d MB; the rival's deliveries %d", row.attacker.Requests, row.attacker.Statuses, row.attacker.Bytes>>20, row.delivered)
 	for _, s := range []struct {
 		name string
 		spell
 	}{{"alone", row.alone}, {"beside", row.beside}} {
-		t.lateness("of a process that only sleeps, "+s.name, s.sleeper)
-		t.lateness("of the victim, "+s.name, s.victim)
+		t.Lateness("of a process that only sleeps, "+s.name, s.sleeper)
+		t.Lateness("of the victim, "+s.name, s.victim)
 	}
 }
 
-// endureOnce carries one attack out, in a directory of that name.
-func (t *trial) endureOnce(ctx context.Context, a attack, dir string, onRedis bool) (*tenantsRow, error) {
-	s, err := t.besiege(ctx, a, dir, onRedis)
+// carryOutOnce carries one attack out, in a directory of that name.
+func carryOutOnce(ctx context.Context, t *harness.Run, a attack, dir string, onRedis bool) (*tenantsRow, error) {
+	s, err := prepareAttack(ctx, t, a, dir, onRedis)
 	if err != nil {
 		return nil, err
 	}
@@ -86,29 +87,29 @@ func (t *trial) endureOnce(ctx context.Context, a attack, dir string, onRedis bo
 	if err != nil {
 		return nil, err
 	}
-	memory := system.WatchMemory(ctx, s.server.pid())
+	memory := system.WatchMemory(ctx, s.Server.PID())
 	defer memory.End()
-	victim := s.bystand(ctx, 20)
-	defer victim.stop()
-	timing.Pause(ctx, bystanderDelay)
+	victim := s.StartBystanders(ctx, 20)
+	defer victim.Stop()
+	timing.Pause(ctx, harness.BystanderDelay)
 	row := &tenantsRow{attack: a}
-	row.alone = watchSpell(ctx, func() { timing.Pause(ctx, t.opts.phase/2) })
+	row.alone = watchSpell(ctx, func() { timing.Pause(ctx, t.Options.Phase/2) })
 	if err := s.suffer(ctx, order, row); err != nil {
 		return nil, err
 	}
-	victim.stop()
-	_, peak, err := s.server.memory()
+	victim.Stop()
+	_, peak, err := s.Server.Memory()
 	row.died = err != nil
 	if row.died {
-		t.note("the server died; the system killed it for want of memory: %v", s.server.group.Kills() > 0)
+		t.Note("the server died; the system killed it for want of memory: %v", s.Server.Group.Kills() > 0)
 	} else {
-		if err := s.awaitPromised(ctx, 90*time.Second); err != nil {
+		if err := s.AwaitPromised(ctx, 90*time.Second); err != nil {
 			return nil, err
 		}
 	}
 	row.resident = max(memory.End().Peak, peak)
-	row.created, row.refused = len(victim.names), victim.refused
-	e, err := s.evidence()
+	row.created, row.refused = len(victim.Names), victim.Refused
+	e, err := s.Evidence()
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +130,7 @@ func (s *siege) suffer(ctx context.Context, order attackOrder, row *tenantsRow) 
 	}
 	timing.Until(ctx, ready.Due)
 	stored := s.storedBytes(ctx)
-	stopProfile, err := s.profile(row.attack.name)
+	stopProfile, err := s.Profile(row.attack.name)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/harness"
 	"github.com/foliot/foliot/test/battery/harness/receiver"
 	"github.com/foliot/foliot/test/battery/harness/system"
 	"github.com/foliot/foliot/test/battery/harness/timing"
@@ -15,13 +16,13 @@ import (
 
 // throughput: deliveries a second from a backlog, with signatures and without,
 // in turns on one server. The receiver shares the machine.
-func throughput(ctx context.Context, t *trial) error {
-	st, err := t.stage(ctx)
+func throughput(ctx context.Context, t *harness.Run) error {
+	st, err := t.NewEnvironment(ctx)
 	if err != nil {
 		return err
 	}
-	defer st.close()
-	sink, err := receiver.StartFast(st.path("sunk"))
+	defer st.Close()
+	sink, err := receiver.StartFast(st.Path("sunk"))
 	if err != nil {
 		return err
 	}
@@ -30,17 +31,17 @@ func throughput(ctx context.Context, t *trial) error {
 	const turns, promised = 2, 15_000
 	var drains []drain
 	for turn := range turns {
-		plain, err := st.drain(ctx, sink, fmt.Sprintf("plain-%d", turn+1))
+		plain, err := drainBacklog(ctx, st, sink, fmt.Sprintf("plain-%d", turn+1))
 		if err != nil {
 			return err
 		}
-		signed, err := st.drainSigned(ctx, sink, fmt.Sprintf("signed-%d", turn+1))
+		signed, err := drainSignedBacklog(ctx, st, sink, fmt.Sprintf("signed-%d", turn+1))
 		if err != nil {
 			return err
 		}
 		drains = append(drains, plain, signed)
 	}
-	if err := st.server.stop(20 * time.Second); err != nil {
+	if err := st.Server.Stop(20 * time.Second); err != nil {
 		return err
 	}
 	if err := sink.Close(); err != nil {
@@ -48,7 +49,7 @@ func throughput(ctx context.Context, t *trial) error {
 	}
 	slowest := 0.0
 	for _, d := range drains {
-		rate, err := t.mustDrain(d, sink.Path)
+		rate, err := mustDrain(t, d, sink.Path)
 		if err != nil {
 			return err
 		}
@@ -56,7 +57,7 @@ func throughput(ctx context.Context, t *trial) error {
 			slowest = rate
 		}
 	}
-	t.must(slowest >= promised, "signed, in the slowest turn: %.0f deliveries a second, at least %d", slowest, promised)
+	t.Must(slowest >= promised, "signed, in the slowest turn: %.0f deliveries a second, at least %d", slowest, promised)
 	return nil
 }
 
@@ -68,28 +69,28 @@ type drain struct {
 	counts       receiver.Counts // of this drain alone
 }
 
-// drain imports tasks that are due at one instant and awaits their delivery.
-func (st *stage) drain(ctx context.Context, sink *receiver.Fast, name string) (d drain, err error) {
-	count := st.t.opts.drained
-	due := timing.DueIn(leadFor(count))
+// drainBacklog imports tasks that are due at one instant and awaits their delivery.
+func drainBacklog(ctx context.Context, st *harness.Environment, sink *receiver.Fast, name string) (d drain, err error) {
+	count := st.Run.Options.Drained
+	due := timing.DueIn(harness.LeadFor(count))
 	d.tasks = verify.Numbered{Prefix: name, Count: count, Due: func(int) time.Time { return due }}
-	if err := st.importNumbered(ctx, d.tasks, "", sink.URL()); err != nil {
+	if err := st.ImportNumbered(ctx, d.tasks, "", sink.URL()); err != nil {
 		return d, err
 	}
 	before, err := sink.Counts()
 	if err != nil || !timing.Until(ctx, due.Add(-500*time.Millisecond)) {
 		return d, errors.Join(err, ctx.Err())
 	}
-	stop, err := st.profile(name)
+	stop, err := st.Profile(name)
 	if err != nil {
 		return d, err
 	}
-	serverBefore, err := system.CPUOf(st.server.pid())
+	serverBefore, err := system.CPUOf(st.Server.PID())
 	receiverBefore, err2 := system.CPUOf(sink.Cmd.Process.Pid)
 	if err := errors.Join(err, err2, receiver.AwaitDeliveries(ctx, sink, before.Arrived+count, due, 30*time.Second)); err != nil {
 		return d, err
 	}
-	serverAfter, err := system.CPUOf(st.server.pid())
+	serverAfter, err := system.CPUOf(st.Server.PID())
 	receiverAfter, err2 := system.CPUOf(sink.Cmd.Process.Pid)
 	d.server, d.sink = serverAfter-serverBefore, receiverAfter-receiverBefore
 	after, err3 := sink.Counts()
@@ -97,16 +98,16 @@ func (st *stage) drain(ctx context.Context, sink *receiver.Fast, name string) (d
 	return d, errors.Join(err, err2, err3, stop(ctx))
 }
 
-// drainSigned is drain while the namespace has a secret that the sink knows.
-func (st *stage) drainSigned(ctx context.Context, sink *receiver.Fast, name string) (d drain, err error) {
-	secret, err := st.client.makeSecret(ctx, wire.SecretInput{})
+// drainSignedBacklog is drain while the namespace has a secret that the sink knows.
+func drainSignedBacklog(ctx context.Context, st *harness.Environment, sink *receiver.Fast, name string) (d drain, err error) {
+	secret, err := st.Client.MakeSecret(ctx, wire.SecretInput{})
 	if err != nil {
 		return d, err
 	}
 	if _, err := sink.Know(secret.Secret); err != nil {
 		return d, err
 	}
-	d, err = st.drain(ctx, sink, name)
+	d, err = drainBacklog(ctx, st, sink, name)
 	d.signed = true
 	if err != nil {
 		return d, err
@@ -114,22 +115,22 @@ func (st *stage) drainSigned(ctx context.Context, sink *receiver.Fast, name stri
 	if _, err := sink.Know(); err != nil {
 		return d, err
 	}
-	return d, st.client.dropSecret(ctx, secret.ID)
+	return d, st.Client.DropSecret(ctx, secret.ID)
 }
 
 // mustDrain prints a drain, holds it against what is promised of any, and
 // returns its rate.
-func (t *trial) mustDrain(d drain, log string) (float64, error) {
-	v, err := t.mustTally(d.tasks, log)
+func mustDrain(t *harness.Run, d drain, log string) (float64, error) {
+	v, err := t.MustTally(d.tasks, log)
 	if err != nil {
 		return 0, err
 	}
 	if d.signed {
-		t.must(d.counts.RightlySigned(), "signed %d of %d; of those verified, %d were right and %d wrong", d.counts.Signed, d.counts.Arrived, d.counts.Verified, d.counts.Rejected)
+		t.Must(d.counts.RightlySigned(), "signed %d of %d; of those verified, %d were right and %d wrong", d.counts.Signed, d.counts.Arrived, d.counts.Verified, d.counts.Rejected)
 	} else {
-		t.must(d.counts.Signed == 0, "signed although there is no secret: %d", d.counts.Signed)
+		t.Must(d.counts.Signed == 0, "signed although there is no secret: %d", d.counts.Signed)
 	}
-	t.note("%s: %.0f deliveries a second; processor time of each: %.1f us server, %.1f us receiver", d.tasks.Prefix, v.Rate, each(d.server, v.Arrived), each(d.sink, v.Arrived))
+	t.Note("%s: %.0f deliveries a second; processor time of each: %.1f us server, %.1f us receiver", d.tasks.Prefix, v.Rate, each(d.server, v.Arrived), each(d.sink, v.Arrived))
 	return v.Rate, nil
 }
 

@@ -7,20 +7,21 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/harness"
 	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
 // watchdog: a task is touched more often than its delay, then no more.
-func watchdog(ctx context.Context, t *trial) error {
-	st, err := t.stage(ctx)
+func watchdog(ctx context.Context, t *harness.Run) error {
+	st, err := t.NewEnvironment(ctx)
 	if err != nil {
 		return err
 	}
-	defer st.close()
+	defer st.Close()
 
 	const name, delay, every, touches = "watchdog", time.Second, 300 * time.Millisecond, 30
-	in := wire.TaskInput{Name: name, Delay: delay.String(), HTTP: wire.HTTPInput{URL: st.receiver.URL()}}
-	if err := st.client.createAll(ctx, []wire.TaskInput{in}); err != nil {
+	in := wire.TaskInput{Name: name, Delay: delay.String(), HTTP: wire.HTTPInput{URL: st.Receiver.URL()}}
+	if err := st.Client.CreateAll(ctx, []wire.TaskInput{in}); err != nil {
 		return err
 	}
 	var last time.Time // no touch was answered after it, and it is due no earlier than a delay from when that was asked
@@ -29,7 +30,7 @@ func watchdog(ctx context.Context, t *trial) error {
 			return ctx.Err()
 		}
 		last = time.Now()
-		status, reply, err := st.client.call(ctx, http.MethodPost, "/tasks/"+name+"/touch", nil)
+		status, reply, err := st.Client.Call(ctx, http.MethodPost, "/tasks/"+name+"/touch", nil)
 		if err != nil {
 			return err
 		}
@@ -37,24 +38,24 @@ func watchdog(ctx context.Context, t *trial) error {
 			return fmt.Errorf("touch %d: status %d: %s", i+1, status, reply)
 		}
 	}
-	t.must(st.receiver.Arrivals(name) == 0, "fired %d times during %d touches", st.receiver.Arrivals(name), touches)
-	if err := st.promised(name, last.Add(delay)); err != nil {
+	t.Must(st.Receiver.Arrivals(name) == 0, "fired %d times during %d touches", st.Receiver.Arrivals(name), touches)
+	if err := st.Promised(name, last.Add(delay)); err != nil {
 		return err
 	}
 	timing.Pause(ctx, 3*delay)
-	t.must(st.receiver.Arrivals(name) == 1, "fired %d times after they stopped", st.receiver.Arrivals(name))
-	if err := st.server.stop(10 * time.Second); err != nil {
+	t.Must(st.Receiver.Arrivals(name) == 1, "fired %d times after they stopped", st.Receiver.Arrivals(name))
+	if err := st.Server.Stop(10 * time.Second); err != nil {
 		return err
 	}
-	v, err := st.judge()
+	v, err := st.Judge()
 	if err != nil {
 		return err
 	}
-	t.lateness("after the last touch's delay", v.Late)
+	t.Lateness("after the last touch's delay", v.Late)
 	return nil
 }
 
 // oneTask is a batch of one.
 func oneTask(name, callback string, due time.Time) []wire.TaskInput {
-	return []wire.TaskInput{input(name, callback, due)}
+	return []wire.TaskInput{harness.Task(name, callback, due)}
 }

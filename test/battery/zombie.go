@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/harness"
 	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
@@ -28,41 +29,41 @@ const (
 // of that, and settle none. A cancel is answered with 202 instead of 200 for as
 // long as a request may be on the wire, which depends on the task's timeout:
 // both happens.
-func zombie(ctx context.Context, t *trial) error {
-	n, err := t.onRedis(ctx, ".", 3)
+func zombie(ctx context.Context, t *harness.Run) error {
+	n, err := t.StartNodes(ctx, ".", 3)
 	if err != nil {
 		return err
 	}
-	defer n.close()
-	z := &zombies{nodes: n, silent: map[string]time.Time{}, fromHands: map[int]int{}}
-	for i := range t.opts.zombies {
+	defer n.Close()
+	z := &zombies{Nodes: n, silent: map[string]time.Time{}, fromHands: map[int]int{}}
+	for i := range t.Options.Zombies {
 		if err := z.round(ctx, i); err != nil {
 			return fmt.Errorf("round %d: %w", i, err)
 		}
-		if (i+1)%max(2, t.opts.zombies/20) == 0 {
-			t.note("stopped %d times", i+1)
+		if (i+1)%max(2, t.Options.Zombies/20) == 0 {
+			t.Note("stopped %d times", i+1)
 		}
 	}
-	if err := n.awaitPromised(ctx, 60*time.Second); err != nil {
+	if err := n.AwaitPromised(ctx, 60*time.Second); err != nil {
 		return err
 	}
-	t.note("tasks that stopped nodes had not delivered: %d, of which claimed: %d", z.left, z.claimed)
-	t.must(z.fromHands[200] > 0 && z.fromHands[202] > 0, "claimed tasks whose cancel was answered 200: %d, 202: %d, otherwise: %d",
+	t.Note("tasks that stopped nodes had not delivered: %d, of which claimed: %d", z.left, z.claimed)
+	t.Must(z.fromHands[200] > 0 && z.fromHands[202] > 0, "claimed tasks whose cancel was answered 200: %d, 202: %d, otherwise: %d",
 		z.fromHands[200], z.fromHands[202], z.fromHands[0])
 	if err := z.mustStayCancelled(ctx); err != nil {
 		return err
 	}
-	v, err := n.conclude(ctx)
+	v, err := n.Conclude(ctx)
 	if err != nil {
 		return err
 	}
-	t.must(len(v.AfterCancel) == 0, "delivered after a cancel's 200: %d%s", len(v.AfterCancel), verify.Examples(v.AfterCancel))
+	t.Must(len(v.AfterCancel) == 0, "delivered after a cancel's 200: %d%s", len(v.AfterCancel), verify.Examples(v.AfterCancel))
 	return z.mustStaySilent()
 }
 
 // zombies is the state of the series.
 type zombies struct {
-	*nodes
+	*harness.Nodes
 	silent map[string]time.Time // cancelled before their node went on: when that was answered
 
 	left, claimed int
@@ -72,12 +73,12 @@ type zombies struct {
 // round is one stop. The queue is paused while the node sleeps: what others take
 // back from it waits, so that there is something to cancel.
 func (z *zombies) round(ctx context.Context, i int) error {
-	index := z.t.rand.IntN(len(z.list))
-	victim, other := z.doors.list[index], z.doors.list[(index+1)%len(z.list)]
+	index := z.Run.Rand.IntN(len(z.Servers))
+	victim, other := z.Endpoints.List[index], z.Endpoints.List[(index+1)%len(z.Servers)]
 	due := timing.DueIn(zombieAhead)
 	tasks := make([]wire.TaskInput, zombieHerd)
 	for k := range tasks {
-		tasks[k] = input(fmt.Sprintf("zombie-%d-%d", i, k), z.receiver.URL(), due)
+		tasks[k] = harness.Task(fmt.Sprintf("zombie-%d-%d", i, k), z.Receiver.URL(), due)
 		tasks[k].Queue = zombieQueue
 		if k%2 == 0 {
 			tasks[k].Timeout = zombieShort.String()
@@ -86,23 +87,23 @@ func (z *zombies) round(ctx context.Context, i int) error {
 	if err := z.promise(ctx, other, tasks, due); err != nil {
 		return err
 	}
-	timing.Until(ctx, due.Add(time.Duration(z.t.rand.Int64N(int64(zombieStop)))))
+	timing.Until(ctx, due.Add(time.Duration(z.Run.Rand.Int64N(int64(zombieStop)))))
 	wake, err := z.stopNode(index)
 	if err != nil {
 		return err
 	}
 	defer wake() // also where something fails: a stopped process would not end
-	victim.shut.Store(true)
-	defer victim.shut.Store(false)
+	victim.Closed.Store(true)
+	defer victim.Closed.Store(false)
 	timing.Pause(ctx, verify.WireDelay)
-	if err := other.pauseQueue(ctx, zombieQueue, ""); err != nil {
+	if err := other.PauseQueue(ctx, zombieQueue, ""); err != nil {
 		return err
 	}
 	claimed, others, err := z.outstanding(ctx, other, tasks)
 	if err != nil {
 		return err
 	}
-	if !timing.Pause(ctx, max(z.t.opts.shardLease, z.t.opts.taskLease)+zombieShort+time.Second) {
+	if !timing.Pause(ctx, max(z.Run.Options.ShardLease, z.Run.Options.TaskLease)+zombieShort+time.Second) {
 		return ctx.Err()
 	}
 	if err := z.cancelHalf(ctx, other, claimed, func(status int) { z.fromHands[status]++ }); err != nil {
@@ -113,32 +114,32 @@ func (z *zombies) round(ctx context.Context, i int) error {
 	}
 	wake()
 	timing.Pause(ctx, zombieQuiet)
-	if err := other.resumeQueue(ctx, zombieQueue); err != nil {
+	if err := other.ResumeQueue(ctx, zombieQueue); err != nil {
 		return err
 	}
-	if _, err := z.list[index].ready(ctx, 20*time.Second); err != nil {
+	if _, err := z.Servers[index].Ready(ctx, 20*time.Second); err != nil {
 		return err
 	}
-	timing.Pause(ctx, time.Second+z.t.opts.shardLease/2) // it has its part again: the next one to be stopped may be this one
+	timing.Pause(ctx, time.Second+z.Run.Options.ShardLease/2) // it has its part again: the next one to be stopped may be this one
 	return nil
 }
 
 // promise creates tasks and writes down that they were accepted.
-func (z *zombies) promise(ctx context.Context, at *door, tasks []wire.TaskInput, due time.Time) error {
-	if err := at.createAll(ctx, tasks); err != nil {
+func (z *zombies) promise(ctx context.Context, at *harness.Endpoint, tasks []wire.TaskInput, due time.Time) error {
+	if err := at.CreateAll(ctx, tasks); err != nil {
 		return err
 	}
-	return timing.InParallel(len(tasks), 64, func(i int) error { return z.promised(tasks[i].Name, due) })
+	return timing.InParallel(len(tasks), 64, func(i int) error { return z.Promised(tasks[i].Name, due) })
 }
 
 // stopNode stops a node; wake lets it go on, once.
 func (z *zombies) stopNode(i int) (wake func(), err error) {
-	process := z.list[i].cmd.Process
+	process := z.Servers[i].Cmd.Process
 	if err := process.Signal(syscall.SIGSTOP); err != nil {
 		return nil, fmt.Errorf("stop a node: %w", err)
 	}
 	wake = sync.OnceFunc(func() { _ = process.Signal(syscall.SIGCONT) }) // it is stopped: it has not ended
-	if err := z.fault("SIGSTOP", time.Now()); err != nil {
+	if err := z.RecordFault("SIGSTOP", time.Now()); err != nil {
 		wake()
 		return nil, err
 	}
@@ -147,16 +148,16 @@ func (z *zombies) stopNode(i int) (wake func(), err error) {
 
 // outstanding returns the tasks that are not delivered: those that the stopped
 // node has claimed, and others.
-func (z *zombies) outstanding(ctx context.Context, at *door, tasks []wire.TaskInput) (claimed, others []string, err error) {
+func (z *zombies) outstanding(ctx context.Context, at *harness.Endpoint, tasks []wire.TaskInput) (claimed, others []string, err error) {
 	states := make([]string, len(tasks))
 	err = timing.InParallel(len(tasks), 16, func(i int) error {
-		t, err := at.get(ctx, tasks[i].Name)
+		t, err := at.Get(ctx, tasks[i].Name)
 		states[i] = t.State
 		return err
 	})
 	for i, in := range tasks {
 		switch {
-		case states[i] == "running" && z.receiver.Arrivals(in.Name) == 0:
+		case states[i] == "running" && z.Receiver.Arrivals(in.Name) == 0:
 			claimed = append(claimed, in.Name)
 		case states[i] != "delivered":
 			others = append(others, in.Name)
@@ -169,14 +170,14 @@ func (z *zombies) outstanding(ctx context.Context, at *door, tasks []wire.TaskIn
 
 // cancelHalf cancels two in a row and leaves two, so that it meets tasks of
 // either timeout, and tells the status of each.
-func (z *zombies) cancelHalf(ctx context.Context, at *door, names []string, told func(status int)) error {
+func (z *zombies) cancelHalf(ctx context.Context, at *harness.Endpoint, names []string, told func(status int)) error {
 	for i, name := range names {
 		if i%4 >= 2 {
 			continue
 		}
-		status := at.cancel(ctx, name)
+		status := at.Cancel(ctx, name)
 		now := time.Now()
-		if err := z.stage.cancelled.Append(verify.Cancelled{Name: name, Status: status, At: now}); err != nil {
+		if err := z.Environment.Cancelled.Append(verify.Cancelled{Name: name, Status: status, At: now}); err != nil {
 			return err
 		}
 		if status != http.StatusOK && status != http.StatusAccepted {
@@ -194,7 +195,7 @@ func (z *zombies) cancelHalf(ctx context.Context, at *door, names []string, told
 func (z *zombies) mustStayCancelled(ctx context.Context) error {
 	var changed []string
 	for name := range z.silent {
-		t, err := z.doors.next().get(ctx, name)
+		t, err := z.Endpoints.Next().Get(ctx, name)
 		if err != nil {
 			return err
 		}
@@ -202,13 +203,13 @@ func (z *zombies) mustStayCancelled(ctx context.Context) error {
 			changed = append(changed, name+" is "+t.State)
 		}
 	}
-	z.t.must(len(changed) == 0, "cancelled tasks that were settled otherwise: %d of %d%s", len(changed), len(z.silent), verify.Examples(changed))
+	z.Run.Must(len(changed) == 0, "cancelled tasks that were settled otherwise: %d of %d%s", len(changed), len(z.silent), verify.Examples(changed))
 	return nil
 }
 
 // mustStaySilent judges what a woken node has sent, whatever the cancel's status.
 func (z *zombies) mustStaySilent() error {
-	e, err := z.evidence()
+	e, err := z.Evidence()
 	if err != nil {
 		return err
 	}
@@ -218,6 +219,6 @@ func (z *zombies) mustStaySilent() error {
 			sent = append(sent, a.Name)
 		}
 	}
-	z.t.must(len(sent) == 0, "cancelled tasks that a woken node sent: %d%s", len(sent), verify.Examples(sent))
+	z.Run.Must(len(sent) == 0, "cancelled tasks that a woken node sent: %d%s", len(sent), verify.Examples(sent))
 	return nil
 }

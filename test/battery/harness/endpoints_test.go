@@ -1,4 +1,4 @@
-package main
+package harness
 
 import (
 	"net/http"
@@ -44,11 +44,11 @@ func (n *node) asked() []string {
 	return n.keys
 }
 
-func doorsOf(t *testing.T, urls ...string) *doors {
+func doorsOf(t *testing.T, urls ...string) *Endpoints {
 	t.Helper()
-	ds := &doors{}
+	ds := &Endpoints{}
 	for _, url := range urls {
-		ds.list = append(ds.list, newDoor(url))
+		ds.List = append(ds.List, newEndpoint(url))
 	}
 	t.Cleanup(ds.close)
 	return ds
@@ -57,7 +57,7 @@ func doorsOf(t *testing.T, urls ...string) *doors {
 func TestACreateWithoutAnAnswerIsAskedForAgainUnderItsKey(t *testing.T) {
 	a, b := startNode(t, 503, 0), startNode(t, 0, 500)
 	ds := doorsOf(t, a.URL, b.URL)
-	ok, err := ds.create(t.Context(), input("task", "http://127.0.0.1/", time.Now()))
+	ok, err := ds.Create(t.Context(), Task("task", "http://127.0.0.1/", time.Now()))
 	if !ok || err != nil {
 		t.Fatal(ok, err)
 	}
@@ -68,7 +68,7 @@ func TestACreateWithoutAnAnswerIsAskedForAgainUnderItsKey(t *testing.T) {
 
 func TestACreateThatIsRefusedIsNotRepeated(t *testing.T) {
 	a := startNode(t, 422)
-	if ok, err := doorsOf(t, a.URL).create(t.Context(), input("task", "http://127.0.0.1/", time.Now())); ok || err == nil || len(a.asked()) != 1 {
+	if ok, err := doorsOf(t, a.URL).Create(t.Context(), Task("task", "http://127.0.0.1/", time.Now())); ok || err == nil || len(a.asked()) != 1 {
 		t.Errorf("created %v, %v, asked %d times", ok, err, len(a.asked()))
 	}
 }
@@ -80,7 +80,7 @@ func TestACancelAsksOneNodeOnce(t *testing.T) {
 		a := startNode(t, status)
 		gone := httptest.NewServer(nil)
 		gone.Close() // nobody is asked there
-		if got := doorsOf(t, gone.URL, a.URL).cancel(t.Context(), "task"); got != want || len(a.asked()) != 1 {
+		if got := doorsOf(t, gone.URL, a.URL).Cancel(t.Context(), "task"); got != want || len(a.asked()) != 1 {
 			t.Errorf("a node that answers %d: %d, asked %d times", status, got, len(a.asked()))
 		}
 	}
@@ -89,9 +89,9 @@ func TestACancelAsksOneNodeOnce(t *testing.T) {
 func TestAShutDoorIsPassedBy(t *testing.T) {
 	a, b := startNode(t), startNode(t)
 	ds := doorsOf(t, a.URL, b.URL)
-	ds.list[0].shut.Store(true)
+	ds.List[0].Closed.Store(true)
 	for range 10 {
-		if d := ds.next(); d != ds.list[1] {
+		if d := ds.Next(); d != ds.List[1] {
 			t.Fatal("the shut one is asked")
 		}
 	}

@@ -1,25 +1,23 @@
-package main
+package harness
 
 import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"fmt"
 	"math/big"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"time"
 )
 
-// secure makes the server speak TLS, with a certificate of its own. It must be
+// Secure makes the server speak TLS, with a certificate of its own. It must be
 // called before the first start. It returns the certificate in PEM.
-func (s *server) secure() ([]byte, error) {
+func (s *Server) Secure() ([]byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, fmt.Errorf("make a certificate: %w", err)
@@ -39,20 +37,15 @@ func (s *server) secure() ([]byte, error) {
 		return nil, fmt.Errorf("make a certificate: %w", err)
 	}
 	cert := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	certFile, keyFile := filepath.Join(filepath.Dir(s.dir), "cert.pem"), filepath.Join(filepath.Dir(s.dir), "key.pem")
+	certFile, keyFile := filepath.Join(filepath.Dir(s.Dir), "cert.pem"), filepath.Join(filepath.Dir(s.Dir), "key.pem")
 	if err := os.WriteFile(certFile, cert, 0o600); err != nil {
 		return nil, err
 	}
 	if err := os.WriteFile(keyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}), 0o600); err != nil {
 		return nil, err
 	}
-	s.flags = append(s.flags, "--tls-cert", certFile, "--tls-key", keyFile)
-	s.roots = x509.NewCertPool()
-	s.roots.AppendCertsFromPEM(cert)
+	s.Flags = append(s.Flags, "--tls-cert", certFile, "--tls-key", keyFile)
+	s.Roots = x509.NewCertPool()
+	s.Roots.AppendCertsFromPEM(cert)
 	return cert, nil
-}
-
-// trust makes the client believe these authorities. It must be called before the first request.
-func (c *client) trust(roots *x509.CertPool) {
-	c.http.Transport.(*http.Transport).TLSClientConfig = &tls.Config{RootCAs: roots}
 }

@@ -1,4 +1,4 @@
-package main
+package harness
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
-// A profile needs the help of the process it is of, and the server has no door
+// A profile needs the help of the process it is of, and the server has no command
 // for that. So the binary that is measured gets another source file, which is
 // no part of what is shipped, by the compiler's own means (-overlay).
 //
@@ -44,32 +44,32 @@ func overlay(dir string) (string, error) {
 	return list, os.WriteFile(list, replace, 0o600)
 }
 
-// profile starts a profile of the server, if that was asked for; the function
+// Profile starts a profile of the server, if that was asked for; the function
 // it returns ends it and prints where the time went.
-func (st *stage) profile(name string) (stop func(context.Context) error, err error) {
-	if !st.t.opts.profile {
+func (st *Environment) Profile(name string) (stop func(context.Context) error, err error) {
+	if !st.Run.Options.Profile {
 		return func(context.Context) error { return nil }, nil
 	}
-	if err := st.server.cmd.Process.Signal(syscall.SIGUSR1); err != nil {
+	if err := st.Server.Cmd.Process.Signal(syscall.SIGUSR1); err != nil {
 		return nil, fmt.Errorf("start a profile: %w", err)
 	}
 	return func(ctx context.Context) error {
-		if err := st.server.cmd.Process.Signal(syscall.SIGUSR2); err != nil {
+		if err := st.Server.Cmd.Process.Signal(syscall.SIGUSR2); err != nil {
 			return fmt.Errorf("end the profile: %w", err)
 		}
 		timing.Pause(ctx, time.Second) // it is written meanwhile
-		kept := filepath.Join(st.t.dir, name+".pprof")
-		if err := os.Rename(st.server.profileFile(), kept); err != nil {
+		kept := filepath.Join(st.Run.Dir, name+".pprof")
+		if err := os.Rename(st.Server.profileFile(), kept); err != nil {
 			return fmt.Errorf("keep the profile: %w", err)
 		}
-		return st.t.showProfile(ctx, kept)
+		return st.Run.showProfile(ctx, kept)
 	}, nil
 }
 
 // showProfile prints where the time went: first by what was running, then, of
 // what can be named, by what it was running for.
-func (t *trial) showProfile(ctx context.Context, path string) error {
-	t.note("%s:", path)
+func (t *Run) showProfile(ctx context.Context, path string) error {
+	t.Note("%s:", path)
 	for _, view := range [][]string{
 		{"-nodecount", "25"},
 		{"-cum", "-nodecount", "40", "-show", `foliot/|net/http\.|pebble/v2\.|crypto/|runtime\.(gcBgMarkWorker|schedule|mallocgc)$|Syscall6`},
@@ -80,7 +80,7 @@ func (t *trial) showProfile(ctx context.Context, path string) error {
 			return fmt.Errorf("read the profile: %w", err)
 		}
 		for line := range strings.Lines(string(out)) {
-			t.note("  %s", strings.TrimRight(line, "\n"))
+			t.Note("  %s", strings.TrimRight(line, "\n"))
 		}
 	}
 	return nil

@@ -1,0 +1,51 @@
+package harness
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/harness/receiver"
+	"github.com/foliot/foliot/test/battery/harness/timing"
+)
+
+// Schedule creates tasks in batches and writes down that they were accepted.
+func (st *Environment) Schedule(ctx context.Context, count int, prefix string, due func(i int) time.Time) ([]string, error) {
+	return st.ScheduleIn(ctx, "", count, prefix, due)
+}
+
+// ScheduleIn is Schedule for tasks of a queue.
+func (st *Environment) ScheduleIn(ctx context.Context, queue string, count int, prefix string, due func(i int) time.Time) ([]string, error) {
+	return st.ScheduleTo(ctx, st.Receiver, queue, count, prefix, due)
+}
+
+// ScheduleTo is ScheduleIn to another receiver than the environment's own.
+func (st *Environment) ScheduleTo(ctx context.Context, to *receiver.Receiver, queue string, count int, prefix string, due func(i int) time.Time) ([]string, error) {
+	names := make([]string, count)
+	tasks := make([]wire.TaskInput, count)
+	dues := make([]time.Time, count)
+	for i := range count {
+		names[i], dues[i] = fmt.Sprintf("%s-%d", prefix, i), due(i).Truncate(time.Millisecond)
+		tasks[i] = Task(names[i], to.URL(), dues[i])
+		tasks[i].Queue = queue
+	}
+	if err := st.Client.CreateAll(ctx, tasks); err != nil {
+		return nil, err
+	}
+	return names, timing.InParallel(count, 64, func(i int) error { return st.Promised(names[i], dues[i]) })
+}
+
+// RandomString returns a JSON string of n characters that does not compress to less
+// than half. One seed makes one string.
+func RandomString(seed, n int) json.RawMessage {
+	random := rand.New(rand.NewPCG(uint64(seed), 0)) //nolint:gosec // nothing is secret
+	data := make([]byte, n/2)
+	for i := range data {
+		data[i] = byte(random.Uint32())
+	}
+	return json.RawMessage(`"` + hex.EncodeToString(data) + `"`)
+}

@@ -1,0 +1,85 @@
+package harness
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"time"
+
+	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/verify"
+)
+
+// ImportNumbered brings tasks in before they are due, as a user would.
+func (st *Environment) ImportNumbered(ctx context.Context, n verify.Numbered, queue, callback string) error {
+	file := st.Path(n.Prefix + ".ndjson")
+	err := WriteInputs(file, n.Count, func(i int) wire.TaskInput {
+		in := Task(n.Name(i), callback, n.Due(i))
+		in.Queue = queue
+		return in
+	})
+	if err != nil {
+		return err
+	}
+	created, seconds, err := st.ImportFile(ctx, file)
+	if err != nil {
+		return err
+	}
+	st.Run.Note("%s: imported %d in %.1f s, %.0f a second", n.Prefix, created, seconds, float64(created)/seconds)
+	ahead := time.Until(n.Due(0))
+	st.Run.Must(created == n.Count && ahead > 0, "created %d of %d, %s before the first is due", created, n.Count, verify.Millis(ahead))
+	return nil
+}
+
+// LeadFor is how far ahead tasks must be due so that they can be imported before.
+func LeadFor(count int) time.Duration {
+	const slowest = 20_000 // a second: what million promises
+	return 5*time.Second + time.Duration(count)*time.Second/slowest
+}
+
+// RunFoliot runs a command of the binary and reads what it prints as JSON into
+// out, unless that is nil.
+func (st *Environment) RunFoliot(ctx context.Context, out any, args ...string) error {
+	cmd := exec.CommandContext(ctx, st.Server.binary, append(args, "-o", "json")...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("foliot %s: %w\n%s", args[0], err, stderr.Bytes())
+	}
+	if out == nil {
+		return nil
+	}
+	if err := json.Unmarshal(stdout.Bytes(), out); err != nil {
+		return fmt.Errorf("foliot %s printed %q: %w", args[0], stdout.String(), err)
+	}
+	return nil
+}
+
+// WriteInputs writes a file for import.
+func WriteInputs(path string, count int, of func(i int) wire.TaskInput) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	w := bufio.NewWriterSize(f, 1<<20)
+	enc := json.NewEncoder(w)
+	for i := range count {
+		if err := enc.Encode(of(i)); err != nil {
+			return err
+		}
+	}
+	return w.Flush()
+}
+
+// ImportFile runs foliot import and returns what it says; the time is ours.
+func (st *Environment) ImportFile(ctx context.Context, file string) (created int, seconds float64, err error) {
+	var reply struct{ Created int }
+	began := time.Now()
+	err = st.RunFoliot(ctx, &reply, "import", file, "--server", st.Server.URL())
+	return reply.Created, time.Since(began).Seconds(), err
+}

@@ -1,0 +1,95 @@
+package harness
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/foliot/foliot/internal/wire"
+	"github.com/foliot/foliot/test/battery/harness/timing"
+	"github.com/foliot/foliot/test/battery/verify"
+)
+
+const (
+	LoadRate    = 500             // creates a second
+	loadDue     = 3 * time.Second // tasks are due up to this long ahead
+	MaxInFlight = 1024            // attempts that a server may have under way, flag --concurrency
+)
+
+// Target is what a load speaks to: a server, or several.
+type Target interface {
+	Create(ctx context.Context, in wire.TaskInput) (bool, error)
+	Cancel(ctx context.Context, name string) int
+}
+
+// Load creates tasks at a fixed rate and cancels some of them. Run is its
+// only goroutine beside those of the requests, and waits for them.
+type Load struct {
+	Environment *Environment
+	Target      Target
+	Rate        int           // creates a second, whatever the server does
+	DueWithin   time.Duration // tasks are due up to this long from their creation; 0: loadDue
+	CancelShare float64       // is cancelled
+
+	mu         sync.Mutex // guards everything below
+	Unanswered int
+	Cancels    map[int]int // by status
+}
+
+// Run goes on until ctx ends.
+func (l *Load) Run(ctx context.Context) {
+	l.Cancels = map[int]int{}
+	timing.AtRate(ctx, l.Rate, func(i int) { l.live(ctx, i) })
+}
+
+// During runs the load while do runs.
+func (l *Load) During(ctx context.Context, do func() error) error {
+	stop := timing.InBackground(ctx, l.Run)
+	defer stop()
+	return do()
+}
+
+// live creates one task and cancels some. The dice are the task's own: what it
+// does depends on the seed alone.
+func (l *Load) live(ctx context.Context, i int) {
+	dice := rand.New(rand.NewPCG(l.Environment.Run.Options.Seed, uint64(i)))
+	name, due := fmt.Sprintf("kill-%d", i), timing.DueIn(time.Duration(dice.Int64N(int64(cmp.Or(l.DueWithin, loadDue)))))
+	l.create(context.WithoutCancel(ctx), name, due)
+	if dice.Float64() >= l.CancelShare {
+		return
+	}
+	timing.Until(ctx, due.Add(-time.Duration(dice.Int64N(int64(time.Second)))))
+	l.cancel(context.WithoutCancel(ctx), name)
+}
+
+func (l *Load) create(ctx context.Context, name string, due time.Time) {
+	ok, err := l.Target.Create(ctx, Task(name, l.Environment.Receiver.URL(), due))
+	if ok {
+		err = l.Environment.Promised(name, due)
+	}
+	if err != nil {
+		l.mu.Lock()
+		l.Unanswered++
+		l.mu.Unlock()
+	}
+}
+
+func (l *Load) cancel(ctx context.Context, name string) {
+	status := l.Target.Cancel(ctx, name)
+	if err := l.Environment.Cancelled.Append(verify.Cancelled{Name: name, Status: status, At: time.Now()}); err != nil {
+		return
+	}
+	l.mu.Lock()
+	l.Cancels[status]++
+	l.mu.Unlock()
+}
+
+// Report prints what was answered, and judges the cancels.
+func (l *Load) Report(t *Run, v verify.Verdict) {
+	t.Note("creates without an answer %d", l.Unanswered)
+	t.Note("cancels answered 200: %d, 202: %d, 409: %d, not at all: %d", l.Cancels[200], l.Cancels[202], l.Cancels[409], l.Cancels[0])
+	t.Must(len(v.AfterCancel) == 0, "delivered after a cancel's 200: %d%s", len(v.AfterCancel), verify.Examples(v.AfterCancel))
+}

@@ -1,0 +1,46 @@
+package harness
+
+import (
+	"time"
+)
+
+// Options are the flags.
+type Options struct {
+	Binary string
+	Kills  int
+	Cancel float64 // share of the tasks that kill cancels
+	Tasks  int     // of million
+
+	Stuck   int           // crowd, hosts
+	Hosts   int           // hosts
+	Phase   time.Duration // crowd, hosts
+	Timeout string        // crowd, hosts
+	Herd    int           // second
+	Drained int           // throughput
+	Backlog int           // fair
+	Overdue int           // overdue
+
+	Attacks   string // tenants: names, "" for all
+	Rivals    int    // tenants
+	RivalCron int    // tenants
+
+	Ticks     int           // ticks
+	Schedules int           // schedules
+	Watched   time.Duration // schedules
+
+	ShardLease, TaskLease time.Duration // of nodes
+
+	Fills    int           // full-disk
+	Deaths   int           // nodes
+	Zombies  int           // zombie
+	Blackout time.Duration // blackout
+	Deploys  int           // deploy
+	Spread   time.Duration // balance
+
+	Failovers, ClusterFailovers int // failover, failover-*
+	RedisKills, SlotMoves       int // rediskill, slots
+
+	Seed    uint64
+	Keep    bool
+	Profile bool
+}
