@@ -15,6 +15,7 @@ import (
 
 	"github.com/foliot/foliot/test/battery/harness"
 	"github.com/foliot/foliot/test/battery/harness/receiver"
+	"github.com/foliot/foliot/test/battery/scenario/directory"
 )
 
 // scenario is one line of what must be shown. Its run ends in bounded time,
@@ -27,21 +28,21 @@ type scenario struct {
 
 // scenarios are in the order in which they run.
 var scenarios = []scenario{
-	{"steady", "2,000 tasks due over 5 s: lost, early, duplicates, lateness", steady},
-	{"kill", "kill -9 at random moments under 500 creates a second, some tasks cancelled", killed},
-	{"full-disk", "a disk that fills up under creates, patches, cancels and deliveries, -fills times: what was answered is kept", fullDisk},
-	{"cancel", "10,000 cancels at due ±5 ms: none delivered after a 200", cancels},
-	{"poison", "a receiver that kills the server with each attempt: dead after 10 reclaims", poison},
+	{"steady", "2,000 tasks due over 5 s: lost, early, duplicates, lateness", directory.Steady},
+	{"kill", "kill -9 at random moments under 500 creates a second, some tasks cancelled", directory.Kill},
+	{"full-disk", "a disk that fills up under creates, patches, cancels and deliveries, -fills times: what was answered is kept", directory.FullDisk},
+	{"cancel", "10,000 cancels at due ±5 ms: none delivered after a 200", directory.Cancel},
+	{"poison", "a receiver that kills the server with each attempt: dead after 10 reclaims", directory.Poison},
 	{"hang", "10,000 tasks to a host that hangs, beside 200 a second to one that answers", hang},
 	{"crowd", "-stuck tasks to a host that hangs, in a queue of their own, beside 200 a second", crowd},
 	{"hosts", "the same to -hosts hosts that all hang", hosts},
-	{"limits", "a queue's rate, concurrency and pause, as the receiver sees them", limits},
+	{"limits", "a queue's rate, concurrency and pause, as the receiver sees them", directory.Limits},
 	{"fair", "a queue with a backlog of -backlog, and one with 100 tasks", fair},
-	{"purge", "a queue purged while it delivers: what stops, what does not", purge},
-	{"rotate", "secrets and tokens replaced under load: nothing rejected, the old ones refused", rotate},
-	{"backup", "a backup under 500 creates a second, restored elsewhere and compared", backedUp},
-	{"watchdog", "touched every 300 ms for a delay of 1 s: silent, then fires once", watchdog},
-	{"ticks", "kill -9 around the ticks of schedules that fire every second: one task for each instant", ticks},
+	{"purge", "a queue purged while it delivers: what stops, what does not", directory.Purge},
+	{"rotate", "secrets and tokens replaced under load: nothing rejected, the old ones refused", directory.Rotate},
+	{"backup", "a backup under 500 creates a second, restored elsewhere and compared", directory.Backup},
+	{"watchdog", "touched every 300 ms for a delay of 1 s: silent, then fires once", directory.Watchdog},
+	{"ticks", "kill -9 around the ticks of schedules that fire every second: one task for each instant", directory.Ticks},
 	{"creates", "64 clients creating single tasks: at least 5,000 a second", creates},
 	{"million", "1,000,000 tasks by import: rate, memory, restart, listing", million},
 	{"second", "-herd tasks due in one second, beside a queue with a few: none lost, memory, rate", second},

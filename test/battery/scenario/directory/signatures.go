@@ -1,4 +1,4 @@
-package main
+package directory
 
 import (
 	"fmt"
@@ -12,28 +12,28 @@ import (
 	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// ring is what a receiver knows about signing secrets at each moment: the one
+// verifier is what a receiver knows about signing secrets at each moment: the one
 // that it verifies with, and the one before, which it trusts no longer. The
 // official library verifies. Many goroutines may use it.
-type ring struct {
+type verifier struct {
 	mu      sync.Mutex // guards everything below
 	known   *webhooks.Webhook
 	retired *webhooks.Webhook
 	ended   time.Time // from when on the retired one may sign nothing
 
-	counts ringCounts
+	counts verifierCounts
 }
 
-// ringCounts is what a ring has seen.
-type ringCounts struct {
+// verifierCounts is what a verifier has seen.
+type verifierCounts struct {
 	Accepted int
 	Rejected verify.Offences // the known secret had not signed them
 	Stale    verify.Offences // the retired secret signed them after its end
 	Double   int             // that carried two signatures
 }
 
-// replace makes the ring trust another secret and nothing else.
-func (r *ring) replace(secret string) error {
+// replace makes the verifier trust another secret and nothing else.
+func (r *verifier) replace(secret string) error {
 	w, err := webhooks.NewWebhook(secret)
 	if err != nil {
 		return fmt.Errorf("read a signing secret: %w", err)
@@ -45,15 +45,15 @@ func (r *ring) replace(secret string) error {
 }
 
 // retire tells that the secret before the known one may sign nothing from then on.
-func (r *ring) retire(from time.Time) {
+func (r *verifier) retire(from time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ended = from
 }
 
-// accept returns the status that a receiver answers: 401 where the secret that
+// Accept returns the status that a receiver answers: 401 where the secret that
 // it knows at this moment did not sign.
-func (r *ring) accept(req *http.Request) int {
+func (r *verifier) accept(req *http.Request) int {
 	body, err := io.ReadAll(req.Body)
 	if err != nil {
 		return http.StatusBadRequest
@@ -61,7 +61,7 @@ func (r *ring) accept(req *http.Request) int {
 	return r.judge(req.Header.Get("Foliot-Task"), req.Header, body, time.Now())
 }
 
-func (r *ring) judge(name string, h http.Header, body []byte, now time.Time) int {
+func (r *verifier) judge(name string, h http.Header, body []byte, now time.Time) int {
 	r.mu.Lock()
 	known, retired, ended := r.known, r.retired, r.ended
 	r.mu.Unlock()
@@ -83,7 +83,7 @@ func (r *ring) judge(name string, h http.Header, body []byte, now time.Time) int
 	return http.StatusOK
 }
 
-func (r *ring) seen() ringCounts {
+func (r *verifier) seen() verifierCounts {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.counts

@@ -1,4 +1,4 @@
-package main
+package directory
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// cancels: the race between a cancel and its task's due time, many times over.
-func cancels(ctx context.Context, t *harness.Run) error {
+// Cancel: the race between a cancel and its task's due time, many times over.
+func Cancel(ctx context.Context, t *harness.Run) error {
 	st, err := t.NewEnvironment(ctx)
 	if err != nil {
 		return err

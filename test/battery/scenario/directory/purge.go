@@ -1,4 +1,4 @@
-package main
+package directory
 
 import (
 	"context"
@@ -13,10 +13,10 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// purge: a queue is purged while it delivers: nothing of it starts after the
+// Purge: a queue is purged while it delivers: nothing of it starts after the
 // answer, what is created after the answer is delivered, and a neighbour does
 // not notice.
-func purge(ctx context.Context, t *harness.Run) error {
+func Purge(ctx context.Context, t *harness.Run) error {
 	st, err := t.NewEnvironment(ctx)
 	if err != nil {
 		return err

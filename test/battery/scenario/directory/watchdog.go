@@ -1,4 +1,4 @@
-package main
+package directory
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
-// watchdog: a task is touched more often than its delay, then no more.
-func watchdog(ctx context.Context, t *harness.Run) error {
+// Watchdog: a task is touched more often than its delay, then no more.
+func Watchdog(ctx context.Context, t *harness.Run) error {
 	st, err := t.NewEnvironment(ctx)
 	if err != nil {
 		return err
@@ -53,9 +53,4 @@ func watchdog(ctx context.Context, t *harness.Run) error {
 	}
 	t.Lateness("after the last touch's delay", v.Late)
 	return nil
-}
-
-// oneTask is a batch of one.
-func oneTask(name, callback string, due time.Time) []wire.TaskInput {
-	return []wire.TaskInput{harness.Task(name, callback, due)}
 }

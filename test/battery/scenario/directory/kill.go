@@ -1,4 +1,4 @@
-package main
+package directory
 
 import (
 	"context"
@@ -11,9 +11,9 @@ import (
 
 const killPause = 1200 * time.Millisecond // a server lives at most so long
 
-// killed: kill -9 at random moments, in the middle of a start too, while tasks
+// Kill: kill -9 at random moments, in the middle of a start too, while tasks
 // are created, delivered and cancelled.
-func killed(ctx context.Context, t *harness.Run) error {
+func Kill(ctx context.Context, t *harness.Run) error {
 	st, err := t.NewEnvironment(ctx)
 	if err != nil {
 		return err

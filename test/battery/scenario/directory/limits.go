@@ -1,4 +1,4 @@
-package main
+package directory
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// limits: what a queue is limited to, as the receiver sees it.
-func limits(ctx context.Context, t *harness.Run) error {
+// Limits: what a queue is limited to, as the receiver sees it.
+func Limits(ctx context.Context, t *harness.Run) error {
 	for _, part := range []struct {
 		name string
 		run  func(context.Context, *harness.Environment) error
@@ -25,7 +25,7 @@ func limits(ctx context.Context, t *harness.Run) error {
 	return nil
 }
 
-// runLimit runs one part on a stage of its own, and judges what every scenario is judged by.
+// runLimit runs one part in an environment of its own, and judges what every scenario is judged by.
 func runLimit(ctx context.Context, t *harness.Run, name string, run func(context.Context, *harness.Environment) error) error {
 	st, err := t.NewEnvironmentIn(ctx, name)
 	if err != nil {

@@ -1,8 +1,11 @@
-package main
+package directory
 
 import (
+	"archive/tar"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"time"
@@ -12,9 +15,9 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// backedUp: a backup while tasks are created and delivered, restored into
+// Backup: a backup while tasks are created and delivered, restored into
 // another directory, and compared with what clients were promised.
-func backedUp(ctx context.Context, t *harness.Run) error {
+func Backup(ctx context.Context, t *harness.Run) error {
 	st, err := t.NewEnvironmentIn(ctx, "original")
 	if err != nil {
 		return err
@@ -132,4 +135,24 @@ func mustBeBackup(t *harness.Run, e verify.BackupEvidence) {
 	t.Must(len(v.Unknown) == 0, "restored and never asked for %d%s", len(v.Unknown), verify.Examples(v.Unknown))
 	t.Must(v.Since > 0, "accepted by the original since it ended %d", v.Since)
 	t.Note("accepted while it ran %d, of which it has %d", v.During, v.DuringRestored)
+}
+
+// readManifest returns what a backup says of itself, in its last entry.
+func readManifest(path string) (r verify.BackupReport, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return r, fmt.Errorf("read a backup: %w", err)
+	}
+	defer f.Close()
+	archive := tar.NewReader(f)
+	for {
+		entry, err := archive.Next()
+		if err != nil {
+			return r, fmt.Errorf("find the manifest in a backup: %w", err)
+		}
+		if entry.Name == "BACKUP.json" {
+			err := json.NewDecoder(archive).Decode(&r)
+			return r, err
+		}
+	}
 }

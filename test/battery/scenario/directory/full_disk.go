@@ -1,4 +1,4 @@
-package main
+package directory
 
 import (
 	"context"
@@ -23,10 +23,10 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// fullDisk fills the disk of a directory while tasks are created, changed, cancelled and
+// FullDisk fills the disk of a directory while tasks are created, changed, cancelled and
 // delivered. The server ends, is started on the full disk in some runs, and goes on when the
 // disk is larger. Each run has a new server and a new disk.
-func fullDisk(ctx context.Context, t *harness.Run) error {
+func FullDisk(ctx context.Context, t *harness.Run) error {
 	var all verify.DiskVerdict
 	for i := range t.Options.Fills {
 		r, err := openDiskRun(ctx, t, i)

@@ -1,4 +1,4 @@
-package main
+package directory
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// keeper creates tasks that nobody delivers before a backup is judged.
-type keeper struct {
+// seeder creates tasks that nobody delivers before a backup is judged.
+type seeder struct {
 	st  *harness.Environment
 	log *journal.Journal
 	due time.Time
@@ -23,18 +23,18 @@ type keeper struct {
 	err error      // of the log: the first
 }
 
-// newSeeder prepares a keeper, whose log end closes.
-func newSeeder(st *harness.Environment) (*keeper, error) {
+// newSeeder prepares a seeder, whose log end closes.
+func newSeeder(st *harness.Environment) (*seeder, error) {
 	log, err := journal.Open(st.Path("asked"))
-	return &keeper{st: st, log: log, due: timing.DueIn(24 * time.Hour)}, err
+	return &seeder{st: st, log: log, due: timing.DueIn(24 * time.Hour)}, err
 }
 
-func (k *keeper) input(name string) wire.TaskInput {
+func (k *seeder) input(name string) wire.TaskInput {
 	return harness.Task(name, k.st.Receiver.URL(), k.due)
 }
 
 // bulk creates tasks in batches.
-func (k *keeper) bulk(ctx context.Context, count int) error {
+func (k *seeder) bulk(ctx context.Context, count int) error {
 	tasks := make([]wire.TaskInput, count)
 	for i := range tasks {
 		tasks[i] = k.input(verify.Numbered{Prefix: "bulk"}.Name(i))
@@ -50,7 +50,7 @@ func (k *keeper) bulk(ctx context.Context, count int) error {
 }
 
 // create makes one task and writes down what came of it.
-func (k *keeper) create(ctx context.Context, i int) {
+func (k *seeder) create(ctx context.Context, i int) {
 	in := k.input(verify.Numbered{Prefix: "keep"}.Name(i))
 	line := verify.SeededTask{Name: in.Name, URL: in.HTTP.URL, Due: k.due, Sent: time.Now()}
 	if ok, _ := k.st.Client.Create(ctx, in); ok { // no answer is an answer too: At stays zero
@@ -64,7 +64,7 @@ func (k *keeper) create(ctx context.Context, i int) {
 }
 
 // end returns what the log says.
-func (k *keeper) end() ([]verify.SeededTask, error) {
+func (k *seeder) end() ([]verify.SeededTask, error) {
 	if err := k.log.Close(); err != nil {
 		return nil, err
 	}

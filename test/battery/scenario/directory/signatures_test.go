@@ -1,4 +1,4 @@
-package main
+package directory
 
 import (
 	"fmt"
@@ -42,8 +42,8 @@ func TestARingAcceptsWhatTheSecretOfTheMomentSigned(t *testing.T) {
 		}
 		return h
 	}
-	newRing := func() *ring {
-		r := &ring{}
+	newRing := func() *verifier {
+		r := &verifier{}
 		for _, s := range []string{oldSecret, newSecret} {
 			if err := r.replace(s); err != nil {
 				t.Fatal(err)

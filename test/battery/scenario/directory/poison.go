@@ -1,4 +1,4 @@
-package main
+package directory
 
 import (
 	"context"
@@ -6,15 +6,16 @@ import (
 	"strings"
 	"time"
 
+	"github.com/foliot/foliot/internal/wire"
 	"github.com/foliot/foliot/test/battery/harness"
 	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// poison: a task whose attempt kills the server, again and again, beside tasks
+// Poison: a task whose attempt kills the server, again and again, beside tasks
 // that do not. Some of these are slow: they are under way beside it, and each
 // death of the server may be theirs as well.
-func poison(ctx context.Context, t *harness.Run) error {
+func Poison(ctx context.Context, t *harness.Run) error {
 	st, err := t.NewEnvironment(ctx)
 	if err != nil {
 		return err
@@ -118,4 +119,9 @@ func surviveKills(ctx context.Context, st *harness.Environment, name string, att
 			return kills, fmt.Errorf("%s was not dead after %d kills", name, kills)
 		}
 	}
+}
+
+// oneTask is a batch of one.
+func oneTask(name, callback string, due time.Time) []wire.TaskInput {
+	return []wire.TaskInput{harness.Task(name, callback, due)}
 }

@@ -1,4 +1,4 @@
-package main
+package directory
 
 import (
 	"context"
@@ -11,9 +11,9 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// rotate: secrets and tokens are replaced, one after the other and again, while
+// Rotate: secrets and tokens are replaced, one after the other and again, while
 // tasks are created with the token and delivered with signatures.
-func rotate(ctx context.Context, t *harness.Run) error {
+func Rotate(ctx context.Context, t *harness.Run) error {
 	// Loopback is reached by permission alone as soon as there is a token.
 	st, err := t.NewEnvironment(ctx, "--egress-allow", "127.0.0.0/8")
 	if err != nil {
@@ -25,8 +25,8 @@ func rotate(ctx context.Context, t *harness.Run) error {
 		return err
 	}
 	st.Client = st.Client.WithToken(operator.Token)
-	r := &rotation{st: st, ring: &ring{}}
-	st.Receiver.Accept = r.ring.accept
+	r := &rotation{st: st, verifier: &verifier{}}
+	st.Receiver.Accept = r.verifier.accept
 	if err := r.begin(ctx); err != nil {
 		return err
 	}
@@ -53,8 +53,8 @@ func rotate(ctx context.Context, t *harness.Run) error {
 
 // rotation is the load and what it has met. conclude is called when the load has ended.
 type rotation struct {
-	st   *harness.Environment
-	ring *ring
+	st       *harness.Environment
+	verifier *verifier
 
 	mu      sync.Mutex // guards everything below
 	token   *heldToken // that creates show
@@ -74,7 +74,7 @@ func (r *rotation) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := r.ring.replace(secret.Secret); err != nil {
+	if err := r.verifier.replace(secret.Secret); err != nil {
 		return err
 	}
 	_, err = r.nextToken(ctx)
@@ -114,11 +114,11 @@ func (r *rotation) replaceSecret(ctx context.Context) error {
 	}
 	answered := time.Now() // the old one may sign until this and the overlap, at the latest
 	timing.Pause(ctx, overlap/2)
-	if err := r.ring.replace(next.Secret); err != nil {
+	if err := r.verifier.replace(next.Secret); err != nil {
 		return err
 	}
 	end := answered.Add(overlap + verify.WireDelay)
-	r.ring.retire(end)
+	r.verifier.retire(end)
 	timing.Until(ctx, end.Add(time.Second))
 	return ctx.Err()
 }
@@ -169,7 +169,7 @@ func (r *rotation) conclude(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t, c := r.st.Run, r.ring.seen()
+	t, c := r.st.Run, r.verifier.seen()
 	t.Must(r.refused.Count == 0, "creates %d, refused %v", len(r.created), r.refused)
 	t.Must(c.Accepted > 0 && c.Rejected.Count == 0, "deliveries whose signature was right %d, rejected %v", c.Accepted, c.Rejected)
 	t.Must(c.Stale.Count == 0, "signed by a secret after its end %v", c.Stale)

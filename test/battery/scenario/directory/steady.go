@@ -1,4 +1,4 @@
-package main
+package directory
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// steady: a quiet server, some load, nothing goes wrong.
-func steady(ctx context.Context, t *harness.Run) error {
+// Steady: a quiet server, some load, nothing goes wrong.
+func Steady(ctx context.Context, t *harness.Run) error {
 	st, err := t.NewEnvironment(ctx)
 	if err != nil {
 		return err
