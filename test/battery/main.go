@@ -16,6 +16,7 @@ import (
 	"github.com/foliot/foliot/test/battery/harness"
 	"github.com/foliot/foliot/test/battery/harness/receiver"
 	"github.com/foliot/foliot/test/battery/scenario/directory"
+	"github.com/foliot/foliot/test/battery/scenario/scale"
 )
 
 // scenario is one line of what must be shown. Its run ends in bounded time,
@@ -33,23 +34,23 @@ var scenarios = []scenario{
 	{"full-disk", "a disk that fills up under creates, patches, cancels and deliveries, -fills times: what was answered is kept", directory.FullDisk},
 	{"cancel", "10,000 cancels at due ±5 ms: none delivered after a 200", directory.Cancel},
 	{"poison", "a receiver that kills the server with each attempt: dead after 10 reclaims", directory.Poison},
-	{"hang", "10,000 tasks to a host that hangs, beside 200 a second to one that answers", hang},
-	{"crowd", "-stuck tasks to a host that hangs, in a queue of their own, beside 200 a second", crowd},
-	{"hosts", "the same to -hosts hosts that all hang", hosts},
+	{"hang", "10,000 tasks to a host that hangs, beside 200 a second to one that answers", scale.Hang},
+	{"crowd", "-stuck tasks to a host that hangs, in a queue of their own, beside 200 a second", scale.Crowd},
+	{"hosts", "the same to -hosts hosts that all hang", scale.Hosts},
 	{"limits", "a queue's rate, concurrency and pause, as the receiver sees them", directory.Limits},
-	{"fair", "a queue with a backlog of -backlog, and one with 100 tasks", fair},
+	{"fair", "a queue with a backlog of -backlog, and one with 100 tasks", scale.Fair},
 	{"purge", "a queue purged while it delivers: what stops, what does not", directory.Purge},
 	{"rotate", "secrets and tokens replaced under load: nothing rejected, the old ones refused", directory.Rotate},
 	{"backup", "a backup under 500 creates a second, restored elsewhere and compared", directory.Backup},
 	{"watchdog", "touched every 300 ms for a delay of 1 s: silent, then fires once", directory.Watchdog},
 	{"ticks", "kill -9 around the ticks of schedules that fire every second: one task for each instant", directory.Ticks},
-	{"creates", "64 clients creating single tasks: at least 5,000 a second", creates},
-	{"million", "1,000,000 tasks by import: rate, memory, restart, listing", million},
-	{"second", "-herd tasks due in one second, beside a queue with a few: none lost, memory, rate", second},
-	{"overdue", "down for a day, -overdue tasks due meanwhile: none skipped, in order", overdue},
-	{"schedules", "-schedules of them, over an hour, in a minute and at once: memory, restart, lateness", crowdOfSchedules},
+	{"creates", "64 clients creating single tasks: at least 5,000 a second", scale.Creates},
+	{"million", "1,000,000 tasks by import: rate, memory, restart, listing", scale.Million},
+	{"second", "-herd tasks due in one second, beside a queue with a few: none lost, memory, rate", scale.Second},
+	{"overdue", "down for a day, -overdue tasks due meanwhile: none skipped, in order", scale.Overdue},
+	{"schedules", "-schedules of them, over an hour, in a minute and at once: memory, restart, lateness", scale.Schedules},
 	{"tenants", "attacks by one namespace or by a stranger, each beside a namespace with 20 tasks a second", tenants},
-	{"throughput", "deliveries a second of -drained tasks, with signatures and without", throughput},
+	{"throughput", "deliveries a second of -drained tasks, with signatures and without", scale.Throughput},
 }
 
 // redisScenarios are those of nodes on Redis, in the order in which they run.

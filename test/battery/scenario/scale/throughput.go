@@ -1,4 +1,4 @@
-package main
+package scale
 
 import (
 	"context"
@@ -14,9 +14,9 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// throughput: deliveries a second from a backlog, with signatures and without,
+// Throughput: deliveries a second from a backlog, with signatures and without,
 // in turns on one server. The receiver shares the machine.
-func throughput(ctx context.Context, t *harness.Run) error {
+func Throughput(ctx context.Context, t *harness.Run) error {
 	st, err := t.NewEnvironment(ctx)
 	if err != nil {
 		return err
@@ -98,7 +98,7 @@ func drainBacklog(ctx context.Context, st *harness.Environment, sink *receiver.F
 	return d, errors.Join(err, err2, err3, stop(ctx))
 }
 
-// drainSignedBacklog is drain while the namespace has a secret that the sink knows.
+// drainSignedBacklog is drainBacklog while the namespace has a secret that the receiver knows.
 func drainSignedBacklog(ctx context.Context, st *harness.Environment, sink *receiver.Fast, name string) (d drain, err error) {
 	secret, err := st.Client.MakeSecret(ctx, wire.SecretInput{})
 	if err != nil {

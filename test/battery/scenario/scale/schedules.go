@@ -1,4 +1,4 @@
-package main
+package scale
 
 import (
 	"context"
@@ -12,9 +12,9 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// crowdOfSchedules: many schedules, each of which fires once an hour: spread over that hour,
+// Schedules: many schedules, each of which fires once an hour: spread over that hour,
 // then in one minute of it, then at one instant.
-func crowdOfSchedules(ctx context.Context, t *harness.Run) error {
+func Schedules(ctx context.Context, t *harness.Run) error {
 	for _, c := range []scheduleCrowd{
 		{"hour", time.Hour, t.Options.Watched, 50 * time.Millisecond},
 		{"minute", time.Minute, time.Minute, time.Second},

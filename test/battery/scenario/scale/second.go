@@ -1,4 +1,4 @@
-package main
+package scale
 
 import (
 	"context"
@@ -12,10 +12,10 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// second: a herd of tasks that are all due within one second, beside another
+// Second: a herd of tasks that are all due within one second, beside another
 // queue with a few tasks a second. Twice, to show whether memory grows with
 // the backlog.
-func second(ctx context.Context, t *harness.Run) error {
+func Second(ctx context.Context, t *harness.Run) error {
 	small, err := runHerd(ctx, t, "small-herd", t.Options.Herd/5)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package main
+package scale
 
 import (
 	"context"
@@ -13,19 +13,19 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// hang: one host accepts and never answers, another one answers.
-func hang(ctx context.Context, t *harness.Run) error {
+// Hang: one host accepts and never answers, another one answers.
+func Hang(ctx context.Context, t *harness.Run) error {
 	// Slots are given back and taken by the next ones while it is measured.
 	return besideHanging(ctx, t, hanging{tasks: 10_000, hosts: 1, timeout: "5s", phase: 10 * time.Second})
 }
 
-// crowd: the same with many tasks, in a queue of their own.
-func crowd(ctx context.Context, t *harness.Run) error {
+// Crowd: the same with many tasks, in a queue of their own.
+func Crowd(ctx context.Context, t *harness.Run) error {
 	return besideHanging(ctx, t, hanging{tasks: t.Options.Stuck, hosts: 1, queue: "crowd", timeout: t.Options.Timeout, phase: t.Options.Phase})
 }
 
-// hosts: the same again over many hosts, each of which gets slots of its own.
-func hosts(ctx context.Context, t *harness.Run) error {
+// Hosts: the same again over many hosts, each of which gets slots of its own.
+func Hosts(ctx context.Context, t *harness.Run) error {
 	return besideHanging(ctx, t, hanging{tasks: t.Options.Stuck, hosts: t.Options.Hosts, queue: "crowd", timeout: t.Options.Timeout, phase: t.Options.Phase})
 }
 

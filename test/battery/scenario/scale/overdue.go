@@ -1,4 +1,4 @@
-package main
+package scale
 
 import (
 	"context"
@@ -14,10 +14,10 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// overdue: a server that comes back after a day, with everything of that day
+// Overdue: a server that comes back after a day, with everything of that day
 // overdue. The day is not waited for: the store, which is told the time, is
 // filled as the server would have filled it yesterday.
-func overdue(ctx context.Context, t *harness.Run) error {
+func Overdue(ctx context.Context, t *harness.Run) error {
 	st, err := t.PrepareEnvironment(".")
 	if err != nil {
 		return err

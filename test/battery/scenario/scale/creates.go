@@ -1,4 +1,4 @@
-package main
+package scale
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
-// creates: how many single creates a second, each durable before its answer.
-func creates(ctx context.Context, t *harness.Run) error {
+// Creates: how many single creates a second, each durable before its answer.
+func Creates(ctx context.Context, t *harness.Run) error {
 	st, err := t.NewEnvironment(ctx)
 	if err != nil {
 		return err

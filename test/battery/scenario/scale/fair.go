@@ -1,4 +1,4 @@
-package main
+package scale
 
 import (
 	"context"
@@ -11,9 +11,9 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// fair: a queue with a backlog, and one with a few tasks that come due while it
+// Fair: a queue with a backlog, and one with a few tasks that come due while it
 // is worked off. Both go to the same receiver, through few slots.
-func fair(ctx context.Context, t *harness.Run) error {
+func Fair(ctx context.Context, t *harness.Run) error {
 	const slots = 64
 	st, err := t.NewEnvironment(ctx, "--concurrency", fmt.Sprint(slots))
 	if err != nil {
