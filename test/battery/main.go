@@ -16,6 +16,7 @@ import (
 	"github.com/foliot/foliot/test/battery/harness"
 	"github.com/foliot/foliot/test/battery/harness/receiver"
 	"github.com/foliot/foliot/test/battery/scenario/directory"
+	"github.com/foliot/foliot/test/battery/scenario/redis"
 	"github.com/foliot/foliot/test/battery/scenario/scale"
 )
 
@@ -55,24 +56,24 @@ var scenarios = []scenario{
 
 // redisScenarios are those of nodes on Redis, in the order in which they run.
 var redisScenarios = []scenario{
-	{"nodes", "kill -9 of one of three nodes, again and again, under 500 creates a second", nodeDeaths},
-	{"ticks-nodes", "kill -9 of one of three nodes while schedules fire every second: one task for each instant", ticksOfNodes},
-	{"blackout", "all three nodes killed under load and started after a while", blackout},
-	{"zombie", "SIGSTOP of a node until its leases have ended, tasks cancelled, SIGCONT", zombie},
-	{"deploy", "graceful restarts of each of three nodes in turn, and of one that is alone", deploy},
-	{"balance", "three nodes on three masters: who delivers, and who holds a minute's tasks", balance},
-	{"rediskill", "Redis killed -9 and started again, its file synced always, and every second", redisKilled},
-	{"slots", "slots moved from master to master while tasks are created and delivered", slotsMoved},
-	{"deaf", "every message between nodes dropped: the poll finds what they would have told", deaf},
-	{"cut", "connections cut instead of the reply to each kind of command", cutReplies},
-	{"full", "a Redis without memory: creates refused, claims, settlements and cancels go on", redisFull},
+	{"nodes", "kill -9 of one of three nodes, again and again, under 500 creates a second", redis.KillNodes},
+	{"ticks-nodes", "kill -9 of one of three nodes while schedules fire every second: one task for each instant", redis.Ticks},
+	{"blackout", "all three nodes killed under load and started after a while", redis.Blackout},
+	{"zombie", "SIGSTOP of a node until its leases have ended, tasks cancelled, SIGCONT", redis.Zombie},
+	{"deploy", "graceful restarts of each of three nodes in turn, and of one that is alone", redis.Deploy},
+	{"balance", "three nodes on three masters: who delivers, and who holds a minute's tasks", redis.Balance},
+	{"rediskill", "Redis killed -9 and started again, its file synced always, and every second", redis.KillRedis},
+	{"slots", "slots moved from master to master while tasks are created and delivered", redis.MoveSlots},
+	{"deaf", "every message between nodes dropped: the poll finds what they would have told", redis.Mute},
+	{"cut", "connections cut instead of the reply to each kind of command", redis.CutReplies},
+	{"full", "a Redis without memory: creates refused, claims, settlements and cancels go on", redis.Full},
 	{"tenants-redis", "the same attacks on a node on Redis", tenantsOnRedis},
-	{"lost-settings", "the settings or the store are lost under servers that were secured: no stranger is served", lostSettings},
-	{"lost-store", "Redis emptied, restarted without its file, restored, replaced, turned to eviction: what three nodes do, and when", lostStore},
-	{"failover", "kill -9 of a master that sentinels watch, at each durability level: what was lost", failOverKilled},
-	{"failover-stop", "SIGSTOP of such a master until it has a successor", failOverStopped},
-	{"failover-split", "such a master cut off from all but the nodes: it takes writes while a successor is chosen", failOverSplit},
-	{"failover-cluster", "kill -9 of masters of a Cluster, at each durability level", failOverCluster},
+	{"lost-settings", "the settings or the store are lost under servers that were secured: no stranger is served", redis.LostSettings},
+	{"lost-store", "Redis emptied, restarted without its file, restored, replaced, turned to eviction: what three nodes do, and when", redis.LostStore},
+	{"failover", "kill -9 of a master that sentinels watch, at each durability level: what was lost", redis.FailoverByKill},
+	{"failover-stop", "SIGSTOP of such a master until it has a successor", redis.FailoverByStop},
+	{"failover-split", "such a master cut off from all but the nodes: it takes writes while a successor is chosen", redis.FailoverBySplit},
+	{"failover-cluster", "kill -9 of masters of a Cluster, at each durability level", redis.FailoverCluster},
 }
 
 func main() {

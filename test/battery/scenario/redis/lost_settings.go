@@ -1,4 +1,4 @@
-package main
+package redis
 
 import (
 	"bytes"
@@ -17,10 +17,10 @@ import (
 	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
-// lostSettings: a store that was secured is emptied, or is lost in part, under three
+// LostSettings: a store that was secured is emptied, or is lost in part, under three
 // servers: one on loopback, one on all addresses with TLS, one behind a proxy. Strangers
 // and the holder of a token ask all of them 100 times a second.
-func lostSettings(ctx context.Context, t *harness.Run) error {
+func LostSettings(ctx context.Context, t *harness.Run) error {
 	for _, l := range storeLosses {
 		if err := loseStore(ctx, t, l); err != nil {
 			return fmt.Errorf("%s: %w", l.name, err)
@@ -37,10 +37,10 @@ type storeLoss struct {
 
 var storeLosses = []storeLoss{
 	{"DEL of the settings", "del", oneRedis(func(ctx context.Context, r *redistest.Server, _ string) (*redistest.Server, error) {
-		return nil, order(ctx, r, "DEL", "foliot:{settings}:all")
+		return nil, sendCommand(ctx, r, "DEL", "foliot:{settings}:all")
 	})},
 	{"FLUSHALL", "flushall", oneRedis(func(ctx context.Context, r *redistest.Server, _ string) (*redistest.Server, error) {
-		return r, order(ctx, r, "FLUSHALL")
+		return r, sendCommand(ctx, r, "FLUSHALL")
 	})},
 	{"an empty restart", "restart", oneRedis(func(_ context.Context, r *redistest.Server, dir string) (*redistest.Server, error) {
 		r.Kill()
@@ -72,13 +72,13 @@ func sentinelRedis(dir string) (string, func(context.Context) (*redistest.Server
 	if err != nil {
 		return "", nil, s.Close, err
 	}
-	w := &watched{Sentinels: s}
+	w := &sentinelGroup{Sentinels: s}
 	return w.url(), func(ctx context.Context) (*redistest.Server, error) {
-		if err := desert(ctx, s.Servers[0]); err != nil {
+		if err := detachReplicas(ctx, s.Servers[0]); err != nil {
 			return nil, err
 		}
 		for _, r := range s.Servers[1:] {
-			if err := errors.Join(order(ctx, r, "CONFIG", "SET", "replica-read-only", "no"), order(ctx, r, "FLUSHALL")); err != nil {
+			if err := errors.Join(sendCommand(ctx, r, "CONFIG", "SET", "replica-read-only", "no"), sendCommand(ctx, r, "FLUSHALL")); err != nil {
 				return nil, err
 			}
 		}

@@ -1,4 +1,4 @@
-package main
+package redis
 
 import (
 	"context"
@@ -18,9 +18,9 @@ const (
 	cutEvery = 199 // commands of a kind, beside the first, second, fourth …
 )
 
-// cutReplies: connections are cut instead of the reply to each kind of command,
+// CutReplies: connections are cut instead of the reply to each kind of command,
 // the first of it, the second, the fourth, and so on.
-func cutReplies(ctx context.Context, t *harness.Run) error {
+func CutReplies(ctx context.Context, t *harness.Run) error {
 	p, end, err := t.StartProxiedRedis()
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func cutReplies(ctx context.Context, t *harness.Run) error {
 
 // cutter says whose replies are cut, while it is on.
 type cutter struct {
-	on atomic.Bool // set by the trial, read by the proxy
+	on atomic.Bool // set by the scenario, read by the proxy
 
 	mu    sync.Mutex // guards everything below
 	seen  map[string]int

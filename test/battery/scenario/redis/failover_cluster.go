@@ -1,4 +1,4 @@
-package main
+package redis
 
 import (
 	"context"
@@ -11,18 +11,19 @@ import (
 	"github.com/foliot/foliot/test/battery/harness"
 )
 
-// masters is a ward of three masters with a replica each, in a Cluster.
-type masters struct {
+// clusterGroup is a group of three masters with a replica each, in a Cluster.
+type clusterGroup struct {
 	*redistest.Cluster
 	struck int // the place of the one that is, or was
 	turn   int
 }
 
-func failOverCluster(ctx context.Context, t *harness.Run) error {
-	return failOver(ctx, t, "kill -9 in a Cluster", t.Options.ClusterFailovers, openMasters)
+// FailoverCluster kills masters of a Cluster.
+func FailoverCluster(ctx context.Context, t *harness.Run) error {
+	return failover(ctx, t, "kill -9 in a Cluster", t.Options.ClusterFailovers, openClusterGroup)
 }
 
-func openMasters(dir, level string) (ward, error) {
+func openClusterGroup(dir, level string) (redisGroup, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -31,13 +32,15 @@ func openMasters(dir, level string) (ward, error) {
 		c.Close()
 		return nil, err
 	}
-	return &masters{Cluster: c}, nil
+	return &clusterGroup{Cluster: c}, nil
 }
 
-func (m *masters) url() string { return "redis+cluster://" + strings.Join(m.Addrs()[:m.Masters], ",") }
+func (m *clusterGroup) url() string {
+	return "redis+cluster://" + strings.Join(m.Addrs()[:m.Masters], ",")
+}
 
 // victim is one master after another.
-func (m *masters) victim(ctx context.Context) (*redistest.Server, error) {
+func (m *clusterGroup) victim(ctx context.Context) (*redistest.Server, error) {
 	for range m.Servers {
 		m.turn++
 		place := m.turn % len(m.Servers)
@@ -49,9 +52,9 @@ func (m *masters) victim(ctx context.Context) (*redistest.Server, error) {
 	return nil, errors.New("there is no master to strike")
 }
 
-func (m *masters) strike() { m.Servers[m.struck].Kill() }
+func (m *clusterGroup) strike() { m.Servers[m.struck].Kill() }
 
-func (m *masters) promoted(ctx context.Context) error {
+func (m *clusterGroup) promoted(ctx context.Context) error {
 	count := 0
 	for i := range m.Servers {
 		if master, _ := m.Role(ctx, i); master && i != m.struck {
@@ -64,7 +67,7 @@ func (m *masters) promoted(ctx context.Context) error {
 	return nil
 }
 
-func (m *masters) heal(ctx context.Context) error {
+func (m *clusterGroup) heal(ctx context.Context) error {
 	if err := m.Servers[m.struck].Restart(); err != nil {
 		return err
 	}
@@ -77,7 +80,7 @@ func (m *masters) heal(ctx context.Context) error {
 }
 
 // promotions are the epochs: each election takes one, won or not.
-func (m *masters) promotions(ctx context.Context) (int, error) {
+func (m *clusterGroup) promotions(ctx context.Context) (int, error) {
 	info, err := redistest.Command(ctx, m.Servers[m.struck].Addr, "CLUSTER", "INFO")
 	if err != nil {
 		return 0, err
@@ -87,4 +90,4 @@ func (m *masters) promotions(ctx context.Context) (int, error) {
 	return strconv.Atoi(epoch)
 }
 
-func (m *masters) close() { m.Close() }
+func (m *clusterGroup) close() { m.Close() }

@@ -1,4 +1,4 @@
-package main
+package redis
 
 import (
 	"context"
@@ -10,9 +10,9 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// redisKilled: Redis killed -9 and started again, with a file that is synced
+// KillRedis: Redis killed -9 and started again, with a file that is synced
 // always, and then with one that is synced every second.
-func redisKilled(ctx context.Context, t *harness.Run) error {
+func KillRedis(ctx context.Context, t *harness.Run) error {
 	for _, fsync := range []string{"always", "everysec"} {
 		r, err := redistest.Start(t.Path("redis-"+fsync), "--appendfsync", fsync)
 		if err != nil {

@@ -1,10 +1,8 @@
-package main
+package redis
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
@@ -13,9 +11,9 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// ward is servers with replicas, one master of which is struck again and again.
+// redisGroup is servers with replicas, one master of which is struck again and again.
 // One goroutine drives it.
-type ward interface {
+type redisGroup interface {
 	url() string
 	// victim returns the master that is struck next.
 	victim(ctx context.Context) (*redistest.Server, error)
@@ -40,7 +38,7 @@ const (
 // levels are the durability levels, weakest first.
 var levels = []string{"async", "default", "strict"}
 
-// failOver strikes masters at every level, and prints what each lost. What was
+// failover strikes masters at every level, and prints what each lost. What was
 // answered at the strict one must be there, whatever happened to one master:
 // without exception, since whoever is struck has all its replicas at first.
 //
@@ -51,7 +49,7 @@ var levels = []string{"async", "default", "strict"}
 //
 // Duplicates are counted and not judged: claims wait for no replica, and a create
 // without an answer may be made again where the first was lost.
-func failOver(ctx context.Context, t *harness.Run, fault string, runs int, open func(dir, level string) (ward, error)) error {
+func failover(ctx context.Context, t *harness.Run, fault string, runs int, open func(dir, level string) (redisGroup, error)) error {
 	var table []verify.Losses
 	for _, level := range levels {
 		struck, e, err := failoverAt(ctx, t, level, fault, runs, open)
@@ -78,7 +76,7 @@ func failOver(ctx context.Context, t *harness.Run, fault string, runs int, open 
 }
 
 // mustHold holds what a level lost against what it promises. No run is excused:
-// the sentinels of these wards elect one master for each strike, and how many they
+// the sentinels of these groups elect one master for each strike, and how many they
 // elected is printed. Of cancels docs/redis.md admits what could be seen here: a task
 // that a node sends by a claim that only the old master had, while the new one
 // answers its cancel.
@@ -93,7 +91,7 @@ func mustHold(t *harness.Run, l verify.Losses) {
 }
 
 // failoverAt strikes at one level: so many runs, and then those of the control.
-func failoverAt(ctx context.Context, t *harness.Run, level, fault string, runs int, open func(dir, level string) (ward, error)) (struck []verify.FailoverRun, e verify.Evidence, err error) {
+func failoverAt(ctx context.Context, t *harness.Run, level, fault string, runs int, open func(dir, level string) (redisGroup, error)) (struck []verify.FailoverRun, e verify.Evidence, err error) {
 	sub := level + "-" + fault
 	w, err := open(t.Path(sub+"-redis"), level)
 	if err != nil {
@@ -129,7 +127,7 @@ func failoverAt(ctx context.Context, t *harness.Run, level, fault string, runs i
 
 // strikeOnce strikes a master, once creates are answered as before, and returns
 // when they are again, and all replicas follow. Alone, it has lost these before.
-func strikeOnce(ctx context.Context, n *harness.Nodes, w ward, alone bool) (r verify.FailoverRun, err error) {
+func strikeOnce(ctx context.Context, n *harness.Nodes, w redisGroup, alone bool) (r verify.FailoverRun, err error) {
 	r.Began = time.Now()
 	quiet := time.Second + time.Duration(n.Run.Rand.Int64N(int64(time.Second)))
 	if alone {
@@ -145,7 +143,7 @@ func strikeOnce(ctx context.Context, n *harness.Nodes, w ward, alone bool) (r ve
 		return r, err
 	}
 	if alone {
-		if err := desert(ctx, victim); err != nil {
+		if err := detachReplicas(ctx, victim); err != nil {
 			return r, err
 		}
 		timing.Pause(ctx, deserted)
@@ -162,32 +160,6 @@ func strikeOnce(ctx context.Context, n *harness.Nodes, w ward, alone bool) (r ve
 		return r, err
 	}
 	return r, w.heal(ctx)
-}
-
-// desert takes the replicas from a master, and lets none come back: its clients
-// do not notice.
-func desert(ctx context.Context, s *redistest.Server) error {
-	if err := order(ctx, s, "ACL", "SETUSER", "default", "-psync", "-sync"); err != nil {
-		return err
-	}
-	return order(ctx, s, "CLIENT", "KILL", "TYPE", "replica")
-}
-
-// forgive undoes desert, where the server was not started anew.
-func forgive(ctx context.Context, s *redistest.Server) error {
-	return order(ctx, s, "ACL", "SETUSER", "default", "+@all")
-}
-
-// order sends a command that must not fail.
-func order(ctx context.Context, s *redistest.Server, words ...string) error {
-	reply, err := redistest.Command(ctx, s.Addr, words...)
-	if err == nil && strings.HasPrefix(reply, "-") {
-		err = errors.New(reply[1:])
-	}
-	if err != nil {
-		return fmt.Errorf("%s to the Redis at %s: %w", words[0], s.Addr, err)
-	}
-	return nil
 }
 
 // awaitService returns when so many creates more were answered, which is once the

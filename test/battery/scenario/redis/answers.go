@@ -1,4 +1,4 @@
-package main
+package redis
 
 import (
 	"bytes"
@@ -30,7 +30,7 @@ func (a answer) quoted() string {
 	return fmt.Sprintf("; %s: %d %.260s", a.what, a.status, a.body)
 }
 
-// ask sends one request, as callWith does.
+// ask sends one request, as CallWith does.
 func ask(ctx context.Context, c *harness.Client, fields map[string]string, method, path string, body any) answer {
 	a := answer{what: method + " " + path, sent: time.Now()}
 	if status, reply, err := c.CallWith(ctx, fields, method, path, body); err == nil {

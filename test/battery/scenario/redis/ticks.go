@@ -1,4 +1,4 @@
-package main
+package redis
 
 import (
 	"context"
@@ -9,9 +9,9 @@ import (
 	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
-// ticksOfNodes: kill -9 of one of three nodes on Redis, again and again, while schedules of
+// Ticks: kill -9 of one of three nodes on Redis, again and again, while schedules of
 // all of them fire every second.
-func ticksOfNodes(ctx context.Context, t *harness.Run) error {
+func Ticks(ctx context.Context, t *harness.Run) error {
 	n, err := t.StartNodes(ctx, ".", 3)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package main
+package redis
 
 import (
 	"context"
@@ -23,13 +23,13 @@ const (
 	zombieShort = time.Second            // timeout of every other task; the others have the server's
 )
 
-// zombie: a node is stopped by SIGSTOP among the deliveries of a herd, until its
+// Zombie: a node is stopped by SIGSTOP among the deliveries of a herd, until its
 // leases have ended and others have taken back what it had claimed. Half of what
 // has not arrived is cancelled then, before the node goes on: it must send none
 // of that, and settle none. A cancel is answered with 202 instead of 200 for as
 // long as a request may be on the wire, which depends on the task's timeout:
 // both happens.
-func zombie(ctx context.Context, t *harness.Run) error {
+func Zombie(ctx context.Context, t *harness.Run) error {
 	n, err := t.StartNodes(ctx, ".", 3)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package main
+package redis
 
 import (
 	"bytes"
@@ -16,9 +16,9 @@ import (
 	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
-// lostStore: what an operator, or a package's configuration, does to a Redis under
+// LostStore: what an operator, or a package's configuration, does to a Redis under
 // three nodes. Each must notice within noticedIn after the Redis is back.
-func lostStore(ctx context.Context, t *harness.Run) error {
+func LostStore(ctx context.Context, t *harness.Run) error {
 	for _, c := range storeFaults {
 		if err := strikeStore(ctx, t, c); err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
@@ -47,13 +47,13 @@ type storeFault struct {
 var storeFaults = []storeFault{
 	{
 		name: "emptied (FLUSHALL)", dir: "emptied", code: "store_replaced", logged: "the store is closed", closes: true,
-		strike: func(ctx context.Context, r *redistest.Server, _ string) error { return order(ctx, r, "FLUSHALL") },
+		strike: func(ctx context.Context, r *redistest.Server, _ string) error { return sendCommand(ctx, r, "FLUSHALL") },
 	},
 	{
 		name: "CONFIG SET appendonly yes without redis.conf, then kill -9", dir: "restarted", args: []string{"--appendonly", "no"},
 		code: "store_replaced", logged: "the store is closed", closes: true,
 		prepare: func(ctx context.Context, r *redistest.Server, _ *harness.Run, _ string) error {
-			return order(ctx, r, "CONFIG", "SET", "appendonly", "yes")
+			return sendCommand(ctx, r, "CONFIG", "SET", "appendonly", "yes")
 		},
 		strike: func(_ context.Context, r *redistest.Server, _ string) error {
 			r.Kill()
@@ -80,7 +80,7 @@ var storeFaults = []storeFault{
 	{
 		name: "turned to eviction (maxmemory-policy allkeys-lru)", dir: "eviction", code: "store_unfit", logged: "tasks may get lost: this server is not ready",
 		strike: func(ctx context.Context, r *redistest.Server, _ string) error {
-			return order(ctx, r, "CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
+			return sendCommand(ctx, r, "CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
 		},
 		mend: []string{"CONFIG", "SET", "maxmemory-policy", "noeviction"},
 	},
@@ -88,7 +88,7 @@ var storeFaults = []storeFault{
 
 // oldDump keeps a dump of the store as it is now, and waits until it is old.
 func oldDump(ctx context.Context, r *redistest.Server, _ *harness.Run, dir string) error {
-	if err := errors.Join(os.Mkdir(filepath.Join(dir, "dump"), 0o700), order(ctx, r, "SAVE")); err != nil {
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "dump"), 0o700), sendCommand(ctx, r, "SAVE")); err != nil {
 		return err
 	}
 	data, err := os.ReadFile(filepath.Join(dir, fmt.Sprint(r.Port), "dump.rdb"))
@@ -201,7 +201,7 @@ func strikeStore(ctx context.Context, t *harness.Run, c storeFault) error {
 
 // mendStore corrects the setting, and says when the nodes are ready again.
 func mendStore(ctx context.Context, t *harness.Run, c storeFault, n *harness.Nodes, r *redistest.Server) error {
-	if err := order(ctx, r, c.mend...); err != nil {
+	if err := sendCommand(ctx, r, c.mend...); err != nil {
 		return err
 	}
 	began := time.Now()

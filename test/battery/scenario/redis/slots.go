@@ -1,4 +1,4 @@
-package main
+package redis
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 	"github.com/foliot/foliot/test/battery/harness"
 )
 
-// slotsMoved: slots go from one master to another while two nodes work.
-func slotsMoved(ctx context.Context, t *harness.Run) error {
+// MoveSlots: slots go from one master to another while two nodes work.
+func MoveSlots(ctx context.Context, t *harness.Run) error {
 	c, err := redistest.StartCluster(t.Path("redis"), 3, 0)
 	if err != nil {
 		c.Close()

@@ -1,4 +1,4 @@
-package main
+package redis
 
 import (
 	"cmp"
@@ -18,9 +18,9 @@ const (
 	deployStop  = 25 * time.Second
 )
 
-// deploy: an operator restarts each of three nodes in turn, and then one that is
+// Deploy: an operator restarts each of three nodes in turn, and then one that is
 // alone. Nobody dies: nothing comes twice, and nothing waits for a lease.
-func deploy(ctx context.Context, t *harness.Run) error {
+func Deploy(ctx context.Context, t *harness.Run) error {
 	for _, of := range []struct {
 		sub   string
 		count int

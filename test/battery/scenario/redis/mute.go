@@ -1,4 +1,4 @@
-package main
+package redis
 
 import (
 	"context"
@@ -14,8 +14,8 @@ const (
 	muteMargin = 500 * time.Millisecond
 )
 
-// deaf: no node hears of what another has put into its shards, and finds it all the same.
-func deaf(ctx context.Context, t *harness.Run) error {
+// Mute: no node hears of what another has put into its shards, and finds it all the same.
+func Mute(ctx context.Context, t *harness.Run) error {
 	p, end, err := t.StartProxiedRedis()
 	if err != nil {
 		return err

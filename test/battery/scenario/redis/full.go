@@ -1,4 +1,4 @@
-package main
+package redis
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
-// redisFull: a Redis whose memory ends refuses creates, and nothing else.
-func redisFull(ctx context.Context, t *harness.Run) error {
+// Full: a Redis whose memory ends refuses creates, and nothing else.
+func Full(ctx context.Context, t *harness.Run) error {
 	r, end, err := t.StartRedis("--maxmemory", "64mb")
 	if err != nil {
 		return err

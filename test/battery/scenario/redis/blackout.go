@@ -1,4 +1,4 @@
-package main
+package redis
 
 import (
 	"context"
@@ -14,9 +14,9 @@ const (
 	blackoutWake = 2 * time.Second // from the start to the first overdue task
 )
 
-// blackout: all nodes are killed at once under load, and started after a while,
+// Blackout: all nodes are killed at once under load, and started after a while,
 // in which tasks come due.
-func blackout(ctx context.Context, t *harness.Run) error {
+func Blackout(ctx context.Context, t *harness.Run) error {
 	n, err := t.StartNodes(ctx, ".", 3)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package main
+package redis
 
 import (
 	"context"
@@ -8,9 +8,9 @@ import (
 	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
-// nodeDeaths: kill -9 of one node after another, in the middle of a start too,
+// KillNodes: kill -9 of one node after another, in the middle of a start too,
 // while tasks are created at all of them, delivered and cancelled.
-func nodeDeaths(ctx context.Context, t *harness.Run) error {
+func KillNodes(ctx context.Context, t *harness.Run) error {
 	n, err := t.StartNodes(ctx, ".", 3)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package main
+package redis
 
 import (
 	"context"
@@ -23,9 +23,9 @@ const (
 	masterStray           = 0.10       // of a master's part from a third, as a share of that
 )
 
-// balance: tasks that are due within a minute, on three masters, by three nodes.
+// Balance: tasks that are due within a minute, on three masters, by three nodes.
 // Which process sent a callback the system tells.
-func balance(ctx context.Context, t *harness.Run) error {
+func Balance(ctx context.Context, t *harness.Run) error {
 	c, err := redistest.StartCluster(t.Path("redis"), 3, 0)
 	if err != nil {
 		c.Close()

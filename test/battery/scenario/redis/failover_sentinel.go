@@ -1,0 +1,157 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/test/battery/harness"
+	"github.com/foliot/foliot/test/battery/harness/timing"
+)
+
+// errNoSuccessor: the old master has no successor yet.
+var errNoSuccessor = errors.New("no other server became the master")
+
+// sentinelGroup is a group of a master, two replicas and three sentinels.
+type sentinelGroup struct {
+	*redistest.Sentinels
+	how    masterFault
+	master int // its place
+	next   int // that of its successor
+}
+
+// masterFault is what is done to a master, and what undoes it.
+type masterFault struct {
+	inflict func(w *sentinelGroup)
+	undo    func(ctx context.Context, w *sentinelGroup) error
+	proxied bool
+}
+
+// killing: kill -9, and started again as a replica of its successor.
+var killing = masterFault{
+	inflict: func(w *sentinelGroup) { w.Servers[w.master].Kill() },
+	undo: func(_ context.Context, w *sentinelGroup) error {
+		host, port, err := net.SplitHostPort(w.Addr(w.next))
+		if err != nil {
+			return err
+		}
+		return w.Servers[w.master].Restart("--replicaof", host+" "+port)
+	},
+}
+
+// stopping: SIGSTOP, and let go on when there is a successor: what was sent to
+// it meanwhile it then carries out and answers, until it hears of that.
+var stopping = masterFault{
+	inflict: func(w *sentinelGroup) { w.Servers[w.master].Pause() },
+	undo: func(ctx context.Context, w *sentinelGroup) error {
+		w.Servers[w.master].Resume()
+		return w.demote(ctx)
+	},
+}
+
+// splitting: replicas and sentinels do not reach it any more, and the nodes do,
+// so that it takes writes while its successor is chosen.
+var splitting = masterFault{
+	proxied: true,
+	inflict: func(w *sentinelGroup) { w.Proxies[w.master].FreezeBut("foliot") },
+	undo: func(ctx context.Context, w *sentinelGroup) error {
+		w.Proxies[w.master].Cut()
+		w.Proxies[w.master].Thaw()
+		return w.demote(ctx)
+	},
+}
+
+// oldMasterTime is how long an old master still believes in itself. The sentinels would
+// leave it in that for ten seconds.
+const oldMasterTime = 2 * time.Second
+
+// demote tells an old master, after a while, of its successor.
+func (w *sentinelGroup) demote(ctx context.Context) error {
+	timing.Pause(ctx, oldMasterTime)
+	host, port, err := net.SplitHostPort(w.Addr(w.next))
+	if err != nil {
+		return err
+	}
+	if err := allowReplicas(ctx, w.Servers[w.master]); err != nil {
+		return err
+	}
+	return sendCommand(ctx, w.Servers[w.master], "REPLICAOF", host, port)
+}
+
+// FailoverByKill kills a master that sentinels watch.
+func FailoverByKill(ctx context.Context, t *harness.Run) error {
+	return failover(ctx, t, "kill -9", t.Options.Failovers, openSentinelGroup(killing))
+}
+
+// FailoverByStop stops such a master by SIGSTOP until it has a successor.
+func FailoverByStop(ctx context.Context, t *harness.Run) error {
+	return failover(ctx, t, "SIGSTOP", t.Options.Failovers, openSentinelGroup(stopping))
+}
+
+// FailoverBySplit cuts such a master off from all but the nodes.
+func FailoverBySplit(ctx context.Context, t *harness.Run) error {
+	return failover(ctx, t, "split", t.Options.Failovers, openSentinelGroup(splitting))
+}
+
+// redisArgs are those of a server that a level wants.
+func redisArgs(level string) []string {
+	if level != "strict" {
+		return nil
+	}
+	return []string{"--appendfsync", "always", "--min-replicas-to-write", "1", "--min-replicas-max-lag", "10"}
+}
+
+func openSentinelGroup(how masterFault) func(dir, level string) (redisGroup, error) {
+	return func(dir, level string) (redisGroup, error) {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, err
+		}
+		s, err := redistest.StartSentinels(dir, how.proxied, redisArgs(level)...)
+		if err != nil {
+			s.Close()
+			return nil, err
+		}
+		return &sentinelGroup{Sentinels: s, how: how}, nil
+	}
+}
+
+func (w *sentinelGroup) url() string {
+	addrs := make([]string, len(w.Sentinels.Sentinels))
+	for i, s := range w.Sentinels.Sentinels {
+		addrs[i] = s.Addr
+	}
+	return "redis+sentinel://" + strings.Join(addrs, ",") + "/" + redistest.MasterName
+}
+
+func (w *sentinelGroup) victim(context.Context) (*redistest.Server, error) {
+	return w.Servers[w.master], nil
+}
+
+func (w *sentinelGroup) strike() { w.how.inflict(w) }
+
+func (w *sentinelGroup) promoted(ctx context.Context) error {
+	if w.next = w.Master(ctx); w.next < 0 || w.next == w.master {
+		return errNoSuccessor
+	}
+	return nil
+}
+
+func (w *sentinelGroup) heal(ctx context.Context) error {
+	if err := w.how.undo(ctx, w); err != nil {
+		return err
+	}
+	return redistest.Poll(ctx, func(ctx context.Context) error {
+		if m := w.Master(ctx); m >= 0 {
+			w.master = m // on a busy machine another than the successor: the sentinels have doubted that, too
+		}
+		return w.Agreed(ctx, w.master)
+	})
+}
+
+func (w *sentinelGroup) promotions(ctx context.Context) (int, error) { return w.Promotions(ctx) }
+
+func (w *sentinelGroup) close() { w.Close() }
