@@ -142,8 +142,8 @@ var layers = []layer{
 		why:   "what was there before is measured beside ours and seen failing: neither knows the other",
 	},
 	{
-		path: battery, may: []string{"any"}, tech: []string{"any"},
-		why: "the battery drives the binary from outside",
+		path: battery, may: []string{battery + "/harness", battery + "/scenario"}, tech: testTools,
+		why: "main reads the flags and runs the scenarios: what they do is theirs",
 	},
 	{
 		path: battery + "/verify", may: []string{"internal/wire"},

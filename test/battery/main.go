@@ -18,6 +18,7 @@ import (
 	"github.com/foliot/foliot/test/battery/scenario/directory"
 	"github.com/foliot/foliot/test/battery/scenario/redis"
 	"github.com/foliot/foliot/test/battery/scenario/scale"
+	"github.com/foliot/foliot/test/battery/scenario/tenants"
 )
 
 // scenario is one line of what must be shown. Its run ends in bounded time,
@@ -50,7 +51,7 @@ var scenarios = []scenario{
 	{"second", "-herd tasks due in one second, beside a queue with a few: none lost, memory, rate", scale.Second},
 	{"overdue", "down for a day, -overdue tasks due meanwhile: none skipped, in order", scale.Overdue},
 	{"schedules", "-schedules of them, over an hour, in a minute and at once: memory, restart, lateness", scale.Schedules},
-	{"tenants", "attacks by one namespace or by a stranger, each beside a namespace with 20 tasks a second", tenants},
+	{"tenants", "attacks by one namespace or by a stranger, each beside a namespace with 20 tasks a second", tenants.OnDirectory},
 	{"throughput", "deliveries a second of -drained tasks, with signatures and without", scale.Throughput},
 }
 
@@ -67,7 +68,7 @@ var redisScenarios = []scenario{
 	{"deaf", "every message between nodes dropped: the poll finds what they would have told", redis.Mute},
 	{"cut", "connections cut instead of the reply to each kind of command", redis.CutReplies},
 	{"full", "a Redis without memory: creates refused, claims, settlements and cancels go on", redis.Full},
-	{"tenants-redis", "the same attacks on a node on Redis", tenantsOnRedis},
+	{"tenants-redis", "the same attacks on a node on Redis", tenants.OnRedis},
 	{"lost-settings", "the settings or the store are lost under servers that were secured: no stranger is served", redis.LostSettings},
 	{"lost-store", "Redis emptied, restarted without its file, restored, replaced, turned to eviction: what three nodes do, and when", redis.LostStore},
 	{"failover", "kill -9 of a master that sentinels watch, at each durability level: what was lost", redis.FailoverByKill},
@@ -130,8 +131,8 @@ func helperCommand(args []string) func(ctx context.Context, in io.Reader, out io
 		return func(_ context.Context, in io.Reader, out io.Writer) error {
 			return receiver.RunFast(args[1], args[2], in, out)
 		}
-	case len(args) == 1 && args[0] == attackCommand:
-		return runAttack
+	case len(args) == 1 && args[0] == tenants.Command:
+		return tenants.RunAttacker
 	}
 	return nil
 }

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"context"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -14,9 +12,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if helperCommand(os.Args[1:]) != nil { // startSink and startAttack run their own program
-		os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
-	}
 	goleak.VerifyTestMain(m)
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/test/battery/harness"
+	"github.com/foliot/foliot/test/battery/scenario/tenants"
 )
 
 func parse(args []string, opts *harness.Options, stderr io.Writer) ([]scenario, error) {
@@ -54,8 +55,8 @@ func parse(args []string, opts *harness.Options, stderr io.Writer) ([]scenario, 
 		fmt.Fprintf(stderr, "\nOn Redis, with the redis-server of the system; %s names all of these:\n\n", redisGroup)
 		list(stderr, redisScenarios)
 		fmt.Fprintf(stderr, "\nThe attacks of tenants:\n\n")
-		for _, a := range attacks {
-			fmt.Fprintf(stderr, "  %-11s %s\n", a.name, a.what)
+		for _, a := range tenants.All {
+			fmt.Fprintf(stderr, "  %-11s %s\n", a.Name, a.What)
 		}
 		fmt.Fprintf(stderr, "\nExits with 0 when all have passed, 1 when one failed, 2 on bad input. Flags:\n\n")
 		flags.PrintDefaults()
@@ -71,7 +72,7 @@ func parse(args []string, opts *harness.Options, stderr io.Writer) ([]scenario, 
 	if err := checkOptions(opts); err != nil {
 		return nil, err
 	}
-	if _, err := chooseAttacks(opts.Attacks); err != nil {
+	if _, err := tenants.Choose(opts.Attacks); err != nil {
 		return nil, err
 	}
 	if flags.NArg() == 0 {

@@ -1,4 +1,4 @@
-package main
+package tenants
 
 import (
 	"context"
@@ -11,15 +11,15 @@ import (
 	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
-// tenants: each attack next to a victim, on a server of its own that keeps its
+// OnDirectory: each attack next to a victim, on a server of its own that keeps its
 // tasks in a directory.
-func tenants(ctx context.Context, t *harness.Run) error { return runAttacks(ctx, t, false) }
+func OnDirectory(ctx context.Context, t *harness.Run) error { return runAttacks(ctx, t, false) }
 
-// tenantsOnRedis: the same on a node of a Redis.
-func tenantsOnRedis(ctx context.Context, t *harness.Run) error { return runAttacks(ctx, t, true) }
+// OnRedis: the same on a node of a Redis.
+func OnRedis(ctx context.Context, t *harness.Run) error { return runAttacks(ctx, t, true) }
 
 func runAttacks(ctx context.Context, t *harness.Run, onRedis bool) error {
-	chosen, err := chooseAttacks(t.Options.Attacks)
+	chosen, err := Choose(t.Options.Attacks)
 	if err != nil {
 		return err
 	}
@@ -28,11 +28,11 @@ func runAttacks(ctx context.Context, t *harness.Run, onRedis bool) error {
 		if onRedis && a.onDirectory {
 			continue
 		}
-		t.Note("%s: %s", a.name, a.what)
+		t.Note("%s: %s", a.Name, a.What)
 		row, err := carryOutAttack(ctx, t, a, onRedis)
 		if err != nil {
-			t.Must(false, "%s ended early: %v", a.name, err)
-			lines = append(lines, fmt.Sprintf("%-11s FAIL  %v", a.name, err))
+			t.Must(false, "%s ended early: %v", a.Name, err)
+			lines = append(lines, fmt.Sprintf("%-11s FAIL  %v", a.Name, err))
 		} else {
 			for _, f := range row.findings() {
 				t.Must(f.ok, "%s", f.text)
@@ -69,7 +69,7 @@ func reportRow(t *harness.Run, row *tenantsRow) {
 	t.Note("requests %d, replies %v (0: none), %d MB; the rival's deliveries %d", row.attacker.Requests, row.attacker.Statuses, row.attacker.Bytes>>20, row.delivered)
 	for _, s := range []struct {
 		name string
-		spell
+		measurement
 	}{{"alone", row.alone}, {"beside", row.beside}} {
 		t.Lateness("of a process that only sleeps, "+s.name, s.sleeper)
 		t.Lateness("of the victim, "+s.name, s.victim)
@@ -83,7 +83,7 @@ func carryOutOnce(ctx context.Context, t *harness.Run, a attack, dir string, onR
 		return nil, err
 	}
 	defer s.close()
-	order, err := s.admit(ctx)
+	order, err := s.makeNamespaces(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -93,8 +93,8 @@ func carryOutOnce(ctx context.Context, t *harness.Run, a attack, dir string, onR
 	defer victim.Stop()
 	timing.Pause(ctx, harness.BystanderDelay)
 	row := &tenantsRow{attack: a}
-	row.alone = watchSpell(ctx, func() { timing.Pause(ctx, t.Options.Phase/2) })
-	if err := s.suffer(ctx, order, row); err != nil {
+	row.alone = measure(ctx, func() { timing.Pause(ctx, t.Options.Phase/2) })
+	if err := s.carryOut(ctx, order, row); err != nil {
 		return nil, err
 	}
 	victim.Stop()
@@ -117,8 +117,8 @@ func carryOutOnce(ctx context.Context, t *harness.Run, a attack, dir string, onR
 	return row, nil
 }
 
-// suffer prepares the attack and lets it last as long as it shall.
-func (s *siege) suffer(ctx context.Context, order attackOrder, row *tenantsRow) error {
+// carryOut prepares the attack and lets it last as long as it shall.
+func (s *attackRun) carryOut(ctx context.Context, order attackOrder, row *tenantsRow) error {
 	attacker, err := startAttack(order)
 	if err != nil {
 		return err
@@ -130,11 +130,11 @@ func (s *siege) suffer(ctx context.Context, order attackOrder, row *tenantsRow) 
 	}
 	timing.Until(ctx, ready.Due)
 	stored := s.storedBytes(ctx)
-	stopProfile, err := s.Profile(row.attack.name)
+	stopProfile, err := s.Profile(row.attack.Name)
 	if err != nil {
 		return err
 	}
-	row.beside = watchSpell(ctx, func() {
+	row.beside = measure(ctx, func() {
 		if err = attacker.strike(); err == nil {
 			err = s.last(ctx, ready)
 		}
@@ -151,8 +151,8 @@ func (s *siege) suffer(ctx context.Context, order attackOrder, row *tenantsRow) 
 	return err
 }
 
-// watchSpell watches a process that only sleeps, while do runs.
-func watchSpell(ctx context.Context, do func()) (s spell) {
+// measure watches a process that only sleeps, while do runs.
+func measure(ctx context.Context, do func()) (s measurement) {
 	machine := system.WatchJitter(ctx)
 	s.from = time.Now()
 	do()

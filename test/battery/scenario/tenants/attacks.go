@@ -1,4 +1,4 @@
-package main
+package tenants
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 // attack is one attack that the scenario tenants carries out. prepare and strike
 // run in the attacker's process; the other fields say how the battery sets it up.
 type attack struct {
-	name string
-	what string
+	Name string
+	What string
 
 	scope string              // of the rival's token; "": a stranger without a token
 	quota wire.NamespaceInput // of the rival's namespace
@@ -33,75 +33,75 @@ type attack struct {
 	strike  func(context.Context, *attacker)       // nil: the work of prepare is the attack. It returns when its context ends.
 }
 
-// attacks are in the order in which they run.
-var attacks = []attack{
+// All are in the order in which they run.
+var All = []attack{
 	{
-		name: "window", what: "one HTTP/2 connection: 100 lists at once under a window of 0",
+		Name: "window", What: "one HTTP/2 connection: 100 lists at once under a window of 0",
 		scope: "read", quota: wire.NamespaceInput{MaxPending: 20, MaxBytes: 6 << 20, CreateRate: 5, CreateBurst: 20},
 		prepare: bigPages, strike: func(ctx context.Context, a *attacker) { a.stall(ctx, 1, 100) },
 	}, {
-		name: "windows", what: "the same on 32 connections of one token",
+		Name: "windows", What: "the same on 32 connections of one token",
 		scope: "read", quota: wire.NamespaceInput{MaxPending: 20, MaxBytes: 6 << 20, CreateRate: 5, CreateBurst: 20},
 		prepare: bigPages, strike: func(ctx context.Context, a *attacker) { a.stall(ctx, 32, 100) },
 	}, {
-		name: "hosts", what: "-rivals tasks to as many hosts, all due at once",
+		Name: "hosts", What: "-rivals tasks to as many hosts, all due at once",
 		scope: "write", drains: true, prepare: crowdOfHosts,
 	}, {
-		name: "queues", what: "-rivals tasks in as many queues, all due at once",
+		Name: "queues", What: "-rivals tasks in as many queues, all due at once",
 		scope: "write", drains: true, prepare: crowdOfQueues,
 	}, {
-		name: "schedules", what: "-rival-schedules schedules, all due at once",
+		Name: "schedules", What: "-rival-schedules schedules, all due at once",
 		scope: "write", drains: true, prepare: rivalSchedules,
 	}, {
-		name: "lists", what: "200 lists with bodies at once, again and again",
+		Name: "lists", What: "200 lists with bodies at once, again and again",
 		scope: "read", prepare: fullPages, strike: lists,
 	}, {
-		name: "live", what: "64 × /v1/live at once, again and again",
+		Name: "live", What: "64 × /v1/live at once, again and again",
 		scope: "read", prepare: busyQueues, strike: live,
 	}, {
-		name: "searches", what: "lists and audit searches that find nothing, and bulk cancels of nothing",
+		Name: "searches", What: "lists and audit searches that find nothing, and bulk cancels of nothing",
 		scope: "admin", prepare: manyTasks, strike: searches,
 	}, {
-		name: "occurrences", what: "9 schedules with large bodies within max_pending 10, to a host that hangs",
+		Name: "occurrences", What: "9 schedules with large bodies within max_pending 10, to a host that hangs",
 		scope: "write", quota: wire.NamespaceInput{MaxPending: 10}, flags: []string{"--body-limit", "1048576"},
 		redisMemory: "256mb", redisLasts: 30 * time.Second, hangs: true, bounded: true,
 		prepare: largeOccurrences,
 	}, {
-		name: "resets", what: "a stranger: 64 connections of HTTP/2 resets", strike: resets,
+		Name: "resets", What: "a stranger: 64 connections of HTTP/2 resets", strike: resets,
 	}, {
-		name: "handshakes", what: "a stranger: 4,900 TLS handshakes at once, again and again", strike: handshakes,
+		Name: "handshakes", What: "a stranger: 4,900 TLS handshakes at once, again and again", strike: handshakes,
 	}, {
-		name: "openapi", what: "a stranger: 128 × /openapi.json at once, again and again", strike: openapi,
+		Name: "openapi", What: "a stranger: 128 × /openapi.json at once, again and again", strike: openapi,
 	}, {
-		name: "touches", what: "touches without a pause, within create_rate 5", bounded: true,
+		Name: "touches", What: "touches without a pause, within create_rate 5", bounded: true,
 		scope: "write", quota: wire.NamespaceInput{MaxPending: 100, CreateRate: 5, CreateBurst: 100},
 		prepare: fewTasks, strike: touches,
 	}, {
-		name: "patches", what: "PATCHes without a pause, within create_rate 5", bounded: true,
+		Name: "patches", What: "PATCHes without a pause, within create_rate 5", bounded: true,
 		scope: "write", quota: wire.NamespaceInput{MaxPending: 100, CreateRate: 5, CreateBurst: 100},
 		prepare: fewTasks, strike: patches,
 	}, {
-		name: "disk", what: "creates and PATCHes without quotas, where the disk is nearly full: the server must not stop", onDirectory: true, tinyDisk: true,
+		Name: "disk", What: "creates and PATCHes without quotas, where the disk is nearly full: the server must not stop", onDirectory: true, tinyDisk: true,
 		scope: "write", prepare: fewTasks, strike: fillDisk,
 	}, {
-		name: "batches", what: "8 batches of 16 MiB at once that are refused, again and again",
+		Name: "batches", What: "8 batches of 16 MiB at once that are refused, again and again",
 		scope: "write", quota: wire.NamespaceInput{MaxPending: 10, CreateRate: 5},
 		prepare: wideBatches, strike: sendBatches,
 	},
 }
 
-// chooseAttacks returns the attacks of a list of names, all of them for "".
-func chooseAttacks(names string) ([]attack, error) {
+// Choose returns the attacks of a list of names, all of them for "".
+func Choose(names string) ([]attack, error) {
 	if names == "" {
-		return attacks, nil
+		return All, nil
 	}
 	var chosen []attack
 	for name := range strings.SplitSeq(names, ",") {
-		i := slices.IndexFunc(attacks, func(a attack) bool { return a.name == name })
+		i := slices.IndexFunc(All, func(a attack) bool { return a.Name == name })
 		if i < 0 {
 			return nil, fmt.Errorf("there is no attack %q: see --help", name)
 		}
-		chosen = append(chosen, attacks[i])
+		chosen = append(chosen, All[i])
 	}
 	return chosen, nil
 }

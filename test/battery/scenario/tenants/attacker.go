@@ -1,4 +1,4 @@
-package main
+package tenants
 
 import (
 	"bytes"
@@ -19,10 +19,10 @@ import (
 	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
-// attackCommand is the hidden scenario under which the battery runs itself again
+// Command is the hidden scenario under which the battery runs itself again
 // as an attacker. An attacker in a process of its own does not slow down the
 // victim's clients and clocks by its own garbage and goroutines.
-const attackCommand = "attack"
+const Command = "attack"
 
 // attackOrder is the first line of an attacker's standard input. Its second line
 // starts the attack, and the end of the input ends it.
@@ -70,14 +70,14 @@ type attacker struct {
 // the victim, which is at another one.
 const attackAddr = "127.0.0.66"
 
-// runAttack is an attacker's process. It ends when its input does.
-func runAttack(ctx context.Context, in io.Reader, out io.Writer) error {
+// RunAttacker is an attacker's process. It ends when its input does.
+func RunAttacker(ctx context.Context, in io.Reader, out io.Writer) error {
 	input, output := json.NewDecoder(in), json.NewEncoder(out)
 	var order attackOrder
 	if err := input.Decode(&order); err != nil {
 		return fmt.Errorf("read the order: %w", err)
 	}
-	chosen, err := chooseAttacks(order.Attack)
+	chosen, err := Choose(order.Attack)
 	if err != nil {
 		return err
 	}

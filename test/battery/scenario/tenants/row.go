@@ -1,4 +1,4 @@
-package main
+package tenants
 
 import (
 	"cmp"
@@ -19,9 +19,9 @@ const (
 	serverMemory = 2 << 30                // bytes, of its cgroup
 )
 
-// spell is a measurement over a while: how late the victim's tasks arrived that
+// measurement is a measurement over a while: how late the victim's tasks arrived that
 // were due then, and how late a process was woken that only sleeps. Both are ascending.
-type spell struct {
+type measurement struct {
 	from, until     time.Time // until zero: without an end
 	victim, sleeper []time.Duration
 }
@@ -29,7 +29,7 @@ type spell struct {
 // tenantsRow is the measurement of one attack.
 type tenantsRow struct {
 	attack        attack
-	alone, beside spell
+	alone, beside measurement
 	verdict       verify.Verdict // of all the victim's tasks
 	created       int            // creates of the victim that were answered 2xx
 	refused       verify.Offences
@@ -43,7 +43,7 @@ type tenantsRow struct {
 // judge fills in the findings.
 func (r *tenantsRow) judge(e verify.Evidence) {
 	r.verdict = verify.Check(e)
-	for _, s := range []*spell{&r.alone, &r.beside} {
+	for _, s := range []*measurement{&r.alone, &r.beside} {
 		s.victim = verify.Check(e.DueWithin(s.from, s.until)).Late
 	}
 }
@@ -128,7 +128,7 @@ func (r *tenantsRow) line() string {
 	if r.died {
 		last += ", the server died"
 	}
-	return strings.TrimRight(fmt.Sprintf(rowFormat, r.attack.name, word,
+	return strings.TrimRight(fmt.Sprintf(rowFormat, r.attack.Name, word,
 		percentiles(r.alone.victim, 50, 99, 100), percentiles(r.beside.victim, 50, 99, 100),
 		percentiles(r.alone.sleeper, 99, 100), percentiles(r.beside.sleeper, 99, 100),
 		fmt.Sprint(r.resident>>20), fmt.Sprintf("%.2f", r.growth/(1<<20)), fmt.Sprint(r.created), last), " ")

@@ -1,4 +1,4 @@
-package main
+package tenants
 
 import (
 	"context"
@@ -19,8 +19,8 @@ import (
 	"github.com/foliot/foliot/test/battery/harness/timing"
 )
 
-// siege is one attack on one server.
-type siege struct {
+// attackRun is one attack on one server.
+type attackRun struct {
 	*harness.Environment
 	attack attack
 	redis  *redistest.Server    // nil: the server has a directory
@@ -30,7 +30,7 @@ type siege struct {
 	after  []func()             // to be called at the end, the last one first
 }
 
-func (s *siege) close() {
+func (s *attackRun) close() {
 	s.Environment.Close()
 	for i := len(s.after) - 1; i >= 0; i-- {
 		s.after[i]()
@@ -39,9 +39,9 @@ func (s *siege) close() {
 
 // prepareAttack starts a server for an attack, in a directory of that name: it speaks
 // TLS, and gets no more than serverMemory.
-func prepareAttack(ctx context.Context, t *harness.Run, a attack, dir string, onRedis bool) (s *siege, err error) {
+func prepareAttack(ctx context.Context, t *harness.Run, a attack, dir string, onRedis bool) (s *attackRun, err error) {
 	flags := append([]string{"--egress-allow", "127.0.0.0/8"}, a.flags...) // loopback is closed once there is a token
-	s = &siege{attack: a}
+	s = &attackRun{attack: a}
 	if onRedis {
 		args := []string{}
 		if a.redisMemory != "" {
@@ -66,7 +66,7 @@ func prepareAttack(ctx context.Context, t *harness.Run, a attack, dir string, on
 }
 
 // prepare bounds the server, starts it, and starts the receiver of the rival's tasks.
-func (s *siege) prepare(ctx context.Context) (err error) {
+func (s *attackRun) prepare(ctx context.Context) (err error) {
 	if s.cert, err = s.Server.Secure(); err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ const (
 )
 
 // fillDisk puts the data directory on a small file system, which is 84 % full.
-func (s *siege) fillDisk() error {
+func (s *attackRun) fillDisk() error {
 	disk := s.Path("disk")
 	unmount, err := system.MountNearlyFull(disk, diskBytes, diskRoom)
 	if err != nil {
@@ -116,8 +116,8 @@ func (s *siege) fillDisk() error {
 	return nil
 }
 
-// admit makes the two namespaces and their tokens, and returns the attacker's order.
-func (s *siege) admit(ctx context.Context) (order attackOrder, err error) {
+// makeNamespaces makes the two namespaces and their tokens, and returns the attacker's order.
+func (s *attackRun) makeNamespaces(ctx context.Context) (order attackOrder, err error) {
 	operator, err := s.Client.MakeToken(ctx, wire.TokenInput{Scope: "admin", Namespace: wire.AllNamespaces})
 	if err != nil {
 		return order, err
@@ -137,7 +137,7 @@ func (s *siege) admit(ctx context.Context) (order attackOrder, err error) {
 		return made.Token
 	}
 	order = attackOrder{
-		Attack: s.attack.name, Server: s.Server.Addr, Roots: s.cert, Namespace: "rival", Rivals: s.Run.Options.Rivals, Schedules: s.Run.Options.RivalCron,
+		Attack: s.attack.Name, Server: s.Server.Addr, Roots: s.cert, Namespace: "rival", Rivals: s.Run.Options.Rivals, Schedules: s.Run.Options.RivalCron,
 		Token: token("rival", s.attack.scope), Writer: token("rival", "write"),
 	}
 	s.Client = s.Client.WithToken(token("victim", "write"))
@@ -149,7 +149,7 @@ func (s *siege) admit(ctx context.Context) (order attackOrder, err error) {
 }
 
 // callback returns the address that the rival's tasks call.
-func (s *siege) callback() (string, error) {
+func (s *attackRun) callback() (string, error) {
 	if s.attack.hangs {
 		return s.pit.Listener.Addr().String(), nil
 	}
@@ -158,7 +158,7 @@ func (s *siege) callback() (string, error) {
 }
 
 // delivered returns how many of the rival's tasks have arrived.
-func (s *siege) delivered() (int, error) {
+func (s *attackRun) delivered() (int, error) {
 	if s.attack.hangs {
 		return s.pit.Seen(), nil
 	}
@@ -167,7 +167,7 @@ func (s *siege) delivered() (int, error) {
 }
 
 // last lets the attack last as long as it shall.
-func (s *siege) last(ctx context.Context, ready attackReady) error {
+func (s *attackRun) last(ctx context.Context, ready attackReady) error {
 	lasts := s.Run.Options.Phase
 	if s.redis != nil {
 		lasts = max(lasts, s.attack.redisLasts)
@@ -186,7 +186,7 @@ func (s *siege) last(ctx context.Context, ready attackReady) error {
 
 // storedBytes returns how much the store takes: the directory's files, or
 // Redis's memory. It returns 0 if that cannot be read.
-func (s *siege) storedBytes(ctx context.Context) (sum int64) {
+func (s *attackRun) storedBytes(ctx context.Context) (sum int64) {
 	if s.redis == nil {
 		_ = filepath.WalkDir(s.Server.Dir, func(_ string, entry fs.DirEntry, err error) error {
 			if err != nil {

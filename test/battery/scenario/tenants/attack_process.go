@@ -1,4 +1,4 @@
-package main
+package tenants
 
 import (
 	"encoding/json"
@@ -22,7 +22,7 @@ func startAttack(order attackOrder) (*attackProcess, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the attacker: %w", err)
 	}
-	args := []string{self, attackCommand}
+	args := []string{self, Command}
 	if nice, err := exec.LookPath("nice"); err == nil {
 		args = append([]string{nice, "-n", "10"}, args...)
 	}

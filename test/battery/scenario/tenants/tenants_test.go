@@ -1,4 +1,4 @@
-package main
+package tenants
 
 import (
 	"context"
@@ -26,8 +26,8 @@ func goodRow() tenantsRow {
 		return list
 	}
 	return tenantsRow{
-		attack: attack{name: "some", bounded: true}, attacker: attackCounts{Requests: 1}, created: 200, resident: 100 << 20, growth: 1000,
-		alone: spell{victim: late(1, 2, 5)}, beside: spell{victim: late(1, 2, 55)},
+		attack: attack{Name: "some", bounded: true}, attacker: attackCounts{Requests: 1}, created: 200, resident: 100 << 20, growth: 1000,
+		alone: measurement{victim: late(1, 2, 5)}, beside: measurement{victim: late(1, 2, 55)},
 		verdict: verify.Verdict{Accepted: 6, Arrived: 6},
 	}
 }
@@ -101,22 +101,22 @@ func TestOnePauseOfTheMachineDecidesNoAttack(t *testing.T) {
 }
 
 func TestAttacksAreChosenByName(t *testing.T) {
-	chosen, err := chooseAttacks("lists,window")
-	if err != nil || len(chosen) != 2 || chosen[0].name != "lists" || chosen[1].name != "window" {
+	chosen, err := Choose("lists,window")
+	if err != nil || len(chosen) != 2 || chosen[0].Name != "lists" || chosen[1].Name != "window" {
 		t.Errorf("%v, %v", chosen, err)
 	}
-	if _, err := chooseAttacks("lists,windoe"); err == nil || !strings.Contains(err.Error(), "windoe") {
+	if _, err := Choose("lists,windoe"); err == nil || !strings.Contains(err.Error(), "windoe") {
 		t.Errorf("an attack that does not exist: %v", err)
 	}
-	for _, a := range attacks {
+	for _, a := range All {
 		if a.prepare == nil && a.strike == nil || a.drains && a.prepare == nil {
-			t.Errorf("%s does nothing", a.name)
+			t.Errorf("%s does nothing", a.Name)
 		}
 	}
 }
 
-// besieged is a server that counts requests, and an order to attack it.
-func besieged(t *testing.T, handler http.HandlerFunc) attackOrder {
+// attackedServer is a server that counts requests, and an order to attack it.
+func attackedServer(t *testing.T, handler http.HandlerFunc) attackOrder {
 	t.Helper()
 	if runtime.GOOS != "linux" {
 		t.Skip("other systems have one loopback address")
@@ -138,7 +138,7 @@ func TestTheAttacksOverHTTP2ReachTheServer(t *testing.T) {
 			ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
 			defer stop()
 			var held atomic.Int32
-			order := besieged(t, func(w http.ResponseWriter, r *http.Request) {
+			order := attackedServer(t, func(w http.ResponseWriter, r *http.Request) {
 				if r.ProtoMajor != 2 || r.Header.Get("Authorization") != "Bearer secret" {
 					t.Errorf("a request by %s, token %q", r.Proto, r.Header.Get("Authorization"))
 				}
@@ -162,7 +162,7 @@ func TestTheAttacksOverHTTP2ReachTheServer(t *testing.T) {
 func TestAnAttackerCountsWhatItDidUntilItsInputEnds(t *testing.T) {
 	var asked atomic.Int32
 	enough := make(chan struct{})
-	order := besieged(t, func(w http.ResponseWriter, r *http.Request) {
+	order := attackedServer(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/openapi.json" {
 			t.Errorf("it asks for %s", r.URL)
 		}
