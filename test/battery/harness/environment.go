@@ -9,6 +9,7 @@ import (
 
 	"github.com/foliot/foliot/test/battery/harness/journal"
 	"github.com/foliot/foliot/test/battery/harness/receiver"
+	"github.com/foliot/foliot/test/battery/harness/timing"
 	"github.com/foliot/foliot/test/battery/verify"
 )
 
@@ -162,4 +163,25 @@ func (st *Environment) Judge() (verify.Verdict, error) {
 	t.Must(len(v.Unexplained) == 0, "duplicates without a fault %d%s", len(v.Unexplained), verify.Examples(v.Unexplained))
 	t.Must(len(v.OtherID) == 0, "duplicates under another webhook-id %d%s", len(v.OtherID), verify.Examples(v.OtherID))
 	return v, nil
+}
+
+// Conclude ends a scenario: it lets the server go on for a while, in which a
+// second callback would come, stops it, and judges.
+func (st *Environment) Conclude(ctx context.Context, quiet, stopWithin time.Duration) (verify.Verdict, error) {
+	if quiet > 0 {
+		timing.Pause(ctx, quiet)
+	}
+	if err := st.Server.Stop(stopWithin); err != nil {
+		return verify.Verdict{}, err
+	}
+	return st.Judge()
+}
+
+// StopWith stops the server, and then the fast receiver that it calls. The log of
+// the receiver is on the disk afterwards.
+func (st *Environment) StopWith(fast *receiver.Fast) error {
+	if err := st.Server.Stop(20 * time.Second); err != nil {
+		return err
+	}
+	return fast.Close()
 }

@@ -34,11 +34,7 @@ func Cancel(ctx context.Context, t *harness.Run) error {
 	if err != nil {
 		return err
 	}
-	timing.Pause(ctx, 2*time.Second) // what comes after its cancel would come by now
-	if err := st.Server.Stop(10 * time.Second); err != nil {
-		return err
-	}
-	v, err := st.Judge()
+	v, err := st.Conclude(ctx, 2*time.Second, 10*time.Second) // what comes after its cancel would come by now
 	if err != nil {
 		return err
 	}

@@ -65,10 +65,7 @@ func Poison(ctx context.Context, t *harness.Run) error {
 	t.Must(missing == 0, "neighbours delivered %d of %d", len(neighbours)-missing, len(neighbours))
 	delivered, arrivals := fates(ctx, st, beside, 20*time.Second)
 	t.Must(delivered == len(beside), "slow neighbours, under way beside it, delivered %d of %d; they arrived %v times", delivered, len(beside), arrivals)
-	if err := st.Server.Stop(10 * time.Second); err != nil {
-		return err
-	}
-	v, err := st.Judge()
+	v, err := st.Conclude(ctx, 0, 10*time.Second)
 	if err != nil {
 		return err
 	}

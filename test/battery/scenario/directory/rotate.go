@@ -161,11 +161,7 @@ func (r *rotation) nextToken(ctx context.Context) (old *heldToken, err error) {
 
 func (r *rotation) conclude(ctx context.Context) error {
 	r.st.Receiver.AwaitAll(ctx, r.created, 20*time.Second)
-	timing.Pause(ctx, time.Second) // what comes twice would come by now
-	if err := r.st.Server.Stop(10 * time.Second); err != nil {
-		return err
-	}
-	v, err := r.st.Judge()
+	v, err := r.st.Conclude(ctx, time.Second, 10*time.Second) // what comes twice would come by now
 	if err != nil {
 		return err
 	}

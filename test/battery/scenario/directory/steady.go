@@ -29,10 +29,7 @@ func Steady(ctx context.Context, t *harness.Run) error {
 	st.Receiver.AwaitAll(ctx, names, 30*time.Second)
 	timing.Pause(ctx, time.Second) // a duplicate would come about now
 	idle := machine.End()
-	if err := st.Server.Stop(10 * time.Second); err != nil {
-		return err
-	}
-	v, err := st.Judge()
+	v, err := st.Conclude(ctx, 0, 10*time.Second)
 	if err != nil {
 		return err
 	}

@@ -41,11 +41,7 @@ func Ticks(ctx context.Context, t *harness.Run) error {
 	if err := st.AwaitPromised(ctx, 60*time.Second); err != nil {
 		return err
 	}
-	timing.Pause(ctx, 2*time.Second) // what comes twice would come by now
-	if err := st.Server.Stop(25 * time.Second); err != nil {
-		return err
-	}
-	v, err := st.Judge()
+	v, err := st.Conclude(ctx, 2*time.Second, 25*time.Second) // what comes twice would come by now
 	if err != nil {
 		return err
 	}

@@ -44,10 +44,7 @@ func Watchdog(ctx context.Context, t *harness.Run) error {
 	}
 	timing.Pause(ctx, 3*delay)
 	t.Must(st.Receiver.Arrivals(name) == 1, "fired %d times after they stopped", st.Receiver.Arrivals(name))
-	if err := st.Server.Stop(10 * time.Second); err != nil {
-		return err
-	}
-	v, err := st.Judge()
+	v, err := st.Conclude(ctx, 0, 10*time.Second)
 	if err != nil {
 		return err
 	}

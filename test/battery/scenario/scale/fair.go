@@ -39,10 +39,7 @@ func Fair(ctx context.Context, t *harness.Run) error {
 	if err := receiver.AwaitDeliveries(ctx, sink, big.Count+small.Count, start, 30*time.Second); err != nil {
 		return err
 	}
-	if err := st.Server.Stop(20 * time.Second); err != nil {
-		return err
-	}
-	if err := sink.Close(); err != nil {
+	if err := st.StopWith(sink); err != nil {
 		return err
 	}
 	backlog, err := t.MustTally(big, sink.Path)

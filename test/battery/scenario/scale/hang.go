@@ -67,10 +67,7 @@ func besideHanging(ctx context.Context, t *harness.Run, h hanging) error {
 	machine := system.WatchJitter(ctx)
 	missing += st.Receiver.AwaitAll(ctx, beside, h.phase+20*time.Second)
 	t.Lateness("of a process that only sleeps, meanwhile", machine.End())
-	if err := st.Server.Stop(10 * time.Second); err != nil {
-		return err
-	}
-	v, err := st.Judge()
+	v, err := st.Conclude(ctx, 0, 10*time.Second)
 	if err != nil {
 		return err
 	}

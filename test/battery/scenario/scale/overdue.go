@@ -51,10 +51,7 @@ func Overdue(ctx context.Context, t *harness.Run) error {
 		return err
 	}
 	seen := memory.End()
-	if err := st.Server.Stop(20 * time.Second); err != nil {
-		return err
-	}
-	if err := sink.Close(); err != nil {
+	if err := st.StopWith(sink); err != nil {
 		return err
 	}
 	v, err := t.MustTally(n, sink.Path)

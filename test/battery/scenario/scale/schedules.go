@@ -104,10 +104,7 @@ func restartCrowd(ctx context.Context, st *harness.Environment) error {
 }
 
 func concludeCrowd(st *harness.Environment, c scheduleCrowd, all, seen verify.Numbered, sink *receiver.Fast) error {
-	if err := st.Server.Stop(20 * time.Second); err != nil {
-		return err
-	}
-	if err := sink.Close(); err != nil {
+	if err := st.StopWith(sink); err != nil {
 		return err
 	}
 	v, err := seen.Tally(all.Occurrences(receiver.ReadDeliveries(sink.Path), seen.Count))

@@ -76,10 +76,7 @@ func runHerd(ctx context.Context, t *harness.Run, name string, count int) (syste
 }
 
 func concludeHerd(st *harness.Environment, herd verify.Numbered, sink *receiver.Fast, seen system.MemoryUse) error {
-	if err := st.Server.Stop(20 * time.Second); err != nil {
-		return err
-	}
-	if err := sink.Close(); err != nil {
+	if err := st.StopWith(sink); err != nil {
 		return err
 	}
 	t := st.Run

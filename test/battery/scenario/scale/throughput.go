@@ -41,10 +41,7 @@ func Throughput(ctx context.Context, t *harness.Run) error {
 		}
 		drains = append(drains, plain, signed)
 	}
-	if err := st.Server.Stop(20 * time.Second); err != nil {
-		return err
-	}
-	if err := sink.Close(); err != nil {
+	if err := st.StopWith(sink); err != nil {
 		return err
 	}
 	slowest := 0.0
