@@ -9,7 +9,7 @@
 //	verify/              compares the logs
 //	harness/             starts servers, nodes, Redis and clients; makes the load
 //	harness/receiver/    the servers that callbacks go to
-//	harness/journal/     the logs
+//	harness/journal/     append-only logs on disk
 //	harness/system/      processes, and what the operating system tells of them
 //	harness/timing/      waits, rates and goroutines
 //	scenario/directory/  the promises of a server with a data directory

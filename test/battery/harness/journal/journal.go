@@ -1,3 +1,4 @@
+// Package journal keeps append-only logs of JSON lines on disk.
 package journal
 
 import (
