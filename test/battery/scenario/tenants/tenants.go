@@ -52,7 +52,7 @@ func runAttacks(ctx context.Context, t *harness.Run, onRedis bool) error {
 // carryOutAttack measures one attack, in as many turns as deciding asks for.
 func carryOutAttack(ctx context.Context, t *harness.Run, a attack, onRedis bool) (*tenantsRow, error) {
 	for turns := []*tenantsRow{}; ; {
-		row, err := carryOutOnce(ctx, t, a, fmt.Sprintf("%s-%d", a.name, len(turns)+1), onRedis)
+		row, err := carryOutOnce(ctx, t, a, fmt.Sprintf("%s-%d", a.Name, len(turns)+1), onRedis)
 		if err != nil {
 			return nil, err
 		}
