@@ -7,6 +7,8 @@ import (
 	"strconv"
 
 	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 )
 
 // Found says which store the servers hold, and which parts are lost.
@@ -18,7 +20,7 @@ type Found struct {
 	SettingsLost bool
 
 	servers *servers
-	meta    map[string]string // fields of metaKey
+	meta    map[string]string // fields of keyspace.MetaKey
 	shards  int               // 0: not known
 	parts   []bearer          // that are lost
 	borne   []string          // the identity that each bears instead
@@ -46,7 +48,7 @@ func AcceptLoss(ctx context.Context, c Config, agreed func(*Found) error) (*Foun
 		return f, err
 	}
 	if f.shards == 0 {
-		return f, fmt.Errorf("%w: the key %s is lost, and the number of shards cannot be read: pass --shards with the value of the servers", errConfig, metaKey)
+		return f, fmt.Errorf("%w: the key %s is lost, and the number of shards cannot be read: pass --shards with the value of the servers", errConfig, keyspace.MetaKey)
 	}
 	if err := agreed(f); err != nil {
 		return f, err
@@ -59,7 +61,7 @@ func AcceptLoss(ctx context.Context, c Config, agreed func(*Found) error) (*Foun
 func (s *servers) find(ctx context.Context, shards int) (*Found, error) {
 	f := &Found{servers: s}
 	var made bool
-	for _, key := range []string{metaKey, settingsID, nodesID} {
+	for _, key := range []string{keyspace.MetaKey, keyspace.SettingsID, keyspace.NodesID} {
 		reply, err := s.one(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hgetall().Key(key).Build() })
 		if err != nil {
 			return nil, err
@@ -68,17 +70,17 @@ func (s *servers) find(ctx context.Context, shards int) (*Found, error) {
 		if err != nil {
 			return nil, err
 		}
-		if key == metaKey {
+		if key == keyspace.MetaKey {
 			f.meta = fields
 		}
-		made = made || key == settingsID && fields["made"] != ""
+		made = made || key == keyspace.SettingsID && fields["made"] != ""
 		n, _ := strconv.Atoi(fields["shards"]) // a missing field is 0
 		f.shards = cmp.Or(f.shards, n)
 	}
 	f.shards = cmp.Or(f.shards, shards)
 	if made {
 		reply, err := s.one(ctx, func(b rueidis.Builder) rueidis.Completed {
-			return b.Hexists().Key(settingsKey).Field(versionField).Build()
+			return b.Hexists().Key(keyspace.SettingsKey).Field(versionField).Build()
 		})
 		if err != nil {
 			return nil, err
@@ -94,7 +96,7 @@ func (s *servers) find(ctx context.Context, shards int) (*Found, error) {
 
 // compare finds the parts that are lost.
 func (f *Found) compare(ctx context.Context) error {
-	bearers := append([]bearer{metaBearer}, bearersOf(newShards(cmp.Or(f.shards, DefaultShards)))...)
+	bearers := append([]bearer{metaBearer}, bearersOf(keyspace.NewShards(cmp.Or(f.shards, DefaultShards)))...)
 	found, away := f.servers.borne(ctx, bearers)
 	count, most := map[string]int{}, ""
 	for _, id := range found {
@@ -127,18 +129,18 @@ func (f *Found) accept(ctx context.Context, c Config) error {
 		r := &repair{keys: []string{b.key}, args: []string{b.field, "-1", f.borne[i]}}
 		r.write("HSET", b.key, b.field, f.Identity)
 		switch {
-		case b.key == metaKey && f.meta["format"] == "": // older versions are kept out: there may be schedules
+		case b.key == keyspace.MetaKey && f.meta["format"] == "": // older versions are kept out: there may be schedules
 			r.write("HSET", b.key, "format", strconv.Itoa(format), "oldest", strconv.Itoa(scheduleFormat), "shards", shards, "lease", millis(c.ShardLease), "whole", "1")
-		case b.key == metaKey:
+		case b.key == keyspace.MetaKey:
 			r.write("HSET", b.key, "whole", "1")
-		case b.key == settingsID, b.key == nodesID:
+		case b.key == keyspace.SettingsID, b.key == keyspace.NodesID:
 			r.write("HSET", b.key, "shards", shards)
 		}
 		runs = append(runs, run{r.keys, r.args})
 	}
 	if f.SettingsLost {
-		r := &repair{keys: []string{settingsID}, args: []string{"made", "-1", "1"}}
-		r.write("HDEL", settingsID, "made")
+		r := &repair{keys: []string{keyspace.SettingsID}, args: []string{"made", "-1", "1"}}
+		r.write("HDEL", keyspace.SettingsID, "made")
 		runs = append(runs, run{r.keys, r.args})
 	}
 	_, err := f.servers.repeat(ctx, mend, runs...)

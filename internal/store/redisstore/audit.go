@@ -12,6 +12,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store/codec"
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -70,18 +71,18 @@ func settingsPart(e *task.AuditEntry) string {
 // stream is one stream of the audit log.
 type stream struct {
 	key       string
-	number    int    // see seqOf
-	shard     *shard // nil: it is not a shard's
-	registry  string // the hash with the field namespace; "": the stream is in none
+	number    int             // see seqOf
+	shard     *keyspace.Shard // nil: it is not a shard's
+	registry  string          // the hash with the field namespace; "": the stream is in none
 	namespace string
 }
 
 // shared returns the streams of several namespaces: that of the nodes, and those that older
 // versions wrote.
-func (s *Store) shared(shards []*shard) []stream {
-	all := []stream{{key: settingsLog, number: len(s.shards)}, {key: nodesLog, number: len(s.shards) + 1}}
+func (s *Store) shared(shards []*keyspace.Shard) []stream {
+	all := []stream{{key: keyspace.SettingsLog, number: len(s.shards)}, {key: keyspace.NodesLog, number: len(s.shards) + 1}}
 	for _, sh := range shards {
-		all = append(all, stream{key: sh.log, number: sh.number, shard: sh})
+		all = append(all, stream{key: sh.Log, number: sh.Number, shard: sh})
 	}
 	return all
 }
@@ -96,21 +97,21 @@ func (s *Store) streamsOf(namespace string) []stream {
 }
 
 func (s *Store) settingsStream(namespace string) stream {
-	return stream{logOf(settingsLog, namespace), len(s.shards) + 2, nil, settingsLogs, namespace}
+	return stream{logOf(keyspace.SettingsLog, namespace), len(s.shards) + 2, nil, keyspace.SettingsLogs, namespace}
 }
 
-func shardStream(sh *shard, namespace string) stream {
-	return stream{logOf(sh.log, namespace), sh.number, sh, sh.logs, namespace}
+func shardStream(sh *keyspace.Shard, namespace string) stream {
+	return stream{logOf(sh.Log, namespace), sh.Number, sh, sh.Logs, namespace}
 }
 
 // streams returns the streams of the settings, of the nodes and of these shards.
-func (s *Store) streams(ctx context.Context, shards []*shard) ([]stream, error) {
+func (s *Store) streams(ctx context.Context, shards []*keyspace.Shard) ([]stream, error) {
 	members := func(key string) command {
 		return func(b rueidis.Builder) rueidis.Completed { return b.Hkeys().Key(key).Build() }
 	}
-	commands := []command{members(settingsLogs)}
+	commands := []command{members(keyspace.SettingsLogs)}
 	for _, sh := range shards {
-		commands = append(commands, members(sh.logs))
+		commands = append(commands, members(sh.Logs))
 	}
 	results, err := s.servers.ask(ctx, commands...)
 	if err != nil {

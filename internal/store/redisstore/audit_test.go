@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/storetest"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -135,9 +136,9 @@ func TestEntriesOfOlderVersionsAreReadOnAndGoByAge(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	raw(settingsLog, "1700000000000001-0", "acme", "old")
-	raw(settingsLog, "1700000000000002-0", "other", "old")
-	raw(s.shards[3].log, "1700000000000003-0", "acme", "older task")
+	raw(keyspace.SettingsLog, "1700000000000001-0", "acme", "old")
+	raw(keyspace.SettingsLog, "1700000000000002-0", "other", "old")
+	raw(s.shards[3].Log, "1700000000000003-0", "acme", "older task")
 	edit(t, s, now, acme("new")...)
 	if got := fmt.Sprint(auditOf(t, s, task.AuditFilter{Namespace: "acme"})); got != "[acme queue.pause new acme queue.put older task acme queue.put old]" {
 		t.Errorf("of the namespace: %s", got)
@@ -149,7 +150,7 @@ func TestEntriesOfOlderVersionsAreReadOnAndGoByAge(t *testing.T) {
 		t.Errorf("swept %d, error %v", n, err)
 	}
 	c := s.servers.client
-	if n, err := c.Do(t.Context(), c.B().Exists().Key(logOf(settingsLog, "acme"), logOf(settingsLog, "")).Build()).AsInt64(); n != 0 || err != nil {
+	if n, err := c.Do(t.Context(), c.B().Exists().Key(logOf(keyspace.SettingsLog, "acme"), logOf(keyspace.SettingsLog, "")).Build()).AsInt64(); n != 0 || err != nil {
 		t.Errorf("%d streams without entries are still there, error %v", n, err)
 	}
 }

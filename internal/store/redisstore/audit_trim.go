@@ -12,6 +12,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -56,9 +57,9 @@ func (s *Store) trimLog(ctx context.Context, now task.Millis, limit int) (int, e
 	if !s.config.logs() || limit <= 0 {
 		return 0, nil
 	}
-	var own []*shard
+	var own []*keyspace.Shard
 	for _, h := range s.owned() {
-		own = append(own, h.shard)
+		own = append(own, h.Shard)
 	}
 	streams, err := s.streams(ctx, own)
 	if err != nil {

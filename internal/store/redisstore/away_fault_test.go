@@ -5,20 +5,21 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
 
 // masterOf returns which of three masters has a slot: redis-cli gives each a third.
-func masterOf(slot uint16) int { return min(int(slot)*3/slots, 2) }
+func masterOf(slot uint16) int { return min(int(slot)*3/keyspace.Slots, 2) }
 
 // ownsElsewhere reports whether s owns every shard that lies on another master than that at place.
 func ownsElsewhere(s *Store, place int) bool {
-	owned := map[*shard]bool{}
+	owned := map[*keyspace.Shard]bool{}
 	for _, h := range s.owned() {
-		owned[h.shard] = true
+		owned[h.Shard] = true
 	}
 	for _, sh := range s.shards {
-		if masterOf(sh.slot) != place && !owned[sh] {
+		if masterOf(sh.Slot) != place && !owned[sh] {
 			return false
 		}
 	}
@@ -30,7 +31,7 @@ func TestADeadNodesShardsAreTakenOverWhileAnotherMasterIsAway(t *testing.T) {
 	cluster := redistest.NewCluster(t, 3, 0, "--cluster-require-full-coverage", "no")
 	a, b := openNode(t, "a", cluster.Addrs()...), openNode(t, "b", cluster.Addrs()...)
 	eventually(t, 3*time.Second, "they share the shards", func() bool { return divided(a, b) })
-	away := (masterOf(keySlot(nodesKey)) + 1) % 3
+	away := (masterOf(keyspace.SlotOf(keyspace.NodesKey)) + 1) % 3
 	cluster.Servers[away].Kill()
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
@@ -42,7 +43,7 @@ func TestAMasterThatHangsTakesNoShardsOfTheOthersAway(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.NewCluster(t, 3, 0, "--cluster-require-full-coverage", "no")
 	a := openNode(t, "a", cluster.Addrs()...)
-	away := masterOf(keySlot(nodesKey))
+	away := masterOf(keyspace.SlotOf(keyspace.NodesKey))
 	cluster.Servers[away].Pause()
 	defer cluster.Servers[away].Resume()
 	leases := time.Duration(3)
@@ -71,7 +72,7 @@ func TestTasksOfAMasterThatIsThereAreClaimedBesideThoseOfOneThatIsNot(t *testing
 		t.Fatal(err)
 	}
 	for i, r := range replies {
-		if there := masterOf(a.shard(tasks[i].Key()).slot) != away; there != (r.Err == nil) {
+		if there := masterOf(a.shard(tasks[i].Key()).Slot) != away; there != (r.Err == nil) {
 			t.Errorf("%s: %v", tasks[i].Name, r.Err)
 		}
 	}

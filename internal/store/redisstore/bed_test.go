@@ -56,7 +56,7 @@ func divided(nodes ...*Store) bool {
 	for _, s := range nodes {
 		owned := s.owned()
 		for _, h := range owned {
-			owners[h.number]++
+			owners[h.Number]++
 		}
 		if len(owned) == 0 {
 			return false

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -13,10 +14,10 @@ import (
 // know; what a read learns of a lane's head is written now and then.
 type bounds struct {
 	mu  sync.Mutex
-	low map[*shard]map[task.Lane]struct{}
+	low map[*keyspace.Shard]map[task.Lane]struct{}
 }
 
-func (b *bounds) add(sh *shard, lane task.Lane) {
+func (b *bounds) add(sh *keyspace.Shard, lane task.Lane) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.low[sh] == nil {
@@ -25,11 +26,11 @@ func (b *bounds) add(sh *shard, lane task.Lane) {
 	b.low[sh][lane] = struct{}{}
 }
 
-func (b *bounds) take() map[*shard]map[task.Lane]struct{} {
+func (b *bounds) take() map[*keyspace.Shard]map[task.Lane]struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	all := b.low
-	b.low = map[*shard]map[task.Lane]struct{}{}
+	b.low = map[*keyspace.Shard]map[task.Lane]struct{}{}
 	return all
 }
 
@@ -41,22 +42,22 @@ const maxRaised = 128
 // removes those of empty lanes. What fails is found again by the next reads.
 func (s *Store) raiseBounds(ctx context.Context) error {
 	type low struct {
-		shard *shard
+		shard *keyspace.Shard
 		lane  string
 	}
 	var all []low
 	for sh, lanes := range s.bounds.take() {
 		for lane := range lanes {
-			all = append(all, low{sh, laneMember(lane)})
+			all = append(all, low{sh, keyspace.LaneMember(lane)})
 		}
 	}
-	parts, _ := group(s.servers.cluster, all, func(l low) *shard { return l.shard })
+	parts, _ := group(s.servers.cluster, all, func(l low) *keyspace.Shard { return l.shard })
 	var runs []run
 	for _, part := range parts {
 		for some := range slices.Chunk(part, maxRaised) {
 			var r run
 			for _, l := range some {
-				r.keys = append(r.keys, l.shard.lanes, l.shard.due(l.lane))
+				r.keys = append(r.keys, l.shard.Lanes, l.shard.Due(l.lane))
 				r.args = append(r.args, l.lane)
 			}
 			runs = append(runs, r)

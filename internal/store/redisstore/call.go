@@ -48,11 +48,11 @@ func (c *call) add(it *item) {
 	case it.with:
 		c.args = append(c.args, "-1", "")
 	case it.owner != "":
-		c.args = append(c.args, c.key(it.shard.own), it.owner)
+		c.args = append(c.args, c.key(it.shard.Own), it.owner)
 	default:
 		c.args = append(c.args, "0", "")
 	}
-	c.args = append(c.args, c.key(it.shard.meta), it.field, it.expected, it.value, score(it.earliest), strconv.Itoa(len(it.writes)))
+	c.args = append(c.args, c.key(it.shard.Meta), it.field, it.expected, it.value, score(it.earliest), strconv.Itoa(len(it.writes)))
 	for _, w := range it.writes {
 		c.args = append(c.args, w.name, c.key(w.key), strconv.Itoa(len(w.args)))
 		c.args = append(c.args, w.args...)

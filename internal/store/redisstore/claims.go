@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -83,12 +84,12 @@ func (removeOne) Apply(now task.Millis, old *task.Task, _ task.Policy) (task.Res
 
 // Reap implements task.Queue: of the shards that this node owns.
 func (s *Store) Reap(ctx context.Context, now task.Millis, limit int) (int, error) {
-	return s.retire(ctx, now, limit, reaping, reapOne{}, func(sh *shard) []string { return []string{sh.running} })
+	return s.retire(ctx, now, limit, reaping, reapOne{}, func(sh *keyspace.Shard) []string { return []string{sh.Running} })
 }
 
 // Sweep implements task.Queue: of the shards that this node owns.
 func (s *Store) Sweep(ctx context.Context, now task.Millis, limit int) (int, error) {
-	n, err := s.retire(ctx, now, limit, removal, removeOne{}, func(sh *shard) []string { return []string{sh.dead, sh.gone} })
+	n, err := s.retire(ctx, now, limit, removal, removeOne{}, func(sh *keyspace.Shard) []string { return []string{sh.Dead, sh.Gone} })
 	if err != nil || n == limit {
 		return n, err
 	}
@@ -98,7 +99,7 @@ func (s *Store) Sweep(ctx context.Context, now task.Millis, limit int) (int, err
 
 // retire carries out a transition on the tasks whose time in one of the indexes
 // has come, at most limit, the earliest first, and returns how many it changed.
-func (s *Store) retire(ctx context.Context, now task.Millis, limit int, k kind, tr transition, indexes func(*shard) []string) (int, error) {
+func (s *Store) retire(ctx context.Context, now task.Millis, limit int, k kind, tr transition, indexes func(*keyspace.Shard) []string) (int, error) {
 	keys, err := s.overdue(ctx, now, limit, indexes)
 	if err != nil {
 		return 0, s.failure(err)
@@ -143,14 +144,14 @@ func (s *Store) tellRetired(k kind, keys []task.Key, replies []task.Reply) {
 }
 
 // overdue returns the tasks whose score in an index is now or earlier.
-func (s *Store) overdue(ctx context.Context, now task.Millis, limit int, indexes func(*shard) []string) ([]task.Key, error) {
+func (s *Store) overdue(ctx context.Context, now task.Millis, limit int, indexes func(*keyspace.Shard) []string) ([]task.Key, error) {
 	type entry struct {
 		key task.Key
 		at  float64
 	}
 	var commands []command
 	for _, h := range s.owned() {
-		for _, index := range indexes(h.shard) {
+		for _, index := range indexes(h.Shard) {
 			commands = append(commands, func(b rueidis.Builder) rueidis.Completed {
 				return b.Zrange().Key(index).Min("-inf").Max(score(now)).Byscore().Limit(0, int64(limit)).Withscores().Build()
 			})
@@ -167,7 +168,7 @@ func (s *Store) overdue(ctx context.Context, now task.Millis, limit int, indexes
 			return nil, err
 		}
 		for _, z := range found {
-			key, err := parseField(z.Member)
+			key, err := keyspace.ParseField(z.Member)
 			if err != nil {
 				return nil, err
 			}

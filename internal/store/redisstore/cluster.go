@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -94,8 +95,8 @@ func (s *Store) owners(ctx context.Context) ([]lease, error) {
 	return all, nil
 }
 
-func ownedBy(b rueidis.Builder, sh *shard) rueidis.Completed {
-	return b.Hmget().Key(sh.own).Field("id", "until", "epoch").Build()
+func ownedBy(b rueidis.Builder, sh *keyspace.Shard) rueidis.Completed {
+	return b.Hmget().Key(sh.Own).Field("id", "until", "epoch").Build()
 }
 
 func readLease(r rueidis.RedisResult) (lease, error) {
@@ -140,7 +141,9 @@ func (s *Store) readShards(ctx context.Context) ([]task.Shard, error) {
 			all[i].Until = o.until
 		}
 	}
-	running, err := s.eachShard(ctx, func(b rueidis.Builder, sh *shard) rueidis.Completed { return b.Zcard().Key(sh.running).Build() })
+	running, err := s.eachShard(ctx, func(b rueidis.Builder, sh *keyspace.Shard) rueidis.Completed {
+		return b.Zcard().Key(sh.Running).Build()
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -151,8 +154,8 @@ func (s *Store) readShards(ctx context.Context) ([]task.Shard, error) {
 		}
 		all[i].Running = int(n)
 	}
-	heads, err := s.eachShard(ctx, func(b rueidis.Builder, sh *shard) rueidis.Completed {
-		return b.Zrange().Key(sh.lanes).Min("0").Max("0").Withscores().Build()
+	heads, err := s.eachShard(ctx, func(b rueidis.Builder, sh *keyspace.Shard) rueidis.Completed {
+		return b.Zrange().Key(sh.Lanes).Min("0").Max("0").Withscores().Build()
 	})
 	if err != nil {
 		return nil, err
@@ -171,7 +174,7 @@ func (s *Store) readShards(ctx context.Context) ([]task.Shard, error) {
 
 // nodesShard stands for the slot of the nodes' keys. It is no shard of tasks: of its
 // keys there are the seal and the bearer of the identity alone.
-var nodesShard = &shard{number: -1, prefix: "foliot:{" + nodesKey + "}:", slot: keySlot(nodesKey), own: nodesID}
+var nodesShard = &keyspace.Shard{Number: -1, Prefix: "foliot:{" + keyspace.NodesKey + "}:", Slot: keyspace.SlotOf(keyspace.NodesKey), Own: keyspace.NodesID}
 
 // Drain implements task.Cluster.
 func (s *Store) Drain(ctx context.Context, now task.Millis, d task.Drain) error {
@@ -188,10 +191,10 @@ func (s *Store) Drain(ctx context.Context, now task.Millis, d task.Drain) error 
 	case d.Force:
 		verb = "force"
 	}
-	one := run{[]string{nodesKey, nodesLog}, []string{
+	one := run{[]string{keyspace.NodesKey, keyspace.NodesLog}, []string{
 		d.Node, verb, strconv.FormatInt(s.config.silence().Milliseconds(), 10), strconv.Itoa(s.config.auditLength(maxSettingsEntries)), encodeEntry(&entry),
 	}}
-	replies, err := s.servers.write(ctx, drain, []*shard{nodesShard}, []run{one})
+	replies, err := s.servers.write(ctx, drain, []*keyspace.Shard{nodesShard}, []run{one})
 	if err != nil {
 		return s.failure(err)
 	}

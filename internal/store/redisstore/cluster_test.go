@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -76,10 +77,10 @@ func TestAShardTellsWhatIsDueAndWhatIsRunning(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if sh := shards[s.shard(tasks[0].Key()).number]; sh.Running != 1 {
+	if sh := shards[s.shard(tasks[0].Key()).Number]; sh.Running != 1 {
 		t.Errorf("%+v", sh)
 	}
-	if sh := shards[s.shard(later.Key()).number]; sh.NextDue == 0 || sh.NextDue > later.Due {
+	if sh := shards[s.shard(later.Key()).Number]; sh.NextDue == 0 || sh.NextDue > later.Due {
 		t.Errorf("%+v, due at %d", sh, later.Due)
 	}
 }
@@ -143,7 +144,7 @@ func TestADrainThatWasNotHeardIsObeyedWithinAHeartbeat(t *testing.T) {
 	server := redistest.New(t)
 	a, b := openNode(t, "a", server.Addr), openNode(t, "b", server.Addr)
 	eventually(t, 2*time.Second, "they share the shards", func() bool { return divided(a, b) })
-	value, err := redistest.Command(t.Context(), server.Addr, "HSET", nodesKey, drainField+"a", a.own.self.nonce) // and nobody is told
+	value, err := redistest.Command(t.Context(), server.Addr, "HSET", keyspace.NodesKey, drainField+"a", a.own.self.nonce) // and nobody is told
 	if err != nil || value != ":1" {
 		t.Fatal(value, err)
 	}
@@ -218,7 +219,7 @@ func TestADeadNodeIsShownForAWhileAndThenForgotten(t *testing.T) {
 	proxy.Refuse(true)
 	proxy.Cut()
 	eventually(t, 2*time.Second, "it counts as dead", func() bool { n, ok := nodesOf(t, a)["b"]; return ok && !n.Live && n.Wanted == 0 })
-	stale, err := redistest.Command(t.Context(), server.Addr, "HSET", nodesKey, "b", "1000/n/v/1/1/")
+	stale, err := redistest.Command(t.Context(), server.Addr, "HSET", keyspace.NodesKey, "b", "1000/n/v/1/1/")
 	if err != nil || stale != ":0" {
 		t.Fatal(stale, err)
 	}

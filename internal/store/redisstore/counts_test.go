@@ -37,8 +37,8 @@ func TestQueuesThatAreGoneLeaveNoCounts(t *testing.T) {
 		return err == nil && len(counts) == 0
 	})
 	for _, sh := range s.shards {
-		if got, err := redistest.Command(t.Context(), server.Addr, "HLEN", sh.counts); err != nil || got != ":0" {
-			t.Errorf("%s has %s fields, %v", sh.counts, got, err)
+		if got, err := redistest.Command(t.Context(), server.Addr, "HLEN", sh.Counts); err != nil || got != ":0" {
+			t.Errorf("%s has %s fields, %v", sh.Counts, got, err)
 		}
 	}
 }

@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
 
 // damage makes the record of k one that no version can read.
 func damage(t *testing.T, s *Store, addr string, k task.Key) {
 	t.Helper()
-	if reply, err := redistest.Command(t.Context(), addr, "HSET", s.shard(k).meta, field(k), "a stamp \x01\xff"); reply != ":0" {
+	if reply, err := redistest.Command(t.Context(), addr, "HSET", s.shard(k).Meta, keyspace.Field(k), "a stamp \x01\xff"); reply != ":0" {
 		t.Fatal(reply, err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -82,7 +83,7 @@ func (d Durability) short(addr string, confirmed, wanted int, word time.Duration
 // task.ErrExists, and its caller takes that as proof of the first create. A put that
 // shows a record has waited for the replicas by itself.
 func (s *Store) confirm(ctx context.Context, r *request, steps []*step) error {
-	var shards []*shard
+	var shards []*keyspace.Shard
 	for _, st := range steps {
 		found := st.reply.Err == nil || errors.Is(st.reply.Err, task.ErrExists) && !st.shown
 		if found && !st.put && st.kind == change {

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 
 	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 )
 
 // A purge spares the tasks that come into its queue later, and which are later is
@@ -72,11 +74,11 @@ func (f *fences) passed(tokens fenceTokens) bool {
 }
 
 // bySlot returns the ownership keys of all shards, by slot, and one shard of each slot.
-func (s *Store) bySlot() (keys map[uint16][]string, one map[uint16]*shard) {
-	keys, one = map[uint16][]string{}, map[uint16]*shard{}
+func (s *Store) bySlot() (keys map[uint16][]string, one map[uint16]*keyspace.Shard) {
+	keys, one = map[uint16][]string{}, map[uint16]*keyspace.Shard{}
 	for _, sh := range s.shards {
 		slot := s.servers.slot(sh)
-		keys[slot], one[slot] = append(keys[slot], sh.own), sh
+		keys[slot], one[slot] = append(keys[slot], sh.Own), sh
 	}
 	return keys, one
 }
@@ -86,7 +88,7 @@ func (s *Store) bySlot() (keys map[uint16][]string, one map[uint16]*shard) {
 // waits for every server.
 func (s *Store) raiseFences(ctx context.Context) error {
 	var runs []run
-	var shards []*shard
+	var shards []*keyspace.Shard
 	token := newVersion()
 	keys, one := s.bySlot()
 	for slot := range keys {
@@ -100,7 +102,7 @@ func (s *Store) raiseFences(ctx context.Context) error {
 
 // passFences reads the settings again if items were refused because ours lack a purge.
 func (s *Store) passFences(ctx context.Context, outcomes []outcome, items []item) error {
-	behind := map[uint16]*shard{}
+	behind := map[uint16]*keyspace.Shard{}
 	for i, o := range outcomes {
 		if o.fate == outdated {
 			behind[s.servers.slot(items[i].shard)] = items[i].shard
@@ -113,7 +115,7 @@ func (s *Store) passFences(ctx context.Context, outcomes []outcome, items []item
 	var commands []command
 	for slot, sh := range behind {
 		slots = append(slots, slot)
-		commands = append(commands, func(b rueidis.Builder) rueidis.Completed { return b.Hget().Key(sh.own).Field("purge").Build() })
+		commands = append(commands, func(b rueidis.Builder) rueidis.Completed { return b.Hget().Key(sh.Own).Field("purge").Build() })
 	}
 	results, err := s.servers.ask(ctx, commands...)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -112,7 +113,7 @@ func TestAMasterThatHangsDelaysOnlyWhatNeedsIt(t *testing.T) {
 			if err := decideOn(t, a, task.PutNamespace{Settings: task.NamespaceSettings{Name: "acme"}}); err != nil {
 				t.Fatal(err)
 			}
-			hangs := (masterOf(keySlot("settings")) + 1) % 3
+			hangs := (masterOf(keyspace.SlotOf("settings")) + 1) % 3
 			soon(t, a, "before", 30, time.Hour) // each connection is there
 			cluster.Servers[hangs].Pause()
 			defer cluster.Servers[hangs].Resume()
@@ -124,7 +125,7 @@ func TestAMasterThatHangsDelaysOnlyWhatNeedsIt(t *testing.T) {
 			began := time.Now()
 			for i := 0; time.Since(began) < 2*most; i++ {
 				one := time.Now()
-				if name := fmt.Sprint("t", i); masterOf(a.shard(task.Key{Namespace: "default", Name: name}).slot) != hangs {
+				if name := fmt.Sprint("t", i); masterOf(a.shard(task.Key{Namespace: "default", Name: name}).Slot) != hangs {
 					if err := makeIn(t, a, "default", name); err != nil {
 						t.Fatal(err)
 					}
@@ -176,10 +177,10 @@ func TestAFenceThatIsRepeatedBringsNoTokenBack(t *testing.T) {
 	a, b := twoNodes(t, false)
 	repeated := run{args: []string{newVersion(), b.servers.identity}}
 	for _, sh := range b.shards {
-		repeated.keys = append(repeated.keys, sh.own)
+		repeated.keys = append(repeated.keys, sh.Own)
 	}
 	again := func() {
-		if _, err := b.servers.write(t.Context(), fence, []*shard{b.shards[0]}, []run{repeated}); err != nil {
+		if _, err := b.servers.write(t.Context(), fence, []*keyspace.Shard{b.shards[0]}, []run{repeated}); err != nil {
 			t.Fatal(err)
 		}
 	}

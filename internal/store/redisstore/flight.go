@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 )
 
 // Writes go in flights: what callers have while others are in the air leaves
@@ -23,9 +25,9 @@ const flightTime = 5 * time.Second
 // ride is what one caller has for one slot: items for put, or the run of another script.
 type ride struct {
 	script *script
-	shard  *shard // nil: settings
-	slot   uint16 // 0 outside a cluster
-	loose  bool   // no replica needs to confirm it
+	shard  *keyspace.Shard // nil: settings
+	slot   uint16          // 0 outside a cluster
+	loose  bool            // no replica needs to confirm it
 	clock  clock
 	store  string // its identity, for items
 	fence  string // the purge that the caller's settings know of, for items
@@ -50,9 +52,9 @@ func (l landing) Error() error { return l.err }
 // seal returns the run that seals a flight in the ride's slot.
 func (r *ride) seal() run {
 	if r.shard == nil {
-		return run{[]string{settingsSeal, settingsID}, []string{r.store}}
+		return run{[]string{keyspace.SettingsSeal, keyspace.SettingsID}, []string{r.store}}
 	}
-	return run{[]string{r.shard.prefix + "seal", r.shard.own}, []string{r.store}}
+	return run{[]string{r.shard.Prefix + "seal", r.shard.Own}, []string{r.store}}
 }
 
 // line is the flights to one server whose replicas confirm, or those of the
@@ -152,7 +154,7 @@ func (p *passage) run() run {
 			latest = r.clock // the others waited longer: it is the same node's
 		}
 	}
-	c := newCall(latest, p.rides[0].store, p.rides[0].shard.own, p.rides[0].fence)
+	c := newCall(latest, p.rides[0].store, p.rides[0].shard.Own, p.rides[0].fence)
 	for _, r := range p.rides {
 		for _, it := range r.items {
 			c.add(it)

@@ -12,23 +12,11 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
 
-// metaKey is the hash of what nodes have to agree on: the first that opens a
-// store in these servers writes it (scripts/meta.lua), all others compare.
-//
-//	format   of keys and values, as they are written
-//	oldest   the oldest format whose code may use them all the same
-//	shards   into how many parts the tasks are divided: for good
-//	lease    Config.ShardLease in milliseconds: as long as any node lives. From it
-//	         follows after how long a node counts as dead, so that nodes that differ
-//	         would take shards from each other without end
-//	identity which store this is (identity.go); one of an older version has none
-//	whole    "1": every part bears the identity, and replicas have it
-const metaKey = "foliot:meta"
-
-// What this code writes, see metaKey. It uses what has an oldest of its own format
+// What this code writes, see keyspace.MetaKey. It uses what has an oldest of its own format
 // or below. The format rises with that of keys, scripts and messages, and with
 // codec.Format. What oldest becomes with the first schedule, admitSchedules says.
 const (
@@ -43,7 +31,7 @@ const DefaultShards = 256
 // is not as this node is to have it.
 var ErrDiffers = errors.New("this server does not fit to what is there")
 
-// meta is what stands in metaKey.
+// meta is what stands in keyspace.MetaKey.
 type meta struct {
 	format, oldest, shards int
 	lease                  time.Duration
@@ -56,7 +44,7 @@ func parseMeta(fields map[string]string) (m meta, err error) {
 	number := func(name string) int {
 		n, failed := strconv.Atoi(fields[name])
 		if failed != nil || n < 1 {
-			err = fmt.Errorf("the field %s of %s is %q: %w", name, metaKey, fields[name], errDamaged)
+			err = fmt.Errorf("the field %s of %s is %q: %w", name, keyspace.MetaKey, fields[name], errDamaged)
 		}
 		return n
 	}
@@ -106,10 +94,10 @@ func (s *servers) agree(ctx context.Context, c Config) (meta, error) {
 	}
 }
 
-// readMeta returns the content of metaKey. Errors: task.ErrStoreReplaced if that is
+// readMeta returns the content of keyspace.MetaKey. Errors: task.ErrStoreReplaced if that is
 // nothing.
 func (s *servers) readMeta(ctx context.Context) (meta, error) {
-	reply, err := s.one(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hgetall().Key(metaKey).Build() })
+	reply, err := s.one(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hgetall().Key(keyspace.MetaKey).Build() })
 	if err != nil {
 		return meta{}, err
 	}
@@ -123,12 +111,12 @@ func (s *servers) readMeta(ctx context.Context) (meta, error) {
 	return parseMeta(fields)
 }
 
-// decideMeta returns the content of metaKey, after it was written if it was not
+// decideMeta returns the content of keyspace.MetaKey, after it was written if it was not
 // there, had no identity, or had a lease that may be replaced.
 func (s *servers) decideMeta(ctx context.Context, c Config, replaces string) (meta, error) {
 	shards := cmp.Or(c.Shards, DefaultShards)
 	lease := millis(c.ShardLease)
-	replies, err := s.repeat(ctx, decide, run{[]string{metaKey}, []string{
+	replies, err := s.repeat(ctx, decide, run{[]string{keyspace.MetaKey}, []string{
 		replaces, lease, rand.Text(), "format", strconv.Itoa(format), "oldest", strconv.Itoa(oldest), "shards", strconv.Itoa(shards), "lease", lease,
 	}})
 	if err != nil {
@@ -145,7 +133,7 @@ func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(),
 
 // liveOnes returns the nodes that were heard of within a lease.
 func (s *servers) liveOnes(ctx context.Context, lease time.Duration) ([]string, error) {
-	replies, err := s.repeat(ctx, beat, run{[]string{nodesKey}, []string{"", "", "", millis(10 * lease)}})
+	replies, err := s.repeat(ctx, beat, run{[]string{keyspace.NodesKey}, []string{"", "", "", millis(10 * lease)}})
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 )
 
 // grip is the reply of the script own on one shard.
@@ -21,12 +23,12 @@ type grip struct {
 
 // grips runs own for shards, and returns a reply for each.
 func (s *Store) grips(ctx context.Context, verb string, shards []int) []grip {
-	parts, places := group(s.servers.cluster, shards, func(i int) *shard { return s.shards[i] })
+	parts, places := group(s.servers.cluster, shards, func(i int) *keyspace.Shard { return s.shards[i] })
 	runs := make([]run, len(parts))
 	for n, part := range parts {
 		runs[n].args = []string{verb, s.own.who, strconv.FormatInt(s.config.ShardLease.Milliseconds(), 10), s.servers.identity}
 		for _, i := range part {
-			runs[n].keys = append(runs[n].keys, s.shards[i].own)
+			runs[n].keys = append(runs[n].keys, s.shards[i].Own)
 		}
 	}
 	out := make([]grip, len(shards))
@@ -134,11 +136,11 @@ func (s *Store) accept(i int, g grip, sent time.Time) *holding {
 	return h
 }
 
-func (s *Store) newHolding(sh *shard, id string) *holding {
-	h := &holding{shard: sh, id: id, marks: s.own.marks.New()}
+func (s *Store) newHolding(sh *keyspace.Shard, id string) *holding {
+	h := &holding{Shard: sh, id: id, marks: s.own.marks.New()}
 	ctx, stop := context.WithCancel(context.Background())
 	h.stop = stop
-	s.own.listeners.Go(func() { s.listen(ctx, sh.wake, func(message string) { s.woken(h, message) }) })
+	s.own.listeners.Go(func() { s.listen(ctx, sh.Wake, func(message string) { s.woken(h, message) }) })
 	return h
 }
 

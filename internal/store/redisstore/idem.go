@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -86,17 +87,17 @@ func (s *Store) reserved(ctx context.Context, a ask, h holder) error {
 
 // take asks who has keys, and takes those that nobody has.
 func (s *Store) take(ctx context.Context, asks []ask) ([]holder, error) {
-	groups, places := group(s.servers.cluster, asks, func(a ask) *shard { return s.idemShard(a.st.key.Namespace, a.digest) })
-	runs, shards := make([]run, len(groups)), make([]*shard, len(groups))
+	groups, places := group(s.servers.cluster, asks, func(a ask) *keyspace.Shard { return s.idemShard(a.st.key.Namespace, a.digest) })
+	runs, shards := make([]run, len(groups)), make([]*keyspace.Shard, len(groups))
 	for i, g := range groups {
 		shards[i] = s.idemShard(g[0].st.key.Namespace, g[0].digest)
 		runs[i].args = []string{s.servers.identity}
 		for _, a := range g {
 			namespace := a.st.key.Namespace
-			runs[i].keys = append(runs[i].keys, s.idemShard(namespace, a.digest).idem)
+			runs[i].keys = append(runs[i].keys, s.idemShard(namespace, a.digest).Idem)
 			runs[i].args = append(runs[i].args, "take", namespace+"/"+a.digest, a.st.key.Name, a.from)
 		}
-		runs[i].keys = append(runs[i].keys, shards[i].own)
+		runs[i].keys = append(runs[i].keys, shards[i].Own)
 	}
 	replies, err := s.servers.write(ctx, idem, shards, runs)
 	if err != nil {
@@ -157,16 +158,16 @@ func (s *Store) giveBack(ctx context.Context, steps []*step) {
 			of = append(of, st)
 		}
 	}
-	groups, _ := group(s.servers.cluster, of, func(st *step) *shard { return s.idemShard(st.key.Namespace, st.unused()) })
+	groups, _ := group(s.servers.cluster, of, func(st *step) *keyspace.Shard { return s.idemShard(st.key.Namespace, st.unused()) })
 	runs := make([]run, len(groups))
 	for i, g := range groups {
 		runs[i].args = []string{s.servers.identity}
 		for _, st := range g {
 			digest := st.unused()
-			runs[i].keys = append(runs[i].keys, s.idemShard(st.key.Namespace, digest).idem)
+			runs[i].keys = append(runs[i].keys, s.idemShard(st.key.Namespace, digest).Idem)
 			runs[i].args = append(runs[i].args, "drop", st.key.Namespace+"/"+digest, st.key.Name, "")
 		}
-		runs[i].keys = append(runs[i].keys, s.idemShard(g[0].key.Namespace, g[0].unused()).own)
+		runs[i].keys = append(runs[i].keys, s.idemShard(g[0].key.Namespace, g[0].unused()).Own)
 	}
 	if len(runs) > 0 {
 		_, _ = s.servers.repeat(ctx, idem, runs...)

@@ -44,8 +44,8 @@ func TestASweepGivesIdempotencyKeysBackTogether(t *testing.T) {
 		t.Errorf("%d records in %v", swept, took)
 	}
 	for _, sh := range s.shards {
-		if got, err := redistest.Command(t.Context(), server.Addr, "HLEN", sh.idem); err != nil || got != ":0" {
-			t.Errorf("%s has %s keys, %v", sh.idem, got, err)
+		if got, err := redistest.Command(t.Context(), server.Addr, "HLEN", sh.Idem); err != nil || got != ":0" {
+			t.Errorf("%s has %s keys, %v", sh.Idem, got, err)
 		}
 	}
 }

@@ -11,10 +11,11 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
 
-// A store has an identity: a random word, made once with metaKey. It lies in every
+// A store has an identity: a random word, made once with keyspace.MetaKey. It lies in every
 // part of the store, next to the data of the part, and in the memory of every node.
 // A Redis that was emptied, or another one in its place, does not bear it. A node
 // that finds a difference closes the store: it changes nothing there, and serves no client.
@@ -30,7 +31,7 @@ import (
 //
 // The identity of a store that an older version made comes with the first node of
 // this version. Until every part bears it, and every replica that follows has it,
-// the field "whole" of metaKey is missing, and a part without the identity gets it.
+// the field "whole" of keyspace.MetaKey is missing, and a part without the identity gets it.
 // From then on a part without it is lost.
 
 // bearer is a hash that bears the identity of the store in a field.
@@ -47,15 +48,15 @@ func (b bearer) differs(found string) string {
 	return fmt.Sprintf("another store lies in %s (key %s bears the identity %s)", b.name, b.key, found)
 }
 
-var metaBearer = bearer{"the format", metaKey, "identity"}
+var metaBearer = bearer{"the format", keyspace.MetaKey, "identity"}
 
 // bearersOf returns the hashes that bear the identity of a store with these shards,
-// but for metaKey.
-func bearersOf(shards []*shard) []bearer {
+// but for keyspace.MetaKey.
+func bearersOf(shards []*keyspace.Shard) []bearer {
 	all := make([]bearer, 0, 2+len(shards))
-	all = append(all, bearer{"the settings", settingsID, "store"}, bearer{"the nodes", nodesID, "store"})
+	all = append(all, bearer{"the settings", keyspace.SettingsID, "store"}, bearer{"the nodes", keyspace.NodesID, "store"})
 	for _, sh := range shards {
-		all = append(all, bearer{"shard " + strconv.Itoa(sh.number), sh.own, "store"})
+		all = append(all, bearer{"shard " + strconv.Itoa(sh.Number), sh.Own, "store"})
 	}
 	return all
 }
@@ -180,8 +181,8 @@ func (s *Store) compare(ctx context.Context, all bool) error {
 // had confirmed it: the store that it belongs to must be there.
 func (s *Store) bearAgain(ctx context.Context, first bearer) error {
 	n := strconv.Itoa(len(s.shards))
-	again := &repair{keys: []string{metaKey}, args: []string{"shards", "-1", n}}
-	again.write("HSETNX", metaKey, metaBearer.field, s.servers.identity)
+	again := &repair{keys: []string{keyspace.MetaKey}, args: []string{"shards", "-1", n}}
+	again.write("HSETNX", keyspace.MetaKey, metaBearer.field, s.servers.identity)
 	results, err := s.servers.repeat(ctx, mend, run{again.keys, again.args})
 	if err != nil {
 		return err
@@ -220,13 +221,13 @@ func (s *Store) reopen(now time.Time) {
 	s.nudge()
 }
 
-// settle makes every part bear the identity, and says so in metaKey once every
+// settle makes every part bear the identity, and says so in keyspace.MetaKey once every
 // replica that follows has it. It reports whether that is so.
 func (s *Store) settle(ctx context.Context) bool {
 	err := s.servers.bear(ctx, s.shards)
 	if err == nil && s.servers.confirmed(ctx) {
-		r := &repair{keys: []string{metaKey}, args: []string{metaBearer.field, "-1", s.servers.identity}}
-		r.write("HSETNX", metaKey, "whole", "1")
+		r := &repair{keys: []string{keyspace.MetaKey}, args: []string{metaBearer.field, "-1", s.servers.identity}}
+		r.write("HSETNX", keyspace.MetaKey, "whole", "1")
 		_, err = s.mend(ctx, r)
 		return err == nil
 	}
@@ -252,13 +253,13 @@ func (s *Store) identify(ctx context.Context, m meta) error {
 	return nil
 }
 
-// refuseLostMeta returns an error if metaKey is gone, and parts of a store bear an
-// identity still: that is no empty Redis. It reads metaKey last, as a node that makes a store
+// refuseLostMeta returns an error if keyspace.MetaKey is gone, and parts of a store bear an
+// identity still: that is no empty Redis. It reads keyspace.MetaKey last, as a node that makes a store
 // writes that first.
 func (s *servers) refuseLostMeta(ctx context.Context, shards int) error {
-	bearers := bearersOf(newShards(shards))
+	bearers := bearersOf(keyspace.NewShards(shards))
 	found, _ := s.borne(ctx, bearers)
-	meta, err := s.one(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Exists().Key(metaKey).Build() })
+	meta, err := s.one(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Exists().Key(keyspace.MetaKey).Build() })
 	if err != nil {
 		return err
 	}
@@ -267,7 +268,7 @@ func (s *servers) refuseLostMeta(ctx context.Context, shards int) error {
 	}
 	for i, b := range bearers {
 		if id := found[i]; id != nil && *id != "" {
-			return &loss{task.ErrStoreReplaced, fmt.Sprintf("the key %s is gone, and %s bears the identity %s", metaKey, b.key, *id)}
+			return &loss{task.ErrStoreReplaced, fmt.Sprintf("the key %s is gone, and %s bears the identity %s", keyspace.MetaKey, b.key, *id)}
 		}
 	}
 	return nil
@@ -296,9 +297,9 @@ func (s *servers) borne(ctx context.Context, bearers []bearer) (found []*string,
 }
 
 // bear gives the identity to parts that have none.
-func (s *servers) bear(ctx context.Context, shards []*shard) error {
+func (s *servers) bear(ctx context.Context, shards []*keyspace.Shard) error {
 	made, err := s.one(ctx, func(b rueidis.Builder) rueidis.Completed {
-		return b.Hexists().Key(settingsKey).Field(versionField).Build()
+		return b.Hexists().Key(keyspace.SettingsKey).Field(versionField).Build()
 	})
 	if err != nil {
 		return err
@@ -312,10 +313,10 @@ func (s *servers) bear(ctx context.Context, shards []*shard) error {
 	for i, b := range bearers {
 		r := &repair{keys: []string{b.key}, args: []string{b.field, "-1", ""}}
 		r.write("HSET", b.key, b.field, s.identity)
-		if b.key == settingsID || b.key == nodesID { // for a reader that has lost metaKey
+		if b.key == keyspace.SettingsID || b.key == keyspace.NodesID { // for a reader that has lost keyspace.MetaKey
 			r.write("HSET", b.key, "shards", strconv.Itoa(len(shards)))
 		}
-		if b.key == settingsID && has {
+		if b.key == keyspace.SettingsID && has {
 			r.write("HSET", b.key, "made", "1")
 		}
 		runs[i] = run{r.keys, r.args}

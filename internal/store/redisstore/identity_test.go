@@ -13,6 +13,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -114,11 +115,11 @@ func TestANodeClosesWhenItsRedisIsEmptiedOrReplaced(t *testing.T) {
 		kind  error
 		empty bool // nothing is to be there afterwards
 	}{
-		"DEL of the settings":           {func(t *testing.T, r *redistest.Server) { redis(t, r, "DEL", settingsKey) }, task.ErrSettingsLost, false},
+		"DEL of the settings":           {func(t *testing.T, r *redistest.Server) { redis(t, r, "DEL", keyspace.SettingsKey) }, task.ErrSettingsLost, false},
 		"the tokens alone are gone":     {dropTokens, task.ErrSettingsLost, false},
 		"FLUSHALL":                      {func(t *testing.T, r *redistest.Server) { redis(t, r, "FLUSHALL") }, task.ErrStoreReplaced, true},
-		"DEL of the format":             {func(t *testing.T, r *redistest.Server) { redis(t, r, "DEL", metaKey) }, task.ErrStoreReplaced, false},
-		"DEL of one shard":              {func(t *testing.T, r *redistest.Server) { redis(t, r, "DEL", newShards(16)[11].own) }, task.ErrStoreReplaced, false},
+		"DEL of the format":             {func(t *testing.T, r *redistest.Server) { redis(t, r, "DEL", keyspace.MetaKey) }, task.ErrStoreReplaced, false},
+		"DEL of one shard":              {func(t *testing.T, r *redistest.Server) { redis(t, r, "DEL", keyspace.NewShards(16)[11].Own) }, task.ErrStoreReplaced, false},
 		"restarted empty":               {func(t *testing.T, r *redistest.Server) { r.Kill(); restart(t, r, "--dir", t.TempDir()) }, task.ErrStoreReplaced, true},
 		"another installation is there": {anotherStore, task.ErrStoreReplaced, false},
 	} {
@@ -201,8 +202,8 @@ func restart(t *testing.T, r *redistest.Server, args ...string) {
 
 // dropTokens replaces the settings by others that have a queue and no tokens.
 func dropTokens(t *testing.T, r *redistest.Server) {
-	redis(t, r, "DEL", settingsKey)
-	redis(t, r, "HSET", settingsKey, versionField, "another", "1/default/q", `{"namespace":"default","name":"q"}`)
+	redis(t, r, "DEL", keyspace.SettingsKey)
+	redis(t, r, "HSET", keyspace.SettingsKey, versionField, "another", "1/default/q", `{"namespace":"default","name":"q"}`)
 }
 
 // anotherStore puts another installation there, which has tokens of its own.
@@ -234,7 +235,7 @@ func TestEveryNodeClosesWhenOneMasterOfAClusterIsLost(t *testing.T) {
 	k := knownNode(t, Config{Node: "k"}, cluster.Addrs()...)
 	other := openNode(t, "other", cluster.Addrs()...)
 	lost := 0 // the master that has neither the settings nor the format
-	for _, key := range []string{metaKey, settingsKey} {
+	for _, key := range []string{keyspace.MetaKey, keyspace.SettingsKey} {
 		for i, r := range cluster.Servers {
 			if redis(t, r, "CLUSTER", "COUNTKEYSINSLOT", redis(t, r, "CLUSTER", "KEYSLOT", key)[1:]) != ":0" && lost == i {
 				lost++
@@ -271,7 +272,7 @@ func TestEveryNodeClosesWhenOneMasterOfAClusterIsLost(t *testing.T) {
 func TestANodeGoesOnWhenItsStoreIsBack(t *testing.T) {
 	r := redistest.New(t)
 	k := knownNode(t, Config{Node: "k"}, r.Addr)
-	for _, key := range []string{settingsKey, metaKey} {
+	for _, key := range []string{keyspace.SettingsKey, keyspace.MetaKey} {
 		redis(t, r, "RENAME", key, key+"kept")
 		eventually(t, 2*time.Second, "it has noticed", func() bool { return k.Err() != nil })
 		redis(t, r, "RENAME", key+"kept", key)
@@ -289,9 +290,9 @@ func TestAServerThatIsStartedRefusesAStoreThatIsLostInPartUntilTheLossIsAccepted
 		kind  error
 		shows string
 	}{
-		"the settings": {settingsKey, task.ErrSettingsLost, ""},
-		"the format":   {metaKey, task.ErrStoreReplaced, metaKey},
-		"a shard":      {newShards(16)[3].own, task.ErrStoreReplaced, "shard 3"},
+		"the settings": {keyspace.SettingsKey, task.ErrSettingsLost, ""},
+		"the format":   {keyspace.MetaKey, task.ErrStoreReplaced, keyspace.MetaKey},
+		"a shard":      {keyspace.NewShards(16)[3].Own, task.ErrStoreReplaced, "shard 3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -329,10 +330,10 @@ func TestAServerThatIsStartedRefusesAStoreThatIsLostInPartUntilTheLossIsAccepted
 // older turns a store into one from before identities.
 func older(t *testing.T, r *redistest.Server, s *Store) {
 	t.Helper()
-	redis(t, r, "HDEL", metaKey, "identity", "whole")
-	redis(t, r, "DEL", settingsID, nodesID)
+	redis(t, r, "HDEL", keyspace.MetaKey, "identity", "whole")
+	redis(t, r, "DEL", keyspace.SettingsID, keyspace.NodesID)
 	for _, sh := range s.shards {
-		redis(t, r, "HDEL", sh.own, "store")
+		redis(t, r, "HDEL", sh.Own, "store")
 	}
 }
 
@@ -354,14 +355,14 @@ func TestAStoreOfAnOlderVersionGetsOneIdentityFromManyNodes(t *testing.T) {
 			t.Errorf("%s has the identity %s, another %s", s.own.self.name, s.servers.identity, nodes[0].servers.identity)
 		}
 	}
-	eventually(t, 5*time.Second, "every part bears it", func() bool { return redis(t, r, "HEXISTS", metaKey, "whole") == ":1" })
+	eventually(t, 5*time.Second, "every part bears it", func() bool { return redis(t, r, "HEXISTS", keyspace.MetaKey, "whole") == ":1" })
 	for _, b := range append(bearersOf(nodes[0].shards), metaBearer) {
 		if id := redis(t, r, "HGET", b.key, b.field); id != nodes[0].servers.identity {
 			t.Errorf("%s bears %s", b.key, id)
 		}
 	}
 	eventually(t, 5*time.Second, "they share the shards", func() bool { return divided(nodes...) })
-	redis(t, r, "DEL", settingsKey) // which an older version had written
+	redis(t, r, "DEL", keyspace.SettingsKey) // which an older version had written
 	eventually(t, 2*time.Second, "all have noticed", func() bool {
 		for _, s := range nodes {
 			if !errors.Is(s.Err(), task.ErrSettingsLost) {
@@ -383,13 +384,13 @@ func TestAFailoverRightAfterTheFirstIdentityClosesNoNode(t *testing.T) {
 	replica.Pause() // so that it confirms nothing
 	defer replica.Resume()
 	k := knownNode(t, Config{Node: "k", Replicas: -1}, r.Addr)
-	if k.log.count("closed") > 0 || redis(t, r, "HEXISTS", metaKey, "whole") != ":0" {
+	if k.log.count("closed") > 0 || redis(t, r, "HEXISTS", keyspace.MetaKey, "whole") != ":0" {
 		t.Fatal("the replica confirmed the identity")
 	}
 	older(t, r, first)
-	eventually(t, 3*time.Second, "the identity is there again", func() bool { return redis(t, r, "HEXISTS", newShards(16)[7].own, "store") == ":1" })
+	eventually(t, 3*time.Second, "the identity is there again", func() bool { return redis(t, r, "HEXISTS", keyspace.NewShards(16)[7].Own, "store") == ":1" })
 	eventually(t, 3*time.Second, "it goes on", func() bool { return k.Err() == nil && divided(k.Store) })
-	if k.log.count("the store is closed") > 0 || redis(t, r, "HGET", metaKey, "identity") != k.servers.identity {
+	if k.log.count("the store is closed") > 0 || redis(t, r, "HGET", keyspace.MetaKey, "identity") != k.servers.identity {
 		t.Errorf("it was closed, or has another identity")
 	}
 }

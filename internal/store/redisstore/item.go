@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/foliot/foliot/internal/store/codec"
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -33,7 +34,7 @@ func parseRecord(key task.Key, value string) (record, error) {
 // item is the replacement of one record and all that follows from it: what put
 // carries out as a whole or not at all.
 type item struct {
-	shard    *shard
+	shard    *keyspace.Shard
 	owner    string // the id that must own the shard; "": anybody may
 	more     bool   // it makes a new task: a full server refuses it
 	with     bool   // only if the item before was carried out just now
@@ -63,9 +64,9 @@ func newStamp() string {
 
 // replacement returns the item that puts t, with its body where it carries one,
 // in the place of old. t nil: the record is removed.
-func replacement(s *shard, old record, t *task.Task) item {
+func replacement(s *keyspace.Shard, old record, t *task.Task) item {
 	key := keyOf(old.task, t)
-	it := item{shard: s, field: field(key), expected: old.stamp}
+	it := item{shard: s, field: keyspace.Field(key), expected: old.stamp}
 	if t != nil {
 		it.value = string(codec.AppendRecord([]byte(newStamp()), t))
 	}
@@ -94,9 +95,9 @@ func (it *item) stamp() string {
 func (it *item) moveName(old, t *task.Task) {
 	switch {
 	case old == nil:
-		it.write("ZADD", it.shard.names, "0", it.field)
+		it.write("ZADD", it.shard.Names, "0", it.field)
 	case t == nil:
-		it.write("ZREM", it.shard.names, it.field)
+		it.write("ZREM", it.shard.Names, it.field)
 	}
 }
 
@@ -105,9 +106,9 @@ func (it *item) moveName(old, t *task.Task) {
 func (it *item) moveBody(old, t *task.Task) {
 	switch {
 	case t != nil && t.Request.BodySize > 0 && t.Request.Body != nil:
-		it.write("HSET", it.shard.body, it.field, string(t.Request.Body))
+		it.write("HSET", it.shard.Body, it.field, string(t.Request.Body))
 	case old != nil && old.Request.BodySize > 0 && (t == nil || t.Request.BodySize == 0):
-		it.write("HDEL", it.shard.body, it.field)
+		it.write("HDEL", it.shard.Body, it.field)
 	}
 }
 
@@ -118,27 +119,28 @@ type place struct {
 	lane        string // "": it is not scheduled
 }
 
-func (s *shard) place(t *task.Task) place {
+// placeIn returns where the index entry of t is in shard s.
+func placeIn(s *keyspace.Shard, t *task.Task) place {
 	if t == nil {
 		return place{}
 	}
-	p := place{member: field(t.Key())}
+	p := place{member: keyspace.Field(t.Key())}
 	switch t.State {
 	case task.Scheduled:
-		p.lane, p.member, p.score = laneMember(t.Lane()), t.Name, t.Due
-		p.key = s.due(p.lane)
+		p.lane, p.member, p.score = keyspace.LaneMember(t.Lane()), t.Name, t.Due
+		p.key = s.Due(p.lane)
 	case task.Running:
-		p.key, p.score = s.running, t.Lease.Until
+		p.key, p.score = s.Running, t.Lease.Until
 	case task.Dead:
-		p.key, p.score = s.dead, t.KeepUntil
+		p.key, p.score = s.Dead, t.KeepUntil
 	default:
-		p.key, p.score = s.gone, t.KeepUntil
+		p.key, p.score = s.Gone, t.KeepUntil
 	}
 	return p
 }
 
 func (it *item) moveIndex(old, t *task.Task) {
-	from, to := it.shard.place(old), it.shard.place(t)
+	from, to := placeIn(it.shard, old), placeIn(it.shard, t)
 	if from == to {
 		return
 	}
@@ -155,7 +157,7 @@ func (it *item) enter(p place) {
 	}
 	it.write("ZADD", p.key, score(p.score), p.member)
 	if p.lane != "" {
-		it.write("ZADD", it.shard.lanes, "LT", score(p.score), p.lane)
+		it.write("ZADD", it.shard.Lanes, "LT", score(p.score), p.lane)
 	}
 }
 
@@ -164,7 +166,7 @@ func score(at task.Millis) string { return strconv.FormatInt(int64(at), 10) }
 // moveCounts takes the change into the counts of the shard.
 func (it *item) moveCounts(old, t *task.Task) {
 	if line, change := task.Unfinished(old, t); change != 0 {
-		it.write("HINCRBY", it.shard.counts, unfinishedField(line), strconv.FormatInt(change, 10))
+		it.write("HINCRBY", it.shard.Counts, unfinishedField(line), strconv.FormatInt(change, 10))
 	}
 	if old != nil && t != nil && old.Queue != t.Queue {
 		it.count(old, -1)
@@ -197,11 +199,11 @@ func (it *item) count(t *task.Task, sign int64) {
 func (it *item) add(q task.QueueKey, diff task.Counts) {
 	for state, n := range diff.States {
 		if n != 0 {
-			it.write("HINCRBY", it.shard.counts, countField(q, strconv.Itoa(state)), strconv.FormatInt(n, 10))
+			it.write("HINCRBY", it.shard.Counts, countField(q, strconv.Itoa(state)), strconv.FormatInt(n, 10))
 		}
 	}
 	if diff.Bytes != 0 {
-		it.write("HINCRBY", it.shard.counts, countField(q, "bytes"), strconv.FormatInt(diff.Bytes, 10))
+		it.write("HINCRBY", it.shard.Counts, countField(q, "bytes"), strconv.FormatInt(diff.Bytes, 10))
 	}
 }
 

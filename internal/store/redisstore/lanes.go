@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -34,7 +35,7 @@ func (s *Store) readIndex(ctx context.Context, hs []*holding, until task.Millis,
 	if !all {
 		most = max(maxPolled/max(len(hs), 1), 8)
 	}
-	parts, _ := group(s.servers.cluster, hs, func(h *holding) *shard { return h.shard })
+	parts, _ := group(s.servers.cluster, hs, func(h *holding) *keyspace.Shard { return h.Shard })
 	runs := make([]run, len(parts))
 	for n, part := range parts {
 		runs[n].args = []string{score(until)}
@@ -43,7 +44,7 @@ func (s *Store) readIndex(ctx context.Context, hs []*holding, until task.Millis,
 			if all {
 				from = 0
 			}
-			runs[n].keys, runs[n].args = append(runs[n].keys, h.lanes), append(runs[n].args, strconv.FormatInt(from, 10), strconv.Itoa(most))
+			runs[n].keys, runs[n].args = append(runs[n].keys, h.Lanes), append(runs[n].args, strconv.FormatInt(from, 10), strconv.Itoa(most))
 		}
 	}
 	results, err := s.servers.repeat(ctx, lanes, runs...)
@@ -82,7 +83,7 @@ func eachLane(index rueidis.RedisMessage, found func(task.Entry)) error {
 		return err
 	}
 	for i := 0; i+1 < len(texts); i += 2 {
-		lane, err := parseLane(texts[i])
+		lane, err := keyspace.ParseLane(texts[i])
 		if err != nil {
 			return err
 		}
@@ -147,7 +148,7 @@ func (s *Store) discover(ctx context.Context, hs []*holding, all bool) error {
 	commands := make([]command, len(leads))
 	for i, l := range leads {
 		commands[i] = func(b rueidis.Builder) rueidis.Completed {
-			return b.Zrange().Key(l.h.due(laneMember(l.lane))).Min("-inf").Max(score(until)).Byscore().Limit(0, maxNews).Withscores().Build()
+			return b.Zrange().Key(l.h.Due(keyspace.LaneMember(l.lane))).Min("-inf").Max(score(until)).Byscore().Limit(0, maxNews).Withscores().Build()
 		}
 	}
 	results, err := s.servers.ask(ctx, commands...)
@@ -161,7 +162,7 @@ func (s *Store) discover(ctx context.Context, hs []*holding, all bool) error {
 		}
 		l := leads[i]
 		if len(found) == 0 { // the bound is too low
-			s.bounds.add(l.h.shard, l.lane)
+			s.bounds.add(l.h.Shard, l.lane)
 			continue
 		}
 		entries := make([]task.Entry, len(found))

@@ -14,17 +14,17 @@ func TestAPollLooksAtSomeLanesAndInTurnAtAll(t *testing.T) {
 	s := openNodeWith(t, Config{Node: "a", Alone: true}, server.Addr) // nobody else polls
 	sh := s.shards[0]
 	most := maxPolled / len(s.shards)
-	words := []string{"ZADD", sh.lanes}
+	words := []string{"ZADD", sh.Lanes}
 	for i := range 3 * most {
 		words = append(words, "1", fmt.Sprint("default/paused/1/h", i, ".example:443"))
 	}
 	if _, err := redistest.Command(t.Context(), server.Addr, words...); err != nil {
 		t.Fatal(err)
 	}
-	h := &holding{shard: sh}
+	h := &holding{Shard: sh}
 	hs := append([]*holding{h}, make([]*holding, len(s.shards)-1)...)
 	for i := range hs[1:] {
-		hs[1+i] = &holding{shard: s.shards[1+i]}
+		hs[1+i] = &holding{Shard: s.shards[1+i]}
 	}
 	seen := map[task.Lane]bool{}
 	for range 4 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -137,7 +138,7 @@ func (s *Store) countUnfinished(ctx context.Context, fires []*step) error {
 		}
 		asking = append(asking, st)
 		commands = append(commands, func(b rueidis.Builder) rueidis.Completed {
-			return b.Hget().Key(s.shard(st.key).counts).Field(unfinishedField(st.key.UnfinishedLine())).Build()
+			return b.Hget().Key(s.shard(st.key).Counts).Field(unfinishedField(st.key.UnfinishedLine())).Build()
 		})
 	}
 	if len(asking) == 0 {
@@ -193,7 +194,7 @@ func (s *Store) readEach(ctx context.Context, reads []read) ([]found, error) {
 	if len(reads) == 0 {
 		return nil, nil
 	}
-	groups, places := group(s.servers.cluster, reads, func(r read) *shard { return s.shard(r.key) })
+	groups, places := group(s.servers.cluster, reads, func(r read) *keyspace.Shard { return s.shard(r.key) })
 	runs := make([]run, len(groups))
 	for i, g := range groups {
 		for _, r := range g {
@@ -202,8 +203,8 @@ func (s *Store) readEach(ctx context.Context, reads []read) ([]found, error) {
 			if r.body {
 				wanted = "1"
 			}
-			runs[i].keys = append(runs[i].keys, sh.meta, sh.body)
-			runs[i].args = append(runs[i].args, field(r.key), wanted)
+			runs[i].keys = append(runs[i].keys, sh.Meta, sh.Body)
+			runs[i].args = append(runs[i].args, keyspace.Field(r.key), wanted)
 		}
 	}
 	results, err := s.servers.repeat(ctx, get, runs...)
@@ -231,12 +232,12 @@ const maxReads = 100
 
 // group divides list into parts that one call may touch: in a cluster those of
 // one slot. It returns with each part the places of its elements in list.
-func group[T any](cluster bool, list []T, shardOf func(T) *shard) (parts [][]T, places [][]int) {
+func group[T any](cluster bool, list []T, shardOf func(T) *keyspace.Shard) (parts [][]T, places [][]int) {
 	open := map[uint16]int{}
 	for i, one := range list {
 		slot := uint16(0)
 		if cluster {
-			slot = shardOf(one).slot
+			slot = shardOf(one).Slot
 		}
 		at, ok := open[slot]
 		if !ok || len(parts[at]) == maxReads {
@@ -319,7 +320,7 @@ func (s *Store) list(ctx context.Context, f task.Filter, page task.Page) (l task
 
 // names is what one shard contributes to a part of a listing.
 type names struct {
-	shard *shard
+	shard *keyspace.Shard
 	list  []string
 	more  bool // there may be more behind the last
 }
@@ -366,7 +367,7 @@ func (s *Store) readNames(ctx context.Context, parts []*names, namespace, after,
 			first = "(" + namespace + "/" + after
 		}
 		commands[i] = func(b rueidis.Builder) rueidis.Completed {
-			return b.Zrangebylex().Key(p.shard.names).Min(first).Max(last).Limit(0, int64(limit)).Build()
+			return b.Zrangebylex().Key(p.shard.Names).Min(first).Max(last).Limit(0, int64(limit)).Build()
 		}
 	}
 	results, err := s.servers.ask(ctx, commands...)
@@ -388,6 +389,6 @@ func (s *Store) readNames(ctx context.Context, parts []*names, namespace, after,
 
 // log appends an entry to the audit log of its namespace.
 func (it *item) log(e task.AuditEntry) {
-	it.write("LOG", logOf(it.shard.log, e.Namespace), encodeEntry(&e))
-	it.write("LOGS", it.shard.logs, e.Namespace)
+	it.write("LOG", logOf(it.shard.Log, e.Namespace), encodeEntry(&e))
+	it.write("LOGS", it.shard.Logs, e.Namespace)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -29,7 +30,7 @@ func TestACreateWhoseReplyWasLostKnowsItsTaskThatOthersHaveChanged(t *testing.T)
 	var sent atomic.Int32
 	proxy.CutAt(func(command []string) bool {
 		wanted := name.Load()
-		if wanted == nil || !slices.Contains(command, putMore.sha) || !slices.Contains(command, field(keyed(*wanted))) {
+		if wanted == nil || !slices.Contains(command, putMore.sha) || !slices.Contains(command, keyspace.Field(keyed(*wanted))) {
 			return false
 		}
 		n := sent.Add(1)
@@ -100,7 +101,7 @@ func TestTwoCreatesThatMeetNeverHaveOneIdempotencyKey(t *testing.T) {
 		t.Fatalf("a second create with the key: %v, %v", replies, err)
 	}
 	old := strconv.FormatInt(time.Now().Add(-2*underWay).UnixMilli(), 10) + "/a"
-	r := s.servers.client.Do(t.Context(), s.servers.client.B().Hset().Key(s.idemShard(task.DefaultNamespace, idem.Key).idem).FieldValue().FieldValue(task.DefaultNamespace+"/"+idem.Key, old).Build())
+	r := s.servers.client.Do(t.Context(), s.servers.client.B().Hset().Key(s.idemShard(task.DefaultNamespace, idem.Key).Idem).FieldValue().FieldValue(task.DefaultNamespace+"/"+idem.Key, old).Build())
 	if err := r.Error(); err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +212,7 @@ func TestAReaderWhomTwoMastersSendToAndFroHasAnEnd(t *testing.T) {
 	defer func() { _ = s.Close() }()
 	m := newMover(t, c)
 	const key = "foliot:{of no shard}:nothing" // a master gives up no slot that has keys
-	slot := keySlot("of no shard")
+	slot := keyspace.SlotOf("of no shard")
 	has := m.owner(slot)
 	for i := range 2 {
 		m.do((has+i)%3, "CLUSTER", "SETSLOT", strconv.Itoa(int(slot)), "NODE", m.ids[(has+1-i)%3])

@@ -13,6 +13,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -164,8 +165,8 @@ func (m *masters) spanOf(addr string) span {
 func keyIn(sp span) string {
 	for i := int64(0); ; i++ {
 		tag := strconv.FormatInt(i, 36)
-		if slot := keySlot(tag); sp.first <= slot && slot <= sp.last {
-			return newShard(0, tag, slot).prefix + "seal"
+		if slot := keyspace.SlotOf(tag); sp.first <= slot && slot <= sp.last {
+			return keyspace.NewShard(0, tag, slot).Prefix + "seal"
 		}
 	}
 }
@@ -174,7 +175,7 @@ func keyIn(sp span) string {
 func (s *servers) spans(ctx context.Context) ([]span, error) {
 	if !s.cluster {
 		for addr := range s.client.Nodes() {
-			return []span{{last: slots - 1, addr: addr}}, nil
+			return []span{{last: keyspace.Slots - 1, addr: addr}}, nil
 		}
 		return nil, errNoNode
 	}
@@ -243,11 +244,11 @@ func (s *servers) wants(addr string) int {
 
 // room returns why the shard's master takes no new tasks, nil if it takes them.
 // Errors: task.ErrStoreUnfit, task.ErrFull.
-func (s *servers) room(sh *shard) error {
+func (s *servers) room(sh *keyspace.Shard) error {
 	m := s.masters.Load()
 	slot := uint16(0)
 	if s.cluster {
-		slot = sh.slot
+		slot = sh.Slot
 	}
 	addr := m.of(slot)
 	how := m.how[addr]

@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -16,8 +17,8 @@ type repair struct {
 }
 
 // repairOf returns a repair that depends on a record's stamp, "" for no record.
-func repairOf(sh *shard, field, stamp string) *repair {
-	return &repair{keys: []string{sh.meta}, args: []string{field, strconv.Itoa(stampLen), stamp}}
+func repairOf(sh *keyspace.Shard, field, stamp string) *repair {
+	return &repair{keys: []string{sh.Meta}, args: []string{field, strconv.Itoa(stampLen), stamp}}
 }
 
 func (r *repair) write(name, key string, args ...string) {
@@ -36,11 +37,11 @@ func (s *Store) mend(ctx context.Context, r *repair) (bool, error) {
 }
 
 // records examines records: their names, their index entries, and those of their lanes.
-func (sc *scrub) records(ctx context.Context, sh *shard, part []member) error {
+func (sc *scrub) records(ctx context.Context, sh *keyspace.Shard, part []member) error {
 	var all []record
 	var commands []command
 	for _, m := range part {
-		key, err := parseField(m.name)
+		key, err := keyspace.ParseField(m.name)
 		if err != nil {
 			return err
 		}
@@ -48,13 +49,13 @@ func (sc *scrub) records(ctx context.Context, sh *shard, part []member) error {
 		if err != nil {
 			return err
 		}
-		p := sh.place(r.task)
+		p := placeIn(sh, r.task)
 		all = append(all, r)
 		commands = append(commands,
 			func(b rueidis.Builder) rueidis.Completed { return b.Zscore().Key(p.key).Member(p.member).Build() },
-			func(b rueidis.Builder) rueidis.Completed { return b.Zscore().Key(sh.names).Member(m.name).Build() },
-			func(b rueidis.Builder) rueidis.Completed { return b.Zscore().Key(sh.lanes).Member(p.lane).Build() },
-			func(b rueidis.Builder) rueidis.Completed { return b.Hstrlen().Key(sh.body).Field(m.name).Build() })
+			func(b rueidis.Builder) rueidis.Completed { return b.Zscore().Key(sh.Names).Member(m.name).Build() },
+			func(b rueidis.Builder) rueidis.Completed { return b.Zscore().Key(sh.Lanes).Member(p.lane).Build() },
+			func(b rueidis.Builder) rueidis.Completed { return b.Hstrlen().Key(sh.Body).Field(m.name).Build() })
 	}
 	results, err := sc.servers.ask(ctx, commands...)
 	if err != nil {
@@ -69,14 +70,14 @@ func (sc *scrub) records(ctx context.Context, sh *shard, part []member) error {
 }
 
 // record repairs what a record lacks. have: its index entry, its name, its lane's bound, its body's length.
-func (sc *scrub) record(ctx context.Context, sh *shard, r record, have []rueidis.RedisResult) error {
+func (sc *scrub) record(ctx context.Context, sh *keyspace.Shard, r record, have []rueidis.RedisResult) error {
 	if sc.strays.lost(sc.now, r.task) {
 		return sc.takeBack(ctx, r.task.Key())
 	}
 	if err := sc.claim(ctx, r.task); err != nil {
 		return err
 	}
-	p, f := sh.place(r.task), field(r.task.Key())
+	p, f := placeIn(sh, r.task), keyspace.Field(r.task.Key())
 	at, placed, err1 := scoreOf(have[0])
 	_, named, err2 := scoreOf(have[1])
 	bound, bounded, err3 := scoreOf(have[2])
@@ -95,10 +96,10 @@ func (sc *scrub) record(ctx context.Context, sh *shard, r record, have []rueidis
 		return nil
 	}
 	fix := repairOf(sh, f, r.stamp)
-	fix.write("ZADD", sh.names, "CH", "0", f)
+	fix.write("ZADD", sh.Names, "CH", "0", f)
 	fix.write("ZADD", p.key, "CH", score(p.score), p.member)
 	if p.lane != "" {
-		fix.write("ZADD", sh.lanes, "LT", "CH", score(p.score), p.lane)
+		fix.write("ZADD", sh.Lanes, "LT", "CH", score(p.score), p.lane)
 	}
 	repaired, err := sc.mend(ctx, fix)
 	if err != nil || !repaired {
@@ -144,8 +145,8 @@ func (sc *scrub) body(ctx context.Context, t *task.Task) error {
 }
 
 // entries examines members that are tasks, and removes those that their record does not have.
-func (sc *scrub) entries(key string) func(context.Context, *shard, []member) error {
-	return func(ctx context.Context, sh *shard, part []member) error {
+func (sc *scrub) entries(key string) func(context.Context, *keyspace.Shard, []member) error {
+	return func(ctx context.Context, sh *keyspace.Shard, part []member) error {
 		fields := make([]string, len(part))
 		for i, m := range part {
 			fields[i] = m.name
@@ -155,23 +156,23 @@ func (sc *scrub) entries(key string) func(context.Context, *shard, []member) err
 }
 
 // dueEntries is entries of a lane: its members are the names alone.
-func (sc *scrub) dueEntries(lane string) func(context.Context, *shard, []member) error {
-	return func(ctx context.Context, sh *shard, part []member) error {
+func (sc *scrub) dueEntries(lane string) func(context.Context, *keyspace.Shard, []member) error {
+	return func(ctx context.Context, sh *keyspace.Shard, part []member) error {
 		namespace, _, _ := strings.Cut(lane, "/")
 		fields := make([]string, len(part))
 		for i, m := range part {
 			fields[i] = namespace + "/" + m.name
 		}
-		return sc.belonging(ctx, sh, sh.due(lane), fields, part)
+		return sc.belonging(ctx, sh, sh.Due(lane), fields, part)
 	}
 }
 
 // belonging removes those members of a key that the records of fields do not have there.
-func (sc *scrub) belonging(ctx context.Context, sh *shard, key string, fields []string, part []member) error {
+func (sc *scrub) belonging(ctx context.Context, sh *keyspace.Shard, key string, fields []string, part []member) error {
 	if len(fields) == 0 {
 		return nil
 	}
-	r, err := sc.servers.one(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hmget().Key(sh.meta).Field(fields...).Build() })
+	r, err := sc.servers.one(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hmget().Key(sh.Meta).Field(fields...).Build() })
 	if err != nil {
 		return err
 	}
@@ -180,7 +181,7 @@ func (sc *scrub) belonging(ctx context.Context, sh *shard, key string, fields []
 		return err
 	}
 	for i, v := range values {
-		owner, err := parseField(fields[i])
+		owner, err := keyspace.ParseField(fields[i])
 		if err != nil {
 			return err
 		}
@@ -196,7 +197,7 @@ func (sc *scrub) belonging(ctx context.Context, sh *shard, key string, fields []
 			continue
 		}
 		fix, remove := repairOf(sh, fields[i], r.stamp), "ZREM"
-		if key == sh.body {
+		if key == sh.Body {
 			remove = "HDEL"
 		}
 		fix.write(remove, key, part[i].name)
@@ -212,27 +213,27 @@ func (sc *scrub) belonging(ctx context.Context, sh *shard, key string, fields []
 }
 
 // has reports whether a record has a member in a key. t nil: there is no record.
-func has(sh *shard, t *task.Task, key, name string) bool {
+func has(sh *keyspace.Shard, t *task.Task, key, name string) bool {
 	switch {
 	case t == nil:
 		return false
-	case key == sh.names:
+	case key == sh.Names:
 		return true
-	case key == sh.body:
+	case key == sh.Body:
 		return t.Request.BodySize > 0
 	}
-	p := sh.place(t)
+	p := placeIn(sh, t)
 	return p.key == key && p.member == name
 }
 
 // laneBounds examines the index of lanes.
-func (sc *scrub) laneBounds(ctx context.Context, sh *shard, part []member) error {
+func (sc *scrub) laneBounds(ctx context.Context, sh *keyspace.Shard, part []member) error {
 	if len(part) == 0 {
 		return nil
 	}
 	var c run
 	for _, m := range part {
-		c.keys, c.args = append(c.keys, sh.lanes, sh.due(m.name)), append(c.args, m.name)
+		c.keys, c.args = append(c.keys, sh.Lanes, sh.Due(m.name)), append(c.args, m.name)
 	}
 	results, err := sc.servers.repeat(ctx, raise, c)
 	if err != nil {
@@ -240,7 +241,7 @@ func (sc *scrub) laneBounds(ctx context.Context, sh *shard, part []member) error
 	}
 	wrong, err := results[0].AsInt64()
 	if err == nil && wrong > 0 {
-		sc.found(task.Key{}, strconv.FormatInt(wrong, 10)+" lanes of "+sh.lanes+" were said to begin later than they do, and would have been late")
+		sc.found(task.Key{}, strconv.FormatInt(wrong, 10)+" lanes of "+sh.Lanes+" were said to begin later than they do, and would have been late")
 	}
 	return err
 }

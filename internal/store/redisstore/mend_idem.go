@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -20,7 +21,7 @@ func (sc *scrub) claim(ctx context.Context, t *task.Task) error {
 		return nil
 	}
 	sh := sc.idemShard(t.Namespace, t.Idempotency.Key)
-	digest, key := t.Namespace+"/"+t.Idempotency.Key, sh.idem
+	digest, key := t.Namespace+"/"+t.Idempotency.Key, sh.Idem
 	r, err := sc.servers.one(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hget().Key(key).Field(digest).Build() })
 	if err != nil {
 		return err
@@ -43,8 +44,8 @@ func (sc *scrub) claim(ctx context.Context, t *task.Task) error {
 }
 
 // keep runs the script idem, and reports whether it has taken a key just now.
-func (sc *scrub) keep(ctx context.Context, verb string, sh *shard, digest, name, from string) (bool, error) {
-	results, err := sc.servers.repeat(ctx, idem, run{[]string{sh.idem, sh.own}, []string{sc.servers.identity, verb, digest, name, from}})
+func (sc *scrub) keep(ctx context.Context, verb string, sh *keyspace.Shard, digest, name, from string) (bool, error) {
+	results, err := sc.servers.repeat(ctx, idem, run{[]string{sh.Idem, sh.Own}, []string{sc.servers.identity, verb, digest, name, from}})
 	if err != nil {
 		return false, err
 	}
@@ -54,7 +55,7 @@ func (sc *scrub) keep(ctx context.Context, verb string, sh *shard, digest, name,
 
 // claims examines Idempotency-Keys, and drops those whose record has been gone
 // for long. That is no repair: a create that failed may leave one.
-func (sc *scrub) claims(ctx context.Context, sh *shard, part []member) error {
+func (sc *scrub) claims(ctx context.Context, sh *keyspace.Shard, part []member) error {
 	reads := make([]read, len(part))
 	for i, m := range part {
 		namespace, _, _ := strings.Cut(m.name, "/")

@@ -12,16 +12,8 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
-)
-
-// nodesKey is the hash of heartbeats and drains, and the channel on which nodes
-// say that they came, went, released shards, or are drained. nodesLog, the audit
-// log of drains, lies in the same slot.
-const (
-	nodesKey = "foliot:nodes"
-	nodesLog = "foliot:{foliot:nodes}:log"
-	nodesID  = "foliot:{foliot:nodes}:id" // bears the store's identity
 )
 
 // drainField begins the field of a drain, twinField that of a process whose node's
@@ -178,7 +170,7 @@ func (s *Store) beat(ctx context.Context, how int) (heard, error) {
 	case looks:
 		args[0], args[2] = "", ""
 	}
-	one := run{[]string{nodesKey, nodesID}, args}
+	one := run{[]string{keyspace.NodesKey, keyspace.NodesID}, args}
 	if how != looks {
 		h, err := readBeat(beat.do(ctx, s.servers.client, []run{one})[0])
 		s.suspect(err)
@@ -216,6 +208,6 @@ func readBeat(r rueidis.RedisResult) (h heard, err error) {
 // announce makes the other nodes look. It may get lost: they look now and then anyway.
 func (s *Store) announce(ctx context.Context) {
 	c := s.servers.client
-	err := c.Do(ctx, c.B().Spublish().Channel(nodesKey).Message(s.own.who).Build()).Error()
+	err := c.Do(ctx, c.B().Spublish().Channel(keyspace.NodesKey).Message(s.own.who).Build()).Error()
 	s.servers.trouble.about("tell the other nodes that there is news", err)
 }

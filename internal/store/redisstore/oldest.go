@@ -8,12 +8,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
 
 // scheduleFormat is the format that has schedules. Older code cannot read one, and would
 // come upon it in its shards again and again. So the first schedule is made only while no
-// older node lives, and after metaKey says that none may come: until then versions may run
+// older node lives, and after keyspace.MetaKey says that none may come: until then versions may run
 // side by side, and the way back is open.
 const scheduleFormat = 2
 
@@ -36,7 +37,7 @@ func (s *Store) admitSchedules(ctx context.Context, changes []task.Change) error
 	return nil
 }
 
-// keepOlderOut makes metaKey say that older code may not use the servers, unless a node
+// keepOlderOut makes keyspace.MetaKey say that older code may not use the servers, unless a node
 // that has such is there.
 func (s *Store) keepOlderOut(ctx context.Context) error {
 	m, err := s.servers.readMeta(ctx)
@@ -52,16 +53,16 @@ func (s *Store) keepOlderOut(ctx context.Context) error {
 	return s.nobodyOlder(ctx) // nor has one come meanwhile
 }
 
-// shutOut makes m, which stands in metaKey, say that older code may not use the servers.
+// shutOut makes m, which stands in keyspace.MetaKey, say that older code may not use the servers.
 func (s *servers) shutOut(ctx context.Context, m meta) error {
-	r := &repair{keys: []string{metaKey}, args: []string{metaBearer.field, "-1", s.identity}}
-	r.write("HSET", metaKey, "format", strconv.Itoa(max(m.format, scheduleFormat)), "oldest", strconv.Itoa(scheduleFormat))
+	r := &repair{keys: []string{keyspace.MetaKey}, args: []string{metaBearer.field, "-1", s.identity}}
+	r.write("HSET", keyspace.MetaKey, "format", strconv.Itoa(max(m.format, scheduleFormat)), "oldest", strconv.Itoa(scheduleFormat))
 	_, err := s.repeat(ctx, mend, run{r.keys, r.args})
 	return err
 }
 
 const (
-	// guardEvery is how often metaKey is looked at. It is at once where its master is another
+	// guardEvery is how often keyspace.MetaKey is looked at. It is at once where its master is another
 	// one: what the one before had not told it is lost.
 	guardEvery = time.Minute
 	// guardAgain is how soon that is tried again where it failed, and guardFor how long it may
@@ -70,18 +71,18 @@ const (
 	guardFor   = lookEvery / 3
 )
 
-// guard is when metaKey is to be looked at.
+// guard is when keyspace.MetaKey is to be looked at.
 type guard struct {
 	addr   string // its master
 	next   time.Time
 	failed error // why it could not be done, but for a server that is away: it stays so until the next try
 }
 
-// guardOlder makes metaKey say again that older code may not use the servers, where there
+// guardOlder makes keyspace.MetaKey say again that older code may not use the servers, where there
 // are schedules and a failover has lost that. Without any it takes in that another node has made
 // the first one: then this one guards it, too.
 func (s *Store) guardOlder(ctx context.Context, g *guard, now time.Time) error {
-	addr := s.servers.masterOf(metaKey)
+	addr := s.servers.masterOf(keyspace.MetaKey)
 	if addr == g.addr && now.Before(g.next) {
 		return g.failed
 	}
@@ -118,7 +119,7 @@ func (s *Store) outAgain(ctx context.Context) error {
 
 // sayLost logs that older nodes were let in for a while, and which have come.
 func (s *Store) sayLost(ctx context.Context) {
-	s.config.Logger.Warn("Redis had lost that servers of older versions, which know no schedules, are kept out: they are again", "key", metaKey, "server", s.servers.masterOf(metaKey))
+	s.config.Logger.Warn("Redis had lost that servers of older versions, which know no schedules, are kept out: they are again", "key", keyspace.MetaKey, "server", s.servers.masterOf(keyspace.MetaKey))
 	var older olderNodes
 	if errors.As(s.nobodyOlder(ctx), &older) {
 		s.config.Logger.Error("servers of an older version have come meanwhile, and know no schedules: stop them, or bring them up to date", "nodes", strings.Join(older, ", "))
@@ -129,7 +130,7 @@ func (s *Store) sayLost(ctx context.Context) {
 func (s *servers) masterOf(key string) string {
 	slot := uint16(0)
 	if s.cluster {
-		slot = keySlot(key)
+		slot = keyspace.SlotOf(key)
 	}
 	return s.masters.Load().of(slot)
 }

@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
 
 // oldestIn returns the oldest format whose code may use the servers.
 func oldestIn(t *testing.T, r *redistest.Server) string {
 	t.Helper()
-	reply, err := redistest.Command(t.Context(), r.Addr, "HGET", metaKey, "oldest")
+	reply, err := redistest.Command(t.Context(), r.Addr, "HGET", keyspace.MetaKey, "oldest")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +26,7 @@ func oldestIn(t *testing.T, r *redistest.Server) string {
 // forgetful makes a server as one that did not hear of the first schedule before it took over.
 func forgetful(t *testing.T, r *redistest.Server) {
 	t.Helper()
-	if reply, err := redistest.Command(t.Context(), r.Addr, "HSET", metaKey, "oldest", "1"); reply != ":0" {
+	if reply, err := redistest.Command(t.Context(), r.Addr, "HSET", keyspace.MetaKey, "oldest", "1"); reply != ":0" {
 		t.Fatal(reply, err)
 	}
 }
@@ -57,7 +58,7 @@ func TestWhatAFailoverLostKeepsOlderVersionsOutAgain(t *testing.T) {
 	forgetful(t, r)
 	look(guardEvery-time.Millisecond, "1")
 	lives := task.FloorMillis(time.Now()).Add(time.Hour) // the node brings that down to its clock
-	if reply, err := redistest.Command(t.Context(), r.Addr, "HSET", nodesKey, "older", score(lives)+"/nonce/v0.1.0/1/0/10.0.0.7:8750"); reply != ":1" {
+	if reply, err := redistest.Command(t.Context(), r.Addr, "HSET", keyspace.NodesKey, "older", score(lives)+"/nonce/v0.1.0/1/0/10.0.0.7:8750"); reply != ":1" {
 		t.Fatal(reply, err)
 	}
 	look(time.Millisecond, "2")
@@ -112,7 +113,7 @@ func TestWhatCannotBeGuardedIsToldUntilItCan(t *testing.T) {
 	s, _ := opened(t, nodeOn(r, nil))
 	set := func(lease string) {
 		t.Helper()
-		if reply, err := redistest.Command(t.Context(), r.Addr, "HSET", metaKey, "lease", lease); reply != ":0" {
+		if reply, err := redistest.Command(t.Context(), r.Addr, "HSET", keyspace.MetaKey, "lease", lease); reply != ":0" {
 			t.Fatal(reply, err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/store/marks"
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -20,7 +21,7 @@ const nobody = "nobody"
 // holding is a shard that this process owns. What becomes of the shard once it
 // is lost is not this holding's any more: who owns it again has another one.
 type holding struct {
-	*shard
+	*keyspace.Shard
 	id     string // the owner's, as put checks it; "": there are no leases
 	marks  *marks.Set
 	ready  atomic.Bool  // the marks know the shard's lanes
@@ -83,8 +84,8 @@ func (c Config) check() error {
 	switch {
 	case strings.Contains(c.Node, "/"):
 		return fmt.Errorf("%w: the node's name %q has a slash: choose one without", errConfig, c.Node)
-	case c.Shards < 0 || c.Shards > slots:
-		return fmt.Errorf("%w: %d shards: there can be from 1 to %d", errConfig, c.Shards, slots)
+	case c.Shards < 0 || c.Shards > keyspace.Slots:
+		return fmt.Errorf("%w: %d shards: there can be from 1 to %d", errConfig, c.Shards, keyspace.Slots)
 	case c.Heartbeat <= 0 || c.LanePoll <= 0 || c.ShardLease < 4*c.Heartbeat:
 		return fmt.Errorf("%w: a shard lease of %v with a heartbeat every %v: make it at least four times as long", errConfig, c.ShardLease, c.Heartbeat)
 	}
@@ -108,8 +109,8 @@ func newOwnership(c Config) *ownership {
 }
 
 // holding returns what makes sh this process's, or nil.
-func (s *Store) holding(sh *shard) *holding {
-	h := s.own.holdings[sh.number].Load()
+func (s *Store) holding(sh *keyspace.Shard) *holding {
+	h := s.own.holdings[sh.Number].Load()
 	if h == nil || s.lost() != nil || time.Since(s.own.base) >= time.Duration(h.until.Load()) {
 		return nil
 	}
@@ -128,7 +129,7 @@ func (s *Store) owned() []*holding {
 }
 
 // owner returns the id that must own sh for what only its owner may do.
-func (s *Store) owner(sh *shard) string {
+func (s *Store) owner(sh *keyspace.Shard) string {
 	if h := s.holding(sh); h != nil {
 		return h.id
 	}
@@ -138,9 +139,9 @@ func (s *Store) owner(sh *shard) string {
 // takeAll makes every shard this process's, without leases.
 func (s *Store) takeAll(ctx context.Context) error {
 	for _, sh := range s.shards {
-		h := &holding{shard: sh, marks: s.own.marks.New(), stop: func() {}}
+		h := &holding{Shard: sh, marks: s.own.marks.New(), stop: func() {}}
 		h.until.Store(1<<63 - 1)
-		s.own.holdings[sh.number].Store(h)
+		s.own.holdings[sh.Number].Store(h)
 	}
 	close(s.own.ended)
 	return s.prepare(ctx, s.all())

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 )
 
 // A node dies together with the master, and the server that takes the master's place has a clock that is behind.
@@ -22,9 +23,9 @@ func TestAClockThatGoesBackKeepsNoDeadNodesShards(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	command("HSET", nodesKey, "dead", fmt.Sprint(ahead, "/nonce/1/1/1/"))
+	command("HSET", keyspace.NodesKey, "dead", fmt.Sprint(ahead, "/nonce/1/1/1/"))
 	for _, sh := range first.shards {
-		command("HSET", sh.own, "id", "dead/nonce/7", "until", fmt.Sprint(ahead), "epoch", "7")
+		command("HSET", sh.Own, "id", "dead/nonce/7", "until", fmt.Sprint(ahead), "epoch", "7")
 	}
 	s := openNode(t, "a", server.Addr)
 	took := eventually(t, s.config.ShardLease+time.Second, "it owns the dead node's shards", func() bool { return divided(s) })

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -96,7 +97,7 @@ func TestANodeThatLostAShardClaimsNothingThereAndSettlesWhatItHas(t *testing.T) 
 	b := openNode(t, "b", server.Addr)
 	before := map[int]*holding{}
 	for _, h := range a.owned() {
-		before[h.number] = h
+		before[h.Number] = h
 	}
 	eventually(t, 2*time.Second, "they share the shards", func() bool { return divided(a, b) })
 	for i, h := range before { // as it was for a process that was stopped meanwhile
@@ -191,13 +192,13 @@ func TestShardsWhoseOwnersTheServerForgotHaveOneOwnerAgain(t *testing.T) {
 	a, b := openNode(t, "a", server.Addr), openNode(t, "b", server.Addr)
 	eventually(t, 2*time.Second, "they share the shards", func() bool { return divided(a, b) })
 	for _, sh := range a.shards {
-		if _, err := redistest.Command(t.Context(), server.Addr, "HDEL", sh.own, "id", "until", "epoch"); err != nil {
+		if _, err := redistest.Command(t.Context(), server.Addr, "HDEL", sh.Own, "id", "until", "epoch"); err != nil {
 			t.Fatal(err)
 		}
 	}
 	eventually(t, 2*time.Second, "they share the shards, and the server knows", func() bool {
 		for _, sh := range a.shards {
-			id, _ := redistest.Command(t.Context(), server.Addr, "HGET", sh.own, "id")
+			id, _ := redistest.Command(t.Context(), server.Addr, "HGET", sh.Own, "id")
 			if h := a.holding(sh); (h == nil || h.id != id) && (b.holding(sh) == nil || b.holding(sh).id != id) {
 				return false
 			}
@@ -245,7 +246,7 @@ func TestConfigurationsThatCannotWorkAreRefused(t *testing.T) {
 	for _, c := range []Config{
 		{Node: "a/b"},
 		{Shards: -1},
-		{Shards: slots + 1},
+		{Shards: keyspace.Slots + 1},
 		{ShardLease: time.Second, Heartbeat: 500 * time.Millisecond},
 		{ShardLease: time.Second, Heartbeat: -1},
 	} {

@@ -12,12 +12,13 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 )
 
 func TestShardsOnAMasterThatTheirNodeCannotReachAreTakenByAnother(t *testing.T) {
 	long(t)
 	cluster := redistest.NewCluster(t, 3, 0, "--cluster-require-full-coverage", "no")
-	away := (masterOf(keySlot(nodesKey)) + 1) % 3
+	away := (masterOf(keyspace.SlotOf(keyspace.NodesKey)) + 1) % 3
 	var cut atomic.Bool
 	dialled := make(chan net.Conn, 1000)
 	c := Config{Node: "a", Client: rueidis.ClientOption{DialCtxFn: func(ctx context.Context, addr string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
@@ -40,10 +41,10 @@ func TestShardsOnAMasterThatTheirNodeCannotReachAreTakenByAnother(t *testing.T) 
 	eventually(t, 6*time.Second, "the other owns all shards of that master", func() bool {
 		owned := map[int]bool{}
 		for _, h := range b.owned() {
-			owned[h.number] = true
+			owned[h.Number] = true
 		}
 		for _, sh := range b.shards {
-			if masterOf(sh.slot) == away && !owned[sh.number] {
+			if masterOf(sh.Slot) == away && !owned[sh.Number] {
 				return false
 			}
 		}

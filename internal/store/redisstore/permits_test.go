@@ -13,6 +13,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -374,7 +375,7 @@ func TestPermitsInASlotThatIsHalfMoved(t *testing.T) {
 	c := redistest.NewCluster(t, 3, 0)
 	s, m := openNode(t, "a", c.Addrs()...), newMover(t, c)
 	ask := task.PermitAsk{PermitScope: task.PermitScope{Namespace: "default", Queue: "q"}, Concurrency: 5, Want: 4, Rate: 0.001, Burst: 8, Tokens: 4}
-	slot := keySlot("q:default/q")
+	slot := keyspace.SlotOf("q:default/q")
 	m.gather([]uint16{slot})
 	if r := s.Permit(t.Context(), []task.PermitAsk{ask})[0]; r.Err != nil || r.Held != 4 || r.Tokens != 4 {
 		t.Fatalf("%+v", r)

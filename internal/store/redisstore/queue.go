@@ -10,6 +10,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store/marks"
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -71,18 +72,18 @@ func (s *Store) LanePages(ctx context.Context, until task.Millis, reads []task.L
 func pageOf(owned []*holding, until task.Millis, r task.LanePageRead) (p task.LanePage) {
 	left := r.From.Left
 	for _, h := range owned {
-		if h.number < r.From.Shard {
+		if h.Number < r.From.Shard {
 			continue
 		}
-		if h.number > r.From.Shard {
+		if h.Number > r.From.Shard {
 			left = 0 // the shard of the cursor is done, or another node's by now
 		}
 		if len(p.Heads) >= r.Limit {
-			p.Next = task.LaneCursor{Shard: h.number}
+			p.Next = task.LaneCursor{Shard: h.Number}
 			return p
 		}
 		if p.Heads, left = h.marks.Page(p.Heads, r.Namespace, until, left, r.Limit); left > 0 {
-			p.Next = task.LaneCursor{Shard: h.number, Left: left}
+			p.Next = task.LaneCursor{Shard: h.Number, Left: left}
 			return p
 		}
 	}
@@ -132,7 +133,7 @@ func (s *Store) Peek(ctx context.Context, reads []task.LaneRead) ([][]task.Entry
 // strand is what one shard contributes to a read of a lane.
 type strand struct {
 	read    *merge
-	shard   *shard
+	shard   *keyspace.Shard
 	marks   *marks.Set
 	from    task.Position // exclusive, or the lower bound of all
 	low     task.Position // the mark when the read began
@@ -164,7 +165,7 @@ func (s *Store) begin(owned map[*marks.Set]*holding, r task.LaneRead) *merge {
 		if !ok {
 			continue
 		}
-		st := &strand{read: m, shard: h.shard, marks: set, from: r.After, low: low, atMark: r.After.Less(low), more: low.Due <= r.Until}
+		st := &strand{read: m, shard: h.Shard, marks: set, from: r.After, low: low, atMark: r.After.Less(low), more: low.Due <= r.Until}
 		if st.atMark {
 			st.from = task.Position{Due: low.Due}
 		}
@@ -247,7 +248,7 @@ func (s *Store) end(m *merge) {
 
 // extend reads on at the ends of strands.
 func (s *Store) extend(ctx context.Context, strands []*strand) error {
-	groups, _ := group(s.servers.cluster, strands, func(st *strand) *shard { return st.shard })
+	groups, _ := group(s.servers.cluster, strands, func(st *strand) *keyspace.Shard { return st.shard })
 	runs := make([]run, len(groups))
 	for i, g := range groups {
 		for _, st := range g {
@@ -255,7 +256,7 @@ func (s *Store) extend(ctx context.Context, strands []*strand) error {
 			if n := len(st.entries); n > 0 {
 				from = st.entries[n-1].Position()
 			}
-			runs[i].keys = append(runs[i].keys, st.shard.due(laneMember(st.read.Lane)))
+			runs[i].keys = append(runs[i].keys, st.shard.Due(keyspace.LaneMember(st.read.Lane)))
 			runs[i].args = append(runs[i].args, score(from.Due), from.Name, score(st.read.Until), strconv.Itoa(st.share()))
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -18,7 +19,7 @@ const maxRecounts = 5
 // recount compares the counts of a shard with its records. Between two walks that
 // find the same stamps no record was changed, as no stamp is used twice: the
 // counts that are read between them must be those of the records.
-func (sc *scrub) recount(ctx context.Context, sh *shard) error {
+func (sc *scrub) recount(ctx context.Context, sh *keyspace.Shard) error {
 	for range maxRecounts {
 		stamps, want, err := sc.tally(ctx, sh)
 		if err != nil {
@@ -32,7 +33,7 @@ func (sc *scrub) recount(ctx context.Context, sh *shard) error {
 		if err != nil {
 			return err
 		}
-		r, err := sc.servers.one(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hlen().Key(sh.meta).Build() })
+		r, err := sc.servers.one(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hlen().Key(sh.Meta).Build() })
 		if err != nil {
 			return err
 		}
@@ -53,16 +54,16 @@ func steady(a, b map[string]string) bool {
 }
 
 // tally returns the stamps of a shard's records, and the fields of their counts.
-func (sc *scrub) tally(ctx context.Context, sh *shard) (stamps map[string]string, counts map[string]int64, err error) {
+func (sc *scrub) tally(ctx context.Context, sh *keyspace.Shard) (stamps map[string]string, counts map[string]int64, err error) {
 	stamps, counts = map[string]string{}, map[string]int64{}
 	it := item{shard: sh}
 	for scan := "0"; ; {
-		part, next, err := sc.scanKey(ctx, "HSCAN", sh.meta, scan, maxReads, -1)
+		part, next, err := sc.scanKey(ctx, "HSCAN", sh.Meta, scan, maxReads, -1)
 		if err != nil {
 			return nil, nil, err
 		}
 		for _, m := range part {
-			key, err := parseField(m.name)
+			key, err := keyspace.ParseField(m.name)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -90,8 +91,8 @@ func (sc *scrub) tally(ctx context.Context, sh *shard) (stamps map[string]string
 }
 
 // fields returns the fields of a shard's counts that are not zero.
-func (sc *scrub) fields(ctx context.Context, sh *shard) (map[string]int64, error) {
-	r, err := sc.servers.one(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hgetall().Key(sh.counts).Build() })
+func (sc *scrub) fields(ctx context.Context, sh *keyspace.Shard) (map[string]int64, error) {
+	r, err := sc.servers.one(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hgetall().Key(sh.Counts).Build() })
 	if err != nil {
 		return nil, err
 	}
@@ -101,14 +102,14 @@ func (sc *scrub) fields(ctx context.Context, sh *shard) (map[string]int64, error
 }
 
 // correct writes the counts that are wrong, each if it is still what was read.
-func (sc *scrub) correct(ctx context.Context, sh *shard, have, want map[string]int64) error {
+func (sc *scrub) correct(ctx context.Context, sh *keyspace.Shard, have, want map[string]int64) error {
 	all := maps.Clone(have)
 	maps.Copy(all, want)
 	for f := range all {
 		if have[f] == want[f] {
 			continue
 		}
-		r, err := sc.servers.one(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hget().Key(sh.counts).Field(f).Build() })
+		r, err := sc.servers.one(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hget().Key(sh.Counts).Field(f).Build() })
 		if err != nil {
 			return err
 		}
@@ -119,11 +120,11 @@ func (sc *scrub) correct(ctx context.Context, sh *shard, have, want map[string]i
 		if n, _ := strconv.ParseInt(value, 10, 64); n != have[f] {
 			continue // others count: the next scrub looks again
 		}
-		fix := &repair{keys: []string{sh.counts}, args: []string{f, "-1", value}}
+		fix := &repair{keys: []string{sh.Counts}, args: []string{f, "-1", value}}
 		if want[f] == 0 {
-			fix.write("HDEL", sh.counts, f)
+			fix.write("HDEL", sh.Counts, f)
 		} else {
-			fix.write("HSET", sh.counts, f, strconv.FormatInt(want[f], 10))
+			fix.write("HSET", sh.Counts, f, strconv.FormatInt(want[f], 10))
 		}
 		results, err := sc.servers.repeat(ctx, mend, run{fix.keys, fix.args})
 		if err != nil {

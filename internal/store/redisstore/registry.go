@@ -8,18 +8,12 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
 
-// The keys of the settings. They lie in a slot of their own.
-const (
-	settingsKey  = "foliot:{settings}:all"
-	settingsSeal = "foliot:{settings}:seal"
-	settingsLog  = "foliot:{settings}:log" // see logOf
-	settingsLogs = "foliot:{settings}:logs"
-	settingsID   = "foliot:{settings}:id" // bears the store's identity
-	versionField = "version"
-)
+// versionField is the field of keyspace.SettingsKey that holds the version of the settings.
+const versionField = "version"
 
 // configuration is the settings as one node knows them.
 type configuration struct {
@@ -93,7 +87,7 @@ func (s *Store) editLocked(ctx context.Context, now task.Millis, e task.Edit) (t
 		if err != nil {
 			return task.EditReply{}, err
 		}
-		replies, err := s.servers.write(ctx, configure, []*shard{nil}, []run{one})
+		replies, err := s.servers.write(ctx, configure, []*keyspace.Shard{nil}, []run{one})
 		if err != nil {
 			return task.EditReply{}, err
 		}
@@ -139,7 +133,7 @@ func configureRun(identity, version string, entries []task.AuditEntry) run {
 	if len(entries) > 0 {
 		namespace = settingsPart(&entries[0])
 	}
-	keys := []string{settingsKey, logOf(settingsLog, namespace), settingsLogs, settingsID}
+	keys := []string{keyspace.SettingsKey, logOf(keyspace.SettingsLog, namespace), keyspace.SettingsLogs, keyspace.SettingsID}
 	args := []string{version, newVersion(), namespace, strconv.Itoa(len(entries)), identity}
 	for i := range entries {
 		args = append(args, encodeEntry(&entries[i]))
@@ -169,7 +163,7 @@ func (s *Store) record(ctx context.Context, entries []task.AuditEntry) error {
 		}
 		runs, rest = append(runs, configureRun(s.servers.identity, "", rest[:n])), rest[n:]
 	}
-	_, err := s.servers.write(ctx, configure, make([]*shard, len(runs)), runs)
+	_, err := s.servers.write(ctx, configure, make([]*keyspace.Shard, len(runs)), runs)
 	return err
 }
 
@@ -184,7 +178,7 @@ func settingField(k task.SettingKey) string {
 // lost, it does not adopt. Errors: task.ErrStoreReplaced, task.ErrSettingsLost.
 func (s *Store) reloadLocked(ctx context.Context) (bool, error) {
 	have := s.settings.Load()
-	replies, err := s.servers.repeat(ctx, settings, run{[]string{settingsKey, settingsID}, []string{have.version}})
+	replies, err := s.servers.repeat(ctx, settings, run{[]string{keyspace.SettingsKey, keyspace.SettingsID}, []string{have.version}})
 	if err != nil {
 		return false, err
 	}
@@ -195,9 +189,9 @@ func (s *Store) reloadLocked(ctx context.Context) (bool, error) {
 	case len(texts) < 3:
 		return false, errDamaged
 	case texts[0] != s.servers.identity:
-		return false, &loss{task.ErrStoreReplaced, bearer{name: "the settings", key: settingsID}.differs(texts[0])}
+		return false, &loss{task.ErrStoreReplaced, bearer{name: "the settings", key: keyspace.SettingsID}.differs(texts[0])}
 	case texts[1] != "" && texts[2] == "":
-		return false, &loss{task.ErrSettingsLost, "the key " + settingsKey + " is gone"}
+		return false, &loss{task.ErrSettingsLost, "the key " + keyspace.SettingsKey + " is gone"}
 	case texts[2] == have.version:
 		return false, nil
 	}
@@ -214,7 +208,7 @@ func (s *Store) reloadLocked(ctx context.Context) (bool, error) {
 	}
 	next := &configuration{texts[2], task.NewSettings(records...)}
 	if have.settings.Secured() && !next.settings.Secured() {
-		return false, &loss{task.ErrSettingsLost, "the key " + settingsKey + " has no access tokens any more"}
+		return false, &loss{task.ErrSettingsLost, "the key " + keyspace.SettingsKey + " has no access tokens any more"}
 	}
 	s.adoptLocked(next)
 	return true, nil
@@ -258,7 +252,9 @@ func (s *Store) Counts(ctx context.Context) (map[task.QueueKey]task.Counts, erro
 
 func (s *Store) readCounts(ctx context.Context) (map[task.QueueKey]task.Counts, error) {
 	counts := map[task.QueueKey]task.Counts{}
-	results, err := s.eachShard(ctx, func(b rueidis.Builder, sh *shard) rueidis.Completed { return b.Hgetall().Key(sh.counts).Build() })
+	results, err := s.eachShard(ctx, func(b rueidis.Builder, sh *keyspace.Shard) rueidis.Completed {
+		return b.Hgetall().Key(sh.Counts).Build()
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -127,11 +128,11 @@ func (sc *scrub) run(ctx context.Context) error {
 // seek goes on to the next shard of ours, and reports whether there is one.
 func (sc *scrub) seek() bool {
 	for _, sh := range sc.owned() {
-		if sh.number < sc.at.shard {
+		if sh.Number < sc.at.shard {
 			continue
 		}
-		if sh.number > sc.at.shard {
-			sc.at = position{shard: sh.number, scan: "0"}
+		if sh.Number > sc.at.shard {
+			sc.at = position{shard: sh.Number, scan: "0"}
 		}
 		return true
 	}
@@ -139,32 +140,32 @@ func (sc *scrub) seek() bool {
 }
 
 // walkSpace examines what a space has, and reports whether it came to its end.
-func (sc *scrub) walkSpace(ctx context.Context, sh *shard) (whole bool, err error) {
+func (sc *scrub) walkSpace(ctx context.Context, sh *keyspace.Shard) (whole bool, err error) {
 	switch sc.at.space {
 	case recordSpace:
-		return sc.walkKey(ctx, "HSCAN", sh.meta, -1, sc.records)
+		return sc.walkKey(ctx, "HSCAN", sh.Meta, -1, sc.records)
 	case nameSpace:
-		return sc.walkKey(ctx, "ZSCAN", sh.names, 0, sc.entries(sh.names))
+		return sc.walkKey(ctx, "ZSCAN", sh.Names, 0, sc.entries(sh.Names))
 	case bodySpace:
-		return sc.walkKey(ctx, "HSCAN", sh.body, 0, sc.entries(sh.body))
+		return sc.walkKey(ctx, "HSCAN", sh.Body, 0, sc.entries(sh.Body))
 	case runningSpace:
-		return sc.walkKey(ctx, "ZSCAN", sh.running, 0, sc.entries(sh.running))
+		return sc.walkKey(ctx, "ZSCAN", sh.Running, 0, sc.entries(sh.Running))
 	case deadSpace:
-		return sc.walkKey(ctx, "ZSCAN", sh.dead, 0, sc.entries(sh.dead))
+		return sc.walkKey(ctx, "ZSCAN", sh.Dead, 0, sc.entries(sh.Dead))
 	case goneSpace:
-		return sc.walkKey(ctx, "ZSCAN", sh.gone, 0, sc.entries(sh.gone))
+		return sc.walkKey(ctx, "ZSCAN", sh.Gone, 0, sc.entries(sh.Gone))
 	case laneSpace:
-		return sc.walkKey(ctx, "ZSCAN", sh.lanes, -1, sc.laneBounds)
+		return sc.walkKey(ctx, "ZSCAN", sh.Lanes, -1, sc.laneBounds)
 	case idemSpace:
-		return sc.walkKey(ctx, "HSCAN", sh.idem, -1, sc.claims)
+		return sc.walkKey(ctx, "HSCAN", sh.Idem, -1, sc.claims)
 	}
 	return sc.walkLanes(ctx, sh)
 }
 
 // walkLanes examines the due indexes of a shard.
-func (sc *scrub) walkLanes(ctx context.Context, sh *shard) (whole bool, err error) {
+func (sc *scrub) walkLanes(ctx context.Context, sh *keyspace.Shard) (whole bool, err error) {
 	r, err := sc.servers.one(ctx, func(b rueidis.Builder) rueidis.Completed {
-		return b.Zrange().Key(sh.lanes).Min("0").Max("-1").Build()
+		return b.Zrange().Key(sh.Lanes).Min("0").Max("-1").Build()
 	})
 	if err != nil {
 		return false, err
@@ -181,7 +182,7 @@ func (sc *scrub) walkLanes(ctx context.Context, sh *shard) (whole bool, err erro
 		case lane > sc.at.lane:
 			sc.at.lane, sc.at.scan, sc.at.after = lane, "0", ""
 		}
-		whole, err := sc.walkKey(ctx, "ZSCAN", sh.due(lane), 0, sc.dueEntries(lane))
+		whole, err := sc.walkKey(ctx, "ZSCAN", sh.Due(lane), 0, sc.dueEntries(lane))
 		if err != nil || !whole {
 			return false, err
 		}
@@ -196,7 +197,7 @@ type member struct{ name, value string }
 // walkKey examines a key from where the step goes on, and reports whether it came
 // to the end. A scan may return more than was asked for: the rest of it is taken
 // in the order of the members.
-func (sc *scrub) walkKey(ctx context.Context, command, key string, bytes int, examine func(context.Context, *shard, []member) error) (whole bool, err error) {
+func (sc *scrub) walkKey(ctx context.Context, command, key string, bytes int, examine func(context.Context, *keyspace.Shard, []member) error) (whole bool, err error) {
 	for {
 		limit := sc.limit - sc.done.Examined
 		if limit <= 0 {

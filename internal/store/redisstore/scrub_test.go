@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -65,41 +66,41 @@ func TestAScrubRepairsEveryDamage(t *testing.T) {
 	if found := scrubbed(t, s, 100); len(found) > 0 {
 		t.Fatalf("repaired %+v where nothing was wrong", found)
 	}
-	of := func(name string) *shard { return s.shard(keyed(name)) }
+	of := func(name string) *keyspace.Shard { return s.shard(keyed(name)) }
 	due := of("due")
 	got, err := s.Get(t.Context(), keyed("due"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	lane := laneMember(got.Lane())
+	lane := keyspace.LaneMember(got.Lane())
 	digest := task.DefaultNamespace + "/" + strings.Repeat("k", 64)
 	limits := []int{20}
 	if !testing.Short() {
 		limits = []int{1, 20, 1000}
 	}
-	f := func(name string) string { return field(keyed(name)) }
+	f := func(name string) string { return keyspace.Field(keyed(name)) }
 	for what, command := range map[string][]string{
-		"a due entry is gone":                 {"ZREM", due.due(lane), "due"},
-		"a due entry is at the wrong time":    {"ZADD", due.due(lane), "9999999999999", "due"},
-		"a due entry without a record":        {"ZADD", due.due(lane), "1", "nobody"},
-		"a due entry of one that runs":        {"ZADD", of("runs").due(lane), "1", "runs"},
-		"a lane is unknown":                   {"ZREM", due.lanes, lane},
-		"a lane begins too late":              {"ZADD", due.lanes, "9999999999999", lane},
-		"a lease is in no index":              {"ZREM", of("runs").running, f("runs")},
-		"a lease ends at another time":        {"ZADD", of("runs").running, "1", f("runs")},
-		"a running entry without a record":    {"ZADD", due.running, "1", f("nobody")},
-		"a running entry of one that waits":   {"ZADD", due.running, "1", f("due")},
-		"a dead one is in no index":           {"ZREM", of("dead").dead, f("dead")},
-		"a dead entry of one that is gone":    {"ZADD", of("gone").dead, "1", f("gone")},
-		"one that is gone is in no index":     {"ZREM", of("gone").gone, f("gone")},
-		"a gone entry without a record":       {"ZADD", due.gone, "1", f("nobody")},
-		"a record has no name":                {"ZREM", due.names, f("due")},
-		"a name without a record":             {"ZADD", due.names, "0", f("nobody")},
-		"a body without a record":             {"HSET", due.body, f("nobody"), "x"},
-		"counts are wrong":                    {"HINCRBY", due.counts, countField(task.QueueKey{Namespace: got.Namespace, Queue: got.Queue}, "0"), "3"},
-		"the bytes of a queue are wrong":      {"HINCRBY", due.counts, countField(task.QueueKey{Namespace: got.Namespace, Queue: got.Queue}, "bytes"), "-7"},
-		"a queue that has nothing is counted": {"HSET", due.counts, "default/none/0", "4"},
-		"an Idempotency-Key is unknown":       {"HDEL", s.idemShard(task.DefaultNamespace, strings.Repeat("k", 64)).idem, digest},
+		"a due entry is gone":                 {"ZREM", due.Due(lane), "due"},
+		"a due entry is at the wrong time":    {"ZADD", due.Due(lane), "9999999999999", "due"},
+		"a due entry without a record":        {"ZADD", due.Due(lane), "1", "nobody"},
+		"a due entry of one that runs":        {"ZADD", of("runs").Due(lane), "1", "runs"},
+		"a lane is unknown":                   {"ZREM", due.Lanes, lane},
+		"a lane begins too late":              {"ZADD", due.Lanes, "9999999999999", lane},
+		"a lease is in no index":              {"ZREM", of("runs").Running, f("runs")},
+		"a lease ends at another time":        {"ZADD", of("runs").Running, "1", f("runs")},
+		"a running entry without a record":    {"ZADD", due.Running, "1", f("nobody")},
+		"a running entry of one that waits":   {"ZADD", due.Running, "1", f("due")},
+		"a dead one is in no index":           {"ZREM", of("dead").Dead, f("dead")},
+		"a dead entry of one that is gone":    {"ZADD", of("gone").Dead, "1", f("gone")},
+		"one that is gone is in no index":     {"ZREM", of("gone").Gone, f("gone")},
+		"a gone entry without a record":       {"ZADD", due.Gone, "1", f("nobody")},
+		"a record has no name":                {"ZREM", due.Names, f("due")},
+		"a name without a record":             {"ZADD", due.Names, "0", f("nobody")},
+		"a body without a record":             {"HSET", due.Body, f("nobody"), "x"},
+		"counts are wrong":                    {"HINCRBY", due.Counts, countField(task.QueueKey{Namespace: got.Namespace, Queue: got.Queue}, "0"), "3"},
+		"the bytes of a queue are wrong":      {"HINCRBY", due.Counts, countField(task.QueueKey{Namespace: got.Namespace, Queue: got.Queue}, "bytes"), "-7"},
+		"a queue that has nothing is counted": {"HSET", due.Counts, "default/none/0", "4"},
+		"an Idempotency-Key is unknown":       {"HDEL", s.idemShard(task.DefaultNamespace, strings.Repeat("k", 64)).Idem, digest},
 	} {
 		for _, limit := range limits {
 			if reply, err := redistest.Command(t.Context(), server.Addr, command...); err != nil || strings.HasPrefix(reply, "-") {
@@ -132,20 +133,20 @@ func TestAScrubDropsIdempotencyKeysOfNobody(t *testing.T) {
 	if _, err := idemTake(ctx, s, sh, "default/young", "a"); err != nil {
 		t.Fatal(err)
 	}
-	if reply, err := redistest.Command(ctx, server.Addr, "HSET", sh.idem, "default/old", "1700000000000/b"); err != nil || reply != ":1" {
+	if reply, err := redistest.Command(ctx, server.Addr, "HSET", sh.Idem, "default/old", "1700000000000/b"); err != nil || reply != ":1" {
 		t.Fatal(reply, err)
 	}
 	if found := scrubbed(t, s, 10); len(found) > 0 {
 		t.Errorf("repaired %+v", found)
 	}
 	for key, want := range map[string]string{"default/young": ":1", "default/old": ":0"} {
-		if got, err := redistest.Command(ctx, server.Addr, "HEXISTS", sh.idem, key); err != nil || got != want {
+		if got, err := redistest.Command(ctx, server.Addr, "HEXISTS", sh.Idem, key); err != nil || got != want {
 			t.Errorf("%s: %s, %v", key, got, err)
 		}
 	}
 }
 
-func idemTake(ctx context.Context, s *Store, sh *shard, digest, name string) (bool, error) {
+func idemTake(ctx context.Context, s *Store, sh *keyspace.Shard, digest, name string) (bool, error) {
 	return (&scrub{Store: s}).keep(ctx, "take", sh, digest, name, "")
 }
 

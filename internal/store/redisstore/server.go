@@ -13,6 +13,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -200,25 +201,25 @@ func (s *servers) divide(c clock, items []item) (rides []*ride, places [][]int) 
 	return rides, places
 }
 
-func (s *servers) ride(sc *script, sh *shard) *ride {
+func (s *servers) ride(sc *script, sh *keyspace.Shard) *ride {
 	return &ride{script: sc, shard: sh, slot: s.slot(sh), store: s.identity, done: make(chan landing, 1)}
 }
 
 // slot returns the slot of a shard, nil for the settings. Where there is no
 // cluster all lies in one.
-func (s *servers) slot(sh *shard) uint16 {
+func (s *servers) slot(sh *keyspace.Shard) uint16 {
 	switch {
 	case !s.cluster:
 		return 0
 	case sh == nil:
-		return keySlot("settings")
+		return keyspace.SlotOf("settings")
 	}
-	return sh.slot
+	return sh.Slot
 }
 
 // write runs a script that writes, once for each of runs, and returns the replies.
 // What lies in a shard of shards is durable then; a nil one stands for the settings.
-func (s *servers) write(ctx context.Context, sc *script, shards []*shard, runs []run) ([][]rueidis.RedisMessage, error) {
+func (s *servers) write(ctx context.Context, sc *script, shards []*keyspace.Shard, runs []run) ([][]rueidis.RedisMessage, error) {
 	landings, err := s.send(ctx, s.ridesOf(sc, shards, runs))
 	if err != nil {
 		return nil, err
@@ -234,7 +235,7 @@ func (s *servers) write(ctx context.Context, sc *script, shards []*shard, runs [
 }
 
 // ridesOf returns a ride for each of runs.
-func (s *servers) ridesOf(sc *script, shards []*shard, runs []run) []*ride {
+func (s *servers) ridesOf(sc *script, shards []*keyspace.Shard, runs []run) []*ride {
 	rides := make([]*ride, len(runs))
 	for i, one := range runs {
 		rides[i] = s.ride(sc, shards[i])
@@ -246,8 +247,8 @@ func (s *servers) ridesOf(sc *script, shards []*shard, runs []run) []*ride {
 // confirm makes sure that all that shards have now is as durable as the level
 // wants it: where a mutation found that there was nothing left to do. It reports
 // whether the level is Default, and no replica confirmed some of it.
-func (s *servers) confirm(ctx context.Context, shards []*shard) (unconfirmed bool, err error) {
-	var of []*shard
+func (s *servers) confirm(ctx context.Context, shards []*keyspace.Shard) (unconfirmed bool, err error) {
+	var of []*keyspace.Shard
 	var runs []run
 	met := map[string]bool{}
 	for _, sh := range shards {

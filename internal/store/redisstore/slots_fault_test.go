@@ -15,6 +15,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 )
 
 // mover moves slots of a cluster of three masters by hand, so that it can stop halfway.
@@ -63,7 +64,7 @@ func (m *mover) owner(slot uint16) int {
 	if at, ok := m.at[slot]; ok {
 		return at
 	}
-	return min(int(slot)*3/slots, 2)
+	return min(int(slot)*3/keyspace.Slots, 2)
 }
 
 func (m *mover) do(node int, words ...string) rueidis.RedisResult {
@@ -196,9 +197,9 @@ func (m *mover) gather(slots []uint16) {
 
 // all returns the slots of s, in the order of their masters.
 func (m *mover) all(s *Store) []uint16 {
-	slots := []uint16{keySlot("settings")}
+	slots := []uint16{keyspace.SlotOf("settings")}
 	for _, sh := range s.shards {
-		slots = append(slots, sh.slot)
+		slots = append(slots, sh.Slot)
 	}
 	slices.SortFunc(slots, func(a, b uint16) int { return cmp.Compare(m.owner(a), m.owner(b)) })
 	return slots

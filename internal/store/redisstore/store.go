@@ -14,6 +14,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store/codec"
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/trusted"
 )
@@ -129,7 +130,7 @@ func (c Config) auditLength(most int) int {
 type Store struct {
 	config  Config
 	servers *servers
-	shards  []*shard
+	shards  []*keyspace.Shard
 	own     *ownership
 
 	held     held
@@ -144,8 +145,8 @@ type Store struct {
 	heads    heads
 	watchman watchman
 
-	schedules atomic.Bool // metaKey keeps nodes out that do not know them: guardOlder sees to it that it stays so
-	fired     atomic.Bool // there is a schedule, whatever metaKey says
+	schedules atomic.Bool // keyspace.MetaKey keeps nodes out that do not know them: guardOlder sees to it that it stays so
+	fired     atomic.Bool // there is a schedule, whatever keyspace.MetaKey says
 
 	removing    sync.Mutex // held while a namespace is removed; taken before configuring
 	configuring sync.Mutex // held while settings are changed and told
@@ -216,8 +217,8 @@ func open(ctx context.Context, c Config, servers *servers) (*Store, error) {
 	c.Shards = m.shards
 	s := &Store{
 		config: c, servers: servers,
-		shards: newShards(c.Shards), own: newOwnership(c),
-		held: held{m: map[task.Key]record{}}, quotas: quotas{free: servers.free, have: map[string]*usage{}}, strays: strays{m: map[task.Key]stray{}}, bounds: bounds{low: map[*shard]map[task.Lane]struct{}{}},
+		shards: keyspace.NewShards(c.Shards), own: newOwnership(c),
+		held: held{m: map[task.Key]record{}}, quotas: quotas{free: servers.free, have: map[string]*usage{}}, strays: strays{m: map[task.Key]stray{}}, bounds: bounds{low: map[*keyspace.Shard]map[task.Lane]struct{}{}},
 		watchman: watchman{doubt: make(chan struct{}, 1)},
 		closing:  make(chan struct{}), polled: make(chan struct{}),
 	}
@@ -256,7 +257,7 @@ func (s *Store) load(ctx context.Context) error {
 }
 
 // eachShard sends a command for every shard.
-func (s *Store) eachShard(ctx context.Context, of func(rueidis.Builder, *shard) rueidis.Completed) ([]rueidis.RedisResult, error) {
+func (s *Store) eachShard(ctx context.Context, of func(rueidis.Builder, *keyspace.Shard) rueidis.Completed) ([]rueidis.RedisResult, error) {
 	commands := make([]command, len(s.shards))
 	for i, sh := range s.shards {
 		commands[i] = func(b rueidis.Builder) rueidis.Completed { return of(b, sh) }
@@ -264,10 +265,12 @@ func (s *Store) eachShard(ctx context.Context, of func(rueidis.Builder, *shard) 
 	return s.servers.ask(ctx, commands...)
 }
 
-func (s *Store) shard(key task.Key) *shard { return s.shards[shardOf(key, len(s.shards))] }
+func (s *Store) shard(key task.Key) *keyspace.Shard {
+	return s.shards[keyspace.ShardOf(key, len(s.shards))]
+}
 
-func (s *Store) idemShard(namespace, digest string) *shard {
-	return s.shards[idemShard(namespace, digest, len(s.shards))]
+func (s *Store) idemShard(namespace, digest string) *keyspace.Shard {
+	return s.shards[keyspace.IdemShard(namespace, digest, len(s.shards))]
 }
 
 // policyOf returns the retention of t's queue; t may be nil.

@@ -4,12 +4,14 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 )
 
 // join makes this process one of the nodes, and keeps it so until Release.
 func (s *Store) join() {
 	ctx, stop := context.WithCancel(context.Background())
-	s.own.listeners.Go(func() { s.listen(ctx, nodesKey, func(string) { s.nudge() }) })
+	s.own.listeners.Go(func() { s.listen(ctx, keyspace.NodesKey, func(string) { s.nudge() }) })
 	s.own.listeners.Go(func() { s.listen(ctx, permitsChannel+s.own.who, s.permitted) })
 	s.own.listeners.Go(func() { s.pollLanes(ctx) })
 	next := s.tend(ctx, false)
@@ -67,7 +69,7 @@ func (s *Store) leave(ctx context.Context) {
 	defer stop()
 	var held []int
 	for _, h := range s.all() {
-		held = append(held, h.number)
+		held = append(held, h.Number)
 	}
 	// First: who hears of the release is to know.
 	_, err := s.beat(ctx, leaves)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -47,12 +48,12 @@ func (s *Store) wake(it *item, old, t *task.Task) {
 			return
 		}
 	}
-	it.write("WAKE", it.shard.own, nobody, it.shard.wake, wakeMessage(e))
+	it.write("WAKE", it.shard.Own, nobody, it.shard.Wake, wakeMessage(e))
 }
 
 // wakeMessage returns an entry as a message. Neither name nor due time has a slash.
 func wakeMessage(e task.Entry) string {
-	return score(e.Due) + "/" + e.Name + "/" + laneMember(e.Lane)
+	return score(e.Due) + "/" + e.Name + "/" + keyspace.LaneMember(e.Lane)
 }
 
 func parseWake(message string) (task.Entry, error) {
@@ -64,7 +65,7 @@ func parseWake(message string) (task.Entry, error) {
 	if err != nil {
 		return task.Entry{}, fmt.Errorf("wake-up %q: %w", message, errDamaged)
 	}
-	lane, err := parseLane(parts[2])
+	lane, err := keyspace.ParseLane(parts[2])
 	return task.Entry{Name: parts[1], Lane: lane, Due: task.Millis(due)}, err
 }
 
@@ -74,7 +75,7 @@ func (s *Store) woken(h *holding, message string) {
 	switch {
 	case err != nil:
 		s.config.Logger.Warn("another node told of a task", "error", err)
-	case s.shard(e.Key()) == h.shard && s.holding(h.shard) == h:
+	case s.shard(e.Key()) == h.Shard && s.holding(h.Shard) == h:
 		s.learnt(h, []task.Entry{e})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -32,11 +33,11 @@ func wreckage(t *testing.T, s *Store) []string {
 	lanes := w.lanes()
 	claims := map[string]string{} // Idempotency-Key → the name of its record
 	for _, sh := range s.shards {
-		w.shard(sh, lanes[sh.prefix], claims)
+		w.shard(sh, lanes[sh.Prefix], claims)
 	}
 	for digest, name := range claims {
 		namespace, rest, _ := strings.Cut(digest, "/")
-		value, _ := w.c.Do(t.Context(), w.c.B().Hget().Key(s.idemShard(namespace, rest).idem).Field(digest).Build()).ToString()
+		value, _ := w.c.Do(t.Context(), w.c.B().Hget().Key(s.idemShard(namespace, rest).Idem).Field(digest).Build()).ToString()
 		if _, has, _ := strings.Cut(value, "/"); has != name {
 			w.found("the Idempotency-Key %s of %s is %q's", digest, name, has)
 		}
@@ -113,11 +114,11 @@ func (w *inspector) set(key string) map[string]task.Millis {
 }
 
 // shard looks at one shard, whose lanes have the given due indexes.
-func (w *inspector) shard(sh *shard, lanes []string, claims map[string]string) {
+func (w *inspector) shard(sh *keyspace.Shard, lanes []string, claims map[string]string) {
 	type entry struct{ key, member string }
-	want, counts, bodies := map[entry]task.Millis{}, map[task.QueueKey]task.Counts{}, w.hash(sh.body)
-	for f, value := range w.hash(sh.meta) {
-		key, err := parseField(f)
+	want, counts, bodies := map[entry]task.Millis{}, map[task.QueueKey]task.Counts{}, w.hash(sh.Body)
+	for f, value := range w.hash(sh.Meta) {
+		key, err := keyspace.ParseField(f)
 		if err != nil {
 			w.Fatal(err)
 		}
@@ -126,8 +127,8 @@ func (w *inspector) shard(sh *shard, lanes []string, claims map[string]string) {
 			w.Fatal(err)
 		}
 		t := r.task
-		want[entry{sh.names, f}] = 0
-		p := sh.place(t)
+		want[entry{sh.Names, f}] = 0
+		p := placeIn(sh, t)
 		want[entry{p.key, p.member}] = p.score
 		c := counts[task.QueueKey{Namespace: t.Namespace, Queue: t.Queue}]
 		c.Move(nil, t)
@@ -142,7 +143,7 @@ func (w *inspector) shard(sh *shard, lanes []string, claims map[string]string) {
 		}
 		delete(bodies, f)
 		if s := w.s.shard(key); s != sh {
-			w.found("%s lies in shard %d, not in %d", f, sh.number, s.number)
+			w.found("%s lies in shard %d, not in %d", f, sh.Number, s.Number)
 		}
 		if t.Idempotency != nil {
 			claims[t.Namespace+"/"+t.Idempotency.Key] = t.Name
@@ -151,12 +152,12 @@ func (w *inspector) shard(sh *shard, lanes []string, claims map[string]string) {
 	for f := range bodies {
 		w.found("%s has a body and no record", f)
 	}
-	bounds := w.set(sh.lanes)
-	keys := []string{sh.names, sh.running, sh.dead, sh.gone}
+	bounds := w.set(sh.Lanes)
+	keys := []string{sh.Names, sh.Running, sh.Dead, sh.Gone}
 	for _, lane := range lanes {
-		keys = append(keys, sh.due(lane))
+		keys = append(keys, sh.Due(lane))
 		first := forever
-		for _, due := range w.set(sh.due(lane)) {
+		for _, due := range w.set(sh.Due(lane)) {
 			first = min(first, due)
 		}
 		if bound, ok := bounds[lane]; !ok || bound > first {
@@ -178,9 +179,9 @@ func (w *inspector) shard(sh *shard, lanes []string, claims map[string]string) {
 	w.counts(sh, counts)
 }
 
-func (w *inspector) counts(sh *shard, want map[task.QueueKey]task.Counts) {
+func (w *inspector) counts(sh *keyspace.Shard, want map[task.QueueKey]task.Counts) {
 	have := map[task.QueueKey]task.Counts{}
-	fields, err := w.c.Do(w.Context(), w.c.B().Hgetall().Key(sh.counts).Build()).AsIntMap()
+	fields, err := w.c.Do(w.Context(), w.c.B().Hgetall().Key(sh.Counts).Build()).AsIntMap()
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -198,7 +199,7 @@ func (w *inspector) counts(sh *shard, want map[task.QueueKey]task.Counts) {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Queue, b.Queue))
 	}) {
 		if have[q] != want[q] {
-			w.found("shard %d counts %v of %v, and has %v", sh.number, have[q], q, want[q])
+			w.found("shard %d counts %v of %v, and has %v", sh.Number, have[q], q, want[q])
 		}
 	}
 }

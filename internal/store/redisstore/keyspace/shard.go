@@ -1,0 +1,117 @@
+package keyspace
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/foliot/foliot/internal/store/codec"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// Slots is how many hash slots a Redis Cluster has.
+const Slots = 16384
+
+// Shard is a part of all tasks, whose keys lie in one hash slot: they all have
+// its tag in braces. Whether its server is part of a cluster or not makes no
+// difference here.
+type Shard struct {
+	Number int
+	Prefix string // "foliot:{tag}:"
+	Slot   uint16
+
+	Meta, Body, Names, Lanes, Running, Dead, Gone, Own, Counts, Log, Logs, Idem, Wake string
+}
+
+// NewShards returns the n shards. Their slots are spread evenly, so that any
+// number of masters that share the slots evenly share the shards, too.
+func NewShards(n int) []*Shard {
+	shards := make([]*Shard, n)
+	for missing, i := n, 0; missing > 0; i++ {
+		tag := strconv.FormatInt(int64(i), 36)
+		slot := SlotOf(tag)
+		if at := int(slot) * n / Slots; shards[at] == nil {
+			shards[at] = NewShard(at, tag, slot)
+			missing--
+		}
+	}
+	return shards
+}
+
+// NewShard returns a shard whose keys bear tag. The slot must be that of tag.
+func NewShard(number int, tag string, slot uint16) *Shard {
+	p := "foliot:{" + tag + "}:"
+	return &Shard{
+		Number: number, Prefix: p, Slot: slot,
+		Meta: p + "meta", Body: p + "body", Names: p + "names",
+		Lanes: p + "idx", Running: p + "fly", Dead: p + "dead", Gone: p + "gone",
+		Own: p + "own", Counts: p + "cnt", Log: p + "log", Logs: p + "logs", Idem: p + "idem", Wake: p + "wake",
+	}
+}
+
+// Due returns the key of a lane's due index.
+func (s *Shard) Due(lane string) string { return s.Prefix + "due:" + lane }
+
+// ShardOf returns the number of the shard, of n, in which a task lies. What was
+// made of a name lies where the name does.
+func ShardOf(key task.Key, n int) int {
+	given, _, _ := strings.Cut(strings.TrimPrefix(key.Name, "@"), "@") // a schedule's begins with one
+	return spread(key.Namespace+"/"+given, n)
+}
+
+// IdemShard returns the number of the shard, of n, that knows who used an
+// Idempotency-Key.
+func IdemShard(namespace, digest string, n int) int { return spread(namespace+"/"+digest, n) }
+
+func spread(s string, n int) int {
+	sum := sha256.Sum256([]byte(s))
+	return int(binary.BigEndian.Uint64(sum[:8]) % uint64(n))
+}
+
+// Field returns the field, or the member, that stands for a task where a key
+// holds those of many namespaces. Neither part can contain a slash.
+func Field(key task.Key) string { return key.Namespace + "/" + key.Name }
+
+// ParseField returns the task that a field or member stands for.
+func ParseField(s string) (task.Key, error) {
+	namespace, name, ok := strings.Cut(s, "/")
+	if !ok {
+		return task.Key{}, fmt.Errorf("%q names no task: %w", s, codec.ErrDamaged)
+	}
+	return task.Key{Namespace: namespace, Name: name}, nil
+}
+
+// LaneMember returns the member of the index of lanes that stands for l.
+func LaneMember(l task.Lane) string {
+	return l.Namespace + "/" + l.Queue + "/" + strconv.Itoa(int(l.Priority)) + "/" + l.Destination
+}
+
+// ParseLane returns the lane that a member of the index of lanes stands for.
+func ParseLane(s string) (task.Lane, error) {
+	parts := strings.SplitN(s, "/", 4)
+	if len(parts) == 4 {
+		if p, err := strconv.ParseUint(parts[2], 10, 8); err == nil {
+			return task.Lane{Namespace: parts[0], Queue: parts[1], Priority: task.Priority(p), Destination: parts[3]}, nil
+		}
+	}
+	return task.Lane{}, fmt.Errorf("%q names no lane: %w", s, codec.ErrDamaged)
+}
+
+// SlotOf returns the slot of a key that has no braces: CRC16 (XMODEM), as in
+// the specification of Redis Cluster.
+func SlotOf(key string) uint16 {
+	var crc uint16
+	for i := range len(key) {
+		crc ^= uint16(key[i]) << 8
+		for range 8 {
+			if crc&0x8000 != 0 {
+				crc = crc<<1 ^ 0x1021
+			} else {
+				crc <<= 1
+			}
+		}
+	}
+	return crc % Slots
+}
