@@ -35,7 +35,7 @@ func (f *Found) Whole() bool { return len(f.Lost) == 0 && !f.SettingsLost }
 // lost comes back.
 func AcceptLoss(ctx context.Context, c Config, agreed func(*Found) error) (*Found, error) {
 	c = c.withDefaults()
-	s, err := link(ctx, c)
+	s, err := link(ctx, c.conn())
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func AcceptLoss(ctx context.Context, c Config, agreed func(*Found) error) (*Foun
 	if err := s.checkMode(ctx); err != nil {
 		return nil, err
 	}
-	f, err := s.find(ctx, c.Shards)
+	f, err := find(ctx, s, c.Shards)
 	if err != nil || f.Whole() {
 		return f, err
 	}
@@ -58,7 +58,7 @@ func AcceptLoss(ctx context.Context, c Config, agreed func(*Found) error) (*Foun
 
 // find reads which store lies in the servers. shards is how many there were, 0 if that
 // is not known. With an error it returns the part that it could read, or nil.
-func (s *servers) find(ctx context.Context, shards int) (*Found, error) {
+func find(ctx context.Context, s *servers, shards int) (*Found, error) {
 	f := &Found{servers: s}
 	var made bool
 	for _, key := range []string{keyspace.MetaKey, keyspace.SettingsID, keyspace.NodesID} {
@@ -97,7 +97,7 @@ func (s *servers) find(ctx context.Context, shards int) (*Found, error) {
 // compare finds the parts that are lost.
 func (f *Found) compare(ctx context.Context) error {
 	bearers := append([]bearer{metaBearer}, bearersOf(keyspace.NewShards(cmp.Or(f.shards, DefaultShards)))...)
-	found, away := f.servers.borne(ctx, bearers)
+	found, away := borne(ctx, f.servers, bearers)
 	count, most := map[string]int{}, ""
 	for _, id := range found {
 		if id == nil || *id == "" {

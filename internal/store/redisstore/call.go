@@ -3,6 +3,7 @@ package redisstore
 import (
 	"strconv"
 
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -81,3 +82,30 @@ type outcome struct {
 	unconfirmed bool // see landing
 	again       bool // it was sent more than once: it may have been carried out before
 }
+
+// item is the replacement of one record and all that follows from it: what put
+// carries out as a whole or not at all.
+type item struct {
+	shard    *keyspace.Shard
+	owner    string // the id that must own the shard; "": anybody may
+	more     bool   // it makes a new task: a full server refuses it
+	with     bool   // only if the item before was carried out just now
+	field    string
+	expected string // the stamp
+	value    string // "": removed
+	earliest task.Millis
+	writes   []write
+}
+
+// write is one command on a key of the item's shard.
+type write struct {
+	name, key string
+	args      []string
+}
+
+func (it *item) write(name, key string, args ...string) {
+	it.writes = append(it.writes, write{name, key, args})
+}
+
+// score returns a time as Redis keeps it in a sorted set.
+func score(at task.Millis) string { return strconv.FormatInt(int64(at), 10) }

@@ -51,7 +51,7 @@ func (f facts) remedy(settings ...string) string {
 // refusals returns what makes a server unfit under c: the setting that was found,
 // its remedy, and the flag that accepts it. What INFO does not show
 // is not refused, but for the fsync of Strict, which promises it.
-func (c Config) refusals(f facts) (all []error) {
+func (c connConfig) refusals(f facts) (all []error) {
 	refuse := func(format string, args ...any) {
 		all = append(all, fmt.Errorf("%w: at %s %s", ErrUnfit, f.addr, fmt.Sprintf(format, args...)))
 	}
@@ -89,7 +89,7 @@ const (
 
 // risks returns the settings of a master that may lose tasks under c, and their
 // remedies. Such a master is used nevertheless.
-func (c Config) risks(how condition) (all []string) {
+func (c connConfig) risks(how condition) (all []string) {
 	f := how.facts
 	if how.derived {
 		all = append(all, fmt.Sprintf("maxmemory is 0, so Foliot assumes %d MB, half of the machine's memory, and refuses new tasks from %.0f %% of it on: %s, or pass --redis-memory",

@@ -40,7 +40,7 @@ func TestWhatMakesAServerUnfit(t *testing.T) {
 		{Config{Durability: Strict}, with(fit, func(f *facts) { f.fsync = "" }), "is unknown"},
 		{Config{Durability: Strict}, fit, "everysec"},
 	} {
-		got := fmt.Sprint(errors.Join(c.config.refusals(c.facts)...))
+		got := fmt.Sprint(errors.Join(c.config.conn().refusals(c.facts)...))
 		if c.want == "" && got != "<nil>" || !strings.Contains(got, c.want) || c.want != "" && !strings.Contains(got, ": at a:1 ") {
 			t.Errorf("%+v, %+v: %s", c.config, c.facts, got)
 		}
@@ -53,12 +53,12 @@ func TestEachRemedySurvivesARestartOfRedis(t *testing.T) {
 	for _, config := range []string{"", "/etc/redis/redis.conf"} {
 		f := unfit
 		f.config = config
-		remedies := Config{Durability: Default}.risks(condition{facts: f, limit: 1 << 29, derived: true})
+		remedies := connConfig{Durability: Default}.risks(condition{facts: f, limit: 1 << 29, derived: true})
 		synced := f
 		synced.file = "1"
 		for _, level := range []Durability{Default, Strict} {
 			for _, f := range []facts{f, synced, {addr: "a:1", version: "7.0.15", policy: "noeviction", file: "1", fsync: "everysec", limit: "1", config: config}} {
-				for _, err := range (Config{Durability: level}).refusals(f) {
+				for _, err := range (connConfig{Durability: level}).refusals(f) {
 					remedies = append(remedies, err.Error())
 				}
 			}

@@ -1,12 +1,9 @@
 package redisstore
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"time"
 
-	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -75,25 +72,4 @@ func (d Durability) short(addr string, confirmed, wanted int, word time.Duration
 		return nil
 	}
 	return fmt.Errorf("the Redis at %s: %w", addr, &task.ShortError{Confirmed: confirmed, Wanted: wanted, Within: word})
-}
-
-// confirm makes durable what another call wrote, perhaps one that returned
-// task.ErrNotDurable: the records of steps that had nothing left to write, and those
-// that creates have read in their place. The repeat of a create by its name alone is
-// task.ErrExists, and its caller takes that as proof of the first create. A put that
-// shows a record has waited for the replicas by itself.
-func (s *Store) confirm(ctx context.Context, r *request, steps []*step) error {
-	var shards []*keyspace.Shard
-	for _, st := range steps {
-		found := st.reply.Err == nil || errors.Is(st.reply.Err, task.ErrExists) && !st.shown
-		if found && !st.put && st.kind == change {
-			shards = append(shards, s.shard(st.key))
-		}
-	}
-	if len(shards) == 0 {
-		return nil
-	}
-	unconfirmed, err := s.servers.confirm(ctx, shards)
-	r.unconfirmed = r.unconfirmed || unconfirmed
-	return err
 }

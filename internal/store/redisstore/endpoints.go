@@ -10,21 +10,14 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// Endpoints returns host:port of each server that this process knows of: the
-// ones in Config.Client, those that it is connected to (by the name that was
-// dialled and by the address that answered), masters and replicas as a Cluster
-// or a master reports them, and Sentinels as other Sentinels report them. The
-// API of each node follows, as its heartbeat says. The list has no order, and
-// may name a server several times. It costs no request.
-func (s *Store) Endpoints() []string {
-	all := slices.Concat(s.config.Client.InitAddress, s.servers.conns.endpoints())
-	if m := s.servers.masters.Load(); m != nil {
+// endpoints returns what Store.Endpoints does, but for the APIs of nodes.
+func (s *servers) endpoints() []string {
+	all := slices.Concat(s.config.Client.InitAddress, s.conns.endpoints())
+	if m := s.masters.Load(); m != nil {
 		all = append(all, m.endpoints()...)
 	}
-	for _, list := range []*[]string{s.servers.sentinels.Load(), s.own.apis.Load()} {
-		if list != nil {
-			all = append(all, *list...)
-		}
+	if list := s.sentinels.Load(); list != nil {
+		all = append(all, *list...)
 	}
 	return all
 }

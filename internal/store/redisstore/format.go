@@ -63,12 +63,12 @@ func (m meta) readable() error {
 
 // agree compares c with the values that all nodes must share, and returns the
 // stored ones. If nothing is written yet, c decides.
-func (s *servers) agree(ctx context.Context, c Config) (meta, error) {
-	if err := s.refuseLostMeta(ctx, cmp.Or(c.Shards, DefaultShards)); err != nil {
+func agree(ctx context.Context, s *servers, c Config) (meta, error) {
+	if err := refuseLostMeta(ctx, s, cmp.Or(c.Shards, DefaultShards)); err != nil {
 		return meta{}, err
 	}
 	for replaces := ""; ; {
-		m, err := s.decideMeta(ctx, c, replaces)
+		m, err := decideMeta(ctx, s, c, replaces)
 		if err == nil {
 			err = m.readable()
 		}
@@ -82,7 +82,7 @@ func (s *servers) agree(ctx context.Context, c Config) (meta, error) {
 		case replaces != "":
 			return meta{}, fmt.Errorf("%w: another server, that starts too, takes the shard lease %v, and this one %v: all must take the same", ErrDiffers, m.lease, c.ShardLease)
 		}
-		others, err := s.liveOnes(ctx, m.lease)
+		others, err := liveOnes(ctx, s, m.lease)
 		if err != nil {
 			return meta{}, err
 		}
@@ -96,7 +96,7 @@ func (s *servers) agree(ctx context.Context, c Config) (meta, error) {
 
 // readMeta returns the content of keyspace.MetaKey. Errors: task.ErrStoreReplaced if that is
 // nothing.
-func (s *servers) readMeta(ctx context.Context) (meta, error) {
+func readMeta(ctx context.Context, s *servers) (meta, error) {
 	reply, err := s.one(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hgetall().Key(keyspace.MetaKey).Build() })
 	if err != nil {
 		return meta{}, err
@@ -113,7 +113,7 @@ func (s *servers) readMeta(ctx context.Context) (meta, error) {
 
 // decideMeta returns the content of keyspace.MetaKey, after it was written if it was not
 // there, had no identity, or had a lease that may be replaced.
-func (s *servers) decideMeta(ctx context.Context, c Config, replaces string) (meta, error) {
+func decideMeta(ctx context.Context, s *servers, c Config, replaces string) (meta, error) {
 	shards := cmp.Or(c.Shards, DefaultShards)
 	lease := millis(c.ShardLease)
 	replies, err := s.repeat(ctx, decide, run{[]string{keyspace.MetaKey}, []string{
@@ -132,7 +132,7 @@ func (s *servers) decideMeta(ctx context.Context, c Config, replaces string) (me
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
 // liveOnes returns the nodes that were heard of within a lease.
-func (s *servers) liveOnes(ctx context.Context, lease time.Duration) ([]string, error) {
+func liveOnes(ctx context.Context, s *servers, lease time.Duration) ([]string, error) {
 	replies, err := s.repeat(ctx, beat, run{[]string{keyspace.NodesKey}, []string{"", "", "", millis(10 * lease)}})
 	if err != nil {
 		return nil, err

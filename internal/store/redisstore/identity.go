@@ -2,10 +2,8 @@ package redisstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -61,32 +59,6 @@ func bearersOf(shards []*keyspace.Shard) []bearer {
 	return all
 }
 
-// loss says that the store is not the one that this process has opened.
-type loss struct {
-	kind  error // task.ErrStoreReplaced or task.ErrSettingsLost
-	found string
-}
-
-func (l *loss) Error() string { return fmt.Sprintf("%v: %s", l.kind, l.found) }
-func (l *loss) Unwrap() error { return l.kind }
-
-// otherStore begins the reply of a script that found another identity than its caller's.
-const otherStore = "FOLIOT_STORE"
-
-// lossOf returns err as a loss, nil if it is none.
-func lossOf(err error) *loss {
-	var l *loss
-	if errors.As(err, &l) {
-		return l
-	}
-	if reply, ok := rueidis.IsRedisErr(err); ok {
-		if key, is := strings.CutPrefix(reply.Error(), otherStore+" "); is {
-			return &loss{task.ErrStoreReplaced, "the key " + key + " does not bear the identity of the store"}
-		}
-	}
-	return nil
-}
-
 // watchman holds a node's knowledge of the identity of its store. The poll changes it.
 type watchman struct {
 	loss  atomic.Pointer[loss] // why the store is closed; nil: it is not
@@ -118,7 +90,7 @@ func (s *Store) suspect(err error) bool {
 const (
 	compareEvery = time.Second     // all parts, in a Cluster
 	settleEvery  = 5 * time.Second // the identity is confirmed by replicas, until it was
-	settleTime   = time.Second     // so long they have
+
 )
 
 // verify compares the identity of the store with the one that this process has
@@ -160,7 +132,7 @@ func (s *Store) compare(ctx context.Context, all bool) error {
 		shards = nil
 	}
 	bearers := append([]bearer{metaBearer}, bearersOf(shards)...)
-	found, away := s.servers.borne(ctx, bearers)
+	found, away := borne(ctx, s.servers, bearers)
 	var missing []int
 	for i, b := range bearers {
 		switch id := found[i]; {
@@ -192,7 +164,7 @@ func (s *Store) bearAgain(ctx context.Context, first bearer) error {
 	} else if there < 0 {
 		return &loss{task.ErrStoreReplaced, first.differs("")}
 	}
-	if err := s.servers.bear(ctx, s.shards); err != nil {
+	if err := bear(ctx, s.servers, s.shards); err != nil {
 		return err
 	}
 	s.config.Logger.Warn("a failover lost the new identity of the store: wrote it again", "identity", s.servers.identity)
@@ -224,7 +196,7 @@ func (s *Store) reopen(now time.Time) {
 // settle makes every part bear the identity, and says so in keyspace.MetaKey once every
 // replica that follows has it. It reports whether that is so.
 func (s *Store) settle(ctx context.Context) bool {
-	err := s.servers.bear(ctx, s.shards)
+	err := bear(ctx, s.servers, s.shards)
 	if err == nil && s.servers.confirmed(ctx) {
 		r := &repair{keys: []string{keyspace.MetaKey}, args: []string{metaBearer.field, "-1", s.servers.identity}}
 		r.write("HSETNX", keyspace.MetaKey, "whole", "1")
@@ -240,7 +212,7 @@ func (s *Store) settle(ctx context.Context) bool {
 func (s *Store) identify(ctx context.Context, m meta) error {
 	s.servers.identity, s.watchman.whole = m.identity, m.whole
 	bearers := bearersOf(s.shards)
-	found, _ := s.servers.borne(ctx, bearers) // the poll compares a part that is away
+	found, _ := borne(ctx, s.servers, bearers) // the poll compares a part that is away
 	for i, b := range bearers {
 		if id := found[i]; id != nil && *id != m.identity && (*id != "" || m.whole) {
 			return &loss{task.ErrStoreReplaced, b.differs(*id)}
@@ -256,9 +228,9 @@ func (s *Store) identify(ctx context.Context, m meta) error {
 // refuseLostMeta returns an error if keyspace.MetaKey is gone, and parts of a store bear an
 // identity still: that is no empty Redis. It reads keyspace.MetaKey last, as a node that makes a store
 // writes that first.
-func (s *servers) refuseLostMeta(ctx context.Context, shards int) error {
+func refuseLostMeta(ctx context.Context, s *servers, shards int) error {
 	bearers := bearersOf(keyspace.NewShards(shards))
-	found, _ := s.borne(ctx, bearers)
+	found, _ := borne(ctx, s, bearers)
 	meta, err := s.one(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Exists().Key(keyspace.MetaKey).Build() })
 	if err != nil {
 		return err
@@ -276,7 +248,7 @@ func (s *servers) refuseLostMeta(ctx context.Context, shards int) error {
 
 // borne reads the identities of bearers, each once: "" for none, and nil where the server
 // did not answer. The error is why not, of the first.
-func (s *servers) borne(ctx context.Context, bearers []bearer) (found []*string, away error) {
+func borne(ctx context.Context, s *servers, bearers []bearer) (found []*string, away error) {
 	commands := make(rueidis.Commands, len(bearers))
 	for i, b := range bearers {
 		commands[i] = s.client.B().Hget().Key(b.key).Field(b.field).Build()
@@ -297,7 +269,7 @@ func (s *servers) borne(ctx context.Context, bearers []bearer) (found []*string,
 }
 
 // bear gives the identity to parts that have none.
-func (s *servers) bear(ctx context.Context, shards []*keyspace.Shard) error {
+func bear(ctx context.Context, s *servers, shards []*keyspace.Shard) error {
 	made, err := s.one(ctx, func(b rueidis.Builder) rueidis.Completed {
 		return b.Hexists().Key(keyspace.SettingsKey).Field(versionField).Build()
 	})
@@ -323,27 +295,4 @@ func (s *servers) bear(ctx context.Context, shards []*keyspace.Shard) error {
 	}
 	_, err = s.repeat(ctx, mend, runs...)
 	return err
-}
-
-// confirmed reports whether every replica that follows has all that its master
-// was sent until now.
-func (s *servers) confirmed(ctx context.Context) bool {
-	m := s.masters.Load()
-	for addr, how := range m.how {
-		node, ok := s.client.Nodes()[addr]
-		if how.replicas == 0 {
-			continue
-		}
-		if !ok {
-			return false
-		}
-		conn, release := node.Dedicate()
-		results := conn.DoMulti(ctx, conn.B().Set().Key(keyIn(m.spanOf(addr))).Value("").Build(), conn.B().Wait().Numreplicas(int64(how.replicas)).Timeout(settleTime.Milliseconds()).Build())
-		n, err := results[1].AsInt64()
-		release()
-		if err = errors.Join(results[0].Error(), err); err != nil || int(n) < how.replicas {
-			return false
-		}
-	}
-	return true
 }

@@ -31,30 +31,6 @@ func parseRecord(key task.Key, value string) (record, error) {
 	return record{task: t, stamp: value[:stampLen]}, err
 }
 
-// item is the replacement of one record and all that follows from it: what put
-// carries out as a whole or not at all.
-type item struct {
-	shard    *keyspace.Shard
-	owner    string // the id that must own the shard; "": anybody may
-	more     bool   // it makes a new task: a full server refuses it
-	with     bool   // only if the item before was carried out just now
-	field    string
-	expected string // the stamp
-	value    string // "": removed
-	earliest task.Millis
-	writes   []write
-}
-
-// write is one command on a key of the item's shard.
-type write struct {
-	name, key string
-	args      []string
-}
-
-func (it *item) write(name, key string, args ...string) {
-	it.writes = append(it.writes, write{name, key, args})
-}
-
 // newStamp returns a stamp that no other value has.
 func newStamp() string {
 	var b [stampLen]byte
@@ -70,10 +46,10 @@ func replacement(s *keyspace.Shard, old record, t *task.Task) item {
 	if t != nil {
 		it.value = string(codec.AppendRecord([]byte(newStamp()), t))
 	}
-	it.moveName(old.task, t)
-	it.moveBody(old.task, t)
-	it.moveIndex(old.task, t)
-	it.moveCounts(old.task, t)
+	moveName(&it, old.task, t)
+	moveBody(&it, old.task, t)
+	moveIndex(&it, old.task, t)
+	moveCounts(&it, old.task, t)
 	return it
 }
 
@@ -84,15 +60,15 @@ func keyOf(old, t *task.Task) task.Key {
 	return old.Key()
 }
 
-// stamp returns the stamp that the record bears once it is carried out.
-func (it *item) stamp() string {
+// stampOf returns the stamp that the record bears once it is carried out.
+func stampOf(it *item) string {
 	if it.value == "" {
 		return ""
 	}
 	return it.value[:stampLen]
 }
 
-func (it *item) moveName(old, t *task.Task) {
+func moveName(it *item, old, t *task.Task) {
 	switch {
 	case old == nil:
 		it.write("ZADD", it.shard.Names, "0", it.field)
@@ -103,7 +79,7 @@ func (it *item) moveName(old, t *task.Task) {
 
 // moveBody stores a body that t carries, and removes one that it no longer has.
 // A body that t has and does not carry is stored already.
-func (it *item) moveBody(old, t *task.Task) {
+func moveBody(it *item, old, t *task.Task) {
 	switch {
 	case t != nil && t.Request.BodySize > 0 && t.Request.Body != nil:
 		it.write("HSET", it.shard.Body, it.field, string(t.Request.Body))
@@ -139,7 +115,7 @@ func placeIn(s *keyspace.Shard, t *task.Task) place {
 	return p
 }
 
-func (it *item) moveIndex(old, t *task.Task) {
+func moveIndex(it *item, old, t *task.Task) {
 	from, to := placeIn(it.shard, old), placeIn(it.shard, t)
 	if from == to {
 		return
@@ -147,11 +123,11 @@ func (it *item) moveIndex(old, t *task.Task) {
 	if from.key != "" && (from.key != to.key || from.member != to.member) {
 		it.write("ZREM", from.key, from.member)
 	}
-	it.enter(to)
+	enterIndex(it, to)
 }
 
-// enter writes an index entry.
-func (it *item) enter(p place) {
+// enterIndex writes an index entry.
+func enterIndex(it *item, p place) {
 	if p.key == "" {
 		return
 	}
@@ -161,21 +137,19 @@ func (it *item) enter(p place) {
 	}
 }
 
-func score(at task.Millis) string { return strconv.FormatInt(int64(at), 10) }
-
 // moveCounts takes the change into the counts of the shard.
-func (it *item) moveCounts(old, t *task.Task) {
+func moveCounts(it *item, old, t *task.Task) {
 	if line, change := task.Unfinished(old, t); change != 0 {
 		it.write("HINCRBY", it.shard.Counts, unfinishedField(line), strconv.FormatInt(change, 10))
 	}
 	if old != nil && t != nil && old.Queue != t.Queue {
-		it.count(old, -1)
-		it.count(t, 1)
+		countTask(it, old, -1)
+		countTask(it, t, 1)
 		return
 	}
 	var diff task.Counts
 	diff.Move(old, t)
-	it.add(task.QueueKey{Namespace: keyOf(old, t).Namespace, Queue: queueOf(old, t)}, diff)
+	addCounts(it, task.QueueKey{Namespace: keyOf(old, t).Namespace, Queue: queueOf(old, t)}, diff)
 }
 
 func queueOf(old, t *task.Task) string {
@@ -185,18 +159,18 @@ func queueOf(old, t *task.Task) string {
 	return old.Queue
 }
 
-// count adds t to the counts of its queue, or takes it out.
-func (it *item) count(t *task.Task, sign int64) {
+// countTask adds t to the counts of its queue, or takes it out.
+func countTask(it *item, t *task.Task, sign int64) {
 	var one task.Counts
 	one.Move(nil, t)
 	for i := range one.States {
 		one.States[i] *= sign
 	}
 	one.Bytes *= sign
-	it.add(task.QueueKey{Namespace: t.Namespace, Queue: t.Queue}, one)
+	addCounts(it, task.QueueKey{Namespace: t.Namespace, Queue: t.Queue}, one)
 }
 
-func (it *item) add(q task.QueueKey, diff task.Counts) {
+func addCounts(it *item, q task.QueueKey, diff task.Counts) {
 	for state, n := range diff.States {
 		if n != 0 {
 			it.write("HINCRBY", it.shard.Counts, countField(q, strconv.Itoa(state)), strconv.FormatInt(n, 10))

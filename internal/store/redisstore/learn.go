@@ -78,7 +78,7 @@ func (s *Store) kept(st *step, it *item) []task.Entry {
 	st.put = true
 	s.quotas.landed(st)
 	if t != nil && t.State == task.Running && st.kind != change {
-		s.held.set(st.key, record{task: t.WithoutBody(), stamp: it.stamp()})
+		s.held.set(st.key, record{task: t.WithoutBody(), stamp: stampOf(it)})
 	} else {
 		s.held.drop(st.key)
 	}

@@ -227,28 +227,6 @@ func (s *Store) readEach(ctx context.Context, reads []read) ([]found, error) {
 	return out, nil
 }
 
-// maxReads is how many records one run of a script reads.
-const maxReads = 100
-
-// group divides list into parts that one call may touch: in a cluster those of
-// one slot. It returns with each part the places of its elements in list.
-func group[T any](cluster bool, list []T, shardOf func(T) *keyspace.Shard) (parts [][]T, places [][]int) {
-	open := map[uint16]int{}
-	for i, one := range list {
-		slot := uint16(0)
-		if cluster {
-			slot = shardOf(one).Slot
-		}
-		at, ok := open[slot]
-		if !ok || len(parts[at]) == maxReads {
-			at = len(parts)
-			parts, places, open[slot] = append(parts, nil), append(places, nil), at
-		}
-		parts[at], places[at] = append(parts[at], one), append(places[at], i)
-	}
-	return parts, places
-}
-
 // Get implements task.Ledger.
 func (s *Store) Get(ctx context.Context, key task.Key) (*task.Task, error) {
 	leave, err := s.enter(ctx)
@@ -387,8 +365,8 @@ func (s *Store) readNames(ctx context.Context, parts []*names, namespace, after,
 	return nil
 }
 
-// log appends an entry to the audit log of its namespace.
-func (it *item) log(e task.AuditEntry) {
+// logEntry appends an entry to the audit log of its namespace.
+func logEntry(it *item, e task.AuditEntry) {
 	it.write("LOG", logOf(it.shard.Log, e.Namespace), encodeEntry(&e))
 	it.write("LOGS", it.shard.Logs, e.Namespace)
 }

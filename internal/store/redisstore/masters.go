@@ -286,3 +286,38 @@ func (s *servers) watch() {
 		s.pause(s.life, lookRest) // who is in doubt comes again and again
 	}
 }
+
+// settleTime is how long replicas have to follow, for confirmed.
+const settleTime = time.Second
+
+// confirmed reports whether every replica that follows has all that its master
+// was sent until now.
+func (s *servers) confirmed(ctx context.Context) bool {
+	m := s.masters.Load()
+	for addr, how := range m.how {
+		node, ok := s.client.Nodes()[addr]
+		if how.replicas == 0 {
+			continue
+		}
+		if !ok {
+			return false
+		}
+		conn, release := node.Dedicate()
+		results := conn.DoMulti(ctx, conn.B().Set().Key(keyIn(m.spanOf(addr))).Value("").Build(), conn.B().Wait().Numreplicas(int64(how.replicas)).Timeout(settleTime.Milliseconds()).Build())
+		n, err := results[1].AsInt64()
+		release()
+		if err = errors.Join(results[0].Error(), err); err != nil || int(n) < how.replicas {
+			return false
+		}
+	}
+	return true
+}
+
+// masterOf returns the address of the master that has a key without a tag, "" where it has none.
+func (s *servers) masterOf(key string) string {
+	slot := uint16(0)
+	if s.cluster {
+		slot = keyspace.SlotOf(key)
+	}
+	return s.masters.Load().of(slot)
+}

@@ -40,21 +40,21 @@ func (s *Store) admitSchedules(ctx context.Context, changes []task.Change) error
 // keepOlderOut makes keyspace.MetaKey say that older code may not use the servers, unless a node
 // that has such is there.
 func (s *Store) keepOlderOut(ctx context.Context) error {
-	m, err := s.servers.readMeta(ctx)
+	m, err := readMeta(ctx, s.servers)
 	if err != nil || m.oldest >= scheduleFormat {
 		return err
 	}
 	if err := s.nobodyOlder(ctx); err != nil {
 		return err
 	}
-	if err := s.servers.shutOut(ctx, m); err != nil {
+	if err := shutOut(ctx, s.servers, m); err != nil {
 		return err
 	}
 	return s.nobodyOlder(ctx) // nor has one come meanwhile
 }
 
 // shutOut makes m, which stands in keyspace.MetaKey, say that older code may not use the servers.
-func (s *servers) shutOut(ctx context.Context, m meta) error {
+func shutOut(ctx context.Context, s *servers, m meta) error {
 	r := &repair{keys: []string{keyspace.MetaKey}, args: []string{metaBearer.field, "-1", s.identity}}
 	r.write("HSET", keyspace.MetaKey, "format", strconv.Itoa(max(m.format, scheduleFormat)), "oldest", strconv.Itoa(scheduleFormat))
 	_, err := s.repeat(ctx, mend, run{r.keys, r.args})
@@ -101,14 +101,14 @@ func (s *Store) guardOlder(ctx context.Context, g *guard, now time.Time) error {
 
 // outAgain is guardOlder, when the time has come.
 func (s *Store) outAgain(ctx context.Context) error {
-	m, err := s.servers.readMeta(ctx)
+	m, err := readMeta(ctx, s.servers)
 	switch {
 	case err != nil:
 		return err
 	case m.oldest >= scheduleFormat:
 		s.schedules.Store(true)
 	case s.schedules.Load() || s.fired.Load():
-		if err := s.servers.shutOut(ctx, m); err != nil {
+		if err := shutOut(ctx, s.servers, m); err != nil {
 			return err
 		}
 		s.schedules.Store(true)
@@ -124,15 +124,6 @@ func (s *Store) sayLost(ctx context.Context) {
 	if errors.As(s.nobodyOlder(ctx), &older) {
 		s.config.Logger.Error("servers of an older version have come meanwhile, and know no schedules: stop them, or bring them up to date", "nodes", strings.Join(older, ", "))
 	}
-}
-
-// masterOf returns the address of the master that has a key without a tag, "" where it has none.
-func (s *servers) masterOf(key string) string {
-	slot := uint16(0)
-	if s.cluster {
-		slot = keyspace.SlotOf(key)
-	}
-	return s.masters.Load().of(slot)
 }
 
 // nobodyOlder returns an error where a node lives that does not know schedules.

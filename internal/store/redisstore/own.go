@@ -92,15 +92,15 @@ func (c Config) check() error {
 	return c.Durability.check()
 }
 
-func newOwnership(c Config) *ownership {
+func newOwnership(c Config, shards int) *ownership {
 	now, nonce := time.Now(), rand.Text()
 	self := peer{name: c.Node, nonce: nonce, version: c.Version, address: c.Address, format: format, started: task.FloorMillis(now)}
 	if self.name == "" {
 		self.name = "node-" + strings.ToLower(nonce[:8])
 	}
 	o := &ownership{
-		self: self, who: self.process(), base: now, states: make([]claimState, c.Shards),
-		holdings: make([]atomic.Pointer[holding], c.Shards), marks: marks.NewGroup(),
+		self: self, who: self.process(), base: now, states: make([]claimState, shards),
+		holdings: make([]atomic.Pointer[holding], shards), marks: marks.NewGroup(),
 		orphans: map[int]bool{}, adopted: map[int]time.Time{},
 		news: make(chan struct{}, 1), leaving: make(chan struct{}), ended: make(chan struct{}),
 	}

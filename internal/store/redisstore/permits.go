@@ -19,7 +19,7 @@ var _ task.Permits = (*Store)(nil)
 const permitsChannel = "foliot:permits:"
 
 // permitting may run on a full server: without it nothing of a limited queue could be delivered.
-var permitting = newScript(goes, "permits")
+var permitting = newScript(sources, goes, "permits")
 
 // permits is what a store needs besides the servers' keys.
 type permits struct {

@@ -74,7 +74,7 @@ func (sc *scrub) tally(ctx context.Context, sh *keyspace.Shard) (stamps map[stri
 			switch old, twice := stamps[m.name]; {
 			case !twice:
 				stamps[m.name] = r.stamp
-				it.moveCounts(nil, r.task)
+				moveCounts(&it, nil, r.task)
 			case old != r.stamp:
 				stamps[m.name] = "" // like none: it was changed meanwhile
 			}

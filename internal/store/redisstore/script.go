@@ -10,9 +10,6 @@ import (
 	"github.com/redis/rueidis"
 )
 
-//go:embed scripts/*.lua
-var sources embed.FS
-
 // What a script may do. Those that only take back or end what there is may run on
 // a server that is full: a queue that cannot be emptied because it is full stays so.
 const (
@@ -21,37 +18,16 @@ const (
 	reads = "#!lua flags=no-writes,allow-oom\n"
 )
 
-// The scripts, each named as its file. put is two, of which putMore makes new records.
-var (
-	putMore   = newScript(adds, "put")
-	putOn     = newScript(goes, "put")
-	get       = newScript(reads, "get")
-	peek      = newScript(reads, "peek")
-	idem      = newScript(adds, "idem")
-	configure = newScript(goes, "configure")
-	settings  = newScript(reads, "settings")
-	raise     = newScript(goes, "raise")
-	walk      = newScript(reads, "walk")
-	mend      = newScript(goes, "mend")
-	own       = newScript(goes, "own")
-	beat      = newScript(goes, "beat")
-	drain     = newScript(goes, "drain")
-	lanes     = newScript(reads, "lanes")
-	decide    = newScript(goes, "meta")
-	seal      = newScript(goes, "seal")
-	unlog     = newScript(goes, "unlog")
-	fence     = newScript(goes, "fence")
-)
-
 // script is a Lua script. Servers know it by its hash once they have seen it.
 type script struct{ source, sha string }
 
-func newScript(head, name string) *script {
-	body, err := sources.ReadFile("scripts/" + name + ".lua")
+// newScript returns the script scripts/NAME.lua of files. kind says what it may do.
+func newScript(files embed.FS, kind, name string) *script {
+	body, err := files.ReadFile("scripts/" + name + ".lua")
 	if err != nil {
 		panic(err) // it is in the binary
 	}
-	source := head + string(body)
+	source := kind + string(body)
 	sum := sha1.Sum([]byte(source)) //nolint:gosec // as above
 	return &script{source: source, sha: hex.EncodeToString(sum[:])}
 }
@@ -125,3 +101,10 @@ func (s *script) do(ctx context.Context, c rueidis.CoreClient, runs []run) []rue
 	results, _ := execute(ctx, c, all, nil)
 	return results
 }
+
+// The scripts of this package. put is two, of which putMore makes new records.
+var (
+	putMore = newScript(sources, adds, "put")
+	putOn   = newScript(sources, goes, "put")
+	seal    = newScript(sources, goes, "seal")
+)

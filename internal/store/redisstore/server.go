@@ -21,6 +21,19 @@ import (
 // else meanwhile, for about a millisecond.
 const maxItems = 64
 
+// connConfig says which servers a store lies in, and what it demands of them.
+type connConfig struct {
+	Client     rueidis.ClientOption
+	Durability Durability
+	Replicas   int   // that must confirm a write at the level Strict; see Durability.wants
+	Memory     int64 // bytes that a master may use if it has no limit itself
+
+	UnsafeEviction, UnsafePersistence bool // accept servers that delete keys, or do not sync a file
+
+	Subscribe bool // use a client of its own for subscriptions
+	Logger    *slog.Logger
+}
+
 // servers is the Redis that a store lies in, whether one server or many. start
 // starts the goroutine that watches it, and flights; close waits for both.
 type servers struct {
@@ -43,7 +56,7 @@ type servers struct {
 	doubt      chan struct{}         // to the watch: the masters may be others
 	absent     atomic.Pointer[error] // why none of the masters answered the last look; nil: one did
 	unfit      atomic.Pointer[error] // why tasks may get lost in one of the masters; nil: all are fit
-	config     Config
+	config     connConfig
 	identity   string             // of the store that lies here; "" until it is known, and never changed then
 	said       map[string]fitness // by address; the watch's, after fit
 	awaited    time.Time          // when the log said that a server is waited for; while the store opens
@@ -59,13 +72,13 @@ type servers struct {
 }
 
 // newServers connects to the servers that c names.
-func newServers(c Config) (*servers, error) {
+func newServers(c connConfig) (*servers, error) {
 	conns, o := newConnections(), tuned(c.Client)
 	if o.DialCtxFn != nil {
 		conns.dial = o.DialCtxFn
 	}
 	o.DialCtxFn = conns.open
-	client, ears, err := dialClients(o, !c.Alone)
+	client, ears, err := dialClients(o, c.Subscribe)
 	if err != nil {
 		conns.end()
 		return nil, fmt.Errorf("connect to the Redis at %s: %w", named(o), err)
@@ -76,6 +89,38 @@ func newServers(c Config) (*servers, error) {
 		level: c.Durability, word: c.Durability.word(), replicas: c.Replicas, memory: c.Memory, logger: c.Logger, trouble: &troubles{logger: c.Logger},
 		lines: map[string]*line{}, closing: make(chan struct{}), clocks: newClocks(), doubt: make(chan struct{}, 1), config: c, said: map[string]fitness{},
 	}, nil
+}
+
+// connect returns the servers that c names, if they can be used as it says.
+func connect(ctx context.Context, c connConfig) (*servers, error) {
+	s, err := link(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.fit(ctx); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// link connects to the servers that c names. Those of a Cluster that read their
+// files do not say yet what belongs together: it waits for them.
+func link(ctx context.Context, c connConfig) (*servers, error) {
+	for said := false; ; said = true {
+		s, err := newServers(c)
+		if err == nil || !strings.Contains(err.Error(), "LOADING ") {
+			return s, err
+		}
+		if !said {
+			c.Logger.Info("waiting until Redis has read its file", "servers", named(c.Client))
+		}
+		select {
+		case <-time.After(longest):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
 }
 
 // named returns the servers that o names: a Cluster's one may stand there twice, as
@@ -138,7 +183,7 @@ func (s *servers) close() {
 // clock. known are the fences that the caller's settings have passed. loose: no
 // replica needs to confirm it. An error leaves it open what was
 // carried out; it is safe to repeat.
-func (s *servers) put(ctx context.Context, c clock, items []item, known fenceTokens, loose bool) ([]outcome, task.Millis, error) {
+func (s *servers) put(ctx context.Context, c clock, items []item, known map[uint16]string, loose bool) ([]outcome, task.Millis, error) {
 	rides, places := s.divide(c, items)
 	for _, r := range rides {
 		r.loose, r.fence = loose, known[r.slot]

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -311,8 +312,29 @@ func (s *Store) item(r *request, st *step) item {
 		it.earliest = st.old.task.KeepUntil
 	case change:
 		if e, ok := task.AuditChange(r.now, r.who, st.transition.(task.Change), st.result); ok && s.config.logs() {
-			it.log(e)
+			logEntry(&it, e)
 		}
 	}
 	return it
+}
+
+// confirm makes durable what another call wrote, perhaps one that returned
+// task.ErrNotDurable: the records of steps that had nothing left to write, and those
+// that creates have read in their place. The repeat of a create by its name alone is
+// task.ErrExists, and its caller takes that as proof of the first create. A put that
+// shows a record has waited for the replicas by itself.
+func (s *Store) confirm(ctx context.Context, r *request, steps []*step) error {
+	var shards []*keyspace.Shard
+	for _, st := range steps {
+		found := st.reply.Err == nil || errors.Is(st.reply.Err, task.ErrExists) && !st.shown
+		if found && !st.put && st.kind == change {
+			shards = append(shards, s.shard(st.key))
+		}
+	}
+	if len(shards) == 0 {
+		return nil
+	}
+	unconfirmed, err := s.servers.confirm(ctx, shards)
+	r.unconfirmed = r.unconfirmed || unconfirmed
+	return err
 }

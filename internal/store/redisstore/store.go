@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -114,6 +113,14 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
+// conn returns the part of c that its servers need to know.
+func (c Config) conn() connConfig {
+	return connConfig{
+		Client: c.Client, Durability: c.Durability, Replicas: c.Replicas, Memory: c.Memory,
+		UnsafeEviction: c.UnsafeEviction, UnsafePersistence: c.UnsafePersistence, Subscribe: !c.Alone, Logger: c.Logger,
+	}
+}
+
 // logs reports whether there is an audit log.
 func (c Config) logs() bool { return c.AuditKeep >= 0 && c.AuditLength >= 0 }
 
@@ -164,7 +171,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	servers, err := connect(ctx, c)
+	servers, err := connect(ctx, c.conn())
 	if err != nil {
 		return nil, err
 	}
@@ -175,49 +182,16 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	return s, err
 }
 
-// connect returns the servers that c names, if they can be used as it says.
-func connect(ctx context.Context, c Config) (*servers, error) {
-	s, err := link(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.fit(ctx); err != nil {
-		s.close()
-		return nil, err
-	}
-	return s, nil
-}
-
-// link connects to the servers that c names. Those of a Cluster that read their
-// files do not say yet what belongs together: it waits for them.
-func link(ctx context.Context, c Config) (*servers, error) {
-	for said := false; ; said = true {
-		s, err := newServers(c)
-		if err == nil || !strings.Contains(err.Error(), "LOADING ") {
-			return s, err
-		}
-		if !said {
-			c.Logger.Info("waiting until Redis has read its file", "servers", named(c.Client))
-		}
-		select {
-		case <-time.After(longest):
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
-	}
-}
-
 // open reads what a store must know of its servers, and begins to work. After
 // an error nothing does.
 func open(ctx context.Context, c Config, servers *servers) (*Store, error) {
-	m, err := servers.agree(ctx, c)
+	m, err := agree(ctx, servers, c)
 	if err != nil {
 		return nil, err
 	}
-	c.Shards = m.shards
 	s := &Store{
 		config: c, servers: servers,
-		shards: keyspace.NewShards(c.Shards), own: newOwnership(c),
+		shards: keyspace.NewShards(m.shards), own: newOwnership(c, m.shards),
 		held: held{m: map[task.Key]record{}}, quotas: quotas{free: servers.free, have: map[string]*usage{}}, strays: strays{m: map[task.Key]stray{}}, bounds: bounds{low: map[*keyspace.Shard]map[task.Lane]struct{}{}},
 		watchman: watchman{doubt: make(chan struct{}, 1)},
 		closing:  make(chan struct{}), polled: make(chan struct{}),
@@ -306,6 +280,20 @@ func (s *Store) added(entries []task.Entry) {
 		}
 	}
 	s.hint(ours)
+}
+
+// Endpoints returns host:port of each server that this process knows of: the
+// ones in Config.Client, those that it is connected to (by the name that was
+// dialled and by the address that answered), masters and replicas as a Cluster
+// or a master reports them, and Sentinels as other Sentinels report them. The
+// API of each node follows, as its heartbeat says. The list has no order, and
+// may name a server several times. It costs no request.
+func (s *Store) Endpoints() []string {
+	all := s.servers.endpoints()
+	if list := s.own.apis.Load(); list != nil {
+		all = append(all, *list...)
+	}
+	return all
 }
 
 // Watch implements task.Queue.

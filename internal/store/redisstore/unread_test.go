@@ -101,7 +101,7 @@ func TestSettingsThatCannotBeReadHoldForABoundedTime(t *testing.T) {
 			next.asked = start + l.at
 			how = next.after(how)
 		}
-		if unfit := (Config{Durability: c.level}).refusals(how.facts); len(unfit) > 0 != c.unfit {
+		if unfit := (connConfig{Durability: c.level}).refusals(how.facts); len(unfit) > 0 != c.unfit {
 			t.Errorf("%s: refused for %v", name, unfit)
 		}
 	}
