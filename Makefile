@@ -61,7 +61,7 @@ idle-long: tooled ## the batteries of package idle: 10^7 connections over a day,
 
 .PHONY: redis-long
 redis-long: tooled ## the store in Redis under broken servers and connections, with a redis-server of the system (3 minutes)
-	@FOLIOT_REQUIRE_REDIS=1 $(GO) test -v -timeout 1h ./internal/store/redisstore
+	@FOLIOT_REQUIRE_REDIS=1 $(GO) test -v -timeout 1h ./internal/store/redisstore/...
 
 .PHONY: cron-long
 cron-long: tooled ## Next and Prev of calendars against a walk by minutes: 10^6 steps over every zone of the system, and of Go (6 minutes)

@@ -124,7 +124,13 @@ var layers = []layer{
 		why: "a key's name is a pure function of what lies there: all packages of the store in Redis use the same names",
 	},
 	{
-		path: "internal/store/redisstore", may: []string{"internal/task", "internal/trusted", "internal/store/codec", "internal/store/marks", "internal/store/redisstore/keyspace"},
+		path: "internal/store/redisstore/redisconn", may: []string{"internal/task", "internal/store/codec", "internal/store/redisstore/keyspace"},
+		tech:  []string{"github.com/redis/rueidis"},
+		tests: []string{"internal/trusted"}, // what becomes of the time of expiry when a server's clock is set
+		why:   "connections, retries and durability are the same whatever a script writes: records, settings and shard leases are above",
+	},
+	{
+		path: "internal/store/redisstore", may: []string{"internal/task", "internal/trusted", "internal/store/codec", "internal/store/marks", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn"},
 		tech: []string{"github.com/redis/rueidis"},
 		why:  "a store is the domain's contract in one technology; the rules that two stores share belong to internal/task, the rest to codec and marks",
 	},
@@ -207,7 +213,7 @@ var fakes = []string{"internal/store/memstore", "internal/store/storetest", "int
 
 // shared is what stands below internal/store without being a store: whoever's
 // line allows it may import it.
-var shared = []string{"internal/store/codec", "internal/store/marks", "internal/store/redisstore/keyspace"}
+var shared = []string{"internal/store/codec", "internal/store/marks", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn"}
 
 // unlinked may be imported by tests alone.
 var unlinked = []string{"internal/store/storetest", battery, "internal/redistest", "internal/original", "internal/prose"}

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 )
 
 // Found says which store the servers hold, and which parts are lost.
@@ -19,7 +20,7 @@ type Found struct {
 	// SettingsLost: settings were made, and are gone.
 	SettingsLost bool
 
-	servers *servers
+	servers *redisconn.Servers
 	meta    map[string]string // fields of keyspace.MetaKey
 	shards  int               // 0: not known
 	parts   []bearer          // that are lost
@@ -35,12 +36,12 @@ func (f *Found) Whole() bool { return len(f.Lost) == 0 && !f.SettingsLost }
 // lost comes back.
 func AcceptLoss(ctx context.Context, c Config, agreed func(*Found) error) (*Found, error) {
 	c = c.withDefaults()
-	s, err := link(ctx, c.conn())
+	s, err := redisconn.Link(ctx, c.conn())
 	if err != nil {
 		return nil, err
 	}
-	defer s.close()
-	if err := s.checkMode(ctx); err != nil {
+	defer s.Close()
+	if err := s.CheckMode(ctx); err != nil {
 		return nil, err
 	}
 	f, err := find(ctx, s, c.Shards)
@@ -58,11 +59,11 @@ func AcceptLoss(ctx context.Context, c Config, agreed func(*Found) error) (*Foun
 
 // find reads which store lies in the servers. shards is how many there were, 0 if that
 // is not known. With an error it returns the part that it could read, or nil.
-func find(ctx context.Context, s *servers, shards int) (*Found, error) {
+func find(ctx context.Context, s *redisconn.Servers, shards int) (*Found, error) {
 	f := &Found{servers: s}
 	var made bool
 	for _, key := range []string{keyspace.MetaKey, keyspace.SettingsID, keyspace.NodesID} {
-		reply, err := s.one(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hgetall().Key(key).Build() })
+		reply, err := s.One(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hgetall().Key(key).Build() })
 		if err != nil {
 			return nil, err
 		}
@@ -79,7 +80,7 @@ func find(ctx context.Context, s *servers, shards int) (*Found, error) {
 	}
 	f.shards = cmp.Or(f.shards, shards)
 	if made {
-		reply, err := s.one(ctx, func(b rueidis.Builder) rueidis.Completed {
+		reply, err := s.One(ctx, func(b rueidis.Builder) rueidis.Completed {
 			return b.Hexists().Key(keyspace.SettingsKey).Field(versionField).Build()
 		})
 		if err != nil {
@@ -124,7 +125,7 @@ func (f *Found) compare(ctx context.Context) error {
 // accept gives the identity to the parts that are lost.
 func (f *Found) accept(ctx context.Context, c Config) error {
 	shards := strconv.Itoa(f.shards)
-	runs := make([]run, 0, len(f.parts)+1)
+	runs := make([]redisconn.Run, 0, len(f.parts)+1)
 	for i, b := range f.parts {
 		r := &repair{keys: []string{b.key}, args: []string{b.field, "-1", f.borne[i]}}
 		r.write("HSET", b.key, b.field, f.Identity)
@@ -136,13 +137,13 @@ func (f *Found) accept(ctx context.Context, c Config) error {
 		case b.key == keyspace.SettingsID, b.key == keyspace.NodesID:
 			r.write("HSET", b.key, "shards", shards)
 		}
-		runs = append(runs, run{r.keys, r.args})
+		runs = append(runs, redisconn.Run{Keys: r.keys, Args: r.args})
 	}
 	if f.SettingsLost {
 		r := &repair{keys: []string{keyspace.SettingsID}, args: []string{"made", "-1", "1"}}
 		r.write("HDEL", keyspace.SettingsID, "made")
-		runs = append(runs, run{r.keys, r.args})
+		runs = append(runs, redisconn.Run{Keys: r.keys, Args: r.args})
 	}
-	_, err := f.servers.repeat(ctx, mend, runs...)
+	_, err := f.servers.Repeat(ctx, mend, runs...)
 	return err
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -106,14 +107,14 @@ func shardStream(sh *keyspace.Shard, namespace string) stream {
 
 // streams returns the streams of the settings, of the nodes and of these shards.
 func (s *Store) streams(ctx context.Context, shards []*keyspace.Shard) ([]stream, error) {
-	members := func(key string) command {
+	members := func(key string) redisconn.Command {
 		return func(b rueidis.Builder) rueidis.Completed { return b.Hkeys().Key(key).Build() }
 	}
-	commands := []command{members(keyspace.SettingsLogs)}
+	commands := []redisconn.Command{members(keyspace.SettingsLogs)}
 	for _, sh := range shards {
 		commands = append(commands, members(sh.Logs))
 	}
-	results, err := s.servers.ask(ctx, commands...)
+	results, err := s.servers.Ask(ctx, commands...)
 	if err != nil {
 		return nil, err
 	}
@@ -153,11 +154,11 @@ type part struct {
 // make: all at once would take longer than a try may, and keep other calls waiting behind them.
 const streamsAtOnce = 4096
 
-// askMany is servers.ask for as many commands as there are streams.
-func (s *Store) askMany(ctx context.Context, commands []command) ([]rueidis.RedisResult, error) {
+// askMany is Servers.Ask for as many commands as there are streams.
+func (s *Store) askMany(ctx context.Context, commands []redisconn.Command) ([]rueidis.RedisResult, error) {
 	all := make([]rueidis.RedisResult, 0, len(commands))
 	for some := range slices.Chunk(commands, streamsAtOnce) {
-		results, err := s.servers.ask(ctx, some...)
+		results, err := s.servers.Ask(ctx, some...)
 		if err != nil {
 			return nil, err
 		}
@@ -168,7 +169,7 @@ func (s *Store) askMany(ctx context.Context, commands []command) ([]rueidis.Redi
 
 // readLogs reads parts of streams.
 func (s *Store) readLogs(ctx context.Context, parts []part) ([][]entry, error) {
-	commands := make([]command, len(parts))
+	commands := make([]redisconn.Command, len(parts))
 	for i, p := range parts {
 		commands[i] = func(b rueidis.Builder) rueidis.Completed { return p.read(b, p.key) }
 	}

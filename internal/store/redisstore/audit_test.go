@@ -131,7 +131,7 @@ func TestEntriesOfOlderVersionsAreReadOnAndGoByAge(t *testing.T) {
 	raw := func(key, id, namespace, target string) {
 		t.Helper()
 		e := task.AuditEntry{At: now, Namespace: namespace, Action: "queue.put", Target: target}
-		c := s.servers.client
+		c := s.servers.Client
 		if err := c.Do(t.Context(), c.B().Xadd().Key(key).Id(id).FieldValue().FieldValue("e", encodeEntry(&e)).Build()).Error(); err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +149,7 @@ func TestEntriesOfOlderVersionsAreReadOnAndGoByAge(t *testing.T) {
 	if n, err := s.Sweep(t.Context(), now.Add(storetest.AuditKeep), 100); n != 5 || err != nil {
 		t.Errorf("swept %d, error %v", n, err)
 	}
-	c := s.servers.client
+	c := s.servers.Client
 	if n, err := c.Do(t.Context(), c.B().Exists().Key(logOf(keyspace.SettingsLog, "acme"), logOf(keyspace.SettingsLog, "")).Build()).AsInt64(); n != 0 || err != nil {
 		t.Errorf("%d streams without entries are still there, error %v", n, err)
 	}

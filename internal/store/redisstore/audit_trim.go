@@ -13,6 +13,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -120,12 +121,12 @@ func (s *Store) trimSome(ctx context.Context, now task.Millis, streams []stream,
 		gone[e.stream.key] = append(gone[e.stream.key], e.id)
 		n++
 	}
-	var commands []command
+	var commands []redisconn.Command
 	for key, ids := range gone {
 		delete(s.heads.oldest, key)
 		commands = append(commands, func(b rueidis.Builder) rueidis.Completed { return b.Xdel().Key(key).Id(ids...).Build() })
 	}
-	if _, err := s.servers.ask(ctx, commands...); err != nil {
+	if _, err := s.servers.Ask(ctx, commands...); err != nil {
 		return 0, false, err
 	}
 	return n, more, s.unlog(ctx, begin, lists, gone)
@@ -169,13 +170,13 @@ func (s *Store) expired(ctx context.Context, now task.Millis, streams []stream) 
 
 // unlog removes streams that have no entries any more.
 func (s *Store) unlog(ctx context.Context, streams []stream, had [][]entry, gone map[string][]string) error {
-	var empty []run
+	var empty []redisconn.Run
 	for i, st := range streams {
 		if st.registry != "" && len(gone[st.key]) == len(had[i]) {
-			empty = append(empty, run{[]string{st.key, st.registry}, []string{st.namespace}})
+			empty = append(empty, redisconn.Run{Keys: []string{st.key, st.registry}, Args: []string{st.namespace}})
 		}
 	}
-	_, err := s.servers.repeat(ctx, unlog, empty...)
+	_, err := s.servers.Repeat(ctx, unlog, empty...)
 	return err
 }
 
@@ -188,10 +189,7 @@ func firstOf(n int) func(rueidis.Builder, string) rueidis.Completed {
 
 // taskEntries returns how many entries of tasks a namespace may have in all shards.
 func (s *Store) taskEntries() int {
-	var memory int64
-	for _, how := range s.servers.masters.Load().how {
-		memory += how.limit
-	}
+	memory := s.servers.MemoryLimit()
 	if memory == 0 {
 		return s.config.auditLength(maxTaskEntries)
 	}
@@ -202,7 +200,7 @@ func (s *Store) taskEntries() int {
 // bound removes the oldest entries of each namespace that has more than it may, and
 // records that. Each node bounds its own shards by their part of the whole.
 func (s *Store) bound(ctx context.Context, now task.Millis, streams []stream) error {
-	var commands []command
+	var commands []redisconn.Command
 	var own []stream
 	for _, st := range streams {
 		if st.registry != "" {
@@ -289,14 +287,14 @@ type excess struct {
 // part of each stream: names are spread over shards by chance.
 func (s *Store) shed(ctx context.Context, now task.Millis, x *excess, most int64) error {
 	keep := task.AuditKept(most)
-	commands := make([]command, len(x.streams))
+	commands := make([]redisconn.Command, len(x.streams))
 	for i, key := range x.streams {
 		delete(s.heads.oldest, key)
 		commands[i] = func(b rueidis.Builder) rueidis.Completed {
 			return b.Xtrim().Key(key).Maxlen().Threshold(fmt.Sprint(x.lengths[i] * keep / x.total)).Build()
 		}
 	}
-	results, err := s.servers.ask(ctx, commands...)
+	results, err := s.servers.Ask(ctx, commands...)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -51,14 +52,14 @@ func (s *Store) raiseBounds(ctx context.Context) error {
 			all = append(all, low{sh, keyspace.LaneMember(lane)})
 		}
 	}
-	parts, _ := group(s.servers.cluster, all, func(l low) *keyspace.Shard { return l.shard })
-	var runs []run
+	parts, _ := redisconn.Group(s.servers.Cluster, all, func(l low) *keyspace.Shard { return l.shard })
+	var runs []redisconn.Run
 	for _, part := range parts {
 		for some := range slices.Chunk(part, maxRaised) {
-			var r run
+			var r redisconn.Run
 			for _, l := range some {
-				r.keys = append(r.keys, l.shard.Lanes, l.shard.Due(l.lane))
-				r.args = append(r.args, l.lane)
+				r.Keys = append(r.Keys, l.shard.Lanes, l.shard.Due(l.lane))
+				r.Args = append(r.Args, l.lane)
 			}
 			runs = append(runs, r)
 		}
@@ -66,6 +67,6 @@ func (s *Store) raiseBounds(ctx context.Context) error {
 	if len(runs) == 0 {
 		return nil
 	}
-	_, err := s.servers.repeat(ctx, raise, runs...)
+	_, err := s.servers.Repeat(ctx, raise, runs...)
 	return err
 }

@@ -39,7 +39,7 @@ func TestTheBoundsOfLanesFollowTheirHeads(t *testing.T) {
 		}
 		found := map[task.Millis]int{}
 		for _, sh := range s.shards {
-			c := s.servers.client
+			c := s.servers.Client
 			scores, err := c.Do(t.Context(), c.B().Zrange().Key(sh.Lanes).Min("0").Max("-1").Withscores().Build()).AsZScores()
 			if err != nil {
 				t.Fatal(err)

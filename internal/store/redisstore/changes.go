@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 )
 
 // changes is what is yet to be logged of which shards this process owns: one line,
@@ -86,7 +88,7 @@ func (c *changes) tell(log *slog.Logger, now time.Time, o *ownership) {
 	case c.since.IsZero():
 		c.since = now
 	}
-	if !settled && now.Sub(c.since) < remindEvery/6 {
+	if !settled && now.Sub(c.since) < redisconn.RemindEvery/6 {
 		return
 	}
 	log.Info("owns other shards now", "shards", held, "before", c.told, "wanted", wanted, "of", len(o.states), "nodes", len(o.peers), "because", c.because(held))

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -136,11 +137,11 @@ func (s *Store) tellRetired(k kind, keys []task.Key, replies []task.Reply) {
 	}
 	for i, r := range replies {
 		if r.Err != nil && !errors.Is(r.Err, task.ErrStale) && !errors.Is(r.Err, task.ErrLaneChanged) {
-			s.servers.trouble.about(what, r.Err, "task", keys[i].Name, "namespace", keys[i].Namespace)
+			s.servers.Trouble.About(what, r.Err, "task", keys[i].Name, "namespace", keys[i].Namespace)
 			return
 		}
 	}
-	s.servers.trouble.about(what, nil)
+	s.servers.Trouble.About(what, nil)
 }
 
 // overdue returns the tasks whose score in an index is now or earlier.
@@ -149,15 +150,15 @@ func (s *Store) overdue(ctx context.Context, now task.Millis, limit int, indexes
 		key task.Key
 		at  float64
 	}
-	var commands []command
+	var commands []redisconn.Command
 	for _, h := range s.owned() {
 		for _, index := range indexes(h.Shard) {
 			commands = append(commands, func(b rueidis.Builder) rueidis.Completed {
-				return b.Zrange().Key(index).Min("-inf").Max(score(now)).Byscore().Limit(0, int64(limit)).Withscores().Build()
+				return b.Zrange().Key(index).Min("-inf").Max(redisconn.Score(now)).Byscore().Limit(0, int64(limit)).Withscores().Build()
 			})
 		}
 	}
-	results, err := s.servers.ask(ctx, commands...)
+	results, err := s.servers.Ask(ctx, commands...)
 	if err != nil {
 		return nil, err
 	}

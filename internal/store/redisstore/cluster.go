@@ -9,6 +9,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -18,7 +19,7 @@ var _ task.Cluster = (*Store)(nil)
 func (s *Store) Standing() task.Standing {
 	return task.Standing{
 		Shards: len(s.shards), Owned: len(s.owned()), Nodes: int(s.own.nodes.Load()),
-		Takeovers: s.own.takeovers.Load(), Lost: s.own.lost.Load(), Rollbacks: s.own.rollbacks.Load(), NameTaken: s.own.twin.Load(), Closed: s.lost() != nil, Unfit: s.servers.unfit.Load() != nil,
+		Takeovers: s.own.takeovers.Load(), Lost: s.own.lost.Load(), Rollbacks: s.own.rollbacks.Load(), NameTaken: s.own.twin.Load(), Closed: s.lost() != nil, Unfit: s.servers.Unfit.Load() != nil,
 	}
 }
 
@@ -191,10 +192,10 @@ func (s *Store) Drain(ctx context.Context, now task.Millis, d task.Drain) error 
 	case d.Force:
 		verb = "force"
 	}
-	one := run{[]string{keyspace.NodesKey, keyspace.NodesLog}, []string{
+	one := redisconn.Run{Keys: []string{keyspace.NodesKey, keyspace.NodesLog}, Args: []string{
 		d.Node, verb, strconv.FormatInt(s.config.silence().Milliseconds(), 10), strconv.Itoa(s.config.auditLength(maxSettingsEntries)), encodeEntry(&entry),
 	}}
-	replies, err := s.servers.write(ctx, drain, []*keyspace.Shard{nodesShard}, []run{one})
+	replies, err := s.servers.Write(ctx, drain, []*keyspace.Shard{nodesShard}, []redisconn.Run{one})
 	if err != nil {
 		return s.failure(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -237,7 +238,7 @@ func TestWhatIsReadOfANodeIsWhatItWrote(t *testing.T) {
 		if p.twin {
 			list[0] = twinField + p.name
 		}
-		list[1] = score(p.beat) + "/" + p.nonce + "/" + p.about()
+		list[1] = redisconn.Score(p.beat) + "/" + p.nonce + "/" + p.about()
 		if p.draining {
 			list = append(list, drainField+p.name, map[bool]string{true: "!", false: ""}[p.forced]+p.nonce)
 		}
@@ -540,7 +541,7 @@ func TestALogThatTellsOfALostRedisIsShort(t *testing.T) {
 	proxy.Refuse(false)
 	eventually(t, 3*time.Second, "it owns all again", func() bool { return divided(s) })
 	eventually(t, 3*time.Second, "it says what it has lost, and that it works again", func() bool {
-		return strings.Contains(log.String(), "lost shards: their leases ended before they could be renewed\" shards=") && strings.Contains(log.String(), reaching+": works again")
+		return strings.Contains(log.String(), "lost shards: their leases ended before they could be renewed\" shards=") && strings.Contains(log.String(), "reach Redis"+": works again")
 	})
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 	if len(lines) > 16 {
@@ -570,9 +571,9 @@ func TestALogSaysWhyShardsCameHoweverLongTheyWereLost(t *testing.T) {
 	}
 	for i := range o.states {
 		o.states[i].held = true
-		now = now.Add(remindEvery)
+		now = now.Add(redisconn.RemindEvery)
 		o.changes.tell(logger, now, o)
-		now = now.Add(remindEvery)
+		now = now.Add(redisconn.RemindEvery)
 		o.changes.tell(logger, now, o)
 	}
 	if strings.Count(log.String(), "\n") != 3 || !strings.Contains(log.String(), "its leases had ended") || strings.Contains(log.String(), "because=\"\"") {

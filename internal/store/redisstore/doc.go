@@ -5,7 +5,7 @@
 //
 // What becomes of a task the pure transitions of package task decide, here as in
 // every other store, on the node that was asked. The server compares and writes
-// (scripts/put.lua): a record bears a stamp, new with each value, and is replaced
+// (redisconn/scripts/put.lua): a record bears a stamp, new with each value, and is replaced
 // only if its stamp is the one that the transition saw. Everything that follows
 // from the change, its index entry, its body, counts, the audit entry, is
 // written by the same run of the script. So
@@ -85,7 +85,7 @@
 // # Calls
 //
 // Every call has an end, whatever its caller's context says. What a server cannot take
-// now is tried again for two seconds, one try takes at most five (patience.go), and then the
+// now is tried again for two seconds, one try takes at most five (package redisconn), and then the
 // caller gets task.ErrUnavailable with what that means. All that is sent may be sent twice. The
 // client itself repeats nothing, and its connections are closed when the store is.
 //
@@ -95,6 +95,6 @@
 // the due time, a reap before the lease's end), and a caller whose clock is too
 // far away to compute a lease with. So a node's clock can make a task late, and
 // never early. How late it would be is why nodes do not go by their own clocks
-// either, but by what the servers say of theirs (clock.go): a node whose wall clock is an
+// either, but by what the servers say of theirs (package redisconn): a node whose wall clock is an
 // hour off claims in time.
 package redisstore

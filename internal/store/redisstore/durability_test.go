@@ -12,34 +12,9 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
-
-func TestHowManyReplicasALevelWants(t *testing.T) {
-	for _, c := range []struct {
-		level         Durability
-		expected, has int
-		had           bool
-		want          int
-	}{
-		{Async, 0, 2, true, 0},
-		{Async, 2, 2, true, 0},
-		{Default, 0, 0, false, 0},
-		{Default, 0, 2, true, 1},
-		{Default, 0, 0, true, 0}, // its replica is away: it goes on
-		{Default, -1, 2, true, 0},
-		{Strict, 0, 0, false, 0},
-		{Strict, 0, 0, true, 1}, // it does not
-		{Strict, 0, 2, true, 2}, // either may be the next master
-		{Strict, 1, 2, true, 1}, // as was said
-		{Strict, 2, 0, false, 2},
-		{Strict, -1, 2, true, 0},
-	} {
-		if got := c.level.wants(c.expected, c.has, c.had); got != c.want {
-			t.Errorf("%+v: %d", c, got)
-		}
-	}
-}
 
 // pair is a master whose replica hears of it through a proxy.
 type pair struct {
@@ -55,7 +30,7 @@ func newPair(t *testing.T, args ...string) pair {
 }
 
 // openLevel opens a store at a level, by the servers' clocks.
-func openLevel(t *testing.T, level Durability, replicas int, addrs ...string) *Store {
+func openLevel(t *testing.T, level redisconn.Durability, replicas int, addrs ...string) *Store {
 	t.Helper()
 	s, err := Open(t.Context(), Config{
 		Client: rueidis.ClientOption{InitAddress: addrs, DisableCache: true},
@@ -107,9 +82,9 @@ func kept(t *testing.T, s *Store, addr string) (n int) {
 func TestWhatWasAnsweredIsAtTheReplicaWhereTheLevelSaysSo(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		level   Durability
+		level   redisconn.Durability
 		replica bool
-	}{{Async, false}, {Default, true}, {Strict, true}} {
+	}{{redisconn.Async, false}, {redisconn.Default, true}, {redisconn.Strict, true}} {
 		t.Run(string(c.level), func(t *testing.T) {
 			p := newPair(t, "--appendfsync", "always")
 			s := openLevel(t, c.level, 0, p.master.Addr)
@@ -137,11 +112,11 @@ func TestWhatWasAnsweredIsAtTheReplicaWhereTheLevelSaysSo(t *testing.T) {
 
 func TestStrictSaysWhatNoReplicaHasAndRepeatingIsSafe(t *testing.T) {
 	p := newPair(t, "--appendfsync", "always")
-	s := openLevel(t, Strict, 0, p.master.Addr)
+	s := openLevel(t, redisconn.Strict, 0, p.master.Addr)
 	if err := apply(t, s, order("before")); err != nil {
 		t.Fatal(err)
 	}
-	s.servers.word = 100 * time.Millisecond
+	s.servers.Word = 100 * time.Millisecond
 	p.between.Freeze()
 	for try := range 3 { // what a repeat finds is no more durable
 		if err := apply(t, s, order("a")); !errors.Is(err, task.ErrNotDurable) {
@@ -149,7 +124,7 @@ func TestStrictSaysWhatNoReplicaHasAndRepeatingIsSafe(t *testing.T) {
 		}
 	}
 	p.between.Thaw()
-	s.servers.word = 10 * time.Second
+	s.servers.Word = 10 * time.Second
 	if err := apply(t, s, order("a")); err != nil {
 		t.Fatal(err)
 	}
@@ -178,35 +153,35 @@ func levelOf(t *testing.T, s *Store, changes ...task.Change) string {
 func TestAReplyNamesTheDurabilityThatWasReached(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)
-	s := openLevel(t, Default, 0, p.master.Addr)
-	s.servers.word = 100 * time.Millisecond
-	expect := func(when string, want Durability, changes ...task.Change) {
+	s := openLevel(t, redisconn.Default, 0, p.master.Addr)
+	s.servers.Word = 100 * time.Millisecond
+	expect := func(when string, want redisconn.Durability, changes ...task.Change) {
 		t.Helper()
 		if got := levelOf(t, s, changes...); got != string(want) {
 			t.Errorf("%s: %s, not %s", when, got, want)
 		}
 	}
-	expect("with a replica", Default, order("a"), order("b"))
+	expect("with a replica", redisconn.Default, order("a"), order("b"))
 	p.replica.Pause()
-	expect("its replica stands still", Async, order("c"), order("d"))
-	if s.servers.shorts.Load() == 0 {
+	expect("its replica stands still", redisconn.Async, order("c"), order("d"))
+	if s.servers.Shorts.Load() == 0 {
 		t.Error("nobody counted that the replica did not confirm it")
 	}
 	lookup := func(name string) task.Change {
 		return task.Repeat{Key: order(name).Target(), Idempotency: order(name).Idempotency}
 	}
-	expect("a repeat", Async, order("c"))
-	expect("a repeat without the request", Async, lookup("c"))
-	expect("a cancel", Async, task.Cancel{Key: order("a").Target()})
-	eventually(t, 10*time.Second, "the replica counts as away", func() bool { return s.servers.wants(p.master.Addr) == 0 })
-	expect("its replica is away", Async, order("e"))
-	expect("a repeat without replica", Async, order("e"))
+	expect("a repeat", redisconn.Async, order("c"))
+	expect("a repeat without the request", redisconn.Async, lookup("c"))
+	expect("a cancel", redisconn.Async, task.Cancel{Key: order("a").Target()})
+	eventually(t, 10*time.Second, "the replica counts as away", func() bool { return s.servers.Wants(p.master.Addr) == 0 })
+	expect("its replica is away", redisconn.Async, order("e"))
+	expect("a repeat without replica", redisconn.Async, order("e"))
 	p.replica.Resume()
-	eventually(t, 10*time.Second, "the replica follows", func() bool { return s.servers.wants(p.master.Addr) == 1 })
-	s.servers.word = 10 * time.Second
-	expect("its replica is back", Default, order("f"))
-	expect("a repeat of an unconfirmed create", Default, order("c"))
-	expect("the same without the request", Default, lookup("d"))
+	eventually(t, 10*time.Second, "the replica follows", func() bool { return s.servers.Wants(p.master.Addr) == 1 })
+	s.servers.Word = 10 * time.Second
+	expect("its replica is back", redisconn.Default, order("f"))
+	expect("a repeat of an unconfirmed create", redisconn.Default, order("c"))
+	expect("the same without the request", redisconn.Default, lookup("d"))
 	if got := kept(t, s, p.replica.Addr); got != 6 {
 		t.Errorf("the replica has %d tasks", got)
 	}
@@ -222,7 +197,7 @@ func unmarked(name string) task.Create {
 
 // A create over the quota reads its record before it is refused, so it puts nothing that replicas confirm.
 func TestARepeatByNameIsAsDurableAsItsReplySays(t *testing.T) {
-	for _, level := range []Durability{Default, Strict} {
+	for _, level := range []redisconn.Durability{redisconn.Default, redisconn.Strict} {
 		for _, full := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, quota full %v", level, full), func(t *testing.T) {
 				t.Parallel()
@@ -240,17 +215,17 @@ func TestARepeatByNameIsAsDurableAsItsReplySays(t *testing.T) {
 					}
 					return r[0], nil
 				}
-				one.servers.word, other.servers.word = 100*time.Millisecond, 100*time.Millisecond
+				one.servers.Word, other.servers.Word = 100*time.Millisecond, 100*time.Millisecond
 				p.between.Freeze()
 				for _, s := range []*Store{one, other} {
 					got, err := repeat(s)
-					if level == Strict && !errors.Is(err, task.ErrNotDurable) || level == Default && (err != nil || got.Durability != string(Async)) {
+					if level == redisconn.Strict && !errors.Is(err, task.ErrNotDurable) || level == redisconn.Default && (err != nil || got.Durability != string(redisconn.Async)) {
 						t.Errorf("while no replica has it: %+v, %v", got, err)
 					}
 				}
 				p.between.Thaw()
-				one.servers.word, other.servers.word = 10*time.Second, 10*time.Second
-				eventually(t, 10*time.Second, "the replica follows", func() bool { return other.servers.wants(p.master.Addr) == 1 })
+				one.servers.Word, other.servers.Word = 10*time.Second, 10*time.Second
+				eventually(t, 10*time.Second, "the replica follows", func() bool { return other.servers.Wants(p.master.Addr) == 1 })
 				if got, err := repeat(other); err != nil || !errors.Is(got.Err, task.ErrExists) || got.Durability != "" {
 					t.Errorf("with a replica: %+v, %v", got, err)
 				}
@@ -265,7 +240,7 @@ func TestARepeatByNameIsAsDurableAsItsReplySays(t *testing.T) {
 func TestTheDurabilityOfLevelsWithoutReplicas(t *testing.T) {
 	t.Parallel()
 	addr := redistest.New(t, "--appendfsync", "always").Addr
-	for level, want := range map[Durability]Durability{Async: Async, Default: Async, Strict: Strict} {
+	for level, want := range map[redisconn.Durability]redisconn.Durability{redisconn.Async: redisconn.Async, redisconn.Default: redisconn.Async, redisconn.Strict: redisconn.Strict} {
 		s := openLevel(t, level, 0, addr)
 		if got := levelOf(t, s, order("at "+string(level))); got != string(want) {
 			t.Errorf("%s: %s", level, got)
@@ -275,17 +250,17 @@ func TestTheDurabilityOfLevelsWithoutReplicas(t *testing.T) {
 }
 
 func TestStrictWithoutTheReplicaThatIsExpected(t *testing.T) {
-	s := openLevel(t, Strict, 1, redistest.New(t, "--appendfsync", "always").Addr)
-	s.servers.word = 50 * time.Millisecond
+	s := openLevel(t, redisconn.Strict, 1, redistest.New(t, "--appendfsync", "always").Addr)
+	s.servers.Word = 50 * time.Millisecond
 	var short *task.ShortError
-	if err := apply(t, s, order("a")); !errors.Is(err, task.ErrNotDurable) || !errors.As(err, &short) || *short != (task.ShortError{Wanted: 1, Within: s.servers.word}) {
+	if err := apply(t, s, order("a")); !errors.Is(err, task.ErrNotDurable) || !errors.As(err, &short) || *short != (task.ShortError{Wanted: 1, Within: s.servers.Word}) {
 		t.Fatal(err)
 	}
 }
 
 func TestAFlightWhoseScriptsTheServerForgot(t *testing.T) {
 	p := newPair(t, "--appendfsync", "always")
-	s := openLevel(t, Strict, 0, p.master.Addr)
+	s := openLevel(t, redisconn.Strict, 0, p.master.Addr)
 	for range 3 {
 		if reply, err := redistest.Command(t.Context(), p.master.Addr, "SCRIPT", "FLUSH"); reply != "+OK" {
 			t.Fatal(reply, err)

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 )
 
 // Examination is what can be said of the servers of a store.
 type Examination struct {
-	Masters []Examined // by address
+	Masters []redisconn.Examined // by address
 	Layout  Layout
 	Closed  string // why the Store that examines is closed; "": it is open, or none examines
 }
@@ -25,17 +27,17 @@ type Layout struct {
 // takes those that Open would refuse.
 func Examine(ctx context.Context, c Config) (*Examination, error) {
 	c = c.withDefaults()
-	s, err := link(ctx, c.conn())
+	s, err := redisconn.Link(ctx, c.conn())
 	if err != nil {
 		return nil, err
 	}
-	defer s.close()
-	if err := s.checkMode(ctx); err != nil {
+	defer s.Close()
+	if err := s.CheckMode(ctx); err != nil {
 		return nil, err
 	}
 	// The look is repeated for the clocks: the fastest answer says best how they are.
 	for range 5 {
-		if err = s.look(ctx); err != nil && s.masters.Load() == nil {
+		if err = s.Look(ctx); err != nil && s.Masters.Load() == nil {
 			return nil, err
 		}
 	}
@@ -46,22 +48,22 @@ func Examine(ctx context.Context, c Config) (*Examination, error) {
 func (s *Store) Examine(ctx context.Context) (*Examination, error) {
 	x, err := examineAll(ctx, s.servers, s.config.Shards)
 	if l := s.lost(); l != nil {
-		x.Closed = l.found
+		x.Closed = l.Found
 	}
 	return x, err
 }
 
 // examineAll asks the masters that the last look found. After an error the masters are
 // known, and the layout is not.
-func examineAll(ctx context.Context, s *servers, shards int) (*Examination, error) {
-	x := Examination{Masters: s.examineMasters(ctx)}
+func examineAll(ctx context.Context, s *redisconn.Servers, shards int) (*Examination, error) {
+	x := Examination{Masters: s.ExamineMasters(ctx)}
 	var err error
 	x.Layout, err = layout(ctx, s, shards)
 	return &x, err
 }
 
 // layout reads how tasks are kept, and which store lies there.
-func layout(ctx context.Context, s *servers, shards int) (Layout, error) {
+func layout(ctx context.Context, s *redisconn.Servers, shards int) (Layout, error) {
 	f, err := find(ctx, s, shards)
 	if f == nil {
 		return Layout{}, err

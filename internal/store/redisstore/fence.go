@@ -10,6 +10,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 )
 
 // A purge spares the tasks that come into its queue later, and which are later is
@@ -77,7 +78,7 @@ func (f *fences) passed(tokens fenceTokens) bool {
 func (s *Store) bySlot() (keys map[uint16][]string, one map[uint16]*keyspace.Shard) {
 	keys, one = map[uint16][]string{}, map[uint16]*keyspace.Shard{}
 	for _, sh := range s.shards {
-		slot := s.servers.slot(sh)
+		slot := s.servers.Slot(sh)
 		keys[slot], one[slot] = append(keys[slot], sh.Own), sh
 	}
 	return keys, one
@@ -87,37 +88,37 @@ func (s *Store) bySlot() (keys map[uint16][]string, one map[uint16]*keyspace.Sha
 // node's. The settings are written already. It must be called without locks: it
 // waits for every server.
 func (s *Store) raiseFences(ctx context.Context) error {
-	var runs []run
+	var runs []redisconn.Run
 	var shards []*keyspace.Shard
 	token := newVersion()
 	keys, one := s.bySlot()
 	for slot := range keys {
-		runs, shards = append(runs, run{keys[slot], []string{token, s.servers.identity}}), append(shards, one[slot])
+		runs, shards = append(runs, redisconn.Run{Keys: keys[slot], Args: []string{token, s.servers.Identity}}), append(shards, one[slot])
 	}
-	if _, err := s.servers.write(ctx, fence, shards, runs); err != nil {
+	if _, err := s.servers.Write(ctx, fence, shards, runs); err != nil {
 		return fmt.Errorf("raise the fence of every shard: %w", err)
 	}
 	return nil
 }
 
 // passFences reads the settings again if items were refused because ours lack a purge.
-func (s *Store) passFences(ctx context.Context, outcomes []outcome, items []item) error {
+func (s *Store) passFences(ctx context.Context, outcomes []redisconn.Outcome, items []redisconn.Item) error {
 	behind := map[uint16]*keyspace.Shard{}
 	for i, o := range outcomes {
-		if o.fate == outdated {
-			behind[s.servers.slot(items[i].shard)] = items[i].shard
+		if o.Fate == redisconn.Outdated {
+			behind[s.servers.Slot(items[i].Shard)] = items[i].Shard
 		}
 	}
 	if len(behind) == 0 {
 		return nil
 	}
 	var slots []uint16
-	var commands []command
+	var commands []redisconn.Command
 	for slot, sh := range behind {
 		slots = append(slots, slot)
 		commands = append(commands, func(b rueidis.Builder) rueidis.Completed { return b.Hget().Key(sh.Own).Field("purge").Build() })
 	}
-	results, err := s.servers.ask(ctx, commands...)
+	results, err := s.servers.Ask(ctx, commands...)
 	if err != nil {
 		return err
 	}

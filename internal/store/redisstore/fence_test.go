@@ -7,6 +7,7 @@ import (
 
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -82,7 +83,7 @@ func TestTheSettingsAreReadOnceForAFence(t *testing.T) {
 	stale := b.settings.Load()
 	reads := func() bool {
 		b.settings.Store(stale)
-		if err := b.passFences(t.Context(), []outcome{{fate: outdated}}, []item{{shard: b.shards[0]}}); err != nil {
+		if err := b.passFences(t.Context(), []redisconn.Outcome{{Fate: redisconn.Outdated}}, []redisconn.Item{{Shard: b.shards[0]}}); err != nil {
 			t.Fatal(err)
 		}
 		return b.settings.Load() != stale
@@ -175,12 +176,12 @@ func TestAPurgeHoldsAfterANodeWithOlderSettingsRaisedItsFence(t *testing.T) {
 func TestAFenceThatIsRepeatedBringsNoTokenBack(t *testing.T) {
 	t.Parallel()
 	a, b := twoNodes(t, false)
-	repeated := run{args: []string{newVersion(), b.servers.identity}}
+	repeated := redisconn.Run{Args: []string{newVersion(), b.servers.Identity}}
 	for _, sh := range b.shards {
-		repeated.keys = append(repeated.keys, sh.Own)
+		repeated.Keys = append(repeated.Keys, sh.Own)
 	}
 	again := func() {
-		if _, err := b.servers.write(t.Context(), fence, []*keyspace.Shard{b.shards[0]}, []run{repeated}); err != nil {
+		if _, err := b.servers.Write(t.Context(), fence, []*keyspace.Shard{b.shards[0]}, []redisconn.Run{repeated}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -21,14 +22,14 @@ const noticed = 2 * time.Second
 func TestARedisThatBecomesUnfitTakesNoNewTasksAndIsNotReady(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		level        Durability
+		level        redisconn.Durability
 		change, undo []string // a setting and its value
 		found        string
 	}{
-		"eviction":   {Default, []string{"maxmemory-policy", "allkeys-lru"}, []string{"maxmemory-policy", "noeviction"}, "allkeys-lru"},
-		"no file":    {Default, []string{"appendonly", "no"}, []string{"appendonly", "yes"}, "appendonly is no"},
-		"no sync":    {Default, []string{"appendfsync", "no"}, []string{"appendfsync", "everysec"}, "appendfsync is no"},
-		"rare syncs": {Strict, []string{"appendfsync", "everysec"}, []string{"appendfsync", "always"}, "needs always"},
+		"eviction":   {redisconn.Default, []string{"maxmemory-policy", "allkeys-lru"}, []string{"maxmemory-policy", "noeviction"}, "allkeys-lru"},
+		"no file":    {redisconn.Default, []string{"appendonly", "no"}, []string{"appendonly", "yes"}, "appendonly is no"},
+		"no sync":    {redisconn.Default, []string{"appendfsync", "no"}, []string{"appendfsync", "everysec"}, "appendfsync is no"},
+		"rare syncs": {redisconn.Strict, []string{"appendfsync", "everysec"}, []string{"appendfsync", "always"}, "needs always"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -109,35 +110,42 @@ func TestARedisWithoutMaxmemoryHasABoundThatFollowsFromItsMachine(t *testing.T) 
 	if err := apply(t, s, order("a")); err != nil {
 		t.Fatal(err)
 	}
-	how := s.servers.masters.Load().how[r.Addr]
-	if how.facts.machine < 64<<20 || how.limit != how.facts.machine/2 || !how.derived {
-		t.Errorf("%+v", how)
-	}
 	if s.Err() != nil || log.count("maxmemory is 0") != 1 || log.count("redis.conf") != 1 {
 		t.Errorf("%v; its log:\n%s", s.Err(), log.b.String())
 	}
-	if free, _ := s.servers.free(); free > how.facts.machine/2 || free == 0 {
-		t.Errorf("%d bytes are free", free)
-	}
 }
 
-func TestABoundThatFollowsFromTheMachineIsSharedByItsMasters(t *testing.T) {
-	const machine = 8 << 30
-	none := condition{facts: facts{machine: machine}}
-	m := &masters{how: map[string]condition{"10.0.0.1:1": none, "10.0.0.1:2": none, "10.0.0.2:1": none}}
-	for addr, want := range map[string]int64{"10.0.0.1:1": machine / 4, "10.0.0.1:2": machine / 4, "10.0.0.2:1": machine / 2} {
-		if got := none.deriveLimit(m.onHost(addr)); got.limit != want || !got.derived {
-			t.Errorf("%s: %d MB", addr, got.limit>>20)
+func TestAServerThatWouldLoseTasksIsRefused(t *testing.T) {
+	addr := redistest.New(t, "--maxmemory-policy", "allkeys-lru", "--appendonly", "no", "--maxmemory", "0").Addr
+	c := Config{Client: rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true}, Alone: true}
+	_, err := Open(t.Context(), c)
+	for _, part := range []string{"allkeys-lru", "appendonly is no", addr} {
+		if !errors.Is(err, ErrUnfit) || !strings.Contains(err.Error(), part) {
+			t.Fatalf("without %q: %v", part, err)
 		}
 	}
-	set := condition{facts: facts{machine: machine}, limit: 1 << 20}
-	if got := set.deriveLimit(1); got.limit != 1<<20 || got.derived {
-		t.Errorf("a limit that is set became %d", got.limit)
+	c.UnsafeEviction, c.UnsafePersistence, c.Memory = true, true, 1<<20
+	s, err := Open(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
 	}
-	full := none.deriveLimit(2)
-	full.used = full.limit * 9 / 10
-	if why := full.crowded("10.0.0.1:1"); !strings.Contains(why, "maxmemory is 0") {
-		t.Error(why)
+	_ = s.Close()
+}
+
+func TestAUserWhoMayNotReadTheConfiguration(t *testing.T) {
+	addr := redistest.New(t, "--appendfsync", "always").Addr
+	if reply, err := redistest.Command(t.Context(), addr, "ACL", "SETUSER", "app", "on", ">secret", "~foliot:*", "&foliot:*", "+@all", "-config"); reply != "+OK" {
+		t.Fatal(reply, err)
+	}
+	c := Config{Client: rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true, Username: "app", Password: "secret"}, Alone: true}
+	s, err := Open(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = s.Close()
+	c.Durability = Strict
+	if _, err := Open(t.Context(), c); !errors.Is(err, ErrUnfit) || !strings.Contains(err.Error(), "+config|get") {
+		t.Fatal(err)
 	}
 }
 
@@ -147,9 +155,9 @@ func TestARiskOfANetworkSplitIsWarnedOf(t *testing.T) {
 	p := newPair(t)
 	for _, c := range []struct {
 		min   string
-		level Durability
+		level redisconn.Durability
 		warns int
-	}{{"0", Default, 1}, {"0", Async, 1}, {"1", Default, 0}} {
+	}{{"0", redisconn.Default, 1}, {"0", redisconn.Async, 1}, {"1", redisconn.Default, 0}} {
 		redis(t, p.master, "CONFIG", "SET", "min-replicas-to-write", c.min)
 		log := &lockedBuffer{}
 		k := Config{Client: rueidis.ClientOption{InitAddress: []string{p.master.Addr}, DisableCache: true}, Shards: 8, Alone: true, Durability: c.level, Logger: slog.New(slog.NewTextHandler(log, nil))}

@@ -13,6 +13,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -63,7 +64,7 @@ func (m meta) readable() error {
 
 // agree compares c with the values that all nodes must share, and returns the
 // stored ones. If nothing is written yet, c decides.
-func agree(ctx context.Context, s *servers, c Config) (meta, error) {
+func agree(ctx context.Context, s *redisconn.Servers, c Config) (meta, error) {
 	if err := refuseLostMeta(ctx, s, cmp.Or(c.Shards, DefaultShards)); err != nil {
 		return meta{}, err
 	}
@@ -96,8 +97,8 @@ func agree(ctx context.Context, s *servers, c Config) (meta, error) {
 
 // readMeta returns the content of keyspace.MetaKey. Errors: task.ErrStoreReplaced if that is
 // nothing.
-func readMeta(ctx context.Context, s *servers) (meta, error) {
-	reply, err := s.one(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hgetall().Key(keyspace.MetaKey).Build() })
+func readMeta(ctx context.Context, s *redisconn.Servers) (meta, error) {
+	reply, err := s.One(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hgetall().Key(keyspace.MetaKey).Build() })
 	if err != nil {
 		return meta{}, err
 	}
@@ -105,18 +106,18 @@ func readMeta(ctx context.Context, s *servers) (meta, error) {
 	switch {
 	case err != nil:
 		return meta{}, err
-	case fields[metaBearer.field] != s.identity:
-		return meta{}, &loss{task.ErrStoreReplaced, metaBearer.differs(fields[metaBearer.field])}
+	case fields[metaBearer.field] != s.Identity:
+		return meta{}, &redisconn.Loss{Kind: task.ErrStoreReplaced, Found: metaBearer.differs(fields[metaBearer.field])}
 	}
 	return parseMeta(fields)
 }
 
 // decideMeta returns the content of keyspace.MetaKey, after it was written if it was not
 // there, had no identity, or had a lease that may be replaced.
-func decideMeta(ctx context.Context, s *servers, c Config, replaces string) (meta, error) {
+func decideMeta(ctx context.Context, s *redisconn.Servers, c Config, replaces string) (meta, error) {
 	shards := cmp.Or(c.Shards, DefaultShards)
 	lease := millis(c.ShardLease)
-	replies, err := s.repeat(ctx, decide, run{[]string{keyspace.MetaKey}, []string{
+	replies, err := s.Repeat(ctx, decide, redisconn.Run{Keys: []string{keyspace.MetaKey}, Args: []string{
 		replaces, lease, rand.Text(), "format", strconv.Itoa(format), "oldest", strconv.Itoa(oldest), "shards", strconv.Itoa(shards), "lease", lease,
 	}})
 	if err != nil {
@@ -132,8 +133,8 @@ func decideMeta(ctx context.Context, s *servers, c Config, replaces string) (met
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
 // liveOnes returns the nodes that were heard of within a lease.
-func liveOnes(ctx context.Context, s *servers, lease time.Duration) ([]string, error) {
-	replies, err := s.repeat(ctx, beat, run{[]string{keyspace.NodesKey}, []string{"", "", "", millis(10 * lease)}})
+func liveOnes(ctx context.Context, s *redisconn.Servers, lease time.Duration) ([]string, error) {
+	replies, err := s.Repeat(ctx, beat, redisconn.Run{Keys: []string{keyspace.NodesKey}, Args: []string{"", "", "", millis(10 * lease)}})
 	if err != nil {
 		return nil, err
 	}

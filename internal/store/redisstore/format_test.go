@@ -13,6 +13,7 @@ import (
 
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -176,7 +177,7 @@ func TestTheFirstScheduleKeepsOlderVersionsOut(t *testing.T) {
 	redis("1", "HGET", "foliot:meta", "oldest")
 
 	lives := task.FloorMillis(time.Now()).Add(time.Hour) // the node brings that down to its clock
-	redis(":1", "HSET", keyspace.NodesKey, "older", score(lives)+"/nonce/v0.1.0/1/0/10.0.0.7:8750")
+	redis(":1", "HSET", keyspace.NodesKey, "older", redisconn.Score(lives)+"/nonce/v0.1.0/1/0/10.0.0.7:8750")
 	if err := apply(t, s, eachSecond(t, "nightly")); !errors.Is(err, task.ErrUnavailable) || !strings.Contains(err.Error(), "older") {
 		t.Errorf("with an older node: %v", err)
 	}

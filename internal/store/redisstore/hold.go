@@ -11,6 +11,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 )
 
 // grip is the reply of the script own on one shard.
@@ -23,16 +24,16 @@ type grip struct {
 
 // grips runs own for shards, and returns a reply for each.
 func (s *Store) grips(ctx context.Context, verb string, shards []int) []grip {
-	parts, places := group(s.servers.cluster, shards, func(i int) *keyspace.Shard { return s.shards[i] })
-	runs := make([]run, len(parts))
+	parts, places := redisconn.Group(s.servers.Cluster, shards, func(i int) *keyspace.Shard { return s.shards[i] })
+	runs := make([]redisconn.Run, len(parts))
 	for n, part := range parts {
-		runs[n].args = []string{verb, s.own.who, strconv.FormatInt(s.config.ShardLease.Milliseconds(), 10), s.servers.identity}
+		runs[n].Args = []string{verb, s.own.who, strconv.FormatInt(s.config.ShardLease.Milliseconds(), 10), s.servers.Identity}
 		for _, i := range part {
-			runs[n].keys = append(runs[n].keys, s.shards[i].Own)
+			runs[n].Keys = append(runs[n].Keys, s.shards[i].Own)
 		}
 	}
 	out := make([]grip, len(shards))
-	for n, r := range own.do(ctx, s.servers.client, runs) {
+	for n, r := range own.Do(ctx, s.servers.Client, runs) {
 		s.suspect(r.Error())
 		for k, g := range readGrips(r, len(parts[n])) {
 			out[places[n][k]] = g
@@ -48,7 +49,7 @@ func readGrips(r rueidis.RedisResult, n int) []grip {
 	if err == nil && len(reply) != 3*n {
 		err = errDamaged
 	}
-	if l := lossOf(err); l != nil {
+	if l := redisconn.LossOf(err); l != nil {
 		err = l // in words, for the log
 	}
 	for i := range out {
@@ -75,7 +76,7 @@ func (s *Store) release(ctx context.Context, shards []int) bool {
 			failed, first = failed+1, cmp.Or(first, g.err)
 		}
 	}
-	s.servers.trouble.about("release shards: their next owners have to wait until our leases end", first, "shards", failed)
+	s.servers.Trouble.About("release shards: their next owners have to wait until our leases end", first, "shards", failed)
 	return first == nil
 }
 
@@ -106,7 +107,7 @@ func (s *Store) hold(ctx context.Context, shards []int) {
 			}
 		})
 	}
-	s.servers.trouble.about("own shards", first, "shards", failed)
+	s.servers.Trouble.About("own shards", first, "shards", failed)
 }
 
 // accept notes who owns shard i, since sent or later, and returns the holding

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -87,19 +88,19 @@ func (s *Store) reserved(ctx context.Context, a ask, h holder) error {
 
 // take asks who has keys, and takes those that nobody has.
 func (s *Store) take(ctx context.Context, asks []ask) ([]holder, error) {
-	groups, places := group(s.servers.cluster, asks, func(a ask) *keyspace.Shard { return s.idemShard(a.st.key.Namespace, a.digest) })
-	runs, shards := make([]run, len(groups)), make([]*keyspace.Shard, len(groups))
+	groups, places := redisconn.Group(s.servers.Cluster, asks, func(a ask) *keyspace.Shard { return s.idemShard(a.st.key.Namespace, a.digest) })
+	runs, shards := make([]redisconn.Run, len(groups)), make([]*keyspace.Shard, len(groups))
 	for i, g := range groups {
 		shards[i] = s.idemShard(g[0].st.key.Namespace, g[0].digest)
-		runs[i].args = []string{s.servers.identity}
+		runs[i].Args = []string{s.servers.Identity}
 		for _, a := range g {
 			namespace := a.st.key.Namespace
-			runs[i].keys = append(runs[i].keys, s.idemShard(namespace, a.digest).Idem)
-			runs[i].args = append(runs[i].args, "take", namespace+"/"+a.digest, a.st.key.Name, a.from)
+			runs[i].Keys = append(runs[i].Keys, s.idemShard(namespace, a.digest).Idem)
+			runs[i].Args = append(runs[i].Args, "take", namespace+"/"+a.digest, a.st.key.Name, a.from)
 		}
-		runs[i].keys = append(runs[i].keys, shards[i].Own)
+		runs[i].Keys = append(runs[i].Keys, shards[i].Own)
 	}
-	replies, err := s.servers.write(ctx, idem, shards, runs)
+	replies, err := s.servers.Write(ctx, idem, shards, runs)
 	if err != nil {
 		return nil, err
 	}
@@ -158,18 +159,18 @@ func (s *Store) giveBack(ctx context.Context, steps []*step) {
 			of = append(of, st)
 		}
 	}
-	groups, _ := group(s.servers.cluster, of, func(st *step) *keyspace.Shard { return s.idemShard(st.key.Namespace, st.unused()) })
-	runs := make([]run, len(groups))
+	groups, _ := redisconn.Group(s.servers.Cluster, of, func(st *step) *keyspace.Shard { return s.idemShard(st.key.Namespace, st.unused()) })
+	runs := make([]redisconn.Run, len(groups))
 	for i, g := range groups {
-		runs[i].args = []string{s.servers.identity}
+		runs[i].Args = []string{s.servers.Identity}
 		for _, st := range g {
 			digest := st.unused()
-			runs[i].keys = append(runs[i].keys, s.idemShard(st.key.Namespace, digest).Idem)
-			runs[i].args = append(runs[i].args, "drop", st.key.Namespace+"/"+digest, st.key.Name, "")
+			runs[i].Keys = append(runs[i].Keys, s.idemShard(st.key.Namespace, digest).Idem)
+			runs[i].Args = append(runs[i].Args, "drop", st.key.Namespace+"/"+digest, st.key.Name, "")
 		}
-		runs[i].keys = append(runs[i].keys, s.idemShard(g[0].key.Namespace, g[0].unused()).Own)
+		runs[i].Keys = append(runs[i].Keys, s.idemShard(g[0].key.Namespace, g[0].unused()).Own)
 	}
 	if len(runs) > 0 {
-		_, _ = s.servers.repeat(ctx, idem, runs...)
+		_, _ = s.servers.Repeat(ctx, idem, runs...)
 	}
 }

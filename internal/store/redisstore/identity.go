@@ -10,6 +10,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -61,8 +62,8 @@ func bearersOf(shards []*keyspace.Shard) []bearer {
 
 // watchman holds a node's knowledge of the identity of its store. The poll changes it.
 type watchman struct {
-	loss  atomic.Pointer[loss] // why the store is closed; nil: it is not
-	doubt chan struct{}        // to the poll: compare all parts now
+	loss  atomic.Pointer[redisconn.Loss] // why the store is closed; nil: it is not
+	doubt chan struct{}                  // to the poll: compare all parts now
 
 	// The rest is the poll's.
 	whole bool      // see above: a part without the identity is lost
@@ -72,12 +73,12 @@ type watchman struct {
 }
 
 // lost returns why the store is closed, nil if it is not. It costs one atomic load.
-func (s *Store) lost() *loss { return s.watchman.loss.Load() }
+func (s *Store) lost() *redisconn.Loss { return s.watchman.loss.Load() }
 
 // suspect makes the poll compare all parts now, if err says that a script has found
 // another store, and reports whether it does.
 func (s *Store) suspect(err error) bool {
-	if err == nil || lossOf(err) == nil {
+	if err == nil || redisconn.LossOf(err) == nil {
 		return false
 	}
 	select {
@@ -98,7 +99,7 @@ const (
 // not find out.
 func (s *Store) verify(ctx context.Context, now time.Time, doubt bool) error {
 	w := &s.watchman
-	all := doubt || w.loss.Load() != nil || s.servers.cluster && now.Sub(w.full) >= compareEvery
+	all := doubt || w.loss.Load() != nil || s.servers.Cluster && now.Sub(w.full) >= compareEvery
 	err := s.compare(ctx, all)
 	if err == nil {
 		err = s.reload(ctx)
@@ -106,7 +107,7 @@ func (s *Store) verify(ctx context.Context, now time.Time, doubt bool) error {
 	if all && err == nil {
 		w.full = now
 	}
-	switch l := lossOf(err); {
+	switch l := redisconn.LossOf(err); {
 	case l != nil:
 		s.shut(l, now)
 		return nil
@@ -126,7 +127,7 @@ func (s *Store) verify(ctx context.Context, now time.Time, doubt bool) error {
 // A part that is away is not compared: its error is returned if no other part is lost.
 func (s *Store) compare(ctx context.Context, all bool) error {
 	shards := s.shards
-	if !all && !s.servers.cluster { // one server has all of them
+	if !all && !s.servers.Cluster { // one server has all of them
 		shards = shards[:1]
 	} else if !all {
 		shards = nil
@@ -136,11 +137,11 @@ func (s *Store) compare(ctx context.Context, all bool) error {
 	var missing []int
 	for i, b := range bearers {
 		switch id := found[i]; {
-		case id == nil || *id == s.servers.identity:
+		case id == nil || *id == s.servers.Identity:
 		case *id == "" && !s.watchman.whole:
 			missing = append(missing, i)
 		default:
-			return &loss{task.ErrStoreReplaced, b.differs(*id)}
+			return &redisconn.Loss{Kind: task.ErrStoreReplaced, Found: b.differs(*id)}
 		}
 	}
 	if len(missing) == 0 {
@@ -154,32 +155,32 @@ func (s *Store) compare(ctx context.Context, all bool) error {
 func (s *Store) bearAgain(ctx context.Context, first bearer) error {
 	n := strconv.Itoa(len(s.shards))
 	again := &repair{keys: []string{keyspace.MetaKey}, args: []string{"shards", "-1", n}}
-	again.write("HSETNX", keyspace.MetaKey, metaBearer.field, s.servers.identity)
-	results, err := s.servers.repeat(ctx, mend, run{again.keys, again.args})
+	again.write("HSETNX", keyspace.MetaKey, metaBearer.field, s.servers.Identity)
+	results, err := s.servers.Repeat(ctx, mend, redisconn.Run{Keys: again.keys, Args: again.args})
 	if err != nil {
 		return err
 	}
 	if there, err := results[0].AsInt64(); err != nil {
 		return err
 	} else if there < 0 {
-		return &loss{task.ErrStoreReplaced, first.differs("")}
+		return &redisconn.Loss{Kind: task.ErrStoreReplaced, Found: first.differs("")}
 	}
 	if err := bear(ctx, s.servers, s.shards); err != nil {
 		return err
 	}
-	s.config.Logger.Warn("a failover lost the new identity of the store: wrote it again", "identity", s.servers.identity)
+	s.config.Logger.Warn("a failover lost the new identity of the store: wrote it again", "identity", s.servers.Identity)
 	return nil
 }
 
 // shut closes the store.
-func (s *Store) shut(l *loss, now time.Time) {
+func (s *Store) shut(l *redisconn.Loss, now time.Time) {
 	w := &s.watchman
 	before := w.loss.Swap(l)
 	if before == nil {
 		w.since = now
 	}
-	if before == nil || before.kind != l.kind {
-		s.config.Logger.Error("the store is closed: requests are refused, and no task is sent", "found", l.found, "identity", s.servers.identity, "reason", l.kind)
+	if before == nil || before.Kind != l.Kind {
+		s.config.Logger.Error("the store is closed: requests are refused, and no task is sent", "found", l.Found, "identity", s.servers.Identity, "reason", l.Kind)
 		s.nudge()
 	}
 }
@@ -189,7 +190,7 @@ func (s *Store) reopen(now time.Time) {
 	if s.watchman.loss.Swap(nil) == nil {
 		return
 	}
-	s.config.Logger.Info("the store is open again: its data is back", "identity", s.servers.identity, "after", now.Sub(s.watchman.since).Round(time.Millisecond).String())
+	s.config.Logger.Info("the store is open again: its data is back", "identity", s.servers.Identity, "after", now.Sub(s.watchman.since).Round(time.Millisecond).String())
 	s.nudge()
 }
 
@@ -197,8 +198,8 @@ func (s *Store) reopen(now time.Time) {
 // replica that follows has it. It reports whether that is so.
 func (s *Store) settle(ctx context.Context) bool {
 	err := bear(ctx, s.servers, s.shards)
-	if err == nil && s.servers.confirmed(ctx) {
-		r := &repair{keys: []string{keyspace.MetaKey}, args: []string{metaBearer.field, "-1", s.servers.identity}}
+	if err == nil && s.servers.Synced(ctx) {
+		r := &repair{keys: []string{keyspace.MetaKey}, args: []string{metaBearer.field, "-1", s.servers.Identity}}
 		r.write("HSETNX", keyspace.MetaKey, "whole", "1")
 		_, err = s.mend(ctx, r)
 		return err == nil
@@ -210,12 +211,12 @@ func (s *Store) settle(ctx context.Context) bool {
 // opened, and gives it to those that have none yet. Errors: task.ErrStoreReplaced,
 // task.ErrSettingsLost.
 func (s *Store) identify(ctx context.Context, m meta) error {
-	s.servers.identity, s.watchman.whole = m.identity, m.whole
+	s.servers.Identity, s.watchman.whole = m.identity, m.whole
 	bearers := bearersOf(s.shards)
 	found, _ := borne(ctx, s.servers, bearers) // the poll compares a part that is away
 	for i, b := range bearers {
 		if id := found[i]; id != nil && *id != m.identity && (*id != "" || m.whole) {
-			return &loss{task.ErrStoreReplaced, b.differs(*id)}
+			return &redisconn.Loss{Kind: task.ErrStoreReplaced, Found: b.differs(*id)}
 		}
 	}
 	if !m.whole {
@@ -228,10 +229,10 @@ func (s *Store) identify(ctx context.Context, m meta) error {
 // refuseLostMeta returns an error if keyspace.MetaKey is gone, and parts of a store bear an
 // identity still: that is no empty Redis. It reads keyspace.MetaKey last, as a node that makes a store
 // writes that first.
-func refuseLostMeta(ctx context.Context, s *servers, shards int) error {
+func refuseLostMeta(ctx context.Context, s *redisconn.Servers, shards int) error {
 	bearers := bearersOf(keyspace.NewShards(shards))
 	found, _ := borne(ctx, s, bearers)
-	meta, err := s.one(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Exists().Key(keyspace.MetaKey).Build() })
+	meta, err := s.One(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Exists().Key(keyspace.MetaKey).Build() })
 	if err != nil {
 		return err
 	}
@@ -240,7 +241,7 @@ func refuseLostMeta(ctx context.Context, s *servers, shards int) error {
 	}
 	for i, b := range bearers {
 		if id := found[i]; id != nil && *id != "" {
-			return &loss{task.ErrStoreReplaced, fmt.Sprintf("the key %s is gone, and %s bears the identity %s", keyspace.MetaKey, b.key, *id)}
+			return &redisconn.Loss{Kind: task.ErrStoreReplaced, Found: fmt.Sprintf("the key %s is gone, and %s bears the identity %s", keyspace.MetaKey, b.key, *id)}
 		}
 	}
 	return nil
@@ -248,15 +249,15 @@ func refuseLostMeta(ctx context.Context, s *servers, shards int) error {
 
 // borne reads the identities of bearers, each once: "" for none, and nil where the server
 // did not answer. The error is why not, of the first.
-func borne(ctx context.Context, s *servers, bearers []bearer) (found []*string, away error) {
+func borne(ctx context.Context, s *redisconn.Servers, bearers []bearer) (found []*string, away error) {
 	commands := make(rueidis.Commands, len(bearers))
 	for i, b := range bearers {
-		commands[i] = s.client.B().Hget().Key(b.key).Field(b.field).Build()
+		commands[i] = s.Client.B().Hget().Key(b.key).Field(b.field).Build()
 	}
-	ctx, stop := s.once(ctx, tryTime)
+	ctx, stop := s.Once(ctx, redisconn.TryTime)
 	defer stop()
 	found = make([]*string, len(bearers))
-	for i, r := range s.client.DoMulti(ctx, commands...) {
+	for i, r := range s.Client.DoMulti(ctx, commands...) {
 		id, err := r.ToString()
 		switch {
 		case err == nil, rueidis.IsRedisNil(err):
@@ -269,8 +270,8 @@ func borne(ctx context.Context, s *servers, bearers []bearer) (found []*string, 
 }
 
 // bear gives the identity to parts that have none.
-func bear(ctx context.Context, s *servers, shards []*keyspace.Shard) error {
-	made, err := s.one(ctx, func(b rueidis.Builder) rueidis.Completed {
+func bear(ctx context.Context, s *redisconn.Servers, shards []*keyspace.Shard) error {
+	made, err := s.One(ctx, func(b rueidis.Builder) rueidis.Completed {
 		return b.Hexists().Key(keyspace.SettingsKey).Field(versionField).Build()
 	})
 	if err != nil {
@@ -281,18 +282,18 @@ func bear(ctx context.Context, s *servers, shards []*keyspace.Shard) error {
 		return err
 	}
 	bearers := bearersOf(shards)
-	runs := make([]run, len(bearers))
+	runs := make([]redisconn.Run, len(bearers))
 	for i, b := range bearers {
 		r := &repair{keys: []string{b.key}, args: []string{b.field, "-1", ""}}
-		r.write("HSET", b.key, b.field, s.identity)
+		r.write("HSET", b.key, b.field, s.Identity)
 		if b.key == keyspace.SettingsID || b.key == keyspace.NodesID { // for a reader that has lost keyspace.MetaKey
 			r.write("HSET", b.key, "shards", strconv.Itoa(len(shards)))
 		}
 		if b.key == keyspace.SettingsID && has {
 			r.write("HSET", b.key, "made", "1")
 		}
-		runs[i] = run{r.keys, r.args}
+		runs[i] = redisconn.Run{Keys: r.keys, Args: r.args}
 	}
-	_, err = s.repeat(ctx, mend, runs...)
+	_, err = s.Repeat(ctx, mend, runs...)
 	return err
 }

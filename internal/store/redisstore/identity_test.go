@@ -14,6 +14,7 @@ import (
 
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -132,7 +133,7 @@ func TestANodeClosesWhenItsRedisIsEmptiedOrReplaced(t *testing.T) {
 			since := time.Now()
 			if c.empty {
 				k.refuses(t, c.kind) // at once, whether it has noticed or not
-				if g := k.grips(t.Context(), "hold", []int{0})[0]; g.err == nil || strings.Contains(g.err.Error(), otherStore) {
+				if g := k.grips(t.Context(), "hold", []int{0})[0]; g.err == nil || strings.Contains(g.err.Error(), "FOLIOT_STORE") {
 					t.Errorf("the log of a claim for a shard shows no words: %v", g.err)
 				}
 			}
@@ -151,12 +152,12 @@ func TestANodeClosesWhenItsRedisIsEmptiedOrReplaced(t *testing.T) {
 // A write that waits for a replica is followed by a seal, which writes a key of its own.
 func TestAWriteThatWaitsForAReplicaLeavesNoKeyInAnEmptiedRedis(t *testing.T) {
 	p := newPair(t)
-	s := openLevel(t, Default, 0, p.master.Addr)
+	s := openLevel(t, redisconn.Default, 0, p.master.Addr)
 	redis(t, p.master, "FLUSHALL")
 	if err := apply(t, s, order("one")); !errors.Is(err, task.ErrStoreReplaced) {
 		t.Errorf("a create: %v, want %v", err, task.ErrStoreReplaced)
 	}
-	if _, err := s.servers.confirm(t.Context(), s.shards); lossOf(err) == nil {
+	if _, err := s.servers.Confirm(t.Context(), s.shards); redisconn.LossOf(err) == nil {
 		t.Errorf("a confirmation: %v, want the loss of the store", err)
 	}
 	if n := redis(t, p.master, "DBSIZE"); n != ":0" {
@@ -170,7 +171,7 @@ func TestEachWriteThatWaitsForAReplicaIsSealedInItsOwnStore(t *testing.T) {
 	if err := apply(t, s, order("one")); err != nil {
 		t.Error("a create:", err)
 	}
-	if _, err := s.servers.confirm(t.Context(), s.shards); err != nil {
+	if _, err := s.servers.Confirm(t.Context(), s.shards); err != nil {
 		t.Error("a confirmation:", err)
 	}
 	if err := decideOn(t, s, task.PauseQueue{Namespace: task.DefaultNamespace, Name: "q", Paused: true}); err != nil {
@@ -320,8 +321,8 @@ func TestAServerThatIsStartedRefusesAStoreThatIsLostInPartUntilTheLossIsAccepted
 				t.Fatal(err)
 			}
 			defer func() { _ = s.Close() }()
-			if s.servers.identity != k.servers.identity || len(s.shards) != 16 {
-				t.Errorf("it has the identity %s and %d shards, not %s and 16", s.servers.identity, len(s.shards), k.servers.identity)
+			if s.servers.Identity != k.servers.Identity || len(s.shards) != 16 {
+				t.Errorf("it has the identity %s and %d shards, not %s and 16", s.servers.Identity, len(s.shards), k.servers.Identity)
 			}
 		})
 	}
@@ -351,13 +352,13 @@ func TestAStoreOfAnOlderVersionGetsOneIdentityFromManyNodes(t *testing.T) {
 	}
 	all.Wait()
 	for _, s := range nodes {
-		if s.servers.identity == "" || s.servers.identity != nodes[0].servers.identity || !s.Settings().Secured() {
-			t.Errorf("%s has the identity %s, another %s", s.own.self.name, s.servers.identity, nodes[0].servers.identity)
+		if s.servers.Identity == "" || s.servers.Identity != nodes[0].servers.Identity || !s.Settings().Secured() {
+			t.Errorf("%s has the identity %s, another %s", s.own.self.name, s.servers.Identity, nodes[0].servers.Identity)
 		}
 	}
 	eventually(t, 5*time.Second, "every part bears it", func() bool { return redis(t, r, "HEXISTS", keyspace.MetaKey, "whole") == ":1" })
 	for _, b := range append(bearersOf(nodes[0].shards), metaBearer) {
-		if id := redis(t, r, "HGET", b.key, b.field); id != nodes[0].servers.identity {
+		if id := redis(t, r, "HGET", b.key, b.field); id != nodes[0].servers.Identity {
 			t.Errorf("%s bears %s", b.key, id)
 		}
 	}
@@ -390,7 +391,7 @@ func TestAFailoverRightAfterTheFirstIdentityClosesNoNode(t *testing.T) {
 	older(t, r, first)
 	eventually(t, 3*time.Second, "the identity is there again", func() bool { return redis(t, r, "HEXISTS", keyspace.NewShards(16)[7].Own, "store") == ":1" })
 	eventually(t, 3*time.Second, "it goes on", func() bool { return k.Err() == nil && divided(k.Store) })
-	if k.log.count("the store is closed") > 0 || redis(t, r, "HGET", keyspace.MetaKey, "identity") != k.servers.identity {
+	if k.log.count("the store is closed") > 0 || redis(t, r, "HGET", keyspace.MetaKey, "identity") != k.servers.Identity {
 		t.Errorf("it was closed, or has another identity")
 	}
 }

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -54,6 +55,17 @@ func infoNumbers(t *testing.T, addr string, names ...string) []float64 {
 		}
 	}
 	return numbers
+}
+
+// infoFields returns the fields of a reply to INFO.
+func infoFields(text string) map[string]string {
+	fields := map[string]string{}
+	for line := range strings.Lines(text) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			fields[name] = value
+		}
+	}
+	return fields
 }
 
 // Every node sweeps every ten seconds: it must not read the whole audit log for that.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -40,11 +41,11 @@ func newStamp() string {
 
 // replacement returns the item that puts t, with its body where it carries one,
 // in the place of old. t nil: the record is removed.
-func replacement(s *keyspace.Shard, old record, t *task.Task) item {
+func replacement(s *keyspace.Shard, old record, t *task.Task) redisconn.Item {
 	key := keyOf(old.task, t)
-	it := item{shard: s, field: keyspace.Field(key), expected: old.stamp}
+	it := redisconn.Item{Shard: s, Field: keyspace.Field(key), Expected: old.stamp}
 	if t != nil {
-		it.value = string(codec.AppendRecord([]byte(newStamp()), t))
+		it.Value = string(codec.AppendRecord([]byte(newStamp()), t))
 	}
 	moveName(&it, old.task, t)
 	moveBody(&it, old.task, t)
@@ -61,30 +62,30 @@ func keyOf(old, t *task.Task) task.Key {
 }
 
 // stampOf returns the stamp that the record bears once it is carried out.
-func stampOf(it *item) string {
-	if it.value == "" {
+func stampOf(it *redisconn.Item) string {
+	if it.Value == "" {
 		return ""
 	}
-	return it.value[:stampLen]
+	return it.Value[:stampLen]
 }
 
-func moveName(it *item, old, t *task.Task) {
+func moveName(it *redisconn.Item, old, t *task.Task) {
 	switch {
 	case old == nil:
-		it.write("ZADD", it.shard.Names, "0", it.field)
+		it.Write("ZADD", it.Shard.Names, "0", it.Field)
 	case t == nil:
-		it.write("ZREM", it.shard.Names, it.field)
+		it.Write("ZREM", it.Shard.Names, it.Field)
 	}
 }
 
 // moveBody stores a body that t carries, and removes one that it no longer has.
 // A body that t has and does not carry is stored already.
-func moveBody(it *item, old, t *task.Task) {
+func moveBody(it *redisconn.Item, old, t *task.Task) {
 	switch {
 	case t != nil && t.Request.BodySize > 0 && t.Request.Body != nil:
-		it.write("HSET", it.shard.Body, it.field, string(t.Request.Body))
+		it.Write("HSET", it.Shard.Body, it.Field, string(t.Request.Body))
 	case old != nil && old.Request.BodySize > 0 && (t == nil || t.Request.BodySize == 0):
-		it.write("HDEL", it.shard.Body, it.field)
+		it.Write("HDEL", it.Shard.Body, it.Field)
 	}
 }
 
@@ -115,32 +116,32 @@ func placeIn(s *keyspace.Shard, t *task.Task) place {
 	return p
 }
 
-func moveIndex(it *item, old, t *task.Task) {
-	from, to := placeIn(it.shard, old), placeIn(it.shard, t)
+func moveIndex(it *redisconn.Item, old, t *task.Task) {
+	from, to := placeIn(it.Shard, old), placeIn(it.Shard, t)
 	if from == to {
 		return
 	}
 	if from.key != "" && (from.key != to.key || from.member != to.member) {
-		it.write("ZREM", from.key, from.member)
+		it.Write("ZREM", from.key, from.member)
 	}
 	enterIndex(it, to)
 }
 
 // enterIndex writes an index entry.
-func enterIndex(it *item, p place) {
+func enterIndex(it *redisconn.Item, p place) {
 	if p.key == "" {
 		return
 	}
-	it.write("ZADD", p.key, score(p.score), p.member)
+	it.Write("ZADD", p.key, redisconn.Score(p.score), p.member)
 	if p.lane != "" {
-		it.write("ZADD", it.shard.Lanes, "LT", score(p.score), p.lane)
+		it.Write("ZADD", it.Shard.Lanes, "LT", redisconn.Score(p.score), p.lane)
 	}
 }
 
 // moveCounts takes the change into the counts of the shard.
-func moveCounts(it *item, old, t *task.Task) {
+func moveCounts(it *redisconn.Item, old, t *task.Task) {
 	if line, change := task.Unfinished(old, t); change != 0 {
-		it.write("HINCRBY", it.shard.Counts, unfinishedField(line), strconv.FormatInt(change, 10))
+		it.Write("HINCRBY", it.Shard.Counts, unfinishedField(line), strconv.FormatInt(change, 10))
 	}
 	if old != nil && t != nil && old.Queue != t.Queue {
 		countTask(it, old, -1)
@@ -160,7 +161,7 @@ func queueOf(old, t *task.Task) string {
 }
 
 // countTask adds t to the counts of its queue, or takes it out.
-func countTask(it *item, t *task.Task, sign int64) {
+func countTask(it *redisconn.Item, t *task.Task, sign int64) {
 	var one task.Counts
 	one.Move(nil, t)
 	for i := range one.States {
@@ -170,14 +171,14 @@ func countTask(it *item, t *task.Task, sign int64) {
 	addCounts(it, task.QueueKey{Namespace: t.Namespace, Queue: t.Queue}, one)
 }
 
-func addCounts(it *item, q task.QueueKey, diff task.Counts) {
+func addCounts(it *redisconn.Item, q task.QueueKey, diff task.Counts) {
 	for state, n := range diff.States {
 		if n != 0 {
-			it.write("HINCRBY", it.shard.Counts, countField(q, strconv.Itoa(state)), strconv.FormatInt(n, 10))
+			it.Write("HINCRBY", it.Shard.Counts, countField(q, strconv.Itoa(state)), strconv.FormatInt(n, 10))
 		}
 	}
 	if diff.Bytes != 0 {
-		it.write("HINCRBY", it.shard.Counts, countField(q, "bytes"), strconv.FormatInt(diff.Bytes, 10))
+		it.Write("HINCRBY", it.Shard.Counts, countField(q, "bytes"), strconv.FormatInt(diff.Bytes, 10))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -35,19 +36,19 @@ func (s *Store) readIndex(ctx context.Context, hs []*holding, until task.Millis,
 	if !all {
 		most = max(maxPolled/max(len(hs), 1), 8)
 	}
-	parts, _ := group(s.servers.cluster, hs, func(h *holding) *keyspace.Shard { return h.Shard })
-	runs := make([]run, len(parts))
+	parts, _ := redisconn.Group(s.servers.Cluster, hs, func(h *holding) *keyspace.Shard { return h.Shard })
+	runs := make([]redisconn.Run, len(parts))
 	for n, part := range parts {
-		runs[n].args = []string{score(until)}
+		runs[n].Args = []string{redisconn.Score(until)}
 		for _, h := range part {
 			from := h.polled.Load()
 			if all {
 				from = 0
 			}
-			runs[n].keys, runs[n].args = append(runs[n].keys, h.Lanes), append(runs[n].args, strconv.FormatInt(from, 10), strconv.Itoa(most))
+			runs[n].Keys, runs[n].Args = append(runs[n].Keys, h.Lanes), append(runs[n].Args, strconv.FormatInt(from, 10), strconv.Itoa(most))
 		}
 	}
-	results, err := s.servers.repeat(ctx, lanes, runs...)
+	results, err := s.servers.Repeat(ctx, lanes, runs...)
 	if err != nil {
 		return fmt.Errorf("read the index of lanes: %w", err)
 	}
@@ -110,7 +111,7 @@ func (s *Store) pollLanes(ctx context.Context) {
 		if len(hs) == 0 {
 			continue
 		}
-		once, stop := context.WithTimeout(ctx, patience)
+		once, stop := context.WithTimeout(ctx, redisconn.Patience)
 		// A lane that is empty by now, but still has a bound, would be read in vain.
 		err := s.raiseBounds(once)
 		if err == nil {
@@ -118,7 +119,7 @@ func (s *Store) pollLanes(ctx context.Context) {
 		}
 		stop()
 		if ctx.Err() == nil {
-			s.servers.trouble.about("look for what other nodes have scheduled", err)
+			s.servers.Trouble.About("look for what other nodes have scheduled", err)
 		}
 	}
 }
@@ -145,13 +146,13 @@ func (s *Store) discover(ctx context.Context, hs []*holding, all bool) error {
 	if err != nil || len(leads) == 0 {
 		return err
 	}
-	commands := make([]command, len(leads))
+	commands := make([]redisconn.Command, len(leads))
 	for i, l := range leads {
 		commands[i] = func(b rueidis.Builder) rueidis.Completed {
-			return b.Zrange().Key(l.h.Due(keyspace.LaneMember(l.lane))).Min("-inf").Max(score(until)).Byscore().Limit(0, maxNews).Withscores().Build()
+			return b.Zrange().Key(l.h.Due(keyspace.LaneMember(l.lane))).Min("-inf").Max(redisconn.Score(until)).Byscore().Limit(0, maxNews).Withscores().Build()
 		}
 	}
-	results, err := s.servers.ask(ctx, commands...)
+	results, err := s.servers.Ask(ctx, commands...)
 	if err != nil {
 		return fmt.Errorf("read the due index: %w", err)
 	}

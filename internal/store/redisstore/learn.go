@@ -3,39 +3,40 @@ package redisstore
 import (
 	"fmt"
 
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
 
 // learn takes in what became of st's item, and returns the entries that it
 // brought into lanes.
-func (s *Store) learn(r *request, st *step, it *item, o outcome, at task.Millis) []task.Entry {
-	if o.fate == carried || o.fate == repeated {
+func (s *Store) learn(r *request, st *step, it *redisconn.Item, o redisconn.Outcome, at task.Millis) []task.Entry {
+	if o.Fate == redisconn.Carried || o.Fate == redisconn.Repeated {
 		return s.kept(st, it)
 	}
 	s.unadmit(st)
-	switch o.fate {
-	case early:
+	switch o.Fate {
+	case redisconn.Early:
 		if (st.kind == claim || st.kind == fire) && st.note == nil {
 			st.answer(task.Result{}, task.ErrNotDue)
 		} else {
 			st.answer(task.Result{}, nil)
 		}
-	case disowned:
+	case redisconn.Disowned:
 		st.answer(task.Result{}, task.ErrLaneChanged)
-	case full:
+	case redisconn.Full:
 		st.answer(task.Result{}, fmt.Errorf("%w: Redis has no memory left", task.ErrFull))
-	case misdated:
+	case redisconn.Misdated:
 		r.now = at
 		st.sight = blind
-	case outdated: // applied again, by newer settings: see passFences
+	case redisconn.Outdated: // applied again, by newer settings: see passFences
 	default:
 		s.held.drop(st.key)
-		old, err := parseRecord(st.key, o.value)
+		old, err := parseRecord(st.key, o.Value)
 		if err != nil {
 			st.answer(task.Result{}, err)
 			return nil
 		}
-		if o.again && st.made(old.task) {
+		if o.Again && st.made(old.task) {
 			return s.kept(st, it)
 		}
 		st.old, st.sight, st.shown = old, seen, true
@@ -73,7 +74,7 @@ func (s *Store) unspawn(steps []*step) {
 }
 
 // kept takes in that st's item was carried out.
-func (s *Store) kept(st *step, it *item) []task.Entry {
+func (s *Store) kept(st *step, it *redisconn.Item) []task.Entry {
 	t, old := st.result.Task, st.old.task
 	st.put = true
 	s.quotas.landed(st)

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -39,7 +40,7 @@ func (s *Store) submit(ctx context.Context, now task.Millis, steps []*step) ([]t
 	}
 	for _, st := range steps {
 		if r.unconfirmed && st.kind == change {
-			st.reply.Durability = string(Async)
+			st.reply.Durability = string(redisconn.Async)
 		}
 	}
 	return repliesOf(steps), nil
@@ -50,9 +51,9 @@ func (s *Store) submit(ctx context.Context, now task.Millis, steps []*step) ([]t
 // tasks of the others must go on. The call fails where nothing could be done.
 func (s *Store) submitApart(ctx context.Context, now task.Millis, steps []*step) ([]task.Reply, error) {
 	parts := map[string][]*step{}
-	masters := s.servers.masters.Load()
+	masters := s.servers.Masters.Load()
 	for _, st := range steps {
-		addr := masters.of(s.servers.slot(s.shard(st.key)))
+		addr := masters.Of(s.servers.Slot(s.shard(st.key)))
 		parts[addr] = append(parts[addr], st)
 	}
 	if len(parts) < 2 {
@@ -131,7 +132,7 @@ func (s *Store) look(ctx context.Context, steps []*step) error {
 // makes occurrences changes the schedule, so that put would refuse it, or was asked for by hand.
 func (s *Store) countUnfinished(ctx context.Context, fires []*step) error {
 	var asking []*step
-	var commands []command
+	var commands []redisconn.Command
 	for _, st := range fires {
 		if r := st.old.task.Recur; r == nil || r.Overlap == task.AllowOverlap {
 			continue
@@ -144,7 +145,7 @@ func (s *Store) countUnfinished(ctx context.Context, fires []*step) error {
 	if len(asking) == 0 {
 		return nil
 	}
-	results, err := s.servers.ask(ctx, commands...)
+	results, err := s.servers.Ask(ctx, commands...)
 	if err != nil {
 		return err
 	}
@@ -194,8 +195,8 @@ func (s *Store) readEach(ctx context.Context, reads []read) ([]found, error) {
 	if len(reads) == 0 {
 		return nil, nil
 	}
-	groups, places := group(s.servers.cluster, reads, func(r read) *keyspace.Shard { return s.shard(r.key) })
-	runs := make([]run, len(groups))
+	groups, places := redisconn.Group(s.servers.Cluster, reads, func(r read) *keyspace.Shard { return s.shard(r.key) })
+	runs := make([]redisconn.Run, len(groups))
 	for i, g := range groups {
 		for _, r := range g {
 			sh := s.shard(r.key)
@@ -203,11 +204,11 @@ func (s *Store) readEach(ctx context.Context, reads []read) ([]found, error) {
 			if r.body {
 				wanted = "1"
 			}
-			runs[i].keys = append(runs[i].keys, sh.Meta, sh.Body)
-			runs[i].args = append(runs[i].args, keyspace.Field(r.key), wanted)
+			runs[i].Keys = append(runs[i].Keys, sh.Meta, sh.Body)
+			runs[i].Args = append(runs[i].Args, keyspace.Field(r.key), wanted)
 		}
 	}
-	results, err := s.servers.repeat(ctx, get, runs...)
+	results, err := s.servers.Repeat(ctx, get, runs...)
 	if err != nil {
 		return nil, err
 	}
@@ -336,7 +337,7 @@ func (s *Store) readNames(ctx context.Context, parts []*names, namespace, after,
 	if before != "" {
 		last = "(" + namespace + "/" + before
 	}
-	commands := make([]command, len(parts))
+	commands := make([]redisconn.Command, len(parts))
 	for i, p := range parts {
 		first := "[" + namespace + "/"
 		if n := len(p.list); n > 0 {
@@ -348,7 +349,7 @@ func (s *Store) readNames(ctx context.Context, parts []*names, namespace, after,
 			return b.Zrangebylex().Key(p.shard.Names).Min(first).Max(last).Limit(0, int64(limit)).Build()
 		}
 	}
-	results, err := s.servers.ask(ctx, commands...)
+	results, err := s.servers.Ask(ctx, commands...)
 	if err != nil {
 		return err
 	}
@@ -366,7 +367,7 @@ func (s *Store) readNames(ctx context.Context, parts []*names, namespace, after,
 }
 
 // logEntry appends an entry to the audit log of its namespace.
-func logEntry(it *item, e task.AuditEntry) {
-	it.write("LOG", logOf(it.shard.Log, e.Namespace), encodeEntry(&e))
-	it.write("LOGS", it.shard.Logs, e.Namespace)
+func logEntry(it *redisconn.Item, e task.AuditEntry) {
+	it.Write("LOG", logOf(it.Shard.Log, e.Namespace), encodeEntry(&e))
+	it.Write("LOGS", it.Shard.Logs, e.Namespace)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -30,7 +31,7 @@ func TestACreateWhoseReplyWasLostKnowsItsTaskThatOthersHaveChanged(t *testing.T)
 	var sent atomic.Int32
 	proxy.CutAt(func(command []string) bool {
 		wanted := name.Load()
-		if wanted == nil || !slices.Contains(command, putMore.sha) || !slices.Contains(command, keyspace.Field(keyed(*wanted))) {
+		if wanted == nil || !slices.Contains(command, other.shard(keyed(*wanted)).Names) || !slices.Contains(command, keyspace.Field(keyed(*wanted))) {
 			return false
 		}
 		n := sent.Add(1)
@@ -101,7 +102,7 @@ func TestTwoCreatesThatMeetNeverHaveOneIdempotencyKey(t *testing.T) {
 		t.Fatalf("a second create with the key: %v, %v", replies, err)
 	}
 	old := strconv.FormatInt(time.Now().Add(-2*underWay).UnixMilli(), 10) + "/a"
-	r := s.servers.client.Do(t.Context(), s.servers.client.B().Hset().Key(s.idemShard(task.DefaultNamespace, idem.Key).Idem).FieldValue().FieldValue(task.DefaultNamespace+"/"+idem.Key, old).Build())
+	r := s.servers.Client.Do(t.Context(), s.servers.Client.B().Hset().Key(s.idemShard(task.DefaultNamespace, idem.Key).Idem).FieldValue().FieldValue(task.DefaultNamespace+"/"+idem.Key, old).Build())
 	if err := r.Error(); err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +167,7 @@ func TestEveryCallHasAnEndWithoutAServerAndSaysWhatToDo(t *testing.T) {
 			away(proxy, server)
 			var all sync.WaitGroup
 			for name, call := range calls(t, s) {
-				all.Go(func() { bounded(t, name, patience+2*tryTime, call) })
+				all.Go(func() { bounded(t, name, redisconn.Patience+2*redisconn.TryTime, call) })
 			}
 			all.Wait()
 			since := time.Now()
@@ -217,39 +218,8 @@ func TestAReaderWhomTwoMastersSendToAndFroHasAnEnd(t *testing.T) {
 	for i := range 2 {
 		m.do((has+i)%3, "CLUSTER", "SETSLOT", strconv.Itoa(int(slot)), "NODE", m.ids[(has+1-i)%3])
 	}
-	bounded(t, "HGETALL", patience+2*tryTime, func() error {
-		_, err := s.servers.one(t.Context(), func(b rueidis.Builder) rueidis.Completed { return b.Hgetall().Key(key).Build() })
+	bounded(t, "HGETALL", redisconn.Patience+2*redisconn.TryTime, func() error {
+		_, err := s.servers.One(t.Context(), func(b rueidis.Builder) rueidis.Completed { return b.Hgetall().Key(key).Build() })
 		return err
 	})
-}
-
-func TestWhatServersSayIsExplained(t *testing.T) {
-	store := openAt(t, redistest.New(t).Addr)
-	defer func() { _ = store.Close() }()
-	s := store.servers
-	says := func(text string) error {
-		return s.client.Do(t.Context(), s.client.B().Eval().Script("return redis.error_reply(ARGV[1])").Numkeys(0).Arg(text).Build()).Error()
-	}
-	for reply, want := range map[string]string{
-		"TRYAGAIN Multiple keys request during rehashing of slot": "on its way",
-		"MOVED 1 127.0.0.1:7000":                                  "on its way",
-		"ASK 1 127.0.0.1:7000":                                    "on its way",
-		"CLUSTERDOWN The cluster is down":                         "no master",
-		"LOADING Redis is loading the dataset in memory":          "reading its file",
-		"READONLY You can't write against a read only replica.":   "a replica",
-		"MASTERDOWN Link with MASTER is down":                     "without a master",
-		"BUSY Redis is busy running a script.":                    "somebody else",
-	} {
-		err := says(reply)
-		if !s.passing(err) {
-			t.Errorf("%s would not be repeated", reply)
-		}
-		got := unavailable(err, time.Second)
-		if !errors.Is(got, task.ErrUnavailable) || !strings.Contains(got.Error(), want) || !strings.Contains(got.Error(), reply) {
-			t.Errorf("%s is explained by %q", reply, got)
-		}
-	}
-	if s.passing(says("WRONGTYPE Operation against a key")) {
-		t.Error("what does not end by itself is repeated")
-	}
 }

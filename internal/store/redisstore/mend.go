@@ -8,6 +8,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -28,7 +29,7 @@ func (r *repair) write(name, key string, args ...string) {
 
 // mend carries out a repair, and reports whether there was anything to do.
 func (s *Store) mend(ctx context.Context, r *repair) (bool, error) {
-	results, err := s.servers.repeat(ctx, mend, run{r.keys, r.args})
+	results, err := s.servers.Repeat(ctx, mend, redisconn.Run{Keys: r.keys, Args: r.args})
 	if err != nil {
 		return false, err
 	}
@@ -39,7 +40,7 @@ func (s *Store) mend(ctx context.Context, r *repair) (bool, error) {
 // records examines records: their names, their index entries, and those of their lanes.
 func (sc *scrub) records(ctx context.Context, sh *keyspace.Shard, part []member) error {
 	var all []record
-	var commands []command
+	var commands []redisconn.Command
 	for _, m := range part {
 		key, err := keyspace.ParseField(m.name)
 		if err != nil {
@@ -57,7 +58,7 @@ func (sc *scrub) records(ctx context.Context, sh *keyspace.Shard, part []member)
 			func(b rueidis.Builder) rueidis.Completed { return b.Zscore().Key(sh.Lanes).Member(p.lane).Build() },
 			func(b rueidis.Builder) rueidis.Completed { return b.Hstrlen().Key(sh.Body).Field(m.name).Build() })
 	}
-	results, err := sc.servers.ask(ctx, commands...)
+	results, err := sc.servers.Ask(ctx, commands...)
 	if err != nil {
 		return err
 	}
@@ -97,9 +98,9 @@ func (sc *scrub) record(ctx context.Context, sh *keyspace.Shard, r record, have 
 	}
 	fix := repairOf(sh, f, r.stamp)
 	fix.write("ZADD", sh.Names, "CH", "0", f)
-	fix.write("ZADD", p.key, "CH", score(p.score), p.member)
+	fix.write("ZADD", p.key, "CH", redisconn.Score(p.score), p.member)
 	if p.lane != "" {
-		fix.write("ZADD", sh.Lanes, "LT", "CH", score(p.score), p.lane)
+		fix.write("ZADD", sh.Lanes, "LT", "CH", redisconn.Score(p.score), p.lane)
 	}
 	repaired, err := sc.mend(ctx, fix)
 	if err != nil || !repaired {
@@ -172,7 +173,7 @@ func (sc *scrub) belonging(ctx context.Context, sh *keyspace.Shard, key string, 
 	if len(fields) == 0 {
 		return nil
 	}
-	r, err := sc.servers.one(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hmget().Key(sh.Meta).Field(fields...).Build() })
+	r, err := sc.servers.One(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hmget().Key(sh.Meta).Field(fields...).Build() })
 	if err != nil {
 		return err
 	}
@@ -231,11 +232,11 @@ func (sc *scrub) laneBounds(ctx context.Context, sh *keyspace.Shard, part []memb
 	if len(part) == 0 {
 		return nil
 	}
-	var c run
+	var c redisconn.Run
 	for _, m := range part {
-		c.keys, c.args = append(c.keys, sh.Lanes, sh.Due(m.name)), append(c.args, m.name)
+		c.Keys, c.Args = append(c.Keys, sh.Lanes, sh.Due(m.name)), append(c.Args, m.name)
 	}
-	results, err := sc.servers.repeat(ctx, raise, c)
+	results, err := sc.servers.Repeat(ctx, raise, c)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -22,7 +23,7 @@ func (sc *scrub) claim(ctx context.Context, t *task.Task) error {
 	}
 	sh := sc.idemShard(t.Namespace, t.Idempotency.Key)
 	digest, key := t.Namespace+"/"+t.Idempotency.Key, sh.Idem
-	r, err := sc.servers.one(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hget().Key(key).Field(digest).Build() })
+	r, err := sc.servers.One(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hget().Key(key).Field(digest).Build() })
 	if err != nil {
 		return err
 	}
@@ -45,7 +46,7 @@ func (sc *scrub) claim(ctx context.Context, t *task.Task) error {
 
 // keep runs the script idem, and reports whether it has taken a key just now.
 func (sc *scrub) keep(ctx context.Context, verb string, sh *keyspace.Shard, digest, name, from string) (bool, error) {
-	results, err := sc.servers.repeat(ctx, idem, run{[]string{sh.Idem, sh.Own}, []string{sc.servers.identity, verb, digest, name, from}})
+	results, err := sc.servers.Repeat(ctx, idem, redisconn.Run{Keys: []string{sh.Idem, sh.Own}, Args: []string{sc.servers.Identity, verb, digest, name, from}})
 	if err != nil {
 		return false, err
 	}

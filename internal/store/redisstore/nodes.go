@@ -13,6 +13,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -159,7 +160,7 @@ func (s *Store) beat(ctx context.Context, how int) (heard, error) {
 		self.more = strings.Join(more[:min(len(more), maxAPIs)], ",")
 	}
 	self.lag = s.trusted.Lag()
-	args := []string{self.name, self.nonce, self.about(), millis(10 * s.config.silence()), millis(s.config.silence()), s.servers.identity}
+	args := []string{self.name, self.nonce, self.about(), millis(10 * s.config.silence()), millis(s.config.silence()), s.servers.Identity}
 	switch how {
 	case yields:
 		args[4] = args[3]
@@ -170,13 +171,13 @@ func (s *Store) beat(ctx context.Context, how int) (heard, error) {
 	case looks:
 		args[0], args[2] = "", ""
 	}
-	one := run{[]string{keyspace.NodesKey, keyspace.NodesID}, args}
+	one := redisconn.Run{Keys: []string{keyspace.NodesKey, keyspace.NodesID}, Args: args}
 	if how != looks {
-		h, err := readBeat(beat.do(ctx, s.servers.client, []run{one})[0])
+		h, err := readBeat(beat.Do(ctx, s.servers.Client, []redisconn.Run{one})[0])
 		s.suspect(err)
 		return h, err
 	}
-	results, err := s.servers.repeat(ctx, beat, one)
+	results, err := s.servers.Repeat(ctx, beat, one)
 	if err != nil {
 		return heard{}, err
 	}
@@ -207,7 +208,7 @@ func readBeat(r rueidis.RedisResult) (h heard, err error) {
 
 // announce makes the other nodes look. It may get lost: they look now and then anyway.
 func (s *Store) announce(ctx context.Context) {
-	c := s.servers.client
+	c := s.servers.Client
 	err := c.Do(ctx, c.B().Spublish().Channel(keyspace.NodesKey).Message(s.own.who).Build()).Error()
-	s.servers.trouble.about("tell the other nodes that there is news", err)
+	s.servers.Trouble.About("tell the other nodes that there is news", err)
 }

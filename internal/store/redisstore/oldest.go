@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -54,10 +55,10 @@ func (s *Store) keepOlderOut(ctx context.Context) error {
 }
 
 // shutOut makes m, which stands in keyspace.MetaKey, say that older code may not use the servers.
-func shutOut(ctx context.Context, s *servers, m meta) error {
-	r := &repair{keys: []string{keyspace.MetaKey}, args: []string{metaBearer.field, "-1", s.identity}}
+func shutOut(ctx context.Context, s *redisconn.Servers, m meta) error {
+	r := &repair{keys: []string{keyspace.MetaKey}, args: []string{metaBearer.field, "-1", s.Identity}}
 	r.write("HSET", keyspace.MetaKey, "format", strconv.Itoa(max(m.format, scheduleFormat)), "oldest", strconv.Itoa(scheduleFormat))
-	_, err := s.repeat(ctx, mend, run{r.keys, r.args})
+	_, err := s.Repeat(ctx, mend, redisconn.Run{Keys: r.keys, Args: r.args})
 	return err
 }
 
@@ -68,7 +69,7 @@ const (
 	// guardAgain is how soon that is tried again where it failed, and guardFor how long it may
 	// take: what else is polled waits for it.
 	guardAgain = 5 * time.Second
-	guardFor   = lookEvery / 3
+	guardFor   = redisconn.LookEvery / 3
 )
 
 // guard is when keyspace.MetaKey is to be looked at.
@@ -82,7 +83,7 @@ type guard struct {
 // are schedules and a failover has lost that. Without any it takes in that another node has made
 // the first one: then this one guards it, too.
 func (s *Store) guardOlder(ctx context.Context, g *guard, now time.Time) error {
-	addr := s.servers.masterOf(keyspace.MetaKey)
+	addr := s.servers.MasterOf(keyspace.MetaKey)
 	if addr == g.addr && now.Before(g.next) {
 		return g.failed
 	}
@@ -93,7 +94,7 @@ func (s *Store) guardOlder(ctx context.Context, g *guard, now time.Time) error {
 	switch {
 	case err == nil:
 		g.next = now.Add(guardEvery)
-	case !away(err):
+	case !redisconn.Away(err):
 		g.failed = err
 	}
 	return err
@@ -119,7 +120,7 @@ func (s *Store) outAgain(ctx context.Context) error {
 
 // sayLost logs that older nodes were let in for a while, and which have come.
 func (s *Store) sayLost(ctx context.Context) {
-	s.config.Logger.Warn("Redis had lost that servers of older versions, which know no schedules, are kept out: they are again", "key", keyspace.MetaKey, "server", s.servers.masterOf(keyspace.MetaKey))
+	s.config.Logger.Warn("Redis had lost that servers of older versions, which know no schedules, are kept out: they are again", "key", keyspace.MetaKey, "server", s.servers.MasterOf(keyspace.MetaKey))
 	var older olderNodes
 	if errors.As(s.nobodyOlder(ctx), &older) {
 		s.config.Logger.Error("servers of an older version have come meanwhile, and know no schedules: stop them, or bring them up to date", "nodes", strings.Join(older, ", "))

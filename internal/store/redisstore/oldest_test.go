@@ -10,6 +10,7 @@ import (
 
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -58,7 +59,7 @@ func TestWhatAFailoverLostKeepsOlderVersionsOutAgain(t *testing.T) {
 	forgetful(t, r)
 	look(guardEvery-time.Millisecond, "1")
 	lives := task.FloorMillis(time.Now()).Add(time.Hour) // the node brings that down to its clock
-	if reply, err := redistest.Command(t.Context(), r.Addr, "HSET", keyspace.NodesKey, "older", score(lives)+"/nonce/v0.1.0/1/0/10.0.0.7:8750"); reply != ":1" {
+	if reply, err := redistest.Command(t.Context(), r.Addr, "HSET", keyspace.NodesKey, "older", redisconn.Score(lives)+"/nonce/v0.1.0/1/0/10.0.0.7:8750"); reply != ":1" {
 		t.Fatal(reply, err)
 	}
 	look(time.Millisecond, "2")

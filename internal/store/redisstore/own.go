@@ -89,7 +89,7 @@ func (c Config) check() error {
 	case c.Heartbeat <= 0 || c.LanePoll <= 0 || c.ShardLease < 4*c.Heartbeat:
 		return fmt.Errorf("%w: a shard lease of %v with a heartbeat every %v: make it at least four times as long", errConfig, c.ShardLease, c.Heartbeat)
 	}
-	return c.Durability.check()
+	return c.Durability.Check()
 }
 
 func newOwnership(c Config, shards int) *ownership {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -19,7 +20,7 @@ var _ task.Permits = (*Store)(nil)
 const permitsChannel = "foliot:permits:"
 
 // permitting may run on a full server: without it nothing of a limited queue could be delivered.
-var permitting = newScript(sources, goes, "permits")
+var permitting = redisconn.NewScript(sources, redisconn.Writes, "permits")
 
 // permits is what a store needs besides the servers' keys.
 type permits struct {
@@ -89,32 +90,32 @@ func (s *Store) Permit(ctx context.Context, asks []task.PermitAsk) []task.Permit
 	defer leave()
 	ctx, stop := context.WithTimeout(ctx, s.config.ShardLease/3)
 	defer stop()
-	runs := make([]run, len(asks))
+	runs := make([]redisconn.Run, len(asks))
 	for i, a := range asks {
 		runs[i] = permitRun(s.own.who, s.permits.asks.Add(1), s.config.ShardLease, a)
 	}
 	var tell rueidis.Commands
-	for i, r := range permitting.do(ctx, s.servers.client, runs) {
+	for i, r := range permitting.Do(ctx, s.servers.Client, runs) {
 		reply, others, err := readPermits(r)
 		reply.Err, reply.Lease = s.failure(err), s.config.ShardLease
 		replies[i] = reply
 		for _, who := range others {
-			tell = append(tell, s.servers.client.B().Spublish().Channel(permitsChannel+who).Message(permitName(asks[i].PermitScope)).Build())
+			tell = append(tell, s.servers.Client.B().Spublish().Channel(permitsChannel+who).Message(permitName(asks[i].PermitScope)).Build())
 		}
 	}
 	if len(tell) > 0 {
-		s.servers.client.DoMulti(ctx, tell...) // what gets lost here is asked for a little later
+		s.servers.Client.DoMulti(ctx, tell...) // what gets lost here is asked for a little later
 	}
 	return replies
 }
 
 // permitRun returns the run of the script for the n-th ask of a process.
-func permitRun(who string, n uint64, lease time.Duration, a task.PermitAsk) run {
+func permitRun(who string, n uint64, lease time.Duration, a task.PermitAsk) redisconn.Run {
 	interval := "0"
 	if a.Rate > 0 {
 		interval = strconv.FormatFloat(1e6/a.Rate, 'g', -1, 64)
 	}
-	return run{permitKeys(a.PermitScope), []string{
+	return redisconn.Run{Keys: permitKeys(a.PermitScope), Args: []string{
 		who, strconv.FormatUint(n, 10), strconv.FormatInt(lease.Microseconds(), 10),
 		strconv.Itoa(a.Concurrency), strconv.Itoa(a.Keep), strconv.Itoa(a.Want),
 		interval, strconv.Itoa(a.Burst), strconv.FormatUint(a.Used, 10),

@@ -14,6 +14,7 @@ import (
 
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -25,7 +26,7 @@ type partner struct {
 	scope task.PermitScope
 	lease time.Duration
 	n     uint64
-	said  []run // every ask, in order
+	said  []redisconn.Run // every ask, in order
 
 	held, running int
 	share         int
@@ -66,9 +67,9 @@ func (p *partner) ask(limits task.QueueSettings, want, tokens int, lost bool) (t
 	return reply, others
 }
 
-func (p *partner) send(r run) (task.PermitReply, []string) {
+func (p *partner) send(r redisconn.Run) (task.PermitReply, []string) {
 	p.t.Helper()
-	reply, others, err := readPermits(permitting.do(context.WithoutCancel(p.t.Context()), p.c, []run{r})[0])
+	reply, others, err := readPermits(permitting.Do(context.WithoutCancel(p.t.Context()), p.c, []redisconn.Run{r})[0])
 	if err != nil {
 		p.t.Fatal(err)
 	}

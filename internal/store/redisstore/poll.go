@@ -3,6 +3,8 @@ package redisstore
 import (
 	"context"
 	"time"
+
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 )
 
 // pollEvery is how often a node asks what others have changed: a token that was
@@ -24,19 +26,19 @@ func (s *Store) poll() {
 		case <-s.closing:
 			return
 		}
-		ctx, stop := context.WithTimeout(s.servers.life, patience)
+		ctx, stop := context.WithTimeout(s.servers.Life, redisconn.Patience)
 		guard := func(ctx context.Context) error { return s.guardOlder(ctx, &older, time.Now()) }
 		err := s.verify(ctx, time.Now(), doubt)
-		if s.servers.life.Err() == nil {
-			s.servers.trouble.about("read the settings and the identity of the store", err)
+		if s.servers.Life.Err() == nil {
+			s.servers.Trouble.About("read the settings and the identity of the store", err)
 		}
 		if s.lost() != nil {
 			stop()
 			continue
 		}
 		for name, work := range map[string]func(context.Context) error{"raise the bounds of lanes": s.raiseBounds, "keep older versions out": guard} {
-			if err := work(ctx); s.servers.life.Err() == nil {
-				s.servers.trouble.about(name, err)
+			if err := work(ctx); s.servers.Life.Err() == nil {
+				s.servers.Trouble.About(name, err)
 			}
 		}
 		stop()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/foliot/foliot/internal/store/marks"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -248,19 +249,19 @@ func (s *Store) end(m *merge) {
 
 // extend reads on at the ends of strands.
 func (s *Store) extend(ctx context.Context, strands []*strand) error {
-	groups, _ := group(s.servers.cluster, strands, func(st *strand) *keyspace.Shard { return st.shard })
-	runs := make([]run, len(groups))
+	groups, _ := redisconn.Group(s.servers.Cluster, strands, func(st *strand) *keyspace.Shard { return st.shard })
+	runs := make([]redisconn.Run, len(groups))
 	for i, g := range groups {
 		for _, st := range g {
 			from := st.from
 			if n := len(st.entries); n > 0 {
 				from = st.entries[n-1].Position()
 			}
-			runs[i].keys = append(runs[i].keys, st.shard.Due(keyspace.LaneMember(st.read.Lane)))
-			runs[i].args = append(runs[i].args, score(from.Due), from.Name, score(st.read.Until), strconv.Itoa(st.share()))
+			runs[i].Keys = append(runs[i].Keys, st.shard.Due(keyspace.LaneMember(st.read.Lane)))
+			runs[i].Args = append(runs[i].Args, redisconn.Score(from.Due), from.Name, redisconn.Score(st.read.Until), strconv.Itoa(st.share()))
 		}
 	}
-	results, err := s.servers.repeat(ctx, peek, runs...)
+	results, err := s.servers.Repeat(ctx, peek, runs...)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -45,7 +46,7 @@ func TestANamespaceWithoutQuotasCannotFillTheServersOfAll(t *testing.T) {
 			if err := replies[0].Err; err != nil {
 				return err
 			}
-			if err := s.servers.look(t.Context()); err != nil {
+			if err := s.servers.Look(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -53,13 +54,13 @@ func TestANamespaceWithoutQuotasCannotFillTheServersOfAll(t *testing.T) {
 		return nil
 	}
 	t.Run("beside others", func(t *testing.T) {
-		s := openLevel(t, Default, 0, redistest.New(t, "--maxmemory", "20mb").Addr)
+		s := openLevel(t, redisconn.Default, 0, redistest.New(t, "--maxmemory", "20mb").Addr)
 		edit(t, s, began, task.PutNamespace{Settings: task.NamespaceSettings{Name: "victim"}})
 		var quota *task.QuotaError
 		if err := fillAs(t, s, task.DefaultNamespace); !errors.As(err, &quota) || quota.Quota != task.QuotaBytes {
 			t.Fatalf("the namespace that fills the server: %v, want its share as max_bytes", err)
 		}
-		if free, _ := s.servers.free(); free < 5<<20 {
+		if free, _ := s.servers.Free(); free < 5<<20 {
 			t.Errorf("%d bytes are left to others", free)
 		}
 		spec := specOf(t, "mine", began)
@@ -69,7 +70,7 @@ func TestANamespaceWithoutQuotasCannotFillTheServersOfAll(t *testing.T) {
 		}
 	})
 	t.Run("alone", func(t *testing.T) {
-		s := openLevel(t, Default, 0, redistest.New(t, "--maxmemory", "20mb").Addr)
+		s := openLevel(t, redisconn.Default, 0, redistest.New(t, "--maxmemory", "20mb").Addr)
 		if err := fillAs(t, s, task.DefaultNamespace); !errors.Is(err, task.ErrFull) {
 			t.Errorf("the only namespace: %v, want it to have the whole server", err)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -33,7 +34,7 @@ func (sc *scrub) recount(ctx context.Context, sh *keyspace.Shard) error {
 		if err != nil {
 			return err
 		}
-		r, err := sc.servers.one(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hlen().Key(sh.Meta).Build() })
+		r, err := sc.servers.One(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hlen().Key(sh.Meta).Build() })
 		if err != nil {
 			return err
 		}
@@ -56,9 +57,9 @@ func steady(a, b map[string]string) bool {
 // tally returns the stamps of a shard's records, and the fields of their counts.
 func (sc *scrub) tally(ctx context.Context, sh *keyspace.Shard) (stamps map[string]string, counts map[string]int64, err error) {
 	stamps, counts = map[string]string{}, map[string]int64{}
-	it := item{shard: sh}
+	it := redisconn.Item{Shard: sh}
 	for scan := "0"; ; {
-		part, next, err := sc.scanKey(ctx, "HSCAN", sh.Meta, scan, maxReads, -1)
+		part, next, err := sc.scanKey(ctx, "HSCAN", sh.Meta, scan, redisconn.MaxReads, -1)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -83,16 +84,16 @@ func (sc *scrub) tally(ctx context.Context, sh *keyspace.Shard) (stamps map[stri
 			break
 		}
 	}
-	for _, w := range it.writes {
-		n, _ := strconv.ParseInt(w.args[1], 10, 64)
-		counts[w.args[0]] += n
+	for _, w := range it.Writes {
+		n, _ := strconv.ParseInt(w.Args[1], 10, 64)
+		counts[w.Args[0]] += n
 	}
 	return stamps, counts, nil
 }
 
 // fields returns the fields of a shard's counts that are not zero.
 func (sc *scrub) fields(ctx context.Context, sh *keyspace.Shard) (map[string]int64, error) {
-	r, err := sc.servers.one(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hgetall().Key(sh.Counts).Build() })
+	r, err := sc.servers.One(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hgetall().Key(sh.Counts).Build() })
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +110,7 @@ func (sc *scrub) correct(ctx context.Context, sh *keyspace.Shard, have, want map
 		if have[f] == want[f] {
 			continue
 		}
-		r, err := sc.servers.one(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hget().Key(sh.Counts).Field(f).Build() })
+		r, err := sc.servers.One(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hget().Key(sh.Counts).Field(f).Build() })
 		if err != nil {
 			return err
 		}
@@ -126,7 +127,7 @@ func (sc *scrub) correct(ctx context.Context, sh *keyspace.Shard, have, want map
 		} else {
 			fix.write("HSET", sh.Counts, f, strconv.FormatInt(want[f], 10))
 		}
-		results, err := sc.servers.repeat(ctx, mend, run{fix.keys, fix.args})
+		results, err := sc.servers.Repeat(ctx, mend, redisconn.Run{Keys: fix.keys, Args: fix.args})
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -87,7 +88,7 @@ func (s *Store) editLocked(ctx context.Context, now task.Millis, e task.Edit) (t
 		if err != nil {
 			return task.EditReply{}, err
 		}
-		replies, err := s.servers.write(ctx, configure, []*keyspace.Shard{nil}, []run{one})
+		replies, err := s.servers.Write(ctx, configure, []*keyspace.Shard{nil}, []redisconn.Run{one})
 		if err != nil {
 			return task.EditReply{}, err
 		}
@@ -95,7 +96,7 @@ func (s *Store) editLocked(ctx context.Context, now task.Millis, e task.Edit) (t
 		if err != nil {
 			return task.EditReply{}, err
 		}
-		if version == one.args[1] {
+		if version == one.Args[1] {
 			s.adoptLocked(&configuration{version, have.settings.With(changes...)})
 			return task.EditReply{Changes: changes}, nil
 		}
@@ -106,29 +107,29 @@ func (s *Store) editLocked(ctx context.Context, now task.Millis, e task.Edit) (t
 	return task.EditReply{}, fmt.Errorf("%s: others changed settings %d times meanwhile: try again", e.Action(), maxRounds)
 }
 
-func (s *Store) editRun(now task.Millis, who task.Actor, e task.Edit, version string, changes []task.SettingChange) (run, error) {
+func (s *Store) editRun(now task.Millis, who task.Actor, e task.Edit, version string, changes []task.SettingChange) (redisconn.Run, error) {
 	var entries []task.AuditEntry
 	if entry, ok := task.AuditEdit(now, who, e, changes); ok && s.config.logs() {
 		entries = append(entries, entry)
 	}
-	one := configureRun(s.servers.identity, version, entries)
+	one := configureRun(s.servers.Identity, version, entries)
 	for _, change := range changes {
 		value := ""
 		if change.Value != nil {
 			data, err := task.EncodeSetting(change.Value)
 			if err != nil {
-				return run{}, err
+				return redisconn.Run{}, err
 			}
 			value = string(data)
 		}
-		one.args = append(one.args, settingField(change.Key), value)
+		one.Args = append(one.Args, settingField(change.Key), value)
 	}
 	return one, nil
 }
 
 // configureRun returns the run of configure that records entries, which are all of one
 // stream (settingsPart). The caller adds settings.
-func configureRun(identity, version string, entries []task.AuditEntry) run {
+func configureRun(identity, version string, entries []task.AuditEntry) redisconn.Run {
 	namespace := ""
 	if len(entries) > 0 {
 		namespace = settingsPart(&entries[0])
@@ -138,7 +139,7 @@ func configureRun(identity, version string, entries []task.AuditEntry) run {
 	for i := range entries {
 		args = append(args, encodeEntry(&entries[i]))
 	}
-	return run{keys, args}
+	return redisconn.Run{Keys: keys, Args: args}
 }
 
 // Record implements task.Registry.
@@ -155,15 +156,15 @@ func (s *Store) record(ctx context.Context, entries []task.AuditEntry) error {
 	if !s.config.logs() || len(entries) == 0 {
 		return nil
 	}
-	var runs []run
+	var runs []redisconn.Run
 	for rest := entries; len(rest) > 0; { // a run for each stretch of one stream
 		n := 1
 		for n < len(rest) && settingsPart(&rest[n]) == settingsPart(&rest[0]) {
 			n++
 		}
-		runs, rest = append(runs, configureRun(s.servers.identity, "", rest[:n])), rest[n:]
+		runs, rest = append(runs, configureRun(s.servers.Identity, "", rest[:n])), rest[n:]
 	}
-	_, err := s.servers.write(ctx, configure, make([]*keyspace.Shard, len(runs)), runs)
+	_, err := s.servers.Write(ctx, configure, make([]*keyspace.Shard, len(runs)), runs)
 	return err
 }
 
@@ -178,7 +179,7 @@ func settingField(k task.SettingKey) string {
 // lost, it does not adopt. Errors: task.ErrStoreReplaced, task.ErrSettingsLost.
 func (s *Store) reloadLocked(ctx context.Context) (bool, error) {
 	have := s.settings.Load()
-	replies, err := s.servers.repeat(ctx, settings, run{[]string{keyspace.SettingsKey, keyspace.SettingsID}, []string{have.version}})
+	replies, err := s.servers.Repeat(ctx, settings, redisconn.Run{Keys: []string{keyspace.SettingsKey, keyspace.SettingsID}, Args: []string{have.version}})
 	if err != nil {
 		return false, err
 	}
@@ -188,10 +189,10 @@ func (s *Store) reloadLocked(ctx context.Context) (bool, error) {
 		return false, err
 	case len(texts) < 3:
 		return false, errDamaged
-	case texts[0] != s.servers.identity:
-		return false, &loss{task.ErrStoreReplaced, bearer{name: "the settings", key: keyspace.SettingsID}.differs(texts[0])}
+	case texts[0] != s.servers.Identity:
+		return false, &redisconn.Loss{Kind: task.ErrStoreReplaced, Found: bearer{name: "the settings", key: keyspace.SettingsID}.differs(texts[0])}
 	case texts[1] != "" && texts[2] == "":
-		return false, &loss{task.ErrSettingsLost, "the key " + keyspace.SettingsKey + " is gone"}
+		return false, &redisconn.Loss{Kind: task.ErrSettingsLost, Found: "the key " + keyspace.SettingsKey + " is gone"}
 	case texts[2] == have.version:
 		return false, nil
 	}
@@ -208,7 +209,7 @@ func (s *Store) reloadLocked(ctx context.Context) (bool, error) {
 	}
 	next := &configuration{texts[2], task.NewSettings(records...)}
 	if have.settings.Secured() && !next.settings.Secured() {
-		return false, &loss{task.ErrSettingsLost, "the key " + keyspace.SettingsKey + " has no access tokens any more"}
+		return false, &redisconn.Loss{Kind: task.ErrSettingsLost, Found: "the key " + keyspace.SettingsKey + " has no access tokens any more"}
 	}
 	s.adoptLocked(next)
 	return true, nil

@@ -2,12 +2,14 @@ package redisstore
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -23,20 +25,20 @@ func TestACallThatIsRepeatedForLongLearnsWhatBecameOfIt(t *testing.T) {
 	}
 	first := replacement(s.shard(keyed("a")), record{}, created.Task)
 	second := first
-	second.field = "default/b"
+	second.Field = "default/b"
 	for _, c := range []struct {
 		what string
-		item item
+		item redisconn.Item
 		age  task.Millis
-		want fate
+		want redisconn.Fate
 	}{
-		{"at once", first, 0, carried},
-		{"ten seconds later", first, 10_000, repeated},
-		{"ten seconds later, for the first time", second, 10_000, misdated},
+		{"at once", first, 0, redisconn.Carried},
+		{"ten seconds later", first, 10_000, redisconn.Repeated},
+		{"ten seconds later, for the first time", second, 10_000, redisconn.Misdated},
 	} {
-		at := clock{now: now - c.age, behind: 2000, ahead: 1000}
-		outcomes, _, err := s.servers.put(t.Context(), at, []item{c.item}, nil, false)
-		if err != nil || outcomes[0].fate != c.want {
+		at := redisconn.Clock{Now: now - c.age, Behind: 2000, Ahead: 1000}
+		outcomes, _, err := s.servers.Put(t.Context(), at, []redisconn.Item{c.item}, nil, false)
+		if err != nil || outcomes[0].Fate != c.want {
 			t.Errorf("%s: %v, %v; want the fate %d", c.what, outcomes, err, c.want)
 		}
 	}
@@ -45,7 +47,7 @@ func TestACallThatIsRepeatedForLongLearnsWhatBecameOfIt(t *testing.T) {
 // The client closes the connections to a master that has lost its place, and
 // says of them what it says of itself where it is closed.
 func TestAConnectionThatTheClientHasReplacedIsNoClosedStore(t *testing.T) {
-	err := new(Store).failure(unavailable(rueidis.ErrClosing, patience))
+	err := new(Store).failure(fmt.Errorf("%w: the connection broke: %w", task.ErrUnavailable, rueidis.ErrClosing))
 	if !errors.Is(err, task.ErrUnavailable) || errors.Is(err, task.ErrClosed) {
 		t.Error(err)
 	}

@@ -33,5 +33,5 @@ func (s *Store) noteRollback(missing int64) {
 	s.own.rollbacks.Add(1)
 	by := time.Duration(missing) * s.config.Heartbeat
 	s.config.Logger.Error("the store went back in time: tasks that were accepted since are lost, and changes and deliveries since are undone",
-		"by", by.Round(time.Second).String(), "identity", s.servers.identity, "reason", "the Redis was restored from an older copy, or a replica that was behind took over")
+		"by", by.Round(time.Second).String(), "identity", s.servers.Identity, "reason", "the Redis was restored from an older copy, or a replica that was behind took over")
 }

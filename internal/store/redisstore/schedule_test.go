@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -135,7 +136,7 @@ func TestTheEndOfAnOccurrenceReachesItsSchedulesOwner(t *testing.T) {
 // TestAFullServerMakesSchedulesWait, with its next instant where it was, and it goes on.
 func TestAFullServerMakesSchedulesWait(t *testing.T) {
 	addr := redistest.New(t, "--maxmemory", "20mb").Addr
-	s := openLevel(t, Default, 0, addr)
+	s := openLevel(t, redisconn.Default, 0, addr)
 	put, skips := eachSecond(t, "nightly"), eachSecond(t, "skips", task.SkipOverlap)
 	put.Spec.Rule.Start, skips.Spec.Rule.Anchor = task.FloorMillis(time.Now())+200, task.FloorMillis(time.Now())-800
 	put.Spec.Rule.Anchor = 0
@@ -163,7 +164,7 @@ func TestAFullServerMakesSchedulesWait(t *testing.T) {
 	if reply, err := redistest.Command(t.Context(), addr, "DEL", "fill"); reply != ":1" {
 		t.Fatal(reply, err)
 	}
-	if err := s.servers.look(t.Context()); err != nil {
+	if err := s.servers.Look(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if errs := fire(); errs[0] != nil || got[0].Spawned == nil || got[0].Spawned.Due != put.Spec.Rule.Start {

@@ -1,25 +1,29 @@
 package redisstore
 
-import "embed"
+import (
+	"embed"
+
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
+)
 
 //go:embed scripts/*.lua
 var sources embed.FS
 
 // The scripts, each named as its file.
 var (
-	get       = newScript(sources, reads, "get")
-	peek      = newScript(sources, reads, "peek")
-	idem      = newScript(sources, adds, "idem")
-	configure = newScript(sources, goes, "configure")
-	settings  = newScript(sources, reads, "settings")
-	raise     = newScript(sources, goes, "raise")
-	walk      = newScript(sources, reads, "walk")
-	mend      = newScript(sources, goes, "mend")
-	own       = newScript(sources, goes, "own")
-	beat      = newScript(sources, goes, "beat")
-	drain     = newScript(sources, goes, "drain")
-	lanes     = newScript(sources, reads, "lanes")
-	decide    = newScript(sources, goes, "meta")
-	unlog     = newScript(sources, goes, "unlog")
-	fence     = newScript(sources, goes, "fence")
+	get       = redisconn.NewScript(sources, redisconn.Reads, "get")
+	peek      = redisconn.NewScript(sources, redisconn.Reads, "peek")
+	idem      = redisconn.NewScript(sources, redisconn.Adds, "idem")
+	configure = redisconn.NewScript(sources, redisconn.Writes, "configure")
+	settings  = redisconn.NewScript(sources, redisconn.Reads, "settings")
+	raise     = redisconn.NewScript(sources, redisconn.Writes, "raise")
+	walk      = redisconn.NewScript(sources, redisconn.Reads, "walk")
+	mend      = redisconn.NewScript(sources, redisconn.Writes, "mend")
+	own       = redisconn.NewScript(sources, redisconn.Writes, "own")
+	beat      = redisconn.NewScript(sources, redisconn.Writes, "beat")
+	drain     = redisconn.NewScript(sources, redisconn.Writes, "drain")
+	lanes     = redisconn.NewScript(sources, redisconn.Reads, "lanes")
+	decide    = redisconn.NewScript(sources, redisconn.Writes, "meta")
+	unlog     = redisconn.NewScript(sources, redisconn.Writes, "unlog")
+	fence     = redisconn.NewScript(sources, redisconn.Writes, "fence")
 )

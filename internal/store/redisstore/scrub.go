@@ -11,6 +11,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -164,7 +165,7 @@ func (sc *scrub) walkSpace(ctx context.Context, sh *keyspace.Shard) (whole bool,
 
 // walkLanes examines the due indexes of a shard.
 func (sc *scrub) walkLanes(ctx context.Context, sh *keyspace.Shard) (whole bool, err error) {
-	r, err := sc.servers.one(ctx, func(b rueidis.Builder) rueidis.Completed {
+	r, err := sc.servers.One(ctx, func(b rueidis.Builder) rueidis.Completed {
 		return b.Zrange().Key(sh.Lanes).Min("0").Max("-1").Build()
 	})
 	if err != nil {
@@ -203,7 +204,7 @@ func (sc *scrub) walkKey(ctx context.Context, command, key string, bytes int, ex
 		if limit <= 0 {
 			return false, nil
 		}
-		all, next, err := sc.scanKey(ctx, command, key, sc.at.scan, min(limit, maxReads), bytes)
+		all, next, err := sc.scanKey(ctx, command, key, sc.at.scan, min(limit, redisconn.MaxReads), bytes)
 		if err != nil {
 			return false, err
 		}
@@ -211,7 +212,7 @@ func (sc *scrub) walkKey(ctx context.Context, command, key string, bytes int, ex
 		if sc.at.after == "" {
 			first = 0
 		}
-		part := all[first:min(first+min(limit, maxReads), len(all))]
+		part := all[first:min(first+min(limit, redisconn.MaxReads), len(all))]
 		sc.done.Examined += len(part)
 		if err := examine(ctx, sc.shards[sc.at.shard], part); err != nil {
 			return false, err
@@ -229,8 +230,8 @@ func (sc *scrub) walkKey(ctx context.Context, command, key string, bytes int, ex
 
 // scanKey returns what a scan of a key returns, in the order of the members, each once.
 func (s *Store) scanKey(ctx context.Context, command, key, from string, count, bytes int) (all []member, next string, err error) {
-	runs := []run{{[]string{key}, []string{command, from, strconv.Itoa(count), strconv.Itoa(bytes)}}}
-	results, err := s.servers.repeat(ctx, walk, runs...)
+	runs := []redisconn.Run{{Keys: []string{key}, Args: []string{command, from, strconv.Itoa(count), strconv.Itoa(bytes)}}}
+	results, err := s.servers.Repeat(ctx, walk, runs...)
 	if err != nil {
 		return nil, "", err
 	}

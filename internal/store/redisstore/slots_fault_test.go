@@ -16,6 +16,7 @@ import (
 
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 )
 
 // mover moves slots of a cluster of three masters by hand, so that it can stop halfway.
@@ -123,7 +124,7 @@ func (m *mover) finish(slot uint16) {
 	}
 	m.at[slot] = to
 	for node := range m.nodes {
-		redistest.Until(m, patience, m.addrs[node]+" knows that slot "+n+" has moved", func() bool {
+		redistest.Until(m, redisconn.Patience, m.addrs[node]+" knows that slot "+n+" has moved", func() bool {
 			known := m.knows(node, slot, m.ids[to])
 			if !known {
 				m.do(node, "CLUSTER", "SETSLOT", n, "NODE", m.ids[to])

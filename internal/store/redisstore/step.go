@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -35,7 +36,7 @@ const maxRounds = 256
 // giveWay waits before another round, where it is one of many.
 func (s *Store) giveWay(ctx context.Context, round int) {
 	if round > 3 {
-		s.servers.pause(ctx, rand.N(time.Duration(min(round, 32))*time.Millisecond))
+		s.servers.Pause(ctx, rand.N(time.Duration(min(round, 32))*time.Millisecond))
 	}
 }
 
@@ -199,7 +200,7 @@ func (s *Store) round(ctx context.Context, r *request, open []*step) error {
 	if err := s.unmark(ctx, r.now, open); err != nil {
 		return err
 	}
-	var items []item
+	var items []redisconn.Item
 	var of []*step // whose they are; nil: the one before's spawned task
 	for _, st := range open {
 		if !s.apply(r, st) {
@@ -208,7 +209,7 @@ func (s *Store) round(ctx context.Context, r *request, open []*step) error {
 		items, of = append(items, s.item(r, st)), append(of, st)
 		if t := st.result.Spawned; t != nil {
 			spawned := replacement(s.shard(t.Key()), record{}, t)
-			spawned.with = true
+			spawned.With = true
 			s.wake(&spawned, nil, t)
 			items, of = append(items, spawned), append(of, nil)
 		}
@@ -226,9 +227,9 @@ func (s *Store) round(ctx context.Context, r *request, open []*step) error {
 	}
 	var entries []task.Entry
 	for i, o := range outcomes {
-		r.unconfirmed = r.unconfirmed || o.unconfirmed
+		r.unconfirmed = r.unconfirmed || o.Unconfirmed
 		if of[i] == nil {
-			if t := of[i-1].result.Spawned; o.fate == carried || outcomes[i-1].fate == repeated {
+			if t := of[i-1].result.Spawned; o.Fate == redisconn.Carried || outcomes[i-1].Fate == redisconn.Repeated {
 				s.quotas.moved(nil, t)
 				entries = append(entries, t.Entry())
 			}
@@ -257,7 +258,7 @@ func (s *Store) apply(r *request, st *step) bool {
 		st.note, err = err, nil
 	}
 	if err == nil && (st.kind == change && st.old.task == nil || result.Spawned != nil && st.kind == fire) {
-		err = s.servers.room(s.shard(st.key))
+		err = s.servers.Room(s.shard(st.key))
 	}
 	if err == nil && st.kind == change {
 		err = s.Settings().Takes(st.old.task, result.Task)
@@ -292,24 +293,24 @@ func (s *Store) apply(r *request, st *step) bool {
 // and extensions anybody may whose token holds the lease, and the stamp says
 // that: a node that has lost the shard finishes what it has claimed, and nothing
 // it has sent is sent again.
-func (s *Store) item(r *request, st *step) item {
+func (s *Store) item(r *request, st *step) redisconn.Item {
 	it := replacement(s.shard(st.key), st.old, st.result.Task)
 	s.wake(&it, st.old.task, st.result.Task)
 	if st.kind == claim || st.kind == fire || st.kind == reaping || st.kind == removal {
-		it.owner = s.owner(it.shard)
+		it.Owner = s.owner(it.Shard)
 	}
-	it.more = st.kind == change && st.old.task == nil || st.result.Spawned != nil && st.kind == fire
+	it.More = st.kind == change && st.old.task == nil || st.result.Spawned != nil && st.kind == fire
 	switch st.kind {
 	case claim:
-		it.earliest = st.old.task.Due
+		it.Earliest = st.old.task.Due
 	case fire: // unless the end of an occurrence was waited for
 		if st.old.task.Due <= r.now {
-			it.earliest = st.old.task.Due
+			it.Earliest = st.old.task.Due
 		}
 	case reaping:
-		it.earliest = st.old.task.Lease.Until
+		it.Earliest = st.old.task.Lease.Until
 	case removal:
-		it.earliest = st.old.task.KeepUntil
+		it.Earliest = st.old.task.KeepUntil
 	case change:
 		if e, ok := task.AuditChange(r.now, r.who, st.transition.(task.Change), st.result); ok && s.config.logs() {
 			logEntry(&it, e)
@@ -334,7 +335,7 @@ func (s *Store) confirm(ctx context.Context, r *request, steps []*step) error {
 	if len(shards) == 0 {
 		return nil
 	}
-	unconfirmed, err := s.servers.confirm(ctx, shards)
+	unconfirmed, err := s.servers.Confirm(ctx, shards)
 	r.unconfirmed = r.unconfirmed || unconfirmed
 	return err
 }

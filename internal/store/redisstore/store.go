@@ -14,6 +14,7 @@ import (
 
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/trusted"
 )
@@ -34,7 +35,7 @@ type Config struct {
 	Shards int
 
 	// Durability says what a nil error of a mutation means. Default: Default.
-	Durability Durability
+	Durability redisconn.Durability
 
 	// Replicas is how many replicas must confirm a write at the level Strict. Default:
 	// all that follow, and one at least once a master was seen to have any. Negative: none, at any level.
@@ -99,7 +100,7 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	c.Durability = cmp.Or(c.Durability, Default)
+	c.Durability = cmp.Or(c.Durability, redisconn.Default)
 	c.Policy = c.Policy.WithDefaults()
 	c.AuditKeep = cmp.Or(c.AuditKeep, task.DefaultAuditKeep)
 	c.AuditLength = cmp.Or(c.AuditLength, maxTaskEntries)
@@ -114,8 +115,8 @@ func (c Config) withDefaults() Config {
 }
 
 // conn returns the part of c that its servers need to know.
-func (c Config) conn() connConfig {
-	return connConfig{
+func (c Config) conn() redisconn.Config {
+	return redisconn.Config{
 		Client: c.Client, Durability: c.Durability, Replicas: c.Replicas, Memory: c.Memory,
 		UnsafeEviction: c.UnsafeEviction, UnsafePersistence: c.UnsafePersistence, Subscribe: !c.Alone, Logger: c.Logger,
 	}
@@ -136,7 +137,7 @@ func (c Config) auditLength(most int) int {
 // Store is a task.Store in Redis.
 type Store struct {
 	config  Config
-	servers *servers
+	servers *redisconn.Servers
 	shards  []*keyspace.Shard
 	own     *ownership
 
@@ -171,20 +172,20 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	servers, err := connect(ctx, c.conn())
+	servers, err := redisconn.Connect(ctx, c.conn())
 	if err != nil {
 		return nil, err
 	}
 	s, err := open(ctx, c, servers)
 	if err != nil {
-		servers.close()
+		servers.Close()
 	}
 	return s, err
 }
 
 // open reads what a store must know of its servers, and begins to work. After
 // an error nothing does.
-func open(ctx context.Context, c Config, servers *servers) (*Store, error) {
+func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, error) {
 	m, err := agree(ctx, servers, c)
 	if err != nil {
 		return nil, err
@@ -192,7 +193,7 @@ func open(ctx context.Context, c Config, servers *servers) (*Store, error) {
 	s := &Store{
 		config: c, servers: servers,
 		shards: keyspace.NewShards(m.shards), own: newOwnership(c, m.shards),
-		held: held{m: map[task.Key]record{}}, quotas: quotas{free: servers.free, have: map[string]*usage{}}, strays: strays{m: map[task.Key]stray{}}, bounds: bounds{low: map[*keyspace.Shard]map[task.Lane]struct{}{}},
+		held: held{m: map[task.Key]record{}}, quotas: quotas{free: servers.Free, have: map[string]*usage{}}, strays: strays{m: map[task.Key]stray{}}, bounds: bounds{low: map[*keyspace.Shard]map[task.Lane]struct{}{}},
 		watchman: watchman{doubt: make(chan struct{}, 1)},
 		closing:  make(chan struct{}), polled: make(chan struct{}),
 	}
@@ -208,7 +209,7 @@ func open(ctx context.Context, c Config, servers *servers) (*Store, error) {
 	if err := s.load(ctx); err != nil {
 		return nil, err
 	}
-	servers.start()
+	servers.Start()
 	if c.Alone {
 		if err := s.takeAll(ctx); err != nil {
 			return nil, err
@@ -232,11 +233,11 @@ func (s *Store) load(ctx context.Context) error {
 
 // eachShard sends a command for every shard.
 func (s *Store) eachShard(ctx context.Context, of func(rueidis.Builder, *keyspace.Shard) rueidis.Completed) ([]rueidis.RedisResult, error) {
-	commands := make([]command, len(s.shards))
+	commands := make([]redisconn.Command, len(s.shards))
 	for i, sh := range s.shards {
 		commands[i] = func(b rueidis.Builder) rueidis.Completed { return of(b, sh) }
 	}
-	return s.servers.ask(ctx, commands...)
+	return s.servers.Ask(ctx, commands...)
 }
 
 func (s *Store) shard(key task.Key) *keyspace.Shard {
@@ -256,17 +257,17 @@ func (s *Store) policyOf(t *task.Task) task.Policy {
 }
 
 // put carries out items for r.
-func (s *Store) put(ctx context.Context, r *request, items []item) ([]outcome, task.Millis, error) {
+func (s *Store) put(ctx context.Context, r *request, items []redisconn.Item) ([]redisconn.Outcome, task.Millis, error) {
 	k := r.steps[0].kind
-	return s.servers.put(ctx, s.clock(r.now), items, r.known, k == claim || k == extension)
+	return s.servers.Put(ctx, s.clock(r.now), items, r.known, k == claim || k == extension)
 }
 
 // clock returns what the server is told of our time.
-func (s *Store) clock(now task.Millis) clock {
+func (s *Store) clock(now task.Millis) redisconn.Clock {
 	if s.config.CallersClock {
-		return clock{}
+		return redisconn.Clock{}
 	}
-	return clock{now: now, behind: 2000, ahead: 1000}
+	return redisconn.Clock{Now: now, Behind: 2000, Ahead: 1000}
 }
 
 // added notes entries that came into lanes, and tells the watcher of those in
@@ -289,7 +290,7 @@ func (s *Store) added(entries []task.Entry) {
 // API of each node follows, as its heartbeat says. The list has no order, and
 // may name a server several times. It costs no request.
 func (s *Store) Endpoints() []string {
-	all := s.servers.endpoints()
+	all := s.servers.Endpoints()
 	if list := s.own.apis.Load(); list != nil {
 		all = append(all, *list...)
 	}
@@ -319,10 +320,10 @@ func (s *Store) Err() error {
 	if l := s.lost(); l != nil {
 		return l
 	}
-	if why := s.servers.absent.Load(); why != nil {
+	if why := s.servers.Absent.Load(); why != nil {
 		return fmt.Errorf("%w: %w", task.ErrUnavailable, *why)
 	}
-	if why := s.servers.unfit.Load(); why != nil {
+	if why := s.servers.Unfit.Load(); why != nil {
 		return fmt.Errorf("%w: %w", task.ErrStoreUnfit, *why)
 	}
 	return nil
@@ -351,8 +352,8 @@ func (s *Store) failure(err error) error {
 	case err == nil:
 		return nil
 	case s.suspect(err):
-		return lossOf(err)
-	case outOfMemory(err):
+		return redisconn.LossOf(err)
+	case redisconn.OutOfMemory(err):
 		return fmt.Errorf("%w: Redis has no memory left: %w", task.ErrFull, err)
 	case errors.Is(err, rueidis.ErrClosing) && !errors.Is(err, task.ErrUnavailable): // the client has closed a connection that it replaces
 		return task.ErrClosed
@@ -363,7 +364,7 @@ func (s *Store) failure(err error) error {
 // Close implements task.Store.
 func (s *Store) Close() error {
 	s.Release()
-	s.servers.stop()
+	s.servers.Stop()
 	s.gate.Lock()
 	if s.closed {
 		s.gate.Unlock()
@@ -373,7 +374,7 @@ func (s *Store) Close() error {
 	s.gate.Unlock()
 	close(s.closing)
 	<-s.polled
-	s.servers.close()
+	s.servers.Close()
 	<-s.own.ended
 	return nil
 }

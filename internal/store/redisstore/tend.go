@@ -48,6 +48,13 @@ func (s *Store) keepShards(ctx context.Context, next time.Time) {
 	}
 }
 
+// A store that stops waits for servers that are away: for what tends its shards,
+// then for the release of these, and for calls under way. In all two seconds.
+const (
+	tendingEnds = 300 * time.Millisecond
+	releaseEnds = 700 * time.Millisecond
+)
+
 // Release gives all shards to the other nodes, at once and for good: this
 // process claims nothing any more, and may settle and extend what it has
 // claimed. It returns when others can have them. Close begins with it.
@@ -73,7 +80,7 @@ func (s *Store) leave(ctx context.Context) {
 	}
 	// First: who hears of the release is to know.
 	_, err := s.beat(ctx, leaves)
-	s.servers.trouble.about("tell the other nodes that this one goes", err)
+	s.servers.Trouble.About("tell the other nodes that this one goes", err)
 	if s.release(ctx, held) {
 		s.config.Logger.Info("released all shards", "shards", len(held))
 	}
@@ -140,7 +147,7 @@ func (s *Store) meet(ctx context.Context) {
 	o := s.own
 	silence := s.config.silence()
 	h, err := s.beat(ctx, o.manner(time.Now(), silence))
-	s.servers.trouble.about("tell the other nodes that this one lives", err)
+	s.servers.Trouble.About("tell the other nodes that this one lives", err)
 	if err != nil {
 		o.away, o.silent = time.Now(), time.Time{}
 		if o.mine == nil {
@@ -153,7 +160,7 @@ func (s *Store) meet(ctx context.Context) {
 	first := !o.met
 	o.met = true
 	if twin := o.clash(peers, now, found, silence); twin != nil || !o.uncertain(silence) {
-		s.servers.trouble.about("be the only node of that name", twin)
+		s.servers.Trouble.About("be the only node of that name", twin)
 	}
 	if found == moved || first {
 		s.announce(ctx)

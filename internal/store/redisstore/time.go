@@ -14,7 +14,7 @@ func (s *Store) Now() time.Time {
 	if s.config.CallersClock {
 		return time.Now()
 	}
-	earliest, _ := s.servers.clocks.at(s.servers.clocks.steady())
+	earliest, _ := s.servers.Clocks.At(s.servers.Clocks.Steady())
 	return earliest
 }
 
@@ -24,7 +24,7 @@ func (s *Store) Latest() time.Time {
 	if s.config.CallersClock {
 		return time.Now()
 	}
-	_, latest := s.servers.clocks.at(s.servers.clocks.steady())
+	_, latest := s.servers.Clocks.At(s.servers.Clocks.Steady())
 	return latest
 }
 
@@ -47,7 +47,7 @@ func (s *Store) nowWithin() (earliest, latest time.Time) {
 		now := time.Now()
 		return now, now
 	}
-	return s.servers.clocks.within(s.servers.clocks.steady())
+	return s.servers.Clocks.Within(s.servers.Clocks.Steady())
 }
 
 // now returns Now in milliseconds.

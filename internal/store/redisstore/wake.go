@@ -11,6 +11,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -20,7 +21,7 @@ const relisten = 500 * time.Millisecond
 // listen calls told for each message of a channel, until ctx ends. Messages get
 // lost while a connection or a server is replaced: nobody relies on them.
 func (s *Store) listen(ctx context.Context, channel string, told func(message string)) {
-	c := s.servers.ears
+	c := s.servers.Ears
 	for ctx.Err() == nil {
 		err := c.Receive(ctx, c.B().Ssubscribe().Channel(channel).Build(), func(m rueidis.PubSubMessage) { told(m.Message) })
 		if _, refused := rueidis.IsRedisErr(err); refused && ctx.Err() == nil {
@@ -28,7 +29,7 @@ func (s *Store) listen(ctx context.Context, channel string, told func(message st
 				s.config.Logger.Warn("listen to the other nodes: until that works, tasks that they create to be due at once are late by the time between two polls", "channel", channel, "error", err)
 			})
 		}
-		s.servers.pause(ctx, rand.N(relisten)) // not all channels at once
+		s.servers.Pause(ctx, rand.N(relisten)) // not all channels at once
 	}
 }
 
@@ -38,8 +39,8 @@ func (c Config) wakeAhead() time.Duration { return 2*c.LanePoll + time.Second/2 
 
 // wake makes the owner of t's shard hear of it, where that is another and t is due soon,
 // or is an occurrence that ends.
-func (s *Store) wake(it *item, old, t *task.Task) {
-	if t == nil || s.holding(it.shard) != nil {
+func (s *Store) wake(it *redisconn.Item, old, t *task.Task) {
+	if t == nil || s.holding(it.Shard) != nil {
 		return
 	}
 	e, ended := task.EndedEntry(old, t)
@@ -48,12 +49,12 @@ func (s *Store) wake(it *item, old, t *task.Task) {
 			return
 		}
 	}
-	it.write("WAKE", it.shard.Own, nobody, it.shard.Wake, wakeMessage(e))
+	it.Write("WAKE", it.Shard.Own, nobody, it.Shard.Wake, wakeMessage(e))
 }
 
 // wakeMessage returns an entry as a message. Neither name nor due time has a slash.
 func wakeMessage(e task.Entry) string {
-	return score(e.Due) + "/" + e.Name + "/" + keyspace.LaneMember(e.Lane)
+	return redisconn.Score(e.Due) + "/" + e.Name + "/" + keyspace.LaneMember(e.Lane)
 }
 
 func parseWake(message string) (task.Entry, error) {

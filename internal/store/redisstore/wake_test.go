@@ -34,7 +34,7 @@ func listening(t *testing.T, addr string, nodes ...*Store) {
 	for _, s := range nodes {
 		for _, h := range s.owned() {
 			eventually(t, 2*time.Second, "somebody listens at "+h.Wake, func() bool {
-				reply, err := s.servers.client.Do(t.Context(), s.servers.client.B().PubsubShardnumsub().Channel(h.Wake).Build()).ToArray()
+				reply, err := s.servers.Client.Do(t.Context(), s.servers.Client.B().PubsubShardnumsub().Channel(h.Wake).Build()).ToArray()
 				if err != nil || len(reply) != 2 {
 					t.Fatal(addr, err)
 				}

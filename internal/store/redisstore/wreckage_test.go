@@ -12,6 +12,7 @@ import (
 
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -29,7 +30,7 @@ func noWreckage(t *testing.T, s *Store) {
 // Idempotency-Key that no record has is no wreckage: a create that fails may leave one.
 func wreckage(t *testing.T, s *Store) []string {
 	t.Helper()
-	w := &inspector{T: t, s: s, c: s.servers.client}
+	w := &inspector{T: t, s: s, c: s.servers.Client}
 	lanes := w.lanes()
 	claims := map[string]string{} // Idempotency-Key → the name of its record
 	for _, sh := range s.shards {
@@ -64,7 +65,7 @@ func (w *inspector) lanes() map[string][]string {
 		var cursor uint64
 		for {
 			var e rueidis.ScanEntry
-			redistest.Until(w, patience, "the keys of a server", func() (ok bool) { // its connection may have been cut before
+			redistest.Until(w, redisconn.Patience, "the keys of a server", func() (ok bool) { // its connection may have been cut before
 				var err error
 				e, err = node.Do(w.Context(), node.B().Scan().Cursor(cursor).Match("foliot:*:due:*").Count(1000).Build()).AsScanEntry()
 				return err == nil
@@ -84,7 +85,7 @@ func (w *inspector) lanes() map[string][]string {
 }
 
 func (w *inspector) hash(key string) map[string]string {
-	r, err := w.s.servers.one(w.Context(), func(b rueidis.Builder) rueidis.Completed { return b.Hgetall().Key(key).Build() })
+	r, err := w.s.servers.One(w.Context(), func(b rueidis.Builder) rueidis.Completed { return b.Hgetall().Key(key).Build() })
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -96,7 +97,7 @@ func (w *inspector) hash(key string) map[string]string {
 }
 
 func (w *inspector) set(key string) map[string]task.Millis {
-	r, err := w.s.servers.one(w.Context(), func(b rueidis.Builder) rueidis.Completed {
+	r, err := w.s.servers.One(w.Context(), func(b rueidis.Builder) rueidis.Completed {
 		return b.Zrange().Key(key).Min("0").Max("-1").Withscores().Build()
 	})
 	if err != nil {

@@ -1,4 +1,4 @@
-package redisstore
+package redisconn
 
 import (
 	"math"
@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// clocks is what this process knows of its servers' clocks, compared with its
+// Clocks is what this process knows of its servers' clocks, compared with its
 // own steady one, which no one sets. Its wall clock is never asked.
 //
 // A server that was asked at sent, answered at received and says that it was
@@ -19,9 +19,9 @@ import (
 // Invariant: as long as no server's clock is set back, what Now returns is not
 // later than any of them, and what Latest returns is not earlier. Both go back
 // only where a server's clock did, or an earlier server came. After a step they
-// are wrong until the server's next answer, a second at most (lookEvery); what is
+// are wrong until the server's next answer, a second at most (LookEvery); what is
 // asked for too early meanwhile put refuses, and the poll finds it again.
-type clocks struct {
+type Clocks struct {
 	base time.Time // of the steady clock
 
 	earliest, latest atomic.Int64 // of all bands; written under mu, read without it: each is right by itself
@@ -65,18 +65,18 @@ func (b band) with(news band) band {
 	return band{max(b.low, news.low), min(b.high, news.high), max(b.heard, news.heard)}
 }
 
-func newClocks() *clocks {
-	c := &clocks{base: time.Now(), of: map[string]band{}}
+func newClocks() *Clocks {
+	c := &Clocks{base: time.Now(), of: map[string]band{}}
 	c.mergeLocked()
 	return c
 }
 
-// steady returns what the steady clock shows.
-func (c *clocks) steady() time.Duration { return time.Since(c.base) }
+// Steady returns what the steady clock shows.
+func (c *Clocks) Steady() time.Duration { return time.Since(c.base) }
 
 // heard takes in that a server's clock showed so many microseconds between two
 // moments of the steady one.
-func (c *clocks) heard(addr string, micros int64, sent, received time.Duration) {
+func (c *Clocks) heard(addr string, micros int64, sent, received time.Duration) {
 	news := bandOf(time.UnixMicro(micros), sent, received)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -90,7 +90,7 @@ func (c *clocks) heard(addr string, micros int64, sent, received time.Duration) 
 // keep forgets the servers that are none of those that count any more, and those
 // that say nothing while others do. It keeps all until one that counts was heard: a
 // replica that takes a master's place may not have answered yet.
-func (c *clocks) keep(counts func(addr string) bool) {
+func (c *Clocks) keep(counts func(addr string) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var last time.Duration
@@ -109,7 +109,7 @@ func (c *clocks) keep(counts func(addr string) bool) {
 	c.mergeLocked()
 }
 
-func (c *clocks) mergeLocked() {
+func (c *Clocks) mergeLocked() {
 	low, high, slowest := int64(math.MaxInt64), int64(math.MinInt64), int64(math.MaxInt64)
 	for _, b := range c.of {
 		low, high, slowest = min(low, b.low), max(high, b.high), min(slowest, b.high)
@@ -122,15 +122,15 @@ func (c *clocks) mergeLocked() {
 	c.latest.Store(high)
 }
 
-// at returns the bounds of what the servers' clocks show when the steady one
+// At returns the bounds of what the servers' clocks show when the steady one
 // shows m.
-func (c *clocks) at(m time.Duration) (earliest, latest time.Time) {
+func (c *Clocks) At(m time.Duration) (earliest, latest time.Time) {
 	return time.Unix(0, int64(m-m/drift)+c.earliest.Load()), time.Unix(0, int64(m+m/drift)+c.latest.Load())
 }
 
-// within returns between which times the clock of the servers that is behind the others is
+// Within returns between which times the clock of the servers that is behind the others is
 // when the steady one shows m. The earliest of them is that of at.
-func (c *clocks) within(m time.Duration) (earliest, latest time.Time) {
+func (c *Clocks) Within(m time.Duration) (earliest, latest time.Time) {
 	c.mu.Lock()
 	b := c.slowest
 	c.mu.Unlock()
@@ -139,8 +139,8 @@ func (c *clocks) within(m time.Duration) (earliest, latest time.Time) {
 
 // ahead returns by how much a server's clock is ahead of a wall clock that shows
 // now, and how exactly that is known.
-func (c *clocks) ahead(addr string, now time.Time) (by, unsure time.Duration) {
-	m := int64(c.steady())
+func (c *Clocks) ahead(addr string, now time.Time) (by, unsure time.Duration) {
+	m := int64(c.Steady())
 	c.mu.Lock()
 	b := c.of[addr]
 	c.mu.Unlock()
@@ -149,14 +149,14 @@ func (c *clocks) ahead(addr string, now time.Time) (by, unsure time.Duration) {
 }
 
 // hear takes in the clocks of replies to put.
-func (s *servers) hear(rides []*ride, landings []landing, sent time.Duration) {
-	received, m := s.clocks.steady(), s.masters.Load()
+func (s *Servers) hear(rides []*ride, landings []landing, sent time.Duration) {
+	received, m := s.Clocks.Steady(), s.Masters.Load()
 	for i, l := range landings {
 		if l.err != nil || len(l.values) == 0 {
 			continue
 		}
 		if micros, err := l.values[0].AsInt64(); err == nil {
-			s.clocks.heard(m.of(rides[i].slot), micros, sent, received)
+			s.Clocks.heard(m.Of(rides[i].slot), micros, sent, received)
 		}
 	}
 }

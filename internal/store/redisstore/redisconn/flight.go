@@ -1,4 +1,4 @@
-package redisstore
+package redisconn
 
 import (
 	"context"
@@ -24,15 +24,15 @@ const flightTime = 5 * time.Second
 
 // ride is what one caller has for one slot: items for put, or the run of another script.
 type ride struct {
-	script *script
+	script *Script
 	shard  *keyspace.Shard // nil: settings
 	slot   uint16          // 0 outside a cluster
 	loose  bool            // no replica needs to confirm it
-	clock  clock
+	clock  Clock
 	store  string // its identity, for items
 	fence  string // the purge that the caller's settings know of, for items
-	items  []*item
-	run    run
+	items  []*Item
+	run    Run
 
 	tries int    // so many flights it was on
 	asked string // the server that ASK has named for the next try
@@ -50,18 +50,18 @@ type landing struct {
 func (l landing) Error() error { return l.err }
 
 // seal returns the run that seals a flight in the ride's slot.
-func (r *ride) seal() run {
+func (r *ride) seal() Run {
 	if r.shard == nil {
-		return run{[]string{keyspace.SettingsSeal, keyspace.SettingsID}, []string{r.store}}
+		return Run{[]string{keyspace.SettingsSeal, keyspace.SettingsID}, []string{r.store}}
 	}
-	return run{[]string{r.shard.Prefix + "seal", r.shard.Own}, []string{r.store}}
+	return Run{[]string{r.shard.Prefix + "seal", r.shard.Own}, []string{r.store}}
 }
 
 // line is the flights to one server whose replicas confirm, or those of the
 // shared client, that need no confirmation. A flight's goroutine ends when
-// nobody waits; servers.close waits for that.
+// nobody waits; Servers.Close waits for that.
 type line struct {
-	servers *servers
+	servers *Servers
 	addr    string // "": the shared client
 
 	mu      sync.Mutex // guards everything below
@@ -113,7 +113,7 @@ func (l *line) depart() []*ride {
 
 // passage is one run of a script, for many rides.
 type passage struct {
-	script *script
+	script *Script
 	rides  []*ride
 	items  int
 }
@@ -121,7 +121,7 @@ type passage struct {
 // pack puts rides that can share a run of put into one.
 func pack(rides []*ride) []*passage {
 	type place struct {
-		script *script
+		script *Script
 		slot   uint16
 		asked  string
 		fence  string
@@ -144,13 +144,13 @@ func pack(rides []*ride) []*passage {
 }
 
 // run returns the keys and arguments of p.
-func (p *passage) run() run {
+func (p *passage) run() Run {
 	if p.items == 0 {
 		return p.rides[0].run
 	}
 	latest := p.rides[0].clock
 	for _, r := range p.rides {
-		if r.clock.now > latest.now {
+		if r.clock.Now > latest.Now {
 			latest = r.clock // the others waited longer: it is the same node's
 		}
 	}
@@ -160,7 +160,7 @@ func (p *passage) run() run {
 			c.add(it)
 		}
 	}
-	return run{c.keys, c.args}
+	return Run{c.keys, c.args}
 }
 
 // land tells p's rides what became of them.
@@ -197,11 +197,11 @@ func (p *passage) land(r rueidis.RedisResult, unconfirmed bool, err error) {
 
 // carry makes one flight.
 func (l *line) carry(all []*passage) {
-	ctx, stop := context.WithCancel(l.servers.life)
+	ctx, stop := context.WithCancel(l.servers.Life)
 	defer stop()
-	defer time.AfterFunc(flightTime+l.servers.word, stop).Stop()
+	defer time.AfterFunc(flightTime+l.servers.Word, stop).Stop()
 	if l.addr == "" {
-		results, _ := fly(ctx, l.servers.client, all, 0, 0)
+		results, _ := fly(ctx, l.servers.Client, all, 0, 0)
 		for i, p := range all {
 			p.land(results[i], l.servers.level == Default, nil)
 		}
@@ -214,8 +214,8 @@ func (l *line) carry(all []*passage) {
 		}
 		return
 	}
-	wanted := max(l.servers.wants(l.addr), 1)
-	results, tail := fly(ctx, conn, all, wanted, l.servers.word)
+	wanted := max(l.servers.Wants(l.addr), 1)
+	results, tail := fly(ctx, conn, all, wanted, l.servers.Word)
 	l.release(conn, append(results, tail...))
 	short, err := l.confirmed(tail, wanted)
 	for i, p := range all {
@@ -235,8 +235,8 @@ func (l *line) confirmed(tail []rueidis.RedisResult, wanted int) (short bool, er
 	if err != nil || int(n) >= wanted {
 		return false, err
 	}
-	l.servers.shorts.Add(1)
-	return true, l.servers.level.short(l.addr, int(n), wanted, l.servers.word)
+	l.servers.Shorts.Add(1)
+	return true, l.servers.level.short(l.addr, int(n), wanted, l.servers.Word)
 }
 
 // connection returns a connection that nobody else uses.
@@ -249,7 +249,7 @@ func (l *line) connection(ctx context.Context) (rueidis.DedicatedClient, error) 
 		return conn, nil
 	}
 	l.mu.Unlock()
-	node, ok := l.servers.client.Nodes()[l.addr]
+	node, ok := l.servers.Client.Nodes()[l.addr]
 	if !ok {
 		return nil, errNoNode
 	}
@@ -265,7 +265,7 @@ func (l *line) connection(ctx context.Context) (rueidis.DedicatedClient, error) 
 // server is no master any more, may not.
 func (l *line) release(conn rueidis.DedicatedClient, results []rueidis.RedisResult) {
 	for _, r := range results {
-		if err := r.Error(); err != nil && !rueidis.IsRedisNil(err) && !outOfMemory(err) {
+		if err := r.Error(); err != nil && !rueidis.IsRedisNil(err) && !OutOfMemory(err) {
 			l.servers.work.Go(conn.Close) // that may wait for a server that says nothing
 			return
 		}

@@ -1,4 +1,4 @@
-package redisstore
+package redisconn
 
 import (
 	"context"
@@ -48,9 +48,9 @@ func (e *Examined) Crowded() bool {
 	return condition{used: e.Used, limit: e.Limit}.crowded(e.Addr) != ""
 }
 
-// examineMasters asks the masters that the last look found, in the order of their addresses.
-func (s *servers) examineMasters(ctx context.Context) []Examined {
-	addrs := slices.Sorted(maps.Keys(s.masters.Load().how))
+// ExamineMasters asks the masters that the last look found, in the order of their addresses.
+func (s *Servers) ExamineMasters(ctx context.Context) []Examined {
+	addrs := slices.Sorted(maps.Keys(s.Masters.Load().how))
 	list := make([]Examined, len(addrs))
 	var all sync.WaitGroup
 	for i, addr := range addrs {
@@ -63,14 +63,14 @@ func (s *servers) examineMasters(ctx context.Context) []Examined {
 // errLoading is what is known of a server that does not say yet how it is.
 var errLoading = errors.New("it is reading its file after a start: ask again when it has")
 
-func (s *servers) examine(ctx context.Context, addr string) Examined {
+func (s *Servers) examine(ctx context.Context, addr string) Examined {
 	x := Examined{Addr: addr}
-	node, known := s.client.Nodes()[addr]
+	node, known := s.Client.Nodes()[addr]
 	if !known {
 		x.Failed = errNoNode
 		return x
 	}
-	ctx, stop := context.WithTimeout(ctx, tryTime)
+	ctx, stop := context.WithTimeout(ctx, TryTime)
 	defer stop()
 	info, config, err := report(ctx, addr, node)
 	if err == nil && loading(info) != "" {
@@ -80,13 +80,13 @@ func (s *servers) examine(ctx context.Context, addr string) Examined {
 		x.Failed = err
 		return x
 	}
-	how := conditionOf(addr, info, config, s.memory).deriveLimit(s.masters.Load().onHost(addr))
+	how := conditionOf(addr, info, config, s.memory).deriveLimit(s.Masters.Load().onHost(addr))
 	f := how.facts
 	x.Version, x.Mode, x.Unfit, x.Risks = f.version, info["redis_mode"], s.config.refusals(f), s.config.risks(how)
 	x.Policy, x.File, x.Sync = f.policy, f.file == "1", f.fsync
 	x.Used, x.Limit = how.used, how.limit
 	x.Replicas, x.MinReplicas, x.MaxLag = replicasOf(info), int(f.minReplicas), time.Duration(f.maxLag)*time.Second
-	x.Ahead, x.Unsure = s.clocks.ahead(addr, time.Now())
+	x.Ahead, x.Unsure = s.Clocks.ahead(addr, time.Now())
 	return x
 }
 

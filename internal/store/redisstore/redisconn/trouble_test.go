@@ -1,4 +1,4 @@
-package redisstore
+package redisconn
 
 import (
 	"bytes"
@@ -21,14 +21,14 @@ import (
 func TestATroubleThatLastsIsLoggedOnceAMinuteAndItsEndOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		all := &troubles{logger: slog.New(slog.NewTextHandler(&log, nil))}
+		all := &Troubles{logger: slog.New(slog.NewTextHandler(&log, nil))}
 		for range 1250 { // a little more than two minutes
-			all.about("own shards", errors.New("no route"))
+			all.About("own shards", errors.New("no route"))
 			time.Sleep(100 * time.Millisecond)
 		}
-		all.about("read the settings", nil)
-		all.about("own shards", nil)
-		all.about("own shards", nil)
+		all.About("read the settings", nil)
+		all.About("own shards", nil)
+		all.About("own shards", nil)
 		lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 		if len(lines) != 4 || !strings.Contains(lines[1], "not_logged_before=599") || !strings.Contains(lines[3], "works again") {
 			t.Errorf("%d lines:\n%s", len(lines), log.String())
@@ -39,17 +39,17 @@ func TestATroubleThatLastsIsLoggedOnceAMinuteAndItsEndOnce(t *testing.T) {
 func TestServersThatAreAwayAreOneTrouble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		all := &troubles{logger: slog.New(slog.NewTextHandler(&log, nil))}
+		all := &Troubles{logger: slog.New(slog.NewTextHandler(&log, nil))}
 		refused := &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
 		for what, err := range map[string]error{
 			"own shards": refused, "read the settings": fmt.Errorf("%w: %w", task.ErrUnavailable, refused), "tell the others": io.EOF, "look": context.DeadlineExceeded,
 		} {
-			all.about(what, err)
+			all.About(what, err)
 		}
-		all.about("own shards", nil)
+		all.About("own shards", nil)
 		time.Sleep(calm)
-		all.about(reaching, nil)
-		all.about("own shards", errors.New("no route"))
+		all.About(reaching, nil)
+		all.About("own shards", errors.New("no route"))
 		lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 		if len(lines) != 3 || !strings.Contains(lines[0], "reach Redis") || !strings.Contains(lines[1], "works again") || !strings.Contains(lines[2], "own shards") {
 			t.Errorf("%d lines:\n%s", len(lines), log.String())
@@ -58,10 +58,10 @@ func TestServersThatAreAwayAreOneTrouble(t *testing.T) {
 }
 
 func TestAServerThatOnlySaysWhyItDoesNotIsAway(t *testing.T) {
-	s := openNode(t, "a", redistest.New(t).Addr)
+	s := connected(t, Config{}, redistest.New(t).Addr)
 	for text, is := range map[string]bool{"LOADING it reads its file": true, "READONLY it is a replica": true, "ERR wrong kind of value": false} {
-		_, err := s.servers.client.Do(t.Context(), s.servers.client.B().Eval().Script("return redis.error_reply(ARGV[1])").Numkeys(0).Arg(text).Build()).ToString()
-		if err == nil || away(fmt.Errorf("shard 1: %w", err)) != is {
+		_, err := s.Client.Do(t.Context(), s.Client.B().Eval().Script("return redis.error_reply(ARGV[1])").Numkeys(0).Arg(text).Build()).ToString()
+		if err == nil || Away(fmt.Errorf("shard 1: %w", err)) != is {
 			t.Errorf("%v counts as away: %t", err, !is)
 		}
 	}
@@ -71,19 +71,19 @@ func TestAServerThatOnlySaysWhyItDoesNotIsAway(t *testing.T) {
 func TestARedisThatReadsItsFileDoesNotWorkAgainYet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		all := &troubles{logger: slog.New(slog.NewTextHandler(&log, nil))}
+		all := &Troubles{logger: slog.New(slog.NewTextHandler(&log, nil))}
 		for range 10 {
-			all.about("own shards", fmt.Errorf("%w: LOADING", task.ErrUnavailable))
-			time.Sleep(lookEvery)
-			all.about(reaching, nil)
+			all.About("own shards", fmt.Errorf("%w: LOADING", task.ErrUnavailable))
+			time.Sleep(LookEvery)
+			all.About(reaching, nil)
 		}
 		if n := strings.Count(log.String(), "\n"); n != 1 {
 			t.Errorf("%d lines:\n%s", n, log.String())
 		}
 		for range 3 {
-			all.about("own shards", nil)
-			time.Sleep(lookEvery)
-			all.about(reaching, nil)
+			all.About("own shards", nil)
+			time.Sleep(LookEvery)
+			all.About(reaching, nil)
 		}
 		if n := strings.Count(log.String(), "works again"); n != 1 {
 			t.Errorf("%d times:\n%s", n, log.String())

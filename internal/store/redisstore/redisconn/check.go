@@ -1,4 +1,4 @@
-package redisstore
+package redisconn
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// ErrUnfit says that a server would lose tasks, or its memory without a limit, and Open
+// ErrUnfit says that a server would lose tasks, or its memory without a limit. Connect
 // refuses it.
 var ErrUnfit = errors.New("the Redis is not fit for tasks")
 
@@ -51,7 +51,7 @@ func (f facts) remedy(settings ...string) string {
 // refusals returns what makes a server unfit under c: the setting that was found,
 // its remedy, and the flag that accepts it. What INFO does not show
 // is not refused, but for the fsync of Strict, which promises it.
-func (c connConfig) refusals(f facts) (all []error) {
+func (c Config) refusals(f facts) (all []error) {
 	refuse := func(format string, args ...any) {
 		all = append(all, fmt.Errorf("%w: at %s %s", ErrUnfit, f.addr, fmt.Sprintf(format, args...)))
 	}
@@ -89,7 +89,7 @@ const (
 
 // risks returns the settings of a master that may lose tasks under c, and their
 // remedies. Such a master is used nevertheless.
-func (c connConfig) risks(how condition) (all []string) {
+func (c Config) risks(how condition) (all []string) {
 	f := how.facts
 	if how.derived {
 		all = append(all, fmt.Sprintf("maxmemory is 0, so Foliot assumes %d MB, half of the machine's memory, and refuses new tasks from %.0f %% of it on: %s, or pass --redis-memory",
@@ -109,16 +109,16 @@ func atLeast7(version string) bool {
 }
 
 // fit looks at the masters, and refuses servers that are not as the store needs them.
-func (s *servers) fit(ctx context.Context) error {
-	if err := s.checkMode(ctx); err != nil {
+func (s *Servers) fit(ctx context.Context) error {
+	if err := s.CheckMode(ctx); err != nil {
 		return err
 	}
 	if err := s.lookLoaded(ctx); err != nil {
 		return err
 	}
 	var all []error
-	for addr, how := range s.masters.Load().how {
-		if needed := s.wants(addr); s.level == Strict && how.replicas < needed {
+	for addr, how := range s.Masters.Load().how {
+		if needed := s.Wants(addr); s.level == Strict && how.replicas < needed {
 			s.logger.Warn("fewer replicas follow than must confirm each change: all are refused until they do (durability_not_met)", "server", addr, "follow", how.replicas, "needed", needed)
 		}
 		if how.facts.fsync == "" {
@@ -135,13 +135,13 @@ func (s *servers) fit(ctx context.Context) error {
 // lookLoaded looks at the masters when all have read their files: until then they
 // do not report all facts, such as that they have an append-only file. It waits for that
 // as long as it takes, and says so in the log.
-func (s *servers) lookLoaded(ctx context.Context) error {
+func (s *Servers) lookLoaded(ctx context.Context) error {
 	for {
-		if err := s.look(ctx); err != nil {
+		if err := s.Look(ctx); err != nil {
 			return err
 		}
 		state := ""
-		for addr, how := range s.masters.Load().how {
+		for addr, how := range s.Masters.Load().how {
 			switch {
 			case how.loading != "":
 				state = how.loading
@@ -159,12 +159,12 @@ func (s *servers) lookLoaded(ctx context.Context) error {
 }
 
 // awaitLoading waits before a server that is reading its file is asked again.
-func (s *servers) awaitLoading(ctx context.Context, state string) error {
+func (s *Servers) awaitLoading(ctx context.Context, state string) error {
 	if now := time.Now(); now.Sub(s.awaited) >= awaitEvery {
 		s.awaited = now
 		s.logger.Info("waiting until Redis has read its file", "servers", named(s.config.Client), "state", state)
 	}
-	if !s.pause(ctx, longest) {
+	if !s.Pause(ctx, longest) {
 		return context.Cause(ctx)
 	}
 	return nil
@@ -177,8 +177,8 @@ const awaitEvery = 10 * time.Second
 type fitness struct{ unfit, risks string }
 
 // tellFitness logs masters whose refusals or risks have changed.
-func (s *servers) tellFitness() {
-	for addr, how := range s.masters.Load().how {
+func (s *Servers) tellFitness() {
+	for addr, how := range s.Masters.Load().how {
 		if how.facts.addr == "" {
 			continue
 		}

@@ -1,4 +1,4 @@
-package redisstore
+package redisconn
 
 import (
 	"cmp"
@@ -13,19 +13,23 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
+
+// errDamaged marks replies that no script of ours gives.
+var errDamaged = codec.ErrDamaged
 
 // maxItems is how many items one run of put carries out. The server does nothing
 // else meanwhile, for about a millisecond.
 const maxItems = 64
 
-// connConfig says which servers a store lies in, and what it demands of them.
-type connConfig struct {
+// Config says which servers a store lies in, and what it demands of them.
+type Config struct {
 	Client     rueidis.ClientOption
 	Durability Durability
-	Replicas   int   // that must confirm a write at the level Strict; see Durability.wants
+	Replicas   int   // that must confirm a write at the level Strict; see Durability
 	Memory     int64 // bytes that a master may use if it has no limit itself
 
 	UnsafeEviction, UnsafePersistence bool // accept servers that delete keys, or do not sync a file
@@ -34,30 +38,30 @@ type connConfig struct {
 	Logger    *slog.Logger
 }
 
-// servers is the Redis that a store lies in, whether one server or many. start
+// Servers is the Redis that a store lies in, whether one server or many. start
 // starts the goroutine that watches it, and flights; close waits for both.
-type servers struct {
+type Servers struct {
 	conns    *connections // of client and ears
-	client   rueidis.Client
-	ears     rueidis.Client // for subscriptions; nil where nobody else uses the servers
-	cluster  bool           // a call may touch one slot only
+	Client   rueidis.Client
+	Ears     rueidis.Client // for subscriptions; nil where nobody else uses the servers
+	Cluster  bool           // a call may touch one slot only
 	level    Durability
-	word     time.Duration // how long replicas may take
+	Word     time.Duration // how long replicas may take
 	replicas int           // Config.Replicas
 	memory   int64         // Config.Memory
 	logger   *slog.Logger
-	trouble  *troubles
+	Trouble  *Troubles
 
-	masters    atomic.Pointer[masters]
+	Masters    atomic.Pointer[Masters]
 	sentinels  atomic.Pointer[[]string] // host:port, as a Sentinel reported them; nil: none did
 	replicated atomic.Bool              // a master had a replica once
-	shorts     atomic.Int64             // flights that too few replicas confirmed
-	clocks     *clocks
+	Shorts     atomic.Int64             // flights that too few replicas confirmed
+	Clocks     *Clocks
 	doubt      chan struct{}         // to the watch: the masters may be others
-	absent     atomic.Pointer[error] // why none of the masters answered the last look; nil: one did
-	unfit      atomic.Pointer[error] // why tasks may get lost in one of the masters; nil: all are fit
-	config     connConfig
-	identity   string             // of the store that lies here; "" until it is known, and never changed then
+	Absent     atomic.Pointer[error] // why none of the masters answered the last look; nil: one did
+	Unfit      atomic.Pointer[error] // why tasks may get lost in one of the masters; nil: all are fit
+	config     Config
+	Identity   string             // of the store that lies here; "" until it is known, and never changed then
 	said       map[string]fitness // by address; the watch's, after fit
 	awaited    time.Time          // when the log said that a server is waited for; while the store opens
 
@@ -67,12 +71,12 @@ type servers struct {
 	work     sync.WaitGroup // flights, and the watches
 	stopping sync.Once
 	closing  chan struct{}   // closed by stop: no try is repeated any more
-	life     context.Context // ends after stop: what is under way is given up, and connections close
+	Life     context.Context // ends after stop: what is under way is given up, and connections close
 	end      context.CancelFunc
 }
 
 // newServers connects to the servers that c names.
-func newServers(c connConfig) (*servers, error) {
+func newServers(c Config) (*Servers, error) {
 	conns, o := newConnections(), tuned(c.Client)
 	if o.DialCtxFn != nil {
 		conns.dial = o.DialCtxFn
@@ -83,30 +87,30 @@ func newServers(c connConfig) (*servers, error) {
 		conns.end()
 		return nil, fmt.Errorf("connect to the Redis at %s: %w", named(o), err)
 	}
-	return &servers{
-		conns: conns, life: conns.life, end: conns.end,
-		client: client, ears: ears, cluster: client.Mode() == rueidis.ClientModeCluster,
-		level: c.Durability, word: c.Durability.word(), replicas: c.Replicas, memory: c.Memory, logger: c.Logger, trouble: &troubles{logger: c.Logger},
-		lines: map[string]*line{}, closing: make(chan struct{}), clocks: newClocks(), doubt: make(chan struct{}, 1), config: c, said: map[string]fitness{},
+	return &Servers{
+		conns: conns, Life: conns.life, end: conns.end,
+		Client: client, Ears: ears, Cluster: client.Mode() == rueidis.ClientModeCluster,
+		level: c.Durability, Word: c.Durability.word(), replicas: c.Replicas, memory: c.Memory, logger: c.Logger, Trouble: &Troubles{logger: c.Logger},
+		lines: map[string]*line{}, closing: make(chan struct{}), Clocks: newClocks(), doubt: make(chan struct{}, 1), config: c, said: map[string]fitness{},
 	}, nil
 }
 
-// connect returns the servers that c names, if they can be used as it says.
-func connect(ctx context.Context, c connConfig) (*servers, error) {
-	s, err := link(ctx, c)
+// Connect returns the servers that c names, if they can be used as it says.
+func Connect(ctx context.Context, c Config) (*Servers, error) {
+	s, err := Link(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	if err := s.fit(ctx); err != nil {
-		s.close()
+		s.Close()
 		return nil, err
 	}
 	return s, nil
 }
 
-// link connects to the servers that c names. Those of a Cluster that read their
+// Link connects to the servers that c names. Those of a Cluster that read their
 // files do not say yet what belongs together: it waits for them.
-func link(ctx context.Context, c connConfig) (*servers, error) {
+func Link(ctx context.Context, c Config) (*Servers, error) {
 	for said := false; ; said = true {
 		s, err := newServers(c)
 		if err == nil || !strings.Contains(err.Error(), "LOADING ") {
@@ -140,65 +144,60 @@ func dialClients(o rueidis.ClientOption, listen bool) (client, ears rueidis.Clie
 	return client, ears, err
 }
 
-// start keeps looking at the masters, and the Sentinels.
-func (s *servers) start() {
+// Start keeps looking at the masters, and the Sentinels.
+func (s *Servers) Start() {
 	s.work.Go(s.watch)
 	if s.config.Client.Sentinel.MasterSet != "" {
 		s.work.Go(s.watchSentinels)
 	}
 }
 
-// A store that stops waits for servers that are away: for what tends its shards,
-// then for the release of these, and for calls under way. In all two seconds.
-const (
-	tendingEnds = 300 * time.Millisecond
-	releaseEnds = 700 * time.Millisecond
-	callsEnd    = 600 * time.Millisecond
-)
+// callsEnd is how long calls under way may take after Stop.
+const callsEnd = 600 * time.Millisecond
 
-// stop makes calls end soon: those whose servers are away at once, others
+// Stop makes calls end soon: those whose servers are away at once, others
 // when they have their answer, after callsEnd at the latest.
-func (s *servers) stop() {
+func (s *Servers) Stop() {
 	s.stopping.Do(func() {
 		close(s.closing)
 		time.AfterFunc(callsEnd, s.end)
 	})
 }
 
-// close ends what start began, and closes all connections. Nobody calls any more.
-func (s *servers) close() {
-	s.stop()
+// Close ends what start began, and closes all connections. Nobody calls any more.
+func (s *Servers) Close() {
+	s.Stop()
 	s.end()
 	s.work.Wait()
 	for _, l := range s.lines {
 		l.close()
 	}
-	if s.ears != nil {
-		s.ears.Close()
+	if s.Ears != nil {
+		s.Ears.Close()
 	}
-	s.client.Close()
+	s.Client.Close()
 }
 
-// put carries out items and returns what became of each, and the server's
+// Put carries out items and returns what became of each, and the server's
 // clock. known are the fences that the caller's settings have passed. loose: no
 // replica needs to confirm it. An error leaves it open what was
 // carried out; it is safe to repeat.
-func (s *servers) put(ctx context.Context, c clock, items []item, known map[uint16]string, loose bool) ([]outcome, task.Millis, error) {
+func (s *Servers) Put(ctx context.Context, c Clock, items []Item, known map[uint16]string, loose bool) ([]Outcome, task.Millis, error) {
 	rides, places := s.divide(c, items)
 	for _, r := range rides {
 		r.loose, r.fence = loose, known[r.slot]
 	}
-	sent := s.clocks.steady()
+	sent := s.Clocks.Steady()
 	landings, err := s.send(ctx, rides)
 	if err != nil {
 		return nil, 0, err
 	}
 	s.hear(rides, landings, sent)
-	outcomes, now := make([]outcome, len(items)), task.Millis(0)
+	outcomes, now := make([]Outcome, len(items)), task.Millis(0)
 	for i, l := range landings {
 		if l.err != nil { // there was no memory
 			for _, at := range places[i] {
-				outcomes[at].fate = full
+				outcomes[at].Fate = Full
 			}
 			continue
 		}
@@ -207,7 +206,7 @@ func (s *servers) put(ctx context.Context, c clock, items []item, known map[uint
 			return nil, 0, fmt.Errorf("reply of the script put: %w", err)
 		}
 		for _, at := range places[i] {
-			outcomes[at].again, outcomes[at].unconfirmed = rides[i].tries > 1, l.unconfirmed
+			outcomes[at].Again, outcomes[at].Unconfirmed = rides[i].tries > 1, l.unconfirmed
 		}
 		now = max(now, at)
 	}
@@ -216,7 +215,7 @@ func (s *servers) put(ctx context.Context, c clock, items []item, known map[uint
 
 // divide makes rides of items, and returns the places of each one's items. Those
 // that make new tasks are apart: a full server refuses all that a run has.
-func (s *servers) divide(c clock, items []item) (rides []*ride, places [][]int) {
+func (s *Servers) divide(c Clock, items []Item) (rides []*ride, places [][]int) {
 	type kind struct {
 		slot uint16
 		more bool
@@ -225,19 +224,19 @@ func (s *servers) divide(c clock, items []item) (rides []*ride, places [][]int) 
 	var last kind
 	for i := range items {
 		it := &items[i]
-		k := kind{s.slot(it.shard), it.more}
-		if it.with {
+		k := kind{s.Slot(it.Shard), it.More}
+		if it.With {
 			k = last
 		}
 		last = k
 		at, ok := open[k]
-		if !ok || len(places[at]) >= maxItems && !it.with {
+		if !ok || len(places[at]) >= maxItems && !it.With {
 			at = len(rides)
 			sc := putOn
 			if k.more {
 				sc = putMore
 			}
-			rides, places, open[k] = append(rides, s.ride(sc, it.shard)), append(places, nil), at
+			rides, places, open[k] = append(rides, s.ride(sc, it.Shard)), append(places, nil), at
 			rides[at].clock = c
 		}
 		rides[at].items = append(rides[at].items, it)
@@ -246,15 +245,15 @@ func (s *servers) divide(c clock, items []item) (rides []*ride, places [][]int) 
 	return rides, places
 }
 
-func (s *servers) ride(sc *script, sh *keyspace.Shard) *ride {
-	return &ride{script: sc, shard: sh, slot: s.slot(sh), store: s.identity, done: make(chan landing, 1)}
+func (s *Servers) ride(sc *Script, sh *keyspace.Shard) *ride {
+	return &ride{script: sc, shard: sh, slot: s.Slot(sh), store: s.Identity, done: make(chan landing, 1)}
 }
 
-// slot returns the slot of a shard, nil for the settings. Where there is no
+// Slot returns the slot of a shard, nil for the settings. Where there is no
 // cluster all lies in one.
-func (s *servers) slot(sh *keyspace.Shard) uint16 {
+func (s *Servers) Slot(sh *keyspace.Shard) uint16 {
 	switch {
-	case !s.cluster:
+	case !s.Cluster:
 		return 0
 	case sh == nil:
 		return keyspace.SlotOf("settings")
@@ -262,9 +261,9 @@ func (s *servers) slot(sh *keyspace.Shard) uint16 {
 	return sh.Slot
 }
 
-// write runs a script that writes, once for each of runs, and returns the replies.
+// Write runs a script that writes, once for each of runs, and returns the replies.
 // What lies in a shard of shards is durable then; a nil one stands for the settings.
-func (s *servers) write(ctx context.Context, sc *script, shards []*keyspace.Shard, runs []run) ([][]rueidis.RedisMessage, error) {
+func (s *Servers) Write(ctx context.Context, sc *Script, shards []*keyspace.Shard, runs []Run) ([][]rueidis.RedisMessage, error) {
 	landings, err := s.send(ctx, s.ridesOf(sc, shards, runs))
 	if err != nil {
 		return nil, err
@@ -280,7 +279,7 @@ func (s *servers) write(ctx context.Context, sc *script, shards []*keyspace.Shar
 }
 
 // ridesOf returns a ride for each of runs.
-func (s *servers) ridesOf(sc *script, shards []*keyspace.Shard, runs []run) []*ride {
+func (s *Servers) ridesOf(sc *Script, shards []*keyspace.Shard, runs []Run) []*ride {
 	rides := make([]*ride, len(runs))
 	for i, one := range runs {
 		rides[i] = s.ride(sc, shards[i])
@@ -289,19 +288,19 @@ func (s *servers) ridesOf(sc *script, shards []*keyspace.Shard, runs []run) []*r
 	return rides
 }
 
-// confirm makes sure that all that shards have now is as durable as the level
+// Confirm makes sure that all that shards have now is as durable as the level
 // wants it: where a mutation found that there was nothing left to do. It reports
 // whether the level is Default, and no replica confirmed some of it.
-func (s *servers) confirm(ctx context.Context, shards []*keyspace.Shard) (unconfirmed bool, err error) {
+func (s *Servers) Confirm(ctx context.Context, shards []*keyspace.Shard) (unconfirmed bool, err error) {
 	var of []*keyspace.Shard
-	var runs []run
+	var runs []Run
 	met := map[string]bool{}
 	for _, sh := range shards {
-		addr := s.masters.Load().of(s.slot(sh))
+		addr := s.Masters.Load().Of(s.Slot(sh))
 		switch {
 		case met[addr]:
 			continue
-		case s.wants(addr) == 0:
+		case s.Wants(addr) == 0:
 			unconfirmed = s.level == Default
 			continue
 		}
@@ -320,8 +319,8 @@ func (s *servers) confirm(ctx context.Context, shards []*keyspace.Shard) (unconf
 
 // send lets rides fly until their servers took them, for as long as patience
 // lasts. A landing's error then is that there was no memory.
-func (s *servers) send(ctx context.Context, rides []*ride) ([]landing, error) {
-	return again(ctx, s, flightTime+s.word, rides, func(ctx context.Context, rides []*ride) []landing {
+func (s *Servers) send(ctx context.Context, rides []*ride) ([]landing, error) {
+	return again(ctx, s, flightTime+s.Word, rides, func(ctx context.Context, rides []*ride) []landing {
 		for _, r := range rides {
 			r.tries++
 		}
@@ -348,24 +347,24 @@ func (s *servers) send(ctx context.Context, rides []*ride) ([]landing, error) {
 }
 
 // sorted says which ride goes with which line.
-func (s *servers) sorted(rides []*ride) map[*line][]*ride {
+func (s *Servers) sorted(rides []*ride) map[*line][]*ride {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m, out := s.masters.Load(), map[*line][]*ride{}
+	m, out := s.Masters.Load(), map[*line][]*ride{}
 	for _, r := range rides {
 		addr := ""
 		if !r.loose && s.level != Async {
-			addr = m.of(r.slot)
+			addr = m.Of(r.slot)
 			if r.asked != "" {
 				addr = r.asked
 			}
-			if s.wants(addr) == 0 {
+			if s.Wants(addr) == 0 {
 				addr = ""
 			}
 		}
 		name := addr
 		if addr == "" { // of the shared client: each master's apart, as one that hangs holds its flights up
-			name = "shared " + m.of(r.slot)
+			name = "shared " + m.Of(r.slot)
 		}
 		l := s.lines[name]
 		if l == nil {
@@ -377,7 +376,7 @@ func (s *servers) sorted(rides []*ride) map[*line][]*ride {
 	return out
 }
 
-func readOutcomes(reply []rueidis.RedisMessage, outcomes []outcome, places []int) (task.Millis, error) {
+func readOutcomes(reply []rueidis.RedisMessage, outcomes []Outcome, places []int) (task.Millis, error) {
 	if len(reply) == 0 {
 		return 0, errDamaged
 	}
@@ -393,14 +392,14 @@ func readOutcomes(reply []rueidis.RedisMessage, outcomes []outcome, places []int
 		m := reply[1+i]
 		if m.IsInt64() {
 			n, _ := m.AsInt64()
-			outcomes[at] = outcome{fate: fate(n)}
+			outcomes[at] = Outcome{Fate: Fate(n)}
 			continue
 		}
 		value, err := m.ToString()
 		if err != nil {
 			return 0, err
 		}
-		outcomes[at] = outcome{fate: different, value: value}
+		outcomes[at] = Outcome{Fate: Different, Value: value}
 	}
 	return now, nil
 }

@@ -1,4 +1,4 @@
-package redisstore
+package redisconn
 
 import (
 	"context"
@@ -22,8 +22,8 @@ const (
 	// refused: what is there must still be claimed, settled and cancelled.
 	crowdedAt = 0.85
 
-	// lookEvery is how often the masters are asked how they are.
-	lookEvery = time.Second
+	// LookEvery is how often the masters are asked how they are.
+	LookEvery = time.Second
 
 	// lookRest is how long nobody is asked after that, however great the doubts.
 	lookRest = 20 * time.Millisecond
@@ -35,9 +35,9 @@ const (
 // errNoNode: the client does not know a server yet that the cluster has named.
 var errNoNode = errors.New("the server is not known yet")
 
-// masters is what is known of the servers that take writes. It is never
+// Masters is what is known of the servers that take writes. It is never
 // changed, but replaced.
-type masters struct {
+type Masters struct {
 	spans []span // of slots; outside a cluster one
 	how   map[string]condition
 }
@@ -49,8 +49,8 @@ type span struct {
 	replicas    []string // host:port, as the Cluster reports them
 }
 
-// of returns the address of the slot's master, "" where it has none.
-func (m *masters) of(slot uint16) string {
+// Of returns the address of the slot's master, "" where it has none.
+func (m *Masters) Of(slot uint16) string {
 	for _, s := range m.spans {
 		if s.first <= slot && slot <= s.last {
 			return s.addr
@@ -59,11 +59,11 @@ func (m *masters) of(slot uint16) string {
 	return ""
 }
 
-// free returns how many bytes the masters take in new tasks, and whether that is less than what
+// Free returns how many bytes the masters take in new tasks, and whether that is less than what
 // they hold: only then can one namespace have more than that.
-func (s *servers) free() (bytes int64, scarce bool) {
+func (s *Servers) Free() (bytes int64, scarce bool) {
 	var used int64
-	for _, c := range s.masters.Load().how {
+	for _, c := range s.Masters.Load().how {
 		if c.limit == 0 {
 			return 0, false
 		}
@@ -73,25 +73,33 @@ func (s *servers) free() (bytes int64, scarce bool) {
 	return bytes, used > bytes
 }
 
-// look asks who the masters are, and how.
-func (s *servers) look(ctx context.Context) error {
+// MemoryLimit returns how many bytes the masters may use together. A master without a limit counts as 0.
+func (s *Servers) MemoryLimit() (sum int64) {
+	for _, how := range s.Masters.Load().how {
+		sum += how.limit
+	}
+	return sum
+}
+
+// Look asks who the masters are, and how.
+func (s *Servers) Look(ctx context.Context) error {
 	answered, err := s.lookAt(ctx)
 	if err != nil && answered == 0 {
-		s.absent.Store(&err)
+		s.Absent.Store(&err)
 	} else {
-		s.absent.Store(nil)
+		s.Absent.Store(nil)
 	}
 	return err
 }
 
 // lookAt is look. It returns how many masters answered.
-func (s *servers) lookAt(ctx context.Context) (answered int, err error) {
+func (s *Servers) lookAt(ctx context.Context) (answered int, err error) {
 	spans, err := s.spans(ctx)
 	if err != nil {
 		return 0, err
 	}
-	m, nodes := &masters{spans: spans, how: map[string]condition{}}, s.client.Nodes()
-	before := s.masters.Load()
+	m, nodes := &Masters{spans: spans, how: map[string]condition{}}, s.Client.Nodes()
+	before := s.Masters.Load()
 	var mu sync.Mutex // guards m.how, answered and err
 	var all sync.WaitGroup
 	for _, sp := range spans {
@@ -110,7 +118,7 @@ func (s *servers) lookAt(ctx context.Context) (answered int, err error) {
 			var failed error
 			if !ok {
 				// The client learns of it when it is sent there.
-				s.client.Do(ctx, s.client.B().Exists().Key(keyIn(m.spanOf(addr))).Build())
+				s.Client.Do(ctx, s.Client.B().Exists().Key(keyIn(m.spanOf(addr))).Build())
 				return
 			}
 			how, failed = s.conditionAt(ctx, addr, node)
@@ -134,22 +142,22 @@ func (s *servers) lookAt(ctx context.Context) (answered int, err error) {
 	}
 	all.Wait()
 	s.judge(m)
-	s.masters.Store(m)
-	s.clocks.keep(func(addr string) bool { _, is := m.how[addr]; return is })
+	s.Masters.Store(m)
+	s.Clocks.keep(func(addr string) bool { _, is := m.how[addr]; return is })
 	return answered, err
 }
 
 // conditionAt asks the master at addr how it is.
-func (s *servers) conditionAt(ctx context.Context, addr string, node rueidis.Client) (condition, error) {
-	ctx, stop := context.WithTimeout(ctx, lookEvery)
+func (s *Servers) conditionAt(ctx context.Context, addr string, node rueidis.Client) (condition, error) {
+	ctx, stop := context.WithTimeout(ctx, LookEvery)
 	defer stop()
-	sent := s.clocks.steady()
+	sent := s.Clocks.Steady()
 	info, config, err := report(ctx, addr, node)
 	if err != nil {
 		return condition{}, err
 	}
 	if micros, err := strconv.ParseInt(info["server_time_usec"], 10, 64); err == nil {
-		s.clocks.heard(addr, micros, sent, s.clocks.steady())
+		s.Clocks.heard(addr, micros, sent, s.Clocks.Steady())
 	}
 	how := conditionOf(addr, info, config, s.memory)
 	how.asked = sent
@@ -157,7 +165,7 @@ func (s *servers) conditionAt(ctx context.Context, addr string, node rueidis.Cli
 }
 
 // spanOf returns a span of the master at addr, which has one.
-func (m *masters) spanOf(addr string) span {
+func (m *Masters) spanOf(addr string) span {
 	return m.spans[slices.IndexFunc(m.spans, func(sp span) bool { return sp.addr == addr })]
 }
 
@@ -172,15 +180,15 @@ func keyIn(sp span) string {
 }
 
 // spans asks which master has which slots.
-func (s *servers) spans(ctx context.Context) ([]span, error) {
-	if !s.cluster {
-		for addr := range s.client.Nodes() {
+func (s *Servers) spans(ctx context.Context) ([]span, error) {
+	if !s.Cluster {
+		for addr := range s.Client.Nodes() {
 			return []span{{last: keyspace.Slots - 1, addr: addr}}, nil
 		}
 		return nil, errNoNode
 	}
-	parts, err := s.slotsOf(ctx, s.client)
-	for _, node := range s.client.Nodes() { // that was any of them: it may hang
+	parts, err := s.slotsOf(ctx, s.Client)
+	for _, node := range s.Client.Nodes() { // that was any of them: it may hang
 		if err == nil || ctx.Err() != nil {
 			break
 		}
@@ -198,8 +206,8 @@ func (s *servers) spans(ctx context.Context) ([]span, error) {
 	return all, nil
 }
 
-func (s *servers) slotsOf(ctx context.Context, c rueidis.Client) ([]rueidis.RedisMessage, error) {
-	ctx, stop := context.WithTimeout(ctx, lookEvery/3)
+func (s *Servers) slotsOf(ctx context.Context, c rueidis.Client) ([]rueidis.RedisMessage, error) {
+	ctx, stop := context.WithTimeout(ctx, LookEvery/3)
 	defer stop()
 	return c.Do(ctx, c.B().ClusterSlots().Build()).ToArray()
 }
@@ -237,20 +245,20 @@ func slotServer(m rueidis.RedisMessage) (string, error) {
 	return net.JoinHostPort(host, strconv.FormatInt(port, 10)), errors.Join(err1, err2)
 }
 
-// wants returns how many replicas of the master at addr must confirm a write.
-func (s *servers) wants(addr string) int {
-	return s.level.wants(s.replicas, s.masters.Load().how[addr].replicas, s.replicated.Load())
+// Wants returns how many replicas of the master at addr must confirm a write.
+func (s *Servers) Wants(addr string) int {
+	return s.level.wants(s.replicas, s.Masters.Load().how[addr].replicas, s.replicated.Load())
 }
 
-// room returns why the shard's master takes no new tasks, nil if it takes them.
+// Room returns why the shard's master takes no new tasks, nil if it takes them.
 // Errors: task.ErrStoreUnfit, task.ErrFull.
-func (s *servers) room(sh *keyspace.Shard) error {
-	m := s.masters.Load()
+func (s *Servers) Room(sh *keyspace.Shard) error {
+	m := s.Masters.Load()
 	slot := uint16(0)
-	if s.cluster {
+	if s.Cluster {
 		slot = sh.Slot
 	}
-	addr := m.of(slot)
+	addr := m.Of(slot)
 	how := m.how[addr]
 	if len(how.unfit) > 0 {
 		return fmt.Errorf("%w: %w", task.ErrStoreUnfit, how.unfit[0])
@@ -262,8 +270,8 @@ func (s *servers) room(sh *keyspace.Shard) error {
 }
 
 // watch looks at the masters until the servers are closed.
-func (s *servers) watch() {
-	tick := time.NewTicker(lookEvery)
+func (s *Servers) watch() {
+	tick := time.NewTicker(LookEvery)
 	defer tick.Stop()
 	var told int64
 	for {
@@ -273,29 +281,29 @@ func (s *servers) watch() {
 		case <-s.closing:
 			return
 		}
-		ctx, stop := context.WithTimeout(s.life, patience)
-		if err := s.look(ctx); s.life.Err() == nil {
-			s.trouble.about(reaching, err)
+		ctx, stop := context.WithTimeout(s.Life, Patience)
+		if err := s.Look(ctx); s.Life.Err() == nil {
+			s.Trouble.About(reaching, err)
 		}
 		s.tellFitness()
 		stop()
-		if n := s.shorts.Load(); n != told {
+		if n := s.Shorts.Load(); n != told {
 			s.logger.Warn("replicas did not confirm writes in time", "flights", n-told, "durability", string(s.level))
 			told = n
 		}
-		s.pause(s.life, lookRest) // who is in doubt comes again and again
+		s.Pause(s.Life, lookRest) // who is in doubt comes again and again
 	}
 }
 
 // settleTime is how long replicas have to follow, for confirmed.
 const settleTime = time.Second
 
-// confirmed reports whether every replica that follows has all that its master
+// Synced reports whether every replica that follows has all that its master
 // was sent until now.
-func (s *servers) confirmed(ctx context.Context) bool {
-	m := s.masters.Load()
+func (s *Servers) Synced(ctx context.Context) bool {
+	m := s.Masters.Load()
 	for addr, how := range m.how {
-		node, ok := s.client.Nodes()[addr]
+		node, ok := s.Client.Nodes()[addr]
 		if how.replicas == 0 {
 			continue
 		}
@@ -313,11 +321,11 @@ func (s *servers) confirmed(ctx context.Context) bool {
 	return true
 }
 
-// masterOf returns the address of the master that has a key without a tag, "" where it has none.
-func (s *servers) masterOf(key string) string {
+// MasterOf returns the address of the master that has a key without a tag, "" where it has none.
+func (s *Servers) MasterOf(key string) string {
 	slot := uint16(0)
-	if s.cluster {
+	if s.Cluster {
 		slot = keyspace.SlotOf(key)
 	}
-	return s.masters.Load().of(slot)
+	return s.Masters.Load().Of(slot)
 }

@@ -1,4 +1,4 @@
-package redisstore
+package redisconn
 
 import (
 	"context"
@@ -6,20 +6,20 @@ import (
 	"fmt"
 )
 
-// What Open returns where Config.Client names one server, and that is none
+// What CheckMode returns where Config.Client names one server, and that is none
 // that stands alone.
 var (
 	ErrCluster  = errors.New("the server belongs to a Cluster")
 	ErrSentinel = errors.New("the server is a sentinel")
 )
 
-// checkMode compares what the servers are with how they are asked. They say so
+// CheckMode compares what the servers are with how they are asked. They say so
 // in the reply to HELLO, which every user may send.
-func (s *servers) checkMode(ctx context.Context) error {
-	if s.cluster {
+func (s *Servers) CheckMode(ctx context.Context) error {
+	if s.Cluster {
 		return nil
 	}
-	about, err := s.client.Do(ctx, s.client.B().Arbitrary("HELLO").Build()).ToMap()
+	about, err := s.Client.Do(ctx, s.Client.B().Arbitrary("HELLO").Build()).ToMap()
 	if err != nil {
 		return fmt.Errorf("ask what the server is: %w", err)
 	}

@@ -1,4 +1,4 @@
-package redisstore
+package redisconn
 
 import (
 	"context"
@@ -10,44 +10,47 @@ import (
 	"github.com/redis/rueidis"
 )
 
+//go:embed scripts/*.lua
+var sources embed.FS
+
 // What a script may do. Those that only take back or end what there is may run on
 // a server that is full: a queue that cannot be emptied because it is full stays so.
 const (
-	adds  = "#!lua\n" // refused by a full server
-	goes  = "#!lua flags=allow-oom\n"
-	reads = "#!lua flags=no-writes,allow-oom\n"
+	Adds   = "#!lua\n" // refused by a full server
+	Writes = "#!lua flags=allow-oom\n"
+	Reads  = "#!lua flags=no-writes,allow-oom\n"
 )
 
-// script is a Lua script. Servers know it by its hash once they have seen it.
-type script struct{ source, sha string }
+// Script is a Lua script. Servers know it by its hash once they have seen it.
+type Script struct{ source, sha string }
 
-// newScript returns the script scripts/NAME.lua of files. kind says what it may do.
-func newScript(files embed.FS, kind, name string) *script {
+// NewScript returns the script scripts/NAME.lua of files. kind says what it may do.
+func NewScript(files embed.FS, kind, name string) *Script {
 	body, err := files.ReadFile("scripts/" + name + ".lua")
 	if err != nil {
 		panic(err) // it is in the binary
 	}
 	source := kind + string(body)
 	sum := sha1.Sum([]byte(source)) //nolint:gosec // as above
-	return &script{source: source, sha: hex.EncodeToString(sum[:])}
+	return &Script{source: source, sha: hex.EncodeToString(sum[:])}
 }
 
-// run is the keys and arguments of one run of a script.
-type run struct {
-	keys, args []string
+// Run is the keys and arguments of one run of a script.
+type Run struct {
+	Keys, Args []string
 }
 
 // execution is one run of a script among others.
 type execution struct {
-	script *script
-	run    run
+	script *Script
+	run    Run
 	asking bool // ASK has named the server
 }
 
 // command returns the command of e for a server that knows the script, or has
 // to be told.
 func (e execution) command(b rueidis.Builder, known bool) rueidis.Completed {
-	keys, args := e.run.keys, e.run.args
+	keys, args := e.run.Keys, e.run.Args
 	if known {
 		return b.Evalsha().Sha1(e.script.sha).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build()
 	}
@@ -92,8 +95,8 @@ func execute(ctx context.Context, c rueidis.CoreClient, all []execution, last fu
 	return results, tail
 }
 
-// do carries out runs of s in one pipeline, once.
-func (s *script) do(ctx context.Context, c rueidis.CoreClient, runs []run) []rueidis.RedisResult {
+// Do carries out runs of s in one pipeline, once.
+func (s *Script) Do(ctx context.Context, c rueidis.CoreClient, runs []Run) []rueidis.RedisResult {
 	all := make([]execution, len(runs))
 	for i, r := range runs {
 		all[i] = execution{script: s, run: r}
@@ -104,7 +107,7 @@ func (s *script) do(ctx context.Context, c rueidis.CoreClient, runs []run) []rue
 
 // The scripts of this package. put is two, of which putMore makes new records.
 var (
-	putMore = newScript(sources, adds, "put")
-	putOn   = newScript(sources, goes, "put")
-	seal    = newScript(sources, goes, "seal")
+	putMore = NewScript(sources, Adds, "put")
+	putOn   = NewScript(sources, Writes, "put")
+	seal    = NewScript(sources, Writes, "seal")
 )

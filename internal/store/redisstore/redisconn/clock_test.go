@@ -1,14 +1,11 @@
-package redisstore
+package redisconn
 
 import (
 	"math/rand/v2"
-	"strconv"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/trusted"
 )
 
@@ -25,7 +22,7 @@ func (f fakeClock) at(m time.Duration) time.Time {
 }
 
 // ask lets c hear f's clock at m: the request takes to, the reply back.
-func (f fakeClock) ask(c *clocks, addr string, m, to, back time.Duration) {
+func (f fakeClock) ask(c *Clocks, addr string, m, to, back time.Duration) {
 	c.heard(addr, f.at(m+to).UnixMicro(), m, m+to+back)
 }
 
@@ -59,7 +56,7 @@ func TestTheTimeIsNeverLaterThanAnyServersAndHardlyEarlier(t *testing.T) {
 						last = s
 					}
 				}
-				earliest, latest := c.at(at)
+				earliest, latest := c.At(at)
 				if off := first.Sub(earliest); off < -micro || off > 4*time.Millisecond {
 					t.Fatalf("%v ahead, drift %v, at %v: the earliest is %v early", ahead, drift, m, off)
 				}
@@ -77,7 +74,7 @@ func TestAServersStepIsFollowedWithItsNextAnswer(t *testing.T) {
 		fakeClock{}.ask(c, "a", time.Second, time.Millisecond, time.Millisecond)
 		after := fakeClock{ahead: step}
 		after.ask(c, "a", 2*time.Second, time.Millisecond, time.Millisecond)
-		earliest, latest := c.at(2*time.Second + 2*time.Millisecond)
+		earliest, latest := c.At(2*time.Second + 2*time.Millisecond)
 		if is := after.at(2*time.Second + 2*time.Millisecond); earliest.After(is) || latest.Before(is) || latest.Sub(earliest) > 5*time.Millisecond {
 			t.Errorf("after a step of %v it is %v, and not from %v to %v", step, is, earliest, latest)
 		}
@@ -94,12 +91,12 @@ func TestAnOutageIsNoStepOfTheClock(t *testing.T) {
 					servers := map[string]fakeClock{"a": {drift: drift}, "b": {ahead: 20 * time.Millisecond, drift: -drift}}
 					answer := func() {
 						for addr, f := range servers {
-							f.ask(c, addr, c.steady(), time.Millisecond, time.Millisecond)
+							f.ask(c, addr, c.Steady(), time.Millisecond, time.Millisecond)
 						}
 						c.keep(func(addr string) bool { _, is := servers[addr]; return is })
 					}
 					answer()
-					followed := trusted.NewWithin(func() (earliest, latest time.Time) { return c.within(c.steady()) }, nil)
+					followed := trusted.NewWithin(func() (earliest, latest time.Time) { return c.Within(c.Steady()) }, nil)
 					for ended := time.Now().Add(away); time.Now().Before(ended); time.Sleep(time.Second) {
 						if lag := followed.Lag(); lag != 0 {
 							t.Fatalf("nothing is heard of Redis: the trusted time lags by %v", lag)
@@ -123,7 +120,7 @@ func TestTheTimeDoesNotGoBackWhereNoServersClockDoes(t *testing.T) {
 	last := time.Time{}
 	for m := time.Duration(0); m < 20*time.Second; m += 7 * time.Millisecond {
 		f.ask(c, "a", m, way(r, 5), way(r, 5))
-		now, _ := c.at(m + 10*time.Millisecond)
+		now, _ := c.At(m + 10*time.Millisecond)
 		if now.Before(last) {
 			t.Fatalf("at %v it went back by %v", m, last.Sub(now))
 		}
@@ -136,51 +133,33 @@ func TestAServerThatSaysNothingOrIsNoMasterDoesNotHoldTheOthers(t *testing.T) {
 	all := func(string) bool { return true }
 	fakeClock{ahead: -time.Minute}.ask(c, "a", 0, 0, 0)
 	c.keep(all)
-	if now, _ := c.at(0); !now.Equal(epoch.Add(-time.Minute)) {
+	if now, _ := c.At(0); !now.Equal(epoch.Add(-time.Minute)) {
 		t.Fatal("alone it counts however old:", now)
 	}
 	fakeClock{}.ask(c, "b", time.Second, 0, 0)
 	c.keep(all)
-	if now, _ := c.at(time.Second); now.After(epoch) {
+	if now, _ := c.At(time.Second); now.After(epoch) {
 		t.Error("the earliest does not count:", now)
 	}
 	fakeClock{}.ask(c, "b", silentFor+time.Second, 0, 0)
 	c.keep(all)
-	if now, _ := c.at(silentFor + time.Second); now.Before(epoch) {
+	if now, _ := c.At(silentFor + time.Second); now.Before(epoch) {
 		t.Error("one that says nothing holds the others:", now)
 	}
 	fakeClock{ahead: -time.Minute}.ask(c, "a", silentFor+time.Second, 0, 0)
 	c.keep(func(addr string) bool { return addr == "b" })
-	if now, _ := c.at(silentFor + time.Second); now.Before(epoch) {
+	if now, _ := c.At(silentFor + time.Second); now.Before(epoch) {
 		t.Error("one that is no master holds the others:", now)
 	}
 	c.keep(func(addr string) bool { return addr == "promoted" })
-	if now, _ := c.at(silentFor + time.Second); now.Before(epoch) || now.After(epoch.Add(silentFor+time.Second)) {
+	if now, _ := c.At(silentFor + time.Second); now.Before(epoch) || now.After(epoch.Add(silentFor+time.Second)) {
 		t.Error("the new master has not answered yet, and the time is not that of the old one:", now)
 	}
 }
 
-func TestTheStoresTimeIsItsServers(t *testing.T) {
-	r := redistest.New(t)
-	s := openNode(t, "a", r.Addr)
-	defer s.Close()
-	for range 20 {
-		before := s.Now()
-		reply, err := redistest.Command(t.Context(), r.Addr, "EVAL", "local t = redis.call('TIME'); return t[1] * 1000000 + t[2]", "0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		micros, _ := strconv.ParseInt(strings.TrimPrefix(reply, ":"), 10, 64)
-		after := s.Latest()
-		if at := time.UnixMicro(micros); before.After(at) || after.Before(at) || after.Sub(before) > time.Second {
-			t.Errorf("it is %v there, and here from %v to %v (%q)", at, before, after, reply)
-		}
-	}
-}
-
 func BenchmarkNow(b *testing.B) {
-	s := &Store{servers: &servers{clocks: newClocks()}}
+	c := newClocks()
 	for b.Loop() {
-		s.Now()
+		c.At(c.Steady())
 	}
 }

@@ -1,4 +1,4 @@
-package redisstore
+package redisconn
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -13,40 +14,41 @@ import (
 func TestOneFailedConfigGetRefusesNoTasks(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t, "--appendfsync", "always")
-	k := fitNode(t, Config{Durability: Strict}, r.Addr)
+	s := connected(t, Config{Durability: Strict}, r.Addr)
+	shard := keyspace.NewShards(1)[0]
 	redis(t, r, "ACL", "SETUSER", "default", "-config|get")
-	eventually(t, noticed, "CONFIG GET fails", func() bool {
-		if err := k.servers.look(t.Context()); err != nil {
+	redistest.Until(t, noticed, "CONFIG GET fails", func() bool {
+		if err := s.Look(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		return k.servers.masters.Load().how[r.Addr].unread
+		return s.Masters.Load().how[r.Addr].unread
 	})
-	if err := apply(t, k.Store, order("one")); err != nil || k.Err() != nil {
-		t.Errorf("after one failed CONFIG GET: a create: %v, the store: %v", err, k.Err())
+	if err := s.Room(shard); err != nil || s.Unfit.Load() != nil {
+		t.Errorf("after one failed CONFIG GET: a create: %v, the servers: %v", err, s.Unfit.Load())
 	}
-	eventually(t, settingsHold+noticed, "it takes no tasks when CONFIG GET fails on and on", func() bool { return errors.Is(k.Err(), task.ErrStoreUnfit) })
-	if err := apply(t, k.Store, order("two")); !errors.Is(err, task.ErrStoreUnfit) {
+	redistest.Until(t, settingsHold+noticed, "it takes no tasks when CONFIG GET fails on and on", func() bool { return s.Unfit.Load() != nil })
+	if err := s.Room(shard); !errors.Is(err, task.ErrStoreUnfit) {
 		t.Errorf("a create: %v", err)
 	}
 	redis(t, r, "ACL", "SETUSER", "default", "+config|get")
-	eventually(t, noticed, "it is ready again", func() bool { return k.Err() == nil })
+	redistest.Until(t, noticed, "it is ready again", func() bool { return s.Unfit.Load() == nil })
 }
 
 func TestSettingsAreReadAnewAfterAReconnect(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t, "--appendfsync", "always")
 	proxy := redistest.NewProxy(t, r.Addr)
-	k := fitNode(t, Config{Durability: Strict}, proxy.Addr)
+	s := connected(t, Config{Durability: Strict}, proxy.Addr)
 	proxy.Refuse(true)
 	proxy.Cut()
-	look := func() error { return k.servers.look(t.Context()) }
-	eventually(t, noticed, "it knows that Redis is away", func() bool { return look() != nil })
+	look := func() error { return s.Look(t.Context()) }
+	redistest.Until(t, noticed, "it knows that Redis is away", func() bool { return look() != nil })
 	redis(t, r, "ACL", "SETUSER", "default", "-config|get")
 	proxy.Refuse(false)
 	var first condition
-	eventually(t, noticed, "CONFIG GET fails", func() bool {
+	redistest.Until(t, noticed, "CONFIG GET fails", func() bool {
 		_ = look()
-		first = k.servers.masters.Load().how[proxy.Addr]
+		first = s.Masters.Load().how[proxy.Addr]
 		return first.unread
 	})
 	if len(first.unfit) == 0 {
@@ -75,9 +77,9 @@ func TestSettingsThatCannotBeReadHoldForABoundedTime(t *testing.T) {
 		looks []look
 		unfit bool
 	}{
-		"one failure":                         {Strict, []look{{0, "a", always}, {lookEvery, "a", nil}}, false},
-		"two failures":                        {Strict, []look{{0, "a", always}, {lookEvery, "a", nil}, {2 * lookEvery, "a", nil}}, true},
-		"one failure, and what failed before": {Strict, []look{{0, "a", always}, {lookEvery, "a", nil}, {2 * lookEvery, "a", always}, {3 * lookEvery, "a", nil}}, false},
+		"one failure":                         {Strict, []look{{0, "a", always}, {LookEvery, "a", nil}}, false},
+		"two failures":                        {Strict, []look{{0, "a", always}, {LookEvery, "a", nil}, {2 * LookEvery, "a", nil}}, true},
+		"one failure, and what failed before": {Strict, []look{{0, "a", always}, {LookEvery, "a", nil}, {2 * LookEvery, "a", always}, {3 * LookEvery, "a", nil}}, false},
 		"many failures in a moment":           {Strict, []look{{0, "a", always}, {1, "a", nil}, {2, "a", nil}, {3, "a", nil}}, false},
 		"a reconnect":                         {Strict, []look{{0, "a", always}, {1, "", nil}, {2, "a", nil}}, true},
 		"a reconnect, and a second failure":   {Strict, []look{{0, "a", always}, {1, "", nil}, {2, "a", nil}, {3, "a", nil}}, true},
@@ -101,7 +103,7 @@ func TestSettingsThatCannotBeReadHoldForABoundedTime(t *testing.T) {
 			next.asked = start + l.at
 			how = next.after(how)
 		}
-		if unfit := (connConfig{Durability: c.level}).refusals(how.facts); len(unfit) > 0 != c.unfit {
+		if unfit := (Config{Durability: c.level}).refusals(how.facts); len(unfit) > 0 != c.unfit {
 			t.Errorf("%s: refused for %v", name, unfit)
 		}
 	}

@@ -1,4 +1,4 @@
-package redisstore
+package redisconn
 
 import (
 	"context"
@@ -10,10 +10,10 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// endpoints returns what Store.Endpoints does, but for the APIs of nodes.
-func (s *servers) endpoints() []string {
+// Endpoints returns what Store.Endpoints does, but for the APIs of nodes.
+func (s *Servers) Endpoints() []string {
 	all := slices.Concat(s.config.Client.InitAddress, s.conns.endpoints())
-	if m := s.masters.Load(); m != nil {
+	if m := s.Masters.Load(); m != nil {
 		all = append(all, m.endpoints()...)
 	}
 	if list := s.sentinels.Load(); list != nil {
@@ -34,7 +34,7 @@ func (c *connections) endpoints() []string {
 }
 
 // endpoints returns the masters and their replicas.
-func (m *masters) endpoints() []string {
+func (m *Masters) endpoints() []string {
 	var all []string
 	for _, sp := range m.spans {
 		all = append(append(all, sp.addr), sp.replicas...)
@@ -60,10 +60,10 @@ const sentinelsEvery = 10 * time.Second
 // watchSentinels asks for the list of Sentinels, until the servers are closed. It does
 // so in parallel to watch: a Sentinel that is dead takes dialTime each time, often because it
 // died with the master that watch has to find a successor for.
-func (s *servers) watchSentinels() {
+func (s *Servers) watchSentinels() {
 	for {
-		s.findSentinels(s.life)
-		if !s.pause(s.life, sentinelsEvery) {
+		s.findSentinels(s.Life)
+		if !s.Pause(s.Life, sentinelsEvery) {
 			return
 		}
 	}
@@ -71,7 +71,7 @@ func (s *servers) watchSentinels() {
 
 // findSentinels asks the Sentinels for the others that watch the same master. The
 // first that answers is enough.
-func (s *servers) findSentinels(ctx context.Context) {
+func (s *Servers) findSentinels(ctx context.Context) {
 	known := slices.Clone(s.config.Client.InitAddress)
 	if list := s.sentinels.Load(); list != nil {
 		known = append(known, *list...)
@@ -84,7 +84,7 @@ func (s *servers) findSentinels(ctx context.Context) {
 	}
 }
 
-func (s *servers) sentinelsAt(ctx context.Context, addr string) ([]string, error) {
+func (s *Servers) sentinelsAt(ctx context.Context, addr string) ([]string, error) {
 	o := s.config.Client
 	o = rueidis.ClientOption{
 		InitAddress: []string{addr}, ForceSingleClient: true, DisableCache: true,
@@ -96,7 +96,7 @@ func (s *servers) sentinelsAt(ctx context.Context, addr string) ([]string, error
 		return nil, err
 	}
 	defer client.Close()
-	ctx, stop := context.WithTimeout(ctx, lookEvery)
+	ctx, stop := context.WithTimeout(ctx, LookEvery)
 	defer stop()
 	list, err := client.Do(ctx, client.B().SentinelSentinels().Master(s.config.Client.Sentinel.MasterSet).Build()).ToArray()
 	if err != nil {

@@ -1,4 +1,4 @@
-package redisstore
+package redisconn
 
 import (
 	"cmp"
@@ -20,13 +20,13 @@ import (
 const (
 	firstWait = 5 * time.Millisecond
 	longest   = 200 * time.Millisecond
-	patience  = 2 * time.Second // from the first try to the last
+	Patience  = 2 * time.Second // from the first try to the last
 )
 
-// tryTime bounds one try, beside what it waits for replicas, dialTime that of a
-// connection. So a call ends after patience and tryTime, whatever its caller's context says.
+// TryTime bounds one try, beside what it waits for replicas, dialTime that of a
+// connection. So a call ends after Patience and TryTime, whatever its caller's context says.
 const (
-	tryTime  = 5 * time.Second
+	TryTime  = 5 * time.Second
 	dialTime = 2 * time.Second
 )
 
@@ -50,7 +50,7 @@ func tuned(o rueidis.ClientOption) rueidis.ClientOption {
 	o.AlwaysPipelining = true
 	o.ClusterOption.MaxMovedRedirections = cmp.Or(o.ClusterOption.MaxMovedRedirections, maxRedirects)
 	o.Dialer.Timeout = cmp.Or(o.Dialer.Timeout, dialTime)
-	o.ConnWriteTimeout = cmp.Or(o.ConnWriteTimeout, tryTime)
+	o.ConnWriteTimeout = cmp.Or(o.ConnWriteTimeout, TryTime)
 	return o
 }
 
@@ -62,38 +62,38 @@ func toListen(o rueidis.ClientOption) rueidis.ClientOption {
 	return o
 }
 
-// command makes a command. It is called once for each try: the client uses the
+// Command makes a command. It is called once for each try: the client uses the
 // memory of what it has sent again.
-type command func(rueidis.Builder) rueidis.Completed
+type Command func(rueidis.Builder) rueidis.Completed
 
-// ask sends commands that may be repeated, in one pipeline, and returns their
+// Ask sends commands that may be repeated, in one pipeline, and returns their
 // replies. None of them is an error, but rueidis.Nil.
-func (s *servers) ask(ctx context.Context, commands ...command) ([]rueidis.RedisResult, error) {
+func (s *Servers) Ask(ctx context.Context, commands ...Command) ([]rueidis.RedisResult, error) {
 	if len(commands) == 0 {
 		return nil, nil
 	}
-	return again(ctx, s, tryTime, commands, func(ctx context.Context, part []command) []rueidis.RedisResult {
+	return again(ctx, s, TryTime, commands, func(ctx context.Context, part []Command) []rueidis.RedisResult {
 		built := make(rueidis.Commands, len(part))
 		for i, make := range part {
-			built[i] = make(s.client.B())
+			built[i] = make(s.Client.B())
 		}
-		return s.client.DoMulti(ctx, built...)
+		return s.Client.DoMulti(ctx, built...)
 	})
 }
 
-// one is ask for a single command.
-func (s *servers) one(ctx context.Context, c command) (rueidis.RedisResult, error) {
-	results, err := s.ask(ctx, c)
+// One is ask for a single command.
+func (s *Servers) One(ctx context.Context, c Command) (rueidis.RedisResult, error) {
+	results, err := s.Ask(ctx, c)
 	if err != nil {
 		return rueidis.RedisResult{}, err
 	}
 	return results[0], nil
 }
 
-// repeat runs a script that may be repeated and needs no replica's word.
-func (s *servers) repeat(ctx context.Context, sc *script, runs ...run) ([]rueidis.RedisResult, error) {
-	return again(ctx, s, tryTime, runs, func(ctx context.Context, part []run) []rueidis.RedisResult {
-		return sc.do(ctx, s.client, part)
+// Repeat runs a script that may be repeated and needs no replica's word.
+func (s *Servers) Repeat(ctx context.Context, sc *Script, runs ...Run) ([]rueidis.RedisResult, error) {
+	return again(ctx, s, TryTime, runs, func(ctx context.Context, part []Run) []rueidis.RedisResult {
+		return sc.Do(ctx, s.Client, part)
 	})
 }
 
@@ -101,7 +101,7 @@ func (s *servers) repeat(ctx context.Context, sc *script, runs ...run) ([]rueidi
 // to be reached or not ready, for as long as patience lasts; one try takes at
 // most limit. Of errors only that there is nothing, or no memory, stand in the results.
 // Errors: task.ErrUnavailable when patience ends, and what else a server says.
-func again[R any, A interface{ Error() error }](ctx context.Context, s *servers, limit time.Duration, runs []R, do func(context.Context, []R) []A) ([]A, error) {
+func again[R any, A interface{ Error() error }](ctx context.Context, s *Servers, limit time.Duration, runs []R, do func(context.Context, []R) []A) ([]A, error) {
 	results, open, began := make([]A, len(runs)), make([]int, len(runs)), time.Now()
 	for i := range open {
 		open[i] = i
@@ -113,13 +113,13 @@ func again[R any, A interface{ Error() error }](ctx context.Context, s *servers,
 		}
 		var failed []int
 		var last error
-		once, stop := s.once(ctx, limit)
+		once, stop := s.Once(ctx, limit)
 		replies := do(once, part)
 		stop()
 		for i, r := range replies {
 			results[open[i]] = r
 			switch err := r.Error(); {
-			case err == nil, rueidis.IsRedisNil(err), outOfMemory(err):
+			case err == nil, rueidis.IsRedisNil(err), OutOfMemory(err):
 			case s.passing(err):
 				failed, last = append(failed, open[i]), err
 			case overdue(err):
@@ -131,22 +131,22 @@ func again[R any, A interface{ Error() error }](ctx context.Context, s *servers,
 		if len(failed) == 0 {
 			return results, nil
 		}
-		if took := time.Since(began); took >= patience || !s.pause(ctx, wait) {
+		if took := time.Since(began); took >= Patience || !s.Pause(ctx, wait) {
 			return nil, unavailable(last, took)
 		}
 		open = failed
 	}
 }
 
-// once returns a context for one try: it ends after limit, and soon after stop.
-func (s *servers) once(ctx context.Context, limit time.Duration) (context.Context, func()) {
+// Once returns a context for one try: it ends after limit, and soon after stop.
+func (s *Servers) Once(ctx context.Context, limit time.Duration) (context.Context, func()) {
 	ctx, stop := context.WithTimeout(ctx, limit)
-	unhook := context.AfterFunc(s.life, stop)
+	unhook := context.AfterFunc(s.Life, stop)
 	return ctx, func() { unhook(); stop() }
 }
 
-// pause waits, and returns false where ctx or the store ended before.
-func (s *servers) pause(ctx context.Context, d time.Duration) bool {
+// Pause waits, and returns false where ctx or the store ended before.
+func (s *Servers) Pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -160,7 +160,7 @@ func (s *servers) pause(ctx context.Context, d time.Duration) bool {
 
 // passing reports whether err is of a kind that ends by itself: a server that
 // is being replaced or started, a slot that moves, a connection that broke.
-func (s *servers) passing(err error) bool {
+func (s *Servers) passing(err error) bool {
 	switch {
 	case errors.Is(err, task.ErrNotDurable), errors.Is(err, errDamaged), overdue(err):
 		return false
@@ -182,11 +182,11 @@ func overdue(err error) bool {
 }
 
 // late returns what to say of a try that took too long, or was given up.
-func (s *servers) late(ctx context.Context, err error, took time.Duration) error {
+func (s *Servers) late(ctx context.Context, err error, took time.Duration) error {
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
 		return ctx.Err()
-	case s.life.Err() != nil:
+	case s.Life.Err() != nil:
 		return task.ErrClosed
 	}
 	return unavailable(err, took)
@@ -237,5 +237,5 @@ func meaning(reply *rueidis.RedisError) string {
 	return ""
 }
 
-// outOfMemory reports whether a full server refused a script.
-func outOfMemory(err error) bool { return strings.HasPrefix(err.Error(), "OOM ") }
+// OutOfMemory reports whether a full server refused a script.
+func OutOfMemory(err error) bool { return strings.HasPrefix(err.Error(), "OOM ") }

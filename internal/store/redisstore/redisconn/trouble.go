@@ -1,4 +1,4 @@
-package redisstore
+package redisconn
 
 import (
 	"errors"
@@ -13,21 +13,21 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// remindEvery is how often the same trouble is logged.
-const remindEvery = time.Minute
+// RemindEvery is how often the same trouble is logged.
+const RemindEvery = time.Minute
 
 // reaching is what fails while servers are away, whatever was tried: the watch,
 // that asks all of them, says when it has ended. That is so when nothing else has failed
 // for calm: a Redis that reads its file says how it is, and does nothing else.
 const (
 	reaching = "reach Redis"
-	calm     = 2 * lookEvery
+	calm     = 2 * LookEvery
 )
 
-// troubles logs what is tried again and again, and fails: when that begins, once a
+// Troubles logs what is tried again and again, and fails: when that begins, once a
 // minute while it lasts, and when it has ended. A Redis that is away would fill the log
 // otherwise, and is one trouble for all.
-type troubles struct {
+type Troubles struct {
 	logger *slog.Logger
 
 	mu   sync.Mutex         // guards open
@@ -40,14 +40,14 @@ type trouble struct {
 	silent            int       // failures since it was said
 }
 
-// about notes that what was tried failed with err, or did not. args stand in the log, too.
-func (t *troubles) about(what string, err error, args ...any) {
-	if lossOf(err) != nil {
+// About notes that what was tried failed with err, or did not. args stand in the log, too.
+func (t *Troubles) About(what string, err error, args ...any) {
+	if LossOf(err) != nil {
 		return // the poll logs it, once for all that it makes fail
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err != nil && away(err) {
+	if err != nil && Away(err) {
 		what = reaching
 	}
 	now := time.Now()
@@ -65,7 +65,7 @@ func (t *troubles) about(what string, err error, args ...any) {
 		return
 	case !known:
 		one.since = now
-	case now.Sub(one.said) < remindEvery:
+	case now.Sub(one.said) < RemindEvery:
 		one.last = now
 		one.silent++
 		t.open[what] = one
@@ -79,8 +79,8 @@ func (t *troubles) about(what string, err error, args ...any) {
 	t.open[what] = one
 }
 
-// away reports whether err says that a server is not there, or does not work now.
-func away(err error) bool {
+// Away reports whether err says that a server is not there, or does not work now.
+func Away(err error) bool {
 	var network net.Error
 	var reply *rueidis.RedisError
 	switch {

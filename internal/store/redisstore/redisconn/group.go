@@ -1,13 +1,13 @@
-package redisstore
+package redisconn
 
 import "github.com/foliot/foliot/internal/store/redisstore/keyspace"
 
-// maxReads is how many records one run of a script reads.
-const maxReads = 100
+// MaxReads is how many records one run of a script reads.
+const MaxReads = 100
 
-// group divides list into parts that one call may touch: in a cluster those of
+// Group divides list into parts that one call may touch: in a cluster those of
 // one slot. It returns with each part the places of its elements in list.
-func group[T any](cluster bool, list []T, shardOf func(T) *keyspace.Shard) (parts [][]T, places [][]int) {
+func Group[T any](cluster bool, list []T, shardOf func(T) *keyspace.Shard) (parts [][]T, places [][]int) {
 	open := map[uint16]int{}
 	for i, one := range list {
 		slot := uint16(0)
@@ -15,7 +15,7 @@ func group[T any](cluster bool, list []T, shardOf func(T) *keyspace.Shard) (part
 			slot = shardOf(one).Slot
 		}
 		at, ok := open[slot]
-		if !ok || len(parts[at]) == maxReads {
+		if !ok || len(parts[at]) == MaxReads {
 			at = len(parts)
 			parts, places, open[slot] = append(parts, nil), append(places, nil), at
 		}

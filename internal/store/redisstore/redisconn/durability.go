@@ -1,4 +1,4 @@
-package redisstore
+package redisconn
 
 import (
 	"fmt"
@@ -32,7 +32,8 @@ const (
 	wordOfStrict  = 2 * time.Second
 )
 
-func (d Durability) check() error {
+// Check returns an error if d is no level.
+func (d Durability) Check() error {
 	switch d {
 	case Async, Default, Strict:
 		return nil

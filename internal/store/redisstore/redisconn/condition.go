@@ -1,4 +1,4 @@
-package redisstore
+package redisconn
 
 import (
 	"context"
@@ -34,7 +34,7 @@ type condition struct {
 // settingsHold is how long the settings that CONFIG GET reported hold for Strict if it
 // fails. One failed CONFIG GET refuses nothing. The next look comes too late for it, so a
 // setting that is changed meanwhile is noticed within two looks, as it is when none fails.
-const settingsHold = 2 * lookEvery
+const settingsHold = 2 * LookEvery
 
 // after returns c with what is known from before, the look before that. A server
 // that reads its file does not report all facts yet, so it keeps its facts and verdict. If
@@ -134,7 +134,7 @@ func (c condition) deriveLimit(masters int) condition {
 }
 
 // onHost returns how many masters have the host of addr.
-func (m *masters) onHost(addr string) (n int) {
+func (m *Masters) onHost(addr string) (n int) {
 	host, _, _ := net.SplitHostPort(addr)
 	for other := range m.how {
 		if h, _, _ := net.SplitHostPort(other); h == host {
@@ -146,7 +146,7 @@ func (m *masters) onHost(addr string) (n int) {
 
 // judge sets the limits, refusals and risks of the masters in m, and closes the
 // store to new tasks while one of them is unfit.
-func (s *servers) judge(m *masters) {
+func (s *Servers) judge(m *Masters) {
 	var wrong []error
 	for addr, how := range m.how {
 		if how.facts.addr == "" { // it did not answer yet
@@ -161,11 +161,11 @@ func (s *servers) judge(m *masters) {
 		wrong = append(wrong, how.unfit...)
 	}
 	if len(wrong) == 0 {
-		s.unfit.Store(nil)
+		s.Unfit.Store(nil)
 		return
 	}
 	slices.SortFunc(wrong, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
-	s.unfit.Store(&wrong[0])
+	s.Unfit.Store(&wrong[0])
 }
 
 // following reports whether INFO's line on a replica says that it follows:

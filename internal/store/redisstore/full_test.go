@@ -1,0 +1,78 @@
+package redisstore
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// fill writes what is none of ours until the server has no memory left, and then
+// takes some from it: what a refused write needed itself is free again.
+func fill(t *testing.T, addr string) {
+	t.Helper()
+	for {
+		reply, err := redistest.Command(t.Context(), addr, "RPUSH", "fill", strings.Repeat("x", 256<<10))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasPrefix(reply, "-OOM") {
+			break
+		}
+	}
+	if reply, err := redistest.Command(t.Context(), addr, "CONFIG", "SET", "maxmemory", "19mb"); reply != "+OK" {
+		t.Fatal(reply, err)
+	}
+}
+
+func TestAFullServerTakesNoNewTasksAndTheOthersGoOn(t *testing.T) {
+	for _, polled := range []bool{false, true} {
+		t.Run(fmt.Sprintf("known before: %v", polled), func(t *testing.T) {
+			addr := redistest.New(t, "--maxmemory", "20mb").Addr
+			s := openLevel(t, Default, 0, addr)
+			soon := func(name string) task.Create {
+				c := order(name)
+				c.Spec.When.Delay = 0
+				c.Spec.When.At = task.FloorMillis(time.Now()) - 1
+				return c
+			}
+			if err := apply(t, s, soon("a"), order("b"), order("c")); err != nil {
+				t.Fatal(err)
+			}
+			fill(t, addr)
+			if polled {
+				if err := s.servers.Look(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := apply(t, s, order("d")); !errors.Is(err, task.ErrFull) {
+				t.Fatalf("create: %v", err)
+			}
+			plain := order("e")
+			plain.Idempotency = nil
+			if err := apply(t, s, plain); !errors.Is(err, task.ErrFull) {
+				t.Fatalf("create without an Idempotency-Key: %v", err)
+			}
+			if err := apply(t, s, task.Cancel{Key: order("b").Target()}); err != nil {
+				t.Fatalf("cancel: %v", err)
+			}
+			a, err := s.Get(t.Context(), order("a").Target())
+			if err != nil {
+				t.Fatal(err)
+			}
+			now := task.FloorMillis(time.Now())
+			got, err := s.Claim(t.Context(), now, []task.Claim{{Key: a.Key(), Lane: a.Lane(), Token: "1", Until: now + 10_000}})
+			if err != nil || got[0].Err != nil {
+				t.Fatalf("claim: %v, %v", got, err)
+			}
+			got, err = s.Settle(t.Context(), now+1, []task.Settlement{{Key: a.Key(), Token: "1", Outcome: task.Outcome{Verdict: task.Success}}})
+			if err != nil || got[0].Err != nil {
+				t.Fatalf("settle: %v, %v", got, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,69 @@
+package redisconn
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestWhatMakesAServerUnfit(t *testing.T) {
+	fit := facts{addr: "a:1", version: "7.0.15", policy: "noeviction", file: "1", fsync: "everysec", limit: "1000", machine: 1 << 30}
+	synced := fit
+	synced.fsync = "always"
+	with := func(f facts, edit func(*facts)) facts { edit(&f); return f }
+	for _, c := range []struct {
+		config Config
+		facts  facts
+		want   string // a part of the refusal, "": none
+	}{
+		{Config{}, fit, ""},
+		{Config{Durability: Strict}, synced, ""},
+		{Config{}, with(fit, func(f *facts) { f.version = "8.1.0" }), ""},
+		{Config{}, with(fit, func(f *facts) { f.version = "6.2.14" }), `"6.2.14"`},
+		{Config{}, with(fit, func(f *facts) { f.version = "" }), "older"},
+		{Config{}, with(fit, func(f *facts) { f.policy = "allkeys-lru" }), "allkeys-lru"},
+		{Config{UnsafeEviction: true}, with(fit, func(f *facts) { f.policy = "allkeys-lru" }), ""},
+		{Config{}, with(fit, func(f *facts) { f.limit = "0" }), ""},
+		{Config{}, with(fit, func(f *facts) { f.limit, f.machine = "0", 0 }), "maxmemory is 0"},
+		{Config{Memory: 1}, with(fit, func(f *facts) { f.limit, f.machine = "0", 0 }), ""},
+		{Config{}, with(fit, func(f *facts) { f.file = "0" }), "appendonly is no"},
+		{Config{UnsafePersistence: true}, with(fit, func(f *facts) { f.file, f.fsync = "0", "" }), ""},
+		{Config{}, with(fit, func(f *facts) { f.fsync = "no" }), "appendfsync is no"},
+		{Config{}, with(fit, func(f *facts) { f.fsync = "" }), ""},
+		{Config{Durability: Strict}, with(fit, func(f *facts) { f.fsync = "" }), "is unknown"},
+		{Config{Durability: Strict}, fit, "everysec"},
+	} {
+		got := fmt.Sprint(errors.Join(c.config.refusals(c.facts)...))
+		if c.want == "" && got != "<nil>" || !strings.Contains(got, c.want) || c.want != "" && !strings.Contains(got, ": at a:1 ") {
+			t.Errorf("%+v, %+v: %s", c.config, c.facts, got)
+		}
+	}
+}
+
+// CONFIG SET alone is undone by a restart: all tasks that were accepted since are lost then.
+func TestEachRemedySurvivesARestartOfRedis(t *testing.T) {
+	unfit := facts{addr: "a:1", version: "7.0.15", policy: "allkeys-lru", file: "0", fsync: "no", limit: "0", machine: 1 << 30, replicas: 1}
+	for _, config := range []string{"", "/etc/redis/redis.conf"} {
+		f := unfit
+		f.config = config
+		remedies := Config{Durability: Default}.risks(condition{facts: f, limit: 1 << 29, derived: true})
+		synced := f
+		synced.file = "1"
+		for _, level := range []Durability{Default, Strict} {
+			for _, f := range []facts{f, synced, {addr: "a:1", version: "7.0.15", policy: "noeviction", file: "1", fsync: "everysec", limit: "1", config: config}} {
+				for _, err := range (Config{Durability: level}).refusals(f) {
+					remedies = append(remedies, err.Error())
+				}
+			}
+		}
+		if len(remedies) < 8 {
+			t.Errorf("%d remedies", len(remedies))
+		}
+		for _, text := range remedies {
+			if config == "" && !strings.Contains(text, "into the redis.conf that it is started with") || config != "" && !strings.Contains(text, "CONFIG REWRITE, which writes "+config) {
+				t.Error(text)
+			}
+		}
+	}
+}

@@ -1,0 +1,40 @@
+package redisconn
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// Loss says that the store is not the one that this process has opened.
+type Loss struct {
+	Kind  error // task.ErrStoreReplaced or task.ErrSettingsLost
+	Found string
+}
+
+// Error implements error.
+func (l *Loss) Error() string { return fmt.Sprintf("%v: %s", l.Kind, l.Found) }
+
+// Unwrap returns the kind.
+func (l *Loss) Unwrap() error { return l.Kind }
+
+// otherStore begins the reply of a script that found another identity than its caller's.
+const otherStore = "FOLIOT_STORE"
+
+// LossOf returns err as a loss, nil if it is none.
+func LossOf(err error) *Loss {
+	var l *Loss
+	if errors.As(err, &l) {
+		return l
+	}
+	if reply, ok := rueidis.IsRedisErr(err); ok {
+		if key, is := strings.CutPrefix(reply.Error(), otherStore+" "); is {
+			return &Loss{task.ErrStoreReplaced, "the key " + key + " does not bear the identity of the store"}
+		}
+	}
+	return nil
+}

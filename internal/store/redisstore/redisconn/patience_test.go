@@ -1,0 +1,51 @@
+package redisconn
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/task"
+)
+
+func TestWhatServersSayIsExplained(t *testing.T) {
+	s := connected(t, Config{}, redistest.New(t).Addr)
+	says := func(text string) error {
+		return s.Client.Do(t.Context(), s.Client.B().Eval().Script("return redis.error_reply(ARGV[1])").Numkeys(0).Arg(text).Build()).Error()
+	}
+	for reply, want := range map[string]string{
+		"TRYAGAIN Multiple keys request during rehashing of slot": "on its way",
+		"MOVED 1 127.0.0.1:7000":                                  "on its way",
+		"ASK 1 127.0.0.1:7000":                                    "on its way",
+		"CLUSTERDOWN The cluster is down":                         "no master",
+		"LOADING Redis is loading the dataset in memory":          "reading its file",
+		"READONLY You can't write against a read only replica.":   "a replica",
+		"MASTERDOWN Link with MASTER is down":                     "without a master",
+		"BUSY Redis is busy running a script.":                    "somebody else",
+	} {
+		err := says(reply)
+		if !s.passing(err) {
+			t.Errorf("%s would not be repeated", reply)
+		}
+		got := unavailable(err, time.Second)
+		if !errors.Is(got, task.ErrUnavailable) || !strings.Contains(got.Error(), want) || !strings.Contains(got.Error(), reply) {
+			t.Errorf("%s is explained by %q", reply, got)
+		}
+	}
+	if s.passing(says("WRONGTYPE Operation against a key")) {
+		t.Error("what does not end by itself is repeated")
+	}
+}
+
+// The client closes the connections to a master that has lost its place, and
+// says of them what it says of itself where it is closed.
+func TestAConnectionThatTheClientHasReplacedIsUnavailable(t *testing.T) {
+	err := unavailable(rueidis.ErrClosing, Patience)
+	if !errors.Is(err, task.ErrUnavailable) || errors.Is(err, task.ErrClosed) {
+		t.Error(err)
+	}
+}
