@@ -59,7 +59,7 @@ func (s *Store) trimLog(ctx context.Context, now task.Millis, limit int) (int, e
 		return 0, nil
 	}
 	var own []*keyspace.Shard
-	for _, h := range s.owned() {
+	for _, h := range s.own.owned() {
 		own = append(own, h.Shard)
 	}
 	streams, err := s.streams(ctx, own)
@@ -212,7 +212,7 @@ func (s *Store) bound(ctx context.Context, now task.Millis, streams []stream) er
 		return err
 	}
 	kinds := [2]map[string]*excess{{}, {}} // of settings, of tasks; by namespace
-	most := [2]int{s.config.auditLength(maxSettingsEntries), s.taskEntries() * max(len(s.owned()), 1) / len(s.shards)}
+	most := [2]int{s.config.auditLength(maxSettingsEntries), s.taskEntries() * max(len(s.own.owned()), 1) / len(s.shards)}
 	for i, r := range results {
 		n, err := r.AsInt64()
 		if err != nil {
@@ -237,7 +237,7 @@ func (s *Store) bound(ctx context.Context, now task.Millis, streams []stream) er
 		for _, x := range kind {
 			limit := int64(most[i])
 			if room, limited := rooms[x.namespace]; limited && i == 1 {
-				limit = min(limit, room*int64(max(len(s.owned()), 1))/int64(len(s.shards)))
+				limit = min(limit, room*int64(max(len(s.own.owned()), 1))/int64(len(s.shards)))
 			}
 			if x.total <= limit {
 				continue

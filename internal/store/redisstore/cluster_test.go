@@ -6,13 +6,11 @@ import (
 	"log/slog"
 	"reflect"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
-	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -47,7 +45,7 @@ func TestNodesTellWhoTheyAreAndWhatTheyOwn(t *testing.T) {
 	if len(all) != 2 || !n.Self || all["b"].Self || n.Version != "1.2-3" || n.Address != "127.0.0.1:8080" || n.StartedAt < began || n.BeatAt < began || !n.Live || n.Draining {
 		t.Errorf("%+v", all)
 	}
-	if n.Owned != len(a.owned()) || n.Owned != n.Wanted || n.Owned+all["b"].Owned != len(a.shards) {
+	if n.Owned != len(a.own.owned()) || n.Owned != n.Wanted || n.Owned+all["b"].Owned != len(a.shards) {
 		t.Errorf("%+v", all)
 	}
 	shards, err := b.Shards(t.Context())
@@ -55,7 +53,7 @@ func TestNodesTellWhoTheyAreAndWhatTheyOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, sh := range shards {
-		mine := a.holding(a.shards[i]) != nil
+		mine := a.own.holding(a.shards[i]) != nil
 		if sh.Number != i || mine != (sh.Owner == "a") || sh.Owner == "" || sh.Until <= began || sh.Epoch == 0 || sh.NextDue != 0 || sh.Running != 0 {
 			t.Errorf("%+v", sh)
 		}
@@ -103,7 +101,7 @@ func TestADrainedNodeGivesItsShardsAwayAtOnceAndFinishesWhatItHas(t *testing.T) 
 	if took > 2*a.config.Heartbeat {
 		t.Errorf("the other owned all after %v", took)
 	}
-	if n := nodesOf(t, b)["a"]; !n.Draining || !n.Live || n.Wanted != 0 || len(a.owned()) != 0 {
+	if n := nodesOf(t, b)["a"]; !n.Draining || !n.Live || n.Wanted != 0 || len(a.own.owned()) != 0 {
 		t.Errorf("%+v", n)
 	}
 	settled := 0
@@ -145,7 +143,8 @@ func TestADrainThatWasNotHeardIsObeyedWithinAHeartbeat(t *testing.T) {
 	server := redistest.New(t)
 	a, b := openNode(t, "a", server.Addr), openNode(t, "b", server.Addr)
 	eventually(t, 2*time.Second, "they share the shards", func() bool { return divided(a, b) })
-	value, err := redistest.Command(t.Context(), server.Addr, "HSET", keyspace.NodesKey, drainField+"a", a.own.self.nonce) // and nobody is told
+	_, nonce, _ := strings.Cut(a.own.process, "/")
+	value, err := redistest.Command(t.Context(), server.Addr, "HSET", keyspace.NodesKey, "drain/a", nonce) // and nobody is told
 	if err != nil || value != ":1" {
 		t.Fatal(value, err)
 	}
@@ -176,7 +175,7 @@ func TestTheLastNodeIsDrainedByForceAlone(t *testing.T) {
 	if err := b.drainNode(t, task.Drain{Node: "b", Force: true}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, time.Second, "nobody owns any", func() bool { return len(b.owned()) == 0 })
+	eventually(t, time.Second, "nobody owns any", func() bool { return len(b.own.owned()) == 0 })
 	if err := b.drainNode(t, task.Drain{Node: "b", Undo: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -225,41 +224,6 @@ func TestADeadNodeIsShownForAWhileAndThenForgotten(t *testing.T) {
 		t.Fatal(stale, err)
 	}
 	eventually(t, time.Second, "it is forgotten", func() bool { _, ok := nodesOf(t, a)["b"]; return !ok })
-}
-
-func TestWhatIsReadOfANodeIsWhatItWrote(t *testing.T) {
-	for _, p := range []peer{
-		{name: "a", nonce: "N", beat: 7},
-		{name: "b", nonce: "M", beat: 8, version: "v1", format: 3, started: 5, address: "[::1]:80", draining: true},
-		{name: "c", nonce: "O", beat: 9, draining: true, forced: true},
-		{name: "d", nonce: "P", beat: 9, address: "h:1", twin: true},
-	} {
-		list := []string{p.name, "", drainField + "x", "N"}
-		if p.twin {
-			list[0] = twinField + p.name
-		}
-		list[1] = redisconn.Score(p.beat) + "/" + p.nonce + "/" + p.about()
-		if p.draining {
-			list = append(list, drainField+p.name, map[bool]string{true: "!", false: ""}[p.forced]+p.nonce)
-		}
-		got, err := parsePeers(list)
-		if err != nil || len(got) != 1 || got[0] != p {
-			t.Errorf("%+v, %v, want %+v", got, err, p)
-		}
-	}
-}
-
-func FuzzParsePeers(f *testing.F) {
-	f.Add("a", "1795000000000/NONCE/1.2.3/1/1795000000000/127.0.0.1:8080")
-	f.Add("drain/a", "!NONCE")
-	f.Add("twin/a", "1795000000000/NONCE/1.2.3/1/1795000000000/127.0.0.1:8080")
-	f.Add("a", "1/")
-	f.Fuzz(func(t *testing.T, name, value string) {
-		peers, err := parsePeers([]string{name, value, drainField + name, value})
-		if err == nil && len(peers) > 1 {
-			t.Error(peers)
-		}
-	})
 }
 
 // The measure of a deploy: what is due meanwhile is not late. One of five
@@ -315,24 +279,24 @@ func TestANodeThatSleptPastItsLeasesClaimsNothingOnWaking(t *testing.T) {
 	tasks := soon(t, a, "t", 40, 0)
 	var old []task.Claim
 	for i, c := range claimsOf('b', tasks) {
-		if b.holding(b.shard(tasks[i].Key())) != nil {
+		if b.own.holding(b.shard(tasks[i].Key())) != nil {
 			old = append(old, c)
 		}
 	}
 	proxy.Freeze()
 	eventually(t, 2*a.config.ShardLease, "the other owns all", func() bool { return divided(a) })
-	if n := len(b.owned()); n != 0 {
+	if n := len(b.own.owned()); n != 0 {
 		t.Errorf("it counts %d shards as its own", n)
 	}
 	for _, c := range old {
-		if owner := b.owner(b.shard(c.Key)); owner != nobody {
+		if owner := b.own.owner(b.shard(c.Key)); owner != nobody {
 			t.Errorf("it would claim %s as %s", c.Key.Name, owner)
 		}
 	}
 	proxy.Thaw()
 	replies, err := b.Claim(t.Context(), task.FloorMillis(time.Now()), old)
 	for i, r := range replies {
-		if err == nil && r.Err == nil && b.holding(b.shard(old[i].Key)) == nil {
+		if err == nil && r.Err == nil && b.own.holding(b.shard(old[i].Key)) == nil {
 			t.Errorf("it claimed %s", old[i].Key.Name)
 		}
 	}
@@ -373,14 +337,14 @@ func TestTheLaterOfTwoProcessesOfOneNameOwnsNothingUntilTheFirstHasEnded(t *test
 	before := infoNumbers(t, server.Addr, "total_commands_processed")
 	soon(t, first, "t", 1, 0)
 	for range 5 { // heartbeats of both, also unasked for
-		first.nudge()
+		first.own.nudge()
 		time.Sleep(first.config.Heartbeat) // there is nothing to wait for
 	}
 	after := infoNumbers(t, server.Addr, "total_commands_processed")
 	if n := after[0] - before[0]; n > 1000 {
 		t.Errorf("%v commands in a second", n)
 	}
-	if !divided(first) || len(later.owned()) != 0 || first.Standing().NameTaken || !later.Standing().NameTaken {
+	if !divided(first) || len(later.own.owned()) != 0 || first.Standing().NameTaken || !later.Standing().NameTaken {
 		t.Errorf("%+v, and later %+v", first.Standing(), later.Standing())
 	}
 	for _, s := range []*Store{first, later} {
@@ -431,8 +395,8 @@ func TestANameStaysWhoseItWasOverAnOutage(t *testing.T) {
 	later := openNode(t, "a", server.Addr)
 	eventually(t, 2*time.Second, "the later knows it", func() bool { return later.Standing().NameTaken && strings.Contains(firsts.String(), "owns no shards") })
 	server.Pause()
-	time.Sleep(2 * later.config.silence()) // there is nothing to wait for
-	proxy.Delay(20 * time.Millisecond)     // the later comes first
+	time.Sleep(later.config.ShardLease) // there is nothing to wait for
+	proxy.Delay(20 * time.Millisecond)  // the later comes first
 	server.Resume()
 	eventually(t, 3*time.Second, "the first owns all again", func() bool { return divided(first) })
 	time.Sleep(2 * first.config.Heartbeat) // there is nothing to wait for
@@ -455,60 +419,20 @@ func TestANameStaysWhoseItWasHoweverLongRedisWasAway(t *testing.T) {
 			later := openNode(t, "a", server.Addr)
 			eventually(t, 2*time.Second, "the later knows it", func() bool { return later.Standing().NameTaken })
 			server.Kill()
-			time.Sleep(silences * later.config.silence()) // there is nothing to wait for
-			proxy.Delay(20 * time.Millisecond)            // the later comes first
+			time.Sleep(silences * later.config.ShardLease / 2) // there is nothing to wait for
+			proxy.Delay(20 * time.Millisecond)                 // the later comes first
 			if err := server.Restart(); err != nil {
 				t.Fatal(err)
 			}
 			eventually(t, 4*time.Second, "the first owns all again", func() bool {
-				later.nudge()
+				later.own.nudge()
 				return divided(first)
 			})
-			time.Sleep(2 * later.config.silence()) // there is nothing to wait for
+			time.Sleep(later.config.ShardLease) // there is nothing to wait for
 			if !later.Standing().NameTaken || first.Standing().NameTaken || !divided(first) {
 				t.Errorf("%+v, and later %+v", first.Standing(), later.Standing())
 			}
 		})
-	}
-}
-
-// What seems to be silent, after an outage or a step of the clock, may be about to speak.
-func TestATwinTakesNoNameBeforeItsHolderHadTimeToSpeak(t *testing.T) {
-	const silence, heartbeat = 3 * time.Second, time.Second
-	o, start := &ownership{self: peer{name: "a", nonce: "later"}}, time.Now()
-	for i, c := range []struct {
-		at        time.Duration // of ours
-		beat, now task.Millis
-		found     int
-		how       int // the heartbeat is made
-		twin      bool
-	}{
-		{at: 0, beat: 1000, now: 1100, found: other, how: alive},                            // it may have been killed
-		{at: heartbeat, beat: 2000, now: 2100, found: other, how: alive, twin: true},        // it lives
-		{at: 2 * heartbeat, beat: 2000, now: 9000, found: other, how: yields, twin: true},   // it is silent, as far as is known
-		{at: 2*heartbeat + 1, beat: 2000, now: 9000, found: other, how: yields, twin: true}, // there was news
-		{at: 3*heartbeat + 1, beat: 9900, now: 10000, found: other, how: alive, twin: true},
-		{at: 4*heartbeat + 1, beat: 9900, now: 19000, found: other, how: yields, twin: true},
-		{at: 5*heartbeat + 1, beat: 9900, now: 20000, found: moved, how: alive},
-	} {
-		at := start.Add(c.at)
-		if how := o.manner(at, silence); how != c.how {
-			t.Errorf("%d: a heartbeat of kind %d, want %d", i, how, c.how)
-		}
-		o.nextBeat = at.Add(heartbeat)
-		holder := peer{name: "a", nonce: "first", beat: c.beat}
-		if c.found != other {
-			holder = peer{name: "a", nonce: "later", beat: c.now}
-		}
-		err := o.clash([]peer{holder}, c.now, c.found, silence)
-		if o.twin.Load() != c.twin || (err != nil) != c.twin {
-			t.Errorf("%d: twin %t, %v", i, o.twin.Load(), err)
-		}
-	}
-	o.twin.Store(true)
-	o.away = time.Now()
-	if how := o.manner(time.Now(), silence); how != waits {
-		t.Errorf("after an outage a heartbeat of kind %d", how)
 	}
 }
 
@@ -523,7 +447,7 @@ func TestAProcessThatLostItsNameWhileItSleptGivesUpWhatItHad(t *testing.T) {
 	eventually(t, 2*sleeper.config.ShardLease, "the other owns all", func() bool { return divided(next) })
 	proxy.Thaw()
 	eventually(t, 2*time.Second, "it knows that it has lost its name", func() bool { return sleeper.Standing().NameTaken })
-	if !divided(next) || len(sleeper.owned()) != 0 {
+	if !divided(next) || len(sleeper.own.owned()) != 0 {
 		t.Errorf("%+v, and who slept %+v", next.Standing(), sleeper.Standing())
 	}
 }
@@ -549,34 +473,5 @@ func TestALogThatTellsOfALostRedisIsShort(t *testing.T) {
 	}
 	if !strings.Contains(log.String(), "shards=16 before=0 wanted=16 of=16 nodes=1 because=\"its leases had ended\"") || strings.Contains(log.String(), "because=\"\"") {
 		t.Errorf("nobody says what it owns again, and why:\n%s", log.String())
-	}
-}
-
-func TestALogSaysWhyShardsCameHoweverLongTheyWereLost(t *testing.T) {
-	var log lockedBuffer
-	logger, now := slog.New(slog.NewTextHandler(&log, nil)), time.Now()
-	o := &ownership{mine: []bool{true, true}, states: []claimState{{held: true}, {held: true}}, changes: changes{told: 2}}
-	s := &Store{own: o, config: Config{Logger: logger}}
-	o.holdings = make([]atomic.Pointer[holding], 2)
-	s.forget(now)
-	if strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), "lost shards") {
-		t.Fatal(log.String())
-	}
-	for range 100 {
-		now = now.Add(time.Second)
-		o.changes.tell(logger, now, o)
-	}
-	if n := strings.Count(log.String(), "\n"); n != 1 {
-		t.Errorf("%d lines about the same:\n%s", n, log.String())
-	}
-	for i := range o.states {
-		o.states[i].held = true
-		now = now.Add(redisconn.RemindEvery)
-		o.changes.tell(logger, now, o)
-		now = now.Add(redisconn.RemindEvery)
-		o.changes.tell(logger, now, o)
-	}
-	if strings.Count(log.String(), "\n") != 3 || !strings.Contains(log.String(), "its leases had ended") || strings.Contains(log.String(), "because=\"\"") {
-		t.Error(log.String())
 	}
 }

@@ -83,7 +83,7 @@ func agree(ctx context.Context, s *redisconn.Servers, c Config) (meta, error) {
 		case replaces != "":
 			return meta{}, fmt.Errorf("%w: another server, that starts too, takes the shard lease %v, and this one %v: all must take the same", ErrDiffers, m.lease, c.ShardLease)
 		}
-		others, err := liveOnes(ctx, s, m.lease)
+		others, err := liveNodes(ctx, s, m.lease)
 		if err != nil {
 			return meta{}, err
 		}
@@ -131,22 +131,3 @@ func decideMeta(ctx context.Context, s *redisconn.Servers, c Config, replaces st
 }
 
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
-
-// liveOnes returns the nodes that were heard of within a lease.
-func liveOnes(ctx context.Context, s *redisconn.Servers, lease time.Duration) ([]string, error) {
-	replies, err := s.Repeat(ctx, beat, redisconn.Run{Keys: []string{keyspace.NodesKey}, Args: []string{"", "", "", millis(10 * lease)}})
-	if err != nil {
-		return nil, err
-	}
-	h, err := readBeat(replies[0])
-	if err != nil {
-		return nil, err
-	}
-	var live []string
-	for _, p := range h.peers {
-		if h.now.Sub(p.beat) <= lease {
-			live = append(live, p.name)
-		}
-	}
-	return live, nil
-}

@@ -181,7 +181,7 @@ func (s *Store) shut(l *redisconn.Loss, now time.Time) {
 	}
 	if before == nil || before.Kind != l.Kind {
 		s.config.Logger.Error("the store is closed: requests are refused, and no task is sent", "found", l.Found, "identity", s.servers.Identity, "reason", l.Kind)
-		s.nudge()
+		s.own.nudge()
 	}
 }
 
@@ -191,7 +191,7 @@ func (s *Store) reopen(now time.Time) {
 		return
 	}
 	s.config.Logger.Info("the store is open again: its data is back", "identity", s.servers.Identity, "after", now.Sub(s.watchman.since).Round(time.Millisecond).String())
-	s.nudge()
+	s.own.nudge()
 }
 
 // settle makes every part bear the identity, and says so in keyspace.MetaKey once every

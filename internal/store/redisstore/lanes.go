@@ -24,6 +24,21 @@ const (
 	maxNews   = 16   // entries of one lane and shard that are told at once; reads of the lane find the others
 )
 
+// prepare reads the lanes of shards that this process has acquired: from then
+// on they count as owned.
+func (s *Store) prepare(ctx context.Context, hs []*holding) error {
+	if err := s.survey(ctx, hs); err != nil {
+		return err
+	}
+	for _, h := range hs {
+		h.ready.Store(true)
+	}
+	if s.watcher.Load() == nil {
+		return nil
+	}
+	return s.discover(ctx, hs, true)
+}
+
 // survey lowers the marks to what the index of lanes says.
 func (s *Store) survey(ctx context.Context, hs []*holding) error {
 	return s.readIndex(ctx, hs, forever, true, func(h *holding, e task.Entry) { h.marks.Added([]task.Entry{e}) })
@@ -107,7 +122,7 @@ func (s *Store) pollLanes(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		hs := s.owned()
+		hs := s.own.owned()
 		if len(hs) == 0 {
 			continue
 		}

@@ -125,9 +125,6 @@ func (p *peer) apis() []string {
 	return append(strings.FieldsFunc(p.more, func(r rune) bool { return r == ',' }), p.address)
 }
 
-// silence is how long a node may be silent and counts as live.
-func (c Config) silence() time.Duration { return c.ShardLease / 2 }
-
 // How a heartbeat is made.
 const (
 	alive  = iota // this process lives
@@ -153,14 +150,14 @@ type heard struct {
 }
 
 // beat says how this process is. It tries once, but where it only looks.
-func (s *Store) beat(ctx context.Context, how int) (heard, error) {
-	self := s.own.self
-	if s.config.APIs != nil {
-		more := s.config.APIs()
+func (o *ownership) beat(ctx context.Context, how int) (heard, error) {
+	self := o.self
+	if o.config.APIs != nil {
+		more := o.config.APIs()
 		self.more = strings.Join(more[:min(len(more), maxAPIs)], ",")
 	}
-	self.lag = s.trusted.Lag()
-	args := []string{self.name, self.nonce, self.about(), millis(10 * s.config.silence()), millis(s.config.silence()), s.servers.Identity}
+	self.lag = o.config.Lag()
+	args := []string{self.name, self.nonce, self.about(), inMillis(10 * o.config.silence()), inMillis(o.config.silence()), o.servers.Identity}
 	switch how {
 	case yields:
 		args[4] = args[3]
@@ -173,11 +170,11 @@ func (s *Store) beat(ctx context.Context, how int) (heard, error) {
 	}
 	one := redisconn.Run{Keys: []string{keyspace.NodesKey, keyspace.NodesID}, Args: args}
 	if how != looks {
-		h, err := readBeat(beat.Do(ctx, s.servers.Client, []redisconn.Run{one})[0])
-		s.suspect(err)
+		h, err := readBeat(beat.Do(ctx, o.servers.Client, []redisconn.Run{one})[0])
+		o.config.Suspect(err)
 		return h, err
 	}
-	results, err := s.servers.Repeat(ctx, beat, one)
+	results, err := o.servers.Repeat(ctx, beat, one)
 	if err != nil {
 		return heard{}, err
 	}
@@ -207,8 +204,43 @@ func readBeat(r rueidis.RedisResult) (h heard, err error) {
 }
 
 // announce makes the other nodes look. It may get lost: they look now and then anyway.
-func (s *Store) announce(ctx context.Context) {
-	c := s.servers.Client
-	err := c.Do(ctx, c.B().Spublish().Channel(keyspace.NodesKey).Message(s.own.who).Build()).Error()
-	s.servers.Trouble.About("tell the other nodes that there is news", err)
+func (o *ownership) announce(ctx context.Context) {
+	c := o.servers.Client
+	err := c.Do(ctx, c.B().Spublish().Channel(keyspace.NodesKey).Message(o.process).Build()).Error()
+	o.servers.Trouble.About("tell the other nodes that there is news", err)
 }
+
+// liveNodes returns the nodes that were heard of within a lease.
+func liveNodes(ctx context.Context, s *redisconn.Servers, lease time.Duration) ([]string, error) {
+	replies, err := s.Repeat(ctx, beat, redisconn.Run{Keys: []string{keyspace.NodesKey}, Args: []string{"", "", "", inMillis(10 * lease)}})
+	if err != nil {
+		return nil, err
+	}
+	h, err := readBeat(replies[0])
+	if err != nil {
+		return nil, err
+	}
+	var live []string
+	for _, p := range h.peers {
+		if h.now.Sub(p.beat) <= lease {
+			live = append(live, p.name)
+		}
+	}
+	return live, nil
+}
+
+// older returns the names of live nodes whose format is less than the given one.
+func (o *ownership) older(ctx context.Context, format int) (names []string, err error) {
+	h, err := o.beat(ctx, looks)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range h.peers {
+		if p.format < format && h.now.Sub(p.beat) <= o.config.ShardLease {
+			names = append(names, p.name)
+		}
+	}
+	return names, nil
+}
+
+func inMillis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }

@@ -129,20 +129,11 @@ func (s *Store) sayLost(ctx context.Context) {
 
 // nobodyOlder returns an error where a node lives that does not know schedules.
 func (s *Store) nobodyOlder(ctx context.Context) error {
-	h, err := s.beat(ctx, looks)
-	if err != nil {
-		return err
+	older, err := s.own.older(ctx, scheduleFormat)
+	if err == nil && len(older) > 0 {
+		err = olderNodes(older)
 	}
-	var older olderNodes
-	for _, p := range h.peers {
-		if p.format < scheduleFormat && h.now.Sub(p.beat) <= s.config.ShardLease {
-			older = append(older, p.name)
-		}
-	}
-	if len(older) > 0 {
-		return older
-	}
-	return nil
+	return err
 }
 
 // olderNodes are nodes that do not know schedules, as the error that there are some. It is a

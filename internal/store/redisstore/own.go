@@ -3,8 +3,7 @@ package redisstore
 import (
 	"context"
 	"crypto/rand"
-	"errors"
-	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/foliot/foliot/internal/store/marks"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -30,11 +30,40 @@ type holding struct {
 	stop   context.CancelFunc
 }
 
+// memberConfig says who this process is among the nodes, and how it calls the store.
+type memberConfig struct {
+	Node             string          // the name of this process; "": a new one
+	Version, Address string          // as the other nodes show them
+	APIs             func() []string // see Config.APIs of the store; nil: none
+	Format           int             // of what this process writes
+	Logger           *slog.Logger
+
+	// ShardLease and Heartbeat are those of the store.
+	ShardLease, Heartbeat time.Duration
+
+	Lag     func() time.Duration // returns by how much the trusted time of this process lags
+	Closed  func() bool          // reports whether the store is closed: then this process owns no shards
+	Suspect func(error)          // is called with the replies of scripts that compare the identity of the store
+
+	// Prepare is called with shards that this process has acquired. It reads their lanes, and sets ready.
+	Prepare func(context.Context, []*holding) error
+
+	// Woken is called with each message on the channel of an owned shard.
+	Woken func(h *holding, message string)
+}
+
+// silence is how long a node may be silent and counts as live.
+func (c memberConfig) silence() time.Duration { return c.ShardLease / 2 }
+
 // ownership is which shards this process owns, and what it knows of others.
 // The loop that join starts changes it, and Release ends.
 type ownership struct {
+	config  memberConfig
+	servers *redisconn.Servers
+	shards  []*keyspace.Shard
+
 	self     peer
-	who      string // self's process
+	process  string // self's process
 	base     time.Time
 	holdings []atomic.Pointer[holding] // by shard; nil: not ours
 	marks    *marks.Group              // of the holdings
@@ -75,32 +104,17 @@ type ownership struct {
 	changes  changes
 }
 
-// errConfig marks settings that cannot work.
-var errConfig = errors.New("settings of the shards")
-
-// check says what of c cannot work. A node must be heard of several times
-// before others take it for dead, at half of its leases.
-func (c Config) check() error {
-	switch {
-	case strings.Contains(c.Node, "/"):
-		return fmt.Errorf("%w: the node's name %q has a slash: choose one without", errConfig, c.Node)
-	case c.Shards < 0 || c.Shards > keyspace.Slots:
-		return fmt.Errorf("%w: %d shards: there can be from 1 to %d", errConfig, c.Shards, keyspace.Slots)
-	case c.Heartbeat <= 0 || c.LanePoll <= 0 || c.ShardLease < 4*c.Heartbeat:
-		return fmt.Errorf("%w: a shard lease of %v with a heartbeat every %v: make it at least four times as long", errConfig, c.ShardLease, c.Heartbeat)
-	}
-	return c.Durability.Check()
-}
-
-func newOwnership(c Config, shards int) *ownership {
+// newOwnership returns a process that owns no shards yet. The caller calls join or takeAll.
+func newOwnership(c memberConfig, servers *redisconn.Servers, shards []*keyspace.Shard) *ownership {
 	now, nonce := time.Now(), rand.Text()
-	self := peer{name: c.Node, nonce: nonce, version: c.Version, address: c.Address, format: format, started: task.FloorMillis(now)}
+	self := peer{name: c.Node, nonce: nonce, version: c.Version, address: c.Address, format: c.Format, started: task.FloorMillis(now)}
 	if self.name == "" {
 		self.name = "node-" + strings.ToLower(nonce[:8])
 	}
 	o := &ownership{
-		self: self, who: self.process(), base: now, states: make([]claimState, shards),
-		holdings: make([]atomic.Pointer[holding], shards), marks: marks.NewGroup(),
+		config: c, servers: servers, shards: shards,
+		self: self, process: self.process(), base: now, states: make([]claimState, len(shards)),
+		holdings: make([]atomic.Pointer[holding], len(shards)), marks: marks.NewGroup(),
 		orphans: map[int]bool{}, adopted: map[int]time.Time{},
 		news: make(chan struct{}, 1), leaving: make(chan struct{}), ended: make(chan struct{}),
 	}
@@ -108,20 +122,31 @@ func newOwnership(c Config, shards int) *ownership {
 	return o
 }
 
+// knownAPIs returns host:port of the APIs of all nodes, as their heartbeats say.
+func (o *ownership) knownAPIs() []string {
+	if list := o.apis.Load(); list != nil {
+		return *list
+	}
+	return nil
+}
+
+// othersLag returns by how much the trusted time of another node lags, at most.
+func (o *ownership) othersLag() time.Duration { return time.Duration(o.lag.Load()) }
+
 // holding returns what makes sh this process's, or nil.
-func (s *Store) holding(sh *keyspace.Shard) *holding {
-	h := s.own.holdings[sh.Number].Load()
-	if h == nil || s.lost() != nil || time.Since(s.own.base) >= time.Duration(h.until.Load()) {
+func (o *ownership) holding(sh *keyspace.Shard) *holding {
+	h := o.holdings[sh.Number].Load()
+	if h == nil || o.config.Closed() || time.Since(o.base) >= time.Duration(h.until.Load()) {
 		return nil
 	}
 	return h
 }
 
 // owned returns the shards that are this node's.
-func (s *Store) owned() []*holding {
-	all := make([]*holding, 0, len(s.shards))
-	for _, sh := range s.shards {
-		if h := s.holding(sh); h != nil && h.ready.Load() {
+func (o *ownership) owned() []*holding {
+	all := make([]*holding, 0, len(o.shards))
+	for _, sh := range o.shards {
+		if h := o.holding(sh); h != nil && h.ready.Load() {
 			all = append(all, h)
 		}
 	}
@@ -129,28 +154,28 @@ func (s *Store) owned() []*holding {
 }
 
 // owner returns the id that must own sh for what only its owner may do.
-func (s *Store) owner(sh *keyspace.Shard) string {
-	if h := s.holding(sh); h != nil {
+func (o *ownership) owner(sh *keyspace.Shard) string {
+	if h := o.holding(sh); h != nil {
 		return h.id
 	}
 	return nobody
 }
 
 // takeAll makes every shard this process's, without leases.
-func (s *Store) takeAll(ctx context.Context) error {
-	for _, sh := range s.shards {
-		h := &holding{Shard: sh, marks: s.own.marks.New(), stop: func() {}}
+func (o *ownership) takeAll(ctx context.Context) error {
+	for _, sh := range o.shards {
+		h := &holding{Shard: sh, marks: o.marks.New(), stop: func() {}}
 		h.until.Store(1<<63 - 1)
-		s.own.holdings[sh.Number].Store(h)
+		o.holdings[sh.Number].Store(h)
 	}
-	close(s.own.ended)
-	return s.prepare(ctx, s.all())
+	close(o.ended)
+	return o.config.Prepare(ctx, o.all())
 }
 
 // all returns every holding, ready or not.
-func (s *Store) all() (all []*holding) {
-	for i := range s.own.holdings {
-		if h := s.own.holdings[i].Load(); h != nil {
+func (o *ownership) all() (all []*holding) {
+	for i := range o.holdings {
+		if h := o.holdings[i].Load(); h != nil {
 			all = append(all, h)
 		}
 	}
@@ -158,10 +183,10 @@ func (s *Store) all() (all []*holding) {
 }
 
 // drop ends a holding.
-func (s *Store) drop(i int, state claimState) {
-	if h := s.own.holdings[i].Swap(nil); h != nil {
+func (o *ownership) drop(i int, state claimState) {
+	if h := o.holdings[i].Swap(nil); h != nil {
 		h.stop()
 		h.marks.Leave()
 	}
-	s.own.states[i] = state
+	o.states[i] = state
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -19,7 +20,7 @@ func TestALoneNodeOwnsEveryShardAtOnceAndAfterAGracefulRestart(t *testing.T) {
 	for range 3 {
 		s := openNode(t, "a", server.Addr)
 		if !divided(s) {
-			t.Fatalf("it owns %d shards", len(s.owned()))
+			t.Fatalf("it owns %d shards", len(s.own.owned()))
 		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
@@ -34,7 +35,7 @@ func TestANodeThatWasKilledWaitsForItsOwnLeasesAndNoLonger(t *testing.T) {
 	proxy.Refuse(true)
 	proxy.Cut()
 	again := openNode(t, "a", server.Addr)
-	if n := len(again.owned()); n != 0 {
+	if n := len(again.own.owned()); n != 0 {
 		t.Errorf("it owns %d shards while the leases last", n)
 	}
 	eventually(t, dead.config.ShardLease+300*time.Millisecond, "it owns all", func() bool {
@@ -67,7 +68,7 @@ func TestTheShardsOfANodeThatIsCutOffAreTakenAfterTheirLeases(t *testing.T) {
 	proxy := redistest.NewProxy(t, server.Addr)
 	a, b := openNode(t, "a", server.Addr), openNode(t, "b", proxy.Addr)
 	eventually(t, 2*time.Second, "they share the shards", func() bool { return divided(a, b) })
-	others := b.owned()
+	others := b.own.owned()
 	heard, tasks := watch(a), soon(t, b, "t", 40, 0)
 	proxy.Refuse(true)
 	proxy.Cut()
@@ -78,7 +79,7 @@ func TestTheShardsOfANodeThatIsCutOffAreTakenAfterTheirLeases(t *testing.T) {
 	if late := heard.await(t, a, tasks); late > 300*time.Millisecond {
 		t.Errorf("it heard of what the other left %v later", late)
 	}
-	if n := len(b.owned()); n != 0 {
+	if n := len(b.own.owned()); n != 0 {
 		t.Errorf("who was cut off still counts %d of %d shards as its own", n, len(others))
 	}
 	proxy.Refuse(false)
@@ -94,28 +95,36 @@ func TestANodeThatLostAShardClaimsNothingThereAndSettlesWhatItHas(t *testing.T) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := openNode(t, "b", server.Addr)
 	before := map[int]*holding{}
-	for _, h := range a.owned() {
+	for _, h := range a.own.owned() {
 		before[h.Number] = h
 	}
+	b := openNode(t, "b", server.Addr)
 	eventually(t, 2*time.Second, "they share the shards", func() bool { return divided(a, b) })
-	for i, h := range before { // as it was for a process that was stopped meanwhile
-		h.until.Store(1<<63 - 1)
-		a.own.holdings[i].Store(h)
-	}
-	second, err := a.Claim(t.Context(), task.FloorMillis(time.Now()), claimsOf('a', tasks[20:]))
-	if err != nil {
-		t.Fatal(err)
-	}
 	refused := 0
-	for i, r := range second {
-		lost := b.holding(b.shard(tasks[20+i].Key())) != nil
+	for i, c := range claimsOf('a', tasks[20:]) { // by the ids that a process still has that was stopped meanwhile
+		sh := a.shard(c.Key)
+		found, err := a.readAll(t.Context(), []read{{key: c.Key}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		claimed, err := c.Apply(a.now(), found[0].task, a.config.Policy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		it := replacement(sh, found[0].record, claimed.Task)
+		it.Owner = before[sh.Number].id
+		outcomes, _, err := a.servers.Put(t.Context(), a.clock(a.now()), []redisconn.Item{it}, nil, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lost, want := b.own.holding(sh) != nil, redisconn.Carried
 		if lost {
 			refused++
+			want = redisconn.Disowned
 		}
-		if (r.Err != nil) != lost {
-			t.Errorf("task %d, in a shard that was lost: %v: %v", i, lost, r.Err)
+		if outcomes[0].Fate != want {
+			t.Errorf("task %d, in a shard that was lost: %v: %v", i, lost, outcomes[0].Fate)
 		}
 	}
 	if refused == 0 {
@@ -199,7 +208,7 @@ func TestShardsWhoseOwnersTheServerForgotHaveOneOwnerAgain(t *testing.T) {
 	eventually(t, 2*time.Second, "they share the shards, and the server knows", func() bool {
 		for _, sh := range a.shards {
 			id, _ := redistest.Command(t.Context(), server.Addr, "HGET", sh.Own, "id")
-			if h := a.holding(sh); (h == nil || h.id != id) && (b.holding(sh) == nil || b.holding(sh).id != id) {
+			if h := a.own.holding(sh); (h == nil || h.id != id) && (b.own.holding(sh) == nil || b.own.holding(sh).id != id) {
 				return false
 			}
 		}

@@ -23,7 +23,7 @@ func (s *Store) Lanes(ctx context.Context, until task.Millis) ([]task.LaneHead, 
 	}
 	defer leave()
 	heads := map[task.Lane]task.Millis{}
-	for _, held := range s.owned() {
+	for _, held := range s.own.owned() {
 		for _, h := range held.marks.Heads(until) {
 			if due, ok := heads[h.Lane]; !ok || h.Due < due {
 				heads[h.Lane] = h.Due
@@ -46,7 +46,7 @@ func (s *Store) LaneNamespaces(ctx context.Context) ([]string, error) {
 	}
 	defer leave()
 	names := map[string]struct{}{}
-	for _, h := range s.owned() {
+	for _, h := range s.own.owned() {
 		for _, name := range h.marks.Namespaces() {
 			names[name] = struct{}{}
 		}
@@ -62,7 +62,7 @@ func (s *Store) LanePages(ctx context.Context, until task.Millis, reads []task.L
 		return nil, err
 	}
 	defer leave()
-	owned := s.owned()
+	owned := s.own.owned()
 	pages := make([]task.LanePage, len(reads))
 	for i, r := range reads {
 		pages[i] = pageOf(owned, until, r)
@@ -101,7 +101,7 @@ func (s *Store) Peek(ctx context.Context, reads []task.LaneRead) ([][]task.Entry
 	}
 	defer leave()
 	all, owned := make([]*merge, len(reads)), make(map[*marks.Set]*holding, len(s.shards))
-	for _, h := range s.owned() {
+	for _, h := range s.own.owned() {
 		owned[h.marks] = h
 	}
 	for i, r := range reads {

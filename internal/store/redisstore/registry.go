@@ -253,7 +253,7 @@ func (s *Store) Counts(ctx context.Context) (map[task.QueueKey]task.Counts, erro
 
 func (s *Store) readCounts(ctx context.Context) (map[task.QueueKey]task.Counts, error) {
 	counts := map[task.QueueKey]task.Counts{}
-	results, err := s.eachShard(ctx, func(b rueidis.Builder, sh *keyspace.Shard) rueidis.Completed {
+	results, err := s.servers.EachShard(ctx, s.shards, func(b rueidis.Builder, sh *keyspace.Shard) rueidis.Completed {
 		return b.Hgetall().Key(sh.Counts).Build()
 	})
 	if err != nil {

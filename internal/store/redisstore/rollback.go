@@ -26,12 +26,12 @@ func (o *ownership) rolledBack(beats int64, nodes int) int64 {
 
 // noteRollback logs and counts that the store went back by so many heartbeats of each
 // node, if there are any.
-func (s *Store) noteRollback(missing int64) {
+func (o *ownership) noteRollback(missing int64) {
 	if missing == 0 {
 		return
 	}
-	s.own.rollbacks.Add(1)
-	by := time.Duration(missing) * s.config.Heartbeat
-	s.config.Logger.Error("the store went back in time: tasks that were accepted since are lost, and changes and deliveries since are undone",
-		"by", by.Round(time.Second).String(), "identity", s.servers.Identity, "reason", "the Redis was restored from an older copy, or a replica that was behind took over")
+	o.rollbacks.Add(1)
+	by := time.Duration(missing) * o.config.Heartbeat
+	o.config.Logger.Error("the store went back in time: tasks that were accepted since are lost, and changes and deliveries since are undone",
+		"by", by.Round(time.Second).String(), "identity", o.servers.Identity, "reason", "the Redis was restored from an older copy, or a replica that was behind took over")
 }

@@ -128,7 +128,7 @@ func (sc *scrub) run(ctx context.Context) error {
 
 // seek goes on to the next shard of ours, and reports whether there is one.
 func (sc *scrub) seek() bool {
-	for _, sh := range sc.owned() {
+	for _, sh := range sc.own.owned() {
 		if sh.Number < sc.at.shard {
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -114,6 +115,23 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
+// errConfig marks settings that cannot work.
+var errConfig = errors.New("settings of the shards")
+
+// check says what of c cannot work. A node must be heard of several times
+// before others take it for dead, at half of its leases.
+func (c Config) check() error {
+	switch {
+	case strings.Contains(c.Node, "/"):
+		return fmt.Errorf("%w: the node's name %q has a slash: choose one without", errConfig, c.Node)
+	case c.Shards < 0 || c.Shards > keyspace.Slots:
+		return fmt.Errorf("%w: %d shards: there can be from 1 to %d", errConfig, c.Shards, keyspace.Slots)
+	case c.Heartbeat <= 0 || c.LanePoll <= 0 || c.ShardLease < 4*c.Heartbeat:
+		return fmt.Errorf("%w: a shard lease of %v with a heartbeat every %v: make it at least four times as long", errConfig, c.ShardLease, c.Heartbeat)
+	}
+	return c.Durability.Check()
+}
+
 // conn returns the part of c that its servers need to know.
 func (c Config) conn() redisconn.Config {
 	return redisconn.Config{
@@ -192,15 +210,16 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 	}
 	s := &Store{
 		config: c, servers: servers,
-		shards: keyspace.NewShards(m.shards), own: newOwnership(c, m.shards),
-		held: held{m: map[task.Key]record{}}, quotas: quotas{free: servers.Free, have: map[string]*usage{}}, strays: strays{m: map[task.Key]stray{}}, bounds: bounds{low: map[*keyspace.Shard]map[task.Lane]struct{}{}},
+		shards: keyspace.NewShards(m.shards),
+		held:   held{m: map[task.Key]record{}}, quotas: quotas{free: servers.Free, have: map[string]*usage{}}, strays: strays{m: map[task.Key]stray{}}, bounds: bounds{low: map[*keyspace.Shard]map[task.Lane]struct{}{}},
 		watchman: watchman{doubt: make(chan struct{}, 1)},
 		closing:  make(chan struct{}), polled: make(chan struct{}),
 	}
+	s.own = newOwnership(s.member(), servers, s.shards)
 	warn := trusted.Warn(c.Logger)
 	s.trusted = trusted.NewWithin(s.nowWithin, func(ahead time.Duration) {
 		warn(ahead)
-		s.nudge() // a heartbeat: nodes that start now must know
+		s.own.nudge() // a heartbeat: nodes that start now must know
 	})
 	s.settings.Store(&configuration{settings: task.NewSettings()})
 	if err := s.identify(ctx, m); err != nil {
@@ -211,14 +230,27 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 	}
 	servers.Start()
 	if c.Alone {
-		if err := s.takeAll(ctx); err != nil {
+		if err := s.own.takeAll(ctx); err != nil {
 			return nil, err
 		}
 	} else {
-		s.join()
+		s.own.join(s.listenForPermits, s.pollLanes)
 	}
 	go s.poll()
 	return s, nil
+}
+
+// member returns what this process's ownership of shards needs to know.
+func (s *Store) member() memberConfig {
+	c := s.config
+	return memberConfig{
+		Node: c.Node, Version: c.Version, Address: c.Address, APIs: c.APIs, Format: format, Logger: c.Logger,
+		ShardLease: c.ShardLease, Heartbeat: c.Heartbeat,
+		Lag:     func() time.Duration { return s.trusted.Lag() },
+		Closed:  func() bool { return s.lost() != nil },
+		Suspect: func(err error) { s.suspect(err) },
+		Prepare: s.prepare, Woken: s.woken,
+	}
 }
 
 // load reads the settings.
@@ -229,15 +261,6 @@ func (s *Store) load(ctx context.Context) error {
 		return fmt.Errorf("read the settings: %w", err)
 	}
 	return nil
-}
-
-// eachShard sends a command for every shard.
-func (s *Store) eachShard(ctx context.Context, of func(rueidis.Builder, *keyspace.Shard) rueidis.Completed) ([]rueidis.RedisResult, error) {
-	commands := make([]redisconn.Command, len(s.shards))
-	for i, sh := range s.shards {
-		commands[i] = func(b rueidis.Builder) rueidis.Completed { return of(b, sh) }
-	}
-	return s.servers.Ask(ctx, commands...)
 }
 
 func (s *Store) shard(key task.Key) *keyspace.Shard {
@@ -275,7 +298,7 @@ func (s *Store) clock(now task.Millis) redisconn.Clock {
 func (s *Store) added(entries []task.Entry) {
 	var ours []task.Entry
 	for _, e := range entries {
-		if h := s.holding(s.shard(e.Key())); h != nil {
+		if h := s.own.holding(s.shard(e.Key())); h != nil {
 			h.learn(e)
 			ours = append(ours, e)
 		}
@@ -291,10 +314,7 @@ func (s *Store) added(entries []task.Entry) {
 // may name a server several times. It costs no request.
 func (s *Store) Endpoints() []string {
 	all := s.servers.Endpoints()
-	if list := s.own.apis.Load(); list != nil {
-		all = append(all, *list...)
-	}
-	return all
+	return append(all, s.own.knownAPIs()...)
 }
 
 // Watch implements task.Queue.

@@ -8,43 +8,46 @@ import (
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 )
 
-// join makes this process one of the nodes, and keeps it so until Release.
-func (s *Store) join() {
+// join makes this process one of the nodes, and keeps it so until Release. Each of
+// alongside is called in a goroutine of its own. It must return when its context ends.
+func (o *ownership) join(alongside ...func(context.Context)) {
 	ctx, stop := context.WithCancel(context.Background())
-	s.own.listeners.Go(func() { s.listen(ctx, keyspace.NodesKey, func(string) { s.nudge() }) })
-	s.own.listeners.Go(func() { s.listen(ctx, permitsChannel+s.own.who, s.permitted) })
-	s.own.listeners.Go(func() { s.pollLanes(ctx) })
-	next := s.tend(ctx, false)
+	o.listeners.Go(func() { o.listen(ctx, keyspace.NodesKey, func(string) { o.nudge() }) })
+	for _, work := range alongside {
+		o.listeners.Go(func() { work(ctx) })
+	}
+	next := o.tend(ctx, false)
 	go func() {
-		defer close(s.own.ended)
-		defer s.own.listeners.Wait()
+		defer close(o.ended)
+		defer o.listeners.Wait()
 		defer stop()
-		s.keepShards(ctx, next)
+		o.keepShards(ctx, next)
 	}()
 }
 
-func (s *Store) nudge() {
+// nudge makes the loop send a heartbeat, and look at the nodes, at once.
+func (o *ownership) nudge() {
 	select {
-	case s.own.news <- struct{}{}:
+	case o.news <- struct{}{}:
 	default:
 	}
 }
 
 // keepShards tends the shards when it is time, until Release.
-func (s *Store) keepShards(ctx context.Context, next time.Time) {
+func (o *ownership) keepShards(ctx context.Context, next time.Time) {
 	timer := time.NewTimer(time.Until(next))
 	defer timer.Stop()
 	for {
 		eager := false
 		select {
-		case <-s.own.leaving:
-			s.leave(ctx)
+		case <-o.leaving:
+			o.leave(ctx)
 			return
-		case <-s.own.news:
+		case <-o.news:
 			eager = true
 		case <-timer.C:
 		}
-		timer.Reset(time.Until(s.tend(ctx, eager)))
+		timer.Reset(time.Until(o.tend(ctx, eager)))
 	}
 }
 
@@ -59,111 +62,110 @@ const (
 // process claims nothing any more, and may settle and extend what it has
 // claimed. It returns when others can have them. Close begins with it.
 // Where the servers are away it gives up soon, and the shards' leases end by themselves.
-func (s *Store) Release() {
-	s.own.once.Do(func() {
-		close(s.own.leaving)
-		time.AfterFunc(tendingEnds, s.own.hurry)
+func (o *ownership) Release() {
+	o.once.Do(func() {
+		close(o.leaving)
+		time.AfterFunc(tendingEnds, o.hurry)
 	})
 	select {
-	case <-s.own.ended:
+	case <-o.ended:
 	case <-time.After(tendingEnds + releaseEnds):
 	}
 }
 
 // leave releases everything, and says so.
-func (s *Store) leave(ctx context.Context) {
+func (o *ownership) leave(ctx context.Context) {
 	ctx, stop := context.WithTimeout(ctx, releaseEnds)
 	defer stop()
 	var held []int
-	for _, h := range s.all() {
+	for _, h := range o.all() {
 		held = append(held, h.Number)
 	}
 	// First: who hears of the release is to know.
-	_, err := s.beat(ctx, leaves)
-	s.servers.Trouble.About("tell the other nodes that this one goes", err)
-	if s.release(ctx, held) {
-		s.config.Logger.Info("released all shards", "shards", len(held))
+	_, err := o.beat(ctx, leaves)
+	o.servers.Trouble.About("tell the other nodes that this one goes", err)
+	if o.release(ctx, held) {
+		o.config.Logger.Info("released all shards", "shards", len(held))
 	}
-	s.announce(ctx)
+	o.announce(ctx)
 }
 
 // tend does what is to be done about the shards now, and returns when it is to
 // be called again.
-func (s *Store) tend(ctx context.Context, eager bool) time.Time {
+func (o *ownership) tend(ctx context.Context, eager bool) time.Time {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	defer context.AfterFunc(s.own.hasty, stop)()
-	o, now := s.own, time.Now()
-	if s.lost() != nil {
-		s.giveUp()
+	defer context.AfterFunc(o.hasty, stop)()
+	now := time.Now()
+	if o.config.Closed() {
+		o.giveUp()
 		o.nextBeat = time.Time{}
-		return now.Add(s.config.Heartbeat)
+		return now.Add(o.config.Heartbeat)
 	}
-	s.forget(now)
+	o.forget(now)
 	if eager || !now.Before(o.nextBeat) {
-		o.nextBeat = now.Add(s.config.Heartbeat)
-		s.within(ctx, s.meet)
+		o.nextBeat = now.Add(o.config.Heartbeat)
+		o.within(ctx, o.meet)
 		now = time.Now()
 	}
-	pace := pace{renew: s.config.ShardLease / 3, retry: s.config.Heartbeat}
+	pace := pace{renew: o.config.ShardLease / 3, retry: o.config.Heartbeat}
 	if !now.Before(o.nextLook) {
-		o.nextLook = now.Add(s.config.ShardLease)
-		s.within(ctx, s.adopt)
+		o.nextLook = now.Add(o.config.ShardLease)
+		o.within(ctx, o.adopt)
 		now = time.Now()
 	}
-	s.forget(now)
+	o.forget(now)
 	p := planFor(now, o.wants(now), o.states, pace, eager)
 	if len(p.release) > 0 {
-		s.within(ctx, func(ctx context.Context) {
-			s.release(ctx, p.release)
-			s.announce(ctx)
+		o.within(ctx, func(ctx context.Context) {
+			o.release(ctx, p.release)
+			o.announce(ctx)
 		})
 	}
-	s.hold(ctx, slices.Concat(p.renew, p.acquire))
+	o.hold(ctx, slices.Concat(p.renew, p.acquire))
 	now = time.Now()
-	s.forget(now)
+	o.forget(now)
 	next := o.nextBeat
 	if p = planFor(now, o.wants(now), o.states, pace, false); !p.next.IsZero() && p.next.Before(next) {
 		next = p.next
 	}
 	if len(p.acquire)+len(p.renew)+len(p.release) > 0 || next.Before(now) { // it failed
-		next = now.Add(s.config.Heartbeat / 10)
+		next = now.Add(o.config.Heartbeat / 10)
 	}
-	o.changes.tell(s.config.Logger, now, o)
+	o.changes.tell(o.config.Logger, now, o)
 	return next
 }
 
 // within gives one part of what tend does its own time: a master that hangs, where the
 // hash of nodes lies or a shard, must not cost the leases of shards on others.
-func (s *Store) within(ctx context.Context, do func(context.Context)) {
-	ctx, stop := context.WithTimeout(ctx, s.config.ShardLease/6)
+func (o *ownership) within(ctx context.Context, do func(context.Context)) {
+	ctx, stop := context.WithTimeout(ctx, o.config.ShardLease/6)
 	defer stop()
 	do(ctx)
 }
 
 // meet says that this node lives, and looks who shares the shards with it. Where
 // that fails what it knew holds.
-func (s *Store) meet(ctx context.Context) {
-	o := s.own
-	silence := s.config.silence()
-	h, err := s.beat(ctx, o.manner(time.Now(), silence))
-	s.servers.Trouble.About("tell the other nodes that this one lives", err)
+func (o *ownership) meet(ctx context.Context) {
+	silence := o.config.silence()
+	h, err := o.beat(ctx, o.manner(time.Now(), silence))
+	o.servers.Trouble.About("tell the other nodes that this one lives", err)
 	if err != nil {
 		o.away, o.silent = time.Now(), time.Time{}
 		if o.mine == nil {
-			o.mine = make([]bool, len(s.shards))
+			o.mine = make([]bool, len(o.shards))
 		}
 		return
 	}
 	peers, now, found := h.peers, h.now, h.found
-	s.noteRollback(o.rolledBack(h.beats, len(o.peers)))
+	o.noteRollback(o.rolledBack(h.beats, len(o.peers)))
 	first := !o.met
 	o.met = true
 	if twin := o.clash(peers, now, found, silence); twin != nil || !o.uncertain(silence) {
-		s.servers.Trouble.About("be the only node of that name", twin)
+		o.servers.Trouble.About("be the only node of that name", twin)
 	}
 	if found == moved || first {
-		s.announce(ctx)
+		o.announce(ctx)
 	}
 	var apis []string
 	var lag time.Duration
@@ -184,7 +186,7 @@ func (s *Store) meet(ctx context.Context) {
 		takers = nil
 	}
 	if o.mine == nil || !slices.Equal(takers, o.takers) {
-		o.takers, o.mine = takers, wanted(takers, o.self.name, len(s.shards))
+		o.takers, o.mine = takers, wanted(takers, o.self.name, len(o.shards))
 		clear(o.orphans)
 		clear(o.adopted)
 	}
@@ -195,8 +197,7 @@ const adoptedFor = 100
 
 // adopt looks for shards that nobody owns for a lease, although another is to: a
 // node that lives may not reach every master, and its shards there would be nobody's.
-func (s *Store) adopt(ctx context.Context) {
-	o := s.own
+func (o *ownership) adopt(ctx context.Context) {
 	if !slices.Contains(o.takers, o.self.name) {
 		return
 	}
@@ -208,11 +209,11 @@ func (s *Store) adopt(ctx context.Context) {
 	}
 	before := o.orphans
 	o.orphans = map[int]bool{}
-	for n, g := range s.grips(ctx, "look", others) {
+	for n, g := range o.grips(ctx, "look", others) {
 		switch i := others[n]; {
 		case g.err != nil, g.owner != "" && g.left > 0:
 		case before[i]:
-			o.adopted[i] = time.Now().Add(adoptedFor * s.config.ShardLease)
+			o.adopted[i] = time.Now().Add(adoptedFor * o.config.ShardLease)
 			o.changes.note("others left them to nobody")
 		default:
 			o.orphans[i] = true
@@ -237,27 +238,27 @@ func (o *ownership) wants(now time.Time) []bool {
 }
 
 // giveUp drops all shards, without a word to servers that hold another store.
-func (s *Store) giveUp() {
-	for i := range s.own.states {
-		s.drop(i, claimState{})
+func (o *ownership) giveUp() {
+	for i := range o.states {
+		o.drop(i, claimState{})
 	}
 }
 
 // forget drops the shards whose leases have ended.
-func (s *Store) forget(now time.Time) {
+func (o *ownership) forget(now time.Time) {
 	lost, held := 0, 0
-	for i := range s.own.states {
-		switch c := s.own.states[i]; {
+	for i := range o.states {
+		switch c := o.states[i]; {
 		case c.held && !now.Before(c.until):
-			s.drop(i, claimState{})
+			o.drop(i, claimState{})
 			lost++
 		case c.held:
 			held++
 		}
 	}
 	if lost > 0 {
-		s.own.lost.Add(uint64(lost))
-		s.own.changes.lost(held)
-		s.config.Logger.Warn("lost shards: their leases ended before they could be renewed", "shards", lost)
+		o.lost.Add(uint64(lost))
+		o.changes.lost(held)
+		o.config.Logger.Warn("lost shards: their leases ended before they could be renewed", "shards", lost)
 	}
 }

@@ -56,10 +56,10 @@ func TestLeasesSurviveAStepOfTheServersClock(t *testing.T) {
 			for _, s := range nodes {
 				by := task.FloorMillis(s.Trusted())
 				if n, err := s.Reap(t.Context(), by, 100); n != 0 || err != nil {
-					t.Errorf("node %s took back %d leases, error %v", s.own.self.name, n, err)
+					t.Errorf("node %s took back %d leases, error %v", s.own.process, n, err)
 				}
 				if n, err := s.Sweep(t.Context(), by, 100); n != 0 || err != nil {
-					t.Errorf("node %s removed %d records, error %v", s.own.self.name, n, err)
+					t.Errorf("node %s removed %d records, error %v", s.own.process, n, err)
 				}
 			}
 			eventually(t, 2*time.Second, "the task that has not expired is claimed", func() bool {
@@ -110,7 +110,7 @@ func TestAStepIsInAHeartbeatAtOnce(t *testing.T) {
 	t.Cleanup(func() { _ = s.Close() })
 	clock.Set(24 * time.Hour)
 	eventually(t, 5*time.Second, "the step is noticed", func() bool { return s.trusted.Lag() > 0 })
-	eventually(t, 2*time.Second, "the step is in the heartbeat", func() bool { return strings.Contains(redis(t, server, "HGET", keyspace.NodesKey, "a"), lagPrefix) })
+	eventually(t, 2*time.Second, "the step is in the heartbeat", func() bool { return strings.Contains(redis(t, server, "HGET", keyspace.NodesKey, "a"), "lag=") })
 }
 
 // claimed claims one task.

@@ -1,37 +1,15 @@
 package redisstore
 
 import (
-	"context"
 	"fmt"
-	"math/rand/v2"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
-
-// relisten is how long a node waits, at most, before it subscribes again.
-const relisten = 500 * time.Millisecond
-
-// listen calls told for each message of a channel, until ctx ends. Messages get
-// lost while a connection or a server is replaced: nobody relies on them.
-func (s *Store) listen(ctx context.Context, channel string, told func(message string)) {
-	c := s.servers.Ears
-	for ctx.Err() == nil {
-		err := c.Receive(ctx, c.B().Ssubscribe().Channel(channel).Build(), func(m rueidis.PubSubMessage) { told(m.Message) })
-		if _, refused := rueidis.IsRedisErr(err); refused && ctx.Err() == nil {
-			s.own.deaf.Do(func() {
-				s.config.Logger.Warn("listen to the other nodes: until that works, tasks that they create to be due at once are late by the time between two polls", "channel", channel, "error", err)
-			})
-		}
-		s.servers.Pause(ctx, rand.N(relisten)) // not all channels at once
-	}
-}
 
 // wakeAhead is how soon a task is due of which its owner is told: before polls that
 // may come late find it.
@@ -40,7 +18,7 @@ func (c Config) wakeAhead() time.Duration { return 2*c.LanePoll + time.Second/2 
 // wake makes the owner of t's shard hear of it, where that is another and t is due soon,
 // or is an occurrence that ends.
 func (s *Store) wake(it *redisconn.Item, old, t *task.Task) {
-	if t == nil || s.holding(it.Shard) != nil {
+	if t == nil || s.own.holding(it.Shard) != nil {
 		return
 	}
 	e, ended := task.EndedEntry(old, t)
@@ -76,7 +54,7 @@ func (s *Store) woken(h *holding, message string) {
 	switch {
 	case err != nil:
 		s.config.Logger.Warn("another node told of a task", "error", err)
-	case s.shard(e.Key()) == h.Shard && s.holding(h.Shard) == h:
+	case s.shard(e.Key()) == h.Shard && s.own.holding(h.Shard) == h:
 		s.learnt(h, []task.Entry{e})
 	}
 }

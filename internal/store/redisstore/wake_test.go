@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/rueidis"
+
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -21,7 +23,7 @@ func TestATaskCreatedOnOneNodeReachesTheWatcherOfTheOther(t *testing.T) {
 	tasks := soon(t, a, "t", 40, 500*time.Millisecond)
 	took := heard.await(t, b, tasks)
 	for _, one := range tasks {
-		if h := b.holding(b.shard(one.Key())); h != nil && !h.marks.Covers(one.Entry()) {
+		if h := b.own.holding(b.shard(one.Key())); h != nil && !h.marks.Covers(one.Entry()) {
 			t.Errorf("the mark of %s is too high", one.Name)
 		}
 	}
@@ -32,7 +34,7 @@ func TestATaskCreatedOnOneNodeReachesTheWatcherOfTheOther(t *testing.T) {
 func listening(t *testing.T, addr string, nodes ...*Store) {
 	t.Helper()
 	for _, s := range nodes {
-		for _, h := range s.owned() {
+		for _, h := range s.own.owned() {
 			eventually(t, 2*time.Second, "somebody listens at "+h.Wake, func() bool {
 				reply, err := s.servers.Client.Do(t.Context(), s.servers.Client.B().PubsubShardnumsub().Channel(h.Wake).Build()).ToArray()
 				if err != nil || len(reply) != 2 {
@@ -64,7 +66,7 @@ func readsAll(t *testing.T, s *Store, tasks []*task.Task) bool {
 		}
 	}
 	for _, one := range tasks {
-		if !read[one.Name] && s.holding(s.shard(one.Key())) != nil {
+		if !read[one.Name] && s.own.holding(s.shard(one.Key())) != nil {
 			return false
 		}
 	}
@@ -73,11 +75,12 @@ func readsAll(t *testing.T, s *Store, tasks []*task.Task) bool {
 
 func TestWithEveryWakeUpLostThePollFindsWhatOthersCreate(t *testing.T) {
 	server := redistest.New(t)
-	a, b := openNode(t, "a", server.Addr), openNode(t, "b", server.Addr)
-	eventually(t, 2*time.Second, "they share the shards", func() bool { return divided(a, b) })
-	for _, h := range b.all() {
-		h.stop() // it listens to nothing any more
+	if reply, err := redistest.Command(t.Context(), server.Addr, "ACL", "SETUSER", "deaf", "on", ">secret", "~foliot:*", "+@all", "resetchannels"); reply != "+OK" {
+		t.Fatal(reply, err)
 	}
+	a := openNode(t, "a", server.Addr)
+	b := openNodeWith(t, Config{Node: "b", Client: rueidis.ClientOption{Username: "deaf", Password: "secret"}}, server.Addr)
+	eventually(t, 2*time.Second, "they share the shards", func() bool { return divided(a, b) })
 	// Twice: what the second brings lies behind what is known.
 	for _, prefix := range []string{"t", "s"} {
 		began := time.Now()
@@ -106,7 +109,7 @@ func TestThePollTellsNothingTwiceAndMissesNothingOfTheSameMoment(t *testing.T) {
 		t.Fatal(err)
 	}
 	heard := watch(s)
-	if err := s.discover(t.Context(), s.owned(), false); err != nil {
+	if err := s.discover(t.Context(), s.own.owned(), false); err != nil {
 		t.Fatal(err)
 	}
 	if all := heard.all(); len(all) != 0 {
@@ -126,11 +129,11 @@ func TestThePollTellsNothingTwiceAndMissesNothingOfTheSameMoment(t *testing.T) {
 		}
 		tasks = append(tasks, replies[0].Task)
 	}
-	if err := s.discover(t.Context(), s.owned(), false); err != nil {
+	if err := s.discover(t.Context(), s.own.owned(), false); err != nil {
 		t.Fatal(err)
 	}
 	for _, one := range tasks {
-		if !s.holding(s.shard(one.Key())).marks.Covers(one.Entry()) {
+		if !s.own.holding(s.shard(one.Key())).marks.Covers(one.Entry()) {
 			t.Errorf("reads pass over %s", one.Name)
 		}
 	}
@@ -141,7 +144,7 @@ func TestWhatListensCarriesNoReplies(t *testing.T) {
 	s := openNode(t, "a", r.Addr)
 	eventually(t, 5*time.Second, "the node listens", func() bool {
 		_, subscribed := connectionsOf(t, r.Addr)
-		return subscribed > 0 && len(s.owned()) == len(s.shards)
+		return subscribed > 0 && len(s.own.owned()) == len(s.shards)
 	})
 	soon(t, s, "t", 40, 500*time.Millisecond)
 	if mixed, subscribed := connectionsOf(t, r.Addr); len(mixed) > 0 || subscribed != 1 {

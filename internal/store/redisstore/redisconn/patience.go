@@ -12,6 +12,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -88,6 +89,15 @@ func (s *Servers) One(ctx context.Context, c Command) (rueidis.RedisResult, erro
 		return rueidis.RedisResult{}, err
 	}
 	return results[0], nil
+}
+
+// EachShard is Ask for one command for each of shards.
+func (s *Servers) EachShard(ctx context.Context, shards []*keyspace.Shard, of func(rueidis.Builder, *keyspace.Shard) rueidis.Completed) ([]rueidis.RedisResult, error) {
+	commands := make([]Command, len(shards))
+	for i, sh := range shards {
+		commands[i] = func(b rueidis.Builder) rueidis.Completed { return of(b, sh) }
+	}
+	return s.Ask(ctx, commands...)
 }
 
 // Repeat runs a script that may be repeated and needs no replica's word.

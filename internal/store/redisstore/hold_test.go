@@ -1,0 +1,29 @@
+package redisstore
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
+)
+
+// The log names what was found in the place of the store.
+func TestALeaseThatAnotherStoreRefusesSaysSoInWords(t *testing.T) {
+	t.Parallel()
+	s, err := redisconn.Connect(t.Context(), redisconn.Config{
+		Client:     rueidis.ClientOption{InitAddress: []string{redistest.New(t).Addr}, DisableCache: true},
+		Durability: redisconn.Default, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	refused := s.Client.Do(t.Context(), s.Client.B().Eval().Script("return redis.error_reply('FOLIOT_STORE foliot:{0}:own')").Numkeys(0).Build())
+	if g := readGrips(refused, 1)[0]; g.err == nil || strings.Contains(g.err.Error(), "FOLIOT_STORE") {
+		t.Errorf("it says %v", g.err)
+	}
+}

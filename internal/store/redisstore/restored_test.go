@@ -1,0 +1,50 @@
+package redisstore
+
+import (
+	"errors"
+	"log/slog"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// The identity in an older copy is the same, and so are the settings: nothing else shows it.
+func TestEveryNodeNoticesThatItsRedisWasRestoredFromAnOlderCopy(t *testing.T) {
+	t.Parallel()
+	r := redistest.New(t, "--appendonly", "no")
+	a, b := fitNode(t, Config{Node: "a", UnsafePersistence: true}, r.Addr), &known{log: &lockedBuffer{}}
+	b.Store = openNodeWith(t, Config{Node: "b", UnsafePersistence: true, Logger: slog.New(slog.NewTextHandler(b.log, nil))}, r.Addr)
+	redis(t, r, "SAVE")
+	count := func() int {
+		n, err := strconv.Atoi(redis(t, r, "HGET", keyspace.NodesID, "beats"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	const failover = 10 // heartbeats of each node may be lost in one
+	before := count()
+	if err := apply(t, a.Store, order("a")); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, 20*time.Second, "it counts on", func() bool { return count() > before+3*2*failover })
+	r.Kill()
+	if err := r.Restart(); err != nil { // it reads the copy of then
+		t.Fatal(err)
+	}
+	back := time.Now()
+	for name, n := range map[string]*known{"a": a, "b": b} {
+		eventually(t, 2*time.Second-time.Since(back), name+" has noticed", func() bool { return n.Standing().Rollbacks == 1 })
+		if n.log.count("the store went back in time") != 1 || n.lost() != nil {
+			t.Errorf("%s: %v; its log:\n%s", name, n.lost(), n.log.b.String())
+		}
+	}
+	t.Logf("both noticed within %v", time.Since(back).Round(time.Millisecond))
+	if _, err := a.Get(t.Context(), order("a").Target()); !errors.Is(err, task.ErrNotFound) {
+		t.Error("it was no older copy:", err)
+	}
+}

@@ -1,0 +1,48 @@
+package redisstore
+
+import (
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// What seems to be silent, after an outage or a step of the clock, may be about to speak.
+func TestATwinTakesNoNameBeforeItsHolderHadTimeToSpeak(t *testing.T) {
+	const silence, heartbeat = 3 * time.Second, time.Second
+	o, start := &ownership{self: peer{name: "a", nonce: "later"}}, time.Now()
+	for i, c := range []struct {
+		at        time.Duration // of ours
+		beat, now task.Millis
+		found     int
+		how       int // the heartbeat is made
+		twin      bool
+	}{
+		{at: 0, beat: 1000, now: 1100, found: other, how: alive},                            // it may have been killed
+		{at: heartbeat, beat: 2000, now: 2100, found: other, how: alive, twin: true},        // it lives
+		{at: 2 * heartbeat, beat: 2000, now: 9000, found: other, how: yields, twin: true},   // it is silent, as far as is known
+		{at: 2*heartbeat + 1, beat: 2000, now: 9000, found: other, how: yields, twin: true}, // there was news
+		{at: 3*heartbeat + 1, beat: 9900, now: 10000, found: other, how: alive, twin: true},
+		{at: 4*heartbeat + 1, beat: 9900, now: 19000, found: other, how: yields, twin: true},
+		{at: 5*heartbeat + 1, beat: 9900, now: 20000, found: moved, how: alive},
+	} {
+		at := start.Add(c.at)
+		if how := o.manner(at, silence); how != c.how {
+			t.Errorf("%d: a heartbeat of kind %d, want %d", i, how, c.how)
+		}
+		o.nextBeat = at.Add(heartbeat)
+		holder := peer{name: "a", nonce: "first", beat: c.beat}
+		if c.found != other {
+			holder = peer{name: "a", nonce: "later", beat: c.now}
+		}
+		err := o.clash([]peer{holder}, c.now, c.found, silence)
+		if o.twin.Load() != c.twin || (err != nil) != c.twin {
+			t.Errorf("%d: twin %t, %v", i, o.twin.Load(), err)
+		}
+	}
+	o.twin.Store(true)
+	o.away = time.Now()
+	if how := o.manner(time.Now(), silence); how != waits {
+		t.Errorf("after an outage a heartbeat of kind %d", how)
+	}
+}
