@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/redis/rueidis"
 
@@ -32,6 +34,47 @@ const (
 	maxSeq    = 1<<63 - 1
 )
 
+// auditLog is the audit log of one store.
+type auditLog struct {
+	config  auditConfig
+	servers *redisconn.Servers
+	shards  []*keyspace.Shard
+	own     *ownership
+	heads   heads
+}
+
+// auditConfig says how long the audit log is, and reads and writes settings.
+type auditConfig struct {
+	// Keep is how long entries are kept. Length bounds how many entries of its tasks, or of its
+	// settings, a namespace has. If either is negative, there is no audit log.
+	Keep   time.Duration
+	Length int
+	Logger *slog.Logger
+
+	Settings func() *task.Settings
+	Counts   func(context.Context) (map[task.QueueKey]task.Counts, error)
+	Record   func(context.Context, []task.AuditEntry) error
+}
+
+func newAuditLog(c auditConfig, servers *redisconn.Servers, shards []*keyspace.Shard, own *ownership) *auditLog {
+	return &auditLog{config: c, servers: servers, shards: shards, own: own}
+}
+
+// kept reports whether there is an audit log.
+func (l *auditLog) kept() bool { return l.config.Keep >= 0 && l.config.Length >= 0 }
+
+// length returns how many entries a part of the audit log may have: most, unless
+// auditConfig.Length is less. 0: there is no log.
+func (l *auditLog) length(most int) int {
+	if !l.kept() {
+		return 0
+	}
+	return min(l.config.Length, most)
+}
+
+// settingsLength returns how many entries of its settings a namespace may have. 0: there is no log.
+func (l *auditLog) settingsLength() int { return l.length(maxSettingsEntries) }
+
 // seqOf returns the Seq of the entry id of a stream. Where the server's clock was
 // set back the ids of one instant are counted; that many microseconds do not matter.
 func seqOf(id string, stream int) (uint64, error) {
@@ -46,9 +89,6 @@ func seqOf(id string, stream int) (uint64, error) {
 	}
 	return (m+n-seqEpoch)<<seqStream | uint64(stream), nil
 }
-
-// logOf returns the key of the stream of a namespace: "" for entries of the server.
-func logOf(log, namespace string) string { return log + ":" + namespace }
 
 // These end the namespace's part in the keys of streams that have a bound of their own: of
 // refused tokens, and of entries that sweeps dropped. So guesses of tokens push out nothing else, and
@@ -80,8 +120,8 @@ type stream struct {
 
 // shared returns the streams of several namespaces: that of the nodes, and those that older
 // versions wrote.
-func (s *Store) shared(shards []*keyspace.Shard) []stream {
-	all := []stream{{key: keyspace.SettingsLog, number: len(s.shards)}, {key: keyspace.NodesLog, number: len(s.shards) + 1}}
+func (l *auditLog) shared(shards []*keyspace.Shard) []stream {
+	all := []stream{{key: keyspace.SettingsLog, number: len(l.shards)}, {key: keyspace.NodesLog, number: len(l.shards) + 1}}
 	for _, sh := range shards {
 		all = append(all, stream{key: sh.Log, number: sh.Number, shard: sh})
 	}
@@ -89,24 +129,24 @@ func (s *Store) shared(shards []*keyspace.Shard) []stream {
 }
 
 // streamsOf returns the streams that may hold entries of a namespace.
-func (s *Store) streamsOf(namespace string) []stream {
-	all := append(s.shared(s.shards), s.settingsStream(namespace), s.settingsStream(namespace+refusedMark), s.settingsStream(namespace+droppedMark))
-	for _, sh := range s.shards {
+func (l *auditLog) streamsOf(namespace string) []stream {
+	all := append(l.shared(l.shards), l.settingsStream(namespace), l.settingsStream(namespace+refusedMark), l.settingsStream(namespace+droppedMark))
+	for _, sh := range l.shards {
 		all = append(all, shardStream(sh, namespace))
 	}
 	return all
 }
 
-func (s *Store) settingsStream(namespace string) stream {
-	return stream{logOf(keyspace.SettingsLog, namespace), len(s.shards) + 2, nil, keyspace.SettingsLogs, namespace}
+func (l *auditLog) settingsStream(namespace string) stream {
+	return stream{keyspace.LogOf(keyspace.SettingsLog, namespace), len(l.shards) + 2, nil, keyspace.SettingsLogs, namespace}
 }
 
 func shardStream(sh *keyspace.Shard, namespace string) stream {
-	return stream{logOf(sh.Log, namespace), sh.Number, sh, sh.Logs, namespace}
+	return stream{keyspace.LogOf(sh.Log, namespace), sh.Number, sh, sh.Logs, namespace}
 }
 
 // streams returns the streams of the settings, of the nodes and of these shards.
-func (s *Store) streams(ctx context.Context, shards []*keyspace.Shard) ([]stream, error) {
+func (l *auditLog) streams(ctx context.Context, shards []*keyspace.Shard) ([]stream, error) {
 	members := func(key string) redisconn.Command {
 		return func(b rueidis.Builder) rueidis.Completed { return b.Hkeys().Key(key).Build() }
 	}
@@ -114,11 +154,11 @@ func (s *Store) streams(ctx context.Context, shards []*keyspace.Shard) ([]stream
 	for _, sh := range shards {
 		commands = append(commands, members(sh.Logs))
 	}
-	results, err := s.servers.Ask(ctx, commands...)
+	results, err := l.servers.Ask(ctx, commands...)
 	if err != nil {
 		return nil, err
 	}
-	all := s.shared(shards)
+	all := l.shared(shards)
 	for i, r := range results {
 		namespaces, err := r.AsStrSlice()
 		if err != nil {
@@ -128,7 +168,7 @@ func (s *Store) streams(ctx context.Context, shards []*keyspace.Shard) ([]stream
 			switch {
 			case namespace == "/": // the clock of the settings' streams
 			case i == 0:
-				all = append(all, s.settingsStream(namespace))
+				all = append(all, l.settingsStream(namespace))
 			default:
 				all = append(all, shardStream(shards[i-1], namespace))
 			}
@@ -155,10 +195,10 @@ type part struct {
 const streamsAtOnce = 4096
 
 // askMany is Servers.Ask for as many commands as there are streams.
-func (s *Store) askMany(ctx context.Context, commands []redisconn.Command) ([]rueidis.RedisResult, error) {
+func (l *auditLog) askMany(ctx context.Context, commands []redisconn.Command) ([]rueidis.RedisResult, error) {
 	all := make([]rueidis.RedisResult, 0, len(commands))
 	for some := range slices.Chunk(commands, streamsAtOnce) {
-		results, err := s.servers.Ask(ctx, some...)
+		results, err := l.servers.Ask(ctx, some...)
 		if err != nil {
 			return nil, err
 		}
@@ -168,12 +208,12 @@ func (s *Store) askMany(ctx context.Context, commands []redisconn.Command) ([]ru
 }
 
 // readLogs reads parts of streams.
-func (s *Store) readLogs(ctx context.Context, parts []part) ([][]entry, error) {
+func (l *auditLog) readLogs(ctx context.Context, parts []part) ([][]entry, error) {
 	commands := make([]redisconn.Command, len(parts))
 	for i, p := range parts {
 		commands[i] = func(b rueidis.Builder) rueidis.Completed { return p.read(b, p.key) }
 	}
-	results, err := s.askMany(ctx, commands)
+	results, err := l.askMany(ctx, commands)
 	if err != nil {
 		return nil, err
 	}
@@ -209,26 +249,17 @@ func decodeEntry(x rueidis.XRangeEntry) (task.AuditEntry, error) {
 	return all[0], nil
 }
 
-// Audit implements task.Registry.
-func (s *Store) Audit(ctx context.Context, f task.AuditFilter, before uint64, limit int) (task.AuditPage, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return task.AuditPage{}, err
-	}
-	defer leave()
-	page, err := s.audit(ctx, f, cmp.Or(before, maxSeq), limit)
-	return page, s.failure(err)
-}
-
-func (s *Store) audit(ctx context.Context, f task.AuditFilter, before uint64, limit int) (page task.AuditPage, err error) {
-	streams := s.streamsOf(f.Namespace)
+// page returns at most limit entries with a Seq below before, the newest first. before 0: the newest of all.
+func (l *auditLog) page(ctx context.Context, f task.AuditFilter, before uint64, limit int) (page task.AuditPage, err error) {
+	before = cmp.Or(before, maxSeq)
+	streams := l.streamsOf(f.Namespace)
 	if f.Namespace == "" {
-		if streams, err = s.streams(ctx, s.shards); err != nil {
+		if streams, err = l.streams(ctx, l.shards); err != nil {
 			return task.AuditPage{}, err
 		}
 	}
 	for examined, part := 0, max(limit, 100); examined < task.MaxPageExamined; part = max(part, 1000) {
-		newest, more, err := s.newest(ctx, streams, before, min(part, task.MaxPageExamined-examined))
+		newest, more, err := l.newest(ctx, streams, before, min(part, task.MaxPageExamined-examined))
 		if err != nil {
 			return task.AuditPage{}, err
 		}
@@ -253,7 +284,7 @@ func (s *Store) audit(ctx context.Context, f task.AuditFilter, before uint64, li
 // newest returns the newest entries of streams with a Seq below before, at most limit,
 // and whether there are more. Each stream is asked for somewhat more than its part, and
 // asked again if that was too few.
-func (s *Store) newest(ctx context.Context, streams []stream, before uint64, limit int) ([]entry, bool, error) {
+func (l *auditLog) newest(ctx context.Context, streams []stream, before uint64, limit int) ([]entry, bool, error) {
 	end := "+"
 	if before != maxSeq {
 		end = strconv.FormatUint(before>>seqStream+seqEpoch, 10)
@@ -277,7 +308,7 @@ func (s *Store) newest(ctx context.Context, streams []stream, before uint64, lim
 				return b.Xrevrange().Key(key).End(from).Start("-").Count(int64(ask)).Build()
 			}}), append(of, i)
 		}
-		found, err := s.readLogs(ctx, parts)
+		found, err := l.readLogs(ctx, parts)
 		if err != nil {
 			return nil, false, err
 		}

@@ -50,36 +50,36 @@ type head struct {
 	seq uint64
 }
 
-// trimLog removes at most limit entries from the beginning of the audit log if their
+// trim removes at most limit entries from the beginning of the audit log if their
 // retention ended at or before now: entries of this node's shards, of settings and of
 // nodes. It stops at the first that is to stay. It reads the streams if their oldest entry
 // goes, or is not known.
-func (s *Store) trimLog(ctx context.Context, now task.Millis, limit int) (int, error) {
-	if !s.config.logs() || limit <= 0 {
+func (l *auditLog) trim(ctx context.Context, now task.Millis, limit int) (int, error) {
+	if !l.kept() || limit <= 0 {
 		return 0, nil
 	}
 	var own []*keyspace.Shard
-	for _, h := range s.own.owned() {
+	for _, h := range l.own.owned() {
 		own = append(own, h.Shard)
 	}
-	streams, err := s.streams(ctx, own)
+	streams, err := l.streams(ctx, own)
 	if err != nil {
-		return 0, s.failure(err)
+		return 0, err
 	}
-	s.heads.mu.Lock()
-	defer s.heads.mu.Unlock()
-	n, err := s.trimLocked(ctx, now, streams, limit)
-	if err == nil && n < limit && time.Since(s.heads.bounded) >= boundEvery {
-		s.heads.bounded = time.Now()
-		err = s.bound(ctx, now, streams)
+	l.heads.mu.Lock()
+	defer l.heads.mu.Unlock()
+	n, err := l.trimLocked(ctx, now, streams, limit)
+	if err == nil && n < limit && time.Since(l.heads.bounded) >= boundEvery {
+		l.heads.bounded = time.Now()
+		err = l.bound(ctx, now, streams)
 	}
-	return n, s.failure(err)
+	return n, err
 }
 
-func (s *Store) trimLocked(ctx context.Context, now task.Millis, streams []stream, limit int) (n int, err error) {
+func (l *auditLog) trimLocked(ctx context.Context, now task.Millis, streams []stream, limit int) (n int, err error) {
 	for more := true; more && n < limit && err == nil; {
 		var gone int
-		gone, more, err = s.trimSome(ctx, now, streams, limit-n)
+		gone, more, err = l.trimSome(ctx, now, streams, limit-n)
 		n += gone
 	}
 	return n, err
@@ -87,8 +87,8 @@ func (s *Store) trimLocked(ctx context.Context, now task.Millis, streams []strea
 
 // trimSome is trimLocked for a part of the entries that go. It reads about as many entries as it may
 // remove, however many streams there are, and reports whether more may go.
-func (s *Store) trimSome(ctx context.Context, now task.Millis, streams []stream, limit int) (n int, more bool, err error) {
-	begin, stays, err := s.expired(ctx, now, streams)
+func (l *auditLog) trimSome(ctx context.Context, now task.Millis, streams []stream, limit int) (n int, more bool, err error) {
+	begin, stays, err := l.expired(ctx, now, streams)
 	if err != nil || len(begin) == 0 {
 		return 0, false, err
 	}
@@ -96,7 +96,7 @@ func (s *Store) trimSome(ctx context.Context, now task.Millis, streams []stream,
 	for i, st := range begin {
 		parts[i] = part{st, firstOf(each)}
 	}
-	lists, err := s.readLogs(ctx, parts)
+	lists, err := l.readLogs(ctx, parts)
 	if err != nil {
 		return 0, false, err
 	}
@@ -111,7 +111,7 @@ func (s *Store) trimSome(ctx context.Context, now task.Millis, streams []stream,
 	gone := map[string][]string{}
 	more = unread != maxSeq
 	for _, e := range all[:min(limit, len(all))] {
-		if !s.ended(now, e.At) || e.Seq > stays {
+		if !l.ended(now, e.At) || e.Seq > stays {
 			more = false
 			break
 		}
@@ -123,45 +123,45 @@ func (s *Store) trimSome(ctx context.Context, now task.Millis, streams []stream,
 	}
 	var commands []redisconn.Command
 	for key, ids := range gone {
-		delete(s.heads.oldest, key)
+		delete(l.heads.oldest, key)
 		commands = append(commands, func(b rueidis.Builder) rueidis.Completed { return b.Xdel().Key(key).Id(ids...).Build() })
 	}
-	if _, err := s.servers.Ask(ctx, commands...); err != nil {
+	if _, err := l.servers.Ask(ctx, commands...); err != nil {
 		return 0, false, err
 	}
-	return n, more, s.unlog(ctx, begin, lists, gone)
+	return n, more, l.unlog(ctx, begin, lists, gone)
 }
 
 // ended reports whether the retention of an entry of that instant has ended.
-func (s *Store) ended(now, at task.Millis) bool { return at.Add(s.config.AuditKeep) <= now }
+func (l *auditLog) ended(now, at task.Millis) bool { return at.Add(l.config.Keep) <= now }
 
 // expired returns the streams that lose their oldest entry, and the Seq of the first entry that
 // stays, as far as that is known.
-func (s *Store) expired(ctx context.Context, now task.Millis, streams []stream) (begin []stream, stays uint64, err error) {
-	if s.heads.oldest == nil {
-		s.heads.oldest = map[string]head{}
+func (l *auditLog) expired(ctx context.Context, now task.Millis, streams []stream) (begin []stream, stays uint64, err error) {
+	if l.heads.oldest == nil {
+		l.heads.oldest = map[string]head{}
 	}
 	stays = maxSeq
 	var unknown []part
 	for _, st := range streams {
-		switch h, known := s.heads.oldest[st.key]; {
-		case known && !s.ended(now, h.at):
+		switch h, known := l.heads.oldest[st.key]; {
+		case known && !l.ended(now, h.at):
 			stays = min(stays, h.seq)
 		default: // another node may have removed it already
 			unknown = append(unknown, part{st, firstOf(1)})
 		}
 	}
-	lists, err := s.readLogs(ctx, unknown)
+	lists, err := l.readLogs(ctx, unknown)
 	if err != nil {
 		return nil, 0, err
 	}
 	for i, list := range lists {
 		switch {
 		case len(list) == 0:
-		case s.ended(now, list[0].At):
+		case l.ended(now, list[0].At):
 			begin = append(begin, unknown[i].stream)
 		default:
-			s.heads.oldest[unknown[i].key] = head{list[0].At, list[0].Seq}
+			l.heads.oldest[unknown[i].key] = head{list[0].At, list[0].Seq}
 			stays = min(stays, list[0].Seq)
 		}
 	}
@@ -169,14 +169,14 @@ func (s *Store) expired(ctx context.Context, now task.Millis, streams []stream) 
 }
 
 // unlog removes streams that have no entries any more.
-func (s *Store) unlog(ctx context.Context, streams []stream, had [][]entry, gone map[string][]string) error {
+func (l *auditLog) unlog(ctx context.Context, streams []stream, had [][]entry, gone map[string][]string) error {
 	var empty []redisconn.Run
 	for i, st := range streams {
 		if st.registry != "" && len(gone[st.key]) == len(had[i]) {
 			empty = append(empty, redisconn.Run{Keys: []string{st.key, st.registry}, Args: []string{st.namespace}})
 		}
 	}
-	_, err := s.servers.Repeat(ctx, unlog, empty...)
+	_, err := l.servers.Repeat(ctx, unlog, empty...)
 	return err
 }
 
@@ -188,18 +188,18 @@ func firstOf(n int) func(rueidis.Builder, string) rueidis.Completed {
 }
 
 // taskEntries returns how many entries of tasks a namespace may have in all shards.
-func (s *Store) taskEntries() int {
-	memory := s.servers.MemoryLimit()
+func (l *auditLog) taskEntries() int {
+	memory := l.servers.MemoryLimit()
 	if memory == 0 {
-		return s.config.auditLength(maxTaskEntries)
+		return l.length(maxTaskEntries)
 	}
-	share := auditShare * float64(memory) / entryBytes / float64(1+len(s.Settings().List(task.NamespaceKind, "")))
-	return s.config.auditLength(min(maxTaskEntries, max(minTaskEntries, int(share))))
+	share := auditShare * float64(memory) / entryBytes / float64(1+len(l.config.Settings().List(task.NamespaceKind, "")))
+	return l.length(min(maxTaskEntries, max(minTaskEntries, int(share))))
 }
 
 // bound removes the oldest entries of each namespace that has more than it may, and
 // records that. Each node bounds its own shards by their part of the whole.
-func (s *Store) bound(ctx context.Context, now task.Millis, streams []stream) error {
+func (l *auditLog) bound(ctx context.Context, now task.Millis, streams []stream) error {
 	var commands []redisconn.Command
 	var own []stream
 	for _, st := range streams {
@@ -207,12 +207,12 @@ func (s *Store) bound(ctx context.Context, now task.Millis, streams []stream) er
 			own, commands = append(own, st), append(commands, func(b rueidis.Builder) rueidis.Completed { return b.Xlen().Key(st.key).Build() })
 		}
 	}
-	results, err := s.askMany(ctx, commands)
+	results, err := l.askMany(ctx, commands)
 	if err != nil {
 		return err
 	}
 	kinds := [2]map[string]*excess{{}, {}} // of settings, of tasks; by namespace
-	most := [2]int{s.config.auditLength(maxSettingsEntries), s.taskEntries() * max(len(s.own.owned()), 1) / len(s.shards)}
+	most := [2]int{l.length(maxSettingsEntries), l.taskEntries() * max(len(l.own.owned()), 1) / len(l.shards)}
 	for i, r := range results {
 		n, err := r.AsInt64()
 		if err != nil {
@@ -229,7 +229,7 @@ func (s *Store) bound(ctx context.Context, now task.Millis, streams []stream) er
 		}
 		x.streams, x.lengths, x.total = append(x.streams, own[i].key), append(x.lengths, n), x.total+n
 	}
-	rooms, err := s.auditRooms(ctx)
+	rooms, err := l.rooms(ctx)
 	if err != nil {
 		return err
 	}
@@ -237,12 +237,12 @@ func (s *Store) bound(ctx context.Context, now task.Millis, streams []stream) er
 		for _, x := range kind {
 			limit := int64(most[i])
 			if room, limited := rooms[x.namespace]; limited && i == 1 {
-				limit = min(limit, room*int64(max(len(s.own.owned()), 1))/int64(len(s.shards)))
+				limit = min(limit, room*int64(max(len(l.own.owned()), 1))/int64(len(l.shards)))
 			}
 			if x.total <= limit {
 				continue
 			}
-			if err := s.shed(ctx, now, x, limit); err != nil {
+			if err := l.shed(ctx, now, x, limit); err != nil {
 				return err
 			}
 		}
@@ -250,11 +250,11 @@ func (s *Store) bound(ctx context.Context, now task.Millis, streams []stream) er
 	return nil
 }
 
-// auditRooms returns how many entries of its tasks each namespace may have that has a quota of bytes.
-func (s *Store) auditRooms(ctx context.Context) (map[string]int64, error) {
+// rooms returns how many entries of its tasks each namespace may have that has a quota of bytes.
+func (l *auditLog) rooms(ctx context.Context) (map[string]int64, error) {
 	rooms, records := map[string]int64{}, map[string]int64{}
 	var quotas []*task.NamespaceSettings
-	for _, setting := range s.Settings().List(task.NamespaceKind, "") {
+	for _, setting := range l.config.Settings().List(task.NamespaceKind, "") {
 		if n := setting.(*task.NamespaceSettings); n.MaxBytes > 0 {
 			quotas = append(quotas, n)
 		}
@@ -262,7 +262,7 @@ func (s *Store) auditRooms(ctx context.Context) (map[string]int64, error) {
 	if len(quotas) == 0 {
 		return rooms, nil
 	}
-	counts, err := s.readCounts(ctx)
+	counts, err := l.config.Counts(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -285,16 +285,16 @@ type excess struct {
 
 // shed removes the oldest entries of x until it has somewhat fewer than most, the same
 // part of each stream: names are spread over shards by chance.
-func (s *Store) shed(ctx context.Context, now task.Millis, x *excess, most int64) error {
+func (l *auditLog) shed(ctx context.Context, now task.Millis, x *excess, most int64) error {
 	keep := task.AuditKept(most)
 	commands := make([]redisconn.Command, len(x.streams))
 	for i, key := range x.streams {
-		delete(s.heads.oldest, key)
+		delete(l.heads.oldest, key)
 		commands[i] = func(b rueidis.Builder) rueidis.Completed {
 			return b.Xtrim().Key(key).Maxlen().Threshold(fmt.Sprint(x.lengths[i] * keep / x.total)).Build()
 		}
 	}
-	results, err := s.servers.Ask(ctx, commands...)
+	results, err := l.servers.Ask(ctx, commands...)
 	if err != nil {
 		return err
 	}
@@ -309,8 +309,8 @@ func (s *Store) shed(ctx context.Context, now task.Millis, x *excess, most int64
 	if gone == 0 {
 		return nil
 	}
-	s.config.Logger.LogAttrs(ctx, slog.LevelWarn, "dropped the oldest audit entries of a namespace: over its bound",
+	l.config.Logger.LogAttrs(ctx, slog.LevelWarn, "dropped the oldest audit entries of a namespace: over its bound",
 		slog.String("namespace", x.namespace), slog.Int64("dropped", gone), slog.Int64("limit", most))
 	namespace, _, _ := strings.Cut(x.namespace, "/") // without a mark
-	return s.record(ctx, []task.AuditEntry{task.AuditDropped(now, namespace, gone, most)})
+	return l.config.Record(ctx, []task.AuditEntry{task.AuditDropped(now, namespace, gone, most)})
 }

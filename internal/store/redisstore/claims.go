@@ -94,8 +94,8 @@ func (s *Store) Sweep(ctx context.Context, now task.Millis, limit int) (int, err
 	if err != nil || n == limit {
 		return n, err
 	}
-	trimmed, err := s.trimLog(ctx, now, limit-n)
-	return n + trimmed, err
+	trimmed, err := s.log.trim(ctx, now, limit-n)
+	return n + trimmed, s.failure(err)
 }
 
 // retire carries out a transition on the tasks whose time in one of the indexes

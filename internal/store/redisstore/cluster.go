@@ -96,7 +96,7 @@ func (s *Store) Drain(ctx context.Context, now task.Millis, d task.Drain) error 
 	}
 	defer leave()
 	entry := task.AuditDrain(now, task.ActorOf(ctx), d)
-	return s.failure(s.own.drain(ctx, d, s.config.auditLength(maxSettingsEntries), encodeEntry(&entry)))
+	return s.failure(s.own.drain(ctx, d, s.log.settingsLength(), encodeEntry(&entry)))
 }
 
 // Release gives all shards to the other nodes, at once and for good: this

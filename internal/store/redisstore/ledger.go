@@ -368,6 +368,6 @@ func (s *Store) readNames(ctx context.Context, parts []*names, namespace, after,
 
 // logEntry appends an entry to the audit log of its namespace.
 func logEntry(it *redisconn.Item, e task.AuditEntry) {
-	it.Write("LOG", logOf(it.Shard.Log, e.Namespace), encodeEntry(&e))
+	it.Write("LOG", keyspace.LogOf(it.Shard.Log, e.Namespace), encodeEntry(&e))
 	it.Write("LOGS", it.Shard.Logs, e.Namespace)
 }

@@ -109,7 +109,7 @@ func (s *Store) editLocked(ctx context.Context, now task.Millis, e task.Edit) (t
 
 func (s *Store) editRun(now task.Millis, who task.Actor, e task.Edit, version string, changes []task.SettingChange) (redisconn.Run, error) {
 	var entries []task.AuditEntry
-	if entry, ok := task.AuditEdit(now, who, e, changes); ok && s.config.logs() {
+	if entry, ok := task.AuditEdit(now, who, e, changes); ok && s.log.kept() {
 		entries = append(entries, entry)
 	}
 	one := configureRun(s.servers.Identity, version, entries)
@@ -134,12 +134,23 @@ func configureRun(identity, version string, entries []task.AuditEntry) redisconn
 	if len(entries) > 0 {
 		namespace = settingsPart(&entries[0])
 	}
-	keys := []string{keyspace.SettingsKey, logOf(keyspace.SettingsLog, namespace), keyspace.SettingsLogs, keyspace.SettingsID}
+	keys := []string{keyspace.SettingsKey, keyspace.LogOf(keyspace.SettingsLog, namespace), keyspace.SettingsLogs, keyspace.SettingsID}
 	args := []string{version, newVersion(), namespace, strconv.Itoa(len(entries)), identity}
 	for i := range entries {
 		args = append(args, encodeEntry(&entries[i]))
 	}
 	return redisconn.Run{Keys: keys, Args: args}
+}
+
+// Audit implements task.Registry.
+func (s *Store) Audit(ctx context.Context, f task.AuditFilter, before uint64, limit int) (task.AuditPage, error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return task.AuditPage{}, err
+	}
+	defer leave()
+	page, err := s.log.page(ctx, f, before, limit)
+	return page, s.failure(err)
 }
 
 // Record implements task.Registry.
@@ -153,7 +164,7 @@ func (s *Store) Record(ctx context.Context, entries []task.AuditEntry) error {
 }
 
 func (s *Store) record(ctx context.Context, entries []task.AuditEntry) error {
-	if !s.config.logs() || len(entries) == 0 {
+	if !s.log.kept() || len(entries) == 0 {
 		return nil
 	}
 	var runs []redisconn.Run

@@ -312,7 +312,7 @@ func (s *Store) item(r *request, st *step) redisconn.Item {
 	case removal:
 		it.Earliest = st.old.task.KeepUntil
 	case change:
-		if e, ok := task.AuditChange(r.now, r.who, st.transition.(task.Change), st.result); ok && s.config.logs() {
+		if e, ok := task.AuditChange(r.now, r.who, st.transition.(task.Change), st.result); ok && s.log.kept() {
 			logEntry(&it, e)
 		}
 	}

@@ -140,18 +140,6 @@ func (c Config) conn() redisconn.Config {
 	}
 }
 
-// logs reports whether there is an audit log.
-func (c Config) logs() bool { return c.AuditKeep >= 0 && c.AuditLength >= 0 }
-
-// auditLength returns how many entries a part of the audit log may have: most, unless
-// AuditLength is less. 0: there is no log.
-func (c Config) auditLength(most int) int {
-	if !c.logs() {
-		return 0
-	}
-	return min(c.AuditLength, most)
-}
-
 // Store is a task.Store in Redis.
 type Store struct {
 	config  Config
@@ -168,7 +156,7 @@ type Store struct {
 	settings atomic.Pointer[configuration]
 	watcher  atomic.Pointer[func([]task.Entry)]
 	permits  permits
-	heads    heads
+	log      *auditLog
 	watchman watchman
 
 	schedules atomic.Bool // keyspace.MetaKey keeps nodes out that do not know them: guardOlder sees to it that it stays so
@@ -216,6 +204,9 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 		closing:  make(chan struct{}), polled: make(chan struct{}),
 	}
 	s.own = newOwnership(s.member(), servers, s.shards)
+	s.log = newAuditLog(auditConfig{
+		Keep: c.AuditKeep, Length: c.AuditLength, Logger: c.Logger, Settings: s.Settings, Counts: s.readCounts, Record: s.record,
+	}, servers, s.shards, s.own)
 	warn := trusted.Warn(c.Logger)
 	s.trusted = trusted.NewWithin(s.nowWithin, func(ahead time.Duration) {
 		warn(ahead)

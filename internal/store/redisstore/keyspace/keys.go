@@ -30,3 +30,7 @@ const (
 	NodesLog = "foliot:{foliot:nodes}:log" // the audit log of drains; it lies in the slot of NodesKey
 	NodesID  = "foliot:{foliot:nodes}:id"  // bears the store's identity
 )
+
+// LogOf returns the key of the audit log's stream of a namespace: "" for entries of the server. log
+// is SettingsLog, or the Log of a shard.
+func LogOf(log, namespace string) string { return log + ":" + namespace }
