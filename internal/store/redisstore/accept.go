@@ -3,8 +3,10 @@ package redisstore
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/redis/rueidis"
 
@@ -30,21 +32,10 @@ type Found struct {
 // Whole reports whether nothing is lost.
 func (f *Found) Whole() bool { return len(f.Lost) == 0 && !f.SettingsLost }
 
-// AcceptLoss makes a store of the rest in the servers that c names, if agreed
-// returns nil for it. The parts that were lost get the identity of those that are left, so that
-// servers go on with the rest. It must be asked for by a person: nothing that was
-// lost comes back.
-func AcceptLoss(ctx context.Context, c Config, agreed func(*Found) error) (*Found, error) {
-	c = c.withDefaults()
-	s, err := redisconn.Link(ctx, c.conn())
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
-	if err := s.CheckMode(ctx); err != nil {
-		return nil, err
-	}
-	f, err := find(ctx, s, c.Shards)
+// acceptLoss is AcceptLoss of the store. shards is how many there were, 0 if that is not known, and lease
+// the lease of shards.
+func acceptLoss(ctx context.Context, s *redisconn.Servers, shards int, lease time.Duration, agreed func(*Found) error) (*Found, error) {
+	f, err := find(ctx, s, shards)
 	if err != nil || f.Whole() {
 		return f, err
 	}
@@ -54,7 +45,7 @@ func AcceptLoss(ctx context.Context, c Config, agreed func(*Found) error) (*Foun
 	if err := agreed(f); err != nil {
 		return f, err
 	}
-	return f, f.accept(ctx, c)
+	return f, f.accept(ctx, lease)
 }
 
 // find reads which store lies in the servers. shards is how many there were, 0 if that
@@ -81,7 +72,7 @@ func find(ctx context.Context, s *redisconn.Servers, shards int) (*Found, error)
 	f.shards = cmp.Or(f.shards, shards)
 	if made {
 		reply, err := s.One(ctx, func(b rueidis.Builder) rueidis.Completed {
-			return b.Hexists().Key(keyspace.SettingsKey).Field(versionField).Build()
+			return b.Hexists().Key(keyspace.SettingsKey).Field(keyspace.VersionField).Build()
 		})
 		if err != nil {
 			return nil, err
@@ -123,27 +114,49 @@ func (f *Found) compare(ctx context.Context) error {
 }
 
 // accept gives the identity to the parts that are lost.
-func (f *Found) accept(ctx context.Context, c Config) error {
+func (f *Found) accept(ctx context.Context, lease time.Duration) error {
 	shards := strconv.Itoa(f.shards)
-	runs := make([]redisconn.Run, 0, len(f.parts)+1)
+	repairs := make([]*redisconn.Repair, 0, len(f.parts)+1)
 	for i, b := range f.parts {
-		r := &repair{keys: []string{b.key}, args: []string{b.field, "-1", f.borne[i]}}
-		r.write("HSET", b.key, b.field, f.Identity)
+		r := redisconn.NewRepair(b.key, b.field, -1, f.borne[i])
+		r.Write("HSET", b.key, b.field, f.Identity)
 		switch {
 		case b.key == keyspace.MetaKey && f.meta["format"] == "": // older versions are kept out: there may be schedules
-			r.write("HSET", b.key, "format", strconv.Itoa(format), "oldest", strconv.Itoa(scheduleFormat), "shards", shards, "lease", millis(c.ShardLease), "whole", "1")
+			r.Write("HSET", b.key, "format", strconv.Itoa(format), "oldest", strconv.Itoa(scheduleFormat), "shards", shards, "lease", millis(lease), "whole", "1")
 		case b.key == keyspace.MetaKey:
-			r.write("HSET", b.key, "whole", "1")
+			r.Write("HSET", b.key, "whole", "1")
 		case b.key == keyspace.SettingsID, b.key == keyspace.NodesID:
-			r.write("HSET", b.key, "shards", shards)
+			r.Write("HSET", b.key, "shards", shards)
 		}
-		runs = append(runs, redisconn.Run{Keys: r.keys, Args: r.args})
+		repairs = append(repairs, r)
 	}
 	if f.SettingsLost {
-		r := &repair{keys: []string{keyspace.SettingsID}, args: []string{"made", "-1", "1"}}
-		r.write("HDEL", keyspace.SettingsID, "made")
-		runs = append(runs, redisconn.Run{Keys: r.keys, Args: r.args})
+		r := redisconn.NewRepair(keyspace.SettingsID, "made", -1, "1")
+		r.Write("HDEL", keyspace.SettingsID, "made")
+		repairs = append(repairs, r)
 	}
-	_, err := f.servers.Repeat(ctx, mend, runs...)
+	_, err := f.servers.Mend(ctx, repairs...)
 	return err
+}
+
+// Layout is how tasks are kept in the servers. The zero Layout: nothing is yet.
+type Layout struct {
+	Format, Shards int
+	Lease          time.Duration
+	Unreadable     error // why this program cannot use it; nil: it can
+	Store          *Found
+}
+
+// readLayout reads how tasks are kept, and which store lies there.
+func readLayout(ctx context.Context, s *redisconn.Servers, shards int) (Layout, error) {
+	f, err := find(ctx, s, shards)
+	if f == nil {
+		return Layout{}, err
+	}
+	l := Layout{Store: f}
+	if len(f.meta) > 0 {
+		m, err := parseMeta(f.meta)
+		l.Format, l.Shards, l.Lease, l.Unreadable = m.format, m.shards, m.lease, errors.Join(err, m.readable())
+	}
+	return l, nil
 }

@@ -15,7 +15,7 @@ var _ task.Cluster = (*Store)(nil)
 // Standing implements task.Cluster.
 func (s *Store) Standing() task.Standing {
 	st := s.own.standing()
-	st.Closed, st.Unfit = s.lost() != nil, s.servers.Unfit.Load() != nil
+	st.Closed, st.Unfit = s.identity.lost() != nil, s.servers.Unfit.Load() != nil
 	return st
 }
 

@@ -2,8 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"errors"
-	"time"
 
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 )
@@ -13,14 +11,6 @@ type Examination struct {
 	Masters []redisconn.Examined // by address
 	Layout  Layout
 	Closed  string // why the Store that examines is closed; "": it is open, or none examines
-}
-
-// Layout is how tasks are kept in the servers. The zero Layout: nothing is yet.
-type Layout struct {
-	Format, Shards int
-	Lease          time.Duration
-	Unreadable     error // why this program cannot use it; nil: it can
-	Store          *Found
 }
 
 // Examine asks the servers that c names how they are. It changes nothing, and
@@ -47,7 +37,7 @@ func Examine(ctx context.Context, c Config) (*Examination, error) {
 // Examine is the function Examine for the servers of s, also while s is closed.
 func (s *Store) Examine(ctx context.Context) (*Examination, error) {
 	x, err := examineAll(ctx, s.servers, s.config.Shards)
-	if l := s.lost(); l != nil {
+	if l := s.identity.lost(); l != nil {
 		x.Closed = l.Found
 	}
 	return x, err
@@ -58,20 +48,23 @@ func (s *Store) Examine(ctx context.Context) (*Examination, error) {
 func examineAll(ctx context.Context, s *redisconn.Servers, shards int) (*Examination, error) {
 	x := Examination{Masters: s.ExamineMasters(ctx)}
 	var err error
-	x.Layout, err = layout(ctx, s, shards)
+	x.Layout, err = readLayout(ctx, s, shards)
 	return &x, err
 }
 
-// layout reads how tasks are kept, and which store lies there.
-func layout(ctx context.Context, s *redisconn.Servers, shards int) (Layout, error) {
-	f, err := find(ctx, s, shards)
-	if f == nil {
-		return Layout{}, err
+// AcceptLoss makes a store of the rest in the servers that c names, if agreed
+// returns nil for it. The parts that were lost get the identity of those that are left, so that
+// servers go on with the rest. It must be asked for by a person: nothing that was
+// lost comes back.
+func AcceptLoss(ctx context.Context, c Config, agreed func(*Found) error) (*Found, error) {
+	c = c.withDefaults()
+	s, err := redisconn.Link(ctx, c.conn())
+	if err != nil {
+		return nil, err
 	}
-	l := Layout{Store: f}
-	if len(f.meta) > 0 {
-		m, err := parseMeta(f.meta)
-		l.Format, l.Shards, l.Lease, l.Unreadable = m.format, m.shards, m.lease, errors.Join(err, m.readable())
+	defer s.Close()
+	if err := s.CheckMode(ctx); err != nil {
+		return nil, err
 	}
-	return l, nil
+	return acceptLoss(ctx, s, c.Shards, c.ShardLease, agreed)
 }

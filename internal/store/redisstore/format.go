@@ -25,12 +25,28 @@ const (
 	oldest = 1
 )
 
+// scheduleFormat is the format that has schedules. Older code cannot read one, and would
+// come upon it in its shards again and again. So the first schedule is made only while no
+// older node lives, and after keyspace.MetaKey says that none may come: until then versions may run
+// side by side, and the way back is open.
+const scheduleFormat = 2
+
 // DefaultShards is into how many parts tasks are divided where nobody says.
 const DefaultShards = 256
 
 // ErrDiffers says that what is kept in the servers, or how other nodes use them,
 // is not as this node is to have it.
 var ErrDiffers = errors.New("this server does not fit to what is there")
+
+// errConfig marks settings that cannot work.
+var errConfig = errors.New("settings of the shards")
+
+// wishes are what a node demands of the values that all nodes share.
+type wishes struct {
+	shards int           // 0: as many as there are
+	lease  time.Duration // Config.ShardLease of the store
+	alone  bool          // no other node uses the store: any lease will do
+}
 
 // meta is what stands in keyspace.MetaKey.
 type meta struct {
@@ -64,8 +80,8 @@ func (m meta) readable() error {
 
 // agree compares c with the values that all nodes must share, and returns the
 // stored ones. If nothing is written yet, c decides.
-func agree(ctx context.Context, s *redisconn.Servers, c Config) (meta, error) {
-	if err := refuseLostMeta(ctx, s, cmp.Or(c.Shards, DefaultShards)); err != nil {
+func agree(ctx context.Context, s *redisconn.Servers, c wishes) (meta, error) {
+	if err := refuseLostMeta(ctx, s, cmp.Or(c.shards, DefaultShards)); err != nil {
 		return meta{}, err
 	}
 	for replaces := ""; ; {
@@ -76,12 +92,12 @@ func agree(ctx context.Context, s *redisconn.Servers, c Config) (meta, error) {
 		switch {
 		case err != nil:
 			return meta{}, err
-		case c.Shards != 0 && c.Shards != m.shards:
+		case c.shards != 0 && c.shards != m.shards:
 			return meta{}, fmt.Errorf("%w: the tasks there are divided into %d shards, for good: take --shards %d, or none; or another database, or --store", ErrDiffers, m.shards, m.shards)
-		case c.Alone || c.ShardLease == m.lease:
+		case c.alone || c.lease == m.lease:
 			return m, nil
 		case replaces != "":
-			return meta{}, fmt.Errorf("%w: another server, that starts too, takes the shard lease %v, and this one %v: all must take the same", ErrDiffers, m.lease, c.ShardLease)
+			return meta{}, fmt.Errorf("%w: another server, that starts too, takes the shard lease %v, and this one %v: all must take the same", ErrDiffers, m.lease, c.lease)
 		}
 		others, err := liveNodes(ctx, s, m.lease)
 		if err != nil {
@@ -89,7 +105,7 @@ func agree(ctx context.Context, s *redisconn.Servers, c Config) (meta, error) {
 		}
 		if len(others) > 0 {
 			return meta{}, fmt.Errorf("%w: the shard lease there is %v, and here %v: take --shard-lease %v, or stop all other servers first, at least for %v (there are: %s)",
-				ErrDiffers, m.lease, c.ShardLease, m.lease, m.lease, strings.Join(others, ", "))
+				ErrDiffers, m.lease, c.lease, m.lease, m.lease, strings.Join(others, ", "))
 		}
 		replaces = millis(m.lease)
 	}
@@ -114,9 +130,9 @@ func readMeta(ctx context.Context, s *redisconn.Servers) (meta, error) {
 
 // decideMeta returns the content of keyspace.MetaKey, after it was written if it was not
 // there, had no identity, or had a lease that may be replaced.
-func decideMeta(ctx context.Context, s *redisconn.Servers, c Config, replaces string) (meta, error) {
-	shards := cmp.Or(c.Shards, DefaultShards)
-	lease := millis(c.ShardLease)
+func decideMeta(ctx context.Context, s *redisconn.Servers, c wishes, replaces string) (meta, error) {
+	shards := cmp.Or(c.shards, DefaultShards)
+	lease := millis(c.lease)
 	replies, err := s.Repeat(ctx, decide, redisconn.Run{Keys: []string{keyspace.MetaKey}, Args: []string{
 		replaces, lease, rand.Text(), "format", strconv.Itoa(format), "oldest", strconv.Itoa(oldest), "shards", strconv.Itoa(shards), "lease", lease,
 	}})
@@ -131,3 +147,11 @@ func decideMeta(ctx context.Context, s *redisconn.Servers, c Config, replaces st
 }
 
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+
+// shutOut makes m, which stands in keyspace.MetaKey, say that older code may not use the servers.
+func shutOut(ctx context.Context, s *redisconn.Servers, m meta) error {
+	r := redisconn.NewRepair(keyspace.MetaKey, metaBearer.field, -1, s.Identity)
+	r.Write("HSET", keyspace.MetaKey, "format", strconv.Itoa(max(m.format, scheduleFormat)), "oldest", strconv.Itoa(scheduleFormat))
+	_, err := s.Mend(ctx, r)
+	return err
+}

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -60,8 +61,12 @@ func bearersOf(shards []*keyspace.Shard) []bearer {
 	return all
 }
 
-// watchman holds a node's knowledge of the identity of its store. The poll changes it.
-type watchman struct {
+// identityWatch holds a node's knowledge of the identity of its store. The poll changes it.
+type identityWatch struct {
+	servers *redisconn.Servers
+	shards  []*keyspace.Shard
+	config  identityConfig
+
 	loss  atomic.Pointer[redisconn.Loss] // why the store is closed; nil: it is not
 	doubt chan struct{}                  // to the poll: compare all parts now
 
@@ -72,17 +77,28 @@ type watchman struct {
 	since time.Time // the store is closed
 }
 
+// identityConfig is how an identityWatch calls its store.
+type identityConfig struct {
+	Logger  *slog.Logger
+	Reload  func(context.Context) error // reads the settings, if other nodes have changed them; it may return a *redisconn.Loss
+	Changed func()                      // is called when the store was closed, or opened again
+}
+
+func newIdentityWatch(c identityConfig, servers *redisconn.Servers, shards []*keyspace.Shard) *identityWatch {
+	return &identityWatch{servers: servers, shards: shards, config: c, doubt: make(chan struct{}, 1)}
+}
+
 // lost returns why the store is closed, nil if it is not. It costs one atomic load.
-func (s *Store) lost() *redisconn.Loss { return s.watchman.loss.Load() }
+func (w *identityWatch) lost() *redisconn.Loss { return w.loss.Load() }
 
 // suspect makes the poll compare all parts now, if err says that a script has found
 // another store, and reports whether it does.
-func (s *Store) suspect(err error) bool {
+func (w *identityWatch) suspect(err error) bool {
 	if err == nil || redisconn.LossOf(err) == nil {
 		return false
 	}
 	select {
-	case s.watchman.doubt <- struct{}{}:
+	case w.doubt <- struct{}{}:
 	default:
 	}
 	return true
@@ -91,54 +107,52 @@ func (s *Store) suspect(err error) bool {
 const (
 	compareEvery = time.Second     // all parts, in a Cluster
 	settleEvery  = 5 * time.Second // the identity is confirmed by replicas, until it was
-
 )
 
 // verify compares the identity of the store with the one that this process has
 // opened, reads the settings, and closes or opens the store. It returns why it could
 // not find out.
-func (s *Store) verify(ctx context.Context, now time.Time, doubt bool) error {
-	w := &s.watchman
-	all := doubt || w.loss.Load() != nil || s.servers.Cluster && now.Sub(w.full) >= compareEvery
-	err := s.compare(ctx, all)
+func (w *identityWatch) verify(ctx context.Context, now time.Time, doubt bool) error {
+	all := doubt || w.loss.Load() != nil || w.servers.Cluster && now.Sub(w.full) >= compareEvery
+	err := w.compare(ctx, all)
 	if err == nil {
-		err = s.reload(ctx)
+		err = w.config.Reload(ctx)
 	}
 	if all && err == nil {
 		w.full = now
 	}
 	switch l := redisconn.LossOf(err); {
 	case l != nil:
-		s.shut(l, now)
+		w.shut(l, now)
 		return nil
 	case err != nil:
 		return err
 	case all:
-		s.reopen(now)
+		w.reopen(now)
 	}
 	if !w.whole && now.Sub(w.tried) >= settleEvery && w.loss.Load() == nil {
 		w.tried = now
-		w.whole = s.settle(ctx)
+		w.whole = w.settle(ctx)
 	}
 	return nil
 }
 
 // compare returns a *loss where a part of the store bears another identity, or none.
 // A part that is away is not compared: its error is returned if no other part is lost.
-func (s *Store) compare(ctx context.Context, all bool) error {
-	shards := s.shards
-	if !all && !s.servers.Cluster { // one server has all of them
+func (w *identityWatch) compare(ctx context.Context, all bool) error {
+	shards := w.shards
+	if !all && !w.servers.Cluster { // one server has all of them
 		shards = shards[:1]
 	} else if !all {
 		shards = nil
 	}
 	bearers := append([]bearer{metaBearer}, bearersOf(shards)...)
-	found, away := borne(ctx, s.servers, bearers)
+	found, away := borne(ctx, w.servers, bearers)
 	var missing []int
 	for i, b := range bearers {
 		switch id := found[i]; {
-		case id == nil || *id == s.servers.Identity:
-		case *id == "" && !s.watchman.whole:
+		case id == nil || *id == w.servers.Identity:
+		case *id == "" && !w.whole:
 			missing = append(missing, i)
 		default:
 			return &redisconn.Loss{Kind: task.ErrStoreReplaced, Found: b.differs(*id)}
@@ -147,16 +161,16 @@ func (s *Store) compare(ctx context.Context, all bool) error {
 	if len(missing) == 0 {
 		return away
 	}
-	return s.bearAgain(ctx, bearers[missing[0]])
+	return w.bearAgain(ctx, bearers[missing[0]])
 }
 
 // bearAgain writes an identity again that a failover has lost, before replicas
 // had confirmed it: the store that it belongs to must be there.
-func (s *Store) bearAgain(ctx context.Context, first bearer) error {
-	n := strconv.Itoa(len(s.shards))
-	again := &repair{keys: []string{keyspace.MetaKey}, args: []string{"shards", "-1", n}}
-	again.write("HSETNX", keyspace.MetaKey, metaBearer.field, s.servers.Identity)
-	results, err := s.servers.Repeat(ctx, mend, redisconn.Run{Keys: again.keys, Args: again.args})
+func (w *identityWatch) bearAgain(ctx context.Context, first bearer) error {
+	n := strconv.Itoa(len(w.shards))
+	again := redisconn.NewRepair(keyspace.MetaKey, "shards", -1, n)
+	again.Write("HSETNX", keyspace.MetaKey, metaBearer.field, w.servers.Identity)
+	results, err := w.servers.Mend(ctx, again)
 	if err != nil {
 		return err
 	}
@@ -165,43 +179,45 @@ func (s *Store) bearAgain(ctx context.Context, first bearer) error {
 	} else if there < 0 {
 		return &redisconn.Loss{Kind: task.ErrStoreReplaced, Found: first.differs("")}
 	}
-	if err := bear(ctx, s.servers, s.shards); err != nil {
+	if err := bear(ctx, w.servers, w.shards); err != nil {
 		return err
 	}
-	s.config.Logger.Warn("a failover lost the new identity of the store: wrote it again", "identity", s.servers.Identity)
+	w.config.Logger.Warn("a failover lost the new identity of the store: wrote it again", "identity", w.servers.Identity)
 	return nil
 }
 
 // shut closes the store.
-func (s *Store) shut(l *redisconn.Loss, now time.Time) {
-	w := &s.watchman
+func (w *identityWatch) shut(l *redisconn.Loss, now time.Time) {
 	before := w.loss.Swap(l)
 	if before == nil {
 		w.since = now
 	}
 	if before == nil || before.Kind != l.Kind {
-		s.config.Logger.Error("the store is closed: requests are refused, and no task is sent", "found", l.Found, "identity", s.servers.Identity, "reason", l.Kind)
-		s.own.nudge()
+		w.config.Logger.Error("the store is closed: requests are refused, and no task is sent", "found", l.Found, "identity", w.servers.Identity, "reason", l.Kind)
+		w.config.Changed()
 	}
 }
 
 // reopen opens the store, if it was closed.
-func (s *Store) reopen(now time.Time) {
-	if s.watchman.loss.Swap(nil) == nil {
+func (w *identityWatch) reopen(now time.Time) {
+	if w.loss.Swap(nil) == nil {
 		return
 	}
-	s.config.Logger.Info("the store is open again: its data is back", "identity", s.servers.Identity, "after", now.Sub(s.watchman.since).Round(time.Millisecond).String())
-	s.own.nudge()
+	w.config.Logger.Info("the store is open again: its data is back", "identity", w.servers.Identity, "after", now.Sub(w.since).Round(time.Millisecond).String())
+	w.config.Changed()
 }
 
 // settle makes every part bear the identity, and says so in keyspace.MetaKey once every
 // replica that follows has it. It reports whether that is so.
-func (s *Store) settle(ctx context.Context) bool {
-	err := bear(ctx, s.servers, s.shards)
-	if err == nil && s.servers.Synced(ctx) {
-		r := &repair{keys: []string{keyspace.MetaKey}, args: []string{metaBearer.field, "-1", s.servers.Identity}}
-		r.write("HSETNX", keyspace.MetaKey, "whole", "1")
-		_, err = s.mend(ctx, r)
+func (w *identityWatch) settle(ctx context.Context) bool {
+	err := bear(ctx, w.servers, w.shards)
+	if err == nil && w.servers.Synced(ctx) {
+		r := redisconn.NewRepair(keyspace.MetaKey, metaBearer.field, -1, w.servers.Identity)
+		r.Write("HSETNX", keyspace.MetaKey, "whole", "1")
+		results, failed := w.servers.Mend(ctx, r)
+		if err = failed; err == nil {
+			_, err = results[0].AsInt64()
+		}
 		return err == nil
 	}
 	return false
@@ -210,18 +226,18 @@ func (s *Store) settle(ctx context.Context) bool {
 // identify compares the identity of the store with that of its parts, when it is
 // opened, and gives it to those that have none yet. Errors: task.ErrStoreReplaced,
 // task.ErrSettingsLost.
-func (s *Store) identify(ctx context.Context, m meta) error {
-	s.servers.Identity, s.watchman.whole = m.identity, m.whole
-	bearers := bearersOf(s.shards)
-	found, _ := borne(ctx, s.servers, bearers) // the poll compares a part that is away
+func (w *identityWatch) identify(ctx context.Context, m meta) error {
+	w.servers.Identity, w.whole = m.identity, m.whole
+	bearers := bearersOf(w.shards)
+	found, _ := borne(ctx, w.servers, bearers) // the poll compares a part that is away
 	for i, b := range bearers {
 		if id := found[i]; id != nil && *id != m.identity && (*id != "" || m.whole) {
 			return &redisconn.Loss{Kind: task.ErrStoreReplaced, Found: b.differs(*id)}
 		}
 	}
 	if !m.whole {
-		s.watchman.tried = time.Now()
-		s.watchman.whole = s.settle(ctx)
+		w.tried = time.Now()
+		w.whole = w.settle(ctx)
 	}
 	return nil
 }
@@ -272,7 +288,7 @@ func borne(ctx context.Context, s *redisconn.Servers, bearers []bearer) (found [
 // bear gives the identity to parts that have none.
 func bear(ctx context.Context, s *redisconn.Servers, shards []*keyspace.Shard) error {
 	made, err := s.One(ctx, func(b rueidis.Builder) rueidis.Completed {
-		return b.Hexists().Key(keyspace.SettingsKey).Field(versionField).Build()
+		return b.Hexists().Key(keyspace.SettingsKey).Field(keyspace.VersionField).Build()
 	})
 	if err != nil {
 		return err
@@ -282,18 +298,18 @@ func bear(ctx context.Context, s *redisconn.Servers, shards []*keyspace.Shard) e
 		return err
 	}
 	bearers := bearersOf(shards)
-	runs := make([]redisconn.Run, len(bearers))
+	repairs := make([]*redisconn.Repair, len(bearers))
 	for i, b := range bearers {
-		r := &repair{keys: []string{b.key}, args: []string{b.field, "-1", ""}}
-		r.write("HSET", b.key, b.field, s.Identity)
+		r := redisconn.NewRepair(b.key, b.field, -1, "")
+		r.Write("HSET", b.key, b.field, s.Identity)
 		if b.key == keyspace.SettingsID || b.key == keyspace.NodesID { // for a reader that has lost keyspace.MetaKey
-			r.write("HSET", b.key, "shards", strconv.Itoa(len(shards)))
+			r.Write("HSET", b.key, "shards", strconv.Itoa(len(shards)))
 		}
 		if b.key == keyspace.SettingsID && has {
-			r.write("HSET", b.key, "made", "1")
+			r.Write("HSET", b.key, "made", "1")
 		}
-		runs[i] = redisconn.Run{Keys: r.keys, Args: r.args}
+		repairs[i] = r
 	}
-	_, err = s.Repeat(ctx, mend, runs...)
+	_, err = s.Mend(ctx, repairs...)
 	return err
 }

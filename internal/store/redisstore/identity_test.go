@@ -201,7 +201,7 @@ func restart(t *testing.T, r *redistest.Server, args ...string) {
 // dropTokens replaces the settings by others that have a queue and no tokens.
 func dropTokens(t *testing.T, r *redistest.Server) {
 	redis(t, r, "DEL", keyspace.SettingsKey)
-	redis(t, r, "HSET", keyspace.SettingsKey, versionField, "another", "1/default/q", `{"namespace":"default","name":"q"}`)
+	redis(t, r, "HSET", keyspace.SettingsKey, keyspace.VersionField, "another", "1/default/q", `{"namespace":"default","name":"q"}`)
 }
 
 // anotherStore puts another installation there, which has tokens of its own.

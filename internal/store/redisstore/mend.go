@@ -12,24 +12,14 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// repair is what mend writes, if a value is still as it was read.
-type repair struct {
-	keys, args []string
-}
-
 // repairOf returns a repair that depends on a record's stamp, "" for no record.
-func repairOf(sh *keyspace.Shard, field, stamp string) *repair {
-	return &repair{keys: []string{sh.Meta}, args: []string{field, strconv.Itoa(stampLen), stamp}}
-}
-
-func (r *repair) write(name, key string, args ...string) {
-	r.keys = append(r.keys, key)
-	r.args = append(append(r.args, name, strconv.Itoa(len(r.keys)), strconv.Itoa(len(args))), args...)
+func repairOf(sh *keyspace.Shard, field, stamp string) *redisconn.Repair {
+	return redisconn.NewRepair(sh.Meta, field, stampLen, stamp)
 }
 
 // mend carries out a repair, and reports whether there was anything to do.
-func (s *Store) mend(ctx context.Context, r *repair) (bool, error) {
-	results, err := s.servers.Repeat(ctx, mend, redisconn.Run{Keys: r.keys, Args: r.args})
+func (s *Store) mend(ctx context.Context, r *redisconn.Repair) (bool, error) {
+	results, err := s.servers.Mend(ctx, r)
 	if err != nil {
 		return false, err
 	}
@@ -97,10 +87,10 @@ func (sc *scrub) record(ctx context.Context, sh *keyspace.Shard, r record, have 
 		return nil
 	}
 	fix := repairOf(sh, f, r.stamp)
-	fix.write("ZADD", sh.Names, "CH", "0", f)
-	fix.write("ZADD", p.key, "CH", redisconn.Score(p.score), p.member)
+	fix.Write("ZADD", sh.Names, "CH", "0", f)
+	fix.Write("ZADD", p.key, "CH", redisconn.Score(p.score), p.member)
 	if p.lane != "" {
-		fix.write("ZADD", sh.Lanes, "LT", "CH", redisconn.Score(p.score), p.lane)
+		fix.Write("ZADD", sh.Lanes, "LT", "CH", redisconn.Score(p.score), p.lane)
 	}
 	repaired, err := sc.mend(ctx, fix)
 	if err != nil || !repaired {
@@ -201,7 +191,7 @@ func (sc *scrub) belonging(ctx context.Context, sh *keyspace.Shard, key string, 
 		if key == sh.Body {
 			remove = "HDEL"
 		}
-		fix.write(remove, key, part[i].name)
+		fix.Write(remove, key, part[i].name)
 		repaired, err := sc.mend(ctx, fix)
 		if err != nil {
 			return err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -12,12 +11,6 @@ import (
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
-
-// scheduleFormat is the format that has schedules. Older code cannot read one, and would
-// come upon it in its shards again and again. So the first schedule is made only while no
-// older node lives, and after keyspace.MetaKey says that none may come: until then versions may run
-// side by side, and the way back is open.
-const scheduleFormat = 2
 
 // admitSchedules sees to that before a schedule is made. Errors: task.ErrUnavailable
 // while a node lives that does not know schedules.
@@ -52,14 +45,6 @@ func (s *Store) keepOlderOut(ctx context.Context) error {
 		return err
 	}
 	return s.nobodyOlder(ctx) // nor has one come meanwhile
-}
-
-// shutOut makes m, which stands in keyspace.MetaKey, say that older code may not use the servers.
-func shutOut(ctx context.Context, s *redisconn.Servers, m meta) error {
-	r := &repair{keys: []string{keyspace.MetaKey}, args: []string{metaBearer.field, "-1", s.Identity}}
-	r.write("HSET", keyspace.MetaKey, "format", strconv.Itoa(max(m.format, scheduleFormat)), "oldest", strconv.Itoa(scheduleFormat))
-	_, err := s.Repeat(ctx, mend, redisconn.Run{Keys: r.keys, Args: r.args})
-	return err
 }
 
 const (

@@ -121,13 +121,13 @@ func (sc *scrub) correct(ctx context.Context, sh *keyspace.Shard, have, want map
 		if n, _ := strconv.ParseInt(value, 10, 64); n != have[f] {
 			continue // others count: the next scrub looks again
 		}
-		fix := &repair{keys: []string{sh.Counts}, args: []string{f, "-1", value}}
+		fix := redisconn.NewRepair(sh.Counts, f, -1, value)
 		if want[f] == 0 {
-			fix.write("HDEL", sh.Counts, f)
+			fix.Write("HDEL", sh.Counts, f)
 		} else {
-			fix.write("HSET", sh.Counts, f, strconv.FormatInt(want[f], 10))
+			fix.Write("HSET", sh.Counts, f, strconv.FormatInt(want[f], 10))
 		}
-		results, err := sc.servers.Repeat(ctx, mend, redisconn.Run{Keys: fix.keys, Args: fix.args})
+		results, err := sc.servers.Mend(ctx, fix)
 		if err != nil {
 			return err
 		}

@@ -13,9 +13,6 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// versionField is the field of keyspace.SettingsKey that holds the version of the settings.
-const versionField = "version"
-
 // configuration is the settings as one node knows them.
 type configuration struct {
 	version  string
@@ -209,7 +206,7 @@ func (s *Store) reloadLocked(ctx context.Context) (bool, error) {
 	}
 	records := make([]task.Setting, 0, len(texts)/2)
 	for i := 3; i+1 < len(texts); i += 2 {
-		if texts[i] == versionField {
+		if texts[i] == keyspace.VersionField {
 			continue
 		}
 		r, err := parseSetting(texts[i], texts[i+1])

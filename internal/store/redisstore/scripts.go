@@ -18,7 +18,6 @@ var (
 	settings  = redisconn.NewScript(sources, redisconn.Reads, "settings")
 	raise     = redisconn.NewScript(sources, redisconn.Writes, "raise")
 	walk      = redisconn.NewScript(sources, redisconn.Reads, "walk")
-	mend      = redisconn.NewScript(sources, redisconn.Writes, "mend")
 	own       = redisconn.NewScript(sources, redisconn.Writes, "own")
 	beat      = redisconn.NewScript(sources, redisconn.Writes, "beat")
 	drain     = redisconn.NewScript(sources, redisconn.Writes, "drain")

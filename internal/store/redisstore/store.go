@@ -115,9 +115,6 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// errConfig marks settings that cannot work.
-var errConfig = errors.New("settings of the shards")
-
 // check says what of c cannot work. A node must be heard of several times
 // before others take it for dead, at half of its leases.
 func (c Config) check() error {
@@ -157,7 +154,7 @@ type Store struct {
 	watcher  atomic.Pointer[func([]task.Entry)]
 	permits  permits
 	log      *auditLog
-	watchman watchman
+	identity *identityWatch
 
 	schedules atomic.Bool // keyspace.MetaKey keeps nodes out that do not know them: guardOlder sees to it that it stays so
 	fired     atomic.Bool // there is a schedule, whatever keyspace.MetaKey says
@@ -192,7 +189,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 // open reads what a store must know of its servers, and begins to work. After
 // an error nothing does.
 func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, error) {
-	m, err := agree(ctx, servers, c)
+	m, err := agree(ctx, servers, wishes{shards: c.Shards, lease: c.ShardLease, alone: c.Alone})
 	if err != nil {
 		return nil, err
 	}
@@ -200,9 +197,9 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 		config: c, servers: servers,
 		shards: keyspace.NewShards(m.shards),
 		held:   held{m: map[task.Key]record{}}, quotas: quotas{free: servers.Free, have: map[string]*usage{}}, strays: strays{m: map[task.Key]stray{}}, bounds: bounds{low: map[*keyspace.Shard]map[task.Lane]struct{}{}},
-		watchman: watchman{doubt: make(chan struct{}, 1)},
-		closing:  make(chan struct{}), polled: make(chan struct{}),
+		closing: make(chan struct{}), polled: make(chan struct{}),
 	}
+	s.identity = newIdentityWatch(identityConfig{Logger: c.Logger, Reload: s.reload, Changed: func() { s.own.nudge() }}, servers, s.shards)
 	s.own = newOwnership(s.member(), servers, s.shards)
 	s.log = newAuditLog(auditConfig{
 		Keep: c.AuditKeep, Length: c.AuditLength, Logger: c.Logger, Settings: s.Settings, Counts: s.readCounts, Record: s.record,
@@ -213,7 +210,7 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 		s.own.nudge() // a heartbeat: nodes that start now must know
 	})
 	s.settings.Store(&configuration{settings: task.NewSettings()})
-	if err := s.identify(ctx, m); err != nil {
+	if err := s.identity.identify(ctx, m); err != nil {
 		return nil, err
 	}
 	if err := s.load(ctx); err != nil {
@@ -238,8 +235,8 @@ func (s *Store) member() memberConfig {
 		Node: c.Node, Version: c.Version, Address: c.Address, APIs: c.APIs, Format: format, Logger: c.Logger,
 		ShardLease: c.ShardLease, Heartbeat: c.Heartbeat,
 		Lag:     func() time.Duration { return s.trusted.Lag() },
-		Closed:  func() bool { return s.lost() != nil },
-		Suspect: func(err error) { s.suspect(err) },
+		Closed:  func() bool { return s.identity.lost() != nil },
+		Suspect: func(err error) { s.identity.suspect(err) },
 		Prepare: s.prepare, Woken: s.woken,
 	}
 }
@@ -328,7 +325,7 @@ func (s *Store) Err() error {
 	if s.closed {
 		return task.ErrClosed
 	}
-	if l := s.lost(); l != nil {
+	if l := s.identity.lost(); l != nil {
 		return l
 	}
 	if why := s.servers.Absent.Load(); why != nil {
@@ -350,7 +347,7 @@ func (s *Store) enter(ctx context.Context) (leave func(), err error) {
 		s.gate.RUnlock()
 		return nil, task.ErrClosed
 	}
-	if l := s.lost(); l != nil {
+	if l := s.identity.lost(); l != nil {
 		s.gate.RUnlock()
 		return nil, l
 	}
@@ -362,7 +359,7 @@ func (s *Store) failure(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case s.suspect(err):
+	case s.identity.suspect(err):
 		return redisconn.LossOf(err)
 	case redisconn.OutOfMemory(err):
 		return fmt.Errorf("%w: Redis has no memory left: %w", task.ErrFull, err)

@@ -23,6 +23,7 @@ const (
 	SettingsLog  = "foliot:{settings}:log" // audit entries of settings; those of a namespace lie in a stream of its own
 	SettingsLogs = "foliot:{settings}:logs"
 	SettingsID   = "foliot:{settings}:id" // bears the store's identity
+	VersionField = "version"              // the field of SettingsKey that holds the version of the settings
 
 	// NodesKey is the hash of heartbeats and drains. It is also the channel on which nodes
 	// announce that they came, went, released shards, or are drained.

@@ -110,4 +110,5 @@ var (
 	putMore = NewScript(sources, Adds, "put")
 	putOn   = NewScript(sources, Writes, "put")
 	seal    = NewScript(sources, Writes, "seal")
+	mend    = NewScript(sources, Writes, "mend")
 )
