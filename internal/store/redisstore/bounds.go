@@ -41,18 +41,18 @@ const maxRaised = 128
 
 // raiseBounds sets the bounds that are too low to the lanes' true heads, and
 // removes those of empty lanes. What fails is found again by the next reads.
-func (s *Store) raiseBounds(ctx context.Context) error {
+func (l *laneIndex) raiseBounds(ctx context.Context) error {
 	type low struct {
 		shard *keyspace.Shard
 		lane  string
 	}
 	var all []low
-	for sh, lanes := range s.bounds.take() {
+	for sh, lanes := range l.bounds.take() {
 		for lane := range lanes {
 			all = append(all, low{sh, keyspace.LaneMember(lane)})
 		}
 	}
-	parts, _ := redisconn.Group(s.servers.Cluster, all, func(l low) *keyspace.Shard { return l.shard })
+	parts, _ := redisconn.Group(l.servers.Cluster, all, func(l low) *keyspace.Shard { return l.shard })
 	var runs []redisconn.Run
 	for _, part := range parts {
 		for some := range slices.Chunk(part, maxRaised) {
@@ -67,6 +67,19 @@ func (s *Store) raiseBounds(ctx context.Context) error {
 	if len(runs) == 0 {
 		return nil
 	}
-	_, err := s.servers.Repeat(ctx, raise, runs...)
+	_, err := l.servers.Repeat(ctx, raise, runs...)
 	return err
+}
+
+// correct sets the bounds of lanes to their true heads, and returns how many were wrong.
+func (l *laneIndex) correct(ctx context.Context, sh *keyspace.Shard, members []string) (wrong int64, err error) {
+	var r redisconn.Run
+	for _, m := range members {
+		r.Keys, r.Args = append(r.Keys, sh.Lanes, sh.Due(m)), append(r.Args, m)
+	}
+	results, err := l.servers.Repeat(ctx, raise, r)
+	if err != nil {
+		return 0, err
+	}
+	return results[0].AsInt64()
 }

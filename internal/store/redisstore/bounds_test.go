@@ -34,7 +34,7 @@ func TestTheBoundsOfLanesFollowTheirHeads(t *testing.T) {
 		if _, err := s.Peek(t.Context(), []task.LaneRead{{Lane: lane, Until: forever, Limit: 100}}); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.raiseBounds(t.Context()); err != nil {
+		if err := s.lanes.raiseBounds(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		found := map[task.Millis]int{}

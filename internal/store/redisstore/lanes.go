@@ -3,7 +3,9 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -24,34 +26,69 @@ const (
 	maxNews   = 16   // entries of one lane and shard that are told at once; reads of the lane find the others
 )
 
+// laneIndex is what this node knows of the lanes in its shards: where each begins (the marks
+// of the owned shards), and which bounds in the index of lanes are too low.
+type laneIndex struct {
+	config  laneConfig
+	servers *redisconn.Servers
+	shards  []*keyspace.Shard
+	own     *ownership
+	bounds  bounds
+	watcher atomic.Pointer[func([]task.Entry)]
+}
+
+// laneConfig is what a laneIndex needs to know of its store.
+type laneConfig struct {
+	Poll   time.Duration      // how often the index of lanes is read
+	Now    func() task.Millis // the time by which tasks are due
+	Logger *slog.Logger
+}
+
+func newLaneIndex(c laneConfig, servers *redisconn.Servers, shards []*keyspace.Shard, own *ownership) *laneIndex {
+	return &laneIndex{config: c, servers: servers, shards: shards, own: own, bounds: bounds{low: map[*keyspace.Shard]map[task.Lane]struct{}{}}}
+}
+
+// watch sets the function that is called with entries that came into owned shards; nil: none.
+func (l *laneIndex) watch(hint func([]task.Entry)) {
+	if hint == nil {
+		l.watcher.Store(nil)
+		return
+	}
+	l.watcher.Store(&hint)
+}
+
+func (l *laneIndex) shard(key task.Key) *keyspace.Shard {
+	return l.shards[keyspace.ShardOf(key, len(l.shards))]
+}
+
 // prepare reads the lanes of shards that this process has acquired: from then
 // on they count as owned.
-func (s *Store) prepare(ctx context.Context, hs []*holding) error {
-	if err := s.survey(ctx, hs); err != nil {
+func (l *laneIndex) prepare(ctx context.Context, hs []*holding) error {
+	if err := l.survey(ctx, hs); err != nil {
 		return err
 	}
 	for _, h := range hs {
 		h.ready.Store(true)
 	}
-	if s.watcher.Load() == nil {
+	if l.watcher.Load() == nil {
 		return nil
 	}
-	return s.discover(ctx, hs, true)
+	return l.discover(ctx, hs, true)
 }
 
 // survey lowers the marks to what the index of lanes says.
-func (s *Store) survey(ctx context.Context, hs []*holding) error {
-	return s.readIndex(ctx, hs, forever, true, func(h *holding, e task.Entry) { h.marks.Added([]task.Entry{e}) })
+func (l *laneIndex) survey(ctx context.Context, hs []*holding) error {
+	return l.readIndex(ctx, hs, forever, true, func(h *holding, e task.Entry) { h.marks.Added([]task.Entry{e}) })
 }
 
 // readIndex calls found for each lane that has a bound of at most until, or, but for
 // all, for some of them: the next call goes on behind them.
-func (s *Store) readIndex(ctx context.Context, hs []*holding, until task.Millis, all bool, found func(*holding, task.Entry)) error {
+func (l *laneIndex) readIndex(ctx context.Context, hs []*holding, until task.Millis, all bool, found func(*holding, task.Entry)) error {
 	most := -1
 	if !all {
 		most = max(maxPolled/max(len(hs), 1), 8)
 	}
-	parts, _ := redisconn.Group(s.servers.Cluster, hs, func(h *holding) *keyspace.Shard { return h.Shard })
+	parts, _ := redisconn.Group(l.servers.Cluster, hs, func(h *holding) *keyspace.Shard { return h.Shard })
 	runs := make([]redisconn.Run, len(parts))
 	for n, part := range parts {
 		runs[n].Args = []string{redisconn.Score(until)}
@@ -63,7 +100,7 @@ func (s *Store) readIndex(ctx context.Context, hs []*holding, until task.Millis,
 			runs[n].Keys, runs[n].Args = append(runs[n].Keys, h.Lanes), append(runs[n].Args, strconv.FormatInt(from, 10), strconv.Itoa(most))
 		}
 	}
-	results, err := s.servers.Repeat(ctx, lanes, runs...)
+	results, err := l.servers.Repeat(ctx, listing, runs...)
 	if err != nil {
 		return fmt.Errorf("read the index of lanes: %w", err)
 	}
@@ -112,9 +149,9 @@ func eachLane(index rueidis.RedisMessage, found func(task.Entry)) error {
 	return nil
 }
 
-// pollLanes looks for what others have put into our shards, until ctx ends.
-func (s *Store) pollLanes(ctx context.Context) {
-	tick := time.NewTicker(s.config.LanePoll)
+// poll looks for what others have put into our shards, until ctx ends.
+func (l *laneIndex) poll(ctx context.Context) {
+	tick := time.NewTicker(l.config.Poll)
 	defer tick.Stop()
 	for {
 		select {
@@ -122,33 +159,33 @@ func (s *Store) pollLanes(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		hs := s.own.owned()
+		hs := l.own.owned()
 		if len(hs) == 0 {
 			continue
 		}
 		once, stop := context.WithTimeout(ctx, redisconn.Patience)
 		// A lane that is empty by now, but still has a bound, would be read in vain.
-		err := s.raiseBounds(once)
+		err := l.raiseBounds(once)
 		if err == nil {
-			err = s.discover(once, hs, false)
+			err = l.discover(once, hs, false)
 		}
 		stop()
 		if ctx.Err() == nil {
-			s.servers.Trouble.About("look for what other nodes have scheduled", err)
+			l.servers.Trouble.About("look for what other nodes have scheduled", err)
 		}
 	}
 }
 
 // discover takes in the first entries of lanes that have a bound below their
 // mark, and with all those of the other lanes, as far as they are due soon.
-func (s *Store) discover(ctx context.Context, hs []*holding, all bool) error {
+func (l *laneIndex) discover(ctx context.Context, hs []*holding, all bool) error {
 	type lead struct {
 		h    *holding
 		lane task.Lane
 	}
 	var leads []lead
-	until := s.now() + lookahead
-	err := s.readIndex(ctx, hs, until, all, func(h *holding, e task.Entry) {
+	until := l.config.Now() + lookahead
+	err := l.readIndex(ctx, hs, until, all, func(h *holding, e task.Entry) {
 		same := e
 		same.Name = "\xff" // behind every name
 		switch {
@@ -162,12 +199,12 @@ func (s *Store) discover(ctx context.Context, hs []*holding, all bool) error {
 		return err
 	}
 	commands := make([]redisconn.Command, len(leads))
-	for i, l := range leads {
+	for i, first := range leads {
 		commands[i] = func(b rueidis.Builder) rueidis.Completed {
-			return b.Zrange().Key(l.h.Due(keyspace.LaneMember(l.lane))).Min("-inf").Max(redisconn.Score(until)).Byscore().Limit(0, maxNews).Withscores().Build()
+			return b.Zrange().Key(first.h.Due(keyspace.LaneMember(first.lane))).Min("-inf").Max(redisconn.Score(until)).Byscore().Limit(0, maxNews).Withscores().Build()
 		}
 	}
-	results, err := s.servers.Ask(ctx, commands...)
+	results, err := l.servers.Ask(ctx, commands...)
 	if err != nil {
 		return fmt.Errorf("read the due index: %w", err)
 	}
@@ -176,38 +213,51 @@ func (s *Store) discover(ctx context.Context, hs []*holding, all bool) error {
 		if err != nil {
 			return fmt.Errorf("read the due index: %w", err)
 		}
-		l := leads[i]
+		first := leads[i]
 		if len(found) == 0 { // the bound is too low
-			s.bounds.add(l.h.Shard, l.lane)
+			l.bounds.add(first.h.Shard, first.lane)
 			continue
 		}
 		entries := make([]task.Entry, len(found))
 		for n, z := range found {
-			entries[n] = task.Entry{Name: z.Member, Lane: l.lane, Due: task.Millis(z.Score)}
+			entries[n] = task.Entry{Name: z.Member, Lane: first.lane, Due: task.Millis(z.Score)}
 		}
-		s.learnt(l.h, entries)
+		l.learnt(first.h, entries)
 	}
 	return nil
 }
 
 // learnt takes in entries of a shard of ours.
-func (s *Store) learnt(h *holding, entries []task.Entry) {
+func (l *laneIndex) learnt(h *holding, entries []task.Entry) {
 	for _, e := range entries {
-		h.learn(e)
+		learn(h, e)
 	}
-	s.hint(entries)
+	l.hint(entries)
 }
 
 // learn takes in what waits in the shard.
-func (h *holding) learn(e task.Entry) {
+func learn(h *holding, e task.Entry) {
 	if e.Due != 0 { // otherwise an occurrence has ended: nothing new waits
 		h.marks.Added([]task.Entry{e})
 	}
 }
 
 // hint tells the watcher.
-func (s *Store) hint(entries []task.Entry) {
-	if hint := s.watcher.Load(); hint != nil && len(entries) > 0 {
+func (l *laneIndex) hint(entries []task.Entry) {
+	if hint := l.watcher.Load(); hint != nil && len(entries) > 0 {
 		(*hint)(entries)
 	}
+}
+
+// added notes entries that came into lanes, and tells the watcher of those in
+// our shards. Others' owners were told by put, or find them.
+func (l *laneIndex) added(entries []task.Entry) {
+	var ours []task.Entry
+	for _, e := range entries {
+		if h := l.own.holding(l.shard(e.Key())); h != nil {
+			learn(h, e)
+			ours = append(ours, e)
+		}
+	}
+	l.hint(ours)
 }

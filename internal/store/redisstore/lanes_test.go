@@ -2,18 +2,39 @@ package redisstore
 
 import (
 	"fmt"
+	"log/slog"
 	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
+
+// laneIndexOf returns the index of the lanes of 16 shards in the server at addr.
+func laneIndexOf(t *testing.T, addr string) *laneIndex {
+	t.Helper()
+	s, err := redisconn.Connect(t.Context(), redisconn.Config{
+		Client:     rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true},
+		Durability: redisconn.Default, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	now := func() task.Millis { return task.FloorMillis(time.Now()) }
+	return newLaneIndex(laneConfig{Now: now}, s, keyspace.NewShards(16), nil)
+}
 
 // A queue that is paused may have any number of lanes that are due.
 func TestAPollLooksAtSomeLanesAndInTurnAtAll(t *testing.T) {
 	server := redistest.New(t)
-	s := openNodeWith(t, Config{Node: "a", Alone: true}, server.Addr) // nobody else polls
-	sh := s.shards[0]
-	most := maxPolled / len(s.shards)
+	index := laneIndexOf(t, server.Addr)
+	sh := index.shards[0]
+	most := maxPolled / len(index.shards)
 	words := []string{"ZADD", sh.Lanes}
 	for i := range 3 * most {
 		words = append(words, "1", fmt.Sprint("default/paused/1/h", i, ".example:443"))
@@ -22,14 +43,14 @@ func TestAPollLooksAtSomeLanesAndInTurnAtAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := &holding{Shard: sh}
-	hs := append([]*holding{h}, make([]*holding, len(s.shards)-1)...)
+	hs := append([]*holding{h}, make([]*holding, len(index.shards)-1)...)
 	for i := range hs[1:] {
-		hs[1+i] = &holding{Shard: s.shards[1+i]}
+		hs[1+i] = &holding{Shard: index.shards[1+i]}
 	}
 	seen := map[task.Lane]bool{}
 	for range 4 {
 		n := 0
-		if err := s.readIndex(t.Context(), hs, forever, false, func(_ *holding, e task.Entry) { n++; seen[e.Lane] = true }); err != nil {
+		if err := index.readIndex(t.Context(), hs, forever, false, func(_ *holding, e task.Entry) { n++; seen[e.Lane] = true }); err != nil {
 			t.Fatal(err)
 		}
 		if n > most {
@@ -42,8 +63,7 @@ func TestAPollLooksAtSomeLanesAndInTurnAtAll(t *testing.T) {
 }
 
 func TestANodeThatOwnsNothingPollsNothing(t *testing.T) {
-	s := openNodeWith(t, Config{Node: "a", Alone: true}, redistest.New(t).Addr)
-	if err := s.discover(t.Context(), nil, false); err != nil {
+	if err := laneIndexOf(t, redistest.New(t).Addr).discover(t.Context(), nil, false); err != nil {
 		t.Error(err)
 	}
 }

@@ -97,7 +97,7 @@ func (sc *scrub) record(ctx context.Context, sh *keyspace.Shard, r record, have 
 		return err
 	}
 	if r.task.State == task.Scheduled {
-		sc.added([]task.Entry{r.task.Entry()})
+		sc.lanes.added([]task.Entry{r.task.Entry()})
 	}
 	sc.found(r.task.Key(), "its name, its index entry or its lane's was missing or wrong: it would have been listed, fired, taken back or swept late or never")
 	return nil
@@ -222,15 +222,11 @@ func (sc *scrub) laneBounds(ctx context.Context, sh *keyspace.Shard, part []memb
 	if len(part) == 0 {
 		return nil
 	}
-	var c redisconn.Run
-	for _, m := range part {
-		c.Keys, c.Args = append(c.Keys, sh.Lanes, sh.Due(m.name)), append(c.Args, m.name)
+	members := make([]string, len(part))
+	for i, m := range part {
+		members[i] = m.name
 	}
-	results, err := sc.servers.Repeat(ctx, raise, c)
-	if err != nil {
-		return err
-	}
-	wrong, err := results[0].AsInt64()
+	wrong, err := sc.lanes.correct(ctx, sh, members)
 	if err == nil && wrong > 0 {
 		sc.found(task.Key{}, strconv.FormatInt(wrong, 10)+" lanes of "+sh.Lanes+" were said to begin later than they do, and would have been late")
 	}

@@ -1,19 +1,13 @@
 package redisstore
 
 import (
-	"cmp"
 	"context"
-	"maps"
-	"slices"
-	"strconv"
 
-	"github.com/redis/rueidis"
-
-	"github.com/foliot/foliot/internal/store/marks"
-	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
-	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
+
+// Watch implements task.Queue.
+func (s *Store) Watch(hint func([]task.Entry)) { s.lanes.watch(hint) }
 
 // Lanes implements task.Queue: those of the shards that this node owns.
 func (s *Store) Lanes(ctx context.Context, until task.Millis) ([]task.LaneHead, error) {
@@ -22,20 +16,7 @@ func (s *Store) Lanes(ctx context.Context, until task.Millis) ([]task.LaneHead, 
 		return nil, err
 	}
 	defer leave()
-	heads := map[task.Lane]task.Millis{}
-	for _, held := range s.own.owned() {
-		for _, h := range held.marks.Heads(until) {
-			if due, ok := heads[h.Lane]; !ok || h.Due < due {
-				heads[h.Lane] = h.Due
-			}
-		}
-	}
-	all := make([]task.LaneHead, 0, len(heads))
-	for lane, due := range heads {
-		all = append(all, task.LaneHead{Lane: lane, Due: due})
-	}
-	slices.SortFunc(all, func(a, b task.LaneHead) int { return cmp.Compare(a.Due, b.Due) })
-	return all, nil
+	return s.lanes.heads(until), nil
 }
 
 // LaneNamespaces implements task.Queue: of the shards that this node owns.
@@ -45,13 +26,7 @@ func (s *Store) LaneNamespaces(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	defer leave()
-	names := map[string]struct{}{}
-	for _, h := range s.own.owned() {
-		for _, name := range h.marks.Namespaces() {
-			names[name] = struct{}{}
-		}
-	}
-	return slices.Collect(maps.Keys(names)), nil
+	return s.lanes.namespaces(), nil
 }
 
 // LanePages implements task.Queue: of the shards that this node owns. A cursor is a
@@ -62,34 +37,7 @@ func (s *Store) LanePages(ctx context.Context, until task.Millis, reads []task.L
 		return nil, err
 	}
 	defer leave()
-	owned := s.own.owned()
-	pages := make([]task.LanePage, len(reads))
-	for i, r := range reads {
-		pages[i] = pageOf(owned, until, r)
-	}
-	return pages, nil
-}
-
-func pageOf(owned []*holding, until task.Millis, r task.LanePageRead) (p task.LanePage) {
-	left := r.From.Left
-	for _, h := range owned {
-		if h.Number < r.From.Shard {
-			continue
-		}
-		if h.Number > r.From.Shard {
-			left = 0 // the shard of the cursor is done, or another node's by now
-		}
-		if len(p.Heads) >= r.Limit {
-			p.Next = task.LaneCursor{Shard: h.Number}
-			return p
-		}
-		if p.Heads, left = h.marks.Page(p.Heads, r.Namespace, until, left, r.Limit); left > 0 {
-			p.Next = task.LaneCursor{Shard: h.Number, Left: left}
-			return p
-		}
-	}
-	p.Last = true
-	return p
+	return s.lanes.pages(until, reads), nil
 }
 
 // Peek implements task.Queue. It asks those shards of this node whose marks say
@@ -100,209 +48,6 @@ func (s *Store) Peek(ctx context.Context, reads []task.LaneRead) ([][]task.Entry
 		return nil, err
 	}
 	defer leave()
-	all, owned := make([]*merge, len(reads)), make(map[*marks.Set]*holding, len(s.shards))
-	for _, h := range s.own.owned() {
-		owned[h.marks] = h
-	}
-	for i, r := range reads {
-		all[i] = s.begin(owned, r)
-	}
-	defer func() {
-		for _, m := range all {
-			s.end(m)
-		}
-	}()
-	for {
-		var open []*strand
-		for _, m := range all {
-			open = append(open, m.open()...)
-		}
-		if len(open) == 0 {
-			break
-		}
-		if err := s.extend(ctx, open); err != nil {
-			return nil, s.failure(err)
-		}
-	}
-	found := make([][]task.Entry, len(reads))
-	for i, m := range all {
-		found[i] = m.entries()
-	}
-	return found, nil
-}
-
-// strand is what one shard contributes to a read of a lane.
-type strand struct {
-	read    *merge
-	shard   *keyspace.Shard
-	marks   *marks.Set
-	from    task.Position // exclusive, or the lower bound of all
-	low     task.Position // the mark when the read began
-	atMark  bool          // the strand begins at the mark
-	entries []task.Entry
-	more    bool           // there may be more behind the last of entries
-	asked   bool           // the server was
-	beyond  *task.Position // the first entry after the read's end, nil: none is known
-}
-
-// merge is a read of a lane, from all shards.
-type merge struct {
-	task.LaneRead
-	strands []*strand
-}
-
-// begin announces the read of a lane in each shard that may have part in it.
-func (s *Store) begin(owned map[*marks.Set]*holding, r task.LaneRead) *merge {
-	m := &merge{LaneRead: r}
-	if r.Limit <= 0 {
-		return m
-	}
-	for _, set := range s.own.marks.Having(r.Lane) {
-		h := owned[set]
-		if h == nil {
-			continue
-		}
-		low, ok := set.Begin(r.Lane)
-		if !ok {
-			continue
-		}
-		st := &strand{read: m, shard: h.Shard, marks: set, from: r.After, low: low, atMark: r.After.Less(low), more: low.Due <= r.Until}
-		if st.atMark {
-			st.from = task.Position{Due: low.Due}
-		}
-		m.strands = append(m.strands, st)
-	}
-	return m
-}
-
-// bound returns up to where the strands are complete, and false where they are to the end.
-func (m *merge) bound() (end task.Position, ok bool) {
-	for _, st := range m.strands {
-		if !st.more {
-			continue
-		}
-		last := st.from
-		if n := len(st.entries); n > 0 {
-			last = st.entries[n-1].Position()
-		}
-		if !ok || last.Less(end) {
-			end, ok = last, true
-		}
-	}
-	return end, ok
-}
-
-// open returns the strands that must be read on before the read is complete.
-func (m *merge) open() (open []*strand) {
-	end, ok := m.bound()
-	if !ok {
-		return nil
-	}
-	ready := 0
-	for _, st := range m.strands {
-		for _, e := range st.entries {
-			if !end.Less(e.Position()) {
-				ready++
-			}
-		}
-	}
-	if ready >= m.Limit {
-		return nil
-	}
-	for _, st := range m.strands {
-		if st.more {
-			open = append(open, st)
-		}
-	}
-	return open
-}
-
-// entries returns the first of all strands, in order.
-func (m *merge) entries() (all []task.Entry) {
-	for _, st := range m.strands {
-		all = append(all, st.entries...)
-	}
-	slices.SortFunc(all, func(a, b task.Entry) int {
-		return cmp.Or(cmp.Compare(a.Due, b.Due), cmp.Compare(a.Name, b.Name))
-	})
-	return all[:min(len(all), m.Limit)]
-}
-
-// end tells the marks what was learnt.
-func (s *Store) end(m *merge) {
-	for _, st := range m.strands {
-		f := marks.Finding{Conclusive: st.atMark && st.asked}
-		switch {
-		case len(st.entries) > 0:
-			f.Head = st.entries[0].Position()
-		case st.beyond != nil:
-			f.Head = *st.beyond
-		default:
-			f.Empty = true
-		}
-		st.marks.End(m.Lane, f)
-		if f.Conclusive && (f.Empty || st.low.Due < f.Head.Due) {
-			s.bounds.add(st.shard, m.Lane)
-		}
-	}
-}
-
-// extend reads on at the ends of strands.
-func (s *Store) extend(ctx context.Context, strands []*strand) error {
-	groups, _ := redisconn.Group(s.servers.Cluster, strands, func(st *strand) *keyspace.Shard { return st.shard })
-	runs := make([]redisconn.Run, len(groups))
-	for i, g := range groups {
-		for _, st := range g {
-			from := st.from
-			if n := len(st.entries); n > 0 {
-				from = st.entries[n-1].Position()
-			}
-			runs[i].Keys = append(runs[i].Keys, st.shard.Due(keyspace.LaneMember(st.read.Lane)))
-			runs[i].Args = append(runs[i].Args, redisconn.Score(from.Due), from.Name, redisconn.Score(st.read.Until), strconv.Itoa(st.share()))
-		}
-	}
-	results, err := s.servers.Repeat(ctx, peek, runs...)
-	if err != nil {
-		return err
-	}
-	for i, r := range results {
-		lists, err := r.ToArray()
-		if err != nil {
-			return err
-		}
-		for n, st := range groups[i] {
-			if err := st.take(lists[n]); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// share is how many entries one shard is asked for at once: somewhat more than
-// its part of all.
-func (st *strand) share() int {
-	return min(st.read.Limit, 8+2*st.read.Limit/len(st.read.strands))
-}
-
-func (st *strand) take(list rueidis.RedisMessage) error {
-	texts, err := list.AsStrSlice()
-	if err != nil {
-		return err
-	}
-	st.asked, st.more = true, len(texts)/2 == st.share()
-	for i := 0; i+1 < len(texts); i += 2 {
-		due, err := strconv.ParseFloat(texts[i+1], 64)
-		if err != nil {
-			return err
-		}
-		e := task.Entry{Name: texts[i], Lane: st.read.Lane, Due: task.Millis(due)}
-		if e.Due > st.read.Until {
-			p := e.Position()
-			st.beyond, st.more = &p, false
-			break
-		}
-		st.entries = append(st.entries, e)
-	}
-	return nil
+	found, err := s.lanes.peek(ctx, reads)
+	return found, s.failure(err)
 }

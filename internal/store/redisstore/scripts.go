@@ -12,7 +12,7 @@ var sources embed.FS
 // The scripts, each named as its file.
 var (
 	get       = redisconn.NewScript(sources, redisconn.Reads, "get")
-	peek      = redisconn.NewScript(sources, redisconn.Reads, "peek")
+	peeking   = redisconn.NewScript(sources, redisconn.Reads, "peek")
 	idem      = redisconn.NewScript(sources, redisconn.Adds, "idem")
 	configure = redisconn.NewScript(sources, redisconn.Writes, "configure")
 	settings  = redisconn.NewScript(sources, redisconn.Reads, "settings")
@@ -21,7 +21,7 @@ var (
 	own       = redisconn.NewScript(sources, redisconn.Writes, "own")
 	beat      = redisconn.NewScript(sources, redisconn.Writes, "beat")
 	drain     = redisconn.NewScript(sources, redisconn.Writes, "drain")
-	lanes     = redisconn.NewScript(sources, redisconn.Reads, "lanes")
+	listing   = redisconn.NewScript(sources, redisconn.Reads, "lanes")
 	decide    = redisconn.NewScript(sources, redisconn.Writes, "meta")
 	unlog     = redisconn.NewScript(sources, redisconn.Writes, "unlog")
 	fence     = redisconn.NewScript(sources, redisconn.Writes, "fence")

@@ -210,7 +210,7 @@ func (s *Store) round(ctx context.Context, r *request, open []*step) error {
 		if t := st.result.Spawned; t != nil {
 			spawned := replacement(s.shard(t.Key()), record{}, t)
 			spawned.With = true
-			s.wake(&spawned, nil, t)
+			s.lanes.wake(&spawned, nil, t)
 			items, of = append(items, spawned), append(of, nil)
 		}
 	}
@@ -237,7 +237,7 @@ func (s *Store) round(ctx context.Context, r *request, open []*step) error {
 		}
 		entries = append(entries, s.learn(r, of[i], &items[i], o, at)...)
 	}
-	s.added(entries)
+	s.lanes.added(entries)
 	return s.passFences(ctx, outcomes, items)
 }
 
@@ -295,7 +295,7 @@ func (s *Store) apply(r *request, st *step) bool {
 // it has sent is sent again.
 func (s *Store) item(r *request, st *step) redisconn.Item {
 	it := replacement(s.shard(st.key), st.old, st.result.Task)
-	s.wake(&it, st.old.task, st.result.Task)
+	s.lanes.wake(&it, st.old.task, st.result.Task)
 	if st.kind == claim || st.kind == fire || st.kind == reaping || st.kind == removal {
 		it.Owner = s.own.owner(it.Shard)
 	}

@@ -149,9 +149,8 @@ type Store struct {
 	trusted  *trusted.Clock // of Now
 	quotas   quotas
 	strays   strays
-	bounds   bounds
+	lanes    *laneIndex
 	settings atomic.Pointer[configuration]
-	watcher  atomic.Pointer[func([]task.Entry)]
 	permits  permits
 	log      *auditLog
 	identity *identityWatch
@@ -196,11 +195,12 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 	s := &Store{
 		config: c, servers: servers,
 		shards: keyspace.NewShards(m.shards),
-		held:   held{m: map[task.Key]record{}}, quotas: quotas{free: servers.Free, have: map[string]*usage{}}, strays: strays{m: map[task.Key]stray{}}, bounds: bounds{low: map[*keyspace.Shard]map[task.Lane]struct{}{}},
+		held:   held{m: map[task.Key]record{}}, quotas: quotas{free: servers.Free, have: map[string]*usage{}}, strays: strays{m: map[task.Key]stray{}},
 		closing: make(chan struct{}), polled: make(chan struct{}),
 	}
 	s.identity = newIdentityWatch(identityConfig{Logger: c.Logger, Reload: s.reload, Changed: func() { s.own.nudge() }}, servers, s.shards)
 	s.own = newOwnership(s.member(), servers, s.shards)
+	s.lanes = newLaneIndex(laneConfig{Poll: c.LanePoll, Now: s.now, Logger: c.Logger}, servers, s.shards, s.own)
 	s.log = newAuditLog(auditConfig{
 		Keep: c.AuditKeep, Length: c.AuditLength, Logger: c.Logger, Settings: s.Settings, Counts: s.readCounts, Record: s.record,
 	}, servers, s.shards, s.own)
@@ -222,7 +222,7 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 			return nil, err
 		}
 	} else {
-		s.own.join(s.listenForPermits, s.pollLanes)
+		s.own.join(s.listenForPermits, s.lanes.poll)
 	}
 	go s.poll()
 	return s, nil
@@ -237,7 +237,8 @@ func (s *Store) member() memberConfig {
 		Lag:     func() time.Duration { return s.trusted.Lag() },
 		Closed:  func() bool { return s.identity.lost() != nil },
 		Suspect: func(err error) { s.identity.suspect(err) },
-		Prepare: s.prepare, Woken: s.woken,
+		Prepare: func(ctx context.Context, owned []*holding) error { return s.lanes.prepare(ctx, owned) },
+		Woken:   func(h *holding, message string) { s.lanes.woken(h, message) },
 	}
 }
 
@@ -281,19 +282,6 @@ func (s *Store) clock(now task.Millis) redisconn.Clock {
 	return redisconn.Clock{Now: now, Behind: 2000, Ahead: 1000}
 }
 
-// added notes entries that came into lanes, and tells the watcher of those in
-// our shards. Others' owners were told by put, or find them.
-func (s *Store) added(entries []task.Entry) {
-	var ours []task.Entry
-	for _, e := range entries {
-		if h := s.own.holding(s.shard(e.Key())); h != nil {
-			h.learn(e)
-			ours = append(ours, e)
-		}
-	}
-	s.hint(ours)
-}
-
 // Endpoints returns host:port of each server that this process knows of: the
 // ones in Config.Client, those that it is connected to (by the name that was
 // dialled and by the address that answered), masters and replicas as a Cluster
@@ -303,15 +291,6 @@ func (s *Store) added(entries []task.Entry) {
 func (s *Store) Endpoints() []string {
 	all := s.servers.Endpoints()
 	return append(all, s.own.knownAPIs()...)
-}
-
-// Watch implements task.Queue.
-func (s *Store) Watch(hint func([]task.Entry)) {
-	if hint == nil {
-		s.watcher.Store(nil)
-		return
-	}
-	s.watcher.Store(&hint)
 }
 
 // Durability implements task.Store.

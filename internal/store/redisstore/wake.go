@@ -13,17 +13,17 @@ import (
 
 // wakeAhead is how soon a task is due of which its owner is told: before polls that
 // may come late find it.
-func (c Config) wakeAhead() time.Duration { return 2*c.LanePoll + time.Second/2 }
+func (l *laneIndex) wakeAhead() time.Duration { return 2*l.config.Poll + time.Second/2 }
 
 // wake makes the owner of t's shard hear of it, where that is another and t is due soon,
 // or is an occurrence that ends.
-func (s *Store) wake(it *redisconn.Item, old, t *task.Task) {
-	if t == nil || s.own.holding(it.Shard) != nil {
+func (l *laneIndex) wake(it *redisconn.Item, old, t *task.Task) {
+	if t == nil || l.own.holding(it.Shard) != nil {
 		return
 	}
 	e, ended := task.EndedEntry(old, t)
 	if !ended {
-		if e = t.Entry(); t.State != task.Scheduled || e.Due > s.now().Add(s.config.wakeAhead()) {
+		if e = t.Entry(); t.State != task.Scheduled || e.Due > l.config.Now().Add(l.wakeAhead()) {
 			return
 		}
 	}
@@ -49,12 +49,12 @@ func parseWake(message string) (task.Entry, error) {
 }
 
 // woken takes in that another node has put something into our shard.
-func (s *Store) woken(h *holding, message string) {
+func (l *laneIndex) woken(h *holding, message string) {
 	e, err := parseWake(message)
 	switch {
 	case err != nil:
-		s.config.Logger.Warn("another node told of a task", "error", err)
-	case s.shard(e.Key()) == h.Shard && s.own.holding(h.Shard) == h:
-		s.learnt(h, []task.Entry{e})
+		l.config.Logger.Warn("another node told of a task", "error", err)
+	case l.shard(e.Key()) == h.Shard && l.own.holding(h.Shard) == h:
+		l.learnt(h, []task.Entry{e})
 	}
 }

@@ -105,11 +105,11 @@ func TestThePollTellsNothingTwiceAndMissesNothingOfTheSameMoment(t *testing.T) {
 	if _, err := s.Peek(t.Context(), []task.LaneRead{{Lane: tasks[0].Lane(), Until: forever, Limit: 100}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.raiseBounds(t.Context()); err != nil {
+	if err := s.lanes.raiseBounds(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	heard := watch(s)
-	if err := s.discover(t.Context(), s.own.owned(), false); err != nil {
+	if err := s.lanes.discover(t.Context(), s.own.owned(), false); err != nil {
 		t.Fatal(err)
 	}
 	if all := heard.all(); len(all) != 0 {
@@ -129,7 +129,7 @@ func TestThePollTellsNothingTwiceAndMissesNothingOfTheSameMoment(t *testing.T) {
 		}
 		tasks = append(tasks, replies[0].Task)
 	}
-	if err := s.discover(t.Context(), s.own.owned(), false); err != nil {
+	if err := s.lanes.discover(t.Context(), s.own.owned(), false); err != nil {
 		t.Fatal(err)
 	}
 	for _, one := range tasks {
