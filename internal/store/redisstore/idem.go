@@ -128,7 +128,7 @@ func (s *Store) abandoned(ctx context.Context, a ask, h holder) (bool, error) {
 	if h.age <= underWay {
 		return false, nil
 	}
-	got, err := s.readAll(ctx, []read{{key: task.Key{Namespace: a.st.key.Namespace, Name: h.name}}})
+	got, err := s.records.readAll(ctx, []read{{key: task.Key{Namespace: a.st.key.Namespace, Name: h.name}}})
 	if err != nil {
 		return false, err
 	}

@@ -2,12 +2,20 @@ package redisstore
 
 import (
 	"crypto/rand"
+	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
+)
+
+// get reads records. idem takes, keeps and drops Idempotency-Keys.
+var (
+	get  = redisconn.NewScript(sources, redisconn.Reads, "get")
+	idem = redisconn.NewScript(sources, redisconn.Adds, "idem")
 )
 
 // stampLen is how many bytes stand before a record: they are new with each
@@ -189,4 +197,30 @@ func unfinishedField(line task.QueueKey) string {
 
 func countField(q task.QueueKey, what string) string {
 	return q.Namespace + "/" + q.Queue + "/" + what
+}
+
+// addCount takes a field of a shard's counts, and its value, into counts.
+func addCount(counts map[task.QueueKey]task.Counts, field string, n int64) error {
+	parts := strings.Split(field, "/")
+	if len(parts) != 3 {
+		return fmt.Errorf("count %q: %w", field, errDamaged)
+	}
+	key := task.QueueKey{Namespace: parts[0], Queue: parts[1]}
+	c := counts[key]
+	if parts[2] == "bytes" {
+		c.Bytes += n
+	} else {
+		state, err := strconv.Atoi(parts[2])
+		if err != nil || state < 0 || state >= len(c.States) {
+			return fmt.Errorf("count %q: %w", field, errDamaged)
+		}
+		c.States[state] += n
+	}
+	counts[key] = c
+	return nil
+}
+
+// repairOf returns a repair that depends on a record's stamp, "" for no record.
+func repairOf(sh *keyspace.Shard, field, stamp string) *redisconn.Repair {
+	return redisconn.NewRepair(sh.Meta, field, stampLen, stamp)
 }

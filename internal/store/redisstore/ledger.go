@@ -105,10 +105,10 @@ func (s *Store) look(ctx context.Context, steps []*step) error {
 	var of []*step
 	for _, st := range steps {
 		if st.sight == blind && !st.done {
-			reads, of = append(reads, read{st.key, st.kind == claim || st.kind == fire}), append(of, st)
+			reads, of = append(reads, read{key: st.key, body: st.kind == claim || st.kind == fire}), append(of, st)
 		}
 	}
-	found, err := s.readEach(ctx, reads)
+	found, err := s.records.readEach(ctx, reads)
 	if err != nil {
 		return err
 	}
@@ -159,75 +159,6 @@ func (s *Store) countUnfinished(ctx context.Context, fires []*step) error {
 	return nil
 }
 
-// read asks for a record, and its body.
-type read struct {
-	key  task.Key
-	body bool
-}
-
-type found struct {
-	record
-	body []byte
-	err  error // it is there, and cannot be read
-}
-
-// withBody returns the task with its body loaded.
-func (f found) withBody() *task.Task {
-	t := *f.task
-	t.Request.Body = f.body
-	return &t
-}
-
-// readAll is readEach where all must be read.
-func (s *Store) readAll(ctx context.Context, reads []read) ([]found, error) {
-	all, err := s.readEach(ctx, reads)
-	for _, one := range all {
-		err = cmp.Or(err, one.err)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return all, nil
-}
-
-// readEach reads records, each with its body as they were at one moment.
-func (s *Store) readEach(ctx context.Context, reads []read) ([]found, error) {
-	if len(reads) == 0 {
-		return nil, nil
-	}
-	groups, places := redisconn.Group(s.servers.Cluster, reads, func(r read) *keyspace.Shard { return s.shard(r.key) })
-	runs := make([]redisconn.Run, len(groups))
-	for i, g := range groups {
-		for _, r := range g {
-			sh := s.shard(r.key)
-			wanted := ""
-			if r.body {
-				wanted = "1"
-			}
-			runs[i].Keys = append(runs[i].Keys, sh.Meta, sh.Body)
-			runs[i].Args = append(runs[i].Args, keyspace.Field(r.key), wanted)
-		}
-	}
-	results, err := s.servers.Repeat(ctx, get, runs...)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]found, len(reads))
-	for i, r := range results {
-		texts, err := r.AsStrSlice()
-		if err != nil {
-			return nil, err
-		}
-		for n, at := range places[i] {
-			out[at].record, out[at].err = parseRecord(reads[at].key, texts[2*n])
-			if t := out[at].task; reads[at].body && t != nil && t.Request.BodySize > 0 {
-				out[at].body = []byte(texts[2*n+1])
-			}
-		}
-	}
-	return out, nil
-}
-
 // Get implements task.Ledger.
 func (s *Store) Get(ctx context.Context, key task.Key) (*task.Task, error) {
 	leave, err := s.enter(ctx)
@@ -235,7 +166,7 @@ func (s *Store) Get(ctx context.Context, key task.Key) (*task.Task, error) {
 		return nil, err
 	}
 	defer leave()
-	got, err := s.readAll(ctx, []read{{key, true}})
+	got, err := s.records.readAll(ctx, []read{{key: key, body: true}})
 	switch {
 	case err != nil:
 		return nil, s.failure(err)
@@ -267,9 +198,9 @@ func (s *Store) list(ctx context.Context, f task.Filter, page task.Page) (l task
 		}
 		reads := make([]read, len(names))
 		for i, name := range names {
-			reads[i] = read{task.Key{Namespace: f.Namespace, Name: name}, page.Bodies}
+			reads[i] = read{key: task.Key{Namespace: f.Namespace, Name: name}, body: page.Bodies}
 		}
-		got, err := s.readAll(ctx, reads)
+		got, err := s.records.readAll(ctx, reads)
 		if err != nil {
 			return task.Listing{}, err
 		}

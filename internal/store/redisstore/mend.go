@@ -12,11 +12,6 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// repairOf returns a repair that depends on a record's stamp, "" for no record.
-func repairOf(sh *keyspace.Shard, field, stamp string) *redisconn.Repair {
-	return redisconn.NewRepair(sh.Meta, field, stampLen, stamp)
-}
-
 // mend carries out a repair, and reports whether there was anything to do.
 func (s *Store) mend(ctx context.Context, r *redisconn.Repair) (bool, error) {
 	results, err := s.servers.Mend(ctx, r)
@@ -27,8 +22,8 @@ func (s *Store) mend(ctx context.Context, r *redisconn.Repair) (bool, error) {
 	return n > 0, err
 }
 
-// records examines records: their names, their index entries, and those of their lanes.
-func (sc *scrub) records(ctx context.Context, sh *keyspace.Shard, part []member) error {
+// examineRecords examines records: their names, their index entries, and those of their lanes.
+func (sc *scrub) examineRecords(ctx context.Context, sh *keyspace.Shard, part []member) error {
 	var all []record
 	var commands []redisconn.Command
 	for _, m := range part {
@@ -125,7 +120,7 @@ func (sc *scrub) takeBack(ctx context.Context, key task.Key) error {
 
 // body says that a record has lost its body: no repair brings it back.
 func (sc *scrub) body(ctx context.Context, t *task.Task) error {
-	got, err := sc.readAll(ctx, []read{{t.Key(), true}}) // both as they are at one moment
+	got, err := sc.records.readAll(ctx, []read{{key: t.Key(), body: true}}) // both as they are at one moment
 	if err != nil {
 		return err
 	}

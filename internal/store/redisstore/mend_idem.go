@@ -30,7 +30,7 @@ func (sc *scrub) claim(ctx context.Context, t *task.Task) error {
 	if err := r.Error(); !rueidis.IsRedisNil(err) {
 		return err
 	}
-	got, err := sc.readAll(ctx, []read{{key: t.Key()}})
+	got, err := sc.records.readAll(ctx, []read{{key: t.Key()}})
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (sc *scrub) claims(ctx context.Context, sh *keyspace.Shard, part []member) 
 		_, name, _ := strings.Cut(m.value, "/")
 		reads[i] = read{key: task.Key{Namespace: namespace, Name: name}}
 	}
-	got, err := sc.readAll(ctx, reads)
+	got, err := sc.records.readAll(ctx, reads)
 	if err != nil {
 		return err
 	}

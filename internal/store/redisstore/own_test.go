@@ -104,7 +104,7 @@ func TestANodeThatLostAShardClaimsNothingThereAndSettlesWhatItHas(t *testing.T) 
 	refused := 0
 	for i, c := range claimsOf('a', tasks[20:]) { // by the ids that a process still has that was stopped meanwhile
 		sh := a.shard(c.Key)
-		found, err := a.readAll(t.Context(), []read{{key: c.Key}})
+		found, err := a.records.readAll(t.Context(), []read{{key: c.Key}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -288,23 +288,3 @@ func (s *Store) readCounts(ctx context.Context) (map[task.QueueKey]task.Counts, 
 	}
 	return counts, nil
 }
-
-func addCount(counts map[task.QueueKey]task.Counts, field string, n int64) error {
-	parts := strings.Split(field, "/")
-	if len(parts) != 3 {
-		return fmt.Errorf("count %q: %w", field, errDamaged)
-	}
-	key := task.QueueKey{Namespace: parts[0], Queue: parts[1]}
-	c := counts[key]
-	if parts[2] == "bytes" {
-		c.Bytes += n
-	} else {
-		state, err := strconv.Atoi(parts[2])
-		if err != nil || state < 0 || state >= len(c.States) {
-			return fmt.Errorf("count %q: %w", field, errDamaged)
-		}
-		c.States[state] += n
-	}
-	counts[key] = c
-	return nil
-}

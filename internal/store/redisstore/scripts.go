@@ -11,9 +11,7 @@ var sources embed.FS
 
 // The scripts, each named as its file.
 var (
-	get       = redisconn.NewScript(sources, redisconn.Reads, "get")
 	peeking   = redisconn.NewScript(sources, redisconn.Reads, "peek")
-	idem      = redisconn.NewScript(sources, redisconn.Adds, "idem")
 	configure = redisconn.NewScript(sources, redisconn.Writes, "configure")
 	settings  = redisconn.NewScript(sources, redisconn.Reads, "settings")
 	raise     = redisconn.NewScript(sources, redisconn.Writes, "raise")

@@ -144,7 +144,7 @@ func (sc *scrub) seek() bool {
 func (sc *scrub) walkSpace(ctx context.Context, sh *keyspace.Shard) (whole bool, err error) {
 	switch sc.at.space {
 	case recordSpace:
-		return sc.walkKey(ctx, "HSCAN", sh.Meta, -1, sc.records)
+		return sc.walkKey(ctx, "HSCAN", sh.Meta, -1, sc.examineRecords)
 	case nameSpace:
 		return sc.walkKey(ctx, "ZSCAN", sh.Names, 0, sc.entries(sh.Names))
 	case bodySpace:

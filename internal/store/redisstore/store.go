@@ -144,6 +144,7 @@ type Store struct {
 	shards  []*keyspace.Shard
 	own     *ownership
 
+	records  *recordReader
 	held     held
 	fences   fences
 	trusted  *trusted.Clock // of Now
@@ -198,6 +199,7 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 		held:   held{m: map[task.Key]record{}}, quotas: quotas{free: servers.Free, have: map[string]*usage{}}, strays: strays{m: map[task.Key]stray{}},
 		closing: make(chan struct{}), polled: make(chan struct{}),
 	}
+	s.records = newRecordReader(servers, s.shards)
 	s.identity = newIdentityWatch(identityConfig{Logger: c.Logger, Reload: s.reload, Changed: func() { s.own.nudge() }}, servers, s.shards)
 	s.own = newOwnership(s.member(), servers, s.shards)
 	s.lanes = newLaneIndex(laneConfig{Poll: c.LanePoll, Now: s.now, Logger: c.Logger}, servers, s.shards, s.own)
