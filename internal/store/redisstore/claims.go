@@ -185,3 +185,24 @@ func (s *Store) overdue(ctx context.Context, now task.Millis, limit int, indexes
 	}
 	return keys, nil
 }
+
+// Scrub implements task.Scrubber. A step ends with its shard, at the latest. The
+// counts of a shard are compared at its end.
+func (s *Store) Scrub(ctx context.Context, now task.Millis, cursor string, limit int) (task.Scrubbed, error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return task.Scrubbed{}, err
+	}
+	defer leave()
+	done, err := s.scrubber.step(ctx, now, cursor, limit)
+	return done, s.failure(err)
+}
+
+// takeBack takes back a lease that nobody holds, and reports whether there was one.
+func (s *Store) takeBack(ctx context.Context, now task.Millis, key task.Key) (bool, error) {
+	st := &step{key: key, kind: reaping, transition: reapOne{}}
+	if err := s.carryOut(ctx, &request{now: now, steps: []*step{st}}); err != nil {
+		return false, err
+	}
+	return st.reply.Err == nil && st.reply.Effect != 0, nil
+}

@@ -19,7 +19,7 @@ import (
 const forever = task.Millis(1 << 52)
 
 // What other nodes put into a shard its owner learns from the index of lanes,
-// which it reads every Config.LanePoll; a wake-up only says the same sooner.
+// which it reads every Config.Poll; a wake-up only says the same sooner.
 const (
 	lookahead = 5000 // milliseconds: bounds up to so far from now are looked at
 	maxPolled = 8192 // lanes that one poll looks at: of more, as where a queue is paused, each has its turn

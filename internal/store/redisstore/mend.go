@@ -13,7 +13,7 @@ import (
 )
 
 // mend carries out a repair, and reports whether there was anything to do.
-func (s *Store) mend(ctx context.Context, r *redisconn.Repair) (bool, error) {
+func (s *scrubber) mend(ctx context.Context, r *redisconn.Repair) (bool, error) {
 	results, err := s.servers.Mend(ctx, r)
 	if err != nil {
 		return false, err
@@ -58,7 +58,11 @@ func (sc *scrub) examineRecords(ctx context.Context, sh *keyspace.Shard, part []
 // record repairs what a record lacks. have: its index entry, its name, its lane's bound, its body's length.
 func (sc *scrub) record(ctx context.Context, sh *keyspace.Shard, r record, have []rueidis.RedisResult) error {
 	if sc.strays.lost(sc.now, r.task) {
-		return sc.takeBack(ctx, r.task.Key())
+		taken, err := sc.config.TakeBack(ctx, sc.now, r.task.Key())
+		if err == nil && taken {
+			sc.found(r.task.Key(), task.FoundStray)
+		}
+		return err
 	}
 	if err := sc.claim(ctx, r.task); err != nil {
 		return err
@@ -104,18 +108,6 @@ func scoreOf(r rueidis.RedisResult) (at task.Millis, ok bool, err error) {
 		return 0, false, nil
 	}
 	return task.Millis(f), err == nil, err
-}
-
-// takeBack takes back a lease that nobody holds.
-func (sc *scrub) takeBack(ctx context.Context, key task.Key) error {
-	st := &step{key: key, kind: reaping, transition: reapOne{}}
-	if err := sc.carryOut(ctx, &request{now: sc.now, steps: []*step{st}}); err != nil {
-		return err
-	}
-	if st.reply.Err == nil && st.reply.Effect != 0 {
-		sc.found(key, task.FoundStray)
-	}
-	return nil
 }
 
 // body says that a record has lost its body: no repair brings it back.

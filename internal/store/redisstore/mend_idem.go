@@ -21,7 +21,7 @@ func (sc *scrub) claim(ctx context.Context, t *task.Task) error {
 	if t.Idempotency == nil {
 		return nil
 	}
-	sh := sc.idemShard(t.Namespace, t.Idempotency.Key)
+	sh := sc.shards[keyspace.IdemShard(t.Namespace, t.Idempotency.Key, len(sc.shards))]
 	digest, key := t.Namespace+"/"+t.Idempotency.Key, sh.Idem
 	r, err := sc.servers.One(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Hget().Key(key).Field(digest).Build() })
 	if err != nil {

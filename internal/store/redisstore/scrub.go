@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strconv"
 	"strings"
@@ -67,28 +68,45 @@ func parsePosition(cursor string) (p position, err error) {
 	return p, nil
 }
 
-// Scrub implements task.Scrubber. A step ends with its shard, at the latest. The
-// counts of a shard are compared at its end.
-func (s *Store) Scrub(ctx context.Context, now task.Millis, cursor string, limit int) (task.Scrubbed, error) {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return task.Scrubbed{}, err
-	}
-	defer leave()
+// scrubber scrubs the shards that this node owns.
+type scrubber struct {
+	config  scrubConfig
+	servers *redisconn.Servers
+	shards  []*keyspace.Shard
+	own     *ownership
+	lanes   *laneIndex
+	records *recordReader
+	strays  strays
+}
+
+// scrubConfig is what a scrubber needs to know of its store.
+type scrubConfig struct {
+	Logger *slog.Logger
+
+	// TakeBack takes back the lease of a task if it has ended, and reports whether it had.
+	TakeBack func(ctx context.Context, now task.Millis, key task.Key) (bool, error)
+}
+
+func newScrubber(c scrubConfig, servers *redisconn.Servers, shards []*keyspace.Shard, own *ownership, lanes *laneIndex, records *recordReader) *scrubber {
+	return &scrubber{config: c, servers: servers, shards: shards, own: own, lanes: lanes, records: records, strays: strays{m: map[task.Key]stray{}}}
+}
+
+// step scrubs from a cursor on, and examines about as many things as limit says.
+func (s *scrubber) step(ctx context.Context, now task.Millis, cursor string, limit int) (task.Scrubbed, error) {
 	at, err := parsePosition(cursor)
 	if err != nil {
 		return task.Scrubbed{}, err
 	}
-	sc := &scrub{Store: s, now: now, limit: max(limit, 1), at: at}
+	sc := &scrub{scrubber: s, now: now, limit: max(limit, 1), at: at}
 	if err := sc.run(ctx); err != nil {
-		return task.Scrubbed{}, s.failure(err)
+		return task.Scrubbed{}, err
 	}
 	return sc.done, nil
 }
 
 // scrub is one step of a scrub.
 type scrub struct {
-	*Store
+	*scrubber
 	at    position
 	now   task.Millis
 	limit int
@@ -229,7 +247,7 @@ func (sc *scrub) walkKey(ctx context.Context, command, key string, bytes int, ex
 }
 
 // scanKey returns what a scan of a key returns, in the order of the members, each once.
-func (s *Store) scanKey(ctx context.Context, command, key, from string, count, bytes int) (all []member, next string, err error) {
+func (s *scrubber) scanKey(ctx context.Context, command, key, from string, count, bytes int) (all []member, next string, err error) {
 	runs := []redisconn.Run{{Keys: []string{key}, Args: []string{command, from, strconv.Itoa(count), strconv.Itoa(bytes)}}}
 	results, err := s.servers.Repeat(ctx, walk, runs...)
 	if err != nil {

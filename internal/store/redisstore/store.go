@@ -149,7 +149,7 @@ type Store struct {
 	fences   fences
 	trusted  *trusted.Clock // of Now
 	quotas   quotas
-	strays   strays
+	scrubber *scrubber
 	lanes    *laneIndex
 	settings atomic.Pointer[configuration]
 	permits  permits
@@ -196,13 +196,14 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 	s := &Store{
 		config: c, servers: servers,
 		shards: keyspace.NewShards(m.shards),
-		held:   held{m: map[task.Key]record{}}, quotas: quotas{free: servers.Free, have: map[string]*usage{}}, strays: strays{m: map[task.Key]stray{}},
+		held:   held{m: map[task.Key]record{}}, quotas: quotas{free: servers.Free, have: map[string]*usage{}},
 		closing: make(chan struct{}), polled: make(chan struct{}),
 	}
 	s.records = newRecordReader(servers, s.shards)
 	s.identity = newIdentityWatch(identityConfig{Logger: c.Logger, Reload: s.reload, Changed: func() { s.own.nudge() }}, servers, s.shards)
 	s.own = newOwnership(s.member(), servers, s.shards)
 	s.lanes = newLaneIndex(laneConfig{Poll: c.LanePoll, Now: s.now, Logger: c.Logger}, servers, s.shards, s.own)
+	s.scrubber = newScrubber(scrubConfig{Logger: c.Logger, TakeBack: s.takeBack}, servers, s.shards, s.own, s.lanes, s.records)
 	s.log = newAuditLog(auditConfig{
 		Keep: c.AuditKeep, Length: c.AuditLength, Logger: c.Logger, Settings: s.Settings, Counts: s.readCounts, Record: s.record,
 	}, servers, s.shards, s.own)

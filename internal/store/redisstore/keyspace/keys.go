@@ -4,7 +4,7 @@
 package keyspace
 
 // MetaKey is the hash of what nodes have to agree on: the first that opens a
-// store in these servers writes it (scripts/meta.lua), all others compare.
+// store in these servers writes it (identity/scripts/meta.lua), all others compare.
 //
 //	format   of keys and values, as they are written
 //	oldest   the oldest format whose code may use them all the same
@@ -12,7 +12,7 @@ package keyspace
 //	lease    Config.ShardLease in milliseconds: as long as any node lives. From it
 //	         follows after how long a node counts as dead, so that nodes that differ
 //	         would take shards from each other without end
-//	identity which store this is (identity.go); one of an older version has none
+//	identity which store this is (package identity); one of an older version has none
 //	whole    "1": every part bears the identity, and replicas have it
 const MetaKey = "foliot:meta"
 
