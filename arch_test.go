@@ -130,7 +130,12 @@ var layers = []layer{
 		why:   "connections, retries and durability are the same whatever a script writes: records, settings and shard leases are above",
 	},
 	{
-		path: "internal/store/redisstore", may: []string{"internal/task", "internal/trusted", "internal/store/codec", "internal/store/marks", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn"},
+		path: "internal/store/redisstore/membership", may: []string{"internal/task", "internal/store/codec", "internal/store/marks", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn"},
+		tech: []string{"github.com/redis/rueidis"},
+		why:  "which node owns a shard follows from heartbeats and leases: what lies in the shard is the store's, which it calls back",
+	},
+	{
+		path: "internal/store/redisstore", may: []string{"internal/task", "internal/trusted", "internal/store/codec", "internal/store/marks", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership"},
 		tech: []string{"github.com/redis/rueidis"},
 		why:  "a store is the domain's contract in one technology; the rules that two stores share belong to internal/task, the rest to codec and marks",
 	},
@@ -213,7 +218,7 @@ var fakes = []string{"internal/store/memstore", "internal/store/storetest", "int
 
 // shared is what stands below internal/store without being a store: whoever's
 // line allows it may import it.
-var shared = []string{"internal/store/codec", "internal/store/marks", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn"}
+var shared = []string{"internal/store/codec", "internal/store/marks", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership"}
 
 // unlinked may be imported by tests alone.
 var unlinked = []string{"internal/store/storetest", battery, "internal/redistest", "internal/original", "internal/prose"}

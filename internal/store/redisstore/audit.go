@@ -15,6 +15,7 @@ import (
 
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/membership"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -39,7 +40,7 @@ type auditLog struct {
 	config  auditConfig
 	servers *redisconn.Servers
 	shards  []*keyspace.Shard
-	own     *ownership
+	own     *membership.Member
 	heads   heads
 }
 
@@ -56,7 +57,7 @@ type auditConfig struct {
 	Record   func(context.Context, []task.AuditEntry) error
 }
 
-func newAuditLog(c auditConfig, servers *redisconn.Servers, shards []*keyspace.Shard, own *ownership) *auditLog {
+func newAuditLog(c auditConfig, servers *redisconn.Servers, shards []*keyspace.Shard, own *membership.Member) *auditLog {
 	return &auditLog{config: c, servers: servers, shards: shards, own: own}
 }
 

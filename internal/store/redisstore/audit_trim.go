@@ -59,7 +59,7 @@ func (l *auditLog) trim(ctx context.Context, now task.Millis, limit int) (int, e
 		return 0, nil
 	}
 	var own []*keyspace.Shard
-	for _, h := range l.own.owned() {
+	for _, h := range l.own.Owned() {
 		own = append(own, h.Shard)
 	}
 	streams, err := l.streams(ctx, own)
@@ -212,7 +212,7 @@ func (l *auditLog) bound(ctx context.Context, now task.Millis, streams []stream)
 		return err
 	}
 	kinds := [2]map[string]*excess{{}, {}} // of settings, of tasks; by namespace
-	most := [2]int{l.length(maxSettingsEntries), l.taskEntries() * max(len(l.own.owned()), 1) / len(l.shards)}
+	most := [2]int{l.length(maxSettingsEntries), l.taskEntries() * max(len(l.own.Owned()), 1) / len(l.shards)}
 	for i, r := range results {
 		n, err := r.AsInt64()
 		if err != nil {
@@ -237,7 +237,7 @@ func (l *auditLog) bound(ctx context.Context, now task.Millis, streams []stream)
 		for _, x := range kind {
 			limit := int64(most[i])
 			if room, limited := rooms[x.namespace]; limited && i == 1 {
-				limit = min(limit, room*int64(max(len(l.own.owned()), 1))/int64(len(l.shards)))
+				limit = min(limit, room*int64(max(len(l.own.Owned()), 1))/int64(len(l.shards)))
 			}
 			if x.total <= limit {
 				continue

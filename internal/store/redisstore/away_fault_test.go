@@ -15,7 +15,7 @@ func masterOf(slot uint16) int { return min(int(slot)*3/keyspace.Slots, 2) }
 // ownsElsewhere reports whether s owns every shard that lies on another master than that at place.
 func ownsElsewhere(s *Store, place int) bool {
 	owned := map[*keyspace.Shard]bool{}
-	for _, h := range s.own.owned() {
+	for _, h := range s.own.Owned() {
 		owned[h.Shard] = true
 	}
 	for _, sh := range s.shards {
@@ -52,7 +52,7 @@ func TestAMasterThatHangsTakesNoShardsOfTheOthersAway(t *testing.T) {
 	}
 	for end := time.Now().Add(leases * a.config.ShardLease); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if !ownsElsewhere(a, away) {
-			t.Fatalf("%v before the end it owns %d shards", time.Until(end), len(a.own.owned()))
+			t.Fatalf("%v before the end it owns %d shards", time.Until(end), len(a.own.Owned()))
 		}
 		if err := a.Err(); err != nil {
 			t.Fatalf("%v before the end it is not ready: %v", time.Until(end), err)

@@ -54,7 +54,7 @@ func edit(t *testing.T, s *Store, now task.Millis, edits ...task.Edit) {
 func divided(nodes ...*Store) bool {
 	owners := map[int]int{}
 	for _, s := range nodes {
-		owned := s.own.owned()
+		owned := s.own.Owned()
 		for _, h := range owned {
 			owners[h.Number]++
 		}
@@ -143,7 +143,7 @@ func (w *told) await(t *testing.T, s *Store, tasks []*task.Task) time.Duration {
 	return eventually(t, 2*time.Second, "it hears of its tasks", func() bool {
 		all := w.all()
 		for _, one := range tasks {
-			if _, ok := all[one.Name]; !ok && s.own.holding(s.shard(one.Key())) != nil {
+			if _, ok := all[one.Name]; !ok && s.own.Holding(s.shard(one.Key())) != nil {
 				return false
 			}
 		}

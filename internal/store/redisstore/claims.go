@@ -151,7 +151,7 @@ func (s *Store) overdue(ctx context.Context, now task.Millis, limit int, indexes
 		at  float64
 	}
 	var commands []redisconn.Command
-	for _, h := range s.own.owned() {
+	for _, h := range s.own.Owned() {
 		for _, index := range indexes(h.Shard) {
 			commands = append(commands, func(b rueidis.Builder) rueidis.Completed {
 				return b.Zrange().Key(index).Min("-inf").Max(redisconn.Score(now)).Byscore().Limit(0, int64(limit)).Withscores().Build()

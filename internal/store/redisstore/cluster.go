@@ -14,7 +14,7 @@ var _ task.Cluster = (*Store)(nil)
 
 // Standing implements task.Cluster.
 func (s *Store) Standing() task.Standing {
-	st := s.own.standing()
+	st := s.own.Standing()
 	st.Closed, st.Unfit = s.identity.lost() != nil, s.servers.Unfit.Load() != nil
 	return st
 }
@@ -27,9 +27,9 @@ func (s *Store) Nodes(ctx context.Context) ([]task.Node, error) {
 	}
 	defer leave()
 	if s.config.Alone {
-		return []task.Node{s.own.alone(s.now())}, nil
+		return []task.Node{s.own.Alone(s.now())}, nil
 	}
-	all, err := s.own.list(ctx)
+	all, err := s.own.Nodes(ctx)
 	return all, s.failure(err)
 }
 
@@ -45,16 +45,16 @@ func (s *Store) Shards(ctx context.Context) ([]task.Shard, error) {
 }
 
 func (s *Store) readShards(ctx context.Context) ([]task.Shard, error) {
-	owners, err := s.own.leases(ctx)
+	owners, err := s.own.Leases(ctx)
 	if err != nil {
 		return nil, err
 	}
 	now, all := s.now(), make([]task.Shard, len(s.shards))
 	for i, o := range owners {
-		all[i] = task.Shard{Number: i, Epoch: o.epoch}
-		if o.until > now {
-			all[i].Owner, _, _ = strings.Cut(o.process, "/")
-			all[i].Until = o.until
+		all[i] = task.Shard{Number: i, Epoch: o.Epoch}
+		if o.Until > now {
+			all[i].Owner, _, _ = strings.Cut(o.Process, "/")
+			all[i].Until = o.Until
 		}
 	}
 	running, err := s.servers.EachShard(ctx, s.shards, func(b rueidis.Builder, sh *keyspace.Shard) rueidis.Completed {
@@ -96,7 +96,7 @@ func (s *Store) Drain(ctx context.Context, now task.Millis, d task.Drain) error 
 	}
 	defer leave()
 	entry := task.AuditDrain(now, task.ActorOf(ctx), d)
-	return s.failure(s.own.drain(ctx, d, s.log.settingsLength(), encodeEntry(&entry)))
+	return s.failure(s.own.Drain(ctx, d, s.log.settingsLength(), encodeEntry(&entry)))
 }
 
 // Release gives all shards to the other nodes, at once and for good: this

@@ -11,6 +11,7 @@ import (
 
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/membership"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -45,7 +46,7 @@ func TestNodesTellWhoTheyAreAndWhatTheyOwn(t *testing.T) {
 	if len(all) != 2 || !n.Self || all["b"].Self || n.Version != "1.2-3" || n.Address != "127.0.0.1:8080" || n.StartedAt < began || n.BeatAt < began || !n.Live || n.Draining {
 		t.Errorf("%+v", all)
 	}
-	if n.Owned != len(a.own.owned()) || n.Owned != n.Wanted || n.Owned+all["b"].Owned != len(a.shards) {
+	if n.Owned != len(a.own.Owned()) || n.Owned != n.Wanted || n.Owned+all["b"].Owned != len(a.shards) {
 		t.Errorf("%+v", all)
 	}
 	shards, err := b.Shards(t.Context())
@@ -53,7 +54,7 @@ func TestNodesTellWhoTheyAreAndWhatTheyOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, sh := range shards {
-		mine := a.own.holding(a.shards[i]) != nil
+		mine := a.own.Holding(a.shards[i]) != nil
 		if sh.Number != i || mine != (sh.Owner == "a") || sh.Owner == "" || sh.Until <= began || sh.Epoch == 0 || sh.NextDue != 0 || sh.Running != 0 {
 			t.Errorf("%+v", sh)
 		}
@@ -101,7 +102,7 @@ func TestADrainedNodeGivesItsShardsAwayAtOnceAndFinishesWhatItHas(t *testing.T) 
 	if took > 2*a.config.Heartbeat {
 		t.Errorf("the other owned all after %v", took)
 	}
-	if n := nodesOf(t, b)["a"]; !n.Draining || !n.Live || n.Wanted != 0 || len(a.own.owned()) != 0 {
+	if n := nodesOf(t, b)["a"]; !n.Draining || !n.Live || n.Wanted != 0 || len(a.own.Owned()) != 0 {
 		t.Errorf("%+v", n)
 	}
 	settled := 0
@@ -143,7 +144,7 @@ func TestADrainThatWasNotHeardIsObeyedWithinAHeartbeat(t *testing.T) {
 	server := redistest.New(t)
 	a, b := openNode(t, "a", server.Addr), openNode(t, "b", server.Addr)
 	eventually(t, 2*time.Second, "they share the shards", func() bool { return divided(a, b) })
-	_, nonce, _ := strings.Cut(a.own.process, "/")
+	_, nonce, _ := strings.Cut(a.own.Process, "/")
 	value, err := redistest.Command(t.Context(), server.Addr, "HSET", keyspace.NodesKey, "drain/a", nonce) // and nobody is told
 	if err != nil || value != ":1" {
 		t.Fatal(value, err)
@@ -175,7 +176,7 @@ func TestTheLastNodeIsDrainedByForceAlone(t *testing.T) {
 	if err := b.drainNode(t, task.Drain{Node: "b", Force: true}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, time.Second, "nobody owns any", func() bool { return len(b.own.owned()) == 0 })
+	eventually(t, time.Second, "nobody owns any", func() bool { return len(b.own.Owned()) == 0 })
 	if err := b.drainNode(t, task.Drain{Node: "b", Undo: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -279,24 +280,24 @@ func TestANodeThatSleptPastItsLeasesClaimsNothingOnWaking(t *testing.T) {
 	tasks := soon(t, a, "t", 40, 0)
 	var old []task.Claim
 	for i, c := range claimsOf('b', tasks) {
-		if b.own.holding(b.shard(tasks[i].Key())) != nil {
+		if b.own.Holding(b.shard(tasks[i].Key())) != nil {
 			old = append(old, c)
 		}
 	}
 	proxy.Freeze()
 	eventually(t, 2*a.config.ShardLease, "the other owns all", func() bool { return divided(a) })
-	if n := len(b.own.owned()); n != 0 {
+	if n := len(b.own.Owned()); n != 0 {
 		t.Errorf("it counts %d shards as its own", n)
 	}
 	for _, c := range old {
-		if owner := b.own.owner(b.shard(c.Key)); owner != nobody {
+		if owner := b.own.Owner(b.shard(c.Key)); owner != membership.Nobody {
 			t.Errorf("it would claim %s as %s", c.Key.Name, owner)
 		}
 	}
 	proxy.Thaw()
 	replies, err := b.Claim(t.Context(), task.FloorMillis(time.Now()), old)
 	for i, r := range replies {
-		if err == nil && r.Err == nil && b.own.holding(b.shard(old[i].Key)) == nil {
+		if err == nil && r.Err == nil && b.own.Holding(b.shard(old[i].Key)) == nil {
 			t.Errorf("it claimed %s", old[i].Key.Name)
 		}
 	}
@@ -337,14 +338,14 @@ func TestTheLaterOfTwoProcessesOfOneNameOwnsNothingUntilTheFirstHasEnded(t *test
 	before := infoNumbers(t, server.Addr, "total_commands_processed")
 	soon(t, first, "t", 1, 0)
 	for range 5 { // heartbeats of both, also unasked for
-		first.own.nudge()
+		first.own.Nudge()
 		time.Sleep(first.config.Heartbeat) // there is nothing to wait for
 	}
 	after := infoNumbers(t, server.Addr, "total_commands_processed")
 	if n := after[0] - before[0]; n > 1000 {
 		t.Errorf("%v commands in a second", n)
 	}
-	if !divided(first) || len(later.own.owned()) != 0 || first.Standing().NameTaken || !later.Standing().NameTaken {
+	if !divided(first) || len(later.own.Owned()) != 0 || first.Standing().NameTaken || !later.Standing().NameTaken {
 		t.Errorf("%+v, and later %+v", first.Standing(), later.Standing())
 	}
 	for _, s := range []*Store{first, later} {
@@ -425,7 +426,7 @@ func TestANameStaysWhoseItWasHoweverLongRedisWasAway(t *testing.T) {
 				t.Fatal(err)
 			}
 			eventually(t, 4*time.Second, "the first owns all again", func() bool {
-				later.own.nudge()
+				later.own.Nudge()
 				return divided(first)
 			})
 			time.Sleep(later.config.ShardLease) // there is nothing to wait for
@@ -447,7 +448,7 @@ func TestAProcessThatLostItsNameWhileItSleptGivesUpWhatItHad(t *testing.T) {
 	eventually(t, 2*sleeper.config.ShardLease, "the other owns all", func() bool { return divided(next) })
 	proxy.Thaw()
 	eventually(t, 2*time.Second, "it knows that it has lost its name", func() bool { return sleeper.Standing().NameTaken })
-	if !divided(next) || len(sleeper.own.owned()) != 0 {
+	if !divided(next) || len(sleeper.own.Owned()) != 0 {
 		t.Errorf("%+v, and who slept %+v", next.Standing(), sleeper.Standing())
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/membership"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -99,7 +100,7 @@ func agree(ctx context.Context, s *redisconn.Servers, c wishes) (meta, error) {
 		case replaces != "":
 			return meta{}, fmt.Errorf("%w: another server, that starts too, takes the shard lease %v, and this one %v: all must take the same", ErrDiffers, m.lease, c.lease)
 		}
-		others, err := liveNodes(ctx, s, m.lease)
+		others, err := membership.LiveNodes(ctx, s, m.lease)
 		if err != nil {
 			return meta{}, err
 		}

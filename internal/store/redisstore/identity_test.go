@@ -350,7 +350,7 @@ func TestAStoreOfAnOlderVersionGetsOneIdentityFromManyNodes(t *testing.T) {
 	all.Wait()
 	for _, s := range nodes {
 		if s.servers.Identity == "" || s.servers.Identity != nodes[0].servers.Identity || !s.Settings().Secured() {
-			t.Errorf("%s has the identity %s, another %s", s.own.process, s.servers.Identity, nodes[0].servers.Identity)
+			t.Errorf("%s has the identity %s, another %s", s.own.Process, s.servers.Identity, nodes[0].servers.Identity)
 		}
 	}
 	eventually(t, 5*time.Second, "every part bears it", func() bool { return redis(t, r, "HEXISTS", keyspace.MetaKey, "whole") == ":1" })

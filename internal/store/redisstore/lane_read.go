@@ -11,6 +11,7 @@ import (
 
 	"github.com/foliot/foliot/internal/store/marks"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/membership"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -19,8 +20,8 @@ import (
 // mark of its first entry.
 func (l *laneIndex) heads(until task.Millis) []task.LaneHead {
 	heads := map[task.Lane]task.Millis{}
-	for _, held := range l.own.owned() {
-		for _, h := range held.marks.Heads(until) {
+	for _, held := range l.own.Owned() {
+		for _, h := range held.Marks.Heads(until) {
 			if due, ok := heads[h.Lane]; !ok || h.Due < due {
 				heads[h.Lane] = h.Due
 			}
@@ -37,8 +38,8 @@ func (l *laneIndex) heads(until task.Millis) []task.LaneHead {
 // namespaces returns the namespaces that have lanes in owned shards.
 func (l *laneIndex) namespaces() []string {
 	names := map[string]struct{}{}
-	for _, h := range l.own.owned() {
-		for _, name := range h.marks.Namespaces() {
+	for _, h := range l.own.Owned() {
+		for _, name := range h.Marks.Namespaces() {
 			names[name] = struct{}{}
 		}
 	}
@@ -47,7 +48,7 @@ func (l *laneIndex) namespaces() []string {
 
 // pages returns a page of lanes for each of reads.
 func (l *laneIndex) pages(until task.Millis, reads []task.LanePageRead) []task.LanePage {
-	owned := l.own.owned()
+	owned := l.own.Owned()
 	pages := make([]task.LanePage, len(reads))
 	for i, r := range reads {
 		pages[i] = pageOf(owned, until, r)
@@ -55,7 +56,7 @@ func (l *laneIndex) pages(until task.Millis, reads []task.LanePageRead) []task.L
 	return pages
 }
 
-func pageOf(owned []*holding, until task.Millis, r task.LanePageRead) (p task.LanePage) {
+func pageOf(owned []*membership.Holding, until task.Millis, r task.LanePageRead) (p task.LanePage) {
 	left := r.From.Left
 	for _, h := range owned {
 		if h.Number < r.From.Shard {
@@ -68,7 +69,7 @@ func pageOf(owned []*holding, until task.Millis, r task.LanePageRead) (p task.La
 			p.Next = task.LaneCursor{Shard: h.Number}
 			return p
 		}
-		if p.Heads, left = h.marks.Page(p.Heads, r.Namespace, until, left, r.Limit); left > 0 {
+		if p.Heads, left = h.Marks.Page(p.Heads, r.Namespace, until, left, r.Limit); left > 0 {
 			p.Next = task.LaneCursor{Shard: h.Number, Left: left}
 			return p
 		}
@@ -79,9 +80,9 @@ func pageOf(owned []*holding, until task.Millis, r task.LanePageRead) (p task.La
 
 // peek returns the first entries of lanes, for each of reads.
 func (l *laneIndex) peek(ctx context.Context, reads []task.LaneRead) ([][]task.Entry, error) {
-	all, owned := make([]*merge, len(reads)), make(map[*marks.Set]*holding, len(l.shards))
-	for _, h := range l.own.owned() {
-		owned[h.marks] = h
+	all, owned := make([]*merge, len(reads)), make(map[*marks.Set]*membership.Holding, len(l.shards))
+	for _, h := range l.own.Owned() {
+		owned[h.Marks] = h
 	}
 	for i, r := range reads {
 		all[i] = l.begin(owned, r)
@@ -131,12 +132,12 @@ type merge struct {
 }
 
 // begin announces the read of a lane in each shard that may have part in it.
-func (l *laneIndex) begin(owned map[*marks.Set]*holding, r task.LaneRead) *merge {
+func (l *laneIndex) begin(owned map[*marks.Set]*membership.Holding, r task.LaneRead) *merge {
 	m := &merge{LaneRead: r}
 	if r.Limit <= 0 {
 		return m
 	}
-	for _, set := range l.own.marks.Having(r.Lane) {
+	for _, set := range l.own.Marks.Having(r.Lane) {
 		h := owned[set]
 		if h == nil {
 			continue

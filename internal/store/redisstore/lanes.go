@@ -11,6 +11,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/membership"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -32,7 +33,7 @@ type laneIndex struct {
 	config  laneConfig
 	servers *redisconn.Servers
 	shards  []*keyspace.Shard
-	own     *ownership
+	own     *membership.Member
 	bounds  bounds
 	watcher atomic.Pointer[func([]task.Entry)]
 }
@@ -44,7 +45,7 @@ type laneConfig struct {
 	Logger *slog.Logger
 }
 
-func newLaneIndex(c laneConfig, servers *redisconn.Servers, shards []*keyspace.Shard, own *ownership) *laneIndex {
+func newLaneIndex(c laneConfig, servers *redisconn.Servers, shards []*keyspace.Shard, own *membership.Member) *laneIndex {
 	return &laneIndex{config: c, servers: servers, shards: shards, own: own, bounds: bounds{low: map[*keyspace.Shard]map[task.Lane]struct{}{}}}
 }
 
@@ -63,12 +64,12 @@ func (l *laneIndex) shard(key task.Key) *keyspace.Shard {
 
 // prepare reads the lanes of shards that this process has acquired: from then
 // on they count as owned.
-func (l *laneIndex) prepare(ctx context.Context, hs []*holding) error {
+func (l *laneIndex) prepare(ctx context.Context, hs []*membership.Holding) error {
 	if err := l.survey(ctx, hs); err != nil {
 		return err
 	}
 	for _, h := range hs {
-		h.ready.Store(true)
+		h.Ready.Store(true)
 	}
 	if l.watcher.Load() == nil {
 		return nil
@@ -77,23 +78,23 @@ func (l *laneIndex) prepare(ctx context.Context, hs []*holding) error {
 }
 
 // survey lowers the marks to what the index of lanes says.
-func (l *laneIndex) survey(ctx context.Context, hs []*holding) error {
-	return l.readIndex(ctx, hs, forever, true, func(h *holding, e task.Entry) { h.marks.Added([]task.Entry{e}) })
+func (l *laneIndex) survey(ctx context.Context, hs []*membership.Holding) error {
+	return l.readIndex(ctx, hs, forever, true, func(h *membership.Holding, e task.Entry) { h.Marks.Added([]task.Entry{e}) })
 }
 
 // readIndex calls found for each lane that has a bound of at most until, or, but for
 // all, for some of them: the next call goes on behind them.
-func (l *laneIndex) readIndex(ctx context.Context, hs []*holding, until task.Millis, all bool, found func(*holding, task.Entry)) error {
+func (l *laneIndex) readIndex(ctx context.Context, hs []*membership.Holding, until task.Millis, all bool, found func(*membership.Holding, task.Entry)) error {
 	most := -1
 	if !all {
 		most = max(maxPolled/max(len(hs), 1), 8)
 	}
-	parts, _ := redisconn.Group(l.servers.Cluster, hs, func(h *holding) *keyspace.Shard { return h.Shard })
+	parts, _ := redisconn.Group(l.servers.Cluster, hs, func(h *membership.Holding) *keyspace.Shard { return h.Shard })
 	runs := make([]redisconn.Run, len(parts))
 	for n, part := range parts {
 		runs[n].Args = []string{redisconn.Score(until)}
 		for _, h := range part {
-			from := h.polled.Load()
+			from := h.Polled.Load()
 			if all {
 				from = 0
 			}
@@ -120,9 +121,9 @@ func (l *laneIndex) readIndex(ctx context.Context, hs []*holding, until task.Mil
 			switch {
 			case all:
 			case read == int64(most):
-				h.polled.Add(read)
+				h.Polled.Add(read)
 			default:
-				h.polled.Store(0)
+				h.Polled.Store(0)
 			}
 		}
 	}
@@ -159,7 +160,7 @@ func (l *laneIndex) poll(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		hs := l.own.owned()
+		hs := l.own.Owned()
 		if len(hs) == 0 {
 			continue
 		}
@@ -178,21 +179,21 @@ func (l *laneIndex) poll(ctx context.Context) {
 
 // discover takes in the first entries of lanes that have a bound below their
 // mark, and with all those of the other lanes, as far as they are due soon.
-func (l *laneIndex) discover(ctx context.Context, hs []*holding, all bool) error {
+func (l *laneIndex) discover(ctx context.Context, hs []*membership.Holding, all bool) error {
 	type lead struct {
-		h    *holding
+		h    *membership.Holding
 		lane task.Lane
 	}
 	var leads []lead
 	until := l.config.Now() + lookahead
-	err := l.readIndex(ctx, hs, until, all, func(h *holding, e task.Entry) {
+	err := l.readIndex(ctx, hs, until, all, func(h *membership.Holding, e task.Entry) {
 		same := e
 		same.Name = "\xff" // behind every name
 		switch {
-		case all, !h.marks.Covers(same):
+		case all, !h.Marks.Covers(same):
 			leads = append(leads, lead{h, e.Lane})
-		case !h.marks.Covers(e): // the mark is at that moment: what is new may stand before it, most is old
-			h.marks.Added([]task.Entry{e})
+		case !h.Marks.Covers(e): // the mark is at that moment: what is new may stand before it, most is old
+			h.Marks.Added([]task.Entry{e})
 		}
 	})
 	if err != nil || len(leads) == 0 {
@@ -228,7 +229,7 @@ func (l *laneIndex) discover(ctx context.Context, hs []*holding, all bool) error
 }
 
 // learnt takes in entries of a shard of ours.
-func (l *laneIndex) learnt(h *holding, entries []task.Entry) {
+func (l *laneIndex) learnt(h *membership.Holding, entries []task.Entry) {
 	for _, e := range entries {
 		learn(h, e)
 	}
@@ -236,9 +237,9 @@ func (l *laneIndex) learnt(h *holding, entries []task.Entry) {
 }
 
 // learn takes in what waits in the shard.
-func learn(h *holding, e task.Entry) {
+func learn(h *membership.Holding, e task.Entry) {
 	if e.Due != 0 { // otherwise an occurrence has ended: nothing new waits
-		h.marks.Added([]task.Entry{e})
+		h.Marks.Added([]task.Entry{e})
 	}
 }
 
@@ -254,7 +255,7 @@ func (l *laneIndex) hint(entries []task.Entry) {
 func (l *laneIndex) added(entries []task.Entry) {
 	var ours []task.Entry
 	for _, e := range entries {
-		if h := l.own.holding(l.shard(e.Key())); h != nil {
+		if h := l.own.Holding(l.shard(e.Key())); h != nil {
 			learn(h, e)
 			ours = append(ours, e)
 		}

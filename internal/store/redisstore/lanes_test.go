@@ -10,6 +10,7 @@ import (
 
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/membership"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -42,15 +43,15 @@ func TestAPollLooksAtSomeLanesAndInTurnAtAll(t *testing.T) {
 	if _, err := redistest.Command(t.Context(), server.Addr, words...); err != nil {
 		t.Fatal(err)
 	}
-	h := &holding{Shard: sh}
-	hs := append([]*holding{h}, make([]*holding, len(index.shards)-1)...)
+	h := &membership.Holding{Shard: sh}
+	hs := append([]*membership.Holding{h}, make([]*membership.Holding, len(index.shards)-1)...)
 	for i := range hs[1:] {
-		hs[1+i] = &holding{Shard: index.shards[1+i]}
+		hs[1+i] = &membership.Holding{Shard: index.shards[1+i]}
 	}
 	seen := map[task.Lane]bool{}
 	for range 4 {
 		n := 0
-		if err := index.readIndex(t.Context(), hs, forever, false, func(_ *holding, e task.Entry) { n++; seen[e.Lane] = true }); err != nil {
+		if err := index.readIndex(t.Context(), hs, forever, false, func(_ *membership.Holding, e task.Entry) { n++; seen[e.Lane] = true }); err != nil {
 			t.Fatal(err)
 		}
 		if n > most {

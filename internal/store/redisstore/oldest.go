@@ -114,7 +114,7 @@ func (s *Store) sayLost(ctx context.Context) {
 
 // nobodyOlder returns an error where a node lives that does not know schedules.
 func (s *Store) nobodyOlder(ctx context.Context) error {
-	older, err := s.own.older(ctx, scheduleFormat)
+	older, err := s.own.Older(ctx, scheduleFormat)
 	if err == nil && len(older) > 0 {
 		err = olderNodes(older)
 	}

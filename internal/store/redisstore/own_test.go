@@ -11,6 +11,7 @@ import (
 
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/membership"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -20,7 +21,7 @@ func TestALoneNodeOwnsEveryShardAtOnceAndAfterAGracefulRestart(t *testing.T) {
 	for range 3 {
 		s := openNode(t, "a", server.Addr)
 		if !divided(s) {
-			t.Fatalf("it owns %d shards", len(s.own.owned()))
+			t.Fatalf("it owns %d shards", len(s.own.Owned()))
 		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
@@ -35,7 +36,7 @@ func TestANodeThatWasKilledWaitsForItsOwnLeasesAndNoLonger(t *testing.T) {
 	proxy.Refuse(true)
 	proxy.Cut()
 	again := openNode(t, "a", server.Addr)
-	if n := len(again.own.owned()); n != 0 {
+	if n := len(again.own.Owned()); n != 0 {
 		t.Errorf("it owns %d shards while the leases last", n)
 	}
 	eventually(t, dead.config.ShardLease+300*time.Millisecond, "it owns all", func() bool {
@@ -68,7 +69,7 @@ func TestTheShardsOfANodeThatIsCutOffAreTakenAfterTheirLeases(t *testing.T) {
 	proxy := redistest.NewProxy(t, server.Addr)
 	a, b := openNode(t, "a", server.Addr), openNode(t, "b", proxy.Addr)
 	eventually(t, 2*time.Second, "they share the shards", func() bool { return divided(a, b) })
-	others := b.own.owned()
+	others := b.own.Owned()
 	heard, tasks := watch(a), soon(t, b, "t", 40, 0)
 	proxy.Refuse(true)
 	proxy.Cut()
@@ -79,7 +80,7 @@ func TestTheShardsOfANodeThatIsCutOffAreTakenAfterTheirLeases(t *testing.T) {
 	if late := heard.await(t, a, tasks); late > 300*time.Millisecond {
 		t.Errorf("it heard of what the other left %v later", late)
 	}
-	if n := len(b.own.owned()); n != 0 {
+	if n := len(b.own.Owned()); n != 0 {
 		t.Errorf("who was cut off still counts %d of %d shards as its own", n, len(others))
 	}
 	proxy.Refuse(false)
@@ -95,8 +96,8 @@ func TestANodeThatLostAShardClaimsNothingThereAndSettlesWhatItHas(t *testing.T) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := map[int]*holding{}
-	for _, h := range a.own.owned() {
+	before := map[int]*membership.Holding{}
+	for _, h := range a.own.Owned() {
 		before[h.Number] = h
 	}
 	b := openNode(t, "b", server.Addr)
@@ -113,12 +114,12 @@ func TestANodeThatLostAShardClaimsNothingThereAndSettlesWhatItHas(t *testing.T) 
 			t.Fatal(err)
 		}
 		it := replacement(sh, found[0].record, claimed.Task)
-		it.Owner = before[sh.Number].id
+		it.Owner = before[sh.Number].ID
 		outcomes, _, err := a.servers.Put(t.Context(), a.clock(a.now()), []redisconn.Item{it}, nil, true)
 		if err != nil {
 			t.Fatal(err)
 		}
-		lost, want := b.own.holding(sh) != nil, redisconn.Carried
+		lost, want := b.own.Holding(sh) != nil, redisconn.Carried
 		if lost {
 			refused++
 			want = redisconn.Disowned
@@ -208,7 +209,7 @@ func TestShardsWhoseOwnersTheServerForgotHaveOneOwnerAgain(t *testing.T) {
 	eventually(t, 2*time.Second, "they share the shards, and the server knows", func() bool {
 		for _, sh := range a.shards {
 			id, _ := redistest.Command(t.Context(), server.Addr, "HGET", sh.Own, "id")
-			if h := a.own.holding(sh); (h == nil || h.id != id) && (b.own.holding(sh) == nil || b.own.holding(sh).id != id) {
+			if h := a.own.Holding(sh); (h == nil || h.ID != id) && (b.own.Holding(sh) == nil || b.own.Holding(sh).ID != id) {
 				return false
 			}
 		}

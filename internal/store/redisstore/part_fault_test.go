@@ -40,7 +40,7 @@ func TestShardsOnAMasterThatTheirNodeCannotReachAreTakenByAnother(t *testing.T) 
 	}
 	eventually(t, 6*time.Second, "the other owns all shards of that master", func() bool {
 		owned := map[int]bool{}
-		for _, h := range b.own.owned() {
+		for _, h := range b.own.Owned() {
 			owned[h.Number] = true
 		}
 		for _, sh := range b.shards {

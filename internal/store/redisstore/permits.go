@@ -70,7 +70,7 @@ func (s *Store) WatchPermits(hint func([]task.PermitScope)) {
 
 // listenForPermits listens for reasons to ask, until ctx ends.
 func (s *Store) listenForPermits(ctx context.Context) {
-	s.own.listen(ctx, permitsChannel+s.own.process, s.permitted)
+	s.own.Listen(ctx, permitsChannel+s.own.Process, s.permitted)
 }
 
 // permitted is told that there is reason to ask of a scope.
@@ -97,7 +97,7 @@ func (s *Store) Permit(ctx context.Context, asks []task.PermitAsk) []task.Permit
 	defer stop()
 	runs := make([]redisconn.Run, len(asks))
 	for i, a := range asks {
-		runs[i] = permitRun(s.own.process, s.permits.asks.Add(1), s.config.ShardLease, a)
+		runs[i] = permitRun(s.own.Process, s.permits.asks.Add(1), s.config.ShardLease, a)
 	}
 	var tell rueidis.Commands
 	for i, r := range permitting.Do(ctx, s.servers.Client, runs) {

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/membership"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -73,7 +74,7 @@ type scrubber struct {
 	config  scrubConfig
 	servers *redisconn.Servers
 	shards  []*keyspace.Shard
-	own     *ownership
+	own     *membership.Member
 	lanes   *laneIndex
 	records *recordReader
 	strays  strays
@@ -87,7 +88,7 @@ type scrubConfig struct {
 	TakeBack func(ctx context.Context, now task.Millis, key task.Key) (bool, error)
 }
 
-func newScrubber(c scrubConfig, servers *redisconn.Servers, shards []*keyspace.Shard, own *ownership, lanes *laneIndex, records *recordReader) *scrubber {
+func newScrubber(c scrubConfig, servers *redisconn.Servers, shards []*keyspace.Shard, own *membership.Member, lanes *laneIndex, records *recordReader) *scrubber {
 	return &scrubber{config: c, servers: servers, shards: shards, own: own, lanes: lanes, records: records, strays: strays{m: map[task.Key]stray{}}}
 }
 
@@ -146,7 +147,7 @@ func (sc *scrub) run(ctx context.Context) error {
 
 // seek goes on to the next shard of ours, and reports whether there is one.
 func (sc *scrub) seek() bool {
-	for _, sh := range sc.own.owned() {
+	for _, sh := range sc.own.Owned() {
 		if sh.Number < sc.at.shard {
 			continue
 		}

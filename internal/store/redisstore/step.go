@@ -297,7 +297,7 @@ func (s *Store) item(r *request, st *step) redisconn.Item {
 	it := replacement(s.shard(st.key), st.old, st.result.Task)
 	s.lanes.wake(&it, st.old.task, st.result.Task)
 	if st.kind == claim || st.kind == fire || st.kind == reaping || st.kind == removal {
-		it.Owner = s.own.owner(it.Shard)
+		it.Owner = s.own.Owner(it.Shard)
 	}
 	it.More = st.kind == change && st.old.task == nil || st.result.Spawned != nil && st.kind == fire
 	switch st.kind {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/membership"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/trusted"
@@ -142,7 +143,7 @@ type Store struct {
 	config  Config
 	servers *redisconn.Servers
 	shards  []*keyspace.Shard
-	own     *ownership
+	own     *membership.Member
 
 	records  *recordReader
 	held     held
@@ -200,8 +201,8 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 		closing: make(chan struct{}), polled: make(chan struct{}),
 	}
 	s.records = newRecordReader(servers, s.shards)
-	s.identity = newIdentityWatch(identityConfig{Logger: c.Logger, Reload: s.reload, Changed: func() { s.own.nudge() }}, servers, s.shards)
-	s.own = newOwnership(s.member(), servers, s.shards)
+	s.identity = newIdentityWatch(identityConfig{Logger: c.Logger, Reload: s.reload, Changed: func() { s.own.Nudge() }}, servers, s.shards)
+	s.own = membership.New(s.member(), servers, s.shards)
 	s.lanes = newLaneIndex(laneConfig{Poll: c.LanePoll, Now: s.now, Logger: c.Logger}, servers, s.shards, s.own)
 	s.scrubber = newScrubber(scrubConfig{Logger: c.Logger, TakeBack: s.takeBack}, servers, s.shards, s.own, s.lanes, s.records)
 	s.log = newAuditLog(auditConfig{
@@ -210,7 +211,7 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 	warn := trusted.Warn(c.Logger)
 	s.trusted = trusted.NewWithin(s.nowWithin, func(ahead time.Duration) {
 		warn(ahead)
-		s.own.nudge() // a heartbeat: nodes that start now must know
+		s.own.Nudge() // a heartbeat: nodes that start now must know
 	})
 	s.settings.Store(&configuration{settings: task.NewSettings()})
 	if err := s.identity.identify(ctx, m); err != nil {
@@ -221,27 +222,27 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 	}
 	servers.Start()
 	if c.Alone {
-		if err := s.own.takeAll(ctx); err != nil {
+		if err := s.own.TakeAll(ctx); err != nil {
 			return nil, err
 		}
 	} else {
-		s.own.join(s.listenForPermits, s.lanes.poll)
+		s.own.Join(s.listenForPermits, s.lanes.poll)
 	}
 	go s.poll()
 	return s, nil
 }
 
 // member returns what this process's ownership of shards needs to know.
-func (s *Store) member() memberConfig {
+func (s *Store) member() membership.Config {
 	c := s.config
-	return memberConfig{
+	return membership.Config{
 		Node: c.Node, Version: c.Version, Address: c.Address, APIs: c.APIs, Format: format, Logger: c.Logger,
 		ShardLease: c.ShardLease, Heartbeat: c.Heartbeat,
 		Lag:     func() time.Duration { return s.trusted.Lag() },
 		Closed:  func() bool { return s.identity.lost() != nil },
 		Suspect: func(err error) { s.identity.suspect(err) },
-		Prepare: func(ctx context.Context, owned []*holding) error { return s.lanes.prepare(ctx, owned) },
-		Woken:   func(h *holding, message string) { s.lanes.woken(h, message) },
+		Prepare: func(ctx context.Context, owned []*membership.Holding) error { return s.lanes.prepare(ctx, owned) },
+		Woken:   func(h *membership.Holding, message string) { s.lanes.woken(h, message) },
 	}
 }
 
@@ -293,7 +294,7 @@ func (s *Store) clock(now task.Millis) redisconn.Clock {
 // may name a server several times. It costs no request.
 func (s *Store) Endpoints() []string {
 	all := s.servers.Endpoints()
-	return append(all, s.own.knownAPIs()...)
+	return append(all, s.own.APIs()...)
 }
 
 // Durability implements task.Store.
@@ -365,6 +366,6 @@ func (s *Store) Close() error {
 	close(s.closing)
 	<-s.polled
 	s.servers.Close()
-	<-s.own.ended
+	<-s.own.Ended
 	return nil
 }

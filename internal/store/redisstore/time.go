@@ -34,7 +34,7 @@ func (s *Store) Latest() time.Time {
 // leases, which their nodes renew by the new time meanwhile. A node that was started only
 // after the step learns of it from the others' heartbeats.
 func (s *Store) Trusted() time.Time {
-	now, others := s.trusted.Now(), s.Now().Add(-s.own.othersLag())
+	now, others := s.trusted.Now(), s.Now().Add(-s.own.OthersLag())
 	if others.Before(now) {
 		return others
 	}

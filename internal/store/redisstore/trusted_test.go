@@ -56,10 +56,10 @@ func TestLeasesSurviveAStepOfTheServersClock(t *testing.T) {
 			for _, s := range nodes {
 				by := task.FloorMillis(s.Trusted())
 				if n, err := s.Reap(t.Context(), by, 100); n != 0 || err != nil {
-					t.Errorf("node %s took back %d leases, error %v", s.own.process, n, err)
+					t.Errorf("node %s took back %d leases, error %v", s.own.Process, n, err)
 				}
 				if n, err := s.Sweep(t.Context(), by, 100); n != 0 || err != nil {
-					t.Errorf("node %s removed %d records, error %v", s.own.process, n, err)
+					t.Errorf("node %s removed %d records, error %v", s.own.Process, n, err)
 				}
 			}
 			eventually(t, 2*time.Second, "the task that has not expired is claimed", func() bool {

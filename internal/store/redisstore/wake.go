@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/membership"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -18,7 +19,7 @@ func (l *laneIndex) wakeAhead() time.Duration { return 2*l.config.Poll + time.Se
 // wake makes the owner of t's shard hear of it, where that is another and t is due soon,
 // or is an occurrence that ends.
 func (l *laneIndex) wake(it *redisconn.Item, old, t *task.Task) {
-	if t == nil || l.own.holding(it.Shard) != nil {
+	if t == nil || l.own.Holding(it.Shard) != nil {
 		return
 	}
 	e, ended := task.EndedEntry(old, t)
@@ -27,7 +28,7 @@ func (l *laneIndex) wake(it *redisconn.Item, old, t *task.Task) {
 			return
 		}
 	}
-	it.Write("WAKE", it.Shard.Own, nobody, it.Shard.Wake, wakeMessage(e))
+	it.Write("WAKE", it.Shard.Own, membership.Nobody, it.Shard.Wake, wakeMessage(e))
 }
 
 // wakeMessage returns an entry as a message. Neither name nor due time has a slash.
@@ -49,12 +50,12 @@ func parseWake(message string) (task.Entry, error) {
 }
 
 // woken takes in that another node has put something into our shard.
-func (l *laneIndex) woken(h *holding, message string) {
+func (l *laneIndex) woken(h *membership.Holding, message string) {
 	e, err := parseWake(message)
 	switch {
 	case err != nil:
 		l.config.Logger.Warn("another node told of a task", "error", err)
-	case l.shard(e.Key()) == h.Shard && l.own.holding(h.Shard) == h:
+	case l.shard(e.Key()) == h.Shard && l.own.Holding(h.Shard) == h:
 		l.learnt(h, []task.Entry{e})
 	}
 }

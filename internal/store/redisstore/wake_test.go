@@ -23,7 +23,7 @@ func TestATaskCreatedOnOneNodeReachesTheWatcherOfTheOther(t *testing.T) {
 	tasks := soon(t, a, "t", 40, 500*time.Millisecond)
 	took := heard.await(t, b, tasks)
 	for _, one := range tasks {
-		if h := b.own.holding(b.shard(one.Key())); h != nil && !h.marks.Covers(one.Entry()) {
+		if h := b.own.Holding(b.shard(one.Key())); h != nil && !h.Marks.Covers(one.Entry()) {
 			t.Errorf("the mark of %s is too high", one.Name)
 		}
 	}
@@ -34,7 +34,7 @@ func TestATaskCreatedOnOneNodeReachesTheWatcherOfTheOther(t *testing.T) {
 func listening(t *testing.T, addr string, nodes ...*Store) {
 	t.Helper()
 	for _, s := range nodes {
-		for _, h := range s.own.owned() {
+		for _, h := range s.own.Owned() {
 			eventually(t, 2*time.Second, "somebody listens at "+h.Wake, func() bool {
 				reply, err := s.servers.Client.Do(t.Context(), s.servers.Client.B().PubsubShardnumsub().Channel(h.Wake).Build()).ToArray()
 				if err != nil || len(reply) != 2 {
@@ -66,7 +66,7 @@ func readsAll(t *testing.T, s *Store, tasks []*task.Task) bool {
 		}
 	}
 	for _, one := range tasks {
-		if !read[one.Name] && s.own.holding(s.shard(one.Key())) != nil {
+		if !read[one.Name] && s.own.Holding(s.shard(one.Key())) != nil {
 			return false
 		}
 	}
@@ -109,7 +109,7 @@ func TestThePollTellsNothingTwiceAndMissesNothingOfTheSameMoment(t *testing.T) {
 		t.Fatal(err)
 	}
 	heard := watch(s)
-	if err := s.lanes.discover(t.Context(), s.own.owned(), false); err != nil {
+	if err := s.lanes.discover(t.Context(), s.own.Owned(), false); err != nil {
 		t.Fatal(err)
 	}
 	if all := heard.all(); len(all) != 0 {
@@ -129,11 +129,11 @@ func TestThePollTellsNothingTwiceAndMissesNothingOfTheSameMoment(t *testing.T) {
 		}
 		tasks = append(tasks, replies[0].Task)
 	}
-	if err := s.lanes.discover(t.Context(), s.own.owned(), false); err != nil {
+	if err := s.lanes.discover(t.Context(), s.own.Owned(), false); err != nil {
 		t.Fatal(err)
 	}
 	for _, one := range tasks {
-		if !s.own.holding(s.shard(one.Key())).marks.Covers(one.Entry()) {
+		if !s.own.Holding(s.shard(one.Key())).Marks.Covers(one.Entry()) {
 			t.Errorf("reads pass over %s", one.Name)
 		}
 	}
@@ -144,7 +144,7 @@ func TestWhatListensCarriesNoReplies(t *testing.T) {
 	s := openNode(t, "a", r.Addr)
 	eventually(t, 5*time.Second, "the node listens", func() bool {
 		_, subscribed := connectionsOf(t, r.Addr)
-		return subscribed > 0 && len(s.own.owned()) == len(s.shards)
+		return subscribed > 0 && len(s.own.Owned()) == len(s.shards)
 	})
 	soon(t, s, "t", 40, 500*time.Millisecond)
 	if mixed, subscribed := connectionsOf(t, r.Addr); len(mixed) > 0 || subscribed != 1 {

@@ -1,4 +1,4 @@
-package redisstore
+package membership
 
 import (
 	"testing"
@@ -10,7 +10,7 @@ import (
 // What seems to be silent, after an outage or a step of the clock, may be about to speak.
 func TestATwinTakesNoNameBeforeItsHolderHadTimeToSpeak(t *testing.T) {
 	const silence, heartbeat = 3 * time.Second, time.Second
-	o, start := &ownership{self: peer{name: "a", nonce: "later"}}, time.Now()
+	o, start := &Member{self: peer{name: "a", nonce: "later"}}, time.Now()
 	for i, c := range []struct {
 		at        time.Duration // of ours
 		beat, now task.Millis

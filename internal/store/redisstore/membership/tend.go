@@ -1,4 +1,4 @@
-package redisstore
+package membership
 
 import (
 	"context"
@@ -8,25 +8,25 @@ import (
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 )
 
-// join makes this process one of the nodes, and keeps it so until Release. Each of
+// Join makes this process one of the nodes, and keeps it so until Release. Each of
 // alongside is called in a goroutine of its own. It must return when its context ends.
-func (o *ownership) join(alongside ...func(context.Context)) {
+func (o *Member) Join(alongside ...func(context.Context)) {
 	ctx, stop := context.WithCancel(context.Background())
-	o.listeners.Go(func() { o.listen(ctx, keyspace.NodesKey, func(string) { o.nudge() }) })
+	o.listeners.Go(func() { o.Listen(ctx, keyspace.NodesKey, func(string) { o.Nudge() }) })
 	for _, work := range alongside {
 		o.listeners.Go(func() { work(ctx) })
 	}
 	next := o.tend(ctx, false)
 	go func() {
-		defer close(o.ended)
+		defer close(o.Ended)
 		defer o.listeners.Wait()
 		defer stop()
 		o.keepShards(ctx, next)
 	}()
 }
 
-// nudge makes the loop send a heartbeat, and look at the nodes, at once.
-func (o *ownership) nudge() {
+// Nudge makes the loop send a heartbeat, and look at the nodes, at once.
+func (o *Member) Nudge() {
 	select {
 	case o.news <- struct{}{}:
 	default:
@@ -34,7 +34,7 @@ func (o *ownership) nudge() {
 }
 
 // keepShards tends the shards when it is time, until Release.
-func (o *ownership) keepShards(ctx context.Context, next time.Time) {
+func (o *Member) keepShards(ctx context.Context, next time.Time) {
 	timer := time.NewTimer(time.Until(next))
 	defer timer.Stop()
 	for {
@@ -62,19 +62,19 @@ const (
 // process claims nothing any more, and may settle and extend what it has
 // claimed. It returns when others can have them. Close begins with it.
 // Where the servers are away it gives up soon, and the shards' leases end by themselves.
-func (o *ownership) Release() {
+func (o *Member) Release() {
 	o.once.Do(func() {
 		close(o.leaving)
 		time.AfterFunc(tendingEnds, o.hurry)
 	})
 	select {
-	case <-o.ended:
+	case <-o.Ended:
 	case <-time.After(tendingEnds + releaseEnds):
 	}
 }
 
 // leave releases everything, and says so.
-func (o *ownership) leave(ctx context.Context) {
+func (o *Member) leave(ctx context.Context) {
 	ctx, stop := context.WithTimeout(ctx, releaseEnds)
 	defer stop()
 	var held []int
@@ -92,7 +92,7 @@ func (o *ownership) leave(ctx context.Context) {
 
 // tend does what is to be done about the shards now, and returns when it is to
 // be called again.
-func (o *ownership) tend(ctx context.Context, eager bool) time.Time {
+func (o *Member) tend(ctx context.Context, eager bool) time.Time {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	defer context.AfterFunc(o.hasty, stop)()
@@ -138,7 +138,7 @@ func (o *ownership) tend(ctx context.Context, eager bool) time.Time {
 
 // within gives one part of what tend does its own time: a master that hangs, where the
 // hash of nodes lies or a shard, must not cost the leases of shards on others.
-func (o *ownership) within(ctx context.Context, do func(context.Context)) {
+func (o *Member) within(ctx context.Context, do func(context.Context)) {
 	ctx, stop := context.WithTimeout(ctx, o.config.ShardLease/6)
 	defer stop()
 	do(ctx)
@@ -146,7 +146,7 @@ func (o *ownership) within(ctx context.Context, do func(context.Context)) {
 
 // meet says that this node lives, and looks who shares the shards with it. Where
 // that fails what it knew holds.
-func (o *ownership) meet(ctx context.Context) {
+func (o *Member) meet(ctx context.Context) {
 	silence := o.config.silence()
 	h, err := o.beat(ctx, o.manner(time.Now(), silence))
 	o.servers.Trouble.About("tell the other nodes that this one lives", err)
@@ -197,7 +197,7 @@ const adoptedFor = 100
 
 // adopt looks for shards that nobody owns for a lease, although another is to: a
 // node that lives may not reach every master, and its shards there would be nobody's.
-func (o *ownership) adopt(ctx context.Context) {
+func (o *Member) adopt(ctx context.Context) {
 	if !slices.Contains(o.takers, o.self.name) {
 		return
 	}
@@ -222,7 +222,7 @@ func (o *ownership) adopt(ctx context.Context) {
 }
 
 // wants says of each shard whether this process is to own it now.
-func (o *ownership) wants(now time.Time) []bool {
+func (o *Member) wants(now time.Time) []bool {
 	if len(o.adopted) == 0 {
 		return o.mine
 	}
@@ -238,14 +238,14 @@ func (o *ownership) wants(now time.Time) []bool {
 }
 
 // giveUp drops all shards, without a word to servers that hold another store.
-func (o *ownership) giveUp() {
+func (o *Member) giveUp() {
 	for i := range o.states {
 		o.drop(i, claimState{})
 	}
 }
 
 // forget drops the shards whose leases have ended.
-func (o *ownership) forget(now time.Time) {
+func (o *Member) forget(now time.Time) {
 	lost, held := 0, 0
 	for i := range o.states {
 		switch c := o.states[i]; {

@@ -1,4 +1,4 @@
-package redisstore
+package membership
 
 import (
 	"crypto/sha256"

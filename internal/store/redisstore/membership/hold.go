@@ -1,4 +1,4 @@
-package redisstore
+package membership
 
 import (
 	"cmp"
@@ -23,11 +23,11 @@ type grip struct {
 }
 
 // grips runs own for shards, and returns a reply for each.
-func (o *ownership) grips(ctx context.Context, verb string, shards []int) []grip {
+func (o *Member) grips(ctx context.Context, verb string, shards []int) []grip {
 	parts, places := redisconn.Group(o.servers.Cluster, shards, func(i int) *keyspace.Shard { return o.shards[i] })
 	runs := make([]redisconn.Run, len(parts))
 	for n, part := range parts {
-		runs[n].Args = []string{verb, o.process, strconv.FormatInt(o.config.ShardLease.Milliseconds(), 10), o.servers.Identity}
+		runs[n].Args = []string{verb, o.Process, strconv.FormatInt(o.config.ShardLease.Milliseconds(), 10), o.servers.Identity}
 		for _, i := range part {
 			runs[n].Keys = append(runs[n].Keys, o.shards[i].Own)
 		}
@@ -65,7 +65,7 @@ func readGrips(r rueidis.RedisResult, n int) []grip {
 
 // release gives shards up: first here, then for others. It reports whether these
 // can have them at once.
-func (o *ownership) release(ctx context.Context, shards []int) bool {
+func (o *Member) release(ctx context.Context, shards []int) bool {
 	now := time.Now()
 	for _, i := range shards {
 		o.drop(i, claimState{since: now, until: now.Add(o.config.Heartbeat)})
@@ -81,12 +81,12 @@ func (o *ownership) release(ctx context.Context, shards []int) bool {
 }
 
 // hold acquires shards, or renews their leases. What fails is tried again.
-func (o *ownership) hold(ctx context.Context, shards []int) {
+func (o *Member) hold(ctx context.Context, shards []int) {
 	if len(shards) == 0 {
 		return
 	}
 	sent := time.Now() // a lease counts from here: it ends earlier for us than for others
-	var fresh []*holding
+	var fresh []*Holding
 	failed, first := 0, error(nil)
 	var all []grip
 	o.within(ctx, func(ctx context.Context) { all = o.grips(ctx, "hold", shards) })
@@ -96,7 +96,7 @@ func (o *ownership) hold(ctx context.Context, shards []int) {
 			failed, first = failed+1, cmp.Or(first, fmt.Errorf("shard %d: %w", i, g.err))
 			continue
 		}
-		if h := o.accept(i, g, sent); h != nil && !h.ready.Load() {
+		if h := o.accept(i, g, sent); h != nil && !h.Ready.Load() {
 			fresh = append(fresh, h)
 		}
 	}
@@ -112,8 +112,8 @@ func (o *ownership) hold(ctx context.Context, shards []int) {
 
 // accept notes who owns shard i, since sent or later, and returns the holding
 // where it is this process.
-func (o *ownership) accept(i int, g grip, sent time.Time) *holding {
-	if !strings.HasPrefix(g.owner, o.process+"/") {
+func (o *Member) accept(i int, g grip, sent time.Time) *Holding {
+	if !strings.HasPrefix(g.owner, o.Process+"/") {
 		if o.states[i].held {
 			o.lost.Add(1)
 			o.changes.note("others had taken over")
@@ -122,7 +122,7 @@ func (o *ownership) accept(i int, g grip, sent time.Time) *holding {
 		return nil
 	}
 	h := o.holdings[i].Load()
-	if h == nil || h.id != g.owner {
+	if h == nil || h.ID != g.owner {
 		o.drop(i, claimState{})
 		h = o.newHolding(o.shards[i], g.owner)
 	}
@@ -137,10 +137,10 @@ func (o *ownership) accept(i int, g grip, sent time.Time) *holding {
 	return h
 }
 
-func (o *ownership) newHolding(sh *keyspace.Shard, id string) *holding {
-	h := &holding{Shard: sh, id: id, marks: o.marks.New()}
+func (o *Member) newHolding(sh *keyspace.Shard, id string) *Holding {
+	h := &Holding{Shard: sh, ID: id, Marks: o.Marks.New()}
 	ctx, stop := context.WithCancel(context.Background())
 	h.stop = stop
-	o.listeners.Go(func() { o.listen(ctx, sh.Wake, func(message string) { o.config.Woken(h, message) }) })
+	o.listeners.Go(func() { o.Listen(ctx, sh.Wake, func(message string) { o.config.Woken(h, message) }) })
 	return h
 }

@@ -1,4 +1,4 @@
-package redisstore
+package membership
 
 import (
 	"cmp"
@@ -150,7 +150,7 @@ type heard struct {
 }
 
 // beat says how this process is. It tries once, but where it only looks.
-func (o *ownership) beat(ctx context.Context, how int) (heard, error) {
+func (o *Member) beat(ctx context.Context, how int) (heard, error) {
 	self := o.self
 	if o.config.APIs != nil {
 		more := o.config.APIs()
@@ -204,14 +204,14 @@ func readBeat(r rueidis.RedisResult) (h heard, err error) {
 }
 
 // announce makes the other nodes look. It may get lost: they look now and then anyway.
-func (o *ownership) announce(ctx context.Context) {
+func (o *Member) announce(ctx context.Context) {
 	c := o.servers.Client
-	err := c.Do(ctx, c.B().Spublish().Channel(keyspace.NodesKey).Message(o.process).Build()).Error()
+	err := c.Do(ctx, c.B().Spublish().Channel(keyspace.NodesKey).Message(o.Process).Build()).Error()
 	o.servers.Trouble.About("tell the other nodes that there is news", err)
 }
 
-// liveNodes returns the nodes that were heard of within a lease.
-func liveNodes(ctx context.Context, s *redisconn.Servers, lease time.Duration) ([]string, error) {
+// LiveNodes returns the nodes that were heard of within a lease.
+func LiveNodes(ctx context.Context, s *redisconn.Servers, lease time.Duration) ([]string, error) {
 	replies, err := s.Repeat(ctx, beat, redisconn.Run{Keys: []string{keyspace.NodesKey}, Args: []string{"", "", "", inMillis(10 * lease)}})
 	if err != nil {
 		return nil, err
@@ -229,8 +229,8 @@ func liveNodes(ctx context.Context, s *redisconn.Servers, lease time.Duration) (
 	return live, nil
 }
 
-// older returns the names of live nodes whose format is less than the given one.
-func (o *ownership) older(ctx context.Context, format int) (names []string, err error) {
+// Older returns the names of live nodes whose format is less than the given one.
+func (o *Member) Older(ctx context.Context, format int) (names []string, err error) {
 	h, err := o.beat(ctx, looks)
 	if err != nil {
 		return nil, err

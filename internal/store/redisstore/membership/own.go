@@ -1,4 +1,4 @@
-package redisstore
+package membership
 
 import (
 	"context"
@@ -15,23 +15,23 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// nobody is an owner's id that no shard has.
-const nobody = "nobody"
+// Nobody is an owner's id that no shard has.
+const Nobody = "nobody"
 
-// holding is a shard that this process owns. What becomes of the shard once it
+// Holding is a shard that this process owns. What becomes of the shard once it
 // is lost is not this holding's any more: who owns it again has another one.
-type holding struct {
+type Holding struct {
 	*keyspace.Shard
-	id     string // the owner's, as put checks it; "": there are no leases
-	marks  *marks.Set
-	ready  atomic.Bool  // the marks know the shard's lanes
-	polled atomic.Int64 // so many lanes the poll has looked at in this round
+	ID     string // the owner's, as put checks it; "": there are no leases
+	Marks  *marks.Set
+	Ready  atomic.Bool  // the marks know the shard's lanes
+	Polled atomic.Int64 // so many lanes the poll has looked at in this round
 	until  atomic.Int64 // the end of the lease, in nanoseconds after ownership.base
 	stop   context.CancelFunc
 }
 
-// memberConfig says who this process is among the nodes, and how it calls the store.
-type memberConfig struct {
+// Config says who this process is among the nodes, and how it calls the store.
+type Config struct {
 	Node             string          // the name of this process; "": a new one
 	Version, Address string          // as the other nodes show them
 	APIs             func() []string // see Config.APIs of the store; nil: none
@@ -46,31 +46,31 @@ type memberConfig struct {
 	Suspect func(error)          // is called with the replies of scripts that compare the identity of the store
 
 	// Prepare is called with shards that this process has acquired. It reads their lanes, and sets ready.
-	Prepare func(context.Context, []*holding) error
+	Prepare func(context.Context, []*Holding) error
 
 	// Woken is called with each message on the channel of an owned shard.
-	Woken func(h *holding, message string)
+	Woken func(h *Holding, message string)
 }
 
 // silence is how long a node may be silent and counts as live.
-func (c memberConfig) silence() time.Duration { return c.ShardLease / 2 }
+func (c Config) silence() time.Duration { return c.ShardLease / 2 }
 
-// ownership is which shards this process owns, and what it knows of others.
+// Member is which shards this process owns, and what it knows of others.
 // The loop that join starts changes it, and Release ends.
-type ownership struct {
-	config  memberConfig
+type Member struct {
+	config  Config
 	servers *redisconn.Servers
 	shards  []*keyspace.Shard
 
 	self     peer
-	process  string // self's process
+	Process  string // self's process
 	base     time.Time
-	holdings []atomic.Pointer[holding] // by shard; nil: not ours
-	marks    *marks.Group              // of the holdings
+	holdings []atomic.Pointer[Holding] // by shard; nil: not ours
+	Marks    *marks.Group              // of the holdings
 
 	news      chan struct{}   // something has changed among the nodes
 	leaving   chan struct{}   // closed by Release
-	ended     chan struct{}   // closed when nothing is held any more
+	Ended     chan struct{}   // closed when nothing is held any more
 	hasty     context.Context // ends soon after Release: what tends shards then is given up
 	hurry     context.CancelFunc
 	once      sync.Once
@@ -104,37 +104,37 @@ type ownership struct {
 	changes  changes
 }
 
-// newOwnership returns a process that owns no shards yet. The caller calls join or takeAll.
-func newOwnership(c memberConfig, servers *redisconn.Servers, shards []*keyspace.Shard) *ownership {
+// New returns a process that owns no shards yet. The caller calls join or takeAll.
+func New(c Config, servers *redisconn.Servers, shards []*keyspace.Shard) *Member {
 	now, nonce := time.Now(), rand.Text()
 	self := peer{name: c.Node, nonce: nonce, version: c.Version, address: c.Address, format: c.Format, started: task.FloorMillis(now)}
 	if self.name == "" {
 		self.name = "node-" + strings.ToLower(nonce[:8])
 	}
-	o := &ownership{
+	o := &Member{
 		config: c, servers: servers, shards: shards,
-		self: self, process: self.process(), base: now, states: make([]claimState, len(shards)),
-		holdings: make([]atomic.Pointer[holding], len(shards)), marks: marks.NewGroup(),
+		self: self, Process: self.process(), base: now, states: make([]claimState, len(shards)),
+		holdings: make([]atomic.Pointer[Holding], len(shards)), Marks: marks.NewGroup(),
 		orphans: map[int]bool{}, adopted: map[int]time.Time{},
-		news: make(chan struct{}, 1), leaving: make(chan struct{}), ended: make(chan struct{}),
+		news: make(chan struct{}, 1), leaving: make(chan struct{}), Ended: make(chan struct{}),
 	}
 	o.hasty, o.hurry = context.WithCancel(context.Background())
 	return o
 }
 
-// knownAPIs returns host:port of the APIs of all nodes, as their heartbeats say.
-func (o *ownership) knownAPIs() []string {
+// APIs returns host:port of the APIs of all nodes, as their heartbeats say.
+func (o *Member) APIs() []string {
 	if list := o.apis.Load(); list != nil {
 		return *list
 	}
 	return nil
 }
 
-// othersLag returns by how much the trusted time of another node lags, at most.
-func (o *ownership) othersLag() time.Duration { return time.Duration(o.lag.Load()) }
+// OthersLag returns by how much the trusted time of another node lags, at most.
+func (o *Member) OthersLag() time.Duration { return time.Duration(o.lag.Load()) }
 
-// holding returns what makes sh this process's, or nil.
-func (o *ownership) holding(sh *keyspace.Shard) *holding {
+// Holding returns what makes sh this process's, or nil.
+func (o *Member) Holding(sh *keyspace.Shard) *Holding {
 	h := o.holdings[sh.Number].Load()
 	if h == nil || o.config.Closed() || time.Since(o.base) >= time.Duration(h.until.Load()) {
 		return nil
@@ -142,38 +142,38 @@ func (o *ownership) holding(sh *keyspace.Shard) *holding {
 	return h
 }
 
-// owned returns the shards that are this node's.
-func (o *ownership) owned() []*holding {
-	all := make([]*holding, 0, len(o.shards))
+// Owned returns the shards that are this node's.
+func (o *Member) Owned() []*Holding {
+	all := make([]*Holding, 0, len(o.shards))
 	for _, sh := range o.shards {
-		if h := o.holding(sh); h != nil && h.ready.Load() {
+		if h := o.Holding(sh); h != nil && h.Ready.Load() {
 			all = append(all, h)
 		}
 	}
 	return all
 }
 
-// owner returns the id that must own sh for what only its owner may do.
-func (o *ownership) owner(sh *keyspace.Shard) string {
-	if h := o.holding(sh); h != nil {
-		return h.id
+// Owner returns the id that must own sh for what only its owner may do.
+func (o *Member) Owner(sh *keyspace.Shard) string {
+	if h := o.Holding(sh); h != nil {
+		return h.ID
 	}
-	return nobody
+	return Nobody
 }
 
-// takeAll makes every shard this process's, without leases.
-func (o *ownership) takeAll(ctx context.Context) error {
+// TakeAll makes every shard this process's, without leases.
+func (o *Member) TakeAll(ctx context.Context) error {
 	for _, sh := range o.shards {
-		h := &holding{Shard: sh, marks: o.marks.New(), stop: func() {}}
+		h := &Holding{Shard: sh, Marks: o.Marks.New(), stop: func() {}}
 		h.until.Store(1<<63 - 1)
 		o.holdings[sh.Number].Store(h)
 	}
-	close(o.ended)
+	close(o.Ended)
 	return o.config.Prepare(ctx, o.all())
 }
 
 // all returns every holding, ready or not.
-func (o *ownership) all() (all []*holding) {
+func (o *Member) all() (all []*Holding) {
 	for i := range o.holdings {
 		if h := o.holdings[i].Load(); h != nil {
 			all = append(all, h)
@@ -183,10 +183,10 @@ func (o *ownership) all() (all []*holding) {
 }
 
 // drop ends a holding.
-func (o *ownership) drop(i int, state claimState) {
+func (o *Member) drop(i int, state claimState) {
 	if h := o.holdings[i].Swap(nil); h != nil {
 		h.stop()
-		h.marks.Leave()
+		h.Marks.Leave()
 	}
 	o.states[i] = state
 }

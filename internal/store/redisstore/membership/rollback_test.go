@@ -1,4 +1,4 @@
-package redisstore
+package membership
 
 import "testing"
 
@@ -16,7 +16,7 @@ func TestARollbackIsMoreThanAFailoverLoses(t *testing.T) {
 		"it is said once":        {[]int64{1000, 900, 903}, 3, 0},
 		"a node of many at once": {[]int64{1000, 1000 - 10*50 + 1}, 50, 0},
 	} {
-		var o ownership
+		var o Member
 		var got int64
 		for _, n := range c.beats {
 			got = o.rolledBack(n, c.nodes)

@@ -1,4 +1,4 @@
-package redisstore
+package membership
 
 import "time"
 
@@ -15,7 +15,7 @@ const rollbackBeats = 10
 // rolledBack takes in how many heartbeats the store has counted, and returns how many
 // of each node are missing; 0 if no more than a failover may lose. nodes is how many
 // nodes have lived.
-func (o *ownership) rolledBack(beats int64, nodes int) int64 {
+func (o *Member) rolledBack(beats int64, nodes int) int64 {
 	missing := (o.beats - beats) / int64(max(nodes, 1))
 	o.beats = beats
 	if missing < rollbackBeats {
@@ -26,7 +26,7 @@ func (o *ownership) rolledBack(beats int64, nodes int) int64 {
 
 // noteRollback logs and counts that the store went back by so many heartbeats of each
 // node, if there are any.
-func (o *ownership) noteRollback(missing int64) {
+func (o *Member) noteRollback(missing int64) {
 	if missing == 0 {
 		return
 	}

@@ -1,4 +1,4 @@
-package redisstore
+package membership
 
 import (
 	"context"
@@ -11,9 +11,9 @@ import (
 // relisten is how long a node waits, at most, before it subscribes again.
 const relisten = 500 * time.Millisecond
 
-// listen calls told for each message of a channel, until ctx ends. Messages get
+// Listen calls told for each message of a channel, until ctx ends. Messages get
 // lost while a connection or a server is replaced: nobody relies on them.
-func (o *ownership) listen(ctx context.Context, channel string, told func(message string)) {
+func (o *Member) Listen(ctx context.Context, channel string, told func(message string)) {
 	c := o.servers.Ears
 	for ctx.Err() == nil {
 		err := c.Receive(ctx, c.B().Ssubscribe().Channel(channel).Build(), func(m rueidis.PubSubMessage) { told(m.Message) })

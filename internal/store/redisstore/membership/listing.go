@@ -1,4 +1,4 @@
-package redisstore
+package membership
 
 import (
 	"context"
@@ -13,21 +13,21 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// standing returns what this process knows of its place among the nodes. It asks no server.
-func (o *ownership) standing() task.Standing {
+// Standing returns what this process knows of its place among the nodes. It asks no server.
+func (o *Member) Standing() task.Standing {
 	return task.Standing{
-		Shards: len(o.shards), Owned: len(o.owned()), Nodes: int(o.nodes.Load()),
+		Shards: len(o.shards), Owned: len(o.Owned()), Nodes: int(o.nodes.Load()),
 		Takeovers: o.takeovers.Load(), Lost: o.lost.Load(), Rollbacks: o.rollbacks.Load(), NameTaken: o.twin.Load(),
 	}
 }
 
-// list returns all nodes, and how many shards each owns and should own.
-func (o *ownership) list(ctx context.Context) ([]task.Node, error) {
+// Nodes returns all nodes, and how many shards each owns and should own.
+func (o *Member) Nodes(ctx context.Context) ([]task.Node, error) {
 	h, err := o.beat(ctx, looks)
 	if err != nil {
 		return nil, err
 	}
-	owners, err := o.leases(ctx)
+	owners, err := o.Leases(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -38,8 +38,8 @@ func (o *ownership) list(ctx context.Context) ([]task.Node, error) {
 		wanted[node]++
 	}
 	for _, l := range owners {
-		if l.until > now {
-			owned[l.process]++
+		if l.Until > now {
+			owned[l.Process]++
 		}
 	}
 	all := make([]task.Node, len(peers))
@@ -55,8 +55,8 @@ func (o *ownership) list(ctx context.Context) ([]task.Node, error) {
 	return all, nil
 }
 
-// alone returns this node, where it is the only one.
-func (o *ownership) alone(now task.Millis) task.Node {
+// Alone returns this node, where it is the only one.
+func (o *Member) Alone(now task.Millis) task.Node {
 	p := o.self
 	return task.Node{
 		Name: p.name, Self: true, Version: p.version, Address: p.address, StartedAt: p.started, BeatAt: now,
@@ -64,16 +64,16 @@ func (o *ownership) alone(now task.Millis) task.Node {
 	}
 }
 
-// lease is who owns a shard, as its own key says.
-type lease struct {
-	process string // <node>/<nonce>; "": nobody
-	until   task.Millis
-	epoch   uint64
+// Lease is who owns a shard, as its own key says.
+type Lease struct {
+	Process string // <node>/<nonce>; "": nobody
+	Until   task.Millis
+	Epoch   uint64
 }
 
-// leases returns the lease of every shard.
-func (o *ownership) leases(ctx context.Context) ([]lease, error) {
-	all := make([]lease, len(o.shards))
+// Leases returns the lease of every shard.
+func (o *Member) Leases(ctx context.Context) ([]Lease, error) {
+	all := make([]Lease, len(o.shards))
 	replies, err := o.servers.EachShard(ctx, o.shards, ownedBy)
 	if err != nil {
 		return nil, err
@@ -90,21 +90,21 @@ func ownedBy(b rueidis.Builder, sh *keyspace.Shard) rueidis.Completed {
 	return b.Hmget().Key(sh.Own).Field("id", "until", "epoch").Build()
 }
 
-func readLease(r rueidis.RedisResult) (lease, error) {
+func readLease(r rueidis.RedisResult) (Lease, error) {
 	fields, err := r.AsStrSlice()
 	if err != nil {
-		return lease{}, err
+		return Lease{}, err
 	}
 	if len(fields) != 3 {
-		return lease{}, errDamaged
+		return Lease{}, errDamaged
 	}
-	var l lease
+	var l Lease
 	if i := strings.LastIndexByte(fields[0], '/'); i >= 0 {
-		l.process = fields[0][:i]
+		l.Process = fields[0][:i]
 	}
 	until, _ := strconv.ParseInt(fields[1], 10, 64) // what is missing is 0
-	l.until = task.Millis(until)
-	l.epoch, _ = strconv.ParseUint(fields[2], 10, 64)
+	l.Until = task.Millis(until)
+	l.Epoch, _ = strconv.ParseUint(fields[2], 10, 64)
 	return l, nil
 }
 
@@ -112,9 +112,9 @@ func readLease(r rueidis.RedisResult) (lease, error) {
 // keys there are the seal and the bearer of the identity alone.
 var nodesShard = &keyspace.Shard{Number: -1, Prefix: "foliot:{" + keyspace.NodesKey + "}:", Slot: keyspace.SlotOf(keyspace.NodesKey), Own: keyspace.NodesID}
 
-// drain writes or ends a drain, and appends entry to the audit log of the nodes if it changes
+// Drain writes or ends a drain, and appends entry to the audit log of the nodes if it changes
 // something. That log keeps at most so many entries; with 0 there is none.
-func (o *ownership) drain(ctx context.Context, d task.Drain, entries int, entry string) error {
+func (o *Member) Drain(ctx context.Context, d task.Drain, entries int, entry string) error {
 	verb := "drain"
 	switch {
 	case d.Undo:

@@ -1,4 +1,4 @@
-package redisstore
+package membership
 
 import (
 	"log/slog"
@@ -67,7 +67,7 @@ func (c *changes) met(before, after []peer) {
 
 // tell logs what has changed, if it will not change further or has not been
 // told for a while.
-func (c *changes) tell(log *slog.Logger, now time.Time, o *ownership) {
+func (c *changes) tell(log *slog.Logger, now time.Time, o *Member) {
 	held, wanted := 0, 0
 	settled := true
 	for i, state := range o.states {

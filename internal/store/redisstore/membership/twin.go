@@ -1,4 +1,4 @@
-package redisstore
+package membership
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ import (
 // before its own next heartbeat is due, whatever news comes meanwhile.
 
 // manner says how this process is to make its heartbeat now.
-func (o *ownership) manner(now time.Time, silence time.Duration) int {
+func (o *Member) manner(now time.Time, silence time.Duration) int {
 	switch {
 	case !o.twin.Load():
 		return alive
@@ -31,7 +31,7 @@ func (o *ownership) manner(now time.Time, silence time.Duration) int {
 // clash returns what to say of another process that lives and has this one's name,
 // nil of none. One that ended without a word has left its name here, for a while: who
 // had the name first lives if it was heard of again since this process asks.
-func (o *ownership) clash(peers []peer, now task.Millis, found int, silence time.Duration) error {
+func (o *Member) clash(peers []peer, now task.Millis, found int, silence time.Duration) error {
 	if found != other {
 		o.holder, o.silent = peer{}, time.Time{}
 		o.twin.Store(false)
@@ -64,4 +64,4 @@ func (o *ownership) clash(peers []peer, now task.Millis, found int, silence time
 
 // uncertain reports whether heartbeats go through again for less than a silence: others'
 // need not yet.
-func (o *ownership) uncertain(silence time.Duration) bool { return time.Since(o.away) < silence }
+func (o *Member) uncertain(silence time.Duration) bool { return time.Since(o.away) < silence }

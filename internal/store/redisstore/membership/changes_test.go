@@ -1,4 +1,4 @@
-package redisstore
+package membership
 
 import (
 	"log/slog"
@@ -13,9 +13,9 @@ import (
 func TestALogSaysWhyShardsCameHoweverLongTheyWereLost(t *testing.T) {
 	var log strings.Builder
 	logger, now := slog.New(slog.NewTextHandler(&log, nil)), time.Now()
-	o := &ownership{mine: []bool{true, true}, states: []claimState{{held: true}, {held: true}}, changes: changes{told: 2}}
+	o := &Member{mine: []bool{true, true}, states: []claimState{{held: true}, {held: true}}, changes: changes{told: 2}}
 	o.config.Logger = logger
-	o.holdings = make([]atomic.Pointer[holding], 2)
+	o.holdings = make([]atomic.Pointer[Holding], 2)
 	o.forget(now)
 	if strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), "lost shards") {
 		t.Fatal(log.String())
