@@ -3,6 +3,7 @@ package redisstore
 import (
 	"sync"
 
+	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -11,17 +12,17 @@ import (
 // harm, since put compares.
 type held struct {
 	mu sync.Mutex
-	m  map[task.Key]record
+	m  map[task.Key]records.Record
 }
 
-func (h *held) get(k task.Key) (record, bool) {
+func (h *held) get(k task.Key) (records.Record, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	r, ok := h.m[k]
 	return r, ok
 }
 
-func (h *held) set(k task.Key, r record) {
+func (h *held) set(k task.Key, r records.Record) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.m[k] = r

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -100,7 +101,7 @@ func (s *Store) take(ctx context.Context, asks []ask) ([]holder, error) {
 		}
 		runs[i].Keys = append(runs[i].Keys, shards[i].Own)
 	}
-	replies, err := s.servers.Write(ctx, idem, shards, runs)
+	replies, err := s.servers.Write(ctx, records.Idem, shards, runs)
 	if err != nil {
 		return nil, err
 	}
@@ -128,11 +129,11 @@ func (s *Store) abandoned(ctx context.Context, a ask, h holder) (bool, error) {
 	if h.age <= underWay {
 		return false, nil
 	}
-	got, err := s.records.readAll(ctx, []read{{key: task.Key{Namespace: a.st.key.Namespace, Name: h.name}}})
+	got, err := s.records.ReadAll(ctx, []records.Read{{Key: task.Key{Namespace: a.st.key.Namespace, Name: h.name}}})
 	if err != nil {
 		return false, err
 	}
-	t := got[0].task
+	t := got[0].Task
 	return t == nil || t.Idempotency == nil || t.Idempotency.Key != a.digest, nil
 }
 
@@ -143,7 +144,7 @@ func (st *step) unused() string {
 	if t := st.reply.Task; st.fresh && (st.reply.Err != nil || t == nil || t.Idempotency == nil || t.Idempotency.Key != digestOf(st.transition)) {
 		return digestOf(st.transition) // refused, or the repeat of a replace that another one followed
 	}
-	old, t := st.old.task, st.result.Task
+	old, t := st.old.Task, st.result.Task
 	if !st.put || old == nil || old.Idempotency == nil || t != nil && t.Idempotency != nil && t.Idempotency.Key == old.Idempotency.Key {
 		return ""
 	}
@@ -171,6 +172,6 @@ func (s *Store) giveBack(ctx context.Context, steps []*step) {
 		runs[i].Keys = append(runs[i].Keys, s.idemShard(g[0].key.Namespace, g[0].unused()).Own)
 	}
 	if len(runs) > 0 {
-		_, _ = s.servers.Repeat(ctx, idem, runs...)
+		_, _ = s.servers.Repeat(ctx, records.Idem, runs...)
 	}
 }

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"fmt"
 
+	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -31,12 +32,12 @@ func (s *Store) learn(r *request, st *step, it *redisconn.Item, o redisconn.Outc
 	case redisconn.Outdated: // applied again, by newer settings: see passFences
 	default:
 		s.held.drop(st.key)
-		old, err := parseRecord(st.key, o.Value)
+		old, err := records.Parse(st.key, o.Value)
 		if err != nil {
 			st.answer(task.Result{}, err)
 			return nil
 		}
-		if o.Again && st.made(old.task) {
+		if o.Again && st.made(old.Task) {
 			return s.kept(st, it)
 		}
 		st.old, st.sight, st.shown = old, seen, true
@@ -50,14 +51,14 @@ func (s *Store) learn(r *request, st *step, it *redisconn.Item, o redisconn.Outc
 // made reports whether t, which stands where st was to make a task, is what it
 // has made, as others have changed it since: an id is given once.
 func (st *step) made(t *task.Task) bool {
-	made, before := st.result.Task, st.old.task
+	made, before := st.result.Task, st.old.Task
 	return t != nil && made != nil && t.ID == made.ID && (before == nil || before.ID != t.ID)
 }
 
 // unadmit ends what was counted as under way for st.
 func (s *Store) unadmit(st *step) {
 	if st.admitted {
-		s.quotas.settled(st.old.task, st.result.Task)
+		s.quotas.settled(st.old.Task, st.result.Task)
 		st.admitted = false
 	}
 }
@@ -75,11 +76,11 @@ func (s *Store) unspawn(steps []*step) {
 
 // kept takes in that st's item was carried out.
 func (s *Store) kept(st *step, it *redisconn.Item) []task.Entry {
-	t, old := st.result.Task, st.old.task
+	t, old := st.result.Task, st.old.Task
 	st.put = true
 	s.quotas.landed(st)
 	if t != nil && t.State == task.Running && st.kind != change {
-		s.held.set(st.key, record{task: t.WithoutBody(), stamp: stampOf(it)})
+		s.held.set(st.key, records.Record{Task: t.WithoutBody(), Stamp: records.StampOf(it)})
 	} else {
 		s.held.drop(st.key)
 	}

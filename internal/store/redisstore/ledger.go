@@ -11,6 +11,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -101,26 +102,26 @@ func repliesOf(steps []*step) []task.Reply {
 
 // look reads the records of those steps that know nothing of theirs.
 func (s *Store) look(ctx context.Context, steps []*step) error {
-	var reads []read
+	var reads []records.Read
 	var of []*step
 	for _, st := range steps {
 		if st.sight == blind && !st.done {
-			reads, of = append(reads, read{key: st.key, body: st.kind == claim || st.kind == fire}), append(of, st)
+			reads, of = append(reads, records.Read{Key: st.key, Body: st.kind == claim || st.kind == fire}), append(of, st)
 		}
 	}
-	found, err := s.records.readEach(ctx, reads)
+	found, err := s.records.ReadEach(ctx, reads)
 	if err != nil {
 		return err
 	}
 	var fires []*step
 	for i, st := range of {
-		if err := found[i].err; err != nil { // what is damaged holds up nothing that it is asked for with
+		if err := found[i].Err; err != nil { // what is damaged holds up nothing that it is asked for with
 			st.answer(task.Result{}, err)
 			continue
 		}
-		st.old, st.body, st.sight, st.shown = found[i].record, found[i].body, seen, false
-		if t := st.old.task; st.kind == fire && t != nil {
-			st.old.task = found[i].withBody()
+		st.old, st.body, st.sight, st.shown = found[i].Record, found[i].Body, seen, false
+		if t := st.old.Task; st.kind == fire && t != nil {
+			st.old.Task = found[i].WithBody()
 			fires = append(fires, st)
 		}
 	}
@@ -134,12 +135,12 @@ func (s *Store) countUnfinished(ctx context.Context, fires []*step) error {
 	var asking []*step
 	var commands []redisconn.Command
 	for _, st := range fires {
-		if r := st.old.task.Recur; r == nil || r.Overlap == task.AllowOverlap {
+		if r := st.old.Task.Recur; r == nil || r.Overlap == task.AllowOverlap {
 			continue
 		}
 		asking = append(asking, st)
 		commands = append(commands, func(b rueidis.Builder) rueidis.Completed {
-			return b.Hget().Key(s.shard(st.key).Counts).Field(unfinishedField(st.key.UnfinishedLine())).Build()
+			return b.Hget().Key(s.shard(st.key).Counts).Field(records.UnfinishedField(st.key.UnfinishedLine())).Build()
 		})
 	}
 	if len(asking) == 0 {
@@ -166,14 +167,14 @@ func (s *Store) Get(ctx context.Context, key task.Key) (*task.Task, error) {
 		return nil, err
 	}
 	defer leave()
-	got, err := s.records.readAll(ctx, []read{{key: key, body: true}})
+	got, err := s.records.ReadAll(ctx, []records.Read{{Key: key, Body: true}})
 	switch {
 	case err != nil:
 		return nil, s.failure(err)
-	case got[0].task == nil:
+	case got[0].Task == nil:
 		return nil, task.ErrNotFound
 	}
-	return got[0].withBody(), nil
+	return got[0].WithBody(), nil
 }
 
 // List implements task.Ledger. The names of the shards are merged, so a page
@@ -196,11 +197,11 @@ func (s *Store) list(ctx context.Context, f task.Filter, page task.Page) (l task
 		if err != nil {
 			return task.Listing{}, err
 		}
-		reads := make([]read, len(names))
+		reads := make([]records.Read, len(names))
 		for i, name := range names {
-			reads[i] = read{key: task.Key{Namespace: f.Namespace, Name: name}, body: page.Bodies}
+			reads[i] = records.Read{Key: task.Key{Namespace: f.Namespace, Name: name}, Body: page.Bodies}
 		}
-		got, err := s.records.readAll(ctx, reads)
+		got, err := s.records.ReadAll(ctx, reads)
 		if err != nil {
 			return task.Listing{}, err
 		}
@@ -210,12 +211,12 @@ func (s *Store) list(ctx context.Context, f task.Filter, page task.Page) (l task
 			}
 			l.Next = names[i]
 			examined++
-			if g.task == nil || !f.Match(g.task) {
+			if g.Task == nil || !f.Match(g.Task) {
 				continue
 			}
-			t := g.task
+			t := g.Task
 			if page.Bodies {
-				t = g.withBody()
+				t = g.WithBody()
 			}
 			weight += t.Weight()
 			l.Tasks = append(l.Tasks, t)

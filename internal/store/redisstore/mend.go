@@ -8,6 +8,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -24,23 +25,23 @@ func (s *scrubber) mend(ctx context.Context, r *redisconn.Repair) (bool, error) 
 
 // examineRecords examines records: their names, their index entries, and those of their lanes.
 func (sc *scrub) examineRecords(ctx context.Context, sh *keyspace.Shard, part []member) error {
-	var all []record
+	var all []records.Record
 	var commands []redisconn.Command
 	for _, m := range part {
 		key, err := keyspace.ParseField(m.name)
 		if err != nil {
 			return err
 		}
-		r, err := parseRecord(key, m.value)
+		r, err := records.Parse(key, m.value)
 		if err != nil {
 			return err
 		}
-		p := placeIn(sh, r.task)
+		p := records.PlaceIn(sh, r.Task)
 		all = append(all, r)
 		commands = append(commands,
-			func(b rueidis.Builder) rueidis.Completed { return b.Zscore().Key(p.key).Member(p.member).Build() },
+			func(b rueidis.Builder) rueidis.Completed { return b.Zscore().Key(p.Key).Member(p.Member).Build() },
 			func(b rueidis.Builder) rueidis.Completed { return b.Zscore().Key(sh.Names).Member(m.name).Build() },
-			func(b rueidis.Builder) rueidis.Completed { return b.Zscore().Key(sh.Lanes).Member(p.lane).Build() },
+			func(b rueidis.Builder) rueidis.Completed { return b.Zscore().Key(sh.Lanes).Member(p.Lane).Build() },
 			func(b rueidis.Builder) rueidis.Completed { return b.Hstrlen().Key(sh.Body).Field(m.name).Build() })
 	}
 	results, err := sc.servers.Ask(ctx, commands...)
@@ -56,18 +57,18 @@ func (sc *scrub) examineRecords(ctx context.Context, sh *keyspace.Shard, part []
 }
 
 // record repairs what a record lacks. have: its index entry, its name, its lane's bound, its body's length.
-func (sc *scrub) record(ctx context.Context, sh *keyspace.Shard, r record, have []rueidis.RedisResult) error {
-	if sc.strays.lost(sc.now, r.task) {
-		taken, err := sc.config.TakeBack(ctx, sc.now, r.task.Key())
+func (sc *scrub) record(ctx context.Context, sh *keyspace.Shard, r records.Record, have []rueidis.RedisResult) error {
+	if sc.strays.lost(sc.now, r.Task) {
+		taken, err := sc.config.TakeBack(ctx, sc.now, r.Task.Key())
 		if err == nil && taken {
-			sc.found(r.task.Key(), task.FoundStray)
+			sc.found(r.Task.Key(), task.FoundStray)
 		}
 		return err
 	}
-	if err := sc.claim(ctx, r.task); err != nil {
+	if err := sc.claim(ctx, r.Task); err != nil {
 		return err
 	}
-	p, f := placeIn(sh, r.task), keyspace.Field(r.task.Key())
+	p, f := records.PlaceIn(sh, r.Task), keyspace.Field(r.Task.Key())
 	at, placed, err1 := scoreOf(have[0])
 	_, named, err2 := scoreOf(have[1])
 	bound, bounded, err3 := scoreOf(have[2])
@@ -77,28 +78,28 @@ func (sc *scrub) record(ctx context.Context, sh *keyspace.Shard, r record, have 
 			return err
 		}
 	}
-	if int(size) != r.task.Request.BodySize {
-		if err := sc.body(ctx, r.task); err != nil {
+	if int(size) != r.Task.Request.BodySize {
+		if err := sc.body(ctx, r.Task); err != nil {
 			return err
 		}
 	}
-	if placed && named && at == p.score && (p.lane == "" || bounded && bound <= p.score) {
+	if placed && named && at == p.Score && (p.Lane == "" || bounded && bound <= p.Score) {
 		return nil
 	}
-	fix := repairOf(sh, f, r.stamp)
+	fix := records.RepairOf(sh, f, r.Stamp)
 	fix.Write("ZADD", sh.Names, "CH", "0", f)
-	fix.Write("ZADD", p.key, "CH", redisconn.Score(p.score), p.member)
-	if p.lane != "" {
-		fix.Write("ZADD", sh.Lanes, "LT", "CH", redisconn.Score(p.score), p.lane)
+	fix.Write("ZADD", p.Key, "CH", redisconn.Score(p.Score), p.Member)
+	if p.Lane != "" {
+		fix.Write("ZADD", sh.Lanes, "LT", "CH", redisconn.Score(p.Score), p.Lane)
 	}
 	repaired, err := sc.mend(ctx, fix)
 	if err != nil || !repaired {
 		return err
 	}
-	if r.task.State == task.Scheduled {
-		sc.lanes.added([]task.Entry{r.task.Entry()})
+	if r.Task.State == task.Scheduled {
+		sc.lanes.added([]task.Entry{r.Task.Entry()})
 	}
-	sc.found(r.task.Key(), "its name, its index entry or its lane's was missing or wrong: it would have been listed, fired, taken back or swept late or never")
+	sc.found(r.Task.Key(), "its name, its index entry or its lane's was missing or wrong: it would have been listed, fired, taken back or swept late or never")
 	return nil
 }
 
@@ -112,11 +113,11 @@ func scoreOf(r rueidis.RedisResult) (at task.Millis, ok bool, err error) {
 
 // body says that a record has lost its body: no repair brings it back.
 func (sc *scrub) body(ctx context.Context, t *task.Task) error {
-	got, err := sc.records.readAll(ctx, []read{{key: t.Key(), body: true}}) // both as they are at one moment
+	got, err := sc.records.ReadAll(ctx, []records.Read{{Key: t.Key(), Body: true}}) // both as they are at one moment
 	if err != nil {
 		return err
 	}
-	if now := got[0].task; now != nil && len(got[0].body) != now.Request.BodySize {
+	if now := got[0].Task; now != nil && len(got[0].Body) != now.Request.BodySize {
 		sc.config.Logger.Error("a task has lost its body: replace the task, or cancel it", "namespace", t.Namespace, "task", t.Name)
 	}
 	return nil
@@ -167,14 +168,14 @@ func (sc *scrub) belonging(ctx context.Context, sh *keyspace.Shard, key string, 
 		if err != nil && !rueidis.IsRedisNil(err) {
 			return err
 		}
-		r, err := parseRecord(owner, value)
+		r, err := records.Parse(owner, value)
 		if err != nil {
 			return err
 		}
-		if has(sh, r.task, key, part[i].name) {
+		if has(sh, r.Task, key, part[i].name) {
 			continue
 		}
-		fix, remove := repairOf(sh, fields[i], r.stamp), "ZREM"
+		fix, remove := records.RepairOf(sh, fields[i], r.Stamp), "ZREM"
 		if key == sh.Body {
 			remove = "HDEL"
 		}
@@ -200,8 +201,8 @@ func has(sh *keyspace.Shard, t *task.Task, key, name string) bool {
 	case key == sh.Body:
 		return t.Request.BodySize > 0
 	}
-	p := placeIn(sh, t)
-	return p.key == key && p.member == name
+	p := records.PlaceIn(sh, t)
+	return p.Key == key && p.Member == name
 }
 
 // laneBounds examines the index of lanes.

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -30,11 +31,11 @@ func (sc *scrub) claim(ctx context.Context, t *task.Task) error {
 	if err := r.Error(); !rueidis.IsRedisNil(err) {
 		return err
 	}
-	got, err := sc.records.readAll(ctx, []read{{key: t.Key()}})
+	got, err := sc.records.ReadAll(ctx, []records.Read{{Key: t.Key()}})
 	if err != nil {
 		return err
 	}
-	if now := got[0].task; now == nil || now.Idempotency == nil || now.Idempotency.Key != t.Idempotency.Key {
+	if now := got[0].Task; now == nil || now.Idempotency == nil || now.Idempotency.Key != t.Idempotency.Key {
 		return nil // it has been replaced or removed meanwhile
 	}
 	changed, err := sc.keep(ctx, "take", sh, digest, t.Name, "")
@@ -46,7 +47,7 @@ func (sc *scrub) claim(ctx context.Context, t *task.Task) error {
 
 // keep runs the script idem, and reports whether it has taken a key just now.
 func (sc *scrub) keep(ctx context.Context, verb string, sh *keyspace.Shard, digest, name, from string) (bool, error) {
-	results, err := sc.servers.Repeat(ctx, idem, redisconn.Run{Keys: []string{sh.Idem, sh.Own}, Args: []string{sc.servers.Identity, verb, digest, name, from}})
+	results, err := sc.servers.Repeat(ctx, records.Idem, redisconn.Run{Keys: []string{sh.Idem, sh.Own}, Args: []string{sc.servers.Identity, verb, digest, name, from}})
 	if err != nil {
 		return false, err
 	}
@@ -57,21 +58,21 @@ func (sc *scrub) keep(ctx context.Context, verb string, sh *keyspace.Shard, dige
 // claims examines Idempotency-Keys, and drops those whose record has been gone
 // for long. That is no repair: a create that failed may leave one.
 func (sc *scrub) claims(ctx context.Context, sh *keyspace.Shard, part []member) error {
-	reads := make([]read, len(part))
+	reads := make([]records.Read, len(part))
 	for i, m := range part {
 		namespace, _, _ := strings.Cut(m.name, "/")
 		_, name, _ := strings.Cut(m.value, "/")
-		reads[i] = read{key: task.Key{Namespace: namespace, Name: name}}
+		reads[i] = records.Read{Key: task.Key{Namespace: namespace, Name: name}}
 	}
-	got, err := sc.records.readAll(ctx, reads)
+	got, err := sc.records.ReadAll(ctx, reads)
 	if err != nil {
 		return err
 	}
 	for i, g := range got {
-		if t := g.task; t != nil && t.Idempotency != nil && t.Namespace+"/"+t.Idempotency.Key == part[i].name {
+		if t := g.Task; t != nil && t.Idempotency != nil && t.Namespace+"/"+t.Idempotency.Key == part[i].name {
 			continue
 		}
-		if _, err := sc.keep(ctx, "drop", sh, part[i].name, reads[i].key.Name, strconv.FormatInt(claimKept.Milliseconds(), 10)); err != nil {
+		if _, err := sc.keep(ctx, "drop", sh, part[i].name, reads[i].Key.Name, strconv.FormatInt(claimKept.Milliseconds(), 10)); err != nil {
 			return err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/membership"
+	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -105,15 +106,15 @@ func TestANodeThatLostAShardClaimsNothingThereAndSettlesWhatItHas(t *testing.T) 
 	refused := 0
 	for i, c := range claimsOf('a', tasks[20:]) { // by the ids that a process still has that was stopped meanwhile
 		sh := a.shard(c.Key)
-		found, err := a.records.readAll(t.Context(), []read{{key: c.Key}})
+		found, err := a.records.ReadAll(t.Context(), []records.Read{{Key: c.Key}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		claimed, err := c.Apply(a.now(), found[0].task, a.config.Policy)
+		claimed, err := c.Apply(a.now(), found[0].Task, a.config.Policy)
 		if err != nil {
 			t.Fatal(err)
 		}
-		it := replacement(sh, found[0].record, claimed.Task)
+		it := records.Replacement(sh, found[0].Record, claimed.Task)
 		it.Owner = before[sh.Number].ID
 		outcomes, _, err := a.servers.Put(t.Context(), a.clock(a.now()), []redisconn.Item{it}, nil, true)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -159,7 +160,7 @@ func (q *quotas) settled(old, t *task.Task) {
 func (q *quotas) landed(st *step) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	old, t := st.old.task, st.result.Task
+	old, t := st.old.Task, st.result.Task
 	u := q.have[st.key.Namespace]
 	if u == nil {
 		return
@@ -175,7 +176,7 @@ func (q *quotas) landed(st *step) {
 func (q *quotas) moved(old, t *task.Task) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if u := q.have[keyOf(old, t).Namespace]; u != nil {
+	if u := q.have[records.KeyOf(old, t).Namespace]; u != nil {
 		u.counts.Move(old, t)
 	}
 }

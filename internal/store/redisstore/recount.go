@@ -9,6 +9,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -68,15 +69,15 @@ func (sc *scrub) tally(ctx context.Context, sh *keyspace.Shard) (stamps map[stri
 			if err != nil {
 				return nil, nil, err
 			}
-			r, err := parseRecord(key, m.value)
+			r, err := records.Parse(key, m.value)
 			if err != nil {
 				return nil, nil, err
 			}
 			switch old, twice := stamps[m.name]; {
 			case !twice:
-				stamps[m.name] = r.stamp
-				moveCounts(&it, nil, r.task)
-			case old != r.stamp:
+				stamps[m.name] = r.Stamp
+				records.MoveCounts(&it, nil, r.Task)
+			case old != r.Stamp:
 				stamps[m.name] = "" // like none: it was changed meanwhile
 			}
 		}
@@ -149,7 +150,7 @@ func (sc *scrub) correct(ctx context.Context, sh *keyspace.Shard, have, want map
 
 func queueOfCount(f string) (task.QueueKey, error) {
 	one := map[task.QueueKey]task.Counts{}
-	if err := addCount(one, f, 1); err != nil {
+	if err := records.AddCount(one, f, 1); err != nil {
 		return task.QueueKey{}, err
 	}
 	for q := range one {

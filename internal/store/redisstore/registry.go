@@ -9,6 +9,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -176,7 +177,7 @@ func (s *Store) record(ctx context.Context, entries []task.AuditEntry) error {
 	return err
 }
 
-func newVersion() string { return fmt.Sprintf("%x", newStamp()) }
+func newVersion() string { return fmt.Sprintf("%x", records.NewStamp()) }
 
 func settingField(k task.SettingKey) string {
 	return strconv.Itoa(int(k.Kind)) + "/" + k.Namespace + "/" + k.Name
@@ -273,7 +274,7 @@ func (s *Store) readCounts(ctx context.Context) (map[task.QueueKey]task.Counts, 
 			return nil, err
 		}
 		for field, n := range fields {
-			if err := addCount(counts, field, n); err != nil {
+			if err := records.AddCount(counts, field, n); err != nil {
 				return nil, err
 			}
 		}

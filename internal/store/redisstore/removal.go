@@ -70,7 +70,7 @@ func (s *Store) count(ctx context.Context, d *task.DropNamespace) error {
 // unmark removes the marks of namespaces in which steps may make tasks.
 func (s *Store) unmark(ctx context.Context, now task.Millis, steps []*step) error {
 	for _, st := range steps {
-		if st.kind != change || st.done || st.old.task != nil || !s.Settings().Closing(st.key.Namespace) {
+		if st.kind != change || st.done || st.old.Task != nil || !s.Settings().Closing(st.key.Namespace) {
 			continue
 		}
 		if _, err := s.edit(ctx, now, task.ReopenNamespace{Name: st.key.Namespace}); err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -23,7 +24,7 @@ func TestACallThatIsRepeatedForLongLearnsWhatBecameOfIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := replacement(s.shard(keyed("a")), record{}, created.Task)
+	first := records.Replacement(s.shard(keyed("a")), records.Record{}, created.Task)
 	second := first
 	second.Field = "default/b"
 	for _, c := range []struct {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -188,7 +189,7 @@ func TestAScrubKnowsWhatIsUnfinished(t *testing.T) {
 		t.Fatalf("repaired %+v", found)
 	}
 	k := task.ScheduleKey(task.DefaultNamespace, "nightly")
-	if reply, err := redistest.Command(t.Context(), server.Addr, "HSET", s.shard(k).Counts, unfinishedField(k.UnfinishedLine()), "7"); reply != ":0" {
+	if reply, err := redistest.Command(t.Context(), server.Addr, "HSET", s.shard(k).Counts, records.UnfinishedField(k.UnfinishedLine()), "7"); reply != ":0" {
 		t.Fatal(reply, err)
 	}
 	if counts, err := s.Counts(t.Context()); err != nil || len(counts) != 2 {

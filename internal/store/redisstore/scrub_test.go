@@ -7,6 +7,7 @@ import (
 
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -98,8 +99,8 @@ func TestAScrubRepairsEveryDamage(t *testing.T) {
 		"a record has no name":                {"ZREM", due.Names, f("due")},
 		"a name without a record":             {"ZADD", due.Names, "0", f("nobody")},
 		"a body without a record":             {"HSET", due.Body, f("nobody"), "x"},
-		"counts are wrong":                    {"HINCRBY", due.Counts, countField(task.QueueKey{Namespace: got.Namespace, Queue: got.Queue}, "0"), "3"},
-		"the bytes of a queue are wrong":      {"HINCRBY", due.Counts, countField(task.QueueKey{Namespace: got.Namespace, Queue: got.Queue}, "bytes"), "-7"},
+		"counts are wrong":                    {"HINCRBY", due.Counts, records.CountField(task.QueueKey{Namespace: got.Namespace, Queue: got.Queue}, "0"), "3"},
+		"the bytes of a queue are wrong":      {"HINCRBY", due.Counts, records.CountField(task.QueueKey{Namespace: got.Namespace, Queue: got.Queue}, "bytes"), "-7"},
 		"a queue that has nothing is counted": {"HSET", due.Counts, "default/none/0", "4"},
 		"an Idempotency-Key is unknown":       {"HDEL", s.idemShard(task.DefaultNamespace, strings.Repeat("k", 64)).Idem, digest},
 	} {
@@ -148,7 +149,7 @@ func TestAScrubDropsIdempotencyKeysOfNobody(t *testing.T) {
 }
 
 func idemTake(ctx context.Context, s *Store, sh *keyspace.Shard, digest, name string) (bool, error) {
-	results, err := s.servers.Repeat(ctx, idem, redisconn.Run{Keys: []string{sh.Idem, sh.Own}, Args: []string{s.servers.Identity, "take", digest, name, ""}})
+	results, err := s.servers.Repeat(ctx, records.Idem, redisconn.Run{Keys: []string{sh.Idem, sh.Own}, Args: []string{s.servers.Identity, "take", digest, name, ""}})
 	if err != nil {
 		return false, err
 	}

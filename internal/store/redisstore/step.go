@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -52,7 +53,7 @@ type step struct {
 	kind       kind
 
 	sight    sight
-	old      record
+	old      records.Record
 	body     []byte // of old, where kind wants it
 	result   task.Result
 	note     error // task.ErrExpired: carried out, and an error all the same
@@ -106,7 +107,7 @@ func (st *step) answer(r task.Result, err error) {
 // refuse ends the step with an error, unless that rests on a guess.
 func (st *step) refuse(err error) {
 	if st.sight == guessed {
-		st.sight, st.old = blind, record{}
+		st.sight, st.old = blind, records.Record{}
 		return
 	}
 	st.answer(task.Result{}, err)
@@ -208,7 +209,7 @@ func (s *Store) round(ctx context.Context, r *request, open []*step) error {
 		}
 		items, of = append(items, s.item(r, st)), append(of, st)
 		if t := st.result.Spawned; t != nil {
-			spawned := replacement(s.shard(t.Key()), record{}, t)
+			spawned := records.Replacement(s.shard(t.Key()), records.Record{}, t)
 			spawned.With = true
 			s.lanes.wake(&spawned, nil, t)
 			items, of = append(items, spawned), append(of, nil)
@@ -252,19 +253,19 @@ func (s *Store) apply(r *request, st *step) bool {
 		f.Quota = s.quotas.of(s.Settings(), st.key.Namespace)
 		transition = f
 	}
-	result, err := transition.Apply(r.now, st.old.task, s.policyOf(st.old.task))
+	result, err := transition.Apply(r.now, st.old.Task, s.policyOf(st.old.Task))
 	st.note = nil
 	if errors.Is(err, task.ErrExpired) {
 		st.note, err = err, nil
 	}
-	if err == nil && (st.kind == change && st.old.task == nil || result.Spawned != nil && st.kind == fire) {
+	if err == nil && (st.kind == change && st.old.Task == nil || result.Spawned != nil && st.kind == fire) {
 		err = s.servers.Room(s.shard(st.key))
 	}
 	if err == nil && st.kind == change {
-		err = s.Settings().Takes(st.old.task, result.Task)
+		err = s.Settings().Takes(st.old.Task, result.Task)
 	}
-	if err == nil && st.kind == change && result.Task != st.old.task {
-		st.admitted, err = s.quotas.admit(s.Settings(), st.old.task, result.Task)
+	if err == nil && st.kind == change && result.Task != st.old.Task {
+		st.admitted, err = s.quotas.admit(s.Settings(), st.old.Task, result.Task)
 		if st.admitted && st.sight == guessed {
 			r.hopes++
 		}
@@ -276,11 +277,11 @@ func (s *Store) apply(r *request, st *step) bool {
 	case err != nil:
 		st.refuse(err)
 		return false
-	case result.Task == st.old.task && st.kind != removal:
+	case result.Task == st.old.Task && st.kind != removal:
 		st.answer(s.shown(st, result), nil)
 		return false
 	}
-	s.Settings().Spare(st.old.task, result)
+	s.Settings().Spare(st.old.Task, result)
 	if st.result = result; st.kind == fire && result.Spawned != nil && s.quotas.limits(s.Settings(), st.key.Namespace) != nil {
 		st.spawns = result.Spawned
 		s.quotas.spawn(st.spawns)
@@ -294,23 +295,23 @@ func (s *Store) apply(r *request, st *step) bool {
 // that: a node that has lost the shard finishes what it has claimed, and nothing
 // it has sent is sent again.
 func (s *Store) item(r *request, st *step) redisconn.Item {
-	it := replacement(s.shard(st.key), st.old, st.result.Task)
-	s.lanes.wake(&it, st.old.task, st.result.Task)
+	it := records.Replacement(s.shard(st.key), st.old, st.result.Task)
+	s.lanes.wake(&it, st.old.Task, st.result.Task)
 	if st.kind == claim || st.kind == fire || st.kind == reaping || st.kind == removal {
 		it.Owner = s.own.Owner(it.Shard)
 	}
-	it.More = st.kind == change && st.old.task == nil || st.result.Spawned != nil && st.kind == fire
+	it.More = st.kind == change && st.old.Task == nil || st.result.Spawned != nil && st.kind == fire
 	switch st.kind {
 	case claim:
-		it.Earliest = st.old.task.Due
+		it.Earliest = st.old.Task.Due
 	case fire: // unless the end of an occurrence was waited for
-		if st.old.task.Due <= r.now {
-			it.Earliest = st.old.task.Due
+		if st.old.Task.Due <= r.now {
+			it.Earliest = st.old.Task.Due
 		}
 	case reaping:
-		it.Earliest = st.old.task.Lease.Until
+		it.Earliest = st.old.Task.Lease.Until
 	case removal:
-		it.Earliest = st.old.task.KeepUntil
+		it.Earliest = st.old.Task.KeepUntil
 	case change:
 		if e, ok := task.AuditChange(r.now, r.who, st.transition.(task.Change), st.result); ok && s.log.kept() {
 			logEntry(&it, e)

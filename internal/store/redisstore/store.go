@@ -16,6 +16,7 @@ import (
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/membership"
+	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/trusted"
@@ -145,7 +146,7 @@ type Store struct {
 	shards  []*keyspace.Shard
 	own     *membership.Member
 
-	records  *recordReader
+	records  *records.Reader
 	held     held
 	fences   fences
 	trusted  *trusted.Clock // of Now
@@ -197,10 +198,10 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 	s := &Store{
 		config: c, servers: servers,
 		shards: keyspace.NewShards(m.shards),
-		held:   held{m: map[task.Key]record{}}, quotas: quotas{free: servers.Free, have: map[string]*usage{}},
+		held:   held{m: map[task.Key]records.Record{}}, quotas: quotas{free: servers.Free, have: map[string]*usage{}},
 		closing: make(chan struct{}), polled: make(chan struct{}),
 	}
-	s.records = newRecordReader(servers, s.shards)
+	s.records = records.NewReader(servers, s.shards)
 	s.identity = newIdentityWatch(identityConfig{Logger: c.Logger, Reload: s.reload, Changed: func() { s.own.Nudge() }}, servers, s.shards)
 	s.own = membership.New(s.member(), servers, s.shards)
 	s.lanes = newLaneIndex(laneConfig{Poll: c.LanePoll, Now: s.now, Logger: c.Logger}, servers, s.shards, s.own)

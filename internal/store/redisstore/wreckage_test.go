@@ -12,6 +12,7 @@ import (
 
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -123,14 +124,14 @@ func (w *inspector) shard(sh *keyspace.Shard, lanes []string, claims map[string]
 		if err != nil {
 			w.Fatal(err)
 		}
-		r, err := parseRecord(key, value)
+		r, err := records.Parse(key, value)
 		if err != nil {
 			w.Fatal(err)
 		}
-		t := r.task
+		t := r.Task
 		want[entry{sh.Names, f}] = 0
-		p := placeIn(sh, t)
-		want[entry{p.key, p.member}] = p.score
+		p := records.PlaceIn(sh, t)
+		want[entry{p.Key, p.Member}] = p.Score
 		c := counts[task.QueueKey{Namespace: t.Namespace, Queue: t.Queue}]
 		c.Move(nil, t)
 		counts[task.QueueKey{Namespace: t.Namespace, Queue: t.Queue}] = c
@@ -187,7 +188,7 @@ func (w *inspector) counts(sh *keyspace.Shard, want map[task.QueueKey]task.Count
 		w.Fatal(err)
 	}
 	for f, n := range fields {
-		if err := addCount(have, f, n); err != nil {
+		if err := records.AddCount(have, f, n); err != nil {
 			w.Fatal(err)
 		}
 	}

@@ -1,0 +1,228 @@
+package records
+
+import (
+	"crypto/rand"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/foliot/foliot/internal/store/codec"
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// get reads records. idem takes, keeps and drops Idempotency-Keys.
+var (
+	get  = redisconn.NewScript(sources, redisconn.Reads, "get")
+	Idem = redisconn.NewScript(sources, redisconn.Adds, "idem")
+)
+
+// stampLen is how many bytes stand before a record: they are new with each
+// value, so that two values of a record are never equal.
+const stampLen = 8
+
+// Record is a record as it was read.
+type Record struct {
+	Task  *task.Task // without its body; nil: there is none
+	Stamp string     // "": there is none
+}
+
+// Parse returns the record that value holds, "" for none.
+func Parse(key task.Key, value string) (Record, error) {
+	if value == "" {
+		return Record{}, nil
+	}
+	if len(value) < stampLen {
+		return Record{}, errDamaged
+	}
+	t, err := codec.DecodeRecord(key, []byte(value[stampLen:]))
+	return Record{Task: t, Stamp: value[:stampLen]}, err
+}
+
+// NewStamp returns a stamp that no other value has.
+func NewStamp() string {
+	var b [stampLen]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return string(b[:])
+}
+
+// Replacement returns the item that puts t, with its body where it carries one,
+// in the place of old. t nil: the record is removed.
+func Replacement(s *keyspace.Shard, old Record, t *task.Task) redisconn.Item {
+	key := KeyOf(old.Task, t)
+	it := redisconn.Item{Shard: s, Field: keyspace.Field(key), Expected: old.Stamp}
+	if t != nil {
+		it.Value = string(codec.AppendRecord([]byte(NewStamp()), t))
+	}
+	moveName(&it, old.Task, t)
+	moveBody(&it, old.Task, t)
+	moveIndex(&it, old.Task, t)
+	MoveCounts(&it, old.Task, t)
+	return it
+}
+
+// KeyOf returns the key of a record that was old and becomes t. One of them may be nil.
+func KeyOf(old, t *task.Task) task.Key {
+	if t != nil {
+		return t.Key()
+	}
+	return old.Key()
+}
+
+// StampOf returns the stamp that the record bears once it is carried out.
+func StampOf(it *redisconn.Item) string {
+	if it.Value == "" {
+		return ""
+	}
+	return it.Value[:stampLen]
+}
+
+func moveName(it *redisconn.Item, old, t *task.Task) {
+	switch {
+	case old == nil:
+		it.Write("ZADD", it.Shard.Names, "0", it.Field)
+	case t == nil:
+		it.Write("ZREM", it.Shard.Names, it.Field)
+	}
+}
+
+// moveBody stores a body that t carries, and removes one that it no longer has.
+// A body that t has and does not carry is stored already.
+func moveBody(it *redisconn.Item, old, t *task.Task) {
+	switch {
+	case t != nil && t.Request.BodySize > 0 && t.Request.Body != nil:
+		it.Write("HSET", it.Shard.Body, it.Field, string(t.Request.Body))
+	case old != nil && old.Request.BodySize > 0 && (t == nil || t.Request.BodySize == 0):
+		it.Write("HDEL", it.Shard.Body, it.Field)
+	}
+}
+
+// Place is where the one index entry of a task is.
+type Place struct {
+	Key, Member string
+	Score       task.Millis
+	Lane        string // "": it is not scheduled
+}
+
+// PlaceIn returns where the index entry of t is in shard s.
+func PlaceIn(s *keyspace.Shard, t *task.Task) Place {
+	if t == nil {
+		return Place{}
+	}
+	p := Place{Member: keyspace.Field(t.Key())}
+	switch t.State {
+	case task.Scheduled:
+		p.Lane, p.Member, p.Score = keyspace.LaneMember(t.Lane()), t.Name, t.Due
+		p.Key = s.Due(p.Lane)
+	case task.Running:
+		p.Key, p.Score = s.Running, t.Lease.Until
+	case task.Dead:
+		p.Key, p.Score = s.Dead, t.KeepUntil
+	default:
+		p.Key, p.Score = s.Gone, t.KeepUntil
+	}
+	return p
+}
+
+func moveIndex(it *redisconn.Item, old, t *task.Task) {
+	from, to := PlaceIn(it.Shard, old), PlaceIn(it.Shard, t)
+	if from == to {
+		return
+	}
+	if from.Key != "" && (from.Key != to.Key || from.Member != to.Member) {
+		it.Write("ZREM", from.Key, from.Member)
+	}
+	enterIndex(it, to)
+}
+
+// enterIndex writes an index entry.
+func enterIndex(it *redisconn.Item, p Place) {
+	if p.Key == "" {
+		return
+	}
+	it.Write("ZADD", p.Key, redisconn.Score(p.Score), p.Member)
+	if p.Lane != "" {
+		it.Write("ZADD", it.Shard.Lanes, "LT", redisconn.Score(p.Score), p.Lane)
+	}
+}
+
+// MoveCounts takes the change into the counts of the shard.
+func MoveCounts(it *redisconn.Item, old, t *task.Task) {
+	if line, change := task.Unfinished(old, t); change != 0 {
+		it.Write("HINCRBY", it.Shard.Counts, UnfinishedField(line), strconv.FormatInt(change, 10))
+	}
+	if old != nil && t != nil && old.Queue != t.Queue {
+		countTask(it, old, -1)
+		countTask(it, t, 1)
+		return
+	}
+	var diff task.Counts
+	diff.Move(old, t)
+	addCounts(it, task.QueueKey{Namespace: KeyOf(old, t).Namespace, Queue: queueOf(old, t)}, diff)
+}
+
+func queueOf(old, t *task.Task) string {
+	if t != nil {
+		return t.Queue
+	}
+	return old.Queue
+}
+
+// countTask adds t to the counts of its queue, or takes it out.
+func countTask(it *redisconn.Item, t *task.Task, sign int64) {
+	var one task.Counts
+	one.Move(nil, t)
+	for i := range one.States {
+		one.States[i] *= sign
+	}
+	one.Bytes *= sign
+	addCounts(it, task.QueueKey{Namespace: t.Namespace, Queue: t.Queue}, one)
+}
+
+func addCounts(it *redisconn.Item, q task.QueueKey, diff task.Counts) {
+	for state, n := range diff.States {
+		if n != 0 {
+			it.Write("HINCRBY", it.Shard.Counts, CountField(q, strconv.Itoa(state)), strconv.FormatInt(n, 10))
+		}
+	}
+	if diff.Bytes != 0 {
+		it.Write("HINCRBY", it.Shard.Counts, CountField(q, "bytes"), strconv.FormatInt(diff.Bytes, 10))
+	}
+}
+
+// UnfinishedField returns where it is counted how many occurrences of a schedule are unfinished.
+func UnfinishedField(line task.QueueKey) string {
+	return CountField(line, strconv.Itoa(int(task.Scheduled)))
+}
+
+// CountField returns the field of a shard's counts that counts something of a queue.
+func CountField(q task.QueueKey, what string) string {
+	return q.Namespace + "/" + q.Queue + "/" + what
+}
+
+// AddCount takes a field of a shard's counts, and its value, into counts.
+func AddCount(counts map[task.QueueKey]task.Counts, field string, n int64) error {
+	parts := strings.Split(field, "/")
+	if len(parts) != 3 {
+		return fmt.Errorf("count %q: %w", field, errDamaged)
+	}
+	key := task.QueueKey{Namespace: parts[0], Queue: parts[1]}
+	c := counts[key]
+	if parts[2] == "bytes" {
+		c.Bytes += n
+	} else {
+		state, err := strconv.Atoi(parts[2])
+		if err != nil || state < 0 || state >= len(c.States) {
+			return fmt.Errorf("count %q: %w", field, errDamaged)
+		}
+		c.States[state] += n
+	}
+	counts[key] = c
+	return nil
+}
+
+// RepairOf returns a repair that depends on a record's stamp, "" for no record.
+func RepairOf(sh *keyspace.Shard, field, stamp string) *redisconn.Repair {
+	return redisconn.NewRepair(sh.Meta, field, stampLen, stamp)
+}
