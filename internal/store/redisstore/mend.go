@@ -97,7 +97,7 @@ func (sc *scrub) record(ctx context.Context, sh *keyspace.Shard, r records.Recor
 		return err
 	}
 	if r.Task.State == task.Scheduled {
-		sc.lanes.added([]task.Entry{r.Task.Entry()})
+		sc.lanes.Added([]task.Entry{r.Task.Entry()})
 	}
 	sc.found(r.Task.Key(), "its name, its index entry or its lane's was missing or wrong: it would have been listed, fired, taken back or swept late or never")
 	return nil
@@ -214,7 +214,7 @@ func (sc *scrub) laneBounds(ctx context.Context, sh *keyspace.Shard, part []memb
 	for i, m := range part {
 		members[i] = m.name
 	}
-	wrong, err := sc.lanes.correct(ctx, sh, members)
+	wrong, err := sc.lanes.Correct(ctx, sh, members)
 	if err == nil && wrong > 0 {
 		sc.found(task.Key{}, strconv.FormatInt(wrong, 10)+" lanes of "+sh.Lanes+" were said to begin later than they do, and would have been late")
 	}

@@ -36,7 +36,7 @@ func (s *Store) poll() {
 			stop()
 			continue
 		}
-		for name, work := range map[string]func(context.Context) error{"raise the bounds of lanes": s.lanes.raiseBounds, "keep older versions out": guard} {
+		for name, work := range map[string]func(context.Context) error{"raise the bounds of lanes": s.lanes.RaiseBounds, "keep older versions out": guard} {
 			if err := work(ctx); s.servers.Life.Err() == nil {
 				s.servers.Trouble.About(name, err)
 			}

@@ -7,7 +7,7 @@ import (
 )
 
 // Watch implements task.Queue.
-func (s *Store) Watch(hint func([]task.Entry)) { s.lanes.watch(hint) }
+func (s *Store) Watch(hint func([]task.Entry)) { s.lanes.Watch(hint) }
 
 // Lanes implements task.Queue: those of the shards that this node owns.
 func (s *Store) Lanes(ctx context.Context, until task.Millis) ([]task.LaneHead, error) {
@@ -16,7 +16,7 @@ func (s *Store) Lanes(ctx context.Context, until task.Millis) ([]task.LaneHead, 
 		return nil, err
 	}
 	defer leave()
-	return s.lanes.heads(until), nil
+	return s.lanes.Heads(until), nil
 }
 
 // LaneNamespaces implements task.Queue: of the shards that this node owns.
@@ -26,7 +26,7 @@ func (s *Store) LaneNamespaces(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	defer leave()
-	return s.lanes.namespaces(), nil
+	return s.lanes.Namespaces(), nil
 }
 
 // LanePages implements task.Queue: of the shards that this node owns. A cursor is a
@@ -37,7 +37,7 @@ func (s *Store) LanePages(ctx context.Context, until task.Millis, reads []task.L
 		return nil, err
 	}
 	defer leave()
-	return s.lanes.pages(until, reads), nil
+	return s.lanes.Pages(until, reads), nil
 }
 
 // Peek implements task.Queue. It asks those shards of this node whose marks say
@@ -48,6 +48,6 @@ func (s *Store) Peek(ctx context.Context, reads []task.LaneRead) ([][]task.Entry
 		return nil, err
 	}
 	defer leave()
-	found, err := s.lanes.peek(ctx, reads)
+	found, err := s.lanes.Peek(ctx, reads)
 	return found, s.failure(err)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/lanes"
 	"github.com/foliot/foliot/internal/store/redisstore/membership"
 	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
@@ -76,7 +77,7 @@ type scrubber struct {
 	servers *redisconn.Servers
 	shards  []*keyspace.Shard
 	own     *membership.Member
-	lanes   *laneIndex
+	lanes   *lanes.Index
 	records *records.Reader
 	strays  strays
 }
@@ -89,7 +90,7 @@ type scrubConfig struct {
 	TakeBack func(ctx context.Context, now task.Millis, key task.Key) (bool, error)
 }
 
-func newScrubber(c scrubConfig, servers *redisconn.Servers, shards []*keyspace.Shard, own *membership.Member, lanes *laneIndex, records *records.Reader) *scrubber {
+func newScrubber(c scrubConfig, servers *redisconn.Servers, shards []*keyspace.Shard, own *membership.Member, lanes *lanes.Index, records *records.Reader) *scrubber {
 	return &scrubber{config: c, servers: servers, shards: shards, own: own, lanes: lanes, records: records, strays: strays{m: map[task.Key]stray{}}}
 }
 

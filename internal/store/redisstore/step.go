@@ -211,7 +211,7 @@ func (s *Store) round(ctx context.Context, r *request, open []*step) error {
 		if t := st.result.Spawned; t != nil {
 			spawned := records.Replacement(s.shard(t.Key()), records.Record{}, t)
 			spawned.With = true
-			s.lanes.wake(&spawned, nil, t)
+			s.lanes.Wake(&spawned, nil, t)
 			items, of = append(items, spawned), append(of, nil)
 		}
 	}
@@ -238,7 +238,7 @@ func (s *Store) round(ctx context.Context, r *request, open []*step) error {
 		}
 		entries = append(entries, s.learn(r, of[i], &items[i], o, at)...)
 	}
-	s.lanes.added(entries)
+	s.lanes.Added(entries)
 	return s.passFences(ctx, outcomes, items)
 }
 
@@ -296,7 +296,7 @@ func (s *Store) apply(r *request, st *step) bool {
 // it has sent is sent again.
 func (s *Store) item(r *request, st *step) redisconn.Item {
 	it := records.Replacement(s.shard(st.key), st.old, st.result.Task)
-	s.lanes.wake(&it, st.old.Task, st.result.Task)
+	s.lanes.Wake(&it, st.old.Task, st.result.Task)
 	if st.kind == claim || st.kind == fire || st.kind == reaping || st.kind == removal {
 		it.Owner = s.own.Owner(it.Shard)
 	}

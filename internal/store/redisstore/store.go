@@ -15,6 +15,7 @@ import (
 
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/lanes"
 	"github.com/foliot/foliot/internal/store/redisstore/membership"
 	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
@@ -152,7 +153,7 @@ type Store struct {
 	trusted  *trusted.Clock // of Now
 	quotas   quotas
 	scrubber *scrubber
-	lanes    *laneIndex
+	lanes    *lanes.Index
 	settings atomic.Pointer[configuration]
 	permits  permits
 	log      *auditLog
@@ -204,7 +205,7 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 	s.records = records.NewReader(servers, s.shards)
 	s.identity = newIdentityWatch(identityConfig{Logger: c.Logger, Reload: s.reload, Changed: func() { s.own.Nudge() }}, servers, s.shards)
 	s.own = membership.New(s.member(), servers, s.shards)
-	s.lanes = newLaneIndex(laneConfig{Poll: c.LanePoll, Now: s.now, Logger: c.Logger}, servers, s.shards, s.own)
+	s.lanes = lanes.New(lanes.Config{Poll: c.LanePoll, Now: s.now, Logger: c.Logger}, servers, s.shards, s.own)
 	s.scrubber = newScrubber(scrubConfig{Logger: c.Logger, TakeBack: s.takeBack}, servers, s.shards, s.own, s.lanes, s.records)
 	s.log = newAuditLog(auditConfig{
 		Keep: c.AuditKeep, Length: c.AuditLength, Logger: c.Logger, Settings: s.Settings, Counts: s.readCounts, Record: s.record,
@@ -227,7 +228,7 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 			return nil, err
 		}
 	} else {
-		s.own.Join(s.listenForPermits, s.lanes.poll)
+		s.own.Join(s.listenForPermits, s.lanes.Poll)
 	}
 	go s.poll()
 	return s, nil
@@ -242,8 +243,8 @@ func (s *Store) member() membership.Config {
 		Lag:     func() time.Duration { return s.trusted.Lag() },
 		Closed:  func() bool { return s.identity.lost() != nil },
 		Suspect: func(err error) { s.identity.suspect(err) },
-		Prepare: func(ctx context.Context, owned []*membership.Holding) error { return s.lanes.prepare(ctx, owned) },
-		Woken:   func(h *membership.Holding, message string) { s.lanes.woken(h, message) },
+		Prepare: func(ctx context.Context, owned []*membership.Holding) error { return s.lanes.Prepare(ctx, owned) },
+		Woken:   func(h *membership.Holding, message string) { s.lanes.Woken(h, message) },
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store/redisstore/lanes"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -102,14 +103,14 @@ func TestThePollTellsNothingTwiceAndMissesNothingOfTheSameMoment(t *testing.T) {
 	s, other := openAt(t, server.Addr), openAt(t, server.Addr)
 	defer func() { _, _ = s.Close(), other.Close() }()
 	tasks := soon(t, s, "t", 20, 2*time.Second)
-	if _, err := s.Peek(t.Context(), []task.LaneRead{{Lane: tasks[0].Lane(), Until: forever, Limit: 100}}); err != nil {
+	if _, err := s.Peek(t.Context(), []task.LaneRead{{Lane: tasks[0].Lane(), Until: lanes.Forever, Limit: 100}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.lanes.raiseBounds(t.Context()); err != nil {
+	if err := s.lanes.RaiseBounds(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	heard := watch(s)
-	if err := s.lanes.discover(t.Context(), s.own.Owned(), false); err != nil {
+	if err := s.lanes.Discover(t.Context(), s.own.Owned(), false); err != nil {
 		t.Fatal(err)
 	}
 	if all := heard.all(); len(all) != 0 {
@@ -129,7 +130,7 @@ func TestThePollTellsNothingTwiceAndMissesNothingOfTheSameMoment(t *testing.T) {
 		}
 		tasks = append(tasks, replies[0].Task)
 	}
-	if err := s.lanes.discover(t.Context(), s.own.Owned(), false); err != nil {
+	if err := s.lanes.Discover(t.Context(), s.own.Owned(), false); err != nil {
 		t.Fatal(err)
 	}
 	for _, one := range tasks {

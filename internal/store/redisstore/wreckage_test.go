@@ -12,6 +12,7 @@ import (
 
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/lanes"
 	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
@@ -115,8 +116,8 @@ func (w *inspector) set(key string) map[string]task.Millis {
 	return m
 }
 
-// shard looks at one shard, whose lanes have the given due indexes.
-func (w *inspector) shard(sh *keyspace.Shard, lanes []string, claims map[string]string) {
+// shard looks at one shard, whose due indexes are those of members.
+func (w *inspector) shard(sh *keyspace.Shard, members []string, claims map[string]string) {
 	type entry struct{ key, member string }
 	want, counts, bodies := map[entry]task.Millis{}, map[task.QueueKey]task.Counts{}, w.hash(sh.Body)
 	for f, value := range w.hash(sh.Meta) {
@@ -156,9 +157,9 @@ func (w *inspector) shard(sh *keyspace.Shard, lanes []string, claims map[string]
 	}
 	bounds := w.set(sh.Lanes)
 	keys := []string{sh.Names, sh.Running, sh.Dead, sh.Gone}
-	for _, lane := range lanes {
+	for _, lane := range members {
 		keys = append(keys, sh.Due(lane))
-		first := forever
+		first := lanes.Forever
 		for _, due := range w.set(sh.Due(lane)) {
 			first = min(first, due)
 		}

@@ -1,4 +1,4 @@
-package redisstore
+package lanes
 
 import (
 	"fmt"
@@ -14,11 +14,11 @@ import (
 
 // wakeAhead is how soon a task is due of which its owner is told: before polls that
 // may come late find it.
-func (l *laneIndex) wakeAhead() time.Duration { return 2*l.config.Poll + time.Second/2 }
+func (l *Index) wakeAhead() time.Duration { return 2*l.config.Poll + time.Second/2 }
 
-// wake makes the owner of t's shard hear of it, where that is another and t is due soon,
+// Wake makes the owner of t's shard hear of it, where that is another and t is due soon,
 // or is an occurrence that ends.
-func (l *laneIndex) wake(it *redisconn.Item, old, t *task.Task) {
+func (l *Index) Wake(it *redisconn.Item, old, t *task.Task) {
 	if t == nil || l.own.Holding(it.Shard) != nil {
 		return
 	}
@@ -49,8 +49,8 @@ func parseWake(message string) (task.Entry, error) {
 	return task.Entry{Name: parts[1], Lane: lane, Due: task.Millis(due)}, err
 }
 
-// woken takes in that another node has put something into our shard.
-func (l *laneIndex) woken(h *membership.Holding, message string) {
+// Woken takes in that another node has put something into our shard.
+func (l *Index) Woken(h *membership.Holding, message string) {
 	e, err := parseWake(message)
 	switch {
 	case err != nil:

@@ -1,4 +1,4 @@
-package redisstore
+package lanes
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ import (
 )
 
 // laneIndexOf returns the index of the lanes of 16 shards in the server at addr.
-func laneIndexOf(t *testing.T, addr string) *laneIndex {
+func laneIndexOf(t *testing.T, addr string) *Index {
 	t.Helper()
 	s, err := redisconn.Connect(t.Context(), redisconn.Config{
 		Client:     rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true},
@@ -27,7 +27,7 @@ func laneIndexOf(t *testing.T, addr string) *laneIndex {
 	}
 	t.Cleanup(s.Close)
 	now := func() task.Millis { return task.FloorMillis(time.Now()) }
-	return newLaneIndex(laneConfig{Now: now}, s, keyspace.NewShards(16), nil)
+	return New(Config{Now: now}, s, keyspace.NewShards(16), nil)
 }
 
 // A queue that is paused may have any number of lanes that are due.
@@ -51,7 +51,7 @@ func TestAPollLooksAtSomeLanesAndInTurnAtAll(t *testing.T) {
 	seen := map[task.Lane]bool{}
 	for range 4 {
 		n := 0
-		if err := index.readIndex(t.Context(), hs, forever, false, func(_ *membership.Holding, e task.Entry) { n++; seen[e.Lane] = true }); err != nil {
+		if err := index.readIndex(t.Context(), hs, Forever, false, func(_ *membership.Holding, e task.Entry) { n++; seen[e.Lane] = true }); err != nil {
 			t.Fatal(err)
 		}
 		if n > most {
@@ -64,7 +64,7 @@ func TestAPollLooksAtSomeLanesAndInTurnAtAll(t *testing.T) {
 }
 
 func TestANodeThatOwnsNothingPollsNothing(t *testing.T) {
-	if err := laneIndexOf(t, redistest.New(t).Addr).discover(t.Context(), nil, false); err != nil {
+	if err := laneIndexOf(t, redistest.New(t).Addr).Discover(t.Context(), nil, false); err != nil {
 		t.Error(err)
 	}
 }

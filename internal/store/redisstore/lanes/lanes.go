@@ -1,4 +1,4 @@
-package redisstore
+package lanes
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// forever is later than every due time.
-const forever = task.Millis(1 << 52)
+// Forever is later than every due time.
+const Forever = task.Millis(1 << 52)
 
 // What other nodes put into a shard its owner learns from the index of lanes,
 // which it reads every Config.Poll; a wake-up only says the same sooner.
@@ -27,10 +27,10 @@ const (
 	maxNews   = 16   // entries of one lane and shard that are told at once; reads of the lane find the others
 )
 
-// laneIndex is what this node knows of the lanes in its shards: where each begins (the marks
+// Index is what this node knows of the lanes in its shards: where each begins (the marks
 // of the owned shards), and which bounds in the index of lanes are too low.
-type laneIndex struct {
-	config  laneConfig
+type Index struct {
+	config  Config
 	servers *redisconn.Servers
 	shards  []*keyspace.Shard
 	own     *membership.Member
@@ -38,19 +38,20 @@ type laneIndex struct {
 	watcher atomic.Pointer[func([]task.Entry)]
 }
 
-// laneConfig is what a laneIndex needs to know of its store.
-type laneConfig struct {
+// Config is what a laneIndex needs to know of its store.
+type Config struct {
 	Poll   time.Duration      // how often the index of lanes is read
 	Now    func() task.Millis // the time by which tasks are due
 	Logger *slog.Logger
 }
 
-func newLaneIndex(c laneConfig, servers *redisconn.Servers, shards []*keyspace.Shard, own *membership.Member) *laneIndex {
-	return &laneIndex{config: c, servers: servers, shards: shards, own: own, bounds: bounds{low: map[*keyspace.Shard]map[task.Lane]struct{}{}}}
+// New returns an index of the lanes in the shards that own says this process owns.
+func New(c Config, servers *redisconn.Servers, shards []*keyspace.Shard, own *membership.Member) *Index {
+	return &Index{config: c, servers: servers, shards: shards, own: own, bounds: bounds{low: map[*keyspace.Shard]map[task.Lane]struct{}{}}}
 }
 
-// watch sets the function that is called with entries that came into owned shards; nil: none.
-func (l *laneIndex) watch(hint func([]task.Entry)) {
+// Watch sets the function that is called with entries that came into owned shards; nil: none.
+func (l *Index) Watch(hint func([]task.Entry)) {
 	if hint == nil {
 		l.watcher.Store(nil)
 		return
@@ -58,13 +59,13 @@ func (l *laneIndex) watch(hint func([]task.Entry)) {
 	l.watcher.Store(&hint)
 }
 
-func (l *laneIndex) shard(key task.Key) *keyspace.Shard {
+func (l *Index) shard(key task.Key) *keyspace.Shard {
 	return l.shards[keyspace.ShardOf(key, len(l.shards))]
 }
 
-// prepare reads the lanes of shards that this process has acquired: from then
+// Prepare reads the lanes of shards that this process has acquired: from then
 // on they count as owned.
-func (l *laneIndex) prepare(ctx context.Context, hs []*membership.Holding) error {
+func (l *Index) Prepare(ctx context.Context, hs []*membership.Holding) error {
 	if err := l.survey(ctx, hs); err != nil {
 		return err
 	}
@@ -74,17 +75,17 @@ func (l *laneIndex) prepare(ctx context.Context, hs []*membership.Holding) error
 	if l.watcher.Load() == nil {
 		return nil
 	}
-	return l.discover(ctx, hs, true)
+	return l.Discover(ctx, hs, true)
 }
 
 // survey lowers the marks to what the index of lanes says.
-func (l *laneIndex) survey(ctx context.Context, hs []*membership.Holding) error {
-	return l.readIndex(ctx, hs, forever, true, func(h *membership.Holding, e task.Entry) { h.Marks.Added([]task.Entry{e}) })
+func (l *Index) survey(ctx context.Context, hs []*membership.Holding) error {
+	return l.readIndex(ctx, hs, Forever, true, func(h *membership.Holding, e task.Entry) { h.Marks.Added([]task.Entry{e}) })
 }
 
 // readIndex calls found for each lane that has a bound of at most until, or, but for
 // all, for some of them: the next call goes on behind them.
-func (l *laneIndex) readIndex(ctx context.Context, hs []*membership.Holding, until task.Millis, all bool, found func(*membership.Holding, task.Entry)) error {
+func (l *Index) readIndex(ctx context.Context, hs []*membership.Holding, until task.Millis, all bool, found func(*membership.Holding, task.Entry)) error {
 	most := -1
 	if !all {
 		most = max(maxPolled/max(len(hs), 1), 8)
@@ -150,8 +151,8 @@ func eachLane(index rueidis.RedisMessage, found func(task.Entry)) error {
 	return nil
 }
 
-// poll looks for what others have put into our shards, until ctx ends.
-func (l *laneIndex) poll(ctx context.Context) {
+// Poll looks for what others have put into our shards, until ctx ends.
+func (l *Index) Poll(ctx context.Context) {
 	tick := time.NewTicker(l.config.Poll)
 	defer tick.Stop()
 	for {
@@ -166,9 +167,9 @@ func (l *laneIndex) poll(ctx context.Context) {
 		}
 		once, stop := context.WithTimeout(ctx, redisconn.Patience)
 		// A lane that is empty by now, but still has a bound, would be read in vain.
-		err := l.raiseBounds(once)
+		err := l.RaiseBounds(once)
 		if err == nil {
-			err = l.discover(once, hs, false)
+			err = l.Discover(once, hs, false)
 		}
 		stop()
 		if ctx.Err() == nil {
@@ -177,9 +178,9 @@ func (l *laneIndex) poll(ctx context.Context) {
 	}
 }
 
-// discover takes in the first entries of lanes that have a bound below their
+// Discover takes in the first entries of lanes that have a bound below their
 // mark, and with all those of the other lanes, as far as they are due soon.
-func (l *laneIndex) discover(ctx context.Context, hs []*membership.Holding, all bool) error {
+func (l *Index) Discover(ctx context.Context, hs []*membership.Holding, all bool) error {
 	type lead struct {
 		h    *membership.Holding
 		lane task.Lane
@@ -229,7 +230,7 @@ func (l *laneIndex) discover(ctx context.Context, hs []*membership.Holding, all 
 }
 
 // learnt takes in entries of a shard of ours.
-func (l *laneIndex) learnt(h *membership.Holding, entries []task.Entry) {
+func (l *Index) learnt(h *membership.Holding, entries []task.Entry) {
 	for _, e := range entries {
 		learn(h, e)
 	}
@@ -244,15 +245,15 @@ func learn(h *membership.Holding, e task.Entry) {
 }
 
 // hint tells the watcher.
-func (l *laneIndex) hint(entries []task.Entry) {
+func (l *Index) hint(entries []task.Entry) {
 	if hint := l.watcher.Load(); hint != nil && len(entries) > 0 {
 		(*hint)(entries)
 	}
 }
 
-// added notes entries that came into lanes, and tells the watcher of those in
+// Added notes entries that came into lanes, and tells the watcher of those in
 // our shards. Others' owners were told by put, or find them.
-func (l *laneIndex) added(entries []task.Entry) {
+func (l *Index) Added(entries []task.Entry) {
 	var ours []task.Entry
 	for _, e := range entries {
 		if h := l.own.Holding(l.shard(e.Key())); h != nil {

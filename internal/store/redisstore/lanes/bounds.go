@@ -1,4 +1,4 @@
-package redisstore
+package lanes
 
 import (
 	"context"
@@ -39,9 +39,9 @@ func (b *bounds) take() map[*keyspace.Shard]map[task.Lane]struct{} {
 // sends no reply, and a burst to very many destinations leaves as many bounds behind.
 const maxRaised = 128
 
-// raiseBounds sets the bounds that are too low to the lanes' true heads, and
+// RaiseBounds sets the bounds that are too low to the lanes' true heads, and
 // removes those of empty lanes. What fails is found again by the next reads.
-func (l *laneIndex) raiseBounds(ctx context.Context) error {
+func (l *Index) RaiseBounds(ctx context.Context) error {
 	type low struct {
 		shard *keyspace.Shard
 		lane  string
@@ -71,8 +71,8 @@ func (l *laneIndex) raiseBounds(ctx context.Context) error {
 	return err
 }
 
-// correct sets the bounds of lanes to their true heads, and returns how many were wrong.
-func (l *laneIndex) correct(ctx context.Context, sh *keyspace.Shard, members []string) (wrong int64, err error) {
+// Correct sets the bounds of lanes to their true heads, and returns how many were wrong.
+func (l *Index) Correct(ctx context.Context, sh *keyspace.Shard, members []string) (wrong int64, err error) {
 	var r redisconn.Run
 	for _, m := range members {
 		r.Keys, r.Args = append(r.Keys, sh.Lanes, sh.Due(m)), append(r.Args, m)

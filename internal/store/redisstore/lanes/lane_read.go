@@ -1,4 +1,4 @@
-package redisstore
+package lanes
 
 import (
 	"cmp"
@@ -16,9 +16,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// heads returns the lanes of owned shards that may have something due by then, each with the
+// Heads returns the lanes of owned shards that may have something due by then, each with the
 // mark of its first entry.
-func (l *laneIndex) heads(until task.Millis) []task.LaneHead {
+func (l *Index) Heads(until task.Millis) []task.LaneHead {
 	heads := map[task.Lane]task.Millis{}
 	for _, held := range l.own.Owned() {
 		for _, h := range held.Marks.Heads(until) {
@@ -35,8 +35,8 @@ func (l *laneIndex) heads(until task.Millis) []task.LaneHead {
 	return all
 }
 
-// namespaces returns the namespaces that have lanes in owned shards.
-func (l *laneIndex) namespaces() []string {
+// Namespaces returns the namespaces that have lanes in owned shards.
+func (l *Index) Namespaces() []string {
 	names := map[string]struct{}{}
 	for _, h := range l.own.Owned() {
 		for _, name := range h.Marks.Namespaces() {
@@ -46,8 +46,8 @@ func (l *laneIndex) namespaces() []string {
 	return slices.Collect(maps.Keys(names))
 }
 
-// pages returns a page of lanes for each of reads.
-func (l *laneIndex) pages(until task.Millis, reads []task.LanePageRead) []task.LanePage {
+// Pages returns a page of lanes for each of reads.
+func (l *Index) Pages(until task.Millis, reads []task.LanePageRead) []task.LanePage {
 	owned := l.own.Owned()
 	pages := make([]task.LanePage, len(reads))
 	for i, r := range reads {
@@ -78,8 +78,8 @@ func pageOf(owned []*membership.Holding, until task.Millis, r task.LanePageRead)
 	return p
 }
 
-// peek returns the first entries of lanes, for each of reads.
-func (l *laneIndex) peek(ctx context.Context, reads []task.LaneRead) ([][]task.Entry, error) {
+// Peek returns the first entries of lanes, for each of reads.
+func (l *Index) Peek(ctx context.Context, reads []task.LaneRead) ([][]task.Entry, error) {
 	all, owned := make([]*merge, len(reads)), make(map[*marks.Set]*membership.Holding, len(l.shards))
 	for _, h := range l.own.Owned() {
 		owned[h.Marks] = h
@@ -132,7 +132,7 @@ type merge struct {
 }
 
 // begin announces the read of a lane in each shard that may have part in it.
-func (l *laneIndex) begin(owned map[*marks.Set]*membership.Holding, r task.LaneRead) *merge {
+func (l *Index) begin(owned map[*marks.Set]*membership.Holding, r task.LaneRead) *merge {
 	m := &merge{LaneRead: r}
 	if r.Limit <= 0 {
 		return m
@@ -209,7 +209,7 @@ func (m *merge) entries() (all []task.Entry) {
 }
 
 // end tells the marks what was learnt.
-func (l *laneIndex) end(m *merge) {
+func (l *Index) end(m *merge) {
 	for _, st := range m.strands {
 		f := marks.Finding{Conclusive: st.atMark && st.asked}
 		switch {
@@ -228,7 +228,7 @@ func (l *laneIndex) end(m *merge) {
 }
 
 // extend reads on at the ends of strands.
-func (l *laneIndex) extend(ctx context.Context, strands []*strand) error {
+func (l *Index) extend(ctx context.Context, strands []*strand) error {
 	groups, _ := redisconn.Group(l.servers.Cluster, strands, func(st *strand) *keyspace.Shard { return st.shard })
 	runs := make([]redisconn.Run, len(groups))
 	for i, g := range groups {
