@@ -10,6 +10,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store/redisstore/audit"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/storetest"
 	"github.com/foliot/foliot/internal/task"
@@ -139,7 +140,7 @@ func TestEntriesOfOlderVersionsAreReadOnAndGoByAge(t *testing.T) {
 		t.Helper()
 		e := task.AuditEntry{At: now, Namespace: namespace, Action: "queue.put", Target: target}
 		c := s.servers.Client
-		if err := c.Do(t.Context(), c.B().Xadd().Key(key).Id(id).FieldValue().FieldValue("e", encodeEntry(&e)).Build()).Error(); err != nil {
+		if err := c.Do(t.Context(), c.B().Xadd().Key(key).Id(id).FieldValue().FieldValue("e", audit.EncodeEntry(&e)).Build()).Error(); err != nil {
 			t.Fatal(err)
 		}
 	}

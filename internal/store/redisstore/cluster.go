@@ -6,6 +6,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/store/redisstore/audit"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -96,7 +97,7 @@ func (s *Store) Drain(ctx context.Context, now task.Millis, d task.Drain) error 
 	}
 	defer leave()
 	entry := task.AuditDrain(now, task.ActorOf(ctx), d)
-	return s.failure(s.own.Drain(ctx, d, s.log.settingsLength(), encodeEntry(&entry)))
+	return s.failure(s.own.Drain(ctx, d, s.log.SettingsLength(), audit.EncodeEntry(&entry)))
 }
 
 // Release gives all shards to the other nodes, at once and for good: this

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/store/redisstore/audit"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
@@ -300,6 +301,6 @@ func (s *Store) readNames(ctx context.Context, parts []*names, namespace, after,
 
 // logEntry appends an entry to the audit log of its namespace.
 func logEntry(it *redisconn.Item, e task.AuditEntry) {
-	it.Write("LOG", keyspace.LogOf(it.Shard.Log, e.Namespace), encodeEntry(&e))
+	it.Write("LOG", keyspace.LogOf(it.Shard.Log, e.Namespace), audit.EncodeEntry(&e))
 	it.Write("LOGS", it.Shard.Logs, e.Namespace)
 }

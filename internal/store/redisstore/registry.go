@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/store/redisstore/audit"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
@@ -107,7 +108,7 @@ func (s *Store) editLocked(ctx context.Context, now task.Millis, e task.Edit) (t
 
 func (s *Store) editRun(now task.Millis, who task.Actor, e task.Edit, version string, changes []task.SettingChange) (redisconn.Run, error) {
 	var entries []task.AuditEntry
-	if entry, ok := task.AuditEdit(now, who, e, changes); ok && s.log.kept() {
+	if entry, ok := task.AuditEdit(now, who, e, changes); ok && s.log.Kept() {
 		entries = append(entries, entry)
 	}
 	one := configureRun(s.servers.Identity, version, entries)
@@ -130,12 +131,12 @@ func (s *Store) editRun(now task.Millis, who task.Actor, e task.Edit, version st
 func configureRun(identity, version string, entries []task.AuditEntry) redisconn.Run {
 	namespace := ""
 	if len(entries) > 0 {
-		namespace = settingsPart(&entries[0])
+		namespace = audit.SettingsPart(&entries[0])
 	}
 	keys := []string{keyspace.SettingsKey, keyspace.LogOf(keyspace.SettingsLog, namespace), keyspace.SettingsLogs, keyspace.SettingsID}
 	args := []string{version, newVersion(), namespace, strconv.Itoa(len(entries)), identity}
 	for i := range entries {
-		args = append(args, encodeEntry(&entries[i]))
+		args = append(args, audit.EncodeEntry(&entries[i]))
 	}
 	return redisconn.Run{Keys: keys, Args: args}
 }
@@ -147,7 +148,7 @@ func (s *Store) Audit(ctx context.Context, f task.AuditFilter, before uint64, li
 		return task.AuditPage{}, err
 	}
 	defer leave()
-	page, err := s.log.page(ctx, f, before, limit)
+	page, err := s.log.Page(ctx, f, before, limit)
 	return page, s.failure(err)
 }
 
@@ -162,13 +163,13 @@ func (s *Store) Record(ctx context.Context, entries []task.AuditEntry) error {
 }
 
 func (s *Store) record(ctx context.Context, entries []task.AuditEntry) error {
-	if !s.log.kept() || len(entries) == 0 {
+	if !s.log.Kept() || len(entries) == 0 {
 		return nil
 	}
 	var runs []redisconn.Run
 	for rest := entries; len(rest) > 0; { // a run for each stretch of one stream
 		n := 1
-		for n < len(rest) && settingsPart(&rest[n]) == settingsPart(&rest[0]) {
+		for n < len(rest) && audit.SettingsPart(&rest[n]) == audit.SettingsPart(&rest[0]) {
 			n++
 		}
 		runs, rest = append(runs, configureRun(s.servers.Identity, "", rest[:n])), rest[n:]

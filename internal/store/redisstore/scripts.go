@@ -15,6 +15,5 @@ var (
 	settings  = redisconn.NewScript(sources, redisconn.Reads, "settings")
 	walk      = redisconn.NewScript(sources, redisconn.Reads, "walk")
 	decide    = redisconn.NewScript(sources, redisconn.Writes, "meta")
-	unlog     = redisconn.NewScript(sources, redisconn.Writes, "unlog")
 	fence     = redisconn.NewScript(sources, redisconn.Writes, "fence")
 )

@@ -313,7 +313,7 @@ func (s *Store) item(r *request, st *step) redisconn.Item {
 	case removal:
 		it.Earliest = st.old.Task.KeepUntil
 	case change:
-		if e, ok := task.AuditChange(r.now, r.who, st.transition.(task.Change), st.result); ok && s.log.kept() {
+		if e, ok := task.AuditChange(r.now, r.who, st.transition.(task.Change), st.result); ok && s.log.Kept() {
 			logEntry(&it, e)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store/codec"
+	"github.com/foliot/foliot/internal/store/redisstore/audit"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/lanes"
 	"github.com/foliot/foliot/internal/store/redisstore/membership"
@@ -107,7 +108,7 @@ func (c Config) withDefaults() Config {
 	c.Durability = cmp.Or(c.Durability, redisconn.Default)
 	c.Policy = c.Policy.WithDefaults()
 	c.AuditKeep = cmp.Or(c.AuditKeep, task.DefaultAuditKeep)
-	c.AuditLength = cmp.Or(c.AuditLength, maxTaskEntries)
+	c.AuditLength = cmp.Or(c.AuditLength, audit.MaxTaskEntries)
 	c.ShardLease = cmp.Or(c.ShardLease, 6*time.Second)
 	c.Heartbeat = cmp.Or(c.Heartbeat, min(c.ShardLease/6, time.Second))
 	c.LanePoll = cmp.Or(c.LanePoll, 250*time.Millisecond)
@@ -156,7 +157,7 @@ type Store struct {
 	lanes    *lanes.Index
 	settings atomic.Pointer[configuration]
 	permits  permits
-	log      *auditLog
+	log      *audit.Log
 	identity *identityWatch
 
 	schedules atomic.Bool // keyspace.MetaKey keeps nodes out that do not know them: guardOlder sees to it that it stays so
@@ -207,7 +208,7 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 	s.own = membership.New(s.member(), servers, s.shards)
 	s.lanes = lanes.New(lanes.Config{Poll: c.LanePoll, Now: s.now, Logger: c.Logger}, servers, s.shards, s.own)
 	s.scrubber = newScrubber(scrubConfig{Logger: c.Logger, TakeBack: s.takeBack}, servers, s.shards, s.own, s.lanes, s.records)
-	s.log = newAuditLog(auditConfig{
+	s.log = audit.New(audit.Config{
 		Keep: c.AuditKeep, Length: c.AuditLength, Logger: c.Logger, Settings: s.Settings, Counts: s.readCounts, Record: s.record,
 	}, servers, s.shards, s.own)
 	warn := trusted.Warn(c.Logger)

@@ -1,4 +1,4 @@
-package redisstore
+package audit
 
 import (
 	"cmp"
@@ -35,17 +35,17 @@ const (
 	maxSeq    = 1<<63 - 1
 )
 
-// auditLog is the audit log of one store.
-type auditLog struct {
-	config  auditConfig
+// Log is the audit log of one store.
+type Log struct {
+	config  Config
 	servers *redisconn.Servers
 	shards  []*keyspace.Shard
 	own     *membership.Member
 	heads   heads
 }
 
-// auditConfig says how long the audit log is, and reads and writes settings.
-type auditConfig struct {
+// Config says how long the audit log is, and reads and writes settings.
+type Config struct {
 	// Keep is how long entries are kept. Length bounds how many entries of its tasks, or of its
 	// settings, a namespace has. If either is negative, there is no audit log.
 	Keep   time.Duration
@@ -57,24 +57,25 @@ type auditConfig struct {
 	Record   func(context.Context, []task.AuditEntry) error
 }
 
-func newAuditLog(c auditConfig, servers *redisconn.Servers, shards []*keyspace.Shard, own *membership.Member) *auditLog {
-	return &auditLog{config: c, servers: servers, shards: shards, own: own}
+// New returns the audit log that lies in servers.
+func New(c Config, servers *redisconn.Servers, shards []*keyspace.Shard, own *membership.Member) *Log {
+	return &Log{config: c, servers: servers, shards: shards, own: own}
 }
 
-// kept reports whether there is an audit log.
-func (l *auditLog) kept() bool { return l.config.Keep >= 0 && l.config.Length >= 0 }
+// Kept reports whether there is an audit log.
+func (l *Log) Kept() bool { return l.config.Keep >= 0 && l.config.Length >= 0 }
 
 // length returns how many entries a part of the audit log may have: most, unless
 // auditConfig.Length is less. 0: there is no log.
-func (l *auditLog) length(most int) int {
-	if !l.kept() {
+func (l *Log) length(most int) int {
+	if !l.Kept() {
 		return 0
 	}
 	return min(l.config.Length, most)
 }
 
-// settingsLength returns how many entries of its settings a namespace may have. 0: there is no log.
-func (l *auditLog) settingsLength() int { return l.length(maxSettingsEntries) }
+// SettingsLength returns how many entries of its settings a namespace may have. 0: there is no log.
+func (l *Log) SettingsLength() int { return l.length(maxSettingsEntries) }
 
 // seqOf returns the Seq of the entry id of a stream. Where the server's clock was
 // set back the ids of one instant are counted; that many microseconds do not matter.
@@ -99,8 +100,8 @@ const (
 	droppedMark = "/dropped"
 )
 
-// settingsPart returns the stream that an entry belongs to which is no task's.
-func settingsPart(e *task.AuditEntry) string {
+// SettingsPart returns the stream that an entry belongs to which is no task's.
+func SettingsPart(e *task.AuditEntry) string {
 	switch e.Action {
 	case task.ActionTokenRefused, task.ActionScopeRefused:
 		return e.Namespace + refusedMark
@@ -121,7 +122,7 @@ type stream struct {
 
 // shared returns the streams of several namespaces: that of the nodes, and those that older
 // versions wrote.
-func (l *auditLog) shared(shards []*keyspace.Shard) []stream {
+func (l *Log) shared(shards []*keyspace.Shard) []stream {
 	all := []stream{{key: keyspace.SettingsLog, number: len(l.shards)}, {key: keyspace.NodesLog, number: len(l.shards) + 1}}
 	for _, sh := range shards {
 		all = append(all, stream{key: sh.Log, number: sh.Number, shard: sh})
@@ -130,7 +131,7 @@ func (l *auditLog) shared(shards []*keyspace.Shard) []stream {
 }
 
 // streamsOf returns the streams that may hold entries of a namespace.
-func (l *auditLog) streamsOf(namespace string) []stream {
+func (l *Log) streamsOf(namespace string) []stream {
 	all := append(l.shared(l.shards), l.settingsStream(namespace), l.settingsStream(namespace+refusedMark), l.settingsStream(namespace+droppedMark))
 	for _, sh := range l.shards {
 		all = append(all, shardStream(sh, namespace))
@@ -138,7 +139,7 @@ func (l *auditLog) streamsOf(namespace string) []stream {
 	return all
 }
 
-func (l *auditLog) settingsStream(namespace string) stream {
+func (l *Log) settingsStream(namespace string) stream {
 	return stream{keyspace.LogOf(keyspace.SettingsLog, namespace), len(l.shards) + 2, nil, keyspace.SettingsLogs, namespace}
 }
 
@@ -147,7 +148,7 @@ func shardStream(sh *keyspace.Shard, namespace string) stream {
 }
 
 // streams returns the streams of the settings, of the nodes and of these shards.
-func (l *auditLog) streams(ctx context.Context, shards []*keyspace.Shard) ([]stream, error) {
+func (l *Log) streams(ctx context.Context, shards []*keyspace.Shard) ([]stream, error) {
 	members := func(key string) redisconn.Command {
 		return func(b rueidis.Builder) rueidis.Completed { return b.Hkeys().Key(key).Build() }
 	}
@@ -196,7 +197,7 @@ type part struct {
 const streamsAtOnce = 4096
 
 // askMany is Servers.Ask for as many commands as there are streams.
-func (l *auditLog) askMany(ctx context.Context, commands []redisconn.Command) ([]rueidis.RedisResult, error) {
+func (l *Log) askMany(ctx context.Context, commands []redisconn.Command) ([]rueidis.RedisResult, error) {
 	all := make([]rueidis.RedisResult, 0, len(commands))
 	for some := range slices.Chunk(commands, streamsAtOnce) {
 		results, err := l.servers.Ask(ctx, some...)
@@ -209,7 +210,7 @@ func (l *auditLog) askMany(ctx context.Context, commands []redisconn.Command) ([
 }
 
 // readLogs reads parts of streams.
-func (l *auditLog) readLogs(ctx context.Context, parts []part) ([][]entry, error) {
+func (l *Log) readLogs(ctx context.Context, parts []part) ([][]entry, error) {
 	commands := make([]redisconn.Command, len(parts))
 	for i, p := range parts {
 		commands[i] = func(b rueidis.Builder) rueidis.Completed { return p.read(b, p.key) }
@@ -238,7 +239,8 @@ func (l *auditLog) readLogs(ctx context.Context, parts []part) ([][]entry, error
 	return lists, nil
 }
 
-func encodeEntry(e *task.AuditEntry) string {
+// EncodeEntry returns e as scripts append it to a stream.
+func EncodeEntry(e *task.AuditEntry) string {
 	return string(codec.AppendAuditEntry([]byte{codec.Format}, &task.AuditEntry{}, e))
 }
 
@@ -250,8 +252,8 @@ func decodeEntry(x rueidis.XRangeEntry) (task.AuditEntry, error) {
 	return all[0], nil
 }
 
-// page returns at most limit entries with a Seq below before, the newest first. before 0: the newest of all.
-func (l *auditLog) page(ctx context.Context, f task.AuditFilter, before uint64, limit int) (page task.AuditPage, err error) {
+// Page returns at most limit entries with a Seq below before, the newest first. before 0: the newest of all.
+func (l *Log) Page(ctx context.Context, f task.AuditFilter, before uint64, limit int) (page task.AuditPage, err error) {
 	before = cmp.Or(before, maxSeq)
 	streams := l.streamsOf(f.Namespace)
 	if f.Namespace == "" {
@@ -285,7 +287,7 @@ func (l *auditLog) page(ctx context.Context, f task.AuditFilter, before uint64, 
 // newest returns the newest entries of streams with a Seq below before, at most limit,
 // and whether there are more. Each stream is asked for somewhat more than its part, and
 // asked again if that was too few.
-func (l *auditLog) newest(ctx context.Context, streams []stream, before uint64, limit int) ([]entry, bool, error) {
+func (l *Log) newest(ctx context.Context, streams []stream, before uint64, limit int) ([]entry, bool, error) {
 	end := "+"
 	if before != maxSeq {
 		end = strconv.FormatUint(before>>seqStream+seqEpoch, 10)

@@ -1,4 +1,4 @@
-package redisstore
+package audit
 
 import (
 	"cmp"
@@ -20,9 +20,9 @@ import (
 // How many entries of the audit log a namespace may have. Its own oldest entries go if it
 // has more, and an entry records how many.
 const (
-	// maxTaskEntries bounds those of its tasks, maxSettingsEntries those of its settings:
+	// MaxTaskEntries bounds those of its tasks, maxSettingsEntries those of its settings:
 	// however many tasks a namespace changes, the entries of its admins stay.
-	maxTaskEntries     = 1_000_000
+	MaxTaskEntries     = 1_000_000
 	maxSettingsEntries = 100_000
 
 	// entryBytes is about the memory of an entry in a stream, and auditShare the part of the
@@ -50,12 +50,12 @@ type head struct {
 	seq uint64
 }
 
-// trim removes at most limit entries from the beginning of the audit log if their
+// Trim removes at most limit entries from the beginning of the audit log if their
 // retention ended at or before now: entries of this node's shards, of settings and of
 // nodes. It stops at the first that is to stay. It reads the streams if their oldest entry
 // goes, or is not known.
-func (l *auditLog) trim(ctx context.Context, now task.Millis, limit int) (int, error) {
-	if !l.kept() || limit <= 0 {
+func (l *Log) Trim(ctx context.Context, now task.Millis, limit int) (int, error) {
+	if !l.Kept() || limit <= 0 {
 		return 0, nil
 	}
 	var own []*keyspace.Shard
@@ -76,7 +76,7 @@ func (l *auditLog) trim(ctx context.Context, now task.Millis, limit int) (int, e
 	return n, err
 }
 
-func (l *auditLog) trimLocked(ctx context.Context, now task.Millis, streams []stream, limit int) (n int, err error) {
+func (l *Log) trimLocked(ctx context.Context, now task.Millis, streams []stream, limit int) (n int, err error) {
 	for more := true; more && n < limit && err == nil; {
 		var gone int
 		gone, more, err = l.trimSome(ctx, now, streams, limit-n)
@@ -87,7 +87,7 @@ func (l *auditLog) trimLocked(ctx context.Context, now task.Millis, streams []st
 
 // trimSome is trimLocked for a part of the entries that go. It reads about as many entries as it may
 // remove, however many streams there are, and reports whether more may go.
-func (l *auditLog) trimSome(ctx context.Context, now task.Millis, streams []stream, limit int) (n int, more bool, err error) {
+func (l *Log) trimSome(ctx context.Context, now task.Millis, streams []stream, limit int) (n int, more bool, err error) {
 	begin, stays, err := l.expired(ctx, now, streams)
 	if err != nil || len(begin) == 0 {
 		return 0, false, err
@@ -133,11 +133,11 @@ func (l *auditLog) trimSome(ctx context.Context, now task.Millis, streams []stre
 }
 
 // ended reports whether the retention of an entry of that instant has ended.
-func (l *auditLog) ended(now, at task.Millis) bool { return at.Add(l.config.Keep) <= now }
+func (l *Log) ended(now, at task.Millis) bool { return at.Add(l.config.Keep) <= now }
 
 // expired returns the streams that lose their oldest entry, and the Seq of the first entry that
 // stays, as far as that is known.
-func (l *auditLog) expired(ctx context.Context, now task.Millis, streams []stream) (begin []stream, stays uint64, err error) {
+func (l *Log) expired(ctx context.Context, now task.Millis, streams []stream) (begin []stream, stays uint64, err error) {
 	if l.heads.oldest == nil {
 		l.heads.oldest = map[string]head{}
 	}
@@ -169,7 +169,7 @@ func (l *auditLog) expired(ctx context.Context, now task.Millis, streams []strea
 }
 
 // unlog removes streams that have no entries any more.
-func (l *auditLog) unlog(ctx context.Context, streams []stream, had [][]entry, gone map[string][]string) error {
+func (l *Log) unlog(ctx context.Context, streams []stream, had [][]entry, gone map[string][]string) error {
 	var empty []redisconn.Run
 	for i, st := range streams {
 		if st.registry != "" && len(gone[st.key]) == len(had[i]) {
@@ -188,18 +188,18 @@ func firstOf(n int) func(rueidis.Builder, string) rueidis.Completed {
 }
 
 // taskEntries returns how many entries of tasks a namespace may have in all shards.
-func (l *auditLog) taskEntries() int {
+func (l *Log) taskEntries() int {
 	memory := l.servers.MemoryLimit()
 	if memory == 0 {
-		return l.length(maxTaskEntries)
+		return l.length(MaxTaskEntries)
 	}
 	share := auditShare * float64(memory) / entryBytes / float64(1+len(l.config.Settings().List(task.NamespaceKind, "")))
-	return l.length(min(maxTaskEntries, max(minTaskEntries, int(share))))
+	return l.length(min(MaxTaskEntries, max(minTaskEntries, int(share))))
 }
 
 // bound removes the oldest entries of each namespace that has more than it may, and
 // records that. Each node bounds its own shards by their part of the whole.
-func (l *auditLog) bound(ctx context.Context, now task.Millis, streams []stream) error {
+func (l *Log) bound(ctx context.Context, now task.Millis, streams []stream) error {
 	var commands []redisconn.Command
 	var own []stream
 	for _, st := range streams {
@@ -251,7 +251,7 @@ func (l *auditLog) bound(ctx context.Context, now task.Millis, streams []stream)
 }
 
 // rooms returns how many entries of its tasks each namespace may have that has a quota of bytes.
-func (l *auditLog) rooms(ctx context.Context) (map[string]int64, error) {
+func (l *Log) rooms(ctx context.Context) (map[string]int64, error) {
 	rooms, records := map[string]int64{}, map[string]int64{}
 	var quotas []*task.NamespaceSettings
 	for _, setting := range l.config.Settings().List(task.NamespaceKind, "") {
@@ -285,7 +285,7 @@ type excess struct {
 
 // shed removes the oldest entries of x until it has somewhat fewer than most, the same
 // part of each stream: names are spread over shards by chance.
-func (l *auditLog) shed(ctx context.Context, now task.Millis, x *excess, most int64) error {
+func (l *Log) shed(ctx context.Context, now task.Millis, x *excess, most int64) error {
 	keep := task.AuditKept(most)
 	commands := make([]redisconn.Command, len(x.streams))
 	for i, key := range x.streams {
