@@ -16,7 +16,7 @@ var _ task.Cluster = (*Store)(nil)
 // Standing implements task.Cluster.
 func (s *Store) Standing() task.Standing {
 	st := s.own.Standing()
-	st.Closed, st.Unfit = s.identity.lost() != nil, s.servers.Unfit.Load() != nil
+	st.Closed, st.Unfit = s.identity.Lost() != nil, s.servers.Unfit.Load() != nil
 	return st
 }
 

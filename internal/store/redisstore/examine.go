@@ -3,13 +3,14 @@ package redisstore
 import (
 	"context"
 
+	"github.com/foliot/foliot/internal/store/redisstore/identity"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 )
 
 // Examination is what can be said of the servers of a store.
 type Examination struct {
 	Masters []redisconn.Examined // by address
-	Layout  Layout
+	Layout  identity.Layout
 	Closed  string // why the Store that examines is closed; "": it is open, or none examines
 }
 
@@ -37,7 +38,7 @@ func Examine(ctx context.Context, c Config) (*Examination, error) {
 // Examine is the function Examine for the servers of s, also while s is closed.
 func (s *Store) Examine(ctx context.Context) (*Examination, error) {
 	x, err := examineAll(ctx, s.servers, s.config.Shards)
-	if l := s.identity.lost(); l != nil {
+	if l := s.identity.Lost(); l != nil {
 		x.Closed = l.Found
 	}
 	return x, err
@@ -48,7 +49,7 @@ func (s *Store) Examine(ctx context.Context) (*Examination, error) {
 func examineAll(ctx context.Context, s *redisconn.Servers, shards int) (*Examination, error) {
 	x := Examination{Masters: s.ExamineMasters(ctx)}
 	var err error
-	x.Layout, err = readLayout(ctx, s, shards)
+	x.Layout, err = identity.ReadLayout(ctx, s, shards)
 	return &x, err
 }
 
@@ -56,7 +57,7 @@ func examineAll(ctx context.Context, s *redisconn.Servers, shards int) (*Examina
 // returns nil for it. The parts that were lost get the identity of those that are left, so that
 // servers go on with the rest. It must be asked for by a person: nothing that was
 // lost comes back.
-func AcceptLoss(ctx context.Context, c Config, agreed func(*Found) error) (*Found, error) {
+func AcceptLoss(ctx context.Context, c Config, agreed func(*identity.Found) error) (*identity.Found, error) {
 	c = c.withDefaults()
 	s, err := redisconn.Link(ctx, c.conn())
 	if err != nil {
@@ -66,5 +67,5 @@ func AcceptLoss(ctx context.Context, c Config, agreed func(*Found) error) (*Foun
 	if err := s.CheckMode(ctx); err != nil {
 		return nil, err
 	}
-	return acceptLoss(ctx, s, c.Shards, c.ShardLease, agreed)
+	return identity.AcceptLoss(ctx, s, c.Shards, c.ShardLease, agreed)
 }

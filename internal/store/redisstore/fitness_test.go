@@ -75,8 +75,8 @@ func TestARedisThatCameBackWithoutItsFileIsUnfitAfterTheReconnect(t *testing.T) 
 	}
 	took := eventually(t, noticed, "it is not ready", func() bool { return errors.Is(k.Err(), task.ErrStoreUnfit) })
 	t.Logf("noticed %v after Redis was back: %v", took.Round(time.Millisecond), k.Err())
-	if k.identity.lost() != nil {
-		t.Error("the data is there:", k.identity.lost())
+	if k.identity.Lost() != nil {
+		t.Error("the data is there:", k.identity.Lost())
 	}
 	if err := apply(t, k.Store, order("new")); !errors.Is(err, task.ErrStoreUnfit) {
 		t.Errorf("create: %v", err)

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store/redisstore/identity"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
@@ -34,7 +35,7 @@ func refused(t *testing.T, c Config, parts ...string) {
 		_ = s.Close()
 	}
 	for _, part := range parts {
-		if !errors.Is(err, ErrDiffers) || !strings.Contains(err.Error(), part) {
+		if !errors.Is(err, identity.ErrDiffers) || !strings.Contains(err.Error(), part) {
 			t.Errorf("without %q: %v", part, err)
 		}
 	}
@@ -65,7 +66,7 @@ func TestTheFirstNodeSaysHowManyShardsThereAre(t *testing.T) {
 	refused(t, nodeOn(r, func(c *Config) { c.Shards = 32 }), "16 shards")
 
 	other := redistest.New(t)
-	if _, n := opened(t, nodeOn(other, func(c *Config) { c.Shards = 0 })); n != DefaultShards {
+	if _, n := opened(t, nodeOn(other, func(c *Config) { c.Shards = 0 })); n != identity.DefaultShards {
 		t.Errorf("%d shards where nobody says", n)
 	}
 }
@@ -84,7 +85,7 @@ func TestNodesThatOpenAtOnceAgree(t *testing.T) {
 			case err == nil:
 				sizes[len(s.shards)]++
 				t.Cleanup(func() { _ = s.Close() })
-			case !errors.Is(err, ErrDiffers):
+			case !errors.Is(err, identity.ErrDiffers):
 				t.Error(err)
 			}
 		})

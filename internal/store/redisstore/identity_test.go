@@ -13,6 +13,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store/redisstore/identity"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
@@ -255,7 +256,7 @@ func TestEveryNodeClosesWhenOneMasterOfAClusterIsLost(t *testing.T) {
 	if _, err := Open(t.Context(), c); !errors.Is(err, task.ErrStoreReplaced) {
 		t.Fatalf("a server that is started opens a store that is lost in part: %v", err)
 	}
-	found, err := AcceptLoss(t.Context(), c, func(*Found) error { return nil })
+	found, err := AcceptLoss(t.Context(), c, func(*identity.Found) error { return nil })
 	if err != nil || found.Whole() {
 		t.Fatal(found, err)
 	}
@@ -303,13 +304,13 @@ func TestAServerThatIsStartedRefusesAStoreThatIsLostInPartUntilTheLossIsAccepted
 				t.Fatal(s, err)
 			}
 			no := errors.New("no")
-			if _, err := AcceptLoss(t.Context(), config, func(*Found) error { return no }); !errors.Is(err, no) {
+			if _, err := AcceptLoss(t.Context(), config, func(*identity.Found) error { return no }); !errors.Is(err, no) {
 				t.Fatal(err)
 			}
 			if _, err := Open(t.Context(), config); !errors.Is(err, c.kind) {
 				t.Fatal("a loss that was not accepted is gone:", err)
 			}
-			found, err := AcceptLoss(t.Context(), config, func(*Found) error { return nil })
+			found, err := AcceptLoss(t.Context(), config, func(*identity.Found) error { return nil })
 			if err != nil || !strings.Contains(strings.Join(found.Lost, " "), c.shows) {
 				t.Fatal(found, err)
 			}
@@ -354,9 +355,9 @@ func TestAStoreOfAnOlderVersionGetsOneIdentityFromManyNodes(t *testing.T) {
 		}
 	}
 	eventually(t, 5*time.Second, "every part bears it", func() bool { return redis(t, r, "HEXISTS", keyspace.MetaKey, "whole") == ":1" })
-	for _, b := range append(bearersOf(nodes[0].shards), metaBearer) {
-		if id := redis(t, r, "HGET", b.key, b.field); id != nodes[0].servers.Identity {
-			t.Errorf("%s bears %s", b.key, id)
+	for _, b := range append(identity.BearersOf(nodes[0].shards), identity.MetaBearer) {
+		if id := redis(t, r, "HGET", b.Key, b.Field); id != nodes[0].servers.Identity {
+			t.Errorf("%s bears %s", b.Key, id)
 		}
 	}
 	eventually(t, 5*time.Second, "they share the shards", func() bool { return divided(nodes...) })

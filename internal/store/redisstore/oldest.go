@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/foliot/foliot/internal/store/redisstore/identity"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 	"github.com/foliot/foliot/internal/task"
@@ -34,14 +35,14 @@ func (s *Store) admitSchedules(ctx context.Context, changes []task.Change) error
 // keepOlderOut makes keyspace.MetaKey say that older code may not use the servers, unless a node
 // that has such is there.
 func (s *Store) keepOlderOut(ctx context.Context) error {
-	m, err := readMeta(ctx, s.servers)
-	if err != nil || m.oldest >= scheduleFormat {
+	m, err := identity.ReadMeta(ctx, s.servers)
+	if err != nil || m.Oldest >= identity.ScheduleFormat {
 		return err
 	}
 	if err := s.nobodyOlder(ctx); err != nil {
 		return err
 	}
-	if err := shutOut(ctx, s.servers, m); err != nil {
+	if err := identity.ShutOut(ctx, s.servers, m); err != nil {
 		return err
 	}
 	return s.nobodyOlder(ctx) // nor has one come meanwhile
@@ -87,14 +88,14 @@ func (s *Store) guardOlder(ctx context.Context, g *guard, now time.Time) error {
 
 // outAgain is guardOlder, when the time has come.
 func (s *Store) outAgain(ctx context.Context) error {
-	m, err := readMeta(ctx, s.servers)
+	m, err := identity.ReadMeta(ctx, s.servers)
 	switch {
 	case err != nil:
 		return err
-	case m.oldest >= scheduleFormat:
+	case m.Oldest >= identity.ScheduleFormat:
 		s.schedules.Store(true)
 	case s.schedules.Load() || s.fired.Load():
-		if err := shutOut(ctx, s.servers, m); err != nil {
+		if err := identity.ShutOut(ctx, s.servers, m); err != nil {
 			return err
 		}
 		s.schedules.Store(true)
@@ -114,7 +115,7 @@ func (s *Store) sayLost(ctx context.Context) {
 
 // nobodyOlder returns an error where a node lives that does not know schedules.
 func (s *Store) nobodyOlder(ctx context.Context) error {
-	older, err := s.own.Older(ctx, scheduleFormat)
+	older, err := s.own.Older(ctx, identity.ScheduleFormat)
 	if err == nil && len(older) > 0 {
 		err = olderNodes(older)
 	}

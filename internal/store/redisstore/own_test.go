@@ -10,6 +10,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/store/redisstore/identity"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/membership"
 	"github.com/foliot/foliot/internal/store/redisstore/records"
@@ -262,7 +263,7 @@ func TestConfigurationsThatCannotWorkAreRefused(t *testing.T) {
 		{ShardLease: time.Second, Heartbeat: -1},
 	} {
 		c.Client = rueidis.ClientOption{InitAddress: []string{"127.0.0.1:1"}}
-		if _, err := Open(t.Context(), c); !errors.Is(err, errConfig) {
+		if _, err := Open(t.Context(), c); !errors.Is(err, identity.ErrConfig) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}

@@ -21,18 +21,18 @@ func (s *Store) poll() {
 		doubt := false
 		select {
 		case <-tick.C:
-		case <-s.identity.doubt:
+		case <-s.identity.Doubt:
 			doubt = true
 		case <-s.closing:
 			return
 		}
 		ctx, stop := context.WithTimeout(s.servers.Life, redisconn.Patience)
 		guard := func(ctx context.Context) error { return s.guardOlder(ctx, &older, time.Now()) }
-		err := s.identity.verify(ctx, time.Now(), doubt)
+		err := s.identity.Verify(ctx, time.Now(), doubt)
 		if s.servers.Life.Err() == nil {
 			s.servers.Trouble.About("read the settings and the identity of the store", err)
 		}
-		if s.identity.lost() != nil {
+		if s.identity.Lost() != nil {
 			stop()
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store/redisstore/audit"
+	"github.com/foliot/foliot/internal/store/redisstore/identity"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
@@ -200,7 +201,7 @@ func (s *Store) reloadLocked(ctx context.Context) (bool, error) {
 	case len(texts) < 3:
 		return false, errDamaged
 	case texts[0] != s.servers.Identity:
-		return false, &redisconn.Loss{Kind: task.ErrStoreReplaced, Found: bearer{name: "the settings", key: keyspace.SettingsID}.differs(texts[0])}
+		return false, &redisconn.Loss{Kind: task.ErrStoreReplaced, Found: identity.Bearer{Name: "the settings", Key: keyspace.SettingsID}.Differs(texts[0])}
 	case texts[1] != "" && texts[2] == "":
 		return false, &redisconn.Loss{Kind: task.ErrSettingsLost, Found: "the key " + keyspace.SettingsKey + " is gone"}
 	case texts[2] == have.version:

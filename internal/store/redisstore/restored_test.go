@@ -39,8 +39,8 @@ func TestEveryNodeNoticesThatItsRedisWasRestoredFromAnOlderCopy(t *testing.T) {
 	back := time.Now()
 	for name, n := range map[string]*known{"a": a, "b": b} {
 		eventually(t, 2*time.Second-time.Since(back), name+" has noticed", func() bool { return n.Standing().Rollbacks == 1 })
-		if n.log.count("the store went back in time") != 1 || n.identity.lost() != nil {
-			t.Errorf("%s: %v; its log:\n%s", name, n.identity.lost(), n.log.b.String())
+		if n.log.count("the store went back in time") != 1 || n.identity.Lost() != nil {
+			t.Errorf("%s: %v; its log:\n%s", name, n.identity.Lost(), n.log.b.String())
 		}
 	}
 	t.Logf("both noticed within %v", time.Since(back).Round(time.Millisecond))

@@ -14,6 +14,5 @@ var (
 	configure = redisconn.NewScript(sources, redisconn.Writes, "configure")
 	settings  = redisconn.NewScript(sources, redisconn.Reads, "settings")
 	walk      = redisconn.NewScript(sources, redisconn.Reads, "walk")
-	decide    = redisconn.NewScript(sources, redisconn.Writes, "meta")
 	fence     = redisconn.NewScript(sources, redisconn.Writes, "fence")
 )

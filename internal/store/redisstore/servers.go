@@ -1,13 +1,18 @@
 package redisstore
 
-import "github.com/foliot/foliot/internal/store/redisstore/redisconn"
+import (
+	"github.com/foliot/foliot/internal/store/redisstore/identity"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
+)
 
-// Durability, Examined and Replica are declared by package redisconn. Who opens or examines
-// a store needs no other import.
+// These types are declared by the packages below. A caller that opens or examines a store
+// needs no other import.
 type (
 	Durability = redisconn.Durability
 	Examined   = redisconn.Examined
 	Replica    = redisconn.Replica
+	Found      = identity.Found
+	Layout     = identity.Layout
 )
 
 // The levels of durability.
@@ -19,6 +24,7 @@ const (
 
 // Open returns these errors if a server cannot be used.
 var (
+	ErrDiffers  = identity.ErrDiffers
 	ErrUnfit    = redisconn.ErrUnfit
 	ErrCluster  = redisconn.ErrCluster
 	ErrSentinel = redisconn.ErrSentinel

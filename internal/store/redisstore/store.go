@@ -15,6 +15,7 @@ import (
 
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/audit"
+	"github.com/foliot/foliot/internal/store/redisstore/identity"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/store/redisstore/lanes"
 	"github.com/foliot/foliot/internal/store/redisstore/membership"
@@ -124,11 +125,11 @@ func (c Config) withDefaults() Config {
 func (c Config) check() error {
 	switch {
 	case strings.Contains(c.Node, "/"):
-		return fmt.Errorf("%w: the node's name %q has a slash: choose one without", errConfig, c.Node)
+		return fmt.Errorf("%w: the node's name %q has a slash: choose one without", identity.ErrConfig, c.Node)
 	case c.Shards < 0 || c.Shards > keyspace.Slots:
-		return fmt.Errorf("%w: %d shards: there can be from 1 to %d", errConfig, c.Shards, keyspace.Slots)
+		return fmt.Errorf("%w: %d shards: there can be from 1 to %d", identity.ErrConfig, c.Shards, keyspace.Slots)
 	case c.Heartbeat <= 0 || c.LanePoll <= 0 || c.ShardLease < 4*c.Heartbeat:
-		return fmt.Errorf("%w: a shard lease of %v with a heartbeat every %v: make it at least four times as long", errConfig, c.ShardLease, c.Heartbeat)
+		return fmt.Errorf("%w: a shard lease of %v with a heartbeat every %v: make it at least four times as long", identity.ErrConfig, c.ShardLease, c.Heartbeat)
 	}
 	return c.Durability.Check()
 }
@@ -158,7 +159,7 @@ type Store struct {
 	settings atomic.Pointer[configuration]
 	permits  permits
 	log      *audit.Log
-	identity *identityWatch
+	identity *identity.Watch
 
 	schedules atomic.Bool // keyspace.MetaKey keeps nodes out that do not know them: guardOlder sees to it that it stays so
 	fired     atomic.Bool // there is a schedule, whatever keyspace.MetaKey says
@@ -193,18 +194,18 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 // open reads what a store must know of its servers, and begins to work. After
 // an error nothing does.
 func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, error) {
-	m, err := agree(ctx, servers, wishes{shards: c.Shards, lease: c.ShardLease, alone: c.Alone})
+	m, err := identity.Agree(ctx, servers, identity.Wishes{Shards: c.Shards, Lease: c.ShardLease, Alone: c.Alone})
 	if err != nil {
 		return nil, err
 	}
 	s := &Store{
 		config: c, servers: servers,
-		shards: keyspace.NewShards(m.shards),
+		shards: keyspace.NewShards(m.Shards),
 		held:   held{m: map[task.Key]records.Record{}}, quotas: quotas{free: servers.Free, have: map[string]*usage{}},
 		closing: make(chan struct{}), polled: make(chan struct{}),
 	}
 	s.records = records.NewReader(servers, s.shards)
-	s.identity = newIdentityWatch(identityConfig{Logger: c.Logger, Reload: s.reload, Changed: func() { s.own.Nudge() }}, servers, s.shards)
+	s.identity = identity.New(identity.Config{Logger: c.Logger, Reload: s.reload, Changed: func() { s.own.Nudge() }}, servers, s.shards)
 	s.own = membership.New(s.member(), servers, s.shards)
 	s.lanes = lanes.New(lanes.Config{Poll: c.LanePoll, Now: s.now, Logger: c.Logger}, servers, s.shards, s.own)
 	s.scrubber = newScrubber(scrubConfig{Logger: c.Logger, TakeBack: s.takeBack}, servers, s.shards, s.own, s.lanes, s.records)
@@ -217,7 +218,7 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 		s.own.Nudge() // a heartbeat: nodes that start now must know
 	})
 	s.settings.Store(&configuration{settings: task.NewSettings()})
-	if err := s.identity.identify(ctx, m); err != nil {
+	if err := s.identity.Identify(ctx, m); err != nil {
 		return nil, err
 	}
 	if err := s.load(ctx); err != nil {
@@ -239,11 +240,11 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 func (s *Store) member() membership.Config {
 	c := s.config
 	return membership.Config{
-		Node: c.Node, Version: c.Version, Address: c.Address, APIs: c.APIs, Format: format, Logger: c.Logger,
+		Node: c.Node, Version: c.Version, Address: c.Address, APIs: c.APIs, Format: identity.Format, Logger: c.Logger,
 		ShardLease: c.ShardLease, Heartbeat: c.Heartbeat,
 		Lag:     func() time.Duration { return s.trusted.Lag() },
-		Closed:  func() bool { return s.identity.lost() != nil },
-		Suspect: func(err error) { s.identity.suspect(err) },
+		Closed:  func() bool { return s.identity.Lost() != nil },
+		Suspect: func(err error) { s.identity.Suspect(err) },
 		Prepare: func(ctx context.Context, owned []*membership.Holding) error { return s.lanes.Prepare(ctx, owned) },
 		Woken:   func(h *membership.Holding, message string) { s.lanes.Woken(h, message) },
 	}
@@ -311,7 +312,7 @@ func (s *Store) Err() error {
 	if s.closed {
 		return task.ErrClosed
 	}
-	if l := s.identity.lost(); l != nil {
+	if l := s.identity.Lost(); l != nil {
 		return l
 	}
 	if why := s.servers.Absent.Load(); why != nil {
@@ -333,7 +334,7 @@ func (s *Store) enter(ctx context.Context) (leave func(), err error) {
 		s.gate.RUnlock()
 		return nil, task.ErrClosed
 	}
-	if l := s.identity.lost(); l != nil {
+	if l := s.identity.Lost(); l != nil {
 		s.gate.RUnlock()
 		return nil, l
 	}
@@ -345,7 +346,7 @@ func (s *Store) failure(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case s.identity.suspect(err):
+	case s.identity.Suspect(err):
 		return redisconn.LossOf(err)
 	case redisconn.OutOfMemory(err):
 		return fmt.Errorf("%w: Redis has no memory left: %w", task.ErrFull, err)

@@ -1,4 +1,4 @@
-package redisstore
+package identity
 
 import (
 	"cmp"
@@ -25,22 +25,22 @@ type Found struct {
 	servers *redisconn.Servers
 	meta    map[string]string // fields of keyspace.MetaKey
 	shards  int               // 0: not known
-	parts   []bearer          // that are lost
+	parts   []Bearer          // that are lost
 	borne   []string          // the identity that each bears instead
 }
 
 // Whole reports whether nothing is lost.
 func (f *Found) Whole() bool { return len(f.Lost) == 0 && !f.SettingsLost }
 
-// acceptLoss is AcceptLoss of the store. shards is how many there were, 0 if that is not known, and lease
+// AcceptLoss is AcceptLoss of the store. shards is how many there were, 0 if that is not known, and lease
 // the lease of shards.
-func acceptLoss(ctx context.Context, s *redisconn.Servers, shards int, lease time.Duration, agreed func(*Found) error) (*Found, error) {
+func AcceptLoss(ctx context.Context, s *redisconn.Servers, shards int, lease time.Duration, agreed func(*Found) error) (*Found, error) {
 	f, err := find(ctx, s, shards)
 	if err != nil || f.Whole() {
 		return f, err
 	}
 	if f.shards == 0 {
-		return f, fmt.Errorf("%w: the key %s is lost, and the number of shards cannot be read: pass --shards with the value of the servers", errConfig, keyspace.MetaKey)
+		return f, fmt.Errorf("%w: the key %s is lost, and the number of shards cannot be read: pass --shards with the value of the servers", ErrConfig, keyspace.MetaKey)
 	}
 	if err := agreed(f); err != nil {
 		return f, err
@@ -88,7 +88,7 @@ func find(ctx context.Context, s *redisconn.Servers, shards int) (*Found, error)
 
 // compare finds the parts that are lost.
 func (f *Found) compare(ctx context.Context) error {
-	bearers := append([]bearer{metaBearer}, bearersOf(keyspace.NewShards(cmp.Or(f.shards, DefaultShards)))...)
+	bearers := append([]Bearer{MetaBearer}, BearersOf(keyspace.NewShards(cmp.Or(f.shards, DefaultShards)))...)
 	found, away := borne(ctx, f.servers, bearers)
 	count, most := map[string]int{}, ""
 	for _, id := range found {
@@ -99,15 +99,15 @@ func (f *Found) compare(ctx context.Context) error {
 			most = *id
 		}
 	}
-	f.Identity = cmp.Or(f.meta[metaBearer.field], most)
+	f.Identity = cmp.Or(f.meta[MetaBearer.Field], most)
 	if f.Identity == "" {
 		return away
 	}
 	f.Parts = count[f.Identity]
-	begun := f.meta[metaBearer.field] != "" && f.meta["whole"] == "" // the next server gives it to those that have none
+	begun := f.meta[MetaBearer.Field] != "" && f.meta["whole"] == "" // the next server gives it to those that have none
 	for i, b := range bearers {
 		if id := found[i]; id != nil && *id != f.Identity && (*id != "" || !begun) {
-			f.Lost, f.parts, f.borne = append(f.Lost, b.differs(*id)), append(f.parts, b), append(f.borne, *id)
+			f.Lost, f.parts, f.borne = append(f.Lost, b.Differs(*id)), append(f.parts, b), append(f.borne, *id)
 		}
 	}
 	return away
@@ -118,15 +118,15 @@ func (f *Found) accept(ctx context.Context, lease time.Duration) error {
 	shards := strconv.Itoa(f.shards)
 	repairs := make([]*redisconn.Repair, 0, len(f.parts)+1)
 	for i, b := range f.parts {
-		r := redisconn.NewRepair(b.key, b.field, -1, f.borne[i])
-		r.Write("HSET", b.key, b.field, f.Identity)
+		r := redisconn.NewRepair(b.Key, b.Field, -1, f.borne[i])
+		r.Write("HSET", b.Key, b.Field, f.Identity)
 		switch {
-		case b.key == keyspace.MetaKey && f.meta["format"] == "": // older versions are kept out: there may be schedules
-			r.Write("HSET", b.key, "format", strconv.Itoa(format), "oldest", strconv.Itoa(scheduleFormat), "shards", shards, "lease", millis(lease), "whole", "1")
-		case b.key == keyspace.MetaKey:
-			r.Write("HSET", b.key, "whole", "1")
-		case b.key == keyspace.SettingsID, b.key == keyspace.NodesID:
-			r.Write("HSET", b.key, "shards", shards)
+		case b.Key == keyspace.MetaKey && f.meta["format"] == "": // older versions are kept out: there may be schedules
+			r.Write("HSET", b.Key, "format", strconv.Itoa(Format), "oldest", strconv.Itoa(ScheduleFormat), "shards", shards, "lease", millis(lease), "whole", "1")
+		case b.Key == keyspace.MetaKey:
+			r.Write("HSET", b.Key, "whole", "1")
+		case b.Key == keyspace.SettingsID, b.Key == keyspace.NodesID:
+			r.Write("HSET", b.Key, "shards", shards)
 		}
 		repairs = append(repairs, r)
 	}
@@ -147,8 +147,8 @@ type Layout struct {
 	Store          *Found
 }
 
-// readLayout reads how tasks are kept, and which store lies there.
-func readLayout(ctx context.Context, s *redisconn.Servers, shards int) (Layout, error) {
+// ReadLayout reads how tasks are kept, and which store lies there.
+func ReadLayout(ctx context.Context, s *redisconn.Servers, shards int) (Layout, error) {
 	f, err := find(ctx, s, shards)
 	if f == nil {
 		return Layout{}, err
@@ -156,7 +156,7 @@ func readLayout(ctx context.Context, s *redisconn.Servers, shards int) (Layout, 
 	l := Layout{Store: f}
 	if len(f.meta) > 0 {
 		m, err := parseMeta(f.meta)
-		l.Format, l.Shards, l.Lease, l.Unreadable = m.format, m.shards, m.lease, errors.Join(err, m.readable())
+		l.Format, l.Shards, l.Lease, l.Unreadable = m.Format, m.Shards, m.lease, errors.Join(err, m.readable())
 	}
 	return l, nil
 }

@@ -1,4 +1,4 @@
-package redisstore
+package identity
 
 import (
 	"context"
@@ -34,41 +34,41 @@ import (
 // the field "whole" of keyspace.MetaKey is missing, and a part without the identity gets it.
 // From then on a part without it is lost.
 
-// bearer is a hash that bears the identity of the store in a field.
-type bearer struct {
-	name       string // for people
-	key, field string
+// Bearer is a hash that bears the identity of the store in a field.
+type Bearer struct {
+	Name       string // for people
+	Key, Field string
 }
 
-// differs says that a bearer has found instead of the identity.
-func (b bearer) differs(found string) string {
+// Differs says that a bearer has found instead of the identity.
+func (b Bearer) Differs(found string) string {
 	if found == "" {
-		return fmt.Sprintf("the identity of the store is missing in %s (key %s)", b.name, b.key)
+		return fmt.Sprintf("the identity of the store is missing in %s (key %s)", b.Name, b.Key)
 	}
-	return fmt.Sprintf("another store lies in %s (key %s bears the identity %s)", b.name, b.key, found)
+	return fmt.Sprintf("another store lies in %s (key %s bears the identity %s)", b.Name, b.Key, found)
 }
 
-var metaBearer = bearer{"the format", keyspace.MetaKey, "identity"}
+var MetaBearer = Bearer{"the format", keyspace.MetaKey, "identity"}
 
-// bearersOf returns the hashes that bear the identity of a store with these shards,
+// BearersOf returns the hashes that bear the identity of a store with these shards,
 // but for keyspace.MetaKey.
-func bearersOf(shards []*keyspace.Shard) []bearer {
-	all := make([]bearer, 0, 2+len(shards))
-	all = append(all, bearer{"the settings", keyspace.SettingsID, "store"}, bearer{"the nodes", keyspace.NodesID, "store"})
+func BearersOf(shards []*keyspace.Shard) []Bearer {
+	all := make([]Bearer, 0, 2+len(shards))
+	all = append(all, Bearer{"the settings", keyspace.SettingsID, "store"}, Bearer{"the nodes", keyspace.NodesID, "store"})
 	for _, sh := range shards {
-		all = append(all, bearer{"shard " + strconv.Itoa(sh.Number), sh.Own, "store"})
+		all = append(all, Bearer{"shard " + strconv.Itoa(sh.Number), sh.Own, "store"})
 	}
 	return all
 }
 
-// identityWatch holds a node's knowledge of the identity of its store. The poll changes it.
-type identityWatch struct {
+// Watch holds a node's knowledge of the identity of its store. The poll changes it.
+type Watch struct {
 	servers *redisconn.Servers
 	shards  []*keyspace.Shard
-	config  identityConfig
+	config  Config
 
 	loss  atomic.Pointer[redisconn.Loss] // why the store is closed; nil: it is not
-	doubt chan struct{}                  // to the poll: compare all parts now
+	Doubt chan struct{}                  // to the poll: compare all parts now
 
 	// The rest is the poll's.
 	whole bool      // see above: a part without the identity is lost
@@ -77,28 +77,29 @@ type identityWatch struct {
 	since time.Time // the store is closed
 }
 
-// identityConfig is how an identityWatch calls its store.
-type identityConfig struct {
+// Config is how an identityWatch calls its store.
+type Config struct {
 	Logger  *slog.Logger
 	Reload  func(context.Context) error // reads the settings, if other nodes have changed them; it may return a *redisconn.Loss
 	Changed func()                      // is called when the store was closed, or opened again
 }
 
-func newIdentityWatch(c identityConfig, servers *redisconn.Servers, shards []*keyspace.Shard) *identityWatch {
-	return &identityWatch{servers: servers, shards: shards, config: c, doubt: make(chan struct{}, 1)}
+// New returns a watch of the store that lies in servers. The caller calls Identify.
+func New(c Config, servers *redisconn.Servers, shards []*keyspace.Shard) *Watch {
+	return &Watch{servers: servers, shards: shards, config: c, Doubt: make(chan struct{}, 1)}
 }
 
-// lost returns why the store is closed, nil if it is not. It costs one atomic load.
-func (w *identityWatch) lost() *redisconn.Loss { return w.loss.Load() }
+// Lost returns why the store is closed, nil if it is not. It costs one atomic load.
+func (w *Watch) Lost() *redisconn.Loss { return w.loss.Load() }
 
-// suspect makes the poll compare all parts now, if err says that a script has found
+// Suspect makes the poll compare all parts now, if err says that a script has found
 // another store, and reports whether it does.
-func (w *identityWatch) suspect(err error) bool {
+func (w *Watch) Suspect(err error) bool {
 	if err == nil || redisconn.LossOf(err) == nil {
 		return false
 	}
 	select {
-	case w.doubt <- struct{}{}:
+	case w.Doubt <- struct{}{}:
 	default:
 	}
 	return true
@@ -109,10 +110,10 @@ const (
 	settleEvery  = 5 * time.Second // the identity is confirmed by replicas, until it was
 )
 
-// verify compares the identity of the store with the one that this process has
+// Verify compares the identity of the store with the one that this process has
 // opened, reads the settings, and closes or opens the store. It returns why it could
 // not find out.
-func (w *identityWatch) verify(ctx context.Context, now time.Time, doubt bool) error {
+func (w *Watch) Verify(ctx context.Context, now time.Time, doubt bool) error {
 	all := doubt || w.loss.Load() != nil || w.servers.Cluster && now.Sub(w.full) >= compareEvery
 	err := w.compare(ctx, all)
 	if err == nil {
@@ -139,14 +140,14 @@ func (w *identityWatch) verify(ctx context.Context, now time.Time, doubt bool) e
 
 // compare returns a *loss where a part of the store bears another identity, or none.
 // A part that is away is not compared: its error is returned if no other part is lost.
-func (w *identityWatch) compare(ctx context.Context, all bool) error {
+func (w *Watch) compare(ctx context.Context, all bool) error {
 	shards := w.shards
 	if !all && !w.servers.Cluster { // one server has all of them
 		shards = shards[:1]
 	} else if !all {
 		shards = nil
 	}
-	bearers := append([]bearer{metaBearer}, bearersOf(shards)...)
+	bearers := append([]Bearer{MetaBearer}, BearersOf(shards)...)
 	found, away := borne(ctx, w.servers, bearers)
 	var missing []int
 	for i, b := range bearers {
@@ -155,7 +156,7 @@ func (w *identityWatch) compare(ctx context.Context, all bool) error {
 		case *id == "" && !w.whole:
 			missing = append(missing, i)
 		default:
-			return &redisconn.Loss{Kind: task.ErrStoreReplaced, Found: b.differs(*id)}
+			return &redisconn.Loss{Kind: task.ErrStoreReplaced, Found: b.Differs(*id)}
 		}
 	}
 	if len(missing) == 0 {
@@ -166,10 +167,10 @@ func (w *identityWatch) compare(ctx context.Context, all bool) error {
 
 // bearAgain writes an identity again that a failover has lost, before replicas
 // had confirmed it: the store that it belongs to must be there.
-func (w *identityWatch) bearAgain(ctx context.Context, first bearer) error {
+func (w *Watch) bearAgain(ctx context.Context, first Bearer) error {
 	n := strconv.Itoa(len(w.shards))
 	again := redisconn.NewRepair(keyspace.MetaKey, "shards", -1, n)
-	again.Write("HSETNX", keyspace.MetaKey, metaBearer.field, w.servers.Identity)
+	again.Write("HSETNX", keyspace.MetaKey, MetaBearer.Field, w.servers.Identity)
 	results, err := w.servers.Mend(ctx, again)
 	if err != nil {
 		return err
@@ -177,7 +178,7 @@ func (w *identityWatch) bearAgain(ctx context.Context, first bearer) error {
 	if there, err := results[0].AsInt64(); err != nil {
 		return err
 	} else if there < 0 {
-		return &redisconn.Loss{Kind: task.ErrStoreReplaced, Found: first.differs("")}
+		return &redisconn.Loss{Kind: task.ErrStoreReplaced, Found: first.Differs("")}
 	}
 	if err := bear(ctx, w.servers, w.shards); err != nil {
 		return err
@@ -187,7 +188,7 @@ func (w *identityWatch) bearAgain(ctx context.Context, first bearer) error {
 }
 
 // shut closes the store.
-func (w *identityWatch) shut(l *redisconn.Loss, now time.Time) {
+func (w *Watch) shut(l *redisconn.Loss, now time.Time) {
 	before := w.loss.Swap(l)
 	if before == nil {
 		w.since = now
@@ -199,7 +200,7 @@ func (w *identityWatch) shut(l *redisconn.Loss, now time.Time) {
 }
 
 // reopen opens the store, if it was closed.
-func (w *identityWatch) reopen(now time.Time) {
+func (w *Watch) reopen(now time.Time) {
 	if w.loss.Swap(nil) == nil {
 		return
 	}
@@ -209,10 +210,10 @@ func (w *identityWatch) reopen(now time.Time) {
 
 // settle makes every part bear the identity, and says so in keyspace.MetaKey once every
 // replica that follows has it. It reports whether that is so.
-func (w *identityWatch) settle(ctx context.Context) bool {
+func (w *Watch) settle(ctx context.Context) bool {
 	err := bear(ctx, w.servers, w.shards)
 	if err == nil && w.servers.Synced(ctx) {
-		r := redisconn.NewRepair(keyspace.MetaKey, metaBearer.field, -1, w.servers.Identity)
+		r := redisconn.NewRepair(keyspace.MetaKey, MetaBearer.Field, -1, w.servers.Identity)
 		r.Write("HSETNX", keyspace.MetaKey, "whole", "1")
 		results, failed := w.servers.Mend(ctx, r)
 		if err = failed; err == nil {
@@ -223,16 +224,16 @@ func (w *identityWatch) settle(ctx context.Context) bool {
 	return false
 }
 
-// identify compares the identity of the store with that of its parts, when it is
+// Identify compares the identity of the store with that of its parts, when it is
 // opened, and gives it to those that have none yet. Errors: task.ErrStoreReplaced,
 // task.ErrSettingsLost.
-func (w *identityWatch) identify(ctx context.Context, m meta) error {
+func (w *Watch) Identify(ctx context.Context, m Meta) error {
 	w.servers.Identity, w.whole = m.identity, m.whole
-	bearers := bearersOf(w.shards)
+	bearers := BearersOf(w.shards)
 	found, _ := borne(ctx, w.servers, bearers) // the poll compares a part that is away
 	for i, b := range bearers {
 		if id := found[i]; id != nil && *id != m.identity && (*id != "" || m.whole) {
-			return &redisconn.Loss{Kind: task.ErrStoreReplaced, Found: b.differs(*id)}
+			return &redisconn.Loss{Kind: task.ErrStoreReplaced, Found: b.Differs(*id)}
 		}
 	}
 	if !m.whole {
@@ -246,7 +247,7 @@ func (w *identityWatch) identify(ctx context.Context, m meta) error {
 // identity still: that is no empty Redis. It reads keyspace.MetaKey last, as a node that makes a store
 // writes that first.
 func refuseLostMeta(ctx context.Context, s *redisconn.Servers, shards int) error {
-	bearers := bearersOf(keyspace.NewShards(shards))
+	bearers := BearersOf(keyspace.NewShards(shards))
 	found, _ := borne(ctx, s, bearers)
 	meta, err := s.One(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Exists().Key(keyspace.MetaKey).Build() })
 	if err != nil {
@@ -257,7 +258,7 @@ func refuseLostMeta(ctx context.Context, s *redisconn.Servers, shards int) error
 	}
 	for i, b := range bearers {
 		if id := found[i]; id != nil && *id != "" {
-			return &redisconn.Loss{Kind: task.ErrStoreReplaced, Found: fmt.Sprintf("the key %s is gone, and %s bears the identity %s", keyspace.MetaKey, b.key, *id)}
+			return &redisconn.Loss{Kind: task.ErrStoreReplaced, Found: fmt.Sprintf("the key %s is gone, and %s bears the identity %s", keyspace.MetaKey, b.Key, *id)}
 		}
 	}
 	return nil
@@ -265,10 +266,10 @@ func refuseLostMeta(ctx context.Context, s *redisconn.Servers, shards int) error
 
 // borne reads the identities of bearers, each once: "" for none, and nil where the server
 // did not answer. The error is why not, of the first.
-func borne(ctx context.Context, s *redisconn.Servers, bearers []bearer) (found []*string, away error) {
+func borne(ctx context.Context, s *redisconn.Servers, bearers []Bearer) (found []*string, away error) {
 	commands := make(rueidis.Commands, len(bearers))
 	for i, b := range bearers {
-		commands[i] = s.Client.B().Hget().Key(b.key).Field(b.field).Build()
+		commands[i] = s.Client.B().Hget().Key(b.Key).Field(b.Field).Build()
 	}
 	ctx, stop := s.Once(ctx, redisconn.TryTime)
 	defer stop()
@@ -297,16 +298,16 @@ func bear(ctx context.Context, s *redisconn.Servers, shards []*keyspace.Shard) e
 	if err != nil {
 		return err
 	}
-	bearers := bearersOf(shards)
+	bearers := BearersOf(shards)
 	repairs := make([]*redisconn.Repair, len(bearers))
 	for i, b := range bearers {
-		r := redisconn.NewRepair(b.key, b.field, -1, "")
-		r.Write("HSET", b.key, b.field, s.Identity)
-		if b.key == keyspace.SettingsID || b.key == keyspace.NodesID { // for a reader that has lost keyspace.MetaKey
-			r.Write("HSET", b.key, "shards", strconv.Itoa(len(shards)))
+		r := redisconn.NewRepair(b.Key, b.Field, -1, "")
+		r.Write("HSET", b.Key, b.Field, s.Identity)
+		if b.Key == keyspace.SettingsID || b.Key == keyspace.NodesID { // for a reader that has lost keyspace.MetaKey
+			r.Write("HSET", b.Key, "shards", strconv.Itoa(len(shards)))
 		}
-		if b.key == keyspace.SettingsID && has {
-			r.Write("HSET", b.key, "made", "1")
+		if b.Key == keyspace.SettingsID && has {
+			r.Write("HSET", b.Key, "made", "1")
 		}
 		repairs[i] = r
 	}
