@@ -194,7 +194,7 @@ func (s *Store) Scrub(ctx context.Context, now task.Millis, cursor string, limit
 		return task.Scrubbed{}, err
 	}
 	defer leave()
-	done, err := s.scrubber.step(ctx, now, cursor, limit)
+	done, err := s.scrubber.Step(ctx, now, cursor, limit)
 	return done, s.failure(err)
 }
 

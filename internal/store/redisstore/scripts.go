@@ -13,6 +13,5 @@ var sources embed.FS
 var (
 	configure = redisconn.NewScript(sources, redisconn.Writes, "configure")
 	settings  = redisconn.NewScript(sources, redisconn.Reads, "settings")
-	walk      = redisconn.NewScript(sources, redisconn.Reads, "walk")
 	fence     = redisconn.NewScript(sources, redisconn.Writes, "fence")
 )

@@ -21,6 +21,7 @@ import (
 	"github.com/foliot/foliot/internal/store/redisstore/membership"
 	"github.com/foliot/foliot/internal/store/redisstore/records"
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
+	"github.com/foliot/foliot/internal/store/redisstore/scrub"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/trusted"
 )
@@ -154,7 +155,7 @@ type Store struct {
 	fences   fences
 	trusted  *trusted.Clock // of Now
 	quotas   quotas
-	scrubber *scrubber
+	scrubber *scrub.Scrubber
 	lanes    *lanes.Index
 	settings atomic.Pointer[configuration]
 	permits  permits
@@ -208,7 +209,7 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 	s.identity = identity.New(identity.Config{Logger: c.Logger, Reload: s.reload, Changed: func() { s.own.Nudge() }}, servers, s.shards)
 	s.own = membership.New(s.member(), servers, s.shards)
 	s.lanes = lanes.New(lanes.Config{Poll: c.LanePoll, Now: s.now, Logger: c.Logger}, servers, s.shards, s.own)
-	s.scrubber = newScrubber(scrubConfig{Logger: c.Logger, TakeBack: s.takeBack}, servers, s.shards, s.own, s.lanes, s.records)
+	s.scrubber = scrub.New(scrub.Config{Logger: c.Logger, TakeBack: s.takeBack}, servers, s.shards, s.own, s.lanes, s.records)
 	s.log = audit.New(audit.Config{
 		Keep: c.AuditKeep, Length: c.AuditLength, Logger: c.Logger, Settings: s.Settings, Counts: s.readCounts, Record: s.record,
 	}, servers, s.shards, s.own)

@@ -1,4 +1,4 @@
-package redisstore
+package scrub
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 )
 
 // mend carries out a repair, and reports whether there was anything to do.
-func (s *scrubber) mend(ctx context.Context, r *redisconn.Repair) (bool, error) {
+func (s *Scrubber) mend(ctx context.Context, r *redisconn.Repair) (bool, error) {
 	results, err := s.servers.Mend(ctx, r)
 	if err != nil {
 		return false, err

@@ -1,4 +1,4 @@
-package redisstore
+package scrub
 
 import (
 	"cmp"
@@ -71,9 +71,9 @@ func parsePosition(cursor string) (p position, err error) {
 	return p, nil
 }
 
-// scrubber scrubs the shards that this node owns.
-type scrubber struct {
-	config  scrubConfig
+// Scrubber scrubs the shards that this node owns.
+type Scrubber struct {
+	config  Config
 	servers *redisconn.Servers
 	shards  []*keyspace.Shard
 	own     *membership.Member
@@ -82,25 +82,26 @@ type scrubber struct {
 	strays  strays
 }
 
-// scrubConfig is what a scrubber needs to know of its store.
-type scrubConfig struct {
+// Config is what a scrubber needs to know of its store.
+type Config struct {
 	Logger *slog.Logger
 
 	// TakeBack takes back the lease of a task if it has ended, and reports whether it had.
 	TakeBack func(ctx context.Context, now task.Millis, key task.Key) (bool, error)
 }
 
-func newScrubber(c scrubConfig, servers *redisconn.Servers, shards []*keyspace.Shard, own *membership.Member, lanes *lanes.Index, records *records.Reader) *scrubber {
-	return &scrubber{config: c, servers: servers, shards: shards, own: own, lanes: lanes, records: records, strays: strays{m: map[task.Key]stray{}}}
+// New returns a scrubber of the shards that own says this process owns.
+func New(c Config, servers *redisconn.Servers, shards []*keyspace.Shard, own *membership.Member, lanes *lanes.Index, records *records.Reader) *Scrubber {
+	return &Scrubber{config: c, servers: servers, shards: shards, own: own, lanes: lanes, records: records, strays: strays{m: map[task.Key]stray{}}}
 }
 
-// step scrubs from a cursor on, and examines about as many things as limit says.
-func (s *scrubber) step(ctx context.Context, now task.Millis, cursor string, limit int) (task.Scrubbed, error) {
+// Step scrubs from a cursor on, and examines about as many things as limit says.
+func (s *Scrubber) Step(ctx context.Context, now task.Millis, cursor string, limit int) (task.Scrubbed, error) {
 	at, err := parsePosition(cursor)
 	if err != nil {
 		return task.Scrubbed{}, err
 	}
-	sc := &scrub{scrubber: s, now: now, limit: max(limit, 1), at: at}
+	sc := &scrub{Scrubber: s, now: now, limit: max(limit, 1), at: at}
 	if err := sc.run(ctx); err != nil {
 		return task.Scrubbed{}, err
 	}
@@ -109,7 +110,7 @@ func (s *scrubber) step(ctx context.Context, now task.Millis, cursor string, lim
 
 // scrub is one step of a scrub.
 type scrub struct {
-	*scrubber
+	*Scrubber
 	at    position
 	now   task.Millis
 	limit int
@@ -250,7 +251,7 @@ func (sc *scrub) walkKey(ctx context.Context, command, key string, bytes int, ex
 }
 
 // scanKey returns what a scan of a key returns, in the order of the members, each once.
-func (s *scrubber) scanKey(ctx context.Context, command, key, from string, count, bytes int) (all []member, next string, err error) {
+func (s *Scrubber) scanKey(ctx context.Context, command, key, from string, count, bytes int) (all []member, next string, err error) {
 	runs := []redisconn.Run{{Keys: []string{key}, Args: []string{command, from, strconv.Itoa(count), strconv.Itoa(bytes)}}}
 	results, err := s.servers.Repeat(ctx, walk, runs...)
 	if err != nil {

@@ -1,0 +1,19 @@
+package scrub
+
+import (
+	"embed"
+
+	"github.com/foliot/foliot/internal/store/codec"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
+)
+
+//go:embed scripts/*.lua
+var sources embed.FS
+
+// The scripts of this package, each named as its file.
+var (
+	walk = redisconn.NewScript(sources, redisconn.Reads, "walk")
+)
+
+// errDamaged marks keys and values that this code cannot have written.
+var errDamaged = codec.ErrDamaged
