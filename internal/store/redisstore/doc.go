@@ -32,7 +32,7 @@
 //	foliot:{tag}:fly           ZSET    task → when its lease ends
 //	foliot:{tag}:dead, :gone   ZSET    task → until when it is kept
 //	foliot:{tag}:cnt           HASH    <ns>/<queue>/<state> → how many
-//	foliot:{tag}:log:<ns>      STREAM  audit entries of the namespace's tasks (audit.go); foliot:{tag}:log has those of
+//	foliot:{tag}:log:<ns>      STREAM  audit entries of the namespace's tasks (package audit); foliot:{tag}:log has those of
 //	                                   all namespaces that older versions wrote
 //	foliot:{tag}:logs          HASH    the namespaces that have such a stream
 //	foliot:{tag}:idem          HASH    Idempotency-Key → since when, and the name of its task
@@ -40,12 +40,12 @@
 //	                                   shard was acquired; purge, the newest fence, and fences, how many were
 //	                                   raised in the slot (fence.go)
 //	foliot:{tag}:wake          channel of what others put into the shard that is due soon
-//	foliot:meta                HASH    format, oldest reader, shards, lease: what nodes must agree on (format.go);
-//	                                   and the identity of the store (identity.go)
+//	foliot:meta                HASH    format, oldest reader, shards, lease: what nodes must agree on (package identity);
+//	                                   and the identity of the store
 //	foliot:{settings}:id, foliot:{foliot:nodes}:id
 //	                           HASH    the same identity as store, and how many shards there are; the field store of
 //	                                   each foliot:{tag}:own bears it, too
-//	foliot:nodes               HASH    node → its last heartbeat, its process and what that is (nodes.go); twin/<node> → the
+//	foliot:nodes               HASH    node → its last heartbeat, its process and what that is (package membership); twin/<node> → the
 //	                                   same of a process that found its name taken; drain/<node> → the
 //	                                   process that is drained; and the channel of who came, went, released shards, or is drained
 //	foliot:{foliot:nodes}:log  STREAM  audit entries of drains
@@ -67,8 +67,8 @@
 // # Nodes
 //
 // Every shard has one owner, which alone claims, reaps, removes and audits there;
-// everybody changes. Who is to own it follows from the nodes that live (share.go);
-// who does is in the shard's own key, for the length of a lease (own.go). put
+// everybody changes. Who is to own it follows from the nodes that live (membership/share.go);
+// who does is in the shard's own key, for the length of a lease. put
 // compares the owner's id, with the process's nonce and the acquisition's
 // epoch, in the same run that writes. So two nodes that disagree, or one that slept past its
 // lease, claim no task twice. Settlements and extensions need the task's token only: what a node

@@ -1,0 +1,246 @@
+package membership
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// drainField begins the field of a drain, twinField that of a process whose node's
+// name another one has. No node's name has a slash.
+const (
+	drainField = "drain/"
+	twinField  = "twin/"
+)
+
+// peer is a node, as the hash of nodes shows it.
+type peer struct {
+	name, nonce, version, address string
+
+	more string // where else its API is reached, host:port, separated by commas
+
+	lag time.Duration // by how much its trusted time is behind the servers' clocks: they stepped ahead
+
+	format   int // of what it writes
+	beat     task.Millis
+	started  task.Millis
+	draining bool
+	forced   bool // its drain was
+	twin     bool // another process had its name before: it owns nothing
+}
+
+// process is the node's process in the ids of owners, before the epoch.
+func (p *peer) process() string { return p.name + "/" + p.nonce }
+
+// where is the peer's address, for the log.
+func (p *peer) where() string { return cmp.Or(p.address, "an address that it does not tell") }
+
+// about is what a node says of itself, as the hash has it behind heartbeat and nonce.
+func (p *peer) about() string {
+	plain := strings.NewReplacer("/", "-")
+	about := fmt.Sprintf("%s/%d/%d/%s", plain.Replace(p.version), p.format, int64(p.started), plain.Replace(p.address))
+	more := p.more
+	if p.lag > 0 { // versions that do not know it take it for an address
+		more = strings.TrimPrefix(fmt.Sprint(more, ",", lagPrefix, p.lag.Milliseconds()), ",")
+	}
+	if more != "" { // versions that do not know it show it as a part of the address
+		about += "/" + plain.Replace(more)
+	}
+	return about
+}
+
+// lagPrefix begins the last of the addresses of a peer whose trusted time lags: it is followed by milliseconds.
+const lagPrefix = "lag="
+
+// maxAPIs bounds how many addresses a heartbeat carries: every node reads those
+// of all nodes each second.
+const maxAPIs = 16
+
+// parsePeer reads a field of the hash. What is missing at the end of its value is empty.
+func parsePeer(name, value string) (peer, error) {
+	parts := append(strings.SplitN(value, "/", 7), make([]string, 7)...)
+	p := peer{name: name, nonce: parts[1], version: parts[2], address: parts[5], more: parts[6]}
+	at, err := strconv.ParseInt(parts[0], 10, 64)
+	if err != nil {
+		return peer{}, fmt.Errorf("heartbeat %q of node %q: %w", value, name, errDamaged)
+	}
+	if before, lag, lags := strings.Cut(p.more, lagPrefix); lags {
+		ms, _ := strconv.ParseInt(lag, 10, 64)
+		p.more, p.lag = strings.TrimSuffix(before, ","), time.Duration(ms)*time.Millisecond
+	}
+	started, _ := strconv.ParseInt(parts[4], 10, 64)
+	p.beat, p.started = task.Millis(at), task.Millis(started)
+	p.format, _ = strconv.Atoi(parts[3])
+	return p, nil
+}
+
+// parsePeers reads fields and values of the hash, in the order of the nodes' names, twins last.
+func parsePeers(list []string) ([]peer, error) {
+	var peers []peer
+	drains := map[string]string{}
+	for i := 0; i+1 < len(list); i += 2 {
+		if node, drained := strings.CutPrefix(list[i], drainField); drained {
+			drains[node] = list[i+1]
+			continue
+		}
+		name, twin := strings.CutPrefix(list[i], twinField)
+		p, err := parsePeer(name, list[i+1])
+		if err != nil {
+			return nil, err
+		}
+		p.twin = twin
+		peers = append(peers, p)
+	}
+	for i := range peers {
+		p := &peers[i]
+		drained, forced := strings.CutPrefix(drains[p.name], "!")
+		p.draining = drained != "" && drained == p.nonce
+		p.forced = p.draining && forced
+	}
+	slices.SortFunc(peers, func(a, b peer) int {
+		switch order := cmp.Compare(a.name, b.name); {
+		case order != 0 || a.twin == b.twin:
+			return order
+		case b.twin:
+			return -1
+		}
+		return 1
+	})
+	return peers, nil
+}
+
+// apis is where the peer's API is reached, host:port.
+func (p *peer) apis() []string {
+	return append(strings.FieldsFunc(p.more, func(r rune) bool { return r == ',' }), p.address)
+}
+
+// How a heartbeat is made.
+const (
+	alive  = iota // this process lives
+	yields        // it does, and takes nobody's name who is silent
+	waits         // it does, and takes no name, even one that nobody seems to have
+	leaves        // it goes
+	looks         // it says nothing, and only asks
+)
+
+// What a heartbeat found of this process.
+const (
+	stood = iota
+	moved // it was not there, or has gone
+	other // another process of its name lives, and was there before
+)
+
+// heard is the reply to a heartbeat.
+type heard struct {
+	peers []peer      // all nodes
+	now   task.Millis // the server's clock
+	found int         // what this scan found of this process
+	beats int64       // so many heartbeats the store has counted; 0 if this process only looks
+}
+
+// beat says how this process is. It tries once, but where it only looks.
+func (o *Member) beat(ctx context.Context, how int) (heard, error) {
+	self := o.self
+	if o.config.APIs != nil {
+		more := o.config.APIs()
+		self.more = strings.Join(more[:min(len(more), maxAPIs)], ",")
+	}
+	self.lag = o.config.Lag()
+	args := []string{self.name, self.nonce, self.about(), inMillis(10 * o.config.silence()), inMillis(o.config.silence()), o.servers.Identity}
+	switch how {
+	case yields:
+		args[4] = args[3]
+	case waits:
+		args[4] = ""
+	case leaves:
+		args[2] = ""
+	case looks:
+		args[0], args[2] = "", ""
+	}
+	one := redisconn.Run{Keys: []string{keyspace.NodesKey, keyspace.NodesID}, Args: args}
+	if how != looks {
+		h, err := readBeat(beat.Do(ctx, o.servers.Client, []redisconn.Run{one})[0])
+		o.config.Suspect(err)
+		return h, err
+	}
+	results, err := o.servers.Repeat(ctx, beat, one)
+	if err != nil {
+		return heard{}, err
+	}
+	return readBeat(results[0])
+}
+
+func readBeat(r rueidis.RedisResult) (h heard, err error) {
+	list, err := r.ToArray()
+	if err == nil && len(list) < 3 {
+		err = errDamaged
+	}
+	if err != nil {
+		return heard{}, err
+	}
+	at, err1 := list[0].AsInt64()
+	news, err2 := list[1].AsInt64()
+	beats, err3 := list[2].AsInt64()
+	texts := make([]string, len(list)-3)
+	for i := range texts {
+		if texts[i], err = list[3+i].ToString(); err != nil {
+			return heard{}, err
+		}
+	}
+	h = heard{now: task.Millis(at), found: int(news), beats: beats}
+	h.peers, err = parsePeers(texts)
+	return h, errors.Join(err1, err2, err3, err)
+}
+
+// announce makes the other nodes look. It may get lost: they look now and then anyway.
+func (o *Member) announce(ctx context.Context) {
+	c := o.servers.Client
+	err := c.Do(ctx, c.B().Spublish().Channel(keyspace.NodesKey).Message(o.Process).Build()).Error()
+	o.servers.Trouble.About("tell the other nodes that there is news", err)
+}
+
+// LiveNodes returns the nodes that were heard of within a lease.
+func LiveNodes(ctx context.Context, s *redisconn.Servers, lease time.Duration) ([]string, error) {
+	replies, err := s.Repeat(ctx, beat, redisconn.Run{Keys: []string{keyspace.NodesKey}, Args: []string{"", "", "", inMillis(10 * lease)}})
+	if err != nil {
+		return nil, err
+	}
+	h, err := readBeat(replies[0])
+	if err != nil {
+		return nil, err
+	}
+	var live []string
+	for _, p := range h.peers {
+		if h.now.Sub(p.beat) <= lease {
+			live = append(live, p.name)
+		}
+	}
+	return live, nil
+}
+
+// Older returns the names of live nodes whose format is less than the given one.
+func (o *Member) Older(ctx context.Context, format int) (names []string, err error) {
+	h, err := o.beat(ctx, looks)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range h.peers {
+		if p.format < format && h.now.Sub(p.beat) <= o.config.ShardLease {
+			names = append(names, p.name)
+		}
+	}
+	return names, nil
+}
+
+func inMillis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
