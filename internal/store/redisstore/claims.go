@@ -137,11 +137,11 @@ func (s *Store) tellRetired(k kind, keys []task.Key, replies []task.Reply) {
 	}
 	for i, r := range replies {
 		if r.Err != nil && !errors.Is(r.Err, task.ErrStale) && !errors.Is(r.Err, task.ErrLaneChanged) {
-			s.servers.Trouble.About(what, r.Err, "task", keys[i].Name, "namespace", keys[i].Namespace)
+			s.servers.Failures.Note(what, r.Err, "task", keys[i].Name, "namespace", keys[i].Namespace)
 			return
 		}
 	}
-	s.servers.Trouble.About(what, nil)
+	s.servers.Failures.Note(what, nil)
 }
 
 // overdue returns the tasks whose score in an index is now or earlier.

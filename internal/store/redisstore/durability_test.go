@@ -116,7 +116,7 @@ func TestStrictSaysWhatNoReplicaHasAndRepeatingIsSafe(t *testing.T) {
 	if err := apply(t, s, order("before")); err != nil {
 		t.Fatal(err)
 	}
-	s.servers.Word = 100 * time.Millisecond
+	s.servers.ReplicaTimeout = 100 * time.Millisecond
 	p.between.Freeze()
 	for try := range 3 { // what a repeat finds is no more durable
 		if err := apply(t, s, order("a")); !errors.Is(err, task.ErrNotDurable) {
@@ -124,7 +124,7 @@ func TestStrictSaysWhatNoReplicaHasAndRepeatingIsSafe(t *testing.T) {
 		}
 	}
 	p.between.Thaw()
-	s.servers.Word = 10 * time.Second
+	s.servers.ReplicaTimeout = 10 * time.Second
 	if err := apply(t, s, order("a")); err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func TestAReplyNamesTheDurabilityThatWasReached(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)
 	s := openLevel(t, redisconn.Default, 0, p.master.Addr)
-	s.servers.Word = 100 * time.Millisecond
+	s.servers.ReplicaTimeout = 100 * time.Millisecond
 	expect := func(when string, want redisconn.Durability, changes ...task.Change) {
 		t.Helper()
 		if got := levelOf(t, s, changes...); got != string(want) {
@@ -164,7 +164,7 @@ func TestAReplyNamesTheDurabilityThatWasReached(t *testing.T) {
 	expect("with a replica", redisconn.Default, order("a"), order("b"))
 	p.replica.Pause()
 	expect("its replica stands still", redisconn.Async, order("c"), order("d"))
-	if s.servers.Shorts.Load() == 0 {
+	if s.servers.ShortBatches.Load() == 0 {
 		t.Error("nobody counted that the replica did not confirm it")
 	}
 	lookup := func(name string) task.Change {
@@ -178,7 +178,7 @@ func TestAReplyNamesTheDurabilityThatWasReached(t *testing.T) {
 	expect("a repeat without replica", redisconn.Async, order("e"))
 	p.replica.Resume()
 	eventually(t, 10*time.Second, "the replica follows", func() bool { return s.servers.Wants(p.master.Addr) == 1 })
-	s.servers.Word = 10 * time.Second
+	s.servers.ReplicaTimeout = 10 * time.Second
 	expect("its replica is back", redisconn.Default, order("f"))
 	expect("a repeat of an unconfirmed create", redisconn.Default, order("c"))
 	expect("the same without the request", redisconn.Default, lookup("d"))
@@ -215,7 +215,7 @@ func TestARepeatByNameIsAsDurableAsItsReplySays(t *testing.T) {
 					}
 					return r[0], nil
 				}
-				one.servers.Word, other.servers.Word = 100*time.Millisecond, 100*time.Millisecond
+				one.servers.ReplicaTimeout, other.servers.ReplicaTimeout = 100*time.Millisecond, 100*time.Millisecond
 				p.between.Freeze()
 				for _, s := range []*Store{one, other} {
 					got, err := repeat(s)
@@ -224,7 +224,7 @@ func TestARepeatByNameIsAsDurableAsItsReplySays(t *testing.T) {
 					}
 				}
 				p.between.Thaw()
-				one.servers.Word, other.servers.Word = 10*time.Second, 10*time.Second
+				one.servers.ReplicaTimeout, other.servers.ReplicaTimeout = 10*time.Second, 10*time.Second
 				eventually(t, 10*time.Second, "the replica follows", func() bool { return other.servers.Wants(p.master.Addr) == 1 })
 				if got, err := repeat(other); err != nil || !errors.Is(got.Err, task.ErrExists) || got.Durability != "" {
 					t.Errorf("with a replica: %+v, %v", got, err)
@@ -251,9 +251,9 @@ func TestTheDurabilityOfLevelsWithoutReplicas(t *testing.T) {
 
 func TestStrictWithoutTheReplicaThatIsExpected(t *testing.T) {
 	s := openLevel(t, redisconn.Strict, 1, redistest.New(t, "--appendfsync", "always").Addr)
-	s.servers.Word = 50 * time.Millisecond
+	s.servers.ReplicaTimeout = 50 * time.Millisecond
 	var short *task.ShortError
-	if err := apply(t, s, order("a")); !errors.Is(err, task.ErrNotDurable) || !errors.As(err, &short) || *short != (task.ShortError{Wanted: 1, Within: s.servers.Word}) {
+	if err := apply(t, s, order("a")); !errors.Is(err, task.ErrNotDurable) || !errors.As(err, &short) || *short != (task.ShortError{Wanted: 1, Within: s.servers.ReplicaTimeout}) {
 		t.Fatal(err)
 	}
 }

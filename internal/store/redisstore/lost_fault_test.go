@@ -167,7 +167,7 @@ func TestEveryCallHasAnEndWithoutAServerAndSaysWhatToDo(t *testing.T) {
 			away(proxy, server)
 			var all sync.WaitGroup
 			for name, call := range calls(t, s) {
-				all.Go(func() { bounded(t, name, redisconn.Patience+2*redisconn.TryTime, call) })
+				all.Go(func() { bounded(t, name, redisconn.RetryTime+2*redisconn.TryTime, call) })
 			}
 			all.Wait()
 			since := time.Now()
@@ -218,7 +218,7 @@ func TestAReaderWhomTwoMastersSendToAndFroHasAnEnd(t *testing.T) {
 	for i := range 2 {
 		m.do((has+i)%3, "CLUSTER", "SETSLOT", strconv.Itoa(int(slot)), "NODE", m.ids[(has+1-i)%3])
 	}
-	bounded(t, "HGETALL", redisconn.Patience+2*redisconn.TryTime, func() error {
+	bounded(t, "HGETALL", redisconn.RetryTime+2*redisconn.TryTime, func() error {
 		_, err := s.servers.One(t.Context(), func(b rueidis.Builder) rueidis.Completed { return b.Hgetall().Key(key).Build() })
 		return err
 	})

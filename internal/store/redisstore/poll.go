@@ -26,19 +26,19 @@ func (s *Store) poll() {
 		case <-s.closing:
 			return
 		}
-		ctx, stop := context.WithTimeout(s.servers.Life, redisconn.Patience)
+		ctx, stop := context.WithTimeout(s.servers.Lifetime, redisconn.RetryTime)
 		guard := func(ctx context.Context) error { return s.guardOlder(ctx, &older, time.Now()) }
 		err := s.identity.Verify(ctx, time.Now(), doubt)
-		if s.servers.Life.Err() == nil {
-			s.servers.Trouble.About("read the settings and the identity of the store", err)
+		if s.servers.Lifetime.Err() == nil {
+			s.servers.Failures.Note("read the settings and the identity of the store", err)
 		}
 		if s.identity.Lost() != nil {
 			stop()
 			continue
 		}
 		for name, work := range map[string]func(context.Context) error{"raise the bounds of lanes": s.lanes.RaiseBounds, "keep older versions out": guard} {
-			if err := work(ctx); s.servers.Life.Err() == nil {
-				s.servers.Trouble.About(name, err)
+			if err := work(ctx); s.servers.Lifetime.Err() == nil {
+				s.servers.Failures.Note(name, err)
 			}
 		}
 		stop()

@@ -124,7 +124,7 @@ func (m *mover) finish(slot uint16) {
 	}
 	m.at[slot] = to
 	for node := range m.nodes {
-		redistest.Until(m, redisconn.Patience, m.addrs[node]+" knows that slot "+n+" has moved", func() bool {
+		redistest.Until(m, redisconn.RetryTime, m.addrs[node]+" knows that slot "+n+" has moved", func() bool {
 			known := m.knows(node, slot, m.ids[to])
 			if !known {
 				m.do(node, "CLUSTER", "SETSLOT", n, "NODE", m.ids[to])

@@ -165,7 +165,7 @@ func (l *Index) Poll(ctx context.Context) {
 		if len(hs) == 0 {
 			continue
 		}
-		once, stop := context.WithTimeout(ctx, redisconn.Patience)
+		once, stop := context.WithTimeout(ctx, redisconn.RetryTime)
 		// A lane that is empty by now, but still has a bound, would be read in vain.
 		err := l.RaiseBounds(once)
 		if err == nil {
@@ -173,7 +173,7 @@ func (l *Index) Poll(ctx context.Context) {
 		}
 		stop()
 		if ctx.Err() == nil {
-			l.servers.Trouble.About("look for what other nodes have scheduled", err)
+			l.servers.Failures.Note("look for what other nodes have scheduled", err)
 		}
 	}
 }

@@ -207,7 +207,7 @@ func readBeat(r rueidis.RedisResult) (h heard, err error) {
 func (o *Member) announce(ctx context.Context) {
 	c := o.servers.Client
 	err := c.Do(ctx, c.B().Spublish().Channel(keyspace.NodesKey).Message(o.Process).Build()).Error()
-	o.servers.Trouble.About("tell the other nodes that there is news", err)
+	o.servers.Failures.Note("tell the other nodes that there is news", err)
 }
 
 // LiveNodes returns the nodes that were heard of within a lease.

@@ -14,7 +14,7 @@ const relisten = 500 * time.Millisecond
 // Listen calls told for each message of a channel, until ctx ends. Messages get
 // lost while a connection or a server is replaced: nobody relies on them.
 func (o *Member) Listen(ctx context.Context, channel string, told func(message string)) {
-	c := o.servers.Ears
+	c := o.servers.Subscriber
 	for ctx.Err() == nil {
 		err := c.Receive(ctx, c.B().Ssubscribe().Channel(channel).Build(), func(m rueidis.PubSubMessage) { told(m.Message) })
 		if _, refused := rueidis.IsRedisErr(err); refused && ctx.Err() == nil {

@@ -88,7 +88,7 @@ func (c *changes) tell(log *slog.Logger, now time.Time, o *Member) {
 	case c.since.IsZero():
 		c.since = now
 	}
-	if !settled && now.Sub(c.since) < redisconn.RemindEvery/6 {
+	if !settled && now.Sub(c.since) < redisconn.LogAgainEvery/6 {
 		return
 	}
 	log.Info("owns other shards now", "shards", held, "before", c.told, "wanted", wanted, "of", len(o.states), "nodes", len(o.peers), "because", c.because(held))

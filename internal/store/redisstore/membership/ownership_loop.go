@@ -83,7 +83,7 @@ func (o *Member) leave(ctx context.Context) {
 	}
 	// First: who hears of the release is to know.
 	_, err := o.beat(ctx, leaves)
-	o.servers.Trouble.About("tell the other nodes that this one goes", err)
+	o.servers.Failures.Note("tell the other nodes that this one goes", err)
 	if o.release(ctx, held) {
 		o.config.Logger.Info("released all shards", "shards", len(held))
 	}
@@ -149,7 +149,7 @@ func (o *Member) within(ctx context.Context, do func(context.Context)) {
 func (o *Member) meet(ctx context.Context) {
 	silence := o.config.silence()
 	h, err := o.beat(ctx, o.manner(time.Now(), silence))
-	o.servers.Trouble.About("tell the other nodes that this one lives", err)
+	o.servers.Failures.Note("tell the other nodes that this one lives", err)
 	if err != nil {
 		o.away, o.silent = time.Now(), time.Time{}
 		if o.mine == nil {
@@ -162,7 +162,7 @@ func (o *Member) meet(ctx context.Context) {
 	first := !o.met
 	o.met = true
 	if twin := o.clash(peers, now, found, silence); twin != nil || !o.uncertain(silence) {
-		o.servers.Trouble.About("be the only node of that name", twin)
+		o.servers.Failures.Note("be the only node of that name", twin)
 	}
 	if found == moved || first {
 		o.announce(ctx)

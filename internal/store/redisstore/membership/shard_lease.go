@@ -76,7 +76,7 @@ func (o *Member) release(ctx context.Context, shards []int) bool {
 			failed, first = failed+1, cmp.Or(first, g.err)
 		}
 	}
-	o.servers.Trouble.About("release shards: their next owners have to wait until our leases end", first, "shards", failed)
+	o.servers.Failures.Note("release shards: their next owners have to wait until our leases end", first, "shards", failed)
 	return first == nil
 }
 
@@ -107,7 +107,7 @@ func (o *Member) hold(ctx context.Context, shards []int) {
 			}
 		})
 	}
-	o.servers.Trouble.About("own shards", first, "shards", failed)
+	o.servers.Failures.Note("own shards", first, "shards", failed)
 }
 
 // accept notes who owns shard i, since sent or later, and returns the holding

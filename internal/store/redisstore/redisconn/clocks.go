@@ -74,9 +74,9 @@ func newClocks() *Clocks {
 // Steady returns what the steady clock shows.
 func (c *Clocks) Steady() time.Duration { return time.Since(c.base) }
 
-// heard takes in that a server's clock showed so many microseconds between two
+// observe takes in that a server's clock showed so many microseconds between two
 // moments of the steady one.
-func (c *Clocks) heard(addr string, micros int64, sent, received time.Duration) {
+func (c *Clocks) observe(addr string, micros int64, sent, received time.Duration) {
 	news := bandOf(time.UnixMicro(micros), sent, received)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -87,10 +87,10 @@ func (c *Clocks) heard(addr string, micros int64, sent, received time.Duration) 
 	c.mergeLocked()
 }
 
-// keep forgets the servers that are none of those that count any more, and those
+// retain forgets the servers that are none of those that count any more, and those
 // that say nothing while others do. It keeps all until one that counts was heard: a
 // replica that takes a master's place may not have answered yet.
-func (c *Clocks) keep(counts func(addr string) bool) {
+func (c *Clocks) retain(counts func(addr string) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var last time.Duration
@@ -148,15 +148,15 @@ func (c *Clocks) ahead(addr string, now time.Time) (by, unsure time.Duration) {
 	return time.Duration((low+high)/2 - now.UnixNano()), time.Duration((high - low) / 2)
 }
 
-// hear takes in the clocks of replies to put.
-func (s *Servers) hear(rides []*ride, landings []landing, sent time.Duration) {
+// readClocks takes in the clocks of replies to put.
+func (s *Servers) readClocks(writes []*write, results []result, sent time.Duration) {
 	received, m := s.Clocks.Steady(), s.Masters.Load()
-	for i, l := range landings {
+	for i, l := range results {
 		if l.err != nil || len(l.values) == 0 {
 			continue
 		}
 		if micros, err := l.values[0].AsInt64(); err == nil {
-			s.Clocks.heard(m.Of(rides[i].slot), micros, sent, received)
+			s.Clocks.observe(m.Of(writes[i].slot), micros, sent, received)
 		}
 	}
 }

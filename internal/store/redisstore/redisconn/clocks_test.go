@@ -23,7 +23,7 @@ func (f fakeClock) at(m time.Duration) time.Time {
 
 // ask lets c hear f's clock at m: the request takes to, the reply back.
 func (f fakeClock) ask(c *Clocks, addr string, m, to, back time.Duration) {
-	c.heard(addr, f.at(m+to).UnixMicro(), m, m+to+back)
+	c.observe(addr, f.at(m+to).UnixMicro(), m, m+to+back)
 }
 
 // way returns how long a message is under way.
@@ -93,7 +93,7 @@ func TestAnOutageIsNoStepOfTheClock(t *testing.T) {
 						for addr, f := range servers {
 							f.ask(c, addr, c.Steady(), time.Millisecond, time.Millisecond)
 						}
-						c.keep(func(addr string) bool { _, is := servers[addr]; return is })
+						c.retain(func(addr string) bool { _, is := servers[addr]; return is })
 					}
 					answer()
 					followed := trusted.NewWithin(func() (earliest, latest time.Time) { return c.Within(c.Steady()) }, nil)
@@ -132,26 +132,26 @@ func TestAServerThatSaysNothingOrIsNoMasterDoesNotHoldTheOthers(t *testing.T) {
 	c := newClocks()
 	all := func(string) bool { return true }
 	fakeClock{ahead: -time.Minute}.ask(c, "a", 0, 0, 0)
-	c.keep(all)
+	c.retain(all)
 	if now, _ := c.At(0); !now.Equal(epoch.Add(-time.Minute)) {
 		t.Fatal("alone it counts however old:", now)
 	}
 	fakeClock{}.ask(c, "b", time.Second, 0, 0)
-	c.keep(all)
+	c.retain(all)
 	if now, _ := c.At(time.Second); now.After(epoch) {
 		t.Error("the earliest does not count:", now)
 	}
 	fakeClock{}.ask(c, "b", silentFor+time.Second, 0, 0)
-	c.keep(all)
+	c.retain(all)
 	if now, _ := c.At(silentFor + time.Second); now.Before(epoch) {
 		t.Error("one that says nothing holds the others:", now)
 	}
 	fakeClock{ahead: -time.Minute}.ask(c, "a", silentFor+time.Second, 0, 0)
-	c.keep(func(addr string) bool { return addr == "b" })
+	c.retain(func(addr string) bool { return addr == "b" })
 	if now, _ := c.At(silentFor + time.Second); now.Before(epoch) {
 		t.Error("one that is no master holds the others:", now)
 	}
-	c.keep(func(addr string) bool { return addr == "promoted" })
+	c.retain(func(addr string) bool { return addr == "promoted" })
 	if now, _ := c.At(silentFor + time.Second); now.Before(epoch) || now.After(epoch.Add(silentFor+time.Second)) {
 		t.Error("the new master has not answered yet, and the time is not that of the old one:", now)
 	}

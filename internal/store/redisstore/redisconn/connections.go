@@ -11,8 +11,8 @@ import (
 // answers of old ones when it closes, whatever the contexts of its callers say:
 // to close them is the only way to end that in time.
 type connections struct {
-	life context.Context
-	end  context.CancelFunc // closes all, and no more can be made
+	lifetime context.Context
+	end      context.CancelFunc // closes all, and no more can be made
 
 	mu   sync.Mutex // guards all
 	all  map[*connection]struct{}
@@ -28,8 +28,8 @@ type connection struct {
 
 func newConnections() *connections {
 	c := &connections{all: map[*connection]struct{}{}, dial: dial}
-	c.life, c.end = context.WithCancel(context.Background())
-	context.AfterFunc(c.life, c.closeAll)
+	c.lifetime, c.end = context.WithCancel(context.Background())
+	context.AfterFunc(c.lifetime, c.closeAll)
 	return c
 }
 
@@ -45,7 +45,7 @@ func dial(ctx context.Context, addr string, d *net.Dialer, config *tls.Config) (
 func (c *connections) open(ctx context.Context, addr string, d *net.Dialer, config *tls.Config) (net.Conn, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	defer context.AfterFunc(c.life, stop)()
+	defer context.AfterFunc(c.lifetime, stop)()
 	conn, err := c.dial(ctx, addr, d, config)
 	if err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (c *connections) open(ctx context.Context, addr string, d *net.Dialer, conf
 	c.mu.Lock()
 	c.all[one] = struct{}{}
 	c.mu.Unlock()
-	if c.life.Err() != nil { // closeAll may have been before us
+	if c.lifetime.Err() != nil { // closeAll may have been before us
 		_ = one.Close()
 		return nil, net.ErrClosed
 	}

@@ -16,7 +16,7 @@ const (
 	Async Durability = "async"
 
 	// Default: as Async, and where the master has replicas one of them has it, too.
-	// One that does not answer within wordOfDefault is not waited for any longer: the
+	// One that does not answer within timeoutOfDefault is not waited for any longer: the
 	// reply then names Async, as it does while no replica follows.
 	Default Durability = "default"
 
@@ -28,8 +28,8 @@ const (
 
 // How long a replica may take to confirm.
 const (
-	wordOfDefault = 500 * time.Millisecond
-	wordOfStrict  = 2 * time.Second
+	timeoutOfDefault = 500 * time.Millisecond
+	timeoutOfStrict  = 2 * time.Second
 )
 
 // Check returns an error if d is no level.
@@ -58,17 +58,17 @@ func (d Durability) wants(expected, has int, had bool) int {
 	return 0
 }
 
-// word returns how long replicas may take.
-func (d Durability) word() time.Duration {
+// replicaTimeout returns how long replicas may take.
+func (d Durability) replicaTimeout() time.Duration {
 	if d == Strict {
-		return wordOfStrict
+		return timeoutOfStrict
 	}
-	return wordOfDefault
+	return timeoutOfDefault
 }
 
-// short says what it means that only so many replicas confirmed: nil where
+// unconfirmed says what it means that only so many replicas confirmed: nil where
 // the level takes it.
-func (d Durability) short(addr string, confirmed, wanted int, word time.Duration) error {
+func (d Durability) unconfirmed(addr string, confirmed, wanted int, word time.Duration) error {
 	if d != Strict {
 		return nil
 	}

@@ -62,8 +62,8 @@ const sentinelsEvery = 10 * time.Second
 // died with the master that watch has to find a successor for.
 func (s *Servers) watchSentinels() {
 	for {
-		s.findSentinels(s.Life)
-		if !s.Pause(s.Life, sentinelsEvery) {
+		s.findSentinels(s.Lifetime)
+		if !s.Pause(s.Lifetime, sentinelsEvery) {
 			return
 		}
 	}

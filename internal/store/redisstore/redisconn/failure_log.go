@@ -13,8 +13,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// RemindEvery is how often the same trouble is logged.
-const RemindEvery = time.Minute
+// LogAgainEvery is how often the same failure is logged.
+const LogAgainEvery = time.Minute
 
 // reaching is what fails while servers are away, whatever was tried: the watch,
 // that asks all of them, says when it has ended. That is so when nothing else has failed
@@ -24,24 +24,24 @@ const (
 	calm     = 2 * LookEvery
 )
 
-// Troubles logs what is tried again and again, and fails: when that begins, once a
+// FailureLog logs what is tried again and again, and fails: when that begins, once a
 // minute while it lasts, and when it has ended. A Redis that is away would fill the log
-// otherwise, and is one trouble for all.
-type Troubles struct {
+// otherwise, and is one failure for all.
+type FailureLog struct {
 	logger *slog.Logger
 
 	mu   sync.Mutex         // guards open
-	open map[string]trouble // by what could not be done
+	open map[string]failure // by what could not be done
 }
 
-// trouble is one that has not ended.
-type trouble struct {
-	since, said, last time.Time // when it began, was logged, failed again
-	silent            int       // failures since it was said
+// failure is one that has not ended.
+type failure struct {
+	since, logged, last time.Time // when it began, was logged, failed again
+	silent              int       // failures since it was logged
 }
 
-// About notes that what was tried failed with err, or did not. args stand in the log, too.
-func (t *Troubles) About(what string, err error, args ...any) {
+// Note notes that what was tried failed with err, or did not. args stand in the log, too.
+func (t *FailureLog) Note(what string, err error, args ...any) {
 	if LossOf(err) != nil {
 		return // the poll logs it, once for all that it makes fail
 	}
@@ -65,16 +65,16 @@ func (t *Troubles) About(what string, err error, args ...any) {
 		return
 	case !known:
 		one.since = now
-	case now.Sub(one.said) < RemindEvery:
+	case now.Sub(one.logged) < LogAgainEvery:
 		one.last = now
 		one.silent++
 		t.open[what] = one
 		return
 	}
 	t.logger.Warn("could not "+what, append(args, "error", err, "not_logged_before", one.silent)...)
-	one.said, one.last, one.silent = now, now, 0
+	one.logged, one.last, one.silent = now, now, 0
 	if t.open == nil {
-		t.open = map[string]trouble{}
+		t.open = map[string]failure{}
 	}
 	t.open[what] = one
 }

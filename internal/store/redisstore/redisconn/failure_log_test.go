@@ -21,14 +21,14 @@ import (
 func TestATroubleThatLastsIsLoggedOnceAMinuteAndItsEndOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		all := &Troubles{logger: slog.New(slog.NewTextHandler(&log, nil))}
+		all := &FailureLog{logger: slog.New(slog.NewTextHandler(&log, nil))}
 		for range 1250 { // a little more than two minutes
-			all.About("own shards", errors.New("no route"))
+			all.Note("own shards", errors.New("no route"))
 			time.Sleep(100 * time.Millisecond)
 		}
-		all.About("read the settings", nil)
-		all.About("own shards", nil)
-		all.About("own shards", nil)
+		all.Note("read the settings", nil)
+		all.Note("own shards", nil)
+		all.Note("own shards", nil)
 		lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 		if len(lines) != 4 || !strings.Contains(lines[1], "not_logged_before=599") || !strings.Contains(lines[3], "works again") {
 			t.Errorf("%d lines:\n%s", len(lines), log.String())
@@ -39,17 +39,17 @@ func TestATroubleThatLastsIsLoggedOnceAMinuteAndItsEndOnce(t *testing.T) {
 func TestServersThatAreAwayAreOneTrouble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		all := &Troubles{logger: slog.New(slog.NewTextHandler(&log, nil))}
+		all := &FailureLog{logger: slog.New(slog.NewTextHandler(&log, nil))}
 		refused := &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
 		for what, err := range map[string]error{
 			"own shards": refused, "read the settings": fmt.Errorf("%w: %w", task.ErrUnavailable, refused), "tell the others": io.EOF, "look": context.DeadlineExceeded,
 		} {
-			all.About(what, err)
+			all.Note(what, err)
 		}
-		all.About("own shards", nil)
+		all.Note("own shards", nil)
 		time.Sleep(calm)
-		all.About(reaching, nil)
-		all.About("own shards", errors.New("no route"))
+		all.Note(reaching, nil)
+		all.Note("own shards", errors.New("no route"))
 		lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 		if len(lines) != 3 || !strings.Contains(lines[0], "reach Redis") || !strings.Contains(lines[1], "works again") || !strings.Contains(lines[2], "own shards") {
 			t.Errorf("%d lines:\n%s", len(lines), log.String())
@@ -71,19 +71,19 @@ func TestAServerThatOnlySaysWhyItDoesNotIsAway(t *testing.T) {
 func TestARedisThatReadsItsFileDoesNotWorkAgainYet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		all := &Troubles{logger: slog.New(slog.NewTextHandler(&log, nil))}
+		all := &FailureLog{logger: slog.New(slog.NewTextHandler(&log, nil))}
 		for range 10 {
-			all.About("own shards", fmt.Errorf("%w: LOADING", task.ErrUnavailable))
+			all.Note("own shards", fmt.Errorf("%w: LOADING", task.ErrUnavailable))
 			time.Sleep(LookEvery)
-			all.About(reaching, nil)
+			all.Note(reaching, nil)
 		}
 		if n := strings.Count(log.String(), "\n"); n != 1 {
 			t.Errorf("%d lines:\n%s", n, log.String())
 		}
 		for range 3 {
-			all.About("own shards", nil)
+			all.Note("own shards", nil)
 			time.Sleep(LookEvery)
-			all.About(reaching, nil)
+			all.Note(reaching, nil)
 		}
 		if n := strings.Count(log.String(), "works again"); n != 1 {
 			t.Errorf("%d times:\n%s", n, log.String())

@@ -164,7 +164,7 @@ func (s *Servers) awaitLoading(ctx context.Context, state string) error {
 		s.awaited = now
 		s.logger.Info("waiting until Redis has read its file", "servers", named(s.config.Client), "state", state)
 	}
-	if !s.Pause(ctx, longest) {
+	if !s.Pause(ctx, longestWait) {
 		return context.Cause(ctx)
 	}
 	return nil
@@ -182,8 +182,8 @@ func (s *Servers) tellFitness() {
 		if how.facts.addr == "" {
 			continue
 		}
-		before, now := s.said[addr], fitness{fmt.Sprint(how.unfit), strings.Join(how.risks, "\n")}
-		s.said[addr] = now
+		before, now := s.logged[addr], fitness{fmt.Sprint(how.unfit), strings.Join(how.risks, "\n")}
+		s.logged[addr] = now
 		if now.unfit != before.unfit {
 			for _, err := range how.unfit {
 				s.logger.Error("tasks may get lost: this server is not ready, and takes no new tasks", "server", addr, "error", err)

@@ -143,7 +143,7 @@ func (s *Servers) lookAt(ctx context.Context) (answered int, err error) {
 	all.Wait()
 	s.judge(m)
 	s.Masters.Store(m)
-	s.Clocks.keep(func(addr string) bool { _, is := m.how[addr]; return is })
+	s.Clocks.retain(func(addr string) bool { _, is := m.how[addr]; return is })
 	return answered, err
 }
 
@@ -157,7 +157,7 @@ func (s *Servers) conditionAt(ctx context.Context, addr string, node rueidis.Cli
 		return condition{}, err
 	}
 	if micros, err := strconv.ParseInt(info["server_time_usec"], 10, 64); err == nil {
-		s.Clocks.heard(addr, micros, sent, s.Clocks.Steady())
+		s.Clocks.observe(addr, micros, sent, s.Clocks.Steady())
 	}
 	how := conditionOf(addr, info, config, s.memory)
 	how.asked = sent
@@ -277,21 +277,21 @@ func (s *Servers) watch() {
 	for {
 		select {
 		case <-tick.C:
-		case <-s.doubt:
+		case <-s.recheck:
 		case <-s.closing:
 			return
 		}
-		ctx, stop := context.WithTimeout(s.Life, Patience)
-		if err := s.Look(ctx); s.Life.Err() == nil {
-			s.Trouble.About(reaching, err)
+		ctx, stop := context.WithTimeout(s.Lifetime, RetryTime)
+		if err := s.Look(ctx); s.Lifetime.Err() == nil {
+			s.Failures.Note(reaching, err)
 		}
 		s.tellFitness()
 		stop()
-		if n := s.Shorts.Load(); n != told {
+		if n := s.ShortBatches.Load(); n != told {
 			s.logger.Warn("replicas did not confirm writes in time", "flights", n-told, "durability", string(s.level))
 			told = n
 		}
-		s.Pause(s.Life, lookRest) // who is in doubt comes again and again
+		s.Pause(s.Lifetime, lookRest) // who is in doubt comes again and again
 	}
 }
 

@@ -79,7 +79,7 @@ const (
 type Outcome struct {
 	Fate        Fate
 	Value       string
-	Unconfirmed bool // see landing
+	Unconfirmed bool // see result
 	Again       bool // it was sent more than once: it may have been carried out before
 }
 
@@ -94,18 +94,18 @@ type Item struct {
 	Expected string // the stamp
 	Value    string // "": removed
 	Earliest task.Millis
-	Writes   []Write
+	Writes   []KeyWrite
 }
 
 // Write is one command on a key of the item's shard.
-type Write struct {
+type KeyWrite struct {
 	Name, Key string
 	Args      []string
 }
 
 // Write adds a command on a key of the item's shard.
 func (it *Item) Write(name, key string, args ...string) {
-	it.Writes = append(it.Writes, Write{name, key, args})
+	it.Writes = append(it.Writes, KeyWrite{name, key, args})
 }
 
 // Score returns a time as Redis keeps it in a sorted set.

@@ -19,13 +19,13 @@ import (
 // The waits between the tries of a call that the server could not take: it is
 // being replaced, a slot moves, the connection broke.
 const (
-	firstWait = 5 * time.Millisecond
-	longest   = 200 * time.Millisecond
-	Patience  = 2 * time.Second // from the first try to the last
+	firstWait   = 5 * time.Millisecond
+	longestWait = 200 * time.Millisecond
+	RetryTime   = 2 * time.Second // from the first try to the last
 )
 
 // TryTime bounds one try, beside what it waits for replicas, dialTime that of a
-// connection. So a call ends after Patience and TryTime, whatever its caller's context says.
+// connection. So a call ends after RetryTime and TryTime, whatever its caller's context says.
 const (
 	TryTime  = 5 * time.Second
 	dialTime = 2 * time.Second
@@ -43,7 +43,7 @@ func tuned(o rueidis.ClientOption) rueidis.ClientOption {
 	// connection may still be reading it: pipe._backgroundRead answers what
 	// _backgroundWrite has not written yet, and DoMulti puts the commands of its second try
 	// back into their pool (rueidis 1.0.79; a data race). A command that failed it leaves
-	// alone. So what is repeated is repeated here, by again, with commands of its own.
+	// alone. So what is repeated is repeated here, by retry, with commands of its own.
 	o.DisableRetry = true
 	// Without pipelining the client closes a connection when a call's time ends. Heartbeats
 	// and leases would then wait for a new connection to a server that hangs, which no
@@ -55,10 +55,10 @@ func tuned(o rueidis.ClientOption) rueidis.ClientOption {
 	return o
 }
 
-// toListen returns o for the client that only listens. Its connections are its own:
+// forSubscriptions returns o for the client that only listens. Its connections are its own:
 // Redis closes one that subscribes when replies wait there that it would hold for any
 // other (client-output-buffer-limit pubsub: 8 MB for a minute), and all calls with it.
-func toListen(o rueidis.ClientOption) rueidis.ClientOption {
+func forSubscriptions(o rueidis.ClientOption) rueidis.ClientOption {
 	o.ReadBufferEachConn, o.WriteBufferEachConn = 16<<10, 16<<10
 	return o
 }
@@ -73,7 +73,7 @@ func (s *Servers) Ask(ctx context.Context, commands ...Command) ([]rueidis.Redis
 	if len(commands) == 0 {
 		return nil, nil
 	}
-	return again(ctx, s, TryTime, commands, func(ctx context.Context, part []Command) []rueidis.RedisResult {
+	return retry(ctx, s, TryTime, commands, func(ctx context.Context, part []Command) []rueidis.RedisResult {
 		built := make(rueidis.Commands, len(part))
 		for i, make := range part {
 			built[i] = make(s.Client.B())
@@ -102,21 +102,21 @@ func (s *Servers) EachShard(ctx context.Context, shards []*keyspace.Shard, of fu
 
 // Repeat runs a script that may be repeated and needs no replica's word.
 func (s *Servers) Repeat(ctx context.Context, sc *Script, runs ...Run) ([]rueidis.RedisResult, error) {
-	return again(ctx, s, TryTime, runs, func(ctx context.Context, part []Run) []rueidis.RedisResult {
+	return retry(ctx, s, TryTime, runs, func(ctx context.Context, part []Run) []rueidis.RedisResult {
 		return sc.Do(ctx, s.Client, part)
 	})
 }
 
-// again runs do for runs, and once more for those of them whose server was not
-// to be reached or not ready, for as long as patience lasts; one try takes at
+// retry runs do for runs, and once more for those of them whose server was not
+// to be reached or not ready, for RetryTime at most; one try takes at
 // most limit. Of errors only that there is nothing, or no memory, stand in the results.
-// Errors: task.ErrUnavailable when patience ends, and what else a server says.
-func again[R any, A interface{ Error() error }](ctx context.Context, s *Servers, limit time.Duration, runs []R, do func(context.Context, []R) []A) ([]A, error) {
+// Errors: task.ErrUnavailable after RetryTime, and what else a server says.
+func retry[R any, A interface{ Error() error }](ctx context.Context, s *Servers, limit time.Duration, runs []R, do func(context.Context, []R) []A) ([]A, error) {
 	results, open, began := make([]A, len(runs)), make([]int, len(runs)), time.Now()
 	for i := range open {
 		open[i] = i
 	}
-	for wait := firstWait; ; wait = min(2*wait, longest) {
+	for wait := firstWait; ; wait = min(2*wait, longestWait) {
 		part := make([]R, len(open))
 		for i, at := range open {
 			part[i] = runs[at]
@@ -141,7 +141,7 @@ func again[R any, A interface{ Error() error }](ctx context.Context, s *Servers,
 		if len(failed) == 0 {
 			return results, nil
 		}
-		if took := time.Since(began); took >= Patience || !s.Pause(ctx, wait) {
+		if took := time.Since(began); took >= RetryTime || !s.Pause(ctx, wait) {
 			return nil, unavailable(last, took)
 		}
 		open = failed
@@ -151,7 +151,7 @@ func again[R any, A interface{ Error() error }](ctx context.Context, s *Servers,
 // Once returns a context for one try: it ends after limit, and soon after stop.
 func (s *Servers) Once(ctx context.Context, limit time.Duration) (context.Context, func()) {
 	ctx, stop := context.WithTimeout(ctx, limit)
-	unhook := context.AfterFunc(s.Life, stop)
+	unhook := context.AfterFunc(s.Lifetime, stop)
 	return ctx, func() { unhook(); stop() }
 }
 
@@ -196,7 +196,7 @@ func (s *Servers) late(ctx context.Context, err error, took time.Duration) error
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
 		return ctx.Err()
-	case s.Life.Err() != nil:
+	case s.Lifetime.Err() != nil:
 		return task.ErrClosed
 	}
 	return unavailable(err, took)

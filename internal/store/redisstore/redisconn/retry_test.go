@@ -44,7 +44,7 @@ func TestWhatServersSayIsExplained(t *testing.T) {
 // The client closes the connections to a master that has lost its place, and
 // says of them what it says of itself where it is closed.
 func TestAConnectionThatTheClientHasReplacedIsUnavailable(t *testing.T) {
-	err := unavailable(rueidis.ErrClosing, Patience)
+	err := unavailable(rueidis.ErrClosing, RetryTime)
 	if !errors.Is(err, task.ErrUnavailable) || errors.Is(err, task.ErrClosed) {
 		t.Error(err)
 	}

@@ -38,40 +38,40 @@ type Config struct {
 	Logger    *slog.Logger
 }
 
-// Servers is the Redis that a store lies in, whether one server or many. start
-// starts the goroutine that watches it, and flights; close waits for both.
+// Servers is the Redis that a store lies in, whether one server or many. Start
+// starts the goroutine that watches it, and batches; Close waits for both.
 type Servers struct {
-	conns    *connections // of client and ears
-	Client   rueidis.Client
-	Ears     rueidis.Client // for subscriptions; nil where nobody else uses the servers
-	Cluster  bool           // a call may touch one slot only
-	level    Durability
-	Word     time.Duration // how long replicas may take
-	replicas int           // Config.Replicas
-	memory   int64         // Config.Memory
-	logger   *slog.Logger
-	Trouble  *Troubles
+	conns          *connections // of Client and Subscriber
+	Client         rueidis.Client
+	Subscriber     rueidis.Client // for subscriptions; nil where nobody else uses the servers
+	Cluster        bool           // a call may touch one slot only
+	level          Durability
+	ReplicaTimeout time.Duration // how long replicas may take
+	replicas       int           // Config.Replicas
+	memory         int64         // Config.Memory
+	logger         *slog.Logger
+	Failures       *FailureLog
 
-	Masters    atomic.Pointer[Masters]
-	sentinels  atomic.Pointer[[]string] // host:port, as a Sentinel reported them; nil: none did
-	replicated atomic.Bool              // a master had a replica once
-	Shorts     atomic.Int64             // flights that too few replicas confirmed
-	Clocks     *Clocks
-	doubt      chan struct{}         // to the watch: the masters may be others
-	Absent     atomic.Pointer[error] // why none of the masters answered the last look; nil: one did
-	Unfit      atomic.Pointer[error] // why tasks may get lost in one of the masters; nil: all are fit
-	config     Config
-	Identity   string             // of the store that lies here; "" until it is known, and never changed then
-	said       map[string]fitness // by address; the watch's, after fit
-	awaited    time.Time          // when the log said that a server is waited for; while the store opens
+	Masters      atomic.Pointer[Masters]
+	sentinels    atomic.Pointer[[]string] // host:port, as a Sentinel reported them; nil: none did
+	replicated   atomic.Bool              // a master had a replica once
+	ShortBatches atomic.Int64             // batches that too few replicas confirmed
+	Clocks       *Clocks
+	recheck      chan struct{}         // to the watch: the masters may be others
+	Absent       atomic.Pointer[error] // why none of the masters answered the last look; nil: one did
+	Unfit        atomic.Pointer[error] // why tasks may get lost in one of the masters; nil: all are fit
+	config       Config
+	Identity     string             // of the store that lies here; "" until it is known, and never changed then
+	logged       map[string]fitness // by address; the watch's, after fit
+	awaited      time.Time          // when the log said that a server is waited for; while the store opens
 
-	mu    sync.Mutex       // guards lines
-	lines map[string]*line // by the master's address, those of the shared client apart
+	mu        sync.Mutex           // guards pipelines
+	pipelines map[string]*pipeline // by the master's address, those of the shared client apart
 
-	work     sync.WaitGroup // flights, and the watches
+	work     sync.WaitGroup // batches, and the watches
 	stopping sync.Once
 	closing  chan struct{}   // closed by stop: no try is repeated any more
-	Life     context.Context // ends after stop: what is under way is given up, and connections close
+	Lifetime context.Context // ends after stop: what is under way is given up, and connections close
 	end      context.CancelFunc
 }
 
@@ -82,16 +82,16 @@ func newServers(c Config) (*Servers, error) {
 		conns.dial = o.DialCtxFn
 	}
 	o.DialCtxFn = conns.open
-	client, ears, err := dialClients(o, c.Subscribe)
+	client, subscriber, err := dialClients(o, c.Subscribe)
 	if err != nil {
 		conns.end()
 		return nil, fmt.Errorf("connect to the Redis at %s: %w", named(o), err)
 	}
 	return &Servers{
-		conns: conns, Life: conns.life, end: conns.end,
-		Client: client, Ears: ears, Cluster: client.Mode() == rueidis.ClientModeCluster,
-		level: c.Durability, Word: c.Durability.word(), replicas: c.Replicas, memory: c.Memory, logger: c.Logger, Trouble: &Troubles{logger: c.Logger},
-		lines: map[string]*line{}, closing: make(chan struct{}), Clocks: newClocks(), doubt: make(chan struct{}, 1), config: c, said: map[string]fitness{},
+		conns: conns, Lifetime: conns.lifetime, end: conns.end,
+		Client: client, Subscriber: subscriber, Cluster: client.Mode() == rueidis.ClientModeCluster,
+		level: c.Durability, ReplicaTimeout: c.Durability.replicaTimeout(), replicas: c.Replicas, memory: c.Memory, logger: c.Logger, Failures: &FailureLog{logger: c.Logger},
+		pipelines: map[string]*pipeline{}, closing: make(chan struct{}), Clocks: newClocks(), recheck: make(chan struct{}, 1), config: c, logged: map[string]fitness{},
 	}, nil
 }
 
@@ -120,7 +120,7 @@ func Link(ctx context.Context, c Config) (*Servers, error) {
 			c.Logger.Info("waiting until Redis has read its file", "servers", named(c.Client))
 		}
 		select {
-		case <-time.After(longest):
+		case <-time.After(longestWait):
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
@@ -134,14 +134,14 @@ func named(o rueidis.ClientOption) string {
 }
 
 // dialClients returns a client that calls, and one that listens if that is wanted.
-func dialClients(o rueidis.ClientOption, listen bool) (client, ears rueidis.Client, err error) {
+func dialClients(o rueidis.ClientOption, listen bool) (client, subscriber rueidis.Client, err error) {
 	if client, err = rueidis.NewClient(o); err != nil || !listen {
 		return client, nil, err
 	}
-	if ears, err = rueidis.NewClient(toListen(o)); err != nil {
+	if subscriber, err = rueidis.NewClient(forSubscriptions(o)); err != nil {
 		client.Close()
 	}
-	return client, ears, err
+	return client, subscriber, err
 }
 
 // Start keeps looking at the masters, and the Sentinels.
@@ -169,11 +169,11 @@ func (s *Servers) Close() {
 	s.Stop()
 	s.end()
 	s.work.Wait()
-	for _, l := range s.lines {
+	for _, l := range s.pipelines {
 		l.close()
 	}
-	if s.Ears != nil {
-		s.Ears.Close()
+	if s.Subscriber != nil {
+		s.Subscriber.Close()
 	}
 	s.Client.Close()
 }
@@ -183,18 +183,18 @@ func (s *Servers) Close() {
 // replica needs to confirm it. An error leaves it open what was
 // carried out; it is safe to repeat.
 func (s *Servers) Put(ctx context.Context, c Clock, items []Item, known map[uint16]string, loose bool) ([]Outcome, task.Millis, error) {
-	rides, places := s.divide(c, items)
-	for _, r := range rides {
+	writes, places := s.divide(c, items)
+	for _, r := range writes {
 		r.loose, r.fence = loose, known[r.slot]
 	}
 	sent := s.Clocks.Steady()
-	landings, err := s.send(ctx, rides)
+	results, err := s.send(ctx, writes)
 	if err != nil {
 		return nil, 0, err
 	}
-	s.hear(rides, landings, sent)
+	s.readClocks(writes, results, sent)
 	outcomes, now := make([]Outcome, len(items)), task.Millis(0)
-	for i, l := range landings {
+	for i, l := range results {
 		if l.err != nil { // there was no memory
 			for _, at := range places[i] {
 				outcomes[at].Fate = Full
@@ -206,21 +206,21 @@ func (s *Servers) Put(ctx context.Context, c Clock, items []Item, known map[uint
 			return nil, 0, fmt.Errorf("reply of the script put: %w", err)
 		}
 		for _, at := range places[i] {
-			outcomes[at].Again, outcomes[at].Unconfirmed = rides[i].tries > 1, l.unconfirmed
+			outcomes[at].Again, outcomes[at].Unconfirmed = writes[i].tries > 1, l.unconfirmed
 		}
 		now = max(now, at)
 	}
 	return outcomes, now, nil
 }
 
-// divide makes rides of items, and returns the places of each one's items. Those
+// divide makes writes of items, and returns the places of each one's items. Those
 // that make new tasks are apart: a full server refuses all that a run has.
-func (s *Servers) divide(c Clock, items []Item) (rides []*ride, places [][]int) {
+func (s *Servers) divide(c Clock, items []Item) (writes []*write, places [][]int) {
 	type kind struct {
 		slot uint16
 		more bool
 	}
-	open := map[kind]int{} // the ride that is being filled
+	open := map[kind]int{} // the write that is being filled
 	var last kind
 	for i := range items {
 		it := &items[i]
@@ -231,22 +231,22 @@ func (s *Servers) divide(c Clock, items []Item) (rides []*ride, places [][]int) 
 		last = k
 		at, ok := open[k]
 		if !ok || len(places[at]) >= maxItems && !it.With {
-			at = len(rides)
+			at = len(writes)
 			sc := putOn
 			if k.more {
 				sc = putMore
 			}
-			rides, places, open[k] = append(rides, s.ride(sc, it.Shard)), append(places, nil), at
-			rides[at].clock = c
+			writes, places, open[k] = append(writes, s.newWrite(sc, it.Shard)), append(places, nil), at
+			writes[at].clock = c
 		}
-		rides[at].items = append(rides[at].items, it)
+		writes[at].items = append(writes[at].items, it)
 		places[at] = append(places[at], i)
 	}
-	return rides, places
+	return writes, places
 }
 
-func (s *Servers) ride(sc *Script, sh *keyspace.Shard) *ride {
-	return &ride{script: sc, shard: sh, slot: s.Slot(sh), store: s.Identity, done: make(chan landing, 1)}
+func (s *Servers) newWrite(sc *Script, sh *keyspace.Shard) *write {
+	return &write{script: sc, shard: sh, slot: s.Slot(sh), store: s.Identity, done: make(chan result, 1)}
 }
 
 // Slot returns the slot of a shard, nil for the settings. Where there is no
@@ -264,12 +264,12 @@ func (s *Servers) Slot(sh *keyspace.Shard) uint16 {
 // Write runs a script that writes, once for each of runs, and returns the replies.
 // What lies in a shard of shards is durable then; a nil one stands for the settings.
 func (s *Servers) Write(ctx context.Context, sc *Script, shards []*keyspace.Shard, runs []Run) ([][]rueidis.RedisMessage, error) {
-	landings, err := s.send(ctx, s.ridesOf(sc, shards, runs))
+	results, err := s.send(ctx, s.writesOf(sc, shards, runs))
 	if err != nil {
 		return nil, err
 	}
-	out := make([][]rueidis.RedisMessage, len(landings))
-	for i, l := range landings {
+	out := make([][]rueidis.RedisMessage, len(results))
+	for i, l := range results {
 		if l.err != nil {
 			return nil, l.err
 		}
@@ -278,14 +278,14 @@ func (s *Servers) Write(ctx context.Context, sc *Script, shards []*keyspace.Shar
 	return out, nil
 }
 
-// ridesOf returns a ride for each of runs.
-func (s *Servers) ridesOf(sc *Script, shards []*keyspace.Shard, runs []Run) []*ride {
-	rides := make([]*ride, len(runs))
+// writesOf returns a write for each of runs.
+func (s *Servers) writesOf(sc *Script, shards []*keyspace.Shard, runs []Run) []*write {
+	writes := make([]*write, len(runs))
 	for i, one := range runs {
-		rides[i] = s.ride(sc, shards[i])
-		rides[i].run = one
+		writes[i] = s.newWrite(sc, shards[i])
+		writes[i].run = one
 	}
-	return rides
+	return writes
 }
 
 // Confirm makes sure that all that shards have now is as durable as the level
@@ -305,53 +305,53 @@ func (s *Servers) Confirm(ctx context.Context, shards []*keyspace.Shard) (unconf
 			continue
 		}
 		met[addr] = true
-		of, runs = append(of, sh), append(runs, s.ride(seal, sh).seal())
+		of, runs = append(of, sh), append(runs, s.newWrite(seal, sh).seal())
 	}
 	if len(runs) == 0 {
 		return unconfirmed, nil
 	}
-	landings, err := s.send(ctx, s.ridesOf(seal, of, runs))
-	for _, l := range landings {
+	results, err := s.send(ctx, s.writesOf(seal, of, runs))
+	for _, l := range results {
 		unconfirmed, err = unconfirmed || l.unconfirmed, cmp.Or(err, l.err)
 	}
 	return unconfirmed, err
 }
 
-// send lets rides fly until their servers took them, for as long as patience
-// lasts. A landing's error then is that there was no memory.
-func (s *Servers) send(ctx context.Context, rides []*ride) ([]landing, error) {
-	return again(ctx, s, flightTime+s.Word, rides, func(ctx context.Context, rides []*ride) []landing {
-		for _, r := range rides {
+// send sends writes until their servers took them, for RetryTime at most. The error of
+// a result then is that there was no memory.
+func (s *Servers) send(ctx context.Context, writes []*write) ([]result, error) {
+	return retry(ctx, s, batchTime+s.ReplicaTimeout, writes, func(ctx context.Context, writes []*write) []result {
+		for _, r := range writes {
 			r.tries++
 		}
-		for l, own := range s.sorted(rides) {
-			l.board(own)
+		for l, own := range s.sorted(writes) {
+			l.enqueue(own)
 		}
-		landings, moved := make([]landing, len(rides)), false
-		for i, r := range rides {
+		results, moved := make([]result, len(writes)), false
+		for i, r := range writes {
 			select {
-			case landings[i] = <-r.done:
-				moved = moved || landings[i].err != nil && s.passing(landings[i].err)
+			case results[i] = <-r.done:
+				moved = moved || results[i].err != nil && s.passing(results[i].err)
 			case <-ctx.Done():
-				landings[i].err = ctx.Err()
+				results[i].err = ctx.Err()
 			}
 		}
 		if moved {
 			select {
-			case s.doubt <- struct{}{}: // one look serves all who wait
+			case s.recheck <- struct{}{}: // one look serves all who wait
 			default:
 			}
 		}
-		return landings
+		return results
 	})
 }
 
-// sorted says which ride goes with which line.
-func (s *Servers) sorted(rides []*ride) map[*line][]*ride {
+// sorted returns the writes of each pipeline.
+func (s *Servers) sorted(writes []*write) map[*pipeline][]*write {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m, out := s.Masters.Load(), map[*line][]*ride{}
-	for _, r := range rides {
+	m, out := s.Masters.Load(), map[*pipeline][]*write{}
+	for _, r := range writes {
 		addr := ""
 		if !r.loose && s.level != Async {
 			addr = m.Of(r.slot)
@@ -363,13 +363,13 @@ func (s *Servers) sorted(rides []*ride) map[*line][]*ride {
 			}
 		}
 		name := addr
-		if addr == "" { // of the shared client: each master's apart, as one that hangs holds its flights up
+		if addr == "" { // of the shared client: each master's apart, as one that hangs holds its batches up
 			name = "shared " + m.Of(r.slot)
 		}
-		l := s.lines[name]
+		l := s.pipelines[name]
 		if l == nil {
-			l = &line{servers: s, addr: addr}
-			s.lines[name] = l
+			l = &pipeline{servers: s, addr: addr}
+			s.pipelines[name] = l
 		}
 		out[l] = append(out[l], r)
 	}
