@@ -54,7 +54,7 @@ func TestNodesTellWhoTheyAreAndWhatTheyOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, sh := range shards {
-		mine := a.own.Holding(a.shards[i]) != nil
+		mine := a.own.Shard(a.shards[i]) != nil
 		if sh.Number != i || mine != (sh.Owner == "a") || sh.Owner == "" || sh.Until <= began || sh.Epoch == 0 || sh.NextDue != 0 || sh.Running != 0 {
 			t.Errorf("%+v", sh)
 		}
@@ -280,7 +280,7 @@ func TestANodeThatSleptPastItsLeasesClaimsNothingOnWaking(t *testing.T) {
 	tasks := soon(t, a, "t", 40, 0)
 	var old []task.Claim
 	for i, c := range claimsOf('b', tasks) {
-		if b.own.Holding(b.shard(tasks[i].Key())) != nil {
+		if b.own.Shard(b.shard(tasks[i].Key())) != nil {
 			old = append(old, c)
 		}
 	}
@@ -297,7 +297,7 @@ func TestANodeThatSleptPastItsLeasesClaimsNothingOnWaking(t *testing.T) {
 	proxy.Thaw()
 	replies, err := b.Claim(t.Context(), task.FloorMillis(time.Now()), old)
 	for i, r := range replies {
-		if err == nil && r.Err == nil && b.own.Holding(b.shard(old[i].Key)) == nil {
+		if err == nil && r.Err == nil && b.own.Shard(b.shard(old[i].Key)) == nil {
 			t.Errorf("it claimed %s", old[i].Key.Name)
 		}
 	}
@@ -338,7 +338,7 @@ func TestTheLaterOfTwoProcessesOfOneNameOwnsNothingUntilTheFirstHasEnded(t *test
 	before := infoNumbers(t, server.Addr, "total_commands_processed")
 	soon(t, first, "t", 1, 0)
 	for range 5 { // heartbeats of both, also unasked for
-		first.own.Nudge()
+		first.own.WakeLoop()
 		time.Sleep(first.config.Heartbeat) // there is nothing to wait for
 	}
 	after := infoNumbers(t, server.Addr, "total_commands_processed")
@@ -426,7 +426,7 @@ func TestANameStaysWhoseItWasHoweverLongRedisWasAway(t *testing.T) {
 				t.Fatal(err)
 			}
 			eventually(t, 4*time.Second, "the first owns all again", func() bool {
-				later.own.Nudge()
+				later.own.WakeLoop()
 				return divided(first)
 			})
 			time.Sleep(later.config.ShardLease) // there is nothing to wait for

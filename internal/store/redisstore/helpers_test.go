@@ -143,7 +143,7 @@ func (w *told) await(t *testing.T, s *Store, tasks []*task.Task) time.Duration {
 	return eventually(t, 2*time.Second, "it hears of its tasks", func() bool {
 		all := w.all()
 		for _, one := range tasks {
-			if _, ok := all[one.Name]; !ok && s.own.Holding(s.shard(one.Key())) != nil {
+			if _, ok := all[one.Name]; !ok && s.own.Shard(s.shard(one.Key())) != nil {
 				return false
 			}
 		}

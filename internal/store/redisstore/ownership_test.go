@@ -98,7 +98,7 @@ func TestANodeThatLostAShardClaimsNothingThereAndSettlesWhatItHas(t *testing.T) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := map[int]*membership.Holding{}
+	before := map[int]*membership.OwnedShard{}
 	for _, h := range a.own.Owned() {
 		before[h.Number] = h
 	}
@@ -121,7 +121,7 @@ func TestANodeThatLostAShardClaimsNothingThereAndSettlesWhatItHas(t *testing.T) 
 		if err != nil {
 			t.Fatal(err)
 		}
-		lost, want := b.own.Holding(sh) != nil, redisconn.Carried
+		lost, want := b.own.Shard(sh) != nil, redisconn.Carried
 		if lost {
 			refused++
 			want = redisconn.Disowned
@@ -211,7 +211,7 @@ func TestShardsWhoseOwnersTheServerForgotHaveOneOwnerAgain(t *testing.T) {
 	eventually(t, 2*time.Second, "they share the shards, and the server knows", func() bool {
 		for _, sh := range a.shards {
 			id, _ := redistest.Command(t.Context(), server.Addr, "HGET", sh.Own, "id")
-			if h := a.own.Holding(sh); (h == nil || h.ID != id) && (b.own.Holding(sh) == nil || b.own.Holding(sh).ID != id) {
+			if h := a.own.Shard(sh); (h == nil || h.ID != id) && (b.own.Shard(sh) == nil || b.own.Shard(sh).ID != id) {
 				return false
 			}
 		}

@@ -206,7 +206,7 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 		closing: make(chan struct{}), polled: make(chan struct{}),
 	}
 	s.records = records.NewReader(servers, s.shards)
-	s.identity = identity.New(identity.Config{Logger: c.Logger, Reload: s.reload, Changed: func() { s.own.Nudge() }}, servers, s.shards)
+	s.identity = identity.New(identity.Config{Logger: c.Logger, Reload: s.reload, Changed: func() { s.own.WakeLoop() }}, servers, s.shards)
 	s.own = membership.New(s.member(), servers, s.shards)
 	s.lanes = lanes.New(lanes.Config{Poll: c.LanePoll, Now: s.now, Logger: c.Logger}, servers, s.shards, s.own)
 	s.scrubber = scrub.New(scrub.Config{Logger: c.Logger, TakeBack: s.takeBack}, servers, s.shards, s.own, s.lanes, s.records)
@@ -216,7 +216,7 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 	warn := trusted.Warn(c.Logger)
 	s.trusted = trusted.NewWithin(s.nowWithin, func(ahead time.Duration) {
 		warn(ahead)
-		s.own.Nudge() // a heartbeat: nodes that start now must know
+		s.own.WakeLoop() // a heartbeat: nodes that start now must know
 	})
 	s.settings.Store(&configuration{settings: task.NewSettings()})
 	if err := s.identity.Identify(ctx, m); err != nil {
@@ -246,8 +246,8 @@ func (s *Store) member() membership.Config {
 		Lag:     func() time.Duration { return s.trusted.Lag() },
 		Closed:  func() bool { return s.identity.Lost() != nil },
 		Suspect: func(err error) { s.identity.Suspect(err) },
-		Prepare: func(ctx context.Context, owned []*membership.Holding) error { return s.lanes.Prepare(ctx, owned) },
-		Woken:   func(h *membership.Holding, message string) { s.lanes.Woken(h, message) },
+		Prepare: func(ctx context.Context, owned []*membership.OwnedShard) error { return s.lanes.Prepare(ctx, owned) },
+		Woken:   func(h *membership.OwnedShard, message string) { s.lanes.Woken(h, message) },
 	}
 }
 

@@ -24,7 +24,7 @@ func TestATaskCreatedOnOneNodeReachesTheWatcherOfTheOther(t *testing.T) {
 	tasks := soon(t, a, "t", 40, 500*time.Millisecond)
 	took := heard.await(t, b, tasks)
 	for _, one := range tasks {
-		if h := b.own.Holding(b.shard(one.Key())); h != nil && !h.Marks.Covers(one.Entry()) {
+		if h := b.own.Shard(b.shard(one.Key())); h != nil && !h.Marks.Covers(one.Entry()) {
 			t.Errorf("the mark of %s is too high", one.Name)
 		}
 	}
@@ -67,7 +67,7 @@ func readsAll(t *testing.T, s *Store, tasks []*task.Task) bool {
 		}
 	}
 	for _, one := range tasks {
-		if !read[one.Name] && s.own.Holding(s.shard(one.Key())) != nil {
+		if !read[one.Name] && s.own.Shard(s.shard(one.Key())) != nil {
 			return false
 		}
 	}
@@ -134,7 +134,7 @@ func TestThePollTellsNothingTwiceAndMissesNothingOfTheSameMoment(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, one := range tasks {
-		if !s.own.Holding(s.shard(one.Key())).Marks.Covers(one.Entry()) {
+		if !s.own.Shard(s.shard(one.Key())).Marks.Covers(one.Entry()) {
 			t.Errorf("reads pass over %s", one.Name)
 		}
 	}

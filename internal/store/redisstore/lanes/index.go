@@ -65,7 +65,7 @@ func (l *Index) shard(key task.Key) *keyspace.Shard {
 
 // Prepare reads the lanes of shards that this process has acquired: from then
 // on they count as owned.
-func (l *Index) Prepare(ctx context.Context, hs []*membership.Holding) error {
+func (l *Index) Prepare(ctx context.Context, hs []*membership.OwnedShard) error {
 	if err := l.survey(ctx, hs); err != nil {
 		return err
 	}
@@ -79,18 +79,18 @@ func (l *Index) Prepare(ctx context.Context, hs []*membership.Holding) error {
 }
 
 // survey lowers the marks to what the index of lanes says.
-func (l *Index) survey(ctx context.Context, hs []*membership.Holding) error {
-	return l.readIndex(ctx, hs, Forever, true, func(h *membership.Holding, e task.Entry) { h.Marks.Added([]task.Entry{e}) })
+func (l *Index) survey(ctx context.Context, hs []*membership.OwnedShard) error {
+	return l.readIndex(ctx, hs, Forever, true, func(h *membership.OwnedShard, e task.Entry) { h.Marks.Added([]task.Entry{e}) })
 }
 
 // readIndex calls found for each lane that has a bound of at most until, or, but for
 // all, for some of them: the next call goes on behind them.
-func (l *Index) readIndex(ctx context.Context, hs []*membership.Holding, until task.Millis, all bool, found func(*membership.Holding, task.Entry)) error {
+func (l *Index) readIndex(ctx context.Context, hs []*membership.OwnedShard, until task.Millis, all bool, found func(*membership.OwnedShard, task.Entry)) error {
 	most := -1
 	if !all {
 		most = max(maxPolled/max(len(hs), 1), 8)
 	}
-	parts, _ := redisconn.Group(l.servers.Cluster, hs, func(h *membership.Holding) *keyspace.Shard { return h.Shard })
+	parts, _ := redisconn.Group(l.servers.Cluster, hs, func(h *membership.OwnedShard) *keyspace.Shard { return h.Shard })
 	runs := make([]redisconn.Run, len(parts))
 	for n, part := range parts {
 		runs[n].Args = []string{redisconn.Score(until)}
@@ -180,14 +180,14 @@ func (l *Index) Poll(ctx context.Context) {
 
 // Discover takes in the first entries of lanes that have a bound below their
 // mark, and with all those of the other lanes, as far as they are due soon.
-func (l *Index) Discover(ctx context.Context, hs []*membership.Holding, all bool) error {
+func (l *Index) Discover(ctx context.Context, hs []*membership.OwnedShard, all bool) error {
 	type lead struct {
-		h    *membership.Holding
+		h    *membership.OwnedShard
 		lane task.Lane
 	}
 	var leads []lead
 	until := l.config.Now() + lookahead
-	err := l.readIndex(ctx, hs, until, all, func(h *membership.Holding, e task.Entry) {
+	err := l.readIndex(ctx, hs, until, all, func(h *membership.OwnedShard, e task.Entry) {
 		same := e
 		same.Name = "\xff" // behind every name
 		switch {
@@ -230,7 +230,7 @@ func (l *Index) Discover(ctx context.Context, hs []*membership.Holding, all bool
 }
 
 // learnt takes in entries of a shard of ours.
-func (l *Index) learnt(h *membership.Holding, entries []task.Entry) {
+func (l *Index) learnt(h *membership.OwnedShard, entries []task.Entry) {
 	for _, e := range entries {
 		learn(h, e)
 	}
@@ -238,7 +238,7 @@ func (l *Index) learnt(h *membership.Holding, entries []task.Entry) {
 }
 
 // learn takes in what waits in the shard.
-func learn(h *membership.Holding, e task.Entry) {
+func learn(h *membership.OwnedShard, e task.Entry) {
 	if e.Due != 0 { // otherwise an occurrence has ended: nothing new waits
 		h.Marks.Added([]task.Entry{e})
 	}
@@ -256,7 +256,7 @@ func (l *Index) hint(entries []task.Entry) {
 func (l *Index) Added(entries []task.Entry) {
 	var ours []task.Entry
 	for _, e := range entries {
-		if h := l.own.Holding(l.shard(e.Key())); h != nil {
+		if h := l.own.Shard(l.shard(e.Key())); h != nil {
 			learn(h, e)
 			ours = append(ours, e)
 		}

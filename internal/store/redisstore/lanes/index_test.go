@@ -43,15 +43,15 @@ func TestAPollLooksAtSomeLanesAndInTurnAtAll(t *testing.T) {
 	if _, err := redistest.Command(t.Context(), server.Addr, words...); err != nil {
 		t.Fatal(err)
 	}
-	h := &membership.Holding{Shard: sh}
-	hs := append([]*membership.Holding{h}, make([]*membership.Holding, len(index.shards)-1)...)
+	h := &membership.OwnedShard{Shard: sh}
+	hs := append([]*membership.OwnedShard{h}, make([]*membership.OwnedShard, len(index.shards)-1)...)
 	for i := range hs[1:] {
-		hs[1+i] = &membership.Holding{Shard: index.shards[1+i]}
+		hs[1+i] = &membership.OwnedShard{Shard: index.shards[1+i]}
 	}
 	seen := map[task.Lane]bool{}
 	for range 4 {
 		n := 0
-		if err := index.readIndex(t.Context(), hs, Forever, false, func(_ *membership.Holding, e task.Entry) { n++; seen[e.Lane] = true }); err != nil {
+		if err := index.readIndex(t.Context(), hs, Forever, false, func(_ *membership.OwnedShard, e task.Entry) { n++; seen[e.Lane] = true }); err != nil {
 			t.Fatal(err)
 		}
 		if n > most {

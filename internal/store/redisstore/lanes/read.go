@@ -56,7 +56,7 @@ func (l *Index) Pages(until task.Millis, reads []task.LanePageRead) []task.LaneP
 	return pages
 }
 
-func pageOf(owned []*membership.Holding, until task.Millis, r task.LanePageRead) (p task.LanePage) {
+func pageOf(owned []*membership.OwnedShard, until task.Millis, r task.LanePageRead) (p task.LanePage) {
 	left := r.From.Left
 	for _, h := range owned {
 		if h.Number < r.From.Shard {
@@ -80,7 +80,7 @@ func pageOf(owned []*membership.Holding, until task.Millis, r task.LanePageRead)
 
 // Peek returns the first entries of lanes, for each of reads.
 func (l *Index) Peek(ctx context.Context, reads []task.LaneRead) ([][]task.Entry, error) {
-	all, owned := make([]*merge, len(reads)), make(map[*marks.Set]*membership.Holding, len(l.shards))
+	all, owned := make([]*merge, len(reads)), make(map[*marks.Set]*membership.OwnedShard, len(l.shards))
 	for _, h := range l.own.Owned() {
 		owned[h.Marks] = h
 	}
@@ -132,7 +132,7 @@ type merge struct {
 }
 
 // begin announces the read of a lane in each shard that may have part in it.
-func (l *Index) begin(owned map[*marks.Set]*membership.Holding, r task.LaneRead) *merge {
+func (l *Index) begin(owned map[*marks.Set]*membership.OwnedShard, r task.LaneRead) *merge {
 	m := &merge{LaneRead: r}
 	if r.Limit <= 0 {
 		return m

@@ -19,7 +19,7 @@ func (l *Index) wakeAhead() time.Duration { return 2*l.config.Poll + time.Second
 // Wake makes the owner of t's shard hear of it, where that is another and t is due soon,
 // or is an occurrence that ends.
 func (l *Index) Wake(it *redisconn.Item, old, t *task.Task) {
-	if t == nil || l.own.Holding(it.Shard) != nil {
+	if t == nil || l.own.Shard(it.Shard) != nil {
 		return
 	}
 	e, ended := task.EndedEntry(old, t)
@@ -50,12 +50,12 @@ func parseWake(message string) (task.Entry, error) {
 }
 
 // Woken takes in that another node has put something into our shard.
-func (l *Index) Woken(h *membership.Holding, message string) {
+func (l *Index) Woken(h *membership.OwnedShard, message string) {
 	e, err := parseWake(message)
 	switch {
 	case err != nil:
 		l.config.Logger.Warn("another node told of a task", "error", err)
-	case l.shard(e.Key()) == h.Shard && l.own.Holding(h.Shard) == h:
+	case l.shard(e.Key()) == h.Shard && l.own.Shard(h.Shard) == h:
 		l.learnt(h, []task.Entry{e})
 	}
 }

@@ -27,7 +27,7 @@ func TestATwinTakesNoNameBeforeItsHolderHadTimeToSpeak(t *testing.T) {
 		{at: 5*heartbeat + 1, beat: 9900, now: 20000, found: moved, how: alive},
 	} {
 		at := start.Add(c.at)
-		if how := o.manner(at, silence); how != c.how {
+		if how := o.heartbeatKind(at, silence); how != c.how {
 			t.Errorf("%d: a heartbeat of kind %d, want %d", i, how, c.how)
 		}
 		o.nextBeat = at.Add(heartbeat)
@@ -35,14 +35,14 @@ func TestATwinTakesNoNameBeforeItsHolderHadTimeToSpeak(t *testing.T) {
 		if c.found != other {
 			holder = peer{name: "a", nonce: "later", beat: c.now}
 		}
-		err := o.clash([]peer{holder}, c.now, c.found, silence)
-		if o.twin.Load() != c.twin || (err != nil) != c.twin {
-			t.Errorf("%d: twin %t, %v", i, o.twin.Load(), err)
+		err := o.checkDuplicate([]peer{holder}, c.now, c.found, silence)
+		if o.duplicate.Load() != c.twin || (err != nil) != c.twin {
+			t.Errorf("%d: twin %t, %v", i, o.duplicate.Load(), err)
 		}
 	}
-	o.twin.Store(true)
+	o.duplicate.Store(true)
 	o.away = time.Now()
-	if how := o.manner(time.Now(), silence); how != waits {
+	if how := o.heartbeatKind(time.Now(), silence); how != waits {
 		t.Errorf("after an outage a heartbeat of kind %d", how)
 	}
 }

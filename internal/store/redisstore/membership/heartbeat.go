@@ -17,11 +17,11 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// drainField begins the field of a drain, twinField that of a process whose node's
+// drainField begins the field of a drain, duplicateField that of a process whose node's
 // name another one has. No node's name has a slash.
 const (
-	drainField = "drain/"
-	twinField  = "twin/"
+	drainField     = "drain/"
+	duplicateField = "twin/"
 )
 
 // peer is a node, as the hash of nodes shows it.
@@ -32,12 +32,12 @@ type peer struct {
 
 	lag time.Duration // by how much its trusted time is behind the servers' clocks: they stepped ahead
 
-	format   int // of what it writes
-	beat     task.Millis
-	started  task.Millis
-	draining bool
-	forced   bool // its drain was
-	twin     bool // another process had its name before: it owns nothing
+	format    int // of what it writes
+	beat      task.Millis
+	started   task.Millis
+	draining  bool
+	forced    bool // its drain was
+	duplicate bool // another process had its name before: it owns nothing
 }
 
 // process is the node's process in the ids of owners, before the epoch.
@@ -85,7 +85,7 @@ func parsePeer(name, value string) (peer, error) {
 	return p, nil
 }
 
-// parsePeers reads fields and values of the hash, in the order of the nodes' names, twins last.
+// parsePeers reads fields and values of the hash, in the order of the nodes' names, duplicates last.
 func parsePeers(list []string) ([]peer, error) {
 	var peers []peer
 	drains := map[string]string{}
@@ -94,12 +94,12 @@ func parsePeers(list []string) ([]peer, error) {
 			drains[node] = list[i+1]
 			continue
 		}
-		name, twin := strings.CutPrefix(list[i], twinField)
+		name, twin := strings.CutPrefix(list[i], duplicateField)
 		p, err := parsePeer(name, list[i+1])
 		if err != nil {
 			return nil, err
 		}
-		p.twin = twin
+		p.duplicate = twin
 		peers = append(peers, p)
 	}
 	for i := range peers {
@@ -110,9 +110,9 @@ func parsePeers(list []string) ([]peer, error) {
 	}
 	slices.SortFunc(peers, func(a, b peer) int {
 		switch order := cmp.Compare(a.name, b.name); {
-		case order != 0 || a.twin == b.twin:
+		case order != 0 || a.duplicate == b.duplicate:
 			return order
-		case b.twin:
+		case b.duplicate:
 			return -1
 		}
 		return 1
@@ -142,7 +142,7 @@ const (
 )
 
 // heard is the reply to a heartbeat.
-type heard struct {
+type heartbeatReply struct {
 	peers []peer      // all nodes
 	now   task.Millis // the server's clock
 	found int         // what this scan found of this process
@@ -150,7 +150,7 @@ type heard struct {
 }
 
 // beat says how this process is. It tries once, but where it only looks.
-func (o *Member) beat(ctx context.Context, how int) (heard, error) {
+func (o *Member) beat(ctx context.Context, how int) (heartbeatReply, error) {
 	self := o.self
 	if o.config.APIs != nil {
 		more := o.config.APIs()
@@ -176,18 +176,18 @@ func (o *Member) beat(ctx context.Context, how int) (heard, error) {
 	}
 	results, err := o.servers.Repeat(ctx, beat, one)
 	if err != nil {
-		return heard{}, err
+		return heartbeatReply{}, err
 	}
 	return readBeat(results[0])
 }
 
-func readBeat(r rueidis.RedisResult) (h heard, err error) {
+func readBeat(r rueidis.RedisResult) (h heartbeatReply, err error) {
 	list, err := r.ToArray()
 	if err == nil && len(list) < 3 {
 		err = errDamaged
 	}
 	if err != nil {
-		return heard{}, err
+		return heartbeatReply{}, err
 	}
 	at, err1 := list[0].AsInt64()
 	news, err2 := list[1].AsInt64()
@@ -195,10 +195,10 @@ func readBeat(r rueidis.RedisResult) (h heard, err error) {
 	texts := make([]string, len(list)-3)
 	for i := range texts {
 		if texts[i], err = list[3+i].ToString(); err != nil {
-			return heard{}, err
+			return heartbeatReply{}, err
 		}
 	}
-	h = heard{now: task.Millis(at), found: int(news), beats: beats}
+	h = heartbeatReply{now: task.Millis(at), found: int(news), beats: beats}
 	h.peers, err = parsePeers(texts)
 	return h, errors.Join(err1, err2, err3, err)
 }

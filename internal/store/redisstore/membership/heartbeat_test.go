@@ -11,11 +11,11 @@ func TestWhatIsReadOfANodeIsWhatItWrote(t *testing.T) {
 		{name: "a", nonce: "N", beat: 7},
 		{name: "b", nonce: "M", beat: 8, version: "v1", format: 3, started: 5, address: "[::1]:80", draining: true},
 		{name: "c", nonce: "O", beat: 9, draining: true, forced: true},
-		{name: "d", nonce: "P", beat: 9, address: "h:1", twin: true},
+		{name: "d", nonce: "P", beat: 9, address: "h:1", duplicate: true},
 	} {
 		list := []string{p.name, "", drainField + "x", "N"}
-		if p.twin {
-			list[0] = twinField + p.name
+		if p.duplicate {
+			list[0] = duplicateField + p.name
 		}
 		list[1] = redisconn.Score(p.beat) + "/" + p.nonce + "/" + p.about()
 		if p.draining {

@@ -18,7 +18,7 @@ func (o *Member) Listen(ctx context.Context, channel string, told func(message s
 	for ctx.Err() == nil {
 		err := c.Receive(ctx, c.B().Ssubscribe().Channel(channel).Build(), func(m rueidis.PubSubMessage) { told(m.Message) })
 		if _, refused := rueidis.IsRedisErr(err); refused && ctx.Err() == nil {
-			o.deaf.Do(func() {
+			o.notListening.Do(func() {
 				o.config.Logger.Warn("listen to the other nodes: until that works, tasks that they create to be due at once are late by the time between two polls", "channel", channel, "error", err)
 			})
 		}

@@ -18,15 +18,15 @@ import (
 // Nobody is an owner's id that no shard has.
 const Nobody = "nobody"
 
-// Holding is a shard that this process owns. What becomes of the shard once it
-// is lost is not this holding's any more: who owns it again has another one.
-type Holding struct {
+// OwnedShard is a shard that this process owns. If the shard is lost and acquired again, it
+// has another OwnedShard.
+type OwnedShard struct {
 	*keyspace.Shard
 	ID     string // the owner's, as put checks it; "": there are no leases
 	Marks  *marks.Set
 	Ready  atomic.Bool  // the marks know the shard's lanes
 	Polled atomic.Int64 // so many lanes the poll has looked at in this round
-	until  atomic.Int64 // the end of the lease, in nanoseconds after ownership.base
+	until  atomic.Int64 // the end of the lease, in nanoseconds after Member.base
 	stop   context.CancelFunc
 }
 
@@ -46,36 +46,36 @@ type Config struct {
 	Suspect func(error)          // is called with the replies of scripts that compare the identity of the store
 
 	// Prepare is called with shards that this process has acquired. It reads their lanes, and sets ready.
-	Prepare func(context.Context, []*Holding) error
+	Prepare func(context.Context, []*OwnedShard) error
 
 	// Woken is called with each message on the channel of an owned shard.
-	Woken func(h *Holding, message string)
+	Woken func(h *OwnedShard, message string)
 }
 
 // silence is how long a node may be silent and counts as live.
 func (c Config) silence() time.Duration { return c.ShardLease / 2 }
 
-// Member is which shards this process owns, and what it knows of others.
-// The loop that join starts changes it, and Release ends.
+// Member is this process among the nodes: the shards that it owns, and what it knows of the
+// other nodes. The loop that Join starts changes it. Release ends the loop.
 type Member struct {
 	config  Config
 	servers *redisconn.Servers
 	shards  []*keyspace.Shard
 
-	self     peer
-	Process  string // self's process
-	base     time.Time
-	holdings []atomic.Pointer[Holding] // by shard; nil: not ours
-	Marks    *marks.Group              // of the holdings
+	self    peer
+	Process string // self's process
+	base    time.Time
+	owned   []atomic.Pointer[OwnedShard] // by shard; nil: not ours
+	Marks   *marks.Group                 // of the owned shards
 
-	news      chan struct{}   // something has changed among the nodes
-	leaving   chan struct{}   // closed by Release
-	Ended     chan struct{}   // closed when nothing is held any more
-	hasty     context.Context // ends soon after Release: what tends shards then is given up
-	hurry     context.CancelFunc
-	once      sync.Once
-	deaf      sync.Once // it was said that nothing can be heard
-	listeners sync.WaitGroup
+	news         chan struct{}   // something has changed among the nodes
+	leaving      chan struct{}   // closed by Release
+	Ended        chan struct{}   // closed when nothing is held any more
+	stepContext  context.Context // ends soon after Release, and a step of the loop with it
+	cancelStep   context.CancelFunc
+	once         sync.Once
+	notListening sync.Once // it was said that nothing can be heard
+	listeners    sync.WaitGroup
 
 	// What the loop has counted, for who wants to know.
 	nodes           atomic.Int64 // that live
@@ -85,7 +85,7 @@ type Member struct {
 	lag  atomic.Int64             // the most by which the trusted time of another node lags; the loop writes it
 	apis atomic.Pointer[[]string] // host:port of the APIs of all nodes; the loop writes it
 
-	twin atomic.Bool // another process that lives had this one's name before; the loop writes it
+	duplicate atomic.Bool // another process that lives had this one's name before; the loop writes it
 
 	// The rest is the loop's.
 	states   []claimState
@@ -100,8 +100,8 @@ type Member struct {
 	beats    int64             // so many heartbeats the store had counted at the last one
 	away     time.Time         // when a heartbeat failed last
 	holder   peer              // that had this process's name before, as it was last heard of
-	silent   time.Time         // it is, for too long: from then on a twin may take its name; zero: it speaks
-	changes  changes
+	silent   time.Time         // it is, for too long: from then on a duplicate may take its name; zero: it speaks
+	log      ownershipLog
 }
 
 // New returns a process that owns no shards yet. The caller calls join or takeAll.
@@ -114,11 +114,11 @@ func New(c Config, servers *redisconn.Servers, shards []*keyspace.Shard) *Member
 	o := &Member{
 		config: c, servers: servers, shards: shards,
 		self: self, Process: self.process(), base: now, states: make([]claimState, len(shards)),
-		holdings: make([]atomic.Pointer[Holding], len(shards)), Marks: marks.NewGroup(),
+		owned: make([]atomic.Pointer[OwnedShard], len(shards)), Marks: marks.NewGroup(),
 		orphans: map[int]bool{}, adopted: map[int]time.Time{},
 		news: make(chan struct{}, 1), leaving: make(chan struct{}), Ended: make(chan struct{}),
 	}
-	o.hasty, o.hurry = context.WithCancel(context.Background())
+	o.stepContext, o.cancelStep = context.WithCancel(context.Background())
 	return o
 }
 
@@ -133,9 +133,9 @@ func (o *Member) APIs() []string {
 // OthersLag returns by how much the trusted time of another node lags, at most.
 func (o *Member) OthersLag() time.Duration { return time.Duration(o.lag.Load()) }
 
-// Holding returns what makes sh this process's, or nil.
-func (o *Member) Holding(sh *keyspace.Shard) *Holding {
-	h := o.holdings[sh.Number].Load()
+// Shard returns sh as this process owns it, nil if it does not.
+func (o *Member) Shard(sh *keyspace.Shard) *OwnedShard {
+	h := o.owned[sh.Number].Load()
 	if h == nil || o.config.Closed() || time.Since(o.base) >= time.Duration(h.until.Load()) {
 		return nil
 	}
@@ -143,10 +143,10 @@ func (o *Member) Holding(sh *keyspace.Shard) *Holding {
 }
 
 // Owned returns the shards that are this node's.
-func (o *Member) Owned() []*Holding {
-	all := make([]*Holding, 0, len(o.shards))
+func (o *Member) Owned() []*OwnedShard {
+	all := make([]*OwnedShard, 0, len(o.shards))
 	for _, sh := range o.shards {
-		if h := o.Holding(sh); h != nil && h.Ready.Load() {
+		if h := o.Shard(sh); h != nil && h.Ready.Load() {
 			all = append(all, h)
 		}
 	}
@@ -155,7 +155,7 @@ func (o *Member) Owned() []*Holding {
 
 // Owner returns the id that must own sh for what only its owner may do.
 func (o *Member) Owner(sh *keyspace.Shard) string {
-	if h := o.Holding(sh); h != nil {
+	if h := o.Shard(sh); h != nil {
 		return h.ID
 	}
 	return Nobody
@@ -164,27 +164,27 @@ func (o *Member) Owner(sh *keyspace.Shard) string {
 // TakeAll makes every shard this process's, without leases.
 func (o *Member) TakeAll(ctx context.Context) error {
 	for _, sh := range o.shards {
-		h := &Holding{Shard: sh, Marks: o.Marks.New(), stop: func() {}}
+		h := &OwnedShard{Shard: sh, Marks: o.Marks.New(), stop: func() {}}
 		h.until.Store(1<<63 - 1)
-		o.holdings[sh.Number].Store(h)
+		o.owned[sh.Number].Store(h)
 	}
 	close(o.Ended)
 	return o.config.Prepare(ctx, o.all())
 }
 
-// all returns every holding, ready or not.
-func (o *Member) all() (all []*Holding) {
-	for i := range o.holdings {
-		if h := o.holdings[i].Load(); h != nil {
+// all returns every owned shard, ready or not.
+func (o *Member) all() (all []*OwnedShard) {
+	for i := range o.owned {
+		if h := o.owned[i].Load(); h != nil {
 			all = append(all, h)
 		}
 	}
 	return all
 }
 
-// drop ends a holding.
+// drop ends the ownership of a shard.
 func (o *Member) drop(i int, state claimState) {
-	if h := o.holdings[i].Swap(nil); h != nil {
+	if h := o.owned[i].Swap(nil); h != nil {
 		h.stop()
 		h.Marks.Leave()
 	}

@@ -17,7 +17,7 @@ import (
 func (o *Member) Standing() task.Standing {
 	return task.Standing{
 		Shards: len(o.shards), Owned: len(o.Owned()), Nodes: int(o.nodes.Load()),
-		Takeovers: o.takeovers.Load(), Lost: o.lost.Load(), Rollbacks: o.rollbacks.Load(), NameTaken: o.twin.Load(),
+		Takeovers: o.takeovers.Load(), Lost: o.lost.Load(), Rollbacks: o.rollbacks.Load(), NameTaken: o.duplicate.Load(),
 	}
 }
 
@@ -32,7 +32,7 @@ func (o *Member) Nodes(ctx context.Context) ([]task.Node, error) {
 		return nil, err
 	}
 	now := h.now
-	peers := slices.DeleteFunc(h.peers, func(p peer) bool { return p.twin && !p.lives(now, o.config.silence()) }) // nothing waits for its end
+	peers := slices.DeleteFunc(h.peers, func(p peer) bool { return p.duplicate && !p.lives(now, o.config.silence()) }) // nothing waits for its end
 	wanted, owned := map[string]int{}, map[string]int{}
 	for _, node := range allot(takers(livePeers(peers, now, o.config.silence())), len(o.shards)) {
 		wanted[node]++
@@ -46,9 +46,9 @@ func (o *Member) Nodes(ctx context.Context) ([]task.Node, error) {
 	for i, p := range peers {
 		all[i] = task.Node{
 			Name: p.name, Self: p.nonce == o.self.nonce, Version: p.version, Address: p.address, StartedAt: p.started, BeatAt: p.beat,
-			Live: p.lives(now, o.config.silence()), Draining: p.draining, Owned: owned[p.process()], NameTaken: p.twin,
+			Live: p.lives(now, o.config.silence()), Draining: p.draining, Owned: owned[p.process()], NameTaken: p.duplicate,
 		}
-		if !p.twin {
+		if !p.duplicate {
 			all[i].Wanted = wanted[p.name]
 		}
 	}

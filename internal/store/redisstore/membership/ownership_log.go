@@ -9,27 +9,27 @@ import (
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 )
 
-// changes is what is yet to be logged of which shards this process owns: one line,
+// ownershipLog is what is yet to be logged of which shards this process owns: one line,
 // when it has what it is to have.
-type changes struct {
+type ownershipLog struct {
 	told  int       // how many shards the last line said
 	since time.Time // when it first differed from that; zero: it does not
 	why   []string  // each once, in the order in which they came
 }
 
-func (c *changes) note(why string) {
+func (c *ownershipLog) note(why string) {
 	if !slices.Contains(c.why, why) {
 		c.why = append(c.why, why)
 	}
 }
 
 // lost notes that leases had ended, which the log says by itself, so that held are left.
-func (c *changes) lost(held int) {
-	*c = changes{told: held, why: []string{"its leases had ended"}}
+func (c *ownershipLog) lost(held int) {
+	*c = ownershipLog{told: held, why: []string{"its leases had ended"}}
 }
 
 // because is why held shards are owned now.
-func (c *changes) because(held int) string {
+func (c *ownershipLog) because(held int) string {
 	switch {
 	case len(c.why) > 0:
 		return strings.Join(c.why, ", ")
@@ -40,7 +40,7 @@ func (c *changes) because(held int) string {
 }
 
 // met notes who came and went, and who is drained.
-func (c *changes) met(before, after []peer) {
+func (c *ownershipLog) met(before, after []peer) {
 	find := func(list []peer, p peer) (peer, bool) {
 		i := slices.IndexFunc(list, func(q peer) bool { return q.name == p.name && q.nonce == p.nonce })
 		if i < 0 {
@@ -65,9 +65,9 @@ func (c *changes) met(before, after []peer) {
 	}
 }
 
-// tell logs what has changed, if it will not change further or has not been
+// write logs what has changed, if it will not change further or has not been
 // told for a while.
-func (c *changes) tell(log *slog.Logger, now time.Time, o *Member) {
+func (c *ownershipLog) write(log *slog.Logger, now time.Time, o *Member) {
 	held, wanted := 0, 0
 	settled := true
 	for i, state := range o.states {
@@ -92,5 +92,5 @@ func (c *changes) tell(log *slog.Logger, now time.Time, o *Member) {
 		return
 	}
 	log.Info("owns other shards now", "shards", held, "before", c.told, "wanted", wanted, "of", len(o.states), "nodes", len(o.peers), "because", c.because(held))
-	*c = changes{told: held}
+	*c = ownershipLog{told: held}
 }

@@ -13,16 +13,16 @@ import (
 func TestALogSaysWhyShardsCameHoweverLongTheyWereLost(t *testing.T) {
 	var log strings.Builder
 	logger, now := slog.New(slog.NewTextHandler(&log, nil)), time.Now()
-	o := &Member{mine: []bool{true, true}, states: []claimState{{held: true}, {held: true}}, changes: changes{told: 2}}
+	o := &Member{mine: []bool{true, true}, states: []claimState{{held: true}, {held: true}}, log: ownershipLog{told: 2}}
 	o.config.Logger = logger
-	o.holdings = make([]atomic.Pointer[Holding], 2)
+	o.owned = make([]atomic.Pointer[OwnedShard], 2)
 	o.forget(now)
 	if strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), "lost shards") {
 		t.Fatal(log.String())
 	}
 	for range 100 {
 		now = now.Add(time.Second)
-		o.changes.tell(logger, now, o)
+		o.log.write(logger, now, o)
 	}
 	if n := strings.Count(log.String(), "\n"); n != 1 {
 		t.Errorf("%d lines about the same:\n%s", n, log.String())
@@ -30,9 +30,9 @@ func TestALogSaysWhyShardsCameHoweverLongTheyWereLost(t *testing.T) {
 	for i := range o.states {
 		o.states[i].held = true
 		now = now.Add(redisconn.LogAgainEvery)
-		o.changes.tell(logger, now, o)
+		o.log.write(logger, now, o)
 		now = now.Add(redisconn.LogAgainEvery)
-		o.changes.tell(logger, now, o)
+		o.log.write(logger, now, o)
 	}
 	if strings.Count(log.String(), "\n") != 3 || !strings.Contains(log.String(), "its leases had ended") || strings.Contains(log.String(), "because=\"\"") {
 		t.Error(log.String())

@@ -12,29 +12,29 @@ import (
 // alongside is called in a goroutine of its own. It must return when its context ends.
 func (o *Member) Join(alongside ...func(context.Context)) {
 	ctx, stop := context.WithCancel(context.Background())
-	o.listeners.Go(func() { o.Listen(ctx, keyspace.NodesKey, func(string) { o.Nudge() }) })
+	o.listeners.Go(func() { o.Listen(ctx, keyspace.NodesKey, func(string) { o.WakeLoop() }) })
 	for _, work := range alongside {
 		o.listeners.Go(func() { work(ctx) })
 	}
-	next := o.tend(ctx, false)
+	next := o.step(ctx, false)
 	go func() {
 		defer close(o.Ended)
 		defer o.listeners.Wait()
 		defer stop()
-		o.keepShards(ctx, next)
+		o.loop(ctx, next)
 	}()
 }
 
-// Nudge makes the loop send a heartbeat, and look at the nodes, at once.
-func (o *Member) Nudge() {
+// WakeLoop makes the loop send a heartbeat, and look at the nodes, at once.
+func (o *Member) WakeLoop() {
 	select {
 	case o.news <- struct{}{}:
 	default:
 	}
 }
 
-// keepShards tends the shards when it is time, until Release.
-func (o *Member) keepShards(ctx context.Context, next time.Time) {
+// loop takes a step when it is time, until Release.
+func (o *Member) loop(ctx context.Context, next time.Time) {
 	timer := time.NewTimer(time.Until(next))
 	defer timer.Stop()
 	for {
@@ -47,14 +47,14 @@ func (o *Member) keepShards(ctx context.Context, next time.Time) {
 			eager = true
 		case <-timer.C:
 		}
-		timer.Reset(time.Until(o.tend(ctx, eager)))
+		timer.Reset(time.Until(o.step(ctx, eager)))
 	}
 }
 
-// A store that stops waits for servers that are away: for what tends its shards,
+// A store that stops waits for servers that are away: for a step of the loop,
 // then for the release of these, and for calls under way. In all two seconds.
 const (
-	tendingEnds = 300 * time.Millisecond
+	stepEnds    = 300 * time.Millisecond
 	releaseEnds = 700 * time.Millisecond
 )
 
@@ -65,11 +65,11 @@ const (
 func (o *Member) Release() {
 	o.once.Do(func() {
 		close(o.leaving)
-		time.AfterFunc(tendingEnds, o.hurry)
+		time.AfterFunc(stepEnds, o.cancelStep)
 	})
 	select {
 	case <-o.Ended:
-	case <-time.After(tendingEnds + releaseEnds):
+	case <-time.After(stepEnds + releaseEnds):
 	}
 }
 
@@ -90,12 +90,12 @@ func (o *Member) leave(ctx context.Context) {
 	o.announce(ctx)
 }
 
-// tend does what is to be done about the shards now, and returns when it is to
+// step does what is to be done about the shards now, and returns when it is to
 // be called again.
-func (o *Member) tend(ctx context.Context, eager bool) time.Time {
+func (o *Member) step(ctx context.Context, eager bool) time.Time {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	defer context.AfterFunc(o.hasty, stop)()
+	defer context.AfterFunc(o.stepContext, stop)()
 	now := time.Now()
 	if o.config.Closed() {
 		o.giveUp()
@@ -105,7 +105,7 @@ func (o *Member) tend(ctx context.Context, eager bool) time.Time {
 	o.forget(now)
 	if eager || !now.Before(o.nextBeat) {
 		o.nextBeat = now.Add(o.config.Heartbeat)
-		o.within(ctx, o.meet)
+		o.within(ctx, o.heartbeat)
 		now = time.Now()
 	}
 	pace := pace{renew: o.config.ShardLease / 3, retry: o.config.Heartbeat}
@@ -132,11 +132,11 @@ func (o *Member) tend(ctx context.Context, eager bool) time.Time {
 	if len(p.acquire)+len(p.renew)+len(p.release) > 0 || next.Before(now) { // it failed
 		next = now.Add(o.config.Heartbeat / 10)
 	}
-	o.changes.tell(o.config.Logger, now, o)
+	o.log.write(o.config.Logger, now, o)
 	return next
 }
 
-// within gives one part of what tend does its own time: a master that hangs, where the
+// within gives one part of a step its own time: a master that hangs, where the
 // hash of nodes lies or a shard, must not cost the leases of shards on others.
 func (o *Member) within(ctx context.Context, do func(context.Context)) {
 	ctx, stop := context.WithTimeout(ctx, o.config.ShardLease/6)
@@ -144,11 +144,11 @@ func (o *Member) within(ctx context.Context, do func(context.Context)) {
 	do(ctx)
 }
 
-// meet says that this node lives, and looks who shares the shards with it. Where
+// heartbeat says that this node lives, and looks who shares the shards with it. Where
 // that fails what it knew holds.
-func (o *Member) meet(ctx context.Context) {
+func (o *Member) heartbeat(ctx context.Context) {
 	silence := o.config.silence()
-	h, err := o.beat(ctx, o.manner(time.Now(), silence))
+	h, err := o.beat(ctx, o.heartbeatKind(time.Now(), silence))
 	o.servers.Failures.Note("tell the other nodes that this one lives", err)
 	if err != nil {
 		o.away, o.silent = time.Now(), time.Time{}
@@ -161,7 +161,7 @@ func (o *Member) meet(ctx context.Context) {
 	o.noteRollback(o.rolledBack(h.beats, len(o.peers)))
 	first := !o.met
 	o.met = true
-	if twin := o.clash(peers, now, found, silence); twin != nil || !o.uncertain(silence) {
+	if twin := o.checkDuplicate(peers, now, found, silence); twin != nil || !o.uncertain(silence) {
 		o.servers.Failures.Note("be the only node of that name", twin)
 	}
 	if found == moved || first {
@@ -178,7 +178,7 @@ func (o *Member) meet(ctx context.Context) {
 	o.apis.Store(&apis)
 	o.lag.Store(int64(lag))
 	peers = livePeers(peers, now, silence)
-	o.changes.met(o.peers, peers)
+	o.log.met(o.peers, peers)
 	o.peers = peers
 	o.nodes.Store(int64(len(peers)))
 	takers := takers(peers)
@@ -209,12 +209,12 @@ func (o *Member) adopt(ctx context.Context) {
 	}
 	before := o.orphans
 	o.orphans = map[int]bool{}
-	for n, g := range o.grips(ctx, "look", others) {
+	for n, g := range o.askForLeases(ctx, "look", others) {
 		switch i := others[n]; {
 		case g.err != nil, g.owner != "" && g.left > 0:
 		case before[i]:
 			o.adopted[i] = time.Now().Add(adoptedFor * o.config.ShardLease)
-			o.changes.note("others left them to nobody")
+			o.log.note("others left them to nobody")
 		default:
 			o.orphans[i] = true
 		}
@@ -258,7 +258,7 @@ func (o *Member) forget(now time.Time) {
 	}
 	if lost > 0 {
 		o.lost.Add(uint64(lost))
-		o.changes.lost(held)
+		o.log.lost(held)
 		o.config.Logger.Warn("lost shards: their leases ended before they could be renewed", "shards", lost)
 	}
 }

@@ -14,16 +14,16 @@ import (
 	"github.com/foliot/foliot/internal/store/redisstore/redisconn"
 )
 
-// grip is the reply of the script own on one shard.
-type grip struct {
+// leaseReply is the reply of the script own on one shard.
+type leaseReply struct {
 	owner  string        // its id; "": nobody
 	left   time.Duration // of its lease
 	before string        // whose lease had ended, where it was taken over
 	err    error
 }
 
-// grips runs own for shards, and returns a reply for each.
-func (o *Member) grips(ctx context.Context, verb string, shards []int) []grip {
+// askForLeases runs own for shards, and returns a reply for each.
+func (o *Member) askForLeases(ctx context.Context, verb string, shards []int) []leaseReply {
 	parts, places := redisconn.Group(o.servers.Cluster, shards, func(i int) *keyspace.Shard { return o.shards[i] })
 	runs := make([]redisconn.Run, len(parts))
 	for n, part := range parts {
@@ -32,7 +32,7 @@ func (o *Member) grips(ctx context.Context, verb string, shards []int) []grip {
 			runs[n].Keys = append(runs[n].Keys, o.shards[i].Own)
 		}
 	}
-	out := make([]grip, len(shards))
+	out := make([]leaseReply, len(shards))
 	for n, r := range own.Do(ctx, o.servers.Client, runs) {
 		o.config.Suspect(r.Error())
 		for k, g := range readGrips(r, len(parts[n])) {
@@ -43,8 +43,8 @@ func (o *Member) grips(ctx context.Context, verb string, shards []int) []grip {
 }
 
 // readGrips reads the reply to a run for n shards.
-func readGrips(r rueidis.RedisResult, n int) []grip {
-	out := make([]grip, n)
+func readGrips(r rueidis.RedisResult, n int) []leaseReply {
+	out := make([]leaseReply, n)
 	reply, err := r.AsStrSlice()
 	if err == nil && len(reply) != 3*n {
 		err = errDamaged
@@ -58,7 +58,7 @@ func readGrips(r rueidis.RedisResult, n int) []grip {
 			continue
 		}
 		ms, wrong := strconv.ParseInt(reply[3*i+1], 10, 64)
-		out[i] = grip{reply[3*i], time.Duration(ms) * time.Millisecond, reply[3*i+2], wrong}
+		out[i] = leaseReply{reply[3*i], time.Duration(ms) * time.Millisecond, reply[3*i+2], wrong}
 	}
 	return out
 }
@@ -71,7 +71,7 @@ func (o *Member) release(ctx context.Context, shards []int) bool {
 		o.drop(i, claimState{since: now, until: now.Add(o.config.Heartbeat)})
 	}
 	failed, first := 0, error(nil)
-	for _, g := range o.grips(ctx, "release", shards) {
+	for _, g := range o.askForLeases(ctx, "release", shards) {
 		if g.err != nil {
 			failed, first = failed+1, cmp.Or(first, g.err)
 		}
@@ -86,10 +86,10 @@ func (o *Member) hold(ctx context.Context, shards []int) {
 		return
 	}
 	sent := time.Now() // a lease counts from here: it ends earlier for us than for others
-	var fresh []*Holding
+	var fresh []*OwnedShard
 	failed, first := 0, error(nil)
-	var all []grip
-	o.within(ctx, func(ctx context.Context) { all = o.grips(ctx, "hold", shards) })
+	var all []leaseReply
+	o.within(ctx, func(ctx context.Context) { all = o.askForLeases(ctx, "hold", shards) })
 	for n, g := range all {
 		i := shards[n]
 		if g.err != nil {
@@ -110,35 +110,35 @@ func (o *Member) hold(ctx context.Context, shards []int) {
 	o.servers.Failures.Note("own shards", first, "shards", failed)
 }
 
-// accept notes who owns shard i, since sent or later, and returns the holding
+// accept notes who owns shard i, since sent or later, and returns the owned shard
 // where it is this process.
-func (o *Member) accept(i int, g grip, sent time.Time) *Holding {
+func (o *Member) accept(i int, g leaseReply, sent time.Time) *OwnedShard {
 	if !strings.HasPrefix(g.owner, o.Process+"/") {
 		if o.states[i].held {
 			o.lost.Add(1)
-			o.changes.note("others had taken over")
+			o.log.note("others had taken over")
 		}
 		o.drop(i, claimState{since: sent, until: time.Now().Add(g.left)})
 		return nil
 	}
-	h := o.holdings[i].Load()
+	h := o.owned[i].Load()
 	if h == nil || h.ID != g.owner {
 		o.drop(i, claimState{})
-		h = o.newHolding(o.shards[i], g.owner)
+		h = o.newOwnedShard(o.shards[i], g.owner)
 	}
 	if node, _, taken := strings.Cut(g.before, "/"); taken {
 		o.takeovers.Add(1)
-		o.changes.note("the leases of " + node + " had ended")
+		o.log.note("the leases of " + node + " had ended")
 	}
 	end := sent.Add(o.config.ShardLease)
 	h.until.Store(int64(end.Sub(o.base)))
 	o.states[i] = claimState{held: true, since: sent, until: end}
-	o.holdings[i].Store(h)
+	o.owned[i].Store(h)
 	return h
 }
 
-func (o *Member) newHolding(sh *keyspace.Shard, id string) *Holding {
-	h := &Holding{Shard: sh, ID: id, Marks: o.Marks.New()}
+func (o *Member) newOwnedShard(sh *keyspace.Shard, id string) *OwnedShard {
+	h := &OwnedShard{Shard: sh, ID: id, Marks: o.Marks.New()}
 	ctx, stop := context.WithCancel(context.Background())
 	h.stop = stop
 	o.listeners.Go(func() { o.Listen(ctx, sh.Wake, func(message string) { o.config.Woken(h, message) }) })

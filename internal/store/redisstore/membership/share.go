@@ -16,10 +16,10 @@ import (
 // lives reports whether p's last heartbeat is at most silence old.
 func (p *peer) lives(now task.Millis, silence time.Duration) bool { return now.Sub(p.beat) <= silence }
 
-// livePeers returns those of peers that live, in their order, without twins.
+// livePeers returns those of peers that live, in their order, without duplicates.
 func livePeers(peers []peer, now task.Millis, silence time.Duration) (live []peer) {
 	for _, p := range peers {
-		if !p.twin && p.lives(now, silence) {
+		if !p.duplicate && p.lives(now, silence) {
 			live = append(live, p)
 		}
 	}
@@ -59,7 +59,7 @@ func allot(nodes []string, n int) []string {
 	for shard := range owners {
 		best, most := -1, uint64(0)
 		for i, node := range nodes {
-			weight := weigh(node, shard)
+			weight := weight(node, shard)
 			if got[i] < fill && (best < 0 || weight > most || weight == most && node < nodes[best]) {
 				best, most = i, weight
 			}
@@ -70,7 +70,7 @@ func allot(nodes []string, n int) []string {
 	return owners
 }
 
-func weigh(node string, shard int) uint64 {
+func weight(node string, shard int) uint64 {
 	sum := sha256.Sum256([]byte(strconv.Itoa(shard) + "/" + node))
 	return binary.BigEndian.Uint64(sum[:8])
 }
