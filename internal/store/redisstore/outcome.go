@@ -8,9 +8,9 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// learn takes in what became of st's item, and returns the entries that it
+// applyOutcome takes in what became of st's item, and returns the entries that it
 // brought into lanes.
-func (s *Store) learn(r *request, st *step, it *redisconn.Item, o redisconn.Outcome, at task.Millis) []task.Entry {
+func (s *Store) applyOutcome(r *request, st *step, it *redisconn.Item, o redisconn.Outcome, at task.Millis) []task.Entry {
 	if o.Fate == redisconn.Carried || o.Fate == redisconn.Repeated {
 		return s.kept(st, it)
 	}
@@ -31,7 +31,7 @@ func (s *Store) learn(r *request, st *step, it *redisconn.Item, o redisconn.Outc
 		st.sight = blind
 	case redisconn.Outdated: // applied again, by newer settings: see passFences
 	default:
-		s.held.drop(st.key)
+		s.claimed.drop(st.key)
 		old, err := records.Parse(st.key, o.Value)
 		if err != nil {
 			st.answer(task.Result{}, err)
@@ -80,9 +80,9 @@ func (s *Store) kept(st *step, it *redisconn.Item) []task.Entry {
 	st.put = true
 	s.quotas.landed(st)
 	if t != nil && t.State == task.Running && st.kind != change {
-		s.held.set(st.key, records.Record{Task: t.WithoutBody(), Stamp: records.StampOf(it)})
+		s.claimed.set(st.key, records.Record{Task: t.WithoutBody(), Stamp: records.StampOf(it)})
 	} else {
-		s.held.drop(st.key)
+		s.claimed.drop(st.key)
 	}
 	st.answer(s.shown(st, st.result), st.note)
 	if e, ok := task.EndedEntry(old, t); ok {

@@ -181,7 +181,7 @@ func (s *Store) guess(st *step) {
 		st.sight = guessed
 		return
 	}
-	if held, ok := s.held.get(st.key); ok && st.kind != claim {
+	if held, ok := s.claimed.get(st.key); ok && st.kind != claim {
 		st.sight, st.old = guessed, held
 	}
 }
@@ -236,7 +236,7 @@ func (s *Store) round(ctx context.Context, r *request, open []*step) error {
 			}
 			continue
 		}
-		entries = append(entries, s.learn(r, of[i], &items[i], o, at)...)
+		entries = append(entries, s.applyOutcome(r, of[i], &items[i], o, at)...)
 	}
 	s.lanes.Added(entries)
 	return s.passFences(ctx, outcomes, items)

@@ -151,7 +151,7 @@ type Store struct {
 	own     *membership.Member
 
 	records  *records.Reader
-	held     held
+	claimed  claimedRecords
 	fences   fences
 	trusted  *trusted.Clock // of Now
 	quotas   quotas
@@ -201,8 +201,8 @@ func open(ctx context.Context, c Config, servers *redisconn.Servers) (*Store, er
 	}
 	s := &Store{
 		config: c, servers: servers,
-		shards: keyspace.NewShards(m.Shards),
-		held:   held{m: map[task.Key]records.Record{}}, quotas: quotas{free: servers.Free, have: map[string]*usage{}},
+		shards:  keyspace.NewShards(m.Shards),
+		claimed: claimedRecords{m: map[task.Key]records.Record{}}, quotas: quotas{free: servers.Free, have: map[string]*usage{}},
 		closing: make(chan struct{}), polled: make(chan struct{}),
 	}
 	s.records = records.NewReader(servers, s.shards)

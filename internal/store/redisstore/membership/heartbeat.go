@@ -94,12 +94,12 @@ func parsePeers(list []string) ([]peer, error) {
 			drains[node] = list[i+1]
 			continue
 		}
-		name, twin := strings.CutPrefix(list[i], duplicateField)
+		name, duplicate := strings.CutPrefix(list[i], duplicateField)
 		p, err := parsePeer(name, list[i+1])
 		if err != nil {
 			return nil, err
 		}
-		p.duplicate = twin
+		p.duplicate = duplicate
 		peers = append(peers, p)
 	}
 	for i := range peers {

@@ -161,8 +161,8 @@ func (o *Member) heartbeat(ctx context.Context) {
 	o.noteRollback(o.rolledBack(h.beats, len(o.peers)))
 	first := !o.met
 	o.met = true
-	if twin := o.checkDuplicate(peers, now, found, silence); twin != nil || !o.uncertain(silence) {
-		o.servers.Failures.Note("be the only node of that name", twin)
+	if duplicate := o.checkDuplicate(peers, now, found, silence); duplicate != nil || !o.uncertain(silence) {
+		o.servers.Failures.Note("be the only node of that name", duplicate)
 	}
 	if found == moved || first {
 		o.announce(ctx)
