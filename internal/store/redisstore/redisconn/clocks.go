@@ -147,16 +147,3 @@ func (c *Clocks) ahead(addr string, now time.Time) (by, unsure time.Duration) {
 	low, high := m-m/drift+b.low, m+m/drift+b.high
 	return time.Duration((low+high)/2 - now.UnixNano()), time.Duration((high - low) / 2)
 }
-
-// readClocks takes in the clocks of replies to put.
-func (s *Servers) readClocks(writes []*write, results []result, sent time.Duration) {
-	received, m := s.Clocks.Steady(), s.Masters.Load()
-	for i, l := range results {
-		if l.err != nil || len(l.values) == 0 {
-			continue
-		}
-		if micros, err := l.values[0].AsInt64(); err == nil {
-			s.Clocks.observe(m.Of(writes[i].slot), micros, sent, received)
-		}
-	}
-}

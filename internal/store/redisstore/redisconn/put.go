@@ -1,11 +1,20 @@
 package redisconn
 
 import (
+	"context"
+	"fmt"
 	"strconv"
+	"time"
+
+	"github.com/redis/rueidis"
 
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
 	"github.com/foliot/foliot/internal/task"
 )
+
+// maxItems is how many items one run of put carries out. The server does nothing
+// else meanwhile, for about a millisecond.
+const maxItems = 64
 
 // call is the keys and arguments of one run of put.
 type call struct {
@@ -110,3 +119,111 @@ func (it *Item) Write(name, key string, args ...string) {
 
 // Score returns a time as Redis keeps it in a sorted set.
 func Score(at task.Millis) string { return strconv.FormatInt(int64(at), 10) }
+
+// Put carries out items and returns what became of each, and the server's
+// clock. known are the fences that the caller's settings have passed. loose: no
+// replica needs to confirm it. An error leaves it open what was
+// carried out; it is safe to repeat.
+func (s *Servers) Put(ctx context.Context, c Clock, items []Item, known map[uint16]string, loose bool) ([]Outcome, task.Millis, error) {
+	writes, places := s.divide(c, items)
+	for _, r := range writes {
+		r.loose, r.fence = loose, known[r.slot]
+	}
+	sent := s.Clocks.Steady()
+	results, err := s.send(ctx, writes)
+	if err != nil {
+		return nil, 0, err
+	}
+	s.readClocks(writes, results, sent)
+	outcomes, now := make([]Outcome, len(items)), task.Millis(0)
+	for i, l := range results {
+		if l.err != nil { // there was no memory
+			for _, at := range places[i] {
+				outcomes[at].Fate = Full
+			}
+			continue
+		}
+		at, err := readOutcomes(l.values, outcomes, places[i])
+		if err != nil {
+			return nil, 0, fmt.Errorf("reply of the script put: %w", err)
+		}
+		for _, at := range places[i] {
+			outcomes[at].Again, outcomes[at].Unconfirmed = writes[i].tries > 1, l.unconfirmed
+		}
+		now = max(now, at)
+	}
+	return outcomes, now, nil
+}
+
+// divide makes writes of items, and returns the places of each one's items. Those
+// that make new tasks are apart: a full server refuses all that a run has.
+func (s *Servers) divide(c Clock, items []Item) (writes []*write, places [][]int) {
+	type kind struct {
+		slot uint16
+		more bool
+	}
+	open := map[kind]int{} // the write that is being filled
+	var last kind
+	for i := range items {
+		it := &items[i]
+		k := kind{s.Slot(it.Shard), it.More}
+		if it.With {
+			k = last
+		}
+		last = k
+		at, ok := open[k]
+		if !ok || len(places[at]) >= maxItems && !it.With {
+			at = len(writes)
+			sc := putOn
+			if k.more {
+				sc = putMore
+			}
+			writes, places, open[k] = append(writes, s.newWrite(sc, it.Shard)), append(places, nil), at
+			writes[at].clock = c
+		}
+		writes[at].items = append(writes[at].items, it)
+		places[at] = append(places[at], i)
+	}
+	return writes, places
+}
+
+func readOutcomes(reply []rueidis.RedisMessage, outcomes []Outcome, places []int) (task.Millis, error) {
+	if len(reply) == 0 {
+		return 0, errDamaged
+	}
+	micros, err := reply[0].AsInt64()
+	if err != nil {
+		return 0, err
+	}
+	now := task.Millis(micros / 1000)
+	if len(reply) != 1+len(places) {
+		return 0, errDamaged
+	}
+	for i, at := range places {
+		m := reply[1+i]
+		if m.IsInt64() {
+			n, _ := m.AsInt64()
+			outcomes[at] = Outcome{Fate: Fate(n)}
+			continue
+		}
+		value, err := m.ToString()
+		if err != nil {
+			return 0, err
+		}
+		outcomes[at] = Outcome{Fate: Different, Value: value}
+	}
+	return now, nil
+}
+
+// readClocks takes in the clocks of replies to put.
+func (s *Servers) readClocks(writes []*write, results []result, sent time.Duration) {
+	received, m := s.Clocks.Steady(), s.Masters.Load()
+	for i, l := range results {
+		if l.err != nil || len(l.values) == 0 {
+			continue
+		}
+		if micros, err := l.values[0].AsInt64(); err == nil {
+			s.Clocks.observe(m.Of(writes[i].slot), micros, sent, received)
+		}
+	}
+}
