@@ -124,6 +124,8 @@ var layers = []layer{
 		why: "a key's name is a pure function of what lies there: all packages of the store in Redis use the same names",
 	},
 	{
+		// 2,700 lines in 19 files: a write needs its batch, its retry, the master's state and its durability,
+		// and each of them is a method of Servers. A cut would export the fields of Servers.
 		path: "internal/store/redisstore/redisconn", may: []string{"internal/task", "internal/store/codec", "internal/store/redisstore/keyspace"},
 		tech:  []string{"github.com/redis/rueidis"},
 		tests: []string{"internal/trusted"}, // what becomes of the time of expiry when a server's clock is set
@@ -160,6 +162,8 @@ var layers = []layer{
 		why:  "repairs look at keys, not at calls: what they need of the store is one function",
 	},
 	{
+		// 3,000 lines in 21 files: a step reads, applies, puts and learns in one loop, with the quotas, the
+		// fences and the settings of its moment. They lock and change each other.
 		path: "internal/store/redisstore", may: []string{"internal/task", "internal/trusted", "internal/store/codec", "internal/store/marks", "internal/store/redisstore/keyspace", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership", "internal/store/redisstore/records", "internal/store/redisstore/lanes", "internal/store/redisstore/audit", "internal/store/redisstore/identity", "internal/store/redisstore/scrub"},
 		tech: []string{"github.com/redis/rueidis"},
 		why:  "a store is the domain's contract in one technology; the rules that two stores share belong to internal/task, the rest to codec and marks",
