@@ -141,7 +141,7 @@ const (
 	other // another process of its name lives, and was there before
 )
 
-// heard is the reply to a heartbeat.
+// heartbeatReply is the reply to a heartbeat.
 type heartbeatReply struct {
 	peers []peer      // all nodes
 	now   task.Millis // the server's clock

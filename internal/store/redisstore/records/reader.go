@@ -44,7 +44,7 @@ func (f Found) WithBody() *task.Task {
 	return &t
 }
 
-// ReadAll is readEach where all must be read.
+// ReadAll is ReadEach if every record must be read: one that cannot be read is the error of all.
 func (rd *Reader) ReadAll(ctx context.Context, reads []Read) ([]Found, error) {
 	all, err := rd.ReadEach(ctx, reads)
 	for _, one := range all {

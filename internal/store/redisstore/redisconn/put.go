@@ -106,7 +106,7 @@ type Item struct {
 	Writes   []KeyWrite
 }
 
-// Write is one command on a key of the item's shard.
+// KeyWrite is one command on a key of the item's shard.
 type KeyWrite struct {
 	Name, Key string
 	Args      []string
