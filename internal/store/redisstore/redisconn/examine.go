@@ -86,7 +86,7 @@ func (s *Servers) examine(ctx context.Context, addr string) Examined {
 	x.Policy, x.File, x.Sync = f.policy, f.file == "1", f.fsync
 	x.Used, x.Limit = how.used, how.limit
 	x.Replicas, x.MinReplicas, x.MaxLag = replicasOf(info), int(f.minReplicas), time.Duration(f.maxLag)*time.Second
-	x.Ahead, x.Unsure = s.Clocks.ahead(addr, time.Now())
+	x.Ahead, x.Unsure = s.Clocks.Ahead(addr, time.Now())
 	return x
 }
 

@@ -143,7 +143,7 @@ func (s *Servers) lookAt(ctx context.Context) (answered int, err error) {
 	all.Wait()
 	s.judge(m)
 	s.Masters.Store(m)
-	s.Clocks.retain(func(addr string) bool { _, is := m.how[addr]; return is })
+	s.Clocks.Retain(func(addr string) bool { _, is := m.how[addr]; return is })
 	return answered, err
 }
 
@@ -157,7 +157,7 @@ func (s *Servers) conditionAt(ctx context.Context, addr string, node rueidis.Cli
 		return condition{}, err
 	}
 	if micros, err := strconv.ParseInt(info["server_time_usec"], 10, 64); err == nil {
-		s.Clocks.observe(addr, micros, sent, s.Clocks.Steady())
+		s.Clocks.Observe(addr, micros, sent, s.Clocks.Steady())
 	}
 	how := conditionOf(addr, info, config, s.memory)
 	how.asked = sent

@@ -223,7 +223,7 @@ func (s *Servers) readClocks(writes []*write, results []result, sent time.Durati
 			continue
 		}
 		if micros, err := l.values[0].AsInt64(); err == nil {
-			s.Clocks.observe(m.Of(writes[i].slot), micros, sent, received)
+			s.Clocks.Observe(m.Of(writes[i].slot), micros, sent, received)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/foliot/foliot/internal/store/codec"
 	"github.com/foliot/foliot/internal/store/redisstore/keyspace"
+	"github.com/foliot/foliot/internal/store/redisstore/serverclock"
 )
 
 // errDamaged marks replies that no script of ours gives.
@@ -51,7 +52,7 @@ type Servers struct {
 	sentinels    atomic.Pointer[[]string] // host:port, as a Sentinel reported them; nil: none did
 	replicated   atomic.Bool              // a master had a replica once
 	ShortBatches atomic.Int64             // batches that too few replicas confirmed
-	Clocks       *Clocks
+	Clocks       *serverclock.Clocks
 	recheck      chan struct{}         // to the watch: the masters may be others
 	Absent       atomic.Pointer[error] // why none of the masters answered the last look; nil: one did
 	Unfit        atomic.Pointer[error] // why tasks may get lost in one of the masters; nil: all are fit
@@ -86,7 +87,7 @@ func newServers(c Config) (*Servers, error) {
 		conns: conns, Lifetime: conns.lifetime, end: conns.end,
 		Client: client, Subscriber: subscriber, Cluster: client.Mode() == rueidis.ClientModeCluster,
 		level: c.Durability, ReplicaTimeout: c.Durability.replicaTimeout(), replicas: c.Replicas, memory: c.Memory, logger: c.Logger, Failures: &FailureLog{logger: c.Logger},
-		pipelines: map[string]*pipeline{}, closing: make(chan struct{}), Clocks: newClocks(), recheck: make(chan struct{}, 1), config: c, logged: map[string]fitness{},
+		pipelines: map[string]*pipeline{}, closing: make(chan struct{}), Clocks: serverclock.New(), recheck: make(chan struct{}, 1), config: c, logged: map[string]fitness{},
 	}, nil
 }
 

@@ -1,4 +1,4 @@
-package redisconn
+package serverclock
 
 import (
 	"math/rand/v2"
@@ -23,7 +23,7 @@ func (f fakeClock) at(m time.Duration) time.Time {
 
 // ask lets c hear f's clock at m: the request takes to, the reply back.
 func (f fakeClock) ask(c *Clocks, addr string, m, to, back time.Duration) {
-	c.observe(addr, f.at(m+to).UnixMicro(), m, m+to+back)
+	c.Observe(addr, f.at(m+to).UnixMicro(), m, m+to+back)
 }
 
 // way returns how long a message is under way.
@@ -36,7 +36,7 @@ const micro = time.Microsecond // servers tell no less
 func TestTheTimeIsNeverLaterThanAnyServersAndHardlyEarlier(t *testing.T) {
 	for _, ahead := range []time.Duration{0, time.Hour, -time.Hour, 50 * time.Millisecond} {
 		for _, drift := range []float64{0, 0.0004, -0.0004} {
-			c, r := newClocks(), rand.New(rand.NewPCG(1, 2))
+			c, r := New(), rand.New(rand.NewPCG(1, 2))
 			servers := map[string]fakeClock{"a": {ahead, drift}, "b": {ahead + 30*time.Millisecond, -drift}, "c": {ahead + 10*time.Millisecond, 0}}
 			for m := time.Duration(0); m < time.Minute; m += 100 * time.Millisecond {
 				if m%time.Second == 0 {
@@ -70,7 +70,7 @@ func TestTheTimeIsNeverLaterThanAnyServersAndHardlyEarlier(t *testing.T) {
 
 func TestAServersStepIsFollowedWithItsNextAnswer(t *testing.T) {
 	for _, step := range []time.Duration{time.Hour, -time.Hour, 20 * time.Millisecond, -20 * time.Millisecond} {
-		c := newClocks()
+		c := New()
 		fakeClock{}.ask(c, "a", time.Second, time.Millisecond, time.Millisecond)
 		after := fakeClock{ahead: step}
 		after.ask(c, "a", 2*time.Second, time.Millisecond, time.Millisecond)
@@ -87,13 +87,13 @@ func TestAnOutageIsNoStepOfTheClock(t *testing.T) {
 		for _, drift := range []float64{0, 0.0004, -0.0004} {
 			for _, set := range []time.Duration{0, 10 * time.Minute, 24 * time.Hour, -24 * time.Hour} {
 				synctest.Test(t, func(t *testing.T) {
-					c := newClocks()
+					c := New()
 					servers := map[string]fakeClock{"a": {drift: drift}, "b": {ahead: 20 * time.Millisecond, drift: -drift}}
 					answer := func() {
 						for addr, f := range servers {
 							f.ask(c, addr, c.Steady(), time.Millisecond, time.Millisecond)
 						}
-						c.retain(func(addr string) bool { _, is := servers[addr]; return is })
+						c.Retain(func(addr string) bool { _, is := servers[addr]; return is })
 					}
 					answer()
 					followed := trusted.NewWithin(func() (earliest, latest time.Time) { return c.Within(c.Steady()) }, nil)
@@ -116,7 +116,7 @@ func TestAnOutageIsNoStepOfTheClock(t *testing.T) {
 }
 
 func TestTheTimeDoesNotGoBackWhereNoServersClockDoes(t *testing.T) {
-	c, r, f := newClocks(), rand.New(rand.NewPCG(3, 4)), fakeClock{drift: 0.0004}
+	c, r, f := New(), rand.New(rand.NewPCG(3, 4)), fakeClock{drift: 0.0004}
 	last := time.Time{}
 	for m := time.Duration(0); m < 20*time.Second; m += 7 * time.Millisecond {
 		f.ask(c, "a", m, way(r, 5), way(r, 5))
@@ -129,36 +129,36 @@ func TestTheTimeDoesNotGoBackWhereNoServersClockDoes(t *testing.T) {
 }
 
 func TestAServerThatSaysNothingOrIsNoMasterDoesNotHoldTheOthers(t *testing.T) {
-	c := newClocks()
+	c := New()
 	all := func(string) bool { return true }
 	fakeClock{ahead: -time.Minute}.ask(c, "a", 0, 0, 0)
-	c.retain(all)
+	c.Retain(all)
 	if now, _ := c.At(0); !now.Equal(epoch.Add(-time.Minute)) {
 		t.Fatal("alone it counts however old:", now)
 	}
 	fakeClock{}.ask(c, "b", time.Second, 0, 0)
-	c.retain(all)
+	c.Retain(all)
 	if now, _ := c.At(time.Second); now.After(epoch) {
 		t.Error("the earliest does not count:", now)
 	}
 	fakeClock{}.ask(c, "b", silentFor+time.Second, 0, 0)
-	c.retain(all)
+	c.Retain(all)
 	if now, _ := c.At(silentFor + time.Second); now.Before(epoch) {
 		t.Error("one that says nothing holds the others:", now)
 	}
 	fakeClock{ahead: -time.Minute}.ask(c, "a", silentFor+time.Second, 0, 0)
-	c.retain(func(addr string) bool { return addr == "b" })
+	c.Retain(func(addr string) bool { return addr == "b" })
 	if now, _ := c.At(silentFor + time.Second); now.Before(epoch) {
 		t.Error("one that is no master holds the others:", now)
 	}
-	c.retain(func(addr string) bool { return addr == "promoted" })
+	c.Retain(func(addr string) bool { return addr == "promoted" })
 	if now, _ := c.At(silentFor + time.Second); now.Before(epoch) || now.After(epoch.Add(silentFor+time.Second)) {
 		t.Error("the new master has not answered yet, and the time is not that of the old one:", now)
 	}
 }
 
 func BenchmarkNow(b *testing.B) {
-	c := newClocks()
+	c := New()
 	for b.Loop() {
 		c.At(c.Steady())
 	}

@@ -1,4 +1,6 @@
-package redisconn
+// Package serverclock knows what the clocks of servers show, compared with this process's own
+// steady clock. It asks no server: Observe is called with their answers.
+package serverclock
 
 import (
 	"math"
@@ -19,7 +21,7 @@ import (
 // Invariant: as long as no server's clock is set back, what Now returns is not
 // later than any of them, and what Latest returns is not earlier. Both go back
 // only where a server's clock did, or an earlier server came. After a step they
-// are wrong until the server's next answer, a second at most (LookEvery); what is
+// are wrong until the server's next answer, a second at most; what is
 // asked for too early meanwhile put refuses, and the poll finds it again.
 type Clocks struct {
 	base time.Time // of the steady clock
@@ -65,7 +67,8 @@ func (b band) with(news band) band {
 	return band{max(b.low, news.low), min(b.high, news.high), max(b.heard, news.heard)}
 }
 
-func newClocks() *Clocks {
+// New returns the clocks of servers of which none has answered yet.
+func New() *Clocks {
 	c := &Clocks{base: time.Now(), of: map[string]band{}}
 	c.mergeLocked()
 	return c
@@ -74,9 +77,9 @@ func newClocks() *Clocks {
 // Steady returns what the steady clock shows.
 func (c *Clocks) Steady() time.Duration { return time.Since(c.base) }
 
-// observe takes in that a server's clock showed so many microseconds between two
+// Observe takes in that a server's clock showed so many microseconds between two
 // moments of the steady one.
-func (c *Clocks) observe(addr string, micros int64, sent, received time.Duration) {
+func (c *Clocks) Observe(addr string, micros int64, sent, received time.Duration) {
 	news := bandOf(time.UnixMicro(micros), sent, received)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -87,10 +90,10 @@ func (c *Clocks) observe(addr string, micros int64, sent, received time.Duration
 	c.mergeLocked()
 }
 
-// retain forgets the servers that are none of those that count any more, and those
+// Retain forgets the servers that are none of those that count any more, and those
 // that say nothing while others do. It keeps all until one that counts was heard: a
 // replica that takes a master's place may not have answered yet.
-func (c *Clocks) retain(counts func(addr string) bool) {
+func (c *Clocks) Retain(counts func(addr string) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var last time.Duration
@@ -137,9 +140,9 @@ func (c *Clocks) Within(m time.Duration) (earliest, latest time.Time) {
 	return time.Unix(0, int64(m-m/drift)+b.low), time.Unix(0, int64(m+m/drift)+b.high)
 }
 
-// ahead returns by how much a server's clock is ahead of a wall clock that shows
+// Ahead returns by how much a server's clock is ahead of a wall clock that shows
 // now, and how exactly that is known.
-func (c *Clocks) ahead(addr string, now time.Time) (by, unsure time.Duration) {
+func (c *Clocks) Ahead(addr string, now time.Time) (by, unsure time.Duration) {
 	m := int64(c.Steady())
 	c.mu.Lock()
 	b := c.of[addr]
