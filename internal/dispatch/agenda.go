@@ -65,7 +65,6 @@ type agenda struct {
 	firing []*lane   // of schedules that are due, or were
 	ended  []*tenant // that have schedules which may wait for an end, in turns
 
-	shared   bool     // limits hold over many nodes: see stake
 	eager    []*stake // want to ask
 	asking   int      // stakes whose ask is under way
 	slotless []*stake // would ask, and there is no slot
@@ -78,6 +77,7 @@ type rules struct {
 	tasks      int           // of the window
 	breakAfter int           // failures in a row that open a breaker; 0: none does
 	breakMost  time.Duration // the longest wait of a breaker
+	shared     bool          // limits hold over many nodes: see stake
 }
 
 func newAgenda(r rules, slots int) *agenda {

@@ -56,9 +56,9 @@ func (w *world) meanwhile(edit func()) func() {
 func (w *world) disturb() {
 	switch {
 	case w.chance(0.3) && len(w.picks) > 0:
-		w.a.slow(w.picks[0].lane, w.a.steady, w.now, time.Duration(w.rnd.IntN(5000))*time.Millisecond)
+		w.a.slow(&pick{lane: w.picks[0].lane, picked: w.a.steady}, w.now, time.Duration(w.rnd.IntN(5000))*time.Millisecond)
 	case w.chance(0.3) && len(w.picks) > 0:
-		w.a.rest(w.picks[0].lane, w.now, unsentPause)
+		w.a.rest(w.picks[0], w.now, unsentPause)
 	case w.lossy > 0 && w.chance(0.3):
 		w.a.check(w.now) // it steps once between two polls
 		w.now += task.Millis(w.rnd.IntN(7_200_000) - 3_600_000)
@@ -122,8 +122,8 @@ func (w *world) drain() {
 		for before := -1; before != w.claims; { // what is known and stale hides the rest until it is refused
 			before = w.claims
 			for _, p := range w.picks {
-				delete(w.tasks, p.key())
-				w.a.release(p, w.now, replied)
+				delete(w.tasks, p.Key)
+				w.a.release(p, w.now, replied, nil)
 			}
 			w.picks = nil
 			w.poll(func() {})

@@ -64,7 +64,6 @@ func (d *Dispatcher) granted(calls context.Context, stakes []*stake, replies []t
 			}
 			d.agenda.granted(s, replies[i], start, now)
 		}
-		d.agenda.asking -= len(stakes)
 		quiet = d.agenda.quiet()
 	})
 	if failed != nil {

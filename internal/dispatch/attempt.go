@@ -22,7 +22,6 @@ const (
 // attempt is one claim and what follows from it.
 type attempt struct {
 	pick
-	key   task.Key
 	token task.Token
 
 	refused error // why the claim was not granted
@@ -82,16 +81,16 @@ func (d *Dispatcher) attempt(a *attempt) {
 // end hands an outcome to the settler.
 func (d *Dispatcher) end(a *attempt, o task.Outcome) {
 	o.GaveWay = o.Verdict == task.Interrupted && errors.Is(context.Cause(a.ctx), ErrGate)
-	o.Barred = a.barred
+	o.Barred = a.Barred
 	a.outcome = o
 	a.over.Store(true)
 	d.leases.Remove(a.timer)
 	a.cancel(nil)
 	switch o.Verdict {
 	case task.Deferral:
-		d.update(func(now task.Millis) { d.agenda.slow(a.lane, a.picked, now, a.wish()) })
+		d.update(func(now task.Millis) { d.agenda.slow(&a.pick, now, a.wish()) })
 	case task.Unsent:
-		d.update(func(now task.Millis) { d.agenda.rest(a.lane, now, unsentPause) })
+		d.update(func(now task.Millis) { d.agenda.rest(&a.pick, now, unsentPause) })
 	}
 	d.outcomes <- a
 }

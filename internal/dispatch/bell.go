@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/task"
-	"github.com/foliot/foliot/wheel"
 )
 
 // bell wakes its owner at a moment: of the wall clock, where something is due,
@@ -14,8 +13,8 @@ type bell struct {
 	wall   task.Millis   // 0: not by this clock
 	steady time.Duration // 0: not by this clock
 
-	stirred bool     // the moment has changed; stands in agenda.stirred
-	timer   wheel.ID // the dispatcher's: armed for the moment
+	stirred bool   // the moment has changed; stands in agenda.stirred
+	timer   uint64 // the dispatcher's: the number of the one that is armed for the moment
 }
 
 // listener is a lane, a queue or a target.

@@ -125,7 +125,7 @@ func benchPick(b *testing.B, lanes int, q task.QueueSettings) {
 		a.hint(now, task.Entry{Name: "t", Lane: names[n%lanes], Due: now})
 		p := a.take(now, 1)[0]
 		a.begin(&p)
-		a.answered(p.key())
-		a.release(&p, now, replied)
+		a.answered(p.Key)
+		a.release(&p, now, replied, nil)
 	}
 }

@@ -9,8 +9,11 @@ import (
 // pick is a task that is to be claimed now. Its slot is taken, and a token of
 // its queue reserved, unless it was run by hand: that is no business of the rate.
 type pick struct {
-	lane  *lane
-	name  string
+	Key    task.Key
+	Lane   task.Lane
+	Barred time.Duration // see task.Outcome
+
+	lane  *lane  // the agenda's own record of Lane
 	probe uint64 // the pick's number, if its end decides about a breaker; 0: it does not
 	mark  uint64 // valid if began: see bucket, or stake if charges
 
@@ -19,14 +22,11 @@ type pick struct {
 	shared [2]*stake
 
 	picked  time.Duration // when, by the steady clock
-	barred  time.Duration // see task.Outcome
 	class   class         // of its target
 	began   bool          // its claim was granted, and the token charged
 	permit  bool          // it is under way under a permit of its queue
 	charges bool          // the token is the stake's, not the bucket's
 }
-
-func (p *pick) key() task.Key { return task.Key{Namespace: p.lane.name.Namespace, Name: p.name} }
 
 // first returns the lane that is served next, nil for none.
 func (a *agenda) first() *lane {
@@ -102,9 +102,13 @@ func (a *agenda) moved(l *lane, now task.Millis) bool {
 // pick takes the first task of l, which is ready.
 func (a *agenda) pick(l *lane, now task.Millis) pick {
 	it, q, t := l.order.min(), l.queue, l.target
-	p := pick{lane: l, name: it.name, class: t.class, picked: a.steady, barred: t.barredFor(max(q.free, a.away), a.steady)}
+	p := pick{
+		Key: task.Key{Namespace: l.name.Namespace, Name: it.name}, Lane: l.name,
+		Barred: t.barredFor(max(q.free, a.away), a.steady),
+		lane:   l, class: t.class, picked: a.steady,
+	}
 	a.forget(l, it)
-	a.taken[p.key()] = false
+	a.taken[p.Key] = false
 	a.slots.take(t.class)
 	q.tried[t.class]++
 	if p.shared = [2]*stake{q.stake, l.outlet.stake}; q.stake != nil {
@@ -141,7 +145,7 @@ func (a *agenda) answered(k task.Key) { a.taken[k] = true }
 func (a *agenda) begin(p *pick) {
 	p.began = true
 	if p.lane.quarantined() {
-		a.beginAtGate(p.key())
+		a.beginAtGate(p.Key)
 	}
 	if p.lane.urgent() {
 		return
@@ -174,8 +178,9 @@ func (a *agenda) covered(p *pick) bool {
 	return p.permitted(a.steady) && (!p.charges || p.shared[0].covers(a.steady))
 }
 
-// release gives back what a pick holds.
-func (a *agenda) release(p *pick, now task.Millis, e evidence) {
+// release gives back what a pick holds. cause is how its attempt ended, nil if
+// none began: a change of the receiver's breaker names it.
+func (a *agenda) release(p *pick, now task.Millis, e evidence, cause *task.Outcome) {
 	l, q, t := p.lane, p.lane.queue, p.lane.target
 	a.slots.heed(l, e)
 	a.slots.give(p.class)
@@ -198,28 +203,30 @@ func (a *agenda) release(p *pick, now task.Millis, e evidence) {
 	l.running--
 	before := t.breaker
 	if t.learn(p, e, a.steady, a.rules) {
-		a.brokenSince(t, before)
+		a.brokenSince(t, before, cause)
 		a.reopen(t, now)
 	}
 	a.replace(l, now)
 	a.freed()
 }
 
-// slow holds the lanes of l's target back for a while, as the receiver wished in its reply
-// to an attempt that began at a time.
-func (a *agenda) slow(l *lane, began time.Duration, now task.Millis, wait time.Duration) {
-	if until := a.steady + wait; wait > 0 && until > l.target.asked {
-		l.target.heed(began, a.steady, until)
-		a.reopen(l.target, now)
+// slow holds the lanes of p's target back for a while, as the receiver wished in its
+// reply to the attempt of p.
+func (a *agenda) slow(p *pick, now task.Millis, wait time.Duration) {
+	t := p.lane.target
+	if until := a.steady + wait; wait > 0 && until > t.asked {
+		t.heed(p.picked, a.steady, until)
+		a.reopen(t, now)
 	}
 }
 
-// rest holds the lanes of l's target back for a while, those too that were run
+// rest holds the lanes of p's target back for a while, those too that were run
 // by hand.
-func (a *agenda) rest(l *lane, now task.Millis, wait time.Duration) {
-	if until := a.steady + wait; until > l.target.rested {
-		l.target.rested = until
-		a.reopen(l.target, now)
+func (a *agenda) rest(p *pick, now task.Millis, wait time.Duration) {
+	t := p.lane.target
+	if until := a.steady + wait; until > t.rested {
+		t.rested = until
+		a.reopen(t, now)
 	}
 }
 

@@ -47,7 +47,7 @@ func TestAChoreReachesEveryLaneWhileLanesComeAndGo(t *testing.T) {
 					a.tick(target.asked)
 					a.reopen(target, now)
 				} else {
-					a.slow(target.lanes[0], a.steady, now, time.Minute)
+					a.slow(&pick{lane: target.lanes[0], picked: a.steady}, now, time.Minute)
 				}
 			default:
 				a.work(now)

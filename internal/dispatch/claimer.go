@@ -58,12 +58,12 @@ func (d *Dispatcher) claimer(stopping, calls, attempts context.Context) {
 func (d *Dispatcher) take() []*attempt {
 	var picks []pick
 	d.update(func(now task.Millis) {
-		d.several.Store(len(d.agenda.spaces) > 1)
+		d.several.Store(d.agenda.several())
 		picks = d.agenda.take(now, claimBatch.now(d))
 	})
 	batch := make([]*attempt, len(picks))
 	for i, p := range picks {
-		batch[i] = &attempt{pick: p, key: p.key(), token: task.Token(rand.Text())}
+		batch[i] = &attempt{pick: p, token: task.Token(rand.Text())}
 	}
 	return batch
 }
@@ -77,7 +77,7 @@ func (d *Dispatcher) claim(stopping, calls context.Context, batch []*attempt) {
 		start, now, trusted := d.monotonic(), d.now(), d.trusted()
 		claims := make([]task.Claim, len(batch))
 		for i, a := range batch {
-			claims[i] = task.Claim{Key: a.key, Lane: a.lane.name, Token: a.token, Until: now.Add(d.config.LeaseFor), Trusted: trusted}
+			claims[i] = task.Claim{Key: a.Key, Lane: a.Lane, Token: a.token, Until: now.Add(d.config.LeaseFor), Trusted: trusted}
 		}
 		replies, err := d.queue.Claim(calls, now, claims)
 		if err == nil {
@@ -102,7 +102,7 @@ func (d *Dispatcher) claim(stopping, calls context.Context, batch []*attempt) {
 // storeAway notes that the store, or a part of it, gave no answer. While it is away, no task
 // waits for its receiver alone.
 func (d *Dispatcher) storeAway() {
-	d.update(func(task.Millis) { d.agenda.away = d.agenda.steady })
+	d.update(func(task.Millis) { d.agenda.storeAway() })
 }
 
 // unanswered returns the attempts whose part of the store is away, where that of
@@ -123,7 +123,7 @@ func (d *Dispatcher) unclaim(stopping context.Context, away []*attempt) {
 	for wait := firstWait; len(away) > 0 && d.monotonic() < until && pause(stopping, wait); wait = nextWait(wait) {
 		settlements := make([]task.Settlement, len(away))
 		for i, a := range away {
-			settlements[i] = task.Settlement{Key: a.key, Token: a.token, Outcome: task.Outcome{Verdict: task.Unsent}}
+			settlements[i] = task.Settlement{Key: a.Key, Token: a.token, Outcome: task.Outcome{Verdict: task.Unsent}}
 		}
 		replies, err := d.queue.Settle(stopping, d.now(), settlements)
 		if err != nil {
@@ -151,7 +151,7 @@ func (d *Dispatcher) giveBack(stopping, calls context.Context, batch []*attempt)
 	for _, a := range batch {
 		var state *task.StateError
 		if errors.As(a.refused, &state) && state.Code == task.CodeRunning {
-			settlements = append(settlements, task.Settlement{Key: a.key, Token: a.token, Outcome: task.Outcome{Verdict: task.Unsent}})
+			settlements = append(settlements, task.Settlement{Key: a.Key, Token: a.token, Outcome: task.Outcome{Verdict: task.Unsent}})
 		}
 	}
 	if len(settlements) == 0 {
@@ -181,10 +181,10 @@ func (d *Dispatcher) launch(stopping, attempts context.Context, batch []*attempt
 	}
 	d.update(func(now task.Millis) {
 		for _, a := range batch {
-			d.agenda.answered(a.key)
+			d.agenda.answered(a.Key)
 			if a.refused != nil {
 				a.odd = !d.count.refused(a.refused) && !a.apart && stopping.Err() == nil
-				d.agenda.release(&a.pick, now, nothing)
+				d.agenda.release(&a.pick, now, nothing, nil)
 				continue
 			}
 			a.lapsed = !d.agenda.covered(&a.pick)
@@ -201,7 +201,7 @@ func (d *Dispatcher) launch(stopping, attempts context.Context, batch []*attempt
 	for _, a := range batch {
 		switch {
 		case a.odd: // found again by each poll
-			d.logs.add("claim a task", a.refused, "task", a.key.Name, "namespace", a.key.Namespace)
+			d.logs.add("claim a task", a.refused, "task", a.Key.Name, "namespace", a.Key.Namespace)
 		case a.refused != nil:
 		case stopping.Err() != nil:
 			d.end(a, task.Outcome{Verdict: task.Unsent, Error: "stopped before the request was sent"})

@@ -32,9 +32,3 @@ func (a *agenda) reconfigure(q *queue, next *task.QueueSettings, now task.Millis
 	a.refresh(q, now)
 	a.redo(&q.chore, now)
 }
-
-// Configure puts settings into force, at once; nil: there are none. It is what
-// a task.Registry reports, and costs O(queues with lanes).
-func (d *Dispatcher) Configure(s *task.Settings) {
-	d.update(func(now task.Millis) { d.agenda.configure(now, s) })
-}

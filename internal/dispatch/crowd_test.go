@@ -144,7 +144,7 @@ func TestAChangeForAHundredThousandLanesIsTakenInPieceByPiece(t *testing.T) {
 		return n
 	}
 	before := ready()
-	a.slow(a.lanes[queueOfCrowd(0)], a.steady, now, time.Minute)
+	a.slow(&pick{lane: a.lanes[queueOfCrowd(0)], picked: a.steady}, now, time.Minute)
 	if n := before - ready(); before != manyLanes || n > most {
 		t.Fatalf("of %d lanes that are ready %d are looked at under the lock, at most %d", before, n, most)
 	}
@@ -180,9 +180,9 @@ func TestOfManyQueuesEachHasItsTurnHoweverOftenTheirReceiverAsksForPatience(t *t
 		picks := a.take(now, batch)
 		for i := range picks {
 			seen[picks[i].lane.name] = true
-			a.release(&picks[i], now, replied)
+			a.release(&picks[i], now, replied, nil)
 		}
-		a.slow(target.lanes[0], a.steady, now, time.Second)
+		a.slow(&pick{lane: target.lanes[0], picked: a.steady}, now, time.Second)
 		for len(a.chores) > 0 {
 			a.work(now)
 		}

@@ -88,10 +88,13 @@ func New(config Config, queue task.Queue, deliver Deliver) *Dispatcher {
 		asks:     make(chan struct{}, 1),
 		asked:    make(chan struct{}, 1),
 		outcomes: make(chan *attempt, c.Slots),
-		agenda:   newAgenda(rules{c.Window, c.WindowTasks, max(c.BreakerFailures, 0), c.BreakerMax}, c.Slots),
-		held:     map[*attempt]struct{}{},
+		agenda: newAgenda(rules{
+			window: c.Window, tasks: c.WindowTasks,
+			breakAfter: max(c.BreakerFailures, 0), breakMost: c.BreakerMax,
+			shared: c.Permits != nil,
+		}, c.Slots),
+		held: map[*attempt]struct{}{},
 	}
-	d.agenda.shared = c.Permits != nil
 	d.agenda.configure(d.now(), c.Settings)
 	inline := wheel.Config{Shards: 1, Run: wheel.Inline}
 	d.alarms = wheel.NewBatch(inline, d.ring)
@@ -105,8 +108,14 @@ func (d *Dispatcher) Stats() Stats {
 	defer d.mu.Unlock()
 	s := d.count.stats()
 	s.Running = len(d.held)
-	s.Known, s.Lanes, s.Breakers = d.agenda.total, len(d.agenda.lanes), d.agenda.broken
+	s.Known, s.Lanes, s.Breakers = d.agenda.size()
 	return s
+}
+
+// Configure puts settings into force, at once; nil: there are none. It is what
+// a task.Registry reports, and costs O(queues with lanes).
+func (d *Dispatcher) Configure(s *task.Settings) {
+	d.update(func(now task.Millis) { d.agenda.configure(now, s) })
 }
 
 // update changes the agenda, and wakes whoever has something to do after it.
@@ -116,30 +125,26 @@ func (d *Dispatcher) update(change func(now task.Millis)) {
 	clock := d.config.Now()
 	change(task.FloorMillis(clock))
 	d.agenda.work(task.FloorMillis(clock))
-	if d.agenda.gate.giveUp(d.agenda.steady) {
+	if d.agenda.giveUp() {
 		d.openGateLocked()
 	}
 	d.armLocked(clock)
-	startable, hungry, unread := d.agenda.first() != nil, len(d.agenda.hungry)+len(d.agenda.chores) > 0, d.agenda.unread
-	eager, fires := len(d.agenda.eager) > 0, d.agenda.fires()
-	d.agenda.unread = false
-	changes := d.agenda.changes
-	d.agenda.changes = nil
+	wants, changes := d.agenda.wants(), d.agenda.breakerChanges()
 	d.mu.Unlock()
 	d.logBreakers(changes)
-	if unread {
+	if wants.survey {
 		signal(d.unread)
 	}
-	if startable {
+	if wants.claim {
 		signal(d.wake)
 	}
-	if fires {
+	if wants.fire {
 		signal(d.fires)
 	}
-	if hungry {
+	if wants.read {
 		signal(d.hunger)
 	}
-	if eager {
+	if wants.ask {
 		signal(d.asks)
 	}
 }
@@ -147,7 +152,7 @@ func (d *Dispatcher) update(change func(now task.Millis)) {
 // openGateLocked ends the attempt that has the gate. It costs O(attempts under way).
 func (d *Dispatcher) openGateLocked() {
 	for a := range d.held {
-		if a.lane.quarantined() {
+		if a.Lane.Priority == task.Quarantine {
 			a.cancel(ErrGate)
 		}
 	}
@@ -160,15 +165,15 @@ func (d *Dispatcher) openGateLocked() {
 func (d *Dispatcher) armLocked(clock time.Time) {
 	for _, b := range d.agenda.alarms() {
 		if !b.set() {
-			d.alarms.Remove(b.timer)
+			d.alarms.Remove(wheel.ID(b.timer))
 			continue
 		}
-		wait := b.steady - d.agenda.steady
+		wait := d.agenda.untilBell(b)
 		if b.wall != 0 {
 			wait = b.wall.Time().Sub(clock)
 		}
-		if !d.alarms.Reset(b.timer, wait) {
-			b.timer = d.alarms.Add(wait, b)
+		if !d.alarms.Reset(wheel.ID(b.timer), wait) {
+			b.timer = uint64(d.alarms.Add(wait, b))
 		}
 	}
 }

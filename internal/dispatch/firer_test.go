@@ -155,7 +155,7 @@ func TestMoreSchedulesThanAreKnownAtOnceWaitForNoPoll(t *testing.T) {
 
 // TestALaneThatStandsInLineIsNotForgotten, though its last schedule was paused meanwhile.
 func TestALaneThatStandsInLineIsNotForgotten(t *testing.T) {
-	a := newAgenda(rules{5 * time.Second, 100_000, 0, 0}, 1)
+	a := newAgenda(rules{window: 5 * time.Second, tasks: 100_000}, 1)
 	e := task.Entry{Name: "@a", Lane: task.ScheduleLane("default"), Due: 1000}
 	a.hint(1000, e)
 	l := a.lanes[e.Lane]
@@ -311,7 +311,7 @@ func TestAStopSeesAFireThroughAndBeginsNoOther(t *testing.T) {
 }
 
 func TestANamespaceOfManySchedulesHoldsAnotherUpByOneBatch(t *testing.T) {
-	a := newAgenda(rules{5 * time.Second, 100_000, 0, 0}, 1)
+	a := newAgenda(rules{window: 5 * time.Second, tasks: 100_000}, 1)
 	for i := range 10 * fireBatch {
 		a.hint(1000, task.Entry{Name: fmt.Sprintf("@%04d", i), Lane: task.ScheduleLane("many"), Due: 1000})
 	}
@@ -327,7 +327,7 @@ func TestANamespaceOfManySchedulesHoldsAnotherUpByOneBatch(t *testing.T) {
 }
 
 func TestEndsDoNotHoldUpInstants(t *testing.T) {
-	a := newAgenda(rules{5 * time.Second, 100_000, 0, 0}, 1)
+	a := newAgenda(rules{window: 5 * time.Second, tasks: 100_000}, 1)
 	for i := range 10 * fireBatch {
 		a.hint(1000, task.Entry{Name: fmt.Sprintf("@%04d", i), Lane: task.ScheduleLane("default")})
 	}

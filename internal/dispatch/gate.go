@@ -76,6 +76,9 @@ func (a *agenda) beginAtGate(k task.Key) {
 	a.arm(&a.gate.bell, 0, a.gate.until)
 }
 
+// giveUp reports, once, that the attempt which has the gate is to be ended: see gate.
+func (a *agenda) giveUp() bool { return a.gate.giveUp(a.steady) }
+
 // giveUp reports, once, that the attempt which has the gate has had it for long
 // enough, as others wait.
 func (g *gate) giveUp(steady time.Duration) bool {

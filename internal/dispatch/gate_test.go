@@ -69,7 +69,7 @@ func TestNobodyStarvesAtTheGate(t *testing.T) {
 			i := rapid.IntRange(0, len(running)-1).Draw(t, "ends")
 			p := running[i]
 			running = slices.Delete(running, i, i+1)
-			a.release(&p, noon, replied)
+			a.release(&p, noon, replied, nil)
 		}
 		if through < 500/20 { // a slot of at most twelve, and a gate that is open at each
 			t.Fatalf("%d attempts went through", through)

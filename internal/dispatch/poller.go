@@ -55,7 +55,7 @@ func (d *Dispatcher) look(ctx context.Context) {
 		d.update(func(now task.Millis) {
 			pages = d.agenda.pages(now)
 			reads = d.agenda.plan(now)
-			busy = len(d.agenda.rounds)+len(d.agenda.chores) > 0
+			busy = d.agenda.busy()
 		})
 		if len(pages) == 0 && len(reads) == 0 && !busy {
 			return

@@ -55,7 +55,7 @@ func (d *Dispatcher) extend(calls context.Context, batch []*attempt) {
 	start, now := d.monotonic(), d.now()
 	extensions := make([]task.Extension, len(batch))
 	for i, a := range batch {
-		extensions[i] = task.Extension{Key: a.key, Token: a.token, Until: now.Add(d.config.LeaseFor)}
+		extensions[i] = task.Extension{Key: a.Key, Token: a.token, Until: now.Add(d.config.LeaseFor)}
 	}
 	errs, err := d.queue.Extend(calls, now, extensions)
 	if err != nil {

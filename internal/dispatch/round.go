@@ -197,7 +197,7 @@ func (a *agenda) checkTarget(t *target, now task.Millis) {
 	if r.idle++; t.heard == 0 || a.steady-t.heard > rememberTarget || r.idle > rememberTargets/len(a.spaces) {
 		before := t.breaker
 		t.breaker = breaker{}
-		a.brokenSince(t, before)
+		a.brokenSince(t, before, nil)
 		a.arm(&t.bell, 0, 0)
 		delete(a.targets, t.key)
 		t.tenant.targets = without(t.tenant.targets, t.inTenant, func(t *target) *int { return &t.inTenant })

@@ -22,9 +22,9 @@ func entry(host, name string, due task.Millis) task.Entry {
 func names(a *agenda, now task.Millis, limit int) []string {
 	var names []string
 	for _, p := range a.take(now, limit) {
-		names = append(names, p.name)
+		names = append(names, p.Key.Name)
 		a.begin(&p)
-		defer a.release(&p, now, nothing)
+		defer a.release(&p, now, nothing, nil)
 	}
 	return names
 }
@@ -107,11 +107,11 @@ func TestAReadThatIsOlderThanAClaimDoesNotBringItBack(t *testing.T) {
 		reads := a.plan(noon)
 		p := a.take(noon, 1)[0]
 		if answer {
-			a.answered(p.key())
+			a.answered(p.Key)
 		}
 		a.absorb(noon, reads, [][]task.Entry{{entry("host", "t", noon)}, nil}[:len(reads)])
-		a.release(&p, noon, nothing)
-		a.answered(p.key())
+		a.release(&p, noon, nothing, nil)
+		a.answered(p.Key)
 		return a.total
 	}
 	for _, answer := range []bool{false, true} {
@@ -170,7 +170,7 @@ func TestSilenceCostsALaneItsAllowance(t *testing.T) {
 		t.Errorf("a lane of which nothing is known takes %d slots", len(picks))
 	}
 	end := func(e evidence) {
-		a.release(&picks[0], noon, e)
+		a.release(&picks[0], noon, e, nil)
 		picks = append(picks[1:], a.take(noon, 1000)...)
 	}
 	for running := 0; l.running > running; { // a round of replies
@@ -210,7 +210,7 @@ func TestALostBellCostsAPollAndNotATask(t *testing.T) {
 			a.hint(noon, entry("host", "t1", noon))
 			names(a, noon, 1)
 			if name == "wishes" {
-				a.slow(a.lanes[laneOf("host")], a.steady, noon, time.Second)
+				a.slow(&pick{lane: a.lanes[laneOf("host")], picked: a.steady}, noon, time.Second)
 			}
 			want(t, "before", names(a, noon, 10))
 			a.tick(time.Second)
@@ -243,7 +243,7 @@ func TestABrokenHostWithoutTasksIsForgotten(t *testing.T) {
 	a.hint(noon, entry("host", "t", noon))
 	p := a.take(noon, 1)[0]
 	a.begin(&p)
-	a.release(&p, noon, silent)
+	a.release(&p, noon, silent, nil)
 	if a.broken != 1 {
 		t.Fatalf("%d breakers are open", a.broken)
 	}

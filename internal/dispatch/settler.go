@@ -36,7 +36,7 @@ func (d *Dispatcher) settler(calls context.Context) {
 func (d *Dispatcher) settle(calls context.Context, apart *sync.WaitGroup, batch []*attempt, repeated bool) {
 	settlements := make([]task.Settlement, len(batch))
 	for i, a := range batch {
-		settlements[i] = task.Settlement{Key: a.key, Token: a.token, Outcome: a.outcome}
+		settlements[i] = task.Settlement{Key: a.Key, Token: a.token, Outcome: a.outcome}
 	}
 	for wait := firstWait; ; wait, repeated = nextWait(wait), true {
 		replies, err := d.queue.Settle(calls, d.now(), settlements)
@@ -82,9 +82,7 @@ func (d *Dispatcher) settled(batch []*attempt, replies []task.Reply, repeated bo
 		for i, a := range batch {
 			delete(d.held, a)
 			d.count.sent(d.monotonic(), a.outcome)
-			changes := len(d.agenda.changes)
-			d.agenda.release(&a.pick, now, a.evidence())
-			d.agenda.caused(changes, &a.outcome)
+			d.agenda.release(&a.pick, now, a.evidence(), &a.outcome)
 			r := replies[i]
 			switch {
 			case errors.Is(r.Err, task.ErrStale):
@@ -100,7 +98,7 @@ func (d *Dispatcher) settled(batch []*attempt, replies []task.Reply, repeated bo
 	})
 	for i, r := range replies {
 		if r.Err != nil && !errors.Is(r.Err, task.ErrStale) { // nothing repeats it
-			d.logs.add("settle a task", r.Err, "task", batch[i].key.Name, "namespace", batch[i].key.Namespace)
+			d.logs.add("settle a task", r.Err, "task", batch[i].Key.Name, "namespace", batch[i].Key.Namespace)
 		}
 	}
 	if stale > 0 && !repeated {

@@ -266,13 +266,13 @@ func TestAgendasThatShareLimitsKeepThem(t *testing.T) {
 			case 7: // claims are answered
 				for _, p := range claiming[n] {
 					if rapid.IntRange(0, 9).Draw(t, "refused") == 0 {
-						a.release(p, now, nothing)
+						a.release(p, now, nothing, nil)
 						continue
 					}
 					lapsed := !a.covered(p)
 					a.begin(p)
 					if lapsed {
-						a.release(p, now, unsent)
+						a.release(p, now, unsent, nil)
 						continue
 					}
 					starts = append(starts, start{p, steady})
@@ -287,7 +287,7 @@ func TestAgendasThatShareLimitsKeepThem(t *testing.T) {
 						e = unsent
 						starts = slices.DeleteFunc(starts, func(s start) bool { return s.pick == p })
 					}
-					a.release(p, now, e)
+					a.release(p, now, e, nil)
 					running[n] = slices.Delete(running[n], i, i+1)
 				}
 			case 4:

@@ -56,7 +56,7 @@ func (o *one) start(picks []pick) (began []*pick) {
 		covered := o.covered(p)
 		o.begin(p)
 		if !covered {
-			o.release(p, noon, unsent)
+			o.release(p, noon, unsent, nil)
 			continue
 		}
 		began = append(began, p)
@@ -82,7 +82,7 @@ func TestTokensUsedWhileAnAskIsUnderWayAreUsed(t *testing.T) {
 	o.passes(500 * time.Millisecond)
 	reply := o.asks()
 	for _, p := range o.wantStarts(5, "under the first lease") {
-		o.release(p, noon, replied)
+		o.release(p, noon, replied, nil)
 	}
 	o.due(5)
 	o.passes(600 * time.Millisecond)
@@ -116,9 +116,9 @@ func TestAnUnsentStartGivesBackNoTokenThatIsKnownToBeUsed(t *testing.T) {
 	o.passes(200 * time.Millisecond)
 	o.asks()()
 	second := o.wantStarts(1, "when there was a second token")
-	o.release(first[0], noon, unsent)
+	o.release(first[0], noon, unsent, nil)
 	o.wantStarts(0, "with the token of the second")
-	o.release(second[0], noon, unsent)
+	o.release(second[0], noon, unsent, nil)
 	o.wantStarts(1, "with a token that nobody has used")
 }
 

@@ -29,7 +29,7 @@ func turnsOf[K comparable](a *agenda, n int, of func(task.Lane) K) map[K]int {
 		p := a.take(noon, 1)[0]
 		count[of(p.lane.name)]++
 		a.begin(&p)
-		a.release(&p, noon, replied)
+		a.release(&p, noon, replied, nil)
 	}
 	return count
 }
@@ -78,7 +78,7 @@ func placeOf(a *agenda, l task.Lane) int {
 	for n := 1; ; n++ {
 		p := a.take(noon, 1)[0]
 		a.begin(&p)
-		a.release(&p, noon, replied)
+		a.release(&p, noon, replied, nil)
 		if p.lane.name == l || n > 1000 {
 			return n
 		}

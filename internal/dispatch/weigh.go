@@ -287,6 +287,7 @@ func (a *agenda) ask(s *stake, now task.Millis) task.PermitAsk {
 
 // granted takes in the reply to an ask that was sent at start.
 func (a *agenda) granted(s *stake, r task.PermitReply, start time.Duration, now task.Millis) {
+	a.asking--
 	s.asking, s.replied = false, a.steady
 	if r.Err != nil {
 		s.again, s.patient = a.steady+askAgain<<min(s.failing, 4), true

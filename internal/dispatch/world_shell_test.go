@@ -187,19 +187,19 @@ func (w *world) end() {
 
 func (w *world) claim(p *pick) {
 	w.claims++
-	w.a.answered(p.key())
-	r := w.tasks[p.key()]
+	w.a.answered(p.Key)
+	r := w.tasks[p.Key]
 	switch {
 	case r == nil, r.running, r.due > w.now:
 		if r != nil && !r.running && w.lossy == 0 {
-			w.Fatalf("%v was claimed %d ms early", p.key(), r.due-w.now)
+			w.Fatalf("%v was claimed %d ms early", p.Key, r.due-w.now)
 		}
-		w.a.release(p, w.now, nothing)
+		w.a.release(p, w.now, nothing, nil)
 		return
 	}
 	for k, other := range w.tasks { // in order, unless hints were lost
 		if w.lossy == 0 && other.lane == r.lane && !other.running && other.due < r.due {
-			w.Fatalf("%v, due %d, was claimed before %v, due %d", p.key(), r.due, k, other.due)
+			w.Fatalf("%v, due %d, was claimed before %v, due %d", p.Key, r.due, k, other.due)
 		}
 	}
 	r.running = true
@@ -214,13 +214,13 @@ func (w *world) settle() {
 	i := w.rnd.IntN(len(w.picks))
 	p := w.picks[i]
 	w.picks = slices.Delete(w.picks, i, i+1)
-	w.a.release(p, w.now, evidence(w.rnd.IntN(6)))
-	r := w.tasks[p.key()]
+	w.a.release(p, w.now, evidence(w.rnd.IntN(6)), nil)
+	r := w.tasks[p.Key]
 	if w.chance(0.7) {
-		delete(w.tasks, p.key())
+		delete(w.tasks, p.Key)
 		return
 	}
 	r.running, r.due = false, w.now+task.Millis(w.rnd.IntN(10_000))
-	w.hint(p.key(), r)
-	w.a.offer(w.now, task.Entry{Name: p.name, Lane: r.lane, Due: r.due})
+	w.hint(p.Key, r)
+	w.a.offer(w.now, task.Entry{Name: p.Key.Name, Lane: r.lane, Due: r.due})
 }

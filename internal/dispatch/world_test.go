@@ -43,7 +43,7 @@ func newWorld(t *testing.T, seed uint64, lossy float64) *world {
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	w := &world{T: t, rnd: rnd, now: 1_000_000_000, tasks: map[task.Key]*record{}, freed: map[task.Key]int{}, lossy: lossy, failing: lossy / 10}
 	w.queues, w.suspended = map[task.SettingKey]task.Setting{}, map[string]bool{}
-	w.a = newAgenda(rules{5 * time.Second, 50 + rnd.IntN(500), rnd.IntN(4), 8 * time.Second}, 1+rnd.IntN(60))
+	w.a = newAgenda(rules{window: 5 * time.Second, tasks: 50 + rnd.IntN(500), breakAfter: rnd.IntN(4), breakMost: 8 * time.Second}, 1+rnd.IntN(60))
 	w.a.pieces = 1 + rnd.IntN(40)
 	for i := range rnd.IntN(3) {
 		w.lanes = append(w.lanes, task.ScheduleLane(fmt.Sprint("ns", i)))
