@@ -30,8 +30,8 @@ const (
 // in k+1 each, and as much is left for the next one. A namespace may use the whole
 // window while the others do not need it. It always has its share, however many
 // tasks of others are known: see room. For slots see there.
-type agenda struct {
-	rules
+type Planner struct {
+	rules Rules
 	settings *task.Settings
 	steady   time.Duration // now, by the clock that never steps: what tick was told last
 	away     time.Duration // when the store last gave no answer to a claim or settlement
@@ -40,7 +40,7 @@ type agenda struct {
 	queues  map[queueKey]*queue
 	targets map[targetKey]*target
 	broken  int               // of them, with a breaker that is not closed
-	changes []breakerChange   // breakers that opened or closed, to be logged
+	changes []BreakerChange   // breakers that opened or closed, to be logged
 	taken   map[task.Key]bool // picked, and a read may still see it waiting; true: its claim was answered
 	number  uint64
 	seq     uint64      // counts changes of knowledge
@@ -59,29 +59,29 @@ type agenda struct {
 	chores  []*chore  // that are not done, in turns
 	pieces  int       // lanes of a piece
 	unread  bool      // a survey is wanted: there are lanes that nothing was to be known of
-	stirred []*bell   // with a changed moment
+	dirty []*Wakeup   // with a changed moment
 	heard   []heard   // hints of unknown tasks in lanes that are being read
 
 	firing []*lane   // of schedules that are due, or were
 	ended  []*tenant // that have schedules which may wait for an end, in turns
 
-	eager    []*stake // want to ask
+	eager    []*LimitLease // want to ask
 	asking   int      // stakes whose ask is under way
-	slotless []*stake // would ask, and there is no slot
+	slotless []*LimitLease // would ask, and there is no slot
 	stopping bool     // nothing starts any more
 }
 
 // rules is what the agenda was told once.
-type rules struct {
-	window     time.Duration
-	tasks      int           // of the window
-	breakAfter int           // failures in a row that open a breaker; 0: none does
-	breakMost  time.Duration // the longest wait of a breaker
-	shared     bool          // limits hold over many nodes: see stake
+type Rules struct {
+	Window     time.Duration
+	Tasks      int           // of the window
+	BreakAfter int           // failures in a row that open a breaker; 0: none does
+	BreakMost  time.Duration // the longest wait of a breaker
+	Shared     bool          // limits hold over many nodes: see stake
 }
 
-func newAgenda(r rules, slots int) *agenda {
-	a := &agenda{
+func NewPlanner(r Rules, slots int) *Planner {
+	a := &Planner{
 		rules: r, pieces: pieceLanes, slots: newSlots(slots), settings: none,
 		lanes: map[task.Lane]*lane{}, queues: map[queueKey]*queue{}, targets: map[targetKey]*target{},
 		spaces: map[string]*tenant{}, taken: map[task.Key]bool{},
@@ -92,17 +92,17 @@ func newAgenda(r rules, slots int) *agenda {
 
 // tick tells what time it is by the clock that never steps: it counts for
 // whatever lasts. What is due counts by the wall clock.
-func (a *agenda) tick(steady time.Duration) { a.steady = steady }
+func (a *Planner) Tick(steady time.Duration) { a.steady = steady }
 
 // hint takes in that a task waits, or waits for another time than before.
-func (a *agenda) hint(now task.Millis, e task.Entry) {
+func (a *Planner) Hint(now task.Millis, e task.Entry) {
 	if e.Due == 0 && e.Lane.Queue == task.ScheduleQueue {
 		a.endedOne(e)
 		return
 	}
 	a.seq++
 	l := a.lanes[e.Lane]
-	if e.Due > now.Add(a.window) {
+	if e.Due > now.Add(a.rules.Window) {
 		if l != nil && l.known[e.Name] != nil { // moved away: it will be read when it comes near
 			a.forget(l, l.known[e.Name])
 			a.place(l, now)
@@ -122,15 +122,15 @@ func (a *agenda) hint(now task.Millis, e task.Entry) {
 
 // offer is a hint of which nothing newer can be held back: it is taken in only
 // where nothing is known of the task.
-func (a *agenda) offer(now task.Millis, e task.Entry) {
+func (a *Planner) Offer(now task.Millis, e task.Entry) {
 	if l := a.lanes[e.Lane]; l == nil || l.known[e.Name] == nil {
-		a.hint(now, e)
+		a.Hint(now, e)
 	}
 }
 
 // learn takes in an entry that was true as of seq, and reports whether it is
 // news. The caller places the lane.
-func (a *agenda) learn(l *lane, e task.Entry, seq uint64) bool {
+func (a *Planner) learn(l *lane, e task.Entry, seq uint64) bool {
 	if it := l.known[e.Name]; it != nil {
 		return a.correct(l, it, e.Due, seq)
 	}
@@ -151,7 +151,7 @@ func (a *agenda) learn(l *lane, e task.Entry, seq uint64) bool {
 }
 
 // correct moves a task that is known to another time.
-func (a *agenda) correct(l *lane, it *item, due task.Millis, seq uint64) bool {
+func (a *Planner) correct(l *lane, it *item, due task.Millis, seq uint64) bool {
 	if it.seq > seq {
 		return false
 	}
@@ -168,14 +168,14 @@ func (a *agenda) correct(l *lane, it *item, due task.Millis, seq uint64) bool {
 	return true
 }
 
-func (a *agenda) forget(l *lane, it *item) {
+func (a *Planner) forget(l *lane, it *item) {
 	l.order.remove(it)
 	delete(l.known, it.name)
 	a.gone(l, 1)
 }
 
 // learnt counts one more task of l.
-func (a *agenda) learnt(l *lane) {
+func (a *Planner) learnt(l *lane) {
 	t := l.queue.tenant
 	if t.known == 0 {
 		a.holders++
@@ -185,7 +185,7 @@ func (a *agenda) learnt(l *lane) {
 }
 
 // gone notes that n tasks of l are not known any more.
-func (a *agenda) gone(l *lane, n int) {
+func (a *Planner) gone(l *lane, n int) {
 	if n == 0 {
 		return
 	}
@@ -202,12 +202,12 @@ func (a *agenda) gone(l *lane, n int) {
 // A namespace that holds more than its share gives way by attrition: it learns
 // nothing new until enough of its tasks have started. Until then the others take
 // their shares, so for a while up to twice the window may be known.
-func (a *agenda) room(l *lane) int {
+func (a *Planner) room(l *lane) int {
 	n, depth := l.order.len(), a.depth(l)
 	if depth == 0 {
 		return 0
 	}
 	t := l.queue.tenant
-	free := max(a.tasks-a.total, a.tasks/max(a.holders, 1)-t.known)
-	return max(min((free-n)/2, depth-n), t.reserve(a.tasks)-n, 0)
+	free := max(a.rules.Tasks-a.total, a.rules.Tasks/max(a.holders, 1)-t.known)
+	return max(min((free-n)/2, depth-n), t.reserve(a.rules.Tasks)-n, 0)
 }

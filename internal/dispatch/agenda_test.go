@@ -36,7 +36,7 @@ func (w *world) step() {
 		w.fire(1 + w.rnd.IntN(30))
 	}
 	for len(w.a.chores) > 0 { // as the shell does, this step and the next ones
-		w.a.work(w.now)
+		w.a.Work(w.now)
 	}
 	if w.a.unread && w.lossy == 0 {
 		w.a.unread = false
@@ -56,9 +56,9 @@ func (w *world) meanwhile(edit func()) func() {
 func (w *world) disturb() {
 	switch {
 	case w.chance(0.3) && len(w.picks) > 0:
-		w.a.slow(&pick{lane: w.picks[0].lane, picked: w.a.steady}, w.now, time.Duration(w.rnd.IntN(5000))*time.Millisecond)
+		w.a.Slow(&Pick{lane: w.picks[0].lane, picked: w.a.steady}, w.now, time.Duration(w.rnd.IntN(5000))*time.Millisecond)
 	case w.chance(0.3) && len(w.picks) > 0:
-		w.a.rest(w.picks[0], w.now, unsentPause)
+		w.a.Rest(w.picks[0], w.now, unsentPause)
 	case w.lossy > 0 && w.chance(0.3):
 		w.a.check(w.now) // it steps once between two polls
 		w.now += task.Millis(w.rnd.IntN(7_200_000) - 3_600_000)
@@ -82,7 +82,7 @@ func (w *world) verify() {
 		if l.schedules() {
 			stands = l.firing && l.state == ready // until it is looked at, one that is not ready any more may stand there, too
 		}
-		if (l.state == ready) != stands || l.firing != slices.Contains(w.a.firing, l) || l.bell.wall != 0 && l.state != waiting {
+		if (l.state == ready) != stands || l.firing != slices.Contains(w.a.firing, l) || l.bell.Wall != 0 && l.state != waiting {
 			w.Fatalf("%v is in state %d", l.name, l.state)
 		}
 	}
@@ -97,7 +97,7 @@ func (w *world) verify() {
 	if total != w.a.total || running+w.a.slots.free != w.a.slots.all || running != len(w.picks) || w.a.slots.free < 0 {
 		w.Fatalf("total %d of %d, running %d of %d, free %d", w.a.total, total, running, len(w.picks), w.a.slots.free)
 	}
-	if limit := w.a.tasks + reserve*len(w.a.lanes) + peekChunk; total > limit {
+	if limit := w.a.rules.Tasks + reserve*len(w.a.lanes) + peekChunk; total > limit {
 		w.Fatalf("%d tasks are known, want at most %d", total, limit)
 	}
 }
@@ -123,7 +123,7 @@ func (w *world) drain() {
 			before = w.claims
 			for _, p := range w.picks {
 				delete(w.tasks, p.Key)
-				w.a.release(p, w.now, replied, nil)
+				w.a.Release(p, w.now, Replied, nil)
 			}
 			w.picks = nil
 			w.poll(func() {})
@@ -137,7 +137,7 @@ func (w *world) drain() {
 		}
 		w.now += 250
 		w.steady += 250 * time.Millisecond
-		w.a.tick(w.steady)
+		w.a.Tick(w.steady)
 		if due := w.earliest(); due > w.now+10_000 { // the clock has stepped back
 			w.now = due - 10_000
 		}
@@ -173,7 +173,7 @@ func TestTheAgendaAgreesWithAJudgeWhoLooksAtEverything(t *testing.T) {
 			}
 			w.lossy, w.failing = 1, 0 // no hint and no timer helps from here on
 			clear(w.suspended)
-			w.a.configure(w.now, nil)
+			w.a.Configure(w.now, nil)
 			w.drain()
 		})
 		if !ok {

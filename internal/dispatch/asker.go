@@ -27,7 +27,7 @@ func (d *Dispatcher) ask(calls context.Context, all *sync.WaitGroup) {
 		all.Go(func() { d.asker(calls) })
 	}
 	d.config.Permits.WatchPermits(func(scopes []task.PermitScope) {
-		d.update(func(task.Millis) { d.agenda.hintPermits(scopes) })
+		d.update(func(task.Millis) { d.agenda.HintPermits(scopes) })
 	})
 }
 
@@ -40,9 +40,9 @@ func (d *Dispatcher) asker(calls context.Context) {
 			return
 		}
 		for calls.Err() == nil {
-			var stakes []*stake
+			var stakes []*LimitLease
 			var asks []task.PermitAsk
-			d.update(func(now task.Millis) { stakes, asks = d.agenda.asks(now, askBatch) })
+			d.update(func(now task.Millis) { stakes, asks = d.agenda.Asks(now, askBatch) })
 			if len(asks) == 0 {
 				break
 			}
@@ -54,7 +54,7 @@ func (d *Dispatcher) asker(calls context.Context) {
 }
 
 // granted takes in the replies to asks that were sent at start.
-func (d *Dispatcher) granted(calls context.Context, stakes []*stake, replies []task.PermitReply, start time.Duration) {
+func (d *Dispatcher) granted(calls context.Context, stakes []*LimitLease, replies []task.PermitReply, start time.Duration) {
 	var failed error
 	quiet := false
 	d.update(func(now task.Millis) {
@@ -62,9 +62,9 @@ func (d *Dispatcher) granted(calls context.Context, stakes []*stake, replies []t
 			if replies[i].Err != nil {
 				failed = replies[i].Err
 			}
-			d.agenda.granted(s, replies[i], start, now)
+			d.agenda.Granted(s, replies[i], start, now)
 		}
-		quiet = d.agenda.quiet()
+		quiet = d.agenda.Quiet()
 	})
 	if failed != nil {
 		d.complain(calls, "ask for a part of limits that nodes share", failed)
@@ -84,7 +84,7 @@ func (d *Dispatcher) giveUpPermits() {
 	timeout := time.After(farewell)
 	for {
 		quiet := false
-		d.update(func(task.Millis) { quiet = d.agenda.quiet() })
+		d.update(func(task.Millis) { quiet = d.agenda.Quiet() })
 		if quiet {
 			return
 		}

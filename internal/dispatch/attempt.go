@@ -21,7 +21,7 @@ const (
 
 // attempt is one claim and what follows from it.
 type attempt struct {
-	pick
+	Pick
 	token task.Token
 
 	refused error // why the claim was not granted
@@ -88,9 +88,9 @@ func (d *Dispatcher) end(a *attempt, o task.Outcome) {
 	a.cancel(nil)
 	switch o.Verdict {
 	case task.Deferral:
-		d.update(func(now task.Millis) { d.agenda.slow(&a.pick, now, a.wish()) })
+		d.update(func(now task.Millis) { d.agenda.Slow(&a.Pick, now, a.wish()) })
 	case task.Unsent:
-		d.update(func(now task.Millis) { d.agenda.rest(&a.pick, now, unsentPause) })
+		d.update(func(now task.Millis) { d.agenda.Rest(&a.Pick, now, unsentPause) })
 	}
 	d.outcomes <- a
 }
@@ -100,7 +100,7 @@ func (d *Dispatcher) live(a *attempt) error {
 	if a.lost.Load() || a.left(d.monotonic()) <= d.config.guard() {
 		return ErrLeaseLost
 	}
-	if !a.permitted(d.monotonic()) {
+	if !a.Permitted(d.monotonic()) {
 		return ErrPermitLost
 	}
 	return nil
@@ -109,21 +109,21 @@ func (d *Dispatcher) live(a *attempt) error {
 // evidence returns what the outcome says about the receiver. A status of 500
 // or more speaks of the receiver, others of the request; but one that asks for
 // patience is a reply like any other.
-func (a *attempt) evidence() evidence {
+func (a *attempt) evidence() Evidence {
 	o := a.outcome
 	switch {
 	case o.Verdict == task.Unsent:
-		return unsent
+		return Unsent
 	case o.Verdict == task.Failure && o.Status == 0:
-		return silent
+		return Silent
 	case o.Verdict == task.Failure && o.Status >= 500:
-		return failing
+		return Failing
 	case o.Verdict == task.Deferral:
-		return deferred
+		return Deferred
 	case o.Status != 0:
-		return replied
+		return Replied
 	}
-	return nothing
+	return Nothing
 }
 
 // wish returns for how long the receiver wants nothing, after a Deferral. It is

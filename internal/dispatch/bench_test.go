@@ -109,23 +109,23 @@ func BenchmarkPick(b *testing.B) {
 }
 
 func benchPick(b *testing.B, lanes int, q task.QueueSettings) {
-	a := newAgenda(rules{window: 5 * time.Second, tasks: 10_000_000, breakAfter: 10, breakMost: time.Minute}, 1024)
+	a := NewPlanner(Rules{Window: 5 * time.Second, Tasks: 10_000_000, BreakAfter: 10, BreakMost: time.Minute}, 1024)
 	q.Name = "q"
 	now, n := task.Millis(1_000_000), 0
-	a.configure(now, task.NewSettings(&q))
+	a.Configure(now, task.NewSettings(&q))
 	names := make([]task.Lane, lanes)
 	for i := range names {
 		names[i] = task.Lane{Queue: "q", Priority: task.Normal, Destination: fmt.Sprint("host", i)}
-		a.hint(now, task.Entry{Name: "first", Lane: names[i], Due: now})
+		a.Hint(now, task.Entry{Name: "first", Lane: names[i], Due: now})
 	}
 	b.ReportAllocs()
 	for b.Loop() {
 		n++
-		a.tick(time.Duration(n) * time.Microsecond)
-		a.hint(now, task.Entry{Name: "t", Lane: names[n%lanes], Due: now})
-		p := a.take(now, 1)[0]
-		a.begin(&p)
-		a.answered(p.Key)
-		a.release(&p, now, replied, nil)
+		a.Tick(time.Duration(n) * time.Microsecond)
+		a.Hint(now, task.Entry{Name: "t", Lane: names[n%lanes], Due: now})
+		p := a.Take(now, 1)[0]
+		a.Begin(&p)
+		a.Answered(p.Key)
+		a.Release(&p, now, Replied, nil)
 	}
 }

@@ -7,27 +7,28 @@ import (
 )
 
 // breakerChange is a breaker that opened or closed.
-type breakerChange struct {
-	target   targetKey
-	open     bool
-	failures int           // of one that opened: attempts in a row that failed
-	rest     time.Duration // of one that opened: until an attempt tries the receiver
-	lasted   time.Duration // of one that closed: how long it was open
-	cause    *task.Outcome // the end of the attempt that changed it; nil: the receiver was forgotten
+type BreakerChange struct {
+	Namespace, Destination string
+
+	Open     bool
+	Failures int           // of one that opened: attempts in a row that failed
+	Rest     time.Duration // of one that opened: until an attempt tries the receiver
+	Lasted   time.Duration // of one that closed: how long it was open
+	Cause    *task.Outcome // the end of the attempt that changed it; nil: the receiver was forgotten
 }
 
 // brokenSince notes that t's breaker was as in before, if it was closed and is
 // open now, or the other way round. cause is the end of the attempt that changed
 // it, if there was one.
-func (a *agenda) brokenSince(t *target, before breaker, cause *task.Outcome) {
+func (a *Planner) brokenSince(t *target, before breaker, cause *task.Outcome) {
 	b := &t.breaker
 	switch {
 	case b.open == before.open:
 	case b.open:
 		a.broken++
-		a.changes = append(a.changes, breakerChange{target: t.key, open: true, failures: t.failures, rest: b.until - a.steady, cause: cause})
+		a.changes = append(a.changes, BreakerChange{Namespace: t.key.namespace, Destination: t.key.destination, Open: true, Failures: t.failures, Rest: b.until - a.steady, Cause: cause})
 	default:
 		a.broken--
-		a.changes = append(a.changes, breakerChange{target: t.key, lasted: a.steady - before.since, cause: cause})
+		a.changes = append(a.changes, BreakerChange{Namespace: t.key.namespace, Destination: t.key.destination, Lasted: a.steady - before.since, Cause: cause})
 	}
 }

@@ -1,31 +1,35 @@
 package dispatch
 
-import "time"
+import (
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
 
 // breakerLines is how many breakers that opened are logged in complaintEvery,
 // and how many that closed.
 const breakerLines = 20
 
 // logBreakers logs breakers that opened or closed.
-func (d *Dispatcher) logBreakers(changes []breakerChange) {
+func (d *Dispatcher) logBreakers(changes []BreakerChange) {
 	for _, c := range changes {
 		what := "breaker closed"
-		if c.open {
+		if c.Open {
 			what = "breaker opened"
 		}
 		silent, ok := d.logs.turn(what, breakerLines)
 		if !ok {
 			continue
 		}
-		attrs := []any{"namespace", c.target.namespace, "destination", c.target.destination}
-		if c.open {
-			attrs = append(attrs, "failures", c.failures, "next_try_in", c.rest.Round(time.Millisecond).String())
+		attrs := []any{"namespace", c.Namespace, "destination", c.Destination}
+		if c.Open {
+			attrs = append(attrs, "failures", c.Failures, "next_try_in", c.Rest.Round(time.Millisecond).String())
 		} else {
-			attrs = append(attrs, "open_for", c.lasted.Round(time.Millisecond).String())
+			attrs = append(attrs, "open_for", c.Lasted.Round(time.Millisecond).String())
 		}
-		attrs = append(attrs, c.reason()...)
+		attrs = append(attrs, breakerReason(c.Cause)...)
 		attrs = append(attrs, "not_logged_before", silent)
-		if c.open {
+		if c.Open {
 			d.logs.logger.Warn(what, attrs...)
 		} else {
 			d.logs.logger.Info(what, attrs...)
@@ -33,18 +37,19 @@ func (d *Dispatcher) logBreakers(changes []breakerChange) {
 	}
 }
 
-// reason says why the breaker changed.
-func (c *breakerChange) reason() []any {
-	if c.cause == nil {
+// breakerReason returns the attributes that say why a breaker changed. cause is the
+// end of the attempt that changed it, nil if there was none.
+func breakerReason(cause *task.Outcome) []any {
+	if cause == nil {
 		return []any{"reason", "no task waits for this destination, so its state is forgotten"}
 	}
-	reason := c.cause.Error
+	reason := cause.Error
 	if reason == "" {
 		reason = "the receiver replied"
 	}
-	attrs := []any{"reason", reason, "status", c.cause.Status}
-	if c.cause.Detail != "" {
-		attrs = append(attrs, "detail", c.cause.Detail)
+	attrs := []any{"reason", reason, "status", cause.Status}
+	if cause.Detail != "" {
+		attrs = append(attrs, "detail", cause.Detail)
 	}
 	return attrs
 }

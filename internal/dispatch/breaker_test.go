@@ -207,30 +207,30 @@ func TestWhatIsRunByHandIsAProbeOfItsOwn(t *testing.T) {
 }
 
 func TestAnOldAttemptDoesNotDecideAboutTheBreaker(t *testing.T) {
-	r := rules{breakAfter: 2, breakMost: time.Minute}
+	r := Rules{BreakAfter: 2, BreakMost: time.Minute}
 	target := &target{class: unknown}
-	target.learn(&pick{}, silent, 0, r)
-	target.learn(&pick{}, silent, 0, r)
+	target.learn(&Pick{}, Silent, 0, r)
+	target.learn(&Pick{}, Silent, 0, r)
 	if !target.breaker.open {
 		t.Fatal("it is closed")
 	}
 	until := target.breaker.until
-	target.learn(&pick{}, silent, until-1, r) // began before it opened
-	target.learn(&pick{probe: 7}, failing, until-1, r)
+	target.learn(&Pick{}, Silent, until-1, r) // began before it opened
+	target.learn(&Pick{probe: 7}, Failing, until-1, r)
 	if target.breaker.until != until {
 		t.Error("an attempt that began before prolonged the wait")
 	}
 	target.breaker.probe = 9
-	target.learn(&pick{}, silent, until, r)
+	target.learn(&Pick{}, Silent, until, r)
 	if target.breaker.probe != 9 || target.breaker.until != until {
 		t.Error("an attempt that is no probe ended the probe")
 	}
-	target.learn(&pick{probe: 9}, nothing, until, r)
+	target.learn(&Pick{probe: 9}, Nothing, until, r)
 	if target.breaker.probe != 0 || target.breaker.state(until) != HalfOpen {
 		t.Errorf("a probe that told nothing left %+v", target.breaker)
 	}
-	target.learn(&pick{}, replied, until, r)
-	target.learn(&pick{probe: 9}, silent, until, r)
+	target.learn(&Pick{}, Replied, until, r)
+	target.learn(&Pick{probe: 9}, Silent, until, r)
 	if target.breaker.open {
 		t.Error("one failure after a reply opened it")
 	}

@@ -8,7 +8,7 @@ import (
 
 // pick is a task that is to be claimed now. Its slot is taken, and a token of
 // its queue reserved, unless it was run by hand: that is no business of the rate.
-type pick struct {
+type Pick struct {
 	Key    task.Key
 	Lane   task.Lane
 	Barred time.Duration // see task.Outcome
@@ -19,7 +19,7 @@ type pick struct {
 
 	// shared are the stakes of its queue and of its destination there, nil where
 	// nodes share no limit.
-	shared [2]*stake
+	shared [2]*LimitLease
 
 	picked  time.Duration // when, by the steady clock
 	class   class         // of its target
@@ -29,7 +29,7 @@ type pick struct {
 }
 
 // first returns the lane that is served next, nil for none.
-func (a *agenda) first() *lane {
+func (a *Planner) first() *lane {
 	left := a.left()
 	if l := a.gate.first(left); l != nil {
 		return l
@@ -44,7 +44,7 @@ func (a *agenda) first() *lane {
 
 // left returns how many slots are left to each class, and what is the share of
 // a namespace.
-func (a *agenda) left() needs {
+func (a *Planner) left() needs {
 	left := a.slots.left()
 	if left[proven] == 0 || a.tenants.size == 0 {
 		return left
@@ -73,8 +73,8 @@ func (l *lane) standing() order {
 
 // take returns at most limit tasks that are due and may start now, in the order
 // of their turns. Each holds a slot until release.
-func (a *agenda) take(now task.Millis, limit int) []pick {
-	var picks []pick
+func (a *Planner) Take(now task.Millis, limit int) []Pick {
+	var picks []Pick
 	for looks := limit + a.pieces; len(picks) < limit && looks > 0; looks-- {
 		l := a.first()
 		if l == nil {
@@ -90,7 +90,7 @@ func (a *agenda) take(now task.Millis, limit int) []pick {
 
 // moved reports whether l, which is ready, stood where it does not belong any more: the
 // clock stepped back, or a chore is left.
-func (a *agenda) moved(l *lane, now task.Millis) bool {
+func (a *Planner) moved(l *lane, now task.Millis) bool {
 	if l.earliest() <= now && !l.stale() {
 		return false
 	}
@@ -100,9 +100,9 @@ func (a *agenda) moved(l *lane, now task.Millis) bool {
 }
 
 // pick takes the first task of l, which is ready.
-func (a *agenda) pick(l *lane, now task.Millis) pick {
+func (a *Planner) pick(l *lane, now task.Millis) Pick {
 	it, q, t := l.order.min(), l.queue, l.target
-	p := pick{
+	p := Pick{
 		Key: task.Key{Namespace: l.name.Namespace, Name: it.name}, Lane: l.name,
 		Barred: t.barredFor(max(q.free, a.away), a.steady),
 		lane:   l, class: t.class, picked: a.steady,
@@ -111,7 +111,7 @@ func (a *agenda) pick(l *lane, now task.Millis) pick {
 	a.taken[p.Key] = false
 	a.slots.take(t.class)
 	q.tried[t.class]++
-	if p.shared = [2]*stake{q.stake, l.outlet.stake}; q.stake != nil {
+	if p.shared = [2]*LimitLease{q.stake, l.outlet.stake}; q.stake != nil {
 		p.permit, p.charges = q.stake.limit() > 0, q.stake.rated() && !l.urgent()
 	}
 	if !l.urgent() {
@@ -139,10 +139,10 @@ func (a *agenda) pick(l *lane, now task.Millis) pick {
 // answered notes that the claim of what was picked has been answered. Until
 // then, and for the reads that were under way at that moment, the store may
 // show it as it was before.
-func (a *agenda) answered(k task.Key) { a.taken[k] = true }
+func (a *Planner) Answered(k task.Key) { a.taken[k] = true }
 
 // begin notes that the claim of a pick was granted, and that its attempt starts.
-func (a *agenda) begin(p *pick) {
+func (a *Planner) Begin(p *Pick) {
 	p.began = true
 	if p.lane.quarantined() {
 		a.beginAtGate(p.Key)
@@ -159,7 +159,7 @@ func (a *agenda) begin(p *pick) {
 }
 
 // reserved returns where it is counted for how many picks a token is reserved.
-func (p *pick) reserved() *int {
+func (p *Pick) reserved() *int {
 	if p.charges {
 		return &p.shared[0].reserved
 	}
@@ -167,20 +167,20 @@ func (p *pick) reserved() *int {
 }
 
 // permitted reports whether the leases of p's permits still hold.
-func (p *pick) permitted(now time.Duration) bool {
+func (p *Pick) Permitted(now time.Duration) bool {
 	q, o := p.shared[0], p.shared[1]
 	return (!p.permit || q.lives(now)) && (o == nil || o.lives(now))
 }
 
 // covered reports whether p, whose claim was granted, may begin: a claim takes
 // its time, in which a lease may end.
-func (a *agenda) covered(p *pick) bool {
-	return p.permitted(a.steady) && (!p.charges || p.shared[0].covers(a.steady))
+func (a *Planner) Covered(p *Pick) bool {
+	return p.Permitted(a.steady) && (!p.charges || p.shared[0].covers(a.steady))
 }
 
 // release gives back what a pick holds. cause is how its attempt ended, nil if
 // none began: a change of the receiver's breaker names it.
-func (a *agenda) release(p *pick, now task.Millis, e evidence, cause *task.Outcome) {
+func (a *Planner) Release(p *Pick, now task.Millis, e Evidence, cause *task.Outcome) {
 	l, q, t := p.lane, p.lane.queue, p.lane.target
 	a.slots.heed(l, e)
 	a.slots.give(p.class)
@@ -193,9 +193,9 @@ func (a *agenda) release(p *pick, now task.Millis, e evidence, cause *task.Outco
 	case !p.began:
 		*p.reserved()--
 	case p.charges:
-		p.shared[0].end(p.mark, e == unsent)
+		p.shared[0].end(p.mark, e == Unsent)
 	default:
-		q.bucket.end(p.mark, e == unsent)
+		q.bucket.end(p.mark, e == Unsent)
 	}
 	q.running--
 	l.outlet.running--
@@ -212,7 +212,7 @@ func (a *agenda) release(p *pick, now task.Millis, e evidence, cause *task.Outco
 
 // slow holds the lanes of p's target back for a while, as the receiver wished in its
 // reply to the attempt of p.
-func (a *agenda) slow(p *pick, now task.Millis, wait time.Duration) {
+func (a *Planner) Slow(p *Pick, now task.Millis, wait time.Duration) {
 	t := p.lane.target
 	if until := a.steady + wait; wait > 0 && until > t.asked {
 		t.heed(p.picked, a.steady, until)
@@ -222,7 +222,7 @@ func (a *agenda) slow(p *pick, now task.Millis, wait time.Duration) {
 
 // rest holds the lanes of p's target back for a while, those too that were run
 // by hand.
-func (a *agenda) rest(p *pick, now task.Millis, wait time.Duration) {
+func (a *Planner) Rest(p *Pick, now task.Millis, wait time.Duration) {
 	t := p.lane.target
 	if until := a.steady + wait; until > t.rested {
 		t.rested = until
@@ -232,22 +232,22 @@ func (a *agenda) rest(p *pick, now task.Millis, wait time.Duration) {
 
 // reopen takes in that a target lets its lanes run, or no longer. The change for
 // its lanes is a chore.
-func (a *agenda) reopen(t *target, now task.Millis) {
+func (a *Planner) reopen(t *target, now task.Millis) {
 	a.arm(&t.bell, 0, t.next(a.steady))
 	a.redo(&t.chore, now)
 }
 
 // look is called when a wait of t ends.
-func (t *target) look(a *agenda, now task.Millis) { a.reopen(t, now) }
+func (t *target) look(a *Planner, now task.Millis) { a.reopen(t, now) }
 
 // look is called when l's first task is due.
-func (l *lane) look(a *agenda, now task.Millis) {
+func (l *lane) look(a *Planner, now task.Millis) {
 	if l.state == waiting {
 		a.place(l, now)
 	}
 }
 
-func (a *agenda) placeAll(lanes []*lane, now task.Millis) {
+func (a *Planner) placeAll(lanes []*lane, now task.Millis) {
 	for _, l := range lanes {
 		a.place(l, now)
 	}
@@ -255,7 +255,7 @@ func (a *agenda) placeAll(lanes []*lane, now task.Millis) {
 
 // replace puts l where it belongs after it has begun or ended an attempt, and
 // with it those that share a limit with it.
-func (a *agenda) replace(l *lane, now task.Millis) {
+func (a *Planner) replace(l *lane, now task.Millis) {
 	if l.queue.settings.PerDestination > 0 {
 		a.placeAll(l.outlet.lanes, now)
 		return
@@ -264,13 +264,13 @@ func (a *agenda) replace(l *lane, now task.Millis) {
 }
 
 // full reports whether l has all that it may have running.
-func (a *agenda) full(l *lane) bool {
+func (a *Planner) full(l *lane) bool {
 	limit, o := l.queue.settings.PerDestination, l.outlet
 	return l.running >= a.slots.most() || limit > 0 && (o.running >= limit || o.stake != nil && o.stake.full(a.steady))
 }
 
 // place puts l where it belongs after any change.
-func (a *agenda) place(l *lane, now task.Millis) {
+func (a *Planner) place(l *lane, now task.Millis) {
 	if l.schedules() {
 		a.placeSchedules(l, now)
 		return

@@ -21,7 +21,7 @@ type chore struct {
 // redo does the first piece of a chore, or begins it once more. It goes on where it stands.
 // If a receiver opens and closes faster than all its lanes are looked at, they still have
 // their turns; from the same end each time, those at the other end would never start.
-func (a *agenda) redo(c *chore, now task.Millis) {
+func (a *Planner) redo(c *chore, now task.Millis) {
 	c.left = len(c.lanes())
 	a.piece(c, now)
 	if c.left > 0 && !c.waiting {
@@ -31,7 +31,7 @@ func (a *agenda) redo(c *chore, now task.Millis) {
 }
 
 // work does the next piece of the chores that are left.
-func (a *agenda) work(now task.Millis) {
+func (a *Planner) Work(now task.Millis) {
 	if len(a.chores) == 0 {
 		return
 	}
@@ -45,7 +45,7 @@ func (a *agenda) work(now task.Millis) {
 }
 
 // piece does a piece of c.
-func (a *agenda) piece(c *chore, now task.Millis) {
+func (a *Planner) piece(c *chore, now task.Millis) {
 	lanes := c.lanes()
 	c.left = min(c.left, len(lanes))
 	for n := a.pieces; n > 0 && c.left > 0; n-- {
@@ -69,7 +69,7 @@ func (c *chore) grown() {
 
 // filled does the lane that stands at a place now, as another one has left it: the chore
 // may have been at the place, and not at the lane.
-func (a *agenda) filled(c *chore, at int, now task.Millis) {
+func (a *Planner) filled(c *chore, at int, now task.Millis) {
 	if lanes := c.lanes(); c.left > 0 && at < len(lanes) {
 		a.fathom(lanes[at], now)
 		a.place(lanes[at], now)

@@ -15,7 +15,7 @@ func TestAChoreReachesEveryLaneWhileLanesComeAndGo(t *testing.T) {
 	const now = 1_000_000
 	for seed := range uint64(20) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
-		a := newAgenda(rules{window: 5 * time.Second, tasks: 100_000}, 1024)
+		a := NewPlanner(Rules{Window: 5 * time.Second, Tasks: 100_000}, 1024)
 		a.pieces = 1 + rnd.IntN(8)
 		name := func(i int) task.Lane {
 			return task.Lane{Namespace: "a", Queue: fmt.Sprint("q", i), Destination: "host"}
@@ -23,14 +23,14 @@ func TestAChoreReachesEveryLaneWhileLanesComeAndGo(t *testing.T) {
 		var empty []*lane
 		next := 0
 		for range 100 {
-			a.hint(now, task.Entry{Name: fmt.Sprint("t", next), Lane: name(next), Due: now})
+			a.Hint(now, task.Entry{Name: fmt.Sprint("t", next), Lane: name(next), Due: now})
 			next++
 		}
 		target := a.lanes[name(0)].target
 		for range 2000 {
 			switch rnd.IntN(12) {
 			case 0:
-				a.hint(now, task.Entry{Name: fmt.Sprint("t", next), Lane: name(next), Due: now})
+				a.Hint(now, task.Entry{Name: fmt.Sprint("t", next), Lane: name(next), Due: now})
 				next++
 			case 1, 2, 3:
 				empty = append(empty, a.open(name(next), now))
@@ -44,13 +44,13 @@ func TestAChoreReachesEveryLaneWhileLanesComeAndGo(t *testing.T) {
 				}
 			case 7:
 				if target.asked > a.steady {
-					a.tick(target.asked)
+					a.Tick(target.asked)
 					a.reopen(target, now)
 				} else {
-					a.slow(&pick{lane: target.lanes[0], picked: a.steady}, now, time.Minute)
+					a.Slow(&Pick{lane: target.lanes[0], picked: a.steady}, now, time.Minute)
 				}
 			default:
-				a.work(now)
+				a.Work(now)
 			}
 			if len(a.chores) > 0 {
 				continue

@@ -56,14 +56,14 @@ func (d *Dispatcher) claimer(stopping, calls, attempts context.Context) {
 
 // take picks what is to be claimed now. Each pick holds its slot.
 func (d *Dispatcher) take() []*attempt {
-	var picks []pick
+	var picks []Pick
 	d.update(func(now task.Millis) {
-		d.several.Store(d.agenda.several())
-		picks = d.agenda.take(now, claimBatch.now(d))
+		d.several.Store(d.agenda.Several())
+		picks = d.agenda.Take(now, claimBatch.now(d))
 	})
 	batch := make([]*attempt, len(picks))
 	for i, p := range picks {
-		batch[i] = &attempt{pick: p, token: task.Token(rand.Text())}
+		batch[i] = &attempt{Pick: p, token: task.Token(rand.Text())}
 	}
 	return batch
 }
@@ -102,7 +102,7 @@ func (d *Dispatcher) claim(stopping, calls context.Context, batch []*attempt) {
 // storeAway notes that the store, or a part of it, gave no answer. While it is away, no task
 // waits for its receiver alone.
 func (d *Dispatcher) storeAway() {
-	d.update(func(task.Millis) { d.agenda.storeAway() })
+	d.update(func(task.Millis) { d.agenda.StoreAway() })
 }
 
 // unanswered returns the attempts whose part of the store is away, where that of
@@ -181,14 +181,14 @@ func (d *Dispatcher) launch(stopping, attempts context.Context, batch []*attempt
 	}
 	d.update(func(now task.Millis) {
 		for _, a := range batch {
-			d.agenda.answered(a.Key)
+			d.agenda.Answered(a.Key)
 			if a.refused != nil {
 				a.odd = !d.count.refused(a.refused) && !a.apart && stopping.Err() == nil
-				d.agenda.release(&a.pick, now, nothing, nil)
+				d.agenda.Release(&a.Pick, now, Nothing, nil)
 				continue
 			}
-			a.lapsed = !d.agenda.covered(&a.pick)
-			d.agenda.begin(&a.pick)
+			a.lapsed = !d.agenda.Covered(&a.Pick)
+			d.agenda.Begin(&a.Pick)
 			d.count.Claimed++
 			d.held[a] = struct{}{}
 		}

@@ -7,7 +7,7 @@ var none = task.NewSettings()
 
 // configure puts settings into force. It costs O(queues with lanes). The change for
 // the lanes of those that have changed is a chore.
-func (a *agenda) configure(now task.Millis, s *task.Settings) {
+func (a *Planner) Configure(now task.Millis, s *task.Settings) {
 	if s == nil {
 		s = none
 	}
@@ -22,7 +22,7 @@ func (a *agenda) configure(now task.Millis, s *task.Settings) {
 	}
 }
 
-func (a *agenda) reconfigure(q *queue, next *task.QueueSettings, now task.Millis) {
+func (a *Planner) reconfigure(q *queue, next *task.QueueSettings, now task.Millis) {
 	old := q.settings
 	q.settings = next
 	if old.Rate != next.Rate || old.BurstOrDefault() != next.BurstOrDefault() {

@@ -13,8 +13,8 @@ const manyLanes = 100_000
 
 // crowdedAgenda returns an agenda in which a namespace has very many lanes that
 // are due: each of its own destination, or queue.
-func crowdedAgenda(now task.Millis, of func(i int) task.Lane) *agenda {
-	a := newAgenda(rules{window: 5 * time.Second, tasks: 100_000}, 1024)
+func crowdedAgenda(now task.Millis, of func(i int) task.Lane) *Planner {
+	a := NewPlanner(Rules{Window: 5 * time.Second, Tasks: 100_000}, 1024)
 	heads := make([]task.LaneHead, manyLanes)
 	for i := range heads {
 		heads[i] = task.LaneHead{Lane: of(i), Due: now}
@@ -39,7 +39,7 @@ func TestANamespaceWithAHundredThousandLanesDelaysTheFirstReadOfAnotherByNoTurn(
 		a := crowdedAgenda(now, of)
 		a.survey(now, []task.LaneHead{{Lane: few, Due: now}})
 		found := false
-		for _, r := range a.plan(now) {
+		for _, r := range a.Reads(now) {
 			found = found || r.Lane == few
 		}
 		if !found {
@@ -53,11 +53,11 @@ func TestANamespaceHasItsShareOfAWindowThatAnotherHasFilled(t *testing.T) {
 	a := crowdedAgenda(now, hostOfCrowd)
 	for i := range window + 10_000 {
 		lane := hostOfCrowd(i % 1000)
-		a.hint(now, task.Entry{Name: fmt.Sprint("t", i), Lane: lane, Due: now + 1000})
+		a.Hint(now, task.Entry{Name: fmt.Sprint("t", i), Lane: lane, Due: now + 1000})
 	}
 	before := a.total
 	for i := range 20_000 {
-		a.hint(now, task.Entry{Name: fmt.Sprint("t", i), Lane: few, Due: now + 1000})
+		a.Hint(now, task.Entry{Name: fmt.Sprint("t", i), Lane: few, Due: now + 1000})
 	}
 	if l := a.lanes[few]; l == nil || l.order.len() < window/8 {
 		t.Errorf("of 20,000 tasks of the other namespace %d are known, while the crowd has %d", a.total-before, before)
@@ -66,9 +66,9 @@ func TestANamespaceHasItsShareOfAWindowThatAnotherHasFilled(t *testing.T) {
 
 func TestANamespaceThatIsAloneMayFillTheWindow(t *testing.T) {
 	const now = 1_000_000
-	a := newAgenda(rules{window: 5 * time.Second, tasks: 10_000}, 1024)
+	a := NewPlanner(Rules{Window: 5 * time.Second, Tasks: 10_000}, 1024)
 	for i := range 20_000 {
-		a.hint(now, task.Entry{Name: fmt.Sprint("t", i), Lane: hostOfCrowd(i % 100), Due: now + 1000})
+		a.Hint(now, task.Entry{Name: fmt.Sprint("t", i), Lane: hostOfCrowd(i % 100), Due: now + 1000})
 	}
 	if a.total < 9000 {
 		t.Errorf("%d tasks are known, the window has room for 10,000", a.total)
@@ -85,7 +85,7 @@ func TestARoundOfAHundredThousandLanesDoesNotHoldUpThoseOfOthers(t *testing.T) {
 	surveyed := 0
 	for step := 1; len(a.rounds) > 0; step++ {
 		left := a.spaces["crowd"].round.lane
-		pages := a.pages(now)
+		pages := a.Pages(now)
 		if n := left - a.spaces["crowd"].round.lane; n > most {
 			t.Fatalf("one step looks at %d lanes under the lock, at most %d", n, most)
 		}
@@ -100,7 +100,7 @@ func TestARoundOfAHundredThousandLanesDoesNotHoldUpThoseOfOthers(t *testing.T) {
 				surveyed = step
 			}
 		}
-		a.absorbPages(now, pages, shown)
+		a.AbsorbPages(now, pages, shown)
 	}
 	if surveyed != 1 {
 		t.Errorf("the other namespace was surveyed in step %d", surveyed)
@@ -109,15 +109,15 @@ func TestARoundOfAHundredThousandLanesDoesNotHoldUpThoseOfOthers(t *testing.T) {
 
 func TestSchedulesOfANamespaceThatWereFreedAreFiredInTurnsWithThoseOfOthers(t *testing.T) {
 	const now = 1_000_000
-	a := newAgenda(rules{window: 5 * time.Second, tasks: 100_000}, 1024)
+	a := NewPlanner(Rules{Window: 5 * time.Second, Tasks: 100_000}, 1024)
 	for i := range manyLanes {
-		a.hint(now, task.Entry{Name: fmt.Sprint("@s", i), Lane: task.ScheduleLane("crowd")})
-		a.hint(now, task.Entry{Name: fmt.Sprint("@due", i), Lane: task.ScheduleLane("crowd"), Due: now})
+		a.Hint(now, task.Entry{Name: fmt.Sprint("@s", i), Lane: task.ScheduleLane("crowd")})
+		a.Hint(now, task.Entry{Name: fmt.Sprint("@due", i), Lane: task.ScheduleLane("crowd"), Due: now})
 	}
-	a.hint(now, task.Entry{Name: "@freed", Lane: task.ScheduleLane("few")})
-	a.hint(now, task.Entry{Name: "@due", Lane: task.ScheduleLane("few"), Due: now})
+	a.Hint(now, task.Entry{Name: "@freed", Lane: task.ScheduleLane("few")})
+	a.Hint(now, task.Entry{Name: "@due", Lane: task.ScheduleLane("few"), Due: now})
 	seen := map[task.Key]bool{}
-	for _, f := range a.takeFires(now, fireBatch) {
+	for _, f := range a.TakeFires(now, fireBatch) {
 		seen[f.Key] = true
 	}
 	for _, name := range []string{"@freed", "@due"} {
@@ -133,7 +133,7 @@ func TestAChangeForAHundredThousandLanesIsTakenInPieceByPiece(t *testing.T) {
 	const now, most = 1_000_000, 1000
 	a := crowdedAgenda(now, queueOfCrowd)
 	for i := range manyLanes {
-		a.hint(now, task.Entry{Name: fmt.Sprint("t", i), Lane: queueOfCrowd(i), Due: now})
+		a.Hint(now, task.Entry{Name: fmt.Sprint("t", i), Lane: queueOfCrowd(i), Due: now})
 	}
 	ready := func() (n int) {
 		for _, l := range a.lanes {
@@ -144,16 +144,16 @@ func TestAChangeForAHundredThousandLanesIsTakenInPieceByPiece(t *testing.T) {
 		return n
 	}
 	before := ready()
-	a.slow(&pick{lane: a.lanes[queueOfCrowd(0)], picked: a.steady}, now, time.Minute)
+	a.Slow(&Pick{lane: a.lanes[queueOfCrowd(0)], picked: a.steady}, now, time.Minute)
 	if n := before - ready(); before != manyLanes || n > most {
 		t.Fatalf("of %d lanes that are ready %d are looked at under the lock, at most %d", before, n, most)
 	}
-	if picks := a.take(now, claimBatch.alone); len(picks) > 0 {
+	if picks := a.Take(now, claimBatch.alone); len(picks) > 0 {
 		t.Errorf("%d tasks start, though their receiver wants nothing for a minute", len(picks))
 	}
 	for steps := 0; len(a.chores) > 0; steps++ {
 		was := ready()
-		if a.work(now); was-ready() > most || steps > manyLanes {
+		if a.Work(now); was-ready() > most || steps > manyLanes {
 			t.Fatalf("in step %d %d lanes are looked at", steps, was-ready())
 		}
 	}
@@ -167,24 +167,24 @@ func TestAChangeForAHundredThousandLanesIsTakenInPieceByPiece(t *testing.T) {
 func TestOfManyQueuesEachHasItsTurnHoweverOftenTheirReceiverAsksForPatience(t *testing.T) {
 	const lanes, each, batch = 5000, 8, 64
 	now := task.Millis(1_000_000)
-	a := newAgenda(rules{window: 5 * time.Second, tasks: 100_000}, 1024)
+	a := NewPlanner(Rules{Window: 5 * time.Second, Tasks: 100_000}, 1024)
 	for i := range lanes * each {
-		a.hint(now, task.Entry{Name: fmt.Sprint("t", i), Lane: queueOfCrowd(i % lanes), Due: now})
+		a.Hint(now, task.Entry{Name: fmt.Sprint("t", i), Lane: queueOfCrowd(i % lanes), Due: now})
 	}
 	seen := map[task.Lane]bool{}
 	target := a.lanes[queueOfCrowd(0)].target
 	for range 2 * lanes / batch {
-		a.tick(a.steady + 2*time.Second)
+		a.Tick(a.steady + 2*time.Second)
 		now = now.Add(2 * time.Second)
 		a.reopen(target, now) // its wait has ended
-		picks := a.take(now, batch)
+		picks := a.Take(now, batch)
 		for i := range picks {
 			seen[picks[i].lane.name] = true
-			a.release(&picks[i], now, replied, nil)
+			a.Release(&picks[i], now, Replied, nil)
 		}
-		a.slow(&pick{lane: target.lanes[0], picked: a.steady}, now, time.Second)
+		a.Slow(&Pick{lane: target.lanes[0], picked: a.steady}, now, time.Second)
 		for len(a.chores) > 0 {
-			a.work(now)
+			a.Work(now)
 		}
 	}
 	if len(seen) < lanes {

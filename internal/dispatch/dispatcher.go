@@ -43,7 +43,7 @@ type Dispatcher struct {
 	skips   skips
 
 	// Both wheels fire inline: their callbacks take mu, or none, for a moment.
-	alarms *wheel.Wheel[*bell]    // for what waits for a moment
+	alarms *wheel.Wheel[*Wakeup]    // for what waits for a moment
 	leases *wheel.Wheel[*attempt] // for attempts, at the last moment of their lease
 
 	wake     chan struct{} // to the claimer: there may be something to claim
@@ -57,7 +57,7 @@ type Dispatcher struct {
 	several  atomic.Bool // tasks of several namespaces are known; the claimer writes it, the settler reads it
 
 	mu      sync.Mutex // guards everything below; before a wheel's locks, never during a call of the store
-	agenda  *agenda
+	agenda  *Planner
 	held    map[*attempt]struct{} // claimed and not settled
 	count   counters
 	started bool
@@ -88,14 +88,14 @@ func New(config Config, queue task.Queue, deliver Deliver) *Dispatcher {
 		asks:     make(chan struct{}, 1),
 		asked:    make(chan struct{}, 1),
 		outcomes: make(chan *attempt, c.Slots),
-		agenda: newAgenda(rules{
-			window: c.Window, tasks: c.WindowTasks,
-			breakAfter: max(c.BreakerFailures, 0), breakMost: c.BreakerMax,
-			shared: c.Permits != nil,
+		agenda: NewPlanner(Rules{
+			Window: c.Window, Tasks: c.WindowTasks,
+			BreakAfter: max(c.BreakerFailures, 0), BreakMost: c.BreakerMax,
+			Shared: c.Permits != nil,
 		}, c.Slots),
 		held: map[*attempt]struct{}{},
 	}
-	d.agenda.configure(d.now(), c.Settings)
+	d.agenda.Configure(d.now(), c.Settings)
 	inline := wheel.Config{Shards: 1, Run: wheel.Inline}
 	d.alarms = wheel.NewBatch(inline, d.ring)
 	d.leases = wheel.New(inline, func(a *attempt) { a.cancel(ErrLeaseLost) })
@@ -108,43 +108,43 @@ func (d *Dispatcher) Stats() Stats {
 	defer d.mu.Unlock()
 	s := d.count.stats()
 	s.Running = len(d.held)
-	s.Known, s.Lanes, s.Breakers = d.agenda.size()
+	s.Known, s.Lanes, s.Breakers = d.agenda.Size()
 	return s
 }
 
 // Configure puts settings into force, at once; nil: there are none. It is what
 // a task.Registry reports, and costs O(queues with lanes).
 func (d *Dispatcher) Configure(s *task.Settings) {
-	d.update(func(now task.Millis) { d.agenda.configure(now, s) })
+	d.update(func(now task.Millis) { d.agenda.Configure(now, s) })
 }
 
 // update changes the agenda, and wakes whoever has something to do after it.
 func (d *Dispatcher) update(change func(now task.Millis)) {
 	d.mu.Lock()
-	d.agenda.tick(d.monotonic())
+	d.agenda.Tick(d.monotonic())
 	clock := d.config.Now()
 	change(task.FloorMillis(clock))
-	d.agenda.work(task.FloorMillis(clock))
-	if d.agenda.giveUp() {
+	d.agenda.Work(task.FloorMillis(clock))
+	if d.agenda.GiveUp() {
 		d.openGateLocked()
 	}
 	d.armLocked(clock)
-	wants, changes := d.agenda.wants(), d.agenda.breakerChanges()
+	wants, changes := d.agenda.Wants(), d.agenda.BreakerChanges()
 	d.mu.Unlock()
 	d.logBreakers(changes)
-	if wants.survey {
+	if wants.Survey {
 		signal(d.unread)
 	}
-	if wants.claim {
+	if wants.Claim {
 		signal(d.wake)
 	}
-	if wants.fire {
+	if wants.Fire {
 		signal(d.fires)
 	}
-	if wants.read {
+	if wants.Read {
 		signal(d.hunger)
 	}
-	if wants.ask {
+	if wants.Ask {
 		signal(d.asks)
 	}
 }
@@ -163,26 +163,26 @@ func (d *Dispatcher) openGateLocked() {
 // step of it the timer is wrong, ring or the poll finds that out, and sets it
 // again.
 func (d *Dispatcher) armLocked(clock time.Time) {
-	for _, b := range d.agenda.alarms() {
-		if !b.set() {
-			d.alarms.Remove(wheel.ID(b.timer))
+	for _, b := range d.agenda.Wakeups() {
+		if !b.IsSet() {
+			d.alarms.Remove(wheel.ID(b.Timer))
 			continue
 		}
-		wait := d.agenda.untilBell(b)
-		if b.wall != 0 {
-			wait = b.wall.Time().Sub(clock)
+		wait := d.agenda.Until(b)
+		if b.Wall != 0 {
+			wait = b.Wall.Time().Sub(clock)
 		}
-		if !d.alarms.Reset(wheel.ID(b.timer), wait) {
-			b.timer = uint64(d.alarms.Add(wait, b))
+		if !d.alarms.Reset(wheel.ID(b.Timer), wait) {
+			b.Timer = uint64(d.alarms.Add(wait, b))
 		}
 	}
 }
 
 // ring is called when bells' timers fire.
-func (d *Dispatcher) ring(fired []wheel.Expired[*bell]) {
+func (d *Dispatcher) ring(fired []wheel.Expired[*Wakeup]) {
 	d.update(func(now task.Millis) {
 		for _, e := range fired {
-			d.agenda.ring(e.Value, now)
+			d.agenda.Wake(e.Value, now)
 		}
 	})
 }
@@ -192,7 +192,7 @@ func (d *Dispatcher) hint(entries []task.Entry) {
 	d.update(func(now task.Millis) {
 		d.count.Hints += uint64(len(entries))
 		for _, e := range entries {
-			d.agenda.hint(now, e)
+			d.agenda.Hint(now, e)
 		}
 	})
 }

@@ -38,7 +38,7 @@ type gate struct {
 	queues row[*queue]   // with a lane that may go through
 	taken  bool          // an attempt is under way
 	key    task.Key      // valid if taken: of its task
-	bell   bell          // while it is: for when the patience ends
+	bell   Wakeup          // while it is: for when the patience ends
 	until  time.Duration // when that is; 0: no attempt is under way, or it was given up
 
 	gaveUp map[task.Key]int // how often an attempt was; while somebody waits
@@ -70,14 +70,14 @@ func (g *gate) put(q *queue, stands bool) {
 func (g *gate) enter(q *queue) { g.taken, q.went = true, q.since }
 
 // beginAtGate notes that the attempt which has the gate starts.
-func (a *agenda) beginAtGate(k task.Key) {
+func (a *Planner) beginAtGate(k task.Key) {
 	a.gate.key = k
 	a.gate.until = a.steady + patience<<min(a.gate.gaveUp[k], 16)
 	a.arm(&a.gate.bell, 0, a.gate.until)
 }
 
 // giveUp reports, once, that the attempt which has the gate is to be ended: see gate.
-func (a *agenda) giveUp() bool { return a.gate.giveUp(a.steady) }
+func (a *Planner) GiveUp() bool { return a.gate.giveUp(a.steady) }
 
 // giveUp reports, once, that the attempt which has the gate has had it for long
 // enough, as others wait.
@@ -94,10 +94,10 @@ func (g *gate) giveUp(steady time.Duration) bool {
 }
 
 // look has nothing to do: update asks giveUp after each change.
-func (g *gate) look(*agenda, task.Millis) {}
+func (g *gate) look(*Planner, task.Millis) {}
 
 // leaveGate notes that the attempt which has the gate has ended.
-func (a *agenda) leaveGate() {
+func (a *Planner) leaveGate() {
 	if a.gate.until != 0 { // it ended by itself
 		delete(a.gate.gaveUp, a.gate.key)
 	}

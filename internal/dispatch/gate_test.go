@@ -18,13 +18,13 @@ import (
 // any order in which attempts end, each lane goes through in its turn.
 func TestNobodyStarvesAtTheGate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		a := newAgenda(rules{window: 5 * time.Second, tasks: 1_000_000}, rapid.IntRange(1, 12).Draw(t, "slots"))
+		a := NewPlanner(Rules{Window: 5 * time.Second, Tasks: 1_000_000}, rapid.IntRange(1, 12).Draw(t, "slots"))
 		var suspects []task.Lane
 		most, n := 0, 0
 		put := func(l task.Lane) {
 			n++
 			a.targetOf(targetKey{l.Namespace, l.Destination}).class = proven // no other class is short
-			a.hint(noon, task.Entry{Name: fmt.Sprint("t", n), Lane: l, Due: noon - task.Millis(n)})
+			a.Hint(noon, task.Entry{Name: fmt.Sprint("t", n), Lane: l, Due: noon - task.Millis(n)})
 		}
 		queues := rapid.IntRange(1, 5).Draw(t, "queues")
 		for q := range queues {
@@ -43,10 +43,10 @@ func TestNobodyStarvesAtTheGate(t *testing.T) {
 		}
 
 		through, waited := 0, map[task.Lane]int{}
-		var running []pick
+		var running []Pick
 		for range 500 {
-			for _, p := range a.take(noon, 100) {
-				a.begin(&p)
+			for _, p := range a.Take(noon, 100) {
+				a.Begin(&p)
 				running = append(running, p)
 				put(p.lane.name) // as much waits as before
 				if !p.lane.quarantined() {
@@ -69,7 +69,7 @@ func TestNobodyStarvesAtTheGate(t *testing.T) {
 			i := rapid.IntRange(0, len(running)-1).Draw(t, "ends")
 			p := running[i]
 			running = slices.Delete(running, i, i+1)
-			a.release(&p, noon, replied, nil)
+			a.Release(&p, noon, Replied, nil)
 		}
 		if through < 500/20 { // a slot of at most twelve, and a gate that is open at each
 			t.Fatalf("%d attempts went through", through)
@@ -77,7 +77,7 @@ func TestNobodyStarvesAtTheGate(t *testing.T) {
 	})
 }
 
-func count(picks []pick, is func(*pick) bool) (n int) {
+func count(picks []Pick, is func(*Pick) bool) (n int) {
 	for i := range picks {
 		if is(&picks[i]) {
 			n++
@@ -92,30 +92,30 @@ func TestWhatALimitStopsDoesNotStandAtTheGate(t *testing.T) {
 		"paused": {Paused: true}, "rate": {Rate: 1, Burst: 1}, "concurrency": {Concurrency: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := newAgenda(rules{window: 5 * time.Second, tasks: 1000}, 8)
+			a := NewPlanner(Rules{Window: 5 * time.Second, Tasks: 1000}, 8)
 			q.Name = "limited"
-			a.configure(noon, task.NewSettings(&q))
+			a.Configure(noon, task.NewSettings(&q))
 			if name != "paused" { // use up what it has
-				a.hint(noon, task.Entry{Name: "routine", Lane: task.Lane{Queue: "limited"}, Due: noon})
-				p := a.take(noon, 1)[0]
-				a.begin(&p)
+				a.Hint(noon, task.Entry{Name: "routine", Lane: task.Lane{Queue: "limited"}, Due: noon})
+				p := a.Take(noon, 1)[0]
+				a.Begin(&p)
 			}
-			a.hint(noon, task.Entry{Name: "stopped", Lane: lane("limited"), Due: noon - 1000})
-			a.hint(noon, task.Entry{Name: "t", Lane: lane("free"), Due: noon})
+			a.Hint(noon, task.Entry{Name: "stopped", Lane: lane("limited"), Due: noon - 1000})
+			a.Hint(noon, task.Entry{Name: "t", Lane: lane("free"), Due: noon})
 			want(t, "through the gate went", names(a, noon, 10), "t")
-			a.configure(noon, nil)
-			a.hint(noon, task.Entry{Name: "stopped", Lane: lane("limited"), Due: noon - 1000}) // as a read would find it
+			a.Configure(noon, nil)
+			a.Hint(noon, task.Entry{Name: "stopped", Lane: lane("limited"), Due: noon - 1000}) // as a read would find it
 			want(t, "without the limit", names(a, noon, 10), "stopped")
 		})
 	}
 }
 
 func TestAQueueWhoseTasksWaitAtTheGateIsKeptByNoLimit(t *testing.T) {
-	a := newAgenda(rules{window: 5 * time.Second, tasks: 1000}, 4)
+	a := NewPlanner(Rules{Window: 5 * time.Second, Tasks: 1000}, 4)
 	for _, name := range []string{"a", "b"} {
-		a.hint(noon, task.Entry{Name: name, Lane: task.Lane{Queue: "q", Priority: task.Quarantine}, Due: noon})
+		a.Hint(noon, task.Entry{Name: name, Lane: task.Lane{Queue: "q", Priority: task.Quarantine}, Due: noon})
 	}
-	if n := len(a.take(noon, 10)); n != 1 {
+	if n := len(a.Take(noon, 10)); n != 1 {
 		t.Fatalf("%d went through", n)
 	}
 	q := a.queues[queueKey{"", "q"}]

@@ -52,7 +52,7 @@ func (w *world) mayRunButForSlots(l *lane) bool {
 	switch {
 	case l.schedules() || l.state == waiting || l.order.len() == 0 || l.earliest() > w.now:
 		return false
-	case w.lossy > 0 && (l.state == barred || l.queue.bell.set() && !urgent): // time has ended it, and nobody was told
+	case w.lossy > 0 && (l.state == barred || l.queue.bell.IsSet() && !urgent): // time has ended it, and nobody was told
 		return false
 	case w.steady < t.rested, !urgent && (w.steady < t.asked || t.breaker.open && (w.steady < t.breaker.until || t.breaker.probe != 0)):
 		return false
@@ -62,12 +62,12 @@ func (w *world) mayRunButForSlots(l *lane) bool {
 		return false
 	case !urgent && s.Rate > 0 && l.queue.bucket.next(w.steady) > w.steady:
 		return false
-	case s.Concurrency > 0 && w.count(func(p *pick) bool { return p.lane.queue == l.queue }) >= s.Concurrency:
+	case s.Concurrency > 0 && w.count(func(p *Pick) bool { return p.lane.queue == l.queue }) >= s.Concurrency:
 		return false
-	case s.PerDestination > 0 && w.count(func(p *pick) bool { return p.lane.outlet == l.outlet }) >= s.PerDestination:
+	case s.PerDestination > 0 && w.count(func(p *Pick) bool { return p.lane.outlet == l.outlet }) >= s.PerDestination:
 		return false
 	}
-	return w.count(func(p *pick) bool { return p.lane == l }) < (w.a.slots.all+1)/2
+	return w.count(func(p *Pick) bool { return p.lane == l }) < (w.a.slots.all+1)/2
 }
 
 // hasShare reports whether l's queue has less running than its share.
@@ -88,7 +88,7 @@ func (w *world) hasShare(l *lane) bool {
 	if queues == 1 {
 		all /= 2
 	}
-	return w.count(func(p *pick) bool { return p.lane.queue == l.queue })*len(spaces[l.name.Namespace]) < all
+	return w.count(func(p *Pick) bool { return p.lane.queue == l.queue })*len(spaces[l.name.Namespace]) < all
 }
 
 // hasSlot is the law of slots.
@@ -98,19 +98,19 @@ func (w *world) hasSlot(l *lane) bool {
 	left := all - len(w.picks)
 	last, scarce, lent := pool/16, pool/8, pool/2
 	if class != proven {
-		left = min(left, max(all*3/4, 1)-w.count(func(p *pick) bool { return p.class != proven }))
+		left = min(left, max(all*3/4, 1)-w.count(func(p *Pick) bool { return p.class != proven }))
 		last, scarce, lent = 0, pool/2, pool-pool/8
 	}
 	if class == suspect {
-		left = min(left, pool-w.count(func(p *pick) bool { return p.class == suspect }))
+		left = min(left, pool-w.count(func(p *Pick) bool { return p.class == suspect }))
 	}
 	if l.name.Priority == task.Quarantine {
 		return left > 0
 	}
-	if class != proven && w.count(func(p *pick) bool { return p.lane.queue == l.queue && p.class == class })/3 >= left {
+	if class != proven && w.count(func(p *Pick) bool { return p.lane.queue == l.queue && p.class == class })/3 >= left {
 		return false
 	}
-	running := w.count(func(p *pick) bool { return p.lane == l })
+	running := w.count(func(p *Pick) bool { return p.lane == l })
 	switch {
 	case running >= l.allowance:
 		return running-l.allowance+lent < left
@@ -122,9 +122,9 @@ func (w *world) hasSlot(l *lane) bool {
 	return running < left && scarce < left
 }
 
-func inQuarantine(p *pick) bool { return p.lane.name.Priority == task.Quarantine }
+func inQuarantine(p *Pick) bool { return p.lane.name.Priority == task.Quarantine }
 
-func (w *world) count(is func(*pick) bool) int {
+func (w *world) count(is func(*Pick) bool) int {
 	n := 0
 	for _, p := range w.picks {
 		if is(p) {

@@ -8,7 +8,7 @@ import (
 )
 
 // open returns a new lane, nil if nothing is to be known of it: its queue is held.
-func (a *agenda) open(name task.Lane, now task.Millis) *lane {
+func (a *Planner) open(name task.Lane, now task.Millis) *lane {
 	q := a.queueOf(queueKey{name.Namespace, name.Queue}, now)
 	if q.holds(name.Priority) {
 		return nil
@@ -34,12 +34,12 @@ func (a *agenda) open(name task.Lane, now task.Millis) *lane {
 	return l
 }
 
-func (a *agenda) next() uint64 {
+func (a *Planner) next() uint64 {
 	a.number++
 	return a.number
 }
 
-func (a *agenda) queueOf(key queueKey, now task.Millis) *queue {
+func (a *Planner) queueOf(key queueKey, now task.Millis) *queue {
 	if q := a.queues[key]; q != nil {
 		return q
 	}
@@ -55,7 +55,7 @@ func (a *agenda) queueOf(key queueKey, now task.Millis) *queue {
 	return q
 }
 
-func (a *agenda) tenantOf(name string) *tenant {
+func (a *Planner) tenantOf(name string) *tenant {
 	t := a.spaces[name]
 	if t == nil {
 		t = &tenant{name: name, suspended: a.settings.Suspended(name), turns: turns{number: a.next()}, round: round{checked: a.checked}}
@@ -65,7 +65,7 @@ func (a *agenda) tenantOf(name string) *tenant {
 	return t
 }
 
-func (a *agenda) targetOf(key targetKey) *target {
+func (a *Planner) targetOf(key targetKey) *target {
 	t := a.targets[key]
 	if t == nil {
 		t = &target{key: key, number: a.next(), class: unknown}
@@ -78,7 +78,7 @@ func (a *agenda) targetOf(key targetKey) *target {
 }
 
 // drop forgets a lane that is idle.
-func (a *agenda) drop(l *lane, now task.Millis) {
+func (a *Planner) drop(l *lane, now task.Millis) {
 	delete(a.lanes, l.name)
 	q, t, o := l.queue, l.target, l.outlet
 	q.lanes = without(q.lanes, l.inQueue, func(l *lane) *int { return &l.inQueue })
@@ -107,8 +107,8 @@ func without[T any](list []T, at int, place func(T) *int) []T {
 
 // withdraw makes the window end where it ends now that the clock has stepped
 // back: hints beyond that were ignored.
-func (a *agenda) withdraw(l *lane, now task.Millis) {
-	end := task.Position{Due: now.Add(a.window) + 1}
+func (a *Planner) withdraw(l *lane, now task.Millis) {
+	end := task.Position{Due: now.Add(a.rules.Window) + 1}
 	if end.Less(l.cursor) {
 		l.cursor = end
 	}
@@ -128,7 +128,7 @@ const (
 )
 
 // remember reports whether an empty lane is to be kept.
-func (a *agenda) remember(l *lane, now task.Millis) bool {
+func (a *Planner) remember(l *lane, now task.Millis) bool {
 	if l.emptied == 0 {
 		l.emptied = now
 	}

@@ -102,15 +102,15 @@ func TestARefusedClaimCostsNoToken(t *testing.T) {
 }
 
 func TestTheClocksStepsDoNotMoveARate(t *testing.T) {
-	a := newAgenda(rules{window: 5 * time.Second, tasks: 1000}, 100)
-	a.configure(noon, task.NewSettings(&task.QueueSettings{Name: "q", Rate: 1, Burst: 3}))
+	a := NewPlanner(Rules{Window: 5 * time.Second, Tasks: 1000}, 100)
+	a.Configure(noon, task.NewSettings(&task.QueueSettings{Name: "q", Rate: 1, Burst: 3}))
 	now, started := noon, 0
 	for i := range 60 {
-		a.tick(time.Duration(i) * time.Second)
+		a.Tick(time.Duration(i) * time.Second)
 		now += []task.Millis{0, 3_600_000, -3_600_000, -86_400_000}[i%4] + 1000
 		a.check(now)
 		for j := range 5 {
-			a.hint(now, entry("host", fmt.Sprint("t", i, "-", j), now-1))
+			a.Hint(now, entry("host", fmt.Sprint("t", i, "-", j), now-1))
 		}
 		started += len(names(a, now, 100))
 	}

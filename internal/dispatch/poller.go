@@ -40,7 +40,7 @@ func (d *Dispatcher) survey(ctx context.Context) {
 	}
 	d.update(func(now task.Millis) {
 		d.count.Polls++
-		d.agenda.beginRounds(now, names)
+		d.agenda.BeginRounds(now, names)
 	})
 	d.look(ctx)
 }
@@ -49,13 +49,13 @@ func (d *Dispatcher) survey(ctx context.Context) {
 // until it wants no more or the next survey is due.
 func (d *Dispatcher) look(ctx context.Context) {
 	for began := d.monotonic(); d.monotonic()-began < d.config.Poll; {
-		var pages []page
-		var reads []read
+		var pages []Page
+		var reads []Read
 		busy := false
 		d.update(func(now task.Millis) {
-			pages = d.agenda.pages(now)
-			reads = d.agenda.plan(now)
-			busy = d.agenda.busy()
+			pages = d.agenda.Pages(now)
+			reads = d.agenda.Reads(now)
+			busy = d.agenda.Busy()
 		})
 		if len(pages) == 0 && len(reads) == 0 && !busy {
 			return
@@ -63,8 +63,8 @@ func (d *Dispatcher) look(ctx context.Context) {
 		shown, failed := d.show(ctx, pages)
 		found, err := d.peek(ctx, reads)
 		d.update(func(now task.Millis) {
-			d.agenda.absorbPages(now, pages, shown)
-			d.agenda.absorb(now, reads, found)
+			d.agenda.AbsorbPages(now, pages, shown)
+			d.agenda.AbsorbReads(now, reads, found)
 		})
 		if failed != nil || err != nil {
 			return
@@ -73,7 +73,7 @@ func (d *Dispatcher) look(ctx context.Context) {
 }
 
 // show reads pages of lanes.
-func (d *Dispatcher) show(ctx context.Context, pages []page) ([]task.LanePage, error) {
+func (d *Dispatcher) show(ctx context.Context, pages []Page) ([]task.LanePage, error) {
 	if len(pages) == 0 {
 		return nil, nil
 	}
@@ -90,7 +90,7 @@ func (d *Dispatcher) show(ctx context.Context, pages []page) ([]task.LanePage, e
 }
 
 // peek reads parts of lanes.
-func (d *Dispatcher) peek(ctx context.Context, reads []read) ([][]task.Entry, error) {
+func (d *Dispatcher) peek(ctx context.Context, reads []Read) ([][]task.Entry, error) {
 	if len(reads) == 0 {
 		return nil, nil
 	}
@@ -102,7 +102,7 @@ func (d *Dispatcher) peek(ctx context.Context, reads []read) ([][]task.Entry, er
 	return found, nil
 }
 
-func laneReads(reads []read) []task.LaneRead {
+func laneReads(reads []Read) []task.LaneRead {
 	out := make([]task.LaneRead, len(reads))
 	for i, r := range reads {
 		out[i] = r.LaneRead

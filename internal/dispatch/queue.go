@@ -45,13 +45,13 @@ type queue struct {
 	lanes    []*lane
 	inTenant int // its place in the tenant's list
 	chore    chore
-	bell     bell // for the next token, or the end of a pause
+	bell     Wakeup // for the next token, or the end of a pause
 
 	free    time.Duration // valid unless it is held or stopped: since when, or since when it is known
 	held    bool          // nothing is claimed but what was run by hand, and nothing else is known
 	stopped bool          // nothing at all is claimed, fired or known: its namespace is suspended
 	bucket  bucket
-	stake   *stake // nil: the limits are this node's alone, or there are none
+	stake   *LimitLease // nil: the limits are this node's alone, or there are none
 	running int
 	tried   [classes]int // of them, by what their target was at the pick
 
@@ -70,7 +70,7 @@ type queueKey struct{ namespace, name string }
 type outlet struct {
 	lanes   []*lane // one for each priority, at most
 	running int
-	stake   *stake // as the queue's
+	stake   *LimitLease // as the queue's
 }
 
 // shelf is the lanes of one priority of a queue.
@@ -108,7 +108,7 @@ var stride = [...]int64{task.High: 1, task.Normal: 4, task.Low: 16, task.Quarant
 // run by hand and what is in quarantine have no such turns: see first and gate.
 
 // noteBusy notes that a lane has got (1) or lost (-1) a task that is due.
-func (a *agenda) noteBusy(l *lane, by int) {
+func (a *Planner) noteBusy(l *lane, by int) {
 	q, t := l.queue, l.queue.tenant
 	s := &q.shelves[l.name.Priority]
 	if s.busy += by; by > 0 && s.busy == 1 {
@@ -123,7 +123,7 @@ func (a *agenda) noteBusy(l *lane, by int) {
 }
 
 // served notes that l has had a turn.
-func (a *agenda) served(l *lane, now task.Millis) {
+func (a *Planner) served(l *lane, now task.Millis) {
 	q := l.queue
 	s := &q.shelves[l.name.Priority]
 	a.turn++
@@ -165,7 +165,7 @@ func (q *queue) first(left needs) *lane {
 // reseat puts q where it belongs after any change of its lanes, limits or
 // tokens, in its namespace and at the gate, and sets its bell for when that
 // changes by itself.
-func (a *agenda) reseat(q *queue) {
+func (a *Planner) reseat(q *queue) {
 	var next time.Duration
 	need, open := q.shelves[task.Urgent].lanes.needs(), false
 	if !q.held {
@@ -250,20 +250,20 @@ func (q *queue) routine() needs {
 
 // depth is how many tasks of l are of use to know of, however much room there
 // is: a limited queue starts only so many in the time of a window.
-func (a *agenda) depth(l *lane) int {
+func (a *Planner) depth(l *lane) int {
 	switch q := l.queue; {
 	case q.holds(l.name.Priority):
 		return 0
 	case l.target.breaker.open:
 		return reserve
 	case q.bucket.limited():
-		return reserve + int(min(q.settings.Rate*a.window.Seconds(), float64(a.tasks)))
+		return reserve + int(min(q.settings.Rate*a.rules.Window.Seconds(), float64(a.rules.Tasks)))
 	}
 	return math.MaxInt
 }
 
 // fathom takes in that the depth of l may have changed.
-func (a *agenda) fathom(l *lane, now task.Millis) {
+func (a *Planner) fathom(l *lane, now task.Millis) {
 	if l.queue.holds(l.name.Priority) {
 		a.gone(l, l.clear())
 		return
@@ -277,10 +277,10 @@ func (a *agenda) fathom(l *lane, now task.Millis) {
 }
 
 // look is called when q's bell rings: there is a token, or a pause ends.
-func (q *queue) look(a *agenda, now task.Millis) { a.refresh(q, now) }
+func (q *queue) look(a *Planner, now task.Millis) { a.refresh(q, now) }
 
 // refresh takes in what time has done to q.
-func (a *agenda) refresh(q *queue, now task.Millis) {
+func (a *Planner) refresh(q *queue, now task.Millis) {
 	if held, stopped := q.settings.Held(now), q.tenant.suspended; held != q.held || stopped != q.stopped {
 		a.hold(q, now, held, stopped)
 	}
@@ -292,7 +292,7 @@ func (a *agenda) refresh(q *queue, now task.Millis) {
 
 // hold stops q, or lets it go on. What is held is not known of: it would take
 // the room of others, however long. It is read again afterwards.
-func (a *agenda) hold(q *queue, now task.Millis, held, stopped bool) {
+func (a *Planner) hold(q *queue, now task.Millis, held, stopped bool) {
 	if q.held && !held || q.stopped && !stopped {
 		a.unread = true
 		q.tenant.round.hurry()

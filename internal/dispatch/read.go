@@ -3,7 +3,7 @@ package dispatch
 import "github.com/foliot/foliot/internal/task"
 
 // read is a part of a lane that the agenda wants to see.
-type read struct {
+type Read struct {
 	task.LaneRead
 	lane *lane
 	scan bool
@@ -18,7 +18,7 @@ type read struct {
 // claimed, or refused where it was not true any more, or waits for its turn, as
 // it would have to itself. Then it is the head, and earlier than all that is
 // known: the next survey finds it.
-func (a *agenda) survey(now task.Millis, heads []task.LaneHead) {
+func (a *Planner) survey(now task.Millis, heads []task.LaneHead) {
 	for _, h := range heads {
 		l := a.lanes[h.Lane]
 		if l == nil {
@@ -38,17 +38,17 @@ func (a *agenda) survey(now task.Millis, heads []task.LaneHead) {
 // wantsMore reports whether l is to be read on from its cursor: while it is
 // behind, whenever half of its room is empty, and otherwise when half of the
 // window has passed.
-func (a *agenda) wantsMore(l *lane, now task.Millis) bool {
+func (a *Planner) wantsMore(l *lane, now task.Millis) bool {
 	if l.behind {
 		return a.room(l) > l.order.len()/2
 	}
-	return l.cursor.Due <= now.Add(a.window/2)
+	return l.cursor.Due <= now.Add(a.rules.Window/2)
 }
 
 // want puts l, which may have a task due at an instant, into the line of its
 // namespace. The lane that has waited longest is first: since that instant, or since
 // it was read last.
-func (a *agenda) want(l *lane, due task.Millis) {
+func (a *Planner) want(l *lane, due task.Millis) {
 	if l.hungry {
 		return
 	}
@@ -63,7 +63,7 @@ func (a *agenda) want(l *lane, due task.Millis) {
 // nextToRead takes the lane out of the lines that is read next. Namespaces take
 // turns, lane by lane: however many lanes one of them has, the first of another is
 // in the next Peek.
-func (a *agenda) nextToRead(now task.Millis) *lane {
+func (a *Planner) nextToRead(now task.Millis) *lane {
 	t := a.hungry[0]
 	a.hungry[0] = nil
 	a.hungry = a.hungry[1:]
@@ -78,14 +78,14 @@ func (a *agenda) nextToRead(now task.Millis) *lane {
 
 // plan returns the reads that are wanted now, at most what one Peek may bring;
 // none: nothing is wanted.
-func (a *agenda) plan(now task.Millis) []read {
+func (a *Planner) Reads(now task.Millis) []Read {
 	for k, answered := range a.taken { // no read is under way: what sees it waiting from now on is right
 		if answered {
 			delete(a.taken, k)
 		}
 	}
-	var reads []read
-	budget, horizon := peekChunk, now.Add(a.window)
+	var reads []Read
+	budget, horizon := peekChunk, now.Add(a.rules.Window)
 	for len(a.hungry) > 0 && budget > 0 {
 		l := a.nextToRead(now)
 		if l.scan {
@@ -105,8 +105,8 @@ func (a *agenda) plan(now task.Millis) []read {
 	return reads
 }
 
-func (a *agenda) request(l *lane, scan bool, after task.Position, until task.Millis, limit int) read {
-	return read{
+func (a *Planner) request(l *lane, scan bool, after task.Position, until task.Millis, limit int) Read {
+	return Read{
 		LaneRead: task.LaneRead{Lane: l.name, After: after, Until: until, Limit: limit},
 		lane:     l, scan: scan, seq: a.seq,
 	}
@@ -114,7 +114,7 @@ func (a *agenda) request(l *lane, scan bool, after task.Position, until task.Mil
 
 // absorb takes in what the reads of a plan have found. found is nil where they
 // failed: they are wanted again at the next survey.
-func (a *agenda) absorb(now task.Millis, reads []read, found [][]task.Entry) {
+func (a *Planner) AbsorbReads(now task.Millis, reads []Read, found [][]task.Entry) {
 	for i, r := range reads {
 		switch {
 		case a.depth(r.lane) == 0: // its queue was held meanwhile
@@ -144,7 +144,7 @@ type heard struct {
 // for a read. If that is under way it may not see the task, which could be younger: without
 // this the poll would find it, and of a burst into one lane that is read in parts many were
 // a poll late. So many at most of each namespace, as one Peek may bring.
-func (a *agenda) remind(l *lane, e task.Entry) {
+func (a *Planner) remind(l *lane, e task.Entry) {
 	if t := l.queue.tenant; l.reading && l.known[e.Name] == nil && t.heard < peekChunk {
 		t.heard++
 		a.heard = append(a.heard, heard{e, a.seq})
@@ -153,7 +153,7 @@ func (a *agenda) remind(l *lane, e task.Entry) {
 
 // recall takes in, after a read, what hints told meanwhile. What lies in a part that is
 // still left will be seen by the next read.
-func (a *agenda) recall(now task.Millis) {
+func (a *Planner) recall(now task.Millis) {
 	kept := a.heard
 	a.heard = nil
 	for _, h := range kept {
@@ -169,12 +169,12 @@ func (a *agenda) recall(now task.Millis) {
 }
 
 // saw takes in one entry of a read, and reports whether it is news.
-func (a *agenda) saw(r read, e task.Entry) bool {
+func (a *Planner) saw(r Read, e task.Entry) bool {
 	_, old := a.taken[e.Key()]
 	return !old && a.learn(r.lane, e, r.seq)
 }
 
-func (a *agenda) absorbScan(r read, found []task.Entry) {
+func (a *Planner) absorbScan(r Read, found []task.Entry) {
 	l, news := r.lane, 0
 	for _, e := range found {
 		if a.saw(r, e) {
@@ -188,7 +188,7 @@ func (a *agenda) absorbScan(r read, found []task.Entry) {
 	}
 }
 
-func (a *agenda) absorbFar(now task.Millis, r read, found []task.Entry) {
+func (a *Planner) absorbFar(now task.Millis, r Read, found []task.Entry) {
 	l := r.lane
 	if l.cursor != r.After { // tasks were shed meanwhile
 		return

@@ -43,14 +43,14 @@ type round struct {
 func (r *round) hurry() { r.next, r.again = 0, r.under }
 
 // page is a step of the round of a namespace.
-type page struct {
+type Page struct {
 	task.LanePageRead
 	tenant *tenant
 }
 
 // beginRounds begins the rounds that may begin. names are the namespaces that have
 // lanes in the store.
-func (a *agenda) beginRounds(now task.Millis, names []string) {
+func (a *Planner) BeginRounds(now task.Millis, names []string) {
 	a.polls++
 	for _, name := range names {
 		a.tenantOf(name).round.poll = a.polls
@@ -63,7 +63,7 @@ func (a *agenda) beginRounds(now task.Millis, names []string) {
 	a.checked = now
 }
 
-func (a *agenda) beginRound(t *tenant, now task.Millis) {
+func (a *Planner) beginRound(t *tenant, now task.Millis) {
 	r := &t.round
 	*r = round{
 		under: true, poll: r.poll, began: a.steady, back: r.checked > now, checked: now,
@@ -75,7 +75,7 @@ func (a *agenda) beginRound(t *tenant, now task.Millis) {
 // pages takes the next step of the rounds that are under way. It returns the pages
 // of lanes that the step wants to see: absorbPages must be called with them before
 // the next step. It must not be called while reads are under way.
-func (a *agenda) pages(now task.Millis) (pages []page) {
+func (a *Planner) Pages(now task.Millis) (pages []Page) {
 	budget := 8 * pageLanes
 	for n := min(len(a.rounds), roundPages); n > 0 && budget > 0; n-- {
 		t := a.rounds[0]
@@ -87,14 +87,14 @@ func (a *agenda) pages(now task.Millis) (pages []page) {
 			a.turnRound(t, now)
 			continue
 		}
-		pages = append(pages, page{task.LanePageRead{Namespace: t.name, From: t.round.from, Limit: pageLanes}, t})
+		pages = append(pages, Page{task.LanePageRead{Namespace: t.name, From: t.round.from, Limit: pageLanes}, t})
 	}
 	return pages
 }
 
 // absorbPages takes in the lanes in the pages of a step. found is nil if they
 // failed: these rounds end, and begin again with the next poll.
-func (a *agenda) absorbPages(now task.Millis, pages []page, found []task.LanePage) {
+func (a *Planner) AbsorbPages(now task.Millis, pages []Page, found []task.LanePage) {
 	for i, p := range pages {
 		r := &p.tenant.round
 		if found == nil {
@@ -109,7 +109,7 @@ func (a *agenda) absorbPages(now task.Millis, pages []page, found []task.LanePag
 }
 
 // turnRound puts t behind the others, or ends its round if that has seen all.
-func (a *agenda) turnRound(t *tenant, now task.Millis) {
+func (a *Planner) turnRound(t *tenant, now task.Millis) {
 	r := &t.round
 	if !r.read || r.lane > 0 || r.queue > 0 || r.target > 0 {
 		a.rounds = append(a.rounds, t)
@@ -124,7 +124,7 @@ func (a *agenda) turnRound(t *tenant, now task.Millis) {
 }
 
 // letGo forgets a namespace without known lanes.
-func (a *agenda) letGo(t *tenant) {
+func (a *Planner) letGo(t *tenant) {
 	if len(t.all) == 0 && len(t.targets) == 0 && len(t.ended) == 0 && t.round.poll != a.polls {
 		delete(a.spaces, t.name)
 	}
@@ -133,7 +133,7 @@ func (a *agenda) letGo(t *tenant) {
 // checkSome looks at the next lanes of t, or queues and destinations if there are no
 // more lanes: limit of each at most. A lane that is let go leaves its place to one that
 // was looked at before, as the places are visited from the last one down.
-func (a *agenda) checkSome(t *tenant, now task.Millis, limit int) {
+func (a *Planner) checkSome(t *tenant, now task.Millis, limit int) {
 	r := &t.round
 	for n := limit; n > 0 && r.lane > 0; n-- {
 		r.lane--
@@ -161,20 +161,20 @@ func (a *agenda) checkSome(t *tenant, now task.Millis, limit int) {
 
 // checkLane repairs the effect of a lost wake-up, and lets go of a lane
 // that is empty.
-func (a *agenda) checkLane(l *lane, now task.Millis) {
+func (a *Planner) checkLane(l *lane, now task.Millis) {
 	if l.queue.tenant.round.back {
 		a.withdraw(l, now)
 	}
 	switch {
-	case l.state == waiting && l.bell.wall <= now:
-		a.ring(&l.bell, now)
+	case l.state == waiting && l.bell.Wall <= now:
+		a.Wake(&l.bell, now)
 	case l.state == idle && l.running == 0 && !l.hungry && !l.firing && !a.remember(l, now):
 		a.drop(l, now)
 	}
 }
 
-func (a *agenda) checkQueue(q *queue, now task.Millis) {
-	if q.bell.set() || q.held != q.settings.Held(now) || q.stopped != q.tenant.suspended { // for others time changes nothing
+func (a *Planner) checkQueue(q *queue, now task.Millis) {
+	if q.bell.IsSet() || q.held != q.settings.Held(now) || q.stopped != q.tenant.suspended { // for others time changes nothing
 		a.refresh(q, now)
 	}
 	if len(q.lanes) > 0 || q.held || q.stopped || q.bucket.debt(a.steady) > 0 || q.stake != nil && !q.stake.spent() {
@@ -186,9 +186,9 @@ func (a *agenda) checkQueue(q *queue, now task.Millis) {
 	q.tenant.all = without(q.tenant.all, q.inTenant, func(q *queue) *int { return &q.inTenant })
 }
 
-func (a *agenda) checkTarget(t *target, now task.Millis) {
-	if t.bell.set() && t.bell.steady <= a.steady {
-		a.ring(&t.bell, now)
+func (a *Planner) checkTarget(t *target, now task.Millis) {
+	if t.bell.IsSet() && t.bell.Monotonic <= a.steady {
+		a.Wake(&t.bell, now)
 	}
 	if len(t.lanes) > 0 || t.closedUntil() > a.steady {
 		return

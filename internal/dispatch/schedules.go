@@ -13,7 +13,7 @@ const fireTurn = 16
 func (l *lane) schedules() bool { return l.name.Queue == task.ScheduleQueue }
 
 // placeSchedules is place for a lane of schedules.
-func (a *agenda) placeSchedules(l *lane, now task.Millis) {
+func (a *Planner) placeSchedules(l *lane, now task.Millis) {
 	wake := task.Millis(0)
 	l.emptied = 0
 	switch {
@@ -32,7 +32,7 @@ func (a *agenda) placeSchedules(l *lane, now task.Millis) {
 }
 
 // endedOne takes in that an occurrence has ended for whose end its schedule may wait.
-func (a *agenda) endedOne(e task.Entry) {
+func (a *Planner) endedOne(e task.Entry) {
 	t := a.tenantOf(e.Lane.Namespace)
 	if len(t.ended) == 0 {
 		a.ended = append(a.ended, t)
@@ -41,11 +41,11 @@ func (a *agenda) endedOne(e task.Entry) {
 }
 
 // fires reports whether there is a schedule to be fired.
-func (a *agenda) fires() bool { return len(a.ended) > 0 || len(a.firing) > 0 }
+func (a *Planner) fires() bool { return len(a.ended) > 0 || len(a.firing) > 0 }
 
 // takeFires returns at most limit schedules that are due or were freed. Namespaces take
 // turns: one of many schedules does not hold up another's few by more than a batch.
-func (a *agenda) takeFires(now task.Millis, limit int) (fires []task.Fire) {
+func (a *Planner) TakeFires(now task.Millis, limit int) (fires []task.Fire) {
 	for len(a.ended) > 0 && len(fires) < limit/2 {
 		t := a.ended[0]
 		a.ended[0] = nil
@@ -77,7 +77,7 @@ func (a *agenda) takeFires(now task.Millis, limit int) (fires []task.Fire) {
 }
 
 // fired takes the first schedule out of l and returns its key.
-func (a *agenda) fired(l *lane) task.Key {
+func (a *Planner) fired(l *lane) task.Key {
 	it := l.order.min()
 	a.forget(l, it)
 	key := task.Key{Namespace: l.name.Namespace, Name: it.name}
@@ -87,8 +87,8 @@ func (a *agenda) fired(l *lane) task.Key {
 
 // fireAnswered is answered for a schedule, which may have been freed and not be due: then
 // nothing hides it from reads.
-func (a *agenda) fireAnswered(k task.Key) {
+func (a *Planner) FireAnswered(k task.Key) {
 	if _, taken := a.taken[k]; taken {
-		a.answered(k)
+		a.Answered(k)
 	}
 }

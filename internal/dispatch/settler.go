@@ -82,7 +82,7 @@ func (d *Dispatcher) settled(batch []*attempt, replies []task.Reply, repeated bo
 		for i, a := range batch {
 			delete(d.held, a)
 			d.count.sent(d.monotonic(), a.outcome)
-			d.agenda.release(&a.pick, now, a.evidence(), &a.outcome)
+			d.agenda.Release(&a.Pick, now, a.evidence(), &a.outcome)
 			r := replies[i]
 			switch {
 			case errors.Is(r.Err, task.ErrStale):
@@ -110,6 +110,6 @@ func (d *Dispatcher) settled(batch []*attempt, replies []task.Reply, repeated bo
 // the same, but a hint may be lost.
 func (d *Dispatcher) again(now task.Millis, t *task.Task) {
 	if t.State == task.Scheduled {
-		d.agenda.offer(now, t.Entry())
+		d.agenda.Offer(now, t.Entry())
 	}
 }

@@ -12,7 +12,7 @@ import (
 // each, and some for each task that is overdue. Deliveries go on during the walk: see glance.
 func (d *Dispatcher) Destinations() []Destination {
 	g := d.glance()
-	list := d.agenda.destinations(g.now, g.spent)
+	list := d.agenda.Destinations(g.now, g.spent)
 	d.mu.Unlock()
 	slices.SortFunc(list, func(a, b Destination) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Host, b.Host))
@@ -24,7 +24,7 @@ func (d *Dispatcher) Destinations() []Destination {
 // is held, by namespace and name. For its costs see Destinations.
 func (d *Dispatcher) Queues() []QueueState {
 	g := d.glance()
-	list := d.agenda.queueStates(g.now, g.spent)
+	list := d.agenda.Queues(g.now, g.spent)
 	d.mu.Unlock()
 	slices.SortFunc(list, func(a, b QueueState) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
@@ -65,6 +65,6 @@ func (g *glance) spent(cost int) time.Time {
 
 // lookLocked tells the agenda what time it is, and returns what the wall clock shows.
 func (d *Dispatcher) lookLocked() time.Time {
-	d.agenda.tick(d.monotonic())
+	d.agenda.Tick(d.monotonic())
 	return d.config.Now()
 }

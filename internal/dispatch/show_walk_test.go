@@ -14,27 +14,27 @@ func TestALookAtManyLanesLetsDeliveriesThrough(t *testing.T) {
 	const many = 20_000
 	for name, test := range map[string]struct {
 		lane func(i int) task.Lane
-		cut  func(*agenda)
+		cut  func(*Planner)
 		look func(*Dispatcher) int
 	}{
 		"queues": {
 			func(i int) task.Lane { return task.Lane{Namespace: "a", Queue: fmt.Sprint(i), Destination: "h:80"} },
-			func(a *agenda) { clear(a.queues) },
+			func(a *Planner) { clear(a.queues) },
 			func(d *Dispatcher) int { return len(d.Queues()) },
 		},
 		"lanes of a queue": {
 			func(i int) task.Lane { return task.Lane{Namespace: "a", Queue: "q", Destination: fmt.Sprint("h", i)} },
-			func(a *agenda) { a.queues[queueKey{"a", "q"}].lanes = nil },
+			func(a *Planner) { a.queues[queueKey{"a", "q"}].lanes = nil },
 			func(d *Dispatcher) int { return d.Queues()[0].Waiting },
 		},
 		"destinations": {
 			func(i int) task.Lane { return task.Lane{Namespace: "a", Queue: "q", Destination: fmt.Sprint("h", i)} },
-			func(a *agenda) { clear(a.targets) },
+			func(a *Planner) { clear(a.targets) },
 			func(d *Dispatcher) int { return len(d.Destinations()) },
 		},
 		"lanes of a destination": {
 			func(i int) task.Lane { return task.Lane{Namespace: "a", Queue: fmt.Sprint(i), Destination: "h:80"} },
-			func(a *agenda) { a.targets[targetKey{"a", "h:80"}].lanes = nil },
+			func(a *Planner) { a.targets[targetKey{"a", "h:80"}].lanes = nil },
 			func(d *Dispatcher) int { return d.Destinations()[0].Waiting },
 		},
 	} {
@@ -46,7 +46,7 @@ func TestALookAtManyLanesLetsDeliveriesThrough(t *testing.T) {
 			return time.Now()
 		}}, nil, nil)
 		for i := range many {
-			d.agenda.hint(1000, task.Entry{Name: fmt.Sprint(i), Lane: test.lane(i), Due: 1})
+			d.agenda.Hint(1000, task.Entry{Name: fmt.Sprint(i), Lane: test.lane(i), Due: 1})
 		}
 		if n := test.look(d); n != many {
 			t.Fatalf("%s: %d are shown, not %d", name, n, many)

@@ -119,23 +119,23 @@ func (s *slots) give(c class) {
 }
 
 // evidence is what an attempt's end says about the receiver.
-type evidence uint8
+type Evidence uint8
 
 const (
-	nothing  evidence = iota // the claim was refused, or we ended the attempt
-	unsent                   // nothing was written to the network
-	replied                  // with whatever status, but
-	deferred                 // with one that asks for patience
-	failing                  // with one that speaks of the receiver, not of the task
-	silent
+	Nothing  Evidence = iota // the claim was refused, or we ended the attempt
+	Unsent                   // nothing was written to the network
+	Replied                  // with whatever status, but
+	Deferred                 // with one that asks for patience
+	Failing                  // with one that speaks of the receiver, not of the task
+	Silent
 )
 
 // heed adapts the allowance of l, of which one attempt has ended.
-func (s *slots) heed(l *lane, e evidence) {
+func (s *slots) heed(l *lane, e Evidence) {
 	switch {
-	case e == silent:
+	case e == Silent:
 		l.allowance = max(l.allowance/2, 1)
-	case (e == replied || e == deferred || e == failing) && l.running >= l.allowance:
+	case (e == Replied || e == Deferred || e == Failing) && l.running >= l.allowance:
 		l.allowance = min(max(l.allowance+1, s.base()), s.most())
 	}
 }

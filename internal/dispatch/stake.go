@@ -30,11 +30,11 @@ const (
 // What is held counts until the lease ends, reckoned from before the ask was
 // sent, so that it ends here before others may have it. What an ask gives back
 // is given up before it is sent; what it gains counts from the reply on.
-type stake struct {
+type LimitLease struct {
 	scope  task.PermitScope
 	queue  *queue
 	outlet *outlet // nil: of the queue as a whole
-	bell   bell
+	bell   Wakeup
 
 	held  int // attempts that may be under way
 	share int // to which held is to fall, as others wait; -1: nobody waits
@@ -71,11 +71,11 @@ type stake struct {
 }
 
 // spent reports whether nothing of s is to be given back, nor told.
-func (s *stake) spent() bool {
+func (s *LimitLease) spent() bool {
 	return s.held == 0 && s.tokens == 0 && s.used == s.asked && !s.asking && !s.eager
 }
 
-func (s *stake) running() int {
+func (s *LimitLease) running() int {
 	if s.outlet != nil {
 		return s.outlet.running
 	}
@@ -83,7 +83,7 @@ func (s *stake) running() int {
 }
 
 // limit returns the limit of attempts under way, 0 for none.
-func (s *stake) limit() int {
+func (s *LimitLease) limit() int {
 	if s.outlet != nil {
 		return s.queue.settings.PerDestination
 	}
@@ -91,12 +91,12 @@ func (s *stake) limit() int {
 }
 
 // rated reports whether s has to do with a rate.
-func (s *stake) rated() bool { return s.outlet == nil && s.queue.settings.Rate > 0 }
+func (s *LimitLease) rated() bool { return s.outlet == nil && s.queue.settings.Rate > 0 }
 
-func (s *stake) lives(now time.Duration) bool { return int64(now) < s.until.Load() }
+func (s *LimitLease) lives(now time.Duration) bool { return int64(now) < s.until.Load() }
 
 // full reports whether no more attempts may be under way.
-func (s *stake) full(now time.Duration) bool {
+func (s *LimitLease) full(now time.Duration) bool {
 	most := s.held
 	if s.share >= 0 {
 		most = min(most, s.share)
@@ -105,7 +105,7 @@ func (s *stake) full(now time.Duration) bool {
 }
 
 // token returns when there is a token, nowhen until one is given.
-func (s *stake) token(now time.Duration) time.Duration {
+func (s *LimitLease) token(now time.Duration) time.Duration {
 	switch n := s.tokens - s.reserved; {
 	case n < 1 || !s.lives(now):
 		return nowhen
@@ -117,13 +117,13 @@ func (s *stake) token(now time.Duration) time.Duration {
 
 // covers reports whether there is a token for a pick that reserved one, perhaps
 // of a lease before this one.
-func (s *stake) covers(now time.Duration) bool {
+func (s *LimitLease) covers(now time.Duration) bool {
 	return s.lives(now) && (s.tokens > 1 || s.tokens == 1 && s.after <= now)
 }
 
 // charge uses the token that a pick has reserved, and returns the mark under
 // which end may undo that.
-func (s *stake) charge(now time.Duration) uint64 {
+func (s *LimitLease) charge(now time.Duration) uint64 {
 	s.reserved--
 	s.tokens--
 	s.used++
@@ -134,7 +134,7 @@ func (s *stake) charge(now time.Duration) uint64 {
 // end notes that a start that was charged under mark has ended. One that was
 // unsent has its token back, unless the store was told that it is used: it fills
 // up again since then, and what is not told yet are other starts, and later ones.
-func (s *stake) end(mark uint64, unsent bool) {
+func (s *LimitLease) end(mark uint64, unsent bool) {
 	if unsent && mark == s.mark {
 		s.used--
 		s.tokens++
@@ -143,7 +143,7 @@ func (s *stake) end(mark uint64, unsent bool) {
 
 // lapse gives up everything: the lease has ended. What was used since an ask that
 // is under way is part of what its reply gives.
-func (s *stake) lapse() {
+func (s *LimitLease) lapse() {
 	s.held, s.tokens, s.share, s.again, s.patient = 0, 0, -1, 0, false
 	if !s.asking {
 		s.asked = s.used // what others have of it is reckoned without us
@@ -154,7 +154,7 @@ func (s *stake) lapse() {
 
 // want notes that so many attempts could be under way, and returns how many were
 // of late: it would not pay to ask anew for each.
-func (s *stake) want(n int, now time.Duration) int {
+func (s *LimitLease) want(n int, now time.Duration) int {
 	if d := now - s.period; d >= keepPermits/2 {
 		s.peaks[1] = s.peaks[0]
 		if d >= keepPermits {
@@ -170,7 +170,7 @@ func (s *stake) want(n int, now time.Duration) int {
 }
 
 // next returns when s is to ask, whatever happens until then, 0 for never.
-func (s *stake) next() time.Duration {
+func (s *LimitLease) next() time.Duration {
 	next := nowhen
 	if s.held > 0 || s.tokens > 0 {
 		next = s.renew

@@ -192,7 +192,7 @@ func TestNewSharedLimitsTakeEffectAtOnce(t *testing.T) {
 // flight is an ask that is under way.
 type flight struct {
 	node    int
-	stake   *stake
+	stake   *LimitLease
 	reply   task.PermitReply
 	carried bool
 	ask     task.PermitAsk
@@ -201,7 +201,7 @@ type flight struct {
 
 // start is one that was sent, or may be.
 type start struct {
-	pick *pick
+	pick *Pick
 	at   time.Duration
 }
 
@@ -224,12 +224,12 @@ func TestAgendasThatShareLimitsKeepThem(t *testing.T) {
 				return rapid.IntRange(0, held).Draw(t, "share"), 20 * time.Millisecond
 			}
 		}
-		agendas := make([]*agenda, 3)
-		claiming, running := make([][]*pick, 3), make([][]*pick, 3)
+		agendas := make([]*Planner, 3)
+		claiming, running := make([][]*Pick, 3), make([][]*Pick, 3)
 		for i := range agendas {
-			a := newAgenda(rules{window: 5 * time.Second, tasks: 1000}, 100)
-			a.shared = true
-			a.configure(noon, task.NewSettings(q))
+			a := NewPlanner(Rules{Window: 5 * time.Second, Tasks: 1000}, 100)
+			a.rules.Shared = true
+			a.Configure(noon, task.NewSettings(q))
 			agendas[i] = a
 		}
 		var flights []*flight
@@ -240,11 +240,11 @@ func TestAgendasThatShareLimitsKeepThem(t *testing.T) {
 			now := noon + task.Millis(steady/time.Millisecond)
 			n := rapid.IntRange(0, 2).Draw(t, "node")
 			a := agendas[n]
-			a.tick(steady)
+			a.Tick(steady)
 			if s := stakeOf(a); s != nil {
-				for _, b := range []*bell{&s.bell, &s.queue.bell} {
-					if b.set() && b.steady <= steady {
-						a.ring(b, now)
+				for _, b := range []*Wakeup{&s.bell, &s.queue.bell} {
+					if b.IsSet() && b.Monotonic <= steady {
+						a.Wake(b, now)
 					}
 				}
 			}
@@ -252,10 +252,10 @@ func TestAgendasThatShareLimitsKeepThem(t *testing.T) {
 			case 0:
 				for range rapid.SampledFrom([]int{1, 2, 5, 40}).Draw(t, "tasks") {
 					made++
-					a.hint(now, task.Entry{Name: fmt.Sprint("t", made), Lane: task.Lane{Queue: "q", Priority: task.Normal, Destination: "h"}, Due: now})
+					a.Hint(now, task.Entry{Name: fmt.Sprint("t", made), Lane: task.Lane{Queue: "q", Priority: task.Normal, Destination: "h"}, Due: now})
 				}
 			case 1, 2:
-				picks := a.take(now, 10)
+				picks := a.Take(now, 10)
 				for i := range picks {
 					claiming[n] = append(claiming[n], &picks[i])
 				}
@@ -266,13 +266,13 @@ func TestAgendasThatShareLimitsKeepThem(t *testing.T) {
 			case 7: // claims are answered
 				for _, p := range claiming[n] {
 					if rapid.IntRange(0, 9).Draw(t, "refused") == 0 {
-						a.release(p, now, nothing, nil)
+						a.Release(p, now, Nothing, nil)
 						continue
 					}
-					lapsed := !a.covered(p)
-					a.begin(p)
+					lapsed := !a.Covered(p)
+					a.Begin(p)
 					if lapsed {
-						a.release(p, now, unsent, nil)
+						a.Release(p, now, Unsent, nil)
 						continue
 					}
 					starts = append(starts, start{p, steady})
@@ -282,16 +282,16 @@ func TestAgendasThatShareLimitsKeepThem(t *testing.T) {
 			case 3:
 				if len(running[n]) > 0 {
 					i := rapid.IntRange(0, len(running[n])-1).Draw(t, "which")
-					p, e := running[n][i], replied
+					p, e := running[n][i], Replied
 					if rapid.IntRange(0, 4).Draw(t, "unsent") == 0 {
-						e = unsent
+						e = Unsent
 						starts = slices.DeleteFunc(starts, func(s start) bool { return s.pick == p })
 					}
-					a.release(p, now, e, nil)
+					a.Release(p, now, e, nil)
 					running[n] = slices.Delete(running[n], i, i+1)
 				}
 			case 4:
-				stakes, asks := a.asks(now, 10)
+				stakes, asks := a.Asks(now, 10)
 				for i, s := range stakes {
 					flights = append(flights, &flight{node: n, stake: s, ask: asks[i], sent: steady})
 				}
@@ -310,7 +310,7 @@ func TestAgendasThatShareLimitsKeepThem(t *testing.T) {
 						break
 					}
 					if f.node == n && f.carried {
-						a.granted(f.stake, f.reply, f.sent, now)
+						a.Granted(f.stake, f.reply, f.sent, now)
 						flights = slices.DeleteFunc(flights, func(g *flight) bool { return g == f })
 						break
 					}
@@ -336,7 +336,7 @@ func TestAgendasThatShareLimitsKeepThem(t *testing.T) {
 	})
 }
 
-func stakeOf(a *agenda) *stake {
+func stakeOf(a *Planner) *LimitLease {
 	if q := a.queues[queueKey{"", "q"}]; q != nil {
 		return q.stake
 	}
@@ -345,7 +345,7 @@ func stakeOf(a *agenda) *stake {
 
 // lapsedAny reports whether some node has more under way than it holds: its lease was
 // lost, and others may have it.
-func lapsedAny(agendas []*agenda, running [][]*pick, steady time.Duration) bool {
+func lapsedAny(agendas []*Planner, running [][]*Pick, steady time.Duration) bool {
 	for i, a := range agendas {
 		if s := stakeOf(a); s != nil && len(running[i]) > 0 && (!s.lives(steady) || len(running[i]) > s.held) {
 			return true
@@ -356,21 +356,21 @@ func lapsedAny(agendas []*agenda, running [][]*pick, steady time.Duration) bool 
 
 // TestTokensThatAreGivenBackAreNotUsed: not even before the store has them.
 func TestTokensThatAreGivenBackAreNotUsed(t *testing.T) {
-	a, o, now := newAgenda(rules{window: 5 * time.Second, tasks: 1000}, 100), newOffice(time.Second), noon
-	a.shared = true
-	a.configure(now, task.NewSettings(&task.QueueSettings{Name: "q", Rate: 1, Burst: 5}))
-	a.tick(time.Second)
+	a, o, now := NewPlanner(Rules{Window: 5 * time.Second, Tasks: 1000}, 100), newOffice(time.Second), noon
+	a.rules.Shared = true
+	a.Configure(now, task.NewSettings(&task.QueueSettings{Name: "q", Rate: 1, Burst: 5}))
+	a.Tick(time.Second)
 	hint := func(name string) {
-		a.hint(now, task.Entry{Name: name, Lane: task.Lane{Queue: "q", Priority: task.Normal, Destination: "h"}, Due: now})
+		a.Hint(now, task.Entry{Name: name, Lane: task.Lane{Queue: "q", Priority: task.Normal, Destination: "h"}, Due: now})
 	}
 	ask := func() (grant func()) {
 		t.Helper()
-		stakes, asks := a.asks(now, 10)
+		stakes, asks := a.Asks(now, 10)
 		if len(asks) != 1 {
 			t.Fatalf("%d asks", len(asks))
 		}
 		r, sent := o.permit(a.steady, 0, asks[0]), a.steady
-		return func() { a.granted(stakes[0], r, sent, now) }
+		return func() { a.Granted(stakes[0], r, sent, now) }
 	}
 	for i := range 4 {
 		hint(fmt.Sprint("t", i))
@@ -380,16 +380,16 @@ func TestTokensThatAreGivenBackAreNotUsed(t *testing.T) {
 		a.forget(stakeOf(a).queue.lanes[0], it) // they were cancelled
 	}
 	a.place(stakeOf(a).queue.lanes[0], now)
-	a.tick(time.Second + 2*keepTokens)
+	a.Tick(time.Second + 2*keepTokens)
 	stakeOf(a).look(a, now)
 	grant := ask()
 	hint("late")
-	if n := len(a.take(now, 10)); n != 0 {
+	if n := len(a.Take(now, 10)); n != 0 {
 		t.Errorf("%d have started with tokens that were given back", n)
 	}
 	grant()
 	ask()()
-	if n := len(a.take(now, 10)); n != 1 {
+	if n := len(a.Take(now, 10)); n != 1 {
 		t.Errorf("%d have started with a new token", n)
 	}
 }

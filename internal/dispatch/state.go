@@ -62,7 +62,7 @@ func (w *walk) spent(cost int) { w.now = w.pause(cost) }
 // destinations returns what is known of each destination. It calls pause after each
 // part of the walk, with the cost of the part in units of about 100 ns. pause may
 // let others use the agenda, and returns the time of the wall clock.
-func (a *agenda) destinations(now time.Time, pause func(cost int) time.Time) []Destination {
+func (a *Planner) Destinations(now time.Time, pause func(cost int) time.Time) []Destination {
 	var list []Destination
 	w := &walk{now, pause}
 	for _, t := range a.targets {
@@ -75,7 +75,7 @@ func (a *agenda) destinations(now time.Time, pause func(cost int) time.Time) []D
 }
 
 // queueStates returns what is known of each queue. For pause see destinations.
-func (a *agenda) queueStates(now time.Time, pause func(cost int) time.Time) []QueueState {
+func (a *Planner) Queues(now time.Time, pause func(cost int) time.Time) []QueueState {
 	var list []QueueState
 	w := &walk{now, pause}
 	for _, q := range a.queues {
@@ -89,11 +89,11 @@ func (a *agenda) queueStates(now time.Time, pause func(cost int) time.Time) []Qu
 
 // wallAt returns the time of the wall clock, which shows now, at a moment of
 // the other one.
-func (a *agenda) wallAt(steady time.Duration, now time.Time) time.Time {
+func (a *Planner) wallAt(steady time.Duration, now time.Time) time.Time {
 	return now.Add(steady - a.steady).Round(0)
 }
 
-func (a *agenda) destination(t *target, w *walk) Destination {
+func (a *Planner) destination(t *target, w *walk) Destination {
 	d := Destination{
 		Namespace: t.key.namespace, Host: t.key.destination,
 		Breaker: t.breaker.state(a.steady), Running: t.running,
@@ -113,7 +113,7 @@ func (a *agenda) destination(t *target, w *walk) Destination {
 	return d
 }
 
-func (a *agenda) queueState(q *queue, w *walk) QueueState {
+func (a *Planner) queueState(q *queue, w *walk) QueueState {
 	s := QueueState{Namespace: q.key.namespace, Name: q.key.name, Running: q.running}
 	for i := 0; i < len(q.lanes); i++ { // it may change in spent
 		l := q.lanes[i]
@@ -128,7 +128,7 @@ func (a *agenda) queueState(q *queue, w *walk) QueueState {
 }
 
 // limitOf returns what keeps the tasks of q waiting, and until when.
-func (a *agenda) limitOf(q *queue, now time.Time) (Limit, time.Time) {
+func (a *Planner) limitOf(q *queue, now time.Time) (Limit, time.Time) {
 	switch at := q.token(a.steady); {
 	case q.stopped:
 		return LimitSuspended, time.Time{}
@@ -158,7 +158,7 @@ func (a *agenda) limitOf(q *queue, now time.Time) (Limit, time.Time) {
 
 // fits reports whether there is a slot for what q could start, or would be if it
 // were its turn.
-func (a *agenda) fits(q *queue) bool {
+func (a *Planner) fits(q *queue) bool {
 	left := a.left()
 	return q.pass.seated && q.pass.need.fit(left) || q.seat.seated && q.seat.need.fit(q.tenant.divide(left))
 }

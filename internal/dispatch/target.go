@@ -13,7 +13,7 @@ type target struct {
 
 	inTenant int // its place in the tenant's list
 	chore    chore
-	bell     bell // for the next moment at which one of the waits below ends
+	bell     Wakeup // for the next moment at which one of the waits below ends
 
 	class    class
 	silences int // attempts in a row that ended without a reply
@@ -108,18 +108,18 @@ func (t *target) closedUntil() time.Duration {
 
 // learn takes in the end of an attempt, and reports whether its lanes stand
 // differently now.
-func (t *target) learn(p *pick, e evidence, now time.Duration, r rules) bool {
+func (t *target) learn(p *Pick, e Evidence, now time.Duration, r Rules) bool {
 	class, before := t.class, t.breaker
 	t.heard = now
 	switch e {
-	case replied, deferred:
+	case Replied, Deferred:
 		t.failures, t.silences, t.class = 0, 0, proven
-		if e == replied {
+		if e == Replied {
 			t.wished = now // it takes something again
 		}
-	case failing:
+	case Failing:
 		t.failures, t.silences, t.class = t.failures+1, 0, proven
-	case silent:
+	case Silent:
 		t.failures, t.silences = t.failures+1, t.silences+1
 		if t.class == unknown || t.silences >= doubtAfter {
 			t.class = suspect
@@ -131,19 +131,19 @@ func (t *target) learn(p *pick, e evidence, now time.Duration, r rules) bool {
 
 // decide returns what becomes of the breaker. Attempts that began before it
 // opened do not prolong its wait when they fail, but a reply is a reply.
-func (t *target) decide(p *pick, e evidence, now time.Duration, r rules) breaker {
+func (t *target) decide(p *Pick, e Evidence, now time.Duration, r Rules) breaker {
 	b := t.breaker
 	probe := p.probe != 0 && p.probe == b.probe
 	if probe {
 		b.probe = 0
 	}
 	switch {
-	case e == replied || e == deferred:
+	case e == Replied || e == Deferred:
 		return breaker{}
-	case e != failing && e != silent:
+	case e != Failing && e != Silent:
 		return b // another may try
-	case probe, !b.open && r.breakAfter > 0 && t.failures >= r.breakAfter:
-		b.trip(now, r.breakMost, chance(t.number+uint64(b.opened)<<32))
+	case probe, !b.open && r.BreakAfter > 0 && t.failures >= r.BreakAfter:
+		b.trip(now, r.BreakMost, chance(t.number+uint64(b.opened)<<32))
 	}
 	return b
 }

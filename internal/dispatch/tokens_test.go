@@ -10,17 +10,17 @@ import (
 
 // one is the agenda of a node in which there is one queue, with a rate that nodes share.
 type one struct {
-	*agenda
+	*Planner
 	t      *testing.T
 	office *office
 	made   int
 }
 
 func newOne(t *testing.T, rate float64, burst int) *one {
-	o := &one{agenda: newAgenda(rules{window: 5 * time.Second, tasks: 1000}, 100), t: t, office: newOffice(time.Second)}
-	o.shared = true
-	o.configure(noon, task.NewSettings(&task.QueueSettings{Name: "q", Rate: rate, Burst: burst}))
-	o.tick(time.Second)
+	o := &one{Planner: NewPlanner(Rules{Window: 5 * time.Second, Tasks: 1000}, 100), t: t, office: newOffice(time.Second)}
+	o.rules.Shared = true
+	o.Configure(noon, task.NewSettings(&task.QueueSettings{Name: "q", Rate: rate, Burst: burst}))
+	o.Tick(time.Second)
 	return o
 }
 
@@ -28,35 +28,35 @@ func newOne(t *testing.T, rate float64, burst int) *one {
 func (o *one) due(n int) {
 	for range n {
 		o.made++
-		o.hint(noon, task.Entry{Name: fmt.Sprint("t", o.made), Lane: task.Lane{Queue: "q", Priority: task.Normal, Destination: "h"}, Due: noon})
+		o.Hint(noon, task.Entry{Name: fmt.Sprint("t", o.made), Lane: task.Lane{Queue: "q", Priority: task.Normal, Destination: "h"}, Due: noon})
 	}
 }
 
 // asks carries out what is asked now, and returns what brings the reply.
 func (o *one) asks() (reply func()) {
 	o.t.Helper()
-	stakes, asks := o.agenda.asks(noon, 10)
+	stakes, asks := o.Planner.Asks(noon, 10)
 	if len(asks) != 1 {
 		o.t.Fatalf("%d asks", len(asks))
 	}
 	r, sent := o.office.permit(o.steady, 0, asks[0]), o.steady
-	return func() { o.granted(stakes[0], r, sent, noon) }
+	return func() { o.Granted(stakes[0], r, sent, noon) }
 }
 
 // passes lets time pass, and rings.
 func (o *one) passes(d time.Duration) {
-	o.tick(o.steady + d)
-	stakeOf(o.agenda).look(o.agenda, noon)
+	o.Tick(o.steady + d)
+	stakeOf(o.Planner).look(o.Planner, noon)
 }
 
 // start begins what may begin of picks, whose claims were granted now, and returns it.
-func (o *one) start(picks []pick) (began []*pick) {
+func (o *one) start(picks []Pick) (began []*Pick) {
 	for i := range picks {
 		p := &picks[i]
-		covered := o.covered(p)
-		o.begin(p)
+		covered := o.Covered(p)
+		o.Begin(p)
 		if !covered {
-			o.release(p, noon, unsent, nil)
+			o.Release(p, noon, Unsent, nil)
 			continue
 		}
 		began = append(began, p)
@@ -64,9 +64,9 @@ func (o *one) start(picks []pick) (began []*pick) {
 	return began
 }
 
-func (o *one) wantStarts(n int, what string) []*pick {
+func (o *one) wantStarts(n int, what string) []*Pick {
 	o.t.Helper()
-	began := o.start(o.take(noon, 100))
+	began := o.start(o.Take(noon, 100))
 	if len(began) != n {
 		o.t.Errorf("%d have started %s, want %d", len(began), what, n)
 	}
@@ -82,7 +82,7 @@ func TestTokensUsedWhileAnAskIsUnderWayAreUsed(t *testing.T) {
 	o.passes(500 * time.Millisecond)
 	reply := o.asks()
 	for _, p := range o.wantStarts(5, "under the first lease") {
-		o.release(p, noon, replied, nil)
+		o.Release(p, noon, Replied, nil)
 	}
 	o.due(5)
 	o.passes(600 * time.Millisecond)
@@ -96,7 +96,7 @@ func TestASlowClaimDoesNotStartWithATokenThatLapsed(t *testing.T) {
 	o := newOne(t, 1, 5)
 	o.due(5)
 	o.asks()()
-	slow := o.take(noon, 100)
+	slow := o.Take(noon, 100)
 	o.passes(3200 * time.Millisecond)
 	o.due(1)
 	o.asks()()
@@ -116,9 +116,9 @@ func TestAnUnsentStartGivesBackNoTokenThatIsKnownToBeUsed(t *testing.T) {
 	o.passes(200 * time.Millisecond)
 	o.asks()()
 	second := o.wantStarts(1, "when there was a second token")
-	o.release(first[0], noon, unsent, nil)
+	o.Release(first[0], noon, Unsent, nil)
 	o.wantStarts(0, "with the token of the second")
-	o.release(second[0], noon, unsent, nil)
+	o.Release(second[0], noon, Unsent, nil)
 	o.wantStarts(1, "with a token that nobody has used")
 }
 

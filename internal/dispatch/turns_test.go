@@ -12,24 +12,24 @@ import (
 
 // crowded returns an agenda of one slot with a backlog: for each lane so many
 // tasks that have long been due.
-func crowded(lanes []task.Lane, each int) *agenda {
-	a := newAgenda(rules{window: 5 * time.Second, tasks: 1_000_000}, 1)
+func crowded(lanes []task.Lane, each int) *Planner {
+	a := NewPlanner(Rules{Window: 5 * time.Second, Tasks: 1_000_000}, 1)
 	for i := range each {
 		for _, l := range lanes {
-			a.hint(noon, task.Entry{Name: fmt.Sprint(l, i), Lane: l, Due: noon - 1000})
+			a.Hint(noon, task.Entry{Name: fmt.Sprint(l, i), Lane: l, Due: noon - 1000})
 		}
 	}
 	return a
 }
 
 // turnsOf takes n tasks, one after the other, and counts them by what of says.
-func turnsOf[K comparable](a *agenda, n int, of func(task.Lane) K) map[K]int {
+func turnsOf[K comparable](a *Planner, n int, of func(task.Lane) K) map[K]int {
 	count := map[K]int{}
 	for range n {
-		p := a.take(noon, 1)[0]
+		p := a.Take(noon, 1)[0]
 		count[of(p.lane.name)]++
-		a.begin(&p)
-		a.release(&p, noon, replied, nil)
+		a.Begin(&p)
+		a.Release(&p, noon, Replied, nil)
 	}
 	return count
 }
@@ -74,11 +74,11 @@ func TestPrioritiesOfAQueueShareAsTheirStridesSay(t *testing.T) {
 }
 
 // placeOf returns how many are taken until one of the lane is, starting with 1.
-func placeOf(a *agenda, l task.Lane) int {
+func placeOf(a *Planner, l task.Lane) int {
 	for n := 1; ; n++ {
-		p := a.take(noon, 1)[0]
-		a.begin(&p)
-		a.release(&p, noon, replied, nil)
+		p := a.Take(noon, 1)[0]
+		a.Begin(&p)
+		a.Release(&p, noon, Replied, nil)
 		if p.lane.name == l || n > 1000 {
 			return n
 		}
@@ -92,8 +92,8 @@ func TestWhatIsDueNowWaitsForOneRoundAndNotForBacklogs(t *testing.T) {
 		}
 		return lanes
 	}
-	hint := func(a *agenda, l task.Lane) task.Lane {
-		a.hint(noon, task.Entry{Name: "now", Lane: l, Due: noon})
+	hint := func(a *Planner, l task.Lane) task.Lane {
+		a.Hint(noon, task.Entry{Name: "now", Lane: l, Due: noon})
 		return l
 	}
 	t.Run("a quiet queue among three", func(t *testing.T) {
@@ -138,12 +138,12 @@ func TestWhatIsDueNowWaitsForOneRoundAndNotForBacklogs(t *testing.T) {
 func TestWhoWasKeptFromStartingHasNoHoardOfTurns(t *testing.T) {
 	lanes := []task.Lane{{Queue: "limited", Priority: task.Normal}, {Queue: "free", Priority: task.Normal}}
 	a := crowded(lanes, 2000)
-	a.configure(noon, task.NewSettings(&task.QueueSettings{Name: "limited", Rate: 1, Burst: 1}))
+	a.Configure(noon, task.NewSettings(&task.QueueSettings{Name: "limited", Rate: 1, Burst: 1}))
 	queue := func(l task.Lane) string { return l.Queue }
 	if got := turnsOf(a, 1000, queue); got["limited"] != 1 {
 		t.Fatalf("the limited queue started %d times", got["limited"])
 	}
-	a.configure(noon, nil)
+	a.Configure(noon, nil)
 	if got := turnsOf(a, 100, queue); got["limited"] > 51 {
 		t.Errorf("then it had %d turns of 100", got["limited"])
 	}
@@ -156,7 +156,7 @@ func TestALimitThatTwoPrioritiesShareStarvesNeither(t *testing.T) {
 	}
 	a := crowded(lanes, 500)
 	a.slots = newSlots(64)
-	a.configure(noon, task.NewSettings(&task.QueueSettings{Name: "q", PerDestination: 1}))
+	a.Configure(noon, task.NewSettings(&task.QueueSettings{Name: "q", PerDestination: 1}))
 	got := turnsOf(a, 340, func(l task.Lane) task.Priority { return l.Priority })
 	if got[task.Low] < 19 || got[task.Low] > 21 {
 		t.Errorf("low was served %d times of 340", got[task.Low])
@@ -164,20 +164,20 @@ func TestALimitThatTwoPrioritiesShareStarvesNeither(t *testing.T) {
 }
 
 func TestInAQueueWithARateWhatIsDueFirstIsFirst(t *testing.T) {
-	a := newAgenda(rules{window: 5 * time.Second, tasks: 1000}, 100)
-	a.configure(noon, task.NewSettings(&task.QueueSettings{Name: "q", Rate: 1, Burst: 1}))
+	a := NewPlanner(Rules{Window: 5 * time.Second, Tasks: 1000}, 100)
+	a.Configure(noon, task.NewSettings(&task.QueueSettings{Name: "q", Rate: 1, Burst: 1}))
 	var want []string
 	for i := range 40 { // the first host has all that is old, the second what came later
 		host := fmt.Sprint("host", i/20)
 		name := fmt.Sprintf("t%02d", i)
-		a.hint(noon, entry(host, name, noon-task.Millis(1000-i)))
+		a.Hint(noon, entry(host, name, noon-task.Millis(1000-i)))
 		want = append(want, name)
 	}
 	var got []string
 	for i := range want {
-		a.tick(time.Duration(i) * time.Second)
+		a.Tick(time.Duration(i) * time.Second)
 		for _, q := range a.queues {
-			a.ring(&q.bell, noon)
+			a.Wake(&q.bell, noon)
 		}
 		got = append(got, names(a, noon, 10)...)
 		if len(got) != i+1 {

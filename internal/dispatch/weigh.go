@@ -7,16 +7,16 @@ import (
 )
 
 // newStake returns a stake of which nothing is held yet.
-func newStake(q *queue, destination string, o *outlet) *stake {
-	s := &stake{scope: task.PermitScope{Namespace: q.key.namespace, Queue: q.key.name, Destination: destination}, queue: q, outlet: o, share: -1}
+func newStake(q *queue, destination string, o *outlet) *LimitLease {
+	s := &LimitLease{scope: task.PermitScope{Namespace: q.key.namespace, Queue: q.key.name, Destination: destination}, queue: q, outlet: o, share: -1}
 	s.bell.owner = s
 	return s
 }
 
 // stakeOut gives q and its destinations the stakes that its limits need. What
 // was held of limits that are gone ends with its lease.
-func (a *agenda) stakeOut(q *queue) {
-	if !a.shared {
+func (a *Planner) stakeOut(q *queue) {
+	if !a.rules.Shared {
 		return
 	}
 	switch limited := q.settings.Concurrency > 0 || q.settings.Rate > 0; {
@@ -33,8 +33,8 @@ func (a *agenda) stakeOut(q *queue) {
 	}
 }
 
-func (a *agenda) stakeOutlet(q *queue, destination string, o *outlet) {
-	switch limited := a.shared && q.settings.PerDestination > 0; {
+func (a *Planner) stakeOutlet(q *queue, destination string, o *outlet) {
+	switch limited := a.rules.Shared && q.settings.PerDestination > 0; {
 	case limited && o.stake == nil:
 		o.stake = newStake(q, destination, o)
 	case !limited && o.stake != nil:
@@ -46,14 +46,14 @@ func (a *agenda) stakeOutlet(q *queue, destination string, o *outlet) {
 }
 
 // unstake lets go of s, which may be nil.
-func (a *agenda) unstake(s *stake) {
+func (a *Planner) unstake(s *LimitLease) {
 	if s != nil {
 		a.arm(&s.bell, 0, 0)
 	}
 }
 
 // urge makes s ask as soon as possible.
-func (a *agenda) urge(s *stake) {
+func (a *Planner) urge(s *LimitLease) {
 	switch {
 	case s.asking:
 		s.hinted = true
@@ -65,7 +65,7 @@ func (a *agenda) urge(s *stake) {
 
 // hintPermits takes in that others gave back what may be waited for, or wait
 // for what is held.
-func (a *agenda) hintPermits(scopes []task.PermitScope) {
+func (a *Planner) HintPermits(scopes []task.PermitScope) {
 	for _, scope := range scopes {
 		q := a.queues[queueKey{scope.Namespace, scope.Queue}]
 		if q == nil {
@@ -86,7 +86,7 @@ func (a *agenda) hintPermits(scopes []task.PermitScope) {
 
 // weigh decides after each change whether it pays to ask, and sets the bell for
 // when it does whatever happens.
-func (a *agenda) weigh(s *stake) {
+func (a *Planner) weigh(s *LimitLease) {
 	if s.eager {
 		return
 	}
@@ -107,7 +107,7 @@ func (a *agenda) weigh(s *stake) {
 // short reports whether there is something to do for which more permits, or
 // more tokens, would be of use. Where only a slot is missing it is asked again when
 // there is one: nothing else need happen to the queue until then.
-func (a *agenda) short(s *stake) bool {
+func (a *Planner) short(s *LimitLease) bool {
 	switch {
 	case a.stopping || !a.wanting(s):
 		return false
@@ -120,7 +120,7 @@ func (a *agenda) short(s *stake) bool {
 	return false
 }
 
-func (a *agenda) wanting(s *stake) bool {
+func (a *Planner) wanting(s *LimitLease) bool {
 	soon := s.foreseen > a.steady
 	if s.outlet != nil {
 		return s.outlet.running >= s.held && s.held < s.limit() && (soon || s.outlet.waits())
@@ -135,7 +135,7 @@ func (a *agenda) wanting(s *stake) bool {
 
 // freed shows a slot to the stakes that had none to ask for. Each has then what it asks for
 // to use it with, and asks no more for a while, so that this costs little.
-func (a *agenda) freed() {
+func (a *Planner) freed() {
 	some := a.slotless
 	a.slotless = nil
 	for _, s := range some {
@@ -147,13 +147,13 @@ func (a *agenda) freed() {
 }
 
 // ebbs reports whether permits have become free that others wait for.
-func (s *stake) ebbs() bool { return s.share >= 0 && s.held > max(s.share, s.running()) }
+func (s *LimitLease) ebbs() bool { return s.share >= 0 && s.held > max(s.share, s.running()) }
 
 // leftover reports whether something is to be given back, or told, when nothing starts any more.
-func (s *stake) leftover() bool { return s.held > s.running() || s.tokens > s.reserved || s.dry() }
+func (s *LimitLease) leftover() bool { return s.held > s.running() || s.tokens > s.reserved || s.dry() }
 
 // dry reports whether the last token was used, and nobody told: others wait for that, or we do.
-func (s *stake) dry() bool { return s.tokens < 1 && s.used > s.asked }
+func (s *LimitLease) dry() bool { return s.tokens < 1 && s.used > s.asked }
 
 // waits reports whether a lane of o has a task that is due.
 func (o *outlet) waits() bool {
@@ -167,7 +167,7 @@ func (o *outlet) waits() bool {
 
 // foresee notes that the first task of l, which waits, is due soon. It reports
 // whether it is not yet the time for that.
-func (a *agenda) foresee(l *lane, now task.Millis) (early bool) {
+func (a *Planner) foresee(l *lane, now task.Millis) (early bool) {
 	wait := l.earliest().Sub(now)
 	if wait > foresight {
 		return true
@@ -176,7 +176,7 @@ func (a *agenda) foresee(l *lane, now task.Millis) (early bool) {
 		return false
 	}
 	l.foreseen = l.earliest()
-	for _, s := range [...]*stake{l.queue.stake, l.outlet.stake} {
+	for _, s := range [...]*LimitLease{l.queue.stake, l.outlet.stake} {
 		if s == nil {
 			continue
 		}
@@ -192,7 +192,7 @@ func (a *agenda) foresee(l *lane, now task.Millis) (early bool) {
 
 // due returns how many tasks could start now, or could soon, but for the limits
 // that s is of; at most so many as are worth counting.
-func (a *agenda) due(s *stake, now task.Millis) int {
+func (a *Planner) due(s *LimitLease, now task.Millis) int {
 	if a.stopping {
 		return 0
 	}
@@ -220,7 +220,7 @@ func (a *agenda) due(s *stake, now task.Millis) int {
 }
 
 // asks returns at most limit asks, and whose they are.
-func (a *agenda) asks(now task.Millis, limit int) ([]*stake, []task.PermitAsk) {
+func (a *Planner) Asks(now task.Millis, limit int) ([]*LimitLease, []task.PermitAsk) {
 	n := min(len(a.eager), limit)
 	if n == 0 {
 		return nil, nil
@@ -235,10 +235,10 @@ func (a *agenda) asks(now task.Millis, limit int) ([]*stake, []task.PermitAsk) {
 }
 
 // quiet reports whether no stake asks, or wants to.
-func (a *agenda) quiet() bool { return a.asking == 0 && len(a.eager) == 0 }
+func (a *Planner) Quiet() bool { return a.asking == 0 && len(a.eager) == 0 }
 
 // stop takes in that nothing starts any more: what is not used is given back.
-func (a *agenda) stop() {
+func (a *Planner) Stop() {
 	a.stopping = true
 	for _, q := range a.queues {
 		a.reseat(q)
@@ -251,7 +251,7 @@ func (a *agenda) stop() {
 }
 
 // ask returns what s asks for now, and gives up what it gives back.
-func (a *agenda) ask(s *stake, now task.Millis) task.PermitAsk {
+func (a *Planner) ask(s *LimitLease, now task.Millis) task.PermitAsk {
 	q, due := s.queue.settings, a.due(s, now)
 	if a.short(s) {
 		due = max(due, 1) // whatever is counted, it would ask at once again
@@ -286,7 +286,7 @@ func (a *agenda) ask(s *stake, now task.Millis) task.PermitAsk {
 }
 
 // granted takes in the reply to an ask that was sent at start.
-func (a *agenda) granted(s *stake, r task.PermitReply, start time.Duration, now task.Millis) {
+func (a *Planner) Granted(s *LimitLease, r task.PermitReply, start time.Duration, now task.Millis) {
 	a.asking--
 	s.asking, s.replied = false, a.steady
 	if r.Err != nil {
@@ -312,7 +312,7 @@ func (a *agenda) granted(s *stake, r task.PermitReply, start time.Duration, now 
 }
 
 // restake takes in that what s holds has changed.
-func (a *agenda) restake(s *stake, now task.Millis) {
+func (a *Planner) restake(s *LimitLease, now task.Millis) {
 	switch {
 	case s.outlet == nil && s.queue.stake == s:
 		a.reseat(s.queue)
@@ -323,7 +323,7 @@ func (a *agenda) restake(s *stake, now task.Millis) {
 }
 
 // look is called when it is time to ask, or when the lease has ended.
-func (s *stake) look(a *agenda, now task.Millis) {
+func (s *LimitLease) look(a *Planner, now task.Millis) {
 	if !s.lives(a.steady) && s.until.Load() != 0 {
 		s.lapse()
 		a.restake(s, now)
