@@ -72,8 +72,17 @@ var layers = []layer{
 		why:  "a clock is a function of two others: what ends by it is its callers' business",
 	},
 	{
-		path: "internal/dispatch", may: []string{"wheel", "internal/task"},
-		tests: []string{"internal/store/redisstore", "internal/trusted"}, // limits that several dispatchers share; a clock as the server has it
+		path: "internal/dispatch/planner", may: []string{"internal/task"},
+		tests: []string{"internal/dispatch/permittest"},
+		why:   "the planner is a pure function of the time, the hints and the reads: what it imports is pure as well, so neither a clock, a timer nor a store can get in",
+	},
+	{
+		path: "internal/dispatch/permittest", may: []string{"internal/task"},
+		why: "the model of shared limits knows the contract alone: if it knew the planner, that would be its measure",
+	},
+	{
+		path: "internal/dispatch", may: []string{"wheel", "internal/task", "internal/dispatch/planner"},
+		tests: []string{"internal/store/redisstore", "internal/trusted", "internal/dispatch/permittest"}, // limits that several dispatchers share; a clock as the server has it
 		why:   "dispatch knows the engine and the domain; stores and deliveries reach it as interfaces and functions, so that each can be replaced in a test",
 	},
 	{
@@ -254,7 +263,7 @@ var fakes = []string{"internal/store/memstore", "internal/store/storetest", "int
 var shared = []string{"internal/store/codec", "internal/store/marks", "internal/store/redisstore/keyspace", "internal/store/redisstore/serverclock", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership", "internal/store/redisstore/records", "internal/store/redisstore/lanes", "internal/store/redisstore/audit", "internal/store/redisstore/identity", "internal/store/redisstore/scrub"}
 
 // unlinked may be imported by tests alone.
-var unlinked = []string{"internal/store/storetest", battery, "internal/redistest", "internal/original", "internal/prose"}
+var unlinked = []string{"internal/dispatch/permittest", "internal/store/storetest", battery, "internal/redistest", "internal/original", "internal/prose"}
 
 // pkg is what `go list -json` says about a package, and what check needs.
 type pkg struct {

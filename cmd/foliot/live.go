@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/dispatch"
+	"github.com/foliot/foliot/internal/dispatch/planner"
 	"github.com/foliot/foliot/internal/store/pebblestore"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
@@ -48,13 +49,13 @@ func (n *node) live() wire.Live {
 		})
 	}
 	for _, d := range n.dispatch.Destinations() {
-		if d.Running == 0 && d.Overdue == 0 && d.Breaker == dispatch.Closed {
+		if d.Running == 0 && d.Overdue == 0 && d.Breaker == planner.Closed {
 			continue
 		}
 		shown := wire.LiveDestination{
 			Namespace: d.Namespace, Destination: d.Host, Running: d.Running, Overdue: d.Overdue, OldestMS: msOf(d.Oldest), Breaker: d.Breaker.String(),
 		}
-		if !d.Until.IsZero() && d.Breaker == dispatch.Open {
+		if !d.Until.IsZero() && d.Breaker == planner.Open {
 			shown.OpenUntil = wire.FormatTime(d.Until)
 		}
 		l.Destinations = append(l.Destinations, shown)

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/foliot/foliot/internal/dispatch/planner"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -27,11 +28,11 @@ func (d *Dispatcher) ask(calls context.Context, all *sync.WaitGroup) {
 		all.Go(func() { d.asker(calls) })
 	}
 	d.config.Permits.WatchPermits(func(scopes []task.PermitScope) {
-		d.update(func(task.Millis) { d.agenda.HintPermits(scopes) })
+		d.update(func(task.Millis) { d.planner.HintPermits(scopes) })
 	})
 }
 
-// asker asks for the permits and tokens that the agenda wants.
+// asker asks for the permits and tokens that the planner needs.
 func (d *Dispatcher) asker(calls context.Context) {
 	for {
 		select {
@@ -40,9 +41,9 @@ func (d *Dispatcher) asker(calls context.Context) {
 			return
 		}
 		for calls.Err() == nil {
-			var stakes []*LimitLease
+			var stakes []*planner.LimitLease
 			var asks []task.PermitAsk
-			d.update(func(now task.Millis) { stakes, asks = d.agenda.Asks(now, askBatch) })
+			d.update(func(now task.Millis) { stakes, asks = d.planner.Asks(now, askBatch) })
 			if len(asks) == 0 {
 				break
 			}
@@ -54,7 +55,7 @@ func (d *Dispatcher) asker(calls context.Context) {
 }
 
 // granted takes in the replies to asks that were sent at start.
-func (d *Dispatcher) granted(calls context.Context, stakes []*LimitLease, replies []task.PermitReply, start time.Duration) {
+func (d *Dispatcher) granted(calls context.Context, stakes []*planner.LimitLease, replies []task.PermitReply, start time.Duration) {
 	var failed error
 	quiet := false
 	d.update(func(now task.Millis) {
@@ -62,9 +63,9 @@ func (d *Dispatcher) granted(calls context.Context, stakes []*LimitLease, replie
 			if replies[i].Err != nil {
 				failed = replies[i].Err
 			}
-			d.agenda.Granted(s, replies[i], start, now)
+			d.planner.Granted(s, replies[i], start, now)
 		}
-		quiet = d.agenda.Quiet()
+		quiet = d.planner.Quiet()
 	})
 	if failed != nil {
 		d.complain(calls, "ask for a part of limits that nodes share", failed)
@@ -84,7 +85,7 @@ func (d *Dispatcher) giveUpPermits() {
 	timeout := time.After(farewell)
 	for {
 		quiet := false
-		d.update(func(task.Millis) { quiet = d.agenda.Quiet() })
+		d.update(func(task.Millis) { quiet = d.planner.Quiet() })
 		if quiet {
 			return
 		}

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/foliot/foliot/internal/dispatch/planner"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/wheel"
 )
@@ -21,7 +22,7 @@ const (
 
 // attempt is one claim and what follows from it.
 type attempt struct {
-	Pick
+	planner.Pick
 	token task.Token
 
 	refused error // why the claim was not granted
@@ -88,9 +89,9 @@ func (d *Dispatcher) end(a *attempt, o task.Outcome) {
 	a.cancel(nil)
 	switch o.Verdict {
 	case task.Deferral:
-		d.update(func(now task.Millis) { d.agenda.Slow(&a.Pick, now, a.wish()) })
+		d.update(func(now task.Millis) { d.planner.Slow(&a.Pick, now, a.wish()) })
 	case task.Unsent:
-		d.update(func(now task.Millis) { d.agenda.Rest(&a.Pick, now, unsentPause) })
+		d.update(func(now task.Millis) { d.planner.Rest(&a.Pick, now, unsentPause) })
 	}
 	d.outcomes <- a
 }
@@ -109,21 +110,21 @@ func (d *Dispatcher) live(a *attempt) error {
 // evidence returns what the outcome says about the receiver. A status of 500
 // or more speaks of the receiver, others of the request; but one that asks for
 // patience is a reply like any other.
-func (a *attempt) evidence() Evidence {
+func (a *attempt) evidence() planner.Evidence {
 	o := a.outcome
 	switch {
 	case o.Verdict == task.Unsent:
-		return Unsent
+		return planner.Unsent
 	case o.Verdict == task.Failure && o.Status == 0:
-		return Silent
+		return planner.Silent
 	case o.Verdict == task.Failure && o.Status >= 500:
-		return Failing
+		return planner.Failing
 	case o.Verdict == task.Deferral:
-		return Deferred
+		return planner.Deferred
 	case o.Status != 0:
-		return Replied
+		return planner.Replied
 	}
-	return Nothing
+	return planner.Nothing
 }
 
 // wish returns for how long the receiver wants nothing, after a Deferral. It is

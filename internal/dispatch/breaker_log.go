@@ -3,6 +3,7 @@ package dispatch
 import (
 	"time"
 
+	"github.com/foliot/foliot/internal/dispatch/planner"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -11,7 +12,7 @@ import (
 const breakerLines = 20
 
 // logBreakers logs breakers that opened or closed.
-func (d *Dispatcher) logBreakers(changes []BreakerChange) {
+func (d *Dispatcher) logBreakers(changes []planner.BreakerChange) {
 	for _, c := range changes {
 		what := "breaker closed"
 		if c.Open {

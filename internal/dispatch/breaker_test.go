@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/dispatch/planner"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -53,7 +54,7 @@ var (
 var stubborn = retry(task.Retry{MinBackoff: 100 * time.Millisecond, MaxBackoff: 100 * time.Millisecond})
 
 // flakyHost returns what is known of the destination.
-func (b *bed) flakyHost() Destination {
+func (b *bed) flakyHost() planner.Destination {
 	b.t.Helper()
 	for _, d := range b.Destinations() {
 		if d.Host == "flaky:80" {
@@ -61,10 +62,10 @@ func (b *bed) flakyHost() Destination {
 		}
 	}
 	b.t.Fatal("the destination is not known")
-	return Destination{}
+	return planner.Destination{}
 }
 
-func (b *bed) wantBreaker(want Breaker) {
+func (b *bed) wantBreaker(want planner.Breaker) {
 	b.t.Helper()
 	if d := b.flakyHost(); d.Breaker != want {
 		b.t.Errorf("the breaker is %v, want %v: %+v", d.Breaker, want, d)
@@ -83,7 +84,7 @@ func TestABreakerKeepsAttemptsFromAReceiverThatFails(t *testing.T) {
 				if opened < 10 || opened > 13 {
 					t.Errorf("%d attempts were made until it opened", opened)
 				}
-				b.wantBreaker(Open)
+				b.wantBreaker(planner.Open)
 				if s := b.Stats(); s.Breakers != 1 {
 					t.Errorf("stats: %+v", s)
 				}
@@ -100,7 +101,7 @@ func TestABreakerKeepsAttemptsFromAReceiverThatFails(t *testing.T) {
 						t.Fatalf("%s is %v after %d tries", got.Name, got.State, got.Tries)
 					}
 				}
-				b.wantBreaker(Closed)
+				b.wantBreaker(planner.Closed)
 				if s := b.Stats(); s.Breakers != 0 {
 					t.Errorf("stats: %+v", s)
 				}
@@ -134,18 +135,18 @@ func TestAHalfOpenBreakerLetsOneAttemptTry(t *testing.T) {
 			b.apply(crowd(t, fmt.Sprint("t", i), 50, to("flaky"), stubborn, in(fmt.Sprint("q", i)), priority(task.Priority(i%3)))...)
 		}
 		b.pass(200 * time.Millisecond)
-		b.wantBreaker(Open)
+		b.wantBreaker(planner.Open)
 		opened := len(b.seen())
 		f.set(nil, 20*time.Second)
 		b.pass(5 * time.Second)
 		b.wantCalls(opened + 1)
-		b.wantBreaker(HalfOpen)
+		b.wantBreaker(planner.HalfOpen)
 		if d := b.flakyHost(); d.Running != 1 {
 			t.Errorf("destination: %+v", d)
 		}
 		f.set(nil, 0)
 		b.pass(16 * time.Second)
-		b.wantBreaker(Closed)
+		b.wantBreaker(planner.Closed)
 		b.wantCalls(opened + 200)
 	})
 }
@@ -160,7 +161,7 @@ func TestWhatDoesNotSpeakOfTheReceiverOpensNoBreaker(t *testing.T) {
 			inBubble(t, Config{BreakerFailures: 3}, nil, f.receive, func(b *bed) {
 				b.apply(crowd(t, "t", 50, to("flaky"), stubborn)...)
 				b.pass(500 * time.Millisecond)
-				b.wantBreaker(Closed)
+				b.wantBreaker(planner.Closed)
 				if n := len(b.seen()); n < 6 {
 					t.Errorf("%d attempts", n)
 				}
@@ -177,7 +178,7 @@ func TestNoBreakerWhereNoneIsWanted(t *testing.T) {
 		if n := len(b.seen()); n < 90 {
 			t.Errorf("%d attempts", n)
 		}
-		b.wantBreaker(Closed)
+		b.wantBreaker(planner.Closed)
 	})
 }
 
@@ -188,52 +189,22 @@ func TestWhatIsRunByHandIsAProbeOfItsOwn(t *testing.T) {
 		b.create("by-hand", time.Hour, to("flaky"), stubborn)
 		b.create("again", time.Hour, to("flaky"), stubborn)
 		b.pass(time.Minute)
-		b.wantBreaker(Open)
+		b.wantBreaker(planner.Open)
 		until := b.flakyHost().Until
 		n := len(b.seen())
 		b.apply(task.Run{Key: key("by-hand")})
 		b.pass(tick)
 		b.wantCalls(n + 1)
-		if b.wantBreaker(Open); !b.flakyHost().Until.Equal(until) {
+		if b.wantBreaker(planner.Open); !b.flakyHost().Until.Equal(until) {
 			t.Error("its failure prolonged the wait of the others")
 		}
 		f.set(nil, 0)
 		b.apply(task.Run{Key: key("again")})
 		b.pass(time.Second)
-		b.wantBreaker(Closed)
+		b.wantBreaker(planner.Closed)
 		b.wantState("again", task.Delivered)
 		b.wantState("t-000000", task.Delivered)
 	})
-}
-
-func TestAnOldAttemptDoesNotDecideAboutTheBreaker(t *testing.T) {
-	r := Rules{BreakAfter: 2, BreakMost: time.Minute}
-	target := &target{class: unknown}
-	target.learn(&Pick{}, Silent, 0, r)
-	target.learn(&Pick{}, Silent, 0, r)
-	if !target.breaker.open {
-		t.Fatal("it is closed")
-	}
-	until := target.breaker.until
-	target.learn(&Pick{}, Silent, until-1, r) // began before it opened
-	target.learn(&Pick{probe: 7}, Failing, until-1, r)
-	if target.breaker.until != until {
-		t.Error("an attempt that began before prolonged the wait")
-	}
-	target.breaker.probe = 9
-	target.learn(&Pick{}, Silent, until, r)
-	if target.breaker.probe != 9 || target.breaker.until != until {
-		t.Error("an attempt that is no probe ended the probe")
-	}
-	target.learn(&Pick{probe: 9}, Nothing, until, r)
-	if target.breaker.probe != 0 || target.breaker.state(until) != HalfOpen {
-		t.Errorf("a probe that told nothing left %+v", target.breaker)
-	}
-	target.learn(&Pick{}, Replied, until, r)
-	target.learn(&Pick{probe: 9}, Silent, until, r)
-	if target.breaker.open {
-		t.Error("one failure after a reply opened it")
-	}
 }
 
 func TestAnInterruptedProbeLetsAnotherTry(t *testing.T) {
@@ -241,13 +212,13 @@ func TestAnInterruptedProbeLetsAnotherTry(t *testing.T) {
 	inBubble(t, Config{BreakerFailures: 3}, nil, f.receive, func(b *bed) {
 		b.apply(crowd(t, "t", 5, to("flaky"), stubborn)...)
 		b.pass(500 * time.Millisecond)
-		b.wantBreaker(Open)
+		b.wantBreaker(planner.Open)
 		f.set(&task.Outcome{Verdict: task.Unsent}, 0)
 		n := len(b.seen())
 		b.pass(2 * time.Second)
 		if more := len(b.seen()) - n; more < 3 {
 			t.Errorf("%d probes", more)
 		}
-		b.wantBreaker(HalfOpen)
+		b.wantBreaker(planner.HalfOpen)
 	})
 }

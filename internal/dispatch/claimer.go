@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/foliot/foliot/internal/dispatch/planner"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -28,7 +29,7 @@ func (b batchSize) now(d *Dispatcher) int {
 	return b.alone
 }
 
-// claimer claims what the agenda picks and starts the attempts. It ends when
+// claimer claims what the planner picks and starts the attempts. It ends when
 // stopping does; a claim that is then under way is seen through.
 func (d *Dispatcher) claimer(stopping, calls, attempts context.Context) {
 	var apart sync.WaitGroup
@@ -56,10 +57,10 @@ func (d *Dispatcher) claimer(stopping, calls, attempts context.Context) {
 
 // take picks what is to be claimed now. Each pick holds its slot.
 func (d *Dispatcher) take() []*attempt {
-	var picks []Pick
+	var picks []planner.Pick
 	d.update(func(now task.Millis) {
-		d.several.Store(d.agenda.Several())
-		picks = d.agenda.Take(now, claimBatch.now(d))
+		d.several.Store(d.planner.Several())
+		picks = d.planner.Take(now, claimBatch.now(d))
 	})
 	batch := make([]*attempt, len(picks))
 	for i, p := range picks {
@@ -102,7 +103,7 @@ func (d *Dispatcher) claim(stopping, calls context.Context, batch []*attempt) {
 // storeAway notes that the store, or a part of it, gave no answer. While it is away, no task
 // waits for its receiver alone.
 func (d *Dispatcher) storeAway() {
-	d.update(func(task.Millis) { d.agenda.StoreAway() })
+	d.update(func(task.Millis) { d.planner.StoreAway() })
 }
 
 // unanswered returns the attempts whose part of the store is away, where that of
@@ -181,14 +182,14 @@ func (d *Dispatcher) launch(stopping, attempts context.Context, batch []*attempt
 	}
 	d.update(func(now task.Millis) {
 		for _, a := range batch {
-			d.agenda.Answered(a.Key)
+			d.planner.Answered(a.Key)
 			if a.refused != nil {
 				a.odd = !d.count.refused(a.refused) && !a.apart && stopping.Err() == nil
-				d.agenda.Release(&a.Pick, now, Nothing, nil)
+				d.planner.Release(&a.Pick, now, planner.Nothing, nil)
 				continue
 			}
-			a.lapsed = !d.agenda.Covered(&a.Pick)
-			d.agenda.Begin(&a.Pick)
+			a.lapsed = !d.planner.Covered(&a.Pick)
+			d.planner.Begin(&a.Pick)
 			d.count.Claimed++
 			d.held[a] = struct{}{}
 		}

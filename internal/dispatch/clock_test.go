@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/dispatch/planner"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/trusted"
 )
@@ -145,7 +146,7 @@ func TestAClockThatIsSetAheadShortensNoPause(t *testing.T) {
 		clock.set(time.Hour)
 		b.pass(b.config.Poll + tick)
 		b.wantCalls(1)
-		if d := b.Destinations(); len(d) != 1 || d[0].Breaker != Open || time.Until(d[0].Until) < time.Hour {
+		if d := b.Destinations(); len(d) != 1 || d[0].Breaker != planner.Open || time.Until(d[0].Until) < time.Hour {
 			t.Errorf("the breaker does not rest: %+v", d)
 		}
 		b.pass(time.Minute)

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/foliot/foliot/internal/dispatch/planner"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/wheel"
 )
@@ -43,21 +44,21 @@ type Dispatcher struct {
 	skips   skips
 
 	// Both wheels fire inline: their callbacks take mu, or none, for a moment.
-	alarms *wheel.Wheel[*Wakeup]    // for what waits for a moment
-	leases *wheel.Wheel[*attempt] // for attempts, at the last moment of their lease
+	alarms *wheel.Wheel[*planner.Wakeup] // for what waits for a moment
+	leases *wheel.Wheel[*attempt]        // for attempts, at the last moment of their lease
 
 	wake     chan struct{} // to the claimer: there may be something to claim
 	fires    chan struct{} // to the firer: a schedule is due
 	hunger   chan struct{} // to the poller: a lane has room for more
-	unread   chan struct{} // to the poller: a queue goes on of which nothing is known
-	asks     chan struct{} // to the askers: a stake wants to ask
-	asked    chan struct{} // to seeOut: no stake wants to ask any more
+	unread   chan struct{} // to the poller: a resumed queue has not been read yet
+	asks     chan struct{} // to the askers: a part of a limit must be requested
+	asked    chan struct{} // to seeOut: no such request is left
 	outcomes chan *attempt // to the settler: has room for every slot, so sending never blocks
 	running  sync.WaitGroup
 	several  atomic.Bool // tasks of several namespaces are known; the claimer writes it, the settler reads it
 
 	mu      sync.Mutex // guards everything below; before a wheel's locks, never during a call of the store
-	agenda  *Planner
+	planner *planner.Planner
 	held    map[*attempt]struct{} // claimed and not settled
 	count   counters
 	started bool
@@ -88,14 +89,14 @@ func New(config Config, queue task.Queue, deliver Deliver) *Dispatcher {
 		asks:     make(chan struct{}, 1),
 		asked:    make(chan struct{}, 1),
 		outcomes: make(chan *attempt, c.Slots),
-		agenda: NewPlanner(Rules{
+		planner: planner.New(planner.Config{
 			Window: c.Window, Tasks: c.WindowTasks,
 			BreakAfter: max(c.BreakerFailures, 0), BreakMost: c.BreakerMax,
 			Shared: c.Permits != nil,
 		}, c.Slots),
 		held: map[*attempt]struct{}{},
 	}
-	d.agenda.Configure(d.now(), c.Settings)
+	d.planner.Configure(d.now(), c.Settings)
 	inline := wheel.Config{Shards: 1, Run: wheel.Inline}
 	d.alarms = wheel.NewBatch(inline, d.ring)
 	d.leases = wheel.New(inline, func(a *attempt) { a.cancel(ErrLeaseLost) })
@@ -108,43 +109,43 @@ func (d *Dispatcher) Stats() Stats {
 	defer d.mu.Unlock()
 	s := d.count.stats()
 	s.Running = len(d.held)
-	s.Known, s.Lanes, s.Breakers = d.agenda.Size()
+	s.Known, s.Lanes, s.Breakers = d.planner.Size()
 	return s
 }
 
 // Configure puts settings into force, at once; nil: there are none. It is what
 // a task.Registry reports, and costs O(queues with lanes).
 func (d *Dispatcher) Configure(s *task.Settings) {
-	d.update(func(now task.Millis) { d.agenda.Configure(now, s) })
+	d.update(func(now task.Millis) { d.planner.Configure(now, s) })
 }
 
-// update changes the agenda, and wakes whoever has something to do after it.
+// update changes the planner, and wakes the goroutines that have something to do after it.
 func (d *Dispatcher) update(change func(now task.Millis)) {
 	d.mu.Lock()
-	d.agenda.Tick(d.monotonic())
+	d.planner.Tick(d.monotonic())
 	clock := d.config.Now()
 	change(task.FloorMillis(clock))
-	d.agenda.Work(task.FloorMillis(clock))
-	if d.agenda.GiveUp() {
+	d.planner.Work(task.FloorMillis(clock))
+	if d.planner.GiveUp() {
 		d.openGateLocked()
 	}
 	d.armLocked(clock)
-	wants, changes := d.agenda.Wants(), d.agenda.BreakerChanges()
+	signals, changes := d.planner.Signals(), d.planner.BreakerChanges()
 	d.mu.Unlock()
 	d.logBreakers(changes)
-	if wants.Survey {
+	if signals.Survey {
 		signal(d.unread)
 	}
-	if wants.Claim {
+	if signals.Claim {
 		signal(d.wake)
 	}
-	if wants.Fire {
+	if signals.Fire {
 		signal(d.fires)
 	}
-	if wants.Read {
+	if signals.Refill {
 		signal(d.hunger)
 	}
-	if wants.Ask {
+	if signals.Permits {
 		signal(d.asks)
 	}
 }
@@ -158,17 +159,17 @@ func (d *Dispatcher) openGateLocked() {
 	}
 }
 
-// armLocked sets the timers of the bells whose moment has changed. For one of
+// armLocked sets the timers of the wake-ups whose moment has changed. For one of
 // the wall clock the duration is a difference of that clock's times: after a
 // step of it the timer is wrong, ring or the poll finds that out, and sets it
 // again.
 func (d *Dispatcher) armLocked(clock time.Time) {
-	for _, b := range d.agenda.Wakeups() {
+	for _, b := range d.planner.Wakeups() {
 		if !b.IsSet() {
 			d.alarms.Remove(wheel.ID(b.Timer))
 			continue
 		}
-		wait := d.agenda.Until(b)
+		wait := d.planner.Until(b)
 		if b.Wall != 0 {
 			wait = b.Wall.Time().Sub(clock)
 		}
@@ -178,11 +179,11 @@ func (d *Dispatcher) armLocked(clock time.Time) {
 	}
 }
 
-// ring is called when bells' timers fire.
-func (d *Dispatcher) ring(fired []wheel.Expired[*Wakeup]) {
+// ring is called when the timers of wake-ups fire.
+func (d *Dispatcher) ring(fired []wheel.Expired[*planner.Wakeup]) {
 	d.update(func(now task.Millis) {
 		for _, e := range fired {
-			d.agenda.Wake(e.Value, now)
+			d.planner.Wake(e.Value, now)
 		}
 	})
 }
@@ -192,7 +193,7 @@ func (d *Dispatcher) hint(entries []task.Entry) {
 	d.update(func(now task.Millis) {
 		d.count.Hints += uint64(len(entries))
 		for _, e := range entries {
-			d.agenda.Hint(now, e)
+			d.planner.Hint(now, e)
 		}
 	})
 }

@@ -2,15 +2,15 @@
 // a task.Queue, claims at the due instant, hands each claim to a Deliver, and
 // settles what became of it.
 //
-// The pure core is agenda: what is known of the near future, lane by lane, and
-// the choice of what may start. Around it stands Dispatcher with one mutex and
-// one goroutine for each role, which alone read the clock and call the store:
+// What starts next is decided by package planner, which is pure. Around it stands
+// Dispatcher with one mutex and one goroutine for each role. They alone read the
+// clock and call the store:
 //
-//	poller    every Poll, and when a lane runs low: LanePages, Peek ──► agenda
-//	(hints)   from the store, as it happens                     ──► agenda
-//	(wheel)   a lane's next due time has come                   ──► agenda
-//	firer     agenda ──► Fire: schedules make their occurrences
-//	claimer   agenda ──► Claim ──► a goroutine for each attempt: Deliver
+//	poller    every Poll, and when a lane runs low: LanePages, Peek ──► planner
+//	(hints)   from the store, as it happens                     ──► planner
+//	(wheel)   a lane's next due time has come                   ──► planner
+//	firer     planner ──► Fire: schedules make their occurrences
+//	claimer   planner ──► Claim ──► a goroutine for each attempt: Deliver
 //	settler   outcomes ──► Settle, whatever has gathered while it was away
 //	renewer   Extend, for attempts that take long
 //	janitor   Sweep, Reap
@@ -22,7 +22,7 @@
 //     slot to start in. A slot is held from the claim to the settlement, so a
 //     store that does not answer stops the claims instead of filling memory.
 //   - Of the tasks that may kill the process one attempt is under way at a time:
-//     see gate.
+//     see package planner.
 //   - A wake-up (hint, timer, signal) may be lost: the poll finds whatever it
 //     was about, at most Poll and one read later.
 //   - A claim whose fate is unknown is repeated with the same token until it

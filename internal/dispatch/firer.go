@@ -22,7 +22,7 @@ func (d *Dispatcher) firer(stopping, calls context.Context) {
 		}
 		for stopping.Err() == nil {
 			var fires []task.Fire
-			d.update(func(now task.Millis) { fires = d.agenda.TakeFires(now, fireBatch) })
+			d.update(func(now task.Millis) { fires = d.planner.TakeFires(now, fireBatch) })
 			if len(fires) == 0 {
 				break
 			}
@@ -52,11 +52,11 @@ func (d *Dispatcher) fire(stopping, calls context.Context, fires []task.Fire) (s
 	skipped := skippedBy(replies)
 	d.update(func(now task.Millis) {
 		for _, f := range fires {
-			d.agenda.FireAnswered(f.Key)
+			d.planner.FireAnswered(f.Key)
 		}
 		for _, r := range replies {
 			if some = some || !refusedForNow(r.Err); r.Err == nil {
-				d.agenda.Offer(now, r.Task.Entry()) // its occurrence was told by a hint, and may have begun
+				d.planner.Offer(now, r.Task.Entry()) // its occurrence was told by a hint, and may have begun
 				d.count.fired(r)
 			}
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -153,27 +152,6 @@ func TestMoreSchedulesThanAreKnownAtOnceWaitForNoPoll(t *testing.T) {
 	})
 }
 
-// TestALaneThatStandsInLineIsNotForgotten, though its last schedule was paused meanwhile.
-func TestALaneThatStandsInLineIsNotForgotten(t *testing.T) {
-	a := NewPlanner(Rules{Window: 5 * time.Second, Tasks: 100_000}, 1)
-	e := task.Entry{Name: "@a", Lane: task.ScheduleLane("default"), Due: 1000}
-	a.Hint(1000, e)
-	l := a.lanes[e.Lane]
-	e.Due = task.Never
-	a.Hint(1000, e)
-	a.check(1000)
-	if a.lanes[e.Lane] != l {
-		t.Error("it was forgotten, and stands in line")
-	}
-	if fires := a.TakeFires(1000, fireBatch); len(fires) > 0 {
-		t.Errorf("fired %v", fires)
-	}
-	a.check(1000)
-	if len(a.lanes) > 0 || a.fires() || a.total != 0 {
-		t.Errorf("%d lanes, %d schedules are left", len(a.lanes), a.total)
-	}
-}
-
 // TestTwoWeeksDown: a server that comes back after two weeks makes up for what its
 // schedules say, no more, and its log says what was skipped.
 func TestTwoWeeksDown(t *testing.T) {
@@ -308,34 +286,6 @@ func TestAStopSeesAFireThroughAndBeginsNoOther(t *testing.T) {
 		}
 		b.wantCalls(0) // its occurrence waits for the next start
 	})
-}
-
-func TestANamespaceOfManySchedulesHoldsAnotherUpByOneBatch(t *testing.T) {
-	a := NewPlanner(Rules{Window: 5 * time.Second, Tasks: 100_000}, 1)
-	for i := range 10 * fireBatch {
-		a.Hint(1000, task.Entry{Name: fmt.Sprintf("@%04d", i), Lane: task.ScheduleLane("many"), Due: 1000})
-	}
-	a.Hint(1000, task.Entry{Name: "@one", Lane: task.ScheduleLane("few"), Due: 1000})
-	for range 2 {
-		for _, f := range a.TakeFires(1000, fireBatch) {
-			if f.Key.Namespace == "few" {
-				return
-			}
-		}
-	}
-	t.Error("two batches were of one namespace")
-}
-
-func TestEndsDoNotHoldUpInstants(t *testing.T) {
-	a := NewPlanner(Rules{Window: 5 * time.Second, Tasks: 100_000}, 1)
-	for i := range 10 * fireBatch {
-		a.Hint(1000, task.Entry{Name: fmt.Sprintf("@%04d", i), Lane: task.ScheduleLane("default")})
-	}
-	a.Hint(1000, task.Entry{Name: "@due", Lane: task.ScheduleLane("default"), Due: 1000})
-	fires := a.TakeFires(1000, fireBatch)
-	if !slices.ContainsFunc(fires, func(f task.Fire) bool { return f.Key.Name == "@due" }) {
-		t.Errorf("%d were fired, and not the one that is due", len(fires))
-	}
 }
 
 func TestManySchedulesAtOneInstantAreOnTime(t *testing.T) {

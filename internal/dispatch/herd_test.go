@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/dispatch/planner"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -53,7 +54,7 @@ func TestAHundredThousandTasksToAHangingHostDoNotShiftAHealthyQueue(t *testing.T
 		if n != 1600 || crowded-alone > tick {
 			t.Errorf("%d calls, their p99 was %v before and is %v beside it", n, alone, crowded)
 		}
-		if d := b.flakyHost(); d.Breaker == Closed || d.Waiting > reserve {
+		if d := b.flakyHost(); d.Breaker == planner.Closed || d.Waiting > reserve {
 			t.Errorf("the host: %+v", d)
 		}
 		if _, n := b.p99("stuck"); n > 200 {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/dispatch/planner"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -99,24 +100,6 @@ func TestARefusedClaimCostsNoToken(t *testing.T) {
 		b.pass(time.Second)
 		b.wantCalls(2)
 	})
-}
-
-func TestTheClocksStepsDoNotMoveARate(t *testing.T) {
-	a := NewPlanner(Rules{Window: 5 * time.Second, Tasks: 1000}, 100)
-	a.Configure(noon, task.NewSettings(&task.QueueSettings{Name: "q", Rate: 1, Burst: 3}))
-	now, started := noon, 0
-	for i := range 60 {
-		a.Tick(time.Duration(i) * time.Second)
-		now += []task.Millis{0, 3_600_000, -3_600_000, -86_400_000}[i%4] + 1000
-		a.check(now)
-		for j := range 5 {
-			a.Hint(now, entry("host", fmt.Sprint("t", i, "-", j), now-1))
-		}
-		started += len(names(a, now, 100))
-	}
-	if started != 3+59 {
-		t.Errorf("%d have started within 59 s", started)
-	}
 }
 
 func TestConcurrencyIsNeverExceededAndAlwaysUsed(t *testing.T) {
@@ -292,7 +275,7 @@ func TestNewLimitsTakeEffectAtOnce(t *testing.T) {
 
 func TestAQueueSaysWhatLimitsIt(t *testing.T) {
 	inBubble(t, Config{Slots: 4}, nil, after(time.Minute), func(b *bed) {
-		want := func(l Limit, next time.Duration, waiting int) {
+		want := func(l planner.Limit, next time.Duration, waiting int) {
 			t.Helper()
 			s := b.Queues()
 			if len(s) != 1 || s[0].Limit != l || s[0].Waiting != waiting {
@@ -310,22 +293,22 @@ func TestAQueueSaysWhatLimitsIt(t *testing.T) {
 		configure(task.QueueSettings{Rate: 0.1, Burst: 1})
 		b.apply(crowd(t, "t", 20, patient)...)
 		b.pass(tick)
-		want(LimitRate, 10*time.Second-tick, 19)
+		want(planner.LimitRate, 10*time.Second-tick, 19)
 		configure(task.QueueSettings{Concurrency: 1})
-		want(LimitConcurrency, 0, 19)
+		want(planner.LimitConcurrency, 0, 19)
 		configure(task.QueueSettings{PerDestination: 1})
-		want(LimitDestination, 0, 19)
+		want(planner.LimitDestination, 0, 19)
 		configure(task.QueueSettings{Paused: true})
-		want(LimitPause, 0, 0)
+		want(planner.LimitPause, 0, 0)
 		configure(task.QueueSettings{Paused: true, PausedUntil: millis().Add(time.Second)})
-		want(LimitPause, time.Second-tick, 0)
+		want(planner.LimitPause, time.Second-tick, 0)
 		configure(task.QueueSettings{PurgeBefore: 1})
-		want(LimitPurge, 0, 0)
+		want(planner.LimitPurge, 0, 0)
 		configure(task.QueueSettings{})
 		b.create("elsewhere", 0, to("elsewhere"), patient)
 		b.create("here", 0, to("here"), patient)
 		b.pass(tick)
-		want(LimitSlots, 0, 19)
+		want(planner.LimitSlots, 0, 19)
 		b.pass(time.Hour)
 		b.wantCalls(22)
 		if s := b.Queues(); len(s) != 0 {

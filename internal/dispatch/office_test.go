@@ -3,106 +3,17 @@ package dispatch
 import (
 	"context"
 	"errors"
-	"math"
 	"sync"
 	"time"
 
+	"github.com/foliot/foliot/internal/dispatch/permittest"
 	"github.com/foliot/foliot/internal/task"
 )
-
-// office gives out permits and tokens, to any number of nodes: the shared store,
-// reduced to the promise. It is told the time.
-type office struct {
-	lease time.Duration
-	share func(node, held int) (share int, again time.Duration) // nil: nobody waits
-
-	permits map[int]desk
-	bucket  struct {
-		tat  time.Duration
-		desk map[int]desk
-	}
-	asks int
-}
-
-// desk is what one node has.
-type desk struct {
-	n    int // permits, or tokens out
-	used uint64
-	ends time.Duration
-}
-
-func newOffice(lease time.Duration) *office {
-	o := &office{lease: lease, permits: map[int]desk{}}
-	o.bucket.desk = map[int]desk{}
-	return o
-}
-
-func (o *office) permit(now time.Duration, node int, ask task.PermitAsk) task.PermitReply {
-	o.asks++
-	r := task.PermitReply{Lease: o.lease, Share: -1}
-	if ask.Concurrency > 0 {
-		others, mine := 0, o.permits[node]
-		for n, d := range o.permits {
-			if n != node && d.ends > now {
-				others += d.n
-			}
-		}
-		if mine.ends <= now {
-			mine.n = 0
-		}
-		mine.n = min(mine.n, ask.Keep)
-		mine.n = max(mine.n, min(ask.Want, ask.Concurrency-others))
-		mine.ends = now + o.lease
-		o.permits[node] = mine
-		r.Held = mine.n
-		if ask.Want > mine.n {
-			r.Again = 50 * time.Millisecond
-		}
-		if o.share != nil {
-			r.Share, r.Again = o.share(node, mine.n)
-		}
-	}
-	if ask.Rate > 0 {
-		r.Tokens = o.tokens(now, node, ask)
-		if r.Tokens < ask.Tokens {
-			r.Again = max(time.Millisecond, time.Duration(float64(time.Second)/ask.Rate/2))
-		}
-	}
-	return r
-}
-
-func (o *office) tokens(now time.Duration, node int, ask task.PermitAsk) int {
-	b, interval := &o.bucket, float64(time.Second)/ask.Rate
-	for n, d := range b.desk {
-		if d.ends <= now {
-			b.tat = max(b.tat, d.ends) + time.Duration(float64(d.n)*interval)
-			delete(b.desk, n)
-		}
-	}
-	mine, ok := b.desk[node]
-	if !ok {
-		mine.used = ask.Used
-	}
-	if spent := int(ask.Used - mine.used); spent > 0 {
-		b.tat = max(b.tat, now-ask.UsedAgo) + time.Duration(math.Ceil(float64(spent)*interval))
-		mine.n = max(mine.n-spent, 0)
-	}
-	mine.used, mine.n, mine.ends = ask.Used, min(mine.n, ask.Tokens), now+o.lease
-	free := float64(ask.Burst) - float64(max(b.tat-now, 0))/interval - float64(mine.n)
-	for n, d := range b.desk {
-		if n != node {
-			free -= float64(d.n)
-		}
-	}
-	mine.n += max(min(ask.Tokens-mine.n, int(math.Floor(free))), 0)
-	b.desk[node] = mine
-	return mine.n
-}
 
 // counter is an office as a node sees it that is so far away.
 type counter struct {
 	mu    sync.Mutex // guards what follows
-	o     *office
+	o     *permittest.Office
 	away  bool // it does not answer
 	hint  func([]task.PermitScope)
 	last  map[task.PermitScope]task.PermitAsk
@@ -116,7 +27,7 @@ var errAway = errors.New("away")
 
 func newCounter(wide time.Duration) *counter {
 	return &counter{
-		o: newOffice(6 * time.Second), wide: wide, began: time.Now(),
+		o: permittest.NewOffice(6 * time.Second), wide: wide, began: time.Now(),
 		last: map[task.PermitScope]task.PermitAsk{}, asked: map[task.PermitScope]int{},
 	}
 }
@@ -140,7 +51,7 @@ func (c *counter) Permit(ctx context.Context, asks []task.PermitAsk) []task.Perm
 			replies[i].Err = errAway
 			continue
 		}
-		replies[i] = c.o.permit(time.Since(c.began), 0, a)
+		replies[i] = c.o.Permit(time.Since(c.began), 0, a)
 	}
 	c.mu.Unlock()
 	pause(ctx, c.wide/2)
@@ -168,5 +79,5 @@ func (c *counter) asks() int {
 func (c *counter) out() (permits, tokens int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.o.permits[0].n, c.o.bucket.desk[0].n
+	return c.o.Held(0)
 }

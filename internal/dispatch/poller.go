@@ -4,11 +4,12 @@ import (
 	"context"
 	"time"
 
+	"github.com/foliot/foliot/internal/dispatch/planner"
 	"github.com/foliot/foliot/internal/task"
 )
 
-// poller keeps the agenda filled, and true: every Poll it begins to compare the
-// agenda with the store, namespace by namespace, and in between it reads on for
+// poller keeps the planner filled, and true: every Poll it begins to compare the
+// planner with the store, namespace by namespace, and in between it reads on for
 // lanes that run low.
 func (d *Dispatcher) poller(ctx context.Context) {
 	tick := time.NewTicker(d.config.Poll)
@@ -40,22 +41,22 @@ func (d *Dispatcher) survey(ctx context.Context) {
 	}
 	d.update(func(now task.Millis) {
 		d.count.Polls++
-		d.agenda.BeginRounds(now, names)
+		d.planner.BeginRounds(now, names)
 	})
 	d.look(ctx)
 }
 
-// look takes the steps of rounds, goes on with chores, and carries out the reads that the agenda wants,
+// look takes the steps of rounds, goes on with chores, and carries out the reads that the planner wants,
 // until it wants no more or the next survey is due.
 func (d *Dispatcher) look(ctx context.Context) {
 	for began := d.monotonic(); d.monotonic()-began < d.config.Poll; {
-		var pages []Page
-		var reads []Read
+		var pages []planner.Page
+		var reads []planner.Read
 		busy := false
 		d.update(func(now task.Millis) {
-			pages = d.agenda.Pages(now)
-			reads = d.agenda.Reads(now)
-			busy = d.agenda.Busy()
+			pages = d.planner.Pages(now)
+			reads = d.planner.Reads(now)
+			busy = d.planner.Busy()
 		})
 		if len(pages) == 0 && len(reads) == 0 && !busy {
 			return
@@ -63,8 +64,8 @@ func (d *Dispatcher) look(ctx context.Context) {
 		shown, failed := d.show(ctx, pages)
 		found, err := d.peek(ctx, reads)
 		d.update(func(now task.Millis) {
-			d.agenda.AbsorbPages(now, pages, shown)
-			d.agenda.AbsorbReads(now, reads, found)
+			d.planner.AbsorbPages(now, pages, shown)
+			d.planner.AbsorbReads(now, reads, found)
 		})
 		if failed != nil || err != nil {
 			return
@@ -73,7 +74,7 @@ func (d *Dispatcher) look(ctx context.Context) {
 }
 
 // show reads pages of lanes.
-func (d *Dispatcher) show(ctx context.Context, pages []Page) ([]task.LanePage, error) {
+func (d *Dispatcher) show(ctx context.Context, pages []planner.Page) ([]task.LanePage, error) {
 	if len(pages) == 0 {
 		return nil, nil
 	}
@@ -90,7 +91,7 @@ func (d *Dispatcher) show(ctx context.Context, pages []Page) ([]task.LanePage, e
 }
 
 // peek reads parts of lanes.
-func (d *Dispatcher) peek(ctx context.Context, reads []Read) ([][]task.Entry, error) {
+func (d *Dispatcher) peek(ctx context.Context, reads []planner.Read) ([][]task.Entry, error) {
 	if len(reads) == 0 {
 		return nil, nil
 	}
@@ -102,7 +103,7 @@ func (d *Dispatcher) peek(ctx context.Context, reads []Read) ([][]task.Entry, er
 	return found, nil
 }
 
-func laneReads(reads []Read) []task.LaneRead {
+func laneReads(reads []planner.Read) []task.LaneRead {
 	out := make([]task.LaneRead, len(reads))
 	for i, r := range reads {
 		out[i] = r.LaneRead

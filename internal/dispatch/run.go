@@ -44,7 +44,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	<-stopping.Done()
 	d.queue.Watch(nil)
 	early.Wait()
-	d.update(func(task.Millis) { d.agenda.Stop() })
+	d.update(func(task.Millis) { d.planner.Stop() })
 	d.seeOut(abort)
 	close(d.outcomes)
 	select {

@@ -82,7 +82,7 @@ func (d *Dispatcher) settled(batch []*attempt, replies []task.Reply, repeated bo
 		for i, a := range batch {
 			delete(d.held, a)
 			d.count.sent(d.monotonic(), a.outcome)
-			d.agenda.Release(&a.Pick, now, a.evidence(), &a.outcome)
+			d.planner.Release(&a.Pick, now, a.evidence(), &a.outcome)
 			r := replies[i]
 			switch {
 			case errors.Is(r.Err, task.ErrStale):
@@ -106,10 +106,10 @@ func (d *Dispatcher) settled(batch []*attempt, replies []task.Reply, repeated bo
 	}
 }
 
-// again puts a task that is tried again onto the agenda. The store's hint says
+// again offers a task that is tried again to the planner. The store's hint says
 // the same, but a hint may be lost.
 func (d *Dispatcher) again(now task.Millis, t *task.Task) {
 	if t.State == task.Scheduled {
-		d.agenda.Offer(now, t.Entry())
+		d.planner.Offer(now, t.Entry())
 	}
 }

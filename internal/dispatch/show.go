@@ -5,16 +5,18 @@ import (
 	"runtime"
 	"slices"
 	"time"
+
+	"github.com/foliot/foliot/internal/dispatch/planner"
 )
 
 // Destinations returns what is known of every destination that has tasks in the
 // window, or had some of late, by namespace and host. It costs some 200 ns for
 // each, and some for each task that is overdue. Deliveries go on during the walk: see glance.
-func (d *Dispatcher) Destinations() []Destination {
+func (d *Dispatcher) Destinations() []planner.Destination {
 	g := d.glance()
-	list := d.agenda.Destinations(g.now, g.spent)
+	list := d.planner.Destinations(g.now, g.spent)
 	d.mu.Unlock()
-	slices.SortFunc(list, func(a, b Destination) int {
+	slices.SortFunc(list, func(a, b planner.Destination) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Host, b.Host))
 	})
 	return list
@@ -22,17 +24,17 @@ func (d *Dispatcher) Destinations() []Destination {
 
 // Queues returns what is known of every queue that has tasks in the window, or
 // is held, by namespace and name. For its costs see Destinations.
-func (d *Dispatcher) Queues() []QueueState {
+func (d *Dispatcher) Queues() []planner.QueueState {
 	g := d.glance()
-	list := d.agenda.Queues(g.now, g.spent)
+	list := d.planner.Queues(g.now, g.spent)
 	d.mu.Unlock()
-	slices.SortFunc(list, func(a, b QueueState) int {
+	slices.SortFunc(list, func(a, b planner.QueueState) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	return list
 }
 
-// glance holds mu for a walk over the agenda, and only for a step at a time:
+// glance holds mu for a walk over the planner, and only for a step at a time:
 // deliveries never wait for all of it.
 type glance struct {
 	d    *Dispatcher
@@ -63,8 +65,8 @@ func (g *glance) spent(cost int) time.Time {
 	return g.now
 }
 
-// lookLocked tells the agenda what time it is, and returns what the wall clock shows.
+// lookLocked passes the time to the planner, and returns what the wall clock shows.
 func (d *Dispatcher) lookLocked() time.Time {
-	d.agenda.Tick(d.monotonic())
+	d.planner.Tick(d.monotonic())
 	return d.config.Now()
 }

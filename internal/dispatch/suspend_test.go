@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/dispatch/planner"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -82,7 +83,7 @@ func TestASuspendedQueueSaysSo(t *testing.T) {
 		b.pass(tick)
 		b.Configure(suspended)
 		for _, q := range b.Queues() {
-			if q.Limit != LimitSuspended {
+			if q.Limit != planner.LimitSuspended {
 				t.Errorf("%+v", q)
 			}
 		}

@@ -1,0 +1,109 @@
+// Package permittest is a model of task.Permits for tests: limits that nodes share.
+package permittest
+
+import (
+	"math"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// Office gives out permits and tokens to any number of nodes. It keeps the promises
+// of task.Permits in the simplest way. The time is an argument.
+type Office struct {
+	// Share returns the number of permits to which a node that holds some must return,
+	// and when it must ask again. nil: no node waits for permits.
+	Share func(node, held int) (share int, again time.Duration)
+
+	lease time.Duration
+
+	permits map[int]desk
+	bucket  struct {
+		tat  time.Duration
+		desk map[int]desk
+	}
+	asks int
+}
+
+// desk is what one node has.
+type desk struct {
+	n    int // permits, or tokens out
+	used uint64
+	ends time.Duration
+}
+
+// NewOffice returns an Office that has given out nothing. What it gives out is leased
+// for that long.
+func NewOffice(lease time.Duration) *Office {
+	o := &Office{lease: lease, permits: map[int]desk{}}
+	o.bucket.desk = map[int]desk{}
+	return o
+}
+
+// Permit returns the reply to what a node asks for at a time.
+func (o *Office) Permit(now time.Duration, node int, ask task.PermitAsk) task.PermitReply {
+	o.asks++
+	r := task.PermitReply{Lease: o.lease, Share: -1}
+	if ask.Concurrency > 0 {
+		others, mine := 0, o.permits[node]
+		for n, d := range o.permits {
+			if n != node && d.ends > now {
+				others += d.n
+			}
+		}
+		if mine.ends <= now {
+			mine.n = 0
+		}
+		mine.n = min(mine.n, ask.Keep)
+		mine.n = max(mine.n, min(ask.Want, ask.Concurrency-others))
+		mine.ends = now + o.lease
+		o.permits[node] = mine
+		r.Held = mine.n
+		if ask.Want > mine.n {
+			r.Again = 50 * time.Millisecond
+		}
+		if o.Share != nil {
+			r.Share, r.Again = o.Share(node, mine.n)
+		}
+	}
+	if ask.Rate > 0 {
+		r.Tokens = o.tokens(now, node, ask)
+		if r.Tokens < ask.Tokens {
+			r.Again = max(time.Millisecond, time.Duration(float64(time.Second)/ask.Rate/2))
+		}
+	}
+	return r
+}
+
+func (o *Office) tokens(now time.Duration, node int, ask task.PermitAsk) int {
+	b, interval := &o.bucket, float64(time.Second)/ask.Rate
+	for n, d := range b.desk {
+		if d.ends <= now {
+			b.tat = max(b.tat, d.ends) + time.Duration(float64(d.n)*interval)
+			delete(b.desk, n)
+		}
+	}
+	mine, ok := b.desk[node]
+	if !ok {
+		mine.used = ask.Used
+	}
+	if spent := int(ask.Used - mine.used); spent > 0 {
+		b.tat = max(b.tat, now-ask.UsedAgo) + time.Duration(math.Ceil(float64(spent)*interval))
+		mine.n = max(mine.n-spent, 0)
+	}
+	mine.used, mine.n, mine.ends = ask.Used, min(mine.n, ask.Tokens), now+o.lease
+	free := float64(ask.Burst) - float64(max(b.tat-now, 0))/interval - float64(mine.n)
+	for n, d := range b.desk {
+		if n != node {
+			free -= float64(d.n)
+		}
+	}
+	mine.n += max(min(ask.Tokens-mine.n, int(math.Floor(free))), 0)
+	b.desk[node] = mine
+	return mine.n
+}
+
+// Held returns how many permits and tokens a node has.
+func (o *Office) Held(node int) (permits, tokens int) {
+	return o.permits[node].n, o.bucket.desk[node].n
+}

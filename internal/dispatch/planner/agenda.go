@@ -1,0 +1,215 @@
+package planner
+
+import (
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+const (
+	// reserve is what every lane may know of, however full the window is: lanes
+	// that hang must not keep others from being read. A namespace of very many lanes
+	// has leastReserve for each: otherwise it could fill the memory.
+	reserve, leastReserve = 32, 4
+	// farChunk and scanChunk bound one read of one lane, firstChunk the one
+	// that finds out whether there is much: where a namespace calls a hundred
+	// thousand hosts, most lanes have a task or two, and reads for which 512
+	// are set aside are four to a Peek.
+	farChunk, scanChunk, firstChunk = 512, 64, 8
+	// peekChunk bounds one Peek: what it brings is taken in under the lock.
+	peekChunk = 2048
+)
+
+// Planner is the near future: the waiting tasks that are known, by lane, and the
+// decision which of them may be claimed. It is pure: its methods get the time as
+// an argument. It names the reads that it needs and takes in what they found. It
+// names the moments at which it must be called again. It is not safe for concurrent
+// use.
+//
+// Of a lane it knows of another task only while it knows of fewer than there
+// is room left: one lane alone comes to half of the window, k lanes to one part
+// in k+1 each, and as much is left for the next one. A namespace may use the whole
+// window while the others do not need it. It always has its share, however many
+// tasks of others are known: see room. For slots see there.
+type Planner struct {
+	config   Config
+	settings *task.Settings
+	steady   time.Duration // now, by the clock that never steps: the argument of the last Tick
+	away     time.Duration // when the store last gave no answer to a claim or settlement
+
+	lanes   map[task.Lane]*lane
+	queues  map[queueKey]*queue
+	targets map[targetKey]*target
+	broken  int               // of them, with a breaker that is not closed
+	changes []BreakerChange   // breakers that opened or closed, to be logged
+	taken   map[task.Key]bool // picked, and a read may still see it waiting; true: its claim was answered
+	number  uint64
+	seq     uint64      // counts changes of knowledge
+	total   int         // tasks known
+	checked task.Millis // when rounds were begun last
+
+	slots   slots
+	gate    gate
+	tenants row[*tenant] // that may start something
+	spaces  map[string]*tenant
+	turn    uint64    // counts picks
+	holders int       // those of them with known tasks
+	hungry  []*tenant // that have lanes which want to be read, in turns
+	rounds  []*tenant // with a survey under way, in turns: see round
+	polls   uint64    // counts BeginRounds
+	chores  []*chore  // that are not done, in turns
+	pieces  int       // lanes of a piece
+	unread  bool      // a survey is wanted: there are lanes that nothing was to be known of
+	dirty   []*Wakeup // with a changed moment
+	heard   []heard   // hints of unknown tasks in lanes that are being read
+
+	firing []*lane   // of schedules that are due, or were
+	ended  []*tenant // that have schedules which may wait for an end, in turns
+
+	eager    []*LimitLease // want to ask
+	asking   int           // stakes whose ask is under way
+	slotless []*LimitLease // would ask, and there is no slot
+	stopping bool          // nothing starts any more
+}
+
+// Config says how a Planner works.
+type Config struct {
+	Window     time.Duration // how far ahead tasks are read
+	Tasks      int           // about how many tasks may be known
+	BreakAfter int           // failures in a row that open a breaker; 0: none does
+	BreakMost  time.Duration // the longest wait of a breaker
+	Shared     bool          // limits hold over many nodes: see LimitLease
+}
+
+// New returns a Planner that knows of no task. At most slots attempts may be under
+// way. Tick and Configure must be called before anything else.
+func New(c Config, slots int) *Planner {
+	a := &Planner{
+		config: c, pieces: pieceLanes, slots: newSlots(slots), settings: none,
+		lanes: map[task.Lane]*lane{}, queues: map[queueKey]*queue{}, targets: map[targetKey]*target{},
+		spaces: map[string]*tenant{}, taken: map[task.Key]bool{},
+	}
+	a.gate.bell.owner = &a.gate
+	return a
+}
+
+// Tick sets the time of the clock that never steps. Durations count by that clock,
+// due times by the wall clock. It must be called before each group of other calls.
+func (a *Planner) Tick(steady time.Duration) { a.steady = steady }
+
+// Hint takes in that a task waits, or waits for another time than before.
+func (a *Planner) Hint(now task.Millis, e task.Entry) {
+	if e.Due == 0 && e.Lane.Queue == task.ScheduleQueue {
+		a.endedOne(e)
+		return
+	}
+	a.seq++
+	l := a.lanes[e.Lane]
+	if e.Due > now.Add(a.config.Window) {
+		if l != nil && l.known[e.Name] != nil { // moved away: it will be read when it comes near
+			a.forget(l, l.known[e.Name])
+			a.place(l, now)
+		}
+		return
+	}
+	if l == nil {
+		l = a.open(e.Lane, now)
+	}
+	if l == nil {
+		return
+	}
+	a.learn(l, e, a.seq)
+	a.place(l, now)
+	a.remind(l, e)
+}
+
+// Offer is like Hint, but does nothing if the task is already known.
+func (a *Planner) Offer(now task.Millis, e task.Entry) {
+	if l := a.lanes[e.Lane]; l == nil || l.known[e.Name] == nil {
+		a.Hint(now, e)
+	}
+}
+
+// learn takes in an entry that was true as of seq, and reports whether it is
+// news. The caller places the lane.
+func (a *Planner) learn(l *lane, e task.Entry, seq uint64) bool {
+	if it := l.known[e.Name]; it != nil {
+		return a.correct(l, it, e.Due, seq)
+	}
+	if l.left(e.Position()) || a.depth(l) == 0 {
+		return false
+	}
+	if a.room(l) < 1 {
+		a.gone(l, l.shed((l.order.len()+1)/2))
+		if l.left(e.Position()) {
+			return false
+		}
+	}
+	it := &item{name: e.Name, due: e.Due, seq: seq}
+	l.known[e.Name] = it
+	l.order.push(it)
+	a.learnt(l)
+	return true
+}
+
+// correct moves a task that is known to another time.
+func (a *Planner) correct(l *lane, it *item, due task.Millis, seq uint64) bool {
+	if it.seq > seq {
+		return false
+	}
+	it.seq = seq
+	if it.due == due {
+		return false
+	}
+	it.due = due
+	if l.left(it.position()) {
+		a.forget(l, it)
+		return true
+	}
+	l.order.fix(it)
+	return true
+}
+
+func (a *Planner) forget(l *lane, it *item) {
+	l.order.remove(it)
+	delete(l.known, it.name)
+	a.gone(l, 1)
+}
+
+// learnt counts one more task of l.
+func (a *Planner) learnt(l *lane) {
+	t := l.queue.tenant
+	if t.known == 0 {
+		a.holders++
+	}
+	t.known++
+	a.total++
+}
+
+// gone notes that n tasks of l are not known any more.
+func (a *Planner) gone(l *lane, n int) {
+	if n == 0 {
+		return
+	}
+	t := l.queue.tenant
+	t.known -= n
+	a.total -= n
+	if t.known == 0 {
+		a.holders--
+	}
+}
+
+// room returns how many more tasks l may know of.
+//
+// A namespace that holds more than its share gives way by attrition: it learns
+// nothing new until enough of its tasks have started. Until then the others take
+// their shares, so for a while up to twice the window may be known.
+func (a *Planner) room(l *lane) int {
+	n, depth := l.order.len(), a.depth(l)
+	if depth == 0 {
+		return 0
+	}
+	t := l.queue.tenant
+	free := max(a.config.Tasks-a.total, a.config.Tasks/max(a.holders, 1)-t.known)
+	return max(min((free-n)/2, depth-n), t.reserve(a.config.Tasks)-n, 0)
+}

@@ -1,0 +1,60 @@
+package planner
+
+import (
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// Wakeup is a moment at which the Planner must be called: of the wall clock when a
+// task becomes due, of the clock that never steps when a wait ends. The caller keeps
+// a timer for each Wakeup, and calls Wake when the timer fires.
+type Wakeup struct {
+	owner     listener
+	Wall      task.Millis   // 0: not by this clock
+	Monotonic time.Duration // 0: not by this clock
+
+	dirty bool   // the moment has changed; stands in Planner.dirty
+	Timer uint64 // the caller's: the number of the timer that is set for the moment
+}
+
+// listener is a lane, a queue or a target.
+type listener interface {
+	// look finds out whether the moment of the wake-up has come. A timer that fired
+	// too early, or too late, does no harm.
+	look(a *Planner, now task.Millis)
+}
+
+// IsSet reports whether b has a moment. If not, its timer must be removed.
+func (b *Wakeup) IsSet() bool { return b.Wall != 0 || b.Monotonic != 0 }
+
+// arm sets the moment of b. If both times are 0, b has none.
+func (a *Planner) arm(b *Wakeup, wall task.Millis, steady time.Duration) {
+	if b.Wall == wall && b.Monotonic == steady {
+		return
+	}
+	b.Wall, b.Monotonic = wall, steady
+	if !b.dirty {
+		b.dirty = true
+		a.dirty = append(a.dirty, b)
+	}
+}
+
+// Wake must be called when the timer of b has fired.
+func (a *Planner) Wake(b *Wakeup, now task.Millis) {
+	if b.IsSet() {
+		b.Wall, b.Monotonic = 0, 0 // the caller has no timer for b any more
+		b.owner.look(a, now)
+	}
+}
+
+// Wakeups returns the wake-ups whose moment has changed since the last call. The
+// caller must set or remove their timers.
+func (a *Planner) Wakeups() []*Wakeup {
+	changed := a.dirty
+	a.dirty = nil
+	for _, b := range changed {
+		b.dirty = false
+	}
+	return changed
+}

@@ -1,0 +1,44 @@
+package planner
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// BenchmarkPick is the pure core alone: of lanes that all have a backlog one is
+// chosen, its task taken, and released; then it gets another.
+func BenchmarkPick(b *testing.B) {
+	limits := map[string]task.QueueSettings{
+		"": {}, ", limited": {Rate: task.MaxRate, Burst: task.MaxConcurrency, Concurrency: 100, PerDestination: 10},
+	}
+	for _, lanes := range []int{1, 1000, 100_000} {
+		for name, q := range limits {
+			b.Run(fmt.Sprint(lanes, " lanes", name), func(b *testing.B) { benchPick(b, lanes, q) })
+		}
+	}
+}
+
+func benchPick(b *testing.B, lanes int, q task.QueueSettings) {
+	a := New(Config{Window: 5 * time.Second, Tasks: 10_000_000, BreakAfter: 10, BreakMost: time.Minute}, 1024)
+	q.Name = "q"
+	now, n := task.Millis(1_000_000), 0
+	a.Configure(now, task.NewSettings(&q))
+	names := make([]task.Lane, lanes)
+	for i := range names {
+		names[i] = task.Lane{Queue: "q", Priority: task.Normal, Destination: fmt.Sprint("host", i)}
+		a.Hint(now, task.Entry{Name: "first", Lane: names[i], Due: now})
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		n++
+		a.Tick(time.Duration(n) * time.Microsecond)
+		a.Hint(now, task.Entry{Name: "t", Lane: names[n%lanes], Due: now})
+		p := a.Take(now, 1)[0]
+		a.Begin(&p)
+		a.Answered(p.Key)
+		a.Release(&p, now, Replied, nil)
+	}
+}

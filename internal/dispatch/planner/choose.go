@@ -1,0 +1,311 @@
+package planner
+
+import (
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// Pick is a task that must be claimed now. Its slot is taken, and a token of
+// its queue reserved, unless it was run by hand: that is no business of the rate.
+type Pick struct {
+	Key    task.Key
+	Lane   task.Lane
+	Barred time.Duration // see task.Outcome
+
+	lane  *lane  // the Planner's own record of Lane
+	probe uint64 // the pick's number, if its end decides about a breaker; 0: it does not
+	mark  uint64 // valid if began: see bucket, or stake if charges
+
+	// shared are the stakes of its queue and of its destination there, nil where
+	// nodes share no limit.
+	shared [2]*LimitLease
+
+	picked  time.Duration // when, by the steady clock
+	class   class         // of its target
+	began   bool          // its claim was granted, and the token charged
+	permit  bool          // it is under way under a permit of its queue
+	charges bool          // the token is the stake's, not the bucket's
+}
+
+// first returns the lane that is served next, nil for none.
+func (a *Planner) first() *lane {
+	left := a.left()
+	if l := a.gate.first(left); l != nil {
+		return l
+	}
+	t := a.tenants.first(left)
+	if t == nil {
+		return nil
+	}
+	left = t.owner.divide(left)
+	return t.owner.queues.first(left).owner.first(left)
+}
+
+// left returns how many slots are left to each class, and what is the share of
+// a namespace.
+func (a *Planner) left() needs {
+	left := a.slots.left()
+	if left[proven] == 0 || a.tenants.size == 0 {
+		return left
+	}
+	left[share] = int32(a.slots.shared() / a.tenants.size)
+	if a.tenants.size == 1 && a.tenants.root.owner.queues.size == 1 {
+		left[share] /= 2
+	}
+	return left
+}
+
+// standing returns the place of a lane that is ready among those of its queue
+// and priority.
+//
+// Who has waited longest is first: since its first task is due, or since it was
+// served last. So lanes with a backlog take turns, and a task that is due now
+// waits for one round of them. In a queue with a rate it is the due time alone:
+// there the queue is a line, and who was first is first.
+func (l *lane) standing() order {
+	since := l.earliest()
+	if !l.queue.bucket.limited() {
+		since = max(since, l.served)
+	}
+	return order{rank: int64(since), turn: l.turn, number: l.number}
+}
+
+// Take returns at most limit tasks that are due and may start now, in the order
+// of their turns. Each holds a slot until Release.
+func (a *Planner) Take(now task.Millis, limit int) []Pick {
+	var picks []Pick
+	for looks := limit + a.pieces; len(picks) < limit && looks > 0; looks-- {
+		l := a.first()
+		if l == nil {
+			break
+		}
+		if a.moved(l, now) {
+			continue
+		}
+		picks = append(picks, a.pick(l, now))
+	}
+	return picks
+}
+
+// moved reports whether l, which is ready, stood where it does not belong any more: the
+// clock stepped back, or a chore is left.
+func (a *Planner) moved(l *lane, now task.Millis) bool {
+	if l.earliest() <= now && !l.stale() {
+		return false
+	}
+	was := l.seat.need
+	a.place(l, now)
+	return l.state != ready || l.seat.need != was
+}
+
+// pick takes the first task of l, which is ready.
+func (a *Planner) pick(l *lane, now task.Millis) Pick {
+	it, q, t := l.order.min(), l.queue, l.target
+	p := Pick{
+		Key: task.Key{Namespace: l.name.Namespace, Name: it.name}, Lane: l.name,
+		Barred: t.barredFor(max(q.free, a.away), a.steady),
+		lane:   l, class: t.class, picked: a.steady,
+	}
+	a.forget(l, it)
+	a.taken[p.Key] = false
+	a.slots.take(t.class)
+	q.tried[t.class]++
+	if p.shared = [2]*LimitLease{q.stake, l.outlet.stake}; q.stake != nil {
+		p.permit, p.charges = q.stake.limit() > 0, q.stake.rated() && !l.urgent()
+	}
+	if !l.urgent() {
+		*p.reserved()++
+	}
+	q.running++
+	l.outlet.running++
+	t.running++
+	l.running++
+	a.served(l, now)
+	if l.quarantined() {
+		a.gate.enter(q)
+	}
+	if t.breaker.open && !l.urgent() {
+		p.probe, t.breaker.probe = a.turn, a.turn
+		a.redo(&t.chore, now)
+	}
+	a.replace(l, now)
+	if l.behind && a.wantsMore(l, now) {
+		a.want(l, l.next())
+	}
+	return p
+}
+
+// Answered notes that the claim of what was picked has been answered. Until
+// then, and for the reads that were under way at that moment, the store may
+// show it as it was before.
+func (a *Planner) Answered(k task.Key) { a.taken[k] = true }
+
+// Begin notes that the claim of a pick was granted, and that its attempt starts.
+func (a *Planner) Begin(p *Pick) {
+	p.began = true
+	if p.lane.quarantined() {
+		a.beginAtGate(p.Key)
+	}
+	if p.lane.urgent() {
+		return
+	}
+	if p.charges {
+		p.mark = p.shared[0].charge(a.steady)
+		a.weigh(p.shared[0])
+		return
+	}
+	p.mark = p.lane.queue.bucket.charge(a.steady)
+}
+
+// reserved returns where it is counted for how many picks a token is reserved.
+func (p *Pick) reserved() *int {
+	if p.charges {
+		return &p.shared[0].reserved
+	}
+	return &p.lane.queue.bucket.reserved
+}
+
+// Permitted reports whether the leases of p's permits still hold. Unlike all other
+// methods it may be called at any time, by any goroutine: see LimitLease.until.
+func (p *Pick) Permitted(now time.Duration) bool {
+	q, o := p.shared[0], p.shared[1]
+	return (!p.permit || q.lives(now)) && (o == nil || o.lives(now))
+}
+
+// Covered reports whether p, whose claim was granted, may begin: a claim takes
+// its time, in which a lease may end.
+func (a *Planner) Covered(p *Pick) bool {
+	return p.Permitted(a.steady) && (!p.charges || p.shared[0].covers(a.steady))
+}
+
+// Release gives back what a pick holds. cause is how its attempt ended, nil if
+// none began: a change of the receiver's breaker names it.
+func (a *Planner) Release(p *Pick, now task.Millis, e Evidence, cause *task.Outcome) {
+	l, q, t := p.lane, p.lane.queue, p.lane.target
+	a.slots.heed(l, e)
+	a.slots.give(p.class)
+	if l.quarantined() {
+		a.leaveGate()
+	}
+	q.tried[p.class]--
+	switch {
+	case l.urgent():
+	case !p.began:
+		*p.reserved()--
+	case p.charges:
+		p.shared[0].end(p.mark, e == Unsent)
+	default:
+		q.bucket.end(p.mark, e == Unsent)
+	}
+	q.running--
+	l.outlet.running--
+	t.running--
+	l.running--
+	before := t.breaker
+	if t.learn(p, e, a.steady, a.config) {
+		a.brokenSince(t, before, cause)
+		a.reopen(t, now)
+	}
+	a.replace(l, now)
+	a.freed()
+}
+
+// Slow holds the lanes of p's target back for a while, as the receiver wished in its
+// reply to the attempt of p.
+func (a *Planner) Slow(p *Pick, now task.Millis, wait time.Duration) {
+	t := p.lane.target
+	if until := a.steady + wait; wait > 0 && until > t.asked {
+		t.heed(p.picked, a.steady, until)
+		a.reopen(t, now)
+	}
+}
+
+// Rest holds the lanes of p's target back for a while, those too that were run
+// by hand.
+func (a *Planner) Rest(p *Pick, now task.Millis, wait time.Duration) {
+	t := p.lane.target
+	if until := a.steady + wait; until > t.rested {
+		t.rested = until
+		a.reopen(t, now)
+	}
+}
+
+// reopen takes in that a target lets its lanes run, or no longer. The change for
+// its lanes is a chore.
+func (a *Planner) reopen(t *target, now task.Millis) {
+	a.arm(&t.bell, 0, t.next(a.steady))
+	a.redo(&t.chore, now)
+}
+
+// look is called when a wait of t ends.
+func (t *target) look(a *Planner, now task.Millis) { a.reopen(t, now) }
+
+// look is called when l's first task is due.
+func (l *lane) look(a *Planner, now task.Millis) {
+	if l.state == waiting {
+		a.place(l, now)
+	}
+}
+
+func (a *Planner) placeAll(lanes []*lane, now task.Millis) {
+	for _, l := range lanes {
+		a.place(l, now)
+	}
+}
+
+// replace puts l where it belongs after it has begun or ended an attempt, and
+// with it those that share a limit with it.
+func (a *Planner) replace(l *lane, now task.Millis) {
+	if l.queue.settings.PerDestination > 0 {
+		a.placeAll(l.outlet.lanes, now)
+		return
+	}
+	a.place(l, now)
+}
+
+// full reports whether l has all that it may have running.
+func (a *Planner) full(l *lane) bool {
+	limit, o := l.queue.settings.PerDestination, l.outlet
+	return l.running >= a.slots.most() || limit > 0 && (o.running >= limit || o.stake != nil && o.stake.full(a.steady))
+}
+
+// place puts l where it belongs after any change.
+func (a *Planner) place(l *lane, now task.Millis) {
+	if l.schedules() {
+		a.placeSchedules(l, now)
+		return
+	}
+	was, wake := l.busy(), task.Millis(0)
+	l.emptied = 0
+	switch {
+	case l.order.len() == 0:
+		l.state = idle
+	case l.earliest() > now:
+		l.state, wake = waiting, l.earliest()
+		if (l.queue.stake != nil || l.outlet.stake != nil) && a.foresee(l, now) {
+			wake = wake.Add(-foresight)
+		}
+	case l.target.barred(l, a.steady) || a.full(l):
+		l.state = barred
+	default:
+		l.state = ready
+	}
+	if is := l.busy(); is != was {
+		by := 1
+		if was {
+			by = -1
+		}
+		a.noteBusy(l, by)
+	}
+	need := nobody
+	if l.state == ready {
+		need = a.slots.need(l)
+	}
+	l.queue.shelves[l.name.Priority].lanes.put(&l.seat, l.standing(), need)
+	a.arm(&l.bell, wake, 0)
+	a.reseat(l.queue)
+	if l.outlet.stake != nil {
+		a.weigh(l.outlet.stake)
+	}
+}

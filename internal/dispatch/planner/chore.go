@@ -1,0 +1,80 @@
+package planner
+
+import "github.com/foliot/foliot/internal/task"
+
+// pieceLanes is how many lanes a chore looks at while the lock is held once.
+const pieceLanes = 512
+
+// chore is work on every lane of a destination or a queue: something has changed
+// for all of them. A namespace can have a hundred thousand queues that lead to one
+// destination, so the work is done in pieces, and chores take turns.
+//
+// Until it is done, a lane may stand in its row as it was before. So Take looks at it
+// again before it picks from it, and nothing starts that must not.
+type chore struct {
+	lanes   func() []*lane
+	at      int  // the lane before this place is the next; before 0 comes the last one
+	left    int  // how many are to be done; 0: none
+	waiting bool // it stands in Planner.chores
+}
+
+// redo does the first piece of a chore, or begins it once more. It goes on where it stands.
+// If a receiver opens and closes faster than all its lanes are looked at, they still have
+// their turns; from the same end each time, those at the other end would never start.
+func (a *Planner) redo(c *chore, now task.Millis) {
+	c.left = len(c.lanes())
+	a.piece(c, now)
+	if c.left > 0 && !c.waiting {
+		c.waiting = true
+		a.chores = append(a.chores, c)
+	}
+}
+
+// Work does the next piece of the chores that are left.
+func (a *Planner) Work(now task.Millis) {
+	if len(a.chores) == 0 {
+		return
+	}
+	c := a.chores[0]
+	a.chores[0] = nil
+	a.chores = a.chores[1:]
+	a.piece(c, now)
+	if c.waiting = c.left > 0; c.waiting {
+		a.chores = append(a.chores, c)
+	}
+}
+
+// piece does a piece of c.
+func (a *Planner) piece(c *chore, now task.Millis) {
+	lanes := c.lanes()
+	c.left = min(c.left, len(lanes))
+	for n := a.pieces; n > 0 && c.left > 0; n-- {
+		if c.at == 0 || c.at > len(lanes) {
+			c.at = len(lanes)
+		}
+		c.at--
+		c.left--
+		a.fathom(lanes[c.at], now)
+		a.place(lanes[c.at], now)
+	}
+}
+
+// grown notes that a lane has come, behind the others. It needs no work, but the others
+// begin one place further on from the end.
+func (c *chore) grown() {
+	if c.left > 0 {
+		c.left++
+	}
+}
+
+// filled does the lane that stands at a place now, as another one has left it: the chore
+// may have been at the place, and not at the lane.
+func (a *Planner) filled(c *chore, at int, now task.Millis) {
+	if lanes := c.lanes(); c.left > 0 && at < len(lanes) {
+		a.fathom(lanes[at], now)
+		a.place(lanes[at], now)
+	}
+}
+
+// stale reports whether a chore is left that may change where l stands.
+func (l *lane) stale() bool { return l.target.chore.left > 0 || l.queue.chore.left > 0 }

@@ -1,0 +1,193 @@
+package planner
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// manyLanes is how many lanes the namespace "crowd" has in these tests.
+const manyLanes = 100_000
+
+// crowdedPlanner returns a planner in which a namespace has very many lanes that
+// are due: each of its own destination, or queue.
+func crowdedPlanner(now task.Millis, of func(i int) task.Lane) *Planner {
+	a := New(Config{Window: 5 * time.Second, Tasks: 100_000}, 1024)
+	heads := make([]task.LaneHead, manyLanes)
+	for i := range heads {
+		heads[i] = task.LaneHead{Lane: of(i), Due: now}
+	}
+	a.survey(now, heads)
+	return a
+}
+
+func hostOfCrowd(i int) task.Lane {
+	return task.Lane{Namespace: "crowd", Queue: "q", Destination: fmt.Sprint("host", i)}
+}
+
+func queueOfCrowd(i int) task.Lane {
+	return task.Lane{Namespace: "crowd", Queue: fmt.Sprint("q", i), Destination: "host"}
+}
+
+var few = task.Lane{Namespace: "few", Queue: "q", Destination: "host"}
+
+func TestANamespaceWithAHundredThousandLanesDelaysTheFirstReadOfAnotherByNoTurn(t *testing.T) {
+	const now = 1_000_000
+	for name, of := range map[string]func(int) task.Lane{"hosts": hostOfCrowd, "queues": queueOfCrowd} {
+		a := crowdedPlanner(now, of)
+		a.survey(now, []task.LaneHead{{Lane: few, Due: now}})
+		found := false
+		for _, r := range a.Reads(now) {
+			found = found || r.Lane == few
+		}
+		if !found {
+			t.Errorf("%s: the next Peek does not read the lane of the other namespace", name)
+		}
+	}
+}
+
+func TestANamespaceHasItsShareOfAWindowThatAnotherHasFilled(t *testing.T) {
+	const now, window = 1_000_000, 100_000
+	a := crowdedPlanner(now, hostOfCrowd)
+	for i := range window + 10_000 {
+		lane := hostOfCrowd(i % 1000)
+		a.Hint(now, task.Entry{Name: fmt.Sprint("t", i), Lane: lane, Due: now + 1000})
+	}
+	before := a.total
+	for i := range 20_000 {
+		a.Hint(now, task.Entry{Name: fmt.Sprint("t", i), Lane: few, Due: now + 1000})
+	}
+	if l := a.lanes[few]; l == nil || l.order.len() < window/8 {
+		t.Errorf("of 20,000 tasks of the other namespace %d are known, while the crowd has %d", a.total-before, before)
+	}
+}
+
+func TestANamespaceThatIsAloneMayFillTheWindow(t *testing.T) {
+	const now = 1_000_000
+	a := New(Config{Window: 5 * time.Second, Tasks: 10_000}, 1024)
+	for i := range 20_000 {
+		a.Hint(now, task.Entry{Name: fmt.Sprint("t", i), Lane: hostOfCrowd(i % 100), Due: now + 1000})
+	}
+	if a.total < 9000 {
+		t.Errorf("%d tasks are known, the window has room for 10,000", a.total)
+	}
+}
+
+// TestARoundOfAHundredThousandLanesDoesNotHoldUpThoseOfOthers counts the lanes that
+// are looked at between two releases of the lock, and the steps before the other
+// namespace has been surveyed.
+func TestARoundOfAHundredThousandLanesDoesNotHoldUpThoseOfOthers(t *testing.T) {
+	const now, most = 1_000_000, 1000
+	a := crowdedPlanner(now, hostOfCrowd)
+	a.beginAllRounds(now, []string{"crowd", "few"})
+	surveyed := 0
+	for step := 1; len(a.rounds) > 0; step++ {
+		left := a.spaces["crowd"].round.lane
+		pages := a.Pages(now)
+		if n := left - a.spaces["crowd"].round.lane; n > most {
+			t.Fatalf("one step looks at %d lanes under the lock, at most %d", n, most)
+		}
+		shown := make([]task.LanePage, len(pages))
+		for i, p := range pages {
+			if p.Limit > most {
+				t.Fatalf("a page has %d lanes, at most %d", p.Limit, most)
+			}
+			shown[i].Last = true
+			if p.Namespace == "few" {
+				shown[i].Heads = []task.LaneHead{{Lane: few, Due: now}}
+				surveyed = step
+			}
+		}
+		a.AbsorbPages(now, pages, shown)
+	}
+	if surveyed != 1 {
+		t.Errorf("the other namespace was surveyed in step %d", surveyed)
+	}
+}
+
+func TestSchedulesOfANamespaceThatWereFreedAreFiredInTurnsWithThoseOfOthers(t *testing.T) {
+	const now = 1_000_000
+	a := New(Config{Window: 5 * time.Second, Tasks: 100_000}, 1024)
+	for i := range manyLanes {
+		a.Hint(now, task.Entry{Name: fmt.Sprint("@s", i), Lane: task.ScheduleLane("crowd")})
+		a.Hint(now, task.Entry{Name: fmt.Sprint("@due", i), Lane: task.ScheduleLane("crowd"), Due: now})
+	}
+	a.Hint(now, task.Entry{Name: "@freed", Lane: task.ScheduleLane("few")})
+	a.Hint(now, task.Entry{Name: "@due", Lane: task.ScheduleLane("few"), Due: now})
+	seen := map[task.Key]bool{}
+	for _, f := range a.TakeFires(now, fireBatch) {
+		seen[f.Key] = true
+	}
+	for _, name := range []string{"@freed", "@due"} {
+		if !seen[task.Key{Namespace: "few", Name: name}] {
+			t.Errorf("%s of the other namespace is not in the first batch of %d", name, len(seen))
+		}
+	}
+}
+
+// TestAChangeForAHundredThousandLanesIsTakenInPieceByPiece: all of them lead to one
+// receiver, which asks for patience. Nothing may start from then on.
+func TestAChangeForAHundredThousandLanesIsTakenInPieceByPiece(t *testing.T) {
+	const now, most = 1_000_000, 1000
+	a := crowdedPlanner(now, queueOfCrowd)
+	for i := range manyLanes {
+		a.Hint(now, task.Entry{Name: fmt.Sprint("t", i), Lane: queueOfCrowd(i), Due: now})
+	}
+	ready := func() (n int) {
+		for _, l := range a.lanes {
+			if l.state == ready {
+				n++
+			}
+		}
+		return n
+	}
+	before := ready()
+	a.Slow(&Pick{lane: a.lanes[queueOfCrowd(0)], picked: a.steady}, now, time.Minute)
+	if n := before - ready(); before != manyLanes || n > most {
+		t.Fatalf("of %d lanes that are ready %d are looked at under the lock, at most %d", before, n, most)
+	}
+	if picks := a.Take(now, claimBatch); len(picks) > 0 {
+		t.Errorf("%d tasks start, though their receiver wants nothing for a minute", len(picks))
+	}
+	for steps := 0; len(a.chores) > 0; steps++ {
+		was := ready()
+		if a.Work(now); was-ready() > most || steps > manyLanes {
+			t.Fatalf("in step %d %d lanes are looked at", steps, was-ready())
+		}
+	}
+	if n := ready(); n > 0 {
+		t.Errorf("%d lanes are ready in the end", n)
+	}
+}
+
+// TestOfManyQueuesEachHasItsTurnHoweverOftenTheirReceiverAsksForPatience: it takes a batch
+// and then asks for patience, each time before all lanes have been looked at.
+func TestOfManyQueuesEachHasItsTurnHoweverOftenTheirReceiverAsksForPatience(t *testing.T) {
+	const lanes, each, batch = 5000, 8, 64
+	now := task.Millis(1_000_000)
+	a := New(Config{Window: 5 * time.Second, Tasks: 100_000}, 1024)
+	for i := range lanes * each {
+		a.Hint(now, task.Entry{Name: fmt.Sprint("t", i), Lane: queueOfCrowd(i % lanes), Due: now})
+	}
+	seen := map[task.Lane]bool{}
+	target := a.lanes[queueOfCrowd(0)].target
+	for range 2 * lanes / batch {
+		a.Tick(a.steady + 2*time.Second)
+		now = now.Add(2 * time.Second)
+		a.reopen(target, now) // its wait has ended
+		picks := a.Take(now, batch)
+		for i := range picks {
+			seen[picks[i].lane.name] = true
+			a.Release(&picks[i], now, Replied, nil)
+		}
+		a.Slow(&Pick{lane: target.lanes[0], picked: a.steady}, now, time.Second)
+		for len(a.chores) > 0 {
+			a.Work(now)
+		}
+	}
+	if len(seen) < lanes {
+		t.Errorf("tasks of %d queues of %d have started", len(seen), lanes)
+	}
+}

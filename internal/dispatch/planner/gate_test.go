@@ -1,0 +1,127 @@
+package planner
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+	"pgregory.net/rapid"
+)
+
+// TestNobodyStarvesAtTheGate: queues whose tasks in quarantine never end, some
+// of them beside routine work that never ends either, where slots are short. In
+// any order in which attempts end, each lane goes through in its turn.
+func TestNobodyStarvesAtTheGate(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a := New(Config{Window: 5 * time.Second, Tasks: 1_000_000}, rapid.IntRange(1, 12).Draw(t, "slots"))
+		var suspects []task.Lane
+		most, n := 0, 0
+		put := func(l task.Lane) {
+			n++
+			a.targetOf(targetKey{l.Namespace, l.Destination}).class = proven // no other class is short
+			a.Hint(noon, task.Entry{Name: fmt.Sprint("t", n), Lane: l, Due: noon - task.Millis(n)})
+		}
+		queues := rapid.IntRange(1, 5).Draw(t, "queues")
+		for q := range queues {
+			l := task.Lane{Namespace: fmt.Sprint("ns", q%2), Queue: fmt.Sprint("q", q)}
+			hosts := rapid.IntRange(1, 3).Draw(t, "hosts")
+			most = max(most, hosts)
+			for h := range hosts {
+				l.Priority, l.Destination = task.Quarantine, fmt.Sprint("h", h)
+				suspects = append(suspects, l)
+				put(l)
+			}
+			l.Priority = task.High
+			for range rapid.SampledFrom([]int{0, 20}).Draw(t, "routine") {
+				put(l)
+			}
+		}
+
+		through, waited := 0, map[task.Lane]int{}
+		var running []Pick
+		for range 500 {
+			for _, p := range a.Take(noon, 100) {
+				a.Begin(&p)
+				running = append(running, p)
+				put(p.lane.name) // as much waits as before
+				if !p.lane.quarantined() {
+					continue
+				}
+				through++
+				for _, l := range suspects {
+					waited[l]++
+				}
+				waited[p.lane.name] = 0
+			}
+			if k := count(running, inQuarantine); k > 1 {
+				t.Fatalf("%d attempts in quarantine are under way", k)
+			}
+			for l, turns := range waited {
+				if turns >= queues*most {
+					t.Fatalf("%v waits while %d others had their turn", l, turns)
+				}
+			}
+			i := rapid.IntRange(0, len(running)-1).Draw(t, "ends")
+			p := running[i]
+			running = slices.Delete(running, i, i+1)
+			a.Release(&p, noon, Replied, nil)
+		}
+		if through < 500/20 { // a slot of at most twelve, and a gate that is open at each
+			t.Fatalf("%d attempts went through", through)
+		}
+	})
+}
+
+func count(picks []Pick, is func(*Pick) bool) (n int) {
+	for i := range picks {
+		if is(&picks[i]) {
+			n++
+		}
+	}
+	return n
+}
+
+func TestWhatALimitStopsDoesNotStandAtTheGate(t *testing.T) {
+	lane := func(queue string) task.Lane { return task.Lane{Queue: queue, Priority: task.Quarantine} }
+	for name, q := range map[string]task.QueueSettings{
+		"paused": {Paused: true}, "rate": {Rate: 1, Burst: 1}, "concurrency": {Concurrency: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := New(Config{Window: 5 * time.Second, Tasks: 1000}, 8)
+			q.Name = "limited"
+			a.Configure(noon, task.NewSettings(&q))
+			if name != "paused" { // use up what it has
+				a.Hint(noon, task.Entry{Name: "routine", Lane: task.Lane{Queue: "limited"}, Due: noon})
+				p := a.Take(noon, 1)[0]
+				a.Begin(&p)
+			}
+			a.Hint(noon, task.Entry{Name: "stopped", Lane: lane("limited"), Due: noon - 1000})
+			a.Hint(noon, task.Entry{Name: "t", Lane: lane("free"), Due: noon})
+			want(t, "through the gate went", names(a, noon, 10), "t")
+			a.Configure(noon, nil)
+			a.Hint(noon, task.Entry{Name: "stopped", Lane: lane("limited"), Due: noon - 1000}) // as a read would find it
+			want(t, "without the limit", names(a, noon, 10), "stopped")
+		})
+	}
+}
+
+func TestAQueueWhoseTasksWaitAtTheGateIsKeptByNoLimit(t *testing.T) {
+	a := New(Config{Window: 5 * time.Second, Tasks: 1000}, 4)
+	for _, name := range []string{"a", "b"} {
+		a.Hint(noon, task.Entry{Name: name, Lane: task.Lane{Queue: "q", Priority: task.Quarantine}, Due: noon})
+	}
+	if n := len(a.Take(noon, 10)); n != 1 {
+		t.Fatalf("%d went through", n)
+	}
+	q := a.queues[queueKey{"", "q"}]
+	if l, _ := a.limitOf(q, noon.Time()); l != NoLimit {
+		t.Errorf("limited by %q", l)
+	}
+	a.slots.take(unknown)
+	a.slots.take(unknown)
+	if l, _ := a.limitOf(q, noon.Time()); l != LimitSlots {
+		t.Errorf("without a slot limited by %q", l)
+	}
+}

@@ -1,0 +1,135 @@
+package planner
+
+import (
+	"slices"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// judge returns the lane that is to be served next, by the rules as they are
+// written down, looking at everything. Of the planner it takes what a lane knows,
+// and whose turn it is; not what stands in a row, nor what any limit has come
+// to. A lane whose bell was lost is not known to be ready.
+func (w *world) judge() *lane {
+	var best *lane
+	for _, name := range w.lanes {
+		l := w.a.lanes[name]
+		if l != nil && w.mayRun(l) && (best == nil || slices.Compare(w.standing(l), w.standing(best)) < 0) {
+			best = l
+		}
+	}
+	return best
+}
+
+// standing is what is compared, the most weighty first.
+func (w *world) standing(l *lane) []int64 {
+	q, t := l.queue, l.queue.tenant
+	since := l.earliest()
+	if q.settings.Rate == 0 {
+		since = max(since, l.served)
+	}
+	if l.name.Priority == task.Quarantine {
+		return []int64{-1, int64(q.went), int64(q.number), int64(since), int64(l.turn), int64(l.number)}
+	}
+	routine := int64(1)
+	if l.name.Priority == task.Urgent {
+		routine = 0
+	}
+	return []int64{
+		0, int64(t.since), int64(t.number), int64(q.since), int64(q.number),
+		routine, routine * q.shelves[l.name.Priority].turn, int64(l.name.Priority), int64(since), int64(l.turn), int64(l.number),
+	}
+}
+
+func (w *world) mayRun(l *lane) bool { return w.mayRunButForSlots(l) && w.hasSlot(l) }
+
+func (w *world) mayRunButForSlots(l *lane) bool {
+	t, s := l.target, l.queue.settings
+	if l.name.Priority == task.Quarantine && w.count(inQuarantine) > 0 {
+		return false
+	}
+	urgent := l.name.Priority == task.Urgent
+	switch {
+	case l.schedules() || l.state == waiting || l.order.len() == 0 || l.earliest() > w.now:
+		return false
+	case w.lossy > 0 && (l.state == barred || l.queue.bell.IsSet() && !urgent): // time has ended it, and nobody was told
+		return false
+	case w.steady < t.rested, !urgent && (w.steady < t.asked || t.breaker.open && (w.steady < t.breaker.until || t.breaker.probe != 0)):
+		return false
+	case w.suspended[l.name.Namespace]:
+		return false
+	case !urgent && (l.queue.held || w.lossy == 0 && s.Held(w.now)):
+		return false
+	case !urgent && s.Rate > 0 && l.queue.bucket.next(w.steady) > w.steady:
+		return false
+	case s.Concurrency > 0 && w.count(func(p *Pick) bool { return p.lane.queue == l.queue }) >= s.Concurrency:
+		return false
+	case s.PerDestination > 0 && w.count(func(p *Pick) bool { return p.lane.outlet == l.outlet }) >= s.PerDestination:
+		return false
+	}
+	return w.count(func(p *Pick) bool { return p.lane == l }) < (w.a.slots.all+1)/2
+}
+
+// hasShare reports whether l's queue has less running than its share.
+func (w *world) hasShare(l *lane) bool {
+	spaces, queues := map[string]map[string]bool{}, 0
+	for _, name := range w.lanes {
+		if m := w.a.lanes[name]; m != nil && name.Priority != task.Quarantine && w.mayRunButForSlots(m) {
+			if spaces[name.Namespace] == nil {
+				spaces[name.Namespace] = map[string]bool{}
+			}
+			if !spaces[name.Namespace][name.Queue] {
+				queues++
+			}
+			spaces[name.Namespace][name.Queue] = true
+		}
+	}
+	all := (w.a.slots.all - w.a.slots.all/8) / len(spaces)
+	if queues == 1 {
+		all /= 2
+	}
+	return w.count(func(p *Pick) bool { return p.lane.queue == l.queue })*len(spaces[l.name.Namespace]) < all
+}
+
+// hasSlot is the law of slots.
+func (w *world) hasSlot(l *lane) bool {
+	all, class := w.a.slots.all, l.target.class
+	pool := max([]int{all, all * 3 / 4, all / 4}[class], 1)
+	left := all - len(w.picks)
+	last, scarce, lent := pool/16, pool/8, pool/2
+	if class != proven {
+		left = min(left, max(all*3/4, 1)-w.count(func(p *Pick) bool { return p.class != proven }))
+		last, scarce, lent = 0, pool/2, pool-pool/8
+	}
+	if class == suspect {
+		left = min(left, pool-w.count(func(p *Pick) bool { return p.class == suspect }))
+	}
+	if l.name.Priority == task.Quarantine {
+		return left > 0
+	}
+	if class != proven && w.count(func(p *Pick) bool { return p.lane.queue == l.queue && p.class == class })/3 >= left {
+		return false
+	}
+	running := w.count(func(p *Pick) bool { return p.lane == l })
+	switch {
+	case running >= l.allowance:
+		return running-l.allowance+lent < left
+	case class == proven && left > 0 && w.hasShare(l):
+		return true
+	case running == 0:
+		return last < left
+	}
+	return running < left && scarce < left
+}
+
+func inQuarantine(p *Pick) bool { return p.lane.name.Priority == task.Quarantine }
+
+func (w *world) count(is func(*Pick) bool) int {
+	n := 0
+	for _, p := range w.picks {
+		if is(p) {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,139 @@
+package planner
+
+import (
+	"slices"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// open returns a new lane, nil if nothing is to be known of it: its queue is held.
+func (a *Planner) open(name task.Lane, now task.Millis) *lane {
+	q := a.queueOf(queueKey{name.Namespace, name.Queue}, now)
+	if q.holds(name.Priority) {
+		return nil
+	}
+	l := &lane{name: name, number: a.next(), queue: q, known: map[string]*item{}, allowance: a.slots.base()}
+	l.seat.owner, l.bell.owner = l, l
+	l.target = a.targetOf(targetKey{name.Namespace, name.Destination})
+	l.outlet = q.outlets[name.Destination]
+	if l.outlet == nil {
+		l.outlet = &outlet{}
+		q.outlets[name.Destination] = l.outlet
+	}
+	if len(l.outlet.lanes) == 0 {
+		a.stakeOutlet(q, name.Destination, l.outlet)
+	}
+	l.outlet.lanes = append(l.outlet.lanes, l)
+	l.inQueue, q.lanes = len(q.lanes), append(q.lanes, l)
+	l.inTarget, l.target.lanes = len(l.target.lanes), append(l.target.lanes, l)
+	l.inTenant, q.tenant.lanes = len(q.tenant.lanes), append(q.tenant.lanes, l)
+	q.chore.grown()
+	l.target.chore.grown()
+	a.lanes[name] = l
+	return l
+}
+
+func (a *Planner) next() uint64 {
+	a.number++
+	return a.number
+}
+
+func (a *Planner) queueOf(key queueKey, now task.Millis) *queue {
+	if q := a.queues[key]; q != nil {
+		return q
+	}
+	t := a.tenantOf(key.namespace)
+	q := &queue{key: key, tenant: t, settings: a.settings.Queue(key.namespace, key.name), outlets: map[string]*outlet{}, turns: turns{number: a.next()}, free: a.steady}
+	q.seat.owner, q.pass.owner, q.bell.owner = q, q, q
+	q.chore.lanes = func() []*lane { return q.lanes }
+	q.bucket.configure(q.settings, a.steady)
+	a.stakeOut(q)
+	a.queues[key] = q
+	q.inTenant, t.all = len(t.all), append(t.all, q)
+	a.refresh(q, now)
+	return q
+}
+
+func (a *Planner) tenantOf(name string) *tenant {
+	t := a.spaces[name]
+	if t == nil {
+		t = &tenant{name: name, suspended: a.settings.Suspended(name), turns: turns{number: a.next()}, round: round{checked: a.checked}}
+		t.seat.owner = t
+		a.spaces[name] = t
+	}
+	return t
+}
+
+func (a *Planner) targetOf(key targetKey) *target {
+	t := a.targets[key]
+	if t == nil {
+		t = &target{key: key, number: a.next(), class: unknown}
+		t.bell.owner, t.tenant = t, a.tenantOf(key.namespace)
+		t.chore.lanes = func() []*lane { return t.lanes }
+		t.inTenant, t.tenant.targets = len(t.tenant.targets), append(t.tenant.targets, t)
+		a.targets[key] = t
+	}
+	return t
+}
+
+// drop forgets a lane that is idle.
+func (a *Planner) drop(l *lane, now task.Millis) {
+	delete(a.lanes, l.name)
+	q, t, o := l.queue, l.target, l.outlet
+	q.lanes = without(q.lanes, l.inQueue, func(l *lane) *int { return &l.inQueue })
+	t.lanes = without(t.lanes, l.inTarget, func(l *lane) *int { return &l.inTarget })
+	q.tenant.lanes = without(q.tenant.lanes, l.inTenant, func(l *lane) *int { return &l.inTenant })
+	i := slices.Index(o.lanes, l)
+	o.lanes = slices.Delete(o.lanes, i, i+1)
+	if len(o.lanes) == 0 {
+		a.unstake(o.stake)
+		delete(q.outlets, l.name.Destination)
+	}
+	a.filled(&q.chore, l.inQueue, now)
+	a.filled(&t.chore, l.inTarget, now)
+}
+
+// without returns list without the member at a place, which the last one takes.
+// place returns where a member keeps its place.
+func without[T any](list []T, at int, place func(T) *int) []T {
+	last := len(list) - 1
+	list[at] = list[last]
+	*place(list[at]) = at
+	var none T
+	list[last] = none
+	return list[:last]
+}
+
+// withdraw makes the window end where it ends now that the clock has stepped
+// back: hints beyond that were ignored.
+func (a *Planner) withdraw(l *lane, now task.Millis) {
+	end := task.Position{Due: now.Add(a.config.Window) + 1}
+	if end.Less(l.cursor) {
+		l.cursor = end
+	}
+	a.gone(l, l.trim(end))
+	l.served, l.read = min(l.served, now), min(l.read, now)
+	a.place(l, now)
+}
+
+const (
+	// rememberLane is how long an empty lane is kept that has proved itself, so
+	// that its next task does not begin from nothing.
+	rememberLane = time.Minute
+	// rememberTarget is how long it is kept what is known of a receiver, and
+	// rememberTargets of how many that have no tasks: namespaces share them evenly.
+	rememberTarget  = 10 * time.Minute
+	rememberTargets = 10_000
+)
+
+// remember reports whether an empty lane is to be kept.
+func (a *Planner) remember(l *lane, now task.Millis) bool {
+	if l.emptied == 0 {
+		l.emptied = now
+	}
+	if s := l.outlet.stake; s != nil && !s.spent() {
+		return true // who gives it back must not be forgotten
+	}
+	return l.allowance > a.slots.base() && max(now-l.emptied, l.emptied-now) < task.Millis(rememberLane.Milliseconds())
+}

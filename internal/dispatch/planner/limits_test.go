@@ -1,0 +1,27 @@
+package planner
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+func TestTheClocksStepsDoNotMoveARate(t *testing.T) {
+	a := New(Config{Window: 5 * time.Second, Tasks: 1000}, 100)
+	a.Configure(noon, task.NewSettings(&task.QueueSettings{Name: "q", Rate: 1, Burst: 3}))
+	now, started := noon, 0
+	for i := range 60 {
+		a.Tick(time.Duration(i) * time.Second)
+		now += []task.Millis{0, 3_600_000, -3_600_000, -86_400_000}[i%4] + 1000
+		a.check(now)
+		for j := range 5 {
+			a.Hint(now, entry("host", fmt.Sprint("t", i, "-", j), now-1))
+		}
+		started += len(names(a, now, 100))
+	}
+	if started != 3+59 {
+		t.Errorf("%d have started within 59 s", started)
+	}
+}

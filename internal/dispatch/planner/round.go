@@ -1,0 +1,205 @@
+package planner
+
+import (
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+const (
+	// pageLanes bounds one page of a round, roundPages how many namespaces have a
+	// page in one step: that much is looked at while the lock is held once.
+	pageLanes, roundPages = 256, 64
+	// lanePause is how long the next round of a namespace waits for each lane that
+	// the last one has looked at: so rounds cost some tenth of a processor, however many
+	// lanes there are. From 25,000 lanes on a round comes less often than each Poll.
+	lanePause = 10 * time.Microsecond
+)
+
+// round is the survey of a namespace: it compares known lanes with the store's
+// lanes, and looks at everything that a wake-up was to bring, even after the loss of
+// it. It goes on in pages, and the rounds of all namespaces take turns, page by
+// page: so one of a hundred thousand lanes does not hold up the others, nor the lock.
+type round struct {
+	under bool          // it is under way; the namespace stands in Planner.rounds, or in a step
+	again bool          // another one is wanted right after it
+	next  time.Duration // when the next one may begin
+	poll  uint64        // the number of the last poll in which the store named the namespace
+
+	// Valid while it is under way.
+	began time.Duration
+	back  bool // the wall clock has stepped back since the last one
+	lanes int  // that it has looked at
+	idle  int  // destinations without tasks that it has seen
+	// The places down to which it has looked at lanes, queues and destinations.
+	lane, queue, target int
+	from                task.LaneCursor
+	read                bool // it has seen all lanes of the store
+
+	checked task.Millis // when the last one began
+}
+
+// hurry lets another round begin at once.
+func (r *round) hurry() { r.next, r.again = 0, r.under }
+
+// Page is a step of the round of a namespace.
+type Page struct {
+	task.LanePageRead
+	tenant *tenant
+}
+
+// BeginRounds begins the rounds that may begin. names are the namespaces that have
+// lanes in the store.
+func (a *Planner) BeginRounds(now task.Millis, names []string) {
+	a.polls++
+	for _, name := range names {
+		a.tenantOf(name).round.poll = a.polls
+	}
+	for _, t := range a.spaces {
+		if !t.round.under && t.round.next <= a.steady {
+			a.beginRound(t, now)
+		}
+	}
+	a.checked = now
+}
+
+func (a *Planner) beginRound(t *tenant, now task.Millis) {
+	r := &t.round
+	*r = round{
+		under: true, poll: r.poll, began: a.steady, back: r.checked > now, checked: now,
+		lane: len(t.lanes), queue: len(t.all), target: len(t.targets), read: r.poll != a.polls,
+	}
+	a.rounds = append(a.rounds, t)
+}
+
+// Pages takes the next step of the rounds that are under way. It returns the pages
+// of lanes that the step wants to see: AbsorbPages must be called with them before
+// the next step. It must not be called while reads are under way.
+func (a *Planner) Pages(now task.Millis) (pages []Page) {
+	budget := 8 * pageLanes
+	for n := min(len(a.rounds), roundPages); n > 0 && budget > 0; n-- {
+		t := a.rounds[0]
+		a.rounds[0] = nil
+		a.rounds = a.rounds[1:]
+		budget -= min(len(t.lanes)+1, pageLanes)
+		a.checkSome(t, now, pageLanes)
+		if t.round.read {
+			a.turnRound(t, now)
+			continue
+		}
+		pages = append(pages, Page{task.LanePageRead{Namespace: t.name, From: t.round.from, Limit: pageLanes}, t})
+	}
+	return pages
+}
+
+// AbsorbPages takes in the lanes in the pages of a step. found is nil if they
+// failed: these rounds end, and begin again with the next poll.
+func (a *Planner) AbsorbPages(now task.Millis, pages []Page, found []task.LanePage) {
+	for i, p := range pages {
+		r := &p.tenant.round
+		if found == nil {
+			r.read = true
+		} else {
+			a.survey(now, found[i].Heads)
+			r.lanes += len(found[i].Heads)
+			r.from, r.read = found[i].Next, found[i].Last
+		}
+		a.turnRound(p.tenant, now)
+	}
+}
+
+// turnRound puts t behind the others, or ends its round if that has seen all.
+func (a *Planner) turnRound(t *tenant, now task.Millis) {
+	r := &t.round
+	if !r.read || r.lane > 0 || r.queue > 0 || r.target > 0 {
+		a.rounds = append(a.rounds, t)
+		return
+	}
+	r.under, r.next = false, r.began+time.Duration(r.lanes)*lanePause
+	if r.again {
+		a.beginRound(t, now)
+		return
+	}
+	a.letGo(t)
+}
+
+// letGo forgets a namespace without known lanes.
+func (a *Planner) letGo(t *tenant) {
+	if len(t.all) == 0 && len(t.targets) == 0 && len(t.ended) == 0 && t.round.poll != a.polls {
+		delete(a.spaces, t.name)
+	}
+}
+
+// checkSome looks at the next lanes of t, or queues and destinations if there are no
+// more lanes: limit of each at most. A lane that is let go leaves its place to one that
+// was looked at before, as the places are visited from the last one down.
+func (a *Planner) checkSome(t *tenant, now task.Millis, limit int) {
+	r := &t.round
+	for n := limit; n > 0 && r.lane > 0; n-- {
+		r.lane--
+		if r.lane < len(t.lanes) {
+			r.lanes++
+			a.checkLane(t.lanes[r.lane], now)
+		}
+	}
+	if r.lane > 0 {
+		return
+	}
+	for n := limit; n > 0 && r.queue > 0; n-- {
+		r.queue--
+		if r.queue < len(t.all) {
+			a.checkQueue(t.all[r.queue], now)
+		}
+	}
+	for n := limit; n > 0 && r.target > 0; n-- {
+		r.target--
+		if r.target < len(t.targets) {
+			a.checkTarget(t.targets[r.target], now)
+		}
+	}
+}
+
+// checkLane repairs the effect of a lost wake-up, and lets go of a lane
+// that is empty.
+func (a *Planner) checkLane(l *lane, now task.Millis) {
+	if l.queue.tenant.round.back {
+		a.withdraw(l, now)
+	}
+	switch {
+	case l.state == waiting && l.bell.Wall <= now:
+		a.Wake(&l.bell, now)
+	case l.state == idle && l.running == 0 && !l.hungry && !l.firing && !a.remember(l, now):
+		a.drop(l, now)
+	}
+}
+
+func (a *Planner) checkQueue(q *queue, now task.Millis) {
+	if q.bell.IsSet() || q.held != q.settings.Held(now) || q.stopped != q.tenant.suspended { // for others time changes nothing
+		a.refresh(q, now)
+	}
+	if len(q.lanes) > 0 || q.held || q.stopped || q.bucket.debt(a.steady) > 0 || q.stake != nil && !q.stake.spent() {
+		return
+	}
+	a.arm(&q.bell, 0, 0)
+	a.unstake(q.stake)
+	delete(a.queues, q.key)
+	q.tenant.all = without(q.tenant.all, q.inTenant, func(q *queue) *int { return &q.inTenant })
+}
+
+func (a *Planner) checkTarget(t *target, now task.Millis) {
+	if t.bell.IsSet() && t.bell.Monotonic <= a.steady {
+		a.Wake(&t.bell, now)
+	}
+	if len(t.lanes) > 0 || t.closedUntil() > a.steady {
+		return
+	}
+	r := &t.tenant.round
+	if r.idle++; t.heard == 0 || a.steady-t.heard > rememberTarget || r.idle > rememberTargets/len(a.spaces) {
+		before := t.breaker
+		t.breaker = breaker{}
+		a.brokenSince(t, before, nil)
+		a.arm(&t.bell, 0, 0)
+		delete(a.targets, t.key)
+		t.tenant.targets = without(t.tenant.targets, t.inTenant, func(t *target) *int { return &t.inTenant })
+	}
+}

@@ -1,0 +1,218 @@
+package planner
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/dispatch/permittest"
+	"github.com/foliot/foliot/internal/task"
+	"pgregory.net/rapid"
+)
+
+// flight is an ask that is under way.
+type flight struct {
+	node    int
+	stake   *LimitLease
+	reply   task.PermitReply
+	carried bool
+	ask     task.PermitAsk
+	sent    time.Duration
+}
+
+// start is one that was sent, or may be.
+type start struct {
+	pick *Pick
+	at   time.Duration
+}
+
+// TestPlannersThatShareLimitsKeepThem: the pure cores of some nodes, an office, and
+// between them asks and replies that take their time, get lost, or find a lease ended.
+func TestPlannersThatShareLimitsKeepThem(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		q := &task.QueueSettings{Name: "q"}
+		kinds := rapid.IntRange(1, 3).Draw(t, "limits")
+		if kinds&1 > 0 {
+			q.Concurrency = rapid.IntRange(1, 6).Draw(t, "concurrency")
+		}
+		if kinds&2 > 0 {
+			q.Rate, q.Burst = rapid.Float64Range(1, 100).Draw(t, "rate"), rapid.IntRange(1, 20).Draw(t, "burst")
+		}
+		o := permittest.NewOffice(time.Second)
+		crowded := rapid.Bool().Draw(t, "crowded")
+		if crowded {
+			o.Share = func(_, held int) (int, time.Duration) {
+				return rapid.IntRange(0, held).Draw(t, "share"), 20 * time.Millisecond
+			}
+		}
+		planners := make([]*Planner, 3)
+		claiming, running := make([][]*Pick, 3), make([][]*Pick, 3)
+		for i := range planners {
+			a := New(Config{Window: 5 * time.Second, Tasks: 1000}, 100)
+			a.config.Shared = true
+			a.Configure(noon, task.NewSettings(q))
+			planners[i] = a
+		}
+		var flights []*flight
+		var starts []start
+		steady, made := time.Second, 0
+		for range rapid.IntRange(50, 400).Draw(t, "steps") {
+			steady += time.Duration(rapid.SampledFrom([]int{0, 0, 0, 1, 5, 60, 700}).Draw(t, "ms")) * time.Millisecond
+			now := noon + task.Millis(steady/time.Millisecond)
+			n := rapid.IntRange(0, 2).Draw(t, "node")
+			a := planners[n]
+			a.Tick(steady)
+			if s := stakeOf(a); s != nil {
+				for _, b := range []*Wakeup{&s.bell, &s.queue.bell} {
+					if b.IsSet() && b.Monotonic <= steady {
+						a.Wake(b, now)
+					}
+				}
+			}
+			switch rapid.IntRange(0, 7).Draw(t, "what") {
+			case 0:
+				for range rapid.SampledFrom([]int{1, 2, 5, 40}).Draw(t, "tasks") {
+					made++
+					a.Hint(now, task.Entry{Name: fmt.Sprint("t", made), Lane: task.Lane{Queue: "q", Priority: task.Normal, Destination: "h"}, Due: now})
+				}
+			case 1, 2:
+				picks := a.Take(now, 10)
+				for i := range picks {
+					claiming[n] = append(claiming[n], &picks[i])
+				}
+				if rapid.IntRange(0, 3).Draw(t, "slow claim") == 0 {
+					break
+				}
+				fallthrough
+			case 7: // claims are answered
+				for _, p := range claiming[n] {
+					if rapid.IntRange(0, 9).Draw(t, "refused") == 0 {
+						a.Release(p, now, Nothing, nil)
+						continue
+					}
+					lapsed := !a.Covered(p)
+					a.Begin(p)
+					if lapsed {
+						a.Release(p, now, Unsent, nil)
+						continue
+					}
+					starts = append(starts, start{p, steady})
+					running[n] = append(running[n], p)
+				}
+				claiming[n] = nil
+			case 3:
+				if len(running[n]) > 0 {
+					i := rapid.IntRange(0, len(running[n])-1).Draw(t, "which")
+					p, e := running[n][i], Replied
+					if rapid.IntRange(0, 4).Draw(t, "unsent") == 0 {
+						e = Unsent
+						starts = slices.DeleteFunc(starts, func(s start) bool { return s.pick == p })
+					}
+					a.Release(p, now, e, nil)
+					running[n] = slices.Delete(running[n], i, i+1)
+				}
+			case 4:
+				stakes, asks := a.Asks(now, 10)
+				for i, s := range stakes {
+					flights = append(flights, &flight{node: n, stake: s, ask: asks[i], sent: steady})
+				}
+			case 5, 6: // an ask comes to the office, or a reply back
+				for _, f := range flights {
+					if f.node == n && !f.carried {
+						if rapid.IntRange(0, 9).Draw(t, "lost") > 0 {
+							f.reply = o.Permit(steady, n, f.ask)
+						} else {
+							f.reply.Err = task.ErrUnavailable
+						}
+						f.carried = true
+						if rapid.IntRange(0, 9).Draw(t, "reply lost") == 0 {
+							f.reply = task.PermitReply{Err: context.DeadlineExceeded}
+						}
+						break
+					}
+					if f.node == n && f.carried {
+						a.Granted(f.stake, f.reply, f.sent, now)
+						flights = slices.DeleteFunc(flights, func(g *flight) bool { return g == f })
+						break
+					}
+				}
+			}
+			sum := 0
+			for i, a := range planners {
+				if s := stakeOf(a); s != nil && s.lives(steady) {
+					sum += max(len(running[i]), s.held)
+				}
+			}
+			if lost := lapsedAny(planners, running, steady); !lost && q.Concurrency > 0 && sum > q.Concurrency {
+				t.Fatalf("%d are under way, or may be, of %d", sum, q.Concurrency)
+			}
+			if q.Rate > 0 {
+				for i, s := range starts {
+					if most := float64(q.Burst) + q.Rate*(steady-s.at).Seconds(); float64(len(starts)-i) > most+1e-6 {
+						t.Fatalf("%d starts within %v, where %f may be", len(starts)-i, steady-s.at, most)
+					}
+				}
+			}
+		}
+	})
+}
+
+func stakeOf(a *Planner) *LimitLease {
+	if q := a.queues[queueKey{"", "q"}]; q != nil {
+		return q.stake
+	}
+	return nil
+}
+
+// lapsedAny reports whether some node has more under way than it holds: its lease was
+// lost, and others may have it.
+func lapsedAny(planners []*Planner, running [][]*Pick, steady time.Duration) bool {
+	for i, a := range planners {
+		if s := stakeOf(a); s != nil && len(running[i]) > 0 && (!s.lives(steady) || len(running[i]) > s.held) {
+			return true
+		}
+	}
+	return false
+}
+
+// TestTokensThatAreGivenBackAreNotUsed: not even before the store has them.
+func TestTokensThatAreGivenBackAreNotUsed(t *testing.T) {
+	a, o, now := New(Config{Window: 5 * time.Second, Tasks: 1000}, 100), permittest.NewOffice(time.Second), noon
+	a.config.Shared = true
+	a.Configure(now, task.NewSettings(&task.QueueSettings{Name: "q", Rate: 1, Burst: 5}))
+	a.Tick(time.Second)
+	hint := func(name string) {
+		a.Hint(now, task.Entry{Name: name, Lane: task.Lane{Queue: "q", Priority: task.Normal, Destination: "h"}, Due: now})
+	}
+	ask := func() (grant func()) {
+		t.Helper()
+		stakes, asks := a.Asks(now, 10)
+		if len(asks) != 1 {
+			t.Fatalf("%d asks", len(asks))
+		}
+		r, sent := o.Permit(a.steady, 0, asks[0]), a.steady
+		return func() { a.Granted(stakes[0], r, sent, now) }
+	}
+	for i := range 4 {
+		hint(fmt.Sprint("t", i))
+	}
+	ask()()
+	for _, it := range slices.Clone(a.lanes[task.Lane{Queue: "q", Priority: task.Normal, Destination: "h"}].order.items) {
+		a.forget(stakeOf(a).queue.lanes[0], it) // they were cancelled
+	}
+	a.place(stakeOf(a).queue.lanes[0], now)
+	a.Tick(time.Second + 2*keepTokens)
+	stakeOf(a).look(a, now)
+	grant := ask()
+	hint("late")
+	if n := len(a.Take(now, 10)); n != 0 {
+		t.Errorf("%d have started with tokens that were given back", n)
+	}
+	grant()
+	ask()()
+	if n := len(a.Take(now, 10)); n != 1 {
+		t.Errorf("%d have started with a new token", n)
+	}
+}

@@ -1,0 +1,190 @@
+package planner
+
+import (
+	"math"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// Destination is what is known of one host:port, as one namespace uses it.
+type Destination struct {
+	Namespace, Host string // host:port
+
+	Breaker Breaker
+	Until   time.Time // nothing is sent before: its breaker is open, or it asked for that; zero: nothing stands in the way
+
+	Running   int           // attempts under way
+	Waiting   int           // tasks of the window
+	Overdue   int           // those of them that are due
+	Oldest    time.Duration // for how long the first of them has been due
+	Allowance int           // attempts that may be under way without borrowing, over its lanes
+}
+
+// Limit says what keeps the tasks of a queue waiting that are due.
+type Limit string
+
+// The limits. The first one that applies is named.
+const (
+	NoLimit          Limit = ""            // nothing is due, or it waits for its turn alone: it is just about to start, or in quarantine
+	LimitSuspended   Limit = "suspended"   // its namespace is
+	LimitPurge       Limit = "purge"       // a purge is under way
+	LimitPause       Limit = "pause"       // it is paused
+	LimitConcurrency Limit = "concurrency" // as many are under way as may be
+	LimitRate        Limit = "rate"        // its tokens are used up
+	LimitDestination Limit = "destination" // breakers, wishes of receivers, or the limit for each destination
+	LimitSlots       Limit = "slots"       // the server has none left for it
+)
+
+// QueueState is what is known of one queue.
+type QueueState struct {
+	Namespace, Name string
+
+	Limit   Limit
+	Next    time.Time     // when Limit ends by itself: the next token, or the end of a pause; zero: not by itself, or unknown
+	Running int           // attempts under way
+	Waiting int           // tasks of the window; of one that is paused or purged only those that were run by hand
+	Overdue int           // those of them that are due
+	Oldest  time.Duration // for how long the first of them has been due
+}
+
+// walk goes over one of the Planner's maps. The result is of one moment for each
+// member, not for all of them: the map may change when spent is called. Members
+// that are gone are not met, and those that are new may be.
+type walk struct {
+	now   time.Time // of the wall clock
+	pause func(cost int) time.Time
+}
+
+// spent notes that a part of the walk is done; others may use the planner now.
+func (w *walk) spent(cost int) { w.now = w.pause(cost) }
+
+// Destinations returns what is known of each destination. It calls pause after each
+// part of the walk, with the cost of the part in units of about 100 ns. pause may
+// let others use the Planner, and returns the time of the wall clock.
+func (a *Planner) Destinations(now time.Time, pause func(cost int) time.Time) []Destination {
+	var list []Destination
+	w := &walk{now, pause}
+	for _, t := range a.targets {
+		if t.key.destination == "" { // of schedules
+			continue
+		}
+		list = append(list, a.destination(t, w))
+	}
+	return list
+}
+
+// Queues returns what is known of each queue. For pause see Destinations.
+func (a *Planner) Queues(now time.Time, pause func(cost int) time.Time) []QueueState {
+	var list []QueueState
+	w := &walk{now, pause}
+	for _, q := range a.queues {
+		if q.key.name == task.ScheduleQueue {
+			continue
+		}
+		list = append(list, a.queueState(q, w))
+	}
+	return list
+}
+
+// wallAt returns the time of the wall clock, which shows now, at a moment of
+// the other one.
+func (a *Planner) wallAt(steady time.Duration, now time.Time) time.Time {
+	return now.Add(steady - a.steady).Round(0)
+}
+
+func (a *Planner) destination(t *target, w *walk) Destination {
+	d := Destination{
+		Namespace: t.key.namespace, Host: t.key.destination,
+		Breaker: t.breaker.state(a.steady), Running: t.running,
+	}
+	if until := t.closedUntil(); until > a.steady {
+		d.Until = a.wallAt(until, w.now)
+	}
+	for i := 0; i < len(t.lanes); i++ { // it may change in spent
+		l := t.lanes[i]
+		d.Waiting += l.order.len()
+		d.Allowance += l.allowance
+		overdue, oldest := l.overdue(task.FloorMillis(w.now))
+		d.Overdue, d.Oldest = d.Overdue+overdue, max(d.Oldest, oldest)
+		w.spent(1 + overdue)
+	}
+	w.spent(1)
+	return d
+}
+
+func (a *Planner) queueState(q *queue, w *walk) QueueState {
+	s := QueueState{Namespace: q.key.namespace, Name: q.key.name, Running: q.running}
+	for i := 0; i < len(q.lanes); i++ { // it may change in spent
+		l := q.lanes[i]
+		s.Waiting += l.order.len()
+		overdue, oldest := l.overdue(task.FloorMillis(w.now))
+		s.Overdue, s.Oldest = s.Overdue+overdue, max(s.Oldest, oldest)
+		w.spent(1 + overdue)
+	}
+	w.spent(1)
+	s.Limit, s.Next = a.limitOf(q, w.now)
+	return s
+}
+
+// limitOf returns what keeps the tasks of q waiting, and until when.
+func (a *Planner) limitOf(q *queue, now time.Time) (Limit, time.Time) {
+	switch at := q.token(a.steady); {
+	case q.stopped:
+		return LimitSuspended, time.Time{}
+	case q.settings.PurgeBefore != 0:
+		return LimitPurge, time.Time{}
+	case q.settings.PausedAt(task.FloorMillis(now)):
+		if q.settings.PausedUntil == 0 {
+			return LimitPause, time.Time{}
+		}
+		return LimitPause, q.settings.PausedUntil.Time()
+	case q.busy == 0:
+		return NoLimit, time.Time{}
+	case q.full(a.steady):
+		return LimitConcurrency, time.Time{}
+	case (q.quarantined() || q.routine() != nobody) && at > a.steady:
+		if at == nowhen {
+			return LimitRate, time.Time{}
+		}
+		return LimitRate, a.wallAt(at, now)
+	case !q.seat.seated && !q.pass.seated:
+		return LimitDestination, time.Time{}
+	case !a.fits(q):
+		return LimitSlots, time.Time{}
+	}
+	return NoLimit, time.Time{}
+}
+
+// fits reports whether there is a slot for what q could start, or would be if it
+// were its turn.
+func (a *Planner) fits(q *queue) bool {
+	left := a.left()
+	return q.pass.seated && q.pass.need.fit(left) || q.seat.seated && q.seat.need.fit(q.tenant.divide(left))
+}
+
+// overdue returns how many tasks that are known of l are due, and for how long
+// the first of them has been.
+func (l *lane) overdue(now task.Millis) (n int, oldest time.Duration) {
+	if n = l.dueBy(now, math.MaxInt); n > 0 {
+		oldest = now.Sub(l.earliest())
+	}
+	return n, oldest
+}
+
+// dueBy returns how many tasks that are known of l are due at a moment, at most
+// so many. It looks at those alone, and at their neighbours in the heap.
+func (l *lane) dueBy(at task.Millis, most int) (n int) {
+	items := l.order.items
+	var count func(i int)
+	count = func(i int) {
+		if i >= len(items) || items[i].due > at || n >= most {
+			return
+		}
+		n++
+		count(2*i + 1)
+		count(2*i + 2)
+	}
+	count(0)
+	return n
+}

@@ -1,0 +1,124 @@
+package planner
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/foliot/foliot/internal/dispatch/permittest"
+	"github.com/foliot/foliot/internal/task"
+)
+
+// one is the planner of a node in which there is one queue, with a rate that nodes share.
+type one struct {
+	*Planner
+	t      *testing.T
+	office *permittest.Office
+	made   int
+}
+
+func newOne(t *testing.T, rate float64, burst int) *one {
+	o := &one{Planner: New(Config{Window: 5 * time.Second, Tasks: 1000}, 100), t: t, office: permittest.NewOffice(time.Second)}
+	o.config.Shared = true
+	o.Configure(noon, task.NewSettings(&task.QueueSettings{Name: "q", Rate: rate, Burst: burst}))
+	o.Tick(time.Second)
+	return o
+}
+
+// due makes n tasks due.
+func (o *one) due(n int) {
+	for range n {
+		o.made++
+		o.Hint(noon, task.Entry{Name: fmt.Sprint("t", o.made), Lane: task.Lane{Queue: "q", Priority: task.Normal, Destination: "h"}, Due: noon})
+	}
+}
+
+// asks carries out what is asked now, and returns what brings the reply.
+func (o *one) asks() (reply func()) {
+	o.t.Helper()
+	stakes, asks := o.Planner.Asks(noon, 10)
+	if len(asks) != 1 {
+		o.t.Fatalf("%d asks", len(asks))
+	}
+	r, sent := o.office.Permit(o.steady, 0, asks[0]), o.steady
+	return func() { o.Granted(stakes[0], r, sent, noon) }
+}
+
+// passes lets time pass, and rings.
+func (o *one) passes(d time.Duration) {
+	o.Tick(o.steady + d)
+	stakeOf(o.Planner).look(o.Planner, noon)
+}
+
+// start begins what may begin of picks, whose claims were granted now, and returns it.
+func (o *one) start(picks []Pick) (began []*Pick) {
+	for i := range picks {
+		p := &picks[i]
+		covered := o.Covered(p)
+		o.Begin(p)
+		if !covered {
+			o.Release(p, noon, Unsent, nil)
+			continue
+		}
+		began = append(began, p)
+	}
+	return began
+}
+
+func (o *one) wantStarts(n int, what string) []*Pick {
+	o.t.Helper()
+	began := o.start(o.Take(noon, 100))
+	if len(began) != n {
+		o.t.Errorf("%d have started %s, want %d", len(began), what, n)
+	}
+	return began
+}
+
+// TestTokensUsedWhileAnAskIsUnderWayAreUsed: though the lease under which they were used
+// has ended when the reply comes.
+func TestTokensUsedWhileAnAskIsUnderWayAreUsed(t *testing.T) {
+	o := newOne(t, 0.001, 5)
+	o.due(5)
+	o.asks()()
+	o.passes(500 * time.Millisecond)
+	reply := o.asks()
+	for _, p := range o.wantStarts(5, "under the first lease") {
+		o.Release(p, noon, Replied, nil)
+	}
+	o.due(5)
+	o.passes(600 * time.Millisecond)
+	reply()
+	o.wantStarts(0, "under the second, with the same tokens")
+}
+
+// TestASlowClaimDoesNotStartWithATokenThatLapsed: not either when its node has got a
+// new lease, and tokens for fewer.
+func TestASlowClaimDoesNotStartWithATokenThatLapsed(t *testing.T) {
+	o := newOne(t, 1, 5)
+	o.due(5)
+	o.asks()()
+	slow := o.Take(noon, 100)
+	o.passes(3200 * time.Millisecond)
+	o.due(1)
+	o.asks()()
+	if n := len(o.start(slow)); n != 2 {
+		t.Errorf("of %d claims that took long %d have started, want 2", len(slow), n)
+	}
+	o.wantStarts(0, "with no token left")
+}
+
+// TestAnUnsentStartGivesBackNoTokenThatIsKnownToBeUsed: the store has filled it up since.
+func TestAnUnsentStartGivesBackNoTokenThatIsKnownToBeUsed(t *testing.T) {
+	o := newOne(t, 10, 1)
+	o.due(1)
+	o.asks()()
+	first := o.wantStarts(1, "first")
+	o.due(2)
+	o.passes(200 * time.Millisecond)
+	o.asks()()
+	second := o.wantStarts(1, "when there was a second token")
+	o.Release(first[0], noon, Unsent, nil)
+	o.wantStarts(0, "with the token of the second")
+	o.Release(second[0], noon, Unsent, nil)
+	o.wantStarts(1, "with a token that nobody has used")
+}

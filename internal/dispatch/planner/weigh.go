@@ -1,0 +1,333 @@
+package planner
+
+import (
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// newStake returns a stake of which nothing is held yet.
+func newStake(q *queue, destination string, o *outlet) *LimitLease {
+	s := &LimitLease{scope: task.PermitScope{Namespace: q.key.namespace, Queue: q.key.name, Destination: destination}, queue: q, outlet: o, share: -1}
+	s.bell.owner = s
+	return s
+}
+
+// stakeOut gives q and its destinations the stakes that its limits need. What
+// was held of limits that are gone ends with its lease.
+func (a *Planner) stakeOut(q *queue) {
+	if !a.config.Shared {
+		return
+	}
+	switch limited := q.settings.Concurrency > 0 || q.settings.Rate > 0; {
+	case limited && q.stake == nil:
+		q.stake = newStake(q, "", nil)
+	case !limited && q.stake != nil:
+		a.unstake(q.stake)
+		q.stake = nil
+	case limited:
+		a.urge(q.stake) // the limits may be others
+	}
+	for destination, o := range q.outlets {
+		a.stakeOutlet(q, destination, o)
+	}
+}
+
+func (a *Planner) stakeOutlet(q *queue, destination string, o *outlet) {
+	switch limited := a.config.Shared && q.settings.PerDestination > 0; {
+	case limited && o.stake == nil:
+		o.stake = newStake(q, destination, o)
+	case !limited && o.stake != nil:
+		a.unstake(o.stake)
+		o.stake = nil
+	case limited:
+		a.urge(o.stake)
+	}
+}
+
+// unstake lets go of s, which may be nil.
+func (a *Planner) unstake(s *LimitLease) {
+	if s != nil {
+		a.arm(&s.bell, 0, 0)
+	}
+}
+
+// urge makes s ask as soon as possible.
+func (a *Planner) urge(s *LimitLease) {
+	switch {
+	case s.asking:
+		s.hinted = true
+	case !s.eager:
+		s.eager = true
+		a.eager = append(a.eager, s)
+	}
+}
+
+// HintPermits takes in that others gave back what may be waited for, or wait
+// for what is held.
+func (a *Planner) HintPermits(scopes []task.PermitScope) {
+	for _, scope := range scopes {
+		q := a.queues[queueKey{scope.Namespace, scope.Queue}]
+		if q == nil {
+			continue
+		}
+		s := q.stake
+		if scope.Destination != "" {
+			s = nil
+			if o := q.outlets[scope.Destination]; o != nil {
+				s = o.stake
+			}
+		}
+		if s != nil {
+			a.urge(s)
+		}
+	}
+}
+
+// weigh decides after each change whether it pays to ask, and sets the bell for
+// when it does whatever happens.
+func (a *Planner) weigh(s *LimitLease) {
+	if s.eager {
+		return
+	}
+	next, until := s.next(), time.Duration(s.until.Load())
+	switch {
+	case s.asking:
+		next = 0
+	case next != 0 && next <= a.steady, a.short(s) && !s.patient, s.ebbs(), s.dry() && a.short(s), a.stopping && s.leftover():
+		a.urge(s)
+		next = 0
+	}
+	if until != 0 && (next == 0 || until < next) {
+		next = until
+	}
+	a.arm(&s.bell, 0, next)
+}
+
+// short reports whether there is something to do for which more permits, or
+// more tokens, would be of use. Where only a slot is missing it is asked again when
+// there is one: nothing else need happen to the queue until then.
+func (a *Planner) short(s *LimitLease) bool {
+	switch {
+	case a.stopping || !a.wanting(s):
+		return false
+	case a.slots.free > 0:
+		return true
+	case !s.slotless:
+		s.slotless = true
+		a.slotless = append(a.slotless, s)
+	}
+	return false
+}
+
+func (a *Planner) wanting(s *LimitLease) bool {
+	soon := s.foreseen > a.steady
+	if s.outlet != nil {
+		return s.outlet.running >= s.held && s.held < s.limit() && (soon || s.outlet.waits())
+	}
+	q := s.queue
+	hand, routine := q.shelves[task.Urgent].lanes.size > 0, !q.holds(task.Normal) && (soon || q.quarantined() || q.routine() != nobody)
+	if s.rated() && routine && s.tokens-s.reserved <= s.low && (s.reserved == 0 || s.tokens > s.reserved) && (q.settings.Concurrency == 0 || q.running < q.settings.Concurrency) {
+		return true
+	}
+	return s.limit() > 0 && (hand || routine) && q.running >= s.held && s.held < s.limit()
+}
+
+// freed shows a slot to the stakes that had none to ask for. Each has then what it asks for
+// to use it with, and asks no more for a while, so that this costs little.
+func (a *Planner) freed() {
+	some := a.slotless
+	a.slotless = nil
+	for _, s := range some {
+		s.slotless = false
+		if s.queue.stake == s || s.outlet != nil && s.outlet.stake == s {
+			a.weigh(s)
+		}
+	}
+}
+
+// ebbs reports whether permits have become free that others wait for.
+func (s *LimitLease) ebbs() bool { return s.share >= 0 && s.held > max(s.share, s.running()) }
+
+// leftover reports whether something is to be given back, or told, when nothing starts any more.
+func (s *LimitLease) leftover() bool { return s.held > s.running() || s.tokens > s.reserved || s.dry() }
+
+// dry reports whether the last token was used, and nobody told: others wait for that, or we do.
+func (s *LimitLease) dry() bool { return s.tokens < 1 && s.used > s.asked }
+
+// waits reports whether a lane of o has a task that is due.
+func (o *outlet) waits() bool {
+	for _, l := range o.lanes {
+		if l.busy() {
+			return true
+		}
+	}
+	return false
+}
+
+// foresee notes that the first task of l, which waits, is due soon. It reports
+// whether it is not yet the time for that.
+func (a *Planner) foresee(l *lane, now task.Millis) (early bool) {
+	wait := l.earliest().Sub(now)
+	if wait > foresight {
+		return true
+	}
+	if l.foreseen == l.earliest() {
+		return false
+	}
+	l.foreseen = l.earliest()
+	for _, s := range [...]*LimitLease{l.queue.stake, l.outlet.stake} {
+		if s == nil {
+			continue
+		}
+		if s.foreseen <= a.steady {
+			s.coming = 0
+		}
+		s.foreseen = max(s.foreseen, a.steady+wait)
+		s.coming += l.dueBy(l.earliest().Add(foresight), mostAsked)
+		a.weigh(s)
+	}
+	return false
+}
+
+// due returns how many tasks could start now, or could soon, but for the limits
+// that s is of; at most so many as are worth counting.
+func (a *Planner) due(s *LimitLease, now task.Millis) int {
+	if a.stopping {
+		return 0
+	}
+	n, most := 0, min(a.slots.free, mostAsked)
+	if s.foreseen > a.steady {
+		n = s.coming
+	}
+	count := func(l *lane) bool {
+		n += l.dueBy(now, most-n)
+		return n < most
+	}
+	switch {
+	case s.outlet != nil:
+		for _, l := range s.outlet.lanes {
+			if l.busy() && !l.target.barred(l, a.steady) && !count(l) {
+				break
+			}
+		}
+	default:
+		for p := range s.queue.shelves {
+			s.queue.shelves[p].lanes.walk(count)
+		}
+	}
+	return max(min(n, most), 0)
+}
+
+// Asks returns at most limit asks, and whose they are.
+func (a *Planner) Asks(now task.Millis, limit int) ([]*LimitLease, []task.PermitAsk) {
+	n := min(len(a.eager), limit)
+	if n == 0 {
+		return nil, nil
+	}
+	stakes, asks := a.eager[:n:n], make([]task.PermitAsk, n)
+	a.eager = a.eager[n:]
+	a.asking += n
+	for i, s := range stakes {
+		asks[i] = a.ask(s, now)
+	}
+	return stakes, asks
+}
+
+// Quiet reports whether no stake asks, or wants to.
+func (a *Planner) Quiet() bool { return a.asking == 0 && len(a.eager) == 0 }
+
+// Stop takes in that nothing starts any more: what is not used is given back.
+func (a *Planner) Stop() {
+	a.stopping = true
+	for _, q := range a.queues {
+		a.reseat(q)
+		for _, o := range q.outlets {
+			if o.stake != nil {
+				a.weigh(o.stake)
+			}
+		}
+	}
+}
+
+// ask returns what s asks for now, and gives up what it gives back.
+func (a *Planner) ask(s *LimitLease, now task.Millis) task.PermitAsk {
+	q, due := s.queue.settings, a.due(s, now)
+	if a.short(s) {
+		due = max(due, 1) // whatever is counted, it would ask at once again
+	}
+	if !s.lives(a.steady) {
+		s.lapse()
+	}
+	s.eager, s.asking, s.hinted, s.asked, s.wanted = false, true, false, s.used, [2]int{}
+	s.mark++
+	ask := task.PermitAsk{PermitScope: s.scope, Concurrency: s.limit(), Used: s.used, UsedAgo: a.steady - s.usedAt}
+	if s.rated() {
+		ask.Rate, ask.Burst, ask.Tokens = q.Rate, q.BurstOrDefault(), s.reserved+min(due, q.BurstOrDefault())
+		s.tokens = min(s.tokens, ask.Tokens)
+		due = min(due, max(s.tokens, int(q.Rate*keepPermits.Seconds())+1))
+	}
+	if ask.Concurrency > 0 {
+		running := s.running()
+		ask.Want = min(s.want(running+due, a.steady), ask.Concurrency)
+		if a.stopping {
+			ask.Want = running
+		}
+		keep := min(s.held, ask.Want)
+		if s.share >= 0 {
+			keep = min(keep, s.share)
+		}
+		s.held = min(s.held, max(keep, running))
+		ask.Keep, ask.Want = s.held, max(ask.Want, min(s.held, running))
+	}
+	s.wanted = [2]int{ask.Want, ask.Tokens}
+	a.restake(s, now)
+	return ask
+}
+
+// Granted takes in the reply to an ask that was sent at start.
+func (a *Planner) Granted(s *LimitLease, r task.PermitReply, start time.Duration, now task.Millis) {
+	a.asking--
+	s.asking, s.replied = false, a.steady
+	if r.Err != nil {
+		s.again, s.patient = a.steady+askAgain<<min(s.failing, 4), true
+		s.failing++
+		a.restake(s, now)
+		return
+	}
+	s.failing = 0
+	s.until.Store(int64(start + r.Lease))
+	s.renew = start + r.Lease/3
+	s.held, s.share = r.Held, r.Share
+	s.tokens = r.Tokens - int(s.used-s.asked) // less than none, if the store had given them up
+	s.after, s.low = a.steady+r.After, max(s.tokens-s.reserved, 0)/2
+	s.again, s.patient = 0, false
+	if r.Again > 0 {
+		s.again, s.patient = a.steady+r.Again, r.Held < s.wanted[0] || r.Tokens < s.wanted[1]
+	}
+	if s.hinted {
+		a.urge(s)
+	}
+	a.restake(s, now)
+}
+
+// restake takes in that what s holds has changed.
+func (a *Planner) restake(s *LimitLease, now task.Millis) {
+	switch {
+	case s.outlet == nil && s.queue.stake == s:
+		a.reseat(s.queue)
+	case s.outlet != nil && s.outlet.stake == s:
+		a.placeAll(s.outlet.lanes, now)
+		a.weigh(s)
+	}
+}
+
+// look is called when it is time to ask, or when the lease has ended.
+func (s *LimitLease) look(a *Planner, now task.Millis) {
+	if !s.lives(a.steady) && s.until.Load() != 0 {
+		s.lapse()
+		a.restake(s, now)
+		return
+	}
+	a.weigh(s)
+}

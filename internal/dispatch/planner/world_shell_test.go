@@ -1,0 +1,226 @@
+package planner
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/foliot/foliot/internal/task"
+)
+
+// poll is what the poller does; disturb happens while its reads are under way.
+func (w *world) poll(disturb func()) {
+	var names []string
+	for _, h := range w.heads(math.MaxInt64) {
+		names = append(names, h.Lane.Namespace)
+	}
+	w.a.beginAllRounds(w.now, names)
+	for step := 0; len(w.a.rounds) > 0; step++ {
+		if step > 1000 {
+			w.Fatal("the rounds never end")
+		}
+		pages := w.a.Pages(w.now)
+		shown := make([]task.LanePage, len(pages))
+		for i, p := range pages {
+			shown[i] = w.page(p.LanePageRead)
+		}
+		disturb()
+		if w.chance(w.failing) {
+			shown = nil
+		}
+		w.a.AbsorbPages(w.now, pages, shown)
+		w.readOnce(disturb)
+	}
+	w.reads(disturb)
+}
+
+// beginAllRounds begins the round of each namespace, whenever the last one was.
+func (a *Planner) beginAllRounds(now task.Millis, names []string) {
+	for _, t := range a.spaces {
+		t.round.next = 0
+	}
+	a.BeginRounds(now, names)
+}
+
+// check makes whole rounds, in which the store names no lanes.
+func (a *Planner) check(now task.Millis) {
+	for a.beginAllRounds(now, nil); len(a.rounds) > 0; {
+		a.AbsorbPages(now, a.Pages(now), nil)
+	}
+}
+
+func (w *world) reads(disturb func()) {
+	for range 1000 {
+		if !w.readOnce(disturb) {
+			return
+		}
+	}
+	w.Fatal("the reads never end")
+}
+
+// readOnce carries out one plan, and reports whether that was anything.
+func (w *world) readOnce(disturb func()) bool {
+	reads := w.a.Reads(w.now)
+	if len(reads) == 0 {
+		return false
+	}
+	found := make([][]task.Entry, len(reads))
+	for i, r := range reads {
+		found[i] = w.peek(r.LaneRead)
+	}
+	disturb()
+	if w.chance(w.failing) {
+		found = nil // the read failed
+	}
+	w.a.AbsorbReads(w.now, reads, found)
+	return true
+}
+
+// pass lets time pass, and bells ring, or not.
+func (w *world) pass(ms int) {
+	w.now += task.Millis(ms)
+	w.steady += time.Duration(ms)*time.Millisecond + time.Duration(w.rnd.IntN(1000))
+	w.a.Tick(w.steady)
+	ring := func(b *Wakeup) {
+		due := b.Wall != 0 && b.Wall <= w.now || b.Monotonic != 0 && b.Monotonic <= w.steady
+		if due && !w.chance(w.lossy) {
+			w.a.Wake(b, w.now)
+		}
+	}
+	for _, name := range w.lanes { // in order: seeds must repeat
+		if l := w.a.lanes[name]; l != nil {
+			ring(&l.bell)
+		}
+	}
+	for _, q := range sorted(w.a.queues) {
+		ring(&q.bell)
+	}
+	for _, t := range sorted(w.a.targets) {
+		ring(&t.bell)
+	}
+}
+
+// sorted returns the values of a map in the order of what they are named by.
+func sorted[K comparable, V any](m map[K]V) []V {
+	names, byName := make([]string, 0, len(m)), map[string]V{}
+	for k, v := range m {
+		name := fmt.Sprint(k)
+		names, byName[name] = append(names, name), v
+	}
+	slices.Sort(names)
+	values := make([]V, len(names))
+	for i, name := range names {
+		values[i] = byName[name]
+	}
+	return values
+}
+
+// take claims what the planner picks, one at a time, so that each choice can be
+// compared with that of a judge who looks at everything.
+func (w *world) take(n int) {
+	for range n {
+		best := w.judge()
+		picks := w.a.Take(w.now, 1)
+		if len(picks) == 0 {
+			if best != nil {
+				w.Fatalf("nothing was picked, and %v may run", best.name)
+			}
+			return
+		}
+		if p := picks[0]; p.lane != best {
+			w.Fatalf("picked from %v, the judge has %v of need %v, left %v", p.lane.name, best.name, best.seat.need, w.a.slots.left())
+		}
+		w.claim(&picks[0])
+	}
+}
+
+// fire fires what the planner names: due, or freed. A schedule goes on with another due
+// time, of which it is told by a hint and by the reply, or ends.
+func (w *world) fire(n int) {
+	fires := w.a.TakeFires(w.now, n)
+	if len(fires) > n || w.lossy == 0 && len(fires) == 0 && w.dueSchedule() {
+		w.Fatalf("%d schedules are fired, of %d at most", len(fires), n)
+	}
+	w.claims += len(fires)
+	for _, f := range fires {
+		if r := w.tasks[f.Key]; w.freed[f.Key] > 0 {
+			w.freed[f.Key]--
+		} else if w.lossy == 0 && r != nil && r.due > w.now {
+			w.Fatalf("%v was fired %d ms early", f.Key, r.due-w.now)
+		}
+	}
+	for _, f := range fires {
+		r := w.tasks[f.Key]
+		gone := r == nil || r.due > w.now
+		switch {
+		case gone:
+		case w.lossy == 0 || w.chance(0.5):
+			r.due = w.now + task.Millis(1+w.rnd.IntN(10_000))
+			w.hint(f.Key, r)
+		default:
+			delete(w.tasks, f.Key)
+			gone = true
+		}
+		w.a.FireAnswered(f.Key)
+		if !gone && !w.chance(w.failing) {
+			w.a.Offer(w.now, task.Entry{Name: f.Key.Name, Lane: r.lane, Due: r.due})
+		}
+	}
+}
+
+// dueSchedule reports whether the planner knows of one.
+func (w *world) dueSchedule() bool {
+	return slices.ContainsFunc(w.lanes, func(name task.Lane) bool {
+		l := w.a.lanes[name]
+		return l != nil && l.schedules() && l.state != waiting && l.earliest() <= w.now
+	})
+}
+
+// end tells that an occurrence of a schedule has ended.
+func (w *world) end() {
+	if k, r := w.waiting(); r != nil && r.lane.Queue == task.ScheduleQueue && !w.chance(w.lossy) {
+		w.freed[k]++
+		w.a.Hint(w.now, task.Entry{Name: k.Name, Lane: r.lane})
+	}
+}
+
+func (w *world) claim(p *Pick) {
+	w.claims++
+	w.a.Answered(p.Key)
+	r := w.tasks[p.Key]
+	switch {
+	case r == nil, r.running, r.due > w.now:
+		if r != nil && !r.running && w.lossy == 0 {
+			w.Fatalf("%v was claimed %d ms early", p.Key, r.due-w.now)
+		}
+		w.a.Release(p, w.now, Nothing, nil)
+		return
+	}
+	for k, other := range w.tasks { // in order, unless hints were lost
+		if w.lossy == 0 && other.lane == r.lane && !other.running && other.due < r.due {
+			w.Fatalf("%v, due %d, was claimed before %v, due %d", p.Key, r.due, k, other.due)
+		}
+	}
+	r.running = true
+	w.a.Begin(p)
+	w.picks = append(w.picks, p)
+}
+
+func (w *world) settle() {
+	if len(w.picks) == 0 {
+		return
+	}
+	i := w.rnd.IntN(len(w.picks))
+	p := w.picks[i]
+	w.picks = slices.Delete(w.picks, i, i+1)
+	w.a.Release(p, w.now, Evidence(w.rnd.IntN(6)), nil)
+	r := w.tasks[p.Key]
+	if w.chance(0.7) {
+		delete(w.tasks, p.Key)
+		return
+	}
+	r.running, r.due = false, w.now+task.Millis(w.rnd.IntN(10_000))
+	w.hint(p.Key, r)
+	w.a.Offer(w.now, task.Entry{Name: p.Key.Name, Lane: r.lane, Due: r.due})
+}
