@@ -19,11 +19,12 @@
 //
 // The files, from the bottom up:
 //
-//	heap, bucket, breaker              structures that know nothing of lanes
-//	row, slots                         the search tree of those that wait, and the slots
-//	lane, queue, target, bell          what is known of each
-//	stake, weigh                       leased parts of limits that nodes share
-//	gate                               the one slot of the tasks in quarantine
-//	chore, round, read                 work in pieces, and what is read from the store
-//	agenda, choose, schedules, keep    what the caller uses
+//	heap, bucket, breaker             structures that know nothing of lanes
+//	wait_tree, slots                  the search tree of what waits for a slot, and the slots
+//	lane, queue, destination, wakeup  what is known of each
+//	limit_lease, limit_requests       leased parts of limits that nodes share
+//	quarantine_slot                   the one attempt of the tasks in quarantine
+//	lane_update, survey, read         work in pieces, and what is read from the store
+//	planner, pick, schedules,         what the caller uses
+//	settings, lifecycle, signals, state
 package planner
