@@ -34,7 +34,17 @@ type Entry struct {
 	Name string
 	Lane Lane
 	Due  Millis
+	Hint HintKind // why a store calls its watcher with the entry; Waits in all other uses
 }
+
+// HintKind is what a store's watcher learns from an entry: see Queue.Watch.
+type HintKind uint8
+
+// The kinds of hints.
+const (
+	Waits           HintKind = iota // the task waits, or waits for another time than before
+	OccurrenceEnded                 // an occurrence of the schedule has ended; the entry has no due time
+)
 
 // Key returns the key of the entry's task.
 func (e Entry) Key() Key { return Key{Namespace: e.Lane.Namespace, Name: e.Name} }

@@ -217,14 +217,14 @@ func ScheduleLane(namespace string) Lane {
 }
 
 // EndedEntry returns what a store tells its watcher when old, an occurrence, becomes t
-// and ends, and its schedule may wait for that: the schedule with no due time. false:
+// and ends, and its schedule may wait for that: the schedule, as OccurrenceEnded. false:
 // there is nothing to tell.
 func EndedEntry(old, t *Task) (Entry, bool) {
 	if old == nil || t == nil || !t.Awaited || !old.State.Live() || t.State.Live() {
 		return Entry{}, false
 	}
 	name, _, ok := OccurrenceOf(t.Name)
-	return Entry{Name: "@" + name, Lane: ScheduleLane(t.Namespace)}, ok
+	return Entry{Name: "@" + name, Lane: ScheduleLane(t.Namespace), Hint: OccurrenceEnded}, ok
 }
 
 // Unfinished returns the line under which a store counts the unfinished occurrences of a

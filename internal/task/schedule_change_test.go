@@ -374,7 +374,7 @@ func TestTheEndOfAnAwaitedOccurrenceIsTold(t *testing.T) {
 	of := func(state State) *Task {
 		return &Task{Namespace: "acme", Name: "nightly@1", State: state, Awaited: true}
 	}
-	want := Entry{Name: "@nightly", Lane: ScheduleLane("acme")}
+	want := Entry{Name: "@nightly", Lane: ScheduleLane("acme"), Hint: OccurrenceEnded}
 	for _, end := range []State{Delivered, Cancelled, Expired, Dead} {
 		if e, ok := EndedEntry(of(Running), of(end)); !ok || e != want {
 			t.Errorf("%v: %+v, %v", end, e, ok)

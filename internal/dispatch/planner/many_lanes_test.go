@@ -111,10 +111,10 @@ func TestSchedulesOfANamespaceThatWereFreedAreFiredInTurnsWithThoseOfOthers(t *t
 	const now = 1_000_000
 	a := New(Config{Window: 5 * time.Second, Tasks: 100_000}, 1024)
 	for i := range manyLanes {
-		a.Hint(now, task.Entry{Name: fmt.Sprint("@s", i), Lane: task.ScheduleLane("crowd")})
+		a.Hint(now, task.Entry{Name: fmt.Sprint("@s", i), Lane: task.ScheduleLane("crowd"), Hint: task.OccurrenceEnded})
 		a.Hint(now, task.Entry{Name: fmt.Sprint("@due", i), Lane: task.ScheduleLane("crowd"), Due: now})
 	}
-	a.Hint(now, task.Entry{Name: "@freed", Lane: task.ScheduleLane("few")})
+	a.Hint(now, task.Entry{Name: "@freed", Lane: task.ScheduleLane("few"), Hint: task.OccurrenceEnded})
 	a.Hint(now, task.Entry{Name: "@due", Lane: task.ScheduleLane("few"), Due: now})
 	seen := map[task.Key]bool{}
 	for _, f := range a.TakeFires(now, fireBatch) {

@@ -181,7 +181,7 @@ func (w *world) dueSchedule() bool {
 func (w *world) end() {
 	if k, r := w.waiting(); r != nil && r.lane.Queue == task.ScheduleQueue && !w.chance(w.lossy) {
 		w.freed[k]++
-		w.a.Hint(w.now, task.Entry{Name: k.Name, Lane: r.lane})
+		w.a.Hint(w.now, task.Entry{Name: k.Name, Lane: r.lane, Hint: task.OccurrenceEnded})
 	}
 }
 

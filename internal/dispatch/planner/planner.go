@@ -97,9 +97,10 @@ func New(c Config, slots int) *Planner {
 // due times by the wall clock. It must be called before each group of other calls.
 func (a *Planner) Tick(steady time.Duration) { a.steady = steady }
 
-// Hint takes in that a task waits, or waits for another time than before.
+// Hint takes in what a store has notified of a task: that it waits, or waits for
+// another time than before, or that an occurrence of a schedule has ended.
 func (a *Planner) Hint(now task.Millis, e task.Entry) {
-	if e.Due == 0 && e.Lane.Queue == task.ScheduleQueue {
+	if e.Hint == task.OccurrenceEnded {
 		a.endedOne(e)
 		return
 	}

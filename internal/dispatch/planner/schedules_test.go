@@ -49,7 +49,7 @@ func TestANamespaceOfManySchedulesHoldsAnotherUpByOneBatch(t *testing.T) {
 func TestEndsDoNotHoldUpInstants(t *testing.T) {
 	a := New(Config{Window: 5 * time.Second, Tasks: 100_000}, 1)
 	for i := range 10 * fireBatch {
-		a.Hint(1000, task.Entry{Name: fmt.Sprintf("@%04d", i), Lane: task.ScheduleLane("default")})
+		a.Hint(1000, task.Entry{Name: fmt.Sprintf("@%04d", i), Lane: task.ScheduleLane("default"), Hint: task.OccurrenceEnded})
 	}
 	a.Hint(1000, task.Entry{Name: "@due", Lane: task.ScheduleLane("default"), Due: 1000})
 	fires := a.TakeFires(1000, fireBatch)

@@ -194,7 +194,7 @@ var scheduleCases = []testCase{
 			first := f.get(task.OccurrenceName("nightly", start+5000))
 			f.claim(start+22_000, first, "token")
 			f.settle(start+22_500, first, "token", task.Outcome{Verdict: task.Success})
-			w.await(task.Entry{Name: "@nightly", Lane: task.ScheduleLane(task.DefaultNamespace)})
+			w.await(task.Entry{Name: "@nightly", Lane: task.ScheduleLane(task.DefaultNamespace), Hint: task.OccurrenceEnded})
 			r := f.fire(start+22_500, s)
 			if r.Err != nil || r.Spawned == nil || r.Spawned.Name != task.OccurrenceName("nightly", start+10_000) {
 				f.Errorf("when it has ended: %+v", r)

@@ -239,7 +239,7 @@ func (l *Index) learnt(h *membership.OwnedShard, entries []task.Entry) {
 
 // learn takes in what waits in the shard.
 func learn(h *membership.OwnedShard, e task.Entry) {
-	if e.Due != 0 { // otherwise an occurrence has ended: nothing new waits
+	if e.Hint == task.Waits {
 		h.Marks.Added([]task.Entry{e})
 	}
 }

@@ -32,6 +32,8 @@ func (l *Index) Wake(it *redisconn.Item, old, t *task.Task) {
 }
 
 // wakeMessage returns an entry as a message. Neither name nor due time has a slash.
+// The message has no kind: a schedule with no due time stands for OccurrenceEnded, and
+// nodes of older versions read that as well.
 func wakeMessage(e task.Entry) string {
 	return redisconn.Score(e.Due) + "/" + e.Name + "/" + keyspace.LaneMember(e.Lane)
 }
@@ -46,7 +48,11 @@ func parseWake(message string) (task.Entry, error) {
 		return task.Entry{}, fmt.Errorf("wake-up %q: %w", message, errDamaged)
 	}
 	lane, err := keyspace.ParseLane(parts[2])
-	return task.Entry{Name: parts[1], Lane: lane, Due: task.Millis(due)}, err
+	e := task.Entry{Name: parts[1], Lane: lane, Due: task.Millis(due)}
+	if due == 0 && lane.Queue == task.ScheduleQueue {
+		e.Hint = task.OccurrenceEnded
+	}
+	return e, err
 }
 
 // Woken takes in that another node has put something into our shard.
