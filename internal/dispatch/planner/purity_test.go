@@ -1,0 +1,109 @@
+package planner
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// pureImports is what the package may use. arch_test.go checks packages of ours, and
+// says nothing about the standard library.
+var pureImports = []string{"fmt", "math", "slices", "time", "github.com/foliot/foliot/internal/task"}
+
+// clockFuncs are the functions of package time that read a clock or wait for one.
+var clockFuncs = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick"}
+
+// TestThePlannerIsPure: it reads no clock, starts no goroutine, takes no lock and knows
+// no context. The one exception is a word that attempts read while the Planner may
+// change it: see LimitLease.until.
+func TestThePlannerIsPure(t *testing.T) {
+	files, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	checked := 0
+	for _, file := range files {
+		name := file.Name()
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		src, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checked++
+		for _, impurity := range impurities(t, name, src) {
+			if name == "limit_lease.go" && impurity == "imports sync/atomic" {
+				continue
+			}
+			t.Errorf("%s %s", name, impurity)
+		}
+	}
+	if checked < 10 {
+		t.Errorf("only %d files were checked", checked)
+	}
+}
+
+// impurities returns what a file does that a pure one must not do.
+func impurities(t *testing.T, name string, src []byte) (found []string) {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), name, src, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, spec := range f.Imports {
+		path, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Contains(pureImports, path) {
+			found = append(found, "imports "+path)
+		}
+		if spec.Name != nil {
+			found = append(found, "renames the import "+path)
+		}
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.GoStmt:
+			found = append(found, "starts a goroutine")
+		case *ast.ChanType:
+			found = append(found, "uses a channel")
+		case *ast.SelectStmt:
+			found = append(found, "selects among channels")
+		case *ast.SelectorExpr:
+			if pkg, ok := n.X.(*ast.Ident); ok && pkg.Name == "time" && slices.Contains(clockFuncs, n.Sel.Name) {
+				found = append(found, "uses time."+n.Sel.Name)
+			}
+		}
+		return true
+	})
+	return found
+}
+
+func TestImpurityIsNoticed(t *testing.T) {
+	for want, src := range map[string]string{
+		"imports sync":              `import "sync"; var mu sync.Mutex`,
+		"imports context":           `import "context"; func f(context.Context) {}`,
+		"renames the import time":   `import clock "time"; var now = clock.Now`,
+		"uses time.Now":             `import "time"; var now = time.Now()`,
+		"uses time.AfterFunc":       `import "time"; func f() { time.AfterFunc(0, f) }`,
+		"starts a goroutine":        `func f() { go f() }`,
+		"uses a channel":            `var c chan int`,
+		"selects among channels":    `func f() { select {} }`,
+		"imports net/http":          `import _ "net/http"`,
+		"renames the import unsafe": `import . "unsafe"`,
+	} {
+		if got := impurities(t, "impure.go", []byte("package p; "+src)); !slices.Contains(got, want) {
+			t.Errorf("%s: got %q, want %q", src, got, want)
+		}
+	}
+	if got := impurities(t, "pure.go", []byte(`package p; import "time"; const wait = time.Second`)); len(got) > 0 {
+		t.Errorf("a pure file: %q", got)
+	}
+}
