@@ -44,7 +44,7 @@ type Dispatcher struct {
 	skips   skips
 
 	// Both wheels fire inline: their callbacks take mu, or none, for a moment.
-	alarms *wheel.Wheel[*planner.Wakeup] // for what waits for a moment
+	timers *wheel.Wheel[*planner.Wakeup] // for what waits for a moment
 	leases *wheel.Wheel[*attempt]        // for attempts, at the last moment of their lease
 
 	wake     chan struct{} // to the claimer: there may be something to claim
@@ -98,7 +98,7 @@ func New(config Config, queue task.Queue, deliver Deliver) *Dispatcher {
 	}
 	d.planner.Configure(d.now(), c.Settings)
 	inline := wheel.Config{Shards: 1, Run: wheel.Inline}
-	d.alarms = wheel.NewBatch(inline, d.ring)
+	d.timers = wheel.NewBatch(inline, d.timersFired)
 	d.leases = wheel.New(inline, func(a *attempt) { a.cancel(ErrLeaseLost) })
 	return d
 }
@@ -161,26 +161,26 @@ func (d *Dispatcher) openGateLocked() {
 
 // armLocked sets the timers of the wake-ups whose moment has changed. For one of
 // the wall clock the duration is a difference of that clock's times: after a
-// step of it the timer is wrong, ring or the poll finds that out, and sets it
+// step of it the timer is wrong, timersFired or the poll finds that out, and sets it
 // again.
 func (d *Dispatcher) armLocked(clock time.Time) {
 	for _, b := range d.planner.Wakeups() {
 		if !b.IsSet() {
-			d.alarms.Remove(wheel.ID(b.Timer))
+			d.timers.Remove(wheel.ID(b.Timer))
 			continue
 		}
 		wait := d.planner.Until(b)
 		if b.Wall != 0 {
 			wait = b.Wall.Time().Sub(clock)
 		}
-		if !d.alarms.Reset(wheel.ID(b.Timer), wait) {
-			b.Timer = uint64(d.alarms.Add(wait, b))
+		if !d.timers.Reset(wheel.ID(b.Timer), wait) {
+			b.Timer = uint64(d.timers.Add(wait, b))
 		}
 	}
 }
 
-// ring is called when the timers of wake-ups fire.
-func (d *Dispatcher) ring(fired []wheel.Expired[*planner.Wakeup]) {
+// timersFired is called when the timers of wake-ups fire.
+func (d *Dispatcher) timersFired(fired []wheel.Expired[*planner.Wakeup]) {
 	d.update(func(now task.Millis) {
 		for _, e := range fired {
 			d.planner.Wake(e.Value, now)

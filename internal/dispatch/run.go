@@ -54,7 +54,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	d.giveUpPermits()
 	endCalls()
 	late.Wait()
-	d.alarms.Close()
+	d.timers.Close()
 	d.leases.Close()
 	return d.verdict()
 }

@@ -13,7 +13,7 @@ type target struct {
 
 	inTenant int // its place in the tenant's list
 	chore    chore
-	bell     Wakeup // for the next moment at which one of the waits below ends
+	wakeup   Wakeup // for the next moment at which one of the waits below ends
 
 	class    class
 	silences int // attempts in a row that ended without a reply

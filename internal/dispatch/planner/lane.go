@@ -55,7 +55,7 @@ type lane struct {
 	allowance int // see slots
 	state     laneState
 	seat      seat[*lane] // among the ready ones of its queue and priority
-	bell      Wakeup      // while waiting: for when its first task is due
+	wakeup    Wakeup      // while waiting: for when its first task is due
 	served    task.Millis // when a task was last picked, 0: never
 	turn      uint64      // the same, as a number
 

@@ -14,7 +14,7 @@ func (a *Planner) open(name task.Lane, now task.Millis) *lane {
 		return nil
 	}
 	l := &lane{name: name, number: a.next(), queue: q, known: map[string]*item{}, allowance: a.slots.base()}
-	l.seat.owner, l.bell.owner = l, l
+	l.seat.owner, l.wakeup.owner = l, l
 	l.target = a.targetOf(targetKey{name.Namespace, name.Destination})
 	l.outlet = q.outlets[name.Destination]
 	if l.outlet == nil {
@@ -45,7 +45,7 @@ func (a *Planner) queueOf(key queueKey, now task.Millis) *queue {
 	}
 	t := a.tenantOf(key.namespace)
 	q := &queue{key: key, tenant: t, settings: a.settings.Queue(key.namespace, key.name), outlets: map[string]*outlet{}, turns: turns{number: a.next()}, free: a.steady}
-	q.seat.owner, q.pass.owner, q.bell.owner = q, q, q
+	q.seat.owner, q.pass.owner, q.wakeup.owner = q, q, q
 	q.chore.lanes = func() []*lane { return q.lanes }
 	q.bucket.configure(q.settings, a.steady)
 	a.stakeOut(q)
@@ -69,7 +69,7 @@ func (a *Planner) targetOf(key targetKey) *target {
 	t := a.targets[key]
 	if t == nil {
 		t = &target{key: key, number: a.next(), class: unknown}
-		t.bell.owner, t.tenant = t, a.tenantOf(key.namespace)
+		t.wakeup.owner, t.tenant = t, a.tenantOf(key.namespace)
 		t.chore.lanes = func() []*lane { return t.lanes }
 		t.inTenant, t.tenant.targets = len(t.tenant.targets), append(t.tenant.targets, t)
 		a.targets[key] = t

@@ -34,7 +34,7 @@ type LimitLease struct {
 	scope  task.PermitScope
 	queue  *queue
 	outlet *outlet // nil: of the queue as a whole
-	bell   Wakeup
+	wakeup Wakeup
 
 	held  int // attempts that may be under way
 	share int // to which held is to fall, as others wait; -1: nobody waits

@@ -65,7 +65,7 @@ func TestPlannersThatShareLimitsKeepThem(t *testing.T) {
 			a := planners[n]
 			a.Tick(steady)
 			if s := stakeOf(a); s != nil {
-				for _, b := range []*Wakeup{&s.bell, &s.queue.bell} {
+				for _, b := range []*Wakeup{&s.wakeup, &s.queue.wakeup} {
 					if b.IsSet() && b.Monotonic <= steady {
 						a.Wake(b, now)
 					}
@@ -204,7 +204,7 @@ func TestTokensThatAreGivenBackAreNotUsed(t *testing.T) {
 	}
 	a.place(stakeOf(a).queue.lanes[0], now)
 	a.Tick(time.Second + 2*keepTokens)
-	stakeOf(a).look(a, now)
+	stakeOf(a).wake(a, now)
 	grant := ask()
 	hint("late")
 	if n := len(a.Take(now, 10)); n != 0 {

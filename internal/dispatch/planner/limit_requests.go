@@ -9,7 +9,7 @@ import (
 // newStake returns a stake of which nothing is held yet.
 func newStake(q *queue, destination string, o *outlet) *LimitLease {
 	s := &LimitLease{scope: task.PermitScope{Namespace: q.key.namespace, Queue: q.key.name, Destination: destination}, queue: q, outlet: o, share: -1}
-	s.bell.owner = s
+	s.wakeup.owner = s
 	return s
 }
 
@@ -48,7 +48,7 @@ func (a *Planner) stakeOutlet(q *queue, destination string, o *outlet) {
 // unstake lets go of s, which may be nil.
 func (a *Planner) unstake(s *LimitLease) {
 	if s != nil {
-		a.arm(&s.bell, 0, 0)
+		a.arm(&s.wakeup, 0, 0)
 	}
 }
 
@@ -84,7 +84,7 @@ func (a *Planner) HintPermits(scopes []task.PermitScope) {
 	}
 }
 
-// weigh decides after each change whether it pays to ask, and sets the bell for
+// weigh decides after each change whether it pays to ask, and sets the wake-up for
 // when it does whatever happens.
 func (a *Planner) weigh(s *LimitLease) {
 	if s.eager {
@@ -101,7 +101,7 @@ func (a *Planner) weigh(s *LimitLease) {
 	if until != 0 && (next == 0 || until < next) {
 		next = until
 	}
-	a.arm(&s.bell, 0, next)
+	a.arm(&s.wakeup, 0, next)
 }
 
 // short reports whether there is something to do for which more permits, or
@@ -322,8 +322,8 @@ func (a *Planner) restake(s *LimitLease, now task.Millis) {
 	}
 }
 
-// look is called when it is time to ask, or when the lease has ended.
-func (s *LimitLease) look(a *Planner, now task.Millis) {
+// wake is called when it is time to ask, or when the lease has ended.
+func (s *LimitLease) wake(a *Planner, now task.Millis) {
 	if !s.lives(a.steady) && s.until.Load() != 0 {
 		s.lapse()
 		a.restake(s, now)

@@ -77,7 +77,7 @@ func (w *world) readOnce(disturb func()) bool {
 	return true
 }
 
-// pass lets time pass, and bells ring, or not.
+// pass lets time pass, and timers fire, or not.
 func (w *world) pass(ms int) {
 	w.now += task.Millis(ms)
 	w.steady += time.Duration(ms)*time.Millisecond + time.Duration(w.rnd.IntN(1000))
@@ -90,14 +90,14 @@ func (w *world) pass(ms int) {
 	}
 	for _, name := range w.lanes { // in order: seeds must repeat
 		if l := w.a.lanes[name]; l != nil {
-			ring(&l.bell)
+			ring(&l.wakeup)
 		}
 	}
 	for _, q := range sorted(w.a.queues) {
-		ring(&q.bell)
+		ring(&q.wakeup)
 	}
 	for _, t := range sorted(w.a.targets) {
-		ring(&t.bell)
+		ring(&t.wakeup)
 	}
 }
 

@@ -234,15 +234,15 @@ func (a *Planner) Rest(p *Pick, now task.Millis, wait time.Duration) {
 // reopen takes in that a target lets its lanes run, or no longer. The change for
 // its lanes is a chore.
 func (a *Planner) reopen(t *target, now task.Millis) {
-	a.arm(&t.bell, 0, t.next(a.steady))
+	a.arm(&t.wakeup, 0, t.next(a.steady))
 	a.redo(&t.chore, now)
 }
 
-// look is called when a wait of t ends.
-func (t *target) look(a *Planner, now task.Millis) { a.reopen(t, now) }
+// wake is called when a wait of t ends.
+func (t *target) wake(a *Planner, now task.Millis) { a.reopen(t, now) }
 
-// look is called when l's first task is due.
-func (l *lane) look(a *Planner, now task.Millis) {
+// wake is called when l's first task is due.
+func (l *lane) wake(a *Planner, now task.Millis) {
 	if l.state == waiting {
 		a.place(l, now)
 	}
@@ -303,7 +303,7 @@ func (a *Planner) place(l *lane, now task.Millis) {
 		need = a.slots.need(l)
 	}
 	l.queue.shelves[l.name.Priority].lanes.put(&l.seat, l.standing(), need)
-	a.arm(&l.bell, wake, 0)
+	a.arm(&l.wakeup, wake, 0)
 	a.reseat(l.queue)
 	if l.outlet.stake != nil {
 		a.weigh(l.outlet.stake)

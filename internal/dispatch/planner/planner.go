@@ -89,7 +89,7 @@ func New(c Config, slots int) *Planner {
 		lanes: map[task.Lane]*lane{}, queues: map[queueKey]*queue{}, targets: map[targetKey]*target{},
 		spaces: map[string]*tenant{}, taken: map[task.Key]bool{},
 	}
-	a.gate.bell.owner = &a.gate
+	a.gate.wakeup.owner = &a.gate
 	return a
 }
 

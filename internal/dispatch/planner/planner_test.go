@@ -82,7 +82,7 @@ func (w *world) verify() {
 		if l.schedules() {
 			stands = l.firing && l.state == ready // until it is looked at, one that is not ready any more may stand there, too
 		}
-		if (l.state == ready) != stands || l.firing != slices.Contains(w.a.firing, l) || l.bell.Wall != 0 && l.state != waiting {
+		if (l.state == ready) != stands || l.firing != slices.Contains(w.a.firing, l) || l.wakeup.Wall != 0 && l.state != waiting {
 			w.Fatalf("%v is in state %d", l.name, l.state)
 		}
 	}

@@ -38,7 +38,7 @@ type gate struct {
 	queues row[*queue]   // with a lane that may go through
 	taken  bool          // an attempt is under way
 	key    task.Key      // valid if taken: of its task
-	bell   Wakeup        // while it is: for when the patience ends
+	wakeup Wakeup        // while it is: for when the patience ends
 	until  time.Duration // when that is; 0: no attempt is under way, or it was given up
 
 	gaveUp map[task.Key]int // how often an attempt was; while somebody waits
@@ -73,7 +73,7 @@ func (g *gate) enter(q *queue) { g.taken, q.went = true, q.since }
 func (a *Planner) beginAtGate(k task.Key) {
 	a.gate.key = k
 	a.gate.until = a.steady + patience<<min(a.gate.gaveUp[k], 16)
-	a.arm(&a.gate.bell, 0, a.gate.until)
+	a.arm(&a.gate.wakeup, 0, a.gate.until)
 }
 
 // GiveUp reports, once, that the attempt which has the gate must be ended: see gate.
@@ -93,8 +93,8 @@ func (g *gate) giveUp(steady time.Duration) bool {
 	return true
 }
 
-// look has nothing to do: update asks giveUp after each change.
-func (g *gate) look(*Planner, task.Millis) {}
+// wake has nothing to do: update asks giveUp after each change.
+func (g *gate) wake(*Planner, task.Millis) {}
 
 // leaveGate notes that the attempt which has the gate has ended.
 func (a *Planner) leaveGate() {
@@ -105,5 +105,5 @@ func (a *Planner) leaveGate() {
 		clear(a.gate.gaveUp) // of those that were cancelled meanwhile
 	}
 	a.gate.taken, a.gate.until = false, 0
-	a.arm(&a.gate.bell, 0, 0)
+	a.arm(&a.gate.wakeup, 0, 0)
 }

@@ -45,7 +45,7 @@ type queue struct {
 	lanes    []*lane
 	inTenant int // its place in the tenant's list
 	chore    chore
-	bell     Wakeup // for the next token, or the end of a pause
+	wakeup   Wakeup // for the next token, or the end of a pause
 
 	free    time.Duration // valid unless it is held or stopped: since when, or since when it is known
 	held    bool          // nothing is claimed but what was run by hand, and nothing else is known
@@ -163,7 +163,7 @@ func (q *queue) first(left needs) *lane {
 }
 
 // reseat puts q where it belongs after any change of its lanes, limits or
-// tokens, in its namespace and at the gate, and sets its bell for when that
+// tokens, in its namespace and at the gate, and sets its wake-up for when that
 // changes by itself.
 func (a *Planner) reseat(q *queue) {
 	var next time.Duration
@@ -190,7 +190,7 @@ func (a *Planner) reseat(q *queue) {
 		need[share] = int32(q.running)
 	}
 	if !q.held { // then it is set for the end of the pause
-		a.arm(&q.bell, 0, next)
+		a.arm(&q.wakeup, 0, next)
 	}
 	a.gate.put(q, open && q.quarantined())
 	t := q.tenant
@@ -276,8 +276,8 @@ func (a *Planner) fathom(l *lane, now task.Millis) {
 	}
 }
 
-// look is called when q's bell rings: there is a token, or a pause ends.
-func (q *queue) look(a *Planner, now task.Millis) { a.refresh(q, now) }
+// wake is called at q's wake-up: there is a token, or a pause ends.
+func (q *queue) wake(a *Planner, now task.Millis) { a.refresh(q, now) }
 
 // refresh takes in what time has done to q.
 func (a *Planner) refresh(q *queue, now task.Millis) {
@@ -285,7 +285,7 @@ func (a *Planner) refresh(q *queue, now task.Millis) {
 		a.hold(q, now, held, stopped)
 	}
 	if until := q.settings.PausedUntil; q.held && until > now {
-		a.arm(&q.bell, until, 0)
+		a.arm(&q.wakeup, until, 0)
 	}
 	a.reseat(q)
 }

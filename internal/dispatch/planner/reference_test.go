@@ -9,7 +9,7 @@ import (
 // judge returns the lane that is to be served next, by the rules as they are
 // written down, looking at everything. Of the planner it takes what a lane knows,
 // and whose turn it is; not what stands in a row, nor what any limit has come
-// to. A lane whose bell was lost is not known to be ready.
+// to. A lane whose wake-up was lost is not known to be ready.
 func (w *world) judge() *lane {
 	var best *lane
 	for _, name := range w.lanes {
@@ -52,7 +52,7 @@ func (w *world) mayRunButForSlots(l *lane) bool {
 	switch {
 	case l.schedules() || l.state == waiting || l.order.len() == 0 || l.earliest() > w.now:
 		return false
-	case w.lossy > 0 && (l.state == barred || l.queue.bell.IsSet() && !urgent): // time has ended it, and nobody was told
+	case w.lossy > 0 && (l.state == barred || l.queue.wakeup.IsSet() && !urgent): // time has ended it, and nobody was told
 		return false
 	case w.steady < t.rested, !urgent && (w.steady < t.asked || t.breaker.open && (w.steady < t.breaker.until || t.breaker.probe != 0)):
 		return false

@@ -49,8 +49,8 @@ func TestNothingIsPickedEarlyWhenTheClockStepsBack(t *testing.T) {
 	a.Hint(noon, entry("host", "t", noon))
 	want(t, "a second before", names(a, noon-1000, 10))
 	want(t, "at its time", names(a, noon, 10))
-	for _, l := range a.lanes { // the timer that was set for it rings
-		a.Wake(&l.bell, noon)
+	for _, l := range a.lanes { // the timer that was set for it fires
+		a.Wake(&l.wakeup, noon)
 	}
 	want(t, "after the ring", names(a, noon, 10), "t")
 }
@@ -202,8 +202,8 @@ func TestSilenceCostsALaneItsAllowance(t *testing.T) {
 	}
 }
 
-// TestALostBellCostsAPollAndNotATask: nothing rings; the poll alone looks.
-func TestALostBellCostsAPollAndNotATask(t *testing.T) {
+// TestALostWakeupCostsAPollAndNotATask: no timer fires; the poll alone finds out.
+func TestALostWakeupCostsAPollAndNotATask(t *testing.T) {
 	limits := map[string]*task.QueueSettings{
 		"rate":   {Rate: 1, Burst: 1},
 		"pause":  {Paused: true, PausedUntil: noon + 900},

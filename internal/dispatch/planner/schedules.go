@@ -28,7 +28,7 @@ func (a *Planner) placeSchedules(l *lane, now task.Millis) {
 			a.firing = append(a.firing, l)
 		}
 	}
-	a.arm(&l.bell, wake, 0)
+	a.arm(&l.wakeup, wake, 0)
 }
 
 // endedOne takes in that an occurrence has ended for whose end its schedule may wait.

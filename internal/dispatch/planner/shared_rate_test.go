@@ -44,10 +44,10 @@ func (o *one) asks() (reply func()) {
 	return func() { o.Granted(stakes[0], r, sent, noon) }
 }
 
-// passes lets time pass, and rings.
+// passes lets time pass, and wakes the lease.
 func (o *one) passes(d time.Duration) {
 	o.Tick(o.steady + d)
-	stakeOf(o.Planner).look(o.Planner, noon)
+	stakeOf(o.Planner).wake(o.Planner, noon)
 }
 
 // start begins what may begin of picks, whose claims were granted now, and returns it.

@@ -166,29 +166,29 @@ func (a *Planner) checkLane(l *lane, now task.Millis) {
 		a.withdraw(l, now)
 	}
 	switch {
-	case l.state == waiting && l.bell.Wall <= now:
-		a.Wake(&l.bell, now)
+	case l.state == waiting && l.wakeup.Wall <= now:
+		a.Wake(&l.wakeup, now)
 	case l.state == idle && l.running == 0 && !l.hungry && !l.firing && !a.remember(l, now):
 		a.drop(l, now)
 	}
 }
 
 func (a *Planner) checkQueue(q *queue, now task.Millis) {
-	if q.bell.IsSet() || q.held != q.settings.Held(now) || q.stopped != q.tenant.suspended { // for others time changes nothing
+	if q.wakeup.IsSet() || q.held != q.settings.Held(now) || q.stopped != q.tenant.suspended { // for others time changes nothing
 		a.refresh(q, now)
 	}
 	if len(q.lanes) > 0 || q.held || q.stopped || q.bucket.debt(a.steady) > 0 || q.stake != nil && !q.stake.spent() {
 		return
 	}
-	a.arm(&q.bell, 0, 0)
+	a.arm(&q.wakeup, 0, 0)
 	a.unstake(q.stake)
 	delete(a.queues, q.key)
 	q.tenant.all = without(q.tenant.all, q.inTenant, func(q *queue) *int { return &q.inTenant })
 }
 
 func (a *Planner) checkTarget(t *target, now task.Millis) {
-	if t.bell.IsSet() && t.bell.Monotonic <= a.steady {
-		a.Wake(&t.bell, now)
+	if t.wakeup.IsSet() && t.wakeup.Monotonic <= a.steady {
+		a.Wake(&t.wakeup, now)
 	}
 	if len(t.lanes) > 0 || t.closedUntil() > a.steady {
 		return
@@ -198,7 +198,7 @@ func (a *Planner) checkTarget(t *target, now task.Millis) {
 		before := t.breaker
 		t.breaker = breaker{}
 		a.brokenSince(t, before, nil)
-		a.arm(&t.bell, 0, 0)
+		a.arm(&t.wakeup, 0, 0)
 		delete(a.targets, t.key)
 		t.tenant.targets = without(t.tenant.targets, t.inTenant, func(t *target) *int { return &t.inTenant })
 	}

@@ -177,7 +177,7 @@ func TestInAQueueWithARateWhatIsDueFirstIsFirst(t *testing.T) {
 	for i := range want {
 		a.Tick(time.Duration(i) * time.Second)
 		for _, q := range a.queues {
-			a.Wake(&q.bell, noon)
+			a.Wake(&q.wakeup, noon)
 		}
 		got = append(got, names(a, noon, 10)...)
 		if len(got) != i+1 {

@@ -10,7 +10,7 @@ import (
 // task becomes due, of the clock that never steps when a wait ends. The caller keeps
 // a timer for each Wakeup, and calls Wake when the timer fires.
 type Wakeup struct {
-	owner     listener
+	owner     wakeable
 	Wall      task.Millis   // 0: not by this clock
 	Monotonic time.Duration // 0: not by this clock
 
@@ -18,11 +18,11 @@ type Wakeup struct {
 	Timer uint64 // the caller's: the number of the timer that is set for the moment
 }
 
-// listener is a lane, a queue or a target.
-type listener interface {
-	// look finds out whether the moment of the wake-up has come. A timer that fired
+// wakeable is what has a Wakeup: a lane, a queue or a target, among others.
+type wakeable interface {
+	// wake finds out whether the moment of the wake-up has come. A timer that fired
 	// too early, or too late, does no harm.
-	look(a *Planner, now task.Millis)
+	wake(a *Planner, now task.Millis)
 }
 
 // IsSet reports whether b has a moment. If not, its timer must be removed.
@@ -44,7 +44,7 @@ func (a *Planner) arm(b *Wakeup, wall task.Millis, steady time.Duration) {
 func (a *Planner) Wake(b *Wakeup, now task.Millis) {
 	if b.IsSet() {
 		b.Wall, b.Monotonic = 0, 0 // the caller has no timer for b any more
-		b.owner.look(a, now)
+		b.owner.wake(a, now)
 	}
 }
 
