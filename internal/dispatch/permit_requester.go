@@ -41,25 +41,25 @@ func (d *Dispatcher) asker(calls context.Context) {
 			return
 		}
 		for calls.Err() == nil {
-			var stakes []*planner.LimitLease
+			var leases []*planner.LimitLease
 			var asks []task.PermitAsk
-			d.update(func(now task.Millis) { stakes, asks = d.planner.Asks(now, askBatch) })
+			d.update(func(now task.Millis) { leases, asks = d.planner.Asks(now, askBatch) })
 			if len(asks) == 0 {
 				break
 			}
 			start := d.monotonic()
 			replies := d.config.Permits.Permit(calls, asks)
-			d.granted(calls, stakes, replies, start)
+			d.granted(calls, leases, replies, start)
 		}
 	}
 }
 
 // granted takes in the replies to asks that were sent at start.
-func (d *Dispatcher) granted(calls context.Context, stakes []*planner.LimitLease, replies []task.PermitReply, start time.Duration) {
+func (d *Dispatcher) granted(calls context.Context, leases []*planner.LimitLease, replies []task.PermitReply, start time.Duration) {
 	var failed error
 	quiet := false
 	d.update(func(now task.Millis) {
-		for i, s := range stakes {
+		for i, s := range leases {
 			if replies[i].Err != nil {
 				failed = replies[i].Err
 			}

@@ -66,10 +66,10 @@ func (t *target) barredFor(free, now time.Duration) time.Duration {
 // wishes reports whether an attempt that begins at a time had to wait for a wish until then.
 func (t *target) wishes(began time.Duration) bool { return t.asked != 0 && began <= t.asked+promptly }
 
-// heed takes in that the receiver wants nothing before until. It said so to an attempt that
+// postpone takes in that the receiver wants nothing before until. It said so to an attempt that
 // began at a time. A wish that follows the one before prolongs it: the attempts between
 // them brought nothing else.
-func (t *target) heed(began, now, until time.Duration) {
+func (t *target) postpone(began, now, until time.Duration) {
 	switch {
 	case t.wishes(began):
 	case t.breaker.open: // this reply closes it

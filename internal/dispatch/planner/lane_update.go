@@ -54,7 +54,7 @@ func (a *Planner) piece(c *chore, now task.Millis) {
 		}
 		c.at--
 		c.left--
-		a.fathom(lanes[c.at], now)
+		a.resizeLane(lanes[c.at], now)
 		a.place(lanes[c.at], now)
 	}
 }
@@ -71,7 +71,7 @@ func (c *chore) grown() {
 // may have been at the place, and not at the lane.
 func (a *Planner) filled(c *chore, at int, now task.Millis) {
 	if lanes := c.lanes(); c.left > 0 && at < len(lanes) {
-		a.fathom(lanes[at], now)
+		a.resizeLane(lanes[at], now)
 		a.place(lanes[at], now)
 	}
 }

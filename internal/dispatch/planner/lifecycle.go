@@ -22,7 +22,7 @@ func (a *Planner) open(name task.Lane, now task.Millis) *lane {
 		q.outlets[name.Destination] = l.outlet
 	}
 	if len(l.outlet.lanes) == 0 {
-		a.stakeOutlet(q, name.Destination, l.outlet)
+		a.leaseDestination(q, name.Destination, l.outlet)
 	}
 	l.outlet.lanes = append(l.outlet.lanes, l)
 	l.inQueue, q.lanes = len(q.lanes), append(q.lanes, l)
@@ -48,7 +48,7 @@ func (a *Planner) queueOf(key queueKey, now task.Millis) *queue {
 	q.seat.owner, q.pass.owner, q.wakeup.owner = q, q, q
 	q.chore.lanes = func() []*lane { return q.lanes }
 	q.bucket.configure(q.settings, a.steady)
-	a.stakeOut(q)
+	a.leaseLimits(q)
 	a.queues[key] = q
 	q.inTenant, t.all = len(t.all), append(t.all, q)
 	a.refresh(q, now)
@@ -87,7 +87,7 @@ func (a *Planner) drop(l *lane, now task.Millis) {
 	i := slices.Index(o.lanes, l)
 	o.lanes = slices.Delete(o.lanes, i, i+1)
 	if len(o.lanes) == 0 {
-		a.unstake(o.stake)
+		a.dropLease(o.lease)
 		delete(q.outlets, l.name.Destination)
 	}
 	a.filled(&q.chore, l.inQueue, now)
@@ -132,7 +132,7 @@ func (a *Planner) remember(l *lane, now task.Millis) bool {
 	if l.emptied == 0 {
 		l.emptied = now
 	}
-	if s := l.outlet.stake; s != nil && !s.spent() {
+	if s := l.outlet.lease; s != nil && !s.spent() {
 		return true // who gives it back must not be forgotten
 	}
 	return l.allowance > a.slots.base() && max(now-l.emptied, l.emptied-now) < task.Millis(rememberLane.Milliseconds())

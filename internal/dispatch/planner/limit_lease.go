@@ -49,11 +49,11 @@ type LimitLease struct {
 
 	// until is the end of the lease. The Planner writes it; an attempt reads it
 	// before its request is written: the one word is all they share.
-	until   atomic.Int64
-	renew   time.Duration
-	again   time.Duration // when it is to ask again, as the last reply said; 0: whenever it pays
-	patient bool          // the last ask was for more than there was: again is soon enough
-	replied time.Duration
+	until    atomic.Int64
+	renew    time.Duration
+	again    time.Duration // when it is to ask again, as the last reply said; 0: whenever it pays
+	backsOff bool          // the last ask was for more than there was: again is soon enough
+	replied  time.Duration
 
 	foreseen time.Duration // work is expected until then
 	coming   int           // so many tasks
@@ -61,18 +61,18 @@ type LimitLease struct {
 	peaks  [2]int // what was wanted most in this period, and in the one before
 	period time.Duration
 
-	eager    bool // stands in Planner.eager
-	slotless bool // stands in Planner.slotless
-	asking   bool
-	hinted   bool   // while asking
-	asked    uint64 // used, when it asked last
-	wanted   [2]int // then: permits, tokens
-	failing  int    // asks, one after the other
+	pending   bool // stands in Planner.pending
+	needsSlot bool // stands in Planner.needSlot
+	asking    bool
+	hinted    bool   // while asking
+	asked     uint64 // used, when it asked last
+	wanted    [2]int // then: permits, tokens
+	failing   int    // asks, one after the other
 }
 
 // spent reports whether nothing of s is to be given back, nor told.
 func (s *LimitLease) spent() bool {
-	return s.held == 0 && s.tokens == 0 && s.used == s.asked && !s.asking && !s.eager
+	return s.held == 0 && s.tokens == 0 && s.used == s.asked && !s.asking && !s.pending
 }
 
 func (s *LimitLease) running() int {
@@ -141,10 +141,10 @@ func (s *LimitLease) end(mark uint64, unsent bool) {
 	}
 }
 
-// lapse gives up everything: the lease has ended. What was used since an ask that
+// expire gives up everything: the lease has ended. What was used since an ask that
 // is under way is part of what its reply gives.
-func (s *LimitLease) lapse() {
-	s.held, s.tokens, s.share, s.again, s.patient = 0, 0, -1, 0, false
+func (s *LimitLease) expire() {
+	s.held, s.tokens, s.share, s.again, s.backsOff = 0, 0, -1, 0, false
 	if !s.asking {
 		s.asked = s.used // what others have of it is reckoned without us
 	}

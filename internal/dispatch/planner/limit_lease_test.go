@@ -15,7 +15,7 @@ import (
 // flight is an ask that is under way.
 type flight struct {
 	node    int
-	stake   *LimitLease
+	lease   *LimitLease
 	reply   task.PermitReply
 	carried bool
 	ask     task.PermitAsk
@@ -64,7 +64,7 @@ func TestPlannersThatShareLimitsKeepThem(t *testing.T) {
 			n := rapid.IntRange(0, 2).Draw(t, "node")
 			a := planners[n]
 			a.Tick(steady)
-			if s := stakeOf(a); s != nil {
+			if s := leaseOf(a); s != nil {
 				for _, b := range []*Wakeup{&s.wakeup, &s.queue.wakeup} {
 					if b.IsSet() && b.Monotonic <= steady {
 						a.Wake(b, now)
@@ -114,9 +114,9 @@ func TestPlannersThatShareLimitsKeepThem(t *testing.T) {
 					running[n] = slices.Delete(running[n], i, i+1)
 				}
 			case 4:
-				stakes, asks := a.Asks(now, 10)
-				for i, s := range stakes {
-					flights = append(flights, &flight{node: n, stake: s, ask: asks[i], sent: steady})
+				leases, asks := a.Asks(now, 10)
+				for i, s := range leases {
+					flights = append(flights, &flight{node: n, lease: s, ask: asks[i], sent: steady})
 				}
 			case 5, 6: // an ask comes to the office, or a reply back
 				for _, f := range flights {
@@ -133,7 +133,7 @@ func TestPlannersThatShareLimitsKeepThem(t *testing.T) {
 						break
 					}
 					if f.node == n && f.carried {
-						a.Granted(f.stake, f.reply, f.sent, now)
+						a.Granted(f.lease, f.reply, f.sent, now)
 						flights = slices.DeleteFunc(flights, func(g *flight) bool { return g == f })
 						break
 					}
@@ -141,11 +141,11 @@ func TestPlannersThatShareLimitsKeepThem(t *testing.T) {
 			}
 			sum := 0
 			for i, a := range planners {
-				if s := stakeOf(a); s != nil && s.lives(steady) {
+				if s := leaseOf(a); s != nil && s.lives(steady) {
 					sum += max(len(running[i]), s.held)
 				}
 			}
-			if lost := lapsedAny(planners, running, steady); !lost && q.Concurrency > 0 && sum > q.Concurrency {
+			if lost := expiredAny(planners, running, steady); !lost && q.Concurrency > 0 && sum > q.Concurrency {
 				t.Fatalf("%d are under way, or may be, of %d", sum, q.Concurrency)
 			}
 			if q.Rate > 0 {
@@ -159,18 +159,18 @@ func TestPlannersThatShareLimitsKeepThem(t *testing.T) {
 	})
 }
 
-func stakeOf(a *Planner) *LimitLease {
+func leaseOf(a *Planner) *LimitLease {
 	if q := a.queues[queueKey{"", "q"}]; q != nil {
-		return q.stake
+		return q.lease
 	}
 	return nil
 }
 
 // lapsedAny reports whether some node has more under way than it holds: its lease was
 // lost, and others may have it.
-func lapsedAny(planners []*Planner, running [][]*Pick, steady time.Duration) bool {
+func expiredAny(planners []*Planner, running [][]*Pick, steady time.Duration) bool {
 	for i, a := range planners {
-		if s := stakeOf(a); s != nil && len(running[i]) > 0 && (!s.lives(steady) || len(running[i]) > s.held) {
+		if s := leaseOf(a); s != nil && len(running[i]) > 0 && (!s.lives(steady) || len(running[i]) > s.held) {
 			return true
 		}
 	}
@@ -188,23 +188,23 @@ func TestTokensThatAreGivenBackAreNotUsed(t *testing.T) {
 	}
 	ask := func() (grant func()) {
 		t.Helper()
-		stakes, asks := a.Asks(now, 10)
+		leases, asks := a.Asks(now, 10)
 		if len(asks) != 1 {
 			t.Fatalf("%d asks", len(asks))
 		}
 		r, sent := o.Permit(a.steady, 0, asks[0]), a.steady
-		return func() { a.Granted(stakes[0], r, sent, now) }
+		return func() { a.Granted(leases[0], r, sent, now) }
 	}
 	for i := range 4 {
 		hint(fmt.Sprint("t", i))
 	}
 	ask()()
 	for _, it := range slices.Clone(a.lanes[task.Lane{Queue: "q", Priority: task.Normal, Destination: "h"}].order.items) {
-		a.forget(stakeOf(a).queue.lanes[0], it) // they were cancelled
+		a.forget(leaseOf(a).queue.lanes[0], it) // they were cancelled
 	}
-	a.place(stakeOf(a).queue.lanes[0], now)
+	a.place(leaseOf(a).queue.lanes[0], now)
 	a.Tick(time.Second + 2*keepTokens)
-	stakeOf(a).wake(a, now)
+	leaseOf(a).wake(a, now)
 	grant := ask()
 	hint("late")
 	if n := len(a.Take(now, 10)); n != 0 {

@@ -6,60 +6,60 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// newStake returns a stake of which nothing is held yet.
-func newStake(q *queue, destination string, o *outlet) *LimitLease {
+// newLimitLease returns a lease under which nothing is held yet.
+func newLimitLease(q *queue, destination string, o *outlet) *LimitLease {
 	s := &LimitLease{scope: task.PermitScope{Namespace: q.key.namespace, Queue: q.key.name, Destination: destination}, queue: q, outlet: o, share: -1}
 	s.wakeup.owner = s
 	return s
 }
 
-// stakeOut gives q and its destinations the stakes that its limits need. What
+// leaseLimits gives q and its destinations the leases that its limits need. What
 // was held of limits that are gone ends with its lease.
-func (a *Planner) stakeOut(q *queue) {
+func (a *Planner) leaseLimits(q *queue) {
 	if !a.config.Shared {
 		return
 	}
 	switch limited := q.settings.Concurrency > 0 || q.settings.Rate > 0; {
-	case limited && q.stake == nil:
-		q.stake = newStake(q, "", nil)
-	case !limited && q.stake != nil:
-		a.unstake(q.stake)
-		q.stake = nil
+	case limited && q.lease == nil:
+		q.lease = newLimitLease(q, "", nil)
+	case !limited && q.lease != nil:
+		a.dropLease(q.lease)
+		q.lease = nil
 	case limited:
-		a.urge(q.stake) // the limits may be others
+		a.requestNow(q.lease) // the limits may be others
 	}
 	for destination, o := range q.outlets {
-		a.stakeOutlet(q, destination, o)
+		a.leaseDestination(q, destination, o)
 	}
 }
 
-func (a *Planner) stakeOutlet(q *queue, destination string, o *outlet) {
+func (a *Planner) leaseDestination(q *queue, destination string, o *outlet) {
 	switch limited := a.config.Shared && q.settings.PerDestination > 0; {
-	case limited && o.stake == nil:
-		o.stake = newStake(q, destination, o)
-	case !limited && o.stake != nil:
-		a.unstake(o.stake)
-		o.stake = nil
+	case limited && o.lease == nil:
+		o.lease = newLimitLease(q, destination, o)
+	case !limited && o.lease != nil:
+		a.dropLease(o.lease)
+		o.lease = nil
 	case limited:
-		a.urge(o.stake)
+		a.requestNow(o.lease)
 	}
 }
 
-// unstake lets go of s, which may be nil.
-func (a *Planner) unstake(s *LimitLease) {
+// dropLease lets go of s, which may be nil.
+func (a *Planner) dropLease(s *LimitLease) {
 	if s != nil {
 		a.arm(&s.wakeup, 0, 0)
 	}
 }
 
-// urge makes s ask as soon as possible.
-func (a *Planner) urge(s *LimitLease) {
+// requestNow makes s ask as soon as possible.
+func (a *Planner) requestNow(s *LimitLease) {
 	switch {
 	case s.asking:
 		s.hinted = true
-	case !s.eager:
-		s.eager = true
-		a.eager = append(a.eager, s)
+	case !s.pending:
+		s.pending = true
+		a.pending = append(a.pending, s)
 	}
 }
 
@@ -71,31 +71,31 @@ func (a *Planner) HintPermits(scopes []task.PermitScope) {
 		if q == nil {
 			continue
 		}
-		s := q.stake
+		s := q.lease
 		if scope.Destination != "" {
 			s = nil
 			if o := q.outlets[scope.Destination]; o != nil {
-				s = o.stake
+				s = o.lease
 			}
 		}
 		if s != nil {
-			a.urge(s)
+			a.requestNow(s)
 		}
 	}
 }
 
-// weigh decides after each change whether it pays to ask, and sets the wake-up for
+// considerRequest decides after each change whether it pays to ask, and sets the wake-up for
 // when it does whatever happens.
-func (a *Planner) weigh(s *LimitLease) {
-	if s.eager {
+func (a *Planner) considerRequest(s *LimitLease) {
+	if s.pending {
 		return
 	}
 	next, until := s.next(), time.Duration(s.until.Load())
 	switch {
 	case s.asking:
 		next = 0
-	case next != 0 && next <= a.steady, a.short(s) && !s.patient, s.ebbs(), s.dry() && a.short(s), a.stopping && s.leftover():
-		a.urge(s)
+	case next != 0 && next <= a.steady, a.short(s) && !s.backsOff, s.hasSurplus(), s.exhausted() && a.short(s), a.stopping && s.leftover():
+		a.requestNow(s)
 		next = 0
 	}
 	if until != 0 && (next == 0 || until < next) {
@@ -113,9 +113,9 @@ func (a *Planner) short(s *LimitLease) bool {
 		return false
 	case a.slots.free > 0:
 		return true
-	case !s.slotless:
-		s.slotless = true
-		a.slotless = append(a.slotless, s)
+	case !s.needsSlot:
+		s.needsSlot = true
+		a.needSlot = append(a.needSlot, s)
 	}
 	return false
 }
@@ -133,27 +133,30 @@ func (a *Planner) wanting(s *LimitLease) bool {
 	return s.limit() > 0 && (hand || routine) && q.running >= s.held && s.held < s.limit()
 }
 
-// freed shows a slot to the stakes that had none to ask for. Each has then what it asks for
+// freed shows a slot to the leases that had none to ask for. Each has then what it asks for
 // to use it with, and asks no more for a while, so that this costs little.
 func (a *Planner) freed() {
-	some := a.slotless
-	a.slotless = nil
+	some := a.needSlot
+	a.needSlot = nil
 	for _, s := range some {
-		s.slotless = false
-		if s.queue.stake == s || s.outlet != nil && s.outlet.stake == s {
-			a.weigh(s)
+		s.needsSlot = false
+		if s.queue.lease == s || s.outlet != nil && s.outlet.lease == s {
+			a.considerRequest(s)
 		}
 	}
 }
 
-// ebbs reports whether permits have become free that others wait for.
-func (s *LimitLease) ebbs() bool { return s.share >= 0 && s.held > max(s.share, s.running()) }
+// hasSurplus reports whether permits have become free that others wait for.
+func (s *LimitLease) hasSurplus() bool { return s.share >= 0 && s.held > max(s.share, s.running()) }
 
 // leftover reports whether something is to be given back, or told, when nothing starts any more.
-func (s *LimitLease) leftover() bool { return s.held > s.running() || s.tokens > s.reserved || s.dry() }
+func (s *LimitLease) leftover() bool {
+	return s.held > s.running() || s.tokens > s.reserved || s.exhausted()
+}
 
-// dry reports whether the last token was used, and nobody told: others wait for that, or we do.
-func (s *LimitLease) dry() bool { return s.tokens < 1 && s.used > s.asked }
+// exhausted reports whether the last token was used and the store does not know: other
+// nodes wait for that, or we do.
+func (s *LimitLease) exhausted() bool { return s.tokens < 1 && s.used > s.asked }
 
 // waits reports whether a lane of o has a task that is due.
 func (o *outlet) waits() bool {
@@ -176,7 +179,7 @@ func (a *Planner) foresee(l *lane, now task.Millis) (early bool) {
 		return false
 	}
 	l.foreseen = l.earliest()
-	for _, s := range [...]*LimitLease{l.queue.stake, l.outlet.stake} {
+	for _, s := range [...]*LimitLease{l.queue.lease, l.outlet.lease} {
 		if s == nil {
 			continue
 		}
@@ -185,7 +188,7 @@ func (a *Planner) foresee(l *lane, now task.Millis) (early bool) {
 		}
 		s.foreseen = max(s.foreseen, a.steady+wait)
 		s.coming += l.dueBy(l.earliest().Add(foresight), mostAsked)
-		a.weigh(s)
+		a.considerRequest(s)
 	}
 	return false
 }
@@ -221,21 +224,21 @@ func (a *Planner) due(s *LimitLease, now task.Millis) int {
 
 // Asks returns at most limit asks, and whose they are.
 func (a *Planner) Asks(now task.Millis, limit int) ([]*LimitLease, []task.PermitAsk) {
-	n := min(len(a.eager), limit)
+	n := min(len(a.pending), limit)
 	if n == 0 {
 		return nil, nil
 	}
-	stakes, asks := a.eager[:n:n], make([]task.PermitAsk, n)
-	a.eager = a.eager[n:]
+	leases, asks := a.pending[:n:n], make([]task.PermitAsk, n)
+	a.pending = a.pending[n:]
 	a.asking += n
-	for i, s := range stakes {
+	for i, s := range leases {
 		asks[i] = a.ask(s, now)
 	}
-	return stakes, asks
+	return leases, asks
 }
 
-// Quiet reports whether no stake asks, or wants to.
-func (a *Planner) Quiet() bool { return a.asking == 0 && len(a.eager) == 0 }
+// Quiet reports whether no request for a part of a limit is pending or under way.
+func (a *Planner) Quiet() bool { return a.asking == 0 && len(a.pending) == 0 }
 
 // Stop takes in that nothing starts any more: what is not used is given back.
 func (a *Planner) Stop() {
@@ -243,8 +246,8 @@ func (a *Planner) Stop() {
 	for _, q := range a.queues {
 		a.reseat(q)
 		for _, o := range q.outlets {
-			if o.stake != nil {
-				a.weigh(o.stake)
+			if o.lease != nil {
+				a.considerRequest(o.lease)
 			}
 		}
 	}
@@ -257,9 +260,9 @@ func (a *Planner) ask(s *LimitLease, now task.Millis) task.PermitAsk {
 		due = max(due, 1) // whatever is counted, it would ask at once again
 	}
 	if !s.lives(a.steady) {
-		s.lapse()
+		s.expire()
 	}
-	s.eager, s.asking, s.hinted, s.asked, s.wanted = false, true, false, s.used, [2]int{}
+	s.pending, s.asking, s.hinted, s.asked, s.wanted = false, true, false, s.used, [2]int{}
 	s.mark++
 	ask := task.PermitAsk{PermitScope: s.scope, Concurrency: s.limit(), Used: s.used, UsedAgo: a.steady - s.usedAt}
 	if s.rated() {
@@ -281,7 +284,7 @@ func (a *Planner) ask(s *LimitLease, now task.Millis) task.PermitAsk {
 		ask.Keep, ask.Want = s.held, max(ask.Want, min(s.held, running))
 	}
 	s.wanted = [2]int{ask.Want, ask.Tokens}
-	a.restake(s, now)
+	a.leaseChanged(s, now)
 	return ask
 }
 
@@ -290,9 +293,9 @@ func (a *Planner) Granted(s *LimitLease, r task.PermitReply, start time.Duration
 	a.asking--
 	s.asking, s.replied = false, a.steady
 	if r.Err != nil {
-		s.again, s.patient = a.steady+askAgain<<min(s.failing, 4), true
+		s.again, s.backsOff = a.steady+askAgain<<min(s.failing, 4), true
 		s.failing++
-		a.restake(s, now)
+		a.leaseChanged(s, now)
 		return
 	}
 	s.failing = 0
@@ -301,33 +304,33 @@ func (a *Planner) Granted(s *LimitLease, r task.PermitReply, start time.Duration
 	s.held, s.share = r.Held, r.Share
 	s.tokens = r.Tokens - int(s.used-s.asked) // less than none, if the store had given them up
 	s.after, s.low = a.steady+r.After, max(s.tokens-s.reserved, 0)/2
-	s.again, s.patient = 0, false
+	s.again, s.backsOff = 0, false
 	if r.Again > 0 {
-		s.again, s.patient = a.steady+r.Again, r.Held < s.wanted[0] || r.Tokens < s.wanted[1]
+		s.again, s.backsOff = a.steady+r.Again, r.Held < s.wanted[0] || r.Tokens < s.wanted[1]
 	}
 	if s.hinted {
-		a.urge(s)
+		a.requestNow(s)
 	}
-	a.restake(s, now)
+	a.leaseChanged(s, now)
 }
 
-// restake takes in that what s holds has changed.
-func (a *Planner) restake(s *LimitLease, now task.Millis) {
+// leaseChanged takes in that what s holds has changed.
+func (a *Planner) leaseChanged(s *LimitLease, now task.Millis) {
 	switch {
-	case s.outlet == nil && s.queue.stake == s:
+	case s.outlet == nil && s.queue.lease == s:
 		a.reseat(s.queue)
-	case s.outlet != nil && s.outlet.stake == s:
+	case s.outlet != nil && s.outlet.lease == s:
 		a.placeAll(s.outlet.lanes, now)
-		a.weigh(s)
+		a.considerRequest(s)
 	}
 }
 
 // wake is called when it is time to ask, or when the lease has ended.
 func (s *LimitLease) wake(a *Planner, now task.Millis) {
 	if !s.lives(a.steady) && s.until.Load() != 0 {
-		s.lapse()
-		a.restake(s, now)
+		s.expire()
+		a.leaseChanged(s, now)
 		return
 	}
-	a.weigh(s)
+	a.considerRequest(s)
 }

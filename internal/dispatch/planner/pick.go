@@ -15,9 +15,9 @@ type Pick struct {
 
 	lane  *lane  // the Planner's own record of Lane
 	probe uint64 // the pick's number, if its end decides about a breaker; 0: it does not
-	mark  uint64 // valid if began: see bucket, or stake if charges
+	mark  uint64 // valid if began: see bucket, or LimitLease if charges
 
-	// shared are the stakes of its queue and of its destination there, nil where
+	// shared are the leases of its queue and of its destination there, nil where
 	// nodes share no limit.
 	shared [2]*LimitLease
 
@@ -25,7 +25,7 @@ type Pick struct {
 	class   class         // of its target
 	began   bool          // its claim was granted, and the token charged
 	permit  bool          // it is under way under a permit of its queue
-	charges bool          // the token is the stake's, not the bucket's
+	charges bool          // the token is the lease's, not the bucket's
 }
 
 // first returns the lane that is served next, nil for none.
@@ -111,8 +111,8 @@ func (a *Planner) pick(l *lane, now task.Millis) Pick {
 	a.taken[p.Key] = false
 	a.slots.take(t.class)
 	q.tried[t.class]++
-	if p.shared = [2]*LimitLease{q.stake, l.outlet.stake}; q.stake != nil {
-		p.permit, p.charges = q.stake.limit() > 0, q.stake.rated() && !l.urgent()
+	if p.shared = [2]*LimitLease{q.lease, l.outlet.lease}; q.lease != nil {
+		p.permit, p.charges = q.lease.limit() > 0, q.lease.rated() && !l.urgent()
 	}
 	if !l.urgent() {
 		*p.reserved()++
@@ -152,7 +152,7 @@ func (a *Planner) Begin(p *Pick) {
 	}
 	if p.charges {
 		p.mark = p.shared[0].charge(a.steady)
-		a.weigh(p.shared[0])
+		a.considerRequest(p.shared[0])
 		return
 	}
 	p.mark = p.lane.queue.bucket.charge(a.steady)
@@ -183,7 +183,7 @@ func (a *Planner) Covered(p *Pick) bool {
 // none began: a change of the receiver's breaker names it.
 func (a *Planner) Release(p *Pick, now task.Millis, e Evidence, cause *task.Outcome) {
 	l, q, t := p.lane, p.lane.queue, p.lane.target
-	a.slots.heed(l, e)
+	a.slots.adjustAllowance(l, e)
 	a.slots.give(p.class)
 	if l.quarantined() {
 		a.leaveGate()
@@ -216,7 +216,7 @@ func (a *Planner) Release(p *Pick, now task.Millis, e Evidence, cause *task.Outc
 func (a *Planner) Slow(p *Pick, now task.Millis, wait time.Duration) {
 	t := p.lane.target
 	if until := a.steady + wait; wait > 0 && until > t.asked {
-		t.heed(p.picked, a.steady, until)
+		t.postpone(p.picked, a.steady, until)
 		a.reopen(t, now)
 	}
 }
@@ -267,7 +267,7 @@ func (a *Planner) replace(l *lane, now task.Millis) {
 // full reports whether l has all that it may have running.
 func (a *Planner) full(l *lane) bool {
 	limit, o := l.queue.settings.PerDestination, l.outlet
-	return l.running >= a.slots.most() || limit > 0 && (o.running >= limit || o.stake != nil && o.stake.full(a.steady))
+	return l.running >= a.slots.most() || limit > 0 && (o.running >= limit || o.lease != nil && o.lease.full(a.steady))
 }
 
 // place puts l where it belongs after any change.
@@ -283,7 +283,7 @@ func (a *Planner) place(l *lane, now task.Millis) {
 		l.state = idle
 	case l.earliest() > now:
 		l.state, wake = waiting, l.earliest()
-		if (l.queue.stake != nil || l.outlet.stake != nil) && a.foresee(l, now) {
+		if (l.queue.lease != nil || l.outlet.lease != nil) && a.foresee(l, now) {
 			wake = wake.Add(-foresight)
 		}
 	case l.target.barred(l, a.steady) || a.full(l):
@@ -305,7 +305,7 @@ func (a *Planner) place(l *lane, now task.Millis) {
 	l.queue.shelves[l.name.Priority].lanes.put(&l.seat, l.standing(), need)
 	a.arm(&l.wakeup, wake, 0)
 	a.reseat(l.queue)
-	if l.outlet.stake != nil {
-		a.weigh(l.outlet.stake)
+	if l.outlet.lease != nil {
+		a.considerRequest(l.outlet.lease)
 	}
 }

@@ -66,9 +66,9 @@ type Planner struct {
 	firing []*lane   // of schedules that are due, or were
 	ended  []*tenant // that have schedules which may wait for an end, in turns
 
-	eager    []*LimitLease // want to ask
-	asking   int           // stakes whose ask is under way
-	slotless []*LimitLease // would ask, and there is no slot
+	pending  []*LimitLease // want to ask
+	asking   int           // leases whose request is under way
+	needSlot []*LimitLease // would ask, and there is no slot
 	stopping bool          // nothing starts any more
 }
 

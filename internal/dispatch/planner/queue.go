@@ -51,7 +51,7 @@ type queue struct {
 	held    bool          // nothing is claimed but what was run by hand, and nothing else is known
 	stopped bool          // nothing at all is claimed, fired or known: its namespace is suspended
 	bucket  bucket
-	stake   *LimitLease // nil: the limits are this node's alone, or there are none
+	lease   *LimitLease // nil: the limits are this node's alone, or there are none
 	running int
 	tried   [classes]int // of them, by what their target was at the pick
 
@@ -70,7 +70,7 @@ type queueKey struct{ namespace, name string }
 type outlet struct {
 	lanes   []*lane // one for each priority, at most
 	running int
-	stake   *LimitLease // as the queue's
+	lease   *LimitLease // as the queue's
 }
 
 // shelf is the lanes of one priority of a queue.
@@ -196,15 +196,15 @@ func (a *Planner) reseat(q *queue) {
 	t := q.tenant
 	t.queues.put(&q.seat, q.standing(), need)
 	a.tenants.put(&t.seat, t.standing(), t.needs())
-	if q.stake != nil {
-		a.weigh(q.stake)
+	if q.lease != nil {
+		a.considerRequest(q.lease)
 	}
 }
 
 // token returns when q has a token: at or before now, if it has one.
 func (q *queue) token(now time.Duration) time.Duration {
-	if q.stake != nil && q.stake.rated() {
-		return q.stake.token(now)
+	if q.lease != nil && q.lease.rated() {
+		return q.lease.token(now)
 	}
 	return q.bucket.next(now)
 }
@@ -212,7 +212,7 @@ func (q *queue) token(now time.Duration) time.Duration {
 // full reports whether q has all under way that it may have.
 func (q *queue) full(now time.Duration) bool {
 	c := q.settings.Concurrency
-	return c > 0 && (q.running >= c || q.stake != nil && q.stake.full(now))
+	return c > 0 && (q.running >= c || q.lease != nil && q.lease.full(now))
 }
 
 // needs returns the least that a queue of t needs. The share of t is divided
@@ -262,8 +262,8 @@ func (a *Planner) depth(l *lane) int {
 	return math.MaxInt
 }
 
-// fathom takes in that the depth of l may have changed.
-func (a *Planner) fathom(l *lane, now task.Millis) {
+// resizeLane takes in that the depth of l may have changed.
+func (a *Planner) resizeLane(l *lane, now task.Millis) {
 	if l.queue.holds(l.name.Priority) {
 		a.gone(l, l.clear())
 		return

@@ -28,7 +28,7 @@ func (a *Planner) reconfigure(q *queue, next *task.QueueSettings, now task.Milli
 	if old.Rate != next.Rate || old.BurstOrDefault() != next.BurstOrDefault() {
 		q.bucket.configure(next, a.steady)
 	}
-	a.stakeOut(q)
+	a.leaseLimits(q)
 	a.refresh(q, now)
 	a.redo(&q.chore, now)
 }

@@ -36,18 +36,18 @@ func (o *one) due(n int) {
 // asks carries out what is asked now, and returns what brings the reply.
 func (o *one) asks() (reply func()) {
 	o.t.Helper()
-	stakes, asks := o.Planner.Asks(noon, 10)
+	leases, asks := o.Planner.Asks(noon, 10)
 	if len(asks) != 1 {
 		o.t.Fatalf("%d asks", len(asks))
 	}
 	r, sent := o.office.Permit(o.steady, 0, asks[0]), o.steady
-	return func() { o.Granted(stakes[0], r, sent, noon) }
+	return func() { o.Granted(leases[0], r, sent, noon) }
 }
 
 // passes lets time pass, and wakes the lease.
 func (o *one) passes(d time.Duration) {
 	o.Tick(o.steady + d)
-	stakeOf(o.Planner).wake(o.Planner, noon)
+	leaseOf(o.Planner).wake(o.Planner, noon)
 }
 
 // start begins what may begin of picks, whose claims were granted now, and returns it.

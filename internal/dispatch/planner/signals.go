@@ -18,7 +18,7 @@ func (a *Planner) Signals() Signals {
 		Fire:    a.fires(),
 		Refill:  len(a.hungry)+len(a.chores) > 0,
 		Survey:  a.unread,
-		Permits: len(a.eager) > 0,
+		Permits: len(a.pending) > 0,
 	}
 	a.unread = false
 	return s

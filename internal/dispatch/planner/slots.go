@@ -131,8 +131,8 @@ const (
 	Silent                   // it did not reply
 )
 
-// heed adapts the allowance of l, of which one attempt has ended.
-func (s *slots) heed(l *lane, e Evidence) {
+// adjustAllowance adapts the allowance of l, of which one attempt has ended.
+func (s *slots) adjustAllowance(l *lane, e Evidence) {
 	switch {
 	case e == Silent:
 		l.allowance = max(l.allowance/2, 1)

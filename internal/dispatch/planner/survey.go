@@ -177,11 +177,11 @@ func (a *Planner) checkQueue(q *queue, now task.Millis) {
 	if q.wakeup.IsSet() || q.held != q.settings.Held(now) || q.stopped != q.tenant.suspended { // for others time changes nothing
 		a.refresh(q, now)
 	}
-	if len(q.lanes) > 0 || q.held || q.stopped || q.bucket.debt(a.steady) > 0 || q.stake != nil && !q.stake.spent() {
+	if len(q.lanes) > 0 || q.held || q.stopped || q.bucket.debt(a.steady) > 0 || q.lease != nil && !q.lease.spent() {
 		return
 	}
 	a.arm(&q.wakeup, 0, 0)
-	a.unstake(q.stake)
+	a.dropLease(q.lease)
 	delete(a.queues, q.key)
 	q.tenant.all = without(q.tenant.all, q.inTenant, func(q *queue) *int { return &q.inTenant })
 }
