@@ -54,7 +54,7 @@ type lane struct {
 	running   int // attempts, from the claim to the settlement
 	allowance int // see slots
 	state     laneState
-	seat      seat[*lane] // among the ready ones of its queue and priority
+	node      node[*lane] // among the ready ones of its queue and priority
 	wakeup    Wakeup      // while waiting: for when its first task is due
 	served    task.Millis // when a task was last picked, 0: never
 	turn      uint64      // the same, as a number
@@ -68,7 +68,7 @@ type laneState uint8
 const (
 	idle    laneState = iota // nothing known
 	waiting                  // for its first task to be due
-	ready                    // its first task is due, and it stands in the row
+	ready                    // its first task is due, and it stands in the tree of its queue and priority
 	barred                   // its first task is due, and something other than slots and its queue stands in the way
 )
 

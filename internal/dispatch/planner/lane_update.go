@@ -9,7 +9,7 @@ const pieceLanes = 512
 // for all of them. A namespace can have a hundred thousand queues that lead to one
 // destination, so the work is done in pieces, and chores take turns.
 //
-// Until it is done, a lane may stand in its row as it was before. So Take looks at it
+// Until it is done, a lane may stand in its tree as it was before. So Take looks at it
 // again before it picks from it, and nothing starts that must not.
 type chore struct {
 	lanes   func() []*lane

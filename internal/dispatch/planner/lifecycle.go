@@ -14,7 +14,7 @@ func (a *Planner) open(name task.Lane, now task.Millis) *lane {
 		return nil
 	}
 	l := &lane{name: name, number: a.next(), queue: q, known: map[string]*item{}, allowance: a.slots.base()}
-	l.seat.owner, l.wakeup.owner = l, l
+	l.node.owner, l.wakeup.owner = l, l
 	l.target = a.targetOf(targetKey{name.Namespace, name.Destination})
 	l.outlet = q.outlets[name.Destination]
 	if l.outlet == nil {
@@ -45,7 +45,7 @@ func (a *Planner) queueOf(key queueKey, now task.Millis) *queue {
 	}
 	t := a.tenantOf(key.namespace)
 	q := &queue{key: key, tenant: t, settings: a.settings.Queue(key.namespace, key.name), outlets: map[string]*outlet{}, turns: turns{number: a.next()}, free: a.steady}
-	q.seat.owner, q.pass.owner, q.wakeup.owner = q, q, q
+	q.node.owner, q.pass.owner, q.wakeup.owner = q, q, q
 	q.chore.lanes = func() []*lane { return q.lanes }
 	q.bucket.configure(q.settings, a.steady)
 	a.leaseLimits(q)
@@ -59,7 +59,7 @@ func (a *Planner) tenantOf(name string) *tenant {
 	t := a.spaces[name]
 	if t == nil {
 		t = &tenant{name: name, suspended: a.settings.Suspended(name), turns: turns{number: a.next()}, round: round{checked: a.checked}}
-		t.seat.owner = t
+		t.node.owner = t
 		a.spaces[name] = t
 	}
 	return t

@@ -126,7 +126,7 @@ func (a *Planner) wanting(s *LimitLease) bool {
 		return s.outlet.running >= s.held && s.held < s.limit() && (soon || s.outlet.waits())
 	}
 	q := s.queue
-	hand, routine := q.shelves[task.Urgent].lanes.size > 0, !q.holds(task.Normal) && (soon || q.quarantined() || q.routine() != nobody)
+	hand, routine := q.shelves[task.Urgent].lanes.size > 0, !q.holds(task.Normal) && (soon || q.quarantined() || q.routine() != neverFits)
 	if s.rated() && routine && s.tokens-s.reserved <= s.low && (s.reserved == 0 || s.tokens > s.reserved) && (q.settings.Concurrency == 0 || q.running < q.settings.Concurrency) {
 		return true
 	}
@@ -244,7 +244,7 @@ func (a *Planner) Quiet() bool { return a.asking == 0 && len(a.pending) == 0 }
 func (a *Planner) Stop() {
 	a.stopping = true
 	for _, q := range a.queues {
-		a.reseat(q)
+		a.reposition(q)
 		for _, o := range q.outlets {
 			if o.lease != nil {
 				a.considerRequest(o.lease)
@@ -318,7 +318,7 @@ func (a *Planner) Granted(s *LimitLease, r task.PermitReply, start time.Duration
 func (a *Planner) leaseChanged(s *LimitLease, now task.Millis) {
 	switch {
 	case s.outlet == nil && s.queue.lease == s:
-		a.reseat(s.queue)
+		a.reposition(s.queue)
 	case s.outlet != nil && s.outlet.lease == s:
 		a.placeAll(s.outlet.lanes, now)
 		a.considerRequest(s)

@@ -129,7 +129,7 @@ func (w *world) take(n int) {
 			return
 		}
 		if p := picks[0]; p.lane != best {
-			w.Fatalf("picked from %v, the judge has %v of need %v, left %v", p.lane.name, best.name, best.seat.need, w.a.slots.left())
+			w.Fatalf("picked from %v, the judge has %v of need %v, left %v", p.lane.name, best.name, best.node.cost, w.a.slots.left())
 		}
 		w.claim(&picks[0])
 	}

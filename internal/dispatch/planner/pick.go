@@ -44,7 +44,7 @@ func (a *Planner) first() *lane {
 
 // left returns how many slots are left to each class, and what is the share of
 // a namespace.
-func (a *Planner) left() needs {
+func (a *Planner) left() cost {
 	left := a.slots.left()
 	if left[proven] == 0 || a.tenants.size == 0 {
 		return left
@@ -56,19 +56,19 @@ func (a *Planner) left() needs {
 	return left
 }
 
-// standing returns the place of a lane that is ready among those of its queue
+// rank returns the place of a lane that is ready among those of its queue
 // and priority.
 //
 // Who has waited longest is first: since its first task is due, or since it was
 // served last. So lanes with a backlog take turns, and a task that is due now
 // waits for one round of them. In a queue with a rate it is the due time alone:
 // there the queue is a line, and who was first is first.
-func (l *lane) standing() order {
+func (l *lane) rank() rank {
 	since := l.earliest()
 	if !l.queue.bucket.limited() {
 		since = max(since, l.served)
 	}
-	return order{rank: int64(since), turn: l.turn, number: l.number}
+	return rank{since: int64(since), turn: l.turn, number: l.number}
 }
 
 // Take returns at most limit tasks that are due and may start now, in the order
@@ -94,9 +94,9 @@ func (a *Planner) moved(l *lane, now task.Millis) bool {
 	if l.earliest() <= now && !l.stale() {
 		return false
 	}
-	was := l.seat.need
+	was := l.node.cost
 	a.place(l, now)
-	return l.state != ready || l.seat.need != was
+	return l.state != ready || l.node.cost != was
 }
 
 // pick takes the first task of l, which is ready.
@@ -298,13 +298,13 @@ func (a *Planner) place(l *lane, now task.Millis) {
 		}
 		a.noteBusy(l, by)
 	}
-	need := nobody
+	need := neverFits
 	if l.state == ready {
-		need = a.slots.need(l)
+		need = a.slots.cost(l)
 	}
-	l.queue.shelves[l.name.Priority].lanes.put(&l.seat, l.standing(), need)
+	l.queue.shelves[l.name.Priority].lanes.put(&l.node, l.rank(), need)
 	a.arm(&l.wakeup, wake, 0)
-	a.reseat(l.queue)
+	a.reposition(l.queue)
 	if l.outlet.lease != nil {
 		a.considerRequest(l.outlet.lease)
 	}

@@ -50,7 +50,7 @@ type Planner struct {
 
 	slots   slots
 	gate    gate
-	tenants row[*tenant] // that may start something
+	tenants waitTree[*tenant] // that may start something
 	spaces  map[string]*tenant
 	turn    uint64    // counts picks
 	holders int       // those of them with known tasks

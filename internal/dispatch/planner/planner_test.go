@@ -78,7 +78,7 @@ func (w *world) verify() {
 		if len(l.known) != l.order.len() {
 			w.Fatalf("%v knows %d and has %d in order", l.name, len(l.known), l.order.len())
 		}
-		stands := l.seat.seated
+		stands := l.node.inTree
 		if l.schedules() {
 			stands = l.firing && l.state == ready // until it is looked at, one that is not ready any more may stand there, too
 		}

@@ -35,17 +35,17 @@ const patience = time.Minute
 // attempts, and fail what is only slow. The price: a receiver that is slow is
 // called again at each turn.
 type gate struct {
-	queues row[*queue]   // with a lane that may go through
-	taken  bool          // an attempt is under way
-	key    task.Key      // valid if taken: of its task
-	wakeup Wakeup        // while it is: for when the patience ends
-	until  time.Duration // when that is; 0: no attempt is under way, or it was given up
+	queues waitTree[*queue] // with a lane that may go through
+	taken  bool             // an attempt is under way
+	key    task.Key         // valid if taken: of its task
+	wakeup Wakeup           // while it is: for when the patience ends
+	until  time.Duration    // when that is; 0: no attempt is under way, or it was given up
 
 	gaveUp map[task.Key]int // how often an attempt was; while somebody waits
 }
 
 // first returns the lane that goes through now, nil for none.
-func (g *gate) first(left needs) *lane {
+func (g *gate) first(left cost) *lane {
 	if g.taken || g.queues.size == 0 {
 		return nil
 	}
@@ -56,12 +56,12 @@ func (g *gate) first(left needs) *lane {
 	return s.owner.shelves[task.Quarantine].lanes.first(left).owner
 }
 
-// put seats q, moves it to where it belongs now, or sends it away.
+// put inserts q, moves it to where it belongs now, or sends it away.
 func (g *gate) put(q *queue, stands bool) {
 	switch {
 	case stands:
-		g.queues.put(&q.pass, order{turn: q.went, number: q.number}, q.shelves[task.Quarantine].lanes.needs())
-	case q.pass.seated:
+		g.queues.put(&q.pass, rank{turn: q.went, number: q.number}, q.shelves[task.Quarantine].lanes.minCost())
+	case q.pass.inTree:
 		g.queues.remove(&q.pass)
 	}
 }

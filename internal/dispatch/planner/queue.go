@@ -10,9 +10,9 @@ import (
 // tenant is a namespace: its queues take turns, and namespaces among each other.
 type tenant struct {
 	name   string
-	queues row[*queue] // that may start something
-	busy   int         // lanes with a task that is due
-	seat   seat[*tenant]
+	queues waitTree[*queue] // that may start something
+	busy   int              // lanes with a task that is due
+	node   node[*tenant]
 	turns
 
 	suspended bool // nothing of it is claimed or fired: see queue.stopped
@@ -57,10 +57,10 @@ type queue struct {
 
 	busy  int   // lanes with a task that is due
 	round int64 // the turn of the priority that was served last
-	seat  seat[*queue]
+	node  node[*queue]
 	turns
 
-	pass seat[*queue] // at the gate
+	pass node[*queue] // at the gate
 	went uint64       // the pick that went through it last, 0: none
 }
 
@@ -75,8 +75,8 @@ type outlet struct {
 
 // shelf is the lanes of one priority of a queue.
 type shelf struct {
-	lanes row[*lane] // that are ready
-	busy  int        // with a task that is due, ready or not
+	lanes waitTree[*lane] // that are ready
+	busy  int             // with a task that is due, ready or not
 	turn  int64
 }
 
@@ -88,7 +88,7 @@ type turns struct {
 	number uint64
 }
 
-func (t *turns) standing() order { return order{rank: int64(t.since), number: t.number} }
+func (t *turns) rank() rank { return rank{since: int64(t.since), number: t.number} }
 
 // stride is how many rounds a priority lets pass between two turns: where all
 // three have something to do, of 21 turns high gets 16, normal 4 and low 1, and
@@ -137,7 +137,7 @@ func (a *Planner) served(l *lane, now task.Millis) {
 
 // first returns the lane of q that is served next, nil for none. What was run
 // by hand goes before everything.
-func (q *queue) first(left needs) *lane {
+func (q *queue) first(left cost) *lane {
 	for c, n := range q.tried {
 		if class(c) != proven && int32(n/3) >= left[c] {
 			left[c] = 0
@@ -152,7 +152,7 @@ func (q *queue) first(left needs) *lane {
 	var best *shelf
 	for p := task.High; p <= task.Low; p++ {
 		s := &q.shelves[p]
-		if s.lanes.needs().fit(left) && (best == nil || s.turn < best.turn) {
+		if s.lanes.minCost().fit(left) && (best == nil || s.turn < best.turn) {
 			best = s
 		}
 	}
@@ -162,14 +162,14 @@ func (q *queue) first(left needs) *lane {
 	return best.lanes.first(left).owner
 }
 
-// reseat puts q where it belongs after any change of its lanes, limits or
+// reposition puts q where it belongs after any change of its lanes, limits or
 // tokens, in its namespace and at the gate, and sets its wake-up for when that
 // changes by itself.
-func (a *Planner) reseat(q *queue) {
+func (a *Planner) reposition(q *queue) {
 	var next time.Duration
-	need, open := q.shelves[task.Urgent].lanes.needs(), false
+	need, open := q.shelves[task.Urgent].lanes.minCost(), false
 	if !q.held {
-		if routine := q.routine(); routine != nobody || q.quarantined() {
+		if routine := q.routine(); routine != neverFits || q.quarantined() {
 			at := q.token(a.steady)
 			if open = at <= a.steady; open {
 				need = need.least(routine)
@@ -179,7 +179,7 @@ func (a *Planner) reseat(q *queue) {
 		}
 	}
 	if q.stopped || q.full(a.steady) {
-		need, open, next = nobody, false, 0
+		need, open, next = neverFits, false, 0
 	}
 	for c, n := range q.tried {
 		if class(c) != proven && need[c] != never {
@@ -194,8 +194,8 @@ func (a *Planner) reseat(q *queue) {
 	}
 	a.gate.put(q, open && q.quarantined())
 	t := q.tenant
-	t.queues.put(&q.seat, q.standing(), need)
-	a.tenants.put(&t.seat, t.standing(), t.needs())
+	t.queues.put(&q.node, q.rank(), need)
+	a.tenants.put(&t.node, t.rank(), t.cost())
 	if q.lease != nil {
 		a.considerRequest(q.lease)
 	}
@@ -215,11 +215,11 @@ func (q *queue) full(now time.Duration) bool {
 	return c > 0 && (q.running >= c || q.lease != nil && q.lease.full(now))
 }
 
-// needs returns the least that a queue of t needs. The share of t is divided
-// among its queues: divide does that with the share, needs with its inverse, so
+// cost returns the least that a queue of t needs. The share of t is divided
+// among its queues: divide does that with the share, cost with its inverse, so
 // that both come to the same.
-func (t *tenant) needs() needs {
-	n := t.queues.needs()
+func (t *tenant) cost() cost {
+	n := t.queues.minCost()
 	if n[share] != never {
 		n[share] = int32(min(int64(n[share])*int64(t.queues.size), never-1))
 	}
@@ -228,7 +228,7 @@ func (t *tenant) needs() needs {
 
 // divide returns what is left to each queue of t, of what is left to t. There
 // must be a queue that could start something.
-func (t *tenant) divide(left needs) needs {
+func (t *tenant) divide(left cost) cost {
 	n := int32(t.queues.size)
 	left[share] = (left[share] + n - 1) / n
 	return left
@@ -240,10 +240,10 @@ func (q *queue) quarantined() bool { return q.shelves[task.Quarantine].lanes.siz
 
 // routine returns the least that a lane of q needs which was not run by hand,
 // nor is in quarantine.
-func (q *queue) routine() needs {
-	n := nobody
+func (q *queue) routine() cost {
+	n := neverFits
 	for p := task.High; p <= task.Low; p++ {
-		n = n.least(q.shelves[p].lanes.needs())
+		n = n.least(q.shelves[p].lanes.minCost())
 	}
 	return n
 }
@@ -287,7 +287,7 @@ func (a *Planner) refresh(q *queue, now task.Millis) {
 	if until := q.settings.PausedUntil; q.held && until > now {
 		a.arm(&q.wakeup, until, 0)
 	}
-	a.reseat(q)
+	a.reposition(q)
 }
 
 // hold stops q, or lets it go on. What is held is not known of: it would take

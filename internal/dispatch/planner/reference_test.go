@@ -8,21 +8,21 @@ import (
 
 // judge returns the lane that is to be served next, by the rules as they are
 // written down, looking at everything. Of the planner it takes what a lane knows,
-// and whose turn it is; not what stands in a row, nor what any limit has come
+// and whose turn it is; not what stands in a tree, nor what any limit has come
 // to. A lane whose wake-up was lost is not known to be ready.
 func (w *world) judge() *lane {
 	var best *lane
 	for _, name := range w.lanes {
 		l := w.a.lanes[name]
-		if l != nil && w.mayRun(l) && (best == nil || slices.Compare(w.standing(l), w.standing(best)) < 0) {
+		if l != nil && w.mayRun(l) && (best == nil || slices.Compare(w.rank(l), w.rank(best)) < 0) {
 			best = l
 		}
 	}
 	return best
 }
 
-// standing is what is compared, the most weighty first.
-func (w *world) standing(l *lane) []int64 {
+// rank is what is compared, the most weighty first.
+func (w *world) rank(l *lane) []int64 {
 	q, t := l.queue, l.queue.tenant
 	since := l.earliest()
 	if q.settings.Rate == 0 {

@@ -74,18 +74,18 @@ func (s *slots) pool(c class) int {
 }
 
 // left returns how many slots are left to each class.
-func (s *slots) left() needs {
+func (s *slots) left() cost {
 	p := s.free
 	u := min(p, s.pool(unknown)-s.held[unknown]-s.held[suspect])
-	return needs{proven: int32(p), unknown: int32(u), suspect: int32(min(u, s.pool(suspect)-s.held[suspect]))}
+	return cost{proven: int32(p), unknown: int32(u), suspect: int32(min(u, s.pool(suspect)-s.held[suspect]))}
 }
 
 // shared is how many slots are divided into shares.
 func (s *slots) shared() int { return s.all - s.all/8 }
 
-// need returns what l needs to start another attempt.
-func (s *slots) need(l *lane) needs {
-	pool, n := s.pool(l.target.class), nobody
+// cost returns what l needs to start another attempt.
+func (s *slots) cost(l *lane) cost {
+	pool, n := s.pool(l.target.class), neverFits
 	if l.quarantined() {
 		n[l.target.class] = 0
 		return n

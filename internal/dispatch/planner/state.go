@@ -143,12 +143,12 @@ func (a *Planner) limitOf(q *queue, now time.Time) (Limit, time.Time) {
 		return NoLimit, time.Time{}
 	case q.full(a.steady):
 		return LimitConcurrency, time.Time{}
-	case (q.quarantined() || q.routine() != nobody) && at > a.steady:
+	case (q.quarantined() || q.routine() != neverFits) && at > a.steady:
 		if at == nowhen {
 			return LimitRate, time.Time{}
 		}
 		return LimitRate, a.wallAt(at, now)
-	case !q.seat.seated && !q.pass.seated:
+	case !q.node.inTree && !q.pass.inTree:
 		return LimitDestination, time.Time{}
 	case !a.fits(q):
 		return LimitSlots, time.Time{}
@@ -160,7 +160,7 @@ func (a *Planner) limitOf(q *queue, now time.Time) (Limit, time.Time) {
 // were its turn.
 func (a *Planner) fits(q *queue) bool {
 	left := a.left()
-	return q.pass.seated && q.pass.need.fit(left) || q.seat.seated && q.seat.need.fit(q.tenant.divide(left))
+	return q.pass.inTree && q.pass.cost.fit(left) || q.node.inTree && q.node.cost.fit(q.tenant.divide(left))
 }
 
 // overdue returns how many tasks that are known of l are due, and for how long

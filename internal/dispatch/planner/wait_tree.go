@@ -2,53 +2,54 @@ package planner
 
 import "math"
 
-// needs says, for each class of receiver, how many slots have to be left to
+// cost says, for each class of receiver, how many slots have to be left to
 // that class before an attempt may start: one more than the number. Of what
 // needs any one of them, the one that is left is enough.
 //
 // Behind the classes stands share: an attempt may also start while its queue has
 // less than its share. There the number is how many the queue has running.
-type needs [classes + 1]int32
+type cost [classes + 1]int32
 
 const share = classes
 
 // never is what needs more slots than there can be.
 const never = math.MaxInt32
 
-var nobody = needs{never, never, never, never}
+var neverFits = cost{never, never, never, never}
 
-func (n needs) fit(left needs) bool {
+func (n cost) fit(left cost) bool {
 	return n[proven] < left[proven] || n[unknown] < left[unknown] || n[suspect] < left[suspect] || n[share] < left[share]
 }
 
-func (n needs) least(m needs) needs {
-	return needs{
+func (n cost) least(m cost) cost {
+	return cost{
 		min(n[proven], m[proven]), min(n[unknown], m[unknown]), min(n[suspect], m[suspect]), min(n[share], m[share]),
 	}
 }
 
-// seat is a place in a row: a lane's, a queue's or a namespace's.
-type seat[T any] struct {
+// node is a place in a waitTree: a lane's, a queue's or a namespace's.
+type node[T any] struct {
 	owner T
-	order // valid while seated
-	need  needs
+	rank  // valid while inTree
+	cost  cost
 
-	seated      bool
+	inTree      bool
 	weight      uint32   // random: the tree's shape comes from it
-	all         needs    // the least of the subtree
-	left, right *seat[T] // before and behind
+	minCost     cost     // the least of the subtree
+	left, right *node[T] // before and behind
 }
 
-// order is by rank, and among equals by who was served longest ago.
-type order struct {
-	rank   int64
+// rank is the place of a node in the order of its tree: by since, and among equals by
+// who was served longest ago.
+type rank struct {
+	since  int64
 	turn   uint64 // of the last pick, 0: none
-	number uint64 // unique among those of one row
+	number uint64 // unique among those of one tree
 }
 
-func (o order) before(p order) bool {
-	if o.rank != p.rank {
-		return o.rank < p.rank
+func (o rank) before(p rank) bool {
+	if o.since != p.since {
+		return o.since < p.since
 	}
 	if o.turn != p.turn {
 		return o.turn < p.turn
@@ -56,36 +57,36 @@ func (o order) before(p order) bool {
 	return o.number < p.number
 }
 
-// row keeps seats in their order and finds the first one that may run. It is a
+// waitTree keeps nodes in their order and finds the first one that may run. It is a
 // treap: a search tree by order, a heap by weight, so that it is balanced
 // whatever comes. Each step costs O(log n). A heap would not do: those that may
 // not run would gather at its top, and all of them would be looked at for each
 // pick; they are what hangs.
-type row[T any] struct {
-	root *seat[T]
+type waitTree[T any] struct {
+	root *node[T]
 	size int
 }
 
-// needs returns the least of all that are seated.
-func (r *row[T]) needs() needs {
+// minCost returns the least cost of all nodes.
+func (r *waitTree[T]) minCost() cost {
 	if r.root == nil {
-		return nobody
+		return neverFits
 	}
-	return r.root.all
+	return r.root.minCost
 }
 
 // first returns the first of those that may run with so many slots left, nil
 // for none.
-func (r *row[T]) first(left needs) *seat[T] {
+func (r *waitTree[T]) first(left cost) *node[T] {
 	s := r.root
-	if s == nil || !s.all.fit(left) {
+	if s == nil || !s.minCost.fit(left) {
 		return nil
 	}
 	for {
 		switch {
-		case s.left != nil && s.left.all.fit(left):
+		case s.left != nil && s.left.minCost.fit(left):
 			s = s.left
-		case s.need.fit(left):
+		case s.cost.fit(left):
 			return s
 		default:
 			s = s.right // the subtree has one, and it is not left of here, nor here
@@ -94,40 +95,40 @@ func (r *row[T]) first(left needs) *seat[T] {
 }
 
 // walk calls f for each owner in order, until it reports false.
-func (r *row[T]) walk(f func(T) bool) { r.root.walk(f) }
+func (r *waitTree[T]) walk(f func(T) bool) { r.root.walk(f) }
 
-func (s *seat[T]) walk(f func(T) bool) bool {
+func (s *node[T]) walk(f func(T) bool) bool {
 	return s == nil || s.left.walk(f) && f(s.owner) && s.right.walk(f)
 }
 
-// put seats s, or moves it to where it belongs now. What needs more than there
-// can be is not seated.
-func (r *row[T]) put(s *seat[T], o order, need needs) {
-	if s.seated && s.order == o && s.need == need {
+// put inserts s, or moves it to where it belongs now. What needs more than there
+// can be is not inserted.
+func (r *waitTree[T]) put(s *node[T], o rank, need cost) {
+	if s.inTree && s.rank == o && s.cost == need {
 		return
 	}
-	if s.seated && s.order == o && need != nobody {
-		s.need = need
+	if s.inTree && s.rank == o && need != neverFits {
+		s.cost = need
 		r.root.resum(s)
 		return
 	}
 	r.remove(s)
-	if need == nobody {
+	if need == neverFits {
 		return
 	}
 	if s.weight == 0 {
 		s.weight = scatter(o.number)
 	}
-	s.order, s.need, s.seated = o, need, true
+	s.rank, s.cost, s.inTree = o, need, true
 	r.root = r.root.insert(s)
 	r.size++
 }
 
-func (r *row[T]) remove(s *seat[T]) {
-	if s.seated {
+func (r *waitTree[T]) remove(s *node[T]) {
+	if s.inTree {
 		r.root = r.root.remove(s)
 		r.size--
-		s.seated, s.left, s.right = false, nil, nil
+		s.inTree, s.left, s.right = false, nil, nil
 	}
 }
 
@@ -138,20 +139,20 @@ func scatter(n uint64) uint32 {
 	return uint32(n>>32) | 1
 }
 
-func (s *seat[T]) sum() {
-	s.all = s.need
+func (s *node[T]) sum() {
+	s.minCost = s.cost
 	if s.left != nil {
-		s.all = s.all.least(s.left.all)
+		s.minCost = s.minCost.least(s.left.minCost)
 	}
 	if s.right != nil {
-		s.all = s.all.least(s.right.all)
+		s.minCost = s.minCost.least(s.right.minCost)
 	}
 }
 
-// resum corrects the sums above m, whose need has changed.
-func (s *seat[T]) resum(m *seat[T]) {
+// resum corrects the sums above m, whose cost has changed.
+func (s *node[T]) resum(m *node[T]) {
 	if s != m {
-		if m.before(s.order) {
+		if m.before(s.rank) {
 			s.left.resum(m)
 		} else {
 			s.right.resum(m)
@@ -160,13 +161,13 @@ func (s *seat[T]) resum(m *seat[T]) {
 	s.sum()
 }
 
-func (s *seat[T]) insert(m *seat[T]) *seat[T] {
+func (s *node[T]) insert(m *node[T]) *node[T] {
 	if s == nil || m.weight > s.weight {
-		m.left, m.right = s.split(m.order)
+		m.left, m.right = s.split(m.rank)
 		m.sum()
 		return m
 	}
-	if m.before(s.order) {
+	if m.before(s.rank) {
 		s.left = s.left.insert(m)
 	} else {
 		s.right = s.right.insert(m)
@@ -176,7 +177,7 @@ func (s *seat[T]) insert(m *seat[T]) *seat[T] {
 }
 
 // split parts the subtree into what comes before o and what comes behind it.
-func (s *seat[T]) split(o order) (before, behind *seat[T]) {
+func (s *node[T]) split(o rank) (before, behind *node[T]) {
 	if s == nil {
 		return nil, nil
 	}
@@ -191,11 +192,11 @@ func (s *seat[T]) split(o order) (before, behind *seat[T]) {
 	return before, behind
 }
 
-func (s *seat[T]) remove(m *seat[T]) *seat[T] {
+func (s *node[T]) remove(m *node[T]) *node[T] {
 	if s == m {
 		return join(s.left, s.right)
 	}
-	if m.before(s.order) {
+	if m.before(s.rank) {
 		s.left = s.left.remove(m)
 	} else {
 		s.right = s.right.remove(m)
@@ -205,7 +206,7 @@ func (s *seat[T]) remove(m *seat[T]) *seat[T] {
 }
 
 // join is the inverse of split.
-func join[T any](before, behind *seat[T]) *seat[T] {
+func join[T any](before, behind *node[T]) *node[T] {
 	switch {
 	case before == nil:
 		return behind

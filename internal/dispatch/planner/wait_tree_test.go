@@ -7,62 +7,62 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestARowFindsTheFirstThatMayRun(t *testing.T) {
+func TestAWaitTreeFindsTheFirstThatMayRun(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var r row[int]
-		seats := make([]seat[int], 12)
+		var r waitTree[int]
+		seats := make([]node[int], 12)
 		small := rapid.Int32Range(0, 5)
 		for range rapid.IntRange(1, 200).Draw(t, "steps") {
 			i := rapid.IntRange(0, len(seats)-1).Draw(t, "seat")
-			need := nobody
+			need := neverFits
 			if rapid.IntRange(0, 3).Draw(t, "in") > 0 {
 				need[rapid.IntRange(0, int(share)).Draw(t, "class")] = small.Draw(t, "need")
 			}
-			o := order{rank: int64(small.Draw(t, "rank")), turn: uint64(small.Draw(t, "turn")), number: uint64(i)}
+			o := rank{since: int64(small.Draw(t, "rank")), turn: uint64(small.Draw(t, "turn")), number: uint64(i)}
 			r.put(&seats[i], o, need)
 
-			left := needs{small.Draw(t, "left"), small.Draw(t, "left"), small.Draw(t, "left"), small.Draw(t, "left")}
+			left := cost{small.Draw(t, "left"), small.Draw(t, "left"), small.Draw(t, "left"), small.Draw(t, "left")}
 			if got, want := r.first(left), firstOf(seats, left); got != want {
 				t.Fatalf("found %+v, want %+v", got, want)
 			}
-			if (r.first(left) != nil) != r.needs().fit(left) {
-				t.Fatalf("the sum %v says otherwise than first", r.needs())
+			if (r.first(left) != nil) != r.minCost().fit(left) {
+				t.Fatalf("the sum %v says otherwise than first", r.minCost())
 			}
 		}
 	})
 }
 
-// firstOf looks at every seat.
-func firstOf(seats []seat[int], left needs) *seat[int] {
-	var fit []*seat[int]
+// firstOf looks at every node.
+func firstOf(seats []node[int], left cost) *node[int] {
+	var fit []*node[int]
 	for i := range seats {
-		if seats[i].seated && seats[i].need.fit(left) {
+		if seats[i].inTree && seats[i].cost.fit(left) {
 			fit = append(fit, &seats[i])
 		}
 	}
 	if len(fit) == 0 {
 		return nil
 	}
-	return slices.MinFunc(fit, func(a, b *seat[int]) int {
-		if a.before(b.order) {
+	return slices.MinFunc(fit, func(a, b *node[int]) int {
+		if a.before(b.rank) {
 			return -1
 		}
 		return 1
 	})
 }
 
-func TestARowStaysShallow(t *testing.T) {
-	var r row[int]
+func TestAWaitTreeStaysShallow(t *testing.T) {
+	var r waitTree[int]
 	const n = 1 << 14
 	for i := range n { // the worst there is for a tree that does not balance itself
-		r.put(&seat[int]{}, order{rank: int64(i), number: uint64(i)}, needs{})
+		r.put(&node[int]{}, rank{since: int64(i), number: uint64(i)}, cost{})
 	}
 	if d := depth(r.root); d > 60 {
 		t.Errorf("%d seats stand %d deep", n, d)
 	}
 }
 
-func depth(s *seat[int]) int {
+func depth(s *node[int]) int {
 	if s == nil {
 		return 0
 	}
