@@ -81,7 +81,7 @@ func (d *Dispatcher) attempt(a *attempt) {
 
 // end hands an outcome to the settler.
 func (d *Dispatcher) end(a *attempt, o task.Outcome) {
-	o.GaveWay = o.Verdict == task.Interrupted && errors.Is(context.Cause(a.ctx), ErrGate)
+	o.GaveWay = o.Verdict == task.Interrupted && errors.Is(context.Cause(a.ctx), ErrQuarantineTurn)
 	o.Barred = a.Barred
 	a.outcome = o
 	a.over.Store(true)

@@ -29,8 +29,8 @@ var (
 	// ErrPermitLost: the lease has ended of this node's part of a limit that nodes
 	// share, and could not be renewed.
 	ErrPermitLost = errors.New("this node's part of its queue's limit is lost")
-	// ErrGate: the task is in quarantine, and others wait for their turn there.
-	ErrGate = errors.New("others in quarantine wait for their turn")
+	// ErrQuarantineTurn: the task is in quarantine, and others wait for their turn there.
+	ErrQuarantineTurn = errors.New("others in quarantine wait for their turn")
 )
 
 // Dispatcher delivers the tasks of a queue. Its goroutines are Run's, which
@@ -127,7 +127,7 @@ func (d *Dispatcher) update(change func(now task.Millis)) {
 	change(task.FloorMillis(clock))
 	d.planner.Work(task.FloorMillis(clock))
 	if d.planner.GiveUp() {
-		d.openGateLocked()
+		d.interruptQuarantinedLocked()
 	}
 	d.armLocked(clock)
 	signals, changes := d.planner.Signals(), d.planner.BreakerChanges()
@@ -150,11 +150,11 @@ func (d *Dispatcher) update(change func(now task.Millis)) {
 	}
 }
 
-// openGateLocked ends the attempt that has the gate. It costs O(attempts under way).
-func (d *Dispatcher) openGateLocked() {
+// interruptQuarantinedLocked ends the attempt in quarantine. It costs O(attempts under way).
+func (d *Dispatcher) interruptQuarantinedLocked() {
 	for a := range d.held {
 		if a.Lane.Priority == task.Quarantine {
-			a.cancel(ErrGate)
+			a.cancel(ErrQuarantineTurn)
 		}
 	}
 }

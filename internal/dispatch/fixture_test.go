@@ -15,9 +15,9 @@ import (
 
 // What the planner's rules come to. Its own tests check the rules.
 const (
-	patience = time.Minute // an attempt has the quarantine for that long while others wait
-	promptly = time.Second // an attempt that begins so soon after a receiver's wish had to wait for it
-	reserve  = 32          // tasks of each lane that are known, however full the window is
+	quarantineTime = time.Minute // an attempt has the quarantine for that long while others wait
+	promptly       = time.Second // an attempt that begins so soon after a receiver's wish had to wait for it
+	reserve        = 32          // tasks of each lane that are known, however full the window is
 )
 
 // bed is a store, a dispatcher on it, and a receiver that writes down what

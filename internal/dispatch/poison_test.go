@@ -116,7 +116,7 @@ func TestATaskThatKillsTheServerDiesAlone(t *testing.T) {
 }
 
 // TestATaskThatKillsTheServerLateDiesAlone: also after it gave way to others at
-// the gate, which are as slow as it is and to blame for nothing.
+// the quarantine slot, which are as slow as it is and to blame for nothing.
 func TestATaskThatKillsTheServerLateDiesAlone(t *testing.T) {
 	for name, host := range map[string]func(i int) edit{
 		"in one lane":    func(int) edit { return to("host") },
@@ -124,7 +124,7 @@ func TestATaskThatKillsTheServerLateDiesAlone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				const slower = 3 * patience / (100 * time.Millisecond) // it kills after one and a half of it
+				const slower = 3 * quarantineTime / (100 * time.Millisecond) // it kills after one and a half of it
 				b := &bed{t: t, store: memstore.New(memstore.Config{})}
 				hours := func(s *task.Spec) { s.Timeout = time.Hour }
 				b.create("poison", 0, to("host"), hours)

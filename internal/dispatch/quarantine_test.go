@@ -30,8 +30,8 @@ func (b *bed) lose(names ...string) {
 	}
 }
 
-// TestTheGateWakesWhoWaits: no poll helps here, and slots are short.
-func TestTheGateWakesWhoWaits(t *testing.T) {
+// TestTheQuarantineSlotWakesWhoWaits: no poll helps here, and slots are short.
+func TestTheQuarantineSlotWakesWhoWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBed(t, Config{Poll: time.Hour, Slots: 4}, nil, after(100*time.Millisecond))
 		var names []string
@@ -43,7 +43,7 @@ func TestTheGateWakesWhoWaits(t *testing.T) {
 		b.lose(names...)
 		b.start()
 		synctest.Wait()
-		for i := range 19 { // each beside the one that has the gate
+		for i := range 19 { // each beside the one that has the quarantine slot
 			b.create(fmt.Sprint("routine", i), 50*time.Millisecond, to("host0"))
 			b.pass(100 * time.Millisecond)
 		}
@@ -103,9 +103,9 @@ func TestATaskInQuarantineThatHangsKeepsOthersWaitingForAMinuteAtMost(t *testing
 		b.create("next", 0, to("next"))
 		b.lose("hangs", "slow", "next")
 		b.start()
-		b.pass(patience - tick)
+		b.pass(quarantineTime - tick)
 		b.wantCalls(1)
-		b.pass(patience + 2*tick)
+		b.pass(quarantineTime + 2*tick)
 		b.wantState("next", task.Delivered)
 		for _, name := range []string{"hangs", "slow"} {
 			got := b.get(name)
@@ -141,7 +141,7 @@ func TestATaskInQuarantineHasItsWholeTimeWhileNobodyWaits(t *testing.T) {
 	})
 }
 
-func TestATaskInQuarantineThatHangsHoldsTheGateAloneAndNotForEver(t *testing.T) {
+func TestATaskInQuarantineThatHangsHoldsTheSlotAloneAndNotForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timeout := 5 * time.Second
 		b := newBed(t, Config{}, nil, (&flaky{outcome: refused, takes: timeout}).receive)

@@ -45,7 +45,7 @@ func (a *Planner) queueOf(key queueKey, now task.Millis) *queue {
 	}
 	t := a.tenantOf(key.namespace)
 	q := &queue{key: key, tenant: t, settings: a.settings.Queue(key.namespace, key.name), outlets: map[string]*outlet{}, turns: turns{number: a.next()}, free: a.steady}
-	q.node.owner, q.pass.owner, q.wakeup.owner = q, q, q
+	q.node.owner, q.quarantineNode.owner, q.wakeup.owner = q, q, q
 	q.chore.lanes = func() []*lane { return q.lanes }
 	q.bucket.configure(q.settings, a.steady)
 	a.leaseLimits(q)

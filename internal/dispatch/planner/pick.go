@@ -31,7 +31,7 @@ type Pick struct {
 // first returns the lane that is served next, nil for none.
 func (a *Planner) first() *lane {
 	left := a.left()
-	if l := a.gate.first(left); l != nil {
+	if l := a.quarantine.first(left); l != nil {
 		return l
 	}
 	t := a.tenants.first(left)
@@ -123,7 +123,7 @@ func (a *Planner) pick(l *lane, now task.Millis) Pick {
 	l.running++
 	a.served(l, now)
 	if l.quarantined() {
-		a.gate.enter(q)
+		a.quarantine.enter(q)
 	}
 	if t.breaker.open && !l.urgent() {
 		p.probe, t.breaker.probe = a.turn, a.turn
@@ -145,7 +145,7 @@ func (a *Planner) Answered(k task.Key) { a.taken[k] = true }
 func (a *Planner) Begin(p *Pick) {
 	p.began = true
 	if p.lane.quarantined() {
-		a.beginAtGate(p.Key)
+		a.beginQuarantined(p.Key)
 	}
 	if p.lane.urgent() {
 		return
@@ -186,7 +186,7 @@ func (a *Planner) Release(p *Pick, now task.Millis, e Evidence, cause *task.Outc
 	a.slots.adjustAllowance(l, e)
 	a.slots.give(p.class)
 	if l.quarantined() {
-		a.leaveGate()
+		a.endQuarantined()
 	}
 	q.tried[p.class]--
 	switch {

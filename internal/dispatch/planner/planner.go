@@ -48,20 +48,20 @@ type Planner struct {
 	total   int         // tasks known
 	checked task.Millis // when rounds were begun last
 
-	slots   slots
-	gate    gate
-	tenants waitTree[*tenant] // that may start something
-	spaces  map[string]*tenant
-	turn    uint64    // counts picks
-	holders int       // those of them with known tasks
-	hungry  []*tenant // that have lanes which want to be read, in turns
-	rounds  []*tenant // with a survey under way, in turns: see round
-	polls   uint64    // counts BeginRounds
-	chores  []*chore  // that are not done, in turns
-	pieces  int       // lanes of a piece
-	unread  bool      // a survey is wanted: there are lanes that nothing was to be known of
-	dirty   []*Wakeup // with a changed moment
-	heard   []heard   // hints of unknown tasks in lanes that are being read
+	slots      slots
+	quarantine quarantineSlot
+	tenants    waitTree[*tenant] // that may start something
+	spaces     map[string]*tenant
+	turn       uint64    // counts picks
+	holders    int       // those of them with known tasks
+	hungry     []*tenant // that have lanes which want to be read, in turns
+	rounds     []*tenant // with a survey under way, in turns: see round
+	polls      uint64    // counts BeginRounds
+	chores     []*chore  // that are not done, in turns
+	pieces     int       // lanes of a piece
+	unread     bool      // a survey is wanted: there are lanes that nothing was to be known of
+	dirty      []*Wakeup // with a changed moment
+	heard      []heard   // hints of unknown tasks in lanes that are being read
 
 	firing []*lane   // of schedules that are due, or were
 	ended  []*tenant // that have schedules which may wait for an end, in turns
@@ -89,7 +89,7 @@ func New(c Config, slots int) *Planner {
 		lanes: map[task.Lane]*lane{}, queues: map[queueKey]*queue{}, targets: map[targetKey]*target{},
 		spaces: map[string]*tenant{}, taken: map[task.Key]bool{},
 	}
-	a.gate.wakeup.owner = &a.gate
+	a.quarantine.wakeup.owner = &a.quarantine
 	return a
 }
 

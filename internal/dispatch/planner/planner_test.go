@@ -68,8 +68,8 @@ func (w *world) disturb() {
 
 // verify checks what must always hold.
 func (w *world) verify() {
-	if n := w.count(inQuarantine); n > 1 || w.a.gate.taken != (n == 1) {
-		w.Fatalf("of quarantine %d attempts are under way, and the gate is taken: %v", n, w.a.gate.taken)
+	if n := w.count(inQuarantine); n > 1 || w.a.quarantine.taken != (n == 1) {
+		w.Fatalf("of quarantine %d attempts are under way, and the gate is taken: %v", n, w.a.quarantine.taken)
 	}
 	total, running := 0, 0
 	for _, l := range w.a.lanes {

@@ -6,46 +6,45 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// patience is how long an attempt has the gate while others wait there, the first
-// time: each time that it is given up it has twice as long the next.
-const patience = time.Minute
+// quarantineTime is how long an attempt keeps the quarantine slot while others wait
+// for it, the first time. Each time that it has to give up, its next turn is twice as
+// long.
+const quarantineTime = time.Minute
 
-// gate is the way of the lanes in quarantine to their attempts: one at a time
-// goes through it, on the whole server. So when the process dies again, that
-// counts against one of the tasks that were under way too often; one that is
-// innocent is settled, and leaves the quarantine.
+// quarantineSlot lets the lanes in quarantine start one attempt at a time, on the
+// whole server. If the process dies again, that counts against the one task that was
+// under way. A task that is innocent is settled, and leaves the quarantine.
 //
-// Queues take turns at the gate, and so do the lanes of each. Whose turn it is
-// goes before everything else, and any slot of its class will do: nobody loses
-// more than that slot, and no routine work, however much, keeps anyone waiting.
-// A turn among the priorities would: where other queues have nothing but lanes
-// in quarantine, these have waited longest whenever the gate opens, and a queue
-// that is busy otherwise would never go through.
+// Queues take turns, and so do the lanes of each. The lane whose turn it is goes
+// before everything else, and any slot of its class will do: others lose no more than
+// that slot, and no amount of routine work keeps the lane waiting. A turn among the
+// priorities was the other choice. But if other queues have nothing but lanes in
+// quarantine, these have waited longest whenever the slot becomes free, and a queue
+// with routine work would never have its turn.
 //
-// Limits hold as ever: a pause, the rate, concurrency, breakers. What they stop
-// does not stand at the gate. The gate opens in release, and update looks after
-// each change what may start: there is no wake-up of its own that could be lost.
+// Limits hold as ever: a pause, the rate, concurrency, breakers. What they stop does
+// not wait here. Release frees the slot, and the caller asks after each change what may
+// start: there is no wake-up of its own that could be lost.
 //
-// What takes longer than the patience is given up as soon as somebody waits. It
-// is settled as interrupted, which spends no attempt, and stays in quarantine,
-// behind the others; its next turn is twice as long, until it ends by itself. To
-// let it go on beside the gate, in its lane or not, was the other choice; but
-// then what kills the process late kills those whose turn it is, and they are
-// counted, not the one to blame. To cut its timeout was a third; it would spend
-// attempts, and fail what is only slow. The price: a receiver that is slow is
-// called again at each turn.
-type gate struct {
+// An attempt that takes longer than quarantineTime is given up as soon as others wait.
+// It is settled as interrupted, which spends no attempt. It stays in quarantine, behind
+// the others, and its next turn is twice as long, until it ends by itself. Two other
+// choices were worse. If it went on beside the next one, a task that kills the process
+// late would kill those whose turn it is, and they would be counted. If its timeout were
+// shorter, it would spend attempts, and a task that is only slow would fail. The price:
+// a receiver that is slow is called again at each turn.
+type quarantineSlot struct {
 	queues waitTree[*queue] // with a lane that may go through
 	taken  bool             // an attempt is under way
 	key    task.Key         // valid if taken: of its task
-	wakeup Wakeup           // while it is: for when the patience ends
+	wakeup Wakeup           // while it is: for when its time ends
 	until  time.Duration    // when that is; 0: no attempt is under way, or it was given up
 
 	gaveUp map[task.Key]int // how often an attempt was; while somebody waits
 }
 
 // first returns the lane that goes through now, nil for none.
-func (g *gate) first(left cost) *lane {
+func (g *quarantineSlot) first(left cost) *lane {
 	if g.taken || g.queues.size == 0 {
 		return nil
 	}
@@ -57,31 +56,32 @@ func (g *gate) first(left cost) *lane {
 }
 
 // put inserts q, moves it to where it belongs now, or sends it away.
-func (g *gate) put(q *queue, stands bool) {
+func (g *quarantineSlot) put(q *queue, stands bool) {
 	switch {
 	case stands:
-		g.queues.put(&q.pass, rank{turn: q.went, number: q.number}, q.shelves[task.Quarantine].lanes.minCost())
-	case q.pass.inTree:
-		g.queues.remove(&q.pass)
+		g.queues.put(&q.quarantineNode, rank{turn: q.quarantineTurn, number: q.number}, q.shelves[task.Quarantine].lanes.minCost())
+	case q.quarantineNode.inTree:
+		g.queues.remove(&q.quarantineNode)
 	}
 }
 
 // enter notes that a pick of q goes through, which has just had its turn.
-func (g *gate) enter(q *queue) { g.taken, q.went = true, q.since }
+func (g *quarantineSlot) enter(q *queue) { g.taken, q.quarantineTurn = true, q.since }
 
-// beginAtGate notes that the attempt which has the gate starts.
-func (a *Planner) beginAtGate(k task.Key) {
-	a.gate.key = k
-	a.gate.until = a.steady + patience<<min(a.gate.gaveUp[k], 16)
-	a.arm(&a.gate.wakeup, 0, a.gate.until)
+// beginQuarantined notes that the attempt which has the quarantine slot starts.
+func (a *Planner) beginQuarantined(k task.Key) {
+	a.quarantine.key = k
+	a.quarantine.until = a.steady + quarantineTime<<min(a.quarantine.gaveUp[k], 16)
+	a.arm(&a.quarantine.wakeup, 0, a.quarantine.until)
 }
 
-// GiveUp reports, once, that the attempt which has the gate must be ended: see gate.
-func (a *Planner) GiveUp() bool { return a.gate.giveUp(a.steady) }
+// GiveUp reports, once, that the attempt in quarantine must be ended: see
+// quarantineSlot.
+func (a *Planner) GiveUp() bool { return a.quarantine.giveUp(a.steady) }
 
-// giveUp reports, once, that the attempt which has the gate has had it for long
+// giveUp reports, once, that the attempt which has the slot has had it for long
 // enough, as others wait.
-func (g *gate) giveUp(steady time.Duration) bool {
+func (g *quarantineSlot) giveUp(steady time.Duration) bool {
 	if g.until == 0 || steady < g.until || g.queues.size == 0 {
 		return false
 	}
@@ -94,16 +94,16 @@ func (g *gate) giveUp(steady time.Duration) bool {
 }
 
 // wake has nothing to do: update asks giveUp after each change.
-func (g *gate) wake(*Planner, task.Millis) {}
+func (g *quarantineSlot) wake(*Planner, task.Millis) {}
 
-// leaveGate notes that the attempt which has the gate has ended.
-func (a *Planner) leaveGate() {
-	if a.gate.until != 0 { // it ended by itself
-		delete(a.gate.gaveUp, a.gate.key)
+// endQuarantined notes that the attempt which has the quarantine slot has ended.
+func (a *Planner) endQuarantined() {
+	if a.quarantine.until != 0 { // it ended by itself
+		delete(a.quarantine.gaveUp, a.quarantine.key)
 	}
-	if a.gate.queues.size == 0 {
-		clear(a.gate.gaveUp) // of those that were cancelled meanwhile
+	if a.quarantine.queues.size == 0 {
+		clear(a.quarantine.gaveUp) // of those that were cancelled meanwhile
 	}
-	a.gate.taken, a.gate.until = false, 0
-	a.arm(&a.gate.wakeup, 0, 0)
+	a.quarantine.taken, a.quarantine.until = false, 0
+	a.arm(&a.quarantine.wakeup, 0, 0)
 }

@@ -10,10 +10,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestNobodyStarvesAtTheGate: queues whose tasks in quarantine never end, some
+// TestNoQueueStarvesInQuarantine: queues whose tasks in quarantine never end, some
 // of them beside routine work that never ends either, where slots are short. In
 // any order in which attempts end, each lane goes through in its turn.
-func TestNobodyStarvesAtTheGate(t *testing.T) {
+func TestNoQueueStarvesInQuarantine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := New(Config{Window: 5 * time.Second, Tasks: 1_000_000}, rapid.IntRange(1, 12).Draw(t, "slots"))
 		var suspects []task.Lane
@@ -68,7 +68,7 @@ func TestNobodyStarvesAtTheGate(t *testing.T) {
 			running = slices.Delete(running, i, i+1)
 			a.Release(&p, noon, Replied, nil)
 		}
-		if through < 500/20 { // a slot of at most twelve, and a gate that is open at each
+		if through < 500/20 { // a slot of at most twelve, and a quarantine slot that is free at each
 			t.Fatalf("%d attempts went through", through)
 		}
 	})
@@ -83,7 +83,7 @@ func count(picks []Pick, is func(*Pick) bool) (n int) {
 	return n
 }
 
-func TestWhatALimitStopsDoesNotStandAtTheGate(t *testing.T) {
+func TestWhatALimitStopsDoesNotWaitForTheQuarantineSlot(t *testing.T) {
 	lane := func(queue string) task.Lane { return task.Lane{Queue: queue, Priority: task.Quarantine} }
 	for name, q := range map[string]task.QueueSettings{
 		"paused": {Paused: true}, "rate": {Rate: 1, Burst: 1}, "concurrency": {Concurrency: 1},
@@ -107,7 +107,7 @@ func TestWhatALimitStopsDoesNotStandAtTheGate(t *testing.T) {
 	}
 }
 
-func TestAQueueWhoseTasksWaitAtTheGateIsKeptByNoLimit(t *testing.T) {
+func TestAQueueWhoseTasksWaitInQuarantineIsKeptByNoLimit(t *testing.T) {
 	a := New(Config{Window: 5 * time.Second, Tasks: 1000}, 4)
 	for _, name := range []string{"a", "b"} {
 		a.Hint(noon, task.Entry{Name: name, Lane: task.Lane{Queue: "q", Priority: task.Quarantine}, Due: noon})

@@ -60,8 +60,8 @@ type queue struct {
 	node  node[*queue]
 	turns
 
-	pass node[*queue] // at the gate
-	went uint64       // the pick that went through it last, 0: none
+	quarantineNode node[*queue] // in quarantine, for the slot
+	quarantineTurn uint64       // its last pick in quarantine, 0: none
 }
 
 type queueKey struct{ namespace, name string }
@@ -105,7 +105,7 @@ var stride = [...]int64{task.High: 1, task.Normal: 4, task.Low: 16, task.Quarant
 // served when it got something to do, or was served itself. A handicap in time,
 // ten seconds for each priority, was built first: with turns it came to one
 // start of a lower priority in ten seconds, however many tasks waited. What was
-// run by hand and what is in quarantine have no such turns: see first and gate.
+// run by hand and what is in quarantine have no such turns: see first and quarantineSlot.
 
 // noteBusy notes that a lane has got (1) or lost (-1) a task that is due.
 func (a *Planner) noteBusy(l *lane, by int) {
@@ -163,7 +163,7 @@ func (q *queue) first(left cost) *lane {
 }
 
 // reposition puts q where it belongs after any change of its lanes, limits or
-// tokens, in its namespace and at the gate, and sets its wake-up for when that
+// tokens, in its namespace and in quarantine, and sets its wake-up for when that
 // changes by itself.
 func (a *Planner) reposition(q *queue) {
 	var next time.Duration
@@ -192,7 +192,7 @@ func (a *Planner) reposition(q *queue) {
 	if !q.held { // then it is set for the end of the pause
 		a.arm(&q.wakeup, 0, next)
 	}
-	a.gate.put(q, open && q.quarantined())
+	a.quarantine.put(q, open && q.quarantined())
 	t := q.tenant
 	t.queues.put(&q.node, q.rank(), need)
 	a.tenants.put(&t.node, t.rank(), t.cost())
@@ -235,7 +235,7 @@ func (t *tenant) divide(left cost) cost {
 }
 
 // quarantined reports whether q has a lane in quarantine that could start
-// something, but for the gate and the limits of q.
+// something, but for the quarantine slot and the limits of q.
 func (q *queue) quarantined() bool { return q.shelves[task.Quarantine].lanes.size > 0 }
 
 // routine returns the least that a lane of q needs which was not run by hand,

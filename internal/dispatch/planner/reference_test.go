@@ -29,7 +29,7 @@ func (w *world) rank(l *lane) []int64 {
 		since = max(since, l.served)
 	}
 	if l.name.Priority == task.Quarantine {
-		return []int64{-1, int64(q.went), int64(q.number), int64(since), int64(l.turn), int64(l.number)}
+		return []int64{-1, int64(q.quarantineTurn), int64(q.number), int64(since), int64(l.turn), int64(l.number)}
 	}
 	routine := int64(1)
 	if l.name.Priority == task.Urgent {

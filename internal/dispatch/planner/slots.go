@@ -34,7 +34,7 @@ const (
 //     left, and as many as are left beyond that: a burst to a busy host need not
 //     wait for its allowance to grow. Where the receiver has not proved itself
 //     it is seven eighths instead of a half;
-//   - one in quarantine needs a slot, and no more than that: the gate lets one
+//   - one in quarantine needs a slot, and no more than that: the quarantine slot lets one
 //     attempt through at a time, and the whole server has that one;
 //   - a queue starts at receivers that have not proved themselves while it has
 //     fewer than three such attempts for each slot left. So a queue whose new

@@ -148,7 +148,7 @@ func (a *Planner) limitOf(q *queue, now time.Time) (Limit, time.Time) {
 			return LimitRate, time.Time{}
 		}
 		return LimitRate, a.wallAt(at, now)
-	case !q.node.inTree && !q.pass.inTree:
+	case !q.node.inTree && !q.quarantineNode.inTree:
 		return LimitDestination, time.Time{}
 	case !a.fits(q):
 		return LimitSlots, time.Time{}
@@ -160,7 +160,7 @@ func (a *Planner) limitOf(q *queue, now time.Time) (Limit, time.Time) {
 // were its turn.
 func (a *Planner) fits(q *queue) bool {
 	left := a.left()
-	return q.pass.inTree && q.pass.cost.fit(left) || q.node.inTree && q.node.cost.fit(q.tenant.divide(left))
+	return q.quarantineNode.inTree && q.quarantineNode.cost.fit(left) || q.node.inTree && q.node.cost.fit(q.tenant.divide(left))
 }
 
 // overdue returns how many tasks that are known of l are due, and for how long
