@@ -15,7 +15,7 @@ const (
 	// maxPause bounds how long a Retry-After holds a whole destination
 	// back; the task itself waits as its own retry policy says.
 	maxPause = time.Hour
-	// unsentPause is how long a target rests when nothing could be sent, for a
+	// unsentPause is how long a destination rests when nothing could be sent, for a
 	// reason of ours: without it the task, due at once, would spin.
 	unsentPause = 250 * time.Millisecond
 )

@@ -13,7 +13,7 @@ func TestATaskAgesWhileItsReceiverAloneKeepsItBack(t *testing.T) {
 	l := a.lanes[laneOf("host")]
 	want := func(what string, at, barred time.Duration) {
 		t.Helper()
-		if got := l.target.barredFor(l.queue.free, at); got != barred {
+		if got := l.destination.barredFor(l.queue.free, at); got != barred {
 			t.Errorf("%s: kept back for %v, want %v", what, got, barred)
 		}
 		a.Tick(at)
@@ -32,15 +32,15 @@ func TestATaskAgesWhileItsReceiverAloneKeepsItBack(t *testing.T) {
 	want("long after the wish: something else kept it back", 160*s, 0)
 	a.Slow(&Pick{lane: l, picked: 160 * s}, noon, 60*s)
 	want("a wish anew", 220*s, 60*s)
-	l.target.learn(&Pick{}, Deferred, 220*s, a.config)
+	l.destination.learn(&Pick{}, Deferred, 220*s, a.config)
 	want("after the reply that wished", 220*s, 60*s)
-	l.target.learn(&Pick{}, Replied, 215*s, a.config)
+	l.destination.learn(&Pick{}, Replied, 215*s, a.config)
 	want("the receiver took something", 220*s, 5*s)
 	a.Tick(300 * s)
-	l.target.learn(&Pick{}, Failing, 300*s, a.config)
+	l.destination.learn(&Pick{}, Failing, 300*s, a.config)
 	want("a breaker", 400*s, 100*s)
 	a.Slow(&Pick{lane: l, picked: 400 * s}, noon, 60*s)
-	l.target.learn(&Pick{}, Deferred, 400*s, a.config)
+	l.destination.learn(&Pick{}, Deferred, 400*s, a.config)
 	want("a wish that closes the breaker", 460*s, 160*s)
 	a.hold(l.queue, noon, true, false)
 	a.hold(l.queue, noon, false, false)

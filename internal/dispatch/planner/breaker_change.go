@@ -20,7 +20,7 @@ type BreakerChange struct {
 // brokenSince notes that t's breaker was as in before, if it was closed and is
 // open now, or the other way round. cause is the end of the attempt that changed
 // it, if there was one.
-func (a *Planner) brokenSince(t *target, before breaker, cause *task.Outcome) {
+func (a *Planner) brokenSince(t *destination, before breaker, cause *task.Outcome) {
 	b := &t.breaker
 	switch {
 	case b.open == before.open:

@@ -7,7 +7,7 @@ import (
 
 func TestAnOldAttemptDoesNotDecideAboutTheBreaker(t *testing.T) {
 	r := Config{BreakAfter: 2, BreakMost: time.Minute}
-	target := &target{class: unknown}
+	target := &destination{class: unknown}
 	target.learn(&Pick{}, Silent, 0, r)
 	target.learn(&Pick{}, Silent, 0, r)
 	if !target.breaker.open {

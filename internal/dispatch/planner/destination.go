@@ -2,18 +2,18 @@ package planner
 
 import "time"
 
-// target is where a namespace sends to: the lanes of one destination. What is
+// destination is where a namespace sends to: the lanes of one destination. What is
 // learnt of a receiver holds for all of them; one namespace's trouble with a
 // shared receiver is not another's.
-type target struct {
-	key    targetKey
-	number uint64
-	tenant *tenant
-	lanes  []*lane
+type destination struct {
+	key       destinationKey
+	number    uint64
+	namespace *namespace
+	lanes     []*lane
 
-	inTenant int // its place in the tenant's list
-	chore    chore
-	wakeup   Wakeup // for the next moment at which one of the waits below ends
+	inNamespace int // its place in the namespace's list
+	chore       chore
+	wakeup      Wakeup // for the next moment at which one of the waits below ends
 
 	class    class
 	silences int // attempts in a row that ended without a reply
@@ -26,16 +26,16 @@ type target struct {
 	heard    time.Duration // when an attempt ended last
 }
 
-type targetKey struct{ namespace, destination string }
+type destinationKey struct{ namespace, destination string }
 
 // doubtAfter is how many attempts in a row have to be silent before a receiver
 // that has answered is a suspect: one lost connection in a thousand is no sign.
 const doubtAfter = 3
 
-// barred reports whether l has to wait for its target, whatever its tasks are.
+// barred reports whether l has to wait for its destination, whatever its tasks are.
 // What was run by hand goes past a breaker, as a probe of its own, and past a
 // receiver's wish.
-func (t *target) barred(l *lane, now time.Duration) bool {
+func (t *destination) barred(l *lane, now time.Duration) bool {
 	if now < t.rested {
 		return true
 	}
@@ -52,7 +52,7 @@ const promptly = time.Second
 // barredFor returns for how long nothing but its receiver has kept tasks back: an open
 // breaker, or wishes one after the other. It counts from free on: until then something else
 // kept them back, a pause of their queue or a store that was away.
-func (t *target) barredFor(free, now time.Duration) time.Duration {
+func (t *destination) barredFor(free, now time.Duration) time.Duration {
 	since := now
 	if t.breaker.open {
 		since = t.breaker.since
@@ -64,12 +64,14 @@ func (t *target) barredFor(free, now time.Duration) time.Duration {
 }
 
 // wishes reports whether an attempt that begins at a time had to wait for a wish until then.
-func (t *target) wishes(began time.Duration) bool { return t.asked != 0 && began <= t.asked+promptly }
+func (t *destination) wishes(began time.Duration) bool {
+	return t.asked != 0 && began <= t.asked+promptly
+}
 
 // postpone takes in that the receiver wants nothing before until. It said so to an attempt that
 // began at a time. A wish that follows the one before prolongs it: the attempts between
 // them brought nothing else.
-func (t *target) postpone(began, now, until time.Duration) {
+func (t *destination) postpone(began, now, until time.Duration) {
 	switch {
 	case t.wishes(began):
 	case t.breaker.open: // this reply closes it
@@ -81,7 +83,7 @@ func (t *target) postpone(began, now, until time.Duration) {
 }
 
 // next returns when the next wait ends, 0 for never.
-func (t *target) next(now time.Duration) time.Duration {
+func (t *destination) next(now time.Duration) time.Duration {
 	next := time.Duration(0)
 	earlier := func(at time.Duration) {
 		if at > now && (next == 0 || at < next) {
@@ -98,7 +100,7 @@ func (t *target) next(now time.Duration) time.Duration {
 
 // closedUntil returns how long nothing but what was run by hand is sent; now or
 // before, if something is.
-func (t *target) closedUntil() time.Duration {
+func (t *destination) closedUntil() time.Duration {
 	until := max(t.rested, t.asked)
 	if t.breaker.open {
 		until = max(until, t.breaker.until)
@@ -108,7 +110,7 @@ func (t *target) closedUntil() time.Duration {
 
 // learn takes in the end of an attempt, and reports whether its lanes stand
 // differently now.
-func (t *target) learn(p *Pick, e Evidence, now time.Duration, r Config) bool {
+func (t *destination) learn(p *Pick, e Evidence, now time.Duration, r Config) bool {
 	class, before := t.class, t.breaker
 	t.heard = now
 	switch e {
@@ -131,7 +133,7 @@ func (t *target) learn(p *Pick, e Evidence, now time.Duration, r Config) bool {
 
 // decide returns what becomes of the breaker. Attempts that began before it
 // opened do not prolong its wait when they fail, but a reply is a reply.
-func (t *target) decide(p *Pick, e Evidence, now time.Duration, r Config) breaker {
+func (t *destination) decide(p *Pick, e Evidence, now time.Duration, r Config) breaker {
 	b := t.breaker
 	probe := p.probe != 0 && p.probe == b.probe
 	if probe {

@@ -26,12 +26,12 @@ func (it *item) place() *int             { return &it.at }
 // true there was more than there was room for: what lies after cursor is not
 // taken in, it will be read in its turn.
 type lane struct {
-	name                        task.Lane
-	number                      uint64 // lanes that are equal otherwise run in the order they were met
-	target                      *target
-	queue                       *queue
-	outlet                      *outlet
-	inQueue, inTarget, inTenant int // its places in their lists
+	name                                task.Lane
+	number                              uint64 // lanes that are equal otherwise run in the order they were met
+	destination                         *destination
+	queue                               *queue
+	queueDestination                    *queueDestination
+	inQueue, inDestination, inNamespace int // its places in their lists
 
 	known  map[string]*item
 	order  heap[*item] // the same, the earliest first
@@ -43,7 +43,7 @@ type lane struct {
 	// far, for as long as that brings to light anything new.
 	scan    bool
 	scanned task.Position
-	hungry  bool        // stands in tenant.hungry
+	hungry  bool        // stands in namespace.hungry
 	inLine  int         // its place there
 	wanted  task.Millis // since when it waits there: see want
 	asked   uint64      // of lanes that wait equally long the first is read first

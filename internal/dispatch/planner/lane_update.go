@@ -77,4 +77,4 @@ func (a *Planner) filled(c *chore, at int, now task.Millis) {
 }
 
 // stale reports whether a chore is left that may change where l stands.
-func (l *lane) stale() bool { return l.target.chore.left > 0 || l.queue.chore.left > 0 }
+func (l *lane) stale() bool { return l.destination.chore.left > 0 || l.queue.chore.left > 0 }

@@ -26,7 +26,7 @@ func TestAChoreReachesEveryLaneWhileLanesComeAndGo(t *testing.T) {
 			a.Hint(now, task.Entry{Name: fmt.Sprint("t", next), Lane: name(next), Due: now})
 			next++
 		}
-		target := a.lanes[name(0)].target
+		target := a.lanes[name(0)].destination
 		for range 2000 {
 			switch rnd.IntN(12) {
 			case 0:
@@ -61,7 +61,7 @@ func TestAChoreReachesEveryLaneWhileLanesComeAndGo(t *testing.T) {
 			}
 			for _, l := range a.lanes {
 				if l.order.len() > 0 && l.state != want {
-					t.Fatalf("seed %d: the chore is done, and the lane at place %d of %d is in state %d, not %d", seed, l.inTarget, len(target.lanes), l.state, want)
+					t.Fatalf("seed %d: the chore is done, and the lane at place %d of %d is in state %d, not %d", seed, l.inDestination, len(target.lanes), l.state, want)
 				}
 			}
 		}

@@ -15,21 +15,21 @@ func (a *Planner) open(name task.Lane, now task.Millis) *lane {
 	}
 	l := &lane{name: name, number: a.next(), queue: q, known: map[string]*item{}, allowance: a.slots.base()}
 	l.node.owner, l.wakeup.owner = l, l
-	l.target = a.targetOf(targetKey{name.Namespace, name.Destination})
-	l.outlet = q.outlets[name.Destination]
-	if l.outlet == nil {
-		l.outlet = &outlet{}
-		q.outlets[name.Destination] = l.outlet
+	l.destination = a.destinationOf(destinationKey{name.Namespace, name.Destination})
+	l.queueDestination = q.destinations[name.Destination]
+	if l.queueDestination == nil {
+		l.queueDestination = &queueDestination{}
+		q.destinations[name.Destination] = l.queueDestination
 	}
-	if len(l.outlet.lanes) == 0 {
-		a.leaseDestination(q, name.Destination, l.outlet)
+	if len(l.queueDestination.lanes) == 0 {
+		a.leaseDestination(q, name.Destination, l.queueDestination)
 	}
-	l.outlet.lanes = append(l.outlet.lanes, l)
+	l.queueDestination.lanes = append(l.queueDestination.lanes, l)
 	l.inQueue, q.lanes = len(q.lanes), append(q.lanes, l)
-	l.inTarget, l.target.lanes = len(l.target.lanes), append(l.target.lanes, l)
-	l.inTenant, q.tenant.lanes = len(q.tenant.lanes), append(q.tenant.lanes, l)
+	l.inDestination, l.destination.lanes = len(l.destination.lanes), append(l.destination.lanes, l)
+	l.inNamespace, q.namespace.lanes = len(q.namespace.lanes), append(q.namespace.lanes, l)
 	q.chore.grown()
-	l.target.chore.grown()
+	l.destination.chore.grown()
 	a.lanes[name] = l
 	return l
 }
@@ -43,36 +43,36 @@ func (a *Planner) queueOf(key queueKey, now task.Millis) *queue {
 	if q := a.queues[key]; q != nil {
 		return q
 	}
-	t := a.tenantOf(key.namespace)
-	q := &queue{key: key, tenant: t, settings: a.settings.Queue(key.namespace, key.name), outlets: map[string]*outlet{}, turns: turns{number: a.next()}, free: a.steady}
+	t := a.namespaceOf(key.namespace)
+	q := &queue{key: key, namespace: t, settings: a.settings.Queue(key.namespace, key.name), destinations: map[string]*queueDestination{}, turns: turns{number: a.next()}, free: a.steady}
 	q.node.owner, q.quarantineNode.owner, q.wakeup.owner = q, q, q
 	q.chore.lanes = func() []*lane { return q.lanes }
 	q.bucket.configure(q.settings, a.steady)
 	a.leaseLimits(q)
 	a.queues[key] = q
-	q.inTenant, t.all = len(t.all), append(t.all, q)
+	q.inNamespace, t.all = len(t.all), append(t.all, q)
 	a.refresh(q, now)
 	return q
 }
 
-func (a *Planner) tenantOf(name string) *tenant {
-	t := a.spaces[name]
+func (a *Planner) namespaceOf(name string) *namespace {
+	t := a.namespaces[name]
 	if t == nil {
-		t = &tenant{name: name, suspended: a.settings.Suspended(name), turns: turns{number: a.next()}, round: round{checked: a.checked}}
+		t = &namespace{name: name, suspended: a.settings.Suspended(name), turns: turns{number: a.next()}, round: round{checked: a.checked}}
 		t.node.owner = t
-		a.spaces[name] = t
+		a.namespaces[name] = t
 	}
 	return t
 }
 
-func (a *Planner) targetOf(key targetKey) *target {
-	t := a.targets[key]
+func (a *Planner) destinationOf(key destinationKey) *destination {
+	t := a.destinations[key]
 	if t == nil {
-		t = &target{key: key, number: a.next(), class: unknown}
-		t.wakeup.owner, t.tenant = t, a.tenantOf(key.namespace)
+		t = &destination{key: key, number: a.next(), class: unknown}
+		t.wakeup.owner, t.namespace = t, a.namespaceOf(key.namespace)
 		t.chore.lanes = func() []*lane { return t.lanes }
-		t.inTenant, t.tenant.targets = len(t.tenant.targets), append(t.tenant.targets, t)
-		a.targets[key] = t
+		t.inNamespace, t.namespace.destinations = len(t.namespace.destinations), append(t.namespace.destinations, t)
+		a.destinations[key] = t
 	}
 	return t
 }
@@ -80,18 +80,18 @@ func (a *Planner) targetOf(key targetKey) *target {
 // drop forgets a lane that is idle.
 func (a *Planner) drop(l *lane, now task.Millis) {
 	delete(a.lanes, l.name)
-	q, t, o := l.queue, l.target, l.outlet
+	q, t, o := l.queue, l.destination, l.queueDestination
 	q.lanes = without(q.lanes, l.inQueue, func(l *lane) *int { return &l.inQueue })
-	t.lanes = without(t.lanes, l.inTarget, func(l *lane) *int { return &l.inTarget })
-	q.tenant.lanes = without(q.tenant.lanes, l.inTenant, func(l *lane) *int { return &l.inTenant })
+	t.lanes = without(t.lanes, l.inDestination, func(l *lane) *int { return &l.inDestination })
+	q.namespace.lanes = without(q.namespace.lanes, l.inNamespace, func(l *lane) *int { return &l.inNamespace })
 	i := slices.Index(o.lanes, l)
 	o.lanes = slices.Delete(o.lanes, i, i+1)
 	if len(o.lanes) == 0 {
 		a.dropLease(o.lease)
-		delete(q.outlets, l.name.Destination)
+		delete(q.destinations, l.name.Destination)
 	}
 	a.filled(&q.chore, l.inQueue, now)
-	a.filled(&t.chore, l.inTarget, now)
+	a.filled(&t.chore, l.inDestination, now)
 }
 
 // without returns list without the member at a place, which the last one takes.
@@ -123,8 +123,8 @@ const (
 	rememberLane = time.Minute
 	// rememberTarget is how long it is kept what is known of a receiver, and
 	// rememberTargets of how many that have no tasks: namespaces share them evenly.
-	rememberTarget  = 10 * time.Minute
-	rememberTargets = 10_000
+	rememberDestination  = 10 * time.Minute
+	rememberDestinations = 10_000
 )
 
 // remember reports whether an empty lane is to be kept.
@@ -132,7 +132,7 @@ func (a *Planner) remember(l *lane, now task.Millis) bool {
 	if l.emptied == 0 {
 		l.emptied = now
 	}
-	if s := l.outlet.lease; s != nil && !s.spent() {
+	if s := l.queueDestination.lease; s != nil && !s.spent() {
 		return true // who gives it back must not be forgotten
 	}
 	return l.allowance > a.slots.base() && max(now-l.emptied, l.emptied-now) < task.Millis(rememberLane.Milliseconds())

@@ -31,10 +31,10 @@ const (
 // sent, so that it ends here before others may have it. What an ask gives back
 // is given up before it is sent; what it gains counts from the reply on.
 type LimitLease struct {
-	scope  task.PermitScope
-	queue  *queue
-	outlet *outlet // nil: of the queue as a whole
-	wakeup Wakeup
+	scope       task.PermitScope
+	queue       *queue
+	destination *queueDestination // nil: of the queue as a whole
+	wakeup      Wakeup
 
 	held  int // attempts that may be under way
 	share int // to which held is to fall, as others wait; -1: nobody waits
@@ -76,22 +76,22 @@ func (s *LimitLease) spent() bool {
 }
 
 func (s *LimitLease) running() int {
-	if s.outlet != nil {
-		return s.outlet.running
+	if s.destination != nil {
+		return s.destination.running
 	}
 	return s.queue.running
 }
 
 // limit returns the limit of attempts under way, 0 for none.
 func (s *LimitLease) limit() int {
-	if s.outlet != nil {
+	if s.destination != nil {
 		return s.queue.settings.PerDestination
 	}
 	return s.queue.settings.Concurrency
 }
 
 // rated reports whether s has to do with a rate.
-func (s *LimitLease) rated() bool { return s.outlet == nil && s.queue.settings.Rate > 0 }
+func (s *LimitLease) rated() bool { return s.destination == nil && s.queue.settings.Rate > 0 }
 
 func (s *LimitLease) lives(now time.Duration) bool { return int64(now) < s.until.Load() }
 

@@ -7,8 +7,8 @@ import (
 )
 
 // newLimitLease returns a lease under which nothing is held yet.
-func newLimitLease(q *queue, destination string, o *outlet) *LimitLease {
-	s := &LimitLease{scope: task.PermitScope{Namespace: q.key.namespace, Queue: q.key.name, Destination: destination}, queue: q, outlet: o, share: -1}
+func newLimitLease(q *queue, destination string, o *queueDestination) *LimitLease {
+	s := &LimitLease{scope: task.PermitScope{Namespace: q.key.namespace, Queue: q.key.name, Destination: destination}, queue: q, destination: o, share: -1}
 	s.wakeup.owner = s
 	return s
 }
@@ -28,12 +28,12 @@ func (a *Planner) leaseLimits(q *queue) {
 	case limited:
 		a.requestNow(q.lease) // the limits may be others
 	}
-	for destination, o := range q.outlets {
+	for destination, o := range q.destinations {
 		a.leaseDestination(q, destination, o)
 	}
 }
 
-func (a *Planner) leaseDestination(q *queue, destination string, o *outlet) {
+func (a *Planner) leaseDestination(q *queue, destination string, o *queueDestination) {
 	switch limited := a.config.Shared && q.settings.PerDestination > 0; {
 	case limited && o.lease == nil:
 		o.lease = newLimitLease(q, destination, o)
@@ -74,7 +74,7 @@ func (a *Planner) HintPermits(scopes []task.PermitScope) {
 		s := q.lease
 		if scope.Destination != "" {
 			s = nil
-			if o := q.outlets[scope.Destination]; o != nil {
+			if o := q.destinations[scope.Destination]; o != nil {
 				s = o.lease
 			}
 		}
@@ -122,11 +122,11 @@ func (a *Planner) short(s *LimitLease) bool {
 
 func (a *Planner) wanting(s *LimitLease) bool {
 	soon := s.foreseen > a.steady
-	if s.outlet != nil {
-		return s.outlet.running >= s.held && s.held < s.limit() && (soon || s.outlet.waits())
+	if s.destination != nil {
+		return s.destination.running >= s.held && s.held < s.limit() && (soon || s.destination.waits())
 	}
 	q := s.queue
-	hand, routine := q.shelves[task.Urgent].lanes.size > 0, !q.holds(task.Normal) && (soon || q.quarantined() || q.routine() != neverFits)
+	hand, routine := q.bands[task.Urgent].lanes.size > 0, !q.holds(task.Normal) && (soon || q.quarantined() || q.routine() != neverFits)
 	if s.rated() && routine && s.tokens-s.reserved <= s.low && (s.reserved == 0 || s.tokens > s.reserved) && (q.settings.Concurrency == 0 || q.running < q.settings.Concurrency) {
 		return true
 	}
@@ -140,7 +140,7 @@ func (a *Planner) freed() {
 	a.needSlot = nil
 	for _, s := range some {
 		s.needsSlot = false
-		if s.queue.lease == s || s.outlet != nil && s.outlet.lease == s {
+		if s.queue.lease == s || s.destination != nil && s.destination.lease == s {
 			a.considerRequest(s)
 		}
 	}
@@ -159,7 +159,7 @@ func (s *LimitLease) leftover() bool {
 func (s *LimitLease) exhausted() bool { return s.tokens < 1 && s.used > s.asked }
 
 // waits reports whether a lane of o has a task that is due.
-func (o *outlet) waits() bool {
+func (o *queueDestination) waits() bool {
 	for _, l := range o.lanes {
 		if l.busy() {
 			return true
@@ -179,7 +179,7 @@ func (a *Planner) foresee(l *lane, now task.Millis) (early bool) {
 		return false
 	}
 	l.foreseen = l.earliest()
-	for _, s := range [...]*LimitLease{l.queue.lease, l.outlet.lease} {
+	for _, s := range [...]*LimitLease{l.queue.lease, l.queueDestination.lease} {
 		if s == nil {
 			continue
 		}
@@ -208,15 +208,15 @@ func (a *Planner) due(s *LimitLease, now task.Millis) int {
 		return n < most
 	}
 	switch {
-	case s.outlet != nil:
-		for _, l := range s.outlet.lanes {
-			if l.busy() && !l.target.barred(l, a.steady) && !count(l) {
+	case s.destination != nil:
+		for _, l := range s.destination.lanes {
+			if l.busy() && !l.destination.barred(l, a.steady) && !count(l) {
 				break
 			}
 		}
 	default:
-		for p := range s.queue.shelves {
-			s.queue.shelves[p].lanes.walk(count)
+		for p := range s.queue.bands {
+			s.queue.bands[p].lanes.walk(count)
 		}
 	}
 	return max(min(n, most), 0)
@@ -245,7 +245,7 @@ func (a *Planner) Stop() {
 	a.stopping = true
 	for _, q := range a.queues {
 		a.reposition(q)
-		for _, o := range q.outlets {
+		for _, o := range q.destinations {
 			if o.lease != nil {
 				a.considerRequest(o.lease)
 			}
@@ -317,10 +317,10 @@ func (a *Planner) Granted(s *LimitLease, r task.PermitReply, start time.Duration
 // leaseChanged takes in that what s holds has changed.
 func (a *Planner) leaseChanged(s *LimitLease, now task.Millis) {
 	switch {
-	case s.outlet == nil && s.queue.lease == s:
+	case s.destination == nil && s.queue.lease == s:
 		a.reposition(s.queue)
-	case s.outlet != nil && s.outlet.lease == s:
-		a.placeAll(s.outlet.lanes, now)
+	case s.destination != nil && s.destination.lease == s:
+		a.placeAll(s.destination.lanes, now)
 		a.considerRequest(s)
 	}
 }

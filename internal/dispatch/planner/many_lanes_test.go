@@ -84,9 +84,9 @@ func TestARoundOfAHundredThousandLanesDoesNotHoldUpThoseOfOthers(t *testing.T) {
 	a.beginAllRounds(now, []string{"crowd", "few"})
 	surveyed := 0
 	for step := 1; len(a.rounds) > 0; step++ {
-		left := a.spaces["crowd"].round.lane
+		left := a.namespaces["crowd"].round.lane
 		pages := a.Pages(now)
-		if n := left - a.spaces["crowd"].round.lane; n > most {
+		if n := left - a.namespaces["crowd"].round.lane; n > most {
 			t.Fatalf("one step looks at %d lanes under the lock, at most %d", n, most)
 		}
 		shown := make([]task.LanePage, len(pages))
@@ -172,7 +172,7 @@ func TestOfManyQueuesEachHasItsTurnHoweverOftenTheirReceiverAsksForPatience(t *t
 		a.Hint(now, task.Entry{Name: fmt.Sprint("t", i), Lane: queueOfCrowd(i % lanes), Due: now})
 	}
 	seen := map[task.Lane]bool{}
-	target := a.lanes[queueOfCrowd(0)].target
+	target := a.lanes[queueOfCrowd(0)].destination
 	for range 2 * lanes / batch {
 		a.Tick(a.steady + 2*time.Second)
 		now = now.Add(2 * time.Second)

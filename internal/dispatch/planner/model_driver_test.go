@@ -37,7 +37,7 @@ func (w *world) poll(disturb func()) {
 
 // beginAllRounds begins the round of each namespace, whenever the last one was.
 func (a *Planner) beginAllRounds(now task.Millis, names []string) {
-	for _, t := range a.spaces {
+	for _, t := range a.namespaces {
 		t.round.next = 0
 	}
 	a.BeginRounds(now, names)
@@ -96,7 +96,7 @@ func (w *world) pass(ms int) {
 	for _, q := range sorted(w.a.queues) {
 		ring(&q.wakeup)
 	}
-	for _, t := range sorted(w.a.targets) {
+	for _, t := range sorted(w.a.destinations) {
 		ring(&t.wakeup)
 	}
 }

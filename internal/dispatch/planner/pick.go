@@ -22,7 +22,7 @@ type Pick struct {
 	shared [2]*LimitLease
 
 	picked  time.Duration // when, by the steady clock
-	class   class         // of its target
+	class   class         // of its destination
 	began   bool          // its claim was granted, and the token charged
 	permit  bool          // it is under way under a permit of its queue
 	charges bool          // the token is the lease's, not the bucket's
@@ -34,7 +34,7 @@ func (a *Planner) first() *lane {
 	if l := a.quarantine.first(left); l != nil {
 		return l
 	}
-	t := a.tenants.first(left)
+	t := a.startable.first(left)
 	if t == nil {
 		return nil
 	}
@@ -46,11 +46,11 @@ func (a *Planner) first() *lane {
 // a namespace.
 func (a *Planner) left() cost {
 	left := a.slots.left()
-	if left[proven] == 0 || a.tenants.size == 0 {
+	if left[proven] == 0 || a.startable.size == 0 {
 		return left
 	}
-	left[share] = int32(a.slots.shared() / a.tenants.size)
-	if a.tenants.size == 1 && a.tenants.root.owner.queues.size == 1 {
+	left[share] = int32(a.slots.shared() / a.startable.size)
+	if a.startable.size == 1 && a.startable.root.owner.queues.size == 1 {
 		left[share] /= 2
 	}
 	return left
@@ -101,7 +101,7 @@ func (a *Planner) moved(l *lane, now task.Millis) bool {
 
 // pick takes the first task of l, which is ready.
 func (a *Planner) pick(l *lane, now task.Millis) Pick {
-	it, q, t := l.order.min(), l.queue, l.target
+	it, q, t := l.order.min(), l.queue, l.destination
 	p := Pick{
 		Key: task.Key{Namespace: l.name.Namespace, Name: it.name}, Lane: l.name,
 		Barred: t.barredFor(max(q.free, a.away), a.steady),
@@ -111,14 +111,14 @@ func (a *Planner) pick(l *lane, now task.Millis) Pick {
 	a.taken[p.Key] = false
 	a.slots.take(t.class)
 	q.tried[t.class]++
-	if p.shared = [2]*LimitLease{q.lease, l.outlet.lease}; q.lease != nil {
+	if p.shared = [2]*LimitLease{q.lease, l.queueDestination.lease}; q.lease != nil {
 		p.permit, p.charges = q.lease.limit() > 0, q.lease.rated() && !l.urgent()
 	}
 	if !l.urgent() {
 		*p.reserved()++
 	}
 	q.running++
-	l.outlet.running++
+	l.queueDestination.running++
 	t.running++
 	l.running++
 	a.served(l, now)
@@ -182,7 +182,7 @@ func (a *Planner) Covered(p *Pick) bool {
 // Release gives back what a pick holds. cause is how its attempt ended, nil if
 // none began: a change of the receiver's breaker names it.
 func (a *Planner) Release(p *Pick, now task.Millis, e Evidence, cause *task.Outcome) {
-	l, q, t := p.lane, p.lane.queue, p.lane.target
+	l, q, t := p.lane, p.lane.queue, p.lane.destination
 	a.slots.adjustAllowance(l, e)
 	a.slots.give(p.class)
 	if l.quarantined() {
@@ -199,7 +199,7 @@ func (a *Planner) Release(p *Pick, now task.Millis, e Evidence, cause *task.Outc
 		q.bucket.end(p.mark, e == Unsent)
 	}
 	q.running--
-	l.outlet.running--
+	l.queueDestination.running--
 	t.running--
 	l.running--
 	before := t.breaker
@@ -211,35 +211,35 @@ func (a *Planner) Release(p *Pick, now task.Millis, e Evidence, cause *task.Outc
 	a.freed()
 }
 
-// Slow holds the lanes of p's target back for a while, as the receiver wished in its
+// Slow holds the lanes of p's destination back for a while, as the receiver wished in its
 // reply to the attempt of p.
 func (a *Planner) Slow(p *Pick, now task.Millis, wait time.Duration) {
-	t := p.lane.target
+	t := p.lane.destination
 	if until := a.steady + wait; wait > 0 && until > t.asked {
 		t.postpone(p.picked, a.steady, until)
 		a.reopen(t, now)
 	}
 }
 
-// Rest holds the lanes of p's target back for a while, those too that were run
+// Rest holds the lanes of p's destination back for a while, those too that were run
 // by hand.
 func (a *Planner) Rest(p *Pick, now task.Millis, wait time.Duration) {
-	t := p.lane.target
+	t := p.lane.destination
 	if until := a.steady + wait; until > t.rested {
 		t.rested = until
 		a.reopen(t, now)
 	}
 }
 
-// reopen takes in that a target lets its lanes run, or no longer. The change for
+// reopen takes in that a destination lets its lanes run, or no longer. The change for
 // its lanes is a chore.
-func (a *Planner) reopen(t *target, now task.Millis) {
+func (a *Planner) reopen(t *destination, now task.Millis) {
 	a.arm(&t.wakeup, 0, t.next(a.steady))
 	a.redo(&t.chore, now)
 }
 
 // wake is called when a wait of t ends.
-func (t *target) wake(a *Planner, now task.Millis) { a.reopen(t, now) }
+func (t *destination) wake(a *Planner, now task.Millis) { a.reopen(t, now) }
 
 // wake is called when l's first task is due.
 func (l *lane) wake(a *Planner, now task.Millis) {
@@ -258,7 +258,7 @@ func (a *Planner) placeAll(lanes []*lane, now task.Millis) {
 // with it those that share a limit with it.
 func (a *Planner) replace(l *lane, now task.Millis) {
 	if l.queue.settings.PerDestination > 0 {
-		a.placeAll(l.outlet.lanes, now)
+		a.placeAll(l.queueDestination.lanes, now)
 		return
 	}
 	a.place(l, now)
@@ -266,7 +266,7 @@ func (a *Planner) replace(l *lane, now task.Millis) {
 
 // full reports whether l has all that it may have running.
 func (a *Planner) full(l *lane) bool {
-	limit, o := l.queue.settings.PerDestination, l.outlet
+	limit, o := l.queue.settings.PerDestination, l.queueDestination
 	return l.running >= a.slots.most() || limit > 0 && (o.running >= limit || o.lease != nil && o.lease.full(a.steady))
 }
 
@@ -283,10 +283,10 @@ func (a *Planner) place(l *lane, now task.Millis) {
 		l.state = idle
 	case l.earliest() > now:
 		l.state, wake = waiting, l.earliest()
-		if (l.queue.lease != nil || l.outlet.lease != nil) && a.foresee(l, now) {
+		if (l.queue.lease != nil || l.queueDestination.lease != nil) && a.foresee(l, now) {
 			wake = wake.Add(-foresight)
 		}
-	case l.target.barred(l, a.steady) || a.full(l):
+	case l.destination.barred(l, a.steady) || a.full(l):
 		l.state = barred
 	default:
 		l.state = ready
@@ -302,10 +302,10 @@ func (a *Planner) place(l *lane, now task.Millis) {
 	if l.state == ready {
 		need = a.slots.cost(l)
 	}
-	l.queue.shelves[l.name.Priority].lanes.put(&l.node, l.rank(), need)
+	l.queue.bands[l.name.Priority].lanes.put(&l.node, l.rank(), need)
 	a.arm(&l.wakeup, wake, 0)
 	a.reposition(l.queue)
-	if l.outlet.lease != nil {
-		a.considerRequest(l.outlet.lease)
+	if l.queueDestination.lease != nil {
+		a.considerRequest(l.queueDestination.lease)
 	}
 }

@@ -37,34 +37,34 @@ type Planner struct {
 	steady   time.Duration // now, by the clock that never steps: the argument of the last Tick
 	away     time.Duration // when the store last gave no answer to a claim or settlement
 
-	lanes   map[task.Lane]*lane
-	queues  map[queueKey]*queue
-	targets map[targetKey]*target
-	broken  int               // of them, with a breaker that is not closed
-	changes []BreakerChange   // breakers that opened or closed, to be logged
-	taken   map[task.Key]bool // picked, and a read may still see it waiting; true: its claim was answered
-	number  uint64
-	seq     uint64      // counts changes of knowledge
-	total   int         // tasks known
-	checked task.Millis // when rounds were begun last
+	lanes        map[task.Lane]*lane
+	queues       map[queueKey]*queue
+	destinations map[destinationKey]*destination
+	broken       int               // of them, with a breaker that is not closed
+	changes      []BreakerChange   // breakers that opened or closed, to be logged
+	taken        map[task.Key]bool // picked, and a read may still see it waiting; true: its claim was answered
+	number       uint64
+	seq          uint64      // counts changes of knowledge
+	total        int         // tasks known
+	checked      task.Millis // when rounds were begun last
 
 	slots      slots
 	quarantine quarantineSlot
-	tenants    waitTree[*tenant] // that may start something
-	spaces     map[string]*tenant
-	turn       uint64    // counts picks
-	holders    int       // those of them with known tasks
-	hungry     []*tenant // that have lanes which want to be read, in turns
-	rounds     []*tenant // with a survey under way, in turns: see round
-	polls      uint64    // counts BeginRounds
-	chores     []*chore  // that are not done, in turns
-	pieces     int       // lanes of a piece
-	unread     bool      // a survey is wanted: there are lanes that nothing was to be known of
-	dirty      []*Wakeup // with a changed moment
-	heard      []heard   // hints of unknown tasks in lanes that are being read
+	startable  waitTree[*namespace] // that may start something
+	namespaces map[string]*namespace
+	turn       uint64       // counts picks
+	holders    int          // those of them with known tasks
+	hungry     []*namespace // that have lanes which want to be read, in turns
+	rounds     []*namespace // with a survey under way, in turns: see round
+	polls      uint64       // counts BeginRounds
+	chores     []*chore     // that are not done, in turns
+	pieces     int          // lanes of a piece
+	unread     bool         // a survey is wanted: there are lanes that nothing was to be known of
+	dirty      []*Wakeup    // with a changed moment
+	heard      []heard      // hints of unknown tasks in lanes that are being read
 
-	firing []*lane   // of schedules that are due, or were
-	ended  []*tenant // that have schedules which may wait for an end, in turns
+	firing []*lane      // of schedules that are due, or were
+	ended  []*namespace // that have schedules which may wait for an end, in turns
 
 	pending  []*LimitLease // want to ask
 	asking   int           // leases whose request is under way
@@ -86,8 +86,8 @@ type Config struct {
 func New(c Config, slots int) *Planner {
 	a := &Planner{
 		config: c, pieces: pieceLanes, slots: newSlots(slots), settings: none,
-		lanes: map[task.Lane]*lane{}, queues: map[queueKey]*queue{}, targets: map[targetKey]*target{},
-		spaces: map[string]*tenant{}, taken: map[task.Key]bool{},
+		lanes: map[task.Lane]*lane{}, queues: map[queueKey]*queue{}, destinations: map[destinationKey]*destination{},
+		namespaces: map[string]*namespace{}, taken: map[task.Key]bool{},
 	}
 	a.quarantine.wakeup.owner = &a.quarantine
 	return a
@@ -179,7 +179,7 @@ func (a *Planner) forget(l *lane, it *item) {
 
 // learnt counts one more task of l.
 func (a *Planner) learnt(l *lane) {
-	t := l.queue.tenant
+	t := l.queue.namespace
 	if t.known == 0 {
 		a.holders++
 	}
@@ -192,7 +192,7 @@ func (a *Planner) gone(l *lane, n int) {
 	if n == 0 {
 		return
 	}
-	t := l.queue.tenant
+	t := l.queue.namespace
 	t.known -= n
 	a.total -= n
 	if t.known == 0 {
@@ -210,7 +210,7 @@ func (a *Planner) room(l *lane) int {
 	if depth == 0 {
 		return 0
 	}
-	t := l.queue.tenant
+	t := l.queue.namespace
 	free := max(a.config.Tasks-a.total, a.config.Tasks/max(a.holders, 1)-t.known)
 	return max(min((free-n)/2, depth-n), t.reserve(a.config.Tasks)-n, 0)
 }

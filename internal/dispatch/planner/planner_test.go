@@ -131,7 +131,7 @@ func (w *world) drain() {
 			w.fire(100)
 		}
 		for k, r := range w.tasks {
-			if t := w.a.targets[targetKey{k.Namespace, r.lane.Destination}]; r.due <= w.now && (t == nil || t.closedUntil() <= w.steady) {
+			if t := w.a.destinations[destinationKey{k.Namespace, r.lane.Destination}]; r.due <= w.now && (t == nil || t.closedUntil() <= w.steady) {
 				w.Fatalf("%v is overdue by %d ms and was not found", k, w.now-r.due)
 			}
 		}
@@ -150,7 +150,7 @@ func (w *world) earliest() task.Millis {
 	for _, r := range w.tasks {
 		due = min(due, r.due)
 	}
-	for _, t := range w.a.targets { // nothing may happen before a wait ends
+	for _, t := range w.a.destinations { // nothing may happen before a wait ends
 		if t.closedUntil() > w.steady {
 			return w.now
 		}

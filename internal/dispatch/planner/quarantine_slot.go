@@ -52,14 +52,14 @@ func (g *quarantineSlot) first(left cost) *lane {
 	if s == nil {
 		return nil
 	}
-	return s.owner.shelves[task.Quarantine].lanes.first(left).owner
+	return s.owner.bands[task.Quarantine].lanes.first(left).owner
 }
 
 // put inserts q, moves it to where it belongs now, or sends it away.
 func (g *quarantineSlot) put(q *queue, stands bool) {
 	switch {
 	case stands:
-		g.queues.put(&q.quarantineNode, rank{turn: q.quarantineTurn, number: q.number}, q.shelves[task.Quarantine].lanes.minCost())
+		g.queues.put(&q.quarantineNode, rank{turn: q.quarantineTurn, number: q.number}, q.bands[task.Quarantine].lanes.minCost())
 	case q.quarantineNode.inTree:
 		g.queues.remove(&q.quarantineNode)
 	}

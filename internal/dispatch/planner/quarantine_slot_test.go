@@ -20,7 +20,7 @@ func TestNoQueueStarvesInQuarantine(t *testing.T) {
 		most, n := 0, 0
 		put := func(l task.Lane) {
 			n++
-			a.targetOf(targetKey{l.Namespace, l.Destination}).class = proven // no other class is short
+			a.destinationOf(destinationKey{l.Namespace, l.Destination}).class = proven // no other class is short
 			a.Hint(noon, task.Entry{Name: fmt.Sprint("t", n), Lane: l, Due: noon - task.Millis(n)})
 		}
 		queues := rapid.IntRange(1, 5).Draw(t, "queues")

@@ -7,20 +7,21 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// tenant is a namespace: its queues take turns, and namespaces among each other.
-type tenant struct {
+// namespace is what is known of one namespace: its queues take turns, and namespaces
+// among each other.
+type namespace struct {
 	name   string
 	queues waitTree[*queue] // that may start something
 	busy   int              // lanes with a task that is due
-	node   node[*tenant]
+	node   node[*namespace]
 	turns
 
 	suspended bool // nothing of it is claimed or fired: see queue.stopped
 
 	// All of it that is known, in no order.
-	lanes   []*lane
-	all     []*queue
-	targets []*target
+	lanes        []*lane
+	all          []*queue
+	destinations []*destination
 
 	known  int         // tasks
 	hungry heap[*lane] // lanes that want to be read
@@ -31,21 +32,21 @@ type tenant struct {
 
 // reserve returns how many tasks of each lane of t may be known, however full the
 // window is.
-func (t *tenant) reserve(window int) int {
+func (t *namespace) reserve(window int) int {
 	return min(reserve, max(2*window/max(len(t.lanes), 1), leastReserve))
 }
 
 // queue is what is known of a queue: its limits, and its lanes by priority.
 type queue struct {
-	key      queueKey
-	tenant   *tenant
-	settings *task.QueueSettings
-	shelves  [task.Quarantine + 1]shelf // by priority
-	outlets  map[string]*outlet
-	lanes    []*lane
-	inTenant int // its place in the tenant's list
-	chore    chore
-	wakeup   Wakeup // for the next token, or the end of a pause
+	key          queueKey
+	namespace    *namespace
+	settings     *task.QueueSettings
+	bands        [task.Quarantine + 1]priorityBand // by priority
+	destinations map[string]*queueDestination
+	lanes        []*lane
+	inNamespace  int // its place in the namespace's list
+	chore        chore
+	wakeup       Wakeup // for the next token, or the end of a pause
 
 	free    time.Duration // valid unless it is held or stopped: since when, or since when it is known
 	held    bool          // nothing is claimed but what was run by hand, and nothing else is known
@@ -53,7 +54,7 @@ type queue struct {
 	bucket  bucket
 	lease   *LimitLease // nil: the limits are this node's alone, or there are none
 	running int
-	tried   [classes]int // of them, by what their target was at the pick
+	tried   [classes]int // of them, by what their destination was at the pick
 
 	busy  int   // lanes with a task that is due
 	round int64 // the turn of the priority that was served last
@@ -66,15 +67,15 @@ type queue struct {
 
 type queueKey struct{ namespace, name string }
 
-// outlet is the lanes of a queue that lead to one destination.
-type outlet struct {
+// queueDestination is the lanes of a queue that lead to one destination.
+type queueDestination struct {
 	lanes   []*lane // one for each priority, at most
 	running int
 	lease   *LimitLease // as the queue's
 }
 
-// shelf is the lanes of one priority of a queue.
-type shelf struct {
+// priorityBand is the lanes of one priority of a queue.
+type priorityBand struct {
 	lanes waitTree[*lane] // that are ready
 	busy  int             // with a task that is due, ready or not
 	turn  int64
@@ -109,8 +110,8 @@ var stride = [...]int64{task.High: 1, task.Normal: 4, task.Low: 16, task.Quarant
 
 // noteBusy notes that a lane has got (1) or lost (-1) a task that is due.
 func (a *Planner) noteBusy(l *lane, by int) {
-	q, t := l.queue, l.queue.tenant
-	s := &q.shelves[l.name.Priority]
+	q, t := l.queue, l.queue.namespace
+	s := &q.bands[l.name.Priority]
 	if s.busy += by; by > 0 && s.busy == 1 {
 		s.turn = q.round + stride[l.name.Priority]
 	}
@@ -125,10 +126,10 @@ func (a *Planner) noteBusy(l *lane, by int) {
 // served notes that l has had a turn.
 func (a *Planner) served(l *lane, now task.Millis) {
 	q := l.queue
-	s := &q.shelves[l.name.Priority]
+	s := &q.bands[l.name.Priority]
 	a.turn++
 	l.served, l.turn = now, a.turn
-	q.since, q.tenant.since = a.turn, a.turn
+	q.since, q.namespace.since = a.turn, a.turn
 	if l.name.Priority.Valid() {
 		q.round = max(q.round, s.turn)
 		s.turn = q.round + stride[l.name.Priority]
@@ -146,12 +147,12 @@ func (q *queue) first(left cost) *lane {
 	if int32(q.running) >= left[share] {
 		left[share] = 0
 	}
-	if s := q.shelves[task.Urgent].lanes.first(left); s != nil {
+	if s := q.bands[task.Urgent].lanes.first(left); s != nil {
 		return s.owner
 	}
-	var best *shelf
+	var best *priorityBand
 	for p := task.High; p <= task.Low; p++ {
-		s := &q.shelves[p]
+		s := &q.bands[p]
 		if s.lanes.minCost().fit(left) && (best == nil || s.turn < best.turn) {
 			best = s
 		}
@@ -167,7 +168,7 @@ func (q *queue) first(left cost) *lane {
 // changes by itself.
 func (a *Planner) reposition(q *queue) {
 	var next time.Duration
-	need, open := q.shelves[task.Urgent].lanes.minCost(), false
+	need, open := q.bands[task.Urgent].lanes.minCost(), false
 	if !q.held {
 		if routine := q.routine(); routine != neverFits || q.quarantined() {
 			at := q.token(a.steady)
@@ -193,9 +194,9 @@ func (a *Planner) reposition(q *queue) {
 		a.arm(&q.wakeup, 0, next)
 	}
 	a.quarantine.put(q, open && q.quarantined())
-	t := q.tenant
+	t := q.namespace
 	t.queues.put(&q.node, q.rank(), need)
-	a.tenants.put(&t.node, t.rank(), t.cost())
+	a.startable.put(&t.node, t.rank(), t.cost())
 	if q.lease != nil {
 		a.considerRequest(q.lease)
 	}
@@ -218,7 +219,7 @@ func (q *queue) full(now time.Duration) bool {
 // cost returns the least that a queue of t needs. The share of t is divided
 // among its queues: divide does that with the share, cost with its inverse, so
 // that both come to the same.
-func (t *tenant) cost() cost {
+func (t *namespace) cost() cost {
 	n := t.queues.minCost()
 	if n[share] != never {
 		n[share] = int32(min(int64(n[share])*int64(t.queues.size), never-1))
@@ -228,7 +229,7 @@ func (t *tenant) cost() cost {
 
 // divide returns what is left to each queue of t, of what is left to t. There
 // must be a queue that could start something.
-func (t *tenant) divide(left cost) cost {
+func (t *namespace) divide(left cost) cost {
 	n := int32(t.queues.size)
 	left[share] = (left[share] + n - 1) / n
 	return left
@@ -236,14 +237,14 @@ func (t *tenant) divide(left cost) cost {
 
 // quarantined reports whether q has a lane in quarantine that could start
 // something, but for the quarantine slot and the limits of q.
-func (q *queue) quarantined() bool { return q.shelves[task.Quarantine].lanes.size > 0 }
+func (q *queue) quarantined() bool { return q.bands[task.Quarantine].lanes.size > 0 }
 
 // routine returns the least that a lane of q needs which was not run by hand,
 // nor is in quarantine.
 func (q *queue) routine() cost {
 	n := neverFits
 	for p := task.High; p <= task.Low; p++ {
-		n = n.least(q.shelves[p].lanes.minCost())
+		n = n.least(q.bands[p].lanes.minCost())
 	}
 	return n
 }
@@ -254,7 +255,7 @@ func (a *Planner) depth(l *lane) int {
 	switch q := l.queue; {
 	case q.holds(l.name.Priority):
 		return 0
-	case l.target.breaker.open:
+	case l.destination.breaker.open:
 		return reserve
 	case q.bucket.limited():
 		return reserve + int(min(q.settings.Rate*a.config.Window.Seconds(), float64(a.config.Tasks)))
@@ -281,7 +282,7 @@ func (q *queue) wake(a *Planner, now task.Millis) { a.refresh(q, now) }
 
 // refresh takes in what time has done to q.
 func (a *Planner) refresh(q *queue, now task.Millis) {
-	if held, stopped := q.settings.Held(now), q.tenant.suspended; held != q.held || stopped != q.stopped {
+	if held, stopped := q.settings.Held(now), q.namespace.suspended; held != q.held || stopped != q.stopped {
 		a.hold(q, now, held, stopped)
 	}
 	if until := q.settings.PausedUntil; q.held && until > now {
@@ -295,7 +296,7 @@ func (a *Planner) refresh(q *queue, now task.Millis) {
 func (a *Planner) hold(q *queue, now task.Millis, held, stopped bool) {
 	if q.held && !held || q.stopped && !stopped {
 		a.unread = true
-		q.tenant.round.hurry()
+		q.namespace.round.hurry()
 	}
 	q.held, q.stopped, q.free = held, stopped, a.steady
 	a.redo(&q.chore, now)

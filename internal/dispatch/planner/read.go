@@ -52,7 +52,7 @@ func (a *Planner) want(l *lane, due task.Millis) {
 	if l.hungry {
 		return
 	}
-	t := l.queue.tenant
+	t := l.queue.namespace
 	if t.hungry.len() == 0 {
 		a.hungry = append(a.hungry, t)
 	}
@@ -145,7 +145,7 @@ type heard struct {
 // this the poll would find it, and of a burst into one lane that is read in parts many were
 // a poll late. So many at most of each namespace, as one Peek may bring.
 func (a *Planner) remind(l *lane, e task.Entry) {
-	if t := l.queue.tenant; l.reading && l.known[e.Name] == nil && t.heard < peekChunk {
+	if t := l.queue.namespace; l.reading && l.known[e.Name] == nil && t.heard < peekChunk {
 		t.heard++
 		a.heard = append(a.heard, heard{e, a.seq})
 	}
@@ -157,7 +157,7 @@ func (a *Planner) recall(now task.Millis) {
 	kept := a.heard
 	a.heard = nil
 	for _, h := range kept {
-		if t := a.spaces[h.Lane.Namespace]; t != nil {
+		if t := a.namespaces[h.Lane.Namespace]; t != nil {
 			t.heard = 0
 		}
 		l := a.lanes[h.Lane]

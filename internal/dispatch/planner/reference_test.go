@@ -23,7 +23,7 @@ func (w *world) judge() *lane {
 
 // rank is what is compared, the most weighty first.
 func (w *world) rank(l *lane) []int64 {
-	q, t := l.queue, l.queue.tenant
+	q, t := l.queue, l.queue.namespace
 	since := l.earliest()
 	if q.settings.Rate == 0 {
 		since = max(since, l.served)
@@ -37,14 +37,14 @@ func (w *world) rank(l *lane) []int64 {
 	}
 	return []int64{
 		0, int64(t.since), int64(t.number), int64(q.since), int64(q.number),
-		routine, routine * q.shelves[l.name.Priority].turn, int64(l.name.Priority), int64(since), int64(l.turn), int64(l.number),
+		routine, routine * q.bands[l.name.Priority].turn, int64(l.name.Priority), int64(since), int64(l.turn), int64(l.number),
 	}
 }
 
 func (w *world) mayRun(l *lane) bool { return w.mayRunButForSlots(l) && w.hasSlot(l) }
 
 func (w *world) mayRunButForSlots(l *lane) bool {
-	t, s := l.target, l.queue.settings
+	t, s := l.destination, l.queue.settings
 	if l.name.Priority == task.Quarantine && w.count(inQuarantine) > 0 {
 		return false
 	}
@@ -64,7 +64,7 @@ func (w *world) mayRunButForSlots(l *lane) bool {
 		return false
 	case s.Concurrency > 0 && w.count(func(p *Pick) bool { return p.lane.queue == l.queue }) >= s.Concurrency:
 		return false
-	case s.PerDestination > 0 && w.count(func(p *Pick) bool { return p.lane.outlet == l.outlet }) >= s.PerDestination:
+	case s.PerDestination > 0 && w.count(func(p *Pick) bool { return p.lane.queueDestination == l.queueDestination }) >= s.PerDestination:
 		return false
 	}
 	return w.count(func(p *Pick) bool { return p.lane == l }) < (w.a.slots.all+1)/2
@@ -93,7 +93,7 @@ func (w *world) hasShare(l *lane) bool {
 
 // hasSlot is the law of slots.
 func (w *world) hasSlot(l *lane) bool {
-	all, class := w.a.slots.all, l.target.class
+	all, class := w.a.slots.all, l.destination.class
 	pool := max([]int{all, all * 3 / 4, all / 4}[class], 1)
 	left := all - len(w.picks)
 	last, scarce, lent := pool/16, pool/8, pool/2

@@ -256,12 +256,12 @@ func TestABrokenHostWithoutTasksIsForgotten(t *testing.T) {
 		t.Fatalf("%d breakers are open", a.broken)
 	}
 	a.check(noon)
-	a.Tick(rememberTarget)
-	if a.check(noon); len(a.targets) != 1 {
+	a.Tick(rememberDestination)
+	if a.check(noon); len(a.destinations) != 1 {
 		t.Error("it was forgotten early")
 	}
-	a.Tick(rememberTarget + 2*time.Second)
-	if a.check(noon); len(a.targets) != 0 || a.broken != 0 || len(a.queues) != 0 || len(a.spaces) != 0 {
-		t.Errorf("%d targets, %d breakers, %d queues and %d namespaces are left", len(a.targets), a.broken, len(a.queues), len(a.spaces))
+	a.Tick(rememberDestination + 2*time.Second)
+	if a.check(noon); len(a.destinations) != 0 || a.broken != 0 || len(a.queues) != 0 || len(a.namespaces) != 0 {
+		t.Errorf("%d targets, %d breakers, %d queues and %d namespaces are left", len(a.destinations), a.broken, len(a.queues), len(a.namespaces))
 	}
 }

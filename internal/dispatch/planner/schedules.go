@@ -33,7 +33,7 @@ func (a *Planner) placeSchedules(l *lane, now task.Millis) {
 
 // endedOne takes in that an occurrence has ended for whose end its schedule may wait.
 func (a *Planner) endedOne(e task.Entry) {
-	t := a.tenantOf(e.Lane.Namespace)
+	t := a.namespaceOf(e.Lane.Namespace)
 	if len(t.ended) == 0 {
 		a.ended = append(a.ended, t)
 	}

@@ -12,11 +12,11 @@ func (a *Planner) Configure(now task.Millis, s *task.Settings) {
 		s = none
 	}
 	a.settings = s
-	for name, t := range a.spaces {
+	for name, t := range a.namespaces {
 		t.suspended = s.Suspended(name)
 	}
 	for key, q := range a.queues {
-		if next := s.Queue(key.namespace, key.name); next != q.settings || q.stopped != q.tenant.suspended {
+		if next := s.Queue(key.namespace, key.name); next != q.settings || q.stopped != q.namespace.suspended {
 			a.reconfigure(q, next, now)
 		}
 	}

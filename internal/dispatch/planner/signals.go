@@ -35,7 +35,7 @@ func (a *Planner) BreakerChanges() []BreakerChange {
 }
 
 // Several reports whether more than one namespace is known.
-func (a *Planner) Several() bool { return len(a.spaces) > 1 }
+func (a *Planner) Several() bool { return len(a.namespaces) > 1 }
 
 // Size returns how many tasks and lanes are known, and how many breakers are open or
 // half-open.

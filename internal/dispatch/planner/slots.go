@@ -51,7 +51,7 @@ const (
 // eleven hanging lanes, arriving one after another, took every slot.
 type slots struct {
 	all, free int
-	held      [classes]int // attempts under way, by what their target was when they were picked
+	held      [classes]int // attempts under way, by what their destination was when they were picked
 }
 
 func newSlots(n int) slots { return slots{all: n, free: n} }
@@ -85,13 +85,13 @@ func (s *slots) shared() int { return s.all - s.all/8 }
 
 // cost returns what l needs to start another attempt.
 func (s *slots) cost(l *lane) cost {
-	pool, n := s.pool(l.target.class), neverFits
+	pool, n := s.pool(l.destination.class), neverFits
 	if l.quarantined() {
-		n[l.target.class] = 0
+		n[l.destination.class] = 0
 		return n
 	}
 	last, scarce, lent := pool/16, pool/8, pool/2
-	if l.target.class != proven {
+	if l.destination.class != proven {
 		last, scarce, lent = 0, pool/2, pool-pool/8
 	}
 	need := last
@@ -101,8 +101,8 @@ func (s *slots) cost(l *lane) cost {
 	case l.running > 0:
 		need = max(l.running, scarce)
 	}
-	n[l.target.class] = int32(need)
-	if l.target.class == proven && l.running < l.allowance {
+	n[l.destination.class] = int32(need)
+	if l.destination.class == proven && l.running < l.allowance {
 		n[share] = 0
 	}
 	return n

@@ -65,7 +65,7 @@ func (w *walk) spent(cost int) { w.now = w.pause(cost) }
 func (a *Planner) Destinations(now time.Time, pause func(cost int) time.Time) []Destination {
 	var list []Destination
 	w := &walk{now, pause}
-	for _, t := range a.targets {
+	for _, t := range a.destinations {
 		if t.key.destination == "" { // of schedules
 			continue
 		}
@@ -93,7 +93,7 @@ func (a *Planner) wallAt(steady time.Duration, now time.Time) time.Time {
 	return now.Add(steady - a.steady).Round(0)
 }
 
-func (a *Planner) destination(t *target, w *walk) Destination {
+func (a *Planner) destination(t *destination, w *walk) Destination {
 	d := Destination{
 		Namespace: t.key.namespace, Host: t.key.destination,
 		Breaker: t.breaker.state(a.steady), Running: t.running,
@@ -160,7 +160,7 @@ func (a *Planner) limitOf(q *queue, now time.Time) (Limit, time.Time) {
 // were its turn.
 func (a *Planner) fits(q *queue) bool {
 	left := a.left()
-	return q.quarantineNode.inTree && q.quarantineNode.cost.fit(left) || q.node.inTree && q.node.cost.fit(q.tenant.divide(left))
+	return q.quarantineNode.inTree && q.quarantineNode.cost.fit(left) || q.node.inTree && q.node.cost.fit(q.namespace.divide(left))
 }
 
 // overdue returns how many tasks that are known of l are due, and for how long

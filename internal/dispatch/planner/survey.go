@@ -32,9 +32,9 @@ type round struct {
 	lanes int  // that it has looked at
 	idle  int  // destinations without tasks that it has seen
 	// The places down to which it has looked at lanes, queues and destinations.
-	lane, queue, target int
-	from                task.LaneCursor
-	read                bool // it has seen all lanes of the store
+	lane, queue, destination int
+	from                     task.LaneCursor
+	read                     bool // it has seen all lanes of the store
 
 	checked task.Millis // when the last one began
 }
@@ -45,7 +45,7 @@ func (r *round) hurry() { r.next, r.again = 0, r.under }
 // Page is a step of the round of a namespace.
 type Page struct {
 	task.LanePageRead
-	tenant *tenant
+	namespace *namespace
 }
 
 // BeginRounds begins the rounds that may begin. names are the namespaces that have
@@ -53,9 +53,9 @@ type Page struct {
 func (a *Planner) BeginRounds(now task.Millis, names []string) {
 	a.polls++
 	for _, name := range names {
-		a.tenantOf(name).round.poll = a.polls
+		a.namespaceOf(name).round.poll = a.polls
 	}
-	for _, t := range a.spaces {
+	for _, t := range a.namespaces {
 		if !t.round.under && t.round.next <= a.steady {
 			a.beginRound(t, now)
 		}
@@ -63,11 +63,11 @@ func (a *Planner) BeginRounds(now task.Millis, names []string) {
 	a.checked = now
 }
 
-func (a *Planner) beginRound(t *tenant, now task.Millis) {
+func (a *Planner) beginRound(t *namespace, now task.Millis) {
 	r := &t.round
 	*r = round{
 		under: true, poll: r.poll, began: a.steady, back: r.checked > now, checked: now,
-		lane: len(t.lanes), queue: len(t.all), target: len(t.targets), read: r.poll != a.polls,
+		lane: len(t.lanes), queue: len(t.all), destination: len(t.destinations), read: r.poll != a.polls,
 	}
 	a.rounds = append(a.rounds, t)
 }
@@ -96,7 +96,7 @@ func (a *Planner) Pages(now task.Millis) (pages []Page) {
 // failed: these rounds end, and begin again with the next poll.
 func (a *Planner) AbsorbPages(now task.Millis, pages []Page, found []task.LanePage) {
 	for i, p := range pages {
-		r := &p.tenant.round
+		r := &p.namespace.round
 		if found == nil {
 			r.read = true
 		} else {
@@ -104,14 +104,14 @@ func (a *Planner) AbsorbPages(now task.Millis, pages []Page, found []task.LanePa
 			r.lanes += len(found[i].Heads)
 			r.from, r.read = found[i].Next, found[i].Last
 		}
-		a.turnRound(p.tenant, now)
+		a.turnRound(p.namespace, now)
 	}
 }
 
 // turnRound puts t behind the others, or ends its round if that has seen all.
-func (a *Planner) turnRound(t *tenant, now task.Millis) {
+func (a *Planner) turnRound(t *namespace, now task.Millis) {
 	r := &t.round
-	if !r.read || r.lane > 0 || r.queue > 0 || r.target > 0 {
+	if !r.read || r.lane > 0 || r.queue > 0 || r.destination > 0 {
 		a.rounds = append(a.rounds, t)
 		return
 	}
@@ -124,16 +124,16 @@ func (a *Planner) turnRound(t *tenant, now task.Millis) {
 }
 
 // letGo forgets a namespace without known lanes.
-func (a *Planner) letGo(t *tenant) {
-	if len(t.all) == 0 && len(t.targets) == 0 && len(t.ended) == 0 && t.round.poll != a.polls {
-		delete(a.spaces, t.name)
+func (a *Planner) letGo(t *namespace) {
+	if len(t.all) == 0 && len(t.destinations) == 0 && len(t.ended) == 0 && t.round.poll != a.polls {
+		delete(a.namespaces, t.name)
 	}
 }
 
 // checkSome looks at the next lanes of t, or queues and destinations if there are no
 // more lanes: limit of each at most. A lane that is let go leaves its place to one that
 // was looked at before, as the places are visited from the last one down.
-func (a *Planner) checkSome(t *tenant, now task.Millis, limit int) {
+func (a *Planner) checkSome(t *namespace, now task.Millis, limit int) {
 	r := &t.round
 	for n := limit; n > 0 && r.lane > 0; n-- {
 		r.lane--
@@ -151,10 +151,10 @@ func (a *Planner) checkSome(t *tenant, now task.Millis, limit int) {
 			a.checkQueue(t.all[r.queue], now)
 		}
 	}
-	for n := limit; n > 0 && r.target > 0; n-- {
-		r.target--
-		if r.target < len(t.targets) {
-			a.checkTarget(t.targets[r.target], now)
+	for n := limit; n > 0 && r.destination > 0; n-- {
+		r.destination--
+		if r.destination < len(t.destinations) {
+			a.checkDestination(t.destinations[r.destination], now)
 		}
 	}
 }
@@ -162,7 +162,7 @@ func (a *Planner) checkSome(t *tenant, now task.Millis, limit int) {
 // checkLane repairs the effect of a lost wake-up, and lets go of a lane
 // that is empty.
 func (a *Planner) checkLane(l *lane, now task.Millis) {
-	if l.queue.tenant.round.back {
+	if l.queue.namespace.round.back {
 		a.withdraw(l, now)
 	}
 	switch {
@@ -174,7 +174,7 @@ func (a *Planner) checkLane(l *lane, now task.Millis) {
 }
 
 func (a *Planner) checkQueue(q *queue, now task.Millis) {
-	if q.wakeup.IsSet() || q.held != q.settings.Held(now) || q.stopped != q.tenant.suspended { // for others time changes nothing
+	if q.wakeup.IsSet() || q.held != q.settings.Held(now) || q.stopped != q.namespace.suspended { // for others time changes nothing
 		a.refresh(q, now)
 	}
 	if len(q.lanes) > 0 || q.held || q.stopped || q.bucket.debt(a.steady) > 0 || q.lease != nil && !q.lease.spent() {
@@ -183,23 +183,23 @@ func (a *Planner) checkQueue(q *queue, now task.Millis) {
 	a.arm(&q.wakeup, 0, 0)
 	a.dropLease(q.lease)
 	delete(a.queues, q.key)
-	q.tenant.all = without(q.tenant.all, q.inTenant, func(q *queue) *int { return &q.inTenant })
+	q.namespace.all = without(q.namespace.all, q.inNamespace, func(q *queue) *int { return &q.inNamespace })
 }
 
-func (a *Planner) checkTarget(t *target, now task.Millis) {
+func (a *Planner) checkDestination(t *destination, now task.Millis) {
 	if t.wakeup.IsSet() && t.wakeup.Monotonic <= a.steady {
 		a.Wake(&t.wakeup, now)
 	}
 	if len(t.lanes) > 0 || t.closedUntil() > a.steady {
 		return
 	}
-	r := &t.tenant.round
-	if r.idle++; t.heard == 0 || a.steady-t.heard > rememberTarget || r.idle > rememberTargets/len(a.spaces) {
+	r := &t.namespace.round
+	if r.idle++; t.heard == 0 || a.steady-t.heard > rememberDestination || r.idle > rememberDestinations/len(a.namespaces) {
 		before := t.breaker
 		t.breaker = breaker{}
 		a.brokenSince(t, before, nil)
 		a.arm(&t.wakeup, 0, 0)
-		delete(a.targets, t.key)
-		t.tenant.targets = without(t.tenant.targets, t.inTenant, func(t *target) *int { return &t.inTenant })
+		delete(a.destinations, t.key)
+		t.namespace.destinations = without(t.namespace.destinations, t.inNamespace, func(t *destination) *int { return &t.inNamespace })
 	}
 }

@@ -18,7 +18,7 @@ type Wakeup struct {
 	Timer uint64 // the caller's: the number of the timer that is set for the moment
 }
 
-// wakeable is what has a Wakeup: a lane, a queue or a target, among others.
+// wakeable is what has a Wakeup: a lane, a queue or a destination, among others.
 type wakeable interface {
 	// wake finds out whether the moment of the wake-up has come. A timer that fired
 	// too early, or too late, does no harm.
