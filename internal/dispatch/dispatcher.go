@@ -49,8 +49,8 @@ type Dispatcher struct {
 
 	wake     chan struct{} // to the claimer: there may be something to claim
 	fires    chan struct{} // to the firer: a schedule is due
-	hunger   chan struct{} // to the poller: a lane has room for more
-	unread   chan struct{} // to the poller: a resumed queue has not been read yet
+	refills  chan struct{} // to the poller: a lane has room for more
+	surveys  chan struct{} // to the poller: a resumed queue has not been read yet
 	asks     chan struct{} // to the askers: a part of a limit must be requested
 	asked    chan struct{} // to seeOut: no such request is left
 	outcomes chan *attempt // to the settler: has room for every slot, so sending never blocks
@@ -84,8 +84,8 @@ func New(config Config, queue task.Queue, deliver Deliver) *Dispatcher {
 		skips:    skips{complaints{logger: c.Logger}},
 		wake:     make(chan struct{}, 1),
 		fires:    make(chan struct{}, 1),
-		hunger:   make(chan struct{}, 1),
-		unread:   make(chan struct{}, 1),
+		refills:  make(chan struct{}, 1),
+		surveys:  make(chan struct{}, 1),
 		asks:     make(chan struct{}, 1),
 		asked:    make(chan struct{}, 1),
 		outcomes: make(chan *attempt, c.Slots),
@@ -134,7 +134,7 @@ func (d *Dispatcher) update(change func(now task.Millis)) {
 	d.mu.Unlock()
 	d.logBreakers(changes)
 	if signals.Survey {
-		signal(d.unread)
+		signal(d.surveys)
 	}
 	if signals.Claim {
 		signal(d.wake)
@@ -143,7 +143,7 @@ func (d *Dispatcher) update(change func(now task.Millis)) {
 		signal(d.fires)
 	}
 	if signals.Refill {
-		signal(d.hunger)
+		signal(d.refills)
 	}
 	if signals.Permits {
 		signal(d.asks)

@@ -18,9 +18,9 @@ func (d *Dispatcher) poller(ctx context.Context) {
 		select {
 		case <-tick.C:
 			d.survey(ctx)
-		case <-d.unread:
+		case <-d.surveys:
 			d.survey(ctx)
-		case <-d.hunger:
+		case <-d.refills:
 			select {
 			case <-tick.C: // of two that are ready select takes any
 				d.survey(ctx)

@@ -41,15 +41,15 @@ type lane struct {
 	// scan says that the store's head is earlier than all that is known: a
 	// hint was missed. The lane is read again from its start, up to scanned so
 	// far, for as long as that brings to light anything new.
-	scan    bool
-	scanned task.Position
-	hungry  bool        // stands in namespace.hungry
-	inLine  int         // its place there
-	wanted  task.Millis // since when it waits there: see want
-	asked   uint64      // of lanes that wait equally long the first is read first
-	read    task.Millis // when a read of it was planned last, 0: never
-	reading bool        // it is being read on from its cursor
-	firing  bool        // stands in Planner.firing
+	scan      bool
+	scanned   task.Position
+	needsRead bool        // stands in namespace.readQueue
+	readPlace int         // its place there
+	readSince task.Millis // since when it waits there: see requestRead
+	asked     uint64      // of lanes that wait equally long the first is read first
+	read      task.Millis // when a read of it was planned last, 0: never
+	reading   bool        // it is being read on from its cursor
+	firing    bool        // stands in Planner.firing
 
 	running   int // attempts, from the claim to the settlement
 	allowance int // see slots
@@ -99,10 +99,10 @@ func (l *lane) next() task.Millis {
 
 // before and place keep l in the line of those that want to be read.
 func (l *lane) before(other *lane) bool {
-	return l.wanted < other.wanted || l.wanted == other.wanted && l.asked < other.asked
+	return l.readSince < other.readSince || l.readSince == other.readSince && l.asked < other.asked
 }
 
-func (l *lane) place() *int { return &l.inLine }
+func (l *lane) place() *int { return &l.readPlace }
 
 // left reports whether p lies in the part that was left for a later read.
 func (l *lane) left(p task.Position) bool { return l.behind && l.cursor.Less(p) }

@@ -130,8 +130,8 @@ func (a *Planner) pick(l *lane, now task.Millis) Pick {
 		a.redo(&t.chore, now)
 	}
 	a.replace(l, now)
-	if l.behind && a.wantsMore(l, now) {
-		a.want(l, l.next())
+	if l.behind && a.needsMore(l, now) {
+		a.requestRead(l, l.next())
 	}
 	return p
 }

@@ -38,8 +38,8 @@ func (w *world) step() {
 	for len(w.a.chores) > 0 { // as the shell does, this step and the next ones
 		w.a.Work(w.now)
 	}
-	if w.a.unread && w.lossy == 0 {
-		w.a.unread = false
+	if w.a.needsSurvey && w.lossy == 0 {
+		w.a.needsSurvey = false
 		w.poll(func() {})
 	}
 }

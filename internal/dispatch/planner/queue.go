@@ -23,11 +23,11 @@ type namespace struct {
 	all          []*queue
 	destinations []*destination
 
-	known  int         // tasks
-	hungry heap[*lane] // lanes that want to be read
-	heard  int         // hints of it in Planner.heard
-	ended  []task.Key  // schedules with ended occurrences, which may wait for that
-	round  round
+	known     int         // tasks
+	readQueue heap[*lane] // lanes that want to be read
+	heard     int         // hints of it in Planner.heard
+	ended     []task.Key  // schedules with ended occurrences, which may wait for that
+	round     round
 }
 
 // reserve returns how many tasks of each lane of t may be known, however full the
@@ -272,8 +272,8 @@ func (a *Planner) resizeLane(l *lane, now task.Millis) {
 	if depth := a.depth(l); l.order.len() > depth {
 		a.gone(l, l.shed(depth))
 	}
-	if l.behind && a.wantsMore(l, now) {
-		a.want(l, l.next())
+	if l.behind && a.needsMore(l, now) {
+		a.requestRead(l, l.next())
 	}
 }
 
@@ -295,7 +295,7 @@ func (a *Planner) refresh(q *queue, now task.Millis) {
 // the room of others, however long. It is read again afterwards.
 func (a *Planner) hold(q *queue, now task.Millis, held, stopped bool) {
 	if q.held && !held || q.stopped && !stopped {
-		a.unread = true
+		a.needsSurvey = true
 		q.namespace.round.hurry()
 	}
 	q.held, q.stopped, q.free = held, stopped, a.steady

@@ -29,50 +29,50 @@ func (a *Planner) survey(now task.Millis, heads []task.LaneHead) {
 		if h.Due <= l.cursor.Due && h.Due < l.earliest() {
 			l.scan, l.scanned = true, task.Position{}
 		}
-		if l.scan || a.wantsMore(l, now) {
-			a.want(l, h.Due)
+		if l.scan || a.needsMore(l, now) {
+			a.requestRead(l, h.Due)
 		}
 	}
 }
 
-// wantsMore reports whether l is to be read on from its cursor: while it is
+// needsMore reports whether l is to be read on from its cursor: while it is
 // behind, whenever half of its room is empty, and otherwise when half of the
 // window has passed.
-func (a *Planner) wantsMore(l *lane, now task.Millis) bool {
+func (a *Planner) needsMore(l *lane, now task.Millis) bool {
 	if l.behind {
 		return a.room(l) > l.order.len()/2
 	}
 	return l.cursor.Due <= now.Add(a.config.Window/2)
 }
 
-// want puts l, which may have a task due at an instant, into the line of its
+// requestRead puts l, which may have a task due at an instant, into the line of its
 // namespace. The lane that has waited longest is first: since that instant, or since
 // it was read last.
-func (a *Planner) want(l *lane, due task.Millis) {
-	if l.hungry {
+func (a *Planner) requestRead(l *lane, due task.Millis) {
+	if l.needsRead {
 		return
 	}
 	t := l.queue.namespace
-	if t.hungry.len() == 0 {
-		a.hungry = append(a.hungry, t)
+	if t.readQueue.len() == 0 {
+		a.readTurns = append(a.readTurns, t)
 	}
-	l.hungry, l.wanted, l.asked = true, max(due, l.read), a.next()
-	t.hungry.push(l)
+	l.needsRead, l.readSince, l.asked = true, max(due, l.read), a.next()
+	t.readQueue.push(l)
 }
 
 // nextToRead takes the lane out of the lines that is read next. Namespaces take
 // turns, lane by lane: however many lanes one of them has, the first of another is
 // in the next Peek.
 func (a *Planner) nextToRead(now task.Millis) *lane {
-	t := a.hungry[0]
-	a.hungry[0] = nil
-	a.hungry = a.hungry[1:]
-	l := t.hungry.min()
-	t.hungry.remove(l)
-	if t.hungry.len() > 0 {
-		a.hungry = append(a.hungry, t)
+	t := a.readTurns[0]
+	a.readTurns[0] = nil
+	a.readTurns = a.readTurns[1:]
+	l := t.readQueue.min()
+	t.readQueue.remove(l)
+	if t.readQueue.len() > 0 {
+		a.readTurns = append(a.readTurns, t)
 	}
-	l.hungry, l.read = false, now
+	l.needsRead, l.read = false, now
 	return l
 }
 
@@ -86,7 +86,7 @@ func (a *Planner) Reads(now task.Millis) []Read {
 	}
 	var reads []Read
 	budget, horizon := peekChunk, now.Add(a.config.Window)
-	for len(a.hungry) > 0 && budget > 0 {
+	for len(a.readTurns) > 0 && budget > 0 {
 		l := a.nextToRead(now)
 		if l.scan {
 			reads = append(reads, a.request(l, true, l.scanned, min(l.cursor.Due, horizon), scanChunk))
@@ -96,7 +96,7 @@ func (a *Planner) Reads(now task.Millis) []Read {
 		if l.behind {
 			chunk = farChunk
 		}
-		if limit := min(a.room(l), chunk); limit > 0 && a.wantsMore(l, now) {
+		if limit := min(a.room(l), chunk); limit > 0 && a.needsMore(l, now) {
 			reads = append(reads, a.request(l, false, l.cursor, horizon, limit))
 			budget -= limit
 			l.reading = true
@@ -184,7 +184,7 @@ func (a *Planner) absorbScan(r Read, found []task.Entry) {
 	l.scan = news > 0 && len(found) == r.Limit
 	if l.scan {
 		l.scanned = found[len(found)-1].Position()
-		a.want(l, l.scanned.Due)
+		a.requestRead(l, l.scanned.Due)
 	}
 }
 
@@ -205,10 +205,10 @@ func (a *Planner) absorbFar(now task.Millis, r Read, found []task.Entry) {
 	if full {
 		l.behind, l.cursor = true, found[len(found)-1].Position()
 	}
-	if full && !a.wantsMore(l, now) { // hints have filled the room with what is later: the earliest come first
+	if full && !a.needsMore(l, now) { // hints have filled the room with what is later: the earliest come first
 		a.gone(l, l.trim(l.cursor))
 	}
-	if full && a.wantsMore(l, now) {
-		a.want(l, l.next())
+	if full && a.needsMore(l, now) {
+		a.requestRead(l, l.next())
 	}
 }

@@ -111,7 +111,7 @@ func TestAReadThatIsOlderThanAClaimDoesNotBringItBack(t *testing.T) {
 		a.Hint(noon, entry("host", "t", noon))
 		l := a.lanes[laneOf("host")]
 		l.cursor, l.scan = task.Position{Due: noon + 1}, true
-		a.want(l, l.next())
+		a.requestRead(l, l.next())
 		reads := a.Reads(noon)
 		p := a.Take(noon, 1)[0]
 		if answer {
@@ -162,7 +162,7 @@ func TestHintsBeyondTheCursorGiveWayToWhatIsEarlier(t *testing.T) {
 			t.Fatalf("%s stands in the way of what is earlier", name)
 		}
 	}
-	if !l.hungry || !l.left(task.Position{Due: noon + 9000}) {
+	if !l.needsRead || !l.left(task.Position{Due: noon + 9000}) {
 		t.Error("the rest will not be read")
 	}
 }

@@ -69,8 +69,8 @@ func (a *Planner) TakeFires(now task.Millis, limit int) (fires []task.Fire) {
 		}
 		l.firing = false
 		a.place(l, now) // behind the others, where more is due
-		if l.behind && a.wantsMore(l, now) {
-			a.want(l, l.next())
+		if l.behind && a.needsMore(l, now) {
+			a.requestRead(l, l.next())
 		}
 	}
 	return fires

@@ -16,11 +16,11 @@ func (a *Planner) Signals() Signals {
 	s := Signals{
 		Claim:   a.first() != nil,
 		Fire:    a.fires(),
-		Refill:  len(a.hungry)+len(a.chores) > 0,
-		Survey:  a.unread,
+		Refill:  len(a.readTurns)+len(a.chores) > 0,
+		Survey:  a.needsSurvey,
 		Permits: len(a.pending) > 0,
 	}
-	a.unread = false
+	a.needsSurvey = false
 	return s
 }
 

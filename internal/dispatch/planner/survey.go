@@ -168,7 +168,7 @@ func (a *Planner) checkLane(l *lane, now task.Millis) {
 	switch {
 	case l.state == waiting && l.wakeup.Wall <= now:
 		a.Wake(&l.wakeup, now)
-	case l.state == idle && l.running == 0 && !l.hungry && !l.firing && !a.remember(l, now):
+	case l.state == idle && l.running == 0 && !l.needsRead && !l.firing && !a.remember(l, now):
 		a.drop(l, now)
 	}
 }
