@@ -46,7 +46,7 @@ func (d *Dispatcher) survey(ctx context.Context) {
 	d.look(ctx)
 }
 
-// look takes the steps of rounds, goes on with chores, and carries out the reads that the planner wants,
+// look takes the steps of rounds, goes on with updates of lanes, and carries out the reads that the planner wants,
 // until it wants no more or the next survey is due.
 func (d *Dispatcher) look(ctx context.Context) {
 	for began := d.monotonic(); d.monotonic()-began < d.config.Poll; {

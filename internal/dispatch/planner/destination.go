@@ -12,7 +12,7 @@ type destination struct {
 	lanes     []*lane
 
 	inNamespace int // its place in the namespace's list
-	chore       chore
+	update      laneUpdate
 	wakeup      Wakeup // for the next moment at which one of the waits below ends
 
 	class    class

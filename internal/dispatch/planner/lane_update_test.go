@@ -10,8 +10,8 @@ import (
 )
 
 // TestAChoreReachesEveryLaneWhileLanesComeAndGo: a lane that goes leaves its place to the
-// last one, which the chore may not have reached.
-func TestAChoreReachesEveryLaneWhileLanesComeAndGo(t *testing.T) {
+// last one, which the update may not have reached.
+func TestAnUpdateReachesEveryLaneWhileLanesComeAndGo(t *testing.T) {
 	const now = 1_000_000
 	for seed := range uint64(20) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
@@ -52,7 +52,7 @@ func TestAChoreReachesEveryLaneWhileLanesComeAndGo(t *testing.T) {
 			default:
 				a.Work(now)
 			}
-			if len(a.chores) > 0 {
+			if len(a.updates) > 0 {
 				continue
 			}
 			want := ready

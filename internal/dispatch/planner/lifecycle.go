@@ -28,8 +28,8 @@ func (a *Planner) open(name task.Lane, now task.Millis) *lane {
 	l.inQueue, q.lanes = len(q.lanes), append(q.lanes, l)
 	l.inDestination, l.destination.lanes = len(l.destination.lanes), append(l.destination.lanes, l)
 	l.inNamespace, q.namespace.lanes = len(q.namespace.lanes), append(q.namespace.lanes, l)
-	q.chore.grown()
-	l.destination.chore.grown()
+	q.update.grown()
+	l.destination.update.grown()
 	a.lanes[name] = l
 	return l
 }
@@ -46,7 +46,7 @@ func (a *Planner) queueOf(key queueKey, now task.Millis) *queue {
 	t := a.namespaceOf(key.namespace)
 	q := &queue{key: key, namespace: t, settings: a.settings.Queue(key.namespace, key.name), destinations: map[string]*queueDestination{}, turns: turns{number: a.next()}, free: a.steady}
 	q.node.owner, q.quarantineNode.owner, q.wakeup.owner = q, q, q
-	q.chore.lanes = func() []*lane { return q.lanes }
+	q.update.lanes = func() []*lane { return q.lanes }
 	q.bucket.configure(q.settings, a.steady)
 	a.leaseLimits(q)
 	a.queues[key] = q
@@ -70,7 +70,7 @@ func (a *Planner) destinationOf(key destinationKey) *destination {
 	if t == nil {
 		t = &destination{key: key, number: a.next(), class: unknown}
 		t.wakeup.owner, t.namespace = t, a.namespaceOf(key.namespace)
-		t.chore.lanes = func() []*lane { return t.lanes }
+		t.update.lanes = func() []*lane { return t.lanes }
 		t.inNamespace, t.namespace.destinations = len(t.namespace.destinations), append(t.namespace.destinations, t)
 		a.destinations[key] = t
 	}
@@ -90,8 +90,8 @@ func (a *Planner) drop(l *lane, now task.Millis) {
 		a.dropLease(o.lease)
 		delete(q.destinations, l.name.Destination)
 	}
-	a.filled(&q.chore, l.inQueue, now)
-	a.filled(&t.chore, l.inDestination, now)
+	a.filled(&q.update, l.inQueue, now)
+	a.filled(&t.update, l.inDestination, now)
 }
 
 // without returns list without the member at a place, which the last one takes.

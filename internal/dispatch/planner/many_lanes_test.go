@@ -151,7 +151,7 @@ func TestAChangeForAHundredThousandLanesIsTakenInPieceByPiece(t *testing.T) {
 	if picks := a.Take(now, claimBatch); len(picks) > 0 {
 		t.Errorf("%d tasks start, though their receiver wants nothing for a minute", len(picks))
 	}
-	for steps := 0; len(a.chores) > 0; steps++ {
+	for steps := 0; len(a.updates) > 0; steps++ {
 		was := ready()
 		if a.Work(now); was-ready() > most || steps > manyLanes {
 			t.Fatalf("in step %d %d lanes are looked at", steps, was-ready())
@@ -183,7 +183,7 @@ func TestOfManyQueuesEachHasItsTurnHoweverOftenTheirReceiverAsksForPatience(t *t
 			a.Release(&picks[i], now, Replied, nil)
 		}
 		a.Slow(&Pick{lane: target.lanes[0], picked: a.steady}, now, time.Second)
-		for len(a.chores) > 0 {
+		for len(a.updates) > 0 {
 			a.Work(now)
 		}
 	}

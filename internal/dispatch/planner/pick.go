@@ -89,7 +89,7 @@ func (a *Planner) Take(now task.Millis, limit int) []Pick {
 }
 
 // moved reports whether l, which is ready, stood where it does not belong any more: the
-// clock stepped back, or a chore is left.
+// clock stepped back, or an update is left.
 func (a *Planner) moved(l *lane, now task.Millis) bool {
 	if l.earliest() <= now && !l.stale() {
 		return false
@@ -127,7 +127,7 @@ func (a *Planner) pick(l *lane, now task.Millis) Pick {
 	}
 	if t.breaker.open && !l.urgent() {
 		p.probe, t.breaker.probe = a.turn, a.turn
-		a.redo(&t.chore, now)
+		a.redo(&t.update, now)
 	}
 	a.replace(l, now)
 	if l.behind && a.needsMore(l, now) {
@@ -232,10 +232,10 @@ func (a *Planner) Rest(p *Pick, now task.Millis, wait time.Duration) {
 }
 
 // reopen takes in that a destination lets its lanes run, or no longer. The change for
-// its lanes is a chore.
+// its lanes is an update.
 func (a *Planner) reopen(t *destination, now task.Millis) {
 	a.arm(&t.wakeup, 0, t.next(a.steady))
-	a.redo(&t.chore, now)
+	a.redo(&t.update, now)
 }
 
 // wake is called when a wait of t ends.

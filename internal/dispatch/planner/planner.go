@@ -52,16 +52,16 @@ type Planner struct {
 	quarantine  quarantineSlot
 	startable   waitTree[*namespace] // that may start something
 	namespaces  map[string]*namespace
-	turn        uint64       // counts picks
-	holders     int          // those of them with known tasks
-	readTurns   []*namespace // that have lanes which want to be read, in turns
-	rounds      []*namespace // with a survey under way, in turns: see round
-	polls       uint64       // counts BeginRounds
-	chores      []*chore     // that are not done, in turns
-	pieces      int          // lanes of a piece
-	needsSurvey bool         // a survey is wanted: there are lanes that nothing was to be known of
-	dirty       []*Wakeup    // with a changed moment
-	heard       []heard      // hints of unknown tasks in lanes that are being read
+	turn        uint64        // counts picks
+	holders     int           // those of them with known tasks
+	readTurns   []*namespace  // that have lanes which want to be read, in turns
+	rounds      []*namespace  // with a survey under way, in turns: see round
+	polls       uint64        // counts BeginRounds
+	updates     []*laneUpdate // that are not done, in turns
+	pieces      int           // lanes of a piece
+	needsSurvey bool          // a survey is wanted: there are lanes that nothing was to be known of
+	dirty       []*Wakeup     // with a changed moment
+	heard       []heard       // hints of unknown tasks in lanes that are being read
 
 	firing []*lane      // of schedules that are due, or were
 	ended  []*namespace // that have schedules which may wait for an end, in turns

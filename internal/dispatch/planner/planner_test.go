@@ -35,7 +35,7 @@ func (w *world) step() {
 	case 13:
 		w.fire(1 + w.rnd.IntN(30))
 	}
-	for len(w.a.chores) > 0 { // as the shell does, this step and the next ones
+	for len(w.a.updates) > 0 { // as the shell does, this step and the next ones
 		w.a.Work(w.now)
 	}
 	if w.a.needsSurvey && w.lossy == 0 {

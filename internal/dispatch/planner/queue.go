@@ -45,7 +45,7 @@ type queue struct {
 	destinations map[string]*queueDestination
 	lanes        []*lane
 	inNamespace  int // its place in the namespace's list
-	chore        chore
+	update       laneUpdate
 	wakeup       Wakeup // for the next token, or the end of a pause
 
 	free    time.Duration // valid unless it is held or stopped: since when, or since when it is known
@@ -299,7 +299,7 @@ func (a *Planner) hold(q *queue, now task.Millis, held, stopped bool) {
 		q.namespace.round.hurry()
 	}
 	q.held, q.stopped, q.free = held, stopped, a.steady
-	a.redo(&q.chore, now)
+	a.redo(&q.update, now)
 }
 
 // holds reports whether tasks of q that have this priority must wait, for as long as q is held

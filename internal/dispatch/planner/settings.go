@@ -6,7 +6,7 @@ import "github.com/foliot/foliot/internal/task"
 var none = task.NewSettings()
 
 // Configure puts settings into force; nil: there are none. It costs O(queues with lanes). The change for
-// the lanes of those that have changed is a chore.
+// the lanes of those that have changed is an update.
 func (a *Planner) Configure(now task.Millis, s *task.Settings) {
 	if s == nil {
 		s = none
@@ -30,5 +30,5 @@ func (a *Planner) reconfigure(q *queue, next *task.QueueSettings, now task.Milli
 	}
 	a.leaseLimits(q)
 	a.refresh(q, now)
-	a.redo(&q.chore, now)
+	a.redo(&q.update, now)
 }

@@ -16,7 +16,7 @@ func (a *Planner) Signals() Signals {
 	s := Signals{
 		Claim:   a.first() != nil,
 		Fire:    a.fires(),
-		Refill:  len(a.readTurns)+len(a.chores) > 0,
+		Refill:  len(a.readTurns)+len(a.updates) > 0,
 		Survey:  a.needsSurvey,
 		Permits: len(a.pending) > 0,
 	}
@@ -25,7 +25,7 @@ func (a *Planner) Signals() Signals {
 }
 
 // Busy reports whether a survey is under way, or a change for many lanes.
-func (a *Planner) Busy() bool { return len(a.rounds)+len(a.chores) > 0 }
+func (a *Planner) Busy() bool { return len(a.rounds)+len(a.updates) > 0 }
 
 // BreakerChanges returns the breakers that opened or closed since the last call.
 func (a *Planner) BreakerChanges() []BreakerChange {
