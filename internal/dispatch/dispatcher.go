@@ -39,7 +39,7 @@ type Dispatcher struct {
 	config  Config
 	queue   task.Queue
 	deliver Deliver
-	steady  *steady // monotonic's
+	clock   *monotonicClock // monotonic's
 	logs    complaints
 	skips   skips
 
@@ -79,7 +79,7 @@ func New(config Config, queue task.Queue, deliver Deliver) *Dispatcher {
 		c.Permits = nil
 	}
 	d := &Dispatcher{
-		config: c, queue: queue, deliver: deliver, steady: newSteady(),
+		config: c, queue: queue, deliver: deliver, clock: newMonotonicClock(),
 		logs:     complaints{logger: c.Logger},
 		skips:    skips{complaints{logger: c.Logger}},
 		wake:     make(chan struct{}, 1),
@@ -205,7 +205,7 @@ func (d *Dispatcher) now() task.Millis { return task.FloorMillis(d.config.Now())
 func (d *Dispatcher) trusted() task.Millis { return task.FloorMillis(d.config.Trusted()) }
 
 // monotonic returns the time since New by the clock that never goes back.
-func (d *Dispatcher) monotonic() time.Duration { return d.steady.now() }
+func (d *Dispatcher) monotonic() time.Duration { return d.clock.now() }
 
 func (d *Dispatcher) failure() error {
 	d.mu.Lock()

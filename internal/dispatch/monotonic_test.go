@@ -9,8 +9,8 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-func TestTheSteadyClockGoesOnInASleepAndNeverBack(t *testing.T) {
-	s := &steady{}
+func TestTheMonotonicClockGoesOnInASleepAndNeverBack(t *testing.T) {
+	s := &monotonicClock{}
 	for i, look := range []struct{ monotonic, wall, want time.Duration }{
 		{1 * time.Second, 1 * time.Second, 1 * time.Second},
 		{2 * time.Second, 2*time.Second + 900*time.Millisecond, 2 * time.Second}, // corrected
@@ -31,9 +31,9 @@ func TestAnAttemptIsNotSentAfterTheMachineSleptPastItsLease(t *testing.T) {
 	var live error
 	r := func(ctx context.Context, d task.Delivery) task.Outcome {
 		if d.Number == 1 && live == nil {
-			b.steady.mu.Lock()
-			b.steady.gap -= time.Hour // the wall clock went an hour further than the monotonic one
-			b.steady.mu.Unlock()
+			b.clock.mu.Lock()
+			b.clock.gap -= time.Hour // the wall clock went an hour further than the monotonic one
+			b.clock.mu.Unlock()
 			live = d.Live()
 			return task.Outcome{Verdict: task.Unsent, Error: "the lease ended"}
 		}
@@ -49,8 +49,8 @@ func TestAnAttemptIsNotSentAfterTheMachineSleptPastItsLease(t *testing.T) {
 	}
 }
 
-func BenchmarkSteady(b *testing.B) {
-	s := newSteady()
+func BenchmarkMonotonicClock(b *testing.B) {
+	s := newMonotonicClock()
 	for b.Loop() {
 		s.now()
 	}

@@ -26,9 +26,9 @@ func (a *Planner) brokenSince(t *destination, before breaker, cause *task.Outcom
 	case b.open == before.open:
 	case b.open:
 		a.broken++
-		a.changes = append(a.changes, BreakerChange{Namespace: t.key.namespace, Destination: t.key.destination, Open: true, Failures: t.failures, Rest: b.until - a.steady, Cause: cause})
+		a.changes = append(a.changes, BreakerChange{Namespace: t.key.namespace, Destination: t.key.destination, Open: true, Failures: t.failures, Rest: b.until - a.monotonic, Cause: cause})
 	default:
 		a.broken--
-		a.changes = append(a.changes, BreakerChange{Namespace: t.key.namespace, Destination: t.key.destination, Lasted: a.steady - before.since, Cause: cause})
+		a.changes = append(a.changes, BreakerChange{Namespace: t.key.namespace, Destination: t.key.destination, Lasted: a.monotonic - before.since, Cause: cause})
 	}
 }

@@ -43,11 +43,11 @@ func TestAnUpdateReachesEveryLaneWhileLanesComeAndGo(t *testing.T) {
 					empty = empty[:n-1]
 				}
 			case 7:
-				if target.asked > a.steady {
+				if target.asked > a.monotonic {
 					a.Tick(target.asked)
 					a.reopen(target, now)
 				} else {
-					a.Slow(&Pick{lane: target.lanes[0], picked: a.steady}, now, time.Minute)
+					a.Slow(&Pick{lane: target.lanes[0], picked: a.monotonic}, now, time.Minute)
 				}
 			default:
 				a.Work(now)
@@ -56,7 +56,7 @@ func TestAnUpdateReachesEveryLaneWhileLanesComeAndGo(t *testing.T) {
 				continue
 			}
 			want := ready
-			if target.asked > a.steady {
+			if target.asked > a.monotonic {
 				want = barred
 			}
 			for _, l := range a.lanes {

@@ -44,10 +44,10 @@ func (a *Planner) queueOf(key queueKey, now task.Millis) *queue {
 		return q
 	}
 	t := a.namespaceOf(key.namespace)
-	q := &queue{key: key, namespace: t, settings: a.settings.Queue(key.namespace, key.name), destinations: map[string]*queueDestination{}, turns: turns{number: a.next()}, free: a.steady}
+	q := &queue{key: key, namespace: t, settings: a.settings.Queue(key.namespace, key.name), destinations: map[string]*queueDestination{}, turns: turns{number: a.next()}, free: a.monotonic}
 	q.node.owner, q.quarantineNode.owner, q.wakeup.owner = q, q, q
 	q.update.lanes = func() []*lane { return q.lanes }
-	q.bucket.configure(q.settings, a.steady)
+	q.bucket.configure(q.settings, a.monotonic)
 	a.leaseLimits(q)
 	a.queues[key] = q
 	q.inNamespace, t.all = len(t.all), append(t.all, q)

@@ -192,7 +192,7 @@ func TestTokensThatAreGivenBackAreNotUsed(t *testing.T) {
 		if len(asks) != 1 {
 			t.Fatalf("%d asks", len(asks))
 		}
-		r, sent := o.Permit(a.steady, 0, asks[0]), a.steady
+		r, sent := o.Permit(a.monotonic, 0, asks[0]), a.monotonic
 		return func() { a.Granted(leases[0], r, sent, now) }
 	}
 	for i := range 4 {

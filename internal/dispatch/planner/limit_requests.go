@@ -94,7 +94,7 @@ func (a *Planner) considerRequest(s *LimitLease) {
 	switch {
 	case s.asking:
 		next = 0
-	case next != 0 && next <= a.steady, a.short(s) && !s.backsOff, s.hasSurplus(), s.exhausted() && a.short(s), a.stopping && s.leftover():
+	case next != 0 && next <= a.monotonic, a.short(s) && !s.backsOff, s.hasSurplus(), s.exhausted() && a.short(s), a.stopping && s.leftover():
 		a.requestNow(s)
 		next = 0
 	}
@@ -121,7 +121,7 @@ func (a *Planner) short(s *LimitLease) bool {
 }
 
 func (a *Planner) wanting(s *LimitLease) bool {
-	soon := s.foreseen > a.steady
+	soon := s.foreseen > a.monotonic
 	if s.destination != nil {
 		return s.destination.running >= s.held && s.held < s.limit() && (soon || s.destination.waits())
 	}
@@ -183,10 +183,10 @@ func (a *Planner) foresee(l *lane, now task.Millis) (early bool) {
 		if s == nil {
 			continue
 		}
-		if s.foreseen <= a.steady {
+		if s.foreseen <= a.monotonic {
 			s.coming = 0
 		}
-		s.foreseen = max(s.foreseen, a.steady+wait)
+		s.foreseen = max(s.foreseen, a.monotonic+wait)
 		s.coming += l.dueBy(l.earliest().Add(foresight), mostAsked)
 		a.considerRequest(s)
 	}
@@ -200,7 +200,7 @@ func (a *Planner) due(s *LimitLease, now task.Millis) int {
 		return 0
 	}
 	n, most := 0, min(a.slots.free, mostAsked)
-	if s.foreseen > a.steady {
+	if s.foreseen > a.monotonic {
 		n = s.coming
 	}
 	count := func(l *lane) bool {
@@ -210,7 +210,7 @@ func (a *Planner) due(s *LimitLease, now task.Millis) int {
 	switch {
 	case s.destination != nil:
 		for _, l := range s.destination.lanes {
-			if l.busy() && !l.destination.barred(l, a.steady) && !count(l) {
+			if l.busy() && !l.destination.barred(l, a.monotonic) && !count(l) {
 				break
 			}
 		}
@@ -259,12 +259,12 @@ func (a *Planner) ask(s *LimitLease, now task.Millis) task.PermitAsk {
 	if a.short(s) {
 		due = max(due, 1) // whatever is counted, it would ask at once again
 	}
-	if !s.lives(a.steady) {
+	if !s.lives(a.monotonic) {
 		s.expire()
 	}
 	s.pending, s.asking, s.hinted, s.asked, s.wanted = false, true, false, s.used, [2]int{}
 	s.mark++
-	ask := task.PermitAsk{PermitScope: s.scope, Concurrency: s.limit(), Used: s.used, UsedAgo: a.steady - s.usedAt}
+	ask := task.PermitAsk{PermitScope: s.scope, Concurrency: s.limit(), Used: s.used, UsedAgo: a.monotonic - s.usedAt}
 	if s.rated() {
 		ask.Rate, ask.Burst, ask.Tokens = q.Rate, q.BurstOrDefault(), s.reserved+min(due, q.BurstOrDefault())
 		s.tokens = min(s.tokens, ask.Tokens)
@@ -272,7 +272,7 @@ func (a *Planner) ask(s *LimitLease, now task.Millis) task.PermitAsk {
 	}
 	if ask.Concurrency > 0 {
 		running := s.running()
-		ask.Want = min(s.want(running+due, a.steady), ask.Concurrency)
+		ask.Want = min(s.want(running+due, a.monotonic), ask.Concurrency)
 		if a.stopping {
 			ask.Want = running
 		}
@@ -291,9 +291,9 @@ func (a *Planner) ask(s *LimitLease, now task.Millis) task.PermitAsk {
 // Granted takes in the reply to an ask that was sent at start.
 func (a *Planner) Granted(s *LimitLease, r task.PermitReply, start time.Duration, now task.Millis) {
 	a.asking--
-	s.asking, s.replied = false, a.steady
+	s.asking, s.replied = false, a.monotonic
 	if r.Err != nil {
-		s.again, s.backsOff = a.steady+askAgain<<min(s.failing, 4), true
+		s.again, s.backsOff = a.monotonic+askAgain<<min(s.failing, 4), true
 		s.failing++
 		a.leaseChanged(s, now)
 		return
@@ -303,10 +303,10 @@ func (a *Planner) Granted(s *LimitLease, r task.PermitReply, start time.Duration
 	s.renew = start + r.Lease/3
 	s.held, s.share = r.Held, r.Share
 	s.tokens = r.Tokens - int(s.used-s.asked) // less than none, if the store had given them up
-	s.after, s.low = a.steady+r.After, max(s.tokens-s.reserved, 0)/2
+	s.after, s.low = a.monotonic+r.After, max(s.tokens-s.reserved, 0)/2
 	s.again, s.backsOff = 0, false
 	if r.Again > 0 {
-		s.again, s.backsOff = a.steady+r.Again, r.Held < s.wanted[0] || r.Tokens < s.wanted[1]
+		s.again, s.backsOff = a.monotonic+r.Again, r.Held < s.wanted[0] || r.Tokens < s.wanted[1]
 	}
 	if s.hinted {
 		a.requestNow(s)
@@ -327,7 +327,7 @@ func (a *Planner) leaseChanged(s *LimitLease, now task.Millis) {
 
 // wake is called when it is time to ask, or when the lease has ended.
 func (s *LimitLease) wake(a *Planner, now task.Millis) {
-	if !s.lives(a.steady) && s.until.Load() != 0 {
+	if !s.lives(a.monotonic) && s.until.Load() != 0 {
 		s.expire()
 		a.leaseChanged(s, now)
 		return

@@ -144,7 +144,7 @@ func TestAChangeForAHundredThousandLanesIsTakenInPieceByPiece(t *testing.T) {
 		return n
 	}
 	before := ready()
-	a.Slow(&Pick{lane: a.lanes[queueOfCrowd(0)], picked: a.steady}, now, time.Minute)
+	a.Slow(&Pick{lane: a.lanes[queueOfCrowd(0)], picked: a.monotonic}, now, time.Minute)
 	if n := before - ready(); before != manyLanes || n > most {
 		t.Fatalf("of %d lanes that are ready %d are looked at under the lock, at most %d", before, n, most)
 	}
@@ -174,7 +174,7 @@ func TestOfManyQueuesEachHasItsTurnHoweverOftenTheirReceiverAsksForPatience(t *t
 	seen := map[task.Lane]bool{}
 	target := a.lanes[queueOfCrowd(0)].destination
 	for range 2 * lanes / batch {
-		a.Tick(a.steady + 2*time.Second)
+		a.Tick(a.monotonic + 2*time.Second)
 		now = now.Add(2 * time.Second)
 		a.reopen(target, now) // its wait has ended
 		picks := a.Take(now, batch)
@@ -182,7 +182,7 @@ func TestOfManyQueuesEachHasItsTurnHoweverOftenTheirReceiverAsksForPatience(t *t
 			seen[picks[i].lane.name] = true
 			a.Release(&picks[i], now, Replied, nil)
 		}
-		a.Slow(&Pick{lane: target.lanes[0], picked: a.steady}, now, time.Second)
+		a.Slow(&Pick{lane: target.lanes[0], picked: a.monotonic}, now, time.Second)
 		for len(a.updates) > 0 {
 			a.Work(now)
 		}

@@ -21,7 +21,7 @@ type Pick struct {
 	// nodes share no limit.
 	shared [2]*LimitLease
 
-	picked  time.Duration // when, by the steady clock
+	picked  time.Duration // when, by the monotonic clock
 	class   class         // of its destination
 	began   bool          // its claim was granted, and the token charged
 	permit  bool          // it is under way under a permit of its queue
@@ -104,8 +104,8 @@ func (a *Planner) pick(l *lane, now task.Millis) Pick {
 	it, q, t := l.order.min(), l.queue, l.destination
 	p := Pick{
 		Key: task.Key{Namespace: l.name.Namespace, Name: it.name}, Lane: l.name,
-		Barred: t.barredFor(max(q.free, a.away), a.steady),
-		lane:   l, class: t.class, picked: a.steady,
+		Barred: t.barredFor(max(q.free, a.away), a.monotonic),
+		lane:   l, class: t.class, picked: a.monotonic,
 	}
 	a.forget(l, it)
 	a.taken[p.Key] = false
@@ -151,11 +151,11 @@ func (a *Planner) Begin(p *Pick) {
 		return
 	}
 	if p.charges {
-		p.mark = p.shared[0].charge(a.steady)
+		p.mark = p.shared[0].charge(a.monotonic)
 		a.considerRequest(p.shared[0])
 		return
 	}
-	p.mark = p.lane.queue.bucket.charge(a.steady)
+	p.mark = p.lane.queue.bucket.charge(a.monotonic)
 }
 
 // reserved returns where it is counted for how many picks a token is reserved.
@@ -176,7 +176,7 @@ func (p *Pick) Permitted(now time.Duration) bool {
 // Covered reports whether p, whose claim was granted, may begin: a claim takes
 // its time, in which a lease may end.
 func (a *Planner) Covered(p *Pick) bool {
-	return p.Permitted(a.steady) && (!p.charges || p.shared[0].covers(a.steady))
+	return p.Permitted(a.monotonic) && (!p.charges || p.shared[0].covers(a.monotonic))
 }
 
 // Release gives back what a pick holds. cause is how its attempt ended, nil if
@@ -203,7 +203,7 @@ func (a *Planner) Release(p *Pick, now task.Millis, e Evidence, cause *task.Outc
 	t.running--
 	l.running--
 	before := t.breaker
-	if t.learn(p, e, a.steady, a.config) {
+	if t.learn(p, e, a.monotonic, a.config) {
 		a.brokenSince(t, before, cause)
 		a.reopen(t, now)
 	}
@@ -215,8 +215,8 @@ func (a *Planner) Release(p *Pick, now task.Millis, e Evidence, cause *task.Outc
 // reply to the attempt of p.
 func (a *Planner) Slow(p *Pick, now task.Millis, wait time.Duration) {
 	t := p.lane.destination
-	if until := a.steady + wait; wait > 0 && until > t.asked {
-		t.postpone(p.picked, a.steady, until)
+	if until := a.monotonic + wait; wait > 0 && until > t.asked {
+		t.postpone(p.picked, a.monotonic, until)
 		a.reopen(t, now)
 	}
 }
@@ -225,7 +225,7 @@ func (a *Planner) Slow(p *Pick, now task.Millis, wait time.Duration) {
 // by hand.
 func (a *Planner) Rest(p *Pick, now task.Millis, wait time.Duration) {
 	t := p.lane.destination
-	if until := a.steady + wait; until > t.rested {
+	if until := a.monotonic + wait; until > t.rested {
 		t.rested = until
 		a.reopen(t, now)
 	}
@@ -234,7 +234,7 @@ func (a *Planner) Rest(p *Pick, now task.Millis, wait time.Duration) {
 // reopen takes in that a destination lets its lanes run, or no longer. The change for
 // its lanes is an update.
 func (a *Planner) reopen(t *destination, now task.Millis) {
-	a.arm(&t.wakeup, 0, t.next(a.steady))
+	a.arm(&t.wakeup, 0, t.next(a.monotonic))
 	a.redo(&t.update, now)
 }
 
@@ -267,7 +267,7 @@ func (a *Planner) replace(l *lane, now task.Millis) {
 // full reports whether l has all that it may have running.
 func (a *Planner) full(l *lane) bool {
 	limit, o := l.queue.settings.PerDestination, l.queueDestination
-	return l.running >= a.slots.most() || limit > 0 && (o.running >= limit || o.lease != nil && o.lease.full(a.steady))
+	return l.running >= a.slots.most() || limit > 0 && (o.running >= limit || o.lease != nil && o.lease.full(a.monotonic))
 }
 
 // place puts l where it belongs after any change.
@@ -286,7 +286,7 @@ func (a *Planner) place(l *lane, now task.Millis) {
 		if (l.queue.lease != nil || l.queueDestination.lease != nil) && a.foresee(l, now) {
 			wake = wake.Add(-foresight)
 		}
-	case l.destination.barred(l, a.steady) || a.full(l):
+	case l.destination.barred(l, a.monotonic) || a.full(l):
 		l.state = barred
 	default:
 		l.state = ready

@@ -32,10 +32,10 @@ const (
 // window while the others do not need it. It always has its share, however many
 // tasks of others are known: see room. For slots see there.
 type Planner struct {
-	config   Config
-	settings *task.Settings
-	steady   time.Duration // now, by the clock that never steps: the argument of the last Tick
-	away     time.Duration // when the store last gave no answer to a claim or settlement
+	config    Config
+	settings  *task.Settings
+	monotonic time.Duration // now, by the clock that never steps: the argument of the last Tick
+	away      time.Duration // when the store last gave no answer to a claim or settlement
 
 	lanes        map[task.Lane]*lane
 	queues       map[queueKey]*queue
@@ -95,7 +95,7 @@ func New(c Config, slots int) *Planner {
 
 // Tick sets the time of the clock that never steps. Durations count by that clock,
 // due times by the wall clock. It must be called before each group of other calls.
-func (a *Planner) Tick(steady time.Duration) { a.steady = steady }
+func (a *Planner) Tick(steady time.Duration) { a.monotonic = steady }
 
 // Hint takes in what a store has notified of a task: that it waits, or waits for
 // another time than before, or that an occurrence of a schedule has ended.

@@ -56,7 +56,7 @@ func (w *world) meanwhile(edit func()) func() {
 func (w *world) disturb() {
 	switch {
 	case w.chance(0.3) && len(w.picks) > 0:
-		w.a.Slow(&Pick{lane: w.picks[0].lane, picked: w.a.steady}, w.now, time.Duration(w.rnd.IntN(5000))*time.Millisecond)
+		w.a.Slow(&Pick{lane: w.picks[0].lane, picked: w.a.monotonic}, w.now, time.Duration(w.rnd.IntN(5000))*time.Millisecond)
 	case w.chance(0.3) && len(w.picks) > 0:
 		w.a.Rest(w.picks[0], w.now, unsentPause)
 	case w.lossy > 0 && w.chance(0.3):

@@ -71,13 +71,13 @@ func (g *quarantineSlot) enter(q *queue) { g.taken, q.quarantineTurn = true, q.s
 // beginQuarantined notes that the attempt which has the quarantine slot starts.
 func (a *Planner) beginQuarantined(k task.Key) {
 	a.quarantine.key = k
-	a.quarantine.until = a.steady + quarantineTime<<min(a.quarantine.gaveUp[k], 16)
+	a.quarantine.until = a.monotonic + quarantineTime<<min(a.quarantine.gaveUp[k], 16)
 	a.arm(&a.quarantine.wakeup, 0, a.quarantine.until)
 }
 
 // GiveUp reports, once, that the attempt in quarantine must be ended: see
 // quarantineSlot.
-func (a *Planner) GiveUp() bool { return a.quarantine.giveUp(a.steady) }
+func (a *Planner) GiveUp() bool { return a.quarantine.giveUp(a.monotonic) }
 
 // giveUp reports, once, that the attempt which has the slot has had it for long
 // enough, as others wait.

@@ -171,15 +171,15 @@ func (a *Planner) reposition(q *queue) {
 	need, open := q.bands[task.Urgent].lanes.minCost(), false
 	if !q.held {
 		if routine := q.routine(); routine != neverFits || q.quarantined() {
-			at := q.token(a.steady)
-			if open = at <= a.steady; open {
+			at := q.token(a.monotonic)
+			if open = at <= a.monotonic; open {
 				need = need.least(routine)
 			} else if at != nowhen {
 				next = at
 			}
 		}
 	}
-	if q.stopped || q.full(a.steady) {
+	if q.stopped || q.full(a.monotonic) {
 		need, open, next = neverFits, false, 0
 	}
 	for c, n := range q.tried {
@@ -298,7 +298,7 @@ func (a *Planner) hold(q *queue, now task.Millis, held, stopped bool) {
 		a.needsSurvey = true
 		q.namespace.round.hurry()
 	}
-	q.held, q.stopped, q.free = held, stopped, a.steady
+	q.held, q.stopped, q.free = held, stopped, a.monotonic
 	a.redo(&q.update, now)
 }
 

@@ -218,7 +218,7 @@ func TestALostWakeupCostsAPollAndNotATask(t *testing.T) {
 			a.Hint(noon, entry("host", "t1", noon))
 			names(a, noon, 1)
 			if name == "wishes" {
-				a.Slow(&Pick{lane: a.lanes[laneOf("host")], picked: a.steady}, noon, time.Second)
+				a.Slow(&Pick{lane: a.lanes[laneOf("host")], picked: a.monotonic}, noon, time.Second)
 			}
 			want(t, "before", names(a, noon, 10))
 			a.Tick(time.Second)

@@ -26,7 +26,7 @@ func (a *Planner) reconfigure(q *queue, next *task.QueueSettings, now task.Milli
 	old := q.settings
 	q.settings = next
 	if old.Rate != next.Rate || old.BurstOrDefault() != next.BurstOrDefault() {
-		q.bucket.configure(next, a.steady)
+		q.bucket.configure(next, a.monotonic)
 	}
 	a.leaseLimits(q)
 	a.refresh(q, now)

@@ -40,13 +40,13 @@ func (o *one) asks() (reply func()) {
 	if len(asks) != 1 {
 		o.t.Fatalf("%d asks", len(asks))
 	}
-	r, sent := o.office.Permit(o.steady, 0, asks[0]), o.steady
+	r, sent := o.office.Permit(o.monotonic, 0, asks[0]), o.monotonic
 	return func() { o.Granted(leases[0], r, sent, noon) }
 }
 
 // passes lets time pass, and wakes the lease.
 func (o *one) passes(d time.Duration) {
-	o.Tick(o.steady + d)
+	o.Tick(o.monotonic + d)
 	leaseOf(o.Planner).wake(o.Planner, noon)
 }
 

@@ -43,7 +43,7 @@ func (a *Planner) Size() (tasks, lanes, broken int) { return a.total, len(a.lane
 
 // StoreAway notes that the store, or a part of it, gave no answer. While the store is
 // away, no task waits for its receiver alone.
-func (a *Planner) StoreAway() { a.away = a.steady }
+func (a *Planner) StoreAway() { a.away = a.monotonic }
 
 // Until returns how long it is until b, which is set by the clock that never steps.
-func (a *Planner) Until(b *Wakeup) time.Duration { return b.Monotonic - a.steady }
+func (a *Planner) Until(b *Wakeup) time.Duration { return b.Monotonic - a.monotonic }

@@ -90,15 +90,15 @@ func (a *Planner) Queues(now time.Time, pause func(cost int) time.Time) []QueueS
 // wallAt returns the time of the wall clock, which shows now, at a moment of
 // the other one.
 func (a *Planner) wallAt(steady time.Duration, now time.Time) time.Time {
-	return now.Add(steady - a.steady).Round(0)
+	return now.Add(steady - a.monotonic).Round(0)
 }
 
 func (a *Planner) destination(t *destination, w *walk) Destination {
 	d := Destination{
 		Namespace: t.key.namespace, Host: t.key.destination,
-		Breaker: t.breaker.state(a.steady), Running: t.running,
+		Breaker: t.breaker.state(a.monotonic), Running: t.running,
 	}
-	if until := t.closedUntil(); until > a.steady {
+	if until := t.closedUntil(); until > a.monotonic {
 		d.Until = a.wallAt(until, w.now)
 	}
 	for i := 0; i < len(t.lanes); i++ { // it may change in spent
@@ -129,7 +129,7 @@ func (a *Planner) queueState(q *queue, w *walk) QueueState {
 
 // limitOf returns what keeps the tasks of q waiting, and until when.
 func (a *Planner) limitOf(q *queue, now time.Time) (Limit, time.Time) {
-	switch at := q.token(a.steady); {
+	switch at := q.token(a.monotonic); {
 	case q.stopped:
 		return LimitSuspended, time.Time{}
 	case q.settings.PurgeBefore != 0:
@@ -141,9 +141,9 @@ func (a *Planner) limitOf(q *queue, now time.Time) (Limit, time.Time) {
 		return LimitPause, q.settings.PausedUntil.Time()
 	case q.busy == 0:
 		return NoLimit, time.Time{}
-	case q.full(a.steady):
+	case q.full(a.monotonic):
 		return LimitConcurrency, time.Time{}
-	case (q.quarantined() || q.routine() != neverFits) && at > a.steady:
+	case (q.quarantined() || q.routine() != neverFits) && at > a.monotonic:
 		if at == nowhen {
 			return LimitRate, time.Time{}
 		}

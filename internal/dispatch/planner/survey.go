@@ -56,7 +56,7 @@ func (a *Planner) BeginRounds(now task.Millis, names []string) {
 		a.namespaceOf(name).round.poll = a.polls
 	}
 	for _, t := range a.namespaces {
-		if !t.round.under && t.round.next <= a.steady {
+		if !t.round.under && t.round.next <= a.monotonic {
 			a.beginRound(t, now)
 		}
 	}
@@ -66,7 +66,7 @@ func (a *Planner) BeginRounds(now task.Millis, names []string) {
 func (a *Planner) beginRound(t *namespace, now task.Millis) {
 	r := &t.round
 	*r = round{
-		under: true, poll: r.poll, began: a.steady, back: r.checked > now, checked: now,
+		under: true, poll: r.poll, began: a.monotonic, back: r.checked > now, checked: now,
 		lane: len(t.lanes), queue: len(t.all), destination: len(t.destinations), read: r.poll != a.polls,
 	}
 	a.rounds = append(a.rounds, t)
@@ -177,7 +177,7 @@ func (a *Planner) checkQueue(q *queue, now task.Millis) {
 	if q.wakeup.IsSet() || q.held != q.settings.Held(now) || q.stopped != q.namespace.suspended { // for others time changes nothing
 		a.refresh(q, now)
 	}
-	if len(q.lanes) > 0 || q.held || q.stopped || q.bucket.debt(a.steady) > 0 || q.lease != nil && !q.lease.spent() {
+	if len(q.lanes) > 0 || q.held || q.stopped || q.bucket.debt(a.monotonic) > 0 || q.lease != nil && !q.lease.spent() {
 		return
 	}
 	a.arm(&q.wakeup, 0, 0)
@@ -187,14 +187,14 @@ func (a *Planner) checkQueue(q *queue, now task.Millis) {
 }
 
 func (a *Planner) checkDestination(t *destination, now task.Millis) {
-	if t.wakeup.IsSet() && t.wakeup.Monotonic <= a.steady {
+	if t.wakeup.IsSet() && t.wakeup.Monotonic <= a.monotonic {
 		a.Wake(&t.wakeup, now)
 	}
-	if len(t.lanes) > 0 || t.closedUntil() > a.steady {
+	if len(t.lanes) > 0 || t.closedUntil() > a.monotonic {
 		return
 	}
 	r := &t.namespace.round
-	if r.idle++; t.heard == 0 || a.steady-t.heard > rememberDestination || r.idle > rememberDestinations/len(a.namespaces) {
+	if r.idle++; t.heard == 0 || a.monotonic-t.heard > rememberDestination || r.idle > rememberDestinations/len(a.namespaces) {
 		before := t.breaker
 		t.breaker = breaker{}
 		a.brokenSince(t, before, nil)
