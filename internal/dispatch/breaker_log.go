@@ -7,7 +7,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// breakerLines is how many breakers that opened are logged in complaintEvery,
+// breakerLines is how many breakers that opened are logged in logEvery,
 // and how many that closed.
 const breakerLines = 20
 

@@ -91,7 +91,7 @@ func (d *Dispatcher) claim(stopping, calls context.Context, batch []*attempt) {
 			return
 		}
 		d.storeAway()
-		if d.complain(calls, "claim due tasks", err) || !pause(stopping, wait) {
+		if d.logFailure(calls, "claim due tasks", err) || !pause(stopping, wait) {
 			for _, a := range batch {
 				a.refused = err
 			}
@@ -128,7 +128,7 @@ func (d *Dispatcher) unclaim(stopping context.Context, away []*attempt) {
 		}
 		replies, err := d.queue.Settle(stopping, d.now(), settlements)
 		if err != nil {
-			if d.complain(stopping, "give back what was claimed", err) {
+			if d.logFailure(stopping, "give back what was claimed", err) {
 				return
 			}
 			continue
@@ -160,7 +160,7 @@ func (d *Dispatcher) giveBack(stopping, calls context.Context, batch []*attempt)
 	}
 	for wait := firstWait; ; wait = nextWait(wait) {
 		_, err := d.queue.Settle(calls, d.now(), settlements)
-		if err == nil || d.complain(calls, "give back what was claimed", err) || !pause(stopping, wait) {
+		if err == nil || d.logFailure(calls, "give back what was claimed", err) || !pause(stopping, wait) {
 			return
 		}
 	}

@@ -40,7 +40,7 @@ type Dispatcher struct {
 	queue   task.Queue
 	deliver Deliver
 	clock   *monotonicClock // monotonic's
-	logs    complaints
+	logs    sparseLog
 	skips   skips
 
 	// Both wheels fire inline: their callbacks take mu, or none, for a moment.
@@ -51,7 +51,7 @@ type Dispatcher struct {
 	fires    chan struct{} // to the firer: a schedule is due
 	refills  chan struct{} // to the poller: a lane has room for more
 	surveys  chan struct{} // to the poller: a resumed queue has not been read yet
-	asks     chan struct{} // to the askers: a part of a limit must be requested
+	asks     chan struct{} // to the permit requesters: a part of a limit must be requested
 	asked    chan struct{} // to seeOut: no such request is left
 	outcomes chan *attempt // to the settler: has room for every slot, so sending never blocks
 	running  sync.WaitGroup
@@ -80,8 +80,8 @@ func New(config Config, queue task.Queue, deliver Deliver) *Dispatcher {
 	}
 	d := &Dispatcher{
 		config: c, queue: queue, deliver: deliver, clock: newMonotonicClock(),
-		logs:     complaints{logger: c.Logger},
-		skips:    skips{complaints{logger: c.Logger}},
+		logs:     sparseLog{logger: c.Logger},
+		skips:    skips{sparseLog{logger: c.Logger}},
 		wake:     make(chan struct{}, 1),
 		fires:    make(chan struct{}, 1),
 		refills:  make(chan struct{}, 1),

@@ -45,7 +45,7 @@ func (d *Dispatcher) fire(stopping, calls context.Context, fires []task.Fire) (s
 		if replies, err = d.queue.Fire(calls, d.now(), fires); err == nil {
 			break
 		}
-		if d.complain(calls, "fire schedules", err) || !pause(stopping, wait) {
+		if d.logFailure(calls, "fire schedules", err) || !pause(stopping, wait) {
 			break
 		}
 	}
@@ -81,7 +81,7 @@ func (d *Dispatcher) tellFired(ctx context.Context, f task.Fire, r task.Reply) {
 	switch {
 	case errors.Is(r.Err, task.ErrNotDue), errors.Is(r.Err, task.ErrNotFound), errors.Is(r.Err, task.ErrLaneChanged): // moved, paused, removed, or another's
 	case r.Err != nil:
-		d.complain(ctx, "fire a schedule", r.Err)
+		d.logFailure(ctx, "fire a schedule", r.Err)
 	case r.Task.Recur.Problem != "":
 		d.logs.add("follow a schedule", errors.New(r.Task.Recur.Problem), "schedule", r.Task.ScheduleName(), "namespace", f.Key.Namespace)
 	}

@@ -42,7 +42,7 @@ func (d *Dispatcher) drain(ctx context.Context, name string, work func(context.C
 	for {
 		n, err := work(ctx, d.trusted(), janitorBatch)
 		if err != nil {
-			d.complain(ctx, name, err)
+			d.logFailure(ctx, name, err)
 			return
 		}
 		if n < janitorBatch || !pause(ctx, janitorPause) {

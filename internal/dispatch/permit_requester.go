@@ -10,30 +10,30 @@ import (
 )
 
 const (
-	// askers is how many calls may be under way: one that waits for a server that
+	// permitRequesters is how many calls may be under way: one that waits for a server that
 	// is away must not hold up those to the others.
-	askers = 4
+	permitRequesters = 4
 	// askBatch is how many asks a call carries.
 	askBatch = 128
 	// farewell is how long a stopping dispatcher tries to give its permits back.
 	farewell = time.Second
 )
 
-// ask starts the askers, where limits are shared. They end with calls.
-func (d *Dispatcher) ask(calls context.Context, all *sync.WaitGroup) {
+// requestPermits starts the permit requesters, where limits are shared. They end with calls.
+func (d *Dispatcher) requestPermits(calls context.Context, all *sync.WaitGroup) {
 	if d.config.Permits == nil {
 		return
 	}
-	for range askers {
-		all.Go(func() { d.asker(calls) })
+	for range permitRequesters {
+		all.Go(func() { d.permitRequester(calls) })
 	}
 	d.config.Permits.WatchPermits(func(scopes []task.PermitScope) {
 		d.update(func(task.Millis) { d.planner.HintPermits(scopes) })
 	})
 }
 
-// asker asks for the permits and tokens that the planner needs.
-func (d *Dispatcher) asker(calls context.Context) {
+// permitRequester asks for the permits and tokens that the planner needs.
+func (d *Dispatcher) permitRequester(calls context.Context) {
 	for {
 		select {
 		case <-d.asks:
@@ -68,7 +68,7 @@ func (d *Dispatcher) granted(calls context.Context, leases []*planner.LimitLease
 		quiet = d.planner.Quiet()
 	})
 	if failed != nil {
-		d.complain(calls, "ask for a part of limits that nodes share", failed)
+		d.logFailure(calls, "ask for a part of limits that nodes share", failed)
 	}
 	if quiet {
 		signal(d.asked)

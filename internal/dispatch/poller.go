@@ -37,7 +37,7 @@ func (d *Dispatcher) poller(ctx context.Context) {
 func (d *Dispatcher) survey(ctx context.Context) {
 	names, err := d.queue.LaneNamespaces(ctx)
 	if err != nil {
-		d.complain(ctx, "read the lanes", err)
+		d.logFailure(ctx, "read the lanes", err)
 	}
 	d.update(func(now task.Millis) {
 		d.count.Polls++
@@ -84,7 +84,7 @@ func (d *Dispatcher) show(ctx context.Context, pages []planner.Page) ([]task.Lan
 	}
 	shown, err := d.queue.LanePages(ctx, task.FloorMillis(d.config.Now().Add(d.config.Window)), asked)
 	if err != nil {
-		d.complain(ctx, "read the lanes", err)
+		d.logFailure(ctx, "read the lanes", err)
 		return nil, err
 	}
 	return shown, nil
@@ -97,7 +97,7 @@ func (d *Dispatcher) peek(ctx context.Context, reads []planner.Read) ([][]task.E
 	}
 	found, err := d.queue.Peek(ctx, laneReads(reads))
 	if err != nil {
-		d.complain(ctx, "read the due index", err)
+		d.logFailure(ctx, "read the due index", err)
 		return nil, err
 	}
 	return found, nil

@@ -59,7 +59,7 @@ func (d *Dispatcher) extend(calls context.Context, batch []*attempt) {
 	}
 	errs, err := d.queue.Extend(calls, now, extensions)
 	if err != nil {
-		d.complain(calls, "extend leases", err)
+		d.logFailure(calls, "extend leases", err)
 		return
 	}
 	for i, a := range batch {

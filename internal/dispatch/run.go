@@ -36,7 +36,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	early.Go(func() { d.janitor(stopping) })
 	early.Go(func() { d.scrubber(stopping) })
 	late.Go(func() { d.renewer(calls) })
-	d.ask(calls, &late)
+	d.requestPermits(calls, &late)
 	settled := make(chan struct{})
 	late.Go(func() { defer close(settled); d.settler(calls) })
 

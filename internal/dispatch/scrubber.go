@@ -39,7 +39,7 @@ func (d *Dispatcher) scrub(ctx context.Context, s task.Scrubber) {
 		began := d.monotonic()
 		found, err := s.Scrub(ctx, d.now(), cursor, scrubStep)
 		if err != nil {
-			d.complain(ctx, "scrub the store", err)
+			d.logFailure(ctx, "scrub the store", err)
 			return
 		}
 		for _, r := range found.Repairs {

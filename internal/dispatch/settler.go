@@ -55,7 +55,7 @@ func (d *Dispatcher) settle(calls context.Context, apart *sync.WaitGroup, batch 
 			return
 		}
 		d.storeAway()
-		if d.complain(calls, "settle outcomes", err) || !pause(calls, wait) {
+		if d.logFailure(calls, "settle outcomes", err) || !pause(calls, wait) {
 			return
 		}
 	}

@@ -12,7 +12,7 @@ const (
 	// and of all stretches of a batch. A thousand expressions that were not looked at for a
 	// year would take longer to count than to fire.
 	countMost = 10_000
-	// missedLogged is how many stretches are logged in complaintEvery; of those that an
+	// missedLogged is how many stretches are logged in logEvery; of those that an
 	// overlap cost, which a schedule may have asked for, one is.
 	missedLogged, overlapsLogged = 50, 1
 )
@@ -73,7 +73,7 @@ func (c *counters) fired(r task.Reply) {
 
 // skips logs which instants schedules skipped: of many schedules at once the
 // first, and how many more there were.
-type skips struct{ complaints }
+type skips struct{ sparseLog }
 
 func (s *skips) log(ctx context.Context, m stretch) {
 	kind, lines := "missed", missedLogged
