@@ -7,42 +7,42 @@ import (
 
 func TestATaskAgesWhileItsReceiverAloneKeepsItBack(t *testing.T) {
 	const s = time.Second
-	a := New(Config{Window: 5 * s, Tasks: 1000, BreakAfter: 1, BreakMost: time.Minute}, 10)
-	a.Tick(10 * s)
-	a.Hint(noon, entry("host", "t", noon))
-	l := a.lanes[laneOf("host")]
+	pl := New(Config{Window: 5 * s, Tasks: 1000, BreakAfter: 1, BreakMost: time.Minute}, 10)
+	pl.Tick(10 * s)
+	pl.Hint(noon, entry("host", "t", noon))
+	l := pl.lanes[laneOf("host")]
 	want := func(what string, at, barred time.Duration) {
 		t.Helper()
 		if got := l.destination.barredFor(l.queue.free, at); got != barred {
 			t.Errorf("%s: kept back for %v, want %v", what, got, barred)
 		}
-		a.Tick(at)
+		pl.Tick(at)
 	}
 	want("no wish yet", 20*s, 0)
 	for at := 11 * s; at <= 20*s; at += s {
-		a.Tick(at)
-		a.Slow(&Pick{lane: l, picked: at}, noon, 0)
+		pl.Tick(at)
+		pl.Slow(&Pick{lane: l, picked: at}, noon, 0)
 	}
 	want("Retry-After: 0, again and again: a rate kept it back", 20*s, 0)
-	a.Slow(&Pick{lane: l, picked: 19 * s}, noon, 60*s)
+	pl.Slow(&Pick{lane: l, picked: 19 * s}, noon, 60*s)
 	want("a wish", 80*s, 60*s)
-	a.Tick(90 * s)
-	a.Slow(&Pick{lane: l, picked: 80 * s}, noon, 60*s)
+	pl.Tick(90 * s)
+	pl.Slow(&Pick{lane: l, picked: 80 * s}, noon, 60*s)
 	want("a wish that follows", 150*s, 130*s)
 	want("long after the wish: something else kept it back", 160*s, 0)
-	a.Slow(&Pick{lane: l, picked: 160 * s}, noon, 60*s)
+	pl.Slow(&Pick{lane: l, picked: 160 * s}, noon, 60*s)
 	want("a wish anew", 220*s, 60*s)
-	l.destination.learn(&Pick{}, Deferred, 220*s, a.config)
+	l.destination.learn(&Pick{}, Deferred, 220*s, pl.config)
 	want("after the reply that wished", 220*s, 60*s)
-	l.destination.learn(&Pick{}, Replied, 215*s, a.config)
+	l.destination.learn(&Pick{}, Replied, 215*s, pl.config)
 	want("the receiver took something", 220*s, 5*s)
-	a.Tick(300 * s)
-	l.destination.learn(&Pick{}, Failing, 300*s, a.config)
+	pl.Tick(300 * s)
+	l.destination.learn(&Pick{}, Failing, 300*s, pl.config)
 	want("a breaker", 400*s, 100*s)
-	a.Slow(&Pick{lane: l, picked: 400 * s}, noon, 60*s)
-	l.destination.learn(&Pick{}, Deferred, 400*s, a.config)
+	pl.Slow(&Pick{lane: l, picked: 400 * s}, noon, 60*s)
+	l.destination.learn(&Pick{}, Deferred, 400*s, pl.config)
 	want("a wish that closes the breaker", 460*s, 160*s)
-	a.hold(l.queue, noon, true, false)
-	a.hold(l.queue, noon, false, false)
+	pl.hold(l.queue, noon, true, false)
+	pl.hold(l.queue, noon, false, false)
 	want("after a pause", 460*s, 0)
 }

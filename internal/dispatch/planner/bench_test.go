@@ -22,23 +22,23 @@ func BenchmarkPick(b *testing.B) {
 }
 
 func benchPick(b *testing.B, lanes int, q task.QueueSettings) {
-	a := New(Config{Window: 5 * time.Second, Tasks: 10_000_000, BreakAfter: 10, BreakMost: time.Minute}, 1024)
+	pl := New(Config{Window: 5 * time.Second, Tasks: 10_000_000, BreakAfter: 10, BreakMost: time.Minute}, 1024)
 	q.Name = "q"
 	now, n := task.Millis(1_000_000), 0
-	a.Configure(now, task.NewSettings(&q))
+	pl.Configure(now, task.NewSettings(&q))
 	names := make([]task.Lane, lanes)
 	for i := range names {
 		names[i] = task.Lane{Queue: "q", Priority: task.Normal, Destination: fmt.Sprint("host", i)}
-		a.Hint(now, task.Entry{Name: "first", Lane: names[i], Due: now})
+		pl.Hint(now, task.Entry{Name: "first", Lane: names[i], Due: now})
 	}
 	b.ReportAllocs()
 	for b.Loop() {
 		n++
-		a.Tick(time.Duration(n) * time.Microsecond)
-		a.Hint(now, task.Entry{Name: "t", Lane: names[n%lanes], Due: now})
-		p := a.Take(now, 1)[0]
-		a.Begin(&p)
-		a.Answered(p.Key)
-		a.Release(&p, now, Replied, nil)
+		pl.Tick(time.Duration(n) * time.Microsecond)
+		pl.Hint(now, task.Entry{Name: "t", Lane: names[n%lanes], Due: now})
+		p := pl.Take(now, 1)[0]
+		pl.Begin(&p)
+		pl.Answered(p.Key)
+		pl.Release(&p, now, Replied, nil)
 	}
 }

@@ -20,15 +20,15 @@ type BreakerChange struct {
 // brokenSince notes that t's breaker was as in before, if it was closed and is
 // open now, or the other way round. cause is the end of the attempt that changed
 // it, if there was one.
-func (a *Planner) brokenSince(t *destination, before breaker, cause *task.Outcome) {
+func (pl *Planner) brokenSince(t *destination, before breaker, cause *task.Outcome) {
 	b := &t.breaker
 	switch {
 	case b.open == before.open:
 	case b.open:
-		a.broken++
-		a.changes = append(a.changes, BreakerChange{Namespace: t.key.namespace, Destination: t.key.destination, Open: true, Failures: t.failures, Rest: b.until - a.monotonic, Cause: cause})
+		pl.broken++
+		pl.changes = append(pl.changes, BreakerChange{Namespace: t.key.namespace, Destination: t.key.destination, Open: true, Failures: t.failures, Rest: b.until - pl.monotonic, Cause: cause})
 	default:
-		a.broken--
-		a.changes = append(a.changes, BreakerChange{Namespace: t.key.namespace, Destination: t.key.destination, Lasted: a.monotonic - before.since, Cause: cause})
+		pl.broken--
+		pl.changes = append(pl.changes, BreakerChange{Namespace: t.key.namespace, Destination: t.key.destination, Lasted: pl.monotonic - before.since, Cause: cause})
 	}
 }

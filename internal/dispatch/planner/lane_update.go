@@ -21,41 +21,41 @@ type laneUpdate struct {
 // redo does the first piece of an update, or begins it once more. It goes on where it stands.
 // If a receiver opens and closes faster than all its lanes are looked at, they still have
 // their turns; from the same end each time, those at the other end would never start.
-func (a *Planner) redo(c *laneUpdate, now task.Millis) {
+func (pl *Planner) redo(c *laneUpdate, now task.Millis) {
 	c.left = len(c.lanes())
-	a.piece(c, now)
+	pl.piece(c, now)
 	if c.left > 0 && !c.waiting {
 		c.waiting = true
-		a.updates = append(a.updates, c)
+		pl.updates = append(pl.updates, c)
 	}
 }
 
 // Work does the next piece of the updates that are left.
-func (a *Planner) Work(now task.Millis) {
-	if len(a.updates) == 0 {
+func (pl *Planner) Work(now task.Millis) {
+	if len(pl.updates) == 0 {
 		return
 	}
-	c := a.updates[0]
-	a.updates[0] = nil
-	a.updates = a.updates[1:]
-	a.piece(c, now)
+	c := pl.updates[0]
+	pl.updates[0] = nil
+	pl.updates = pl.updates[1:]
+	pl.piece(c, now)
 	if c.waiting = c.left > 0; c.waiting {
-		a.updates = append(a.updates, c)
+		pl.updates = append(pl.updates, c)
 	}
 }
 
 // piece does a piece of c.
-func (a *Planner) piece(c *laneUpdate, now task.Millis) {
+func (pl *Planner) piece(c *laneUpdate, now task.Millis) {
 	lanes := c.lanes()
 	c.left = min(c.left, len(lanes))
-	for n := a.pieces; n > 0 && c.left > 0; n-- {
+	for n := pl.pieces; n > 0 && c.left > 0; n-- {
 		if c.at == 0 || c.at > len(lanes) {
 			c.at = len(lanes)
 		}
 		c.at--
 		c.left--
-		a.resizeLane(lanes[c.at], now)
-		a.place(lanes[c.at], now)
+		pl.resizeLane(lanes[c.at], now)
+		pl.place(lanes[c.at], now)
 	}
 }
 
@@ -69,10 +69,10 @@ func (c *laneUpdate) grown() {
 
 // filled does the lane that stands at a place now, as another one has left it: the update
 // may have been at the place, and not at the lane.
-func (a *Planner) filled(c *laneUpdate, at int, now task.Millis) {
+func (pl *Planner) filled(c *laneUpdate, at int, now task.Millis) {
 	if lanes := c.lanes(); c.left > 0 && at < len(lanes) {
-		a.resizeLane(lanes[at], now)
-		a.place(lanes[at], now)
+		pl.resizeLane(lanes[at], now)
+		pl.place(lanes[at], now)
 	}
 }
 

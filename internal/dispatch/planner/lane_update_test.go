@@ -15,51 +15,51 @@ func TestAnUpdateReachesEveryLaneWhileLanesComeAndGo(t *testing.T) {
 	const now = 1_000_000
 	for seed := range uint64(20) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
-		a := New(Config{Window: 5 * time.Second, Tasks: 100_000}, 1024)
-		a.pieces = 1 + rnd.IntN(8)
+		pl := New(Config{Window: 5 * time.Second, Tasks: 100_000}, 1024)
+		pl.pieces = 1 + rnd.IntN(8)
 		name := func(i int) task.Lane {
 			return task.Lane{Namespace: "a", Queue: fmt.Sprint("q", i), Destination: "host"}
 		}
 		var empty []*lane
 		next := 0
 		for range 100 {
-			a.Hint(now, task.Entry{Name: fmt.Sprint("t", next), Lane: name(next), Due: now})
+			pl.Hint(now, task.Entry{Name: fmt.Sprint("t", next), Lane: name(next), Due: now})
 			next++
 		}
-		target := a.lanes[name(0)].destination
+		target := pl.lanes[name(0)].destination
 		for range 2000 {
 			switch rnd.IntN(12) {
 			case 0:
-				a.Hint(now, task.Entry{Name: fmt.Sprint("t", next), Lane: name(next), Due: now})
+				pl.Hint(now, task.Entry{Name: fmt.Sprint("t", next), Lane: name(next), Due: now})
 				next++
 			case 1, 2, 3:
-				empty = append(empty, a.open(name(next), now))
+				empty = append(empty, pl.open(name(next), now))
 				next++
 			case 4, 5, 6:
 				if n := len(empty); n > 0 {
 					i := rnd.IntN(n)
-					a.drop(empty[i], now)
+					pl.drop(empty[i], now)
 					empty[i] = empty[n-1]
 					empty = empty[:n-1]
 				}
 			case 7:
-				if target.asked > a.monotonic {
-					a.Tick(target.asked)
-					a.reopen(target, now)
+				if target.asked > pl.monotonic {
+					pl.Tick(target.asked)
+					pl.reopen(target, now)
 				} else {
-					a.Slow(&Pick{lane: target.lanes[0], picked: a.monotonic}, now, time.Minute)
+					pl.Slow(&Pick{lane: target.lanes[0], picked: pl.monotonic}, now, time.Minute)
 				}
 			default:
-				a.Work(now)
+				pl.Work(now)
 			}
-			if len(a.updates) > 0 {
+			if len(pl.updates) > 0 {
 				continue
 			}
 			want := ready
-			if target.asked > a.monotonic {
+			if target.asked > pl.monotonic {
 				want = barred
 			}
-			for _, l := range a.lanes {
+			for _, l := range pl.lanes {
 				if l.order.len() > 0 && l.state != want {
 					t.Fatalf("seed %d: the chore is done, and the lane at place %d of %d is in state %d, not %d", seed, l.inDestination, len(target.lanes), l.state, want)
 				}

@@ -8,21 +8,21 @@ import (
 )
 
 // open returns a new lane, nil if nothing is to be known of it: its queue is held.
-func (a *Planner) open(name task.Lane, now task.Millis) *lane {
-	q := a.queueOf(queueKey{name.Namespace, name.Queue}, now)
+func (pl *Planner) open(name task.Lane, now task.Millis) *lane {
+	q := pl.queueOf(queueKey{name.Namespace, name.Queue}, now)
 	if q.holds(name.Priority) {
 		return nil
 	}
-	l := &lane{name: name, number: a.next(), queue: q, known: map[string]*item{}, allowance: a.slots.base()}
+	l := &lane{name: name, number: pl.next(), queue: q, known: map[string]*item{}, allowance: pl.slots.base()}
 	l.node.owner, l.wakeup.owner = l, l
-	l.destination = a.destinationOf(destinationKey{name.Namespace, name.Destination})
+	l.destination = pl.destinationOf(destinationKey{name.Namespace, name.Destination})
 	l.queueDestination = q.destinations[name.Destination]
 	if l.queueDestination == nil {
 		l.queueDestination = &queueDestination{}
 		q.destinations[name.Destination] = l.queueDestination
 	}
 	if len(l.queueDestination.lanes) == 0 {
-		a.leaseDestination(q, name.Destination, l.queueDestination)
+		pl.leaseDestination(q, name.Destination, l.queueDestination)
 	}
 	l.queueDestination.lanes = append(l.queueDestination.lanes, l)
 	l.inQueue, q.lanes = len(q.lanes), append(q.lanes, l)
@@ -30,56 +30,56 @@ func (a *Planner) open(name task.Lane, now task.Millis) *lane {
 	l.inNamespace, q.namespace.lanes = len(q.namespace.lanes), append(q.namespace.lanes, l)
 	q.update.grown()
 	l.destination.update.grown()
-	a.lanes[name] = l
+	pl.lanes[name] = l
 	return l
 }
 
-func (a *Planner) next() uint64 {
-	a.number++
-	return a.number
+func (pl *Planner) next() uint64 {
+	pl.number++
+	return pl.number
 }
 
-func (a *Planner) queueOf(key queueKey, now task.Millis) *queue {
-	if q := a.queues[key]; q != nil {
+func (pl *Planner) queueOf(key queueKey, now task.Millis) *queue {
+	if q := pl.queues[key]; q != nil {
 		return q
 	}
-	t := a.namespaceOf(key.namespace)
-	q := &queue{key: key, namespace: t, settings: a.settings.Queue(key.namespace, key.name), destinations: map[string]*queueDestination{}, turns: turns{number: a.next()}, free: a.monotonic}
+	t := pl.namespaceOf(key.namespace)
+	q := &queue{key: key, namespace: t, settings: pl.settings.Queue(key.namespace, key.name), destinations: map[string]*queueDestination{}, turns: turns{number: pl.next()}, free: pl.monotonic}
 	q.node.owner, q.quarantineNode.owner, q.wakeup.owner = q, q, q
 	q.update.lanes = func() []*lane { return q.lanes }
-	q.bucket.configure(q.settings, a.monotonic)
-	a.leaseLimits(q)
-	a.queues[key] = q
+	q.bucket.configure(q.settings, pl.monotonic)
+	pl.leaseLimits(q)
+	pl.queues[key] = q
 	q.inNamespace, t.all = len(t.all), append(t.all, q)
-	a.refresh(q, now)
+	pl.refresh(q, now)
 	return q
 }
 
-func (a *Planner) namespaceOf(name string) *namespace {
-	t := a.namespaces[name]
+func (pl *Planner) namespaceOf(name string) *namespace {
+	t := pl.namespaces[name]
 	if t == nil {
-		t = &namespace{name: name, suspended: a.settings.Suspended(name), turns: turns{number: a.next()}, round: round{checked: a.checked}}
+		t = &namespace{name: name, suspended: pl.settings.Suspended(name), turns: turns{number: pl.next()}, round: round{checked: pl.checked}}
 		t.node.owner = t
-		a.namespaces[name] = t
+		pl.namespaces[name] = t
 	}
 	return t
 }
 
-func (a *Planner) destinationOf(key destinationKey) *destination {
-	t := a.destinations[key]
+func (pl *Planner) destinationOf(key destinationKey) *destination {
+	t := pl.destinations[key]
 	if t == nil {
-		t = &destination{key: key, number: a.next(), class: unknown}
-		t.wakeup.owner, t.namespace = t, a.namespaceOf(key.namespace)
+		t = &destination{key: key, number: pl.next(), class: unknown}
+		t.wakeup.owner, t.namespace = t, pl.namespaceOf(key.namespace)
 		t.update.lanes = func() []*lane { return t.lanes }
 		t.inNamespace, t.namespace.destinations = len(t.namespace.destinations), append(t.namespace.destinations, t)
-		a.destinations[key] = t
+		pl.destinations[key] = t
 	}
 	return t
 }
 
 // drop forgets a lane that is idle.
-func (a *Planner) drop(l *lane, now task.Millis) {
-	delete(a.lanes, l.name)
+func (pl *Planner) drop(l *lane, now task.Millis) {
+	delete(pl.lanes, l.name)
 	q, t, o := l.queue, l.destination, l.queueDestination
 	q.lanes = without(q.lanes, l.inQueue, func(l *lane) *int { return &l.inQueue })
 	t.lanes = without(t.lanes, l.inDestination, func(l *lane) *int { return &l.inDestination })
@@ -87,11 +87,11 @@ func (a *Planner) drop(l *lane, now task.Millis) {
 	i := slices.Index(o.lanes, l)
 	o.lanes = slices.Delete(o.lanes, i, i+1)
 	if len(o.lanes) == 0 {
-		a.dropLease(o.lease)
+		pl.dropLease(o.lease)
 		delete(q.destinations, l.name.Destination)
 	}
-	a.filled(&q.update, l.inQueue, now)
-	a.filled(&t.update, l.inDestination, now)
+	pl.filled(&q.update, l.inQueue, now)
+	pl.filled(&t.update, l.inDestination, now)
 }
 
 // without returns list without the member at a place, which the last one takes.
@@ -107,14 +107,14 @@ func without[T any](list []T, at int, place func(T) *int) []T {
 
 // withdraw makes the window end where it ends now that the clock has stepped
 // back: hints beyond that were ignored.
-func (a *Planner) withdraw(l *lane, now task.Millis) {
-	end := task.Position{Due: now.Add(a.config.Window) + 1}
+func (pl *Planner) withdraw(l *lane, now task.Millis) {
+	end := task.Position{Due: now.Add(pl.config.Window) + 1}
 	if end.Less(l.cursor) {
 		l.cursor = end
 	}
-	a.gone(l, l.trim(end))
+	pl.gone(l, l.trim(end))
 	l.served, l.read = min(l.served, now), min(l.read, now)
-	a.place(l, now)
+	pl.place(l, now)
 }
 
 const (
@@ -128,12 +128,12 @@ const (
 )
 
 // remember reports whether an empty lane is to be kept.
-func (a *Planner) remember(l *lane, now task.Millis) bool {
+func (pl *Planner) remember(l *lane, now task.Millis) bool {
 	if l.emptied == 0 {
 		l.emptied = now
 	}
 	if s := l.queueDestination.lease; s != nil && !s.spent() {
 		return true // who gives it back must not be forgotten
 	}
-	return l.allowance > a.slots.base() && max(now-l.emptied, l.emptied-now) < task.Millis(rememberLane.Milliseconds())
+	return l.allowance > pl.slots.base() && max(now-l.emptied, l.emptied-now) < task.Millis(rememberLane.Milliseconds())
 }

@@ -50,10 +50,10 @@ func TestPlannersThatShareLimitsKeepThem(t *testing.T) {
 		planners := make([]*Planner, 3)
 		claiming, running := make([][]*Pick, 3), make([][]*Pick, 3)
 		for i := range planners {
-			a := New(Config{Window: 5 * time.Second, Tasks: 1000}, 100)
-			a.config.Shared = true
-			a.Configure(noon, task.NewSettings(q))
-			planners[i] = a
+			pl := New(Config{Window: 5 * time.Second, Tasks: 1000}, 100)
+			pl.config.Shared = true
+			pl.Configure(noon, task.NewSettings(q))
+			planners[i] = pl
 		}
 		var flights []*flight
 		var starts []start
@@ -62,12 +62,12 @@ func TestPlannersThatShareLimitsKeepThem(t *testing.T) {
 			steady += time.Duration(rapid.SampledFrom([]int{0, 0, 0, 1, 5, 60, 700}).Draw(t, "ms")) * time.Millisecond
 			now := noon + task.Millis(steady/time.Millisecond)
 			n := rapid.IntRange(0, 2).Draw(t, "node")
-			a := planners[n]
-			a.Tick(steady)
-			if s := leaseOf(a); s != nil {
+			pl := planners[n]
+			pl.Tick(steady)
+			if s := leaseOf(pl); s != nil {
 				for _, b := range []*Wakeup{&s.wakeup, &s.queue.wakeup} {
 					if b.IsSet() && b.Monotonic <= steady {
-						a.Wake(b, now)
+						pl.Wake(b, now)
 					}
 				}
 			}
@@ -75,10 +75,10 @@ func TestPlannersThatShareLimitsKeepThem(t *testing.T) {
 			case 0:
 				for range rapid.SampledFrom([]int{1, 2, 5, 40}).Draw(t, "tasks") {
 					made++
-					a.Hint(now, task.Entry{Name: fmt.Sprint("t", made), Lane: task.Lane{Queue: "q", Priority: task.Normal, Destination: "h"}, Due: now})
+					pl.Hint(now, task.Entry{Name: fmt.Sprint("t", made), Lane: task.Lane{Queue: "q", Priority: task.Normal, Destination: "h"}, Due: now})
 				}
 			case 1, 2:
-				picks := a.Take(now, 10)
+				picks := pl.Take(now, 10)
 				for i := range picks {
 					claiming[n] = append(claiming[n], &picks[i])
 				}
@@ -89,13 +89,13 @@ func TestPlannersThatShareLimitsKeepThem(t *testing.T) {
 			case 7: // claims are answered
 				for _, p := range claiming[n] {
 					if rapid.IntRange(0, 9).Draw(t, "refused") == 0 {
-						a.Release(p, now, Nothing, nil)
+						pl.Release(p, now, Nothing, nil)
 						continue
 					}
-					lapsed := !a.Covered(p)
-					a.Begin(p)
+					lapsed := !pl.Covered(p)
+					pl.Begin(p)
 					if lapsed {
-						a.Release(p, now, Unsent, nil)
+						pl.Release(p, now, Unsent, nil)
 						continue
 					}
 					starts = append(starts, start{p, steady})
@@ -110,11 +110,11 @@ func TestPlannersThatShareLimitsKeepThem(t *testing.T) {
 						e = Unsent
 						starts = slices.DeleteFunc(starts, func(s start) bool { return s.pick == p })
 					}
-					a.Release(p, now, e, nil)
+					pl.Release(p, now, e, nil)
 					running[n] = slices.Delete(running[n], i, i+1)
 				}
 			case 4:
-				leases, asks := a.Asks(now, 10)
+				leases, asks := pl.Asks(now, 10)
 				for i, s := range leases {
 					flights = append(flights, &flight{node: n, lease: s, ask: asks[i], sent: steady})
 				}
@@ -133,15 +133,15 @@ func TestPlannersThatShareLimitsKeepThem(t *testing.T) {
 						break
 					}
 					if f.node == n && f.carried {
-						a.Granted(f.lease, f.reply, f.sent, now)
+						pl.Granted(f.lease, f.reply, f.sent, now)
 						flights = slices.DeleteFunc(flights, func(g *flight) bool { return g == f })
 						break
 					}
 				}
 			}
 			sum := 0
-			for i, a := range planners {
-				if s := leaseOf(a); s != nil && s.lives(steady) {
+			for i, pl := range planners {
+				if s := leaseOf(pl); s != nil && s.lives(steady) {
 					sum += max(len(running[i]), s.held)
 				}
 			}
@@ -159,8 +159,8 @@ func TestPlannersThatShareLimitsKeepThem(t *testing.T) {
 	})
 }
 
-func leaseOf(a *Planner) *LimitLease {
-	if q := a.queues[queueKey{"", "q"}]; q != nil {
+func leaseOf(pl *Planner) *LimitLease {
+	if q := pl.queues[queueKey{"", "q"}]; q != nil {
 		return q.lease
 	}
 	return nil
@@ -169,8 +169,8 @@ func leaseOf(a *Planner) *LimitLease {
 // lapsedAny reports whether some node has more under way than it holds: its lease was
 // lost, and others may have it.
 func expiredAny(planners []*Planner, running [][]*Pick, steady time.Duration) bool {
-	for i, a := range planners {
-		if s := leaseOf(a); s != nil && len(running[i]) > 0 && (!s.lives(steady) || len(running[i]) > s.held) {
+	for i, pl := range planners {
+		if s := leaseOf(pl); s != nil && len(running[i]) > 0 && (!s.lives(steady) || len(running[i]) > s.held) {
 			return true
 		}
 	}
@@ -179,40 +179,40 @@ func expiredAny(planners []*Planner, running [][]*Pick, steady time.Duration) bo
 
 // TestTokensThatAreGivenBackAreNotUsed: not even before the store has them.
 func TestTokensThatAreGivenBackAreNotUsed(t *testing.T) {
-	a, o, now := New(Config{Window: 5 * time.Second, Tasks: 1000}, 100), permittest.NewOffice(time.Second), noon
-	a.config.Shared = true
-	a.Configure(now, task.NewSettings(&task.QueueSettings{Name: "q", Rate: 1, Burst: 5}))
-	a.Tick(time.Second)
+	pl, o, now := New(Config{Window: 5 * time.Second, Tasks: 1000}, 100), permittest.NewOffice(time.Second), noon
+	pl.config.Shared = true
+	pl.Configure(now, task.NewSettings(&task.QueueSettings{Name: "q", Rate: 1, Burst: 5}))
+	pl.Tick(time.Second)
 	hint := func(name string) {
-		a.Hint(now, task.Entry{Name: name, Lane: task.Lane{Queue: "q", Priority: task.Normal, Destination: "h"}, Due: now})
+		pl.Hint(now, task.Entry{Name: name, Lane: task.Lane{Queue: "q", Priority: task.Normal, Destination: "h"}, Due: now})
 	}
 	ask := func() (grant func()) {
 		t.Helper()
-		leases, asks := a.Asks(now, 10)
+		leases, asks := pl.Asks(now, 10)
 		if len(asks) != 1 {
 			t.Fatalf("%d asks", len(asks))
 		}
-		r, sent := o.Permit(a.monotonic, 0, asks[0]), a.monotonic
-		return func() { a.Granted(leases[0], r, sent, now) }
+		r, sent := o.Permit(pl.monotonic, 0, asks[0]), pl.monotonic
+		return func() { pl.Granted(leases[0], r, sent, now) }
 	}
 	for i := range 4 {
 		hint(fmt.Sprint("t", i))
 	}
 	ask()()
-	for _, it := range slices.Clone(a.lanes[task.Lane{Queue: "q", Priority: task.Normal, Destination: "h"}].order.items) {
-		a.forget(leaseOf(a).queue.lanes[0], it) // they were cancelled
+	for _, it := range slices.Clone(pl.lanes[task.Lane{Queue: "q", Priority: task.Normal, Destination: "h"}].order.items) {
+		pl.forget(leaseOf(pl).queue.lanes[0], it) // they were cancelled
 	}
-	a.place(leaseOf(a).queue.lanes[0], now)
-	a.Tick(time.Second + 2*keepTokens)
-	leaseOf(a).wake(a, now)
+	pl.place(leaseOf(pl).queue.lanes[0], now)
+	pl.Tick(time.Second + 2*keepTokens)
+	leaseOf(pl).wake(pl, now)
 	grant := ask()
 	hint("late")
-	if n := len(a.Take(now, 10)); n != 0 {
+	if n := len(pl.Take(now, 10)); n != 0 {
 		t.Errorf("%d have started with tokens that were given back", n)
 	}
 	grant()
 	ask()()
-	if n := len(a.Take(now, 10)); n != 1 {
+	if n := len(pl.Take(now, 10)); n != 1 {
 		t.Errorf("%d have started with a new token", n)
 	}
 }

@@ -15,59 +15,59 @@ func newLimitLease(q *queue, destination string, o *queueDestination) *LimitLeas
 
 // leaseLimits gives q and its destinations the leases that its limits need. What
 // was held of limits that are gone ends with its lease.
-func (a *Planner) leaseLimits(q *queue) {
-	if !a.config.Shared {
+func (pl *Planner) leaseLimits(q *queue) {
+	if !pl.config.Shared {
 		return
 	}
 	switch limited := q.settings.Concurrency > 0 || q.settings.Rate > 0; {
 	case limited && q.lease == nil:
 		q.lease = newLimitLease(q, "", nil)
 	case !limited && q.lease != nil:
-		a.dropLease(q.lease)
+		pl.dropLease(q.lease)
 		q.lease = nil
 	case limited:
-		a.requestNow(q.lease) // the limits may be others
+		pl.requestNow(q.lease) // the limits may be others
 	}
 	for destination, o := range q.destinations {
-		a.leaseDestination(q, destination, o)
+		pl.leaseDestination(q, destination, o)
 	}
 }
 
-func (a *Planner) leaseDestination(q *queue, destination string, o *queueDestination) {
-	switch limited := a.config.Shared && q.settings.PerDestination > 0; {
+func (pl *Planner) leaseDestination(q *queue, destination string, o *queueDestination) {
+	switch limited := pl.config.Shared && q.settings.PerDestination > 0; {
 	case limited && o.lease == nil:
 		o.lease = newLimitLease(q, destination, o)
 	case !limited && o.lease != nil:
-		a.dropLease(o.lease)
+		pl.dropLease(o.lease)
 		o.lease = nil
 	case limited:
-		a.requestNow(o.lease)
+		pl.requestNow(o.lease)
 	}
 }
 
 // dropLease lets go of s, which may be nil.
-func (a *Planner) dropLease(s *LimitLease) {
+func (pl *Planner) dropLease(s *LimitLease) {
 	if s != nil {
-		a.arm(&s.wakeup, 0, 0)
+		pl.arm(&s.wakeup, 0, 0)
 	}
 }
 
 // requestNow makes s ask as soon as possible.
-func (a *Planner) requestNow(s *LimitLease) {
+func (pl *Planner) requestNow(s *LimitLease) {
 	switch {
 	case s.asking:
 		s.hinted = true
 	case !s.pending:
 		s.pending = true
-		a.pending = append(a.pending, s)
+		pl.pending = append(pl.pending, s)
 	}
 }
 
 // HintPermits takes in that others gave back what may be waited for, or wait
 // for what is held.
-func (a *Planner) HintPermits(scopes []task.PermitScope) {
+func (pl *Planner) HintPermits(scopes []task.PermitScope) {
 	for _, scope := range scopes {
-		q := a.queues[queueKey{scope.Namespace, scope.Queue}]
+		q := pl.queues[queueKey{scope.Namespace, scope.Queue}]
 		if q == nil {
 			continue
 		}
@@ -79,14 +79,14 @@ func (a *Planner) HintPermits(scopes []task.PermitScope) {
 			}
 		}
 		if s != nil {
-			a.requestNow(s)
+			pl.requestNow(s)
 		}
 	}
 }
 
 // considerRequest decides after each change whether it pays to ask, and sets the wake-up for
 // when it does whatever happens.
-func (a *Planner) considerRequest(s *LimitLease) {
+func (pl *Planner) considerRequest(s *LimitLease) {
 	if s.pending {
 		return
 	}
@@ -94,34 +94,34 @@ func (a *Planner) considerRequest(s *LimitLease) {
 	switch {
 	case s.asking:
 		next = 0
-	case next != 0 && next <= a.monotonic, a.short(s) && !s.backsOff, s.hasSurplus(), s.exhausted() && a.short(s), a.stopping && s.leftover():
-		a.requestNow(s)
+	case next != 0 && next <= pl.monotonic, pl.short(s) && !s.backsOff, s.hasSurplus(), s.exhausted() && pl.short(s), pl.stopping && s.leftover():
+		pl.requestNow(s)
 		next = 0
 	}
 	if until != 0 && (next == 0 || until < next) {
 		next = until
 	}
-	a.arm(&s.wakeup, 0, next)
+	pl.arm(&s.wakeup, 0, next)
 }
 
 // short reports whether there is something to do for which more permits, or
 // more tokens, would be of use. Where only a slot is missing it is asked again when
 // there is one: nothing else need happen to the queue until then.
-func (a *Planner) short(s *LimitLease) bool {
+func (pl *Planner) short(s *LimitLease) bool {
 	switch {
-	case a.stopping || !a.wanting(s):
+	case pl.stopping || !pl.wanting(s):
 		return false
-	case a.slots.free > 0:
+	case pl.slots.free > 0:
 		return true
 	case !s.needsSlot:
 		s.needsSlot = true
-		a.needSlot = append(a.needSlot, s)
+		pl.needSlot = append(pl.needSlot, s)
 	}
 	return false
 }
 
-func (a *Planner) wanting(s *LimitLease) bool {
-	soon := s.foreseen > a.monotonic
+func (pl *Planner) wanting(s *LimitLease) bool {
+	soon := s.foreseen > pl.monotonic
 	if s.destination != nil {
 		return s.destination.running >= s.held && s.held < s.limit() && (soon || s.destination.waits())
 	}
@@ -135,13 +135,13 @@ func (a *Planner) wanting(s *LimitLease) bool {
 
 // freed shows a slot to the leases that had none to ask for. Each has then what it asks for
 // to use it with, and asks no more for a while, so that this costs little.
-func (a *Planner) freed() {
-	some := a.needSlot
-	a.needSlot = nil
+func (pl *Planner) freed() {
+	some := pl.needSlot
+	pl.needSlot = nil
 	for _, s := range some {
 		s.needsSlot = false
 		if s.queue.lease == s || s.destination != nil && s.destination.lease == s {
-			a.considerRequest(s)
+			pl.considerRequest(s)
 		}
 	}
 }
@@ -170,7 +170,7 @@ func (o *queueDestination) waits() bool {
 
 // foresee notes that the first task of l, which waits, is due soon. It reports
 // whether it is not yet the time for that.
-func (a *Planner) foresee(l *lane, now task.Millis) (early bool) {
+func (pl *Planner) foresee(l *lane, now task.Millis) (early bool) {
 	wait := l.earliest().Sub(now)
 	if wait > foresight {
 		return true
@@ -183,24 +183,24 @@ func (a *Planner) foresee(l *lane, now task.Millis) (early bool) {
 		if s == nil {
 			continue
 		}
-		if s.foreseen <= a.monotonic {
+		if s.foreseen <= pl.monotonic {
 			s.coming = 0
 		}
-		s.foreseen = max(s.foreseen, a.monotonic+wait)
+		s.foreseen = max(s.foreseen, pl.monotonic+wait)
 		s.coming += l.dueBy(l.earliest().Add(foresight), mostAsked)
-		a.considerRequest(s)
+		pl.considerRequest(s)
 	}
 	return false
 }
 
 // due returns how many tasks could start now, or could soon, but for the limits
 // that s is of; at most so many as are worth counting.
-func (a *Planner) due(s *LimitLease, now task.Millis) int {
-	if a.stopping {
+func (pl *Planner) due(s *LimitLease, now task.Millis) int {
+	if pl.stopping {
 		return 0
 	}
-	n, most := 0, min(a.slots.free, mostAsked)
-	if s.foreseen > a.monotonic {
+	n, most := 0, min(pl.slots.free, mostAsked)
+	if s.foreseen > pl.monotonic {
 		n = s.coming
 	}
 	count := func(l *lane) bool {
@@ -210,7 +210,7 @@ func (a *Planner) due(s *LimitLease, now task.Millis) int {
 	switch {
 	case s.destination != nil:
 		for _, l := range s.destination.lanes {
-			if l.busy() && !l.destination.barred(l, a.monotonic) && !count(l) {
+			if l.busy() && !l.destination.barred(l, pl.monotonic) && !count(l) {
 				break
 			}
 		}
@@ -223,48 +223,48 @@ func (a *Planner) due(s *LimitLease, now task.Millis) int {
 }
 
 // Asks returns at most limit asks, and whose they are.
-func (a *Planner) Asks(now task.Millis, limit int) ([]*LimitLease, []task.PermitAsk) {
-	n := min(len(a.pending), limit)
+func (pl *Planner) Asks(now task.Millis, limit int) ([]*LimitLease, []task.PermitAsk) {
+	n := min(len(pl.pending), limit)
 	if n == 0 {
 		return nil, nil
 	}
-	leases, asks := a.pending[:n:n], make([]task.PermitAsk, n)
-	a.pending = a.pending[n:]
-	a.asking += n
+	leases, asks := pl.pending[:n:n], make([]task.PermitAsk, n)
+	pl.pending = pl.pending[n:]
+	pl.asking += n
 	for i, s := range leases {
-		asks[i] = a.ask(s, now)
+		asks[i] = pl.ask(s, now)
 	}
 	return leases, asks
 }
 
 // Quiet reports whether no request for a part of a limit is pending or under way.
-func (a *Planner) Quiet() bool { return a.asking == 0 && len(a.pending) == 0 }
+func (pl *Planner) Quiet() bool { return pl.asking == 0 && len(pl.pending) == 0 }
 
 // Stop takes in that nothing starts any more: what is not used is given back.
-func (a *Planner) Stop() {
-	a.stopping = true
-	for _, q := range a.queues {
-		a.reposition(q)
+func (pl *Planner) Stop() {
+	pl.stopping = true
+	for _, q := range pl.queues {
+		pl.reposition(q)
 		for _, o := range q.destinations {
 			if o.lease != nil {
-				a.considerRequest(o.lease)
+				pl.considerRequest(o.lease)
 			}
 		}
 	}
 }
 
 // ask returns what s asks for now, and gives up what it gives back.
-func (a *Planner) ask(s *LimitLease, now task.Millis) task.PermitAsk {
-	q, due := s.queue.settings, a.due(s, now)
-	if a.short(s) {
+func (pl *Planner) ask(s *LimitLease, now task.Millis) task.PermitAsk {
+	q, due := s.queue.settings, pl.due(s, now)
+	if pl.short(s) {
 		due = max(due, 1) // whatever is counted, it would ask at once again
 	}
-	if !s.lives(a.monotonic) {
+	if !s.lives(pl.monotonic) {
 		s.expire()
 	}
 	s.pending, s.asking, s.hinted, s.asked, s.wanted = false, true, false, s.used, [2]int{}
 	s.mark++
-	ask := task.PermitAsk{PermitScope: s.scope, Concurrency: s.limit(), Used: s.used, UsedAgo: a.monotonic - s.usedAt}
+	ask := task.PermitAsk{PermitScope: s.scope, Concurrency: s.limit(), Used: s.used, UsedAgo: pl.monotonic - s.usedAt}
 	if s.rated() {
 		ask.Rate, ask.Burst, ask.Tokens = q.Rate, q.BurstOrDefault(), s.reserved+min(due, q.BurstOrDefault())
 		s.tokens = min(s.tokens, ask.Tokens)
@@ -272,8 +272,8 @@ func (a *Planner) ask(s *LimitLease, now task.Millis) task.PermitAsk {
 	}
 	if ask.Concurrency > 0 {
 		running := s.running()
-		ask.Want = min(s.want(running+due, a.monotonic), ask.Concurrency)
-		if a.stopping {
+		ask.Want = min(s.want(running+due, pl.monotonic), ask.Concurrency)
+		if pl.stopping {
 			ask.Want = running
 		}
 		keep := min(s.held, ask.Want)
@@ -284,18 +284,18 @@ func (a *Planner) ask(s *LimitLease, now task.Millis) task.PermitAsk {
 		ask.Keep, ask.Want = s.held, max(ask.Want, min(s.held, running))
 	}
 	s.wanted = [2]int{ask.Want, ask.Tokens}
-	a.leaseChanged(s, now)
+	pl.leaseChanged(s, now)
 	return ask
 }
 
 // Granted takes in the reply to an ask that was sent at start.
-func (a *Planner) Granted(s *LimitLease, r task.PermitReply, start time.Duration, now task.Millis) {
-	a.asking--
-	s.asking, s.replied = false, a.monotonic
+func (pl *Planner) Granted(s *LimitLease, r task.PermitReply, start time.Duration, now task.Millis) {
+	pl.asking--
+	s.asking, s.replied = false, pl.monotonic
 	if r.Err != nil {
-		s.again, s.backsOff = a.monotonic+askAgain<<min(s.failing, 4), true
+		s.again, s.backsOff = pl.monotonic+askAgain<<min(s.failing, 4), true
 		s.failing++
-		a.leaseChanged(s, now)
+		pl.leaseChanged(s, now)
 		return
 	}
 	s.failing = 0
@@ -303,34 +303,34 @@ func (a *Planner) Granted(s *LimitLease, r task.PermitReply, start time.Duration
 	s.renew = start + r.Lease/3
 	s.held, s.share = r.Held, r.Share
 	s.tokens = r.Tokens - int(s.used-s.asked) // less than none, if the store had given them up
-	s.after, s.low = a.monotonic+r.After, max(s.tokens-s.reserved, 0)/2
+	s.after, s.low = pl.monotonic+r.After, max(s.tokens-s.reserved, 0)/2
 	s.again, s.backsOff = 0, false
 	if r.Again > 0 {
-		s.again, s.backsOff = a.monotonic+r.Again, r.Held < s.wanted[0] || r.Tokens < s.wanted[1]
+		s.again, s.backsOff = pl.monotonic+r.Again, r.Held < s.wanted[0] || r.Tokens < s.wanted[1]
 	}
 	if s.hinted {
-		a.requestNow(s)
+		pl.requestNow(s)
 	}
-	a.leaseChanged(s, now)
+	pl.leaseChanged(s, now)
 }
 
 // leaseChanged takes in that what s holds has changed.
-func (a *Planner) leaseChanged(s *LimitLease, now task.Millis) {
+func (pl *Planner) leaseChanged(s *LimitLease, now task.Millis) {
 	switch {
 	case s.destination == nil && s.queue.lease == s:
-		a.reposition(s.queue)
+		pl.reposition(s.queue)
 	case s.destination != nil && s.destination.lease == s:
-		a.placeAll(s.destination.lanes, now)
-		a.considerRequest(s)
+		pl.placeAll(s.destination.lanes, now)
+		pl.considerRequest(s)
 	}
 }
 
 // wake is called when it is time to ask, or when the lease has ended.
-func (s *LimitLease) wake(a *Planner, now task.Millis) {
-	if !s.lives(a.monotonic) && s.until.Load() != 0 {
+func (s *LimitLease) wake(pl *Planner, now task.Millis) {
+	if !s.lives(pl.monotonic) && s.until.Load() != 0 {
 		s.expire()
-		a.leaseChanged(s, now)
+		pl.leaseChanged(s, now)
 		return
 	}
-	a.considerRequest(s)
+	pl.considerRequest(s)
 }

@@ -9,17 +9,17 @@ import (
 )
 
 func TestTheClocksStepsDoNotMoveARate(t *testing.T) {
-	a := New(Config{Window: 5 * time.Second, Tasks: 1000}, 100)
-	a.Configure(noon, task.NewSettings(&task.QueueSettings{Name: "q", Rate: 1, Burst: 3}))
+	pl := New(Config{Window: 5 * time.Second, Tasks: 1000}, 100)
+	pl.Configure(noon, task.NewSettings(&task.QueueSettings{Name: "q", Rate: 1, Burst: 3}))
 	now, started := noon, 0
 	for i := range 60 {
-		a.Tick(time.Duration(i) * time.Second)
+		pl.Tick(time.Duration(i) * time.Second)
 		now += []task.Millis{0, 3_600_000, -3_600_000, -86_400_000}[i%4] + 1000
-		a.check(now)
+		pl.check(now)
 		for j := range 5 {
-			a.Hint(now, entry("host", fmt.Sprint("t", i, "-", j), now-1))
+			pl.Hint(now, entry("host", fmt.Sprint("t", i, "-", j), now-1))
 		}
-		started += len(names(a, now, 100))
+		started += len(names(pl, now, 100))
 	}
 	if started != 3+59 {
 		t.Errorf("%d have started within 59 s", started)

@@ -14,13 +14,13 @@ const manyLanes = 100_000
 // crowdedPlanner returns a planner in which a namespace has very many lanes that
 // are due: each of its own destination, or queue.
 func crowdedPlanner(now task.Millis, of func(i int) task.Lane) *Planner {
-	a := New(Config{Window: 5 * time.Second, Tasks: 100_000}, 1024)
+	pl := New(Config{Window: 5 * time.Second, Tasks: 100_000}, 1024)
 	heads := make([]task.LaneHead, manyLanes)
 	for i := range heads {
 		heads[i] = task.LaneHead{Lane: of(i), Due: now}
 	}
-	a.survey(now, heads)
-	return a
+	pl.survey(now, heads)
+	return pl
 }
 
 func hostOfCrowd(i int) task.Lane {
@@ -36,10 +36,10 @@ var few = task.Lane{Namespace: "few", Queue: "q", Destination: "host"}
 func TestANamespaceWithAHundredThousandLanesDelaysTheFirstReadOfAnotherByNoTurn(t *testing.T) {
 	const now = 1_000_000
 	for name, of := range map[string]func(int) task.Lane{"hosts": hostOfCrowd, "queues": queueOfCrowd} {
-		a := crowdedPlanner(now, of)
-		a.survey(now, []task.LaneHead{{Lane: few, Due: now}})
+		pl := crowdedPlanner(now, of)
+		pl.survey(now, []task.LaneHead{{Lane: few, Due: now}})
 		found := false
-		for _, r := range a.Reads(now) {
+		for _, r := range pl.Reads(now) {
 			found = found || r.Lane == few
 		}
 		if !found {
@@ -50,28 +50,28 @@ func TestANamespaceWithAHundredThousandLanesDelaysTheFirstReadOfAnotherByNoTurn(
 
 func TestANamespaceHasItsShareOfAWindowThatAnotherHasFilled(t *testing.T) {
 	const now, window = 1_000_000, 100_000
-	a := crowdedPlanner(now, hostOfCrowd)
+	pl := crowdedPlanner(now, hostOfCrowd)
 	for i := range window + 10_000 {
 		lane := hostOfCrowd(i % 1000)
-		a.Hint(now, task.Entry{Name: fmt.Sprint("t", i), Lane: lane, Due: now + 1000})
+		pl.Hint(now, task.Entry{Name: fmt.Sprint("t", i), Lane: lane, Due: now + 1000})
 	}
-	before := a.total
+	before := pl.total
 	for i := range 20_000 {
-		a.Hint(now, task.Entry{Name: fmt.Sprint("t", i), Lane: few, Due: now + 1000})
+		pl.Hint(now, task.Entry{Name: fmt.Sprint("t", i), Lane: few, Due: now + 1000})
 	}
-	if l := a.lanes[few]; l == nil || l.order.len() < window/8 {
-		t.Errorf("of 20,000 tasks of the other namespace %d are known, while the crowd has %d", a.total-before, before)
+	if l := pl.lanes[few]; l == nil || l.order.len() < window/8 {
+		t.Errorf("of 20,000 tasks of the other namespace %d are known, while the crowd has %d", pl.total-before, before)
 	}
 }
 
 func TestANamespaceThatIsAloneMayFillTheWindow(t *testing.T) {
 	const now = 1_000_000
-	a := New(Config{Window: 5 * time.Second, Tasks: 10_000}, 1024)
+	pl := New(Config{Window: 5 * time.Second, Tasks: 10_000}, 1024)
 	for i := range 20_000 {
-		a.Hint(now, task.Entry{Name: fmt.Sprint("t", i), Lane: hostOfCrowd(i % 100), Due: now + 1000})
+		pl.Hint(now, task.Entry{Name: fmt.Sprint("t", i), Lane: hostOfCrowd(i % 100), Due: now + 1000})
 	}
-	if a.total < 9000 {
-		t.Errorf("%d tasks are known, the window has room for 10,000", a.total)
+	if pl.total < 9000 {
+		t.Errorf("%d tasks are known, the window has room for 10,000", pl.total)
 	}
 }
 
@@ -80,13 +80,13 @@ func TestANamespaceThatIsAloneMayFillTheWindow(t *testing.T) {
 // namespace has been surveyed.
 func TestARoundOfAHundredThousandLanesDoesNotHoldUpThoseOfOthers(t *testing.T) {
 	const now, most = 1_000_000, 1000
-	a := crowdedPlanner(now, hostOfCrowd)
-	a.beginAllRounds(now, []string{"crowd", "few"})
+	pl := crowdedPlanner(now, hostOfCrowd)
+	pl.beginAllRounds(now, []string{"crowd", "few"})
 	surveyed := 0
-	for step := 1; len(a.rounds) > 0; step++ {
-		left := a.namespaces["crowd"].round.lane
-		pages := a.Pages(now)
-		if n := left - a.namespaces["crowd"].round.lane; n > most {
+	for step := 1; len(pl.rounds) > 0; step++ {
+		left := pl.namespaces["crowd"].round.lane
+		pages := pl.Pages(now)
+		if n := left - pl.namespaces["crowd"].round.lane; n > most {
 			t.Fatalf("one step looks at %d lanes under the lock, at most %d", n, most)
 		}
 		shown := make([]task.LanePage, len(pages))
@@ -100,7 +100,7 @@ func TestARoundOfAHundredThousandLanesDoesNotHoldUpThoseOfOthers(t *testing.T) {
 				surveyed = step
 			}
 		}
-		a.AbsorbPages(now, pages, shown)
+		pl.AbsorbPages(now, pages, shown)
 	}
 	if surveyed != 1 {
 		t.Errorf("the other namespace was surveyed in step %d", surveyed)
@@ -109,15 +109,15 @@ func TestARoundOfAHundredThousandLanesDoesNotHoldUpThoseOfOthers(t *testing.T) {
 
 func TestSchedulesOfANamespaceThatWereFreedAreFiredInTurnsWithThoseOfOthers(t *testing.T) {
 	const now = 1_000_000
-	a := New(Config{Window: 5 * time.Second, Tasks: 100_000}, 1024)
+	pl := New(Config{Window: 5 * time.Second, Tasks: 100_000}, 1024)
 	for i := range manyLanes {
-		a.Hint(now, task.Entry{Name: fmt.Sprint("@s", i), Lane: task.ScheduleLane("crowd"), Hint: task.OccurrenceEnded})
-		a.Hint(now, task.Entry{Name: fmt.Sprint("@due", i), Lane: task.ScheduleLane("crowd"), Due: now})
+		pl.Hint(now, task.Entry{Name: fmt.Sprint("@s", i), Lane: task.ScheduleLane("crowd"), Hint: task.OccurrenceEnded})
+		pl.Hint(now, task.Entry{Name: fmt.Sprint("@due", i), Lane: task.ScheduleLane("crowd"), Due: now})
 	}
-	a.Hint(now, task.Entry{Name: "@freed", Lane: task.ScheduleLane("few"), Hint: task.OccurrenceEnded})
-	a.Hint(now, task.Entry{Name: "@due", Lane: task.ScheduleLane("few"), Due: now})
+	pl.Hint(now, task.Entry{Name: "@freed", Lane: task.ScheduleLane("few"), Hint: task.OccurrenceEnded})
+	pl.Hint(now, task.Entry{Name: "@due", Lane: task.ScheduleLane("few"), Due: now})
 	seen := map[task.Key]bool{}
-	for _, f := range a.TakeFires(now, fireBatch) {
+	for _, f := range pl.TakeFires(now, fireBatch) {
 		seen[f.Key] = true
 	}
 	for _, name := range []string{"@freed", "@due"} {
@@ -131,12 +131,12 @@ func TestSchedulesOfANamespaceThatWereFreedAreFiredInTurnsWithThoseOfOthers(t *t
 // receiver, which asks for patience. Nothing may start from then on.
 func TestAChangeForAHundredThousandLanesIsTakenInPieceByPiece(t *testing.T) {
 	const now, most = 1_000_000, 1000
-	a := crowdedPlanner(now, queueOfCrowd)
+	pl := crowdedPlanner(now, queueOfCrowd)
 	for i := range manyLanes {
-		a.Hint(now, task.Entry{Name: fmt.Sprint("t", i), Lane: queueOfCrowd(i), Due: now})
+		pl.Hint(now, task.Entry{Name: fmt.Sprint("t", i), Lane: queueOfCrowd(i), Due: now})
 	}
 	ready := func() (n int) {
-		for _, l := range a.lanes {
+		for _, l := range pl.lanes {
 			if l.state == ready {
 				n++
 			}
@@ -144,16 +144,16 @@ func TestAChangeForAHundredThousandLanesIsTakenInPieceByPiece(t *testing.T) {
 		return n
 	}
 	before := ready()
-	a.Slow(&Pick{lane: a.lanes[queueOfCrowd(0)], picked: a.monotonic}, now, time.Minute)
+	pl.Slow(&Pick{lane: pl.lanes[queueOfCrowd(0)], picked: pl.monotonic}, now, time.Minute)
 	if n := before - ready(); before != manyLanes || n > most {
 		t.Fatalf("of %d lanes that are ready %d are looked at under the lock, at most %d", before, n, most)
 	}
-	if picks := a.Take(now, claimBatch); len(picks) > 0 {
+	if picks := pl.Take(now, claimBatch); len(picks) > 0 {
 		t.Errorf("%d tasks start, though their receiver wants nothing for a minute", len(picks))
 	}
-	for steps := 0; len(a.updates) > 0; steps++ {
+	for steps := 0; len(pl.updates) > 0; steps++ {
 		was := ready()
-		if a.Work(now); was-ready() > most || steps > manyLanes {
+		if pl.Work(now); was-ready() > most || steps > manyLanes {
 			t.Fatalf("in step %d %d lanes are looked at", steps, was-ready())
 		}
 	}
@@ -167,24 +167,24 @@ func TestAChangeForAHundredThousandLanesIsTakenInPieceByPiece(t *testing.T) {
 func TestOfManyQueuesEachHasItsTurnHoweverOftenTheirReceiverAsksForPatience(t *testing.T) {
 	const lanes, each, batch = 5000, 8, 64
 	now := task.Millis(1_000_000)
-	a := New(Config{Window: 5 * time.Second, Tasks: 100_000}, 1024)
+	pl := New(Config{Window: 5 * time.Second, Tasks: 100_000}, 1024)
 	for i := range lanes * each {
-		a.Hint(now, task.Entry{Name: fmt.Sprint("t", i), Lane: queueOfCrowd(i % lanes), Due: now})
+		pl.Hint(now, task.Entry{Name: fmt.Sprint("t", i), Lane: queueOfCrowd(i % lanes), Due: now})
 	}
 	seen := map[task.Lane]bool{}
-	target := a.lanes[queueOfCrowd(0)].destination
+	target := pl.lanes[queueOfCrowd(0)].destination
 	for range 2 * lanes / batch {
-		a.Tick(a.monotonic + 2*time.Second)
+		pl.Tick(pl.monotonic + 2*time.Second)
 		now = now.Add(2 * time.Second)
-		a.reopen(target, now) // its wait has ended
-		picks := a.Take(now, batch)
+		pl.reopen(target, now) // its wait has ended
+		picks := pl.Take(now, batch)
 		for i := range picks {
 			seen[picks[i].lane.name] = true
-			a.Release(&picks[i], now, Replied, nil)
+			pl.Release(&picks[i], now, Replied, nil)
 		}
-		a.Slow(&Pick{lane: target.lanes[0], picked: a.monotonic}, now, time.Second)
-		for len(a.updates) > 0 {
-			a.Work(now)
+		pl.Slow(&Pick{lane: target.lanes[0], picked: pl.monotonic}, now, time.Second)
+		for len(pl.updates) > 0 {
+			pl.Work(now)
 		}
 	}
 	if len(seen) < lanes {

@@ -15,12 +15,12 @@ func (w *world) poll(disturb func()) {
 	for _, h := range w.heads(math.MaxInt64) {
 		names = append(names, h.Lane.Namespace)
 	}
-	w.a.beginAllRounds(w.now, names)
-	for step := 0; len(w.a.rounds) > 0; step++ {
+	w.planner.beginAllRounds(w.now, names)
+	for step := 0; len(w.planner.rounds) > 0; step++ {
 		if step > 1000 {
 			w.Fatal("the rounds never end")
 		}
-		pages := w.a.Pages(w.now)
+		pages := w.planner.Pages(w.now)
 		shown := make([]task.LanePage, len(pages))
 		for i, p := range pages {
 			shown[i] = w.page(p.LanePageRead)
@@ -29,24 +29,24 @@ func (w *world) poll(disturb func()) {
 		if w.chance(w.failing) {
 			shown = nil
 		}
-		w.a.AbsorbPages(w.now, pages, shown)
+		w.planner.AbsorbPages(w.now, pages, shown)
 		w.readOnce(disturb)
 	}
 	w.reads(disturb)
 }
 
 // beginAllRounds begins the round of each namespace, whenever the last one was.
-func (a *Planner) beginAllRounds(now task.Millis, names []string) {
-	for _, t := range a.namespaces {
+func (pl *Planner) beginAllRounds(now task.Millis, names []string) {
+	for _, t := range pl.namespaces {
 		t.round.next = 0
 	}
-	a.BeginRounds(now, names)
+	pl.BeginRounds(now, names)
 }
 
 // check makes whole rounds, in which the store names no lanes.
-func (a *Planner) check(now task.Millis) {
-	for a.beginAllRounds(now, nil); len(a.rounds) > 0; {
-		a.AbsorbPages(now, a.Pages(now), nil)
+func (pl *Planner) check(now task.Millis) {
+	for pl.beginAllRounds(now, nil); len(pl.rounds) > 0; {
+		pl.AbsorbPages(now, pl.Pages(now), nil)
 	}
 }
 
@@ -61,7 +61,7 @@ func (w *world) reads(disturb func()) {
 
 // readOnce carries out one plan, and reports whether that was anything.
 func (w *world) readOnce(disturb func()) bool {
-	reads := w.a.Reads(w.now)
+	reads := w.planner.Reads(w.now)
 	if len(reads) == 0 {
 		return false
 	}
@@ -73,7 +73,7 @@ func (w *world) readOnce(disturb func()) bool {
 	if w.chance(w.failing) {
 		found = nil // the read failed
 	}
-	w.a.AbsorbReads(w.now, reads, found)
+	w.planner.AbsorbReads(w.now, reads, found)
 	return true
 }
 
@@ -81,22 +81,22 @@ func (w *world) readOnce(disturb func()) bool {
 func (w *world) pass(ms int) {
 	w.now += task.Millis(ms)
 	w.steady += time.Duration(ms)*time.Millisecond + time.Duration(w.rnd.IntN(1000))
-	w.a.Tick(w.steady)
+	w.planner.Tick(w.steady)
 	ring := func(b *Wakeup) {
 		due := b.Wall != 0 && b.Wall <= w.now || b.Monotonic != 0 && b.Monotonic <= w.steady
 		if due && !w.chance(w.lossy) {
-			w.a.Wake(b, w.now)
+			w.planner.Wake(b, w.now)
 		}
 	}
 	for _, name := range w.lanes { // in order: seeds must repeat
-		if l := w.a.lanes[name]; l != nil {
+		if l := w.planner.lanes[name]; l != nil {
 			ring(&l.wakeup)
 		}
 	}
-	for _, q := range sorted(w.a.queues) {
+	for _, q := range sorted(w.planner.queues) {
 		ring(&q.wakeup)
 	}
-	for _, t := range sorted(w.a.destinations) {
+	for _, t := range sorted(w.planner.destinations) {
 		ring(&t.wakeup)
 	}
 }
@@ -121,7 +121,7 @@ func sorted[K comparable, V any](m map[K]V) []V {
 func (w *world) take(n int) {
 	for range n {
 		best := w.judge()
-		picks := w.a.Take(w.now, 1)
+		picks := w.planner.Take(w.now, 1)
 		if len(picks) == 0 {
 			if best != nil {
 				w.Fatalf("nothing was picked, and %v may run", best.name)
@@ -129,7 +129,7 @@ func (w *world) take(n int) {
 			return
 		}
 		if p := picks[0]; p.lane != best {
-			w.Fatalf("picked from %v, the judge has %v of need %v, left %v", p.lane.name, best.name, best.node.cost, w.a.slots.left())
+			w.Fatalf("picked from %v, the judge has %v of need %v, left %v", p.lane.name, best.name, best.node.cost, w.planner.slots.left())
 		}
 		w.claim(&picks[0])
 	}
@@ -138,7 +138,7 @@ func (w *world) take(n int) {
 // fire fires what the planner names: due, or freed. A schedule goes on with another due
 // time, of which it is told by a hint and by the reply, or ends.
 func (w *world) fire(n int) {
-	fires := w.a.TakeFires(w.now, n)
+	fires := w.planner.TakeFires(w.now, n)
 	if len(fires) > n || w.lossy == 0 && len(fires) == 0 && w.dueSchedule() {
 		w.Fatalf("%d schedules are fired, of %d at most", len(fires), n)
 	}
@@ -162,9 +162,9 @@ func (w *world) fire(n int) {
 			delete(w.tasks, f.Key)
 			gone = true
 		}
-		w.a.FireAnswered(f.Key)
+		w.planner.FireAnswered(f.Key)
 		if !gone && !w.chance(w.failing) {
-			w.a.Offer(w.now, task.Entry{Name: f.Key.Name, Lane: r.lane, Due: r.due})
+			w.planner.Offer(w.now, task.Entry{Name: f.Key.Name, Lane: r.lane, Due: r.due})
 		}
 	}
 }
@@ -172,7 +172,7 @@ func (w *world) fire(n int) {
 // dueSchedule reports whether the planner knows of one.
 func (w *world) dueSchedule() bool {
 	return slices.ContainsFunc(w.lanes, func(name task.Lane) bool {
-		l := w.a.lanes[name]
+		l := w.planner.lanes[name]
 		return l != nil && l.schedules() && l.state != waiting && l.earliest() <= w.now
 	})
 }
@@ -181,20 +181,20 @@ func (w *world) dueSchedule() bool {
 func (w *world) end() {
 	if k, r := w.waiting(); r != nil && r.lane.Queue == task.ScheduleQueue && !w.chance(w.lossy) {
 		w.freed[k]++
-		w.a.Hint(w.now, task.Entry{Name: k.Name, Lane: r.lane, Hint: task.OccurrenceEnded})
+		w.planner.Hint(w.now, task.Entry{Name: k.Name, Lane: r.lane, Hint: task.OccurrenceEnded})
 	}
 }
 
 func (w *world) claim(p *Pick) {
 	w.claims++
-	w.a.Answered(p.Key)
+	w.planner.Answered(p.Key)
 	r := w.tasks[p.Key]
 	switch {
 	case r == nil, r.running, r.due > w.now:
 		if r != nil && !r.running && w.lossy == 0 {
 			w.Fatalf("%v was claimed %d ms early", p.Key, r.due-w.now)
 		}
-		w.a.Release(p, w.now, Nothing, nil)
+		w.planner.Release(p, w.now, Nothing, nil)
 		return
 	}
 	for k, other := range w.tasks { // in order, unless hints were lost
@@ -203,7 +203,7 @@ func (w *world) claim(p *Pick) {
 		}
 	}
 	r.running = true
-	w.a.Begin(p)
+	w.planner.Begin(p)
 	w.picks = append(w.picks, p)
 }
 
@@ -214,7 +214,7 @@ func (w *world) settle() {
 	i := w.rnd.IntN(len(w.picks))
 	p := w.picks[i]
 	w.picks = slices.Delete(w.picks, i, i+1)
-	w.a.Release(p, w.now, Evidence(w.rnd.IntN(6)), nil)
+	w.planner.Release(p, w.now, Evidence(w.rnd.IntN(6)), nil)
 	r := w.tasks[p.Key]
 	if w.chance(0.7) {
 		delete(w.tasks, p.Key)
@@ -222,5 +222,5 @@ func (w *world) settle() {
 	}
 	r.running, r.due = false, w.now+task.Millis(w.rnd.IntN(10_000))
 	w.hint(p.Key, r)
-	w.a.Offer(w.now, task.Entry{Name: p.Key.Name, Lane: r.lane, Due: r.due})
+	w.planner.Offer(w.now, task.Entry{Name: p.Key.Name, Lane: r.lane, Due: r.due})
 }

@@ -16,10 +16,10 @@ import (
 // reads that are old when they arrive, a clock that steps.
 type world struct {
 	*testing.T
-	rnd    *rand.Rand
-	now    task.Millis
-	steady time.Duration
-	a      *Planner
+	rnd     *rand.Rand
+	now     task.Millis
+	steady  time.Duration
+	planner *Planner
 
 	tasks     map[task.Key]*record
 	lanes     []task.Lane
@@ -43,8 +43,8 @@ func newWorld(t *testing.T, seed uint64, lossy float64) *world {
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	w := &world{T: t, rnd: rnd, now: 1_000_000_000, tasks: map[task.Key]*record{}, freed: map[task.Key]int{}, lossy: lossy, failing: lossy / 10}
 	w.queues, w.suspended = map[task.SettingKey]task.Setting{}, map[string]bool{}
-	w.a = New(Config{Window: 5 * time.Second, Tasks: 50 + rnd.IntN(500), BreakAfter: rnd.IntN(4), BreakMost: 8 * time.Second}, 1+rnd.IntN(60))
-	w.a.pieces = 1 + rnd.IntN(40)
+	w.planner = New(Config{Window: 5 * time.Second, Tasks: 50 + rnd.IntN(500), BreakAfter: rnd.IntN(4), BreakMost: 8 * time.Second}, 1+rnd.IntN(60))
+	w.planner.pieces = 1 + rnd.IntN(40)
 	for i := range rnd.IntN(3) {
 		w.lanes = append(w.lanes, task.ScheduleLane(fmt.Sprint("ns", i)))
 	}
@@ -70,7 +70,7 @@ func (w *world) dueTime() task.Millis { return w.now + task.Millis(w.rnd.IntN(20
 
 func (w *world) hint(k task.Key, r *record) {
 	if !w.chance(w.lossy) {
-		w.a.Hint(w.now, task.Entry{Name: k.Name, Lane: r.lane, Due: r.due})
+		w.planner.Hint(w.now, task.Entry{Name: k.Name, Lane: r.lane, Due: r.due})
 	}
 }
 
@@ -157,7 +157,7 @@ func (w *world) peek(r task.LaneRead) []task.Entry {
 
 // page is LanePages for one page, of a few lanes.
 func (w *world) page(r task.LanePageRead) (p task.LanePage) {
-	heads := w.heads(w.now.Add(w.a.config.Window))
+	heads := w.heads(w.now.Add(w.planner.config.Window))
 	heads = slices.DeleteFunc(heads, func(h task.LaneHead) bool { return h.Lane.Namespace != r.Namespace })
 	place := func(h task.LaneHead) int { return slices.Index(w.lanes, h.Lane) + 1 } // which stays while lanes come and go
 	slices.SortFunc(heads, func(a, b task.LaneHead) int { return place(a) - place(b) })
@@ -212,5 +212,5 @@ func (w *world) configure() {
 	for name, suspended := range w.suspended {
 		settings = append(settings, &task.NamespaceSettings{Name: name, Suspended: suspended})
 	}
-	w.a.Configure(w.now, task.NewSettings(settings...))
+	w.planner.Configure(w.now, task.NewSettings(settings...))
 }

@@ -29,12 +29,12 @@ type Pick struct {
 }
 
 // first returns the lane that is served next, nil for none.
-func (a *Planner) first() *lane {
-	left := a.left()
-	if l := a.quarantine.first(left); l != nil {
+func (pl *Planner) first() *lane {
+	left := pl.left()
+	if l := pl.quarantine.first(left); l != nil {
 		return l
 	}
-	t := a.startable.first(left)
+	t := pl.startable.first(left)
 	if t == nil {
 		return nil
 	}
@@ -44,13 +44,13 @@ func (a *Planner) first() *lane {
 
 // left returns how many slots are left to each class, and what is the share of
 // a namespace.
-func (a *Planner) left() cost {
-	left := a.slots.left()
-	if left[proven] == 0 || a.startable.size == 0 {
+func (pl *Planner) left() cost {
+	left := pl.slots.left()
+	if left[proven] == 0 || pl.startable.size == 0 {
 		return left
 	}
-	left[share] = int32(a.slots.shared() / a.startable.size)
-	if a.startable.size == 1 && a.startable.root.owner.queues.size == 1 {
+	left[share] = int32(pl.slots.shared() / pl.startable.size)
+	if pl.startable.size == 1 && pl.startable.root.owner.queues.size == 1 {
 		left[share] /= 2
 	}
 	return left
@@ -73,43 +73,43 @@ func (l *lane) rank() rank {
 
 // Take returns at most limit tasks that are due and may start now, in the order
 // of their turns. Each holds a slot until Release.
-func (a *Planner) Take(now task.Millis, limit int) []Pick {
+func (pl *Planner) Take(now task.Millis, limit int) []Pick {
 	var picks []Pick
-	for looks := limit + a.pieces; len(picks) < limit && looks > 0; looks-- {
-		l := a.first()
+	for looks := limit + pl.pieces; len(picks) < limit && looks > 0; looks-- {
+		l := pl.first()
 		if l == nil {
 			break
 		}
-		if a.moved(l, now) {
+		if pl.moved(l, now) {
 			continue
 		}
-		picks = append(picks, a.pick(l, now))
+		picks = append(picks, pl.pick(l, now))
 	}
 	return picks
 }
 
 // moved reports whether l, which is ready, stood where it does not belong any more: the
 // clock stepped back, or an update is left.
-func (a *Planner) moved(l *lane, now task.Millis) bool {
+func (pl *Planner) moved(l *lane, now task.Millis) bool {
 	if l.earliest() <= now && !l.stale() {
 		return false
 	}
 	was := l.node.cost
-	a.place(l, now)
+	pl.place(l, now)
 	return l.state != ready || l.node.cost != was
 }
 
 // pick takes the first task of l, which is ready.
-func (a *Planner) pick(l *lane, now task.Millis) Pick {
+func (pl *Planner) pick(l *lane, now task.Millis) Pick {
 	it, q, t := l.order.min(), l.queue, l.destination
 	p := Pick{
 		Key: task.Key{Namespace: l.name.Namespace, Name: it.name}, Lane: l.name,
-		Barred: t.barredFor(max(q.free, a.away), a.monotonic),
-		lane:   l, class: t.class, picked: a.monotonic,
+		Barred: t.barredFor(max(q.free, pl.away), pl.monotonic),
+		lane:   l, class: t.class, picked: pl.monotonic,
 	}
-	a.forget(l, it)
-	a.taken[p.Key] = false
-	a.slots.take(t.class)
+	pl.forget(l, it)
+	pl.taken[p.Key] = false
+	pl.slots.take(t.class)
 	q.tried[t.class]++
 	if p.shared = [2]*LimitLease{q.lease, l.queueDestination.lease}; q.lease != nil {
 		p.permit, p.charges = q.lease.limit() > 0, q.lease.rated() && !l.urgent()
@@ -121,17 +121,17 @@ func (a *Planner) pick(l *lane, now task.Millis) Pick {
 	l.queueDestination.running++
 	t.running++
 	l.running++
-	a.served(l, now)
+	pl.served(l, now)
 	if l.quarantined() {
-		a.quarantine.enter(q)
+		pl.quarantine.enter(q)
 	}
 	if t.breaker.open && !l.urgent() {
-		p.probe, t.breaker.probe = a.turn, a.turn
-		a.redo(&t.update, now)
+		p.probe, t.breaker.probe = pl.turn, pl.turn
+		pl.redo(&t.update, now)
 	}
-	a.replace(l, now)
-	if l.behind && a.needsMore(l, now) {
-		a.requestRead(l, l.next())
+	pl.replace(l, now)
+	if l.behind && pl.needsMore(l, now) {
+		pl.requestRead(l, l.next())
 	}
 	return p
 }
@@ -139,23 +139,23 @@ func (a *Planner) pick(l *lane, now task.Millis) Pick {
 // Answered notes that the claim of what was picked has been answered. Until
 // then, and for the reads that were under way at that moment, the store may
 // show it as it was before.
-func (a *Planner) Answered(k task.Key) { a.taken[k] = true }
+func (pl *Planner) Answered(k task.Key) { pl.taken[k] = true }
 
 // Begin notes that the claim of a pick was granted, and that its attempt starts.
-func (a *Planner) Begin(p *Pick) {
+func (pl *Planner) Begin(p *Pick) {
 	p.began = true
 	if p.lane.quarantined() {
-		a.beginQuarantined(p.Key)
+		pl.beginQuarantined(p.Key)
 	}
 	if p.lane.urgent() {
 		return
 	}
 	if p.charges {
-		p.mark = p.shared[0].charge(a.monotonic)
-		a.considerRequest(p.shared[0])
+		p.mark = p.shared[0].charge(pl.monotonic)
+		pl.considerRequest(p.shared[0])
 		return
 	}
-	p.mark = p.lane.queue.bucket.charge(a.monotonic)
+	p.mark = p.lane.queue.bucket.charge(pl.monotonic)
 }
 
 // reserved returns where it is counted for how many picks a token is reserved.
@@ -175,18 +175,18 @@ func (p *Pick) Permitted(now time.Duration) bool {
 
 // Covered reports whether p, whose claim was granted, may begin: a claim takes
 // its time, in which a lease may end.
-func (a *Planner) Covered(p *Pick) bool {
-	return p.Permitted(a.monotonic) && (!p.charges || p.shared[0].covers(a.monotonic))
+func (pl *Planner) Covered(p *Pick) bool {
+	return p.Permitted(pl.monotonic) && (!p.charges || p.shared[0].covers(pl.monotonic))
 }
 
 // Release gives back what a pick holds. cause is how its attempt ended, nil if
 // none began: a change of the receiver's breaker names it.
-func (a *Planner) Release(p *Pick, now task.Millis, e Evidence, cause *task.Outcome) {
+func (pl *Planner) Release(p *Pick, now task.Millis, e Evidence, cause *task.Outcome) {
 	l, q, t := p.lane, p.lane.queue, p.lane.destination
-	a.slots.adjustAllowance(l, e)
-	a.slots.give(p.class)
+	pl.slots.adjustAllowance(l, e)
+	pl.slots.give(p.class)
 	if l.quarantined() {
-		a.endQuarantined()
+		pl.endQuarantined()
 	}
 	q.tried[p.class]--
 	switch {
@@ -203,77 +203,77 @@ func (a *Planner) Release(p *Pick, now task.Millis, e Evidence, cause *task.Outc
 	t.running--
 	l.running--
 	before := t.breaker
-	if t.learn(p, e, a.monotonic, a.config) {
-		a.brokenSince(t, before, cause)
-		a.reopen(t, now)
+	if t.learn(p, e, pl.monotonic, pl.config) {
+		pl.brokenSince(t, before, cause)
+		pl.reopen(t, now)
 	}
-	a.replace(l, now)
-	a.freed()
+	pl.replace(l, now)
+	pl.freed()
 }
 
 // Slow holds the lanes of p's destination back for a while, as the receiver wished in its
 // reply to the attempt of p.
-func (a *Planner) Slow(p *Pick, now task.Millis, wait time.Duration) {
+func (pl *Planner) Slow(p *Pick, now task.Millis, wait time.Duration) {
 	t := p.lane.destination
-	if until := a.monotonic + wait; wait > 0 && until > t.asked {
-		t.postpone(p.picked, a.monotonic, until)
-		a.reopen(t, now)
+	if until := pl.monotonic + wait; wait > 0 && until > t.asked {
+		t.postpone(p.picked, pl.monotonic, until)
+		pl.reopen(t, now)
 	}
 }
 
 // Rest holds the lanes of p's destination back for a while, those too that were run
 // by hand.
-func (a *Planner) Rest(p *Pick, now task.Millis, wait time.Duration) {
+func (pl *Planner) Rest(p *Pick, now task.Millis, wait time.Duration) {
 	t := p.lane.destination
-	if until := a.monotonic + wait; until > t.rested {
+	if until := pl.monotonic + wait; until > t.rested {
 		t.rested = until
-		a.reopen(t, now)
+		pl.reopen(t, now)
 	}
 }
 
 // reopen takes in that a destination lets its lanes run, or no longer. The change for
 // its lanes is an update.
-func (a *Planner) reopen(t *destination, now task.Millis) {
-	a.arm(&t.wakeup, 0, t.next(a.monotonic))
-	a.redo(&t.update, now)
+func (pl *Planner) reopen(t *destination, now task.Millis) {
+	pl.arm(&t.wakeup, 0, t.next(pl.monotonic))
+	pl.redo(&t.update, now)
 }
 
 // wake is called when a wait of t ends.
-func (t *destination) wake(a *Planner, now task.Millis) { a.reopen(t, now) }
+func (t *destination) wake(pl *Planner, now task.Millis) { pl.reopen(t, now) }
 
 // wake is called when l's first task is due.
-func (l *lane) wake(a *Planner, now task.Millis) {
+func (l *lane) wake(pl *Planner, now task.Millis) {
 	if l.state == waiting {
-		a.place(l, now)
+		pl.place(l, now)
 	}
 }
 
-func (a *Planner) placeAll(lanes []*lane, now task.Millis) {
+func (pl *Planner) placeAll(lanes []*lane, now task.Millis) {
 	for _, l := range lanes {
-		a.place(l, now)
+		pl.place(l, now)
 	}
 }
 
 // replace puts l where it belongs after it has begun or ended an attempt, and
 // with it those that share a limit with it.
-func (a *Planner) replace(l *lane, now task.Millis) {
+func (pl *Planner) replace(l *lane, now task.Millis) {
 	if l.queue.settings.PerDestination > 0 {
-		a.placeAll(l.queueDestination.lanes, now)
+		pl.placeAll(l.queueDestination.lanes, now)
 		return
 	}
-	a.place(l, now)
+	pl.place(l, now)
 }
 
 // full reports whether l has all that it may have running.
-func (a *Planner) full(l *lane) bool {
+func (pl *Planner) full(l *lane) bool {
 	limit, o := l.queue.settings.PerDestination, l.queueDestination
-	return l.running >= a.slots.most() || limit > 0 && (o.running >= limit || o.lease != nil && o.lease.full(a.monotonic))
+	return l.running >= pl.slots.most() || limit > 0 && (o.running >= limit || o.lease != nil && o.lease.full(pl.monotonic))
 }
 
 // place puts l where it belongs after any change.
-func (a *Planner) place(l *lane, now task.Millis) {
+func (pl *Planner) place(l *lane, now task.Millis) {
 	if l.schedules() {
-		a.placeSchedules(l, now)
+		pl.placeSchedules(l, now)
 		return
 	}
 	was, wake := l.busy(), task.Millis(0)
@@ -283,10 +283,10 @@ func (a *Planner) place(l *lane, now task.Millis) {
 		l.state = idle
 	case l.earliest() > now:
 		l.state, wake = waiting, l.earliest()
-		if (l.queue.lease != nil || l.queueDestination.lease != nil) && a.foresee(l, now) {
+		if (l.queue.lease != nil || l.queueDestination.lease != nil) && pl.foresee(l, now) {
 			wake = wake.Add(-foresight)
 		}
-	case l.destination.barred(l, a.monotonic) || a.full(l):
+	case l.destination.barred(l, pl.monotonic) || pl.full(l):
 		l.state = barred
 	default:
 		l.state = ready
@@ -296,16 +296,16 @@ func (a *Planner) place(l *lane, now task.Millis) {
 		if was {
 			by = -1
 		}
-		a.noteBusy(l, by)
+		pl.noteBusy(l, by)
 	}
 	need := neverFits
 	if l.state == ready {
-		need = a.slots.cost(l)
+		need = pl.slots.cost(l)
 	}
 	l.queue.bands[l.name.Priority].lanes.put(&l.node, l.rank(), need)
-	a.arm(&l.wakeup, wake, 0)
-	a.reposition(l.queue)
+	pl.arm(&l.wakeup, wake, 0)
+	pl.reposition(l.queue)
 	if l.queueDestination.lease != nil {
-		a.considerRequest(l.queueDestination.lease)
+		pl.considerRequest(l.queueDestination.lease)
 	}
 }

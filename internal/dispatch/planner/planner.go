@@ -84,64 +84,64 @@ type Config struct {
 // New returns a Planner that knows of no task. At most slots attempts may be under
 // way. Tick and Configure must be called before anything else.
 func New(c Config, slots int) *Planner {
-	a := &Planner{
+	pl := &Planner{
 		config: c, pieces: pieceLanes, slots: newSlots(slots), settings: none,
 		lanes: map[task.Lane]*lane{}, queues: map[queueKey]*queue{}, destinations: map[destinationKey]*destination{},
 		namespaces: map[string]*namespace{}, taken: map[task.Key]bool{},
 	}
-	a.quarantine.wakeup.owner = &a.quarantine
-	return a
+	pl.quarantine.wakeup.owner = &pl.quarantine
+	return pl
 }
 
 // Tick sets the time of the clock that never steps. Durations count by that clock,
 // due times by the wall clock. It must be called before each group of other calls.
-func (a *Planner) Tick(steady time.Duration) { a.monotonic = steady }
+func (pl *Planner) Tick(steady time.Duration) { pl.monotonic = steady }
 
 // Hint takes in what a store has notified of a task: that it waits, or waits for
 // another time than before, or that an occurrence of a schedule has ended.
-func (a *Planner) Hint(now task.Millis, e task.Entry) {
+func (pl *Planner) Hint(now task.Millis, e task.Entry) {
 	if e.Hint == task.OccurrenceEnded {
-		a.endedOne(e)
+		pl.endedOne(e)
 		return
 	}
-	a.seq++
-	l := a.lanes[e.Lane]
-	if e.Due > now.Add(a.config.Window) {
+	pl.seq++
+	l := pl.lanes[e.Lane]
+	if e.Due > now.Add(pl.config.Window) {
 		if l != nil && l.known[e.Name] != nil { // moved away: it will be read when it comes near
-			a.forget(l, l.known[e.Name])
-			a.place(l, now)
+			pl.forget(l, l.known[e.Name])
+			pl.place(l, now)
 		}
 		return
 	}
 	if l == nil {
-		l = a.open(e.Lane, now)
+		l = pl.open(e.Lane, now)
 	}
 	if l == nil {
 		return
 	}
-	a.learn(l, e, a.seq)
-	a.place(l, now)
-	a.remind(l, e)
+	pl.learn(l, e, pl.seq)
+	pl.place(l, now)
+	pl.remind(l, e)
 }
 
 // Offer is like Hint, but does nothing if the task is already known.
-func (a *Planner) Offer(now task.Millis, e task.Entry) {
-	if l := a.lanes[e.Lane]; l == nil || l.known[e.Name] == nil {
-		a.Hint(now, e)
+func (pl *Planner) Offer(now task.Millis, e task.Entry) {
+	if l := pl.lanes[e.Lane]; l == nil || l.known[e.Name] == nil {
+		pl.Hint(now, e)
 	}
 }
 
 // learn takes in an entry that was true as of seq, and reports whether it is
 // news. The caller places the lane.
-func (a *Planner) learn(l *lane, e task.Entry, seq uint64) bool {
+func (pl *Planner) learn(l *lane, e task.Entry, seq uint64) bool {
 	if it := l.known[e.Name]; it != nil {
-		return a.correct(l, it, e.Due, seq)
+		return pl.correct(l, it, e.Due, seq)
 	}
-	if l.left(e.Position()) || a.depth(l) == 0 {
+	if l.left(e.Position()) || pl.depth(l) == 0 {
 		return false
 	}
-	if a.room(l) < 1 {
-		a.gone(l, l.shed((l.order.len()+1)/2))
+	if pl.room(l) < 1 {
+		pl.gone(l, l.shed((l.order.len()+1)/2))
 		if l.left(e.Position()) {
 			return false
 		}
@@ -149,12 +149,12 @@ func (a *Planner) learn(l *lane, e task.Entry, seq uint64) bool {
 	it := &item{name: e.Name, due: e.Due, seq: seq}
 	l.known[e.Name] = it
 	l.order.push(it)
-	a.learnt(l)
+	pl.learnt(l)
 	return true
 }
 
 // correct moves a task that is known to another time.
-func (a *Planner) correct(l *lane, it *item, due task.Millis, seq uint64) bool {
+func (pl *Planner) correct(l *lane, it *item, due task.Millis, seq uint64) bool {
 	if it.seq > seq {
 		return false
 	}
@@ -164,39 +164,39 @@ func (a *Planner) correct(l *lane, it *item, due task.Millis, seq uint64) bool {
 	}
 	it.due = due
 	if l.left(it.position()) {
-		a.forget(l, it)
+		pl.forget(l, it)
 		return true
 	}
 	l.order.fix(it)
 	return true
 }
 
-func (a *Planner) forget(l *lane, it *item) {
+func (pl *Planner) forget(l *lane, it *item) {
 	l.order.remove(it)
 	delete(l.known, it.name)
-	a.gone(l, 1)
+	pl.gone(l, 1)
 }
 
 // learnt counts one more task of l.
-func (a *Planner) learnt(l *lane) {
+func (pl *Planner) learnt(l *lane) {
 	t := l.queue.namespace
 	if t.known == 0 {
-		a.holders++
+		pl.holders++
 	}
 	t.known++
-	a.total++
+	pl.total++
 }
 
 // gone notes that n tasks of l are not known any more.
-func (a *Planner) gone(l *lane, n int) {
+func (pl *Planner) gone(l *lane, n int) {
 	if n == 0 {
 		return
 	}
 	t := l.queue.namespace
 	t.known -= n
-	a.total -= n
+	pl.total -= n
 	if t.known == 0 {
-		a.holders--
+		pl.holders--
 	}
 }
 
@@ -205,12 +205,12 @@ func (a *Planner) gone(l *lane, n int) {
 // A namespace that holds more than its share gives way by attrition: it learns
 // nothing new until enough of its tasks have started. Until then the others take
 // their shares, so for a while up to twice the window may be known.
-func (a *Planner) room(l *lane) int {
-	n, depth := l.order.len(), a.depth(l)
+func (pl *Planner) room(l *lane) int {
+	n, depth := l.order.len(), pl.depth(l)
 	if depth == 0 {
 		return 0
 	}
 	t := l.queue.namespace
-	free := max(a.config.Tasks-a.total, a.config.Tasks/max(a.holders, 1)-t.known)
-	return max(min((free-n)/2, depth-n), t.reserve(a.config.Tasks)-n, 0)
+	free := max(pl.config.Tasks-pl.total, pl.config.Tasks/max(pl.holders, 1)-t.known)
+	return max(min((free-n)/2, depth-n), t.reserve(pl.config.Tasks)-n, 0)
 }

@@ -35,11 +35,11 @@ func (w *world) step() {
 	case 13:
 		w.fire(1 + w.rnd.IntN(30))
 	}
-	for len(w.a.updates) > 0 { // as the shell does, this step and the next ones
-		w.a.Work(w.now)
+	for len(w.planner.updates) > 0 { // as the shell does, this step and the next ones
+		w.planner.Work(w.now)
 	}
-	if w.a.needsSurvey && w.lossy == 0 {
-		w.a.needsSurvey = false
+	if w.planner.needsSurvey && w.lossy == 0 {
+		w.planner.needsSurvey = false
 		w.poll(func() {})
 	}
 }
@@ -56,23 +56,23 @@ func (w *world) meanwhile(edit func()) func() {
 func (w *world) disturb() {
 	switch {
 	case w.chance(0.3) && len(w.picks) > 0:
-		w.a.Slow(&Pick{lane: w.picks[0].lane, picked: w.a.monotonic}, w.now, time.Duration(w.rnd.IntN(5000))*time.Millisecond)
+		w.planner.Slow(&Pick{lane: w.picks[0].lane, picked: w.planner.monotonic}, w.now, time.Duration(w.rnd.IntN(5000))*time.Millisecond)
 	case w.chance(0.3) && len(w.picks) > 0:
-		w.a.Rest(w.picks[0], w.now, unsentPause)
+		w.planner.Rest(w.picks[0], w.now, unsentPause)
 	case w.lossy > 0 && w.chance(0.3):
-		w.a.check(w.now) // it steps once between two polls
+		w.planner.check(w.now) // it steps once between two polls
 		w.now += task.Millis(w.rnd.IntN(7_200_000) - 3_600_000)
-		w.a.check(w.now)
+		w.planner.check(w.now)
 	}
 }
 
 // verify checks what must always hold.
 func (w *world) verify() {
-	if n := w.count(inQuarantine); n > 1 || w.a.quarantine.taken != (n == 1) {
-		w.Fatalf("of quarantine %d attempts are under way, and the gate is taken: %v", n, w.a.quarantine.taken)
+	if n := w.count(inQuarantine); n > 1 || w.planner.quarantine.taken != (n == 1) {
+		w.Fatalf("of quarantine %d attempts are under way, and the gate is taken: %v", n, w.planner.quarantine.taken)
 	}
 	total, running := 0, 0
-	for _, l := range w.a.lanes {
+	for _, l := range w.planner.lanes {
 		total += l.order.len()
 		running += l.running
 		if len(l.known) != l.order.len() {
@@ -82,22 +82,22 @@ func (w *world) verify() {
 		if l.schedules() {
 			stands = l.firing && l.state == ready // until it is looked at, one that is not ready any more may stand there, too
 		}
-		if (l.state == ready) != stands || l.firing != slices.Contains(w.a.firing, l) || l.wakeup.Wall != 0 && l.state != waiting {
+		if (l.state == ready) != stands || l.firing != slices.Contains(w.planner.firing, l) || l.wakeup.Wall != 0 && l.state != waiting {
 			w.Fatalf("%v is in state %d", l.name, l.state)
 		}
 	}
-	for _, l := range w.a.firing {
-		if w.a.lanes[l.name] != l {
+	for _, l := range w.planner.firing {
+		if w.planner.lanes[l.name] != l {
 			w.Fatalf("%v is to be fired, and was dropped", l.name)
 		}
 	}
 	if w.lossy == 0 {
 		w.verifyKnown()
 	}
-	if total != w.a.total || running+w.a.slots.free != w.a.slots.all || running != len(w.picks) || w.a.slots.free < 0 {
-		w.Fatalf("total %d of %d, running %d of %d, free %d", w.a.total, total, running, len(w.picks), w.a.slots.free)
+	if total != w.planner.total || running+w.planner.slots.free != w.planner.slots.all || running != len(w.picks) || w.planner.slots.free < 0 {
+		w.Fatalf("total %d of %d, running %d of %d, free %d", w.planner.total, total, running, len(w.picks), w.planner.slots.free)
 	}
-	if limit := w.a.config.Tasks + reserve*len(w.a.lanes) + peekChunk; total > limit {
+	if limit := w.planner.config.Tasks + reserve*len(w.planner.lanes) + peekChunk; total > limit {
 		w.Fatalf("%d tasks are known, want at most %d", total, limit)
 	}
 }
@@ -105,7 +105,7 @@ func (w *world) verify() {
 // verifyKnown checks that no hint was lost, and none came in vain.
 func (w *world) verifyKnown() {
 	for k, r := range w.tasks {
-		l, p := w.a.lanes[r.lane], task.Position{Due: r.due, Name: k.Name}
+		l, p := w.planner.lanes[r.lane], task.Position{Due: r.due, Name: k.Name}
 		if l != nil && !r.running && !l.cursor.Less(p) && l.known[k.Name] == nil && !l.queue.holds(l.name.Priority) {
 			w.Fatalf("%v, due %d, lies before the cursor %v of its lane, and is not known", k, r.due, l.cursor)
 		}
@@ -123,7 +123,7 @@ func (w *world) drain() {
 			before = w.claims
 			for _, p := range w.picks {
 				delete(w.tasks, p.Key)
-				w.a.Release(p, w.now, Replied, nil)
+				w.planner.Release(p, w.now, Replied, nil)
 			}
 			w.picks = nil
 			w.poll(func() {})
@@ -131,13 +131,13 @@ func (w *world) drain() {
 			w.fire(100)
 		}
 		for k, r := range w.tasks {
-			if t := w.a.destinations[destinationKey{k.Namespace, r.lane.Destination}]; r.due <= w.now && (t == nil || t.closedUntil() <= w.steady) {
+			if t := w.planner.destinations[destinationKey{k.Namespace, r.lane.Destination}]; r.due <= w.now && (t == nil || t.closedUntil() <= w.steady) {
 				w.Fatalf("%v is overdue by %d ms and was not found", k, w.now-r.due)
 			}
 		}
 		w.now += 250
 		w.steady += 250 * time.Millisecond
-		w.a.Tick(w.steady)
+		w.planner.Tick(w.steady)
 		if due := w.earliest(); due > w.now+10_000 { // the clock has stepped back
 			w.now = due - 10_000
 		}
@@ -150,7 +150,7 @@ func (w *world) earliest() task.Millis {
 	for _, r := range w.tasks {
 		due = min(due, r.due)
 	}
-	for _, t := range w.a.destinations { // nothing may happen before a wait ends
+	for _, t := range w.planner.destinations { // nothing may happen before a wait ends
 		if t.closedUntil() > w.steady {
 			return w.now
 		}
@@ -173,7 +173,7 @@ func TestThePlannerAgreesWithAJudgeWhoLooksAtEverything(t *testing.T) {
 			}
 			w.lossy, w.failing = 1, 0 // no hint and no timer helps from here on
 			clear(w.suspended)
-			w.a.Configure(w.now, nil)
+			w.planner.Configure(w.now, nil)
 			w.drain()
 		})
 		if !ok {

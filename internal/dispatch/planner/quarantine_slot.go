@@ -69,15 +69,15 @@ func (g *quarantineSlot) put(q *queue, stands bool) {
 func (g *quarantineSlot) enter(q *queue) { g.taken, q.quarantineTurn = true, q.since }
 
 // beginQuarantined notes that the attempt which has the quarantine slot starts.
-func (a *Planner) beginQuarantined(k task.Key) {
-	a.quarantine.key = k
-	a.quarantine.until = a.monotonic + quarantineTime<<min(a.quarantine.gaveUp[k], 16)
-	a.arm(&a.quarantine.wakeup, 0, a.quarantine.until)
+func (pl *Planner) beginQuarantined(k task.Key) {
+	pl.quarantine.key = k
+	pl.quarantine.until = pl.monotonic + quarantineTime<<min(pl.quarantine.gaveUp[k], 16)
+	pl.arm(&pl.quarantine.wakeup, 0, pl.quarantine.until)
 }
 
 // GiveUp reports, once, that the attempt in quarantine must be ended: see
 // quarantineSlot.
-func (a *Planner) GiveUp() bool { return a.quarantine.giveUp(a.monotonic) }
+func (pl *Planner) GiveUp() bool { return pl.quarantine.giveUp(pl.monotonic) }
 
 // giveUp reports, once, that the attempt which has the slot has had it for long
 // enough, as others wait.
@@ -97,13 +97,13 @@ func (g *quarantineSlot) giveUp(steady time.Duration) bool {
 func (g *quarantineSlot) wake(*Planner, task.Millis) {}
 
 // endQuarantined notes that the attempt which has the quarantine slot has ended.
-func (a *Planner) endQuarantined() {
-	if a.quarantine.until != 0 { // it ended by itself
-		delete(a.quarantine.gaveUp, a.quarantine.key)
+func (pl *Planner) endQuarantined() {
+	if pl.quarantine.until != 0 { // it ended by itself
+		delete(pl.quarantine.gaveUp, pl.quarantine.key)
 	}
-	if a.quarantine.queues.size == 0 {
-		clear(a.quarantine.gaveUp) // of those that were cancelled meanwhile
+	if pl.quarantine.queues.size == 0 {
+		clear(pl.quarantine.gaveUp) // of those that were cancelled meanwhile
 	}
-	a.quarantine.taken, a.quarantine.until = false, 0
-	a.arm(&a.quarantine.wakeup, 0, 0)
+	pl.quarantine.taken, pl.quarantine.until = false, 0
+	pl.arm(&pl.quarantine.wakeup, 0, 0)
 }

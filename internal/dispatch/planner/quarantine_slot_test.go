@@ -15,13 +15,13 @@ import (
 // any order in which attempts end, each lane goes through in its turn.
 func TestNoQueueStarvesInQuarantine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		a := New(Config{Window: 5 * time.Second, Tasks: 1_000_000}, rapid.IntRange(1, 12).Draw(t, "slots"))
+		pl := New(Config{Window: 5 * time.Second, Tasks: 1_000_000}, rapid.IntRange(1, 12).Draw(t, "slots"))
 		var suspects []task.Lane
 		most, n := 0, 0
 		put := func(l task.Lane) {
 			n++
-			a.destinationOf(destinationKey{l.Namespace, l.Destination}).class = proven // no other class is short
-			a.Hint(noon, task.Entry{Name: fmt.Sprint("t", n), Lane: l, Due: noon - task.Millis(n)})
+			pl.destinationOf(destinationKey{l.Namespace, l.Destination}).class = proven // no other class is short
+			pl.Hint(noon, task.Entry{Name: fmt.Sprint("t", n), Lane: l, Due: noon - task.Millis(n)})
 		}
 		queues := rapid.IntRange(1, 5).Draw(t, "queues")
 		for q := range queues {
@@ -42,8 +42,8 @@ func TestNoQueueStarvesInQuarantine(t *testing.T) {
 		through, waited := 0, map[task.Lane]int{}
 		var running []Pick
 		for range 500 {
-			for _, p := range a.Take(noon, 100) {
-				a.Begin(&p)
+			for _, p := range pl.Take(noon, 100) {
+				pl.Begin(&p)
 				running = append(running, p)
 				put(p.lane.name) // as much waits as before
 				if !p.lane.quarantined() {
@@ -66,7 +66,7 @@ func TestNoQueueStarvesInQuarantine(t *testing.T) {
 			i := rapid.IntRange(0, len(running)-1).Draw(t, "ends")
 			p := running[i]
 			running = slices.Delete(running, i, i+1)
-			a.Release(&p, noon, Replied, nil)
+			pl.Release(&p, noon, Replied, nil)
 		}
 		if through < 500/20 { // a slot of at most twelve, and a quarantine slot that is free at each
 			t.Fatalf("%d attempts went through", through)
@@ -89,39 +89,39 @@ func TestWhatALimitStopsDoesNotWaitForTheQuarantineSlot(t *testing.T) {
 		"paused": {Paused: true}, "rate": {Rate: 1, Burst: 1}, "concurrency": {Concurrency: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := New(Config{Window: 5 * time.Second, Tasks: 1000}, 8)
+			pl := New(Config{Window: 5 * time.Second, Tasks: 1000}, 8)
 			q.Name = "limited"
-			a.Configure(noon, task.NewSettings(&q))
+			pl.Configure(noon, task.NewSettings(&q))
 			if name != "paused" { // use up what it has
-				a.Hint(noon, task.Entry{Name: "routine", Lane: task.Lane{Queue: "limited"}, Due: noon})
-				p := a.Take(noon, 1)[0]
-				a.Begin(&p)
+				pl.Hint(noon, task.Entry{Name: "routine", Lane: task.Lane{Queue: "limited"}, Due: noon})
+				p := pl.Take(noon, 1)[0]
+				pl.Begin(&p)
 			}
-			a.Hint(noon, task.Entry{Name: "stopped", Lane: lane("limited"), Due: noon - 1000})
-			a.Hint(noon, task.Entry{Name: "t", Lane: lane("free"), Due: noon})
-			want(t, "through the gate went", names(a, noon, 10), "t")
-			a.Configure(noon, nil)
-			a.Hint(noon, task.Entry{Name: "stopped", Lane: lane("limited"), Due: noon - 1000}) // as a read would find it
-			want(t, "without the limit", names(a, noon, 10), "stopped")
+			pl.Hint(noon, task.Entry{Name: "stopped", Lane: lane("limited"), Due: noon - 1000})
+			pl.Hint(noon, task.Entry{Name: "t", Lane: lane("free"), Due: noon})
+			want(t, "through the gate went", names(pl, noon, 10), "t")
+			pl.Configure(noon, nil)
+			pl.Hint(noon, task.Entry{Name: "stopped", Lane: lane("limited"), Due: noon - 1000}) // as a read would find it
+			want(t, "without the limit", names(pl, noon, 10), "stopped")
 		})
 	}
 }
 
 func TestAQueueWhoseTasksWaitInQuarantineIsKeptByNoLimit(t *testing.T) {
-	a := New(Config{Window: 5 * time.Second, Tasks: 1000}, 4)
+	pl := New(Config{Window: 5 * time.Second, Tasks: 1000}, 4)
 	for _, name := range []string{"a", "b"} {
-		a.Hint(noon, task.Entry{Name: name, Lane: task.Lane{Queue: "q", Priority: task.Quarantine}, Due: noon})
+		pl.Hint(noon, task.Entry{Name: name, Lane: task.Lane{Queue: "q", Priority: task.Quarantine}, Due: noon})
 	}
-	if n := len(a.Take(noon, 10)); n != 1 {
+	if n := len(pl.Take(noon, 10)); n != 1 {
 		t.Fatalf("%d went through", n)
 	}
-	q := a.queues[queueKey{"", "q"}]
-	if l, _ := a.limitOf(q, noon.Time()); l != NoLimit {
+	q := pl.queues[queueKey{"", "q"}]
+	if l, _ := pl.limitOf(q, noon.Time()); l != NoLimit {
 		t.Errorf("limited by %q", l)
 	}
-	a.slots.take(unknown)
-	a.slots.take(unknown)
-	if l, _ := a.limitOf(q, noon.Time()); l != LimitSlots {
+	pl.slots.take(unknown)
+	pl.slots.take(unknown)
+	if l, _ := pl.limitOf(q, noon.Time()); l != LimitSlots {
 		t.Errorf("without a slot limited by %q", l)
 	}
 }

@@ -109,27 +109,27 @@ var stride = [...]int64{task.High: 1, task.Normal: 4, task.Low: 16, task.Quarant
 // run by hand and what is in quarantine have no such turns: see first and quarantineSlot.
 
 // noteBusy notes that a lane has got (1) or lost (-1) a task that is due.
-func (a *Planner) noteBusy(l *lane, by int) {
+func (pl *Planner) noteBusy(l *lane, by int) {
 	q, t := l.queue, l.queue.namespace
 	s := &q.bands[l.name.Priority]
 	if s.busy += by; by > 0 && s.busy == 1 {
 		s.turn = q.round + stride[l.name.Priority]
 	}
 	if q.busy += by; by > 0 && q.busy == 1 {
-		q.since = a.turn
+		q.since = pl.turn
 	}
 	if t.busy += by; by > 0 && t.busy == 1 {
-		t.since = a.turn
+		t.since = pl.turn
 	}
 }
 
 // served notes that l has had a turn.
-func (a *Planner) served(l *lane, now task.Millis) {
+func (pl *Planner) served(l *lane, now task.Millis) {
 	q := l.queue
 	s := &q.bands[l.name.Priority]
-	a.turn++
-	l.served, l.turn = now, a.turn
-	q.since, q.namespace.since = a.turn, a.turn
+	pl.turn++
+	l.served, l.turn = now, pl.turn
+	q.since, q.namespace.since = pl.turn, pl.turn
 	if l.name.Priority.Valid() {
 		q.round = max(q.round, s.turn)
 		s.turn = q.round + stride[l.name.Priority]
@@ -166,20 +166,20 @@ func (q *queue) first(left cost) *lane {
 // reposition puts q where it belongs after any change of its lanes, limits or
 // tokens, in its namespace and in quarantine, and sets its wake-up for when that
 // changes by itself.
-func (a *Planner) reposition(q *queue) {
+func (pl *Planner) reposition(q *queue) {
 	var next time.Duration
 	need, open := q.bands[task.Urgent].lanes.minCost(), false
 	if !q.held {
 		if routine := q.routine(); routine != neverFits || q.quarantined() {
-			at := q.token(a.monotonic)
-			if open = at <= a.monotonic; open {
+			at := q.token(pl.monotonic)
+			if open = at <= pl.monotonic; open {
 				need = need.least(routine)
 			} else if at != nowhen {
 				next = at
 			}
 		}
 	}
-	if q.stopped || q.full(a.monotonic) {
+	if q.stopped || q.full(pl.monotonic) {
 		need, open, next = neverFits, false, 0
 	}
 	for c, n := range q.tried {
@@ -191,14 +191,14 @@ func (a *Planner) reposition(q *queue) {
 		need[share] = int32(q.running)
 	}
 	if !q.held { // then it is set for the end of the pause
-		a.arm(&q.wakeup, 0, next)
+		pl.arm(&q.wakeup, 0, next)
 	}
-	a.quarantine.put(q, open && q.quarantined())
+	pl.quarantine.put(q, open && q.quarantined())
 	t := q.namespace
 	t.queues.put(&q.node, q.rank(), need)
-	a.startable.put(&t.node, t.rank(), t.cost())
+	pl.startable.put(&t.node, t.rank(), t.cost())
 	if q.lease != nil {
-		a.considerRequest(q.lease)
+		pl.considerRequest(q.lease)
 	}
 }
 
@@ -251,55 +251,55 @@ func (q *queue) routine() cost {
 
 // depth is how many tasks of l are of use to know of, however much room there
 // is: a limited queue starts only so many in the time of a window.
-func (a *Planner) depth(l *lane) int {
+func (pl *Planner) depth(l *lane) int {
 	switch q := l.queue; {
 	case q.holds(l.name.Priority):
 		return 0
 	case l.destination.breaker.open:
 		return reserve
 	case q.bucket.limited():
-		return reserve + int(min(q.settings.Rate*a.config.Window.Seconds(), float64(a.config.Tasks)))
+		return reserve + int(min(q.settings.Rate*pl.config.Window.Seconds(), float64(pl.config.Tasks)))
 	}
 	return math.MaxInt
 }
 
 // resizeLane takes in that the depth of l may have changed.
-func (a *Planner) resizeLane(l *lane, now task.Millis) {
+func (pl *Planner) resizeLane(l *lane, now task.Millis) {
 	if l.queue.holds(l.name.Priority) {
-		a.gone(l, l.clear())
+		pl.gone(l, l.clear())
 		return
 	}
-	if depth := a.depth(l); l.order.len() > depth {
-		a.gone(l, l.shed(depth))
+	if depth := pl.depth(l); l.order.len() > depth {
+		pl.gone(l, l.shed(depth))
 	}
-	if l.behind && a.needsMore(l, now) {
-		a.requestRead(l, l.next())
+	if l.behind && pl.needsMore(l, now) {
+		pl.requestRead(l, l.next())
 	}
 }
 
 // wake is called at q's wake-up: there is a token, or a pause ends.
-func (q *queue) wake(a *Planner, now task.Millis) { a.refresh(q, now) }
+func (q *queue) wake(pl *Planner, now task.Millis) { pl.refresh(q, now) }
 
 // refresh takes in what time has done to q.
-func (a *Planner) refresh(q *queue, now task.Millis) {
+func (pl *Planner) refresh(q *queue, now task.Millis) {
 	if held, stopped := q.settings.Held(now), q.namespace.suspended; held != q.held || stopped != q.stopped {
-		a.hold(q, now, held, stopped)
+		pl.hold(q, now, held, stopped)
 	}
 	if until := q.settings.PausedUntil; q.held && until > now {
-		a.arm(&q.wakeup, until, 0)
+		pl.arm(&q.wakeup, until, 0)
 	}
-	a.reposition(q)
+	pl.reposition(q)
 }
 
 // hold stops q, or lets it go on. What is held is not known of: it would take
 // the room of others, however long. It is read again afterwards.
-func (a *Planner) hold(q *queue, now task.Millis, held, stopped bool) {
+func (pl *Planner) hold(q *queue, now task.Millis, held, stopped bool) {
 	if q.held && !held || q.stopped && !stopped {
-		a.needsSurvey = true
+		pl.needsSurvey = true
 		q.namespace.round.hurry()
 	}
-	q.held, q.stopped, q.free = held, stopped, a.monotonic
-	a.redo(&q.update, now)
+	q.held, q.stopped, q.free = held, stopped, pl.monotonic
+	pl.redo(&q.update, now)
 }
 
 // holds reports whether tasks of q that have this priority must wait, for as long as q is held

@@ -11,14 +11,14 @@ import (
 // TestOnePeekReadsManyLanes: where there are as many hosts as tasks, a Peek for
 // each few lanes, each behind a sync of the store, is what they wait for.
 func TestOnePeekReadsManyLanes(t *testing.T) {
-	a := New(Config{Window: 5 * time.Second, Tasks: 100_000}, 1024)
+	pl := New(Config{Window: 5 * time.Second, Tasks: 100_000}, 1024)
 	now := task.Millis(1_000_000)
 	var heads []task.LaneHead
 	for i := range 1000 {
 		heads = append(heads, task.LaneHead{Lane: task.Lane{Destination: fmt.Sprint("host", i)}, Due: now})
 	}
-	a.survey(now, heads)
-	if n := len(a.Reads(now)); n < 200 {
+	pl.survey(now, heads)
+	if n := len(pl.Reads(now)); n < 200 {
 		t.Errorf("a Peek reads %d of 1000 lanes", n)
 	}
 }

@@ -13,7 +13,7 @@ import (
 func (w *world) judge() *lane {
 	var best *lane
 	for _, name := range w.lanes {
-		l := w.a.lanes[name]
+		l := w.planner.lanes[name]
 		if l != nil && w.mayRun(l) && (best == nil || slices.Compare(w.rank(l), w.rank(best)) < 0) {
 			best = l
 		}
@@ -67,14 +67,14 @@ func (w *world) mayRunButForSlots(l *lane) bool {
 	case s.PerDestination > 0 && w.count(func(p *Pick) bool { return p.lane.queueDestination == l.queueDestination }) >= s.PerDestination:
 		return false
 	}
-	return w.count(func(p *Pick) bool { return p.lane == l }) < (w.a.slots.all+1)/2
+	return w.count(func(p *Pick) bool { return p.lane == l }) < (w.planner.slots.all+1)/2
 }
 
 // hasShare reports whether l's queue has less running than its share.
 func (w *world) hasShare(l *lane) bool {
 	spaces, queues := map[string]map[string]bool{}, 0
 	for _, name := range w.lanes {
-		if m := w.a.lanes[name]; m != nil && name.Priority != task.Quarantine && w.mayRunButForSlots(m) {
+		if m := w.planner.lanes[name]; m != nil && name.Priority != task.Quarantine && w.mayRunButForSlots(m) {
 			if spaces[name.Namespace] == nil {
 				spaces[name.Namespace] = map[string]bool{}
 			}
@@ -84,7 +84,7 @@ func (w *world) hasShare(l *lane) bool {
 			spaces[name.Namespace][name.Queue] = true
 		}
 	}
-	all := (w.a.slots.all - w.a.slots.all/8) / len(spaces)
+	all := (w.planner.slots.all - w.planner.slots.all/8) / len(spaces)
 	if queues == 1 {
 		all /= 2
 	}
@@ -93,7 +93,7 @@ func (w *world) hasShare(l *lane) bool {
 
 // hasSlot is the law of slots.
 func (w *world) hasSlot(l *lane) bool {
-	all, class := w.a.slots.all, l.destination.class
+	all, class := w.planner.slots.all, l.destination.class
 	pool := max([]int{all, all * 3 / 4, all / 4}[class], 1)
 	left := all - len(w.picks)
 	last, scarce, lent := pool/16, pool/8, pool/2

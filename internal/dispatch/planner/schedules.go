@@ -13,7 +13,7 @@ const fireTurn = 16
 func (l *lane) schedules() bool { return l.name.Queue == task.ScheduleQueue }
 
 // placeSchedules is place for a lane of schedules.
-func (a *Planner) placeSchedules(l *lane, now task.Millis) {
+func (pl *Planner) placeSchedules(l *lane, now task.Millis) {
 	wake := task.Millis(0)
 	l.emptied = 0
 	switch {
@@ -25,31 +25,31 @@ func (a *Planner) placeSchedules(l *lane, now task.Millis) {
 		l.state = ready
 		if !l.firing {
 			l.firing = true
-			a.firing = append(a.firing, l)
+			pl.firing = append(pl.firing, l)
 		}
 	}
-	a.arm(&l.wakeup, wake, 0)
+	pl.arm(&l.wakeup, wake, 0)
 }
 
 // endedOne takes in that an occurrence has ended for whose end its schedule may wait.
-func (a *Planner) endedOne(e task.Entry) {
-	t := a.namespaceOf(e.Lane.Namespace)
+func (pl *Planner) endedOne(e task.Entry) {
+	t := pl.namespaceOf(e.Lane.Namespace)
 	if len(t.ended) == 0 {
-		a.ended = append(a.ended, t)
+		pl.ended = append(pl.ended, t)
 	}
 	t.ended = append(t.ended, e.Key())
 }
 
 // fires reports whether there is a schedule to be fired.
-func (a *Planner) fires() bool { return len(a.ended) > 0 || len(a.firing) > 0 }
+func (pl *Planner) fires() bool { return len(pl.ended) > 0 || len(pl.firing) > 0 }
 
 // TakeFires returns at most limit schedules that are due or were freed. Namespaces take
 // turns: one of many schedules does not hold up another's few by more than a batch.
-func (a *Planner) TakeFires(now task.Millis, limit int) (fires []task.Fire) {
-	for len(a.ended) > 0 && len(fires) < limit/2 {
-		t := a.ended[0]
-		a.ended[0] = nil
-		a.ended = a.ended[1:]
+func (pl *Planner) TakeFires(now task.Millis, limit int) (fires []task.Fire) {
+	for len(pl.ended) > 0 && len(fires) < limit/2 {
+		t := pl.ended[0]
+		pl.ended[0] = nil
+		pl.ended = pl.ended[1:]
 		n := min(fireTurn, limit/2-len(fires), len(t.ended))
 		for _, key := range t.ended[:n] {
 			if !t.suspended { // it is due again soon after it is resumed
@@ -57,38 +57,38 @@ func (a *Planner) TakeFires(now task.Millis, limit int) (fires []task.Fire) {
 			}
 		}
 		if t.ended = t.ended[n:]; len(t.ended) > 0 {
-			a.ended = append(a.ended, t)
+			pl.ended = append(pl.ended, t)
 		}
 	}
-	for len(a.firing) > 0 && len(fires) < limit {
-		l := a.firing[0]
-		a.firing[0] = nil
-		a.firing = a.firing[1:]
+	for len(pl.firing) > 0 && len(fires) < limit {
+		l := pl.firing[0]
+		pl.firing[0] = nil
+		pl.firing = pl.firing[1:]
 		for n := fireTurn; n > 0 && len(fires) < limit && l.earliest() <= now; n-- { // none is due if the clock stepped back, or all were paused
-			fires = append(fires, task.Fire{Key: a.fired(l)})
+			fires = append(fires, task.Fire{Key: pl.fired(l)})
 		}
 		l.firing = false
-		a.place(l, now) // behind the others, where more is due
-		if l.behind && a.needsMore(l, now) {
-			a.requestRead(l, l.next())
+		pl.place(l, now) // behind the others, where more is due
+		if l.behind && pl.needsMore(l, now) {
+			pl.requestRead(l, l.next())
 		}
 	}
 	return fires
 }
 
 // fired takes the first schedule out of l and returns its key.
-func (a *Planner) fired(l *lane) task.Key {
+func (pl *Planner) fired(l *lane) task.Key {
 	it := l.order.min()
-	a.forget(l, it)
+	pl.forget(l, it)
 	key := task.Key{Namespace: l.name.Namespace, Name: it.name}
-	a.taken[key] = false
+	pl.taken[key] = false
 	return key
 }
 
 // FireAnswered is Answered for a schedule, which may have been freed and not be due: then
 // nothing hides it from reads.
-func (a *Planner) FireAnswered(k task.Key) {
-	if _, taken := a.taken[k]; taken {
-		a.Answered(k)
+func (pl *Planner) FireAnswered(k task.Key) {
+	if _, taken := pl.taken[k]; taken {
+		pl.Answered(k)
 	}
 }

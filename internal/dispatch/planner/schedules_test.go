@@ -11,33 +11,33 @@ import (
 
 // TestALaneThatStandsInLineIsNotForgotten, though its last schedule was paused meanwhile.
 func TestALaneThatStandsInLineIsNotForgotten(t *testing.T) {
-	a := New(Config{Window: 5 * time.Second, Tasks: 100_000}, 1)
+	pl := New(Config{Window: 5 * time.Second, Tasks: 100_000}, 1)
 	e := task.Entry{Name: "@a", Lane: task.ScheduleLane("default"), Due: 1000}
-	a.Hint(1000, e)
-	l := a.lanes[e.Lane]
+	pl.Hint(1000, e)
+	l := pl.lanes[e.Lane]
 	e.Due = task.Never
-	a.Hint(1000, e)
-	a.check(1000)
-	if a.lanes[e.Lane] != l {
+	pl.Hint(1000, e)
+	pl.check(1000)
+	if pl.lanes[e.Lane] != l {
 		t.Error("it was forgotten, and stands in line")
 	}
-	if fires := a.TakeFires(1000, fireBatch); len(fires) > 0 {
+	if fires := pl.TakeFires(1000, fireBatch); len(fires) > 0 {
 		t.Errorf("fired %v", fires)
 	}
-	a.check(1000)
-	if len(a.lanes) > 0 || a.fires() || a.total != 0 {
-		t.Errorf("%d lanes, %d schedules are left", len(a.lanes), a.total)
+	pl.check(1000)
+	if len(pl.lanes) > 0 || pl.fires() || pl.total != 0 {
+		t.Errorf("%d lanes, %d schedules are left", len(pl.lanes), pl.total)
 	}
 }
 
 func TestANamespaceOfManySchedulesHoldsAnotherUpByOneBatch(t *testing.T) {
-	a := New(Config{Window: 5 * time.Second, Tasks: 100_000}, 1)
+	pl := New(Config{Window: 5 * time.Second, Tasks: 100_000}, 1)
 	for i := range 10 * fireBatch {
-		a.Hint(1000, task.Entry{Name: fmt.Sprintf("@%04d", i), Lane: task.ScheduleLane("many"), Due: 1000})
+		pl.Hint(1000, task.Entry{Name: fmt.Sprintf("@%04d", i), Lane: task.ScheduleLane("many"), Due: 1000})
 	}
-	a.Hint(1000, task.Entry{Name: "@one", Lane: task.ScheduleLane("few"), Due: 1000})
+	pl.Hint(1000, task.Entry{Name: "@one", Lane: task.ScheduleLane("few"), Due: 1000})
 	for range 2 {
-		for _, f := range a.TakeFires(1000, fireBatch) {
+		for _, f := range pl.TakeFires(1000, fireBatch) {
 			if f.Key.Namespace == "few" {
 				return
 			}
@@ -47,12 +47,12 @@ func TestANamespaceOfManySchedulesHoldsAnotherUpByOneBatch(t *testing.T) {
 }
 
 func TestEndsDoNotHoldUpInstants(t *testing.T) {
-	a := New(Config{Window: 5 * time.Second, Tasks: 100_000}, 1)
+	pl := New(Config{Window: 5 * time.Second, Tasks: 100_000}, 1)
 	for i := range 10 * fireBatch {
-		a.Hint(1000, task.Entry{Name: fmt.Sprintf("@%04d", i), Lane: task.ScheduleLane("default"), Hint: task.OccurrenceEnded})
+		pl.Hint(1000, task.Entry{Name: fmt.Sprintf("@%04d", i), Lane: task.ScheduleLane("default"), Hint: task.OccurrenceEnded})
 	}
-	a.Hint(1000, task.Entry{Name: "@due", Lane: task.ScheduleLane("default"), Due: 1000})
-	fires := a.TakeFires(1000, fireBatch)
+	pl.Hint(1000, task.Entry{Name: "@due", Lane: task.ScheduleLane("default"), Due: 1000})
+	fires := pl.TakeFires(1000, fireBatch)
 	if !slices.ContainsFunc(fires, func(f task.Fire) bool { return f.Key.Name == "@due" }) {
 		t.Errorf("%d were fired, and not the one that is due", len(fires))
 	}

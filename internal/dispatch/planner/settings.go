@@ -7,28 +7,28 @@ var none = task.NewSettings()
 
 // Configure puts settings into force; nil: there are none. It costs O(queues with lanes). The change for
 // the lanes of those that have changed is an update.
-func (a *Planner) Configure(now task.Millis, s *task.Settings) {
+func (pl *Planner) Configure(now task.Millis, s *task.Settings) {
 	if s == nil {
 		s = none
 	}
-	a.settings = s
-	for name, t := range a.namespaces {
+	pl.settings = s
+	for name, t := range pl.namespaces {
 		t.suspended = s.Suspended(name)
 	}
-	for key, q := range a.queues {
+	for key, q := range pl.queues {
 		if next := s.Queue(key.namespace, key.name); next != q.settings || q.stopped != q.namespace.suspended {
-			a.reconfigure(q, next, now)
+			pl.reconfigure(q, next, now)
 		}
 	}
 }
 
-func (a *Planner) reconfigure(q *queue, next *task.QueueSettings, now task.Millis) {
+func (pl *Planner) reconfigure(q *queue, next *task.QueueSettings, now task.Millis) {
 	old := q.settings
 	q.settings = next
 	if old.Rate != next.Rate || old.BurstOrDefault() != next.BurstOrDefault() {
-		q.bucket.configure(next, a.monotonic)
+		q.bucket.configure(next, pl.monotonic)
 	}
-	a.leaseLimits(q)
-	a.refresh(q, now)
-	a.redo(&q.update, now)
+	pl.leaseLimits(q)
+	pl.refresh(q, now)
+	pl.redo(&q.update, now)
 }

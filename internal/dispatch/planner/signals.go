@@ -12,38 +12,38 @@ type Signals struct {
 }
 
 // Signals returns what there is to do. It reports a survey once.
-func (a *Planner) Signals() Signals {
+func (pl *Planner) Signals() Signals {
 	s := Signals{
-		Claim:   a.first() != nil,
-		Fire:    a.fires(),
-		Refill:  len(a.readTurns)+len(a.updates) > 0,
-		Survey:  a.needsSurvey,
-		Permits: len(a.pending) > 0,
+		Claim:   pl.first() != nil,
+		Fire:    pl.fires(),
+		Refill:  len(pl.readTurns)+len(pl.updates) > 0,
+		Survey:  pl.needsSurvey,
+		Permits: len(pl.pending) > 0,
 	}
-	a.needsSurvey = false
+	pl.needsSurvey = false
 	return s
 }
 
 // Busy reports whether a survey is under way, or a change for many lanes.
-func (a *Planner) Busy() bool { return len(a.rounds)+len(a.updates) > 0 }
+func (pl *Planner) Busy() bool { return len(pl.rounds)+len(pl.updates) > 0 }
 
 // BreakerChanges returns the breakers that opened or closed since the last call.
-func (a *Planner) BreakerChanges() []BreakerChange {
-	changes := a.changes
-	a.changes = nil
+func (pl *Planner) BreakerChanges() []BreakerChange {
+	changes := pl.changes
+	pl.changes = nil
 	return changes
 }
 
 // Several reports whether more than one namespace is known.
-func (a *Planner) Several() bool { return len(a.namespaces) > 1 }
+func (pl *Planner) Several() bool { return len(pl.namespaces) > 1 }
 
 // Size returns how many tasks and lanes are known, and how many breakers are open or
 // half-open.
-func (a *Planner) Size() (tasks, lanes, broken int) { return a.total, len(a.lanes), a.broken }
+func (pl *Planner) Size() (tasks, lanes, broken int) { return pl.total, len(pl.lanes), pl.broken }
 
 // StoreAway notes that the store, or a part of it, gave no answer. While the store is
 // away, no task waits for its receiver alone.
-func (a *Planner) StoreAway() { a.away = a.monotonic }
+func (pl *Planner) StoreAway() { pl.away = pl.monotonic }
 
 // Until returns how long it is until b, which is set by the clock that never steps.
-func (a *Planner) Until(b *Wakeup) time.Duration { return b.Monotonic - a.monotonic }
+func (pl *Planner) Until(b *Wakeup) time.Duration { return b.Monotonic - pl.monotonic }

@@ -62,44 +62,44 @@ func (w *walk) spent(cost int) { w.now = w.pause(cost) }
 // Destinations returns what is known of each destination. It calls pause after each
 // part of the walk, with the cost of the part in units of about 100 ns. pause may
 // let others use the Planner, and returns the time of the wall clock.
-func (a *Planner) Destinations(now time.Time, pause func(cost int) time.Time) []Destination {
+func (pl *Planner) Destinations(now time.Time, pause func(cost int) time.Time) []Destination {
 	var list []Destination
 	w := &walk{now, pause}
-	for _, t := range a.destinations {
+	for _, t := range pl.destinations {
 		if t.key.destination == "" { // of schedules
 			continue
 		}
-		list = append(list, a.destination(t, w))
+		list = append(list, pl.destination(t, w))
 	}
 	return list
 }
 
 // Queues returns what is known of each queue. For pause see Destinations.
-func (a *Planner) Queues(now time.Time, pause func(cost int) time.Time) []QueueState {
+func (pl *Planner) Queues(now time.Time, pause func(cost int) time.Time) []QueueState {
 	var list []QueueState
 	w := &walk{now, pause}
-	for _, q := range a.queues {
+	for _, q := range pl.queues {
 		if q.key.name == task.ScheduleQueue {
 			continue
 		}
-		list = append(list, a.queueState(q, w))
+		list = append(list, pl.queueState(q, w))
 	}
 	return list
 }
 
 // wallAt returns the time of the wall clock, which shows now, at a moment of
 // the other one.
-func (a *Planner) wallAt(steady time.Duration, now time.Time) time.Time {
-	return now.Add(steady - a.monotonic).Round(0)
+func (pl *Planner) wallAt(steady time.Duration, now time.Time) time.Time {
+	return now.Add(steady - pl.monotonic).Round(0)
 }
 
-func (a *Planner) destination(t *destination, w *walk) Destination {
+func (pl *Planner) destination(t *destination, w *walk) Destination {
 	d := Destination{
 		Namespace: t.key.namespace, Host: t.key.destination,
-		Breaker: t.breaker.state(a.monotonic), Running: t.running,
+		Breaker: t.breaker.state(pl.monotonic), Running: t.running,
 	}
-	if until := t.closedUntil(); until > a.monotonic {
-		d.Until = a.wallAt(until, w.now)
+	if until := t.closedUntil(); until > pl.monotonic {
+		d.Until = pl.wallAt(until, w.now)
 	}
 	for i := 0; i < len(t.lanes); i++ { // it may change in spent
 		l := t.lanes[i]
@@ -113,7 +113,7 @@ func (a *Planner) destination(t *destination, w *walk) Destination {
 	return d
 }
 
-func (a *Planner) queueState(q *queue, w *walk) QueueState {
+func (pl *Planner) queueState(q *queue, w *walk) QueueState {
 	s := QueueState{Namespace: q.key.namespace, Name: q.key.name, Running: q.running}
 	for i := 0; i < len(q.lanes); i++ { // it may change in spent
 		l := q.lanes[i]
@@ -123,13 +123,13 @@ func (a *Planner) queueState(q *queue, w *walk) QueueState {
 		w.spent(1 + overdue)
 	}
 	w.spent(1)
-	s.Limit, s.Next = a.limitOf(q, w.now)
+	s.Limit, s.Next = pl.limitOf(q, w.now)
 	return s
 }
 
 // limitOf returns what keeps the tasks of q waiting, and until when.
-func (a *Planner) limitOf(q *queue, now time.Time) (Limit, time.Time) {
-	switch at := q.token(a.monotonic); {
+func (pl *Planner) limitOf(q *queue, now time.Time) (Limit, time.Time) {
+	switch at := q.token(pl.monotonic); {
 	case q.stopped:
 		return LimitSuspended, time.Time{}
 	case q.settings.PurgeBefore != 0:
@@ -141,16 +141,16 @@ func (a *Planner) limitOf(q *queue, now time.Time) (Limit, time.Time) {
 		return LimitPause, q.settings.PausedUntil.Time()
 	case q.busy == 0:
 		return NoLimit, time.Time{}
-	case q.full(a.monotonic):
+	case q.full(pl.monotonic):
 		return LimitConcurrency, time.Time{}
-	case (q.quarantined() || q.routine() != neverFits) && at > a.monotonic:
+	case (q.quarantined() || q.routine() != neverFits) && at > pl.monotonic:
 		if at == nowhen {
 			return LimitRate, time.Time{}
 		}
-		return LimitRate, a.wallAt(at, now)
+		return LimitRate, pl.wallAt(at, now)
 	case !q.node.inTree && !q.quarantineNode.inTree:
 		return LimitDestination, time.Time{}
-	case !a.fits(q):
+	case !pl.fits(q):
 		return LimitSlots, time.Time{}
 	}
 	return NoLimit, time.Time{}
@@ -158,8 +158,8 @@ func (a *Planner) limitOf(q *queue, now time.Time) (Limit, time.Time) {
 
 // fits reports whether there is a slot for what q could start, or would be if it
 // were its turn.
-func (a *Planner) fits(q *queue) bool {
-	left := a.left()
+func (pl *Planner) fits(q *queue) bool {
+	left := pl.left()
 	return q.quarantineNode.inTree && q.quarantineNode.cost.fit(left) || q.node.inTree && q.node.cost.fit(q.namespace.divide(left))
 }
 

@@ -50,41 +50,41 @@ type Page struct {
 
 // BeginRounds begins the rounds that may begin. names are the namespaces that have
 // lanes in the store.
-func (a *Planner) BeginRounds(now task.Millis, names []string) {
-	a.polls++
+func (pl *Planner) BeginRounds(now task.Millis, names []string) {
+	pl.polls++
 	for _, name := range names {
-		a.namespaceOf(name).round.poll = a.polls
+		pl.namespaceOf(name).round.poll = pl.polls
 	}
-	for _, t := range a.namespaces {
-		if !t.round.under && t.round.next <= a.monotonic {
-			a.beginRound(t, now)
+	for _, t := range pl.namespaces {
+		if !t.round.under && t.round.next <= pl.monotonic {
+			pl.beginRound(t, now)
 		}
 	}
-	a.checked = now
+	pl.checked = now
 }
 
-func (a *Planner) beginRound(t *namespace, now task.Millis) {
+func (pl *Planner) beginRound(t *namespace, now task.Millis) {
 	r := &t.round
 	*r = round{
-		under: true, poll: r.poll, began: a.monotonic, back: r.checked > now, checked: now,
-		lane: len(t.lanes), queue: len(t.all), destination: len(t.destinations), read: r.poll != a.polls,
+		under: true, poll: r.poll, began: pl.monotonic, back: r.checked > now, checked: now,
+		lane: len(t.lanes), queue: len(t.all), destination: len(t.destinations), read: r.poll != pl.polls,
 	}
-	a.rounds = append(a.rounds, t)
+	pl.rounds = append(pl.rounds, t)
 }
 
 // Pages takes the next step of the rounds that are under way. It returns the pages
 // of lanes that the step wants to see: AbsorbPages must be called with them before
 // the next step. It must not be called while reads are under way.
-func (a *Planner) Pages(now task.Millis) (pages []Page) {
+func (pl *Planner) Pages(now task.Millis) (pages []Page) {
 	budget := 8 * pageLanes
-	for n := min(len(a.rounds), roundPages); n > 0 && budget > 0; n-- {
-		t := a.rounds[0]
-		a.rounds[0] = nil
-		a.rounds = a.rounds[1:]
+	for n := min(len(pl.rounds), roundPages); n > 0 && budget > 0; n-- {
+		t := pl.rounds[0]
+		pl.rounds[0] = nil
+		pl.rounds = pl.rounds[1:]
 		budget -= min(len(t.lanes)+1, pageLanes)
-		a.checkSome(t, now, pageLanes)
+		pl.checkSome(t, now, pageLanes)
 		if t.round.read {
-			a.turnRound(t, now)
+			pl.turnRound(t, now)
 			continue
 		}
 		pages = append(pages, Page{task.LanePageRead{Namespace: t.name, From: t.round.from, Limit: pageLanes}, t})
@@ -94,52 +94,52 @@ func (a *Planner) Pages(now task.Millis) (pages []Page) {
 
 // AbsorbPages takes in the lanes in the pages of a step. found is nil if they
 // failed: these rounds end, and begin again with the next poll.
-func (a *Planner) AbsorbPages(now task.Millis, pages []Page, found []task.LanePage) {
+func (pl *Planner) AbsorbPages(now task.Millis, pages []Page, found []task.LanePage) {
 	for i, p := range pages {
 		r := &p.namespace.round
 		if found == nil {
 			r.read = true
 		} else {
-			a.survey(now, found[i].Heads)
+			pl.survey(now, found[i].Heads)
 			r.lanes += len(found[i].Heads)
 			r.from, r.read = found[i].Next, found[i].Last
 		}
-		a.turnRound(p.namespace, now)
+		pl.turnRound(p.namespace, now)
 	}
 }
 
 // turnRound puts t behind the others, or ends its round if that has seen all.
-func (a *Planner) turnRound(t *namespace, now task.Millis) {
+func (pl *Planner) turnRound(t *namespace, now task.Millis) {
 	r := &t.round
 	if !r.read || r.lane > 0 || r.queue > 0 || r.destination > 0 {
-		a.rounds = append(a.rounds, t)
+		pl.rounds = append(pl.rounds, t)
 		return
 	}
 	r.under, r.next = false, r.began+time.Duration(r.lanes)*lanePause
 	if r.again {
-		a.beginRound(t, now)
+		pl.beginRound(t, now)
 		return
 	}
-	a.letGo(t)
+	pl.letGo(t)
 }
 
 // letGo forgets a namespace without known lanes.
-func (a *Planner) letGo(t *namespace) {
-	if len(t.all) == 0 && len(t.destinations) == 0 && len(t.ended) == 0 && t.round.poll != a.polls {
-		delete(a.namespaces, t.name)
+func (pl *Planner) letGo(t *namespace) {
+	if len(t.all) == 0 && len(t.destinations) == 0 && len(t.ended) == 0 && t.round.poll != pl.polls {
+		delete(pl.namespaces, t.name)
 	}
 }
 
 // checkSome looks at the next lanes of t, or queues and destinations if there are no
 // more lanes: limit of each at most. A lane that is let go leaves its place to one that
 // was looked at before, as the places are visited from the last one down.
-func (a *Planner) checkSome(t *namespace, now task.Millis, limit int) {
+func (pl *Planner) checkSome(t *namespace, now task.Millis, limit int) {
 	r := &t.round
 	for n := limit; n > 0 && r.lane > 0; n-- {
 		r.lane--
 		if r.lane < len(t.lanes) {
 			r.lanes++
-			a.checkLane(t.lanes[r.lane], now)
+			pl.checkLane(t.lanes[r.lane], now)
 		}
 	}
 	if r.lane > 0 {
@@ -148,58 +148,58 @@ func (a *Planner) checkSome(t *namespace, now task.Millis, limit int) {
 	for n := limit; n > 0 && r.queue > 0; n-- {
 		r.queue--
 		if r.queue < len(t.all) {
-			a.checkQueue(t.all[r.queue], now)
+			pl.checkQueue(t.all[r.queue], now)
 		}
 	}
 	for n := limit; n > 0 && r.destination > 0; n-- {
 		r.destination--
 		if r.destination < len(t.destinations) {
-			a.checkDestination(t.destinations[r.destination], now)
+			pl.checkDestination(t.destinations[r.destination], now)
 		}
 	}
 }
 
 // checkLane repairs the effect of a lost wake-up, and lets go of a lane
 // that is empty.
-func (a *Planner) checkLane(l *lane, now task.Millis) {
+func (pl *Planner) checkLane(l *lane, now task.Millis) {
 	if l.queue.namespace.round.back {
-		a.withdraw(l, now)
+		pl.withdraw(l, now)
 	}
 	switch {
 	case l.state == waiting && l.wakeup.Wall <= now:
-		a.Wake(&l.wakeup, now)
-	case l.state == idle && l.running == 0 && !l.needsRead && !l.firing && !a.remember(l, now):
-		a.drop(l, now)
+		pl.Wake(&l.wakeup, now)
+	case l.state == idle && l.running == 0 && !l.needsRead && !l.firing && !pl.remember(l, now):
+		pl.drop(l, now)
 	}
 }
 
-func (a *Planner) checkQueue(q *queue, now task.Millis) {
+func (pl *Planner) checkQueue(q *queue, now task.Millis) {
 	if q.wakeup.IsSet() || q.held != q.settings.Held(now) || q.stopped != q.namespace.suspended { // for others time changes nothing
-		a.refresh(q, now)
+		pl.refresh(q, now)
 	}
-	if len(q.lanes) > 0 || q.held || q.stopped || q.bucket.debt(a.monotonic) > 0 || q.lease != nil && !q.lease.spent() {
+	if len(q.lanes) > 0 || q.held || q.stopped || q.bucket.debt(pl.monotonic) > 0 || q.lease != nil && !q.lease.spent() {
 		return
 	}
-	a.arm(&q.wakeup, 0, 0)
-	a.dropLease(q.lease)
-	delete(a.queues, q.key)
+	pl.arm(&q.wakeup, 0, 0)
+	pl.dropLease(q.lease)
+	delete(pl.queues, q.key)
 	q.namespace.all = without(q.namespace.all, q.inNamespace, func(q *queue) *int { return &q.inNamespace })
 }
 
-func (a *Planner) checkDestination(t *destination, now task.Millis) {
-	if t.wakeup.IsSet() && t.wakeup.Monotonic <= a.monotonic {
-		a.Wake(&t.wakeup, now)
+func (pl *Planner) checkDestination(t *destination, now task.Millis) {
+	if t.wakeup.IsSet() && t.wakeup.Monotonic <= pl.monotonic {
+		pl.Wake(&t.wakeup, now)
 	}
-	if len(t.lanes) > 0 || t.closedUntil() > a.monotonic {
+	if len(t.lanes) > 0 || t.closedUntil() > pl.monotonic {
 		return
 	}
 	r := &t.namespace.round
-	if r.idle++; t.heard == 0 || a.monotonic-t.heard > rememberDestination || r.idle > rememberDestinations/len(a.namespaces) {
+	if r.idle++; t.heard == 0 || pl.monotonic-t.heard > rememberDestination || r.idle > rememberDestinations/len(pl.namespaces) {
 		before := t.breaker
 		t.breaker = breaker{}
-		a.brokenSince(t, before, nil)
-		a.arm(&t.wakeup, 0, 0)
-		delete(a.destinations, t.key)
+		pl.brokenSince(t, before, nil)
+		pl.arm(&t.wakeup, 0, 0)
+		delete(pl.destinations, t.key)
 		t.namespace.destinations = without(t.namespace.destinations, t.inNamespace, func(t *destination) *int { return &t.inNamespace })
 	}
 }

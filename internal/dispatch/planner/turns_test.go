@@ -13,23 +13,23 @@ import (
 // crowded returns a planner of one slot with a backlog: for each lane so many
 // tasks that have long been due.
 func crowded(lanes []task.Lane, each int) *Planner {
-	a := New(Config{Window: 5 * time.Second, Tasks: 1_000_000}, 1)
+	pl := New(Config{Window: 5 * time.Second, Tasks: 1_000_000}, 1)
 	for i := range each {
 		for _, l := range lanes {
-			a.Hint(noon, task.Entry{Name: fmt.Sprint(l, i), Lane: l, Due: noon - 1000})
+			pl.Hint(noon, task.Entry{Name: fmt.Sprint(l, i), Lane: l, Due: noon - 1000})
 		}
 	}
-	return a
+	return pl
 }
 
 // turnsOf takes n tasks, one after the other, and counts them by what of says.
-func turnsOf[K comparable](a *Planner, n int, of func(task.Lane) K) map[K]int {
+func turnsOf[K comparable](pl *Planner, n int, of func(task.Lane) K) map[K]int {
 	count := map[K]int{}
 	for range n {
-		p := a.Take(noon, 1)[0]
+		p := pl.Take(noon, 1)[0]
 		count[of(p.lane.name)]++
-		a.Begin(&p)
-		a.Release(&p, noon, Replied, nil)
+		pl.Begin(&p)
+		pl.Release(&p, noon, Replied, nil)
 	}
 	return count
 }
@@ -74,11 +74,11 @@ func TestPrioritiesOfAQueueShareAsTheirStridesSay(t *testing.T) {
 }
 
 // placeOf returns how many are taken until one of the lane is, starting with 1.
-func placeOf(a *Planner, l task.Lane) int {
+func placeOf(pl *Planner, l task.Lane) int {
 	for n := 1; ; n++ {
-		p := a.Take(noon, 1)[0]
-		a.Begin(&p)
-		a.Release(&p, noon, Replied, nil)
+		p := pl.Take(noon, 1)[0]
+		pl.Begin(&p)
+		pl.Release(&p, noon, Replied, nil)
 		if p.lane.name == l || n > 1000 {
 			return n
 		}
@@ -92,28 +92,28 @@ func TestWhatIsDueNowWaitsForOneRoundAndNotForBacklogs(t *testing.T) {
 		}
 		return lanes
 	}
-	hint := func(a *Planner, l task.Lane) task.Lane {
-		a.Hint(noon, task.Entry{Name: "now", Lane: l, Due: noon})
+	hint := func(pl *Planner, l task.Lane) task.Lane {
+		pl.Hint(noon, task.Entry{Name: "now", Lane: l, Due: noon})
 		return l
 	}
 	t.Run("a quiet queue among three", func(t *testing.T) {
-		a := crowded(append(append(busy("a", 50), busy("b", 1)...), busy("c", 9)...), 100)
-		turnsOf(a, 500, func(task.Lane) bool { return true })
-		if n := placeOf(a, hint(a, task.Lane{Queue: "quiet", Priority: task.Low})); n < 3 || n > 4 {
+		pl := crowded(append(append(busy("a", 50), busy("b", 1)...), busy("c", 9)...), 100)
+		turnsOf(pl, 500, func(task.Lane) bool { return true })
+		if n := placeOf(pl, hint(pl, task.Lane{Queue: "quiet", Priority: task.Low})); n < 3 || n > 4 {
 			t.Errorf("it was the %dth", n)
 		}
 	})
 	t.Run("a quiet namespace", func(t *testing.T) {
-		a := crowded(append(busy("a", 50), busy("b", 1)...), 100)
-		turnsOf(a, 500, func(task.Lane) bool { return true })
-		if n := placeOf(a, hint(a, task.Lane{Namespace: "quiet", Priority: task.Low})); n > 2 {
+		pl := crowded(append(busy("a", 50), busy("b", 1)...), 100)
+		turnsOf(pl, 500, func(task.Lane) bool { return true })
+		if n := placeOf(pl, hint(pl, task.Lane{Namespace: "quiet", Priority: task.Low})); n > 2 {
 			t.Errorf("it was the %dth", n)
 		}
 	})
 	t.Run("a quiet destination", func(t *testing.T) {
-		a := crowded(busy("a", 9), 100)
-		turnsOf(a, 500, func(task.Lane) bool { return true })
-		if n := placeOf(a, hint(a, task.Lane{Queue: "a", Priority: task.Normal, Destination: "quiet"})); n > 10 {
+		pl := crowded(busy("a", 9), 100)
+		turnsOf(pl, 500, func(task.Lane) bool { return true })
+		if n := placeOf(pl, hint(pl, task.Lane{Queue: "a", Priority: task.Normal, Destination: "quiet"})); n > 10 {
 			t.Errorf("it was the %dth", n)
 		}
 	})
@@ -123,10 +123,10 @@ func TestWhatIsDueNowWaitsForOneRoundAndNotForBacklogs(t *testing.T) {
 			for i := range lanes {
 				lanes[i].Priority = task.High
 			}
-			a := crowded(lanes, 100)
-			turnsOf(a, 500, func(task.Lane) bool { return true })
+			pl := crowded(lanes, 100)
+			turnsOf(pl, 500, func(task.Lane) bool { return true })
 			l := task.Lane{Queue: "a", Priority: p, Destination: "quiet"}
-			if n := placeOf(a, hint(a, l)); n < bounds[0] || n > bounds[1] {
+			if n := placeOf(pl, hint(pl, l)); n < bounds[0] || n > bounds[1] {
 				t.Errorf("it was the %dth, want one of %v", n, bounds)
 			}
 		})
@@ -137,14 +137,14 @@ func TestWhatIsDueNowWaitsForOneRoundAndNotForBacklogs(t *testing.T) {
 // for a thousand rounds is one turn ahead of the others, not a thousand.
 func TestWhoWasKeptFromStartingHasNoHoardOfTurns(t *testing.T) {
 	lanes := []task.Lane{{Queue: "limited", Priority: task.Normal}, {Queue: "free", Priority: task.Normal}}
-	a := crowded(lanes, 2000)
-	a.Configure(noon, task.NewSettings(&task.QueueSettings{Name: "limited", Rate: 1, Burst: 1}))
+	pl := crowded(lanes, 2000)
+	pl.Configure(noon, task.NewSettings(&task.QueueSettings{Name: "limited", Rate: 1, Burst: 1}))
 	queue := func(l task.Lane) string { return l.Queue }
-	if got := turnsOf(a, 1000, queue); got["limited"] != 1 {
+	if got := turnsOf(pl, 1000, queue); got["limited"] != 1 {
 		t.Fatalf("the limited queue started %d times", got["limited"])
 	}
-	a.Configure(noon, nil)
-	if got := turnsOf(a, 100, queue); got["limited"] > 51 {
+	pl.Configure(noon, nil)
+	if got := turnsOf(pl, 100, queue); got["limited"] > 51 {
 		t.Errorf("then it had %d turns of 100", got["limited"])
 	}
 }
@@ -154,32 +154,32 @@ func TestALimitThatTwoPrioritiesShareStarvesNeither(t *testing.T) {
 	for _, p := range []task.Priority{task.High, task.Low} {
 		lanes = append(lanes, task.Lane{Queue: "q", Priority: p, Destination: "h"})
 	}
-	a := crowded(lanes, 500)
-	a.slots = newSlots(64)
-	a.Configure(noon, task.NewSettings(&task.QueueSettings{Name: "q", PerDestination: 1}))
-	got := turnsOf(a, 340, func(l task.Lane) task.Priority { return l.Priority })
+	pl := crowded(lanes, 500)
+	pl.slots = newSlots(64)
+	pl.Configure(noon, task.NewSettings(&task.QueueSettings{Name: "q", PerDestination: 1}))
+	got := turnsOf(pl, 340, func(l task.Lane) task.Priority { return l.Priority })
 	if got[task.Low] < 19 || got[task.Low] > 21 {
 		t.Errorf("low was served %d times of 340", got[task.Low])
 	}
 }
 
 func TestInAQueueWithARateWhatIsDueFirstIsFirst(t *testing.T) {
-	a := New(Config{Window: 5 * time.Second, Tasks: 1000}, 100)
-	a.Configure(noon, task.NewSettings(&task.QueueSettings{Name: "q", Rate: 1, Burst: 1}))
+	pl := New(Config{Window: 5 * time.Second, Tasks: 1000}, 100)
+	pl.Configure(noon, task.NewSettings(&task.QueueSettings{Name: "q", Rate: 1, Burst: 1}))
 	var want []string
 	for i := range 40 { // the first host has all that is old, the second what came later
 		host := fmt.Sprint("host", i/20)
 		name := fmt.Sprintf("t%02d", i)
-		a.Hint(noon, entry(host, name, noon-task.Millis(1000-i)))
+		pl.Hint(noon, entry(host, name, noon-task.Millis(1000-i)))
 		want = append(want, name)
 	}
 	var got []string
 	for i := range want {
-		a.Tick(time.Duration(i) * time.Second)
-		for _, q := range a.queues {
-			a.Wake(&q.wakeup, noon)
+		pl.Tick(time.Duration(i) * time.Second)
+		for _, q := range pl.queues {
+			pl.Wake(&q.wakeup, noon)
 		}
-		got = append(got, names(a, noon, 10)...)
+		got = append(got, names(pl, noon, 10)...)
 		if len(got) != i+1 {
 			t.Fatalf("after %d seconds %d have started", i, len(got))
 		}

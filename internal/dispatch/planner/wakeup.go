@@ -22,37 +22,37 @@ type Wakeup struct {
 type wakeable interface {
 	// wake finds out whether the moment of the wake-up has come. A timer that fired
 	// too early, or too late, does no harm.
-	wake(a *Planner, now task.Millis)
+	wake(pl *Planner, now task.Millis)
 }
 
 // IsSet reports whether b has a moment. If not, its timer must be removed.
 func (b *Wakeup) IsSet() bool { return b.Wall != 0 || b.Monotonic != 0 }
 
 // arm sets the moment of b. If both times are 0, b has none.
-func (a *Planner) arm(b *Wakeup, wall task.Millis, steady time.Duration) {
+func (pl *Planner) arm(b *Wakeup, wall task.Millis, steady time.Duration) {
 	if b.Wall == wall && b.Monotonic == steady {
 		return
 	}
 	b.Wall, b.Monotonic = wall, steady
 	if !b.dirty {
 		b.dirty = true
-		a.dirty = append(a.dirty, b)
+		pl.dirty = append(pl.dirty, b)
 	}
 }
 
 // Wake must be called when the timer of b has fired.
-func (a *Planner) Wake(b *Wakeup, now task.Millis) {
+func (pl *Planner) Wake(b *Wakeup, now task.Millis) {
 	if b.IsSet() {
 		b.Wall, b.Monotonic = 0, 0 // the caller has no timer for b any more
-		b.owner.wake(a, now)
+		b.owner.wake(pl, now)
 	}
 }
 
 // Wakeups returns the wake-ups whose moment has changed since the last call. The
 // caller must set or remove their timers.
-func (a *Planner) Wakeups() []*Wakeup {
-	changed := a.dirty
-	a.dirty = nil
+func (pl *Planner) Wakeups() []*Wakeup {
+	changed := pl.dirty
+	pl.dirty = nil
 	for _, b := range changed {
 		b.dirty = false
 	}
