@@ -9,7 +9,7 @@ import (
 	"github.com/foliot/foliot/internal/task"
 )
 
-// TestAChoreReachesEveryLaneWhileLanesComeAndGo: a lane that goes leaves its place to the
+// TestAnUpdateReachesEveryLaneWhileLanesComeAndGo: a lane that goes leaves its place to the
 // last one, which the update may not have reached.
 func TestAnUpdateReachesEveryLaneWhileLanesComeAndGo(t *testing.T) {
 	const now = 1_000_000
@@ -61,7 +61,7 @@ func TestAnUpdateReachesEveryLaneWhileLanesComeAndGo(t *testing.T) {
 			}
 			for _, l := range pl.lanes {
 				if l.order.len() > 0 && l.state != want {
-					t.Fatalf("seed %d: the chore is done, and the lane at place %d of %d is in state %d, not %d", seed, l.inDestination, len(target.lanes), l.state, want)
+					t.Fatalf("seed %d: the update is done, and the lane at place %d of %d is in state %d, not %d", seed, l.inDestination, len(target.lanes), l.state, want)
 				}
 			}
 		}

@@ -121,8 +121,8 @@ const (
 	// rememberLane is how long an empty lane is kept that has proved itself, so
 	// that its next task does not begin from nothing.
 	rememberLane = time.Minute
-	// rememberTarget is how long it is kept what is known of a receiver, and
-	// rememberTargets of how many that have no tasks: namespaces share them evenly.
+	// rememberDestination is how long it is kept what is known of a receiver, and
+	// rememberDestinations of how many that have no tasks: namespaces share them evenly.
 	rememberDestination  = 10 * time.Minute
 	rememberDestinations = 10_000
 )

@@ -166,7 +166,7 @@ func leaseOf(pl *Planner) *LimitLease {
 	return nil
 }
 
-// lapsedAny reports whether some node has more under way than it holds: its lease was
+// expiredAny reports whether some node has more under way than it holds: its lease was
 // lost, and others may have it.
 func expiredAny(planners []*Planner, running [][]*Pick, steady time.Duration) bool {
 	for i, pl := range planners {

@@ -69,7 +69,7 @@ func (w *world) disturb() {
 // verify checks what must always hold.
 func (w *world) verify() {
 	if n := w.count(inQuarantine); n > 1 || w.planner.quarantine.taken != (n == 1) {
-		w.Fatalf("of quarantine %d attempts are under way, and the gate is taken: %v", n, w.planner.quarantine.taken)
+		w.Fatalf("of quarantine %d attempts are under way, and its slot is taken: %v", n, w.planner.quarantine.taken)
 	}
 	total, running := 0, 0
 	for _, l := range w.planner.lanes {

@@ -99,7 +99,7 @@ func TestWhatALimitStopsDoesNotWaitForTheQuarantineSlot(t *testing.T) {
 			}
 			pl.Hint(noon, task.Entry{Name: "stopped", Lane: lane("limited"), Due: noon - 1000})
 			pl.Hint(noon, task.Entry{Name: "t", Lane: lane("free"), Due: noon})
-			want(t, "through the gate went", names(pl, noon, 10), "t")
+			want(t, "in quarantine these started", names(pl, noon, 10), "t")
 			pl.Configure(noon, nil)
 			pl.Hint(noon, task.Entry{Name: "stopped", Lane: lane("limited"), Due: noon - 1000}) // as a read would find it
 			want(t, "without the limit", names(pl, noon, 10), "stopped")

@@ -10,19 +10,19 @@ import (
 func TestAWaitTreeFindsTheFirstThatMayRun(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var r waitTree[int]
-		seats := make([]node[int], 12)
+		nodes := make([]node[int], 12)
 		small := rapid.Int32Range(0, 5)
 		for range rapid.IntRange(1, 200).Draw(t, "steps") {
-			i := rapid.IntRange(0, len(seats)-1).Draw(t, "seat")
+			i := rapid.IntRange(0, len(nodes)-1).Draw(t, "node")
 			need := neverFits
 			if rapid.IntRange(0, 3).Draw(t, "in") > 0 {
 				need[rapid.IntRange(0, int(share)).Draw(t, "class")] = small.Draw(t, "need")
 			}
 			o := rank{since: int64(small.Draw(t, "rank")), turn: uint64(small.Draw(t, "turn")), number: uint64(i)}
-			r.put(&seats[i], o, need)
+			r.put(&nodes[i], o, need)
 
 			left := cost{small.Draw(t, "left"), small.Draw(t, "left"), small.Draw(t, "left"), small.Draw(t, "left")}
-			if got, want := r.first(left), firstOf(seats, left); got != want {
+			if got, want := r.first(left), firstOf(nodes, left); got != want {
 				t.Fatalf("found %+v, want %+v", got, want)
 			}
 			if (r.first(left) != nil) != r.minCost().fit(left) {
@@ -33,11 +33,11 @@ func TestAWaitTreeFindsTheFirstThatMayRun(t *testing.T) {
 }
 
 // firstOf looks at every node.
-func firstOf(seats []node[int], left cost) *node[int] {
+func firstOf(nodes []node[int], left cost) *node[int] {
 	var fit []*node[int]
-	for i := range seats {
-		if seats[i].inTree && seats[i].cost.fit(left) {
-			fit = append(fit, &seats[i])
+	for i := range nodes {
+		if nodes[i].inTree && nodes[i].cost.fit(left) {
+			fit = append(fit, &nodes[i])
 		}
 	}
 	if len(fit) == 0 {
@@ -58,7 +58,7 @@ func TestAWaitTreeStaysShallow(t *testing.T) {
 		r.put(&node[int]{}, rank{since: int64(i), number: uint64(i)}, cost{})
 	}
 	if d := depth(r.root); d > 60 {
-		t.Errorf("%d seats stand %d deep", n, d)
+		t.Errorf("%d nodes stand %d deep", n, d)
 	}
 }
 
