@@ -78,7 +78,7 @@ func (d *Dispatcher) claim(stopping, calls context.Context, batch []*attempt) {
 		start, now, trusted := d.monotonic(), d.now(), d.trusted()
 		claims := make([]task.Claim, len(batch))
 		for i, a := range batch {
-			claims[i] = task.Claim{Key: a.Key, Lane: a.Lane, Token: a.token, Until: now.Add(d.config.LeaseFor), Trusted: trusted}
+			claims[i] = task.Claim{Key: a.Key, Lane: a.Lane(), Token: a.token, Until: now.Add(d.config.LeaseFor), Trusted: trusted}
 		}
 		replies, err := d.queue.Claim(calls, now, claims)
 		if err == nil {

@@ -153,7 +153,7 @@ func (d *Dispatcher) update(change func(now task.Millis)) {
 // interruptQuarantinedLocked ends the attempt in quarantine. It costs O(attempts under way).
 func (d *Dispatcher) interruptQuarantinedLocked() {
 	for a := range d.held {
-		if a.Lane.Priority == task.Quarantine {
+		if a.Lane().Priority == task.Quarantine {
 			a.cancel(ErrQuarantineTurn)
 		}
 	}

@@ -10,10 +10,9 @@ import (
 // its queue reserved, unless it was run by hand: that is no business of the rate.
 type Pick struct {
 	Key    task.Key
-	Lane   task.Lane
 	Barred time.Duration // see task.Outcome
 
-	lane  *lane  // the Planner's own record of Lane
+	lane  *lane
 	probe uint64 // the pick's number, if its end decides about a breaker; 0: it does not
 	mark  uint64 // valid if began: see bucket, or LimitLease if charges
 
@@ -27,6 +26,10 @@ type Pick struct {
 	permit  bool          // it is under way under a permit of its queue
 	charges bool          // the token is the lease's, not the bucket's
 }
+
+// Lane returns the lane of the task. It may be called at any time. The name is not a
+// field because a copy of it would double the size of a pick.
+func (p *Pick) Lane() task.Lane { return p.lane.name }
 
 // first returns the lane that is served next, nil for none.
 func (pl *Planner) first() *lane {
@@ -103,7 +106,7 @@ func (pl *Planner) moved(l *lane, now task.Millis) bool {
 func (pl *Planner) pick(l *lane, now task.Millis) Pick {
 	it, q, t := l.order.min(), l.queue, l.destination
 	p := Pick{
-		Key: task.Key{Namespace: l.name.Namespace, Name: it.name}, Lane: l.name,
+		Key:    task.Key{Namespace: l.name.Namespace, Name: it.name},
 		Barred: t.barredFor(max(q.free, pl.away), pl.monotonic),
 		lane:   l, class: t.class, picked: pl.monotonic,
 	}
