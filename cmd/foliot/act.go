@@ -8,6 +8,7 @@ import (
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/usage"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -67,11 +68,11 @@ func (f manyFlags) byFilter() (bool, error) {
 	filtered := f.given() || f.All
 	switch {
 	case len(f.Names) > 0 && filtered:
-		return false, badInput("NAME", "give names or a filter, not both")
+		return false, usage.Errorf("NAME", "give names or a filter, not both")
 	case len(f.Names) == 0 && !filtered:
-		return false, badInput("NAME", "give names, a filter such as --queue or --label, or --all")
+		return false, usage.Errorf("NAME", "give names, a filter such as --queue or --label, or --all")
 	case f.All && f.given():
-		return false, badInput("--all", "it goes without other filters")
+		return false, usage.Errorf("--all", "it goes without other filters")
 	}
 	return filtered, nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/usage"
 )
 
 type addCmd struct {
@@ -72,7 +73,7 @@ func (c *addCmd) input(stdin io.Reader) (in client.Spec, err error) {
 		return in, err
 	}
 	if c.Replace && c.Name == "" {
-		return in, badInput("--replace", "it needs --name: only a task that has the same name is replaced")
+		return in, usage.Errorf("--replace", "it needs --name: only a task that has the same name is replaced")
 	}
 	in, err = c.spec(c.URL, stdin)
 	in.Name, in.At, in.Delay = c.Name, at, delay

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/usage"
 )
 
 type auditCmd struct {
@@ -32,7 +33,7 @@ Examples:
 // Run prints the entries.
 func (c *auditCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	if c.Limit < 0 {
-		return badInput("--limit", "%d is negative; 0 shows all", c.Limit)
+		return usage.Errorf("--limit", "%d is negative; 0 shows all", c.Limit)
 	}
 	query := client.AuditQuery{Action: c.Action, Target: c.Target, By: c.By}
 	for _, bound := range []struct {

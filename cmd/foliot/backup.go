@@ -13,7 +13,9 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/fileaccess"
 	"github.com/foliot/foliot/internal/store/pebblestore"
+	"github.com/foliot/foliot/internal/usage"
 )
 
 type backupCmd struct {
@@ -69,13 +71,13 @@ func (c *backupCmd) checkFile() error {
 	case c.File == "-" || errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return badInput("FILE", "%v", err)
+		return usage.Errorf("FILE", "%v", err)
 	case info.IsDir():
-		return badInput("FILE", "%s is a directory", c.File)
+		return usage.Errorf("FILE", "%s is a directory", c.File)
 	case !info.Mode().IsRegular():
-		return badInput("FILE", "%s is no file: - writes to standard output", c.File)
+		return usage.Errorf("FILE", "%s is no file: - writes to standard output", c.File)
 	case !c.Force:
-		return badInput("FILE", "%s exists: give another name, or --force to replace it", c.File)
+		return usage.Errorf("FILE", "%s exists: give another name, or --force to replace it", c.File)
 	}
 	return nil
 }
@@ -114,7 +116,7 @@ type restoreReply struct {
 func (c *restoreCmd) Run(ctx context.Context, con *console, parsed *kong.Context) error {
 	dir, err := localDir("--data", c.Data)
 	if err == nil {
-		err = checkPlace("--data", dir)
+		err = fileaccess.CheckPlace("--data", dir)
 	}
 	if err == nil {
 		err = checkRead(parsed, "a Redis is restored from its own files; tasks of a directory come into it by `foliot export` and `foliot import`")
@@ -126,7 +128,7 @@ func (c *restoreCmd) Run(ctx context.Context, con *console, parsed *kong.Context
 	if c.File != "-" {
 		f, err := os.Open(c.File)
 		if err != nil {
-			return badInput("FILE", "%v", err)
+			return usage.Errorf("FILE", "%v", err)
 		}
 		defer f.Close()
 		if info, err := f.Stat(); err == nil {
@@ -139,7 +141,7 @@ func (c *restoreCmd) Run(ctx context.Context, con *console, parsed *kong.Context
 	bar.done()
 	switch {
 	case errors.Is(err, pebblestore.ErrNotEmpty):
-		return badInput("--data", "%s is not empty: restore into a new directory, and start the server on that", dir)
+		return usage.Errorf("--data", "%s is not empty: restore into a new directory, and start the server on that", dir)
 	case err != nil:
 		return fmt.Errorf("restore %s into %s: %w; nothing was changed", c.File, dir, err)
 	case con.json:

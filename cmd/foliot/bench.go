@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/usage"
 )
 
 type benchCmd struct {
@@ -67,9 +68,9 @@ type benchReport struct {
 func (c *benchCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	switch {
 	case c.Tasks < 1 || c.Tasks > maxBench:
-		return badInput("--tasks", "%d does not lie between 1 and %d", c.Tasks, maxBench)
+		return usage.Errorf("--tasks", "%d does not lie between 1 and %d", c.Tasks, maxBench)
 	case c.Over < 0 || c.Over > time.Hour:
-		return badInput("--over", "%v does not lie between 0s and 1h", c.Over)
+		return usage.Errorf("--over", "%v does not lie between 0s and 1h", c.Over)
 	}
 	addr, err := listenAddr("--listen", c.Listen)
 	if err != nil {

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/foliot/foliot/internal/usage"
 )
 
 // cli is the whole command line: its fields are the flags and commands.
@@ -101,7 +103,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	flags.close()
 	if !errors.Is(err, errSaid) {
-		for _, one := range parts(err) {
+		for _, one := range usage.Parts(err) {
 			fmt.Fprintf(stderr, "foliot: %s\n", con.why(one))
 		}
 	}

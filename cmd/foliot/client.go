@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/fileaccess"
+	"github.com/foliot/foliot/internal/usage"
 )
 
 // serverFlags say which server a command speaks to, and as whom.
@@ -40,7 +42,7 @@ type dialer func() (*client.Client, error)
 func (f *serverFlags) client() (*client.Client, error) {
 	u, err := url.Parse(f.Server)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, badInput("--server", "%q is no URL of a server; it looks like http://127.0.0.1:8750", f.Server)
+		return nil, usage.Errorf("--server", "%q is no URL of a server; it looks like http://127.0.0.1:8750", f.Server)
 	}
 	token, err := f.token()
 	if err != nil {
@@ -58,7 +60,7 @@ func (f *serverFlags) client() (*client.Client, error) {
 		UserAgent:  "foliot/" + version(),
 	})
 	if err != nil {
-		return nil, badInput("--server, --token, --namespace", "%s", strings.TrimPrefix(err.Error(), "client: "))
+		return nil, usage.Errorf("--server, --token, --namespace", "%s", strings.TrimPrefix(err.Error(), "client: "))
 	}
 	f.transport = transport
 	return api, nil
@@ -95,15 +97,15 @@ func (f *serverFlags) token() (string, error) {
 	case f.TokenFile == "":
 		return f.Token, nil
 	case f.Token != "":
-		return "", badInput("--token, --token-file", "give one of them, not both (FOLIOT_TOKEN and FOLIOT_TOKEN_FILE count too)")
+		return "", usage.Errorf("--token, --token-file", "give one of them, not both (FOLIOT_TOKEN and FOLIOT_TOKEN_FILE count too)")
 	}
-	data, err := readChecked(f.TokenFile, secretFile)
+	data, err := fileaccess.Read(f.TokenFile, fileaccess.SecretFile)
 	if err != nil {
-		return "", badInput("--token-file", "%v", err)
+		return "", usage.Errorf("--token-file", "%v", err)
 	}
 	token := strings.TrimSpace(string(data))
 	if token == "" {
-		return "", badInput("--token-file", "%s is empty", f.TokenFile)
+		return "", usage.Errorf("--token-file", "%s is empty", f.TokenFile)
 	}
 	return token, nil
 }
@@ -113,16 +115,16 @@ func (f *serverFlags) tls() (*tls.Config, error) {
 	if f.CACert == "" {
 		return nil, nil
 	}
-	pem, err := readChecked(f.CACert, unaltered)
+	pem, err := fileaccess.Read(f.CACert, fileaccess.Unaltered)
 	if err != nil {
-		return nil, badInput("--ca-cert", "%v", err)
+		return nil, usage.Errorf("--ca-cert", "%v", err)
 	}
 	pool, err := x509.SystemCertPool()
 	if err != nil {
 		pool = x509.NewCertPool()
 	}
 	if !pool.AppendCertsFromPEM(pem) {
-		return nil, badInput("--ca-cert", "%s holds no certificate in PEM", f.CACert)
+		return nil, usage.Errorf("--ca-cert", "%s holds no certificate in PEM", f.CACert)
 	}
 	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, nil
 }

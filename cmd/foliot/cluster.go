@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/usage"
 )
 
 type clusterCmd struct {
@@ -192,7 +193,7 @@ func (c *clusterDrainCmd) Run(ctx context.Context, con *console, api *client.Cli
 	var err error
 	switch {
 	case c.Undo && c.Force:
-		return badInput("--undo, --force", "give one of them, not both")
+		return usage.Errorf("--undo, --force", "give one of them, not both")
 	case c.Undo:
 		n, err = api.Undrain(ctx, c.Node)
 	case c.Force:

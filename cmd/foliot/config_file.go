@@ -14,6 +14,9 @@ import (
 
 	"github.com/alecthomas/kong"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/foliot/foliot/internal/fileaccess"
+	"github.com/foliot/foliot/internal/usage"
 )
 
 // configFile is the flag that names a configuration file.
@@ -42,7 +45,7 @@ func (configFile) BeforeResolve(ctx *kong.Context, trace *kong.Path, values *con
 		return err // names the file itself
 	}
 	if err := read.checkSecrets(info); err != nil {
-		return badInput("--config", "%v", err)
+		return usage.Errorf("--config", "%v", err)
 	}
 	*values = read
 	ctx.AddResolver(values)
@@ -68,7 +71,7 @@ func readConfig(path string) ([]byte, fs.FileInfo, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return data, info, unaltered.check(path, info)
+	return data, info, fileaccess.Unaltered.Check(path, info)
 }
 
 // checkSecrets returns an error if other users may read the file and a value in
@@ -76,7 +79,7 @@ func readConfig(path string) ([]byte, fs.FileInfo, error) {
 func (v *configValues) checkSecrets(info fs.FileInfo) error {
 	for _, key := range slices.Sorted(maps.Keys(v.keys)) {
 		if s, ok := v.keys[key].value.(string); ok && mayHoldPassword(s) {
-			if err := secretFile.check(v.path, info); err != nil {
+			if err := fileaccess.SecretFile.Check(v.path, info); err != nil {
 				return fmt.Errorf("%s may hold a password, and %w", key, err)
 			}
 		}

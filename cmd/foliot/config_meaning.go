@@ -9,7 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/foliot/foliot/internal/redact"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/usage"
 )
 
 // serveConfig is what the flags of serve mean, checked as far as that goes
@@ -96,11 +98,11 @@ func (f *serveFlags) directory() (string, error) {
 	case f.Store == "memory:":
 		return "", nil
 	case isURL && len(scheme) > 1: // one letter is a Windows drive
-		return "", badInput("--store", "%q is no store of this version; it is memory:, a directory, or the URL of a Redis, such as %s", withoutSecrets(f.Store), redisForms[redisAlone].example)
+		return "", usage.Errorf("--store", "%q is no store of this version; it is memory:, a directory, or the URL of a Redis, such as %s", redact.Text(f.Store), redisForms[redisAlone].example)
 	case f.Store != "":
 		dir = f.Store
 	case dir == "":
-		return "", badInput("--data", "it needs a directory; --store memory: needs none")
+		return "", usage.Errorf("--data", "it needs a directory; --store memory: needs none")
 	}
 	return localDir("--data", dir)
 }
@@ -109,7 +111,7 @@ func (f *serveFlags) directory() (string, error) {
 // one of a strange name.
 func localDir(flag, dir string) (string, error) {
 	if isRedisURL(dir) {
-		return "", badInput(flag, "it needs a directory, and this is the URL of a Redis: only foliot serve --store and foliot doctor redis take one")
+		return "", usage.Errorf(flag, "it needs a directory, and this is the URL of a Redis: only foliot serve --store and foliot doctor redis take one")
 	}
 	return filepath.Abs(dir)
 }
@@ -135,7 +137,7 @@ func parsePrefixes(flag string, list []string) ([]netip.Prefix, error) {
 		}
 		p, err := netip.ParsePrefix(s)
 		if err != nil {
-			return nil, badInput(flag, "%q is no CIDR, such as 10.0.0.0/8", s)
+			return nil, usage.Errorf(flag, "%q is no CIDR, such as 10.0.0.0/8", s)
 		}
 		prefixes = append(prefixes, p)
 	}
@@ -145,21 +147,21 @@ func parsePrefixes(flag string, list []string) ([]netip.Prefix, error) {
 func (f *serveFlags) checkListening(proxies []netip.Prefix) error {
 	for _, host := range f.Host {
 		if host == "" || strings.ContainsAny(host, "/?#@*, ") {
-			return badInput("--host", "%q is no host name, such as foliot.example", host)
+			return usage.Errorf("--host", "%q is no host name, such as foliot.example", host)
 		}
 	}
 	for _, proxy := range proxies {
 		if proxy.Bits() == 0 {
-			return badInput("--trusted-proxy", "%v is everybody: name the addresses of the proxies", proxy)
+			return usage.Errorf("--trusted-proxy", "%v is everybody: name the addresses of the proxies", proxy)
 		}
 	}
 	switch {
 	case f.TLSCert == "" && f.TLSKey != "":
-		return badInput("--tls-key", "it needs --tls-cert, the certificate of this key")
+		return usage.Errorf("--tls-key", "it needs --tls-cert, the certificate of this key")
 	case f.TLSCert != "" && f.TLSKey == "":
-		return badInput("--tls-cert", "it needs --tls-key, the key of this certificate")
+		return usage.Errorf("--tls-cert", "it needs --tls-key, the key of this certificate")
 	case f.TLSClientCA != "" && f.TLSCert == "":
-		return badInput("--tls-client-ca", "it needs --tls-cert and --tls-key: only TLS asks clients for certificates")
+		return usage.Errorf("--tls-client-ca", "it needs --tls-cert and --tls-key: only TLS asks clients for certificates")
 	}
 	return nil
 }
@@ -178,11 +180,11 @@ func (f *serveFlags) checkDurations() error {
 		{"--breaker-max", f.BreakerMax, time.Second, 24 * time.Hour},
 	} {
 		if d.value < d.least || d.value > d.most {
-			return badInput(d.flag, "%v does not lie between %v and %v", d.value, d.least, d.most)
+			return usage.Errorf(d.flag, "%v does not lie between %v and %v", d.value, d.least, d.most)
 		}
 	}
 	if f.Grace < 0 {
-		return badInput("--grace", "%v is negative", f.Grace)
+		return usage.Errorf("--grace", "%v is negative", f.Grace)
 	}
 	return nil
 }
@@ -198,7 +200,7 @@ func (f *serveFlags) checkNumbers() error {
 		{"--breaker-failures", f.BreakerFailures, 0, 1_000_000},
 	} {
 		if n.value < n.least || n.value > n.most {
-			return badInput(n.flag, "%d does not lie between %d and %d", n.value, n.least, n.most)
+			return usage.Errorf(n.flag, "%d does not lie between %d and %d", n.value, n.least, n.most)
 		}
 	}
 	return nil
@@ -206,14 +208,14 @@ func (f *serveFlags) checkNumbers() error {
 
 func (f *serveFlags) checkTracing() error {
 	if !(f.TraceSample >= 0 && f.TraceSample <= 1) { // NaN is neither
-		return badInput("--trace-sample", "%v does not lie between 0 and 1", f.TraceSample)
+		return usage.Errorf("--trace-sample", "%v does not lie between 0 and 1", f.TraceSample)
 	}
 	if f.OTLPEndpoint == "" {
 		return nil
 	}
 	u, err := url.Parse(f.OTLPEndpoint)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return badInput("--otlp-endpoint", "%q is no URL of a collector, such as http://127.0.0.1:4318", withoutSecrets(f.OTLPEndpoint))
+		return usage.Errorf("--otlp-endpoint", "%q is no URL of a collector, such as http://127.0.0.1:4318", redact.Text(f.OTLPEndpoint))
 	}
 	return nil
 }
@@ -232,15 +234,15 @@ func (c *serveConfig) checkOpen(secured bool) error {
 	case c.insecure, isLoopback(c.addr) && (secured || len(c.proxies) == 0):
 		return nil
 	case isLoopback(c.addr) && c.inMemory():
-		return badInput("--trusted-proxy", "a proxy lets others reach %s, and a store in memory begins without an access token: give a directory by --data, or pass --insecure-listen", c.addr)
+		return usage.Errorf("--trusted-proxy", "a proxy lets others reach %s, and a store in memory begins without an access token: give a directory by --data, or pass --insecure-listen", c.addr)
 	case isLoopback(c.addr):
-		return badInput("--trusted-proxy", "a proxy lets others reach %s, and there is no access token yet: %s, or pass --insecure-listen", c.addr, c.firstToken())
+		return usage.Errorf("--trusted-proxy", "a proxy lets others reach %s, and there is no access token yet: %s, or pass --insecure-listen", c.addr, c.firstToken())
 	case !secured && c.inMemory():
-		return badInput("--listen", "%s is reached from other machines, and a store in memory begins without an access token: listen on 127.0.0.1, give a directory by --data, or pass --insecure-listen", c.addr)
+		return usage.Errorf("--listen", "%s is reached from other machines, and a store in memory begins without an access token: listen on 127.0.0.1, give a directory by --data, or pass --insecure-listen", c.addr)
 	case !secured:
-		return badInput("--listen", "%s is reached from other machines, and there is no access token yet: %s, listen on 127.0.0.1, or pass --insecure-listen", c.addr, c.firstToken())
+		return usage.Errorf("--listen", "%s is reached from other machines, and there is no access token yet: %s, listen on 127.0.0.1, or pass --insecure-listen", c.addr, c.firstToken())
 	case c.tls.cert == "" && len(c.proxies) == 0:
-		return badInput("--listen", "tokens would reach %s unencrypted: give --tls-cert and --tls-key, name the proxy that speaks TLS in front by --trusted-proxy, or pass --insecure-listen", c.addr)
+		return usage.Errorf("--listen", "tokens would reach %s unencrypted: give --tls-cert and --tls-key, name the proxy that speaks TLS in front by --trusted-proxy, or pass --insecure-listen", c.addr)
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/foliot/foliot/internal/usage"
 )
 
 // origin is where a flag's value comes from.
@@ -43,16 +45,16 @@ func (o origins) of(flag *kong.Flag) origin {
 // locate adds to what is wrong with a flag where its value stands, if that is
 // not the command line: what nobody typed is hard to find.
 func (o origins) locate(err error) error {
-	var input *inputError
+	var input *usage.Error
 	if !errors.As(err, &input) {
 		return err
 	}
 	for _, flag := range o.parsed.Selected().Flags {
-		if "--"+flag.Name != input.what {
+		if "--"+flag.Name != input.What {
 			continue
 		}
 		if from := o.of(flag); from.Name != "" {
-			return &fault{exitUsage, &inputError{input.what, fmt.Sprintf("%s (%s)", input.why, from)}}
+			return usage.Errorf(input.What, "%s (%s)", input.Why, from)
 		}
 	}
 	return err

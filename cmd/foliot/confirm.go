@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/foliot/foliot/internal/usage"
 )
 
 // confirm asks the person at the terminal; anything but yes is a no. It returns an
@@ -13,7 +15,7 @@ import (
 func (c *console) confirm(ctx context.Context, question string, args ...any) error {
 	asked := fmt.Sprintf(question, args...)
 	if !c.canAsk {
-		return badInput("--yes", "not a terminal, so this cannot be confirmed: %s Pass --yes to confirm", asked)
+		return usage.Errorf("--yes", "not a terminal, so this cannot be confirmed: %s Pass --yes to confirm", asked)
 	}
 	fmt.Fprint(c.err, printable(asked)+" [y/N] ")
 	answers := make(chan string, 1)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/usage"
 )
 
 type cronCmd struct {
@@ -26,7 +27,7 @@ type cronCmd struct {
 func checkSchedules(names ...string) error {
 	for _, name := range names {
 		if err := task.ValidateName("name", name); err != nil {
-			return badInput("NAME", "%q: %s", name, detail(err))
+			return usage.Errorf("NAME", "%q: %s", name, detail(err))
 		}
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/usage"
 )
 
 type cronPauseCmd struct {
@@ -163,7 +164,7 @@ func (c *cronBackfillCmd) Run(ctx context.Context, con *console, api *client.Cli
 		return err
 	}
 	if until.Before(from) {
-		return badInput("--until", "%s lies before %s", instant(until), instant(from))
+		return usage.Errorf("--until", "%s lies before %s", instant(until), instant(from))
 	}
 	done, err := api.Schedules.Backfill(ctx, c.Name, from, until)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/cron"
+	"github.com/foliot/foliot/internal/usage"
 )
 
 type cronAddCmd struct {
@@ -102,7 +103,7 @@ func (c *cronAddCmd) input(stdin io.Reader, now time.Time) (s client.ScheduleSpe
 		return s, err
 	}
 	if c.New && c.Replace {
-		return s, badInput("--new, --replace", "give one of them, not both")
+		return s, usage.Errorf("--new, --replace", "give one of them, not both")
 	}
 	if err := c.place(); err != nil {
 		return s, err
@@ -127,7 +128,7 @@ func setCron(s *client.ScheduleSpec, place, expression string) error {
 		return nil
 	}
 	if _, err := cron.Parse(expression); err != nil {
-		return badInput(place, "%s", err)
+		return usage.Errorf(place, "%s", err)
 	}
 	return nil
 }
@@ -139,11 +140,11 @@ func (c *cronAddCmd) place() error {
 	case c.Every != "" && c.URL == "":
 		c.Cron, c.URL = "", c.Cron
 	case c.Every != "":
-		return badInput("CRON, --every", "give one of them, not both")
+		return usage.Errorf("CRON, --every", "give one of them, not both")
 	case c.URL == "" && isURL:
-		return badInput("CRON", `before the URL stands when it is called: "0 21 * * *", or --every 5s`)
+		return usage.Errorf("CRON", `before the URL stands when it is called: "0 21 * * *", or --every 5s`)
 	case c.URL == "":
-		return badInput("URL", "it is missing; an expression stands in quotes, and the URL after it")
+		return usage.Errorf("URL", "it is missing; an expression stands in quotes, and the URL after it")
 	}
 	return nil
 }

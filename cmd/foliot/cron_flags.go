@@ -6,6 +6,7 @@ import (
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/cron"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/usage"
 )
 
 // clockFlags say whose clocks an expression is about.
@@ -39,11 +40,11 @@ type ruleFlags struct {
 func (f *ruleFlags) fill(s *client.ScheduleSpec, now time.Time) error {
 	if f.Timezone != "" {
 		if _, err := cron.LoadZone(f.Timezone); err != nil {
-			return badInput("--timezone", "%s", err)
+			return usage.Errorf("--timezone", "%s", err)
 		}
 	}
 	if n := f.CatchupLimit; n != nil && *n == 0 {
-		return badInput("--catchup-limit", "it lies between 1 and %d; --catchup-window 0s makes up for nothing", task.MaxCatchupLimit)
+		return usage.Errorf("--catchup-limit", "it lies between 1 and %d; --catchup-window 0s makes up for nothing", task.MaxCatchupLimit)
 	}
 	s.TimeZone, s.DSTGap, s.DSTOverlap = f.Timezone, f.DSTGap, f.DSTOverlap
 	set(&s.MaxRuns, f.MaxRuns)
@@ -65,7 +66,7 @@ func (f *ruleFlags) fill(s *client.ScheduleSpec, now time.Time) error {
 		case err != nil:
 			return err
 		case d == 0 && of.into == &s.Every:
-			return badInput(of.flag, "%q is too short: it is at least 1s", of.value)
+			return usage.Errorf(of.flag, "%q is too short: it is at least 1s", of.value)
 		case d == 0 && of.into == &s.CatchupWindow:
 			d = client.NoCatchup
 		}

@@ -12,7 +12,9 @@ import (
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/cron"
 	"github.com/foliot/foliot/internal/crontab"
+	"github.com/foliot/foliot/internal/redact"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/usage"
 )
 
 type cronImportCmd struct {
@@ -72,12 +74,12 @@ type cronReply struct {
 func (c *cronImportCmd) Run(ctx context.Context, con *console, root *cli) error {
 	if c.Timezone != "" {
 		if _, err := cron.LoadZone(c.Timezone); err != nil {
-			return badInput("--timezone", "%s", err)
+			return usage.Errorf("--timezone", "%s", err)
 		}
 	}
 	if c.Prefix != "" {
 		if err := task.ValidateName("prefix", c.Prefix); err != nil {
-			return badInput("--prefix", "%q: %s", c.Prefix, detail(err))
+			return usage.Errorf("--prefix", "%q: %s", c.Prefix, detail(err))
 		}
 	}
 	now := time.Now()
@@ -102,7 +104,7 @@ func (c *cronImportCmd) Run(ctx context.Context, con *console, root *cli) error 
 	reply := cronReply{Refused: len(errs), Errors: badLines(errs, "bad_line"), Warnings: badLines(table.Warnings, "ignored")}
 	switch {
 	case len(errs) > 0 && !c.SkipErrors:
-		err = badInput("FILE", "lines that cannot be taken: %d. Nothing was made; --skip-errors makes schedules of the others", len(errs))
+		err = usage.Errorf("FILE", "lines that cannot be taken: %d. Nothing was made; --skip-errors makes schedules of the others", len(errs))
 		if con.json && !c.DryRun {
 			err = errors.Join(con.object(reply), err)
 		}
@@ -128,11 +130,11 @@ func (c *cronImportCmd) read(stdin io.Reader) (string, error) {
 	text, err := io.ReadAll(io.LimitReader(in, maxCrontab+1))
 	switch {
 	case err != nil:
-		return "", badInput("FILE", "%v", err)
+		return "", usage.Errorf("FILE", "%v", err)
 	case len(text) > maxCrontab:
-		return "", badInput("FILE", "it is longer than %d bytes, which no crontab is", maxCrontab)
+		return "", usage.Errorf("FILE", "it is longer than %d bytes, which no crontab is", maxCrontab)
 	case len(bytes.TrimSpace(text)) == 0:
-		return "", badInput("FILE", "it is empty: `crontab -l` prints nothing for a user who has no crontab; -u USER names another")
+		return "", usage.Errorf("FILE", "it is empty: `crontab -l` prints nothing for a user who has no crontab; -u USER names another")
 	}
 	return string(text), nil
 }
@@ -171,14 +173,14 @@ func sayNotes(con *console, warnings, errs []crontab.Note) {
 			con.notef("%d more lines are like these", len(all)-i)
 			return
 		}
-		con.notef("line %d: %s", n.Line, printable(withoutSecrets(n.Text)))
+		con.notef("line %d: %s", n.Line, printable(redact.Text(n.Text)))
 	}
 }
 
 func badLines(notes []crontab.Note, code string) []badLine {
 	list := make([]badLine, len(notes))
 	for i, n := range notes {
-		list[i] = badLine{Line: n.Line, Code: code, Detail: withoutSecrets(n.Text)}
+		list[i] = badLine{Line: n.Line, Code: code, Detail: redact.Text(n.Text)}
 	}
 	return list
 }

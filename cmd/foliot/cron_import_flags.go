@@ -8,6 +8,7 @@ import (
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/usage"
 )
 
 // lineFlags say what the lines of a crontab cannot, of all schedules that they become.
@@ -25,10 +26,10 @@ type lineFlags struct {
 // would refuse of it is refused here.
 func (f *lineFlags) spec(now time.Time) (s client.ScheduleSpec, err error) {
 	if _, ok := task.ParseMisfire(f.Misfire); !ok && f.Misfire != "" {
-		return s, badInput("--misfire", "%q is none of fire_once, skip, fire_all", f.Misfire)
+		return s, usage.Errorf("--misfire", "%q is none of fire_once, skip, fire_all", f.Misfire)
 	}
 	if _, ok := task.ParseOverlap(f.Overlap); !ok && f.Overlap != "" {
-		return s, badInput("--overlap", "%q is none of allow, skip, buffer_one", f.Overlap)
+		return s, usage.Errorf("--overlap", "%q is none of allow, skip, buffer_one", f.Overlap)
 	}
 	s.Misfire, s.Overlap, s.Task.Queue = client.Misfire(f.Misfire), client.Overlap(f.Overlap), f.Queue
 	if err := (&taskFlags{Timeout: f.Timeout, ExpireAfter: f.ExpireAfter}).durations(&s.Task); err != nil {
@@ -57,7 +58,7 @@ func refuseFlags(s client.ScheduleSpec, now time.Time) error {
 	if key, ok := strings.CutPrefix(field.Path, "task.labels"); ok {
 		place = strings.TrimSpace("--label " + strings.TrimPrefix(key, "."))
 	}
-	return badInput(place, "%s", field.Detail)
+	return usage.Errorf(place, "%s", field.Detail)
 }
 
 // over returns a schedule that is there with what the line and the flags say. The rest of

@@ -88,7 +88,7 @@ func (p *plannedSchedule) refusal(now time.Time) error {
 	return s.Validate(task.CeilMillis(now))
 }
 
-// check says what the server would, in the words of a line.
+// Check says what the server would, in the words of a line.
 func (p *plannedSchedule) check(now time.Time) error {
 	err := p.refusal(now)
 	var field *task.FieldError

@@ -10,6 +10,7 @@ import (
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/cron"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/usage"
 )
 
 type cronPreviewCmd struct {
@@ -37,7 +38,7 @@ Examples:
 // Run prints the instants.
 func (c *cronPreviewCmd) Run(ctx context.Context, con *console, root *cli) error {
 	if c.Limit < 1 || c.Limit > maxPreview {
-		return badInput("--limit", "%d does not lie between 1 and %d", c.Limit, maxPreview)
+		return usage.Errorf("--limit", "%d does not lie between 1 and %d", c.Limit, maxPreview)
 	}
 	if strings.ContainsAny(c.Name, " \t*") || strings.HasPrefix(c.Name, "@") {
 		now := time.Now()
@@ -70,7 +71,7 @@ func (c *cronPreviewCmd) ask(ctx context.Context, con *console, root *cli) error
 		return err
 	}
 	if c.given() {
-		return badInput("--timezone, --dst-gap, --dst-overlap", "they go with an expression; a schedule has its own")
+		return usage.Errorf("--timezone, --dst-gap, --dst-overlap", "they go with an expression; a schedule has its own")
 	}
 	api, err := root.client()
 	if err != nil {
@@ -95,7 +96,7 @@ func (c *cronPreviewCmd) compute(con *console, from time.Time) error {
 	}
 	zone, err := cron.LoadZone(rule.Zone)
 	if err != nil {
-		return badInput("--timezone", "%s", err)
+		return usage.Errorf("--timezone", "%s", err)
 	}
 	instants, err := rule.Instants(task.CeilMillis(from), task.Never, c.Limit)
 	if err != nil {
@@ -113,12 +114,12 @@ func (c *cronPreviewCmd) compute(con *console, from time.Time) error {
 func (c *cronPreviewCmd) rule(from task.Millis) (r task.Rule, words string, err error) {
 	expr, err := cron.Parse(c.Name)
 	if err != nil {
-		return r, "", badInput("NAME-OR-CRON", "%s", err)
+		return r, "", usage.Errorf("NAME-OR-CRON", "%s", err)
 	}
 	r.Zone = cmp.Or(c.Timezone, task.DefaultZone)
 	if every, ok := expr.Every(); ok {
 		if c.given() {
-			return r, "", badInput("--timezone, --dst-gap, --dst-overlap", "@every counts seconds, which are the same everywhere")
+			return r, "", usage.Errorf("--timezone, --dst-gap, --dst-overlap", "@every counts seconds, which are the same everywhere")
 		}
 		r.Every, r.Anchor = every, from
 		return r, expr.Words(), nil
@@ -126,10 +127,10 @@ func (c *cronPreviewCmd) rule(from task.Millis) (r task.Rule, words string, err 
 	r.Cron = expr.String()
 	var ok bool
 	if r.Gap, ok = cron.ParseGap(cmp.Or(c.DSTGap, cron.GapNext.String())); !ok {
-		return r, "", badInput("--dst-gap", "%q is none of next, skip", c.DSTGap)
+		return r, "", usage.Errorf("--dst-gap", "%q is none of next, skip", c.DSTGap)
 	}
 	if r.Fold, ok = cron.ParseOverlap(cmp.Or(c.DSTOverlap, cron.OverlapFirst.String())); !ok {
-		return r, "", badInput("--dst-overlap", "%q is none of first, both", c.DSTOverlap)
+		return r, "", usage.Errorf("--dst-overlap", "%q is none of first, both", c.DSTOverlap)
 	}
 	return r, cron.Rule{Expr: expr, Gap: r.Gap, Overlap: r.Fold}.Words() + ", " + r.Zone, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/usage"
 )
 
 // cronSetCmd changes the given fields of a schedule and keeps the others.
@@ -46,7 +47,7 @@ func (c *cronSetCmd) Run(ctx context.Context, con *console, api *client.Client, 
 	}
 	given := c.given(parsed)
 	if len(given) == 0 {
-		return badInput("--cron, --url, …", "no field to change; `foliot cron set --help` lists the flags")
+		return usage.Errorf("--cron, --url, …", "no field to change; `foliot cron set --help` lists the flags")
 	}
 	old, err := api.Schedules.Get(ctx, c.Name)
 	if err != nil {
@@ -109,11 +110,11 @@ func (c *cronSetCmd) checkRule(given []scheduleField) error {
 	values := map[string]string{"cron": c.Cron, "every": c.Every, "url": c.URL}
 	for _, field := range given {
 		if value, must := values[field.flag]; must && value == "" {
-			return badInput("--"+field.flag, "it is empty, and a schedule needs one")
+			return usage.Errorf("--"+field.flag, "it is empty, and a schedule needs one")
 		}
 	}
 	if c.Cron != "" && c.Every != "" {
-		return badInput("--cron, --every", "give one of them, not both")
+		return usage.Errorf("--cron, --every", "give one of them, not both")
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/usage"
 )
 
 // deadCmd gathers what one does about tasks that gave up.
@@ -51,7 +52,7 @@ Examples:
 // Run prints the list.
 func (c *deadLsCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	if c.Limit < 0 {
-		return badInput("--limit", "%d is negative; 0 lists all", c.Limit)
+		return usage.Errorf("--limit", "%d is negative; 0 lists all", c.Limit)
 	}
 	filter, err := c.flags().filter(time.Now())
 	if err != nil {

@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/fileaccess"
 	"github.com/foliot/foliot/internal/store/pebblestore"
+	"github.com/foliot/foliot/internal/usage"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -251,10 +253,10 @@ func (c *doctorDataCmd) Run(ctx context.Context, con *console) error {
 	}
 	info, err := os.Stat(dir)
 	if err != nil {
-		return badInput("DIR", "%v", err)
+		return usage.Errorf("DIR", "%v", err)
 	}
 	if !info.IsDir() {
-		return badInput("DIR", "%s is a file: name a directory", dir)
+		return usage.Errorf("DIR", "%s is a file: name a directory", dir)
 	}
 	slog.SetDefault(slog.New(slog.DiscardHandler)) // what the database tells its log is no finding
 	r, err := pebblestore.Verify(ctx, dir)
@@ -262,11 +264,11 @@ func (c *doctorDataCmd) Run(ctx context.Context, con *console) error {
 	case errors.Is(err, pebblestore.ErrInUse):
 		return fmt.Errorf("%s: a server has it open; ask that one: foliot doctor", dir)
 	case err != nil:
-		return placed("DIR", err)
+		return fileaccess.Placed("DIR", err)
 	}
 	f := &findings{con: con}
 	f.add("format", true, "%d", r.Format)
-	if err := secretDir.check(dir, info); err != nil {
+	if err := fileaccess.SecretDir.Check(dir, info); err != nil {
 		f.add("access", false, "%v", err)
 	}
 	if r.Clean {

@@ -14,6 +14,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/usage"
 	"github.com/foliot/foliot/internal/webhook"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -91,7 +92,7 @@ func (c *doctorEgressCmd) judge(ctx context.Context, con *console, parsed *kong.
 	defer cancel()
 	e := guard.Explain(ctx, c.URL, net.DefaultResolver.LookupNetIP)
 	if e.Host == "" {
-		return badInput("URL", "%s", e.Problem)
+		return usage.Errorf("URL", "%s", e.Problem)
 	}
 	return reportEgress(con, showEgress(c.URL, e))
 }
@@ -108,7 +109,7 @@ func (c *doctorEgressCmd) guard(ctx context.Context) (*webhook.Guard, error) {
 	}
 	own, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 	if err != nil {
-		return nil, badInput("--listen", "%s has no address", host)
+		return nil, usage.Errorf("--listen", "%s has no address", host)
 	}
 	number, err := strconv.ParseUint(port, 10, 16)
 	if err != nil {

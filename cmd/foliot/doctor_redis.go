@@ -8,6 +8,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/foliot/foliot/internal/store/redisstore"
+	"github.com/foliot/foliot/internal/usage"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -40,7 +41,7 @@ func (f *serveFlags) redisAt(url string, parsed *kong.Context, file *configValue
 	}
 	var config redisstore.Config
 	if !isRedisURL(f.Store) {
-		return nil, redisSharing{}, config, badInput(what, "it names no Redis, such as %s", redisForms[redisAlone].example)
+		return nil, redisSharing{}, config, usage.Errorf(what, "it names no Redis, such as %s", redisForms[redisAlone].example)
 	}
 	u, sharing, err := f.redisStore()
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/foliot/foliot/internal/spelling"
+	"github.com/foliot/foliot/internal/usage"
 )
 
 // ourVariables begins the name of each variable that sets a flag.
@@ -37,7 +38,7 @@ func checkEnvironment(root *kong.Node, environment []string) error {
 		if near := spelling.Nearest(short, known); near != "" {
 			meant = "; did you mean " + ourVariables + near + "?"
 		}
-		return badInput(name, "there is no such variable%s", meant)
+		return usage.Errorf(name, "there is no such variable%s", meant)
 	}
 	return nil
 }
@@ -69,7 +70,7 @@ func checkEmpty(parsed *kong.Context) error {
 			continue
 		}
 		if text, ok := p.Flag.Target.Interface().(string); ok && text == "" {
-			return badInput("--"+p.Flag.Name, "it is empty; leave it out if it is not meant")
+			return usage.Errorf("--"+p.Flag.Name, "it is empty; leave it out if it is not meant")
 		}
 	}
 	return nil

@@ -3,13 +3,14 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/redact"
+	"github.com/foliot/foliot/internal/usage"
 )
 
 // The exit codes. exitCodesHelp is what users read about them.
@@ -45,27 +46,16 @@ type fault struct {
 func (f *fault) Error() string { return f.err.Error() }
 func (f *fault) Unwrap() error { return f.err }
 
-// badInput is the fault of what stands on the command line; what names the
-// flag or the argument.
-func badInput(what, format string, args ...any) error {
-	return &fault{exitUsage, &inputError{what, fmt.Sprintf(format, args...)}}
-}
-
-// inputError is what is wrong with a flag or an argument.
-type inputError struct{ what, why string }
-
-func (e *inputError) Error() string { return e.what + ": " + e.why }
-
 // exitCode returns the code that tells scripts how err ended the command.
 func exitCode(err error) int {
-	var chosen *fault
 	var refused *client.Error
 	var silent *client.NoReplyError
+	code, chosen := chosenCode(err)
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.As(err, &chosen):
-		return chosen.code
+	case chosen:
+		return code
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
 	case errors.As(err, &refused):
@@ -74,6 +64,26 @@ func exitCode(err error) int {
 		return exitUnreachable
 	}
 	return exitFailure
+}
+
+// chosenCode returns the code of the first error in the tree of err that chooses
+// one: a fault, or a wrong input.
+func chosenCode(err error) (code int, chosen bool) {
+	switch e := err.(type) { //nolint:errorlint // it walks the tree itself, as errors.As does for one type
+	case *fault:
+		return e.code, true
+	case *usage.Error:
+		return exitUsage, true
+	case interface{ Unwrap() error }:
+		return chosenCode(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, part := range e.Unwrap() {
+			if code, chosen = chosenCode(part); chosen {
+				return code, true
+			}
+		}
+	}
+	return 0, false
 }
 
 // refusalCode translates a server's refusal.
@@ -94,23 +104,6 @@ func refusalCode(e *client.Error) int {
 	return exitFailure
 }
 
-// parts returns the errors that err joins, itself where it joins none: each is told
-// in a line of its own.
-func parts(err error) []error {
-	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // what wraps a joined one has words for all
-	switch {
-	case err == nil:
-		return nil
-	case !ok || err.Error() != errors.Join(joined.Unwrap()...).Error(): // fmt.Errorf joins in a sentence
-		return []error{err}
-	}
-	var all []error
-	for _, part := range joined.Unwrap() {
-		all = append(all, parts(part)...)
-	}
-	return all
-}
-
 // oneLine returns err as the single line that is printed, for a command or, nil,
 // for none.
 func oneLine(err error, command *kong.Node) string {
@@ -118,5 +111,5 @@ func oneLine(err error, command *kong.Node) string {
 		return "interrupted"
 	}
 	text := inWords(err, command) + advice(err)
-	return printable(shorten(withoutSecrets(strings.Join(strings.Fields(text), " "))))
+	return printable(shorten(redact.Text(strings.Join(strings.Fields(text), " "))))
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/usage"
 )
 
 // filterFlags choose tasks, for listing and for acting on many.
@@ -29,17 +30,17 @@ func (f filterFlags) filter(now time.Time) (chosen client.Filter, err error) {
 	chosen.Queue, chosen.Reason, chosen.Schedule = f.Queue, f.Reason, f.Schedule
 	if f.Queue != "" {
 		if err := task.ValidateName("queue", f.Queue); err != nil {
-			return chosen, badInput("--queue", "%q: %s", f.Queue, detail(err))
+			return chosen, usage.Errorf("--queue", "%q: %s", f.Queue, detail(err))
 		}
 	}
 	if f.Schedule != "" {
 		if err := task.ValidateName("schedule", f.Schedule); err != nil {
-			return chosen, badInput("--schedule", "%q: %s", f.Schedule, detail(err))
+			return chosen, usage.Errorf("--schedule", "%q: %s", f.Schedule, detail(err))
 		}
 	}
 	for _, s := range f.State {
 		if _, ok := task.ParseState(s); !ok && client.State(s) != client.Held {
-			return chosen, badInput("--state", "%q is no state; it is one of scheduled, held, running, delivered, cancelled, expired, dead", s)
+			return chosen, usage.Errorf("--state", "%q is no state; it is one of scheduled, held, running, delivered, cancelled, expired, dead", s)
 		}
 		chosen.States = append(chosen.States, client.State(s))
 	}
@@ -58,10 +59,10 @@ func parseLabels(pairs []string) (map[string]string, error) {
 	for _, pair := range pairs {
 		k, v, ok := strings.Cut(pair, "=")
 		if !ok || k == "" {
-			return nil, badInput("--label", "%q is no KEY=VALUE", pair)
+			return nil, usage.Errorf("--label", "%q is no KEY=VALUE", pair)
 		}
 		if _, twice := labels[k]; twice {
-			return nil, badInput("--label", "%q is given twice", k)
+			return nil, usage.Errorf("--label", "%q is given twice", k)
 		}
 		labels[k] = v
 	}

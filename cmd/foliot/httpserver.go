@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/foliot/foliot/internal/usage"
 )
 
 // The bounds of a connection that stays silent or dawdles.
@@ -36,10 +38,10 @@ func listenAddr(flag, addr string) (string, error) {
 	}
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
-		return "", badInput(flag, "%q is no host:port, such as 127.0.0.1:8750", addr)
+		return "", usage.Errorf(flag, "%q is no host:port, such as 127.0.0.1:8750", addr)
 	}
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return "", badInput(flag, "%q has no port between 0 and 65535", addr)
+		return "", usage.Errorf(flag, "%q has no port between 0 and 65535", addr)
 	}
 	if host == "" {
 		host = "127.0.0.1"

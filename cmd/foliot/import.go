@@ -13,6 +13,7 @@ import (
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/usage"
 )
 
 type importCmd struct {
@@ -61,10 +62,10 @@ type badLine struct {
 // Run imports.
 func (c *importCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	if c.Parallel < 1 || c.Parallel > 64 {
-		return badInput("--parallel", "%d does not lie between 1 and 64", c.Parallel)
+		return usage.Errorf("--parallel", "%d does not lie between 1 and 64", c.Parallel)
 	}
 	if c.Batch < 1 || c.Batch > task.MaxBatch {
-		return badInput("--batch", "%d does not lie between 1 and %d", c.Batch, task.MaxBatch)
+		return usage.Errorf("--batch", "%d does not lie between 1 and %d", c.Batch, task.MaxBatch)
 	}
 	in, size, err := openInput(c.File, con.in)
 	if err != nil {
@@ -86,16 +87,16 @@ func openInput(file string, stdin io.Reader) (io.ReadCloser, int64, error) {
 	}
 	f, err := os.Open(file)
 	if err != nil {
-		return nil, 0, badInput("FILE", "%v", err)
+		return nil, 0, usage.Errorf("FILE", "%v", err)
 	}
 	info, err := f.Stat()
 	switch {
 	case err != nil:
 		f.Close()
-		return nil, 0, badInput("FILE", "%v", err)
+		return nil, 0, usage.Errorf("FILE", "%v", err)
 	case info.IsDir():
 		f.Close()
-		return nil, 0, badInput("FILE", "%s is a directory", file)
+		return nil, 0, usage.Errorf("FILE", "%s is a directory", file)
 	case !info.Mode().IsRegular():
 		return f, -1, nil
 	}
@@ -185,7 +186,7 @@ func (im *importer) read(ctx context.Context, lines *lineReader, batches chan<- 
 			return fmt.Errorf("read line %d: %w", lines.number, err)
 		}
 		if problem := formProblem(l.text); first && problem != "" {
-			return badInput("FILE", "%s", problem)
+			return usage.Errorf("FILE", "%s", problem)
 		}
 		if l.err == nil && isSchedule(l.text) {
 			if !im.passSchedule(ctx, l, batches) {
@@ -331,7 +332,7 @@ func (im *importer) conclude(stopped error, took time.Duration) error {
 	t := im.total
 	im.mu.Unlock()
 	t.Seconds = took.Seconds()
-	var form *inputError
+	var form *usage.Error
 	if errors.As(stopped, &form) { // nothing was sent
 		return stopped
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/usage"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -67,10 +68,10 @@ type callback struct {
 // Run receives until ctx ends, --count is reached, or what --try asked for has come.
 func (c *listenCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	if c.Status < 200 || c.Status > 599 {
-		return badInput("--status", "%d does not lie between 200 and 599", c.Status)
+		return usage.Errorf("--status", "%d does not lie between 200 and 599", c.Status)
 	}
 	if c.Delay < 0 || c.Count < 0 || c.Try < 0 {
-		return badInput("--delay, --count, --try", "none may be negative")
+		return usage.Errorf("--delay, --count, --try", "none may be negative")
 	}
 	addr, err := listenAddr("ADDR", c.Addr)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/usage"
 )
 
 type lsCmd struct {
@@ -34,7 +35,7 @@ const pageSize = 1000
 // Run prints the list, page by page.
 func (c *lsCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	if c.Limit < 0 {
-		return badInput("--limit", "%d is negative; 0 lists all", c.Limit)
+		return usage.Errorf("--limit", "%d is negative; 0 lists all", c.Limit)
 	}
 	filter, err := c.filter(time.Now())
 	if err != nil {

@@ -13,10 +13,12 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"github.com/foliot/foliot/internal/fileaccess"
 )
 
 func main() {
-	keepPrivate()
+	fileaccess.KeepPrivate()
 	ctx, stop := interruptible()
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/dispatch"
+	"github.com/foliot/foliot/internal/fileaccess"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/store/pebblestore"
 	"github.com/foliot/foliot/internal/task"
@@ -100,7 +101,7 @@ func (n *node) openStore(ctx context.Context) (err error) {
 		n.store = memstore.New(memstore.Config{Policy: n.cfg.keep, AuditKeep: n.cfg.auditKeep})
 		return nil
 	}
-	if err := checkDataDir("--data", n.cfg.dir); err != nil {
+	if err := fileaccess.CheckDataDir("--data", n.cfg.dir); err != nil {
 		return err
 	}
 	var reaped []*task.Task
@@ -113,7 +114,7 @@ func (n *node) openStore(ctx context.Context) (err error) {
 		Logger:    n.log,
 	})
 	if err != nil {
-		return placed("--data", err)
+		return fileaccess.Placed("--data", err)
 	}
 	n.metrics.Reclaimed(len(reaped))
 	n.reaped(reaped)

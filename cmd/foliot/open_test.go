@@ -12,7 +12,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliot/foliot/internal/redact"
 	"github.com/foliot/foliot/internal/task"
+)
+
+// Secrets that no line of the log may show.
+const (
+	signingSecret = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"
+	urlPassword   = "hunter2"
 )
 
 // makeToken writes an operator's token into a directory.
@@ -160,7 +167,7 @@ func TestAccessAndAuditLogSayWhoAskedForWhat(t *testing.T) {
 	cfg.dir = dir
 	cfg.proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	log := newJournal()
-	n := runNodeWith(t, cfg, newLog(log, "json", "debug"), nil)
+	n := runNodeWith(t, cfg, redact.NewLogger(log, "json", "debug"), nil)
 	r, err := http.NewRequest("POST", "http://"+n.listener.Addr().String()+"/v1/queues/mail/pause", nil)
 	if err != nil {
 		t.Fatal(err)

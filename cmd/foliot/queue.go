@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/usage"
 )
 
 type queueCmd struct {
@@ -194,9 +195,9 @@ func (c *queuePauseCmd) Run(ctx context.Context, con *console, api *client.Clien
 	var err error
 	switch {
 	case c.For < 0:
-		return badInput("--for", "%v is negative", c.For)
+		return usage.Errorf("--for", "%v is negative", c.For)
 	case c.For > 0 && c.Until != "":
-		return badInput("--for, --until", "give one of them, not both")
+		return usage.Errorf("--for, --until", "give one of them, not both")
 	case c.For > 0:
 		q, err = api.Queues.PauseFor(ctx, c.Queue, c.For)
 	case c.Until != "":

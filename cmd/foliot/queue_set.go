@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/usage"
 )
 
 // queueSetCmd changes what is given and leaves the rest as it is.
@@ -122,7 +123,7 @@ func attemptsOf(s string) (int, error) {
 	}
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 0 {
-		return 0, badInput("--max-attempts", "%q is neither a number nor %q", s, unlimited)
+		return 0, usage.Errorf("--max-attempts", "%q is neither a number nor %q", s, unlimited)
 	}
 	return n, nil
 }
@@ -136,7 +137,7 @@ func ageOf(s string) (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(s)
 	if err != nil || d < 0 {
-		return 0, badInput("--max-age", "%q is neither a duration, such as 24h, nor %q", s, unlimited)
+		return 0, usage.Errorf("--max-age", "%q is neither a duration, such as 24h, nor %q", s, unlimited)
 	}
 	return d, nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/store/redisstore"
+	"github.com/foliot/foliot/internal/usage"
 )
 
 // shardCount is a number of shards; 0: nobody said one, which nobody can say.
@@ -63,22 +64,22 @@ func (f *serveFlags) redisStore() (*redisURL, redisSharing, error) {
 	}
 	u, err := parseRedisURL(f.Store)
 	if err != nil {
-		return nil, r, badInput("--store", "%v", err)
+		return nil, r, usage.Errorf("--store", "%v", err)
 	}
 	switch {
 	case r.node != "" && !nodeName.MatchString(r.node):
-		return nil, r, badInput("--node", "%q is no name of at most 63 letters, digits, dots, dashes and underscores, the first a letter or a digit", r.node)
+		return nil, r, usage.Errorf("--node", "%q is no name of at most 63 letters, digits, dots, dashes and underscores, the first a letter or a digit", r.node)
 	case r.lease < minShardLease || r.lease > maxShardLease:
-		return nil, r, badInput("--shard-lease", "%v does not lie between %v and %v", r.lease, minShardLease, maxShardLease)
+		return nil, r, usage.Errorf("--shard-lease", "%v does not lie between %v and %v", r.lease, minShardLease, maxShardLease)
 	case r.replicas < -1 || r.replicas > maxReplicas:
-		return nil, r, badInput("--redis-replicas", "%d does not lie between -1 and %d", r.replicas, maxReplicas)
+		return nil, r, usage.Errorf("--redis-replicas", "%d does not lie between -1 and %d", r.replicas, maxReplicas)
 	case r.replicas > 0 && r.durability != redisstore.Strict:
-		return nil, r, badInput("--redis-replicas", "so many are waited for with --durability strict only: say that too, or take 0 or -1")
+		return nil, r, usage.Errorf("--redis-replicas", "so many are waited for with --durability strict only: say that too, or take 0 or -1")
 	}
 	if f.RedisMemory != "" {
 		n, ok := parseSize(f.RedisMemory)
 		if !ok || n < minMemory {
-			return nil, r, badInput("--redis-memory", "%q is no size of at least 1mb, such as 512mb, 4gb or 4294967296", f.RedisMemory)
+			return nil, r, usage.Errorf("--redis-memory", "%q is no size of at least 1mb, such as 512mb, 4gb or 4294967296", f.RedisMemory)
 		}
 		r.memory = n
 	}
@@ -121,7 +122,7 @@ func (f *serveFlags) checkNoRedis() error {
 		{"--redis-unsafe-persistence", f.RedisUnsafePersistence},
 	} {
 		if flag.said {
-			return badInput(flag.name, "it is for servers that share a Redis, and --store names none, such as redis://127.0.0.1:6379")
+			return usage.Errorf(flag.name, "it is for servers that share a Redis, and --store names none, such as redis://127.0.0.1:6379")
 		}
 	}
 	return nil

@@ -17,8 +17,10 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/foliot/foliot/internal/fileaccess"
 	"github.com/foliot/foliot/internal/store/redisstore"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/usage"
 )
 
 const (
@@ -97,27 +99,27 @@ func (u *redisURL) options() (rueidis.ClientOption, error) {
 func (u *redisURL) tlsConfig() (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: u.serverName}
 	if u.ca != "" {
-		data, err := readChecked(u.ca, unaltered)
+		data, err := fileaccess.Read(u.ca, fileaccess.Unaltered)
 		if err != nil {
-			return nil, badInput("--store", "ca: %v", err)
+			return nil, usage.Errorf("--store", "ca: %v", err)
 		}
 		c.RootCAs = x509.NewCertPool()
 		if !c.RootCAs.AppendCertsFromPEM(data) {
-			return nil, badInput("--store", "ca: %s holds no certificate in PEM", u.ca)
+			return nil, usage.Errorf("--store", "ca: %s holds no certificate in PEM", u.ca)
 		}
 	}
 	if u.cert != "" {
-		cert, err := readChecked(u.cert, unaltered)
+		cert, err := fileaccess.Read(u.cert, fileaccess.Unaltered)
 		if err != nil {
-			return nil, badInput("--store", "cert: %v", err)
+			return nil, usage.Errorf("--store", "cert: %v", err)
 		}
-		key, err := readChecked(u.key, secretFile)
+		key, err := fileaccess.Read(u.key, fileaccess.SecretFile)
 		if err != nil {
-			return nil, badInput("--store", "key: %v", err)
+			return nil, usage.Errorf("--store", "key: %v", err)
 		}
 		pair, err := tls.X509KeyPair(cert, key)
 		if err != nil {
-			return nil, badInput("--store", "cert and key: %v", err)
+			return nil, usage.Errorf("--store", "cert and key: %v", err)
 		}
 		c.Certificates = []tls.Certificate{pair}
 	}
@@ -128,7 +130,7 @@ func (u *redisURL) tlsConfig() (*tls.Config, error) {
 // to do about it.
 func (u *redisURL) explain(doing string, err error) error {
 	var all []error
-	for _, reason := range parts(err) {
+	for _, reason := range usage.Parts(err) {
 		all = append(all, u.explainOne(doing, reason))
 	}
 	return errors.Join(all...)

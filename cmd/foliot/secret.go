@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/usage"
 )
 
 type secretCmd struct {
@@ -38,7 +39,7 @@ Examples:
 // Run makes a secret.
 func (c *secretCreateCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	if c.Overlap < 0 {
-		return badInput("--overlap", "%v is negative", c.Overlap)
+		return usage.Errorf("--overlap", "%v is negative", c.Overlap)
 	}
 	made, err := api.Secrets.Create(ctx, client.SecretSpec{Queue: c.Queue, Overlap: c.Overlap})
 	if err != nil {

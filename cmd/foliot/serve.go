@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/foliot/foliot/internal/redact"
 )
 
 // serveFlags is the one definition of what can be said about a server: the
@@ -88,7 +90,7 @@ func (c *serveCmd) Run(ctx context.Context, con *console, parsed *kong.Context, 
 	if err != nil {
 		return originsOf(parsed, file).locate(err)
 	}
-	log := newLog(con.err, c.LogFormat, c.LogLevel)
+	log := redact.NewLogger(con.err, c.LogFormat, c.LogLevel)
 	// What net/http has to say of receivers goes through log, not beside it, and
 	// is no more than a detail: they would fill the log otherwise.
 	slog.SetLogLoggerLevel(slog.LevelDebug)

@@ -4,6 +4,8 @@ import (
 	"os"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/foliot/foliot/internal/usage"
 )
 
 // checkRead refuses to write into a directory for a server that would not read
@@ -14,7 +16,7 @@ func checkRead(parsed *kong.Context, instead string) error {
 	if err != nil || !isRedisURL(store) {
 		return err
 	}
-	return badInput("--data", "%s names a Redis as the store, and a server on that reads no directory: %s. If the directory is meant, put FOLIOT_STORE= before the command", from, instead)
+	return usage.Errorf("--data", "%s names a Redis as the store, and a server on that reads no directory: %s. If the directory is meant, put FOLIOT_STORE= before the command", from, instead)
 }
 
 // storeSaid returns what the environment says to foliot serve of its store, by a
@@ -30,14 +32,14 @@ func storeSaid(root *kong.Node) (store, from string, err error) {
 	}
 	data, info, err := readConfig(path)
 	if err != nil {
-		return "", "", badInput("FOLIOT_CONFIG", "%v", err)
+		return "", "", usage.Errorf("FOLIOT_CONFIG", "%v", err)
 	}
 	file, err := parseConfig(path, data, fileFlags(commandNamed(root, "serve")))
 	if err == nil {
 		err = file.checkSecrets(info)
 	}
 	if err != nil {
-		return "", "", badInput("FOLIOT_CONFIG", "%v", err)
+		return "", "", usage.Errorf("FOLIOT_CONFIG", "%v", err)
 	}
 	store, _ = file.keys["store"].value.(string) // what is missing is ""
 	return store, "store in " + path, nil

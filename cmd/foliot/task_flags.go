@@ -11,6 +11,7 @@ import (
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/usage"
 )
 
 // taskFlags say what a task is, but for its name and when it is due.
@@ -47,7 +48,7 @@ func (f *taskFlags) spec(address string, stdin io.Reader) (in client.Spec, err e
 	}
 	if n := f.MaxAttempts; n != nil {
 		if *n < 0 {
-			return in, badInput("--max-attempts", "%d is negative; 0 is no limit", *n)
+			return in, usage.Errorf("--max-attempts", "%d is negative; 0 is no limit", *n)
 		}
 		in.Retry.MaxAttempts = orNoLimit(*n)
 	}
@@ -69,7 +70,7 @@ func (f *taskFlags) spec(address string, stdin io.Reader) (in client.Spec, err e
 func checkURL(address string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return badInput("URL", "%q is no URL to call; it begins with http:// or https:// and a host", address)
+		return usage.Errorf("URL", "%q is no URL to call; it begins with http:// or https:// and a host", address)
 	}
 	return nil
 }
@@ -95,7 +96,7 @@ func (f *taskFlags) durations(in *client.Spec) error {
 		case err != nil:
 			return err
 		case d == 0 && !of.zero:
-			return badInput(of.flag, "%q is too short", of.value)
+			return usage.Errorf(of.flag, "%q is too short", of.value)
 		}
 		*of.into = orNoLimit(d)
 	}
@@ -116,7 +117,7 @@ func (f *taskFlags) body(stdin io.Reader) (client.Body, error) {
 	case f.JSON != "":
 		data, err := readBody("--json", f.JSON, stdin)
 		if err == nil && !json.Valid(data) {
-			err = badInput("--json", "the body is no JSON; --data sends it as it is")
+			err = usage.Errorf("--json", "the body is no JSON; --data sends it as it is")
 		}
 		return client.JSON(json.RawMessage(data)), err
 	case f.Data != "":
@@ -136,7 +137,7 @@ func readBody(flag, value string, stdin io.Reader) ([]byte, error) {
 	if file != "-" {
 		f, err := os.Open(file)
 		if err != nil {
-			return nil, badInput(flag, "%v", err)
+			return nil, usage.Errorf(flag, "%v", err)
 		}
 		defer f.Close()
 		r = f
@@ -144,9 +145,9 @@ func readBody(flag, value string, stdin io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, task.MaxBody+1))
 	switch {
 	case err != nil:
-		return nil, badInput(flag, "read the body: %v", err)
+		return nil, usage.Errorf(flag, "read the body: %v", err)
 	case len(data) > task.MaxBody:
-		return nil, badInput(flag, "the body is longer than %d bytes", task.MaxBody)
+		return nil, usage.Errorf(flag, "the body is longer than %d bytes", task.MaxBody)
 	}
 	return data, nil
 }
@@ -161,10 +162,10 @@ func parseHeaders(pairs []string) (map[string]string, error) {
 		name, value, ok := strings.Cut(pair, ":")
 		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
 		if !ok || name == "" {
-			return nil, badInput("--header", "%q is no NAME:VALUE", pair)
+			return nil, usage.Errorf("--header", "%q is no NAME:VALUE", pair)
 		}
 		if _, twice := headers[name]; twice {
-			return nil, badInput("--header", "%q is given twice", name)
+			return nil, usage.Errorf("--header", "%q is given twice", name)
 		}
 		headers[name] = value
 	}

@@ -12,7 +12,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/foliot/foliot/internal/fileaccess"
 	"github.com/foliot/foliot/internal/telemetry/metrics"
+	"github.com/foliot/foliot/internal/usage"
 )
 
 // tlsFiles name what TLS needs, in PEM. No certificate: no TLS.
@@ -139,20 +141,20 @@ type tlsContent struct{ cert, key, clientCA []byte }
 func (c *certificates) read() (content tlsContent, err error) {
 	for _, f := range []struct {
 		flag, path string
-		keep       secrecy
+		keep       fileaccess.Secrecy
 		into       *[]byte
 	}{
-		{"--tls-cert", c.files.cert, unaltered, &content.cert},
-		{"--tls-key", c.files.key, secretFile, &content.key},
-		{"--tls-client-ca", c.files.clientCA, unaltered, &content.clientCA}, // it decides which clients may connect
+		{"--tls-cert", c.files.cert, fileaccess.Unaltered, &content.cert},
+		{"--tls-key", c.files.key, fileaccess.SecretFile, &content.key},
+		{"--tls-client-ca", c.files.clientCA, fileaccess.Unaltered, &content.clientCA}, // it decides which clients may connect
 	} {
 		if f.path == "" {
 			continue
 		}
-		data, readErr := readChecked(f.path, f.keep)
+		data, readErr := fileaccess.Read(f.path, f.keep)
 		*f.into = data
 		if readErr != nil && err == nil {
-			err = badInput(f.flag, "%v", readErr)
+			err = usage.Errorf(f.flag, "%v", readErr)
 		}
 	}
 	return content, err
@@ -168,7 +170,7 @@ func (t tlsContent) sum(problem error) [sha256.Size]byte {
 func (t tlsContent) parse(files tlsFiles) (*liveTLS, error) {
 	pair, err := tls.X509KeyPair(t.cert, t.key)
 	if err != nil {
-		return nil, badInput("--tls-cert", "%s and the key %s: %v", files.cert, files.key, err)
+		return nil, usage.Errorf("--tls-cert", "%s and the key %s: %v", files.cert, files.key, err)
 	}
 	live := &liveTLS{notAfter: pair.Leaf.NotAfter, config: &tls.Config{
 		MinVersion: tls.VersionTLS12,
@@ -180,7 +182,7 @@ func (t tlsContent) parse(files tlsFiles) (*liveTLS, error) {
 		live.config.ClientAuth = tls.RequireAndVerifyClientCert
 		live.config.ClientCAs = x509.NewCertPool()
 		if !live.config.ClientCAs.AppendCertsFromPEM(t.clientCA) {
-			return nil, badInput("--tls-client-ca", "%s holds no certificate in PEM", files.clientCA)
+			return nil, usage.Errorf("--tls-client-ca", "%s holds no certificate in PEM", files.clientCA)
 		}
 	}
 	return live, nil

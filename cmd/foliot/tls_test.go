@@ -24,6 +24,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/foliot/foliot/internal/redact"
 )
 
 // authority signs certificates for tests.
@@ -163,7 +165,7 @@ func (j *journal) await(t *testing.T, text string) {
 	}
 }
 
-func (j *journal) log() *slog.Logger { return newLog(j, "text", "debug") }
+func (j *journal) log() *slog.Logger { return redact.NewLogger(j, "text", "debug") }
 
 func inAYear() time.Time { return time.Now().Add(365 * 24 * time.Hour).Truncate(time.Second) }
 

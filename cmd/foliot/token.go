@@ -11,8 +11,10 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/fileaccess"
 	"github.com/foliot/foliot/internal/store/pebblestore"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/usage"
 )
 
 type tokenCmd struct {
@@ -51,7 +53,7 @@ Examples:
 // Run makes a token.
 func (c *tokenCreateCmd) Run(ctx context.Context, con *console, api *client.Client, parsed *kong.Context) error {
 	if c.Expires < 0 {
-		return badInput("--expires", "%v is negative", c.Expires)
+		return usage.Errorf("--expires", "%v is negative", c.Expires)
 	}
 	if c.Data != "" {
 		return c.offline(ctx, con, parsed)
@@ -82,14 +84,14 @@ func (c *tokenCreateCmd) offline(ctx context.Context, con *console, parsed *kong
 		err = checkRead(parsed, withRedis)
 	}
 	if err == nil {
-		err = checkDataDir("--data", dir)
+		err = fileaccess.CheckDataDir("--data", dir)
 	}
 	if err != nil {
 		return err
 	}
 	store, err := pebblestore.Open(dir, pebblestore.Config{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
-		return placed("--data", err)
+		return fileaccess.Placed("--data", err)
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	scope, _ := task.ParseScope(c.Scope) // kong has checked the word
@@ -112,7 +114,7 @@ func (c *tokenCreateCmd) offline(ctx context.Context, con *console, parsed *kong
 	}
 	switch err := replies[0].Err; {
 	case errors.Is(err, task.ErrFirstToken):
-		return badInput("--for", "the first token is an operator's, --for operator --scope admin: otherwise no token could manage the server")
+		return usage.Errorf("--for", "the first token is an operator's, --for operator --scope admin: otherwise no token could manage the server")
 	case err != nil:
 		return fmt.Errorf("create a token: %w", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/usage"
 )
 
 type topCmd struct {
@@ -39,7 +40,7 @@ const minEvery = 100 * time.Millisecond
 // Run looks again and again. An answer that does not come is shown, and the next look goes on.
 func (c *topCmd) Run(ctx context.Context, con *console, api *client.Client) error {
 	if c.Every < minEvery {
-		return badInput("--every", "%v is shorter than %v", c.Every, minEvery)
+		return usage.Errorf("--every", "%v is shorter than %v", c.Every, minEvery)
 	}
 	live, err := api.Live(ctx)
 	if err != nil {

@@ -6,7 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/foliot/foliot/internal/fileaccess"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/usage"
 	"github.com/foliot/foliot/internal/webhook"
 )
 
@@ -32,21 +34,21 @@ func verifyKeys(secrets []string) ([][]byte, error) {
 		list := []string{s}
 		name, isFile := strings.CutPrefix(s, "@")
 		if isFile {
-			text, err := readChecked(name, secretFile)
+			text, err := fileaccess.Read(name, fileaccess.SecretFile)
 			if err != nil {
-				return nil, badInput("--verify", "%v", err)
+				return nil, usage.Errorf("--verify", "%v", err)
 			}
 			if list = strings.Fields(string(text)); len(list) == 0 {
-				return nil, badInput("--verify", "there is no secret in %s", name)
+				return nil, usage.Errorf("--verify", "there is no secret in %s", name)
 			}
 		}
 		for _, s := range list {
 			key, err := webhook.ParseSecret(strings.TrimSpace(s))
 			switch {
 			case err != nil && isFile:
-				return nil, badInput("--verify", "a line of %s is none: %v", name, err)
+				return nil, usage.Errorf("--verify", "a line of %s is none: %v", name, err)
 			case err != nil: // without the value: it may be a secret all the same
-				return nil, badInput("--verify", "%v; or it names a file, as @FILE", err)
+				return nil, usage.Errorf("--verify", "%v; or it names a file, as @FILE", err)
 			}
 			keys = append(keys, key)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/cron"
 	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/usage"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -28,27 +29,27 @@ const longPast = time.Minute
 func (f whenFlags) resolve(now time.Time) (at time.Time, delay time.Duration, err error) {
 	switch {
 	case f.In != "" && f.At != "":
-		return at, 0, badInput("--in, --at", "give one of them, not both")
+		return at, 0, usage.Errorf("--in, --at", "give one of them, not both")
 	case f.In != "":
 		delay, err = parseDuration("--in", f.In)
 		return at, delay, err
 	case f.At != "":
 		at, err = parseTime("--at", f.At)
 		if ago := now.Sub(at); err == nil && ago > longPast {
-			err = badInput("--at", "%s is past, %v ago; for a task that is due now, write --in 0s", f.At, ago.Round(time.Second))
+			err = usage.Errorf("--at", "%s is past, %v ago; for a task that is due now, write --in 0s", f.At, ago.Round(time.Second))
 		}
 		return at, 0, err
 	}
-	return at, 0, badInput("--in, --at", "give one of them: --in 5s, or --at 2030-11-20T20:00:00Z")
+	return at, 0, usage.Errorf("--in, --at", "give one of them: --in 5s, or --at 2030-11-20T20:00:00Z")
 }
 
 func parseDuration(flag, s string) (time.Duration, error) {
 	d, err := time.ParseDuration(s)
 	switch {
 	case err != nil:
-		return 0, badInput(flag, notDuration, s)
+		return 0, usage.Errorf(flag, notDuration, s)
 	case d < 0:
-		return 0, badInput(flag, "%q is negative", s)
+		return 0, usage.Errorf(flag, "%q is negative", s)
 	}
 	return d, nil
 }
@@ -57,9 +58,9 @@ func parseTime(flag, s string) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339Nano, s)
 	switch {
 	case err != nil && wire.IsLeapSecond(s):
-		return t, badInput(flag, "%q is a leap second, which is not accepted: write the next second, 00:00:00", s)
+		return t, usage.Errorf(flag, "%q is a leap second, which is not accepted: write the next second, 00:00:00", s)
 	case err != nil:
-		return t, badInput(flag, "%q is no time in RFC 3339; write 2030-11-20T20:00:00Z or 2030-11-20T20:00:00.250+01:00", s)
+		return t, usage.Errorf(flag, "%q is no time in RFC 3339; write 2030-11-20T20:00:00Z or 2030-11-20T20:00:00.250+01:00", s)
 	}
 	return t, nil
 }
@@ -72,7 +73,7 @@ func parseBound(flag, s string, now time.Time) (time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339Nano, s)
 	if err != nil {
-		return t, badInput(flag, "%q is neither a time (2030-11-20T20:00:00Z) nor a duration from now (10m, -1h, 0s)", s)
+		return t, usage.Errorf(flag, "%q is neither a time (2030-11-20T20:00:00Z) nor a duration from now (10m, -1h, 0s)", s)
 	}
 	return t, nil
 }
@@ -85,7 +86,7 @@ func parseDay(flag, s string, now time.Time, zone func() (*time.Location, error)
 		return parseBound(flag, s, now)
 	}
 	if y := day.Year(); y < 1970 || y > 2399 {
-		return time.Time{}, badInput(flag, "%q is no day of the years 1970 to 2399", s)
+		return time.Time{}, usage.Errorf(flag, "%q is no day of the years 1970 to 2399", s)
 	}
 	in, err := zone()
 	if err != nil {
@@ -99,7 +100,7 @@ func zoneNamed(name string) func() (*time.Location, error) {
 	return func() (*time.Location, error) {
 		zone, err := cron.LoadZone(cmp.Or(name, task.DefaultZone))
 		if err != nil {
-			err = badInput("--timezone", "%s", err)
+			err = usage.Errorf("--timezone", "%s", err)
 		}
 		return zone, err
 	}
@@ -147,7 +148,7 @@ func checkNames(names []string) error {
 	for _, name := range names {
 		// An occurrence of a schedule has an @ in its name; no other task can.
 		if err := task.ValidateName("name", strings.ReplaceAll(name, "@", ".")); err != nil {
-			return badInput("NAME", "%q: %s", name, detail(err))
+			return usage.Errorf("NAME", "%q: %s", name, detail(err))
 		}
 	}
 	return nil

@@ -1,4 +1,4 @@
-package main
+package fileaccess
 
 import (
 	"errors"
@@ -13,19 +13,20 @@ import (
 	"syscall"
 
 	"github.com/foliot/foliot/internal/store/pebblestore"
+	"github.com/foliot/foliot/internal/usage"
 )
 
 // A file that other users may write to decides for the server without its
 // operator: a configuration, an authority's certificate. One that they may read
 // gives them its secrets. Such files are refused, as ssh and PostgreSQL do.
 
-// secrecy is the access that other users have to a file.
-type secrecy int
+// Secrecy is the access that other users have to a file.
+type Secrecy int
 
 const (
-	unaltered  secrecy = iota // they may read it
-	secretFile                // nothing; but the group may read a file of root's, as keys are often kept
-	secretDir                 // nothing
+	Unaltered  Secrecy = iota // they may read it
+	SecretFile                // nothing; but the group may read a file of root's, as keys are often kept
+	SecretDir                 // nothing
 )
 
 // access is the owner and the mode of a file.
@@ -37,14 +38,14 @@ type access struct {
 // problem returns the access of users other than self that keep forbids, and
 // the command that ends that; "" if it is nothing. Root may use files of all
 // users: as for ssh, any owner will do.
-func (a access) problem(path string, self int, keep secrecy) (problem, remedy string) {
+func (a access) problem(path string, self int, keep Secrecy) (problem, remedy string) {
 	allowed, mode := fs.FileMode(0o755), "go-w"
 	switch {
-	case keep == secretDir:
+	case keep == SecretDir:
 		allowed, mode = 0o700, "700"
-	case keep == secretFile && a.owner == 0:
+	case keep == SecretFile && a.owner == 0:
 		allowed, mode = 0o740, "640"
-	case keep == secretFile:
+	case keep == SecretFile:
 		allowed, mode = 0o700, "600"
 	}
 	excess := a.mode.Perm() &^ allowed & 0o077
@@ -52,7 +53,7 @@ func (a access) problem(path string, self int, keep secrecy) (problem, remedy st
 	switch {
 	case a.owner != self && a.owner != 0 && self != 0:
 		recursive := ""
-		if keep == secretDir {
+		if keep == SecretDir {
 			recursive = "-R "
 		}
 		return "another user owns it, and can change it", "chown " + recursive + userName(self) + " " + shellWord(path) + " && " + remedy
@@ -64,9 +65,9 @@ func (a access) problem(path string, self int, keep secrecy) (problem, remedy st
 	return "other users may read it", remedy
 }
 
-// check returns an error if other users may do more with the file than keep
+// Check returns an error if other users may do more with the file than keep
 // allows. Pipes and devices are not checked: the user that passes one decides.
-func (s secrecy) check(path string, info fs.FileInfo) error {
+func (s Secrecy) Check(path string, info fs.FileInfo) error {
 	a, known := accessOf(info)
 	if !known || !info.Mode().IsRegular() && !info.IsDir() {
 		return nil
@@ -78,9 +79,9 @@ func (s secrecy) check(path string, info fs.FileInfo) error {
 	return fmt.Errorf("%s has mode %04o and belongs to %s: %s. Run `%s`", path, a.mode.Perm(), userName(a.owner), problem, remedy)
 }
 
-// readChecked returns the content of a file, and an error if other users may do more
+// Read returns the content of a file, and an error if other users may do more
 // with it than keep allows. It checks the file that it reads, behind all links.
-func readChecked(path string, keep secrecy) ([]byte, error) {
+func Read(path string, keep Secrecy) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -94,14 +95,14 @@ func readChecked(path string, keep secrecy) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return data, keep.check(path, info)
+	return data, keep.Check(path, info)
 }
 
-// checkPlace returns a fault that names the flag if dir is no directory that this
+// CheckPlace returns a fault that names the flag if dir is no directory that this
 // process can write to, and cannot become one.
-func checkPlace(flag, dir string) error {
+func CheckPlace(flag, dir string) error {
 	if problem := placeProblem(dir, mayWrite); problem != "" {
-		return badInput(flag, "%s", problem)
+		return usage.Errorf(flag, "%s", problem)
 	}
 	return nil
 }
@@ -172,22 +173,22 @@ func isHidden(dir string) bool {
 	return errors.Is(err, fs.ErrPermission)
 }
 
-// placed names the flag of a directory that holds the files of another program.
-func placed(flag string, err error) error {
+// Placed names the flag of a directory that holds the files of another program.
+func Placed(flag string, err error) error {
 	if errors.Is(err, pebblestore.ErrForeign) {
-		return badInput(flag, "%v", err)
+		return usage.Errorf(flag, "%v", err)
 	}
 	return err
 }
 
-// checkDataDir returns a fault that names the flag if the data directory cannot be
+// CheckDataDir returns a fault that names the flag if the data directory cannot be
 // used, or if other users may read or write it. One that does not exist is made for this user alone.
 // An empty one of this user, such as the root of a new volume, is closed to the
 // others here, as initdb does. The files below need no check: no other user reaches
 // them. A directory of something else is not judged: the store refuses it, and
 // its mode must not be changed.
-func checkDataDir(flag, dir string) error {
-	if err := checkPlace(flag, dir); err != nil {
+func CheckDataDir(flag, dir string) error {
+	if err := CheckPlace(flag, dir); err != nil {
 		return err
 	}
 	info, err := os.Stat(dir)
@@ -195,16 +196,16 @@ func checkDataDir(flag, dir string) error {
 		return nil
 	}
 	if err != nil {
-		return badInput(flag, "%v", err)
+		return usage.Errorf(flag, "%v", err)
 	}
-	err = secretDir.check(dir, info)
+	err = SecretDir.Check(dir, info)
 	switch fresh := isFresh(dir); {
 	case err == nil, !fresh && !pebblestore.Marked(dir):
 		return nil
 	case fresh && os.Chmod(dir, 0o700) == nil:
 		return nil
 	}
-	return badInput(flag, "%v, or name a new directory below it", err)
+	return usage.Errorf(flag, "%v, or name a new directory below it", err)
 }
 
 // isFresh reports whether a directory is empty, as a new file system is.

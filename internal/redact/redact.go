@@ -1,4 +1,4 @@
-package main
+package redact
 
 import (
 	"io"
@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// newLog returns the server's log. Two nets keep secrets out of it: attributes
+// NewLogger returns the server's log. Two nets keep secrets out of it: attributes
 // whose name says that they hold one lose their value, and whatever looks like
 // one anywhere in a line is cut out of it.
-func newLog(w io.Writer, format, level string) *slog.Logger {
+func NewLogger(w io.Writer, format, level string) *slog.Logger {
 	var least slog.Level
 	_ = least.UnmarshalText([]byte(level)) // kong has checked the word
 	opts := &slog.HandlerOptions{Level: least, ReplaceAttr: withoutSecretAttr}
@@ -44,8 +44,8 @@ var secrets = regexp.MustCompile(`(foliot_)[A-Za-z0-9_-]{16,}` +
 	`|([?&](?i:[a-z_-]*(?:token|secret|password|signature|sig|key))=)[^&\s"'\\]+` +
 	`|(://)[^\s/?#@"'<>\\]+(@)`)
 
-// withoutSecrets returns s with [redacted] in the place of secrets.
-func withoutSecrets(s string) string {
+// Text returns s with [redacted] in the place of secrets.
+func Text(s string) string {
 	return secrets.ReplaceAllStringFunc(s, func(found string) string {
 		if found == exampleUser || metricName.MatchString(found) {
 			return found
@@ -70,7 +70,7 @@ func (r redactor) Write(line []byte) (int, error) {
 	if !secrets.Match(line) {
 		return r.w.Write(line)
 	}
-	if _, err := io.WriteString(r.w, withoutSecrets(string(line))); err != nil {
+	if _, err := io.WriteString(r.w, Text(string(line))); err != nil {
 		return 0, err
 	}
 	return len(line), nil

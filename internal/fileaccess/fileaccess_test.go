@@ -1,4 +1,4 @@
-package main
+package fileaccess
 
 import (
 	"io/fs"
@@ -15,33 +15,33 @@ func TestWhoElseMayUseAFile(t *testing.T) {
 	for _, c := range []struct {
 		mode            fs.FileMode
 		owner           int
-		keep            secrecy
+		keep            Secrecy
 		problem, remedy string
 	}{
-		{0o600, me, secretFile, "", ""},
-		{0o400, me, secretFile, "", ""},
-		{0o700, me, secretFile, "", ""},
-		{0o640, me, secretFile, "read", "chmod 600 f"},
-		{0o604, me, secretFile, "read", "chmod 600 f"},
-		{0o620, me, secretFile, "write", "chmod 600 f"},
-		{0o602, me, secretFile, "write", "chmod 600 f"},
-		{0o640, root, secretFile, "", ""},
-		{0o440, root, secretFile, "", ""},
-		{0o644, root, secretFile, "read", "chmod 640 f"},
-		{0o660, root, secretFile, "write", "chmod 640 f"},
-		{0o600, other, secretFile, "owns", "&& chmod 600 f"},
-		{0o644, me, unaltered, "", ""},
-		{0o644, root, unaltered, "", ""},
-		{0o664, me, unaltered, "write", "chmod go-w f"},
-		{0o646, root, unaltered, "write", "chmod go-w f"},
-		{0o644, other, unaltered, "owns", "chown "},
-		{0o700, me, secretDir, "", ""},
-		{0o750, me, secretDir, "read", "chmod 700 f"},
-		{0o701, me, secretDir, "read", "chmod 700 f"},
-		{0o770, me, secretDir, "write", "chmod 700 f"},
-		{0o755, root, secretDir, "read", "chmod 700 f"},
-		{0o700, other, secretDir, "owns", "chown -R "},
-		{fs.ModeSticky | 0o777, me, secretDir, "write", "chmod 700 f"},
+		{0o600, me, SecretFile, "", ""},
+		{0o400, me, SecretFile, "", ""},
+		{0o700, me, SecretFile, "", ""},
+		{0o640, me, SecretFile, "read", "chmod 600 f"},
+		{0o604, me, SecretFile, "read", "chmod 600 f"},
+		{0o620, me, SecretFile, "write", "chmod 600 f"},
+		{0o602, me, SecretFile, "write", "chmod 600 f"},
+		{0o640, root, SecretFile, "", ""},
+		{0o440, root, SecretFile, "", ""},
+		{0o644, root, SecretFile, "read", "chmod 640 f"},
+		{0o660, root, SecretFile, "write", "chmod 640 f"},
+		{0o600, other, SecretFile, "owns", "&& chmod 600 f"},
+		{0o644, me, Unaltered, "", ""},
+		{0o644, root, Unaltered, "", ""},
+		{0o664, me, Unaltered, "write", "chmod go-w f"},
+		{0o646, root, Unaltered, "write", "chmod go-w f"},
+		{0o644, other, Unaltered, "owns", "chown "},
+		{0o700, me, SecretDir, "", ""},
+		{0o750, me, SecretDir, "read", "chmod 700 f"},
+		{0o701, me, SecretDir, "read", "chmod 700 f"},
+		{0o770, me, SecretDir, "write", "chmod 700 f"},
+		{0o755, root, SecretDir, "read", "chmod 700 f"},
+		{0o700, other, SecretDir, "owns", "chown -R "},
+		{fs.ModeSticky | 0o777, me, SecretDir, "write", "chmod 700 f"},
 	} {
 		problem, remedy := access{c.mode, c.owner}.problem("f", me, c.keep)
 		if (problem == "") != (c.problem == "") || !strings.Contains(problem, c.problem) || !strings.Contains(remedy, c.remedy) && problem != "" {
@@ -90,15 +90,6 @@ func TestADirectoryThatCannotBeUsedIsToldWithItsOwner(t *testing.T) {
 			if !strings.Contains(problem, words) {
 				t.Errorf("%s: %q does not say %q", c.dir, problem, words)
 			}
-		}
-	}
-	if err := os.WriteFile(filepath.Join(dir, "backup"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s := &session{t: t, server: "http://127.0.0.1:1", dir: dir}
-	for _, line := range []string{"token create --data $DIR/file", "token create --data $DIR/file/x", "restore $DIR/backup --data $DIR/file", "doctor data $DIR/file", "token create --data $DIR"} {
-		if _, stderr, code := s.run("", s.words(line)...); code != exitUsage || strings.Count(stderr, "\n") != 1 {
-			t.Errorf("foliot %s ended with %d and said %q", line, code, stderr)
 		}
 	}
 }

@@ -1,9 +1,10 @@
-package main
+package redact
 
 import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -24,7 +25,7 @@ func TestNoSecretIsLogged(t *testing.T) {
 	header := http.Header{"Authorization": {"Bearer " + token}, "Webhook-Signature": {"v1,abcdefghijklmnop"}}
 	for _, format := range []string{"text", "json"} {
 		var out bytes.Buffer
-		log := newLog(&out, format, "debug")
+		log := NewLogger(&out, format, "debug")
 		wrapped := fmt.Errorf("dial https://user:%s@receiver.example/x: %w", urlPassword, errors.New(token))
 		log.Info("a message with "+token+" in it", "plain", token, "error", wrapped, "any", header, "struct", struct{ Secret string }{signingSecret})
 		log.With("bound", signingSecret).WithGroup("g").Warn("grouped", slog.Group("inner", "deep", token, "password", urlPassword))
@@ -50,7 +51,7 @@ func TestWhatIsNoSecretIsLoggedAsItIs(t *testing.T) {
 		"the data directory /var/lib/foliot_data-1 failed", "foliot_attempts", "foliot_schedule_skipped_total, foliot_audit_dropped_total", "https://receiver.example/a@b", "http://[::1]:80/?q=1&page=2",
 		"bearer of bad news", "mail to ops@example", "such as redis://USER:PASSWORD@HOST:6379?db=0", `"key":"value"`, "basic auth", "task a.b:c-d_e",
 	} {
-		if got := withoutSecrets(s); got != s {
+		if got := Text(s); got != s {
 			t.Errorf("%q became %q", s, got)
 		}
 	}
@@ -65,7 +66,7 @@ func FuzzRedact(f *testing.F) {
 	f.Add("foliot_", "foliot_")
 	token, _ := task.MintToken()
 	f.Fuzz(func(t *testing.T, before, after string) {
-		if got := withoutSecrets(before + token + after); strings.Contains(got, token[len(task.TokenPrefix):]) {
+		if got := Text(before + token + after); strings.Contains(got, token[len(task.TokenPrefix):]) {
 			t.Errorf("%q + a token + %q became %q", before, after, got)
 		}
 	})
@@ -73,7 +74,7 @@ func FuzzRedact(f *testing.F) {
 
 func BenchmarkRedact(b *testing.B) {
 	line := []byte(`time=2026-11-21T12:00:00.000Z level=DEBUG msg=request method=GET route="GET /v1/tasks/{name}" status=200 took=1.2ms remote=127.0.0.1:40000` + "\n")
-	w := redactor{discard{}}
+	w := redactor{io.Discard}
 	b.ReportAllocs()
 	for b.Loop() {
 		_, _ = w.Write(line)

@@ -1,16 +1,16 @@
 //go:build unix
 
-package main
+package fileaccess
 
 import (
 	"io/fs"
 	"syscall"
 )
 
-// keepPrivate has all files that this process makes be its user's alone: a data
+// KeepPrivate has all files that this process makes be its user's alone: a data
 // directory that was there before may stand open, and its files hold bodies,
 // headers and signing secrets.
-func keepPrivate() { syscall.Umask(0o077) }
+func KeepPrivate() { syscall.Umask(0o077) }
 
 // accessOf returns the users of a file, and whether the system knows that.
 func accessOf(info fs.FileInfo) (access, bool) {
@@ -25,14 +25,4 @@ func accessOf(info fs.FileInfo) (access, bool) {
 func mayWrite(dir string) error {
 	const write, search = 2, 1
 	return syscall.Access(dir, write|search)
-}
-
-// fileLimit returns how many descriptors this process may have open. Go's
-// runtime has raised the soft limit to the hard one by now.
-func fileLimit() uint64 {
-	var r syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &r); err != nil {
-		return manyDescriptors
-	}
-	return uint64(r.Cur)
 }
