@@ -215,6 +215,14 @@ var layers = []layer{
 		why:   "what was there before is measured beside ours and seen failing: neither knows the other",
 	},
 	{
+		path: "internal/buildinfo",
+		why:  "the version is what the Go tool stamped: it knows no package",
+	},
+	{
+		path: "internal/server/redisurl", may: []string{"internal/task", "internal/store/redisstore", "internal/fileaccess", "internal/usage"}, tech: []string{"github.com/redis/rueidis"},
+		why: "a URL and what is wrong with it: what a server does with its Redis is decided above",
+	},
+	{
 		path: battery, may: []string{battery + "/harness", battery + "/scenario"}, tech: testTools,
 		why: "main reads the flags and runs the scenarios: what they do is theirs",
 	},
@@ -276,7 +284,7 @@ var fakes = []string{"internal/store/memstore", "internal/store/storetest", "int
 
 // wiring lists the packages that may name stores: the binary, and what it is
 // made of.
-var wiring = []string{"cmd/foliot", "internal/fileaccess"}
+var wiring = []string{"cmd/foliot", "internal/server/redisurl", "internal/fileaccess"}
 
 // shared is what stands below internal/store without being a store: whoever's
 // line allows it may import it.

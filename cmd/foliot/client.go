@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/buildinfo"
 	"github.com/foliot/foliot/internal/fileaccess"
 	"github.com/foliot/foliot/internal/usage"
 )
@@ -57,7 +58,7 @@ func (f *serverFlags) client() (*client.Client, error) {
 		Token: token, Namespace: f.Namespace,
 		HTTPClient: &http.Client{Transport: &retelling{next: &exposure{next: transport, proxy: transport.Proxy, notes: f.notes}, notes: f.notes}},
 		Retries:    cliRetries,
-		UserAgent:  "foliot/" + version(),
+		UserAgent:  "foliot/" + buildinfo.Version(),
 	})
 	if err != nil {
 		return nil, usage.Errorf("--server, --token, --namespace", "%s", strings.TrimPrefix(err.Error(), "client: "))

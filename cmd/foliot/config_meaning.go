@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redact"
+	"github.com/foliot/foliot/internal/server/redisurl"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/usage"
 )
@@ -24,8 +25,8 @@ type serveConfig struct {
 	idle     time.Duration  // a connection without a request
 	insecure bool           // the operator takes the risk of listening as it is
 
-	dir       string    // "": they are not in a directory
-	redis     *redisURL // nil: nor in a Redis; then they are in memory
+	dir       string        // "": they are not in a directory
+	redis     *redisurl.URL // nil: nor in a Redis; then they are in memory
 	sharing   redisSharing
 	bodyLimit int
 	keep      task.Policy
@@ -59,7 +60,7 @@ func (f *serveFlags) meaning() (cfg serveConfig, err error) {
 	if cfg.addr, err = listenAddr("--listen", f.Listen); err != nil {
 		return cfg, err
 	}
-	if isRedisURL(f.Store) {
+	if redisurl.Is(f.Store) {
 		cfg.redis, cfg.sharing, err = f.redisStore()
 	} else if cfg.dir, err = f.directory(); err == nil {
 		err = f.checkNoRedis()
@@ -98,7 +99,7 @@ func (f *serveFlags) directory() (string, error) {
 	case f.Store == "memory:":
 		return "", nil
 	case isURL && len(scheme) > 1: // one letter is a Windows drive
-		return "", usage.Errorf("--store", "%q is no store of this version; it is memory:, a directory, or the URL of a Redis, such as %s", redact.Text(f.Store), redisForms[redisAlone].example)
+		return "", usage.Errorf("--store", "%q is no store of this version; it is memory:, a directory, or the URL of a Redis, such as %s", redact.Text(f.Store), redisurl.Example)
 	case f.Store != "":
 		dir = f.Store
 	case dir == "":
@@ -110,7 +111,7 @@ func (f *serveFlags) directory() (string, error) {
 // localDir returns a directory's full path. A Redis, which is none, would become
 // one of a strange name.
 func localDir(flag, dir string) (string, error) {
-	if isRedisURL(dir) {
+	if redisurl.Is(dir) {
 		return "", usage.Errorf(flag, "it needs a directory, and this is the URL of a Redis: only foliot serve --store and foliot doctor redis take one")
 	}
 	return filepath.Abs(dir)

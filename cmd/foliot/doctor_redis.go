@@ -7,6 +7,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/foliot/foliot/internal/server/redisurl"
 	"github.com/foliot/foliot/internal/store/redisstore"
 	"github.com/foliot/foliot/internal/usage"
 	"github.com/foliot/foliot/internal/wire"
@@ -34,21 +35,21 @@ Examples:
 
 // redisAt returns the servers that url names, or --store without it, and how they
 // are shared.
-func (f *serveFlags) redisAt(url string, parsed *kong.Context, file *configValues) (*redisURL, redisSharing, redisstore.Config, error) {
+func (f *serveFlags) redisAt(url string, parsed *kong.Context, file *configValues) (*redisurl.URL, redisSharing, redisstore.Config, error) {
 	what := "--store"
 	if url != "" {
 		what, f.Store = "URL", url
 	}
 	var config redisstore.Config
-	if !isRedisURL(f.Store) {
-		return nil, redisSharing{}, config, usage.Errorf(what, "it names no Redis, such as %s", redisForms[redisAlone].example)
+	if !redisurl.Is(f.Store) {
+		return nil, redisSharing{}, config, usage.Errorf(what, "it names no Redis, such as %s", redisurl.Example)
 	}
 	u, sharing, err := f.redisStore()
 	if err != nil {
 		return nil, sharing, config, originsOf(parsed, file).locate(err)
 	}
 	config = sharing.config()
-	config.Client, err = u.options()
+	config.Client, err = u.Options()
 	return u, sharing, config, err
 }
 
@@ -68,7 +69,7 @@ func (c *doctorRedisCmd) Run(ctx context.Context, con *console, parsed *kong.Con
 	defer stop()
 	x, err := redisstore.Examine(ctx, config)
 	if err != nil {
-		return u.explain("examine", err)
+		return u.Explain("examine", err)
 	}
 	f := &findings{con: con}
 	f.redis(x, sharing)

@@ -7,6 +7,8 @@ import (
 	"unicode"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/foliot/foliot/internal/buildinfo"
 )
 
 type manCmd struct{}
@@ -23,7 +25,7 @@ Examples:
 
 // Run prints the page.
 func (manCmd) Run(con *console, parsed *kong.Context) error {
-	_, _ = io.WriteString(con.out, manPage(parsed.Model.Node, version())) // a pager that was left needs no more
+	_, _ = io.WriteString(con.out, manPage(parsed.Model.Node, buildinfo.Version())) // a pager that was left needs no more
 	return nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/buildinfo"
 	"github.com/foliot/foliot/internal/dispatch"
 	"github.com/foliot/foliot/internal/fileaccess"
 	"github.com/foliot/foliot/internal/store/memstore"
@@ -166,7 +167,7 @@ func (n *node) connect(ctx context.Context) {
 		Examine:      n.examiner(),
 		Live:         n.live,
 		Egress:       n.egress,
-		Version:      version(),
+		Version:      buildinfo.Version(),
 		Now:          n.requestClock,
 		Trusted:      n.trusted,
 		Log:          n.log,

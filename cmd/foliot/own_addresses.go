@@ -190,7 +190,7 @@ func (c *serveConfig) storeAddrs() []string {
 	if c.redis == nil {
 		return nil
 	}
-	return c.redis.addrs
+	return c.redis.Addrs
 }
 
 // apisOf returns where a listener on all addresses of the machine is reached

@@ -59,7 +59,7 @@ func (c *redisAcceptCmd) Run(ctx context.Context, con *console, parsed *kong.Con
 	case refused != nil:
 		return refused
 	case err != nil:
-		return u.explain("accept the loss in", err)
+		return u.Explain("accept the loss in", err)
 	case con.json:
 		return con.object(acceptReply{found.Identity, !found.Whole(), found.Lost, found.SettingsLost})
 	case !found.Whole():

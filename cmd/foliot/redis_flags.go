@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/foliot/foliot/internal/server/redisurl"
 	"github.com/foliot/foliot/internal/store/redisstore"
 	"github.com/foliot/foliot/internal/usage"
 )
@@ -57,12 +58,12 @@ const (
 var nodeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
 
 // redisStore returns the servers that --store names, and how they are shared.
-func (f *serveFlags) redisStore() (*redisURL, redisSharing, error) {
+func (f *serveFlags) redisStore() (*redisurl.URL, redisSharing, error) {
 	r := redisSharing{
 		node: f.Node, shards: int(f.Shards), lease: f.ShardLease, durability: redisstore.Durability(f.Durability), replicas: f.RedisReplicas,
 		unsafeEviction: f.RedisUnsafeEviction, unsafePersistence: f.RedisUnsafePersistence,
 	}
-	u, err := parseRedisURL(f.Store)
+	u, err := redisurl.Parse(f.Store)
 	if err != nil {
 		return nil, r, usage.Errorf("--store", "%v", err)
 	}

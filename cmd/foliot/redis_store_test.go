@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/server/redisurl"
 )
 
 // redisNode starts a server on a Redis.
@@ -347,7 +348,7 @@ func TestWhatADirectoryAloneHasIsMissingOnRedis(t *testing.T) {
 
 func TestTheFirstTokenInRedisIsMadeOnLoopback(t *testing.T) {
 	cfg := testConfig()
-	cfg.redis = &redisURL{addrs: []string{"127.0.0.1:1"}}
+	cfg.redis = &redisurl.URL{Addrs: []string{"127.0.0.1:1"}}
 	for _, addr := range []string{"0.0.0.0:0", anyPort} {
 		cfg.addr, cfg.proxies = addr, []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
 		if err := cfg.checkUnopened(); err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/foliot/foliot/internal/server/redisurl"
 	"github.com/foliot/foliot/internal/usage"
 )
 
@@ -13,7 +14,7 @@ import (
 // says what to do then.
 func checkRead(parsed *kong.Context, instead string) error {
 	store, from, err := storeSaid(parsed.Model.Node)
-	if err != nil || !isRedisURL(store) {
+	if err != nil || !redisurl.Is(store) {
 		return err
 	}
 	return usage.Errorf("--data", "%s names a Redis as the store, and a server on that reads no directory: %s. If the directory is meant, put FOLIOT_STORE= before the command", from, instead)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/foliot/foliot/internal/buildinfo"
 	"github.com/foliot/foliot/internal/dispatch"
 	"github.com/foliot/foliot/internal/store/pebblestore"
 	"github.com/foliot/foliot/internal/task"
@@ -25,7 +26,7 @@ const otlpHeaders = "OTEL_EXPORTER_OTLP_HEADERS"
 // newMetrics returns metrics of a node whose store is not open yet.
 func (n *node) newMetrics() *metrics.Metrics {
 	return metrics.New(metrics.Config{
-		Version:  version(),
+		Version:  buildinfo.Version(),
 		Logger:   n.log,
 		Unsynced: n.cfg.dir == "",
 		Settings: func() *task.Settings { return n.store.Settings() },
@@ -50,7 +51,7 @@ func (n *node) newTracer() (*tracing.Tracer, error) {
 		return nil, fmt.Errorf("%s: %w", otlpHeaders, err)
 	}
 	return tracing.New(tracing.Config{
-		Endpoint: n.cfg.otlp, Headers: headers, Ratio: n.cfg.sample, Version: version(), Logger: n.log,
+		Endpoint: n.cfg.otlp, Headers: headers, Ratio: n.cfg.sample, Version: buildinfo.Version(), Logger: n.log,
 	})
 }
 

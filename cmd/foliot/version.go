@@ -2,7 +2,8 @@ package main
 
 import (
 	"runtime"
-	"runtime/debug"
+
+	"github.com/foliot/foliot/internal/buildinfo"
 )
 
 type versionCmd struct{}
@@ -17,7 +18,7 @@ type versionReply struct {
 
 // Run prints which build this is.
 func (versionCmd) Run(con *console) error {
-	v := versionReply{Version: version(), Commit: commit(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	v := versionReply{Version: buildinfo.Version(), Commit: buildinfo.Commit(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if con.json {
 		return con.object(v)
 	}
@@ -27,26 +28,4 @@ func (versionCmd) Run(con *console) error {
 	}
 	con.sayf("foliot %s (%s, %s)", v.Version, v.Go, v.Platform)
 	return nil
-}
-
-// version returns the module's version as the Go tool stamped it.
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
-	}
-	return "devel"
-}
-
-// commit returns the first characters of the commit that was built, if it is known.
-func commit() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			return s.Value[:min(12, len(s.Value))]
-		}
-	}
-	return ""
 }

@@ -1,4 +1,4 @@
-package main
+package redisurl
 
 import (
 	"errors"
@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// redisURL is what a URL says of the Redis or Valkey that holds the tasks.
-type redisURL struct {
-	form  redisForm
+// URL is what a URL says of the Redis or Valkey that holds the tasks.
+type URL struct {
+	form  topology
 	tls   bool
-	addrs []string // host:port; of sentinels where those are asked
+	Addrs []string // host:port; of sentinels where those are asked
 
 	user, password                 string
 	master                         string // what the sentinels call it
@@ -26,44 +26,47 @@ type redisURL struct {
 	serverName    string // what certificates are to say instead of the host
 }
 
-// redisForm is how the servers belong together.
-type redisForm int
+// topology is how the servers belong together.
+type topology int
 
 const (
-	redisAlone redisForm = iota
-	redisSentinel
-	redisCluster
+	single topology = iota
+	sentinel
+	cluster
 )
 
-// redisForms says how each form is written. Of each scheme there is one that
+// forms says how each form is written. Of each scheme there is one that
 // begins with rediss, for TLS.
-var redisForms = []struct {
+var forms = []struct {
 	scheme, example string
 	port            string
 	params          []string // beyond those of TLS
 }{
-	redisAlone:    {"redis", "redis://USER:PASSWORD@HOST:6379?db=0", "6379", []string{"db"}},
-	redisSentinel: {"redis+sentinel", "redis+sentinel://USER:PASSWORD@HOST1:26379,HOST2:26379/MASTER", "26379", []string{"db", "sentinel-user", "sentinel-password"}},
-	redisCluster:  {"redis+cluster", "redis+cluster://USER:PASSWORD@HOST1:6379,HOST2:6379", "6379", nil},
+	single:   {"redis", "redis://USER:PASSWORD@HOST:6379?db=0", "6379", []string{"db"}},
+	sentinel: {"redis+sentinel", "redis+sentinel://USER:PASSWORD@HOST1:26379,HOST2:26379/MASTER", "26379", []string{"db", "sentinel-user", "sentinel-password"}},
+	cluster:  {"redis+cluster", "redis+cluster://USER:PASSWORD@HOST1:6379,HOST2:6379", "6379", nil},
 }
+
+// Example is a URL that shows how a Redis is named.
+var Example = forms[single].example
 
 var tlsParams = []string{"ca", "cert", "key", "server-name"}
 
-// isRedisURL reports whether a value of --store means a Redis, however badly.
-func isRedisURL(text string) bool {
+// Is reports whether a value of --store means a Redis, however badly.
+func Is(text string) bool {
 	scheme, _, ok := strings.Cut(strings.ToLower(text), ":")
 	return ok && (strings.HasPrefix(scheme, "redis") || strings.HasPrefix(scheme, "valkey"))
 }
 
-// parseRedisURL reads a URL. Errors quote nothing of it but its scheme: what
+// Parse reads a URL. Errors quote nothing of it but its scheme: what
 // is wrong with a URL is often that a part of its password stands elsewhere.
-func parseRedisURL(text string) (redisURL, error) {
-	var u redisURL
+func Parse(text string) (URL, error) {
+	var u URL
 	scheme, rest, ok := strings.Cut(text, "://")
 	if form, secure := formOf(scheme); ok && form >= 0 {
 		u.form, u.tls = form, secure
 	} else {
-		return u, errors.New("it begins with redis://, redis+sentinel:// or redis+cluster://, for Valkey too, or with rediss in the place of redis for TLS, such as " + redisForms[redisAlone].example)
+		return u, errors.New("it begins with redis://, redis+sentinel:// or redis+cluster://, for Valkey too, or with rediss in the place of redis for TLS, such as " + forms[single].example)
 	}
 	if err := u.parse(rest); err != nil {
 		return u, fmt.Errorf("%w, such as %s", err, u.example())
@@ -72,34 +75,34 @@ func parseRedisURL(text string) (redisURL, error) {
 }
 
 // formOf returns the form that a scheme names, below 0 for none.
-func formOf(scheme string) (form redisForm, secure bool) {
+func formOf(scheme string) (form topology, secure bool) {
 	scheme = strings.ToLower(scheme)
 	if plain, ok := strings.CutPrefix(scheme, "rediss"); ok {
 		scheme, secure = "redis"+plain, true
 	}
-	for f := range redisForms {
-		if redisForms[f].scheme == scheme {
-			return redisForm(f), secure
+	for f := range forms {
+		if forms[f].scheme == scheme {
+			return topology(f), secure
 		}
 	}
 	return -1, false
 }
 
-func (u *redisURL) scheme() string {
-	scheme := redisForms[u.form].scheme
+func (u *URL) scheme() string {
+	scheme := forms[u.form].scheme
 	if u.tls {
 		scheme = "rediss" + strings.TrimPrefix(scheme, "redis")
 	}
 	return scheme
 }
 
-func (u *redisURL) example() string {
-	return u.scheme() + strings.TrimPrefix(redisForms[u.form].example, redisForms[u.form].scheme)
+func (u *URL) example() string {
+	return u.scheme() + strings.TrimPrefix(forms[u.form].example, forms[u.form].scheme)
 }
 
 // String returns the URL without credentials and files.
-func (u *redisURL) String() string {
-	text := u.scheme() + "://" + strings.Join(u.addrs, ",")
+func (u *URL) String() string {
+	text := u.scheme() + "://" + strings.Join(u.Addrs, ",")
 	if u.master != "" {
 		text += "/" + url.PathEscape(u.master)
 	}
@@ -110,7 +113,7 @@ func (u *redisURL) String() string {
 }
 
 // parse reads what follows the scheme.
-func (u *redisURL) parse(rest string) error {
+func (u *URL) parse(rest string) error {
 	if strings.ContainsFunc(rest, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		return errors.New("there is a space or a control character in it")
 	}
@@ -135,7 +138,7 @@ func (u *redisURL) parse(rest string) error {
 }
 
 // parseUser reads the credentials.
-func (u *redisURL) parseUser(text string) (err error) {
+func (u *URL) parseUser(text string) (err error) {
 	if strings.ContainsAny(text, "@/?,[]") {
 		return errors.New("before the last @ there are a user and a password alone: in them, and in all that follows, @ is written %40, / %2F, ? %3F, a comma %2C, [ %5B and ] %5D")
 	}
@@ -161,21 +164,21 @@ func unescape(text string) (string, error) {
 	return plain, nil
 }
 
-func (u *redisURL) parseHosts(text string) error {
+func (u *URL) parseHosts(text string) error {
 	if text == "" {
 		return errors.New("no host is named")
 	}
 	for host := range strings.SplitSeq(text, ",") {
-		addr, err := redisAddr(host, redisForms[u.form].port)
+		addr, err := redisAddr(host, forms[u.form].port)
 		if err != nil {
-			return fmt.Errorf("address %d: %w", len(u.addrs)+1, err)
+			return fmt.Errorf("address %d: %w", len(u.Addrs)+1, err)
 		}
-		if slices.Contains(u.addrs, addr) {
-			return fmt.Errorf("address %d is named twice", len(u.addrs)+1)
+		if slices.Contains(u.Addrs, addr) {
+			return fmt.Errorf("address %d is named twice", len(u.Addrs)+1)
 		}
-		u.addrs = append(u.addrs, addr)
+		u.Addrs = append(u.Addrs, addr)
 	}
-	if u.form == redisAlone && len(u.addrs) > 1 {
+	if u.form == single && len(u.Addrs) > 1 {
 		return errors.New("one server has one address: several are those of sentinels (redis+sentinel://) or of a Cluster (redis+cluster://)")
 	}
 	return nil
@@ -219,22 +222,22 @@ func notOfHosts(r rune) bool {
 
 // parsePath reads the master's name, or the number of a database, as other
 // clients take it.
-func (u *redisURL) parsePath(text string) (err error) {
+func (u *URL) parsePath(text string) (err error) {
 	switch {
-	case u.form == redisSentinel && (text == "" || strings.Contains(text, "/")):
+	case u.form == sentinel && (text == "" || strings.Contains(text, "/")):
 		return errors.New("after the addresses there is the name by which the sentinels know the master")
-	case u.form == redisSentinel:
+	case u.form == sentinel:
 		u.master, err = unescape(text)
 		return err
 	case text == "":
 		return nil
-	case u.form == redisCluster:
+	case u.form == cluster:
 		return errors.New("nothing follows the addresses of a Cluster: it has one database")
 	}
 	return u.setDB(text)
 }
 
-func (u *redisURL) setDB(text string) error {
+func (u *URL) setDB(text string) error {
 	n, err := strconv.ParseUint(text, 10, 16)
 	if err != nil {
 		return errors.New("the database is no number")
@@ -244,11 +247,11 @@ func (u *redisURL) setDB(text string) error {
 }
 
 // parseQuery reads the parameters.
-func (u *redisURL) parseQuery(text string) error {
+func (u *URL) parseQuery(text string) error {
 	if text == "" {
 		return nil
 	}
-	known := slices.Concat(redisForms[u.form].params, tlsParams)
+	known := slices.Concat(forms[u.form].params, tlsParams)
 	seen := map[string]bool{}
 	for pair := range strings.SplitSeq(text, "&") {
 		name, value, _ := strings.Cut(pair, "=")
@@ -279,7 +282,7 @@ func (u *redisURL) parseQuery(text string) error {
 	return nil
 }
 
-func (u *redisURL) set(name, value string) error {
+func (u *URL) set(name, value string) error {
 	switch name {
 	case "db":
 		return u.setDB(value)

@@ -1,4 +1,4 @@
-package main
+package redisurl
 
 import (
 	"net/url"
@@ -9,25 +9,25 @@ import (
 )
 
 func TestARedisURLSaysWhichServersAndHow(t *testing.T) {
-	for text, want := range map[string]redisURL{
-		"redis://localhost":                        {addrs: []string{"localhost:6379"}},
-		"REDIS://localhost/":                       {addrs: []string{"localhost:6379"}},
-		"redis://127.0.0.1:7000/2":                 {addrs: []string{"127.0.0.1:7000"}, db: 2},
-		"redis://127.0.0.1:7000?db=2":              {addrs: []string{"127.0.0.1:7000"}, db: 2},
-		"redis://:p%40ss%2F%3A+@a.example":         {addrs: []string{"a.example:6379"}, password: "p@ss/:+"},
-		"redis://foliot:secret@[::1]:6380":         {addrs: []string{"[::1]:6380"}, user: "foliot", password: "secret"},
-		"rediss://[2001:db8::1]?server-name=redis": {addrs: []string{"[2001:db8::1]:6379"}, tls: true, serverName: "redis"},
+	for text, want := range map[string]URL{
+		"redis://localhost":                        {Addrs: []string{"localhost:6379"}},
+		"REDIS://localhost/":                       {Addrs: []string{"localhost:6379"}},
+		"redis://127.0.0.1:7000/2":                 {Addrs: []string{"127.0.0.1:7000"}, db: 2},
+		"redis://127.0.0.1:7000?db=2":              {Addrs: []string{"127.0.0.1:7000"}, db: 2},
+		"redis://:p%40ss%2F%3A+@a.example":         {Addrs: []string{"a.example:6379"}, password: "p@ss/:+"},
+		"redis://foliot:secret@[::1]:6380":         {Addrs: []string{"[::1]:6380"}, user: "foliot", password: "secret"},
+		"rediss://[2001:db8::1]?server-name=redis": {Addrs: []string{"[2001:db8::1]:6379"}, tls: true, serverName: "redis"},
 		"rediss://a?ca=/etc/ca.pem&cert=a%20b.pem&key=k%26.pem": {
-			addrs: []string{"a:6379"}, tls: true, ca: "/etc/ca.pem", cert: "a b.pem", key: "k&.pem",
+			Addrs: []string{"a:6379"}, tls: true, ca: "/etc/ca.pem", cert: "a b.pem", key: "k&.pem",
 		},
 		"redis+sentinel://u:p@a,b:7,[::1]/my%2Fmaster?db=1&sentinel-user=s&sentinel-password=q": {
-			form: redisSentinel, addrs: []string{"a:26379", "b:7", "[::1]:26379"}, user: "u", password: "p",
+			form: sentinel, Addrs: []string{"a:26379", "b:7", "[::1]:26379"}, user: "u", password: "p",
 			master: "my/master", db: 1, sentinelUser: "s", sentinelPassword: "q",
 		},
-		"rediss+cluster://h1:7000,h2:7001": {form: redisCluster, tls: true, addrs: []string{"h1:7000", "h2:7001"}},
+		"rediss+cluster://h1:7000,h2:7001": {form: cluster, tls: true, Addrs: []string{"h1:7000", "h2:7001"}},
 	} {
-		got, err := parseRedisURL(text)
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(redisURL{})); err != nil || diff != "" {
+		got, err := Parse(text)
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(URL{})); err != nil || diff != "" {
 			t.Errorf("%s: %v (-want +got)\n%s", text, err, diff)
 		}
 	}
@@ -73,7 +73,7 @@ func TestARedisURLThatIsWrongIsToldWhatToWrite(t *testing.T) {
 		"redis+cluster://a,,b":                 "address 2",
 		"redis+cluster://a,a:6379":             "twice",
 	} {
-		_, err := parseRedisURL(text)
+		_, err := Parse(text)
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: it says %v, which lacks %q", text, err, says)
 		} else if strings.Contains(err.Error(), "zq") {
@@ -91,7 +91,7 @@ func FuzzRedisURL(f *testing.F) {
 	f.Fuzz(func(t *testing.T, scheme, password, rest string) {
 		const mark = "Xq7Xq7"
 		for _, written := range []string{password + mark, url.QueryEscape(password) + mark, url.PathEscape(password) + mark} {
-			u, err := parseRedisURL(scheme + "://user:" + written + "@" + rest)
+			u, err := Parse(scheme + "://user:" + written + "@" + rest)
 			if err != nil {
 				if strings.Contains(err.Error(), mark) && !strings.Contains(scheme, mark) {
 					t.Errorf("the error tells the password: %v", err)
@@ -101,8 +101,8 @@ func FuzzRedisURL(f *testing.F) {
 			if !strings.HasSuffix(u.password, mark) || strings.Contains(u.String(), mark) && !strings.Contains(rest, mark) {
 				t.Errorf("%q was read as %q, and is told as %q", written, u.password, u.String())
 			}
-			again, err := parseRedisURL(u.String())
-			if err != nil || again.String() != u.String() || len(u.addrs) == 0 {
+			again, err := Parse(u.String())
+			if err != nil || again.String() != u.String() || len(u.Addrs) == 0 {
 				t.Errorf("%q is read again as %q, %v", u.String(), again.String(), err)
 			}
 		}

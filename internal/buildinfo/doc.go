@@ -1,0 +1,2 @@
+// Package buildinfo says which version of Foliot is running.
+package buildinfo

@@ -1,0 +1,74 @@
+package redisurl
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"net"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/foliot/foliot/internal/fileaccess"
+	"github.com/foliot/foliot/internal/usage"
+)
+
+// dialTimeout is how long a server may take to answer a new connection. One that is
+// not there when foliot serve starts is not waited for any longer: who starts it,
+// systemd or Kubernetes, tries again, and shows why it is not up. Only one that reads
+// its file is: it is there, and that takes as long as it takes.
+const dialTimeout = 3 * time.Second
+
+// Options returns what u says in the client's words, with the files that it names.
+func (u *URL) Options() (rueidis.ClientOption, error) {
+	o := rueidis.ClientOption{
+		InitAddress: u.Addrs, Username: u.user, Password: u.password, SelectDB: u.db, ClientName: "foliot",
+		Dialer: net.Dialer{Timeout: dialTimeout}, DisableCache: true, ForceSingleClient: u.form == single,
+	}
+	if u.form == cluster && len(u.Addrs) == 1 {
+		o.InitAddress = append(u.Addrs[:1:1], u.Addrs[0]) // for a single one the client also takes a server that is no Cluster
+	}
+	if u.tls {
+		config, err := u.tlsConfig()
+		if err != nil {
+			return o, err
+		}
+		o.TLSConfig = config
+	}
+	if u.form == sentinel {
+		o.Sentinel = rueidis.SentinelOption{
+			MasterSet: u.master, Username: u.sentinelUser, Password: u.sentinelPassword, ClientName: "foliot",
+			Dialer: o.Dialer, TLSConfig: o.TLSConfig, TopologyRefreshInterval: dialTimeout,
+		}
+	}
+	return o, nil
+}
+
+func (u *URL) tlsConfig() (*tls.Config, error) {
+	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: u.serverName}
+	if u.ca != "" {
+		data, err := fileaccess.Read(u.ca, fileaccess.Unaltered)
+		if err != nil {
+			return nil, usage.Errorf("--store", "ca: %v", err)
+		}
+		c.RootCAs = x509.NewCertPool()
+		if !c.RootCAs.AppendCertsFromPEM(data) {
+			return nil, usage.Errorf("--store", "ca: %s holds no certificate in PEM", u.ca)
+		}
+	}
+	if u.cert != "" {
+		cert, err := fileaccess.Read(u.cert, fileaccess.Unaltered)
+		if err != nil {
+			return nil, usage.Errorf("--store", "cert: %v", err)
+		}
+		key, err := fileaccess.Read(u.key, fileaccess.SecretFile)
+		if err != nil {
+			return nil, usage.Errorf("--store", "key: %v", err)
+		}
+		pair, err := tls.X509KeyPair(cert, key)
+		if err != nil {
+			return nil, usage.Errorf("--store", "cert and key: %v", err)
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	return c, nil
+}
