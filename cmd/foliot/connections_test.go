@@ -317,7 +317,7 @@ func TestAServerThatStopsSaysGoodbyeOverHTTP2(t *testing.T) {
 	if !reused() {
 		t.Fatal("connections are not kept: the test proves nothing")
 	}
-	n.conns.leave()
+	n.http.leave()
 	reused() // is told
 	for deadline := time.Now().Add(testPatience); reused(); {
 		if time.Now().After(deadline) {

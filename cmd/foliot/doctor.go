@@ -26,10 +26,9 @@ type doctorCmd struct {
 
 // findings collects and prints the results of the examination.
 type findings struct {
-	con  *console       // nil: they are kept in list
-	list []wire.Finding // without con
-	bad  int
-	err  error
+	con *console
+	bad int
+	err error
 }
 
 func (f *findings) add(check string, ok bool, format string, args ...any) {
@@ -38,11 +37,7 @@ func (f *findings) add(check string, ok bool, format string, args ...any) {
 	}
 	says := fmt.Sprintf(format, args...)
 	found := wire.Finding{Check: check, OK: ok, Says: says}
-	switch {
-	case f.con == nil:
-		f.list = append(f.list, found)
-		return
-	case f.con.json:
+	if f.con.json {
 		f.err = errors.Join(f.err, f.con.object(found))
 		return
 	}
@@ -83,9 +78,6 @@ Examples:
 }
 
 const (
-	// clockBound is how far two clocks may be apart before times that people
-	// compare are misread. A delay is counted by the server alone.
-	clockBound = 100 * time.Millisecond
 	// lateBound is when lateness deserves a look: ten times what is promised.
 	lateBound = 100 * time.Millisecond
 	// lateSample is how many attempts a verdict on lateness takes: below, a single one decides the p99.

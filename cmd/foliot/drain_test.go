@@ -16,7 +16,7 @@ func TestAServerThatStopsAnswersUntilItsAttemptsHaveEnded(t *testing.T) {
 	hook := newHook(t)
 	cfg := testConfig()
 	cfg.grace = testPatience
-	n, err := openNode(t.Context(), cfg, slog.New(slog.DiscardHandler))
+	n, err := openServer(t.Context(), cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

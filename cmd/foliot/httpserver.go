@@ -115,32 +115,72 @@ func newServer(log *slog.Logger) *http.Server {
 	}
 }
 
-// openHTTP puts the API behind a server that keeps its clients in bounds.
-func (n *node) openHTTP() {
-	n.http = newServer(n.log)
-	idleness := n.cfg.idle
-	if n.certs != nil {
-		n.http.TLSConfig = n.certs.config()
+// httpConfig says how clients are served.
+type httpConfig struct {
+	certs   *certificates // nil: no TLS
+	most    int           // connections; for further ones the idlest go
+	idle    time.Duration // how long one may be without a request
+	proxies []netip.Prefix
+	trace   func(http.Handler) http.Handler
+	log     *slog.Logger
+}
+
+// httpServer answers clients on a listener, and keeps them in bounds.
+type httpServer struct {
+	http     *http.Server
+	conns    *connections
+	listener net.Listener
+	secure   bool
+}
+
+// newHTTPServer puts a handler behind a server that keeps its clients in bounds.
+// It answers from serve on.
+func newHTTPServer(l net.Listener, handler http.Handler, cfg httpConfig) *httpServer {
+	s := &httpServer{http: newServer(cfg.log), listener: l, secure: cfg.certs != nil}
+	idleness := cfg.idle
+	if s.secure {
+		s.http.TLSConfig = cfg.certs.config()
 		// HTTP/2 says goodbye when its connection was idle for long enough, and
 		// only the server itself can do that. So package idle comes after it.
-		n.http.IdleTimeout = idleness
+		s.http.IdleTimeout = idleness
 		idleness += headerTimeout
 	}
-	n.conns = watchConnections(n.http, n.files.clients, idleness)
-	n.conns.exempt = func(addr netip.Addr) bool { return within(n.cfg.proxies, addr) }
+	s.conns = watchConnections(s.http, cfg.most, idleness)
+	s.conns.exempt = func(addr netip.Addr) bool { return within(cfg.proxies, addr) }
 	// The log stands next to the API: spans hand on a copy of the request, and
 	// the API tells the request that it gets by which route it went.
-	access := accessLog{n.log, clientAddr(n.cfg.proxies)}
-	n.http.Handler = n.tracer.Handler(access.handler(n.conns.saysGoodbye(n.api)))
+	access := accessLog{cfg.log, clientAddr(cfg.proxies)}
+	s.http.Handler = cfg.trace(access.handler(s.conns.saysGoodbye(handler)))
+	return s
 }
 
 // serve answers clients until the listener is closed.
-func (n *node) serve() error {
-	l := n.conns.listen(n.listener)
-	if n.certs != nil {
-		return n.http.ServeTLS(l, "", "")
+func (s *httpServer) serve() error {
+	l := s.conns.listen(s.listener)
+	if s.secure {
+		return s.http.ServeTLS(l, "", "")
 	}
-	return n.http.Serve(l)
+	return s.http.Serve(l)
+}
+
+// connections returns how many are open.
+func (s *httpServer) connections() int { return s.conns.group.Stats().Len }
+
+// leave makes every reply its connection's last, from now on.
+func (s *httpServer) leave() { s.conns.leave() }
+
+// shutdown ends the server. What is being answered may end; over HTTP/2 a GOAWAY
+// says that no more will be. ended receives what serve returned.
+func (s *httpServer) shutdown(ended <-chan error) error {
+	drain, cancel := context.WithTimeout(context.Background(), drainTimeout)
+	defer cancel()
+	err := s.http.Shutdown(drain)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = s.http.Close() // they had their time
+	}
+	err = errors.Join(err, served(<-ended))
+	s.conns.close()
+	return err
 }
 
 // complaints is where net/http tells of clients. A handshake that failed is a

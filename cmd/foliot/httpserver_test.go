@@ -21,14 +21,14 @@ func testConfig() serveConfig {
 
 // runNode runs a server in this process until the test ends, with what prepare
 // has changed of it.
-func runNode(t *testing.T, prepare func(*node)) *node {
+func runNode(t *testing.T, prepare func(*server)) *server {
 	t.Helper()
 	return runNodeWith(t, testConfig(), slog.New(slog.DiscardHandler), prepare)
 }
 
-func runNodeWith(t *testing.T, cfg serveConfig, log *slog.Logger, prepare func(*node)) *node {
+func runNodeWith(t *testing.T, cfg serveConfig, log *slog.Logger, prepare func(*server)) *server {
 	t.Helper()
-	n, err := openNode(t.Context(), cfg, log)
+	n, err := openServer(t.Context(), cfg, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,8 +50,8 @@ func runNodeWith(t *testing.T, cfg serveConfig, log *slog.Logger, prepare func(*
 // What drips, a header or a body, has an end: the tests of that (connections_test.go,
 // api's slow_test.go) serve with timeouts of their own.
 func TestTheServerBoundsHeadersAndBodies(t *testing.T) {
-	runNode(t, func(n *node) {
-		s := n.http
+	runNode(t, func(n *server) {
+		s := n.http.http
 		if s.ReadHeaderTimeout <= 0 || s.ReadHeaderTimeout > headerTimeout || s.ReadTimeout <= 0 || s.ReadTimeout > bodyTimeout || s.MaxHeaderBytes > maxHeader {
 			t.Errorf("headers end after %v, bodies after %v, %d bytes", s.ReadHeaderTimeout, s.ReadTimeout, s.MaxHeaderBytes)
 		}
@@ -62,12 +62,12 @@ func TestTheServerBoundsHeadersAndBodies(t *testing.T) {
 // replies, each client that does not read would keep one in memory for ever.
 func TestAClientThatReadsNoReplyIsLetGo(t *testing.T) {
 	closed := make(chan struct{}, 1)
-	n := runNode(t, func(n *node) {
-		if n.http.WriteTimeout <= n.http.ReadTimeout {
-			t.Fatalf("replies have %v, and a request may already take %v of it", n.http.WriteTimeout, n.http.ReadTimeout)
+	n := runNode(t, func(n *server) {
+		if n.http.http.WriteTimeout <= n.http.http.ReadTimeout {
+			t.Fatalf("replies have %v, and a request may already take %v of it", n.http.http.WriteTimeout, n.http.http.ReadTimeout)
 		}
-		n.http.WriteTimeout = 50 * time.Millisecond
-		n.http.ConnState = func(_ net.Conn, s http.ConnState) {
+		n.http.http.WriteTimeout = 50 * time.Millisecond
+		n.http.http.ConnState = func(_ net.Conn, s http.ConnState) {
 			if s == http.StateClosed {
 				closed <- struct{}{}
 			}
@@ -78,7 +78,7 @@ func TestAClientThatReadsNoReplyIsLetGo(t *testing.T) {
 	r.Host = "localhost"
 	r.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
-	n.api.ServeHTTP(w, r)
+	n.node.api.ServeHTTP(w, r)
 	if w.Code != http.StatusOK {
 		t.Fatal(w.Body)
 	}
@@ -99,11 +99,11 @@ func TestAClientThatReadsNoReplyIsLetGo(t *testing.T) {
 }
 
 func TestALongPollMayLastLongerThanOtherReplies(t *testing.T) {
-	n := runNode(t, func(n *node) { n.http.WriteTimeout = 50 * time.Millisecond })
+	n := runNode(t, func(n *server) { n.http.http.WriteTimeout = 50 * time.Millisecond })
 	url := "http://" + n.listener.Addr().String() + "/v1/tasks/a"
 	r := httptest.NewRequest("PUT", url, strings.NewReader(`{"delay": "1h", "http": {"url": "http://127.0.0.1:9/"}}`))
 	r.Header.Set("Content-Type", "application/json")
-	n.api.ServeHTTP(httptest.NewRecorder(), r)
+	n.node.api.ServeHTTP(httptest.NewRecorder(), r)
 	reply, err := http.Get(url + "?wait=150ms")
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +116,7 @@ func TestALongPollMayLastLongerThanOtherReplies(t *testing.T) {
 }
 
 func TestNoRequestPassesTheHostCheck(t *testing.T) {
-	n := runNode(t, func(*node) {})
+	n := runNode(t, func(*server) {})
 	conn, err := net.Dial("tcp", n.listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)

@@ -33,7 +33,7 @@ func (n *node) live() wire.Live {
 	now := n.clock()
 	s := n.dispatch.Stats()
 	l := wire.Live{
-		At: wire.FormatTime(now), Running: s.Running, Slots: n.files.slots,
+		At: wire.FormatTime(now), Running: s.Running, Slots: n.cfg.slots,
 		Late: lateness(n.dispatch.LastMinute()),
 		Attempts: &wire.AttemptTotals{
 			Delivered: s.Delivered, Failed: s.Failed, Deferred: s.Deferred, Refused: s.Refused, Interrupted: s.Interrupted, Dead: s.Dead,

@@ -12,7 +12,7 @@ import (
 func TestASecondBackupAtTheSameTimeIsToldToWait(t *testing.T) {
 	cfg := testConfig()
 	cfg.dir = t.TempDir()
-	backup := runNodeWith(t, cfg, slog.New(slog.DiscardHandler), nil).backup()
+	backup := runNodeWith(t, cfg, slog.New(slog.DiscardHandler), nil).node.backup()
 	reader, writer := io.Pipe()
 	first := make(chan error)
 	go func() { first <- backup(t.Context(), writer) }()

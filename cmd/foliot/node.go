@@ -2,24 +2,19 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/netip"
-	"os"
-	"os/signal"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/foliot/foliot/internal/api"
 	"github.com/foliot/foliot/internal/buildinfo"
 	"github.com/foliot/foliot/internal/dispatch"
-	"github.com/foliot/foliot/internal/fileaccess"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/store/pebblestore"
+	"github.com/foliot/foliot/internal/store/redisstore"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/telemetry/metrics"
 	"github.com/foliot/foliot/internal/telemetry/tracing"
@@ -28,18 +23,46 @@ import (
 	"github.com/foliot/foliot/internal/webhook"
 )
 
-// node is a server put together from its parts, in the order of their start.
-// run starts its goroutines, stops them and waits.
+// nodeConfig says what a node keeps, what it may call, and how much it does at once.
+type nodeConfig struct {
+	dir       string             // "": not in a directory
+	redis     *redisstore.Config // nil: not in a Redis; then in memory. openNode sets what the node decides
+	keep      task.Policy
+	auditKeep time.Duration
+
+	listen    netip.AddrPort  // of the API
+	collector func() []string // host:port of what takes the traces
+
+	bodyLimit  int
+	hosts      []string // names that requests may be for
+	clientAddr func(*http.Request) netip.Addr
+	admitted   func(ctx context.Context, namespace, token string) // called for each request that is let in
+
+	allow, deny []netip.Prefix // what tasks may call
+	private     bool           // only users of this machine can create tasks, as long as there is no token
+
+	slots           int // attempts at once
+	maxIdle         int // connections kept open between attempts
+	lease           time.Duration
+	grace           time.Duration
+	breakerFailures int // 0: no breaker
+	breakerMax      time.Duration
+
+	metrics     bool // serve them
+	connections func() int
+	certificate func() metrics.Certificate // nil: no TLS
+}
+
+// node is a store and all that works on it: the API, the dispatcher, the
+// maintenance. It listens nowhere: the API is a handler. Whoever opens it calls
+// connect once, then deliver and maintain in goroutines of their own, then close.
 type node struct {
-	cfg      serveConfig
+	cfg      nodeConfig
 	log      *slog.Logger
-	files    descriptors
 	now      func() time.Time // see clock
 	latest   func() time.Time // see requestClock; nil: now
 	trusted  func() time.Time // see connect; the time by which things end
 	fatal    chan error       // the store's medium failed: at most one error, sent by the store
-	certs    *certificates    // nil: no TLS
-	listener net.Listener
 	metrics  *metrics.Metrics
 	tracer   *tracing.Tracer // nil: no tracing
 	store    task.Store
@@ -50,46 +73,16 @@ type node struct {
 	api      *api.Server
 	dispatch *dispatch.Dispatcher
 	upkeep   *upkeep.Upkeep
-	http     *http.Server
-	conns    *connections
 }
 
-// openNode takes the address and opens the store. Nothing is served or sent
-// before run, but connections wait from here on: a restart refuses nobody. ctx
-// ends the wait for a Redis that reads its file.
-func openNode(ctx context.Context, cfg serveConfig, log *slog.Logger) (_ *node, err error) {
+// openNode opens the store. ctx ends the wait for a Redis that reads its file.
+func openNode(ctx context.Context, cfg nodeConfig, log *slog.Logger) (*node, error) {
 	n := &node{cfg: cfg, log: log, now: time.Now, fatal: make(chan error, 1), deaths: deaths{log: log}}
-	if n.files, err = budget(cfg.concurrency, log); err != nil {
-		return nil, err
-	}
-	if err := cfg.checkUnopened(); err != nil {
-		return nil, err
-	}
-	if cfg.tls.cert != "" {
-		if n.certs, err = loadCertificates(cfg.tls, log, time.Now()); err != nil {
-			return nil, err
-		}
-	}
-	if n.listener, err = net.Listen("tcp", cfg.addr); err != nil {
-		return nil, listenError("--listen", cfg.addr, err)
-	}
 	n.metrics = n.newMetrics()
 	n.trusted = trusted.New(n.clock, trusted.Warn(log)).Now
 	if err := n.openStore(ctx); err != nil {
-		n.listener.Close()
 		return nil, err
 	}
-	if err = cfg.checkOpen(n.store.Settings().Secured()); err == nil {
-		n.tracer, err = n.newTracer()
-	}
-	if err != nil {
-		n.listener.Close()
-		return nil, errors.Join(err, n.store.Close())
-	}
-	if !n.store.Settings().Secured() && len(cfg.hosts) > 0 {
-		log.Warn("there is no access token: whoever reaches this server by the names of --host, through a proxy, may do everything", "hosts", cfg.hosts)
-	}
-	n.connect(ctx)
 	return n, nil
 }
 
@@ -98,12 +91,9 @@ func (n *node) openStore(ctx context.Context) (err error) {
 	if n.cfg.redis != nil {
 		return n.openRedis(ctx)
 	}
-	if n.cfg.inMemory() {
+	if n.cfg.dir == "" {
 		n.store = memstore.New(memstore.Config{Policy: n.cfg.keep, AuditKeep: n.cfg.auditKeep})
 		return nil
-	}
-	if err := fileaccess.CheckDataDir("--data", n.cfg.dir); err != nil {
-		return err
 	}
 	var reaped []*task.Task
 	n.store, err = pebblestore.Open(n.cfg.dir, pebblestore.Config{
@@ -115,10 +105,23 @@ func (n *node) openStore(ctx context.Context) (err error) {
 		Logger:    n.log,
 	})
 	if err != nil {
-		return fileaccess.Placed("--data", err)
+		return err
 	}
 	n.metrics.Reclaimed(len(reaped))
 	n.reaped(reaped)
+	return nil
+}
+
+// openRedis opens the store in Redis, which has a clock of its own.
+func (n *node) openRedis(ctx context.Context) error {
+	c := *n.cfg.redis
+	c.Policy, c.AuditKeep, c.Logger = n.cfg.keep, n.cfg.auditKeep, n.log
+	c.OnReap = n.reaped
+	s, err := redisstore.Open(ctx, c)
+	if err != nil {
+		return err
+	}
+	n.store, n.now, n.latest, n.trusted = s, s.Now, s.Latest, s.Trusted
 	return nil
 }
 
@@ -130,6 +133,13 @@ func (n *node) reaped(left []*task.Task) {
 	}
 }
 
+// redisReap is how often lost leases are taken back: other than a directory's,
+// a Redis's are not while it is opened. What a dead node had in flight is sent again
+// within its lease and a second: of that second this is half, so that what else takes
+// time has the other. (With a whole one, 7 of 2,444 tasks came some milliseconds after
+// it, or just before.) It costs each master one ZRANGE a shard.
+const redisReap = 500 * time.Millisecond
+
 // reapEvery returns how often leases are taken back that nobody holds any more.
 func (n *node) reapEvery() time.Duration {
 	if n.cfg.redis == nil {
@@ -139,11 +149,12 @@ func (n *node) reapEvery() time.Duration {
 }
 
 // connect builds what stands on the store and tells each part of the others
-// that it has to know.
-func (n *node) connect(ctx context.Context) {
+// that it has to know. The node closes tracer.
+func (n *node) connect(ctx context.Context, tracer *tracing.Tracer) {
 	cfg := n.cfg
+	n.tracer = tracer
 	n.refusals.log = n.log
-	n.own = newOwnAddresses(n.log, []netip.AddrPort{n.listener.Addr().(*net.TCPAddr).AddrPort()}, cfg.collectorAddr, n.storeEndpoints)
+	n.own = newOwnAddresses(n.log, []netip.AddrPort{cfg.listen}, cfg.collector, n.storeEndpoints)
 	n.own.refresh(ctx, time.Now())
 	n.sender = webhook.New(webhook.Config{
 		Allow:         cfg.allow,
@@ -152,14 +163,14 @@ func (n *node) connect(ctx context.Context) {
 		Secrets:       n.signingKeys,
 		Now:           n.clock,
 		Own:           n.own.set.Load,
-		MaxIdle:       n.files.idle,
+		MaxIdle:       cfg.maxIdle,
 		Trace:         n.tracer.Attempt,
 	})
 	n.api = api.New(api.Config{
 		BodyLimit:    cfg.bodyLimit,
 		AllowedHosts: cfg.hosts,
-		ClientAddr:   clientAddr(cfg.proxies),
-		Admitted:     admitted,
+		ClientAddr:   cfg.clientAddr,
+		Admitted:     cfg.admitted,
 		Observe:      n.metrics.Request,
 		Trace:        tracing.Parent,
 		Metrics:      n.metricsHandler(),
@@ -174,7 +185,7 @@ func (n *node) connect(ctx context.Context) {
 	}, n.store)
 	permits, _ := n.store.(task.Permits)
 	n.dispatch = dispatch.New(dispatch.Config{
-		Slots:           n.files.slots,
+		Slots:           cfg.slots,
 		LeaseFor:        cfg.lease,
 		Grace:           unlessZero(cfg.grace),
 		BreakerFailures: unlessZero(cfg.breakerFailures),
@@ -191,8 +202,7 @@ func (n *node) connect(ctx context.Context) {
 	n.upkeep = upkeep.New(upkeep.Config{Uses: n.api.TokenUses, Refusals: n.api.Refusals, KeepTokens: n.cfg.auditKeep, Now: n.requestClock, Trusted: n.trusted, Logger: n.log}, n.store)
 	n.store.WatchSettings(n.configured)
 	n.configured(n.store.Settings())
-	n.openHTTP()
-	n.metrics.Ask(n.sources(n.files.slots))
+	n.metrics.Ask(n.sources())
 }
 
 // clock reads the clock by which tasks are due. It is one for all who tell the
@@ -224,44 +234,20 @@ func unlessZero[T int | time.Duration](v T) T {
 	return v
 }
 
-// run serves until ctx ends, and then stops in an orderly way. An error means
-// that a part failed; then nothing is waited for, as it may not come.
-func (n *node) run(ctx context.Context) error {
-	working := context.WithoutCancel(ctx)
-	dispatching, stopDispatch := context.WithCancel(working)
-	defer stopDispatch()
-	dispatched, served := make(chan error, 1), make(chan error, 1)
-	go func() { dispatched <- n.dispatch.Run(dispatching) }()
-	go func() { served <- n.serve() }()
-	keeping, stopKeeping := context.WithCancel(working)
-	defer stopKeeping()
-	kept := n.keep(keeping)
+// deliver runs the dispatcher until ctx ends, and returns its error.
+func (n *node) deliver(ctx context.Context) error { return n.dispatch.Run(ctx) }
 
-	select {
-	case <-ctx.Done():
-	case err := <-n.fatal:
-		return err
-	case err := <-served:
-		return fmt.Errorf("serve %s: %w", n.listener.Addr(), err)
-	case err := <-dispatched:
-		return n.failure(err)
-	}
-	n.log.Info("stopping: no more attempts are started", "grace", n.cfg.grace.String())
-	// First /readyz says no and each reply is its connection's last, so that
-	// balancers and clients go elsewhere. Until dispatch has ended the API answers
-	// nevertheless: a receiver may create its next task.
-	n.api.Stop()
-	n.conns.leave()
-	stopDispatch()
-	n.release()
-	if err := <-dispatched; err != nil {
-		return n.failure(err)
-	}
-	s := n.dispatch.Stats()
-	n.log.Info("stopped", "delivered", s.Delivered, "failed", s.Failed, "deferred", s.Deferred, "refused", s.Refused,
-		"interrupted", s.Interrupted, "dead", s.Dead, "late_p50", s.Late.P50.String(), "late_p99", s.Late.P99.String())
-	return n.close(served, func() { stopKeeping(); kept() })
+// maintain does the background work until ctx ends: upkeep, and the list of own
+// addresses.
+func (n *node) maintain(ctx context.Context) {
+	var working sync.WaitGroup
+	working.Go(func() { n.upkeep.Run(ctx) })
+	working.Go(func() { n.own.run(ctx) })
+	working.Wait()
 }
+
+// stats returns what the dispatcher has done.
+func (n *node) stats() dispatch.Stats { return n.dispatch.Stats() }
 
 // release lets other servers on the same store have the tasks that this one has
 // not begun, before it waits for those that it has.
@@ -280,23 +266,6 @@ func (n *node) storeEndpoints() []string {
 	return nil
 }
 
-// keep starts the background work until ctx ends: upkeep,
-// the list of own addresses and the look at the certificates. wait waits for them.
-func (n *node) keep(ctx context.Context) (wait func()) {
-	var working sync.WaitGroup
-	working.Go(func() { n.upkeep.Run(ctx) })
-	working.Go(func() { n.own.run(ctx) })
-	if n.certs != nil {
-		hangup := make(chan os.Signal, 1)
-		signal.Notify(hangup, syscall.SIGHUP)
-		working.Go(func() {
-			n.certs.watch(ctx, hangup)
-			signal.Stop(hangup)
-		})
-	}
-	return working.Wait
-}
-
 // failure returns why dispatch ended: what the store says of itself is the
 // cause, what dispatch saw of it only the consequence.
 func (n *node) failure(err error) error {
@@ -308,20 +277,11 @@ func (n *node) failure(err error) error {
 	}
 }
 
-// close releases the parts in the opposite order of their start. What is being
-// answered may end; over HTTP/2 a GOAWAY says that no more will be.
-func (n *node) close(ended <-chan error, stopKeeping func()) error {
-	drain, cancel := context.WithTimeout(context.Background(), drainTimeout)
-	defer cancel()
-	err := n.http.Shutdown(drain)
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = n.http.Close() // they had their time
-	}
-	err = errors.Join(err, served(<-ended))
-	n.conns.close()
-	stopKeeping()
+// close ends what is left after deliver and maintain have returned, and closes the
+// store.
+func (n *node) close() error {
 	n.deaths.flush()
 	n.sender.Close()
 	n.closeTracer()
-	return errors.Join(err, n.store.Close())
+	return n.store.Close()
 }

@@ -84,12 +84,11 @@ func TestAServerIsReachedByOthersOnlyWithTokensAndNotInTheClear(t *testing.T) {
 			if c.change != nil {
 				c.change(&cfg)
 			}
-			n, err := openNode(t.Context(), cfg, slog.New(slog.DiscardHandler))
+			n, err := openServer(t.Context(), cfg, slog.New(slog.DiscardHandler))
 			if err == nil {
 				n.listener.Close()
-				n.conns.close()
-				n.sender.Close()
-				if err := n.store.Close(); err != nil {
+				n.http.conns.close()
+				if err := n.node.close(); err != nil {
 					t.Error(err)
 				}
 			}
@@ -198,7 +197,7 @@ func TestAccessAndAuditLogSayWhoAskedForWhat(t *testing.T) {
 		line.Namespace != "default" || line.Status != 201 || line.Took <= 0 || line.TokenID == "" || !strings.HasPrefix(hash, line.TokenID) {
 		t.Errorf("%+v", line)
 	}
-	audit, err := n.store.Audit(t.Context(), task.AuditFilter{}, 0, 1)
+	audit, err := n.node.store.Audit(t.Context(), task.AuditFilter{}, 0, 1)
 	if err != nil || len(audit.Entries) != 1 || audit.Entries[0].Addr != line.Remote || audit.Entries[0].By != "token:"+line.TokenID {
 		t.Errorf("the audit log has %+v, %v", audit.Entries, err)
 	}

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"strings"
 
 	"github.com/alecthomas/kong"
 
@@ -41,7 +39,7 @@ Examples:
 
 // Run finds the lost parts, asks, and accepts the loss.
 func (c *redisAcceptCmd) Run(ctx context.Context, con *console, parsed *kong.Context, file *configValues) error {
-	u, _, config, err := c.redisAt(c.URL, parsed, file)
+	u, config, err := c.redisAt(c.URL, parsed, file)
 	if err != nil {
 		return err
 	}
@@ -82,18 +80,4 @@ type acceptReply struct {
 	Accepted     bool     `json:"accepted"` // something was lost
 	Lost         []string `json:"lost,omitempty"`
 	SettingsLost bool     `json:"settings_lost,omitempty"`
-}
-
-// lossesOf lists the lost parts of a store.
-func lossesOf(f *redisstore.Found) string {
-	const shown = 3
-	all := f.Lost
-	if f.SettingsLost {
-		all = append([]string{"the settings are gone, access tokens and signing secrets among them"}, all...)
-	}
-	more := ""
-	if n := len(all) - shown; n > 0 {
-		more = fmt.Sprintf("; and %d parts more", n)
-	}
-	return strings.Join(all[:min(len(all), shown)], "; ") + more
 }

@@ -95,15 +95,15 @@ func (c *serveCmd) Run(ctx context.Context, con *console, parsed *kong.Context, 
 	// is no more than a detail: they would fill the log otherwise.
 	slog.SetLogLoggerLevel(slog.LevelDebug)
 	slog.SetDefault(log)
-	n, err := openNode(ctx, cfg, log)
+	s, err := openServer(ctx, cfg, log)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return nil // it was to stop while it waited
 	case err != nil:
 		return err
 	}
-	c.greet(con, n)
-	return n.run(ctx)
+	c.greet(con, cfg, s)
+	return s.run(ctx)
 }
 
 // serveReply is what -o json prints when the server is ready.
@@ -116,34 +116,34 @@ type serveReply struct {
 }
 
 // greet says where the server listens, where its data is, and what to try.
-func (c *serveCmd) greet(con *console, n *node) {
+func (c *serveCmd) greet(con *console, cfg serveConfig, s *server) {
 	scheme := "http://"
-	if n.cfg.tls.cert != "" {
+	if cfg.tls.cert != "" {
 		scheme = "https://"
 	}
-	url := scheme + reachable(n.listener.Addr())
+	url := scheme + reachable(s.addr())
 	if con.json {
-		reply := serveReply{URL: url, PID: os.Getpid(), Data: n.cfg.dir, Durability: n.store.Durability()}
-		if n.cfg.redis != nil {
-			reply.Store = n.cfg.redis.String()
+		reply := serveReply{URL: url, PID: os.Getpid(), Data: cfg.dir, Durability: s.durability()}
+		if cfg.redis != nil {
+			reply.Store = cfg.redis.String()
 		}
 		_ = con.object(reply) // whoever started it and went away does not read
 		return
 	}
-	con.sayf("listening on %s%s", scheme, n.listener.Addr())
+	con.sayf("listening on %s%s", scheme, s.addr())
 	if host, _, err := net.SplitHostPort(c.Listen); err != nil || host == "" {
-		con.sayf("--listen %s names no host, so it means this machine alone; 0.0.0.0:%d means all of its addresses", c.Listen, n.listener.Addr().(*net.TCPAddr).Port)
+		con.sayf("--listen %s names no host, so it means this machine alone; 0.0.0.0:%d means all of its addresses", c.Listen, s.addr().(*net.TCPAddr).Port)
 	}
 	switch {
-	case n.cfg.redis != nil:
-		con.sayf("tasks in %s", n.cfg.redis)
-	case n.cfg.inMemory():
+	case cfg.redis != nil:
+		con.sayf("tasks in %s", cfg.redis)
+	case cfg.inMemory():
 		con.sayf("tasks in memory: they are gone when the server stops")
 	default:
-		con.sayf("tasks in %s", n.cfg.dir)
+		con.sayf("tasks in %s", cfg.dir)
 	}
 	con.sayf("process %d; Ctrl-C, or kill %d, stops it", os.Getpid(), os.Getpid())
-	if !n.loopbackOpen() {
+	if !s.node.loopbackOpen() {
 		return // the trial's task would be refused
 	}
 	server := ""

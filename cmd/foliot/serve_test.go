@@ -334,13 +334,13 @@ func TestLoopbackIsClosedToTasksWhenOthersMayCreateThem(t *testing.T) {
 }
 
 func TestAFailedStoreStopsTheServer(t *testing.T) {
-	n, err := openNode(t.Context(), testConfig(), slog.New(slog.DiscardHandler))
+	n, err := openServer(t.Context(), testConfig(), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer n.sender.Close()
-	defer n.http.Close()
-	n.fatal <- errors.New("the disk is gone")
+	defer n.node.sender.Close()
+	defer n.http.http.Close()
+	n.node.fatal <- errors.New("the disk is gone")
 	if err := n.run(t.Context()); err == nil || exitCode(err) != exitFailure || err.Error() != "the disk is gone" {
 		t.Errorf("run returned %v", err)
 	}

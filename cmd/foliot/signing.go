@@ -23,4 +23,4 @@ func (n *node) signingKeys(namespace, queue string) [][]byte {
 
 // loopbackOpen reports whether tasks may call loopback: as long as whoever can
 // create them could do that without us.
-func (n *node) loopbackOpen() bool { return n.cfg.private() && !n.store.Settings().Secured() }
+func (n *node) loopbackOpen() bool { return n.cfg.private && !n.store.Settings().Secured() }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -15,13 +14,7 @@ import (
 	"github.com/foliot/foliot/internal/store/pebblestore"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/telemetry/metrics"
-	"github.com/foliot/foliot/internal/telemetry/tracing"
 )
-
-// otlpHeaders is OpenTelemetry's own variable for what a collector wants to
-// see, such as a key: it is no flag, so that it is in no list of processes and in
-// no printed configuration.
-const otlpHeaders = "OTEL_EXPORTER_OTLP_HEADERS"
 
 // newMetrics returns metrics of a node whose store is not open yet.
 func (n *node) newMetrics() *metrics.Metrics {
@@ -41,20 +34,6 @@ func (n *node) metricsHandler() http.Handler {
 	return n.metrics.Handler()
 }
 
-// newTracer returns what the configuration asks for, nil for none.
-func (n *node) newTracer() (*tracing.Tracer, error) {
-	if n.cfg.otlp == "" {
-		return nil, nil
-	}
-	headers, err := tracing.ParseHeaders(os.Getenv(otlpHeaders))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", otlpHeaders, err)
-	}
-	return tracing.New(tracing.Config{
-		Endpoint: n.cfg.otlp, Headers: headers, Ratio: n.cfg.sample, Version: buildinfo.Version(), Logger: n.log,
-	})
-}
-
 // settled is told of each attempt, after its settlement.
 func (n *node) settled(e dispatch.Event) {
 	n.refusals.note(e, time.Now())
@@ -63,7 +42,7 @@ func (n *node) settled(e dispatch.Event) {
 }
 
 // sources are what metrics ask the open node for.
-func (n *node) sources(slots int) metrics.Sources {
+func (n *node) sources() metrics.Sources {
 	s := metrics.Sources{
 		Counts: n.store.Counts,
 		Index:  n.store,
@@ -71,16 +50,14 @@ func (n *node) sources(slots int) metrics.Sources {
 		Dispatch: func() metrics.Dispatch {
 			s := n.dispatch.Stats()
 			return metrics.Dispatch{
-				Running: s.Running, Slots: slots, WindowTasks: s.Known, WindowLanes: s.Lanes,
+				Running: s.Running, Slots: n.cfg.slots, WindowTasks: s.Known, WindowLanes: s.Lanes,
 				Hints: s.Hints, Polls: s.Polls, Granted: s.Claimed, Expired: s.Expired, Moved: s.Moved, Gone: s.Gone,
 				Fired: s.Fired, Skipped: metrics.Skipped(s.Skipped),
 			}
 		},
 		Breakers:    func() int { return n.dispatch.Stats().Breakers },
-		Connections: func() int { return n.conns.group.Stats().Len },
-	}
-	if n.certs != nil {
-		s.Certificate = n.certs.state
+		Connections: n.cfg.connections,
+		Certificate: n.cfg.certificate,
 	}
 	if n.cfg.dir != "" {
 		s.Disk = func() (metrics.Disk, error) { return diskUsage(n.cfg.dir) }

@@ -306,7 +306,7 @@ func TestTLSFilesThatAreOfNoUseAreRefusedByName(t *testing.T) {
 }
 
 // secureNode runs a server with a certificate of a's.
-func secureNode(t *testing.T, a *authority, change func(*serveConfig)) *node {
+func secureNode(t *testing.T, a *authority, change func(*serveConfig)) *server {
 	t.Helper()
 	cfg := testConfig()
 	cfg.tls = a.files(inAYear())

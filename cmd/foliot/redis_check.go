@@ -1,0 +1,194 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/foliot/foliot/internal/store/redisstore"
+	"github.com/foliot/foliot/internal/wire"
+)
+
+// clockBound is how far two clocks may be apart before times that people
+// compare are misread. A delay is counted by the server alone.
+const clockBound = 100 * time.Millisecond
+
+// report gathers the findings of one examination.
+type report struct {
+	clock string // what the masters' clocks are compared with
+	list  []wire.Finding
+}
+
+func (r *report) add(check string, ok bool, format string, args ...any) {
+	r.list = append(r.list, wire.Finding{Check: check, OK: ok, Says: fmt.Sprintf(format, args...)})
+}
+
+// judgeRedis judges an examination by the settings of a server. clock names the
+// clock with which the masters' clocks were compared.
+func judgeRedis(x *redisstore.Examination, c redisstore.Config, clock string) []wire.Finding {
+	r := report{clock: clock}
+	for i := range x.Masters {
+		r.master(&x.Masters[i], c.Durability, c.Replicas)
+	}
+	r.clocks(x.Masters)
+	if x.Layout.Store != nil {
+		r.layout(x.Layout, c.Shards)
+	}
+	r.identity(x.Layout.Store, x.Closed)
+	return r.list
+}
+
+// master tells how one master is.
+func (r *report) master(m *redisstore.Examined, level redisstore.Durability, expected int) {
+	if m.Failed != nil {
+		r.add("server", false, "%s: %v", m.Addr, m.Failed)
+		return
+	}
+	r.add("server", true, "%s: version %s, %s", m.Addr, m.Version, m.Mode)
+	for _, err := range m.Unfit {
+		r.add("fit", false, "%v", err)
+	}
+	if len(m.Unfit) == 0 {
+		r.add("fit", true, "%s: maxmemory-policy %s, %s", m.Addr, m.Policy, persistence(m))
+	}
+	switch {
+	case m.Limit == 0:
+		r.add("memory", true, "%s: %s used, of no limit", m.Addr, megabytesOf(m.Used))
+	case m.Crowded():
+		r.add("memory", false, "%s: %s of %s used: no new tasks are taken from 85 %% on; give it more, or more masters", m.Addr, megabytesOf(m.Used), megabytesOf(m.Limit))
+	default:
+		r.add("memory", true, "%s: %s of %s used", m.Addr, megabytesOf(m.Used), megabytesOf(m.Limit))
+	}
+	for _, risk := range m.Risks {
+		r.add("risk", false, "%s: %s", m.Addr, risk)
+	}
+	r.replicas(m, level, expected)
+}
+
+func persistence(m *redisstore.Examined) string {
+	switch {
+	case !m.File:
+		return "no append-only file: a restart loses tasks"
+	case m.Sync == "":
+		return "an append-only file; the user may not know when it is synced (ACL: +config|get)"
+	}
+	return "an append-only file with appendfsync " + m.Sync
+}
+
+// cutOffBound is how long a master that is cut off may go on taking writes before that
+// is worth a word.
+const cutOffBound = 3 * time.Second
+
+// replicas tells how a master's replicas are, of which so many are expected to
+// confirm what is strict.
+func (r *report) replicas(m *redisstore.Examined, level redisstore.Durability, expected int) {
+	fit := 0
+	for _, follower := range m.Replicas {
+		if follower.Fit {
+			fit++
+		}
+		r.add("replica", follower.Fit, "%s of %s: %s, %d bytes behind, heard %v ago", follower.Addr, m.Addr, follower.State, follower.Behind, follower.Silent)
+	}
+	switch {
+	case m.MinReplicas > fit:
+		r.add("replicas", false, "%s takes no writes: min-replicas-to-write is %d, and %d follow", m.Addr, m.MinReplicas, fit)
+	case level == redisstore.Strict && fit < expected:
+		r.add("replicas", false, "%s: %d must confirm each change (--redis-replicas), and %d follow: every change is refused (503 durability_not_met)", m.Addr, expected, fit)
+	case len(m.Replicas) == 0:
+		r.add("replicas", true, "%s has none: if it is lost, so are the tasks that are not in its file", m.Addr)
+	case level == redisstore.Strict && m.MinReplicas == 0:
+		r.add("replicas", false, "%s takes writes without any replica, and a master that was replaced does so for a while: write min-replicas-to-write 1 into redis.conf, or CONFIG SET it and run CONFIG REWRITE", m.Addr)
+	case m.MinReplicas > 0 && m.MaxLag > cutOffBound:
+		r.add("replicas", true, "%s: a master that is cut off from its replicas stops taking writes after %v; min-replicas-max-lag 2 makes that 2s", m.Addr, m.MaxLag)
+	}
+}
+
+// clocks compares the masters' clocks with each other's and ours.
+func (r *report) clocks(masters []redisstore.Examined) {
+	var first, last *redisstore.Examined
+	for i := range masters {
+		m := &masters[i]
+		if m.Failed != nil {
+			continue
+		}
+		if first == nil || m.Ahead < first.Ahead {
+			first = m
+		}
+		if last == nil || m.Ahead > last.Ahead {
+			last = m
+		}
+		near := m.Ahead.Abs() <= clockBound+m.Unsure
+		r.add("clock", near, "%s is %s%s", m.Addr, apart(m.Ahead, m.Unsure, r.clock), adviceUnless(near,
+			": absolute times mean another moment there; synchronise both (chrony, systemd-timesyncd)"))
+	}
+	if first == nil || first == last {
+		return
+	}
+	between := last.Ahead - first.Ahead
+	near := between <= clockBound+first.Unsure+last.Unsure
+	r.add("clocks", near, "those of %s and %s are %v apart%s", first.Addr, last.Addr, between.Round(100*time.Microsecond), adviceUnless(near,
+		": tasks are late by as much, and where one takes the other's place leases end early and attempts are repeated; synchronise them"))
+}
+
+// apart says how far a clock is from ours.
+func apart(ahead, unsure time.Duration, ours string) string {
+	if ahead.Abs()+unsure < time.Millisecond {
+		return "within a millisecond of " + ours
+	}
+	word := "ahead of"
+	if ahead < 0 {
+		word = "behind"
+	}
+	return fmt.Sprintf("%v %s %s (± %v)", ahead.Abs().Round(100*time.Microsecond), word, ours, unsure.Round(100*time.Microsecond))
+}
+
+func adviceUnless(ok bool, advice string) string {
+	if ok {
+		return ""
+	}
+	return advice
+}
+
+// layout tells how tasks are kept. shards is what --shards says, 0 for nothing.
+func (r *report) layout(l redisstore.Layout, shards int) {
+	switch {
+	case l.Unreadable != nil:
+		r.add("format", false, "%v", l.Unreadable)
+	case l.Format == 0:
+		r.add("format", true, "no server has kept tasks there yet")
+	case shards != 0 && shards != l.Shards:
+		r.add("format", false, "tasks are divided into %d shards, and --shards says %d: leave it out", l.Shards, shards)
+	default:
+		r.add("format", true, "tasks are kept in format %d, in %d shards; others take those of a server that says nothing for %v", l.Format, l.Shards, l.Lease)
+	}
+}
+
+// identity reports which store the Redis holds, and which parts are lost. found is
+// nil if that cannot be read. closed says why the server that examines is closed:
+// it knows its store, which a Redis that is empty or holds another store does not show.
+func (r *report) identity(found *redisstore.Found, closed string) {
+	switch {
+	case found != nil && !found.Whole():
+		r.add("identity", false, "%s; servers refuse everything until the data is back: restore it, or accept the loss with foliot redis accept-loss", lossesOf(found))
+	case closed != "":
+		r.add("identity", false, "the server is closed: %s. If you restore the data, the server goes on by itself. If you cannot, stop every server and start them again: they take the Redis as it is", closed)
+	case found != nil && found.Identity != "":
+		r.add("identity", true, "the store is %s, in all of its %d parts", found.Identity, found.Parts)
+	}
+}
+
+// lossesOf lists the lost parts of a store.
+func lossesOf(f *redisstore.Found) string {
+	const shown = 3
+	all := f.Lost
+	if f.SettingsLost {
+		all = append([]string{"the settings are gone, access tokens and signing secrets among them"}, all...)
+	}
+	more := ""
+	if n := len(all) - shown; n > 0 {
+		more = fmt.Sprintf("; and %d parts more", n)
+	}
+	return strings.Join(all[:min(len(all), shown)], "; ") + more
+}
+
+func megabytesOf(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }

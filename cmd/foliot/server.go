@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/foliot/foliot/internal/fileaccess"
+	"github.com/foliot/foliot/internal/telemetry/tracing"
+)
+
+// server is a node behind its listener, put together from its parts in the
+// order of their start. run starts its goroutines, stops them and waits.
+type server struct {
+	cfg      serveConfig
+	log      *slog.Logger
+	files    descriptors
+	certs    *certificates // nil: no TLS
+	listener net.Listener
+	node     *node
+	tracer   *tracing.Tracer // nil: no tracing
+	http     *httpServer
+}
+
+// openServer takes the address and opens the store. Nothing is served or sent
+// before run, but connections wait from here on: a restart refuses nobody. ctx
+// ends the wait for a Redis that reads its file.
+func openServer(ctx context.Context, cfg serveConfig, log *slog.Logger) (_ *server, err error) {
+	s := &server{cfg: cfg, log: log}
+	if s.files, err = budget(cfg.concurrency, log); err != nil {
+		return nil, err
+	}
+	if err := cfg.checkUnopened(); err != nil {
+		return nil, err
+	}
+	if cfg.tls.cert != "" {
+		if s.certs, err = loadCertificates(cfg.tls, log, time.Now()); err != nil {
+			return nil, err
+		}
+	}
+	if s.listener, err = net.Listen("tcp", cfg.addr); err != nil {
+		return nil, listenError("--listen", cfg.addr, err)
+	}
+	if err := s.openNode(ctx); err != nil {
+		s.listener.Close()
+		return nil, err
+	}
+	secured := s.node.store.Settings().Secured()
+	if err = cfg.checkOpen(secured); err == nil {
+		s.tracer, err = newTracer(cfg, log)
+	}
+	if err != nil {
+		s.listener.Close()
+		return nil, errors.Join(err, s.node.store.Close())
+	}
+	if !secured && len(cfg.hosts) > 0 {
+		log.Warn("there is no access token: whoever reaches this server by the names of --host, through a proxy, may do everything", "hosts", cfg.hosts)
+	}
+	s.node.connect(ctx, s.tracer)
+	s.http = newHTTPServer(s.listener, s.node.api, httpConfig{
+		certs: s.certs, most: s.files.clients, idle: cfg.idle, proxies: cfg.proxies, trace: s.tracer.Handler, log: log,
+	})
+	return s, nil
+}
+
+// openNode opens the store. An error names the flag that names the store, or
+// says what to do about its servers.
+func (s *server) openNode(ctx context.Context) (err error) {
+	cfg := s.nodeConfig()
+	switch {
+	case s.cfg.redis != nil:
+		if cfg.redis, err = s.redisConfig(); err != nil {
+			return err
+		}
+	case !s.cfg.inMemory():
+		if err := fileaccess.CheckDataDir("--data", s.cfg.dir); err != nil {
+			return err
+		}
+	}
+	s.node, err = openNode(ctx, cfg, s.log)
+	switch {
+	case err == nil:
+		return nil
+	case s.cfg.redis != nil:
+		return s.cfg.redis.Explain("open", err)
+	}
+	return fileaccess.Placed("--data", err)
+}
+
+// nodeConfig returns the configuration in the node's words.
+func (s *server) nodeConfig() nodeConfig {
+	cfg := nodeConfig{
+		dir: s.cfg.dir, keep: s.cfg.keep, auditKeep: s.cfg.auditKeep,
+		listen: s.listener.Addr().(*net.TCPAddr).AddrPort(), collector: s.cfg.collectorAddr,
+		bodyLimit: s.cfg.bodyLimit, hosts: s.cfg.hosts, clientAddr: clientAddr(s.cfg.proxies), admitted: admitted,
+		allow: s.cfg.allow, deny: s.cfg.deny, private: s.cfg.private(),
+		slots: s.files.slots, maxIdle: s.files.idle, lease: s.cfg.lease, grace: s.cfg.grace,
+		breakerFailures: s.cfg.breakerFailures, breakerMax: s.cfg.breakerMax,
+		metrics: s.cfg.metrics, connections: func() int { return s.http.connections() },
+	}
+	if s.certs != nil {
+		cfg.certificate = s.certs.state
+	}
+	return cfg
+}
+
+// addr returns where the server listens.
+func (s *server) addr() net.Addr { return s.listener.Addr() }
+
+// durability returns what an accepted task survives.
+func (s *server) durability() string { return s.node.store.Durability() }
+
+// run serves until ctx ends, and then stops in an orderly way. An error means
+// that a part failed; then nothing is waited for, as it may not come.
+func (s *server) run(ctx context.Context) error {
+	working := context.WithoutCancel(ctx)
+	dispatching, stopDispatch := context.WithCancel(working)
+	defer stopDispatch()
+	dispatched, served := make(chan error, 1), make(chan error, 1)
+	go func() { dispatched <- s.node.deliver(dispatching) }()
+	go func() { served <- s.http.serve() }()
+	keeping, stopKeeping := context.WithCancel(working)
+	defer stopKeeping()
+	kept := s.keep(keeping)
+
+	select {
+	case <-ctx.Done():
+	case err := <-s.node.fatal:
+		return err
+	case err := <-served:
+		return fmt.Errorf("serve %s: %w", s.listener.Addr(), err)
+	case err := <-dispatched:
+		return s.node.failure(err)
+	}
+	s.log.Info("stopping: no more attempts are started", "grace", s.cfg.grace.String())
+	// First /readyz says no and each reply is its connection's last, so that
+	// balancers and clients go elsewhere. Until dispatch has ended the API answers
+	// nevertheless: a receiver may create its next task.
+	s.node.api.Stop()
+	s.http.leave()
+	stopDispatch()
+	s.node.release()
+	if err := <-dispatched; err != nil {
+		return s.node.failure(err)
+	}
+	did := s.node.stats()
+	s.log.Info("stopped", "delivered", did.Delivered, "failed", did.Failed, "deferred", did.Deferred, "refused", did.Refused,
+		"interrupted", did.Interrupted, "dead", did.Dead, "late_p50", did.Late.P50.String(), "late_p99", did.Late.P99.String())
+	return s.close(served, func() { stopKeeping(); kept() })
+}
+
+// keep starts the background work until ctx ends: the node's maintenance and the
+// look at the certificates. wait waits for both.
+func (s *server) keep(ctx context.Context) (wait func()) {
+	var working sync.WaitGroup
+	working.Go(func() { s.node.maintain(ctx) })
+	if s.certs != nil {
+		hangup := make(chan os.Signal, 1)
+		signal.Notify(hangup, syscall.SIGHUP)
+		working.Go(func() {
+			s.certs.watch(ctx, hangup)
+			signal.Stop(hangup)
+		})
+	}
+	return working.Wait
+}
+
+// close releases the parts in the opposite order of their start. ended receives
+// what serve returned.
+func (s *server) close(ended <-chan error, stopKeeping func()) error {
+	err := s.http.shutdown(ended)
+	stopKeeping()
+	return errors.Join(err, s.node.close())
+}

@@ -1,0 +1,29 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+
+	"github.com/foliot/foliot/internal/buildinfo"
+	"github.com/foliot/foliot/internal/telemetry/tracing"
+)
+
+// otlpHeaders is OpenTelemetry's own variable for what a collector wants to
+// see, such as a key: it is no flag, so that it is in no list of processes and in
+// no printed configuration.
+const otlpHeaders = "OTEL_EXPORTER_OTLP_HEADERS"
+
+// newTracer returns what the configuration asks for, nil for none.
+func newTracer(cfg serveConfig, log *slog.Logger) (*tracing.Tracer, error) {
+	if cfg.otlp == "" {
+		return nil, nil
+	}
+	headers, err := tracing.ParseHeaders(os.Getenv(otlpHeaders))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", otlpHeaders, err)
+	}
+	return tracing.New(tracing.Config{
+		Endpoint: cfg.otlp, Headers: headers, Ratio: cfg.sample, Version: buildinfo.Version(), Logger: log,
+	})
+}
