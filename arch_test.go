@@ -223,6 +223,10 @@ var layers = []layer{
 		why: "a URL and what is wrong with it: what a server does with its Redis is decided above",
 	},
 	{
+		path: "internal/servertest", may: []string{"internal/redact"},
+		why: "what tests of servers share knows no server, so that each of their packages can use it",
+	},
+	{
 		path: battery, may: []string{battery + "/harness", battery + "/scenario"}, tech: testTools,
 		why: "main reads the flags and runs the scenarios: what they do is theirs",
 	},
@@ -280,7 +284,7 @@ const battery = "test/battery"
 // the suite is there to be run.
 const stores = "internal/store/"
 
-var fakes = []string{"internal/store/memstore", "internal/store/storetest", "internal/redistest"}
+var fakes = []string{"internal/store/memstore", "internal/store/storetest", "internal/redistest", "internal/servertest"}
 
 // wiring lists the packages that may name stores: the binary, and what it is
 // made of.
@@ -291,7 +295,7 @@ var wiring = []string{"cmd/foliot", "internal/server/redisurl", "internal/fileac
 var shared = []string{"internal/store/codec", "internal/store/marks", "internal/store/redisstore/keyspace", "internal/store/redisstore/serverclock", "internal/store/redisstore/redisconn", "internal/store/redisstore/membership", "internal/store/redisstore/records", "internal/store/redisstore/lanes", "internal/store/redisstore/audit", "internal/store/redisstore/identity", "internal/store/redisstore/scrub"}
 
 // unlinked may be imported by tests alone.
-var unlinked = []string{"internal/dispatch/permittest", "internal/store/storetest", battery, "internal/redistest", "internal/original", "internal/prose"}
+var unlinked = []string{"internal/servertest", "internal/dispatch/permittest", "internal/store/storetest", battery, "internal/redistest", "internal/original", "internal/prose"}
 
 // pkg is what `go list -json` says about a package, and what check needs.
 type pkg struct {

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -78,9 +79,9 @@ func newStoreless(t *testing.T) (url string, asked *atomic.Int64) {
 
 func TestTheOtherSchemeIsAdvised(t *testing.T) {
 	data := t.TempDir()
-	ca := newAuthority(t)
+	ca := servertest.NewAuthority(t)
 	cert, key := filepath.Join(data, "crt"), filepath.Join(data, "key")
-	certPEM, keyPEM := ca.leaf(time.Time{})
+	certPEM, keyPEM := ca.Leaf(time.Time{})
 	for file, text := range map[string][]byte{cert: certPEM, key: keyPEM} {
 		if err := os.WriteFile(file, text, 0o600); err != nil {
 			t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -19,14 +20,14 @@ func clockTasks(p *process, url string) {
 	p.must("add", url, "--in", "1h", "--name", "done")
 	p.must("cancel", "done")
 	p.must("add", "http://127.0.0.1:9/", "--in", "0s", "--name", "retried", "--max-age", "30m", "--min-backoff", "25m", "--max-backoff", "25m")
-	eventually(p.t, "the first attempt has failed", func() bool { return len(p.task("retried").Attempts) == 1 })
+	servertest.Eventually(p.t, "the first attempt has failed", func() bool { return len(p.task("retried").Attempts) == 1 })
 }
 
 // wantClockTasks checks that none of clockTasks has ended.
 func wantClockTasks(p *process) {
 	p.t.Helper()
 	p.foliot("run", "retried") // refused if the retry is due by the new time, and under way
-	eventually(p.t, "the second attempt has failed", func() bool { return len(p.task("retried").Attempts) > 1 })
+	servertest.Eventually(p.t, "the second attempt has failed", func() bool { return len(p.task("retried").Attempts) > 1 })
 	if got := p.task("retried"); got.State != "scheduled" {
 		p.t.Errorf("a task that is tried again is %s (%s)", got.State, got.Reason)
 	}
@@ -71,14 +72,14 @@ func TestNothingEndsOrIsSentTwiceWhenAPromotedReplicasClockIsAhead(t *testing.T)
 // just died: its attempts are taken back by the old time, which shows that leases are looked at.
 func clockGoesAhead(t *testing.T, url, lease string, goAhead func()) {
 	const attempts = 8
-	hook := newHook(t)
+	hook := servertest.NewReceiver(t)
 	seen := map[string]int{}
 	add := func(p *process, prefix string) {
 		for i := range attempts {
 			p.must("add", hook.URL, "--in", "0s", "--name", fmt.Sprint(prefix, i), "--timeout", "2m")
 		}
 		for range attempts {
-			seen[hook.next(t)]++
+			seen[hook.Next(t)]++
 		}
 	}
 	dies := redisNode(t, url, "--node", "dies", "--lease", "5s")
@@ -86,11 +87,11 @@ func clockGoesAhead(t *testing.T, url, lease string, goAhead func()) {
 	nodes := []*process{redisNode(t, url, "--node", "a", "--lease", lease), redisNode(t, url, "--node", "b", "--lease", lease)}
 	a := nodes[0]
 	a.must("cluster", "drain", "dies")
-	eventually(t, "the drained server has no shards", func() bool { return !strings.Contains(a.must("cluster", "shards"), "dies") })
+	servertest.Eventually(t, "the drained server has no shards", func() bool { return !strings.Contains(a.must("cluster", "shards"), "dies") })
 	add(a, "t")
 	clockTasks(a, hook.URL)
 	for _, p := range nodes {
-		eventually(t, "the server knows of the pause", func() bool { return strings.Contains(p.must("queue", "get", "paused", "-o", "json"), `"paused":true`) })
+		servertest.Eventually(t, "the server knows of the pause", func() bool { return strings.Contains(p.must("queue", "get", "paused", "-o", "json"), `"paused":true`) })
 	}
 	dies.kill()
 	goAhead()
@@ -99,9 +100,9 @@ func clockGoesAhead(t *testing.T, url, lease string, goAhead func()) {
 	}
 	late := redisNode(t, url, "--node", "late", "--lease", lease)
 	for range attempts {
-		seen[hook.next(t)]++
+		seen[hook.Next(t)]++
 	}
-	hook.release()
+	hook.Release()
 	for i := range attempts {
 		late.must("get", fmt.Sprint("t", i), "--wait")
 	}
@@ -121,10 +122,10 @@ func clockGoesAhead(t *testing.T, url, lease string, goAhead func()) {
 }
 
 // drained returns the names of the callbacks that have come by now.
-func drained(h *hook) (names []string) {
+func drained(h *servertest.Receiver) (names []string) {
 	for {
 		select {
-		case name := <-h.arrived:
+		case name := <-h.Arrived:
 			names = append(names, name)
 		default:
 			return names
@@ -133,8 +134,8 @@ func drained(h *hook) (names []string) {
 }
 
 func TestNothingEndsWhenTheClockOfTheMachineIsAheadForAMoment(t *testing.T) {
-	hook := newHook(t)
-	hook.release()
+	hook := servertest.NewReceiver(t)
+	hook.Release()
 	var ahead atomic.Int64
 	cfg := testConfig()
 	cfg.dir, cfg.keep.KeepFinished = t.TempDir(), time.Hour

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/foliot/foliot/internal/servertest"
 )
 
 // completed returns what complete offers for a command line up to the cursor.
@@ -110,8 +112,8 @@ func asFoliot(t *testing.T, shell string) string {
 func shellWords(t *testing.T, shell, script string, args ...string) []string {
 	t.Helper()
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, "cert.pem"), nil)
-	write(t, filepath.Join(dir, "two words.pem"), nil)
+	servertest.WriteFile(t, filepath.Join(dir, "cert.pem"), nil)
+	servertest.WriteFile(t, filepath.Join(dir, "two words.pem"), nil)
 	if err := os.Mkdir(filepath.Join(dir, "certs"), 0o700); err != nil {
 		t.Fatal(err)
 	}

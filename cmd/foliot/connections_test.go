@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/foliot/foliot/internal/servertest"
 )
 
 // pipes is a listener whose connections stay within this process, so that time
@@ -293,13 +295,13 @@ func TestWhoWasNotLetInKeepsNobodyOut(t *testing.T) {
 }
 
 func TestAServerThatStopsSaysGoodbyeOverHTTP2(t *testing.T) {
-	a := newAuthority(t)
-	n := secureNode(t, a, nil)
+	a := servertest.NewAuthority(t)
+	n := newSecureServer(t, a, slog.New(slog.DiscardHandler), "")
 	client := secureClient(t, a, func(c *tls.Config) {})
 	reused := func() (again bool) {
 		t.Helper()
 		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) { again = i.Reused }})
-		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+n.listener.Addr().String()+"/healthz", nil)
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+n.addr+"/healthz", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -317,9 +319,9 @@ func TestAServerThatStopsSaysGoodbyeOverHTTP2(t *testing.T) {
 	if !reused() {
 		t.Fatal("connections are not kept: the test proves nothing")
 	}
-	n.http.leave()
+	n.leave()
 	reused() // is told
-	for deadline := time.Now().Add(testPatience); reused(); {
+	for deadline := time.Now().Add(servertest.Patience); reused(); {
 		if time.Now().After(deadline) {
 			t.Fatal("the connection goes on")
 		}

@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/foliot/foliot/internal/servertest"
 )
 
 // crowd is how many connections stand idle beside the busy ones. 10,000 of them
@@ -94,7 +96,7 @@ func TestIdleConnectionsAreClosedAndBusyOnesLiveOn(t *testing.T) {
 	began := time.Now()
 	t.Logf("%d idle connections take %d bytes each", len(idle), (p.resident()-before)/int64(len(idle)))
 	for i, c := range idle {
-		_ = c.SetReadDeadline(time.Now().Add(testPatience))
+		_ = c.SetReadDeadline(time.Now().Add(servertest.Patience))
 		if _, err := c.read.ReadByte(); err != io.EOF {
 			t.Fatalf("idle connection %d: %v, want its end", i, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -19,8 +20,8 @@ func deadTask(queue, name string) *task.Task {
 
 func TestADeathIsLoggedWithItsReason(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		j := newJournal()
-		d := deaths{log: j.log()}
+		j := servertest.NewJournal()
+		d := deaths{log: j.Logger()}
 		d.note(deadTask("mail", "order-42"))
 		alive := deadTask("mail", "alive")
 		alive.State = task.Scheduled
@@ -41,8 +42,8 @@ func TestADeathIsLoggedWithItsReason(t *testing.T) {
 
 func TestManyDeathsFillNoLogAndNoneIsLeftOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		j := newJournal()
-		d := deaths{log: j.log()}
+		j := servertest.NewJournal()
+		d := deaths{log: j.Logger()}
 		for i := range 1000 {
 			d.note(deadTask("mail", fmt.Sprint("mail-", i)))
 		}

@@ -8,14 +8,16 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/foliot/foliot/internal/servertest"
 )
 
 // While attempts end, a server that stops says on every reply that it is the
 // connection's last, takes new connections, and is not ready.
 func TestAServerThatStopsAnswersUntilItsAttemptsHaveEnded(t *testing.T) {
-	hook := newHook(t)
+	hook := servertest.NewReceiver(t)
 	cfg := testConfig()
-	cfg.grace = testPatience
+	cfg.grace = servertest.Patience
 	n, err := openServer(t.Context(), cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +41,7 @@ func TestAServerThatStopsAnswersUntilItsAttemptsHaveEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	reply.Body.Close()
-	hook.next(t)
+	hook.Next(t)
 	if reply := get(kept, "/readyz"); reply.StatusCode != http.StatusOK || reply.Close {
 		t.Errorf("before: %s, close: %v", reply.Status, reply.Close)
 	}
@@ -69,7 +71,7 @@ func TestAServerThatStopsAnswersUntilItsAttemptsHaveEnded(t *testing.T) {
 		t.Fatalf("it ended before its attempt: %v", err)
 	default:
 	}
-	hook.release()
+	hook.Release()
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
@@ -79,20 +81,20 @@ func TestAServerThatStopsAnswersUntilItsAttemptsHaveEnded(t *testing.T) {
 }
 
 func TestSIGHUPHasAServerReadItsCertificateAgain(t *testing.T) {
-	a := newAuthority(t)
-	files := a.files(inAYear())
+	a := servertest.NewAuthority(t)
+	files := a.Files(servertest.InAYear())
 	ca := filepath.Join(t.TempDir(), "ca.pem")
-	write(t, ca, pemOf("CERTIFICATE", a.cert.Raw))
-	p := serveProcess(t, "--listen", anyPort, "--store", "memory:", "--tls-cert", files.cert, "--tls-key", files.key)
+	servertest.WriteFile(t, ca, servertest.PEM("CERTIFICATE", a.Cert.Raw))
+	p := serveProcess(t, "--listen", anyPort, "--store", "memory:", "--tls-cert", files.Cert, "--tls-key", files.Key)
 	if !strings.HasPrefix(p.url, "https://") {
 		t.Errorf("it listens on %s", p.url)
 	}
 	p.must("ls", "--ca-cert", ca)
-	write(t, files.key, []byte("half a key"))
+	servertest.WriteFile(t, files.Key, []byte("half a key"))
 	p.signal(syscall.SIGHUP)
 	p.await("level=ERROR")
 	p.must("ls", "--ca-cert", ca)
-	a.renew(files, inAYear())
+	a.Renew(files, servertest.InAYear())
 	p.signal(syscall.SIGHUP)
 	p.await("TLS has read its files again")
 	p.must("ls", "--ca-cert", ca)

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/foliot/foliot/internal/servertest"
 )
 
 // testConfig is a server in memory, on any port.
@@ -93,7 +95,7 @@ func TestAClientThatReadsNoReplyIsLetGo(t *testing.T) {
 	fmt.Fprint(conn, "GET /v1/tasks?include=body&limit=1000 HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	select {
 	case <-closed:
-	case <-time.After(testPatience):
+	case <-time.After(servertest.Patience):
 		t.Error("the server still holds the reply")
 	}
 }

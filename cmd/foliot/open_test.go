@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/internal/redact"
+	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -50,7 +51,8 @@ func TestTheFirstTokenOfADirectoryIsAnOperators(t *testing.T) {
 func TestAServerIsReachedByOthersOnlyWithTokensAndNotInTheClear(t *testing.T) {
 	bare, secured := filepath.Join(t.TempDir(), "bare"), filepath.Join(t.TempDir(), "secured")
 	makeToken(t, secured)
-	files := newAuthority(t).files(inAYear())
+	written := servertest.NewAuthority(t).Files(servertest.InAYear())
+	files := tlsFiles{cert: written.Cert, key: written.Key}
 	proxies := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
 	for _, c := range []struct {
 		name    string
@@ -165,7 +167,7 @@ func TestAccessAndAuditLogSayWhoAskedForWhat(t *testing.T) {
 	cfg := testConfig()
 	cfg.dir = dir
 	cfg.proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
-	log := newJournal()
+	log := servertest.NewJournal()
 	n := runNodeWith(t, cfg, redact.NewLogger(log, "json", "debug"), nil)
 	r, err := http.NewRequest("POST", "http://"+n.listener.Addr().String()+"/v1/queues/mail/pause", nil)
 	if err != nil {
@@ -178,7 +180,7 @@ func TestAccessAndAuditLogSayWhoAskedForWhat(t *testing.T) {
 		t.Fatal(err)
 	}
 	reply.Body.Close()
-	log.await(t, `"msg":"request"`)
+	log.Await(t, `"msg":"request"`)
 	var line struct {
 		Level, Msg, Method, Route, Remote, Namespace string
 		Status                                       int

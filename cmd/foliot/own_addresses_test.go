@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/webhook"
 )
 
@@ -120,8 +121,8 @@ func TestAServerOnAllAddressesTellsTheOthersEachOfThem(t *testing.T) {
 
 // TestAServerThatCannotReadItsAddressesSaysSo: a sandbox may keep it from that.
 func TestAServerThatCannotReadItsAddressesSaysSo(t *testing.T) {
-	j := newJournal()
-	o := newOwnAddresses(j.log(), nil, func() []string { return []string{"127.0.0.1:6379"} })
+	j := servertest.NewJournal()
+	o := newOwnAddresses(j.Logger(), nil, func() []string { return []string{"127.0.0.1:6379"} })
 	now, refused := time.Unix(1_800_000_000, 0), errors.New("address family not supported by protocol")
 	for i, is := range []error{refused, refused, nil, refused} {
 		o.machine = func() ([]netip.Addr, error) { return nil, is }
@@ -165,12 +166,12 @@ func TestNoTaskReachesAPartOfTheServer(t *testing.T) {
 	replica := redistest.NewReplica(t, r.Addr)
 	collector := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer collector.Close()
-	hook := newHook(t)
-	hook.release()
+	hook := servertest.NewReceiver(t)
+	hook.Release()
 	args := []string{"--egress-allow", "0.0.0.0/0", "--egress-allow", "::/0", "--otlp-endpoint", collector.URL}
 	a := redisNode(t, "redis://"+r.Addr, args...)
 	b := redisNode(t, "redis://"+strings.Replace(r.Addr, "127.0.0.1", "localhost", 1), args...)
-	until := time.Now().Add(testPatience)
+	until := time.Now().Add(servertest.Patience)
 	for _, c := range []struct{ name, addr string }{
 		{"store", r.Addr}, {"replica", replica.Addr}, {"collector", strings.TrimPrefix(collector.URL, "http://")},
 		{"api-a", strings.TrimPrefix(a.url, "http://")}, {"api-b", strings.TrimPrefix(b.url, "http://")},
@@ -196,7 +197,7 @@ func TestNoTaskReachesAPartOfTheServer(t *testing.T) {
 		}
 	}
 	a.must("add", hook.URL, "--in", "0s", "--name", "elsewhere")
-	if name := hook.next(t); name != "elsewhere" {
+	if name := hook.Next(t); name != "elsewhere" {
 		t.Errorf("%q arrived", name)
 	}
 }

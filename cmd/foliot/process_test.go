@@ -5,22 +5,16 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/wire"
 )
-
-// testPatience bounds every wait for another process; it is never reached
-// unless something is broken.
-const testPatience = 30 * time.Second
 
 // process is a foliot server in a process of its own.
 type process struct {
@@ -74,7 +68,7 @@ func foliotCommand(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// await reads the log up to a line that contains text.
+// Await reads the log up to a line that contains text.
 func (p *process) await(text string) {
 	p.t.Helper()
 	for {
@@ -99,7 +93,7 @@ func (p *process) signal(s os.Signal) {
 // exit waits for the process's end and returns its code, and the rest of its log.
 func (p *process) exit() (code int, log string) {
 	p.t.Helper()
-	late := time.AfterFunc(testPatience, p.killNow)
+	late := time.AfterFunc(servertest.Patience, p.killNow)
 	defer late.Stop()
 	rest, _ := io.ReadAll(p.stderr) // up to its end, whatever that is
 	err := p.cmd.Wait()
@@ -143,41 +137,6 @@ func (p *process) task(name string) (t wire.Task) {
 		p.t.Fatal(err)
 	}
 	return t
-}
-
-// hook is a receiver whose answers the test holds back.
-type hook struct {
-	*httptest.Server
-	arrived chan string // names, as they come
-	release func()      // lets every callback be answered, from now on
-}
-
-func newHook(t *testing.T) *hook {
-	t.Helper()
-	open := make(chan struct{})
-	h := &hook{arrived: make(chan string, 1024), release: sync.OnceFunc(func() { close(open) })}
-	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h.arrived <- r.Header.Get("Foliot-Task")
-		select {
-		case <-open:
-		case <-r.Context().Done():
-		}
-	}))
-	t.Cleanup(h.Close)
-	t.Cleanup(h.release)
-	return h
-}
-
-// next returns the name of the next callback.
-func (h *hook) next(t *testing.T) string {
-	t.Helper()
-	select {
-	case name := <-h.arrived:
-		return name
-	case <-time.After(testPatience):
-		t.Fatal("no callback came")
-		return ""
-	}
 }
 
 var terminate os.Signal = syscall.SIGTERM

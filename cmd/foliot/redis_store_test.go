@@ -15,6 +15,7 @@ import (
 
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/server/redisurl"
+	"github.com/foliot/foliot/internal/servertest"
 )
 
 // redisNode starts a server on a Redis.
@@ -24,8 +25,8 @@ func redisNode(t *testing.T, url string, more ...string) *process {
 }
 
 func TestTasksInRedisOutliveTheServer(t *testing.T) {
-	r, hook := redistest.New(t), newHook(t)
-	hook.release()
+	r, hook := redistest.New(t), servertest.NewReceiver(t)
+	hook.Release()
 	url := "redis://" + r.Addr
 	p := redisNode(t, url)
 	p.must("add", hook.URL, "--in", "300ms", "--name", "soon")
@@ -33,7 +34,7 @@ func TestTasksInRedisOutliveTheServer(t *testing.T) {
 	p.must("add", hook.URL, "--in", "1s", "--name", "cancelled")
 	p.must("add", hook.URL, "--in", "1h", "--name", "far")
 	p.must("cancel", "cancelled")
-	if name := hook.next(t); name != "soon" {
+	if name := hook.Next(t); name != "soon" {
 		t.Errorf("%q arrived", name)
 	}
 	if out := p.must("get", "soon", "--wait", "-o", "json"); !strings.Contains(out, `"delivered"`) {
@@ -48,7 +49,7 @@ func TestTasksInRedisOutliveTheServer(t *testing.T) {
 	}
 
 	p = redisNode(t, url)
-	if name := hook.next(t); name != "later" {
+	if name := hook.Next(t); name != "later" {
 		t.Errorf("%q arrived", name)
 	}
 	for name, state := range map[string]string{"soon": "delivered", "cancelled": "cancelled", "far": "scheduled"} {
@@ -59,8 +60,8 @@ func TestTasksInRedisOutliveTheServer(t *testing.T) {
 }
 
 func TestAServerThatStopsLeavesItsTasksToTheOtherAtOnce(t *testing.T) {
-	r, hook := redistest.New(t), newHook(t)
-	hook.release()
+	r, hook := redistest.New(t), servertest.NewReceiver(t)
+	hook.Release()
 	url := "redis://" + r.Addr
 	servers := []*process{redisNode(t, url), redisNode(t, url)}
 	const tasks = 40
@@ -73,7 +74,7 @@ func TestAServerThatStopsLeavesItsTasksToTheOtherAtOnce(t *testing.T) {
 	}
 	seen := map[string]int{}
 	for range tasks {
-		seen[hook.next(t)]++
+		seen[hook.Next(t)]++
 	}
 	var latest int64
 	for i := range tasks {
@@ -93,21 +94,21 @@ func TestAnAttemptOfAKilledServerIsMadeAgainOnRedis(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it waits for the end of a lease")
 	}
-	r, hook := redistest.New(t), newHook(t)
+	r, hook := redistest.New(t), servertest.NewReceiver(t)
 	p := redisNode(t, "redis://"+r.Addr)
 	p.must("add", hook.URL, "--in", "0s", "--name", "begun")
-	hook.next(t)
+	hook.Next(t)
 	p.kill()
-	hook.release()
+	hook.Release()
 	redisNode(t, "redis://"+r.Addr)
-	if name := hook.next(t); name != "begun" {
+	if name := hook.Next(t); name != "begun" {
 		t.Errorf("%q arrived", name)
 	}
 }
 
 func TestTheServerGoesOnWhenRedisComesBack(t *testing.T) {
-	r, hook := redistest.New(t, "--appendfsync", "always"), newHook(t)
-	hook.release()
+	r, hook := redistest.New(t, "--appendfsync", "always"), servertest.NewReceiver(t)
+	hook.Release()
 	p := redisNode(t, "redis://"+r.Addr)
 	p.must("add", hook.URL, "--in", "1s", "--name", "a")
 	r.Kill()
@@ -121,11 +122,11 @@ func TestTheServerGoesOnWhenRedisComesBack(t *testing.T) {
 	if err := r.Restart(); err != nil {
 		t.Fatal(err)
 	}
-	if name := hook.next(t); name != "a" {
+	if name := hook.Next(t); name != "a" {
 		t.Errorf("%q arrived", name)
 	}
 	p.must("add", hook.URL, "--in", "0s", "--name", "c")
-	if name := hook.next(t); name != "c" {
+	if name := hook.Next(t); name != "c" {
 		t.Errorf("%q arrived", name)
 	}
 }
@@ -225,43 +226,43 @@ func TestSentinelsAreAskedForTheMaster(t *testing.T) {
 }
 
 func TestAClusterIsNamedByOneOfItsServers(t *testing.T) {
-	c, hook := redistest.NewCluster(t, 3, 0), newHook(t)
-	hook.release()
+	c, hook := redistest.NewCluster(t, 3, 0), servertest.NewReceiver(t)
+	hook.Release()
 	p := redisNode(t, "redis+cluster://"+c.Addrs()[0])
 	for i := range 10 {
 		p.must("add", hook.URL, "--in", "100ms", "--name", fmt.Sprint(i))
 	}
 	for range 10 {
-		hook.next(t)
+		hook.Next(t)
 	}
 }
 
 func TestRedisIsSpokenToOverTLSAsAnACLUser(t *testing.T) {
-	a := newAuthority(t)
-	f := a.files(inAYear())
-	f.clientCA = filepath.Join(t.TempDir(), "ca.pem")
-	write(t, f.clientCA, pemOf("CERTIFICATE", a.cert.Raw))
+	a := servertest.NewAuthority(t)
+	f := a.Files(servertest.InAYear())
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	servertest.WriteFile(t, ca, servertest.PEM("CERTIFICATE", a.Cert.Raw))
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	port := l.Addr().(*net.TCPAddr).Port
 	l.Close()
-	r := redistest.New(t, "--tls-port", strconv.Itoa(port), "--tls-cert-file", f.cert, "--tls-key-file", f.key, "--tls-ca-cert-file", f.clientCA, "--tls-auth-clients", "yes")
+	r := redistest.New(t, "--tls-port", strconv.Itoa(port), "--tls-cert-file", f.Cert, "--tls-key-file", f.Key, "--tls-ca-cert-file", ca, "--tls-auth-clients", "yes")
 	rule := strings.Fields(aclRule(t))
 	if reply, err := redistest.Command(t.Context(), r.Addr, rule...); reply != "+OK" {
 		t.Fatal(reply, err)
 	}
 	addr := "127.0.0.1:" + strconv.Itoa(port)
-	store := fmt.Sprintf("rediss://foliot:PASSWORD@%s?ca=%s&cert=%s&key=%s", addr, f.clientCA, f.cert, f.key)
-	hook := newHook(t)
-	hook.release()
+	store := fmt.Sprintf("rediss://foliot:PASSWORD@%s?ca=%s&cert=%s&key=%s", addr, ca, f.Cert, f.Key)
+	hook := servertest.NewReceiver(t)
+	hook.Release()
 	p := redisNode(t, store)
 	p.must("add", hook.URL, "--in", "0s", "--name", "a")
-	if name := hook.next(t); name != "a" {
+	if name := hook.Next(t); name != "a" {
 		t.Errorf("%q arrived", name)
 	}
-	eventually(t, "it listens to the others", func() bool {
+	servertest.Eventually(t, "it listens to the others", func() bool {
 		channels, _ := redistest.Command(t.Context(), r.Addr, "PUBSUB", "SHARDCHANNELS", "foliot:*")
 		return strings.HasPrefix(channels, "*") && channels != "*0"
 	})

@@ -6,14 +6,15 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/dispatch"
+	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/task"
 )
 
 // TestATenantCannotFillTheLogWithRefusals: a task without a due time in the future is
 // refused as fast as it is made.
 func TestATenantCannotFillTheLogWithRefusals(t *testing.T) {
-	j := newJournal()
-	r := refusals{log: j.log()}
+	j := servertest.NewJournal()
+	r := refusals{log: j.Logger()}
 	refused := dispatch.Event{
 		Claimed: &task.Task{Namespace: "acme", Name: "a"},
 		Outcome: task.Outcome{Verdict: task.Refusal, Reason: task.ReasonEgressDenied, Error: task.EgressRefused, Detail: "10.1.2.3:80 is a private address"},

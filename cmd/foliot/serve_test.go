@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -94,8 +95,8 @@ func tryIt(t *testing.T, url string) {
 }
 
 func TestATaskIsDeliveredWhileAddWaits(t *testing.T) {
-	hook := newHook(t)
-	hook.release()
+	hook := servertest.NewReceiver(t)
+	hook.Release()
 	p := serveProcess(t, "--listen", anyPort, "--data", t.TempDir())
 	out := p.must("add", hook.URL+"/hello", "--in", "10ms", "--name", "a", "--wait", "-o", "json")
 	var done wire.Task
@@ -112,15 +113,15 @@ func TestATaskIsDeliveredWhileAddWaits(t *testing.T) {
 }
 
 func TestSIGTERMLetsARunningAttemptEnd(t *testing.T) {
-	hook, dir := newHook(t), t.TempDir()
+	hook, dir := servertest.NewReceiver(t), t.TempDir()
 	p := serveProcess(t, "--listen", anyPort, "--data", dir)
 	p.must("add", hook.URL, "--in", "0s", "--name", "running")
-	hook.next(t)
+	hook.Next(t)
 	p.must("add", hook.URL, "--in", "1h", "--name", "waiting")
 	p.signal(terminate)
 	p.await("stopping")
 	p.must("add", hook.URL, "--in", "1h", "--name", "late") // a receiver may still create its next task
-	hook.release()
+	hook.Release()
 	if code, log := p.exit(); code != exitOK {
 		t.Fatalf("it ended with %d:\n%s", code, log)
 	}
@@ -133,29 +134,29 @@ func TestSIGTERMLetsARunningAttemptEnd(t *testing.T) {
 }
 
 func TestAnAttemptThatOutlivesTheGraceIsMadeAgain(t *testing.T) {
-	hook, dir := newHook(t), t.TempDir()
+	hook, dir := servertest.NewReceiver(t), t.TempDir()
 	p := serveProcess(t, "--listen", anyPort, "--data", dir, "--grace", "50ms")
 	p.must("add", hook.URL, "--in", "0s", "--name", "slow")
-	hook.next(t)
+	hook.Next(t)
 	p.signal(terminate)
 	if code, log := p.exit(); code != exitOK {
 		t.Fatalf("it ended with %d:\n%s", code, log)
 	}
 	again := serveProcess(t, "--listen", anyPort, "--data", dir)
-	if name := hook.next(t); name != "slow" {
+	if name := hook.Next(t); name != "slow" {
 		t.Errorf("%q arrived", name)
 	}
-	hook.release()
+	hook.Release()
 	if _, _, code := again.foliot("get", "slow", "--wait"); code != exitOK {
 		t.Errorf("the task did not end delivered: get --wait ended with %d", code)
 	}
 }
 
 func TestASecondSignalStopsAtOnce(t *testing.T) {
-	hook := newHook(t)
+	hook := servertest.NewReceiver(t)
 	p := serveProcess(t, "--listen", anyPort, "--data", t.TempDir(), "--grace", "1h")
 	p.must("add", hook.URL, "--in", "0s")
-	hook.next(t)
+	hook.Next(t)
 	p.signal(terminate)
 	p.await("stopping")
 	second := time.AfterFunc(sameSignal+10*time.Millisecond, func() { _ = p.cmd.Process.Signal(os.Interrupt) })
@@ -166,7 +167,7 @@ func TestASecondSignalStopsAtOnce(t *testing.T) {
 }
 
 func TestWhatWasAcceptedIsDeliveredAfterAKill(t *testing.T) {
-	hook, dir := newHook(t), t.TempDir()
+	hook, dir := servertest.NewReceiver(t), t.TempDir()
 	p := serveProcess(t, "--listen", anyPort, "--data", dir)
 	want := map[string]bool{}
 	for i := range 50 {
@@ -175,25 +176,25 @@ func TestWhatWasAcceptedIsDeliveredAfterAKill(t *testing.T) {
 		want[name] = true
 	}
 	p.kill()
-	hook.release()
+	hook.Release()
 	serveProcess(t, "--listen", anyPort, "--data", dir)
 	for len(want) > 0 {
-		delete(want, hook.next(t))
+		delete(want, hook.Next(t))
 	}
 }
 
 func TestAddWaitOutlivesARestart(t *testing.T) {
-	hook, dir := newHook(t), t.TempDir()
+	hook, dir := servertest.NewReceiver(t), t.TempDir()
 	p := serveProcess(t, "--listen", anyPort, "--data", dir)
 	addr := strings.TrimPrefix(p.url, "http://")
 	waiting := start(t, "add", hook.URL, "--in", "0s", "--name", "a", "--wait", "--server", p.url)
 	waiting.line(t, waiting.stdout) // "created"
-	hook.next(t)
+	hook.Next(t)
 	p.kill()
 	if got := waiting.line(t, waiting.stderr); !strings.Contains(got, "still waiting for a") {
 		t.Errorf("while the server is away it says %q", got)
 	}
-	hook.release()
+	hook.Release()
 	serveProcess(t, "--listen", addr, "--data", dir)
 	if got := waiting.line(t, waiting.stdout); !strings.HasPrefix(got, "delivered: attempt ") || !strings.Contains(got, "status 200") {
 		t.Errorf("it printed %q", got)
@@ -314,8 +315,8 @@ func TestATaskCannotCallTheServerItself(t *testing.T) {
 }
 
 func TestLoopbackIsClosedToTasksWhenOthersMayCreateThem(t *testing.T) {
-	hook := newHook(t)
-	hook.release()
+	hook := servertest.NewReceiver(t)
+	hook.Release()
 	for _, c := range []struct {
 		args []string
 		code int

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/store/memstore"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/webhook"
@@ -130,8 +131,8 @@ func TestASecretOfAQueueSignsItsCallbacksAlone(t *testing.T) {
 }
 
 func TestLoopbackClosesToTasksWithTheFirstToken(t *testing.T) {
-	hook := newHook(t)
-	hook.release()
+	hook := servertest.NewReceiver(t)
+	hook.Release()
 	b, url := startServer(t)
 	asked := `{"delay":"0s","retry":{"max_attempts":1},"http":{"url":"` + hook.URL + `/x"}}`
 	ends := func(token string) wire.Task {

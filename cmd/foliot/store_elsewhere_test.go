@@ -5,13 +5,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/foliot/foliot/internal/servertest"
 )
 
 // Beside a Redis, what is written into a directory nobody reads.
 func TestADirectoryThatNoServerReadsIsNotWritten(t *testing.T) {
 	t.Chdir(t.TempDir())
 	file := filepath.Join(t.TempDir(), "foliot.yaml")
-	write(t, file, []byte("store: redis+cluster://:sesame@a:7000,b:7001\n"))
+	servertest.WriteFile(t, file, []byte("store: redis+cluster://:sesame@a:7000,b:7001\n"))
 	commands := map[string]string{
 		"token create --data dir --for operator --scope admin": "foliot token create --for operator --scope admin",
 		"restore backup.tar --data dir":                        "foliot import",

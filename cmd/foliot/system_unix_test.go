@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -67,8 +68,8 @@ func TestFilesThatOthersMayReadOrWriteAreRefused(t *testing.T) {
 	if err := os.Symlink(file("open.yaml", "log-level: error\n", 0o666), filepath.Join(dir, "link.yaml")); err != nil {
 		t.Fatal(err)
 	}
-	tls := newAuthority(t).files(time.Now().Add(time.Hour))
-	if err := os.Chmod(tls.key, 0o644); err != nil {
+	tls := servertest.NewAuthority(t).Files(time.Now().Add(time.Hour))
+	if err := os.Chmod(tls.Key, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	_, token := task.MintToken()
@@ -77,7 +78,7 @@ func TestFilesThatOthersMayReadOrWriteAreRefused(t *testing.T) {
 		{"token create --data " + data, data, "0750", "chmod 700 "},
 		{"serve --store memory: --config " + dir + "/link.yaml", "link.yaml", "0666", "chmod go-w "},
 		{"serve --config " + file("a.yaml", "store: redis://foliot:secret@127.0.0.1:1\n", 0o644), "a.yaml", "0644", "chmod 6"},
-		{"serve --store memory: --listen 127.0.0.1:0 --tls-cert " + tls.cert + " --tls-key " + tls.key, tls.key, "0644", "chmod 6"},
+		{"serve --store memory: --listen 127.0.0.1:0 --tls-cert " + tls.Cert + " --tls-key " + tls.Key, tls.Key, "0644", "chmod 6"},
 		{"ls --token-file " + file("token", token, 0o644), "token", "0644", "chmod 6"},
 		{"ls --ca-cert " + file("ca.pem", "x", 0o666), "ca.pem", "0666", "chmod go-w "},
 		{"listen --verify @" + file("secret", task.MintSecret(), 0o604), "secret", "0604", "chmod 6"},

@@ -15,10 +15,10 @@ import (
 	"testing"
 	"time"
 
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
-	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
-
+	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/store/pebblestore"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -52,8 +52,8 @@ func (p *process) fetch(path string) (status int, body string) {
 }
 
 func TestMetricsTellWhatBecameOfTasks(t *testing.T) {
-	hook := newHook(t)
-	hook.release()
+	hook := servertest.NewReceiver(t)
+	hook.Release()
 	p := serveProcess(t, "--listen", anyPort, "--data", t.TempDir())
 	p.must("add", hook.URL, "--in", "10ms", "--wait")
 	p.must("add", hook.URL, "--in", "1h")
@@ -90,10 +90,10 @@ func TestMetricsTellWhatBecameOfTasks(t *testing.T) {
 }
 
 func TestALeaseThatACrashLeftIsCounted(t *testing.T) {
-	hook, dir := newHook(t), t.TempDir()
+	hook, dir := servertest.NewReceiver(t), t.TempDir()
 	p := serveProcess(t, "--listen", anyPort, "--data", dir)
 	p.must("add", hook.URL, "--in", "0s", "--name", "cut-off")
-	hook.next(t)
+	hook.Next(t)
 	p.must("add", hook.URL, "--in", "1h") // synced after the claim
 	p.kill()
 	again := serveProcess(t, "--listen", anyPort, "--data", dir)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -20,17 +21,6 @@ func (n *server) put(t *testing.T, name, body string) {
 	r.Header.Set("Content-Type", "application/json")
 	if n.node.api.ServeHTTP(w, r); w.Code != 201 {
 		t.Fatal(w.Body)
-	}
-}
-
-// eventually looks until something holds.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(testPatience); !holds(); {
-		if time.Now().After(deadline) {
-			t.Fatalf("never: %s", what)
-		}
-		time.Sleep(5 * time.Millisecond)
 	}
 }
 
@@ -85,22 +75,24 @@ func TestTheBreakerIsAsConfigured(t *testing.T) {
 		cfg.breakerFailures, cfg.breakerMax = c.failures, time.Hour
 		n := runNodeWith(t, cfg, slog.New(slog.DiscardHandler), nil)
 		n.put(t, "a", `{"delay": "0s", "http": {"url": "http://127.0.0.1:1/"}, "retry": {"min_backoff": "1ms", "max_backoff": "1ms"}}`)
-		eventually(t, "a few failures", func() bool { return n.node.stats().Failed > uint64(12*(1-c.failures)) })
-		eventually(t, "the breaker's state", func() bool { return (n.node.stats().Breakers > 0) == c.opens })
+		servertest.Eventually(t, "a few failures", func() bool { return n.node.stats().Failed > uint64(12*(1-c.failures)) })
+		servertest.Eventually(t, "the breaker's state", func() bool { return (n.node.stats().Breakers > 0) == c.opens })
 	}
 }
 
 func TestTheServersLogSaysWhatDiedAndWhichBreakerOpened(t *testing.T) {
-	cfg, j := testConfig(), newJournal()
+	cfg, j := testConfig(), servertest.NewJournal()
 	cfg.breakerFailures, cfg.breakerMax = 1, time.Hour
-	n := runNodeWith(t, cfg, j.log(), nil)
+	n := runNodeWith(t, cfg, j.Logger(), nil)
 	n.put(t, "a", `{"delay": "0s", "http": {"url": "http://127.0.0.1:1/"}, "retry": {"max_attempts": 1}}`)
-	j.await(t, `msg="a task died" namespace=default queue=default task=a`)
-	j.await(t, `msg="breaker opened" namespace=default destination=127.0.0.1:1 failures=1`)
+	j.Await(t, `msg="a task died" namespace=default queue=default task=a`)
+	j.Await(t, `msg="breaker opened" namespace=default destination=127.0.0.1:1 failures=1`)
 }
 
 func TestMetricsTellOfTheCertificate(t *testing.T) {
-	n := secureNode(t, newAuthority(t), func(c *serveConfig) { c.metrics = true })
+	cfg, files := testConfig(), servertest.NewAuthority(t).Files(servertest.InAYear())
+	cfg.metrics, cfg.tls = true, tlsFiles{cert: files.Cert, key: files.Key}
+	n := runNodeWith(t, cfg, slog.New(slog.DiscardHandler), nil)
 	w, r := httptest.NewRecorder(), httptest.NewRequest("GET", "http://localhost/metrics", nil)
 	n.node.api.ServeHTTP(w, r)
 	if want := "foliot_tls_files_broken 0\n"; !strings.Contains(w.Body.String(), want) || !strings.Contains(w.Body.String(), "foliot_tls_not_after_timestamp_seconds 1") {
@@ -111,8 +103,8 @@ func TestMetricsTellOfTheCertificate(t *testing.T) {
 func TestWhatOperatorsDecideReachesDispatchAtOnce(t *testing.T) {
 	cfg := testConfig()
 	n := runNodeWith(t, cfg, slog.New(slog.DiscardHandler), nil)
-	hook := newHook(t)
-	hook.release()
+	hook := servertest.NewReceiver(t)
+	hook.Release()
 	decide := func(e task.Edit) {
 		t.Helper()
 		replies, err := n.node.store.Configure(t.Context(), task.CeilMillis(time.Now()), []task.Edit{e})
@@ -123,34 +115,34 @@ func TestWhatOperatorsDecideReachesDispatchAtOnce(t *testing.T) {
 	decide(task.PauseQueue{Namespace: task.DefaultNamespace, Name: task.DefaultQueue, Paused: true})
 	n.put(t, "a", `{"delay": "0s", "http": {"url": "`+hook.URL+`"}}`)
 	n.put(t, "b", `{"delay": "0s", "queue": "other", "http": {"url": "`+hook.URL+`"}}`)
-	if name := hook.next(t); name != "b" {
+	if name := hook.Next(t); name != "b" {
 		t.Fatalf("%s arrived, of a queue that is paused", name)
 	}
 	if s := n.node.stats(); s.Claimed != 1 {
 		t.Errorf("%d claims, want 1", s.Claimed)
 	}
 	decide(task.PauseQueue{Namespace: task.DefaultNamespace, Name: task.DefaultQueue})
-	if name := hook.next(t); name != "a" {
+	if name := hook.Next(t); name != "a" {
 		t.Errorf("%s arrived", name)
 	}
 }
 
 func TestAllPartsGoByOneClock(t *testing.T) {
 	const ahead = time.Hour
-	hook := newHook(t)
-	hook.release()
+	hook := servertest.NewReceiver(t)
+	hook.Release()
 	began := task.FloorMillis(time.Now().Add(ahead))
 	n := runNode(t, func(n *server) {
 		n.node.now = func() time.Time { return time.Now().Add(ahead) }
 	})
 	n.put(t, "a", `{"delay": "10ms", "http": {"url": "`+hook.URL+`"}}`)
 	n.put(t, "waits", `{"delay": "1h", "queue": "doomed", "http": {"url": "`+hook.URL+`"}}`)
-	if name := hook.next(t); name != "a" {
+	if name := hook.Next(t); name != "a" {
 		t.Errorf("%s arrived", name)
 	}
 	get := func(name string) (got *task.Task) {
 		t.Helper()
-		eventually(t, name+" is finished", func() bool {
+		servertest.Eventually(t, name+" is finished", func() bool {
 			var err error
 			if got, err = n.node.store.Get(t.Context(), task.Key{Namespace: task.DefaultNamespace, Name: name}); err != nil {
 				t.Fatal(err)
