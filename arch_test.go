@@ -227,6 +227,18 @@ var layers = []layer{
 		why: "what tests of servers share knows no server, so that each of their packages can use it",
 	},
 	{
+		path: "internal/redischeck", may: []string{"internal/wire", "internal/task", "internal/store/redisstore"},
+		why: "findings are a pure function of an examination and the settings: asking the servers is the store's business",
+	},
+	{
+		path: "internal/node",
+		may: []string{
+			"internal/api", "internal/buildinfo", "internal/dispatch", "internal/redischeck", "internal/store", "internal/task", "internal/telemetry", "internal/trusted",
+			"internal/upkeep", "internal/webhook", "internal/wire",
+		},
+		why: "a node is wired here: flags, listeners and certificates belong to the server in front of it",
+	},
+	{
 		path: battery, may: []string{battery + "/harness", battery + "/scenario"}, tech: testTools,
 		why: "main reads the flags and runs the scenarios: what they do is theirs",
 	},
@@ -288,7 +300,7 @@ var fakes = []string{"internal/store/memstore", "internal/store/storetest", "int
 
 // wiring lists the packages that may name stores: the binary, and what it is
 // made of.
-var wiring = []string{"cmd/foliot", "internal/server/redisurl", "internal/fileaccess"}
+var wiring = []string{"cmd/foliot", "internal/redischeck", "internal/node", "internal/server/redisurl", "internal/fileaccess"}
 
 // shared is what stands below internal/store without being a store: whoever's
 // line allows it may import it.

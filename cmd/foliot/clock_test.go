@@ -140,14 +140,14 @@ func TestNothingEndsWhenTheClockOfTheMachineIsAheadForAMoment(t *testing.T) {
 	cfg := testConfig()
 	cfg.dir, cfg.keep.KeepFinished = t.TempDir(), time.Hour
 	n := runNodeWith(t, cfg, slog.New(slog.DiscardHandler), func(n *server) {
-		n.node.now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+		n.node.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 	})
 	p := &process{t: t, url: "http://" + n.listener.Addr().String()}
 	clockTasks(p, hook.URL)
 	ahead.Store(int64(48 * time.Hour))
 	p.must("queue", "resume", "paused") // the task is claimed while the clock is ahead
 	p.must("get", "never-tried", "--wait")
-	swept, err := n.node.store.Sweep(t.Context(), task.FloorMillis(n.node.trusted()), 100)
+	swept, err := n.node.Store.Sweep(t.Context(), task.FloorMillis(n.node.Trusted()), 100)
 	if err != nil || swept != 0 {
 		t.Errorf("removed %d records, error %v", swept, err)
 	}

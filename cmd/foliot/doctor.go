@@ -12,6 +12,7 @@ import (
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/fileaccess"
+	"github.com/foliot/foliot/internal/redischeck"
 	"github.com/foliot/foliot/internal/store/pebblestore"
 	"github.com/foliot/foliot/internal/usage"
 	"github.com/foliot/foliot/internal/wire"
@@ -138,7 +139,7 @@ func (f *findings) clock(at, began time.Time, trip time.Duration) {
 		apart = at.Sub(began.Add(trip))
 	}
 	apart = apart.Round(time.Millisecond)
-	if apart.Abs() <= clockBound {
+	if apart.Abs() <= redischeck.ClockBound {
 		f.add("clock", true, "this machine's and the server's are within %v", max(apart.Abs(), trip.Round(time.Millisecond)))
 		return
 	}

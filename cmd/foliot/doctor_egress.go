@@ -14,6 +14,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/node"
 	"github.com/foliot/foliot/internal/usage"
 	"github.com/foliot/foliot/internal/webhook"
 	"github.com/foliot/foliot/internal/wire"
@@ -88,13 +89,13 @@ func (c *doctorEgressCmd) judge(ctx context.Context, con *console, parsed *kong.
 	if err != nil {
 		return originsOf(parsed, file).locate(err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
+	ctx, cancel := context.WithTimeout(ctx, node.LookupTimeout)
 	defer cancel()
 	e := guard.Explain(ctx, c.URL, net.DefaultResolver.LookupNetIP)
 	if e.Host == "" {
 		return usage.Errorf("URL", "%s", e.Problem)
 	}
-	return reportEgress(con, showEgress(c.URL, e))
+	return reportEgress(con, node.ShowEgress(c.URL, e))
 }
 
 // guard returns the guard that a server with these settings has.
@@ -119,12 +120,12 @@ func (c *doctorEgressCmd) guard(ctx context.Context) (*webhook.Guard, error) {
 	for _, a := range own {
 		listening = append(listening, netip.AddrPortFrom(a, uint16(number)))
 	}
-	parts := newOwnAddresses(slog.New(slog.DiscardHandler), listening, server.collectorAddr, server.storeAddrs)
-	parts.refresh(ctx, time.Now())
+	parts := node.NewOwnAddresses(slog.New(slog.DiscardHandler), listening, server.collectorAddr, server.storeAddrs)
+	parts.Refresh(ctx, time.Now())
 	return webhook.NewGuard(webhook.Config{
 		Allow: server.allow, Deny: server.deny,
 		AllowLoopback: func() bool { return c.OpenLoopback && server.private() },
-		Own:           parts.set.Load,
+		Own:           parts.Set.Load,
 	}), nil
 }
 

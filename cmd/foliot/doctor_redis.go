@@ -6,6 +6,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/foliot/foliot/internal/redischeck"
 	"github.com/foliot/foliot/internal/server/redisurl"
 	"github.com/foliot/foliot/internal/store/redisstore"
 	"github.com/foliot/foliot/internal/usage"
@@ -67,7 +68,7 @@ func (c *doctorRedisCmd) Run(ctx context.Context, con *console, parsed *kong.Con
 		return u.Explain("examine", err)
 	}
 	f := &findings{con: con}
-	for _, found := range judgeRedis(x, config, "this machine's clock") {
+	for _, found := range redischeck.Judge(x, config, "this machine's clock") {
 		f.add(found.Check, found.OK, "%s", found.Says)
 	}
 	return f.end()

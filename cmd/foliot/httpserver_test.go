@@ -80,7 +80,7 @@ func TestAClientThatReadsNoReplyIsLetGo(t *testing.T) {
 	r.Host = "localhost"
 	r.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
-	n.node.api.ServeHTTP(w, r)
+	n.node.API.ServeHTTP(w, r)
 	if w.Code != http.StatusOK {
 		t.Fatal(w.Body)
 	}
@@ -105,7 +105,7 @@ func TestALongPollMayLastLongerThanOtherReplies(t *testing.T) {
 	url := "http://" + n.listener.Addr().String() + "/v1/tasks/a"
 	r := httptest.NewRequest("PUT", url, strings.NewReader(`{"delay": "1h", "http": {"url": "http://127.0.0.1:9/"}}`))
 	r.Header.Set("Content-Type", "application/json")
-	n.node.api.ServeHTTP(httptest.NewRecorder(), r)
+	n.node.API.ServeHTTP(httptest.NewRecorder(), r)
 	reply, err := http.Get(url + "?wait=150ms")
 	if err != nil {
 		t.Fatal(err)

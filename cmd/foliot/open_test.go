@@ -90,7 +90,7 @@ func TestAServerIsReachedByOthersOnlyWithTokensAndNotInTheClear(t *testing.T) {
 			if err == nil {
 				n.listener.Close()
 				n.http.conns.close()
-				if err := n.node.close(); err != nil {
+				if err := n.node.Close(); err != nil {
 					t.Error(err)
 				}
 			}
@@ -199,7 +199,7 @@ func TestAccessAndAuditLogSayWhoAskedForWhat(t *testing.T) {
 		line.Namespace != "default" || line.Status != 201 || line.Took <= 0 || line.TokenID == "" || !strings.HasPrefix(hash, line.TokenID) {
 		t.Errorf("%+v", line)
 	}
-	audit, err := n.node.store.Audit(t.Context(), task.AuditFilter{}, 0, 1)
+	audit, err := n.node.Store.Audit(t.Context(), task.AuditFilter{}, 0, 1)
 	if err != nil || len(audit.Entries) != 1 || audit.Entries[0].Addr != line.Remote || audit.Entries[0].By != "token:"+line.TokenID {
 		t.Errorf("the audit log has %+v, %v", audit.Entries, err)
 	}

@@ -9,7 +9,7 @@ import (
 // maxHops bounds how much of a chain of proxies is read.
 const maxHops = 32
 
-// clientAddr returns what says who sent a request: the other end of its
+// ClientAddr returns what says who sent a request: the other end of its
 // connection or, where that is a trusted proxy, the client that it passes the
 // request on for. What others say is not read: anybody can send a header.
 func clientAddr(proxies []netip.Prefix) func(*http.Request) netip.Addr {

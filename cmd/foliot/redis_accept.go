@@ -5,6 +5,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/foliot/foliot/internal/redischeck"
 	"github.com/foliot/foliot/internal/store/redisstore"
 )
 
@@ -49,7 +50,7 @@ func (c *redisAcceptCmd) Run(ctx context.Context, con *console, parsed *kong.Con
 	var refused error
 	found, err := redisstore.AcceptLoss(ctx, config, func(f *redisstore.Found) error {
 		if !c.Yes {
-			refused = con.confirm(person, "%s. This loss is final. Go on with the rest of the store?", lossesOf(f))
+			refused = con.confirm(person, "%s. This loss is final. Go on with the rest of the store?", redischeck.Losses(f))
 		}
 		return refused
 	})
@@ -61,7 +62,7 @@ func (c *redisAcceptCmd) Run(ctx context.Context, con *console, parsed *kong.Con
 	case con.json:
 		return con.object(acceptReply{found.Identity, !found.Whole(), found.Lost, found.SettingsLost})
 	case !found.Whole():
-		con.sayf("accepted: %s", lossesOf(found))
+		con.sayf("accepted: %s", redischeck.Losses(found))
 		con.sayf("restart every server now")
 		if found.SettingsLost {
 			con.sayf("the settings are lost: start one server on loopback first, and make a token there (foliot token create)")

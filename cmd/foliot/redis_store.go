@@ -2,11 +2,13 @@ package main
 
 import (
 	"net"
+	"net/netip"
 	"os"
 	"strconv"
 
 	"github.com/foliot/foliot/internal/buildinfo"
 	"github.com/foliot/foliot/internal/store/redisstore"
+	"github.com/foliot/foliot/internal/webhook"
 )
 
 // redisConfig returns how the store in the servers that the configuration names is
@@ -35,4 +37,24 @@ func advertised(at net.Addr) string {
 		return ""
 	}
 	return net.JoinHostPort(host, strconv.Itoa(tcp.Port))
+}
+
+// apisOf returns where a listener on all addresses of the machine is reached
+// from other machines, host:port.
+func apisOf(at net.Addr) []string {
+	tcp, ok := at.(*net.TCPAddr)
+	if !ok || !tcp.IP.IsUnspecified() {
+		return nil // its own address says it
+	}
+	addrs, err := webhook.InterfaceAddrs()
+	if err != nil {
+		return nil
+	}
+	var apis []string
+	for _, a := range addrs {
+		if a.IsGlobalUnicast() {
+			apis = append(apis, netip.AddrPortFrom(a, uint16(tcp.Port)).String()) //nolint:gosec // a port
+		}
+	}
+	return apis
 }

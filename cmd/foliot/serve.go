@@ -143,7 +143,7 @@ func (c *serveCmd) greet(con *console, cfg serveConfig, s *server) {
 		con.sayf("tasks in %s", cfg.dir)
 	}
 	con.sayf("process %d; Ctrl-C, or kill %d, stops it", os.Getpid(), os.Getpid())
-	if !s.node.loopbackOpen() {
+	if !s.node.LoopbackOpen() {
 		return // the trial's task would be refused
 	}
 	server := ""

@@ -339,9 +339,9 @@ func TestAFailedStoreStopsTheServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer n.node.sender.Close()
+	defer n.node.Close()
 	defer n.http.http.Close()
-	n.node.fatal <- errors.New("the disk is gone")
+	n.node.Fatal <- errors.New("the disk is gone")
 	if err := n.run(t.Context()); err == nil || exitCode(err) != exitFailure || err.Error() != "the disk is gone" {
 		t.Errorf("run returned %v", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/fileaccess"
+	"github.com/foliot/foliot/internal/node"
 	"github.com/foliot/foliot/internal/telemetry/tracing"
 )
 
@@ -24,7 +25,7 @@ type server struct {
 	files    descriptors
 	certs    *certificates // nil: no TLS
 	listener net.Listener
-	node     *node
+	node     *node.Node
 	tracer   *tracing.Tracer // nil: no tracing
 	http     *httpServer
 }
@@ -52,19 +53,19 @@ func openServer(ctx context.Context, cfg serveConfig, log *slog.Logger) (_ *serv
 		s.listener.Close()
 		return nil, err
 	}
-	secured := s.node.store.Settings().Secured()
+	secured := s.node.Store.Settings().Secured()
 	if err = cfg.checkOpen(secured); err == nil {
 		s.tracer, err = newTracer(cfg, log)
 	}
 	if err != nil {
 		s.listener.Close()
-		return nil, errors.Join(err, s.node.store.Close())
+		return nil, errors.Join(err, s.node.Store.Close())
 	}
 	if !secured && len(cfg.hosts) > 0 {
 		log.Warn("there is no access token: whoever reaches this server by the names of --host, through a proxy, may do everything", "hosts", cfg.hosts)
 	}
-	s.node.connect(ctx, s.tracer)
-	s.http = newHTTPServer(s.listener, s.node.api, httpConfig{
+	s.node.Connect(ctx, s.tracer)
+	s.http = newHTTPServer(s.listener, s.node.API, httpConfig{
 		certs: s.certs, most: s.files.clients, idle: cfg.idle, proxies: cfg.proxies, trace: s.tracer.Handler, log: log,
 	})
 	return s, nil
@@ -76,7 +77,7 @@ func (s *server) openNode(ctx context.Context) (err error) {
 	cfg := s.nodeConfig()
 	switch {
 	case s.cfg.redis != nil:
-		if cfg.redis, err = s.redisConfig(); err != nil {
+		if cfg.Redis, err = s.redisConfig(); err != nil {
 			return err
 		}
 	case !s.cfg.inMemory():
@@ -84,7 +85,7 @@ func (s *server) openNode(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	s.node, err = openNode(ctx, cfg, s.log)
+	s.node, err = node.Open(ctx, cfg, s.log)
 	switch {
 	case err == nil:
 		return nil
@@ -95,18 +96,18 @@ func (s *server) openNode(ctx context.Context) (err error) {
 }
 
 // nodeConfig returns the configuration in the node's words.
-func (s *server) nodeConfig() nodeConfig {
-	cfg := nodeConfig{
-		dir: s.cfg.dir, keep: s.cfg.keep, auditKeep: s.cfg.auditKeep,
-		listen: s.listener.Addr().(*net.TCPAddr).AddrPort(), collector: s.cfg.collectorAddr,
-		bodyLimit: s.cfg.bodyLimit, hosts: s.cfg.hosts, clientAddr: clientAddr(s.cfg.proxies), admitted: admitted,
-		allow: s.cfg.allow, deny: s.cfg.deny, private: s.cfg.private(),
-		slots: s.files.slots, maxIdle: s.files.idle, lease: s.cfg.lease, grace: s.cfg.grace,
-		breakerFailures: s.cfg.breakerFailures, breakerMax: s.cfg.breakerMax,
-		metrics: s.cfg.metrics, connections: func() int { return s.http.connections() },
+func (s *server) nodeConfig() node.Config {
+	cfg := node.Config{
+		Dir: s.cfg.dir, Keep: s.cfg.keep, AuditKeep: s.cfg.auditKeep,
+		Listen: s.listener.Addr().(*net.TCPAddr).AddrPort(), Collector: s.cfg.collectorAddr,
+		BodyLimit: s.cfg.bodyLimit, Hosts: s.cfg.hosts, ClientAddr: clientAddr(s.cfg.proxies), Admitted: admitted,
+		Allow: s.cfg.allow, Deny: s.cfg.deny, Private: s.cfg.private(),
+		Slots: s.files.slots, MaxIdle: s.files.idle, Lease: s.cfg.lease, Grace: s.cfg.grace,
+		BreakerFailures: s.cfg.breakerFailures, BreakerMax: s.cfg.breakerMax,
+		Metrics: s.cfg.metrics, Connections: func() int { return s.http.connections() },
 	}
 	if s.certs != nil {
-		cfg.certificate = s.certs.state
+		cfg.Certificate = s.certs.state
 	}
 	return cfg
 }
@@ -115,7 +116,7 @@ func (s *server) nodeConfig() nodeConfig {
 func (s *server) addr() net.Addr { return s.listener.Addr() }
 
 // durability returns what an accepted task survives.
-func (s *server) durability() string { return s.node.store.Durability() }
+func (s *server) durability() string { return s.node.Store.Durability() }
 
 // run serves until ctx ends, and then stops in an orderly way. An error means
 // that a part failed; then nothing is waited for, as it may not come.
@@ -124,7 +125,7 @@ func (s *server) run(ctx context.Context) error {
 	dispatching, stopDispatch := context.WithCancel(working)
 	defer stopDispatch()
 	dispatched, served := make(chan error, 1), make(chan error, 1)
-	go func() { dispatched <- s.node.deliver(dispatching) }()
+	go func() { dispatched <- s.node.Deliver(dispatching) }()
 	go func() { served <- s.http.serve() }()
 	keeping, stopKeeping := context.WithCancel(working)
 	defer stopKeeping()
@@ -132,25 +133,25 @@ func (s *server) run(ctx context.Context) error {
 
 	select {
 	case <-ctx.Done():
-	case err := <-s.node.fatal:
+	case err := <-s.node.Fatal:
 		return err
 	case err := <-served:
 		return fmt.Errorf("serve %s: %w", s.listener.Addr(), err)
 	case err := <-dispatched:
-		return s.node.failure(err)
+		return s.node.Failure(err)
 	}
 	s.log.Info("stopping: no more attempts are started", "grace", s.cfg.grace.String())
 	// First /readyz says no and each reply is its connection's last, so that
 	// balancers and clients go elsewhere. Until dispatch has ended the API answers
 	// nevertheless: a receiver may create its next task.
-	s.node.api.Stop()
+	s.node.API.Stop()
 	s.http.leave()
 	stopDispatch()
-	s.node.release()
+	s.node.Release()
 	if err := <-dispatched; err != nil {
-		return s.node.failure(err)
+		return s.node.Failure(err)
 	}
-	did := s.node.stats()
+	did := s.node.Stats()
 	s.log.Info("stopped", "delivered", did.Delivered, "failed", did.Failed, "deferred", did.Deferred, "refused", did.Refused,
 		"interrupted", did.Interrupted, "dead", did.Dead, "late_p50", did.Late.P50.String(), "late_p99", did.Late.P99.String())
 	return s.close(served, func() { stopKeeping(); kept() })
@@ -160,7 +161,7 @@ func (s *server) run(ctx context.Context) error {
 // look at the certificates. wait waits for both.
 func (s *server) keep(ctx context.Context) (wait func()) {
 	var working sync.WaitGroup
-	working.Go(func() { s.node.maintain(ctx) })
+	working.Go(func() { s.node.Maintain(ctx) })
 	if s.certs != nil {
 		hangup := make(chan os.Signal, 1)
 		signal.Notify(hangup, syscall.SIGHUP)
@@ -177,5 +178,5 @@ func (s *server) keep(ctx context.Context) (wait func()) {
 func (s *server) close(ended <-chan error, stopKeeping func()) error {
 	err := s.http.shutdown(ended)
 	stopKeeping()
-	return errors.Join(err, s.node.close())
+	return errors.Join(err, s.node.Close())
 }

@@ -2,9 +2,7 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -12,8 +10,6 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/servertest"
-	"github.com/foliot/foliot/internal/store/memstore"
-	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/webhook"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -167,25 +163,4 @@ func TestLoopbackClosesToTasksWithTheFirstToken(t *testing.T) {
 	}
 	b.stop()
 	<-b.code
-}
-
-func TestASecretSignsAsLongAsTheNodesClockSays(t *testing.T) {
-	now := time.Date(2040, 2, 29, 12, 0, 0, 0, time.UTC)
-	n := &node{store: memstore.New(memstore.Config{}), log: slog.New(slog.DiscardHandler), now: func() time.Time { return now }}
-	for _, overlap := range []time.Duration{0, time.Hour} {
-		at := task.CeilMillis(now)
-		e := task.AddSecret{Namespace: task.DefaultNamespace, ID: task.NewID(at), Secret: task.MintSecret(), Overlap: task.Millis(overlap.Milliseconds())}
-		replies, err := n.store.Configure(t.Context(), at, []task.Edit{e})
-		if err = errors.Join(err, replies[0].Err); err != nil {
-			t.Fatal(err)
-		}
-	}
-	now = now.Add(time.Hour - time.Millisecond)
-	if keys := n.signingKeys(task.DefaultNamespace, ""); len(keys) != 2 {
-		t.Errorf("during the rotation %d secrets sign, want 2", len(keys))
-	}
-	now = now.Add(time.Millisecond)
-	if keys := n.signingKeys(task.DefaultNamespace, ""); len(keys) != 1 {
-		t.Errorf("after the rotation %d secrets sign, want 1", len(keys))
-	}
 }

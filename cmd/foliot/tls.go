@@ -39,7 +39,7 @@ type certificates struct {
 	live   atomic.Pointer[liveTLS] // written by load, read by every handshake
 	broken atomic.Bool             // the files, as they are now, are of no use; for metrics
 
-	// Of the goroutine that loads: openNode's, and then watch's.
+	// Of the goroutine that loads: node.Open's, and then watch's.
 	seen   [sha256.Size]byte // of the last reading, in order or not
 	warned time.Time         // of the certificate's end
 }

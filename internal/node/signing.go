@@ -1,4 +1,4 @@
-package main
+package node
 
 import (
 	"github.com/foliot/foliot/internal/task"
@@ -7,8 +7,8 @@ import (
 
 // signingKeys returns the keys that sign a queue's callbacks now, the newest first. They are read from the settings for each attempt: a new secret
 // signs at once, and one that ended signs nothing more.
-func (n *node) signingKeys(namespace, queue string) [][]byte {
-	secrets := n.store.Settings().Secrets(namespace, queue, task.FloorMillis(n.clock()))
+func (n *Node) signingKeys(namespace, queue string) [][]byte {
+	secrets := n.Store.Settings().Secrets(namespace, queue, task.FloorMillis(n.clock()))
 	keys := make([][]byte, 0, len(secrets))
 	for _, s := range secrets {
 		key, err := webhook.ParseSecret(s.Secret)
@@ -21,6 +21,6 @@ func (n *node) signingKeys(namespace, queue string) [][]byte {
 	return keys
 }
 
-// loopbackOpen reports whether tasks may call loopback: as long as whoever can
+// LoopbackOpen reports whether tasks may call loopback: as long as whoever can
 // create them could do that without us.
-func (n *node) loopbackOpen() bool { return n.cfg.private && !n.store.Settings().Secured() }
+func (n *Node) LoopbackOpen() bool { return n.cfg.Private && !n.Store.Settings().Secured() }

@@ -1,4 +1,4 @@
-package main
+package redischeck
 
 import (
 	"fmt"
@@ -9,9 +9,9 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// clockBound is how far two clocks may be apart before times that people
+// ClockBound is how far two clocks may be apart before times that people
 // compare are misread. A delay is counted by the server alone.
-const clockBound = 100 * time.Millisecond
+const ClockBound = 100 * time.Millisecond
 
 // report gathers the findings of one examination.
 type report struct {
@@ -23,9 +23,9 @@ func (r *report) add(check string, ok bool, format string, args ...any) {
 	r.list = append(r.list, wire.Finding{Check: check, OK: ok, Says: fmt.Sprintf(format, args...)})
 }
 
-// judgeRedis judges an examination by the settings of a server. clock names the
+// Judge judges an examination by the settings of a server. clock names the
 // clock with which the masters' clocks were compared.
-func judgeRedis(x *redisstore.Examination, c redisstore.Config, clock string) []wire.Finding {
+func Judge(x *redisstore.Examination, c redisstore.Config, clock string) []wire.Finding {
 	r := report{clock: clock}
 	for i := range x.Masters {
 		r.master(&x.Masters[i], c.Durability, c.Replicas)
@@ -53,11 +53,11 @@ func (r *report) master(m *redisstore.Examined, level redisstore.Durability, exp
 	}
 	switch {
 	case m.Limit == 0:
-		r.add("memory", true, "%s: %s used, of no limit", m.Addr, megabytesOf(m.Used))
+		r.add("memory", true, "%s: %s used, of no limit", m.Addr, megabytes(m.Used))
 	case m.Crowded():
-		r.add("memory", false, "%s: %s of %s used: no new tasks are taken from 85 %% on; give it more, or more masters", m.Addr, megabytesOf(m.Used), megabytesOf(m.Limit))
+		r.add("memory", false, "%s: %s of %s used: no new tasks are taken from 85 %% on; give it more, or more masters", m.Addr, megabytes(m.Used), megabytes(m.Limit))
 	default:
-		r.add("memory", true, "%s: %s of %s used", m.Addr, megabytesOf(m.Used), megabytesOf(m.Limit))
+		r.add("memory", true, "%s: %s of %s used", m.Addr, megabytes(m.Used), megabytes(m.Limit))
 	}
 	for _, risk := range m.Risks {
 		r.add("risk", false, "%s: %s", m.Addr, risk)
@@ -117,7 +117,7 @@ func (r *report) clocks(masters []redisstore.Examined) {
 		if last == nil || m.Ahead > last.Ahead {
 			last = m
 		}
-		near := m.Ahead.Abs() <= clockBound+m.Unsure
+		near := m.Ahead.Abs() <= ClockBound+m.Unsure
 		r.add("clock", near, "%s is %s%s", m.Addr, apart(m.Ahead, m.Unsure, r.clock), adviceUnless(near,
 			": absolute times mean another moment there; synchronise both (chrony, systemd-timesyncd)"))
 	}
@@ -125,7 +125,7 @@ func (r *report) clocks(masters []redisstore.Examined) {
 		return
 	}
 	between := last.Ahead - first.Ahead
-	near := between <= clockBound+first.Unsure+last.Unsure
+	near := between <= ClockBound+first.Unsure+last.Unsure
 	r.add("clocks", near, "those of %s and %s are %v apart%s", first.Addr, last.Addr, between.Round(100*time.Microsecond), adviceUnless(near,
 		": tasks are late by as much, and where one takes the other's place leases end early and attempts are repeated; synchronise them"))
 }
@@ -169,7 +169,7 @@ func (r *report) layout(l redisstore.Layout, shards int) {
 func (r *report) identity(found *redisstore.Found, closed string) {
 	switch {
 	case found != nil && !found.Whole():
-		r.add("identity", false, "%s; servers refuse everything until the data is back: restore it, or accept the loss with foliot redis accept-loss", lossesOf(found))
+		r.add("identity", false, "%s; servers refuse everything until the data is back: restore it, or accept the loss with foliot redis accept-loss", Losses(found))
 	case closed != "":
 		r.add("identity", false, "the server is closed: %s. If you restore the data, the server goes on by itself. If you cannot, stop every server and start them again: they take the Redis as it is", closed)
 	case found != nil && found.Identity != "":
@@ -177,8 +177,8 @@ func (r *report) identity(found *redisstore.Found, closed string) {
 	}
 }
 
-// lossesOf lists the lost parts of a store.
-func lossesOf(f *redisstore.Found) string {
+// Losses lists the lost parts of a store.
+func Losses(f *redisstore.Found) string {
 	const shown = 3
 	all := f.Lost
 	if f.SettingsLost {
@@ -191,4 +191,4 @@ func lossesOf(f *redisstore.Found) string {
 	return strings.Join(all[:min(len(all), shown)], "; ") + more
 }
 
-func megabytesOf(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
+func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }

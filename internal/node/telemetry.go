@@ -1,4 +1,4 @@
-package main
+package node
 
 import (
 	"context"
@@ -17,52 +17,52 @@ import (
 )
 
 // newMetrics returns metrics of a node whose store is not open yet.
-func (n *node) newMetrics() *metrics.Metrics {
+func (n *Node) newMetrics() *metrics.Metrics {
 	return metrics.New(metrics.Config{
 		Version:  buildinfo.Version(),
 		Logger:   n.log,
-		Unsynced: n.cfg.dir == "",
-		Settings: func() *task.Settings { return n.store.Settings() },
+		Unsynced: n.cfg.Dir == "",
+		Settings: func() *task.Settings { return n.Store.Settings() },
 	})
 }
 
 // metricsHandler serves /metrics, nil where it is not to be served.
-func (n *node) metricsHandler() http.Handler {
-	if !n.cfg.metrics {
+func (n *Node) metricsHandler() http.Handler {
+	if !n.cfg.Metrics {
 		return nil
 	}
 	return n.metrics.Handler()
 }
 
 // settled is told of each attempt, after its settlement.
-func (n *node) settled(e dispatch.Event) {
+func (n *Node) settled(e dispatch.Event) {
 	n.refusals.note(e, time.Now())
 	n.deaths.note(e.After)
 	n.metrics.Attempt(e.Claimed.Namespace, e.Claimed.Queue, e.Outcome, e.After)
 }
 
 // sources are what metrics ask the open node for.
-func (n *node) sources() metrics.Sources {
+func (n *Node) sources() metrics.Sources {
 	s := metrics.Sources{
-		Counts: n.store.Counts,
-		Index:  n.store,
+		Counts: n.Store.Counts,
+		Index:  n.Store,
 		Now:    n.clock,
 		Dispatch: func() metrics.Dispatch {
 			s := n.dispatch.Stats()
 			return metrics.Dispatch{
-				Running: s.Running, Slots: n.cfg.slots, WindowTasks: s.Known, WindowLanes: s.Lanes,
+				Running: s.Running, Slots: n.cfg.Slots, WindowTasks: s.Known, WindowLanes: s.Lanes,
 				Hints: s.Hints, Polls: s.Polls, Granted: s.Claimed, Expired: s.Expired, Moved: s.Moved, Gone: s.Gone,
 				Fired: s.Fired, Skipped: metrics.Skipped(s.Skipped),
 			}
 		},
 		Breakers:    func() int { return n.dispatch.Stats().Breakers },
-		Connections: n.cfg.connections,
-		Certificate: n.cfg.certificate,
+		Connections: n.cfg.Connections,
+		Certificate: n.cfg.Certificate,
 	}
-	if n.cfg.dir != "" {
-		s.Disk = func() (metrics.Disk, error) { return diskUsage(n.cfg.dir) }
+	if n.cfg.Dir != "" {
+		s.Disk = func() (metrics.Disk, error) { return diskUsage(n.cfg.Dir) }
 	}
-	if c, shared := n.store.(task.Cluster); shared {
+	if c, shared := n.Store.(task.Cluster); shared {
 		s.Standing = c.Standing
 	}
 	if n.tracer != nil {
@@ -101,7 +101,7 @@ func diskUsage(dir string) (metrics.Disk, error) {
 
 // closeTracer exports the last spans, for as long as the tracer allows itself.
 // That it failed is no reason to end with an error.
-func (n *node) closeTracer() {
+func (n *Node) closeTracer() {
 	if err := n.tracer.Close(context.Background()); err != nil {
 		n.log.Warn("some spans are lost", "error", err)
 	}

@@ -1,10 +1,11 @@
-package main
+package node
 
 import (
 	"context"
 	"fmt"
 	"time"
 
+	"github.com/foliot/foliot/internal/redischeck"
 	"github.com/foliot/foliot/internal/store/redisstore"
 	"github.com/foliot/foliot/internal/wire"
 )
@@ -14,8 +15,8 @@ const examineTime = 5 * time.Second
 
 // examiner returns the function by which the API examines the store's servers, nil if
 // there are none.
-func (n *node) examiner() func(context.Context) []wire.Finding {
-	s, shared := n.store.(*redisstore.Store)
+func (n *Node) examiner() func(context.Context) []wire.Finding {
+	s, shared := n.Store.(*redisstore.Store)
 	if !shared {
 		return nil
 	}
@@ -23,7 +24,7 @@ func (n *node) examiner() func(context.Context) []wire.Finding {
 		ctx, stop := context.WithTimeout(ctx, examineTime)
 		defer stop()
 		x, err := s.Examine(ctx)
-		list := judgeRedis(x, *n.cfg.redis, "the server's clock")
+		list := redischeck.Judge(x, *n.cfg.Redis, "the server's clock")
 		if err != nil {
 			list = append(list, wire.Finding{Check: "format", Says: fmt.Sprintf("it cannot be read how tasks are kept: %v", err)})
 		}

@@ -1,4 +1,4 @@
-package main
+package node
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"maps"
 	"net"
 	"net/netip"
-	"net/url"
 	"slices"
 	"strconv"
 	"sync"
@@ -27,19 +26,19 @@ const (
 	ownLinger = 10 * time.Minute
 )
 
-// ownAddresses are the addresses of the server's own parts, which tasks must
+// OwnAddresses are the addresses of the server's own parts, which tasks must
 // not reach: its API, its store, the other nodes, the collector. They change:
 // a failover brings another master, a name gets another address.
 //
 // run owns the goroutine that keeps the set. Any goroutine may read the set.
-type ownAddresses struct {
+type OwnAddresses struct {
 	fixed   []netip.AddrPort
 	sources []func() []string // each returns host:port of parts; they may name one several times
 	lookup  func(ctx context.Context, network, host string) ([]netip.Addr, error)
 	machine func() ([]netip.Addr, error) // the addresses of this machine
 	log     *slog.Logger
 
-	set atomic.Pointer[webhook.Own] // the goroutine of run writes it
+	Set atomic.Pointer[webhook.Own] // the goroutine of run writes it
 
 	// The rest belongs to the goroutine of run.
 	names map[string]resolution
@@ -53,31 +52,31 @@ type resolution struct {
 	at    time.Time // when the name was looked up last
 }
 
-// newOwnAddresses returns the set of fixed and of the sources' addresses.
-func newOwnAddresses(log *slog.Logger, fixed []netip.AddrPort, sources ...func() []string) *ownAddresses {
-	return &ownAddresses{
+// NewOwnAddresses returns the set of fixed and of the sources' addresses.
+func NewOwnAddresses(log *slog.Logger, fixed []netip.AddrPort, sources ...func() []string) *OwnAddresses {
+	return &OwnAddresses{
 		fixed: fixed, sources: sources, lookup: net.DefaultResolver.LookupNetIP, machine: webhook.InterfaceAddrs, log: log,
 		names: map[string]resolution{}, seen: map[netip.AddrPort]time.Time{},
 	}
 }
 
 // run refreshes the set until ctx ends.
-func (o *ownAddresses) run(ctx context.Context) {
+func (o *OwnAddresses) run(ctx context.Context) {
 	tick := time.NewTicker(ownEvery)
 	defer tick.Stop()
 	for {
 		select {
 		case now := <-tick.C:
-			o.refresh(ctx, now)
+			o.Refresh(ctx, now)
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// refresh lists the parts again. Addresses are closed before names are
+// Refresh lists the parts again. Addresses are closed before names are
 // resolved, so a resolver that hangs delays names alone.
-func (o *ownAddresses) refresh(ctx context.Context, now time.Time) {
+func (o *OwnAddresses) Refresh(ctx context.Context, now time.Time) {
 	byName := map[string][]uint16{}
 	for _, source := range o.sources {
 		for _, part := range source() {
@@ -100,7 +99,7 @@ func (o *ownAddresses) refresh(ctx context.Context, now time.Time) {
 }
 
 // publish replaces the set by the present one.
-func (o *ownAddresses) publish(byName map[string][]uint16, now time.Time) {
+func (o *OwnAddresses) publish(byName map[string][]uint16, now time.Time) {
 	for name, ports := range byName {
 		for _, a := range o.names[name].addrs {
 			for _, port := range ports {
@@ -109,14 +108,14 @@ func (o *ownAddresses) publish(byName map[string][]uint16, now time.Time) {
 		}
 	}
 	maps.DeleteFunc(o.seen, func(_ netip.AddrPort, at time.Time) bool { return now.Sub(at) > ownLinger })
-	o.set.Store(webhook.NewOwn(slices.Concat(o.fixed, slices.Collect(maps.Keys(o.seen)), o.here())))
+	o.Set.Store(webhook.NewOwn(slices.Concat(o.fixed, slices.Collect(maps.Keys(o.seen)), o.here())))
 }
 
 // here returns an address that stands for all of this machine, for each port at
 // which a part is on this machine. A part may listen on more addresses than the one
 // by which the server knows it: a Redis at 127.0.0.1 is mostly at ::1 too, and one in
 // a container at every address of the machine.
-func (o *ownAddresses) here() (all []netip.AddrPort) {
+func (o *OwnAddresses) here() (all []netip.AddrPort) {
 	machine, err := o.machine()
 	if err != nil && !o.blind {
 		o.log.Warn("cannot read the addresses of this machine, so tasks may reach its services there: let the server open netlink sockets (AF_NETLINK in RestrictAddressFamilies of systemd), or close the addresses with --egress-deny", "error", err)
@@ -135,7 +134,7 @@ func (o *ownAddresses) here() (all []netip.AddrPort) {
 
 // resolve looks up the names that it is time for, and reports whether there
 // were any. A name that does not resolve keeps its addresses.
-func (o *ownAddresses) resolve(ctx context.Context, names []string, now time.Time) bool {
+func (o *OwnAddresses) resolve(ctx context.Context, names []string, now time.Time) bool {
 	maps.DeleteFunc(o.names, func(name string, _ resolution) bool { return !slices.Contains(names, name) })
 	names = slices.DeleteFunc(names, func(name string) bool {
 		r, known := o.names[name]
@@ -166,49 +165,4 @@ func (o *ownAddresses) resolve(ctx context.Context, names []string, now time.Tim
 		o.names[name] = r
 	}
 	return true
-}
-
-// collectorAddr returns host:port of the collector of traces; none if there is none.
-func (c *serveConfig) collectorAddr() []string {
-	u, err := url.Parse(c.otlp)
-	if c.otlp == "" || err != nil {
-		return nil
-	}
-	port := u.Port()
-	switch {
-	case port != "":
-	case u.Scheme == "https":
-		port = "443"
-	default:
-		port = "80"
-	}
-	return []string{net.JoinHostPort(u.Hostname(), port)}
-}
-
-// storeAddrs returns host:port of the servers that --store names.
-func (c *serveConfig) storeAddrs() []string {
-	if c.redis == nil {
-		return nil
-	}
-	return c.redis.Addrs
-}
-
-// apisOf returns where a listener on all addresses of the machine is reached
-// from other machines, host:port.
-func apisOf(at net.Addr) []string {
-	tcp, ok := at.(*net.TCPAddr)
-	if !ok || !tcp.IP.IsUnspecified() {
-		return nil // its own address says it
-	}
-	addrs, err := webhook.InterfaceAddrs()
-	if err != nil {
-		return nil
-	}
-	var apis []string
-	for _, a := range addrs {
-		if a.IsGlobalUnicast() {
-			apis = append(apis, netip.AddrPortFrom(a, uint16(tcp.Port)).String()) //nolint:gosec // a port
-		}
-	}
-	return apis
 }

@@ -1,4 +1,4 @@
-package main
+package node
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 )
 
 // backup returns what copies the store, nil where nothing outlives the process.
-func (n *node) backup() func(context.Context, io.Writer) error {
-	s, ok := n.store.(*pebblestore.Store)
+func (n *Node) backup() func(context.Context, io.Writer) error {
+	s, ok := n.Store.(*pebblestore.Store)
 	if !ok {
 		return nil
 	}
@@ -29,11 +29,11 @@ func (n *node) backup() func(context.Context, io.Writer) error {
 }
 
 // live returns what the server is doing.
-func (n *node) live() wire.Live {
+func (n *Node) live() wire.Live {
 	now := n.clock()
 	s := n.dispatch.Stats()
 	l := wire.Live{
-		At: wire.FormatTime(now), Running: s.Running, Slots: n.cfg.slots,
+		At: wire.FormatTime(now), Running: s.Running, Slots: n.cfg.Slots,
 		Late: lateness(n.dispatch.LastMinute()),
 		Attempts: &wire.AttemptTotals{
 			Delivered: s.Delivered, Failed: s.Failed, Deferred: s.Deferred, Refused: s.Refused, Interrupted: s.Interrupted, Dead: s.Dead,

@@ -1,4 +1,4 @@
-package main
+package node
 
 import (
 	"errors"
@@ -10,9 +10,12 @@ import (
 )
 
 func TestASecondBackupAtTheSameTimeIsToldToWait(t *testing.T) {
-	cfg := testConfig()
-	cfg.dir = t.TempDir()
-	backup := runNodeWith(t, cfg, slog.New(slog.DiscardHandler), nil).node.backup()
+	n, err := Open(t.Context(), Config{Dir: t.TempDir()}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Store.Close()
+	backup := n.backup()
 	reader, writer := io.Pipe()
 	first := make(chan error)
 	go func() { first <- backup(t.Context(), writer) }()

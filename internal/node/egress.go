@@ -1,4 +1,4 @@
-package main
+package node
 
 import (
 	"context"
@@ -8,18 +8,18 @@ import (
 	"github.com/foliot/foliot/internal/wire"
 )
 
-// lookupTimeout is how long a name may take to resolve.
-const lookupTimeout = 10 * time.Second
+// LookupTimeout is how long a name may take to resolve.
+const LookupTimeout = 10 * time.Second
 
 // egress explains the verdict of this server's guard on a URL to an operator.
-func (n *node) egress(ctx context.Context, url string) wire.Egress {
-	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
+func (n *Node) egress(ctx context.Context, url string) wire.Egress {
+	ctx, cancel := context.WithTimeout(ctx, LookupTimeout)
 	defer cancel()
-	return showEgress(url, n.sender.Explain(ctx, url))
+	return ShowEgress(url, n.sender.Explain(ctx, url))
 }
 
-// showEgress returns e as the API shows it.
-func showEgress(url string, e webhook.Explanation) wire.Egress {
+// ShowEgress returns e as the API shows it.
+func ShowEgress(url string, e webhook.Explanation) wire.Egress {
 	shown := wire.Egress{URL: url, Scheme: e.Scheme, Host: e.Host, Port: e.Port, Open: e.Open(), Problem: e.Problem, Addresses: []wire.EgressAddress{}}
 	for _, j := range e.Addresses {
 		opener := j.Opener

@@ -1,0 +1,287 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/foliot/foliot/internal/api"
+	"github.com/foliot/foliot/internal/buildinfo"
+	"github.com/foliot/foliot/internal/dispatch"
+	"github.com/foliot/foliot/internal/store/memstore"
+	"github.com/foliot/foliot/internal/store/pebblestore"
+	"github.com/foliot/foliot/internal/store/redisstore"
+	"github.com/foliot/foliot/internal/task"
+	"github.com/foliot/foliot/internal/telemetry/metrics"
+	"github.com/foliot/foliot/internal/telemetry/tracing"
+	"github.com/foliot/foliot/internal/trusted"
+	"github.com/foliot/foliot/internal/upkeep"
+	"github.com/foliot/foliot/internal/webhook"
+)
+
+// Config says what a node keeps, what it may call, and how much it does at once.
+type Config struct {
+	Dir       string             // "": not in a directory
+	Redis     *redisstore.Config // nil: not in a Redis; then in memory. Open sets what the node decides
+	Keep      task.Policy
+	AuditKeep time.Duration
+
+	Listen    netip.AddrPort  // of the API
+	Collector func() []string // host:port of what takes the traces
+
+	BodyLimit  int
+	Hosts      []string // names that requests may be for
+	ClientAddr func(*http.Request) netip.Addr
+	Admitted   func(ctx context.Context, namespace, token string) // called for each request that is let in
+
+	Allow, Deny []netip.Prefix // what tasks may call
+	Private     bool           // only users of this machine can create tasks, as long as there is no token
+
+	Slots           int // attempts at once
+	MaxIdle         int // connections kept open between attempts
+	Lease           time.Duration
+	Grace           time.Duration
+	BreakerFailures int // 0: no breaker
+	BreakerMax      time.Duration
+
+	Metrics     bool // serve them
+	Connections func() int
+	Certificate func() metrics.Certificate // nil: no TLS
+}
+
+// Node is a store and all that works on it: the API, the dispatcher, the
+// maintenance. It listens nowhere: the API is a handler. Whoever opens it calls
+// Connect once, then Deliver and Maintain in goroutines of their own, then Close.
+type Node struct {
+	cfg      Config
+	log      *slog.Logger
+	Now      func() time.Time // see clock
+	latest   func() time.Time // see requestClock; nil: now
+	Trusted  func() time.Time // see Connect; the time by which things end
+	Fatal    chan error       // the store's medium failed: at most one error, sent by the store
+	metrics  *metrics.Metrics
+	tracer   *tracing.Tracer // nil: no tracing
+	Store    task.Store
+	own      *OwnAddresses
+	refusals refusals
+	deaths   deaths
+	sender   *webhook.Sender
+	API      *api.Server
+	dispatch *dispatch.Dispatcher
+	upkeep   *upkeep.Upkeep
+}
+
+// Open opens the store. ctx ends the wait for a Redis that reads its file.
+func Open(ctx context.Context, cfg Config, log *slog.Logger) (*Node, error) {
+	n := &Node{cfg: cfg, log: log, Now: time.Now, Fatal: make(chan error, 1), deaths: deaths{log: log}}
+	n.metrics = n.newMetrics()
+	n.Trusted = trusted.New(n.clock, trusted.Warn(log)).Now
+	if err := n.openStore(ctx); err != nil {
+		return nil, err
+	}
+	return n, nil
+}
+
+// openStore opens the store, which tells the metrics of its syncs.
+func (n *Node) openStore(ctx context.Context) (err error) {
+	if n.cfg.Redis != nil {
+		return n.openRedis(ctx)
+	}
+	if n.cfg.Dir == "" {
+		n.Store = memstore.New(memstore.Config{Policy: n.cfg.Keep, AuditKeep: n.cfg.AuditKeep})
+		return nil
+	}
+	var reaped []*task.Task
+	n.Store, err = pebblestore.Open(n.cfg.Dir, pebblestore.Config{
+		Policy:    n.cfg.Keep,
+		AuditKeep: n.cfg.AuditKeep,
+		OnSync:    n.metrics.Sync,
+		OnReap:    func(left []*task.Task) { reaped = left },
+		OnFatal:   func(err error) { n.Fatal <- err }, // once: there is room for it
+		Logger:    n.log,
+	})
+	if err != nil {
+		return err
+	}
+	n.metrics.Reclaimed(len(reaped))
+	n.reaped(reaped)
+	return nil
+}
+
+// openRedis opens the store in Redis, which has a clock of its own.
+func (n *Node) openRedis(ctx context.Context) error {
+	c := *n.cfg.Redis
+	c.Policy, c.AuditKeep, c.Logger = n.cfg.Keep, n.cfg.AuditKeep, n.log
+	c.OnReap = n.reaped
+	s, err := redisstore.Open(ctx, c)
+	if err != nil {
+		return err
+	}
+	n.Store, n.Now, n.latest, n.Trusted = s, s.Now, s.Latest, s.Trusted
+	return nil
+}
+
+// reaped counts and logs the deaths among tasks whose leases the store took back.
+func (n *Node) reaped(left []*task.Task) {
+	n.metrics.Died(left)
+	for _, t := range left {
+		n.deaths.note(t)
+	}
+}
+
+// redisReap is how often lost leases are taken back: other than a directory's,
+// a Redis's are not while it is opened. What a dead node had in flight is sent again
+// within its lease and a second: of that second this is half, so that what else takes
+// time has the other. (With a whole one, 7 of 2,444 tasks came some milliseconds after
+// it, or just before.) It costs each master one ZRANGE a shard.
+const redisReap = 500 * time.Millisecond
+
+// reapEvery returns how often leases are taken back that nobody holds any more.
+func (n *Node) reapEvery() time.Duration {
+	if n.cfg.Redis == nil {
+		return 0 // when the store was opened
+	}
+	return redisReap
+}
+
+// Connect builds what stands on the store and tells each part of the others
+// that it has to know. The node closes tracer.
+func (n *Node) Connect(ctx context.Context, tracer *tracing.Tracer) {
+	cfg := n.cfg
+	n.tracer = tracer
+	n.refusals.log = n.log
+	n.own = NewOwnAddresses(n.log, []netip.AddrPort{cfg.Listen}, cfg.Collector, n.storeEndpoints)
+	n.own.Refresh(ctx, time.Now())
+	n.sender = webhook.New(webhook.Config{
+		Allow:         cfg.Allow,
+		Deny:          cfg.Deny,
+		AllowLoopback: n.LoopbackOpen,
+		Secrets:       n.signingKeys,
+		Now:           n.clock,
+		Own:           n.own.Set.Load,
+		MaxIdle:       cfg.MaxIdle,
+		Trace:         n.tracer.Attempt,
+	})
+	n.API = api.New(api.Config{
+		BodyLimit:    cfg.BodyLimit,
+		AllowedHosts: cfg.Hosts,
+		ClientAddr:   cfg.ClientAddr,
+		Admitted:     cfg.Admitted,
+		Observe:      n.metrics.Request,
+		Trace:        tracing.Parent,
+		Metrics:      n.metricsHandler(),
+		Backup:       n.backup(),
+		Examine:      n.examiner(),
+		Live:         n.live,
+		Egress:       n.egress,
+		Version:      buildinfo.Version(),
+		Now:          n.requestClock,
+		Trusted:      n.Trusted,
+		Log:          n.log,
+	}, n.Store)
+	permits, _ := n.Store.(task.Permits)
+	n.dispatch = dispatch.New(dispatch.Config{
+		Slots:           cfg.Slots,
+		LeaseFor:        cfg.Lease,
+		Grace:           unlessZero(cfg.Grace),
+		BreakerFailures: unlessZero(cfg.BreakerFailures),
+		BreakerMax:      cfg.BreakerMax,
+		ReapEvery:       n.reapEvery(),
+		Observe:         n.settled,
+		Scrubber:        n.Store,
+		OnScrub:         n.metrics.Scrubbed,
+		Permits:         permits,
+		Now:             n.clock,
+		Trusted:         n.Trusted,
+		Logger:          n.log,
+	}, notifying{n.metrics.Watch(n.Store), n.API.Notify}, n.sender.Deliver)
+	n.upkeep = upkeep.New(upkeep.Config{Uses: n.API.TokenUses, Refusals: n.API.Refusals, KeepTokens: n.cfg.AuditKeep, Now: n.requestClock, Trusted: n.Trusted, Logger: n.log}, n.Store)
+	n.Store.WatchSettings(n.configured)
+	n.configured(n.Store.Settings())
+	n.metrics.Ask(n.sources())
+}
+
+// clock reads the clock by which tasks are due. It is one for all who tell the
+// store what time it is: a Redis's own where they are there, this machine's wall
+// clock otherwise.
+func (n *Node) clock() time.Time { return n.Now() }
+
+// requestClock reads the same clock for what counts from a request: it is not
+// behind clock, where several servers' clocks differ or one is not known exactly. So
+// nothing happens earlier after a request than it says.
+func (n *Node) requestClock() time.Time {
+	if n.latest != nil {
+		return n.latest()
+	}
+	return n.Now()
+}
+
+// configured hands on what operators have decided anew.
+func (n *Node) configured(s *task.Settings) {
+	n.dispatch.Configure(s)
+	n.upkeep.Look()
+}
+
+// unlessZero turns a duration or number of none into what the parts call that.
+func unlessZero[T int | time.Duration](v T) T {
+	if v == 0 {
+		return -1
+	}
+	return v
+}
+
+// Deliver runs the dispatcher until ctx ends, and returns its error.
+func (n *Node) Deliver(ctx context.Context) error { return n.dispatch.Run(ctx) }
+
+// Maintain does the background work until ctx ends: upkeep, and the list of own
+// addresses.
+func (n *Node) Maintain(ctx context.Context) {
+	var working sync.WaitGroup
+	working.Go(func() { n.upkeep.Run(ctx) })
+	working.Go(func() { n.own.run(ctx) })
+	working.Wait()
+}
+
+// Stats returns what the dispatcher has done.
+func (n *Node) Stats() dispatch.Stats { return n.dispatch.Stats() }
+
+// Release lets other servers on the same store have the tasks that this one has
+// not begun, before it waits for those that it has.
+func (n *Node) Release() {
+	if s, ok := n.Store.(interface{ Release() }); ok {
+		s.Release()
+	}
+}
+
+// storeEndpoints returns host:port of the store's servers and of the other
+// nodes' APIs; none if no servers hold the store.
+func (n *Node) storeEndpoints() []string {
+	if s, shared := n.Store.(interface{ Endpoints() []string }); shared {
+		return s.Endpoints()
+	}
+	return nil
+}
+
+// Failure returns why dispatch ended: what the store says of itself is the
+// cause, what dispatch saw of it only the consequence.
+func (n *Node) Failure(err error) error {
+	select {
+	case cause := <-n.Fatal:
+		return cause
+	default:
+		return fmt.Errorf("deliver tasks: %w", err)
+	}
+}
+
+// Close ends what is left after deliver and maintain have returned, and closes the
+// store.
+func (n *Node) Close() error {
+	n.deaths.flush()
+	n.sender.Close()
+	n.closeTracer()
+	return n.Store.Close()
+}
