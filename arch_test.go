@@ -239,6 +239,13 @@ var layers = []layer{
 		why: "a node is wired here: flags, listeners and certificates belong to the server in front of it",
 	},
 	{
+		path:  "internal/server/httpserver",
+		may:   []string{"idle", "internal/fileaccess", "internal/telemetry/metrics", "internal/usage"},
+		tech:  []string{"golang.org/x/net/http2"},        // its tests speak in frames, as hostile clients do
+		tests: []string{"internal/api", "internal/task"}, // a reply of the API that nobody takes
+		why:   "clients are served and bounded here, whatever the handler does",
+	},
+	{
 		path: battery, may: []string{battery + "/harness", battery + "/scenario"}, tech: testTools,
 		why: "main reads the flags and runs the scenarios: what they do is theirs",
 	},

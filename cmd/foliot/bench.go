@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/server/httpserver"
 	"github.com/foliot/foliot/internal/usage"
 )
 
@@ -72,23 +73,23 @@ func (c *benchCmd) Run(ctx context.Context, con *console, api *client.Client) er
 	case c.Over < 0 || c.Over > time.Hour:
 		return usage.Errorf("--over", "%v does not lie between 0s and 1h", c.Over)
 	}
-	addr, err := listenAddr("--listen", c.Listen)
+	addr, err := httpserver.ListenAddr("--listen", c.Listen)
 	if err != nil {
 		return err
 	}
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
-		return listenError("--listen", addr, err)
+		return httpserver.ListenError("--listen", addr, err)
 	}
 	target := &benchTarget{want: c.Tasks, all: make(chan struct{})}
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan error, 1)
 	go func() {
-		ended <- serveUntil(serving, &http.Server{Handler: target, ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout, IdleTimeout: idleTimeout}, l)
+		ended <- httpserver.ServeUntil(serving, &http.Server{Handler: target, ReadHeaderTimeout: httpserver.HeaderTimeout, ReadTimeout: httpserver.BodyTimeout, IdleTimeout: httpserver.IdleTimeout}, l)
 	}()
 	defer func() {
 		stop()
-		_ = served(<-ended) // how its receiver ended is no result
+		_ = httpserver.Served(<-ended) // how its receiver ended is no result
 	}()
 
 	url := c.Callback

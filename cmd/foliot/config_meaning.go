@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redact"
+	"github.com/foliot/foliot/internal/server/httpserver"
 	"github.com/foliot/foliot/internal/server/redisurl"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/usage"
@@ -20,7 +21,7 @@ import (
 type serveConfig struct {
 	addr     string
 	hosts    []string
-	tls      tlsFiles
+	tls      httpserver.TLSFiles
 	proxies  []netip.Prefix // that may say for whom they ask
 	idle     time.Duration  // a connection without a request
 	insecure bool           // the operator takes the risk of listening as it is
@@ -51,13 +52,13 @@ const maxConcurrency = 1_000_000
 // meaning checks the flags. Errors: faults that name the flag.
 func (f *serveFlags) meaning() (cfg serveConfig, err error) {
 	cfg = serveConfig{
-		hosts: f.Host, tls: tlsFiles{cert: f.TLSCert, key: f.TLSKey, clientCA: f.TLSClientCA},
+		hosts: f.Host, tls: httpserver.TLSFiles{Cert: f.TLSCert, Key: f.TLSKey, ClientCA: f.TLSClientCA},
 		idle: f.IdleTimeout, insecure: f.InsecureListen,
 		bodyLimit: f.BodyLimit, keep: task.Policy{KeepFinished: f.KeepFinished, KeepDead: f.KeepDead}, auditKeep: f.AuditKeep,
 		concurrency: f.Concurrency, lease: f.Lease, breakerFailures: f.BreakerFailures, breakerMax: f.BreakerMax, grace: f.Grace,
 		metrics: f.Metrics, otlp: f.OTLPEndpoint, sample: f.TraceSample,
 	}
-	if cfg.addr, err = listenAddr("--listen", f.Listen); err != nil {
+	if cfg.addr, err = httpserver.ListenAddr("--listen", f.Listen); err != nil {
 		return cfg, err
 	}
 	if redisurl.Is(f.Store) {
@@ -242,7 +243,7 @@ func (c *serveConfig) checkOpen(secured bool) error {
 		return usage.Errorf("--listen", "%s is reached from other machines, and a store in memory begins without an access token: listen on 127.0.0.1, give a directory by --data, or pass --insecure-listen", c.addr)
 	case !secured:
 		return usage.Errorf("--listen", "%s is reached from other machines, and there is no access token yet: %s, listen on 127.0.0.1, or pass --insecure-listen", c.addr, c.firstToken())
-	case c.tls.cert == "" && len(c.proxies) == 0:
+	case c.tls.Cert == "" && len(c.proxies) == 0:
 		return usage.Errorf("--listen", "tokens would reach %s unencrypted: give --tls-cert and --tls-key, name the proxy that speaks TLS in front by --trusted-proxy, or pass --insecure-listen", c.addr)
 	}
 	return nil

@@ -49,27 +49,16 @@ func runNodeWith(t *testing.T, cfg serveConfig, log *slog.Logger, prepare func(*
 	return n
 }
 
-// What drips, a header or a body, has an end: the tests of that (connections_test.go,
-// api's slow_test.go) serve with timeouts of their own.
-func TestTheServerBoundsHeadersAndBodies(t *testing.T) {
-	runNode(t, func(n *server) {
-		s := n.http.http
-		if s.ReadHeaderTimeout <= 0 || s.ReadHeaderTimeout > headerTimeout || s.ReadTimeout <= 0 || s.ReadTimeout > bodyTimeout || s.MaxHeaderBytes > maxHeader {
-			t.Errorf("headers end after %v, bodies after %v, %d bytes", s.ReadHeaderTimeout, s.ReadTimeout, s.MaxHeaderBytes)
-		}
-	})
-}
-
 // A page of bodies is larger than the system's buffers: without a bound on
 // replies, each client that does not read would keep one in memory for ever.
 func TestAClientThatReadsNoReplyIsLetGo(t *testing.T) {
 	closed := make(chan struct{}, 1)
 	n := runNode(t, func(n *server) {
-		if n.http.http.WriteTimeout <= n.http.http.ReadTimeout {
-			t.Fatalf("replies have %v, and a request may already take %v of it", n.http.http.WriteTimeout, n.http.http.ReadTimeout)
+		if n.http.HTTP.WriteTimeout <= n.http.HTTP.ReadTimeout {
+			t.Fatalf("replies have %v, and a request may already take %v of it", n.http.HTTP.WriteTimeout, n.http.HTTP.ReadTimeout)
 		}
-		n.http.http.WriteTimeout = 50 * time.Millisecond
-		n.http.http.ConnState = func(_ net.Conn, s http.ConnState) {
+		n.http.HTTP.WriteTimeout = 50 * time.Millisecond
+		n.http.HTTP.ConnState = func(_ net.Conn, s http.ConnState) {
 			if s == http.StateClosed {
 				closed <- struct{}{}
 			}
@@ -101,7 +90,7 @@ func TestAClientThatReadsNoReplyIsLetGo(t *testing.T) {
 }
 
 func TestALongPollMayLastLongerThanOtherReplies(t *testing.T) {
-	n := runNode(t, func(n *server) { n.http.http.WriteTimeout = 50 * time.Millisecond })
+	n := runNode(t, func(n *server) { n.http.HTTP.WriteTimeout = 50 * time.Millisecond })
 	url := "http://" + n.listener.Addr().String() + "/v1/tasks/a"
 	r := httptest.NewRequest("PUT", url, strings.NewReader(`{"delay": "1h", "http": {"url": "http://127.0.0.1:9/"}}`))
 	r.Header.Set("Content-Type", "application/json")

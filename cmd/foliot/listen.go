@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/foliot/foliot/client"
+	"github.com/foliot/foliot/internal/server/httpserver"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/usage"
 	"github.com/foliot/foliot/internal/wire"
@@ -73,7 +74,7 @@ func (c *listenCmd) Run(ctx context.Context, con *console, api *client.Client) e
 	if c.Delay < 0 || c.Count < 0 || c.Try < 0 {
 		return usage.Errorf("--delay, --count, --try", "none may be negative")
 	}
-	addr, err := listenAddr("ADDR", c.Addr)
+	addr, err := httpserver.ListenAddr("ADDR", c.Addr)
 	if err != nil {
 		return err
 	}
@@ -83,7 +84,7 @@ func (c *listenCmd) Run(ctx context.Context, con *console, api *client.Client) e
 	}
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
-		return listenError("ADDR", addr, err)
+		return httpserver.ListenError("ADDR", addr, err)
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -96,7 +97,7 @@ func (c *listenCmd) Run(ctx context.Context, con *console, api *client.Client) e
 		}
 		watched = rc.watch(ctx, api)
 	}
-	err = serveUntil(ctx, &http.Server{Handler: rc, ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout, IdleTimeout: idleTimeout}, l)
+	err = httpserver.ServeUntil(ctx, &http.Server{Handler: rc, ReadHeaderTimeout: httpserver.HeaderTimeout, ReadTimeout: httpserver.BodyTimeout, IdleTimeout: httpserver.IdleTimeout}, l)
 	stop() // serveUntil may have failed
 	return errors.Join(err, watched())
 }

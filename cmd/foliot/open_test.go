@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/internal/redact"
+	"github.com/foliot/foliot/internal/server/httpserver"
 	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -52,7 +53,7 @@ func TestAServerIsReachedByOthersOnlyWithTokensAndNotInTheClear(t *testing.T) {
 	bare, secured := filepath.Join(t.TempDir(), "bare"), filepath.Join(t.TempDir(), "secured")
 	makeToken(t, secured)
 	written := servertest.NewAuthority(t).Files(servertest.InAYear())
-	files := tlsFiles{cert: written.Cert, key: written.Key}
+	files := httpserver.TLSFiles{Cert: written.Cert, Key: written.Key}
 	proxies := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
 	for _, c := range []struct {
 		name    string
@@ -89,7 +90,11 @@ func TestAServerIsReachedByOthersOnlyWithTokensAndNotInTheClear(t *testing.T) {
 			n, err := openServer(t.Context(), cfg, slog.New(slog.DiscardHandler))
 			if err == nil {
 				n.listener.Close()
-				n.http.conns.close()
+				ended := make(chan error, 1)
+				ended <- nil // it never served
+				if err := n.http.Shutdown(ended); err != nil {
+					t.Error(err)
+				}
 				if err := n.node.Close(); err != nil {
 					t.Error(err)
 				}

@@ -118,7 +118,7 @@ type serveReply struct {
 // greet says where the server listens, where its data is, and what to try.
 func (c *serveCmd) greet(con *console, cfg serveConfig, s *server) {
 	scheme := "http://"
-	if cfg.tls.cert != "" {
+	if cfg.tls.Cert != "" {
 		scheme = "https://"
 	}
 	url := scheme + reachable(s.addr())

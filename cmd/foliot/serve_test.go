@@ -340,7 +340,7 @@ func TestAFailedStoreStopsTheServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer n.node.Close()
-	defer n.http.http.Close()
+	defer n.http.HTTP.Close()
 	n.node.Fatal <- errors.New("the disk is gone")
 	if err := n.run(t.Context()); err == nil || exitCode(err) != exitFailure || err.Error() != "the disk is gone" {
 		t.Errorf("run returned %v", err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/foliot/foliot/internal/fileaccess"
 	"github.com/foliot/foliot/internal/node"
+	"github.com/foliot/foliot/internal/server/httpserver"
 	"github.com/foliot/foliot/internal/telemetry/tracing"
 )
 
@@ -23,11 +24,11 @@ type server struct {
 	cfg      serveConfig
 	log      *slog.Logger
 	files    descriptors
-	certs    *certificates // nil: no TLS
+	certs    *httpserver.Certificates // nil: no TLS
 	listener net.Listener
 	node     *node.Node
 	tracer   *tracing.Tracer // nil: no tracing
-	http     *httpServer
+	http     *httpserver.Server
 }
 
 // openServer takes the address and opens the store. Nothing is served or sent
@@ -41,13 +42,13 @@ func openServer(ctx context.Context, cfg serveConfig, log *slog.Logger) (_ *serv
 	if err := cfg.checkUnopened(); err != nil {
 		return nil, err
 	}
-	if cfg.tls.cert != "" {
-		if s.certs, err = loadCertificates(cfg.tls, log, time.Now()); err != nil {
+	if cfg.tls.Cert != "" {
+		if s.certs, err = httpserver.LoadCertificates(cfg.tls, log, time.Now()); err != nil {
 			return nil, err
 		}
 	}
 	if s.listener, err = net.Listen("tcp", cfg.addr); err != nil {
-		return nil, listenError("--listen", cfg.addr, err)
+		return nil, httpserver.ListenError("--listen", cfg.addr, err)
 	}
 	if err := s.openNode(ctx); err != nil {
 		s.listener.Close()
@@ -65,8 +66,8 @@ func openServer(ctx context.Context, cfg serveConfig, log *slog.Logger) (_ *serv
 		log.Warn("there is no access token: whoever reaches this server by the names of --host, through a proxy, may do everything", "hosts", cfg.hosts)
 	}
 	s.node.Connect(ctx, s.tracer)
-	s.http = newHTTPServer(s.listener, s.node.API, httpConfig{
-		certs: s.certs, most: s.files.clients, idle: cfg.idle, proxies: cfg.proxies, trace: s.tracer.Handler, log: log,
+	s.http = httpserver.New(s.listener, s.node.API, httpserver.Config{
+		Certs: s.certs, MaxConnections: s.files.clients, Idle: cfg.idle, Proxies: cfg.proxies, Trace: s.tracer.Handler, Log: log,
 	})
 	return s, nil
 }
@@ -100,14 +101,14 @@ func (s *server) nodeConfig() node.Config {
 	cfg := node.Config{
 		Dir: s.cfg.dir, Keep: s.cfg.keep, AuditKeep: s.cfg.auditKeep,
 		Listen: s.listener.Addr().(*net.TCPAddr).AddrPort(), Collector: s.cfg.collectorAddr,
-		BodyLimit: s.cfg.bodyLimit, Hosts: s.cfg.hosts, ClientAddr: clientAddr(s.cfg.proxies), Admitted: admitted,
+		BodyLimit: s.cfg.bodyLimit, Hosts: s.cfg.hosts, ClientAddr: httpserver.ClientAddr(s.cfg.proxies), Admitted: httpserver.Admitted,
 		Allow: s.cfg.allow, Deny: s.cfg.deny, Private: s.cfg.private(),
 		Slots: s.files.slots, MaxIdle: s.files.idle, Lease: s.cfg.lease, Grace: s.cfg.grace,
 		BreakerFailures: s.cfg.breakerFailures, BreakerMax: s.cfg.breakerMax,
-		Metrics: s.cfg.metrics, Connections: func() int { return s.http.connections() },
+		Metrics: s.cfg.metrics, Connections: func() int { return s.http.Connections() },
 	}
 	if s.certs != nil {
-		cfg.Certificate = s.certs.state
+		cfg.Certificate = s.certs.State
 	}
 	return cfg
 }
@@ -126,7 +127,7 @@ func (s *server) run(ctx context.Context) error {
 	defer stopDispatch()
 	dispatched, served := make(chan error, 1), make(chan error, 1)
 	go func() { dispatched <- s.node.Deliver(dispatching) }()
-	go func() { served <- s.http.serve() }()
+	go func() { served <- s.http.Serve() }()
 	keeping, stopKeeping := context.WithCancel(working)
 	defer stopKeeping()
 	kept := s.keep(keeping)
@@ -145,7 +146,7 @@ func (s *server) run(ctx context.Context) error {
 	// balancers and clients go elsewhere. Until dispatch has ended the API answers
 	// nevertheless: a receiver may create its next task.
 	s.node.API.Stop()
-	s.http.leave()
+	s.http.Leave()
 	stopDispatch()
 	s.node.Release()
 	if err := <-dispatched; err != nil {
@@ -166,7 +167,7 @@ func (s *server) keep(ctx context.Context) (wait func()) {
 		hangup := make(chan os.Signal, 1)
 		signal.Notify(hangup, syscall.SIGHUP)
 		working.Go(func() {
-			s.certs.watch(ctx, hangup)
+			s.certs.Watch(ctx, hangup)
 			signal.Stop(hangup)
 		})
 	}
@@ -176,7 +177,7 @@ func (s *server) keep(ctx context.Context) (wait func()) {
 // close releases the parts in the opposite order of their start. ended receives
 // what serve returned.
 func (s *server) close(ended <-chan error, stopKeeping func()) error {
-	err := s.http.shutdown(ended)
+	err := s.http.Shutdown(ended)
 	stopKeeping()
 	return errors.Join(err, s.node.Close())
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/foliot/foliot/internal/server/httpserver"
 )
 
 // The unit of docs/operations.md starts what there is, and does not kill it
@@ -37,8 +39,8 @@ func TestTheUnitLeavesTimeForTheGrace(t *testing.T) {
 		t.Fatalf("%v: %v", words, err)
 	}
 	seconds, err := strconv.Atoi(value("TimeoutStopSec"))
-	if stop := time.Duration(seconds) * time.Second; err != nil || stop < flags.Serve.Grace+2*drainTimeout {
-		t.Errorf("TimeoutStopSec is %v; attempts have %v, replies %v", stop, flags.Serve.Grace, drainTimeout)
+	if stop := time.Duration(seconds) * time.Second; err != nil || stop < flags.Serve.Grace+2*httpserver.DrainTimeout {
+		t.Errorf("TimeoutStopSec is %v; attempts have %v, replies %v", stop, flags.Serve.Grace, httpserver.DrainTimeout)
 	}
 	files, err := strconv.ParseUint(value("LimitNOFILE"), 10, 64)
 	if err != nil {

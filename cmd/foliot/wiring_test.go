@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/server/httpserver"
 	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/wire"
@@ -91,7 +92,7 @@ func TestTheServersLogSaysWhatDiedAndWhichBreakerOpened(t *testing.T) {
 
 func TestMetricsTellOfTheCertificate(t *testing.T) {
 	cfg, files := testConfig(), servertest.NewAuthority(t).Files(servertest.InAYear())
-	cfg.metrics, cfg.tls = true, tlsFiles{cert: files.Cert, key: files.Key}
+	cfg.metrics, cfg.tls = true, httpserver.TLSFiles{Cert: files.Cert, Key: files.Key}
 	n := runNodeWith(t, cfg, slog.New(slog.DiscardHandler), nil)
 	w, r := httptest.NewRecorder(), httptest.NewRequest("GET", "http://localhost/metrics", nil)
 	n.node.API.ServeHTTP(w, r)

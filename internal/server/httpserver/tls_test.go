@@ -1,4 +1,4 @@
-package main
+package httpserver
 
 import (
 	"context"
@@ -25,26 +25,26 @@ func TestANewCertificateIsTakenWithoutARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, j := servertest.NewAuthority(t), servertest.NewJournal()
 		files := a.Files(servertest.InAYear())
-		c, err := loadCertificates(tlsOf(files), j.Logger(), time.Now())
+		c, err := LoadCertificates(tlsOf(files), j.Logger(), time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		hangup := make(chan os.Signal)
-		go func() { c.watch(ctx, hangup); close(ended) }()
+		go func() { c.Watch(ctx, hangup); close(ended) }()
 		later := servertest.InAYear().Add(time.Hour)
 		a.Renew(files, later)
 		time.Sleep(reloadEvery + time.Millisecond)
 		synctest.Wait()
-		if now := c.state(); !now.NotAfter.Equal(later) || now.Broken {
+		if now := c.State(); !now.NotAfter.Equal(later) || now.Broken {
 			t.Errorf("the certificate in use ends %v, want %v; broken: %v", now.NotAfter, later, now.Broken)
 		}
 		again := later.Add(time.Hour)
 		a.Renew(files, again)
 		hangup <- syscall.SIGHUP
 		synctest.Wait()
-		if now := c.state(); !now.NotAfter.Equal(again) {
+		if now := c.State(); !now.NotAfter.Equal(again) {
 			t.Errorf("after SIGHUP the certificate in use ends %v, want %v", now.NotAfter, again)
 		}
 		stop()
@@ -70,7 +70,7 @@ func TestABrokenCertificateKeepsTheOldOneAndIsToldOfOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			j, end := servertest.NewJournal(), servertest.InAYear()
 			files := a.Files(end)
-			c, err := loadCertificates(tlsOf(files), j.Logger(), time.Now())
+			c, err := LoadCertificates(tlsOf(files), j.Logger(), time.Now())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -78,7 +78,7 @@ func TestABrokenCertificateKeepsTheOldOneAndIsToldOfOnce(t *testing.T) {
 			for range 3 {
 				c.reload(time.Now(), false)
 			}
-			if now := c.state(); !now.NotAfter.Equal(end) || !now.Broken {
+			if now := c.State(); !now.NotAfter.Equal(end) || !now.Broken {
 				t.Errorf("the certificate in use ends %v, want %v; broken: %v", now.NotAfter, end, now.Broken)
 			}
 			if said := strings.Count(j.String(), "level=ERROR"); said != 1 || !strings.Contains(j.String(), filepath.Dir(files.Cert)) {
@@ -91,7 +91,7 @@ func TestABrokenCertificateKeepsTheOldOneAndIsToldOfOnce(t *testing.T) {
 			later := end.Add(time.Hour)
 			a.Renew(files, later)
 			c.reload(time.Now(), false)
-			if now := c.state(); !now.NotAfter.Equal(later) || now.Broken {
+			if now := c.State(); !now.NotAfter.Equal(later) || now.Broken {
 				t.Errorf("mended, the certificate ends %v, want %v; broken: %v", now.NotAfter, later, now.Broken)
 			}
 		})
@@ -107,7 +107,7 @@ func TestANewKeyIsTakenWhenItIsClosedToOthers(t *testing.T) {
 	a, j := servertest.NewAuthority(t), servertest.NewJournal()
 	end := servertest.InAYear()
 	files := a.Files(end)
-	c, err := loadCertificates(tlsOf(files), j.Logger(), time.Now())
+	c, err := LoadCertificates(tlsOf(files), j.Logger(), time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestANewKeyIsTakenWhenItIsClosedToOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.reload(time.Now(), false)
-		if now := c.state(); now.Broken != step.broken || now.NotAfter.Equal(later) == step.broken {
+		if now := c.State(); now.Broken != step.broken || now.NotAfter.Equal(later) == step.broken {
 			t.Errorf("with mode %v: broken %v, the certificate ends %v", step.mode, now.Broken, now.NotAfter)
 		}
 	}
@@ -130,7 +130,7 @@ func TestANewKeyIsTakenWhenItIsClosedToOthers(t *testing.T) {
 func TestTheEndOfACertificateIsToldOfOnceADay(t *testing.T) {
 	a, j := servertest.NewAuthority(t), servertest.NewJournal()
 	now := time.Now()
-	c, err := loadCertificates(tlsOf(a.Files(now.Add(expiresSoon+36*time.Hour))), j.Logger(), now)
+	c, err := LoadCertificates(tlsOf(a.Files(now.Add(expiresSoon+36*time.Hour))), j.Logger(), now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,13 +150,13 @@ func TestTLSFilesThatAreOfNoUseAreRefusedByName(t *testing.T) {
 	other := a.Files(servertest.InAYear())
 	empty := filepath.Join(t.TempDir(), "empty")
 	servertest.WriteFile(t, empty, nil)
-	for flag, files := range map[string][]tlsFiles{
-		"--tls-cert":      {{cert: empty, key: good.Key}, {cert: good.Cert, key: other.Key}, {cert: empty + "x", key: good.Key}, {cert: good.Key, key: good.Key}},
-		"--tls-key":       {{cert: good.Cert, key: empty + "x"}},
+	for flag, files := range map[string][]TLSFiles{
+		"--tls-cert":      {{Cert: empty, Key: good.Key}, {Cert: good.Cert, Key: other.Key}, {Cert: empty + "x", Key: good.Key}, {Cert: good.Key, Key: good.Key}},
+		"--tls-key":       {{Cert: good.Cert, Key: empty + "x"}},
 		"--tls-client-ca": {{good.Cert, good.Key, empty}, {good.Cert, good.Key, empty + "x"}, {good.Cert, good.Key, good.Key}},
 	} {
 		for _, f := range files {
-			if _, err := loadCertificates(f, slog.New(slog.DiscardHandler), time.Now()); !errors.As(err, new(*usage.Error)) || !strings.HasPrefix(err.Error(), flag+": ") {
+			if _, err := LoadCertificates(f, slog.New(slog.DiscardHandler), time.Now()); !errors.As(err, new(*usage.Error)) || !strings.HasPrefix(err.Error(), flag+": ") {
 				t.Errorf("%+v: %v, want a fault of %s", f, err, flag)
 			}
 		}
@@ -165,11 +165,11 @@ func TestTLSFilesThatAreOfNoUseAreRefusedByName(t *testing.T) {
 
 // secureServer is a server with a certificate of a's, which answers everything with 200.
 type secureServer struct {
-	*httpServer
+	*Server
 
 	addr  string
 	files servertest.KeyFiles
-	certs *certificates
+	certs *Certificates
 }
 
 // newSecureServer runs a server until the test ends. Its clients need a
@@ -178,9 +178,9 @@ func newSecureServer(t *testing.T, a *servertest.Authority, log *slog.Logger, ca
 	t.Helper()
 	s := &secureServer{files: a.Files(servertest.InAYear())}
 	files := tlsOf(s.files)
-	files.clientCA = ca
+	files.ClientCA = ca
 	var err error
-	if s.certs, err = loadCertificates(files, log, time.Now()); err != nil {
+	if s.certs, err = LoadCertificates(files, log, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -188,20 +188,20 @@ func newSecureServer(t *testing.T, a *servertest.Authority, log *slog.Logger, ca
 		t.Fatal(err)
 	}
 	s.addr = l.Addr().String()
-	s.httpServer = newHTTPServer(l, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), httpConfig{
-		certs: s.certs, most: 100, idle: 2 * time.Minute, trace: func(h http.Handler) http.Handler { return h }, log: log,
+	s.Server = New(l, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), Config{
+		Certs: s.certs, MaxConnections: 100, Idle: 2 * time.Minute, Trace: func(h http.Handler) http.Handler { return h }, Log: log,
 	})
 	ended := make(chan error, 1)
-	go func() { ended <- s.serve() }()
+	go func() { ended <- s.Serve() }()
 	t.Cleanup(func() {
-		if err := s.shutdown(ended); err != nil {
+		if err := s.Shutdown(ended); err != nil {
 			t.Error(err)
 		}
 	})
 	return s
 }
 
-func tlsOf(f servertest.KeyFiles) tlsFiles { return tlsFiles{cert: f.Cert, key: f.Key} }
+func tlsOf(f servertest.KeyFiles) TLSFiles { return TLSFiles{Cert: f.Cert, Key: f.Key} }
 
 // secureClient trusts a.
 func secureClient(t *testing.T, a *servertest.Authority, change func(*tls.Config)) *http.Client {

@@ -1,4 +1,4 @@
-package main
+package httpserver
 
 import (
 	"bytes"
@@ -17,8 +17,8 @@ import (
 	"github.com/foliot/foliot/internal/usage"
 )
 
-// tlsFiles name what TLS needs, in PEM. No certificate: no TLS.
-type tlsFiles struct{ cert, key, clientCA string }
+// TLSFiles name what TLS needs, in PEM. No certificate: no TLS.
+type TLSFiles struct{ Cert, Key, ClientCA string }
 
 const (
 	// reloadEvery is how often the files are looked at. They are read, not
@@ -29,11 +29,11 @@ const (
 	expiresSoon = 14 * 24 * time.Hour
 )
 
-// certificates is the server's side of TLS: what the files held when they were
+// Certificates is the server's side of TLS: what the files held when they were
 // last in order. watch reads them again; handshakes go on meanwhile, and
 // connections keep what they began with.
-type certificates struct {
-	files tlsFiles
+type Certificates struct {
+	files TLSFiles
 	log   *slog.Logger
 
 	live   atomic.Pointer[liveTLS] // written by load, read by every handshake
@@ -49,9 +49,9 @@ type liveTLS struct {
 	notAfter time.Time
 }
 
-// loadCertificates reads the files. Errors: faults that name the flag.
-func loadCertificates(files tlsFiles, log *slog.Logger, now time.Time) (*certificates, error) {
-	c := &certificates{files: files, log: log}
+// LoadCertificates reads the files. Errors: faults that name the flag.
+func LoadCertificates(files TLSFiles, log *slog.Logger, now time.Time) (*Certificates, error) {
+	c := &Certificates{files: files, log: log}
 	content, err := c.read()
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func loadCertificates(files tlsFiles, log *slog.Logger, now time.Time) (*certifi
 }
 
 // config returns what a server needs: each handshake gets what the files held last.
-func (c *certificates) config() *tls.Config {
+func (c *Certificates) config() *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS12,
 		NextProtos:         []string{"h2", "http/1.1"},
@@ -75,14 +75,14 @@ func (c *certificates) config() *tls.Config {
 	}
 }
 
-// state returns what metrics tell.
-func (c *certificates) state() metrics.Certificate {
+// State returns what metrics tell.
+func (c *Certificates) State() metrics.Certificate {
 	return metrics.Certificate{NotAfter: c.live.Load().notAfter, Broken: c.broken.Load()}
 }
 
-// watch reads the files again every few seconds, and at once when hangup tells,
+// Watch reads the files again every few seconds, and at once when hangup tells,
 // until ctx ends.
-func (c *certificates) watch(ctx context.Context, hangup <-chan os.Signal) {
+func (c *Certificates) Watch(ctx context.Context, hangup <-chan os.Signal) {
 	tick := time.NewTicker(reloadEvery)
 	defer tick.Stop()
 	for {
@@ -99,7 +99,7 @@ func (c *certificates) watch(ctx context.Context, hangup <-chan os.Signal) {
 
 // reload takes what the files hold now, if it is in order. What is not is told
 // of once, and again whenever somebody asks; what was in use stays in use.
-func (c *certificates) reload(now time.Time, asked bool) {
+func (c *Certificates) reload(now time.Time, asked bool) {
 	defer c.remind(now)
 	content, err := c.read()
 	sum := content.sum(err)
@@ -112,7 +112,7 @@ func (c *certificates) reload(now time.Time, asked bool) {
 		live, err = content.parse(c.files)
 	}
 	if err == nil && now.After(live.notAfter) && now.Before(c.live.Load().notAfter) {
-		err = fmt.Errorf("--tls-cert: %s ended on %s, and the one in use has not", c.files.cert, live.notAfter.Format(time.RFC3339))
+		err = fmt.Errorf("--tls-cert: %s ended on %s, and the one in use has not", c.files.Cert, live.notAfter.Format(time.RFC3339))
 	}
 	c.broken.Store(err != nil)
 	if err != nil {
@@ -121,32 +121,32 @@ func (c *certificates) reload(now time.Time, asked bool) {
 	}
 	c.live.Store(live)
 	c.warned = time.Time{}
-	c.log.Info("TLS has read its files again", "certificate", c.files.cert, "not_after", live.notAfter)
+	c.log.Info("TLS has read its files again", "certificate", c.files.Cert, "not_after", live.notAfter)
 }
 
 // remind tells once a day of an end that is near or past.
-func (c *certificates) remind(now time.Time) {
+func (c *Certificates) remind(now time.Time) {
 	left := c.live.Load().notAfter.Sub(now)
 	if left > expiresSoon || now.Sub(c.warned) < 24*time.Hour {
 		return
 	}
 	c.warned = now
-	c.log.Warn("the TLS certificate ends soon, or has ended", "certificate", c.files.cert, "not_after", c.live.Load().notAfter)
+	c.log.Warn("the TLS certificate ends soon, or has ended", "certificate", c.files.Cert, "not_after", c.live.Load().notAfter)
 }
 
 // tlsContent is what the files hold.
 type tlsContent struct{ cert, key, clientCA []byte }
 
 // read returns what could be read, also beside an error.
-func (c *certificates) read() (content tlsContent, err error) {
+func (c *Certificates) read() (content tlsContent, err error) {
 	for _, f := range []struct {
 		flag, path string
 		keep       fileaccess.Secrecy
 		into       *[]byte
 	}{
-		{"--tls-cert", c.files.cert, fileaccess.Unaltered, &content.cert},
-		{"--tls-key", c.files.key, fileaccess.SecretFile, &content.key},
-		{"--tls-client-ca", c.files.clientCA, fileaccess.Unaltered, &content.clientCA}, // it decides which clients may connect
+		{"--tls-cert", c.files.Cert, fileaccess.Unaltered, &content.cert},
+		{"--tls-key", c.files.Key, fileaccess.SecretFile, &content.key},
+		{"--tls-client-ca", c.files.ClientCA, fileaccess.Unaltered, &content.clientCA}, // it decides which clients may connect
 	} {
 		if f.path == "" {
 			continue
@@ -167,10 +167,10 @@ func (t tlsContent) sum(problem error) [sha256.Size]byte {
 }
 
 // parse returns the configuration of a server with these files.
-func (t tlsContent) parse(files tlsFiles) (*liveTLS, error) {
+func (t tlsContent) parse(files TLSFiles) (*liveTLS, error) {
 	pair, err := tls.X509KeyPair(t.cert, t.key)
 	if err != nil {
-		return nil, usage.Errorf("--tls-cert", "%s and the key %s: %v", files.cert, files.key, err)
+		return nil, usage.Errorf("--tls-cert", "%s and the key %s: %v", files.Cert, files.Key, err)
 	}
 	live := &liveTLS{notAfter: pair.Leaf.NotAfter, config: &tls.Config{
 		MinVersion: tls.VersionTLS12,
@@ -178,11 +178,11 @@ func (t tlsContent) parse(files tlsFiles) (*liveTLS, error) {
 		// It is asked again after a client had to choose another key.
 		GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) { return &pair, compute(hello) },
 	}}
-	if files.clientCA != "" {
+	if files.ClientCA != "" {
 		live.config.ClientAuth = tls.RequireAndVerifyClientCert
 		live.config.ClientCAs = x509.NewCertPool()
 		if !live.config.ClientCAs.AppendCertsFromPEM(t.clientCA) {
-			return nil, usage.Errorf("--tls-client-ca", "%s holds no certificate in PEM", files.clientCA)
+			return nil, usage.Errorf("--tls-client-ca", "%s holds no certificate in PEM", files.ClientCA)
 		}
 	}
 	return live, nil

@@ -1,4 +1,4 @@
-package main
+package httpserver
 
 import (
 	"context"
@@ -20,9 +20,9 @@ type sender struct{ namespace, token string }
 
 type senderKey struct{}
 
-// admitted notes who sent the request of ctx, for the line about it and for its
+// Admitted notes who sent the request of ctx, for the line about it and for its
 // connection.
-func admitted(ctx context.Context, namespace, token string) {
+func Admitted(ctx context.Context, namespace, token string) {
 	welcome(ctx)
 	if s, ok := ctx.Value(senderKey{}).(*sender); ok {
 		*s = sender{namespace, token}

@@ -1,4 +1,4 @@
-package main
+package httpserver
 
 import (
 	"net/http"
@@ -42,7 +42,7 @@ func TestOnlyATrustedProxySaysWhoAsks(t *testing.T) {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.RemoteAddr = c.remote
 		r.Header["X-Forwarded-For"], r.Header["Forwarded"] = c.forwarded, c.standard
-		if got := clientAddr(proxies)(r).String(); got != c.want {
+		if got := ClientAddr(proxies)(r).String(); got != c.want {
 			t.Errorf("%s with %q %q: asks for %s, want %s", c.remote, c.forwarded, c.standard, got, c.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package httpserver
 
 import (
 	"bufio"
@@ -131,7 +131,7 @@ func TestHandshakesThatComputeAreBounded(t *testing.T) {
 		}
 		first.compute(context.Background())
 		began := time.Now()
-		if err := open().compute(t.Context()); err == nil || time.Since(began) != headerTimeout {
+		if err := open().compute(t.Context()); err == nil || time.Since(began) != HeaderTimeout {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
 	})

@@ -1,4 +1,4 @@
-package main
+package httpserver
 
 import (
 	"context"
@@ -18,11 +18,11 @@ import (
 
 // The bounds of a connection that stays silent or dawdles.
 const (
-	headerTimeout = 10 * time.Second
-	bodyTimeout   = 60 * time.Second
-	replyTimeout  = bodyTimeout + 60*time.Second // both count from the headers
-	idleTimeout   = 2 * time.Minute
-	drainTimeout  = 5 * time.Second // for replies under way when a server stops
+	HeaderTimeout = 10 * time.Second
+	BodyTimeout   = 60 * time.Second
+	replyTimeout  = BodyTimeout + 60*time.Second // both count from the headers
+	IdleTimeout   = 2 * time.Minute
+	DrainTimeout  = 5 * time.Second // for replies under way when a server stops
 
 	// unsentTimeout is how long a client may take nothing that it was sent over
 	// HTTP/2, such as the end of a stream; a reply has a deadline of its own.
@@ -31,8 +31,8 @@ const (
 	maxStreams = 32
 )
 
-// listenAddr completes an address: "9000" and ":9000" are on loopback.
-func listenAddr(flag, addr string) (string, error) {
+// ListenAddr completes an address: "9000" and ":9000" are on loopback.
+func ListenAddr(flag, addr string) (string, error) {
 	if _, err := strconv.ParseUint(addr, 10, 16); err == nil {
 		addr = ":" + addr
 	}
@@ -49,15 +49,15 @@ func listenAddr(flag, addr string) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
-// listenError says why an address cannot be listened on.
-func listenError(flag, addr string, err error) error {
+// ListenError says why an address cannot be listened on.
+func ListenError(flag, addr string, err error) error {
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return &fault{exitFailure, fmt.Errorf("%s: %s is in use by another process; stop that one, or choose another port", flag, addr)}
+		return fmt.Errorf("%s: %s is in use by another process; stop that one, or choose another port", flag, addr)
 	case errors.Is(err, syscall.EACCES):
-		return &fault{exitFailure, fmt.Errorf("%s: %s may not be used by this user; choose a port above 1023", flag, addr)}
+		return fmt.Errorf("%s: %s may not be used by this user; choose a port above 1023", flag, addr)
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		return &fault{exitFailure, fmt.Errorf("%s: %s is no address of this machine", flag, addr)}
+		return fmt.Errorf("%s: %s is no address of this machine", flag, addr)
 	}
 	return fmt.Errorf("%s: listen on %s: %w", flag, addr, withoutOp(err))
 }
@@ -71,8 +71,8 @@ func withoutOp(err error) error {
 	return err
 }
 
-// serveUntil serves l until ctx ends, then lets the replies under way end.
-func serveUntil(ctx context.Context, srv *http.Server, l net.Listener) error {
+// ServeUntil serves l until ctx ends, then lets the replies under way end.
+func ServeUntil(ctx context.Context, srv *http.Server, l net.Listener) error {
 	failed := make(chan error, 1)
 	go func() { failed <- srv.Serve(l) }()
 	select {
@@ -80,17 +80,17 @@ func serveUntil(ctx context.Context, srv *http.Server, l net.Listener) error {
 		return fmt.Errorf("serve %s: %w", l.Addr(), err)
 	case <-ctx.Done():
 	}
-	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), DrainTimeout)
 	defer cancel()
 	err := srv.Shutdown(drain)
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = srv.Close() // they had their time
 	}
-	return errors.Join(err, served(<-failed))
+	return errors.Join(err, Served(<-failed))
 }
 
-// served is what a server that was shut down has to say: nothing, mostly.
-func served(err error) error {
+// Served is what a server that was shut down has to say: nothing, mostly.
+func Served(err error) error {
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}
@@ -103,8 +103,8 @@ const maxHeader = 64 << 10
 // newServer returns an HTTP server that waits for nobody for ever.
 func newServer(log *slog.Logger) *http.Server {
 	return &http.Server{
-		ReadHeaderTimeout: headerTimeout,
-		ReadTimeout:       bodyTimeout,
+		ReadHeaderTimeout: HeaderTimeout,
+		ReadTimeout:       BodyTimeout,
 		WriteTimeout:      replyTimeout,
 		IdleTimeout:       -1, // package idle sees to that
 		MaxHeaderBytes:    maxHeader,
@@ -115,70 +115,70 @@ func newServer(log *slog.Logger) *http.Server {
 	}
 }
 
-// httpConfig says how clients are served.
-type httpConfig struct {
-	certs   *certificates // nil: no TLS
-	most    int           // connections; for further ones the idlest go
-	idle    time.Duration // how long one may be without a request
-	proxies []netip.Prefix
-	trace   func(http.Handler) http.Handler
-	log     *slog.Logger
+// Config says how clients are served.
+type Config struct {
+	Certs          *Certificates // nil: no TLS
+	MaxConnections int           // connections; for further ones the idlest go
+	Idle           time.Duration // how long one may be without a request
+	Proxies        []netip.Prefix
+	Trace          func(http.Handler) http.Handler
+	Log            *slog.Logger
 }
 
-// httpServer answers clients on a listener, and keeps them in bounds.
-type httpServer struct {
-	http     *http.Server
+// Server answers clients on a listener, and keeps them in bounds.
+type Server struct {
+	HTTP     *http.Server
 	conns    *connections
 	listener net.Listener
 	secure   bool
 }
 
-// newHTTPServer puts a handler behind a server that keeps its clients in bounds.
+// New puts a handler behind a server that keeps its clients in bounds.
 // It answers from serve on.
-func newHTTPServer(l net.Listener, handler http.Handler, cfg httpConfig) *httpServer {
-	s := &httpServer{http: newServer(cfg.log), listener: l, secure: cfg.certs != nil}
-	idleness := cfg.idle
+func New(l net.Listener, handler http.Handler, cfg Config) *Server {
+	s := &Server{HTTP: newServer(cfg.Log), listener: l, secure: cfg.Certs != nil}
+	idleness := cfg.Idle
 	if s.secure {
-		s.http.TLSConfig = cfg.certs.config()
+		s.HTTP.TLSConfig = cfg.Certs.config()
 		// HTTP/2 says goodbye when its connection was idle for long enough, and
 		// only the server itself can do that. So package idle comes after it.
-		s.http.IdleTimeout = idleness
-		idleness += headerTimeout
+		s.HTTP.IdleTimeout = idleness
+		idleness += HeaderTimeout
 	}
-	s.conns = watchConnections(s.http, cfg.most, idleness)
-	s.conns.exempt = func(addr netip.Addr) bool { return within(cfg.proxies, addr) }
+	s.conns = watchConnections(s.HTTP, cfg.MaxConnections, idleness)
+	s.conns.exempt = func(addr netip.Addr) bool { return within(cfg.Proxies, addr) }
 	// The log stands next to the API: spans hand on a copy of the request, and
 	// the API tells the request that it gets by which route it went.
-	access := accessLog{cfg.log, clientAddr(cfg.proxies)}
-	s.http.Handler = cfg.trace(access.handler(s.conns.saysGoodbye(handler)))
+	access := accessLog{cfg.Log, ClientAddr(cfg.Proxies)}
+	s.HTTP.Handler = cfg.Trace(access.handler(s.conns.saysGoodbye(handler)))
 	return s
 }
 
-// serve answers clients until the listener is closed.
-func (s *httpServer) serve() error {
+// Serve answers clients until the listener is closed.
+func (s *Server) Serve() error {
 	l := s.conns.listen(s.listener)
 	if s.secure {
-		return s.http.ServeTLS(l, "", "")
+		return s.HTTP.ServeTLS(l, "", "")
 	}
-	return s.http.Serve(l)
+	return s.HTTP.Serve(l)
 }
 
-// connections returns how many are open.
-func (s *httpServer) connections() int { return s.conns.group.Stats().Len }
+// Connections returns how many are open.
+func (s *Server) Connections() int { return s.conns.group.Stats().Len }
 
-// leave makes every reply its connection's last, from now on.
-func (s *httpServer) leave() { s.conns.leave() }
+// Leave makes every reply its connection's last, from now on.
+func (s *Server) Leave() { s.conns.leave() }
 
-// shutdown ends the server. What is being answered may end; over HTTP/2 a GOAWAY
+// Shutdown ends the server. What is being answered may end; over HTTP/2 a GOAWAY
 // says that no more will be. ended receives what serve returned.
-func (s *httpServer) shutdown(ended <-chan error) error {
-	drain, cancel := context.WithTimeout(context.Background(), drainTimeout)
+func (s *Server) Shutdown(ended <-chan error) error {
+	drain, cancel := context.WithTimeout(context.Background(), DrainTimeout)
 	defer cancel()
-	err := s.http.Shutdown(drain)
+	err := s.HTTP.Shutdown(drain)
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = s.http.Close() // they had their time
+		err = s.HTTP.Close() // they had their time
 	}
-	err = errors.Join(err, served(<-ended))
+	err = errors.Join(err, Served(<-ended))
 	s.conns.close()
 	return err
 }

@@ -1,4 +1,4 @@
-package main
+package httpserver
 
 import (
 	"net/http"
@@ -12,7 +12,7 @@ const maxHops = 32
 // ClientAddr returns what says who sent a request: the other end of its
 // connection or, where that is a trusted proxy, the client that it passes the
 // request on for. What others say is not read: anybody can send a header.
-func clientAddr(proxies []netip.Prefix) func(*http.Request) netip.Addr {
+func ClientAddr(proxies []netip.Prefix) func(*http.Request) netip.Addr {
 	return func(r *http.Request) netip.Addr {
 		peer, err := netip.ParseAddrPort(r.RemoteAddr)
 		if err != nil {

@@ -1,4 +1,4 @@
-package main
+package httpserver
 
 import (
 	"bufio"
@@ -319,7 +319,7 @@ func TestAServerThatStopsSaysGoodbyeOverHTTP2(t *testing.T) {
 	if !reused() {
 		t.Fatal("connections are not kept: the test proves nothing")
 	}
-	n.leave()
+	n.Leave()
 	reused() // is told
 	for deadline := time.Now().Add(servertest.Patience); reused(); {
 		if time.Now().After(deadline) {
@@ -355,4 +355,13 @@ func TestAListenerThatIsClosedLetsGoOfWhoWaitsForRoom(t *testing.T) {
 		}
 		conns.close()
 	})
+}
+
+// What drips, a header or a body, has an end: the tests of that (connections_test.go,
+// api's slow_test.go) serve with timeouts of their own.
+func TestTheServerBoundsHeadersAndBodies(t *testing.T) {
+	s := newServer(slog.New(slog.DiscardHandler))
+	if s.ReadHeaderTimeout <= 0 || s.ReadHeaderTimeout > HeaderTimeout || s.ReadTimeout <= 0 || s.ReadTimeout > BodyTimeout || s.MaxHeaderBytes > maxHeader {
+		t.Errorf("headers end after %v, bodies after %v, %d bytes", s.ReadHeaderTimeout, s.ReadTimeout, s.MaxHeaderBytes)
+	}
 }

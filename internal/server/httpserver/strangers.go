@@ -1,4 +1,4 @@
-package main
+package httpserver
 
 import (
 	"context"
@@ -48,7 +48,7 @@ func (c *clientConn) compute(ctx context.Context) error {
 	if c.computing.Load() {
 		return nil
 	}
-	over := time.NewTimer(headerTimeout)
+	over := time.NewTimer(HeaderTimeout)
 	defer over.Stop()
 	select {
 	case c.handshakes <- struct{}{}:
