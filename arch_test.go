@@ -60,8 +60,8 @@ var layers = []layer{
 		why:  "which of some words was meant is a pure function of the words",
 	},
 	{
-		path: "internal/usage",
-		why:  "an error about a flag is words: every package that reads one may return it",
+		path: "internal/usage", may: []string{"internal/spelling"},
+		why: "an error about a flag is words: every package that reads one may return it",
 	},
 	{
 		path:  "internal/redact",
@@ -246,6 +246,15 @@ var layers = []layer{
 		why:   "clients are served and bounded here, whatever the handler does",
 	},
 	{
+		path: "internal/server/config",
+		may: []string{
+			"internal/fileaccess", "internal/redact", "internal/server/httpserver", "internal/server/redisurl", "internal/store/redisstore",
+			"internal/task", "internal/usage",
+		},
+		tech: []string{"github.com/alecthomas/kong", "go.yaml.in/yaml/v3"},
+		why:  "a configuration is checked without opening anything: a server is made of it above",
+	},
+	{
 		path: battery, may: []string{battery + "/harness", battery + "/scenario"}, tech: testTools,
 		why: "main reads the flags and runs the scenarios: what they do is theirs",
 	},
@@ -307,7 +316,7 @@ var fakes = []string{"internal/store/memstore", "internal/store/storetest", "int
 
 // wiring lists the packages that may name stores: the binary, and what it is
 // made of.
-var wiring = []string{"cmd/foliot", "internal/redischeck", "internal/node", "internal/server/redisurl", "internal/fileaccess"}
+var wiring = []string{"cmd/foliot", "internal/server/config", "internal/redischeck", "internal/node", "internal/server/redisurl", "internal/fileaccess"}
 
 // shared is what stands below internal/store without being a store: whoever's
 // line allows it may import it.

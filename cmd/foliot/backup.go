@@ -14,6 +14,7 @@ import (
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/fileaccess"
+	"github.com/foliot/foliot/internal/server/config"
 	"github.com/foliot/foliot/internal/store/pebblestore"
 	"github.com/foliot/foliot/internal/usage"
 )
@@ -114,7 +115,7 @@ type restoreReply struct {
 
 // Run restores.
 func (c *restoreCmd) Run(ctx context.Context, con *console, parsed *kong.Context) error {
-	dir, err := localDir("--data", c.Data)
+	dir, err := config.LocalDir("--data", c.Data)
 	if err == nil {
 		err = fileaccess.CheckPlace("--data", dir)
 	}

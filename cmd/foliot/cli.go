@@ -10,6 +10,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/foliot/foliot/internal/server/config"
 	"github.com/foliot/foliot/internal/usage"
 )
 
@@ -142,7 +143,7 @@ func newParser(flags *cli, stdout, stderr io.Writer) *kong.Kong {
 			{Key: "serve-deliver", Title: "Deliveries:"},
 			{Key: "serve-watch", Title: "Watching:"},
 		}),
-		kong.Bind(new(configValues)),
+		kong.Bind(new(config.Values)),
 	}, readers...)...)
 }
 

@@ -138,7 +138,7 @@ func TestNothingEndsWhenTheClockOfTheMachineIsAheadForAMoment(t *testing.T) {
 	hook.Release()
 	var ahead atomic.Int64
 	cfg := testConfig()
-	cfg.dir, cfg.keep.KeepFinished = t.TempDir(), time.Hour
+	cfg.Dir, cfg.Keep.KeepFinished = t.TempDir(), time.Hour
 	n := runNodeWith(t, cfg, slog.New(slog.DiscardHandler), func(n *server) {
 		n.node.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 	})

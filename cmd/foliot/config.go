@@ -8,12 +8,14 @@ import (
 
 	"github.com/alecthomas/kong"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/foliot/foliot/internal/server/config"
 )
 
 type configCmd struct {
 	Example bool `file:"-" help:"Print a file of everything that can be set, with what it means, instead."`
 
-	serveFlags
+	config.Flags
 }
 
 // Help shows examples below the usage line.
@@ -30,19 +32,19 @@ Examples:
 }
 
 // Run prints the configuration.
-func (c *configCmd) Run(con *console, parsed *kong.Context, file *configValues) error {
+func (c *configCmd) Run(con *console, parsed *kong.Context, file *config.Values) error {
 	if c.Example {
-		fmt.Fprint(con.out, exampleConfig(fileFlags(parsed.Selected())))
+		fmt.Fprint(con.out, exampleConfig(config.FileFlags(parsed.Selected())))
 		return nil
 	}
-	from := originsOf(parsed, file)
-	if _, err := c.meaning(); err != nil {
-		return from.locate(err)
+	from := config.OriginsOf(parsed, file)
+	if _, err := c.Resolve(); err != nil {
+		return from.Locate(err)
 	}
 	if con.json {
-		return con.object(effective(fileFlags(parsed.Selected()), from))
+		return con.object(effective(config.FileFlags(parsed.Selected()), from))
 	}
-	text, err := effectiveYAML(fileFlags(parsed.Selected()), from)
+	text, err := effectiveYAML(config.FileFlags(parsed.Selected()), from)
 	if err != nil {
 		return err
 	}
@@ -59,10 +61,10 @@ type setting struct {
 }
 
 // effective returns the values by key.
-func effective(flags []*kong.Flag, from origins) map[string]setting {
+func effective(flags []*kong.Flag, from config.Origins) map[string]setting {
 	all := make(map[string]setting, len(flags))
 	for _, f := range flags {
-		o := from.of(f)
+		o := from.Of(f)
 		s := setting{Origin: o.Kind, Name: o.Name, Value: plain(f.Target)}
 		if holdsSecret(f) {
 			s.Value, s.Secret = nil, true
@@ -74,10 +76,10 @@ func effective(flags []*kong.Flag, from origins) map[string]setting {
 
 // effectiveYAML returns the values as a configuration file, which says the same
 // when it is read, but for secrets.
-func effectiveYAML(flags []*kong.Flag, from origins) (string, error) {
+func effectiveYAML(flags []*kong.Flag, from config.Origins) (string, error) {
 	var b strings.Builder
 	for _, f := range flags {
-		o := from.of(f)
+		o := from.Of(f)
 		switch {
 		case holdsSecret(f):
 			fmt.Fprintf(&b, "# %s: set, not shown  # %s\n", f.Name, o)
@@ -97,7 +99,7 @@ func effectiveYAML(flags []*kong.Flag, from origins) (string, error) {
 // unsaid reports whether a flag has the value that stands for none.
 func unsaid(f *kong.Flag) bool {
 	v := f.Target.Interface()
-	return v == "" || v == shardCount(0)
+	return v == "" || v == config.ShardCount(0)
 }
 
 // yamlLine returns a key and its value as one line.
@@ -145,11 +147,7 @@ func duration(d time.Duration) string {
 // with credentials in it, or with a query, which may hold some.
 func holdsSecret(f *kong.Flag) bool {
 	s, ok := f.Target.Interface().(string)
-	return ok && mayHoldPassword(s)
-}
-
-func mayHoldPassword(s string) bool {
-	return strings.Contains(s, "://") && strings.ContainsAny(s, "@?")
+	return ok && config.MayHoldPassword(s)
 }
 
 // exampleConfig returns a file that says everything and sets nothing.

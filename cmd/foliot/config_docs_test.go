@@ -11,6 +11,8 @@ import (
 
 	"github.com/alecthomas/kong"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/foliot/foliot/internal/server/config"
 )
 
 const configDocs = "../../docs/configuration.md"
@@ -98,7 +100,7 @@ func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
 
 func TestEverySettingHasAVariableAndHelp(t *testing.T) {
 	for _, name := range []string{"serve", "config"} {
-		for _, f := range fileFlags(commandNamed(newParser(new(cli), discard{}, discard{}).Model.Node, name)) {
+		for _, f := range config.FileFlags(commandNamed(newParser(new(cli), discard{}, discard{}).Model.Node, name)) {
 			want := "FOLIOT_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
 			if !slices.Equal(f.Tag.Envs, []string{want}) || f.Help == "" || !strings.HasSuffix(f.Help, ".") || strings.Contains(f.Help, "(default") {
 				t.Errorf("%s --%s has the variables %q and the help %q", name, f.Name, f.Tag.Envs, f.Help)

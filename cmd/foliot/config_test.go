@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/foliot/foliot/internal/server/config"
 )
 
 // configure runs foliot config with a file of that text, and returns what it
@@ -110,7 +112,7 @@ func TestAnUntidyConfigurationIsRefusedByNameAndLine(t *testing.T) {
 		{"trace-sample: .nan\n", "foliot.yaml:1: trace-sample: "},
 		{"trace-sample: NaN\n", "--trace-sample: NaN does not lie between 0 and 1 (file foliot.yaml:1)"},
 		{"egress-deny: [10.0.0.0/33]\n", `--egress-deny: "10.0.0.0/33" is no CIDR, such as 10.0.0.0/8 (file foliot.yaml:1)`},
-		{strings.Repeat("# much ado\n", maxConfig/10), "is longer than"},
+		{strings.Repeat("# much ado\n", config.MaxFile/10), "is longer than"},
 	} {
 		out, errs, code := configure(t, c.file)
 		if code != exitUsage || out != "" || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, c.says) {
@@ -222,14 +224,14 @@ func FuzzParseConfig(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	model := newParser(new(cli), discard{}, discard{}).Model
-	flags := fileFlags(commandNamed(model.Node, "serve"))
+	flags := config.FileFlags(commandNamed(model.Node, "serve"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		values, err := parseConfig("f", data, flags)
+		values, err := config.Parse("f", data, flags)
 		if err != nil && !strings.HasPrefix(err.Error(), "f:") {
 			t.Errorf("%q does not name the file", err)
 		}
-		if err == nil && len(values.keys) > len(flags) {
-			t.Errorf("%d keys", len(values.keys))
+		if err == nil && len(values.Keys) > len(flags) {
+			t.Errorf("%d keys", len(values.Keys))
 		}
 	})
 }

@@ -1,10 +1,14 @@
 package main
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/foliot/foliot/internal/server/config"
+)
 
 func TestTheStoreAlwaysHasDescriptorsLeft(t *testing.T) {
 	for _, limit := range []uint64{leastDescriptors, 512, 1024, 4096, 20_000, 1 << 20, 1<<64 - 1} {
-		for _, asked := range []int{1, 1024, maxConcurrency} {
+		for _, asked := range []int{1, 1024, config.MaxConcurrency} {
 			d, err := shareDescriptors(limit, asked)
 			if err != nil {
 				t.Fatalf("limit %d: %v", limit, err)

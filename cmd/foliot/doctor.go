@@ -13,6 +13,7 @@ import (
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/fileaccess"
 	"github.com/foliot/foliot/internal/redischeck"
+	"github.com/foliot/foliot/internal/server/config"
 	"github.com/foliot/foliot/internal/store/pebblestore"
 	"github.com/foliot/foliot/internal/usage"
 	"github.com/foliot/foliot/internal/wire"
@@ -240,7 +241,7 @@ Examples:
 
 // Run examines.
 func (c *doctorDataCmd) Run(ctx context.Context, con *console) error {
-	dir, err := localDir("DIR", c.Dir)
+	dir, err := config.LocalDir("DIR", c.Dir)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/node"
+	"github.com/foliot/foliot/internal/server/config"
 	"github.com/foliot/foliot/internal/usage"
 	"github.com/foliot/foliot/internal/webhook"
 	"github.com/foliot/foliot/internal/wire"
@@ -26,7 +27,7 @@ type doctorEgressCmd struct {
 	Offline      bool `file:"-" help:"Ask no server: judge by the flags, variables and --config given here, as a server that starts with them would."`
 	OpenLoopback bool `file:"-" help:"Judge like a server that has no token: loopback is open, unless --listen, --host or --trusted-proxy let others in. Implies --offline."`
 
-	serveFlags
+	config.Flags
 }
 
 // Help shows examples below the usage line.
@@ -49,7 +50,7 @@ Examples:
 }
 
 // Run prints the verdict on the URL.
-func (c *doctorEgressCmd) Run(ctx context.Context, con *console, dial dialer, parsed *kong.Context, file *configValues) error {
+func (c *doctorEgressCmd) Run(ctx context.Context, con *console, dial dialer, parsed *kong.Context, file *config.Values) error {
 	if c.Offline || givesOwnFlag(parsed) {
 		return c.judge(ctx, con, parsed, file)
 	}
@@ -84,10 +85,10 @@ func givesOwnFlag(parsed *kong.Context) bool {
 }
 
 // judge prints the verdict of a server that would start with these settings.
-func (c *doctorEgressCmd) judge(ctx context.Context, con *console, parsed *kong.Context, file *configValues) error {
+func (c *doctorEgressCmd) judge(ctx context.Context, con *console, parsed *kong.Context, file *config.Values) error {
 	guard, err := c.guard(ctx)
 	if err != nil {
-		return originsOf(parsed, file).locate(err)
+		return config.OriginsOf(parsed, file).Locate(err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, node.LookupTimeout)
 	defer cancel()
@@ -100,11 +101,11 @@ func (c *doctorEgressCmd) judge(ctx context.Context, con *console, parsed *kong.
 
 // guard returns the guard that a server with these settings has.
 func (c *doctorEgressCmd) guard(ctx context.Context) (*webhook.Guard, error) {
-	server, err := c.meaning()
+	server, err := c.Resolve()
 	if err != nil {
 		return nil, err
 	}
-	host, port, err := net.SplitHostPort(server.addr)
+	host, port, err := net.SplitHostPort(server.Addr)
 	if err != nil {
 		return nil, err
 	}
@@ -120,11 +121,11 @@ func (c *doctorEgressCmd) guard(ctx context.Context) (*webhook.Guard, error) {
 	for _, a := range own {
 		listening = append(listening, netip.AddrPortFrom(a, uint16(number)))
 	}
-	parts := node.NewOwnAddresses(slog.New(slog.DiscardHandler), listening, server.collectorAddr, server.storeAddrs)
+	parts := node.NewOwnAddresses(slog.New(slog.DiscardHandler), listening, server.CollectorAddr, server.StoreAddrs)
 	parts.Refresh(ctx, time.Now())
 	return webhook.NewGuard(webhook.Config{
-		Allow: server.allow, Deny: server.deny,
-		AllowLoopback: func() bool { return c.OpenLoopback && server.private() },
+		Allow: server.Allow, Deny: server.Deny,
+		AllowLoopback: func() bool { return c.OpenLoopback && server.Private() },
 		Own:           parts.Set.Load,
 	}), nil
 }

@@ -7,15 +7,14 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/foliot/foliot/internal/redischeck"
-	"github.com/foliot/foliot/internal/server/redisurl"
+	"github.com/foliot/foliot/internal/server/config"
 	"github.com/foliot/foliot/internal/store/redisstore"
-	"github.com/foliot/foliot/internal/usage"
 )
 
 type doctorRedisCmd struct {
 	URL string `arg:"" optional:"" help:"The Redis, as for foliot serve --store, which is taken without it."`
 
-	serveFlags
+	config.Flags
 }
 
 // Help shows examples below the usage line.
@@ -32,32 +31,12 @@ Examples:
     foliot doctor redis --config /etc/foliot.yaml`
 }
 
-// redisAt returns the servers that url names, or --store without it, and how a
-// store in them is opened.
-func (f *serveFlags) redisAt(url string, parsed *kong.Context, file *configValues) (*redisurl.URL, redisstore.Config, error) {
-	what := "--store"
-	if url != "" {
-		what, f.Store = "URL", url
-	}
-	var config redisstore.Config
-	if !redisurl.Is(f.Store) {
-		return nil, config, usage.Errorf(what, "it names no Redis, such as %s", redisurl.Example)
-	}
-	u, sharing, err := f.redisStore()
-	if err != nil {
-		return nil, config, originsOf(parsed, file).locate(err)
-	}
-	config = sharing.config()
-	config.Client, err = u.Options()
-	return u, config, err
-}
-
 // doctorRedisTime bounds an examination.
 const doctorRedisTime = 30 * time.Second
 
 // Run examines.
-func (c *doctorRedisCmd) Run(ctx context.Context, con *console, parsed *kong.Context, file *configValues) error {
-	u, config, err := c.redisAt(c.URL, parsed, file)
+func (c *doctorRedisCmd) Run(ctx context.Context, con *console, parsed *kong.Context, file *config.Values) error {
+	u, config, err := c.RedisAt(c.URL, parsed, file)
 	if err != nil {
 		return err
 	}

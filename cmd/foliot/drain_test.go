@@ -17,7 +17,7 @@ import (
 func TestAServerThatStopsAnswersUntilItsAttemptsHaveEnded(t *testing.T) {
 	hook := servertest.NewReceiver(t)
 	cfg := testConfig()
-	cfg.grace = servertest.Patience
+	cfg.Grace = servertest.Patience
 	n, err := openServer(t.Context(), cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)

@@ -13,12 +13,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/server/config"
 	"github.com/foliot/foliot/internal/servertest"
 )
 
 // testConfig is a server in memory, on any port.
-func testConfig() serveConfig {
-	return serveConfig{addr: anyPort, bodyLimit: 256 << 10, concurrency: 1, idle: 2 * time.Minute}
+func testConfig() config.Config {
+	return config.Config{Addr: anyPort, BodyLimit: 256 << 10, Concurrency: 1, Idle: 2 * time.Minute}
 }
 
 // runNode runs a server in this process until the test ends, with what prepare
@@ -28,7 +29,7 @@ func runNode(t *testing.T, prepare func(*server)) *server {
 	return runNodeWith(t, testConfig(), slog.New(slog.DiscardHandler), prepare)
 }
 
-func runNodeWith(t *testing.T, cfg serveConfig, log *slog.Logger, prepare func(*server)) *server {
+func runNodeWith(t *testing.T, cfg config.Config, log *slog.Logger, prepare func(*server)) *server {
 	t.Helper()
 	n, err := openServer(t.Context(), cfg, log)
 	if err != nil {

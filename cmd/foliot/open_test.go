@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/foliot/foliot/internal/redact"
+	"github.com/foliot/foliot/internal/server/config"
 	"github.com/foliot/foliot/internal/server/httpserver"
 	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/task"
@@ -59,31 +60,31 @@ func TestAServerIsReachedByOthersOnlyWithTokensAndNotInTheClear(t *testing.T) {
 		name    string
 		addr    string
 		dir     string
-		change  func(*serveConfig)
+		change  func(*config.Config)
 		refusal string // "": it listens
 	}{
 		{"loopback", anyPort, bare, nil, ""},
 		{"loopback by name", "localhost:0", bare, nil, ""},
-		{"loopback, a proxy", anyPort, bare, func(c *serveConfig) { c.proxies = proxies }, "foliot token create"},
-		{"loopback, a proxy, in memory", anyPort, "", func(c *serveConfig) { c.proxies = proxies }, "--data"},
-		{"loopback, a proxy, a token", anyPort, secured, func(c *serveConfig) { c.proxies = proxies }, ""},
-		{"loopback, a proxy, insecure", anyPort, bare, func(c *serveConfig) { c.proxies, c.insecure = proxies, true }, ""},
+		{"loopback, a proxy", anyPort, bare, func(c *config.Config) { c.Proxies = proxies }, "foliot token create"},
+		{"loopback, a proxy, in memory", anyPort, "", func(c *config.Config) { c.Proxies = proxies }, "--data"},
+		{"loopback, a proxy, a token", anyPort, secured, func(c *config.Config) { c.Proxies = proxies }, ""},
+		{"loopback, a proxy, insecure", anyPort, bare, func(c *config.Config) { c.Proxies, c.Insecure = proxies, true }, ""},
 		{"no directory", "0.0.0.0:0", bare + "x", nil, "foliot token create"},
 		{"no token", "0.0.0.0:0", bare, nil, "foliot token create"},
 		{"no token, IPv6", "[::]:0", bare, nil, "foliot token create"},
-		{"no token, TLS", "0.0.0.0:0", bare, func(c *serveConfig) { c.tls = files }, "foliot token create"},
-		{"no token, a proxy", "0.0.0.0:0", bare, func(c *serveConfig) { c.proxies = proxies }, "foliot token create"},
+		{"no token, TLS", "0.0.0.0:0", bare, func(c *config.Config) { c.TLS = files }, "foliot token create"},
+		{"no token, a proxy", "0.0.0.0:0", bare, func(c *config.Config) { c.Proxies = proxies }, "foliot token create"},
 		{"in memory", "0.0.0.0:0", "", nil, "--data"},
-		{"no token, insecure", "0.0.0.0:0", bare, func(c *serveConfig) { c.insecure = true }, ""},
+		{"no token, insecure", "0.0.0.0:0", bare, func(c *config.Config) { c.Insecure = true }, ""},
 		{"a token, in the clear", "0.0.0.0:0", secured, nil, "--tls-cert"},
-		{"a token, insecure", "0.0.0.0:0", secured, func(c *serveConfig) { c.insecure = true }, ""},
-		{"a token, TLS", "0.0.0.0:0", secured, func(c *serveConfig) { c.tls = files }, ""},
-		{"a token, a proxy", "0.0.0.0:0", secured, func(c *serveConfig) { c.proxies = proxies }, ""},
+		{"a token, insecure", "0.0.0.0:0", secured, func(c *config.Config) { c.Insecure = true }, ""},
+		{"a token, TLS", "0.0.0.0:0", secured, func(c *config.Config) { c.TLS = files }, ""},
+		{"a token, a proxy", "0.0.0.0:0", secured, func(c *config.Config) { c.Proxies = proxies }, ""},
 		{"a token, loopback", anyPort, secured, nil, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := testConfig()
-			cfg.addr, cfg.dir = c.addr, c.dir
+			cfg.Addr, cfg.Dir = c.addr, c.dir
 			if c.change != nil {
 				c.change(&cfg)
 			}
@@ -170,8 +171,8 @@ func TestAccessAndAuditLogSayWhoAskedForWhat(t *testing.T) {
 	dir := t.TempDir()
 	token := makeToken(t, dir)
 	cfg := testConfig()
-	cfg.dir = dir
-	cfg.proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+	cfg.Dir = dir
+	cfg.Proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	log := servertest.NewJournal()
 	n := runNodeWith(t, cfg, redact.NewLogger(log, "json", "debug"), nil)
 	r, err := http.NewRequest("POST", "http://"+n.listener.Addr().String()+"/v1/queues/mail/pause", nil)

@@ -36,17 +36,6 @@ func TestAServerOnAllAddressesTellsTheOthersEachOfThem(t *testing.T) {
 	}
 }
 
-func TestTheCollectorsAddressIsOwn(t *testing.T) {
-	for otlp, want := range map[string]string{
-		"": "", "http://127.0.0.1:4318": "127.0.0.1:4318", "https://otel.example/v1": "otel.example:443", "http://[fd00::1]": "[fd00::1]:80",
-	} {
-		c := serveConfig{otlp: otlp}
-		if got := strings.Join(c.collectorAddr(), " "); got != want {
-			t.Errorf("%q: %q, want %q", otlp, got, want)
-		}
-	}
-}
-
 func TestDoctorEgressKnowsTheStoreAndTheCollector(t *testing.T) {
 	for _, args := range []string{
 		"http://10.0.0.7:6379/ --egress-allow 10.0.0.0/8 --store redis://10.0.0.7:6379",

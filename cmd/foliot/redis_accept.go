@@ -6,6 +6,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/foliot/foliot/internal/redischeck"
+	"github.com/foliot/foliot/internal/server/config"
 	"github.com/foliot/foliot/internal/store/redisstore"
 )
 
@@ -17,7 +18,7 @@ type redisAcceptCmd struct {
 	URL string `arg:"" optional:"" help:"The Redis, as for foliot serve --store, which is taken without it."`
 	Yes bool   `short:"y" help:"Do not ask."`
 
-	serveFlags
+	config.Flags
 }
 
 // Help shows examples below the usage line.
@@ -39,8 +40,8 @@ Examples:
 }
 
 // Run finds the lost parts, asks, and accepts the loss.
-func (c *redisAcceptCmd) Run(ctx context.Context, con *console, parsed *kong.Context, file *configValues) error {
-	u, config, err := c.redisAt(c.URL, parsed, file)
+func (c *redisAcceptCmd) Run(ctx context.Context, con *console, parsed *kong.Context, file *config.Values) error {
+	u, config, err := c.RedisAt(c.URL, parsed, file)
 	if err != nil {
 		return err
 	}

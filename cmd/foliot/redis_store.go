@@ -14,11 +14,11 @@ import (
 // redisConfig returns how the store in the servers that the configuration names is
 // opened. An error names a file of their URL.
 func (s *server) redisConfig() (*redisstore.Config, error) {
-	client, err := s.cfg.redis.Options()
+	client, err := s.cfg.Redis.Options()
 	if err != nil {
 		return nil, err
 	}
-	c := s.cfg.sharing.config()
+	c := s.cfg.Sharing.StoreConfig()
 	c.Client = client
 	c.Version, c.Address = buildinfo.Version(), advertised(s.listener.Addr())
 	c.APIs = func() []string { return apisOf(s.listener.Addr()) }

@@ -5,7 +5,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -14,7 +13,6 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
-	"github.com/foliot/foliot/internal/server/redisurl"
 	"github.com/foliot/foliot/internal/servertest"
 )
 
@@ -344,23 +342,6 @@ func TestWhatADirectoryAloneHasIsMissingOnRedis(t *testing.T) {
 	}
 	if out, _, _ := p.foliot("doctor"); !strings.Contains(out, "what was answered is in Redis") {
 		t.Errorf("doctor says %s", out)
-	}
-}
-
-func TestTheFirstTokenInRedisIsMadeOnLoopback(t *testing.T) {
-	cfg := testConfig()
-	cfg.redis = &redisurl.URL{Addrs: []string{"127.0.0.1:1"}}
-	for _, addr := range []string{"0.0.0.0:0", anyPort} {
-		cfg.addr, cfg.proxies = addr, []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
-		if err := cfg.checkUnopened(); err != nil {
-			t.Errorf("nobody knows yet whether there is a token: %v", err)
-		}
-		if err := cfg.checkOpen(false); err == nil || !strings.Contains(err.Error(), "start it once with --listen 127.0.0.1:8750 and make one with `foliot token create --for operator --scope admin`") {
-			t.Errorf("it says %v", err)
-		}
-		if err := cfg.checkOpen(true); err != nil {
-			t.Error(err)
-		}
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/foliot/foliot/client"
-	"github.com/foliot/foliot/internal/spelling"
+	"github.com/foliot/foliot/internal/usage"
 	"github.com/foliot/foliot/internal/wire"
 )
 
@@ -96,7 +96,7 @@ var unknownInLine = regexp.MustCompile(`^unknown field "(.*)"$`)
 // suggesting adds to an error about an unknown field the one that was probably meant.
 func suggesting(text string) string {
 	if m := unknownInLine.FindStringSubmatch(text); m != nil {
-		text += didYouMean(m[1], fieldsOfLine)
+		text += usage.DidYouMean(m[1], fieldsOfLine)
 	}
 	return text
 }
@@ -112,15 +112,6 @@ var fieldsOfLine = func() (names []string) {
 	}
 	return names
 }()
-
-// didYouMean returns the end of a sentence about an unknown word: the nearest of
-// the known ones, "" if none is near.
-func didYouMean(word string, known []string) string {
-	if near := spelling.Nearest(word, known); near != "" {
-		return "; did you mean " + near + "?"
-	}
-	return ""
-}
 
 // putInTurn makes or changes a schedule. What comes too fast for the namespace's rate waits its
 // turn, however long a client would wait by itself.

@@ -6,61 +6,14 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"time"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/foliot/foliot/internal/redact"
+	"github.com/foliot/foliot/internal/server/config"
 )
 
-// serveFlags is the one definition of what can be said about a server: the
-// flags and their variables are made from it, the keys of the configuration
-// file, `foliot config`, completion, the man page and docs/configuration.md.
-// A default stands in its tag alone, never in its help.
-type serveFlags struct {
-	Config configFile `env:"FOLIOT_CONFIG" group:"serve-file" placeholder:"FILE" file:"-" help:"Read settings from this YAML file, unless a flag or a variable sets them. Its keys are the names of the flags."`
-
-	Listen         string        `default:"127.0.0.1:8750" env:"FOLIOT_LISTEN" group:"serve-listen" placeholder:"HOST:PORT" help:"The address to listen on. Without a host: loopback only. Port 0 takes a free port. Beyond loopback there must be an access token first."`
-	Host           []string      `env:"FOLIOT_HOST" group:"serve-listen" placeholder:"NAME" help:"Answer requests for this host name too, as a proxy in front sends it. Addresses and localhost are always answered."`
-	TLSCert        string        `env:"FOLIOT_TLS_CERT" group:"serve-listen" placeholder:"FILE" help:"Speak TLS, and HTTP/2, with this certificate and its intermediates, in PEM. The file is read again when it changes, and on SIGHUP."`
-	TLSKey         string        `env:"FOLIOT_TLS_KEY" group:"serve-listen" placeholder:"FILE" help:"The private key of --tls-cert, in PEM."`
-	TLSClientCA    string        `env:"FOLIOT_TLS_CLIENT_CA" group:"serve-listen" placeholder:"FILE" help:"Answer only clients with a certificate that one of these authorities signed, in PEM."`
-	TrustedProxy   []string      `env:"FOLIOT_TRUSTED_PROXY" group:"serve-listen" placeholder:"CIDR" help:"Trust the proxies at these addresses: they name the client of a request (Forwarded, X-Forwarded-For), and speak TLS to clients."`
-	IdleTimeout    time.Duration `default:"2m" env:"FOLIOT_IDLE_TIMEOUT" group:"serve-listen" placeholder:"DURATION" help:"Close a client's connection after so long without a request. Behind a proxy: longer than the proxy waits."`
-	InsecureListen bool          `env:"FOLIOT_INSECURE_LISTEN" group:"serve-listen" help:"Listen beyond loopback without an access token, or without TLS. Anyone with access to the port, or to the network on the way, may read and create tasks."`
-
-	Data         string        `default:"./foliot-data" env:"FOLIOT_DATA" group:"serve-store" placeholder:"DIR" help:"The directory that holds the tasks. It is not used if --store is a Redis."`
-	Store        string        `env:"FOLIOT_STORE" group:"serve-store" placeholder:"STORE" help:"Another store than --data. A Redis or Valkey: redis://USER:PASSWORD@HOST:PORT. With Sentinels: redis+sentinel://USER:PASSWORD@HOST,HOST,HOST/MASTER. A Cluster: redis+cluster://USER:PASSWORD@HOST,HOST. Use rediss instead of redis for TLS. memory: forgets everything when the server stops. A directory is the same as --data."`
-	BodyLimit    int           `default:"262144" env:"FOLIOT_BODY_LIMIT" group:"serve-store" placeholder:"BYTES" help:"The largest body of a task, at most 1048576."`
-	KeepFinished time.Duration `default:"24h" env:"FOLIOT_KEEP_FINISHED" group:"serve-store" placeholder:"DURATION" help:"How long to keep the record of a delivered, cancelled or expired task, unless its queue sets another time."`
-	KeepDead     time.Duration `default:"720h" env:"FOLIOT_KEEP_DEAD" group:"serve-store" placeholder:"DURATION" help:"How long to keep a dead task, so that it can be retried, unless its queue sets another time."`
-	AuditKeep    time.Duration `default:"720h" env:"FOLIOT_AUDIT_KEEP" group:"serve-store" placeholder:"DURATION" help:"How long the audit log keeps its entries."`
-
-	Node                   string        `env:"FOLIOT_NODE" group:"serve-redis" placeholder:"NAME" help:"The name of this server among those that share the Redis: letters, digits, dots, dashes and underscores. Each server needs its own name. A server delivers nothing while another one has the same name. Default: the host's name and a random part."`
-	Shards                 shardCount    `env:"FOLIOT_SHARDS" group:"serve-redis" placeholder:"N" help:"The number of shards into which the tasks are divided among the servers, from 1 to 4096. The first start on a Redis fixes it; the default there is 256. Later starts need not repeat it."`
-	ShardLease             time.Duration `default:"6s" env:"FOLIOT_SHARD_LEASE" group:"serve-redis" placeholder:"DURATION" help:"How long a server keeps its shards without a heartbeat. A dead server delays its tasks by up to this long. Use the same value on all servers; change it only while none runs."`
-	Durability             string        `default:"default" enum:"async,default,strict" env:"FOLIOT_DURABILITY" group:"serve-redis" placeholder:"async|default|strict" help:"What an accepted task survives. async: a crash of Foliot. default: also the loss of a master, if a replica confirmed the task in time. strict: the loss of any one server; each write is synced (appendfsync always), and a write without the confirmation of replicas is refused."`
-	RedisReplicas          int           `default:"-1" env:"FOLIOT_REDIS_REPLICAS" group:"serve-redis" placeholder:"N" help:"How many replicas must confirm a write with --durability strict. -1: all that follow the master, and at least one as soon as a master had any. 0: wait for none, with any --durability."`
-	RedisMemory            string        `env:"FOLIOT_REDIS_MEMORY" group:"serve-redis" placeholder:"SIZE" help:"How much memory each Redis may use, such as 4gb, if its own maxmemory is 0. Above 85 % new tasks are refused. Default: half of the memory of its machine, divided among the masters there."`
-	RedisUnsafeEviction    bool          `env:"FOLIOT_REDIS_UNSAFE_EVICTION" group:"serve-redis" help:"Accept a Redis that evicts keys when its memory is full (maxmemory-policy): tasks may get lost."`
-	RedisUnsafePersistence bool          `env:"FOLIOT_REDIS_UNSAFE_PERSISTENCE" group:"serve-redis" help:"Accept a Redis without an append-only file, or with one that is not synced as --durability requires: tasks may get lost when it stops."`
-
-	EgressAllow     []string      `env:"FOLIOT_EGRESS_ALLOW" group:"serve-deliver" placeholder:"CIDR" help:"Let tasks call these addresses, such as 10.0.0.0/8. The public internet is open. This machine's own addresses, loopback and those of its interfaces, are open until there is a token, or --listen, --host or --trusted-proxy let others in."`
-	EgressDeny      []string      `env:"FOLIOT_EGRESS_DENY" group:"serve-deliver" placeholder:"CIDR" help:"Keep tasks from calling these addresses, whatever else allows them."`
-	Concurrency     int           `default:"1024" env:"FOLIOT_CONCURRENCY" group:"serve-deliver" placeholder:"N" help:"How many attempts may be under way at once."`
-	Lease           time.Duration `default:"15s" env:"FOLIOT_LEASE" group:"serve-deliver" placeholder:"DURATION" help:"How long an attempt belongs to a server that does not renew its lease. Servers renew leases while attempts go on. The attempts of a dead server are repeated after this time."`
-	BreakerFailures int           `default:"10" env:"FOLIOT_BREAKER_FAILURES" group:"serve-deliver" placeholder:"N" help:"Open the breaker of a destination after so many failed attempts in a row: its tasks wait. 0: never."`
-	BreakerMax      time.Duration `default:"30s" env:"FOLIOT_BREAKER_MAX" group:"serve-deliver" placeholder:"DURATION" help:"The longest time that a breaker stays open before one attempt tests the destination."`
-	Grace           time.Duration `default:"20s" env:"FOLIOT_GRACE" group:"serve-deliver" placeholder:"DURATION" help:"How long attempts under way may go on after a signal to stop."`
-
-	Metrics      bool    `default:"true" negatable:"" env:"FOLIOT_METRICS" group:"serve-watch" help:"Serve Prometheus metrics at /metrics."`
-	OTLPEndpoint string  `env:"FOLIOT_OTLP_ENDPOINT" group:"serve-watch" placeholder:"URL" help:"Send traces to this OpenTelemetry collector, by OTLP over HTTP, such as http://127.0.0.1:4318."`
-	TraceSample  float64 `default:"1" env:"FOLIOT_TRACE_SAMPLE" group:"serve-watch" placeholder:"SHARE" help:"The share of traces that begin here and are sent, from 0 to 1. Traces that began elsewhere follow the decision made there."`
-	LogFormat    string  `default:"text" enum:"text,json" env:"FOLIOT_LOG_FORMAT" group:"serve-watch" placeholder:"text|json" help:"The form of the log on standard error."`
-	LogLevel     string  `default:"info" enum:"debug,info,warn,error" env:"FOLIOT_LOG_LEVEL" group:"serve-watch" placeholder:"LEVEL" help:"debug, info, warn or error. debug has a line for each request."`
-}
-
-type serveCmd struct{ serveFlags }
+type serveCmd struct{ config.Flags }
 
 // Help shows examples below the usage line.
 func (serveCmd) Help() string {
@@ -85,10 +38,10 @@ Examples:
 }
 
 // Run serves until ctx ends.
-func (c *serveCmd) Run(ctx context.Context, con *console, parsed *kong.Context, file *configValues) error {
-	cfg, err := c.meaning()
+func (c *serveCmd) Run(ctx context.Context, con *console, parsed *kong.Context, file *config.Values) error {
+	cfg, err := c.Resolve()
 	if err != nil {
-		return originsOf(parsed, file).locate(err)
+		return config.OriginsOf(parsed, file).Locate(err)
 	}
 	log := redact.NewLogger(con.err, c.LogFormat, c.LogLevel)
 	// What net/http has to say of receivers goes through log, not beside it, and
@@ -116,16 +69,16 @@ type serveReply struct {
 }
 
 // greet says where the server listens, where its data is, and what to try.
-func (c *serveCmd) greet(con *console, cfg serveConfig, s *server) {
+func (c *serveCmd) greet(con *console, cfg config.Config, s *server) {
 	scheme := "http://"
-	if cfg.tls.Cert != "" {
+	if cfg.TLS.Cert != "" {
 		scheme = "https://"
 	}
 	url := scheme + reachable(s.addr())
 	if con.json {
-		reply := serveReply{URL: url, PID: os.Getpid(), Data: cfg.dir, Durability: s.durability()}
-		if cfg.redis != nil {
-			reply.Store = cfg.redis.String()
+		reply := serveReply{URL: url, PID: os.Getpid(), Data: cfg.Dir, Durability: s.durability()}
+		if cfg.Redis != nil {
+			reply.Store = cfg.Redis.String()
 		}
 		_ = con.object(reply) // whoever started it and went away does not read
 		return
@@ -135,12 +88,12 @@ func (c *serveCmd) greet(con *console, cfg serveConfig, s *server) {
 		con.sayf("--listen %s names no host, so it means this machine alone; 0.0.0.0:%d means all of its addresses", c.Listen, s.addr().(*net.TCPAddr).Port)
 	}
 	switch {
-	case cfg.redis != nil:
-		con.sayf("tasks in %s", cfg.redis)
-	case cfg.inMemory():
+	case cfg.Redis != nil:
+		con.sayf("tasks in %s", cfg.Redis)
+	case cfg.InMemory():
 		con.sayf("tasks in memory: they are gone when the server stops")
 	default:
-		con.sayf("tasks in %s", cfg.dir)
+		con.sayf("tasks in %s", cfg.Dir)
 	}
 	con.sayf("process %d; Ctrl-C, or kill %d, stops it", os.Getpid(), os.Getpid())
 	if !s.node.LoopbackOpen() {

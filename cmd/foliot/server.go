@@ -14,6 +14,7 @@ import (
 
 	"github.com/foliot/foliot/internal/fileaccess"
 	"github.com/foliot/foliot/internal/node"
+	"github.com/foliot/foliot/internal/server/config"
 	"github.com/foliot/foliot/internal/server/httpserver"
 	"github.com/foliot/foliot/internal/telemetry/tracing"
 )
@@ -21,7 +22,7 @@ import (
 // server is a node behind its listener, put together from its parts in the
 // order of their start. run starts its goroutines, stops them and waits.
 type server struct {
-	cfg      serveConfig
+	cfg      config.Config
 	log      *slog.Logger
 	files    descriptors
 	certs    *httpserver.Certificates // nil: no TLS
@@ -34,40 +35,40 @@ type server struct {
 // openServer takes the address and opens the store. Nothing is served or sent
 // before run, but connections wait from here on: a restart refuses nobody. ctx
 // ends the wait for a Redis that reads its file.
-func openServer(ctx context.Context, cfg serveConfig, log *slog.Logger) (_ *server, err error) {
+func openServer(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *server, err error) {
 	s := &server{cfg: cfg, log: log}
-	if s.files, err = budget(cfg.concurrency, log); err != nil {
+	if s.files, err = budget(cfg.Concurrency, log); err != nil {
 		return nil, err
 	}
-	if err := cfg.checkUnopened(); err != nil {
+	if err := cfg.CheckUnopened(); err != nil {
 		return nil, err
 	}
-	if cfg.tls.Cert != "" {
-		if s.certs, err = httpserver.LoadCertificates(cfg.tls, log, time.Now()); err != nil {
+	if cfg.TLS.Cert != "" {
+		if s.certs, err = httpserver.LoadCertificates(cfg.TLS, log, time.Now()); err != nil {
 			return nil, err
 		}
 	}
-	if s.listener, err = net.Listen("tcp", cfg.addr); err != nil {
-		return nil, httpserver.ListenError("--listen", cfg.addr, err)
+	if s.listener, err = net.Listen("tcp", cfg.Addr); err != nil {
+		return nil, httpserver.ListenError("--listen", cfg.Addr, err)
 	}
 	if err := s.openNode(ctx); err != nil {
 		s.listener.Close()
 		return nil, err
 	}
 	secured := s.node.Store.Settings().Secured()
-	if err = cfg.checkOpen(secured); err == nil {
+	if err = cfg.CheckOpen(secured); err == nil {
 		s.tracer, err = newTracer(cfg, log)
 	}
 	if err != nil {
 		s.listener.Close()
 		return nil, errors.Join(err, s.node.Store.Close())
 	}
-	if !secured && len(cfg.hosts) > 0 {
-		log.Warn("there is no access token: whoever reaches this server by the names of --host, through a proxy, may do everything", "hosts", cfg.hosts)
+	if !secured && len(cfg.Hosts) > 0 {
+		log.Warn("there is no access token: whoever reaches this server by the names of --host, through a proxy, may do everything", "hosts", cfg.Hosts)
 	}
 	s.node.Connect(ctx, s.tracer)
 	s.http = httpserver.New(s.listener, s.node.API, httpserver.Config{
-		Certs: s.certs, MaxConnections: s.files.clients, Idle: cfg.idle, Proxies: cfg.proxies, Trace: s.tracer.Handler, Log: log,
+		Certs: s.certs, MaxConnections: s.files.clients, Idle: cfg.Idle, Proxies: cfg.Proxies, Trace: s.tracer.Handler, Log: log,
 	})
 	return s, nil
 }
@@ -77,12 +78,12 @@ func openServer(ctx context.Context, cfg serveConfig, log *slog.Logger) (_ *serv
 func (s *server) openNode(ctx context.Context) (err error) {
 	cfg := s.nodeConfig()
 	switch {
-	case s.cfg.redis != nil:
+	case s.cfg.Redis != nil:
 		if cfg.Redis, err = s.redisConfig(); err != nil {
 			return err
 		}
-	case !s.cfg.inMemory():
-		if err := fileaccess.CheckDataDir("--data", s.cfg.dir); err != nil {
+	case !s.cfg.InMemory():
+		if err := fileaccess.CheckDataDir("--data", s.cfg.Dir); err != nil {
 			return err
 		}
 	}
@@ -90,8 +91,8 @@ func (s *server) openNode(ctx context.Context) (err error) {
 	switch {
 	case err == nil:
 		return nil
-	case s.cfg.redis != nil:
-		return s.cfg.redis.Explain("open", err)
+	case s.cfg.Redis != nil:
+		return s.cfg.Redis.Explain("open", err)
 	}
 	return fileaccess.Placed("--data", err)
 }
@@ -99,13 +100,13 @@ func (s *server) openNode(ctx context.Context) (err error) {
 // nodeConfig returns the configuration in the node's words.
 func (s *server) nodeConfig() node.Config {
 	cfg := node.Config{
-		Dir: s.cfg.dir, Keep: s.cfg.keep, AuditKeep: s.cfg.auditKeep,
-		Listen: s.listener.Addr().(*net.TCPAddr).AddrPort(), Collector: s.cfg.collectorAddr,
-		BodyLimit: s.cfg.bodyLimit, Hosts: s.cfg.hosts, ClientAddr: httpserver.ClientAddr(s.cfg.proxies), Admitted: httpserver.Admitted,
-		Allow: s.cfg.allow, Deny: s.cfg.deny, Private: s.cfg.private(),
-		Slots: s.files.slots, MaxIdle: s.files.idle, Lease: s.cfg.lease, Grace: s.cfg.grace,
-		BreakerFailures: s.cfg.breakerFailures, BreakerMax: s.cfg.breakerMax,
-		Metrics: s.cfg.metrics, Connections: func() int { return s.http.Connections() },
+		Dir: s.cfg.Dir, Keep: s.cfg.Keep, AuditKeep: s.cfg.AuditKeep,
+		Listen: s.listener.Addr().(*net.TCPAddr).AddrPort(), Collector: s.cfg.CollectorAddr,
+		BodyLimit: s.cfg.BodyLimit, Hosts: s.cfg.Hosts, ClientAddr: httpserver.ClientAddr(s.cfg.Proxies), Admitted: httpserver.Admitted,
+		Allow: s.cfg.Allow, Deny: s.cfg.Deny, Private: s.cfg.Private(),
+		Slots: s.files.slots, MaxIdle: s.files.idle, Lease: s.cfg.Lease, Grace: s.cfg.Grace,
+		BreakerFailures: s.cfg.BreakerFailures, BreakerMax: s.cfg.BreakerMax,
+		Metrics: s.cfg.Metrics, Connections: func() int { return s.http.Connections() },
 	}
 	if s.certs != nil {
 		cfg.Certificate = s.certs.State
@@ -141,7 +142,7 @@ func (s *server) run(ctx context.Context) error {
 	case err := <-dispatched:
 		return s.node.Failure(err)
 	}
-	s.log.Info("stopping: no more attempts are started", "grace", s.cfg.grace.String())
+	s.log.Info("stopping: no more attempts are started", "grace", s.cfg.Grace.String())
 	// First /readyz says no and each reply is its connection's last, so that
 	// balancers and clients go elsewhere. Until dispatch has ended the API answers
 	// nevertheless: a receiver may create its next task.

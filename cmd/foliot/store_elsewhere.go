@@ -5,6 +5,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/foliot/foliot/internal/server/config"
 	"github.com/foliot/foliot/internal/server/redisurl"
 	"github.com/foliot/foliot/internal/usage"
 )
@@ -31,18 +32,18 @@ func storeSaid(root *kong.Node) (store, from string, err error) {
 	if path == "" {
 		return "", "", nil
 	}
-	data, info, err := readConfig(path)
+	data, info, err := config.Read(path)
 	if err != nil {
 		return "", "", usage.Errorf("FOLIOT_CONFIG", "%v", err)
 	}
-	file, err := parseConfig(path, data, fileFlags(commandNamed(root, "serve")))
+	file, err := config.Parse(path, data, config.FileFlags(commandNamed(root, "serve")))
 	if err == nil {
-		err = file.checkSecrets(info)
+		err = file.CheckSecrets(info)
 	}
 	if err != nil {
 		return "", "", usage.Errorf("FOLIOT_CONFIG", "%v", err)
 	}
-	store, _ = file.keys["store"].value.(string) // what is missing is ""
+	store, _ = file.Keys["store"].Value.(string) // what is missing is ""
 	return store, "store in " + path, nil
 }
 

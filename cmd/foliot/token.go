@@ -12,6 +12,7 @@ import (
 
 	"github.com/foliot/foliot/client"
 	"github.com/foliot/foliot/internal/fileaccess"
+	"github.com/foliot/foliot/internal/server/config"
 	"github.com/foliot/foliot/internal/store/pebblestore"
 	"github.com/foliot/foliot/internal/task"
 	"github.com/foliot/foliot/internal/usage"
@@ -79,7 +80,7 @@ const withRedis = "start the server with --listen 127.0.0.1:8750, make the first
 
 // offline makes the token in a directory that no server has open.
 func (c *tokenCreateCmd) offline(ctx context.Context, con *console, parsed *kong.Context) (err error) {
-	dir, err := localDir("--data", c.Data)
+	dir, err := config.LocalDir("--data", c.Data)
 	if err == nil {
 		err = checkRead(parsed, withRedis)
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/foliot/foliot/internal/buildinfo"
+	"github.com/foliot/foliot/internal/server/config"
 	"github.com/foliot/foliot/internal/telemetry/tracing"
 )
 
@@ -15,8 +16,8 @@ import (
 const otlpHeaders = "OTEL_EXPORTER_OTLP_HEADERS"
 
 // newTracer returns what the configuration asks for, nil for none.
-func newTracer(cfg serveConfig, log *slog.Logger) (*tracing.Tracer, error) {
-	if cfg.otlp == "" {
+func newTracer(cfg config.Config, log *slog.Logger) (*tracing.Tracer, error) {
+	if cfg.OTLP == "" {
 		return nil, nil
 	}
 	headers, err := tracing.ParseHeaders(os.Getenv(otlpHeaders))
@@ -24,6 +25,6 @@ func newTracer(cfg serveConfig, log *slog.Logger) (*tracing.Tracer, error) {
 		return nil, fmt.Errorf("%s: %w", otlpHeaders, err)
 	}
 	return tracing.New(tracing.Config{
-		Endpoint: cfg.otlp, Headers: headers, Ratio: cfg.sample, Version: buildinfo.Version(), Logger: log,
+		Endpoint: cfg.OTLP, Headers: headers, Ratio: cfg.Sample, Version: buildinfo.Version(), Logger: log,
 	})
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/foliot/foliot/internal/server/config"
 )
 
 // notDuration says what a duration looks like, wherever one stands.
@@ -20,7 +22,7 @@ const notDuration = "%q is no duration; write 500ms, 20s or 1m30s (no spaces, an
 // own say what Go calls what is wrong.
 var readers = []kong.Option{
 	kong.TypeMapper(reflect.TypeFor[time.Duration](), reader(readDuration)),
-	kong.TypeMapper(reflect.TypeFor[shardCount](), reader(readShards)),
+	kong.TypeMapper(reflect.TypeFor[config.ShardCount](), reader(readShards)),
 	kong.TypeMapper(reflect.TypeFor[wholeLimit](), reader(readLimit(readWhole))),
 	kong.TypeMapper(reflect.TypeFor[numberLimit](), reader(readLimit(readNumber))),
 	kong.KindMapper(reflect.Int, reader(readWhole)),
@@ -93,8 +95,8 @@ func setLimit[T int | int64 | float64, L wholeLimit | numberLimit](field *T, v *
 
 func readShards(text string, flag *kong.Flag, into reflect.Value) error {
 	err := readWhole(text, flag, into)
-	if n := into.Int(); err == nil && (n < 1 || n > maxShards) {
-		return fmt.Errorf("%d does not lie between 1 and %d", n, maxShards)
+	if n := into.Int(); err == nil && (n < 1 || n > config.MaxShards) {
+		return fmt.Errorf("%d does not lie between 1 and %d", n, config.MaxShards)
 	}
 	return err
 }
@@ -140,7 +142,7 @@ func plainly(err error) error {
 		choice := strings.NewReplacer(`"`, "", ",", ", ").Replace(m[2])
 		text = fmt.Sprintf("%s: %s is none of %s", m[1], m[3], choice)
 		for _, flag := range parse.Context.Flags() {
-			name := variableOf(flag)
+			name := config.VariableOf(flag)
 			if "--"+flag.Name == m[1] && name != "" && strconv.Quote(os.Getenv(name)) == m[3] {
 				text += " (environment " + name + ")"
 			}

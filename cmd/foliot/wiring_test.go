@@ -29,9 +29,9 @@ func TestRetentionIsAsConfigured(t *testing.T) {
 	for name, dir := range map[string]string{"memory": "", "directory": t.TempDir()} {
 		t.Run(name, func(t *testing.T) {
 			cfg := testConfig()
-			cfg.dir = dir
-			cfg.keep = task.Policy{KeepFinished: time.Hour, KeepDead: 10 * time.Hour}
-			cfg.auditKeep = 5 * time.Hour
+			cfg.Dir = dir
+			cfg.Keep = task.Policy{KeepFinished: time.Hour, KeepDead: 10 * time.Hour}
+			cfg.AuditKeep = 5 * time.Hour
 			n := runNodeWith(t, cfg, slog.New(slog.DiscardHandler), nil)
 			n.put(t, "a", `{"delay": "1h", "http": {"url": "http://127.0.0.1:9/"}}`)
 			w := httptest.NewRecorder()
@@ -73,7 +73,7 @@ func TestTheBreakerIsAsConfigured(t *testing.T) {
 		opens    bool
 	}{{1, true}, {0, false}} {
 		cfg := testConfig()
-		cfg.breakerFailures, cfg.breakerMax = c.failures, time.Hour
+		cfg.BreakerFailures, cfg.BreakerMax = c.failures, time.Hour
 		n := runNodeWith(t, cfg, slog.New(slog.DiscardHandler), nil)
 		n.put(t, "a", `{"delay": "0s", "http": {"url": "http://127.0.0.1:1/"}, "retry": {"min_backoff": "1ms", "max_backoff": "1ms"}}`)
 		servertest.Eventually(t, "a few failures", func() bool { return n.node.Stats().Failed > uint64(12*(1-c.failures)) })
@@ -83,7 +83,7 @@ func TestTheBreakerIsAsConfigured(t *testing.T) {
 
 func TestTheServersLogSaysWhatDiedAndWhichBreakerOpened(t *testing.T) {
 	cfg, j := testConfig(), servertest.NewJournal()
-	cfg.breakerFailures, cfg.breakerMax = 1, time.Hour
+	cfg.BreakerFailures, cfg.BreakerMax = 1, time.Hour
 	n := runNodeWith(t, cfg, j.Logger(), nil)
 	n.put(t, "a", `{"delay": "0s", "http": {"url": "http://127.0.0.1:1/"}, "retry": {"max_attempts": 1}}`)
 	j.Await(t, `msg="a task died" namespace=default queue=default task=a`)
@@ -92,7 +92,7 @@ func TestTheServersLogSaysWhatDiedAndWhichBreakerOpened(t *testing.T) {
 
 func TestMetricsTellOfTheCertificate(t *testing.T) {
 	cfg, files := testConfig(), servertest.NewAuthority(t).Files(servertest.InAYear())
-	cfg.metrics, cfg.tls = true, httpserver.TLSFiles{Cert: files.Cert, Key: files.Key}
+	cfg.Metrics, cfg.TLS = true, httpserver.TLSFiles{Cert: files.Cert, Key: files.Key}
 	n := runNodeWith(t, cfg, slog.New(slog.DiscardHandler), nil)
 	w, r := httptest.NewRecorder(), httptest.NewRequest("GET", "http://localhost/metrics", nil)
 	n.node.API.ServeHTTP(w, r)

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"crypto/rand"
@@ -9,16 +9,18 @@ import (
 	"strings"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/foliot/foliot/internal/server/redisurl"
 	"github.com/foliot/foliot/internal/store/redisstore"
 	"github.com/foliot/foliot/internal/usage"
 )
 
-// shardCount is a number of shards; 0: nobody said one, which nobody can say.
-type shardCount int
+// ShardCount is a number of shards; 0: nobody said one, which nobody can say.
+type ShardCount int
 
-// redisSharing is what the flags say of how servers share a Redis.
-type redisSharing struct {
+// Sharing is what the flags say of how servers share a Redis.
+type Sharing struct {
 	node       string
 	shards     int // 0: not said
 	lease      time.Duration
@@ -29,8 +31,8 @@ type redisSharing struct {
 	unsafeEviction, unsafePersistence bool
 }
 
-// config returns r in the store's words.
-func (r redisSharing) config() redisstore.Config {
+// StoreConfig returns r in the store's words.
+func (r Sharing) StoreConfig() redisstore.Config {
 	c := redisstore.Config{
 		Node: r.node, Shards: r.shards, ShardLease: r.lease, Durability: r.durability, Replicas: r.replicas, Memory: r.memory,
 		UnsafeEviction: r.unsafeEviction, UnsafePersistence: r.unsafePersistence,
@@ -46,7 +48,7 @@ func (r redisSharing) config() redisstore.Config {
 
 // Bounds of what can be said of a Redis.
 const (
-	maxShards     = 4096 // each costs commands every second
+	MaxShards     = 4096 // each costs commands every second
 	minShardLease = 500 * time.Millisecond
 	maxShardLease = 10 * time.Minute // a minute of silence is a long one already
 	maxReplicas   = 100
@@ -58,8 +60,8 @@ const (
 var nodeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
 
 // redisStore returns the servers that --store names, and how they are shared.
-func (f *serveFlags) redisStore() (*redisurl.URL, redisSharing, error) {
-	r := redisSharing{
+func (f *Flags) redisStore() (*redisurl.URL, Sharing, error) {
+	r := Sharing{
 		node: f.Node, shards: int(f.Shards), lease: f.ShardLease, durability: redisstore.Durability(f.Durability), replicas: f.RedisReplicas,
 		unsafeEviction: f.RedisUnsafeEviction, unsafePersistence: f.RedisUnsafePersistence,
 	}
@@ -108,7 +110,7 @@ func inventNode() string {
 
 // checkNoRedis refuses what is said of a Redis where there is none: it would be
 // believed to hold.
-func (f *serveFlags) checkNoRedis() error {
+func (f *Flags) checkNoRedis() error {
 	for _, flag := range []struct {
 		name string
 		said bool
@@ -162,4 +164,24 @@ func parseSize(text string) (n int64, ok bool) {
 		return n * s.bytes, true
 	}
 	return 0, false
+}
+
+// RedisAt returns the servers that url names, or --store without it, and how a
+// store in them is opened.
+func (f *Flags) RedisAt(url string, parsed *kong.Context, file *Values) (*redisurl.URL, redisstore.Config, error) {
+	what := "--store"
+	if url != "" {
+		what, f.Store = "URL", url
+	}
+	var config redisstore.Config
+	if !redisurl.Is(f.Store) {
+		return nil, config, usage.Errorf(what, "it names no Redis, such as %s", redisurl.Example)
+	}
+	u, sharing, err := f.redisStore()
+	if err != nil {
+		return nil, config, OriginsOf(parsed, file).Locate(err)
+	}
+	config = sharing.StoreConfig()
+	config.Client, err = u.Options()
+	return u, config, err
 }

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"net"
@@ -16,54 +16,54 @@ import (
 	"github.com/foliot/foliot/internal/usage"
 )
 
-// serveConfig is what the flags of serve mean, checked as far as that goes
+// Config is what the flags of serve mean, checked as far as that goes
 // without opening anything.
-type serveConfig struct {
-	addr     string
-	hosts    []string
-	tls      httpserver.TLSFiles
-	proxies  []netip.Prefix // that may say for whom they ask
-	idle     time.Duration  // a connection without a request
-	insecure bool           // the operator takes the risk of listening as it is
+type Config struct {
+	Addr     string
+	Hosts    []string
+	TLS      httpserver.TLSFiles
+	Proxies  []netip.Prefix // that may say for whom they ask
+	Idle     time.Duration  // a connection without a request
+	Insecure bool           // the operator takes the risk of listening as it is
 
-	dir       string        // "": they are not in a directory
-	redis     *redisurl.URL // nil: nor in a Redis; then they are in memory
-	sharing   redisSharing
-	bodyLimit int
-	keep      task.Policy
-	auditKeep time.Duration
+	Dir       string        // "": they are not in a directory
+	Redis     *redisurl.URL // nil: nor in a Redis; then they are in memory
+	Sharing   Sharing
+	BodyLimit int
+	Keep      task.Policy
+	AuditKeep time.Duration
 
-	allow, deny     []netip.Prefix
-	concurrency     int
-	lease           time.Duration
-	breakerFailures int // 0: no breaker
-	breakerMax      time.Duration
-	grace           time.Duration
+	Allow, Deny     []netip.Prefix
+	Concurrency     int
+	Lease           time.Duration
+	BreakerFailures int // 0: no breaker
+	BreakerMax      time.Duration
+	Grace           time.Duration
 
-	metrics bool
-	otlp    string // "" traces nothing
-	sample  float64
+	Metrics bool
+	OTLP    string // "" traces nothing
+	Sample  float64
 }
 
-// maxConcurrency is more attempts than a process has descriptors for; room is
+// MaxConcurrency is more attempts than a process has descriptors for; room is
 // set aside for as many as are asked for.
-const maxConcurrency = 1_000_000
+const MaxConcurrency = 1_000_000
 
-// meaning checks the flags. Errors: faults that name the flag.
-func (f *serveFlags) meaning() (cfg serveConfig, err error) {
-	cfg = serveConfig{
-		hosts: f.Host, tls: httpserver.TLSFiles{Cert: f.TLSCert, Key: f.TLSKey, ClientCA: f.TLSClientCA},
-		idle: f.IdleTimeout, insecure: f.InsecureListen,
-		bodyLimit: f.BodyLimit, keep: task.Policy{KeepFinished: f.KeepFinished, KeepDead: f.KeepDead}, auditKeep: f.AuditKeep,
-		concurrency: f.Concurrency, lease: f.Lease, breakerFailures: f.BreakerFailures, breakerMax: f.BreakerMax, grace: f.Grace,
-		metrics: f.Metrics, otlp: f.OTLPEndpoint, sample: f.TraceSample,
+// Resolve checks the flags. Errors: faults that name the flag.
+func (f *Flags) Resolve() (cfg Config, err error) {
+	cfg = Config{
+		Hosts: f.Host, TLS: httpserver.TLSFiles{Cert: f.TLSCert, Key: f.TLSKey, ClientCA: f.TLSClientCA},
+		Idle: f.IdleTimeout, Insecure: f.InsecureListen,
+		BodyLimit: f.BodyLimit, Keep: task.Policy{KeepFinished: f.KeepFinished, KeepDead: f.KeepDead}, AuditKeep: f.AuditKeep,
+		Concurrency: f.Concurrency, Lease: f.Lease, BreakerFailures: f.BreakerFailures, BreakerMax: f.BreakerMax, Grace: f.Grace,
+		Metrics: f.Metrics, OTLP: f.OTLPEndpoint, Sample: f.TraceSample,
 	}
-	if cfg.addr, err = httpserver.ListenAddr("--listen", f.Listen); err != nil {
+	if cfg.Addr, err = httpserver.ListenAddr("--listen", f.Listen); err != nil {
 		return cfg, err
 	}
 	if redisurl.Is(f.Store) {
-		cfg.redis, cfg.sharing, err = f.redisStore()
-	} else if cfg.dir, err = f.directory(); err == nil {
+		cfg.Redis, cfg.Sharing, err = f.redisStore()
+	} else if cfg.Dir, err = f.directory(); err == nil {
 		err = f.checkNoRedis()
 	}
 	if err != nil {
@@ -74,15 +74,15 @@ func (f *serveFlags) meaning() (cfg serveConfig, err error) {
 		texts []string
 		into  *[]netip.Prefix
 	}{
-		{"--trusted-proxy", f.TrustedProxy, &cfg.proxies},
-		{"--egress-allow", f.EgressAllow, &cfg.allow},
-		{"--egress-deny", f.EgressDeny, &cfg.deny},
+		{"--trusted-proxy", f.TrustedProxy, &cfg.Proxies},
+		{"--egress-allow", f.EgressAllow, &cfg.Allow},
+		{"--egress-deny", f.EgressDeny, &cfg.Deny},
 	} {
 		if *list.into, err = parsePrefixes(list.flag, list.texts); err != nil {
 			return cfg, err
 		}
 	}
-	if err := f.checkListening(cfg.proxies); err != nil {
+	if err := f.checkListening(cfg.Proxies); err != nil {
 		return cfg, err
 	}
 	for _, check := range []func() error{f.checkDurations, f.checkNumbers, f.checkTracing} {
@@ -94,7 +94,7 @@ func (f *serveFlags) meaning() (cfg serveConfig, err error) {
 }
 
 // directory returns where the tasks are, "" for memory.
-func (f *serveFlags) directory() (string, error) {
+func (f *Flags) directory() (string, error) {
 	dir := f.Data
 	switch scheme, _, isURL := strings.Cut(f.Store, ":"); {
 	case f.Store == "memory:":
@@ -106,27 +106,27 @@ func (f *serveFlags) directory() (string, error) {
 	case dir == "":
 		return "", usage.Errorf("--data", "it needs a directory; --store memory: needs none")
 	}
-	return localDir("--data", dir)
+	return LocalDir("--data", dir)
 }
 
-// localDir returns a directory's full path. A Redis, which is none, would become
+// LocalDir returns a directory's full path. A Redis, which is none, would become
 // one of a strange name.
-func localDir(flag, dir string) (string, error) {
+func LocalDir(flag, dir string) (string, error) {
 	if redisurl.Is(dir) {
 		return "", usage.Errorf(flag, "it needs a directory, and this is the URL of a Redis: only foliot serve --store and foliot doctor redis take one")
 	}
 	return filepath.Abs(dir)
 }
 
-// inMemory reports whether the tasks end with the process.
-func (c *serveConfig) inMemory() bool { return c.dir == "" && c.redis == nil }
+// InMemory reports whether the tasks end with the process.
+func (c *Config) InMemory() bool { return c.Dir == "" && c.Redis == nil }
 
 // firstToken says how to make the first token.
-func (c *serveConfig) firstToken() string {
-	if c.redis != nil {
+func (c *Config) firstToken() string {
+	if c.Redis != nil {
 		return "start it once with --listen 127.0.0.1:8750 and make one with `foliot token create --for operator --scope admin`"
 	}
-	return "make one with `foliot token create --for operator --scope admin --data " + c.dir + "`"
+	return "make one with `foliot token create --for operator --scope admin --data " + c.Dir + "`"
 }
 
 // parsePrefixes reads CIDRs; an address alone is a prefix of its own.
@@ -146,7 +146,7 @@ func parsePrefixes(flag string, list []string) ([]netip.Prefix, error) {
 	return prefixes, nil
 }
 
-func (f *serveFlags) checkListening(proxies []netip.Prefix) error {
+func (f *Flags) checkListening(proxies []netip.Prefix) error {
 	for _, host := range f.Host {
 		if host == "" || strings.ContainsAny(host, "/?#@*, ") {
 			return usage.Errorf("--host", "%q is no host name, such as foliot.example", host)
@@ -168,7 +168,7 @@ func (f *serveFlags) checkListening(proxies []netip.Prefix) error {
 	return nil
 }
 
-func (f *serveFlags) checkDurations() error {
+func (f *Flags) checkDurations() error {
 	for _, d := range []struct {
 		flag        string
 		value       time.Duration
@@ -191,14 +191,14 @@ func (f *serveFlags) checkDurations() error {
 	return nil
 }
 
-func (f *serveFlags) checkNumbers() error {
+func (f *Flags) checkNumbers() error {
 	for _, n := range []struct {
 		flag        string
 		value       int
 		least, most int
 	}{
 		{"--body-limit", f.BodyLimit, 1, task.MaxBody},
-		{"--concurrency", f.Concurrency, 1, maxConcurrency},
+		{"--concurrency", f.Concurrency, 1, MaxConcurrency},
 		{"--breaker-failures", f.BreakerFailures, 0, 1_000_000},
 	} {
 		if n.value < n.least || n.value > n.most {
@@ -208,7 +208,7 @@ func (f *serveFlags) checkNumbers() error {
 	return nil
 }
 
-func (f *serveFlags) checkTracing() error {
+func (f *Flags) checkTracing() error {
 	if !(f.TraceSample >= 0 && f.TraceSample <= 1) { // NaN is neither
 		return usage.Errorf("--trace-sample", "%v does not lie between 0 and 1", f.TraceSample)
 	}
@@ -222,45 +222,45 @@ func (f *serveFlags) checkTracing() error {
 	return nil
 }
 
-// private reports whether nobody but this machine's users can create tasks, as
+// Private reports whether nobody but this machine's users can create tasks, as
 // long as there is no token: whoever may use one need not be here. They could
 // call loopback themselves; others must not through us.
-func (c *serveConfig) private() bool {
-	return isLoopback(c.addr) && len(c.hosts) == 0 && len(c.proxies) == 0
+func (c *Config) Private() bool {
+	return isLoopback(c.Addr) && len(c.Hosts) == 0 && len(c.Proxies) == 0
 }
 
-// checkOpen refuses to listen where others reach the server while it asks for
+// CheckOpen refuses to listen where others reach the server while it asks for
 // no token, or where the tokens would cross a network in the clear.
-func (c *serveConfig) checkOpen(secured bool) error {
+func (c *Config) CheckOpen(secured bool) error {
 	switch {
-	case c.insecure, isLoopback(c.addr) && (secured || len(c.proxies) == 0):
+	case c.Insecure, isLoopback(c.Addr) && (secured || len(c.Proxies) == 0):
 		return nil
-	case isLoopback(c.addr) && c.inMemory():
-		return usage.Errorf("--trusted-proxy", "a proxy lets others reach %s, and a store in memory begins without an access token: give a directory by --data, or pass --insecure-listen", c.addr)
-	case isLoopback(c.addr):
-		return usage.Errorf("--trusted-proxy", "a proxy lets others reach %s, and there is no access token yet: %s, or pass --insecure-listen", c.addr, c.firstToken())
-	case !secured && c.inMemory():
-		return usage.Errorf("--listen", "%s is reached from other machines, and a store in memory begins without an access token: listen on 127.0.0.1, give a directory by --data, or pass --insecure-listen", c.addr)
+	case isLoopback(c.Addr) && c.InMemory():
+		return usage.Errorf("--trusted-proxy", "a proxy lets others reach %s, and a store in memory begins without an access token: give a directory by --data, or pass --insecure-listen", c.Addr)
+	case isLoopback(c.Addr):
+		return usage.Errorf("--trusted-proxy", "a proxy lets others reach %s, and there is no access token yet: %s, or pass --insecure-listen", c.Addr, c.firstToken())
+	case !secured && c.InMemory():
+		return usage.Errorf("--listen", "%s is reached from other machines, and a store in memory begins without an access token: listen on 127.0.0.1, give a directory by --data, or pass --insecure-listen", c.Addr)
 	case !secured:
-		return usage.Errorf("--listen", "%s is reached from other machines, and there is no access token yet: %s, listen on 127.0.0.1, or pass --insecure-listen", c.addr, c.firstToken())
-	case c.tls.Cert == "" && len(c.proxies) == 0:
-		return usage.Errorf("--listen", "tokens would reach %s unencrypted: give --tls-cert and --tls-key, name the proxy that speaks TLS in front by --trusted-proxy, or pass --insecure-listen", c.addr)
+		return usage.Errorf("--listen", "%s is reached from other machines, and there is no access token yet: %s, listen on 127.0.0.1, or pass --insecure-listen", c.Addr, c.firstToken())
+	case c.TLS.Cert == "" && len(c.Proxies) == 0:
+		return usage.Errorf("--listen", "tokens would reach %s unencrypted: give --tls-cert and --tls-key, name the proxy that speaks TLS in front by --trusted-proxy, or pass --insecure-listen", c.Addr)
 	}
 	return nil
 }
 
-// checkUnopened is checkOpen before the store is opened, as far as it is clear
+// CheckUnopened is CheckOpen before the store is opened, as far as it is clear
 // then: what does not exist holds no token, and is not made to find that out.
-func (c *serveConfig) checkUnopened() error {
-	if c.redis != nil {
+func (c *Config) CheckUnopened() error {
+	if c.Redis != nil {
 		return nil
 	}
-	if c.dir != "" {
-		if _, err := os.Stat(c.dir); err == nil {
+	if c.Dir != "" {
+		if _, err := os.Stat(c.Dir); err == nil {
 			return nil
 		}
 	}
-	return c.checkOpen(false)
+	return c.CheckOpen(false)
 }
 
 // isLoopback reports whether a listen address is reached from this machine only.

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"errors"
@@ -20,31 +20,31 @@ type origin struct {
 // String returns the origin as people read it.
 func (o origin) String() string { return strings.TrimSpace(o.Kind + " " + o.Name) }
 
-// origins tells where the values of the selected command's flags come from.
-type origins struct {
+// Origins tells where the values of the selected command's flags come from.
+type Origins struct {
 	parsed *kong.Context
-	file   *configValues
+	file   *Values
 }
 
-func originsOf(parsed *kong.Context, file *configValues) origins { return origins{parsed, file} }
+func OriginsOf(parsed *kong.Context, file *Values) Origins { return Origins{parsed, file} }
 
-func (o origins) of(flag *kong.Flag) origin {
+func (o Origins) Of(flag *kong.Flag) origin {
 	onLine := func(p *kong.Path) bool { return p.Flag == flag && !p.Resolved }
 	if slices.ContainsFunc(o.parsed.Path, onLine) {
 		return origin{Kind: "flag"}
 	}
-	if name := variableOf(flag); name != "" {
+	if name := VariableOf(flag); name != "" {
 		return origin{"environment", name}
 	}
-	if v, ok := o.file.keys[flag.Name]; ok {
+	if v, ok := o.file.Keys[flag.Name]; ok {
 		return origin{"file", fmt.Sprintf("%s:%d", o.file.path, v.line)}
 	}
 	return origin{Kind: "default"}
 }
 
-// locate adds to what is wrong with a flag where its value stands, if that is
+// Locate adds to what is wrong with a flag where its value stands, if that is
 // not the command line: what nobody typed is hard to find.
-func (o origins) locate(err error) error {
+func (o Origins) Locate(err error) error {
 	var input *usage.Error
 	if !errors.As(err, &input) {
 		return err
@@ -53,7 +53,7 @@ func (o origins) locate(err error) error {
 		if "--"+flag.Name != input.What {
 			continue
 		}
-		if from := o.of(flag); from.Name != "" {
+		if from := o.Of(flag); from.Name != "" {
 			return usage.Errorf(input.What, "%s (%s)", input.Why, from)
 		}
 	}

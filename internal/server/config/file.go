@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"bytes"
@@ -19,32 +19,32 @@ import (
 	"github.com/foliot/foliot/internal/usage"
 )
 
-// configFile is the flag that names a configuration file.
-type configFile string
+// File is the flag that names a configuration file.
+type File string
 
-// maxConfig is more than any configuration needs.
-const maxConfig = 1 << 20
+// MaxFile is more than any configuration needs.
+const MaxFile = 1 << 20
 
 // BeforeResolve reads the file. kong calls it for the flag on the command line
 // and for its variable, of every command that has such a flag.
-func (configFile) BeforeResolve(ctx *kong.Context, trace *kong.Path, values *configValues) error {
+func (File) BeforeResolve(ctx *kong.Context, trace *kong.Path, values *Values) error {
 	command := ctx.Selected()
 	if command == nil || !slices.Contains(command.Flags, trace.Flag) {
 		return nil
 	}
-	path := string(ctx.FlagValue(trace.Flag).(configFile))
+	path := string(ctx.FlagValue(trace.Flag).(File))
 	if path == "" {
 		return nil
 	}
-	data, info, err := readConfig(path)
+	data, info, err := Read(path)
 	if err != nil {
 		return fmt.Errorf("--config: %w", err)
 	}
-	read, err := parseConfig(path, data, fileFlags(command))
+	read, err := Parse(path, data, FileFlags(command))
 	if err != nil {
 		return err // names the file itself
 	}
-	if err := read.checkSecrets(info); err != nil {
+	if err := read.CheckSecrets(info); err != nil {
 		return usage.Errorf("--config", "%v", err)
 	}
 	*values = read
@@ -52,20 +52,20 @@ func (configFile) BeforeResolve(ctx *kong.Context, trace *kong.Path, values *con
 	return nil
 }
 
-// readConfig returns the content of the file, and its access from the system. It
+// Read returns the content of the file, and its access from the system. It
 // refuses one that other users may write to.
-func readConfig(path string) ([]byte, fs.FileInfo, error) {
+func Read(path string) ([]byte, fs.FileInfo, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
+	data, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
 	switch {
 	case err != nil:
 		return nil, nil, err
-	case len(data) > maxConfig:
-		return nil, nil, fmt.Errorf("%s is longer than %d bytes: is it a configuration?", path, maxConfig)
+	case len(data) > MaxFile:
+		return nil, nil, fmt.Errorf("%s is longer than %d bytes: is it a configuration?", path, MaxFile)
 	}
 	info, err := f.Stat()
 	if err != nil {
@@ -74,11 +74,11 @@ func readConfig(path string) ([]byte, fs.FileInfo, error) {
 	return data, info, fileaccess.Unaltered.Check(path, info)
 }
 
-// checkSecrets returns an error if other users may read the file and a value in
+// CheckSecrets returns an error if other users may read the file and a value in
 // it may hold a password.
-func (v *configValues) checkSecrets(info fs.FileInfo) error {
-	for _, key := range slices.Sorted(maps.Keys(v.keys)) {
-		if s, ok := v.keys[key].value.(string); ok && mayHoldPassword(s) {
+func (v *Values) CheckSecrets(info fs.FileInfo) error {
+	for _, key := range slices.Sorted(maps.Keys(v.Keys)) {
+		if s, ok := v.Keys[key].Value.(string); ok && MayHoldPassword(s) {
 			if err := fileaccess.SecretFile.Check(v.path, info); err != nil {
 				return fmt.Errorf("%s may hold a password, and %w", key, err)
 			}
@@ -87,39 +87,39 @@ func (v *configValues) checkSecrets(info fs.FileInfo) error {
 	return nil
 }
 
-// fileFlags returns the flags of a command that a file may set, by name.
-func fileFlags(command *kong.Node) []*kong.Flag {
+// FileFlags returns the flags of a command that a file may set, by name.
+func FileFlags(command *kong.Node) []*kong.Flag {
 	return slices.DeleteFunc(slices.Clone(command.Flags), func(f *kong.Flag) bool {
 		return f.Hidden || f.Name == "help" || f.Tag.Get("file") == "-"
 	})
 }
 
-// configValues is what a configuration file says: kong asks it for the flags
+// Values is what a configuration file says: kong asks it for the flags
 // that the command line leaves open. The zero value says nothing.
-type configValues struct {
+type Values struct {
 	path string
-	keys map[string]configValue
+	Keys map[string]Value
 }
 
-type configValue struct {
+type Value struct {
 	line  int
-	value any // a string, or []any of strings for a list: as kong reads them
+	Value any // a string, or []any of strings for a list: as kong reads them
 }
 
-// Validate implements kong.Resolver: parseConfig has done so.
-func (v *configValues) Validate(*kong.Application) error { return nil }
+// Validate implements kong.Resolver: Parse has done so.
+func (v *Values) Validate(*kong.Application) error { return nil }
 
 // Resolve implements kong.Resolver. A variable goes before the file; kong itself
 // would prefer the file.
-func (v *configValues) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
-	if variableOf(flag) != "" {
+func (v *Values) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	if VariableOf(flag) != "" {
 		return nil, nil
 	}
-	return v.keys[flag.Name].value, nil
+	return v.Keys[flag.Name].Value, nil
 }
 
-// variableOf returns the name of the variable that sets flag now, or "".
-func variableOf(flag *kong.Flag) string {
+// VariableOf returns the name of the variable that sets flag now, or "".
+func VariableOf(flag *kong.Flag) string {
 	for _, name := range flag.Tag.Envs {
 		if _, ok := os.LookupEnv(name); ok {
 			return name
@@ -128,10 +128,10 @@ func variableOf(flag *kong.Flag) string {
 	return ""
 }
 
-// parseConfig reads a configuration: one mapping from the names of flags to
+// Parse reads a configuration: one mapping from the names of flags to
 // their values. Errors name the file and the line.
-func parseConfig(path string, data []byte, flags []*kong.Flag) (configValues, error) {
-	values := configValues{path: path, keys: map[string]configValue{}}
+func Parse(path string, data []byte, flags []*kong.Flag) (Values, error) {
+	values := Values{path: path, Keys: map[string]Value{}}
 	root, err := parseDocument(data)
 	if err != nil {
 		return values, fmt.Errorf("%s: %w", path, err)
@@ -151,14 +151,14 @@ func parseConfig(path string, data []byte, flags []*kong.Flag) (configValues, er
 		if flag == nil {
 			return values, at(key, "%s", unknownKey(key, flags))
 		}
-		if before, twice := values.keys[flag.Name]; twice {
+		if before, twice := values.Keys[flag.Name]; twice {
 			return values, at(key, "%s stands in line %d already", flag.Name, before.line)
 		}
 		value, err := readValue(flag, node)
 		if err != nil {
 			return values, at(node, "%s: %w", flag.Name, err)
 		}
-		values.keys[flag.Name] = configValue{line: key.Line, value: value}
+		values.Keys[flag.Name] = Value{line: key.Line, Value: value}
 	}
 	return values, nil
 }
@@ -212,7 +212,7 @@ func unknownKey(key *yaml.Node, flags []*kong.Flag) string {
 	for i, f := range flags {
 		names[i] = f.Name
 	}
-	return said + didYouMean(key.Value, names) + "; `foliot config --example` prints all keys"
+	return said + usage.DidYouMean(key.Value, names) + "; `foliot config --example` prints all keys"
 }
 
 // readValue returns what a node says for flag, as kong takes it, once it is
@@ -252,4 +252,8 @@ func plainValue(flag *kong.Flag, node *yaml.Node) (any, error) {
 		list = append(list, item.Value)
 	}
 	return list, nil
+}
+
+func MayHoldPassword(s string) bool {
+	return strings.Contains(s, "://") && strings.ContainsAny(s, "@?")
 }

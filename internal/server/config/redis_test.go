@@ -1,11 +1,13 @@
-package main
+package config
 
 import (
 	"fmt"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/foliot/foliot/internal/server/redisurl"
 	"github.com/foliot/foliot/internal/store/redisstore"
 )
 
@@ -32,8 +34,8 @@ func FuzzSize(f *testing.F) {
 }
 
 func TestWhatTheFlagsSayTheStoreHears(t *testing.T) {
-	f := serveFlags{
-		Listen: anyPort, Store: "redis://127.0.0.1", Node: "a", Shards: 16, ShardLease: time.Second, Durability: "strict", RedisMemory: "4gb",
+	f := Flags{
+		Listen: "127.0.0.1:0", Store: "redis://127.0.0.1", Node: "a", Shards: 16, ShardLease: time.Second, Durability: "strict", RedisMemory: "4gb",
 		RedisUnsafeEviction: true, RedisUnsafePersistence: true,
 	}
 	for said, heard := range map[int]int{-1: 0, 0: -1, 2: 2} {
@@ -46,7 +48,7 @@ func TestWhatTheFlagsSayTheStoreHears(t *testing.T) {
 			Node: "a", Shards: 16, ShardLease: time.Second, Durability: redisstore.Strict, Replicas: heard, Memory: 4 << 30,
 			UnsafeEviction: true, UnsafePersistence: true,
 		}
-		if got := r.config(); fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
+		if got := r.StoreConfig(); fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
 			t.Errorf("--redis-replicas %d is %+v", said, got)
 		}
 	}
@@ -56,5 +58,32 @@ func TestAServerWithoutANameTakesOneOfItsOwn(t *testing.T) {
 	a, b := inventNode(), inventNode()
 	if a == b || !nodeName.MatchString(a) || !nodeName.MatchString(b) || strings.Count(a, "-") < 1 {
 		t.Errorf("%q and %q", a, b)
+	}
+}
+
+func TestTheFirstTokenInRedisIsMadeOnLoopback(t *testing.T) {
+	cfg := Config{Redis: &redisurl.URL{Addrs: []string{"127.0.0.1:1"}}}
+	for _, addr := range []string{"0.0.0.0:0", "127.0.0.1:0"} {
+		cfg.Addr, cfg.Proxies = addr, []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
+		if err := cfg.CheckUnopened(); err != nil {
+			t.Errorf("nobody knows yet whether there is a token: %v", err)
+		}
+		if err := cfg.CheckOpen(false); err == nil || !strings.Contains(err.Error(), "start it once with --listen 127.0.0.1:8750 and make one with `foliot token create --for operator --scope admin`") {
+			t.Errorf("it says %v", err)
+		}
+		if err := cfg.CheckOpen(true); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestTheCollectorsAddressIsOwn(t *testing.T) {
+	for otlp, want := range map[string]string{
+		"": "", "http://127.0.0.1:4318": "127.0.0.1:4318", "https://otel.example/v1": "otel.example:443", "http://[fd00::1]": "[fd00::1]:80",
+	} {
+		c := Config{OTLP: otlp}
+		if got := strings.Join(c.CollectorAddr(), " "); got != want {
+			t.Errorf("%q: %q, want %q", otlp, got, want)
+		}
 	}
 }

@@ -1,0 +1,31 @@
+package config
+
+import (
+	"net"
+	"net/url"
+)
+
+// CollectorAddr returns host:port of the collector of traces; none if there is none.
+func (c *Config) CollectorAddr() []string {
+	u, err := url.Parse(c.OTLP)
+	if c.OTLP == "" || err != nil {
+		return nil
+	}
+	port := u.Port()
+	switch {
+	case port != "":
+	case u.Scheme == "https":
+		port = "443"
+	default:
+		port = "80"
+	}
+	return []string{net.JoinHostPort(u.Hostname(), port)}
+}
+
+// StoreAddrs returns host:port of the servers that --store names.
+func (c *Config) StoreAddrs() []string {
+	if c.Redis == nil {
+		return nil
+	}
+	return c.Redis.Addrs
+}
