@@ -255,6 +255,15 @@ var layers = []layer{
 		why:  "a configuration is checked without opening anything: a server is made of it above",
 	},
 	{
+		path: "internal/server",
+		may: []string{
+			"internal/buildinfo", "internal/fileaccess", "internal/node", "internal/server", "internal/store/pebblestore", "internal/store/redisstore",
+			"internal/telemetry/tracing", "internal/usage", "internal/webhook",
+		},
+		tests: []string{"internal/api", "internal/redact", "internal/task", "internal/wire", "internal/store/pebblestore"},
+		why:   "a server is a node, a listener and what stands between them: commands and their output are the command line's",
+	},
+	{
 		path: battery, may: []string{battery + "/harness", battery + "/scenario"}, tech: testTools,
 		why: "main reads the flags and runs the scenarios: what they do is theirs",
 	},
@@ -316,7 +325,7 @@ var fakes = []string{"internal/store/memstore", "internal/store/storetest", "int
 
 // wiring lists the packages that may name stores: the binary, and what it is
 // made of.
-var wiring = []string{"cmd/foliot", "internal/server/config", "internal/redischeck", "internal/node", "internal/server/redisurl", "internal/fileaccess"}
+var wiring = []string{"cmd/foliot", "internal/server", "internal/server/config", "internal/redischeck", "internal/node", "internal/server/redisurl", "internal/fileaccess"}
 
 // shared is what stands below internal/store without being a store: whoever's
 // line allows it may import it.

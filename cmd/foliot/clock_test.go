@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -9,6 +10,8 @@ import (
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
+	"github.com/foliot/foliot/internal/server"
+	"github.com/foliot/foliot/internal/server/config"
 	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/task"
 )
@@ -137,17 +140,28 @@ func TestNothingEndsWhenTheClockOfTheMachineIsAheadForAMoment(t *testing.T) {
 	hook := servertest.NewReceiver(t)
 	hook.Release()
 	var ahead atomic.Int64
-	cfg := testConfig()
-	cfg.Dir, cfg.Keep.KeepFinished = t.TempDir(), time.Hour
-	n := runNodeWith(t, cfg, slog.New(slog.DiscardHandler), func(n *server) {
-		n.node.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	cfg := config.Config{Addr: anyPort, Dir: t.TempDir(), BodyLimit: 256 << 10, Concurrency: 1, Idle: 2 * time.Minute}
+	cfg.Keep.KeepFinished = time.Hour
+	n, err := server.Open(t.Context(), cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.Node.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- n.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
 	})
-	p := &process{t: t, url: "http://" + n.listener.Addr().String()}
+	p := &process{t: t, url: "http://" + n.Addr().String()}
 	clockTasks(p, hook.URL)
 	ahead.Store(int64(48 * time.Hour))
 	p.must("queue", "resume", "paused") // the task is claimed while the clock is ahead
 	p.must("get", "never-tried", "--wait")
-	swept, err := n.node.Store.Sweep(t.Context(), task.FloorMillis(n.node.Trusted()), 100)
+	swept, err := n.Node.Store.Sweep(t.Context(), task.FloorMillis(n.Node.Trusted()), 100)
 	if err != nil || swept != 0 {
 		t.Errorf("removed %d records, error %v", swept, err)
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"log/slog"
-	"net"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -121,20 +120,5 @@ func TestAServerWithAStoreOfItsOwnIsListedAlone(t *testing.T) {
 		if _, err, code := s.run("", strings.Fields(line)...); code == 0 || !strings.Contains(err, "has its store for itself") {
 			t.Errorf("%s: %q, %d", line, err, code)
 		}
-	}
-}
-
-func TestWhereAServerIsReachedIsWhatItListensAt(t *testing.T) {
-	for given, want := range map[string]string{"127.0.0.1:80": "127.0.0.1:80", "[::1]:80": "[::1]:80"} {
-		at, err := net.ResolveTCPAddr("tcp", given)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := advertised(at); got != want {
-			t.Errorf("%s: %s", given, got)
-		}
-	}
-	if got := advertised(&net.TCPAddr{IP: net.IPv6unspecified, Port: 80}); strings.HasPrefix(got, "[::]") || !strings.HasSuffix(got, ":80") {
-		t.Error(got)
 	}
 }

@@ -4,18 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
-	"net/netip"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/foliot/foliot/internal/redact"
-	"github.com/foliot/foliot/internal/server/config"
-	"github.com/foliot/foliot/internal/server/httpserver"
-	"github.com/foliot/foliot/internal/servertest"
 	"github.com/foliot/foliot/internal/task"
 )
 
@@ -47,63 +40,6 @@ func TestTheFirstTokenOfADirectoryIsAnOperators(t *testing.T) {
 	makeToken(t, dir)
 	if _, errs, code := session.runBare("token", "create", "--data", dir, "--scope", "read"); code != exitOK {
 		t.Errorf("the second one: %s", errs)
-	}
-}
-
-func TestAServerIsReachedByOthersOnlyWithTokensAndNotInTheClear(t *testing.T) {
-	bare, secured := filepath.Join(t.TempDir(), "bare"), filepath.Join(t.TempDir(), "secured")
-	makeToken(t, secured)
-	written := servertest.NewAuthority(t).Files(servertest.InAYear())
-	files := httpserver.TLSFiles{Cert: written.Cert, Key: written.Key}
-	proxies := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
-	for _, c := range []struct {
-		name    string
-		addr    string
-		dir     string
-		change  func(*config.Config)
-		refusal string // "": it listens
-	}{
-		{"loopback", anyPort, bare, nil, ""},
-		{"loopback by name", "localhost:0", bare, nil, ""},
-		{"loopback, a proxy", anyPort, bare, func(c *config.Config) { c.Proxies = proxies }, "foliot token create"},
-		{"loopback, a proxy, in memory", anyPort, "", func(c *config.Config) { c.Proxies = proxies }, "--data"},
-		{"loopback, a proxy, a token", anyPort, secured, func(c *config.Config) { c.Proxies = proxies }, ""},
-		{"loopback, a proxy, insecure", anyPort, bare, func(c *config.Config) { c.Proxies, c.Insecure = proxies, true }, ""},
-		{"no directory", "0.0.0.0:0", bare + "x", nil, "foliot token create"},
-		{"no token", "0.0.0.0:0", bare, nil, "foliot token create"},
-		{"no token, IPv6", "[::]:0", bare, nil, "foliot token create"},
-		{"no token, TLS", "0.0.0.0:0", bare, func(c *config.Config) { c.TLS = files }, "foliot token create"},
-		{"no token, a proxy", "0.0.0.0:0", bare, func(c *config.Config) { c.Proxies = proxies }, "foliot token create"},
-		{"in memory", "0.0.0.0:0", "", nil, "--data"},
-		{"no token, insecure", "0.0.0.0:0", bare, func(c *config.Config) { c.Insecure = true }, ""},
-		{"a token, in the clear", "0.0.0.0:0", secured, nil, "--tls-cert"},
-		{"a token, insecure", "0.0.0.0:0", secured, func(c *config.Config) { c.Insecure = true }, ""},
-		{"a token, TLS", "0.0.0.0:0", secured, func(c *config.Config) { c.TLS = files }, ""},
-		{"a token, a proxy", "0.0.0.0:0", secured, func(c *config.Config) { c.Proxies = proxies }, ""},
-		{"a token, loopback", anyPort, secured, nil, ""},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			cfg := testConfig()
-			cfg.Addr, cfg.Dir = c.addr, c.dir
-			if c.change != nil {
-				c.change(&cfg)
-			}
-			n, err := openServer(t.Context(), cfg, slog.New(slog.DiscardHandler))
-			if err == nil {
-				n.listener.Close()
-				ended := make(chan error, 1)
-				ended <- nil // it never served
-				if err := n.http.Shutdown(ended); err != nil {
-					t.Error(err)
-				}
-				if err := n.node.Close(); err != nil {
-					t.Error(err)
-				}
-			}
-			if (err == nil) != (c.refusal == "") || err != nil && (exitCode(err) != exitUsage || !strings.HasPrefix(err.Error(), "--") || !strings.Contains(err.Error(), c.refusal)) {
-				t.Errorf("got %v, want a refusal that says %q", err, c.refusal)
-			}
-		})
 	}
 }
 
@@ -164,49 +100,5 @@ func TestNoSecretReachesTheLogOfAServer(t *testing.T) {
 	}
 	if n := strings.Count(log, `"msg":"request"`); n < 10 {
 		t.Errorf("%d requests are in the log: the test proves nothing:\n%s", n, log)
-	}
-}
-
-func TestAccessAndAuditLogSayWhoAskedForWhat(t *testing.T) {
-	dir := t.TempDir()
-	token := makeToken(t, dir)
-	cfg := testConfig()
-	cfg.Dir = dir
-	cfg.Proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
-	log := servertest.NewJournal()
-	n := runNodeWith(t, cfg, redact.NewLogger(log, "json", "debug"), nil)
-	r, err := http.NewRequest("POST", "http://"+n.listener.Addr().String()+"/v1/queues/mail/pause", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header = http.Header{"Authorization": {"Bearer " + token}, "X-Forwarded-For": {"198.51.100.7"}, "Foliot-Namespace": {"default"}}
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	reply, err := client.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	reply.Body.Close()
-	log.Await(t, `"msg":"request"`)
-	var line struct {
-		Level, Msg, Method, Route, Remote, Namespace string
-		Status                                       int
-		Took                                         int64
-		TokenID                                      string `json:"token_id"`
-	}
-	for text := range strings.Lines(log.String()) {
-		if strings.Contains(text, `"msg":"request"`) {
-			if err := json.Unmarshal([]byte(text), &line); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	hash, _ := task.HashToken(token)
-	if line.Level != "DEBUG" || line.Method != "POST" || line.Route != "POST /v1/queues/{queue}/pause" || line.Remote != "198.51.100.7" ||
-		line.Namespace != "default" || line.Status != 201 || line.Took <= 0 || line.TokenID == "" || !strings.HasPrefix(hash, line.TokenID) {
-		t.Errorf("%+v", line)
-	}
-	audit, err := n.node.Store.Audit(t.Context(), task.AuditFilter{}, 0, 1)
-	if err != nil || len(audit.Entries) != 1 || audit.Entries[0].Addr != line.Remote || audit.Entries[0].By != "token:"+line.TokenID {
-		t.Errorf("the audit log has %+v, %v", audit.Entries, err)
 	}
 }

@@ -5,36 +5,13 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/foliot/foliot/internal/redistest"
 	"github.com/foliot/foliot/internal/servertest"
-	"github.com/foliot/foliot/internal/webhook"
 )
-
-// TestAServerOnAllAddressesTellsTheOthersEachOfThem: they close these for their tasks,
-// and the machine's name may mean nothing to them.
-func TestAServerOnAllAddressesTellsTheOthersEachOfThem(t *testing.T) {
-	machine, err := webhook.InterfaceAddrs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, all := range []net.IP{net.IPv4zero, net.IPv6zero} {
-		told := apisOf(&net.TCPAddr{IP: all, Port: 8750})
-		for _, a := range machine {
-			if at := netip.AddrPortFrom(a, 8750).String(); slices.Contains(told, at) != a.IsGlobalUnicast() {
-				t.Errorf("a server at %v tells %v of %s", all, told, at)
-			}
-		}
-	}
-	if told := apisOf(&net.TCPAddr{IP: net.IPv4(10, 0, 0, 5), Port: 8750}); told != nil {
-		t.Errorf("a server at one address tells %v too", told)
-	}
-}
 
 func TestDoctorEgressKnowsTheStoreAndTheCollector(t *testing.T) {
 	for _, args := range []string{

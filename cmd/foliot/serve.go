@@ -10,6 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/foliot/foliot/internal/redact"
+	"github.com/foliot/foliot/internal/server"
 	"github.com/foliot/foliot/internal/server/config"
 )
 
@@ -48,7 +49,7 @@ func (c *serveCmd) Run(ctx context.Context, con *console, parsed *kong.Context, 
 	// is no more than a detail: they would fill the log otherwise.
 	slog.SetLogLoggerLevel(slog.LevelDebug)
 	slog.SetDefault(log)
-	s, err := openServer(ctx, cfg, log)
+	s, err := server.Open(ctx, cfg, log)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return nil // it was to stop while it waited
@@ -56,7 +57,7 @@ func (c *serveCmd) Run(ctx context.Context, con *console, parsed *kong.Context, 
 		return err
 	}
 	c.greet(con, cfg, s)
-	return s.run(ctx)
+	return s.Run(ctx)
 }
 
 // serveReply is what -o json prints when the server is ready.
@@ -69,23 +70,23 @@ type serveReply struct {
 }
 
 // greet says where the server listens, where its data is, and what to try.
-func (c *serveCmd) greet(con *console, cfg config.Config, s *server) {
+func (c *serveCmd) greet(con *console, cfg config.Config, s *server.Server) {
 	scheme := "http://"
 	if cfg.TLS.Cert != "" {
 		scheme = "https://"
 	}
-	url := scheme + reachable(s.addr())
+	url := scheme + reachable(s.Addr())
 	if con.json {
-		reply := serveReply{URL: url, PID: os.Getpid(), Data: cfg.Dir, Durability: s.durability()}
+		reply := serveReply{URL: url, PID: os.Getpid(), Data: cfg.Dir, Durability: s.Durability()}
 		if cfg.Redis != nil {
 			reply.Store = cfg.Redis.String()
 		}
 		_ = con.object(reply) // whoever started it and went away does not read
 		return
 	}
-	con.sayf("listening on %s%s", scheme, s.addr())
+	con.sayf("listening on %s%s", scheme, s.Addr())
 	if host, _, err := net.SplitHostPort(c.Listen); err != nil || host == "" {
-		con.sayf("--listen %s names no host, so it means this machine alone; 0.0.0.0:%d means all of its addresses", c.Listen, s.addr().(*net.TCPAddr).Port)
+		con.sayf("--listen %s names no host, so it means this machine alone; 0.0.0.0:%d means all of its addresses", c.Listen, s.Addr().(*net.TCPAddr).Port)
 	}
 	switch {
 	case cfg.Redis != nil:
@@ -96,7 +97,7 @@ func (c *serveCmd) greet(con *console, cfg config.Config, s *server) {
 		con.sayf("tasks in %s", cfg.Dir)
 	}
 	con.sayf("process %d; Ctrl-C, or kill %d, stops it", os.Getpid(), os.Getpid())
-	if !s.node.LoopbackOpen() {
+	if !s.Node.LoopbackOpen() {
 		return // the trial's task would be refused
 	}
 	server := ""

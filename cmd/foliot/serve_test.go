@@ -2,10 +2,8 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"os"
 	"os/exec"
@@ -331,18 +329,5 @@ func TestLoopbackIsClosedToTasksWhenOthersMayCreateThem(t *testing.T) {
 			t.Errorf("serve %v: add --wait ended with %d, want %d, and printed %q%q", c.args, code, c.code, out, errs)
 		}
 		p.kill()
-	}
-}
-
-func TestAFailedStoreStopsTheServer(t *testing.T) {
-	n, err := openServer(t.Context(), testConfig(), slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer n.node.Close()
-	defer n.http.HTTP.Close()
-	n.node.Fatal <- errors.New("the disk is gone")
-	if err := n.run(t.Context()); err == nil || exitCode(err) != exitFailure || err.Error() != "the disk is gone" {
-		t.Errorf("run returned %v", err)
 	}
 }

@@ -160,7 +160,7 @@ func TestADeliveryIsTracedFromItsCreate(t *testing.T) {
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { arrived <- r.Header.Get("Traceparent") }))
 	t.Cleanup(receiver.Close)
 
-	t.Setenv(otlpHeaders, "X-Key=k")
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "X-Key=k")
 	p := serveProcess(t, "--listen", anyPort, "--data", filepath.Join(t.TempDir(), "data"), "--otlp-endpoint", collector.URL, "--trace-sample", "0")
 	create(t, p.url, receiver.URL, "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 	sent := <-arrived

@@ -42,13 +42,6 @@ func TestTheUnitLeavesTimeForTheGrace(t *testing.T) {
 	if stop := time.Duration(seconds) * time.Second; err != nil || stop < flags.Serve.Grace+2*httpserver.DrainTimeout {
 		t.Errorf("TimeoutStopSec is %v; attempts have %v, replies %v", stop, flags.Serve.Grace, httpserver.DrainTimeout)
 	}
-	files, err := strconv.ParseUint(value("LimitNOFILE"), 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d, err := shareDescriptors(files, flags.Serve.Concurrency); err != nil || d.slots != flags.Serve.Concurrency || d.clients < 16_000 {
-		t.Errorf("%d open files are room for %+v: %v", files, d, err)
-	}
 	if prevented, _ := strconv.Atoi(value("RestartPreventExitStatus")); prevented != exitUsage || value("Type") != "exec" {
 		t.Errorf("exit code %d, type %s", prevented, value("Type"))
 	}

@@ -1,6 +1,10 @@
-package main
+package server
 
 import (
+	"os"
+	"reflect"
+	"regexp"
+	"strconv"
 	"testing"
 
 	"github.com/foliot/foliot/internal/server/config"
@@ -26,5 +30,29 @@ func TestTheStoreAlwaysHasDescriptorsLeft(t *testing.T) {
 	}
 	if _, err := shareDescriptors(leastDescriptors-1, 1); err == nil {
 		t.Error("a limit that leaves nothing is taken")
+	}
+}
+
+// The unit of docs/operations.md leaves room for the default of --concurrency.
+func TestTheUnitLeavesRoomForTheAttempts(t *testing.T) {
+	text, err := os.ReadFile("../../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := regexp.MustCompile(`(?m)^LimitNOFILE=(\d+)$`).FindSubmatch(text)
+	if m == nil {
+		t.Fatal("the unit has no LimitNOFILE")
+	}
+	files, err := strconv.ParseUint(string(m[1]), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	flag, _ := reflect.TypeFor[config.Flags]().FieldByName("Concurrency")
+	concurrency, err := strconv.Atoi(flag.Tag.Get("default"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d, err := shareDescriptors(files, concurrency); err != nil || d.slots != concurrency || d.clients < 16_000 {
+		t.Errorf("%d open files are room for %+v: %v", files, d, err)
 	}
 }

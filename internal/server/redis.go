@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"net"
@@ -13,7 +13,7 @@ import (
 
 // redisConfig returns how the store in the servers that the configuration names is
 // opened. An error names a file of their URL.
-func (s *server) redisConfig() (*redisstore.Config, error) {
+func (s *Server) redisConfig() (*redisstore.Config, error) {
 	client, err := s.cfg.Redis.Options()
 	if err != nil {
 		return nil, err

@@ -1,8 +1,7 @@
-package main
+package server
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -24,14 +23,14 @@ func testConfig() config.Config {
 
 // runNode runs a server in this process until the test ends, with what prepare
 // has changed of it.
-func runNode(t *testing.T, prepare func(*server)) *server {
+func runNode(t *testing.T, prepare func(*Server)) *Server {
 	t.Helper()
 	return runNodeWith(t, testConfig(), slog.New(slog.DiscardHandler), prepare)
 }
 
-func runNodeWith(t *testing.T, cfg config.Config, log *slog.Logger, prepare func(*server)) *server {
+func runNodeWith(t *testing.T, cfg config.Config, log *slog.Logger, prepare func(*Server)) *Server {
 	t.Helper()
-	n, err := openServer(t.Context(), cfg, log)
+	n, err := Open(t.Context(), cfg, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +39,7 @@ func runNodeWith(t *testing.T, cfg config.Config, log *slog.Logger, prepare func
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- n.run(ctx) }()
+	go func() { ended <- n.Run(ctx) }()
 	t.Cleanup(func() {
 		stop()
 		if err := <-ended; err != nil {
@@ -54,7 +53,7 @@ func runNodeWith(t *testing.T, cfg config.Config, log *slog.Logger, prepare func
 // replies, each client that does not read would keep one in memory for ever.
 func TestAClientThatReadsNoReplyIsLetGo(t *testing.T) {
 	closed := make(chan struct{}, 1)
-	n := runNode(t, func(n *server) {
+	n := runNode(t, func(n *Server) {
 		if n.http.HTTP.WriteTimeout <= n.http.HTTP.ReadTimeout {
 			t.Fatalf("replies have %v, and a request may already take %v of it", n.http.HTTP.WriteTimeout, n.http.HTTP.ReadTimeout)
 		}
@@ -70,7 +69,7 @@ func TestAClientThatReadsNoReplyIsLetGo(t *testing.T) {
 	r.Host = "localhost"
 	r.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
-	n.node.API.ServeHTTP(w, r)
+	n.Node.API.ServeHTTP(w, r)
 	if w.Code != http.StatusOK {
 		t.Fatal(w.Body)
 	}
@@ -91,11 +90,11 @@ func TestAClientThatReadsNoReplyIsLetGo(t *testing.T) {
 }
 
 func TestALongPollMayLastLongerThanOtherReplies(t *testing.T) {
-	n := runNode(t, func(n *server) { n.http.HTTP.WriteTimeout = 50 * time.Millisecond })
+	n := runNode(t, func(n *Server) { n.http.HTTP.WriteTimeout = 50 * time.Millisecond })
 	url := "http://" + n.listener.Addr().String() + "/v1/tasks/a"
 	r := httptest.NewRequest("PUT", url, strings.NewReader(`{"delay": "1h", "http": {"url": "http://127.0.0.1:9/"}}`))
 	r.Header.Set("Content-Type", "application/json")
-	n.node.API.ServeHTTP(httptest.NewRecorder(), r)
+	n.Node.API.ServeHTTP(httptest.NewRecorder(), r)
 	reply, err := http.Get(url + "?wait=150ms")
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +107,7 @@ func TestALongPollMayLastLongerThanOtherReplies(t *testing.T) {
 }
 
 func TestNoRequestPassesTheHostCheck(t *testing.T) {
-	n := runNode(t, func(*server) {})
+	n := runNode(t, func(*Server) {})
 	conn, err := net.Dial("tcp", n.listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
@@ -117,38 +116,5 @@ func TestNoRequestPassesTheHostCheck(t *testing.T) {
 	fmt.Fprint(conn, "OPTIONS * HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n") // net/http has an answer of its own
 	if reply, err := io.ReadAll(conn); err != nil || !strings.HasPrefix(string(reply), "HTTP/1.1 421 ") {
 		t.Errorf("%v: %s", err, reply)
-	}
-}
-
-// A receiver that sends more than its reply makes net/http log that, by
-// itself: in the log's form, and not where only what matters is shown.
-func TestWhatAReceiverSendsUnaskedIsADetailOfTheLog(t *testing.T) {
-	l, err := net.Listen("tcp", anyPort)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			_, _ = conn.Read(make([]byte, 4<<10)) // the request, or nothing: the reply is the same
-			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nHTTP/1.1 500 Unasked\r\n\r\n")
-			conn.Close()
-		}
-	}()
-	const unasked = "Unsolicited response"
-	p := serveProcess(t, "--listen", anyPort, "--store", "memory:", "--log-format", "json", "--log-level", "debug")
-	p.must("add", "http://"+l.Addr().String(), "--in", "0s", "--wait")
-	p.await(unasked)
-	p.signal(terminate)
-	_, log := p.exit()
-	for line := range strings.Lines(log) {
-		var entry struct{ Level, Msg string }
-		if err := json.Unmarshal([]byte(line), &entry); err != nil || strings.Contains(entry.Msg, unasked) && entry.Level != "DEBUG" {
-			t.Errorf("the log has the line %q: %v", line, err)
-		}
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"context"
@@ -19,24 +19,24 @@ import (
 	"github.com/foliot/foliot/internal/telemetry/tracing"
 )
 
-// server is a node behind its listener, put together from its parts in the
+// Server is a node behind its listener, put together from its parts in the
 // order of their start. run starts its goroutines, stops them and waits.
-type server struct {
+type Server struct {
 	cfg      config.Config
 	log      *slog.Logger
 	files    descriptors
 	certs    *httpserver.Certificates // nil: no TLS
 	listener net.Listener
-	node     *node.Node
+	Node     *node.Node
 	tracer   *tracing.Tracer // nil: no tracing
 	http     *httpserver.Server
 }
 
-// openServer takes the address and opens the store. Nothing is served or sent
+// Open takes the address and opens the store. Nothing is served or sent
 // before run, but connections wait from here on: a restart refuses nobody. ctx
 // ends the wait for a Redis that reads its file.
-func openServer(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *server, err error) {
-	s := &server{cfg: cfg, log: log}
+func Open(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *Server, err error) {
+	s := &Server{cfg: cfg, log: log}
 	if s.files, err = budget(cfg.Concurrency, log); err != nil {
 		return nil, err
 	}
@@ -55,19 +55,19 @@ func openServer(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *se
 		s.listener.Close()
 		return nil, err
 	}
-	secured := s.node.Store.Settings().Secured()
+	secured := s.Node.Store.Settings().Secured()
 	if err = cfg.CheckOpen(secured); err == nil {
 		s.tracer, err = newTracer(cfg, log)
 	}
 	if err != nil {
 		s.listener.Close()
-		return nil, errors.Join(err, s.node.Store.Close())
+		return nil, errors.Join(err, s.Node.Store.Close())
 	}
 	if !secured && len(cfg.Hosts) > 0 {
 		log.Warn("there is no access token: whoever reaches this server by the names of --host, through a proxy, may do everything", "hosts", cfg.Hosts)
 	}
-	s.node.Connect(ctx, s.tracer)
-	s.http = httpserver.New(s.listener, s.node.API, httpserver.Config{
+	s.Node.Connect(ctx, s.tracer)
+	s.http = httpserver.New(s.listener, s.Node.API, httpserver.Config{
 		Certs: s.certs, MaxConnections: s.files.clients, Idle: cfg.Idle, Proxies: cfg.Proxies, Trace: s.tracer.Handler, Log: log,
 	})
 	return s, nil
@@ -75,7 +75,7 @@ func openServer(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *se
 
 // openNode opens the store. An error names the flag that names the store, or
 // says what to do about its servers.
-func (s *server) openNode(ctx context.Context) (err error) {
+func (s *Server) openNode(ctx context.Context) (err error) {
 	cfg := s.nodeConfig()
 	switch {
 	case s.cfg.Redis != nil:
@@ -87,7 +87,7 @@ func (s *server) openNode(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	s.node, err = node.Open(ctx, cfg, s.log)
+	s.Node, err = node.Open(ctx, cfg, s.log)
 	switch {
 	case err == nil:
 		return nil
@@ -98,7 +98,7 @@ func (s *server) openNode(ctx context.Context) (err error) {
 }
 
 // nodeConfig returns the configuration in the node's words.
-func (s *server) nodeConfig() node.Config {
+func (s *Server) nodeConfig() node.Config {
 	cfg := node.Config{
 		Dir: s.cfg.Dir, Keep: s.cfg.Keep, AuditKeep: s.cfg.AuditKeep,
 		Listen: s.listener.Addr().(*net.TCPAddr).AddrPort(), Collector: s.cfg.CollectorAddr,
@@ -114,20 +114,20 @@ func (s *server) nodeConfig() node.Config {
 	return cfg
 }
 
-// addr returns where the server listens.
-func (s *server) addr() net.Addr { return s.listener.Addr() }
+// Addr returns where the server listens.
+func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
-// durability returns what an accepted task survives.
-func (s *server) durability() string { return s.node.Store.Durability() }
+// Durability returns what an accepted task survives.
+func (s *Server) Durability() string { return s.Node.Store.Durability() }
 
-// run serves until ctx ends, and then stops in an orderly way. An error means
+// Run serves until ctx ends, and then stops in an orderly way. An error means
 // that a part failed; then nothing is waited for, as it may not come.
-func (s *server) run(ctx context.Context) error {
+func (s *Server) Run(ctx context.Context) error {
 	working := context.WithoutCancel(ctx)
 	dispatching, stopDispatch := context.WithCancel(working)
 	defer stopDispatch()
 	dispatched, served := make(chan error, 1), make(chan error, 1)
-	go func() { dispatched <- s.node.Deliver(dispatching) }()
+	go func() { dispatched <- s.Node.Deliver(dispatching) }()
 	go func() { served <- s.http.Serve() }()
 	keeping, stopKeeping := context.WithCancel(working)
 	defer stopKeeping()
@@ -135,25 +135,25 @@ func (s *server) run(ctx context.Context) error {
 
 	select {
 	case <-ctx.Done():
-	case err := <-s.node.Fatal:
+	case err := <-s.Node.Fatal:
 		return err
 	case err := <-served:
 		return fmt.Errorf("serve %s: %w", s.listener.Addr(), err)
 	case err := <-dispatched:
-		return s.node.Failure(err)
+		return s.Node.Failure(err)
 	}
 	s.log.Info("stopping: no more attempts are started", "grace", s.cfg.Grace.String())
 	// First /readyz says no and each reply is its connection's last, so that
 	// balancers and clients go elsewhere. Until dispatch has ended the API answers
 	// nevertheless: a receiver may create its next task.
-	s.node.API.Stop()
+	s.Node.API.Stop()
 	s.http.Leave()
 	stopDispatch()
-	s.node.Release()
+	s.Node.Release()
 	if err := <-dispatched; err != nil {
-		return s.node.Failure(err)
+		return s.Node.Failure(err)
 	}
-	did := s.node.Stats()
+	did := s.Node.Stats()
 	s.log.Info("stopped", "delivered", did.Delivered, "failed", did.Failed, "deferred", did.Deferred, "refused", did.Refused,
 		"interrupted", did.Interrupted, "dead", did.Dead, "late_p50", did.Late.P50.String(), "late_p99", did.Late.P99.String())
 	return s.close(served, func() { stopKeeping(); kept() })
@@ -161,9 +161,9 @@ func (s *server) run(ctx context.Context) error {
 
 // keep starts the background work until ctx ends: the node's maintenance and the
 // look at the certificates. wait waits for both.
-func (s *server) keep(ctx context.Context) (wait func()) {
+func (s *Server) keep(ctx context.Context) (wait func()) {
 	var working sync.WaitGroup
-	working.Go(func() { s.node.Maintain(ctx) })
+	working.Go(func() { s.Node.Maintain(ctx) })
 	if s.certs != nil {
 		hangup := make(chan os.Signal, 1)
 		signal.Notify(hangup, syscall.SIGHUP)
@@ -177,8 +177,8 @@ func (s *server) keep(ctx context.Context) (wait func()) {
 
 // close releases the parts in the opposite order of their start. ended receives
 // what serve returned.
-func (s *server) close(ended <-chan error, stopKeeping func()) error {
+func (s *Server) close(ended <-chan error, stopKeeping func()) error {
 	err := s.http.Shutdown(ended)
 	stopKeeping()
-	return errors.Join(err, s.node.Close())
+	return errors.Join(err, s.Node.Close())
 }

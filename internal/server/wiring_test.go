@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"encoding/json"
@@ -16,11 +16,11 @@ import (
 )
 
 // put creates a task over n's API.
-func (n *server) put(t *testing.T, name, body string) {
+func (n *Server) put(t *testing.T, name, body string) {
 	t.Helper()
 	w, r := httptest.NewRecorder(), httptest.NewRequest("PUT", "http://localhost/v1/tasks/"+name, strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
-	if n.node.API.ServeHTTP(w, r); w.Code != 201 {
+	if n.Node.API.ServeHTTP(w, r); w.Code != 201 {
 		t.Fatal(w.Body)
 	}
 }
@@ -35,20 +35,20 @@ func TestRetentionIsAsConfigured(t *testing.T) {
 			n := runNodeWith(t, cfg, slog.New(slog.DiscardHandler), nil)
 			n.put(t, "a", `{"delay": "1h", "http": {"url": "http://127.0.0.1:9/"}}`)
 			w := httptest.NewRecorder()
-			if n.node.API.ServeHTTP(w, httptest.NewRequest("DELETE", "http://localhost/v1/tasks/a", nil)); w.Code != 200 {
+			if n.Node.API.ServeHTTP(w, httptest.NewRequest("DELETE", "http://localhost/v1/tasks/a", nil)); w.Code != 200 {
 				t.Fatal(w.Body)
 			}
 			key := task.Key{Namespace: task.DefaultNamespace, Name: "a"}
 			after := func(d time.Duration) (kept bool, audited int) {
 				t.Helper()
-				if _, err := n.node.Store.Sweep(t.Context(), task.FloorMillis(time.Now().Add(d)), 100); err != nil {
+				if _, err := n.Node.Store.Sweep(t.Context(), task.FloorMillis(time.Now().Add(d)), 100); err != nil {
 					t.Fatal(err)
 				}
-				_, err := n.node.Store.Get(t.Context(), key)
+				_, err := n.Node.Store.Get(t.Context(), key)
 				if err != nil && !errors.Is(err, task.ErrNotFound) {
 					t.Fatal(err)
 				}
-				page, err2 := n.node.Store.Audit(t.Context(), task.AuditFilter{}, 0, 10)
+				page, err2 := n.Node.Store.Audit(t.Context(), task.AuditFilter{}, 0, 10)
 				if err2 != nil {
 					t.Fatal(err2)
 				}
@@ -76,8 +76,8 @@ func TestTheBreakerIsAsConfigured(t *testing.T) {
 		cfg.BreakerFailures, cfg.BreakerMax = c.failures, time.Hour
 		n := runNodeWith(t, cfg, slog.New(slog.DiscardHandler), nil)
 		n.put(t, "a", `{"delay": "0s", "http": {"url": "http://127.0.0.1:1/"}, "retry": {"min_backoff": "1ms", "max_backoff": "1ms"}}`)
-		servertest.Eventually(t, "a few failures", func() bool { return n.node.Stats().Failed > uint64(12*(1-c.failures)) })
-		servertest.Eventually(t, "the breaker's state", func() bool { return (n.node.Stats().Breakers > 0) == c.opens })
+		servertest.Eventually(t, "a few failures", func() bool { return n.Node.Stats().Failed > uint64(12*(1-c.failures)) })
+		servertest.Eventually(t, "the breaker's state", func() bool { return (n.Node.Stats().Breakers > 0) == c.opens })
 	}
 }
 
@@ -95,7 +95,7 @@ func TestMetricsTellOfTheCertificate(t *testing.T) {
 	cfg.Metrics, cfg.TLS = true, httpserver.TLSFiles{Cert: files.Cert, Key: files.Key}
 	n := runNodeWith(t, cfg, slog.New(slog.DiscardHandler), nil)
 	w, r := httptest.NewRecorder(), httptest.NewRequest("GET", "http://localhost/metrics", nil)
-	n.node.API.ServeHTTP(w, r)
+	n.Node.API.ServeHTTP(w, r)
 	if want := "foliot_tls_files_broken 0\n"; !strings.Contains(w.Body.String(), want) || !strings.Contains(w.Body.String(), "foliot_tls_not_after_timestamp_seconds 1") {
 		t.Errorf("the metrics say:\n%s", w.Body)
 	}
@@ -108,7 +108,7 @@ func TestWhatOperatorsDecideReachesDispatchAtOnce(t *testing.T) {
 	hook.Release()
 	decide := func(e task.Edit) {
 		t.Helper()
-		replies, err := n.node.Store.Configure(t.Context(), task.CeilMillis(time.Now()), []task.Edit{e})
+		replies, err := n.Node.Store.Configure(t.Context(), task.CeilMillis(time.Now()), []task.Edit{e})
 		if err := errors.Join(err, replies[0].Err); err != nil {
 			t.Fatal(err)
 		}
@@ -119,7 +119,7 @@ func TestWhatOperatorsDecideReachesDispatchAtOnce(t *testing.T) {
 	if name := hook.Next(t); name != "b" {
 		t.Fatalf("%s arrived, of a queue that is paused", name)
 	}
-	if s := n.node.Stats(); s.Claimed != 1 {
+	if s := n.Node.Stats(); s.Claimed != 1 {
 		t.Errorf("%d claims, want 1", s.Claimed)
 	}
 	decide(task.PauseQueue{Namespace: task.DefaultNamespace, Name: task.DefaultQueue})
@@ -133,8 +133,8 @@ func TestAllPartsGoByOneClock(t *testing.T) {
 	hook := servertest.NewReceiver(t)
 	hook.Release()
 	began := task.FloorMillis(time.Now().Add(ahead))
-	n := runNode(t, func(n *server) {
-		n.node.Now = func() time.Time { return time.Now().Add(ahead) }
+	n := runNode(t, func(n *Server) {
+		n.Node.Now = func() time.Time { return time.Now().Add(ahead) }
 	})
 	n.put(t, "a", `{"delay": "10ms", "http": {"url": "`+hook.URL+`"}}`)
 	n.put(t, "waits", `{"delay": "1h", "queue": "doomed", "http": {"url": "`+hook.URL+`"}}`)
@@ -145,7 +145,7 @@ func TestAllPartsGoByOneClock(t *testing.T) {
 		t.Helper()
 		servertest.Eventually(t, name+" is finished", func() bool {
 			var err error
-			if got, err = n.node.Store.Get(t.Context(), task.Key{Namespace: task.DefaultNamespace, Name: name}); err != nil {
+			if got, err = n.Node.Store.Get(t.Context(), task.Key{Namespace: task.DefaultNamespace, Name: name}); err != nil {
 				t.Fatal(err)
 			}
 			return got.State.Finished()
@@ -163,14 +163,14 @@ func TestAllPartsGoByOneClock(t *testing.T) {
 		t.Errorf("a was late by %v", late)
 	}
 	w := httptest.NewRecorder()
-	if n.node.API.ServeHTTP(w, httptest.NewRequest("POST", "http://localhost/v1/queues/doomed/purge", nil)); w.Code != 202 {
+	if n.Node.API.ServeHTTP(w, httptest.NewRequest("POST", "http://localhost/v1/queues/doomed/purge", nil)); w.Code != 202 {
 		t.Fatal(w.Body)
 	}
 	if waits := get("waits"); waits.Reason != task.ReasonPurged || waits.FinishedAt < began {
 		t.Errorf("waits was cancelled at %v (%s), before the clock's %v", waits.FinishedAt.Time(), waits.Reason, began.Time())
 	}
 	w = httptest.NewRecorder()
-	n.node.API.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/v1/live", nil))
+	n.Node.API.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/v1/live", nil))
 	var live wire.Live
 	if err := json.Unmarshal(w.Body.Bytes(), &live); err != nil {
 		t.Fatal(err)

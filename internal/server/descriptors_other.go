@@ -1,6 +1,6 @@
 //go:build !unix
 
-package main
+package server
 
 // fileLimit returns how many descriptors this process may have open: here, no
 // number is set.

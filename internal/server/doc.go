@@ -1,0 +1,3 @@
+// Package server runs a node behind its listener: from a checked configuration
+// to the last connection.
+package server

@@ -1,0 +1,40 @@
+package server
+
+import (
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/foliot/foliot/internal/fileaccess"
+	"github.com/foliot/foliot/internal/store/pebblestore"
+	"github.com/foliot/foliot/internal/task"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const anyPort = "127.0.0.1:0"
+
+// makeToken writes an operator's token into a directory.
+func makeToken(t *testing.T, dir string) string {
+	t.Helper()
+	if err := fileaccess.CheckDataDir("--data", dir); err != nil { // it closes the directory to others
+		t.Fatal(err)
+	}
+	store, err := pebblestore.Open(dir, pebblestore.Config{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, hash := task.MintToken()
+	edit := task.AddToken{Namespace: task.AllNamespaces, Scope: task.ScopeAdmin, Hash: hash, First: true}
+	replies, err := store.Configure(t.Context(), task.CeilMillis(time.Now()), []task.Edit{edit})
+	if err == nil {
+		err = replies[0].Err
+	}
+	if err := errors.Join(err, store.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return token
+}

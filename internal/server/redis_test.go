@@ -1,0 +1,46 @@
+package server
+
+import (
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/foliot/foliot/internal/webhook"
+)
+
+func TestWhereAServerIsReachedIsWhatItListensAt(t *testing.T) {
+	for given, want := range map[string]string{"127.0.0.1:80": "127.0.0.1:80", "[::1]:80": "[::1]:80"} {
+		at, err := net.ResolveTCPAddr("tcp", given)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := advertised(at); got != want {
+			t.Errorf("%s: %s", given, got)
+		}
+	}
+	if got := advertised(&net.TCPAddr{IP: net.IPv6unspecified, Port: 80}); strings.HasPrefix(got, "[::]") || !strings.HasSuffix(got, ":80") {
+		t.Error(got)
+	}
+}
+
+// TestAServerOnAllAddressesTellsTheOthersEachOfThem: they close these for their tasks,
+// and the machine's name may mean nothing to them.
+func TestAServerOnAllAddressesTellsTheOthersEachOfThem(t *testing.T) {
+	machine, err := webhook.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, all := range []net.IP{net.IPv4zero, net.IPv6zero} {
+		told := apisOf(&net.TCPAddr{IP: all, Port: 8750})
+		for _, a := range machine {
+			if at := netip.AddrPortFrom(a, 8750).String(); slices.Contains(told, at) != a.IsGlobalUnicast() {
+				t.Errorf("a server at %v tells %v of %s", all, told, at)
+			}
+		}
+	}
+	if told := apisOf(&net.TCPAddr{IP: net.IPv4(10, 0, 0, 5), Port: 8750}); told != nil {
+		t.Errorf("a server at one address tells %v too", told)
+	}
+}
